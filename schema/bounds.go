@@ -1,0 +1,57 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Bounds are bounds told apart from a schema file, as on a command line.
+type Bounds []Column
+
+// ParseBounds reads texts of the form NAME=LOWER:UPPER, more than one in a text
+// where commas stand between them, such as "x=0:40,y=-1e3:1e3". The last "="
+// ends the name; a name with a comma needs a schema file.
+//
+// Errors name the text: another form, a bound that is no finite number, LOWER not
+// below UPPER, a name that stands twice.
+func ParseBounds(texts ...string) (Bounds, error) {
+	var bounds Bounds
+	seen := make(map[string]bool)
+	for _, text := range texts {
+		for item := range strings.SplitSeq(text, ",") {
+			c, err := parseBound(item)
+			if err != nil {
+				return nil, fmt.Errorf("bounds %q: %w", item, err)
+			}
+			if seen[c.Name] {
+				return nil, fmt.Errorf("bounds %q: column %q already has bounds", item, c.Name)
+			}
+			seen[c.Name] = true
+			bounds = append(bounds, c)
+		}
+	}
+	return bounds, nil
+}
+
+func parseBound(item string) (Column, error) {
+	eq := strings.LastIndexByte(item, '=')
+	if eq < 0 {
+		return Column{}, fmt.Errorf("want NAME=LOWER:UPPER, as in x=0:40")
+	}
+	lower, upper, ok := strings.Cut(item[eq+1:], ":")
+	if !ok {
+		return Column{}, fmt.Errorf("want LOWER:UPPER after the \"=\", as in x=0:40")
+	}
+	c := Column{Name: strings.TrimSpace(item[:eq])}
+	if err := CheckName(c.Name); err != nil {
+		return Column{}, err
+	}
+	var err error
+	if c.Lower, err = ParseNumber(lower); err != nil {
+		return Column{}, fmt.Errorf("lower bound: %w", err)
+	}
+	if c.Upper, err = ParseNumber(upper); err != nil {
+		return Column{}, fmt.Errorf("upper bound: %w", err)
+	}
+	return c, c.checkBounds()
+}

@@ -1,0 +1,158 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Design is the regression that is asked for: a response, at least one covariate,
+// all with public bounds, and whether there is an intercept. Its JSON is the
+// "schema" object of a release file.
+//
+// The order of v, here and in every package, is (x_1, ..., x_p, y).
+type Design struct {
+	Response   Column   `json:"response"`
+	Covariates []Column `json:"covariates"`
+	Intercept  bool     `json:"intercept"`
+}
+
+// Columns returns the m = p+1 columns in the order of v: covariates, response.
+func (d *Design) Columns() []Column {
+	return append(append(make([]Column, 0, len(d.Covariates)+1), d.Covariates...), d.Response)
+}
+
+// Design resolves a formula (see ParseFormula) against the columns of s. The
+// empty formula takes the last column as response and all others as covariates.
+//
+// Errors: what ParseFormula refuses, a name that s has not, and what Validate
+// refuses of the columns that are used; other columns may be as they are.
+func (s *Schema) Design(formula string) (*Design, error) {
+	if len(s.Columns) < 2 {
+		return nil, errors.New("a regression needs two columns, a covariate and a response")
+	}
+	f := Formula{Response: s.Columns[len(s.Columns)-1].Name, All: true, Intercept: true}
+	if strings.TrimSpace(formula) != "" {
+		var err error
+		if f, err = ParseFormula(formula); err != nil {
+			return nil, err
+		}
+	}
+	d, err := s.resolve(f)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Validate(); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// resolve looks the names of f up in s.
+func (s *Schema) resolve(f Formula) (*Design, error) {
+	terms := f.Terms
+	if f.All {
+		terms = nil
+		for _, c := range s.Columns {
+			if c.Name != f.Response {
+				terms = append(terms, c.Name)
+			}
+		}
+	}
+	d := &Design{Intercept: f.Intercept}
+	for _, name := range append(terms[:len(terms):len(terms)], f.Response) {
+		i := s.Index(name)
+		if i < 0 {
+			return nil, fmt.Errorf("formula: no column %q; the columns are %s", name, s.names())
+		}
+		d.Covariates = append(d.Covariates, s.Columns[i])
+	}
+	p := len(terms)
+	d.Response, d.Covariates = d.Covariates[p], d.Covariates[:p:p]
+	return d, nil
+}
+
+// Validate checks that there is a covariate, that names are sound and stand only
+// once, that every column is numeric, and that its bounds are finite, in order
+// and within reach of float64 arithmetic (half-widths of 1e-50 to 1e50).
+func (d *Design) Validate() error {
+	if len(d.Covariates) == 0 {
+		return errors.New("a regression needs at least one covariate")
+	}
+	seen := make(map[string]bool, len(d.Covariates))
+	for i, c := range d.Covariates {
+		if err := CheckName(c.Name); err != nil {
+			return fmt.Errorf("covariate %d: %w", i+1, err)
+		}
+		if seen[c.Name] {
+			return fmt.Errorf("covariate %q is given twice", c.Name)
+		}
+		seen[c.Name] = true
+	}
+	if err := CheckName(d.Response.Name); err != nil {
+		return fmt.Errorf("response: %w", err)
+	}
+	if seen[d.Response.Name] {
+		return fmt.Errorf("column %q is both response and covariate", d.Response.Name)
+	}
+	return d.validateBounds()
+}
+
+func (d *Design) validateBounds() error {
+	columns := d.Columns()
+	for _, c := range columns {
+		if err := c.checkType(); err != nil {
+			return err
+		}
+	}
+	if err := checkBounded(columns); err != nil {
+		return err
+	}
+	for _, c := range columns {
+		if err := c.checkBounds(); err != nil {
+			return fmt.Errorf("column %q: %w", c.Name, err)
+		}
+	}
+	return nil
+}
+
+// checkType refuses a column that is no number.
+func (c Column) checkType() error {
+	switch c.Type {
+	case "":
+		return nil
+	case "string", "boolean":
+		return fmt.Errorf("column %q is of type %q: categorical columns are not supported by this version yet; "+
+			"code it as 0/1 columns, or name the columns to use in the formula and leave it out", c.Name, c.Type)
+	}
+	return fmt.Errorf("column %q is of type %q, and only numbers can be used; "+
+		"name the columns to use in the formula and leave it out", c.Name, c.Type)
+}
+
+// checkBounded names all columns that still need bounds, and what to type.
+func checkBounded(columns []Column) error {
+	var names, flags []string
+	for _, c := range columns {
+		if !c.Bounded() {
+			names = append(names, fmt.Sprintf("%q", c.Name))
+			flags = append(flags, "--bounds "+shellWord(c.Name+"=LOWER:UPPER"))
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	return fmt.Errorf("no bounds for %s: give %s, or fill in the template that `dpreg schema data.csv` writes; "+
+		"take them from public knowledge: bounds read off the data would break the privacy guarantee",
+		strings.Join(names, ", "), strings.Join(flags, " "))
+}
+
+// shellWord quotes a word for a POSIX shell where that is needed.
+func shellWord(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_.:=-", r)
+	}
+	if strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

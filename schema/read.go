@@ -1,0 +1,159 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"unicode/utf8"
+)
+
+// maxFile is the largest schema file that is read, in bytes.
+const maxFile = 1 << 20
+
+// ReadSchema reads a Frictionless Table Schema,
+//
+//	{"fields":[{"name":"wine","type":"number","constraints":{"minimum":0,"maximum":40}}, ...]}
+//
+// (https://specs.frictionlessdata.io/table-schema). Bounds are the constraints
+// minimum and maximum of fields of type number or integer, or of no type; null or
+// none leaves the column without that bound. Other types are remembered. Keys it
+// does not know are passed over, as that specification wants.
+//
+// Errors name the file and the field: no JSON or more than one value, over 1 MB, a
+// key that stands twice, no fields, a bad, missing or repeated name, a bound that
+// is no finite number, minimum not below maximum.
+func ReadSchema(r io.Reader, name string) (*Schema, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	s, err := parseSchema(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return s, nil
+}
+
+func parseSchema(text []byte) (*Schema, error) {
+	if len(text) > maxFile {
+		return nil, errors.New("larger than 1 MB: this is not a table schema")
+	}
+	if !utf8.Valid(text) {
+		return nil, errors.New("not valid UTF-8")
+	}
+	tree, err := decodeTree(bytes.TrimPrefix(text, []byte("\ufeff")))
+	if err != nil {
+		return nil, err
+	}
+	object, ok := tree.(map[string]any)
+	if !ok {
+		return nil, errors.New(`not a table schema: want a JSON object with "fields"`)
+	}
+	fields, ok := object["fields"].([]any)
+	if !ok || len(fields) == 0 {
+		return nil, errors.New(`not a table schema: "fields" must be a list of at least one field`)
+	}
+	return parseFields(fields)
+}
+
+func parseFields(fields []any) (*Schema, error) {
+	s := &Schema{Columns: make([]Column, 0, len(fields))}
+	seen := make(map[string]int, len(fields))
+	for i, field := range fields {
+		c, err := parseField(field)
+		if err != nil {
+			return nil, fmt.Errorf("field %d%s: %w", i+1, parenthesised(c.Name), err)
+		}
+		if first, ok := seen[c.Name]; ok {
+			return nil, fmt.Errorf("fields %d and %d have the same name, %q", first, i+1, c.Name)
+		}
+		seen[c.Name] = i + 1
+		s.Columns = append(s.Columns, c)
+	}
+	return s, nil
+}
+
+func parenthesised(name string) string {
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%q)", name)
+}
+
+// parseField returns the column with its name, where that is sound, even beside
+// an error.
+func parseField(field any) (Column, error) {
+	object, ok := field.(map[string]any)
+	if !ok {
+		return Column{}, errors.New("want a JSON object")
+	}
+	name, ok := object["name"].(string)
+	if !ok {
+		return Column{}, errors.New(`"name" is missing or no string`)
+	}
+	if err := CheckName(name); err != nil {
+		return Column{}, err
+	}
+	c := unbounded(name)
+	kind, err := optional[string](object, "type", "a string")
+	if err != nil {
+		return c, err
+	}
+	constraints, err := optional[map[string]any](object, "constraints", "an object")
+	if err != nil {
+		return c, err
+	}
+	switch kind {
+	case "", "any", "number", "integer":
+		return c.withConstraints(constraints)
+	}
+	c.Type = kind
+	return c, nil
+}
+
+// optional returns object[key], or the zero value where it is null or not there.
+func optional[T any](object map[string]any, key, want string) (T, error) {
+	var zero T
+	v := object[key]
+	if v == nil {
+		return zero, nil
+	}
+	t, ok := v.(T)
+	if !ok {
+		return zero, fmt.Errorf("%q must be %s", key, want)
+	}
+	return t, nil
+}
+
+func (c Column) withConstraints(constraints map[string]any) (Column, error) {
+	var err error
+	if c.Lower, err = constraint(constraints, "minimum"); err != nil {
+		return c, err
+	}
+	if c.Upper, err = constraint(constraints, "maximum"); err != nil {
+		return c, err
+	}
+	if !c.Bounded() {
+		return c, nil
+	}
+	if c.Lower >= c.Upper {
+		return c, fmt.Errorf("minimum %v is not below maximum %v", c.Lower, c.Upper)
+	}
+	return c, c.checkBounds()
+}
+
+// constraint returns a bound, NaN where there is none.
+func constraint(constraints map[string]any, key string) (float64, error) {
+	number, err := optional[json.Number](constraints, key, "a number")
+	if err != nil || number == "" {
+		return math.NaN(), err
+	}
+	bound, err := ParseNumber(string(number))
+	if err != nil {
+		return bound, fmt.Errorf("%q: %w", key, err)
+	}
+	return bound, nil
+}

@@ -1,0 +1,160 @@
+// Package schema holds what is public about a table: its columns, their bounds,
+// the formula of a regression, and the affine maps between the data's units and
+// the scaled units [-1, 1] in which statistics, noise and samplers live.
+//
+// Nothing here reads the data. Bounds come from the custodian, who knows them
+// without looking at the rows: a bound read off the data would itself be an
+// unprotected release.
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Column is one column of a table with its public bounds, in the data's units.
+type Column struct {
+	Name  string  `json:"name"`
+	Lower float64 `json:"lower"` // NaN: not known yet
+	Upper float64 `json:"upper"` // NaN: not known yet
+
+	// Type is the Frictionless type where it is no number ("string", "date", ...),
+	// and empty for numbers. A design refuses columns that are no numbers; a
+	// schema may hold them.
+	Type string `json:"-"`
+}
+
+// Bounded reports whether both bounds are known.
+func (c Column) Bounded() bool { return !math.IsNaN(c.Lower) && !math.IsNaN(c.Upper) }
+
+// unbounded is a numeric column whose bounds nobody has told yet.
+func unbounded(name string) Column {
+	return Column{Name: name, Lower: math.NaN(), Upper: math.NaN()}
+}
+
+// Half-widths outside these limits would overflow where results are mapped back
+// to the data's units: the map holds products such as (h_j h_k / h_y²).
+const (
+	minHalf = 1e-50
+	maxHalf = 1e50
+)
+
+// checkBounds returns what is wrong with the bounds of c, without naming c.
+func (c Column) checkBounds() error {
+	switch {
+	case !c.Bounded():
+		return errors.New("has no bounds")
+	case math.IsInf(c.Lower, 0) || math.IsInf(c.Upper, 0):
+		return errors.New("has a bound that is not finite")
+	case c.Lower >= c.Upper:
+		return fmt.Errorf("lower bound %v is not below upper bound %v", c.Lower, c.Upper)
+	}
+	half := float64(c.Upper/2) - float64(c.Lower/2)
+	if half < minHalf || half > maxHalf || max(math.Abs(c.Lower), math.Abs(c.Upper)) > maxHalf {
+		return fmt.Errorf("bounds %v:%v are too close or too far apart: use other units", c.Lower, c.Upper)
+	}
+	return nil
+}
+
+// maxName bounds the length of a column's name, in bytes.
+const maxName = 1024
+
+// CheckName returns what is wrong with a column's name: empty, too long, not
+// UTF-8, with control characters, or with spaces around it. The error does not
+// repeat the name, since the header of a file without one is a row of data.
+func CheckName(name string) error {
+	switch {
+	case name == "":
+		return errors.New("the name is empty")
+	case len(name) > maxName:
+		return fmt.Errorf("the name is longer than %d bytes", maxName)
+	case !utf8.ValidString(name):
+		return errors.New("the name is not valid UTF-8")
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return errors.New("the name has control characters in it")
+	case strings.TrimSpace(name) != name:
+		return errors.New("the name has spaces around it")
+	}
+	return nil
+}
+
+// Schema lists the columns of a table in file order. A column may have no bounds
+// yet; a Design asks for those of the columns it uses.
+type Schema struct {
+	Columns []Column
+}
+
+// FromHeader returns the schema of a table of which only the header is known: its
+// names in order, without bounds. Unnamed columns, such as the row numbers that R
+// and pandas write, are left out. Errors: a bad or repeated name, no name at all.
+func FromHeader(names []string) (*Schema, error) {
+	s := &Schema{}
+	seen := make(map[string]int, len(names))
+	for i, name := range names {
+		if name == "" {
+			continue
+		}
+		if err := CheckName(name); err != nil {
+			return nil, fmt.Errorf("column %d: %w", i+1, err)
+		}
+		if first, ok := seen[name]; ok {
+			return nil, fmt.Errorf("columns %d and %d have the same name", first, i+1)
+		}
+		seen[name] = i + 1
+		s.Columns = append(s.Columns, unbounded(name))
+	}
+	if len(s.Columns) == 0 {
+		return nil, errors.New("no column has a name")
+	}
+	return s, nil
+}
+
+// Index returns the position of the column with that name, or -1.
+func (s *Schema) Index(name string) int {
+	for i, c := range s.Columns {
+		if c.Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// WithBounds returns a copy of s in which the bounds b stand in place of those
+// that s had. Bounds of a column that s has not are an error.
+func (s *Schema) WithBounds(b Bounds) (*Schema, error) {
+	out := &Schema{Columns: append([]Column(nil), s.Columns...)}
+	for _, c := range b {
+		i := s.Index(c.Name)
+		if i < 0 {
+			return nil, fmt.Errorf("bounds: no column %q; the columns are %s", c.Name, s.names())
+		}
+		out.Columns[i].Lower, out.Columns[i].Upper = c.Lower, c.Upper
+	}
+	return out, nil
+}
+
+// maxListed is how many names an error lists.
+const maxListed = 20
+
+// names lists the columns for an error.
+func (s *Schema) names() string {
+	if len(s.Columns) == 0 {
+		return "none"
+	}
+	var b strings.Builder
+	for i, c := range s.Columns {
+		if i == maxListed {
+			fmt.Fprintf(&b, " and %d more", len(s.Columns)-maxListed)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%q", c.Name)
+	}
+	return b.String()
+}

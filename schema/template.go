@@ -1,0 +1,42 @@
+package schema
+
+import (
+	"encoding/json"
+	"io"
+	"math"
+)
+
+// WriteTemplate writes s as a Frictionless Table Schema for a custodian to fill
+// in: bounds that s has not are null, and ReadSchema reads them as not known. The
+// levels of categorical columns are not kept in s, and so are not written.
+func (s *Schema) WriteTemplate(w io.Writer) error {
+	type constraints struct {
+		Minimum *float64 `json:"minimum"`
+		Maximum *float64 `json:"maximum"`
+	}
+	type field struct {
+		Name        string       `json:"name"`
+		Type        string       `json:"type"`
+		Constraints *constraints `json:"constraints,omitempty"`
+	}
+	fields := make([]field, 0, len(s.Columns))
+	for _, c := range s.Columns {
+		if c.Type != "" {
+			fields = append(fields, field{Name: c.Name, Type: c.Type})
+			continue
+		}
+		fields = append(fields, field{c.Name, "number", &constraints{known(c.Lower), known(c.Upper)}})
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(map[string]any{"fields": fields})
+}
+
+// known is nil where a bound is NaN, which JSON cannot hold.
+func known(bound float64) *float64 {
+	if math.IsNaN(bound) {
+		return nil
+	}
+	return &bound
+}

@@ -1,0 +1,36 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Error is what is wrong with a file, and where. It never holds a cell's text, so
+// that a log or a bug report does not publish a row.
+type Error struct {
+	File   string
+	Line   int    // 1-based, 0 where the whole file is meant
+	Column string // name from the schema, empty where the whole line is meant
+	Err    error
+}
+
+// ErrMissing is the error of a cell that is empty or NA.
+var ErrMissing = errors.New("missing value: every row must be complete in the columns of the model")
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.File)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ":%d", e.Line)
+	}
+	b.WriteString(": ")
+	if e.Column != "" {
+		fmt.Fprintf(&b, "column %q: ", e.Column)
+	}
+	b.WriteString(e.Err.Error())
+	return b.String()
+}
+
+// Unwrap returns what is wrong, without the place.
+func (e *Error) Unwrap() error { return e.Err }

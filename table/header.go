@@ -1,0 +1,41 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/dpreg/dpreg/schema"
+)
+
+// Header reads the names of the columns, without spaces around them, from the
+// first line of comma-separated values. A column without a name, such as the row
+// numbers that R and pandas write, has the name "". name is what errors call the
+// file. It reads ahead of the header, so r is of no use afterwards.
+//
+// Errors are *Error: an empty file, a first line that looks like data, a repeated
+// or unfit name, another separator than the comma.
+func Header(r io.Reader, name string) ([]string, error) {
+	return newRecordReader(r, name).header()
+}
+
+// checkHeader returns the trimmed names. Its errors give positions and not the
+// names: where there is no header, the first line is somebody's row.
+func checkHeader(record []string) ([]string, error) {
+	names := make([]string, len(record))
+	for i, field := range record {
+		names[i] = strings.TrimSpace(field)
+		if _, err := schema.ParseNumber(field); err == nil {
+			return nil, fmt.Errorf("this looks like a row of data, since field %d is a number; "+
+				"the first line must name the columns, and no name may be a number", i+1)
+		}
+	}
+	if len(names) == 1 && strings.ContainsAny(names[0], ";\t|") {
+		return nil, errors.New("there is only one column; fields must be separated by commas")
+	}
+	if _, err := schema.FromHeader(names); err != nil {
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	return names, nil
+}
