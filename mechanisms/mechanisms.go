@@ -1,0 +1,25 @@
+// Package mechanisms adds exact random noise to vectors of integers.
+//
+// It knows no column and no regression. A caller that holds statistics on a
+// lattice of spacing g hands over the integers z/g and a scale in units of g;
+// whether that scale pays for a privacy guarantee is the caller's calculation
+// (package ssp).
+//
+// Every step from the random bytes to the noisy integer is integer or rational
+// arithmetic: there is no floating-point number in this package, so the noise
+// has exactly the law that its docstring states, on every integer, whatever the
+// input. The attacks of Mironov (On Significance of the Least Significant Bits
+// for Differential Privacy, CCS 2012), which read the input off the holes in
+// the support of a floating-point Laplace variate, have nothing to hold on to.
+// docs/mechanism-laplace.md has the proofs.
+package mechanisms
+
+import "math/big"
+
+// A Mechanism adds independent noise to every entry of an integer vector.
+type Mechanism interface {
+	// AddNoise adds noise to z in place. It panics if an entry of z or e is
+	// nil, or if e was not made by OS or Simulated. It holds e for the whole
+	// call, so one source may serve several goroutines.
+	AddNoise(z []*big.Int, e *Entropy)
+}
