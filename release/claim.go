@@ -1,0 +1,104 @@
+package release
+
+import (
+	"fmt"
+	"math/big"
+	"strconv"
+)
+
+// What a release may claim. With t(v) = (v_j ; v_j v_k, j ≤ k) on the box
+// [-1,1]^m the joint sensitivities are
+//
+//	                L1                  L2²
+//	replace-one     m(m+2)²/(2(m+1))    4⌊(m+1)²/4⌋
+//	add-remove      1 + m + m(m+1)/2    the same
+//
+// and add-remove counts n itself among the entries. They are attained, so a
+// smaller one cannot be right unless the values are restricted by more than
+// their bounds; package ssp has the proofs and draws the noise from them.
+
+// boundL1 is the L1 sensitivity of m columns.
+func boundL1(m int, nb Neighbours) *big.Rat {
+	k := int64(m)
+	if nb == AddRemove {
+		return big.NewRat(1+k+k*(k+1)/2, 1)
+	}
+	return big.NewRat(k*(k+2)*(k+2), 2*(k+1))
+}
+
+// boundL2Squared is the square of the L2 sensitivity of m columns.
+func boundL2Squared(m int, nb Neighbours) *big.Rat {
+	k := int64(m)
+	if nb == AddRemove {
+		return big.NewRat(1+k+k*(k+1)/2, 1)
+	}
+	return big.NewRat(4*((k+1)*(k+1)/4), 1)
+}
+
+// relax lowers a bound by one part in 10¹². Files written by hand hold it
+// rounded to some digits, often downwards: 16/3 as 5.333333333333333.
+func relax(bound *big.Rat) *big.Rat {
+	return new(big.Rat).Mul(bound, big.NewRat(1e12-1, 1e12))
+}
+
+// validateSensitivity refuses a stated sensitivity below the proven one.
+func (r *Release) validateSensitivity() error {
+	s := exact(r.Noise.Sensitivity)
+	bound, norm := boundL1(r.Dim(), r.Privacy.Neighbours), "L1"
+	if r.Noise.Kind == Gaussian {
+		bound, norm = boundL2Squared(r.Dim(), r.Privacy.Neighbours), "squared L2"
+		s.Mul(s, s)
+	}
+	if s.Cmp(relax(bound)) >= 0 {
+		return nil
+	}
+	b, _ := bound.Float64()
+	return fmt.Errorf("%v is too small: %d columns with %s neighbours have %s sensitivity %v, so the privacy claimed does not hold (leave the field out if values are known to be restricted by more than their bounds)",
+		r.Noise.Sensitivity, r.Dim(), r.Privacy.Neighbours, norm, b)
+}
+
+// validateClaim checks that Laplace noise is large enough for the ε claimed.
+// The writer guarantees scale·ε ≥ sensitivity with scale and sensitivity as
+// float64 and ε as the decimal it is written as. Someone who writes a file by
+// hand computes with decimals throughout, so those serve as well.
+func (r *Release) validateClaim() error {
+	err := r.laplaceClaim(exact(r.Noise.Sensitivity))
+	if err == nil || r.claimHolds(decimal(r.Noise.Sensitivity), decimal) {
+		return nil
+	}
+	return err
+}
+
+// laplaceClaim reports a scale that is too small for sensitivity s.
+func (r *Release) laplaceClaim(s *big.Rat) error {
+	if r.claimHolds(s, exact) {
+		return nil
+	}
+	f, _ := s.Float64()
+	return fmt.Errorf("%v is too small for epsilon %v at sensitivity %v: the privacy claimed does not hold",
+		r.Noise.Scale, r.Privacy.Epsilon, f)
+}
+
+// claimHolds is s/scale ≤ ε where n is public. Where n is released too, it is
+// one of the entries that s counts (by 1), with a scale of its own:
+// (s-1)/scale + 1/n_noise ≤ ε.
+func (r *Release) claimHolds(s *big.Rat, value func(float64) *big.Rat) bool {
+	spent := new(big.Rat).Set(s)
+	if r.Privacy.Neighbours == AddRemove {
+		spent.Sub(spent, big.NewRat(1, 1))
+	}
+	spent.Quo(spent, value(r.Noise.Scale))
+	if r.Privacy.Neighbours == AddRemove {
+		spent.Add(spent, new(big.Rat).Inv(value(r.NNoise)))
+	}
+	return spent.Cmp(decimal(r.Privacy.Epsilon)) <= 0
+}
+
+// exact is the value of a finite float64.
+func exact(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+
+// decimal is the value of the shortest decimal that reads back as x.
+func decimal(x float64) *big.Rat {
+	q, _ := new(big.Rat).SetString(strconv.FormatFloat(x, 'g', -1, 64))
+	return q
+}

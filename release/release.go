@@ -1,0 +1,151 @@
+// Package release holds the one thing that leaves the custodian: the noisy
+// sufficient statistics of a Bayesian linear regression, with the public
+// facts needed to infer from them. It reads and writes the file
+// (dpreg-release/1, see docs/release-format.md), checks it strictly, and
+// selects sub-models from it.
+//
+// Everything here is public. The package sees no row of data.
+package release
+
+import (
+	"fmt"
+
+	"github.com/dpreg/dpreg/schema"
+)
+
+// Format is the version that this package writes and reads.
+const Format = "dpreg-release/1"
+
+// Neighbours says which two data sets privacy must not tell apart.
+type Neighbours string
+
+const (
+	// ReplaceOne: one row is replaced by another; n is public.
+	ReplaceOne Neighbours = "replace-one"
+	// AddRemove: one row more or less; n is released with noise.
+	AddRemove Neighbours = "add-remove"
+)
+
+// Kind is the law of the noise.
+type Kind string
+
+const (
+	// Laplace noise of scale b, density exp(-|r|/b)/(2b).
+	Laplace Kind = "laplace"
+	// Gaussian noise; the scale is its standard deviation.
+	Gaussian Kind = "gaussian"
+)
+
+// Privacy is what the release promises: (Epsilon, Delta)-differential privacy
+// for these neighbours.
+type Privacy struct {
+	Epsilon    float64    `json:"epsilon"`
+	Delta      float64    `json:"delta"`
+	Neighbours Neighbours `json:"neighbours"`
+}
+
+// Noise is the noise on every entry of the statistics, independent from one
+// entry to the next, in scaled units. Sensitivity (L1 for Laplace, L2 for
+// Gaussian) and Lattice (the spacing on which the noise was drawn) are zero
+// where the file does not state them.
+type Noise struct {
+	Kind        Kind    `json:"kind"`
+	Scale       float64 `json:"scale"`
+	Sensitivity float64 `json:"sensitivity,omitempty"`
+	Lattice     float64 `json:"lattice,omitempty"`
+}
+
+// Release is a published set of noisy statistics.
+//
+// N is the number of rows. For replace-one neighbours it is public and exact;
+// for add-remove neighbours it is the noisy count, whose noise has the scale
+// NNoise, and then it may be any integer.
+type Release struct {
+	Format     string        `json:"format"`
+	Simulated  bool          `json:"simulated,omitempty"` // the noise came from a seed: for studies only
+	Schema     schema.Design `json:"schema"`
+	Privacy    *Privacy      `json:"privacy,omitempty"` // nil: a file written by hand that does not say
+	N          int64         `json:"n"`
+	NNoise     float64       `json:"n_noise,omitempty"`
+	Noise      Noise         `json:"noise"`
+	Statistics Statistics    `json:"statistics"`
+	Withheld   []string      `json:"withheld,omitempty"` // reserved: must be empty
+}
+
+// Dim is m, the number of columns: the covariates and the response.
+func (r *Release) Dim() int { return len(r.Schema.Covariates) + 1 }
+
+// Neighbours is the relation the release states, or ReplaceOne where it
+// states none (Privacy is nil); Warnings then says so.
+func (r *Release) Neighbours() Neighbours {
+	if r.Privacy == nil {
+		return ReplaceOne
+	}
+	return r.Privacy.Neighbours
+}
+
+// Warnings says what a reader of the release should know before trusting it,
+// a sentence each: none for a release that dpreg made from data.
+func (r *Release) Warnings() []string {
+	var w []string
+	if r.Simulated {
+		w = append(w, "the noise of this release is simulated from a seed: it protects nobody")
+	}
+	if r.Privacy == nil {
+		w = append(w, "this release states no privacy: replace-one neighbours and a public n are assumed")
+	} else if r.Noise.Sensitivity == 0 {
+		w = append(w, r.unstatedSensitivity())
+	}
+	return w
+}
+
+func (r *Release) unstatedSensitivity() string {
+	if r.Noise.Kind == Laplace {
+		b := boundL1(r.Dim(), r.Privacy.Neighbours)
+		if r.laplaceClaim(relax(b)) != nil {
+			return fmt.Sprintf("this release states no sensitivity, and its noise is too small for epsilon %v if values are restricted by their bounds alone", r.Privacy.Epsilon)
+		}
+	}
+	return "this release states no sensitivity: its privacy is taken on trust"
+}
+
+// Answers tells whether the release is what a release of the columns d with
+// privacy p and noise of this kind would be, so that it can serve again at no
+// further cost. It returns nil if so, otherwise an error that names the first
+// difference.
+func (r *Release) Answers(d *schema.Design, p Privacy, kind Kind) error {
+	switch {
+	case r.Simulated:
+		return fmt.Errorf("its noise is simulated")
+	case r.Privacy == nil:
+		return fmt.Errorf("it states no privacy")
+	case r.Privacy.Epsilon != p.Epsilon:
+		return fmt.Errorf("it has epsilon %v, not %v", r.Privacy.Epsilon, p.Epsilon)
+	case r.Privacy.Delta != p.Delta:
+		return fmt.Errorf("it has delta %v, not %v", r.Privacy.Delta, p.Delta)
+	case r.Privacy.Neighbours != p.Neighbours:
+		return fmt.Errorf("it has neighbours %s, not %s", r.Privacy.Neighbours, p.Neighbours)
+	case r.Noise.Kind != kind:
+		return fmt.Errorf("it has %s noise, not %s", r.Noise.Kind, kind)
+	}
+	return sameDesign(&r.Schema, d)
+}
+
+func sameDesign(have, want *schema.Design) error {
+	if have.Intercept != want.Intercept {
+		return fmt.Errorf("one of the two models has an intercept, the other has none")
+	}
+	a, b := have.Columns(), want.Columns()
+	if len(a) != len(b) {
+		return fmt.Errorf("it has %d columns, not %d", len(a), len(b))
+	}
+	for j := range a {
+		if a[j].Name != b[j].Name {
+			return fmt.Errorf("its columns are in another order or have other names: %q where %q is asked for", a[j].Name, b[j].Name)
+		}
+		if a[j].Lower != b[j].Lower || a[j].Upper != b[j].Upper {
+			return fmt.Errorf("column %q has bounds %v:%v, not %v:%v", a[j].Name, a[j].Lower, a[j].Upper, b[j].Lower, b[j].Upper)
+		}
+	}
+	return nil
+}

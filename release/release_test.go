@@ -1,0 +1,180 @@
+package release
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg/schema"
+)
+
+// example is the release of DESIGN's format: one covariate, Laplace noise.
+func example() *Release {
+	yy := 40.5
+	return &Release{
+		Format: Format,
+		Schema: schema.Design{
+			Response:   schema.Column{Name: "y", Lower: -1, Upper: 1},
+			Covariates: []schema.Column{{Name: "x", Lower: -1, Upper: 1}},
+			Intercept:  true,
+		},
+		Privacy: &Privacy{Epsilon: 1, Neighbours: ReplaceOne},
+		N:       100,
+		Noise:   Noise{Kind: Laplace, Scale: 5.333333333333333, Sensitivity: 5.333333333333333, Lattice: 0x1p-40},
+		Statistics: Statistics{
+			SumX: []float64{1.5}, SumXX: [][]float64{{30.25}},
+			SumY: -2.5, SumXY: []float64{7}, SumYY: &yy,
+		},
+	}
+}
+
+// random is a release of m columns with statistics of all magnitudes.
+func random(m int, rng *rand.Rand) *Release {
+	r := example()
+	r.Schema.Covariates = nil
+	for j := range m - 1 {
+		name := "x" + strings.Repeat("é", j%3) + string(rune('a'+j))
+		r.Schema.Covariates = append(r.Schema.Covariates, schema.Column{Name: name, Lower: -rng.Float64(), Upper: rng.Float64() + 1e-3})
+	}
+	v := make([]float64, Length(m))
+	for i := range v {
+		v[i] = math.Ldexp(rng.NormFloat64(), rng.IntN(200)-100)
+	}
+	r.Statistics = StatisticsFromVector(m, v)
+	r.Noise.Sensitivity = 1000 * float64(m)
+	r.Noise.Scale = r.Noise.Sensitivity * (1 + rng.Float64())
+	return r
+}
+
+func write(t *testing.T, r *Release) string {
+	t.Helper()
+	var b bytes.Buffer
+	n, err := r.WriteTo(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n != int64(b.Len()) {
+		t.Errorf("WriteTo returned %d, wrote %d bytes", n, b.Len())
+	}
+	return b.String()
+}
+
+func TestRoundTrip(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	gaussian := random(3, rng)
+	gaussian.Noise.Kind, gaussian.Privacy.Delta = Gaussian, 1e-6
+	addRemove := random(3, rng)
+	addRemove.Privacy.Neighbours, addRemove.NNoise, addRemove.N = AddRemove, 1e4, -7
+	byHand := random(4, rng)
+	byHand.Privacy, byHand.Noise.Sensitivity, byHand.Noise.Lattice = nil, 0, 0
+	simulated := random(2, rng)
+	simulated.Simulated, simulated.Schema.Intercept = true, false
+	simulated.Schema.Response.Name = "a <b> & \"c\" \\ \u2028 名"
+	extreme := example()
+	extreme.Statistics.SumX[0], extreme.Statistics.SumY = math.Copysign(0, -1), math.MaxFloat64
+	extreme.Statistics.SumXY[0] = math.SmallestNonzeroFloat64
+	for _, r := range []*Release{example(), random(9, rng), gaussian, addRemove, byHand, simulated, extreme} {
+		first := write(t, r)
+		back, err := Read(strings.NewReader(first))
+		if err != nil {
+			t.Fatalf("%v\n%s", err, first)
+		}
+		if !reflect.DeepEqual(back, r) {
+			t.Errorf("read back as %+v, written was %+v", back, r)
+		}
+		if second := write(t, back); second != first {
+			t.Errorf("second writing differs:\n%s\n%s", first, second)
+		}
+	}
+}
+
+func TestLayout(t *testing.T) {
+	const want = `{
+  "format": "dpreg-release/1",
+  "schema": {
+    "response": {"name": "y", "lower": -1, "upper": 1},
+    "covariates": [
+      {"name": "x", "lower": -1, "upper": 1}
+    ],
+    "intercept": true
+  },
+  "privacy": {"epsilon": 1, "delta": 0, "neighbours": "replace-one"},
+  "n": 100,
+  "noise": {"kind": "laplace", "scale": 5.333333333333333, "sensitivity": 5.333333333333333, "lattice": 9.094947017729282e-13},
+  "statistics": {
+    "sum_x": [1.5],
+    "sum_xx": [
+      [30.25]
+    ],
+    "sum_y": -2.5,
+    "sum_xy": [7],
+    "sum_yy": 40.5
+  }
+}
+`
+	if got := write(t, example()); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	r := example()
+	if err := r.Answers(&r.Schema, *r.Privacy, Laplace); err != nil {
+		t.Error(err)
+	}
+	asked := func(change func(d *schema.Design, p *Privacy, k *Kind)) error {
+		e := example()
+		kind := Laplace
+		change(&e.Schema, e.Privacy, &kind)
+		return r.Answers(&e.Schema, *e.Privacy, kind)
+	}
+	for want, change := range map[string]func(d *schema.Design, p *Privacy, k *Kind){
+		"epsilon":      func(d *schema.Design, p *Privacy, k *Kind) { p.Epsilon = 0.5 },
+		"delta":        func(d *schema.Design, p *Privacy, k *Kind) { p.Delta = 1e-6 },
+		"neighbours":   func(d *schema.Design, p *Privacy, k *Kind) { p.Neighbours = AddRemove },
+		"noise":        func(d *schema.Design, p *Privacy, k *Kind) { *k = Gaussian },
+		"intercept":    func(d *schema.Design, p *Privacy, k *Kind) { d.Intercept = false },
+		"columns, not": func(d *schema.Design, p *Privacy, k *Kind) { d.Covariates = nil },
+		"names":        func(d *schema.Design, p *Privacy, k *Kind) { d.Response.Name = "z" },
+		"bounds":       func(d *schema.Design, p *Privacy, k *Kind) { d.Covariates[0].Upper = 2 },
+	} {
+		if err := asked(change); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v does not say %q", err, want)
+		}
+	}
+	r.Simulated = true
+	if r.Answers(&r.Schema, *r.Privacy, Laplace) == nil {
+		t.Error("a simulated release may not serve as a real one")
+	}
+	r.Simulated, r.Privacy = false, nil
+	if r.Answers(&r.Schema, Privacy{}, Laplace) == nil {
+		t.Error("a release that states no privacy may not serve as one that does")
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	r := example()
+	if w := r.Warnings(); len(w) != 0 {
+		t.Errorf("a complete release warns: %q", w)
+	}
+	expect := func(words string) {
+		t.Helper()
+		if w := strings.Join(r.Warnings(), "\n"); !strings.Contains(w, words) {
+			t.Errorf("warnings %q do not say %q", w, words)
+		}
+	}
+	r.Simulated = true
+	expect("simulated")
+	r.Noise.Sensitivity = 0
+	expect("taken on trust")
+	r.Noise.Scale = 1
+	expect("too small")
+	r.Privacy = nil
+	expect("replace-one neighbours and a public n are assumed")
+	if r.Neighbours() != ReplaceOne {
+		t.Errorf("neighbours %q assumed", r.Neighbours())
+	}
+}

@@ -1,0 +1,97 @@
+package release
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpreg/dpreg/schema"
+)
+
+// Select gives the release of another model on the same columns: any of them
+// as the response, any others as covariates, by a formula as
+// schema.ParseFormula reads it (`y ~ .` takes all other columns). The release
+// holds the whole moment matrix, so this only picks entries of it: it costs no
+// privacy, and privacy, noise and n stay as they are. The empty formula gives
+// the release itself. The result shares nothing with r.
+//
+// Errors: a formula that does not parse or names an unknown column; `- 1`
+// from a release with an intercept whose columns are not centred at 0.
+func (r *Release) Select(formula string) (*Release, error) {
+	design, err := r.selectDesign(formula)
+	if err != nil {
+		return nil, err
+	}
+	have, want := r.Schema.Columns(), design.Columns()
+	at := make([]int, len(want))
+	for j, w := range want {
+		at[j] = slices.IndexFunc(have, func(c schema.Column) bool { return c.Name == w.Name })
+	}
+	out := *r
+	out.Schema = *design
+	out.Statistics = r.Statistics.pick(at)
+	out.Withheld = slices.Clone(r.Withheld)
+	if r.Privacy != nil {
+		p := *r.Privacy
+		out.Privacy = &p
+	}
+	return &out, nil
+}
+
+// pick takes the statistics of the columns at these positions of v.
+func (s *Statistics) pick(at []int) Statistics {
+	m := len(s.SumX) + 1
+	old := s.Vector()
+	v := make([]float64, Length(len(at)))
+	for j, a := range at {
+		v[j] = old[a]
+		for k, b := range at[:j+1] {
+			v[Index(len(at), j, k)] = old[Index(m, a, b)]
+		}
+	}
+	return StatisticsFromVector(len(at), v)
+}
+
+// selectDesign resolves the formula against the release's columns. Their
+// scaled values are fixed, so whatever bounds the new design states, its frame
+// must be the same affine map of each column:
+//
+//	with an intercept     v = (x - (l+u)/2) / ((u-l)/2)
+//	without one           v = x / max(|l|,|u|)
+//
+// From the first to the second they agree only for l = -u. From the second to
+// the first, the box is restated as [-h, h], h = max(|l|,|u|): it holds the
+// box [l, u], its middle is 0 and half its width is h.
+func (r *Release) selectDesign(formula string) (*schema.Design, error) {
+	if strings.TrimSpace(formula) == "" {
+		d := r.Schema
+		d.Covariates = slices.Clone(d.Covariates)
+		return &d, nil
+	}
+	all := schema.Schema{Columns: r.Schema.Columns()}
+	d, err := all.Design(formula)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case r.Schema.Intercept && !d.Intercept:
+		for _, c := range d.Columns() {
+			if c.Lower != -c.Upper {
+				return nil, fmt.Errorf("formula %q: no model without an intercept from this release: column %q was centred, since its bounds %v:%v do not lie symmetrically about 0; make a release with a formula that says \"- 1\"",
+					formula, c.Name, c.Lower, c.Upper)
+			}
+		}
+	case !r.Schema.Intercept && d.Intercept:
+		d.Response = symmetric(d.Response)
+		for j, c := range d.Covariates {
+			d.Covariates[j] = symmetric(c)
+		}
+	}
+	return d, nil
+}
+
+func symmetric(c schema.Column) schema.Column {
+	h := max(c.Upper, -c.Lower) // = max(|l|,|u|), since l < u
+	c.Lower, c.Upper = -h, h
+	return c
+}

@@ -1,0 +1,97 @@
+package release
+
+import "fmt"
+
+// Statistics are the noisy sums over the rows, in scaled units: with
+// v = (x_1..x_p, y) in [-1,1]^m, m = p+1, they are Σx_j, Σx_j x_k, Σy, Σx_j y
+// and Σy². SumX and SumXY have length p, SumXX is p×p and symmetric, written
+// whole. SumYY is a pointer because the format reserves null for it; in a
+// valid release it is never nil.
+type Statistics struct {
+	SumX  []float64   `json:"sum_x"`
+	SumXX [][]float64 `json:"sum_xx"`
+	SumY  float64     `json:"sum_y"`
+	SumXY []float64   `json:"sum_xy"`
+	SumYY *float64    `json:"sum_yy"`
+}
+
+// Length is m + m(m+1)/2, the length of the canonical vector of m columns.
+func Length(m int) int { return m + m*(m+1)/2 }
+
+// Index is the position of Σ v_j v_k (0-based j and k, in either order) in the
+// canonical vector of m columns; the linear sum Σ v_j stands at position j.
+// It panics if j or k is not in 0..m-1.
+//
+// The quadratic sums follow the m linear ones, the upper triangle row by row;
+// row j starts after the j rows before it, of lengths m, m-1, ...
+func Index(m, j, k int) int {
+	if j > k {
+		j, k = k, j
+	}
+	if j < 0 || k >= m {
+		panic(fmt.Sprintf("release: pair (%d, %d) of %d columns", j, k, m))
+	}
+	return m + j*m - j*(j-1)/2 + k - j
+}
+
+// Vector is the canonical vector of length Length(m): the linear sums in the
+// order of v, then Σ v_j v_k for j = 1..m, k = j..m. It panics if the blocks
+// do not fit each other or SumYY is nil: Release.Validate finds that first.
+func (s *Statistics) Vector() []float64 {
+	p := len(s.SumX)
+	if len(s.SumXX) != p || len(s.SumXY) != p || s.SumYY == nil {
+		panic("release: statistics of unequal sizes")
+	}
+	m := p + 1
+	v := make([]float64, 0, Length(m))
+	v = append(v, s.SumX...)
+	v = append(v, s.SumY)
+	for j := range p {
+		v = append(v, s.SumXX[j][j:p]...)
+		v = append(v, s.SumXY[j])
+	}
+	return append(v, *s.SumYY)
+}
+
+// StatisticsFromVector is the inverse of Vector; the result shares nothing
+// with v. It panics if v has not length Length(m).
+func StatisticsFromVector(m int, v []float64) Statistics {
+	if m < 1 || len(v) != Length(m) {
+		panic(fmt.Sprintf("release: a vector of length %d for %d columns", len(v), m))
+	}
+	p := m - 1
+	yy := v[Index(m, p, p)]
+	s := Statistics{
+		SumX:  append([]float64{}, v[:p]...),
+		SumXX: make([][]float64, p),
+		SumY:  v[p],
+		SumXY: make([]float64, p),
+		SumYY: &yy,
+	}
+	for j := range p {
+		s.SumXX[j] = make([]float64, p)
+		for k := range p {
+			s.SumXX[j][k] = v[Index(m, j, k)]
+		}
+		s.SumXY[j] = v[Index(m, j, p)]
+	}
+	return s
+}
+
+// Matrix is the noisy moment matrix B = Σ a aᵀ with a = (1, v), symmetric,
+// (m+1)×(m+1), row-major; B₀₀ is N. With noise it need not be positive
+// semidefinite.
+func (r *Release) Matrix() []float64 {
+	m := r.Dim()
+	d := m + 1
+	v := r.Statistics.Vector()
+	b := make([]float64, d*d)
+	b[0] = float64(r.N)
+	for j := range m {
+		b[j+1], b[(j+1)*d] = v[j], v[j]
+		for k := range m {
+			b[(j+1)*d+k+1] = v[Index(m, j, k)]
+		}
+	}
+	return b
+}

@@ -1,0 +1,175 @@
+package release
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// maxN is the largest count whose float64 is exact.
+const maxN = 1 << 53
+
+// Validate checks everything that a release file must satisfy: what passes
+// can be written, and read back. Errors are *FieldError and name the field.
+//
+// Besides shapes and ranges it checks the claim: a stated sensitivity must not
+// lie below the proven one, and Laplace noise must satisfy
+// scale·ε ≥ sensitivity where the file states all three.
+func (r *Release) Validate() error {
+	if err := within("format", checkFormat(r.Format)); err != nil {
+		return err
+	}
+	if err := within("schema", r.Schema.Validate()); err != nil {
+		return err
+	}
+	if err := within("privacy", r.validatePrivacy()); err != nil {
+		return err
+	}
+	if err := r.validateCount(); err != nil {
+		return err
+	}
+	if err := within("noise", r.validateNoise()); err != nil {
+		return err
+	}
+	if len(r.Withheld) > 0 {
+		return within("withheld", errors.New("reserved for a later version of dpreg; this one needs every statistic"))
+	}
+	return within("statistics", r.Statistics.validate(r.Dim()-1))
+}
+
+// checkFormat accepts this version, and says of anything else what it is.
+func checkFormat(format string) error {
+	if format == Format {
+		return nil
+	}
+	kind, version, _ := strings.Cut(format, "/")
+	switch {
+	case format == "":
+		return fmt.Errorf("missing; a release says \"format\": %q", Format)
+	case kind == "dpreg-release":
+		return fmt.Errorf("version %q of the release format is not known; this version of dpreg reads %q", version, Format)
+	}
+	return fmt.Errorf("%q is not a release; a release says \"format\": %q", format, Format)
+}
+
+func (r *Release) validatePrivacy() error {
+	p := r.Privacy
+	if p == nil {
+		return nil
+	}
+	switch {
+	case !positive(p.Epsilon):
+		return within("epsilon", fmt.Errorf("must be a positive finite number, not %v", p.Epsilon))
+	case !(p.Delta >= 0 && p.Delta < 1):
+		return within("delta", fmt.Errorf("must be at least 0 and less than 1, not %v", p.Delta))
+	case p.Neighbours != ReplaceOne && p.Neighbours != AddRemove:
+		return within("neighbours", fmt.Errorf("must be %q or %q, not %q", ReplaceOne, AddRemove, p.Neighbours))
+	case p.Delta == 0 && r.Noise.Kind == Gaussian:
+		return within("delta", errors.New("Gaussian noise gives no privacy with delta 0"))
+	}
+	return nil
+}
+
+func (r *Release) validateCount() error {
+	if r.N > maxN || r.N < -maxN {
+		return within("n", fmt.Errorf("%d is out of range", r.N))
+	}
+	if r.Neighbours() == AddRemove {
+		if !positive(r.NNoise) {
+			return within("n_noise", fmt.Errorf("add-remove neighbours need the scale of the noise on n, a positive finite number, not %v", r.NNoise))
+		}
+		return nil
+	}
+	if r.NNoise != 0 {
+		return within("n_noise", fmt.Errorf("only with \"neighbours\": %q, where n is noisy", AddRemove))
+	}
+	if r.N < 1 {
+		return within("n", fmt.Errorf("must be at least 1, not %d", r.N))
+	}
+	return nil
+}
+
+func (r *Release) validateNoise() error {
+	n := r.Noise
+	switch {
+	case n.Kind != Laplace && n.Kind != Gaussian:
+		return within("kind", fmt.Errorf("must be %q or %q, not %q", Laplace, Gaussian, n.Kind))
+	case !positive(n.Scale):
+		return within("scale", fmt.Errorf("must be a positive finite number, not %v", n.Scale))
+	case n.Sensitivity != 0 && !positive(n.Sensitivity):
+		return within("sensitivity", fmt.Errorf("must be a positive finite number, not %v", n.Sensitivity))
+	case n.Lattice != 0 && !positive(n.Lattice):
+		return within("lattice", fmt.Errorf("must be a positive finite number, not %v", n.Lattice))
+	}
+	if r.Privacy == nil || n.Sensitivity == 0 {
+		return nil
+	}
+	if err := r.validateSensitivity(); err != nil {
+		return within("sensitivity", err)
+	}
+	if n.Kind == Laplace {
+		return within("scale", r.validateClaim())
+	}
+	return nil
+}
+
+// validate checks the blocks for p covariates.
+func (s *Statistics) validate(p int) error {
+	if err := within("sum_x", checkVector(s.SumX, p)); err != nil {
+		return err
+	}
+	if err := within("sum_xx", checkSymmetric(s.SumXX, p)); err != nil {
+		return err
+	}
+	if err := within("sum_y", checkFinite(s.SumY)); err != nil {
+		return err
+	}
+	if err := within("sum_xy", checkVector(s.SumXY, p)); err != nil {
+		return err
+	}
+	if s.SumYY == nil {
+		return within("sum_yy", errors.New("null is reserved for a later version of dpreg; this one needs every statistic"))
+	}
+	return within("sum_yy", checkFinite(*s.SumYY))
+}
+
+func checkVector(v []float64, p int) error {
+	if len(v) != p {
+		return fmt.Errorf("must have %d entries, one for each covariate, not %d", p, len(v))
+	}
+	for j, x := range v {
+		if err := checkFinite(x); err != nil {
+			return within(index(j), err)
+		}
+	}
+	return nil
+}
+
+func checkSymmetric(a [][]float64, p int) error {
+	if len(a) != p {
+		return fmt.Errorf("must have %d rows, one for each covariate, not %d", p, len(a))
+	}
+	for j, row := range a {
+		if err := checkVector(row, p); err != nil {
+			return within(index(j), err)
+		}
+		for k := range j {
+			if row[k] != a[k][j] {
+				return within(index(j)+index(k), fmt.Errorf("%v differs from %v at [%d][%d]: the matrix must be symmetric, written whole", row[k], a[k][j], k, j))
+			}
+		}
+	}
+	return nil
+}
+
+func checkFinite(x float64) error {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return fmt.Errorf("must be a finite number, not %v", x)
+	}
+	return nil
+}
+
+func positive(x float64) bool { return x > 0 && !math.IsInf(x, 1) }
+
+func index(j int) string { return fmt.Sprintf("[%d]", j) }

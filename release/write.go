@@ -1,0 +1,145 @@
+package release
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/dpreg/dpreg/schema"
+)
+
+// WriteTo writes the release as indented JSON, keys in a fixed order and
+// every number in the shortest form that reads back as the same float64, so
+// that writing what was read gives the same bytes. A release that Validate
+// refuses is not written.
+func (r *Release) WriteTo(w io.Writer) (int64, error) {
+	if err := r.Validate(); err != nil {
+		return 0, fmt.Errorf("release not written: %w", err)
+	}
+	var p printer
+	p.release(r)
+	if p.Len() > maxBytes {
+		return 0, fmt.Errorf("release not written: %d columns make it %w", r.Dim(), errTooLarge)
+	}
+	return p.WriteTo(w)
+}
+
+// printer lays the file out by hand: encoding/json would give every number of
+// a matrix a line of its own.
+type printer struct{ bytes.Buffer }
+
+func (p *printer) release(r *Release) {
+	p.WriteString("{\n  \"format\": ")
+	p.text(r.Format)
+	if r.Simulated {
+		p.WriteString(",\n  \"simulated\": true")
+	}
+	p.design(&r.Schema)
+	if r.Privacy != nil {
+		p.WriteString(",\n  \"privacy\": {\"epsilon\": ")
+		p.number(r.Privacy.Epsilon)
+		p.WriteString(", \"delta\": ")
+		p.number(r.Privacy.Delta)
+		p.WriteString(", \"neighbours\": ")
+		p.text(string(r.Privacy.Neighbours))
+		p.WriteString("}")
+	}
+	p.WriteString(",\n  \"n\": " + strconv.FormatInt(r.N, 10))
+	p.optional(",\n  \"n_noise\": ", r.NNoise)
+	p.WriteString(",\n  \"noise\": {\"kind\": ")
+	p.text(string(r.Noise.Kind))
+	p.WriteString(", \"scale\": ")
+	p.number(r.Noise.Scale)
+	p.optional(", \"sensitivity\": ", r.Noise.Sensitivity)
+	p.optional(", \"lattice\": ", r.Noise.Lattice)
+	p.WriteString("}")
+	p.statistics(&r.Statistics)
+	p.WriteString("\n}\n")
+}
+
+func (p *printer) design(d *schema.Design) {
+	p.WriteString(",\n  \"schema\": {\n    \"response\": ")
+	p.column(d.Response)
+	p.WriteString(",\n    \"covariates\": [")
+	for j, c := range d.Covariates {
+		p.item(j, "\n      ")
+		p.column(c)
+	}
+	p.WriteString("\n    ],\n    \"intercept\": " + strconv.FormatBool(d.Intercept) + "\n  }")
+}
+
+func (p *printer) column(c schema.Column) {
+	p.WriteString("{\"name\": ")
+	p.text(c.Name)
+	p.WriteString(", \"lower\": ")
+	p.number(c.Lower)
+	p.WriteString(", \"upper\": ")
+	p.number(c.Upper)
+	p.WriteString("}")
+}
+
+func (p *printer) statistics(s *Statistics) {
+	p.WriteString(",\n  \"statistics\": {\n    \"sum_x\": ")
+	p.vector(s.SumX)
+	p.WriteString(",\n    \"sum_xx\": [")
+	for j, row := range s.SumXX {
+		p.item(j, "\n      ")
+		p.vector(row)
+	}
+	p.WriteString("\n    ],\n    \"sum_y\": ")
+	p.number(s.SumY)
+	p.WriteString(",\n    \"sum_xy\": ")
+	p.vector(s.SumXY)
+	p.WriteString(",\n    \"sum_yy\": ")
+	p.number(*s.SumYY)
+	p.WriteString("\n  }")
+}
+
+func (p *printer) vector(v []float64) {
+	p.WriteByte('[')
+	for j, x := range v {
+		p.item(j, "")
+		p.number(x)
+	}
+	p.WriteByte(']')
+}
+
+// item begins item j of a list: a comma after the one before, then the break
+// between lines, or a space where there is none.
+func (p *printer) item(j int, brk string) {
+	if j > 0 {
+		p.WriteByte(',')
+		if brk == "" {
+			p.WriteByte(' ')
+		}
+	}
+	p.WriteString(brk)
+}
+
+// optional writes a number that is zero where the file does not state it.
+func (p *printer) optional(key string, x float64) {
+	if x != 0 {
+		p.WriteString(key)
+		p.number(x)
+	}
+}
+
+func (p *printer) number(x float64) {
+	b, err := json.Marshal(x)
+	if err != nil {
+		panic(err) // not finite: Validate came first
+	}
+	p.Write(b)
+}
+
+func (p *printer) text(s string) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		panic(err) // a string always has its JSON
+	}
+	p.Write(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+}
