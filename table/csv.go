@@ -106,6 +106,7 @@ type recordReader struct {
 	name  string
 	csv   *csv.Reader
 	limit *limitReader
+	last  int // line on which the last good record began
 }
 
 // header reads and checks the first record.
@@ -128,18 +129,28 @@ func (r *recordReader) header() ([]string, error) {
 func (r *recordReader) next() ([]string, error) {
 	r.limit.left = maxRecord
 	record, err := r.csv.Read()
+	if err == nil {
+		r.last = r.line(0)
+		return record, nil
+	}
+	if err == io.EOF {
+		return nil, err
+	}
+	return nil, r.explain(err, len(record))
+}
+
+// explain places an error of encoding/csv and says it in our words.
+func (r *recordReader) explain(err error, fields int) error {
 	var malformed *csv.ParseError
-	switch {
-	case err == nil || err == io.EOF:
-		return record, err
-	case !errors.As(err, &malformed):
-		return nil, &Error{File: r.name, Line: 0, Err: err}
-	case errors.Is(err, csv.ErrFieldCount):
-		err = fmt.Errorf("%d fields where the header has %d", len(record), r.csv.FieldsPerRecord)
-	case errors.Is(err, csv.ErrBareQuote), errors.Is(err, csv.ErrQuote):
+	if !errors.As(err, &malformed) {
+		return &Error{File: r.name, Err: fmt.Errorf("after line %d: %w", r.last, err)}
+	}
+	if errors.Is(err, csv.ErrFieldCount) {
+		err = fmt.Errorf("%d fields where the header has %d", fields, r.csv.FieldsPerRecord)
+	} else {
 		err = errors.New("a quotation mark is out of place or never closed (fields must be separated by commas)")
 	}
-	return nil, &Error{File: r.name, Line: malformed.StartLine, Err: err}
+	return &Error{File: r.name, Line: malformed.StartLine, Err: err}
 }
 
 // line is the line on which field i of the last record begins.

@@ -26,6 +26,9 @@ func checkHeader(record []string) ([]string, error) {
 	names := make([]string, len(record))
 	for i, field := range record {
 		names[i] = strings.TrimSpace(field)
+		if strings.Contains(names[i], "\r") {
+			return nil, errors.New("lines end with a carriage return alone; they must end with a line feed")
+		}
 		if _, err := schema.ParseNumber(field); err == nil {
 			return nil, fmt.Errorf("this looks like a row of data, since field %d is a number; "+
 				"the first line must name the columns, and no name may be a number", i+1)

@@ -18,18 +18,22 @@ var errRecord = fmt.Errorf("a record is longer than %d bytes; is a quotation mar
 	"or do lines end with a carriage return alone?", maxRecord)
 
 // limitReader fails once more than left bytes were read since left was last set.
+// Its errors last, so that none is lost where a buffer looks ahead.
 type limitReader struct {
 	r    io.Reader
 	left int
+	err  error
 }
 
-func (l *limitReader) Read(p []byte) (int, error) {
+func (l *limitReader) Read(p []byte) (n int, err error) {
 	if l.left <= 0 {
-		return 0, errRecord
+		l.err = errRecord
 	}
-	n, err := l.r.Read(p)
-	l.left -= n
-	return n, err
+	if l.err == nil {
+		n, l.err = l.r.Read(p)
+		l.left -= n
+	}
+	return n, l.err
 }
 
 const byteOrderMark = "\ufeff"
@@ -37,7 +41,7 @@ const byteOrderMark = "\ufeff"
 func newRecordReader(r io.Reader, name string) *recordReader {
 	limit := &limitReader{r: r, left: maxRecord}
 	buffered := bufio.NewReaderSize(limit, bufferSize)
-	// An error of Peek comes again with the first Read.
+	// An error here comes again with the first record.
 	if start, _ := buffered.Peek(len(byteOrderMark)); string(start) == byteOrderMark {
 		_, _ = buffered.Discard(len(byteOrderMark))
 	}

@@ -1,0 +1,49 @@
+package schema
+
+import (
+	"reflect"
+	"testing"
+)
+
+func TestParseBounds(t *testing.T) {
+	got, err := ParseBounds("x=0:40", "y=-1.5e3:+2E2, wine drunk = 0 : 1", "a=b=.5:1.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Bounds{
+		{Name: "x", Lower: 0, Upper: 40},
+		{Name: "y", Lower: -1500, Upper: 200},
+		{Name: "wine drunk", Lower: 0, Upper: 1},
+		{Name: "a=b", Lower: 0.5, Upper: 1},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestParseBoundsRefuses(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"", "want NAME=LOWER:UPPER"},
+		{"x", `bounds "x": want NAME=LOWER:UPPER`},
+		{"x=0:1,", "want NAME=LOWER:UPPER"},
+		{"x=", "want LOWER:UPPER"},
+		{"x=0-1", "want LOWER:UPPER"},
+		{"=0:1", "the name is empty"},
+		{"x=:1", "lower bound: not a finite decimal number"},
+		{"x=0:", "upper bound: not a finite decimal number"},
+		{"x=0:1:2", "upper bound"},
+		{"x=0:inf", "upper bound"},
+		{"x=NaN:1", "lower bound"},
+		{"x=0x1p3:9", "lower bound"},
+		{"x=1_0:20", "lower bound"},
+		{"x=0:1e999", "upper bound"},
+		{"x=1:1", "lower bound 1 is not below upper bound 1"},
+		{"x=2:1", "not below"},
+		{"x=-1e300:1e300", "other units"},
+		{"x=0:1e-300", "other units"},
+		{"x=0:1,x=0:2", `"x" already has bounds`},
+	} {
+		_, err := ParseBounds(c.text)
+		wantError(t, err, "bounds ", c.want)
+	}
+}

@@ -1,0 +1,89 @@
+package schema
+
+import (
+	"reflect"
+	"testing"
+)
+
+func TestParseFormula(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want Formula
+	}{
+		{"y ~ x1 + x2", Formula{"y", []string{"x1", "x2"}, false, true}},
+		{" y~x ", Formula{"y", []string{"x"}, false, true}},
+		{"y ~ .", Formula{"y", nil, true, true}},
+		{"y ~ . - 1", Formula{"y", nil, true, false}},
+		{"y ~ x - 1", Formula{"y", []string{"x"}, false, false}},
+		{"y ~ -1 + x", Formula{"y", []string{"x"}, false, false}},
+		{"y ~ 0 + x", Formula{"y", []string{"x"}, false, false}},
+		{"y ~ x + 0", Formula{"y", []string{"x"}, false, false}},
+		{"y ~ x + 1", Formula{"y", []string{"x"}, false, true}},
+		{"y ~ +1 + x", Formula{"y", []string{"x"}, false, true}},
+		{"a_b.c ~ .x\n+ größe", Formula{"a_b.c", []string{".x", "größe"}, false, true}},
+		{"`~ y` ~ `wine drunk` + `.` + `0`", Formula{"~ y", []string{"wine drunk", ".", "0"}, false, true}},
+		{"y ~ `a\\`b\\\\`", Formula{"y", []string{"a`b\\"}, false, true}},
+	} {
+		got, err := ParseFormula(c.text)
+		if err != nil {
+			t.Errorf("%q: %v", c.text, err)
+			continue
+		}
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%q: got %+v, want %+v", c.text, got, c.want)
+		}
+		if back, err := ParseFormula(got.String()); err != nil || !reflect.DeepEqual(back, got) {
+			t.Errorf("%q written as %q: got %+v, %v", c.text, got, back, err)
+		}
+	}
+}
+
+func TestParseFormulaRefuses(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"", "it is empty"},
+		{"y", "with `~` after it"},
+		{"~ x", "nothing stands before `~`"},
+		{"y ~", "nothing stands after `~`"},
+		{"y ~ x +", "nothing stands after the last"},
+		{"y ~ x ~ z", "more than one `~`"},
+		{"y ~ ~ z", "more than one `~`"},
+		{"y + z ~ x", "one column with `~` after it"},
+		{"1 ~ x", "response must be the name"},
+		{". ~ x", "response must be the name"},
+		{"y ~ x z", "z has no `+` before it"},
+		{"y ~ a * b", "'*' is not supported"},
+		{"y ~ a:b", "':' is not supported"},
+		{"y ~ x ^ 2", "'^' is not supported"},
+		{"y ~ a %in% b", "'%' is not supported"},
+		{"y ~ x | g", "'|' is not supported"},
+		{"y ~ (x)", "'(' is not supported"},
+		{"y ~ I(x^2)", "I(...) is a transformation"},
+		{"log(y) ~ x", "log(...) is a transformation"},
+		{"y ~ log (x)", "log(...) is a transformation"},
+		{"y ~ x + 2", "the number `2` is neither 0 nor 1"},
+		{"y ~ x + 1.5", "neither 0 nor 1"},
+		{"y ~ x - 2", "neither 0 nor 1"},
+		{"y ~ x - 0", "`- 0` is unclear"},
+		{"y ~ 0 + x + 1", "the intercept twice"},
+		{"y ~ 1", "no covariate"},
+		{"y ~ 0", "no covariate"},
+		{"y ~ x + + z", "`+` stands where a covariate should"},
+		{"y ~ . - x", "cannot be taken away"},
+		{"y ~ blood-pressure", "pressure cannot be taken away"},
+		{"y ~ . + x", "`.` already stands for every column"},
+		{"y ~ x + .", "`.` already stands for every column"},
+		{"y ~ x + x", `covariate "x" is given twice`},
+		{"y ~ x + y", "both response and covariate"},
+		{"y ~ 1st", "`1st` needs backquotes"},
+		{"y ~ _x", "`_x` needs backquotes"},
+		{"y ~ 'x'", "names stand in backquotes"},
+		{"y ~ x & z", "'&' has no meaning"},
+		{"y ~ `x", "not closed"},
+		{"y ~ `x\\n`", "backslash may only stand"},
+		{"y ~ ``", "the name is empty"},
+		{"y ~ \xff", "not valid UTF-8"},
+	} {
+		_, err := ParseFormula(c.text)
+		wantError(t, err, "formula: ", c.want, "allowed are `y ~ x1 + x2`")
+	}
+}

@@ -1,0 +1,82 @@
+package schema
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+func TestReadSchema(t *testing.T) {
+	const text = "\ufeff" + `{"$schema":"x","missingValues":["","NA"],"primaryKey":"id","fields":[
+		{"name":"id","title":"row","constraints":{"required":true,"unique":true}},
+		{"name":"town","type":"string","constraints":{"enum":["a","b"],"minimum":"a"}},
+		{"name":"when","type":"date","constraints":{"minimum":"2020-01-01"}},
+		{"name":"x","type":"integer","constraints":{"minimum":-1e2,"maximum":null}},
+		{"name":"X","type":"number","rdfType":"u","constraints":{"minimum":-0.5,"maximum":1.25e1}}]}` + "\n"
+	s, err := ReadSchema(strings.NewReader(text), "s.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Columns) != 5 || s.Columns[1].Type != "string" || s.Columns[2].Type != "date" {
+		t.Fatalf("got %+v", s.Columns)
+	}
+	if c := s.Columns[3]; c.Type != "" || c.Lower != -100 || c.Bounded() {
+		t.Errorf("x: got %+v", c)
+	}
+	if c := s.Columns[4]; c != (Column{Name: "X", Lower: -0.5, Upper: 12.5}) {
+		t.Errorf("X: got %+v", c)
+	}
+}
+
+// field is a schema of one field with these constraints.
+func field(constraints string) string {
+	return `{"fields":[{"name":"x","type":"number","constraints":` + constraints + `}]}`
+}
+
+func TestReadSchemaRefuses(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"", "ends too early"},
+		{`{"fields":[`, "ends too early"},
+		{"{\n\"fields\" 1}", "line 2: not valid JSON"},
+		{`{"fields":[1,]}`, "not valid JSON"},
+		{"59,1,secret\n", "follows the end"},
+		{"secret,1\n", "not valid JSON"},
+		{field("{}") + "\n}", "line 2: something follows"},
+		{field("{}") + "null", "follows the end"},
+		{"\xff{}", "not valid UTF-8"},
+		{strings.Repeat(" ", maxFile+1), "1 MB"},
+		{strings.Repeat("[", 1e5), "deeper than"},
+		{`[]`, "not a table schema"},
+		{`{}`, `"fields" must be a list`},
+		{`{"fields":[]}`, `"fields" must be a list`},
+		{`{"Fields":[{"name":"x"}]}`, `"fields" must be a list`},
+		{`{"fields":{"name":"x"}}`, `"fields" must be a list`},
+		{`{"fields":["x"]}`, "field 1: want a JSON object"},
+		{`{"fields":[{"name":"x"},{"type":"number"}]}`, `field 2: "name" is missing`},
+		{`{"fields":[{"name":7}]}`, `field 1: "name" is missing or no string`},
+		{`{"fields":[{"name":""}]}`, "field 1: the name is empty"},
+		{`{"fields":[{"name":"x "}]}`, "spaces around"},
+		{`{"fields":[{"name":"x"},{"name":"x"}]}`, `fields 1 and 2 have the same name, "x"`},
+		{`{"fields":[{"name":"x","name":"y"}]}`, "a key stands twice"},
+		{`{"fields":[{"name":"x","type":3}]}`, `field 1 ("x"): "type" must be a string`},
+		{field(`[]`), `"constraints" must be an object`},
+		{field(`{"minimum":"0","maximum":1}`), `field 1 ("x"): "minimum" must be a number`},
+		{field(`{"minimum":0,"maximum":1e999}`), `field 1 ("x"): "maximum": not a finite`},
+		{field(`{"minimum":0,"minimum":1}`), "a key stands twice"},
+		{field(`{"minimum":1,"maximum":1}`), `field 1 ("x"): minimum 1 is not below maximum 1`},
+		{field(`{"minimum":2,"maximum":1}`), "not below"},
+		{field(`{"minimum":0,"maximum":1e300}`), "other units"},
+		{field(`{"minimum":0,"maximum":NaN}`), "not valid JSON"},
+	} {
+		_, err := ReadSchema(strings.NewReader(c.text), "s.json")
+		wantError(t, err, "s.json: ", c.want)
+		if strings.Contains(err.Error(), "secret") {
+			t.Errorf("error %q repeats the text of what may be data", err)
+		}
+	}
+	broken := errors.New("broken pipe")
+	if _, err := ReadSchema(iotest.ErrReader(broken), "s.json"); !errors.Is(err, broken) {
+		t.Errorf("got %v, want %v", err, broken)
+	}
+}

@@ -1,0 +1,142 @@
+package schema
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// wantError fails unless err is there and holds every part.
+func wantError(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error, want one with %q", parts)
+	}
+	for _, part := range parts {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("error %q does not hold %q", err, part)
+		}
+	}
+}
+
+func readFile(t *testing.T, path string) *Schema {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	s, err := ReadSchema(f, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestFromHeader(t *testing.T) {
+	s, err := FromHeader([]string{"", "x", "wine drunk", "y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Columns) != 3 || s.Columns[1].Name != "wine drunk" || s.Columns[0].Bounded() {
+		t.Errorf("got %+v", s.Columns)
+	}
+	for _, c := range []struct {
+		names []string
+		want  string
+	}{
+		{nil, "no column has a name"},
+		{[]string{"", ""}, "no column has a name"},
+		{[]string{"secret", "y", "secret"}, "columns 1 and 3 have the same name"},
+		{[]string{"x", "a\x00b"}, "column 2: the name has control characters"},
+		{[]string{"x", "\xff"}, "column 2: the name is not valid UTF-8"},
+		{[]string{" x"}, "spaces around"},
+		{[]string{strings.Repeat("x", maxName+1)}, "longer than"},
+	} {
+		_, err := FromHeader(c.names)
+		wantError(t, err, c.want)
+		if strings.Contains(err.Error(), "secret") {
+			t.Errorf("error %q repeats a name that may be a cell", err)
+		}
+	}
+}
+
+func TestWithBounds(t *testing.T) {
+	s, err := FromHeader([]string{"x", "y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := ParseBounds("x=0:40")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.WithBounds(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.Columns[0] != (Column{Name: "x", Lower: 0, Upper: 40}) || out.Columns[1].Bounded() {
+		t.Errorf("got %+v", out.Columns)
+	}
+	if s.Columns[0].Bounded() {
+		t.Error("the receiver was changed")
+	}
+	_, err = s.WithBounds(Bounds{{Name: "z", Lower: 0, Upper: 1}})
+	wantError(t, err, `no column "z"`, `"x", "y"`)
+}
+
+func TestTemplate(t *testing.T) {
+	s, err := FromHeader([]string{"x", `a "b" <&>`, "y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err = s.WithBounds(Bounds{{Name: "y", Lower: -1e-3, Upper: 1e21}}); err != nil {
+		t.Fatal(err)
+	}
+	s.Columns = append(s.Columns, Column{Name: "town", Lower: math.NaN(), Upper: math.NaN(), Type: "string"})
+	var b bytes.Buffer
+	if err := s.WriteTemplate(&b); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "\"minimum\": null,\n") {
+		t.Errorf("nothing to fill in:\n%s", b.String())
+	}
+	back, err := ReadSchema(&b, "template")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range back.Columns {
+		want := s.Columns[i]
+		if c.Name != want.Name || c.Type != want.Type || c.Bounded() != want.Bounded() {
+			t.Errorf("column %d: got %+v, want %+v", i, c, want)
+		}
+	}
+	if back.Columns[2] != s.Columns[2] {
+		t.Errorf("got %+v, want %+v", back.Columns[2], s.Columns[2])
+	}
+}
+
+func TestShippedSchemas(t *testing.T) {
+	pums := readFile(t, "../testdata/pums.schema.json")
+	d, err := pums.Design("income ~ educ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Design{
+		Response:   Column{Name: "income", Lower: 0, Upper: 500000},
+		Covariates: []Column{{Name: "educ", Lower: 1, Upper: 16}},
+		Intercept:  true,
+	}
+	if !reflect.DeepEqual(d, want) {
+		t.Errorf("got %+v, want %+v", d, want)
+	}
+	d, err = readFile(t, "../testdata/cirrhosis.schema.json").Design("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Response.Name != "cirrhosis" || len(d.Covariates) != 4 || !d.Intercept {
+		t.Errorf("got %+v", d)
+	}
+}
