@@ -1,0 +1,127 @@
+package dense
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/gonum"
+)
+
+// vectorFrom is the dimension from which gonum's matrix-vector product, which
+// has vector instructions behind it on amd64, beats the scalar kernels.
+const vectorFrom = 14
+
+// Cholesky factors a symmetric positive definite matrix, A = L Lᵀ, in place.
+//
+// l is n×n; only its lower triangle is read and written. It reports whether A
+// is positive definite in floating point: false as soon as a pivot is not
+// greater than zero, or not finite, and l is then partly overwritten.
+//
+// Left-looking: with the first j columns of L done, column j is, for i ≥ j,
+//
+//	c_i = a_ij − Σ_{k<j} l_ik l_jk,   l_jj = √c_j,   l_ij = c_i/l_jj
+//
+// (Golub & Van Loan, Matrix Computations, 4th ed., algorithm 4.2.1).
+func Cholesky(l []float64, n int) bool {
+	if n >= vectorFrom {
+		return choleskyColumns(l[:n*n], n)
+	}
+	if n == 5 && cholesky5(l) {
+		return true
+	}
+	return choleskyPairs(l[:n*n], n)
+}
+
+// choleskyColumns takes one column at a time, by a matrix-vector product.
+func choleskyColumns(l []float64, n int) bool {
+	var f gonum.Implementation
+	for j := range n {
+		b := l[j*n:]
+		f.Dgemv(blas.NoTrans, n-j, j, -1, b, n, b[:j], 1, 1, b[j:], n)
+		p, r, ok := pivot(b[j])
+		if !ok {
+			return false
+		}
+		b[j] = p
+		for i := n + j; i < len(b); i += n {
+			b[i] *= r
+		}
+	}
+	return true
+}
+
+// choleskyPairs takes two columns at a time. With c and d the columns j and
+// j+1 of the reduced matrix,
+//
+//	l_ij = c_i/l_jj,   l_i,j+1 = (d_i − l_ij l_j+1,j)/l_j+1,j+1.
+func choleskyPairs(l []float64, n int) bool {
+	j := 0
+	for ; j+1 < n; j += 2 {
+		b := l[j*n:]
+		var s00, s10, s11 float64
+		if j > 0 { // the sums of the first pair are empty: at small n the calls would tell
+			s00, _, s10, s11 = dot2x2(b, n, b, n, j)
+		}
+		p, r, ok := pivot(b[j] - s00)
+		if !ok {
+			return false
+		}
+		x := (b[n+j] - s10) * r
+		q, s, ok := pivot(b[n+j+1] - s11 - x*x)
+		if !ok {
+			return false
+		}
+		b[j], b[n+j], b[n+j+1] = p, x, q
+		panel(l, n, j, r, x, s)
+	}
+	if j < n {
+		b := l[j*n:]
+		p, _, ok := pivot(b[j] - dot(b, b[:j]))
+		b[j] = p
+		return ok
+	}
+	return true
+}
+
+// panel finishes columns j and j+1 below their diagonal block: r and s are the
+// reciprocals of l_jj and l_j+1,j+1, and x is l_j+1,j.
+func panel(l []float64, n, j int, r, x, s float64) {
+	b := l[j*n:]
+	if j == 0 {
+		for i := 2 * n; i < len(l); i += n {
+			eliminate(l[i:i+2], 0, 0, r, x, s)
+		}
+		return
+	}
+	i := j + 2
+	for ; i+1 < n; i += 2 {
+		a := l[i*n:]
+		s00, s01, s10, s11 := dot2x2(a, n, b, n, j)
+		eliminate(a[j:j+2], s00, s01, r, x, s)
+		eliminate(a[n+j:n+j+2], s10, s11, r, x, s)
+	}
+	if i < n {
+		a := l[i*n:]
+		s0, s1 := dot1x2(a, b, n, j)
+		eliminate(a[j:j+2], s0, s1, r, x, s)
+	}
+}
+
+// eliminate turns (a_ij, a_i,j+1) into (l_ij, l_i,j+1).
+func eliminate(e []float64, s0, s1, r, x, s float64) {
+	c := (e[0] - s0) * r
+	e[1] = (e[1] - s1 - c*x) * s
+	e[0] = c
+}
+
+// pivot returns √d and 1/√d. The root and the quotient do not wait for each
+// other: 1/√d = √d·(1/d), within two units in the last place; where 1/d
+// overflows, d being subnormal, it divides by the root.
+func pivot(d float64) (root, inverse float64, ok bool) {
+	root = math.Sqrt(d)
+	inverse = root * (1 / d)
+	if !(inverse <= math.MaxFloat64) {
+		inverse = 1 / root
+	}
+	return root, inverse, d > 0 && d <= math.MaxFloat64
+}
