@@ -1,0 +1,209 @@
+package ssp
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+func TestSumsAreExact(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for m := 1; m <= 8; m++ {
+		rows := randomRows(rng, 300, m)
+		a := NewAccumulator(m)
+		mustAdd(t, a, rows...)
+		s := a.Statistics()
+		if s.N != 300 || s.Dim() != m || a.N() != 300 {
+			t.Errorf("m = %d: N = %d, Dim = %d", m, s.N, s.Dim())
+		}
+		want := reference(rows, m)
+		if !equalInts(s.BigInts(), want) {
+			t.Errorf("m = %d: sums differ", m)
+		}
+		for i, v := range s.Vector() {
+			if r, _ := new(big.Rat).SetFrac(want[i], big.NewInt(1<<40)).Float64(); v != r {
+				t.Errorf("m = %d: entry %d is %v, correctly rounded %v", m, i, v, r)
+			}
+		}
+	}
+}
+
+// Shuffled, divided among workers and merged in any order: the same bits.
+func TestSumsDoNotDependOnOrder(t *testing.T) {
+	const m = 5
+	rng := rand.New(rand.NewPCG(2, 2))
+	rows := randomRows(rng, 1000, m)
+	whole := NewAccumulator(m)
+	mustAdd(t, whole, rows...)
+	want := whole.Statistics().BigInts()
+	for workers := 1; workers <= 7; workers++ {
+		rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+		parts := make([]*Accumulator, workers)
+		for i := range parts {
+			parts[i] = NewAccumulator(m)
+		}
+		for _, row := range rows {
+			mustAdd(t, parts[rng.IntN(workers)], row)
+		}
+		sum := NewAccumulator(m)
+		for _, i := range rng.Perm(workers) {
+			before := parts[i].Statistics().BigInts()
+			if err := sum.Merge(parts[i]); err != nil {
+				t.Fatal(err)
+			}
+			if !equalInts(parts[i].Statistics().BigInts(), before) {
+				t.Fatal("Merge changed its argument")
+			}
+		}
+		s := sum.Statistics()
+		if s.N != 1000 || !equalInts(s.BigInts(), want) {
+			t.Errorf("%d workers: sums differ", workers)
+		}
+	}
+}
+
+// Doubling by self-merge takes the sums far beyond 64 bits, and then to MaxRows.
+func TestManyRows(t *testing.T) {
+	a := NewAccumulator(2)
+	mustAdd(t, a, []float64{1, -1})
+	for a.n <= MaxRows/2 {
+		if err := a.Merge(a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := a.n
+	one := new(big.Int).Lsh(big.NewInt(n), 2*LatticeBits)
+	minus := new(big.Int).Neg(one)
+	want := []*big.Int{one, minus, one, minus, one}
+	if got := a.Statistics(); got.N != n || !equalInts(got.BigInts(), want) {
+		t.Errorf("after %d rows: %v", n, got.BigInts())
+	}
+	if err := a.Merge(a); err == nil || a.n != n || !equalInts(a.Statistics().BigInts(), want) {
+		t.Errorf("more than MaxRows rows: error %v", err)
+	}
+	a.n = MaxRows
+	if err := a.Add([]float64{1, 1}); err == nil || !equalInts(a.Statistics().BigInts(), want) {
+		t.Errorf("a row beyond MaxRows: error %v", err)
+	}
+}
+
+// The extremes that an int64 must hold between two carries.
+func TestCarry(t *testing.T) {
+	a := NewAccumulator(2)
+	for i, sign := range []int64{1, -1, 1, -1, 1} {
+		a.partial[i] = sign * (carryEvery - 1) << (2 * LatticeBits)
+	}
+	a.n, a.pending = carryEvery-1, carryEvery-1
+	mustAdd(t, a, []float64{1, -1})
+	if a.pending != 0 {
+		t.Fatal("no carry")
+	}
+	one := new(big.Int).Lsh(big.NewInt(carryEvery), 2*LatticeBits)
+	minus := new(big.Int).Neg(one)
+	if !equalInts(a.Statistics().BigInts(), []*big.Int{one, minus, one, minus, one}) {
+		t.Errorf("sums after a carry: %v", a.Statistics().BigInts())
+	}
+}
+
+func TestAddRefuses(t *testing.T) {
+	a := NewAccumulator(3)
+	mustAdd(t, a, []float64{0.25, 0.5, -1})
+	before := a.Statistics().BigInts()
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1.0078125, -1.0078125, math.Nextafter(1, 2)} {
+		err := a.Add([]float64{0.4375, bad, 0.3125})
+		if err == nil {
+			t.Fatalf("%v accepted", bad)
+		}
+		for _, secret := range []string{"0078", "4375", "3125", "NaN", "Inf", fmt.Sprint(bad)} {
+			if strings.Contains(err.Error(), secret) {
+				t.Errorf("the error tells about the row: %v", err)
+			}
+		}
+	}
+	if a.n != 1 || !equalInts(a.Statistics().BigInts(), before) {
+		t.Error("a refused row left a trace")
+	}
+	if err := a.Merge(NewAccumulator(2)); err == nil {
+		t.Error("merged with another number of columns")
+	}
+}
+
+func TestShapeMistakesPanic(t *testing.T) {
+	for name, f := range map[string]func(){
+		"no columns": func() { NewAccumulator(0) },
+		"row length": func() { _ = NewAccumulator(2).Add([]float64{1}) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			f()
+		}()
+	}
+}
+
+// Logging must not publish.
+func TestSumsDoNotPrint(t *testing.T) {
+	a := NewAccumulator(2)
+	mustAdd(t, a, []float64{0.75, -0.375}, []float64{0.75, -0.375})
+	s := a.Statistics()
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d", "%x", "%q"} {
+		for _, value := range []any{a, *a, s, *s} {
+			got := fmt.Sprintf(verb, value)
+			if !strings.Contains(got, "withheld") || strings.ContainsAny(got, "1356789") {
+				t.Errorf("%s prints %s", verb, got)
+			}
+		}
+	}
+}
+
+func TestAddAllocatesNothing(t *testing.T) {
+	a := NewAccumulator(6)
+	row := []float64{0.1, -0.2, 0.3, -0.4, 0.5, -0.6}
+	if n := testing.AllocsPerRun(1000, func() { _ = a.Add(row) }); n != 0 {
+		t.Errorf("%v allocations a row", n)
+	}
+}
+
+// Whatever the bits of a value: it is refused, or it is rounded to the lattice
+// inside the box, half a step away at most (and an ulp of the sum in float64).
+func FuzzAdd(f *testing.F) {
+	for _, v := range []float64{0, 1, -1, 0.5 / unit, -0.5 / unit, math.NaN(), 1e300, 5e-324, 0.49999999999999994 / unit} {
+		f.Add(v)
+	}
+	f.Fuzz(func(t *testing.T, v float64) {
+		a := NewAccumulator(1)
+		if err := a.Add([]float64{v}); err != nil {
+			if v >= -1 && v <= 1 {
+				t.Fatalf("refused %v", v)
+			}
+			return
+		}
+		k := a.Statistics().BigInts()[0].Int64() >> LatticeBits
+		if k < -unit || k > unit || math.Abs(float64(k)-v*unit) > 0.5+1e-9 {
+			t.Fatalf("%v became %d", v, k)
+		}
+	})
+}
+
+func BenchmarkAdd(b *testing.B) {
+	a := NewAccumulator(6)
+	rows := randomRows(rand.New(rand.NewPCG(3, 3)), 1024, 6)
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		if a.n == MaxRows {
+			a = NewAccumulator(6)
+		}
+		if err := a.Add(rows[i&1023]); err != nil {
+			b.Fatal(err)
+		}
+		i++
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+}

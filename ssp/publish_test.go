@@ -1,0 +1,208 @@
+package ssp
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+func testDesign(m int) *schema.Design {
+	d := &schema.Design{Response: schema.Column{Name: "y", Lower: -1, Upper: 1}, Intercept: true}
+	for j := 1; j < m; j++ {
+		d.Covariates = append(d.Covariates, schema.Column{Name: "x" + strconv.Itoa(j), Lower: -1, Upper: 1})
+	}
+	return d
+}
+
+func testStatistics(t testing.TB, rows ...[]float64) *Statistics {
+	t.Helper()
+	a := NewAccumulator(len(rows[0]))
+	mustAdd(t, a, rows...)
+	return a.Statistics()
+}
+
+func seeded(seed uint64) *mechanisms.Entropy {
+	return mechanisms.Simulated(rand.New(rand.NewPCG(seed, 7)))
+}
+
+func pure(epsilon float64) release.Privacy {
+	return release.Privacy{Epsilon: epsilon, Neighbours: release.ReplaceOne}
+}
+
+// A release is the exact sums plus the noise of the scale that it states, on the
+// lattice that it states, and nothing else.
+func TestPublishIsSumsPlusNoise(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 8))
+	for m := 2; m <= 6; m++ {
+		s := testStatistics(t, randomRows(rng, 50, m)...)
+		before := s.BigInts()
+		r, err := Publish(t.Context(), s, testDesign(m), pure(0.5), Exact, seeded(3))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		if !equalInts(s.BigInts(), before) {
+			t.Error("Publish changed the statistics")
+		}
+		if r.N != 50 || !r.Simulated || *r.Privacy != pure(0.5) || r.Noise.Kind != release.Laplace || r.Noise.Lattice != 1./(1<<40) {
+			t.Errorf("m = %d: the release says %+v", m, r)
+		}
+		scale := new(big.Rat).SetFloat64(r.Noise.Scale)
+		noise, err := mechanisms.Laplace(scale.Mul(scale, big.NewRat(1<<40, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		noise.AddNoise(before, seeded(3))
+		for i, got := range r.Statistics.Vector() {
+			if want, _ := new(big.Rat).SetFrac(before[i], big.NewInt(1<<40)).Float64(); got != want {
+				t.Errorf("m = %d: entry %d is %v, want %v", m, i, got, want)
+			}
+		}
+	}
+}
+
+func TestPublishFromTheSystem(t *testing.T) {
+	s := testStatistics(t, []float64{0.5, 0.5})
+	r, err := Publish(t.Context(), s, testDesign(2), pure(1), Exact, mechanisms.OS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Simulated {
+		t.Error("noise of the operating system is called simulated")
+	}
+	again, err := Publish(t.Context(), s, testDesign(2), pure(1), Exact, mechanisms.OS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Statistics.SumY == again.Statistics.SumY { // probability 1e-13
+		t.Error("two releases with the same noise")
+	}
+}
+
+// Over the range of ε, in rational arithmetic on the numbers that are written:
+// sensitivity ≥ Δ, scale·ε ≥ sensitivity, and no smaller float64 does.
+func TestCalibrationRoundsUp(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 9))
+	epsilons := []float64{MinEpsilon, 1e-3, 0.1, 0.3, 1. / 3, 0.5, 1, math.Nextafter(1, 0), math.Nextafter(1, 2), 3, math.Pi, 1e3, MaxEpsilon}
+	for range 2000 {
+		epsilons = append(epsilons, math.Pow(10, 24*rng.Float64()-12))
+	}
+	for i, epsilon := range epsilons {
+		m := 2 + i%9
+		for kind, delta := range map[Sensitivity]*big.Rat{Exact: SensitivityL1(m, release.ReplaceOne), Paper: PaperSensitivity(m)} {
+			c, err := calibrateLaplace(m, epsilon, release.ReplaceOne, kind)
+			if err != nil {
+				t.Fatal(err)
+			}
+			exact := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+			if exact(c.sensitivity).Cmp(delta) < 0 || exact(math.Nextafter(c.sensitivity, 0)).Cmp(delta) >= 0 {
+				t.Fatalf("m = %d: sensitivity %v is not %v rounded up", m, c.sensitivity, delta)
+			}
+			pays := func(scale float64) bool {
+				return new(big.Rat).Mul(exact(scale), decimal(epsilon)).Cmp(exact(c.sensitivity)) >= 0
+			}
+			if !pays(c.scale) || pays(math.Nextafter(c.scale, 0)) {
+				t.Fatalf("m = %d: scale %v is not the smallest with scale*%v >= %v", m, c.scale, epsilon, c.sensitivity)
+			}
+			drawn := new(big.Rat).Mul(exact(c.scale), big.NewRat(1<<40, 1))
+			if drawn.Cmp(c.lattice) != 0 {
+				t.Fatalf("m = %d: the noise drawn has not the scale stated", m)
+			}
+		}
+	}
+}
+
+// ε is the decimal that it is written as: 0.1 is one tenth.
+func TestDecimal(t *testing.T) {
+	for x, want := range map[float64]*big.Rat{0.1: big.NewRat(1, 10), 1e-5: big.NewRat(1, 100000), 2.5: big.NewRat(5, 2), 3e10: big.NewRat(3e10, 1)} {
+		if got := decimal(x); got.Cmp(want) != 0 {
+			t.Errorf("%v is read as %v", x, got)
+		}
+	}
+}
+
+func TestPublishRefuses(t *testing.T) {
+	s := testStatistics(t, []float64{0.8125, -0.4375})
+	type request struct {
+		s *Statistics
+		d *schema.Design
+		p release.Privacy
+		k Sensitivity
+	}
+	good := request{s, testDesign(2), pure(1), Exact}
+	for name, c := range map[string]struct {
+		change func(*request)
+		want   string
+	}{
+		"epsilon zero":     {func(r *request) { r.p.Epsilon = 0 }, "epsilon must be"},
+		"epsilon negative": {func(r *request) { r.p.Epsilon = -1 }, "epsilon must be"},
+		"epsilon NaN":      {func(r *request) { r.p.Epsilon = math.NaN() }, "epsilon must be"},
+		"epsilon infinite": {func(r *request) { r.p.Epsilon = math.Inf(1) }, "epsilon must be"},
+		"epsilon tiny":     {func(r *request) { r.p.Epsilon = 5e-324 }, "too small"},
+		"epsilon huge":     {func(r *request) { r.p.Epsilon = 1e300 }, "too large"},
+		"delta":            {func(r *request) { r.p.Delta = 1e-6 }, "delta must be 0"},
+		"delta NaN":        {func(r *request) { r.p.Delta = math.NaN() }, "delta must be 0"},
+		"add-remove":       {func(r *request) { r.p.Neighbours = release.AddRemove }, "not supported yet"},
+		"neighbours":       {func(r *request) { r.p.Neighbours = "" }, "neighbours must be"},
+		"sensitivity":      {func(r *request) { r.k = 7 }, "unknown sensitivity"},
+		"one column":       {func(r *request) { r.s = testStatistics(t, []float64{0.8125}) }, "at least two columns"},
+		"another design":   {func(r *request) { r.d = testDesign(3) }, "the design has 3"},
+		"no rows":          {func(r *request) { r.s = NewAccumulator(2).Statistics() }, "no rows"},
+		"bad design":       {func(r *request) { r.d = &schema.Design{} }, "covariate"},
+	} {
+		r := good
+		c.change(&r)
+		got, err := Publish(t.Context(), r.s, r.d, r.p, r.k, seeded(1))
+		if err == nil || got != nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if strings.Contains(err.Error(), "8125") || strings.Contains(err.Error(), "4375") {
+			t.Errorf("%s: the error tells about a row: %v", name, err)
+		}
+	}
+}
+
+func TestPublishHeedsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r, err := Publish(ctx, testStatistics(t, []float64{1, 1}), testDesign(2), pure(1), Exact, seeded(1))
+	if r != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("release %v, error %v", r, err)
+	}
+}
+
+// The release owns what it says: the caller's design may change afterwards.
+func TestPublishCopiesDesign(t *testing.T) {
+	d := testDesign(2)
+	r, err := Publish(t.Context(), testStatistics(t, []float64{1, 1}), d, pure(1), Exact, seeded(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Covariates[0].Upper = 1000
+	if r.Schema.Covariates[0].Upper != 1 {
+		t.Error("the release changed with the caller's design")
+	}
+}
+
+func BenchmarkPublish(b *testing.B) {
+	s := testStatistics(b, randomRows(rand.New(rand.NewPCG(3, 3)), 100, 6)...)
+	d, e := testDesign(6), mechanisms.OS()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Publish(b.Context(), s, d, pure(1), Exact, e); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
