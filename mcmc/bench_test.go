@@ -1,0 +1,35 @@
+package mcmc
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// counter is the cheapest of kernels.
+type counter struct{ n float64 }
+
+func (k *counter) Step(*rand.Rand) struct{} { k.n++; return struct{}{} }
+func (k *counter) Params(dst []float64)     { dst[0] = k.n }
+
+func BenchmarkStepOverhead(b *testing.B) {
+	for _, progress := range []func(Progress){nil, func(Progress) {}} {
+		b.Run(fmt.Sprintf("progress=%v", progress != nil), func(b *testing.B) {
+			start := func(int, *rand.Rand) (Kernel[struct{}], error) { return new(counter), nil }
+			plan := Plan{Chains: 1, Warmup: b.N, Draws: 1, Progress: progress}
+			if _, err := Run(context.Background(), Columns{Params: []string{"n"}}, start, nil, plan); err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}
+
+func BenchmarkKeptDraw(b *testing.B) {
+	b.ReportAllocs()
+	start := func(int, *rand.Rand) (Kernel[struct{}], error) { return new(counter), nil }
+	plan := Plan{Chains: 1, Draws: b.N}
+	if _, err := Run(context.Background(), Columns{Params: []string{"n"}}, start, nil, plan); err != nil {
+		b.Fatal(err)
+	}
+}

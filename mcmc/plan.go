@@ -1,0 +1,105 @@
+package mcmc
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+)
+
+// DefaultMaxDraws is the limit on the draws kept of each chain where a plan
+// with a target ESS sets none: nine checks, at 500·2⁰ … 500·2⁸ draws.
+const DefaultMaxDraws = firstCheck << 8
+
+// firstCheck is the shortest chain whose effective sample size is looked at.
+const firstCheck = 500
+
+// Plan says how long to run, on how much, from which seed. Exactly one of
+// Draws and ESS is set.
+type Plan struct {
+	// Chains is the number of independent chains, at least 1.
+	Chains int
+	// Warmup is the number of steps of each chain that are discarded, and
+	// in which an Adapter adapts.
+	Warmup int
+	// Draws is the number of draws kept of each chain; 0 stops by ESS.
+	Draws int
+	// ESS is the effective sample size at which to stop: the smallest over
+	// bulk and tail and over all parameters, summed over the chains. It is
+	// looked at only when each chain holds 500, 1000, 2000, … draws, and at
+	// MaxDraws: a stop that looked after each draw would favour the moments
+	// at which the estimate happens to be high.
+	ESS float64
+	// MaxDraws limits the draws kept of each chain in a run that stops by
+	// ESS; 0 means DefaultMaxDraws. Reaching it is a warning.
+	MaxDraws int
+	// Seed and the number of a chain determine that chain's draws.
+	Seed uint64
+	// Workers is the number of chains that run at once, 0 for GOMAXPROCS.
+	// Results do not depend on it.
+	Workers int
+	// Progress, if not nil, is called at most about ten times a second and
+	// once at the end, by the goroutine that called Run.
+	Progress func(Progress)
+}
+
+// The phases of a run.
+const (
+	WarmUp   = "warm-up"
+	Sampling = "sampling"
+)
+
+// Progress says how far a run is.
+type Progress struct {
+	// Phase is WarmUp until the first chain keeps a draw, then Sampling.
+	Phase string
+	// Done and Total count steps over all chains, warm-up included. Total
+	// is 0 where it is unknown: in a run that stops by ESS.
+	Done, Total int
+	// ESS is the effective sample size at the last check, 0 before the
+	// first; Target is the plan's.
+	ESS, Target float64
+}
+
+// Validate returns an error that names the first field that cannot stand.
+func (p Plan) Validate() error {
+	switch {
+	case p.Chains < 1:
+		return fmt.Errorf("mcmc: Chains is %d; at least 1 is needed", p.Chains)
+	case p.Warmup < 0:
+		return fmt.Errorf("mcmc: Warmup is %d; it cannot be negative", p.Warmup)
+	case p.Draws < 0:
+		return fmt.Errorf("mcmc: Draws is %d; it cannot be negative", p.Draws)
+	case math.IsNaN(p.ESS) || math.IsInf(p.ESS, 0) || p.ESS < 0:
+		return fmt.Errorf("mcmc: ESS is %v; a finite number, not negative, is needed", p.ESS)
+	case p.Draws == 0 && p.ESS == 0:
+		return errors.New("mcmc: neither Draws nor ESS is set; one of them says when to stop")
+	case p.Draws > 0 && p.ESS > 0:
+		return fmt.Errorf("mcmc: Draws (%d) and ESS (%v) exclude each other; set one", p.Draws, p.ESS)
+	case p.MaxDraws < 0:
+		return fmt.Errorf("mcmc: MaxDraws is %d; it cannot be negative", p.MaxDraws)
+	case p.Workers < 0:
+		return fmt.Errorf("mcmc: Workers is %d; it cannot be negative", p.Workers)
+	}
+	return nil
+}
+
+// limit is the largest number of draws that the plan keeps of a chain.
+func (p Plan) limit() int {
+	switch {
+	case p.Draws > 0:
+		return p.Draws
+	case p.MaxDraws > 0:
+		return p.MaxDraws
+	}
+	return DefaultMaxDraws
+}
+
+// workers is the number of goroutines to use for n tasks.
+func (p Plan) workers(n int) int {
+	w := p.Workers
+	if w == 0 {
+		w = runtime.GOMAXPROCS(0)
+	}
+	return min(w, n)
+}

@@ -1,0 +1,129 @@
+package mcmc
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/dpreg/dpreg/posterior"
+)
+
+// Run runs plan.Chains chains and returns their kept draws.
+//
+// start makes the kernel of one chain (0 ≤ chain < plan.Chains), already in
+// its initial state; rng is that chain's generator, which its steps go on
+// using. keep writes what a step returned to dst, length len(c.Info); it may
+// be nil where c.Info is empty. Both are called by several goroutines at
+// once, so kernels share nothing that they change.
+//
+// Draws, and the length at which a run by ESS stops, depend on the plan's
+// numbers and not on Workers or on time. Draws.Seconds is the wall-clock
+// time of Run: starts, warm-up, sampling and checks of convergence.
+//
+// An error of start, a Failer's error and a panic in a chain (PanicError) end
+// the run and are returned with the chain's number, counted from 1 as in
+// Stan; draws are then nil. If ctx is cancelled the error is ctx.Err() and
+// the draws are those kept so far, cut to the shortest chain. A plan that
+// does not Validate is an error. Run panics where start is nil, no parameter
+// is named, or c.Info has names and keep is nil.
+func Run[I any](ctx context.Context, c Columns, start func(chain int, rng *rand.Rand) (Kernel[I], error), keep func(I, []float64), plan Plan) (*posterior.Draws, error) {
+	if start == nil || len(c.Params) == 0 || len(c.Info) > 0 && keep == nil {
+		panic("mcmc: Run needs start, a parameter, and keep where Info has names")
+	}
+	if err := plan.Validate(); err != nil {
+		return nil, err
+	}
+	begin := time.Now()
+	r := &run[I]{columns: c, start: start, keep: keep, plan: plan}
+	release := context.AfterFunc(ctx, func() { r.stop.Store(true) })
+	defer release()
+	// Where the caller's Progress panics, no chain is left running.
+	defer r.stop.Store(true)
+
+	err := r.sample(ctx)
+	if plan.Progress != nil {
+		r.report()
+	}
+	if err != nil && (ctx.Err() == nil || err != ctx.Err()) {
+		return nil, err
+	}
+	draws := r.draws()
+	draws.Seconds = time.Since(begin).Seconds()
+	return draws, err
+}
+
+// run is the state of one call of Run.
+type run[I any] struct {
+	columns  Columns
+	start    func(chain int, rng *rand.Rand) (Kernel[I], error)
+	keep     func(I, []float64)
+	plan     Plan
+	chains   []*chain[I]
+	stop     atomic.Bool   // asks all chains to stop at their next step
+	ticks    atomic.Uint64 // counts the questions to chains how far they are
+	ess      float64       // at the last check
+	warnings []string
+}
+
+// sample starts all chains and lengthens them until the plan is fulfilled.
+func (r *run[I]) sample(ctx context.Context) error {
+	r.chains = make([]*chain[I], r.plan.Chains)
+	for i := range r.chains {
+		r.chains[i] = newChain[I](i, r.plan.Seed)
+	}
+	if err := r.each(ctx, (*run[I]).begin); err != nil {
+		return err
+	}
+	length := r.plan.Draws
+	if length == 0 {
+		length = min(firstCheck, r.plan.limit())
+	}
+	for {
+		err := r.each(ctx, func(r *run[I], c *chain[I]) error { return r.advance(c, length) })
+		if err != nil || r.plan.Draws > 0 || r.enough(length) {
+			return err
+		}
+		length = min(2*length, r.plan.limit())
+	}
+}
+
+// enough checks convergence of chains of the given length, and warns where
+// they may not become longer.
+func (r *run[I]) enough(length int) bool {
+	ess, parameter := r.draws().MinESS(r.plan.workers(len(r.columns.Params)))
+	r.ess = ess
+	if ess >= r.plan.ESS {
+		return true
+	}
+	if length < r.plan.limit() {
+		return false
+	}
+	name := "no parameter moved"
+	if parameter >= 0 {
+		name = r.columns.Params[parameter]
+	}
+	r.warnings = append(r.warnings, fmt.Sprintf(
+		"stopped at the limit of %d draws a chain with an effective sample size of %.0f (%s), not %.0f: the Monte Carlo error is larger than asked for",
+		length, ess, name, r.plan.ESS))
+	return true
+}
+
+// draws gathers the chains, cut to the shortest.
+func (r *run[I]) draws() *posterior.Draws {
+	kept := slices.MinFunc(r.chains, func(a, b *chain[I]) int { return a.kept - b.kept }).kept
+	params, info := len(r.columns.Params), len(r.columns.Info)
+	d := &posterior.Draws{
+		Names:     slices.Clone(r.columns.Params),
+		InfoNames: slices.Clone(r.columns.Info),
+		Warmup:    r.plan.Warmup,
+		Warnings:  slices.Clone(r.warnings),
+	}
+	for _, c := range r.chains {
+		d.Chains = append(d.Chains, c.params[:kept*params:kept*params])
+		d.Info = append(d.Info, c.info[:kept*info:kept*info])
+	}
+	return d
+}

@@ -1,0 +1,241 @@
+package mcmc
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg/posterior"
+)
+
+// ar is a stationary AR(1) process of variance 1: the effective size of n
+// draws is n(1−ρ)/(1+ρ) for large n.
+type ar struct {
+	rho, x  float64
+	steps   int
+	adapted []int
+}
+
+func (k *ar) Step(rng *rand.Rand) float64 {
+	k.x = k.rho*k.x + math.Sqrt(1-k.rho*k.rho)*rng.NormFloat64()
+	k.steps++
+	return -k.x * k.x / 2
+}
+
+func (k *ar) Params(dst []float64) { dst[0], dst[1] = k.x, float64(k.steps) }
+
+func startAR(rho float64) func(int, *rand.Rand) (Kernel[float64], error) {
+	return func(_ int, rng *rand.Rand) (Kernel[float64], error) {
+		return &ar{rho: rho, x: rng.NormFloat64()}, nil
+	}
+}
+
+func keepLP(lp float64, dst []float64) { dst[0] = lp }
+
+var arColumns = Columns{Params: []string{"x", "steps"}, Info: []string{"lp__"}}
+
+func TestRowsHoldStateAndInfoOfTheSameStep(t *testing.T) {
+	plan := Plan{Chains: 3, Warmup: 7, Draws: 1234, Seed: 1}
+	d, err := Run(t.Context(), arColumns, startAR(0.5), keepLP, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.NumChains() != 3 || d.NumDraws() != 1234 || d.Warmup != 7 || !(d.Seconds > 0) || d.Warnings != nil {
+		t.Fatalf("%d chains of %d draws, warm-up %d, %v s, warnings %q", d.NumChains(), d.NumDraws(), d.Warmup, d.Seconds, d.Warnings)
+	}
+	for c := range d.Chains {
+		for i := range d.NumDraws() {
+			x, steps, lp := d.Chains[c][2*i], d.Chains[c][2*i+1], d.Info[c][i]
+			if lp != -x*x/2 || steps != float64(7+i+1) {
+				t.Fatalf("chain %d, draw %d: x %v, steps %v, lp__ %v", c, i, x, steps, lp)
+			}
+		}
+	}
+}
+
+func TestDrawsDependOnSeedAndChainOnly(t *testing.T) {
+	draw := func(chains, workers int, seed uint64) [][]float64 {
+		t.Helper()
+		plan := Plan{Chains: chains, Warmup: 10, ESS: 3000, Seed: seed, Workers: workers}
+		d, err := Run(t.Context(), Columns{Params: []string{"x"}}, startX(0.6), nil, plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Chains
+	}
+	want := draw(5, 1, 3)
+	for _, workers := range []int{2, 5, 0} {
+		if !reflect.DeepEqual(draw(5, workers, 3), want) {
+			t.Errorf("%d workers give other draws than 1", workers)
+		}
+	}
+	seen := map[float64]bool{}
+	for _, chains := range [][][]float64{want, draw(5, 2, 4)} {
+		for _, chain := range chains {
+			if seen[chain[0]] {
+				t.Error("two streams begin alike")
+			}
+			seen[chain[0]] = true
+		}
+	}
+	fixed, err := Run(t.Context(), Columns{Params: []string{"x"}}, startX(0.6), nil,
+		Plan{Chains: 2, Warmup: 10, Draws: len(want[0]), Seed: 3})
+	if err != nil || !reflect.DeepEqual(fixed.Chains, want[:2]) {
+		t.Error("draws depend on the number of chains or on the rule that stops them")
+	}
+}
+
+// onlyX keeps nothing but the state.
+type onlyX struct{ ar }
+
+func (k *onlyX) Params(dst []float64) { dst[0] = k.x }
+
+func startX(rho float64) func(int, *rand.Rand) (Kernel[float64], error) {
+	return func(_ int, rng *rand.Rand) (Kernel[float64], error) {
+		return &onlyX{ar{rho: rho, x: rng.NormFloat64()}}, nil
+	}
+}
+
+func TestStopByESS(t *testing.T) {
+	for _, target := range []float64{100, 1000, 5000} {
+		d, err := Run(t.Context(), Columns{Params: []string{"x"}}, startX(0.8), nil,
+			Plan{Chains: 4, ESS: target, Seed: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := d.NumDraws()
+		for length := n; length != firstCheck; length /= 2 {
+			if length < firstCheck || length%2 != 0 {
+				t.Fatalf("stopped at %d draws, which is no doubling of %d", n, firstCheck)
+			}
+		}
+		if ess, _ := d.MinESS(1); ess < target {
+			t.Errorf("stopped at ESS %v, below %v", ess, target)
+		}
+		if n > firstCheck {
+			half := d.Chains
+			for c := range half {
+				half[c] = half[c][:n/2]
+			}
+			if ess, _ := d.MinESS(1); ess >= target {
+				t.Errorf("ESS was %v ≥ %v at %d draws, but the run went on to %d", ess, target, n/2, n)
+			}
+		}
+	}
+}
+
+// The effective size of a mean of n draws of AR(1) is n(1−ρ)/(1+ρ). Over 8
+// chains × 20,000 draws its estimate, whose error comes from some 25 lags,
+// has a relative standard deviation of about √(4·20/160000) = 2.2 %; 4.5 of
+// those are 10 % (false alarms: 1e-5).
+func TestESSOfAutoregression(t *testing.T) {
+	const rho = 0.8
+	d, err := Run(t.Context(), Columns{Params: []string{"x"}}, startX(rho), nil,
+		Plan{Chains: 8, Draws: 20000, Seed: 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := 8 * 20000 * (1 - rho) / (1 + rho)
+	if got := posterior.ESSMean(d.Column(0)); math.Abs(got/want-1) > 0.1 {
+		t.Errorf("ESS is %.0f, theory has %.0f", got, want)
+	}
+}
+
+func TestLimitIsAWarning(t *testing.T) {
+	for limit, want := range map[int]int{300: 300, 1300: 1300} {
+		d, err := Run(t.Context(), arColumns, startAR(0.99), keepLP,
+			Plan{Chains: 2, ESS: 1e6, MaxDraws: limit, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.NumDraws() != want || len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "limit of") {
+			t.Errorf("limit %d: %d draws, warnings %q", limit, d.NumDraws(), d.Warnings)
+		}
+	}
+}
+
+// adapting is a kernel that notes how it was adapted.
+type adapting struct{ onlyX }
+
+func (k *adapting) Adapt(iteration, warmup int) {
+	k.adapted = append(k.adapted, iteration, warmup, k.steps)
+}
+
+func TestAdapterIsCalledAfterEachWarmUpStep(t *testing.T) {
+	kernel := new(adapting)
+	start := func(int, *rand.Rand) (Kernel[float64], error) { return kernel, nil }
+	if _, err := Run(t.Context(), Columns{Params: []string{"x"}}, start, nil, Plan{Chains: 1, Warmup: 3, Draws: 5}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []int{0, 3, 1, 1, 3, 2, 2, 3, 3}; !reflect.DeepEqual(kernel.adapted, want) {
+		t.Errorf("iteration, warm-up, steps: %v, want %v", kernel.adapted, want)
+	}
+}
+
+func TestPlanIsValidated(t *testing.T) {
+	for field, plan := range map[string]Plan{
+		"Chains":           {Draws: 1},
+		"Warmup":           {Chains: 1, Draws: 1, Warmup: -1},
+		"Draws is":         {Chains: 1, Draws: -1},
+		"ESS is":           {Chains: 1, ESS: math.NaN()},
+		"ESS is +":         {Chains: 1, ESS: math.Inf(1)},
+		"neither":          {Chains: 1},
+		"exclude":          {Chains: 1, Draws: 1, ESS: 1},
+		"MaxDraws":         {Chains: 1, ESS: 1, MaxDraws: -1},
+		"Workers is -1; i": {Chains: 1, Draws: 1, Workers: -1},
+	} {
+		_, err := Run(t.Context(), arColumns, startAR(0), keepLP, plan)
+		if err == nil || !strings.Contains(err.Error(), field) {
+			t.Errorf("%+v: %v", plan, err)
+		}
+	}
+}
+
+func TestProgressCountsAllSteps(t *testing.T) {
+	var last Progress
+	plan := Plan{Chains: 3, Warmup: 20, Draws: 700, Progress: func(p Progress) { last = p }}
+	if _, err := Run(t.Context(), arColumns, startAR(0), keepLP, plan); err != nil {
+		t.Fatal(err)
+	}
+	if want := (Progress{Phase: Sampling, Done: 2160, Total: 2160}); last != want {
+		t.Errorf("last report %+v, want %+v", last, want)
+	}
+	plan.Draws, plan.ESS = 0, 100
+	d, err := Run(t.Context(), Columns{Params: []string{"x"}}, startX(0), nil, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ess, _ := d.MinESS(1)
+	if want := (Progress{Phase: Sampling, Done: 1560, ESS: ess, Target: 100}); last != want {
+		t.Errorf("last report %+v, want %+v", last, want)
+	}
+}
+
+func TestStepsDoNotAllocate(t *testing.T) {
+	allocations := func(draws int) float64 {
+		return testing.AllocsPerRun(5, func() {
+			if _, err := Run(context.Background(), arColumns, startAR(0.5), keepLP, Plan{Chains: 1, Warmup: draws, Draws: draws}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	// Doubling the storage from 1,000 to 64,000 rows allocates 6 × 2 times.
+	if few, many := allocations(1000), allocations(64000); many-few > 20 {
+		t.Errorf("%v allocations at 1000 draws, %v at 64000", few, many)
+	}
+}
+
+func TestStreamsDiffer(t *testing.T) {
+	seen := map[uint64]bool{}
+	for seed := range uint64(100) {
+		for index := range 100 {
+			seen[Stream(seed, index).Uint64()] = true
+		}
+	}
+	if len(seen) != 100*100 {
+		t.Errorf("%d different first outputs of 10000 streams", len(seen))
+	}
+}

@@ -1,0 +1,72 @@
+package posterior
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"strconv"
+	"testing"
+)
+
+// special is a number, or one of the strings NaN, Inf and -Inf.
+type special float64
+
+func (s *special) UnmarshalJSON(text []byte) error {
+	var word string
+	if json.Unmarshal(text, &word) != nil {
+		word = string(text)
+	}
+	v, err := strconv.ParseFloat(word, 64)
+	*s = special(v)
+	return err
+}
+
+// Discrete, short, constant, infinite, missing, stuck and antithetic draws,
+// as R's posterior treats them; testdata/edges.R wrote the file.
+func TestEdgesAgreeWithR(t *testing.T) {
+	text, err := os.ReadFile("testdata/edges.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Cases []struct {
+			Name    string
+			Draws   [][]special
+			Results map[string]*special
+		}
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	diagnostics := map[string]func([][]float64) float64{
+		"rhat": RHat, "ess_bulk": ESSBulk, "ess_tail": ESSTail, "ess_mean": ESSMean, "ess_sd": ESSSD,
+		"mcse_mean": MCSEMean, "mcse_sd": MCSESD,
+		"q0":        func(x [][]float64) float64 { return ESSQuantile(0, x) },
+		"q0.3":      func(x [][]float64) float64 { return ESSQuantile(0.3, x) },
+		"q1":        func(x [][]float64) float64 { return ESSQuantile(1, x) },
+		"mcse_q0.3": func(x [][]float64) float64 { return MCSEQuantile(0.3, x) },
+	}
+	for _, c := range file.Cases {
+		x := make([][]float64, len(c.Draws))
+		for i, chain := range c.Draws {
+			for _, v := range chain {
+				x[i] = append(x[i], float64(v))
+			}
+		}
+		for name, want := range c.Results {
+			if got := diagnostics[name](x); !near(got, (*float64)(want)) {
+				t.Errorf("%s: %s is %.15g, R has %v", c.Name, name, got, show((*float64)(want)))
+			}
+		}
+	}
+}
+
+func TestTooLittleIsNaN(t *testing.T) {
+	for _, x := range [][][]float64{nil, {{}}, {{1}, {2}}, {{1, 2}}, {{1, 2, 4}, {3, 1, 2}}} {
+		for i, got := range []float64{RHat(x), ESSBulk(x), ESSTail(x), ESSMean(x), ESSSD(x), MCSEMean(x), MCSESD(x), MCSEQuantile(0.5, x)} {
+			if !math.IsNaN(got) {
+				t.Errorf("%v: diagnostic %d is %v", x, i, got)
+			}
+		}
+	}
+}
