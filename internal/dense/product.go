@@ -84,18 +84,27 @@ func LGLt(dst, l, g []float64, n int, work []float64) {
 			w[j] = dot(g[j*n:], a[:i+1])
 		}
 	}
-	// dst = W Lᵀ: Σ_{k≤j} w_ik l_jk for j ≤ i.
+	mulLowerT(dst, work, l, n)
+}
+
+// LLt writes L Lᵀ, full and symmetric, into the n×n dst. Only the lower
+// triangle of l is read.
+func LLt(dst, l []float64, n int) { mulLowerT(dst, l, l, n) }
+
+// mulLowerT writes W Lᵀ, known to be symmetric, by its lower triangle:
+// Σ_{k≤j} w_ik l_jk for j ≤ i.
+func mulLowerT(dst, w, l []float64, n int) {
 	for i := range n {
-		w := work[i*n:]
+		a := w[i*n:]
 		d := dst[i*n:][:i+1]
 		j := 0
 		for ; j+1 < len(d); j += 2 {
 			b := l[j*n:]
-			s0, s1 := dot1x2(w, b, n, j+1)
-			d[j], d[j+1] = s0, s1+w[j+1]*b[n+j+1]
+			s0, s1 := dot1x2(a, b, n, j+1)
+			d[j], d[j+1] = s0, s1+a[j+1]*b[n+j+1]
 		}
 		if j < len(d) {
-			d[j] = dot(w, l[j*n:][:j+1])
+			d[j] = dot(a, l[j*n:][:j+1])
 		}
 	}
 	Symmetrise(dst, n)

@@ -55,6 +55,8 @@ func TestLGLt(t *testing.T) {
 		want := product(product(l, g, n, n, n), transposed(l, n, n), n, n, n)
 		near(t, "LGLᵀ", dst, want, 8*float64(n)*eps*norm(l)*norm(l)*norm(g))
 		near(t, "symmetry", dst, transposed(dst, n, n), 0)
+		LLt(dst, poison(l, n), n)
+		near(t, "LLᵀ", dst, product(l, transposed(l, n, n), n, n, n), 4*float64(n)*eps*norm(l)*norm(l))
 	}
 }
 
