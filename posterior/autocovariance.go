@@ -1,8 +1,6 @@
 package posterior
 
 import (
-	"math"
-
 	"gonum.org/v1/gonum/dsp/fourier"
 	"gonum.org/v1/gonum/floats"
 )
@@ -92,18 +90,15 @@ func (a *autocovariance) fourier() {
 	a.known = a.n
 }
 
-// transformSize returns the smallest even 2^a·3^b·5^c that is at least n:
-// fourier's fast sizes.
+// transformSize returns the smallest 2^a or 3·2^a, even, that is at least n:
+// fourier is no faster at the sizes between.
 func transformSize(n int) int {
-	best := math.MaxInt
-	for five := 2; five < best; five *= 5 {
-		for three := five; three < best; three *= 3 {
-			size := three
-			for size < n {
-				size *= 2
-			}
-			best = min(best, size)
-		}
+	two, three := 2, 6
+	for two < n {
+		two *= 2
 	}
-	return best
+	for three < n {
+		three *= 2
+	}
+	return min(two, three)
 }

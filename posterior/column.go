@@ -27,6 +27,7 @@ type column struct {
 	series []float64 // what is split and examined: split chain after split chain
 	means  []float64 // of the split chains
 	acov   autocovariance
+	ones   indicator
 }
 
 // load takes chains of equal lengths.

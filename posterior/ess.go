@@ -2,8 +2,12 @@ package posterior
 
 import "math"
 
-// effectiveSize returns the effective sample size of the chains in a, whose
-// means are given (Vehtari et al. 2021, section 3.2). With W the mean within-chain
+// covariances gives γ̂(t), the mean over chains of their autocovariances at
+// lag t.
+type covariances interface{ at(t int) float64 }
+
+// effectiveSize returns the effective sample size of chains of length n with
+// the given means (Vehtari et al. 2021, section 3.2). With W the mean within-chain
 // variance and V the pooled estimate of the posterior variance,
 //
 //	ρ̂(t) = 1 − (W − γ̂(t)) / V,   τ̂ = −1 + 2 Σ_t P(t),   ESS = S / τ̂,
@@ -13,11 +17,11 @@ import "math"
 // Pairs and the last, single lag are treated as R's posterior treats them.
 // It is NaN for chains of fewer than three draws, for constants, and where
 // a variance overflows.
-func effectiveSize(a *autocovariance, means []float64) float64 {
-	n := float64(a.n)
-	if a.n < 3 {
+func effectiveSize(a covariances, length int, means []float64) float64 {
+	if length < 3 {
 		return math.NaN()
 	}
+	n := float64(length)
 	within := a.at(0) * n / (n - 1)
 	pooled := a.at(0)
 	if len(means) > 1 {
@@ -28,7 +32,7 @@ func effectiveSize(a *autocovariance, means []float64) float64 {
 	}
 	rho := func(t int) float64 { return 1 - (within-a.at(t))/pooled }
 	size := float64(len(means)) * n
-	return size / max(integratedTime(rho, a.n), 1/math.Log10(size))
+	return size / max(integratedTime(rho, length), 1/math.Log10(size))
 }
 
 // integratedTime sums ρ over Geyer's initial monotone sequence of pairs.

@@ -5,7 +5,7 @@ import "math"
 // size returns the effective sample size of the series, and uses it up.
 func (c *column) size() float64 {
 	c.acov.reset(c.series, c.means)
-	return effectiveSize(&c.acov, c.means)
+	return effectiveSize(&c.acov, c.half(), c.means)
 }
 
 // essBulk examines normal scores, which exist for infinite draws too.
@@ -25,13 +25,20 @@ func (c *column) essTail() float64 {
 	return min(c.essQuantile(0.05), c.essQuantile(0.95))
 }
 
-// essOf examines f of the draws.
-func (c *column) essOf(f func(x float64) float64) float64 {
+// examine puts f of the draws into the series, and tells whether that has
+// an effective sample size.
+func (c *column) examine(f func(x float64) float64) bool {
 	if !c.finite || c.constant || c.half() < 3 {
-		return math.NaN()
+		return false
 	}
 	c.split(f)
-	if low, high := extremes(c.series); !(high-low >= constantRange) {
+	low, high := extremes(c.series)
+	return high-low >= constantRange
+}
+
+// essOf examines f of the draws.
+func (c *column) essOf(f func(x float64) float64) float64 {
+	if !c.examine(f) {
 		return math.NaN()
 	}
 	return c.size()
@@ -56,10 +63,15 @@ func (c *column) essQuantile(p float64) float64 {
 	if math.IsNaN(q) {
 		return math.NaN()
 	}
-	return c.essOf(func(x float64) float64 {
+	below := func(x float64) float64 {
 		if x <= q {
 			return 1
 		}
 		return 0
-	})
+	}
+	if !c.examine(below) {
+		return math.NaN()
+	}
+	c.ones.reset(c.series, c.means, &c.acov)
+	return effectiveSize(&c.ones, c.half(), c.means)
 }
