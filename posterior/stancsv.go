@@ -18,7 +18,7 @@ import (
 // among the names maps to 1. The elements of an array are reordered
 // column-major, as Stan has them.
 //
-// The configuration that cmdstanr, CmdStanPy and ArviZ look for is written
+// The configuration that cmdstanr and ArviZ look for is written
 // after the caller's comments, so that none of those can override it; a line
 // break in a comment starts a new comment line.
 func (d *Draws) WriteStanCSV(w io.Writer, chain int, comments []string) error {
