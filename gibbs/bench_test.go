@@ -1,0 +1,137 @@
+package gibbs
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/posterior"
+)
+
+// simulated draws parameters from the default prior, exact statistics of n
+// rows, and Laplace noise of scale Δ₁/ε.
+func simulated(p int, n, epsilon float64, rng *rand.Rand) *model.Observation {
+	shape := model.Shape{P: p, Intercept: true}
+	m := float64(shape.M())
+	b := m * (m + 2) * (m + 2) / (2 * (m + 1)) / epsilon
+	q := shape.Statistics()
+	obs := &model.Observation{Shape: shape, N: n, Z: make([]float64, q), Scale: make([]float64, q)}
+	c := newState(obs, model.DefaultPrior(shape))
+	c.drawPrior(rng)
+	c.moments.Set(c.params)
+	c.moments.Factor()
+	c.moments.RandExact(obs.Z, n, rng)
+	for i := range obs.Z {
+		obs.Scale[i] = b
+		obs.Z[i] += b * math.Copysign(rng.ExpFloat64(), rng.Float64()-0.5)
+	}
+	return obs
+}
+
+func BenchmarkPlainSweep(b *testing.B) {
+	for _, p := range []int{1, 2, 5, 10} {
+		b.Run(fmt.Sprintf("p=%d", p), func(b *testing.B) {
+			rng := rand.New(rand.NewPCG(1, 1))
+			obs := simulated(p, 1000, 1, rng)
+			k := newPlain(obs, model.DefaultPrior(obs.Shape), rng)
+			for range 1000 {
+				k.Step(rng)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				k.Step(rng)
+			}
+		})
+	}
+}
+
+func BenchmarkDefaultSweep(b *testing.B) {
+	for _, p := range []int{1, 2, 5, 10} {
+		b.Run(fmt.Sprintf("p=%d", p), func(b *testing.B) {
+			rng := rand.New(rand.NewPCG(1, 1))
+			obs := simulated(p, 1000, 1, rng)
+			k := newExact(obs, model.DefaultPrior(obs.Shape), rng)
+			for i := range 1000 {
+				k.Step(rng)
+				k.Adapt(i, 1000)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				k.Step(rng)
+			}
+		})
+	}
+}
+
+func BenchmarkGradient(b *testing.B) {
+	for _, p := range []int{1, 2, 5, 10} {
+		b.Run(fmt.Sprintf("p=%d", p), func(b *testing.B) {
+			rng := rand.New(rand.NewPCG(1, 1))
+			obs := simulated(p, 1000, 1, rng)
+			k := newExact(obs, model.DefaultPrior(obs.Shape), rng)
+			k.target.coords.Unconstrain(k.phi, k.params)
+			for b.Loop() {
+				k.target.LogDensity(k.hmc.grad, k.phi)
+			}
+		})
+	}
+}
+
+// BenchmarkEffectiveDraws reports, for one chain on one core, the smallest over
+// all parameters of bulk and tail ESS, a second of the whole run, warm-up
+// included.
+func BenchmarkEffectiveDraws(b *testing.B) {
+	run := func(name string, p *model.Problem, obs *model.Observation, draws int) {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				plan := mcmc.Plan{Chains: 1, Warmup: 1000, Draws: draws, Seed: 1, Workers: 1}
+				d, err := sample(context.Background(), Exact, obs, p.Prior, plan)
+				if err != nil {
+					b.Fatal(err)
+				}
+				least := math.Inf(1)
+				for j := range d.Names {
+					x := d.Column(j)
+					least = min(least, posterior.ESSBulk(x), posterior.ESSTail(x))
+				}
+				b.ReportMetric(least/d.Seconds, "ess/s")
+			}
+		})
+	}
+	for _, g := range goldens(b) {
+		p := g.problem(b)
+		obs, err := p.Single()
+		if err != nil {
+			b.Fatal(err)
+		}
+		run(g.Name, p, obs, 20000)
+	}
+	for _, epsilon := range []float64{0.1, 1} {
+		obs := simulated(5, 1000, epsilon, rand.New(rand.NewPCG(5, 1)))
+		run(fmt.Sprintf("p5_n1000_eps%g", epsilon), &model.Problem{Prior: model.DefaultPrior(obs.Shape)}, obs, 5000)
+	}
+}
+
+// TestSweepsDoNotAllocate holds both kernels to their promise.
+func TestSweepsDoNotAllocate(t *testing.T) {
+	for _, p := range []int{1, 3} {
+		rng := rand.New(rand.NewPCG(1, 1))
+		obs := simulated(p, 100, 1, rng)
+		prior := model.DefaultPrior(obs.Shape)
+		plain, exact := newPlain(obs, prior, rng), newExact(obs, prior, rng)
+		for i := range 300 {
+			exact.Step(rng)
+			exact.Adapt(i, 300)
+		}
+		if n := testing.AllocsPerRun(200, func() { plain.Step(rng) }); n != 0 {
+			t.Errorf("p = %d: the plain sweep allocates %g times", p, n)
+		}
+		if n := testing.AllocsPerRun(200, func() { exact.Step(rng) }); n != 0 {
+			t.Errorf("p = %d: the default sweep allocates %g times", p, n)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package gibbs
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/model"
+)
+
+// exact is the default sweep of gibbs-ss-update. Its stationary law is the
+// posterior of (θ, σ², μ_x, T, s, ω) under the exact law of s for normal rows,
+// with the CLT's as proposal:
+//
+//	(a) φ′ by a reversible kernel on the collapsed density, s integrated out
+//	(b) s′ ~ p_CLT(s | φ′, z, ω)
+//	(c) (φ, s)′ accepted jointly with min(1, w′/w), w = p(s | φ)/p_CLT(s | φ)
+//	(d) (θ, σ²) and (μ_x, T) from their conjugate laws given s
+//	(e) ω | s, z
+//
+// (a) and (b) are reversible with respect to p_CLT(φ, s | z, ω), so (c) is the
+// Metropolis–Hastings test for w times that; nothing between them may look at
+// s. (d) moves the parameters when (c) rejects: w is unbounded, and (a)–(c)
+// alone could stick. A move that flips a sign takes the place of (a) now and
+// then; a mixture of reversible kernels is reversible.
+type exact struct {
+	*state
+	target     *collapsed
+	hmc        *hmc
+	flip       *flip
+	correction *correction
+	phase      phase
+
+	phi          []float64
+	before       *model.Params // parameters before (a)
+	omega        []float64     // ω² before (a)
+	propS, propR []float64     // s′ and z − s′
+	last         Info
+}
+
+// phase tells what the chain targets: at first the CLT model alone, steps (a),
+// (b), (e), where no statistics are off their support, so that a start far from
+// z comes home; then the posterior.
+type phase int
+
+const (
+	approximate phase = iota
+	entering          // the next step enters exactTarget
+	exactTarget
+)
+
+// flipShare is how often a sign flip takes the place of HMC: the more often, the better
+// two modes are weighed, and the slower all else is explored.
+const flipShare = 0.25
+
+// newExact starts a chain at a draw from the prior, in the phase that
+// Adapt ends.
+func newExact(obs *model.Observation, prior *model.Prior, rng *rand.Rand) *exact {
+	c := newState(obs, prior)
+	target := newCollapsed(c)
+	vec := func() []float64 { return make([]float64, c.q) }
+	c.drawPrior(rng)
+	return &exact{
+		state: c, target: target, hmc: newHMC(target), flip: newFlip(target),
+		correction: newCorrection(obs.Shape.M(), obs.N),
+		phi:        make([]float64, target.Dim()), before: model.NewParams(obs.Shape),
+		omega: vec(), propS: vec(), propR: vec(),
+	}
+}
+
+// Step does one sweep.
+func (k *exact) Step(rng *rand.Rand) Info {
+	if k.phase == entering {
+		k.enter(rng)
+	}
+	k.before.Copy(k.params)
+	copy(k.omega, k.omega2)
+	info := k.propose(rng)
+	switch {
+	case info.Failed, k.phase == exactTarget && !k.correct(&info, rng):
+		k.params.Copy(k.before)
+		copy(k.omega2, k.omega)
+	default:
+		copy(k.s, k.propS)
+		copy(k.resid, k.propR)
+	}
+	if k.phase == exactTarget && !k.drawConjugate(rng) {
+		info.Failed = true
+	}
+	k.drawOmega(rng)
+	k.last = info
+	return info
+}
+
+// propose does (a) and (b): the parameters and ω move, s′ waits in propS. It
+// fails where rounding leaves a matrix indefinite.
+func (k *exact) propose(rng *rand.Rand) Info {
+	if !k.target.coords.Unconstrain(k.phi, k.params) {
+		return Info{Failed: true}
+	}
+	var info Info
+	if rng.Float64() < flipShare {
+		info = Info{transition: k.flip.step(k.phi, rng), Flip: true}
+	} else {
+		info = Info{transition: k.hmc.step(k.phi, rng)}
+	}
+	k.target.coords.Constrain(k.params, k.phi)
+	if info.Failed = !k.factorLatent(); !info.Failed {
+		k.drawLatent(k.propS, k.propR, rng)
+	}
+	return info
+}
+
+// correct does (c) and reports whether the proposal is accepted.
+func (k *exact) correct(info *Info, rng *rand.Rand) bool {
+	proposed := k.correction.logWeight(k.propS, k.moments)
+	k.moments.Set(k.before)
+	if !k.moments.Factor() {
+		return false
+	}
+	present := k.correction.logWeight(k.s, k.moments)
+	info.Correction = math.Min(1, math.Exp(proposed-present))
+	return rng.Float64() < info.Correction
+}
+
+// Params writes the parameters in the order of model.Shape.Names.
+func (k *exact) Params(dst []float64) { k.params.Write(dst) }
+
+// enter turns to the exact target. Where s is off its support, it starts from
+// its law given the parameters, and ω from its law given s.
+func (k *exact) enter(rng *rand.Rand) {
+	k.phase = exactTarget
+	k.moments.Set(k.params)
+	if !k.moments.Factor() || !math.IsInf(k.correction.logWeight(k.s, k.moments), -1) {
+		return
+	}
+	k.moments.RandExact(k.s, k.obs.N, rng)
+	for i, z := range k.obs.Z {
+		k.resid[i] = z - k.s[i]
+	}
+	k.drawOmega(rng)
+}

@@ -1,0 +1,205 @@
+package gibbs
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/posterior"
+)
+
+var gewekeLong = flag.Bool("geweke.long", false, "run Geweke's test on 40 times as many draws")
+
+// joint is one law of (parameters, s, ω, z) for Geweke's (2004) test, drawn in
+// two ways: forwards, from the prior to z; and by a chain that alternates the
+// kernel, which leaves parameters, s, ω | z invariant, with z | s, ω. Both have
+// the same expectations if and only if the kernel is right.
+type joint struct {
+	shape model.Shape
+	n, b  float64
+	prior *model.Prior
+	fault func(*exact) // planted before the chain starts
+	omega float64      // factor on ω² after each sweep: 1 unless a fault
+}
+
+func newJoint(t *testing.T, p int, n, b float64) *joint {
+	t.Helper()
+	s := model.Shape{P: p, Intercept: true}
+	precision, scale := make([]float64, s.Q()*s.Q()), make([]float64, p*p)
+	for k := range s.Q() {
+		precision[k*s.Q()+k] = 1
+	}
+	for j := range p {
+		scale[j*p+j] = 8
+	}
+	nig, err := conjugate.NewNIG(make([]float64, s.Q()), precision, 12, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	niw, err := conjugate.NewNIW(make([]float64, p), 2, scale, float64(p)+14)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &joint{shape: s, n: n, b: b, prior: &model.Prior{Theta: nig, Covariates: niw}, omega: 1}
+}
+
+// start returns a kernel at a forward draw of everything.
+func (g *joint) start(rng *rand.Rand) *exact {
+	q := g.shape.Statistics()
+	obs := &model.Observation{Shape: g.shape, N: g.n, Z: make([]float64, q), Scale: make([]float64, q)}
+	for i := range obs.Scale {
+		obs.Scale[i] = g.b
+	}
+	k := newExact(obs, g.prior, rng)
+	k.phase = exactTarget
+	k.hmc.stepSize.restart(firstStepSize)
+	g.forward(k, rng)
+	return k
+}
+
+func (g *joint) forward(k *exact, rng *rand.Rand) {
+	k.drawPrior(rng)
+	k.moments.Set(k.params)
+	k.moments.Factor()
+	k.moments.RandExact(k.s, g.n, rng)
+	g.observe(k, rng)
+}
+
+// observe draws z | s, ω.
+func (g *joint) observe(k *exact, rng *rand.Rand) {
+	for i, w := range k.omega2 {
+		k.obs.Z[i] = k.s[i] + math.Sqrt(w)*rng.NormFloat64()
+		k.resid[i] = k.obs.Z[i] - k.s[i]
+	}
+}
+
+// test writes the functions whose expectations are compared: first and second
+// moments of the parameters, of what s and z say beyond them, and of ω.
+func (g *joint) test(dst []float64, k *exact) []float64 {
+	dst = dst[:0]
+	values := make([]float64, len(g.shape.Names()))
+	k.params.Write(values)
+	for _, v := range values {
+		dst = append(dst, v, v*v)
+	}
+	dst = append(dst, math.Log(k.params.Sigma2))
+	for i, s := range k.s {
+		r := k.resid[i] / g.b
+		dst = append(dst, s/g.n, s*s/(g.n*g.n), r*r, math.Log(k.omega2[i]), s*values[0]/g.n)
+	}
+	return dst
+}
+
+// scores returns the z-score of each function's difference between the two ways.
+func (g *joint) scores(draws int, seed uint64) []float64 {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	const chains = 4
+	var buf []float64
+	var forward, chain [][][]float64 // [function][chain][draw]
+	add := func(to *[][][]float64, c int, values []float64) {
+		if *to == nil {
+			*to = make([][][]float64, len(values))
+		}
+		for f, v := range values {
+			for len((*to)[f]) <= c {
+				(*to)[f] = append((*to)[f], nil)
+			}
+			(*to)[f][c] = append((*to)[f][c], v)
+		}
+	}
+	warmup := draws / 4
+	for c := range chains {
+		k := g.start(rng)
+		for range draws {
+			g.forward(k, rng)
+			buf = g.test(buf, k)
+			add(&forward, c, buf)
+		}
+		if g.fault != nil {
+			g.fault(k)
+		}
+		for i := range warmup + draws {
+			k.Step(rng)
+			if i < warmup {
+				k.Adapt(i, warmup)
+			}
+			for j := range k.omega2 {
+				k.omega2[j] *= g.omega
+			}
+			g.observe(k, rng)
+			if i >= warmup {
+				buf = g.test(buf, k)
+				add(&chain, c, buf)
+			}
+		}
+	}
+	z := make([]float64, len(chain))
+	for f := range z {
+		a, _ := pooled(chain[f])
+		b, _ := pooled(forward[f])
+		z[f] = (a - b) / math.Hypot(posterior.MCSEMean(chain[f]), posterior.MCSEMean(forward[f]))
+	}
+	return z
+}
+
+func largest(z []float64) float64 {
+	m := 0.0
+	for _, v := range z {
+		m = max(m, math.Abs(v))
+	}
+	return m
+}
+
+// gewekeBound: |z| > 5.5 has probability 4e-8 for a normal score, some 5e-6
+// over all functions and cases here.
+const gewekeBound = 5.5
+
+// TestGeweke is Geweke's joint-distribution test of the default kernel against
+// the exact model. The long form: go test ./gibbs -run Geweke -geweke.long -timeout 2h
+func TestGeweke(t *testing.T) {
+	draws := 10_000
+	if *gewekeLong {
+		draws *= 40
+	}
+	for _, c := range []struct {
+		p    int
+		n, b float64
+	}{{1, 12, 6}, {3, 25, 10}} {
+		t.Run(fmt.Sprintf("p=%d", c.p), func(t *testing.T) {
+			t.Parallel()
+			z := newJoint(t, c.p, c.n, c.b).scores(draws, 1)
+			if worst := largest(z); !(worst < gewekeBound) {
+				t.Errorf("the largest of %d scores is %.2f, beyond %g: %.2f", len(z), worst, gewekeBound, z)
+			}
+		})
+	}
+}
+
+// TestGewekeFindsFaults plants faults, which the test must find.
+func TestGewekeFindsFaults(t *testing.T) {
+	for name, plant := range map[string]func(*joint){
+		"a term of the covariance dropped": func(g *joint) {
+			g.fault = func(k *exact) {
+				k.covariance = func(dst []float64, n float64) {
+					k.moments.Covariance(dst, n)
+					mu, v, q := k.moments.Mean, k.moments.Cov, k.q
+					dst[q*q-1] -= 4 * n * mu[1] * mu[1] * v[3] // Var(y²) without 4μ²V
+				}
+			}
+		},
+		"omega scaled": func(g *joint) { g.omega = 1.5 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newJoint(t, 1, 12, 6)
+			plant(g)
+			if worst := largest(g.scores(10_000, 1)); worst < gewekeBound {
+				t.Errorf("the fault went unnoticed: largest score %.2f", worst)
+			}
+		})
+	}
+}

@@ -1,0 +1,121 @@
+package gibbs
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/variate"
+	"github.com/dpreg/dpreg/model"
+)
+
+// state is where a chain stands, (θ, σ², μ_x, T, s, ω), with the buffers that
+// its steps share. Its methods are the Gibbs steps; none allocates.
+type state struct {
+	obs   *model.Observation
+	prior *model.Prior
+	q     int // length of s
+
+	params *model.Params
+	s      []float64 // latent statistics, canonical order
+	resid  []float64 // z − s
+	omega2 []float64 // variances of the noise, a normal mixture
+
+	moments *model.Moments
+	// covariance writes nΣ_t: moments.Covariance, unless a test plants a fault.
+	covariance func(dst []float64, n float64)
+	chol       []float64 // lower Cholesky factor of nΣ_t + diag ω², q×q
+	clt        []float64 // a draw of N(nμ_t, nΣ_t)
+	gain       []float64
+
+	sums *model.Sums
+	nig  *conjugate.NIG
+	nigS *conjugate.NIGSampler
+	niw  *conjugate.NIW
+	niwS *conjugate.NIWSampler
+}
+
+func newState(obs *model.Observation, prior *model.Prior) *state {
+	sh := obs.Shape
+	q := sh.Statistics()
+	vec := func() []float64 { return make([]float64, q) }
+	moments := model.NewMoments(sh)
+	return &state{
+		obs: obs, prior: prior, q: q,
+		params: model.NewParams(sh), s: vec(), resid: vec(), omega2: vec(),
+		moments: moments, covariance: moments.Covariance, chol: make([]float64, q*q), clt: vec(), gain: vec(),
+		sums: model.NewSums(sh),
+		nig:  prior.Theta.Clone(), nigS: conjugate.NewNIGSampler(sh.Q()),
+		niw: prior.Covariates.Clone(), niwS: conjugate.NewNIWSampler(sh.P),
+	}
+}
+
+// drawPrior draws the parameters and ω from the prior, for a dispersed start:
+// Laplace noise of scale b is normal with an exponential variance of mean 2b².
+func (c *state) drawPrior(rng *rand.Rand) {
+	c.nigS.Set(c.prior.Theta)
+	c.niwS.Set(c.prior.Covariates)
+	c.params.Sigma2 = c.nigS.Rand(c.params.Theta, rng)
+	c.niwS.Rand(c.params.MuX, c.params.Tau, rng)
+	for i, b := range c.obs.Scale {
+		c.omega2[i] = 2 * b * b * rng.ExpFloat64()
+	}
+}
+
+// factorLatent factors V and nΣ_t + diag ω² at the parameters. It reports false
+// where rounding leaves either indefinite.
+func (c *state) factorLatent() bool {
+	c.moments.Set(c.params)
+	if !c.moments.Factor() {
+		return false
+	}
+	c.covariance(c.chol, c.obs.N)
+	for i, w := range c.omega2 {
+		c.chol[i*c.q+i] += w
+	}
+	return dense.Cholesky(c.chol, c.q)
+}
+
+// drawLatent draws s ~ N(nμ_t, nΣ_t)·N(z, diag ω²) after factorLatent. With
+// s̃ ~ N(nμ_t, nΣ_t), η ~ N(0, diag ω²), g = (nΣ_t + diag ω²)⁻¹(z − s̃ − η),
+//
+//	s = s̃ + nΣ_t g,   z − s = η + diag(ω²) g.
+//
+// The second form serves: it needs no product with nΣ_t, and keeps z − s to
+// full relative precision as the noise vanishes.
+func (c *state) drawLatent(s, resid []float64, rng *rand.Rand) {
+	c.moments.Rand(c.clt, c.obs.N, rng)
+	for i, w := range c.omega2 {
+		resid[i] = math.Sqrt(w) * rng.NormFloat64()
+		c.gain[i] = c.obs.Z[i] - c.clt[i] - resid[i]
+	}
+	dense.SolveLower(c.chol, c.q, c.gain)
+	dense.SolveLowerT(c.chol, c.q, c.gain)
+	for i, w := range c.omega2 {
+		resid[i] += w * c.gain[i]
+		s[i] = c.obs.Z[i] - resid[i]
+	}
+}
+
+// drawOmega draws ω given r = z − s: ω² ~ GIG(½, 1/b², r²), b the Laplace scale.
+func (c *state) drawOmega(rng *rand.Rand) {
+	for i, r := range c.resid {
+		c.omega2[i] = variate.LaplaceMixture(c.obs.Scale[i], r, rng)
+	}
+}
+
+// drawConjugate draws (θ, σ²) and (μ_x, T) from their conjugate laws given s.
+// It reports false, and draws nothing, where rounding leaves an update's
+// matrix indefinite.
+func (c *state) drawConjugate(rng *rand.Rand) bool {
+	n := c.obs.N
+	c.sums.Set(c.s, n)
+	if !c.nigS.Update(c.nig, c.prior.Theta, c.sums.XX, c.sums.XY, c.sums.YY, n) ||
+		!c.niwS.Update(c.niw, c.prior.Covariates, n, c.sums.SX, c.sums.SXX) {
+		return false
+	}
+	c.params.Sigma2 = c.nigS.Rand(c.params.Theta, rng)
+	c.niwS.Rand(c.params.MuX, c.params.Tau, rng)
+	return true
+}

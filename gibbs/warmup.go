@@ -1,0 +1,40 @@
+package gibbs
+
+// The default kernel's warm-up, as shares of its length: up to 0.1 the phase
+// approximate, then the exact target. The metric is estimated in windows of doubling length that end at 0.1, 0.2,
+// 0.4 and 0.9; after each the step size starts anew, and at the end it settles.
+var windowEnds = [...]float64{0.1, 0.2, 0.4, 0.9}
+
+const (
+	approximateEnds = 0.1
+	firstStepSize   = 0.1 // in the metric of warm-up's start, the identity
+	leastWarmup     = 100
+	whitenedStep    = 0.7 // a guess once the metric has been estimated
+)
+
+// Adapt is called by the driver after each warm-up step.
+func (k *exact) Adapt(iteration, warmup int) {
+	if iteration == 0 {
+		k.hmc.stepSize.restart(firstStepSize)
+	}
+	if !k.last.Flip && !k.last.Failed {
+		k.hmc.stepSize.update(k.last.accept)
+	}
+	done := iteration + 1
+	if done == share(approximateEnds, warmup) {
+		k.phase = entering
+	}
+	if done > share(approximateEnds/2, warmup) && k.target.coords.Unconstrain(k.phi, k.params) {
+		k.hmc.metric.add(k.phi)
+	}
+	for _, end := range windowEnds {
+		if done == share(end, warmup) && k.hmc.metric.update() {
+			k.hmc.stepSize.restart(whitenedStep)
+		}
+	}
+	if done == warmup {
+		k.hmc.stepSize.settle()
+	}
+}
+
+func share(of float64, warmup int) int { return int(of * float64(warmup)) }

@@ -1,0 +1,73 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/posterior"
+)
+
+// Naive is the method that ignores the noise: the conjugate posterior of (θ, σ²)
+// given z as if it were s. It is kept to show what that costs: its intervals
+// are too narrow, the more so the more noise there is. Draws are independent, and
+// named by Shape.RegressionNames.
+type Naive struct{}
+
+// Name returns the method's name on the command line.
+func (Naive) Name() string { return "naive" }
+
+// Sample draws from the NIG posterior. Where no data could have the statistics
+// z, they are projected first (Projection), and a warning says so. The plan's
+// warm-up is not run.
+func (Naive) Sample(ctx context.Context, p *Problem, plan mcmc.Plan) (*posterior.Draws, error) {
+	obs, err := p.Single()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Prior.Check(obs.Shape); err != nil {
+		return nil, err
+	}
+	z := append([]float64(nil), obs.Z...)
+	projected := NewProjection(obs.Shape.M(), obs.N).Apply(z)
+	sums := NewSums(obs.Shape)
+	sums.Set(z, obs.N)
+	start := func(int, *rand.Rand) (mcmc.Kernel[struct{}], error) {
+		k := &naiveKernel{sampler: conjugate.NewNIGSampler(obs.Shape.Q()), theta: make([]float64, obs.Shape.Q())}
+		if !k.sampler.Update(p.Prior.Theta.Clone(), p.Prior.Theta, sums.XX, sums.XY, sums.YY, obs.N) {
+			return nil, errors.New("naive: the posterior precision is not positive definite: columns are collinear and the prior is too weak to tell them apart")
+		}
+		return k, nil
+	}
+	plan.Warmup = 0
+	columns := mcmc.Columns{Params: obs.Shape.RegressionNames()}
+	draws, err := mcmc.Run(ctx, columns, start, func(struct{}, []float64) {}, plan)
+	if draws != nil {
+		draws.Warnings = append(draws.Warnings, naiveWarnings(projected)...)
+	}
+	return draws, err
+}
+
+func naiveWarnings(projected bool) []string {
+	w := []string{"naive takes the noisy statistics for exact ones: its intervals are too narrow"}
+	if projected {
+		w = append(w, "the noisy statistics are such as no data could have: naive projected them, once")
+	}
+	return w
+}
+
+// naiveKernel draws (θ, σ²) independently at each step.
+type naiveKernel struct {
+	sampler *conjugate.NIGSampler
+	theta   []float64
+	sigma2  float64
+}
+
+func (k *naiveKernel) Step(rng *rand.Rand) struct{} {
+	k.sigma2 = k.sampler.Rand(k.theta, rng)
+	return struct{}{}
+}
+
+func (k *naiveKernel) Params(dst []float64) { dst[copy(dst, k.theta)] = k.sigma2 }

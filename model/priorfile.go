@@ -1,0 +1,150 @@
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// maxPriorBytes bounds a prior file: 32 covariates take some 50 kB.
+const maxPriorBytes = 1 << 20
+
+// priorFile is the file's form; what is left out stays nil.
+type priorFile struct {
+	Units string `json:"units"`
+	Theta *struct {
+		Mean      []float64   `json:"mean"`
+		Precision [][]float64 `json:"precision"`
+	} `json:"theta"`
+	Sigma2 *struct {
+		Shape *float64 `json:"shape"`
+		Scale *float64 `json:"scale"`
+	} `json:"sigma2"`
+	Covariates *struct {
+		Mean  []float64   `json:"mean"`
+		Kappa *float64    `json:"kappa"`
+		Scale [][]float64 `json:"scale"`
+		Dof   *float64    `json:"dof"`
+	} `json:"covariates"`
+}
+
+// ReadPrior reads a prior file for a design and returns the prior in scaled
+// units. "units" is "scaled" (also where it is left out) or "original"; every
+// other field may be left out, and has the default prior's value then. Unknown
+// fields, wrong sizes, matrices that are not symmetric or not positive definite
+// and trailing bytes are errors that name the file and the field.
+func ReadPrior(r io.Reader, name string, d *schema.Design) (*Prior, error) {
+	p, err := readPrior(r, d)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return p, nil
+}
+
+func readPrior(r io.Reader, d *schema.Design) (*Prior, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxPriorBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxPriorBytes {
+		return nil, fmt.Errorf("longer than %d bytes: not a prior file", maxPriorBytes)
+	}
+	var f priorFile
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&f); err != nil {
+		return nil, fmt.Errorf("not a prior file: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("bytes after the end of the prior")
+	}
+	frame := d.Frame()
+	prior := DefaultPrior(Shape{P: len(d.Covariates), Intercept: d.Intercept})
+	switch f.Units {
+	case "", "scaled":
+		return f.over(prior)
+	case "original":
+		if prior, err = prior.Original(frame); err != nil {
+			return nil, err
+		}
+		if prior, err = f.over(prior); err != nil {
+			return nil, err
+		}
+		return prior.FromOriginal(frame)
+	}
+	return nil, fmt.Errorf(`units: %q is neither "scaled" nor "original"`, f.Units)
+}
+
+// over returns the prior with the file's parts in place of its own.
+func (f *priorFile) over(p *Prior) (*Prior, error) {
+	nig, niw := p.Theta, p.Covariates
+	if t := f.Theta; t != nil {
+		if err := setVector(nig.Mean, t.Mean, "theta.mean"); err != nil {
+			return nil, err
+		}
+		if err := setMatrix(nig.Precision, t.Precision, len(nig.Mean), "theta.precision"); err != nil {
+			return nil, err
+		}
+	}
+	if s := f.Sigma2; s != nil {
+		setNumber(&nig.Shape, s.Shape)
+		setNumber(&nig.Scale, s.Scale)
+	}
+	if c := f.Covariates; c != nil {
+		if err := setVector(niw.Mean, c.Mean, "covariates.mean"); err != nil {
+			return nil, err
+		}
+		setNumber(&niw.Kappa, c.Kappa)
+		if err := setMatrix(niw.Scale, c.Scale, len(niw.Mean), "covariates.scale"); err != nil {
+			return nil, err
+		}
+		setNumber(&niw.Dof, c.Dof)
+	}
+	theta, err := conjugate.NewNIG(nig.Mean, nig.Precision, nig.Shape, nig.Scale)
+	if err != nil {
+		return nil, fmt.Errorf("theta, sigma2: %w", err)
+	}
+	covariates, err := conjugate.NewNIW(niw.Mean, niw.Kappa, niw.Scale, niw.Dof)
+	if err != nil {
+		return nil, fmt.Errorf("covariates: %w", err)
+	}
+	return &Prior{Theta: theta, Covariates: covariates}, nil
+}
+
+func setNumber(dst, v *float64) {
+	if v != nil {
+		*dst = *v
+	}
+}
+
+func setVector(dst, v []float64, field string) error {
+	if v == nil {
+		return nil
+	}
+	if len(v) != len(dst) {
+		return fmt.Errorf("%s: %d numbers, the model needs %d", field, len(v), len(dst))
+	}
+	copy(dst, v)
+	return nil
+}
+
+func setMatrix(dst []float64, rows [][]float64, n int, field string) error {
+	if rows == nil {
+		return nil
+	}
+	if len(rows) != n {
+		return fmt.Errorf("%s: %d rows, the model needs %d", field, len(rows), n)
+	}
+	for i, row := range rows {
+		if len(row) != n {
+			return fmt.Errorf("%s[%d]: %d numbers, the model needs %d", field, i, len(row), n)
+		}
+		copy(dst[i*n:], row)
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+// Package model holds the noise-aware regression itself: the prior, the law of
+// the statistics given the parameters, the map to unconstrained coordinates,
+// and what every method of inference shares.
+//
+//	σ² ~ InvGamma(a₀, b₀)       θ | σ² ~ N(μ₀, σ² Λ₀⁻¹)
+//	T  ~ InvWishart(Ψ₀, ν₀)     μ_x | T ~ N(m₀, T/κ₀)
+//	x  ~ N(μ_x, T)              y | x ~ N(θᵀ(1, x), σ²)
+//	s = Σ t(x, y)               z = s + noise
+//
+// Everything here is in scaled units unless a name says otherwise.
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
+)
+
+// Problem is what a method infers from: the releases, which share θ and σ²,
+// and the prior in scaled units.
+type Problem struct {
+	Releases []*release.Release
+	Prior    *Prior
+}
+
+// Method draws from the posterior of a problem. The draws are in scaled units
+// and named by Shape.Names, or by Shape.RegressionNames where the method has
+// no model of the covariates.
+type Method interface {
+	Name() string
+	Sample(ctx context.Context, p *Problem, plan mcmc.Plan) (*posterior.Draws, error)
+}
+
+// Single returns the observation of a problem that has one release, or an
+// error that says what this version can do.
+func (p *Problem) Single() (*Observation, error) {
+	if len(p.Releases) == 0 {
+		return nil, errors.New("model: the problem has no release")
+	}
+	if len(p.Releases) > 1 {
+		return nil, fmt.Errorf("model: %d releases in one problem: joint inference is not supported by this version; infer from one release at a time", len(p.Releases))
+	}
+	if p.Prior == nil {
+		return nil, errors.New("model: the problem has no prior; model.DefaultPrior gives the documented one")
+	}
+	return Observe(p.Releases[0])
+}
+
+// Observation is one release as the samplers read it.
+type Observation struct {
+	Shape Shape
+	N     float64
+	Z     []float64 // noisy statistics, canonical order, length Shape.Statistics()
+	Scale []float64 // noise scale of each entry: b of the Laplace law
+}
+
+// Observe reads a release. It refuses what no method of this version models:
+// noise other than Laplace, a noised count, withheld statistics.
+func Observe(r *release.Release) (*Observation, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	if r.Noise.Kind != release.Laplace {
+		return nil, fmt.Errorf("model: noise.kind %q is not supported by this version; %q is", r.Noise.Kind, release.Laplace)
+	}
+	if r.Privacy != nil && r.Privacy.Neighbours == release.AddRemove {
+		return nil, fmt.Errorf("model: privacy.neighbours %q is not supported by this version: the number of rows would be latent", release.AddRemove)
+	}
+	if len(r.Withheld) > 0 || r.Statistics.SumYY == nil {
+		return nil, errors.New("model: statistics.sum_yy is withheld; this version needs the whole moment matrix")
+	}
+	o := &Observation{
+		Shape: Shape{P: len(r.Schema.Covariates), Intercept: r.Schema.Intercept},
+		N:     float64(r.N),
+		Z:     r.Statistics.Vector(),
+	}
+	o.Scale = make([]float64, len(o.Z))
+	for i := range o.Scale {
+		o.Scale[i] = r.Noise.Scale
+	}
+	return o, nil
+}

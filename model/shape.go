@@ -1,0 +1,89 @@
+package model
+
+import "fmt"
+
+// Shape says how large the regression is: P covariates, and whether θ has an
+// intercept.
+type Shape struct {
+	P         int
+	Intercept bool
+}
+
+// M is the length of v = (x₁…x_p, y).
+func (s Shape) M() int { return s.P + 1 }
+
+// Q is the length of θ.
+func (s Shape) Q() int { return s.P + s.first() }
+
+// first is the index in θ of the first slope: 1 with an intercept, else 0.
+func (s Shape) first() int {
+	if s.Intercept {
+		return 1
+	}
+	return 0
+}
+
+// Statistics is the length of s: m linear and m(m+1)/2 quadratic sums.
+func (s Shape) Statistics() int { return statistics(s.M()) }
+
+func statistics(m int) int { return m + m*(m+1)/2 }
+
+// RegressionNames names θ and σ²: theta[0] is the intercept, theta[j] the j-th
+// slope.
+func (s Shape) RegressionNames() []string {
+	var names []string
+	for k := range s.Q() {
+		names = append(names, fmt.Sprintf("theta[%d]", k+1-s.first()))
+	}
+	return append(names, "sigma2")
+}
+
+// Names names all parameters in the order of Params.Write: θ, σ², μ_x, and the
+// upper triangle of T.
+func (s Shape) Names() []string {
+	names := s.RegressionNames()
+	for j := range s.P {
+		names = append(names, fmt.Sprintf("mu_x[%d]", j+1))
+	}
+	for j := range s.P {
+		for k := j; k < s.P; k++ {
+			names = append(names, fmt.Sprintf("tau[%d,%d]", j+1, k+1))
+		}
+	}
+	return names
+}
+
+// Params are the parameters in scaled units.
+type Params struct {
+	Theta  []float64 // Q
+	Sigma2 float64
+	MuX    []float64 // P
+	Tau    []float64 // P×P row-major, symmetric
+}
+
+// NewParams returns zero parameters of a shape.
+func NewParams(s Shape) *Params {
+	return &Params{Theta: make([]float64, s.Q()), MuX: make([]float64, s.P), Tau: make([]float64, s.P*s.P)}
+}
+
+// Copy copies src, of the same shape.
+func (p *Params) Copy(src *Params) {
+	copy(p.Theta, src.Theta)
+	p.Sigma2 = src.Sigma2
+	copy(p.MuX, src.MuX)
+	copy(p.Tau, src.Tau)
+}
+
+// Write lays the parameters out in the order of Shape.Names and returns the
+// number written.
+func (p *Params) Write(dst []float64) int {
+	i := copy(dst, p.Theta)
+	dst[i] = p.Sigma2
+	i++
+	i += copy(dst[i:], p.MuX)
+	n := len(p.MuX)
+	for j := range n {
+		i += copy(dst[i:], p.Tau[j*n+j:(j+1)*n])
+	}
+	return i
+}

@@ -1,0 +1,223 @@
+package model
+
+import (
+	"math"
+
+	"github.com/dpreg/dpreg/internal/dense"
+)
+
+// Coordinates maps parameters to R^K, K = q + 1 + p + p(p+1)/2, in which the
+// prior has a smooth log density:
+//
+//	φ = (θ, log σ², μ_x, lower triangle of L row by row), T = LLᵀ,
+//
+// with log L_ii in place of L_ii. The Jacobians are σ² for log σ², and
+// 2^p ∏_i L_ii^{p−i+2}, i = 1…p, for T.
+//
+// A Coordinates holds a workspace, so each chain needs its own.
+type Coordinates struct {
+	Shape Shape
+	prior *Prior
+	psi   []float64 // lower Cholesky factor of Ψ₀, p×p
+
+	l    []float64 // L, p×p, zero above the diagonal
+	linv []float64
+	a    []float64 // L⁻¹ chol(Ψ₀), p×p
+	d    []float64 // μ_x − m₀, p
+	e    []float64 // θ − μ₀
+	le   []float64 // Λ₀(θ − μ₀)
+	u    []float64 // L⁻¹(μ_x − m₀)
+	gt   []float64 // gradient in T
+}
+
+// NewCoordinates builds the map for a prior of this shape.
+func NewCoordinates(s Shape, prior *Prior) *Coordinates {
+	p, q := s.P, s.Q()
+	c := &Coordinates{Shape: s, prior: prior, psi: append([]float64(nil), prior.Covariates.Scale...)}
+	if !dense.Cholesky(c.psi, p) {
+		panic("model: prior scale matrix of the covariates is not positive definite")
+	}
+	square := func() []float64 { return make([]float64, p*p) }
+	c.l, c.linv, c.a, c.gt = square(), square(), square(), square()
+	c.d, c.u = make([]float64, p), make([]float64, p)
+	c.e, c.le = make([]float64, q), make([]float64, q)
+	return c
+}
+
+// Dim returns K.
+func (c *Coordinates) Dim() int {
+	p := c.Shape.P
+	return c.Shape.Q() + 1 + p + p*(p+1)/2
+}
+
+// Unconstrain writes φ of x; it reports false where T is not positive definite.
+func (c *Coordinates) Unconstrain(phi []float64, x *Params) bool {
+	p := c.Shape.P
+	at := copy(phi, x.Theta)
+	phi[at] = math.Log(x.Sigma2)
+	at++
+	at += copy(phi[at:], x.MuX)
+	copy(c.gt, x.Tau)
+	if !dense.Cholesky(c.gt, p) {
+		return false
+	}
+	for i := range p {
+		at += copy(phi[at:], c.gt[i*p:i*p+i])
+		phi[at] = math.Log(c.gt[i*p+i])
+		at++
+	}
+	return true
+}
+
+// Constrain writes the parameters of φ into x, and keeps L for LogPrior and
+// Pullback.
+func (c *Coordinates) Constrain(x *Params, phi []float64) {
+	p, q := c.Shape.P, c.Shape.Q()
+	at := copy(x.Theta, phi[:q])
+	x.Sigma2 = math.Exp(phi[at])
+	at++
+	at += copy(x.MuX, phi[at:at+p])
+	for i := range p {
+		at += copy(c.l[i*p:i*p+i], phi[at:at+i])
+		c.l[i*p+i] = math.Exp(phi[at])
+		at++
+	}
+	for i := range p {
+		for j := 0; j <= i; j++ {
+			t := 0.0
+			for k := 0; k <= j; k++ {
+				t += c.l[i*p+k] * c.l[j*p+k]
+			}
+			x.Tau[i*p+j], x.Tau[j*p+i] = t, t
+		}
+	}
+}
+
+// LogPrior returns log p(φ) up to a constant, at the point of the last
+// Constrain, and writes its gradient:
+//
+//	log p = −(a₀ + q/2) log σ² − (b₀ + ½(θ−μ₀)ᵀΛ₀(θ−μ₀))/σ²
+//	        − Σ_i (ν₀ + i) log L_ii − ½‖L⁻¹C‖² − ½κ₀‖L⁻¹(μ_x − m₀)‖²,  Ψ₀ = CCᵀ.
+//
+// The last two terms have gradient L⁻ᵀ(AAᵀ + κ₀uuᵀ) in L, A = L⁻¹C,
+// u = L⁻¹(μ_x − m₀).
+func (c *Coordinates) LogPrior(grad []float64, x *Params) float64 {
+	p, q := c.Shape.P, c.Shape.Q()
+	nig, niw := c.prior.Theta, c.prior.Covariates
+
+	for k := range c.e {
+		c.e[k] = x.Theta[k] - nig.Mean[k]
+	}
+	dense.SymMulVec(c.le, nig.Precision, q, c.e)
+	quad := 0.0
+	for k, v := range c.le {
+		grad[k] = -v / x.Sigma2
+		quad += v * c.e[k]
+	}
+	shape, energy := nig.Shape+0.5*float64(q), (nig.Scale+0.5*quad)/x.Sigma2
+	grad[q] = energy - shape
+	logp := -shape*math.Log(x.Sigma2) - energy
+
+	dense.InvertLower(c.linv, c.l, p)
+	for j := range p {
+		c.d[j] = x.MuX[j] - niw.Mean[j]
+	}
+	u := c.u
+	for i := range p {
+		ui := 0.0
+		for k := 0; k <= i; k++ {
+			ui += c.linv[i*p+k] * c.d[k]
+		}
+		u[i] = ui
+		logp -= 0.5 * niw.Kappa * ui * ui
+		for j := 0; j <= i; j++ {
+			a := 0.0
+			for k := j; k <= i; k++ {
+				a += c.linv[i*p+k] * c.psi[k*p+j]
+			}
+			c.a[i*p+j] = a
+			logp -= 0.5 * a * a
+		}
+	}
+	for j := range p { // −κ₀ L⁻ᵀu
+		g := 0.0
+		for k := j; k < p; k++ {
+			g += c.linv[k*p+j] * u[k]
+		}
+		grad[q+1+j] = -niw.Kappa * g
+	}
+	for i := range p { // gt = AAᵀ + κ₀uuᵀ
+		for j := 0; j <= i; j++ {
+			t := niw.Kappa * u[i] * u[j]
+			for k := 0; k <= j; k++ {
+				t += c.a[i*p+k] * c.a[j*p+k]
+			}
+			c.gt[i*p+j], c.gt[j*p+i] = t, t
+		}
+	}
+	at := q + 1 + p
+	for i := range p { // lower triangle of L⁻ᵀ gt
+		for j := 0; j <= i; j++ {
+			g := 0.0
+			for k := i; k < p; k++ {
+				g += c.linv[k*p+i] * c.gt[k*p+j]
+			}
+			if i == j {
+				lii := c.l[i*p+i]
+				logp -= (niw.Dof + float64(i+1)) * math.Log(lii)
+				g = g*lii - (niw.Dof + float64(i+1))
+			}
+			grad[at] = g
+			at++
+		}
+	}
+	return logp
+}
+
+// Pullback adds to grad, in φ, the gradient of a function of (μ, V) whose
+// gradient there is gMean (m) and gCov (m×m, need not be symmetric), at the
+// point x of the last Constrain. With h = g_xy + g_yx,
+//
+//	∂β = T h + 2 g_yy Tβ + g_μy μ_x     ∂T = g_xx + hβᵀ + g_yy ββᵀ
+//	∂μ_x = g_μx + g_μy β                ∂L = (∂T + ∂Tᵀ) L.
+func (c *Coordinates) Pullback(grad []float64, x *Params, gMean, gCov []float64) {
+	p, q, m := c.Shape.P, c.Shape.Q(), c.Shape.M()
+	first := c.Shape.first()
+	beta := x.Theta[first:]
+	gy, gyy := gMean[p], gCov[p*m+p]
+	if c.Shape.Intercept {
+		grad[0] += gy
+	}
+	grad[q] += gyy * x.Sigma2
+	h := c.d
+	for j := range p {
+		h[j] = gCov[j*m+p] + gCov[p*m+j]
+	}
+	for j := range p {
+		g := gy * x.MuX[j]
+		for k := range p {
+			g += x.Tau[j*p+k] * (h[k] + 2*gyy*beta[k])
+		}
+		grad[first+j] += g
+		grad[q+1+j] += gMean[j] + gy*beta[j]
+	}
+	for j := range p {
+		for k := range p {
+			c.gt[j*p+k] = gCov[j*m+k] + (h[j]+gyy*beta[j])*beta[k]
+		}
+	}
+	at := q + 1 + p
+	for i := range p {
+		for j := 0; j <= i; j++ {
+			g := 0.0
+			for k := j; k < p; k++ {
+				g += (c.gt[i*p+k] + c.gt[k*p+i]) * c.l[k*p+j]
+			}
+			if i == j {
+				g *= c.l[i*p+i]
+			}
+			grad[at] += g
+			at++
+		}
+	}
+}

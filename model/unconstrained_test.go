@@ -1,0 +1,90 @@
+package model
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpreg/dpreg/conjugate"
+)
+
+// TestLogPrior compares LogPrior with the densities of conjugate and the
+// Jacobian, up to one constant for all points, and its gradient with central
+// differences; Pullback likewise, on a linear function of (μ, V).
+func TestLogPrior(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 1))
+	for _, s := range shapes {
+		prior := DefaultPrior(s)
+		for k := range prior.Theta.Mean {
+			prior.Theta.Mean[k] = rng.NormFloat64()
+		}
+		for j := range prior.Covariates.Mean {
+			prior.Covariates.Mean[j] = rng.NormFloat64()
+		}
+		c := NewCoordinates(s, prior)
+		nig, niw := conjugate.NewNIGSampler(s.Q()), conjugate.NewNIWSampler(s.P)
+		nig.Set(prior.Theta)
+		niw.Set(prior.Covariates)
+		mo := NewMoments(s)
+		m := s.M()
+		gMean, gCov := make([]float64, m), make([]float64, m*m)
+		for i := range gCov {
+			gMean[i%m] = rng.NormFloat64()
+			gCov[i] = rng.NormFloat64()
+		}
+
+		x := NewParams(s)
+		phi, grad, pull := make([]float64, c.Dim()), make([]float64, c.Dim()), make([]float64, c.Dim())
+		constant := math.NaN()
+		for range 5 {
+			y := randomParams(s, rng)
+			if !c.Unconstrain(phi, y) {
+				t.Fatal("T is not positive definite")
+			}
+			c.Constrain(x, phi)
+			for i, v := range y.Tau {
+				if math.Abs(v-x.Tau[i]) > 1e-13*(1+math.Abs(v)) {
+					t.Fatalf("%+v: T %v came back as %v", s, y.Tau, x.Tau)
+				}
+			}
+			logp := c.LogPrior(grad, x)
+			want := nig.LogDensity(x.Theta, x.Sigma2) + niw.LogDensity(x.MuX, x.Tau) + math.Log(x.Sigma2)
+			for i := range s.P {
+				want += float64(s.P-i+1) * math.Log(c.l[i*s.P+i]) // i counts from 0
+			}
+			if math.IsNaN(constant) {
+				constant = logp - want
+			}
+			if d := logp - want - constant; math.Abs(d) > 1e-10*(1+math.Abs(logp)) {
+				t.Errorf("%+v: log prior is off by %g", s, d)
+			}
+
+			clear(pull)
+			c.Pullback(pull, x, gMean, gCov)
+			for i := range phi {
+				const h = 1e-5
+				at := func(d float64) (prior, linear float64) {
+					moved := append([]float64(nil), phi...)
+					moved[i] += d
+					c.Constrain(x, moved)
+					mo.Set(x)
+					for j, g := range gMean {
+						linear += g * mo.Mean[j]
+					}
+					for j, g := range gCov {
+						linear += g * mo.Cov[j]
+					}
+					return c.LogPrior(make([]float64, len(grad)), x), linear
+				}
+				p1, l1 := at(h)
+				p0, l0 := at(-h)
+				if d := (p1 - p0) / (2 * h); math.Abs(d-grad[i]) > 1e-5*(1+math.Abs(d)) {
+					t.Errorf("%+v: coordinate %d of the prior's gradient is %g, differences say %g", s, i, grad[i], d)
+				}
+				if d := (l1 - l0) / (2 * h); math.Abs(d-pull[i]) > 1e-5*(1+math.Abs(d)) {
+					t.Errorf("%+v: coordinate %d of the pull-back is %g, differences say %g", s, i, pull[i], d)
+				}
+			}
+		}
+	}
+}
