@@ -32,8 +32,8 @@ func WishartFactor(dst []float64, p int, dof float64, rng *rand.Rand) {
 //
 // The Bartlett decomposition in reverse order, W = U Uᵀ ~ Wishart(I, dof) with
 // upper triangular U, u_ii² ~ χ²(dof − p + 1 + i), makes U⁻ᵀ lower triangular,
-// and T = C W⁻¹ Cᵀ = (C U⁻ᵀ)(C U⁻ᵀ)ᵀ: hence F Uᵀ = C, solved for each row i from
-// the diagonal leftwards,
+// and T = C W⁻¹ Cᵀ = (C U⁻ᵀ)(C U⁻ᵀ)ᵀ: hence F Uᵀ = C, solved by columns from the
+// last to the first,
 //
 //	f_ij = (c_ij − Σ_{j<k≤i} f_ik u_jk) / u_jj.
 //
@@ -48,16 +48,15 @@ func InverseWishartFactor(dst, psiChol []float64, p int, dof float64, work []flo
 		}
 		work[j] = 1 / math.Sqrt(Chi2(dof-float64(p-1-j), rng))
 	}
-	for i := range p {
-		f := dst[i*p:][:i+1]
-		c := psiChol[i*p:][:i+1]
-		for j := i; j >= 0; j-- {
-			s := c[j]
-			u := dst[j*p:][:i+1]
-			for k := j + 1; k < len(f) && k < len(u); k++ {
+	for j := p - 1; j >= 0; j-- {
+		u, r := dst[j*p:][:p], work[j]
+		for i := j; i < p; i++ {
+			f := dst[i*p:][:i+1]
+			s := psiChol[i*p+j]
+			for k := j + 1; k < len(f); k++ {
 				s -= f[k] * u[k]
 			}
-			f[j] = s * work[j]
+			f[j] = s * r
 		}
 	}
 	for i := range p {
