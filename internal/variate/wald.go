@@ -63,8 +63,11 @@ func reciprocal(rho float64, rng *rand.Rand) float64 {
 		nu *= nu
 	}
 	v := rho + (nu+math.Sqrt(nu*(nu+4*rho)))/2
-	if rng.Float64()*(v+rho) <= v {
-		return v
+	// Which root is a coin toss, that no processor foresees: on the bits of the
+	// two the compiler moves conditionally, and no branch is taken.
+	x := math.Float64bits(v)
+	if y := math.Float64bits(rho * (rho / v)); rng.Float64()*(v+rho) > v {
+		x = y
 	}
-	return rho * (rho / v)
+	return math.Float64frombits(x)
 }
