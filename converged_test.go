@@ -1,0 +1,80 @@
+package dpreg
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// drawn is a fit whose draws are independent, normal for θ, but for chain 0,
+// which is shifted by so many sds.
+func drawn(t *testing.T, draws int, shift float64) *Fit {
+	t.Helper()
+	d := &schema.Design{
+		Response:   schema.Column{Name: "y", Lower: 3, Upper: 7},
+		Covariates: []schema.Column{{Name: "x", Lower: 10, Upper: 30}}, Intercept: true,
+	}
+	shape := model.Shape{P: 1, Intercept: true}
+	f := &Fit{Design: d, Method: "naive", Prior: model.DefaultPrior(shape), Plan: mcmc.Plan{ESS: 1000}}
+	rng := rand.New(rand.NewPCG(7, 7))
+	out := &posterior.Draws{Names: shape.RegressionNames()}
+	for c := range 4 {
+		at := 0.0
+		if c == 0 {
+			at = shift
+		}
+		chain := make([]float64, 0, 3*draws)
+		for range draws {
+			chain = append(chain, rng.NormFloat64(), at+rng.NormFloat64(), math.Exp(rng.NormFloat64()))
+		}
+		out.Chains = append(out.Chains, chain)
+	}
+	f, err := f.with(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestConverged(t *testing.T) {
+	for _, c := range []struct {
+		draws int // of each of four chains
+		shift float64
+		fixed bool   // the plan sets the number of draws
+		want  string // of the reason; empty where converged
+	}{
+		{1000, 0, false, ""},
+		{1000, 0.5, false, "R-hat of x is"},
+		{80, 0, false, "effective sample size of"},
+		{80, 0, true, ""},
+		{80, 5, true, "above 1.02"},
+		{2, 0, true, "does not exist"},
+	} {
+		f := drawn(t, c.draws, c.shift)
+		if c.fixed {
+			f.Plan = mcmc.Plan{Draws: c.draws}
+		}
+		ok, reason := f.Converged()
+		if ok != (c.want == "") || !strings.Contains(reason, c.want) {
+			t.Errorf("%+v: %v, %q", c, ok, reason)
+		}
+	}
+}
+
+// The slope is x's, so that the intercept in the data's units, 20 away, shows
+// its chains apart, and the one in scaled units does not.
+func TestConvergedLooksAtTheInterceptOfBothUnits(t *testing.T) {
+	f := drawn(t, 1000, 0.5)
+	if r := posterior.RHat(f.Draws(Scaled).Column(0)); r > 1.01 {
+		t.Errorf("scaled: R-hat %v", r)
+	}
+	if r := posterior.RHat(f.Draws(Original).Column(0)); r < 1.01 {
+		t.Errorf("original: R-hat %v", r)
+	}
+}

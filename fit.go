@@ -1,0 +1,101 @@
+package dpreg
+
+import (
+	"fmt"
+
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// Units are those in which results are stated.
+type Units string
+
+const (
+	// Original units are the data's.
+	Original Units = "original"
+	// Scaled units have each column's bounds at -1 and 1.
+	Scaled Units = "scaled"
+)
+
+// Fit is a posterior: what was asked, and the draws.
+type Fit struct {
+	Release *release.Release // nil for non-private
+	Design  *schema.Design
+	Method  string
+	Kernel  string // as asked for; empty is the method's default
+	N       int64
+	Prior   *model.Prior // scaled units
+	Plan    mcmc.Plan
+
+	frame    schema.Frame
+	original *model.Prior
+	draws    *posterior.Draws // scaled units, as the method gave them
+}
+
+func (f *Fit) shape() model.Shape {
+	return model.Shape{P: len(f.Design.Covariates), Intercept: f.Design.Intercept}
+}
+
+// with completes the fit.
+func (f *Fit) with(draws *posterior.Draws) (*Fit, error) {
+	f.frame, f.draws = f.Design.Frame(), draws
+	var err error
+	if f.original, err = f.Prior.Original(f.frame); err != nil {
+		return nil, fmt.Errorf("prior in the data's units: %w", err)
+	}
+	return f, nil
+}
+
+// hasCovariates tells whether the method draws μ_x and T.
+func (f *Fit) hasCovariates() bool {
+	return len(f.draws.Names) > f.shape().Q()+1
+}
+
+// Draws returns the draws of θ (theta[0] is the intercept, where there is one),
+// sigma2 and sigma, and where the method has them μ_x (mu_x[j]) and the upper
+// triangle of T (tau[j,k]), mapped to the units one by one: the intercept in
+// the data's units mixes with the slopes. It panics on units other than
+// Original and Scaled.
+func (f *Fit) Draws(u Units) *posterior.Draws { return f.mapped(u, false) }
+
+// StanDraws is Draws with the whole of T, as files have it.
+func (f *Fit) StanDraws(u Units) *posterior.Draws { return f.mapped(u, true) }
+
+func (f *Fit) mapped(u Units, whole bool) *posterior.Draws {
+	names := f.names(whole)
+	convert := f.converter(u, whole)
+	return f.draws.Map(names, convert)
+}
+
+// names lists the parameters in the order of Draws.
+func (f *Fit) names(whole bool) []string {
+	s := f.shape()
+	names := append(s.RegressionNames(), "sigma")
+	if !f.hasCovariates() {
+		return names
+	}
+	for j := range s.P {
+		names = append(names, fmt.Sprintf("mu_x[%d]", j+1))
+	}
+	eachPair(s.P, whole, func(j, k int) {
+		names = append(names, fmt.Sprintf("tau[%d,%d]", j+1, k+1))
+	})
+	return names
+}
+
+// eachPair visits the elements of a p×p matrix row by row: the whole of it, or
+// the upper triangle.
+func eachPair(p int, whole bool, visit func(j, k int)) {
+	for j := range p {
+		first := j
+		if whole {
+			first = 0
+		}
+		for k := first; k < p; k++ {
+			visit(j, k)
+		}
+	}
+}

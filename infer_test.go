@@ -1,0 +1,92 @@
+package dpreg_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
+)
+
+func TestInferRefuses(t *testing.T) {
+	e := open(t, "cirrhosis", "", nil)
+	r := e.written(1)
+	for want, o := range map[string]dpreg.Options{
+		"gibbs-ss-update, naive": {Method: "gibs"},
+		"needs the rows":         {Method: "non-private"},
+		"no choice of kernel":    {Method: "naive", Kernel: "plain"},
+		`unknown kernel "fast"`:  {Kernel: "fast"},
+		"prior":                  {Prior: model.DefaultPrior(model.Shape{P: 2})},
+		"exclude each other":     {Plan: mcmc.Plan{Chains: 1, Warmup: 200, Draws: 10, ESS: 10}},
+	} {
+		if _, err := dpreg.Infer(context.Background(), r, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	r.Noise.Scale = -1
+	if _, err := dpreg.Infer(context.Background(), r, dpreg.Options{}); err == nil {
+		t.Error("an invalid release is accepted")
+	}
+}
+
+func TestInferStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	e := open(t, "cirrhosis", "", nil)
+	if _, err := dpreg.Infer(ctx, e.written(1), dpreg.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Infer: %v", err)
+	}
+	if _, err := dpreg.NonPrivate(ctx, e.statistics, e.design, dpreg.Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("NonPrivate: %v", err)
+	}
+}
+
+// Draws depend on the seed and not on the number of workers.
+func TestInferRepeats(t *testing.T) {
+	e := open(t, "cirrhosis", "cirrhosis ~ wine", nil)
+	run := func(seed uint64, workers int) []float64 {
+		plan := brief(seed)
+		plan.Workers = workers
+		fit, err := dpreg.Infer(context.Background(), e.written(1), dpreg.Options{Plan: plan})
+		must(t, err)
+		return slices.Concat(fit.Draws(dpreg.Original).Chains...)
+	}
+	first := run(5, 1)
+	if !slices.Equal(first, run(5, 2)) {
+		t.Error("another number of workers, other draws")
+	}
+	if slices.Equal(first, run(6, 1)) {
+		t.Error("another seed, the same draws")
+	}
+}
+
+func TestWarningsOfTheRelease(t *testing.T) {
+	e := open(t, "cirrhosis", "", nil)
+	r := e.written(1)
+	fit, err := dpreg.Infer(context.Background(), r, dpreg.Options{Method: "naive", Plan: brief(1)})
+	must(t, err)
+	warnings := fit.Summary(dpreg.Original, 0.95).Warnings
+	if len(r.Warnings()) == 0 || !slices.Contains(warnings, r.Warnings()[0]) {
+		t.Errorf("the release's warnings are not among the fit's: %v", warnings)
+	}
+}
+
+// The names of Methods are those that Infer takes.
+func TestMethods(t *testing.T) {
+	methods := dpreg.Methods()
+	if methods[0].Name() != dpreg.DefaultMethod {
+		t.Errorf("the first method is %s", methods[0].Name())
+	}
+	e := open(t, "cirrhosis", "cirrhosis ~ wine", nil)
+	for _, m := range methods {
+		fit, err := dpreg.Infer(context.Background(), e.written(1), dpreg.Options{Method: m.Name(), Plan: brief(1)})
+		must(t, err)
+		if fit.Method != m.Name() {
+			t.Errorf("asked for %s, got %s", m.Name(), fit.Method)
+		}
+	}
+}

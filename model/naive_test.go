@@ -1,0 +1,97 @@
+package model_test
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// naiveProblem has 100 rows of one covariate, and this Σy².
+func naiveProblem(intercept bool, yy float64) *model.Problem {
+	shape := model.Shape{P: 1, Intercept: intercept}
+	return &model.Problem{Prior: model.DefaultPrior(shape), Releases: []*release.Release{{
+		Format: release.Format,
+		Schema: schema.Design{
+			Response:   schema.Column{Name: "y", Lower: -1, Upper: 1},
+			Covariates: []schema.Column{{Name: "x", Lower: -1, Upper: 1}}, Intercept: intercept,
+		},
+		N:          100,
+		Noise:      release.Noise{Kind: release.Laplace, Scale: 5},
+		Statistics: release.StatisticsFromVector(2, []float64{10, -20, 30, 15, yy}),
+	}}}
+}
+
+func naiveDraws(t *testing.T, p *model.Problem) *posterior.Draws {
+	t.Helper()
+	d, err := model.Naive{}.Sample(context.Background(), p, mcmc.Plan{Chains: 2, Warmup: 100, Draws: 5000, Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// The draws are those of the NIG posterior given z. The mean of 10000 independent
+// draws has the standard error sd/100; five of them are missed by chance once in
+// 1.7 million comparisons, of which there are five.
+func TestNaiveIsConjugate(t *testing.T) {
+	for _, intercept := range []bool{true, false} {
+		p := naiveProblem(intercept, 25)
+		d := naiveDraws(t, p)
+		xx, xy := []float64{30}, []float64{15}
+		if intercept {
+			xx, xy = []float64{100, 10, 10, 30}, []float64{-20, 15}
+		}
+		q := len(xy)
+		want := p.Prior.Theta.Clone()
+		if !conjugate.NewNIGSampler(q).Update(want, p.Prior.Theta, xx, xy, 25, 100) {
+			t.Fatal("the posterior is not proper")
+		}
+		means, variances := make([]float64, q), make([]float64, q)
+		want.MeanTheta(means)
+		want.VarTheta(variances)
+		means, variances = append(means, want.MeanSigma2()), append(variances, want.VarSigma2())
+		for j, name := range d.Names {
+			mean := 0.0
+			for _, v := range slices.Concat(d.Column(j)...) {
+				mean += v / 10000
+			}
+			if !(math.Abs(mean-means[j]) <= 5*math.Sqrt(variances[j])/100) {
+				t.Errorf("intercept %v: mean of %s is %v, want %v", intercept, name, mean, means[j])
+			}
+		}
+		if d.Warmup != 0 || len(d.Warnings) != 1 || len(d.Names) != q+1 {
+			t.Errorf("warm-up %d, warnings %q, names %v", d.Warmup, d.Warnings, d.Names)
+		}
+	}
+}
+
+// Σy² = 1 is below (Σy)²/n = 4: no data could have these statistics.
+func TestNaiveProjects(t *testing.T) {
+	d := naiveDraws(t, naiveProblem(true, 1))
+	if len(d.Warnings) != 2 {
+		t.Errorf("warnings %q", d.Warnings)
+	}
+	for _, chain := range d.Chains {
+		for _, v := range chain {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				t.Fatalf("a draw is %v", v)
+			}
+		}
+	}
+}
+
+func TestNaiveRefuses(t *testing.T) {
+	p := naiveProblem(true, 25)
+	p.Prior = model.DefaultPrior(model.Shape{P: 2, Intercept: true})
+	if _, err := (model.Naive{}).Sample(context.Background(), p, mcmc.Plan{Chains: 1, Draws: 10}); err == nil {
+		t.Error("a prior of another size is accepted")
+	}
+}

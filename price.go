@@ -1,0 +1,108 @@
+package dpreg
+
+import (
+	"math"
+
+	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/model"
+)
+
+// priceDraws is the number of draws that PriceOfPrivacy averages over. The
+// expected variance varies little from draw to draw: at a coefficient of
+// variation of 1 its root is known to 2.5 %.
+const priceDraws = 400
+
+// PriceOfPrivacy returns, for each θ in the data's units and in the order of
+// Draws, the posterior sd over the sd expected without noise: 1 where noise cost
+// nothing. It is nil where the method has no part for it: non-private has no
+// noise, naive no model of the covariates.
+//
+// The law of total variance divides the posterior's,
+//
+//	Var(θ | z) = E[Var(θ | s) | z] + Var(E[θ | s] | z),
+//
+// and the ratio is √(Var(θ | z) / E[Var(θ | s) | z]). Var(θ | s) is that of the
+// conjugate posterior; s is put at its expectation nμ_t given a draw of the
+// parameters, and the mean is taken over draws.
+func (f *Fit) PriceOfPrivacy() []float64 {
+	if f.Release == nil || !f.hasCovariates() {
+		return nil
+	}
+	without := f.varianceWithoutNoise()
+	if without == nil {
+		return nil
+	}
+	draws := f.Draws(Original)
+	price := make([]float64, len(without))
+	for i, v := range without {
+		price[i] = math.Sqrt(variance(draws.Column(i)) / v)
+	}
+	return price
+}
+
+// varianceWithoutNoise is E[Var(θ | s) | z] in the data's units; nil where it
+// cannot be computed in float64.
+func (f *Fit) varianceWithoutNoise() []float64 {
+	shape, n := f.shape(), float64(f.N)
+	a, c := f.frame.ThetaMatrix()
+	h := f.frame.Half[shape.P]
+	x, moments, sums := model.NewParams(shape), model.NewMoments(shape), model.NewSums(shape)
+	s := make([]float64, shape.Statistics())
+	sampler, given := conjugate.NewNIGSampler(shape.Q()), f.Prior.Theta.Clone()
+	mean, v := make([]float64, shape.Q()), make([]float64, shape.Q())
+	rows := f.thinned(priceDraws)
+	for _, row := range rows {
+		setParams(x, row)
+		moments.Set(x)
+		moments.Expect(s, n)
+		sums.Set(s, n)
+		if !sampler.Update(given, f.Prior.Theta, sums.XX, sums.XY, sums.YY, n) {
+			return nil
+		}
+		original, err := given.Affine(a, c, h)
+		if err != nil {
+			return nil
+		}
+		original.VarTheta(v)
+		for i := range v {
+			mean[i] += v[i] / float64(len(rows))
+		}
+	}
+	return mean
+}
+
+// thinned returns about count draws, evenly spaced in all chains.
+func (f *Fit) thinned(count int) [][]float64 {
+	width, n := len(f.draws.Names), f.draws.NumDraws()
+	step := max(1, n*f.draws.NumChains()/count)
+	var rows [][]float64
+	for _, chain := range f.draws.Chains {
+		for i := step - 1; i < n; i += step {
+			rows = append(rows, chain[i*width:(i+1)*width])
+		}
+	}
+	return rows
+}
+
+// setParams reads a draw in the order of model.Shape.Names.
+func setParams(x *model.Params, row []float64) {
+	q, p := len(x.Theta), len(x.MuX)
+	copy(x.Theta, row)
+	x.Sigma2 = row[q]
+	copy(x.MuX, row[q+1:])
+	expand(x.Tau, row[q+1+p:], p)
+}
+
+// variance is that of all chains' draws together.
+func variance(chains [][]float64) float64 {
+	mean, squares, n := 0.0, 0.0, 0.0
+	for _, chain := range chains {
+		for _, v := range chain { // Welford
+			n++
+			d := v - mean
+			mean += d / n
+			squares += d * (v - mean)
+		}
+	}
+	return squares / (n - 1)
+}

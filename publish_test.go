@@ -1,0 +1,73 @@
+package dpreg_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+var twoColumns = &schema.Design{
+	Response:   schema.Column{Name: "y", Lower: -1, Upper: 1},
+	Covariates: []schema.Column{{Name: "x", Lower: -1, Upper: 1}}, Intercept: true,
+}
+
+// yield gives the rows, and then the error if there is one.
+func yield(last error, rows ...[]float64) iter.Seq2[[]float64, error] {
+	return func(yield func([]float64, error) bool) {
+		for _, row := range rows {
+			if !yield(row, nil) {
+				return
+			}
+		}
+		if last != nil {
+			yield(nil, last)
+		}
+	}
+}
+
+func TestPublish(t *testing.T) {
+	rows := make([][]float64, 100)
+	for i := range rows {
+		rows[i] = []float64{float64(i)/50 - 1, 0.5}
+	}
+	r, err := dpreg.Publish(context.Background(), yield(nil, rows...), twoColumns, release.Privacy{Epsilon: 2, Neighbours: release.ReplaceOne})
+	must(t, err)
+	must(t, r.Validate())
+	if r.N != 100 || r.Privacy.Epsilon != 2 || r.Simulated {
+		t.Errorf("got n = %d, %+v, simulated %v", r.N, *r.Privacy, r.Simulated)
+	}
+}
+
+func TestPublishRefuses(t *testing.T) {
+	broken := errors.New("broken")
+	good := release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	for want, c := range map[string]struct {
+		ctx  context.Context
+		rows iter.Seq2[[]float64, error]
+		p    release.Privacy
+	}{
+		"broken":        {context.Background(), yield(broken, []float64{0, 0}), good},
+		"row 2 has 3":   {context.Background(), yield(nil, []float64{0, 0}, []float64{0, 0, 0}), good},
+		"row 1: column": {context.Background(), yield(nil, []float64{0, 1.5}), good},
+		"no rows":       {context.Background(), yield(nil), good},
+		"epsilon":       {context.Background(), yield(nil, []float64{0, 0}), release.Privacy{Neighbours: release.ReplaceOne}},
+		"canceled":      {done, yield(nil, []float64{0, 0}), good},
+	} {
+		if _, err := dpreg.Publish(c.ctx, c.rows, twoColumns, c.p); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	invalid := *twoColumns
+	invalid.Response.Name = "x"
+	if _, err := dpreg.Publish(context.Background(), yield(nil, []float64{0, 0}), &invalid, good); err == nil {
+		t.Error("an invalid design is accepted")
+	}
+}

@@ -1,0 +1,159 @@
+package report_test
+
+import (
+	"bytes"
+	"flag"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/report"
+	"github.com/dpreg/dpreg/schema"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew; read them before committing")
+
+// golden compares what write writes with testdata/name.golden.
+func golden(t *testing.T, name string, write func(io.Writer) error) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		t.Fatal(err)
+	}
+	path := "testdata/" + name + ".golden"
+	if *update {
+		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", path, b.String(), want)
+	}
+	return b.String()
+}
+
+func wantNarrow(t *testing.T, text string) {
+	t.Helper()
+	for _, line := range strings.Split(text, "\n") {
+		if n := utf8.RuneCountInString(line); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+		if strings.TrimRight(line, " ") != line {
+			t.Errorf("blanks at the end: %q", line)
+		}
+	}
+}
+
+func known(learned float64) *float64 { return &learned }
+
+func parameter(name, label string, mean, sd float64, learned *float64) posterior.Parameter {
+	return posterior.Parameter{
+		Name: name, Label: label, Mean: mean, SD: sd, Lower: mean - 1.96*sd, Upper: mean + 1.96*sd,
+		RHat: 1.0034, ESSBulk: 2047.4, ESSTail: 1386.8, Learned: learned,
+	}
+}
+
+// incomes has six covariates, numbers of all sizes, and what can be missing.
+func incomes() *posterior.Summary {
+	constant := parameter("theta[6]", "constant", 0, math.NaN(), nil)
+	constant.RHat, constant.ESSBulk, constant.ESSTail = math.NaN(), math.NaN(), math.NaN()
+	return &posterior.Summary{
+		Method: "gibbs-ss-update", N: 1000, Chains: 4, Draws: 1000, Units: "original", Level: 0.95,
+		Warnings: []string{"n = 20 is below 30: the normal approximation of the statistics is poor there", "and a full stop."},
+		Parameters: []posterior.Parameter{
+			parameter("theta[0]", "(Intercept)", -412902.4, 216205.2, known(0.9971)),
+			parameter("theta[1]", "educ", 4054.6, 1623.4, known(0.9971)),
+			parameter("theta[2]", "years of schooling completed", 0.04, 0.9996, known(-0.3259)),
+			parameter("theta[3]", "married", -0.00004, 0.0123, known(0)),
+			parameter("theta[4]", "größe", 1.5, 0.00001234, known(1)),
+			parameter("theta[5]", "tiny", 3.3e-10, 1.2e-11, known(0.5)),
+			constant,
+			parameter("sigma2", "sigma2", 3168457290, 411842036, known(0.032)),
+			parameter("sigma", "sigma", 56288, 6440, known(0.92)),
+			parameter("mu_x[1]", "mean(educ)", 11.35, 1.43, known(0.854)),
+			parameter("tau[1,2]", "cov(educ, years of schooling completed)", -0.304, 0.575, known(-1.009)),
+		},
+	}
+}
+
+func TestTable(t *testing.T) {
+	s := incomes()
+	golden(t, "table", func(w io.Writer) error { return report.Table(w, s, false) })
+	s.Level = 0.999
+	golden(t, "table-all", func(w io.Writer) error { return report.Table(w, s, true) })
+}
+
+// Six covariates, whose numbers have up to eight characters, fit into a line.
+func TestTableIsNarrow(t *testing.T) {
+	s := incomes()
+	s.Parameters = slices.DeleteFunc(s.Parameters, func(p posterior.Parameter) bool { return p.Label == "tiny" || p.Label == "größe" })
+	wantNarrow(t, golden(t, "table-narrow", func(w io.Writer) error { return report.Table(w, s, false) }))
+}
+
+func TestLines(t *testing.T) {
+	s := incomes()
+	s.Parameters[6] = s.Parameters[1]
+	wantNarrow(t, golden(t, "lines", func(w io.Writer) error {
+		if err := report.Diagnostics(w, s); err != nil {
+			return err
+		}
+		if err := report.Price(w, s, []float64{3.051, 1, 12.34, 123.4}); err != nil {
+			return err
+		}
+		return report.Warnings(w, s.Warnings)
+	}))
+}
+
+// made is a release of income and educ as dpreg makes them.
+func made() *release.Release {
+	return &release.Release{
+		Format: release.Format,
+		Schema: schema.Design{
+			Response:   schema.Column{Name: "income", Lower: 0, Upper: 500000},
+			Covariates: []schema.Column{{Name: "educ", Lower: 1, Upper: 16}, {Name: "a", Lower: -0.00001, Upper: 1}}, Intercept: true,
+		},
+		Privacy:    &release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne},
+		N:          1000,
+		Noise:      release.Noise{Kind: release.Laplace, Scale: 9.375, Sensitivity: 9.375, Lattice: 1.0 / (1 << 40)},
+		Statistics: release.StatisticsFromVector(3, []float64{176.685, -859.036, 0.004, 244.48, -124.829, 788.186, -3.2, 21.9, 640.1}),
+	}
+}
+
+func TestStatement(t *testing.T) {
+	byHand, simulated, gaussian, addRemove := made(), made(), made(), made()
+	byHand.Privacy, byHand.Noise.Sensitivity = nil, 0
+	simulated.Simulated = true
+	gaussian.Noise = release.Noise{Kind: release.Gaussian, Scale: 12, Sensitivity: 4}
+	gaussian.Privacy = &release.Privacy{Epsilon: 0.001, Delta: 1e-6, Neighbours: release.ReplaceOne}
+	addRemove.Privacy, addRemove.NNoise = &release.Privacy{Epsilon: 30, Neighbours: release.AddRemove}, 10
+	addRemove.Noise.Sensitivity = 0
+	wantNarrow(t, golden(t, "statement", func(w io.Writer) error {
+		for _, r := range []*release.Release{made(), byHand, simulated, gaussian, addRemove} {
+			if err := report.Statement(w, r); err != nil {
+				return err
+			}
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+func TestShow(t *testing.T) {
+	r := made()
+	if err := r.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	wantNarrow(t, golden(t, "show", func(w io.Writer) error { return report.Show(w, r) }))
+}

@@ -1,0 +1,44 @@
+package report
+
+import (
+	"io"
+
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+)
+
+// grid writes rows of cells below a header, without rules. The first left
+// columns are aligned left, the others right.
+func grid(w io.Writer, header []string, rows [][]string, left int) error {
+	align := make(tw.Alignment, len(header))
+	padding := make([]tw.Padding, len(header))
+	for j := range header {
+		align[j], padding[j] = tw.AlignRight, tw.Padding{Left: " ", Overwrite: true}
+		if j < left {
+			align[j] = tw.AlignLeft
+		}
+	}
+	padding[0] = tw.PaddingNone
+	blueprint := renderer.NewBlueprint(tw.Rendition{
+		Borders:  tw.BorderNone,
+		Symbols:  tw.NewSymbols(tw.StyleNone),
+		Settings: tw.Settings{Separators: tw.SeparatorsNone, Lines: tw.LinesNone},
+	})
+	t := tablewriter.NewTable(w,
+		tablewriter.WithRenderer(blueprint),
+		tablewriter.WithAlignment(align),
+		tablewriter.WithHeaderPaddingPerColumn(padding),
+		tablewriter.WithRowPaddingPerColumn(padding),
+		tablewriter.WithHeaderAutoFormat(tw.Off), // else "2.5%" becomes "2 . 5 %"
+		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
+		tablewriter.WithRowAutoWrap(tw.WrapNone),
+		tablewriter.WithTrimSpace(tw.Off),
+		tablewriter.WithEastAsian(tw.Off), // else "…" is as wide as the locale says
+	)
+	t.Header(header)
+	if err := t.Bulk(rows); err != nil {
+		return err
+	}
+	return t.Render()
+}

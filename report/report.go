@@ -1,0 +1,98 @@
+// Package report writes results as text: the table of a fit and the lines that
+// go with it, and what a release says. Text is for people, at most 80 columns
+// wide where names are reasonable; programs read the JSON of package posterior.
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// Options say how a fit is written.
+type Options struct {
+	Units dpreg.Units // empty: dpreg.Original
+	Level float64     // of the intervals; 0: posterior.DefaultLevel
+	All   bool        // sigma2, mean(x), var(x) and cov(x, w) as well
+}
+
+// Fit writes the whole result: what was released, the table, the diagnostics,
+// the price of privacy and the warnings. It panics on units or a level that do
+// not exist.
+func Fit(w io.Writer, f *dpreg.Fit, o Options) error {
+	if o.Units == "" {
+		o.Units = dpreg.Original
+	}
+	if o.Level == 0 {
+		o.Level = posterior.DefaultLevel
+	}
+	s := f.Summary(o.Units, o.Level)
+	p := &printer{w: w}
+	if f.Release != nil {
+		p.do(func(w io.Writer) error { return Statement(w, f.Release) })
+		p.printf("\n")
+	}
+	p.paragraph(fmt.Sprintf("%s, method %s, n = %d, %s units", Formula(f.Design), f.Method, f.N, o.Units))
+	p.printf("\n")
+	p.do(func(w io.Writer) error { return Table(w, s, o.All) })
+	p.printf("\n")
+	p.do(func(w io.Writer) error { return Diagnostics(w, s) })
+	if ok, reason := f.Converged(); !ok {
+		p.paragraph("Not converged: " + reason + ".")
+	}
+	if price := f.PriceOfPrivacy(); price != nil {
+		p.do(func(w io.Writer) error { return Price(w, s, price) })
+	}
+	p.do(func(w io.Writer) error { return Warnings(w, unsaid(s.Warnings, f.Release)) })
+	return p.err
+}
+
+// unsaid leaves out the warnings that Statement has given.
+func unsaid(warnings []string, r *release.Release) []string {
+	if r == nil {
+		return warnings
+	}
+	said := r.Warnings()
+	return slices.DeleteFunc(slices.Clone(warnings), func(text string) bool { return slices.Contains(said, text) })
+}
+
+// Formula writes a design as one types it.
+func Formula(d *schema.Design) string {
+	text := d.Response.Name + " ~ "
+	for i, c := range d.Covariates {
+		if i > 0 {
+			text += " + "
+		}
+		text += c.Name
+	}
+	if !d.Intercept {
+		text += " - 1"
+	}
+	return text
+}
+
+// printer keeps the first error, after which it writes nothing.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) do(write func(io.Writer) error) {
+	if p.err == nil {
+		p.err = write(p.w)
+	}
+}
+
+func (p *printer) printf(format string, args ...any) {
+	p.do(func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, format, args...)
+		return err
+	})
+}
+
+func (p *printer) paragraph(text string) { p.printf("%s\n", wrap(text)) }

@@ -1,0 +1,109 @@
+package report_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/report"
+)
+
+func fitted(t *testing.T, r *release.Release, method string) *dpreg.Fit {
+	t.Helper()
+	plan := mcmc.Plan{Chains: 2, Warmup: 200, Draws: 100, Seed: 1}
+	f, err := dpreg.Infer(context.Background(), r, dpreg.Options{Method: method, Plan: plan})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// The parts of a fit come in order, each once, and the release's warnings are
+// not repeated after the table.
+func TestFit(t *testing.T) {
+	r := made()
+	r.Simulated = true
+	var b bytes.Buffer
+	if err := report.Fit(&b, fitted(t, r, ""), report.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	text, at := b.String(), 0
+	for _, part := range []string{"SIMULATED", "epsilon = 1", "Warning: the noise of this release", "income ~ educ + a, method gibbs",
+		"Estimate", "l-95%", "sigma", "2 chains of 100 draws", "Price of privacy"} {
+		i := strings.Index(text[at:], part)
+		if i < 0 || strings.Count(text, part) != 1 {
+			t.Fatalf("%q is missing, repeated or not in order in\n%s", part, text)
+		}
+		at += i
+	}
+	wantNarrow(t, text)
+}
+
+func TestFitOptions(t *testing.T) {
+	f := fitted(t, made(), "")
+	var b bytes.Buffer
+	if err := report.Fit(&b, f, report.Options{Units: dpreg.Scaled, Level: 0.8, All: true}); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"scaled units", "u-80%", "sigma2", "mean(educ)", "cov(educ, a)"} {
+		if !strings.Contains(b.String(), part) {
+			t.Errorf("no %q in\n%s", part, b.String())
+		}
+	}
+	b.Reset()
+	if err := report.Fit(&b, fitted(t, made(), "naive"), report.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.String(); strings.Contains(text, "Price") || !strings.Contains(text, "Warning: naive") {
+		t.Errorf("naive:\n%s", text)
+	}
+}
+
+// short takes so many bytes, and then fails.
+type short struct{ left int }
+
+var errFull = errors.New("full")
+
+func (s *short) Write(p []byte) (int, error) {
+	if len(p) > s.left {
+		return 0, errFull
+	}
+	s.left -= len(p)
+	return len(p), nil
+}
+
+// A writer's error is returned, wherever it strikes.
+func TestWriteErrors(t *testing.T) {
+	f := fitted(t, made(), "")
+	for name, write := range map[string]func(io.Writer) error{
+		"Fit":  func(w io.Writer) error { return report.Fit(w, f, report.Options{}) },
+		"Show": func(w io.Writer) error { return report.Show(w, made()) },
+	} {
+		var whole bytes.Buffer
+		if err := write(&whole); err != nil {
+			t.Fatal(err)
+		}
+		for left := 0; left < whole.Len(); left += 89 {
+			if err := write(&short{left}); !errors.Is(err, errFull) {
+				t.Fatalf("%s: after %d bytes: %v", name, left, err)
+			}
+		}
+	}
+}
+
+func TestFormula(t *testing.T) {
+	d := made().Schema
+	got := []string{report.Formula(&d)}
+	d.Intercept, d.Covariates = false, d.Covariates[:1]
+	got = append(got, report.Formula(&d))
+	if !slices.Equal(got, []string{"income ~ educ + a", "income ~ educ - 1"}) {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,76 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/dpreg/dpreg/release"
+)
+
+// Statement writes what a release promises, in plain words: ε, δ and the
+// neighbours, what was released, the noise on it, and the release's warnings.
+func Statement(w io.Writer, r *release.Release) error {
+	p := &printer{w: w}
+	if r.Simulated {
+		p.paragraph("SIMULATED RELEASE: what it promises would hold if its noise were secret.")
+	}
+	p.paragraph(promise(r))
+	p.paragraph(contents(r))
+	p.do(func(w io.Writer) error { return Warnings(w, r.Warnings()) })
+	return p.err
+}
+
+func promise(r *release.Release) string {
+	if r.Privacy == nil {
+		return "Privacy: not stated, epsilon unknown. Replace-one neighbours are assumed."
+	}
+	text := fmt.Sprintf("Privacy: epsilon = %s, delta = %s, %s neighbours: ",
+		exactly(r.Privacy.Epsilon), exactly(r.Privacy.Delta), r.Privacy.Neighbours)
+	change := "exchanging any one row for another"
+	if r.Privacy.Neighbours == release.AddRemove {
+		change = "adding or removing any one row"
+	}
+	text += change + fmt.Sprintf(" changes the probability of any outcome by a factor of at most %s", factor(r.Privacy.Epsilon))
+	if r.Privacy.Delta > 0 {
+		text += fmt.Sprintf(", but for a part of %s", exactly(r.Privacy.Delta))
+	}
+	return text + "."
+}
+
+// factor is e^ε in words.
+func factor(epsilon float64) string {
+	switch {
+	case epsilon > 20:
+		return "exp(" + exactly(epsilon) + "), which is hardly a limit"
+	case epsilon < 0.01:
+		return fmt.Sprintf("exp(%s) = 1 + %.2g", exactly(epsilon), math.Expm1(epsilon))
+	}
+	return fmt.Sprintf("exp(%s) = %.3g", exactly(epsilon), math.Exp(epsilon))
+}
+
+func contents(r *release.Release) string {
+	m := r.Dim()
+	text := fmt.Sprintf("Released: n = %d, public and exact, and ", r.N)
+	if r.Neighbours() == release.AddRemove {
+		text = fmt.Sprintf("Released: n = %d with noise of scale %s, and ", r.N, general(r.NNoise))
+	}
+	return text + fmt.Sprintf("%d sums over the rows (of %s, their squares and products, scaled to [-1, 1]), each with %s (sd %s).",
+		release.Length(m), count(m, "column"), noise(r), general(noiseSD(r)))
+}
+
+// noise names the law of the noise and its scale.
+func noise(r *release.Release) string {
+	if r.Noise.Kind == release.Gaussian {
+		return "Gaussian noise"
+	}
+	return "Laplace noise of scale " + general(r.Noise.Scale)
+}
+
+// noiseSD is the noise's standard deviation: √2·b for Laplace noise of scale b.
+func noiseSD(r *release.Release) float64 {
+	if r.Noise.Kind == release.Laplace {
+		return math.Sqrt2 * r.Noise.Scale
+	}
+	return r.Noise.Scale
+}

@@ -1,0 +1,66 @@
+package report
+
+import (
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/dpreg/dpreg/posterior"
+)
+
+// leastLabel is the width to which labels are cut at most, however wide the
+// numbers are: that of (Intercept). Of all parameters' labels more has to stay,
+// and that table may be wider than a line.
+const (
+	leastLabel    = 11
+	leastLabelAll = 24
+)
+
+// Table writes the summary's coefficients and sigma, or all parameters, a row
+// each under the names that brms has. Decimals are common to a row: as many as
+// show three digits of its sd.
+func Table(w io.Writer, s *posterior.Summary, all bool) error {
+	level := exactly(percent(s.Level)) + "%"
+	header := []string{"", "Estimate", "Est.Error", "l-" + level, "u-" + level, "Rhat", "Bulk_ESS", "Tail_ESS", "Learned"}
+	var rows [][]string
+	for i := range s.Parameters {
+		if p := &s.Parameters[i]; all || isMain(p.Name) {
+			rows = append(rows, row(p))
+		}
+	}
+	limit := leastLabel
+	if all {
+		limit = leastLabelAll
+	}
+	limit = max(limit, width-numbersWidth(header, rows))
+	for _, r := range rows {
+		r[0] = truncate(r[0], limit)
+	}
+	return grid(w, header, rows, 1)
+}
+
+// isMain tells the parameters that are always shown.
+func isMain(name string) bool { return name == "sigma" || strings.HasPrefix(name, "theta[") }
+
+func row(p *posterior.Parameter) []string {
+	d := common(p.SD, p.Mean, p.SD, p.Lower, p.Upper)
+	learned := "NA"
+	if p.Learned != nil {
+		learned = number(*p.Learned, 3)
+	}
+	return []string{p.Label, number(p.Mean, d), number(p.SD, d), number(p.Lower, d), number(p.Upper, d),
+		number(p.RHat, 3), number(p.ESSBulk, 0), number(p.ESSTail, 0), learned}
+}
+
+// numbersWidth is the width of all columns but the first, with their gaps.
+func numbersWidth(header []string, rows [][]string) int {
+	total := 0
+	for j := 1; j < len(header); j++ {
+		most := utf8.RuneCountInString(header[j])
+		for _, r := range rows {
+			most = max(most, len(r[j]))
+		}
+		total += 1 + most
+	}
+	return total
+}

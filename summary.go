@@ -1,0 +1,71 @@
+package dpreg
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dpreg/dpreg/posterior"
+)
+
+// Summary summarises Draws(u), with equal-tailed intervals at a level between 0
+// and 1 (else it panics). Labels are the columns' names: (Intercept), x, sigma,
+// mean(x), var(x), cov(x, w). Learned is 1 − posterior variance / prior
+// variance, both in these units, and nil where the prior variance is infinite.
+func (f *Fit) Summary(u Units, level float64) *posterior.Summary {
+	s := posterior.Summarise(f.Draws(u), level)
+	s.Method, s.N, s.Units = f.Method, f.N, string(u)
+	labels, prior := f.labels(), f.priorVariances(u)
+	for i := range s.Parameters {
+		p := &s.Parameters[i]
+		p.Label = labels[i]
+		if v := prior[i]; v > 0 && !math.IsInf(v, 1) {
+			learned := 1 - p.SD*p.SD/v
+			p.Learned = &learned
+		}
+	}
+	return s
+}
+
+// labels are in the order of Draws.
+func (f *Fit) labels() []string {
+	var labels []string
+	if f.Design.Intercept {
+		labels = append(labels, "(Intercept)")
+	}
+	x := f.Design.Covariates
+	for _, c := range x {
+		labels = append(labels, c.Name)
+	}
+	labels = append(labels, "sigma2", "sigma")
+	if !f.hasCovariates() {
+		return labels
+	}
+	for _, c := range x {
+		labels = append(labels, fmt.Sprintf("mean(%s)", c.Name))
+	}
+	eachPair(len(x), false, func(j, k int) {
+		if j == k {
+			labels = append(labels, fmt.Sprintf("var(%s)", x[j].Name))
+			return
+		}
+		labels = append(labels, fmt.Sprintf("cov(%s, %s)", x[j].Name, x[k].Name))
+	})
+	return labels
+}
+
+// priorVariances are the marginal ones, in the order of Draws.
+func (f *Fit) priorVariances(u Units) []float64 {
+	prior, p, q := f.priorIn(u), f.shape().P, f.shape().Q()
+	v := make([]float64, q, q+2+p+p*(p+1)/2)
+	prior.Theta.VarTheta(v)
+	v = append(v, prior.Theta.VarSigma2(), prior.Theta.VarSigma())
+	if !f.hasCovariates() {
+		return v
+	}
+	mu, tau := make([]float64, p), make([]float64, p*p)
+	prior.Covariates.VarMu(mu)
+	prior.Covariates.VarT(tau)
+	v = append(v, mu...)
+	eachPair(p, false, func(j, k int) { v = append(v, tau[j*p+k]) })
+	return v
+}

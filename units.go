@@ -1,0 +1,64 @@
+package dpreg
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dpreg/dpreg/model"
+)
+
+// converter maps a draw of the method (θ, σ², and where it has them μ_x and the
+// upper triangle of T, in scaled units) to a row of Draws.
+func (f *Fit) converter(u Units, whole bool) func(dst, src []float64) {
+	u.check()
+	q, p, covariates := f.shape().Q(), f.shape().P, f.hasCovariates()
+	tau := make([]float64, p*p)
+	return func(dst, src []float64) {
+		sigma2 := src[q]
+		copy(dst, src[:q])
+		if u == Original {
+			f.frame.ThetaToOriginal(dst[:q], src[:q])
+			sigma2 = f.frame.Sigma2ToOriginal(sigma2)
+		}
+		dst[q], dst[q+1] = sigma2, math.Sqrt(sigma2)
+		if !covariates {
+			return
+		}
+		dst, src = dst[q+2:], src[q+1:]
+		copy(dst, src[:p])
+		expand(tau, src[p:], p)
+		if u == Original {
+			f.frame.MuXToOriginal(dst[:p], src[:p])
+			f.frame.TauToOriginal(tau, tau)
+		}
+		at := p
+		eachPair(p, whole, func(j, k int) {
+			dst[at] = tau[j*p+k]
+			at++
+		})
+	}
+}
+
+func (u Units) check() {
+	if u != Original && u != Scaled {
+		panic(fmt.Sprintf("dpreg: units %q are neither %q nor %q", string(u), Original, Scaled))
+	}
+}
+
+// expand writes the symmetric p×p matrix whose upper triangle is given row by
+// row.
+func expand(dst, upper []float64, p int) {
+	at := 0
+	eachPair(p, false, func(j, k int) {
+		dst[j*p+k], dst[k*p+j] = upper[at], upper[at]
+		at++
+	})
+}
+
+// priorIn returns the prior in the units.
+func (f *Fit) priorIn(u Units) *model.Prior {
+	if u == Original {
+		return f.original
+	}
+	return f.Prior
+}
