@@ -1,0 +1,173 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/dpreg/dpreg/schema"
+)
+
+// sidecar is where the schema of a data file is looked for: data.schema.json
+// beside data.csv.
+func sidecar(data string) string {
+	return besides(data, ".schema.json")
+}
+
+// columns gives the columns of a data file with their public bounds: those of
+// the schema file, which is the sidecar where none is named, and over them those
+// of --bounds. Where there is a schema file, columns that it leaves out are not
+// used unless --bounds names them.
+func (f *releaseFlags) columns(stderr io.Writer, data string) (*schema.Schema, error) {
+	bounds, err := schema.ParseBounds(f.bounds...)
+	if err != nil {
+		return nil, usage(fmt.Errorf("--%w", err))
+	}
+	all, err := readHeader(data)
+	if err != nil {
+		return nil, err
+	}
+	described, path, err := f.described(data)
+	if err != nil {
+		return nil, err
+	}
+	if described != nil {
+		if all, err = merge(stderr, all, described, path, data, bounds); err != nil {
+			return nil, err
+		}
+	}
+	all, err = all.WithBounds(bounds)
+	if err != nil {
+		return nil, usage(fmt.Errorf("--%w", err))
+	}
+	return all, nil
+}
+
+// described reads the schema file, if there is one.
+func (f *releaseFlags) described(data string) (s *schema.Schema, path string, err error) {
+	path = f.schema
+	if path == "" {
+		path = sidecar(data)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, "", nil
+		}
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, "", usage(err)
+	}
+	defer file.Close()
+	s, err = schema.ReadSchema(file, path)
+	return s, path, usage(err)
+}
+
+// merge gives the columns in the file's order with the schema's bounds.
+func merge(stderr io.Writer, all, described *schema.Schema, path, data string, bounds schema.Bounds) (*schema.Schema, error) {
+	for _, c := range described.Columns {
+		if all.Index(c.Name) < 0 {
+			return nil, usagef("%s: it describes a column %q, which %s does not have; correct the name, or delete the field", path, c.Name, data)
+		}
+	}
+	bounded := func(name string) bool {
+		return slices.ContainsFunc(bounds, func(c schema.Column) bool { return c.Name == name })
+	}
+	out := &schema.Schema{}
+	var left []string
+	for _, c := range all.Columns {
+		switch i := described.Index(c.Name); {
+		case i >= 0:
+			out.Columns = append(out.Columns, described.Columns[i])
+		case bounded(c.Name):
+			out.Columns = append(out.Columns, c)
+		default:
+			left = append(left, fmt.Sprintf("%q", c.Name))
+		}
+	}
+	note(stderr, "bounds from %s", path)
+	if left != nil {
+		note(stderr, "columns that it does not describe are left out: %s", strings.Join(left, ", "))
+	}
+	return out, nil
+}
+
+// design resolves the formula, after a look at whether the columns that it uses
+// have bounds at all: that is not a mistake in typing but a matter of privacy.
+func (f *releaseFlags) design(stderr io.Writer, data string) (*schema.Design, error) {
+	columns, err := f.columns(stderr, data)
+	if err != nil {
+		return nil, err
+	}
+	used, err := used(columns, f.formula)
+	if err != nil {
+		return nil, formulaError(err)
+	}
+	if err := checkBounded(used, data); err != nil {
+		return nil, err
+	}
+	d, err := columns.Design(f.formula)
+	return d, formulaError(err)
+}
+
+// formulaError lets what is wrong with a formula begin with the flag's name.
+func formulaError(err error) error {
+	if err != nil && strings.HasPrefix(err.Error(), "formula") {
+		err = fmt.Errorf("--%w", err)
+	}
+	return usage(err)
+}
+
+// used lists the columns that a formula names; what it names wrongly,
+// schema.Design will say.
+func used(s *schema.Schema, formula string) ([]schema.Column, error) {
+	if strings.TrimSpace(formula) == "" {
+		return s.Columns, nil
+	}
+	f, err := schema.ParseFormula(formula)
+	if err != nil || f.All {
+		return s.Columns, err
+	}
+	var used []schema.Column
+	for _, name := range append(f.Terms, f.Response) {
+		if i := s.Index(name); i >= 0 {
+			used = append(used, s.Columns[i])
+		}
+	}
+	return used, nil
+}
+
+// checkBounded refuses columns without bounds, and says what to type.
+func checkBounded(columns []schema.Column, data string) error {
+	var names, flags []string
+	for _, c := range columns {
+		if c.Type == "" && !c.Bounded() {
+			names = append(names, fmt.Sprintf("%q", c.Name))
+			flags = append(flags, "--bounds "+shellWord(c.Name+"=LOWER:UPPER"))
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	return refusef(`no bounds for %s: the noise is calibrated to public bounds of every column.
+  Give them:          %s
+  or fill in a file:  dpreg schema %s -o %s
+  or use fewer columns, by --formula.
+Take bounds from public knowledge (a codebook, what is possible at all): bounds
+read off the data would tell of the persons at the extremes and break the guarantee`,
+		strings.Join(names, ", "), strings.Join(flags, " "), shellWord(data), shellWord(sidecar(data)))
+}
+
+// shellWord quotes a word for a POSIX shell where that is needed.
+func shellWord(word string) string {
+	const plain = "_./:=-,+%@"
+	special := func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(plain, r))
+	}
+	if word != "" && strings.IndexFunc(word, special) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/report"
+)
+
+// conclude prints the result, saves what is to be saved, and then says whether
+// the chains converged.
+func (f *inferFlags) conclude(stdout, stderr io.Writer, fit *dpreg.Fit) error {
+	if err := f.print(stdout, fit); err != nil {
+		return err
+	}
+	if f.save != "" {
+		if err := f.write(fit); err != nil {
+			return err
+		}
+		note(stderr, "draws and summary saved in %s", f.save)
+	}
+	if ok, reason := fit.Converged(); !ok {
+		return &exitError{unconverged, fmt.Errorf("not converged: %s", reason)}
+	}
+	return nil
+}
+
+// print writes the result in the format asked for, and nothing else.
+func (f *inferFlags) print(stdout io.Writer, fit *dpreg.Fit) error {
+	out, units := bufio.NewWriter(stdout), dpreg.Units(f.units)
+	var err error
+	switch f.format {
+	case "json":
+		err = fit.Summary(units, f.level).WriteJSON(out)
+	case "csv":
+		err = fit.Summary(units, f.level).WriteCSV(out)
+	default:
+		err = report.Fit(out, fit, report.Options{Units: units, Level: f.level})
+	}
+	if err != nil {
+		return err
+	}
+	return out.Flush()
+}

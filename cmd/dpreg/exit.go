@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// The exit codes.
+const (
+	done        = 0
+	failed      = 1 // it went wrong though nothing was asked wrongly
+	misused     = 2 // wrong usage or input
+	refused     = 3 // for privacy
+	unconverged = 4 // done, but a convergence diagnostic failed
+)
+
+// exitError is an error with the exit code that it calls for.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// usage marks an error as the user's: a flag, a file or data that cannot serve.
+// Where the run was interrupted, that is what went wrong.
+func usage(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &exitError{misused, err}
+}
+
+func usagef(format string, args ...any) error {
+	return &exitError{misused, fmt.Errorf(format, args...)}
+}
+
+func refusef(format string, args ...any) error {
+	return &exitError{refused, fmt.Errorf(format, args...)}
+}
+
+// exitCode prints the error, if there is one, and returns its code.
+func exitCode(stderr io.Writer, err error) int {
+	if err == nil {
+		return done
+	}
+	if errors.Is(err, context.Canceled) {
+		note(stderr, "interrupted")
+		return failed
+	}
+	note(stderr, "%v", err)
+	var coded *exitError
+	if errors.As(err, &coded) {
+		return coded.code
+	}
+	return failed
+}
+
+// note writes one message to stderr.
+func note(stderr io.Writer, format string, args ...any) {
+	fmt.Fprintf(stderr, "dpreg: "+format+"\n", args...)
+}

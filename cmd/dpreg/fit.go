@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+const fitHelp = `Make a release of the data and infer from it: dpreg release, then dpreg infer.
+
+ε is spent once. The release is written, before anything is inferred, to --release
+(default: data.release.json beside data.csv). Where that file exists and has the
+privacy, the columns and the bounds that are asked for, fit infers from it and
+spends nothing. Where it differs, or where the data are newer than it, fit refuses
+(exit 3): --spend-again makes a new release in its place, and its ε comes on top of
+what was spent before. Sub-models and other responses need no new release: use
+dpreg infer RELEASE.json --formula.
+
+The last column is the response unless --formula says otherwise. Each column needs
+public bounds; see dpreg schema.`
+
+type fitCommand struct {
+	releaseFlags
+	inferFlags
+	release   string
+	holdsData bool
+}
+
+func newFit() *cobra.Command {
+	var c fitCommand
+	cmd := &cobra.Command{
+		Use:   "fit --eps NUMBER DATA.csv",
+		Short: "Make a release and infer from it: spends ε, once",
+		Long:  fitHelp,
+		Example: `  dpreg fit --eps 1 pums.csv --formula 'income ~ age + educ'
+  dpreg fit --eps 0.1 --bounds dose=0:40 --bounds response=0:100 trial.csv`,
+		Args: oneFile("a data file"),
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := c.check(cmd); err != nil {
+			return err
+		}
+		if c.method == nonPrivate {
+			return c.runNonPrivate(cmd, args[0])
+		}
+		if c.holdsData {
+			return usagef("--i-hold-the-data is for --method %s, which was not asked for", nonPrivate)
+		}
+		return c.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0])
+	}
+	c.releaseFlags.register(cmd)
+	c.inferFlags.register(cmd)
+	cmd.Flags().StringVar(&c.release, "release", "", "write the release to this `FILE`, or use the one there (default: data.release.json beside data.csv)")
+	cmd.Flags().BoolVar(&c.holdsData, "i-hold-the-data", false, "for --method non-private: you may see the rows, and the output stays with you")
+	return cmd
+}
+
+func (c *fitCommand) run(ctx context.Context, stdout, stderr io.Writer, data string) error {
+	order, err := c.order(stderr, data, c.release)
+	if err != nil {
+		return err
+	}
+	// Whatever inference would refuse is refused before ε is spent.
+	o, err := c.options(order.design)
+	if err != nil {
+		return err
+	}
+	check := func(n int64) error { return rehearse(standIn(n, order.design), o) }
+	r, err := c.reuse(stderr, order)
+	if err != nil {
+		return err
+	}
+	if r == nil {
+		r, err = order.publish(ctx, stderr, check)
+	}
+	if err != nil {
+		return err
+	}
+	err = c.infer(ctx, stdout, stderr, r)
+	if err != nil && ctx.Err() != nil {
+		note(stderr, "the release in %s is complete: the same command again uses it at no further cost", order.path)
+	}
+	if err == nil && c.format == "table" {
+		note(stderr, "next, at no further cost: dpreg infer %s --formula %s", shellWord(order.path), shellWord(suggestion(order.design)))
+	}
+	return err
+}
+
+// reuse gives the release that a former run left, if it is the one ordered; nil
+// where there is none, or where it is to be overwritten.
+func (c *fitCommand) reuse(stderr io.Writer, o *order) (*release.Release, error) {
+	former, err := o.former()
+	if former == nil || err != nil {
+		return nil, err
+	}
+	if o.overwrite {
+		o.again(stderr, former)
+		return nil, nil
+	}
+	stale, err := o.stale()
+	if err != nil {
+		return nil, err
+	}
+	if stale {
+		return nil, refusef("%s is newer than %s, so the release may not be of these data. A new one would spend ε again.\n"+
+			"  At no further cost:  dpreg infer %s\n"+
+			"  To spend ε again:    --release FILE keeps both, --spend-again overwrites the old one",
+			o.data, o.path, shellWord(o.path))
+	}
+	if err := o.differs(former); err != nil {
+		return nil, o.refuse(former, err)
+	}
+	note(stderr, "%s is a release of these columns with %s: it is used again, at no further cost", o.path, describe(o.privacy))
+	return former, nil
+}
+
+// refuse says that another release exists, and how to get along with it.
+func (o *order) refuse(former *release.Release, difference error) error {
+	if formula, ok := o.selects(former); ok {
+		return refusef("%s is a release of another model (%w), but it answers this one at no further cost: dpreg infer %s --formula %s",
+			o.path, difference, shellWord(o.path), shellWord(formula))
+	}
+	return refusef("%s holds another release: %w. A new one would spend ε again.\n"+
+		"  At no further cost:  dpreg infer %s\n"+
+		"  To spend ε again:    --release FILE keeps both, --spend-again overwrites the old one",
+		o.path, difference, shellWord(o.path))
+}
+
+// selects tells whether a release is of another model, of which the one ordered
+// is a sub-model.
+func (o *order) selects(former *release.Release) (formula string, ok bool) {
+	if former.Answers(o.design, o.privacy, release.Laplace) == nil {
+		return "", false
+	}
+	formula = formulaOf(o.design)
+	r, err := former.Select(formula)
+	if err != nil {
+		return "", false
+	}
+	return formula, r.Answers(o.design, o.privacy, release.Laplace) == nil
+}
+
+// formulaOf writes a design as a formula.
+func formulaOf(d *schema.Design) string {
+	f := schema.Formula{Response: d.Response.Name, Intercept: d.Intercept}
+	for _, c := range d.Covariates {
+		f.Terms = append(f.Terms, c.Name)
+	}
+	return f.String()
+}
+
+// suggestion is a model to try next: a sub-model with one covariate less, or
+// with one covariate the regression the other way round.
+func suggestion(d *schema.Design) string {
+	next := *d
+	if n := len(d.Covariates); n > 1 {
+		next.Covariates = d.Covariates[:n-1]
+	} else {
+		next.Response, next.Covariates = d.Covariates[0], []schema.Column{d.Response}
+	}
+	return formulaOf(&next)
+}
+
+// runNonPrivate is the study of what the noise costs: no release, no privacy.
+func (c *fitCommand) runNonPrivate(cmd *cobra.Command, data string) error {
+	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+	for _, flag := range []string{"eps", "release", "spend-again", "sensitivity"} {
+		if cmd.Flags().Changed(flag) {
+			return usagef("--%s cannot be combined with --method %s, which makes no release and is not private", flag, nonPrivate)
+		}
+	}
+	if !c.holdsData {
+		return refusef("method %s prints what the rows say, without noise: nothing of it is private. If you may see the rows and keep the output to yourself, say --i-hold-the-data", nonPrivate)
+	}
+	design, err := c.design(stderr, data)
+	if err != nil {
+		return err
+	}
+	o, err := c.options(design)
+	if err != nil {
+		return err
+	}
+	source := order{data: data, design: design}
+	s, err := source.sum(ctx, stderr)
+	if err != nil {
+		return err
+	}
+	fit, err := dpreg.NonPrivate(ctx, s, design, o)
+	if err != nil {
+		return usage(err)
+	}
+	note(stderr, "this output is NOT private: it was computed from the rows, without noise")
+	return c.conclude(stdout, stderr, fit)
+}

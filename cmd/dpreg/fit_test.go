@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dpreg/dpreg/release"
+)
+
+const educ = "income ~ educ"
+
+func TestFitSpendsOnce(t *testing.T) {
+	workspace(t)
+	first := fit("--eps", "1", "--formula", educ).finished(t).says(t, "release written to pums.release.json")
+	for _, part := range []string{"epsilon = 1", "income ~ educ", "(Intercept)", "R-hat", "Price of privacy"} {
+		if !strings.Contains(first.stdout, part) {
+			t.Errorf("the result lacks %q:\n%s", part, first.stdout)
+		}
+	}
+	made := tree(t)
+
+	second := fit("--eps", "1.0", "--formula", educ).finished(t).says(t, "no further cost")
+	if second.stdout != first.stdout {
+		t.Errorf("the same release and seed gave another result:\n%s\n%s", first.stdout, second.stdout)
+	}
+	for name, args := range map[string][]string{
+		"epsilon":     {"--eps", "2", "--formula", educ},
+		"columns":     {"--eps", "1", "--formula", "income ~ educ + age"},
+		"bounds":      {"--eps", "1", "--formula", educ, "--bounds", "income=0:100000"},
+		"intercept":   {"--eps", "1", "--formula", educ + " - 1"},
+		"sensitivity": {"--eps", "1", "--formula", educ, "--sensitivity", "paper"},
+	} {
+		if r := fit(args...).says(t, "spend ε again"); r.code != refused || r.stdout != "" {
+			t.Errorf("other %s: exit code %d, stdout %q", name, r.code, r.stdout)
+		}
+	}
+	if r := fit("--eps", "1", "--formula", "educ ~ income").says(t, "dpreg infer pums.release.json --formula 'educ ~ income'"); r.code != refused {
+		t.Errorf("another response: exit code %d", r.code)
+	}
+	unchanged(t, made)
+}
+
+func TestFitOfNewerData(t *testing.T) {
+	workspace(t)
+	fit("--eps", "1", "--formula", educ).finished(t)
+	later := time.Now().Add(time.Hour)
+	if err := os.Chtimes("pums.csv", later, later); err != nil {
+		t.Fatal(err)
+	}
+	made := tree(t)
+	if r := fit("--eps", "1", "--formula", educ).says(t, "newer"); r.code != refused {
+		t.Errorf("exit code %d", r.code)
+	}
+	unchanged(t, made)
+	fit("--eps", "0.5", "--formula", educ, "--spend-again").finished(t).says(t, "adds up to 1.5")
+	r, err := release.ReadFile("pums.release.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Privacy.Epsilon != 0.5 {
+		t.Errorf("the release has ε = %v", r.Privacy.Epsilon)
+	}
+}
+
+func TestReleaseThenInfer(t *testing.T) {
+	workspace(t)
+	r := command("release", "pums.csv", "--eps", "1", "--sensitivity", "paper", "-o", "all.json")
+	if r.code != done || !strings.Contains(r.stdout, "27 sums") {
+		t.Fatalf("exit code %d, stdout:\n%s\nstderr:\n%s", r.code, r.stdout, r.stderr)
+	}
+	if r := command("release", "pums.csv", "--eps", "1", "-o", "all.json", "--spend-again"); r.code != done {
+		t.Errorf("--spend-again: exit code %d: %s", r.code, r.stderr)
+	}
+	made := tree(t)
+	for _, formula := range []string{"income ~ age + educ", "age ~ married"} {
+		args := append([]string{"infer", "all.json", "--formula", formula}, quick...)
+		if r := command(args...).finished(t); !strings.Contains(r.stdout, formula) {
+			t.Errorf("%s: %s", formula, r.stdout)
+		}
+	}
+	if r := command("show", "all.json"); r.code != done || r.stderr != "" || !strings.Contains(r.stdout, "educ × income") {
+		t.Errorf("show: exit code %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	unchanged(t, made)
+}
+
+func TestSubModelOfRelease(t *testing.T) {
+	workspace(t)
+	if r := command("release", "pums.csv", "--eps", "1"); r.code != done {
+		t.Fatal(r.stderr)
+	}
+	r := fit("--eps", "1", "--formula", educ).says(t, "dpreg infer pums.release.json --formula 'income ~ educ'")
+	if r.code != refused {
+		t.Errorf("exit code %d", r.code)
+	}
+}
+
+func TestUndescribedColumnsAreLeftOut(t *testing.T) {
+	workspace(t)
+	write(t, "pums.schema.json", `{"fields":[{"name":"educ","constraints":{"minimum":1,"maximum":16}},{"name":"age","constraints":{"minimum":0,"maximum":100}}]}`)
+	r := command("release", "pums.csv", "--eps", "1", "--bounds", "income=0:500000").says(t, `"sex", "race", "married"`)
+	if r.code != done {
+		t.Fatal(r.stderr)
+	}
+	// The order is the data's, not the schema's.
+	if r := command("show", "pums.release.json"); !strings.Contains(r.stdout, "income ~ age + educ") {
+		t.Error(r.stdout)
+	}
+}
+
+func TestFormats(t *testing.T) {
+	workspace(t)
+	infer := func(args ...string) result {
+		return command(append(append([]string{"infer", "good.json", "--formula", educ}, quick...), args...)...).finished(t)
+	}
+	var summary struct {
+		Format, Units string
+		Parameters    []struct{ Name string }
+	}
+	if err := json.Unmarshal([]byte(infer("--format", "json", "--units", "scaled").stdout), &summary); err != nil {
+		t.Fatal(err)
+	}
+	if summary.Format != "dpreg-summary/1" || summary.Units != "scaled" || len(summary.Parameters) != 6 {
+		t.Errorf("%+v", summary)
+	}
+	table := infer("--format", "csv", "--seed", "7")
+	if lines := strings.Count(table.stdout, "\n"); lines != 7 || !strings.HasPrefix(table.stdout, "name,label,") {
+		t.Errorf("%d lines of CSV:\n%s", lines, table.stdout)
+	}
+	if again := infer("--format", "csv", "--seed", "7"); again.stdout != table.stdout {
+		t.Error("the same seed gave another result")
+	}
+	if other := infer("--format", "csv", "--seed", "8"); other.stdout == table.stdout {
+		t.Error("another seed gave the same result")
+	}
+}
+
+func TestNonPrivate(t *testing.T) {
+	workspace(t)
+	before := tree(t)
+	r := fit("--method", "non-private", "--i-hold-the-data", "--formula", educ).finished(t).says(t, "NOT private")
+	if !strings.Contains(r.stdout, "non-private") {
+		t.Error(r.stdout)
+	}
+	unchanged(t, before)
+}
+
+func TestUnconverged(t *testing.T) {
+	workspace(t)
+	r := command("infer", "good.json", "--draws", "1").says(t, "not converged")
+	if r.code != unconverged || !strings.Contains(r.stdout, "(Intercept)") {
+		t.Errorf("exit code %d, stdout:\n%s", r.code, r.stdout)
+	}
+}
+
+func TestInterruptedBefore(t *testing.T) {
+	workspace(t)
+	before := tree(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, args := range [][]string{
+		{"fit", "pums.csv", "--eps", "1", "--save", "s"},
+		{"release", "pums.csv", "--eps", "1"},
+		{"infer", "good.json", "--save", "s"},
+		{"schema", "pums.csv", "-o", "s.json"},
+	} {
+		r := commandContext(ctx, args...).says(t, "interrupted")
+		if r.code != failed || r.stdout != "" {
+			t.Errorf("%v: exit code %d, stdout %q", args, r.code, r.stdout)
+		}
+	}
+	unchanged(t, before)
+}
+
+// cancelOn cancels once a text is written, as a user might press Ctrl-C.
+type cancelOn struct {
+	text   string
+	cancel context.CancelFunc
+	all    strings.Builder
+}
+
+func (c *cancelOn) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), c.text) {
+		c.cancel()
+	}
+	return c.all.Write(p)
+}
+
+func TestInterruptedAfterRelease(t *testing.T) {
+	workspace(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	stderr := &cancelOn{text: "release written", cancel: cancel}
+	code := run(ctx, io.Discard, stderr, []string{"fit", "pums.csv", "--eps", "1", "--formula", educ, "--save", "s"})
+	if code != failed || !strings.Contains(stderr.all.String(), "pums.release.json is complete") {
+		t.Errorf("exit code %d, stderr:\n%s", code, stderr.all.String())
+	}
+	for name := range tree(t) {
+		switch name {
+		case ".", "good.json", "pums.csv", "pums.schema.json", "pums.release.json":
+		default:
+			t.Errorf("%s was left behind", name)
+		}
+	}
+	fit("--eps", "1", "--formula", educ).finished(t).says(t, "no further cost")
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/release"
+)
+
+const inferHelp = `Draw from the posterior of the regression, given a release and nothing else.
+
+The noise of the release is part of the model, so intervals have the width that
+data seen through noise deserve. It costs no privacy, however often it is done:
+--formula takes any column of the release as the response and any others as
+covariates.
+
+Below the table stands the price of privacy: the posterior standard deviation
+over the one expected had there been no noise. The column Learned is
+1 - posterior variance / prior variance: near 0, the release says nothing on that
+parameter and the prior speaks.
+
+Chains run until every parameter has the effective sample size --ess, bulk and
+tail, or for --draws iterations each. The same release and --seed give the same
+draws. Exit code 4 says that a convergence diagnostic failed.`
+
+type inferCommand struct {
+	inferFlags
+	formula string
+}
+
+func newInfer() *cobra.Command {
+	var c inferCommand
+	cmd := &cobra.Command{
+		Use:   "infer RELEASE.json",
+		Short: "Infer the posterior from a release: costs no privacy",
+		Long:  inferHelp,
+		Example: `  dpreg infer pums.release.json
+  dpreg infer pums.release.json --formula 'income ~ educ' --level 0.9
+  dpreg infer pums.release.json --format json --save posterior/`,
+		Args: oneFile("a release"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.check(cmd); err != nil {
+				return err
+			}
+			return c.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0])
+		},
+	}
+	c.register(cmd)
+	cmd.Flags().StringVar(&c.formula, "formula", "", formulaUsage+"default: the release's own")
+	return cmd
+}
+
+func (c *inferCommand) run(ctx context.Context, stdout, stderr io.Writer, path string) error {
+	r, err := readRelease(path)
+	if err != nil {
+		return err
+	}
+	if r, err = r.Select(c.formula); err != nil {
+		return formulaError(err)
+	}
+	return c.infer(ctx, stdout, stderr, r)
+}
+
+// readRelease reads a release that was named on the command line.
+func readRelease(path string) (*release.Release, error) {
+	r, err := release.ReadFile(path)
+	if err != nil {
+		return nil, usagef("%w (`dpreg release` makes one from data)", err)
+	}
+	return r, nil
+}
+
+// infer draws from the posterior and shows it.
+func (f *inferFlags) infer(ctx context.Context, stdout, stderr io.Writer, r *release.Release) error {
+	o, err := f.options(&r.Schema)
+	if err != nil {
+		return err
+	}
+	if err := rehearse(r, o); err != nil {
+		return err
+	}
+	bar := samplingBar(stderr, o.Plan)
+	o.Plan.Progress = bar.update
+	fit, err := dpreg.Infer(ctx, r, o)
+	bar.finish()
+	if err != nil {
+		return err
+	}
+	return f.conclude(stdout, stderr, fit)
+}

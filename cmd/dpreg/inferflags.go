@@ -1,0 +1,158 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/gibbs"
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// nonPrivate is the method that needs rows, so that only fit has it.
+const nonPrivate = "non-private"
+
+// inferFlags are the flags of what samples and reports: infer and fit.
+type inferFlags struct {
+	prior, method, kernel, save, format, units string
+
+	chains, warmup, draws int
+	drawsSet, essSet      bool
+	ess, level            float64
+	seed                  uint64
+}
+
+func (f *inferFlags) register(cmd *cobra.Command) {
+	plan, fs := dpreg.DefaultPlan(), cmd.Flags()
+	fs.StringVar(&f.prior, "prior", "", "prior `FILE` (default: weakly informative for columns on [-1, 1])")
+	fs.StringVar(&f.method, "method", dpreg.DefaultMethod, "`NAME` of the method: "+strings.Join(methods(cmd), ", "))
+	fs.IntVar(&f.chains, "chains", plan.Chains, "`NUMBER` of chains")
+	fs.IntVar(&f.warmup, "warmup", plan.Warmup, "`NUMBER` of warm-up iterations of each chain")
+	fs.IntVar(&f.draws, "draws", 0, "`NUMBER` of draws kept of each chain (default: as many as --ess needs)")
+	fs.Float64Var(&f.ess, "ess", plan.ESS, "sample until the effective sample size of every parameter is this `NUMBER`")
+	fs.Uint64Var(&f.seed, "seed", plan.Seed, "seed of the chains, a `NUMBER`; noise of a release cannot be seeded")
+	fs.StringVar(&f.save, "save", "", "write the draws (Stan CSV, a file a chain) and summary.json to this `DIR`")
+	fs.StringVar(&f.format, "format", "table", "`NAME` of the format on stdout: table, json or csv")
+	fs.StringVar(&f.units, "units", string(dpreg.Original), "`NAME`: original, the data's units, or scaled, with bounds at -1 and 1")
+	fs.Float64Var(&f.level, "level", 0.95, "probability of the intervals, a `NUMBER` between 0 and 1")
+	fs.StringVar(&f.kernel, "kernel", "", "advanced: `NAME` of the kernel of gibbs-ss-update, exact or plain (as published; for studies)")
+	oneOf(cmd, "method", methods(cmd)...)
+	oneOf(cmd, "format", "table", "json", "csv")
+	oneOf(cmd, "units", string(dpreg.Original), string(dpreg.Scaled))
+	oneOf(cmd, "kernel", string(gibbs.Exact), string(gibbs.Plain))
+}
+
+// methods lists the methods of a command.
+func methods(cmd *cobra.Command) []string {
+	var names []string
+	for _, m := range dpreg.Methods() {
+		names = append(names, m.Name())
+	}
+	if cmd.Name() == "fit" {
+		names = append(names, nonPrivate)
+	}
+	return names
+}
+
+// check checks what needs no file, and must come before anything is spent.
+func (f *inferFlags) check(cmd *cobra.Command) error {
+	f.drawsSet, f.essSet = cmd.Flags().Changed("draws"), cmd.Flags().Changed("ess")
+	for _, choice := range []struct {
+		flag, got string
+		words     []string
+	}{
+		{"method", f.method, methods(cmd)},
+		{"kernel", f.kernel, []string{"", string(gibbs.Exact), string(gibbs.Plain)}},
+		{"format", f.format, []string{"table", "json", "csv"}},
+		{"units", f.units, []string{string(dpreg.Original), string(dpreg.Scaled)}},
+	} {
+		if err := choose(choice.flag, choice.got, choice.words); err != nil {
+			return err
+		}
+	}
+	if f.kernel != "" && f.method != dpreg.DefaultMethod {
+		return usagef("--kernel: method %s has no choice of kernel", f.method)
+	}
+	if !(f.level > 0 && f.level < 1) {
+		return usagef("--level %v: it must lie between 0 and 1, as 0.95 does", f.level)
+	}
+	return f.checkPlan()
+}
+
+func choose(flag, got string, words []string) error {
+	for _, w := range words {
+		if got == w {
+			return nil
+		}
+	}
+	if flag == "method" && got == nonPrivate {
+		return usagef("--method %s needs the rows, and a release has none: use `dpreg fit --method %s --i-hold-the-data DATA.csv`", nonPrivate, nonPrivate)
+	}
+	return usagef("--%s %q: choose one of %s", flag, got, strings.Join(nonEmpty(words), ", "))
+}
+
+func nonEmpty(words []string) []string {
+	if words[0] == "" {
+		return words[1:]
+	}
+	return words
+}
+
+// Limits beyond which a number is a slip of the keyboard: memory would not do.
+const (
+	maxChains = 1000
+	maxDraws  = 10_000_000
+)
+
+func (f *inferFlags) checkPlan() error {
+	switch {
+	case f.drawsSet && f.essSet:
+		return usagef("--draws and --ess exclude each other: one fixes the number of draws, the other finds it")
+	case f.chains < 1 || f.chains > maxChains:
+		return usagef("--chains %d: from 1 to %d", f.chains, maxChains)
+	case f.warmup < 0 || f.warmup > maxDraws:
+		return usagef("--warmup %d: from 0 to %d", f.warmup, maxDraws)
+	case f.drawsSet && (f.draws < 1 || f.draws > maxDraws):
+		return usagef("--draws %d: from 1 to %d", f.draws, maxDraws)
+	case !(f.ess > 0) || math.IsInf(f.ess, 1):
+		return usagef("--ess %v: it must be a positive number", f.ess)
+	}
+	return nil
+}
+
+// options turns flags that check passed into those of dpreg.Infer.
+func (f *inferFlags) options(d *schema.Design) (dpreg.Options, error) {
+	o := dpreg.Options{
+		Method: f.method,
+		Kernel: f.kernel,
+		Plan:   mcmc.Plan{Chains: f.chains, Warmup: f.warmup, ESS: f.ess, Seed: f.seed},
+	}
+	if f.drawsSet {
+		o.Plan.Draws, o.Plan.ESS = f.draws, 0
+	}
+	if err := f.checkSave(); err != nil {
+		return o, err
+	}
+	var err error
+	o.Prior, err = f.readPrior(d)
+	return o, usage(err)
+}
+
+// readPrior reads the prior for a design; nil is the default prior.
+func (f *inferFlags) readPrior(d *schema.Design) (*model.Prior, error) {
+	if f.prior == "" {
+		return nil, nil
+	}
+	file, err := os.Open(f.prior)
+	if err != nil {
+		return nil, fmt.Errorf("--prior: %w", err)
+	}
+	defer file.Close()
+	return model.ReadPrior(file, f.prior, d)
+}

@@ -1,0 +1,32 @@
+// Command dpreg does Bayesian linear regression under differential privacy.
+//
+// A custodian makes one small noisy file of sensitive rows (dpreg release); an
+// analyst holds only that file and infers from it (dpreg infer), as often as
+// wanted and at no further cost. Where both are one person, dpreg fit does the
+// two together. Results go to stdout, everything else to stderr.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second Ctrl-C, should the first take too long, ends the process at once:
+	// files are renamed into place, so none is left half written.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Stdout, os.Stderr, os.Args[1:]))
+}
+
+// run is the whole program but for the process: it returns the exit code.
+func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	return exitCode(stderr, root.ExecuteContext(ctx))
+}

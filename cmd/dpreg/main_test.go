@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// result is what a run left behind.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+// command runs the program.
+func command(args ...string) result { return commandContext(context.Background(), args...) }
+
+func commandContext(ctx context.Context, args ...string) result {
+	var stdout, stderr bytes.Buffer
+	code := run(ctx, &stdout, &stderr, args)
+	return result{code, stdout.String(), stderr.String()}
+}
+
+// quick keeps inference short.
+var quick = []string{"--warmup", "200", "--draws", "200"}
+
+func fit(args ...string) result {
+	return command(append(append([]string{"fit", "pums.csv"}, quick...), args...)...)
+}
+
+// finished fails unless a run was done. So few draws of a release whose noise
+// nobody seeded may miss R-hat's limit, which is no fault here.
+func (r result) finished(t *testing.T) result {
+	t.Helper()
+	if r.code != done && r.code != unconverged {
+		t.Fatalf("exit code %d, stderr:\n%s", r.code, r.stderr)
+	}
+	return r
+}
+
+// says fails unless stderr holds the text.
+func (r result) says(t *testing.T, text string) result {
+	t.Helper()
+	if !strings.Contains(r.stderr, text) {
+		t.Errorf("stderr does not say %q:\n%s", text, r.stderr)
+	}
+	return r
+}
+
+// workspace goes to a new directory with the example data.
+func workspace(t *testing.T) {
+	t.Helper()
+	files := make(map[string]string)
+	for _, name := range []string{"pums.csv", "pums.schema.json"} {
+		files[name] = read(t, filepath.Join("../../testdata", name))
+	}
+	files["good.json"] = read(t, "../../testdata/pums-eps1.release.json")
+	t.Chdir(t.TempDir())
+	for name, text := range files {
+		write(t, name, text)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tree is the content of every file of the working directory.
+func tree(t *testing.T) map[string]string {
+	t.Helper()
+	files := make(map[string]string)
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			files[path] = ""
+			return err
+		}
+		files[path] = read(t, path)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// unchanged fails where files were written, changed or removed since before.
+func unchanged(t *testing.T, before map[string]string) {
+	t.Helper()
+	if after := tree(t); !maps.Equal(before, after) {
+		for name := range after {
+			if text, ok := before[name]; !ok || text != after[name] {
+				t.Errorf("%s was written", name)
+			}
+		}
+		for name := range before {
+			if _, ok := after[name]; !ok {
+				t.Errorf("%s was removed", name)
+			}
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"sync/atomic"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/cwriter"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/dpreg/dpreg/mcmc"
+)
+
+// isTerminal tells whether bars may be drawn.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && cwriter.IsTerminal(int(f.Fd()))
+}
+
+// readingBar shows how much of a file is read, where stderr is a terminal. The
+// bar is gone after finish.
+func readingBar(stderr io.Writer, f *os.File) (rows io.Reader, finish func()) {
+	info, err := f.Stat()
+	if err != nil || !isTerminal(stderr) {
+		return f, func() {}
+	}
+	container := mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(40))
+	bar := container.AddBar(info.Size(), mpb.BarRemoveOnComplete(),
+		mpb.PrependDecorators(decor.Name("reading rows ")), mpb.AppendDecorators(decor.Percentage()))
+	return bar.ProxyReader(f), func() {
+		bar.Abort(true)
+		container.Wait()
+	}
+}
+
+// sampling shows how far the chains are, where stderr is a terminal: a bar for
+// the steps of warm-up, then one for the draws or the effective sample size.
+type sampling struct {
+	container    *mpb.Progress
+	warmup, draw *mpb.Bar
+	plan         mcmc.Plan
+	text         atomic.Pointer[string] // beside the second bar; another goroutine draws it
+}
+
+// samplingBar is nil, which is a bar that shows nothing, where none is drawn.
+func samplingBar(stderr io.Writer, plan mcmc.Plan) *sampling {
+	if !isTerminal(stderr) {
+		return nil
+	}
+	s := &sampling{plan: plan, container: mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(40))}
+	s.warmup = s.container.AddBar(int64(plan.Chains*plan.Warmup), mpb.BarRemoveOnComplete(),
+		mpb.PrependDecorators(decor.Name(fmt.Sprintf("warm-up, %d chains ", plan.Chains))), mpb.AppendDecorators(decor.Percentage()))
+	return s
+}
+
+// update is a plan's Progress.
+func (s *sampling) update(p mcmc.Progress) {
+	if s == nil {
+		return
+	}
+	steps := s.plan.Chains * s.plan.Warmup
+	s.warmup.SetCurrent(int64(min(p.Done, steps)))
+	if p.Phase != mcmc.Sampling {
+		return
+	}
+	kept, total := max(0, p.Done-steps), s.plan.Chains*s.plan.Draws
+	text := fmt.Sprintf("%d of %d draws", kept, total)
+	if s.plan.Draws == 0 {
+		text = fmt.Sprintf("ESS %.0f of %.0f, %d draws", p.ESS, p.Target, kept)
+		kept, total = int(p.ESS), int(math.Ceil(p.Target))
+	}
+	s.text.Store(&text)
+	if s.draw == nil {
+		show := func(decor.Statistics) string { return " " + *s.text.Load() }
+		s.draw = s.container.AddBar(int64(total), mpb.BarRemoveOnComplete(),
+			mpb.PrependDecorators(decor.Name("sampling ")), mpb.AppendDecorators(decor.Any(show)))
+	}
+	s.draw.SetCurrent(int64(min(kept, total)))
+}
+
+// finish takes the bars away.
+func (s *sampling) finish() {
+	if s == nil {
+		return
+	}
+	s.warmup.Abort(true)
+	if s.draw != nil {
+		s.draw.Abort(true)
+	}
+	s.container.Wait()
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// rehearse returns what dpreg.Infer refuses of a release and options before it
+// draws anything: a context that is done keeps it from going further.
+func rehearse(r *release.Release, o dpreg.Options) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := dpreg.Infer(ctx, r, o); !errors.Is(err, context.Canceled) {
+		return usage(err)
+	}
+	return nil
+}
+
+// standIn is a release of n rows of a design that tells nothing of any data, so
+// that inference can be rehearsed before ε is spent: rows as if uniform on the
+// box, linear sums 0 and squares n/3 in scaled units.
+func standIn(n int64, d *schema.Design) *release.Release {
+	m := len(d.Columns())
+	v := make([]float64, release.Length(m))
+	for j := range m {
+		v[release.Index(m, j, j)] = float64(n) / 3
+	}
+	return &release.Release{
+		Format:     release.Format,
+		Simulated:  true,
+		Schema:     *d,
+		N:          n,
+		Noise:      release.Noise{Kind: release.Laplace, Scale: 1},
+		Statistics: release.StatisticsFromVector(m, v),
+	}
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpreg/dpreg/report"
+)
+
+const releaseHelp = `Make a release: the sums of x, y and their products over all rows, with Laplace
+noise from the operating system's randomness. It is ε-differentially private for
+data sets that differ in one row, and the one file that may leave your hands.
+
+Each column needs public bounds (see dpreg schema); values outside are clamped.
+The last column is the response unless --formula says otherwise, but a release
+answers every model on its columns: any of them as the response, any others as
+covariates (dpreg infer --formula), at no further cost. So release once, with all
+the columns that will be wanted.
+
+A release that exists is not overwritten, since its ε was spent: exit 3, unless
+--spend-again is given.`
+
+func newRelease() *cobra.Command {
+	var flags releaseFlags
+	var output string
+	cmd := &cobra.Command{
+		Use:   "release --eps NUMBER DATA.csv",
+		Short: "Make a differentially private release of a table: spends ε",
+		Long:  releaseHelp,
+		Example: `  dpreg release --eps 1 pums.csv
+  dpreg release --eps 0.5 --bounds age=0:100,income=0:500000 --formula 'income ~ age' pums.csv -o age.release.json`,
+		Args: oneFile("a data file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return flags.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], output)
+		},
+	}
+	flags.register(cmd)
+	cmd.Flags().StringVarP(&output, "output", "o", "", "write the release to this `FILE` (default: data.release.json beside data.csv)")
+	return cmd
+}
+
+func (f *releaseFlags) run(ctx context.Context, stdout, stderr io.Writer, data, path string) error {
+	order, err := f.order(stderr, data, path)
+	if err != nil {
+		return err
+	}
+	former, err := order.former()
+	if err != nil {
+		return err
+	}
+	if former != nil {
+		if !order.overwrite {
+			return refusef("%s holds a release already. A new one would spend ε again.\n"+
+				"  At no further cost:  dpreg infer %s\n"+
+				"  To spend ε again:    -o FILE keeps both, --spend-again overwrites the old one",
+				order.path, shellWord(order.path))
+		}
+		order.again(stderr, former)
+	}
+	r, err := order.publish(ctx, stderr, nil)
+	if err != nil {
+		return err
+	}
+	if err := report.Statement(stdout, r); err != nil {
+		return err
+	}
+	note(stderr, "next: dpreg infer %s", shellWord(order.path))
+	return nil
+}

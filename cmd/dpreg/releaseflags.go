@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/ssp"
+)
+
+// releaseFlags are the flags of what spends ε: release and fit.
+type releaseFlags struct {
+	epsilon, delta, mechanism, neighbours, missing, sensitivity string
+
+	bounds          []string
+	schema, formula string
+	spendAgain      bool
+}
+
+const formulaUsage = "`FORMULA` such as 'y ~ x1 + x2', 'y ~ .' or 'y ~ x - 1'; "
+
+func (f *releaseFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.epsilon, "eps", "", "privacy budget ε, a `NUMBER` above 0: smaller is more private and noisier")
+	fs.StringArrayVar(&f.bounds, "bounds", nil, "public bounds of a column, `NAME=LOWER:UPPER`; repeatable; wins over a schema file")
+	fs.StringVar(&f.schema, "schema", "", "Frictionless Table Schema `FILE` with the bounds (default: data.schema.json beside data.csv)")
+	fs.StringVar(&f.formula, "formula", "", formulaUsage+"default: the last column on all others")
+	fs.StringVar(&f.sensitivity, "sensitivity", "exact", "`NAME`: exact, or paper, the larger one of Bernstein and Sheldon (2019)")
+	fs.StringVar(&f.delta, "delta", "0", "δ, a `NUMBER`; this version: 0")
+	fs.StringVar(&f.mechanism, "mechanism", string(release.Laplace), "`NAME` of the law of the noise; this version: laplace")
+	fs.StringVar(&f.neighbours, "neighbours", string(release.ReplaceOne), "`NAME`: which data sets must not be told apart; this version: replace-one, with n public")
+	fs.StringVar(&f.missing, "missing", "error", "`NAME`: what to do about missing cells; this version: error")
+	fs.BoolVar(&f.spendAgain, "spend-again", false, "overwrite a release that exists: its ε stays spent, and that of the new one adds to it")
+	oneOf(cmd, "sensitivity", "exact", "paper")
+}
+
+// privacy checks the flags on privacy and noise.
+func (f *releaseFlags) privacy() (release.Privacy, ssp.Sensitivity, error) {
+	p := release.Privacy{Neighbours: release.ReplaceOne}
+	kind, err := f.calibration()
+	if err != nil {
+		return p, kind, err
+	}
+	p.Epsilon, err = f.parseEpsilon()
+	return p, kind, err
+}
+
+func (f *releaseFlags) parseEpsilon() (float64, error) {
+	if f.epsilon == "" {
+		return 0, usagef("--eps is missing: say how much privacy to spend, as in --eps 1 (from 0.1, strong, to 10, weak)")
+	}
+	eps, err := schema.ParseNumber(f.epsilon)
+	switch {
+	case err != nil:
+		return 0, usagef("--eps %q: %w", f.epsilon, err)
+	case eps <= 0:
+		return 0, usagef("--eps %s: ε must be above 0", f.epsilon)
+	case eps < ssp.MinEpsilon:
+		return 0, usagef("--eps %s: below %v nothing is left but noise", f.epsilon, ssp.MinEpsilon)
+	case eps > ssp.MaxEpsilon:
+		return 0, usagef("--eps %s: above %v there is no privacy to speak of", f.epsilon, ssp.MaxEpsilon)
+	}
+	return eps, nil
+}
+
+// calibration checks the flags of which this version knows one value or two.
+func (f *releaseFlags) calibration() (ssp.Sensitivity, error) {
+	if delta, err := schema.ParseNumber(f.delta); err != nil || delta != 0 {
+		return 0, usagef("--delta %q: this version supports pure ε only, δ = 0", f.delta)
+	}
+	for _, only := range []struct{ flag, got, want string }{
+		{"mechanism", f.mechanism, string(release.Laplace)},
+		{"neighbours", f.neighbours, string(release.ReplaceOne)},
+		{"missing", f.missing, "error"},
+	} {
+		if only.got != only.want {
+			return 0, usagef("--%s %q: this version supports %q only", only.flag, only.got, only.want)
+		}
+	}
+	switch strings.ToLower(f.sensitivity) {
+	case "exact":
+		return ssp.Exact, nil
+	case "paper":
+		return ssp.Paper, nil
+	}
+	return 0, usagef("--sensitivity %q: exact or paper", f.sensitivity)
+}
+
+// describe says a privacy in a few words.
+func describe(p release.Privacy) string {
+	return fmt.Sprintf("ε = %v (%s)", p.Epsilon, p.Neighbours)
+}

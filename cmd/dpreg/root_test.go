@@ -1,0 +1,41 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// fit is release and infer: it has the flags of both.
+func TestFitHasAllFlags(t *testing.T) {
+	all := newFit().Flags()
+	for _, cmd := range []*cobra.Command{newRelease(), newInfer()} {
+		for word := range strings.FieldsSeq(cmd.Flags().FlagUsages()) {
+			name, isFlag := strings.CutPrefix(word, "--")
+			if !isFlag || name == "output" {
+				continue
+			}
+			own, other := cmd.Flags().Lookup(name), all.Lookup(name)
+			if own != nil && (other == nil || other.DefValue != own.DefValue) {
+				t.Errorf("--%s of %s is not the same in fit", name, cmd.Name())
+			}
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for _, args := range []string{"", "--help", "schema --help", "release --help", "infer --help", "fit --help", "show --help", "--version", "help fit"} {
+		if r := command(strings.Fields(args)...); r.code != done || r.stdout == "" || r.stderr != "" {
+			t.Errorf("dpreg %s: exit code %d, stderr %q", args, r.code, r.stderr)
+		}
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	for flag, want := range map[string]string{"--format": "table\njson\ncsv\n", "--method": "gibbs-ss-update\nnaive\n"} {
+		if r := command("__complete", "infer", flag, ""); !strings.HasPrefix(r.stdout, want) {
+			t.Errorf("%s completes to %q", flag, r.stdout)
+		}
+	}
+}

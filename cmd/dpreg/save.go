@@ -1,0 +1,104 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/posterior"
+)
+
+// within puts a flag's name in front of an error.
+func within(flag string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", flag, err)
+}
+
+func (f *inferFlags) drawsFile(chain int) string {
+	return filepath.Join(f.save, fmt.Sprintf("draws-%d.csv", chain+1))
+}
+
+// checkSave looks, before anything is spent, whether files can be written to the
+// directory of --save or, where it is still to be made, beside it. Draws that a
+// run with more chains left there would be taken for draws of this one.
+func (f *inferFlags) checkSave() error {
+	if f.save == "" {
+		return nil
+	}
+	info, err := os.Stat(f.save)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return within("--save", checkWritable(filepath.Clean(f.save)))
+	case err == nil && !info.IsDir():
+		return usagef("--save: %s is not a directory", f.save)
+	case err != nil:
+		return within("--save", usage(err))
+	}
+	if err := checkWritable(filepath.Join(f.save, "summary.json")); err != nil {
+		return within("--save", err)
+	}
+	stand, err := filepath.Glob(filepath.Join(f.save, "draws-*.csv"))
+	if err != nil {
+		return usagef("--save: %w", err)
+	}
+	for chain := range f.chains {
+		own := f.drawsFile(chain)
+		stand = slices.DeleteFunc(stand, func(path string) bool { return path == own })
+	}
+	if len(stand) > 0 {
+		return usagef("--save: %s is of another run, with more chains: remove it, or choose another directory", stand[0])
+	}
+	return nil
+}
+
+// write saves draws and summary, each file all or nothing.
+func (f *inferFlags) write(fit *dpreg.Fit) error {
+	units := dpreg.Units(f.units)
+	draws, summary := fit.StanDraws(units), fit.Summary(units, f.level)
+	comments := f.comments(fit, summary)
+	if err := os.Mkdir(f.save, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return within("--save", err)
+	}
+	for chain := range draws.NumChains() {
+		err := writeFile(f.drawsFile(chain), func(w io.Writer) error { return draws.WriteStanCSV(w, chain, comments) })
+		if err != nil {
+			return err
+		}
+	}
+	return writeFile(filepath.Join(f.save, "summary.json"), summary.WriteJSON)
+}
+
+// comments say at the head of a file of draws where it comes from.
+func (f *inferFlags) comments(fit *dpreg.Fit, summary *posterior.Summary) []string {
+	lines := []string{
+		"dpreg " + version(),
+		"formula = " + formulaOf(fit.Design),
+		"units = " + f.units,
+		"dpreg_method = " + fit.Method,
+		fmt.Sprintf("seed = %d", fit.Plan.Seed),
+	}
+	if fit.Kernel != "" {
+		lines = append(lines, "kernel = "+fit.Kernel)
+	}
+	if fit.Release != nil && fit.Release.Privacy != nil {
+		p := fit.Release.Privacy
+		lines = append(lines, fmt.Sprintf("privacy: epsilon = %v, delta = %v, %s", p.Epsilon, p.Delta, p.Neighbours))
+	}
+	for _, p := range summary.Parameters {
+		if p.Label != p.Name {
+			lines = append(lines, fmt.Sprintf("label: %s is %s", p.Name, strings.ReplaceAll(p.Label, "\n", " ")))
+		}
+	}
+	for _, w := range summary.Warnings {
+		lines = append(lines, "warning: "+w)
+	}
+	return lines
+}

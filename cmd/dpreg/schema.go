@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/table"
+)
+
+const schemaHelp = `Write a template for the public bounds of a table's columns.
+
+The template is a Frictionless Table Schema with the names in the header and no
+bounds. Fill in minimum and maximum of each column from public knowledge: a
+codebook, what the instrument can read, the law. Not from the data: a bound that
+was read off the rows tells of the person who holds the extreme value, and
+differential privacy would be lost. Values outside the bounds are clamped, so
+bounds need not be certain; narrow ones mean less noise.
+
+Delete the fields of columns that no model will use. The file is found by itself
+where it stands beside the data: data.schema.json for data.csv.`
+
+func newSchema() *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:     "schema DATA.csv",
+		Short:   "Write a template for the public bounds of the columns",
+		Long:    schemaHelp,
+		Example: "  dpreg schema pums.csv\n  dpreg schema pums.csv -o pums.schema.json",
+		Args:    oneFile("a data file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runSchema(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], output)
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "write to this `FILE`, which must not exist yet, instead of stdout")
+	return cmd
+}
+
+func runSchema(ctx context.Context, stdout, stderr io.Writer, data, output string) error {
+	columns, err := readHeader(data)
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if output == "" {
+		if err := columns.WriteTemplate(stdout); err != nil {
+			return err
+		}
+		note(stderr, "fill in the bounds, from public knowledge, and save this as %s", sidecar(data))
+		return nil
+	}
+	if err := checkNew(output); err != nil {
+		return err
+	}
+	if err := writeFile(output, columns.WriteTemplate); err != nil {
+		return err
+	}
+	note(stderr, "%s written: fill in the bounds, from public knowledge", output)
+	return nil
+}
+
+// checkNew refuses a file that exists: bounds that somebody thought about are
+// not to be lost.
+func checkNew(path string) error {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return checkWritable(path)
+	}
+	return usagef("%s exists already: choose another name, or remove it first", path)
+}
+
+// readHeader gives the columns of a data file, without bounds.
+func readHeader(data string) (*schema.Schema, error) {
+	f, err := openData(data)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	names, err := table.Header(f, data)
+	if err != nil {
+		return nil, usage(err)
+	}
+	columns, err := schema.FromHeader(names)
+	if err != nil {
+		return nil, usage(fmt.Errorf("%s: %w", data, err))
+	}
+	return columns, nil
+}
+
+// openData opens a file that can be read twice.
+func openData(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, usage(err)
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file: the data are read twice, and their age is compared with the release's", path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, usage(err)
+	}
+	return f, nil
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/ssp"
+	"github.com/dpreg/dpreg/table"
+)
+
+// order is a release that is asked for.
+type order struct {
+	data, path string // rows, and where the release goes
+	design     *schema.Design
+	privacy    release.Privacy
+	kind       ssp.Sensitivity
+	overwrite  bool // a release that stands there may be overwritten
+}
+
+// order checks all that can be checked before a row is read.
+func (f *releaseFlags) order(stderr io.Writer, data, path string) (*order, error) {
+	privacy, kind, err := f.privacy()
+	if err != nil {
+		return nil, err
+	}
+	design, err := f.design(stderr, data)
+	if err != nil {
+		return nil, err
+	}
+	switch path {
+	case "":
+		path = besides(data, ".release.json")
+	case "-":
+		return nil, usagef("a release cannot go to stdout: it was paid for, and needs a file")
+	}
+	return &order{data, path, design, privacy, kind, f.spendAgain}, nil
+}
+
+// former reads the release that stands where the new one is to go; nil where
+// there is nothing. What is no release is not to be overwritten, whatever is
+// asked.
+func (o *order) former() (*release.Release, error) {
+	switch info, err := os.Stat(o.path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err == nil && !info.Mode().IsRegular():
+		return nil, usagef("cannot write to %s: it is not a regular file", o.path)
+	}
+	r, err := release.ReadFile(o.path)
+	if err != nil {
+		return nil, usagef("%w\nThe release would go to this file, and is not to overwrite what is no release: name another one", err)
+	}
+	return r, nil
+}
+
+// differs says why r is not the release that is ordered, nil if it is.
+func (o *order) differs(r *release.Release) error {
+	if err := r.Answers(o.design, o.privacy, release.Laplace); err != nil {
+		return err
+	}
+	want := ssp.SensitivityL1(r.Dim(), o.privacy.Neighbours)
+	if o.kind == ssp.Paper {
+		want = ssp.PaperSensitivity(r.Dim())
+	}
+	b, _ := want.Float64()
+	// The two kinds are a factor of four apart; rounding is not the question.
+	if math.Abs(r.Noise.Scale*o.privacy.Epsilon/b-1) > 1e-6 {
+		return errors.New("its noise is calibrated to another sensitivity (--sensitivity)")
+	}
+	return nil
+}
+
+// stale reports whether the data were changed after the release was made.
+func (o *order) stale() (bool, error) {
+	data, err := os.Stat(o.data)
+	if err != nil {
+		return false, usage(err)
+	}
+	made, err := os.Stat(o.path)
+	if err != nil {
+		return false, usage(err)
+	}
+	return data.ModTime().After(made.ModTime()), nil
+}
+
+// sum reads the rows, once.
+func (o *order) sum(ctx context.Context, stderr io.Writer) (*ssp.Statistics, error) {
+	f, err := openData(o.data)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	rows, finish := readingBar(stderr, f)
+	defer finish()
+	s, err := dpreg.Accumulate(ctx, table.CSV(rows, o.data, o.design), o.design)
+	return s, usage(err)
+}
+
+// publish spends ε: it draws the noise and writes the release. check, where it
+// is not nil, may still refuse once the number of rows is known.
+func (o *order) publish(ctx context.Context, stderr io.Writer, check func(n int64) error) (*release.Release, error) {
+	if err := checkWritable(o.path); err != nil {
+		return nil, err
+	}
+	s, err := o.sum(ctx, stderr)
+	if err != nil {
+		return nil, err
+	}
+	if check != nil {
+		if err := check(s.N); err != nil {
+			return nil, err
+		}
+	}
+	// Two runs at once must not both spend: the rows may have taken long to read.
+	if _, err := os.Stat(o.path); err == nil && !o.overwrite {
+		return nil, refusef("%s was written by somebody else while the rows were read: no release was made", o.path)
+	}
+	r, err := ssp.Publish(ctx, s, o.design, o.privacy, o.kind, mechanisms.OS())
+	if err != nil {
+		return nil, fmt.Errorf("no release was made: %w", err)
+	}
+	if err := r.WriteFile(o.path); err != nil {
+		return nil, err
+	}
+	note(stderr, "release written to %s: it spent %s", o.path, describe(o.privacy))
+	return r, nil
+}
+
+// again says what overwriting a release means.
+func (o *order) again(stderr io.Writer, former *release.Release) {
+	if former.Privacy == nil {
+		note(stderr, "--spend-again: %s is overwritten; whatever it spent stays spent", o.path)
+		return
+	}
+	note(stderr, "--spend-again: %s is overwritten, but the ε = %v that it spent stays spent; if both are of the same persons, ε adds up to %v",
+		o.path, former.Privacy.Epsilon, former.Privacy.Epsilon+o.privacy.Epsilon)
+}

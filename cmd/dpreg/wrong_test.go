@@ -1,0 +1,163 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// wrong is a run that must not succeed: its exit code, and what stderr says.
+type wrong struct {
+	name  string
+	args  string // separated by spaces; _ stands for a space
+	code  int
+	says  string
+	files map[string]string
+}
+
+// A cell that must never be printed.
+const secret = "Sensitive"
+
+func csv(lines ...string) map[string]string {
+	return map[string]string{"bad.csv": strings.Join(lines, "\n") + "\n"}
+}
+
+const bounded = "fit --eps 1 --bounds x=0:9,y=0:9 bad.csv"
+
+func (w wrong) run(t *testing.T) {
+	workspace(t)
+	for name, text := range w.files {
+		write(t, name, text)
+	}
+	before := tree(t)
+	args := strings.Fields(w.args)
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], "_", " ")
+	}
+	r := command(args...)
+	if r.code != w.code {
+		t.Errorf("exit code %d, want %d; stderr:\n%s", r.code, w.code, r.stderr)
+	}
+	if r.stdout != "" {
+		t.Errorf("stdout is not empty:\n%s", r.stdout)
+	}
+	if !strings.HasPrefix(r.stderr, "dpreg: ") || strings.Contains(r.stderr, "Usage:") {
+		t.Errorf("stderr is not a plain message:\n%s", r.stderr)
+	}
+	if strings.Contains(r.stderr, secret) {
+		t.Errorf("stderr shows a cell:\n%s", r.stderr)
+	}
+	r.says(t, w.says)
+	unchanged(t, before)
+}
+
+func TestWrong(t *testing.T) {
+	for _, group := range [][]wrong{wrongData, wrongBounds, wrongPrivacy, wrongFormulas, wrongOutputs, wrongFlags} {
+		for _, w := range group {
+			t.Run(w.name, w.run)
+		}
+	}
+}
+
+var wrongData = []wrong{
+	{name: "no file", args: "fit --eps 1 nothing.csv", code: misused, says: "nothing.csv"},
+	{name: "directory", args: "fit --eps 1 .", code: misused, says: "not a regular file"},
+	{name: "cell", args: bounded, code: misused, says: `bad.csv:3: column "y"`, files: csv("x,y", "1,2", "3,"+secret)},
+	{name: "NaN", args: bounded, code: misused, says: `bad.csv:2: column "x"`, files: csv("x,y", "NaN,2")},
+	{name: "infinite", args: bounded, code: misused, says: `bad.csv:2: column "y"`, files: csv("x,y", "1,-Inf")},
+	{name: "missing", args: bounded, code: misused, says: `bad.csv:2: column "x": missing`, files: csv("x,y", ",2")},
+	{name: "ragged", args: bounded, code: misused, says: "bad.csv:3: 3 fields", files: csv("x,y", "1,2", "3,4,"+secret)},
+	{name: "quote", args: bounded, code: misused, says: "bad.csv:2", files: csv("x,y", `1,"`+secret)},
+	{name: "empty", args: bounded, code: misused, says: "empty", files: map[string]string{"bad.csv": ""}},
+	{name: "header only", args: bounded, code: misused, says: "no rows", files: csv("x,y")},
+	{name: "no header", args: bounded, code: misused, says: "bad.csv:1", files: csv(secret+",2", "3,4")},
+	{name: "same names", args: bounded, code: misused, says: "same name", files: csv("x,x,y", "1,2,3")},
+	{name: "one column", args: "fit --eps 1 --bounds x=0:9 bad.csv", code: misused, says: "two columns", files: csv("x", "1")},
+	{name: "few rows", args: bounded, code: misused, says: "n = 2", files: csv("x,y", "1,2", "3,4")},
+}
+
+var wrongBounds = []wrong{
+	{name: "none", args: "fit --eps 1 bad.csv", code: refused, says: "--bounds x=LOWER:UPPER --bounds y=LOWER:UPPER", files: csv("x,y", "1,2")},
+	{name: "none, template", args: "release --eps 1 bad.csv", code: refused, says: "dpreg schema bad.csv -o bad.schema.json", files: csv("x,y", "1,2")},
+	{name: "one missing", args: "fit --eps 1 --bounds x=0:9 bad.csv", code: refused, says: `no bounds for "y"`, files: csv("x,y", "1,2")},
+	{name: "not in order", args: "fit --eps 1 pums.csv --bounds age=9:1", code: misused, says: "not below"},
+	{name: "equal", args: "fit --eps 1 pums.csv --bounds age=9:9", code: misused, says: "not below"},
+	{name: "not numbers", args: "fit --eps 1 pums.csv --bounds age=a:b", code: misused, says: "lower bound"},
+	{name: "infinite", args: "fit --eps 1 pums.csv --bounds age=0:Inf", code: misused, says: "upper bound"},
+	{name: "form", args: "fit --eps 1 pums.csv --bounds age", code: misused, says: "NAME=LOWER:UPPER"},
+	{name: "unknown column", args: "fit --eps 1 pums.csv --bounds agee=0:9", code: misused, says: `no column "agee"`},
+	{name: "no schema", args: "fit --eps 1 pums.csv --schema nothing.json", code: misused, says: "nothing.json"},
+	{name: "not a schema", args: "fit --eps 1 pums.csv --schema pums.csv", code: misused, says: "pums.csv"},
+	{name: "schema of other columns", args: "fit --eps 1 bad.csv --schema pums.schema.json", code: misused, says: `"age"`, files: csv("x,y", "1,2")},
+	{name: "schema exists", args: "schema pums.csv -o pums.schema.json", code: misused, says: "exists"},
+}
+
+var wrongPrivacy = []wrong{
+	{name: "eps missing", args: "fit pums.csv", code: misused, says: "--eps 1"},
+	{name: "eps zero", args: "fit pums.csv --eps 0", code: misused, says: "above 0"},
+	{name: "eps negative", args: "release pums.csv --eps -1", code: misused, says: "above 0"},
+	{name: "eps NaN", args: "fit pums.csv --eps NaN", code: misused, says: "--eps"},
+	{name: "eps infinite", args: "fit pums.csv --eps Inf", code: misused, says: "--eps"},
+	{name: "eps overflow", args: "fit pums.csv --eps 1e999", code: misused, says: "--eps"},
+	{name: "eps text", args: "release pums.csv --eps much", code: misused, says: "--eps"},
+	{name: "eps tiny", args: "fit pums.csv --eps 1e-20", code: misused, says: "noise"},
+	{name: "eps huge", args: "fit pums.csv --eps 1e20", code: misused, says: "no privacy"},
+	{name: "delta", args: "fit pums.csv --eps 1 --delta 1e-6", code: misused, says: "--delta"},
+	{name: "mechanism", args: "fit pums.csv --eps 1 --mechanism gaussian", code: misused, says: "this version supports"},
+	{name: "neighbours", args: "fit pums.csv --eps 1 --neighbours add-remove", code: misused, says: "this version supports"},
+	{name: "missing", args: "release pums.csv --eps 1 --missing drop", code: misused, says: "this version supports"},
+	{name: "sensitivity", args: "release pums.csv --eps 1 --sensitivity none", code: misused, says: "exact or paper"},
+	{name: "non-private", args: "fit pums.csv --method non-private", code: refused, says: "--i-hold-the-data"},
+	{name: "non-private with eps", args: "fit pums.csv --eps 1 --method non-private --i-hold-the-data", code: misused, says: "--eps"},
+	{name: "non-private infer", args: "infer good.json --method non-private", code: misused, says: "dpreg fit --method non-private"},
+	{name: "holding without non-private", args: "fit pums.csv --eps 1 --i-hold-the-data", code: misused, says: "non-private"},
+}
+
+var wrongFormulas = []wrong{
+	{name: "unknown column", args: "fit pums.csv --eps 1 --formula income~agee", code: misused, says: `--formula: no column "agee"`},
+	{name: "transformation", args: "fit pums.csv --eps 1 --formula log(income)~age", code: misused, says: "--formula: log"},
+	{name: "no tilde", args: "release pums.csv --eps 1 --formula income", code: misused, says: "--formula"},
+	{name: "both sides", args: "release pums.csv --eps 1 --formula income~income", code: misused, says: "both"},
+	{name: "infer, unknown column", args: "infer good.json --formula income~agee", code: misused, says: `--formula: no column "agee"`},
+	{name: "infer, transformation", args: "infer good.json --formula income~log(age)", code: misused, says: "--formula: log"},
+	{name: "infer, no intercept", args: "infer good.json --formula income~educ-1", code: misused, says: "--formula"},
+	{name: "words astray", args: "fit pums.csv --eps 1 --formula income ~ age", code: misused, says: "quotation mark"},
+}
+
+var wrongOutputs = []wrong{
+	{name: "no directory", args: "release pums.csv --eps 1 -o nowhere/r.json", code: misused, says: "nowhere/r.json"},
+	{name: "fit, no directory", args: "fit pums.csv --eps 1 --release nowhere/r.json", code: misused, says: "nowhere/r.json"},
+	{name: "a directory", args: "release pums.csv --eps 1 -o .", code: misused, says: "not a regular file"},
+	{name: "stdout", args: "release pums.csv --eps 1 -o -", code: misused, says: "needs a file"},
+	{name: "over the data", args: "release pums.csv --eps 1 -o pums.csv --spend-again", code: misused, says: "no release"},
+	{name: "over a broken release", args: "fit pums.csv --eps 1 --release r.json --spend-again", code: misused, says: "r.json", files: map[string]string{"r.json": "{}"}},
+	{name: "over a release", args: "release pums.csv --eps 1 -o good.json", code: refused, says: "dpreg infer good.json"},
+	{name: "save, no directory", args: "fit pums.csv --eps 1 --save nowhere/s", code: misused, says: "--save"},
+	{name: "save, a file", args: "fit pums.csv --eps 1 --save good.json", code: misused, says: "--save"},
+	{name: "save, other draws", args: "fit pums.csv --eps 1 --chains 2 --save .", code: misused, says: "draws-3.csv", files: map[string]string{"draws-3.csv": ""}},
+	{name: "schema, no directory", args: "schema pums.csv -o nowhere/s.json", code: misused, says: "nowhere"},
+}
+
+var wrongFlags = []wrong{
+	{name: "eps of infer", args: "infer good.json --eps 1", code: misused, says: "--eps belongs to `dpreg fit` and `dpreg release`"},
+	{name: "bounds of infer", args: "infer good.json --bounds x=1:2", code: misused, says: "--bounds belongs to"},
+	{name: "draws of release", args: "release pums.csv --eps 1 --draws 10", code: misused, says: "--draws belongs to `dpreg fit` and `dpreg infer`"},
+	{name: "o of fit", args: "fit pums.csv --eps 1 -o r.json", code: misused, says: "--release"},
+	{name: "release of release", args: "release pums.csv --eps 1 --release r.json", code: misused, says: "-o FILE"},
+	{name: "unknown flag", args: "fit pums.csv --epsilon 1", code: misused, says: "--epsilon"},
+	{name: "unknown command", args: "infr good.json", code: misused, says: "dpreg infer"},
+	{name: "no argument", args: "fit --eps 1", code: misused, says: "data file"},
+	{name: "number", args: "infer good.json --draws many", code: misused, says: "--draws"},
+	{name: "draws and ess", args: "infer good.json --draws 10 --ess 10", code: misused, says: "exclude"},
+	{name: "draws", args: "infer good.json --draws 0", code: misused, says: "--draws"},
+	{name: "chains", args: "infer good.json --chains 0", code: misused, says: "--chains"},
+	{name: "warmup", args: "infer good.json --warmup -1", code: misused, says: "--warmup"},
+	{name: "short warmup, before ε is spent", args: "fit pums.csv --eps 1 --warmup 3", code: misused, says: "warm-up"},
+	{name: "ess", args: "infer good.json --ess NaN", code: misused, says: "--ess"},
+	{name: "level", args: "infer good.json --level 95", code: misused, says: "--level"},
+	{name: "seed", args: "infer good.json --seed -1", code: misused, says: "--seed"},
+	{name: "format", args: "infer good.json --format xml", code: misused, says: "table, json, csv"},
+	{name: "units", args: "infer good.json --units feet", code: misused, says: "original, scaled"},
+	{name: "method", args: "infer good.json --method best", code: misused, says: "gibbs-ss-update, naive"},
+	{name: "kernel", args: "infer good.json --kernel best", code: misused, says: "exact, plain"},
+	{name: "kernel of naive", args: "infer good.json --method naive --kernel plain", code: misused, says: "--kernel"},
+}
