@@ -21,7 +21,7 @@ func simulated(p int, n, epsilon float64, rng *rand.Rand) *model.Observation {
 	q := shape.Statistics()
 	obs := &model.Observation{Shape: shape, N: n, Z: make([]float64, q), Scale: make([]float64, q)}
 	c := newState(obs, model.DefaultPrior(shape))
-	c.drawPrior(rng)
+	drawPrior(c, rng)
 	c.moments.Set(c.params)
 	c.moments.Factor()
 	c.moments.RandExact(obs.Z, n, rng)

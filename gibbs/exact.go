@@ -52,13 +52,12 @@ const (
 // two modes are weighed, and the slower all else is explored.
 const flipShare = 0.25
 
-// newExact starts a chain at a draw from the prior, in the phase that
-// Adapt ends.
+// newExact starts a chain in the phase that Adapt ends.
 func newExact(obs *model.Observation, prior *model.Prior, rng *rand.Rand) *exact {
 	c := newState(obs, prior)
+	c.start(rng)
 	target := newCollapsed(c)
 	vec := func() []float64 { return make([]float64, c.q) }
-	c.drawPrior(rng)
 	return &exact{
 		state: c, target: target, hmc: newHMC(target), flip: newFlip(target),
 		correction: newCorrection(obs.Shape.M(), obs.N),

@@ -62,11 +62,23 @@ func (g *joint) start(rng *rand.Rand) *exact {
 }
 
 func (g *joint) forward(k *exact, rng *rand.Rand) {
-	k.drawPrior(rng)
+	drawPrior(k.state, rng)
 	k.moments.Set(k.params)
 	k.moments.Factor()
 	k.moments.RandExact(k.s, g.n, rng)
 	g.observe(k, rng)
+}
+
+// drawPrior draws the parameters from the prior, and ω: Laplace noise of scale b
+// is normal with an exponential variance of mean 2b².
+func drawPrior(c *state, rng *rand.Rand) {
+	c.nigS.Set(c.prior.Theta)
+	c.niwS.Set(c.prior.Covariates)
+	c.params.Sigma2 = c.nigS.Rand(c.params.Theta, rng)
+	c.niwS.Rand(c.params.MuX, c.params.Tau, rng)
+	for i, b := range c.obs.Scale {
+		c.omega2[i] = 2 * b * b * rng.ExpFloat64()
+	}
 }
 
 // observe draws z | s, ω.

@@ -19,13 +19,12 @@ import (
 // stationary law, but not the posterior.
 type plain struct {
 	*state
-	projection *model.Projection
 }
 
 func newPlain(obs *model.Observation, prior *model.Prior, rng *rand.Rand) *plain {
-	c := newState(obs, prior)
-	c.drawPrior(rng)
-	return &plain{state: c, projection: model.NewProjection(obs.Shape.M(), obs.N)}
+	k := &plain{state: newState(obs, prior)}
+	k.start(rng)
+	return k
 }
 
 // Step does one sweep.
@@ -36,11 +35,7 @@ func (k *plain) Step(rng *rand.Rand) Info {
 		return info
 	}
 	k.drawLatent(k.s, k.resid, rng)
-	if info.Projected = k.projection.Apply(k.s); info.Projected {
-		for i, z := range k.obs.Z {
-			k.resid[i] = z - k.s[i]
-		}
-	}
+	info.Projected = k.project()
 	info.Failed = !k.drawConjugate(rng)
 	k.drawOmega(rng)
 	return info

@@ -29,6 +29,8 @@ type state struct {
 	clt        []float64 // a draw of N(nμ_t, nΣ_t)
 	gain       []float64
 
+	projection *model.Projection
+
 	sums *model.Sums
 	nig  *conjugate.NIG
 	nigS *conjugate.NIGSampler
@@ -45,22 +47,47 @@ func newState(obs *model.Observation, prior *model.Prior) *state {
 		obs: obs, prior: prior, q: q,
 		params: model.NewParams(sh), s: vec(), resid: vec(), omega2: vec(),
 		moments: moments, covariance: moments.Covariance, chol: make([]float64, q*q), clt: vec(), gain: vec(),
-		sums: model.NewSums(sh),
-		nig:  prior.Theta.Clone(), nigS: conjugate.NewNIGSampler(sh.Q()),
+		projection: model.NewProjection(sh.M(), obs.N), sums: model.NewSums(sh),
+		nig: prior.Theta.Clone(), nigS: conjugate.NewNIGSampler(sh.Q()),
 		niw: prior.Covariates.Clone(), niwS: conjugate.NewNIWSampler(sh.P),
 	}
 }
 
-// drawPrior draws the parameters and ω from the prior, for a dispersed start:
-// Laplace noise of scale b is normal with an exponential variance of mean 2b².
-func (c *state) drawPrior(rng *rand.Rand) {
+// start puts the chain where both the prior and z allow, and as dispersed as
+// they do. Each statistic is a mean of one drawn from the prior and of z with
+// noise drawn anew, weighted by their precisions: sums of n values in the box
+// spread over about n, Laplace noise over √2 b. Then s is projected, and the
+// parameters follow from their conjugate laws given s. Where z is sharp the
+// chain is home, and not in the basin of a wrong sign, which Laplace's heavy
+// tails would let it keep; where the noise hides z it starts from the prior.
+func (c *state) start(rng *rand.Rand) {
 	c.nigS.Set(c.prior.Theta)
 	c.niwS.Set(c.prior.Covariates)
 	c.params.Sigma2 = c.nigS.Rand(c.params.Theta, rng)
 	c.niwS.Rand(c.params.MuX, c.params.Tau, rng)
+	c.moments.Set(c.params)
+	c.moments.Expect(c.s, c.obs.N)
 	for i, b := range c.obs.Scale {
-		c.omega2[i] = 2 * b * b * rng.ExpFloat64()
+		near := c.obs.Z[i] - b*math.Copysign(rng.ExpFloat64(), rng.Float64()-0.5)
+		ratio := math.Sqrt2 * b / c.obs.N
+		c.s[i] = (near + ratio*ratio*c.s[i]) / (1 + ratio*ratio)
+		c.resid[i] = c.obs.Z[i] - c.s[i]
 	}
+	c.project()
+	c.drawOmega(rng)
+	c.drawConjugate(rng)
+}
+
+// project moves s to the nearest statistics that some data could have, and
+// reports whether it had to.
+func (c *state) project() bool {
+	if !c.projection.Apply(c.s) {
+		return false
+	}
+	for i, z := range c.obs.Z {
+		c.resid[i] = z - c.s[i]
+	}
+	return true
 }
 
 // factorLatent factors V and nΣ_t + diag ω² at the parameters. It reports false

@@ -12,6 +12,11 @@ import (
 // the statistics: as a law for the plain kernel, as a proposal for the default.
 const smallest = 30
 
+// manyDivergences is the share of diverging trajectories that is told. Few do no
+// harm: they come from a small ω, at which the metric is too wide; the move is
+// refused, and the next draw of ω ends it.
+const manyDivergences = 0.05
+
 // warnings tells what a reader of the posterior should know.
 func (u Update) warnings(obs *model.Observation, d *posterior.Draws) []string {
 	var w []string
@@ -21,8 +26,10 @@ func (u Update) warnings(obs *model.Observation, d *posterior.Draws) []string {
 	if u.Kernel == Plain {
 		w = append(w, "kernel plain is the sampler as published: its conditionals are not those of one joint law, so its draws are near the posterior's, not from it")
 	}
+	if share := infoMean(d, "divergent__"); share > manyDivergences {
+		w = append(w, fmt.Sprintf("%.2g %% of the trajectories diverged: the chains may mix badly; look at the effective sample sizes", 100*share))
+	}
 	for _, c := range []struct{ column, what string }{
-		{"divergent__", "of the sweeps' trajectories diverged: their start was hard to leave"},
 		{"projected__", "of the sweeps drew statistics that no data could have, and projected them"},
 		{"failed__", "of the sweeps skipped a step because rounding left a matrix indefinite"},
 	} {

@@ -9,10 +9,13 @@ import (
 // Coordinates maps parameters to R^K, K = q + 1 + p + p(p+1)/2, in which the
 // prior has a smooth log density:
 //
-//	φ = (θ, log σ², μ_x, lower triangle of L row by row), T = LLᵀ,
+//	φ = (θ, log σ², μ_x, lower triangle of U row by row), T = LLᵀ,
+//	U_ii = log L_ii,  U_ij = L_ij/(L_ii L_jj).
 //
-// with log L_ii in place of L_ii. The Jacobians are σ² for log σ², and
-// 2^p ∏_i L_ii^{p−i+2}, i = 1…p, for T.
+// Scaled so, U_ij is independent of the diagonal under the inverse Wishart law:
+// L_ij itself narrows with L_ii and L_jj, a funnel that a sampler would have to
+// go down and up. The Jacobians are σ² for log σ², 2^p ∏_i L_ii^{p−i+2} for T
+// from (log L_ii, L_ij), i = 1…p, and ∏_i L_ii^{p−1} for L_ij from U_ij.
 //
 // A Coordinates holds a workspace, so each chain needs its own.
 type Coordinates struct {
@@ -62,7 +65,10 @@ func (c *Coordinates) Unconstrain(phi []float64, x *Params) bool {
 		return false
 	}
 	for i := range p {
-		at += copy(phi[at:], c.gt[i*p:i*p+i])
+		for j := range i {
+			phi[at] = c.gt[i*p+j] / (c.gt[i*p+i] * c.gt[j*p+j])
+			at++
+		}
 		phi[at] = math.Log(c.gt[i*p+i])
 		at++
 	}
@@ -78,9 +84,12 @@ func (c *Coordinates) Constrain(x *Params, phi []float64) {
 	at++
 	at += copy(x.MuX, phi[at:at+p])
 	for i := range p {
-		at += copy(c.l[i*p:i*p+i], phi[at:at+i])
-		c.l[i*p+i] = math.Exp(phi[at])
-		at++
+		u, lii := phi[at:at+i], math.Exp(phi[at+i])
+		for j, v := range u {
+			c.l[i*p+j] = v * lii * c.l[j*p+j]
+		}
+		c.l[i*p+i] = lii
+		at += i + 1
 	}
 	for i := range p {
 		for j := 0; j <= i; j++ {
@@ -97,7 +106,7 @@ func (c *Coordinates) Constrain(x *Params, phi []float64) {
 // Constrain, and writes its gradient:
 //
 //	log p = −(a₀ + q/2) log σ² − (b₀ + ½(θ−μ₀)ᵀΛ₀(θ−μ₀))/σ²
-//	        − Σ_i (ν₀ + i) log L_ii − ½‖L⁻¹C‖² − ½κ₀‖L⁻¹(μ_x − m₀)‖²,  Ψ₀ = CCᵀ.
+//	        − Σ_i (ν₀ + i − p + 1) log L_ii − ½‖L⁻¹C‖² − ½κ₀‖L⁻¹(μ_x − m₀)‖²,  Ψ₀ = CCᵀ.
 //
 // The last two terms have gradient L⁻ᵀ(AAᵀ + κ₀uuᵀ) in L, A = L⁻¹C,
 // u = L⁻¹(μ_x − m₀).
@@ -155,23 +164,34 @@ func (c *Coordinates) LogPrior(grad []float64, x *Params) float64 {
 			c.gt[i*p+j], c.gt[j*p+i] = t, t
 		}
 	}
-	at := q + 1 + p
+	clear(grad[q+1+p:])
 	for i := range p { // lower triangle of L⁻ᵀ gt
 		for j := 0; j <= i; j++ {
 			g := 0.0
 			for k := i; k < p; k++ {
 				g += c.linv[k*p+i] * c.gt[k*p+j]
 			}
-			if i == j {
-				lii := c.l[i*p+i]
-				logp -= (niw.Dof + float64(i+1)) * math.Log(lii)
-				g = g*lii - (niw.Dof + float64(i+1))
-			}
-			grad[at] = g
-			at++
+			c.addFactor(grad, i, j, g)
 		}
+		power := niw.Dof + float64(i+2-p)
+		logp -= power * math.Log(c.l[i*p+i])
+		grad[c.at(i, i)] -= power
 	}
 	return logp
+}
+
+// at is the position in φ of U_ij, i ≥ j.
+func (c *Coordinates) at(i, j int) int { return c.Shape.Q() + 1 + c.Shape.P + i*(i+1)/2 + j }
+
+// addFactor adds to grad, in φ, the gradient g in L_ij, i ≥ j.
+func (c *Coordinates) addFactor(grad []float64, i, j int, g float64) {
+	p := c.Shape.P
+	lij := c.l[i*p+j]
+	grad[c.at(i, i)] += g * lij
+	if i != j {
+		grad[c.at(j, j)] += g * lij
+		grad[c.at(i, j)] += g * c.l[i*p+i] * c.l[j*p+j]
+	}
 }
 
 // Pullback adds to grad, in φ, the gradient of a function of (μ, V) whose
@@ -206,18 +226,13 @@ func (c *Coordinates) Pullback(grad []float64, x *Params, gMean, gCov []float64)
 			c.gt[j*p+k] = gCov[j*m+k] + (h[j]+gyy*beta[j])*beta[k]
 		}
 	}
-	at := q + 1 + p
 	for i := range p {
 		for j := 0; j <= i; j++ {
 			g := 0.0
 			for k := j; k < p; k++ {
 				g += (c.gt[i*p+k] + c.gt[k*p+i]) * c.l[k*p+j]
 			}
-			if i == j {
-				g *= c.l[i*p+i]
-			}
-			grad[at] += g
-			at++
+			c.addFactor(grad, i, j, g)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func TestLogPrior(t *testing.T) {
 			logp := c.LogPrior(grad, x)
 			want := nig.LogDensity(x.Theta, x.Sigma2) + niw.LogDensity(x.MuX, x.Tau) + math.Log(x.Sigma2)
 			for i := range s.P {
-				want += float64(s.P-i+1) * math.Log(c.l[i*s.P+i]) // i counts from 0
+				want += float64(s.P-i+1+s.P-1) * math.Log(c.l[i*s.P+i]) // i counts from 0
 			}
 			if math.IsNaN(constant) {
 				constant = logp - want

@@ -93,7 +93,7 @@ func BenchmarkLaplaceMixtureLogDensity(b *testing.B) {
 	}
 }
 
-func BenchmarkInverseWishart(b *testing.B) {
+func BenchmarkInverseWishartFactor(b *testing.B) {
 	for _, c := range []struct {
 		name string
 		p    int
@@ -102,7 +102,7 @@ func BenchmarkInverseWishart(b *testing.B) {
 			rng := source()
 			chol, dst, work := identity(c.p), identity(c.p), identity(c.p)
 			for b.Loop() {
-				InverseWishart(dst, chol, c.p, 20, work, rng)
+				InverseWishartFactor(dst, chol, c.p, 20, work, rng)
 			}
 		})
 	}

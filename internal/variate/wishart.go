@@ -3,8 +3,6 @@ package variate
 import (
 	"math"
 	"math/rand/v2"
-
-	"github.com/dpreg/dpreg/internal/dense"
 )
 
 // WishartFactor draws lower triangular A, zeros above, into the p×p dst, with
@@ -62,12 +60,4 @@ func InverseWishartFactor(dst, psiChol []float64, p int, dof float64, work []flo
 	for i := range p {
 		clear(dst[i*p+i+1 : (i+1)*p])
 	}
-}
-
-// InverseWishart draws T ~ InvWishart_p(C Cᵀ, dof), full and symmetric, into
-// the p×p dst; see InverseWishartFactor. On return work, p×p, holds the
-// Cholesky factor of T.
-func InverseWishart(dst, psiChol []float64, p int, dof float64, work []float64, rng *rand.Rand) {
-	InverseWishartFactor(work, psiChol, p, dof, dst, rng)
-	dense.LLt(dst, work, p)
 }
