@@ -36,7 +36,7 @@ func TestFit(t *testing.T) {
 	}
 	text, at := b.String(), 0
 	for _, part := range []string{"SIMULATED", "epsilon = 1", "Warning: the noise of this release", "income ~ educ + a, method gibbs",
-		"Estimate", "l-95%", "sigma", "2 chains of 100 draws", "Price of privacy"} {
+		"Estimate", "l-95%", "\nsigma ", "2 chains of 100 draws", "Price of privacy"} {
 		i := strings.Index(text[at:], part)
 		if i < 0 || strings.Count(text, part) != 1 {
 			t.Fatalf("%q is missing, repeated or not in order in\n%s", part, text)
