@@ -85,34 +85,40 @@ func BenchmarkGradient(b *testing.B) {
 // all parameters of bulk and tail ESS, a second of the whole run, warm-up
 // included.
 func BenchmarkEffectiveDraws(b *testing.B) {
-	run := func(name string, p *model.Problem, obs *model.Observation, draws int) {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				plan := mcmc.Plan{Chains: 1, Warmup: 1000, Draws: draws, Seed: 1, Workers: 1}
-				d, err := sample(context.Background(), Exact, obs, p.Prior, plan)
-				if err != nil {
-					b.Fatal(err)
-				}
-				least := math.Inf(1)
-				for j := range d.Names {
-					x := d.Column(j)
-					least = min(least, posterior.ESSBulk(x), posterior.ESSTail(x))
-				}
-				b.ReportMetric(least/d.Seconds, "ess/s")
+	for _, c := range []struct {
+		kernel Kernel
+		sweeps int // of p = 1; fewer at larger p
+	}{{Exact, 20_000}, {Plain, 200_000}} {
+		for _, g := range goldens(b) {
+			p := g.problem(b)
+			obs, err := p.Single()
+			if err != nil {
+				b.Fatal(err)
 			}
-		})
+			b.Run(fmt.Sprintf("%s/%s", c.kernel, g.Name), func(b *testing.B) { effective(b, c.kernel, obs, p.Prior, c.sweeps) })
+		}
+		for _, epsilon := range []float64{0.1, 1} {
+			obs := simulated(5, 1000, epsilon, rand.New(rand.NewPCG(5, 1)))
+			b.Run(fmt.Sprintf("%s/p5_n1000_eps%g", c.kernel, epsilon), func(b *testing.B) {
+				effective(b, c.kernel, obs, model.DefaultPrior(obs.Shape), c.sweeps/4)
+			})
+		}
 	}
-	for _, g := range goldens(b) {
-		p := g.problem(b)
-		obs, err := p.Single()
+}
+
+func effective(b *testing.B, kernel Kernel, obs *model.Observation, prior *model.Prior, sweeps int) {
+	for b.Loop() {
+		plan := mcmc.Plan{Chains: 1, Warmup: 1000, Draws: sweeps, Seed: 1, Workers: 1}
+		d, err := sample(context.Background(), kernel, obs, prior, plan)
 		if err != nil {
 			b.Fatal(err)
 		}
-		run(g.Name, p, obs, 20000)
-	}
-	for _, epsilon := range []float64{0.1, 1} {
-		obs := simulated(5, 1000, epsilon, rand.New(rand.NewPCG(5, 1)))
-		run(fmt.Sprintf("p5_n1000_eps%g", epsilon), &model.Problem{Prior: model.DefaultPrior(obs.Shape)}, obs, 5000)
+		least := math.Inf(1)
+		for j := range d.Names {
+			x := d.Column(j)
+			least = min(least, posterior.ESSBulk(x), posterior.ESSTail(x))
+		}
+		b.ReportMetric(least/d.Seconds, "ess/s")
 	}
 }
 
