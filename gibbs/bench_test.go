@@ -32,38 +32,32 @@ func simulated(p int, n, epsilon float64, rng *rand.Rand) *model.Observation {
 	return obs
 }
 
-func BenchmarkPlainSweep(b *testing.B) {
-	for _, p := range []int{1, 2, 5, 10} {
-		b.Run(fmt.Sprintf("p=%d", p), func(b *testing.B) {
-			rng := rand.New(rand.NewPCG(1, 1))
-			obs := simulated(p, 1000, 1, rng)
-			k := newPlain(obs, model.DefaultPrior(obs.Shape), rng)
-			for range 1000 {
-				k.Step(rng)
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				k.Step(rng)
-			}
-		})
+func BenchmarkSweep(b *testing.B) {
+	type kernel interface {
+		Step(*rand.Rand) Info
 	}
-}
-
-func BenchmarkDefaultSweep(b *testing.B) {
-	for _, p := range []int{1, 2, 5, 10} {
-		b.Run(fmt.Sprintf("p=%d", p), func(b *testing.B) {
-			rng := rand.New(rand.NewPCG(1, 1))
-			obs := simulated(p, 1000, 1, rng)
-			k := newExact(obs, model.DefaultPrior(obs.Shape), rng)
-			for i := range 1000 {
-				k.Step(rng)
-				k.Adapt(i, 1000)
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				k.Step(rng)
-			}
-		})
+	for _, name := range []Kernel{Plain, Exact} {
+		for _, p := range []int{1, 2, 5, 10} {
+			b.Run(fmt.Sprintf("%s/p=%d", name, p), func(b *testing.B) {
+				rng := rand.New(rand.NewPCG(1, 1))
+				obs := simulated(p, 1000, 1, rng)
+				prior := model.DefaultPrior(obs.Shape)
+				var k kernel = newPlain(obs, prior, rng)
+				if name == Exact {
+					k = newExact(obs, prior, rng)
+				}
+				for i := range 1000 {
+					k.Step(rng)
+					if a, ok := k.(mcmc.Adapter); ok {
+						a.Adapt(i, 1000)
+					}
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					k.Step(rng)
+				}
+			})
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -40,110 +41,108 @@ func row(dst, v []float64) {
 	}
 }
 
-// TestMomentsOfRows compares μ_t and Σ_t with the sample moments of 200,000
-// simulated rows' statistics. Each entry's Monte Carlo sd is estimated from the
-// rows; the bound of 6 sd makes a false alarm over some 1200 entries 2e-6.
-func TestMomentsOfRows(t *testing.T) {
-	const n = 200_000
-	rng := rand.New(rand.NewPCG(1, 1))
-	for _, s := range shapes {
-		x, mo := randomParams(s, rng), NewMoments(s)
-		mo.Set(x)
-		if !mo.Factor() {
-			t.Fatal("V is not positive definite")
+// sampled compares the mean and covariance of simulated draws with what Expect
+// and Covariance say, entry by entry. The Monte Carlo sd of a covariance is
+// estimated from the draws. The bound of 6 sds makes a false alarm over the some
+// 3600 entries of the tests here 7e-6.
+type sampled struct {
+	mean, cov        []float64 // what is claimed
+	draws            float64
+	sum, prod, prod2 []float64 // of deviations, their products, and the squares of those
+}
+
+func newSampled(mo *Moments, n float64) *sampled {
+	q := mo.Shape.Statistics()
+	s := &sampled{mean: make([]float64, q), cov: make([]float64, q*q),
+		sum: make([]float64, q), prod: make([]float64, q*q), prod2: make([]float64, q*q)}
+	mo.Expect(s.mean, n)
+	mo.Covariance(s.cov, n)
+	return s
+}
+
+// add takes a draw, which it overwrites.
+func (s *sampled) add(d []float64) {
+	q := len(d)
+	s.draws++
+	for r := range d {
+		d[r] -= s.mean[r]
+		s.sum[r] += d[r]
+		for c := range r + 1 {
+			p := d[r] * d[c]
+			s.prod[r*q+c] += p
+			s.prod2[r*q+c] += p * p
 		}
-		m, q := s.M(), s.Statistics()
-		mean, cov := make([]float64, q), make([]float64, q*q)
-		mo.Expect(mean, 1)
-		mo.Covariance(cov, 1)
-		l := make([]float64, s.P*s.P)
-		copy(l, x.Tau)
-		dense.Cholesky(l, s.P)
-		sum, prod, prod2 := make([]float64, q), make([]float64, q*q), make([]float64, q*q)
-		v, g, d := make([]float64, m), make([]float64, s.P), make([]float64, q)
-		for range n {
-			y := math.Sqrt(x.Sigma2) * rng.NormFloat64()
-			if s.Intercept {
-				y += x.Theta[0]
-			}
-			for j := range g {
-				g[j] = rng.NormFloat64()
-			}
-			for j := range g {
-				v[j] = x.MuX[j]
-				for k := 0; k <= j; k++ {
-					v[j] += l[j*s.P+k] * g[k]
-				}
-				y += x.Theta[s.first()+j] * v[j]
-			}
-			v[s.P] = y
-			row(d, v)
-			for r := range d {
-				d[r] -= mean[r]
-				sum[r] += d[r]
-				for c := range r + 1 {
-					p := d[r] * d[c]
-					prod[r*q+c] += p
-					prod2[r*q+c] += p * p
-				}
-			}
+	}
+}
+
+func (s *sampled) check(t *testing.T, what string) {
+	t.Helper()
+	q := len(s.mean)
+	for r := range q {
+		if e, sd := s.sum[r]/s.draws, math.Sqrt(s.cov[r*q+r]/s.draws); math.Abs(e) > 6*sd {
+			t.Errorf("%s: mean %d is off by %g, %g sd", what, r, e, e/sd)
 		}
-		for r := range q {
-			if e, sd := sum[r]/n, math.Sqrt(cov[r*q+r]/n); math.Abs(e) > 6*sd {
-				t.Errorf("%+v: mean %d is off by %g, %g sd", s, r, e, e/sd)
-			}
-			for c := range r + 1 {
-				e := prod[r*q+c]/n - cov[r*q+c]
-				sd := math.Sqrt((prod2[r*q+c]/n - prod[r*q+c]/n*prod[r*q+c]/n) / n)
-				if math.Abs(e) > 6*sd {
-					t.Errorf("%+v: covariance %d,%d is off by %g, %g sd", s, r, c, e, e/sd)
-				}
+		for c := range r + 1 {
+			i := r*q + c
+			p := s.prod[i] / s.draws
+			sd := math.Sqrt((s.prod2[i]/s.draws - p*p) / s.draws)
+			if e := p - s.cov[i]; math.Abs(e) > 6*sd {
+				t.Errorf("%s: covariance %d,%d is off by %g, %g sd", what, r, c, e, e/sd)
 			}
 		}
 	}
 }
 
-// TestRandMoments draws from the CLT's law and from the exact one, which share
-// mean and covariance, and compares both with Expect and Covariance. The bound
-// of 6 Monte Carlo sds makes a false alarm over some 2400 entries 5e-6.
+// TestMomentsOfRows: the statistics of simulated rows, drawn from the model as
+// it is written down, have the moments μ_t, Σ_t.
+func TestMomentsOfRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, s := range shapes {
+		x, mo := randomParams(s, rng), NewMoments(s)
+		mo.Set(x)
+		want := newSampled(mo, 1)
+		l := append([]float64(nil), x.Tau...)
+		dense.Cholesky(l, s.P)
+		v, g, d := make([]float64, s.M()), make([]float64, s.P), make([]float64, s.Statistics())
+		for range 200_000 {
+			for j := range g {
+				g[j] = rng.NormFloat64()
+			}
+			dense.MulLowerVec(v[:s.P], l, s.P, g)
+			y := math.Sqrt(x.Sigma2) * rng.NormFloat64()
+			if s.Intercept {
+				y += x.Theta[0]
+			}
+			for j := range g {
+				v[j] += x.MuX[j]
+				y += x.Theta[s.first()+j] * v[j]
+			}
+			v[s.P] = y
+			row(d, v)
+			want.add(d)
+		}
+		want.check(t, fmt.Sprintf("%+v", s))
+	}
+}
+
+// TestRandMoments: the CLT's law and the exact one share mean and covariance.
 func TestRandMoments(t *testing.T) {
-	const n, draws = 40, 100_000
+	const n = 40
 	rng := rand.New(rand.NewPCG(2, 1))
 	for _, s := range shapes {
 		mo := NewMoments(s)
 		mo.Set(randomParams(s, rng))
-		mo.Factor()
-		q := s.Statistics()
-		mean, cov := make([]float64, q), make([]float64, q*q)
-		mo.Expect(mean, n)
-		mo.Covariance(cov, n)
+		if !mo.Factor() {
+			t.Fatal("V is not positive definite")
+		}
+		d := make([]float64, s.Statistics())
 		for name, draw := range map[string]func([]float64, float64, *rand.Rand){"CLT": mo.Rand, "exact": mo.RandExact} {
-			d := make([]float64, q)
-			sum, prod, prod2 := make([]float64, q), make([]float64, q*q), make([]float64, q*q)
-			for range draws {
+			want := newSampled(mo, n)
+			for range 100_000 {
 				draw(d, n, rng)
-				for r := range d {
-					d[r] -= mean[r]
-					sum[r] += d[r]
-					for c := range r + 1 {
-						p := d[r] * d[c]
-						prod[r*q+c] += p
-						prod2[r*q+c] += p * p
-					}
-				}
+				want.add(d)
 			}
-			for r := range q {
-				if e, sd := sum[r]/draws, math.Sqrt(cov[r*q+r]/draws); math.Abs(e) > 6*sd {
-					t.Errorf("%s %+v: mean %d is off by %g, %g sd", name, s, r, e, e/sd)
-				}
-				for c := range r + 1 {
-					e := prod[r*q+c]/draws - cov[r*q+c]
-					sd := math.Sqrt((prod2[r*q+c]/draws - prod[r*q+c]/draws*prod[r*q+c]/draws) / draws)
-					if math.Abs(e) > 6*sd {
-						t.Errorf("%s %+v: covariance %d,%d is off by %g, %g sd", name, s, r, c, e, e/sd)
-					}
-				}
-			}
+			want.check(t, fmt.Sprintf("%s %+v", name, s))
 		}
 	}
 }
@@ -211,51 +210,32 @@ func TestAdjoint(t *testing.T) {
 	}
 }
 
-func BenchmarkCovariance(b *testing.B) {
-	for _, p := range []int{1, 5, 10} {
-		b.Run(shapeName(p), func(b *testing.B) {
-			s := Shape{P: p, Intercept: true}
-			mo := NewMoments(s)
-			mo.Set(randomParams(s, rand.New(rand.NewPCG(1, 2))))
-			q := s.Statistics()
-			cov := make([]float64, q*q)
-			for b.Loop() {
-				mo.Covariance(cov, 100)
-			}
-		})
-	}
+// at returns moments of p covariates, and a generator, for benchmarks.
+func at(p int) (*Moments, *rand.Rand) {
+	s := Shape{P: p, Intercept: true}
+	rng := rand.New(rand.NewPCG(1, 2))
+	mo := NewMoments(s)
+	mo.Set(randomParams(s, rng))
+	mo.Factor()
+	return mo, rng
 }
 
-func BenchmarkAdjoint(b *testing.B) {
+func BenchmarkMoments(b *testing.B) {
 	for _, p := range []int{1, 5, 10} {
-		b.Run(shapeName(p), func(b *testing.B) {
-			s := Shape{P: p, Intercept: true}
-			mo := NewMoments(s)
-			mo.Set(randomParams(s, rand.New(rand.NewPCG(1, 2))))
-			m, q := s.M(), s.Statistics()
-			alpha, w := make([]float64, q), make([]float64, q*q)
-			gMean, gCov := make([]float64, m), make([]float64, m*m)
-			for b.Loop() {
-				mo.Adjoint(gMean, gCov, alpha, w, 100)
-			}
-		})
+		mo, rng := at(p)
+		m, q := mo.Shape.M(), mo.Shape.Statistics()
+		s, cov := make([]float64, q), make([]float64, q*q)
+		gMean, gCov := make([]float64, m), make([]float64, m*m)
+		for name, f := range map[string]func(){
+			"Covariance": func() { mo.Covariance(cov, 100) },
+			"Adjoint":    func() { mo.Adjoint(gMean, gCov, s, cov, 100) },
+			"Rand":       func() { mo.Rand(s, 100, rng) },
+		} {
+			b.Run(fmt.Sprintf("%s/p=%d", name, p), func(b *testing.B) {
+				for b.Loop() {
+					f()
+				}
+			})
+		}
 	}
 }
-
-func BenchmarkRand(b *testing.B) {
-	for _, p := range []int{1, 5, 10} {
-		b.Run(shapeName(p), func(b *testing.B) {
-			s := Shape{P: p, Intercept: true}
-			rng := rand.New(rand.NewPCG(1, 2))
-			mo := NewMoments(s)
-			mo.Set(randomParams(s, rng))
-			mo.Factor()
-			dst := make([]float64, s.Statistics())
-			for b.Loop() {
-				mo.Rand(dst, 100, rng)
-			}
-		})
-	}
-}
-
-func shapeName(p int) string { return "p=" + string(rune('0'+p/10)) + string(rune('0'+p%10)) }
