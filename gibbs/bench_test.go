@@ -10,6 +10,7 @@ import (
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
 )
 
 // simulated draws parameters from the default prior, exact statistics of n
@@ -19,7 +20,7 @@ func simulated(p int, n, epsilon float64, rng *rand.Rand) *model.Observation {
 	m := float64(shape.M())
 	b := m * (m + 2) * (m + 2) / (2 * (m + 1)) / epsilon
 	q := shape.Statistics()
-	obs := &model.Observation{Shape: shape, N: n, Z: make([]float64, q), Scale: make([]float64, q)}
+	obs := &model.Observation{Shape: shape, N: n, Kind: release.Laplace, Z: make([]float64, q), Scale: make([]float64, q)}
 	c := newState(obs, model.DefaultPrior(shape))
 	drawPrior(c, rng)
 	c.moments.Set(c.params)

@@ -14,7 +14,7 @@ import (
 // The negation is an involution of Jacobian 1. The variances ω of the
 // statistics whose expectation it changes are drawn anew from
 // q(ω² | φ) = GIG(½, 1/b², (z − nμ_t)²), their conditional law were s at its
-// expectation, so that the noise may take up the new residual. The move is
+// expectation, so that Laplace noise may take up the new residual. The move is
 // accepted with probability
 //
 //	min(1, π(φ′, ω′) q(ω | φ) / (π(φ, ω) q(ω′ | φ′))),
@@ -50,8 +50,8 @@ func (f *flip) step(phi []float64, rng *rand.Rand) transition {
 	f.coords.Constrain(f.params, f.prop)
 	f.moments.Set(f.params)
 	f.moments.Expect(f.after, f.obs.N)
-	for i, b := range f.obs.Scale {
-		if f.before[i] == f.after[i] {
+	for i, b := range f.noise.scale {
+		if !f.noise.latent() || f.before[i] == f.after[i] {
 			continue
 		}
 		old, rOld, rNew := f.omega[i], f.obs.Z[i]-f.before[i], f.obs.Z[i]-f.after[i]

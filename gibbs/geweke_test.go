@@ -10,6 +10,7 @@ import (
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
 )
 
 var gewekeLong = flag.Bool("geweke.long", false, "run Geweke's test on 40 times as many draws")
@@ -21,6 +22,7 @@ var gewekeLong = flag.Bool("geweke.long", false, "run Geweke's test on 40 times 
 type joint struct {
 	shape model.Shape
 	n, b  float64
+	kind  release.Kind
 	prior *model.Prior
 	fault func(*exact) // planted before the chain starts
 	omega float64      // factor on ω² after each sweep: 1 unless a fault
@@ -44,13 +46,13 @@ func newJoint(t *testing.T, p int, n, b float64) *joint {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &joint{shape: s, n: n, b: b, prior: &model.Prior{Theta: nig, Covariates: niw}, omega: 1}
+	return &joint{shape: s, n: n, b: b, kind: release.Laplace, prior: &model.Prior{Theta: nig, Covariates: niw}, omega: 1}
 }
 
 // start returns a kernel at a forward draw of everything.
 func (g *joint) start(rng *rand.Rand) *exact {
 	q := g.shape.Statistics()
-	obs := &model.Observation{Shape: g.shape, N: g.n, Z: make([]float64, q), Scale: make([]float64, q)}
+	obs := &model.Observation{Shape: g.shape, N: g.n, Kind: g.kind, Z: make([]float64, q), Scale: make([]float64, q)}
 	for i := range obs.Scale {
 		obs.Scale[i] = g.b
 	}
@@ -69,15 +71,17 @@ func (g *joint) forward(k *exact, rng *rand.Rand) {
 	g.observe(k, rng)
 }
 
-// drawPrior draws the parameters from the prior, and ω: Laplace noise of scale b
-// is normal with an exponential variance of mean 2b².
+// drawPrior draws the parameters and ω from the prior.
 func drawPrior(c *state, rng *rand.Rand) {
 	c.nigS.Set(c.prior.Theta)
 	c.niwS.Set(c.prior.Covariates)
 	c.params.Sigma2 = c.nigS.Rand(c.params.Theta, rng)
 	c.niwS.Rand(c.params.MuX, c.params.Tau, rng)
 	for i, b := range c.obs.Scale {
-		c.omega2[i] = 2 * b * b * rng.ExpFloat64()
+		c.omega2[i] = b * b
+		if c.noise.latent() {
+			c.omega2[i] *= 2 * rng.ExpFloat64()
+		}
 	}
 }
 
@@ -101,7 +105,10 @@ func (g *joint) test(dst []float64, k *exact) []float64 {
 	dst = append(dst, math.Log(k.params.Sigma2))
 	for i, s := range k.s {
 		r := k.resid[i] / g.b
-		dst = append(dst, s/g.n, s*s/(g.n*g.n), r*r, math.Log(k.omega2[i]), s*values[0]/g.n)
+		dst = append(dst, s/g.n, s*s/(g.n*g.n), r*r, s*values[0]/g.n)
+		if k.noise.latent() {
+			dst = append(dst, math.Log(k.omega2[i]))
+		}
 	}
 	return dst
 }
@@ -180,10 +187,13 @@ func TestGeweke(t *testing.T) {
 	for _, c := range []struct {
 		p    int
 		n, b float64
-	}{{1, 12, 6}, {3, 25, 10}} {
-		t.Run(fmt.Sprintf("p=%d", c.p), func(t *testing.T) {
+		kind release.Kind
+	}{{1, 12, 6, release.Laplace}, {3, 25, 10, release.Laplace}, {1, 12, 6, release.Gaussian}} {
+		t.Run(fmt.Sprintf("p=%d %s", c.p, c.kind), func(t *testing.T) {
 			t.Parallel()
-			z := newJoint(t, c.p, c.n, c.b).scores(draws, 1)
+			g := newJoint(t, c.p, c.n, c.b)
+			g.kind = c.kind
+			z := g.scores(draws, 1)
 			if worst := largest(z); !(worst < gewekeBound) {
 				t.Errorf("the largest of %d scores is %.2f, beyond %g: %.2f", len(z), worst, gewekeBound, z)
 			}

@@ -21,8 +21,11 @@ import (
 type golden struct {
 	Name      string
 	N         int64
-	Mechanism struct{ Scale float64 }
-	Priors    struct {
+	Mechanism struct {
+		Kind  release.Kind
+		Scale float64
+	}
+	Priors struct {
 		Mu0     []float64
 		Lambda0 [][]float64
 		A0, B0  float64
@@ -54,7 +57,7 @@ type moments struct {
 func goldens(t testing.TB) []*golden {
 	t.Helper()
 	files, err := filepath.Glob("testdata/golden/*.json")
-	if err != nil || len(files) != 10 {
+	if err != nil || len(files) != 12 {
 		t.Fatalf("golden files: %d, %v", len(files), err)
 	}
 	var all []*golden
@@ -81,8 +84,8 @@ func (g *golden) problem(t testing.TB) *model.Problem {
 	}
 	text := fmt.Sprintf(`{"format":"dpreg-release/1",
 		"schema":{"response":{"name":"y","lower":-1,"upper":1},"covariates":[%s],"intercept":true},
-		"n":%d,"noise":{"kind":"laplace","scale":%g},"statistics":%s}`,
-		strings.Join(columns, ","), g.N, g.Mechanism.Scale, g.Z)
+		"n":%d,"noise":{"kind":%q,"scale":%g},"statistics":%s}`,
+		strings.Join(columns, ","), g.N, g.Mechanism.Kind, g.Mechanism.Scale, g.Z)
 	r, err := release.Read(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)

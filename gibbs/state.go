@@ -6,7 +6,6 @@ import (
 
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
-	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/model"
 )
 
@@ -14,13 +13,14 @@ import (
 // its steps share. Its methods are the Gibbs steps; none allocates.
 type state struct {
 	obs   *model.Observation
+	noise noise
 	prior *model.Prior
 	q     int // length of s
 
 	params *model.Params
 	s      []float64 // latent statistics, canonical order
 	resid  []float64 // z − s
-	omega2 []float64 // variances of the noise, a normal mixture
+	omega2 []float64 // variances of the noise
 
 	moments *model.Moments
 	// covariance writes nΣ_t: moments.Covariance, unless a test plants a fault.
@@ -44,7 +44,7 @@ func newState(obs *model.Observation, prior *model.Prior) *state {
 	vec := func() []float64 { return make([]float64, q) }
 	moments := model.NewMoments(sh)
 	return &state{
-		obs: obs, prior: prior, q: q,
+		obs: obs, noise: noise{obs.Kind, obs.Scale}, prior: prior, q: q,
 		params: model.NewParams(sh), s: vec(), resid: vec(), omega2: vec(),
 		moments: moments, covariance: moments.Covariance, chol: make([]float64, q*q), clt: vec(), gain: vec(),
 		projection: model.NewProjection(sh.M(), obs.N), sums: model.NewSums(sh),
@@ -56,7 +56,7 @@ func newState(obs *model.Observation, prior *model.Prior) *state {
 // start puts the chain where both the prior and z allow, and as dispersed as
 // they do. Each statistic is a mean of one drawn from the prior and of z with
 // noise drawn anew, weighted by their precisions: sums of n values in the box
-// spread over about n, Laplace noise over √2 b. Then s is projected, and the
+// spread over about n, noise over its standard deviation. Then s is projected, and the
 // parameters follow from their conjugate laws given s. Where z is sharp the
 // chain is home, and not in the basin of a wrong sign, which Laplace's heavy
 // tails would let it keep; where the noise hides z it starts from the prior.
@@ -67,11 +67,11 @@ func (c *state) start(rng *rand.Rand) {
 	c.niwS.Rand(c.params.MuX, c.params.Tau, rng)
 	c.moments.Set(c.params)
 	c.moments.Expect(c.s, c.obs.N)
-	for i, b := range c.obs.Scale {
-		near := c.obs.Z[i] - b*math.Copysign(rng.ExpFloat64(), rng.Float64()-0.5)
-		ratio := math.Sqrt2 * b / c.obs.N
+	for i, z := range c.obs.Z {
+		near := z - c.noise.draw(i, rng)
+		ratio := c.noise.sd(i) / c.obs.N
 		c.s[i] = (near + ratio*ratio*c.s[i]) / (1 + ratio*ratio)
-		c.resid[i] = c.obs.Z[i] - c.s[i]
+		c.resid[i] = z - c.s[i]
 	}
 	c.project()
 	c.drawOmega(rng)
@@ -125,12 +125,8 @@ func (c *state) drawLatent(s, resid []float64, rng *rand.Rand) {
 	}
 }
 
-// drawOmega draws ω given r = z − s: ω² ~ GIG(½, 1/b², r²), b the Laplace scale.
-func (c *state) drawOmega(rng *rand.Rand) {
-	for i, r := range c.resid {
-		c.omega2[i] = variate.LaplaceMixture(c.obs.Scale[i], r, rng)
-	}
-}
+// drawOmega draws ω given z − s.
+func (c *state) drawOmega(rng *rand.Rand) { c.noise.drawVariances(c.omega2, c.resid, rng) }
 
 // drawConjugate draws (θ, σ²) and (μ_x, T) from their conjugate laws given s.
 // It reports false, and draws nothing, where rounding leaves an update's

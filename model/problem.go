@@ -55,17 +55,15 @@ type Observation struct {
 	Shape Shape
 	N     float64
 	Z     []float64 // noisy statistics, canonical order, length Shape.Statistics()
-	Scale []float64 // noise scale of each entry: b of the Laplace law
+	Kind  release.Kind
+	Scale []float64 // noise scale of each entry: b of the Laplace law, σ of the Gaussian
 }
 
-// Observe reads a release. It refuses what no method of this version models:
-// noise other than Laplace, a noised count, withheld statistics.
+// Observe reads a release. It refuses what no method of this version models: a
+// noised count, withheld statistics.
 func Observe(r *release.Release) (*Observation, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
-	}
-	if r.Noise.Kind != release.Laplace {
-		return nil, fmt.Errorf("model: noise.kind %q is not supported by this version; %q is", r.Noise.Kind, release.Laplace)
 	}
 	if r.Privacy != nil && r.Privacy.Neighbours == release.AddRemove {
 		return nil, fmt.Errorf("model: privacy.neighbours %q is not supported by this version: the number of rows would be latent", release.AddRemove)
@@ -77,6 +75,7 @@ func Observe(r *release.Release) (*Observation, error) {
 		Shape: Shape{P: len(r.Schema.Covariates), Intercept: r.Schema.Intercept},
 		N:     float64(r.N),
 		Z:     r.Statistics.Vector(),
+		Kind:  r.Noise.Kind,
 	}
 	o.Scale = make([]float64, len(o.Z))
 	for i := range o.Scale {
