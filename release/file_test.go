@@ -1,9 +1,12 @@
 package release
 
 import (
+	"errors"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -97,5 +100,76 @@ func TestWriteFileFails(t *testing.T) {
 	}
 	if got := entries(t, dir); got != "old.json" {
 		t.Errorf("left behind: %s", got)
+	}
+}
+
+// Of many writers at once exactly one has its release there, and the others
+// know that theirs is not.
+func TestWriteNewFile(t *testing.T) {
+	t.Run("link", func(t *testing.T) { oneWriter(t, (*Release).WriteNewFile) })
+	t.Run("claim", func(t *testing.T) {
+		oneWriter(t, func(r *Release, path string) error { return r.place(path, claimNew) })
+	})
+}
+
+func oneWriter(t *testing.T, write func(*Release, string) error) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "r.json")
+	errs := make(chan error)
+	for n := range int64(8) {
+		r := example()
+		r.N = 1000 + n
+		go func() {
+			err := write(r, path)
+			if err == nil {
+				if back, err := ReadFile(path); err != nil || back.N != r.N {
+					t.Errorf("n = %d was written, and another release stands there (%v)", r.N, err)
+				}
+			}
+			errs <- err
+		}()
+	}
+	written := 0
+	for range 8 {
+		if err := <-errs; err == nil {
+			written++
+		} else if !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), ".tmp") {
+			t.Errorf("error %v", err)
+		}
+	}
+	if got := entries(t, dir); written != 1 || got != "r.json" {
+		t.Errorf("%d writers succeeded, files: %s", written, got)
+	}
+}
+
+func TestLinkToNowhere(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "r.json")
+	if err := os.Symlink("unmounted/r.json", link); err != nil {
+		t.Skip(err)
+	}
+	for _, write := range []func(string) error{example().WriteFile, example().WriteNewFile} {
+		if err := write(link); err == nil || !strings.Contains(err.Error(), link) || !strings.Contains(err.Error(), "not there") {
+			t.Errorf("error %v", err)
+		}
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode().IsRegular() {
+		t.Errorf("the link was replaced (%v)", err)
+	}
+}
+
+func TestLeftovers(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a*.json")
+	for _, name := range []string{".a*.json.17.tmp", ".a*.json.x.tmp", ".ab.json.17.tmp", "a*.json.17.tmp", ".a*.json.17.tmp.gz"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := Leftovers(path)
+	if err != nil || !slices.Equal(got, []string{filepath.Join(dir, ".a*.json.17.tmp")}) {
+		t.Errorf("found %q, error %v", got, err)
+	}
+	if _, err := Leftovers(filepath.Join(dir, "none", "r.json")); err == nil {
+		t.Error("no error where there is no directory")
 	}
 }
