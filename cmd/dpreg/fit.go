@@ -66,22 +66,27 @@ func (c *fitCommand) run(ctx context.Context, stdout, stderr io.Writer, data str
 		return err
 	}
 	// Whatever inference would refuse is refused before ε is spent.
-	o, err := c.options(order.design)
+	keep := inputs{data, order.path, sidecar(data), c.schema}
+	o, err := c.options(order.design, keep)
 	if err != nil {
 		return err
 	}
 	check := func(n int64) error { return rehearse(standIn(n, order.design), o) }
-	r, err := c.reuse(stderr, order)
+	former, err := order.former()
+	if err != nil {
+		return err
+	}
+	r, err := c.reuse(stderr, order, former)
 	if err != nil {
 		return err
 	}
 	if r == nil {
-		r, err = order.publish(ctx, stderr, check)
+		r, err = order.publish(ctx, stderr, former, check)
 	}
 	if err != nil {
 		return err
 	}
-	err = c.infer(ctx, stdout, stderr, r)
+	err = c.infer(ctx, stdout, stderr, r, keep)
 	if err != nil && ctx.Err() != nil {
 		note(stderr, "the release in %s is complete: the same command again uses it at no further cost", order.path)
 	}
@@ -93,12 +98,11 @@ func (c *fitCommand) run(ctx context.Context, stdout, stderr io.Writer, data str
 
 // reuse gives the release that a former run left, if it is the one ordered; nil
 // where there is none, or where it is to be overwritten.
-func (c *fitCommand) reuse(stderr io.Writer, o *order) (*release.Release, error) {
-	former, err := o.former()
-	if former == nil || err != nil {
-		return nil, err
+func (c *fitCommand) reuse(stderr io.Writer, o *order, former *release.Release) (*release.Release, error) {
+	if former == nil {
+		return nil, nil
 	}
-	if o.overwrite {
+	if o.spendAgain {
 		o.again(stderr, former)
 		return nil, nil
 	}
@@ -181,7 +185,7 @@ func (c *fitCommand) runNonPrivate(cmd *cobra.Command, data string) error {
 	if err != nil {
 		return err
 	}
-	o, err := c.options(design)
+	o, err := c.options(design, inputs{data, sidecar(data), c.schema})
 	if err != nil {
 		return err
 	}

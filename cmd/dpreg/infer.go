@@ -61,7 +61,7 @@ func (c *inferCommand) run(ctx context.Context, stdout, stderr io.Writer, path s
 	if r, err = r.Select(c.formula); err != nil {
 		return formulaError(err)
 	}
-	return c.infer(ctx, stdout, stderr, r)
+	return c.infer(ctx, stdout, stderr, r, inputs{path})
 }
 
 // readRelease reads a release that was named on the command line.
@@ -73,9 +73,9 @@ func readRelease(path string) (*release.Release, error) {
 	return r, nil
 }
 
-// infer draws from the posterior and shows it.
-func (f *inferFlags) infer(ctx context.Context, stdout, stderr io.Writer, r *release.Release) error {
-	o, err := f.options(&r.Schema)
+// infer draws from the posterior and shows it. keep is what it must not overwrite.
+func (f *inferFlags) infer(ctx context.Context, stdout, stderr io.Writer, r *release.Release, keep inputs) error {
+	o, err := f.options(&r.Schema, keep)
 	if err != nil {
 		return err
 	}

@@ -126,8 +126,9 @@ func (f *inferFlags) checkPlan() error {
 	return nil
 }
 
-// options turns flags that check passed into those of dpreg.Infer.
-func (f *inferFlags) options(d *schema.Design) (dpreg.Options, error) {
+// options turns flags that check passed into those of dpreg.Infer. keep is what
+// the run reads or pays for beside the prior.
+func (f *inferFlags) options(d *schema.Design, keep inputs) (dpreg.Options, error) {
 	o := dpreg.Options{
 		Method: f.method,
 		Kernel: f.kernel,
@@ -136,7 +137,7 @@ func (f *inferFlags) options(d *schema.Design) (dpreg.Options, error) {
 	if f.drawsSet {
 		o.Plan.Draws, o.Plan.ESS = f.draws, 0
 	}
-	if err := f.checkSave(); err != nil {
+	if err := f.checkSave(append(keep, f.prior)); err != nil {
 		return o, err
 	}
 	var err error

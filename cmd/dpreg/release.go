@@ -51,7 +51,7 @@ func (f *releaseFlags) run(ctx context.Context, stdout, stderr io.Writer, data, 
 		return err
 	}
 	if former != nil {
-		if !order.overwrite {
+		if !order.spendAgain {
 			return refusef("%s holds a release already. A new one would spend ε again.\n"+
 				"  At no further cost:  dpreg infer %s\n"+
 				"  To spend ε again:    -o FILE keeps both, --spend-again overwrites the old one",
@@ -59,7 +59,7 @@ func (f *releaseFlags) run(ctx context.Context, stdout, stderr io.Writer, data, 
 		}
 		order.again(stderr, former)
 	}
-	r, err := order.publish(ctx, stderr, nil)
+	r, err := order.publish(ctx, stderr, former, nil)
 	if err != nil {
 		return err
 	}

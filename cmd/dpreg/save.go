@@ -26,54 +26,77 @@ func (f *inferFlags) drawsFile(chain int) string {
 	return filepath.Join(f.save, fmt.Sprintf("draws-%d.csv", chain+1))
 }
 
+func (f *inferFlags) summaryFile() string { return filepath.Join(f.save, "summary.json") }
+
 // checkSave looks, before anything is spent, whether files can be written to the
 // directory of --save or, where it is still to be made, beside it. Draws that a
-// run with more chains left there would be taken for draws of this one.
-func (f *inferFlags) checkSave() error {
+// run with more chains left there would be taken for draws of this one. What the
+// run itself reads or pays for, keep, is not to be overwritten.
+func (f *inferFlags) checkSave(keep inputs) error {
 	if f.save == "" {
 		return nil
 	}
 	info, err := os.Stat(f.save)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return within("--save", checkWritable(filepath.Clean(f.save)))
+		dir := filepath.Clean(f.save)
+		return within("--save", errors.Join(keep.spare(dir), checkWritable(dir)))
 	case err == nil && !info.IsDir():
 		return usagef("--save: %s is not a directory", f.save)
 	case err != nil:
 		return within("--save", usage(err))
 	}
-	if err := checkWritable(filepath.Join(f.save, "summary.json")); err != nil {
+	own := []string{f.summaryFile()}
+	for chain := range f.chains {
+		own = append(own, f.drawsFile(chain))
+	}
+	for _, path := range own {
+		if err := keep.spare(path); err != nil {
+			return within("--save", err)
+		}
+	}
+	if err := checkWritable(f.summaryFile()); err != nil {
 		return within("--save", err)
 	}
-	stand, err := filepath.Glob(filepath.Join(f.save, "draws-*.csv"))
+	return f.checkDraws(own)
+}
+
+// checkDraws refuses draws that would stay beside the run's own files.
+func (f *inferFlags) checkDraws(own []string) error {
+	entries, err := os.ReadDir(f.save)
 	if err != nil {
-		return usagef("--save: %w", err)
+		return within("--save", usage(err))
 	}
-	for chain := range f.chains {
-		own := f.drawsFile(chain)
-		stand = slices.DeleteFunc(stand, func(path string) bool { return path == own })
-	}
-	if len(stand) > 0 {
-		return usagef("--save: %s is of another run, with more chains: remove it, or choose another directory", stand[0])
+	for _, e := range entries {
+		path := filepath.Join(f.save, e.Name())
+		isDraws, _ := filepath.Match("draws-*.csv", e.Name()) // the pattern is sound
+		if isDraws && !slices.Contains(own, path) {
+			return usagef("--save: %s is of another run, with more chains: remove it, or choose another directory", path)
+		}
 	}
 	return nil
 }
 
-// write saves draws and summary, each file all or nothing.
+// write saves draws and summary, each file all or nothing. What is not private
+// only its owner may read.
 func (f *inferFlags) write(fit *dpreg.Fit) error {
 	units := dpreg.Units(f.units)
 	draws, summary := fit.StanDraws(units), fit.Summary(units, f.level)
 	comments := f.comments(fit, summary)
-	if err := os.Mkdir(f.save, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+	mode, dirMode := public, fs.FileMode(0o755)
+	if fit.Release == nil {
+		mode, dirMode = private, 0o700
+	}
+	if err := os.Mkdir(f.save, dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return within("--save", err)
 	}
 	for chain := range draws.NumChains() {
-		err := writeFile(f.drawsFile(chain), func(w io.Writer) error { return draws.WriteStanCSV(w, chain, comments) })
+		err := writeFile(f.drawsFile(chain), mode, func(w io.Writer) error { return draws.WriteStanCSV(w, chain, comments) })
 		if err != nil {
 			return err
 		}
 	}
-	return writeFile(filepath.Join(f.save, "summary.json"), summary.WriteJSON)
+	return writeFile(f.summaryFile(), mode, summary.WriteJSON)
 }
 
 // comments say at the head of a file of draws where it comes from.

@@ -60,7 +60,7 @@ func runSchema(ctx context.Context, stdout, stderr io.Writer, data, output strin
 	if err := checkNew(output); err != nil {
 		return err
 	}
-	if err := writeFile(output, columns.WriteTemplate); err != nil {
+	if err := writeFile(output, public, columns.WriteTemplate); err != nil {
 		return err
 	}
 	note(stderr, "%s written: fill in the bounds, from public knowledge", output)

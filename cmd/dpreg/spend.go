@@ -23,7 +23,7 @@ type order struct {
 	design     *schema.Design
 	privacy    release.Privacy
 	kind       ssp.Sensitivity
-	overwrite  bool // a release that stands there may be overwritten
+	spendAgain bool // a release that stands there may be overwritten
 }
 
 // order checks all that can be checked before a row is read.
@@ -50,6 +50,8 @@ func (f *releaseFlags) order(stderr io.Writer, data, path string) (*order, error
 // asked.
 func (o *order) former() (*release.Release, error) {
 	switch info, err := os.Stat(o.path); {
+	case errors.Is(err, fs.ErrNotExist) && isLink(o.path):
+		return nil, usagef("%s is a link to a file that is not there: a release may stand on a disk that is not mounted. Mount it, or remove the link", o.path)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err == nil && !info.Mode().IsRegular():
@@ -92,23 +94,52 @@ func (o *order) stale() (bool, error) {
 	return data.ModTime().After(made.ModTime()), nil
 }
 
-// sum reads the rows, once.
+// leftovers refuses where a run was killed between the noise and the renaming:
+// what it left would be a second release of these rows, that nobody counts.
+func (o *order) leftovers() error {
+	left, err := release.Leftovers(o.path)
+	if err != nil || left == nil {
+		return usage(err)
+	}
+	return refusef("%s was left by a run that was killed while it wrote, or another run writes it now. It may be a release whose ε is spent, and a new one would spend it again.\n"+
+		"  To use it, at no further cost, if it is complete:  mv %s %s\n"+
+		"  If nobody else can have read it:                   remove it, and run this again",
+		left[0], shellWord(left[0]), shellWord(o.path))
+}
+
+// sum reads the rows, once. Rows that change meanwhile would make a release of
+// no data set at all, which looks newer than the data.
 func (o *order) sum(ctx context.Context, stderr io.Writer) (*ssp.Statistics, error) {
 	f, err := openData(o.data)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	before, err := f.Stat()
+	if err != nil {
+		return nil, usage(err)
+	}
 	rows, finish := readingBar(stderr, f)
 	defer finish()
 	s, err := dpreg.Accumulate(ctx, table.CSV(rows, o.data, o.design), o.design)
-	return s, usage(err)
+	if err != nil {
+		return nil, usage(err)
+	}
+	after, err := os.Stat(o.data)
+	if err != nil || !os.SameFile(before, after) || before.Size() != after.Size() || !before.ModTime().Equal(after.ModTime()) {
+		return nil, usagef("%s changed while it was read: nothing was made of it; run this again when it is complete", o.data)
+	}
+	return s, nil
 }
 
-// publish spends ε: it draws the noise and writes the release. check, where it
-// is not nil, may still refuse once the number of rows is known.
-func (o *order) publish(ctx context.Context, stderr io.Writer, check func(n int64) error) (*release.Release, error) {
+// publish spends ε: it draws the noise and writes the release, over the former
+// one if there is one. check, where it is not nil, may still refuse once the
+// number of rows is known.
+func (o *order) publish(ctx context.Context, stderr io.Writer, former *release.Release, check func(n int64) error) (*release.Release, error) {
 	if err := checkWritable(o.path); err != nil {
+		return nil, err
+	}
+	if err := o.leftovers(); err != nil {
 		return nil, err
 	}
 	s, err := o.sum(ctx, stderr)
@@ -120,15 +151,20 @@ func (o *order) publish(ctx context.Context, stderr io.Writer, check func(n int6
 			return nil, err
 		}
 	}
-	// Two runs at once must not both spend: the rows may have taken long to read.
-	if _, err := os.Stat(o.path); err == nil && !o.overwrite {
-		return nil, refusef("%s was written by somebody else while the rows were read: no release was made", o.path)
-	}
 	r, err := ssp.Publish(ctx, s, o.design, o.privacy, o.kind, mechanisms.OS())
 	if err != nil {
 		return nil, fmt.Errorf("no release was made: %w", err)
 	}
-	if err := r.WriteFile(o.path); err != nil {
+	if former != nil {
+		err = r.WriteFile(o.path)
+	} else {
+		err = r.WriteNewFile(o.path)
+	}
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		// Two runs at once must not both spend: what was drawn here is forgotten.
+		return nil, refusef("another run wrote %s while this one read the rows: this one made no release and spent nothing", o.path)
+	case err != nil:
 		return nil, err
 	}
 	note(stderr, "release written to %s: it spent %s", o.path, describe(o.privacy))
@@ -138,9 +174,9 @@ func (o *order) publish(ctx context.Context, stderr io.Writer, check func(n int6
 // again says what overwriting a release means.
 func (o *order) again(stderr io.Writer, former *release.Release) {
 	if former.Privacy == nil {
-		note(stderr, "--spend-again: %s is overwritten; whatever it spent stays spent", o.path)
+		note(stderr, "--spend-again: %s will be overwritten; whatever it spent stays spent", o.path)
 		return
 	}
-	note(stderr, "--spend-again: %s is overwritten, but the ε = %v that it spent stays spent; if both are of the same persons, ε adds up to %v",
+	note(stderr, "--spend-again: %s will be overwritten, but the ε = %v that it spent stays spent; if both are of the same persons, ε adds up to %.12g",
 		o.path, former.Privacy.Epsilon, former.Privacy.Epsilon+o.privacy.Epsilon)
 }

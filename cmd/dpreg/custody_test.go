@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg/release"
+)
+
+// What a custodian paid for is not paid for twice, and not lost.
+
+func TestTwoRunsAtOnce(t *testing.T) {
+	workspace(t)
+	for round := range 10 {
+		path := fmt.Sprintf("r%d.json", round)
+		results := make(chan result)
+		for range 3 {
+			go func() { results <- command("release", "pums.csv", "--eps", "1", "-o", path) }()
+		}
+		written := 0
+		for range 3 {
+			r := <-results
+			switch {
+			case r.code == done:
+				written++
+			case r.code != refused || r.stdout != "" || strings.Contains(r.stderr, "spent ε ="):
+				t.Errorf("exit code %d, stdout %q, stderr:\n%s", r.code, r.stdout, r.stderr)
+			}
+		}
+		if written != 1 {
+			t.Errorf("%d runs at once made a release", written)
+		}
+		if left, err := release.Leftovers(path); err != nil || left != nil {
+			t.Errorf("left behind: %v (%v)", left, err)
+		}
+	}
+}
+
+// A run that was killed after it drew its noise left a release under another name.
+func TestLeftoverOfKilledRun(t *testing.T) {
+	workspace(t)
+	if r := command("release", "pums.csv", "--eps", "1"); r.code != done {
+		t.Fatal(r.stderr)
+	}
+	const left = ".pums.release.json.123456.tmp"
+	if err := os.Rename("pums.release.json", left); err != nil {
+		t.Fatal(err)
+	}
+	before := tree(t)
+	for _, args := range [][]string{
+		{"release", "pums.csv", "--eps", "1"},
+		{"release", "pums.csv", "--eps", "1", "--spend-again"},
+		{"fit", "pums.csv", "--eps", "1"},
+	} {
+		if r := command(args...).says(t, "mv "+left+" pums.release.json"); r.code != refused {
+			t.Errorf("%v: exit code %d", args, r.code)
+		}
+	}
+	unchanged(t, before)
+	if err := os.Rename(left, "pums.release.json"); err != nil {
+		t.Fatal(err)
+	}
+	fit("--eps", "1").finished(t).says(t, "no further cost")
+}
+
+func TestReleaseOnUnmountedDisk(t *testing.T) {
+	workspace(t)
+	if err := os.Symlink("vault/pums.release.json", "pums.release.json"); err != nil {
+		t.Skip(err)
+	}
+	for _, name := range []string{"release", "fit"} {
+		for _, more := range []string{"--eps=1", "--spend-again"} {
+			if r := command(name, "pums.csv", "--eps", "1", more).says(t, "pums.release.json is a link"); r.code != misused {
+				t.Errorf("%s: exit code %d", name, r.code)
+			}
+		}
+	}
+	if target, err := os.Readlink("pums.release.json"); err != nil || target != "vault/pums.release.json" {
+		t.Errorf("the link was replaced (%v)", err)
+	}
+}
+
+// meddle changes the data while the rows are summed: the sum looks at its context.
+type meddle struct {
+	context.Context
+	change func()
+}
+
+func (m meddle) Err() error {
+	m.change()
+	return m.Context.Err()
+}
+
+func TestDataThatChangeWhileRead(t *testing.T) {
+	for name, change := range map[string]func() error{
+		"appended": func() error {
+			f, err := os.OpenFile("pums.csv", os.O_APPEND|os.O_WRONLY, 0)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			_, err = io.WriteString(f, "1,1,1,1,1,1\n")
+			return err
+		},
+		"replaced": func() error { return os.Rename("other.csv", "pums.csv") },
+		"removed":  func() error { return os.Remove("pums.csv") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			workspace(t)
+			write(t, "other.csv", read(t, "pums.csv"))
+			once := false
+			ctx := meddle{context.Background(), func() {
+				if once {
+					return
+				}
+				once = true
+				if err := change(); err != nil {
+					t.Error(err)
+				}
+			}}
+			flags := releaseFlags{epsilon: "1", delta: "0", mechanism: "laplace", neighbours: "replace-one", missing: "error", sensitivity: "exact"}
+			err := flags.run(ctx, io.Discard, io.Discard, "pums.csv", "")
+			if err == nil || !strings.Contains(err.Error(), "pums.csv changed while it was read") {
+				t.Errorf("error %v", err)
+			}
+			if _, err := os.Stat("pums.release.json"); err == nil {
+				t.Error("a release was made")
+			}
+		})
+	}
+}
+
+// --save must not write over the data, the release or the prior.
+func TestSaveSparesInputs(t *testing.T) {
+	for name, args := range map[string]string{
+		"the data":                "fit s/draws-1.csv --eps 1 --release r.json --save s",
+		"a release to be made":    "fit pums.csv --eps 1 --release s/summary.json --save s",
+		"the same, other words":   "fit pums.csv --eps 1 --release ./s/../s/summary.json --save s/",
+		"a directory to be made":  "fit pums.csv --eps 1 --release s2 --save s2",
+		"a prior":                 "fit pums.csv --eps 1 --prior s/draws-2.csv --save s",
+		"a schema":                "fit pums.csv --eps 1 --schema s/draws-3.csv --save s",
+		"a release":               "infer s/draws-4.csv --save s",
+		"non-private, the data":   "fit s/draws-1.csv --method non-private --i-hold-the-data --save s",
+		"a release, by a symlink": "infer link.json --save s",
+	} {
+		t.Run(name, func(t *testing.T) {
+			workspace(t)
+			if err := os.Mkdir("s", 0o755); err != nil {
+				t.Fatal(err)
+			}
+			write(t, "s/draws-1.csv", read(t, "pums.csv"))
+			write(t, "s/draws-1.schema.json", read(t, "pums.schema.json"))
+			write(t, "s/draws-2.csv", "{}")
+			write(t, "s/draws-3.csv", read(t, "pums.schema.json"))
+			write(t, "s/draws-4.csv", read(t, "good.json"))
+			if err := os.Symlink("s/draws-4.csv", "link.json"); err != nil {
+				t.Skip(err)
+			}
+			before := tree(t)
+			if r := command(append(strings.Fields(args), quick...)...).says(t, "would be overwritten"); r.code != misused || r.stdout != "" {
+				t.Errorf("exit code %d, stdout %q", r.code, r.stdout)
+			}
+			unchanged(t, before)
+		})
+	}
+}
+
+// Draws of another run are found whatever the directory is called.
+func TestSaveInDirectoryWithBrackets(t *testing.T) {
+	workspace(t)
+	if err := os.Mkdir("s[1]", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, "s[1]/draws-9.csv", "")
+	if r := command("infer", "good.json", "--save", "s[1]").says(t, "s[1]/draws-9.csv"); r.code != misused {
+		t.Errorf("exit code %d", r.code)
+	}
+}
+
+// What was computed from the rows without noise, only its owner may read.
+func TestNonPrivateIsSavedForOwner(t *testing.T) {
+	workspace(t)
+	fit("--method", "non-private", "--i-hold-the-data", "--formula", educ, "--save", "s").finished(t)
+	fit("--eps", "1", "--formula", educ, "--save", "p").finished(t)
+	for path, want := range map[string]os.FileMode{
+		"s": 0o700, "s/summary.json": 0o600, "s/draws-1.csv": 0o600, "p/summary.json": 0o644, "pums.release.json": 0o644,
+	} {
+		info, err := os.Stat(filepath.FromSlash(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != want {
+			t.Errorf("%s: mode %v, want %v", path, info.Mode().Perm(), want)
+		}
+	}
+}
