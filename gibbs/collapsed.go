@@ -17,7 +17,6 @@ import (
 type collapsed struct {
 	*state
 	coords  *model.Coordinates
-	alpha   []float64 // q
 	inverse []float64 // K⁻¹, then W, q×q
 	gMean   []float64 // m
 	gCov    []float64 // m×m
@@ -27,8 +26,8 @@ func newCollapsed(c *state) *collapsed {
 	m := c.obs.Shape.M()
 	return &collapsed{
 		state: c, coords: model.NewCoordinates(c.obs.Shape, c.prior),
-		alpha: make([]float64, c.q), inverse: make([]float64, c.q*c.q),
-		gMean: make([]float64, m), gCov: make([]float64, m*m),
+		inverse: make([]float64, c.q*c.q),
+		gMean:   make([]float64, m), gCov: make([]float64, m*m),
 	}
 }
 
@@ -44,33 +43,19 @@ func (t *collapsed) LogDensity(grad, phi []float64) float64 {
 		return math.Inf(-1)
 	}
 	logp := t.coords.LogPrior(grad, t.params) + t.logLikelihood()
-	dense.SolveLowerT(t.chol, t.q, t.alpha)
+	alpha := t.gain
+	dense.SolveLowerT(t.chol, t.q, alpha)
 
 	dense.InverseFromCholesky(t.inverse, t.chol, t.q)
-	for i, a := range t.alpha {
+	for i, a := range alpha {
 		row := t.inverse[i*t.q : i*t.q+i+1]
 		for j := range row {
-			row[j] = 0.5 * (a*t.alpha[j] - row[j])
+			row[j] = 0.5 * (a*alpha[j] - row[j])
 		}
 	}
 	clear(t.gMean)
 	clear(t.gCov)
-	t.moments.Adjoint(t.gMean, t.gCov, t.alpha, t.inverse, t.obs.N)
+	t.moments.Adjoint(t.gMean, t.gCov, alpha, t.inverse, t.n)
 	t.coords.Pullback(grad, t.params, t.gMean, t.gCov)
 	return logp
-}
-
-// logLikelihood returns log N(z; nμ_t, K) up to a constant, after
-// factorLatent; it leaves in alpha the solution of Lα = e, K = LLᵀ.
-func (t *collapsed) logLikelihood() float64 {
-	t.moments.Expect(t.alpha, t.obs.N)
-	for i, z := range t.obs.Z {
-		t.alpha[i] = z - t.alpha[i]
-	}
-	dense.SolveLower(t.chol, t.q, t.alpha)
-	quad := 0.0
-	for _, a := range t.alpha {
-		quad += a * a
-	}
-	return -0.5 * (dense.LogDet(t.chol, t.q) + quad)
 }

@@ -17,23 +17,22 @@ import (
 //
 // With V = LLᵀ, R = L⁻¹AL⁻ᵀ/n and δ = L⁻¹(v̄ − μ) the powers of |V| cancel:
 //
-//	log w = ½(n−m−2) log|R| − ½n tr R + ¼n ‖R + δδᵀ − I‖² + const,
+//	log w = ½(n−m−2) log|R| − ½n (tr R − m) + ¼n ‖R + δδᵀ − I‖² + c(n),
 //
 // and −∞ where A is not positive definite: no data have such statistics.
 type correction struct {
 	m       int
-	n       float64
 	scatter []float64 // A, then its factor, then R
 	delta   []float64
 }
 
-func newCorrection(m int, n float64) *correction {
-	return &correction{m: m, n: n, scatter: make([]float64, m*m), delta: make([]float64, m)}
+func newCorrection(m int) *correction {
+	return &correction{m: m, scatter: make([]float64, m*m), delta: make([]float64, m)}
 }
 
-// logWeight returns log w at statistics s, given moments after Factor.
-func (c *correction) logWeight(s []float64, t *model.Moments) float64 {
-	m, n, r := c.m, c.n, c.scatter
+// logWeight returns log w − c(n) at statistics s, given moments after Factor.
+func (c *correction) logWeight(s []float64, t *model.Moments, n float64) float64 {
+	m, r := c.m, c.scatter
 	model.Scatter(r, s, m, n)
 	c.whiten(r, t.Chol)
 	for j := range m {
@@ -77,4 +76,21 @@ func (c *correction) whiten(a, l []float64) {
 			a[i*m+k] = v * inv
 		}
 	}
+}
+
+// logConstant returns c(n), the part of log w that depends on n alone:
+//
+//	c(n) = ½m(n−m−2) log n − ½nm − ½m(n−1) log 2 − log Γ_m(½(n−1))
+//	       + ¼m(m+1) log n + const
+//
+// from the normalisers of the Wishart law and of the normal one, whose
+// covariance has determinant 2^m n^{m(m+1)/2} |V|^{m+1}.
+func (c *correction) logConstant(n float64) float64 {
+	m := float64(c.m)
+	v := 0.5*m*((n-m-2)*math.Log(n)-n-(n-1)*math.Ln2) + 0.25*m*(m+1)*math.Log(n)
+	for j := range c.m { // log Γ_m(a) = ¼m(m−1) log π + Σ_j log Γ(a − j/2)
+		g, _ := math.Lgamma(0.5 * (n - 1 - float64(j)))
+		v -= g
+	}
+	return v
 }

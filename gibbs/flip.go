@@ -49,7 +49,7 @@ func (f *flip) step(phi []float64, rng *rand.Rand) transition {
 	t := transition{logDensity: -gain}
 	f.coords.Constrain(f.params, f.prop)
 	f.moments.Set(f.params)
-	f.moments.Expect(f.after, f.obs.N)
+	f.moments.Expect(f.after, f.n)
 	for i, b := range f.noise.scale {
 		if !f.noise.latent() || f.before[i] == f.after[i] {
 			continue
@@ -80,6 +80,6 @@ func (f *flip) at(mean, phi []float64) float64 {
 	if !f.factorLatent() {
 		return math.Inf(-1)
 	}
-	f.moments.Expect(mean, f.obs.N)
+	f.moments.Expect(mean, f.n)
 	return f.coords.LogPrior(f.grad, f.params) + f.logLikelihood()
 }

@@ -23,6 +23,7 @@ type joint struct {
 	shape model.Shape
 	n, b  float64
 	kind  release.Kind
+	count float64 // scale of the noise on n; 0: n is public. Else n is uniform to 2n
 	prior *model.Prior
 	fault func(*exact) // planted before the chain starts
 	omega float64      // factor on ω² after each sweep: 1 unless a fault
@@ -56,6 +57,9 @@ func (g *joint) start(rng *rand.Rand) *exact {
 	for i := range obs.Scale {
 		obs.Scale[i] = g.b
 	}
+	if g.count > 0 {
+		obs.Count = model.Count{Noisy: g.n, Kind: release.Laplace, Scale: g.count, Least: float64(g.shape.M() + 1), Most: 2 * g.n}
+	}
 	k := newExact(obs, g.prior, rng)
 	k.phase = exactTarget
 	k.hmc.stepSize.restart(firstStepSize)
@@ -67,7 +71,10 @@ func (g *joint) forward(k *exact, rng *rand.Rand) {
 	drawPrior(k.state, rng)
 	k.moments.Set(k.params)
 	k.moments.Factor()
-	k.moments.RandExact(k.s, g.n, rng)
+	if c := k.obs.Count; c.Latent() {
+		k.n = c.Least + float64(rng.IntN(int(c.Most-c.Least)+1))
+	}
+	k.moments.RandExact(k.s, k.n, rng)
 	g.observe(k, rng)
 }
 
@@ -91,6 +98,9 @@ func (g *joint) observe(k *exact, rng *rand.Rand) {
 		k.obs.Z[i] = k.s[i] + math.Sqrt(w)*rng.NormFloat64()
 		k.resid[i] = k.obs.Z[i] - k.s[i]
 	}
+	if k.obs.Count.Latent() { // discrete Laplace: the difference of two geometric variates
+		k.obs.Count.Noisy = k.n + math.Floor(g.count*rng.ExpFloat64()) - math.Floor(g.count*rng.ExpFloat64())
+	}
 }
 
 // test writes the functions whose expectations are compared: first and second
@@ -103,6 +113,9 @@ func (g *joint) test(dst []float64, k *exact) []float64 {
 		dst = append(dst, v, v*v)
 	}
 	dst = append(dst, math.Log(k.params.Sigma2))
+	if k.obs.Count.Latent() {
+		dst = append(dst, k.n, k.n*k.n, k.obs.Count.Noisy)
+	}
 	for i, s := range k.s {
 		r := k.resid[i] / g.b
 		dst = append(dst, s/g.n, s*s/(g.n*g.n), r*r, s*values[0]/g.n)
@@ -185,14 +198,16 @@ func TestGeweke(t *testing.T) {
 		draws *= 40
 	}
 	for _, c := range []struct {
-		p    int
-		n, b float64
-		kind release.Kind
-	}{{1, 12, 6, release.Laplace}, {3, 25, 10, release.Laplace}, {1, 12, 6, release.Gaussian}} {
-		t.Run(fmt.Sprintf("p=%d %s", c.p, c.kind), func(t *testing.T) {
+		p     int
+		n, b  float64
+		kind  release.Kind
+		count float64
+	}{{1, 12, 6, release.Laplace, 0}, {3, 25, 10, release.Laplace, 0}, {1, 12, 6, release.Gaussian, 0},
+		{1, 12, 6, release.Laplace, 4}, {3, 25, 10, release.Gaussian, 8}} {
+		t.Run(fmt.Sprintf("p=%d %s n%+g", c.p, c.kind, c.count), func(t *testing.T) {
 			t.Parallel()
 			g := newJoint(t, c.p, c.n, c.b)
-			g.kind = c.kind
+			g.kind, g.count = c.kind, c.count
 			z := g.scores(draws, 1)
 			if worst := largest(z); !(worst < gewekeBound) {
 				t.Errorf("the largest of %d scores is %.2f, beyond %g: %.2f", len(z), worst, gewekeBound, z)

@@ -35,10 +35,10 @@ func (Update) Name() string { return "gibbs-ss-update" }
 // Info is what one sweep did beside moving the state.
 type Info struct {
 	transition
-	Flip       bool    // (a) was a sign flip
-	Correction float64 // acceptance probability of (c)
-	Projected  bool    // the plain kernel projected s
-	Failed     bool    // rounding left a matrix indefinite: a step was skipped
+	Hamiltonian bool    // (a) was HMC
+	Correction  float64 // acceptance probability of (c)
+	Projected   bool    // the plain kernel projected s
+	Failed      bool    // rounding left a matrix indefinite: a step was skipped
 }
 
 // InfoNames names the columns that Sample keeps of an Info, in Stan's manner.
@@ -57,7 +57,7 @@ func indicator(b bool) float64 {
 }
 
 // Sample draws from the posterior. Draws are in scaled units, named by
-// model.Shape.Names. The default kernel needs n > m, the number of columns with
+// model.Observation.Names. The default kernel needs n > m, the number of columns with
 // the response.
 func (u Update) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
 	obs, err := p.Single()
@@ -78,7 +78,7 @@ func sample(ctx context.Context, kernel Kernel, obs *model.Observation, prior *m
 	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) { return newExact(obs, prior, rng), nil }
 	switch kernel {
 	case Exact, "":
-		if m := obs.Shape.M(); obs.N <= float64(m) {
+		if m := obs.Shape.M(); !obs.Count.Latent() && obs.N <= float64(m) {
 			return nil, fmt.Errorf("gibbs-ss-update: %d columns need more than %d rows, and the release has n = %g: the law of their scatter has no density; infer a smaller model by --formula", m, m, obs.N)
 		}
 		if plan.Warmup < leastWarmup {
@@ -89,6 +89,6 @@ func sample(ctx context.Context, kernel Kernel, obs *model.Observation, prior *m
 	default:
 		return nil, fmt.Errorf("gibbs-ss-update: unknown kernel %q: %q or %q", kernel, Exact, Plain)
 	}
-	columns := mcmc.Columns{Params: obs.Shape.Names(), Info: InfoNames}
+	columns := mcmc.Columns{Params: obs.Names(), Info: InfoNames}
 	return mcmc.Run(ctx, columns, start, keep, plan)
 }

@@ -9,13 +9,15 @@ import (
 	"github.com/dpreg/dpreg/model"
 )
 
-// state is where a chain stands, (θ, σ², μ_x, T, s, ω), with the buffers that
+// state is where a chain stands, (θ, σ², μ_x, T, n, s, ω), with the buffers that
 // its steps share. Its methods are the Gibbs steps; none allocates.
 type state struct {
 	obs   *model.Observation
 	noise noise
 	prior *model.Prior
 	q     int // length of s
+
+	n float64 // number of rows: public, or latent where the release noised it
 
 	params *model.Params
 	s      []float64 // latent statistics, canonical order
@@ -44,10 +46,10 @@ func newState(obs *model.Observation, prior *model.Prior) *state {
 	vec := func() []float64 { return make([]float64, q) }
 	moments := model.NewMoments(sh)
 	return &state{
-		obs: obs, noise: noise{obs.Kind, obs.Scale}, prior: prior, q: q,
+		obs: obs, noise: noise{obs.Kind, obs.Scale}, prior: prior, q: q, n: obs.N,
 		params: model.NewParams(sh), s: vec(), resid: vec(), omega2: vec(),
 		moments: moments, covariance: moments.Covariance, chol: make([]float64, q*q), clt: vec(), gain: vec(),
-		projection: model.NewProjection(sh.M(), obs.N), sums: model.NewSums(sh),
+		projection: model.NewProjection(sh.M()), sums: model.NewSums(sh),
 		nig: prior.Theta.Clone(), nigS: conjugate.NewNIGSampler(sh.Q()),
 		niw: prior.Covariates.Clone(), niwS: conjugate.NewNIWSampler(sh.P),
 	}
@@ -65,11 +67,14 @@ func (c *state) start(rng *rand.Rand) {
 	c.niwS.Set(c.prior.Covariates)
 	c.params.Sigma2 = c.nigS.Rand(c.params.Theta, rng)
 	c.niwS.Rand(c.params.MuX, c.params.Tau, rng)
+	if c.obs.Count.Latent() {
+		c.n = c.obs.Count.Start(rng)
+	}
 	c.moments.Set(c.params)
-	c.moments.Expect(c.s, c.obs.N)
+	c.moments.Expect(c.s, c.n)
 	for i, z := range c.obs.Z {
 		near := z - c.noise.draw(i, rng)
-		ratio := c.noise.sd(i) / c.obs.N
+		ratio := c.noise.sd(i) / c.n
 		c.s[i] = (near + ratio*ratio*c.s[i]) / (1 + ratio*ratio)
 		c.resid[i] = z - c.s[i]
 	}
@@ -81,7 +86,7 @@ func (c *state) start(rng *rand.Rand) {
 // project moves s to the nearest statistics that some data could have, and
 // reports whether it had to.
 func (c *state) project() bool {
-	if !c.projection.Apply(c.s) {
+	if !c.projection.Apply(c.s, c.n) {
 		return false
 	}
 	for i, z := range c.obs.Z {
@@ -97,11 +102,27 @@ func (c *state) factorLatent() bool {
 	if !c.moments.Factor() {
 		return false
 	}
-	c.covariance(c.chol, c.obs.N)
+	c.covariance(c.chol, c.n)
 	for i, w := range c.omega2 {
 		c.chol[i*c.q+i] += w
 	}
 	return dense.Cholesky(c.chol, c.q)
+}
+
+// logLikelihood returns log N(z; nμ_t, nΣ_t + diag ω²) up to a constant, after
+// factorLatent; with LLᵀ the covariance it leaves L⁻¹(z − nμ_t) in gain.
+func (c *state) logLikelihood() float64 {
+	e := c.gain
+	c.moments.Expect(e, c.n)
+	for i, z := range c.obs.Z {
+		e[i] = z - e[i]
+	}
+	dense.SolveLower(c.chol, c.q, e)
+	quad := 0.0
+	for _, v := range e {
+		quad += v * v
+	}
+	return -0.5 * (dense.LogDet(c.chol, c.q) + quad)
 }
 
 // drawLatent draws s ~ N(nμ_t, nΣ_t)·N(z, diag ω²) after factorLatent. With
@@ -112,7 +133,7 @@ func (c *state) factorLatent() bool {
 // The second form serves: it needs no product with nΣ_t, and keeps z − s to
 // full relative precision as the noise vanishes.
 func (c *state) drawLatent(s, resid []float64, rng *rand.Rand) {
-	c.moments.Rand(c.clt, c.obs.N, rng)
+	c.moments.Rand(c.clt, c.n, rng)
 	for i, w := range c.omega2 {
 		resid[i] = math.Sqrt(w) * rng.NormFloat64()
 		c.gain[i] = c.obs.Z[i] - c.clt[i] - resid[i]
@@ -132,7 +153,7 @@ func (c *state) drawOmega(rng *rand.Rand) { c.noise.drawVariances(c.omega2, c.re
 // It reports false, and draws nothing, where rounding leaves an update's
 // matrix indefinite.
 func (c *state) drawConjugate(rng *rand.Rand) bool {
-	n := c.obs.N
+	n := c.n
 	c.sums.Set(c.s, n)
 	if !c.nigS.Update(c.nig, c.prior.Theta, c.sums.XX, c.sums.XY, c.sums.YY, n) ||
 		!c.niwS.Update(c.niw, c.prior.Covariates, n, c.sums.SX, c.sums.SXX) {
@@ -141,4 +162,12 @@ func (c *state) drawConjugate(rng *rand.Rand) bool {
 	c.params.Sigma2 = c.nigS.Rand(c.params.Theta, rng)
 	c.niwS.Rand(c.params.MuX, c.params.Tau, rng)
 	return true
+}
+
+// Params writes the parameters in the order of model.Observation.Names.
+func (c *state) Params(dst []float64) {
+	at := c.params.Write(dst)
+	if c.obs.Count.Latent() {
+		dst[at] = c.n
+	}
 }

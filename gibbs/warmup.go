@@ -17,7 +17,7 @@ func (k *exact) Adapt(iteration, warmup int) {
 	if iteration == 0 {
 		k.hmc.stepSize.restart(firstStepSize)
 	}
-	if !k.last.Flip && !k.last.Failed {
+	if k.last.Hamiltonian && !k.last.Failed {
 		k.hmc.stepSize.update(k.last.accept)
 	}
 	done := iteration + 1

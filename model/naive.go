@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 
 	"github.com/dpreg/dpreg/conjugate"
@@ -30,8 +31,11 @@ func (Naive) Sample(ctx context.Context, p *Problem, plan mcmc.Plan) (*posterior
 	if err := p.Prior.Check(obs.Shape); err != nil {
 		return nil, err
 	}
+	if obs.N < 1 {
+		return nil, fmt.Errorf("naive: the release's noisy count of rows is %g, and naive has to take it for exact; gibbs-ss-update infers the count", obs.N)
+	}
 	z := append([]float64(nil), obs.Z...)
-	projected := NewProjection(obs.Shape.M(), obs.N).Apply(z)
+	projected := NewProjection(obs.Shape.M()).Apply(z, obs.N)
 	sums := NewSums(obs.Shape)
 	sums.Set(z, obs.N)
 	start := func(int, *rand.Rand) (mcmc.Kernel[struct{}], error) {

@@ -53,20 +53,27 @@ func (p *Problem) Single() (*Observation, error) {
 // Observation is one release as the samplers read it.
 type Observation struct {
 	Shape Shape
-	N     float64
+	N     float64 // as published: exact, or noisy where Count is latent
+	Count Count
 	Z     []float64 // noisy statistics, canonical order, length Shape.Statistics()
 	Kind  release.Kind
 	Scale []float64 // noise scale of each entry: b of the Laplace law, σ of the Gaussian
 }
 
-// Observe reads a release. It refuses what no method of this version models: a
-// noised count, withheld statistics.
+// Names names all parameters in the order of draws: those of the shape, then n
+// where it is latent.
+func (o *Observation) Names() []string {
+	if o.Count.Latent() {
+		return append(o.Shape.Names(), "n")
+	}
+	return o.Shape.Names()
+}
+
+// Observe reads a release. It refuses what no method of this version models:
+// withheld statistics.
 func Observe(r *release.Release) (*Observation, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
-	}
-	if r.Privacy != nil && r.Privacy.Neighbours == release.AddRemove {
-		return nil, fmt.Errorf("model: privacy.neighbours %q is not supported by this version: the number of rows would be latent", release.AddRemove)
 	}
 	if len(r.Withheld) > 0 || r.Statistics.SumYY == nil {
 		return nil, errors.New("model: statistics.sum_yy is withheld; this version needs the whole moment matrix")
@@ -76,6 +83,7 @@ func Observe(r *release.Release) (*Observation, error) {
 		N:     float64(r.N),
 		Z:     r.Statistics.Vector(),
 		Kind:  r.Noise.Kind,
+		Count: Count{Noisy: float64(r.N), Kind: r.Noise.Kind, Scale: r.NNoise, Least: float64(len(r.Schema.Covariates) + 2), Most: MaxRows},
 	}
 	o.Scale = make([]float64, len(o.Z))
 	for i := range o.Scale {

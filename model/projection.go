@@ -8,7 +8,6 @@ import "github.com/dpreg/dpreg/internal/dense"
 // Frobenius norm). B is PSD if and only if A is, by the Schur complement.
 type Projection struct {
 	m       int
-	n       float64
 	scatter []float64
 	factor  []float64
 	vectors []float64
@@ -16,17 +15,18 @@ type Projection struct {
 	work    []float64
 }
 
-// NewProjection allocates for m columns and n rows.
-func NewProjection(m int, n float64) *Projection {
+// NewProjection allocates for m columns.
+func NewProjection(m int) *Projection {
 	square := func() []float64 { return make([]float64, m*m) }
-	return &Projection{m: m, n: n, scatter: square(), factor: square(), vectors: square(),
+	return &Projection{m: m, scatter: square(), factor: square(), vectors: square(),
 		values: make([]float64, m), work: make([]float64, m*m)}
 }
 
-// Apply projects s, canonical order, in place and reports whether it had to.
-func (p *Projection) Apply(s []float64) bool {
+// Apply projects s, canonical order, of n rows in place and reports whether it
+// had to.
+func (p *Projection) Apply(s []float64, n float64) bool {
 	m := p.m
-	Scatter(p.scatter, s, m, p.n)
+	Scatter(p.scatter, s, m, n)
 	copy(p.factor, p.scatter)
 	if dense.Cholesky(p.factor, m) {
 		return false
@@ -48,7 +48,7 @@ func (p *Projection) Apply(s []float64) bool {
 			for i, v := range p.values {
 				a += v * p.vectors[j*m+i] * p.vectors[k*m+i]
 			}
-			s[at] = a + s[j]*s[k]/p.n
+			s[at] = a + s[j]*s[k]/n
 			at++
 		}
 	}

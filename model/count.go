@@ -1,0 +1,63 @@
+package model
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/release"
+)
+
+// MaxRows is the largest number of rows that a latent n may have: the end of
+// its flat prior, public and the same for every release.
+const MaxRows = 1e10
+
+// Count is what a release says of the number of rows n where its neighbours
+// are add-remove: n is noised like a statistic, by discrete noise on the
+// integers, and latent. Its prior is flat on {Least, …, Most}.
+type Count struct {
+	Noisy float64 // the published count, an integer; it may be negative
+	Kind  release.Kind
+	Scale float64 // of the noise: b or σ; 0 where n is public
+	Least float64 // m + 1: fewer rows have no scatter of full rank
+	Most  float64 // MaxRows
+}
+
+// Latent reports whether n is noised.
+func (c *Count) Latent() bool { return c.Scale > 0 }
+
+// LogDensity returns log p(noisy count | n) + log prior, up to a constant; −∞
+// outside the prior. Gaussian noise was rounded to an integer, so that its law
+// is the normal one's mass of a cell of length 1.
+func (c *Count) LogDensity(n float64) float64 {
+	if !(n >= c.Least && n <= c.Most) {
+		return math.Inf(-1)
+	}
+	r := math.Abs(c.Noisy - n)
+	if c.Kind == release.Laplace {
+		return -r / c.Scale
+	}
+	return logNormalCell(r, c.Scale)
+}
+
+// logNormalCell returns log P(r − ½ < X < r + ½) for X ~ N(0, σ²), r ≥ 0. Where
+// the tail underflows, the cell's mass is its density at the inner end times
+// the length σ²/r over which that falls off.
+func logNormalCell(r, sigma float64) float64 {
+	scale := sigma * math.Sqrt2
+	p := 0.5 * (math.Erfc((r-0.5)/scale) - math.Erfc((r+0.5)/scale))
+	if p > 1e-290 {
+		return math.Log(p)
+	}
+	x := (r - 0.5) / sigma
+	return -0.5*x*x - math.Log(x*math.Sqrt(2*math.Pi)) + math.Log(-math.Expm1(-x/sigma))
+}
+
+// Start draws a number of rows for a chain to start from: the noisy count with
+// noise drawn anew, moved into the prior's support.
+func (c *Count) Start(rng *rand.Rand) float64 {
+	e := rng.NormFloat64()
+	if c.Kind == release.Laplace {
+		e = math.Copysign(rng.ExpFloat64(), e)
+	}
+	return math.Min(c.Most, math.Max(c.Least, math.Round(c.Noisy+c.Scale*e)))
+}
