@@ -54,9 +54,15 @@ func (f *Fit) hasCovariates() bool {
 	return len(f.draws.Names) > f.shape().Q()+1
 }
 
+// hasCount tells whether the number of rows is latent, and among the draws.
+func (f *Fit) hasCount() bool {
+	names := f.draws.Names
+	return names[len(names)-1] == "n"
+}
+
 // Draws returns the draws of θ (theta[0] is the intercept, where there is one),
 // sigma2 and sigma, and where the method has them μ_x (mu_x[j]) and the upper
-// triangle of T (tau[j,k]), mapped to the units one by one: the intercept in
+// triangle of T (tau[j,k]) and n, mapped to the units one by one: the intercept in
 // the data's units mixes with the slopes. It panics on units other than
 // Original and Scaled.
 func (f *Fit) Draws(u Units) *posterior.Draws { return f.mapped(u, false) }
@@ -83,6 +89,9 @@ func (f *Fit) names(whole bool) []string {
 	eachPair(s.P, whole, func(j, k int) {
 		names = append(names, fmt.Sprintf("tau[%d,%d]", j+1, k+1))
 	})
+	if f.hasCount() {
+		names = append(names, "n")
+	}
 	return names
 }
 

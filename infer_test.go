@@ -3,6 +3,7 @@ package dpreg_test
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
 )
 
 func TestInferRefuses(t *testing.T) {
@@ -87,6 +89,31 @@ func TestMethods(t *testing.T) {
 		must(t, err)
 		if fit.Method != m.Name() {
 			t.Errorf("asked for %s, got %s", m.Name(), fit.Method)
+		}
+	}
+}
+
+// A release of add-remove neighbours has a noisy count, which is inferred with
+// the rest and shown.
+func TestInferCount(t *testing.T) {
+	r := open(t, "pums", "income ~ educ", nil).written(5)
+	r.N, r.NNoise = 1003, 6
+	r.Privacy = &release.Privacy{Epsilon: 2, Neighbours: release.AddRemove}
+	fit, err := dpreg.Infer(context.Background(), r, dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 4000, Seed: 1}})
+	must(t, err)
+	s := fit.Summary(dpreg.Original, 0.95)
+	n := s.Parameters[len(s.Parameters)-1]
+	if n.Name != "n" || n.Label != "n" || n.Learned != nil {
+		t.Fatalf("the last parameter is %+v, not n", n)
+	}
+	// The noise on n has sd 8.5; the sums, with noise of the same size on totals
+	// near n, say little more. The mean lies within four sds of the count.
+	if math.Abs(n.Mean-1003) > 35 || n.SD < 2 || n.SD > 10 {
+		t.Errorf("n is %g (sd %g)", n.Mean, n.SD)
+	}
+	for i, price := range fit.PriceOfPrivacy() {
+		if !(price >= 1) {
+			t.Errorf("price of theta[%d] is %g", i, price)
 		}
 	}
 }

@@ -53,6 +53,9 @@ func (f *Fit) varianceWithoutNoise() []float64 {
 	rows := f.thinned(priceDraws)
 	for _, row := range rows {
 		setParams(x, row)
+		if f.hasCount() {
+			n = row[len(row)-1]
+		}
 		moments.Set(x)
 		moments.Expect(s, n)
 		sums.Set(s, n)
@@ -90,7 +93,7 @@ func setParams(x *model.Params, row []float64) {
 	copy(x.Theta, row)
 	x.Sigma2 = row[q]
 	copy(x.MuX, row[q+1:])
-	expand(x.Tau, row[q+1+p:], p)
+	expand(x.Tau, row[q+1+p:q+1+p+p*(p+1)/2], p)
 }
 
 // variance is that of all chains' draws together.

@@ -10,7 +10,8 @@ import (
 // Summary summarises Draws(u), with equal-tailed intervals at a level between 0
 // and 1 (else it panics). Labels are the columns' names: (Intercept), x, sigma,
 // mean(x), var(x), cov(x, w). Learned is 1 − posterior variance / prior
-// variance, both in these units, and nil where the prior variance is infinite.
+// variance, both in these units, and nil where the prior variance is infinite, and
+// for n, whose prior is flat.
 func (f *Fit) Summary(u Units, level float64) *posterior.Summary {
 	s := posterior.Summarise(f.Draws(u), level)
 	s.Method, s.N, s.Units = f.Method, f.N, string(u)
@@ -50,6 +51,9 @@ func (f *Fit) labels() []string {
 		}
 		labels = append(labels, fmt.Sprintf("cov(%s, %s)", x[j].Name, x[k].Name))
 	})
+	if f.hasCount() {
+		labels = append(labels, "n")
+	}
 	return labels
 }
 
@@ -67,5 +71,8 @@ func (f *Fit) priorVariances(u Units) []float64 {
 	prior.Covariates.VarT(tau)
 	v = append(v, mu...)
 	eachPair(p, false, func(j, k int) { v = append(v, tau[j*p+k]) })
+	if f.hasCount() {
+		v = append(v, math.Inf(1)) // a flat prior: learned has no meaning
+	}
 	return v
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/dpreg/dpreg/model"
 )
 
-// converter maps a draw of the method (θ, σ², and where it has them μ_x and the
-// upper triangle of T, in scaled units) to a row of Draws.
+// converter maps a draw of the method (θ, σ², and where it has them μ_x, the
+// upper triangle of T and n, in scaled units) to a row of Draws.
 func (f *Fit) converter(u Units, whole bool) func(dst, src []float64) {
 	u.check()
 	q, p, covariates := f.shape().Q(), f.shape().P, f.hasCovariates()
@@ -36,6 +36,9 @@ func (f *Fit) converter(u Units, whole bool) func(dst, src []float64) {
 			dst[at] = tau[j*p+k]
 			at++
 		})
+		if f.hasCount() {
+			dst[at] = src[len(src)-1]
+		}
 	}
 }
 
