@@ -17,6 +17,10 @@ type Design struct {
 	Intercept  bool     `json:"intercept"`
 }
 
+// MaxColumns is the largest number of columns of a design, response included. A
+// release holds the products of every two: half a million numbers for so many.
+const MaxColumns = 1000
+
 // Columns returns the m = p+1 columns in the order of v: covariates, response.
 func (d *Design) Columns() []Column {
 	return append(append(make([]Column, 0, len(d.Covariates)+1), d.Covariates...), d.Response)
@@ -72,12 +76,16 @@ func (s *Schema) resolve(f Formula) (*Design, error) {
 	return d, nil
 }
 
-// Validate checks that there is a covariate, that names are sound and stand only
+// Validate checks that there is a covariate and no more than MaxColumns in all,
+// that names are sound and stand only
 // once, that every column is numeric, and that its bounds are finite, in order
 // and within reach of float64 arithmetic (half-widths of 1e-50 to 1e50).
 func (d *Design) Validate() error {
 	if len(d.Covariates) == 0 {
 		return errors.New("a regression needs at least one covariate")
+	}
+	if m := len(d.Covariates) + 1; m > MaxColumns {
+		return fmt.Errorf("%d columns are too many, at most %d are possible: name fewer covariates in the formula", m, MaxColumns)
 	}
 	seen := make(map[string]bool, len(d.Covariates))
 	for i, c := range d.Covariates {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -119,5 +120,19 @@ func TestDesignJSON(t *testing.T) {
 	const want = `{"response":{"name":"y","lower":-1,"upper":1},"covariates":[{"name":"x","lower":0,"upper":0.5}],"intercept":true}`
 	if string(got) != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestDesignOfTooManyColumns(t *testing.T) {
+	s := &Schema{}
+	for i := range MaxColumns + 1 {
+		s.Columns = append(s.Columns, Column{Name: strconv.Itoa(i) + "th", Lower: 0, Upper: 1})
+	}
+	if _, err := s.Design(""); err == nil || err.Error() != "1001 columns are too many, at most 1000 are possible: name fewer covariates in the formula" {
+		t.Errorf("error %v", err)
+	}
+	s.Columns = s.Columns[1:]
+	if _, err := s.Design(""); err != nil {
+		t.Error(err)
 	}
 }

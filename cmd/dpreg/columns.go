@@ -139,6 +139,9 @@ func used(s *schema.Schema, formula string) ([]schema.Column, error) {
 	return used, nil
 }
 
+// maxListed is how many columns a message lists.
+const maxListed = 20
+
 // checkBounded refuses columns without bounds, and says what to type.
 func checkBounded(columns []schema.Column, data string) error {
 	var names, flags []string
@@ -150,6 +153,10 @@ func checkBounded(columns []schema.Column, data string) error {
 	}
 	if names == nil {
 		return nil
+	}
+	if more := len(names) - maxListed; more > 0 {
+		names = append(names[:maxListed], fmt.Sprintf("and %d more", more))
+		flags = append(flags[:maxListed], "...")
 	}
 	return refusef(`no bounds for %s: the noise is calibrated to public bounds of every column.
   Give them:          %s

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -19,6 +20,18 @@ const secret = "Sensitive"
 
 func csv(lines ...string) map[string]string {
 	return map[string]string{"bad.csv": strings.Join(lines, "\n") + "\n"}
+}
+
+// wide is a table of so many columns, whose schema has bounds or not.
+func wide(columns int, bounds string) map[string]string {
+	var names, cells, fields []string
+	for i := range columns {
+		names, cells = append(names, fmt.Sprintf("x%d", i)), append(cells, "0.5")
+		fields = append(fields, fmt.Sprintf(`{"name":"x%d","constraints":{"%sminimum":0,"maximum":1}}`, i, bounds))
+	}
+	files := csv(strings.Join(names, ","), strings.Join(cells, ","))
+	files["bad.schema.json"] = `{"fields":[` + strings.Join(fields, ",") + `]}`
+	return files
 }
 
 const bounded = "fit --eps 1 --bounds x=0:9,y=0:9 bad.csv"
@@ -72,6 +85,8 @@ var wrongData = []wrong{
 	{name: "no header", args: bounded, code: misused, says: "bad.csv:1", files: csv(secret+",2", "3,4")},
 	{name: "same names", args: bounded, code: misused, says: "same name", files: csv("x,x,y", "1,2,3")},
 	{name: "one column", args: "fit --eps 1 --bounds x=0:9 bad.csv", code: misused, says: "two columns", files: csv("x", "1")},
+	{name: "too many columns", args: "release --eps 1 bad.csv", code: misused, says: "1200 columns are too many, at most 1000", files: wide(1200, "")},
+	{name: "too many columns without bounds", args: "release --eps 1 bad.csv", code: refused, says: "and 1180 more", files: wide(1200, "no")},
 	{name: "few rows", args: bounded, code: misused, says: "n = 2", files: csv("x,y", "1,2", "3,4")},
 }
 
