@@ -1,0 +1,275 @@
+package mechanisms
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func gaussianDraws(t testing.TB, sigma *big.Rat, n int, seed uint64) []*big.Int {
+	t.Helper()
+	mechanism, err := Gaussian(sigma)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := make([]*big.Int, n)
+	for i := range z {
+		z[i] = new(big.Int)
+	}
+	mechanism.AddNoise(z, Simulated(rand.New(rand.NewPCG(seed, 2))))
+	return z
+}
+
+var sigmas = map[string]*big.Rat{
+	"3/10":     big.NewRat(3, 10),
+	"1":        big.NewRat(1, 1),
+	"7/2":      big.NewRat(7, 2),
+	"1000/7":   big.NewRat(1000, 7),
+	"3.7*2^40": new(big.Rat).Mul(big.NewRat(37, 10), big.NewRat(1<<40, 1)),
+	"10^30/3":  new(big.Rat).SetFrac(new(big.Int).Exp(big.NewInt(10), big.NewInt(30), nil), big.NewInt(3)),
+}
+
+func normalCDF(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
+
+// cells returns a partition of the integers into about 64 cells of about the same
+// probability under R(σX), as the last integer of each but the last cell, and
+// those probabilities. None is below 1/128.
+func cells(sigma float64) (edges, probability []float64) {
+	const most = 64
+	below := 0.0
+	for x := math.Floor(-2.5 * sigma); x <= 2.5*sigma; x += math.Max(1, math.Floor(sigma/256)) {
+		p := normalCDF((x + 0.5) / sigma)
+		if p-below >= 1./most && 1-p >= 1./(2*most) {
+			edges, probability = append(edges, x), append(probability, p-below)
+			below = p
+		}
+	}
+	return edges, append(probability, 1-below)
+}
+
+// cellTest returns the p-value of a chi-square test of the draws against the
+// exact law of R(σX).
+func cellTest(z []*big.Int, sigma float64) float64 {
+	edges, probability := cells(sigma)
+	count := make([]float64, len(probability))
+	for _, v := range z {
+		x, _ := v.Float64()
+		i, _ := slices.BinarySearch(edges, x)
+		count[i]++
+	}
+	return chiSquare(count, probability)
+}
+
+func TestGaussianFits(t *testing.T) {
+	for name, sigma := range sigmas {
+		s, _ := sigma.Float64()
+		z := gaussianDraws(t, sigma, 60000, 21)
+		if p := cellTest(z, s); p < falseAlarm {
+			t.Errorf("sigma %s: p = %g", name, p)
+		}
+		planted := new(big.Rat).Mul(sigma, big.NewRat(7, 10))
+		if p := cellTest(gaussianDraws(t, planted, 60000, 21), s); p >= falseAlarm {
+			t.Errorf("sigma %s: noise of 0.7 times sigma passes, p = %g", name, p)
+		}
+	}
+}
+
+// At σ = 3/10 every cell that can be told apart is one integer: exactly
+// P(0) = 1 − 2Φ(−5/3) and P(±1), P(±2), ± 4.6 standard deviations (4e-6 each);
+// |k| = 2 is expected 0.23 times, and 7 times with probability 5e-9.
+func TestGaussianSmallCells(t *testing.T) {
+	const n = 400000
+	count := map[int64]float64{}
+	for _, v := range gaussianDraws(t, sigmas["3/10"], n, 22) {
+		count[v.Int64()]++
+	}
+	for k := int64(-1); k <= 1; k++ {
+		p := normalCDF((float64(k)+0.5)/0.3) - normalCDF((float64(k)-0.5)/0.3)
+		if math.Abs(count[k]-n*p) > 4.6*math.Sqrt(n*p*(1-p)) {
+			t.Errorf("%d: %v of %d draws, want %.0f", k, count[k], n, n*p)
+		}
+	}
+	if rest := n - count[-1] - count[0] - count[1]; rest > 6 {
+		t.Errorf("%v draws beyond 1 at sigma 0.3", rest)
+	}
+}
+
+// Kolmogorov–Smirnov where rounding cannot be seen: the probability that √n·D is
+// above √(ln(2/α)/2) = 2.47 tends to α = 1e-5 from below.
+func TestGaussianKolmogorovSmirnov(t *testing.T) {
+	const n = 100000
+	statistic := func(sigma *big.Rat) float64 {
+		s, _ := sigmas["3.7*2^40"].Float64()
+		x := make([]float64, n)
+		for i, v := range gaussianDraws(t, sigma, n, 23) {
+			x[i], _ = v.Float64()
+		}
+		slices.Sort(x)
+		d := 0.0
+		for i, v := range x {
+			p := normalCDF(v / s)
+			d = max(d, p-float64(i)/n, float64(i+1)/n-p)
+		}
+		return d * math.Sqrt(n)
+	}
+	sigma := sigmas["3.7*2^40"]
+	if d := statistic(sigma); d > 2.47 {
+		t.Errorf("root n D = %.3f", d)
+	}
+	if d := statistic(new(big.Rat).Mul(sigma, big.NewRat(97, 100))); d < 2.47 {
+		t.Errorf("noise of 0.97 times sigma passes: root n D = %.3f", d)
+	}
+}
+
+// The tails carry the privacy. Each side by itself, ± 4.7 standard deviations
+// (3e-6 each; a little more for Poisson counts of 32, and below 1e-4 in all).
+func TestGaussianTails(t *testing.T) {
+	const n = 1000000
+	sigma := sigmas["3.7*2^40"]
+	s, _ := sigma.Float64()
+	var x []float64
+	for _, v := range gaussianDraws(t, sigma, n, 24) {
+		f, _ := v.Float64()
+		x = append(x, f/s)
+	}
+	for _, limit := range []float64{0, 1, 2, 3, 4} {
+		want := n * normalCDF(-limit)
+		for _, side := range []float64{-1, 1} {
+			count := 0.0
+			for _, v := range x {
+				if side*v > limit {
+					count++
+				}
+			}
+			if math.Abs(count-want) > 4.7*math.Sqrt(want) {
+				t.Errorf("beyond %v sigma on side %v: %v of %d draws, want %.0f", limit, side, count, n, want)
+			}
+		}
+	}
+}
+
+// As with Laplace noise: low bits are uniform on either side.
+func TestGaussianLowBitsUniform(t *testing.T) {
+	count := make([]float64, 128)
+	probability := make([]float64, 128)
+	for i := range probability {
+		probability[i] = 1. / 128
+	}
+	for _, v := range gaussianDraws(t, sigmas["3.7*2^40"], 60000, 25) {
+		low := new(big.Int).And(new(big.Int).Abs(v), big.NewInt(63)).Int64()
+		if v.Sign() < 0 {
+			low += 64
+		}
+		count[low]++
+	}
+	if p := chiSquare(count, probability); p < falseAlarm {
+		t.Errorf("low bits and sign are not uniform: p = %g", p)
+	}
+}
+
+func TestGaussianRefusesSigma(t *testing.T) {
+	for _, sigma := range []*big.Rat{nil, new(big.Rat), big.NewRat(-1, 2)} {
+		if _, err := Gaussian(sigma); err == nil {
+			t.Errorf("sigma %v accepted", sigma)
+		}
+	}
+}
+
+func TestGaussianCopiesSigma(t *testing.T) {
+	sigma := big.NewRat(1<<50, 1)
+	mechanism, _ := Gaussian(sigma)
+	sigma.SetFrac64(1, 1<<50)
+	z := []*big.Int{new(big.Int)}
+	mechanism.AddNoise(z, Simulated(rand.New(rand.NewPCG(1, 1))))
+	if z[0].Sign() == 0 {
+		t.Error("sigma changed with the caller's number")
+	}
+}
+
+// R(z + σX) = z + R(σX), and the noise is drawn without a look at z.
+func TestGaussianIndependentOfInput(t *testing.T) {
+	huge := new(big.Int).Exp(big.NewInt(10), big.NewInt(30), nil)
+	for name, sigma := range sigmas {
+		want := gaussianDraws(t, sigma, 30, 26)
+		mechanism, err := Gaussian(sigma)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, input := range []*big.Int{big.NewInt(1), big.NewInt(-1 << 40), huge, new(big.Int).Neg(huge)} {
+			z := make([]*big.Int, 30)
+			for i := range z {
+				z[i] = new(big.Int).Set(input)
+			}
+			mechanism.AddNoise(z, Simulated(rand.New(rand.NewPCG(26, 2))))
+			for i := range z {
+				if z[i].Sub(z[i], input).Cmp(want[i]) != 0 {
+					t.Fatalf("sigma %s: the noise on another input differs", name)
+				}
+			}
+		}
+	}
+}
+
+// Whatever the digits: once round says that they decide, more digits do not
+// change the integer, and it is within ½ of σ(k + x), in rational arithmetic.
+func TestGaussianRounding(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 2))
+	undecided := 0
+	for range 3000 {
+		sigma := big.NewRat(1+rng.Int64N(1<<uint(1+rng.IntN(60))), 1+rng.Int64N(1<<uint(1+rng.IntN(20))))
+		mechanism, err := Gaussian(sigma)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := gaussianSampler{gaussian: mechanism.(*gaussian)}
+		k := rng.Uint64N(9)
+		digits := make([]byte, 16)
+		for i := range digits {
+			digits[i] = byte(rng.Uint32())
+			if rng.IntN(3) == 0 {
+				digits[i] = []byte{0, 127, 128, 255}[rng.IntN(4)]
+			}
+		}
+		if !s.round(new(big.Int), k, digits) {
+			continue // on a tie to 128 bits: σ a power of two, say
+		}
+		y := new(big.Int)
+		s.round(y, k, digits)
+		x := new(big.Rat).SetFrac(new(big.Int).SetBytes(digits), new(big.Int).Lsh(one, 128))
+		x.Add(x, new(big.Rat).SetUint64(k)).Mul(x, sigma)
+		x.Sub(x, new(big.Rat).SetInt(y)).Abs(x)
+		if x.Cmp(big.NewRat(1, 2)) > 0 {
+			t.Fatalf("sigma %v, k %d, digits %v: rounded to %v, off by %v", sigma, k, digits, y, x)
+		}
+		got := new(big.Int)
+		for i := range digits {
+			if !s.round(got, k, digits[:i]) {
+				undecided++
+			} else if got.Cmp(y) != 0 {
+				t.Fatalf("sigma %v, k %d: %v is called decided by %d digits, and is %v", sigma, k, got, i, y)
+			}
+		}
+	}
+	if undecided == 0 {
+		t.Error("nothing was ever undecided")
+	}
+}
+
+func BenchmarkAddGaussianNoise(b *testing.B) {
+	mechanism, err := Gaussian(new(big.Rat).SetFloat64(14.777777777777779 * (1 << 40)))
+	if err != nil {
+		b.Fatal(err)
+	}
+	z := make([]*big.Int, 27) // m = 6
+	for i := range z {
+		z[i] = big.NewInt(1 << 50)
+	}
+	e := OS()
+	b.ReportAllocs()
+	for b.Loop() {
+		mechanism.AddNoise(z, e)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(z)), "ns/draw")
+}
