@@ -51,14 +51,20 @@ func TestLeftoverOfKilledRun(t *testing.T) {
 	if err := os.Rename("pums.release.json", left); err != nil {
 		t.Fatal(err)
 	}
+	write(t, ".r.json.1.tmp", read(t, left)[:100])
+	write(t, ".good.json.1.tmp", read(t, left))
 	before := tree(t)
-	for _, args := range [][]string{
-		{"release", "pums.csv", "--eps", "1"},
-		{"release", "pums.csv", "--eps", "1", "--spend-again"},
-		{"fit", "pums.csv", "--eps", "1"},
+	for args, mv := range map[string]bool{
+		"release pums.csv --eps 1":                            true,
+		"release pums.csv --eps 1 --spend-again":              true,
+		"fit pums.csv --eps 1":                                true,
+		"fit pums.csv --eps 1 --release r.json":               false, // it is not complete
+		"release pums.csv --eps 1 --spend-again -o good.json": false, // it would be lost
 	} {
-		if r := command(args...).says(t, "mv "+left+" pums.release.json"); r.code != refused {
-			t.Errorf("%v: exit code %d", args, r.code)
+		r := command(strings.Fields(args)...)
+		r.says(t, "killed").says(t, "rm ")
+		if r.code != refused || strings.Contains(r.stderr, "mv "+left+" pums.release.json") != mv {
+			t.Errorf("%v: exit code %d, stderr:\n%s", args, r.code, r.stderr)
 		}
 	}
 	unchanged(t, before)

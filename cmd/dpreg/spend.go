@@ -95,16 +95,19 @@ func (o *order) stale() (bool, error) {
 }
 
 // leftovers refuses where a run was killed between the noise and the renaming:
-// what it left would be a second release of these rows, that nobody counts.
-func (o *order) leftovers() error {
+// what it left would be a second release of these rows, that nobody counts. It
+// may serve as the release where none stands.
+func (o *order) leftovers(former *release.Release) error {
 	left, err := release.Leftovers(o.path)
 	if err != nil || left == nil {
 		return usage(err)
 	}
-	return refusef("%s was left by a run that was killed while it wrote, or another run writes it now. It may be a release whose ε is spent, and a new one would spend it again.\n"+
-		"  To use it, at no further cost, if it is complete:  mv %s %s\n"+
-		"  If nobody else can have read it:                   remove it, and run this again",
-		left[0], shellWord(left[0]), shellWord(o.path))
+	remedy := fmt.Sprintf("If nobody else can have read it, remove it and run this again:  rm %s", shellWord(left[0]))
+	if _, err := release.ReadFile(left[0]); err == nil && former == nil {
+		remedy = fmt.Sprintf("It is complete. To use it, at no further cost:  mv %s %s\n  ", shellWord(left[0]), shellWord(o.path)) + remedy
+	}
+	return refusef("%s was left by a run that was killed while it wrote, or another run writes it now: a release of which nobody knows may have been read, and a new one would spend ε again.\n  %s",
+		left[0], remedy)
 }
 
 // sum reads the rows, once. Rows that change meanwhile would make a release of
@@ -139,7 +142,7 @@ func (o *order) publish(ctx context.Context, stderr io.Writer, former *release.R
 	if err := checkWritable(o.path); err != nil {
 		return nil, err
 	}
-	if err := o.leftovers(); err != nil {
+	if err := o.leftovers(former); err != nil {
 		return nil, err
 	}
 	s, err := o.sum(ctx, stderr)
