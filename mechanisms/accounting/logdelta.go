@@ -55,11 +55,10 @@ func logDensity(x float64) float64 { return -x*x/2 - math.Log(2*math.Pi)/2 }
 //
 //	R(x) = 1/(x + K),  K = 1/(x + 2/(x + 3/(x + …))),
 //
-// cut after so many terms; the next would change nothing at x = far.
-const (
-	far   = 3
-	terms = 100
-)
+// cut after terms(x) terms; the next would change nothing.
+const far = 3
+
+func terms(x float64) int { return 10 + int(900/(x*x)) }
 
 // mills is R(x) = Q(x)/φ(x), x ≥ −½.
 func mills(x float64) float64 {
@@ -83,7 +82,7 @@ func millsSlope(x float64) float64 {
 // from term to term.
 func fraction(x float64) float64 {
 	f := x
-	for k := float64(terms); k >= 2; k-- {
+	for k := float64(terms(x)); k >= 2; k-- {
 		f = x + k/f
 	}
 	return 1 / f
