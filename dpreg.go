@@ -33,8 +33,9 @@ import (
 const checkEvery = 1 << 12
 
 // Publish sums rows, which it reads once and in constant memory, and releases
-// the sums with ε-differential privacy. Each row has the m values of
-// d.Columns(), in scaled units, as table.CSV yields them. The noise comes from
+// the sums with (ε, δ)-differential privacy: with Laplace noise where p.Delta is
+// 0, else with the noise that ssp.Choose finds smaller. Each row has the m values
+// of d.Columns(), in scaled units, as table.CSV yields them. The noise comes from
 // the operating system; each call spends ε again.
 //
 // Errors: what rows yields (the first ends the sum), a row that is not of m
@@ -45,7 +46,7 @@ func Publish(ctx context.Context, rows iter.Seq2[[]float64, error], d *schema.De
 	if err != nil {
 		return nil, err
 	}
-	return ssp.Publish(ctx, s, d, p, ssp.Exact, mechanisms.OS())
+	return ssp.Publish(ctx, s, d, p, ssp.Auto, ssp.Exact, mechanisms.OS())
 }
 
 // Accumulate sums rows, as Publish does, exactly and without noise: the input

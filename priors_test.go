@@ -86,7 +86,7 @@ func TestDefaultPriorFile(t *testing.T) {
 func TestWeakRelease(t *testing.T) {
 	e := open(t, "pums", "income ~ educ", nil)
 	r, err := ssp.Publish(context.Background(), e.statistics, e.design,
-		release.Privacy{Epsilon: 0.05, Neighbours: release.ReplaceOne}, ssp.Exact, mechanisms.Simulated(rand.New(rand.NewPCG(1, 0))))
+		release.Privacy{Epsilon: 0.05, Neighbours: release.ReplaceOne}, release.Laplace, ssp.Exact, mechanisms.Simulated(rand.New(rand.NewPCG(1, 0))))
 	must(t, err)
 	if *update {
 		must(t, r.WriteFile(weak))

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/release"
 )
 
 // A smoke audit of the whole path from rows to release: on the pair of neighbours
@@ -41,7 +42,7 @@ func countAtLeast(t *testing.T, s *Statistics, limit []float64, epsilon float64,
 	d := testDesign(2)
 next:
 	for range releases {
-		r, err := Publish(t.Context(), s, d, pure(epsilon), Exact, e)
+		r, err := Publish(t.Context(), s, d, pure(epsilon), release.Laplace, Exact, e)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,59 +6,113 @@ import (
 	"math/big"
 	"strconv"
 
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/release"
 )
 
-// Sensitivity chooses the sensitivity that Publish calibrates noise to.
+// Sensitivity chooses the sensitivity that noise is calibrated to.
 type Sensitivity int
 
 const (
-	// Exact is SensitivityL1, the smallest that serves.
+	// Exact is SensitivityL1 or SensitivityL2Squared, the smallest that serves.
 	Exact Sensitivity = iota
-	// Paper is PaperSensitivity, for reproducing the figures of the paper.
+	// Paper is PaperSensitivity, for reproducing the figures of the paper; it is
+	// for Laplace noise only.
 	Paper
 )
 
-// calibration is what a release states of its Laplace noise, and the noise drawn.
+// lattice is the spacing of the statistics and of the noise.
+const lattice = 1. / (unit * unit)
+
+// Calibrate returns what a release of m columns states of its noise. With ε and
+// δ the decimals they are written as and Δ the proven sensitivity, which is rounded
+// up to a float64 (in L1 for Laplace noise, in L2 for Gaussian),
 //
-// With ε the decimal it is written as, Δ the proven sensitivity:
+//   - the Laplace scale is the smallest float64 b with b·ε ≥ Δ, decided in rational
+//     arithmetic;
+//   - the Gaussian scale is a float64 σ with δ(ε, σ, Δ) ≤ δ, accounting.Sigma of ε
+//     and δ rounded down.
 //
-//	sensitivity = the smallest float64 ≥ Δ
-//	scale       = the smallest float64 b with b·ε ≥ sensitivity
-//
-// both decided in rational arithmetic, so Δ/scale ≤ ε for the numbers that stand
-// in the file; and the noise drawn has exactly that scale.
-type calibration struct {
-	sensitivity float64
-	scale       float64
-	lattice     *big.Rat // scale in units of the lattice: scale·2⁴⁰
+// The noise that Publish draws has exactly that scale. Errors: those of Publish on
+// privacy, noise other than Laplace and Gaussian.
+func Calibrate(m int, pr release.Privacy, noise release.Kind, kind Sensitivity) (release.Noise, error) {
+	if err := checkPrivacy(pr, noise); err != nil {
+		return release.Noise{}, err
+	}
+	if kind != Exact && kind != Paper {
+		return release.Noise{}, fmt.Errorf("unknown sensitivity %d: choose ssp.Exact or ssp.Paper", int(kind))
+	}
+	if noise == release.Gaussian {
+		return calibrateGaussian(m, pr, kind)
+	}
+	delta := SensitivityL1(m, pr.Neighbours)
+	if kind == Paper {
+		delta = PaperSensitivity(m)
+	}
+	sensitivity := roundUp(delta)
+	b := new(big.Rat).SetFloat64(sensitivity)
+	scale := roundUp(b.Quo(b, decimal(pr.Epsilon)))
+	return release.Noise{Kind: noise, Scale: scale, Sensitivity: sensitivity, Lattice: lattice}, nil
 }
 
-func calibrateLaplace(m int, epsilon float64, nb release.Neighbours, kind Sensitivity) (calibration, error) {
-	delta := SensitivityL1(m, nb)
-	switch kind {
-	case Exact:
-	case Paper:
-		delta = PaperSensitivity(m)
-	default:
-		return calibration{}, fmt.Errorf("unknown sensitivity %d: choose ssp.Exact or ssp.Paper", int(kind))
+func calibrateGaussian(m int, pr release.Privacy, kind Sensitivity) (release.Noise, error) {
+	if kind == Paper {
+		return release.Noise{}, fmt.Errorf("the paper's sensitivity is for %s noise: %s noise needs ssp.Exact", release.Laplace, release.Gaussian)
 	}
-	c := calibration{sensitivity: roundUp(delta)}
-	b := new(big.Rat).SetFloat64(c.sensitivity)
-	c.scale = roundUp(b.Quo(b, decimal(epsilon)))
-	c.lattice = new(big.Rat).SetFloat64(c.scale)
-	c.lattice.Mul(c.lattice, new(big.Rat).SetInt64(1<<(2*LatticeBits)))
-	return c, nil
+	sensitivity := rootUp(SensitivityL2Squared(m, pr.Neighbours))
+	sigma, err := accounting.Sigma(roundDown(decimal(pr.Epsilon)), roundDown(decimal(pr.Delta)), sensitivity)
+	if err != nil {
+		return release.Noise{}, err
+	}
+	return release.Noise{Kind: release.Gaussian, Scale: sigma, Sensitivity: sensitivity, Lattice: lattice}, nil
+}
+
+// mechanism is the noise that n states, on the integers: its scale is n.Scale in
+// units of the lattice, exactly.
+func mechanism(n release.Noise) (mechanisms.Mechanism, error) {
+	scale := new(big.Rat).SetFloat64(n.Scale)
+	scale.Mul(scale, new(big.Rat).SetInt64(unit*unit))
+	if n.Kind == release.Gaussian {
+		return mechanisms.Gaussian(scale)
+	}
+	return mechanisms.Laplace(scale)
 }
 
 // roundUp returns the smallest float64 that is not below q.
 func roundUp(q *big.Rat) float64 {
 	f, _ := q.Float64() // the nearest
-	if new(big.Rat).SetFloat64(f).Cmp(q) < 0 {
+	if exactly(f).Cmp(q) < 0 {
 		return math.Nextafter(f, math.Inf(1))
 	}
 	return f
 }
+
+// roundDown returns the largest float64 that is not above q.
+func roundDown(q *big.Rat) float64 {
+	f, _ := q.Float64()
+	if exactly(f).Cmp(q) > 0 {
+		return math.Nextafter(f, math.Inf(-1))
+	}
+	return f
+}
+
+// rootUp returns the smallest float64 whose square is not below q > 0.
+func rootUp(q *big.Rat) float64 {
+	covers := func(f float64) bool { return new(big.Rat).Mul(exactly(f), exactly(f)).Cmp(q) >= 0 }
+	nearest, _ := q.Float64()
+	f := math.Sqrt(nearest) // an ulp away at most
+	for !covers(f) {
+		f = math.Nextafter(f, math.Inf(1))
+	}
+	for covers(math.Nextafter(f, 0)) {
+		f = math.Nextafter(f, 0)
+	}
+	return f
+}
+
+// exactly is the value of a finite float64.
+func exactly(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 
 // decimal returns the value of the shortest decimal that reads back as x: what a
 // user who typed 0.1 meant, and what the file says.

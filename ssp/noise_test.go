@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/dpreg/dpreg/release"
 )
 
 // Every entry of a release has noise of its own, of the scale that the release
@@ -18,7 +20,7 @@ func TestNoiseOfEveryEntry(t *testing.T) {
 	noise := make([][]float64, len(exact)) // in units of the stated scale
 	e := seeded(17)
 	for range releases {
-		r, err := Publish(t.Context(), s, testDesign(m), pure(1), Exact, e)
+		r, err := Publish(t.Context(), s, testDesign(m), pure(1), release.Laplace, Exact, e)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,16 +12,22 @@ import (
 )
 
 // Below MinEpsilon noise is larger than any statistic of MaxRows rows, so a
-// release would say nothing; above MaxEpsilon it promises nothing.
+// release would say nothing; above MaxEpsilon it promises nothing. MinDelta is
+// the smallest δ other than 0.
 const (
 	MinEpsilon = 1e-12
 	MaxEpsilon = 1e12
+	MinDelta   = 1e-200
 )
 
-// Publish returns a release of s with ε-differential privacy: every statistic
-// plus independent discrete Laplace noise on the lattice 2^-40, of scale
-// sensitivity/ε, both rounded up. It neither keeps nor changes s; each call draws
-// new noise and spends ε again.
+// Publish returns a release of s with (ε, δ)-differential privacy: every statistic
+// plus independent noise on the lattice 2^-40, calibrated to the sensitivity (see
+// Calibrate) and rounded up. It neither keeps nor changes s; each call draws new
+// noise and spends ε again.
+//
+// Laplace noise goes with δ = 0, Gaussian noise with δ > 0. Auto takes any δ and
+// the noise that Choose finds smaller; where that is Laplace noise, the release
+// states δ = 0, which is more than was asked for.
 //
 // d names the columns that were summed and their public bounds, in the order of
 // the rows. s.N is published as it is: replace-one neighbours hold it fixed.
@@ -29,23 +35,25 @@ const (
 // that it is simulated.
 //
 // Errors: a design that is not valid or has not s.Dim() columns, fewer than two
-// columns or one row, ε not in [MinEpsilon, MaxEpsilon], δ not 0, neighbours
-// other than replace-one, a context that is done. No error tells anything about
-// a row, and none comes from the noise. Publish panics if e was not made by
-// mechanisms.OS or mechanisms.Simulated.
-func Publish(ctx context.Context, s *Statistics, d *schema.Design, pr release.Privacy, kind Sensitivity, e *mechanisms.Entropy) (*release.Release, error) {
+// columns or one row, ε not in [MinEpsilon, MaxEpsilon], δ not in [MinDelta, 1)
+// where it is not 0 or one that does not go with the noise, neighbours other than
+// replace-one, a sensitivity that does not go with the noise, a context that is
+// done. No error tells anything about a row, and none comes from the noise. Publish
+// panics if e was not made by mechanisms.OS or mechanisms.Simulated.
+func Publish(ctx context.Context, s *Statistics, d *schema.Design, pr release.Privacy, noise release.Kind, kind Sensitivity, e *mechanisms.Entropy) (*release.Release, error) {
 	simulated := e.IsSimulated()
 	if err := checkPublishable(s, d); err != nil {
 		return nil, err
 	}
-	if err := checkPrivacy(pr); err != nil {
-		return nil, err
-	}
-	c, err := calibrateLaplace(s.m, pr.Epsilon, pr.Neighbours, kind)
+	pr, noise, err := resolve(s.m, pr, noise)
 	if err != nil {
 		return nil, err
 	}
-	noise, err := mechanisms.Laplace(c.lattice)
+	stated, err := Calibrate(s.m, pr, noise, kind)
+	if err != nil {
+		return nil, err
+	}
+	drawn, err := mechanism(stated)
 	if err != nil {
 		return nil, err
 	}
@@ -53,19 +61,14 @@ func Publish(ctx context.Context, s *Statistics, d *schema.Design, pr release.Pr
 		return nil, err
 	}
 	z := s.BigInts()
-	noise.AddNoise(z, e)
+	drawn.AddNoise(z, e)
 	r := &release.Release{
-		Format:    release.Format,
-		Simulated: simulated,
-		Schema:    copyDesign(d),
-		Privacy:   &pr,
-		N:         s.N,
-		Noise: release.Noise{
-			Kind:        release.Laplace,
-			Scale:       c.scale,
-			Sensitivity: c.sensitivity,
-			Lattice:     math.Ldexp(1, -2*LatticeBits),
-		},
+		Format:     release.Format,
+		Simulated:  simulated,
+		Schema:     copyDesign(d),
+		Privacy:    &pr,
+		N:          s.N,
+		Noise:      stated,
 		Statistics: release.StatisticsFromVector(s.m, toScaled(z)),
 	}
 	if err := r.Validate(); err != nil {
@@ -75,6 +78,18 @@ func Publish(ctx context.Context, s *Statistics, d *schema.Design, pr release.Pr
 		return nil, err
 	}
 	return r, nil
+}
+
+// resolve turns Auto into the noise that it stands for.
+func resolve(m int, pr release.Privacy, noise release.Kind) (release.Privacy, release.Kind, error) {
+	if noise != Auto {
+		return pr, noise, nil
+	}
+	noise, _, err := Choose(m, pr)
+	if noise == release.Laplace {
+		pr.Delta = 0
+	}
+	return pr, noise, err
 }
 
 func checkPublishable(s *Statistics, d *schema.Design) error {
@@ -92,7 +107,7 @@ func checkPublishable(s *Statistics, d *schema.Design) error {
 	return nil
 }
 
-func checkPrivacy(pr release.Privacy) error {
+func checkPrivacy(pr release.Privacy, noise release.Kind) error {
 	switch {
 	case !(pr.Epsilon > 0) || math.IsInf(pr.Epsilon, 1):
 		return fmt.Errorf("epsilon must be a positive finite number, not %v", pr.Epsilon)
@@ -100,8 +115,14 @@ func checkPrivacy(pr release.Privacy) error {
 		return fmt.Errorf("epsilon %v is too small: below %v nothing is left but noise", pr.Epsilon, MinEpsilon)
 	case pr.Epsilon > MaxEpsilon:
 		return fmt.Errorf("epsilon %v is too large: above %v there is no privacy to speak of", pr.Epsilon, MaxEpsilon)
-	case pr.Delta != 0:
+	case noise != release.Laplace && noise != release.Gaussian:
+		return fmt.Errorf("noise must be %q or %q, not %q", release.Laplace, release.Gaussian, noise)
+	case noise == release.Laplace && pr.Delta != 0:
 		return fmt.Errorf("delta must be 0 with Laplace noise, which needs none, not %v", pr.Delta)
+	case noise == release.Gaussian && !(pr.Delta > 0 && pr.Delta < 1):
+		return fmt.Errorf("delta must be above 0 and below 1 with Gaussian noise, not %v", pr.Delta)
+	case noise == release.Gaussian && pr.Delta < MinDelta:
+		return fmt.Errorf("delta %v is too small: from %v on, or 0 with Laplace noise", pr.Delta, MinDelta)
 	case pr.Neighbours == release.AddRemove:
 		return errors.New("add-remove neighbours are not supported yet: use replace-one, with n public")
 	case pr.Neighbours != release.ReplaceOne:

@@ -47,7 +47,7 @@ func TestPublishIsSumsPlusNoise(t *testing.T) {
 		m, epsilon := 2+i/2, []float64{0.5, 1e-9}[i%2]
 		s := testStatistics(t, randomRows(rng, 50, m)...)
 		before := s.BigInts()
-		r, err := Publish(t.Context(), s, testDesign(m), pure(epsilon), Exact, seeded(3))
+		r, err := Publish(t.Context(), s, testDesign(m), pure(epsilon), release.Laplace, Exact, seeded(3))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,14 +76,14 @@ func TestPublishIsSumsPlusNoise(t *testing.T) {
 
 func TestPublishFromTheSystem(t *testing.T) {
 	s := testStatistics(t, []float64{0.5, 0.5})
-	r, err := Publish(t.Context(), s, testDesign(2), pure(1), Exact, mechanisms.OS())
+	r, err := Publish(t.Context(), s, testDesign(2), pure(1), release.Laplace, Exact, mechanisms.OS())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r.Simulated {
 		t.Error("noise of the operating system is called simulated")
 	}
-	again, err := Publish(t.Context(), s, testDesign(2), pure(1), Exact, mechanisms.OS())
+	again, err := Publish(t.Context(), s, testDesign(2), pure(1), release.Laplace, Exact, mechanisms.OS())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,23 +103,18 @@ func TestCalibrationRoundsUp(t *testing.T) {
 	for i, epsilon := range epsilons {
 		m := 2 + i%9
 		for kind, delta := range map[Sensitivity]*big.Rat{Exact: SensitivityL1(m, release.ReplaceOne), Paper: PaperSensitivity(m)} {
-			c, err := calibrateLaplace(m, epsilon, release.ReplaceOne, kind)
+			c, err := Calibrate(m, pure(epsilon), release.Laplace, kind)
 			if err != nil {
 				t.Fatal(err)
 			}
-			exact := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
-			if exact(c.sensitivity).Cmp(delta) < 0 || exact(math.Nextafter(c.sensitivity, 0)).Cmp(delta) >= 0 {
-				t.Fatalf("m = %d: sensitivity %v is not %v rounded up", m, c.sensitivity, delta)
+			if exactly(c.Sensitivity).Cmp(delta) < 0 || exactly(math.Nextafter(c.Sensitivity, 0)).Cmp(delta) >= 0 {
+				t.Fatalf("m = %d: sensitivity %v is not %v rounded up", m, c.Sensitivity, delta)
 			}
 			pays := func(scale float64) bool {
-				return new(big.Rat).Mul(exact(scale), decimal(epsilon)).Cmp(exact(c.sensitivity)) >= 0
+				return new(big.Rat).Mul(exactly(scale), decimal(epsilon)).Cmp(exactly(c.Sensitivity)) >= 0
 			}
-			if !pays(c.scale) || pays(math.Nextafter(c.scale, 0)) {
-				t.Fatalf("m = %d: scale %v is not the smallest with scale*%v >= %v", m, c.scale, epsilon, c.sensitivity)
-			}
-			drawn := new(big.Rat).Mul(exact(c.scale), big.NewRat(1<<40, 1))
-			if drawn.Cmp(c.lattice) != 0 {
-				t.Fatalf("m = %d: the noise drawn has not the scale stated", m)
+			if !pays(c.Scale) || pays(math.Nextafter(c.Scale, 0)) {
+				t.Fatalf("m = %d: scale %v is not the smallest with scale*%v >= %v", m, c.Scale, epsilon, c.Sensitivity)
 			}
 		}
 	}
@@ -140,9 +135,10 @@ func TestPublishRefuses(t *testing.T) {
 		s *Statistics
 		d *schema.Design
 		p release.Privacy
+		n release.Kind
 		k Sensitivity
 	}
-	good := request{s, testDesign(2), pure(1), Exact}
+	good := request{s, testDesign(2), pure(1), release.Laplace, Exact}
 	for name, c := range map[string]struct {
 		change func(*request)
 		want   string
@@ -158,6 +154,14 @@ func TestPublishRefuses(t *testing.T) {
 		"add-remove":       {func(r *request) { r.p.Neighbours = release.AddRemove }, "not supported yet"},
 		"neighbours":       {func(r *request) { r.p.Neighbours = "" }, "neighbours must be"},
 		"sensitivity":      {func(r *request) { r.k = 7 }, "unknown sensitivity"},
+		"gaussian, pure":   {func(r *request) { r.n = release.Gaussian }, "delta must be above 0"},
+		"gaussian, 1":      {func(r *request) { r.n, r.p.Delta = release.Gaussian, 1 }, "delta must be above 0"},
+		"gaussian, NaN":    {func(r *request) { r.n, r.p.Delta = release.Gaussian, math.NaN() }, "delta must be above 0"},
+		"gaussian, tiny":   {func(r *request) { r.n, r.p.Delta = release.Gaussian, 1e-201 }, "too small"},
+		"gaussian, paper":  {func(r *request) { r.n, r.p.Delta, r.k = release.Gaussian, 1e-6, Paper }, "the paper's sensitivity"},
+		"auto, NaN":        {func(r *request) { r.n, r.p.Delta = Auto, math.NaN() }, "delta must be above 0"},
+		"auto, negative":   {func(r *request) { r.n, r.p.Delta = Auto, -0.1 }, "delta must be above 0"},
+		"noise":            {func(r *request) { r.n = "cauchy" }, "noise must be"},
 		"one column":       {func(r *request) { r.s = testStatistics(t, []float64{0.8125}) }, "at least two columns"},
 		"another design":   {func(r *request) { r.d = testDesign(3) }, "the design has 3"},
 		"no rows":          {func(r *request) { r.s = NewAccumulator(2).Statistics() }, "no rows"},
@@ -165,7 +169,7 @@ func TestPublishRefuses(t *testing.T) {
 	} {
 		r := good
 		c.change(&r)
-		got, err := Publish(t.Context(), r.s, r.d, r.p, r.k, seeded(1))
+		got, err := Publish(t.Context(), r.s, r.d, r.p, r.n, r.k, seeded(1))
 		if err == nil || got != nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -179,7 +183,7 @@ func TestPublishRefuses(t *testing.T) {
 func TestPublishHeedsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r, err := Publish(ctx, testStatistics(t, []float64{1, 1}), testDesign(2), pure(1), Exact, seeded(1))
+	r, err := Publish(ctx, testStatistics(t, []float64{1, 1}), testDesign(2), pure(1), release.Laplace, Exact, seeded(1))
 	if r != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("release %v, error %v", r, err)
 	}
@@ -188,7 +192,7 @@ func TestPublishHeedsContext(t *testing.T) {
 // The release owns what it says: the caller's design may change afterwards.
 func TestPublishCopiesDesign(t *testing.T) {
 	d := testDesign(2)
-	r, err := Publish(t.Context(), testStatistics(t, []float64{1, 1}), d, pure(1), Exact, seeded(1))
+	r, err := Publish(t.Context(), testStatistics(t, []float64{1, 1}), d, pure(1), release.Laplace, Exact, seeded(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +207,7 @@ func BenchmarkPublish(b *testing.B) {
 	d, e := testDesign(6), mechanisms.OS()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Publish(b.Context(), s, d, pure(1), Exact, e); err != nil {
+		if _, err := Publish(b.Context(), s, d, pure(1), release.Laplace, Exact, e); err != nil {
 			b.Fatal(err)
 		}
 	}

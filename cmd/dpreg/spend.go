@@ -154,7 +154,7 @@ func (o *order) publish(ctx context.Context, stderr io.Writer, former *release.R
 			return nil, err
 		}
 	}
-	r, err := ssp.Publish(ctx, s, o.design, o.privacy, o.kind, mechanisms.OS())
+	r, err := ssp.Publish(ctx, s, o.design, o.privacy, release.Laplace, o.kind, mechanisms.OS())
 	if err != nil {
 		return nil, fmt.Errorf("no release was made: %w", err)
 	}

@@ -1,0 +1,156 @@
+package ssp
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/mechanisms/accounting"
+	"github.com/dpreg/dpreg/release"
+)
+
+func approximate(epsilon, delta float64) release.Privacy {
+	return release.Privacy{Epsilon: epsilon, Delta: delta, Neighbours: release.ReplaceOne}
+}
+
+// As TestPublishIsSumsPlusNoise: the exact sums plus Gaussian noise of the scale
+// that the release states.
+func TestPublishGaussian(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 8))
+	for m := 2; m <= 6; m++ {
+		s := testStatistics(t, randomRows(rng, 50, m)...)
+		z := s.BigInts()
+		r, err := Publish(t.Context(), s, testDesign(m), approximate(0.5, 1e-6), release.Gaussian, Exact, seeded(3))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !equalInts(s.BigInts(), z) {
+			t.Error("Publish changed the statistics")
+		}
+		if *r.Privacy != approximate(0.5, 1e-6) || r.Noise.Kind != release.Gaussian || r.Noise.Lattice != 1./(1<<40) {
+			t.Errorf("m = %d: the release says %+v", m, r)
+		}
+		sigma := exactly(r.Noise.Scale)
+		noise, err := mechanisms.Gaussian(sigma.Mul(sigma, big.NewRat(1<<40, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		noise.AddNoise(z, seeded(3))
+		for i, got := range r.Statistics.Vector() {
+			if want, _ := new(big.Rat).SetFrac(z[i], big.NewInt(1<<40)).Float64(); got != want {
+				t.Errorf("m = %d: entry %d is %v, want %v", m, i, got, want)
+			}
+		}
+	}
+}
+
+// The sensitivity covers the proven one, by less than an ulp; and of the numbers
+// as they are written δ(ε, σ, Δ) ≤ δ, nearly with equality.
+func TestGaussianCalibrationRoundsUp(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 9))
+	for i := range 200 {
+		m := 2 + i%9
+		epsilon, delta := math.Pow(10, 6*rng.Float64()-4), math.Pow(10, -15*rng.Float64())
+		n, err := Calibrate(m, approximate(epsilon, delta), release.Gaussian, Exact)
+		if err != nil {
+			t.Fatal(err)
+		}
+		square := SensitivityL2Squared(m, release.ReplaceOne)
+		covers := func(x float64) bool { return new(big.Rat).Mul(exactly(x), exactly(x)).Cmp(square) >= 0 }
+		if !covers(n.Sensitivity) || covers(math.Nextafter(n.Sensitivity, 0)) {
+			t.Fatalf("m = %d: sensitivity %v is not the root of %v rounded up", m, n.Sensitivity, square)
+		}
+		if got, err := accounting.Delta(epsilon, n.Scale, n.Sensitivity); err != nil || got > delta || got < delta*(1-1e-6) {
+			t.Fatalf("m = %d, epsilon %v, delta %v: sigma %v has delta %v, %v", m, epsilon, delta, n.Scale, got, err)
+		}
+	}
+}
+
+func TestRoundDown(t *testing.T) {
+	for _, q := range []*big.Rat{big.NewRat(1, 10), big.NewRat(3, 10), big.NewRat(1, 3), big.NewRat(1, 4), decimal(1e-6)} {
+		if f := roundDown(q); exactly(f).Cmp(q) > 0 || exactly(math.Nextafter(f, 1)).Cmp(q) <= 0 {
+			t.Errorf("%v rounded down is %v", q, f)
+		}
+	}
+}
+
+// The noise chosen is the smaller of the two that can be published, and Auto
+// publishes it.
+func TestChoose(t *testing.T) {
+	for m := 2; m <= 12; m++ {
+		for _, delta := range []float64{1e-9, 1e-6, 1e-2} {
+			laplace, err := Calibrate(m, pure(1), release.Laplace, Exact)
+			if err != nil {
+				t.Fatal(err)
+			}
+			gaussian, err := Calibrate(m, approximate(1, delta), release.Gaussian, Exact)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, ratio := release.Gaussian, math.Sqrt2*laplace.Scale/gaussian.Scale
+			if ratio < 1 {
+				want, ratio = release.Laplace, 1/ratio
+			}
+			got, factor, err := Choose(m, approximate(1, delta))
+			if err != nil || got != want || math.Abs(factor/ratio-1) > 1e-12 {
+				t.Errorf("m = %d, delta %v: %s by %v (%v), want %s by %v", m, delta, got, factor, err, want, ratio)
+			}
+		}
+	}
+	if got, factor, err := Choose(30, pure(1)); err != nil || got != release.Laplace || !math.IsInf(factor, 1) {
+		t.Errorf("without delta: %s by %v, %v", got, factor, err)
+	}
+	for m, want := range map[int]release.Kind{2: release.Laplace, 12: release.Gaussian} {
+		s := testStatistics(t, make([]float64, m))
+		r, err := Publish(t.Context(), s, testDesign(m), approximate(1, 1e-6), Auto, Exact, seeded(4))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Noise.Kind != want || (r.Privacy.Delta == 0) != (want == release.Laplace) {
+			t.Errorf("m = %d: %s noise, delta %v", m, r.Noise.Kind, r.Privacy.Delta)
+		}
+	}
+}
+
+// A smoke audit of δ. On neighbours that attain the L2 sensitivity, (1, 1) and
+// (−1, 1), the sum of x and that of xy each differ by 2; with u the sum of the two,
+// the event u > c where the densities' ratio is e^ε has P(first) − e^ε P(second) = δ
+// exactly. Counts of n each give it ± 4.3 standard errors (1e-5).
+func TestAuditGaussian(t *testing.T) {
+	const epsilon, delta, n = 1, 0.05, 20000
+	stated, err := Calibrate(2, approximate(epsilon, delta), release.Gaussian, Exact)
+	if err != nil {
+		t.Fatal(err)
+	}
+	estimate := func(scale float64) (value, tolerance float64) {
+		drawn := stated
+		drawn.Scale *= scale
+		noise, err := mechanism(drawn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sd := math.Sqrt2 * drawn.Scale // of u, whose means are ±2
+		c := epsilon * sd * sd / 4
+		count := func(x float64, seed uint64) (hits float64) {
+			s, e := testStatistics(t, []float64{x, 1}), seeded(seed)
+			for range n {
+				z := s.BigInts()
+				noise.AddNoise(z, e)
+				if v := toScaled(z); v[release.Index(2, 0, 1)]+v[0] > c {
+					hits++
+				}
+			}
+			return hits / n
+		}
+		a, b := count(1, 51), count(-1, 52)
+		return a - math.E*b, 4.3 * math.Sqrt((a*(1-a)+math.E*math.E*b*(1-b))/n)
+	}
+	if d, tolerance := estimate(1); math.Abs(d-delta) > tolerance {
+		t.Errorf("the audit finds delta = %.4f ± %.4f, claimed %v", d, tolerance, delta)
+	}
+	if d, tolerance := estimate(0.7); d-tolerance <= delta {
+		t.Errorf("noise of 0.7 times sigma is not found out: delta = %.4f ± %.4f", d, tolerance)
+	}
+}
