@@ -37,13 +37,13 @@ func Example() {
 	// income ~ educ, method gibbs-ss-update, n = 1000, original units
 	//
 	//             Estimate Est.Error  l-95% u-95%  Rhat Bulk_ESS Tail_ESS Learned
-	// (Intercept)    -4079     15794 -37071 28300 1.003     2234     1937   0.997
-	// educ            4053      1583    862  7320 1.003     2191     1765   0.997
-	// sigma          56302      6427  44288 70028 1.001     2170     1577   0.924
+	// (Intercept)    -5482     16192 -38496 26592 1.003     2283     1948   0.997
+	// educ            4156      1624    902  7449 1.003     2166     1753   0.997
+	// sigma          54261      6622  41501 67782 1.001     2181     1508   0.920
 	//
-	// 4 chains of 1000 draws: R-hat at most 1.003, ESS at least 1577.
+	// 4 chains of 1000 draws: R-hat at most 1.003, ESS at least 1508.
 	// Price of privacy (posterior sd over the sd expected without noise): (Intercept)
-	//   2.92, educ 3.04.
+	//   3.09, educ 3.23.
 }
 
 // A custodian publishes a release of a file: educ and income are the only

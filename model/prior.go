@@ -15,9 +15,9 @@ type Prior struct {
 
 // The default prior, for columns in [-1, 1] (docs/priors.md shows its effect).
 const (
-	defaultShape          = 3.0  // a₀: σ² has a finite variance
-	defaultScale          = 0.15 // b₀: E σ² = 0.075, residual sd mostly in 0.14…0.49
-	defaultInterceptSD    = 0.5
+	defaultShape          = 3.0   // a₀: σ² has a finite variance
+	defaultScale          = 0.15  // b₀: E σ² = 0.075, residual sd mostly in 0.14…0.49
+	defaultInterceptSD    = 0.7   // wide: θ's prior is scaled by σ, so a narrow one pulls σ up where y sits at an edge
 	defaultSlopesSD       = 0.9   // of all slopes together: a slope's sd is 0.9/√p
 	defaultKappa          = 0.5   // κ₀: sd of μ_xj is 0.5
 	defaultCovariateTau   = 0.125 // E T_jj

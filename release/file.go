@@ -115,7 +115,7 @@ func claimNew(from, to string) error {
 func resolve(path string) (string, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Lstat(path); err == nil {
+		if link, err := os.Lstat(path); err == nil && link.Mode()&fs.ModeSymlink != 0 {
 			return "", fmt.Errorf("%s is a link to a file that is not there (is a disk not mounted?)", path)
 		}
 		return path, nil

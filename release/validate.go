@@ -66,7 +66,7 @@ func (r *Release) validatePrivacy() error {
 	case p.Neighbours != ReplaceOne && p.Neighbours != AddRemove:
 		return within("neighbours", fmt.Errorf("must be %q or %q, not %q", ReplaceOne, AddRemove, p.Neighbours))
 	case p.Delta == 0 && r.Noise.Kind == Gaussian:
-		return within("delta", errors.New("Gaussian noise gives no privacy with delta 0"))
+		return within("delta", fmt.Errorf("must be above 0 where noise.kind is %q", Gaussian))
 	}
 	return nil
 }
