@@ -66,9 +66,21 @@ func TestClaim(t *testing.T) {
 		{"no privacy stated", func(r *Release) { r.Privacy, r.Noise.Scale = nil, 1 }, ""},
 		{"epsilon not binary", func(r *Release) { r.Privacy.Epsilon, r.Noise.Scale = 0.3, 17.77777777777777 }, "noise.scale"},
 		{"gaussian", func(r *Release) {
-			r.Noise = Noise{Kind: Gaussian, Scale: 1, Sensitivity: 2.8284271247461903}
+			r.Noise = Noise{Kind: Gaussian, Scale: 10.6, Sensitivity: 2.8284271247461903}
 			r.Privacy.Delta = 1e-5
-		}, ""}, // m = 2: 2√2; whether the scale fits ε and δ is not checked here
+		}, ""}, // m = 2: 2√2, of which ε = 1 and δ = 1e-5 need σ = 10.552
+		{"gaussian, scale one in fifty short", func(r *Release) {
+			r.Noise = Noise{Kind: Gaussian, Scale: 10.34, Sensitivity: 2.8284271247461903}
+			r.Privacy.Delta = 1e-5
+		}, "noise.scale"},
+		{"gaussian, add-remove", func(r *Release) { // 5/12² + 1/6² = 0.25²
+			r.Privacy.Neighbours, r.NNoise, r.Privacy.Delta = AddRemove, 6, 1e-4
+			r.Noise = Noise{Kind: Gaussian, Scale: 12, Sensitivity: 2.4494897427831783}
+		}, ""}, // μ = 0.25 needs δ = 2.6e-5
+		{"gaussian, add-remove, too little noise on n", func(r *Release) {
+			r.Privacy.Neighbours, r.NNoise, r.Privacy.Delta = AddRemove, 3, 1e-4
+			r.Noise = Noise{Kind: Gaussian, Scale: 12, Sensitivity: 2.4494897427831783}
+		}, "noise.scale"},
 		{"gaussian, sensitivity too small", func(r *Release) {
 			r.Noise = Noise{Kind: Gaussian, Scale: 1, Sensitivity: 2.8}
 			r.Privacy.Delta = 1e-5
@@ -93,6 +105,54 @@ func TestClaim(t *testing.T) {
 		err := r.Validate()
 		if (err == nil) != (c.field == "") || err != nil && !strings.HasPrefix(err.Error(), c.field+": ") {
 			t.Errorf("%s: error %v, want it at %q", c.name, err, c.field)
+		}
+	}
+}
+
+// The bound lies below δ, computed with mpmath at 60 digits; and for noise that is
+// a tenth short of what a δ asks for, it is above that δ. (For ε ≤ 0.1 and δ > 1e-5
+// it is too low for that.)
+func TestLeastDelta(t *testing.T) {
+	for _, c := range []struct{ epsilon, mu, delta float64 }{
+		{0.01, 4.004993765576343, 0.95454206582},
+		{0.01, 0.0016664352494632788, 2.60491532451e-13},
+		{0.01, 0.0006666518525102515, 1.61724317433e-55},
+		{0.01, 0.0003333314815020573, 5.43976532308e-203},
+		{0.1, 4.049390153191919, 0.954912165829},
+		{0.1, 0.033150177620620225, 1.25576302582e-5},
+		{0.1, 0.016643582596529375, 2.59564724743e-12},
+		{0.1, 0.0066651858432558286, 1.61628190954e-54},
+		{0.1, 0.0033331481687214224, 5.4389513095e-202},
+		{1, 4.449489742783178, 0.957806164314},
+		{1, 1.0, 0.126936737634},
+		{1, 0.31662479035539987, 0.000111559088075},
+		{1, 0.16441400296897646, 2.5068420661e-11},
+		{1, 0.06651917331936362, 1.60673861401e-53},
+		{1, 0.03331483536241292, 5.43082603547e-201},
+		{10, 6.898979485566356, 0.966640193919},
+		{10, 4.0, 0.233698808096},
+		{10, 2.385164807134504, 0.00055277897169},
+		{10, 1.4833147735478829, 1.88447427579e-10},
+		{10, 0.6524758424985279, 1.5177459351e-52},
+		{10, 0.3315017762062022, 5.35103123086e-200},
+		{1000, 46.76605857119878, 0.976044400714},
+		{1000, 44.224154547626725, 0.300669540559},
+		{1000, 41.82186966202994, 0.00125107025675},
+		{1000, 39.12205669071391, 8.51999299164e-10},
+		{1000, 32.16990566028302, 2.49898438325e-51},
+		{1000, 23.85164807134504, 2.17116439914e-198},
+		{1000000, 1416.2149765859504, 0.977211691708},
+		{1000000, 1413.71365076144, 0.308288591394},
+		{1000000, 1411.2167443500307, 0.00134676425153},
+		{1000000, 1408.2262902378814, 9.8229138887e-10},
+		{1000000, 1399.2931096487744, 3.63186039986e-51},
+		{1000000, 1384.5317246354002, 4.80253490415e-198},
+	} {
+		if least := leastDelta(c.epsilon, c.mu); !(least <= c.delta) {
+			t.Errorf("epsilon %v, mu %v: bound %v above delta %v", c.epsilon, c.mu, least, c.delta)
+		}
+		if least := leastDelta(c.epsilon, c.mu/0.9); !(least > c.delta) {
+			t.Errorf("epsilon %v, mu %v: noise one tenth short has bound %v, delta %v", c.epsilon, c.mu, least, c.delta)
 		}
 	}
 }

@@ -100,11 +100,12 @@ func (r *Release) Warnings() []string {
 }
 
 func (r *Release) unstatedSensitivity() string {
-	if r.Noise.Kind == Laplace {
-		b := boundL1(r.Dim(), r.Privacy.Neighbours)
-		if r.laplaceClaim(relax(b)) != nil {
-			return fmt.Sprintf("this release states no sensitivity, and its noise is too small for epsilon %v if values are restricted by their bounds alone", r.Privacy.Epsilon)
-		}
+	m, nb := r.Dim(), r.Privacy.Neighbours
+	switch {
+	case r.Noise.Kind == Laplace && r.laplaceClaim(relax(boundL1(m, nb))) != nil:
+		return fmt.Sprintf("this release states no sensitivity, and its noise is too small for epsilon %v if values are restricted by their bounds alone", r.Privacy.Epsilon)
+	case r.Noise.Kind == Gaussian && r.gaussianClaim(rootL2(m, nb)) != nil:
+		return fmt.Sprintf("this release states no sensitivity, and its noise is too small for epsilon %v and delta %v if values are restricted by their bounds alone", r.Privacy.Epsilon, r.Privacy.Delta)
 	}
 	return "this release states no sensitivity: its privacy is taken on trust"
 }

@@ -66,6 +66,7 @@ func TestRoundTrip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	gaussian := random(3, rng)
 	gaussian.Noise.Kind, gaussian.Privacy.Delta = Gaussian, 1e-6
+	gaussian.Noise.Scale *= 5
 	addRemove := random(3, rng)
 	addRemove.Privacy.Neighbours, addRemove.NNoise, addRemove.N = AddRemove, 1e4, -7
 	byHand := random(4, rng)
@@ -172,6 +173,10 @@ func TestWarnings(t *testing.T) {
 	expect("taken on trust")
 	r.Noise.Scale = 1
 	expect("too small")
+	r.Noise.Kind, r.Privacy.Delta = Gaussian, 1e-6
+	expect("too small for epsilon 1 and delta")
+	r.Noise.Scale = 12
+	expect("taken on trust")
 	r.Privacy = nil
 	expect("replace-one neighbours and a public n are assumed")
 	if r.Neighbours() != ReplaceOne {

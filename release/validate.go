@@ -13,9 +13,10 @@ const maxN = 1 << 53
 // Validate checks everything that a release file must satisfy: what passes
 // can be written, and read back. Errors are *FieldError and name the field.
 //
-// Besides shapes and ranges it checks the claim: a stated sensitivity must not
-// lie below the proven one, and Laplace noise must satisfy
-// scale·ε ≥ sensitivity where the file states all three.
+// Besides shapes and ranges it checks the claim where the file states all of it:
+// a sensitivity must not lie below the proven one, Laplace noise must satisfy
+// scale·ε ≥ sensitivity, and Gaussian noise must not have a δ that is certainly
+// larger than the one stated.
 func (r *Release) Validate() error {
 	if err := within("format", checkFormat(r.Format)); err != nil {
 		return err
@@ -108,10 +109,10 @@ func (r *Release) validateNoise() error {
 	if err := r.validateSensitivity(); err != nil {
 		return within("sensitivity", err)
 	}
-	if n.Kind == Laplace {
-		return within("scale", r.validateClaim())
+	if n.Kind == Gaussian {
+		return within("scale", r.validateGaussianClaim())
 	}
-	return nil
+	return within("scale", r.validateClaim())
 }
 
 // validate checks the blocks for p covariates.
