@@ -65,6 +65,27 @@ func TestSumsDoNotDependOnOrder(t *testing.T) {
 	}
 }
 
+// Rows that no carry has moved to the totals yet are merged too, and stay with
+// the accumulator that they were added to.
+func TestMergeOfPendingRows(t *testing.T) {
+	const m = 3
+	rows := randomRows(rand.New(rand.NewPCG(4, 4)), 7, m)
+	a, b := NewAccumulator(m), NewAccumulator(m)
+	mustAdd(t, a, rows[:3]...)
+	mustAdd(t, b, rows[3:]...)
+	if err := a.Merge(b); err != nil {
+		t.Fatal(err)
+	}
+	mustAdd(t, a, rows[0])
+	mustAdd(t, b, rows[0])
+	if got := a.Statistics(); got.N != 8 || !equalInts(got.BigInts(), reference(append(rows[:7:7], rows[0]), m)) {
+		t.Errorf("sums differ from those of the %d rows", got.N)
+	}
+	if got := b.Statistics(); got.N != 5 || !equalInts(got.BigInts(), reference(append(rows[3:7:7], rows[0]), m)) {
+		t.Error("Merge changed its argument")
+	}
+}
+
 // Doubling by self-merge takes the sums far beyond 64 bits, and then to MaxRows.
 func TestManyRows(t *testing.T) {
 	a := NewAccumulator(2)
