@@ -8,19 +8,51 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
-// Every entry of a release has noise of its own, of the scale that the release
-// states: no entry is forgotten, none shares another's draw. A Kolmogorov-Smirnov
-// test an entry, at 5e-7 each: √n·D > √(ln(2/5e-7)/2) = 2.76; and for each pair
-// the signs' agreement less their disagreement, ± 5.4 √n (7e-8 each); m = 4 has
-// 14 entries and 91 pairs, so the false alarm is 1.4e-5.
+// Every entry of a release has noise of its own, of the law and scale that the
+// release states: no entry is forgotten, none shares another's draw. A
+// Kolmogorov-Smirnov test an entry, at 5e-7 each: √n·D > √(ln(2/5e-7)/2) = 2.76;
+// and for each pair the signs' agreement less their disagreement, ± 5.4 √n (7e-8
+// each); m = 4 has 14 entries and 91 pairs, so the false alarm is 1.4e-5 a law.
 func TestNoiseOfEveryEntry(t *testing.T) {
-	const m, releases = 4, 4000
+	for kind, c := range map[release.Kind]struct {
+		delta float64
+		cdf   func(x float64) float64
+	}{
+		release.Laplace:  {0, laplaceCDF},
+		release.Gaussian: {1e-6, func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }},
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			const releases = 4000
+			privacy := pure(1)
+			privacy.Delta = c.delta
+			noise := noiseOf(t, kind, privacy, releases)
+			checkSigns(t, noise)
+			limit := 2.76 / math.Sqrt(releases)
+			for i, x := range noise {
+				if d := distanceTo(x, c.cdf); d > limit {
+					t.Errorf("entry %d: distance %.3f from the noise stated, limit %.3f", i, d, limit)
+				}
+				for j := range x {
+					x[j] *= 0.7
+				}
+				if d := distanceTo(x, c.cdf); d <= limit {
+					t.Errorf("entry %d: noise of 0.7 times the scale passes", i)
+				}
+			}
+		})
+	}
+}
+
+// noiseOf gives for each entry the noise of so many releases, in units of the
+// scale that they state.
+func noiseOf(t *testing.T, kind release.Kind, privacy release.Privacy, releases int) [][]float64 {
+	t.Helper()
 	s := testStatistics(t, []float64{1, -1, 0.5, 0}, []float64{0.25, -0.75, 1, 1})
 	exact := s.Vector()
-	noise := make([][]float64, len(exact)) // in units of the stated scale
+	noise := make([][]float64, len(exact))
 	e := seeded(17)
 	for range releases {
-		r, err := Publish(t.Context(), s, testDesign(m), pure(1), release.Laplace, Exact, e)
+		r, err := Publish(t.Context(), s, testDesign(4), privacy, kind, Exact, e)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,38 +60,40 @@ func TestNoiseOfEveryEntry(t *testing.T) {
 			noise[i] = append(noise[i], (z-exact[i])/r.Noise.Scale)
 		}
 	}
-	limit := 2.76 / math.Sqrt(releases)
-	for i := range noise {
-		for j := range i {
+	return noise
+}
+
+func checkSigns(t *testing.T, noise [][]float64) {
+	t.Helper()
+	for i, x := range noise {
+		for j, y := range noise[:i] {
 			agree := 0.0
-			for k := range releases {
-				agree += math.Copysign(1, noise[i][k]) * math.Copysign(1, noise[j][k])
+			for k := range x {
+				agree += math.Copysign(1, x[k]) * math.Copysign(1, y[k])
 			}
-			if math.Abs(agree) > 5.4*math.Sqrt(releases) {
-				t.Errorf("noise of entries %d and %d agrees %v times more often than not", j, i, agree)
+			if math.Abs(agree) > 5.4*math.Sqrt(float64(len(x))) {
+				t.Errorf("the signs of entries %d and %d agree %v times more often than not", j, i, agree)
 			}
-		}
-	}
-	for i := range noise {
-		if d := distanceToLaplace(noise[i], 1); d > limit {
-			t.Errorf("entry %d: distance %.3f from Laplace noise of the scale stated, limit %.3f", i, d, limit)
-		}
-		if d := distanceToLaplace(noise[i], 1/0.7); d <= limit {
-			t.Errorf("entry %d: noise of 0.7 times a scale would pass for it", i)
 		}
 	}
 }
 
-// distanceToLaplace is the largest distance between the empirical distribution of
-// x, which it sorts, and the Laplace law of this scale.
-func distanceToLaplace(x []float64, scale float64) (d float64) {
+// laplaceCDF is the distribution function of the Laplace law of scale 1.
+func laplaceCDF(x float64) float64 {
+	p := math.Exp(-math.Abs(x)) / 2
+	if x > 0 {
+		return 1 - p
+	}
+	return p
+}
+
+// distanceTo is the largest distance between the empirical distribution of x, which
+// it sorts, and the law of that distribution function.
+func distanceTo(x []float64, cdf func(float64) float64) (d float64) {
 	slices.Sort(x)
 	n := float64(len(x))
 	for i, v := range x {
-		p := math.Exp(-math.Abs(v)/scale) / 2
-		if v > 0 {
-			p = 1 - p
-		}
+		p := cdf(v)
 		d = max(d, p-float64(i)/n, float64(i+1)/n-p)
 	}
 	return d
