@@ -71,7 +71,7 @@ func (c *fitCommand) run(ctx context.Context, stdout, stderr io.Writer, data str
 	if err != nil {
 		return err
 	}
-	check := func(n int64) error { return rehearse(standIn(n, order.design), o) }
+	check := func(n int64) error { return rehearse(standIn(n, order.design, order.noise), o) }
 	former, err := order.former()
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (o *order) refuse(former *release.Release, difference error) error {
 // selects tells whether a release is of another model, of which the one ordered
 // is a sub-model.
 func (o *order) selects(former *release.Release) (formula string, ok bool) {
-	if former.Answers(o.design, o.privacy, release.Laplace) == nil {
+	if former.Answers(o.design, o.privacy, o.noise) == nil {
 		return "", false
 	}
 	formula = formulaOf(o.design)
@@ -146,7 +146,7 @@ func (o *order) selects(former *release.Release) (formula string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	return formula, r.Answers(o.design, o.privacy, release.Laplace) == nil
+	return formula, r.Answers(o.design, o.privacy, o.noise) == nil
 }
 
 // formulaOf writes a design as a formula.
@@ -173,7 +173,7 @@ func suggestion(d *schema.Design) string {
 // runNonPrivate is the study of what the noise costs: no release, no privacy.
 func (c *fitCommand) runNonPrivate(cmd *cobra.Command, data string) error {
 	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
-	for _, flag := range []string{"eps", "release", "spend-again", "sensitivity"} {
+	for _, flag := range []string{"eps", "delta", "mechanism", "release", "spend-again", "sensitivity"} {
 		if cmd.Flags().Changed(flag) {
 			return usagef("--%s cannot be combined with --method %s, which makes no release and is not private", flag, nonPrivate)
 		}

@@ -20,10 +20,10 @@ func rehearse(r *release.Release, o dpreg.Options) error {
 	return nil
 }
 
-// standIn is a release of n rows of a design that tells nothing of any data, so
+// standIn is a release of n rows of a design, with noise of this kind, that tells nothing of any data, so
 // that inference can be rehearsed before ε is spent: rows as if uniform on the
 // box, linear sums 0 and squares n/3 in scaled units.
-func standIn(n int64, d *schema.Design) *release.Release {
+func standIn(n int64, d *schema.Design, noise release.Kind) *release.Release {
 	m := len(d.Columns())
 	v := make([]float64, release.Length(m))
 	for j := range m {
@@ -34,7 +34,7 @@ func standIn(n int64, d *schema.Design) *release.Release {
 		Simulated:  true,
 		Schema:     *d,
 		N:          n,
-		Noise:      release.Noise{Kind: release.Laplace, Scale: 1},
+		Noise:      release.Noise{Kind: noise, Scale: 1},
 		Statistics: release.StatisticsFromVector(m, v),
 	}
 }

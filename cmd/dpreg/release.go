@@ -9,9 +9,13 @@ import (
 	"github.com/dpreg/dpreg/report"
 )
 
-const releaseHelp = `Make a release: the sums of x, y and their products over all rows, with Laplace
-noise from the operating system's randomness. It is ε-differentially private for
-data sets that differ in one row, and the one file that may leave your hands.
+const releaseHelp = `Make a release: the sums of x, y and their products over all rows, with noise from
+the operating system's randomness. It is ε-differentially private for data sets
+that differ in one row, and the one file that may leave your hands.
+
+The noise is Laplace. With --delta, (ε, δ)-differential privacy is asked for, and
+Gaussian noise may do: with more than a few columns it is the smaller. δ is the
+probability, about, with which ε may fail; take it far below 1/n.
 
 Each column needs public bounds (see dpreg schema); values outside are clamped.
 The last column is the response unless --formula says otherwise, but a release
@@ -30,6 +34,7 @@ func newRelease() *cobra.Command {
 		Short: "Make a differentially private release of a table: spends ε",
 		Long:  releaseHelp,
 		Example: `  dpreg release --eps 1 pums.csv
+  dpreg release --eps 1 --delta 1e-6 pums.csv
   dpreg release --eps 0.5 --bounds age=0:100,income=0:500000 --formula 'income ~ age' pums.csv -o age.release.json`,
 		Args: oneFile("a data file"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -29,23 +29,30 @@ func (f *releaseFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.schema, "schema", "", "Frictionless Table Schema `FILE` with the bounds (default: data.schema.json beside data.csv)")
 	fs.StringVar(&f.formula, "formula", "", formulaUsage+"default: the last column on all others")
 	fs.StringVar(&f.sensitivity, "sensitivity", "exact", "`NAME`: exact, or paper, the larger one of Bernstein and Sheldon (2019)")
-	fs.StringVar(&f.delta, "delta", "0", "δ, a `NUMBER`; this version: 0")
-	fs.StringVar(&f.mechanism, "mechanism", string(release.Laplace), "`NAME` of the law of the noise; this version: laplace")
+	fs.StringVar(&f.delta, "delta", "", "δ, a `NUMBER` far below 1/n, such as 1e-6: allows Gaussian noise (default: none, pure ε)")
+	fs.StringVar(&f.mechanism, "mechanism", string(ssp.Auto), "`NAME` of the law of the noise: laplace, gaussian (needs --delta), or auto, the smaller one")
 	fs.StringVar(&f.neighbours, "neighbours", string(release.ReplaceOne), "`NAME`: which data sets must not be told apart; this version: replace-one, with n public")
 	fs.StringVar(&f.missing, "missing", "error", "`NAME`: what to do about missing cells; this version: error")
 	fs.BoolVar(&f.spendAgain, "spend-again", false, "overwrite a release that exists: its ε stays spent, and that of the new one adds to it")
 	oneOf(cmd, "sensitivity", "exact", "paper")
+	oneOf(cmd, "mechanism", string(ssp.Auto), string(release.Laplace), string(release.Gaussian))
 }
 
-// privacy checks the flags on privacy and noise.
-func (f *releaseFlags) privacy() (release.Privacy, ssp.Sensitivity, error) {
-	p := release.Privacy{Neighbours: release.ReplaceOne}
-	kind, err := f.calibration()
-	if err != nil {
-		return p, kind, err
+// privacy checks the flags on privacy and noise, as far as they tell without the
+// columns.
+func (f *releaseFlags) privacy() (p release.Privacy, noise release.Kind, kind ssp.Sensitivity, err error) {
+	p.Neighbours = release.ReplaceOne
+	if kind, err = f.calibration(); err != nil {
+		return
+	}
+	if p.Delta, err = f.parseDelta(); err != nil {
+		return
+	}
+	if noise, err = f.parseMechanism(p.Delta, kind); err != nil {
+		return
 	}
 	p.Epsilon, err = f.parseEpsilon()
-	return p, kind, err
+	return
 }
 
 func (f *releaseFlags) parseEpsilon() (float64, error) {
@@ -68,11 +75,7 @@ func (f *releaseFlags) parseEpsilon() (float64, error) {
 
 // calibration checks the flags of which this version knows one value or two.
 func (f *releaseFlags) calibration() (ssp.Sensitivity, error) {
-	if delta, err := schema.ParseNumber(f.delta); err != nil || delta != 0 {
-		return 0, usagef("--delta %q: this version supports pure ε only, δ = 0", f.delta)
-	}
 	for _, only := range []struct{ flag, got, want string }{
-		{"mechanism", f.mechanism, string(release.Laplace)},
 		{"neighbours", f.neighbours, string(release.ReplaceOne)},
 		{"missing", f.missing, "error"},
 	} {
@@ -91,5 +94,8 @@ func (f *releaseFlags) calibration() (ssp.Sensitivity, error) {
 
 // describe says a privacy in a few words.
 func describe(p release.Privacy) string {
+	if p.Delta > 0 {
+		return fmt.Sprintf("ε = %v, δ = %v (%s)", p.Epsilon, p.Delta, p.Neighbours)
+	}
 	return fmt.Sprintf("ε = %v (%s)", p.Epsilon, p.Neighbours)
 }

@@ -22,13 +22,14 @@ type order struct {
 	data, path string // rows, and where the release goes
 	design     *schema.Design
 	privacy    release.Privacy
+	noise      release.Kind
 	kind       ssp.Sensitivity
 	spendAgain bool // a release that stands there may be overwritten
 }
 
 // order checks all that can be checked before a row is read.
 func (f *releaseFlags) order(stderr io.Writer, data, path string) (*order, error) {
-	privacy, kind, err := f.privacy()
+	privacy, noise, kind, err := f.privacy()
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +43,8 @@ func (f *releaseFlags) order(stderr io.Writer, data, path string) (*order, error
 	case "-":
 		return nil, usagef("a release cannot go to stdout: it was paid for, and needs a file")
 	}
-	return &order{data, path, design, privacy, kind, f.spendAgain}, nil
+	o := &order{data, path, design, privacy, noise, kind, f.spendAgain}
+	return o, o.settle(stderr)
 }
 
 // former reads the release that stands where the new one is to go; nil where
@@ -66,16 +68,15 @@ func (o *order) former() (*release.Release, error) {
 
 // differs says why r is not the release that is ordered, nil if it is.
 func (o *order) differs(r *release.Release) error {
-	if err := r.Answers(o.design, o.privacy, release.Laplace); err != nil {
+	if err := r.Answers(o.design, o.privacy, o.noise); err != nil {
 		return err
 	}
-	want := ssp.SensitivityL1(r.Dim(), o.privacy.Neighbours)
-	if o.kind == ssp.Paper {
-		want = ssp.PaperSensitivity(r.Dim())
+	want, err := ssp.Calibrate(r.Dim(), o.privacy, o.noise, o.kind)
+	if err != nil {
+		return err
 	}
-	b, _ := want.Float64()
 	// The two kinds are a factor of four apart; rounding is not the question.
-	if math.Abs(r.Noise.Scale*o.privacy.Epsilon/b-1) > 1e-6 {
+	if math.Abs(r.Noise.Scale/want.Scale-1) > 1e-6 {
 		return errors.New("its noise is calibrated to another sensitivity (--sensitivity)")
 	}
 	return nil
@@ -154,7 +155,8 @@ func (o *order) publish(ctx context.Context, stderr io.Writer, former *release.R
 			return nil, err
 		}
 	}
-	r, err := ssp.Publish(ctx, s, o.design, o.privacy, release.Laplace, o.kind, mechanisms.OS())
+	o.warn(stderr, s.N)
+	r, err := ssp.Publish(ctx, s, o.design, o.privacy, o.noise, o.kind, mechanisms.OS())
 	if err != nil {
 		return nil, fmt.Errorf("no release was made: %w", err)
 	}
@@ -180,6 +182,10 @@ func (o *order) again(stderr io.Writer, former *release.Release) {
 		note(stderr, "--spend-again: %s will be overwritten; whatever it spent stays spent", o.path)
 		return
 	}
-	note(stderr, "--spend-again: %s will be overwritten, but the ε = %v that it spent stays spent; if both are of the same persons, ε adds up to %.12g",
-		o.path, former.Privacy.Epsilon, former.Privacy.Epsilon+o.privacy.Epsilon)
+	sum := fmt.Sprintf("ε adds up to %.12g", former.Privacy.Epsilon+o.privacy.Epsilon)
+	if delta := former.Privacy.Delta + o.privacy.Delta; delta > 0 {
+		sum += fmt.Sprintf(" and δ to %.12g", delta)
+	}
+	note(stderr, "--spend-again: %s will be overwritten, but the %s that it spent stays spent; if both are of the same persons, %s",
+		o.path, describe(*former.Privacy), sum)
 }
