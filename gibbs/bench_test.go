@@ -21,11 +21,13 @@ func simulated(p int, n, epsilon float64, rng *rand.Rand) *model.Observation {
 	b := m * (m + 2) * (m + 2) / (2 * (m + 1)) / epsilon
 	q := shape.Statistics()
 	obs := &model.Observation{Shape: shape, N: n, Kind: release.Laplace, Z: make([]float64, q), Scale: make([]float64, q)}
-	c := newState(obs, model.DefaultPrior(shape))
-	drawPrior(c, rng)
-	c.moments.Set(c.params)
-	c.moments.Factor()
-	c.moments.RandExact(obs.Z, n, rng)
+	prior, law := model.DefaultPrior(shape), model.NewMoments(shape)
+	c := newState(obs, prior, newHierarchical(shape, prior))
+	c.drawPrior(rng)
+	drawOmegaPrior(c, rng)
+	law.Set(c.params)
+	law.Factor()
+	law.RandExact(obs.Z, n, rng)
 	for i := range obs.Z {
 		obs.Scale[i] = b
 		obs.Z[i] += b * math.Copysign(rng.ExpFloat64(), rng.Float64()-0.5)
@@ -43,7 +45,7 @@ func BenchmarkSweep(b *testing.B) {
 				rng := rand.New(rand.NewPCG(1, 1))
 				obs := simulated(p, 1000, 1, rng)
 				prior := model.DefaultPrior(obs.Shape)
-				var k kernel = newPlain(obs, prior, rng)
+				var k kernel = newPlain(obs, prior, newHierarchical(obs.Shape, prior), rng)
 				if name == Exact {
 					k = newExact(obs, prior, rng)
 				}
@@ -62,13 +64,39 @@ func BenchmarkSweep(b *testing.B) {
 	}
 }
 
+func BenchmarkFixedSweep(b *testing.B) {
+	for _, name := range []Kernel{Plain, Exact} {
+		for _, p := range []int{1, 2, 5, 10} {
+			b.Run(fmt.Sprintf("%s/p=%d", name, p), func(b *testing.B) {
+				rng := rand.New(rand.NewPCG(1, 1))
+				obs := simulated(p, 1000, 1, rng)
+				prior := model.DefaultPrior(obs.Shape)
+				law := fixedLawOf(b, obs.Shape, model.UniformX{})
+				var k mcmc.Kernel[Info] = newPlain(obs, prior, newFixed(obs.Shape, prior, law), rng)
+				if name == Exact {
+					clt := newCLT(obs, prior, newFixed(obs.Shape, prior, law), rng)
+					for i := range 1000 {
+						clt.Step(rng)
+						clt.Adapt(i, 1000)
+					}
+					k = clt
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					k.Step(rng)
+				}
+			})
+		}
+	}
+}
+
 func BenchmarkGradient(b *testing.B) {
 	for _, p := range []int{1, 2, 5, 10} {
 		b.Run(fmt.Sprintf("p=%d", p), func(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 1))
 			obs := simulated(p, 1000, 1, rng)
 			k := newExact(obs, model.DefaultPrior(obs.Shape), rng)
-			k.target.coords.Unconstrain(k.phi, k.params)
+			k.law.Unconstrain(k.phi, k.params)
 			for b.Loop() {
 				k.target.LogDensity(k.hmc.grad, k.phi)
 			}
@@ -104,7 +132,7 @@ func BenchmarkEffectiveDraws(b *testing.B) {
 func effective(b *testing.B, kernel Kernel, obs *model.Observation, prior *model.Prior, sweeps int) {
 	for b.Loop() {
 		plan := mcmc.Plan{Chains: 1, Warmup: 1000, Draws: sweeps, Seed: 1, Workers: 1}
-		d, err := sample(context.Background(), kernel, obs, prior, plan)
+		d, err := Update{Kernel: kernel}.run(obs, prior).sample(context.Background(), plan)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -117,22 +145,29 @@ func effective(b *testing.B, kernel Kernel, obs *model.Observation, prior *model
 	}
 }
 
-// TestSweepsDoNotAllocate holds both kernels to their promise.
+// TestSweepsDoNotAllocate holds all kernels to their promise.
 func TestSweepsDoNotAllocate(t *testing.T) {
 	for _, p := range []int{1, 3} {
 		rng := rand.New(rand.NewPCG(1, 1))
 		obs := simulated(p, 100, 1, rng)
 		prior := model.DefaultPrior(obs.Shape)
-		plain, exact := newPlain(obs, prior, rng), newExact(obs, prior, rng)
+		law := fixedLawOf(t, obs.Shape, model.UniformX{})
+		source := newFixed(obs.Shape, prior, law)
+		exact, clt := newExact(obs, prior, rng), newCLT(obs, prior, source, rng)
 		for i := range 300 {
 			exact.Step(rng)
 			exact.Adapt(i, 300)
+			clt.Step(rng)
+			clt.Adapt(i, 300)
 		}
-		if n := testing.AllocsPerRun(200, func() { plain.Step(rng) }); n != 0 {
-			t.Errorf("p = %d: the plain sweep allocates %g times", p, n)
-		}
-		if n := testing.AllocsPerRun(200, func() { exact.Step(rng) }); n != 0 {
-			t.Errorf("p = %d: the default sweep allocates %g times", p, n)
+		for name, k := range map[string]mcmc.Kernel[Info]{
+			"default": exact, "CLT": clt,
+			"plain":            newPlain(obs, prior, newHierarchical(obs.Shape, prior), rng),
+			"plain, x's fixed": newPlain(obs, prior, newFixed(obs.Shape, prior, law), rng),
+		} {
+			if n := testing.AllocsPerRun(200, func() { k.Step(rng) }); n != 0 {
+				t.Errorf("p = %d: the sweep of kernel %s allocates %g times", p, name, n)
+			}
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/dpreg/dpreg/internal/dense"
-	"github.com/dpreg/dpreg/model"
 )
 
 // collapsed is the density of the unconstrained parameters φ with the latent
@@ -13,36 +12,28 @@ import (
 //	log π(φ) = log p(φ) − ½ log|K| − ½ eᵀK⁻¹e,  K = nΣ_t + diag ω², e = z − nμ_t.
 //
 // Its gradient goes through α = K⁻¹e and W = ½(ααᵀ − K⁻¹), which are the
-// derivatives in nμ_t and nΣ_t, back to (μ, V) and from there to φ.
+// derivatives in nμ_t and nΣ_t, back to φ by the law's Pullback.
 type collapsed struct {
 	*state
-	coords  *model.Coordinates
 	inverse []float64 // K⁻¹, then W, q×q
-	gMean   []float64 // m
-	gCov    []float64 // m×m
 }
 
 func newCollapsed(c *state) *collapsed {
-	m := c.obs.Shape.M()
-	return &collapsed{
-		state: c, coords: model.NewCoordinates(c.obs.Shape, c.prior),
-		inverse: make([]float64, c.q*c.q),
-		gMean:   make([]float64, m), gCov: make([]float64, m*m),
-	}
+	return &collapsed{state: c, inverse: make([]float64, c.q*c.q)}
 }
 
 // Dim returns the number of unconstrained parameters.
-func (t *collapsed) Dim() int { return t.coords.Dim() }
+func (t *collapsed) Dim() int { return t.law.Dim() }
 
 // LogDensity returns log π(φ) and writes its gradient. It leaves the state's
 // parameters at φ and its factors as factorLatent does. Where rounding leaves
 // a matrix indefinite it returns −∞.
 func (t *collapsed) LogDensity(grad, phi []float64) float64 {
-	t.coords.Constrain(t.params, phi)
+	t.law.Constrain(t.params, phi)
 	if !t.factorLatent() {
 		return math.Inf(-1)
 	}
-	logp := t.coords.LogPrior(grad, t.params) + t.logLikelihood()
+	logp := t.law.LogPrior(grad, t.params) + t.logLikelihood()
 	alpha := t.gain
 	dense.SolveLowerT(t.chol, t.q, alpha)
 
@@ -53,9 +44,6 @@ func (t *collapsed) LogDensity(grad, phi []float64) float64 {
 			row[j] = 0.5 * (a*alpha[j] - row[j])
 		}
 	}
-	clear(t.gMean)
-	clear(t.gCov)
-	t.moments.Adjoint(t.gMean, t.gCov, alpha, t.inverse, t.n)
-	t.coords.Pullback(grad, t.params, t.gMean, t.gCov)
+	t.law.Pullback(grad, t.params, alpha, t.inverse, t.n)
 	return logp
 }

@@ -20,23 +20,12 @@ import (
 // (a) and (b) are reversible with respect to p_CLT(φ, s | z, ω), so (c) is the
 // Metropolis–Hastings test for w times that; nothing between them may look at
 // s. (d) moves the parameters when (c) rejects: w is unbounded, and (a)–(c)
-// alone could stick. A move that flips a sign, or one of n where that is latent,
-// takes the place of (a) now and then; a mixture of reversible kernels is reversible.
+// alone could stick.
 type exact struct {
-	*state
-	target     *collapsed
-	hmc        *hmc
-	flip       *flip
-	count      *count // nil where n is public
+	*clt
+	moments    *model.Moments // the law, whose covariance V (c) needs
 	correction *correction
 	phase      phase
-
-	phi          []float64
-	before       *model.Params // parameters, ω² and n before (a)
-	omega        []float64
-	beforeN      float64
-	propS, propR []float64 // s′ and z − s′
-	last         Info
 }
 
 // phase tells what the chain targets: at first the CLT model alone, steps (a),
@@ -50,43 +39,23 @@ const (
 	exactTarget
 )
 
-// flipShare is how often a sign flip takes the place of HMC: the more often, the better
-// two modes are weighed, and the slower all else is explored.
-const flipShare = 0.25
-
 // newExact starts a chain in the phase that Adapt ends.
 func newExact(obs *model.Observation, prior *model.Prior, rng *rand.Rand) *exact {
-	c := newState(obs, prior)
-	c.start(rng)
-	target := newCollapsed(c)
-	vec := func() []float64 { return make([]float64, c.q) }
-	return &exact{
-		state: c, count: newCount(c), target: target, hmc: newHMC(target), flip: newFlip(target),
-		correction: newCorrection(obs.Shape.M()),
-		phi:        make([]float64, target.Dim()), before: model.NewParams(obs.Shape),
-		omega: vec(), propS: vec(), propR: vec(),
-	}
+	law := newHierarchical(obs.Shape, prior)
+	return &exact{clt: newCLT(obs, prior, law, rng), moments: law.Moments, correction: newCorrection(obs.Shape.M())}
 }
 
 // Step does one sweep.
 func (k *exact) Step(rng *rand.Rand) Info {
-	if k.phase == entering {
+	switch k.phase {
+	case approximate:
+		return k.clt.Step(rng)
+	case entering:
 		k.enter(rng)
 	}
-	k.before.Copy(k.params)
-	copy(k.omega, k.omega2)
-	k.beforeN = k.n
 	info := k.propose(rng)
-	switch {
-	case info.Failed, k.phase == exactTarget && !k.correct(&info, rng):
-		k.params.Copy(k.before)
-		copy(k.omega2, k.omega)
-		k.n = k.beforeN
-	default:
-		copy(k.s, k.propS)
-		copy(k.resid, k.propR)
-	}
-	if k.phase == exactTarget && !k.drawConjugate(rng) {
+	k.conclude(!info.Failed && k.correct(&info, rng))
+	if !k.drawConjugate(rng) {
 		info.Failed = true
 	}
 	k.drawOmega(rng)
@@ -94,26 +63,12 @@ func (k *exact) Step(rng *rand.Rand) Info {
 	return info
 }
 
-// propose does (a) and (b): the parameters and ω move, s′ waits in propS. It
-// fails where rounding leaves a matrix indefinite.
-func (k *exact) propose(rng *rand.Rand) Info {
-	if !k.target.coords.Unconstrain(k.phi, k.params) {
-		return Info{Failed: true}
+// Adapt is called by the driver after each warm-up step.
+func (k *exact) Adapt(iteration, warmup int) {
+	k.clt.Adapt(iteration, warmup)
+	if iteration+1 == share(approximateEnds, warmup) {
+		k.phase = entering
 	}
-	var info Info
-	switch u := rng.Float64(); {
-	case u < flipShare:
-		info = Info{transition: k.flip.step(k.phi, rng)}
-	case u < flipShare+countShare && k.count != nil:
-		info = Info{transition: k.count.step(rng)}
-	default:
-		info = Info{transition: k.hmc.step(k.phi, rng), Hamiltonian: true}
-	}
-	k.target.coords.Constrain(k.params, k.phi)
-	if info.Failed = !k.factorLatent(); !info.Failed {
-		k.drawLatent(k.propS, k.propR, rng)
-	}
-	return info
 }
 
 // correct does (c) and reports whether the proposal is accepted.

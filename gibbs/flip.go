@@ -37,7 +37,7 @@ func newFlip(c *collapsed) *flip {
 // step moves phi and omega2.
 func (f *flip) step(phi []float64, rng *rand.Rand) transition {
 	q := f.obs.Shape.Q()
-	k := rng.IntN(q + f.obs.Shape.P)
+	k := rng.IntN(q + len(f.params.MuX))
 	if k >= q {
 		k++ // log σ² stands between θ and μ_x
 	}
@@ -47,9 +47,9 @@ func (f *flip) step(phi []float64, rng *rand.Rand) transition {
 
 	gain := -f.at(f.before, phi)
 	t := transition{logDensity: -gain}
-	f.coords.Constrain(f.params, f.prop)
-	f.moments.Set(f.params)
-	f.moments.Expect(f.after, f.n)
+	f.law.Constrain(f.params, f.prop)
+	f.law.Set(f.params)
+	f.law.Expect(f.after, f.n)
 	for i, b := range f.noise.scale {
 		if !f.noise.latent() || f.before[i] == f.after[i] {
 			continue
@@ -76,10 +76,10 @@ func (f *flip) step(phi []float64, rng *rand.Rand) transition {
 
 // at returns log π(φ | ω) and writes nμ_t.
 func (f *flip) at(mean, phi []float64) float64 {
-	f.coords.Constrain(f.params, phi)
+	f.law.Constrain(f.params, phi)
 	if !f.factorLatent() {
 		return math.Inf(-1)
 	}
-	f.moments.Expect(mean, f.n)
-	return f.coords.LogPrior(f.grad, f.params) + f.logLikelihood()
+	f.law.Expect(mean, f.n)
+	return f.law.LogPrior(f.grad, f.params) + f.logLikelihood()
 }

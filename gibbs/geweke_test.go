@@ -25,8 +25,19 @@ type joint struct {
 	kind  release.Kind
 	count float64 // scale of the noise on n; 0: n is public. Else n is uniform to 2n
 	prior *model.Prior
-	fault func(*exact) // planted before the chain starts
-	omega float64      // factor on ω² after each sweep: 1 unless a fault
+	law   *model.FixedMoments // of the CLT model; nil: the exact model with normal x
+	fault func(*subject)      // planted before the chain starts
+	omega float64             // factor on ω² after each sweep: 1 unless a fault
+}
+
+// subject is the kernel on trial.
+type subject struct {
+	*state
+	kernel interface {
+		Step(*rand.Rand) Info
+		Adapt(iteration, warmup int)
+	}
+	rand func(s []float64, n float64, rng *rand.Rand) // the law of s given parameters
 }
 
 func newJoint(t *testing.T, p int, n, b float64) *joint {
@@ -51,7 +62,7 @@ func newJoint(t *testing.T, p int, n, b float64) *joint {
 }
 
 // start returns a kernel at a forward draw of everything.
-func (g *joint) start(rng *rand.Rand) *exact {
+func (g *joint) start(rng *rand.Rand) *subject {
 	q := g.shape.Statistics()
 	obs := &model.Observation{Shape: g.shape, N: g.n, Kind: g.kind, Z: make([]float64, q), Scale: make([]float64, q)}
 	for i := range obs.Scale {
@@ -60,30 +71,37 @@ func (g *joint) start(rng *rand.Rand) *exact {
 	if g.count > 0 {
 		obs.Count = model.Count{Noisy: g.n, Kind: release.Laplace, Scale: g.count, Least: float64(g.shape.M() + 1), Most: 2 * g.n}
 	}
-	k := newExact(obs, g.prior, rng)
-	k.phase = exactTarget
-	k.hmc.stepSize.restart(firstStepSize)
+	k := g.subject(obs, rng)
 	g.forward(k, rng)
 	return k
 }
 
-func (g *joint) forward(k *exact, rng *rand.Rand) {
-	drawPrior(k.state, rng)
-	k.moments.Set(k.params)
-	k.moments.Factor()
+func (g *joint) subject(obs *model.Observation, rng *rand.Rand) *subject {
+	if g.law != nil {
+		k := newCLT(obs, g.prior, newFixed(g.shape, g.prior, g.law), rng)
+		k.hmc.stepSize.restart(firstStepSize)
+		return &subject{k.state, k, k.law.Rand}
+	}
+	k := newExact(obs, g.prior, rng)
+	k.phase = exactTarget
+	k.hmc.stepSize.restart(firstStepSize)
+	return &subject{k.state, k, k.moments.RandExact}
+}
+
+func (g *joint) forward(k *subject, rng *rand.Rand) {
+	k.drawPrior(rng)
+	drawOmegaPrior(k.state, rng)
+	k.law.Set(k.params)
+	k.law.Factor()
 	if c := k.obs.Count; c.Latent() {
 		k.n = c.Least + float64(rng.IntN(int(c.Most-c.Least)+1))
 	}
-	k.moments.RandExact(k.s, k.n, rng)
+	k.rand(k.s, k.n, rng)
 	g.observe(k, rng)
 }
 
-// drawPrior draws the parameters and ω from the prior.
-func drawPrior(c *state, rng *rand.Rand) {
-	c.nigS.Set(c.prior.Theta)
-	c.niwS.Set(c.prior.Covariates)
-	c.params.Sigma2 = c.nigS.Rand(c.params.Theta, rng)
-	c.niwS.Rand(c.params.MuX, c.params.Tau, rng)
+// drawOmegaPrior draws ω from its prior.
+func drawOmegaPrior(c *state, rng *rand.Rand) {
 	for i, b := range c.obs.Scale {
 		c.omega2[i] = b * b
 		if c.noise.latent() {
@@ -93,7 +111,7 @@ func drawPrior(c *state, rng *rand.Rand) {
 }
 
 // observe draws z | s, ω.
-func (g *joint) observe(k *exact, rng *rand.Rand) {
+func (g *joint) observe(k *subject, rng *rand.Rand) {
 	for i, w := range k.omega2 {
 		k.obs.Z[i] = k.s[i] + math.Sqrt(w)*rng.NormFloat64()
 		k.resid[i] = k.obs.Z[i] - k.s[i]
@@ -105,10 +123,10 @@ func (g *joint) observe(k *exact, rng *rand.Rand) {
 
 // test writes the functions whose expectations are compared: first and second
 // moments of the parameters, of what s and z say beyond them, and of ω.
-func (g *joint) test(dst []float64, k *exact) []float64 {
+func (g *joint) test(dst []float64, k *subject) []float64 {
 	dst = dst[:0]
 	values := make([]float64, len(g.shape.Names()))
-	k.params.Write(values)
+	values = values[:k.params.Write(values)]
 	for _, v := range values {
 		dst = append(dst, v, v*v)
 	}
@@ -155,9 +173,9 @@ func (g *joint) scores(draws int, seed uint64) []float64 {
 			g.fault(k)
 		}
 		for i := range warmup + draws {
-			k.Step(rng)
+			k.kernel.Step(rng)
 			if i < warmup {
-				k.Adapt(i, warmup)
+				k.kernel.Adapt(i, warmup)
 			}
 			for j := range k.omega2 {
 				k.omega2[j] *= g.omega
@@ -220,10 +238,11 @@ func TestGeweke(t *testing.T) {
 func TestGewekeFindsFaults(t *testing.T) {
 	for name, plant := range map[string]func(*joint){
 		"a term of the covariance dropped": func(g *joint) {
-			g.fault = func(k *exact) {
+			g.fault = func(k *subject) {
+				moments := k.law.(*hierarchical).Moments
 				k.covariance = func(dst []float64, n float64) {
-					k.moments.Covariance(dst, n)
-					mu, v, q := k.moments.Mean, k.moments.Cov, k.q
+					moments.Covariance(dst, n)
+					mu, v, q := moments.Mean, moments.Cov, k.q
 					dst[q*q-1] -= 4 * n * mu[1] * mu[1] * v[3] // Var(y²) without 4μ²V
 				}
 			}

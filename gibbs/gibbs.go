@@ -14,23 +14,18 @@ import (
 	"github.com/dpreg/dpreg/posterior"
 )
 
-// Kernel names the sweep that Update runs.
+// Kernel names the sweep that a method runs.
 type Kernel string
 
-// The kernels of gibbs-ss-update.
+// The kernels.
 const (
-	Exact Kernel = "exact" // the default: exact target, CLT proposal, collapsed moves
-	Plain Kernel = "plain" // as published
+	// Exact is the default: moves with the statistics integrated out, which
+	// leave the posterior invariant; of gibbs-ss-update with the exact law of
+	// the statistics, of the others with the CLT's.
+	Exact Kernel = "exact"
+	// Plain is the sweep as published.
+	Plain Kernel = "plain"
 )
-
-// Update is the method gibbs-ss-update: moments of x from the hierarchical
-// normal prior.
-type Update struct {
-	Kernel Kernel // empty: Exact
-}
-
-// Name returns the method's name on the command line.
-func (Update) Name() string { return "gibbs-ss-update" }
 
 // Info is what one sweep did beside moving the state.
 type Info struct {
@@ -56,39 +51,51 @@ func indicator(b bool) float64 {
 	return 0
 }
 
-// Sample draws from the posterior. Draws are in scaled units, named by
-// model.Observation.Names. The default kernel needs n > m, the number of columns with
-// the response.
-func (u Update) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
+// run is what the methods differ in.
+type run struct {
+	method string
+	kernel Kernel
+	obs    *model.Observation
+	prior  *model.Prior
+	names  []string      // parameters other than n
+	law    func() source // a new one for each chain
+	// exact starts a chain of the default kernel, and least is the number of rows
+	// that it needs.
+	exact func(rng *rand.Rand) mcmc.Kernel[Info]
+	least int
+}
+
+// observe reads a problem of one release.
+func observe(p *model.Problem) (*model.Observation, error) {
 	obs, err := p.Single()
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Prior.Check(obs.Shape); err != nil {
-		return nil, err
-	}
-	draws, err := sample(ctx, u.Kernel, obs, p.Prior, plan)
-	if draws != nil {
-		draws.Warnings = append(draws.Warnings, u.warnings(obs, draws)...)
-	}
-	return draws, err
+	return obs, p.Prior.Check(obs.Shape)
 }
 
-func sample(ctx context.Context, kernel Kernel, obs *model.Observation, prior *model.Prior, plan mcmc.Plan) (*posterior.Draws, error) {
-	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) { return newExact(obs, prior, rng), nil }
-	switch kernel {
+// sample runs the chains and says what a reader of the draws should know.
+func (r *run) sample(ctx context.Context, plan mcmc.Plan) (*posterior.Draws, error) {
+	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) { return r.exact(rng), nil }
+	switch r.kernel {
 	case Exact, "":
-		if m := obs.Shape.M(); !obs.Count.Latent() && obs.N <= float64(m) {
-			return nil, fmt.Errorf("gibbs-ss-update: %d columns need more than %d rows, and the release has n = %g: the law of their scatter has no density; infer a smaller model by --formula", m, m, obs.N)
+		if !r.obs.Count.Latent() && r.obs.N < float64(r.least) {
+			return nil, fmt.Errorf("%s: %d columns need more than %d rows, and the release has n = %g: the law of their scatter has no density; infer a smaller model by --formula", r.method, r.least-1, r.least-1, r.obs.N)
 		}
 		if plan.Warmup < leastWarmup {
-			return nil, fmt.Errorf("gibbs-ss-update: a warm-up of %d steps is too short for the default kernel to adapt; at least %d", plan.Warmup, leastWarmup)
+			return nil, fmt.Errorf("%s: a warm-up of %d steps is too short for the default kernel to adapt; at least %d", r.method, plan.Warmup, leastWarmup)
 		}
 	case Plain:
-		start = func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) { return newPlain(obs, prior, rng), nil }
+		start = func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) {
+			return newPlain(r.obs, r.prior, r.law(), rng), nil
+		}
 	default:
-		return nil, fmt.Errorf("gibbs-ss-update: unknown kernel %q: %q or %q", kernel, Exact, Plain)
+		return nil, fmt.Errorf("%s: unknown kernel %q: %q or %q", r.method, r.kernel, Exact, Plain)
 	}
-	columns := mcmc.Columns{Params: obs.Names(), Info: InfoNames}
-	return mcmc.Run(ctx, columns, start, keep, plan)
+	columns := mcmc.Columns{Params: r.obs.WithCount(r.names), Info: InfoNames}
+	draws, err := mcmc.Run(ctx, columns, start, keep, plan)
+	if draws != nil {
+		draws.Warnings = append(draws.Warnings, r.warnings(draws)...)
+	}
+	return draws, err
 }

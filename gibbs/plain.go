@@ -12,7 +12,7 @@ import (
 //	s | n, θ, σ², μ_x, T, ω, z from the CLT's normal law
 //	s projected where B is not PSD
 //	θ, σ² | s                  NIG
-//	μ_x, T | s                 NIW
+//	μ_x, T | s                 NIW, where they are latent
 //	ω | s, z
 //
 // The second line's law of s is not the one of which the fourth and fifth are
@@ -23,8 +23,8 @@ type plain struct {
 	count *count // nil where n is public
 }
 
-func newPlain(obs *model.Observation, prior *model.Prior, rng *rand.Rand) *plain {
-	c := newState(obs, prior)
+func newPlain(obs *model.Observation, prior *model.Prior, law source, rng *rand.Rand) *plain {
+	c := newState(obs, prior, law)
 	c.start(rng)
 	return &plain{c, newCount(c)}
 }

@@ -10,11 +10,13 @@ import (
 )
 
 // state is where a chain stands, (θ, σ², μ_x, T, n, s, ω), with the buffers that
-// its steps share. Its methods are the Gibbs steps; none allocates.
+// its steps share; μ_x and T only where the source has them. Its methods are the
+// Gibbs steps; none allocates.
 type state struct {
 	obs   *model.Observation
 	noise noise
 	prior *model.Prior
+	law   source
 	q     int // length of s
 
 	n float64 // number of rows: public, or latent where the release noised it
@@ -24,8 +26,7 @@ type state struct {
 	resid  []float64 // z − s
 	omega2 []float64 // variances of the noise
 
-	moments *model.Moments
-	// covariance writes nΣ_t: moments.Covariance, unless a test plants a fault.
+	// covariance writes nΣ_t: law.Covariance, unless a test plants a fault.
 	covariance func(dst []float64, n float64)
 	chol       []float64 // lower Cholesky factor of nΣ_t + diag ω², q×q
 	clt        []float64 // a draw of N(nμ_t, nΣ_t)
@@ -36,23 +37,25 @@ type state struct {
 	sums *model.Sums
 	nig  *conjugate.NIG
 	nigS *conjugate.NIGSampler
-	niw  *conjugate.NIW
+	niw  *conjugate.NIW // nil where the moments of x are fixed
 	niwS *conjugate.NIWSampler
 }
 
-func newState(obs *model.Observation, prior *model.Prior) *state {
+func newState(obs *model.Observation, prior *model.Prior, law source) *state {
 	sh := obs.Shape
 	q := sh.Statistics()
 	vec := func() []float64 { return make([]float64, q) }
-	moments := model.NewMoments(sh)
-	return &state{
-		obs: obs, noise: noise{obs.Kind, obs.Scale}, prior: prior, q: q, n: obs.N,
-		params: model.NewParams(sh), s: vec(), resid: vec(), omega2: vec(),
-		moments: moments, covariance: moments.Covariance, chol: make([]float64, q*q), clt: vec(), gain: vec(),
+	c := &state{
+		obs: obs, noise: noise{obs.Kind, obs.Scale}, prior: prior, law: law, q: q, n: obs.N,
+		params: law.params(), s: vec(), resid: vec(), omega2: vec(),
+		covariance: law.Covariance, chol: make([]float64, q*q), clt: vec(), gain: vec(),
 		projection: model.NewProjection(sh.M()), sums: model.NewSums(sh),
 		nig: prior.Theta.Clone(), nigS: conjugate.NewNIGSampler(sh.Q()),
-		niw: prior.Covariates.Clone(), niwS: conjugate.NewNIWSampler(sh.P),
 	}
+	if len(c.params.MuX) > 0 {
+		c.niw, c.niwS = prior.Covariates.Clone(), conjugate.NewNIWSampler(sh.P)
+	}
+	return c
 }
 
 // start puts the chain where both the prior and z allow, and as dispersed as
@@ -63,15 +66,12 @@ func newState(obs *model.Observation, prior *model.Prior) *state {
 // chain is home, and not in the basin of a wrong sign, which Laplace's heavy
 // tails would let it keep; where the noise hides z it starts from the prior.
 func (c *state) start(rng *rand.Rand) {
-	c.nigS.Set(c.prior.Theta)
-	c.niwS.Set(c.prior.Covariates)
-	c.params.Sigma2 = c.nigS.Rand(c.params.Theta, rng)
-	c.niwS.Rand(c.params.MuX, c.params.Tau, rng)
+	c.drawPrior(rng)
 	if c.obs.Count.Latent() {
 		c.n = c.obs.Count.Start(rng)
 	}
-	c.moments.Set(c.params)
-	c.moments.Expect(c.s, c.n)
+	c.law.Set(c.params)
+	c.law.Expect(c.s, c.n)
 	for i, z := range c.obs.Z {
 		near := z - c.noise.draw(i, rng)
 		ratio := c.noise.sd(i) / c.n
@@ -81,6 +81,16 @@ func (c *state) start(rng *rand.Rand) {
 	c.project()
 	c.drawOmega(rng)
 	c.drawConjugate(rng)
+}
+
+// drawPrior draws the parameters from the prior.
+func (c *state) drawPrior(rng *rand.Rand) {
+	c.nigS.Set(c.prior.Theta)
+	c.params.Sigma2 = c.nigS.Rand(c.params.Theta, rng)
+	if c.niw != nil {
+		c.niwS.Set(c.prior.Covariates)
+		c.niwS.Rand(c.params.MuX, c.params.Tau, rng)
+	}
 }
 
 // project moves s to the nearest statistics that some data could have, and
@@ -95,11 +105,11 @@ func (c *state) project() bool {
 	return true
 }
 
-// factorLatent factors V and nΣ_t + diag ω² at the parameters. It reports false
+// factorLatent prepares draws of the CLT's law and factors nΣ_t + diag ω² at the parameters. It reports false
 // where rounding leaves either indefinite.
 func (c *state) factorLatent() bool {
-	c.moments.Set(c.params)
-	if !c.moments.Factor() {
+	c.law.Set(c.params)
+	if !c.law.Factor() {
 		return false
 	}
 	c.covariance(c.chol, c.n)
@@ -113,7 +123,7 @@ func (c *state) factorLatent() bool {
 // factorLatent; with LLᵀ the covariance it leaves L⁻¹(z − nμ_t) in gain.
 func (c *state) logLikelihood() float64 {
 	e := c.gain
-	c.moments.Expect(e, c.n)
+	c.law.Expect(e, c.n)
 	for i, z := range c.obs.Z {
 		e[i] = z - e[i]
 	}
@@ -133,7 +143,7 @@ func (c *state) logLikelihood() float64 {
 // The second form serves: it needs no product with nΣ_t, and keeps z − s to
 // full relative precision as the noise vanishes.
 func (c *state) drawLatent(s, resid []float64, rng *rand.Rand) {
-	c.moments.Rand(c.clt, c.n, rng)
+	c.law.Rand(c.clt, c.n, rng)
 	for i, w := range c.omega2 {
 		resid[i] = math.Sqrt(w) * rng.NormFloat64()
 		c.gain[i] = c.obs.Z[i] - c.clt[i] - resid[i]
@@ -149,22 +159,24 @@ func (c *state) drawLatent(s, resid []float64, rng *rand.Rand) {
 // drawOmega draws ω given z − s.
 func (c *state) drawOmega(rng *rand.Rand) { c.noise.drawVariances(c.omega2, c.resid, rng) }
 
-// drawConjugate draws (θ, σ²) and (μ_x, T) from their conjugate laws given s.
+// drawConjugate draws (θ, σ²) and, where it is latent, (μ_x, T) from their conjugate laws given s.
 // It reports false, and draws nothing, where rounding leaves an update's
 // matrix indefinite.
 func (c *state) drawConjugate(rng *rand.Rand) bool {
 	n := c.n
 	c.sums.Set(c.s, n)
 	if !c.nigS.Update(c.nig, c.prior.Theta, c.sums.XX, c.sums.XY, c.sums.YY, n) ||
-		!c.niwS.Update(c.niw, c.prior.Covariates, n, c.sums.SX, c.sums.SXX) {
+		c.niw != nil && !c.niwS.Update(c.niw, c.prior.Covariates, n, c.sums.SX, c.sums.SXX) {
 		return false
 	}
 	c.params.Sigma2 = c.nigS.Rand(c.params.Theta, rng)
-	c.niwS.Rand(c.params.MuX, c.params.Tau, rng)
+	if c.niw != nil {
+		c.niwS.Rand(c.params.MuX, c.params.Tau, rng)
+	}
 	return true
 }
 
-// Params writes the parameters in the order of model.Observation.Names.
+// Params writes the parameters, and n where it is latent, in the order of names.
 func (c *state) Params(dst []float64) {
 	at := c.params.Write(dst)
 	if c.obs.Count.Latent() {

@@ -1,7 +1,7 @@
 package gibbs
 
-// The default kernel's warm-up, as shares of its length: up to 0.1 the phase
-// approximate, then the exact target. The metric is estimated in windows of doubling length that end at 0.1, 0.2,
+// The warm-up of HMC, as shares of its length: up to 0.1 the exact kernel is in the
+// phase approximate, then it has the exact target. The metric is estimated in windows of doubling length that end at 0.1, 0.2,
 // 0.4 and 0.9; after each the step size starts anew, and at the end it settles.
 var windowEnds = [...]float64{0.1, 0.2, 0.4, 0.9}
 
@@ -13,7 +13,7 @@ const (
 )
 
 // Adapt is called by the driver after each warm-up step.
-func (k *exact) Adapt(iteration, warmup int) {
+func (k *clt) Adapt(iteration, warmup int) {
 	if iteration == 0 {
 		k.hmc.stepSize.restart(firstStepSize)
 	}
@@ -21,10 +21,7 @@ func (k *exact) Adapt(iteration, warmup int) {
 		k.hmc.stepSize.update(k.last.accept)
 	}
 	done := iteration + 1
-	if done == share(approximateEnds, warmup) {
-		k.phase = entering
-	}
-	if done > share(approximateEnds/2, warmup) && k.target.coords.Unconstrain(k.phi, k.params) {
+	if done > share(approximateEnds/2, warmup) && k.law.Unconstrain(k.phi, k.params) {
 		k.hmc.metric.add(k.phi)
 	}
 	for _, end := range windowEnds {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 )
 
@@ -18,12 +17,12 @@ const smallest = 30
 const manyDivergences = 0.05
 
 // warnings tells what a reader of the posterior should know.
-func (u Update) warnings(obs *model.Observation, d *posterior.Draws) []string {
+func (r *run) warnings(d *posterior.Draws) []string {
 	var w []string
-	if obs.N < smallest {
-		w = append(w, fmt.Sprintf("n = %g is below %d: the normal approximation of the statistics is poor there", obs.N, smallest))
+	if r.obs.N < smallest {
+		w = append(w, fmt.Sprintf("n = %g is below %d: the normal approximation of the statistics is poor there", r.obs.N, smallest))
 	}
-	if u.Kernel == Plain {
+	if r.kernel == Plain {
 		w = append(w, "kernel plain is the sampler as published: its conditionals are not those of one joint law, so its draws are near the posterior's, not from it")
 	}
 	if share := infoMean(d, "divergent__"); share > manyDivergences {

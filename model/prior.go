@@ -11,6 +11,7 @@ import (
 type Prior struct {
 	Theta      *conjugate.NIG // θ and σ²
 	Covariates *conjugate.NIW // μ_x and T
+	X          XLaw           // a stated law of x, for gibbs-ss-prior; nil: see XMoments
 }
 
 // The default prior, for columns in [-1, 1] (docs/priors.md shows its effect).
@@ -74,17 +75,18 @@ func describe(s Shape) string {
 // Original returns the same prior in the data's units, and FromOriginal undoes
 // it: θ_o = h_y M θ_s + c_y e₀, so that Λ_o = M⁻ᵀΛ_sM⁻¹, b_o = h_y² b_s.
 func (p *Prior) Original(f schema.Frame) (*Prior, error) {
-	return p.convert(f, (*conjugate.NIG).Affine, (*conjugate.NIW).Affine)
+	return p.convert(f, (*conjugate.NIG).Affine, (*conjugate.NIW).Affine, XLaw.affine)
 }
 
 // FromOriginal takes a prior stated in the data's units to scaled units.
 func (p *Prior) FromOriginal(f schema.Frame) (*Prior, error) {
-	return p.convert(f, (*conjugate.NIG).AffineInverse, (*conjugate.NIW).AffineInverse)
+	return p.convert(f, (*conjugate.NIG).AffineInverse, (*conjugate.NIW).AffineInverse, affineInverse)
 }
 
 func (p *Prior) convert(f schema.Frame,
 	nig func(d *conjugate.NIG, a, c []float64, h float64) (*conjugate.NIG, error),
 	niw func(d *conjugate.NIW, h, c []float64) (*conjugate.NIW, error),
+	law func(l XLaw, h, c []float64) XLaw,
 ) (*Prior, error) {
 	n := len(f.Half) - 1
 	a, c := f.ThetaMatrix()
@@ -100,5 +102,9 @@ func (p *Prior) convert(f schema.Frame,
 	if err != nil {
 		return nil, err
 	}
-	return &Prior{Theta: theta, Covariates: covariates}, nil
+	x := p.X
+	if x != nil {
+		x = law(x, f.Half[:n], f.Centre[:n])
+	}
+	return &Prior{Theta: theta, Covariates: covariates, X: x}, nil
 }

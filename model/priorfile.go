@@ -31,6 +31,14 @@ type priorFile struct {
 		Scale [][]float64 `json:"scale"`
 		Dof   *float64    `json:"dof"`
 	} `json:"covariates"`
+	X *xFile `json:"x"`
+}
+
+// xFile is the form of a law of the covariates.
+type xFile struct {
+	Kind       string      `json:"kind"`
+	Mean       []float64   `json:"mean"`
+	Covariance [][]float64 `json:"covariance"`
 }
 
 // ReadPrior reads a prior file for a design and returns the prior in scaled
@@ -113,7 +121,39 @@ func (f *priorFile) over(p *Prior) (*Prior, error) {
 	if err != nil {
 		return nil, fmt.Errorf("covariates: %w", err)
 	}
-	return &Prior{Theta: theta, Covariates: covariates}, nil
+	out := &Prior{Theta: theta, Covariates: covariates, X: p.X}
+	if f.X != nil {
+		out.X, err = f.X.law(covariates.Dim())
+	}
+	return out, err
+}
+
+// law returns the law of p covariates, which has no default for what a kind
+// needs.
+func (f *xFile) law(p int) (XLaw, error) {
+	switch f.Kind {
+	case "uniform":
+		if f.Mean != nil || f.Covariance != nil {
+			return nil, errors.New("x: a uniform law is that on the box of the public bounds, and has no mean or covariance to state")
+		}
+		return UniformX{}, nil
+	case "normal":
+		if f.Mean == nil || f.Covariance == nil {
+			return nil, errors.New("x: a normal law needs both mean and covariance")
+		}
+		l := NormalX{make([]float64, p), make([]float64, p*p)}
+		if err := setVector(l.Mean, f.Mean, "x.mean"); err != nil {
+			return nil, err
+		}
+		if err := setMatrix(l.Covariance, f.Covariance, p, "x.covariance"); err != nil {
+			return nil, err
+		}
+		if err := l.check(p); err != nil {
+			return nil, fmt.Errorf("x: %w", err)
+		}
+		return l, nil
+	}
+	return nil, fmt.Errorf(`x.kind: %q is neither "normal" nor "uniform"`, f.Kind)
 }
 
 func setNumber(dst, v *float64) {

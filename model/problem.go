@@ -58,15 +58,20 @@ type Observation struct {
 	Z     []float64 // noisy statistics, canonical order, length Shape.Statistics()
 	Kind  release.Kind
 	Scale []float64 // noise scale of each entry: b of the Laplace law, σ of the Gaussian
+
+	Moments *NoisyMoments // of the covariates, where the release has them
 }
 
 // Names names all parameters in the order of draws: those of the shape, then n
 // where it is latent.
-func (o *Observation) Names() []string {
+func (o *Observation) Names() []string { return o.WithCount(o.Shape.Names()) }
+
+// WithCount appends n to the names of other parameters where it is latent.
+func (o *Observation) WithCount(names []string) []string {
 	if o.Count.Latent() {
-		return append(o.Shape.Names(), "n")
+		return append(names, "n")
 	}
-	return o.Shape.Names()
+	return names
 }
 
 // Observe reads a release. It refuses what no method of this version models:

@@ -53,7 +53,8 @@ func (s Shape) Names() []string {
 	return names
 }
 
-// Params are the parameters in scaled units.
+// Params are the parameters in scaled units. MuX and Tau are empty where x has
+// no model.
 type Params struct {
 	Theta  []float64 // Q
 	Sigma2 float64
@@ -65,6 +66,10 @@ type Params struct {
 func NewParams(s Shape) *Params {
 	return &Params{Theta: make([]float64, s.Q()), MuX: make([]float64, s.P), Tau: make([]float64, s.P*s.P)}
 }
+
+// NewRegressionParams returns zero parameters (θ, σ²) of a model that has no
+// others: MuX and Tau are empty.
+func NewRegressionParams(s Shape) *Params { return &Params{Theta: make([]float64, s.Q())} }
 
 // Copy copies src, of the same shape.
 func (p *Params) Copy(src *Params) {

@@ -21,29 +21,27 @@ import (
 type Coordinates struct {
 	Shape Shape
 	prior *Prior
+	nig   regressionPrior
 	psi   []float64 // lower Cholesky factor of Ψ₀, p×p
 
 	l    []float64 // L, p×p, zero above the diagonal
 	linv []float64
 	a    []float64 // L⁻¹ chol(Ψ₀), p×p
 	d    []float64 // μ_x − m₀, p
-	e    []float64 // θ − μ₀
-	le   []float64 // Λ₀(θ − μ₀)
 	u    []float64 // L⁻¹(μ_x − m₀)
 	gt   []float64 // gradient in T
 }
 
 // NewCoordinates builds the map for a prior of this shape.
 func NewCoordinates(s Shape, prior *Prior) *Coordinates {
-	p, q := s.P, s.Q()
-	c := &Coordinates{Shape: s, prior: prior, psi: append([]float64(nil), prior.Covariates.Scale...)}
+	p := s.P
+	c := &Coordinates{Shape: s, prior: prior, nig: newRegressionPrior(prior.Theta), psi: append([]float64(nil), prior.Covariates.Scale...)}
 	if !dense.Cholesky(c.psi, p) {
 		panic("model: prior scale matrix of the covariates is not positive definite")
 	}
 	square := func() []float64 { return make([]float64, p*p) }
 	c.l, c.linv, c.a, c.gt = square(), square(), square(), square()
 	c.d, c.u = make([]float64, p), make([]float64, p)
-	c.e, c.le = make([]float64, q), make([]float64, q)
 	return c
 }
 
@@ -105,27 +103,14 @@ func (c *Coordinates) Constrain(x *Params, phi []float64) {
 // LogPrior returns log p(φ) up to a constant, at the point of the last
 // Constrain, and writes its gradient:
 //
-//	log p = −(a₀ + q/2) log σ² − (b₀ + ½(θ−μ₀)ᵀΛ₀(θ−μ₀))/σ²
-//	        − Σ_i (ν₀ + i − p + 1) log L_ii − ½‖L⁻¹C‖² − ½κ₀‖L⁻¹(μ_x − m₀)‖²,  Ψ₀ = CCᵀ.
+//	log p = log p(θ, log σ²) − Σ_i (ν₀ + i − p + 1) log L_ii − ½‖L⁻¹C‖² − ½κ₀‖L⁻¹(μ_x − m₀)‖²,  Ψ₀ = CCᵀ.
 //
-// The last two terms have gradient L⁻ᵀ(AAᵀ + κ₀uuᵀ) in L, A = L⁻¹C,
+// the first term being regressionPrior's. The last two have gradient L⁻ᵀ(AAᵀ + κ₀uuᵀ) in L, A = L⁻¹C,
 // u = L⁻¹(μ_x − m₀).
 func (c *Coordinates) LogPrior(grad []float64, x *Params) float64 {
 	p, q := c.Shape.P, c.Shape.Q()
-	nig, niw := c.prior.Theta, c.prior.Covariates
-
-	for k := range c.e {
-		c.e[k] = x.Theta[k] - nig.Mean[k]
-	}
-	dense.SymMulVec(c.le, nig.Precision, q, c.e)
-	quad := 0.0
-	for k, v := range c.le {
-		grad[k] = -v / x.Sigma2
-		quad += v * c.e[k]
-	}
-	shape, energy := nig.Shape+0.5*float64(q), (nig.Scale+0.5*quad)/x.Sigma2
-	grad[q] = energy - shape
-	logp := -shape*math.Log(x.Sigma2) - energy
+	niw := c.prior.Covariates
+	logp := c.nig.logDensity(grad, x)
 
 	dense.InvertLower(c.linv, c.l, p)
 	for j := range p {

@@ -1,0 +1,96 @@
+package gibbs
+
+import (
+	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/model"
+)
+
+// clt is the sweep whose stationary law is the posterior of (φ, n, s, ω) under the
+// CLT's law of s, φ the parameters:
+//
+//	(a) φ′ by a reversible kernel on the collapsed density, s integrated out
+//	(b) s′ ~ p_CLT(s | φ′, z, ω)
+//	(e) ω | s, z
+//
+// A move that flips a sign, or one of n where that is latent, takes the place of
+// HMC in (a) now and then; a mixture of reversible kernels is reversible.
+//
+// No s is off the support of this law, so nothing is projected.
+type clt struct {
+	*state
+	target *collapsed
+	hmc    *hmc
+	flip   *flip
+	count  *count // nil where n is public
+
+	phi          []float64
+	before       *model.Params // parameters, ω² and n before (a)
+	omega        []float64
+	beforeN      float64
+	propS, propR []float64 // s′ and z − s′
+	last         Info
+}
+
+// flipShare is how often a sign flip takes the place of HMC: the more often, the better
+// two modes are weighed, and the slower all else is explored.
+const flipShare = 0.25
+
+// newCLT starts a chain.
+func newCLT(obs *model.Observation, prior *model.Prior, law source, rng *rand.Rand) *clt {
+	c := newState(obs, prior, law)
+	c.start(rng)
+	target := newCollapsed(c)
+	vec := func() []float64 { return make([]float64, c.q) }
+	return &clt{
+		state: c, count: newCount(c), target: target, hmc: newHMC(target), flip: newFlip(target),
+		phi: make([]float64, target.Dim()), before: law.params(),
+		omega: vec(), propS: vec(), propR: vec(),
+	}
+}
+
+// Step does one sweep.
+func (k *clt) Step(rng *rand.Rand) Info {
+	info := k.propose(rng)
+	k.conclude(!info.Failed)
+	k.drawOmega(rng)
+	k.last = info
+	return info
+}
+
+// propose does (a) and (b): the parameters and ω move, s′ waits in propS until
+// conclude. It fails where rounding leaves a matrix indefinite.
+func (k *clt) propose(rng *rand.Rand) Info {
+	k.before.Copy(k.params)
+	copy(k.omega, k.omega2)
+	k.beforeN = k.n
+	if !k.law.Unconstrain(k.phi, k.params) {
+		return Info{Failed: true}
+	}
+	var info Info
+	switch u := rng.Float64(); {
+	case u < flipShare:
+		info = Info{transition: k.flip.step(k.phi, rng)}
+	case u < flipShare+countShare && k.count != nil:
+		info = Info{transition: k.count.step(rng)}
+	default:
+		info = Info{transition: k.hmc.step(k.phi, rng), Hamiltonian: true}
+	}
+	k.law.Constrain(k.params, k.phi)
+	if info.Failed = !k.factorLatent(); !info.Failed {
+		k.drawLatent(k.propS, k.propR, rng)
+	}
+	return info
+}
+
+// conclude takes s′, or takes back all that propose moved.
+func (k *clt) conclude(accepted bool) {
+	if accepted {
+		copy(k.s, k.propS)
+		copy(k.resid, k.propR)
+		return
+	}
+	k.params.Copy(k.before)
+	copy(k.omega2, k.omega)
+	k.n = k.beforeN
+}

@@ -1,0 +1,117 @@
+package gibbs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/posterior"
+)
+
+// Prior is the method gibbs-ss-prior: moments of x from a fixed law of x, that
+// the prior states (model.Prior.XMoments). The posterior is that of (θ, σ²)
+// under the CLT's law of the statistics, which is right as n → ∞.
+type Prior struct {
+	Kernel Kernel // empty: Exact
+}
+
+// Name returns the method's name on the command line.
+func (Prior) Name() string { return "gibbs-ss-prior" }
+
+// Law returns the law of the statistics that the method infers with.
+func (Prior) Law(p *model.Problem) (model.Law, error) {
+	obs, err := observe(p)
+	if err != nil {
+		return nil, err
+	}
+	return Prior{}.law(obs, p.Prior)
+}
+
+func (m Prior) law(obs *model.Observation, prior *model.Prior) (*model.FixedMoments, error) {
+	return fixedLaw(m.Name(), obs, prior.XMoments)
+}
+
+// Sample draws from the posterior. Draws are in scaled units, named by
+// model.Shape.RegressionNames, and n where it is latent.
+func (m Prior) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
+	obs, err := observe(p)
+	if err != nil {
+		return nil, err
+	}
+	law, err := m.law(obs, p.Prior)
+	if err != nil {
+		return nil, err
+	}
+	draws, err := fixedRun(m.Name(), m.Kernel, obs, p.Prior, law).sample(ctx, plan)
+	if draws != nil && p.Prior.X == nil {
+		draws.Warnings = append(draws.Warnings, m.Name()+` takes the moments of the covariates for known, and the prior states no "x": those of a normal law serve, with the mean of the covariates' prior and the mean of its T`)
+	}
+	return draws, err
+}
+
+// Noisy is the method gibbs-ss-noisy: moments of x of degree ≤ 4 that the release
+// holds beside the statistics, with noise, taken for exact once they are
+// projected to moments of some distribution (model.NoisyMoments.XMoments). The
+// posterior is that of (θ, σ²) under the CLT's law of the statistics.
+type Noisy struct {
+	Kernel Kernel // empty: Exact
+}
+
+// Name returns the method's name on the command line.
+func (Noisy) Name() string { return "gibbs-ss-noisy" }
+
+// Law returns the law of the statistics that the method infers with.
+func (Noisy) Law(p *model.Problem) (model.Law, error) {
+	obs, err := observe(p)
+	if err != nil {
+		return nil, err
+	}
+	return Noisy{}.law(obs)
+}
+
+func (m Noisy) law(obs *model.Observation) (*model.FixedMoments, error) {
+	if obs.Moments == nil {
+		return nil, errors.New(m.Name() + ": the release holds no moments of the covariates of degree 3 and 4: make one with --with-moments, or take gibbs-ss-update")
+	}
+	return fixedLaw(m.Name(), obs, obs.Moments.XMoments)
+}
+
+// Sample draws from the posterior. Draws are in scaled units, named by
+// model.Shape.RegressionNames, and n where it is latent. Errors: a release
+// without moments, and those of model.NoisyMoments.XMoments.
+func (m Noisy) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
+	obs, err := observe(p)
+	if err != nil {
+		return nil, err
+	}
+	law, err := m.law(obs)
+	if err != nil {
+		return nil, err
+	}
+	return fixedRun(m.Name(), m.Kernel, obs, p.Prior, law).sample(ctx, plan)
+}
+
+func fixedLaw(method string, obs *model.Observation, moments func() (*model.XMoments, error)) (*model.FixedMoments, error) {
+	x, err := moments()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", method, err)
+	}
+	law, err := model.NewFixedMoments(obs.Shape, x)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", method, err)
+	}
+	return law, nil
+}
+
+func fixedRun(method string, kernel Kernel, obs *model.Observation, prior *model.Prior, law *model.FixedMoments) *run {
+	source := func() source { return newFixed(obs.Shape, prior, law) }
+	return &run{
+		method: method, kernel: kernel, obs: obs, prior: prior,
+		names: obs.Shape.RegressionNames(), least: 1,
+		law:   source,
+		exact: func(rng *rand.Rand) mcmc.Kernel[Info] { return newCLT(obs, prior, source(), rng) },
+	}
+}

@@ -1,0 +1,94 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dpreg/dpreg/internal/dense"
+)
+
+// MaxMomentCovariates is the largest p of which moments of degree 4 are taken:
+// there are 34 moments then, and each further covariate adds to the noise.
+const MaxMomentCovariates = 3
+
+// NoisyMoments are privately released sums of monomials of degree 1 … 4 of p
+// covariates, in scaled units.
+type NoisyMoments struct {
+	P         int
+	N         float64   // number of rows, noisy where the release noised it
+	Exponents [][]int   // of each monomial; a later entry replaces an equal earlier one
+	Sums      []float64 // of each monomial, with noise
+	SD        []float64 // standard deviation of the noise of each
+}
+
+// XMoments returns the moments of x: the released ones over N, as the moment
+// matrix M of monomials of degree ≤ 2, projected to where moments of values in
+// [−1, 1] may lie (projectMoments).
+//
+// Errors: more than MaxMomentCovariates covariates, a monomial that is missing,
+// N below 1, and n·ε too small: where the smallest eigenvalue of the covariates' covariance
+// is no larger than the largest standard deviation of the noise on a moment,
+// the noise cannot be told from the variance that the model divides by.
+func (m *NoisyMoments) XMoments() (*XMoments, error) {
+	if m.P > MaxMomentCovariates {
+		return nil, fmt.Errorf("%d covariates: moments of degree 4 are taken of at most %d; choose fewer by --formula, or take gibbs-ss-update", m.P, MaxMomentCovariates)
+	}
+	if !(m.N >= 1) {
+		return nil, fmt.Errorf("the release's noisy count of rows is %g: there is nothing to divide the moments by; gibbs-ss-update needs none", m.N)
+	}
+	var missing error
+	noise := 0.0
+	x := newXMoments(m.P, func(f []int) float64 {
+		if len(f) == 0 {
+			return 1
+		}
+		i := m.find(f)
+		if i < 0 {
+			missing = fmt.Errorf("the released moments lack the one of %v", f)
+			return 0
+		}
+		noise = max(noise, m.SD[i]/m.N)
+		return m.Sums[i] / m.N
+	})
+	if missing != nil {
+		return nil, missing
+	}
+	if err := projectMoments(x); err != nil {
+		return nil, err
+	}
+	if least := x.leastVariance(); !(least > noise) {
+		return nil, fmt.Errorf("no valid covariance of the statistics: noise of standard deviation %.2g on the moments hides the covariates' variance (smallest eigenvalue %.2g of their covariance); n·ε is too small for this method, take gibbs-ss-update", noise, least)
+	}
+	return x, nil
+}
+
+// find returns the position of the monomial with these factors, or -1.
+func (m *NoisyMoments) find(factors []int) int {
+	want := make([]int, m.P)
+	for _, j := range factors {
+		want[j]++
+	}
+	for i := len(m.Exponents) - 1; i >= 0; i-- {
+		if slices.Equal(m.Exponents[i], want) {
+			return i
+		}
+	}
+	return -1
+}
+
+// leastVariance is the smallest eigenvalue of Cov x, or NaN.
+func (x *XMoments) leastVariance() float64 {
+	p, d := x.P, monomials(x.P)
+	v := make([]float64, p*p)
+	for j := range p {
+		for k := range p {
+			v[j*p+k] = x.M[(j+1)*d+k+1] - x.M[j+1]*x.M[k+1]
+		}
+	}
+	values := make([]float64, p)
+	if !dense.SymEigen(values, make([]float64, p*p), v, p, make([]float64, p*p)) {
+		return math.NaN()
+	}
+	return values[0]
+}

@@ -1,0 +1,66 @@
+package model
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// TestReadPriorX: the same normal law of x stated in both units is the same law;
+// the uniform one is that on the box in either; without any it is the normal
+// law that the covariates' prior expects.
+func TestReadPriorX(t *testing.T) {
+	d := testDesign() // a in [0, 5], b in [-3, 1]: centres 2.5, -1, half-widths 2.5, 2
+	read := func(text string) *XMoments {
+		t.Helper()
+		p, err := ReadPrior(strings.NewReader(text), "p.json", d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := p.XMoments()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	scaled := `"x":{"kind":"normal","mean":[0.2,-0.1],"covariance":[[0.1,0.02],[0.02,0.2]]}}`
+	for what, pair := range map[string][2]*XMoments{
+		"normal": {
+			read(`{` + scaled),
+			read(`{"units":"original","x":{"kind":"normal","mean":[3,-1.2],"covariance":[[0.625,0.1],[0.1,0.8]]}}`),
+		},
+		"uniform": {read(`{"x":{"kind":"uniform"}}`), read(`{"units":"original","x":{"kind":"uniform"}}`)},
+		"absent": {
+			read(`{"covariates":{"mean":[0.2,-0.1],"kappa":1,"scale":[[0.4,0.08],[0.08,0.8]],"dof":7}}`),
+			read(`{` + scaled),
+		},
+	} {
+		for i, v := range pair[0].M {
+			if math.Abs(pair[1].M[i]-v) > 1e-12 {
+				t.Errorf("%s: element %d of M is %g, then %g", what, i, v, pair[1].M[i])
+			}
+		}
+	}
+}
+
+// TestReadPriorXRefuses: errors name the field.
+func TestReadPriorXRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"x":{}}`:                                                             "x.kind",
+		`{"x":{"kind":"cauchy"}}`:                                              `"cauchy"`,
+		`{"x":{"kind":"uniform","mean":[0,0]}}`:                                "uniform",
+		`{"x":{"kind":"normal","mean":[0,0]}}`:                                 "both mean and covariance",
+		`{"x":{"kind":"normal","median":[0,0]}}`:                               "median",
+		`{"x":{"kind":"normal","mean":[0],"covariance":[[1,0],[0,1]]}}`:        "x.mean",
+		`{"x":{"kind":"normal","mean":[0,0],"covariance":[[1,0]]}}`:            "x.covariance",
+		`{"x":{"kind":"normal","mean":[0,0],"covariance":[[1,2],[2,1]]}}`:      "positive definite",
+		`{"x":{"kind":"normal","mean":[0,0],"covariance":[[1,0.5],[0.25,1]]}}`: "symmetric",
+	} {
+		if _, err := ReadPrior(strings.NewReader(text), "p.json", testDesign()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if _, err := (&Prior{Covariates: DefaultPrior(Shape{P: 1}).Covariates, X: SampledX{}}).XMoments(); err == nil {
+		t.Error("a sampled law without a sampler is accepted")
+	}
+}
