@@ -48,6 +48,9 @@ func Calibrate(m int, pr release.Privacy, noise release.Kind, kind Sensitivity) 
 	}
 	delta := SensitivityL1(m, pr.Neighbours)
 	if kind == Paper {
+		if pr.Neighbours != release.ReplaceOne {
+			return release.Noise{}, fmt.Errorf("the paper's sensitivity is for %s neighbours: %s needs ssp.Exact", release.ReplaceOne, pr.Neighbours)
+		}
 		delta = PaperSensitivity(m)
 	}
 	sensitivity := roundUp(delta)
@@ -68,11 +71,11 @@ func calibrateGaussian(m int, pr release.Privacy, kind Sensitivity) (release.Noi
 	return release.Noise{Kind: release.Gaussian, Scale: sigma, Sensitivity: sensitivity, Lattice: lattice}, nil
 }
 
-// mechanism is the noise that n states, on the integers: its scale is n.Scale in
-// units of the lattice, exactly.
-func mechanism(n release.Noise) (mechanisms.Mechanism, error) {
+// mechanism is the noise that n states, on the integers that count fractions
+// 1/parts of 1: its scale is n.Scale·parts, exactly.
+func mechanism(n release.Noise, parts int64) (mechanisms.Mechanism, error) {
 	scale := new(big.Rat).SetFloat64(n.Scale)
-	scale.Mul(scale, new(big.Rat).SetInt64(unit*unit))
+	scale.Mul(scale, new(big.Rat).SetInt64(parts))
 	if n.Kind == release.Gaussian {
 		return mechanisms.Gaussian(scale)
 	}

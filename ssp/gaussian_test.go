@@ -127,7 +127,7 @@ func TestAuditGaussian(t *testing.T) {
 	estimate := func(scale float64) (value, tolerance float64) {
 		drawn := stated
 		drawn.Scale *= scale
-		noise, err := mechanism(drawn)
+		noise, err := mechanism(drawn, unit*unit)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
@@ -30,19 +31,22 @@ const (
 // states δ = 0, which is more than was asked for.
 //
 // d names the columns that were summed and their public bounds, in the order of
-// the rows. s.N is published as it is: replace-one neighbours hold it fixed.
+// the rows. s.N is published as it is to replace-one neighbours, which hold it
+// fixed. Add-remove neighbours differ in it by 1: it gets noise of the same law
+// and scale as the statistics, on the integers, and its share of the sensitivity
+// is in theirs.
 // e is mechanisms.OS() for a release; with a simulated source the release says
 // that it is simulated.
 //
 // Errors: a design that is not valid or has not s.Dim() columns, fewer than two
 // columns or one row, ε not in [MinEpsilon, MaxEpsilon], δ not in [MinDelta, 1)
-// where it is not 0 or one that does not go with the noise, neighbours other than
-// replace-one, a sensitivity that does not go with the noise, a context that is
+// where it is not 0 or one that does not go with the noise, unknown neighbours, a
+// sensitivity that does not go with the noise, a context that is
 // done. No error tells anything about a row, and none comes from the noise. Publish
 // panics if e was not made by mechanisms.OS or mechanisms.Simulated.
 func Publish(ctx context.Context, s *Statistics, d *schema.Design, pr release.Privacy, noise release.Kind, kind Sensitivity, e *mechanisms.Entropy) (*release.Release, error) {
 	simulated := e.IsSimulated()
-	if err := checkPublishable(s, d); err != nil {
+	if err := checkPublishable(s, d, pr.Neighbours); err != nil {
 		return nil, err
 	}
 	pr, noise, err := resolve(s.m, pr, noise)
@@ -53,7 +57,11 @@ func Publish(ctx context.Context, s *Statistics, d *schema.Design, pr release.Pr
 	if err != nil {
 		return nil, err
 	}
-	drawn, err := mechanism(stated)
+	drawn, err := mechanism(stated, unit*unit)
+	if err != nil {
+		return nil, err
+	}
+	count, countScale, err := publishedCount(s.N, pr.Neighbours, stated, e)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +75,8 @@ func Publish(ctx context.Context, s *Statistics, d *schema.Design, pr release.Pr
 		Simulated:  simulated,
 		Schema:     copyDesign(d),
 		Privacy:    &pr,
-		N:          s.N,
+		N:          count,
+		NNoise:     countScale,
 		Noise:      stated,
 		Statistics: release.StatisticsFromVector(s.m, toScaled(z)),
 	}
@@ -78,6 +87,21 @@ func Publish(ctx context.Context, s *Statistics, d *schema.Design, pr release.Pr
 		return nil, err
 	}
 	return r, nil
+}
+
+// publishedCount returns the number of rows as it is published and the scale of
+// the noise on it, 0 where it is public.
+func publishedCount(n int64, nb release.Neighbours, stated release.Noise, e *mechanisms.Entropy) (int64, float64, error) {
+	if nb != release.AddRemove {
+		return n, 0, nil
+	}
+	drawn, err := mechanism(stated, 1)
+	if err != nil {
+		return 0, 0, err
+	}
+	z := []*big.Int{big.NewInt(n)}
+	drawn.AddNoise(z, e)
+	return z[0].Int64(), stated.Scale, nil
 }
 
 // resolve turns Auto into the noise that it stands for.
@@ -92,7 +116,8 @@ func resolve(m int, pr release.Privacy, noise release.Kind) (release.Privacy, re
 	return pr, noise, err
 }
 
-func checkPublishable(s *Statistics, d *schema.Design) error {
+// An error for want of rows would tell add-remove neighbours apart.
+func checkPublishable(s *Statistics, d *schema.Design, nb release.Neighbours) error {
 	if err := d.Validate(); err != nil {
 		return err
 	}
@@ -101,7 +126,7 @@ func checkPublishable(s *Statistics, d *schema.Design) error {
 		return errors.New("a regression needs at least two columns, a covariate and the response")
 	case s.m != columns:
 		return fmt.Errorf("the sums are over %d columns, the design has %d", s.m, columns)
-	case s.N < 1:
+	case s.N < 1 && nb != release.AddRemove:
 		return errors.New("there are no rows: nothing can be published")
 	}
 	return nil
@@ -123,10 +148,8 @@ func checkPrivacy(pr release.Privacy, noise release.Kind) error {
 		return fmt.Errorf("delta must be above 0 and below 1 with Gaussian noise, not %v", pr.Delta)
 	case noise == release.Gaussian && pr.Delta < MinDelta:
 		return fmt.Errorf("delta %v is too small: from %v on, or 0 with Laplace noise", pr.Delta, MinDelta)
-	case pr.Neighbours == release.AddRemove:
-		return errors.New("add-remove neighbours are not supported yet: use replace-one, with n public")
-	case pr.Neighbours != release.ReplaceOne:
-		return fmt.Errorf("neighbours must be %q, not %q", release.ReplaceOne, pr.Neighbours)
+	case pr.Neighbours != release.ReplaceOne && pr.Neighbours != release.AddRemove:
+		return fmt.Errorf("neighbours must be %q or %q, not %q", release.ReplaceOne, release.AddRemove, pr.Neighbours)
 	}
 	return nil
 }

@@ -31,17 +31,20 @@ func (f *releaseFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.sensitivity, "sensitivity", "exact", "`NAME`: exact, or paper, the larger one of Bernstein and Sheldon (2019)")
 	fs.StringVar(&f.delta, "delta", "", "δ, a `NUMBER` far below 1/n, such as 1e-6: allows Gaussian noise (default: none, pure ε)")
 	fs.StringVar(&f.mechanism, "mechanism", string(ssp.Auto), "`NAME` of the law of the noise: laplace, gaussian (needs --delta), or auto, the smaller one")
-	fs.StringVar(&f.neighbours, "neighbours", string(release.ReplaceOne), "`NAME`: which data sets must not be told apart; this version: replace-one, with n public")
+	fs.StringVar(&f.neighbours, "neighbours", string(release.ReplaceOne), "`NAME`: which data sets must not be told apart: replace-one, with n public, or add-remove, with n noised")
 	fs.StringVar(&f.missing, "missing", "error", "`NAME`: what to do about missing cells; this version: error")
 	fs.BoolVar(&f.spendAgain, "spend-again", false, "overwrite a release that exists: its ε stays spent, and that of the new one adds to it")
 	oneOf(cmd, "sensitivity", "exact", "paper")
+	oneOf(cmd, "neighbours", string(release.ReplaceOne), string(release.AddRemove))
 	oneOf(cmd, "mechanism", string(ssp.Auto), string(release.Laplace), string(release.Gaussian))
 }
 
 // privacy checks the flags on privacy and noise, as far as they tell without the
 // columns.
 func (f *releaseFlags) privacy() (p release.Privacy, noise release.Kind, kind ssp.Sensitivity, err error) {
-	p.Neighbours = release.ReplaceOne
+	if p.Neighbours, err = f.parseNeighbours(); err != nil {
+		return
+	}
 	if kind, err = f.calibration(); err != nil {
 		return
 	}
@@ -53,6 +56,14 @@ func (f *releaseFlags) privacy() (p release.Privacy, noise release.Kind, kind ss
 	}
 	p.Epsilon, err = f.parseEpsilon()
 	return
+}
+
+func (f *releaseFlags) parseNeighbours() (release.Neighbours, error) {
+	switch n := release.Neighbours(f.neighbours); n {
+	case release.ReplaceOne, release.AddRemove:
+		return n, nil
+	}
+	return "", usagef("--neighbours %q: %s or %s", f.neighbours, release.ReplaceOne, release.AddRemove)
 }
 
 func (f *releaseFlags) parseEpsilon() (float64, error) {
@@ -76,7 +87,6 @@ func (f *releaseFlags) parseEpsilon() (float64, error) {
 // calibration checks the flags of which this version knows one value or two.
 func (f *releaseFlags) calibration() (ssp.Sensitivity, error) {
 	for _, only := range []struct{ flag, got, want string }{
-		{"neighbours", f.neighbours, string(release.ReplaceOne)},
 		{"missing", f.missing, "error"},
 	} {
 		if only.got != only.want {
@@ -87,6 +97,9 @@ func (f *releaseFlags) calibration() (ssp.Sensitivity, error) {
 	case "exact":
 		return ssp.Exact, nil
 	case "paper":
+		if f.neighbours != string(release.ReplaceOne) {
+			return 0, usagef("--sensitivity paper is for --neighbours %s", release.ReplaceOne)
+		}
 		return ssp.Paper, nil
 	}
 	return 0, usagef("--sensitivity %q: exact or paper", f.sensitivity)

@@ -136,9 +136,13 @@ func (o *order) sum(ctx context.Context, stderr io.Writer) (*ssp.Statistics, err
 	return s, nil
 }
 
+// manyRows stands for a number of rows that is not public: enough for any design.
+const manyRows = 1_000_000
+
 // publish spends ε: it draws the noise and writes the release, over the former
 // one if there is one. check, where it is not nil, may still refuse once the
-// number of rows is known.
+// number of rows is known; where that is not public it is not told, and no
+// refusal depends on it.
 func (o *order) publish(ctx context.Context, stderr io.Writer, former *release.Release, check func(n int64) error) (*release.Release, error) {
 	if err := checkWritable(o.path); err != nil {
 		return nil, err
@@ -150,12 +154,19 @@ func (o *order) publish(ctx context.Context, stderr io.Writer, former *release.R
 	if err != nil {
 		return nil, err
 	}
+	public := o.privacy.Neighbours != release.AddRemove
 	if check != nil {
-		if err := check(s.N); err != nil {
+		n := s.N
+		if !public {
+			n = manyRows
+		}
+		if err := check(n); err != nil {
 			return nil, err
 		}
 	}
-	o.warn(stderr, s.N)
+	if public {
+		o.warn(stderr, s.N)
+	}
 	r, err := ssp.Publish(ctx, s, o.design, o.privacy, o.noise, o.kind, mechanisms.OS())
 	if err != nil {
 		return nil, fmt.Errorf("no release was made: %w", err)
@@ -171,6 +182,9 @@ func (o *order) publish(ctx context.Context, stderr io.Writer, former *release.R
 		return nil, refusef("another run wrote %s while this one read the rows: this one made no release and spent nothing", o.path)
 	case err != nil:
 		return nil, err
+	}
+	if !public {
+		o.warn(stderr, max(1, r.N))
 	}
 	note(stderr, "release written to %s: it spent %s", o.path, describe(o.privacy))
 	return r, nil
