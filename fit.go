@@ -33,6 +33,10 @@ type Fit struct {
 	frame    schema.Frame
 	original *model.Prior
 	draws    *posterior.Draws // scaled units, as the method gave them
+
+	// law makes the law of the statistics that the method infers with; nil where it
+	// has none.
+	law func() (model.Law, error)
 }
 
 func (f *Fit) shape() model.Shape {
@@ -51,7 +55,7 @@ func (f *Fit) with(draws *posterior.Draws) (*Fit, error) {
 
 // hasCovariates tells whether the method draws μ_x and T.
 func (f *Fit) hasCovariates() bool {
-	return len(f.draws.Names) > f.shape().Q()+1
+	return f.draws.Index("mu_x[1]") >= 0
 }
 
 // hasCount tells whether the number of rows is latent, and among the draws.
@@ -80,15 +84,14 @@ func (f *Fit) mapped(u Units, whole bool) *posterior.Draws {
 func (f *Fit) names(whole bool) []string {
 	s := f.shape()
 	names := append(s.RegressionNames(), "sigma")
-	if !f.hasCovariates() {
-		return names
+	if f.hasCovariates() {
+		for j := range s.P {
+			names = append(names, fmt.Sprintf("mu_x[%d]", j+1))
+		}
+		eachPair(s.P, whole, func(j, k int) {
+			names = append(names, fmt.Sprintf("tau[%d,%d]", j+1, k+1))
+		})
 	}
-	for j := range s.P {
-		names = append(names, fmt.Sprintf("mu_x[%d]", j+1))
-	}
-	eachPair(s.P, whole, func(j, k int) {
-		names = append(names, fmt.Sprintf("tau[%d,%d]", j+1, k+1))
-	})
 	if f.hasCount() {
 		names = append(names, "n")
 	}

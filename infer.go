@@ -18,7 +18,7 @@ const DefaultMethod = "gibbs-ss-update"
 type Options struct {
 	// Method is the name of one of Methods; empty is DefaultMethod.
 	Method string
-	// Kernel is "exact" or "plain", for gibbs-ss-update only; empty is exact.
+	// Kernel is "exact" or "plain", for the methods gibbs-ss-; empty is exact.
 	Kernel string
 	// Prior is in scaled units; nil is model.DefaultPrior.
 	Prior *model.Prior
@@ -50,7 +50,7 @@ func (o Options) prior(s model.Shape) (*model.Prior, error) {
 
 // Methods lists the methods that infer from a release, the default first.
 func Methods() []model.Method {
-	return []model.Method{gibbs.Update{}, model.Naive{}}
+	return []model.Method{gibbs.Update{}, gibbs.Prior{}, gibbs.Noisy{}, model.Naive{}}
 }
 
 // method finds the method that the options name.
@@ -73,14 +73,24 @@ func (o Options) method() (model.Method, error) {
 }
 
 func (o Options) withKernel(m model.Method) (model.Method, error) {
-	if u, ok := m.(gibbs.Update); ok {
-		u.Kernel = gibbs.Kernel(o.Kernel)
-		return u, nil
+	kernel := gibbs.Kernel(o.Kernel)
+	switch m.(type) {
+	case gibbs.Update:
+		return gibbs.Update{Kernel: kernel}, nil
+	case gibbs.Prior:
+		return gibbs.Prior{Kernel: kernel}, nil
+	case gibbs.Noisy:
+		return gibbs.Noisy{Kernel: kernel}, nil
 	}
 	if o.Kernel != "" {
 		return nil, fmt.Errorf("method %s has no choice of kernel, and kernel %q was asked for", m.Name(), o.Kernel)
 	}
 	return m, nil
+}
+
+// lawful methods infer with a law of the statistics.
+type lawful interface {
+	Law(*model.Problem) (model.Law, error)
 }
 
 // Infer draws from the posterior of the regression that r is a release of; see
@@ -103,6 +113,9 @@ func Infer(ctx context.Context, r *release.Release, o Options) (*Fit, error) {
 		return nil, err
 	}
 	problem := &model.Problem{Releases: []*release.Release{r}, Prior: f.Prior}
+	if m, ok := method.(lawful); ok {
+		f.law = func() (model.Law, error) { return m.Law(problem) }
+	}
 	draws, err := method.Sample(ctx, problem, f.Plan)
 	if err != nil {
 		return nil, err

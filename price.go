@@ -15,7 +15,7 @@ const priceDraws = 400
 // PriceOfPrivacy returns, for each θ in the data's units and in the order of
 // Draws, the posterior sd over the sd expected without noise: 1 where noise cost
 // nothing. It is nil where the method has no part for it: non-private has no
-// noise, naive no model of the covariates.
+// noise, naive no law of the statistics.
 //
 // The law of total variance divides the posterior's,
 //
@@ -25,7 +25,7 @@ const priceDraws = 400
 // conjugate posterior; s is put at its expectation nμ_t given a draw of the
 // parameters, and the mean is taken over draws.
 func (f *Fit) PriceOfPrivacy() []float64 {
-	if f.Release == nil || !f.hasCovariates() {
+	if f.Release == nil || f.law == nil {
 		return nil
 	}
 	without := f.varianceWithoutNoise()
@@ -46,7 +46,14 @@ func (f *Fit) varianceWithoutNoise() []float64 {
 	shape, n := f.shape(), float64(f.N)
 	a, c := f.frame.ThetaMatrix()
 	h := f.frame.Half[shape.P]
-	x, moments, sums := model.NewParams(shape), model.NewMoments(shape), model.NewSums(shape)
+	law, err := f.law()
+	if err != nil {
+		return nil
+	}
+	x, sums := model.NewParams(shape), model.NewSums(shape)
+	if !f.hasCovariates() {
+		x = model.NewRegressionParams(shape)
+	}
 	s := make([]float64, shape.Statistics())
 	sampler, given := conjugate.NewNIGSampler(shape.Q()), f.Prior.Theta.Clone()
 	mean, v := make([]float64, shape.Q()), make([]float64, shape.Q())
@@ -56,8 +63,8 @@ func (f *Fit) varianceWithoutNoise() []float64 {
 		if f.hasCount() {
 			n = row[len(row)-1]
 		}
-		moments.Set(x)
-		moments.Expect(s, n)
+		law.Set(x)
+		law.Expect(s, n)
 		sums.Set(s, n)
 		if !sampler.Update(given, f.Prior.Theta, sums.XX, sums.XY, sums.YY, n) {
 			return nil
@@ -87,7 +94,8 @@ func (f *Fit) thinned(count int) [][]float64 {
 	return rows
 }
 
-// setParams reads a draw in the order of model.Shape.Names.
+// setParams reads a draw in the order of model.Shape.Names, or of RegressionNames
+// where x has no others.
 func setParams(x *model.Params, row []float64) {
 	q, p := len(x.Theta), len(x.MuX)
 	copy(x.Theta, row)

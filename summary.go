@@ -38,19 +38,18 @@ func (f *Fit) labels() []string {
 		labels = append(labels, c.Name)
 	}
 	labels = append(labels, "sigma2", "sigma")
-	if !f.hasCovariates() {
-		return labels
-	}
-	for _, c := range x {
-		labels = append(labels, fmt.Sprintf("mean(%s)", c.Name))
-	}
-	eachPair(len(x), false, func(j, k int) {
-		if j == k {
-			labels = append(labels, fmt.Sprintf("var(%s)", x[j].Name))
-			return
+	if f.hasCovariates() {
+		for _, c := range x {
+			labels = append(labels, fmt.Sprintf("mean(%s)", c.Name))
 		}
-		labels = append(labels, fmt.Sprintf("cov(%s, %s)", x[j].Name, x[k].Name))
-	})
+		eachPair(len(x), false, func(j, k int) {
+			if j == k {
+				labels = append(labels, fmt.Sprintf("var(%s)", x[j].Name))
+				return
+			}
+			labels = append(labels, fmt.Sprintf("cov(%s, %s)", x[j].Name, x[k].Name))
+		})
+	}
 	if f.hasCount() {
 		labels = append(labels, "n")
 	}
@@ -63,14 +62,13 @@ func (f *Fit) priorVariances(u Units) []float64 {
 	v := make([]float64, q, q+2+p+p*(p+1)/2)
 	prior.Theta.VarTheta(v)
 	v = append(v, prior.Theta.VarSigma2(), prior.Theta.VarSigma())
-	if !f.hasCovariates() {
-		return v
+	if f.hasCovariates() {
+		mu, tau := make([]float64, p), make([]float64, p*p)
+		prior.Covariates.VarMu(mu)
+		prior.Covariates.VarT(tau)
+		v = append(v, mu...)
+		eachPair(p, false, func(j, k int) { v = append(v, tau[j*p+k]) })
 	}
-	mu, tau := make([]float64, p), make([]float64, p*p)
-	prior.Covariates.VarMu(mu)
-	prior.Covariates.VarT(tau)
-	v = append(v, mu...)
-	eachPair(p, false, func(j, k int) { v = append(v, tau[j*p+k]) })
 	if f.hasCount() {
 		v = append(v, math.Inf(1)) // a flat prior: learned has no meaning
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/dpreg/dpreg/model"
 )
 
-// converter maps a draw of the method (θ, σ², and where it has them μ_x, the
-// upper triangle of T and n, in scaled units) to a row of Draws.
+// converter maps a draw of the method (θ, σ², where it has them μ_x and the
+// upper triangle of T, and n where that is latent, in scaled units) to a row of Draws.
 func (f *Fit) converter(u Units, whole bool) func(dst, src []float64) {
 	u.check()
 	q, p, covariates := f.shape().Q(), f.shape().P, f.hasCovariates()
@@ -21,10 +21,13 @@ func (f *Fit) converter(u Units, whole bool) func(dst, src []float64) {
 			sigma2 = f.frame.Sigma2ToOriginal(sigma2)
 		}
 		dst[q], dst[q+1] = sigma2, math.Sqrt(sigma2)
+		dst, src = dst[q+2:], src[q+1:]
+		if f.hasCount() {
+			dst[len(dst)-1] = src[len(src)-1]
+		}
 		if !covariates {
 			return
 		}
-		dst, src = dst[q+2:], src[q+1:]
 		copy(dst, src[:p])
 		expand(tau, src[p:], p)
 		if u == Original {
@@ -36,9 +39,6 @@ func (f *Fit) converter(u Units, whole bool) func(dst, src []float64) {
 			dst[at] = tau[j*p+k]
 			at++
 		})
-		if f.hasCount() {
-			dst[at] = src[len(src)-1]
-		}
 	}
 }
 
