@@ -41,7 +41,7 @@ func (f *inferFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.format, "format", "table", "`NAME` of the format on stdout: table, json or csv")
 	fs.StringVar(&f.units, "units", string(dpreg.Original), "`NAME`: original, the data's units, or scaled, with bounds at -1 and 1")
 	fs.Float64Var(&f.level, "level", 0.95, "probability of the intervals, a `NUMBER` between 0 and 1")
-	fs.StringVar(&f.kernel, "kernel", "", "advanced: `NAME` of the kernel of gibbs-ss-update, exact or plain (as published; for studies)")
+	fs.StringVar(&f.kernel, "kernel", "", "advanced: `NAME` of the kernel of a method gibbs-ss-, exact or plain (as published; for studies)")
 	oneOf(cmd, "method", methods(cmd)...)
 	oneOf(cmd, "format", "table", "json", "csv")
 	oneOf(cmd, "units", string(dpreg.Original), string(dpreg.Scaled))
@@ -76,7 +76,7 @@ func (f *inferFlags) check(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	if f.kernel != "" && f.method != dpreg.DefaultMethod {
+	if f.kernel != "" && !strings.HasPrefix(f.method, "gibbs-ss-") {
 		return usagef("--kernel: method %s has no choice of kernel", f.method)
 	}
 	if !(f.level > 0 && f.level < 1) {
