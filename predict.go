@@ -1,0 +1,236 @@
+package dpreg
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// PredictOptions of Predict and NewPredictor. The zero value serves.
+type PredictOptions struct {
+	// Level is the probability of the equal-tailed intervals; 0 is
+	// posterior.DefaultLevel.
+	Level float64
+	// Mean asks for the regression line θᵀ(1, x) in place of a new response.
+	Mean bool
+}
+
+// Prediction is the posterior predictive law of the response of one row, or the
+// posterior of the regression line there, in the data's units.
+type Prediction struct {
+	Fitted       float64 // mean
+	SD           float64
+	Lower, Upper float64
+	// Outside tells that a covariate lies outside its public bounds: an
+	// extrapolation, as no row that was released can lie there. Covariates are
+	// not clamped.
+	Outside bool
+}
+
+// Predictor predicts rows one after another. It is safe for concurrent use.
+//
+// With a = (1, x) and draws (θ_i, σ_i²) of the posterior, the predictive law of a
+// new response is the mixture of the normals N(θ_iᵀa, σ_i²). Its mean and variance
+// need no simulation (the law of total variance),
+//
+//	E y = E θᵀa        Var y = aᵀ Cov(θ) a + E σ²,
+//
+// over all draws, and its quantiles are roots of the mixture's distribution
+// function, over at most 2000 evenly spaced draws: nothing depends on a seed but
+// the draws. All is computed in scaled units, where an intercept far from the
+// data cancels no digits, and mapped back.
+type Predictor struct {
+	frame  schema.Frame
+	design *schema.Design
+	level  float64
+	mean   bool
+
+	centre []float64 // E θ, q
+	cov    []float64 // Cov θ, q×q
+	sigma2 float64   // E σ²
+	theta  []float64 // draws for the quantiles, row-major, q wide
+	sigma  []float64 // and their σ
+}
+
+// Predict predicts a row for each of x, whose p values are those of
+// f.Design.Covariates in their order and in the data's units.
+//
+// Errors: a level outside (0, 1), a row that has not p finite values, values so
+// far outside the bounds that the result overflows.
+func (f *Fit) Predict(x [][]float64, o PredictOptions) ([]Prediction, error) {
+	p, err := f.Predictor(o)
+	if err != nil {
+		return nil, err
+	}
+	predictions := make([]Prediction, len(x))
+	for i, row := range x {
+		if len(row) != len(f.Design.Covariates) {
+			return nil, fmt.Errorf("row %d has %d values, the model has %d covariates", i+1, len(row), len(f.Design.Covariates))
+		}
+		if predictions[i], err = p.Predict(row); err != nil {
+			return nil, fmt.Errorf("row %d: %w", i+1, err)
+		}
+	}
+	return predictions, nil
+}
+
+// Predictor prepares predictions, for rows too many to hold. Errors: a level
+// outside (0, 1).
+func (f *Fit) Predictor(o PredictOptions) (*Predictor, error) {
+	return NewPredictor(f.draws, f.Design, Scaled, o)
+}
+
+// NewPredictor predicts from draws that hold, among others, θ and σ² of a design
+// in the units u, under the names of Fit.Draws: theta[0] is the intercept, where
+// there is one, theta[j] the j-th slope, and sigma2.
+//
+// Errors: an invalid design, a parameter that is missing or not finite, no draws,
+// a σ² that is not above 0, a level outside (0, 1). It panics on units that do not
+// exist.
+func NewPredictor(d *posterior.Draws, design *schema.Design, u Units, o PredictOptions) (*Predictor, error) {
+	u.check()
+	if o.Level == 0 {
+		o.Level = posterior.DefaultLevel
+	}
+	if !(o.Level > 0 && o.Level < 1) {
+		return nil, fmt.Errorf("level %v of the intervals: it must lie between 0 and 1", o.Level)
+	}
+	if err := design.Validate(); err != nil {
+		return nil, err
+	}
+	p := &Predictor{frame: design.Frame(), design: design, level: o.Level, mean: o.Mean}
+	rows, err := p.regression(d, u)
+	if err != nil {
+		return nil, err
+	}
+	p.load(rows)
+	return p, nil
+}
+
+// regression takes θ and σ² in scaled units out of draws: rows q+1 wide, chain
+// after chain.
+func (p *Predictor) regression(d *posterior.Draws, u Units) ([]float64, error) {
+	shape := (&Fit{Design: p.design}).shape()
+	names, q := shape.RegressionNames(), shape.Q()
+	places := make([]int, len(names))
+	for i, name := range names {
+		if places[i] = d.Index(name); places[i] < 0 {
+			return nil, fmt.Errorf("the draws have no parameter %s", name)
+		}
+	}
+	n, width, h := d.NumDraws(), len(d.Names), p.frame.Half[shape.P]
+	if n == 0 {
+		return nil, errors.New("there are no draws")
+	}
+	rows := make([]float64, 0, d.NumChains()*n*(q+1))
+	for _, chain := range d.Chains {
+		for i := range n {
+			for k, at := range places {
+				v := chain[i*width+at]
+				if math.IsNaN(v) || math.IsInf(v, 0) || k == q && v <= 0 {
+					return nil, fmt.Errorf("a draw of %s is %v", names[k], v)
+				}
+				rows = append(rows, v)
+			}
+			if row := rows[len(rows)-q-1:]; u == Original {
+				p.frame.ThetaToScaled(row[:q], row[:q])
+				row[q] /= h * h
+			}
+		}
+	}
+	return rows, nil
+}
+
+// Most draws of which the quantiles are computed: those of a mixture of normals
+// are smooth in each of its parts, those of the line are order statistics.
+const (
+	mixtureDraws = 2000
+	lineDraws    = 20000
+)
+
+// load computes the moments of all draws and keeps those for the quantiles.
+func (p *Predictor) load(rows []float64) {
+	q := (&Fit{Design: p.design}).shape().Q()
+	count := len(rows) / (q + 1)
+	p.centre, p.cov = make([]float64, q), make([]float64, q*q)
+	for i := range count {
+		row := rows[i*(q+1):]
+		for j := range q {
+			p.centre[j] += row[j] / float64(count)
+		}
+		p.sigma2 += row[q] / float64(count)
+	}
+	for i := range count {
+		row := rows[i*(q+1):]
+		for j := range q {
+			for k := range q {
+				p.cov[j*q+k] += (row[j] - p.centre[j]) * (row[k] - p.centre[k]) / float64(max(count-1, 1))
+			}
+		}
+	}
+	most := mixtureDraws
+	if p.mean {
+		most = lineDraws
+	}
+	step := (count + most - 1) / most
+	for i := step - 1; i < count; i += step {
+		row := rows[i*(q+1):]
+		p.theta = append(p.theta, row[:q]...)
+		p.sigma = append(p.sigma, math.Sqrt(row[q]))
+	}
+}
+
+var errOverflow = errors.New("the covariates lie so far outside their bounds that the prediction overflows")
+
+// Predict predicts the row with these p covariates, in the data's units; it
+// panics where there are not p. Errors: a covariate that is not finite, a result
+// that overflows.
+func (p *Predictor) Predict(x []float64) (Prediction, error) {
+	m := len(p.frame.Half)
+	if len(x) != m-1 {
+		panic(fmt.Sprintf("dpreg: %d covariates to predict from, want %d", len(x), m-1))
+	}
+	var out Prediction
+	a := make([]float64, 0, m)
+	if p.design.Intercept {
+		a = append(a, 1)
+	}
+	for j, v := range x {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return out, fmt.Errorf("covariate %q is %v", p.frame.Labels[j], v)
+		}
+		bounds := p.design.Covariates[j]
+		out.Outside = out.Outside || v < bounds.Lower || v > bounds.Upper
+		a = append(a, (v-p.frame.Centre[j])/p.frame.Half[j])
+	}
+	mean, variance := p.moments(a)
+	sd := math.Sqrt(variance)
+	lower, upper := p.interval(a, mean, sd)
+	c, h := p.frame.Centre[m-1], p.frame.Half[m-1]
+	out.Fitted, out.SD, out.Lower, out.Upper = c+h*mean, h*sd, c+h*lower, c+h*upper
+	for _, v := range []float64{out.Fitted, out.SD, out.Lower, out.Upper} {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return out, errOverflow
+		}
+	}
+	return out, nil
+}
+
+// moments are the mean and variance at a in scaled units.
+func (p *Predictor) moments(a []float64) (mean, variance float64) {
+	q := len(a)
+	for j, u := range a {
+		mean += u * p.centre[j]
+		for k, v := range a {
+			variance += u * p.cov[j*q+k] * v
+		}
+	}
+	variance = max(variance, 0) // rounding: the covariance is a sum of squares
+	if !p.mean {
+		variance += p.sigma2
+	}
+	return mean, variance
+}
