@@ -1,0 +1,115 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// smallP is from where on a p-value is called small, and muchOutside a share of rows
+// that a normal law puts outside the bounds.
+const (
+	smallP      = 0.05
+	muchOutside = 0.05
+)
+
+// Check writes a posterior predictive check of a release of the design: its sums
+// beside those of replicated releases, the blocks, the shares outside the bounds,
+// and what they say.
+func Check(w io.Writer, c *dpreg.Check, d *schema.Design) error {
+	p := &printer{w: w}
+	p.paragraph(fmt.Sprintf("Posterior predictive check of %s, method %s, n = %d: the release beside those that the fitted model makes, scaled units", Formula(d), c.Method, c.N))
+	p.printf("\n")
+	p.do(func(w io.Writer) error { return checkEntries(w, c) })
+	p.printf("\n")
+	p.do(func(w io.Writer) error { return checkBlocks(w, c) })
+	p.printf("\n")
+	p.do(func(w io.Writer) error { return checkColumns(w, c) })
+	p.printf("\n")
+	for _, text := range verdict(c, d) {
+		p.paragraph(text)
+	}
+	p.do(func(w io.Writer) error { return Warnings(w, c.Warnings) })
+	return p.err
+}
+
+func checkEntries(w io.Writer, c *dpreg.Check) error {
+	var rows [][]string
+	for _, e := range c.Entries {
+		d := common(e.SD, e.Z, e.Mean, e.Q2_5, e.Q97_5)
+		rows = append(rows, []string{truncate(e.Label, 24), number(e.Z, d), number(e.Mean, d), number(e.SD, d),
+			number(e.Q2_5, d), number(e.Q97_5, d), number(e.P, 3), calibrated(e.PValue)})
+	}
+	return grid(w, []string{"Sum of", "Released", "Expected", "Sd", "l-95%", "u-95%", "p", "Calibrated"}, rows, 1)
+}
+
+func checkBlocks(w io.Writer, c *dpreg.Check) error {
+	var rows [][]string
+	for _, b := range c.Blocks {
+		rows = append(rows, []string{b.Name, fmt.Sprint(b.Size), number(b.P, 3), calibrated(b.PValue)})
+	}
+	return grid(w, []string{"Block", "Sums", "p", "Calibrated"}, rows, 1)
+}
+
+func checkColumns(w io.Writer, c *dpreg.Check) error {
+	var rows [][]string
+	for _, column := range c.Columns {
+		rows = append(rows, []string{truncate(column.Label, 40), number(100*column.Outside, 1) + "%"})
+	}
+	return grid(w, []string{"Column", "Normal rows outside the bounds"}, rows, 1)
+}
+
+func calibrated(p dpreg.PValue) string {
+	if p.Calibrated == nil {
+		return "NA"
+	}
+	return number(*p.Calibrated, 3)
+}
+
+// verdict says what was found, what it can mean, and what the check cannot see.
+func verdict(c *dpreg.Check, d *schema.Design) []string {
+	text := []string{found(c)}
+	if c.Refits > 0 {
+		text = append(text, fmt.Sprintf("Calibrated is the rank of p among those of %d releases that the model made; under the model it is near uniform, which p itself is not.", c.Refits))
+	} else {
+		text = append(text, "Not calibrated: under the model such p-values lie around 0.5 and are rarely small, so that one a little above 0.05 can mean as much as a smaller one elsewhere.")
+	}
+	if d.Intercept {
+		text = append(text, "What it cannot see: with an intercept the normal model has as many parameters as there are sums, and bends to nearly any of them; a p that is not small does not show that rows are normal.")
+	}
+	return append(text, outside(c)...)
+}
+
+func found(c *dpreg.Check) string {
+	var small []string
+	for _, b := range c.Blocks {
+		p := b.P
+		if b.Calibrated != nil {
+			p = *b.Calibrated
+		}
+		if p <= smallP {
+			small = append(small, b.Name)
+		}
+	}
+	if small == nil {
+		return "No block of sums is unlike those that the fitted model makes."
+	}
+	return fmt.Sprintf("A small p, for %s: the model seldom makes such a release, even with parameters fitted to it. x may not be normal, values may have been clamped, or the prior contradicts the release. (By chance one block in twenty looks so.)", strings.Join(small, ", "))
+}
+
+// outside names the columns whose normal law does not fit between the bounds.
+func outside(c *dpreg.Check) []string {
+	var names []string
+	for _, column := range c.Columns {
+		if column.Outside > muchOutside {
+			names = append(names, column.Label)
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("Not normal, or clamped: %s. The normal law that fits the sums would put more than %s%% of the rows outside the public bounds, where none can be.", strings.Join(names, ", "), exactly(100*muchOutside))}
+}

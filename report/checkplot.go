@@ -1,0 +1,128 @@
+package report
+
+import (
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// Two of Okabe and Ito's colours, which the colour-blind tell apart, and a lighter
+// blue: for replicated releases, and for the one that was made.
+var (
+	blue      = color.RGBA{R: 0, G: 114, B: 178, A: 255}
+	lightBlue = color.RGBA{R: 153, G: 199, B: 224, A: 255}
+	vermilion = color.RGBA{R: 213, G: 94, A: 255}
+)
+
+// The size of a picture, and of an entry in it.
+const (
+	plotWidth   = 18 * vg.Centimeter
+	plotMargins = 3.4 * vg.Centimeter
+	rowHeight   = 0.7 * vg.Centimeter
+)
+
+// PlotCheck draws each released sum against the law of replicated ones, a row each,
+// in units of their standard deviation from their mean: a thin bar for 95 % of the
+// replicates, a thick one for half of them, a point for the release. format is
+// "svg" or "png"; another one is an error.
+func PlotCheck(w io.Writer, c *dpreg.Check, d *schema.Design, format string) error {
+	p := plot.New()
+	p.Title.Text = "Posterior predictive check: " + truncate(Formula(d), 60)
+	p.Title.TextStyle.Font.Size, p.Title.Padding = font.Points(12), vg.Points(6)
+	p.X.Label.Text = "distance from the mean of replicated releases, in their standard deviations"
+	p.X.Label.Padding, p.X.Tick.Marker = vg.Points(4), plot.TickerFunc(wholeTicks)
+	p.Y.Label.Text = "sum of"
+	rows := len(c.Entries)
+	wide, half := &spans{thickness: 3, color: lightBlue}, &spans{thickness: 9, color: blue}
+	points, ticks, reach := make(plotter.XYs, rows), make(plot.ConstantTicks, rows), 2.5
+	for i, e := range c.Entries {
+		y := float64(rows - 1 - i) // the first one on top
+		points[i] = plotter.XY{X: distance(e, e.Z), Y: y}
+		ticks[i] = plot.Tick{Value: y, Label: truncate(e.Label, 28)}
+		wide.add(distance(e, e.Q2_5), distance(e, e.Q97_5), y)
+		half.add(distance(e, e.Q25), distance(e, e.Q75), y)
+		for _, v := range []float64{e.Z, e.Q2_5, e.Q97_5} {
+			reach = max(reach, 1.1*math.Abs(distance(e, v)))
+		}
+	}
+	released, err := plotter.NewScatter(points)
+	if err != nil {
+		return fmt.Errorf("plot: %w", err)
+	}
+	released.GlyphStyle = draw.GlyphStyle{Color: vermilion, Radius: vg.Points(3.5), Shape: draw.CircleGlyph{}}
+	zero, err := plotter.NewLine(plotter.XYs{{X: 0, Y: -0.6}, {X: 0, Y: float64(rows) - 0.4}})
+	if err != nil {
+		return fmt.Errorf("plot: %w", err)
+	}
+	zero.Color = color.Gray{Y: 170}
+	p.Add(zero, wide, half, released)
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -reach, reach, -0.6, float64(rows)-0.4
+	p.Y.Tick.Marker, p.Y.Tick.Length = ticks, 0
+	beside(p, released, half, wide)
+	out, err := p.WriterTo(plotWidth, plotMargins+vg.Length(rows)*rowHeight, format)
+	if err != nil {
+		return fmt.Errorf("plot: %w", err)
+	}
+	_, err = out.WriteTo(w)
+	return err
+}
+
+// beside puts the legend into the upper right corner, and room for it over the rows.
+func beside(p *plot.Plot, released, half, wide plot.Thumbnailer) {
+	p.Y.Max += 1.9
+	p.Legend.Top, p.Legend.XOffs, p.Legend.YOffs = true, -vg.Points(4), -vg.Points(2)
+	p.Legend.Padding = vg.Points(2)
+	p.Legend.Add("released", released)
+	p.Legend.Add("half of the replicates", half)
+	p.Legend.Add("95 % of the replicates", wide)
+}
+
+// wholeTicks marks whole numbers, about ten of them.
+func wholeTicks(low, high float64) []plot.Tick {
+	var ticks []plot.Tick
+	step := math.Ceil((high - low) / 10)
+	for v := step * math.Ceil(low/step); v <= high; v += step {
+		ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprint(v)})
+	}
+	return ticks
+}
+
+// distance is that of a value from the mean of the replicates, in their sd.
+func distance(e dpreg.CheckEntry, v float64) float64 { return (v - e.Mean) / e.SD }
+
+// spans are horizontal bars.
+type spans struct {
+	thickness vg.Length
+	color     color.Color
+	low, high plotter.XYs
+}
+
+func (s *spans) add(low, high, y float64) {
+	s.low, s.high = append(s.low, plotter.XY{X: low, Y: y}), append(s.high, plotter.XY{X: high, Y: y})
+}
+
+// Plot implements plot.Plotter.
+func (s *spans) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	for i, low := range s.low {
+		c.StrokeLine2(s.style(), x(low.X), y(low.Y), x(s.high[i].X), y(low.Y))
+	}
+}
+
+// Thumbnail implements plot.Thumbnailer, for the legend.
+func (s *spans) Thumbnail(c *draw.Canvas) {
+	y := c.Center().Y
+	c.StrokeLine2(s.style(), c.Min.X, y, c.Max.X, y)
+}
+
+func (s *spans) style() draw.LineStyle { return draw.LineStyle{Color: s.color, Width: s.thickness} }
