@@ -75,19 +75,25 @@ func readRelease(path string) (*release.Release, error) {
 
 // infer draws from the posterior and shows it. keep is what it must not overwrite.
 func (f *inferFlags) infer(ctx context.Context, stdout, stderr io.Writer, r *release.Release, keep inputs) error {
-	o, err := f.options(&r.Schema, keep)
+	fit, err := f.sample(ctx, stderr, r, keep)
 	if err != nil {
 		return err
 	}
+	return f.conclude(stdout, stderr, fit)
+}
+
+// sample draws from the posterior, with a bar.
+func (f *inferFlags) sample(ctx context.Context, stderr io.Writer, r *release.Release, keep inputs) (*dpreg.Fit, error) {
+	o, err := f.options(&r.Schema, keep)
+	if err != nil {
+		return nil, err
+	}
 	if err := rehearse(r, o); err != nil {
-		return err
+		return nil, err
 	}
 	bar := samplingBar(stderr, o.Plan)
 	o.Plan.Progress = bar.update
 	fit, err := dpreg.Infer(ctx, r, o)
 	bar.finish()
-	if err != nil {
-		return err
-	}
-	return f.conclude(stdout, stderr, fit)
+	return fit, err
 }

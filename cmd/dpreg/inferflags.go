@@ -12,6 +12,7 @@ import (
 	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -29,22 +30,42 @@ type inferFlags struct {
 }
 
 func (f *inferFlags) register(cmd *cobra.Command) {
+	f.registerSampler(cmd)
+	f.registerDraws(cmd)
+	fs := cmd.Flags()
+	fs.StringVar(&f.save, "save", "", "write the draws (Stan CSV, a file a chain), the release and summary.json to this `DIR`")
+	f.registerFormat(cmd)
+	fs.StringVar(&f.units, "units", string(dpreg.Original), "`NAME`: original, the data's units, or scaled, with bounds at -1 and 1")
+	f.registerLevel(cmd)
+	oneOf(cmd, "units", string(dpreg.Original), string(dpreg.Scaled))
+}
+
+func (f *inferFlags) registerDraws(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&f.draws, "draws", 0, "`NUMBER` of draws kept of each chain (default: as many as --ess needs)")
+}
+
+func (f *inferFlags) registerFormat(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.format, "format", "table", "`NAME` of the format on stdout: table, json or csv")
+	oneOf(cmd, "format", "table", "json", "csv")
+}
+
+func (f *inferFlags) registerLevel(cmd *cobra.Command) {
+	cmd.Flags().Float64Var(&f.level, "level", posterior.DefaultLevel, "probability of the intervals, a `NUMBER` between 0 and 1")
+}
+
+// registerSampler registers what says how to sample, and not what is shown: predict
+// and check have these, too.
+func (f *inferFlags) registerSampler(cmd *cobra.Command) {
 	plan, fs := dpreg.DefaultPlan(), cmd.Flags()
+	f.format, f.units, f.level = "table", string(dpreg.Original), posterior.DefaultLevel
 	fs.StringVar(&f.prior, "prior", "", "prior `FILE` (default: weakly informative for columns on [-1, 1])")
 	fs.StringVar(&f.method, "method", dpreg.DefaultMethod, "`NAME` of the method: "+strings.Join(methods(cmd), ", "))
 	fs.IntVar(&f.chains, "chains", plan.Chains, "`NUMBER` of chains")
 	fs.IntVar(&f.warmup, "warmup", plan.Warmup, "`NUMBER` of warm-up iterations of each chain")
-	fs.IntVar(&f.draws, "draws", 0, "`NUMBER` of draws kept of each chain (default: as many as --ess needs)")
 	fs.Float64Var(&f.ess, "ess", plan.ESS, "sample until the effective sample size of every parameter is this `NUMBER`")
 	fs.Uint64Var(&f.seed, "seed", plan.Seed, "seed of the chains, a `NUMBER`; noise of a release cannot be seeded")
-	fs.StringVar(&f.save, "save", "", "write the draws (Stan CSV, a file a chain) and summary.json to this `DIR`")
-	fs.StringVar(&f.format, "format", "table", "`NAME` of the format on stdout: table, json or csv")
-	fs.StringVar(&f.units, "units", string(dpreg.Original), "`NAME`: original, the data's units, or scaled, with bounds at -1 and 1")
-	fs.Float64Var(&f.level, "level", 0.95, "probability of the intervals, a `NUMBER` between 0 and 1")
 	fs.StringVar(&f.kernel, "kernel", "", "advanced: `NAME` of the kernel of a method gibbs-ss-, exact or plain (as published; for studies)")
 	oneOf(cmd, "method", methods(cmd)...)
-	oneOf(cmd, "format", "table", "json", "csv")
-	oneOf(cmd, "units", string(dpreg.Original), string(dpreg.Scaled))
 	oneOf(cmd, "kernel", string(gibbs.Exact), string(gibbs.Plain))
 }
 
@@ -63,6 +84,11 @@ func methods(cmd *cobra.Command) []string {
 // check checks what needs no file, and must come before anything is spent.
 func (f *inferFlags) check(cmd *cobra.Command) error {
 	f.drawsSet, f.essSet = cmd.Flags().Changed("draws"), cmd.Flags().Changed("ess")
+	return f.checkChoices(cmd)
+}
+
+// checkChoices is check for flags some of which a command may not have.
+func (f *inferFlags) checkChoices(cmd *cobra.Command) error {
 	for _, choice := range []struct {
 		flag, got string
 		words     []string

@@ -21,6 +21,8 @@ accounts for the noise, so its intervals tell the truth.
   infer    release -> posterior: costs nothing, as often as wanted
   fit      release and infer in one step
   show     what a release holds
+  predict  new responses, with intervals that account for the noise
+  check    whether the release is one that the model makes
 
 Exit codes: 0 done; 1 failed; 2 wrong usage or input; 3 refused for privacy;
 4 done, but a convergence diagnostic failed.`
@@ -48,7 +50,7 @@ func newRoot() *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	root.AddCommand(newSchema(), newRelease(), newInfer(), newFit(), newShow())
+	root.AddCommand(newSchema(), newRelease(), newInfer(), newFit(), newShow(), newPredict(), newCheck())
 	root.SetFlagErrorFunc(flagError)
 	return root
 }
@@ -98,7 +100,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if errors.As(err, &unknown) {
 		name := unknown.GetSpecifiedName()
 		if owners := owners(cmd.Root(), name); len(owners) > 0 {
-			return usagef("%s belongs to %s%s", dashed(name), strings.Join(owners, " and "), elsewhere(cmd, name))
+			return usagef("%s belongs to %s%s", dashed(name), listed(owners), elsewhere(cmd, name))
 		}
 	}
 	// strconv's part of the message says nothing to a user.
@@ -119,6 +121,15 @@ func owners(root *cobra.Command, name string) []string {
 		}
 	}
 	return owners
+}
+
+// listed joins words: a, b and c.
+func listed(words []string) string {
+	last := len(words) - 1
+	if last == 0 {
+		return words[0]
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
 func dashed(name string) string {

@@ -25,7 +25,7 @@ func TestFitHasAllFlags(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range []string{"", "--help", "schema --help", "release --help", "infer --help", "fit --help", "show --help", "--version", "help fit"} {
+	for _, args := range []string{"", "--help", "schema --help", "release --help", "infer --help", "fit --help", "show --help", "predict --help", "check --help", "--version", "help fit"} {
 		if r := command(strings.Fields(args)...); r.code != done || r.stdout == "" || r.stderr != "" {
 			t.Errorf("dpreg %s: exit code %d, stderr %q", args, r.code, r.stderr)
 		}

@@ -46,7 +46,7 @@ func (f *inferFlags) checkSave(keep inputs) error {
 	case err != nil:
 		return within("--save", usage(err))
 	}
-	own := []string{f.summaryFile()}
+	own := []string{f.summaryFile(), f.releaseFile()}
 	for chain := range f.chains {
 		own = append(own, f.drawsFile(chain))
 	}
@@ -95,6 +95,9 @@ func (f *inferFlags) write(fit *dpreg.Fit) error {
 		if err != nil {
 			return err
 		}
+	}
+	if err := f.writeRelease(fit.Release); err != nil {
+		return err
 	}
 	return writeFile(f.summaryFile(), mode, summary.WriteJSON)
 }

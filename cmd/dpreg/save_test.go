@@ -18,7 +18,7 @@ func TestSave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"s/draws-1.csv", "s/draws-2.csv", "s/summary.json"}; !slices.Equal(files, want) {
+	if want := []string{"s/draws-1.csv", "s/draws-2.csv", "s/draws-release.json", "s/summary.json"}; !slices.Equal(files, want) {
 		t.Fatalf("files %v, want %v", files, want)
 	}
 	if !json.Valid([]byte(read(t, "s/summary.json"))) {

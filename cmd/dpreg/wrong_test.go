@@ -168,7 +168,7 @@ var wrongOutputs = []wrong{
 var wrongFlags = []wrong{
 	{name: "eps of infer", args: "infer good.json --eps 1", code: misused, says: "--eps belongs to `dpreg fit` and `dpreg release`"},
 	{name: "bounds of infer", args: "infer good.json --bounds x=1:2", code: misused, says: "--bounds belongs to"},
-	{name: "draws of release", args: "release pums.csv --eps 1 --draws 10", code: misused, says: "--draws belongs to `dpreg fit` and `dpreg infer`"},
+	{name: "draws of release", args: "release pums.csv --eps 1 --draws 10", code: misused, says: "--draws belongs to `dpreg check`, `dpreg fit`, `dpreg infer` and `dpreg predict`"},
 	{name: "o of fit", args: "fit pums.csv --eps 1 -o r.json", code: misused, says: "--release"},
 	{name: "release of release", args: "release pums.csv --eps 1 --release r.json", code: misused, says: "-o FILE"},
 	{name: "unknown flag", args: "fit pums.csv --epsilon 1", code: misused, says: "--epsilon"},

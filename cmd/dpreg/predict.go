@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/table"
+)
+
+const predictHelp = `Predict the response of new rows, given a release or draws that --save kept.
+
+NEW.csv needs the covariates by name; other columns, the response as well, are
+kept as they are. The columns added are in the data's units:
+
+  .fitted         posterior predictive mean of a new response
+  .sd             its standard deviation: residual, and what is not known of θ
+  .lower, .upper  its interval of probability --level
+  .outside        TRUE where a covariate lies outside its public bounds: the line
+                  is extrapolated to where no row of the release can lie
+
+--mean asks for the regression line instead: where the mean of many responses
+with these covariates lies. Nothing is simulated, and values are not clamped.
+
+Given a release it infers first, as dpreg infer does; --draws DIR takes the draws
+of dpreg infer --save DIR, and is done at once. The result appears only when all
+rows are predicted.`
+
+type predictCommand struct {
+	inferFlags
+	formula, dir, output string
+	mean                 bool
+}
+
+func newPredict() *cobra.Command {
+	var c predictCommand
+	cmd := &cobra.Command{
+		Use:   "predict {RELEASE.json | --draws DIR} NEW.csv",
+		Short: "Predict new responses, with intervals",
+		Long:  predictHelp,
+		Example: `  dpreg predict pums.release.json new.csv -o predicted.csv
+  dpreg predict pums.release.json new.csv --formula 'income ~ educ' --level 0.9
+  dpreg infer pums.release.json --save posterior/
+  dpreg predict --draws posterior/ new.csv --mean`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := c.check(cmd, args); err != nil {
+				return err
+			}
+			return c.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args)
+		},
+	}
+	c.registerSampler(cmd)
+	c.registerLevel(cmd)
+	fs := cmd.Flags()
+	fs.StringVar(&c.formula, "formula", "", formulaUsage+"default: the release's own")
+	fs.StringVar(&c.dir, "draws", "", "predict from the draws in this `DIR`, which dpreg infer --save wrote")
+	fs.BoolVar(&c.mean, "mean", false, "the regression line and its interval, in place of a new response")
+	fs.StringVarP(&c.output, "output", "o", "", "write to this `FILE`, all or nothing (default: stdout)")
+	return cmd
+}
+
+func (c *predictCommand) check(cmd *cobra.Command, args []string) error {
+	saved := cmd.Flags().Changed("draws")
+	switch want := "a release and a file of new rows"; {
+	case saved && len(args) != 1:
+		return usagef("predict --draws DIR takes one file, that of the new rows, and %d were given: %s", len(args), cmd.UseLine())
+	case !saved && len(args) == 1:
+		return usagef("predict needs %s, or --draws DIR in place of the release: %s", want, cmd.UseLine())
+	case !saved && len(args) != 2:
+		return usagef("predict needs %s, and %d files were given (is a quotation mark missing around a formula?): %s", want, len(args), cmd.UseLine())
+	}
+	if saved {
+		for _, name := range []string{"formula", "prior", "method", "kernel", "chains", "warmup", "ess", "seed"} {
+			if cmd.Flags().Changed(name) {
+				return usagef("--%s cannot be combined with --draws: the draws of %s are there already; dpreg infer --save makes others", name, c.dir)
+			}
+		}
+	}
+	c.essSet = cmd.Flags().Changed("ess")
+	return c.checkChoices(cmd)
+}
+
+func (c *predictCommand) run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
+	source, err := c.source(args)
+	if err != nil {
+		return err
+	}
+	in, err := openRows(args[len(args)-1], source.design())
+	if err != nil {
+		return err
+	}
+	defer in.file.Close()
+	if err := c.checkOutput(append(inputs{c.prior}, append(args, source.files...)...)); err != nil {
+		return err
+	}
+	o := dpreg.PredictOptions{Level: c.level, Mean: c.mean}
+	var p *dpreg.Predictor
+	var unsettled error
+	if source.run != nil {
+		p, err = dpreg.NewPredictor(source.run.draws, source.design(), source.run.units, o)
+		err = usage(err)
+	} else {
+		p, unsettled, err = c.infer(ctx, stderr, source.release, o)
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.write(ctx, stdout, in, p); err != nil {
+		return err
+	}
+	return unsettled
+}
+
+// predictSource is what is predicted from: a release or a saved run.
+type predictSource struct {
+	release *release.Release
+	run     *savedRun // nil: infer from the release
+	files   []string  // of the run
+}
+
+func (s *predictSource) design() *schema.Design { return &s.release.Schema }
+
+func (c *predictCommand) source(args []string) (*predictSource, error) {
+	if len(args) == 1 {
+		run, files, err := readSaved(c.dir)
+		if err != nil {
+			return nil, err
+		}
+		return &predictSource{run.release, run, files}, nil
+	}
+	r, err := readRelease(args[0])
+	if err != nil {
+		return nil, err
+	}
+	if r, err = r.Select(c.formula); err != nil {
+		return nil, formulaError(err)
+	}
+	return &predictSource{release: r}, nil
+}
+
+// infer draws from the posterior; unsettled tells that the chains did not converge.
+func (c *predictCommand) infer(ctx context.Context, stderr io.Writer, r *release.Release, po dpreg.PredictOptions) (p *dpreg.Predictor, unsettled, err error) {
+	fit, err := c.sample(ctx, stderr, r, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, w := range fit.Summary(dpreg.Original, c.level).Warnings {
+		note(stderr, "warning: %s", w)
+	}
+	if ok, reason := fit.Converged(); !ok {
+		unsettled = &exitError{unconverged, fmt.Errorf("not converged: %s", reason)}
+	}
+	p, err = fit.Predictor(po)
+	return p, unsettled, err
+}
+
+// newRows are the rows to predict, of which the header is read.
+type newRows struct {
+	file   *os.File
+	name   string
+	header []string
+	rows   iter.Seq2[table.Row, error]
+}
+
+// The columns that predict adds.
+var predicted = []string{".fitted", ".sd", ".lower", ".upper", ".outside"}
+
+func openRows(path string, d *schema.Design) (*newRows, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, usage(err)
+	}
+	if info, err := file.Stat(); err != nil || info.IsDir() {
+		file.Close()
+		return nil, usagef("%s is a directory, and a file of rows is needed", path)
+	}
+	in := &newRows{file: file, name: path}
+	var wanted []string
+	for _, c := range d.Covariates {
+		wanted = append(wanted, c.Name)
+	}
+	if in.header, in.rows, err = table.Columns(file, path, wanted); err == nil {
+		err = in.checkHeader()
+	}
+	if err != nil {
+		file.Close()
+		return nil, usage(err)
+	}
+	return in, nil
+}
+
+func (in *newRows) checkHeader() error {
+	for _, name := range in.header {
+		for _, own := range predicted {
+			if name == own {
+				return &table.Error{File: in.name, Line: 1, Column: name, Err: errors.New("a column of this name is added by predict; rename or remove the one there")}
+			}
+		}
+	}
+	return nil
+}
+
+// checkOutput tells, before any row is predicted, whether the file can be written.
+func (c *predictCommand) checkOutput(keep inputs) error {
+	if c.output == "" {
+		return nil
+	}
+	return within("-o", errors.Join(keep.spare(c.output), checkWritable(c.output)))
+}

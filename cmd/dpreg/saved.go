@@ -1,0 +1,139 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
+)
+
+// savedRelease is the release in a directory of --save: that of the model, columns
+// and bounds included. Its name is no release's that another command writes, so
+// that --save beside one's data overwrites none that ε was spent on.
+const savedRelease = "draws-release.json"
+
+func (f *inferFlags) releaseFile() string { return filepath.Join(f.save, savedRelease) }
+
+// writeRelease saves the release that was inferred from. A method that had none
+// takes away the one of a former run, which would be that of other draws.
+func (f *inferFlags) writeRelease(r *release.Release) error {
+	path := f.releaseFile()
+	if r != nil {
+		return writeFile(path, public, func(w io.Writer) error {
+			_, err := r.WriteTo(w)
+			return err
+		})
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return within("--save", err)
+	}
+	return nil
+}
+
+// savedRun is what a directory of --save holds.
+type savedRun struct {
+	release *release.Release
+	draws   *posterior.Draws // named as Fit.Draws
+	units   dpreg.Units
+}
+
+// readSaved reads such a directory, and lists the files that it read.
+func readSaved(dir string) (run *savedRun, files []string, err error) {
+	info, err := os.Stat(dir)
+	if err != nil || !info.IsDir() {
+		return nil, nil, usagef("--draws: there is no directory %s; give the one that `dpreg infer --save DIR` wrote", dir)
+	}
+	path := filepath.Join(dir, savedRelease)
+	run = &savedRun{}
+	switch run.release, err = release.ReadFile(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, usagef("--draws: %s has no %s, which tells columns and bounds: `dpreg infer --save DIR` writes it, but for --method %s", dir, savedRelease, nonPrivate)
+	case err != nil:
+		return nil, nil, within("--draws", usage(err))
+	}
+	chains, err := chainFiles(dir)
+	if err == nil {
+		err = run.readChains(chains)
+	}
+	return run, append(chains, path), within("--draws", usage(err))
+}
+
+// chainFiles are draws-1.csv, draws-2.csv and so on, and no others.
+func chainFiles(dir string) ([]string, error) {
+	found, err := filepath.Glob(filepath.Join(dir, "draws-*.csv"))
+	if err != nil {
+		return nil, err
+	}
+	var chains []string
+	for k := range found {
+		chains = append(chains, filepath.Join(dir, fmt.Sprintf("draws-%d.csv", k+1)))
+		if _, err := os.Stat(chains[k]); err != nil {
+			return nil, fmt.Errorf("%d files of draws are in %s, and draws-%d.csv is not among them: %w", len(found), dir, k+1, plain(err))
+		}
+	}
+	if chains == nil {
+		return nil, fmt.Errorf("%s has no draws-1.csv; `dpreg infer --save DIR` writes it", dir)
+	}
+	return chains, nil
+}
+
+// readChains reads the draws, which must all be of the release's model.
+func (s *savedRun) readChains(paths []string) error {
+	var parts []*posterior.Draws
+	for _, path := range paths {
+		d, comments, err := readChain(path)
+		if err != nil {
+			return err
+		}
+		if got, want := comments["formula"], formulaOf(&s.release.Schema); got != want {
+			return fmt.Errorf("%s is of the model %q, and %s of %q: they are of two runs", path, got, savedRelease, want)
+		}
+		units := dpreg.Units(comments["units"])
+		if units != dpreg.Original && units != dpreg.Scaled {
+			return fmt.Errorf("%s does not say its units (%s or %s) in a comment: it is no file of `dpreg infer --save`", path, dpreg.Original, dpreg.Scaled)
+		}
+		if len(parts) > 0 && units != s.units {
+			return fmt.Errorf("%s is in %s units, the chains before it in %s ones", path, units, s.units)
+		}
+		s.units, parts = units, append(parts, d)
+	}
+	var err error
+	if s.draws, err = posterior.Bind(parts...); err != nil {
+		return fmt.Errorf("%s: %w", filepath.Dir(paths[0]), err)
+	}
+	if s.release.Schema.Intercept { // theta.1 of a file is the intercept, theta[0]
+		for j, name := range s.draws.Names {
+			var k int
+			if n, _ := fmt.Sscanf(name, "theta[%d]", &k); n == 1 {
+				s.draws.Names[j] = fmt.Sprintf("theta[%d]", k-1)
+			}
+		}
+	}
+	return nil
+}
+
+// readChain reads a file of draws, and its comments of the form "key = value", of
+// which the first of a key stands: what follows may be a column's label.
+func readChain(path string) (*posterior.Draws, map[string]string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	d, lines, err := posterior.ReadStanCSV(file, path)
+	comments := make(map[string]string)
+	for _, line := range lines {
+		key, value, _ := strings.Cut(line, " = ")
+		if _, ok := comments[key]; !ok {
+			comments[key] = value
+		}
+	}
+	return d, comments, err
+}
