@@ -43,7 +43,7 @@ func newCLT(obs *model.Observation, prior *model.Prior, law source, rng *rand.Ra
 	target := newCollapsed(c)
 	vec := func() []float64 { return make([]float64, c.q) }
 	return &clt{
-		state: c, count: newCount(c), target: target, hmc: newHMC(target), flip: newFlip(target),
+		state: c, count: newCount(target), target: target, hmc: newHMC(target), flip: newFlip(target),
 		phi: make([]float64, target.Dim()), before: law.params(),
 		omega: vec(), propS: vec(), propR: vec(),
 	}
@@ -72,7 +72,7 @@ func (k *clt) propose(rng *rand.Rand) Info {
 	case u < flipShare:
 		info = Info{transition: k.flip.step(k.phi, rng)}
 	case u < flipShare+countShare && k.count != nil:
-		info = Info{transition: k.count.step(rng)}
+		info = Info{transition: k.count.step(k.phi, rng)}
 	default:
 		info = Info{transition: k.hmc.step(k.phi, rng), Hamiltonian: true}
 	}

@@ -16,10 +16,11 @@ import (
 type collapsed struct {
 	*state
 	inverse []float64 // K⁻¹, then W, q×q
+	unused  []float64 // a gradient that value does not want
 }
 
 func newCollapsed(c *state) *collapsed {
-	return &collapsed{state: c, inverse: make([]float64, c.q*c.q)}
+	return &collapsed{state: c, inverse: make([]float64, c.q*c.q), unused: make([]float64, c.law.Dim())}
 }
 
 // Dim returns the number of unconstrained parameters.
@@ -46,4 +47,13 @@ func (t *collapsed) LogDensity(grad, phi []float64) float64 {
 	}
 	t.law.Pullback(grad, t.params, alpha, t.inverse, t.n)
 	return logp
+}
+
+// value returns log π(φ), and leaves the state as LogDensity does.
+func (t *collapsed) value(phi []float64) float64 {
+	t.law.Constrain(t.params, phi)
+	if !t.factorLatent() {
+		return math.Inf(-1)
+	}
+	return t.law.LogPrior(t.unused, t.params) + t.logLikelihood()
 }

@@ -22,7 +22,6 @@ import (
 // π(φ, ω) = p(φ) p(ω) N(z; nμ_t, nΣ_t + diag ω²), and is reversible.
 type flip struct {
 	*collapsed
-	grad          []float64
 	prop          []float64
 	before, after []float64 // nμ_t
 	omega         []float64 // ω² before the move
@@ -30,7 +29,7 @@ type flip struct {
 
 func newFlip(c *collapsed) *flip {
 	vec := func() []float64 { return make([]float64, c.q) }
-	return &flip{collapsed: c, grad: make([]float64, c.Dim()), prop: make([]float64, c.Dim()),
+	return &flip{collapsed: c, prop: make([]float64, c.Dim()),
 		before: vec(), after: vec(), omega: vec()}
 }
 
@@ -76,10 +75,7 @@ func (f *flip) step(phi []float64, rng *rand.Rand) transition {
 
 // at returns log π(φ | ω) and writes nμ_t.
 func (f *flip) at(mean, phi []float64) float64 {
-	f.law.Constrain(f.params, phi)
-	if !f.factorLatent() {
-		return math.Inf(-1)
-	}
+	v := f.value(phi)
 	f.law.Expect(mean, f.n)
-	return f.law.LogPrior(f.grad, f.params) + f.logLikelihood()
+	return v
 }

@@ -21,19 +21,25 @@ import (
 type plain struct {
 	*state
 	count *count // nil where n is public
+	phi   []float64
 }
 
 func newPlain(obs *model.Observation, prior *model.Prior, law source, rng *rand.Rand) *plain {
 	c := newState(obs, prior, law)
 	c.start(rng)
-	return &plain{c, newCount(c)}
+	k := &plain{state: c}
+	if k.count = newCount(newCollapsed(c)); k.count != nil {
+		k.phi = make([]float64, law.Dim())
+	}
+	return k
 }
 
 // Step does one sweep.
 func (k *plain) Step(rng *rand.Rand) Info {
 	var info Info
-	if k.count != nil {
-		k.count.step(rng)
+	if k.count != nil && k.law.Unconstrain(k.phi, k.params) {
+		k.count.step(k.phi, rng)
+		k.law.Constrain(k.params, k.phi)
 	}
 	if !k.factorLatent() {
 		info.Failed = true

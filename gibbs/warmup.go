@@ -1,8 +1,10 @@
 package gibbs
 
-// The warm-up of HMC, as shares of its length: up to 0.1 the exact kernel is in the
-// phase approximate, then it has the exact target. The metric is estimated in windows of doubling length that end at 0.1, 0.2,
-// 0.4 and 0.9; after each the step size starts anew, and at the end it settles.
+// The warm-up of HMC, as shares of its length: up to 0.1 the exact kernel is in
+// the phase approximate, then it has the exact target. The metric, and the slope
+// of a latent count, are estimated in windows of doubling length that end at 0.1,
+// 0.2, 0.4 and 0.9; after each the step size starts anew, and at the end it
+// settles.
 var windowEnds = [...]float64{0.1, 0.2, 0.4, 0.9}
 
 const (
@@ -23,10 +25,19 @@ func (k *clt) Adapt(iteration, warmup int) {
 	done := iteration + 1
 	if done > share(approximateEnds/2, warmup) && k.law.Unconstrain(k.phi, k.params) {
 		k.hmc.metric.add(k.phi)
+		if k.count != nil {
+			k.count.add(k.phi)
+		}
 	}
 	for _, end := range windowEnds {
-		if done == share(end, warmup) && k.hmc.metric.update() {
+		if done != share(end, warmup) {
+			continue
+		}
+		if k.hmc.metric.update() {
 			k.hmc.stepSize.restart(whitenedStep)
+		}
+		if k.count != nil {
+			k.count.update()
 		}
 	}
 	if done == warmup {
