@@ -29,7 +29,7 @@ func Check(w io.Writer, c *dpreg.Check, d *schema.Design) error {
 	p.printf("\n")
 	p.do(func(w io.Writer) error { return checkColumns(w, c) })
 	p.printf("\n")
-	for _, text := range verdict(c, d) {
+	for _, text := range checkVerdict(c, d) {
 		p.paragraph(text)
 	}
 	p.do(func(w io.Writer) error { return Warnings(w, c.Warnings) })
@@ -69,9 +69,9 @@ func calibrated(p dpreg.PValue) string {
 	return number(*p.Calibrated, 3)
 }
 
-// verdict says what was found, what it can mean, and what the check cannot see.
-func verdict(c *dpreg.Check, d *schema.Design) []string {
-	text := []string{found(c)}
+// checkVerdict says what was found, what it can mean, and what the check cannot see.
+func checkVerdict(c *dpreg.Check, d *schema.Design) []string {
+	text := []string{checkFound(c)}
 	if c.Refits > 0 {
 		text = append(text, fmt.Sprintf("Calibrated is the rank of p among those of %d releases that the model made; under the model it is near uniform, which p itself is not.", c.Refits))
 	} else {
@@ -80,10 +80,10 @@ func verdict(c *dpreg.Check, d *schema.Design) []string {
 	if d.Intercept {
 		text = append(text, "What it cannot see: with an intercept the normal model has as many parameters as there are sums, and bends to nearly any of them; a p that is not small does not show that rows are normal.")
 	}
-	return append(text, outside(c)...)
+	return append(text, checkOutside(c)...)
 }
 
-func found(c *dpreg.Check) string {
+func checkFound(c *dpreg.Check) string {
 	var small []string
 	for _, b := range c.Blocks {
 		p := b.P
@@ -100,8 +100,8 @@ func found(c *dpreg.Check) string {
 	return fmt.Sprintf("A small p, for %s: the model seldom makes such a release, even with parameters fitted to it. x may not be normal, values may have been clamped, or the prior contradicts the release. (By chance one block in twenty looks so.)", strings.Join(small, ", "))
 }
 
-// outside names the columns whose normal law does not fit between the bounds.
-func outside(c *dpreg.Check) []string {
+// checkOutside names the columns whose normal law does not fit between the bounds.
+func checkOutside(c *dpreg.Check) []string {
 	var names []string
 	for _, column := range c.Columns {
 		if column.Outside > muchOutside {

@@ -26,9 +26,9 @@ var (
 
 // The size of a picture, and of an entry in it.
 const (
-	plotWidth   = 18 * vg.Centimeter
-	plotMargins = 3.4 * vg.Centimeter
-	rowHeight   = 0.7 * vg.Centimeter
+	checkWidth   = 18 * vg.Centimeter
+	checkMargins = 3.4 * vg.Centimeter
+	checkRow     = 0.7 * vg.Centimeter
 )
 
 // PlotCheck draws each released sum against the law of replicated ones, a row each,
@@ -47,12 +47,12 @@ func PlotCheck(w io.Writer, c *dpreg.Check, d *schema.Design, format string) err
 	points, ticks, reach := make(plotter.XYs, rows), make(plot.ConstantTicks, rows), 2.5
 	for i, e := range c.Entries {
 		y := float64(rows - 1 - i) // the first one on top
-		points[i] = plotter.XY{X: distance(e, e.Z), Y: y}
+		points[i] = plotter.XY{X: checkDistance(e, e.Z), Y: y}
 		ticks[i] = plot.Tick{Value: y, Label: truncate(e.Label, 28)}
-		wide.add(distance(e, e.Q2_5), distance(e, e.Q97_5), y)
-		half.add(distance(e, e.Q25), distance(e, e.Q75), y)
+		wide.add(checkDistance(e, e.Q2_5), checkDistance(e, e.Q97_5), y)
+		half.add(checkDistance(e, e.Q25), checkDistance(e, e.Q75), y)
 		for _, v := range []float64{e.Z, e.Q2_5, e.Q97_5} {
-			reach = max(reach, 1.1*math.Abs(distance(e, v)))
+			reach = max(reach, 1.1*math.Abs(checkDistance(e, v)))
 		}
 	}
 	released, err := plotter.NewScatter(points)
@@ -68,8 +68,8 @@ func PlotCheck(w io.Writer, c *dpreg.Check, d *schema.Design, format string) err
 	p.Add(zero, wide, half, released)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -reach, reach, -0.6, float64(rows)-0.4
 	p.Y.Tick.Marker, p.Y.Tick.Length = ticks, 0
-	beside(p, released, half, wide)
-	out, err := p.WriterTo(plotWidth, plotMargins+vg.Length(rows)*rowHeight, format)
+	checkLegend(p, released, half, wide)
+	out, err := p.WriterTo(checkWidth, checkMargins+vg.Length(rows)*checkRow, format)
 	if err != nil {
 		return fmt.Errorf("plot: %w", err)
 	}
@@ -77,8 +77,8 @@ func PlotCheck(w io.Writer, c *dpreg.Check, d *schema.Design, format string) err
 	return err
 }
 
-// beside puts the legend into the upper right corner, and room for it over the rows.
-func beside(p *plot.Plot, released, half, wide plot.Thumbnailer) {
+// checkLegend puts the legend into the upper right corner, and room for it over the rows.
+func checkLegend(p *plot.Plot, released, half, wide plot.Thumbnailer) {
 	p.Y.Max += 1.9
 	p.Legend.Top, p.Legend.XOffs, p.Legend.YOffs = true, -vg.Points(4), -vg.Points(2)
 	p.Legend.Padding = vg.Points(2)
@@ -97,8 +97,8 @@ func wholeTicks(low, high float64) []plot.Tick {
 	return ticks
 }
 
-// distance is that of a value from the mean of the replicates, in their sd.
-func distance(e dpreg.CheckEntry, v float64) float64 { return (v - e.Mean) / e.SD }
+// checkDistance is that of a value from the mean of the replicates, in their sd.
+func checkDistance(e dpreg.CheckEntry, v float64) float64 { return (v - e.Mean) / e.SD }
 
 // spans are horizontal bars.
 type spans struct {
