@@ -87,6 +87,14 @@ func (d *decoder) design(s *schema.Design) error {
 				return err
 			})
 		}},
+		{name: "factors", optional: true, read: func() error {
+			return d.array(func() error {
+				var f schema.Factor
+				err := d.factor(&f)
+				s.Factors = append(s.Factors, f)
+				return err
+			})
+		}},
 		{name: "intercept", hint: "write true, or false for a model without one", read: into(&s.Intercept, d.boolean)},
 	})
 }
@@ -98,6 +106,23 @@ func (d *decoder) column(c *schema.Column) error {
 		{name: "name", hint: "the column's name", read: into(&c.Name, d.text)},
 		{name: "lower", hint: "the lower bound, in the data's units", read: into(&c.Lower, d.number)},
 		{name: "upper", hint: "the upper bound, in the data's units", read: into(&c.Upper, d.number)},
+		{name: "type", optional: true, read: func() (err error) {
+			if c.Type, err = d.text(); err == nil && !c.Boolean() {
+				err = fmt.Errorf("must be \"boolean\", or left out for numbers")
+			}
+			return err
+		}},
+		{name: "factor", optional: true, read: into(&c.Factor, d.text)},
+		{name: "level", optional: true, read: into(&c.Level, d.text)},
+	})
+}
+
+func (d *decoder) factor(f *schema.Factor) error {
+	return d.object([]field{
+		{name: "name", hint: "the factor's name", read: into(&f.Name, d.text)},
+		{name: "levels", hint: "a list of the public levels, the baseline first", read: func() error {
+			return d.array(func() error { return appended(&f.Levels, d.text) })
+		}},
 	})
 }
 

@@ -178,6 +178,8 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(strings.Replace(byHand, `"kind":"laplace"`, `"sensitivity":99,"lattice":1e-300,"kind":"gaussian"`, 1)))
 	f.Add([]byte(strings.Replace(byHand, `[[3,4],[4,5]]`, `[[3,4],[NaN]]`, 1)))
 	f.Add([]byte(strings.Replace(byHand, `"name":"b"`, `"name":"\ud800\u0000"`, 1)))
+	f.Add([]byte(strings.Replace(byHand, `"intercept":`, `"factors":[{"name":"f","levels":["a","b"]}],"intercept":`, 1)))
+	f.Add([]byte(strings.Replace(byHand, `"name":"b"`, `"factor":"f","level":"b","type":"boolean","name":"fb"`, 1)))
 	f.Add([]byte(`{"format":"dpreg-release/1","n":`))
 	f.Add([]byte(`{"a":[[{"b":[]}]],"format":"dpreg-release/3"}`))
 	f.Fuzz(func(t *testing.T, in []byte) {

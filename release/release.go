@@ -9,6 +9,7 @@ package release
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/dpreg/dpreg/schema"
 )
@@ -146,6 +147,15 @@ func sameDesign(have, want *schema.Design) error {
 		}
 		if a[j].Lower != b[j].Lower || a[j].Upper != b[j].Upper {
 			return fmt.Errorf("column %q has bounds %v:%v, not %v:%v", a[j].Name, a[j].Lower, a[j].Upper, b[j].Lower, b[j].Upper)
+		}
+		if a[j].Type != b[j].Type || a[j].Factor != b[j].Factor || a[j].Level != b[j].Level {
+			return fmt.Errorf("column %q is a number, a truth value or a level of a factor, and not the same in both", a[j].Name)
+		}
+	}
+	for _, f := range have.Factors {
+		same := func(g schema.Factor) bool { return g.Name == f.Name && slices.Equal(g.Levels, f.Levels) }
+		if !slices.ContainsFunc(want.Factors, same) {
+			return fmt.Errorf("factor %q has other levels", f.Name)
 		}
 	}
 	return nil

@@ -10,12 +10,14 @@ import (
 
 // Select gives the release of another model on the same columns: any of them
 // as the response, any others as covariates, by a formula as
-// schema.ParseFormula reads it (`y ~ .` takes all other columns). The release
+// schema.ParseFormula reads it (`y ~ .` takes all other columns). A factor is
+// named as a whole, or single dummies of it are (see schema.Design.Select). The release
 // holds the whole moment matrix, so this only picks entries of it: it costs no
 // privacy, and privacy, noise and n stay as they are. The empty formula gives
 // the release itself. The result shares nothing with r.
 //
-// Errors: a formula that does not parse or names an unknown column; `- 1`
+// Errors: a formula that does not parse or names an unknown column, a factor as
+// the response or without the dummies that it needs; `- 1`
 // from a release with an intercept whose columns are not centred at 0.
 func (r *Release) Select(formula string) (*Release, error) {
 	design, err := r.selectDesign(formula)
@@ -65,11 +67,10 @@ func (s *Statistics) pick(at []int) Statistics {
 func (r *Release) selectDesign(formula string) (*schema.Design, error) {
 	if strings.TrimSpace(formula) == "" {
 		d := r.Schema
-		d.Covariates = slices.Clone(d.Covariates)
+		d.Covariates, d.Factors = slices.Clone(d.Covariates), slices.Clone(d.Factors)
 		return &d, nil
 	}
-	all := schema.Schema{Columns: r.Schema.Columns()}
-	d, err := all.Design(formula)
+	d, err := r.Schema.Select(formula)
 	if err != nil {
 		return nil, err
 	}

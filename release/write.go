@@ -67,7 +67,28 @@ func (p *printer) design(d *schema.Design) {
 		p.item(j, "\n      ")
 		p.column(c)
 	}
-	p.WriteString("\n    ],\n    \"intercept\": " + strconv.FormatBool(d.Intercept) + "\n  }")
+	p.WriteString("\n    ],")
+	p.factors(d.Factors)
+	p.WriteString("\n    \"intercept\": " + strconv.FormatBool(d.Intercept) + "\n  }")
+}
+
+func (p *printer) factors(factors []schema.Factor) {
+	if len(factors) == 0 {
+		return
+	}
+	p.WriteString("\n    \"factors\": [")
+	for i, f := range factors {
+		p.item(i, "\n      ")
+		p.WriteString("{\"name\": ")
+		p.text(f.Name)
+		p.WriteString(", \"levels\": [")
+		for k, level := range f.Levels {
+			p.item(k, "")
+			p.text(level)
+		}
+		p.WriteString("]}")
+	}
+	p.WriteString("\n    ],")
 }
 
 func (p *printer) column(c schema.Column) {
@@ -77,6 +98,9 @@ func (p *printer) column(c schema.Column) {
 	p.number(c.Lower)
 	p.WriteString(", \"upper\": ")
 	p.number(c.Upper)
+	p.word(", \"type\": ", c.Type)
+	p.word(", \"factor\": ", c.Factor)
+	p.word(", \"level\": ", c.Level)
 	p.WriteString("}")
 }
 
@@ -123,6 +147,14 @@ func (p *printer) optional(key string, x float64) {
 	if x != 0 {
 		p.WriteString(key)
 		p.number(x)
+	}
+}
+
+// word writes a text that is empty where the file does not state it.
+func (p *printer) word(key, s string) {
+	if s != "" {
+		p.WriteString(key)
+		p.text(s)
 	}
 }
 

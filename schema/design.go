@@ -14,6 +14,7 @@ import (
 type Design struct {
 	Response   Column   `json:"response"`
 	Covariates []Column `json:"covariates"`
+	Factors    []Factor `json:"factors,omitempty"` // those of which dummies are among the columns
 	Intercept  bool     `json:"intercept"`
 }
 
@@ -29,8 +30,13 @@ func (d *Design) Columns() []Column {
 // Design resolves a formula (see ParseFormula) against the columns of s. The
 // empty formula takes the last column as response and all others as covariates.
 //
-// Errors: what ParseFormula refuses, a name that s has not, and what Validate
-// refuses of the columns that are used; other columns may be as they are.
+// A column with levels is coded by 0/1 dummies, as R codes it by default: one for
+// each level but the first, which is the baseline. Without an intercept the first
+// factor of the formula has one for each level.
+//
+// Errors: what ParseFormula refuses, a name that s has not, a response that is
+// categorical, and what Validate refuses of the columns that are used; other
+// columns may be as they are.
 func (s *Schema) Design(formula string) (*Design, error) {
 	if len(s.Columns) < 2 {
 		return nil, errors.New("a regression needs two columns, a covariate and a response")
@@ -42,43 +48,13 @@ func (s *Schema) Design(formula string) (*Design, error) {
 			return nil, err
 		}
 	}
-	d, err := s.resolve(f)
-	if err != nil {
-		return nil, err
-	}
-	if err := d.Validate(); err != nil {
-		return nil, err
-	}
-	return d, nil
-}
-
-// resolve looks the names of f up in s.
-func (s *Schema) resolve(f Formula) (*Design, error) {
-	terms := f.Terms
-	if f.All {
-		terms = nil
-		for _, c := range s.Columns {
-			if c.Name != f.Response {
-				terms = append(terms, c.Name)
-			}
-		}
-	}
-	d := &Design{Intercept: f.Intercept}
-	for _, name := range append(terms[:len(terms):len(terms)], f.Response) {
-		i := s.Index(name)
-		if i < 0 {
-			return nil, fmt.Errorf("formula: no column %q; the columns are %s", name, s.names())
-		}
-		d.Covariates = append(d.Covariates, s.Columns[i])
-	}
-	p := len(terms)
-	d.Response, d.Covariates = d.Covariates[p], d.Covariates[:p:p]
-	return d, nil
+	return s.vocabulary().design(f)
 }
 
 // Validate checks that there is a covariate and no more than MaxColumns in all,
 // that names are sound and stand only
-// once, that every column is numeric, and that its bounds are finite, in order
+// once, that every column is a number, a boolean or the dummy of a level of one of
+// the factors, and that its bounds are finite, in order
 // and within reach of float64 arithmetic (half-widths of 1e-50 to 1e50).
 func (d *Design) Validate() error {
 	if len(d.Covariates) == 0 {
@@ -121,19 +97,19 @@ func (d *Design) validateBounds() error {
 			return fmt.Errorf("column %q: %w", c.Name, err)
 		}
 	}
-	return nil
+	return d.validateFactors()
 }
 
-// checkType refuses a column that is no number.
+// checkType refuses a column that cannot be used.
 func (c Column) checkType() error {
 	switch c.Type {
-	case "":
+	case "", typeBoolean:
 		return nil
-	case "string", "boolean":
-		return fmt.Errorf("column %q is of type %q: categorical columns are not supported by this version yet; "+
-			"code it as 0/1 columns, or name the columns to use in the formula and leave it out", c.Name, c.Type)
+	case typeString:
+		return fmt.Errorf("column %q is of type %q without public levels: list them in the schema, as \"constraints\": {\"enum\": [\"a\", \"b\"]}; "+
+			"or name the columns to use in the formula and leave it out", c.Name, c.Type)
 	}
-	return fmt.Errorf("column %q is of type %q, and only numbers can be used; "+
+	return fmt.Errorf("column %q is of type %q, and only numbers, booleans and texts with public levels can be used; "+
 		"name the columns to use in the formula and leave it out", c.Name, c.Type)
 }
 

@@ -19,12 +19,15 @@ const maxFile = 1 << 20
 //
 // (https://specs.frictionlessdata.io/table-schema). Bounds are the constraints
 // minimum and maximum of fields of type number or integer, or of no type; null or
-// none leaves the column without that bound. Other types are remembered. Keys it
+// none leaves the column without that bound. A field of type string is categorical
+// where the constraint enum lists its public levels, the baseline first; one of type
+// boolean is 0 or 1. Other types are remembered. Keys it
 // does not know are passed over, as that specification wants.
 //
 // Errors name the file and the field: no JSON or more than one value, over 1 MB, a
 // key that stands twice, no fields, a bad, missing or repeated name, a bound that
-// is no finite number, minimum not below maximum.
+// is no finite number, minimum not below maximum, levels that are not at least two
+// different texts.
 func ReadSchema(r io.Reader, name string) (*Schema, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
@@ -109,6 +112,12 @@ func parseField(field any) (Column, error) {
 	switch kind {
 	case "", "any", "number", "integer":
 		return c.withConstraints(constraints)
+	case typeString:
+		c.Type = kind
+		c.Levels, err = levels(constraints)
+		return c, err
+	case typeBoolean:
+		return c.boolean(object)
 	}
 	c.Type = kind
 	return c, nil
@@ -156,4 +165,37 @@ func constraint(constraints map[string]any, key string) (float64, error) {
 		return bound, fmt.Errorf("%q: %w", key, err)
 	}
 	return bound, nil
+}
+
+// levels returns the public levels of a column, nil where none are given.
+func levels(constraints map[string]any) ([]string, error) {
+	list, err := optional[[]any](constraints, "enum", "a list")
+	if err != nil || list == nil {
+		return nil, err
+	}
+	texts := make([]string, len(list))
+	for i, item := range list {
+		text, ok := item.(string)
+		if !ok {
+			return nil, fmt.Errorf("\"enum\": level %d is no string", i+1)
+		}
+		texts[i] = text
+	}
+	if err := checkLevels(texts); err != nil {
+		return nil, fmt.Errorf("\"enum\": %w", err)
+	}
+	return texts, nil
+}
+
+// boolean makes c a column that is 0 or 1. Frictionless lets a schema say which
+// texts mean so; only its default ones are known here.
+func (c Column) boolean(object map[string]any) (Column, error) {
+	for _, key := range []string{"trueValues", "falseValues"} {
+		if object[key] != nil {
+			return c, fmt.Errorf("%q is not supported: true, True, TRUE and 1 are true, false, False, FALSE and 0 false; "+
+				"for other texts use the type string with levels", key)
+		}
+	}
+	c.Type, c.Lower, c.Upper = typeBoolean, 0, 1
+	return c, nil
 }

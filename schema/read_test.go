@@ -2,6 +2,8 @@ package schema
 
 import (
 	"errors"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -21,12 +23,20 @@ func TestReadSchema(t *testing.T) {
 	if len(s.Columns) != 5 || s.Columns[1].Type != "string" || s.Columns[2].Type != "date" {
 		t.Fatalf("got %+v", s.Columns)
 	}
+	if c := s.Columns[1]; !slices.Equal(c.Levels, []string{"a", "b"}) {
+		t.Errorf("town: got %+v", c)
+	}
 	if c := s.Columns[3]; c.Type != "" || c.Lower != -100 || c.Bounded() {
 		t.Errorf("x: got %+v", c)
 	}
-	if c := s.Columns[4]; c != (Column{Name: "X", Lower: -0.5, Upper: 12.5}) {
+	if c := s.Columns[4]; !reflect.DeepEqual(c, Column{Name: "X", Lower: -0.5, Upper: 12.5}) {
 		t.Errorf("X: got %+v", c)
 	}
+}
+
+// factor is a schema of one field with these levels.
+func factor(levels string) string {
+	return `{"fields":[{"name":"f","type":"string","constraints":{"enum":` + levels + `}}]}`
 }
 
 // field is a schema of one field with these constraints.
@@ -68,6 +78,17 @@ func TestReadSchemaRefuses(t *testing.T) {
 		{field(`{"minimum":2,"maximum":1}`), "not below"},
 		{field(`{"minimum":0,"maximum":1e300}`), "other units"},
 		{field(`{"minimum":0,"maximum":NaN}`), "not valid JSON"},
+		{factor(`[]`), `field 1 ("f"): "enum": a factor needs levels`},
+		{factor(`["a"]`), `"enum": a factor needs at least two levels`},
+		{factor(`["a","b","a"]`), `"enum": level "a" stands twice`},
+		{factor(`["a",""]`), `"enum": level 2: the name is empty`},
+		{factor(`["a"," b"]`), `"enum": level 2: the name has spaces around it`},
+		{factor(`["a","b\u0000"]`), `"enum": level 2: the name has control characters`},
+		{factor(`["a",2]`), `"enum": level 2 is no string`},
+		{factor(`["a",null]`), `"enum": level 2 is no string`},
+		{factor(`"ab"`), `"enum" must be a list`},
+		{factor(`[` + strings.Repeat(`"a",`, MaxColumns) + `"b"]`), "1001 levels are too many"},
+		{`{"fields":[{"name":"b","type":"boolean","trueValues":["yes"]}]}`, `field 1 ("b"): "trueValues" is not supported`},
 	} {
 		_, err := ReadSchema(strings.NewReader(c.text), "s.json")
 		wantError(t, err, "s.json: ", c.want)

@@ -23,10 +23,31 @@ type Column struct {
 	Upper float64 `json:"upper"` // NaN: not known yet
 
 	// Type is the Frictionless type where it is no number ("string", "date", ...),
-	// and empty for numbers. A design refuses columns that are no numbers; a
-	// schema may hold them.
-	Type string `json:"-"`
+	// and empty for numbers. A schema may hold any; a design has numbers and
+	// booleans, which are 0 or 1.
+	Type string `json:"type,omitempty"`
+
+	// Factor and Level say of a column of a Design that it is the dummy of this
+	// level: 1 where the factor has it, else 0. Both are empty for other columns.
+	Factor string `json:"factor,omitempty"`
+	Level  string `json:"level,omitempty"`
+
+	// Levels are the public levels of a categorical column of a Schema, the
+	// baseline first; nil for others. A Design has dummies and Factors instead.
+	Levels []string `json:"-"`
 }
+
+// Frictionless types that are no numbers but can be used.
+const (
+	typeString  = "string"
+	typeBoolean = "boolean"
+)
+
+// Binary reports whether the column is known to be 0 or 1: a dummy or a boolean.
+func (c Column) Binary() bool { return c.Factor != "" || c.Type == typeBoolean }
+
+// Boolean reports whether the column holds truth values.
+func (c Column) Boolean() bool { return c.Type == typeBoolean }
 
 // Bounded reports whether both bounds are known.
 func (c Column) Bounded() bool { return !math.IsNaN(c.Lower) && !math.IsNaN(c.Upper) }
@@ -124,13 +145,16 @@ func (s *Schema) Index(name string) int {
 }
 
 // WithBounds returns a copy of s in which the bounds b stand in place of those
-// that s had. Bounds of a column that s has not are an error.
+// that s had. Bounds of a column that s has not, or that is categorical, are an error.
 func (s *Schema) WithBounds(b Bounds) (*Schema, error) {
 	out := &Schema{Columns: append([]Column(nil), s.Columns...)}
 	for _, c := range b {
 		i := s.Index(c.Name)
 		if i < 0 {
 			return nil, fmt.Errorf("bounds: no column %q; the columns are %s", c.Name, s.names())
+		}
+		if out.Columns[i].Levels != nil || out.Columns[i].Boolean() {
+			return nil, fmt.Errorf("bounds: column %q is no number, and needs none: its levels are public", c.Name)
 		}
 		out.Columns[i].Lower, out.Columns[i].Upper = c.Lower, c.Upper
 	}

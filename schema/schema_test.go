@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -77,7 +78,7 @@ func TestWithBounds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out.Columns[0] != (Column{Name: "x", Lower: 0, Upper: 40}) || out.Columns[1].Bounded() {
+	if !reflect.DeepEqual(out.Columns[0], Column{Name: "x", Lower: 0, Upper: 40}) || out.Columns[1].Bounded() {
 		t.Errorf("got %+v", out.Columns)
 	}
 	if s.Columns[0].Bounded() {
@@ -95,7 +96,9 @@ func TestTemplate(t *testing.T) {
 	if s, err = s.WithBounds(Bounds{{Name: "y", Lower: -1e-3, Upper: 1e21}}); err != nil {
 		t.Fatal(err)
 	}
-	s.Columns = append(s.Columns, Column{Name: "town", Lower: math.NaN(), Upper: math.NaN(), Type: "string"})
+	s.Columns = append(s.Columns, Column{Name: "town", Lower: math.NaN(), Upper: math.NaN(), Type: "string"},
+		Column{Name: "sex", Lower: math.NaN(), Upper: math.NaN(), Type: "string", Levels: []string{"<f>", "m"}},
+		Column{Name: "owner", Lower: 0, Upper: 1, Type: "boolean"})
 	var b bytes.Buffer
 	if err := s.WriteTemplate(&b); err != nil {
 		t.Fatal(err)
@@ -109,11 +112,11 @@ func TestTemplate(t *testing.T) {
 	}
 	for i, c := range back.Columns {
 		want := s.Columns[i]
-		if c.Name != want.Name || c.Type != want.Type || c.Bounded() != want.Bounded() {
+		if c.Name != want.Name || c.Type != want.Type || c.Bounded() != want.Bounded() || !slices.Equal(c.Levels, want.Levels) {
 			t.Errorf("column %d: got %+v, want %+v", i, c, want)
 		}
 	}
-	if back.Columns[2] != s.Columns[2] {
+	if !reflect.DeepEqual(back.Columns[2], s.Columns[2]) {
 		t.Errorf("got %+v, want %+v", back.Columns[2], s.Columns[2])
 	}
 }

@@ -7,20 +7,26 @@ import (
 )
 
 // WriteTemplate writes s as a Frictionless Table Schema for a custodian to fill
-// in: bounds that s has not are null, and ReadSchema reads them as not known. The
-// levels of categorical columns are not kept in s, and so are not written.
+// in: bounds that s has not are null, and ReadSchema reads them as not known.
 func (s *Schema) WriteTemplate(w io.Writer) error {
 	type constraints struct {
 		Minimum *float64 `json:"minimum"`
 		Maximum *float64 `json:"maximum"`
 	}
+	type enum struct {
+		Enum []string `json:"enum"`
+	}
 	type field struct {
-		Name        string       `json:"name"`
-		Type        string       `json:"type"`
-		Constraints *constraints `json:"constraints,omitempty"`
+		Name        string `json:"name"`
+		Type        string `json:"type"`
+		Constraints any    `json:"constraints,omitempty"`
 	}
 	fields := make([]field, 0, len(s.Columns))
 	for _, c := range s.Columns {
+		if c.Levels != nil {
+			fields = append(fields, field{c.Name, c.Type, enum{c.Levels}})
+			continue
+		}
 		if c.Type != "" {
 			fields = append(fields, field{Name: c.Name, Type: c.Type})
 			continue

@@ -158,5 +158,6 @@ func checkPrivacy(pr release.Privacy, noise release.Kind) error {
 func copyDesign(d *schema.Design) schema.Design {
 	c := *d
 	c.Covariates = append([]schema.Column{}, d.Covariates...)
+	c.Factors = append([]schema.Factor(nil), d.Factors...)
 	return c
 }

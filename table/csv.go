@@ -12,94 +12,69 @@ import (
 	"github.com/dpreg/dpreg/schema"
 )
 
-// CSV reads comma-separated values with a header (RFC 4180; a UTF-8 byte order
-// mark, either line ending and empty lines are allowed) and yields one row after
-// another, clamped to the bounds of d and in scaled units: length m, in the order
-// (x_1, ..., x_p, y). name is what errors call the file.
-//
-// The yielded slice is reused: copy what must last. Memory is constant, whatever
-// the number of rows. Only the columns of d are parsed; the others may hold
-// anything. The sequence reads r, so it can be used once.
-//
-// The first error ends the sequence and is an *Error, except for an invalid
-// design: a bad header, a column of d that is not there, a row with another number
-// of fields, quotes out of place, a record over 1 MB, a cell that is missing
-// (ErrMissing) or no finite decimal number, a file without rows.
+// CSV is Options.CSV of the zero Options: every row must be complete in the columns
+// of d, and empty cells and NA are missing.
 func CSV(r io.Reader, name string, d *schema.Design) iter.Seq2[[]float64, error] {
-	return func(yield func([]float64, error) bool) {
-		if err := d.Validate(); err != nil {
-			yield(nil, err)
-			return
-		}
-		rows, err := newRowReader(r, name, d)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		for n := 0; ; n++ {
-			row, err := rows.next()
-			switch {
-			case err == io.EOF && n == 0:
-				yield(nil, &Error{File: name, Err: errors.New("there are no rows after the header")})
-				return
-			case err == io.EOF:
-				return
-			case err != nil:
-				yield(nil, err)
-				return
-			}
-			if !yield(row, nil) {
-				return
-			}
-		}
-	}
+	return Options{}.CSV(r, name, d)
 }
 
 // rowReader turns records into scaled rows.
 type rowReader struct {
 	records *recordReader
-	labels  []string
-	place   []int // place[j] is the field of v_j in a record
+	options Options
+	sources []source
 	frame   schema.Frame
 	row     []float64
+	dropped bool // a row was left out
 }
 
-func newRowReader(r io.Reader, name string, d *schema.Design) (*rowReader, error) {
+// newRowReader reads the header.
+func (o Options) newRowReader(r io.Reader, name string, d *schema.Design) (*rowReader, error) {
+	o, err := o.check()
+	if err != nil {
+		return nil, err
+	}
 	records := newRecordReader(r, name)
 	header, err := records.header()
 	if err != nil {
 		return nil, err
 	}
-	frame := d.Frame()
-	rows := &rowReader{records: records, labels: frame.Labels, frame: frame, row: make([]float64, len(frame.Labels))}
-	at := make(map[string]int, len(header))
-	for i, label := range header {
-		at[label] = i
+	sources, err := records.sources(header, d.Columns(), d.Factors, o.NA)
+	if err != nil {
+		return nil, err
 	}
-	for _, label := range rows.labels {
-		i, ok := at[label]
-		if !ok {
-			return nil, &Error{name, 1, label, errors.New("the header has no such column")}
-		}
-		rows.place = append(rows.place, i)
-	}
-	return rows, nil
+	return &rowReader{records: records, options: o, sources: sources, frame: d.Frame(), row: make([]float64, len(d.Covariates)+1)}, nil
 }
 
 // next returns the next scaled row, io.EOF after the last one.
 func (r *rowReader) next() ([]float64, error) {
-	record, err := r.records.next()
-	if err != nil {
-		return nil, err
-	}
-	for j, i := range r.place {
-		if r.row[j], err = parseCell(record[i]); err != nil {
-			return nil, &Error{r.records.name, r.records.line(i), r.labels[j], err}
+	for {
+		record, err := r.records.next()
+		if err != nil {
+			return nil, err
 		}
+		missing, err := r.records.cells(r.row, record, r.sources, r.options)
+		if err != nil {
+			return nil, err
+		}
+		if missing && r.options.Missing == Drop {
+			r.dropped = true
+			continue
+		}
+		r.frame.Scale(r.row, r.row)
+		return r.row, nil
 	}
-	r.frame.Scale(r.row, r.row)
-	return r.row, nil
 }
+
+// empty is the error of a file without rows.
+func (r *rowReader) empty() error {
+	if r.dropped {
+		return errors.New("no row is complete in the columns of the model")
+	}
+	return errNoRows
+}
+
+var errNoRows = errors.New("there are no rows after the header")
 
 // recordReader reads records of bounded size and one width.
 type recordReader struct {

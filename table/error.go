@@ -15,8 +15,8 @@ type Error struct {
 	Err    error
 }
 
-// ErrMissing is the error of a cell that is empty or NA.
-var ErrMissing = errors.New("missing value: every row must be complete in the columns of the model")
+// ErrMissing is the error of a cell that is missing, which Options can allow.
+var ErrMissing = errors.New("missing value: every row must be complete in the columns of the model (or see --missing midpoint)")
 
 func (e *Error) Error() string {
 	var b strings.Builder

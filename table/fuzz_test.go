@@ -14,7 +14,7 @@ var everyError = regexp.MustCompile(`^data\.csv(:\d+)?: (column "[xy]": )?(` + s
 	"there are no rows after the header",
 	`\d+ fields where the header has 2`,
 	`a quotation mark is out of place or never closed \(fields must be separated by commas\)`,
-	"missing value: every row must be complete in the columns of the model",
+	regexp.QuoteMeta(ErrMissing.Error()),
 	"a cell is not a finite decimal number such as -1.5 or 2e3",
 	`after line \d+: ` + regexp.QuoteMeta(errRecord.Error()),
 }, "|") + `)$`)

@@ -1,0 +1,208 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+)
+
+// vocabulary is what the names in a formula stand for.
+type vocabulary struct {
+	listed  []Column // as an error lists them
+	columns []Column // that can be named one by one
+	factors []Factor // that can be named as a whole
+	all     []string // what "." stands for, and the response
+	make    bool     // dummies are made: else they are among the columns
+}
+
+// vocabulary of a schema: columns, and factors of which dummies are made.
+func (s *Schema) vocabulary() *vocabulary {
+	v := &vocabulary{listed: s.Columns, make: true}
+	for _, c := range s.Columns {
+		v.all = append(v.all, c.Name)
+		if c.Levels != nil {
+			v.factors = append(v.factors, Factor{c.Name, c.Levels})
+		} else {
+			v.columns = append(v.columns, c)
+		}
+	}
+	return v
+}
+
+// Select resolves a formula against the columns of d itself: those that are there,
+// with their bounds and no others. A factor is named as a whole, which takes the
+// dummies that it has by R's rule (see Design), or a dummy is named by itself as any
+// other column.
+//
+// Errors are those of Schema.Design; and a factor of which d has not the dummies.
+func (d *Design) Select(formula string) (*Design, error) {
+	f, err := ParseFormula(formula)
+	if err != nil {
+		return nil, err
+	}
+	columns := d.Columns()
+	v := &vocabulary{listed: columns, columns: columns, factors: d.Factors}
+	others := slices.DeleteFunc(slices.Clone(columns), func(c Column) bool { return c.Name == f.Response })
+	for _, c := range others {
+		name := c.Name
+		if whole := d.factor(c.Factor); whole != nil && whole.complete(others) {
+			name = c.Factor
+		}
+		if !slices.Contains(v.all, name) {
+			v.all = append(v.all, name)
+		}
+	}
+	return v.design(f)
+}
+
+// complete tells whether all dummies are there, but for the baseline's.
+func (f Factor) complete(columns []Column) bool {
+	for _, level := range f.coding(false) {
+		if !slices.ContainsFunc(columns, func(c Column) bool { return c.Factor == f.Name && c.Level == level }) {
+			return false
+		}
+	}
+	return true
+}
+
+// design looks the names of f up and checks what they make.
+func (v *vocabulary) design(f Formula) (*Design, error) {
+	d, err := v.resolve(f)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Validate(); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+func (v *vocabulary) resolve(f Formula) (*Design, error) {
+	terms := f.Terms
+	if f.All {
+		terms = slices.DeleteFunc(slices.Clone(v.all), func(name string) bool { return name == f.Response })
+	}
+	d := &Design{Intercept: f.Intercept}
+	full := !f.Intercept
+	for _, name := range terms {
+		if c := v.column(name); c != nil {
+			d.Covariates = append(d.Covariates, *c)
+			continue
+		}
+		whole := v.factor(name)
+		if whole == nil {
+			return nil, v.unknown(name)
+		}
+		dummies, err := v.dummies(*whole, full)
+		if err != nil {
+			return nil, err
+		}
+		d.Covariates, full = append(d.Covariates, dummies...), false
+	}
+	response := v.column(f.Response)
+	switch {
+	case response != nil:
+		d.Response = *response
+	case v.factor(f.Response) != nil:
+		return nil, fmt.Errorf("formula: the response %q is categorical, and linear regression needs a number: name another response, as in 'y ~ .'", f.Response)
+	default:
+		return nil, v.unknown(f.Response)
+	}
+	for _, f := range v.factors {
+		if slices.ContainsFunc(d.Columns(), func(c Column) bool { return c.Factor == f.Name }) {
+			d.Factors = append(d.Factors, f)
+		}
+	}
+	return d, nil
+}
+
+func (v *vocabulary) column(name string) *Column {
+	for i := range v.columns {
+		if v.columns[i].Name == name {
+			return &v.columns[i]
+		}
+	}
+	return nil
+}
+
+func (v *vocabulary) factor(name string) *Factor {
+	for i := range v.factors {
+		if v.factors[i].Name == name {
+			return &v.factors[i]
+		}
+	}
+	return nil
+}
+
+// dummies codes a factor.
+func (v *vocabulary) dummies(f Factor, full bool) ([]Column, error) {
+	var dummies []Column
+	for _, level := range f.coding(full) {
+		dummy := f.dummy(level)
+		if !v.make {
+			have := v.column(dummy.Name)
+			if have == nil || have.Factor != f.Name {
+				return nil, v.incomplete(f, level, full)
+			}
+			dummy = *have
+		}
+		dummies = append(dummies, dummy)
+	}
+	return dummies, nil
+}
+
+// incomplete is the error of a factor without the dummy of a level.
+func (v *vocabulary) incomplete(f Factor, level string, full bool) error {
+	why := "it takes all levels but the first"
+	if full {
+		why = "without an intercept the first factor takes all levels"
+	}
+	return fmt.Errorf("formula: factor %q cannot be named as a whole: %s, and there is no column for level %q; name the columns of single levels instead",
+		f.Name, why, level)
+}
+
+// unknown is the error of a name that stands for nothing.
+func (v *vocabulary) unknown(name string) error {
+	if v.make {
+		for _, f := range v.factors {
+			for _, level := range f.Levels {
+				if f.dummy(level).Name == name {
+					return fmt.Errorf("formula: no column %q: it is a level of the factor %q, so name the factor", name, f.Name)
+				}
+			}
+		}
+	}
+	return fmt.Errorf("formula: no column %q; the columns are %s", name, (&Schema{Columns: v.listed}).names())
+}
+
+// Terms lists the names by which a formula gives the covariates: that of a factor
+// for all the dummies that it stands for, and otherwise a column's.
+func (d *Design) Terms() []string {
+	var terms []string
+	full := !d.Intercept
+	for i := 0; i < len(d.Covariates); {
+		c := d.Covariates[i]
+		if f := d.factor(c.Factor); f != nil && f.begins(d.Covariates[i:], full) {
+			terms = append(terms, f.Name)
+			i += len(f.coding(full))
+			full = false
+			continue
+		}
+		terms = append(terms, c.Name)
+		i++
+	}
+	return terms
+}
+
+// begins tells whether the first of the columns are the dummies of f.
+func (f Factor) begins(columns []Column, full bool) bool {
+	levels := f.coding(full)
+	if len(columns) < len(levels) {
+		return false
+	}
+	for i, level := range levels {
+		if columns[i].Factor != f.Name || columns[i].Level != level {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,172 @@
+package table
+
+import (
+	"errors"
+	"io"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg/schema"
+)
+
+// mixed has x in 0:10, the factor f with levels a, b, c, the boolean b and y in -1:3.
+func mixed(t *testing.T, formula string) *schema.Design {
+	t.Helper()
+	s, err := schema.ReadSchema(strings.NewReader(`{"fields":[
+		{"name":"x","type":"number","constraints":{"minimum":0,"maximum":10}},
+		{"name":"f","type":"string","constraints":{"enum":["a","b","c"]}},
+		{"name":"b","type":"boolean"},
+		{"name":"y","type":"number","constraints":{"minimum":-1,"maximum":3}}]}`), "mixed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := s.Design(formula)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func (o Options) collect(text string, d *schema.Design) (rows [][]float64, err error) {
+	for row, err := range o.CSV(strings.NewReader(text), "data.csv", d) {
+		if err != nil {
+			return rows, err
+		}
+		rows = append(rows, append([]float64(nil), row...))
+	}
+	return rows, nil
+}
+
+func TestMissing(t *testing.T) {
+	const text = "y,b,f,x\n3,true,b,10\n-1, FALSE , a ,0\nNA,0,c,5\n1,,c, NA\n1,1,NA,-\n"
+	whole := [][]float64{{1, 1, -1, 1, 1}, {-1, -1, -1, -1, -1}}
+	for _, c := range []struct {
+		options Options
+		formula string
+		want    [][]float64
+	}{
+		{Options{Missing: Midpoint, NA: []string{"NA", "-"}}, "", append(whole[:2:2], []float64{0, -1, 1, -1, 0}, []float64{0, -1, 1, 0, 0}, []float64{0, 0, 0, 1, 0})},
+		{Options{Missing: Drop, NA: []string{" - ", "NA"}}, "", whole},
+		{Options{Missing: Drop}, "y ~ b + f", [][]float64{{1, 1, -1, 1}, {-1, -1, -1, -1}}},
+		// Without an intercept nothing is shifted, so that the middle is not 0.
+		{Options{Missing: Midpoint}, "y ~ f + b - 1", [][]float64{
+			{0, 1, 0, 1, 1}, {1, 0, 0, 0, -1. / 3}, {0, 0, 1, 0, 1. / 3}, {0, 0, 1, 0.5, 1. / 3}, {0.5, 0.5, 0.5, 1, 1. / 3}}},
+	} {
+		got, err := c.options.collect(text, mixed(t, c.formula))
+		if err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%+v, %q: got %v, %v, want %v", c.options, c.formula, got, err, c.want)
+		}
+	}
+}
+
+func TestOptionsRefuse(t *testing.T) {
+	fill := Options{Missing: Midpoint}
+	for _, c := range []struct {
+		options Options
+		text    string
+		want    string
+	}{
+		{Options{}, "x,f,b,y\n1,4711,1,1\n", `data.csv:2: column "f": a cell is none of the levels`},
+		{Options{}, "x,f,b,y\n1,A,1,1\n", `data.csv:2: column "f": a cell is none of the levels`},
+		{fill, "x,f,b,y\n1,a,1,1\n1,4711,1,1\n", `data.csv:3: column "f": a cell is none of the levels`},
+		{Options{}, "x,f,b,y\n1,a,4711,1\n", `data.csv:2: column "b": a cell is neither true nor false`},
+		{Options{}, "x,f,b,y\n1,a,tRue,1\n", "neither true nor false"},
+		{fill, "x,f,b,y\n4711x,a,1,1\n", `data.csv:2: column "x": a cell is not a finite`},
+		{Options{}, "x,f,b,y\n1,,1,1\n", `data.csv:2: column "f": missing value`},
+		{Options{}, "x,f,b,y\n1,a,NA,1\n", `data.csv:2: column "b": missing value`},
+		{Options{NA: []string{"-9"}}, "x,f,b,y\n-9,a,1,1\n", `data.csv:2: column "x": missing value`},
+		{Options{NA: []string{"-9"}}, "x,f,b,y\nNA,a,1,1\n", "a cell is not a finite"},
+		{Options{NA: []string{}}, "x,f,b,y\nNA,a,1,1\n", "a cell is not a finite"},
+		{Options{NA: []string{}}, "x,f,b,y\n,a,1,1\n", "missing value"},
+		{Options{NA: []string{"z", " b "}}, "x,f,b,y\n1,a,1,1\n", `data.csv: column "f": "b" is a level, and means that a cell is missing, too`},
+		{Options{}, "x,fb,fc,b,y\n1,0,1,1,1\n", `data.csv:1: column "f": the header has no such column`},
+		{Options{Missing: Drop}, "x,f,b,y\n1,a,1,NA\n", "data.csv: no row is complete"},
+		{Options{Missing: "dorp"}, "x,f,b,y\n1,a,1,1\n", `"dorp" is none of error, midpoint and drop`},
+	} {
+		_, err := c.options.collect(c.text, mixed(t, ""))
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), secret) {
+			t.Errorf("%+v, %q: error %v does not say %q", c.options, c.text, err, c.want)
+		}
+	}
+	if _, _, err := (Options{Missing: "dorp"}).Columns(strings.NewReader("x\n1\n"), "data.csv", nil, nil); err == nil {
+		t.Error("Columns took options that do not exist")
+	}
+}
+
+// A level "NA", as Namibia's, is a level where another text means missing.
+func TestLevelNA(t *testing.T) {
+	s, err := schema.ReadSchema(strings.NewReader(`{"fields":[{"name":"land","type":"string","constraints":{"enum":["ZA","NA"]}},
+		{"name":"y","constraints":{"minimum":-1,"maximum":1}}]}`), "land")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := s.Design("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (Options{}).collect("land,y\nNA,1\n", d); err == nil || !strings.Contains(err.Error(), `"NA" is a level`) {
+		t.Errorf("error %v", err)
+	}
+	got, err := Options{NA: []string{""}}.collect("land,y\nNA,1\nZA,-1\n", d)
+	if want := [][]float64{{1, 1}, {-1, -1}}; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, %v, want %v", got, err, want)
+	}
+}
+
+func TestColumnsOfDesign(t *testing.T) {
+	d := mixed(t, "y ~ f + x + b")
+	header, rows, err := Options{}.Columns(strings.NewReader("id,b,x,f\n7,true,20,c\n8,0,-1,a\n"), "new.csv", d.Covariates, d.Factors)
+	if err != nil || len(header) != 4 {
+		t.Fatal(header, err)
+	}
+	want := [][]float64{{0, 1, 20, 1}, {0, 0, -1, 0}}
+	for row, err := range rows {
+		if err != nil || len(want) == 0 || !reflect.DeepEqual(row.Values, want[0]) {
+			t.Fatalf("got %+v, %v, want %v", row, err, want)
+		}
+		want = want[1:]
+	}
+	if len(want) != 0 {
+		t.Errorf("no row for %v", want)
+	}
+	_, rows, err = Options{}.Columns(strings.NewReader("b,x,f\n1,1,4711\n"), "new.csv", d.Covariates, d.Factors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range rows {
+		if !errors.Is(err, errLevel) {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+// Rows lie in the box, at most one dummy is 1, and errors hold nothing of the data.
+func FuzzMixed(f *testing.F) {
+	for _, body := range []string{"1,a,true,2\n", "1,b,0,NA\n,c,,3\n", "NA,NA,NA,NA\n", "1,d,1,1\n", "1, a ,TRUE,1e999\n", "\"1\",\"c\",\"0\",\"\"\n"} {
+		for missing := range 3 {
+			f.Add(body, missing, "NA")
+		}
+		f.Add(body, 1, "c")
+	}
+	f.Fuzz(func(t *testing.T, body string, missing int, na string) {
+		o := Options{Missing: []Missing{MissingError, Midpoint, Drop}[uint(missing)%3], NA: []string{na}}
+		for row, err := range o.CSV(io.LimitReader(strings.NewReader("x,f,b,y\n"+body), 1<<16), "data.csv", mixed(t, "")) {
+			if err != nil {
+				if len(err.Error()) > 250 {
+					t.Fatalf("error %q", err)
+				}
+				return
+			}
+			for _, v := range row {
+				if !(math.Abs(v) <= 1) {
+					t.Fatalf("row %v", row)
+				}
+			}
+			if row[1]+row[2] > 0 {
+				t.Fatalf("two levels at once: %v", row)
+			}
+		}
+	})
+}
