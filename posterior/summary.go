@@ -1,6 +1,7 @@
 package posterior
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -26,6 +27,9 @@ type Summary struct {
 	Warnings []string
 
 	Parameters []Parameter
+
+	// WhatIf, where not nil, is the JSON's last member, "what_if".
+	WhatIf json.Marshaler
 }
 
 // Parameter summarises one parameter. What does not exist is NaN.

@@ -28,6 +28,7 @@ type summaryJSON struct {
 	Level      *number         `json:"level,omitempty"`
 	Parameters []parameterJSON `json:"parameters"`
 	Warnings   []string        `json:"warnings"`
+	WhatIf     json.Marshaler  `json:"what_if,omitempty"`
 }
 
 type parameterJSON struct {
@@ -55,7 +56,7 @@ type parameterJSON struct {
 func (s *Summary) WriteJSON(w io.Writer) error {
 	out := summaryJSON{
 		Format: s.Format, Method: s.Method, N: s.N, Chains: s.Chains, Draws: s.Draws,
-		Seconds: number(s.Seconds), Units: s.Units, Warnings: s.Warnings,
+		Seconds: number(s.Seconds), Units: s.Units, Warnings: s.Warnings, WhatIf: s.WhatIf,
 		Parameters: make([]parameterJSON, len(s.Parameters)),
 	}
 	if out.Warnings == nil {

@@ -11,8 +11,8 @@ import (
 
 // conclude prints the result, saves what is to be saved, and then says whether
 // the chains converged.
-func (f *inferFlags) conclude(stdout, stderr io.Writer, fit *dpreg.Fit) error {
-	if err := f.print(stdout, fit); err != nil {
+func (f *inferFlags) conclude(stdout, stderr io.Writer, fit *dpreg.Fit, what *dpreg.WhatIf) error {
+	if err := f.print(stdout, fit, what); err != nil {
 		return err
 	}
 	if f.save != "" {
@@ -28,16 +28,23 @@ func (f *inferFlags) conclude(stdout, stderr io.Writer, fit *dpreg.Fit) error {
 }
 
 // print writes the result in the format asked for, and nothing else.
-func (f *inferFlags) print(stdout io.Writer, fit *dpreg.Fit) error {
+func (f *inferFlags) print(stdout io.Writer, fit *dpreg.Fit, what *dpreg.WhatIf) error {
 	out, units := bufio.NewWriter(stdout), dpreg.Units(f.units)
 	var err error
 	switch f.format {
 	case "json":
-		err = fit.Summary(units, f.level).WriteJSON(out)
+		s := fit.Summary(units, f.level)
+		if what != nil {
+			s.WhatIf = what
+		}
+		err = s.WriteJSON(out)
 	case "csv":
 		err = fit.Summary(units, f.level).WriteCSV(out)
 	default:
 		err = report.Fit(out, fit, report.Options{Units: units, Level: f.level})
+		if err == nil && what != nil {
+			err = report.WhatIf(out, what)
+		}
 	}
 	if err != nil {
 		return err

@@ -79,7 +79,11 @@ func (f *inferFlags) infer(ctx context.Context, stdout, stderr io.Writer, r *rel
 	if err != nil {
 		return err
 	}
-	return f.conclude(stdout, stderr, fit)
+	what, err := f.asked(ctx, stderr, fit)
+	if err != nil {
+		return err
+	}
+	return f.conclude(stdout, stderr, fit, what)
 }
 
 // sample draws from the posterior, with a bar.

@@ -25,6 +25,7 @@ type inferFlags struct {
 
 	chains, warmup, draws int
 	drawsSet, essSet      bool
+	whatIf                bool
 	ess, level            float64
 	seed                  uint64
 }
@@ -37,6 +38,7 @@ func (f *inferFlags) register(cmd *cobra.Command) {
 	f.registerFormat(cmd)
 	fs.StringVar(&f.units, "units", string(dpreg.Original), "`NAME`: original, the data's units, or scaled, with bounds at -1 and 1")
 	f.registerLevel(cmd)
+	fs.BoolVar(&f.whatIf, "what-if", false, whatIfUsage)
 	oneOf(cmd, "units", string(dpreg.Original), string(dpreg.Scaled))
 }
 
@@ -107,6 +109,9 @@ func (f *inferFlags) checkChoices(cmd *cobra.Command) error {
 	}
 	if !(f.level > 0 && f.level < 1) {
 		return usagef("--level %v: it must lie between 0 and 1, as 0.95 does", f.level)
+	}
+	if err := f.checkWhatIf(); err != nil {
+		return err
 	}
 	return f.checkPlan()
 }

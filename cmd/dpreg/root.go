@@ -16,6 +16,7 @@ their products over rows clamped to public bounds, with noise that makes them
 ε-differentially private. The posterior is inferred from that file alone and
 accounts for the noise, so its intervals tell the truth.
 
+  plan     which ε, how many records? from simulations, before any row is touched
   schema   a template for the public bounds of a table's columns
   release  rows -> release: spends ε, once
   infer    release -> posterior: costs nothing, as often as wanted
@@ -50,7 +51,7 @@ func newRoot() *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	root.AddCommand(newSchema(), newRelease(), newInfer(), newFit(), newShow(), newPredict(), newCheck())
+	root.AddCommand(newSchema(), newRelease(), newInfer(), newFit(), newShow(), newPlan(), newPredict(), newCheck())
 	root.SetFlagErrorFunc(flagError)
 	return root
 }

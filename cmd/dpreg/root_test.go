@@ -33,7 +33,7 @@ func TestHelp(t *testing.T) {
 }
 
 func TestCompletion(t *testing.T) {
-	for flag, want := range map[string]string{"--format": "table\njson\ncsv\n", "--method": "gibbs-ss-update\nnaive\n"} {
+	for flag, want := range map[string]string{"--format": "table\njson\ncsv\n", "--method": strings.Join(methods(&cobra.Command{}), "\n") + "\n"} {
 		if r := command("__complete", "infer", flag, ""); !strings.HasPrefix(r.stdout, want) {
 			t.Errorf("%s completes to %q", flag, r.stdout)
 		}

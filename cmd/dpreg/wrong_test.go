@@ -166,7 +166,7 @@ var wrongOutputs = []wrong{
 }
 
 var wrongFlags = []wrong{
-	{name: "eps of infer", args: "infer good.json --eps 1", code: misused, says: "--eps belongs to `dpreg fit` and `dpreg release`"},
+	{name: "eps of infer", args: "infer good.json --eps 1", code: misused, says: "--eps belongs to `dpreg fit`"},
 	{name: "bounds of infer", args: "infer good.json --bounds x=1:2", code: misused, says: "--bounds belongs to"},
 	{name: "draws of release", args: "release pums.csv --eps 1 --draws 10", code: misused, says: "--draws belongs to `dpreg check`, `dpreg fit`, `dpreg infer` and `dpreg predict`"},
 	{name: "o of fit", args: "fit pums.csv --eps 1 -o r.json", code: misused, says: "--release"},
@@ -185,7 +185,7 @@ var wrongFlags = []wrong{
 	{name: "seed", args: "infer good.json --seed -1", code: misused, says: "--seed"},
 	{name: "format", args: "infer good.json --format xml", code: misused, says: "table, json, csv"},
 	{name: "units", args: "infer good.json --units feet", code: misused, says: "original, scaled"},
-	{name: "method", args: "infer good.json --method best", code: misused, says: "gibbs-ss-update, naive"},
+	{name: "method", args: "infer good.json --method best", code: misused, says: "choose one of gibbs-ss-update, "},
 	{name: "kernel", args: "infer good.json --kernel best", code: misused, says: "exact, plain"},
 	{name: "kernel of naive", args: "infer good.json --method naive --kernel plain", code: misused, says: "--kernel"},
 }

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"strings"
+	"testing"
+)
+
+// planned runs plan on one point of two releases.
+func planned(args ...string) result {
+	return command(append([]string{"plan", "--releases", "2", "--n", "200", "--eps", "1", "--no-grid"}, args...)...)
+}
+
+func TestPlan(t *testing.T) {
+	workspace(t)
+	r := planned("--p", "2", "--plot", "p.png").finished(t).says(t, "picture written to p.png")
+	for _, part := range []string{"y ~ x1 + x2, scaled units", "No row was read", "95% width", "Learned", "Price", "mean of 2", "default prior"} {
+		if !strings.Contains(r.stdout, part) {
+			t.Errorf("no %q in\n%s", part, r.stdout)
+		}
+	}
+	if strings.Contains(r.stdout, "Detected") {
+		t.Errorf("without a slope none is detected:\n%s", r.stdout)
+	}
+	if again := planned("--p", "2"); again.stdout != r.stdout {
+		t.Errorf("the same seed gave another result:\n%s\n%s", r.stdout, again.stdout)
+	}
+	if other := planned("--p", "2", "--seed", "4"); other.stdout == r.stdout {
+		t.Error("another seed gave the same result")
+	}
+	if picture, err := os.ReadFile("p.png"); err != nil || !strings.HasPrefix(string(picture), "\x89PNG") {
+		t.Errorf("p.png: %v", err)
+	}
+}
+
+func TestPlanOfASchema(t *testing.T) {
+	workspace(t)
+	r := planned("--schema", "pums.schema.json", "--formula", "income ~ age + educ", "--covariate", "educ", "--slope", "5000", "--plot", "p.SVG").finished(t)
+	for _, part := range []string{"income ~ age + educ, original units", "the slope of educ", "a slope of 5000", "Detected"} {
+		if !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), part) {
+			t.Errorf("no %q in\n%s", part, r.stdout)
+		}
+	}
+	if !strings.Contains(read(t, "p.SVG"), "slope of educ") {
+		t.Error("the picture does not say of what it is")
+	}
+	table := planned("--schema", "pums.schema.json", "--formula", "income ~ age + educ", "--format", "csv").finished(t).stdout
+	if strings.Count(table, "\n") != 3 || !strings.Contains(table, ",educ,") {
+		t.Error(table)
+	}
+}
+
+// Of one value three are made, and that is said; a list stays as it is.
+func TestPlanGrid(t *testing.T) {
+	for _, c := range []struct {
+		args, says string
+		points     int
+	}{
+		{"--n 10 --eps 0.3", "0.075, 0.3, 1.2", 6}, // n/4 is too few rows
+		{"--n 40,200,40 --eps 1", "0.25, 1, 4", 6},
+		{"--n 1e3 --eps 2,1", "250, 1000, 4000", 6},
+		{"--n 1000 --eps 1 --no-grid", "", 1},
+	} {
+		r := command(append(strings.Fields("plan --p 1 --releases 1 --format json "), strings.Fields(c.args)...)...).finished(t).says(t, c.says)
+		var f struct {
+			Points []struct {
+				N       int64
+				Epsilon float64
+			}
+		}
+		if err := json.Unmarshal([]byte(r.stdout), &f); err != nil || len(f.Points) != c.points {
+			t.Errorf("%s: %v, %+v", c.args, err, f)
+		}
+	}
+}
+
+func TestPlanInterrupted(t *testing.T) {
+	workspace(t)
+	before := tree(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	stderr := &cancelOn{text: "around the one", cancel: cancel}
+	code := run(ctx, io.Discard, stderr, strings.Fields("plan --p 3 --n 500 --eps 1 --plot p.svg"))
+	if code != failed || !strings.Contains(stderr.all.String(), "interrupted") {
+		t.Errorf("exit code %d, stderr:\n%s", code, stderr.all.String())
+	}
+	unchanged(t, before)
+}
+
+func TestWrongPlans(t *testing.T) {
+	for _, w := range []wrong{
+		{name: "nothing", args: "plan", says: "--eps"},
+		{name: "no n", args: "plan --p 1 --eps 1", says: "--n is missing"},
+		{name: "no columns", args: "plan --n 100 --eps 1", says: "--p 3"},
+		{name: "both", args: "plan --n 100 --eps 1 --p 1 --schema pums.schema.json", says: "exclude"},
+		{name: "formula without schema", args: "plan --n 100 --eps 1 --p 1 --formula y~x", says: "--schema"},
+		{name: "eps", args: "plan --n 100 --eps 1,much --p 1", says: `--eps "1,much"`},
+		{name: "eps zero", args: "plan --n 100 --eps 0 --p 1", says: "--eps"},
+		{name: "eps empty", args: "plan --n 100 --eps 1, --p 1", says: "--eps"},
+		{name: "n not whole", args: "plan --n 10.5 --eps 1 --p 1", says: "whole"},
+		{name: "n small", args: "plan --n 4 --eps 1 --p 3", says: "more than 4 records"},
+		{name: "n huge", args: "plan --n 1e12 --eps 1 --p 3", says: "at most"},
+		{name: "n text", args: "plan --n many --eps 1 --p 3", says: "--n"},
+		{name: "p", args: "plan --n 100 --eps 1 --p 0", says: "--p 0"},
+		{name: "p huge", args: "plan --n 100 --eps 1 --p 500", says: "1 to 30"},
+		{name: "delta", args: "plan --n 100 --eps 1 --p 1 --delta 1", says: "--delta"},
+		{name: "level", args: "plan --n 100 --eps 1 --p 1 --level 95", says: "--level"},
+		{name: "releases", args: "plan --n 100 --eps 1 --p 1 --releases 0", says: "--releases"},
+		{name: "slope", args: "plan --n 100 --eps 1 --p 1 --slope steep", says: "--slope"},
+		{name: "covariate", args: "plan --n 100 --eps 1 --p 1 --covariate z", says: `"z" is none`},
+		{name: "format", args: "plan --n 100 --eps 1 --p 1 --format xml", says: "table, json, csv"},
+		{name: "plot", args: "plan --n 100 --eps 1 --p 1 --plot p.jpg", says: ".svg or .png"},
+		{name: "plot, no directory", args: "plan --n 100 --eps 1 --p 1 --plot nowhere/p.png", says: "nowhere"},
+		{name: "no schema", args: "plan --n 100 --eps 1 --schema nothing.json", says: "nothing.json"},
+		{name: "no prior", args: "plan --n 100 --eps 1 --p 1 --prior nothing.json", says: "nothing.json"},
+		{name: "formula", args: "plan --n 100 --eps 1 --schema pums.schema.json --formula income~height", says: "height"},
+		{name: "data", args: "plan pums.csv --n 100 --eps 1", says: "reads no data"},
+		{name: "what-if of non-private", args: "fit pums.csv --method non-private --i-hold-the-data --what-if", says: "--what-if"},
+		{name: "what-if as CSV", args: "infer good.json --what-if --format csv", says: "--what-if"},
+	} {
+		w.code = misused
+		t.Run(w.name, w.run)
+	}
+}
+
+func TestWhatIf(t *testing.T) {
+	workspace(t)
+	r := command(append([]string{"infer", "good.json", "--what-if"}, quick...)...).finished(t)
+	for _, part := range []string{"Price of privacy", "What if", "prior sd halved", "covariates' prior scale doubled", "The conclusions"} {
+		if !strings.Contains(r.stdout, part) {
+			t.Errorf("no %q in\n%s", part, r.stdout)
+		}
+	}
+	var summary struct {
+		Format string
+		WhatIf struct {
+			Level    float64
+			Variants []struct{ Effects []struct{ Label string } }
+		} `json:"what_if"`
+	}
+	r = command(append([]string{"infer", "good.json", "--what-if", "--format", "json", "--level", "0.9"}, quick...)...).finished(t)
+	if err := json.Unmarshal([]byte(r.stdout), &summary); err != nil {
+		t.Fatal(err)
+	}
+	if w := summary.WhatIf; summary.Format != "dpreg-summary/1" || w.Level != 0.9 || len(w.Variants) < 6 || w.Variants[0].Effects[1].Label != "educ" {
+		t.Errorf("%+v", summary)
+	}
+	fit("--eps", "1", "--formula", educ).finished(t)
+	if r := fit("--eps", "1", "--formula", educ, "--what-if").finished(t); !strings.Contains(r.stdout, "What if") {
+		t.Error(r.stdout)
+	}
+}

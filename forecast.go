@@ -1,0 +1,217 @@
+package dpreg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/ssp"
+)
+
+// DefaultReleases is the number of releases that Foresee simulates at each point
+// of the grid where its options say none.
+const DefaultReleases = 40
+
+// ForecastOptions say of what Foresee makes a forecast. Design, Epsilons and Ns
+// have to be given; for all else the zero value serves.
+type ForecastOptions struct {
+	Design *schema.Design
+	// Pool reports one slope in place of each covariate's: the mean over the
+	// slopes in every release, which has less Monte Carlo error. It is for
+	// columns that are alike, as those of UnitDesign.
+	Pool bool
+	// Prior is in scaled units; nil is model.DefaultPrior. The parameters of
+	// the simulated data come from it.
+	Prior *model.Prior
+	// Epsilons and Ns span the grid.
+	Epsilons []float64
+	Ns       []int64
+	// Delta is 0 for Laplace noise; above 0, noise is what ssp.Auto chooses.
+	Delta float64
+	// Truth holds the slopes behind the simulated data, in the data's units;
+	// NaN, and nil for all, draws a slope from the prior.
+	Truth []float64
+	// Releases is the number of simulated releases at each point; 0 is
+	// DefaultReleases.
+	Releases int
+	// Level is that of the intervals; 0 is posterior.DefaultLevel.
+	Level float64
+	Seed  uint64
+	// Workers is the number of releases that are worked on at once, 0 for
+	// GOMAXPROCS. Results do not depend on it.
+	Workers int
+	// Progress, if not nil, is called after each release, by one goroutine
+	// at a time.
+	Progress func(done, total int)
+}
+
+// Forecast says what releases of a design would tell, from simulated ones: no
+// row was read, and no ε is spent.
+type Forecast struct {
+	Design   *schema.Design
+	Prior    *model.Prior // scaled units
+	Method   string
+	Delta    float64
+	Level    float64
+	Releases int // at each point
+	Seed     uint64
+	Alone    []PriorSlope // in the order of each point's Slopes
+	Points   []ForecastPoint
+	Warnings []string
+}
+
+// PriorSlope is what the prior alone says of a slope, in the data's units.
+type PriorSlope struct {
+	Name  string
+	Width float64 // of the equal-tailed interval
+	SD    float64 // NaN or infinite where it does not exist
+	Truth float64 // behind the simulated data; NaN: drawn from the prior
+}
+
+// ForecastPoint is a point of the grid; points are ordered by n, then ε.
+type ForecastPoint struct {
+	N       int64
+	Epsilon float64
+	Noise   release.Noise
+	Slopes  []SlopeForecast
+}
+
+// SlopeForecast averages over simulated releases, in the data's units. An error
+// is the Monte Carlo standard error of that average; it is NaN for one release.
+type SlopeForecast struct {
+	Width, WidthError float64 // of the equal-tailed interval
+	// Learned is 1 − mean posterior variance / prior variance.
+	Learned, LearnedError float64
+	// Price is the mean posterior sd over the mean sd without noise.
+	Price, PriceError float64
+	SD                float64 // mean posterior sd
+	NoiselessSD       float64 // mean posterior sd given the same rows without noise
+	// Detected is the share of releases whose interval lies on the true
+	// slope's side of 0.
+	Detected, DetectedError float64
+}
+
+// UnitDesign is a regression of p covariates x1 … xp with an intercept, all
+// bounds at -1 and 1, so that its units are the scaled ones.
+func UnitDesign(p int) *schema.Design {
+	d := &schema.Design{Response: schema.Column{Name: "y", Lower: -1, Upper: 1}, Intercept: true}
+	for j := range p {
+		d.Covariates = append(d.Covariates, schema.Column{Name: fmt.Sprintf("x%d", j+1), Lower: -1, Upper: 1})
+	}
+	return d
+}
+
+// Foresee simulates releases before there are data, over a grid of ε and n:
+// parameters from the prior, the exact statistics of n normal rows, the noise of
+// a release with ε, and the posterior by DefaultMethod. All points share their
+// random numbers, so that they differ by n and ε more than by chance. The noise
+// comes from the seed, and the releases are marked simulated; none leaves here.
+//
+// What is forecast is the model's own world. Rows are not clamped, and where
+// Truth is nil the true parameters are as the prior has them.
+//
+// Errors: options that cannot stand, those of ssp.Publish on privacy, a context
+// that is done.
+func Foresee(ctx context.Context, o ForecastOptions) (*Forecast, error) {
+	f, err := o.forecast()
+	if err != nil {
+		return nil, err
+	}
+	s := &simulation{forecast: f, frame: f.Design.Frame(), pool: o.Pool}
+	s.factor = s.factors()
+	f.Alone = s.alone(o.Truth)
+	if err := s.run(ctx, o); err != nil {
+		return nil, err
+	}
+	for i := range f.Points {
+		f.Points[i].Slopes = s.average(i)
+	}
+	f.Warnings = s.warnings()
+	return f, nil
+}
+
+// forecast checks the options, and returns a forecast that lacks its numbers.
+func (o ForecastOptions) forecast() (*Forecast, error) {
+	if o.Design == nil {
+		return nil, errors.New("a forecast needs a design: the columns and their public bounds")
+	}
+	if err := o.Design.Validate(); err != nil {
+		return nil, err
+	}
+	f := &Forecast{Design: o.Design, Method: DefaultMethod, Delta: o.Delta, Level: o.Level, Releases: o.Releases, Seed: o.Seed}
+	if f.Level == 0 {
+		f.Level = posterior.DefaultLevel
+	}
+	if f.Releases == 0 {
+		f.Releases = DefaultReleases
+	}
+	p := len(o.Design.Covariates)
+	switch {
+	case !(f.Level > 0 && f.Level < 1):
+		return nil, fmt.Errorf("level %v is not between 0 and 1", f.Level)
+	case f.Releases < 1:
+		return nil, fmt.Errorf("%d releases: at least 1 is needed at each point", f.Releases)
+	case o.Truth != nil && len(o.Truth) != p:
+		return nil, fmt.Errorf("%d true slopes for %d covariates", len(o.Truth), p)
+	case len(o.Epsilons) == 0 || len(o.Ns) == 0:
+		return nil, errors.New("a forecast needs an ε and an n")
+	}
+	for _, v := range o.Truth {
+		if math.IsInf(v, 0) {
+			return nil, errors.New("a true slope is infinite")
+		}
+	}
+	var err error
+	if f.Prior, err = (Options{Prior: o.Prior}).prior(model.Shape{P: p, Intercept: o.Design.Intercept}); err != nil {
+		return nil, err
+	}
+	f.Points, err = o.points()
+	return f, err
+}
+
+// points lays out the grid.
+func (o ForecastOptions) points() ([]ForecastPoint, error) {
+	m := len(o.Design.Covariates) + 1
+	var points []ForecastPoint
+	for _, n := range o.Ns {
+		if n <= int64(m) {
+			return nil, fmt.Errorf("n = %d: %d columns need more than %d rows", n, m, m)
+		}
+		if n > ssp.MaxRows {
+			return nil, fmt.Errorf("n = %d: at most %d rows are possible", n, int64(ssp.MaxRows))
+		}
+		for _, epsilon := range o.Epsilons {
+			noise, err := ssp.Calibrate(m, o.privacy(epsilon), release.Laplace, ssp.Exact)
+			if o.Delta > 0 {
+				noise, err = o.chosen(m, epsilon)
+			}
+			if err != nil {
+				return nil, err
+			}
+			points = append(points, ForecastPoint{N: n, Epsilon: epsilon, Noise: noise})
+		}
+	}
+	return points, nil
+}
+
+// chosen is the noise that a release has where δ > 0.
+func (o ForecastOptions) chosen(m int, epsilon float64) (release.Noise, error) {
+	p := o.privacy(epsilon)
+	kind, _, err := ssp.Choose(m, p)
+	if err != nil {
+		return release.Noise{}, err
+	}
+	if kind == release.Laplace {
+		p.Delta = 0
+	}
+	return ssp.Calibrate(m, p, kind, ssp.Exact)
+}
+
+func (o ForecastOptions) privacy(epsilon float64) release.Privacy {
+	return release.Privacy{Epsilon: epsilon, Delta: o.Delta, Neighbours: release.ReplaceOne}
+}

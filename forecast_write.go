@@ -1,0 +1,127 @@
+package dpreg
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// ForecastFormat is the first member of a forecast's JSON.
+const ForecastFormat = "dpreg-plan/1"
+
+// jsonNumber is a float64 whose NaN and infinities are null.
+type jsonNumber float64
+
+func (n jsonNumber) MarshalJSON() ([]byte, error) {
+	if v := float64(n); math.IsNaN(v) || math.IsInf(v, 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(n))
+}
+
+type forecastJSON struct {
+	Format     string          `json:"format"`
+	Simulated  bool            `json:"simulated"`
+	Schema     *schema.Design  `json:"schema"`
+	Method     string          `json:"method"`
+	Neighbours string          `json:"neighbours"`
+	Delta      float64         `json:"delta"`
+	Level      float64         `json:"level"`
+	Releases   int             `json:"releases"`
+	Seed       uint64          `json:"seed"`
+	Prior      []priorJSON     `json:"prior"`
+	Points     []forecastPoint `json:"points"`
+	Warnings   []string        `json:"warnings"`
+}
+
+type priorJSON struct {
+	Name  string     `json:"name"`
+	Width jsonNumber `json:"width"`
+	SD    jsonNumber `json:"sd"`
+	Truth jsonNumber `json:"truth"`
+}
+
+type forecastPoint struct {
+	N       int64           `json:"n"`
+	Epsilon float64         `json:"epsilon"`
+	Noise   release.Noise   `json:"noise"`
+	Slopes  []forecastSlope `json:"slopes"`
+}
+
+type forecastSlope struct {
+	Name          string     `json:"name"`
+	Width         jsonNumber `json:"width"`
+	WidthError    jsonNumber `json:"width_mcse"`
+	Learned       jsonNumber `json:"learned"`
+	LearnedError  jsonNumber `json:"learned_mcse"`
+	Price         jsonNumber `json:"price"`
+	PriceError    jsonNumber `json:"price_mcse"`
+	SD            jsonNumber `json:"sd"`
+	NoiselessSD   jsonNumber `json:"noiseless_sd"`
+	Detected      jsonNumber `json:"detected"`
+	DetectedError jsonNumber `json:"detected_mcse"`
+}
+
+// WriteJSON writes the forecast as dpreg-plan/1, indented, numbers in full
+// precision, null for what does not exist.
+func (f *Forecast) WriteJSON(w io.Writer) error {
+	out := forecastJSON{
+		Format: ForecastFormat, Simulated: true, Schema: f.Design, Method: f.Method, Neighbours: string(release.ReplaceOne),
+		Delta: f.Delta, Level: f.Level, Releases: f.Releases, Seed: f.Seed, Warnings: f.Warnings,
+	}
+	if out.Warnings == nil {
+		out.Warnings = []string{}
+	}
+	for _, a := range f.Alone {
+		out.Prior = append(out.Prior, priorJSON{a.Name, jsonNumber(a.Width), jsonNumber(a.SD), jsonNumber(a.Truth)})
+	}
+	for _, p := range f.Points {
+		point := forecastPoint{N: p.N, Epsilon: p.Epsilon, Noise: p.Noise}
+		for j, s := range p.Slopes {
+			n := s.numbers()
+			point.Slopes = append(point.Slopes, forecastSlope{f.Alone[j].Name,
+				jsonNumber(n[0]), jsonNumber(n[1]), jsonNumber(n[2]), jsonNumber(n[3]), jsonNumber(n[4]),
+				jsonNumber(n[5]), jsonNumber(n[6]), jsonNumber(n[7]), jsonNumber(n[8]), jsonNumber(n[9])})
+		}
+		out.Points = append(out.Points, point)
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(out)
+}
+
+// numbers are in the order of the JSON's members.
+func (s SlopeForecast) numbers() []float64 {
+	return []float64{s.Width, s.WidthError, s.Learned, s.LearnedError, s.Price, s.PriceError, s.SD, s.NoiselessSD, s.Detected, s.DetectedError}
+}
+
+// WriteCSV writes a line for each slope at each point under the names of the
+// JSON's members, numbers in full precision, NA for what does not exist.
+func (f *Forecast) WriteCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	records := [][]string{{"n", "epsilon", "noise", "noise_scale", "name", "width", "width_mcse", "learned", "learned_mcse",
+		"price", "price_mcse", "sd", "noiseless_sd", "detected", "detected_mcse"}}
+	for _, p := range f.Points {
+		for j, s := range p.Slopes {
+			record := []string{strconv.FormatInt(p.N, 10), csvNumber(p.Epsilon), string(p.Noise.Kind), csvNumber(p.Noise.Scale), f.Alone[j].Name}
+			for _, v := range s.numbers() {
+				record = append(record, csvNumber(v))
+			}
+			records = append(records, record)
+		}
+	}
+	return out.WriteAll(records)
+}
+
+func csvNumber(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "NA"
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}

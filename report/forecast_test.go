@@ -1,0 +1,133 @@
+package report_test
+
+import (
+	"bytes"
+	"errors"
+	"image/png"
+	"io"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/report"
+)
+
+// foreseen is a forecast by hand: widths that fall as 1/(1 + εn/c).
+func foreseen(truth float64, epsilons []float64, ns ...int64) *dpreg.Forecast {
+	f := &dpreg.Forecast{
+		Design: dpreg.UnitDesign(3), Method: "gibbs-ss-update", Level: 0.95, Releases: 40,
+		Alone: []dpreg.PriorSlope{{Name: "slope", Width: 2.076, SD: 0.5196, Truth: truth}},
+	}
+	for _, n := range ns {
+		for _, epsilon := range epsilons {
+			sd, without := 0.5196/(1+epsilon*float64(n)/400), 1/math.Sqrt(float64(n))
+			f.Points = append(f.Points, dpreg.ForecastPoint{N: n, Epsilon: epsilon, Noise: release.Noise{Kind: release.Laplace, Scale: 14.4 / epsilon},
+				Slopes: []dpreg.SlopeForecast{{
+					Width: 3.92 * sd, WidthError: 0.041, Learned: 1 - sd*sd/0.27, LearnedError: 0.0321, Price: sd / without, PriceError: 0.05 * sd / without,
+					SD: sd, NoiselessSD: without, Detected: 1 / (1 + sd), DetectedError: 0.044,
+				}}})
+		}
+	}
+	return f
+}
+
+func TestForecast(t *testing.T) {
+	grid := []float64{0.125, 0.5, 2}
+	some := foreseen(math.NaN(), grid, 125, 500, 2000)
+	truth := foreseen(0.3, grid[:2], 200, 100_000)
+	truth.Delta, truth.Points[1].Noise.Kind = 1e-6, release.Gaussian
+	truth.Warnings = []string{"chains mixed slowly"}
+	truth.Alone[0].Name, truth.Level = "educ", 0.9
+	none := foreseen(math.NaN(), grid[:1], 50)
+	none.Points[0].Slopes[0].WidthError, none.Points[0].Slopes[0].LearnedError = math.NaN(), math.NaN()
+	wantNarrow(t, golden(t, "forecast", func(w io.Writer) error {
+		for _, f := range []*dpreg.Forecast{some, truth, none} {
+			if err := report.Forecast(w, f, report.ForecastOptions{Units: dpreg.Scaled}); err != nil {
+				return err
+			}
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// A picture is drawn of any grid, and says what its axes are.
+func TestForecastPlot(t *testing.T) {
+	for _, c := range []struct {
+		f    *dpreg.Forecast
+		says []string
+	}{
+		{foreseen(math.NaN(), []float64{0.1, 1}, 100, 1000), []string{"privacy budget", "n = 100", "n = 1000", "prior alone", "without noise", "95%"}},
+		{foreseen(math.NaN(), []float64{0.1}, 100, 1000), []string{"number of records", "ε = 0.1"}},
+		{foreseen(0.2, []float64{1}, 100), []string{"number of records"}},
+		{foreseen(0.2, []float64{1e-3, 1e-2, 1, 100}, 10, 20, 30, 40, 50, 60, 70, 80, 90), []string{"n = 90"}},
+	} {
+		c.f.Points[0].Slopes[0].WidthError = math.NaN()
+		var svg, raster bytes.Buffer
+		if err := report.ForecastPlot(&svg, c.f, report.ForecastOptions{}, "svg"); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range c.says {
+			if !strings.Contains(svg.String(), text) {
+				t.Errorf("the picture does not say %q", text)
+			}
+		}
+		if err := report.ForecastPlot(&raster, c.f, report.ForecastOptions{}, "png"); err != nil {
+			t.Fatal(err)
+		}
+		picture, err := png.Decode(&raster)
+		if err != nil || picture.Bounds().Dx() < 600 {
+			t.Errorf("%v: %v", picture.Bounds(), err)
+		}
+	}
+	if err := report.ForecastPlot(io.Discard, foreseen(0, []float64{1}, 9), report.ForecastOptions{}, "bmp"); err == nil {
+		t.Error("a format that is not there is drawn")
+	}
+}
+
+func whatIf() *dpreg.WhatIf {
+	effects := func(shift, width float64, sign int) []dpreg.Effect {
+		return []dpreg.Effect{
+			{Name: "theta[0]", Label: "(Intercept)", Shift: shift / 2, Width: 1.01, Sign: 0},
+			{Name: "theta[1]", Label: "years of schooling completed", Shift: shift, Width: width, Sign: sign, Changed: sign != 1},
+		}
+	}
+	return &dpreg.WhatIf{Units: dpreg.Original, Level: 0.95, Variants: []dpreg.Variant{
+		{Name: "coefficients' prior sd halved", Effects: effects(-0.214, 0.93, 1)},
+		{Name: "sigma2's prior scale doubled", Effects: effects(0.1, 1.11, 1)},
+	}}
+}
+
+func TestWhatIf(t *testing.T) {
+	stands, wider, turns := whatIf(), whatIf(), whatIf()
+	wider.Variants[0].Effects[1].Width = 0.6
+	wider.Variants[1].Reason = "R-hat of educ is 1.050, above 1.02"
+	turns.Variants[1].Effects[1].Sign, turns.Variants[1].Effects[1].Changed = -1, true
+	wantNarrow(t, golden(t, "what-if", func(w io.Writer) error {
+		for _, what := range []*dpreg.WhatIf{stands, wider, turns} {
+			if err := report.WhatIf(w, what); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+func TestForecastWriteErrors(t *testing.T) {
+	f := foreseen(0.3, []float64{1, 2}, 100)
+	for name, write := range map[string]func(io.Writer) error{
+		"Forecast":     func(w io.Writer) error { return report.Forecast(w, f, report.ForecastOptions{}) },
+		"ForecastPlot": func(w io.Writer) error { return report.ForecastPlot(w, f, report.ForecastOptions{}, "svg") },
+		"WhatIf":       func(w io.Writer) error { return report.WhatIf(w, whatIf()) },
+	} {
+		for left := 0; left < 600; left += 149 {
+			if err := write(&short{left}); !errors.Is(err, errFull) {
+				t.Fatalf("%s: after %d bytes: %v", name, left, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package dpreg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/posterior"
+)
+
+// From here on a conclusion is said to have moved.
+const (
+	movedShift = 0.5  // of an estimate, in posterior sds
+	movedWidth = 1.25 // of an interval: the ratio of widths, either way round
+)
+
+// WhatIf says how a fit answers to what it took for granted.
+type WhatIf struct {
+	Units    Units
+	Level    float64
+	Variants []Variant
+}
+
+// Variant is the fit once more, with one thing changed.
+type Variant struct {
+	Name    string // what was changed, in words
+	Method  string
+	Effects []Effect // of each θ, in the order of Draws
+	Reason  string   // why its chains are not to be trusted; empty where they are
+}
+
+// Effect compares a coefficient of a variant with that of the fit.
+type Effect struct {
+	Name, Label string
+	Shift       float64 // (mean of the variant − mean) / sd of the fit
+	ShiftError  float64 // its Monte Carlo standard error
+	Width       float64 // width of the interval over that of the fit
+	Sign        int     // of the interval: -1 below 0, 1 above it, 0 holds it
+	Changed     bool    // the sign is not that of the fit's interval
+}
+
+// Moved tells whether the coefficient is another one in effect: its sign at the
+// level changed, its estimate moved by more than half a posterior sd, or its interval
+// is wider or narrower by more than a quarter of the narrower one.
+func (e Effect) Moved() bool {
+	return e.Changed || !(math.Abs(e.Shift) <= movedShift) || !(e.Width <= movedWidth && e.Width >= 1/movedWidth)
+}
+
+// Moved tells whether any coefficient moves under any variant.
+func (w *WhatIf) Moved() bool {
+	for _, v := range w.Variants {
+		for _, e := range v.Effects {
+			if e.Moved() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// WhatIfOptions of Fit.WhatIf. The zero value serves.
+type WhatIfOptions struct {
+	Units Units   // of the coefficients; empty is Original
+	Level float64 // of the intervals; 0 is posterior.DefaultLevel
+	// Progress, if not nil, is called after each variant.
+	Progress func(done, total int)
+}
+
+// WhatIf repeats the fit with one thing of the prior changed at a time, and with
+// other models of the covariates where Methods has them, from the fit's own plan
+// and seed:
+//
+//   - the prior sd of θ, given σ², halved and doubled (Λ₀ times 4 and ¼),
+//   - the scale b₀ of σ² halved and doubled, with θ's prior sd as it was (Λ₀
+//     changes by the same factor),
+//   - the scale Ψ₀ of the covariates' T halved and doubled, and with it the variance
+//     of their mean,
+//   - another model of the covariates: for gibbs-ss-update, gibbs-ss-prior with the
+//     law of x that the prior states or, where it states none, with the normal law at
+//     the posterior means of μ_x and T; for methods that take the moments of x for
+//     known, gibbs-ss-update.
+//
+// It costs no privacy. Errors: a fit without a release, those of Infer.
+func (f *Fit) WhatIf(ctx context.Context, o WhatIfOptions) (*WhatIf, error) {
+	if f.Release == nil {
+		return nil, errors.New("what if needs a release: a fit of the rows themselves has none")
+	}
+	w := &WhatIf{Units: o.Units, Level: o.Level}
+	if w.Units == "" {
+		w.Units = Original
+	}
+	if w.Level == 0 {
+		w.Level = posterior.DefaultLevel
+	}
+	base := f.Summary(w.Units, w.Level)
+	questions := f.questions()
+	for i, q := range questions {
+		other, err := Infer(ctx, f.Release, Options{Method: q.method, Kernel: q.kernel, Prior: q.prior, Plan: f.silentPlan()})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", q.name, err)
+		}
+		v := Variant{Name: q.name, Method: other.Method, Effects: effects(base, other.Summary(w.Units, w.Level), f.shape().Q())}
+		if ok, reason := other.Converged(); !ok {
+			v.Reason = reason
+		}
+		w.Variants = append(w.Variants, v)
+		if o.Progress != nil {
+			o.Progress(i+1, len(questions))
+		}
+	}
+	return w, nil
+}
+
+// silentPlan is the fit's plan, without its report of progress.
+func (f *Fit) silentPlan() mcmc.Plan {
+	p := f.Plan
+	p.Progress = nil
+	return p
+}
+
+// effects compares the first q parameters of two summaries.
+func effects(base, other *posterior.Summary, q int) []Effect {
+	out := make([]Effect, q)
+	for i := range out {
+		a, b := base.Parameters[i], other.Parameters[i]
+		out[i] = Effect{
+			Name: a.Name, Label: a.Label,
+			Shift:      (b.Mean - a.Mean) / a.SD,
+			ShiftError: math.Hypot(a.MCSEMean, b.MCSEMean) / a.SD,
+			Width:      (b.Upper - b.Lower) / (a.Upper - a.Lower),
+			Sign:       sign(b),
+		}
+		out[i].Changed = out[i].Sign != sign(a)
+	}
+	return out
+}
+
+// sign says on which side of 0 an interval lies.
+func sign(p posterior.Parameter) int {
+	switch {
+	case p.Lower > 0:
+		return 1
+	case p.Upper < 0:
+		return -1
+	}
+	return 0
+}
+
+// question is one thing to change.
+type question struct {
+	name, method, kernel string
+	prior                *model.Prior
+}
+
+// Methods that take the moments of x for known.
+const (
+	fixedX = "gibbs-ss-prior"
+	noisyX = "gibbs-ss-noisy"
+)
+
+// halfAndTwice are the changes of a scale.
+var halfAndTwice = []struct {
+	word string
+	by   float64
+}{{"halved", 0.5}, {"doubled", 2}}
+
+func (f *Fit) questions() []question {
+	var all []question
+	ask := func(name string, change func(p *model.Prior)) {
+		p := *f.Prior
+		p.Theta, p.Covariates = p.Theta.Clone(), p.Covariates.Clone()
+		change(&p)
+		all = append(all, question{name, f.Method, f.Kernel, &p})
+	}
+	for _, h := range halfAndTwice {
+		ask("coefficients' prior sd "+h.word, func(p *model.Prior) { scale(p.Theta.Precision, 1/(h.by*h.by)) })
+	}
+	for _, h := range halfAndTwice {
+		ask("sigma2's prior scale "+h.word, func(p *model.Prior) {
+			p.Theta.Scale *= h.by
+			scale(p.Theta.Precision, h.by)
+		})
+	}
+	if f.hasCovariates() || f.Method == fixedX && f.Prior.X == nil {
+		for _, h := range halfAndTwice {
+			ask("covariates' prior scale "+h.word, func(p *model.Prior) { scale(p.Covariates.Scale, h.by) })
+		}
+	}
+	return append(all, f.xModels()...)
+}
+
+// xModels asks what other models of the covariates would say.
+func (f *Fit) xModels() []question {
+	switch f.Method {
+	case fixedX, noisyX:
+		return []question{{"covariates' moments unknown", DefaultMethod, "", f.Prior}}
+	case DefaultMethod:
+	default:
+		return nil
+	}
+	name, prior := "covariates' law as the prior states it", *f.Prior
+	if prior.X == nil {
+		name, prior.X = "covariates' moments known, as estimated", f.estimatedX()
+	}
+	return []question{{name, fixedX, "", &prior}}
+}
+
+// estimatedX is the normal law at the posterior means of μ_x and T.
+func (f *Fit) estimatedX() model.XLaw {
+	p, q := f.shape().P, f.shape().Q()
+	mean := make([]float64, p+p*(p+1)/2)
+	total := float64(f.draws.NumChains() * f.draws.NumDraws())
+	for j := range mean {
+		for _, chain := range f.draws.Column(q + 1 + j) {
+			for _, v := range chain {
+				mean[j] += v / total
+			}
+		}
+	}
+	covariance := make([]float64, p*p)
+	expand(covariance, mean[p:], p)
+	return model.NormalX{Mean: mean[:p], Covariance: covariance}
+}
+
+func scale(x []float64, by float64) {
+	for i := range x {
+		x[i] *= by
+	}
+}
