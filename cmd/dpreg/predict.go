@@ -18,8 +18,8 @@ import (
 
 const predictHelp = `Predict the response of new rows, given a release or draws that --save kept.
 
-NEW.csv needs the covariates by name; other columns, the response as well, are
-kept as they are. The columns added are in the data's units:
+NEW.csv needs the covariates by name, factors in their levels; other columns, the
+response as well, are kept as they are. The columns added are in the data's units:
 
   .fitted         posterior predictive mean of a new response
   .sd             its standard deviation: residual, and what is not known of θ
@@ -184,11 +184,7 @@ func openRows(path string, d *schema.Design) (*newRows, error) {
 		return nil, usagef("%s is a directory, and a file of rows is needed", path)
 	}
 	in := &newRows{file: file, name: path}
-	var wanted []string
-	for _, c := range d.Covariates {
-		wanted = append(wanted, c.Name)
-	}
-	if in.header, in.rows, err = table.Columns(file, path, wanted); err == nil {
+	if in.header, in.rows, err = (table.Options{}).Columns(file, path, d.Covariates, d.Factors); err == nil {
 		err = in.checkHeader()
 	}
 	if err != nil {

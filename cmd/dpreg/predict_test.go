@@ -131,6 +131,31 @@ func TestPredictMany(t *testing.T) {
 	}
 }
 
+// A factor of the model is read from its own column.
+func TestPredictFactor(t *testing.T) {
+	workspace(t)
+	var data strings.Builder
+	data.WriteString("g,x,y\n")
+	for i := range 60 {
+		fmt.Fprintf(&data, "%s,%d,%d\n", string(rune('a'+i%3)), i%10, i%3+i%10)
+	}
+	write(t, "d.csv", data.String())
+	write(t, "d.schema.json", `{"fields":[{"name":"g","type":"string","constraints":{"enum":["a","b","c"]}},
+		{"name":"x","type":"number","constraints":{"minimum":0,"maximum":9}},{"name":"y","type":"number","constraints":{"minimum":0,"maximum":12}}]}`)
+	command(append([]string{"fit", "d.csv", "--eps", "1000", "--save", "s"}, quick...)...).finished(t)
+	write(t, "new.csv", "x,g\n5,a\n5,b\n5,c\n")
+	got := predictions(t, command("predict", "--draws", "s", "new.csv").stdout)
+	for k := 1; k < 4; k++ { // y = x + 0, 1, 2, up to noise of scale 0.01 on 60 rows
+		if v := number(t, got[k][2]); math.Abs(v-float64(4+k)) > 0.5 {
+			t.Errorf("row %d: %v", k, got[k])
+		}
+	}
+	write(t, "new.csv", "x,g\n5,z\n")
+	if r := command("predict", "--draws", "s", "new.csv"); r.code != misused || !strings.Contains(r.stderr, `new.csv:2: column "g"`) {
+		t.Errorf("exit code %d, stderr %q", r.code, r.stderr)
+	}
+}
+
 var wrongPredict = []wrong{
 	{name: "nothing", args: "predict", code: misused, says: "a release and a file of new rows"},
 	{name: "no rows", args: "predict good.json", code: misused, says: "--draws DIR in place of the release"},
