@@ -83,21 +83,34 @@ func checkVerdict(c *dpreg.Check, d *schema.Design) []string {
 	return append(text, checkOutside(c)...)
 }
 
+// checkFound goes by all sums together: of six blocks one would look unlike the
+// model's too often by chance.
 func checkFound(c *dpreg.Check) string {
 	var small []string
-	for _, b := range c.Blocks {
-		p := b.P
-		if b.Calibrated != nil {
-			p = *b.Calibrated
-		}
-		if p <= smallP {
+	all := len(c.Blocks) - 1
+	for _, b := range c.Blocks[:all] {
+		if isSmall(b.PValue) {
 			small = append(small, b.Name)
 		}
 	}
-	if small == nil {
-		return "No block of sums is unlike those that the fitted model makes."
+	names := strings.Join(small, ", ")
+	switch {
+	case isSmall(c.Blocks[all].PValue):
+		if small == nil {
+			names = "no block alone"
+		}
+		return fmt.Sprintf("A small p for all sums together (%s): the model seldom makes such a release, even with parameters fitted to it. x may not be normal, values may have been clamped, or the prior contradicts the release.", names)
+	case small != nil:
+		return fmt.Sprintf("All sums together are such as the fitted model makes. A small p for %s alone may be chance: one block in twenty has one.", names)
 	}
-	return fmt.Sprintf("A small p, for %s: the model seldom makes such a release, even with parameters fitted to it. x may not be normal, values may have been clamped, or the prior contradicts the release. (By chance one block in twenty looks so.)", strings.Join(small, ", "))
+	return "The release is such as the fitted model makes."
+}
+
+func isSmall(p dpreg.PValue) bool {
+	if p.Calibrated != nil {
+		return *p.Calibrated <= smallP
+	}
+	return p.P <= smallP
 }
 
 // checkOutside names the columns whose normal law does not fit between the bounds.

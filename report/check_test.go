@@ -46,8 +46,13 @@ func TestCheck(t *testing.T) {
 			}
 			fmt.Fprintln(w)
 		}
-		fine := checkOf(true)
+		fine, unlike := checkOf(true), checkOf(true)
 		fine.Blocks, fine.Columns = fine.Blocks[1:2], fine.Columns[:1]
+		unlike.Blocks = unlike.Blocks[:5]
+		if err := report.Check(w, unlike, &origin); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
 		return report.Check(w, fine, &origin)
 	}))
 }
