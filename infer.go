@@ -120,6 +120,6 @@ func Infer(ctx context.Context, r *release.Release, o Options) (*Fit, error) {
 	if err != nil {
 		return nil, err
 	}
-	draws.Warnings = append(r.Warnings(), draws.Warnings...)
+	draws.Warnings = append(append(r.Warnings(), f.normalityWarnings()...), draws.Warnings...)
 	return f.with(draws)
 }

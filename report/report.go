@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/posterior"
@@ -64,12 +65,7 @@ func unsaid(warnings []string, r *release.Release) []string {
 // Formula writes a design as one types it.
 func Formula(d *schema.Design) string {
 	text := d.Response.Name + " ~ "
-	for i, c := range d.Covariates {
-		if i > 0 {
-			text += " + "
-		}
-		text += c.Name
-	}
+	text += strings.Join(d.Terms(), " + ")
 	if !d.Intercept {
 		text += " - 1"
 	}

@@ -136,8 +136,9 @@ func TestFactorSelect(t *testing.T) {
 		{true, "income ~ colour - 1", `factor "colour" cannot be named as a whole: without an intercept the first factor takes all levels, and there is no column for level "red"`},
 		{false, "income ~ sex - 1", `no column for level "f"`},
 		{true, "income ~ colour + colourgreen", "given twice"},
-		{true, "income ~ colourred", `no column "colourred"; the columns are "age", "colourgreen"`},
+		{true, "income ~ colourred", `no column "colourred": it is the baseline of the factor "colour"`},
 		{false, "income ~ colourred + colourgreen + `colourdark blue`", "add up to 1, and so does the intercept"},
+		{true, "income ~ sexx", `no column "sexx"; the columns are "age", "colourgreen"`},
 		{true, "income ~", "formula"},
 	} {
 		_, err := whole[c.from].Select(c.formula)

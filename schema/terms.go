@@ -162,12 +162,14 @@ func (v *vocabulary) incomplete(f Factor, level string, full bool) error {
 
 // unknown is the error of a name that stands for nothing.
 func (v *vocabulary) unknown(name string) error {
-	if v.make {
-		for _, f := range v.factors {
-			for _, level := range f.Levels {
-				if f.dummy(level).Name == name {
-					return fmt.Errorf("formula: no column %q: it is a level of the factor %q, so name the factor", name, f.Name)
-				}
+	for _, f := range v.factors {
+		for i, level := range f.Levels {
+			switch {
+			case f.dummy(level).Name != name:
+			case v.make:
+				return fmt.Errorf("formula: no column %q: it is a level of the factor %q, so name the factor", name, f.Name)
+			case i == 0:
+				return fmt.Errorf("formula: no column %q: it is the baseline of the factor %q, with which the other levels are compared", name, f.Name)
 			}
 		}
 	}

@@ -66,14 +66,6 @@ func (r *rowReader) next() ([]float64, error) {
 	}
 }
 
-// empty is the error of a file without rows.
-func (r *rowReader) empty() error {
-	if r.dropped {
-		return errors.New("no row is complete in the columns of the model")
-	}
-	return errNoRows
-}
-
 var errNoRows = errors.New("there are no rows after the header")
 
 // recordReader reads records of bounded size and one width.

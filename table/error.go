@@ -16,7 +16,7 @@ type Error struct {
 }
 
 // ErrMissing is the error of a cell that is missing, which Options can allow.
-var ErrMissing = errors.New("missing value: every row must be complete in the columns of the model (or see --missing midpoint)")
+var ErrMissing = errors.New("missing value: every row must be complete in the columns of the model")
 
 func (e *Error) Error() string {
 	var b strings.Builder

@@ -22,7 +22,7 @@ const (
 	Midpoint Missing = "midpoint"
 	// Drop leaves the row out. Exchanging one row for another may then change the
 	// number of rows, so this is for add-remove neighbours only: the caller sees
-	// to it.
+	// to it. That no row is left is not an error, which would tell of the rows.
 	Drop Missing = "drop"
 )
 
@@ -68,10 +68,10 @@ func (o Options) CSV(r io.Reader, name string, d *schema.Design) iter.Seq2[[]flo
 		for n := 0; ; n++ {
 			row, err := rows.next()
 			switch {
-			case err == io.EOF && n == 0:
-				yield(nil, &Error{File: name, Err: rows.empty()})
-				return
 			case err == io.EOF:
+				if n == 0 && !rows.dropped {
+					yield(nil, &Error{File: name, Err: errNoRows})
+				}
 				return
 			case err != nil:
 				yield(nil, err)

@@ -49,6 +49,7 @@ func TestMissing(t *testing.T) {
 	}{
 		{Options{Missing: Midpoint, NA: []string{"NA", "-"}}, "", append(whole[:2:2], []float64{0, -1, 1, -1, 0}, []float64{0, -1, 1, 0, 0}, []float64{0, 0, 0, 1, 0})},
 		{Options{Missing: Drop, NA: []string{" - ", "NA"}}, "", whole},
+		{Options{Missing: Drop, NA: []string{"NA", "3", "-1", "1"}}, "y ~ b", nil},
 		{Options{Missing: Drop}, "y ~ b + f", [][]float64{{1, 1, -1, 1}, {-1, -1, -1, -1}}},
 		// Without an intercept nothing is shifted, so that the middle is not 0.
 		{Options{Missing: Midpoint}, "y ~ f + b - 1", [][]float64{
@@ -82,7 +83,7 @@ func TestOptionsRefuse(t *testing.T) {
 		{Options{NA: []string{}}, "x,f,b,y\n,a,1,1\n", "missing value"},
 		{Options{NA: []string{"z", " b "}}, "x,f,b,y\n1,a,1,1\n", `data.csv: column "f": "b" is a level, and means that a cell is missing, too`},
 		{Options{}, "x,fb,fc,b,y\n1,0,1,1,1\n", `data.csv:1: column "f": the header has no such column`},
-		{Options{Missing: Drop}, "x,f,b,y\n1,a,1,NA\n", "data.csv: no row is complete"},
+		{Options{Missing: Drop}, "x,f,b,y\n", "data.csv: there are no rows"},
 		{Options{Missing: "dorp"}, "x,f,b,y\n1,a,1,1\n", `"dorp" is none of error, midpoint and drop`},
 	} {
 		_, err := c.options.collect(c.text, mixed(t, ""))

@@ -162,6 +162,7 @@ func checkBounded(columns []schema.Column, data string) error {
   Give them:          %s
   or fill in a file:  dpreg schema %s -o %s
   or use fewer columns, by --formula.
+A column of categories needs its levels in place of bounds: see dpreg schema --help.
 Take bounds from public knowledge (a codebook, what is possible at all): bounds
 read off the data would tell of the persons at the extremes and break the guarantee`,
 		strings.Join(names, ", "), strings.Join(flags, " "), shellWord(data), shellWord(sidecar(data)))

@@ -151,20 +151,24 @@ func (o *order) selects(former *release.Release) (formula string, ok bool) {
 
 // formulaOf writes a design as a formula.
 func formulaOf(d *schema.Design) string {
-	f := schema.Formula{Response: d.Response.Name, Intercept: d.Intercept}
-	for _, c := range d.Covariates {
-		f.Terms = append(f.Terms, c.Name)
-	}
-	return f.String()
+	return schema.Formula{Response: d.Response.Name, Terms: d.Terms(), Intercept: d.Intercept}.String()
 }
 
-// suggestion is a model to try next: a sub-model with one covariate less, or
-// with one covariate the regression the other way round.
+// suggestion is a model to try next: a sub-model without the last term, or
+// with one term the regression the other way round; a factor, which cannot be
+// turned round, gives one of its levels.
 func suggestion(d *schema.Design) string {
-	next := *d
-	if n := len(d.Covariates); n > 1 {
-		next.Covariates = d.Covariates[:n-1]
-	} else {
+	next, n := *d, len(d.Covariates)-1
+	last := d.Covariates[n]
+	for n > 0 && last.Factor != "" && d.Covariates[n-1].Factor == last.Factor {
+		n--
+	}
+	switch {
+	case n > 0:
+		next.Covariates = d.Covariates[:n]
+	case last.Factor != "":
+		next.Covariates = d.Covariates[:1]
+	default:
 		next.Response, next.Covariates = d.Covariates[0], []schema.Column{d.Response}
 	}
 	return formulaOf(&next)
@@ -181,6 +185,10 @@ func (c *fitCommand) runNonPrivate(cmd *cobra.Command, data string) error {
 	if !c.holdsData {
 		return refusef("method %s prints what the rows say, without noise: nothing of it is private. If you may see the rows and keep the output to yourself, say --i-hold-the-data", nonPrivate)
 	}
+	cells, err := c.cells(false)
+	if err != nil {
+		return err
+	}
 	design, err := c.design(stderr, data)
 	if err != nil {
 		return err
@@ -189,7 +197,7 @@ func (c *fitCommand) runNonPrivate(cmd *cobra.Command, data string) error {
 	if err != nil {
 		return err
 	}
-	source := order{data: data, design: design}
+	source := order{data: data, design: design, cells: cells}
 	s, err := source.sum(ctx, stderr)
 	if err != nil {
 		return err

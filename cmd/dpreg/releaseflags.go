@@ -15,7 +15,7 @@ import (
 type releaseFlags struct {
 	epsilon, delta, mechanism, neighbours, missing, sensitivity string
 
-	bounds          []string
+	bounds, na      []string
 	schema, formula string
 	spendAgain      bool
 }
@@ -32,7 +32,7 @@ func (f *releaseFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.delta, "delta", "", "δ, a `NUMBER` far below 1/n, such as 1e-6: allows Gaussian noise (default: none, pure ε)")
 	fs.StringVar(&f.mechanism, "mechanism", string(ssp.Auto), "`NAME` of the law of the noise: laplace, gaussian (needs --delta), or auto, the smaller one")
 	fs.StringVar(&f.neighbours, "neighbours", string(release.ReplaceOne), "`NAME`: which data sets must not be told apart: replace-one, with n public, or add-remove, with n noised")
-	fs.StringVar(&f.missing, "missing", "error", "`NAME`: what to do about missing cells; this version: error")
+	f.registerCells(cmd)
 	fs.BoolVar(&f.spendAgain, "spend-again", false, "overwrite a release that exists: its ε stays spent, and that of the new one adds to it")
 	oneOf(cmd, "sensitivity", "exact", "paper")
 	oneOf(cmd, "neighbours", string(release.ReplaceOne), string(release.AddRemove))
@@ -84,15 +84,8 @@ func (f *releaseFlags) parseEpsilon() (float64, error) {
 	return eps, nil
 }
 
-// calibration checks the flags of which this version knows one value or two.
+// calibration checks the sensitivity that the noise is calibrated to.
 func (f *releaseFlags) calibration() (ssp.Sensitivity, error) {
-	for _, only := range []struct{ flag, got, want string }{
-		{"missing", f.missing, "error"},
-	} {
-		if only.got != only.want {
-			return 0, usagef("--%s %q: this version supports %q only", only.flag, only.got, only.want)
-		}
-	}
 	switch strings.ToLower(f.sensitivity) {
 	case "exact":
 		return ssp.Exact, nil

@@ -23,6 +23,12 @@ was read off the rows tells of the person who holds the extreme value, and
 differential privacy would be lost. Values outside the bounds are clamped, so
 bounds need not be certain; narrow ones mean less noise.
 
+A column of categories has levels in place of bounds, the baseline first, and one
+of truth values needs neither:
+
+  {"name": "colour", "type": "string", "constraints": {"enum": ["red", "green"]}},
+  {"name": "owner", "type": "boolean"}
+
 Delete the fields of columns that no model will use. The file is found by itself
 where it stands beside the data: data.schema.json for data.csv.`
 

@@ -25,11 +25,16 @@ type order struct {
 	noise      release.Kind
 	kind       ssp.Sensitivity
 	spendAgain bool // a release that stands there may be overwritten
+	cells      table.Options
 }
 
 // order checks all that can be checked before a row is read.
 func (f *releaseFlags) order(stderr io.Writer, data, path string) (*order, error) {
 	privacy, noise, kind, err := f.privacy()
+	if err != nil {
+		return nil, err
+	}
+	cells, err := f.cells(true)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +48,7 @@ func (f *releaseFlags) order(stderr io.Writer, data, path string) (*order, error
 	case "-":
 		return nil, usagef("a release cannot go to stdout: it was paid for, and needs a file")
 	}
-	o := &order{data, path, design, privacy, noise, kind, f.spendAgain}
+	o := &order{data, path, design, privacy, noise, kind, f.spendAgain, cells}
 	return o, o.settle(stderr)
 }
 
@@ -125,9 +130,10 @@ func (o *order) sum(ctx context.Context, stderr io.Writer) (*ssp.Statistics, err
 	}
 	rows, finish := readingBar(stderr, f)
 	defer finish()
-	s, err := dpreg.Accumulate(ctx, table.CSV(rows, o.data, o.design), o.design)
+	noteMissing(stderr, o.cells)
+	s, err := dpreg.Accumulate(ctx, o.cells.CSV(rows, o.data, o.design), o.design)
 	if err != nil {
-		return nil, usage(err)
+		return nil, usage(offerMissing(err))
 	}
 	after, err := os.Stat(o.data)
 	if err != nil || !os.SameFile(before, after) || before.Size() != after.Size() || !before.ModTime().Equal(after.ModTime()) {

@@ -132,7 +132,7 @@ var wrongPrivacy = []wrong{
 	{name: "non-private with delta", args: "fit pums.csv --delta 1e-6 --method non-private --i-hold-the-data", code: misused, says: "--delta"},
 	{name: "neighbours", args: "fit pums.csv --eps 1 --neighbours none", code: misused, says: "replace-one or add-remove"},
 	{name: "neighbours, paper", args: "fit pums.csv --eps 1 --neighbours add-remove --sensitivity paper", code: misused, says: "--sensitivity paper is for"},
-	{name: "missing", args: "release pums.csv --eps 1 --missing drop", code: misused, says: "this version supports"},
+	{name: "missing", args: "release pums.csv --eps 1 --missing drop", code: refused, says: "leaving rows out"},
 	{name: "sensitivity", args: "release pums.csv --eps 1 --sensitivity none", code: misused, says: "exact or paper"},
 	{name: "non-private", args: "fit pums.csv --method non-private", code: refused, says: "--i-hold-the-data"},
 	{name: "non-private with eps", args: "fit pums.csv --eps 1 --method non-private --i-hold-the-data", code: misused, says: "--eps"},

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// people has a factor, a boolean and missing cells in rows 4 and 5.
+func people() map[string]string {
+	var rows strings.Builder
+	for range 20 {
+		rows.WriteString("30,red,true,2\n40,green,FALSE,3\n50,dark blue,1,5\n")
+	}
+	return map[string]string{
+		"people.csv":   "age,colour,owner,income\n" + rows.String(),
+		"gaps.csv":     "age,colour,owner,income\n" + rows.String() + "NA,,,2\n-,n/a,0,3\n",
+		"unknown.csv":  "age,colour,owner,income\n30,red,1,1\n30," + secret + ",1,1\n",
+		"maybe.csv":    "age,colour,owner,income\n30,red," + secret + ",1\n",
+		"people.json":  peopleSchema(`["red", "green", "dark blue"]`),
+		"once.json":    peopleSchema(`["red"]`),
+		"twice.json":   peopleSchema(`["red", "green", "red"]`),
+		"none.json":    peopleSchema(`[]`),
+		"numbers.json": peopleSchema(`["red", 2]`),
+	}
+}
+
+func peopleSchema(levels string) string {
+	return `{"fields":[{"name":"age","constraints":{"minimum":0,"maximum":100}},
+		{"name":"colour","type":"string","constraints":{"enum":` + levels + `}},
+		{"name":"owner","type":"boolean"},
+		{"name":"income","constraints":{"minimum":0,"maximum":9}}]}`
+}
+
+var wrongFactors = []wrong{
+	{name: "level", args: "fit --eps 1 unknown.csv --schema people.json", code: misused, says: `unknown.csv:3: column "colour": a cell is none of the levels`},
+	{name: "truth value", args: "release --eps 1 maybe.csv --schema people.json", code: misused, says: `maybe.csv:2: column "owner": a cell is neither true nor false`},
+	{name: "one level", args: "fit --eps 1 people.csv --schema once.json", code: misused, says: `once.json: field 2 ("colour"): "enum": a factor needs at least two levels`},
+	{name: "level twice", args: "fit --eps 1 people.csv --schema twice.json", code: misused, says: `level "red" stands twice`},
+	{name: "no levels", args: "fit --eps 1 people.csv --schema none.json", code: misused, says: "needs levels"},
+	{name: "level no text", args: "fit --eps 1 people.csv --schema numbers.json", code: misused, says: "level 2 is no string"},
+	{name: "bounds", args: "fit --eps 1 people.csv --schema people.json --bounds colour=0:1", code: misused, says: `--bounds: column "colour" is no number`},
+	{name: "response", args: "fit --eps 1 people.csv --schema people.json --formula colour~age", code: misused, says: `the response "colour" is categorical`},
+	{name: "one level of a release", args: "release --eps 1 people.csv --schema people.json --formula income~colourgreen", code: misused, says: "so name the factor"},
+	{name: "gaps", args: "fit --eps 1 gaps.csv --schema people.json", code: misused, says: `gaps.csv:62: column "age": missing value: every row must be complete in the columns of the model; or`},
+	{name: "other gaps", args: "fit --eps 1 gaps.csv --schema people.json --missing midpoint", code: misused, says: `gaps.csv:63: column "age": a cell is not a finite`},
+	{name: "drop", args: "fit --eps 1 gaps.csv --schema people.json --missing drop", code: refused, says: "changes their number"},
+	{name: "drop, add-remove", args: "fit --eps 1 gaps.csv --schema people.json --missing drop --neighbours add-remove", code: misused, says: `gaps.csv:63: column "age": a cell is not a finite`},
+	{name: "missing what", args: "fit --eps 1 gaps.csv --schema people.json --missing mean", code: misused, says: `--missing "mean": error, midpoint or drop`},
+	{name: "NA and level", args: "release --eps 1 people.csv --schema people.json --na green", code: misused, says: `"green" is a level, and means that a cell is missing, too`},
+}
+
+func TestWrongFactors(t *testing.T) {
+	for _, w := range wrongFactors {
+		w.files = people()
+		t.Run(w.name, w.run)
+	}
+}
+
+func TestFactorsEndToEnd(t *testing.T) {
+	workspace(t)
+	for name, text := range people() {
+		write(t, name, text)
+	}
+	made := command("release", "gaps.csv", "--schema", "people.json", "--eps", "10", "--missing", "midpoint", "--na", "n/a", "--na", "-", "--na", "NA", "-o", "r.json").finished(t)
+	made.says(t, "--missing midpoint: a missing cell counts as the middle of its public bounds")
+	r, err := release.ReadFile("r.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, c := range r.Schema.Columns() {
+		names = append(names, c.Name)
+	}
+	if got := strings.Join(names, ","); got != "age,colourgreen,colourdark blue,owner,income" || r.N != 62 {
+		t.Errorf("columns %s, n = %d", got, r.N)
+	}
+	infer := func(args ...string) result {
+		return command(append(append([]string{"infer", "r.json"}, quick...), args...)...).finished(t)
+	}
+	if out := infer("--save", "draws").stdout; !strings.Contains(out, "income ~ age + colour + owner") || !strings.Contains(out, "x is modelled as normal") {
+		t.Errorf("stdout:\n%s", out)
+	}
+	if out := infer("--formula", "income ~ `colourdark blue` + age").stdout; !strings.Contains(out, "colourdark blue ") {
+		t.Errorf("stdout:\n%s", out)
+	}
+	write(t, "new.csv", "owner,colour,age\ntrue,red,30\n0,dark blue,40\n")
+	if out := command("predict", "--draws", "draws", "new.csv").finished(t).stdout; strings.Count(out, "\n") != 3 {
+		t.Errorf("stdout:\n%s", out)
+	}
+	write(t, "new.csv", "owner,colour,age\ntrue,"+secret+",30\n")
+	if bad := command("predict", "--draws", "draws", "new.csv"); bad.code != misused || strings.Contains(bad.stderr, secret) {
+		t.Errorf("exit code %d, stderr %s", bad.code, bad.stderr)
+	}
+	// The same release serves again, and a sub-model is offered from it.
+	again := append([]string{"fit", "people.csv", "--schema", "people.json", "--eps", "10"}, quick...)
+	command(again...).finished(t)
+	before := tree(t)
+	command(again...).finished(t).says(t, "used again, at no further cost")
+	sub := command(append(again, "--formula", "income ~ colour")...)
+	sub.says(t, "dpreg infer people.release.json --formula 'income ~ colour'")
+	if sub.code != refused || !maps.Equal(before, tree(t)) {
+		t.Errorf("exit code %d, or files changed", sub.code)
+	}
+}
+
+// Rows are left out where their number is noised, or nothing is released.
+func TestDropRows(t *testing.T) {
+	workspace(t)
+	for name, text := range people() {
+		write(t, name, text)
+	}
+	drop := []string{"gaps.csv", "--schema", "people.json", "--missing", "drop", "--na", "-", "--na", "NA", "--na", "n/a"}
+	made := command(append([]string{"release", "--eps", "1000", "--neighbours", "add-remove"}, drop...)...)
+	made.finished(t).says(t, "--missing drop: a row with a missing cell is left out")
+	r, err := release.ReadFile("gaps.release.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Noise of scale 16/1000 or so on n: it is 60, and not 62.
+	if r.N != 60 {
+		t.Errorf("n = %d", r.N)
+	}
+	out := command(append(append([]string{"fit", "--method", "non-private", "--i-hold-the-data"}, drop...), quick...)...).finished(t)
+	if !strings.Contains(out.stdout, "n = 60") {
+		t.Errorf("stdout:\n%s", out.stdout)
+	}
+}
+
+func TestSuggestion(t *testing.T) {
+	for formula, want := range map[string]string{
+		"y ~ a + f":     "y ~ a",
+		"y ~ f + a":     "y ~ f",
+		"y ~ f":         "y ~ fv",
+		"y ~ a":         "a ~ y",
+		"y ~ a + f - 1": "y ~ a - 1",
+	} {
+		s, err := schema.ReadSchema(strings.NewReader(`{"fields":[{"name":"a","constraints":{"minimum":0,"maximum":1}},
+			{"name":"f","type":"string","constraints":{"enum":["u","v","w"]}},{"name":"y","constraints":{"minimum":0,"maximum":1}}]}`), "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := s.Design(formula)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := suggestion(d); got != want {
+			t.Errorf("%s: got %s, want %s", formula, got, want)
+		}
+	}
+}

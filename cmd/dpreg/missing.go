@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/table"
+)
+
+// registerCells registers the flags on how cells are read.
+func (f *releaseFlags) registerCells(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.missing, "missing", string(table.MissingError), "`NAME`: what to do about missing cells: error, midpoint (the middle of the public bounds), or drop the row (needs add-remove neighbours)")
+	fs.StringArrayVar(&f.na, "na", nil, "`TEXT` of a cell that means missing; repeatable (default: NA; an empty cell always does)")
+	oneOf(cmd, "missing", string(table.MissingError), string(table.Midpoint), string(table.Drop))
+}
+
+// cells turns the flags into options of the table. Rows may be left out where their
+// number is not public: under add-remove neighbours, or where nothing is released.
+func (f *releaseFlags) cells(released bool) (table.Options, error) {
+	o := table.Options{Missing: table.Missing(strings.ToLower(f.missing)), NA: f.na}
+	switch o.Missing {
+	case table.MissingError, table.Midpoint:
+		return o, nil
+	case table.Drop:
+		if released && f.neighbours != string(release.AddRemove) {
+			return o, refusef("--missing drop: leaving rows out changes their number, which %s neighbours take to be public and the release states. "+
+				"Use --neighbours %s, which adds noise to the number, or --missing midpoint", release.ReplaceOne, release.AddRemove)
+		}
+		return o, nil
+	}
+	return o, usagef("--missing %q: error, midpoint or drop", f.missing)
+}
+
+// noteMissing says what becomes of missing cells. That there were any, and how many,
+// it must not say: it is computed from the rows.
+func noteMissing(stderr io.Writer, o table.Options) {
+	switch o.Missing {
+	case table.Midpoint:
+		note(stderr, "--missing midpoint: a missing cell counts as the middle of its public bounds, which draws slopes towards 0 (docs/factors.md)")
+	case table.Drop:
+		note(stderr, "--missing drop: a row with a missing cell is left out (docs/factors.md)")
+	}
+}
+
+// offerMissing says what else can be done about an error in the rows.
+func offerMissing(err error) error {
+	if errors.Is(err, table.ErrMissing) {
+		return fmt.Errorf("%w; or put the middle of the public bounds in place of such cells: --missing midpoint", err)
+	}
+	return err
+}
