@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/dpreg/dpreg/mcmc"
@@ -45,7 +46,7 @@ func (m Prior) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*p
 	if err != nil {
 		return nil, err
 	}
-	draws, err := fixedRun(m.Name(), m.Kernel, obs, p.Prior, law).sample(ctx, plan)
+	draws, err := fixedSample(ctx, m.Name(), m.Kernel, obs, p.Prior, law, plan)
 	if draws != nil && p.Prior.X == nil {
 		draws.Warnings = append(draws.Warnings, m.Name()+` takes the moments of the covariates for known, and the prior states no "x": those of a normal law serve, with the mean of the covariates' prior and the mean of its T`)
 	}
@@ -91,7 +92,11 @@ func (m Noisy) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*p
 	if err != nil {
 		return nil, err
 	}
-	return fixedRun(m.Name(), m.Kernel, obs, p.Prior, law).sample(ctx, plan)
+	draws, err := fixedSample(ctx, m.Name(), m.Kernel, obs, p.Prior, law, plan)
+	if draws != nil {
+		draws.Warnings = append(draws.Warnings, m.Name()+" takes the noisy moments of the covariates for exact: its intervals are too narrow wherever the noise matters")
+	}
+	return draws, err
 }
 
 func fixedLaw(method string, obs *model.Observation, moments func() (*model.XMoments, error)) (*model.FixedMoments, error) {
@@ -106,12 +111,24 @@ func fixedLaw(method string, obs *model.Observation, moments func() (*model.XMom
 	return law, nil
 }
 
-func fixedRun(method string, kernel Kernel, obs *model.Observation, prior *model.Prior, law *model.FixedMoments) *run {
+// inConflict is the distance, in standard deviations, between sums of covariates and
+// what their moments say that is told. A sum with Laplace noise alone goes
+// beyond it with probability 2e-4.
+const inConflict = 6
+
+func fixedSample(ctx context.Context, method string, kernel Kernel, obs *model.Observation, prior *model.Prior, law *model.FixedMoments, plan mcmc.Plan) (*posterior.Draws, error) {
 	source := func() source { return newFixed(obs.Shape, prior, law) }
-	return &run{
+	r := &run{
 		method: method, kernel: kernel, obs: obs, prior: prior,
 		names: obs.Shape.RegressionNames(), least: 1,
 		law:   source,
 		exact: func(rng *rand.Rand) mcmc.Kernel[Info] { return newCLT(obs, prior, source(), rng) },
 	}
+	draws, err := r.sample(ctx, plan)
+	e := noise{obs.Kind, obs.Scale}
+	far := law.Conflict(obs.Z, obs.N, e.sd, math.Sqrt2*obs.Count.Scale)
+	if draws != nil && far > inConflict {
+		draws.Warnings = append(draws.Warnings, fmt.Sprintf("the release's sums of covariates lie up to %.0f standard deviations from what the moments that %s takes for known make of them: these are not the moments of its rows, and the posterior is wrong with them; take gibbs-ss-update, or state another law of the covariates", far, method))
+	}
+	return draws, err
 }

@@ -187,8 +187,12 @@ func TestFixedRefuses(t *testing.T) {
 		t.Errorf("a prior without a law of x: no warning, %v", err)
 	}
 	other := *p.Prior
-	other.X = model.NormalX{Mean: []float64{0, 0, 0, 0}, Covariance: make([]float64, 16)}
+	other.X = model.NormalX{Mean: []float64{-0.8}, Covariance: []float64{0.01}}
 	p.Prior = &other
+	if d, err := (Prior{}).Sample(context.Background(), p, plan); err != nil || !strings.Contains(strings.Join(d.Warnings, " "), "are not the moments of its rows") {
+		t.Errorf("a law of x far from the rows: no warning, %v", err)
+	}
+	other.X = model.NormalX{Mean: []float64{0, 0, 0, 0}, Covariance: make([]float64, 16)}
 	if _, err := (Prior{}).Sample(context.Background(), p, plan); err == nil {
 		t.Error("a law of another number of covariates is accepted")
 	}

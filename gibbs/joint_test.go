@@ -1,0 +1,201 @@
+package gibbs
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
+)
+
+// joint is one law of (parameters, s, ω, z) for Geweke's (2004) test, drawn in
+// two ways: forwards, from the prior to z; and by a chain that alternates the
+// kernel, which leaves parameters, s, ω | z invariant, with z | s, ω. Both have
+// the same expectations if and only if the kernel is right.
+type joint struct {
+	shape model.Shape
+	n, b  float64
+	kind  release.Kind
+	count float64 // scale of the noise on n; 0: n is public. Else n is uniform to 2n
+	prior *model.Prior
+	law   *model.FixedMoments // of the CLT model; nil: the exact model with normal x
+	fault func(*subject)      // planted before the chain starts
+	omega float64             // factor on ω² after each sweep: 1 unless a fault
+}
+
+// subject is the kernel on trial.
+type subject struct {
+	*state
+	kernel interface {
+		Step(*rand.Rand) Info
+		Adapt(iteration, warmup int)
+	}
+	rand func(s []float64, n float64, rng *rand.Rand) // the law of s given parameters
+}
+
+func newJoint(t *testing.T, p int, n, b float64) *joint {
+	t.Helper()
+	s := model.Shape{P: p, Intercept: true}
+	precision, scale := make([]float64, s.Q()*s.Q()), make([]float64, p*p)
+	for k := range s.Q() {
+		precision[k*s.Q()+k] = 1
+	}
+	for j := range p {
+		scale[j*p+j] = 8
+	}
+	nig, err := conjugate.NewNIG(make([]float64, s.Q()), precision, 12, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	niw, err := conjugate.NewNIW(make([]float64, p), 2, scale, float64(p)+14)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &joint{shape: s, n: n, b: b, kind: release.Laplace, prior: &model.Prior{Theta: nig, Covariates: niw}, omega: 1}
+}
+
+// start returns a kernel at a forward draw of everything.
+func (g *joint) start(rng *rand.Rand) *subject {
+	q := g.shape.Statistics()
+	obs := &model.Observation{Shape: g.shape, N: g.n, Kind: g.kind, Z: make([]float64, q), Scale: make([]float64, q)}
+	for i := range obs.Scale {
+		obs.Scale[i] = g.b
+	}
+	if g.count > 0 {
+		obs.Count = model.Count{Noisy: g.n, Kind: release.Laplace, Scale: g.count, Least: float64(g.shape.M() + 1), Most: 2 * g.n}
+	}
+	k := g.subject(obs, rng)
+	g.forward(k, rng)
+	return k
+}
+
+func (g *joint) subject(obs *model.Observation, rng *rand.Rand) *subject {
+	if g.law != nil {
+		k := newCLT(obs, g.prior, newFixed(g.shape, g.prior, g.law), rng)
+		k.hmc.stepSize.restart(firstStepSize)
+		return &subject{k.state, k, k.law.Rand}
+	}
+	k := newExact(obs, g.prior, rng)
+	k.phase = exactTarget
+	k.hmc.stepSize.restart(firstStepSize)
+	return &subject{k.state, k, k.moments.RandExact}
+}
+
+func (g *joint) forward(k *subject, rng *rand.Rand) {
+	k.drawPrior(rng)
+	drawOmegaPrior(k.state, rng)
+	k.law.Set(k.params)
+	k.law.Factor()
+	if c := k.obs.Count; c.Latent() {
+		k.n = c.Least + float64(rng.IntN(int(c.Most-c.Least)+1))
+	}
+	k.rand(k.s, k.n, rng)
+	g.observe(k, rng)
+}
+
+// drawOmegaPrior draws ω from its prior.
+func drawOmegaPrior(c *state, rng *rand.Rand) {
+	for i, b := range c.obs.Scale {
+		c.omega2[i] = b * b
+		if c.noise.latent() {
+			c.omega2[i] *= 2 * rng.ExpFloat64()
+		}
+	}
+}
+
+// observe draws z | s, ω.
+func (g *joint) observe(k *subject, rng *rand.Rand) {
+	for i, w := range k.omega2 {
+		k.obs.Z[i] = k.s[i] + math.Sqrt(w)*rng.NormFloat64()
+		k.resid[i] = k.obs.Z[i] - k.s[i]
+	}
+	if k.obs.Count.Latent() { // discrete Laplace: the difference of two geometric variates
+		k.obs.Count.Noisy = k.n + math.Floor(g.count*rng.ExpFloat64()) - math.Floor(g.count*rng.ExpFloat64())
+	}
+}
+
+// test writes the functions whose expectations are compared: first and second
+// moments of the parameters, of what s and z say beyond them, and of ω.
+func (g *joint) test(dst []float64, k *subject) []float64 {
+	dst = dst[:0]
+	values := make([]float64, len(g.shape.Names()))
+	values = values[:k.params.Write(values)]
+	for _, v := range values {
+		dst = append(dst, v, v*v)
+	}
+	dst = append(dst, math.Log(k.params.Sigma2))
+	if k.obs.Count.Latent() {
+		dst = append(dst, k.n, k.n*k.n, k.obs.Count.Noisy)
+	}
+	for i, s := range k.s {
+		r := k.resid[i] / g.b
+		dst = append(dst, s/g.n, s*s/(g.n*g.n), r*r, s*values[0]/g.n)
+		if k.noise.latent() {
+			dst = append(dst, math.Log(k.omega2[i]))
+		}
+	}
+	return dst
+}
+
+// scores returns the z-score of each function's difference between the two ways.
+func (g *joint) scores(draws int, seed uint64) []float64 {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	const chains = 4
+	var buf []float64
+	var forward, chain [][][]float64 // [function][chain][draw]
+	add := func(to *[][][]float64, c int, values []float64) {
+		if *to == nil {
+			*to = make([][][]float64, len(values))
+		}
+		for f, v := range values {
+			for len((*to)[f]) <= c {
+				(*to)[f] = append((*to)[f], nil)
+			}
+			(*to)[f][c] = append((*to)[f][c], v)
+		}
+	}
+	warmup := draws / 4
+	for c := range chains {
+		k := g.start(rng)
+		for range draws {
+			g.forward(k, rng)
+			buf = g.test(buf, k)
+			add(&forward, c, buf)
+		}
+		if g.fault != nil {
+			g.fault(k)
+		}
+		for i := range warmup + draws {
+			k.kernel.Step(rng)
+			if i < warmup {
+				k.kernel.Adapt(i, warmup)
+			}
+			for j := range k.omega2 {
+				k.omega2[j] *= g.omega
+			}
+			g.observe(k, rng)
+			if i >= warmup {
+				buf = g.test(buf, k)
+				add(&chain, c, buf)
+			}
+		}
+	}
+	z := make([]float64, len(chain))
+	for f := range z {
+		a, _ := pooled(chain[f])
+		b, _ := pooled(forward[f])
+		z[f] = (a - b) / math.Hypot(posterior.MCSEMean(chain[f]), posterior.MCSEMean(forward[f]))
+	}
+	return z
+}
+
+func largest(z []float64) float64 {
+	m := 0.0
+	for _, v := range z {
+		m = max(m, math.Abs(v))
+	}
+	return m
+}

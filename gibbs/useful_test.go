@@ -1,0 +1,150 @@
+package gibbs
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
+)
+
+// momentSensitivity is the change in L1 of the monomials of degree 1 … 4 of p
+// covariates from x = (1, …, 1) to x = (t, …, t), largest over t:
+// Σ_d C(p+d−1, d)(1 − t^d). It stands for the sensitivity that a release has.
+func momentSensitivity(p int) float64 {
+	worst := 0.0
+	for t := -1.0; t <= 1; t += 1e-4 {
+		sum, count := 0.0, 1.0
+		for d := 1; d <= 4; d++ {
+			count *= float64(p+d-1) / float64(d)
+			sum += count * (1 - math.Pow(t, float64(d)))
+		}
+		worst = max(worst, sum)
+	}
+	return worst
+}
+
+// releasedMoments draws parameters from the default prior and the statistics of
+// n rows with x from a law, and releases statistics and moments with half of ε
+// each, and again the statistics alone with the whole.
+func releasedMoments(t *testing.T, p int, n, epsilon float64, l model.SampledX, rng *rand.Rand) (half, whole *model.Observation, truth *model.Params) {
+	t.Helper()
+	shape := model.Shape{P: p, Intercept: true}
+	m := float64(p + 1)
+	b := m * (m + 2) * (m + 2) / (2 * (m + 1)) / (epsilon / 2)
+	law := fixedLawOf(t, shape, l)
+	c := newState(&model.Observation{Shape: shape, N: n}, model.DefaultPrior(shape), newFixed(shape, model.DefaultPrior(shape), law))
+	c.drawPrior(rng)
+	law.Set(c.params)
+	q := shape.Statistics()
+	obs := &model.Observation{Shape: shape, N: n, Kind: release.Laplace, Z: make([]float64, q), Scale: make([]float64, q)}
+	law.Rand(obs.Z, n, rng)
+	laplace := func(b float64) float64 { return b * math.Copysign(rng.ExpFloat64(), rng.Float64()-0.5) }
+	other := *obs
+	other.Z, other.Scale = slices.Clone(obs.Z), make([]float64, q)
+	for i := range obs.Z {
+		obs.Scale[i], other.Scale[i] = b, b/2
+		e := laplace(b)
+		obs.Z[i] += e
+		other.Z[i] += e / 2
+	}
+	bm := momentSensitivity(p) / (epsilon / 2)
+	obs.Moments = noisyMoments(t, p, l, n, 0, rng)
+	for i := range obs.Moments.Sums {
+		obs.Moments.Sums[i] += laplace(bm)
+		obs.Moments.SD[i] = math.Sqrt2 * bm
+	}
+	return obs, &other, c.params
+}
+
+// useful is what gibbs-ss-noisy makes of some releases.
+type useful struct{ refused, learned, covered, update float64 }
+
+// TestWhereNoisyIsUseful runs gibbs-ss-noisy over a range of n·ε, with n = 1000
+// and parameters drawn from the default prior: how often it refuses, the median
+// of what it learned of the first slope, and how often that slope lies in its
+// 90 % interval; beside it what gibbs-ss-update learns of statistics that have the whole
+// ε. The table of docs/gibbs.md is
+//
+//	go test ./gibbs -run WhereNoisy -geweke.long -v
+func TestWhereNoisyIsUseful(t *testing.T) {
+	releases := 20
+	if *gewekeLong {
+		releases = 500
+	}
+	wide := model.SampledX{Draws: 20_000, Seed: 2, Rand: func(dst []float64, rng *rand.Rand) {
+		for j := range dst {
+			dst[j] = 2*rng.Float64() - 1
+		}
+	}}
+	for name, l := range map[string]model.SampledX{"uniform": wide, "skewed": skewed} {
+		for _, p := range []int{1, 3} {
+			for _, nEpsilon := range []float64{10, 30, 100, 300, 1000, 3000, 10_000} {
+				if !*gewekeLong && (p > 1 || nEpsilon != 10 && nEpsilon != 1000) {
+					continue
+				}
+				u := study(t, p, nEpsilon, l, releases)
+				t.Logf("| %d | %s | %g | %.0f %% | %.2f | %.0f %% | %.2f |", p, name, nEpsilon, 100*u.refused, u.learned, 100*u.covered, u.update)
+				if nEpsilon == 10 && u.refused < 0.5 {
+					t.Errorf("p = %d, %s: at n·ε = 10 only %.0f %% are refused", p, name, 100*u.refused)
+				}
+				if nEpsilon == 1000 && name == "uniform" && p == 1 && u.refused > 0 {
+					t.Errorf("p = %d, %s: at n·ε = 1000 %.0f %% are refused", p, name, 100*u.refused)
+				}
+			}
+		}
+	}
+}
+
+func study(t *testing.T, p int, nEpsilon float64, l model.SampledX, releases int) useful {
+	t.Helper()
+	const n = 1000
+	rng := rand.New(rand.NewPCG(uint64(nEpsilon), uint64(p)))
+	plan := mcmc.Plan{Chains: 1, Warmup: 300, Draws: 1000, Workers: 1}
+	prior := model.DefaultPrior(model.Shape{P: p, Intercept: true})
+	variance := make([]float64, p+1)
+	prior.Theta.VarTheta(variance)
+	var u useful
+	var learned, update []float64
+	for i := range releases {
+		plan.Seed = uint64(i)
+		obs, whole, truth := releasedMoments(t, p, n, nEpsilon/n, l, rng)
+		law, err := Noisy{}.law(obs)
+		if err != nil {
+			u.refused++
+			continue
+		}
+		d, err := fixedSample(context.Background(), "noisy", Exact, obs, prior, law, plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, sd := pooled(d.Column(1))
+		learned = append(learned, 1-sd*sd/variance[1])
+		x := slices.Sorted(slices.Values(d.Column(1)[0]))
+		if posterior.Quantile(x, 0.05) < truth.Theta[1] && truth.Theta[1] < posterior.Quantile(x, 0.95) {
+			u.covered++
+		}
+		if d, err = (Update{}).run(whole, prior).sample(context.Background(), plan); err != nil {
+			t.Fatal(err)
+		}
+		_, sd = pooled(d.Column(1))
+		update = append(update, 1-sd*sd/variance[1])
+	}
+	u.covered /= float64(len(learned))
+	u.refused /= float64(releases)
+	u.learned, u.update = median(learned), median(update)
+	return u
+}
+
+func median(x []float64) float64 {
+	if len(x) == 0 {
+		return math.NaN()
+	}
+	slices.Sort(x)
+	return posterior.Quantile(x, 0.5)
+}
