@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// scientific stands for four digits and a power of ten in place of a number of
+// scientific stands for three digits and a power of ten in place of a number of
 // decimals.
 const scientific = -1
 
@@ -27,16 +27,22 @@ func precision(sd float64) int {
 	return decimals
 }
 
-// longest is the most characters of a number with decimals in a table.
-const longest = 10
+// longest is the most characters of a number with decimals in a table, unless
+// its three leading digits would not tell it from a number an sd away.
+const (
+	longest = 9
+	mostSDs = 50
+)
 
 // common is the number of decimals for a row of numbers with this sd.
 func common(sd float64, row ...float64) int {
-	d := precision(sd)
+	d, long, most := precision(sd), false, 0.0
 	for _, x := range row {
-		if len(number(x, d)) > longest {
-			return scientific
-		}
+		long = long || len(number(x, d)) > longest
+		most = max(most, math.Abs(x))
+	}
+	if long && most < mostSDs*sd {
+		return scientific
 	}
 	return d
 }
@@ -47,7 +53,7 @@ func number(x float64, decimals int) string {
 	case math.IsNaN(x) || math.IsInf(x, 0):
 		return "NA"
 	case decimals == scientific:
-		return strconv.FormatFloat(x, 'e', 3, 64)
+		return strconv.FormatFloat(x, 'e', 2, 64)
 	}
 	return unsigned(strconv.FormatFloat(x, 'f', decimals, 64))
 }

@@ -9,10 +9,10 @@ import (
 )
 
 // leastLabel is the width to which labels are cut at most, however wide the
-// numbers are: that of (Intercept). Of all parameters' labels more has to stay,
-// and that table may be wider than a line.
+// numbers are: what four numbers of nine characters leave of a line. Of all
+// parameters' labels more has to stay, and that table may be wider.
 const (
-	leastLabel    = 11
+	leastLabel    = 8
 	leastLabelAll = 24
 )
 
