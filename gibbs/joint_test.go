@@ -65,7 +65,7 @@ func (g *joint) start(rng *rand.Rand) *subject {
 		obs.Scale[i] = g.b
 	}
 	if g.count > 0 {
-		obs.Count = model.Count{Noisy: g.n, Kind: release.Laplace, Scale: g.count, Least: float64(g.shape.M() + 1), Most: 2 * g.n}
+		obs.Count = model.Count{Noisy: g.n, Kind: g.kind, Scale: g.count, Least: float64(g.shape.M() + 1), Most: 2 * g.n}
 	}
 	k := g.subject(obs, rng)
 	g.forward(k, rng)
@@ -112,8 +112,12 @@ func (g *joint) observe(k *subject, rng *rand.Rand) {
 		k.obs.Z[i] = k.s[i] + math.Sqrt(w)*rng.NormFloat64()
 		k.resid[i] = k.obs.Z[i] - k.s[i]
 	}
-	if k.obs.Count.Latent() { // discrete Laplace: the difference of two geometric variates
+	switch {
+	case !k.obs.Count.Latent():
+	case g.kind == release.Laplace: // discrete: the difference of two geometric variates
 		k.obs.Count.Noisy = k.n + math.Floor(g.count*rng.ExpFloat64()) - math.Floor(g.count*rng.ExpFloat64())
+	default:
+		k.obs.Count.Noisy = k.n + math.Round(g.count*rng.NormFloat64())
 	}
 }
 

@@ -15,8 +15,9 @@ import (
 var sbcLong = flag.Bool("sbc.long", false, "simulation-based calibration on 500 data sets a case, p = 1 and 3")
 
 const (
-	sbcDraws = 127 // ranks 0…127
-	sbcThin  = 12  // sweeps between two of them
+	sbcDraws  = 127 // ranks 0…127
+	sbcThin   = 12  // sweeps between two of them
+	countThin = 80  // where n is latent, which moves slower
 )
 
 // TestSBC is simulation-based calibration (Talts et al. 2018) of the default
@@ -82,13 +83,16 @@ func (g *joint) ranks(trial uint64) []float64 {
 	want, got, below := make([]float64, width), make([]float64, width), make([]float64, width)
 	truth.Params(want)
 	k := newExact(truth.obs, g.prior, rng)
-	const warmup = 500
+	warmup, thin := 500, sbcThin
+	if truth.obs.Count.Latent() {
+		warmup, thin = 1000, countThin
+	}
 	for i := range warmup {
 		k.Step(rng)
 		k.Adapt(i, warmup)
 	}
 	for range sbcDraws {
-		for range sbcThin {
+		for range thin {
 			k.Step(rng)
 		}
 		k.Params(got)
