@@ -43,18 +43,31 @@ func relax(bound *big.Rat) *big.Rat {
 
 // validateSensitivity refuses a stated sensitivity below the proven one.
 func (r *Release) validateSensitivity() error {
-	s := exact(r.Noise.Sensitivity)
-	bound, norm := boundL1(r.Dim(), r.Privacy.Neighbours), "L1"
+	bound := r.leastL1()
 	if r.Noise.Kind == Gaussian {
-		bound, norm = boundL2Squared(r.Dim(), r.Privacy.Neighbours), "squared L2"
+		bound = r.leastL2Squared()
+	}
+	what := fmt.Sprintf("%d columns", r.Dim())
+	if r.together() {
+		what += " and their moments"
+	}
+	return r.covers(r.Noise.Sensitivity, bound, what)
+}
+
+// covers compares a stated sensitivity of something with the proven one, which
+// is squared for Gaussian noise.
+func (r *Release) covers(stated float64, bound *big.Rat, what string) error {
+	s, norm := exact(stated), "L1"
+	if r.Noise.Kind == Gaussian {
 		s.Mul(s, s)
+		norm = "squared L2"
 	}
 	if s.Cmp(relax(bound)) >= 0 {
 		return nil
 	}
 	b, _ := bound.Float64()
-	return fmt.Errorf("%v is too small: %d columns with %s neighbours have %s sensitivity %v, so the privacy claimed does not hold (leave the field out if values are known to be restricted by more than their bounds)",
-		r.Noise.Sensitivity, r.Dim(), r.Privacy.Neighbours, norm, b)
+	return fmt.Errorf("%v is too small: %s with %s neighbours have %s sensitivity %v, so the privacy claimed does not hold (leave the field out if values are known to be restricted by more than their bounds)",
+		stated, what, r.Privacy.Neighbours, norm, b)
 }
 
 // validateClaim checks that Laplace noise is large enough for the ε claimed.
@@ -81,7 +94,7 @@ func (r *Release) laplaceClaim(s *big.Rat) error {
 
 // claimHolds is s/scale ≤ ε where n is public. Where n is released too, it is
 // one of the entries that s counts (by 1), with a scale of its own:
-// (s-1)/scale + 1/n_noise ≤ ε.
+// (s-1)/scale + 1/n_noise ≤ ε. Moments of their own add their part.
 func (r *Release) claimHolds(s *big.Rat, value func(float64) *big.Rat) bool {
 	spent := new(big.Rat).Set(s)
 	if r.Privacy.Neighbours == AddRemove {
@@ -90,6 +103,9 @@ func (r *Release) claimHolds(s *big.Rat, value func(float64) *big.Rat) bool {
 	spent.Quo(spent, value(r.Noise.Scale))
 	if r.Privacy.Neighbours == AddRemove {
 		spent.Add(spent, new(big.Rat).Inv(value(r.NNoise)))
+	}
+	if r.apart() {
+		spent.Add(spent, r.momentsSpend(value))
 	}
 	return spent.Cmp(decimal(r.Privacy.Epsilon)) <= 0
 }

@@ -14,11 +14,15 @@ func (r *Release) validateGaussianClaim() error {
 }
 
 // gaussianClaim reports a scale that is too small for L2 sensitivity s. Where n
-// is released too, it is one of the entries that s counts, with a scale of its own.
+// is released too, it is one of the entries that s counts, with a scale of its own; moments of their own
+// lengthen the vector.
 func (r *Release) gaussianClaim(s float64) error {
 	ratio := s / r.Noise.Scale
 	if r.Privacy.Neighbours == AddRemove {
 		ratio = math.Hypot(math.Sqrt(s*s-1)/r.Noise.Scale, 1/r.NNoise)
+	}
+	if r.apart() {
+		ratio = math.Hypot(ratio, r.momentsRatio())
 	}
 	if least := leastDelta(r.Privacy.Epsilon, ratio); least > r.Privacy.Delta {
 		return fmt.Errorf("%v is too small for epsilon %v and delta %v at sensitivity %v: delta is at least %.3g, so the privacy claimed does not hold",
@@ -27,9 +31,9 @@ func (r *Release) gaussianClaim(s float64) error {
 	return nil
 }
 
-// rootL2 is the L2 sensitivity of m columns, a part in 10¹² below it at most.
-func rootL2(m int, nb Neighbours) float64 {
-	square, _ := relax(boundL2Squared(m, nb)).Float64()
+// rootL2 is the proven L2 sensitivity, a part in 10¹² below it at most.
+func (r *Release) rootL2() float64 {
+	square, _ := relax(r.leastL2Squared()).Float64()
 	return math.Sqrt(square)
 }
 

@@ -71,7 +71,8 @@ func (d *decoder) release(r *Release) error {
 			return d.array(func() error { return appended(&r.Withheld, d.text) })
 		}},
 		{name: "moments", optional: true, read: func() error {
-			return errors.New("not supported by this version of dpreg")
+			r.Moments = &Moments{}
+			return d.moments(r.Moments)
 		}},
 	})
 }
@@ -148,6 +149,25 @@ func (d *decoder) noise(n *Noise) error {
 		{name: "scale", hint: "b of Laplace noise, the standard deviation of Gaussian noise", read: into(&n.Scale, d.number)},
 		{name: "sensitivity", optional: true, read: into(&n.Sensitivity, d.positive)},
 		{name: "lattice", optional: true, read: into(&n.Lattice, d.positive)},
+	})
+}
+
+func (d *decoder) moments(m *Moments) error {
+	return d.object([]field{
+		{name: "noise", hint: "the law of the noise on the moments", read: func() error { return d.noise(&m.Noise) }},
+		{name: "exponents", hint: "a list, the exponents of the covariates in each monomial", read: func() error {
+			return d.array(func() error {
+				var e []int
+				err := d.array(func() error {
+					k, err := d.integer()
+					e = append(e, int(k))
+					return err
+				})
+				m.Exponents = append(m.Exponents, e)
+				return err
+			})
+		}},
+		{name: "sums", hint: "a list, the noisy sum of each monomial", read: func() error { return d.vector(&m.Sums) }},
 	})
 }
 

@@ -54,7 +54,7 @@ func TestReadRefuses(t *testing.T) {
 		{`"n":1e+02`, `"n":100,"n_noise":0`, "n_noise: must be a positive number, not 0"},
 		{`"n":1e+02`, `"n":100,"simulated":1`, "simulated: must be true or false"},
 		{`"n":1e+02`, `"n":100,"withheld":["yy"]`, "withheld: reserved for a later version"},
-		{`"n":1e+02`, `"n":100,"moments":{}`, "moments: not supported by this version"},
+		{`"n":1e+02`, `"n":100,"moments":{}`, "moments.noise: missing"},
 		{`"n":1e+02`, privacy + `null`, "privacy: must be an object"},
 		{`"n":1e+02`, privacy + `{"epsilon":1,"neighbours":"replace-one"}`, "privacy.delta: missing; write 0"},
 		{`"n":1e+02`, privacy + `{"epsilon":0,"delta":0,"neighbours":"replace-one"}`, "privacy.epsilon: must be a positive"},
@@ -181,6 +181,8 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(strings.Replace(byHand, `"intercept":`, `"factors":[{"name":"f","levels":["a","b"]}],"intercept":`, 1)))
 	f.Add([]byte(strings.Replace(byHand, `"name":"b"`, `"factor":"f","level":"b","type":"boolean","name":"fb"`, 1)))
 	f.Add([]byte(`{"format":"dpreg-release/1","n":`))
+	f.Add([]byte(strings.Replace(byHand, `"n":1e+02`, `"n":100,`+momentsByHand, 1)))
+	f.Add([]byte(strings.Replace(byHand, `"n":1e+02`, `"n":100,"moments":{"noise":{"kind":"laplace","scale":5.5},"exponents":[[1e300,-1],[]],"sums":[1]}`, 1)))
 	f.Add([]byte(`{"a":[[{"b":[]}]],"format":"dpreg-release/3"}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		r, err := Read(strings.NewReader(string(in)))

@@ -9,6 +9,7 @@ package release
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/dpreg/dpreg/schema"
@@ -56,6 +57,14 @@ type Noise struct {
 	Lattice     float64 `json:"lattice,omitempty"`
 }
 
+// SD is the standard deviation of the noise: √2·b for Laplace noise of scale b.
+func (n Noise) SD() float64 {
+	if n.Kind == Laplace {
+		return math.Sqrt2 * n.Scale
+	}
+	return n.Scale
+}
+
 // Release is a published set of noisy statistics.
 //
 // N is the number of rows. For replace-one neighbours it is public and exact;
@@ -70,6 +79,7 @@ type Release struct {
 	NNoise     float64       `json:"n_noise,omitempty"`
 	Noise      Noise         `json:"noise"`
 	Statistics Statistics    `json:"statistics"`
+	Moments    *Moments      `json:"moments,omitempty"`  // of the covariates; nil: none were released
 	Withheld   []string      `json:"withheld,omitempty"` // reserved: must be empty
 }
 
@@ -101,11 +111,10 @@ func (r *Release) Warnings() []string {
 }
 
 func (r *Release) unstatedSensitivity() string {
-	m, nb := r.Dim(), r.Privacy.Neighbours
 	switch {
-	case r.Noise.Kind == Laplace && r.laplaceClaim(relax(boundL1(m, nb))) != nil:
+	case r.Noise.Kind == Laplace && r.laplaceClaim(relax(r.leastL1())) != nil:
 		return fmt.Sprintf("this release states no sensitivity, and its noise is too small for epsilon %v if values are restricted by their bounds alone", r.Privacy.Epsilon)
-	case r.Noise.Kind == Gaussian && r.gaussianClaim(rootL2(m, nb)) != nil:
+	case r.Noise.Kind == Gaussian && r.gaussianClaim(r.rootL2()) != nil:
 		return fmt.Sprintf("this release states no sensitivity, and its noise is too small for epsilon %v and delta %v if values are restricted by their bounds alone", r.Privacy.Epsilon, r.Privacy.Delta)
 	}
 	return "this release states no sensitivity: its privacy is taken on trust"

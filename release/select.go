@@ -14,7 +14,9 @@ import (
 // named as a whole, or single dummies of it are (see schema.Design.Select). The release
 // holds the whole moment matrix, so this only picks entries of it: it costs no
 // privacy, and privacy, noise and n stay as they are. The empty formula gives
-// the release itself. The result shares nothing with r.
+// the release itself. The result shares nothing with r. Moments are those of the
+// covariates that are left; where the old response is one, there are none of it, and
+// the result has no moments.
 //
 // Errors: a formula that does not parse or names an unknown column, a factor as
 // the response or without the dummies that it needs; `- 1`
@@ -32,6 +34,7 @@ func (r *Release) Select(formula string) (*Release, error) {
 	out := *r
 	out.Schema = *design
 	out.Statistics = r.Statistics.pick(at)
+	out.Moments = r.Moments.pick(at[:len(at)-1], r.Dim()-1)
 	out.Withheld = slices.Clone(r.Withheld)
 	if r.Privacy != nil {
 		p := *r.Privacy

@@ -15,7 +15,7 @@ const maxN = 1 << 53
 //
 // Besides shapes and ranges it checks the claim where the file states all of it:
 // a sensitivity must not lie below the proven one, Laplace noise must satisfy
-// scale·ε ≥ sensitivity, and Gaussian noise must not have a δ that is certainly
+// scale·ε ≥ sensitivity, of moments too, and Gaussian noise must not have a δ that is certainly
 // larger than the one stated.
 func (r *Release) Validate() error {
 	if err := within("format", checkFormat(r.Format)); err != nil {
@@ -30,7 +30,13 @@ func (r *Release) Validate() error {
 	if err := r.validateCount(); err != nil {
 		return err
 	}
-	if err := within("noise", r.validateNoise()); err != nil {
+	if err := within("noise", r.Noise.validate()); err != nil {
+		return err
+	}
+	if err := within("moments", r.validateMoments()); err != nil {
+		return err
+	}
+	if err := r.validateClaims(); err != nil {
 		return err
 	}
 	if len(r.Withheld) > 0 {
@@ -91,8 +97,7 @@ func (r *Release) validateCount() error {
 	return nil
 }
 
-func (r *Release) validateNoise() error {
-	n := r.Noise
+func (n Noise) validate() error {
 	switch {
 	case n.Kind != Laplace && n.Kind != Gaussian:
 		return within("kind", fmt.Errorf("must be %q or %q, not %q", Laplace, Gaussian, n.Kind))
@@ -103,16 +108,26 @@ func (r *Release) validateNoise() error {
 	case n.Lattice != 0 && !positive(n.Lattice):
 		return within("lattice", fmt.Errorf("must be a positive finite number, not %v", n.Lattice))
 	}
-	if r.Privacy == nil || n.Sensitivity == 0 {
+	return nil
+}
+
+// validateClaims checks sensitivities and scales against the privacy, where all are
+// stated.
+func (r *Release) validateClaims() error {
+	if r.Privacy == nil || r.Noise.Sensitivity == 0 {
 		return nil
 	}
 	if err := r.validateSensitivity(); err != nil {
-		return within("sensitivity", err)
+		return within("noise", within("sensitivity", err))
 	}
-	if n.Kind == Gaussian {
-		return within("scale", r.validateGaussianClaim())
+	if err := r.validateMomentSensitivity(); err != nil {
+		return within("moments", within("noise", within("sensitivity", err)))
 	}
-	return within("scale", r.validateClaim())
+	claim := r.validateClaim
+	if r.Noise.Kind == Gaussian {
+		claim = r.validateGaussianClaim
+	}
+	return within("noise", within("scale", claim()))
 }
 
 // validate checks the blocks for p covariates.

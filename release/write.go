@@ -48,14 +48,10 @@ func (p *printer) release(r *Release) {
 	}
 	p.WriteString(",\n  \"n\": " + strconv.FormatInt(r.N, 10))
 	p.optional(",\n  \"n_noise\": ", r.NNoise)
-	p.WriteString(",\n  \"noise\": {\"kind\": ")
-	p.text(string(r.Noise.Kind))
-	p.WriteString(", \"scale\": ")
-	p.number(r.Noise.Scale)
-	p.optional(", \"sensitivity\": ", r.Noise.Sensitivity)
-	p.optional(", \"lattice\": ", r.Noise.Lattice)
-	p.WriteString("}")
+	p.WriteString(",\n  \"noise\": ")
+	p.noise(r.Noise)
 	p.statistics(&r.Statistics)
+	p.moments(r.Moments)
 	p.WriteString("\n}\n")
 }
 
@@ -118,6 +114,37 @@ func (p *printer) statistics(s *Statistics) {
 	p.vector(s.SumXY)
 	p.WriteString(",\n    \"sum_yy\": ")
 	p.number(*s.SumYY)
+	p.WriteString("\n  }")
+}
+
+func (p *printer) noise(n Noise) {
+	p.WriteString("{\"kind\": ")
+	p.text(string(n.Kind))
+	p.WriteString(", \"scale\": ")
+	p.number(n.Scale)
+	p.optional(", \"sensitivity\": ", n.Sensitivity)
+	p.optional(", \"lattice\": ", n.Lattice)
+	p.WriteString("}")
+}
+
+func (p *printer) moments(m *Moments) {
+	if m == nil {
+		return
+	}
+	p.WriteString(",\n  \"moments\": {\n    \"noise\": ")
+	p.noise(m.Noise)
+	p.WriteString(",\n    \"exponents\": [")
+	for i, e := range m.Exponents {
+		p.item(i, "")
+		p.WriteByte('[')
+		for j, k := range e {
+			p.item(j, "")
+			p.WriteString(strconv.Itoa(k))
+		}
+		p.WriteByte(']')
+	}
+	p.WriteString("],\n    \"sums\": ")
+	p.vector(m.Sums)
 	p.WriteString("\n  }")
 }
 

@@ -96,13 +96,21 @@ func (a *Accumulator) Add(row []float64) error {
 	if a.n >= MaxRows {
 		return errTooManyRows
 	}
+	if err := integers(k, row); err != nil {
+		return err
+	}
+	a.addIntegers()
+	return nil
+}
+
+// integers rounds values of a row to the lattice.
+func integers(k []int64, row []float64) error {
 	for j, v := range row {
 		if !(v >= -1 && v <= 1) {
 			return fmt.Errorf("column %d of a scaled row is not a number in [-1, 1]", j+1)
 		}
 		k[j] = int64(math.Floor(float64(v*unit) + 0.5))
 	}
-	a.addIntegers()
 	return nil
 }
 

@@ -53,17 +53,27 @@ func Calibrate(m int, pr release.Privacy, noise release.Kind, kind Sensitivity) 
 		}
 		delta = PaperSensitivity(m)
 	}
+	return laplaceNoise(delta, decimal(pr.Epsilon)), nil
+}
+
+// laplaceNoise is calibrated to an L1 sensitivity.
+func laplaceNoise(delta, epsilon *big.Rat) release.Noise {
 	sensitivity := roundUp(delta)
 	b := new(big.Rat).SetFloat64(sensitivity)
-	scale := roundUp(b.Quo(b, decimal(pr.Epsilon)))
-	return release.Noise{Kind: noise, Scale: scale, Sensitivity: sensitivity, Lattice: lattice}, nil
+	scale := roundUp(b.Quo(b, epsilon))
+	return release.Noise{Kind: release.Laplace, Scale: scale, Sensitivity: sensitivity, Lattice: lattice}
 }
 
 func calibrateGaussian(m int, pr release.Privacy, kind Sensitivity) (release.Noise, error) {
 	if kind == Paper {
 		return release.Noise{}, fmt.Errorf("the paper's sensitivity is for %s noise: %s noise needs ssp.Exact", release.Laplace, release.Gaussian)
 	}
-	sensitivity := rootUp(SensitivityL2Squared(m, pr.Neighbours))
+	return gaussianNoise(SensitivityL2Squared(m, pr.Neighbours), pr)
+}
+
+// gaussianNoise is calibrated to the square of an L2 sensitivity.
+func gaussianNoise(squared *big.Rat, pr release.Privacy) (release.Noise, error) {
+	sensitivity := rootUp(squared)
 	sigma, err := accounting.Sigma(roundDown(decimal(pr.Epsilon)), roundDown(decimal(pr.Delta)), sensitivity)
 	if err != nil {
 		return release.Noise{}, err
@@ -71,11 +81,11 @@ func calibrateGaussian(m int, pr release.Privacy, kind Sensitivity) (release.Noi
 	return release.Noise{Kind: release.Gaussian, Scale: sigma, Sensitivity: sensitivity, Lattice: lattice}, nil
 }
 
-// mechanism is the noise that n states, on the integers that count fractions
-// 1/parts of 1: its scale is n.Scale·parts, exactly.
-func mechanism(n release.Noise, parts int64) (mechanisms.Mechanism, error) {
+// mechanism is the noise that n states, on the integers that count multiples of
+// 2^-digits: its scale is n.Scale·2^digits, exactly.
+func mechanism(n release.Noise, digits uint) (mechanisms.Mechanism, error) {
 	scale := new(big.Rat).SetFloat64(n.Scale)
-	scale.Mul(scale, new(big.Rat).SetInt64(parts))
+	scale.Mul(scale, new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), digits)))
 	if n.Kind == release.Gaussian {
 		return mechanisms.Gaussian(scale)
 	}

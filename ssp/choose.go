@@ -16,16 +16,22 @@ const Auto release.Kind = "auto"
 // ε, Gaussian noise for many, since an L2 sensitivity grows as m and an L1
 // sensitivity as m². Errors: those of Publish on privacy.
 func Choose(m int, pr release.Privacy) (noise release.Kind, factor float64, err error) {
+	return choose(pr, func(pr release.Privacy, kind release.Kind) (release.Noise, error) {
+		return Calibrate(m, pr, kind, Exact)
+	})
+}
+
+func choose(pr release.Privacy, calibrate func(release.Privacy, release.Kind) (release.Noise, error)) (noise release.Kind, factor float64, err error) {
 	pure := pr
 	pure.Delta = 0
-	laplace, err := Calibrate(m, pure, release.Laplace, Exact)
+	laplace, err := calibrate(pure, release.Laplace)
 	if err != nil {
 		return "", 0, err
 	}
 	if pr.Delta == 0 {
 		return release.Laplace, math.Inf(1), nil
 	}
-	gaussian, err := Calibrate(m, pr, release.Gaussian, Exact)
+	gaussian, err := calibrate(pr, release.Gaussian)
 	if err != nil {
 		return "", 0, err
 	}

@@ -127,7 +127,7 @@ func TestAuditGaussian(t *testing.T) {
 	estimate := func(scale float64) (value, tolerance float64) {
 		drawn := stated
 		drawn.Scale *= scale
-		noise, err := mechanism(drawn, unit*unit)
+		noise, err := mechanism(drawn, 2*LatticeBits)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func TestAuditGaussian(t *testing.T) {
 			for range n {
 				z := s.BigInts()
 				noise.AddNoise(z, e)
-				if v := toScaled(z); v[release.Index(2, 0, 1)]+v[0] > c {
+				if v := toScaled(z, 2*LatticeBits); v[release.Index(2, 0, 1)]+v[0] > c {
 					hits++
 				}
 			}

@@ -45,11 +45,10 @@ const (
 // done. No error tells anything about a row, and none comes from the noise. Publish
 // panics if e was not made by mechanisms.OS or mechanisms.Simulated.
 func Publish(ctx context.Context, s *Statistics, d *schema.Design, pr release.Privacy, noise release.Kind, kind Sensitivity, e *mechanisms.Entropy) (*release.Release, error) {
-	simulated := e.IsSimulated()
 	if err := checkPublishable(s, d, pr.Neighbours); err != nil {
 		return nil, err
 	}
-	pr, noise, err := resolve(s.m, pr, noise)
+	pr, noise, err := resolve(pr, noise, func() (release.Kind, float64, error) { return Choose(s.m, pr) })
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +56,17 @@ func Publish(ctx context.Context, s *Statistics, d *schema.Design, pr release.Pr
 	if err != nil {
 		return nil, err
 	}
-	drawn, err := mechanism(stated, unit*unit)
+	return publish(ctx, s, d, pr, stated, e, nil)
+}
+
+// publish draws the noise that is stated; moments, where it is not nil, gives the
+// moments of the release with theirs.
+func publish(ctx context.Context, s *Statistics, d *schema.Design, pr release.Privacy, stated release.Noise, e *mechanisms.Entropy, moments func() (*release.Moments, error)) (*release.Release, error) {
+	simulated := e.IsSimulated()
+	if err := checkPublishable(s, d, pr.Neighbours); err != nil {
+		return nil, err
+	}
+	drawn, err := mechanism(stated, 2*LatticeBits)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +87,12 @@ func Publish(ctx context.Context, s *Statistics, d *schema.Design, pr release.Pr
 		N:          count,
 		NNoise:     countScale,
 		Noise:      stated,
-		Statistics: release.StatisticsFromVector(s.m, toScaled(z)),
+		Statistics: release.StatisticsFromVector(s.m, toScaled(z, 2*LatticeBits)),
+	}
+	if moments != nil {
+		if r.Moments, err = moments(); err != nil {
+			return nil, err
+		}
 	}
 	if err := r.Validate(); err != nil {
 		return nil, fmt.Errorf("the release is not valid: %w", err)
@@ -95,7 +109,7 @@ func publishedCount(n int64, nb release.Neighbours, stated release.Noise, e *mec
 	if nb != release.AddRemove {
 		return n, 0, nil
 	}
-	drawn, err := mechanism(stated, 1)
+	drawn, err := mechanism(stated, 0)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -105,11 +119,11 @@ func publishedCount(n int64, nb release.Neighbours, stated release.Noise, e *mec
 }
 
 // resolve turns Auto into the noise that it stands for.
-func resolve(m int, pr release.Privacy, noise release.Kind) (release.Privacy, release.Kind, error) {
+func resolve(pr release.Privacy, noise release.Kind, choose func() (release.Kind, float64, error)) (release.Privacy, release.Kind, error) {
 	if noise != Auto {
 		return pr, noise, nil
 	}
-	noise, _, err := Choose(m, pr)
+	noise, _, err := choose()
 	if noise == release.Laplace {
 		pr.Delta = 0
 	}

@@ -1,0 +1,137 @@
+package ssp
+
+import (
+	"fmt"
+	"math/big"
+	"math/bits"
+	"slices"
+
+	"github.com/dpreg/dpreg/release"
+)
+
+// Monomials of degree 3 and 4 in values k·2^-20 are multiples of 2^-80, at most
+// 2⁸⁰ of them, and MaxRows rows need 115 bits: their sums are exact as well. Those of
+// degree 1 and 2 stand among the statistics.
+const momentBits = release.MomentDegree * LatticeBits
+
+// leastSummed is the degree from which a MomentAccumulator sums.
+const leastSummed = 3
+
+// MomentAccumulator sums the monomials of degree 3 and 4 of the covariates of rows
+// exactly: give it each row that an Accumulator gets. Like that one it is not safe
+// for concurrent use, and merges to the same bits in any order.
+type MomentAccumulator struct {
+	n       int64
+	total   []int128 // in the order of release.MomentExponents
+	values  []int64  // of the row at hand, in units of 2^-40: x_j, then x_j x_k, j ≤ k
+	factors [][2]int // of each monomial, places in values
+	p       int
+}
+
+// NewMomentAccumulator returns an empty accumulator for rows of p covariates and
+// what follows them. It panics if p is not in 1 … release.MaxMomentCovariates.
+func NewMomentAccumulator(p int) *MomentAccumulator {
+	if p < 1 || p > release.MaxMomentCovariates {
+		panic(fmt.Sprintf("ssp: moments of %d covariates", p))
+	}
+	all := release.MomentExponents(p, leastSummed)
+	a := &MomentAccumulator{p: p, total: make([]int128, len(all)), values: make([]int64, release.Length(p))}
+	for _, e := range all {
+		var f []int
+		for j, k := range e {
+			f = append(f, slices.Repeat([]int{j}, k)...)
+		}
+		rest := f[2]
+		if len(f) == 4 {
+			rest = release.Index(p, f[2], f[3])
+		}
+		a.factors = append(a.factors, [2]int{release.Index(p, f[0], f[1]), rest})
+	}
+	return a
+}
+
+// N is the number of rows added.
+func (a *MomentAccumulator) N() int64 { return a.n }
+
+// Add adds a row, of which the first p values are the covariates, rounded as by
+// Accumulator.Add. It is an error, and the row is not added, if one of these is not
+// in [-1,1] or is not a number, or if MaxRows is reached. Add panics if the row is
+// shorter. It allocates nothing.
+func (a *MomentAccumulator) Add(row []float64) error {
+	if len(row) < a.p {
+		panic(fmt.Sprintf("ssp: a row of length %d for %d covariates", len(row), a.p))
+	}
+	if a.n >= MaxRows {
+		return errTooManyRows
+	}
+	linear, products := a.values[:a.p], a.values[a.p:]
+	if err := integers(linear, row[:a.p]); err != nil {
+		return err
+	}
+	for j, kj := range linear {
+		for i, ki := range linear[j:] {
+			products[i] = kj * ki
+		}
+		products = products[a.p-j:]
+	}
+	for j := range linear {
+		linear[j] <<= LatticeBits
+	}
+	for i, f := range a.factors {
+		a.total[i] = a.total[i].add(times(a.values[f[0]], a.values[f[1]]))
+	}
+	a.n++
+	return nil
+}
+
+// times is the product in two's complement: that of the bits as if without signs,
+// less 2⁶⁴ times the other factor for each negative one.
+func times(x, y int64) int128 {
+	hi, lo := bits.Mul64(uint64(x), uint64(y))
+	return int128{int64(hi) - (x>>63)&y - (y>>63)&x, lo}
+}
+
+// Merge adds the rows of b to a; b keeps its own. It is an error, and a is
+// unchanged, if the two have different numbers of covariates or together more than
+// MaxRows rows.
+func (a *MomentAccumulator) Merge(b *MomentAccumulator) error {
+	if a.p != b.p {
+		return fmt.Errorf("cannot merge moments of %d covariates with those of %d", a.p, b.p)
+	}
+	if b.n > MaxRows-a.n {
+		return errTooManyRows
+	}
+	for i, x := range b.total {
+		a.total[i] = a.total[i].add(x)
+	}
+	a.n += b.n
+	return nil
+}
+
+// Moments returns the sums so far. Rows added later do not change it.
+func (a *MomentAccumulator) Moments() *Moments {
+	return &Moments{N: a.n, p: a.p, sum: slices.Clone(a.total)}
+}
+
+// Format prints no sum, whatever the verb.
+func (a MomentAccumulator) Format(f fmt.State, _ rune) {
+	fmt.Fprintf(f, "ssp.MomentAccumulator(%d covariates, sums withheld)", a.p)
+}
+
+// Moments are exact sums over N rows of the monomials of degree 3 and 4 of p
+// covariates. They are not private: PublishMoments makes a release of them. They
+// print as a placeholder.
+type Moments struct {
+	N   int64
+	p   int
+	sum []int128 // in the order of release.MomentExponents, units of 2^-80
+}
+
+// BigInts returns the sums in the order of release.MomentExponents(p, 3), exactly,
+// as multiples of 2^-80 in scaled units. The caller owns them.
+func (x *Moments) BigInts() []*big.Int { return bigInts(x.sum) }
+
+// Format prints no sum, whatever the verb.
+func (x Moments) Format(f fmt.State, _ rune) {
+	fmt.Fprintf(f, "ssp.Moments(%d covariates, sums withheld)", x.p)
+}
