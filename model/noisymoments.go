@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/release"
 )
 
 // MaxMomentCovariates is the largest p of which moments of degree 4 are taken:
@@ -38,7 +39,7 @@ func (m *NoisyMoments) XMoments() (*XMoments, error) {
 		return nil, fmt.Errorf("the release's noisy count of rows is %g: there is nothing to divide the moments by; gibbs-ss-update needs none", m.N)
 	}
 	var missing error
-	noise := 0.0
+	noise := 0.0 // of the moments used
 	x := newXMoments(m.P, func(f []int) float64 {
 		if len(f) == 0 {
 			return 1
@@ -54,13 +55,45 @@ func (m *NoisyMoments) XMoments() (*XMoments, error) {
 	if missing != nil {
 		return nil, missing
 	}
-	if err := projectMoments(x); err != nil {
-		return nil, err
+	least := 1.0 // no variance of values in [−1, 1] is larger
+	if noise < least {
+		if err := projectMoments(x); err != nil {
+			return nil, err
+		}
+		least = x.leastVariance()
 	}
-	if least := x.leastVariance(); !(least > noise) {
-		return nil, fmt.Errorf("no valid covariance of the statistics: noise of standard deviation %.2g on the moments hides the covariates' variance (smallest eigenvalue %.2g of their covariance); n·ε is too small for this method, take gibbs-ss-update", noise, least)
+	if !(least > noise) {
+		return nil, fmt.Errorf("no valid covariance of the statistics: noise of standard deviation %.2g on the moments hides the covariates' variance, which is %.2g or less in some direction; n·ε is too small for this method, take gibbs-ss-update", noise, least)
 	}
 	return x, nil
+}
+
+// observeMoments reads the moments of a release, nil where it has none. Those of
+// degree 1 and 2 that it does not repeat are the statistics'.
+func observeMoments(r *release.Release) *NoisyMoments {
+	if r.Moments == nil {
+		return nil
+	}
+	p := len(r.Schema.Covariates)
+	m := &NoisyMoments{P: p, N: float64(r.N)}
+	add := func(exponents []int, sum float64, noise release.Noise) {
+		m.Exponents, m.Sums, m.SD = append(m.Exponents, exponents), append(m.Sums, sum), append(m.SD, noise.SD())
+	}
+	s := r.Statistics.Vector()
+	for _, f := range factors(p)[1:] {
+		e, at := make([]int, p), f[0]
+		for _, j := range f {
+			e[j]++
+		}
+		if len(f) == 2 {
+			at = release.Index(p+1, f[0], f[1])
+		}
+		add(e, s[at], r.Noise)
+	}
+	for i, e := range r.Moments.Exponents {
+		add(e, r.Moments.Sums[i], r.Moments.Noise)
+	}
+	return m
 }
 
 // find returns the position of the monomial with these factors, or -1.

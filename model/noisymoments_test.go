@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
 )
 
 // released lists noisy moments of an x of p covariates.
@@ -81,6 +84,55 @@ func TestProjectMoments(t *testing.T) {
 					if inner > 1e-5 {
 						t.Errorf("p = %d, sd = %g: not the nearest: %g", p, sd, inner)
 					}
+				}
+			}
+		}
+	}
+}
+
+// TestObserveMoments: a release with moments of degree 3 and 4 has the others among
+// its statistics, and one with all of them is taken at its word.
+func TestObserveMoments(t *testing.T) {
+	const n = 1000
+	for p := 1; p <= 3; p++ {
+		x, err := normalLaw(p).Moments(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := fixedLaw(t, Shape{p, true}, normalLaw(p))
+		params := NewRegressionParams(f.shape)
+		params.Sigma2 = 0.1
+		f.Set(params)
+		s := make([]float64, f.shape.Statistics())
+		f.Expect(s, n)
+		r := &release.Release{Format: release.Format, N: n, Noise: release.Noise{Kind: release.Laplace, Scale: 1e-3},
+			Schema: schema.Design{Response: schema.Column{Name: "y", Lower: -1, Upper: 1}, Intercept: true}}
+		for j := range p {
+			r.Schema.Covariates = append(r.Schema.Covariates, schema.Column{Name: string(rune('a' + j)), Lower: -1, Upper: 1})
+		}
+		all := released(x, n, 0, rand.New(rand.NewPCG(33, 1)))
+		for _, least := range []int{1, 3} {
+			if least == 1 {
+				r.Statistics = release.StatisticsFromVector(p+1, make([]float64, len(s)))
+			} else {
+				r.Statistics = release.StatisticsFromVector(p+1, s)
+			}
+			r.Moments = &release.Moments{Noise: r.Noise, Exponents: release.MomentExponents(p, least)}
+			for _, e := range r.Moments.Exponents {
+				i := slices.IndexFunc(all.Exponents, func(o []int) bool { return slices.Equal(o, e) })
+				r.Moments.Sums = append(r.Moments.Sums, all.Sums[i])
+			}
+			obs, err := Observe(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := obs.Moments.XMoments()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range x.M {
+				if math.Abs(got.M[i]-v) > 1e-8 {
+					t.Errorf("p = %d, degrees from %d: element %d of M is %g, not %g", p, least, i, got.M[i], v)
 				}
 			}
 		}

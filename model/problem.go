@@ -90,6 +90,7 @@ func Observe(r *release.Release) (*Observation, error) {
 		Kind:  r.Noise.Kind,
 		Count: Count{Noisy: float64(r.N), Kind: r.Noise.Kind, Scale: r.NNoise, Least: float64(len(r.Schema.Covariates) + 2), Most: MaxRows},
 	}
+	o.Moments = observeMoments(r)
 	o.Scale = make([]float64, len(o.Z))
 	for i := range o.Scale {
 		o.Scale[i] = r.Noise.Scale
