@@ -49,12 +49,41 @@ func Publish(ctx context.Context, rows iter.Seq2[[]float64, error], d *schema.De
 	return ssp.Publish(ctx, s, d, p, ssp.Auto, ssp.Exact, mechanisms.OS())
 }
 
+// PublishMoments is Publish for a release that holds moments of the covariates as
+// well, for the method gibbs-ss-noisy, of at most release.MaxMomentCovariates.
+func PublishMoments(ctx context.Context, rows iter.Seq2[[]float64, error], d *schema.Design, p release.Privacy) (*release.Release, error) {
+	s, x, err := AccumulateMoments(ctx, rows, d)
+	if err != nil {
+		return nil, err
+	}
+	return ssp.PublishMoments(ctx, s, x, d, p, ssp.Auto, mechanisms.OS())
+}
+
+// AccumulateMoments is Accumulate, and sums the moments of the covariates of degree
+// 3 and 4 beside. It is an error if there are more than release.MaxMomentCovariates.
+func AccumulateMoments(ctx context.Context, rows iter.Seq2[[]float64, error], d *schema.Design) (*ssp.Statistics, *ssp.Moments, error) {
+	if err := d.Validate(); err != nil {
+		return nil, nil, err
+	}
+	if p := len(d.Covariates); p > release.MaxMomentCovariates {
+		return nil, nil, fmt.Errorf("%d covariates: moments are released of at most %d", p, release.MaxMomentCovariates)
+	}
+	x := ssp.NewMomentAccumulator(len(d.Covariates))
+	s, err := accumulate(ctx, rows, d, x.Add)
+	return s, x.Moments(), err
+}
+
 // Accumulate sums rows, as Publish does, exactly and without noise: the input
 // of NonPrivate. What it returns is as sensitive as the rows.
 func Accumulate(ctx context.Context, rows iter.Seq2[[]float64, error], d *schema.Design) (*ssp.Statistics, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
+	return accumulate(ctx, rows, d, func([]float64) error { return nil })
+}
+
+// accumulate gives each row that is summed to another one as well.
+func accumulate(ctx context.Context, rows iter.Seq2[[]float64, error], d *schema.Design, also func(row []float64) error) (*ssp.Statistics, error) {
 	a := ssp.NewAccumulator(len(d.Covariates) + 1)
 	for row, err := range rows {
 		if err != nil {
@@ -65,6 +94,9 @@ func Accumulate(ctx context.Context, rows iter.Seq2[[]float64, error], d *schema
 		}
 		if err := a.Add(row); err != nil {
 			return nil, fmt.Errorf("row %d: %w", a.N()+1, err)
+		}
+		if err := also(row); err != nil {
+			return nil, fmt.Errorf("row %d: %w", a.N(), err)
 		}
 		if a.N()%checkEvery == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"math"
 	"strings"
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -41,6 +43,30 @@ func TestPublish(t *testing.T) {
 	must(t, r.Validate())
 	if r.N != 100 || r.Privacy.Epsilon != 2 || r.Simulated {
 		t.Errorf("got n = %d, %+v, simulated %v", r.N, *r.Privacy, r.Simulated)
+	}
+}
+
+// The moments of a release are those of its rows, and it serves gibbs-ss-noisy.
+func TestPublishMoments(t *testing.T) {
+	rows := make([][]float64, 2000)
+	for i := range rows {
+		x := float64(i)/1000 - 1
+		rows[i] = []float64{x, 0.5*x + 0.2*math.Sin(float64(i))}
+	}
+	r, err := dpreg.PublishMoments(context.Background(), yield(nil, rows...), twoColumns, release.Privacy{Epsilon: 10, Neighbours: release.ReplaceOne})
+	must(t, err)
+	// Σx⁴ is 2000/5; noise of scale 0.74 is beyond 40 with probability 1e-23.
+	if math.Abs(r.Moments.Sums[1]-400) > 40 || r.Moments.Noise.Scale != 0.7375 {
+		t.Errorf("moments %+v", r.Moments)
+	}
+	_, err = dpreg.Infer(context.Background(), r, dpreg.Options{Method: "gibbs-ss-noisy", Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 100, Seed: 1}})
+	must(t, err)
+	four := *twoColumns
+	for _, name := range []string{"b", "c", "d"} {
+		four.Covariates = append(four.Covariates[:len(four.Covariates):len(four.Covariates)], schema.Column{Name: name, Lower: -1, Upper: 1})
+	}
+	if _, err := dpreg.PublishMoments(context.Background(), yield(nil), &four, *r.Privacy); err == nil || !strings.Contains(err.Error(), "at most 3") {
+		t.Errorf("four covariates: %v", err)
 	}
 }
 

@@ -88,8 +88,8 @@ func (r *Release) laplaceClaim(s *big.Rat) error {
 		return nil
 	}
 	f, _ := s.Float64()
-	return fmt.Errorf("%v is too small for epsilon %v at sensitivity %v: the privacy claimed does not hold",
-		r.Noise.Scale, r.Privacy.Epsilon, f)
+	return fmt.Errorf("%v is too small for epsilon %v at sensitivity %v%s: the privacy claimed does not hold",
+		r.Noise.Scale, r.Privacy.Epsilon, f, r.besidesMoments())
 }
 
 // claimHolds is s/scale ≤ ε where n is public. Where n is released too, it is

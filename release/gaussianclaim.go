@@ -25,8 +25,8 @@ func (r *Release) gaussianClaim(s float64) error {
 		ratio = math.Hypot(ratio, r.momentsRatio())
 	}
 	if least := leastDelta(r.Privacy.Epsilon, ratio); least > r.Privacy.Delta {
-		return fmt.Errorf("%v is too small for epsilon %v and delta %v at sensitivity %v: delta is at least %.3g, so the privacy claimed does not hold",
-			r.Noise.Scale, r.Privacy.Epsilon, r.Privacy.Delta, s, least)
+		return fmt.Errorf("%v is too small for epsilon %v and delta %v at sensitivity %v%s: delta is at least %.3g, so the privacy claimed does not hold",
+			r.Noise.Scale, r.Privacy.Epsilon, r.Privacy.Delta, s, r.besidesMoments(), least)
 	}
 	return nil
 }

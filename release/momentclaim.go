@@ -1,6 +1,7 @@
 package release
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 )
@@ -57,6 +58,14 @@ func (r *Release) leastMoments() *big.Rat {
 		return big.NewRat(momentsL2Squared[p-1], 1)
 	}
 	return momentsL1[p-1]
+}
+
+// besidesMoments says that another vector has its part in the claim.
+func (r *Release) besidesMoments() string {
+	if !r.apart() {
+		return ""
+	}
+	return fmt.Sprintf(", beside moments with noise of scale %v", r.Moments.Noise.Scale)
 }
 
 // momentsSpend is what moments of their own add to s/scale: their L1 sensitivity,

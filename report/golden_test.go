@@ -157,3 +157,35 @@ func TestShow(t *testing.T) {
 	}
 	wantNarrow(t, golden(t, "show", func(w io.Writer) error { return report.Show(w, r) }))
 }
+
+// withMoments is made with moments, noised with the statistics or apart.
+func withMoments(least int, noise release.Noise) *release.Release {
+	r := made()
+	r.Noise = release.Noise{Kind: release.Laplace, Scale: 18.75, Sensitivity: 9.375}
+	if least == 3 {
+		r.Noise.Sensitivity = 18.75
+		noise = r.Noise
+	}
+	r.Moments = &release.Moments{Noise: noise, Exponents: release.MomentExponents(2, least)}
+	for i := range r.Moments.Exponents {
+		r.Moments.Sums = append(r.Moments.Sums, 321.5-50*float64(i))
+	}
+	return r
+}
+
+func TestMoments(t *testing.T) {
+	wantNarrow(t, golden(t, "moments", func(w io.Writer) error {
+		apart := withMoments(1, release.Noise{Kind: release.Laplace, Scale: 28.9052, Sensitivity: 14.4526})
+		if err := apart.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		if err := report.Statement(w, apart); err != nil {
+			return err
+		}
+		together := withMoments(3, release.Noise{})
+		if err := together.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		return report.Show(w, together)
+	}))
+}

@@ -2,12 +2,13 @@ package report
 
 import (
 	"io"
+	"strings"
 
 	"github.com/dpreg/dpreg/release"
 )
 
 // Show explains a release, which Validate accepts: its columns and their bounds,
-// its privacy, and each statistic beside the sd of its noise.
+// its privacy, and each statistic and moment beside the sd of its noise.
 func Show(w io.Writer, r *release.Release) error {
 	p := &printer{w: w}
 	p.printf("%s: %s\n", r.Format, Formula(&r.Schema))
@@ -16,6 +17,10 @@ func Show(w io.Writer, r *release.Release) error {
 	p.do(func(w io.Writer) error { return columns(w, r) })
 	p.printf("\n")
 	p.do(func(w io.Writer) error { return statistics(w, r) })
+	if r.Moments != nil {
+		p.printf("\n")
+		p.do(func(w io.Writer) error { return moments(w, r) })
+	}
 	p.printf("\n")
 	p.paragraph("Other models of these columns cost no further privacy: see dpreg infer --formula.")
 	return p.err
@@ -38,13 +43,10 @@ func columns(w io.Writer, r *release.Release) error {
 // statistics tabulates the noisy sums, in scaled units, with as many decimals as
 // show three digits of the noise.
 func statistics(w io.Writer, r *release.Release) error {
-	z, sd, columns := r.Statistics.Vector(), noiseSD(r), r.Schema.Columns()
+	z, sd, columns := r.Statistics.Vector(), r.Noise.SD(), r.Schema.Columns()
 	d := precision(sd)
 	var rows [][]string
-	add := func(label string) {
-		v := z[len(rows)]
-		rows = append(rows, []string{label, number(v, d), number(sd, d), number(max(v, -v)/sd, 1)})
-	}
+	add := func(label string) { rows = append(rows, sumRow(label, z[len(rows)], sd, d)) }
 	name := func(j int) string { return truncate(columns[j].Name, 20) }
 	for j := range columns {
 		add("sum of " + name(j))
@@ -56,4 +58,24 @@ func statistics(w io.Writer, r *release.Release) error {
 		}
 	}
 	return grid(w, []string{"Statistic (scaled units)", "Released", "Noise sd", "|Released|/sd"}, rows, 1)
+}
+
+func sumRow(label string, v, sd float64, decimals int) []string {
+	return []string{label, number(v, decimals), number(sd, decimals), number(max(v, -v)/sd, 1)}
+}
+
+// moments tabulates the moments as statistics does the statistics.
+func moments(w io.Writer, r *release.Release) error {
+	sd := r.Moments.Noise.SD()
+	var rows [][]string
+	for i, e := range r.Moments.Exponents {
+		var factors []string
+		for j, k := range e {
+			if k > 0 {
+				factors = append(factors, truncate(r.Schema.Covariates[j].Name, 14)+[]string{"", "", "²", "³", "⁴"}[k])
+			}
+		}
+		rows = append(rows, sumRow("sum of "+strings.Join(factors, " × "), r.Moments.Sums[i], sd, precision(sd)))
+	}
+	return grid(w, []string{"Moment (scaled units)", "Released", "Noise sd", "|Released|/sd"}, rows, 1)
 }

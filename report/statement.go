@@ -56,21 +56,26 @@ func contents(r *release.Release) string {
 		text = fmt.Sprintf("Released: n = %d with noise of scale %s, and ", r.N, general(r.NNoise))
 	}
 	return text + fmt.Sprintf("%d sums over the rows (of %s, their squares and products, scaled to [-1, 1]), each with %s (sd %s).",
-		release.Length(m), count(m, "column"), noise(r), general(noiseSD(r)))
+		release.Length(m), count(m, "column"), noise(r.Noise), general(r.Noise.SD())) + withMoments(r)
+}
+
+// withMoments tells what else was released.
+func withMoments(r *release.Release) string {
+	switch x := r.Moments; {
+	case x == nil:
+		return ""
+	case x.Together():
+		return fmt.Sprintf(" And %d sums of products of 3 and 4 values of the covariates, with the same noise.", len(x.Sums))
+	default:
+		return fmt.Sprintf(" And %d sums of products of 1 to 4 values of the covariates, each with %s (sd %s): the privacy above is that of both together.",
+			len(x.Sums), noise(x.Noise), general(x.Noise.SD()))
+	}
 }
 
 // noise names the law of the noise and its scale.
-func noise(r *release.Release) string {
-	if r.Noise.Kind == release.Gaussian {
+func noise(n release.Noise) string {
+	if n.Kind == release.Gaussian {
 		return "Gaussian noise"
 	}
-	return "Laplace noise of scale " + general(r.Noise.Scale)
-}
-
-// noiseSD is the noise's standard deviation: √2·b for Laplace noise of scale b.
-func noiseSD(r *release.Release) float64 {
-	if r.Noise.Kind == release.Laplace {
-		return math.Sqrt2 * r.Noise.Scale
-	}
-	return r.Noise.Scale
+	return "Laplace noise of scale " + general(n.Scale)
 }

@@ -100,8 +100,8 @@ func (c *checkCommand) run(ctx context.Context, stdout, stderr io.Writer, path s
 	if err != nil {
 		return err
 	}
-	if r, err = r.Select(c.formula); err != nil {
-		return formulaError(err)
+	if r, err = selectModel(stderr, r, c.formula); err != nil {
+		return err
 	}
 	if c.plot != "" {
 		if err := (inputs{path, c.prior}).spare(c.plot); err != nil {

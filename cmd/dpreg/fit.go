@@ -71,7 +71,7 @@ func (c *fitCommand) run(ctx context.Context, stdout, stderr io.Writer, data str
 	if err != nil {
 		return err
 	}
-	check := func(n int64) error { return rehearse(standIn(n, order.design, order.noise), o) }
+	check := func(n int64) error { return rehearse(standIn(n, order), o) }
 	former, err := order.former()
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func (o *order) selects(former *release.Release) (formula string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	return formula, r.Answers(o.design, o.privacy, o.noise) == nil
+	return formula, r.Answers(o.design, o.privacy, o.noise) == nil && (r.Moments != nil || !o.moments)
 }
 
 // formulaOf writes a design as a formula.
@@ -177,7 +177,7 @@ func suggestion(d *schema.Design) string {
 // runNonPrivate is the study of what the noise costs: no release, no privacy.
 func (c *fitCommand) runNonPrivate(cmd *cobra.Command, data string) error {
 	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
-	for _, flag := range []string{"eps", "delta", "mechanism", "release", "spend-again", "sensitivity"} {
+	for _, flag := range []string{"eps", "delta", "mechanism", "release", "spend-again", "sensitivity", "with-moments"} {
 		if cmd.Flags().Changed(flag) {
 			return usagef("--%s cannot be combined with --method %s, which makes no release and is not private", flag, nonPrivate)
 		}
@@ -202,7 +202,7 @@ func (c *fitCommand) runNonPrivate(cmd *cobra.Command, data string) error {
 	if err != nil {
 		return err
 	}
-	fit, err := dpreg.NonPrivate(ctx, s, design, o)
+	fit, err := dpreg.NonPrivate(ctx, s.Statistics, design, o)
 	if err != nil {
 		return usage(err)
 	}

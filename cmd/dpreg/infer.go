@@ -58,8 +58,8 @@ func (c *inferCommand) run(ctx context.Context, stdout, stderr io.Writer, path s
 	if err != nil {
 		return err
 	}
-	if r, err = r.Select(c.formula); err != nil {
-		return formulaError(err)
+	if r, err = selectModel(stderr, r, c.formula); err != nil {
+		return err
 	}
 	return c.infer(ctx, stdout, stderr, r, inputs{path})
 }

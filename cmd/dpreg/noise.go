@@ -53,7 +53,7 @@ func (o *order) settle(stderr io.Writer) error {
 		o.noise = release.Laplace
 		return nil
 	}
-	better, factor, err := ssp.Choose(len(o.design.Columns()), o.privacy)
+	better, factor, err := o.choose()
 	if err != nil {
 		return usage(err)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/release"
-	"github.com/dpreg/dpreg/schema"
 )
 
 // rehearse returns what dpreg.Infer refuses of a release and options before it
@@ -20,21 +19,25 @@ func rehearse(r *release.Release, o dpreg.Options) error {
 	return nil
 }
 
-// standIn is a release of n rows of a design, with noise of this kind, that tells nothing of any data, so
+// standIn is a release of n rows as ordered, that tells nothing of any data, so
 // that inference can be rehearsed before ε is spent: rows as if uniform on the
 // box, linear sums 0 and squares n/3 in scaled units.
-func standIn(n int64, d *schema.Design, noise release.Kind) *release.Release {
-	m := len(d.Columns())
+func standIn(n int64, o *order) *release.Release {
+	m := len(o.design.Columns())
 	v := make([]float64, release.Length(m))
 	for j := range m {
 		v[release.Index(m, j, j)] = float64(n) / 3
 	}
-	return &release.Release{
+	r := &release.Release{
 		Format:     release.Format,
 		Simulated:  true,
-		Schema:     *d,
+		Schema:     *o.design,
 		N:          n,
-		Noise:      release.Noise{Kind: noise, Scale: 1},
+		Noise:      release.Noise{Kind: o.noise, Scale: 1},
 		Statistics: release.StatisticsFromVector(m, v),
 	}
+	if o.moments {
+		r.Moments = standInMoments(n, m-1, o.noise)
+	}
+	return r
 }

@@ -23,6 +23,9 @@ answers every model on its columns: any of them as the response, any others as
 covariates (dpreg infer --formula), at no further cost. So release once, with all
 the columns that will be wanted.
 
+With --with-moments it holds moments of the covariates as well, for the method
+gibbs-ss-noisy; all its noise is larger then.
+
 A release that exists is not overwritten, since its ε was spent: exit 3, unless
 --spend-again is given.`
 

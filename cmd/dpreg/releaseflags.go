@@ -18,6 +18,7 @@ type releaseFlags struct {
 	bounds, na      []string
 	schema, formula string
 	spendAgain      bool
+	moments         bool
 }
 
 const formulaUsage = "`FORMULA` such as 'y ~ x1 + x2', 'y ~ .' or 'y ~ x - 1'; "
@@ -33,6 +34,7 @@ func (f *releaseFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.mechanism, "mechanism", string(ssp.Auto), "`NAME` of the law of the noise: laplace, gaussian (needs --delta), or auto, the smaller one")
 	fs.StringVar(&f.neighbours, "neighbours", string(release.ReplaceOne), "`NAME`: which data sets must not be told apart: replace-one, with n public, or add-remove, with n noised")
 	f.registerCells(cmd)
+	fs.BoolVar(&f.moments, "with-moments", false, "release moments of the covariates of degree up to 4 as well, for --method gibbs-ss-noisy: at most 3 covariates, and more noise on all")
 	fs.BoolVar(&f.spendAgain, "spend-again", false, "overwrite a release that exists: its ε stays spent, and that of the new one adds to it")
 	oneOf(cmd, "sensitivity", "exact", "paper")
 	oneOf(cmd, "neighbours", string(release.ReplaceOne), string(release.AddRemove))

@@ -9,8 +9,6 @@ import (
 	"math"
 	"os"
 
-	"github.com/dpreg/dpreg"
-	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
@@ -26,6 +24,7 @@ type order struct {
 	kind       ssp.Sensitivity
 	spendAgain bool // a release that stands there may be overwritten
 	cells      table.Options
+	moments    bool // of the covariates, too
 }
 
 // order checks all that can be checked before a row is read.
@@ -48,8 +47,14 @@ func (f *releaseFlags) order(stderr io.Writer, data, path string) (*order, error
 	case "-":
 		return nil, usagef("a release cannot go to stdout: it was paid for, and needs a file")
 	}
-	o := &order{data, path, design, privacy, noise, kind, f.spendAgain, cells}
-	return o, o.settle(stderr)
+	o := &order{data, path, design, privacy, noise, kind, f.spendAgain, cells, f.moments}
+	if err := o.checkMoments(); err != nil {
+		return nil, err
+	}
+	if err := o.settle(stderr); err != nil {
+		return nil, err
+	}
+	return o, o.noteMoments(stderr)
 }
 
 // former reads the release that stands where the new one is to go; nil where
@@ -76,7 +81,10 @@ func (o *order) differs(r *release.Release) error {
 	if err := r.Answers(o.design, o.privacy, o.noise); err != nil {
 		return err
 	}
-	want, err := ssp.Calibrate(r.Dim(), o.privacy, o.noise, o.kind)
+	if has := r.Moments != nil; has != o.moments {
+		return fmt.Errorf("%s moments of the covariates (--with-moments)", map[bool]string{true: "it has", false: "it has no"}[has])
+	}
+	want, err := o.calibrate()
 	if err != nil {
 		return err
 	}
@@ -118,26 +126,26 @@ func (o *order) leftovers(former *release.Release) error {
 
 // sum reads the rows, once. Rows that change meanwhile would make a release of
 // no data set at all, which looks newer than the data.
-func (o *order) sum(ctx context.Context, stderr io.Writer) (*ssp.Statistics, error) {
+func (o *order) sum(ctx context.Context, stderr io.Writer) (sums, error) {
 	f, err := openData(o.data)
 	if err != nil {
-		return nil, err
+		return sums{}, err
 	}
 	defer f.Close()
 	before, err := f.Stat()
 	if err != nil {
-		return nil, usage(err)
+		return sums{}, usage(err)
 	}
 	rows, finish := readingBar(stderr, f)
 	defer finish()
 	noteMissing(stderr, o.cells)
-	s, err := dpreg.Accumulate(ctx, o.cells.CSV(rows, o.data, o.design), o.design)
+	s, err := o.accumulate(ctx, o.cells.CSV(rows, o.data, o.design))
 	if err != nil {
-		return nil, usage(offerMissing(err))
+		return sums{}, usage(offerMissing(err))
 	}
 	after, err := os.Stat(o.data)
 	if err != nil || !os.SameFile(before, after) || before.Size() != after.Size() || !before.ModTime().Equal(after.ModTime()) {
-		return nil, usagef("%s changed while it was read: nothing was made of it; run this again when it is complete", o.data)
+		return sums{}, usagef("%s changed while it was read: nothing was made of it; run this again when it is complete", o.data)
 	}
 	return s, nil
 }
@@ -173,7 +181,7 @@ func (o *order) publish(ctx context.Context, stderr io.Writer, former *release.R
 	if public {
 		o.warn(stderr, s.N)
 	}
-	r, err := ssp.Publish(ctx, s, o.design, o.privacy, o.noise, o.kind, mechanisms.OS())
+	r, err := o.noised(ctx, s)
 	if err != nil {
 		return nil, fmt.Errorf("no release was made: %w", err)
 	}

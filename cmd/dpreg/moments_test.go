@@ -1,0 +1,88 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg/release"
+)
+
+// From rows to the posterior of gibbs-ss-noisy.
+func TestMomentsEndToEnd(t *testing.T) {
+	workspace(t)
+	noisy := append([]string{"--method", "gibbs-ss-noisy"}, quick...)
+	two := "income ~ educ + age"
+	r := command("release", "pums.csv", "--eps", "5", "--with-moments", "--formula", two, "-o", "m.json").says(t, "9 moments of degree 3 and 4, as one vector")
+	if r.code != done || !strings.Contains(r.stdout, "9 sums of products") {
+		t.Fatalf("exit code %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	command(append([]string{"infer", "m.json"}, noisy...)...).finished(t)
+	command(append([]string{"infer", "m.json", "--formula", educ}, noisy...)...).finished(t)
+	command(append([]string{"infer", "m.json"}, quick...)...).finished(t)
+	lost := command(append([]string{"infer", "m.json", "--formula", "educ ~ income"}, noisy...)...).says(t, "moments of this release are left out").says(t, "--with-moments")
+	if lost.code != misused {
+		t.Errorf("a covariate without moments: exit code %d", lost.code)
+	}
+	if r := command("show", "m.json"); r.code != done || !strings.Contains(r.stdout, "educ² × age²") {
+		t.Errorf("show: exit code %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	if r := command(append([]string{"infer", "good.json", "--formula", educ}, noisy...)...).says(t, "--with-moments"); r.code != misused {
+		t.Errorf("a release without moments: exit code %d", r.code)
+	}
+}
+
+func TestMomentsApart(t *testing.T) {
+	workspace(t)
+	r := command("release", "pums.csv", "--eps", "5", "--with-moments", "--formula", "income ~ educ + age + sex").says(t, "34 moments of degree 1 to 4 with half of ε")
+	if r.code != done || !strings.Contains(r.stdout, "34 sums of products") {
+		t.Fatalf("exit code %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	made, err := release.ReadFile("pums.release.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made.Moments == nil || made.Moments.Together() {
+		t.Errorf("moments %+v", made.Moments)
+	}
+}
+
+// fit makes such a release, uses it again, and takes none for another.
+func TestFitWithMoments(t *testing.T) {
+	workspace(t)
+	args := []string{"--eps", "5", "--formula", educ, "--method", "gibbs-ss-noisy"}
+	before := tree(t)
+	if r := fit(args...).says(t, "--with-moments"); r.code != misused {
+		t.Errorf("without moments: exit code %d", r.code)
+	}
+	unchanged(t, before)
+	args = append(args, "--with-moments")
+	fit(args...).finished(t)
+	fit(args...).finished(t).says(t, "no further cost")
+	made := tree(t)
+	if r := fit("--eps", "5", "--formula", educ).says(t, "it has moments"); r.code != refused {
+		t.Errorf("another release: exit code %d", r.code)
+	}
+	unchanged(t, made)
+	if r := command("release", "pums.csv", "--eps", "5", "--formula", educ, "-o", "plain.json"); r.code != done {
+		t.Fatal(r.stderr)
+	}
+	if r := fit(append(args, "--release", "plain.json")...).says(t, "it has no moments"); r.code != refused {
+		t.Errorf("a release without moments: exit code %d", r.code)
+	}
+	fit("--eps", "1", "--delta", "1e-6", "--neighbours", "add-remove", "--formula", educ, "--with-moments", "--release", "g.json").finished(t)
+}
+
+func TestMomentsRefused(t *testing.T) {
+	workspace(t)
+	before := tree(t)
+	for args, want := range map[string]string{
+		"release pums.csv --eps 1 --with-moments":                                                  "at most 3 covariates",
+		"release pums.csv --eps 1 --with-moments --formula income~educ --sensitivity paper":        "--sensitivity exact",
+		"fit pums.csv --with-moments --method non-private --i-hold-the-data --formula income~educ": "--with-moments cannot be combined",
+	} {
+		if r := command(strings.Fields(args)...).says(t, want); r.code != misused {
+			t.Errorf("%s: exit code %d", args, r.code)
+		}
+	}
+	unchanged(t, before)
+}
