@@ -18,7 +18,7 @@ const (
 	MissingError Missing = "error"
 	// Midpoint puts the middle of the public bounds in place of the cell; a factor
 	// has all its dummies at ½. Rows stay rows, so any neighbours are served; slopes
-	// are drawn towards 0.
+	// are biased, as a rule towards 0.
 	Midpoint Missing = "midpoint"
 	// Drop leaves the row out. Exchanging one row for another may then change the
 	// number of rows, so this is for add-remove neighbours only: the caller sees

@@ -42,7 +42,7 @@ func (f *releaseFlags) cells(released bool) (table.Options, error) {
 func noteMissing(stderr io.Writer, o table.Options) {
 	switch o.Missing {
 	case table.Midpoint:
-		note(stderr, "--missing midpoint: a missing cell counts as the middle of its public bounds, which draws slopes towards 0 (docs/factors.md)")
+		note(stderr, "--missing midpoint: a missing cell counts as the middle of its public bounds, which biases slopes, as a rule towards 0 (docs/factors.md)")
 	case table.Drop:
 		note(stderr, "--missing drop: a row with a missing cell is left out (docs/factors.md)")
 	}
