@@ -8,17 +8,16 @@ import (
 	"testing"
 )
 
-// README.md and docs/priors.md print what programs computed, and the tests here
+// README.md, docs/priors.md and docs/examples.md print what programs computed, and the tests here
 // whose names begin with Printed compare it with what is computed now. Where a
 // change of the samplers is meant,
 //
 //	go test . -run Printed -update
 //
-// writes the new output into README.md, docs/priors.md and the Example of
-// example_test.go. Read the difference before committing it, the prose around the
+// writes the new output into them and the Example of example_test.go. Read the difference before committing it, the prose around the
 // numbers as well. Draws depend on the bits of float64 arithmetic: the printed
 // ones are those of amd64.
-var update = flag.Bool("update", false, "write what README.md, docs/priors.md and the Example print anew")
+var update = flag.Bool("update", false, "write what README.md, docs/priors.md, docs/examples.md and the Example print anew")
 
 func read(t *testing.T, path string) string {
 	t.Helper()
@@ -55,7 +54,7 @@ func generated(t *testing.T, path, name, got string) {
 // Links to files lead somewhere.
 func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^):#]+)[#)]`)
-	for path, folder := range map[string]string{"README.md": "", "docs/priors.md": "docs/"} {
+	for path, folder := range map[string]string{"README.md": "", "docs/priors.md": "docs/", examplesPage: "docs/"} {
 		for _, m := range link.FindAllStringSubmatch(read(t, path), -1) {
 			if _, err := os.Stat(folder + m[1]); err != nil {
 				t.Errorf("%s: %v", path, err)
