@@ -57,9 +57,9 @@ func TestGewekeFindsFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := newJoint(t, 1, 12, 6)
+			g := newJoint(t, 1, 40, 4)
 			plant(g)
-			if worst := largest(g.scores(10_000, 1)); worst < gewekeBound {
+			if worst := largest(g.scores(20_000, 1)); worst < gewekeBound {
 				t.Errorf("the fault went unnoticed: largest score %.2f", worst)
 			}
 		})

@@ -122,7 +122,7 @@ func (g *joint) observe(k *subject, rng *rand.Rand) {
 }
 
 // test writes the functions whose expectations are compared: first and second
-// moments of the parameters, of what s and z say beyond them, and of ω.
+// moments of the parameters, of bounded functions of s, of the noise, and of ω.
 func (g *joint) test(dst []float64, k *subject) []float64 {
 	dst = dst[:0]
 	values := make([]float64, len(g.shape.Names()))
@@ -136,13 +136,19 @@ func (g *joint) test(dst []float64, k *subject) []float64 {
 	}
 	for i, s := range k.s {
 		r := k.resid[i] / g.b
-		dst = append(dst, s/g.n, s*s/(g.n*g.n), r*r, s*values[0]/g.n)
+		u := bounded(s / g.n)
+		dst = append(dst, u, u*u, r*r, u*bounded(values[0]))
 		if k.noise.latent() {
 			dst = append(dst, math.Log(k.omega2[i]))
 		}
 	}
 	return dst
 }
+
+// bounded maps the line into (−1, 1). A quadratic statistic has moments of many
+// degrees in parameters with long tails: a chain that has not met a rare
+// excursion would look wrong, with a standard error that has not met it either.
+func bounded(x float64) float64 { return x / (1 + math.Abs(x)) }
 
 // scores returns the z-score of each function's difference between the two ways.
 func (g *joint) scores(draws int, seed uint64) []float64 {
