@@ -78,6 +78,7 @@ func TestReadPriorUnits(t *testing.T) {
 func TestReadPriorErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                         "not a prior file",
+		"{\n\"units\": secret}":    "line 2 is not JSON",
 		`{"units":"metres"}`:       "units",
 		`{"theta":{"mean":[0,0]}}`: "theta.mean: 2 numbers, the model needs 3",
 		`{"theta":{"precision":[[1,0,0],[0,1,0]]}}`:         "theta.precision: 2 rows",

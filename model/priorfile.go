@@ -66,7 +66,7 @@ func readPrior(r io.Reader, d *schema.Design) (*Prior, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&f); err != nil {
-		return nil, fmt.Errorf("not a prior file: %w", err)
+		return nil, notPrior(text, err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("bytes after the end of the prior")
@@ -187,4 +187,15 @@ func setMatrix(dst []float64, rows [][]float64, n int, field string) error {
 		copy(dst[i*n:], row)
 	}
 	return nil
+}
+
+// notPrior says where decoding failed. What stands there is not repeated: the
+// file may be a table of data, given by mistake.
+func notPrior(text []byte, err error) error {
+	var syntax *json.SyntaxError
+	if !errors.As(err, &syntax) {
+		return fmt.Errorf("not a prior file: %w", err)
+	}
+	line := 1 + bytes.Count(text[:min(int(syntax.Offset), len(text))], []byte("\n"))
+	return fmt.Errorf("not a prior file: line %d is not JSON", line)
 }
