@@ -61,9 +61,9 @@ func newState(obs *model.Observation, prior *model.Prior, law source) *state {
 // start puts the chain where both the prior and z allow, and as dispersed as
 // they do. Each statistic is a mean of one drawn from the prior and of z with
 // noise drawn anew, weighted by their precisions: sums of n values in the box
-// spread over about n, noise over its standard deviation. Then s is projected, and the
-// parameters follow from their conjugate laws given s. Where z is sharp the
-// chain is home, and not in the basin of a wrong sign, which Laplace's heavy
+// spread over about n, noise over its standard deviation. Then s is projected,
+// and the parameters follow from their conjugate laws given s. Where z is sharp
+// the chain is home, and not in the basin of a wrong sign, which Laplace's heavy
 // tails would let it keep; where the noise hides z it starts from the prior.
 func (c *state) start(rng *rand.Rand) {
 	c.drawPrior(rng)
@@ -105,8 +105,8 @@ func (c *state) project() bool {
 	return true
 }
 
-// factorLatent prepares draws of the CLT's law and factors nΣ_t + diag ω² at the parameters. It reports false
-// where rounding leaves either indefinite.
+// factorLatent prepares draws of the CLT's law and factors nΣ_t + diag ω² at the
+// parameters. It reports false where rounding leaves either indefinite.
 func (c *state) factorLatent() bool {
 	c.law.Set(c.params)
 	if !c.law.Factor() {
@@ -159,9 +159,9 @@ func (c *state) drawLatent(s, resid []float64, rng *rand.Rand) {
 // drawOmega draws ω given z − s.
 func (c *state) drawOmega(rng *rand.Rand) { c.noise.drawVariances(c.omega2, c.resid, rng) }
 
-// drawConjugate draws (θ, σ²) and, where it is latent, (μ_x, T) from their conjugate laws given s.
-// It reports false, and draws nothing, where rounding leaves an update's
-// matrix indefinite.
+// drawConjugate draws (θ, σ²) and, where they are latent, (μ_x, T) from their
+// conjugate laws given s. It reports false, and draws nothing, where rounding
+// leaves an update's matrix indefinite.
 func (c *state) drawConjugate(rng *rand.Rand) bool {
 	n := c.n
 	c.sums.Set(c.s, n)
