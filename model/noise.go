@@ -1,0 +1,36 @@
+package model
+
+import (
+	"math"
+
+	"github.com/dpreg/dpreg/release"
+)
+
+// The widths, in units of the noise's scale, within which Slope departs from the
+// derivative of log p(z | s): Laplace's kink is rounded off within a quarter of b,
+// and the normal law's quadratic walls turn into linear ones beyond 3 σ.
+const (
+	kinkWidth = 0.25
+	wallStart = 3
+)
+
+// LogNoise returns log p(z_i | s_i) up to a constant, and a slope in s_i for
+// Hamiltonian dynamics to follow. With r = z_i − s_i,
+//
+//	Laplace  log p = −|r|/b        slope = r / (b √(r² + (b/4)²))
+//	normal   log p = −½ (r/σ)²     slope = r / (σ² √(1 + (r/3σ)²)).
+//
+// The slope is the derivative of a smoother density that differs from p by a
+// bounded factor near the kink, and in the tails only elsewhere. A leapfrog step
+// along any field is reversible and keeps volume, so that a sampler which weighs
+// its points by log p itself stays exact. Along the derivative proper, each passage
+// of Laplace's kink would cost an error of first order in the step, and s_i being
+// quadratic in the rows, normal walls would be quartic, and unstable for any step.
+func (o *Observation) LogNoise(i int, s float64) (logp, slope float64) {
+	r, scale := o.Z[i]-s, o.Scale[i]
+	u := r / scale
+	if o.Kind == release.Laplace {
+		return -math.Abs(u), u / (scale * math.Sqrt(u*u+kinkWidth*kinkWidth))
+	}
+	return -0.5 * u * u, u / (scale * math.Sqrt(1+u*u/(wallStart*wallStart)))
+}

@@ -1,0 +1,159 @@
+package nuts
+
+import (
+	"math"
+
+	"github.com/dpreg/dpreg/internal/dense"
+)
+
+// Metric is an estimate of the target's covariance, the inverse of the mass
+// matrix, held as its factor F: x = Fu, where u is near isotropic. Its leading
+// coordinates have a dense block, the others a diagonal: 0 leading ones make it
+// diagonal, all of them dense.
+//
+// A coordinate with two modes of opposite signs has the spread of one of them,
+// that of its absolute value, and no correlations: trajectories are for moving
+// within a mode. (The absolute value of a normal coordinate has at least 0.36 of
+// its variance.)
+//
+// Dynamics run in u, so that momenta are standard normal and the U-turn
+// criterion p♯·ρ = pᵀM⁻¹ρ is the plain product of momenta in u.
+type Metric struct {
+	dim, lead int
+	factor    []float64 // of the block, lead×lead, lower triangular
+	scale     []float64 // of the other coordinates, dim − lead
+
+	count         float64   // draws in the window; moments by Welford's recursion
+	mean, squares []float64 // of each coordinate, and its squares about the mean
+	absMean       []float64 // the same of its absolute value
+	absSquares    []float64
+	delta         []float64
+	cross, trial  []float64 // the block's products about the mean, below the diagonal
+}
+
+// NewMetric returns the identity. It panics unless 0 ≤ lead ≤ dim.
+func NewMetric(dim, lead int) *Metric {
+	if lead < 0 || lead > dim {
+		panic("nuts: a dense block larger than the metric")
+	}
+	vec := func() []float64 { return make([]float64, dim) }
+	block := func() []float64 { return make([]float64, lead*lead) }
+	m := &Metric{dim: dim, lead: lead, factor: block(), scale: make([]float64, dim-lead),
+		mean: vec(), squares: vec(), absMean: vec(), absSquares: vec(), delta: vec(), cross: block(), trial: block()}
+	for i := range lead {
+		m.factor[i*lead+i] = 1
+	}
+	for i := range m.scale {
+		m.scale[i] = 1
+	}
+	return m
+}
+
+// Push adds a·Fp to dst.
+func (m *Metric) Push(dst []float64, a float64, p []float64) {
+	k := m.lead
+	for i := range k {
+		row, sum := m.factor[i*k:i*k+i+1], 0.0
+		for j, v := range row {
+			sum += v * p[j]
+		}
+		dst[i] += a * sum
+	}
+	rest, q := dst[k:], p[k:]
+	for i, s := range m.scale {
+		rest[i] += a * s * q[i]
+	}
+}
+
+// Pull writes Fᵀg, g being a gradient in x; dst may be g.
+func (m *Metric) Pull(dst, g []float64) {
+	k := m.lead
+	for j := range k { // column j of F starts at its diagonal
+		sum := 0.0
+		for i := j; i < k; i++ {
+			sum += m.factor[i*k+j] * g[i]
+		}
+		dst[j] = sum
+	}
+	rest, h := dst[k:], g[k:]
+	for i, s := range m.scale {
+		rest[i] = s * h[i]
+	}
+}
+
+// Add takes a draw into the window.
+func (m *Metric) Add(x []float64) {
+	m.count++
+	for i, v := range x {
+		d := v - m.mean[i]
+		m.delta[i] = d
+		m.mean[i] += d / m.count
+		m.squares[i] += d * (v - m.mean[i])
+		a := math.Abs(v)
+		d = a - m.absMean[i]
+		m.absMean[i] += d / m.count
+		m.absSquares[i] += d * (a - m.absMean[i])
+	}
+	k := m.lead
+	for i, v := range x[:k] {
+		row, d := m.cross[i*k:i*k+i], v-m.mean[i]
+		for j := range row {
+			row[j] += d * m.delta[j]
+		}
+	}
+}
+
+// Update replaces F by the factor of the window's covariance, and starts a new
+// window. Correlations are shrunk towards 0 by n/(n + 5 + k), k the size of the
+// block, so that the estimate is positive definite and well conditioned after
+// any number of draws; variances are not, for a bound in absolute terms would
+// fit no coordinate but those of scale 1. It reports false, and leaves F as it
+// is, where some coordinate never moved.
+func (m *Metric) Update() bool {
+	ok := m.estimate()
+	m.count = 0
+	for _, v := range [][]float64{m.mean, m.squares, m.absMean, m.absSquares, m.cross} {
+		clear(v)
+	}
+	return ok
+}
+
+func (m *Metric) estimate() bool {
+	k := m.lead
+	shrink := m.count / (m.count + 5 + float64(k))
+	for i := range k {
+		for j := range i {
+			m.trial[i*k+j] = shrink * m.cross[i*k+j] / (m.count - 1)
+			if m.bimodal(i) || m.bimodal(j) {
+				m.trial[i*k+j] = 0
+			}
+		}
+		m.trial[i*k+i] = m.variance(i)
+	}
+	for i := range m.dim {
+		if !(m.variance(i) > 0) {
+			return false
+		}
+	}
+	if !dense.Cholesky(m.trial, k) {
+		return false
+	}
+	for i := range k {
+		copy(m.factor[i*k:i*k+i+1], m.trial[i*k:i*k+i+1])
+	}
+	for i := range m.scale {
+		m.scale[i] = math.Sqrt(m.variance(k + i))
+	}
+	return true
+}
+
+// bimodal tells whether a coordinate has modes of opposite signs.
+func (m *Metric) bimodal(i int) bool { return m.absSquares[i] < 0.25*m.squares[i] }
+
+// variance is that of a coordinate, or of its one mode.
+func (m *Metric) variance(i int) float64 {
+	if m.bimodal(i) {
+		return m.absSquares[i] / (m.count - 1)
+	}
+	return m.squares[i] / (m.count - 1)
+}

@@ -1,0 +1,110 @@
+package nuts
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/posterior"
+)
+
+// InfoNames names the columns that Keep writes, as Stan has them.
+var InfoNames = []string{"lp__", "accept_stat__", "stepsize__", "treedepth__", "n_leapfrog__", "divergent__", "energy__"}
+
+// Keep writes an Info in the order of InfoNames, for mcmc.Run.
+func Keep(i Info, dst []float64) {
+	divergent := 0.0
+	if i.Divergent {
+		divergent = 1
+	}
+	copy(dst, []float64{i.LogDensity, i.Accept, i.StepSize, float64(i.Depth), float64(i.Leapfrogs), divergent, i.Energy})
+}
+
+// Sample draws from a density. target makes the Target of one chain, for a
+// Target may hold a workspace. Chains start at points uniform on (−2, 2) in each
+// coordinate, as Stan's do; of 100 such points one must lie in the support.
+// Names, as many as the target has dimensions, are those of the draws.
+//
+// Errors are those of New and of mcmc.Run, and those that the target returns.
+func Sample(ctx context.Context, names []string, target func(chain int) Target, o Options, plan mcmc.Plan) (*posterior.Draws, error) {
+	start := func(chain int, rng *rand.Rand) (mcmc.Kernel[Info], error) {
+		t := target(chain)
+		if t.Dim() != len(names) {
+			return nil, fmt.Errorf("nuts: %d names for a target of dimension %d", len(names), t.Dim())
+		}
+		return scatter(t, o, rng)
+	}
+	columns := mcmc.Columns{Params: names, Info: InfoNames}
+	draws, err := mcmc.Run(ctx, columns, start, Keep, plan)
+	if draws != nil {
+		draws.Warnings = append(draws.Warnings, Warnings(draws, o)...)
+	}
+	return draws, err
+}
+
+// starts is how many points are tried for one in the support.
+const starts = 100
+
+func scatter(t Target, o Options, rng *rand.Rand) (s *Sampler, err error) {
+	x := make([]float64, t.Dim())
+	for range starts {
+		for i := range x {
+			x[i] = 4*rng.Float64() - 2
+		}
+		if s, err = New(t, x, o); err == nil {
+			return s, err
+		}
+	}
+	return nil, err
+}
+
+// lowEBFMI is the fraction of missing information that Stan warns of.
+const lowEBFMI = 0.3
+
+// Warnings says what the sampler's columns, named InfoNames, tell against the
+// draws: divergences, trajectories at their greatest length, a low E-BFMI.
+func Warnings(d *posterior.Draws, o Options) []string {
+	var w []string
+	divergent, depth, energy := infoColumn(d, "divergent__"), infoColumn(d, "treedepth__"), infoColumn(d, "energy__")
+	var total, diverged, longest int
+	worst := math.Inf(1)
+	for c := range energy {
+		for i := range energy[c] {
+			total++
+			if divergent[c][i] != 0 {
+				diverged++
+			}
+			if depth[c][i] >= float64(o.withDefaults().MaxDepth) {
+				longest++
+			}
+		}
+		if len(energy[c]) > 1 {
+			worst = math.Min(worst, EBFMI(energy[c]))
+		}
+	}
+	if diverged > 0 {
+		w = append(w, fmt.Sprintf("%d of %d transitions diverged: the draws may miss a part of the posterior that is too narrow for the step size", diverged, total))
+	}
+	if longest > 0 {
+		w = append(w, fmt.Sprintf("%d of %d trajectories reached the greatest length, 2^%d steps: the chains mix slowly", longest, total, o.withDefaults().MaxDepth))
+	}
+	if worst < lowEBFMI {
+		w = append(w, fmt.Sprintf("a chain's E-BFMI is %.2f, below %.1f: the tails may be explored badly", worst, lowEBFMI))
+	}
+	return w
+}
+
+// infoColumn returns one of the sampler's columns by chain.
+func infoColumn(d *posterior.Draws, name string) [][]float64 {
+	j, width := slices.Index(d.InfoNames, name), len(d.InfoNames)
+	columns := make([][]float64, len(d.Info))
+	for c, info := range d.Info {
+		for i := j; i < len(info); i += width {
+			columns[c] = append(columns[c], info[i])
+		}
+	}
+	return columns
+}
