@@ -7,21 +7,12 @@ import (
 	"math"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/schema"
-)
-
-// Two of Okabe and Ito's colours, which the colour-blind tell apart, and a lighter
-// blue: for replicated releases, and for the one that was made.
-var (
-	blue      = color.RGBA{R: 0, G: 114, B: 178, A: 255}
-	lightBlue = color.RGBA{R: 153, G: 199, B: 224, A: 255}
-	vermilion = color.RGBA{R: 213, G: 94, A: 255}
 )
 
 // The size of a picture, and of an entry in it.
@@ -33,12 +24,20 @@ const (
 
 // PlotCheck draws each released sum against the law of replicated ones, a row each,
 // in units of their standard deviation from their mean: a thin bar for 95 % of the
-// replicates, a thick one for half of them, a point for the release. format is
-// "svg" or "png"; another one is an error.
+// replicates, a thick one for half of them, a point for the release. A format that
+// is none of PlotFormats is an error.
 func PlotCheck(w io.Writer, c *dpreg.Check, d *schema.Design, format string) error {
-	p := plot.New()
+	picture, err := drawCheck(c, d)
+	if err != nil {
+		return err
+	}
+	return picture.write(w, format)
+}
+
+func drawCheck(c *dpreg.Check, d *schema.Design) (drawing, error) {
+	p := newPlot()
 	p.Title.Text = "Posterior predictive check: " + truncate(Formula(d), 60)
-	p.Title.TextStyle.Font.Size, p.Title.Padding = font.Points(12), vg.Points(6)
+	p.Title.Padding = vg.Points(6)
 	p.X.Label.Text = "distance from the mean of replicated releases, in their standard deviations"
 	p.X.Label.Padding, p.X.Tick.Marker = vg.Points(4), plot.TickerFunc(wholeTicks)
 	p.Y.Label.Text = "sum of"
@@ -57,24 +56,19 @@ func PlotCheck(w io.Writer, c *dpreg.Check, d *schema.Design, format string) err
 	}
 	released, err := plotter.NewScatter(points)
 	if err != nil {
-		return fmt.Errorf("plot: %w", err)
+		return drawing{}, fmt.Errorf("plot: %w", err)
 	}
 	released.GlyphStyle = draw.GlyphStyle{Color: vermilion, Radius: vg.Points(3.5), Shape: draw.CircleGlyph{}}
 	zero, err := plotter.NewLine(plotter.XYs{{X: 0, Y: -0.6}, {X: 0, Y: float64(rows) - 0.4}})
 	if err != nil {
-		return fmt.Errorf("plot: %w", err)
+		return drawing{}, fmt.Errorf("plot: %w", err)
 	}
-	zero.Color = color.Gray{Y: 170}
+	zero.Color = middleGrey
 	p.Add(zero, wide, half, released)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -reach, reach, -0.6, float64(rows)-0.4
 	p.Y.Tick.Marker, p.Y.Tick.Length = ticks, 0
 	checkLegend(p, released, half, wide)
-	out, err := p.WriterTo(checkWidth, checkMargins+vg.Length(rows)*checkRow, format)
-	if err != nil {
-		return fmt.Errorf("plot: %w", err)
-	}
-	_, err = out.WriteTo(w)
-	return err
+	return drawing{checkWidth, checkMargins + vg.Length(rows)*checkRow, p.Draw}, nil
 }
 
 // checkLegend puts the legend into the upper right corner, and room for it over the rows.

@@ -2,13 +2,11 @@ package report
 
 import (
 	"fmt"
-	"image/color"
 	"io"
 	"math"
 
 	"gonum.org/v1/gonum/stat/distuv"
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -16,22 +14,11 @@ import (
 	"github.com/dpreg/dpreg"
 )
 
-// ForecastPlotFormats are the formats that ForecastPlot draws in.
-var ForecastPlotFormats = []string{"png", "svg"}
-
-// seriesColours are those of Okabe and Ito (2008), told apart with any common
-// colour blindness and by their lightness in grey; series differ in their marks besides.
-var seriesColours = []color.Color{
-	color.RGBA{0, 114, 178, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{0, 158, 115, 255},
-	color.RGBA{204, 121, 167, 255}, color.RGBA{230, 159, 0, 255}, color.RGBA{86, 180, 233, 255}, color.RGBA{0, 0, 0, 255},
-}
-
 var seriesMarks = []draw.GlyphDrawer{
 	draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{},
 }
 
 var (
-	grey            = color.Gray{110}
 	priorDashes     = []vg.Length{2, 3}
 	noiselessDashes = []vg.Length{6, 4}
 )
@@ -44,10 +31,18 @@ const (
 
 // ForecastPlot draws the expected width of one slope's interval against ε, a line
 // for each n (against n, a line for each ε, where ε has but one value), in a
-// format of ForecastPlotFormats. Bars are ± 2 Monte Carlo errors, broken lines are
+// format of PlotFormats. Bars are ± 2 Monte Carlo errors, broken lines are
 // the widths from the same rows without noise, the grey one is the prior's. It panics
 // where the forecast has no such slope.
 func ForecastPlot(w io.Writer, f *dpreg.Forecast, o ForecastOptions, format string) error {
+	picture, err := drawForecast(f, o)
+	if err != nil {
+		return err
+	}
+	return picture.write(w, format)
+}
+
+func drawForecast(f *dpreg.Forecast, o ForecastOptions) (drawing, error) {
 	byEpsilon, series := seriesOf(f, o.Slope)
 	t := titles{
 		title: "What a release will tell of " + slopeName(f, o.Slope),
@@ -57,28 +52,25 @@ func ForecastPlot(w io.Writer, f *dpreg.Forecast, o ForecastOptions, format stri
 	if byEpsilon {
 		t.x = "privacy budget ε (more private to the left)"
 	}
-	p := plot.New()
+	p := newPlot()
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
-	p.X.Tick.Label.Font.Size, p.Y.Tick.Label.Font.Size = 11, 11
 	lines := plotter.NewGrid()
-	lines.Horizontal.Color, lines.Vertical.Color = color.Gray{225}, color.Gray{225}
+	lines.Horizontal.Color, lines.Vertical.Color = lightGrey, lightGrey
 	p.Add(lines)
-	p.Legend = plot.NewLegend()
 	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, 3
-	p.Legend.TextStyle.Font = font.From(plot.DefaultFont, 11)
 	p.Legend.ThumbnailWidth = 26
 	if err := addPrior(p, f, o.Slope, series); err != nil {
-		return err
+		return drawing{}, err
 	}
 	for i, s := range series {
 		if err := s.add(p, i); err != nil {
-			return err
+			return drawing{}, err
 		}
 	}
 	example := &plotter.Line{LineStyle: draw.LineStyle{Color: grey, Width: 1.2, Dashes: noiselessDashes}}
 	p.Legend.Add("without noise", example)
 	frame(p, series, f.Alone[o.Slope].Width)
-	return t.render(w, p, format)
+	return drawing{forecastWidth, forecastHeight, func(c draw.Canvas) { t.draw(c, p) }}, nil
 }
 
 // curve is one line of the picture.
@@ -208,32 +200,23 @@ func (niceTicks) Ticks(low, high float64) []plot.Tick {
 // began at the middle of the axis.
 type titles struct{ title, x, y string }
 
-// render draws the plot with the legend beside it, where it hides nothing.
-func (t titles) render(w io.Writer, p *plot.Plot, format string) error {
-	canvas, err := draw.NewFormattedCanvas(forecastWidth, forecastHeight, format)
-	if err != nil {
-		return err
-	}
-	all := draw.New(canvas)
-	all.SetColor(color.White)
-	all.Fill(all.Rectangle.Path())
-
+// draw draws the plot with the legend beside it, where it hides nothing.
+func (t titles) draw(all draw.Canvas, p *plot.Plot) {
 	legend := p.Legend
 	p.Legend = plot.NewLegend()
 	side := legend.Rectangle(all).Size().X
 	area := draw.Crop(all, 26, -side-20, 24, -32)
 	p.Draw(area)
 	legend.Draw(draw.Crop(all, all.Size().X-side-12, 0, 0, -34))
+	p.Legend = legend
 
-	style := p.Title.TextStyle
-	style.XAlign, style.YAlign, style.Font.Size = draw.XCenter, draw.YCenter, 12
+	style := p.X.Label.TextStyle
+	style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
 	middle := area.Center()
 	all.FillText(style, vg.Point{X: middle.X, Y: 13}, t.x)
 	heading := style
-	heading.Font.Size = 14
+	heading.Font = p.Title.TextStyle.Font
 	all.FillText(heading, vg.Point{X: middle.X, Y: all.Max.Y - 16}, t.title)
 	style.Rotation = math.Pi / 2
 	all.FillText(style, vg.Point{X: 14, Y: middle.Y}, t.y)
-	_, err = canvas.WriteTo(w)
-	return err
 }

@@ -22,16 +22,21 @@ type Options struct {
 	All   bool        // sigma2, mean(x), var(x) and cov(x, w) as well
 }
 
-// Fit writes the whole result: what was released, the table, the diagnostics,
-// the price of privacy and the warnings. It panics on units or a level that do
-// not exist.
-func Fit(w io.Writer, f *dpreg.Fit, o Options) error {
+// fill puts defaults where nothing was said.
+func (o *Options) fill() {
 	if o.Units == "" {
 		o.Units = dpreg.Original
 	}
 	if o.Level == 0 {
 		o.Level = posterior.DefaultLevel
 	}
+}
+
+// Fit writes the whole result: what was released, the table, the diagnostics,
+// the price of privacy and the warnings. It panics on units or a level that do
+// not exist.
+func Fit(w io.Writer, f *dpreg.Fit, o Options) error {
+	o.fill()
 	s := f.Summary(o.Units, o.Level)
 	p := &printer{w: w}
 	if f.Release != nil {

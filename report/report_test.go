@@ -17,7 +17,12 @@ import (
 
 func fitted(t *testing.T, r *release.Release, method string) *dpreg.Fit {
 	t.Helper()
-	plan := mcmc.Plan{Chains: 2, Warmup: 200, Draws: 100, Seed: 1}
+	return fittedBy(t, r, method, 100)
+}
+
+func fittedBy(t *testing.T, r *release.Release, method string, draws int) *dpreg.Fit {
+	t.Helper()
+	plan := mcmc.Plan{Chains: 2, Warmup: 200, Draws: draws, Seed: 1}
 	f, err := dpreg.Infer(context.Background(), r, dpreg.Options{Method: method, Plan: plan})
 	if err != nil {
 		t.Fatal(err)

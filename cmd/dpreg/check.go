@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/vbauerster/mpb/v8"
@@ -81,18 +79,7 @@ func (c *checkCommand) check(cmd *cobra.Command) error {
 		return usagef("--calibrate %d: from 0 to %d", c.calibrate, maxRefits)
 	}
 	c.calibrateSet = cmd.Flags().Changed("calibrate")
-	if c.plot == "" {
-		return nil
-	}
-	if f := c.plotFormat(); f != "svg" && f != "png" {
-		return usagef("--plot %s: the name must end in .svg or .png", c.plot)
-	}
-	return within("--plot", checkWritable(c.plot))
-}
-
-// plotFormat is svg of check.svg.
-func (c *checkCommand) plotFormat() string {
-	return strings.ToLower(strings.TrimPrefix(filepath.Ext(c.plot), "."))
+	return checkPlotFile(c.plot)
 }
 
 func (c *checkCommand) run(ctx context.Context, stdout, stderr io.Writer, path string) error {
@@ -130,7 +117,7 @@ func (c *checkCommand) run(ctx context.Context, stdout, stderr io.Writer, path s
 
 func (c *checkCommand) conclude(stdout, stderr io.Writer, fit *dpreg.Fit, check *dpreg.Check) error {
 	if c.plot != "" {
-		draw := func(w io.Writer) error { return report.PlotCheck(w, check, fit.Design, c.plotFormat()) }
+		draw := func(w io.Writer) error { return report.PlotCheck(w, check, fit.Design, plotFormat(c.plot)) }
 		if err := writeFile(c.plot, public, draw); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 
@@ -9,9 +10,9 @@ import (
 	"github.com/dpreg/dpreg/report"
 )
 
-// conclude prints the result, saves what is to be saved, and then says whether
+// conclude prints the result, saves and draws what is to be, and then says whether
 // the chains converged.
-func (f *inferFlags) conclude(stdout, stderr io.Writer, fit *dpreg.Fit, what *dpreg.WhatIf) error {
+func (f *inferFlags) conclude(ctx context.Context, stdout, stderr io.Writer, fit *dpreg.Fit, what *dpreg.WhatIf) error {
 	if err := f.print(stdout, fit, what); err != nil {
 		return err
 	}
@@ -20,6 +21,11 @@ func (f *inferFlags) conclude(stdout, stderr io.Writer, fit *dpreg.Fit, what *dp
 			return err
 		}
 		note(stderr, "draws and summary saved in %s", f.save)
+	}
+	if f.plots != "" {
+		if err := f.draw(ctx, stderr, fit); err != nil {
+			return err
+		}
 	}
 	if ok, reason := fit.Converged(); !ok {
 		return &exitError{unconverged, fmt.Errorf("not converged: %s", reason)}

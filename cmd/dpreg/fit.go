@@ -207,5 +207,5 @@ func (c *fitCommand) runNonPrivate(cmd *cobra.Command, data string) error {
 		return usage(err)
 	}
 	note(stderr, "this output is NOT private: it was computed from the rows, without noise")
-	return c.conclude(stdout, stderr, fit, nil)
+	return c.conclude(ctx, stdout, stderr, fit, nil)
 }

@@ -83,7 +83,7 @@ func (f *inferFlags) infer(ctx context.Context, stdout, stderr io.Writer, r *rel
 	if err != nil {
 		return err
 	}
-	return f.conclude(stdout, stderr, fit, what)
+	return f.conclude(ctx, stdout, stderr, fit, what)
 }
 
 // sample draws from the posterior, with a bar.

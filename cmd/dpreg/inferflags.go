@@ -21,7 +21,9 @@ const nonPrivate = "non-private"
 
 // inferFlags are the flags of what samples and reports: infer and fit.
 type inferFlags struct {
-	prior, method, kernel, save, format, units string
+	prior, method, kernel, format, units string
+
+	save, plots string // directories to write to
 
 	chains, warmup, draws int
 	drawsSet, essSet      bool
@@ -35,6 +37,7 @@ func (f *inferFlags) register(cmd *cobra.Command) {
 	f.registerDraws(cmd)
 	fs := cmd.Flags()
 	fs.StringVar(&f.save, "save", "", "write the draws (Stan CSV, a file a chain), the release and summary.json to this `DIR`")
+	fs.StringVar(&f.plots, "plots", "", "draw posterior against prior, traces, ranks and pairs into this `DIR`, as SVG and as PNG")
 	f.registerFormat(cmd)
 	fs.StringVar(&f.units, "units", string(dpreg.Original), "`NAME`: original, the data's units, or scaled, with bounds at -1 and 1")
 	f.registerLevel(cmd)
@@ -168,12 +171,22 @@ func (f *inferFlags) options(d *schema.Design, keep inputs) (dpreg.Options, erro
 	if f.drawsSet {
 		o.Plan.Draws, o.Plan.ESS = f.draws, 0
 	}
-	if err := f.checkSave(append(keep, f.prior)); err != nil {
+	err := f.checkOutputs(append(keep, f.prior))
+	if err != nil {
 		return o, err
 	}
-	var err error
 	o.Prior, err = f.readPrior(d)
 	return o, usage(err)
+}
+
+// checkOutputs looks, before anything is spent, whether what is asked for can be
+// written.
+func (f *inferFlags) checkOutputs(keep inputs) error {
+	if err := f.checkSave(keep); err != nil {
+		return err
+	}
+	_, err := checkDir(f.plots, f.plotFiles(), keep)
+	return within("--plots", err)
 }
 
 // readPrior reads the prior for a design; nil is the default prior.

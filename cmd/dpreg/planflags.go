@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -224,22 +223,11 @@ func (f *planFlags) shown(o *dpreg.ForecastOptions) (report.ForecastOptions, err
 	return show, nil
 }
 
-// plotFormat is the extension of a file's name, without the point.
-func plotFormat(path string) string {
-	return strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))
-}
-
 func (f *planFlags) checkPlot() error {
-	if f.plot == "" {
-		return nil
-	}
-	if !slices.Contains(report.ForecastPlotFormats, plotFormat(f.plot)) {
-		return usagef("--plot %s: the name has to end in .svg or .png", f.plot)
-	}
-	if err := (inputs{f.schema, f.prior}).spare(f.plot); err != nil {
+	if err := (inputs{f.schema, f.prior}).spare(f.plot); f.plot != "" && err != nil {
 		return within("--plot", err)
 	}
-	return within("--plot", checkWritable(f.plot))
+	return checkPlotFile(f.plot)
 }
 
 // sayGrid says which values were added to single ones.

@@ -29,36 +29,60 @@ func (f *inferFlags) drawsFile(chain int) string {
 func (f *inferFlags) summaryFile() string { return filepath.Join(f.save, "summary.json") }
 
 // checkSave looks, before anything is spent, whether files can be written to the
-// directory of --save or, where it is still to be made, beside it. Draws that a
-// run with more chains left there would be taken for draws of this one. What the
-// run itself reads or pays for, keep, is not to be overwritten.
+// directory of --save. Draws that a run with more chains left there would be taken
+// for draws of this one. What the run itself reads or pays for, keep, is not to be
+// overwritten.
 func (f *inferFlags) checkSave(keep inputs) error {
-	if f.save == "" {
-		return nil
-	}
-	info, err := os.Stat(f.save)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		dir := filepath.Clean(f.save)
-		return within("--save", errors.Join(keep.spare(dir), checkWritable(dir)))
-	case err == nil && !info.IsDir():
-		return usagef("--save: %s is not a directory", f.save)
-	case err != nil:
-		return within("--save", usage(err))
-	}
 	own := []string{f.summaryFile(), f.releaseFile()}
 	for chain := range f.chains {
 		own = append(own, f.drawsFile(chain))
 	}
-	for _, path := range own {
-		if err := keep.spare(path); err != nil {
-			return within("--save", err)
-		}
-	}
-	if err := checkWritable(f.summaryFile()); err != nil {
+	exists, err := checkDir(f.save, own, keep)
+	if err != nil || !exists {
 		return within("--save", err)
 	}
 	return f.checkDraws(own)
+}
+
+// checkDir looks whether files can be written to a directory or, where it is still
+// to be made, beside it; empty is no directory, and nothing to write.
+func checkDir(dir string, own []string, keep inputs) (exists bool, err error) {
+	if dir == "" {
+		return false, nil
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		dir = filepath.Clean(dir)
+		return false, errors.Join(keep.spare(dir), checkWritable(dir))
+	case err == nil && !info.IsDir():
+		return true, usagef("%s is not a directory", dir)
+	case err != nil:
+		return true, usage(err)
+	}
+	for _, path := range own {
+		if err := keep.spare(path); err != nil {
+			return true, err
+		}
+	}
+	return true, checkWritable(own[0])
+}
+
+// makeDir makes a directory unless it is there.
+func makeDir(dir string, mode fs.FileMode) error {
+	if err := os.Mkdir(dir, mode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// modes are those of a fit's files and directories: what is not private only its
+// owner may read.
+func modes(fit *dpreg.Fit) (file, dir fs.FileMode) {
+	if fit.Release == nil {
+		return private, 0o700
+	}
+	return public, 0o755
 }
 
 // checkDraws refuses draws that would stay beside the run's own files.
@@ -77,17 +101,13 @@ func (f *inferFlags) checkDraws(own []string) error {
 	return nil
 }
 
-// write saves draws and summary, each file all or nothing. What is not private
-// only its owner may read.
+// write saves draws and summary, each file all or nothing.
 func (f *inferFlags) write(fit *dpreg.Fit) error {
 	units := dpreg.Units(f.units)
 	draws, summary := fit.StanDraws(units), fit.Summary(units, f.level)
 	comments := f.comments(fit, summary)
-	mode, dirMode := public, fs.FileMode(0o755)
-	if fit.Release == nil {
-		mode, dirMode = private, 0o700
-	}
-	if err := os.Mkdir(f.save, dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
+	mode, dirMode := modes(fit)
+	if err := makeDir(f.save, dirMode); err != nil {
 		return within("--save", err)
 	}
 	for chain := range draws.NumChains() {

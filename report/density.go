@@ -1,0 +1,73 @@
+package report
+
+import (
+	"math"
+
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/dpreg/dpreg/posterior"
+)
+
+// The points of a curve of density, its reach to either side of the mean, in sds, and
+// the kernel's, in bandwidths; the bins of a bandwidth, and the least bandwidth's part
+// of an sd.
+const (
+	densityPoints = 160
+	densityReach  = 4.5
+	kernelReach   = 5
+	densityBins   = 8
+	leastSpread   = 0.01
+)
+
+// density estimates the density that a parameter's draws come from, on the mean ±
+// densityReach sds, with a normal kernel of Silverman's (1986, eq. 3.31) bandwidth
+//
+//	h = 0.9 min(sd, IQR/1.34) N^(-1/5),   N the effective number of draws.
+//
+// Draws are binned first, h/8 wide, which adds a part in 768 to the kernel's
+// variance. Of a positive parameter the kernel is folded at 0.
+func density(p *posterior.Parameter, chains [][]float64) plotter.XYs {
+	h := bandwidth(p, chains)
+	low, high := p.Mean-densityReach*p.SD, p.Mean+densityReach*p.SD
+	if isPositive(p) {
+		low = max(low, 0)
+	}
+	first, width := low-kernelReach*h, h/densityBins
+	bins := make([]float64, int((high-low+2*kernelReach*h)/width)+1)
+	total := 0.0
+	for _, chain := range chains {
+		total += float64(len(chain))
+		for _, x := range chain {
+			if i := math.Floor((x - first) / width); i >= 0 && i < float64(len(bins)) {
+				bins[int(i)]++
+			}
+			if i := math.Floor((-x - first) / width); isPositive(p) && i >= 0 && i < float64(len(bins)) {
+				bins[int(i)]++
+			}
+		}
+	}
+	points := make(plotter.XYs, densityPoints+1)
+	for i := range points {
+		x := low + (high-low)*float64(i)/densityPoints
+		points[i].X = x
+		at := int((x - first) / width)
+		for k := max(0, at-kernelReach*densityBins); k < min(len(bins), at+kernelReach*densityBins); k++ {
+			u := (x-first)/h - (float64(k)+0.5)/densityBins
+			points[i].Y += bins[k] * math.Exp(-u*u/2)
+		}
+		points[i].Y /= total * h * math.Sqrt(2*math.Pi)
+	}
+	return points
+}
+
+func bandwidth(p *posterior.Parameter, chains [][]float64) float64 {
+	spread := max(min(p.SD, (p.Q75-p.Q25)/1.34), leastSpread*p.SD)
+	size := p.ESSBulk
+	if !(size > 1) {
+		size = float64(len(chains) * len(chains[0]))
+	}
+	return 0.9 * spread * math.Pow(size, -0.2)
+}
+
+// isPositive tells a parameter that cannot be negative.
+func isPositive(p *posterior.Parameter) bool { return p.Name == "sigma" }

@@ -1,0 +1,86 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// PlotFormats are the formats of pictures, and the extensions of their files.
+var PlotFormats = []string{"svg", "png"}
+
+// resolution of a PNG, in dots per inch: enough for print.
+const resolution = 192
+
+// svgFonts are for viewers that lack Liberation Sans: Arial and Helvetica have its
+// widths, so that what was laid out with one stands with the others.
+const svgFonts = "font-family:Liberation Sans,Arial,Helvetica,sans-serif"
+
+// drawing is something to draw on a canvas of a size.
+type drawing struct {
+	width, height vg.Length
+	draw          func(draw.Canvas)
+}
+
+// write draws in a format of PlotFormats, on white.
+func (d drawing) write(w io.Writer, format string) error {
+	if !slices.Contains(PlotFormats, format) {
+		return fmt.Errorf("plot: format %q is none of %s", format, strings.Join(PlotFormats, ", "))
+	}
+	if format == "png" {
+		c := vgimg.NewWith(vgimg.UseWH(d.width, d.height), vgimg.UseDPI(resolution))
+		d.draw(draw.New(c))
+		_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(w)
+		return err
+	}
+	picture, err := d.svg()
+	if err == nil {
+		_, err = io.WriteString(w, picture)
+	}
+	return err
+}
+
+func (d drawing) svg() (string, error) {
+	c := vgsvg.New(d.width, d.height)
+	area := draw.New(c)
+	area.SetColor(white)
+	area.Fill(area.Rectangle.Path())
+	d.draw(area)
+	var b strings.Builder
+	if _, err := c.WriteTo(&b); err != nil {
+		return "", err
+	}
+	return strings.ReplaceAll(b.String(), "font-family:Liberation Sans", svgFonts), nil
+}
+
+// sans is the font of pictures.
+func sans(size vg.Length) font.Font {
+	f := font.From(plot.DefaultFont, size)
+	f.Variant = "Sans"
+	return f
+}
+
+// newPlot returns a plot in the font of pictures, without a ground of its own.
+func newPlot() *plot.Plot {
+	p := plot.New()
+	p.BackgroundColor = nil
+	for _, s := range []struct {
+		style *text.Style
+		size  vg.Length
+	}{
+		{&p.Title.TextStyle, 12}, {&p.Legend.TextStyle, 10},
+		{&p.X.Label.TextStyle, 10}, {&p.X.Tick.Label, 9}, {&p.Y.Label.TextStyle, 10}, {&p.Y.Tick.Label, 9},
+	} {
+		s.style.Font = sans(s.size)
+	}
+	return p
+}
