@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
 )
@@ -34,11 +33,7 @@ type state struct {
 
 	projection *model.Projection
 
-	sums *model.Sums
-	nig  *conjugate.NIG
-	nigS *conjugate.NIGSampler
-	niw  *conjugate.NIW // nil where the moments of x are fixed
-	niwS *conjugate.NIWSampler
+	conditionals *model.Conditionals
 }
 
 func newState(obs *model.Observation, prior *model.Prior, law source) *state {
@@ -49,12 +44,9 @@ func newState(obs *model.Observation, prior *model.Prior, law source) *state {
 		obs: obs, noise: noise{obs.Kind, obs.Scale}, prior: prior, law: law, q: q, n: obs.N,
 		params: law.params(), s: vec(), resid: vec(), omega2: vec(),
 		covariance: law.Covariance, chol: make([]float64, q*q), clt: vec(), gain: vec(),
-		projection: model.NewProjection(sh.M()), sums: model.NewSums(sh),
-		nig: prior.Theta.Clone(), nigS: conjugate.NewNIGSampler(sh.Q()),
+		projection: model.NewProjection(sh.M()),
 	}
-	if len(c.params.MuX) > 0 {
-		c.niw, c.niwS = prior.Covariates.Clone(), conjugate.NewNIWSampler(sh.P)
-	}
+	c.conditionals = model.NewConditionals(sh, prior, len(c.params.MuX) > 0)
 	return c
 }
 
@@ -84,14 +76,7 @@ func (c *state) start(rng *rand.Rand) {
 }
 
 // drawPrior draws the parameters from the prior.
-func (c *state) drawPrior(rng *rand.Rand) {
-	c.nigS.Set(c.prior.Theta)
-	c.params.Sigma2 = c.nigS.Rand(c.params.Theta, rng)
-	if c.niw != nil {
-		c.niwS.Set(c.prior.Covariates)
-		c.niwS.Rand(c.params.MuX, c.params.Tau, rng)
-	}
-}
+func (c *state) drawPrior(rng *rand.Rand) { c.conditionals.DrawPrior(c.params, rng) }
 
 // project moves s to the nearest statistics that some data could have, and
 // reports whether it had to.
@@ -159,21 +144,9 @@ func (c *state) drawLatent(s, resid []float64, rng *rand.Rand) {
 // drawOmega draws ω given z − s.
 func (c *state) drawOmega(rng *rand.Rand) { c.noise.drawVariances(c.omega2, c.resid, rng) }
 
-// drawConjugate draws (θ, σ²) and, where they are latent, (μ_x, T) from their
-// conjugate laws given s. It reports false, and draws nothing, where rounding
-// leaves an update's matrix indefinite.
+// drawConjugate draws the parameters from their conjugate laws given s.
 func (c *state) drawConjugate(rng *rand.Rand) bool {
-	n := c.n
-	c.sums.Set(c.s, n)
-	if !c.nigS.Update(c.nig, c.prior.Theta, c.sums.XX, c.sums.XY, c.sums.YY, n) ||
-		c.niw != nil && !c.niwS.Update(c.niw, c.prior.Covariates, n, c.sums.SX, c.sums.SXX) {
-		return false
-	}
-	c.params.Sigma2 = c.nigS.Rand(c.params.Theta, rng)
-	if c.niw != nil {
-		c.niwS.Rand(c.params.MuX, c.params.Tau, rng)
-	}
-	return true
+	return c.conditionals.Draw(c.params, c.s, c.n, rng)
 }
 
 // Params writes the parameters, and n where it is latent, in the order of names.

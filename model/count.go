@@ -26,17 +26,25 @@ type Count struct {
 func (c *Count) Latent() bool { return c.Scale > 0 }
 
 // LogDensity returns log p(noisy count | n) + log prior, up to a constant; −∞
-// outside the prior. Gaussian noise was rounded to an integer, so that its law
-// is the normal one's mass of a cell of length 1.
+// outside the prior.
 func (c *Count) LogDensity(n float64) float64 {
 	if !(n >= c.Least && n <= c.Most) {
 		return math.Inf(-1)
 	}
-	r := math.Abs(c.Noisy - n)
+	logp, _ := c.LogNoise(n)
+	return logp
+}
+
+// LogNoise returns log p(noisy count | n) up to a constant, n any real number, and
+// a slope in n as Observation.LogNoise has it. Gaussian noise was rounded to an
+// integer, so that its law is the normal one's mass of a cell of length 1.
+func (c *Count) LogNoise(n float64) (logp, slope float64) {
+	r := c.Noisy - n
+	slope = noiseSlope(c.Kind, r/c.Scale) / c.Scale
 	if c.Kind == release.Laplace {
-		return -r / c.Scale
+		return -math.Abs(r) / c.Scale, slope
 	}
-	return logNormalCell(r, c.Scale)
+	return logNormalCell(math.Abs(r), c.Scale), slope
 }
 
 // logNormalCell returns log P(r − ½ < X < r + ½) for X ~ N(0, σ²), r ≥ 0. Where

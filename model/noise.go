@@ -27,10 +27,18 @@ const (
 // of Laplace's kink would cost an error of first order in the step, and s_i being
 // quadratic in the rows, normal walls would be quartic, and unstable for any step.
 func (o *Observation) LogNoise(i int, s float64) (logp, slope float64) {
-	r, scale := o.Z[i]-s, o.Scale[i]
-	u := r / scale
+	u := (o.Z[i] - s) / o.Scale[i]
+	slope = noiseSlope(o.Kind, u) / o.Scale[i]
 	if o.Kind == release.Laplace {
-		return -math.Abs(u), u / (scale * math.Sqrt(u*u+kinkWidth*kinkWidth))
+		return -math.Abs(u), slope
 	}
-	return -0.5 * u * u, u / (scale * math.Sqrt(1+u*u/(wallStart*wallStart)))
+	return -0.5 * u * u, slope
+}
+
+// noiseSlope is the slope in units of the scale, at a residual in such units.
+func noiseSlope(kind release.Kind, u float64) float64 {
+	if kind == release.Laplace {
+		return u / math.Sqrt(u*u+kinkWidth*kinkWidth)
+	}
+	return u / math.Sqrt(1+u*u/(wallStart*wallStart))
 }

@@ -1,0 +1,108 @@
+package exact
+
+import (
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/nuts"
+)
+
+// density is the posterior of the statistics alone, p(s | z), in coordinates ψ:
+// the parameters are integrated out in closed form. For n rows v ~ N(μ, V), the
+// mean v̄ ~ N(μ, V/n) and the scatter W ~ Wishart(n−1, V) are independent, and their
+// joint density is that of the rows, but for a factor without parameters:
+//
+//	p(v̄, W | φ) = c(n) |W|^{(n−m−2)/2} ∏_i p(v_i | φ)
+//
+// (m columns; the product depends on the rows by v̄ and W alone). The integral of
+// the product over the conjugate prior is the evidence of NIG and NIW, so
+//
+//	log p(ψ | z) = ½(n−m−2) log|W| + log evidence + log p(z | s) + log|∂(v̄,W)/∂ψ|,
+//	|∂W/∂P| = 2^m n^{m(m+1)/2} ∏_i D_ii^{2m−i},  i = 0, …, m−1.
+//
+// φ given s is then drawn from its conjugate law: draws of it are as good as those
+// of s or better, and the space that NUTS has to explore is half as large as that
+// of φ and s.
+//
+// Where n is latent, ψ has log(n − n₀) behind it, n₀ half a row below the least n
+// that the prior allows: n is continuous. Up to a constant, with the gamma
+// function of several variables,
+//
+//	log c(n) and what the evidence leaves out
+//	  = log Γ_p(½ν_n) + log Γ(a_n) − log Γ_m(½(n−1)) + ½m log n.
+type density struct {
+	obs        *model.Observation
+	statistics *statistics
+	evidence   [2]*evidence
+	gamma      []gammaTerm
+	e          []float64 // E, of B's size, with d log p = Σ_ij E_ij dB_ij
+}
+
+func newDensity(obs *model.Observation, prior *model.Prior) *density {
+	m := obs.Shape.M()
+	return &density{obs: obs, statistics: newStatistics(m),
+		evidence: [2]*evidence{covariateEvidence(obs.Shape, prior), regressionEvidence(obs.Shape, prior)},
+		gamma:    gammaTerms(obs.Shape, prior),
+		e:        make([]float64, (m+1)*(m+1))}
+}
+
+// Dim returns the number of coordinates.
+func (f *density) Dim() int {
+	if f.obs.Count.Latent() {
+		return len(f.obs.Z) + 1
+	}
+	return len(f.obs.Z)
+}
+
+// LogDensity returns log p(ψ | z) up to a constant, and its gradient.
+func (f *density) LogDensity(grad, psi []float64) (float64, error) {
+	t, m := f.statistics, f.obs.Shape.M()
+	n := f.rows(psi)
+	if n > f.obs.Count.Most {
+		return 0, nuts.ErrReject
+	}
+	t.set(psi, n)
+	clear(f.e)
+	logp, byN := f.noise(), 0.0
+	for _, e := range f.evidence {
+		v, d, ok := e.add(f.e, t.b, m+1, n)
+		if !ok {
+			return 0, nuts.ErrReject
+		}
+		logp += v
+		byN += d
+	}
+	t.pull(grad, f.e)
+	for i := range m {
+		at := diagonal(m, i)
+		power := n + float64(m-2-i)
+		logp += power * psi[at]
+		grad[at] += power
+		byN += psi[at]
+	}
+	if f.obs.Count.Latent() {
+		at := len(f.obs.Z)
+		logp += f.count(n) + psi[at]
+		grad[at] = 1 + (n-f.leastRows())*(byN+f.countSlope(n))
+	}
+	return logp, nil
+}
+
+// noise returns log p(z | s) and adds its gradient to E.
+func (f *density) noise() float64 {
+	t, k := f.statistics, f.obs.Shape.M()+1
+	logp, at := 0.0, k-1
+	for j := range k - 1 {
+		v, g := f.obs.LogNoise(j, t.b[(j+1)*k])
+		logp += v
+		f.e[(j+1)*k] += 0.5 * g
+		for l := j; l < k-1; l++ {
+			v, g := f.obs.LogNoise(at, t.b[(l+1)*k+j+1])
+			logp += v
+			if l > j {
+				g *= 0.5
+			}
+			f.e[(l+1)*k+j+1] += g
+			at++
+		}
+	}
+	return logp
+}

@@ -1,0 +1,113 @@
+package exact
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/nuts"
+)
+
+// kernel is one chain: NUTS and flips move the statistics, then the parameters
+// are drawn given them.
+type kernel struct {
+	*nuts.Sampler
+	density      *density
+	flip         *flip
+	conditionals *model.Conditionals
+	params       *model.Params
+	s            []float64
+	err          error
+}
+
+// errRounding is where a prior and statistics differ by so many orders of
+// magnitude that their sum is not positive definite in float64.
+var errRounding = errors.New("mcmc-exact: the prior and the statistics differ too much in scale to be added in floating point; state a prior closer to scaled units")
+
+// newKernel starts a chain.
+func newKernel(obs *model.Observation, prior *model.Prior, rng *rand.Rand) (*kernel, error) {
+	f := newDensity(obs, prior)
+	k := &kernel{density: f, flip: newFlip(f), s: make([]float64, len(obs.Z)),
+		conditionals: model.NewConditionals(obs.Shape, prior, true), params: model.NewParams(obs.Shape)}
+	psi := make([]float64, f.Dim())
+	k.start(psi, rng)
+	var err error
+	if k.Sampler, err = nuts.New(f, psi, nuts.Options{Dense: f.Dim()}); err != nil {
+		return nil, errRounding
+	}
+	k.draw(rng)
+	return k, k.err
+}
+
+// Step does one transition.
+func (k *kernel) Step(rng *rand.Rand) nuts.Info {
+	info := k.Sampler.Step(rng)
+	if k.flip.step(k.Position(), k.LogDensity(), rng) {
+		k.Moved()
+	}
+	k.draw(rng)
+	return info
+}
+
+// draw draws the parameters given the statistics.
+func (k *kernel) draw(rng *rand.Rand) {
+	f := k.density
+	n := f.rows(k.Position())
+	f.statistics.set(k.Position(), n)
+	f.statistics.vector(k.s)
+	if !k.conditionals.Draw(k.params, k.s, n, rng) {
+		k.err = errRounding
+	}
+}
+
+// Err is the error that ends the run, if any.
+func (k *kernel) Err() error {
+	if k.err != nil {
+		return k.err
+	}
+	return k.Sampler.Err()
+}
+
+// Params writes the parameters, and n where it is latent.
+func (k *kernel) Params(dst []float64) {
+	at := k.params.Write(dst)
+	if k.density.obs.Count.Latent() {
+		dst[at] = k.density.rows(k.Position())
+	}
+}
+
+// start writes coordinates that both the prior and z allow, as dispersed as they
+// do. Each statistic is a mean of one drawn from the prior and of z with noise
+// drawn anew, weighted by their precisions: sums of n values in the box spread
+// over about n. Where no rows have such statistics, they are moved towards those
+// from the prior: statistics that some rows have form a convex set.
+func (k *kernel) start(psi []float64, rng *rand.Rand) {
+	obs, n := k.density.obs, k.density.obs.N
+	if obs.Count.Latent() {
+		n = obs.Count.Start(rng)
+		psi[len(obs.Z)] = math.Log(n - k.density.leastRows())
+	}
+	moments := model.NewMoments(obs.Shape)
+	for ok := false; !ok; ok = moments.Factor() {
+		k.conditionals.DrawPrior(k.params, rng)
+		moments.Set(k.params)
+	}
+	prior, near := make([]float64, len(obs.Z)), make([]float64, len(obs.Z))
+	moments.RandExact(prior, n, rng)
+	for i, z := range obs.Z {
+		ratio := obs.Scale[i] / n
+		near[i] = (z + obs.Scale[i]*rng.NormFloat64() + ratio*ratio*prior[i]) / (1 + ratio*ratio)
+	}
+	for weight := 1.0; ; weight *= 0.7 {
+		if weight < 1e-3 {
+			weight = 0
+		}
+		for i, v := range prior {
+			k.s[i] = weight*near[i] + (1-weight)*v
+		}
+		if k.density.statistics.coordinates(psi, k.s, n) || weight == 0 {
+			return
+		}
+	}
+}
