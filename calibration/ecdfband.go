@@ -1,0 +1,189 @@
+package calibration
+
+import (
+	"math"
+	"sort"
+)
+
+// Ranked is L, the number of posterior draws among which the truth is ranked:
+// ranks are 0 … L, and a power of two of them can be binned evenly.
+const Ranked = 127
+
+// Band is the region in which the empirical distribution function of ranks stays,
+// at all places at once, with a given probability if they are uniform: Säilynoja,
+// Bürkner & Vehtari (2022), Graphical test for discrete uniformity and its
+// applications in goodness-of-fit evaluation and multiple sample comparison,
+// Statistics and Computing 32. At place i, 1 ≤ i ≤ L, stands the number of ranks
+// below i, which is Binomial(N, i/(L+1)).
+type Band struct {
+	Trials       int
+	Level        float64
+	Lower, Upper []int // at places 1 … L
+}
+
+// NewBand computes the band for the ranks of so many trials; it panics unless
+// trials ≥ 1 and 0 < level < 1. With the pointwise
+//
+//	γ_i(c) = 2 min(P(C_i ≤ c), P(C_i ≥ c)),
+//
+// it is {γ_i(c) > γ} at each place, with the largest γ for which all hold at once
+// with probability ≥ level.
+func NewBand(trials int, level float64) *Band {
+	if trials < 1 || !(level > 0 && level < 1) {
+		panic("calibration: a band needs trials and a level between 0 and 1")
+	}
+	w := newWalk(trials)
+	low, high := math.Log(1e-300), 0.0 // of log γ: inside with probability ≥ level, and not
+	for range 60 {
+		if middle := (low + high) / 2; w.inside(math.Exp(middle)) >= level {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	b := &Band{Trials: trials, Level: level, Lower: make([]int, Ranked), Upper: make([]int, Ranked)}
+	for i := range b.Lower {
+		b.Lower[i], b.Upper[i] = w.region(i, math.Exp(low))
+	}
+	return b
+}
+
+// Holds reports whether the ranks stay in the band.
+func (b *Band) Holds(ranks []int) bool {
+	for i, c := range below(ranks) {
+		if c < b.Lower[i] || c > b.Upper[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// ECDFTest returns the p-value of the test whose acceptance regions are the bands:
+// the probability, if ranks are uniform, that the smallest γ_i is as small as
+// this. It is NaN for no ranks.
+func ECDFTest(ranks []int) float64 {
+	if len(ranks) == 0 {
+		return math.NaN()
+	}
+	return newWalk(len(ranks)).test(ranks)
+}
+
+func (w *walk) test(ranks []int) float64 {
+	least := 1.0
+	for i, c := range below(ranks) {
+		least = min(least, w.gamma[i][c])
+	}
+	return max(0, 1-w.inside(least))
+}
+
+// below counts the ranks below i at places i = 1 … L. It panics on a rank that is
+// not in 0 … L.
+func below(ranks []int) []int {
+	var histogram [Ranked + 1]int
+	for _, r := range ranks {
+		histogram[r]++
+	}
+	counts, sum := make([]int, Ranked), 0
+	for i := range counts {
+		sum += histogram[i]
+		counts[i] = sum
+	}
+	return counts
+}
+
+// walk is the law of the counts C_1, C_2, … of N uniform ranks: a Markov chain,
+//
+//	C_{i+1} − C_i | C_i ~ Binomial(N − C_i, 1/(L + 1 − i)).
+type walk struct {
+	trials       int
+	logFactorial []float64
+	gamma        [][]float64 // γ_i(c), 0 ≤ c ≤ N
+}
+
+func newWalk(trials int) *walk {
+	w := &walk{trials: trials, logFactorial: make([]float64, trials+1), gamma: make([][]float64, Ranked)}
+	for i := 2; i <= trials; i++ {
+		w.logFactorial[i] = w.logFactorial[i-1] + math.Log(float64(i))
+	}
+	for i := range w.gamma {
+		w.gamma[i] = w.pointwise(float64(i+1) / (Ranked + 1))
+	}
+	return w
+}
+
+// binomial is P(X = k), X ~ Binomial(n, p).
+func (w *walk) binomial(n, k int, logP, logQ float64) float64 {
+	return math.Exp(w.logFactorial[n] - w.logFactorial[k] - w.logFactorial[n-k] + float64(k)*logP + float64(n-k)*logQ)
+}
+
+// pointwise returns 2 min(P(C ≤ c), P(C ≥ c)) for C ~ Binomial(N, p).
+func (w *walk) pointwise(p float64) []float64 {
+	n, logP, logQ := w.trials, math.Log(p), math.Log1p(-p)
+	gamma, sum := make([]float64, n+1), 0.0
+	for c := range gamma {
+		sum += w.binomial(n, c, logP, logQ)
+		gamma[c] = 2 * sum
+	}
+	sum = 0
+	for c := n; c >= 0; c-- {
+		sum += w.binomial(n, c, logP, logQ)
+		gamma[c] = min(gamma[c], 2*sum)
+	}
+	return gamma
+}
+
+// region is the interval {c : γ_i(c) > γ} at place i+1; γ_i rises and then falls.
+// It is empty, low > high, where γ is above all.
+func (w *walk) region(i int, gamma float64) (low, high int) {
+	g := w.gamma[i]
+	top := int(float64(i+1) / (Ranked + 1) * float64(w.trials))
+	for top < w.trials && g[top+1] > g[top] {
+		top++
+	}
+	low = sort.Search(top, func(c int) bool { return g[c] > gamma })
+	high = top + sort.Search(w.trials-top+1, func(c int) bool { return g[top+c] <= gamma }) - 1
+	return low, high
+}
+
+// inside is the probability that the walk stays in all regions of γ.
+func (w *walk) inside(gamma float64) float64 {
+	law, first := []float64{1}, 0 // of C_i, on first, first+1, …
+	for i := range w.gamma {
+		p := 1 / float64(Ranked+1-i)
+		low, high := w.region(i, gamma)
+		next := make([]float64, max(0, high-low+1))
+		for a, mass := range law {
+			if mass > 0 && len(next) > 0 {
+				w.step(next, low, first+a, mass, p)
+			}
+		}
+		law, first = next, low
+	}
+	total := 0.0
+	for _, mass := range law {
+		total += mass
+	}
+	return total
+}
+
+// step adds to next, which begins at low, where mass at from goes: by Binomial(N −
+// from, p) more, from the likeliest place outwards by the ratio of neighbours.
+func (w *walk) step(next []float64, low, from int, mass, p float64) {
+	n := w.trials - from
+	least, most := max(0, low-from), min(n, low+len(next)-1-from)
+	if least > most {
+		return
+	}
+	start := max(least, min(most, int(p*float64(n+1))))
+	odds, peak := p/(1-p), mass*w.binomial(n, start, math.Log(p), math.Log1p(-p))
+	value := peak
+	for k := start; k <= most; k++ {
+		next[from+k-low] += value
+		value *= odds * float64(n-k) / float64(k+1)
+	}
+	value = peak
+	for k := start; k > least; k-- {
+		value *= float64(k) / (odds * float64(n-k+1))
+		next[from+k-1-low] += value
+	}
+}

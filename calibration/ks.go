@@ -1,0 +1,169 @@
+package calibration
+
+import (
+	"math"
+	"slices"
+)
+
+// KS returns the one-sample Kolmogorov–Smirnov statistic of u against the
+// uniform law on [0, 1], D = sup_x |F(x) − x|, and its p-value P(D_n ≥ D). Both
+// are NaN where u is empty. u is not changed.
+func KS(u []float64) (d, p float64) {
+	if len(u) == 0 {
+		return math.NaN(), math.NaN()
+	}
+	sorted := slices.Clone(u)
+	slices.Sort(sorted)
+	n := float64(len(sorted))
+	for i, v := range sorted {
+		d = max(d, float64(i+1)/n-v, v-float64(i)/n)
+	}
+	return d, ksTail(len(sorted), d)
+}
+
+// exactKS is the largest n of which the law of D_n is computed exactly: its
+// matrices grow as √n, and beyond it the corrected limit is as good.
+const exactKS = 1000
+
+// ksTail returns P(D_n ≥ d).
+//
+// Where n·d² > 2.2 it is twice the one-sided tail: that both sides reach d has a
+// probability of some 2exp(−8nd²), below 1e-6 of the p-value. Else, for n ≤ exactKS,
+// the exact law of Marsaglia, Tsang & Wang (2003), Evaluating Kolmogorov's
+// Distribution, Journal of Statistical Software 8(18); above, the limit
+//
+//	K(x) = 1 − 2 Σ_{j≥1} (−1)^{j−1} exp(−2j²x²)
+//
+// at x + 1/(6√n) + (x − 1)/(4n), x = √n d: errors of 3e-5 at n = 1000, and less
+// beyond (Vrbik 2018, Small-Sample Corrections to Kolmogorov–Smirnov Test
+// Statistic, Pioneer Journal of Theoretical and Applied Statistics 15).
+func ksTail(n int, d float64) float64 {
+	f := float64(n)
+	switch s := f * d * d; {
+	case d <= 0.5/f:
+		return 1
+	case d >= 1:
+		return 0
+	case s > 2.2:
+		return min(1, 2*oneSidedTail(n, d))
+	case n <= exactKS:
+		return max(0, min(1, 1-ksExact(n, d)))
+	}
+	x := math.Sqrt(f) * d
+	return ksLimitTail(x + 1/(6*math.Sqrt(f)) + (x-1)/(4*f))
+}
+
+// oneSidedTail returns P(sup_x F(x) − x ≥ d) for 0 < d < 1 (Birnbaum & Tingey 1951,
+// Annals of Mathematical Statistics 22(4)),
+//
+//	d Σ_{j=0}^{⌊n(1−d)⌋} C(n,j) (d + j/n)^{j−1} (1 − d − j/n)^{n−j},
+//
+// a sum of positive terms.
+func oneSidedTail(n int, d float64) float64 {
+	f := float64(n)
+	whole, _ := math.Lgamma(f + 1)
+	sum := 0.0
+	for j := 0.0; ; j++ {
+		low, high := d+j/f, 1-d-j/f
+		if high <= 0 {
+			return d * sum
+		}
+		a, _ := math.Lgamma(j + 1)
+		b, _ := math.Lgamma(f - j + 1)
+		sum += math.Exp(whole - a - b + (j-1)*math.Log(low) + (f-j)*math.Log(high))
+	}
+}
+
+// ksLimitTail is 1 − K(x). Below 0.3 it is 1 to ten digits, and the series slow.
+func ksLimitTail(x float64) float64 {
+	if x < 0.3 {
+		return 1
+	}
+	sum, sign := 0.0, 1.0
+	for j := 1.0; ; j++ {
+		term := math.Exp(-2 * j * j * x * x)
+		sum += sign * term
+		if term < 1e-17 {
+			return max(0, min(1, 2*sum))
+		}
+		sign = -sign
+	}
+}
+
+// ksExact returns P(D_n < d) by Durbin's formula n!/nⁿ·(Hⁿ)_kk with
+// d = (k − h)/n, 0 ≤ h < 1, H of size 2k − 1, as Marsaglia, Tsang & Wang compute it.
+func ksExact(n int, d float64) float64 {
+	k := int(float64(n)*d) + 1
+	size, h := 2*k-1, float64(k)-float64(n)*d
+	a := durbin(size, h)
+	power, exponent := matrixPower(a, size, n)
+	v := power[(k-1)*size+k-1]
+	for i := 1; i <= n; i++ {
+		v *= float64(i) / float64(n)
+		if v < 1e-140 {
+			v *= 1e140
+			exponent -= 140
+		}
+	}
+	return v * math.Pow(10, float64(exponent))
+}
+
+// durbin is the matrix H.
+func durbin(size int, h float64) []float64 {
+	a := make([]float64, size*size)
+	for i := range size {
+		for j := range min(size, i+2) {
+			a[i*size+j] = 1
+		}
+	}
+	for i := range size {
+		a[i*size] -= math.Pow(h, float64(i+1))
+		a[(size-1)*size+i] -= math.Pow(h, float64(size-i))
+	}
+	if 2*h > 1 {
+		a[(size-1)*size] += math.Pow(2*h-1, float64(size))
+	}
+	for i := range size {
+		for j := range min(size, i+2) {
+			factorial := 1.0
+			for g := 2; g <= i-j+1; g++ {
+				factorial *= float64(g)
+			}
+			a[i*size+j] /= factorial
+		}
+	}
+	return a
+}
+
+// matrixPower returns aⁿ as a matrix times 10^exponent, by squaring.
+func matrixPower(a []float64, size, n int) (power []float64, exponent int) {
+	if n == 1 {
+		return slices.Clone(a), 0
+	}
+	half, e := matrixPower(a, size, n/2)
+	power, exponent = multiply(half, half, size), 2*e
+	if n%2 == 1 {
+		power = multiply(a, power, size)
+	}
+	if power[size/2*size+size/2] > 1e140 {
+		for i := range power {
+			power[i] *= 1e-140
+		}
+		exponent += 140
+	}
+	return power, exponent
+}
+
+func multiply(a, b []float64, size int) []float64 {
+	c := make([]float64, size*size)
+	for i := range size {
+		row := c[i*size : (i+1)*size]
+		for k := range size {
+			f := a[i*size+k]
+			for j, v := range b[k*size : (k+1)*size] {
+				row[j] += float64(f * v)
+			}
+		}
+	}
+	return c
+}
