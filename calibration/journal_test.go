@@ -1,0 +1,226 @@
+package calibration
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// interrupted runs a study with a journal and stops it after some trials.
+func interrupted(t *testing.T, name string, s *Study, shard Shard, after int) {
+	t.Helper()
+	j, r, err := OpenJournal(name, s, shard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enough := errors.New("enough")
+	_, err = s.Run(context.Background(), Options{Shard: shard, Done: r.Trials, Keep: func(x *Trial) error {
+		if after--; after < 0 {
+			return enough
+		}
+		return j.Keep(x)
+	}})
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err != nil && err != enough {
+		t.Fatal(err)
+	}
+}
+
+// completed goes on to the end.
+func completed(t *testing.T, name string, s *Study, shard Shard) []*Trial {
+	t.Helper()
+	j, r, err := OpenJournal(name, s, shard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	return run(t, s, Options{Shard: shard, Done: r.Trials, Keep: j.Keep})
+}
+
+// A study that is stopped and started again any number of times, its journal cut
+// anywhere in its last line or begun and left empty, ends with the same results.
+func TestResume(t *testing.T) {
+	s := toyStudy(15)
+	want := written(t, s, run(t, s, Options{}))
+	name := filepath.Join(t.TempDir(), "journal")
+	interrupted(t, name, s, Shard{}, 9)
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := bytes.LastIndexByte(whole[:len(whole)-1], '\n') + 1
+	for _, cut := range []int{0, 5, last, last + 1, last + 40, len(whole) - 1, len(whole)} {
+		if err := os.WriteFile(name, whole[:cut], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		interrupted(t, name, s, Shard{}, 2)
+		if got := written(t, s, completed(t, name, s, Shard{})); got != want {
+			t.Errorf("cut at %d of %d: other results", cut, len(whole))
+		}
+		r, err := ReadJournal(name, s)
+		if err != nil || len(r.Trials) != 30 || r.Cut {
+			t.Errorf("cut at %d: %v, %d trials in the journal", cut, err, len(r.Trials))
+		}
+	}
+}
+
+func TestJournalRefuses(t *testing.T) {
+	s, dir := toyStudy(5), t.TempDir()
+	name := filepath.Join(dir, "journal")
+	interrupted(t, name, s, Shard{1, 2}, 4)
+	good, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := toyStudy(5)
+	other.Seed++
+	lines := bytes.SplitAfter(good, []byte("\n"))
+	for says, c := range map[string]struct {
+		text  []byte
+		study *Study
+		shard Shard
+	}{
+		"another study":                    {good, other, Shard{1, 2}},
+		"is of shard 1/2":                  {good, s, Shard{}},
+		"journal:2: the line is damaged":   {bytes.Replace(good, []byte(`"u":0`), []byte(`"u":1`), 1), s, Shard{1, 2}},
+		"journal:1: the line is damaged":   {append([]byte("hello\n"), good...), s, Shard{1, 2}},
+		"journal:1: not a journal":         {lines[1], s, Shard{1, 2}},
+		"journal:3: the line is damaged: ": {bytes.Join([][]byte{lines[0], lines[1], lines[2][:20], lines[3], lines[4]}, nil), s, Shard{1, 2}},
+	} {
+		if err := os.WriteFile(name, c.text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := OpenJournal(name, c.study, c.shard)
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", says, err)
+		}
+		if after, _ := os.ReadFile(name); !bytes.Equal(after, c.text) {
+			t.Errorf("%s: the journal was changed", says)
+		}
+	}
+	if _, _, err := OpenJournal(filepath.Join(dir, "no", "journal"), s, Shard{}); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// full is a disk with room for so many bytes.
+type full struct {
+	bytes.Buffer
+	room int
+}
+
+func (f *full) WriteAt(p []byte, at int64) (int, error) {
+	f.Truncate(at)
+	n := min(len(p), f.room-f.Len())
+	f.Write(p[:n])
+	if n < len(p) {
+		return n, errors.New("no space left on device")
+	}
+	return n, nil
+}
+
+func (f *full) Truncate(size int64) error {
+	f.Buffer.Truncate(int(size))
+	return nil
+}
+func (f *full) Sync() error  { return nil }
+func (f *full) Close() error { return nil }
+
+// A full disk ends the run with an error that says what to do, and the journal with a
+// whole line.
+func TestFullDisk(t *testing.T) {
+	s := toyStudy(20)
+	disk := &full{room: 1000}
+	j := &Journal{file: disk, name: "study/journal"}
+	if err := j.line(journalHead{JournalFormat, s.Fingerprint(), "1/1"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Run(context.Background(), Options{Keep: j.Keep})
+	if err == nil || !strings.Contains(err.Error(), "no space left") || !strings.Contains(err.Error(), "study/journal; make room") {
+		t.Errorf("%v", err)
+	}
+	name := filepath.Join(t.TempDir(), "journal")
+	if err := os.WriteFile(name, disk.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := ReadJournal(name, s); err != nil || r.Cut || len(r.Trials) < 2 {
+		t.Errorf("%v, %+v", err, r)
+	}
+	if got := written(t, s, completed(t, name, s, Shard{})); got != written(t, s, run(t, s, Options{})) {
+		t.Error("other results after the disk was full")
+	}
+}
+
+// Shards put together have the results of one run.
+func TestMerge(t *testing.T) {
+	s, dir := toyStudy(7), t.TempDir()
+	want := written(t, s, run(t, s, Options{}))
+	var parts []*Recorded
+	for i := range 3 {
+		name := filepath.Join(dir, fmt.Sprint(i))
+		completed(t, name, s, Shard{i + 1, 3})
+		r, err := ReadJournal(name, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, r)
+	}
+	all, err := Merge(s, []*Recorded{parts[2], parts[0], parts[1]})
+	if err != nil || written(t, s, all) != want {
+		t.Errorf("other results from shards: %v", err)
+	}
+	short := *parts[1]
+	short.Trials = short.Trials[1:]
+	half := *parts[1]
+	half.Shard = Shard{2, 2}
+	empty := *parts[1]
+	empty.Study = ""
+	for says, these := range map[string][]*Recorded{
+		"nothing to merge":     nil,
+		"shard 2/3 is missing": {parts[0], parts[2]},
+		"are both shard 1/3":   {parts[0], parts[1], parts[0], parts[2]},
+		"do not fit together":  {parts[0], &half, parts[2]},
+		"1 of its trials":      {parts[0], &short, parts[2]},
+		"no trials of this":    {parts[0], &empty, parts[2]},
+	} {
+		if _, err := Merge(s, these); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", says, err)
+		}
+	}
+}
+
+// Journals of any bytes are read or refused, and never crash.
+func FuzzJournal(f *testing.F) {
+	s, dir := toyStudy(3), f.TempDir()
+	name := filepath.Join(dir, "journal")
+	j, _, err := OpenJournal(name, s, Shard{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	if _, err := s.Run(context.Background(), Options{Keep: j.Keep}); err != nil {
+		f.Fatal(err)
+	}
+	good, err := os.ReadFile(name)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add(good[:100])
+	f.Add([]byte("\n\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		name := filepath.Join(t.TempDir(), "journal")
+		if err := os.WriteFile(name, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := ReadJournal(name, s); err == nil && len(r.Trials) > 6 {
+			t.Errorf("%d trials of 6", len(r.Trials))
+		}
+	})
+}

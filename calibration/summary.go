@@ -1,0 +1,211 @@
+package calibration
+
+import (
+	"math"
+	"slices"
+)
+
+// SummaryFormat is the first member of a summary's JSON.
+const SummaryFormat = "dpreg-calibration/1"
+
+// Summary says what the trials of a study tell. It does not depend on how long they
+// took, and so is the same whenever the study is run again.
+type Summary struct {
+	Format string `json:"format"`
+	// Uniform: ranks of a right sampler are uniform here, so that the tests judge it.
+	Uniform bool   `json:"uniform"`
+	Note    string `json:"note,omitempty"`
+	Trials  int    `json:"trials"` // of each cell
+	Seed    uint64 `json:"seed"`
+	// Tests is the number of p-values, over quantities and cells, by which
+	// Bonferroni's correction multiplies.
+	Tests int           `json:"tests"`
+	Cells []CellSummary `json:"cells"`
+}
+
+// CellSummary is of one cell. What does not exist is nil.
+type CellSummary struct {
+	Setting
+	Failed int    `json:"failed"` // trials that ended with an error
+	Capped int    `json:"capped"` // trials that met the sampler's limit
+	Short  int    `json:"short"`  // trials with an ESS below Ranked, whose ranks are not of independent draws
+	Error  string `json:"error,omitempty"`
+	// Sound: no more than 1 % of the trials failed or were capped.
+	Sound     bool     `json:"sound"`
+	ESSMedian float64  `json:"ess_median"`
+	ESSLeast  float64  `json:"ess_least"`
+	Draws     float64  `json:"draws"` // mean over trials
+	MMD2      *float64 `json:"mmd2,omitempty"`
+	MMD2Error *float64 `json:"mmd2_error,omitempty"` // standard error of the mean
+	Accept    *float64 `json:"accept,omitempty"`
+	Projected *float64 `json:"projected,omitempty"`
+	Divergent *float64 `json:"divergent,omitempty"`
+	Clamped   float64  `json:"clamped"`
+
+	Quantities []QuantitySummary `json:"quantities"`
+}
+
+// QuantitySummary is of one quantity in one cell.
+type QuantitySummary struct {
+	Name string `json:"name"`
+	// Pooled: a trial has several quantities of this name, which share a posterior, so
+	// that there are no tests and the intervals of coverage are rough.
+	Pooled bool `json:"pooled,omitempty"`
+	// KS is the Kolmogorov–Smirnov statistic of Cook's quantiles, P its p-value, and
+	// PBonferroni min(1, Tests·P).
+	KS          *float64 `json:"ks,omitempty"`
+	P           *float64 `json:"p_value,omitempty"`
+	PBonferroni *float64 `json:"p_bonferroni,omitempty"`
+	// ECDF is the p-value of ECDFTest on the ranks.
+	ECDF     *float64              `json:"ecdf_p_value,omitempty"`
+	Coverage [len(Levels)]Coverage `json:"coverage"`
+	Ranks    []int                 `json:"-"` // in order of trials
+	U        []float64             `json:"-"`
+}
+
+// unsound is the share of trials that may fail or be capped.
+const unsound = 0.01
+
+// Summarise summarises the trials that Run or Merge returned.
+func (s *Study) Summarise(trials []*Trial) *Summary {
+	sum := &Summary{Format: SummaryFormat, Uniform: s.Uniform, Trials: s.Trials, Seed: s.Seed, Cells: make([]CellSummary, len(s.Cells))}
+	byCell := make([][]*Trial, len(s.Cells))
+	for _, t := range trials {
+		byCell[t.Cell] = append(byCell[t.Cell], t)
+	}
+	walks := make(map[int]*walk)
+	for i, c := range s.Cells {
+		sum.Cells[i] = summariseCell(c.Setting, byCell[i], walks)
+		for _, q := range sum.Cells[i].Quantities {
+			if q.P != nil {
+				sum.Tests++
+			}
+		}
+	}
+	for _, c := range sum.Cells {
+		for j := range c.Quantities {
+			if q := &c.Quantities[j]; q.P != nil {
+				p := min(1, *q.P*float64(sum.Tests))
+				q.PBonferroni = &p
+			}
+		}
+	}
+	return sum
+}
+
+func summariseCell(setting Setting, trials []*Trial, walks map[int]*walk) CellSummary {
+	c := CellSummary{Setting: setting}
+	var ess, draws, clamped, mmd, accept, projected, divergent []float64
+	for _, t := range trials {
+		if t.Error != "" {
+			if c.Failed++; c.Error == "" {
+				c.Error = t.Error
+			}
+			continue
+		}
+		if t.Capped {
+			c.Capped++
+		}
+		if t.ESS < Ranked {
+			c.Short++
+		}
+		ess, draws, clamped = append(ess, t.ESS), append(draws, float64(t.Draws)), append(clamped, t.Clamped)
+		mmd, accept = appendTo(mmd, t.MMD2), appendTo(accept, t.Accept)
+		projected, divergent = appendTo(projected, t.Projected), appendTo(divergent, t.Divergent)
+	}
+	c.Sound = float64(c.Failed+c.Capped) <= unsound*float64(len(trials))
+	if len(ess) > 0 {
+		c.ESSMedian, c.ESSLeast = median(ess), slices.Min(ess)
+		c.Draws, c.Clamped = *mean(draws), *mean(clamped)
+	}
+	c.MMD2, c.MMD2Error = mean(mmd), standardError(mmd)
+	c.Accept, c.Projected, c.Divergent = mean(accept), mean(projected), mean(divergent)
+	c.Quantities = summariseQuantities(trials, walks)
+	return c
+}
+
+// summariseQuantities goes by name, in the order of the first trial that has any.
+func summariseQuantities(trials []*Trial, walks map[int]*walk) []QuantitySummary {
+	quantities, hits := []QuantitySummary{}, make(map[string]*[len(Levels)]int)
+	at := make(map[string]int)
+	for _, t := range trials {
+		for i, score := range t.Scores {
+			j, known := at[score.Name]
+			if !known {
+				j = len(quantities)
+				at[score.Name], hits[score.Name] = j, new([len(Levels)]int)
+				quantities = append(quantities, QuantitySummary{Name: score.Name})
+			}
+			q := &quantities[j]
+			q.Pooled = q.Pooled || i > 0 && slices.ContainsFunc(t.Scores[:i], func(o Score) bool { return o.Name == score.Name })
+			q.Ranks, q.U = append(q.Ranks, score.Rank), append(q.U, score.U)
+			for l, hit := range score.Hits {
+				if hit {
+					hits[score.Name][l]++
+				}
+			}
+		}
+	}
+	for j := range quantities {
+		quantities[j].conclude(hits[quantities[j].Name], walks)
+	}
+	return quantities
+}
+
+// conclude fills in what follows from the ranks and the hits.
+func (q *QuantitySummary) conclude(hits *[len(Levels)]int, walks map[int]*walk) {
+	n := len(q.Ranks)
+	for l, level := range Levels {
+		q.Coverage[l] = newCoverage(level, hits[l], n)
+	}
+	if q.Pooled {
+		return
+	}
+	if walks[n] == nil {
+		walks[n] = newWalk(n)
+	}
+	d, p := KS(q.U)
+	e := walks[n].test(q.Ranks)
+	q.KS, q.P, q.ECDF = &d, &p, &e
+}
+
+func appendTo(values []float64, v *float64) []float64 {
+	if v == nil {
+		return values
+	}
+	return append(values, *v)
+}
+
+// mean is nil of nothing.
+func mean(values []float64) *float64 {
+	if len(values) == 0 {
+		return nil
+	}
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	sum /= float64(len(values))
+	return &sum
+}
+
+// standardError of the mean is nil of fewer than two values.
+func standardError(values []float64) *float64 {
+	if len(values) < 2 {
+		return nil
+	}
+	m, sum := *mean(values), 0.0
+	for _, v := range values {
+		sum += float64((v - m) * (v - m))
+	}
+	n := float64(len(values))
+	e := math.Sqrt(sum / (n - 1) / n)
+	return &e
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Clone(values)
+	slices.Sort(sorted)
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}

@@ -1,0 +1,172 @@
+package calibration
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/dpreg/dpreg/posterior"
+)
+
+// Levels are those of the central intervals whose coverage is kept.
+var Levels = [...]float64{0.50, 0.80, 0.90, 0.95}
+
+// Trial is what is kept of one trial of a cell.
+type Trial struct {
+	Cell   int     `json:"cell"`
+	Trial  int     `json:"trial"`
+	Scores []Score `json:"scores,omitempty"` // empty where the trial failed
+
+	Error string  `json:"error,omitempty"` // what the subject refused, or why it failed
+	ESS   float64 `json:"ess,omitempty"`   // the smallest over quantities, bulk or tail
+	Draws int     `json:"draws,omitempty"` // over all chains
+	// Capped: the sampler stopped at its limit, before its effective sample size.
+	Capped  bool     `json:"capped,omitempty"`
+	MMD2    *float64 `json:"mmd2,omitempty"`    // to the reference, where there is one
+	Clamped float64  `json:"clamped,omitempty"` // share of values
+	// What the sampler says of itself, where it does: means over draws.
+	Accept    *float64 `json:"accept,omitempty"`
+	Projected *float64 `json:"projected,omitempty"`
+	Divergent *float64 `json:"divergent,omitempty"`
+
+	// Seconds that the trial took. All else is the same whenever it is run again.
+	Seconds float64 `json:"seconds"`
+}
+
+// Score is where the truth of a quantity lies among its draws.
+type Score struct {
+	Name  string  `json:"name"`
+	Truth float64 `json:"truth"`
+	// U is the share of all draws below the truth, ties counted half: Cook's
+	// posterior quantile.
+	U float64 `json:"u"`
+	// Rank is that of the truth among Ranked draws, ties at random.
+	Rank int `json:"rank"`
+	// Hits tells for each of Levels whether the central interval holds the truth.
+	Hits [len(Levels)]bool `json:"hits"`
+}
+
+// score turns a sample into what is kept of it. rng breaks ties.
+func score(s *Sample, rng *rand.Rand) (*Trial, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	t := &Trial{Draws: s.Draws.NumChains() * s.Draws.NumDraws(), Capped: s.Capped, Clamped: s.Clamped}
+	if t.ESS, _ = s.Draws.MinESS(1); math.IsInf(t.ESS, 0) || math.IsNaN(t.ESS) {
+		t.ESS = 0
+	}
+	for j, name := range s.Names {
+		column := slices.Concat(s.Draws.Column(j)...)
+		rank := rankOf(thin(column), s.Truth[j], rng)
+		slices.Sort(column)
+		t.Scores = append(t.Scores, Score{name, s.Truth[j], quantileOf(column, s.Truth[j]), rank, hits(column, s.Truth[j])})
+	}
+	if s.Reference != nil {
+		v := MMD2(points(s.Draws, len(s.Reference.Names)), points(s.Reference, len(s.Reference.Names)))
+		t.MMD2 = &v
+	}
+	t.Accept, t.Projected, t.Divergent = infoMean(s.Draws, "accept_stat__"), infoMean(s.Draws, "projected__"), infoMean(s.Draws, "divergent__")
+	return t, nil
+}
+
+// check finds what a subject may not return.
+func (s *Sample) check() error {
+	switch {
+	case s.Draws == nil || len(s.Names) == 0 || len(s.Names) != len(s.Truth) || len(s.Names) != len(s.Draws.Names):
+		return errors.New("a sample needs quantities, and of each a name, its truth and a column of draws")
+	case s.Draws.NumChains()*s.Draws.NumDraws() < Ranked:
+		return fmt.Errorf("%d draws: a truth is ranked among %d", s.Draws.NumChains()*s.Draws.NumDraws(), Ranked)
+	case s.Reference != nil && len(s.Reference.Names) > len(s.Names):
+		return errors.New("a reference has more columns than the draws")
+	}
+	for j, v := range s.Truth {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("the truth of %s is %v", s.Names[j], v)
+		}
+	}
+	for _, chain := range s.Draws.Chains {
+		if slices.ContainsFunc(chain, math.IsNaN) {
+			return errors.New("a draw is not a number")
+		}
+	}
+	return nil
+}
+
+// thin returns Ranked values of a longer series, evenly spaced.
+func thin(series []float64) []float64 {
+	kept := make([]float64, Ranked)
+	for i := range kept {
+		kept[i] = series[spaced(i, len(series))]
+	}
+	return kept
+}
+
+// spaced is the place of the i-th of Ranked values evenly spaced among n.
+func spaced(i, n int) int { return (2*i + 1) * n / (2 * Ranked) }
+
+// rankOf counts the draws below the truth, and of those that equal it a number
+// uniform on 0 … all.
+func rankOf(draws []float64, truth float64, rng *rand.Rand) int {
+	below, equal := 0, 0
+	for _, v := range draws {
+		switch {
+		case v < truth:
+			below++
+		case v == truth:
+			equal++
+		}
+	}
+	return below + rng.IntN(equal+1)
+}
+
+// quantileOf is the share of sorted draws below the truth, ties counted half.
+func quantileOf(sorted []float64, truth float64) float64 {
+	low, found := slices.BinarySearch(sorted, truth)
+	high := low
+	for found && high < len(sorted) && sorted[high] == truth {
+		high++
+	}
+	return float64(low+high) / float64(2*len(sorted))
+}
+
+// hits tells which central intervals of sorted draws hold the truth.
+func hits(sorted []float64, truth float64) (hit [len(Levels)]bool) {
+	for i, level := range Levels {
+		tail := (1 - level) / 2
+		hit[i] = posterior.Quantile(sorted, tail) <= truth && truth <= posterior.Quantile(sorted, 1-tail)
+	}
+	return hit
+}
+
+// points are Ranked draws of the first columns, a row each.
+func points(d *posterior.Draws, columns int) [][]float64 {
+	n, width := d.NumDraws(), len(d.Names)
+	rows := make([][]float64, Ranked)
+	for i := range rows {
+		at := spaced(i, n*d.NumChains())
+		first := at % n * width
+		rows[i] = d.Chains[at/n][first : first+columns]
+	}
+	return rows
+}
+
+// infoMean is the mean of one of the sampler's own columns, nil where it has none.
+func infoMean(d *posterior.Draws, name string) *float64 {
+	j, width := slices.Index(d.InfoNames, name), len(d.InfoNames)
+	if j < 0 {
+		return nil
+	}
+	sum, count := 0.0, 0.0
+	for _, info := range d.Info {
+		for i := j; i < len(info); i += width {
+			sum += info[i]
+			count++
+		}
+	}
+	if sum /= count; math.IsNaN(sum) || math.IsInf(sum, 0) {
+		return nil
+	}
+	return &sum
+}
