@@ -1,0 +1,185 @@
+package calibration
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/model"
+)
+
+// small is a design that takes no time.
+func small() *Design {
+	return &Design{
+		Format: DesignFormat, Data: Unclamped, X: NormalX, Ns: []int64{50}, Epsilons: []float64{1}, Ps: []int{1},
+		Prior: PriorSpec{Name: DefaultPrior}, Trials: 3,
+		Arms: []Arm{{Method: NonPrivate, Chains: 1, Draws: 200}, {Method: "naive", Sensitivity: ExactSensitivity, Chains: 1, Draws: 200}},
+	}
+}
+
+func TestDesignText(t *testing.T) {
+	file := small()
+	file.Prior = PriorSpec{File: json.RawMessage("{\"sigma2\": {\"shape\":  4}}")}
+	file.Columns, file.Ps = dpreg.UnitDesign(2), nil
+	for _, d := range []*Design{small(), file, Fig3(), Fig4()} {
+		again, err := ReadDesign(d.Text())
+		if err != nil || !bytes.Equal(again.Text(), d.Text()) {
+			t.Errorf("%v\n%s\n%s", err, d.Text(), again.Text())
+		}
+		s, err := d.Study()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Validate(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := ReadDesign([]byte(`{"fromat":"dpreg-study/1"}`)); err == nil || !strings.Contains(err.Error(), "fromat") {
+		t.Error(err)
+	}
+}
+
+func TestDesignRefuses(t *testing.T) {
+	for says, change := range map[string]func(*Design){
+		"format":                   func(d *Design) { d.Format = "dpreg-study/2" },
+		"trials":                   func(d *Design) { d.Trials = 0 },
+		"data":                     func(d *Design) { d.Data = "x" },
+		"x ":                       func(d *Design) { d.X = "uniform" },
+		"n: 0":                     func(d *Design) { d.Ns = []int64{0} },
+		"p: 31":                    func(d *Design) { d.Ps = []int{31} },
+		"epsilon":                  func(d *Design) { d.Epsilons = []float64{-1} },
+		"delta":                    func(d *Design) { d.Delta = 1 },
+		"needs an n":               func(d *Design) { d.Ns = nil },
+		"no method":                func(d *Design) { d.Arms = nil },
+		"none of this name":        func(d *Design) { d.Arms[0].Method = "gibs" },
+		"stands twice":             func(d *Design) { d.Arms = append(d.Arms, d.Arms[1]) },
+		"kernel":                   func(d *Design) { d.Arms[1].Kernel = "plain" },
+		"bears no noise":           func(d *Design) { d.Arms[0].Sensitivity = "exact" },
+		`sensitivity ""`:           func(d *Design) { d.Arms[1].Sensitivity = "" },
+		"for Laplace noise":        func(d *Design) { d.Arms[1].Sensitivity, d.Delta = "paper", 1e-6 },
+		"ranked among":             func(d *Design) { d.Arms[1].Draws = 100 },
+		"Chains":                   func(d *Design) { d.Arms[1].Chains = 0 },
+		"prior":                    func(d *Design) { d.Prior.Name = "flat" },
+		"prior: prior: theta.mean": func(d *Design) { d.Prior = PriorSpec{File: []byte(`{"theta":{"mean":[1]}}`)} },
+		"how many covariates":      func(d *Design) { d.Columns = dpreg.UnitDesign(1) },
+		"its own covariate":        func(d *Design) { d.Data = Cirrhosis },
+		"not for releases with": func(d *Design) {
+			d.Arms[1] = Arms([]string{noisyMoments}, nil, nil)[0]
+			d.Arms[1].Sensitivity = "paper"
+		},
+	} {
+		d := small()
+		change(d)
+		if err := d.Validate(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", says, err)
+		}
+	}
+}
+
+// Of every method there is an arm, and each of them runs.
+func TestEveryMethodRuns(t *testing.T) {
+	for _, data := range []Data{Unclamped, Clamped} {
+		d := small()
+		d.Data, d.Trials, d.Ns, d.Epsilons = data, 1, []int64{40}, []float64{100}
+		d.Arms = Arms(MethodNames(), nil, nil)
+		for i := range d.Arms {
+			a := &d.Arms[i]
+			a.Chains, a.Warmup, a.Draws, a.ESS = 1, 100, Ranked, 0
+		}
+		s, err := d.Study()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range run(t, s, Options{}) {
+			if c := s.Cells[x.Cell]; x.Error != "" || len(x.Scores) < 4 || x.Draws != Ranked || x.MMD2 == nil {
+				t.Errorf("%v: %+v", c.Setting, x)
+			} else if last := x.Scores[len(x.Scores)-1]; last.Name != logLikelihoodName {
+				t.Errorf("%v: the last quantity is %s", c.Setting, last.Name)
+			}
+		}
+	}
+}
+
+// The noise of the paper's sensitivity is 4.5 times the proven one's, at p = 1.
+func TestSensitivities(t *testing.T) {
+	d := small()
+	scale := make(map[string]float64)
+	for _, sensitivity := range []string{ExactSensitivity, PaperSensitivity} {
+		f := fitter{arm: Arm{Method: "naive", Sensitivity: sensitivity, Chains: 1, Draws: 200}, columns: dpreg.UnitDesign(1), privacy: d.privacy(1)}
+		params, shape := model.NewParams(model.Shape{P: 1, Intercept: true}), model.Shape{P: 1, Intercept: true}
+		params.Sigma2, params.Tau[0] = 1, 1
+		s := toyStudy(1)
+		rng := s.stream(Setting{}, 0)
+		rows, _ := newRows(params, shape, NormalX, rng)
+		sums, err := rows.sum(20, false, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.prior = model.DefaultPrior(shape)
+		fit, err := f.fit(context.Background(), sums, rng, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !fit.Release.Simulated {
+			t.Error("the release is not marked simulated")
+		}
+		scale[sensitivity] = fit.Release.Noise.Scale
+	}
+	if math.Abs(scale["paper"]-24) > 1e-9 || math.Abs(scale["exact"]-16./3) > 1e-9 {
+		t.Errorf("scales %v", scale)
+	}
+}
+
+// The data of Figure 4 are those of the file.
+func TestCirrhosis(t *testing.T) {
+	f, err := os.Open("../testdata/cirrhosis.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil || len(rows) != len(cirrhosis)+1 {
+		t.Fatal(err, len(rows))
+	}
+	for i, row := range rows[1:] {
+		wine, _ := strconv.ParseFloat(row[2], 64)
+		deaths, _ := strconv.ParseFloat(row[4], 64)
+		if cirrhosis[i] != [2]float64{wine, deaths} {
+			t.Errorf("row %d: %v, the file has %v and %v", i+1, cirrhosis[i], wine, deaths)
+		}
+	}
+}
+
+// A summary's files have a row for what they should.
+func TestWrite(t *testing.T) {
+	d := small()
+	s, err := d.Study()
+	if err != nil {
+		t.Fatal(err)
+	}
+	trials := run(t, s, Options{})
+	trials[0] = &Trial{Error: "refused"}
+	var results, timing, summary bytes.Buffer
+	sum := s.Summarise(trials)
+	for _, err := range []error{s.WriteTrials(&results, trials), s.WriteTiming(&timing, trials), sum.WriteCSV(&summary)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		file *bytes.Buffer
+		rows int
+	}{"results": {&results, 1 + 1 + 2*6 + 3*4}, "timing": {&timing, 1 + 6}, "summary": {&summary, 1 + 6 + 4}} {
+		rows, err := csv.NewReader(c.file).ReadAll()
+		if err != nil || len(rows) != c.rows {
+			t.Errorf("%s: %d rows, want %d: %v", name, len(rows), c.rows, err)
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package calibration
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/ssp"
+)
+
+// noisyMoments is the method whose releases hold moments of the covariates.
+const noisyMoments = "gibbs-ss-noisy"
+
+// Study lists the cells of a valid design: each n, ε, p and arm.
+func (d *Design) Study() (*Study, error) {
+	if err := d.Validate(); err != nil {
+		return nil, err
+	}
+	s := &Study{Trials: d.Trials, Seed: d.Seed, Description: d.Text(), Uniform: d.Data == Unclamped && d.X == NormalX}
+	for _, columns := range d.designs() {
+		prior, err := d.Prior.of(columns)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range d.Ns {
+			for _, epsilon := range d.Epsilons {
+				for _, arm := range d.Arms {
+					setting := arm.setting()
+					setting.N, setting.Epsilon, setting.P = n, epsilon, len(columns.Covariates)
+					fit := fitter{arm: arm, columns: columns, prior: prior, privacy: d.privacy(epsilon)}
+					s.Cells = append(s.Cells, Cell{setting, d.subject(fit, n)})
+				}
+			}
+		}
+	}
+	return s, nil
+}
+
+func (d *Design) privacy(epsilon float64) release.Privacy {
+	return release.Privacy{Epsilon: epsilon, Delta: d.Delta, Neighbours: release.ReplaceOne}
+}
+
+func (d *Design) subject(fit fitter, n int64) Subject {
+	if d.Data == Cirrhosis {
+		return &prediction{fit, cirrhosisOnUnit()}
+	}
+	return &regression{fitter: fit, n: n, clamp: d.Data == Clamped, x: d.X}
+}
+
+// regression is a trial of simulated rows.
+type regression struct {
+	fitter
+	n     int64
+	clamp bool
+	x     XLaw
+}
+
+// Trial implements Subject.
+func (r *regression) Trial(ctx context.Context, data, sampler *rand.Rand) (*Sample, error) {
+	shape := shapeOf(r.columns)
+	truth, err := drawPrior(r.prior, shape, data)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := newRows(truth, shape, r.x, data)
+	if err != nil {
+		return nil, err
+	}
+	sums, err := rows.sum(r.n, r.clamp, r.arm.Method == noisyMoments)
+	if err != nil {
+		return nil, err
+	}
+	fit, err := r.fit(ctx, sums, data, sampler)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sample{Capped: r.capped(fit), Clamped: sums.clamped}
+	if s.Reference, err = r.reference(ctx, sums.statistics, sampler); err != nil {
+		return nil, err
+	}
+	likelihood, err := newLogLikelihood(fit, sums.statistics)
+	if err != nil {
+		return nil, err
+	}
+	s.quantities(fit, truth, likelihood)
+	return s, nil
+}
+
+// fitter releases statistics and infers from them, by one arm of a design.
+type fitter struct {
+	arm     Arm
+	columns *schema.Design
+	prior   *model.Prior
+	privacy release.Privacy
+	tamper  func(*release.Release) // a fault planted by a test
+}
+
+// plan is how long the arm runs.
+func (a Arm) plan(seed uint64) mcmc.Plan {
+	return mcmc.Plan{Chains: a.Chains, Warmup: a.Warmup, Draws: a.Draws, ESS: a.ESS, MaxDraws: a.MaxDraws, Seed: seed, Workers: 1}
+}
+
+// fit releases the sums with simulated noise, unless the method is non-private, and
+// infers.
+func (f *fitter) fit(ctx context.Context, s *summed, data, sampler *rand.Rand) (*dpreg.Fit, error) {
+	o := dpreg.Options{Method: f.arm.Method, Kernel: f.arm.Kernel, Prior: f.prior, Plan: f.arm.plan(sampler.Uint64())}
+	if f.arm.Method == NonPrivate {
+		return dpreg.NonPrivate(ctx, s.statistics, f.columns, o)
+	}
+	r, err := f.release(ctx, s, mechanisms.Simulated(data))
+	if err != nil {
+		return nil, err
+	}
+	if f.tamper != nil {
+		f.tamper(r)
+	}
+	return dpreg.Infer(ctx, r, o)
+}
+
+func (f *fitter) release(ctx context.Context, s *summed, e *mechanisms.Entropy) (*release.Release, error) {
+	privacy, kind := f.privacy, release.Laplace
+	if privacy.Delta > 0 {
+		kind = ssp.Auto
+	}
+	if s.moments != nil {
+		return ssp.PublishMoments(ctx, s.statistics, s.moments, f.columns, privacy, kind, e)
+	}
+	sensitivity := ssp.Exact
+	if f.arm.Sensitivity == PaperSensitivity {
+		sensitivity = ssp.Paper
+	}
+	return ssp.Publish(ctx, s.statistics, f.columns, privacy, kind, sensitivity, e)
+}
+
+// reference draws (θ, σ²) from the posterior given the exact statistics.
+func (f *fitter) reference(ctx context.Context, s *ssp.Statistics, rng *rand.Rand) (*posterior.Draws, error) {
+	o := dpreg.Options{Prior: f.prior, Plan: mcmc.Plan{Chains: 1, Draws: Ranked, Seed: rng.Uint64(), Workers: 1}}
+	fit, err := dpreg.NonPrivate(ctx, s, f.columns, o)
+	if err != nil {
+		return nil, err
+	}
+	names := shapeOf(f.columns).RegressionNames()
+	return fit.Draws(dpreg.Scaled).Map(names, func(dst, src []float64) { copy(dst, src) }), nil
+}
+
+// capped tells whether a run by ESS ended at its limit without that ESS.
+func (f *fitter) capped(fit *dpreg.Fit) bool {
+	limit := f.arm.MaxDraws
+	if limit == 0 {
+		limit = mcmc.DefaultMaxDraws
+	}
+	draws := fit.Draws(dpreg.Scaled)
+	if f.arm.ESS == 0 || draws.NumDraws() < limit {
+		return false
+	}
+	ess, _ := draws.MinESS(1)
+	return ess < f.arm.ESS
+}
+
+// logLikelihoodName is that of the quantity beside the parameters.
+const logLikelihoodName = "log_lik"
+
+// quantities fills in what is ranked: the parameters that the fit has, sigma aside,
+// whose ranks are those of sigma2, and the log-likelihood.
+func (s *Sample) quantities(fit *dpreg.Fit, truth *model.Params, l *logLikelihood) {
+	draws, shape := fit.Draws(dpreg.Scaled), shapeOf(fit.Design)
+	q, width := shape.Q(), len(draws.Names)
+	s.Names = append(append(append([]string{}, draws.Names[:q+1]...), draws.Names[q+2:]...), logLikelihoodName)
+	s.Truth = make([]float64, len(shape.Names()))
+	truth.Write(s.Truth)
+	s.Truth = append(s.Truth[:width-1], l.at(truth))
+	at := model.NewParams(shape)
+	s.Draws = draws.Map(s.Names, func(dst, src []float64) {
+		copy(dst, src[:q+1])
+		copy(dst[q+1:], src[q+2:])
+		read(at, dst[:width-1], shape)
+		dst[width-1] = l.at(at)
+	})
+}
+
+// read takes parameters in the order of model.Shape.Names, or of RegressionNames.
+func read(x *model.Params, row []float64, s model.Shape) {
+	q, p := s.Q(), s.P
+	copy(x.Theta, row[:q])
+	x.Sigma2 = row[q]
+	if len(row) == q+1 {
+		return
+	}
+	copy(x.MuX, row[q+1:])
+	at := q + 1 + p
+	for j := range p {
+		for k := j; k < p; k++ {
+			x.Tau[j*p+k], x.Tau[k*p+j] = row[at], row[at]
+			at++
+		}
+	}
+}
