@@ -1,0 +1,89 @@
+package individual
+
+import (
+	"math"
+
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/nuts"
+)
+
+// density is the posterior p(φ, rows | z) in the coordinates of frame, by the law
+// of the rows alone:
+//
+//	log p = log p(φ) + log|∂φ/∂(v̄, P)| − ½‖U‖² + log p(z | s),  s = Σ t(v_i).
+//
+// Beside the sums over rows everything is of size m×m.
+type density struct {
+	*frame
+	obs   *model.Observation
+	sums  sums
+	s     []float64 // canonical order
+	gSums []float64 // E, m×m symmetric, with d log p(z | s) = Σ_ij E_ij dB_ij over the quadratic sums
+	gLine []float64 // the gradient in the linear sums, m
+}
+
+// sums are the statistics of the rows of a frame.
+type sums interface {
+	// write writes s, canonical order, at the frame's point.
+	write(s []float64)
+	// pull adds to the frame's gMean, gL and gS the gradient of a function of s,
+	// given line and quad as density has them, at the point of the last write.
+	pull(line, quad []float64)
+	// pullRows adds to grad, in U's columns, what is not counted in gS.
+	pullRows(grad []float64)
+}
+
+func newDensity(obs *model.Observation, prior *model.Prior, clamping bool) *density {
+	m := obs.Shape.M()
+	f := &density{frame: newFrame(obs.Shape, prior, int(obs.N)), obs: obs, s: make([]float64, obs.Shape.Statistics()),
+		gSums: make([]float64, m*m), gLine: make([]float64, m)}
+	if f.sums = newGram(f.frame); clamping {
+		f.sums = newClamped(f.frame)
+	}
+	return f
+}
+
+// LogDensity returns log p(φ, rows | z) up to a constant, and its gradient.
+func (f *density) LogDensity(grad, x []float64) (float64, error) {
+	if !f.set(x) {
+		return 0, nuts.ErrReject
+	}
+	f.sums.write(f.s)
+	logp := f.prior() + f.noise()
+	f.sums.pull(f.gLine, f.gSums)
+	f.pull(grad, x)
+	f.sums.pullRows(grad)
+	return logp, nil
+}
+
+// noise returns log p(z | s) and writes its gradient.
+func (f *density) noise() float64 {
+	m := f.m
+	logp, at := 0.0, m
+	for j := range m {
+		v, g := f.obs.LogNoise(j, f.s[j])
+		logp += v
+		f.gLine[j] = g
+		for k := j; k < m; k++ {
+			v, g := f.obs.LogNoise(at, f.s[at])
+			logp += v
+			if k > j {
+				g *= 0.5
+			}
+			f.gSums[j*m+k], f.gSums[k*m+j] = g, g
+			at++
+		}
+	}
+	return logp
+}
+
+// diagonal is the position, in a lower triangle row by row, of entry (i, i).
+func diagonal(i int) int { return i*(i+1)/2 + i }
+
+// start writes coordinates of parameters and standard normal residuals to x.
+func (f *density) start(x []float64, params *model.Params, normal func() float64) bool {
+	for i := range x {
+		x[i] = normal()
+	}
+	return f.coordinates(x, params) && !math.IsNaN(x[0])
+}

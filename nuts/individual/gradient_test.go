@@ -1,0 +1,75 @@
+package individual
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/diff/fd"
+
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
+)
+
+// cases are all forms of the model: p, noise, intercept, clamping.
+func cases(t *testing.T, test func(t *testing.T, s model.Shape, kind release.Kind, clamping bool)) {
+	for _, p := range []int{1, 2, 3} {
+		for _, kind := range []release.Kind{release.Laplace, release.Gaussian} {
+			for _, intercept := range []bool{true, false} {
+				for _, clamping := range []bool{false, true} {
+					t.Run(fmt.Sprintf("p=%d/%s/intercept=%v/clamping=%v", p, kind, intercept, clamping), func(t *testing.T) {
+						test(t, model.Shape{P: p, Intercept: intercept}, kind, clamping)
+					})
+				}
+			}
+		}
+	}
+}
+
+// smooth is the log density whose slopes LogNoise gives.
+func smooth(o *model.Observation, i int, s float64) float64 {
+	u := (o.Z[i] - s) / o.Scale[i]
+	if o.Kind == release.Laplace {
+		return -math.Sqrt(u*u + 0.0625)
+	}
+	return -9 * (math.Sqrt(1+u*u/9) - 1)
+}
+
+// TestGradient compares the gradient with central differences of the density
+// that has smooth in place of the noise's.
+func TestGradient(t *testing.T) {
+	cases(t, func(t *testing.T, s model.Shape, kind release.Kind, clamping bool) {
+		rng := rand.New(rand.NewPCG(1, uint64(s.P)))
+		for _, n := range []float64{1, 2, 3, 4, 30} {
+			prior := randomPrior(t, s, rng)
+			f := newDensity(invented(s, n, 3, kind), prior, clamping)
+			x, grad, scratch := make([]float64, f.Dim()), make([]float64, f.Dim()), make([]float64, f.Dim())
+			value := func(x []float64) float64 {
+				logp, err := f.LogDensity(scratch, x)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, v := range f.s {
+					rough, _ := f.obs.LogNoise(i, v)
+					logp += smooth(f.obs, i, v) - rough
+				}
+				return logp
+			}
+			for range 3 {
+				for i := range x {
+					x[i] = 0.7 * rng.NormFloat64()
+				}
+				if _, err := f.LogDensity(grad, x); err != nil {
+					t.Fatal(err)
+				}
+				want := fd.Gradient(nil, value, x, &fd.Settings{Formula: fd.Central, Step: 1e-5})
+				for i, g := range grad {
+					if !(math.Abs(g-want[i]) < 1e-5*(1+math.Abs(want[i])+math.Abs(value(x)))) {
+						t.Errorf("n = %g: derivative %d is %g, by differences %g", n, i, g, want[i])
+					}
+				}
+			}
+		}
+	})
+}

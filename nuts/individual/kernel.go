@@ -1,0 +1,52 @@
+package individual
+
+import (
+	"errors"
+	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/nuts"
+)
+
+// kernel is one chain: NUTS moves parameters and rows, flips a sign among them.
+type kernel struct {
+	*nuts.Sampler
+	density *density
+	flip    *flip
+	params  *model.Params
+}
+
+var errStart = errors.New("mcmc-ind: the prior's draws cannot be computed with in floating point; state a prior closer to scaled units")
+
+// newKernel starts a chain at a draw from the prior.
+func newKernel(obs *model.Observation, prior *model.Prior, clamping bool, rng *rand.Rand) (*kernel, error) {
+	f := newDensity(obs, prior, clamping)
+	k := &kernel{density: f, flip: newFlip(f), params: model.NewParams(obs.Shape)}
+	model.NewConditionals(obs.Shape, prior, true).DrawPrior(k.params, rng)
+	x := make([]float64, f.Dim())
+	if !f.start(x, k.params, rng.NormFloat64) {
+		return nil, errStart
+	}
+	var err error
+	if k.Sampler, err = nuts.New(f, x, options(f)); err != nil {
+		return nil, errStart
+	}
+	return k, nil
+}
+
+func options(f *density) nuts.Options { return nuts.Options{Dense: f.lead()} }
+
+// Step does one transition.
+func (k *kernel) Step(rng *rand.Rand) nuts.Info {
+	info := k.Sampler.Step(rng)
+	if k.flip.step(k.Position(), k.LogDensity(), rng) {
+		k.Moved()
+	}
+	return info
+}
+
+// Params writes the parameters.
+func (k *kernel) Params(dst []float64) {
+	k.density.set(k.Position())
+	k.density.params.Write(dst)
+}
