@@ -35,6 +35,7 @@ var floors = map[string]int{
 	"gibbs":                 3,
 	"nuts/individual":       3,
 	"nuts/exact":            3,
+	"model/modeltest":       3,
 	".":                     4,
 	"calibration":           5,
 	"calibration/audit":     5,

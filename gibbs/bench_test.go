@@ -9,29 +9,16 @@ import (
 
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
 )
 
-// simulated draws parameters from the default prior, exact statistics of n
-// rows, and Laplace noise of scale Δ₁/ε.
+// simulated draws from the default prior a release of n rows with Laplace noise for ε.
 func simulated(p int, n, epsilon float64, rng *rand.Rand) *model.Observation {
 	shape := model.Shape{P: p, Intercept: true}
-	m := float64(shape.M())
-	b := m * (m + 2) * (m + 2) / (2 * (m + 1)) / epsilon
-	q := shape.Statistics()
-	obs := &model.Observation{Shape: shape, N: n, Kind: release.Laplace, Z: make([]float64, q), Scale: make([]float64, q)}
-	prior, law := model.DefaultPrior(shape), model.NewMoments(shape)
-	c := newState(obs, prior, newHierarchical(shape, prior))
-	c.drawPrior(rng)
-	drawOmegaPrior(c, rng)
-	law.Set(c.params)
-	law.Factor()
-	law.RandExact(obs.Z, n, rng)
-	for i := range obs.Z {
-		obs.Scale[i] = b
-		obs.Z[i] += b * math.Copysign(rng.ExpFloat64(), rng.Float64()-0.5)
-	}
+	_, obs := (&modeltest.Simulation{Shape: shape, Prior: model.DefaultPrior(shape), N: n,
+		Kind: release.Laplace, Scale: modeltest.LaplaceScale(shape, epsilon)}).Draw(rng)
 	return obs
 }
 
@@ -112,13 +99,12 @@ func BenchmarkEffectiveDraws(b *testing.B) {
 		kernel Kernel
 		sweeps int // of p = 1; fewer at larger p
 	}{{Exact, 20_000}, {Plain, 200_000}} {
-		for _, g := range goldens(b) {
-			p := g.problem(b)
-			obs, err := p.Single()
+		for _, g := range modeltest.Goldens(b) {
+			obs, err := g.Problem.Single()
 			if err != nil {
 				b.Fatal(err)
 			}
-			b.Run(fmt.Sprintf("%s/%s", c.kernel, g.Name), func(b *testing.B) { effective(b, c.kernel, obs, p.Prior, c.sweeps) })
+			b.Run(fmt.Sprintf("%s/%s", c.kernel, g.Name), func(b *testing.B) { effective(b, c.kernel, obs, g.Problem.Prior, c.sweeps) })
 		}
 		for _, epsilon := range []float64{0.1, 1} {
 			obs := simulated(5, 1000, epsilon, rand.New(rand.NewPCG(5, 1)))

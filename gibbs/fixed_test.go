@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -176,7 +177,7 @@ func TestFixedGradient(t *testing.T) {
 
 // TestFixedRefuses: what the methods cannot use.
 func TestFixedRefuses(t *testing.T) {
-	p := goldens(t)[0].problem(t)
+	p := modeltest.Goldens(t)[0].Problem
 	plan := mcmc.Plan{Chains: 1, Warmup: 200, Draws: 10}
 	for want, m := range map[string]model.Method{"--with-moments": Noisy{}, "unknown kernel": Prior{Kernel: "fast"}} {
 		if _, err := m.Sample(context.Background(), p, plan); err == nil || !strings.Contains(err.Error(), want) {

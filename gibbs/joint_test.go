@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
 )
@@ -195,8 +196,8 @@ func (g *joint) scores(draws int, seed uint64) []float64 {
 	}
 	z := make([]float64, len(chain))
 	for f := range z {
-		a, _ := pooled(chain[f])
-		b, _ := pooled(forward[f])
+		a, _ := modeltest.Pooled(chain[f])
+		b, _ := modeltest.Pooled(forward[f])
 		z[f] = (a - b) / math.Hypot(posterior.MCSEMean(chain[f]), posterior.MCSEMean(forward[f]))
 	}
 	return z

@@ -6,19 +6,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/ssp"
 )
 
 var sbcLong = flag.Bool("sbc.long", false, "simulation-based calibration on 500 data sets a case, p = 1 and 3")
-
-const (
-	sbcDraws  = 127 // ranks 0…127
-	sbcThin   = 12  // sweeps between two of them
-	countThin = 80  // where n is latent, which moves slower
-)
 
 // TestSBC is simulation-based calibration (Talts et al. 2018) of the default
 // kernel: parameters, statistics and noise from the model, a chain from the
@@ -57,84 +51,29 @@ func sbc(t *testing.T, p, trials int, kind release.Kind, neighbours release.Neig
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := newJoint(t, p, n, noise.Scale)
-	g.kind = kind
+	prior := newJoint(t, p, n, noise.Scale).prior
+	simulation := &modeltest.Simulation{Shape: model.Shape{P: p, Intercept: true}, Prior: prior, N: n, Kind: kind, Scale: noise.Scale}
+	chain := modeltest.Chain{Warmup: 500, Draws: 127, Thin: 12}
 	if neighbours == release.AddRemove {
-		g.count = noise.Scale
+		simulation.Count = noise.Scale
+		chain.Warmup, chain.Thin = 1000, 80 // n moves slower
 	}
-	names := g.start(rand.New(rand.NewPCG(1, 1))).obs.Names()
-	ranks := make([][]float64, len(names)) // in (0, 1), ties at random
+	var names []string
+	var ranks [][]float64
 	for trial := range trials {
-		for j, u := range g.ranks(uint64(trial)) {
-			ranks[j] = append(ranks[j], u)
-		}
+		rng := rand.New(rand.NewPCG(uint64(trial), 7))
+		truth, obs := simulation.Draw(rng)
+		names = obs.Names()
+		ranks = append(ranks, modeltest.Ranks(newExact(obs, prior, rng), truth, chain, rng))
 	}
 	for j, name := range names {
-		check95(t, name, ranks[j])
-		checkUniform(t, name, ranks[j])
-	}
-}
-
-// ranks does one trial.
-func (g *joint) ranks(trial uint64) []float64 {
-	rng := rand.New(rand.NewPCG(trial, 7))
-	truth := g.start(rng)
-	width := len(truth.obs.Names())
-	want, got, below := make([]float64, width), make([]float64, width), make([]float64, width)
-	truth.Params(want)
-	k := newExact(truth.obs, g.prior, rng)
-	warmup, thin := 500, sbcThin
-	if truth.obs.Count.Latent() {
-		warmup, thin = 1000, countThin
-	}
-	for i := range warmup {
-		k.Step(rng)
-		k.Adapt(i, warmup)
-	}
-	for range sbcDraws {
-		for range thin {
-			k.Step(rng)
+		var u []float64
+		for _, r := range ranks {
+			u = append(u, r[j])
 		}
-		k.Params(got)
-		for j, v := range got {
-			if v < want[j] || v == want[j] && rng.Float64() < 0.5 {
-				below[j]++
-			}
+		t.Logf("| %s | %.1f %% |", name, 100*modeltest.Coverage(u))
+		if err := modeltest.Uniform(u); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
-	}
-	for j := range below {
-		below[j] = (below[j] + rng.Float64()) / (sbcDraws + 1)
-	}
-	return below
-}
-
-func check95(t *testing.T, name string, u []float64) {
-	t.Helper()
-	n, hits := float64(len(u)), 0.0
-	for _, v := range u {
-		if v > 0.025 && v < 0.975 {
-			hits++
-		}
-	}
-	t.Logf("| %s | %.1f %% |", name, 100*hits/n)
-	b := distuv.Binomial{N: n, P: 0.95}
-	if b.CDF(hits) < 5e-7 || 1-b.CDF(hits-1) < 5e-7 {
-		t.Errorf("%s: 95 %% intervals cover in %g of %g trials", name, hits, n)
-	}
-}
-
-func checkUniform(t *testing.T, name string, u []float64) {
-	t.Helper()
-	const cells = 10
-	var count [cells]float64
-	for _, v := range u {
-		count[int(v*cells)]++
-	}
-	chi2, mean := 0.0, float64(len(u))/cells
-	for _, c := range count {
-		chi2 += (c - mean) * (c - mean) / mean
-	}
-	if p := 1 - (distuv.ChiSquared{K: cells - 1}).CDF(chi2); p < 1e-6 {
-		t.Errorf("%s: ranks are not uniform: χ² = %.1f, %v", name, chi2, count)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
 )
@@ -123,7 +124,7 @@ func study(t *testing.T, p int, nEpsilon float64, l model.SampledX, releases int
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, sd := pooled(d.Column(1))
+		_, sd := modeltest.Pooled(d.Column(1))
 		learned = append(learned, 1-sd*sd/variance[1])
 		if holds(d, truth) {
 			u.covered++
@@ -131,7 +132,7 @@ func study(t *testing.T, p int, nEpsilon float64, l model.SampledX, releases int
 		if d, err = (Update{}).run(whole, prior).sample(context.Background(), plan); err != nil {
 			t.Fatal(err)
 		}
-		_, sd = pooled(d.Column(1))
+		_, sd = modeltest.Pooled(d.Column(1))
 		update = append(update, 1-sd*sd/variance[1])
 	}
 	u.covered /= float64(len(learned))

@@ -1,6 +1,6 @@
 # Makes the releases and the prior of this folder from one of the reference cases:
 #
-#   Rscript make.R ../../../gibbs/testdata/golden/lap1_n100_eps1.json
+#   Rscript make.R ../../../model/modeltest/testdata/golden/lap1_n100_eps1.json
 #
 # The prior is the case's and so is lap1_n100_eps1. The two others are simulated from
 # that prior: parameters, then n rows, then Laplace noise on the sums.

@@ -1,0 +1,34 @@
+package modeltest
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/release"
+)
+
+// Noise draws from a noise's law.
+func Noise(kind release.Kind, scale float64, rng *rand.Rand) float64 {
+	if kind == release.Laplace {
+		return scale * math.Copysign(rng.ExpFloat64(), rng.Float64()-0.5)
+	}
+	return scale * rng.NormFloat64()
+}
+
+// wholeNoise is the noise of a count: discrete Laplace, the difference of two
+// geometric variates, or rounded normal.
+func wholeNoise(kind release.Kind, scale float64, rng *rand.Rand) float64 {
+	if kind == release.Laplace {
+		return math.Floor(scale*rng.ExpFloat64()) - math.Floor(scale*rng.ExpFloat64())
+	}
+	return math.Round(scale * rng.NormFloat64())
+}
+
+// SmoothNoise is the log density, up to a constant and at a residual in units of
+// the scale, whose derivative model.Observation.LogNoise gives as slope.
+func SmoothNoise(kind release.Kind, u float64) float64 {
+	if kind == release.Laplace {
+		return -math.Sqrt(u*u + 1./16)
+	}
+	return -9 * (math.Sqrt(1+u*u/9) - 1)
+}

@@ -1,0 +1,96 @@
+package modeltest
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// Simulation is the model as a whole: parameters from the prior, statistics of n
+// rows by their exact law, noise.
+type Simulation struct {
+	Shape model.Shape
+	Prior *model.Prior
+	N     float64
+	Kind  release.Kind
+	Scale float64 // of the noise on the statistics
+
+	// Count is the scale of the noise on n, and 0 where n is public. Else n is
+	// uniform from m + 1 to 2N: whole, as rows are, with noise rounded to whole
+	// numbers; or, where Continuous, from half a row less on, and its noise has the
+	// density model.Count.LogNoise at every real number.
+	Count      float64
+	Continuous bool
+}
+
+// LaplaceScale is the scale of the noise for ε and replace-one neighbours,
+// m(m+2)²/(2(m+1))/ε.
+func LaplaceScale(s model.Shape, epsilon float64) float64 {
+	m := float64(s.M())
+	return m * (m + 2) * (m + 2) / (2 * (m + 1)) / epsilon
+}
+
+// Draw returns parameters, in the order of the observation's names, and what is
+// released of rows that have them.
+func (c *Simulation) Draw(rng *rand.Rand) (truth []float64, obs *model.Observation) {
+	q := c.Shape.Statistics()
+	obs = &model.Observation{Shape: c.Shape, N: c.N, Kind: c.Kind, Z: make([]float64, q), Scale: make([]float64, q)}
+	n := c.rows(&obs.Count, rng)
+	x, law := model.NewParams(c.Shape), model.NewMoments(c.Shape)
+	for ok := false; !ok; ok = law.Factor() {
+		model.NewConditionals(c.Shape, c.Prior, true).DrawPrior(x, rng)
+		law.Set(x)
+	}
+	law.RandExact(obs.Z, n, rng)
+	for i := range obs.Z {
+		obs.Scale[i] = c.Scale
+		obs.Z[i] += Noise(c.Kind, c.Scale, rng)
+	}
+	truth = make([]float64, len(obs.Names()))
+	if at := x.Write(truth); at < len(truth) {
+		truth[at] = n
+	}
+	return truth, obs
+}
+
+// rows draws n and, where it is latent, what is released of it.
+func (c *Simulation) rows(count *model.Count, rng *rand.Rand) (n float64) {
+	if c.Count == 0 {
+		return c.N
+	}
+	*count = model.Count{Kind: c.Kind, Scale: c.Count, Least: float64(c.Shape.M() + 1), Most: 2 * c.N}
+	if !c.Continuous {
+		n = count.Least + float64(rng.IntN(int(count.Most-count.Least)+1))
+		count.Noisy = n + wholeNoise(c.Kind, c.Count, rng)
+		return n
+	}
+	least := count.Least - 0.5
+	n = least + (count.Most-least)*rng.Float64()
+	count.Noisy = n + Noise(c.Kind, c.Count, rng)
+	if c.Kind == release.Gaussian {
+		count.Noisy += rng.Float64() - 0.5 // the density of the sum is the normal law's mass of a cell
+	}
+	return n
+}
+
+// Problem is what a method is given of an observation whose noise has one scale.
+func Problem(obs *model.Observation, prior *model.Prior) *model.Problem {
+	box := func(name string) schema.Column { return schema.Column{Name: name, Lower: -1, Upper: 1} }
+	r := &release.Release{Format: release.Format, N: int64(obs.N), Noise: release.Noise{Kind: obs.Kind, Scale: obs.Scale[0]},
+		Schema:     schema.Design{Response: box("y"), Intercept: obs.Shape.Intercept},
+		Statistics: release.StatisticsFromVector(obs.Shape.M(), obs.Z)}
+	for j := range obs.Shape.P {
+		r.Schema.Covariates = append(r.Schema.Covariates, box(fmt.Sprintf("x%d", j+1)))
+	}
+	if obs.Count.Latent() {
+		r.N, r.NNoise = int64(obs.Count.Noisy), obs.Count.Scale
+		r.Privacy = &release.Privacy{Epsilon: 1, Neighbours: release.AddRemove}
+		if obs.Kind == release.Gaussian {
+			r.Privacy.Delta = 1e-6
+		}
+	}
+	return &model.Problem{Releases: []*release.Release{r}, Prior: prior}
+}
