@@ -1,0 +1,105 @@
+package ledger
+
+import (
+	"math"
+	"math/big"
+	"testing"
+
+	"github.com/dpreg/dpreg/mechanisms/accounting"
+)
+
+func tail(x float64) float64 { return math.Erfc(x/math.Sqrt2) / 2 }
+
+// hockey is E[(1 − e^{x−W})₊] for W ~ N(τ/2, τ): δ(x, τ), for every real x.
+func hockey(x, square float64) float64 {
+	mu := math.Sqrt(square)
+	return max(0, tail(x/mu-mu/2)-math.Exp(x)*tail(x/mu+mu/2))
+}
+
+// response is the same for randomised response, the least private mechanism of ε: the
+// loss is ±ε, +ε with probability e^ε/(1 + e^ε).
+func response(x, epsilon float64) float64 {
+	p := 1 / (1 + math.Exp(-epsilon))
+	part := func(loss float64) float64 { return max(0, -math.Expm1(x-loss)) }
+	return p*part(epsilon) + (1-p)*part(-epsilon)
+}
+
+// adversary is the δ at total ε that somebody gets who asks for first, looks at the
+// loss it caused, and then takes what is worst of what the account still allows:
+// all of the rest as one pure release, or as one Gaussian one.
+func adversary(t *testing.T, first Charge, after account) float64 {
+	t.Helper()
+	epsilon, _ := after.total.Epsilon.Float64()
+	square, _ := after.square.Float64()
+	most := func(next func(x float64) Charge) float64 {
+		low, high := 0.0, 100.0
+		for range 30 {
+			middle := (low + high) / 2
+			a, c := after, next(middle)
+			a.add(&c)
+			if ok, err := a.within(accounting.Sigma); err != nil {
+				t.Fatal(err)
+			} else if ok {
+				low = middle
+			} else {
+				high = middle
+			}
+		}
+		return low
+	}
+	pure := most(func(x float64) Charge { return Charge{Noise: Laplace, Epsilon: exactly(x), Delta: new(big.Rat)} })
+	// What it states is beyond any sum: only the count decides.
+	more := most(func(x float64) Charge {
+		return Charge{Noise: Gaussian, Epsilon: rat("1e9"), Delta: rat("0.5"), Sensitivity: max(x, 1e-300), Scale: 1}
+	})
+	worst := 0.0
+	const step = 4e-3
+	for z := -9.; z < 12; z += step {
+		loss := square/2 + math.Sqrt(square)*z
+		value := max(response(epsilon-loss, pure), hockey(epsilon-loss, max(more*more, 1e-300)))
+		worst += step * value * math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
+	}
+	return worst
+}
+
+// The filter holds against one who chooses by what was seen; the same rule with all
+// of δ for both counts, the least of two filters, would not: that is why δ is shared.
+func TestAdaptiveAdversary(t *testing.T) {
+	overspent := false
+	for _, total := range []Budget{budget("2", "1e-6", Auto), budget("2", "1e-5", Auto), budget("8", "1e-5", Auto)} {
+		delta, _ := total.Delta.Float64()
+		for _, asked := range []string{"0.5", "1", "1.5"} {
+			for _, d := range []string{"4e-7", "1e-6", "4e-6", "1e-5"} {
+				first := gaussian(t, asked, d)
+				a := newAccount(total)
+				a.add(&first)
+				if ok, err := a.within(accounting.Sigma); !ok || err != nil {
+					continue
+				}
+				if got := adversary(t, first, a); got > delta {
+					t.Errorf("total (%v, %v): after (%s, %s) δ = %v can be had", total.Epsilon, delta, asked, d, got)
+				}
+				a.forSum, a.forCount = total.Delta, total.Delta
+				overspent = overspent || adversary(t, first, a) > 1.2*delta
+			}
+		}
+	}
+	if !overspent {
+		t.Error("the adversary is too weak to overspend the least of two filters")
+	}
+}
+
+// A pure release is never worth more than the Gaussian one that it counts as.
+func TestPureCountsAsGaussian(t *testing.T) {
+	factor, _ := halfPi.Float64()
+	if factor < math.Pi/2 {
+		t.Errorf("%v is below π/2", factor)
+	}
+	for epsilon := 0.01; epsilon < 12; epsilon *= 1.1 {
+		for x := -15.; x < 15; x += 0.01 {
+			if pure, counted := response(x, epsilon), hockey(x, factor*epsilon*epsilon); pure > counted+1e-13 {
+				t.Fatalf("ε = %v: at %v δ is %v, and counted %v", epsilon, x, pure, counted)
+			}
+		}
+	}
+}

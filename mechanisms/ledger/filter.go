@@ -1,0 +1,123 @@
+package ledger
+
+import (
+	"math"
+	"math/big"
+)
+
+// Sigma is accounting.Sigma: a standard deviation for which Gaussian noise is
+// (epsilon, delta)-differentially private at a sensitivity, rounded up.
+type Sigma func(epsilon, delta, sensitivity float64) (float64, error)
+
+// account is what a sequence of charges has used. Its numbers are exact, and never
+// changed in place.
+//
+// Write τ = Σ (Δ_t/σ_t)² for the Gaussian releases and δ(ε, τ) for the smallest δ at
+// which one release of Gaussian noise with (Δ/σ)² = τ has (ε, δ). With E, D the
+// totals, a sequence is within the budget if
+//
+//	Σ ε_t ≤ E and Σ δ_t ≤ D_S,                  the sum of all, or      (S)
+//	δ(E − E₀, τ) ≤ D_G,                         the Gaussian count,     (G)
+//
+// where E₀ = Σ ε_t over the Laplace releases before the first Gaussian one, and a
+// later one counts in τ as (π/2)ε², which is no less than it is worth. The union
+// of the two is (E, D_S + D_G)-differentially private however the charges were
+// chosen, so that D_S + D_G = D; it would not be with D for both. The first Gaussian
+// charge fixes the shares: halves; but all of D is for (G) where that charge is
+// above half of it. Where only Gaussian releases follow the first one, (S) with D_G
+// implies (G), and is the easier to decide. Proofs: docs/ledger.md.
+type account struct {
+	total          Budget
+	epsilon, delta *big.Rat // the sum of all charges
+	before         *big.Rat // E₀
+	square         *big.Rat // τ
+	forSum         *big.Rat // D_S
+	forCount       *big.Rat // D_G
+	mixed          bool     // a Laplace release came after a Gaussian one
+}
+
+// halfPi is a bound above π/2.
+var halfPi = big.NewRat(15708, 10000)
+
+func newAccount(total Budget) account {
+	zero := new(big.Rat)
+	a := account{total: total, epsilon: zero, delta: zero, before: zero, square: zero, forSum: zero, forCount: zero}
+	if total.Filter == Sum {
+		a.forSum = total.Delta
+	}
+	return a
+}
+
+// add charges c.
+func (a *account) add(c *Charge) {
+	a.epsilon, a.delta = plus(a.epsilon, c.Epsilon), plus(a.delta, c.Delta)
+	switch first := a.square.Sign() == 0; {
+	case c.Noise == Gaussian:
+		if first && a.total.Filter == Auto {
+			a.share(c.Delta)
+		}
+		ratio := new(big.Rat).Quo(exactly(c.Sensitivity), exactly(c.Scale))
+		a.square = plus(a.square, times(ratio, ratio))
+	case first:
+		a.before = plus(a.before, c.Epsilon)
+	default:
+		a.mixed = true
+		a.square = plus(a.square, times(halfPi, times(c.Epsilon, c.Epsilon)))
+	}
+}
+
+// share splits D at the first Gaussian release, of which δ is known and no noise yet.
+func (a *account) share(delta *big.Rat) {
+	half := times(a.total.Delta, big.NewRat(1, 2))
+	if delta.Cmp(half) <= 0 {
+		a.forSum, a.forCount = half, half
+		return
+	}
+	a.forCount = a.total.Delta
+}
+
+// within reports whether what is charged is within the budget.
+func (a *account) within(sigma Sigma) (bool, error) {
+	if a.epsilon.Cmp(a.total.Epsilon) <= 0 && a.delta.Cmp(a.limit()) <= 0 {
+		return true, nil
+	}
+	used, err := a.counted(sigma)
+	return used != nil && used.Cmp(big.NewRat(1, 1)) <= 0, err
+}
+
+// limit is the δ that (S) allows.
+func (a *account) limit() *big.Rat {
+	if !a.mixed && a.forCount.Sign() > 0 {
+		return a.forCount // no less than the other share
+	}
+	return a.forSum
+}
+
+// counted is the part of (G) that is used, τσ² with σ the noise of a single release
+// that would use all of it; nil where (G) has no share.
+func (a *account) counted(sigma Sigma) (*big.Rat, error) {
+	rest := new(big.Rat).Sub(a.total.Epsilon, a.before)
+	if rest.Sign() < 0 || a.forCount.Sign() == 0 {
+		return nil, nil
+	}
+	s, err := sigma(roundDown(rest), roundDown(a.forCount), 1)
+	if err != nil {
+		return nil, err
+	}
+	return times(a.square, times(exactly(s), exactly(s))), nil
+}
+
+func plus(x, y *big.Rat) *big.Rat  { return new(big.Rat).Add(x, y) }
+func times(x, y *big.Rat) *big.Rat { return new(big.Rat).Mul(x, y) }
+
+// exactly is the value of a finite float64.
+func exactly(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+
+// roundDown returns the largest float64 that is not above q.
+func roundDown(q *big.Rat) float64 {
+	f, _ := q.Float64() // the nearest
+	if exactly(f).Cmp(q) > 0 {
+		return math.Nextafter(f, math.Inf(-1))
+	}
+	return f
+}

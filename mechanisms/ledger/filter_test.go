@@ -1,0 +1,164 @@
+package ledger
+
+import (
+	"math"
+	"math/big"
+	"slices"
+	"testing"
+
+	"github.com/dpreg/dpreg/mechanisms/accounting"
+)
+
+func rat(text string) *big.Rat {
+	x, ok := new(big.Rat).SetString(text)
+	if !ok {
+		panic(text)
+	}
+	return x
+}
+
+// laplace and gaussian are releases as ssp calibrates them.
+func laplace(epsilon string) Charge {
+	return Charge{Epsilon: rat(epsilon), Delta: new(big.Rat), Noise: Laplace, Neighbours: "replace-one"}
+}
+
+func gaussian(t testing.TB, epsilon, delta string) Charge {
+	t.Helper()
+	const sensitivity = 3.7
+	e, d := rat(epsilon), rat(delta)
+	sigma, err := accounting.Sigma(roundDown(e), roundDown(d), sensitivity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Charge{Epsilon: e, Delta: d, Noise: Gaussian, Sensitivity: sensitivity, Scale: sigma, Neighbours: "replace-one"}
+}
+
+func budget(epsilon, delta string, filter Filter) Budget {
+	return Budget{Data: "test", Neighbours: "replace-one", Epsilon: rat(epsilon), Delta: rat(delta), Filter: filter}
+}
+
+// accepted charges what fits, in order, and says what did.
+func accepted(t *testing.T, b Budget, charges ...Charge) []bool {
+	t.Helper()
+	h := &History{Budget: b, sigma: accounting.Sigma}
+	var did []bool
+	for _, c := range charges {
+		ok, err := h.Fits(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok {
+			h.Entries = append(h.Entries, Entry{Charge: c})
+		}
+		did = append(did, ok)
+	}
+	return did
+}
+
+func TestFits(t *testing.T) {
+	g := func(epsilon, delta string) Charge { return gaussian(t, epsilon, delta) }
+	const yes, no = true, false
+	for name, c := range map[string]struct {
+		budget  Budget
+		charges []Charge
+		want    []bool
+	}{
+		"pure":                     {budget("1", "0", Auto), []Charge{laplace("0.7"), laplace("0.4"), laplace("0.3"), laplace("1e-12")}, []bool{yes, no, yes, no}},
+		"pure takes no Gaussian":   {budget("1", "0", Auto), []Charge{g("0.1", "1e-9")}, []bool{no}},
+		"all at once":              {budget("1", "1e-6", Auto), []Charge{g("1", "1e-6"), g("1e-3", "1e-9"), laplace("1e-3")}, []bool{yes, no, no}},
+		"all at once, sum":         {budget("1", "1e-6", Sum), []Charge{g("1", "1e-6"), laplace("1e-9")}, []bool{yes, no}},
+		"too much":                 {budget("1", "1e-6", Auto), []Charge{g("1.001", "1e-6"), g("1", "1.1e-6")}, []bool{no, no}},
+		"another (ε, δ) of it":     {budget("1", "1e-6", Auto), []Charge{g("0.9", "1e-5"), g("0.7", "1e-5")}, []bool{no, yes}},
+		"Laplace first":            {budget("2", "1e-6", Auto), []Charge{laplace("1"), g("1", "1e-6"), laplace("0.01")}, []bool{yes, yes, no}},
+		"Laplace last, too large":  {budget("2", "1e-6", Auto), []Charge{g("1", "1e-6"), laplace("1"), laplace("0.1")}, []bool{yes, no, yes}},
+		"Laplace last, by the sum": {budget("2", "2e-6", Auto), []Charge{g("1", "1e-6"), laplace("1")}, []bool{yes, yes}},
+		"sum takes any order":      {budget("2", "1e-6", Sum), []Charge{g("1", "1e-6"), laplace("1"), laplace("1e-9")}, []bool{yes, yes, no}},
+		"sum counts no squares":    {budget("2", "1e-6", Sum), []Charge{g("0.5", "1e-6"), g("0.5", "1e-6")}, []bool{yes, no}},
+		"Gaussian ones":            {budget("2", "1e-6", Auto), slices.Repeat([]Charge{g("0.5", "1e-6")}, 14), append(slices.Repeat([]bool{yes}, 13), no)},
+	} {
+		if got := accepted(t, c.budget, c.charges...); !slices.Equal(got, c.want) {
+			t.Errorf("%s: accepted %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// Sums are those of the decimals: 0.1 is a tenth, and ten of them are 1.
+func TestExactSums(t *testing.T) {
+	for _, b := range []Budget{budget("1", "0", Auto), budget("1", "0.9", Sum)} {
+		c := laplace("0.1")
+		if b.Filter == Sum {
+			c = gaussian(t, "0.1", "0.09")
+		}
+		want := append(slices.Repeat([]bool{true}, 10), false)
+		if got := accepted(t, b, slices.Repeat([]Charge{c}, 11)...); !slices.Equal(got, want) {
+			t.Errorf("%v", got)
+		}
+	}
+}
+
+// Where only Gaussian releases follow the first one, what fits by the sum with all
+// of δ fits, nearly to the last digit, and much more does.
+func TestCountIsNoStricterThanSum(t *testing.T) {
+	for _, list := range [][][2]string{
+		{{"0.5", "1e-6"}, {"0.5", "1e-6"}}, {{"0.1", "1e-7"}, {"0.9", "1.9e-6"}}, {{"0.9", "1.9e-6"}, {"0.1", "1e-7"}},
+		{{"0.2", "5e-7"}, {"0.3", "5e-7"}, {"0.1", "5e-7"}, {"0.4", "5e-7"}},
+	} {
+		var charges []Charge
+		for _, x := range list {
+			charges = append(charges, gaussian(t, x[0], x[1]))
+		}
+		if got := accepted(t, budget("1", "2e-6", Auto), charges...); slices.Contains(got, false) {
+			t.Errorf("%v: accepted %v", list, got)
+		}
+	}
+}
+
+func TestLeft(t *testing.T) {
+	h := &History{Budget: budget("2", "1e-5", Auto), sigma: accounting.Sigma}
+	for range 4 {
+		for _, delta := range []string{"0", "1e-6", "1e-5"} {
+			left, err := h.Left(rat(delta))
+			if err != nil || left == 0 {
+				t.Fatal(left, err)
+			}
+			for factor, want := range map[float64]bool{1: true, 1.011: false} {
+				epsilon := text(decimal(left * factor))
+				c := laplace(epsilon)
+				if delta != "0" {
+					c = gaussian(t, epsilon, delta)
+				}
+				if ok, err := h.Fits(c); ok != want || err != nil {
+					t.Errorf("after %d releases, δ = %s: %v is left, and %s fits: %v (%v)", len(h.Entries), delta, left, epsilon, ok, err)
+				}
+			}
+		}
+		h.Entries = append(h.Entries, Entry{Charge: gaussian(t, "0.3", "1e-6")})
+	}
+	full := &History{Budget: budget("1", "0", Auto), Entries: []Entry{{Charge: laplace("1")}}, sigma: accounting.Sigma}
+	if left, err := full.Left(new(big.Rat)); left != 0 || err != nil {
+		t.Errorf("left %v (%v)", left, err)
+	}
+}
+
+func TestUses(t *testing.T) {
+	h := &History{Budget: budget("2", "4e-6", Auto), sigma: accounting.Sigma}
+	for _, c := range []Charge{laplace("0.5"), gaussian(t, "0.5", "1e-6"), gaussian(t, "0.5", "1e-6"), laplace("0.5")} {
+		h.Entries = append(h.Entries, Entry{Charge: c})
+	}
+	uses, err := h.Uses()
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := uses[3]
+	if uses[0].Sum != 0.25 || !math.IsInf(uses[0].Gaussian, 1) || last.Sum != 1 || last.Epsilon.Cmp(rat("2")) != 0 || last.Delta.Cmp(rat("2e-6")) != 0 {
+		t.Errorf("%+v", uses)
+	}
+	if ratio := uses[2].Gaussian / uses[1].Gaussian; math.Abs(ratio-2) > 1e-12 {
+		t.Errorf("two equal releases count %v times one", ratio)
+	}
+	for _, u := range uses {
+		if !(u.Part() > 0 && u.Part() <= 1) {
+			t.Errorf("%+v", u)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+// Package ledger keeps the privacy budget of one data set in a file that many
+// processes share.
+//
+// A ledger has a total (ε, δ). What a release costs is charged, durably, before
+// its noise is drawn, and stays charged whatever happens afterwards: the file never
+// shows less than was released. Later charges are chosen after earlier releases were
+// seen, so what decides is a filter that is valid for budgets chosen adaptively
+// (History.Fits; the proof is in docs/ledger.md).
+//
+// The file is an SQLite database. It holds nothing that was computed from rows:
+// totals, what each release states of its noise, names that the user gave, times.
+package ledger
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"time"
+)
+
+// Budget is what a ledger is made for.
+type Budget struct {
+	Data           string   // names the data set: public, chosen by the user
+	Neighbours     string   // the one relation that all releases must have
+	Epsilon, Delta *big.Rat // decimals; δ may be 0
+	Filter         Filter
+}
+
+// Filter names the rule that decides whether a release is affordable.
+type Filter string
+
+const (
+	// Auto accepts where the sum of (ε, δ) has room or where the count of Gaussian
+	// noise has; with δ > 0 they share it, in a way fixed by the first Gaussian release.
+	Auto Filter = "auto"
+	// Sum accepts where the sum of (ε, δ) has room, in any order and mixture.
+	Sum Filter = "sum"
+)
+
+// Noise is the law of a release's noise.
+type Noise string
+
+// The two laws.
+const (
+	Laplace  Noise = "laplace"
+	Gaussian Noise = "gaussian"
+)
+
+// Charge is what a release costs.
+type Charge struct {
+	Epsilon, Delta     *big.Rat // as the release states them; decimals, δ = 0 for Laplace noise
+	Noise              Noise
+	Sensitivity, Scale float64 // of Gaussian noise: in L2, and its standard deviation
+	Neighbours         string
+	Release            string // names the release, for whoever reads the ledger
+}
+
+// Entry is a charge that was made.
+type Entry struct {
+	Charge
+	Number  int64 // from 1
+	Time    time.Time
+	Written bool // the release is known to have been written
+}
+
+// check refuses what no ledger can be made for.
+func (b *Budget) check() error {
+	switch {
+	case b.Epsilon == nil || b.Epsilon.Sign() <= 0:
+		return fmt.Errorf("the total ε must be above 0")
+	case b.Delta == nil || b.Delta.Sign() < 0 || b.Delta.Cmp(big.NewRat(1, 1)) >= 0:
+		return fmt.Errorf("the total δ must be at least 0 and below 1")
+	case b.Filter != Auto && b.Filter != Sum:
+		return fmt.Errorf("the filter must be %q or %q, not %q", Auto, Sum, b.Filter)
+	case b.Neighbours == "":
+		return fmt.Errorf("the neighbouring relation is missing")
+	}
+	return decimals(b.Epsilon, b.Delta)
+}
+
+// check refuses what no release can cost.
+func (c *Charge) check() error {
+	positive := func(x float64) bool { return x > 0 && !math.IsInf(x, 1) }
+	switch {
+	case c.Epsilon == nil || c.Epsilon.Sign() <= 0:
+		return fmt.Errorf("ε of a release must be above 0")
+	case c.Delta == nil || c.Delta.Sign() < 0:
+		return fmt.Errorf("δ of a release must not be negative")
+	case !slices.Contains([]Noise{Laplace, Gaussian}, c.Noise):
+		return fmt.Errorf("noise must be %q or %q, not %q", Laplace, Gaussian, c.Noise)
+	case c.Noise == Laplace && c.Delta.Sign() != 0:
+		return fmt.Errorf("δ of a release with Laplace noise must be 0")
+	case c.Noise == Gaussian && c.Delta.Sign() == 0:
+		return fmt.Errorf("δ of a release with Gaussian noise must be above 0")
+	case c.Noise == Gaussian && !(positive(c.Sensitivity) && positive(c.Scale)):
+		return fmt.Errorf("sensitivity and scale of Gaussian noise must be above 0")
+	}
+	return decimals(c.Epsilon, c.Delta)
+}
+
+// decimals refuses what could not be written down exactly.
+func decimals(list ...*big.Rat) error {
+	for _, x := range list {
+		if _, exact := x.FloatPrec(); !exact {
+			return fmt.Errorf("%s is not a decimal number", x.RatString())
+		}
+	}
+	return nil
+}

@@ -1,0 +1,242 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	_ "modernc.org/sqlite" // SQLite in Go
+)
+
+// Ledger is an open ledger. Any number of processes may have the same one open.
+type Ledger struct {
+	path  string
+	db    *sql.DB
+	sigma Sigma
+}
+
+// application and version mark an SQLite file as a ledger: "dpre" in ASCII.
+const (
+	application = 0x64707265
+	version     = 1
+)
+
+// A cost is never changed, and no charge is taken back.
+const tables = `
+CREATE TABLE budget (
+	one        INTEGER PRIMARY KEY CHECK (one = 1),
+	data       TEXT NOT NULL,
+	neighbours TEXT NOT NULL,
+	epsilon    TEXT NOT NULL,
+	delta      TEXT NOT NULL,
+	filter     TEXT NOT NULL
+) STRICT;
+CREATE TABLE charge (
+	number      INTEGER PRIMARY KEY,
+	time        TEXT NOT NULL,
+	release     TEXT NOT NULL,
+	noise       TEXT NOT NULL,
+	epsilon     TEXT NOT NULL,
+	delta       TEXT NOT NULL,
+	sensitivity REAL NOT NULL,
+	scale       REAL NOT NULL,
+	written     INTEGER NOT NULL
+) STRICT;
+CREATE TRIGGER budget_stays BEFORE UPDATE ON budget BEGIN SELECT RAISE(ABORT, 'the budget stays as it is'); END;
+CREATE TRIGGER budget_is_kept BEFORE DELETE ON budget BEGIN SELECT RAISE(ABORT, 'the budget stays as it is'); END;
+CREATE TRIGGER cost_stays BEFORE UPDATE OF number, time, release, noise, epsilon, delta, sensitivity, scale ON charge
+	BEGIN SELECT RAISE(ABORT, 'what was charged stays charged'); END;
+CREATE TRIGGER charge_is_kept BEFORE DELETE ON charge BEGIN SELECT RAISE(ABORT, 'what was charged stays charged'); END;`
+
+// wait is for how long a process waits for others that write; tests shorten it.
+var wait = 10 * time.Second
+
+// connect opens the file, which must exist. synchronous=EXTRA and fullfsync put a
+// transaction on to the disk before it ends, the removal of its journal too; all
+// transactions are immediate: whoever reads what is left is the one who may write.
+func connect(path string) (*sql.DB, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	name := filepath.ToSlash(absolute)
+	if !strings.HasPrefix(name, "/") {
+		name = "/" + name // of a Windows drive
+	}
+	u := url.URL{Scheme: "file", Path: name, RawQuery: url.Values{
+		"mode":    {"rw"},
+		"_txlock": {"immediate"},
+		"_pragma": {fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds()), "synchronous(EXTRA)", "fullfsync(1)", "trusted_schema(0)"},
+	}.Encode()}
+	db, err := sql.Open("sqlite", u.String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+// Open opens a ledger; sigma is accounting.Sigma. An error wraps ErrUnusable where
+// the file is none that can serve: missing, no ledger, of a later version.
+func Open(ctx context.Context, path string, sigma Sigma) (*Ledger, error) {
+	switch info, err := os.Stat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, unusable("%s: there is no such ledger", path)
+	case err != nil:
+		return nil, unusable("%w", err)
+	case !info.Mode().IsRegular():
+		return nil, unusable("%s is not a regular file", path)
+	}
+	db, err := connect(path)
+	if err != nil {
+		return nil, plain(path, err)
+	}
+	l := &Ledger{path, db, sigma}
+	if err := l.identify(ctx); err != nil {
+		db.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// identify looks whether the file is a ledger.
+func (l *Ledger) identify(ctx context.Context) error {
+	var id, v int
+	err := l.db.QueryRowContext(ctx, "SELECT application_id, user_version FROM pragma_application_id, pragma_user_version").Scan(&id, &v)
+	switch {
+	case err != nil:
+		return plain(l.path, err)
+	case id != application:
+		return unusable("%s is not a ledger of dpreg", l.path)
+	case v != version:
+		return unusable("%s is a ledger of version %d, and this dpreg knows version %d only", l.path, v, version)
+	}
+	return nil
+}
+
+// Close closes the file.
+func (l *Ledger) Close() error { return l.db.Close() }
+
+// Path is the name under which the ledger was opened.
+func (l *Ledger) Path() string { return l.path }
+
+// Charge charges c, and returns its number once that is durable. Where the budget
+// has no room for it, nothing is charged and the error is an *ExhaustedError; where
+// c is of other neighbours, or the file cannot be written, it wraps ErrUnusable.
+func (l *Ledger) Charge(ctx context.Context, c Charge) (int64, error) {
+	var number int64
+	err := l.transact(ctx, c, func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx,
+			"INSERT INTO charge (time, release, noise, epsilon, delta, sensitivity, scale, written) VALUES (?, ?, ?, ?, ?, ?, ?, 0)",
+			time.Now().UTC().Format(time.RFC3339), c.Release, c.Noise, text(c.Epsilon), text(c.Delta), c.Sensitivity, c.Scale)
+		if err != nil {
+			return err
+		}
+		if number, err = result.LastInsertId(); err != nil {
+			return err
+		}
+		return tx.Commit()
+	})
+	return number, err
+}
+
+// Check returns the error that Charge would return now, and charges nothing.
+func (l *Ledger) Check(ctx context.Context, c Charge) error {
+	return l.transact(ctx, c, func(*sql.Tx) error { return nil })
+}
+
+// transact lets do write if c fits, while nobody else can.
+func (l *Ledger) transact(ctx context.Context, c Charge, do func(*sql.Tx) error) error {
+	tx, err := l.db.BeginTx(ctx, nil)
+	if err != nil {
+		return plain(l.path, err)
+	}
+	defer tx.Rollback() // of nothing, once it is committed
+	h, err := l.history(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if c.Neighbours != h.Budget.Neighbours {
+		return unusable("%s counts %s neighbours, and the release is for %s ones: a ledger has one relation", l.path, h.Budget.Neighbours, c.Neighbours)
+	}
+	ok, err := h.Fits(c)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return &ExhaustedError{l.path, c, h}
+	}
+	return plain(l.path, do(tx))
+}
+
+// SetWritten notes that the release of a charge was written.
+func (l *Ledger) SetWritten(ctx context.Context, number int64) error {
+	_, err := l.db.ExecContext(ctx, "UPDATE charge SET written = 1 WHERE number = ?", number)
+	return plain(l.path, err)
+}
+
+// History reads all that the ledger holds.
+func (l *Ledger) History(ctx context.Context) (*History, error) { return l.history(ctx, l.db) }
+
+// querier is a database or a transaction.
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+func (l *Ledger) history(ctx context.Context, q querier) (*History, error) {
+	h := &History{sigma: l.sigma}
+	b := &h.Budget
+	var epsilon, delta string
+	err := q.QueryRowContext(ctx, "SELECT data, neighbours, epsilon, delta, filter FROM budget").
+		Scan(&b.Data, &b.Neighbours, &epsilon, &delta, &b.Filter)
+	if err != nil {
+		return nil, plain(l.path, err)
+	}
+	b.Epsilon, b.Delta = parse(epsilon), parse(delta)
+	if err := b.check(); err != nil {
+		return nil, unusable("%s is damaged: %w", l.path, err)
+	}
+	rows, err := q.QueryContext(ctx, "SELECT number, time, release, noise, epsilon, delta, sensitivity, scale, written FROM charge ORDER BY number")
+	if err != nil {
+		return nil, plain(l.path, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		e := Entry{Charge: Charge{Neighbours: b.Neighbours}}
+		var when string
+		if err := rows.Scan(&e.Number, &when, &e.Release, &e.Noise, &epsilon, &delta, &e.Sensitivity, &e.Scale, &e.Written); err != nil {
+			return nil, plain(l.path, err)
+		}
+		e.Epsilon, e.Delta = parse(epsilon), parse(delta)
+		e.Time, err = time.Parse(time.RFC3339, when)
+		if err := errors.Join(err, e.check()); err != nil {
+			return nil, unusable("%s is damaged: charge %d: %w", l.path, e.Number, err)
+		}
+		h.Entries = append(h.Entries, e)
+	}
+	return h, plain(l.path, rows.Err())
+}
+
+// text writes a decimal exactly.
+func text(x *big.Rat) string {
+	digits, _ := x.FloatPrec()
+	return x.FloatString(digits)
+}
+
+// parse reads what text wrote; nil if that is no number.
+func parse(text string) *big.Rat {
+	x, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return nil
+	}
+	return x
+}

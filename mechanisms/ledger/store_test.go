@@ -1,0 +1,249 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dpreg/dpreg/mechanisms/accounting"
+)
+
+// create makes a ledger in a new directory.
+func create(t *testing.T, b Budget) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a budget? 100%.db") // a name that a URI must quote
+	if err := Create(context.Background(), path, b); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func open(t *testing.T, path string) *Ledger {
+	t.Helper()
+	l, err := Open(context.Background(), path, accounting.Sigma)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func history(t *testing.T, l *Ledger) *History {
+	t.Helper()
+	h, err := l.History(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func TestCharge(t *testing.T) {
+	ctx := context.Background()
+	path := create(t, budget("1", "1e-6", Sum))
+	l := open(t, path)
+	costs := []Charge{laplace("0.1"), gaussian(t, "0.3", "1e-200")}
+	costs[1].Release = "höhe.json"
+	for i, c := range costs {
+		if err := l.Check(ctx, c); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := l.Charge(ctx, c); err != nil || n != int64(i+1) {
+			t.Fatal(n, err)
+		}
+	}
+	if err := l.SetWritten(ctx, 2); err != nil {
+		t.Fatal(err)
+	}
+	var exhausted *ExhaustedError
+	if _, err := l.Charge(ctx, laplace("0.601")); !errors.As(err, &exhausted) || len(exhausted.History.Entries) != 2 {
+		t.Errorf("error %v", err)
+	}
+	other := laplace("0.1")
+	other.Neighbours = "add-remove"
+	if err := l.Check(ctx, other); !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "one relation") {
+		t.Errorf("error %v", err)
+	}
+	l.Close()
+
+	h := history(t, open(t, path))
+	if h.Budget.Data != "test" || h.Budget.Epsilon.Cmp(rat("1")) != 0 || h.Budget.Delta.Cmp(rat("1e-6")) != 0 || h.Budget.Filter != Sum || len(h.Entries) != 2 {
+		t.Fatalf("%+v", h)
+	}
+	for i, e := range h.Entries {
+		want := costs[i]
+		if e.Epsilon.Cmp(want.Epsilon) != 0 || e.Delta.Cmp(want.Delta) != 0 || e.Noise != want.Noise || e.Release != want.Release ||
+			e.Scale != want.Scale || e.Sensitivity != want.Sensitivity || e.Number != int64(i+1) || e.Written != (i == 1) || time.Since(e.Time) > time.Hour {
+			t.Errorf("%+v, want %+v", e, want)
+		}
+	}
+}
+
+func TestBadCharges(t *testing.T) {
+	l := open(t, create(t, budget("1", "1e-6", Auto)))
+	broken := func(change func(*Charge)) Charge {
+		c := gaussian(t, "0.1", "1e-7")
+		change(&c)
+		return c
+	}
+	for i, c := range []Charge{
+		{Neighbours: "replace-one"},
+		laplace("0"), laplace("-1"), laplace("1/3"),
+		broken(func(c *Charge) { c.Noise = "none" }), broken(func(c *Charge) { c.Noise = Laplace }), broken(func(c *Charge) { c.Delta = new(big.Rat) }),
+		broken(func(c *Charge) { c.Delta = rat("-1e-7") }), broken(func(c *Charge) { c.Scale = 0 }), broken(func(c *Charge) { c.Sensitivity = -1 }),
+	} {
+		if n, err := l.Charge(context.Background(), c); err == nil {
+			t.Errorf("charge %d is number %d", i, n)
+		}
+	}
+	if h := history(t, l); len(h.Entries) != 0 {
+		t.Errorf("%+v", h.Entries)
+	}
+}
+
+func TestCreateFails(t *testing.T) {
+	ctx, dir := context.Background(), t.TempDir()
+	for name, b := range map[string]Budget{
+		"no ε": budget("0", "0", Auto), "negative": budget("-1", "0", Auto), "δ": budget("1", "-1e-6", Auto), "δ = 1": budget("1", "1", Auto),
+		"filter": budget("1", "0", "least"), "a third": budget("1/3", "0", Auto), "nothing": {Filter: Auto},
+	} {
+		if err := Create(ctx, filepath.Join(dir, "b.db"), b); !errors.Is(err, ErrUnusable) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	if err := Create(ctx, filepath.Join(dir, "no", "b.db"), budget("1", "0", Auto)); err == nil || strings.Contains(err.Error(), ".tmp") {
+		t.Errorf("error %v", err)
+	}
+	path := create(t, budget("1", "0", Auto))
+	if err := Create(ctx, path, budget("2", "0", Auto)); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("error %v", err)
+	}
+	// Of many at once, one makes it.
+	errs, contested := make(chan error), filepath.Join(dir, "contested.db")
+	for range 6 {
+		go func() { errs <- Create(ctx, contested, budget("1", "0", Auto)) }()
+	}
+	made := 0
+	for range 6 {
+		if err := <-errs; err == nil {
+			made++
+		} else if !errors.Is(err, fs.ErrExist) && !strings.Contains(err.Error(), "exists") {
+			t.Error(err)
+		}
+	}
+	open(t, contested)
+	if entries, err := os.ReadDir(dir); made != 1 || err != nil || len(entries) != 1 {
+		t.Errorf("%d made it, and the directory has %v (%v)", made, entries, err)
+	}
+}
+
+// exec changes a ledger behind dpreg's back.
+func exec(t *testing.T, path, statement string) error {
+	t.Helper()
+	db, err := connect(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	_, err = db.Exec(statement)
+	return err
+}
+
+func TestUnusableFiles(t *testing.T) {
+	ctx := context.Background()
+	file := func(text string) string {
+		path := filepath.Join(t.TempDir(), "x.db")
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	changed := func(statement string) string {
+		path := create(t, budget("1", "1e-6", Auto))
+		if err := exec(t, path, statement); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	charge := "INSERT INTO charge VALUES (1, '2020-01-01T00:00:00Z', 'r', 'laplace', "
+	for path, want := range map[string]string{
+		filepath.Join(t.TempDir(), "x"): "no such ledger",
+		t.TempDir():                     "not a regular file",
+		file(""):                        "not a ledger of dpreg",
+		file(strings.Repeat("age,income\n", 1e3)):                                  "no SQLite database",
+		changed("PRAGMA application_id = 1"):                                       "not a ledger of dpreg",
+		changed("PRAGMA user_version = 2"):                                         "version 2",
+		changed("DROP TRIGGER budget_stays; UPDATE budget SET epsilon = 'much'"):   "damaged",
+		changed("DROP TRIGGER budget_stays; UPDATE budget SET delta = '-1'"):       "damaged",
+		changed(charge + "'a lot', '0', 0, 0, 0)"):                                 "damaged: charge 1",
+		changed(charge + "'-1', '0', 0, 0, 0)"):                                    "damaged: charge 1",
+		changed(strings.Replace(charge, "2020", "soon", 1) + "'1', '0', 0, 0, 0)"): "damaged: charge 1",
+	} {
+		l, err := Open(ctx, path, accounting.Sigma)
+		if err == nil {
+			_, err = l.Charge(ctx, laplace("0.1"))
+			l.Close()
+		}
+		if !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v does not say %q", err, want)
+		}
+	}
+	for _, statement := range []string{"DELETE FROM charge", "UPDATE charge SET epsilon = '0.01'", "DELETE FROM budget", "UPDATE budget SET epsilon = '9'"} {
+		path := create(t, budget("1", "0", Auto))
+		if _, err := open(t, path).Charge(ctx, laplace("1")); err != nil {
+			t.Fatal(err)
+		}
+		if err := exec(t, path, statement); err == nil {
+			t.Errorf("%s: done", statement)
+		}
+	}
+}
+
+func TestLockedAndReadOnly(t *testing.T) {
+	wait = 50 * time.Millisecond
+	defer func() { wait = 10 * time.Second }()
+	ctx := context.Background()
+	path := create(t, budget("1", "0", Auto))
+	other := open(t, path)
+	tx, err := other.db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := open(t, path)
+	if _, err := l.Charge(ctx, laplace("0.1")); !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "another process") {
+		t.Errorf("error %v", err)
+	}
+	history(t, l) // can be read all the same
+	if err := errors.Join(tx.Rollback(), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	if err := os.Chmod(path, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	l = open(t, path)
+	history(t, l)
+	if os.Getuid() == 0 {
+		return // whom no mode keeps from writing
+	}
+	if err := l.Check(ctx, laplace("0.1")); !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "cannot be written") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestCanceled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	l := open(t, create(t, budget("1", "0", Auto)))
+	if _, err := l.Charge(ctx, laplace("0.1")); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if h := history(t, l); len(h.Entries) != 0 {
+		t.Error("charged")
+	}
+}
