@@ -27,7 +27,7 @@ type Metric struct {
 	mean, squares []float64 // of each coordinate, and its squares about the mean
 	absMean       []float64 // the same of its absolute value
 	absSquares    []float64
-	delta         []float64
+	delta         []float64 // scratch
 	cross, trial  []float64 // the block's products about the mean, below the diagonal
 }
 
@@ -52,14 +52,13 @@ func NewMetric(dim, lead int) *Metric {
 // Push adds a·Fp to dst.
 func (m *Metric) Push(dst []float64, a float64, p []float64) {
 	k := m.lead
-	for i := range k {
-		row, sum := m.factor[i*k:i*k+i+1], 0.0
-		for j, v := range row {
-			sum += v * p[j]
+	if k > 0 {
+		dense.MulLowerVec(m.delta, m.factor, k, p)
+		for i, v := range m.delta[:k] {
+			dst[i] += a * v
 		}
-		dst[i] += a * sum
 	}
-	rest, q := dst[k:], p[k:]
+	rest, q := dst[k:][:len(m.scale)], p[k:][:len(m.scale)]
 	for i, s := range m.scale {
 		rest[i] += a * s * q[i]
 	}
@@ -68,14 +67,8 @@ func (m *Metric) Push(dst []float64, a float64, p []float64) {
 // Pull writes Fᵀg, g being a gradient in x; dst may be g.
 func (m *Metric) Pull(dst, g []float64) {
 	k := m.lead
-	for j := range k { // column j of F starts at its diagonal
-		sum := 0.0
-		for i := j; i < k; i++ {
-			sum += m.factor[i*k+j] * g[i]
-		}
-		dst[j] = sum
-	}
-	rest, h := dst[k:], g[k:]
+	dense.MulLowerTVec(dst, m.factor, k, g)
+	rest, h := dst[k:][:len(m.scale)], g[k:][:len(m.scale)]
 	for i, s := range m.scale {
 		rest[i] = s * h[i]
 	}

@@ -2,6 +2,7 @@ package nuts
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -30,6 +31,9 @@ func Keep(i Info, dst []float64) {
 //
 // Errors are those of New and of mcmc.Run, and those that the target returns.
 func Sample(ctx context.Context, names []string, target func(chain int) Target, o Options, plan mcmc.Plan) (*posterior.Draws, error) {
+	if len(names) == 0 {
+		return nil, errors.New("nuts: no coordinate is named")
+	}
 	start := func(chain int, rng *rand.Rand) (mcmc.Kernel[Info], error) {
 		t := target(chain)
 		if t.Dim() != len(names) {
@@ -54,18 +58,19 @@ func scatter(t Target, o Options, rng *rand.Rand) (s *Sampler, err error) {
 		for i := range x {
 			x[i] = 4*rng.Float64() - 2
 		}
-		if s, err = New(t, x, o); err == nil {
+		if s, err = New(t, x, o); !errors.Is(err, errOutside) {
 			return s, err
 		}
 	}
-	return nil, err
+	return nil, fmt.Errorf("nuts: none of %d points uniform on (-2, 2) in each coordinate serves as a start: %w", starts, errOutside)
 }
 
 // lowEBFMI is the fraction of missing information that Stan warns of.
 const lowEBFMI = 0.3
 
 // Warnings says what the sampler's columns, named InfoNames, tell against the
-// draws: divergences, trajectories at their greatest length, a low E-BFMI.
+// draws: divergences, trajectories at their greatest length, a low E-BFMI. It
+// panics where d lacks one of those columns.
 func Warnings(d *posterior.Draws, o Options) []string {
 	var w []string
 	divergent, depth, energy := infoColumn(d, "divergent__"), infoColumn(d, "treedepth__"), infoColumn(d, "energy__")
@@ -81,8 +86,8 @@ func Warnings(d *posterior.Draws, o Options) []string {
 				longest++
 			}
 		}
-		if len(energy[c]) > 1 {
-			worst = math.Min(worst, EBFMI(energy[c]))
+		if e := EBFMI(energy[c]); e < worst {
+			worst = e
 		}
 	}
 	if diverged > 0 {

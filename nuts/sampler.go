@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 )
 
 // Options of a sampler. The zero value serves.
@@ -53,11 +52,8 @@ type Info struct {
 	Energy     float64 // H at the new state, with the momentum that led there
 }
 
-// maxEnergyError marks a divergence, as in Stan.
-const maxEnergyError = 1000
-
 // Sampler is one chain: an mcmc.Kernel[Info], and an Adapter and Failer too. It
-// allocates nothing after New.
+// allocates only where a trajectory is longer than all before it.
 type Sampler struct {
 	target   Target
 	options  Options
@@ -69,16 +65,20 @@ type Sampler struct {
 	state         point     // where the chain is
 	forward, back point     // the trajectory's ends
 	tree, grown   span      // the trajectory, and the same with its new half
+	added         span      // the new half
 	halves        [][2]span // of the subtree of each depth
-	added         span
-	initial       float64 // H₀
+	initial       float64   // H₀
 	acceptSum     float64
 	info          Info
 	err           error
 }
 
-// New starts a chain at a point, which it copies. It is an error for the point
-// to lie outside the target's support, or for options not to stand.
+// errOutside ends a chain that stands at a point without a density.
+var errOutside = errors.New("the log density or its gradient is not finite where the chain stands")
+
+// New starts a chain at a point, which it copies. It is an error for the log
+// density or its gradient not to be finite there, or for options not to stand.
+// It panics where the point has another dimension than the target.
 func New(t Target, start []float64, o Options) (*Sampler, error) {
 	dim := t.Dim()
 	if len(start) != dim {
@@ -94,23 +94,20 @@ func New(t Target, start []float64, o Options) (*Sampler, error) {
 	s.stepSize.Target = o.TargetAccept
 	s.stepSize.Restart(1, 10)
 	copy(s.state.x, start)
-	if !s.evaluate(&s.state) {
-		if s.err != nil {
-			return nil, s.err
-		}
-		return nil, errors.New("nuts: the density is 0, or cannot be computed, at the start")
+	if !s.settle() {
+		return nil, fmt.Errorf("nuts: the start: %w", s.err)
 	}
 	return s, nil
 }
 
-// Position returns the state. Whoever changes it calls Moved before the next
-// Step.
+// Position returns the state, until the next Step. Whoever changes it calls Moved
+// before that.
 func (s *Sampler) Position() []float64 { return s.state.x }
 
 // Moved takes notice of a position that was changed from outside, by a move that
-// leaves the target invariant. It reports false, and the chain's next Step fails,
-// where the density cannot be computed there.
-func (s *Sampler) Moved() bool { return s.evaluate(&s.state) }
+// leaves the target invariant. It reports false, and the run ends with an error,
+// where the log density or its gradient is not finite there.
+func (s *Sampler) Moved() bool { return s.settle() }
 
 // LogDensity is that of the present state.
 func (s *Sampler) LogDensity() float64 { return s.state.logp }
@@ -124,138 +121,30 @@ func (s *Sampler) Err() error { return s.err }
 // Metric is the present estimate of the target's covariance.
 func (s *Sampler) Metric() *Metric { return s.metric }
 
+// settle computes density and gradient at the state, which must have them.
+func (s *Sampler) settle() bool {
+	ok := s.evaluate(&s.state)
+	for _, g := range s.state.g {
+		ok = ok && !math.IsNaN(g) && !math.IsInf(g, 0)
+	}
+	if !ok && s.err == nil {
+		s.err = errOutside
+	}
+	return ok
+}
+
 // evaluate computes log density and whitened gradient at z; it reports false
 // where z is outside the support.
 func (s *Sampler) evaluate(z *point) bool {
-	var err error
-	z.logp, err = s.target.LogDensity(z.g, z.x)
-	if err != nil {
-		if !errors.Is(err, ErrReject) {
-			s.err = err
-		}
-		z.logp = math.Inf(-1)
-		return false
+	logp, err := s.target.LogDensity(z.g, z.x)
+	if err == nil && !math.IsNaN(logp) && !math.IsInf(logp, 0) {
+		z.logp = logp
+		s.metric.Pull(z.g, z.g)
+		return true
 	}
-	s.metric.Pull(z.g, z.g)
-	if math.IsNaN(z.logp) || math.IsInf(z.logp, 0) {
-		z.logp = math.Inf(-1)
-		return false
+	if err != nil && !errors.Is(err, ErrReject) {
+		s.err = err
 	}
-	return true
-}
-
-// leap moves z by one leapfrog step of size ε, which is negative backwards.
-func (s *Sampler) leap(z *point, epsilon float64) {
-	half := 0.5 * epsilon
-	for i, g := range z.g {
-		z.p[i] += half * g
-	}
-	s.metric.Push(z.x, epsilon, z.p)
-	if !s.evaluate(z) {
-		return
-	}
-	for i, g := range z.g {
-		z.p[i] += half * g
-	}
-}
-
-// refresh draws the momentum.
-func (z *point) refresh(rng *rand.Rand) {
-	for i := range z.p {
-		z.p[i] = rng.NormFloat64()
-	}
-}
-
-// Step does one transition.
-func (s *Sampler) Step(rng *rand.Rand) Info {
-	if s.err != nil {
-		return s.info
-	}
-	if s.fresh {
-		s.searchStepSize(rng)
-	}
-	s.state.refresh(rng)
-	s.initial = s.state.energy()
-	s.forward.copy(&s.state)
-	s.back.copy(&s.state)
-	s.tree.single(&s.state, s.initial, 0)
-	s.acceptSum, s.info = 0, Info{StepSize: s.stepSize.Value()}
-	s.double(rng)
-
-	s.info.Accept = s.acceptSum / float64(s.info.Leapfrogs)
-	s.state.x, s.tree.x = s.tree.x, s.state.x
-	s.state.g, s.tree.g = s.tree.g, s.state.g
-	s.state.logp = s.tree.logp
-	s.info.LogDensity, s.info.Energy = s.tree.logp, s.tree.energy
-	return s.info
-}
-
-// double doubles the trajectory to a random side until it turns back, diverges
-// or is as long as may be. The new half's point is taken with probability
-// min(1, its weight over the old half's), which leads farther than a draw by
-// weight and keeps the target invariant (Betancourt 2017, A.3.2).
-func (s *Sampler) double(rng *rand.Rand) {
-	forward := true // the tree runs from begin to end in this direction
-	for s.info.Depth < s.options.MaxDepth {
-		end, epsilon := &s.forward, s.info.StepSize
-		if rng.Uint64()&1 == 0 {
-			end, epsilon = &s.back, -epsilon
-		}
-		if (epsilon > 0) != forward {
-			s.tree.reverse()
-			forward = !forward
-		}
-		ok := s.grow(&s.added, s.info.Depth, end, epsilon, rng)
-		if !ok {
-			return
-		}
-		s.info.Depth++
-		turned := turns(&s.tree, &s.added)
-		s.grown.join(&s.tree, &s.added, accept(s.added.logWeight-s.tree.logWeight, rng))
-		s.tree, s.grown = s.grown, s.tree
-		if turned {
-			return
-		}
-	}
-}
-
-// grow makes t the span of 2^depth steps on from z. It reports false where that
-// turns back within itself or diverges.
-func (s *Sampler) grow(t *span, depth int, z *point, epsilon float64, rng *rand.Rand) bool {
-	if depth == 0 {
-		return s.step(t, z, epsilon)
-	}
-	for len(s.halves) < depth {
-		dim := len(z.x)
-		s.halves = append(s.halves, [2]span{newSpan(dim), newSpan(dim)})
-	}
-	a, b := &s.halves[depth-1][0], &s.halves[depth-1][1]
-	if !s.grow(a, depth-1, z, epsilon, rng) || !s.grow(b, depth-1, z, epsilon, rng) {
-		return false
-	}
-	if turns(a, b) {
-		return false
-	}
-	second := accept(b.logWeight-logSum(a.logWeight, b.logWeight), rng)
-	t.join(a, b, second)
-	return true
-}
-
-// step makes t the span of one step on from z, and reports false where it
-// diverges.
-func (s *Sampler) step(t *span, z *point, epsilon float64) bool {
-	s.leap(z, epsilon)
-	s.info.Leapfrogs++
-	energy := z.energy()
-	if math.IsNaN(energy) {
-		energy = math.Inf(1)
-	}
-	gain := s.initial - energy
-	if !(gain >= -maxEnergyError) {
-		s.info.Divergent = true
-		return false
-	}
-	s.acceptSum += math.Min(1, math.Exp(gain))
-	t.single(z, energy, gain)
-	return true
+	z.logp = math.Inf(-1)
+	return false
 }

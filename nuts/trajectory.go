@@ -1,35 +1,53 @@
 package nuts
 
-import (
-	"math"
-	"math/rand/v2"
-)
+import "math/rand/v2"
 
 // point is a place in phase space. Momentum p and gradient g are in the
 // metric's whitened coordinates, x is not.
 type point struct {
-	x, p, g []float64
-	logp    float64
+	x, p, g      []float64
+	logp, energy float64 // energy is H = −log density + ½|p|²
 }
 
 func newPoint(dim int) point {
 	return point{x: make([]float64, dim), p: make([]float64, dim), g: make([]float64, dim)}
 }
 
-func (to *point) copy(from *point) {
-	copy(to.x, from.x)
-	copy(to.p, from.p)
-	copy(to.g, from.g)
-	to.logp = from.logp
+func (z *point) copy(from *point) {
+	copy(z.x, from.x)
+	copy(z.p, from.p)
+	copy(z.g, from.g)
+	z.logp, z.energy = from.logp, from.energy
 }
 
-// energy is H = −log density + ½|p|².
-func (z *point) energy() float64 {
+// refresh draws the momentum, and sets the energy.
+func (z *point) refresh(rng *rand.Rand) {
 	k := 0.0
-	for _, v := range z.p {
+	for i := range z.p {
+		v := rng.NormFloat64()
+		z.p[i] = v
 		k += v * v
 	}
-	return 0.5*k - z.logp
+	z.energy = 0.5*k - z.logp
+}
+
+// kick adds a times the gradient to the momentum.
+func (z *point) kick(a float64) {
+	p := z.p[:len(z.g)]
+	for i, g := range z.g {
+		p[i] += a * g
+	}
+}
+
+// land is the last kick of a step, and sets the energy.
+func (z *point) land(a float64) {
+	p, k := z.p[:len(z.g)], 0.0
+	for i, g := range z.g {
+		v := p[i] + a*g
+		p[i] = v
+		k += v * v
+	}
+	z.energy = 0.5*k - z.logp
 }
 
 // proposal is the point that a stretch of the trajectory offers as next draw.
@@ -38,12 +56,18 @@ type proposal struct {
 	logp, energy float64
 }
 
+func (t *proposal) take(z *point) {
+	copy(t.x, z.x)
+	copy(t.g, z.g)
+	t.logp, t.energy = z.logp, z.energy
+}
+
 // span is a stretch of the trajectory: the momenta at its two ends and their
-// sum ρ over all its points, the sum of its points' weights exp(H₀ − H), and one
-// of its points, drawn by weight.
+// sum ρ over all its points, the sum of its points' weights exp(H₀ − H), and one of
+// its points.
 type span struct {
 	begin, end, rho []float64
-	logWeight       float64
+	weight          float64
 	proposal
 }
 
@@ -53,13 +77,27 @@ func newSpan(dim int) span {
 }
 
 // single makes the span of one point.
-func (t *span) single(z *point, energy, logWeight float64) {
+func (t *span) single(z *point, weight float64) {
 	copy(t.begin, z.p)
 	copy(t.end, z.p)
 	copy(t.rho, z.p)
-	copy(t.x, z.x)
-	copy(t.g, z.g)
-	t.logp, t.energy, t.logWeight = z.logp, energy, logWeight
+	t.take(z)
+	t.weight = weight
+}
+
+// close makes p the end of a span of two points, whose begin is there, and tells
+// whether it turns.
+func (t *span) close(p []float64) bool {
+	var begin, end float64
+	first, last, rho := t.begin[:len(p)], t.end[:len(p)], t.rho[:len(p)]
+	for i, v := range p {
+		f := first[i]
+		r := f + v
+		last[i], rho[i] = v, r
+		begin += f * r
+		end += v * r
+	}
+	return !(begin > 0 && end > 0)
 }
 
 // reverse exchanges the ends.
@@ -87,13 +125,14 @@ func turns(a, b *span) bool {
 	return !(begin > 0 && end > 0 && aBegin > 0 && aNext > 0 && bLast > 0 && bEnd > 0)
 }
 
-// join makes t the span a·b, taking b's proposal with the probability given. It
-// exchanges buffers with a and b, which are spent.
+// join makes t the span a·b, with b's proposal or a's. It exchanges buffers with
+// a and b, which are spent.
 func (t *span) join(a, b *span, takeSecond bool) {
-	for i, r := range a.rho {
-		t.rho[i] = r + b.rho[i]
+	rho, ar, br := t.rho, a.rho[:len(t.rho)], b.rho[:len(t.rho)]
+	for i := range rho {
+		rho[i] = ar[i] + br[i]
 	}
-	t.logWeight = logSum(a.logWeight, b.logWeight)
+	t.weight = a.weight + b.weight
 	t.begin, a.begin = a.begin, t.begin
 	t.end, b.end = b.end, t.end
 	if takeSecond {
@@ -102,17 +141,3 @@ func (t *span) join(a, b *span, takeSecond bool) {
 		t.proposal, a.proposal = a.proposal, t.proposal
 	}
 }
-
-// logSum returns log(eᵃ + eᵇ).
-func logSum(a, b float64) float64 {
-	if a < b {
-		a, b = b, a
-	}
-	if math.IsInf(a, -1) {
-		return a
-	}
-	return a + math.Log1p(math.Exp(b-a))
-}
-
-// accept draws an event of probability min(1, eˡ).
-func accept(l float64, rng *rand.Rand) bool { return l >= 0 || rng.Float64() < math.Exp(l) }
