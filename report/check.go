@@ -21,14 +21,12 @@ const (
 // and what they say.
 func Check(w io.Writer, c *dpreg.Check, d *schema.Design) error {
 	p := &printer{w: w}
-	p.paragraph(fmt.Sprintf("Posterior predictive check of %s, method %s, n = %d: the release beside those that the fitted model makes, scaled units", Formula(d), c.Method, c.N))
+	p.paragraph(checkSubject(c, d))
 	p.printf("\n")
-	p.do(func(w io.Writer) error { return checkEntries(w, c) })
-	p.printf("\n")
-	p.do(func(w io.Writer) error { return checkBlocks(w, c) })
-	p.printf("\n")
-	p.do(func(w io.Writer) error { return checkColumns(w, c) })
-	p.printf("\n")
+	for _, t := range []table{checkEntries(c), checkBlocks(c), checkColumns(c)} {
+		p.do(t.write)
+		p.printf("\n")
+	}
 	for _, text := range checkVerdict(c, d) {
 		p.paragraph(text)
 	}
@@ -36,30 +34,34 @@ func Check(w io.Writer, c *dpreg.Check, d *schema.Design) error {
 	return p.err
 }
 
-func checkEntries(w io.Writer, c *dpreg.Check) error {
+func checkSubject(c *dpreg.Check, d *schema.Design) string {
+	return fmt.Sprintf("Posterior predictive check of %s, method %s, n = %d: the release beside those that the fitted model makes, scaled units", Formula(d), c.Method, c.N)
+}
+
+func checkEntries(c *dpreg.Check) table {
 	var rows [][]string
 	for _, e := range c.Entries {
 		d := common(e.SD, e.Z, e.Mean, e.Q2_5, e.Q97_5)
-		rows = append(rows, []string{truncate(e.Label, 24), number(e.Z, d), number(e.Mean, d), number(e.SD, d),
+		rows = append(rows, []string{e.Label, number(e.Z, d), number(e.Mean, d), number(e.SD, d),
 			number(e.Q2_5, d), number(e.Q97_5, d), number(e.P, 3), calibrated(e.PValue)})
 	}
-	return grid(w, []string{"Sum of", "Released", "Expected", "Sd", "l-95%", "u-95%", "p", "Calibrated"}, rows, 1)
+	return table{Header: []string{"Sum of", "Released", "Expected", "Sd", "l-95%", "u-95%", "p", "Calibrated"}, Rows: rows, Left: 1, widest: []int{24}}
 }
 
-func checkBlocks(w io.Writer, c *dpreg.Check) error {
+func checkBlocks(c *dpreg.Check) table {
 	var rows [][]string
 	for _, b := range c.Blocks {
 		rows = append(rows, []string{b.Name, fmt.Sprint(b.Size), number(b.P, 3), calibrated(b.PValue)})
 	}
-	return grid(w, []string{"Block", "Sums", "p", "Calibrated"}, rows, 1)
+	return table{Header: []string{"Block", "Sums", "p", "Calibrated"}, Rows: rows, Left: 1}
 }
 
-func checkColumns(w io.Writer, c *dpreg.Check) error {
+func checkColumns(c *dpreg.Check) table {
 	var rows [][]string
 	for _, column := range c.Columns {
-		rows = append(rows, []string{truncate(column.Label, 40), number(100*column.Outside, 1) + "%"})
+		rows = append(rows, []string{column.Label, number(100*column.Outside, 1) + "%"})
 	}
-	return grid(w, []string{"Column", "Normal rows outside the bounds"}, rows, 1)
+	return table{Header: []string{"Column", "Normal rows outside the bounds"}, Rows: rows, Left: 1, widest: []int{40}}
 }
 
 func calibrated(p dpreg.PValue) string {

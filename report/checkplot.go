@@ -36,7 +36,7 @@ func PlotCheck(w io.Writer, c *dpreg.Check, d *schema.Design, format string) err
 
 func drawCheck(c *dpreg.Check, d *schema.Design) (drawing, error) {
 	p := newPlot()
-	p.Title.Text = "Posterior predictive check: " + truncate(Formula(d), 60)
+	p.Title.Text = "Posterior predictive check: " + truncate(Formula(d), 44)
 	p.Title.Padding = vg.Points(6)
 	p.X.Label.Text = "distance from the mean of replicated releases, in their standard deviations"
 	p.X.Label.Padding, p.X.Tick.Marker = vg.Points(4), plot.TickerFunc(wholeTicks)

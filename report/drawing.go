@@ -2,8 +2,11 @@ package report
 
 import (
 	"fmt"
+	"html"
 	"io"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -42,24 +45,44 @@ func (d drawing) write(w io.Writer, format string) error {
 		_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(w)
 		return err
 	}
-	picture, err := d.svg()
+	picture, err := d.svg(true)
 	if err == nil {
 		_, err = io.WriteString(w, picture)
 	}
 	return err
 }
 
-func (d drawing) svg() (string, error) {
+// svg draws on white, or on nothing.
+func (d drawing) svg(ground bool) (string, error) {
 	c := vgsvg.New(d.width, d.height)
 	area := draw.New(c)
-	area.SetColor(white)
-	area.Fill(area.Rectangle.Path())
+	if ground {
+		area.SetColor(white)
+		area.Fill(area.Rectangle.Path())
+	}
 	d.draw(area)
 	var b strings.Builder
 	if _, err := c.WriteTo(&b); err != nil {
 		return "", err
 	}
-	return strings.ReplaceAll(b.String(), "font-family:Liberation Sans", svgFonts), nil
+	text := strings.ReplaceAll(b.String(), "font-family:Liberation Sans", svgFonts)
+	return svgText.ReplaceAllStringFunc(text, withLength), nil
+}
+
+// svgText is a text of vgsvg: its attributes, the font's size, and what it says.
+var svgText = regexp.MustCompile(`<text ([^>]*font-size:([0-9.]+)px[^>]*)>([^<]*)</text>`)
+
+// withLength tells a viewer how long a text was laid out, so that one that has none
+// of the fonts fits its own into the room.
+func withLength(text string) string {
+	part := svgText.FindStringSubmatch(text)
+	size, err := strconv.ParseFloat(part[2], 64)
+	if err != nil {
+		return text
+	}
+	style := newPlot().Title.TextStyle
+	style.Font = sans(vg.Points(size))
+	return fmt.Sprintf(`<text textLength="%.1f" lengthAdjust="spacingAndGlyphs" %s>%s</text>`, style.Width(html.UnescapeString(part[3])).Points(), part[1], part[3])
 }
 
 // sans is the font of pictures.

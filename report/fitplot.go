@@ -7,6 +7,8 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/posterior"
@@ -90,7 +92,28 @@ func panelOf(parameter *posterior.Parameter) *plot.Plot {
 	p.Title.Text, p.Title.Padding, p.Title.TextStyle.Font = truncate(parameter.Label, 34), 3, sans(10)
 	p.X.Tick.Marker, p.X.Padding = fewTicks{}, 2
 	p.Y.Tick.Marker, p.Y.Padding = fewTicks{}, 0
+	p.Add(room{})
 	return p
+}
+
+// room keeps the labels of the X axis inside the panel on the left, as plot does on
+// the right.
+type room struct{}
+
+// Plot implements plot.Plotter, and draws nothing.
+func (room) Plot(draw.Canvas, *plot.Plot) {}
+
+// GlyphBoxes implements plot.GlyphBoxer.
+func (room) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
+	var boxes []plot.GlyphBox
+	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
+		if !t.IsMinor() {
+			boxes = append(boxes, plot.GlyphBox{X: p.X.Norm(t.Value), Rectangle: vg.Rectangle{
+				Min: vg.Point{X: -p.X.Tick.Label.Width(t.Label) / 2}, Max: vg.Point{X: p.X.Tick.Label.Width(t.Label) / 2},
+			}})
+		}
+	}
+	return boxes
 }
 
 // fewTicks marks what plot.DefaultTicks does, with labels as short as they can be.

@@ -28,7 +28,7 @@ func (s *shown) posterior(naive *dpreg.Fit) (*Figure, error) {
 	f := &Figure{
 		Name: "posterior", title: "Posterior against prior",
 		keys: []key{posteriorKey},
-		caption: "Density of each parameter; the tint is the posterior's interval. Where the posterior lies on the prior, the release told nothing." +
+		caption: "Density of each parameter; the tint is the posterior's interval. Where the posterior lies on the prior, the release told nothing; it may be as wide and yet have moved." +
 			s.leftOut,
 	}
 	prior := priorDensities(s.fit, s.units)

@@ -17,20 +17,25 @@ type ForecastOptions struct {
 	Prior string      // what the prior is called; empty: the default prior
 }
 
-// Forecast writes a forecast of one slope: what was simulated, a table with a row
-// for each point of the grid, and what follows in words. It panics where the
-// forecast has no such slope.
-func Forecast(w io.Writer, f *dpreg.Forecast, o ForecastOptions) error {
+// fill puts defaults where nothing was said.
+func (o *ForecastOptions) fill() {
 	if o.Units == "" {
 		o.Units = dpreg.Original
 	}
 	if o.Prior == "" {
 		o.Prior = "the default prior"
 	}
+}
+
+// Forecast writes a forecast of one slope: what was simulated, a table with a row
+// for each point of the grid, and what follows in words. It panics where the
+// forecast has no such slope.
+func Forecast(w io.Writer, f *dpreg.Forecast, o ForecastOptions) error {
+	o.fill()
 	p := &printer{w: w}
 	p.paragraph(simulated(f, o))
 	p.printf("\n")
-	p.do(func(w io.Writer) error { return forecastTable(w, f, o.Slope) })
+	p.do(forecastTable(f, o.Slope).write)
 	p.printf("\n")
 	p.paragraph(forecastLegend(f, o.Slope))
 	for _, text := range conclusions(f, o.Slope) {
@@ -75,7 +80,7 @@ func slopeName(f *dpreg.Forecast, slope int) string {
 // meanOf says over how many slopes a pooled one is the mean.
 func meanOf(f *dpreg.Forecast) string { return fmt.Sprintf(" (mean of %d)", len(f.Design.Covariates)) }
 
-func forecastTable(w io.Writer, f *dpreg.Forecast, slope int) error {
+func forecastTable(f *dpreg.Forecast, slope int) table {
 	level := exactly(percent(f.Level)) + "%"
 	header := []string{"n", "eps", level + " width", "MC error", "Learned", "Price", "sd", "noiseless sd"}
 	detected := !math.IsNaN(f.Alone[slope].Truth)
@@ -93,7 +98,7 @@ func forecastTable(w io.Writer, f *dpreg.Forecast, slope int) error {
 		}
 		rows = append(rows, row)
 	}
-	return grid(w, header, rows, 0)
+	return table{Header: header, Rows: rows}
 }
 
 // forecastLegend explains the columns.

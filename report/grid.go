@@ -2,11 +2,33 @@ package report
 
 import (
 	"io"
+	"slices"
 
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
 )
+
+// table is rows of cells below a header, the first Left columns aligned left and the
+// others right.
+type table struct {
+	Header []string
+	Rows   [][]string
+	Left   int
+	widest []int // most characters of the first columns where lines are short; nil: any
+}
+
+// write writes a table as text.
+func (t table) write(w io.Writer) error {
+	rows := make([][]string, len(t.Rows))
+	for i, row := range t.Rows {
+		rows[i] = slices.Clone(row)
+		for j, most := range t.widest {
+			rows[i][j] = truncate(row[j], most)
+		}
+	}
+	return grid(w, t.Header, rows, t.Left)
+}
 
 // grid writes rows of cells below a header, without rules. The first left
 // columns are aligned left, the others right.

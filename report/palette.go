@@ -23,3 +23,9 @@ var (
 
 // seriesColours are those of lines, chains and so on, in this order.
 var seriesColours = []color.RGBA{blue, vermilion, green, purple, orange, sky, black}
+
+// pageColours names each colour as the style sheet of a page does.
+var pageColours = map[color.RGBA]string{
+	black: "ink", white: "paper", grey: "grey", middleGrey: "middle-grey", lightGrey: "light-grey",
+	blue: "blue", lightBlue: "light-blue", vermilion: "vermilion", green: "green", purple: "purple", orange: "orange", sky: "sky",
+}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
 )
 
 // Show explains a release, which Validate accepts: its columns and their bounds,
@@ -14,7 +15,7 @@ func Show(w io.Writer, r *release.Release) error {
 	p.printf("%s: %s\n", r.Format, Formula(&r.Schema))
 	p.do(func(w io.Writer) error { return Statement(w, r) })
 	p.printf("\n")
-	p.do(func(w io.Writer) error { return columns(w, r) })
+	p.do(columnsTable(&r.Schema).write)
 	p.printf("\n")
 	p.do(func(w io.Writer) error { return statistics(w, r) })
 	if r.Moments != nil {
@@ -26,18 +27,18 @@ func Show(w io.Writer, r *release.Release) error {
 	return p.err
 }
 
-// columns tabulates the columns and their public bounds, in the data's units.
-func columns(w io.Writer, r *release.Release) error {
+// columnsTable has the columns and their public bounds, in the data's units.
+func columnsTable(d *schema.Design) table {
 	var rows [][]string
-	all := r.Schema.Columns()
+	all := d.Columns()
 	for j, c := range all {
 		role := "covariate"
 		if j == len(all)-1 {
 			role = "response"
 		}
-		rows = append(rows, []string{truncate(c.Name, 40), role, exactly(c.Lower), exactly(c.Upper)})
+		rows = append(rows, []string{c.Name, role, exactly(c.Lower), exactly(c.Upper)})
 	}
-	return grid(w, []string{"Column", "Role", "Lower", "Upper"}, rows, 2)
+	return table{Header: []string{"Column", "Role", "Lower", "Upper"}, Rows: rows, Left: 2, widest: []int{40}}
 }
 
 // statistics tabulates the noisy sums, in scaled units, with as many decimals as

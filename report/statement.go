@@ -8,12 +8,14 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
+const simulatedRelease = "SIMULATED RELEASE: what it promises would hold if its noise were secret."
+
 // Statement writes what a release promises, in plain words: ε, δ and the
 // neighbours, what was released, the noise on it, and the release's warnings.
 func Statement(w io.Writer, r *release.Release) error {
 	p := &printer{w: w}
 	if r.Simulated {
-		p.paragraph("SIMULATED RELEASE: what it promises would hold if its noise were secret.")
+		p.paragraph(simulatedRelease)
 	}
 	p.paragraph(promise(r))
 	p.paragraph(contents(r))

@@ -20,6 +20,16 @@ const (
 // each under the names that brms has. Decimals are common to a row: as many as
 // show three digits of its sd.
 func Table(w io.Writer, s *posterior.Summary, all bool) error {
+	t := summaryTable(s, all)
+	limit := leastLabel
+	if all {
+		limit = leastLabelAll
+	}
+	t.widest = []int{max(limit, width-numbersWidth(t.Header, t.Rows))}
+	return t.write(w)
+}
+
+func summaryTable(s *posterior.Summary, all bool) table {
 	level := exactly(percent(s.Level)) + "%"
 	header := []string{"", "Estimate", "Est.Error", "l-" + level, "u-" + level, "Rhat", "Bulk_ESS", "Tail_ESS", "Learned"}
 	var rows [][]string
@@ -28,15 +38,7 @@ func Table(w io.Writer, s *posterior.Summary, all bool) error {
 			rows = append(rows, row(p))
 		}
 	}
-	limit := leastLabel
-	if all {
-		limit = leastLabelAll
-	}
-	limit = max(limit, width-numbersWidth(header, rows))
-	for _, r := range rows {
-		r[0] = truncate(r[0], limit)
-	}
-	return grid(w, header, rows, 1)
+	return table{Header: header, Rows: rows, Left: 1}
 }
 
 // isMain tells the parameters that are always shown.

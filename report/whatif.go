@@ -14,20 +14,27 @@ import (
 func WhatIf(w io.Writer, what *dpreg.WhatIf) error {
 	p := &printer{w: w}
 	p.printf("\nWhat if\n\n")
-	p.do(func(w io.Writer) error { return whatIfTable(w, what) })
+	p.do(whatIfTable(what).write)
 	p.printf("\n")
-	p.paragraph("Shift: of the estimate, in posterior sds of the fit above. Width: of the interval, over the fit's. " +
-		"Sign: where the interval lies, + above 0, - below, 0 about it; ! where the fit's lies elsewhere.")
-	p.paragraph(whetherMoved(what))
-	for _, v := range what.Variants {
-		if v.Reason != "" {
-			p.paragraph(fmt.Sprintf("Not converged, %s: %s.", v.Name, v.Reason))
-		}
+	for _, text := range whatIfWords(what) {
+		p.paragraph(text)
 	}
 	return p.err
 }
 
-func whatIfTable(w io.Writer, what *dpreg.WhatIf) error {
+// whatIfWords explain the table, and say what follows.
+func whatIfWords(what *dpreg.WhatIf) []string {
+	text := []string{"Shift: of the estimate, in posterior sds of the fit above. Width: of the interval, over the fit's. " +
+		"Sign: where the interval lies, + above 0, - below, 0 about it; ! where the fit's lies elsewhere.", whetherMoved(what)}
+	for _, v := range what.Variants {
+		if v.Reason != "" {
+			text = append(text, fmt.Sprintf("Not converged, %s: %s.", v.Name, v.Reason))
+		}
+	}
+	return text
+}
+
+func whatIfTable(what *dpreg.WhatIf) table {
 	var rows [][]string
 	for _, v := range what.Variants {
 		name := v.Name
@@ -36,11 +43,11 @@ func whatIfTable(w io.Writer, what *dpreg.WhatIf) error {
 			if e.Changed {
 				sign += "!"
 			}
-			rows = append(rows, []string{truncate(name, 40), truncate(e.Label, 14), number(e.Shift, 2), number(e.Width, 2), sign})
+			rows = append(rows, []string{name, e.Label, number(e.Shift, 2), number(e.Width, 2), sign})
 			name = ""
 		}
 	}
-	return grid(w, []string{"", "", "Shift", "Width", "Sign"}, rows, 2)
+	return table{Header: []string{"", "", "Shift", "Width", "Sign"}, Rows: rows, Left: 2, widest: []int{40, 14}}
 }
 
 // whetherMoved says in a sentence whether the conclusions move, and which one most.

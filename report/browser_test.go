@@ -1,0 +1,154 @@
+package report_test
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"html"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// widths are of a phone, a tablet and a desk, in CSS pixels.
+var widths = []int{360, 800, 1400}
+
+// browserScript looks at pages in frames of those widths.
+//
+//go:embed testdata/browser.js
+var browserScript string
+
+// seen is what the script found in a frame.
+type seen struct {
+	Page     string
+	Width    int
+	Dark     bool     // the ground is
+	Pictures int      // that take room
+	Faults   []string // in words
+}
+
+// chromium finds the browser; without one the test is skipped, unless
+// DPREG_REQUIRE_CHROMIUM=1 forbids that.
+func chromium(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	if os.Getenv("DPREG_REQUIRE_CHROMIUM") == "1" {
+		t.Fatal("Chromium is required, and is not here")
+	}
+	t.Skip("without Chromium pages cannot be looked at")
+	return ""
+}
+
+// browse shows pages, by name, in some widths, and returns what was seen and what the
+// console says.
+func browse(t *testing.T, texts map[string]string, widths []int, dark bool) (found []seen, console []string) {
+	t.Helper()
+	dir := t.TempDir()
+	var host strings.Builder
+	for name, text := range texts {
+		for _, w := range widths {
+			fmt.Fprintf(&host, `<iframe data-page="%s" width="%d" height="900" style="border:0" srcdoc="%s"></iframe>`+"\n", name, w, html.EscapeString(text))
+		}
+	}
+	fmt.Fprintf(&host, "<script>%s</script>", browserScript)
+	path := filepath.Join(dir, "host.html")
+	if err := os.WriteFile(path, []byte("<!DOCTYPE html><meta charset=utf-8><body>"+host.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	scheme := "1"
+	if dark {
+		scheme = "0"
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	command := exec.CommandContext(ctx, chromium(t), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions",
+		"--no-first-run", "--user-data-dir="+filepath.Join(dir, "user"), "--blink-settings=preferredColorScheme="+scheme,
+		"--enable-logging=stderr", "--virtual-time-budget=20000", "--dump-dom", "file://"+path)
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	if err := command.Run(); err != nil {
+		t.Fatalf("chromium: %v\n%s", err, stderr.String())
+	}
+	result := regexp.MustCompile(`(?s)<pre id="result">(.*?)</pre>`).FindStringSubmatch(stdout.String())
+	if result == nil {
+		t.Fatalf("the script left no result; stderr:\n%s", stderr.String())
+	}
+	if err := json.Unmarshal([]byte(html.UnescapeString(result[1])), &found); err != nil {
+		t.Fatal(err)
+	}
+	if len(found) != len(texts)*len(widths) {
+		t.Fatalf("%d frames of %d were seen", len(found), len(texts)*len(widths))
+	}
+	for _, line := range strings.Split(stderr.String(), "\n") {
+		if strings.Contains(line, "CONSOLE") {
+			console = append(console, line)
+		}
+	}
+	return found, console
+}
+
+// In light and dark, on a phone and on a desk, nothing sticks out of a page, all
+// pictures are there, their texts are whole and can be read, and the console is silent.
+func TestPagesInBrowser(t *testing.T) {
+	texts := pages(t)
+	for _, dark := range []bool{false, true} {
+		found, console := browse(t, texts, widths, dark)
+		for _, s := range found {
+			if s.Dark != dark {
+				t.Errorf("%s at %d: dark is %v, want %v", s.Page, s.Width, s.Dark, dark)
+			}
+			if want := strings.Count(texts[s.Page], "<svg "); s.Pictures != want || want == 0 {
+				t.Errorf("%s at %d: %d of %d pictures", s.Page, s.Width, s.Pictures, want)
+			}
+			for _, fault := range s.Faults {
+				t.Errorf("%s at %d, dark %v: %s", s.Page, s.Width, dark, fault)
+			}
+		}
+		for _, line := range console {
+			t.Error(line)
+		}
+	}
+}
+
+// The test above can fail: each fault that is planted is seen.
+func TestBrowserSeesFaults(t *testing.T) {
+	whole := pages(t)["plan"]
+	faults := map[string]struct{ old, new, says string }{
+		"wide":      {"<main>", `<main><p style="width:1500px">wide</p>`, "sticks out"},
+		"unbroken":  {"overflow-wrap: anywhere", "", "sticks out"},
+		"table":     {".scroll { overflow-x: auto;", ".scroll {", "sticks out"},
+		"image":     {"<main>", `<main><img src="data:image/png;base64,AAAA">`, "image"},
+		"text":      {"<text ", `<text dx="-900" `, "cut"},
+		"unread":    {"--ink: #17202a", "--ink: #f0f0f0", "contrast"},
+		"no colour": {"var(--ink)", "var(--paper)", "contrast"},
+	}
+	texts := make(map[string]string)
+	for name, f := range faults {
+		if texts[name] = strings.ReplaceAll(whole, f.old, f.new); texts[name] == whole {
+			t.Fatalf("%s: nothing was planted", name)
+		}
+	}
+	found, console := browse(t, texts, widths[:1], false)
+	told := make(map[string]string)
+	for _, s := range found {
+		told[s.Page] += strings.Join(s.Faults, "\n")
+	}
+	for name, f := range faults {
+		if !strings.Contains(told[name], f.says) {
+			t.Errorf("%s: no %q in %q", name, f.says, told[name])
+		}
+	}
+	if len(console) == 0 { // of the image, which the page's policy forbids
+		t.Error("the console's errors are not seen")
+	}
+}

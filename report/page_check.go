@@ -1,0 +1,35 @@
+package report
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/dpreg/dpreg"
+)
+
+// CheckPage writes a posterior predictive check of the release of f as a page.
+func CheckPage(w io.Writer, c *dpreg.Check, f *dpreg.Fit, run Run) error {
+	drawn, err := drawCheck(c, f.Design)
+	if err != nil {
+		return err
+	}
+	picture, err := drawn.picture("The released sums and replicated ones", "Each released sum against those of replicated releases, in their standard deviations: a point outside the thin bar is one that the fitted model makes less than one time in twenty.")
+	if err != nil {
+		return err
+	}
+	p := page{Title: "Check of " + Formula(f.Design), Lead: checkSubject(c, f.Design) + "."}
+	if f.Release.Simulated {
+		p.Alerts = append(p.Alerts, simulatedRelease)
+	}
+	if ok, reason := f.Converged(); !ok {
+		p.Alerts = append(p.Alerts, "Not converged: "+reason+".")
+	}
+	p.add("What was asked", fitAsked(f, run)...)
+	p.add("What is private", paragraphs(promise(f.Release), contents(f.Release))...)
+	p.add("What the check says", append(paragraphs(checkVerdict(c, f.Design)...), block{Picture: picture})...)
+	entries, blocks, columns := checkEntries(c), checkBlocks(c), checkColumns(c)
+	p.add("The numbers", block{Table: &entries}, block{Table: &blocks}, block{Table: &columns})
+	p.addWarnings(c.Warnings)
+	p.addRepeat(run, "The same release, command and version give the same numbers, and cost no further ε.", fact{"Seed", fmt.Sprint(f.Plan.Seed)})
+	return p.write(w)
+}
