@@ -64,6 +64,7 @@ func newCheck() *cobra.Command {
 	c.registerSampler(cmd)
 	c.registerDraws(cmd)
 	c.registerFormat(cmd)
+	c.pageFlag.register(cmd)
 	fs := cmd.Flags()
 	fs.StringVar(&c.formula, "formula", "", formulaUsage+"default: the release's own")
 	fs.StringVar(&c.plot, "plot", "", "draw the release against replicated ones into this `FILE`, .svg or .png")
@@ -102,7 +103,10 @@ func (c *checkCommand) run(ctx context.Context, stdout, stderr io.Writer, path s
 		note(stderr, "%d sums make refits slow: p-values are not calibrated (--calibrate %d does it)", sums, defaultRefits)
 		c.calibrate = 0
 	}
-	fit, err := c.sample(ctx, stderr, r, nil)
+	if err := c.of(path); err != nil {
+		return err
+	}
+	fit, err := c.sample(ctx, stderr, r, inputs{path})
 	if err != nil {
 		return err
 	}
@@ -116,6 +120,11 @@ func (c *checkCommand) run(ctx context.Context, stdout, stderr io.Writer, path s
 }
 
 func (c *checkCommand) conclude(stdout, stderr io.Writer, fit *dpreg.Fit, check *dpreg.Check) error {
+	c.made.Method = c.method
+	page := func(w io.Writer, made report.Run) error { return report.CheckPage(w, check, fit, made) }
+	if err := c.pageFlag.write(stderr, public, page); err != nil {
+		return err
+	}
 	if c.plot != "" {
 		draw := func(w io.Writer) error { return report.PlotCheck(w, check, fit.Design, plotFormat(c.plot)) }
 		if err := writeFile(c.plot, public, draw); err != nil {

@@ -22,10 +22,8 @@ func (f *inferFlags) conclude(ctx context.Context, stdout, stderr io.Writer, fit
 		}
 		note(stderr, "draws and summary saved in %s", f.save)
 	}
-	if f.plots != "" {
-		if err := f.draw(ctx, stderr, fit); err != nil {
-			return err
-		}
+	if err := f.illustrate(ctx, stderr, fit, what); err != nil {
+		return err
 	}
 	if ok, reason := fit.Converged(); !ok {
 		return &exitError{unconverged, fmt.Errorf("not converged: %s", reason)}

@@ -86,7 +86,8 @@ func (c *fitCommand) run(ctx context.Context, stdout, stderr io.Writer, data str
 	if err != nil {
 		return err
 	}
-	err = c.infer(ctx, stdout, stderr, r, keep)
+	c.repeatBy(order.path)
+	err = c.infer(ctx, stdout, stderr, r, order.path, keep)
 	if err != nil && ctx.Err() != nil {
 		note(stderr, "the release in %s is complete: the same command again uses it at no further cost", order.path)
 	}

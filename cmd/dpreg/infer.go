@@ -61,7 +61,7 @@ func (c *inferCommand) run(ctx context.Context, stdout, stderr io.Writer, path s
 	if r, err = selectModel(stderr, r, c.formula); err != nil {
 		return err
 	}
-	return c.infer(ctx, stdout, stderr, r, inputs{path})
+	return c.infer(ctx, stdout, stderr, r, path, inputs{path})
 }
 
 // readRelease reads a release that was named on the command line.
@@ -73,8 +73,12 @@ func readRelease(path string) (*release.Release, error) {
 	return r, nil
 }
 
-// infer draws from the posterior and shows it. keep is what it must not overwrite.
-func (f *inferFlags) infer(ctx context.Context, stdout, stderr io.Writer, r *release.Release, keep inputs) error {
+// infer draws from the posterior given the release at path, and shows it. keep is
+// what it must not overwrite.
+func (f *inferFlags) infer(ctx context.Context, stdout, stderr io.Writer, r *release.Release, path string, keep inputs) error {
+	if err := f.of(path); err != nil {
+		return err
+	}
 	fit, err := f.sample(ctx, stderr, r, keep)
 	if err != nil {
 		return err

@@ -24,6 +24,7 @@ type inferFlags struct {
 	prior, method, kernel, format, units string
 
 	save, plots string // directories to write to
+	pageFlag
 
 	chains, warmup, draws int
 	drawsSet, essSet      bool
@@ -38,6 +39,7 @@ func (f *inferFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.save, "save", "", "write the draws (Stan CSV, a file a chain), the release and summary.json to this `DIR`")
 	fs.StringVar(&f.plots, "plots", "", "draw posterior against prior, traces, ranks and pairs into this `DIR`, as SVG and as PNG")
+	f.pageFlag.register(cmd)
 	f.registerFormat(cmd)
 	fs.StringVar(&f.units, "units", string(dpreg.Original), "`NAME`: original, the data's units, or scaled, with bounds at -1 and 1")
 	f.registerLevel(cmd)
@@ -89,6 +91,9 @@ func methods(cmd *cobra.Command) []string {
 // check checks what needs no file, and must come before anything is spent.
 func (f *inferFlags) check(cmd *cobra.Command) error {
 	f.drawsSet, f.essSet = cmd.Flags().Changed("draws"), cmd.Flags().Changed("ess")
+	if err := f.pageFlag.check(cmd); err != nil {
+		return err
+	}
 	return f.checkChoices(cmd)
 }
 
@@ -185,8 +190,10 @@ func (f *inferFlags) checkOutputs(keep inputs) error {
 	if err := f.checkSave(keep); err != nil {
 		return err
 	}
-	_, err := checkDir(f.plots, f.plotFiles(), keep)
-	return within("--plots", err)
+	if _, err := checkDir(f.plots, f.plotFiles(), keep); err != nil {
+		return within("--plots", err)
+	}
+	return f.writable(keep)
 }
 
 // readPrior reads the prior for a design; nil is the default prior.

@@ -28,5 +28,5 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	return exitCode(stderr, root.ExecuteContext(ctx))
+	return exitCode(stderr, root.ExecuteContext(context.WithValue(ctx, argsKey{}, args)))
 }

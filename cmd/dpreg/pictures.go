@@ -41,16 +41,34 @@ func (f *inferFlags) plotFiles() []string {
 	return files
 }
 
-// draw draws a fit into the directory of --plots, each picture in each format.
-func (f *inferFlags) draw(ctx context.Context, stderr io.Writer, fit *dpreg.Fit) error {
+// illustrate draws a fit where --plots or --report asks for it.
+func (f *inferFlags) illustrate(ctx context.Context, stderr io.Writer, fit *dpreg.Fit, what *dpreg.WhatIf) error {
+	if f.plots == "" && f.page == "" {
+		return nil
+	}
 	other, err := naive(ctx, fit)
 	if err != nil {
 		return err
 	}
-	figures, err := report.FitPlots(fit, other, report.Options{Units: dpreg.Units(f.units), Level: f.level})
+	o := report.Options{Units: dpreg.Units(f.units), Level: f.level}
+	figures, err := report.FitPlots(fit, other, o)
 	if err != nil {
 		return err
 	}
+	if f.plots != "" {
+		if err := f.draw(stderr, fit, figures); err != nil {
+			return err
+		}
+	}
+	f.made.Method = f.method
+	mode, _ := modes(fit)
+	return f.pageFlag.write(stderr, mode, func(w io.Writer, made report.Run) error {
+		return report.FitPage(w, fit, what, figures, o, made)
+	})
+}
+
+// draw draws figures into the directory of --plots, each in each format.
+func (f *inferFlags) draw(stderr io.Writer, fit *dpreg.Fit, figures []*report.Figure) error {
 	mode, dirMode := modes(fit)
 	if err := makeDir(f.plots, dirMode); err != nil {
 		return within("--plots", err)

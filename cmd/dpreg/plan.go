@@ -81,6 +81,10 @@ func (f *planFlags) run(ctx context.Context, stdout, stderr io.Writer, cmd *cobr
 		}
 		note(stderr, "picture written to %s", f.plot)
 	}
+	page := func(w io.Writer, made report.Run) error { return report.ForecastPage(w, forecast, show, made) }
+	if err := f.pageFlag.write(stderr, public, page); err != nil {
+		return err
+	}
 	out := bufio.NewWriter(stdout)
 	switch f.format {
 	case "json":

@@ -28,6 +28,7 @@ type planFlags struct {
 	level                              float64
 	seed                               uint64
 	noGrid, formulaSet, pSet, slopeSet bool
+	pageFlag
 }
 
 func (f *planFlags) register(cmd *cobra.Command) {
@@ -46,6 +47,7 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	fs.Uint64Var(&f.seed, "seed", 0, "seed of the simulation, a `NUMBER`")
 	fs.BoolVar(&f.noGrid, "no-grid", false, "add no values to a single ε or n")
 	fs.StringVar(&f.plot, "plot", "", "draw the widths to this `FILE`, .svg or .png")
+	f.pageFlag.register(cmd)
 	fs.StringVar(&f.format, "format", "table", "`NAME` of the format on stdout: table, json or csv")
 	oneOf(cmd, "format", "table", "json", "csv")
 }
@@ -61,6 +63,9 @@ const (
 func (f *planFlags) options(cmd *cobra.Command) (o dpreg.ForecastOptions, err error) {
 	f.pSet, f.formulaSet, f.slopeSet = cmd.Flags().Changed("p"), cmd.Flags().Changed("formula"), cmd.Flags().Changed("slope")
 	o = dpreg.ForecastOptions{Releases: f.releases, Level: f.level, Seed: f.seed, Pool: f.schema == "" && f.covariate == ""}
+	if err := f.pageFlag.check(cmd); err != nil {
+		return o, err
+	}
 	if err := choose("format", f.format, []string{"table", "json", "csv"}); err != nil {
 		return o, err
 	}
@@ -83,6 +88,9 @@ func (f *planFlags) options(cmd *cobra.Command) (o dpreg.ForecastOptions, err er
 		return o, err
 	}
 	if err := f.checkPlot(); err != nil {
+		return o, err
+	}
+	if err := f.writable(inputs{f.schema, f.prior}); err != nil {
 		return o, err
 	}
 	read := inferFlags{prior: f.prior}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpreg/dpreg/report"
+)
+
+// pageFlag is --report.
+type pageFlag struct {
+	page  string
+	made  report.Run
+	given []string // flags of inference, as words
+}
+
+func (f *pageFlag) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.page, "report", "", "write the result with its plots as a page to this `FILE`, .html, that needs no other file and no network")
+}
+
+// check checks the file's name, and keeps the command line.
+func (f *pageFlag) check(cmd *cobra.Command) error {
+	f.made.Command, f.made.Version = typed(cmd), version()
+	f.given = givenFlags(cmd)
+	if f.page != "" && plotFormat(f.page) != "html" {
+		return usagef("--report %s: the name must end in .html", f.page)
+	}
+	return nil
+}
+
+// writable looks whether the page can be written. keep is what it must not overwrite.
+func (f *pageFlag) writable(keep inputs) error {
+	if f.page == "" {
+		return nil
+	}
+	if err := keep.spare(f.page); err != nil {
+		return within("--report", err)
+	}
+	return within("--report", checkWritable(f.page))
+}
+
+// of says of which release the page is.
+func (f *pageFlag) of(path string) error {
+	if f.page == "" {
+		return nil
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(content)
+	f.made.Release, f.made.Digest = path, hex.EncodeToString(sum[:])
+	return nil
+}
+
+// write writes the page, if one was asked for.
+func (f *pageFlag) write(stderr io.Writer, mode fs.FileMode, page func(io.Writer, report.Run) error) error {
+	if f.page == "" {
+		return nil
+	}
+	if err := writeFile(f.page, mode, func(w io.Writer) error { return page(w, f.made) }); err != nil {
+		return err
+	}
+	note(stderr, "report written to %s", f.page)
+	return nil
+}
+
+// argsKey is where a command's context has the arguments that the program was given.
+type argsKey struct{}
+
+// typed is the command line, as one can type it again.
+func typed(cmd *cobra.Command) string {
+	args, _ := cmd.Context().Value(argsKey{}).([]string)
+	return shellLine(append([]string{cmd.Root().Name()}, args...))
+}
+
+func shellLine(words []string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = shellWord(word)
+	}
+	return strings.Join(quoted, " ")
+}
+
+// inferenceFlags are those of fit that say how to infer from its release.
+var inferenceFlags = []string{"prior", "method", "kernel", "chains", "warmup", "draws", "ess", "seed", "units", "level", "what-if"}
+
+// givenFlags are those of inferenceFlags that were given, as words of a command line.
+func givenFlags(cmd *cobra.Command) []string {
+	var words []string
+	for _, name := range inferenceFlags {
+		switch flag := cmd.Flags().Lookup(name); {
+		case flag == nil || !flag.Changed:
+		case flag.Value.Type() == "bool":
+			words = append(words, "--"+name+"="+flag.Value.String())
+		default:
+			words = append(words, "--"+name, flag.Value.String())
+		}
+	}
+	return words
+}
+
+// repeatBy makes the infer that repeats the inference of a fit from its release the
+// way to repeat the page.
+func (f *pageFlag) repeatBy(path string) {
+	f.made.Repeat = shellLine(append([]string{"dpreg", "infer", path}, f.given...))
+}
