@@ -83,6 +83,21 @@ func TestDesignRefuses(t *testing.T) {
 	}
 }
 
+// What inference would refuse in every trial is refused before the first.
+func TestRehearsal(t *testing.T) {
+	for says, change := range map[string]func(*Design){
+		"too short": func(d *Design) { d.Arms[1].Warmup = 10 },
+		"more than": func(d *Design) { d.Ns = []int64{50, 2} },
+	} {
+		d := small()
+		d.Arms = Arms([]string{"naive", "gibbs-ss-update"}, []string{"exact"}, []string{ExactSensitivity})
+		change(d)
+		if _, err := d.Study(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", says, err)
+		}
+	}
+}
+
 // Of every method there is an arm, and each of them runs.
 func TestEveryMethodRuns(t *testing.T) {
 	for _, data := range []Data{Unclamped, Clamped} {
@@ -100,7 +115,7 @@ func TestEveryMethodRuns(t *testing.T) {
 		for _, x := range run(t, s, Options{}) {
 			if c := s.Cells[x.Cell]; x.Error != "" || len(x.Scores) < 4 || x.Draws != Ranked || x.MMD2 == nil {
 				t.Errorf("%v: %+v", c.Setting, x)
-			} else if last := x.Scores[len(x.Scores)-1]; last.Name != logLikelihoodName {
+			} else if last := x.Scores[len(x.Scores)-1]; last.Name != LogLikelihood {
 				t.Errorf("%v: the last quantity is %s", c.Setting, last.Name)
 			}
 		}

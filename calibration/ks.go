@@ -27,10 +27,10 @@ const exactKS = 1000
 
 // ksTail returns P(D_n ≥ d).
 //
-// Where n·d² > 2.2 it is twice the one-sided tail: that both sides reach d has a
-// probability of some 2exp(−8nd²), below 1e-6 of the p-value. Else, for n ≤ exactKS,
-// the exact law of Marsaglia, Tsang & Wang (2003), Evaluating Kolmogorov's
-// Distribution, Journal of Statistical Software 8(18); above, the limit
+// For n ≤ exactKS it is exact: where n·d² > 2.2 twice the one-sided tail, since that
+// both sides reach d has a probability of some 2exp(−8nd²), below 1e-6 of the p-value;
+// else by the law of Marsaglia, Tsang & Wang (2003), Evaluating Kolmogorov's
+// Distribution, Journal of Statistical Software 8(18). Above, it is the limit
 //
 //	K(x) = 1 − 2 Σ_{j≥1} (−1)^{j−1} exp(−2j²x²)
 //
@@ -39,12 +39,12 @@ const exactKS = 1000
 // Statistic, Pioneer Journal of Theoretical and Applied Statistics 15).
 func ksTail(n int, d float64) float64 {
 	f := float64(n)
-	switch s := f * d * d; {
+	switch {
 	case d <= 0.5/f:
 		return 1
 	case d >= 1:
 		return 0
-	case s > 2.2:
+	case n <= exactKS && f*d*d > 2.2:
 		return min(1, 2*oneSidedTail(n, d))
 	case n <= exactKS:
 		return max(0, min(1, 1-ksExact(n, d)))
@@ -166,4 +166,18 @@ func multiply(a, b []float64, size int) []float64 {
 		}
 	}
 	return c
+}
+
+// KSCritical returns the d that D_n, of n uniform values, reaches with probability
+// level, 0 < level < 1.
+func KSCritical(n int, level float64) float64 {
+	low, high := 0.0, 1.0
+	for range 60 {
+		if middle := (low + high) / 2; ksTail(n, middle) > level {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
 }

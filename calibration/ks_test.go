@@ -88,3 +88,16 @@ func TestKSOfUniform(t *testing.T) {
 		})
 	}
 }
+
+// Critical values as tables have them: 1.3581/√n and 1.6276/√n for large n, and for
+// n = 10 those of Miller (1956).
+func TestKSCritical(t *testing.T) {
+	for _, c := range []struct {
+		n                  int
+		level, want, error float64
+	}{{10, 0.05, 0.40925, 1e-5}, {10, 0.01, 0.48893, 1e-5}, {1_000_000, 0.05, 0.0013581, 1e-6}, {1_000_000, 0.01, 0.0016276, 1e-6}} {
+		if got := KSCritical(c.n, c.level); math.Abs(got-c.want) > c.error {
+			t.Errorf("n = %d, %v: %v, want %v", c.n, c.level, got, c.want)
+		}
+	}
+}

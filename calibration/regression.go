@@ -2,7 +2,9 @@ package calibration
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/mcmc"
@@ -22,11 +24,17 @@ func (d *Design) Study() (*Study, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Study{Trials: d.Trials, Seed: d.Seed, Description: d.Text(), Uniform: d.Data == Unclamped && d.X == NormalX}
+	s := &Study{Trials: d.Trials, Seed: d.Seed, Description: d.Text(), Uniform: d.Data == Unclamped && d.X == NormalX, Note: d.note()}
 	for _, columns := range d.designs() {
 		prior, err := d.Prior.of(columns)
 		if err != nil {
 			return nil, err
+		}
+		for _, arm := range d.Arms {
+			f := fitter{arm: arm, columns: columns, prior: prior, privacy: d.privacy(rehearsalEpsilon)}
+			if err := f.rehearse(slices.Min(d.Ns), d.Seed); err != nil {
+				return nil, err
+			}
 		}
 		for _, n := range d.Ns {
 			for _, epsilon := range d.Epsilons {
@@ -40,6 +48,21 @@ func (d *Design) Study() (*Study, error) {
 		}
 	}
 	return s, nil
+}
+
+// note says what the data are.
+func (d *Design) note() string {
+	switch {
+	case d.Data == Cirrhosis:
+		return "Real rows, with bounds at their extremes: no privacy guarantee. The noise is simulated."
+	case d.Data == Clamped && d.X == NormalX:
+		return "Rows follow the model and are clamped to [-1, 1], as those of a release are. The noise is simulated: no privacy guarantee."
+	case d.Data == Clamped:
+		return "Rows have " + string(d.X) + " covariates, which the model takes for normal, and are clamped to [-1, 1]. The noise is simulated: no privacy guarantee."
+	case d.X != NormalX:
+		return "Rows have " + string(d.X) + " covariates, which the model takes for normal, and are not clamped: no privacy guarantee. The noise is simulated."
+	}
+	return "Rows follow the model and are not clamped: no privacy guarantee. The noise is simulated."
 }
 
 func (d *Design) privacy(epsilon float64) release.Privacy {
@@ -123,6 +146,38 @@ func (f *fitter) fit(ctx context.Context, s *summed, data, sampler *rand.Rand) (
 	return dpreg.Infer(ctx, r, o)
 }
 
+// rehearsalEpsilon leaves so little noise that no release is refused for it.
+const rehearsalEpsilon = 1e6
+
+// rehearse returns what inference refuses of the arm before it draws anything, such as
+// fewer rows than it needs: a context that is done keeps it from going further.
+func (f *fitter) rehearse(n int64, seed uint64) error {
+	shape, rng := shapeOf(f.columns), mcmc.Stream(seed, 0)
+	params, err := drawPrior(f.prior, shape, rng)
+	if err != nil {
+		return err
+	}
+	rows, err := newRows(params, shape, NormalX, rng)
+	if err != nil {
+		return err
+	}
+	sums, err := rows.sum(n, true, f.arm.Method == noisyMoments)
+	if err != nil || f.arm.Method == NonPrivate {
+		return err
+	}
+	r, err := f.release(context.Background(), sums, mechanisms.Simulated(rng))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err = dpreg.Infer(ctx, r, dpreg.Options{Method: f.arm.Method, Kernel: f.arm.Kernel, Prior: f.prior, Plan: f.arm.plan(0)})
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
 func (f *fitter) release(ctx context.Context, s *summed, e *mechanisms.Entropy) (*release.Release, error) {
 	privacy, kind := f.privacy, release.Laplace
 	if privacy.Delta > 0 {
@@ -163,15 +218,15 @@ func (f *fitter) capped(fit *dpreg.Fit) bool {
 	return ess < f.arm.ESS
 }
 
-// logLikelihoodName is that of the quantity beside the parameters.
-const logLikelihoodName = "log_lik"
+// LogLikelihood names the quantity that is ranked beside the parameters of a Design.
+const LogLikelihood = "log_lik"
 
 // quantities fills in what is ranked: the parameters that the fit has, sigma aside,
 // whose ranks are those of sigma2, and the log-likelihood.
 func (s *Sample) quantities(fit *dpreg.Fit, truth *model.Params, l *logLikelihood) {
 	draws, shape := fit.Draws(dpreg.Scaled), shapeOf(fit.Design)
 	q, width := shape.Q(), len(draws.Names)
-	s.Names = append(append(append([]string{}, draws.Names[:q+1]...), draws.Names[q+2:]...), logLikelihoodName)
+	s.Names = append(append(append([]string{}, draws.Names[:q+1]...), draws.Names[q+2:]...), LogLikelihood)
 	s.Truth = make([]float64, len(shape.Names()))
 	truth.Write(s.Truth)
 	s.Truth = append(s.Truth[:width-1], l.at(truth))

@@ -28,6 +28,8 @@ type Study struct {
 	// Uniform: a right sampler's ranks are uniform here. It is false where the
 	// data are not the model's, which is then what coverage measures.
 	Uniform bool
+	// Note is what a reader of the results should know, a sentence or more.
+	Note string
 }
 
 // Options say how a study is run; the zero value serves. Results depend on none of

@@ -68,7 +68,7 @@ const unsound = 0.01
 
 // Summarise summarises the trials that Run or Merge returned.
 func (s *Study) Summarise(trials []*Trial) *Summary {
-	sum := &Summary{Format: SummaryFormat, Uniform: s.Uniform, Trials: s.Trials, Seed: s.Seed, Cells: make([]CellSummary, len(s.Cells))}
+	sum := &Summary{Format: SummaryFormat, Uniform: s.Uniform, Note: s.Note, Trials: s.Trials, Seed: s.Seed, Cells: make([]CellSummary, len(s.Cells))}
 	byCell := make([][]*Trial, len(s.Cells))
 	for _, t := range trials {
 		byCell[t.Cell] = append(byCell[t.Cell], t)
