@@ -1,0 +1,144 @@
+package report_test
+
+import (
+	"bytes"
+	"context"
+	"image/png"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg/calibration"
+	"github.com/dpreg/dpreg/report"
+)
+
+// studied is the summary of a small study, its times made up.
+func studied(t *testing.T, d *calibration.Design) (*calibration.Summary, []calibration.Runtime) {
+	t.Helper()
+	d.Trials, d.Seed = 25, 2
+	for i := range d.Arms {
+		a := &d.Arms[i]
+		a.Chains, a.Warmup, a.Draws, a.ESS = 1, 100, 200, 0
+	}
+	s, err := d.Study()
+	if err != nil {
+		t.Fatal(err)
+	}
+	trials, err := s.Run(context.Background(), calibration.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range trials {
+		trials[i].Seconds = 0.01 * float64(1+trials[i].Cell)
+	}
+	return s.Summarise(trials), s.Runtimes(trials)
+}
+
+func fig3() *calibration.Design {
+	d := calibration.Fig3()
+	d.Ns, d.Epsilons = []int64{10, 1000}, []float64{0.1, 1}
+	d.Arms = calibration.Arms([]string{calibration.NonPrivate, "naive", "gibbs-ss-update"}, nil, nil)
+	return d
+}
+
+// The table names what cells differ in, and no more; the words say what fails.
+func TestCalibration(t *testing.T) {
+	say := func(s *calibration.Summary, times []calibration.Runtime) string {
+		var b bytes.Buffer
+		if err := report.Calibration(&b, s, times); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(strings.Fields(b.String()), " ")
+	}
+	s, times := studied(t, fig3())
+	text := say(s, times)
+	for _, part := range []string{"25 trials of each of 28 cells", "no privacy guarantee", "n eps method kernel noise ESS KS p-value 50% 90% 95% MMD2 sec",
+		"1000 1 gibbs-ss-update plain paper", "Not uniform at level 0.01", "n=1000 eps=1 naive paper's noise"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("no %q in %s", part, text)
+		}
+	}
+	if strings.Contains(text, "clamped ") && strings.Contains(text, "capped") || strings.Contains(say(s, nil), "sec:") {
+		t.Errorf("columns that say nothing: %s", text)
+	}
+
+	d := fig3()
+	d.Data, d.X = calibration.Clamped, calibration.BinaryX
+	d.Ns, d.Epsilons, d.Arms = d.Ns[:1], d.Epsilons[:1], d.Arms[:1]
+	s, times = studied(t, d)
+	s.Cells[0].Sound, s.Cells[0].Capped = false, 3
+	text = say(s, times)
+	for _, part := range []string{"binary covariates", "%", "clamped", "results do not stand", "non-private (3 capped, 0 failed)"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("no %q in %s", part, text)
+		}
+	}
+	if strings.Contains(text, "niform at level") {
+		t.Errorf("uniformity is judged where it need not hold: %s", text)
+	}
+}
+
+// Every picture says what it shows, in both formats, and stays small.
+func TestCalibrationPlots(t *testing.T) {
+	s, times := studied(t, fig3())
+	figures, err := report.CalibrationPlots(s, times)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := make(map[string]bool)
+	for _, f := range figures {
+		names[f.Name] = true
+		var svg, raster bytes.Buffer
+		if err := f.Write(&svg, "svg"); err != nil {
+			t.Fatal(err)
+		}
+		wellFormed(t, svg.String())
+		for _, text := range []string{"naive", "gibbs-ss-update, kernel plain", "paper noise"} {
+			if !strings.Contains(svg.String(), text) {
+				t.Errorf("%s: no %q", f.Name, text)
+			}
+		}
+		if svg.Len() > 250_000 {
+			t.Errorf("%s has %d bytes", f.Name, svg.Len())
+		}
+		if f.Name != "mmd" {
+			continue
+		}
+		if err := f.Write(&raster, "png"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := png.Decode(&raster); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range []string{"qq-theta1", "ecdf-log-lik", "coverage-sigma2", "ks-n", "ks-epsilon", "mmd", "runtime"} {
+		if !names[name] {
+			t.Errorf("no %s among %v", name, names)
+		}
+	}
+}
+
+// Predictions have coverage, and no ranks to test; a study of one cell, and one whose
+// trials all failed, can be drawn, too.
+func TestCalibrationPlotsOfLittle(t *testing.T) {
+	d := calibration.Fig4()
+	d.Arms = d.Arms[:2]
+	s, times := studied(t, d)
+	figures, err := report.CalibrationPlots(s, times)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range figures {
+		if strings.HasPrefix(f.Name, "ecdf") || strings.HasPrefix(f.Name, "ks") || strings.HasPrefix(f.Name, "mmd") {
+			t.Errorf("%s of predictions", f.Name)
+		}
+		if err := f.Write(io.Discard, "svg"); err != nil {
+			t.Error(err)
+		}
+	}
+	s.Cells = s.Cells[:1]
+	s.Cells[0].Quantities = nil
+	if figures, err = report.CalibrationPlots(s, nil); err != nil || len(figures) > 0 {
+		t.Errorf("%d figures of nothing, %v", len(figures), err)
+	}
+}

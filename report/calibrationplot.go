@@ -1,0 +1,225 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/dpreg/dpreg/calibration"
+)
+
+// mostQuantities is how many quantities have figures of their own.
+const mostQuantities = 6
+
+// CalibrationPlots draws the summary of a study: for each quantity a QQ plot, the
+// difference of the empirical distribution function of ranks and that of uniform ones,
+// and coverage; the Kolmogorov–Smirnov statistic by n and by ε, MMD², and, where times
+// is not nil, runtime. There is none of what no cell has.
+func CalibrationPlots(s *calibration.Summary, times []calibration.Runtime) ([]*Figure, error) {
+	v := newStudyView(s)
+	var figures []*Figure
+	for _, name := range v.quantities {
+		for _, draw := range []func(string) (*Figure, error){v.qq, v.ecdf, v.coverage} {
+			f, err := draw(name)
+			if err != nil {
+				return nil, fmt.Errorf("plot: %w", err)
+			}
+			figures = append(figures, f)
+		}
+	}
+	for _, draw := range []func() (*Figure, error){v.ksByN, v.ksByEpsilon, v.mmd, func() (*Figure, error) { return v.runtime(times) }} {
+		f, err := draw()
+		if err != nil {
+			return nil, fmt.Errorf("plot: %w", err)
+		}
+		figures = append(figures, f)
+	}
+	return slices.DeleteFunc(figures, func(f *Figure) bool { return f == nil || len(f.panels) == 0 }), nil
+}
+
+// scene is what a panel shows: a part of a setting, zero where a panel has several.
+type scene struct {
+	noise   string // the sensitivity
+	p       int
+	n       int64
+	epsilon float64
+}
+
+// studyView sorts the cells of a study into scenes and series.
+type studyView struct {
+	summary    *calibration.Summary
+	scenes     []scene // noise, p, n, ε, in this order
+	series     []calibration.Setting
+	keys       []key
+	quantities []string
+	bands      map[int]*calibration.Band
+}
+
+func newStudyView(s *calibration.Summary) *studyView {
+	v := &studyView{summary: s, bands: make(map[int]*calibration.Band)}
+	for _, c := range s.Cells {
+		if who := seriesOfCell(c.Setting); !slices.Contains(v.series, who) {
+			v.series = append(v.series, who)
+		}
+		at := scene{c.Sensitivity, c.P, c.N, c.Epsilon}
+		if !slices.Contains(v.scenes, at) && (c.Sensitivity != "" || !v.noisy()) {
+			v.scenes = append(v.scenes, at)
+		}
+		for _, q := range c.Quantities {
+			main := !strings.HasPrefix(q.Name, "mu_x[") && !strings.HasPrefix(q.Name, "tau[")
+			if main && !slices.Contains(v.quantities, q.Name) && len(v.quantities) < mostQuantities {
+				v.quantities = append(v.quantities, q.Name)
+			}
+		}
+	}
+	slices.SortStableFunc(v.scenes, func(a, b scene) int { return strings.Compare(b.noise, a.noise) })
+	for i, who := range v.series {
+		v.keys = append(v.keys, key{v.seriesName(who), draw.LineStyle{Color: seriesColours[i%len(seriesColours)], Width: 1.6, Dashes: seriesDashes[i%len(seriesDashes)]}})
+	}
+	return v
+}
+
+// seriesDashes tell lines apart where colours do not.
+var seriesDashes = [][]vg.Length{nil, {6, 2}, {2, 2}, {8, 2, 2, 2}, {4, 4}, {1, 1}, {10, 3}}
+
+// seriesMarks likewise.
+var seriesMarkShapes = []draw.GlyphDrawer{
+	draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{},
+}
+
+// noisy tells whether some method bears noise, so that the scenes have one.
+func (v *studyView) noisy() bool {
+	return slices.ContainsFunc(v.summary.Cells, func(c calibration.CellSummary) bool { return c.Sensitivity != "" })
+}
+
+// seriesOfCell is the part of a setting that a line stands for.
+func seriesOfCell(c calibration.Setting) calibration.Setting {
+	return calibration.Setting{Method: c.Method, Kernel: c.Kernel, Run: c.Run}
+}
+
+func (v *studyView) seriesName(who calibration.Setting) string {
+	name, same := who.Method, 0
+	for _, other := range v.series {
+		if other.Method == who.Method {
+			same++
+			if other.Kernel != who.Kernel && name == who.Method {
+				name += ", kernel " + who.Kernel
+			}
+		}
+	}
+	if same > 1 && name == who.Method {
+		name += ", " + who.Run
+	}
+	return name
+}
+
+// find returns the cell of a series in a scene, which may leave out n or ε for every of
+// them; what bears no noise is in scenes of any.
+func (v *studyView) find(at scene, who calibration.Setting) []*calibration.CellSummary {
+	var cells []*calibration.CellSummary
+	for i := range v.summary.Cells {
+		c := &v.summary.Cells[i]
+		if seriesOfCell(c.Setting) == who && c.P == at.p && (at.n == 0 || c.N == at.n) && (at.epsilon == 0 || c.Epsilon == at.epsilon) &&
+			(c.Sensitivity == at.noise || c.Sensitivity == "") {
+			cells = append(cells, c)
+		}
+	}
+	return cells
+}
+
+// over lists the scenes with a part left out.
+func (v *studyView) over(leaveOut func(*scene)) []scene {
+	var scenes []scene
+	for _, at := range v.scenes {
+		leaveOut(&at)
+		if !slices.Contains(scenes, at) {
+			scenes = append(scenes, at)
+		}
+	}
+	return scenes
+}
+
+// name is the title of a scene's panel: what it does not share with all others.
+func (v *studyView) name(at scene) string {
+	var parts []string
+	if at.n > 0 {
+		parts = append(parts, fmt.Sprintf("n = %d", at.n))
+	}
+	if at.epsilon > 0 {
+		parts = append(parts, "ε = "+exactly(at.epsilon))
+	}
+	if slices.ContainsFunc(v.scenes, func(o scene) bool { return o.p != at.p }) {
+		parts = append(parts, fmt.Sprintf("p = %d", at.p))
+	}
+	if slices.ContainsFunc(v.scenes, func(o scene) bool { return o.noise != at.noise }) {
+		parts = append(parts, at.noise+" noise")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// The size of a panel: three fit beside each other.
+const (
+	scenePanelWidth  = 6.6 * vg.Centimeter
+	scenePanelHeight = 5.4 * vg.Centimeter
+)
+
+// panel is an empty plot of a scene.
+func (v *studyView) panel(at scene, x, y string) *plot.Plot {
+	p := newPlot()
+	p.Title.Text, p.Title.Padding, p.Title.TextStyle.Font = v.name(at), 3, sans(10)
+	p.X.Label.Text, p.Y.Label.Text = x, y
+	p.X.Label.TextStyle.Font, p.Y.Label.TextStyle.Font = sans(9), sans(9)
+	p.X.Tick.Marker, p.Y.Tick.Marker = fewTicks{}, fewTicks{}
+	p.X.Padding, p.Y.Padding = 0, 0
+	return p
+}
+
+// columns puts panels that differ in ε beside each other.
+func (v *studyView) columns() int {
+	n := 0
+	for _, at := range v.scenes {
+		if at.noise == v.scenes[0].noise && at.p == v.scenes[0].p && at.n == v.scenes[0].n {
+			n++
+		}
+	}
+	return n
+}
+
+func (f *Figure) addScene(p *plot.Plot) {
+	f.panels = append(f.panels, panel{p, scenePanelWidth, scenePanelHeight})
+}
+
+// quantity is that of a name, nil where a cell has none.
+func quantity(c *calibration.CellSummary, name string) *calibration.QuantitySummary {
+	i := slices.IndexFunc(c.Quantities, func(q calibration.QuantitySummary) bool { return q.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &c.Quantities[i]
+}
+
+// shownQuantity is how a title calls a quantity.
+func shownQuantity(name string) string {
+	switch name {
+	case calibration.LogLikelihood:
+		return "the log-likelihood"
+	case "prediction":
+		return "predictions"
+	}
+	return name
+}
+
+// fileOf is a quantity's part of a file's name.
+func fileOf(name string) string {
+	return strings.NewReplacer("[", "", "]", "", "_", "-", ",", "-").Replace(name)
+}
+
+// straight joins two points in grey.
+func straight(x0, y0, x1, y1 float64) (*plotter.Line, error) {
+	return line(plotter.XYs{{X: x0, Y: y0}, {X: x1, Y: y1}}, key{"", draw.LineStyle{Color: grey, Width: 1}})
+}

@@ -1,0 +1,152 @@
+package report
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+
+	"github.com/dpreg/dpreg/calibration"
+)
+
+// ksByN and ksByEpsilon draw the largest Kolmogorov–Smirnov statistic over quantities.
+func (v *studyView) ksByN() (*Figure, error) {
+	return v.ks("ks-n", "number of rows n", func(at *scene) { at.n = 0 }, rowsOf)
+}
+
+func (v *studyView) ksByEpsilon() (*Figure, error) {
+	return v.ks("ks-epsilon", "ε", func(at *scene) { at.epsilon = 0 }, epsilonOf)
+}
+
+func rowsOf(c calibration.Setting) float64    { return float64(c.N) }
+func epsilonOf(c calibration.Setting) float64 { return c.Epsilon }
+
+func (v *studyView) ks(name, axis string, leaveOut func(*scene), x func(calibration.Setting) float64) (*Figure, error) {
+	f := &Figure{
+		Name: name, title: "Kolmogorov–Smirnov statistic by " + axis + ", the largest over quantities", keys: v.keys,
+		caption: "Distance of the truth's quantiles from a uniform law. A right method is below the grey line in 99 % of such studies.",
+	}
+	value := func(c *calibration.CellSummary) (y, e float64) {
+		d := worst(c, kolmogorov, slices.Max[[]float64])
+		if d == nil {
+			return math.NaN(), 0
+		}
+		return *d, 0
+	}
+	err := v.byScene(f, v.over(leaveOut), axis, "KS", x, value, func(p *plot.Plot, cells []*calibration.CellSummary) error {
+		most, tests := 0, 1
+		for _, c := range cells {
+			for _, q := range c.Quantities {
+				most, tests = max(most, len(q.Ranks)), max(tests, len(c.Quantities))
+			}
+		}
+		if most == 0 {
+			return nil
+		}
+		d := calibration.KSCritical(most, uniformAt/float64(tests))
+		level, err := straight(p.X.Min, d, p.X.Max, d)
+		if err != nil {
+			return err
+		}
+		p.Add(level)
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, niceTicks{}
+		p.Y.Min, p.Y.Max = min(p.Y.Min, d/2)/1.2, 1.2
+		return nil
+	})
+	return f, err
+}
+
+// mmd draws the mean squared discrepancy to the posterior without noise.
+func (v *studyView) mmd() (*Figure, error) {
+	f := &Figure{
+		Name: "mmd", title: "MMD² to the posterior without noise", keys: v.keys,
+		caption: "Squared maximum mean discrepancy, mean over trials with two standard errors. What a right method has of it is the price of privacy.",
+	}
+	value := func(c *calibration.CellSummary) (y, e float64) {
+		if c.MMD2 == nil {
+			return math.NaN(), 0
+		}
+		if c.MMD2Error != nil {
+			e = 2 * *c.MMD2Error
+		}
+		return *c.MMD2, e
+	}
+	err := v.byScene(f, v.over(func(at *scene) { at.epsilon = 0 }), "ε", "MMD²", epsilonOf, value, func(p *plot.Plot, _ []*calibration.CellSummary) error {
+		p.Y.Min, p.Y.Max = min(0, p.Y.Min), 1.05*p.Y.Max
+		return nil
+	})
+	return f, err
+}
+
+// runtime draws the median seconds of a trial by n.
+func (v *studyView) runtime(times []calibration.Runtime) (*Figure, error) {
+	if times == nil {
+		return nil, nil
+	}
+	f := &Figure{
+		Name: "runtime", title: "Seconds of a trial", keys: v.keys,
+		caption: "Median over trials, on one core: simulation, sampling and what is computed of the draws.",
+	}
+	value := func(c *calibration.CellSummary) (y, e float64) {
+		i := slices.IndexFunc(times, func(t calibration.Runtime) bool { return t.Setting == c.Setting })
+		if i < 0 || !(times[i].Median > 0) {
+			return math.NaN(), 0
+		}
+		return times[i].Median, 0
+	}
+	err := v.byScene(f, v.over(func(at *scene) { at.n = 0 }), "number of rows n", "seconds", rowsOf, value, func(p *plot.Plot, _ []*calibration.CellSummary) error {
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, niceTicks{}
+		p.Y.Min, p.Y.Max = p.Y.Min/2, p.Y.Max*2
+		return nil
+	})
+	return f, err
+}
+
+// byScene adds a panel for each scene, with a line for each series over x. finish, if
+// not nil, has the last word on a panel. There are no panels where no cell has a value.
+func (v *studyView) byScene(f *Figure, scenes []scene, xAxis, yAxis string, x func(calibration.Setting) float64,
+	value func(*calibration.CellSummary) (y, e float64), finish func(*plot.Plot, []*calibration.CellSummary) error) error {
+	for _, at := range scenes {
+		p := v.panel(at, xAxis, yAxis)
+		var all []*calibration.CellSummary
+		for i, who := range v.series {
+			cells := v.find(at, who)
+			s := &measured{}
+			for _, c := range cells {
+				if y, e := value(c); !math.IsNaN(y) && x(c.Setting) > 0 {
+					s.add(x(c.Setting), y, y-e, y+e)
+					all = append(all, c)
+				}
+			}
+			if err := s.draw(p, v.keys[i], i); err != nil {
+				return err
+			}
+		}
+		if all == nil {
+			continue
+		}
+		logarithmic(p, all, x)
+		if finish != nil {
+			if err := finish(p, all); err != nil {
+				return err
+			}
+		}
+		f.addScene(p)
+	}
+	return nil
+}
+
+// logarithmic makes the x axis that of the cells' values, with a mark at each.
+func logarithmic(p *plot.Plot, cells []*calibration.CellSummary, x func(calibration.Setting) float64) {
+	var marks plot.ConstantTicks
+	low, high := math.Inf(1), 0.0
+	for _, c := range cells {
+		v := x(c.Setting)
+		if tick := (plot.Tick{Value: v, Label: exactly(v)}); !slices.Contains(marks, tick) {
+			marks = append(marks, tick)
+		}
+		low, high = min(low, v), max(high, v)
+	}
+	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, marks
+	p.X.Min, p.X.Max = low/1.4, high*1.4
+}
