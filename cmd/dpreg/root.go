@@ -24,6 +24,8 @@ accounts for the noise, so its intervals tell the truth.
   show     what a release holds
   predict  new responses, with intervals that account for the noise
   check    whether the release is one that the model makes
+  ledger   the budget of a data set over many releases
+  calibrate  whether a method's posteriors are right, by simulation
 
 Exit codes: 0 done; 1 failed; 2 wrong usage or input; 3 refused for privacy;
 4 done, but a convergence diagnostic failed.`
@@ -51,7 +53,7 @@ func newRoot() *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	root.AddCommand(newSchema(), newRelease(), newInfer(), newFit(), newShow(), newPlan(), newPredict(), newCheck())
+	root.AddCommand(newSchema(), newRelease(), newInfer(), newFit(), newShow(), newPlan(), newPredict(), newCheck(), newLedger(), newCalibrate())
 	root.SetFlagErrorFunc(flagError)
 	return root
 }

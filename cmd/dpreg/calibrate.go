@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpreg/dpreg/calibration"
+	"github.com/dpreg/dpreg/report"
+)
+
+const calibrateHelp = `Ask whether a method is right, at this n and ε: draw parameters from the prior,
+rows from the parameters, noise, and a posterior; look where in it the truth lies.
+If and only if posteriors are right, its rank is uniform, and 90 % intervals hold it
+in 90 % of the trials.
+
+--preset fig3 and fig4 are the studies of Figures 3 and 4 of Bernstein & Sheldon
+(2019); any flag changes a part of them. A study of one's own takes --n and --eps.
+Every combination of --n, --eps, --p, --method, --kernel and --sensitivity is a cell
+of the table.
+
+--data unclamped: rows as the model has them, even outside the bounds, as in the
+paper: ranks have to be uniform. --data clamped: rows as a release has them; what
+clamping costs shows in the coverage. --x: covariates that are not normal.
+
+With --save DIR every finished trial is kept: stopped in whatever way and started
+again by the same command, or by --save DIR alone, a study goes on. DIR then holds
+study.json, journal, results.csv, summary.csv, summary.json and timing.csv. Shards
+of a study, by --shard, run on several machines: dpreg calibrate merge puts them
+together. Results do not depend on cores, shards or interruptions.
+
+Methods exact and gibbs run until --ess; the kernel plain of gibbs-ss- runs as the
+paper's code does, 5000 + 2000 sweeps of one chain, unless --warmup, --draws or
+--ess is given.`
+
+func newCalibrate() *cobra.Command {
+	var f calibrateFlags
+	cmd := &cobra.Command{
+		Use:   "calibrate (--preset NAME | --n N --eps EPS)",
+		Short: "Ask whether a method's posteriors are right, by simulation",
+		Long:  calibrateHelp,
+		Example: `  dpreg calibrate --n 200 --eps 0.5 --trials 100
+  dpreg calibrate --preset fig3 --save fig3 --plots
+  dpreg calibrate --preset fig3 --kernel plain --save plain
+  dpreg calibrate --n 1000 --eps 1 --p 3 --data clamped --x binary --save binary
+  dpreg calibrate --preset fig3 --save part1 --shard 1/2
+  dpreg calibrate merge --save whole part1 part2`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("calibrate takes no file but by a flag: %q (is a blank in a list?)", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), cmd)
+		},
+	}
+	f.register(cmd)
+	cmd.AddCommand(newCalibrateMerge())
+	return cmd
+}
+
+func (f *calibrateFlags) run(ctx context.Context, stdout, stderr io.Writer, cmd *cobra.Command) error {
+	d, err := f.design(cmd)
+	if err != nil {
+		return err
+	}
+	study, err := d.Study()
+	if err != nil {
+		return usage(err)
+	}
+	shard, err := f.parseShard()
+	if err != nil {
+		return err
+	}
+	o := calibration.Options{Shard: shard}
+	if f.save != "" {
+		folder, err := openStudy(f.save, d, study, shard)
+		if err != nil {
+			return err
+		}
+		defer folder.close()
+		folder.say(stderr)
+		o.Done, o.Keep = folder.recorded.Trials, folder.journal.Keep
+	}
+	trials, err := runStudy(ctx, stderr, study, o)
+	if err != nil {
+		if f.save != "" && errors.Is(err, context.Canceled) {
+			note(stderr, "finished trials are kept in %s: the same command goes on", f.save)
+		}
+		return err
+	}
+	if shard.Count > 1 {
+		note(stderr, "shard %v is finished; put the shards together by `dpreg calibrate merge --save DIR %s ...`", shard, shellWord(f.save))
+		return nil
+	}
+	return f.studyOutput.conclude(stdout, stderr, study, trials)
+}
+
+// runStudy runs the trials that are not done, and shows how far it is.
+func runStudy(ctx context.Context, stderr io.Writer, study *calibration.Study, o calibration.Options) ([]*calibration.Trial, error) {
+	p := newStudyProgress(stderr, len(o.Done))
+	o.Progress = p.update
+	defer p.finish()
+	return study.Run(ctx, o)
+}
+
+// studyOutput is what is made of a study that is finished.
+type studyOutput struct {
+	save, format string
+	plots        bool
+}
+
+func (f *studyOutput) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.save, "save", "", "keep the study in this `DIR`, so that it can go on, and write its results there")
+	fs.BoolVar(&f.plots, "plots", false, "draw pictures, SVG and PNG, to DIR/plots")
+	fs.StringVar(&f.format, "format", "table", "`NAME` of the format on stdout: table, json or csv")
+	oneOf(cmd, "format", "table", "json", "csv")
+}
+
+func (f *studyOutput) check() error {
+	if f.plots && f.save == "" {
+		return usagef("--plots draws into the directory of --save: give --save DIR")
+	}
+	return choose("format", f.format, []string{"table", "json", "csv"})
+}
+
+// conclude prints the result, saves it where that was asked for, and says whether the
+// samplers did what they were to do.
+func (f *studyOutput) conclude(stdout, stderr io.Writer, study *calibration.Study, trials []*calibration.Trial) error {
+	summary, times := study.Summarise(trials), study.Runtimes(trials)
+	if f.save != "" {
+		if err := writeStudy(f.save, study, trials, summary); err != nil {
+			return err
+		}
+		note(stderr, "results written to %s", f.save)
+	}
+	if f.plots {
+		if err := drawStudy(f.save, summary, times); err != nil {
+			return err
+		}
+		note(stderr, "pictures written to %s", plotsOf(f.save))
+	}
+	if err := f.print(stdout, summary, times); err != nil {
+		return err
+	}
+	unsound := 0
+	for _, c := range summary.Cells {
+		if !c.Sound {
+			unsound++
+		}
+	}
+	if unsound > 0 {
+		return &exitError{unconverged, fmt.Errorf("in %d of %d cells more than 1 %% of the trials failed or met the sampler's limit", unsound, len(summary.Cells))}
+	}
+	return nil
+}
+
+func (f *studyOutput) print(stdout io.Writer, summary *calibration.Summary, times []calibration.Runtime) error {
+	out := bufio.NewWriter(stdout)
+	var err error
+	switch f.format {
+	case "json":
+		err = summary.WriteJSON(out)
+	case "csv":
+		err = summary.WriteCSV(out)
+	default:
+		err = report.Calibration(out, summary, times)
+	}
+	if err != nil {
+		return err
+	}
+	return out.Flush()
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// tiny is a study of two cells that takes no time.
+const tiny = "calibrate --n 40 --eps 1 --method naive,non-private --chains 1 --draws 150 --trials 6"
+
+func calibrate(line string, args ...string) result {
+	return command(append(strings.Fields(line), args...)...)
+}
+
+// outcome is all that has to be the same whenever a study is run.
+func outcome(t *testing.T, dir string) string {
+	t.Helper()
+	var all []string
+	for _, name := range []string{"study.json", "results.csv", "summary.csv", "summary.json"} {
+		all = append(all, read(t, filepath.Join(dir, name)))
+	}
+	return strings.Join(all, "\n")
+}
+
+func TestCalibrate(t *testing.T) {
+	workspace(t)
+	r := calibrate(tiny).finished(t)
+	for _, part := range []string{"6 trials of each of 2 cells", "no privacy guarantee", "non-private", "MMD2"} {
+		if !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), part) {
+			t.Errorf("no %q in\n%s", part, r.stdout)
+		}
+	}
+	var s struct {
+		Note  string
+		Cells []struct{ Method string }
+	}
+	r = calibrate(tiny, "--format", "json").finished(t)
+	if err := json.Unmarshal([]byte(r.stdout), &s); err != nil || len(s.Cells) != 2 || !strings.Contains(s.Note, "no privacy guarantee") {
+		t.Errorf("%v: %+v", err, s)
+	}
+	if r = calibrate(tiny, "--format", "csv").finished(t); strings.Count(r.stdout, "\n") != 1+2*4+2 {
+		t.Errorf("csv:\n%s", r.stdout)
+	}
+	r = calibrate("calibrate --schema pums.schema.json --formula income~age+educ --n 60 --eps 1 --data clamped --x binary --method naive --chains 1 --draws 150 --trials 3").finished(t)
+	if !strings.Contains(r.stdout, "binary covariates") {
+		t.Error(r.stdout)
+	}
+}
+
+// Presets, and a change of each of their parts.
+func TestCalibratePresets(t *testing.T) {
+	workspace(t)
+	for _, c := range []struct {
+		line string
+		rows int
+	}{
+		{"calibrate --preset fig3 --n 10 --eps 0.1 --kernel plain --method gibbs-ss-update,naive --warmup 10 --draws 150 --trials 1 --format csv", 2*6 + 2*4},
+		{"calibrate --preset fig4 --eps 1 --method non-private --chains 1 --draws 150 --trials 2 --format csv", 1},
+	} {
+		if r := calibrate(c.line).finished(t); strings.Count(r.stdout, "\n") != 1+c.rows {
+			t.Errorf("%s:\n%s", c.line, r.stdout)
+		}
+	}
+}
+
+// A study that is saved goes on from where it was stopped, by the same command or by
+// its directory alone, and ends with the same bytes.
+func TestCalibrateGoesOn(t *testing.T) {
+	workspace(t)
+	calibrate(tiny, "--save", "whole", "--plots").finished(t).says(t, "pictures written to whole/plots")
+	want := outcome(t, "whole")
+	if len(read(t, "whole/plots/qq-theta1.svg")) == 0 || len(read(t, "whole/plots/mmd.png")) == 0 {
+		t.Error("an empty picture")
+	}
+	journal := read(t, "whole/journal")
+	lines := strings.SplitAfter(journal, "\n")
+	for _, again := range []string{tiny + " --save cut", "calibrate --save cut"} {
+		write(t, "cut/study.json", read(t, "whole/study.json"))
+		write(t, "cut/journal", strings.Join(lines[:5], "")+lines[5][:30])
+		calibrate(again).finished(t).says(t, "going on after 4 finished trials").says(t, "cut off")
+		if outcome(t, "cut") != want {
+			t.Errorf("%s: other results", again)
+		}
+		if err := os.RemoveAll("cut"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := outcome(t, "whole")
+	calibrate("calibrate --save whole").finished(t).says(t, "going on after 12")
+	if outcome(t, "whole") != before {
+		t.Error("a finished study has other results when it is opened again")
+	}
+}
+
+func TestCalibrateInterrupted(t *testing.T) {
+	workspace(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	line := append(strings.Fields(tiny), "--save", "s")
+	line[len(line)-3] = "100000" // trials
+	go func() {
+		for i := 0; i < 1000; i++ {
+			if text, err := os.ReadFile("s/journal"); err == nil && bytes.Count(text, []byte("\n")) > 3 {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		cancel()
+	}()
+	r := commandContext(ctx, line...)
+	if r.code != failed || !strings.Contains(r.stderr, "the same command goes on") {
+		t.Errorf("exit code %d: %s", r.code, r.stderr)
+	}
+	if _, err := os.Stat("s/results.csv"); err == nil {
+		t.Error("results of a study that is not finished")
+	}
+}
+
+// Shards merged are one run.
+func TestCalibrateMerge(t *testing.T) {
+	workspace(t)
+	calibrate(tiny, "--save", "whole").finished(t)
+	calibrate(tiny, "--save", "a", "--shard", "1/2").finished(t).says(t, "shard 1/2 is finished")
+	if r := calibrate("calibrate merge --save m a"); r.code != misused || !strings.Contains(r.stderr, "shard 2/2 is missing") {
+		t.Errorf("%d: %s", r.code, r.stderr)
+	}
+	calibrate(tiny, "--save", "b", "--shard", "2/2").finished(t)
+	merged := calibrate("calibrate merge --save m b a").finished(t)
+	if outcome(t, "m") != outcome(t, "whole") {
+		t.Error("shards have other results than one run")
+	}
+	if !strings.Contains(merged.stdout, "6 trials of each") {
+		t.Error(merged.stdout)
+	}
+	calibrate(tiny+" --seed 5", "--save", "c", "--shard", "2/2").finished(t)
+	for line, says := range map[string]string{
+		"calibrate merge --save m2 a c":     "another study",
+		"calibrate merge --save m2 a a":     "both shard 1/2",
+		"calibrate merge --save m2 a whole": "do not fit together",
+		"calibrate merge --save m2 a none":  "none",
+		"calibrate merge --save m b a":      "trials already",
+		"calibrate merge a b":               "--save DIR",
+		"calibrate merge --save m2":         "directories of the shards",
+	} {
+		if r := calibrate(line); r.code != misused || !strings.Contains(r.stderr, says) {
+			t.Errorf("%s: %d, %s", line, r.code, r.stderr)
+		}
+	}
+}
+
+func TestCalibrateWrong(t *testing.T) {
+	good := "calibrate --n 40 --eps 1 --trials 2 "
+	for line, says := range map[string]string{
+		"calibrate":                               "--preset fig3 or fig4",
+		"calibrate --n 40":                        "--n and --eps",
+		"calibrate data.csv":                      "data.csv",
+		"calibrate --preset fig5":                 "fig5",
+		"calibrate --preset fig4 --n 10":          "its own covariate",
+		good + "--method gibs":                    "method gibs: there is none of this name",
+		good + "--kernel fast":                    "--kernel",
+		good + "--sensitivity none":               "--sensitivity",
+		good + "--data real":                      "--data",
+		good + "--x uniform":                      `x "uniform"`,
+		good + "--p 0":                            "--p",
+		good + "--p 2 --schema pums.schema.json":  "exclude each other",
+		good + "--formula y~x":                    "--formula",
+		good + "--prior nothing.json":             "nothing.json",
+		good + "--prior pums.csv":                 "not JSON",
+		good + "--prior good.json":                "prior",
+		good + "--trials 0":                       "trials",
+		good + "--warmup 20":                      "too short",
+		good + "--draws 50":                       "ranked among",
+		good + "--draws 500 --ess 400":            "exclude each other",
+		good + "--ess 20":                         "ranked among",
+		good + "--chains 2000":                    "at most 1000 chains",
+		good + "--shard 1/2":                      "--save DIR",
+		good + "--save s --shard 3/2":             "--shard",
+		good + "--save s --shard 1/2x":            "--shard",
+		good + "--plots":                          "--save DIR",
+		good + "--format xml":                     "--format",
+		good + "--delta 2":                        "delta",
+		good + "--delta 1e-6 --sensitivity paper": "Laplace noise",
+		"calibrate --save nowhere":                "no study yet",
+		good + "--save pums.csv":                  "--save",
+	} {
+		t.Run(line, wrong{args: line, code: misused, says: says}.run)
+	}
+	t.Run("another study's directory", func(t *testing.T) {
+		workspace(t)
+		calibrate(tiny, "--save", "s").finished(t)
+		before := tree(t)
+		if r := calibrate(tiny, "--save", "s", "--seed", "9"); r.code != misused || !strings.Contains(r.stderr, "of another study") {
+			t.Errorf("%d: %s", r.code, r.stderr)
+		}
+		if r := calibrate(tiny, "--save", "s", "--shard", "1/2"); r.code != misused || !strings.Contains(r.stderr, "of shard 1/1") {
+			t.Errorf("%d: %s", r.code, r.stderr)
+		}
+		unchanged(t, before)
+	})
+}

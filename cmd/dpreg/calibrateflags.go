@@ -1,0 +1,306 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/calibration"
+	"github.com/dpreg/dpreg/gibbs"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// calibrateFlags are the flags of calibrate.
+type calibrateFlags struct {
+	preset, n, eps, p, delta        string
+	method, kernel, sensitivity     string
+	data, x, prior, schema, formula string
+	shard                           string
+	trials, chains, warmup, draws   int
+	ess                             float64
+	seed                            uint64
+	studyOutput
+}
+
+// presets are the studies that have names.
+var presets = map[string]func() *calibration.Design{"fig3": calibration.Fig3, "fig4": calibration.Fig4}
+
+// ownTrials is the number of trials of a study of one's own.
+const ownTrials = 100
+
+func (f *calibrateFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.preset, "preset", "", "`NAME` of a study: fig3 or fig4")
+	fs.StringVar(&f.n, "n", "", "numbers of records, a `LIST` such as 200,1000")
+	fs.StringVar(&f.eps, "eps", "", "privacy budgets ε, a `LIST` such as 0.1,0.5,1")
+	fs.StringVar(&f.p, "p", "", "numbers of covariates, a `LIST` (default 1); or give --schema")
+	fs.StringVar(&f.schema, "schema", "", "Frictionless Table Schema `FILE` with the columns and their public bounds")
+	fs.StringVar(&f.formula, "formula", "", formulaUsage+"default: the schema's last column on all others")
+	fs.StringVar(&f.delta, "delta", "0", "δ, a `NUMBER`; above 0, noise is Laplace or Gaussian, whichever is smaller")
+	fs.StringVar(&f.method, "method", "", "methods, a `LIST` of "+strings.Join(calibration.MethodNames(), ", ")+" (default: non-private, naive, "+dpreg.DefaultMethod+"; presets have more)")
+	fs.StringVar(&f.kernel, "kernel", "", "kernels of the methods gibbs-ss-, a `LIST` of exact, plain (default exact; presets: both)")
+	fs.StringVar(&f.sensitivity, "sensitivity", "", "what noise is calibrated to, a `LIST` of exact, paper (default exact; presets: both)")
+	fs.StringVar(&f.data, "data", "", "`NAME` of what becomes of rows outside the bounds: unclamped (default) or clamped")
+	fs.StringVar(&f.x, "x", "", "`NAME` of the law of the covariates: normal (default), binary or skewed")
+	fs.StringVar(&f.prior, "prior", "", "prior `FILE`, of the true parameters and of the methods (default: weakly informative for columns on [-1, 1])")
+	fs.IntVar(&f.trials, "trials", 0, fmt.Sprintf("`NUMBER` of trials of each cell (default %d; fig3: 300, fig4: 100)", ownTrials))
+	fs.Uint64Var(&f.seed, "seed", 0, "seed of the study, a `NUMBER`")
+	fs.IntVar(&f.chains, "chains", 0, "`NUMBER` of chains (default 2; kernel plain: 1)")
+	fs.IntVar(&f.warmup, "warmup", 0, "`NUMBER` of warm-up iterations of each chain (default 1000; kernel plain: 5000)")
+	fs.IntVar(&f.draws, "draws", 0, "`NUMBER` of draws kept of each chain (default: as many as --ess needs; kernel plain: 2000)")
+	fs.Float64Var(&f.ess, "ess", 0, fmt.Sprintf("sample until the effective sample size of every parameter is this `NUMBER` (default %d)", calibration.DefaultESS))
+	fs.StringVar(&f.shard, "shard", "", "run part `I/K` of the trials only, with --save")
+	f.studyOutput.register(cmd)
+	oneOf(cmd, "preset", "fig3", "fig4")
+	oneOf(cmd, "data", string(calibration.Unclamped), string(calibration.Clamped))
+	oneOf(cmd, "x", string(calibration.NormalX), string(calibration.BinaryX), string(calibration.SkewedX))
+}
+
+// notOfDesign are the flags that do not say what is studied.
+var notOfDesign = []string{"save", "shard", "plots", "format", "help"}
+
+// design is what the flags say or, where they say nothing, what --save holds.
+func (f *calibrateFlags) design(cmd *cobra.Command) (*calibration.Design, error) {
+	if err := f.studyOutput.check(); err != nil {
+		return nil, err
+	}
+	said := 0
+	for _, name := range notOfDesign {
+		if cmd.Flags().Changed(name) {
+			said++
+		}
+	}
+	if cmd.Flags().NFlag() == said && f.save != "" {
+		d, err := readStudy(f.save)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, usagef("--save %s: there is no study yet; say what to study: --preset fig3 or fig4, or --n and --eps", f.save)
+		}
+		return d, usage(err)
+	}
+	d, err := f.base()
+	if err != nil {
+		return nil, err
+	}
+	for _, change := range []func(*cobra.Command, *calibration.Design) error{f.grid, f.columns, f.arms, f.lengths, f.simulation} {
+		if err := change(cmd, d); err != nil {
+			return nil, err
+		}
+	}
+	return d, usage(d.Validate())
+}
+
+// base is a preset, or a study of one's own.
+func (f *calibrateFlags) base() (*calibration.Design, error) {
+	if f.preset != "" {
+		preset, ok := presets[f.preset]
+		if !ok {
+			return nil, usagef("--preset %q: choose one of fig3, fig4", f.preset)
+		}
+		return preset(), nil
+	}
+	if f.n == "" || f.eps == "" {
+		return nil, usagef("say what to study: --preset fig3 or fig4, or --n and --eps, as in --n 200 --eps 0.5")
+	}
+	return &calibration.Design{
+		Format: calibration.DesignFormat, Data: calibration.Unclamped, X: calibration.NormalX, Ps: []int{1},
+		Prior: calibration.PriorSpec{Name: calibration.DefaultPrior}, Trials: ownTrials,
+		Arms: calibration.Arms([]string{calibration.NonPrivate, "naive", dpreg.DefaultMethod}, []string{string(gibbs.Exact)}, []string{calibration.ExactSensitivity}),
+	}, nil
+}
+
+// grid takes --n, --eps and --p.
+func (f *calibrateFlags) grid(_ *cobra.Command, d *calibration.Design) (err error) {
+	if f.n != "" {
+		if d.Ns, err = parseList("n", f.n, func(text string) (int64, error) { return parseWhole(text, math.MaxInt32) }); err != nil {
+			return err
+		}
+	}
+	if f.eps != "" {
+		if d.Epsilons, err = parseList("eps", f.eps, schema.ParseNumber); err != nil {
+			return err
+		}
+	}
+	if f.p == "" {
+		return nil
+	}
+	list, err := parseList("p", f.p, func(text string) (int64, error) { return parseWhole(text, maxPlanned) })
+	d.Ps = nil
+	for _, p := range list {
+		d.Ps = append(d.Ps, int(p))
+	}
+	return err
+}
+
+// parseWhole parses a whole number from 1 to most.
+func parseWhole(text string, most float64) (int64, error) {
+	v, err := schema.ParseNumber(text)
+	if err == nil && (v != math.Trunc(v) || v < 1 || v > most) {
+		err = fmt.Errorf("a whole number from 1 to %v is needed", most)
+	}
+	return int64(v), err
+}
+
+// columns takes --schema, --formula and --prior.
+func (f *calibrateFlags) columns(_ *cobra.Command, d *calibration.Design) error {
+	switch {
+	case f.schema == "" && f.formula != "":
+		return usagef("--formula names columns of a schema: give --schema FILE")
+	case f.schema != "" && f.p != "":
+		return usagef("--p and --schema exclude each other: a schema has its covariates")
+	case f.schema != "":
+		columns := planFlags{schema: f.schema, formula: f.formula}
+		var err error
+		if d.Columns, err = columns.design(); err != nil {
+			return err
+		}
+		d.Ps = nil
+	}
+	if f.prior == "" {
+		return nil
+	}
+	text, err := os.ReadFile(f.prior)
+	if err != nil {
+		return usagef("--prior: %w", err)
+	}
+	if !json.Valid(bytes.TrimSpace(text)) {
+		return usagef("--prior %s: not JSON", f.prior)
+	}
+	d.Prior = calibration.PriorSpec{File: bytes.TrimSpace(text)}
+	return nil
+}
+
+// arms takes --method, --kernel and --sensitivity.
+func (f *calibrateFlags) arms(_ *cobra.Command, d *calibration.Design) error {
+	if f.method == "" && f.kernel == "" && f.sensitivity == "" {
+		return nil
+	}
+	list := func(flag, text string, words []string, otherwise []string) ([]string, error) {
+		if text == "" {
+			return otherwise, nil
+		}
+		var list []string
+		for word := range strings.SplitSeq(text, ",") {
+			if err := choose(flag, strings.TrimSpace(word), words); err != nil {
+				return nil, err
+			}
+			list = append(list, strings.TrimSpace(word))
+		}
+		return list, nil
+	}
+	var methods, kernels, sensitivities []string
+	for _, a := range d.Arms {
+		methods, kernels, sensitivities = addNew(methods, a.Method), addNew(kernels, a.Kernel), addNew(sensitivities, a.Sensitivity)
+	}
+	var err error
+	if methods, err = f.methods(methods); err != nil {
+		return err
+	}
+	if kernels, err = list("kernel", f.kernel, []string{string(gibbs.Exact), string(gibbs.Plain)}, kernels); err != nil {
+		return err
+	}
+	if sensitivities, err = list("sensitivity", f.sensitivity, []string{calibration.ExactSensitivity, calibration.PaperSensitivity}, sensitivities); err != nil {
+		return err
+	}
+	d.Arms = calibration.Arms(methods, kernels, sensitivities)
+	return nil
+}
+
+// methods parses --method; `choose` would send non-private to fit.
+func (f *calibrateFlags) methods(otherwise []string) ([]string, error) {
+	if f.method == "" {
+		return otherwise, nil
+	}
+	var list []string
+	for word := range strings.SplitSeq(f.method, ",") {
+		list = addNew(list, strings.TrimSpace(word))
+	}
+	return list, nil
+}
+
+// addNew appends a word that is neither empty nor there.
+func addNew(list []string, word string) []string {
+	for _, w := range list {
+		if w == word {
+			return list
+		}
+	}
+	if word == "" {
+		return list
+	}
+	return append(list, word)
+}
+
+// lengths takes --chains, --warmup, --draws and --ess.
+func (f *calibrateFlags) lengths(cmd *cobra.Command, d *calibration.Design) error {
+	given := cmd.Flags().Changed
+	if given("draws") && given("ess") {
+		return usagef("--draws and --ess exclude each other: one fixes the number of draws, the other finds it")
+	}
+	for i := range d.Arms {
+		a := &d.Arms[i]
+		if given("chains") {
+			a.Chains = f.chains
+		}
+		if given("warmup") {
+			a.Warmup = f.warmup
+		}
+		if given("draws") {
+			a.Draws, a.ESS = f.draws, 0
+		}
+		if given("ess") {
+			a.Draws, a.ESS = 0, f.ess
+		}
+		if a.Chains > maxChains || a.Warmup > maxDraws || a.Draws > maxDraws {
+			return usagef("at most %d chains, and %d iterations of each, are possible", maxChains, maxDraws)
+		}
+	}
+	return nil
+}
+
+// simulation takes --data, --x, --delta, --trials and --seed.
+func (f *calibrateFlags) simulation(cmd *cobra.Command, d *calibration.Design) (err error) {
+	if f.data != "" {
+		if err := choose("data", f.data, []string{string(calibration.Unclamped), string(calibration.Clamped)}); err != nil {
+			return err
+		}
+		d.Data = calibration.Data(f.data)
+	}
+	if f.x != "" {
+		d.X = calibration.XLaw(f.x)
+	}
+	if d.Delta, err = schema.ParseNumber(f.delta); err != nil {
+		return usagef("--delta %q: %w", f.delta, err)
+	}
+	if cmd.Flags().Changed("trials") {
+		d.Trials = f.trials
+	}
+	d.Seed = f.seed
+	return nil
+}
+
+// parseShard parses --shard.
+func (f *calibrateFlags) parseShard() (s calibration.Shard, err error) {
+	if f.shard == "" {
+		return s, nil
+	}
+	if f.save == "" {
+		return s, usagef("--shard keeps its part in the directory of --save: give --save DIR")
+	}
+	var rest string
+	if n, _ := fmt.Sscanf(f.shard+" .", "%d/%d %s", &s.Index, &s.Count, &rest); n != 3 || rest != "." || s.Index < 1 || s.Index > s.Count {
+		return s, usagef("--shard %q: a part and a number of parts, such as 2/5", f.shard)
+	}
+	return s, nil
+}
+
+// plotsOf is where the pictures of a study are.
+func plotsOf(dir string) string { return filepath.Join(dir, "plots") }

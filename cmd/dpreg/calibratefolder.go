@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/dpreg/dpreg/calibration"
+	"github.com/dpreg/dpreg/report"
+)
+
+// studyFolder is the directory of --save while a study runs.
+type studyFolder struct {
+	journal  *calibration.Journal
+	recorded *calibration.Recorded
+}
+
+func designOf(dir string) string  { return filepath.Join(dir, "study.json") }
+func journalOf(dir string) string { return filepath.Join(dir, "journal") }
+
+// readStudy reads the design of the study in a directory.
+func readStudy(dir string) (*calibration.Design, error) {
+	text, err := os.ReadFile(designOf(dir))
+	if err != nil {
+		return nil, err
+	}
+	d, err := calibration.ReadDesign(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", designOf(dir), err)
+	}
+	return d, nil
+}
+
+// openStudy makes the directory of a study, or goes on with the study that is there,
+// which has to be the same.
+func openStudy(dir string, d *calibration.Design, study *calibration.Study, shard calibration.Shard) (*studyFolder, error) {
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, within("--save", usage(err))
+	}
+	there, err := os.ReadFile(designOf(dir))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := writeFile(designOf(dir), public, writeText(d.Text())); err != nil {
+			return nil, within("--save", err)
+		}
+	case err != nil:
+		return nil, within("--save", usage(err))
+	case !bytes.Equal(there, d.Text()):
+		return nil, usagef("--save: %s is of another study: choose another directory, or go on with it by `dpreg calibrate --save %s` alone", designOf(dir), shellWord(dir))
+	}
+	journal, recorded, err := calibration.OpenJournal(journalOf(dir), study, shard)
+	if err != nil {
+		return nil, within("--save", usage(err))
+	}
+	return &studyFolder{journal, recorded}, nil
+}
+
+// say tells what was found.
+func (f *studyFolder) say(stderr io.Writer) {
+	if n := len(f.recorded.Trials); n > 0 {
+		note(stderr, "going on after %d finished trials", n)
+	}
+	if f.recorded.Cut {
+		note(stderr, "the journal's last line was cut off: that trial is run again")
+	}
+}
+
+func (f *studyFolder) close() { f.journal.Close() }
+
+// writeStudy writes what a finished study tells, each file all or nothing.
+func writeStudy(dir string, study *calibration.Study, trials []*calibration.Trial, summary *calibration.Summary) error {
+	for _, file := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{"results.csv", func(w io.Writer) error { return study.WriteTrials(w, trials) }},
+		{"timing.csv", func(w io.Writer) error { return study.WriteTiming(w, trials) }},
+		{"summary.csv", summary.WriteCSV},
+		{"summary.json", summary.WriteJSON},
+	} {
+		if err := writeFile(filepath.Join(dir, file.name), public, file.write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drawStudy draws every figure in every format.
+func drawStudy(dir string, summary *calibration.Summary, times []calibration.Runtime) error {
+	figures, err := report.CalibrationPlots(summary, times)
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(plotsOf(dir), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return within("--plots", err)
+	}
+	for _, figure := range figures {
+		for _, format := range report.PlotFormats {
+			path := filepath.Join(plotsOf(dir), figure.Name+"."+format)
+			if err := writeFile(path, public, func(w io.Writer) error { return figure.Write(w, format) }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// writeText writes a text, for writeFile.
+func writeText(text []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}
+}
