@@ -2,18 +2,12 @@ package calibration
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/dpreg/dpreg"
-	"github.com/dpreg/dpreg/mcmc"
-	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
-	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
-	"github.com/dpreg/dpreg/schema"
-	"github.com/dpreg/dpreg/ssp"
 )
 
 // noisyMoments is the method whose releases hold moments of the covariates.
@@ -113,109 +107,6 @@ func (r *regression) Trial(ctx context.Context, data, sampler *rand.Rand) (*Samp
 	}
 	s.quantities(fit, truth, likelihood)
 	return s, nil
-}
-
-// fitter releases statistics and infers from them, by one arm of a design.
-type fitter struct {
-	arm     Arm
-	columns *schema.Design
-	prior   *model.Prior
-	privacy release.Privacy
-	tamper  func(*release.Release) // a fault planted by a test
-}
-
-// plan is how long the arm runs.
-func (a Arm) plan(seed uint64) mcmc.Plan {
-	return mcmc.Plan{Chains: a.Chains, Warmup: a.Warmup, Draws: a.Draws, ESS: a.ESS, MaxDraws: a.MaxDraws, Seed: seed, Workers: 1}
-}
-
-// fit releases the sums with simulated noise, unless the method is non-private, and
-// infers.
-func (f *fitter) fit(ctx context.Context, s *summed, data, sampler *rand.Rand) (*dpreg.Fit, error) {
-	o := dpreg.Options{Method: f.arm.Method, Kernel: f.arm.Kernel, Prior: f.prior, Plan: f.arm.plan(sampler.Uint64())}
-	if f.arm.Method == NonPrivate {
-		return dpreg.NonPrivate(ctx, s.statistics, f.columns, o)
-	}
-	r, err := f.release(ctx, s, mechanisms.Simulated(data))
-	if err != nil {
-		return nil, err
-	}
-	if f.tamper != nil {
-		f.tamper(r)
-	}
-	return dpreg.Infer(ctx, r, o)
-}
-
-// rehearsalEpsilon leaves so little noise that no release is refused for it.
-const rehearsalEpsilon = 1e6
-
-// rehearse returns what inference refuses of the arm before it draws anything, such as
-// fewer rows than it needs: a context that is done keeps it from going further.
-func (f *fitter) rehearse(n int64, seed uint64) error {
-	shape, rng := shapeOf(f.columns), mcmc.Stream(seed, 0)
-	params, err := drawPrior(f.prior, shape, rng)
-	if err != nil {
-		return err
-	}
-	rows, err := newRows(params, shape, NormalX, rng)
-	if err != nil {
-		return err
-	}
-	sums, err := rows.sum(n, true, f.arm.Method == noisyMoments)
-	if err != nil || f.arm.Method == NonPrivate {
-		return err
-	}
-	r, err := f.release(context.Background(), sums, mechanisms.Simulated(rng))
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	_, err = dpreg.Infer(ctx, r, dpreg.Options{Method: f.arm.Method, Kernel: f.arm.Kernel, Prior: f.prior, Plan: f.arm.plan(0)})
-	if errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
-}
-
-func (f *fitter) release(ctx context.Context, s *summed, e *mechanisms.Entropy) (*release.Release, error) {
-	privacy, kind := f.privacy, release.Laplace
-	if privacy.Delta > 0 {
-		kind = ssp.Auto
-	}
-	if s.moments != nil {
-		return ssp.PublishMoments(ctx, s.statistics, s.moments, f.columns, privacy, kind, e)
-	}
-	sensitivity := ssp.Exact
-	if f.arm.Sensitivity == PaperSensitivity {
-		sensitivity = ssp.Paper
-	}
-	return ssp.Publish(ctx, s.statistics, f.columns, privacy, kind, sensitivity, e)
-}
-
-// reference draws (θ, σ²) from the posterior given the exact statistics.
-func (f *fitter) reference(ctx context.Context, s *ssp.Statistics, rng *rand.Rand) (*posterior.Draws, error) {
-	o := dpreg.Options{Prior: f.prior, Plan: mcmc.Plan{Chains: 1, Draws: Ranked, Seed: rng.Uint64(), Workers: 1}}
-	fit, err := dpreg.NonPrivate(ctx, s, f.columns, o)
-	if err != nil {
-		return nil, err
-	}
-	names := shapeOf(f.columns).RegressionNames()
-	return fit.Draws(dpreg.Scaled).Map(names, func(dst, src []float64) { copy(dst, src) }), nil
-}
-
-// capped tells whether a run by ESS ended at its limit without that ESS.
-func (f *fitter) capped(fit *dpreg.Fit) bool {
-	limit := f.arm.MaxDraws
-	if limit == 0 {
-		limit = mcmc.DefaultMaxDraws
-	}
-	draws := fit.Draws(dpreg.Scaled)
-	if f.arm.ESS == 0 || draws.NumDraws() < limit {
-		return false
-	}
-	ess, _ := draws.MinESS(1)
-	return ess < f.arm.ESS
 }
 
 // LogLikelihood names the quantity that is ranked beside the parameters of a Design.
