@@ -53,7 +53,7 @@ func TestCalibration(t *testing.T) {
 	s, times := studied(t, fig3())
 	text := say(s, times)
 	for _, part := range []string{"25 trials of each of 28 cells", "no privacy guarantee", "n eps method kernel noise ESS KS p-value 50% 90% 95% MMD2 sec",
-		"1000 1 gibbs-ss-update plain paper", "Not uniform at level 0.01", "n=1000 eps=1 naive paper's noise"} {
+		"1000 1 gibbs-ss-update plain paper", "Not uniform at level 0.01", "n=10 eps=0.1 naive paper's noise", "naive; and", "chance"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("no %q in %s", part, text)
 		}

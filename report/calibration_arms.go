@@ -1,0 +1,103 @@
+package report
+
+import (
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/dpreg/dpreg/calibration"
+)
+
+// testLevel is the level at which single tests are counted.
+const testLevel = 0.01
+
+// armTally is what all cells of a method, a kernel and a noise have in common.
+type armTally struct {
+	setting       calibration.Setting
+	cells, tests  int
+	below, ecdf   int // p-values below testLevel, of either test
+	failing       int // cells that are not uniform after Bonferroni's correction
+	hits, of      int // 95 % intervals of parameters
+	short, trials int
+}
+
+// tallies are those of a study, in the order of its cells.
+func tallies(s *calibration.Summary) []*armTally {
+	var all []*armTally
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		who := calibration.Setting{Method: c.Method, Kernel: c.Kernel, Sensitivity: c.Sensitivity, Run: c.Run}
+		at := slices.IndexFunc(all, func(t *armTally) bool { return t.setting == who })
+		if at < 0 {
+			at = len(all)
+			all = append(all, &armTally{setting: who})
+		}
+		all[at].add(c, s.Trials)
+	}
+	return all
+}
+
+func (t *armTally) add(c *calibration.CellSummary, trials int) {
+	t.cells++
+	t.short += c.Short
+	t.trials += trials
+	if !isUniform(c) {
+		t.failing++
+	}
+	for _, q := range c.Quantities {
+		if q.Name != calibration.LogLikelihood {
+			last := q.Coverage[len(q.Coverage)-1]
+			t.hits += last.Hits
+			t.of += last.Of
+		}
+		if q.P == nil {
+			continue
+		}
+		t.tests++
+		if *q.P < testLevel {
+			t.below++
+		}
+		if *q.ECDF < testLevel {
+			t.ecdf++
+		}
+	}
+}
+
+// armTable has a row for each method, kernel and noise.
+func armTable(s *calibration.Summary) (header []string, rows [][]string) {
+	header = []string{"method", "kernel", "noise", "cells", "95%", "ESS<127"}
+	if s.Uniform {
+		header = append(header, "tests", "KS<.01", "ECDF<.01", "chance", "failing")
+	}
+	for _, t := range tallies(s) {
+		row := []string{t.setting.Method, t.setting.Kernel, t.setting.Sensitivity, strconv.Itoa(t.cells), "",
+			number(100*float64(t.short)/float64(t.trials), 0) + "%"}
+		if t.of > 0 {
+			row[4] = number(100*float64(t.hits)/float64(t.of), 1)
+		}
+		if s.Uniform {
+			row = append(row, strconv.Itoa(t.tests), strconv.Itoa(t.below), strconv.Itoa(t.ecdf), "<= "+strconv.Itoa(byChance(t.tests)), strconv.Itoa(t.failing))
+		}
+		rows = append(rows, row)
+	}
+	return header, rows
+}
+
+// byChance is the 99 % quantile of the number of p-values below testLevel of a right
+// method, were the tests independent.
+func byChance(tests int) int {
+	if tests == 0 {
+		return 0
+	}
+	law := distuv.Binomial{N: float64(tests), P: testLevel}
+	k := 0
+	for law.CDF(float64(k)) < 0.99 {
+		k++
+	}
+	return k
+}
+
+const armLegend = "All cells of a method together. 95%: how many per cent of such intervals hold the truth, over parameters; ESS<127: trials whose ranks are of fewer independent draws than that"
+
+const armTestLegend = "; KS<.01, ECDF<.01: p-values below 0.01 of the tests on quantiles and on ranks; chance: as many as a right method has at most, with probability 0.99, were tests independent; failing: cells that are not uniform at 0.01 after Bonferroni's correction over all tests"
