@@ -82,7 +82,7 @@ func (a *account) within(sigma Sigma) (bool, error) {
 		return true, nil
 	}
 	used, err := a.counted(sigma)
-	return used != nil && used.Cmp(big.NewRat(1, 1)) <= 0, err
+	return used != nil && used.Cmp(one) <= 0, err
 }
 
 // limit is the δ that (S) allows.

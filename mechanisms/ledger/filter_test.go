@@ -121,7 +121,7 @@ func TestLeft(t *testing.T) {
 			if err != nil || left == 0 {
 				t.Fatal(left, err)
 			}
-			for factor, want := range map[float64]bool{1: true, 1.011: false} {
+			for factor, want := range map[float64]bool{1: true, 1.011: left == 2 && delta == "1e-6"} { // 2 is all that it says
 				epsilon := text(decimal(left * factor))
 				c := laplace(epsilon)
 				if delta != "0" {
@@ -153,7 +153,7 @@ func TestUses(t *testing.T) {
 	if uses[0].Sum != 0.25 || !math.IsInf(uses[0].Gaussian, 1) || last.Sum != 1 || last.Epsilon.Cmp(rat("2")) != 0 || last.Delta.Cmp(rat("2e-6")) != 0 {
 		t.Errorf("%+v", uses)
 	}
-	if ratio := uses[2].Gaussian / uses[1].Gaussian; math.Abs(ratio-2) > 1e-12 {
+	if ratio := (uses[2].Gaussian - 0.25) / (uses[1].Gaussian - 0.25); math.Abs(ratio-2) > 1e-12 {
 		t.Errorf("two equal releases count %v times one", ratio)
 	}
 	for _, u := range uses {

@@ -13,6 +13,8 @@ type History struct {
 	sigma   Sigma
 }
 
+var one = big.NewRat(1, 1)
+
 func (h *History) account() account {
 	a := newAccount(h.Budget)
 	for i := range h.Entries {
@@ -36,9 +38,10 @@ func (h *History) Fits(c Charge) (bool, error) {
 type Use struct {
 	Epsilon, Delta *big.Rat // the sum of all
 
-	// Sum and Gaussian are the parts of the two counts, the sum of (ε, δ) and that of
-	// Gaussian noise, that are used; +Inf where a count has no share. One of them is at
-	// most 1.
+	// Sum and Gaussian are the parts of the budget that are used by the sum of (ε, δ),
+	// the larger of the two, and by the count of Gaussian noise: that is E₀/E, and of
+	// the rest as much as the count has used. +Inf where a count has no share. Neither
+	// ever falls, and one of them is at most 1.
 	Sum, Gaussian float64
 }
 
@@ -57,7 +60,8 @@ func (h *History) Uses() ([]Use, error) {
 		}
 		uses[i] = Use{a.epsilon, a.delta, max(part(a.epsilon, a.total.Epsilon), part(a.delta, a.limit())), math.Inf(1)}
 		if used != nil {
-			uses[i].Gaussian, _ = used.Float64()
+			before, counted := part(a.before, a.total.Epsilon), part(used, one)
+			uses[i].Gaussian = before + (1-before)*counted
 		}
 	}
 	return uses, nil
@@ -77,10 +81,11 @@ func part(x, total *big.Rat) float64 {
 
 // Left returns the largest ε, rounded down to three digits, that one more release
 // with δ may have: with Laplace noise for δ = 0, else with Gaussian noise; 0 where
-// there is none.
+// there is none. It is at most the total, though a release with a smaller δ than the
+// total may state an ε that is larger.
 func (h *History) Left(delta *big.Rat) (float64, error) {
 	base := h.account()
-	fits := func(epsilon float64) (bool, error) {
+	return largest(roundDown(h.Budget.Epsilon), func(epsilon float64) (bool, error) {
 		c := Charge{Epsilon: decimal(epsilon), Delta: delta, Noise: Laplace}
 		if delta.Sign() > 0 {
 			s, err := h.sigma(epsilon, roundDown(delta), 1)
@@ -92,17 +97,13 @@ func (h *History) Left(delta *big.Rat) (float64, error) {
 		a := base
 		a.add(&c)
 		return a.within(h.sigma)
-	}
-	return largest(fits, roundDown(h.Budget.Epsilon))
+	})
 }
 
-// largest bisects for the largest number of three digits that fits, from first/1e12
-// to first·1e3: a Gaussian release may state an ε above the total, with a smaller δ.
-func largest(fits func(float64) (bool, error), first float64) (float64, error) {
-	low, high := first/1e12, first*1e3
-	if ok, err := fits(low); !ok || err != nil {
-		return 0, err
-	}
+// largest bisects for the largest number of three digits that fits, among those from
+// most/1e12 to most; 0 if there is none.
+func largest(most float64, fits func(float64) (bool, error)) (float64, error) {
+	low, high := most/1e12, most*(1+1e-8)
 	for high/low > 1+1e-9 {
 		middle := math.Sqrt(low) * math.Sqrt(high)
 		ok, err := fits(middle)
@@ -116,7 +117,7 @@ func largest(fits func(float64) (bool, error), first float64) (float64, error) {
 		}
 	}
 	// A number of three digits may lie just above what bisection has found.
-	for _, x := range []float64{low * (1 + 1e-8), low} {
+	for _, x := range []float64{min(low*(1+1e-8), most), low} {
 		x = threeDigits(x)
 		if ok, err := fits(x); ok || err != nil {
 			return x, err

@@ -69,7 +69,7 @@ func (b *Budget) check() error {
 	switch {
 	case b.Epsilon == nil || b.Epsilon.Sign() <= 0:
 		return fmt.Errorf("the total ε must be above 0")
-	case b.Delta == nil || b.Delta.Sign() < 0 || b.Delta.Cmp(big.NewRat(1, 1)) >= 0:
+	case b.Delta == nil || b.Delta.Sign() < 0 || b.Delta.Cmp(one) >= 0:
 		return fmt.Errorf("the total δ must be at least 0 and below 1")
 	case b.Filter != Auto && b.Filter != Sum:
 		return fmt.Errorf("the filter must be %q or %q, not %q", Auto, Sum, b.Filter)

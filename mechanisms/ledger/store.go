@@ -57,7 +57,7 @@ CREATE TRIGGER cost_stays BEFORE UPDATE OF number, time, release, noise, epsilon
 CREATE TRIGGER charge_is_kept BEFORE DELETE ON charge BEGIN SELECT RAISE(ABORT, 'what was charged stays charged'); END;`
 
 // wait is for how long a process waits for others that write; tests shorten it.
-var wait = 10 * time.Second
+var wait = 30 * time.Second
 
 // connect opens the file, which must exist. synchronous=EXTRA and fullfsync put a
 // transaction on to the disk before it ends, the removal of its journal too; all

@@ -142,8 +142,8 @@ func TestCreateFails(t *testing.T) {
 	}
 }
 
-// exec changes a ledger behind dpreg's back.
-func exec(t *testing.T, path, statement string) error {
+// meddle changes a ledger behind dpreg's back.
+func meddle(t *testing.T, path, statement string) error {
 	t.Helper()
 	db, err := connect(path)
 	if err != nil {
@@ -165,7 +165,7 @@ func TestUnusableFiles(t *testing.T) {
 	}
 	changed := func(statement string) string {
 		path := create(t, budget("1", "1e-6", Auto))
-		if err := exec(t, path, statement); err != nil {
+		if err := meddle(t, path, statement); err != nil {
 			t.Fatal(err)
 		}
 		return path
@@ -198,7 +198,7 @@ func TestUnusableFiles(t *testing.T) {
 		if _, err := open(t, path).Charge(ctx, laplace("1")); err != nil {
 			t.Fatal(err)
 		}
-		if err := exec(t, path, statement); err == nil {
+		if err := meddle(t, path, statement); err == nil {
 			t.Errorf("%s: done", statement)
 		}
 	}
@@ -206,7 +206,7 @@ func TestUnusableFiles(t *testing.T) {
 
 func TestLockedAndReadOnly(t *testing.T) {
 	wait = 50 * time.Millisecond
-	defer func() { wait = 10 * time.Second }()
+	defer func() { wait = 30 * time.Second }()
 	ctx := context.Background()
 	path := create(t, budget("1", "0", Auto))
 	other := open(t, path)
