@@ -66,7 +66,7 @@ func (c *fitCommand) run(ctx context.Context, stdout, stderr io.Writer, data str
 		return err
 	}
 	// Whatever inference would refuse is refused before ε is spent.
-	keep := inputs{data, order.path, sidecar(data), c.schema}
+	keep := inputs{data, order.path, sidecar(data), c.schema, c.ledger}
 	o, err := c.options(order.design, keep)
 	if err != nil {
 		return err
@@ -80,7 +80,9 @@ func (c *fitCommand) run(ctx context.Context, stdout, stderr io.Writer, data str
 	if err != nil {
 		return err
 	}
-	if r == nil {
+	if r != nil {
+		err = order.charged(ctx, stderr)
+	} else {
 		r, err = order.publish(ctx, stderr, former, check)
 	}
 	if err != nil {
@@ -178,7 +180,7 @@ func suggestion(d *schema.Design) string {
 // runNonPrivate is the study of what the noise costs: no release, no privacy.
 func (c *fitCommand) runNonPrivate(cmd *cobra.Command, data string) error {
 	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
-	for _, flag := range []string{"eps", "delta", "mechanism", "release", "spend-again", "sensitivity", "with-moments"} {
+	for _, flag := range []string{"eps", "delta", "mechanism", "release", "spend-again", "sensitivity", "with-moments", "ledger"} {
 		if cmd.Flags().Changed(flag) {
 			return usagef("--%s cannot be combined with --method %s, which makes no release and is not private", flag, nonPrivate)
 		}

@@ -17,6 +17,7 @@ type releaseFlags struct {
 
 	bounds, na      []string
 	schema, formula string
+	ledger          string
 	spendAgain      bool
 	moments         bool
 }
@@ -36,6 +37,7 @@ func (f *releaseFlags) register(cmd *cobra.Command) {
 	f.registerCells(cmd)
 	fs.BoolVar(&f.moments, "with-moments", false, "release moments of the covariates of degree up to 4 as well, for --method gibbs-ss-noisy: at most 3 covariates, and more noise on all")
 	fs.BoolVar(&f.spendAgain, "spend-again", false, "overwrite a release that exists: its ε stays spent, and that of the new one adds to it")
+	fs.StringVar(&f.ledger, "ledger", "", "charge what is spent to this `FILE` (dpreg ledger init), and refuse what it has no room for")
 	oneOf(cmd, "sensitivity", "exact", "paper")
 	oneOf(cmd, "neighbours", string(release.ReplaceOne), string(release.AddRemove))
 	oneOf(cmd, "mechanism", string(ssp.Auto), string(release.Laplace), string(release.Gaussian))

@@ -25,6 +25,7 @@ type order struct {
 	spendAgain bool // a release that stands there may be overwritten
 	cells      table.Options
 	moments    bool // of the covariates, too
+	ledger     string
 }
 
 // order checks all that can be checked before a row is read.
@@ -47,7 +48,10 @@ func (f *releaseFlags) order(stderr io.Writer, data, path string) (*order, error
 	case "-":
 		return nil, usagef("a release cannot go to stdout: it was paid for, and needs a file")
 	}
-	o := &order{data, path, design, privacy, noise, kind, f.spendAgain, cells, f.moments}
+	o := &order{data, path, design, privacy, noise, kind, f.spendAgain, cells, f.moments, f.ledger}
+	if err := (inputs{o.ledger}).spare(path); err != nil {
+		return nil, within("--ledger", err)
+	}
 	if err := o.checkMoments(); err != nil {
 		return nil, err
 	}
@@ -157,13 +161,18 @@ const manyRows = 1_000_000
 // one if there is one. check, where it is not nil, may still refuse once the
 // number of rows is known; where that is not public it is not told, and no
 // refusal depends on it.
-func (o *order) publish(ctx context.Context, stderr io.Writer, former *release.Release, check func(n int64) error) (*release.Release, error) {
+func (o *order) publish(ctx context.Context, stderr io.Writer, former *release.Release, check func(n int64) error) (r *release.Release, err error) {
 	if err := checkWritable(o.path); err != nil {
 		return nil, err
 	}
 	if err := o.leftovers(former); err != nil {
 		return nil, err
 	}
+	paid, err := o.payment(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { paid.finish(ctx, stderr, err == nil) }()
 	s, err := o.sum(ctx, stderr)
 	if err != nil {
 		return nil, err
@@ -181,7 +190,10 @@ func (o *order) publish(ctx context.Context, stderr io.Writer, former *release.R
 	if public {
 		o.warn(stderr, s.N)
 	}
-	r, err := o.noised(ctx, s)
+	if err := paid.pay(ctx, stderr); err != nil {
+		return nil, err
+	}
+	r, err = o.noised(ctx, s)
 	if err != nil {
 		return nil, fmt.Errorf("no release was made: %w", err)
 	}
@@ -193,7 +205,7 @@ func (o *order) publish(ctx context.Context, stderr io.Writer, former *release.R
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		// Two runs at once must not both spend: what was drawn here is forgotten.
-		return nil, refusef("another run wrote %s while this one read the rows: this one made no release and spent nothing", o.path)
+		return nil, refusef("another run wrote %s while this one read the rows: this one made no release and showed nobody its noise", o.path)
 	case err != nil:
 		return nil, err
 	}

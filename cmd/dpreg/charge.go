@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"io"
+	"math/big"
+	"path/filepath"
+	"strconv"
+
+	"github.com/dpreg/dpreg/mechanisms/accounting"
+	"github.com/dpreg/dpreg/mechanisms/ledger"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/report"
+)
+
+// payment is what a release charges to the ledger of --ledger; nil without one.
+type payment struct {
+	*ledger.Ledger
+	cost   ledger.Charge
+	number int64 // of the charge; 0 before there is one
+}
+
+// payment refuses, before anything is read, what the ledger has no room for.
+func (o *order) payment(ctx context.Context) (*payment, error) {
+	if o.ledger == "" {
+		return nil, nil
+	}
+	cost, err := o.cost()
+	if err != nil {
+		return nil, err
+	}
+	l, err := ledger.Open(ctx, o.ledger, accounting.Sigma)
+	if err != nil {
+		return nil, ledgerError(err)
+	}
+	if err := l.Check(ctx, cost); err != nil {
+		l.Close()
+		return nil, ledgerError(err)
+	}
+	return &payment{Ledger: l, cost: cost}, nil
+}
+
+// cost is what the release that is ordered states of its privacy and its noise.
+func (o *order) cost() (ledger.Charge, error) {
+	path, err := filepath.Abs(o.path)
+	if err != nil {
+		return ledger.Charge{}, err
+	}
+	c := ledger.Charge{
+		Epsilon:    asStated(o.privacy.Epsilon),
+		Delta:      asStated(o.privacy.Delta),
+		Noise:      ledger.Noise(o.noise),
+		Neighbours: string(o.privacy.Neighbours),
+		Release:    path,
+	}
+	if o.noise != release.Gaussian {
+		return c, nil
+	}
+	noise, err := o.calibrate()
+	c.Sensitivity, c.Scale = noise.Sensitivity, noise.Scale
+	return c, usage(err)
+}
+
+// asStated is the value of the decimal that a release states, to which its noise is
+// calibrated.
+func asStated(x float64) *big.Rat { return asWritten(strconv.FormatFloat(x, 'g', -1, 64)) }
+
+// pay charges: from here on ε is spent, whatever happens.
+func (p *payment) pay(ctx context.Context, stderr io.Writer) error {
+	if p == nil {
+		return nil
+	}
+	var err error
+	if p.number, err = p.Charge(ctx, p.cost); err != nil {
+		return ledgerError(err)
+	}
+	note(stderr, "charged to %s as No %d", p.Path(), p.number)
+	return nil
+}
+
+// finish notes in the ledger whether the release that was paid for was written.
+func (p *payment) finish(ctx context.Context, stderr io.Writer, written bool) {
+	if p == nil {
+		return
+	}
+	defer p.Close()
+	switch {
+	case p.number == 0:
+	case !written:
+		note(stderr, "%s keeps the charge No %d, though this run failed: its noise may have been drawn", p.Path(), p.number)
+	default:
+		p.tell(context.WithoutCancel(ctx), stderr)
+	}
+}
+
+// tell says what is left. The release is there: nothing of this can fail it.
+func (p *payment) tell(ctx context.Context, stderr io.Writer) {
+	if err := p.SetWritten(ctx, p.number); err != nil {
+		note(stderr, "%s does not show that No %d was written: %v", p.Path(), p.number, err)
+	}
+	h, err := p.History(ctx)
+	if err != nil {
+		note(stderr, "%v", err)
+		return
+	}
+	left, err := report.Left(h, p.cost.Delta)
+	if err != nil {
+		note(stderr, "%v", err)
+		return
+	}
+	note(stderr, "%s, the ledger of %s, has for one more release: %s", p.Path(), h.Budget.Data, left)
+}
+
+// charged says of a release that is used again whether the ledger counts it.
+func (o *order) charged(ctx context.Context, stderr io.Writer) error {
+	if o.ledger == "" {
+		return nil
+	}
+	cost, err := o.cost()
+	if err != nil {
+		return err
+	}
+	l, err := ledger.Open(ctx, o.ledger, accounting.Sigma)
+	if err != nil {
+		return ledgerError(err)
+	}
+	defer l.Close()
+	h, err := l.History(ctx)
+	if err != nil {
+		return ledgerError(err)
+	}
+	for _, e := range h.Entries {
+		if e.Release == cost.Release && e.Epsilon.Cmp(cost.Epsilon) == 0 && e.Delta.Cmp(cost.Delta) == 0 {
+			note(stderr, "nothing is charged to %s, which has this release as No %d", o.ledger, e.Number)
+			return nil
+		}
+	}
+	note(stderr, "warning: nothing is charged to %s, but it has no charge for %s: what that release spent, it does not count", o.ledger, o.path)
+	return nil
+}
