@@ -1,12 +1,15 @@
 package report
 
 import (
+	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpreg/dpreg/calibration"
+	"github.com/dpreg/dpreg/model"
 )
 
 // testLevel is the level at which single tests are counted.
@@ -20,6 +23,7 @@ type armTally struct {
 	failing       int // cells that are not uniform after Bonferroni's correction
 	hits, of      int // 95 % intervals of parameters
 	short, trials int
+	worse, beside int // cells farther from the noiseless posterior than naive's, of so many
 }
 
 // tallies are those of a study, in the order of its cells.
@@ -34,8 +38,28 @@ func tallies(s *calibration.Summary) []*armTally {
 			all = append(all, &armTally{setting: who})
 		}
 		all[at].add(c, s.Trials)
+		all[at].compare(c, s)
 	}
 	return all
+}
+
+// compare asks whether a cell's MMD² is above that of naive with the same noise, by more
+// than two standard errors of the difference.
+func (t *armTally) compare(c *calibration.CellSummary, s *calibration.Summary) {
+	naive := c.Setting
+	naive.Method, naive.Kernel, naive.Run = model.Naive{}.Name(), "", ""
+	i := slices.IndexFunc(s.Cells, func(o calibration.CellSummary) bool {
+		other := o.Setting
+		other.Run = ""
+		return other == naive
+	})
+	if i < 0 || c.Method == naive.Method || c.MMD2Error == nil || s.Cells[i].MMD2Error == nil {
+		return
+	}
+	t.beside++
+	if *c.MMD2-*s.Cells[i].MMD2 > 2*math.Hypot(*c.MMD2Error, *s.Cells[i].MMD2Error) {
+		t.worse++
+	}
 }
 
 func (t *armTally) add(c *calibration.CellSummary, trials int) {
@@ -66,15 +90,18 @@ func (t *armTally) add(c *calibration.CellSummary, trials int) {
 
 // armTable has a row for each method, kernel and noise.
 func armTable(s *calibration.Summary) (header []string, rows [][]string) {
-	header = []string{"method", "kernel", "noise", "cells", "95%", "ESS<127"}
+	header = []string{"method", "kernel", "noise", "cells", "95%", "short", "farther"}
 	if s.Uniform {
-		header = append(header, "tests", "KS<.01", "ECDF<.01", "chance", "failing")
+		header = append(header, "tests", "KS", "ECDF", "chance", "failing")
 	}
 	for _, t := range tallies(s) {
 		row := []string{t.setting.Method, t.setting.Kernel, t.setting.Sensitivity, strconv.Itoa(t.cells), "",
-			number(100*float64(t.short)/float64(t.trials), 0) + "%"}
+			number(100*float64(t.short)/float64(t.trials), 0) + "%", ""}
 		if t.of > 0 {
 			row[4] = number(100*float64(t.hits)/float64(t.of), 1)
+		}
+		if t.beside > 0 {
+			row[6] = fmt.Sprintf("%d of %d", t.worse, t.beside)
 		}
 		if s.Uniform {
 			row = append(row, strconv.Itoa(t.tests), strconv.Itoa(t.below), strconv.Itoa(t.ecdf), "<= "+strconv.Itoa(byChance(t.tests)), strconv.Itoa(t.failing))
@@ -98,6 +125,6 @@ func byChance(tests int) int {
 	return k
 }
 
-const armLegend = "All cells of a method together. 95%: how many per cent of such intervals hold the truth, over parameters; ESS<127: trials whose ranks are of fewer independent draws than that"
+const armLegend = "All cells of a method together. 95%: how many per cent of such intervals hold the truth, over parameters; short: trials whose ranks are of fewer independent draws than 127; farther: cells farther from the posterior without noise than naive with the same noise, beyond two standard errors"
 
-const armTestLegend = "; KS<.01, ECDF<.01: p-values below 0.01 of the tests on quantiles and on ranks; chance: as many as a right method has at most, with probability 0.99, were tests independent; failing: cells that are not uniform at 0.01 after Bonferroni's correction over all tests"
+const armTestLegend = "; KS, ECDF: p-values below 0.01 of the tests on quantiles and on ranks; chance: as many as a right method has at most, with probability 0.99, were tests independent; failing: cells that are not uniform at 0.01 after Bonferroni's correction over all tests"
