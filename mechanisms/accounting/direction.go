@@ -1,0 +1,129 @@
+package accounting
+
+import "math"
+
+// direction is a composition of pairs (P, Q), or, mirrored, of (Q, P): of removing
+// a record, or of adding one.
+type direction struct {
+	pairs    []pair
+	counts   []float64
+	mirrored bool
+	tail     float64
+	widest   float64 // absolute loss
+	most     float64 // loss of the whole
+	tilts    *tilts
+}
+
+func (c *Composition) direction(mirrored bool, tail float64) *direction {
+	d := &direction{pairs: c.pairs, counts: c.counts, mirrored: mirrored, tail: tail}
+	parts := make([]part[*law], len(c.pairs))
+	for j, p := range c.pairs {
+		l := p.law(resolution{step: math.Inf(1), tail: tail})
+		d.widest = math.Max(d.widest, l.reach())
+		d.most += c.counts[j] * p.most(d.mirrors(j))
+		if d.mirrors(j) {
+			l = l.mirrored()
+		}
+		parts[j] = part[*law]{l, c.counts[j]}
+	}
+	d.tilts = newTilts(parts)
+	return d
+}
+
+func (d *direction) mirrors(j int) bool { return d.mirrored && !d.pairs[j].symmetric() }
+
+func (d *direction) total() float64 { return sum(d.counts) }
+
+func sum(numbers []float64) float64 {
+	total := 0.
+	for _, n := range numbers {
+		total += n
+	}
+	return total
+}
+
+// A bound may be off the truth by accuracy, relative to ε. A transform of scout
+// points finds out which step that takes, and none is longer than maxSize.
+const (
+	accuracy = 4e-6
+	scout    = 1 << 13
+	maxSize  = 1 << 22
+)
+
+// estimate is about where δ(ε) is δ, and how fast the logarithm of its slope falls
+// there; upper is the ε that a pessimistic lattice gives, as coarse as it is.
+type estimate struct{ epsilon, logDelta, bend, upper float64 }
+
+func (e estimate) focus() focus { return focus{slope: e.bend, most: math.Exp(-e.logDelta)} }
+
+// scoutEpsilon estimates ε, first from Chernoff bounds, then by rough lattices.
+func (d *direction) scoutEpsilon(delta float64) estimate {
+	e := estimate{logDelta: math.Log(delta)}
+	e.epsilon, e.bend = d.tilts.epsilon(e.logDelta)
+	margin := e.epsilon
+	for range 2 {
+		w := d.tilts.window(e.epsilon, e.logDelta, d.total())
+		w.distance += margin
+		rough := d.on(d.rough(w), e.focus()).upper()
+		before := e.epsilon
+		e.upper = rough.epsilon(delta, before)
+		if !math.IsInf(e.upper, 1) {
+			e.epsilon = math.Max(0, e.upper)
+		}
+		margin = math.Abs(before-e.epsilon) / 4
+		e.bend = rough.bend(e.epsilon)
+	}
+	return e
+}
+
+// scoutDelta estimates log δ.
+func (d *direction) scoutDelta(epsilon float64) estimate {
+	e := estimate{epsilon: epsilon, logDelta: d.tilts.logDelta(epsilon)}
+	_, e.bend = d.tilts.epsilon(e.logDelta)
+	for range 2 {
+		w := d.tilts.window(epsilon, e.logDelta, d.total())
+		rough := d.on(d.rough(w), e.focus()).upper()
+		e.logDelta = math.Log(rough.delta(epsilon))
+		e.bend = rough.bend(epsilon)
+	}
+	return e
+}
+
+// rough is a grid for an estimate.
+func (d *direction) rough(w window) grid {
+	step := 2 * w.distance / scout
+	for _, p := range d.pairs {
+		step = math.Max(step, p.span()/(scout/2))
+	}
+	return d.grid(w, step)
+}
+
+// fine is the grid for which connect moves ε by shift or less: a step of h adds
+// about h²/6 to the variance of each loss and, as E_Q e^ℓ stays, h²/12 to its mean,
+// which moves ε by total·(h²/12)(1 + |δ″/δ′|).
+func (d *direction) fine(e estimate, shift float64) grid {
+	w := d.tilts.window(e.epsilon, e.logDelta, d.total())
+	w.distance *= 1.05
+	shift = math.Max(shift, accuracy*w.distance/100)
+	step := math.Sqrt(12 * shift / (d.total() * (1 + e.bend)))
+	for _, p := range d.pairs {
+		step = math.Max(step, p.span()/(8*scout))
+	}
+	return d.grid(w, step)
+}
+
+// epsilon brackets the ε of a δ.
+func (d *direction) epsilon(e estimate, delta float64) Interval {
+	on := d.on(d.fine(e, accuracy*e.epsilon), e.focus())
+	upper, lower := on.upper().epsilon(delta, e.epsilon), on.lower().epsilon(delta, e.epsilon)
+	if math.IsInf(lower, 1) { // not found
+		lower = 0
+	}
+	return Interval{math.Max(0, lower), math.Max(0, math.Min(upper, e.upper))}
+}
+
+// delta brackets the δ of an ε.
+func (d *direction) delta(e estimate) Interval {
+	on := d.on(d.fine(e, 10*accuracy/(1+e.bend)), e.focus())
+	return Interval{on.lower().delta(e.epsilon), math.Min(1, on.upper().delta(e.epsilon))}
+}

@@ -1,0 +1,118 @@
+package accounting
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/dsp/fourier"
+)
+
+// grid is a circle of n points of a lattice, wide enough for a window.
+type grid struct {
+	window
+	step float64
+	n    int
+}
+
+// grid has the given step, or a smaller one that has atoms of the law on the lattice,
+// or a larger one where memory would not do.
+func (d *direction) grid(w window, step float64) grid {
+	step = math.Max(step, math.Max(2*w.distance/maxSize, d.widest/(maxSize/2)))
+	for _, p := range d.pairs {
+		if span := p.span(); span > 0 {
+			step = span / math.Ceil(span/step)
+			break
+		}
+	}
+	return grid{w, step, smooth(2 * w.distance / step)}
+}
+
+// smooth is the next number that is 4, 5 or 6 times a power of two.
+func smooth(least float64) int {
+	for n := 64; ; n *= 2 {
+		for m := 4; m <= 6; m++ {
+			if float64(n*m) >= least {
+				return n * m
+			}
+		}
+	}
+}
+
+// composer composes on one grid.
+type composer struct {
+	*direction
+	grid
+	laws []*law
+	fft  *fourier.FFT
+	// Bounds on errors: of log δ by those of masses and of K, of ε by those of losses.
+	rounding, shift float64
+}
+
+func (d *direction) on(g grid, f focus) *composer {
+	c := &composer{direction: d, grid: g, laws: make([]*law, len(d.pairs)), fft: fourier.NewFFT(g.n)}
+	for j, pair := range d.pairs {
+		f.mirrored = d.mirrors(j)
+		l := pair.law(resolution{step: g.step, tail: d.tail, focus: f})
+		c.laws[j] = l
+		c.shift += d.counts[j] * lossError * l.reach()
+		c.rounding += d.counts[j] * (massError + unit*4*(g.lambda*l.reach()+4))
+	}
+	return c
+}
+
+// curve bounds δ(ε) from above or from below: value at points of the lattice.
+type curve struct {
+	*profile
+	value func(i int) float64
+	shift float64 // of ε
+}
+
+// upper and lower compose the pessimistic and the optimistic lattices.
+func (c *composer) upper() curve {
+	p := c.compose(connect)
+	return curve{p, p.upper, c.shift}
+}
+
+func (c *composer) lower() curve {
+	p := c.compose(merge)
+	return curve{p, p.lower, -c.shift}
+}
+
+func (c *composer) compose(discretise func(*law, float64) *lattice) *profile {
+	parts := make([]part[*lattice], len(c.laws))
+	for j, l := range c.laws {
+		lattice := discretise(l, c.step)
+		if c.mirrors(j) {
+			lattice = lattice.mirrored()
+		}
+		lattice.settle()
+		parts[j].law, parts[j].count = lattice, c.counts[j]
+	}
+	sum := compose(parts, c.lambda, c.fft)
+	sum.bounds(parts, c.above, c.below)
+	sum.rounding = c.rounding
+	return sum.profile()
+}
+
+// epsilon is the ε where the curve falls to delta, looked for around near; +Inf where
+// there is none.
+func (c curve) epsilon(delta, near float64) float64 {
+	epsilon, ok := c.crossing(c.value, delta, near)
+	if !ok {
+		return math.Inf(1)
+	}
+	return epsilon + c.shift
+}
+
+// delta is the curve's value at ε.
+func (c curve) delta(epsilon float64) float64 { return c.at(c.value, epsilon-c.shift) }
+
+// bend is how fast the logarithm of δ's slope falls at ε.
+func (c curve) bend(epsilon float64) float64 {
+	w := 4 * c.step
+	before, here, after := c.delta(epsilon-w), c.delta(epsilon), c.delta(epsilon+w)
+	bend := math.Abs(math.Log((before-here)/(here-after))) / w
+	if math.IsNaN(bend) || math.IsInf(bend, 0) {
+		return 1 / w
+	}
+	return bend
+}

@@ -1,0 +1,135 @@
+package accounting
+
+import "math"
+
+// lattice is a discrete law of the loss: mass[i] at the loss origin + (first+i)·step.
+type lattice struct {
+	origin, step float64
+	first        int
+	mass         []float64
+	// infinite is mass at an infinite loss, in P.
+	infinite float64
+	// rest is what merge could not place; its loss settle rounds down.
+	rest cell
+	// cutQ is infinite of the mirrored law.
+	cutQ float64
+}
+
+func (l *lattice) loss(i int) float64 { return l.origin + float64(float64(l.first+i)*l.step) }
+
+// add puts mass at the index-th point.
+func (l *lattice) add(index int, mass float64) {
+	if len(l.mass) == 0 {
+		l.first = index
+	}
+	for index >= l.first+len(l.mass) {
+		l.mass = append(l.mass, 0)
+	}
+	l.mass[index-l.first] += mass
+}
+
+// connect connects the dots (Doroshenko, Ghazi, Kamath, Kumar & Manurangsi, Connect
+// the Dots: Tighter Discrete Approximations of Privacy Loss Distributions, PETS
+// 2022): a cell between the points a and a + h is split over them such that its
+// mass in P and in Q stay. As a hockey-stick curve is convex in e^ε, and that of
+// the result is the straight line between its values at neighbouring points, the
+// result dominates the law. With t = ℓ − a the share of a + h is
+//
+//	(1 − e^−t)/(1 − e^−h).
+func connect(l *law, step float64) *lattice {
+	d := &lattice{origin: l.origin, step: step, infinite: l.cutP, cutQ: l.cutQ}
+	for _, c := range l.cells {
+		size := float64(c.span) * step
+		i := math.Floor((c.loss - l.origin) / size)
+		share := math.Expm1(-(c.loss - l.origin - float64(i*size))) / math.Expm1(-size)
+		share = math.Max(0, math.Min(1, share))
+		d.add(int(i)*c.span, c.mass*(1-share))
+		d.add(int(i+1)*c.span, c.mass*share)
+	}
+	return d
+}
+
+// merge goes through the cells and gathers, for one point a of the lattice after
+// the other, as many as together have P-mass e^a times their Q-mass; a cell at the
+// end is divided. To forget which of the gathered outcomes occurred is
+// post-processing, so the result is dominated by the law. A cell contributes
+//
+//	P − e^a Q = mass·(1 − e^{a − ℓ}),
+//
+// and the gathered ones balance where these sum to 0. What is left over at the end
+// is kept as rest.
+func merge(l *law, step float64) *lattice {
+	d := &lattice{origin: l.origin, step: step}
+	if l.edge {
+		d.origin = crowd(l, step)
+	}
+	if len(l.cells) == 0 {
+		return d
+	}
+	index := int(math.Floor((l.cells[0].loss - d.origin) / step))
+	point := d.origin + float64(float64(index)*step)
+	mass, balance := 0., 0.
+	within := lossError * l.reach() / 2
+	for _, c := range l.cells {
+		for {
+			if math.Abs(c.loss-point) <= within { // an atom on the lattice stays there
+				d.add(index, c.mass)
+				break
+			}
+			gain := -c.mass * math.Expm1(point-c.loss)
+			if balance+gain <= 0 {
+				mass, balance = mass+c.mass, balance+gain
+				break
+			}
+			part := -balance / gain * c.mass
+			d.add(index, mass+part)
+			c.mass -= part
+			index++
+			point = d.origin + float64(float64(index)*step)
+			mass, balance = 0, 0
+		}
+	}
+	if mass > 0 {
+		d.rest = cell{mass: mass, loss: point - math.Log1p(-balance/mass)}
+	}
+	return d
+}
+
+// crowd is the loss of all cells within one step of the edge together.
+func crowd(l *law, step float64) float64 {
+	var p, q float64
+	for _, c := range l.cells {
+		if c.loss > l.origin+step {
+			break
+		}
+		p, q = p+c.mass, q+float64(c.mass*math.Exp(-c.loss))
+	}
+	if p == 0 {
+		return l.origin
+	}
+	return math.Log(p / q)
+}
+
+// mirrored is the lattice of (Q, P): both connect and merge keep P and Q apart.
+func (l *lattice) mirrored() *lattice {
+	n := len(l.mass)
+	m := &lattice{origin: -l.origin, step: l.step, first: 1 - l.first - n, mass: make([]float64, n), infinite: l.cutQ, cutQ: l.infinite,
+		rest: cell{mass: l.rest.mass * math.Exp(-l.rest.loss), loss: -l.rest.loss}}
+	for i, p := range l.mass {
+		m.mass[n-1-i] = p * math.Exp(-l.loss(i))
+	}
+	return m
+}
+
+// settle places what is left at the point below, with its mass in Q: less in P.
+func (l *lattice) settle() {
+	if l.rest.mass == 0 {
+		return
+	}
+	i := int(math.Floor((l.rest.loss - l.origin) / l.step))
+	down := l.origin + float64(float64(i)*l.step) - l.rest.loss
+	if i >= l.first && i < l.first+len(l.mass) {
+		l.mass[i-l.first] += l.rest.mass * math.Exp(down)
+	}
+	l.rest = cell{}
+}

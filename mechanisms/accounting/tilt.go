@@ -1,0 +1,159 @@
+package accounting
+
+import (
+	"math"
+	"slices"
+)
+
+// part is a law of the loss and how often it is composed.
+type part[L any] struct {
+	law   L
+	count float64
+}
+
+// logMoment is K(λ) = log Σ mass·e^{λℓ}, the cumulant generating function.
+func (l *law) logMoment(lambda float64) float64 {
+	if len(l.cells) == 0 {
+		return math.Inf(-1)
+	}
+	top := math.Max(lambda*l.cells[0].loss, lambda*l.cells[len(l.cells)-1].loss)
+	sum := 0.
+	for _, c := range l.cells {
+		sum += c.mass * math.Exp(lambda*c.loss-top)
+	}
+	return top + math.Log(sum)
+}
+
+// chernoff bounds the mass of a law tilted by e^{λℓ} on one side of a point, above
+// it for θ > 0 and below it for θ < 0:
+//
+//	P_λ(θL ≥ θx) ≤ exp(K(λ+θ) − K(λ) − θx).
+type chernoff struct{ theta, difference float64 }
+
+func (c chernoff) log(x float64) float64 { return c.difference - float64(c.theta*x) }
+
+// tilts holds K of a sum of losses, at many tilts in increasing order.
+type tilts struct{ at, k []float64 }
+
+func newTilts(parts []part[*law]) *tilts {
+	scale := 0.
+	for _, p := range parts {
+		scale += p.count * p.law.square()
+	}
+	scale = 1 / math.Sqrt(scale)
+	t := &tilts{}
+	for x := 0.01; x < 1e5; x *= 1.3 {
+		t.at = append(t.at, x*scale, -x*scale)
+	}
+	t.at = append(t.at, 0)
+	slices.Sort(t.at)
+	for _, lambda := range t.at {
+		k := 0.
+		for _, p := range parts {
+			k += p.count * p.law.logMoment(lambda)
+		}
+		t.k = append(t.k, k)
+	}
+	return t
+}
+
+// square is the variance of the loss.
+func (l *law) square() float64 {
+	var mean, second, sum float64
+	for _, c := range l.cells {
+		sum += c.mass
+		mean += c.mass * c.loss
+		second += c.mass * c.loss * c.loss
+	}
+	return math.Max(second/sum-float64(mean*mean/(sum*sum)), 1e-30*second/sum)
+}
+
+// hinge is the logarithm of the bound on δ(ε) that a tilt λ > 0 gives, less K − λε:
+// (1 − e^{ε−L})₊ ≤ e^{λ(L−ε)} max_u e^{−λu}(1 − e^{−u}), and that is
+//
+//	λ^λ / (1 + λ)^{1+λ}.
+func hinge(lambda float64) float64 { return -float64(lambda*math.Log1p(1/lambda)) - math.Log1p(lambda) }
+
+// epsilon is the smallest ε for which such a bound on δ(ε) is delta, and the λ of it.
+func (t *tilts) epsilon(logDelta float64) (epsilon, lambda float64) {
+	epsilon = math.Inf(1)
+	for i, at := range t.at {
+		if at > 0 && (t.k[i]+hinge(at)-logDelta)/at < epsilon {
+			epsilon, lambda = (t.k[i]+hinge(at)-logDelta)/at, at
+		}
+	}
+	return math.Max(0, epsilon), lambda
+}
+
+// logDelta is the smallest logarithm of such a bound on δ(ε).
+func (t *tilts) logDelta(epsilon float64) float64 {
+	best := 0.
+	for i, lambda := range t.at {
+		if lambda > 0 {
+			best = math.Min(best, t.k[i]+hinge(lambda)-float64(lambda*epsilon))
+		}
+	}
+	return best
+}
+
+// window is a tilt, and a distance from ε within which the tilted law lies but for
+// what the Chernoff bounds say is negligible.
+type window struct {
+	lambda, distance float64
+	above, below     chernoff
+}
+
+// What a window leaves out, relative to δ(ε); and how large what is summed up for
+// δ(ε) has to be, by the number of releases that rounding errors grow with, for
+// these to be as small as 1e-6 beside it.
+const (
+	rare = 1e-8
+	loud = 1e-7
+)
+
+// window returns the narrowest window for a δ(ε) of about e^logDelta, among those
+// of tilts under which δ(ε) is loud enough.
+func (t *tilts) window(epsilon, logDelta, count float64) window {
+	var best, loudest window
+	best.distance = math.Inf(1)
+	most := math.Inf(-1)
+	for i, lambda := range t.at[:len(t.at)-1] {
+		if lambda <= 0 {
+			continue
+		}
+		size := logDelta + float64(lambda*epsilon) - t.k[i] - hinge(lambda)
+		w := t.sides(i, epsilon, math.Min(size, 0)+math.Log(rare))
+		size += math.Log(math.Min(1, lambda*w.distance/10))
+		if size > most {
+			loudest, most = w, size
+		}
+		if size > math.Log(loud*count) && w.distance < best.distance {
+			best = w
+		}
+	}
+	if math.IsInf(best.distance, 1) {
+		return loudest
+	}
+	return best
+}
+
+// sides finds the distance where both tails of the i-th tilt are below e^limit.
+func (t *tilts) sides(i int, epsilon, limit float64) window {
+	w := window{lambda: t.at[i]}
+	up, down := math.Inf(1), math.Inf(1)
+	for j, other := range t.at {
+		if i == j {
+			continue
+		}
+		c := chernoff{other - w.lambda, t.k[j] - t.k[i]}
+		x := (c.difference - limit) / c.theta
+		if c.theta > 0 && x-epsilon < up {
+			up, w.above = x-epsilon, c
+		}
+		if c.theta < 0 && epsilon-x < down {
+			down, w.below = epsilon-x, c
+		}
+	}
+	w.distance = math.Max(up, down)
+	return w
+}
