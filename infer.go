@@ -8,6 +8,7 @@ import (
 	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/nuts/exact"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -50,7 +51,7 @@ func (o Options) prior(s model.Shape) (*model.Prior, error) {
 
 // Methods lists the methods that infer from a release, the default first.
 func Methods() []model.Method {
-	return []model.Method{gibbs.Update{}, gibbs.Prior{}, gibbs.Noisy{}, model.Naive{}}
+	return []model.Method{gibbs.Update{}, gibbs.Prior{}, gibbs.Noisy{}, exact.Method{}, model.Naive{}}
 }
 
 // method finds the method that the options name.

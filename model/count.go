@@ -40,7 +40,7 @@ func (c *Count) LogDensity(n float64) float64 {
 // integer, so that its law is the normal one's mass of a cell of length 1.
 func (c *Count) LogNoise(n float64) (logp, slope float64) {
 	r := c.Noisy - n
-	slope = noiseSlope(c.Kind, r/c.Scale) / c.Scale
+	slope = noiseSlope(c.Kind, r/c.Scale, 1) / c.Scale
 	if c.Kind == release.Laplace {
 		return -math.Abs(r) / c.Scale, slope
 	}

@@ -22,11 +22,11 @@ func (f *density) leastRows() float64 { return f.obs.Count.Least - 0.5 }
 
 // count returns what depends on n alone,
 //
-//	log p(noisy count | n) + log Γ_p(½ν_n) + log Γ(a_n) − log Γ_m(½(n−1)) + ½m log n.
+//	log p(noisy count | n) + log Γ_p(½ν_n) + log Γ(a_n) − log Γ_m(½(n−1)) + ½mn log n.
 func (f *density) count(n float64) float64 {
 	logp, _ := f.obs.Count.LogNoise(n)
 	m := f.obs.Shape.M()
-	logp += 0.5 * float64(m) * math.Log(n)
+	logp += 0.5 * float64(m) * n * math.Log(n)
 	for _, g := range f.gamma {
 		v, _ := math.Lgamma(g.start + 0.5*n)
 		logp += g.sign * v
@@ -39,7 +39,7 @@ func (f *density) count(n float64) float64 {
 func (f *density) countSlope(n float64) float64 {
 	t, k := f.statistics, f.obs.Shape.M()+1
 	_, slope := f.obs.Count.LogNoise(n)
-	slope += 0.5 * float64(k-1) / n
+	slope += 0.5 * float64(k-1) * (math.Log(n) + 1)
 	for _, g := range f.gamma {
 		slope += 0.5 * g.sign * mathext.Digamma(g.start+0.5*n)
 	}

@@ -26,8 +26,10 @@ import (
 // that the prior allows: n is continuous. Up to a constant, with the gamma
 // function of several variables,
 //
-//	log c(n) and what the evidence leaves out
-//	  = log Γ_p(½ν_n) + log Γ(a_n) − log Γ_m(½(n−1)) + ½m log n.
+//	log Γ_p(½ν_n) + log Γ(a_n) − log Γ_m(½(n−1)) + ½mn log n
+//
+// stand for what evidence leaves out, log c(n), and the powers of n in W and the
+// Jacobian.
 type density struct {
 	obs        *model.Observation
 	statistics *statistics
@@ -56,7 +58,7 @@ func (f *density) Dim() int {
 func (f *density) LogDensity(grad, psi []float64) (float64, error) {
 	t, m := f.statistics, f.obs.Shape.M()
 	n := f.rows(psi)
-	if n > f.obs.Count.Most {
+	if f.obs.Count.Latent() && n > f.obs.Count.Most {
 		return 0, nuts.ErrReject
 	}
 	t.set(psi, n)

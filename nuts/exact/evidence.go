@@ -12,7 +12,9 @@ import (
 // beside B = Σ aaᵀ, a = (1, x, y). With LLᵀ = A₀ + B_I, the rows and columns I of
 // B that it knows of,
 //
-//	log evidence = −Σ_i w_i log L_ii + const.
+//	log evidence = −Σ_i w_i log L_ii + const,
+//
+// where the first pivots share one weight and the others another.
 //
 // For θ, σ² ~ NIG(μ₀, Λ₀, a₀, b₀), I those of θ's columns and y:
 //
@@ -24,25 +26,25 @@ import (
 //	A₀ = [ κ₀    κ₀m₀ᵀ         ]     the Schur complement of κ_n is Ψ_n, so
 //	     [ κ₀m₀  Ψ₀ + κ₀m₀m₀ᵀ  ]     κ_n^{−p/2} |Ψ_n|^{−ν_n/2}:  w = (p, ν_n, …, ν_n).
 type evidence struct {
-	first   int       // I is first, first+1, … of B's rows
-	k       int       // its size
-	prior   []float64 // A₀, k×k, lower triangle
-	weights []float64 // w at n = 0
-	perRow  []float64 // and what each row adds
+	first   int        // I is first, first+1, … of B's rows
+	k       int        // its size
+	prior   []float64  // A₀, k×k, lower triangle
+	lead    int        // pivots of the first weight
+	weights [2]float64 // at n = 0
+	perRow  [2]float64 // and what each row adds
 
 	chol, inv []float64 // L, L⁻¹
 }
 
-func newEvidence(first, k int) *evidence {
+func newEvidence(first, k, lead int) *evidence {
 	square := func() []float64 { return make([]float64, k*k) }
-	vec := func() []float64 { return make([]float64, k) }
-	return &evidence{first: first, k: k, prior: square(), weights: vec(), perRow: vec(), chol: square(), inv: square()}
+	return &evidence{first: first, k: k, lead: lead, prior: square(), chol: square(), inv: square()}
 }
 
 // regressionEvidence is that of θ and σ².
 func regressionEvidence(s model.Shape, prior *model.Prior) *evidence {
 	q, d := s.Q(), prior.Theta
-	e := newEvidence(s.M()-q, q+1)
+	e := newEvidence(s.M()-q, q+1, q)
 	k := e.k
 	for i := range q {
 		copy(e.prior[i*k:i*k+q], d.Precision[i*q:i*q+q])
@@ -52,27 +54,26 @@ func regressionEvidence(s model.Shape, prior *model.Prior) *evidence {
 		}
 		e.prior[q*k+i] = sum
 		e.prior[q*k+q] += sum * d.Mean[i]
-		e.weights[i] = 1
 	}
 	e.prior[q*k+q] += 2 * d.Scale
-	e.weights[q], e.perRow[q] = 2*d.Shape, 1
+	e.weights, e.perRow[1] = [2]float64{1, 2 * d.Shape}, 1
 	return e
 }
 
 // covariateEvidence is that of μ_x and T.
 func covariateEvidence(s model.Shape, prior *model.Prior) *evidence {
 	p, d := s.P, prior.Covariates
-	e := newEvidence(0, p+1)
+	e := newEvidence(0, p+1, 1)
 	k := e.k
-	e.prior[0], e.weights[0] = d.Kappa, float64(p)
+	e.prior[0] = d.Kappa
 	for i := range p {
 		row := e.prior[(i+1)*k:]
 		row[0] = d.Kappa * d.Mean[i]
 		for j := range p {
 			row[j+1] = d.Scale[i*p+j] + d.Kappa*d.Mean[i]*d.Mean[j]
 		}
-		e.weights[i+1], e.perRow[i+1] = d.Dof, 1
 	}
+	e.weights, e.perRow[1] = [2]float64{float64(p), d.Dof}, 1
 	return e
 }
 
@@ -95,18 +96,31 @@ func (e *evidence) add(grad, b []float64, d int, n float64) (logp, byN float64, 
 		return 0, 0, false
 	}
 	dense.InvertLower(e.inv, e.chol, k)
-	for r := range k {
-		w := e.weights[r] + n*e.perRow[r]
-		log := math.Log(e.chol[r*k+r])
+	for part, rows := range [2][2]int{{0, e.lead}, {e.lead, k}} {
+		w := e.weights[part] + n*e.perRow[part]
+		log := e.logPivots(rows[0], rows[1])
 		logp -= w * log
-		byN -= e.perRow[r] * log
-		row := e.inv[r*k : r*k+r+1]
-		for i, v := range row {
-			to, c := grad[(e.first+i)*d+e.first:], -0.5*w*v
-			for j := range i + 1 {
-				to[j] += c * row[j]
+		byN -= e.perRow[part] * log
+		for r := rows[0]; r < rows[1]; r++ {
+			row := e.inv[r*k : r*k+r+1]
+			for i, v := range row {
+				to, c := grad[(e.first+i)*d+e.first:], -0.5*w*v
+				for j := range i + 1 {
+					to[j] += c * row[j]
+				}
 			}
 		}
 	}
 	return logp, byN, true
+}
+
+// logPivots returns Σ log L_ii over a range of pivots.
+func (e *evidence) logPivots(from, to int) float64 {
+	log, product := 0.0, 1.0
+	for i := from; i < to; i++ {
+		if product *= e.chol[i*e.k+i]; !(product > 1e-200 && product < 1e200) {
+			log, product = log+math.Log(product), 1
+		}
+	}
+	return log + math.Log(product)
 }
