@@ -3,6 +3,8 @@ package gibbs
 import (
 	"math"
 	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/nuts"
 )
 
 // target is a differentiable log density, −∞ where it cannot be computed.
@@ -23,19 +25,26 @@ type target interface {
 // sampling, does not offer.
 type hmc struct {
 	target   target
-	metric   *metric
-	stepSize *stepSize
+	metric   *nuts.Metric
+	stepSize nuts.StepSize
 
 	grad, prop, propGrad []float64
-	momentum, velocity   []float64
+	momentum, force      []float64
 }
 
 func newHMC(t target) *hmc {
 	k := t.Dim()
 	vec := func() []float64 { return make([]float64, k) }
-	return &hmc{target: t, metric: newMetric(k), stepSize: &stepSize{},
-		grad: vec(), prop: vec(), propGrad: vec(), momentum: vec(), velocity: vec()}
+	return &hmc{target: t, metric: nuts.NewMetric(k, k), stepSize: nuts.StepSize{Target: targetAccept},
+		grad: vec(), prop: vec(), propGrad: vec(), momentum: vec(), force: vec()}
 }
+
+// targetAccept is the mean acceptance that the step size is adapted to.
+const targetAccept = 0.8
+
+// restart looks for the step size anew from a guess, aiming at twice that: a step
+// too large costs one leapfrog, one too small costs many.
+func (h *hmc) restart(guess float64) { h.stepSize.Restart(guess, 2*guess) }
 
 // transition is what became of one move.
 type transition struct {
@@ -60,7 +69,7 @@ const maxEnergyError = 1000
 // step moves x by one transition.
 func (h *hmc) step(x []float64, rng *rand.Rand) transition {
 	logp := h.target.LogDensity(h.grad, x)
-	eps := h.stepSize.value() * (0.9 + 0.2*rng.Float64())
+	eps := h.stepSize.Value() * (0.9 + 0.2*rng.Float64())
 	most := min(maxLeapfrogs, max(1, int(math.Round(halfPeriod/eps))))
 	steps := 1 + rng.IntN(most)
 
@@ -71,17 +80,16 @@ func (h *hmc) step(x []float64, rng *rand.Rand) transition {
 		kinetic += z * z
 	}
 	copy(h.prop, x)
-	h.metric.pull(h.velocity, h.grad)
+	h.metric.Pull(h.force, h.grad)
 	end := logp
 	t := transition{}
 	for t.leapfrogs < steps && !math.IsInf(end, -1) {
-		axpy(h.momentum, 0.5*eps, h.velocity)
-		h.metric.push(h.velocity, h.momentum)
-		axpy(h.prop, eps, h.velocity)
+		axpy(h.momentum, 0.5*eps, h.force)
+		h.metric.Push(h.prop, eps, h.momentum)
 		end = h.target.LogDensity(h.propGrad, h.prop)
 		t.leapfrogs++
-		h.metric.pull(h.velocity, h.propGrad)
-		axpy(h.momentum, 0.5*eps, h.velocity)
+		h.metric.Pull(h.force, h.propGrad)
+		axpy(h.momentum, 0.5*eps, h.force)
 	}
 	endKinetic := 0.0
 	for _, p := range h.momentum {

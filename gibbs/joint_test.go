@@ -76,12 +76,12 @@ func (g *joint) start(rng *rand.Rand) *subject {
 func (g *joint) subject(obs *model.Observation, rng *rand.Rand) *subject {
 	if g.law != nil {
 		k := newCLT(obs, g.prior, newFixed(g.shape, g.prior, g.law), rng)
-		k.hmc.stepSize.restart(firstStepSize)
+		k.hmc.restart(firstStepSize)
 		return &subject{k.state, k, k.law.Rand}
 	}
 	k := newExact(obs, g.prior, rng)
 	k.phase = exactTarget
-	k.hmc.stepSize.restart(firstStepSize)
+	k.hmc.restart(firstStepSize)
 	return &subject{k.state, k, k.moments.RandExact}
 }
 

@@ -17,14 +17,14 @@ const (
 // Adapt is called by the driver after each warm-up step.
 func (k *clt) Adapt(iteration, warmup int) {
 	if iteration == 0 {
-		k.hmc.stepSize.restart(firstStepSize)
+		k.hmc.restart(firstStepSize)
 	}
 	if k.last.Hamiltonian && !k.last.Failed {
-		k.hmc.stepSize.update(k.last.accept)
+		k.hmc.stepSize.Update(k.last.accept)
 	}
 	done := iteration + 1
 	if done > share(approximateEnds/2, warmup) && k.law.Unconstrain(k.phi, k.params) {
-		k.hmc.metric.add(k.phi)
+		k.hmc.metric.Add(k.phi)
 		if k.count != nil {
 			k.count.add(k.phi)
 		}
@@ -33,15 +33,15 @@ func (k *clt) Adapt(iteration, warmup int) {
 		if done != share(end, warmup) {
 			continue
 		}
-		if k.hmc.metric.update() {
-			k.hmc.stepSize.restart(whitenedStep)
+		if k.hmc.metric.Update() {
+			k.hmc.restart(whitenedStep)
 		}
 		if k.count != nil {
 			k.count.update()
 		}
 	}
 	if done == warmup {
-		k.hmc.stepSize.settle()
+		k.hmc.stepSize.Settle()
 	}
 }
 
