@@ -1,0 +1,116 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"github.com/dpreg/dpreg/mechanisms/ledger"
+)
+
+// Ledger writes a ledger's budget, its releases with what they used, and what is
+// left. Used is the part of the budget that is used, by the count that decides.
+func Ledger(w io.Writer, h *ledger.History) error {
+	b := h.Budget
+	p := &printer{w: w}
+	p.paragraph(fmt.Sprintf("Ledger of %s: epsilon = %s, delta = %s in all, %s neighbours, filter %s.",
+		b.Data, Rational(b.Epsilon), Rational(b.Delta), b.Neighbours, b.Filter))
+	if len(h.Entries) > 0 {
+		p.printf("\n")
+		p.do(func(w io.Writer) error { return ledgerTable(w, h) })
+		p.printf("\n")
+	}
+	if lost := unwritten(h); lost != "" {
+		p.paragraph("Charged, but not known to have been written: " + lost + ". The charge stays.")
+	}
+	left, err := Left(h, usualDelta(h))
+	if err != nil {
+		return err
+	}
+	p.paragraph("Left for one more release: " + left + ".")
+	return p.err
+}
+
+// releaseWidth is the width to which names of releases are cut.
+const releaseWidth = 19
+
+func ledgerTable(w io.Writer, h *ledger.History) error {
+	uses, err := h.Uses()
+	if err != nil {
+		return err
+	}
+	var rows [][]string
+	for i, e := range h.Entries {
+		rows = append(rows, []string{
+			strconv.FormatInt(e.Number, 10), e.Time.UTC().Format("2006-01-02 15:04"), ending(e.Release, releaseWidth), string(e.Noise),
+			Rational(e.Epsilon), Rational(e.Delta), Rational(uses[i].Epsilon), number(100*uses[i].Part(), 1) + "%",
+		})
+	}
+	return grid(w, []string{"No", "Time (UTC)", "Release", "Noise", "epsilon", "delta", "Sum(eps)", "Used"}, rows, 4)
+}
+
+// ending keeps the end of a path, which tells more than its beginning.
+func ending(path string, n int) string {
+	r := []rune(path)
+	if len(r) <= n {
+		return path
+	}
+	return "…" + string(r[len(r)-n+1:])
+}
+
+// unwritten lists the releases that were charged only, as far as the ledger knows.
+func unwritten(h *ledger.History) string {
+	var numbers []string
+	for _, e := range h.Entries {
+		if !e.Written {
+			numbers = append(numbers, "No "+strconv.FormatInt(e.Number, 10))
+		}
+	}
+	if more := len(numbers) - 5; more > 0 {
+		numbers = append(numbers[:5], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(numbers, ", ")
+}
+
+// usualDelta is that of the last release with Gaussian noise, or all there is.
+func usualDelta(h *ledger.History) *big.Rat {
+	for i := len(h.Entries) - 1; i >= 0; i-- {
+		if d := h.Entries[i].Delta; d.Sign() > 0 {
+			return d
+		}
+	}
+	return h.Budget.Delta
+}
+
+// Left says which ε one more release may have, with Laplace noise and, where delta
+// is above 0, with Gaussian noise of that δ.
+func Left(h *ledger.History, delta *big.Rat) (string, error) {
+	pure, err := h.Left(new(big.Rat))
+	if err != nil {
+		return "", err
+	}
+	text := upTo(pure) + " with Laplace noise"
+	if delta.Sign() == 0 || h.Budget.Delta.Sign() == 0 {
+		return text, nil
+	}
+	epsilon, err := h.Left(delta)
+	if err != nil {
+		return "", err
+	}
+	return text + ", " + upTo(epsilon) + " with Gaussian noise and delta = " + Rational(delta), nil
+}
+
+func upTo(epsilon float64) string {
+	if epsilon == 0 {
+		return "nothing"
+	}
+	return "epsilon up to " + exactly(epsilon)
+}
+
+// Rational writes a decimal as a float64 has it.
+func Rational(x *big.Rat) string {
+	f, _ := x.Float64()
+	return exactly(f)
+}
