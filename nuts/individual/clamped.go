@@ -117,7 +117,6 @@ func (c *clamped) pullRows(grad []float64) {
 	if n == 1 {
 		return
 	}
-	grad = grad[c.lead():]
 	first, rest := c.weights()
 	for k := range m {
 		g := column(c.r, k, n) // r of column k is not needed once its own gradient is made

@@ -1,8 +1,6 @@
 package individual
 
 import (
-	"math"
-
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
 )
@@ -15,11 +13,11 @@ import (
 // Beside the sums over rows everything is of size m×m.
 type density struct {
 	*frame
-	obs   *model.Observation
-	sums  sums
-	s     []float64 // canonical order
-	gSums []float64 // E, m×m symmetric, with d log p(z | s) = Σ_ij E_ij dB_ij over the quadratic sums
-	gLine []float64 // the gradient in the linear sums, m
+	obs  *model.Observation
+	sums sums
+	s    []float64 // canonical order
+	line []float64 // ∂ log p(z | s) in the linear sums, m
+	quad []float64 // E, m×m symmetric: Σ_ij E_ij dB_ij, B the quadratic sums
 }
 
 // sums are the statistics of the rows of a frame.
@@ -29,16 +27,19 @@ type sums interface {
 	// pull adds to the frame's gMean, gL and gS the gradient of a function of s,
 	// given line and quad as density has them, at the point of the last write.
 	pull(line, quad []float64)
-	// pullRows adds to grad, in U's columns, what is not counted in gS.
+	// pullRows adds to the gradient in the columns of U, after pull, what comes to
+	// them otherwise than through v̄, L and S.
 	pullRows(grad []float64)
 }
 
 func newDensity(obs *model.Observation, prior *model.Prior, clamping bool) *density {
 	m := obs.Shape.M()
 	f := &density{frame: newFrame(obs.Shape, prior, int(obs.N)), obs: obs, s: make([]float64, obs.Shape.Statistics()),
-		gSums: make([]float64, m*m), gLine: make([]float64, m)}
-	if f.sums = newGram(f.frame); clamping {
+		line: make([]float64, m), quad: make([]float64, m*m)}
+	if clamping {
 		f.sums = newClamped(f.frame)
+	} else {
+		f.sums = newGram(f.frame)
 	}
 	return f
 }
@@ -50,9 +51,9 @@ func (f *density) LogDensity(grad, x []float64) (float64, error) {
 	}
 	f.sums.write(f.s)
 	logp := f.prior() + f.noise()
-	f.sums.pull(f.gLine, f.gSums)
+	f.sums.pull(f.line, f.quad)
 	f.pull(grad, x)
-	f.sums.pullRows(grad)
+	f.sums.pullRows(grad[f.lead():])
 	return logp, nil
 }
 
@@ -63,14 +64,14 @@ func (f *density) noise() float64 {
 	for j := range m {
 		v, g := f.obs.LogNoise(j, f.s[j])
 		logp += v
-		f.gLine[j] = g
+		f.line[j] = g
 		for k := j; k < m; k++ {
 			v, g := f.obs.LogNoise(at, f.s[at])
 			logp += v
 			if k > j {
 				g *= 0.5
 			}
-			f.gSums[j*m+k], f.gSums[k*m+j] = g, g
+			f.quad[j*m+k], f.quad[k*m+j] = g, g
 			at++
 		}
 	}
@@ -79,11 +80,3 @@ func (f *density) noise() float64 {
 
 // diagonal is the position, in a lower triangle row by row, of entry (i, i).
 func diagonal(i int) int { return i*(i+1)/2 + i }
-
-// start writes coordinates of parameters and standard normal residuals to x.
-func (f *density) start(x []float64, params *model.Params, normal func() float64) bool {
-	for i := range x {
-		x[i] = normal()
-	}
-	return f.coordinates(x, params) && !math.IsNaN(x[0])
-}

@@ -38,8 +38,9 @@ func (g *gram) write(s []float64) {
 	}
 }
 
-// pull: with E the gradient in the quadratic sums, ∂v̄ = n(∂ + 2Ev̄), ∂L = 2ELS,
-// ∂S = LᵀEL.
+// pull: with g the gradient in the linear sums and E that in the quadratic ones,
+//
+//	∂v̄ = n(g + 2Ev̄),   ∂L = 2ELS,   ∂S = LᵀEL.
 func (g *gram) pull(line, quad []float64) {
 	m, n := g.m, float64(g.n)
 	for i := range m {
@@ -73,4 +74,5 @@ func (g *gram) pull(line, quad []float64) {
 	}
 }
 
+// pullRows has nothing to add: s depends on the rows through v̄, L and S alone.
 func (g *gram) pullRows([]float64) {}

@@ -24,17 +24,18 @@ func newKernel(obs *model.Observation, prior *model.Prior, clamping bool, rng *r
 	k := &kernel{density: f, flip: newFlip(f), params: model.NewParams(obs.Shape)}
 	model.NewConditionals(obs.Shape, prior, true).DrawPrior(k.params, rng)
 	x := make([]float64, f.Dim())
-	if !f.start(x, k.params, rng.NormFloat64) {
+	for i := range x {
+		x[i] = rng.NormFloat64()
+	}
+	if !f.coordinates(x, k.params) {
 		return nil, errStart
 	}
 	var err error
-	if k.Sampler, err = nuts.New(f, x, options(f)); err != nil {
+	if k.Sampler, err = nuts.New(f, x, nuts.Options{Dense: f.lead()}); err != nil {
 		return nil, errStart
 	}
 	return k, nil
 }
-
-func options(f *density) nuts.Options { return nuts.Options{Dense: f.lead()} }
 
 // Step does one transition.
 func (k *kernel) Step(rng *rand.Rand) nuts.Info {

@@ -17,8 +17,8 @@ func scatter(dst, u []float64, m, n int) {
 	}
 }
 
-// turn writes UG, G symmetric m×m.
-func turn(dst, u, g []float64, m, n int) {
+// times writes UG, G symmetric m×m.
+func times(dst, u, g []float64, m, n int) {
 	if m == 2 {
 		a, b, c := g[0], g[1], g[3]
 		x, y := u[:n], u[n:][:n]

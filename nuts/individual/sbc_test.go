@@ -1,0 +1,151 @@
+package individual
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/model/modeltest"
+	"github.com/dpreg/dpreg/nuts"
+	"github.com/dpreg/dpreg/release"
+)
+
+// trial is the model row by row: parameters, rows, clamped or not, noise.
+type trial struct {
+	shape    model.Shape
+	prior    *model.Prior
+	n        int
+	kind     release.Kind
+	scale    float64
+	clamping bool
+}
+
+func (c *trial) draw(rng *rand.Rand) (truth []float64, obs *model.Observation) {
+	p, m := c.shape.P, c.shape.M()
+	x := model.NewParams(c.shape)
+	model.NewConditionals(c.shape, c.prior, true).DrawPrior(x, rng)
+	root := append([]float64(nil), x.Tau...)
+	dense.Cholesky(root, p)
+	obs = invented(c.shape, float64(c.n), c.scale, c.kind)
+	clear(obs.Z)
+	g, v := make([]float64, p), make([]float64, m)
+	for range c.n {
+		for j := range g {
+			g[j] = rng.NormFloat64()
+		}
+		v[p] = math.Sqrt(x.Sigma2) * rng.NormFloat64()
+		if c.shape.Intercept {
+			v[p] += x.Theta[0]
+		}
+		dense.MulLowerVec(v[:p], root, p, g)
+		for j, b := range x.Theta[c.shape.Q()-p:] {
+			v[j] += x.MuX[j]
+			v[p] += b * v[j]
+		}
+		for j := range v {
+			if c.clamping {
+				v[j] = min(1, max(-1, v[j]))
+			}
+		}
+		addStatistics(obs.Z, v)
+	}
+	for i := range obs.Z {
+		obs.Z[i] += modeltest.Noise(c.kind, c.scale, rng)
+	}
+	truth = make([]float64, len(c.shape.Names()))
+	x.Write(truth)
+	return truth, obs
+}
+
+// ranks are those of each parameter over trials of a kernel.
+func (c *trial) ranks(t *testing.T, trials int, kernel func(obs *model.Observation, rng *rand.Rand) (*kernel, error)) [][]float64 {
+	t.Helper()
+	u := make([][]float64, len(c.shape.Names()))
+	for i := range trials {
+		rng := mcmc.Stream(11, i)
+		truth, obs := c.draw(rng)
+		k, err := kernel(obs, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j, r := range modeltest.Ranks(k, truth, modeltest.Chain{Warmup: 250, Draws: 63, Thin: 3}, rng) {
+			u[j] = append(u[j], r)
+		}
+	}
+	return u
+}
+
+func scene(p, n int, kind release.Kind, scale float64) *trial {
+	s := model.Shape{P: p, Intercept: true}
+	return &trial{shape: s, prior: model.DefaultPrior(s), n: n, kind: kind, scale: scale}
+}
+
+// TestSBC is simulation-based calibration (Talts et al. 2018) against rows drawn
+// one by one. Both bounds of modeltest.Uniform have a false-alarm rate of 1e-6.
+func TestSBC(t *testing.T) {
+	trials := 120
+	if *long {
+		trials *= 8
+	}
+	clamped, plain := scene(1, 40, release.Laplace, 0.5), scene(2, 12, release.Gaussian, 3)
+	clamped.clamping, plain.shape.Intercept = true, false
+	plain.prior = model.DefaultPrior(plain.shape)
+	for name, c := range map[string]*trial{
+		"Laplace":                 scene(1, 12, release.Laplace, 3),
+		"Gaussian, no intercept":  plain,
+		"fewer rows than columns": scene(3, 3, release.Laplace, 2),
+		"clamped":                 clamped,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ranks := c.ranks(t, trials, func(obs *model.Observation, rng *rand.Rand) (*kernel, error) {
+				return newKernel(obs, c.prior, c.clamping, rng)
+			})
+			for j, name := range c.shape.Names() {
+				t.Logf("%s: 95 %% intervals cover %.1f %%", name, 100*modeltest.Coverage(ranks[j]))
+				if err := modeltest.Uniform(ranks[j]); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		})
+	}
+}
+
+// tilted is a density in which σ^p of the Jacobian is forgotten.
+type tilted struct{ *density }
+
+func (f tilted) LogDensity(grad, x []float64) (float64, error) {
+	logp, err := f.density.LogDensity(grad, x)
+	at, p := f.means()+diagonal(f.p), float64(f.p)
+	grad[at] -= p
+	return logp - p*x[at], err
+}
+
+// TestSBCFindsFaults plants faults, which calibration must find: a forgotten
+// Jacobian, and clamped data for a model that does not know of clamping.
+func TestSBCFindsFaults(t *testing.T) {
+	clamped, jacobian := scene(1, 40, release.Laplace, 0.5), scene(3, 12, release.Laplace, 3)
+	clamped.clamping = true
+	for name, c := range map[string]*trial{"clamping": clamped, "Jacobian": jacobian} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ranks := c.ranks(t, 120, func(obs *model.Observation, rng *rand.Rand) (*kernel, error) {
+				k, err := newKernel(obs, c.prior, false, rng)
+				if err == nil && name == "Jacobian" {
+					f := k.density
+					k.Sampler, err = nuts.New(tilted{f}, k.Position(), nuts.Options{Dense: f.lead()})
+				}
+				return k, err
+			})
+			for _, u := range ranks {
+				if modeltest.Uniform(u) != nil {
+					return
+				}
+			}
+			t.Error("the fault went unnoticed")
+		})
+	}
+}
