@@ -56,10 +56,14 @@ func killReleases(t *testing.T, rng *rand.Rand, most int) (killed int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for full := false; killed < most && !full; {
 		var running []*exec.Cmd
 		for range 3 {
-			command := exec.Command(os.Args[0], "-test.run=^TestReleasingProcess$")
+			command := exec.Command(program, "-test.run=^TestReleasingProcess$")
 			command.Stdout, command.Env = new(bytes.Buffer), append(os.Environ(), "DPREG_TEST_RELEASES="+dir)
 			if err := command.Start(); err != nil {
 				t.Fatal(err)

@@ -66,7 +66,11 @@ func TestChargingProcess(t *testing.T) {
 // charging starts such a process.
 func charging(t *testing.T, path string) *exec.Cmd {
 	t.Helper()
-	command := exec.Command(os.Args[0], "-test.run=^TestChargingProcess$")
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command(program, "-test.run=^TestChargingProcess$")
 	command.Stdout = new(bytes.Buffer)
 	command.Env = append(os.Environ(), "DPREG_TEST_LEDGER="+path)
 	if err := command.Start(); err != nil {
