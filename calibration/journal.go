@@ -20,15 +20,13 @@ const JournalFormat = "dpreg-journal/1"
 type Journal struct {
 	file   journalFile
 	name   string
-	end    int64 // of the last whole line
 	synced time.Time
 	broken error
 }
 
 // journalFile is an *os.File.
 type journalFile interface {
-	io.WriterAt
-	Truncate(size int64) error
+	io.Writer
 	Sync() error
 	Close() error
 }
@@ -55,7 +53,8 @@ type Recorded struct {
 // OpenJournal begins the journal of a study, or goes on with it after its last whole
 // line. Errors: those of ReadJournal, the journal of another shard.
 func OpenJournal(name string, s *Study, shard Shard) (*Journal, *Recorded, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	// Lines are appended: should two processes run one study, a trial is written twice.
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, nil, fmt.Errorf("journal: %w", err)
 	}
@@ -64,11 +63,10 @@ func OpenJournal(name string, s *Study, shard Shard) (*Journal, *Recorded, error
 	if err == nil && r.end > 0 && r.Shard.String() != shard.String() {
 		err = fmt.Errorf("%s: it is of shard %v of the study, not %v: choose another directory for this one", name, r.Shard, shard)
 	}
-	if err == nil {
-		j.end = r.end
-		err = f.Truncate(j.end)
+	if err == nil && r.Cut {
+		err = f.Truncate(r.end)
 	}
-	if err == nil && j.end == 0 {
+	if err == nil && r.end == 0 {
 		err = j.line(journalHead{JournalFormat, s.Fingerprint(), shard.String()})
 	}
 	if err != nil {
@@ -84,6 +82,10 @@ func ReadJournal(name string, s *Study) (*Recorded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
+	return parseJournal(name, text, s)
+}
+
+func parseJournal(name string, text []byte, s *Study) (*Recorded, error) {
 	r := &Recorded{Name: name}
 	seen := make(map[task]bool)
 	for number := 1; len(text) > 0; number++ {
@@ -120,14 +122,14 @@ func (r *Recorded) take(number int, body []byte, s *Study, seen map[task]bool) e
 	if number == 1 {
 		return r.takeHead(body, s)
 	}
-	t := new(Trial)
-	if err := json.Unmarshal(body, t); err != nil {
+	t, decoder := new(Trial), json.NewDecoder(bytes.NewReader(body))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(t); err != nil {
 		return fmt.Errorf("not a trial: %w", err)
 	}
 	if t.Cell < 0 || t.Cell >= len(s.Cells) || t.Trial < 0 || t.Trial >= s.Trials {
 		return fmt.Errorf("cell %d, trial %d: the study has %d cells of %d trials", t.Cell, t.Trial, len(s.Cells), s.Trials)
 	}
-	// Two processes on one journal would write a trial twice: the same one.
 	if k := (task{t.Cell, t.Trial}); !seen[k] {
 		seen[k] = true
 		r.Trials = append(r.Trials, t)
@@ -152,8 +154,8 @@ func (r *Recorded) takeHead(body []byte, s *Study) error {
 // process.
 const syncEvery = time.Second
 
-// Keep writes a trial down. After an error, such as a full disk, the journal ends with
-// the last whole line, and takes no more.
+// Keep writes a trial down. After an error, such as a full disk, the journal takes no
+// more: its last line may be cut off.
 func (j *Journal) Keep(t *Trial) error {
 	if err := j.line(t); err != nil {
 		return err
@@ -174,11 +176,8 @@ func (j *Journal) line(v any) error {
 		return err
 	}
 	line := fmt.Appendf(nil, "%08x %s\n", crc32.Checksum(body, castagnoli), body)
-	if _, err := j.file.WriteAt(line, j.end); err != nil {
-		return j.failed(errors.Join(err, j.file.Truncate(j.end)))
-	}
-	j.end += int64(len(line))
-	return nil
+	_, err = j.file.Write(line)
+	return j.failed(err)
 }
 
 func (j *Journal) failed(err error) error {

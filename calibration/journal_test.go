@@ -116,25 +116,20 @@ type full struct {
 	room int
 }
 
-func (f *full) WriteAt(p []byte, at int64) (int, error) {
-	f.Truncate(at)
+func (f *full) Write(p []byte) (int, error) {
 	n := min(len(p), f.room-f.Len())
-	f.Write(p[:n])
+	f.Buffer.Write(p[:n])
 	if n < len(p) {
 		return n, errors.New("no space left on device")
 	}
 	return n, nil
 }
 
-func (f *full) Truncate(size int64) error {
-	f.Buffer.Truncate(int(size))
-	return nil
-}
 func (f *full) Sync() error  { return nil }
 func (f *full) Close() error { return nil }
 
-// A full disk ends the run with an error that says what to do, and the journal with a
-// whole line.
+// A full disk ends the run with an error that says what to do, and the study goes on
+// when there is room.
 func TestFullDisk(t *testing.T) {
 	s := toyStudy(20)
 	disk := &full{room: 1000}
@@ -150,11 +145,34 @@ func TestFullDisk(t *testing.T) {
 	if err := os.WriteFile(name, disk.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := ReadJournal(name, s); err != nil || r.Cut || len(r.Trials) < 2 {
+	if r, err := ReadJournal(name, s); err != nil || !r.Cut || len(r.Trials) < 2 {
 		t.Errorf("%v, %+v", err, r)
 	}
 	if got := written(t, s, completed(t, name, s, Shard{})); got != written(t, s, run(t, s, Options{})) {
 		t.Error("other results after the disk was full")
+	}
+}
+
+// Two processes on one journal lose nothing.
+func TestTwoProcesses(t *testing.T) {
+	s, name := toyStudy(10), filepath.Join(t.TempDir(), "journal")
+	a, _, err := OpenJournal(name, s, Shard{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _, err := OpenJournal(name, s, Shard{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := run(t, s, Options{})
+	for i, x := range all {
+		if err := errors.Join(a.Keep(x), b.Keep(all[len(all)-1-i])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := ReadJournal(name, s)
+	if err != nil || len(r.Trials) != len(all) {
+		t.Errorf("%v, %d trials of %d", err, len(r.Trials), len(all))
 	}
 }
 
@@ -198,8 +216,7 @@ func TestMerge(t *testing.T) {
 
 // Journals of any bytes are read or refused, and never crash.
 func FuzzJournal(f *testing.F) {
-	s, dir := toyStudy(3), f.TempDir()
-	name := filepath.Join(dir, "journal")
+	s, name := toyStudy(3), filepath.Join(f.TempDir(), "journal")
 	j, _, err := OpenJournal(name, s, Shard{})
 	if err != nil {
 		f.Fatal(err)
@@ -215,11 +232,7 @@ func FuzzJournal(f *testing.F) {
 	f.Add(good[:100])
 	f.Add([]byte("\n\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		name := filepath.Join(t.TempDir(), "journal")
-		if err := os.WriteFile(name, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if r, err := ReadJournal(name, s); err == nil && len(r.Trials) > 6 {
+		if r, err := parseJournal("journal", text, s); err == nil && len(r.Trials) > 6 {
 			t.Errorf("%d trials of 6", len(r.Trials))
 		}
 	})
