@@ -77,17 +77,7 @@ func (f *calibrateFlags) run(ctx context.Context, stdout, stderr io.Writer, cmd 
 	if err != nil {
 		return err
 	}
-	o := calibration.Options{Shard: shard}
-	if f.save != "" {
-		folder, err := openStudy(f.save, d, study, shard)
-		if err != nil {
-			return err
-		}
-		defer folder.close()
-		folder.say(stderr)
-		o.Done, o.Keep = folder.recorded.Trials, folder.journal.Keep
-	}
-	trials, err := runStudy(ctx, stderr, study, o)
+	trials, err := f.finish(ctx, stderr, d, study, shard)
 	if err != nil {
 		if f.save != "" && errors.Is(err, context.Canceled) {
 			note(stderr, "finished trials are kept in %s: the same command goes on", f.save)
@@ -99,6 +89,25 @@ func (f *calibrateFlags) run(ctx context.Context, stdout, stderr io.Writer, cmd 
 		return nil
 	}
 	return f.studyOutput.conclude(stdout, stderr, study, trials)
+}
+
+// finish runs the study to its end, in the directory of --save where there is one.
+func (f *calibrateFlags) finish(ctx context.Context, stderr io.Writer, d *calibration.Design, study *calibration.Study, shard calibration.Shard) ([]*calibration.Trial, error) {
+	o := calibration.Options{Shard: shard}
+	if f.save == "" {
+		return runStudy(ctx, stderr, study, o)
+	}
+	folder, err := openStudy(f.save, d, study, shard)
+	if err != nil {
+		return nil, err
+	}
+	folder.say(stderr)
+	o.Done, o.Keep = folder.recorded.Trials, folder.journal.Keep
+	trials, err := runStudy(ctx, stderr, study, o)
+	if closed := folder.journal.Close(); err == nil {
+		err = closed
+	}
+	return trials, err
 }
 
 // runStudy runs the trials that are not done, and shows how far it is.

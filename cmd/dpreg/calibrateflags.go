@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/schema"
@@ -46,7 +45,7 @@ func (f *calibrateFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.schema, "schema", "", "Frictionless Table Schema `FILE` with the columns and their public bounds")
 	fs.StringVar(&f.formula, "formula", "", formulaUsage+"default: the schema's last column on all others")
 	fs.StringVar(&f.delta, "delta", "0", "δ, a `NUMBER`; above 0, noise is Laplace or Gaussian, whichever is smaller")
-	fs.StringVar(&f.method, "method", "", "methods, a `LIST` of "+strings.Join(calibration.MethodNames(), ", ")+" (default: non-private, naive, "+dpreg.DefaultMethod+"; presets have more)")
+	fs.StringVar(&f.method, "method", "", "methods, a `LIST` of "+strings.Join(calibration.MethodNames(), ", ")+" (default: "+strings.Join(calibration.PaperMethods(), ", ")+")")
 	fs.StringVar(&f.kernel, "kernel", "", "kernels of the methods gibbs-ss-, a `LIST` of exact, plain (default exact; presets: both)")
 	fs.StringVar(&f.sensitivity, "sensitivity", "", "what noise is calibrated to, a `LIST` of exact, paper (default exact; presets: both)")
 	fs.StringVar(&f.data, "data", "", "`NAME` of what becomes of rows outside the bounds: unclamped (default) or clamped")
@@ -113,7 +112,7 @@ func (f *calibrateFlags) base() (*calibration.Design, error) {
 	return &calibration.Design{
 		Format: calibration.DesignFormat, Data: calibration.Unclamped, X: calibration.NormalX, Ps: []int{1},
 		Prior: calibration.PriorSpec{Name: calibration.DefaultPrior}, Trials: ownTrials,
-		Arms: calibration.Arms([]string{calibration.NonPrivate, "naive", dpreg.DefaultMethod}, []string{string(gibbs.Exact)}, []string{calibration.ExactSensitivity}),
+		Arms: calibration.Arms(calibration.PaperMethods(), []string{string(gibbs.Exact)}, []string{calibration.ExactSensitivity}),
 	}, nil
 }
 

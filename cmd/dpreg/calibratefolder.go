@@ -69,8 +69,6 @@ func (f *studyFolder) say(stderr io.Writer) {
 	}
 }
 
-func (f *studyFolder) close() { f.journal.Close() }
-
 // writeStudy writes what a finished study tells, each file all or nothing.
 func writeStudy(dir string, study *calibration.Study, trials []*calibration.Trial, summary *calibration.Summary) error {
 	for _, file := range []struct {
