@@ -1,0 +1,158 @@
+package exact
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/model/modeltest"
+	"github.com/dpreg/dpreg/nuts"
+	"github.com/dpreg/dpreg/release"
+)
+
+var sbcLong = flag.Bool("sbc.long", false, "simulation-based calibration on 500 data sets a case, over all sizes and noises")
+
+// TestSBC is simulation-based calibration (Talts et al. 2018): parameters from the
+// default prior, statistics and noise from the model, a chain from the release
+// alone, the rank of each true parameter among thinned draws. Where n is latent it
+// is so in two ways: continuous, as the density has it, which must be exact; and
+// whole, as numbers of rows are, of which the continuous n is an approximation:
+// then the number of rows with a uniform part of ±½ is ranked. Long form, whose -v
+// prints coverage:
+//
+//	go test ./nuts/exact -run SBC -sbc.long -v -timeout 2h
+//
+// Each of the two bounds has a false-alarm rate of 1e-6, over all cases and
+// parameters of the long form 3e-4.
+func TestSBC(t *testing.T) {
+	trials, all := 60, shortCases()
+	if *sbcLong {
+		trials, all = 500, longCases()
+	}
+	for _, c := range all {
+		c.Prior = model.DefaultPrior(c.Shape)
+		t.Run(name(c), func(t *testing.T) {
+			t.Parallel()
+			names, ranks := calibrate(t, c, trials, nil)
+			for j, u := range ranks {
+				t.Logf("| %s | %.1f %% |", names[j], 100*modeltest.Coverage(u))
+				if err := modeltest.Uniform(u); err != nil {
+					t.Errorf("%s: %v", names[j], err)
+				}
+			}
+		})
+	}
+}
+
+func name(c *modeltest.Simulation) string {
+	s := fmt.Sprintf("p=%d n=%g %s %.3g", c.Shape.P, c.N, c.Kind, c.Scale)
+	switch {
+	case c.Count > 0 && c.Continuous:
+		s += fmt.Sprintf(" n continuous, noise %g", c.Count)
+	case c.Count > 0:
+		s += fmt.Sprintf(" n whole, noise %g", c.Count)
+	}
+	return s
+}
+
+func shortCases() []*modeltest.Simulation {
+	one, two := model.Shape{P: 1, Intercept: true}, model.Shape{P: 2, Intercept: true}
+	return []*modeltest.Simulation{
+		{Shape: one, N: 5, Kind: release.Laplace, Scale: modeltest.LaplaceScale(one, 1)},
+		{Shape: two, N: 10, Kind: release.Laplace, Scale: modeltest.LaplaceScale(two, 0.1)},
+		{Shape: one, N: 1000, Kind: release.Gaussian, Scale: 10},
+		{Shape: one, N: 16, Kind: release.Laplace, Scale: 3, Count: 4, Continuous: true},
+		{Shape: one, N: 16, Kind: release.Gaussian, Scale: 3, Count: 4, Continuous: true},
+		{Shape: one, N: 100, Kind: release.Laplace, Scale: 9, Count: 9},
+	}
+}
+
+// longCases takes 5 rows where p allows as few, and else the least that it does.
+func longCases() (all []*modeltest.Simulation) {
+	for _, p := range []int{1, 2} {
+		s := model.Shape{P: p, Intercept: true}
+		for _, n := range []float64{max(5, float64(p+2)), 10, 1000} {
+			for _, epsilon := range []float64{0.1, 1} {
+				all = append(all, &modeltest.Simulation{Shape: s, N: n, Kind: release.Laplace, Scale: modeltest.LaplaceScale(s, epsilon)})
+			}
+			all = append(all, &modeltest.Simulation{Shape: s, N: n, Kind: release.Gaussian, Scale: 10})
+		}
+		for _, kind := range []release.Kind{release.Laplace, release.Gaussian} {
+			for _, n := range []float64{16, 100} {
+				for _, continuous := range []bool{true, false} {
+					all = append(all, &modeltest.Simulation{Shape: s, N: n, Kind: kind, Scale: 5, Count: 5, Continuous: continuous})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// calibrate returns the ranks of each parameter over the trials. fault, if not
+// nil, makes the kernel on trial of the right one.
+func calibrate(t *testing.T, c *modeltest.Simulation, trials int, fault func(*kernel) mcmc.Kernel[nuts.Info]) (names []string, ranks [][]float64) {
+	t.Helper()
+	chain := modeltest.Chain{Warmup: 400, Draws: 99, Thin: 8}
+	for trial := range trials {
+		rng := rand.New(rand.NewPCG(uint64(trial), 11))
+		truth, obs := c.Draw(rng)
+		names = obs.Names()
+		if obs.Count.Latent() && !c.Continuous {
+			truth[len(truth)-1] += rng.Float64() - 0.5
+		}
+		right, err := newKernel(obs, c.Prior, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var k mcmc.Kernel[nuts.Info] = right
+		if fault != nil {
+			k = fault(right)
+		}
+		r := modeltest.Ranks(k, truth, chain, rng)
+		if err := right.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if ranks == nil {
+			ranks = make([][]float64, len(r))
+		}
+		for j, u := range r {
+			ranks[j] = append(ranks[j], u)
+		}
+	}
+	return names, ranks
+}
+
+// steep has a density with another power of |W|.
+type steep struct{ *density }
+
+func (f steep) LogDensity(grad, psi []float64) (float64, error) {
+	logp, err := f.density.LogDensity(grad, psi)
+	for i := range f.obs.Shape.M() {
+		at := diagonal(f.obs.Shape.M(), i)
+		logp += 2 * psi[at]
+		grad[at] += 2
+	}
+	return logp, err
+}
+
+// TestSBCFindsFaults plants one, which the trials must find.
+func TestSBCFindsFaults(t *testing.T) {
+	one := model.Shape{P: 1, Intercept: true}
+	c := &modeltest.Simulation{Shape: one, N: 3, Kind: release.Gaussian, Scale: 10, Prior: model.DefaultPrior(one)}
+	_, ranks := calibrate(t, c, 60, func(k *kernel) mcmc.Kernel[nuts.Info] {
+		var err error
+		if k.Sampler, err = nuts.New(steep{k.density}, k.Position(), nuts.Options{Dense: k.density.Dim()}); err != nil {
+			t.Error(err)
+		}
+		return k
+	})
+	for _, u := range ranks {
+		if modeltest.Uniform(u) != nil {
+			return
+		}
+	}
+	t.Error("a wrong power of |W| went unnoticed")
+}

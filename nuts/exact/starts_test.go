@@ -1,0 +1,97 @@
+package exact
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/model/modeltest"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
+)
+
+// TestExtremes: chains start and mix at the edges of what can be published.
+func TestExtremes(t *testing.T) {
+	for _, c := range []struct {
+		p        int
+		n, scale float64
+	}{
+		{1, 5, 5}, {3, 8, 10}, // few rows
+		{2, 1e6, 10}, {1, 1e9, 1e-3}, {2, 1e9, 10}, {3, 1e9, 1e6}, // many
+		{2, 100, 1e-6}, {2, 100, 1e6}, {2, 100, 1e12}, // little noise, and much
+	} {
+		for _, kind := range []release.Kind{release.Laplace, release.Gaussian} {
+			t.Run(fmt.Sprintf("p=%d n=%g %s %g", c.p, c.n, kind, c.scale), func(t *testing.T) {
+				t.Parallel()
+				s := simulated(c.p, c.n, 1)
+				s.Kind, s.Scale = kind, c.scale
+				_, obs := s.Draw(rand.New(rand.NewPCG(uint64(c.p), 3)))
+				plan := mcmc.Plan{Chains: 4, Warmup: 300, Draws: 300, Seed: 1}
+				d, err := Method{}.Sample(context.Background(), modeltest.Problem(obs, s.Prior), plan)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if name, r := worstRHat(d); !(r < 1.05) {
+					t.Errorf("%s has R-hat %.3f", name, r)
+				}
+				if n := infoSum(d, "divergent__"); n > 0.01*float64(d.NumChains()*d.NumDraws()) {
+					t.Errorf("%g transitions diverged", n)
+				}
+			})
+		}
+	}
+}
+
+// TestStartsAnywhere: chains start, and keep finite draws, from the least rows that
+// have a density and from statistics that no rows have and noise of this scale
+// cannot explain. Whether they mix there is for R-hat to say.
+func TestStartsAnywhere(t *testing.T) {
+	for _, kind := range []release.Kind{release.Laplace, release.Gaussian} {
+		for _, p := range []int{1, 3, 10} {
+			s := simulated(p, float64(p+2), 1)
+			s.Kind = kind
+			rng := rand.New(rand.NewPCG(uint64(p), 4))
+			for _, far := range []float64{0, 100, 1e6} {
+				_, obs := s.Draw(rng)
+				for i := range obs.Z {
+					obs.Z[i] += far * s.Scale * rng.NormFloat64()
+				}
+				finite(t, obs, s.Prior, rng)
+			}
+		}
+	}
+}
+
+// finite takes a few steps of some chains.
+func finite(t *testing.T, obs *model.Observation, prior *model.Prior, rng *rand.Rand) {
+	t.Helper()
+	draw := make([]float64, len(obs.Names()))
+	for range 20 {
+		k, err := newKernel(obs, prior, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			k.Step(rng)
+			k.Params(draw)
+			for j, v := range draw {
+				if math.IsNaN(v) || math.IsInf(v, 0) || k.Err() != nil {
+					t.Fatalf("p = %d, %s: %s is %g; %v", obs.Shape.P, obs.Kind, obs.Names()[j], v, k.Err())
+				}
+			}
+		}
+	}
+}
+
+func worstRHat(d *posterior.Draws) (name string, worst float64) {
+	for j := range d.Names {
+		if r := posterior.RHat(d.Column(j)); !(r <= worst) {
+			name, worst = d.Names[j], r
+		}
+	}
+	return name, worst
+}
