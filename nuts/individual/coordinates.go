@@ -45,16 +45,22 @@ func (f *frame) coordinates(x []float64, params *model.Params) bool {
 		for j := range i + 1 {
 			x[i] += f.l[i*m+j] * x[lead-m+j] / root
 		}
+		x[i] /= f.unit
 	}
 	mulLower(f.d, f.l, f.r, m)
-	at := first
+	f.writeTriangle(x[first:])
+	return true
+}
+
+// writeTriangle writes P of D.
+func (f *frame) writeTriangle(p []float64) {
+	m, at := f.m, 0
 	for i := range m {
 		for j := range i {
-			x[at] = f.d[i*m+j] / (f.d[i*m+i] * f.d[j*m+j])
+			p[at] = f.d[i*m+j] / (f.d[i*m+i] * f.d[j*m+j] * f.unit)
 			at++
 		}
-		x[at] = math.Log(f.d[i*m+i])
+		p[at] = math.Log(f.d[i*m+i]) / f.unit
 		at++
 	}
-	return true
 }

@@ -1,6 +1,8 @@
 package individual
 
 import (
+	"math"
+
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
 )
@@ -34,7 +36,8 @@ type sums interface {
 
 func newDensity(obs *model.Observation, prior *model.Prior, clamping bool) *density {
 	m := obs.Shape.M()
-	f := &density{frame: newFrame(obs.Shape, prior, int(obs.N)), obs: obs, s: make([]float64, obs.Shape.Statistics()),
+	r := obs.Scale[0] / obs.N
+	f := &density{frame: newFrame(obs.Shape, prior, int(obs.N), r/math.Sqrt(1+r*r)), obs: obs, s: make([]float64, obs.Shape.Statistics()),
 		line: make([]float64, m), quad: make([]float64, m*m)}
 	if clamping {
 		f.sums = newClamped(f.frame)

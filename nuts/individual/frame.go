@@ -34,12 +34,17 @@ import (
 //
 //	log|∂φ/∂(v̄, P)| = p log σ + Σ_i i log R_ii,  i = 0, …, m − 1.
 //
+// The unit of v̄ and P is τ = r/√(1 + r²), r the noise's scale over n: about what z
+// leaves open of them, so that a chain need not find out by itself that they are
+// narrower than U.
+//
 // Coordinates lie in the order v̄ (without that of y where there is no intercept:
 // it is then βᵀx̄ + σē_y), P row by row, u_1, and the columns of u_2 … u_n.
 type frame struct {
 	shape   model.Shape
 	m, p, n int
 	kappa   float64
+	unit    float64 // τ
 	coords  *model.Coordinates
 	params  *model.Params
 
@@ -47,6 +52,7 @@ type frame struct {
 	rows          []float64 // U's other rows, by column
 	scatter       []float64 // S, m×m symmetric
 	mean, mu      []float64 // v̄, μ
+	lower         []float64 // P
 	d, l, r, rinv []float64 // D, L, R, R⁻¹, m×m
 	phi           []float64 // φ in model.Coordinates
 
@@ -58,13 +64,13 @@ type frame struct {
 	work       [3][]float64
 }
 
-func newFrame(s model.Shape, prior *model.Prior, n int) *frame {
+func newFrame(s model.Shape, prior *model.Prior, n int, unit float64) *frame {
 	m := s.M()
 	vec := func() []float64 { return make([]float64, m) }
 	square := func() []float64 { return make([]float64, m*m) }
-	f := &frame{shape: s, m: m, p: s.P, n: n, kappa: priorRows(prior),
+	f := &frame{shape: s, m: m, p: s.P, n: n, kappa: priorRows(prior), unit: unit,
 		coords: model.NewCoordinates(s, prior), params: model.NewParams(s),
-		centre: vec(), scatter: square(), mean: vec(), mu: vec(), d: square(), l: square(), r: square(), rinv: square(),
+		centre: vec(), scatter: square(), mean: vec(), mu: vec(), lower: make([]float64, m*(m+1)/2), d: square(), l: square(), r: square(), rinv: square(),
 		gMean: vec(), gMu: vec(), gL: square(), gS: square(), gRow: vec(), work: [3][]float64{square(), square(), square()}}
 	f.phi, f.gPhi = make([]float64, f.coords.Dim()), make([]float64, f.coords.Dim())
 	return f
@@ -93,7 +99,13 @@ func (f *frame) Dim() int { return f.lead() + f.m*(f.n-1) }
 func (f *frame) set(x []float64) bool {
 	m, p := f.m, f.p
 	lead := f.lead()
-	first := copy(f.mean, x[:f.means()])
+	first := f.means()
+	for i, v := range x[:first] {
+		f.mean[i] = f.unit * v
+	}
+	for i := range f.lower {
+		f.lower[i] = f.unit * x[first+i]
+	}
 	root := math.Sqrt(float64(f.n))
 	for j, u := range x[lead-m : lead] {
 		f.centre[j] = u / root
@@ -102,7 +114,7 @@ func (f *frame) set(x []float64) bool {
 	if !f.factor() {
 		return false
 	}
-	f.triangle(x[first:])
+	f.triangle()
 	mulLower(f.l, f.d, f.rinv, m)
 	f.slopes()
 	if !f.shape.Intercept {
@@ -119,7 +131,7 @@ func (f *frame) set(x []float64) bool {
 		}
 		f.mu[i] = v
 	}
-	f.parameters(x[first:])
+	f.parameters()
 	return true
 }
 
@@ -142,8 +154,8 @@ func (f *frame) factor() bool {
 }
 
 // triangle takes D of P.
-func (f *frame) triangle(p []float64) {
-	m, at := f.m, 0
+func (f *frame) triangle() {
+	m, p, at := f.m, f.lower, 0
 	for i := range m {
 		dii := math.Exp(p[at+i])
 		row := f.d[i*m : i*m+i+1]
@@ -172,7 +184,7 @@ func (f *frame) slopes() {
 func (f *frame) beta() []float64 { return f.params.Theta[f.shape.Q()-f.p:] }
 
 // parameters takes φ and the parameters, of μ, L and the logarithms in P.
-func (f *frame) parameters(triangle []float64) {
+func (f *frame) parameters() {
 	m, p, q := f.m, f.p, f.shape.Q()
 	if f.shape.Intercept {
 		v := f.mu[p]
@@ -182,14 +194,14 @@ func (f *frame) parameters(triangle []float64) {
 		f.params.Theta[0] = v
 	}
 	copy(f.phi, f.params.Theta)
-	f.phi[q] = 2 * (triangle[diagonal(p)] - math.Log(f.r[m*m-1]))
+	f.phi[q] = 2 * (f.lower[diagonal(p)] - math.Log(f.r[m*m-1]))
 	at := q + 1 + copy(f.phi[q+1:], f.mu[:p])
 	for i := range p {
 		for j := range i {
 			f.phi[at] = f.l[i*m+j] / (f.l[i*m+i] * f.l[j*m+j])
 			at++
 		}
-		f.phi[at] = triangle[diagonal(i)] - math.Log(f.r[i*m+i])
+		f.phi[at] = f.lower[diagonal(i)] - math.Log(f.r[i*m+i])
 		at++
 	}
 	f.coords.Constrain(f.params, f.phi)

@@ -33,6 +33,9 @@ func (f *frame) pull(grad, x []float64) {
 	}
 	first := copy(grad, f.gMean[:f.means()])
 	f.pullFactors(grad[first:])
+	for i := range grad[:lead-m] {
+		grad[i] *= f.unit
+	}
 	f.pullCentre(grad[lead-m:lead], x[lead-m:lead])
 	of := f.work[0] // ∂U = U(2∂S − I)
 	for i, g := range f.gS {

@@ -59,6 +59,9 @@ func TestGradient(t *testing.T) {
 			for range 3 {
 				for i := range x {
 					x[i] = 0.7 * rng.NormFloat64()
+					if i < f.lead()-f.m {
+						x[i] /= f.unit
+					}
 				}
 				if _, err := f.LogDensity(grad, x); err != nil {
 					t.Fatal(err)

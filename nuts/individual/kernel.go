@@ -13,21 +13,16 @@ type kernel struct {
 	*nuts.Sampler
 	density *density
 	flip    *flip
-	params  *model.Params
 }
 
 var errStart = errors.New("mcmc-ind: the prior's draws cannot be computed with in floating point; state a prior closer to scaled units")
 
-// newKernel starts a chain at a draw from the prior.
+// newKernel starts a chain.
 func newKernel(obs *model.Observation, prior *model.Prior, clamping bool, rng *rand.Rand) (*kernel, error) {
 	f := newDensity(obs, prior, clamping)
-	k := &kernel{density: f, flip: newFlip(f), params: model.NewParams(obs.Shape)}
-	model.NewConditionals(obs.Shape, prior, true).DrawPrior(k.params, rng)
+	k := &kernel{density: f, flip: newFlip(f)}
 	x := make([]float64, f.Dim())
-	for i := range x {
-		x[i] = rng.NormFloat64()
-	}
-	if !f.coordinates(x, k.params) {
+	if !f.start(x, prior, rng) {
 		return nil, errStart
 	}
 	var err error

@@ -71,7 +71,7 @@ func (c *trial) ranks(t *testing.T, trials int, kernel func(obs *model.Observati
 		if err != nil {
 			t.Fatal(err)
 		}
-		for j, r := range modeltest.Ranks(k, truth, modeltest.Chain{Warmup: 250, Draws: 63, Thin: 3}, rng) {
+		for j, r := range modeltest.Ranks(k, truth, modeltest.Chain{Warmup: 200, Draws: 49, Thin: 2}, rng) {
 			u[j] = append(u[j], r)
 		}
 	}
@@ -86,11 +86,11 @@ func scene(p, n int, kind release.Kind, scale float64) *trial {
 // TestSBC is simulation-based calibration (Talts et al. 2018) against rows drawn
 // one by one. Both bounds of modeltest.Uniform have a false-alarm rate of 1e-6.
 func TestSBC(t *testing.T) {
-	trials := 120
+	trials := 50
 	if *long {
 		trials *= 8
 	}
-	clamped, plain := scene(1, 40, release.Laplace, 0.5), scene(2, 12, release.Gaussian, 3)
+	clamped, plain := scene(1, 100, release.Laplace, 1), scene(2, 12, release.Gaussian, 3)
 	clamped.clamping, plain.shape.Intercept = true, false
 	plain.prior = model.DefaultPrior(plain.shape)
 	for name, c := range map[string]*trial{
@@ -119,7 +119,7 @@ type tilted struct{ *density }
 
 func (f tilted) LogDensity(grad, x []float64) (float64, error) {
 	logp, err := f.density.LogDensity(grad, x)
-	at, p := f.means()+diagonal(f.p), float64(f.p)
+	at, p := f.means()+diagonal(f.p), float64(f.p)*f.unit
 	grad[at] -= p
 	return logp - p*x[at], err
 }
@@ -127,12 +127,12 @@ func (f tilted) LogDensity(grad, x []float64) (float64, error) {
 // TestSBCFindsFaults plants faults, which calibration must find: a forgotten
 // Jacobian, and clamped data for a model that does not know of clamping.
 func TestSBCFindsFaults(t *testing.T) {
-	clamped, jacobian := scene(1, 40, release.Laplace, 0.5), scene(3, 12, release.Laplace, 3)
+	clamped, jacobian := scene(1, 100, release.Laplace, 1), scene(3, 5, release.Laplace, 3)
 	clamped.clamping = true
 	for name, c := range map[string]*trial{"clamping": clamped, "Jacobian": jacobian} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ranks := c.ranks(t, 120, func(obs *model.Observation, rng *rand.Rand) (*kernel, error) {
+			ranks := c.ranks(t, 60, func(obs *model.Observation, rng *rand.Rand) (*kernel, error) {
 				k, err := newKernel(obs, c.prior, false, rng)
 				if err == nil && name == "Jacobian" {
 					f := k.density
