@@ -26,7 +26,7 @@ var sbcLong = flag.Bool("sbc.long", false, "simulation-based calibration on 500 
 //	go test ./nuts/exact -run SBC -sbc.long -v -timeout 2h
 //
 // Each of the two bounds has a false-alarm rate of 1e-6, over all cases and
-// parameters of the long form 3e-4.
+// parameters of the long form 5e-4. The long form takes half an hour of processor time.
 func TestSBC(t *testing.T) {
 	trials, all := 60, shortCases()
 	if *sbcLong {
