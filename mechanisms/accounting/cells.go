@@ -53,6 +53,8 @@ type pair interface {
 	symmetric() bool
 	// most is the largest loss, of the mirrored law or of the law; it may be +Inf.
 	most(mirrored bool) float64
+	// renyi is the Rényi divergence of P from Q, where (P, Q) is the worse direction.
+	renyi(order float64) float64
 	// span is the distance between atoms of the law, 0 where there are none.
 	span() float64
 }

@@ -91,7 +91,7 @@ func (d *direction) scoutDelta(epsilon float64) estimate {
 
 // rough is a grid for an estimate.
 func (d *direction) rough(w window) grid {
-	step := 2 * w.distance / scout
+	step := math.Max(2*w.distance/scout, d.widest/(8*scout))
 	for _, p := range d.pairs {
 		step = math.Max(step, p.span()/(scout/2))
 	}

@@ -2,6 +2,7 @@ package accounting
 
 import (
 	"encoding/json"
+	"flag"
 	"math"
 	"os"
 	"testing"
@@ -25,11 +26,7 @@ type golden struct {
 	Uncertainty float64 `json:"best_estimate_uncertainty"`
 	Bounds      struct{ Lower, Upper float64 }
 	Others      struct {
-		RDP struct {
-			Eps, Order float64
-			Basic      float64 `json:"eps_basic_conversion"`
-			OrderBasic float64 `json:"order_basic"`
-		}
+		RDP     struct{ Eps, Order float64 }
 		Moments map[string]json.RawMessage `json:"moments_accountant"`
 	}
 }
@@ -130,6 +127,95 @@ func TestGaussianGoldens(t *testing.T) {
 		}
 		if math.Abs(got-g.Value) > 1e-10*g.Value {
 			t.Errorf("%s: %v, want %v", g.ID, got, g.Value)
+		}
+	}
+}
+
+var all = flag.Bool("all", false, "calibrate for the slow reference values too")
+
+func TestCalibrationGoldens(t *testing.T) {
+	for _, g := range goldens(t, "shared_calibration") {
+		if !*all && g.Inputs.Q < 0.01 {
+			continue
+		}
+		got, err := NoiseMultiplier(g.Inputs.TargetEpsilon, g.Inputs.Delta, g.Inputs.Q, g.Inputs.T)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(got-g.Value) > 1e-5*g.Value || got < g.Bounds.Lower {
+			t.Errorf("%s: σ = %v, want %v", g.ID, got, g.Value)
+		}
+	}
+}
+
+// At whole orders the values agree; at others that software interpolates or cuts a
+// series, and TestRenyi has sums of its own.
+func TestRDPGoldens(t *testing.T) {
+	whole := 0
+	for _, g := range goldens(t, "shared_poisson_gaussian") {
+		var c Composition
+		if err := c.Sampled(g.training()); err != nil {
+			t.Fatal(err)
+		}
+		order, want := g.Others.RDP.Order, g.Others.RDP.Eps
+		if got := RDPEpsilon(order, c.RDP(order), g.Inputs.Delta); order == math.Trunc(order) && math.Abs(got-want) > 2e-11*want {
+			t.Errorf("%s: order %v: %v, want %v", g.ID, order, got, want)
+		} else if order == math.Trunc(order) {
+			whole++
+		}
+		// Orders of our own choice are about as good.
+		if got, err := g.training().Epsilon(RDP, g.Inputs.Delta); err != nil || got > want*1.02 {
+			t.Errorf("%s: ε = %v, want %v or less: %v", g.ID, got, want, err)
+		}
+	}
+	if whole < 8 {
+		t.Errorf("%d whole orders only", whole)
+	}
+}
+
+func TestMomentsGoldens(t *testing.T) {
+	seen := 0
+	for _, g := range goldens(t, "shared_poisson_gaussian") {
+		for name, most := range map[string]int{"lambda_max_32": 32, "lambda_max_64": 64} {
+			text, ok := g.Others.Moments[name]
+			if !ok {
+				continue
+			}
+			var want struct {
+				Eps float64 `json:"eps_closed_form_60digit"`
+			}
+			if err := json.Unmarshal(text, &want); err != nil {
+				t.Fatal(err)
+			}
+			var c Composition
+			if err := c.Sampled(g.training()); err != nil {
+				t.Fatal(err)
+			}
+			got, err := c.Moments(g.Inputs.Delta, most)
+			if err != nil || math.Abs(got-want.Eps) > 1e-10*want.Eps {
+				t.Errorf("%s, %s: %v, want %v: %v", g.ID, name, got, want.Eps, err)
+			}
+			seen++
+		}
+	}
+	if seen < 4 {
+		t.Errorf("%d values only", seen)
+	}
+}
+
+// The formulas of the paper, with its classical ε of a step.
+func TestAdvancedGoldens(t *testing.T) {
+	for _, g := range goldens(t, "advanced_composition") {
+		in := g.Inputs
+		sigma, want := in.SigmaDelta, g.Value
+		if g.Quantity == "sigma_delta" {
+			sigma, want = g.Value, in.EpsTotal
+		}
+		delta := (in.DeltaTotal - in.DeltaPrime) / (float64(in.T) * in.Q)
+		step := Budget{math.Sqrt(2*math.Log(1.25/delta)) / sigma, delta}.Sampled(in.Q)
+		total := step.Advanced(in.T, in.DeltaPrime)
+		if math.Abs(total.Epsilon-want) > 1e-10*want || math.Abs(total.Delta-in.DeltaTotal) > 1e-12*in.DeltaTotal {
+			t.Errorf("%s: %v, want %v", g.ID, total, want)
 		}
 	}
 }

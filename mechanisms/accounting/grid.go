@@ -106,13 +106,15 @@ func (c curve) epsilon(delta, near float64) float64 {
 // delta is the curve's value at ε.
 func (c curve) delta(epsilon float64) float64 { return c.at(c.value, epsilon-c.shift) }
 
-// bend is how fast the logarithm of δ's slope falls at ε.
+// bend is how fast the logarithm of δ's slope falls at ε: over a few steps, and at
+// most sharpest times over the circle, as at the end of a bounded loss, or an atom.
 func (c curve) bend(epsilon float64) float64 {
+	const sharpest = 1000
 	w := 4 * c.step
 	before, here, after := c.delta(epsilon-w), c.delta(epsilon), c.delta(epsilon+w)
-	bend := math.Abs(math.Log((before-here)/(here-after))) / w
-	if math.IsNaN(bend) || math.IsInf(bend, 0) {
-		return 1 / w
+	bend := math.Abs(math.Log((before - here) / (here - after)))
+	if math.IsNaN(bend) {
+		bend = math.Inf(1)
 	}
-	return bend
+	return math.Min(bend/w, sharpest/c.half())
 }

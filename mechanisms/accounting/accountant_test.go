@@ -1,0 +1,131 @@
+package accounting
+
+import (
+	"math"
+	"testing"
+)
+
+// Rényi divergences of any order against a sum over a fine grid, which for such a
+// smooth integrand is exact to rounding.
+func TestRenyi(t *testing.T) {
+	for _, s := range []sampled{{sigma: 0.7, q: 0.004}, {sigma: 4, q: 0.3}, {sigma: 1.5, q: 0.05, replace: true}, {sigma: 0.6, q: 0.6, replace: true}} {
+		for _, order := range []float64{1.05, 2, 3.8, 17.5} {
+			density := func(x, mean float64) float64 {
+				return (1-s.q)*math.Exp(-x*x/(2*s.sigma*s.sigma)) + s.q*math.Exp(-(x-mean)*(x-mean)/(2*s.sigma*s.sigma))
+			}
+			other := 0.
+			if s.replace {
+				other = -1
+			}
+			step := math.Min(s.sigma, s.sigma*s.sigma) / 40
+			sum := 0.
+			for x := -12 * s.sigma; x < 2*order+12*s.sigma; x += step {
+				sum += math.Exp(order*math.Log(density(x, 1)) + (1-order)*math.Log(density(x, other)))
+			}
+			want := math.Log(sum*step/(s.sigma*math.Sqrt(2*math.Pi))) / (order - 1)
+			if got := s.renyi(order); math.Abs(got-want) > 1e-10*want+1e-13 {
+				t.Errorf("%+v, order %v: %v, want %v", s, order, got, want)
+			}
+		}
+	}
+}
+
+// The divergence of a law's cells, which merge outcomes, is less, and not by much.
+func TestRenyiOfLaws(t *testing.T) {
+	for _, p := range []pair{fixed{sigma: 2, rate: 0.1}, fixed{sigma: 0.7, rate: 0.01}, laplace{1}, laplace{7}, pure{0.5}, sampled{sigma: 1, q: 1}} {
+		step := p.law(resolution{step: math.Inf(1), tail: 1e-100}).reach() / 1000
+		l := p.law(resolution{step: step, tail: 1e-100, focus: focus{slope: 6, most: math.Inf(1)}})
+		for _, order := range []float64{1.5, 2, 7} {
+			got, cells := p.renyi(order), l.logMoment(order-1)/(order-1)
+			if !(cells <= got*(1+1e-9) && cells > got*(1-1e-2)) {
+				t.Errorf("%#v, order %v: %v, of the cells %v", p, order, got, cells)
+			}
+		}
+	}
+}
+
+func TestZCDP(t *testing.T) {
+	var c Composition
+	for _, err := range []error{c.Gaussian(4, 2, 3), c.Laplace(10, 1, 5), c.Pure(0.1, 7)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	rho, ok := c.ZCDP()
+	if want := 3*4/32. + 5*0.01/2 + 7*0.01/2; !ok || math.Abs(rho-want) > 1e-12 {
+		t.Errorf("ρ = %v, want %v", rho, want)
+	}
+	for _, delta := range []float64{0.1, 1e-5, 1e-100} {
+		got, err := ZCDPEpsilon(rho, delta)
+		exact, err2 := c.Epsilon(delta)
+		if err != nil || err2 != nil || !(got <= rho+2*math.Sqrt(-rho*math.Log(delta)) && got >= exact.Lower) {
+			t.Errorf("δ = %v: %v, and exactly %v: %v, %v", delta, got, exact, err, err2)
+		}
+	}
+	if err := c.Sampled(Training{1, 0.5, 1, 0}); err != nil {
+		t.Fatal(err)
+	}
+	if rho, ok := c.ZCDP(); ok {
+		t.Errorf("ρ = %v with sampling", rho)
+	}
+}
+
+// Accountants are in order, and ε, δ, σ, T and q of one are each other's inverses.
+func TestInverses(t *testing.T) {
+	base := Training{Multiplier: 3, Rate: 0.02, Steps: 200}
+	const delta = 1e-5
+	last := 0.
+	for _, a := range []Accountant{Optimistic, PLD, RDP, Moments, Advanced, Basic} {
+		epsilon, err := base.Epsilon(a, delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if epsilon < last {
+			t.Errorf("%v: ε = %v after %v", a, epsilon, last)
+		}
+		last = epsilon
+		if d, err := base.Delta(a, epsilon); err != nil || math.Abs(math.Log(d/delta)) > 2e-4 {
+			t.Errorf("%v: δ = %v: %v", a, d, err)
+		}
+		if sigma, err := base.FindMultiplier(a, epsilon, delta); err != nil || math.Abs(sigma-3) > 3e-5 {
+			t.Errorf("%v: σ = %v: %v", a, sigma, err)
+		}
+		if q, err := base.FindRate(a, epsilon, delta); err != nil || math.Abs(q-0.02) > 2e-7 {
+			t.Errorf("%v: q = %v: %v", a, q, err)
+		}
+		steps, err := base.FindSteps(a, epsilon*(1+1e-4), delta)
+		if err != nil || steps != 200 {
+			t.Errorf("%v: T = %v: %v", a, steps, err)
+		}
+	}
+}
+
+func TestCalibrationRefuses(t *testing.T) {
+	base := Training{Multiplier: 1, Rate: 0.02, Steps: 200}
+	nan := math.NaN()
+	for i, call := range []func() error{
+		func() error { _, err := base.FindMultiplier(PLD, 0, 1e-5); return err },
+		func() error { _, err := base.FindMultiplier(PLD, nan, 1e-5); return err },
+		func() error { _, err := base.FindMultiplier(RDP, 1, nan); return err },
+		func() error { _, err := base.FindMultiplier(Basic, 1e-9, 1e-100); return err },
+		func() error { _, err := base.FindMultiplier(Accountant(9), 1, 1e-5); return err },
+		func() error { _, err := base.FindSteps(Moments, 1e-9, 1e-100); return err },
+		func() error { _, err := NoiseMultiplier(1, 1e-5, 2, 10); return err },
+		func() error { _, err := NoiseMultiplier(1, 1e-5, 0.1, 0); return err },
+		func() error { _, err := base.Epsilon(PLD, 2); return err },
+		func() error { _, err := base.Delta(PLD, -1); return err },
+	} {
+		if call() == nil {
+			t.Errorf("call %d is accepted", i)
+		}
+	}
+}
+
+func TestGroup(t *testing.T) {
+	if got := (Budget{0.5, 1e-6}).Group(3); math.Abs(got.Epsilon-1.5) > 1e-15 || math.Abs(got.Delta-1e-6*(1+math.Exp(0.5)+math.E)) > 1e-18 {
+		t.Errorf("%v", got)
+	}
+	if got := (Budget{0, 1e-6}).Group(4); got.Epsilon != 0 || math.Abs(got.Delta-4e-6) > 1e-20 {
+		t.Errorf("%v", got)
+	}
+}

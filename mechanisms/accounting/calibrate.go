@@ -1,0 +1,158 @@
+package accounting
+
+import (
+	"fmt"
+	"math"
+)
+
+// NoiseMultiplier returns a σ for which steps steps of private stochastic gradient
+// descent, with Poisson sampling of rate q and neighbours that have one record more or
+// less, are (epsilon, delta)-differentially private: the smallest, up to a relative
+// 1e-5. Errors: those of Multiplier.
+func NoiseMultiplier(epsilon, delta, q float64, steps int) (float64, error) {
+	return Training{Rate: q, Steps: steps}.FindMultiplier(PLD, epsilon, delta)
+}
+
+// FindMultiplier returns the smallest multiplier for which an accountant's ε for delta
+// is at most epsilon; t's own is not read. Errors: those of Check for the other fields,
+// epsilon not positive and finite, delta not in [MinSampledDelta, 1), none that serves.
+func (t Training) FindMultiplier(a Accountant, epsilon, delta float64) (float64, error) {
+	t.Multiplier = 1
+	return t.find(a, epsilon, delta, search{
+		name: "sigma", few: MaxMultiplier, many: MinMultiplier, start: 1,
+		with: func(x float64) Training { t.Multiplier = x; return t },
+	})
+}
+
+// FindRate returns the largest rate likewise.
+func (t Training) FindRate(a Accountant, epsilon, delta float64) (float64, error) {
+	t.Rate = 0.5
+	return t.find(a, epsilon, delta, search{
+		name: "q", few: MinRate, many: 1, start: 0.01,
+		with: func(x float64) Training { t.Rate = x; return t },
+	})
+}
+
+// FindSteps returns the largest number of steps likewise.
+func (t Training) FindSteps(a Accountant, epsilon, delta float64) (int, error) {
+	t.Steps = 1
+	steps, err := t.find(a, epsilon, delta, search{
+		name: "number of steps", few: 1, many: MaxCount, start: 1000, whole: true,
+		with: func(x float64) Training { t.Steps = int(x); return t },
+	})
+	return int(steps), err
+}
+
+// search is for a field: few is the end of its range with the smallest ε, many that
+// with the largest.
+type search struct {
+	name      string
+	few, many float64
+	start     float64
+	factor    float64 // of the first step
+	whole     bool
+	with      func(float64) Training
+}
+
+// narrow is how close to each other, relative to them, a value that serves and one that
+// does not are in the end.
+const narrow = 2e-6
+
+func (t Training) find(a Accountant, epsilon, delta float64, s search) (float64, error) {
+	if err := check(t.Check(), positive("epsilon", epsilon), inSampledRange(delta)); err != nil {
+		return 0, err
+	}
+	s.factor = 2
+	if a == PLD || a == Optimistic { // Rényi divergences say about where, and quickly
+		if near, err := t.find(RDP, epsilon, delta, s); err == nil {
+			s.start, s.factor = near, 1.1
+		}
+	}
+	var failure error
+	// excess is positive where x is too much: log of the ε that it has, over epsilon.
+	excess := func(x float64) float64 {
+		curve, err := s.with(x).curve(a)
+		if err == nil {
+			var e float64
+			if e, err = curve(delta); err == nil {
+				return math.Log(e / epsilon)
+			}
+		}
+		failure = err
+		return math.Inf(1)
+	}
+	serves, fails, err := s.bracket(excess)
+	if err != nil {
+		if failure != nil {
+			err = fmt.Errorf("%w: %w", err, failure)
+		}
+		return 0, err
+	}
+	if serves.x == fails.x {
+		return serves.x, nil // the whole range serves
+	}
+	return s.close(excess, serves, fails), nil
+}
+
+type tried struct{ x, excess float64 }
+
+// bracket goes from start to the end that is called for, by factors that grow.
+func (s search) bracket(excess func(float64) float64) (serves, fails tried, err error) {
+	last := tried{s.start, excess(s.start)}
+	good := last.excess <= 0
+	end := s.few
+	if good {
+		end = s.many
+	}
+	for factor := s.factor; last.x != end; factor *= factor {
+		x := end
+		if s.start > end && last.x/factor > end {
+			x = last.x / factor
+		} else if s.start < end && last.x*factor < end {
+			x = last.x * factor
+		}
+		next := tried{x, excess(x)}
+		switch {
+		case good && next.excess > 0:
+			return last, next, nil
+		case !good && next.excess <= 0:
+			return next, last, nil
+		}
+		last = next
+	}
+	if !good {
+		return last, last, fmt.Errorf("no %s within [%v, %v] gives this privacy", s.name, math.Min(s.few, s.many), math.Max(s.few, s.many))
+	}
+	return last, last, nil
+}
+
+// close narrows the bracket by the rule of false position in log x, with the Illinois
+// modification, and by halving where an excess is not finite.
+func (s search) close(excess func(float64) float64, serves, fails tried) float64 {
+	for !s.done(serves.x, fails.x) {
+		share := 0.5
+		if d := serves.excess - fails.excess; !math.IsInf(d, 0) {
+			share = math.Max(0.01, math.Min(0.99, serves.excess/d))
+		}
+		x := serves.x * math.Pow(fails.x/serves.x, share)
+		if s.whole {
+			low, high := math.Min(serves.x, fails.x), math.Max(serves.x, fails.x)
+			x = math.Max(low+1, math.Min(high-1, math.Round(x)))
+		}
+		if next := (tried{x, excess(x)}); next.excess <= 0 {
+			serves = next
+			fails.excess /= 2
+		} else {
+			fails = next
+			serves.excess /= 2
+		}
+	}
+	return serves.x
+}
+
+func (s search) done(serves, fails float64) bool {
+	if s.whole {
+		return math.Abs(serves-fails) <= 1
+	}
+	return math.Abs(math.Log(serves/fails)) < narrow
+}

@@ -1,0 +1,253 @@
+package accounting
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// curveOf is Σ (p − e^ε q)₊ over a lattice's points, its hockey-stick curve.
+func (l *lattice) curveOf(epsilon float64) float64 {
+	sum := l.infinite
+	for i, p := range l.mass {
+		sum += p * math.Max(0, -math.Expm1(epsilon-l.loss(i)))
+	}
+	return sum
+}
+
+// exactly is the curve of a pair of normal laws: the outcomes above at(ε) are those
+// where P exceeds e^ε Q.
+func (s sampled) exactly(epsilon float64) float64 {
+	x := s.at(epsilon)
+	above := func(mean float64) float64 { return (1-s.q)*upperTail(x/s.sigma) + s.q*upperTail((x-mean)/s.sigma) }
+	q := upperTail(x / s.sigma)
+	if s.replace {
+		q = above(-1)
+	}
+	return above(1) - math.Exp(epsilon)*q
+}
+
+func (f fixed) exactly(epsilon float64) float64 {
+	if epsilon < 0 {
+		return -math.Expm1(epsilon) + math.Exp(epsilon)*f.exactly(-epsilon)
+	}
+	return f.poisson().exactly(epsilon)
+}
+
+func (l laplace) exactly(epsilon float64) float64 {
+	return math.Max(0, math.Max(-math.Expm1(epsilon), -math.Expm1((epsilon-1/l.scale)/2)))
+}
+
+type exact interface {
+	pair
+	exactly(epsilon float64) float64
+}
+
+// Whatever the step, the curve of what connect makes lies above the exact one, and
+// that of what merge makes below, at all ε, in both directions; and not far from it.
+func TestBracketingCurves(t *testing.T) {
+	for _, p := range []exact{
+		sampled{sigma: 1, q: 1}, sampled{sigma: 2, q: 0.1}, sampled{sigma: 0.6, q: 0.01}, sampled{sigma: 0.3, q: 0.5}, sampled{sigma: 20, q: 0.001},
+		sampled{sigma: 1, q: 0.2, replace: true}, sampled{sigma: 3, q: 1, replace: true}, sampled{sigma: 0.5, q: 0.01, replace: true},
+		fixed{sigma: 1, rate: 0.2}, fixed{sigma: 5, rate: 0.01}, laplace{1}, laplace{10},
+	} {
+		reach := p.law(resolution{step: math.Inf(1), tail: 1e-12}).reach()
+		for _, steps := range []float64{20, 2000} {
+			step := reach / steps
+			if span := p.span(); span > 0 {
+				step = span / math.Ceil(span/step)
+			}
+			l := p.law(resolution{step: step, tail: 1e-12, focus: focus{slope: 1, most: 1e6}})
+			up, down := connect(l, step), merge(l, step)
+			turned := merge(l, step).mirrored()
+			down.settle()
+			turned.settle()
+			upTurned := up.mirrored()
+			for i := range 100 {
+				epsilon := (float64(i)/50 - 1) * reach
+				want := p.exactly(epsilon)
+				// (Q, P) has the curve 1 − e^ε + e^ε H(−ε).
+				mirrored := -math.Expm1(epsilon) + math.Exp(epsilon)*p.exactly(-epsilon)
+				for _, c := range []struct {
+					name            string
+					low, want, high float64
+				}{{"", down.curveOf(epsilon), want, up.curveOf(epsilon)}, {"mirrored", turned.curveOf(epsilon), mirrored, upTurned.curveOf(epsilon)}} {
+					slack := 1e-12 * (1 + math.Exp(epsilon))
+					if !(c.low <= c.want+slack && c.want <= c.high+slack) {
+						t.Fatalf("%#v, %v steps, ε = %v %s: %v is not within [%v, %v]", p, steps, epsilon, c.name, c.want, c.low, c.high)
+					}
+					if steps > 1000 && c.high-c.low > 5e-3*(1+math.Exp(epsilon)) {
+						t.Fatalf("%#v, %v steps, ε = %v %s: [%v, %v] is wide", p, steps, epsilon, c.name, c.low, c.high)
+					}
+				}
+			}
+		}
+	}
+}
+
+// k coins compose to a binomial law.
+func coins(epsilon float64, k int, at float64) float64 {
+	sum := 0.
+	p := -math.Log1p(math.Exp(-epsilon)) // log of heads
+	for i := range k + 1 {
+		log := logFactorial(k) - logFactorial(i) - logFactorial(k-i) + float64(k)*p - float64(k-i)*epsilon
+		sum += math.Exp(log) * math.Max(0, -math.Expm1(at-float64(2*i-k)*epsilon))
+	}
+	return sum
+}
+
+func logFactorial(n int) float64 {
+	v, _ := math.Lgamma(float64(n + 1))
+	return v
+}
+
+func TestCoins(t *testing.T) {
+	for _, c := range []struct {
+		epsilon float64
+		k       int
+		at      float64
+	}{{1, 1, 0.5}, {1, 3, 1}, {0.1, 100, 2}, {0.01, 10000, 3}, {2, 20, 25}, {1, 5, 0}} {
+		var all Composition
+		if err := all.Pure(c.epsilon, c.k); err != nil {
+			t.Fatal(err)
+		}
+		got, err := all.Delta(c.at)
+		want := coins(c.epsilon, c.k, c.at)
+		if err != nil || !(got.Lower <= want*(1+1e-9) && want <= got.Upper*(1+1e-9) && got.Upper-got.Lower < 2e-3*want) {
+			t.Errorf("%v: %v, want %v: %v", c, got, want, err)
+		}
+		epsilon, err := all.Epsilon(want)
+		if err != nil || !(epsilon.Lower <= c.at+1e-9 && epsilon.Upper >= c.at-1e-9 && epsilon.Upper-epsilon.Lower < 5e-4*(c.at+c.epsilon)) {
+			t.Errorf("%v: %v: %v", c, epsilon, err)
+		}
+	}
+}
+
+// Normal noise of several kinds, through lattices, is what the analytic formula says.
+func TestMixedNormals(t *testing.T) {
+	var c Composition
+	for _, g := range []struct {
+		sigma, sensitivity float64
+		count              int
+	}{{20, 1, 100}, {9, 3, 10}, {10, 0.5, 300}} {
+		if err := c.Gaussian(g.sigma, g.sensitivity, g.count); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mu, ok := c.normal()
+	if !ok {
+		t.Fatal("not normal")
+	}
+	for _, delta := range []float64{1e-3, 1e-6, 1e-12, 1e-60} {
+		d := c.direction(false, c.tail(delta))
+		got := d.epsilon(d.scoutEpsilon(delta), delta)
+		want, err := Epsilon(1/mu, delta, 1)
+		if err != nil || !(got.Lower <= want*(1+1e-9) && got.Upper >= want*(1-1e-9) && got.Upper-got.Lower < 2e-5*want) {
+			t.Errorf("δ = %v: %v, want %v: %v", delta, got, want, err)
+		}
+		back := d.delta(d.scoutDelta(want))
+		if !(back.Lower <= delta*(1+1e-9) && back.Upper >= delta*(1-1e-9) && back.Upper-back.Lower < 3e-4*delta) {
+			t.Errorf("ε = %v: %v, want %v", want, back, delta)
+		}
+	}
+}
+
+// One step of each scheme, through the whole machinery, against its exact curve.
+func TestOneStep(t *testing.T) {
+	for _, p := range []exact{sampled{sigma: 1, q: 0.1}, sampled{sigma: 0.8, q: 0.3, replace: true}, fixed{sigma: 2, rate: 0.1}, laplace{2}} {
+		for _, epsilon := range []float64{0, 0.1, 0.4} {
+			c := &Composition{pairs: []pair{p}, counts: []float64{1}}
+			got, err := c.Delta(epsilon)
+			want := p.exactly(epsilon)
+			if err != nil || !(got.Lower <= want*(1+1e-9) && got.Upper >= want*(1-1e-9) && got.Upper-got.Lower < 5e-3*want) {
+				t.Errorf("%#v, ε = %v: %v, want %v: %v", p, epsilon, got, want, err)
+			}
+		}
+	}
+}
+
+// A mixture of all kinds: the bracket is narrow, below Rényi's bound, and turns round.
+func TestMixtures(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 14))
+	power := func(low, high float64) float64 { return math.Pow(10, low+(high-low)*rng.Float64()) }
+	for range 25 {
+		var c Composition
+		var kinds []string
+		add := func(name string, err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			kinds = append(kinds, name)
+		}
+		if rng.IntN(3) > 0 {
+			training := Training{Multiplier: power(-0.2, 1), Rate: power(-3, 0), Steps: int(power(0, 3)), Scheme: Scheme(rng.IntN(3))}
+			add(fmt.Sprintf("%+v", training), c.Sampled(training))
+		}
+		if rng.IntN(2) > 0 {
+			scale, k := power(0.5, 2), 1+rng.IntN(20)
+			add(fmt.Sprintf("Laplace %v × %v", scale, k), c.Laplace(scale, 1, k))
+		}
+		if rng.IntN(3) > 0 || len(kinds) == 0 {
+			sigma, k := power(0, 1.5), 1+rng.IntN(20)
+			add(fmt.Sprintf("Gaussian %v × %v", sigma, k), c.Gaussian(sigma, 1, k))
+		}
+		delta := power(-10, -2)
+		got, err := c.Epsilon(delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rdp := (&renyi{Composition: &c}).epsilon(delta)
+		if !(got.Lower <= got.Upper && got.Upper-got.Lower < 1e-4*(got.Upper+0.01) && got.Upper <= rdp*(1+1e-5)) {
+			t.Errorf("%v, δ = %v: %v, RDP %v", kinds, delta, got, rdp)
+		}
+		if back, err := c.Delta(got.Upper); err != nil || got.Upper > 0 && !(back.Lower <= delta && back.Upper >= delta*(1-2e-2)) {
+			t.Errorf("%v: ε = %v has δ %v, not %v: %v", kinds, got.Upper, back, delta, err)
+		}
+	}
+}
+
+// Fewer records in common, more to lose: the schemes are in order.
+func TestSchemesAreOrdered(t *testing.T) {
+	last := 0.
+	for _, scheme := range []Scheme{PoissonAddRemove, PoissonReplaceOne, FixedReplaceOne} {
+		got, err := Training{Multiplier: 2, Rate: 0.05, Steps: 300, Scheme: scheme}.Epsilon(Optimistic, 1e-6)
+		if err != nil || got <= 1.2*last {
+			t.Errorf("scheme %d: %v after %v: %v", scheme, got, last, err)
+		}
+		last = got
+	}
+}
+
+func TestCompositionRefuses(t *testing.T) {
+	nan := math.NaN()
+	var c Composition
+	for i, err := range []error{
+		c.Gaussian(nan, 1, 1), c.Gaussian(1, 0, 1), c.Gaussian(1e-3, 1, 1), c.Gaussian(1, 1, 0), c.Laplace(-1, 1, 1), c.Laplace(1, 1e-9, 1), c.Laplace(1, 1, MaxCount+1),
+		c.Pure(0, 1), c.Pure(nan, 1), c.Sampled(Training{1, 0, 1, 0}), c.Sampled(Training{1, 1.1, 1, 0}), c.Sampled(Training{1, nan, 1, 0}),
+		c.Sampled(Training{1, 0.5, 0, 0}), c.Sampled(Training{0, 0.5, 1, 0}), c.Sampled(Training{1, 0.5, 1, 3}),
+	} {
+		if err == nil {
+			t.Errorf("call %d is accepted", i)
+		}
+	}
+	if _, err := c.Epsilon(0.1); err == nil {
+		t.Error("an empty composition has an ε")
+	}
+	if _, err := c.Delta(0.1); err == nil {
+		t.Error("an empty composition has a δ")
+	}
+	if err := c.Sampled(Training{1, 0.1, 10, 0}); err != nil {
+		t.Fatal(err)
+	}
+	for _, delta := range []float64{nan, 0, 1, -1, 1e-250} {
+		if _, err := c.Epsilon(delta); err == nil {
+			t.Errorf("δ = %v is accepted", delta)
+		}
+	}
+	for _, epsilon := range []float64{nan, -1, math.Inf(1)} {
+		if _, err := c.Delta(epsilon); err == nil {
+			t.Errorf("ε = %v is accepted", epsilon)
+		}
+	}
+}

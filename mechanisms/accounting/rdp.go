@@ -1,0 +1,143 @@
+package accounting
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/integrate/quad"
+)
+
+// RDP returns the Rényi divergence of this order (> 1) that bounds the composition,
+// for either direction of neighbours: that of its dominating pairs, which adds up
+// (Mironov, Rényi Differential Privacy, CSF 2017). Of the two directions of Poisson
+// sampling removal is the larger (Mironov, Talwar & Zhang, Rényi Differential Privacy
+// of the Sampled Gaussian Mechanism, 2019, Theorem 5). It is rounded up. Panics: an
+// order that is not a finite number above 1.
+func (c *Composition) RDP(order float64) float64 {
+	if !(order > 1) || math.IsInf(order, 1) {
+		panic("accounting: a Rényi divergence needs a finite order above 1")
+	}
+	total := 0.
+	for j, p := range c.pairs {
+		total += c.counts[j] * p.renyi(order)
+	}
+	return total * (1 + 1e-11)
+}
+
+// RDPEpsilon returns the ε for δ that follows from a Rényi divergence of rdp at an
+// order α > 1,
+//
+//	ε = rdp + log(1 − 1/α) − (log δ + log α)/(α − 1)
+//
+// or 0 where that is negative: Canonne, Kamath & Steinke (The Discrete Gaussian for
+// Differential Privacy, NeurIPS 2020), Proposition 12.
+func RDPEpsilon(order, rdp, delta float64) float64 {
+	return math.Max(0, rdp+math.Log1p(-1/order)-(math.Log(delta)+math.Log(order))/(order-1))
+}
+
+// renyi is a composition's Rényi divergences at increasing orders, as far as they
+// were asked for.
+type renyi struct {
+	*Composition
+	orders, divergences []float64
+}
+
+// at returns the i-th order and its divergence: steps of 5 % of α − 1 cost about a
+// relative 1e-4 of ε.
+func (r *renyi) at(i int) (order, rdp float64) {
+	for len(r.orders) <= i {
+		order := 1 + 0.02*math.Pow(1.05, float64(len(r.orders)))
+		r.orders, r.divergences = append(r.orders, order), append(r.divergences, r.RDP(order))
+	}
+	return r.orders[i], r.divergences[i]
+}
+
+// epsilon is the smallest ε that an order gives. Orders end where the divergence,
+// which grows, is above it, or ε has long been growing.
+func (r *renyi) epsilon(delta float64) float64 {
+	best := math.Inf(1)
+	for i := 0; ; i++ {
+		order, rdp := r.at(i)
+		epsilon := RDPEpsilon(order, rdp, delta)
+		best = math.Min(best, epsilon)
+		if rdp > best || epsilon > 3*best || order > 1e6 {
+			return best
+		}
+	}
+}
+
+// logMoment is log ∫_low^∞ φ₀(x) s(ρ(x))^order dx, or with s(ρ(−x))^{1−order} as
+// another factor for replace-one: the order-th moment of dP/dQ under Q. The integrand
+// is analytic within πσ² of the real line, and Gauss's 16 points on panels of half
+// that width, and no more than σ, leave an error far below 1e-12 (docs/accounting.md).
+func (s sampled) logMoment(order, low float64) float64 {
+	far := math.Sqrt(2 * (40 + float64(2*math.Abs(order)*math.Ln2)))
+	high := math.Max(order, 1) + float64(far*s.sigma)
+	start := -1 - float64(far*s.sigma)
+	if s.replace {
+		high += math.Max(order, 1)
+	}
+	start = math.Max(start, low)
+	square := s.sigma * s.sigma
+	integrand := func(x float64) float64 {
+		log := float64(order*s.shrink((x-0.5)/square)) - float64(x*x/(2*square))
+		if s.replace {
+			log += (1 - order) * s.shrink((-x-0.5)/square)
+		}
+		return log
+	}
+	panels := math.Ceil((high - start) / math.Min(s.sigma, math.Pi*square/2))
+	width := (high - start) / panels
+	var sum, top float64 = 0, math.Inf(-1)
+	for i := range int(panels) {
+		left := start + float64(float64(i)*width)
+		// Relative to the largest so far, as the integrand may overflow.
+		peak := math.Max(integrand(left), integrand(left+width))
+		if peak > top {
+			sum *= math.Exp(top - peak)
+			top = peak
+		}
+		sum += quad.Fixed(func(x float64) float64 { return math.Exp(integrand(x) - top) }, left, left+width, 16, quad.Legendre{}, 0)
+	}
+	return top + math.Log(sum/(s.sigma*math.Sqrt(2*math.Pi)))
+}
+
+func (s sampled) renyi(order float64) float64 {
+	if s.q == 1 {
+		distance := 1 / s.sigma
+		if s.replace {
+			distance *= 2
+		}
+		return order * distance * distance / 2
+	}
+	return math.Max(0, s.logMoment(order, math.Inf(-1))) / (order - 1)
+}
+
+// renyi integrates over the law of the loss: where it is positive, 0 and negative.
+func (f fixed) renyi(order float64) float64 {
+	p := f.poisson()
+	const middle = 0.5 // where the loss is 0
+	atom := (1 - f.rate) * math.Erf(1/(math.Sqrt2*f.sigma))
+	above := math.Exp(p.logMoment(order, middle))
+	below := math.Exp(p.logMoment(1-order, middle))
+	return math.Max(0, math.Log(above+atom+below)) / (order - 1)
+}
+
+// renyi is Mironov (2017), Proposition 6.
+func (l laplace) renyi(order float64) float64 {
+	a := math.Log(order/(2*order-1)) + (order-1)/l.scale
+	b := math.Log((order-1)/(2*order-1)) - order/l.scale
+	return logSum(a, b) / (order - 1)
+}
+
+func (p pure) renyi(order float64) float64 {
+	heads := -math.Log1p(math.Exp(-p.epsilon))
+	return logSum(heads+(order-1)*p.epsilon, heads-p.epsilon-(order-1)*p.epsilon) / (order - 1)
+}
+
+// logSum is log(e^a + e^b).
+func logSum(a, b float64) float64 {
+	if a < b {
+		a, b = b, a
+	}
+	return a + math.Log1p(math.Exp(b-a))
+}
