@@ -1,6 +1,7 @@
 package accounting
 
 import (
+	"errors"
 	"fmt"
 	"math"
 )
@@ -15,6 +16,8 @@ const (
 	Optimistic
 	// RDP is RDPEpsilon at the best of many orders.
 	RDP
+	// ZCDP is ZCDPEpsilon of Composition.ZCDP; an error with sampling.
+	ZCDP
 	// Moments is Composition.Moments with DefaultMoments.
 	Moments
 	// Advanced composition of amplified steps.
@@ -23,7 +26,7 @@ const (
 	Basic
 )
 
-var accountantNames = []string{"pld", "pld, optimistic", "rdp", "moments", "advanced", "basic"}
+var accountantNames = []string{"pld", "pld, optimistic", "rdp", "zcdp", "moments", "advanced", "basic"}
 
 func (a Accountant) String() string {
 	if a < 0 || int(a) >= len(accountantNames) {
@@ -33,29 +36,55 @@ func (a Accountant) String() string {
 }
 
 // Accountants lists all.
-func Accountants() []Accountant { return []Accountant{PLD, Optimistic, RDP, Moments, Advanced, Basic} }
+func Accountants() []Accountant {
+	return []Accountant{PLD, Optimistic, RDP, ZCDP, Moments, Advanced, Basic}
+}
+
+// run is releases of one kind, which every accountant can bound.
+type run interface {
+	composition() (*Composition, error)
+	basic(delta float64) (float64, error)
+	advanced(delta float64) (float64, error)
+}
 
 // Epsilon returns the ε that an accountant finds for δ. Errors: those of Check, delta
 // not in [MinSampledDelta, 1), no finite ε.
 func (t Training) Epsilon(a Accountant, delta float64) (float64, error) {
-	if err := inSampledRange(delta); err != nil {
-		return 0, err
-	}
-	epsilon, err := t.curve(a)
-	if err != nil {
-		return 0, err
-	}
-	return finite(epsilon(delta))
+	return epsilon(t, a, delta)
 }
 
 // Delta returns the δ that an accountant finds for ε, 1 where it finds no less. Errors:
 // those of Check, epsilon negative or not finite.
 func (t Training) Delta(a Accountant, epsilon float64) (float64, error) {
+	return delta(t, a, epsilon)
+}
+
+func (t Training) composition() (*Composition, error) {
+	c := new(Composition)
+	return c, c.Sampled(t)
+}
+
+func epsilon(r run, a Accountant, delta float64) (float64, error) {
+	if err := inSampledRange(delta); err != nil {
+		return 0, err
+	}
+	curve, err := curveOf(r, a)
+	if err != nil {
+		return 0, err
+	}
+	epsilon, err := curve(delta)
+	if err == nil && math.IsInf(epsilon, 0) {
+		err = fmt.Errorf("%v: no finite epsilon was found", a)
+	}
+	return epsilon, err
+}
+
+func delta(r run, a Accountant, epsilon float64) (float64, error) {
 	if err := nonNegative("epsilon", epsilon); err != nil {
 		return 0, err
 	}
 	if a == PLD || a == Optimistic {
-		c, err := t.composition()
+		c, err := r.composition()
 		if err != nil {
 			return 0, err
 		}
@@ -65,7 +94,7 @@ func (t Training) Delta(a Accountant, epsilon float64) (float64, error) {
 		}
 		return d.Upper, err
 	}
-	curve, err := t.curve(a)
+	curve, err := curveOf(r, a)
 	if err != nil {
 		return 0, err
 	}
@@ -82,14 +111,9 @@ func (t Training) Delta(a Accountant, epsilon float64) (float64, error) {
 	return math.Exp(high), nil
 }
 
-func (t Training) composition() (*Composition, error) {
-	c := new(Composition)
-	return c, c.Sampled(t)
-}
-
-// curve returns ε as a function of δ.
-func (t Training) curve(a Accountant) (func(delta float64) (float64, error), error) {
-	c, err := t.composition()
+// curveOf returns ε as a function of δ.
+func curveOf(r run, a Accountant) (func(delta float64) (float64, error), error) {
+	c, err := r.composition()
 	if err != nil {
 		return nil, err
 	}
@@ -101,23 +125,24 @@ func (t Training) curve(a Accountant) (func(delta float64) (float64, error), err
 	case RDP:
 		r := &renyi{Composition: c}
 		return func(delta float64) (float64, error) { return r.epsilon(delta), nil }, nil
+	case ZCDP:
+		rho, ok := c.ZCDP()
+		if !ok {
+			return nil, errSampled
+		}
+		return func(delta float64) (float64, error) { return ZCDPEpsilon(rho, delta) }, nil
 	case Moments:
 		all := c.moments(DefaultMoments)
 		return func(delta float64) (float64, error) { return momentsEpsilon(all, delta), nil }, nil
 	case Advanced:
-		return t.advanced, nil
+		return r.advanced, nil
 	case Basic:
-		return t.basic, nil
+		return r.basic, nil
 	}
 	return nil, fmt.Errorf("unknown accountant %d", int(a))
 }
 
-func finite(epsilon float64, err error) (float64, error) {
-	if err == nil && math.IsInf(epsilon, 0) {
-		err = fmt.Errorf("no finite epsilon was found")
-	}
-	return epsilon, err
-}
+var errSampled = errors.New("releases of samples are not zero-concentrated differentially private")
 
 func inSampledRange(delta float64) error {
 	if !(delta >= MinSampledDelta && delta < 1) {

@@ -18,28 +18,56 @@ func NoiseMultiplier(epsilon, delta, q float64, steps int) (float64, error) {
 // epsilon not positive and finite, delta not in [MinSampledDelta, 1), none that serves.
 func (t Training) FindMultiplier(a Accountant, epsilon, delta float64) (float64, error) {
 	t.Multiplier = 1
-	return t.find(a, epsilon, delta, search{
+	if err := t.Check(); err != nil {
+		return 0, err
+	}
+	if t.Rate == 1 && (a == PLD || a == Optimistic) {
+		return t.analytic(a, epsilon, delta)
+	}
+	return search{
 		name: "sigma", few: MaxMultiplier, many: MinMultiplier, start: 1,
-		with: func(x float64) Training { t.Multiplier = x; return t },
-	})
+		with: func(x float64) run { t.Multiplier = x; return t },
+	}.find(a, epsilon, delta)
+}
+
+// analytic is the multiplier of T releases without sampling: normal noise composes to
+// one release of √T times the sensitivity.
+func (t Training) analytic(a Accountant, epsilon, delta float64) (float64, error) {
+	if err := check(positive("epsilon", epsilon), inSampledRange(delta)); err != nil {
+		return 0, err
+	}
+	sensitivity := math.Sqrt(float64(t.Steps))
+	if t.Scheme != PoissonAddRemove {
+		sensitivity *= 2
+	}
+	if a == PLD {
+		return Sigma(epsilon, delta, sensitivity*(1+4*unit))
+	}
+	return Sigma(epsilon, math.Min(delta*(1+4*margin), 1-unit), sensitivity*(1-4*unit))
 }
 
 // FindRate returns the largest rate likewise.
 func (t Training) FindRate(a Accountant, epsilon, delta float64) (float64, error) {
 	t.Rate = 0.5
-	return t.find(a, epsilon, delta, search{
+	if err := t.Check(); err != nil {
+		return 0, err
+	}
+	return search{
 		name: "q", few: MinRate, many: 1, start: 0.01,
-		with: func(x float64) Training { t.Rate = x; return t },
-	})
+		with: func(x float64) run { t.Rate = x; return t },
+	}.find(a, epsilon, delta)
 }
 
 // FindSteps returns the largest number of steps likewise.
 func (t Training) FindSteps(a Accountant, epsilon, delta float64) (int, error) {
 	t.Steps = 1
-	steps, err := t.find(a, epsilon, delta, search{
+	if err := t.Check(); err != nil {
+		return 0, err
+	}
+	steps, err := search{
 		name: "number of steps", few: 1, many: MaxCount, start: 1000, whole: true,
-		with: func(x float64) Training { t.Steps = int(x); return t },
-	})
+		with: func(x float64) run { t.Steps = int(x); return t },
+	}.find(a, epsilon, delta)
 	return int(steps), err
 }
 
@@ -51,27 +79,27 @@ type search struct {
 	start     float64
 	factor    float64 // of the first step
 	whole     bool
-	with      func(float64) Training
+	with      func(float64) run
 }
 
 // narrow is how close to each other, relative to them, a value that serves and one that
 // does not are in the end.
 const narrow = 2e-6
 
-func (t Training) find(a Accountant, epsilon, delta float64, s search) (float64, error) {
-	if err := check(t.Check(), positive("epsilon", epsilon), inSampledRange(delta)); err != nil {
+func (s search) find(a Accountant, epsilon, delta float64) (float64, error) {
+	if err := check(positive("epsilon", epsilon), inSampledRange(delta)); err != nil {
 		return 0, err
 	}
 	s.factor = 2
 	if a == PLD || a == Optimistic { // Rényi divergences say about where, and quickly
-		if near, err := t.find(RDP, epsilon, delta, s); err == nil {
+		if near, err := s.find(RDP, epsilon, delta); err == nil {
 			s.start, s.factor = near, 1.1
 		}
 	}
 	var failure error
 	// excess is positive where x is too much: log of the ε that it has, over epsilon.
 	excess := func(x float64) float64 {
-		curve, err := s.with(x).curve(a)
+		curve, err := curveOf(s.with(x), a)
 		if err == nil {
 			var e float64
 			if e, err = curve(delta); err == nil {

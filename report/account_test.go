@@ -1,0 +1,73 @@
+package report_test
+
+import (
+	"bytes"
+	"errors"
+	"image/png"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg/mechanisms/accounting"
+	"github.com/dpreg/dpreg/report"
+)
+
+func accountOf(quantity string, loose bool) report.Account {
+	a := report.Account{Subject: "1000 releases with Gaussian noise of standard deviation 4 of Poisson samples of rate 0.01, delta = 1e-05", Quantity: quantity, Delta: 1e-5, Loose: loose}
+	for i, by := range accounting.Accountants() {
+		a.Answers = append(a.Answers, report.Answer{Accountant: by, Value: 0.27213543 * float64(i+1)})
+	}
+	return a
+}
+
+func TestAccount(t *testing.T) {
+	wantNarrow(t, golden(t, "account", func(w io.Writer) error {
+		for _, a := range []report.Account{accountOf("epsilon", false), accountOf("sigma", true), accountOf("steps", false)} {
+			if err := report.WriteAccount(w, a); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// linear is an ε that grows; basic composition has none.
+func linear(a accounting.Accountant, count int) (float64, error) {
+	if a == accounting.Basic {
+		return 0, errors.New("none")
+	}
+	return 0.01 * float64(count) * float64(a+1), nil
+}
+
+func TestPlotAccount(t *testing.T) {
+	var svg, raster bytes.Buffer
+	if err := report.PlotAccount(&svg, accountOf("epsilon", false), 1000, linear, "svg"); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"releases", "advanced composition", "privacy-loss distributions", "1e-05"} {
+		if !strings.Contains(svg.String(), text) {
+			t.Errorf("the picture does not say %q", text)
+		}
+	}
+	if strings.Contains(svg.String(), "basic") {
+		t.Error("a line without points has a name")
+	}
+	if err := report.PlotAccount(&raster, accountOf("sigma", false), 1, linear, "png"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := png.Decode(&raster); err != nil {
+		t.Error(err)
+	}
+	none := func(accounting.Accountant, int) (float64, error) { return 0, nil }
+	if err := report.PlotAccount(io.Discard, accountOf("delta", false), 1, none, "svg"); err != nil {
+		t.Error(err)
+	}
+	if err := report.PlotAccount(io.Discard, accountOf("delta", false), 1, linear, "bmp"); err == nil {
+		t.Error("a format that is not there is drawn")
+	}
+	for left := 0; left < 400; left += 99 {
+		if err := report.WriteAccount(&short{left}, accountOf("epsilon", true)); !errors.Is(err, errFull) {
+			t.Fatalf("after %d bytes: %v", left, err)
+		}
+	}
+}

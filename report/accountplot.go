@@ -1,0 +1,78 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/dpreg/dpreg/mechanisms/accounting"
+)
+
+const (
+	accountWidth  = 18 * vg.Centimeter
+	accountHeight = 11 * vg.Centimeter
+)
+
+// PlotAccount draws each accountant's ε against the number of releases, up to count or
+// a little more where that is small, both on logarithmic scales. A format that is none
+// of PlotFormats is an error.
+func PlotAccount(w io.Writer, a Account, count int, epsilon func(accounting.Accountant, int) (float64, error), format string) error {
+	p := newPlot()
+	p.Title.Text = fmt.Sprintf("ε for δ = %s", general(a.Delta))
+	p.Title.Padding = vg.Points(6)
+	p.X.Label.Text, p.Y.Label.Text = "releases", "ε"
+	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
+	p.X.Tick.Marker, p.Y.Tick.Marker = plot.LogTicks{Prec: -1}, niceTicks{}
+	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, vg.Points(2)
+	p.Legend.XOffs, p.Legend.YOffs = vg.Points(4), -vg.Points(2)
+	counts := accountCounts(max(count, 10))
+	for i, answer := range a.Answers {
+		if answer.Accountant == accounting.Optimistic {
+			continue // it would hide the upper bound
+		}
+		var points plotter.XYs
+		for _, n := range counts {
+			// A value that an accountant does not have has no point.
+			if v, err := epsilon(answer.Accountant, n); err == nil && v > 0 && !math.IsInf(v, 0) {
+				points = append(points, plotter.XY{X: float64(n), Y: v})
+			}
+		}
+		if len(points) < 2 {
+			continue
+		}
+		line, marks, err := plotter.NewLinePoints(points)
+		if err != nil {
+			return fmt.Errorf("plot: %w", err)
+		}
+		line.Color, line.Width = seriesColours[i%len(seriesColours)], vg.Points(1.5)
+		marks.GlyphStyle = draw.GlyphStyle{Color: line.Color, Radius: vg.Points(2.5), Shape: seriesMarks[i%len(seriesMarks)]}
+		p.Add(line, marks)
+		p.Legend.Add(strings.TrimSuffix(accountants[answer.Accountant], ", upper"), line, marks)
+	}
+	if p.Y.Min >= p.Y.Max { // there is no point, or but one height
+		p.Y.Min, p.Y.Max = 0.1, 10
+	}
+	p.X.Min, p.X.Max = 1, float64(counts[len(counts)-1])
+	// Room for the legend over the lines.
+	p.Y.Max *= math.Pow(p.Y.Max/p.Y.Min, 0.45)
+	return drawing{accountWidth, accountHeight, p.Draw}.write(w, format)
+}
+
+// accountCounts are 1, 2, 5, 10, … below most, and most.
+func accountCounts(most int) []int {
+	var all []int
+	for power := 1; power < most; power *= 10 {
+		for _, m := range []int{1, 2, 5} {
+			if m*power < most {
+				all = append(all, m*power)
+			}
+		}
+	}
+	return append(all, most)
+}
