@@ -42,7 +42,9 @@ func newStudyTable(s *calibration.Summary, times []calibration.Runtime) *studyTa
 	value("KS", func(c *calibration.CellSummary) string {
 		return decimals(worst(c, kolmogorov, slices.Max[[]float64]), 3)
 	})
-	value("p-value", func(c *calibration.CellSummary) string { return pValue(worst(c, bonferroni, slices.Min[[]float64])) })
+	if s.Uniform {
+		value("p-value", func(c *calibration.CellSummary) string { return pValue(worst(c, bonferroni, slices.Min[[]float64])) })
+	}
 	for l := range calibration.Levels {
 		if calibration.Levels[l] == 0.5 || calibration.Levels[l] >= 0.9 {
 			value(exactly(percent(calibration.Levels[l]))+"%", func(c *calibration.CellSummary) string { return covered(c, l) })
@@ -104,7 +106,10 @@ func (t *studyTable) has(header string) bool {
 func (t *studyTable) legend() string {
 	parts := []string{"ESS: median over trials of the smallest effective sample size"}
 	if t.has("KS") {
-		parts = append(parts, "KS: Kolmogorov-Smirnov statistic of the truth's quantiles, the largest over quantities, with the smallest p-value times "+strconv.Itoa(t.summary.Tests)+", the number of tests")
+		parts = append(parts, "KS: Kolmogorov-Smirnov statistic of the truth's quantiles, the largest over quantities")
+	}
+	if t.has("p-value") {
+		parts = append(parts, "p-value: the smallest over quantities, times "+strconv.Itoa(t.summary.Tests)+", the number of tests")
 	}
 	parts = append(parts, "50%, 90%, 95%: how many per cent of such intervals hold the truth, least and most over parameters")
 	if t.has("MMD2") {
