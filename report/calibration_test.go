@@ -93,7 +93,7 @@ func TestCalibrationPlots(t *testing.T) {
 			t.Fatal(err)
 		}
 		wellFormed(t, svg.String())
-		for _, text := range []string{"naive", "gibbs-ss-update, kernel plain", "paper noise"} {
+		for _, text := range []string{"naive", "gibbs-ss-update, plain", "paper noise"} {
 			if !strings.Contains(svg.String(), text) {
 				t.Errorf("%s: no %q", f.Name, text)
 			}

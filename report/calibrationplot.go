@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/dpreg/dpreg/calibration"
+	"github.com/dpreg/dpreg/gibbs"
 )
 
 // mostQuantities is how many quantities have figures of their own.
@@ -102,20 +103,26 @@ func seriesOfCell(c calibration.Setting) calibration.Setting {
 	return calibration.Setting{Method: c.Method, Kernel: c.Kernel, Run: c.Run}
 }
 
+// seriesName is a method's name; its kernel, but for the default one, and its run are
+// added where there are others of the same name.
 func (v *studyView) seriesName(who calibration.Setting) string {
-	name, same := who.Method, 0
+	name, same := withKernel(who), 0
 	for _, other := range v.series {
-		if other.Method == who.Method {
+		if withKernel(other) == name {
 			same++
-			if other.Kernel != who.Kernel && name == who.Method {
-				name += ", kernel " + who.Kernel
-			}
 		}
 	}
-	if same > 1 && name == who.Method {
+	if same > 1 {
 		name += ", " + who.Run
 	}
 	return name
+}
+
+func withKernel(c calibration.Setting) string {
+	if c.Kernel == string(gibbs.Plain) {
+		return c.Method + ", " + c.Kernel
+	}
+	return c.Method
 }
 
 // find returns the cell of a series in a scene, which may leave out n or ε for every of
@@ -162,7 +169,8 @@ func (v *studyView) name(at scene) string {
 	return strings.Join(parts, ", ")
 }
 
-// The size of a panel: three fit beside each other.
+// The size of a panel: three fit beside each other. Where fewer are, they are as wide as
+// the keys above them need.
 const (
 	scenePanelWidth  = 6.6 * vg.Centimeter
 	scenePanelHeight = 5.4 * vg.Centimeter
@@ -190,8 +198,17 @@ func (v *studyView) columns() int {
 	return n
 }
 
-func (f *Figure) addScene(p *plot.Plot) {
-	f.panels = append(f.panels, panel{p, scenePanelWidth, scenePanelHeight})
+// arrange takes the plots of scenes as panels in so many columns.
+func (f *Figure) arrange(plots []*plot.Plot, columns int) {
+	words, keys := newPlot().Legend.TextStyle, vg.Length(panelGap)
+	for _, k := range f.keys {
+		keys += keyLine + 5 + words.Width(k.name) + keyGap
+	}
+	f.columns = max(1, min(columns, len(plots)))
+	width := max(scenePanelWidth, keys/vg.Length(f.columns)-panelGap)
+	for _, p := range plots {
+		f.panels = append(f.panels, panel{p, width, scenePanelHeight})
+	}
 }
 
 // quantity is that of a name, nil where a cell has none.

@@ -106,6 +106,7 @@ func (v *studyView) runtime(times []calibration.Runtime) (*Figure, error) {
 // not nil, has the last word on a panel. There are no panels where no cell has a value.
 func (v *studyView) byScene(f *Figure, scenes []scene, xAxis, yAxis string, x func(calibration.Setting) float64,
 	value func(*calibration.CellSummary) (y, e float64), finish func(*plot.Plot, []*calibration.CellSummary) error) error {
+	var plots []*plot.Plot
 	for _, at := range scenes {
 		p := v.panel(at, xAxis, yAxis)
 		var all []*calibration.CellSummary
@@ -131,8 +132,9 @@ func (v *studyView) byScene(f *Figure, scenes []scene, xAxis, yAxis string, x fu
 				return err
 			}
 		}
-		f.addScene(p)
+		plots = append(plots, p)
 	}
+	f.arrange(plots, 3)
 	return nil
 }
 

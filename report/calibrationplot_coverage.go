@@ -14,9 +14,10 @@ import (
 // coverage draws how often intervals of each level held the truth.
 func (v *studyView) coverage(name string) (*Figure, error) {
 	f := &Figure{
-		Name: "coverage-" + fileOf(name), title: "Coverage of intervals: " + shownQuantity(name), keys: v.keys, columns: v.columns(),
+		Name: "coverage-" + fileOf(name), title: "Coverage of intervals: " + shownQuantity(name), keys: v.keys,
 		caption: "Share of trials whose central interval holds the truth, with 95 % binomial intervals, against its level: on the grey line where intervals tell the truth.",
 	}
+	var plots []*plot.Plot
 	for _, at := range v.scenes {
 		p := v.panel(at, "level, %", "coverage, %")
 		nominal, err := straight(45, 45, 100, 100)
@@ -39,8 +40,9 @@ func (v *studyView) coverage(name string) (*Figure, error) {
 		}
 		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 45, 100, 0, 100
 		p.X.Tick.Marker = levelTicks()
-		f.addScene(p)
+		plots = append(plots, p)
 	}
+	f.arrange(plots, v.columns())
 	return f, nil
 }
 

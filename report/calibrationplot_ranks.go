@@ -3,6 +3,7 @@ package report
 import (
 	"slices"
 
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 
 	"github.com/dpreg/dpreg/calibration"
@@ -19,9 +20,10 @@ const (
 // qq draws the truth's quantiles among draws, in order, against uniform ones.
 func (v *studyView) qq(name string) (*Figure, error) {
 	f := &Figure{
-		Name: "qq-" + fileOf(name), title: "Quantiles of the truth among draws: " + shownQuantity(name), keys: v.keys, columns: v.columns(),
+		Name: "qq-" + fileOf(name), title: "Quantiles of the truth among draws: " + shownQuantity(name), keys: v.keys,
 		caption: "Posterior quantiles of the truth, in order, against those of a uniform law: on the grey line where posteriors are right; above it on the right and below on the left where they are too narrow.",
 	}
+	var plots []*plot.Plot
 	for _, at := range v.scenes {
 		p := v.panel(at, "uniform quantile", "truth's quantile")
 		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 1
@@ -43,8 +45,9 @@ func (v *studyView) qq(name string) (*Figure, error) {
 				p.Add(curve)
 			}
 		}
-		f.addScene(p)
+		plots = append(plots, p)
 	}
+	f.arrange(plots, v.columns())
 	return f, nil
 }
 
@@ -66,9 +69,10 @@ func quantiles(u []float64) plotter.XYs {
 // places at once.
 func (v *studyView) ecdf(name string) (*Figure, error) {
 	f := &Figure{
-		Name: "ecdf-" + fileOf(name), title: "Ranks of the truth, less uniform ones: " + shownQuantity(name), keys: v.keys, columns: v.columns(),
+		Name: "ecdf-" + fileOf(name), title: "Ranks of the truth, less uniform ones: " + shownQuantity(name), keys: v.keys,
 		caption: "Empirical distribution function of ranks less that of uniform ones. A right method stays in the grey band, at all places at once, in 95 % of such studies. Lines are cut where they leave the panel.",
 	}
+	var plots []*plot.Plot
 	for _, at := range v.scenes {
 		p := v.panel(at, "rank / 128", "difference")
 		if err := v.addBand(p, at, name); err != nil {
@@ -87,8 +91,9 @@ func (v *studyView) ecdf(name string) (*Figure, error) {
 				p.Add(curve)
 			}
 		}
-		f.addScene(p)
+		plots = append(plots, p)
 	}
+	f.arrange(plots, v.columns())
 	if v.pooled(name) {
 		return nil, nil
 	}
