@@ -134,8 +134,19 @@ func (v *studyView) byScene(f *Figure, scenes []scene, xAxis, yAxis string, x fu
 		}
 		plots = append(plots, p)
 	}
-	f.arrange(plots, 3)
+	f.arrange(plots, inARow(scenes))
 	return nil
+}
+
+// inARow puts panels that differ in n or ε beside each other.
+func inARow(scenes []scene) int {
+	n := 0
+	for _, at := range scenes {
+		if at.noise == scenes[0].noise && at.p == scenes[0].p {
+			n++
+		}
+	}
+	return n
 }
 
 // logarithmic makes the x axis that of the cells' values, with a mark at each.
