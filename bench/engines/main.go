@@ -41,7 +41,7 @@ type settings struct {
 	releases                   int
 	seed                       uint64
 	individual                 float64 // most rows of mcmc-ind
-	limit                      float64 // CPU seconds of a run
+	limit                      float64 // CPU seconds of a run's sampling
 	plan, reference            mcmc.Plan
 	csv, plot, markdown        string
 }
@@ -53,14 +53,14 @@ func parse(stderr io.Writer, args []string) (*settings, error) {
 	f.Var((*numbers)(&s.rows), "n", "numbers of rows, a `LIST`")
 	f.Var((*numbers)(&s.epsilons), "eps", "privacy budgets, a `LIST`")
 	f.Var((*numbers)(&s.covariates), "p", "numbers of covariates, a `LIST`")
-	f.IntVar(&s.releases, "releases", 3, "`NUMBER` of simulated releases of a cell")
+	f.IntVar(&s.releases, "releases", 2, "`NUMBER` of simulated releases of a cell")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of releases and chains, a `NUMBER`")
 	f.Float64Var(&s.individual, "individual", 1000, "most rows on which mcmc-ind is run, a `NUMBER`")
-	f.Float64Var(&s.limit, "limit", 4, "CPU `SECONDS` after which a run is cut")
+	f.Float64Var(&s.limit, "limit", 2, "CPU `SECONDS` of sampling after which a run is cut")
 	f.IntVar(&s.plan.Chains, "chains", 2, "`NUMBER` of chains of a run")
 	f.IntVar(&s.plan.Warmup, "warmup", 1000, "`NUMBER` of warm-up iterations of a chain")
-	f.Float64Var(&s.plan.ESS, "ess", 2000, "effective draws at which a run stops, a `NUMBER`")
-	f.Float64Var(&s.reference.ESS, "reference", 8000, "effective draws of the reference, a `NUMBER`")
+	f.Float64Var(&s.plan.ESS, "ess", 4000, "effective draws at which a run stops, a `NUMBER`")
+	f.Float64Var(&s.reference.ESS, "reference", 10000, "effective draws of the reference, a `NUMBER`")
 	f.StringVar(&s.csv, "csv", "", "`FILE` for a line of each run")
 	f.StringVar(&s.plot, "plot", "", "`FILE`.svg for the picture")
 	f.StringVar(&s.markdown, "md", "", "Markdown `FILE` that has a marked place for the tables")

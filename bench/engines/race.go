@@ -56,7 +56,7 @@ func (s *settings) race(ctx context.Context, c cell, k int) ([]outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	reference, err := timed(ctx, exact.Method{}, problem, s.reference, 3*s.limit)
+	reference, err := timed(ctx, exact.Method{}, problem, s.reference, referenceShare*s.limit)
 	if err != nil {
 		return nil, err
 	}
@@ -74,6 +74,12 @@ func (s *settings) race(ctx context.Context, c cell, k int) ([]outcome, error) {
 	return all, nil
 }
 
+// What warm-up, and the whole of a reference, may take: so many limits.
+const (
+	warmupShare    = 2
+	referenceShare = 3
+)
+
 // fewest is the number of draws of a chain that say something.
 const fewest = 20
 
@@ -82,7 +88,7 @@ const fewest = 20
 func (o *outcome) run(ctx context.Context, m model.Method, problem *model.Problem, s *settings, reference *posterior.Draws) error {
 	first := s.plan
 	first.ESS, first.Draws = 0, 1
-	warmup, err := timed(ctx, m, problem, first, s.limit)
+	warmup, err := timed(ctx, m, problem, first, warmupShare*s.limit)
 	if err != nil {
 		return err
 	}

@@ -36,9 +36,10 @@ func (s *settings) tables(w io.Writer, all []outcome) {
 		return text
 	})
 	fmt.Fprintf(w, "\nLargest R-hat, and the distance to the exact posterior: the largest difference of a mean in posterior sds; of an sd. Of all releases the largest; < is the largest "+
-		"that the draws could hide, where they tell none; ? where R-hat is above %g and the draws tell nothing. Then the share of draws that diverged, where it is not 0.\n\n", mixes)
+		"that the draws could hide, where they tell none; ? where the chains, or the reference's, have not mixed (R-hat above %g, %g), so that they tell nothing. Then the share of draws that diverged, where it is not 0.\n\n", mixes, referenceMixes)
 	s.table(w, all, engines, quality)
-	fmt.Fprintf(w, "\n† a run was cut at %g CPU seconds of sampling; ‡ at as many of warm-up, in so many of %d releases. – not run: n > %g.\n", s.limit, s.releases, s.individual)
+	fmt.Fprintf(w, "\nReleases of a cell: %d. † a run was cut at %g CPU seconds of sampling; ‡ so many runs at %g of warm-up. – not run: n > %g.\n",
+		s.releases, s.limit, warmupShare*s.limit, s.individual)
 }
 
 // quality tells whether the draws can be believed.
