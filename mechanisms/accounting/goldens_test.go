@@ -26,7 +26,10 @@ type golden struct {
 	Uncertainty float64 `json:"best_estimate_uncertainty"`
 	Bounds      struct{ Lower, Upper float64 }
 	Others      struct {
-		RDP     struct{ Eps, Order float64 }
+		RDP  struct{ Eps, Order float64 }
+		Dots struct {
+			Add float64 `json:"eps_add"`
+		} `json:"pld_ctd_fine"`
 		Moments map[string]json.RawMessage `json:"moments_accountant"`
 	}
 }
@@ -92,6 +95,24 @@ func TestPoissonGoldens(t *testing.T) {
 			t.Fatal(err)
 		}
 		g.near(t, epsilon, 1e-5)
+	}
+}
+
+// Adding a record alone, where no estimate is better than the pessimistic one.
+func TestAddingGoldens(t *testing.T) {
+	for _, g := range goldens(t, "shared_poisson_gaussian") {
+		if g.Inputs.Q == 1 || g.Inputs.T > 5000 {
+			continue
+		}
+		var c Composition
+		if err := c.Sampled(g.training()); err != nil {
+			t.Fatal(err)
+		}
+		d := c.direction(true, c.tail(g.Inputs.Delta))
+		got := d.epsilon(d.scoutEpsilon(g.Inputs.Delta), g.Inputs.Delta)
+		if want := g.Others.Dots.Add; !(got.Lower <= want && math.Abs(got.Upper-want) < 3e-5*want) {
+			t.Errorf("%s: %v, want %v", g.ID, got, want)
+		}
 	}
 }
 

@@ -54,11 +54,15 @@ func TestBracketingCurves(t *testing.T) {
 	} {
 		reach := p.law(resolution{step: math.Inf(1), tail: 1e-12}).reach()
 		for _, steps := range []float64{20, 2000} {
+			tail := 1e-12
+			if steps < 1000 {
+				tail = 1e-2 // what is cut off must be seen
+			}
 			step := reach / steps
 			if span := p.span(); span > 0 {
 				step = span / math.Ceil(span/step)
 			}
-			l := p.law(resolution{step: step, tail: 1e-12, focus: focus{slope: 1, most: 1e6}})
+			l := p.law(resolution{step: step, tail: tail, focus: focus{slope: 1, most: 1e6}})
 			up, down := connect(l, step), merge(l, step)
 			turned := merge(l, step).mirrored()
 			down.settle()
@@ -153,6 +157,23 @@ func TestMixedNormals(t *testing.T) {
 	}
 }
 
+// Where much of the laws is cut off, the bracket is wide, and holds.
+func TestCutTails(t *testing.T) {
+	for _, count := range []int{1, 200} {
+		var c Composition
+		if err := c.Gaussian(math.Sqrt(float64(count)), 1, count); err != nil {
+			t.Fatal(err)
+		}
+		const delta = 1e-4
+		d := c.direction(false, 0.3*delta/float64(count))
+		got := d.epsilon(d.scoutEpsilon(delta), delta)
+		want, err := Epsilon(1, delta, 1)
+		if err != nil || !(got.Lower < want && got.Upper > want && got.Upper-got.Lower < 0.2*want) {
+			t.Errorf("%d releases: %v, want %v: %v", count, got, want, err)
+		}
+	}
+}
+
 // One step of each scheme, through the whole machinery, against its exact curve.
 func TestOneStep(t *testing.T) {
 	for _, p := range []exact{sampled{sigma: 1, q: 0.1}, sampled{sigma: 0.8, q: 0.3, replace: true}, fixed{sigma: 2, rate: 0.1}, laplace{2}} {
@@ -162,6 +183,12 @@ func TestOneStep(t *testing.T) {
 			want := p.exactly(epsilon)
 			if err != nil || !(got.Lower <= want*(1+1e-9) && got.Upper >= want*(1-1e-9) && got.Upper-got.Lower < 5e-3*want) {
 				t.Errorf("%#v, ε = %v: %v, want %v: %v", p, epsilon, got, want, err)
+			}
+			// The other direction, of which the loss is bounded.
+			mirrored := -math.Expm1(epsilon) + math.Exp(epsilon)*p.exactly(-epsilon)
+			other := c.delta(c.direction(true, MinDelta), epsilon)
+			if slack := 1e-14 + 1e-9*mirrored; !(other.Lower <= mirrored+slack && other.Upper >= mirrored-slack && other.Upper-other.Lower < 5e-3*mirrored+1e-14) {
+				t.Errorf("%#v, ε = %v mirrored: %v, want %v", p, epsilon, other, mirrored)
 			}
 		}
 	}
