@@ -187,13 +187,17 @@ func (v *studyView) panel(at scene, x, y string) *plot.Plot {
 	return p
 }
 
-// columns puts panels that differ in ε beside each other.
+// columns puts panels that differ in ε beside each other; those that differ in n, where
+// ε is the same in all.
 func (v *studyView) columns() int {
 	n := 0
 	for _, at := range v.scenes {
 		if at.noise == v.scenes[0].noise && at.p == v.scenes[0].p && at.n == v.scenes[0].n {
 			n++
 		}
+	}
+	if n == 1 {
+		return min(3, inARow(v.scenes))
 	}
 	return n
 }
