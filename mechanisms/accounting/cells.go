@@ -17,6 +17,8 @@ type law struct {
 	origin float64 // of the lattice
 	// edge says that the loss cannot be below origin, and may crowd there.
 	edge bool
+	// symmetric says that (Q, P) has the same law; then origin is 0.
+	symmetric bool
 	// cutP and cutQ are the masses that P and Q have outside of all cells.
 	cutP, cutQ float64
 }

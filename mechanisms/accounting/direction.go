@@ -45,7 +45,7 @@ func sum(numbers []float64) float64 {
 // A bound may be off the truth by accuracy, relative to ε. A transform of scout
 // points finds out which step that takes, and none is longer than maxSize.
 const (
-	accuracy = 4e-6
+	accuracy = 4.5e-6
 	scout    = 1 << 13
 	maxSize  = 1 << 22
 )

@@ -36,7 +36,7 @@ func (f fixed) law(r resolution) *law {
 	// P's tail beyond high, and Q's, which is P's tail on the other side.
 	cut := (1-f.rate)*upperTail(high/p.sigma) + float64(f.rate*upperTail((high-1)/p.sigma)) + upperTail(high/p.sigma)
 	all := positive.mirrored()
-	all.origin, all.cutP, all.cutQ = 0, cut, cut
+	all.origin, all.symmetric, all.cutP, all.cutQ = 0, true, cut, cut
 	all.cells = append(all.cells, cell{mass: (1 - f.rate) * math.Erf(1/(math.Sqrt2*f.sigma)), span: 1})
 	all.cells = append(all.cells, positive.cells...)
 	return all

@@ -13,23 +13,23 @@ type grid struct {
 	n    int
 }
 
-// grid has the given step, or a smaller one that has atoms of the law on the lattice,
+// grid has the given step, or a smaller one that has atoms at ±span/2 on the lattice,
 // or a larger one where memory would not do.
 func (d *direction) grid(w window, step float64) grid {
 	step = math.Max(step, math.Max(2*w.distance/maxSize, d.widest/(maxSize/2)))
 	for _, p := range d.pairs {
 		if span := p.span(); span > 0 {
-			step = span / math.Ceil(span/step)
+			step = span / 2 / math.Ceil(span/2/step)
 			break
 		}
 	}
 	return grid{w, step, smooth(2 * w.distance / step)}
 }
 
-// smooth is the next number that is 4, 5 or 6 times a power of two.
+// smooth is the next even number whose factors are small, out of several to a doubling.
 func smooth(least float64) int {
-	for n := 64; ; n *= 2 {
-		for m := 4; m <= 6; m++ {
+	for n := 16; ; n *= 2 {
+		for _, m := range []int{16, 18, 20, 24, 27, 30} {
 			if float64(n*m) >= least {
 				return n * m
 			}

@@ -17,17 +17,18 @@ func (l laplace) span() float64     { return 2 / l.scale }
 // density e^{(ℓ−1/b)/2}/4. In a cell, log(P/Q) is the loss in its middle.
 func (l laplace) law(r resolution) *law {
 	reach := 1 / l.scale
-	count := 64.
-	if !math.IsInf(r.step, 1) {
-		count = math.Ceil(fineness * 2 * reach / r.step)
+	width := r.step / fineness
+	if math.IsInf(r.step, 1) {
+		width = reach / 32
 	}
-	width := 2 * reach / count
 	cells := []cell{{mass: math.Exp(-reach) / 2, loss: -reach, span: 1}}
-	for i := range int(count) {
-		low := -reach + float64(float64(i)*width)
-		cells = append(cells, cell{mass: math.Exp((low-reach)/2) * math.Expm1(width/2) / 2, loss: low + width/2, span: 1})
+	low := -reach
+	for i := math.Floor(-reach/width) + 1; low < reach; i++ {
+		high := math.Min(reach, float64(i*width))
+		cells = append(cells, cell{mass: math.Exp((low-reach)/2) * math.Expm1((high-low)/2) / 2, loss: low/2 + high/2, span: 1})
+		low = high
 	}
-	return &law{origin: -reach, cells: append(cells, cell{mass: 0.5, loss: reach, span: 1})}
+	return &law{symmetric: true, cells: append(cells, cell{mass: 0.5, loss: reach, span: 1})}
 }
 
 // pure is the dominating pair of all that is (ε, 0)-differentially private: a coin
@@ -40,5 +41,5 @@ func (p pure) span() float64     { return 2 * p.epsilon }
 
 func (p pure) law(resolution) *law {
 	low := 1 / (1 + math.Exp(p.epsilon))
-	return &law{origin: -p.epsilon, cells: []cell{{mass: low, loss: -p.epsilon, span: 1}, {mass: 1 - low, loss: p.epsilon, span: 1}}}
+	return &law{symmetric: true, cells: []cell{{mass: low, loss: -p.epsilon, span: 1}, {mass: 1 - low, loss: p.epsilon, span: 1}}}
 }

@@ -1,6 +1,9 @@
 package accounting
 
-import "math"
+import (
+	"math"
+	"sort"
+)
 
 // lattice is a discrete law of the loss: mass[i] at the loss origin + (first+i)·step.
 type lattice struct {
@@ -49,30 +52,55 @@ func connect(l *law, step float64) *lattice {
 	return d
 }
 
-// merge goes through the cells and gathers, for one point a of the lattice after
-// the other, as many as together have P-mass e^a times their Q-mass; a cell at the
-// end is divided. To forget which of the gathered outcomes occurred is
-// post-processing, so the result is dominated by the law. A cell contributes
+// merge makes a lattice that the law dominates. Where the law is symmetric and 0 on the
+// lattice, the losses below 0 are gathered, and those above are their mirror image; what
+// is left over on both sides together has a loss of 0.
+func merge(l *law, step float64) *lattice {
+	origin := l.origin
+	if l.edge {
+		origin = crowd(l, step)
+	}
+	if !l.symmetric {
+		return gather(l.cells, origin, step, lossError*l.reach()/2)
+	}
+	within := lossError * l.reach() / 2
+	below := sort.Search(len(l.cells), func(i int) bool { return l.cells[i].loss >= -within })
+	low := gather(l.cells[:below], origin, step, within)
+	middle := low.rest.mass * (1 + math.Exp(-low.rest.loss))
+	for _, c := range l.cells[below:] {
+		if c.loss <= within {
+			middle += c.mass
+		}
+	}
+	low.rest = cell{}
+	high := low.mirrored()
+	low.add(0, middle)
+	for i, p := range high.mass {
+		low.add(high.first+i, p)
+	}
+	return low
+}
+
+// gather goes through the cells and gathers, for one point a of the lattice after the
+// other, as many as together have P-mass e^a times their Q-mass; a cell at the end is
+// divided. To forget which of the gathered outcomes occurred is post-processing, so the
+// result is dominated by the law. A cell contributes
 //
 //	P − e^a Q = mass·(1 − e^{a − ℓ}),
 //
-// and the gathered ones balance where these sum to 0. What is left over at the end
-// is kept as rest.
-func merge(l *law, step float64) *lattice {
-	d := &lattice{origin: l.origin, step: step}
-	if l.edge {
-		d.origin = crowd(l, step)
-	}
-	if len(l.cells) == 0 {
+// and the gathered ones balance where these sum to 0. What is left over at the end is
+// kept as rest. A cell no further from a point than within stays there.
+func gather(cells []cell, origin, step, within float64) *lattice {
+	d := &lattice{origin: origin, step: step}
+	if len(cells) == 0 {
 		return d
 	}
-	index := int(math.Floor((l.cells[0].loss - d.origin) / step))
-	point := d.origin + float64(float64(index)*step)
+	index := int(math.Floor((cells[0].loss - origin + within) / step))
+	point := origin + float64(float64(index)*step)
 	mass, balance := 0., 0.
-	within := lossError * l.reach() / 2
-	for _, c := range l.cells {
+	for _, c := range cells {
 		for {
-			if math.Abs(c.loss-point) <= within { // an atom on the lattice stays there
+			if math.Abs(c.loss-point) <= within {
 				d.add(index, c.mass)
 				break
 			}
@@ -85,7 +113,7 @@ func merge(l *law, step float64) *lattice {
 			d.add(index, mass+part)
 			c.mass -= part
 			index++
-			point = d.origin + float64(float64(index)*step)
+			point = origin + float64(float64(index)*step)
 			mass, balance = 0, 0
 		}
 	}

@@ -124,8 +124,8 @@ func (s sampled) beyond(low, high float64) (cutP, cutQ float64) {
 }
 
 func (s sampled) law(r resolution) *law {
-	l := &law{}
-	if !s.replace && s.q < 1 {
+	l := &law{symmetric: s.symmetric()}
+	if !l.symmetric {
 		l.origin, l.edge = math.Log1p(-s.q), true
 	}
 	low, high := s.bounds(r.tail)

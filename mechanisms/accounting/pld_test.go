@@ -39,6 +39,8 @@ func (l laplace) exactly(epsilon float64) float64 {
 	return math.Max(0, math.Max(-math.Expm1(epsilon), -math.Expm1((epsilon-1/l.scale)/2)))
 }
 
+func (p pure) exactly(epsilon float64) float64 { return coins(p.epsilon, 1, epsilon) }
+
 type exact interface {
 	pair
 	exactly(epsilon float64) float64
@@ -50,17 +52,17 @@ func TestBracketingCurves(t *testing.T) {
 	for _, p := range []exact{
 		sampled{sigma: 1, q: 1}, sampled{sigma: 2, q: 0.1}, sampled{sigma: 0.6, q: 0.01}, sampled{sigma: 0.3, q: 0.5}, sampled{sigma: 20, q: 0.001},
 		sampled{sigma: 1, q: 0.2, replace: true}, sampled{sigma: 3, q: 1, replace: true}, sampled{sigma: 0.5, q: 0.01, replace: true},
-		fixed{sigma: 1, rate: 0.2}, fixed{sigma: 5, rate: 0.01}, laplace{1}, laplace{10},
+		fixed{sigma: 1, rate: 0.2}, fixed{sigma: 5, rate: 0.01}, laplace{1}, laplace{10}, pure{0.5},
 	} {
 		reach := p.law(resolution{step: math.Inf(1), tail: 1e-12}).reach()
-		for _, steps := range []float64{20, 2000} {
+		for _, steps := range []float64{20, 33.3, 2000} {
 			tail := 1e-12
 			if steps < 1000 {
 				tail = 1e-2 // what is cut off must be seen
 			}
 			step := reach / steps
-			if span := p.span(); span > 0 {
-				step = span / math.Ceil(span/step)
+			if span := p.span(); span > 0 && steps != 33.3 { // the atoms may also lie beside
+				step = span / 2 / math.Ceil(span/2/step)
 			}
 			l := p.law(resolution{step: step, tail: tail, focus: focus{slope: 1, most: 1e6}})
 			up, down := connect(l, step), merge(l, step)

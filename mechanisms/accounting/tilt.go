@@ -107,7 +107,7 @@ type window struct {
 // δ(ε) has to be, by the number of releases that rounding errors grow with, for
 // these to be as small as 1e-6 beside it.
 const (
-	rare = 1e-8
+	rare = 1e-7
 	loud = 1e-7
 )
 
