@@ -36,15 +36,15 @@ func (c *Count) LogDensity(n float64) float64 {
 }
 
 // LogNoise returns log p(noisy count | n) up to a constant, n any real number, and
-// a slope in n as Observation.LogNoise has it. Gaussian noise was rounded to an
+// a slope in n as Noise.LogDensity has it. Gaussian noise was rounded to an
 // integer, so that its law is the normal one's mass of a cell of length 1.
 func (c *Count) LogNoise(n float64) (logp, slope float64) {
 	r := c.Noisy - n
-	slope = noiseSlope(c.Kind, r/c.Scale, 1) / c.Scale
+	u := r / c.Scale
 	if c.Kind == release.Laplace {
-		return -math.Abs(r) / c.Scale, slope
+		return -math.Abs(u), u / (c.Scale * math.Sqrt(u*u+kinkWidth*kinkWidth))
 	}
-	return logNormalCell(math.Abs(r), c.Scale), slope
+	return logNormalCell(math.Abs(r), c.Scale), u / (c.Scale * math.Sqrt(1+u*u/(wallStart*wallStart)))
 }
 
 // logNormalCell returns log P(r − ½ < X < r + ½) for X ~ N(0, σ²), r ≥ 0. Where

@@ -6,41 +6,59 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
-// Where a slope departs from the derivative of log p(z | s): Laplace's kink is
-// rounded off within a quarter of b, less where many statistics have kinks, and the
-// normal law's quadratic walls turn into linear ones beyond 3 σ.
-const (
-	kinkWidth2 = 1. / 16
-	manyKinks  = 27 // statistics, of five covariates with a constant
-	wallStart2 = 9
-)
-
-// LogNoise returns log p(z_i | s_i) up to a constant, and a slope in s_i for
-// Hamiltonian dynamics to follow. With r = z_i − s_i,
+// Noise is the law of the release's noise, with slopes for Hamiltonian dynamics to
+// follow: those of a smoother density nearby. A leapfrog step along any field is
+// reversible and keeps volume, so that a sampler which weighs its points by the
+// density itself stays exact. Along the derivative proper, each passage of
+// Laplace's kink would cost an error of first order in the step; and s_i being
+// quadratic in the rows, the normal law's walls would be quartic, and unstable for
+// any step.
 //
-//	Laplace  log p = −|r|/b        slope = r / (b √(r² + (wb)²)),  w = ¼ min(1, √(27/q))
-//	normal   log p = −½ (r/σ)²     slope = r / (σ² √(1 + (r/3σ)²)).
-//
-// The slope is the derivative of a smoother density that differs from p by a
-// bounded factor near the kink, and in the tails only elsewhere. A leapfrog step
-// along any field is reversible and keeps volume, so that a sampler which weighs
-// its points by log p itself stays exact. Along the derivative proper, each passage
-// of Laplace's kink would cost an error of first order in the step, and s_i being
-// quadratic in the rows, normal walls would be quartic, and unstable for any step.
-func (o *Observation) LogNoise(i int, s float64) (logp, slope float64) {
-	u := (o.Z[i] - s) / o.Scale[i]
-	slope = noiseSlope(o.Kind, u, len(o.Z)) / o.Scale[i]
-	if o.Kind == release.Laplace {
-		return -math.Abs(u), slope
-	}
-	return -0.5 * u * u, slope
+// Each chain has its own.
+type Noise struct {
+	obs   *Observation
+	kink2 float64   // Laplace: the square of the width within which the kink is rounded off
+	wall2 []float64 // normal: that of the residual from which the walls are linear
 }
 
-// noiseSlope is the slope in units of the scale, at a residual in such units; q is
-// the number of statistics.
-func noiseSlope(kind release.Kind, u float64, q int) float64 {
-	if kind == release.Laplace {
-		return u / math.Sqrt(u*u+kinkWidth2*math.Min(1, manyKinks/float64(q)))
+// The kink is rounded off within a quarter of b, less where many statistics have
+// kinks: the error of each adds to the energy's. Walls turn linear beyond 3 σ.
+const (
+	kinkWidth = 0.25
+	manyKinks = 27 // statistics, of five covariates with a constant
+	wallStart = 3
+)
+
+// NewNoise returns the law of an observation's noise.
+func NewNoise(o *Observation) *Noise {
+	f := &Noise{obs: o, kink2: kinkWidth * kinkWidth * math.Min(1, manyKinks/float64(len(o.Z))), wall2: make([]float64, len(o.Z))}
+	for i := range f.wall2 {
+		f.wall2[i] = wallStart * wallStart
 	}
-	return u / math.Sqrt(1+u*u/wallStart2)
+	return f
+}
+
+// LogDensity returns log p(z_i | s_i) up to a constant, and the slope in s_i. With
+// r = z_i − s_i,
+//
+//	Laplace  log p = −|r|/b        slope = r / (b √(r² + (kb)²)),  k = ¼ min(1, √(27/q))
+//	normal   log p = −½ (r/σ)²     slope = r / (σ² √(1 + (r/wσ)²)),  w = 3, or as Widen has it.
+func (f *Noise) LogDensity(i int, s float64) (logp, slope float64) {
+	scale := f.obs.Scale[i]
+	u := (f.obs.Z[i] - s) / scale
+	if f.obs.Kind == release.Laplace {
+		return -math.Abs(u), u / (scale * math.Sqrt(u*u+f.kink2))
+	}
+	return -0.5 * u * u, u / (scale * math.Sqrt(1+u*u/f.wall2[i]))
+}
+
+// Widen moves the normal law's walls to twice the residuals of statistics s, where
+// those are that large: z may be one that no rows come near, and a slope that is far
+// from the density's where the posterior lies would leave no step to take. It changes
+// no density, and is for warm-up.
+func (f *Noise) Widen(s []float64) {
+	for i, v := range s {
+		u := 2 * (f.obs.Z[i] - v) / f.obs.Scale[i]
+		f.wall2[i] = math.Max(wallStart*wallStart, u*u)
+	}
 }

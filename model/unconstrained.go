@@ -12,7 +12,7 @@ import (
 //	φ = (θ, log σ², μ_x, lower triangle of U row by row), T = LLᵀ,
 //	U_ii = log L_ii,  U_ij = L_ij/(L_ii L_jj).
 //
-// Scaled so, U_ij is independent of the diagonal under the inverse Wishart law:
+// Scaled so, U_ij next to the diagonal is independent of it under the inverse Wishart law:
 // L_ij itself narrows with L_ii and L_jj, a funnel that a sampler would have to
 // go down and up. The Jacobians are σ² for log σ², 2^p ∏_i L_ii^{p−i+2} for T
 // from (log L_ii, L_ij), i = 1…p, and ∏_i L_ii^{p−1} for L_ij from U_ij.

@@ -25,7 +25,7 @@ func wholeNoise(kind release.Kind, scale float64, rng *rand.Rand) float64 {
 }
 
 // SmoothNoise is the log density, up to a constant and at a residual in units of
-// the scale, whose derivative model.Observation.LogNoise gives as slope for up to 27
+// the scale, whose derivative model.Noise.LogDensity gives as slope for up to 27
 // statistics.
 func SmoothNoise(kind release.Kind, u float64) float64 {
 	if kind == release.Laplace {

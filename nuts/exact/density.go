@@ -16,7 +16,7 @@ import (
 // the product over the conjugate prior is the evidence of NIG and NIW, so
 //
 //	log p(ψ | z) = ½(n−m−2) log|W| + log evidence + log p(z | s) + log|∂(v̄,W)/∂ψ|,
-//	|∂W/∂P| = 2^m n^{m(m+1)/2} ∏_i D_ii^{2m−i},  i = 0, …, m−1.
+//	|∂W/∂P| = 2^m n^{m(m+1)/2} ∏_i D_ii^{2m−2i},  i = 0, …, m−1.
 //
 // φ given s is then drawn from its conjugate law: draws of it are as good as those
 // of s or better, and the space that NUTS has to explore is half as large as that
@@ -34,6 +34,7 @@ type density struct {
 	obs        *model.Observation
 	statistics *statistics
 	evidence   [2]*evidence
+	noise      *model.Noise
 	gamma      []gammaTerm
 	e          []float64 // E, of B's size, with d log p = Σ_ij E_ij dB_ij
 }
@@ -42,6 +43,7 @@ func newDensity(obs *model.Observation, prior *model.Prior) *density {
 	m := obs.Shape.M()
 	return &density{obs: obs, statistics: newStatistics(m),
 		evidence: [2]*evidence{covariateEvidence(obs.Shape, prior), regressionEvidence(obs.Shape, prior)},
+		noise:    model.NewNoise(obs),
 		gamma:    gammaTerms(obs.Shape, prior),
 		e:        make([]float64, (m+1)*(m+1))}
 }
@@ -58,12 +60,12 @@ func (f *density) Dim() int {
 func (f *density) LogDensity(grad, psi []float64) (float64, error) {
 	t, m := f.statistics, f.obs.Shape.M()
 	n := f.rows(psi)
-	if f.obs.Count.Latent() && n > f.obs.Count.Most {
+	if f.obs.Count.Latent() && n > f.obs.Count.Most+0.5 {
 		return 0, nuts.ErrReject
 	}
 	t.set(psi, n)
 	clear(f.e)
-	logp, byN := f.noise(), 0.0
+	logp, byN := f.addNoise(), 0.0
 	for _, e := range f.evidence {
 		v, d, ok := e.add(f.e, t.b, m+1, n)
 		if !ok {
@@ -75,7 +77,7 @@ func (f *density) LogDensity(grad, psi []float64) (float64, error) {
 	t.pull(grad, f.e)
 	for i := range m {
 		at := diagonal(m, i)
-		power := n + float64(m-2-i)
+		power := n + float64(m-2-2*i)
 		logp += power * psi[at]
 		grad[at] += power
 		byN += psi[at]
@@ -88,16 +90,16 @@ func (f *density) LogDensity(grad, psi []float64) (float64, error) {
 	return logp, nil
 }
 
-// noise returns log p(z | s) and adds its gradient to E.
-func (f *density) noise() float64 {
+// addNoise returns log p(z | s) and adds its gradient to E.
+func (f *density) addNoise() float64 {
 	t, k := f.statistics, f.obs.Shape.M()+1
 	logp, at := 0.0, k-1
 	for j := range k - 1 {
-		v, g := f.obs.LogNoise(j, t.b[(j+1)*k])
+		v, g := f.noise.LogDensity(j, t.b[(j+1)*k])
 		logp += v
 		f.e[(j+1)*k] += 0.5 * g
 		for l := j; l < k-1; l++ {
-			v, g := f.obs.LogNoise(at, t.b[(l+1)*k+j+1])
+			v, g := f.noise.LogDensity(at, t.b[(l+1)*k+j+1])
 			logp += v
 			if l > j {
 				g *= 0.5

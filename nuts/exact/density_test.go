@@ -75,7 +75,7 @@ func at(f *density, psi []float64, rng *rand.Rand) float64 {
 }
 
 // TestGradient compares with central differences of h = 1e-6: their error is about
-// h²|f‴|/6 + 1e-16|f|/h. LogNoise's slope is that of a smoother function, which
+// h²|f‴|/6 + 1e-16|f|/h. The slope of model.Noise is that of a smoother function, which
 // therefore stands in the difference for the noise's log density.
 func TestGradient(t *testing.T) {
 	const h = 1e-6
@@ -94,7 +94,7 @@ func TestGradient(t *testing.T) {
 			n := f.rows(psi)
 			f.statistics.vector(s)
 			for i, v := range s {
-				exact, _ := obs.LogNoise(i, v)
+				exact, _ := model.NewNoise(obs).LogDensity(i, v)
 				logp += modeltest.SmoothNoise(obs.Kind, (obs.Z[i]-v)/obs.Scale[i]) - exact
 			}
 			if obs.Count.Latent() {
@@ -161,7 +161,7 @@ func againstBayes(t *testing.T, c *modeltest.Simulation, fault func(f *density, 
 		f.statistics.vector(b.s)
 		logp -= b.logJacobian(f, psi, n)
 		for i, v := range b.s {
-			noise, _ := obs.LogNoise(i, v)
+			noise, _ := model.NewNoise(obs).LogDensity(i, v)
 			logp -= noise
 		}
 		if obs.Count.Latent() {

@@ -95,3 +95,40 @@ func worstRHat(d *posterior.Draws) (name string, worst float64) {
 	}
 	return name, worst
 }
+
+// TestNoChainFreezes: of many chains on the goldens with Gaussian noise, whose
+// density falls faster than the slope that is followed, none stays where it started;
+// nor where the sums of squares lie k standard deviations below any that rows have.
+func TestNoChainFreezes(t *testing.T) {
+	problems := map[string]*model.Problem{}
+	for _, g := range modeltest.Goldens(t) {
+		if g.Problem.Releases[0].Noise.Kind == release.Gaussian {
+			problems[g.Name] = g.Problem
+		}
+	}
+	for _, k := range []float64{3, 20} {
+		s := simulated(2, 100, 1)
+		s.Kind, s.Scale = release.Gaussian, 10
+		_, obs := s.Draw(rand.New(rand.NewPCG(1, 3)))
+		for _, square := range []int{3, 6, 8} {
+			obs.Z[square] = -k * s.Scale
+		}
+		problems[fmt.Sprintf("%g sd beyond", k)] = modeltest.Problem(obs, s.Prior)
+	}
+	for name, p := range problems {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			plan := mcmc.Plan{Chains: 40, Warmup: 400, Draws: 100, Seed: 3}
+			d, err := Method{}.Sample(context.Background(), p, plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name, r := worstRHat(d); !(r < 1.1) {
+				t.Errorf("%s has R-hat %.3f over 40 chains", name, r)
+			}
+			if steps := infoSum(d, "n_leapfrog__") / 4000; steps > 31 {
+				t.Errorf("%.0f leapfrogs a draw", steps)
+			}
+		})
+	}
+}

@@ -10,10 +10,10 @@ import (
 // have:
 //
 //	ψ = (v̄, lower triangle of P row by row),  scatter about v̄ W = n DDᵀ,
-//	P_ii = log D_ii,  P_ij = D_ij/(D_ii D_jj).
+//	P_ii = log D_ii,  P_ij = D_ij/D_jj, i > j:
 //
-// So scaled, a coordinate keeps its spread whatever the number of rows, and P_ij
-// is independent of the diagonal under the prior's law; see model.Coordinates.
+// the mean, and of each column given those before it the spread and the
+// coefficients. A coordinate keeps its scale whatever the number of rows.
 type statistics struct {
 	m    int
 	n    float64
@@ -36,7 +36,7 @@ func (t *statistics) set(psi []float64, n float64) {
 		p, dii := psi[at:at+i], math.Exp(psi[at+i])
 		row := t.d[i*m : i*m+i+1]
 		for j, v := range p {
-			row[j] = v * dii * t.d[j*m+j]
+			row[j] = v * t.d[j*m+j]
 		}
 		row[i] = dii
 		at += i + 1
@@ -73,7 +73,7 @@ func (t *statistics) vector(s []float64) {
 //
 //	∂v̄ = 2n (E_v0 + E_vv v̄),  ∂D = 2n E_vv D,
 //
-// and the derivatives in P follow from D_ij = P_ij D_ii D_jj.
+// and the derivatives in P follow from D_ij = P_ij D_jj.
 func (t *statistics) pull(grad, e []float64) {
 	m := t.m
 	k, n2 := m+1, 2*t.n
@@ -94,18 +94,15 @@ func (t *statistics) pull(grad, e []float64) {
 	at := m
 	for i := range m {
 		row := e[(i+1)*k+1 : (i+2)*k]
-		dii := t.d[i*m+i]
 		for j := range i + 1 {
 			g := 0.0
 			for l := j; l < m; l++ {
 				g += row[l] * t.d[l*m+j]
 			}
 			g *= n2
-			dij := t.d[i*m+j]
-			grad[diagonal(m, i)] += g * dij
+			grad[diagonal(m, j)] += g * t.d[i*m+j]
 			if j < i {
-				grad[diagonal(m, j)] += g * dij
-				grad[at] = g * dii * t.d[j*m+j]
+				grad[at] = g * t.d[j*m+j]
 			}
 			at++
 		}
@@ -135,7 +132,7 @@ func (t *statistics) coordinates(psi, s []float64, n float64) bool {
 	at = m
 	for i := range m {
 		for j := range i {
-			psi[at] = t.d[i*m+j] / (t.d[i*m+i] * t.d[j*m+j])
+			psi[at] = t.d[i*m+j] / t.d[j*m+j]
 			at++
 		}
 		psi[at] = math.Log(t.d[i*m+i])

@@ -15,11 +15,12 @@ import (
 // Beside the sums over rows everything is of size m×m.
 type density struct {
 	*frame
-	obs  *model.Observation
-	sums sums
-	s    []float64 // canonical order
-	line []float64 // ∂ log p(z | s) in the linear sums, m
-	quad []float64 // E, m×m symmetric: Σ_ij E_ij dB_ij, B the quadratic sums
+	obs   *model.Observation
+	noise *model.Noise
+	sums  sums
+	s     []float64 // canonical order
+	line  []float64 // ∂ log p(z | s) in the linear sums, m
+	quad  []float64 // E, m×m symmetric: Σ_ij E_ij dB_ij, B the quadratic sums
 }
 
 // sums are the statistics of the rows of a frame.
@@ -37,7 +38,7 @@ type sums interface {
 func newDensity(obs *model.Observation, prior *model.Prior, clamping bool) *density {
 	m := obs.Shape.M()
 	r := obs.Scale[0] / obs.N
-	f := &density{frame: newFrame(obs.Shape, prior, int(obs.N), r/math.Sqrt(1+r*r)), obs: obs, s: make([]float64, obs.Shape.Statistics()),
+	f := &density{frame: newFrame(obs.Shape, prior, int(obs.N), r/math.Sqrt(1+r*r)), obs: obs, noise: model.NewNoise(obs), s: make([]float64, obs.Shape.Statistics()),
 		line: make([]float64, m), quad: make([]float64, m*m)}
 	if clamping {
 		f.sums = newClamped(f.frame)
@@ -53,23 +54,23 @@ func (f *density) LogDensity(grad, x []float64) (float64, error) {
 		return 0, nuts.ErrReject
 	}
 	f.sums.write(f.s)
-	logp := f.prior() + f.noise()
+	logp := f.prior() + f.addNoise()
 	f.sums.pull(f.line, f.quad)
 	f.pull(grad, x)
 	f.sums.pullRows(grad[f.lead():])
 	return logp, nil
 }
 
-// noise returns log p(z | s) and writes its gradient.
-func (f *density) noise() float64 {
+// addNoise returns log p(z | s) and writes its gradient.
+func (f *density) addNoise() float64 {
 	m := f.m
 	logp, at := 0.0, m
 	for j := range m {
-		v, g := f.obs.LogNoise(j, f.s[j])
+		v, g := f.noise.LogDensity(j, f.s[j])
 		logp += v
 		f.line[j] = g
 		for k := j; k < m; k++ {
-			v, g := f.obs.LogNoise(at, f.s[at])
+			v, g := f.noise.LogDensity(at, f.s[at])
 			logp += v
 			if k > j {
 				g *= 0.5

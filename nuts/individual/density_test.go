@@ -62,7 +62,7 @@ func plainLogDensity(f *density, rows *mat.Dense) float64 {
 		addStatistics(sums, v)
 	}
 	for i, v := range sums {
-		noise, _ := f.obs.LogNoise(i, v)
+		noise, _ := f.noise.LogDensity(i, v)
 		logp += noise
 	}
 	return logp

@@ -27,7 +27,7 @@ func cases(t *testing.T, test func(t *testing.T, s model.Shape, kind release.Kin
 	}
 }
 
-// smooth is the log density whose slopes LogNoise gives.
+// smooth is the log density whose slopes model.Noise gives.
 func smooth(o *model.Observation, i int, s float64) float64 {
 	u := (o.Z[i] - s) / o.Scale[i]
 	if o.Kind == release.Laplace {
@@ -51,7 +51,7 @@ func TestGradient(t *testing.T) {
 					t.Fatal(err)
 				}
 				for i, v := range f.s {
-					rough, _ := f.obs.LogNoise(i, v)
+					rough, _ := f.noise.LogDensity(i, v)
 					logp += smooth(f.obs, i, v) - rough
 				}
 				return logp

@@ -37,8 +37,19 @@ func (k *kernel) Step(rng *rand.Rand) nuts.Info {
 	info := k.Sampler.Step(rng)
 	if k.flip.step(k.Position(), k.LogDensity(), rng) {
 		k.Moved()
+		info.LogDensity = k.LogDensity()
 	}
 	return info
+}
+
+// Adapt is called by the driver after each warm-up step.
+func (k *kernel) Adapt(iteration, warmup int) {
+	if done := iteration + 1; done == warmup/20 || done == warmup/10 {
+		k.Moved() // s at the chain's position
+		k.density.noise.Widen(k.density.s)
+		k.Moved()
+	}
+	k.Sampler.Adapt(iteration, warmup)
 }
 
 // Params writes the parameters.
