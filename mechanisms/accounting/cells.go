@@ -26,7 +26,7 @@ type law struct {
 // The errors of rounding and quadrature in a cell: of its mass, relative to it, and
 // of its loss, relative to the largest loss of the law (docs/accounting.md).
 const (
-	massError = 1e-13
+	massError = 1e-12
 	lossError = 1e-13
 )
 
