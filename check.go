@@ -81,6 +81,16 @@ type CheckColumn struct {
 	Outside float64 `json:"outside"`
 }
 
+// Checkable tells whether a method learns the law of the covariates, so that there
+// is a fitted one to check.
+func Checkable(method string) bool {
+	switch method {
+	case fixedX, noisyX, model.Naive{}.Name(), nonPrivate:
+		return false
+	}
+	return true
+}
+
 // Check asks whether the release is one that the fitted model makes. For each draw
 // φ of the posterior it draws replicated statistics from their exact law given φ
 // and adds noise of the release's law: z_rep. With E z = nμ_t and Cov z = nΣ_t + Ω
@@ -101,11 +111,14 @@ type CheckColumn struct {
 // exchangeable, so that the mean of that rank is ½ under the model; docs/checks.md
 // has what is known of its law, and of its power.
 //
-// Errors: a method that does not learn the law of the covariates, no release, a negative
-// Calibrate, what Infer refuses, a context that is done.
+// Errors: a method that does not learn the law of the covariates or that models clamping,
+// no release, a negative Calibrate, what Infer refuses, a context that is done.
 func (f *Fit) Check(ctx context.Context, o CheckOptions) (*Check, error) {
 	if f.Release == nil || !f.hasCovariates() {
 		return nil, fmt.Errorf("method %s does not learn the law of the covariates, so that there is no fitted one to check", f.Method)
+	}
+	if f.ModelClamping {
+		return nil, errors.New("a check simulates rows that nothing was clamped of: fit without modelling the clamping")
 	}
 	if o.Calibrate < 0 {
 		return nil, fmt.Errorf("%d refits: the number cannot be negative", o.Calibrate)

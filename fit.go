@@ -24,11 +24,14 @@ const (
 type Fit struct {
 	Release *release.Release // nil for non-private
 	Design  *schema.Design
-	Method  string
+	Method  string // as taken
+	Why     string // it was taken, where Auto chose it; else empty
 	Kernel  string // as asked for; empty is the method's default
 	N       int64
 	Prior   *model.Prior // scaled units
 	Plan    mcmc.Plan
+
+	ModelClamping bool // the sums are taken for those of clamped rows
 
 	frame    schema.Frame
 	original *model.Prior

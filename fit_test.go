@@ -36,7 +36,7 @@ func TestUnitsOfTheData(t *testing.T) {
 		"theta[0]": 1.8, "theta[1]": 1.8 / feet, "theta[2]": 1.8 / feet, "sigma2": 1.8 * 1.8, "sigma": 1.8,
 		"mu_x[1]": feet, "mu_x[2]": feet, "tau[1,1]": feet * feet, "tau[1,2]": feet * feet, "tau[2,2]": feet * feet,
 	}
-	for _, method := range []string{"gibbs-ss-update", "naive"} {
+	for _, method := range []string{"mcmc-exact", "gibbs-ss-update", "naive"} {
 		o := dpreg.Options{Method: method, Plan: brief(2)}
 		a, err := dpreg.Infer(context.Background(), metric, o)
 		must(t, err)
@@ -105,7 +105,7 @@ func TestNamesAndLabels(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v", got)
 	}
-	if s.Method != "gibbs-ss-update" || s.N != 1000 || s.Units != "original" || s.Level != 0.9 {
+	if s.Method != "mcmc-exact" || s.N != 1000 || s.Units != "original" || s.Level != 0.9 {
 		t.Errorf("got %+v", s)
 	}
 	names := []string{

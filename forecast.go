@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/nuts/exact"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -108,7 +109,7 @@ func UnitDesign(p int) *schema.Design {
 
 // Foresee simulates releases before there are data, over a grid of ε and n:
 // parameters from the prior, the exact statistics of n normal rows, the noise of
-// a release with ε, and the posterior by DefaultMethod. All points share their
+// a release with ε, and the posterior by mcmc-exact. All points share their
 // random numbers, so that they differ by n and ε more than by chance. The noise
 // comes from the seed, and the releases are marked simulated; none leaves here.
 //
@@ -143,7 +144,7 @@ func (o ForecastOptions) forecast() (*Forecast, error) {
 	if err := o.Design.Validate(); err != nil {
 		return nil, err
 	}
-	f := &Forecast{Design: o.Design, Method: DefaultMethod, Delta: o.Delta, Level: o.Level, Releases: o.Releases, Seed: o.Seed}
+	f := &Forecast{Design: o.Design, Method: exact.Method{}.Name(), Delta: o.Delta, Level: o.Level, Releases: o.Releases, Seed: o.Seed}
 	if f.Level == 0 {
 		f.Level = posterior.DefaultLevel
 	}

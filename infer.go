@@ -9,18 +9,22 @@ import (
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts/exact"
+	"github.com/dpreg/dpreg/nuts/individual"
 	"github.com/dpreg/dpreg/release"
 )
 
 // DefaultMethod is the method of Options that name none.
-const DefaultMethod = "gibbs-ss-update"
+const DefaultMethod = Auto
 
 // Options of Infer and NonPrivate. The zero value serves.
 type Options struct {
-	// Method is the name of one of Methods; empty is DefaultMethod.
+	// Method is Auto or the name of one of Methods; empty is DefaultMethod.
 	Method string
 	// Kernel is "exact" or "plain", for the methods gibbs-ss-; empty is exact.
 	Kernel string
+	// ModelClamping lets the rows be unbounded, and their sums be those of the
+	// clamped rows: mcmc-ind alone can.
+	ModelClamping bool
 	// Prior is in scaled units; nil is model.DefaultPrior.
 	Prior *model.Prior
 	// Plan says how long to run. Where Chains, Warmup, Draws and ESS are all
@@ -49,42 +53,50 @@ func (o Options) prior(s model.Shape) (*model.Prior, error) {
 	return o.Prior, o.Prior.Check(s)
 }
 
-// Methods lists the methods that infer from a release, the default first.
+// Methods lists the methods that infer from a release. Auto chooses among them.
 func Methods() []model.Method {
-	return []model.Method{gibbs.Update{}, gibbs.Prior{}, gibbs.Noisy{}, exact.Method{}, model.Naive{}}
+	return []model.Method{exact.Method{}, individual.Method{}, gibbs.Update{}, gibbs.Prior{}, gibbs.Noisy{}, model.Naive{}}
 }
 
-// method finds the method that the options name.
-func (o Options) method() (model.Method, error) {
-	name := o.Method
-	if name == "" {
-		name = DefaultMethod
+// method finds the method that the options name, and says why where it was chosen.
+func (o Options) method(r *release.Release) (m model.Method, why string, err error) {
+	if o.Method == "" || o.Method == Auto {
+		m, why = o.choose(r)
+		return m, why, nil
 	}
-	var names []string
+	names := []string{Auto}
 	for _, m := range Methods() {
 		names = append(names, m.Name())
-		if m.Name() == name {
-			return o.withKernel(m)
+		if m.Name() == o.Method {
+			m, err = o.variant(m)
+			return m, "", err
 		}
 	}
-	if name == nonPrivate {
-		return nil, fmt.Errorf("method %s needs the rows: it does not infer from a release", nonPrivate)
+	if o.Method == nonPrivate {
+		return nil, "", fmt.Errorf("method %s needs the rows: it does not infer from a release", nonPrivate)
 	}
-	return nil, fmt.Errorf("no method %q; the methods are %s", name, strings.Join(names, ", "))
+	return nil, "", fmt.Errorf("no method %q; the methods are %s", o.Method, strings.Join(names, ", "))
 }
 
-func (o Options) withKernel(m model.Method) (model.Method, error) {
+// variant gives a method the kernel and the model of clamping that were asked for.
+func (o Options) variant(m model.Method) (model.Method, error) {
 	kernel := gibbs.Kernel(o.Kernel)
 	switch m.(type) {
 	case gibbs.Update:
-		return gibbs.Update{Kernel: kernel}, nil
+		m = gibbs.Update{Kernel: kernel}
 	case gibbs.Prior:
-		return gibbs.Prior{Kernel: kernel}, nil
+		m = gibbs.Prior{Kernel: kernel}
 	case gibbs.Noisy:
-		return gibbs.Noisy{Kernel: kernel}, nil
+		m = gibbs.Noisy{Kernel: kernel}
+	default:
+		if o.Kernel != "" {
+			return nil, fmt.Errorf("method %s has no choice of kernel, and kernel %q was asked for", m.Name(), o.Kernel)
+		}
 	}
-	if o.Kernel != "" {
-		return nil, fmt.Errorf("method %s has no choice of kernel, and kernel %q was asked for", m.Name(), o.Kernel)
+	if _, ok := m.(individual.Method); ok {
+		m = individual.Method{ModelClamping: o.ModelClamping}
+	} else if o.ModelClamping {
+		return nil, fmt.Errorf("method %s cannot model clamping; mcmc-ind can", m.Name())
 	}
 	return m, nil
 }
@@ -102,14 +114,14 @@ type lawful interface {
 // other sizes, a plan that cannot stand, an unknown method or kernel, a context
 // that is done.
 func Infer(ctx context.Context, r *release.Release, o Options) (*Fit, error) {
-	method, err := o.method()
+	method, why, err := o.method(r)
 	if err != nil {
 		return nil, err
 	}
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
-	f := &Fit{Release: r, Design: &r.Schema, Method: method.Name(), Kernel: o.Kernel, N: r.N, Plan: o.plan()}
+	f := &Fit{Release: r, Design: &r.Schema, Method: method.Name(), Why: why, Kernel: o.Kernel, ModelClamping: o.ModelClamping, N: r.N, Plan: o.plan()}
 	if f.Prior, err = o.prior(f.shape()); err != nil {
 		return nil, err
 	}

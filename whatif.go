@@ -78,10 +78,10 @@ type WhatIfOptions struct {
 //     changes by the same factor),
 //   - the scale Ψ₀ of the covariates' T halved and doubled, and with it the variance
 //     of their mean,
-//   - another model of the covariates: for gibbs-ss-update, gibbs-ss-prior with the
-//     law of x that the prior states or, where it states none, with the normal law at
-//     the posterior means of μ_x and T; for methods that take the moments of x for
-//     known, gibbs-ss-update.
+//   - another model of the covariates: for methods that learn their law,
+//     gibbs-ss-prior with the law of x that the prior states or, where it states none,
+//     with the normal law at the posterior means of μ_x and T; for methods that take
+//     the moments of x for known, DefaultMethod.
 //
 // It costs no privacy. Errors: a fit without a release, those of Infer.
 func (f *Fit) WhatIf(ctx context.Context, o WhatIfOptions) (*WhatIf, error) {
@@ -98,7 +98,8 @@ func (f *Fit) WhatIf(ctx context.Context, o WhatIfOptions) (*WhatIf, error) {
 	base := f.Summary(w.Units, w.Level)
 	questions := f.questions()
 	for i, q := range questions {
-		other, err := Infer(ctx, f.Release, Options{Method: q.method, Kernel: q.kernel, Prior: q.prior, Plan: f.silentPlan()})
+		other, err := Infer(ctx, f.Release, Options{Method: q.method, Kernel: q.kernel,
+			ModelClamping: f.ModelClamping && q.method == f.Method, Prior: q.prior, Plan: f.silentPlan()})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", q.name, err)
 		}
@@ -197,8 +198,8 @@ func (f *Fit) xModels() []question {
 	switch f.Method {
 	case fixedX, noisyX:
 		return []question{{"covariates' moments unknown", DefaultMethod, "", f.Prior}}
-	case DefaultMethod:
-	default:
+	}
+	if !f.hasCovariates() {
 		return nil
 	}
 	name, prior := "covariates' law as the prior states it", *f.Prior

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/nuts"
 	"github.com/dpreg/dpreg/posterior"
 )
 
@@ -82,8 +83,8 @@ func (r *run) sample(ctx context.Context, plan mcmc.Plan) (*posterior.Draws, err
 		if !r.obs.Count.Latent() && r.obs.N < float64(r.least) {
 			return nil, fmt.Errorf("%s: %d columns need more than %d rows, and the release has n = %g: the law of their scatter has no density; infer a smaller model by --formula", r.method, r.least-1, r.least-1, r.obs.N)
 		}
-		if plan.Warmup < leastWarmup {
-			return nil, fmt.Errorf("%s: a warm-up of %d steps is too short for the default kernel to adapt; at least %d", r.method, plan.Warmup, leastWarmup)
+		if err := nuts.CheckWarmup(r.method, plan); err != nil {
+			return nil, err
 		}
 	case Plain:
 		start = func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) {

@@ -10,7 +10,6 @@ var windowEnds = [...]float64{0.1, 0.2, 0.4, 0.9}
 const (
 	approximateEnds = 0.1
 	firstStepSize   = 0.1 // in the metric of warm-up's start, the identity
-	leastWarmup     = 100
 	whitenedStep    = 0.7 // a guess once the metric has been estimated
 )
 

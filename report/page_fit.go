@@ -66,6 +66,9 @@ func fitAsked(f *dpreg.Fit, run Run, more ...fact) []block {
 	method := f.Method
 	if run.Method != "" && run.Method != f.Method {
 		method += fmt.Sprintf(", taken where %s was asked for", run.Method)
+		if f.Why != "" {
+			method += ": " + f.Why
+		}
 	}
 	if f.Kernel != "" {
 		method += ", kernel " + f.Kernel

@@ -44,6 +44,9 @@ func Fit(w io.Writer, f *dpreg.Fit, o Options) error {
 		p.printf("\n")
 	}
 	p.paragraph(fmt.Sprintf("%s, method %s, n = %d, %s units", Formula(f.Design), f.Method, f.N, o.Units))
+	if f.Why != "" {
+		p.paragraph(chosen(f))
+	}
 	p.printf("\n")
 	p.do(func(w io.Writer) error { return Table(w, s, o.All) })
 	p.printf("\n")
@@ -65,6 +68,11 @@ func unsaid(warnings []string, r *release.Release) []string {
 	}
 	said := r.Warnings()
 	return slices.DeleteFunc(slices.Clone(warnings), func(text string) bool { return slices.Contains(said, text) })
+}
+
+// chosen says which engine was taken, and why.
+func chosen(f *dpreg.Fit) string {
+	return fmt.Sprintf("Method %s was taken: %s.", f.Method, f.Why)
 }
 
 // Formula writes a design as one types it.

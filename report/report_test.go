@@ -40,7 +40,7 @@ func TestFit(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, at := b.String(), 0
-	for _, part := range []string{"SIMULATED", "epsilon = 1", "Warning: the noise of this release", "income ~ educ + a, method gibbs",
+	for _, part := range []string{"SIMULATED", "epsilon = 1", "Warning: the noise of this release", "income ~ educ + a, method mcmc-exact", "Method mcmc-exact was taken: ",
 		"Estimate", "l-95%", "\nsigma ", "2 chains of 100 draws", "Price of privacy"} {
 		i := strings.Index(text[at:], part)
 		if i < 0 || strings.Count(text, part) != 1 {

@@ -96,8 +96,8 @@ func (c *checkCommand) run(ctx context.Context, stdout, stderr io.Writer, path s
 			return within("--plot", err)
 		}
 	}
-	if c.method != dpreg.DefaultMethod {
-		return usagef("--method %s does not learn the law of the covariates, so that there is no fitted one to check; only %s does", c.method, dpreg.DefaultMethod)
+	if !dpreg.Checkable(c.method) || c.clamping {
+		return usagef("method %s does not learn the law of the covariates, or models clamping, so that there is no fitted law of rows to check; leave out --method and --model-clamping", c.method)
 	}
 	if sums := len(r.Statistics.Vector()); !c.calibrateSet && sums > fewSums {
 		note(stderr, "%d sums make refits slow: p-values are not calibrated (--calibrate %d does it)", sums, defaultRefits)

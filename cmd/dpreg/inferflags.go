@@ -12,6 +12,7 @@ import (
 	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/nuts/individual"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -28,7 +29,7 @@ type inferFlags struct {
 
 	chains, warmup, draws int
 	drawsSet, essSet      bool
-	whatIf                bool
+	whatIf, clamping      bool
 	ess, level            float64
 	seed                  uint64
 }
@@ -67,6 +68,7 @@ func (f *inferFlags) registerSampler(cmd *cobra.Command) {
 	f.format, f.units, f.level = "table", string(dpreg.Original), posterior.DefaultLevel
 	fs.StringVar(&f.prior, "prior", "", "prior `FILE` (default: weakly informative for columns on [-1, 1])")
 	fs.StringVar(&f.method, "method", dpreg.DefaultMethod, "`NAME` of the method: "+strings.Join(methods(cmd), ", "))
+	fs.BoolVar(&f.clamping, "model-clamping", false, "let the rows be unbounded, and the sums be those of the clamped rows (mcmc-ind)")
 	fs.IntVar(&f.chains, "chains", plan.Chains, "`NUMBER` of chains")
 	fs.IntVar(&f.warmup, "warmup", plan.Warmup, "`NUMBER` of warm-up iterations of each chain")
 	fs.Float64Var(&f.ess, "ess", plan.ESS, "sample until the effective sample size of every parameter is this `NUMBER`")
@@ -78,7 +80,7 @@ func (f *inferFlags) registerSampler(cmd *cobra.Command) {
 
 // methods lists the methods of a command.
 func methods(cmd *cobra.Command) []string {
-	var names []string
+	names := []string{dpreg.Auto}
 	for _, m := range dpreg.Methods() {
 		names = append(names, m.Name())
 	}
@@ -112,8 +114,14 @@ func (f *inferFlags) checkChoices(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	if f.kernel != "" && !strings.HasPrefix(f.method, "gibbs-ss-") {
+	auto := f.method == dpreg.Auto
+	switch {
+	case f.kernel != "" && !auto && !strings.HasPrefix(f.method, "gibbs-ss-"):
 		return usagef("--kernel: method %s has no choice of kernel", f.method)
+	case f.clamping && !auto && f.method != individual.Method{}.Name():
+		return usagef("--model-clamping: method %s cannot model clamping, %s can", f.method, individual.Method{}.Name())
+	case f.clamping && f.kernel != "":
+		return usagef("--model-clamping and --kernel exclude each other: no method has both")
 	}
 	if !(f.level > 0 && f.level < 1) {
 		return usagef("--level %v: it must lie between 0 and 1, as 0.95 does", f.level)
@@ -169,9 +177,10 @@ func (f *inferFlags) checkPlan() error {
 // the run reads or pays for beside the prior.
 func (f *inferFlags) options(d *schema.Design, keep inputs) (dpreg.Options, error) {
 	o := dpreg.Options{
-		Method: f.method,
-		Kernel: f.kernel,
-		Plan:   mcmc.Plan{Chains: f.chains, Warmup: f.warmup, ESS: f.ess, Seed: f.seed},
+		Method:        f.method,
+		Kernel:        f.kernel,
+		ModelClamping: f.clamping,
+		Plan:          mcmc.Plan{Chains: f.chains, Warmup: f.warmup, ESS: f.ess, Seed: f.seed},
 	}
 	if f.drawsSet {
 		o.Plan.Draws, o.Plan.ESS = f.draws, 0

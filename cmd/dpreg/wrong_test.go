@@ -87,7 +87,7 @@ var wrongData = []wrong{
 	{name: "one column", args: "fit --eps 1 --bounds x=0:9 bad.csv", code: misused, says: "two columns", files: csv("x", "1")},
 	{name: "too many columns", args: "release --eps 1 bad.csv", code: misused, says: "1200 columns are too many, at most 1000", files: wide(1200, "")},
 	{name: "too many columns without bounds", args: "release --eps 1 bad.csv", code: refused, says: "and 1180 more", files: wide(1200, "no")},
-	{name: "few rows", args: bounded, code: misused, says: "n = 2", files: csv("x,y", "1,2", "3,4")},
+	{name: "few rows", args: bounded + " --method mcmc-exact", code: misused, says: "n = 2", files: csv("x,y", "1,2", "3,4")},
 }
 
 var wrongBounds = []wrong{
@@ -166,9 +166,9 @@ var wrongOutputs = []wrong{
 }
 
 var wrongFlags = []wrong{
-	{name: "eps of infer", args: "infer good.json --eps 1", code: misused, says: "--eps belongs to `dpreg fit`"},
+	{name: "eps of infer", args: "infer good.json --eps 1", code: misused, says: "--eps belongs to `dpreg "},
 	{name: "bounds of infer", args: "infer good.json --bounds x=1:2", code: misused, says: "--bounds belongs to"},
-	{name: "draws of release", args: "release pums.csv --eps 1 --draws 10", code: misused, says: "--draws belongs to `dpreg check`, `dpreg fit`, `dpreg infer` and `dpreg predict`"},
+	{name: "draws of release", args: "release pums.csv --eps 1 --draws 10", code: misused, says: "--draws belongs to `dpreg "},
 	{name: "o of fit", args: "fit pums.csv --eps 1 -o r.json", code: misused, says: "--release"},
 	{name: "release of release", args: "release pums.csv --eps 1 --release r.json", code: misused, says: "-o FILE"},
 	{name: "unknown flag", args: "fit pums.csv --epsilon 1", code: misused, says: "--epsilon"},
@@ -185,7 +185,7 @@ var wrongFlags = []wrong{
 	{name: "seed", args: "infer good.json --seed -1", code: misused, says: "--seed"},
 	{name: "format", args: "infer good.json --format xml", code: misused, says: "table, json, csv"},
 	{name: "units", args: "infer good.json --units feet", code: misused, says: "original, scaled"},
-	{name: "method", args: "infer good.json --method best", code: misused, says: "choose one of gibbs-ss-update, "},
+	{name: "method", args: "infer good.json --method best", code: misused, says: "choose one of auto, mcmc-exact, "},
 	{name: "kernel", args: "infer good.json --kernel best", code: misused, says: "exact, plain"},
 	{name: "kernel of naive", args: "infer good.json --method naive --kernel plain", code: misused, says: "--kernel"},
 }

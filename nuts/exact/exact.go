@@ -42,6 +42,9 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 	if err := p.Prior.Check(obs.Shape); err != nil {
 		return nil, err
 	}
+	if err := nuts.CheckWarmup(m.Name(), plan); err != nil {
+		return nil, err
+	}
 	if columns := obs.Shape.M(); !obs.Count.Latent() && obs.N < float64(columns+1) {
 		return nil, fmt.Errorf("%s: %d columns need at least %d rows, and the release has n = %g: the law of their scatter has no density; take --method mcmc-ind, which has no such limit", m.Name(), columns, columns+1, obs.N)
 	}

@@ -44,6 +44,9 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 	if err != nil {
 		return nil, err
 	}
+	if err := nuts.CheckWarmup(m.Name(), plan); err != nil {
+		return nil, err
+	}
 	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[nuts.Info], error) {
 		return newKernel(obs, p.Prior, m.ModelClamping, rng)
 	}

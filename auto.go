@@ -1,0 +1,36 @@
+package dpreg
+
+import (
+	"fmt"
+
+	"github.com/dpreg/dpreg/gibbs"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/nuts/exact"
+	"github.com/dpreg/dpreg/nuts/individual"
+	"github.com/dpreg/dpreg/release"
+)
+
+// Auto is the method that takes the engine which is exact under the model and
+// affordable, and says which and why; see Fit.Why. All its engines have the same
+// posterior.
+const Auto = "auto"
+
+// choose returns the method that Auto takes for a release, and why:
+//
+//   - gibbs-ss-update where a kernel is asked for, which only the Gibbs methods have;
+//   - mcmc-ind where clamping is to be modelled, which only it can;
+//   - mcmc-exact wherever the scatter of n rows of m columns has a density, n > m: it
+//     is the fastest nearly everywhere, and never slow (docs/engines.md);
+//   - mcmc-ind for fewer rows, whose cost grows with n, but is small there.
+func (o Options) choose(r *release.Release) (m model.Method, why string) {
+	columns := int64(len(r.Schema.Covariates) + 1)
+	switch {
+	case o.Kernel != "":
+		return gibbs.Update{Kernel: gibbs.Kernel(o.Kernel)}, "a kernel was asked for"
+	case o.ModelClamping:
+		return individual.Method{ModelClamping: true}, "it alone can model what clamping did"
+	case r.N > columns || r.NNoise > 0:
+		return exact.Method{}, "it is exact for normal columns, at a cost that does not depend on n"
+	}
+	return individual.Method{}, fmt.Sprintf("it is exact for normal columns, and can do with n = %d rows of %d columns", r.N, columns)
+}

@@ -1,0 +1,77 @@
+package dpreg_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// releaseOf returns a release of so many rows of two columns.
+func releaseOf(n int64) *release.Release {
+	zz := 0.5 * float64(n)
+	return &release.Release{Format: release.Format,
+		Schema: schema.Design{Response: schema.Column{Name: "y", Lower: -1, Upper: 1},
+			Covariates: []schema.Column{{Name: "x", Lower: -1, Upper: 1}}, Intercept: true},
+		N: n, Noise: release.Noise{Kind: release.Laplace, Scale: 5},
+		Statistics: release.Statistics{SumX: []float64{0}, SumXX: [][]float64{{zz}}, SumY: 0, SumXY: []float64{0}, SumYY: &zz},
+	}
+}
+
+// Auto takes an engine that can do what is asked, and says why; a method that was
+// named is taken without a word.
+func TestAuto(t *testing.T) {
+	plan := mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10}
+	for _, c := range []struct {
+		n       int64
+		options dpreg.Options
+		method  string
+		why     string
+	}{
+		{100, dpreg.Options{}, "mcmc-exact", "does not depend on n"},
+		{3, dpreg.Options{Method: dpreg.Auto}, "mcmc-exact", "exact"},
+		{2, dpreg.Options{}, "mcmc-ind", "n = 2 rows of 2 columns"},
+		{100, dpreg.Options{Kernel: "plain"}, "gibbs-ss-update", "a kernel"},
+		{20, dpreg.Options{ModelClamping: true}, "mcmc-ind", "clamping"},
+		{100, dpreg.Options{Method: "naive"}, "naive", ""},
+	} {
+		c.options.Plan = plan
+		f, err := dpreg.Infer(t.Context(), releaseOf(c.n), c.options)
+		if err != nil {
+			t.Errorf("n = %d, %+v: %v", c.n, c.options, err)
+			continue
+		}
+		if f.Method != c.method || (f.Why == "") != (c.why == "") || !strings.Contains(f.Why, c.why) {
+			t.Errorf("n = %d, %+v: %s, because %q", c.n, c.options, f.Method, f.Why)
+		}
+	}
+	for _, o := range []dpreg.Options{
+		{Method: "mcmc-exact", Kernel: "plain"}, {Method: "mcmc-exact", ModelClamping: true}, {Method: "best"},
+	} {
+		if _, err := dpreg.Infer(t.Context(), releaseOf(100), o); err == nil {
+			t.Errorf("%+v is taken", o)
+		}
+	}
+	if _, err := dpreg.Infer(t.Context(), releaseOf(2), dpreg.Options{Method: "mcmc-exact", Plan: plan}); err == nil || !strings.Contains(err.Error(), "mcmc-ind") {
+		t.Errorf("two rows of two columns, mcmc-exact: %v", err)
+	}
+}
+
+func TestCheckable(t *testing.T) {
+	for _, m := range append(dpreg.Methods(), nil) {
+		name := dpreg.Auto
+		if m != nil {
+			name = m.Name()
+		}
+		f, err := dpreg.Infer(t.Context(), releaseOf(100), dpreg.Options{Method: name, Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10}})
+		if err != nil {
+			continue // gibbs-ss-noisy needs moments
+		}
+		if _, err := f.Check(t.Context(), dpreg.CheckOptions{}); (err == nil) != dpreg.Checkable(name) {
+			t.Errorf("%s: Checkable %v, Check %v", name, dpreg.Checkable(name), err)
+		}
+	}
+}
