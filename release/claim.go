@@ -89,12 +89,13 @@ func (r *Release) laplaceClaim(s *big.Rat) error {
 	}
 	f, _ := s.Float64()
 	return fmt.Errorf("%v is too small for epsilon %v at sensitivity %v%s: the privacy claimed does not hold",
-		r.Noise.Scale, r.Privacy.Epsilon, f, r.besidesMoments())
+		r.Noise.Scale, r.Privacy.Epsilon, f, r.besidesMoments()+r.besidesBounds())
 }
 
 // claimHolds is s/scale ≤ ε where n is public. Where n is released too, it is
 // one of the entries that s counts (by 1), with a scale of its own:
-// (s-1)/scale + 1/n_noise ≤ ε. Moments of their own add their part.
+// (s-1)/scale + 1/n_noise ≤ ε. Moments of their own add their part, and bounds that
+// were found in the rows take theirs from ε.
 func (r *Release) claimHolds(s *big.Rat, value func(float64) *big.Rat) bool {
 	spent := new(big.Rat).Set(s)
 	if r.Privacy.Neighbours == AddRemove {
@@ -107,7 +108,7 @@ func (r *Release) claimHolds(s *big.Rat, value func(float64) *big.Rat) bool {
 	if r.apart() {
 		spent.Add(spent, r.momentsSpend(value))
 	}
-	return spent.Cmp(decimal(r.Privacy.Epsilon)) <= 0
+	return spent.Cmp(r.statisticsEpsilon()) <= 0
 }
 
 // exact is the value of a finite float64.

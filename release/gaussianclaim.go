@@ -24,9 +24,10 @@ func (r *Release) gaussianClaim(s float64) error {
 	if r.apart() {
 		ratio = math.Hypot(ratio, r.momentsRatio())
 	}
-	if least := leastDelta(r.Privacy.Epsilon, ratio); least > r.Privacy.Delta {
+	epsilon, _ := r.statisticsEpsilon().Float64()
+	if least := leastDelta(epsilon, ratio); least > r.Privacy.Delta {
 		return fmt.Errorf("%v is too small for epsilon %v and delta %v at sensitivity %v%s: delta is at least %.3g, so the privacy claimed does not hold",
-			r.Noise.Scale, r.Privacy.Epsilon, r.Privacy.Delta, s, r.besidesMoments(), least)
+			r.Noise.Scale, r.Privacy.Epsilon, r.Privacy.Delta, s, r.besidesMoments()+r.besidesBounds(), least)
 	}
 	return nil
 }

@@ -63,6 +63,10 @@ func (d *decoder) release(r *Release) error {
 			r.Privacy = &Privacy{}
 			return d.privacy(r.Privacy)
 		}},
+		{name: "bounds", optional: true, read: func() error {
+			r.Bounds = &Bounds{}
+			return d.bounds(r.Bounds)
+		}},
 		{name: "n", hint: "the number of rows stands here", read: into(&r.N, d.integer)},
 		{name: "n_noise", optional: true, read: into(&r.NNoise, d.positive)},
 		{name: "noise", hint: "the law of the noise stands here, such as {\"kind\": \"laplace\", \"scale\": 5.5}", read: func() error { return d.noise(&r.Noise) }},
@@ -135,6 +139,16 @@ func (d *decoder) privacy(p *Privacy) error {
 			s, err := d.text()
 			p.Neighbours = Neighbours(s)
 			return err
+		}},
+	})
+}
+
+func (d *decoder) bounds(b *Bounds) error {
+	return d.object([]field{
+		{name: "method", hint: fmt.Sprintf("write %q", AutoBounds), read: into(&b.Method, d.text)},
+		{name: "epsilon", hint: "the part of privacy.epsilon that found the bounds", read: into(&b.Epsilon, d.number)},
+		{name: "columns", hint: "a list, the names of the columns whose bounds were found", read: func() error {
+			return d.array(func() error { return appended(&b.Columns, d.text) })
 		}},
 	})
 }

@@ -181,6 +181,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(strings.Replace(byHand, `"intercept":`, `"factors":[{"name":"f","levels":["a","b"]}],"intercept":`, 1)))
 	f.Add([]byte(strings.Replace(byHand, `"name":"b"`, `"factor":"f","level":"b","type":"boolean","name":"fb"`, 1)))
 	f.Add([]byte(`{"format":"dpreg-release/1","n":`))
+	f.Add([]byte(write(f, bounded())))
 	f.Add([]byte(strings.Replace(byHand, `"n":1e+02`, `"n":100,`+momentsByHand, 1)))
 	f.Add([]byte(strings.Replace(byHand, `"n":1e+02`, `"n":100,"moments":{"noise":{"kind":"laplace","scale":5.5},"exponents":[[1e300,-1],[]],"sums":[1]}`, 1)))
 	f.Add([]byte(`{"a":[[{"b":[]}]],"format":"dpreg-release/3"}`))

@@ -75,6 +75,7 @@ type Release struct {
 	Simulated  bool          `json:"simulated,omitempty"` // the noise came from a seed: for studies only
 	Schema     schema.Design `json:"schema"`
 	Privacy    *Privacy      `json:"privacy,omitempty"` // nil: a file written by hand that does not say
+	Bounds     *Bounds       `json:"bounds,omitempty"`  // nil: all bounds are public knowledge
 	N          int64         `json:"n"`
 	NNoise     float64       `json:"n_noise,omitempty"`
 	Noise      Noise         `json:"noise"`

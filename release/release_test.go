@@ -49,7 +49,7 @@ func random(m int, rng *rand.Rand) *Release {
 	return r
 }
 
-func write(t *testing.T, r *Release) string {
+func write(t testing.TB, r *Release) string {
 	t.Helper()
 	var b bytes.Buffer
 	n, err := r.WriteTo(&b)

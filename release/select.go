@@ -35,6 +35,7 @@ func (r *Release) Select(formula string) (*Release, error) {
 	out.Schema = *design
 	out.Statistics = r.Statistics.pick(at)
 	out.Moments = r.Moments.pick(at[:len(at)-1], r.Dim()-1)
+	out.Bounds = r.Bounds.pick(design)
 	out.Withheld = slices.Clone(r.Withheld)
 	if r.Privacy != nil {
 		p := *r.Privacy

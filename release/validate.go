@@ -27,6 +27,9 @@ func (r *Release) Validate() error {
 	if err := within("privacy", r.validatePrivacy()); err != nil {
 		return err
 	}
+	if err := within("bounds", r.validateBounds()); err != nil {
+		return err
+	}
 	if err := r.validateCount(); err != nil {
 		return err
 	}

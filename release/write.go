@@ -46,6 +46,7 @@ func (p *printer) release(r *Release) {
 		p.text(string(r.Privacy.Neighbours))
 		p.WriteString("}")
 	}
+	p.bounds(r.Bounds)
 	p.WriteString(",\n  \"n\": " + strconv.FormatInt(r.N, 10))
 	p.optional(",\n  \"n_noise\": ", r.NNoise)
 	p.WriteString(",\n  \"noise\": ")
@@ -53,6 +54,22 @@ func (p *printer) release(r *Release) {
 	p.statistics(&r.Statistics)
 	p.moments(r.Moments)
 	p.WriteString("\n}\n")
+}
+
+func (p *printer) bounds(b *Bounds) {
+	if b == nil {
+		return
+	}
+	p.WriteString(",\n  \"bounds\": {\"method\": ")
+	p.text(b.Method)
+	p.WriteString(", \"epsilon\": ")
+	p.number(b.Epsilon)
+	p.WriteString(", \"columns\": [")
+	for i, name := range b.Columns {
+		p.item(i, "")
+		p.text(name)
+	}
+	p.WriteString("]}")
 }
 
 func (p *printer) design(d *schema.Design) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"github.com/dpreg/dpreg/release"
 )
@@ -37,7 +38,24 @@ func promise(r *release.Release) string {
 	if r.Privacy.Delta > 0 {
 		text += fmt.Sprintf(", but for a part of %s", exactly(r.Privacy.Delta))
 	}
-	return text + "."
+	return text + "." + ofBounds(r)
+}
+
+// ofBounds tells what part of ε found bounds in the rows.
+func ofBounds(r *release.Release) string {
+	if r.Bounds == nil {
+		return ""
+	}
+	share := 100 * r.Bounds.Epsilon / r.Privacy.Epsilon
+	if len(r.Bounds.Columns) == 0 {
+		return fmt.Sprintf(" Of this epsilon %s (%.3g %%) found the bounds of columns that are left out here.", exactly(r.Bounds.Epsilon), share)
+	}
+	names := make([]string, len(r.Bounds.Columns))
+	for i, name := range r.Bounds.Columns {
+		names[i] = truncate(name, 40)
+	}
+	return fmt.Sprintf(" Of this epsilon %s (%.3g %%) found the bounds of %s: values beyond them were clamped.",
+		exactly(r.Bounds.Epsilon), share, strings.Join(names, ", "))
 }
 
 // factor is e^ε in words.

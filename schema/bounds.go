@@ -2,11 +2,30 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // Bounds are bounds told apart from a schema file, as on a command line.
 type Bounds []Column
+
+// WithBounds returns a copy of d in which the bounds b stand in place of those that
+// d had. It is an error if d has not such a column, or is not valid then.
+func (d *Design) WithBounds(b Bounds) (*Design, error) {
+	out := *d
+	out.Covariates = slices.Clone(d.Covariates)
+	for _, c := range b {
+		at := &out.Response
+		if i := slices.IndexFunc(out.Covariates, func(x Column) bool { return x.Name == c.Name }); i >= 0 {
+			at = &out.Covariates[i]
+		}
+		if at.Name != c.Name {
+			return nil, fmt.Errorf("bounds: the model has no column %q", c.Name)
+		}
+		at.Lower, at.Upper = c.Lower, c.Upper
+	}
+	return &out, out.Validate()
+}
 
 // ParseBounds reads texts of the form NAME=LOWER:UPPER, more than one in a text
 // where commas stand between them, such as "x=0:40,y=-1e3:1e3". The last "="
