@@ -23,15 +23,20 @@ func (h *History) account() account {
 	return a
 }
 
-// Fits reports whether the filter accepts a charge after those of the history.
-// Errors: a charge that no release can have.
-func (h *History) Fits(c Charge) (bool, error) {
-	if err := c.check(); err != nil {
-		return false, err
-	}
+// Fits reports whether the filter accepts charges, one after another, after those of
+// the history. Errors: a charge that no release can have.
+func (h *History) Fits(parts ...Charge) (bool, error) {
 	a := h.account()
-	a.add(&c)
-	return a.within(h.sigma)
+	for _, c := range parts {
+		if err := c.check(); err != nil {
+			return false, err
+		}
+		a.add(&c)
+		if ok, err := a.within(h.sigma); !ok || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // Use is what charges up to some point have used.

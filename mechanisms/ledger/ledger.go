@@ -56,6 +56,16 @@ type Charge struct {
 	Release            string // names the release, for whoever reads the ledger
 }
 
+// total is what the parts of a release cost by the plain sum; the rest is the last
+// part's.
+func total(parts []Charge) Charge {
+	c := parts[len(parts)-1]
+	for _, p := range parts[:len(parts)-1] {
+		c.Epsilon, c.Delta = plus(c.Epsilon, p.Epsilon), plus(c.Delta, p.Delta)
+	}
+	return c
+}
+
 // Entry is a charge that was made.
 type Entry struct {
 	Charge

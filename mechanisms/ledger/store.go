@@ -128,20 +128,25 @@ func (l *Ledger) Close() error { return l.db.Close() }
 // Path is the name under which the ledger was opened.
 func (l *Ledger) Path() string { return l.path }
 
-// Charge charges c, and returns its number once that is durable. Where the budget
-// has no room for it, nothing is charged and the error is an *ExhaustedError; where
-// c is of other neighbours, or the file cannot be written, it wraps ErrUnusable.
-func (l *Ledger) Charge(ctx context.Context, c Charge) (int64, error) {
+// Charge charges what one release costs, all of it or nothing: one charge, or one for
+// each of the mechanisms that it is composed of, in the order in which they will draw
+// their noise. It returns the number of the last, once that is durable; the parts have
+// consecutive ones. Where the budget has no room for them, nothing is charged and the
+// error is an *ExhaustedError; where they are of other neighbours, or the file cannot
+// be written, it wraps ErrUnusable.
+func (l *Ledger) Charge(ctx context.Context, parts ...Charge) (int64, error) {
 	var number int64
-	err := l.transact(ctx, c, func(tx *sql.Tx) error {
-		result, err := tx.ExecContext(ctx,
-			"INSERT INTO charge (time, release, noise, epsilon, delta, sensitivity, scale, written) VALUES (?, ?, ?, ?, ?, ?, ?, 0)",
-			time.Now().UTC().Format(time.RFC3339), c.Release, c.Noise, text(c.Epsilon), text(c.Delta), c.Sensitivity, c.Scale)
-		if err != nil {
-			return err
-		}
-		if number, err = result.LastInsertId(); err != nil {
-			return err
+	err := l.transact(ctx, parts, func(tx *sql.Tx) error {
+		for _, c := range parts {
+			result, err := tx.ExecContext(ctx,
+				"INSERT INTO charge (time, release, noise, epsilon, delta, sensitivity, scale, written) VALUES (?, ?, ?, ?, ?, ?, ?, 0)",
+				time.Now().UTC().Format(time.RFC3339), c.Release, c.Noise, text(c.Epsilon), text(c.Delta), c.Sensitivity, c.Scale)
+			if err != nil {
+				return err
+			}
+			if number, err = result.LastInsertId(); err != nil {
+				return err
+			}
 		}
 		return tx.Commit()
 	})
@@ -149,12 +154,12 @@ func (l *Ledger) Charge(ctx context.Context, c Charge) (int64, error) {
 }
 
 // Check returns the error that Charge would return now, and charges nothing.
-func (l *Ledger) Check(ctx context.Context, c Charge) error {
-	return l.transact(ctx, c, func(*sql.Tx) error { return nil })
+func (l *Ledger) Check(ctx context.Context, parts ...Charge) error {
+	return l.transact(ctx, parts, func(*sql.Tx) error { return nil })
 }
 
-// transact lets do write if c fits, while nobody else can.
-func (l *Ledger) transact(ctx context.Context, c Charge, do func(*sql.Tx) error) error {
+// transact lets do write if the parts fit, while nobody else can.
+func (l *Ledger) transact(ctx context.Context, parts []Charge, do func(*sql.Tx) error) error {
 	tx, err := l.db.BeginTx(ctx, nil)
 	if err != nil {
 		return plain(l.path, err)
@@ -164,15 +169,17 @@ func (l *Ledger) transact(ctx context.Context, c Charge, do func(*sql.Tx) error)
 	if err != nil {
 		return err
 	}
-	if c.Neighbours != h.Budget.Neighbours {
-		return unusable("%s counts %s neighbours, and the release is for %s ones: a ledger has one relation", l.path, h.Budget.Neighbours, c.Neighbours)
+	for _, c := range parts {
+		if c.Neighbours != h.Budget.Neighbours {
+			return unusable("%s counts %s neighbours, and the release is for %s ones: a ledger has one relation", l.path, h.Budget.Neighbours, c.Neighbours)
+		}
 	}
-	ok, err := h.Fits(c)
+	ok, err := h.Fits(parts...)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return &ExhaustedError{l.path, c, h}
+		return &ExhaustedError{l.path, total(parts), h}
 	}
 	return plain(l.path, do(tx))
 }
