@@ -37,7 +37,8 @@ func (f fixed) law(r resolution) *law {
 	cut := (1-f.rate)*upperTail(high/p.sigma) + float64(f.rate*upperTail((high-1)/p.sigma)) + upperTail(high/p.sigma)
 	all := positive.mirrored()
 	all.origin, all.symmetric, all.cutP, all.cutQ = 0, true, cut, cut
-	all.cells = append(all.cells, cell{mass: (1 - f.rate) * math.Erf(1/(math.Sqrt2*f.sigma)), span: 1})
+	all.below, all.atom = len(all.cells), (1-f.rate)*math.Erf(1/(math.Sqrt2*f.sigma))
+	all.cells = append(all.cells, cell{mass: all.atom, span: 1})
 	all.cells = append(all.cells, positive.cells...)
 	return all
 }

@@ -22,13 +22,16 @@ func (l laplace) law(r resolution) *law {
 		width = reach / 32
 	}
 	cells := []cell{{mass: math.Exp(-reach) / 2, loss: -reach, span: 1}}
-	low := -reach
+	low, below := -reach, 0
 	for i := math.Floor(-reach/width) + 1; low < reach; i++ {
 		high := math.Min(reach, float64(i*width))
 		cells = append(cells, cell{mass: math.Exp((low-reach)/2) * math.Expm1((high-low)/2) / 2, loss: low/2 + high/2, span: 1})
 		low = high
+		if i <= 0 {
+			below = len(cells)
+		}
 	}
-	return &law{symmetric: true, cells: append(cells, cell{mass: 0.5, loss: reach, span: 1})}
+	return &law{symmetric: true, below: below, cells: append(cells, cell{mass: 0.5, loss: reach, span: 1})}
 }
 
 // pure is the dominating pair of all that is (ε, 0)-differentially private: a coin
@@ -41,5 +44,5 @@ func (p pure) span() float64     { return 2 * p.epsilon }
 
 func (p pure) law(resolution) *law {
 	low := 1 / (1 + math.Exp(p.epsilon))
-	return &law{symmetric: true, cells: []cell{{mass: low, loss: -p.epsilon, span: 1}, {mass: 1 - low, loss: p.epsilon, span: 1}}}
+	return &law{symmetric: true, below: 1, cells: []cell{{mass: low, loss: -p.epsilon, span: 1}, {mass: 1 - low, loss: p.epsilon, span: 1}}}
 }

@@ -1,9 +1,6 @@
 package accounting
 
-import (
-	"math"
-	"sort"
-)
+import "math"
 
 // lattice is a discrete law of the loss: mass[i] at the loss origin + (first+i)·step.
 type lattice struct {
@@ -63,15 +60,8 @@ func merge(l *law, step float64) *lattice {
 	if !l.symmetric {
 		return gather(l.cells, origin, step, lossError*l.reach()/2)
 	}
-	within := lossError * l.reach() / 2
-	below := sort.Search(len(l.cells), func(i int) bool { return l.cells[i].loss >= -within })
-	low := gather(l.cells[:below], origin, step, within)
-	middle := low.rest.mass * (1 + math.Exp(-low.rest.loss))
-	for _, c := range l.cells[below:] {
-		if c.loss <= within {
-			middle += c.mass
-		}
-	}
+	low := gather(l.cells[:l.below], origin, step, lossError*l.reach()/2)
+	middle := low.rest.mass*(1+math.Exp(-low.rest.loss)) + l.atom
 	low.rest = cell{}
 	high := low.mirrored()
 	low.add(0, middle)

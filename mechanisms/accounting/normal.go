@@ -171,6 +171,9 @@ func (s sampled) cut(l *law, r resolution, low, high float64) {
 				x = to
 			}
 		}
+		if i < 0 { // then the chord ends at 0 or below
+			l.below = len(l.cells)
+		}
 		weight := 0.
 		for _, c := range l.cells[start:] {
 			weight += r.weight(c)
