@@ -1,0 +1,128 @@
+// Package audit attacks releases, to see how much privacy they give: it publishes two
+// neighbouring data sets over and over, by the whole path from rows to release, and
+// guesses from each release which of the two it was.
+//
+// Who can tell them apart better than ε and δ allow has found a fault, whatever it is:
+// the bounds below hold for every mechanism and every rule of guessing. The pair is
+// the worst that there is (docs/sensitivity.md), the rule the most powerful (Neyman &
+// Pearson 1933), so that the bound comes close to the claim where that is exact.
+//
+// Many columns leave a likelihood ratio near its maximum too rarely for that. So the
+// noise, which the auditor knows since the sums are known, is also held against its
+// exact law, entry by entry. docs/audit.md has the proofs and what was found.
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/ssp"
+)
+
+// FalseAlarm is the probability with which the bounds of one audit are wrong, at least
+// one of them; and the probability with which a sound release fails its checks.
+const FalseAlarm = 1e-5
+
+// Least and most of what an audit takes. Below MinEpsilon sums no longer fit in the 53
+// bits of a float64; MaxReleases keeps releases in memory, 16 bytes each.
+const (
+	MinReleases = 1000
+	MaxReleases = 100_000_000
+	MinEpsilon  = 0.01
+	MaxEpsilon  = 1000
+	MaxColumns  = 20
+)
+
+// Audit says what is audited.
+type Audit struct {
+	Columns  int             // m: covariates and response
+	Privacy  release.Privacy // what is claimed
+	Noise    release.Kind    // release.Laplace or release.Gaussian
+	Releases int             // on average, of each of the two data sets; a tenth more go into the pilot
+
+	Seed     uint64                // of the coins that choose a data set, not of the noise
+	Workers  int                   // 1 or more; results do not depend on it
+	Progress func(done, total int) // called by one goroutine at a time; may be nil
+}
+
+// Result is what an audit found.
+type Result struct {
+	Columns  int             `json:"columns"`
+	Privacy  release.Privacy `json:"privacy"`
+	Noise    release.Noise   `json:"noise"`    // that the claim calls for
+	Releases int             `json:"releases"` // of each side, on average
+	Pilot    int             `json:"pilot"`    // of both sides, beside them
+	Bounds   []Bound         `json:"bounds"`
+	Checks   []Check         `json:"checks"`
+}
+
+// Failures says in words what is wrong; nothing if nothing is.
+func (r *Result) Failures() []string {
+	var failures []string
+	for _, b := range r.Bounds {
+		if b.Certified > b.Claim {
+			failures = append(failures, fmt.Sprintf("%s is at least %.6g, and %.6g is claimed", b.Quantity, b.Certified, b.Claim))
+		}
+	}
+	for _, c := range r.Checks {
+		if !c.Passed {
+			failures = append(failures, c.Failure)
+		}
+	}
+	return failures
+}
+
+// Run audits a path. Errors: those of Validate and of the path, a context that is done.
+func (a *Audit) Run(ctx context.Context, path Path) (*Result, error) {
+	if err := a.Validate(); err != nil {
+		return nil, err
+	}
+	b, err := a.open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	trials := 2 * a.Releases
+	pilot := trials / 10
+	done := 0
+	progress := func(n int) {
+		if done += n; a.Progress != nil {
+			a.Progress(done, pilot+trials)
+		}
+	}
+	questions := a.questions(b.noise)
+	before, err := b.run(ctx, 0, pilot, nil, progress)
+	if err != nil {
+		return nil, err
+	}
+	limits := make([]float64, len(questions))
+	for i, q := range questions {
+		limits[i] = q.threshold(before.guesses, trials)
+	}
+	t, err := b.run(ctx, pilot, trials, limits, progress)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Columns: a.Columns, Privacy: a.Privacy, Noise: b.noise, Releases: a.Releases, Pilot: pilot, Checks: t.checks(b)}
+	for i, q := range questions {
+		r.Bounds = append(r.Bounds, q.answer(limits[i], t.scores[i]))
+	}
+	return r, nil
+}
+
+// Validate refuses what cannot be audited.
+func (a *Audit) Validate() error {
+	switch {
+	case a.Columns < 2 || a.Columns > MaxColumns:
+		return fmt.Errorf("%d columns: an audit takes 2 to %d, the response among them", a.Columns, MaxColumns)
+	case a.Releases < MinReleases || a.Releases > MaxReleases:
+		return fmt.Errorf("%d releases of a side: an audit takes %d to %d", a.Releases, MinReleases, MaxReleases)
+	case !(a.Privacy.Epsilon >= MinEpsilon && a.Privacy.Epsilon <= MaxEpsilon):
+		return fmt.Errorf("epsilon %v: an audit takes %v to %v", a.Privacy.Epsilon, MinEpsilon, MaxEpsilon)
+	case a.Workers < 1:
+		return errors.New("an audit needs a worker")
+	}
+	_, err := ssp.Calibrate(a.Columns, a.Privacy, a.Noise, ssp.Exact)
+	return err
+}

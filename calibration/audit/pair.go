@@ -1,0 +1,114 @@
+package audit
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/ssp"
+)
+
+// Bounds of every column. They are not symmetric, and the largest values of the pair lie
+// outside, so that clamping and scaling are audited too: a value x in the data's
+// units is (x + 1)/2 in scaled ones, after clamping.
+const lower, upper = -3, 1
+
+// side is one of the two neighbouring data sets.
+type side struct {
+	text string    // CSV, in the data's units
+	sums []float64 // the statistics in scaled units, exact multiples of 2^-40; n before them where it has noise
+}
+
+// pair returns the two neighbouring data sets that are furthest apart, for which
+// docs/sensitivity.md has the proofs. A row of zeros is common to both. The others:
+//
+//	replace-one, Laplace noise    (1, …, 1) and −(1, …, 1)/(m+1)
+//	replace-one, Gaussian noise   (1, …, 1) and that with ⌊(m+1)/2⌋ signs turned
+//	add-remove                    (1, …, 1) and no row
+func (a *Audit) pair() [2]side {
+	m := a.Columns
+	first, second := make([]float64, m), make([]float64, m)
+	for j := range m {
+		first[j], second[j] = 1, -1/float64(m+1)
+		if a.Noise == release.Gaussian {
+			second[j] = 1
+			if j < (m+1)/2 {
+				second[j] = -1
+			}
+		}
+	}
+	zero := make([]float64, m)
+	if a.counted() {
+		return [2]side{a.side(zero, first), a.side(zero)}
+	}
+	return [2]side{a.side(zero, first), a.side(zero, second)}
+}
+
+// counted tells whether n has noise.
+func (a *Audit) counted() bool { return a.Privacy.Neighbours == release.AddRemove }
+
+// side writes rows, given in scaled units, and sums them.
+func (a *Audit) side(rows ...[]float64) side {
+	m := a.Columns
+	var s side
+	s.text = strings.Join(columns(m), ",") + "\n"
+	sums := make([]float64, release.Length(m))
+	for _, row := range rows {
+		cells := make([]string, m)
+		v := make([]float64, m)
+		for j, x := range row {
+			v[j] = math.Floor(x*lattice+0.5) / lattice
+			cells[j] = strconv.FormatFloat(outside(2*x-1), 'g', -1, 64)
+		}
+		s.text += strings.Join(cells, ",") + "\n"
+		for j := range m {
+			sums[j] += v[j]
+			for k := j; k < m; k++ {
+				sums[release.Index(m, j, k)] += float64(v[j] * v[k])
+			}
+		}
+	}
+	if a.counted() {
+		s.sums = append(s.sums, float64(len(rows)))
+	}
+	s.sums = append(s.sums, sums...)
+	return s
+}
+
+// lattice is the number of values that a scaled value of 1 has below it.
+const lattice = 1 << ssp.LatticeBits
+
+// outside moves a value on a bound beyond it.
+func outside(x float64) float64 {
+	switch x {
+	case lower:
+		return lower - 2
+	case upper:
+		return upper + 2
+	}
+	return x
+}
+
+// columns are the names: covariates, then the response.
+func columns(m int) []string {
+	names := make([]string, m)
+	for j := range m - 1 {
+		names[j] = fmt.Sprintf("x%d", j+1)
+	}
+	names[m-1] = "y"
+	return names
+}
+
+// design has the columns of the pair.
+func (a *Audit) design() *schema.Design {
+	d := &schema.Design{Intercept: true}
+	names := columns(a.Columns)
+	for _, name := range names[:a.Columns-1] {
+		d.Covariates = append(d.Covariates, schema.Column{Name: name, Lower: lower, Upper: upper})
+	}
+	d.Response = schema.Column{Name: names[a.Columns-1], Lower: lower, Upper: upper}
+	return d
+}

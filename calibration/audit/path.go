@@ -1,0 +1,36 @@
+package audit
+
+import (
+	"context"
+	"strings"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/ssp"
+	"github.com/dpreg/dpreg/table"
+)
+
+// Path is a way from rows to releases. It reads a table, CSV in the data's units, and
+// returns what publishes it: with fresh noise at each call, by any number of goroutines
+// at once. trial numbers the calls of an audit, for paths that are to be repeatable.
+type Path func(ctx context.Context, csv string) (func(ctx context.Context, trial int) (*release.Release, error), error)
+
+// Released is the path of dpreg.Publish: the same parts, with the noise of the operating
+// system, but that rows are read and summed once.
+func (a *Audit) Released() Path {
+	return a.released(func(int) *mechanisms.Entropy { return mechanisms.OS() })
+}
+
+func (a *Audit) released(entropy func(trial int) *mechanisms.Entropy) Path {
+	return func(ctx context.Context, csv string) (func(context.Context, int) (*release.Release, error), error) {
+		d := a.design()
+		s, err := dpreg.Accumulate(ctx, table.CSV(strings.NewReader(csv), "pair", d), d)
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context, trial int) (*release.Release, error) {
+			return ssp.Publish(ctx, s, d, a.Privacy, a.Noise, ssp.Exact, entropy(trial))
+		}, nil
+	}
+}
