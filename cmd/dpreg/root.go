@@ -26,6 +26,7 @@ accounts for the noise, so its intervals tell the truth.
   check    whether the release is one that the model makes
   ledger   the budget of a data set over many releases
   calibrate  whether a method's posteriors are right, by simulation
+  audit    whether releases are as private as they claim, by attack
 
 Exit codes: 0 done; 1 failed; 2 wrong usage or input; 3 refused for privacy;
 4 done, but a convergence diagnostic failed.`
@@ -53,7 +54,7 @@ func newRoot() *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	root.AddCommand(newSchema(), newRelease(), newInfer(), newFit(), newShow(), newPlan(), newPredict(), newCheck(), newLedger(), newCalibrate(), newAccount())
+	root.AddCommand(newSchema(), newRelease(), newInfer(), newFit(), newShow(), newPlan(), newPredict(), newCheck(), newLedger(), newCalibrate(), newAccount(), newAudit())
 	root.SetFlagErrorFunc(flagError)
 	return root
 }

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg/calibration/audit"
+)
+
+func TestAudit(t *testing.T) {
+	r := command("audit", "--m", "2,3", "--eps", "2", "--releases", "2000")
+	if r.code != done || !strings.Contains(r.stdout, "certified") || strings.Contains(r.stdout, "FAILED") {
+		t.Errorf("exit code %d, stderr %s\n%s", r.code, r.stderr, r.stdout)
+	}
+}
+
+// An audit's JSON has a claim and what is certified of it, for each number of columns.
+func TestAuditJSON(t *testing.T) {
+	r := command("audit", "--eps", "2", "--delta", "1e-3", "--neighbours", "add-remove", "--releases", "1000", "--format", "json")
+	var out struct {
+		Format string
+		Audits []audit.Result
+	}
+	if err := json.Unmarshal([]byte(r.stdout), &out); err != nil || r.code != done {
+		t.Fatalf("exit code %d, %v, stderr %s", r.code, err, r.stderr)
+	}
+	if out.Format != "dpreg-audit/1" || len(out.Audits) != 1 || len(out.Audits[0].Bounds) == 0 || out.Audits[0].Bounds[0].Claim != 2 || len(out.Audits[0].Checks) != 6 {
+		t.Errorf("%s", r.stdout)
+	}
+}
+
+func TestAuditRefuses(t *testing.T) {
+	for line, says := range map[string]string{
+		"audit rows.csv":                                "takes no file",
+		"audit --m 1":                                   "2 to 20",
+		"audit --m 2.5":                                 "whole number",
+		"audit --releases 10":                           "1000 to",
+		"audit --releases many":                         "--releases",
+		"audit --eps 1e-6":                              "0.01 to 1000",
+		"audit --eps -1":                                "above 0",
+		"audit --mechanism gaussian":                    "--mechanism gaussian needs",
+		"audit --mechanism laplace --delta 1e-6":        "delta must be 0",
+		"audit --neighbours none":                       "--neighbours",
+		"audit --format xml":                            "--format",
+		"audit --sensitivity paper":                     "--sensitivity belongs to",
+		"audit --m 2,3,4,5,6,7,8,9,10 --releases 1e100": "--releases",
+	} {
+		if r := command(strings.Fields(line)...); r.code != misused || r.stdout != "" {
+			t.Errorf("%s: exit code %d\n%s", line, r.code, r.stdout)
+		} else {
+			r.says(t, says)
+		}
+	}
+}
+
+func TestAuditInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if r := commandContext(ctx, "audit"); r.code != failed || r.stdout != "" || !strings.Contains(r.stderr, "interrupted") {
+		t.Errorf("exit code %d, stderr %s", r.code, r.stderr)
+	}
+}
