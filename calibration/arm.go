@@ -23,6 +23,8 @@ type Arm struct {
 	Draws       int     `json:"draws,omitempty"`
 	ESS         float64 `json:"ess,omitempty"`
 	MaxDraws    int     `json:"max_draws,omitempty"`
+	// ModelClamping: the method infers with the law of clamped rows; mcmc-ind alone can.
+	ModelClamping bool `json:"model_clamping,omitempty"`
 }
 
 // Setting names the arm's part of a cell.
@@ -31,7 +33,11 @@ func (a Arm) setting() Setting {
 	if a.ESS > 0 {
 		run = fmt.Sprintf("%d x %d, ESS %g", a.Chains, a.Warmup, a.ESS)
 	}
-	return Setting{Method: a.Method, Kernel: a.Kernel, Sensitivity: a.Sensitivity, Run: run}
+	method := a.Method
+	if a.ModelClamping {
+		method += " (clamping)"
+	}
+	return Setting{Method: method, Kernel: a.Kernel, Sensitivity: a.Sensitivity, Run: run}
 }
 
 // MethodNames lists what an arm's method may be.
@@ -69,6 +75,8 @@ func (a Arm) validate(d *Design) error {
 		return fmt.Errorf("sensitivity %q: choose %s or %s", a.Sensitivity, ExactSensitivity, PaperSensitivity)
 	case a.Sensitivity == PaperSensitivity && d.Delta > 0:
 		return errors.New("the paper's sensitivity is for Laplace noise: delta has to be 0")
+	case a.ModelClamping && a.Method != individuals:
+		return fmt.Errorf("it cannot model clamping; %s can", individuals)
 	case a.Sensitivity == PaperSensitivity && a.Method == noisyMoments:
 		return errors.New("the paper's sensitivity is not for releases with moments")
 	}

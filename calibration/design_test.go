@@ -70,6 +70,7 @@ func TestDesignRefuses(t *testing.T) {
 		"prior: prior: theta.mean": func(d *Design) { d.Prior = PriorSpec{File: []byte(`{"theta":{"mean":[1]}}`)} },
 		"how many covariates":      func(d *Design) { d.Columns = dpreg.UnitDesign(1) },
 		"its own covariate":        func(d *Design) { d.Data = Cirrhosis },
+		"cannot model clamping":    func(d *Design) { d.Arms[1].ModelClamping = true },
 		"not for releases with": func(d *Design) {
 			d.Arms[1] = Arms([]string{noisyMoments}, nil, nil)[0]
 			d.Arms[1].Sensitivity = "paper"
@@ -119,6 +120,24 @@ func TestEveryMethodRuns(t *testing.T) {
 				t.Errorf("%v: the last quantity is %s", c.Setting, last.Name)
 			}
 		}
+	}
+}
+
+// What models clamping is right of clamped rows.
+func TestModelClamping(t *testing.T) {
+	d := small()
+	d.Data, d.Ns, d.Trials = Clamped, []int64{20}, 2
+	d.Arms = []Arm{{Method: individuals, Sensitivity: ExactSensitivity, Chains: 1, Warmup: 100, Draws: Ranked, ModelClamping: true}}
+	s, err := d.Study()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if trials := run(t, s, Options{}); !s.Uniform || trials[0].Error != "" || s.Cells[0].Method != "mcmc-ind (clamping)" {
+		t.Errorf("%+v, %+v", s.Cells[0].Setting, trials[0])
+	}
+	d.Arms = append(d.Arms, small().Arms...)
+	if s, err = d.Study(); err != nil || s.Uniform {
+		t.Error("a method that takes clamped rows for others is to be right")
 	}
 }
 

@@ -27,7 +27,7 @@ type fitter struct {
 // fit releases the sums with simulated noise, unless the method is non-private, and
 // infers.
 func (f *fitter) fit(ctx context.Context, s *summed, data, sampler *rand.Rand) (*dpreg.Fit, error) {
-	o := dpreg.Options{Method: f.arm.Method, Kernel: f.arm.Kernel, Prior: f.prior, Plan: f.arm.plan(sampler.Uint64())}
+	o := dpreg.Options{Method: f.arm.Method, Kernel: f.arm.Kernel, ModelClamping: f.arm.ModelClamping, Prior: f.prior, Plan: f.arm.plan(sampler.Uint64())}
 	if f.arm.Method == NonPrivate {
 		return dpreg.NonPrivate(ctx, s.statistics, f.columns, o)
 	}
@@ -66,7 +66,7 @@ func (f *fitter) rehearse(n int64, seed uint64) error {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = dpreg.Infer(ctx, r, dpreg.Options{Method: f.arm.Method, Kernel: f.arm.Kernel, Prior: f.prior, Plan: f.arm.plan(0)})
+	_, err = dpreg.Infer(ctx, r, dpreg.Options{Method: f.arm.Method, Kernel: f.arm.Kernel, ModelClamping: f.arm.ModelClamping, Prior: f.prior, Plan: f.arm.plan(0)})
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}

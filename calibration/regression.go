@@ -10,15 +10,17 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
-// noisyMoments is the method whose releases hold moments of the covariates.
-const noisyMoments = "gibbs-ss-noisy"
+const (
+	noisyMoments = "gibbs-ss-noisy" // its releases hold moments of the covariates
+	individuals  = "mcmc-ind"       // it can model clamping
+)
 
 // Study lists the cells of a valid design: each n, ε, p and arm.
 func (d *Design) Study() (*Study, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Study{Trials: d.Trials, Seed: d.Seed, Description: d.Text(), Uniform: d.Data == Unclamped && d.X == NormalX, Note: d.note()}
+	s := &Study{Trials: d.Trials, Seed: d.Seed, Description: d.Text(), Uniform: d.uniform(), Note: d.note()}
 	for _, columns := range d.designs() {
 		prior, err := d.Prior.of(columns)
 		if err != nil {
@@ -42,6 +44,13 @@ func (d *Design) Study() (*Study, error) {
 		}
 	}
 	return s, nil
+}
+
+// uniform tells whether a right sampler's ranks are: the arms infer with the law that the
+// rows have.
+func (d *Design) uniform() bool {
+	unaware := slices.ContainsFunc(d.Arms, func(a Arm) bool { return !a.ModelClamping })
+	return d.X == NormalX && (d.Data == Unclamped || d.Data == Clamped && !unaware)
 }
 
 // note says what the data are.

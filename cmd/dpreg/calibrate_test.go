@@ -183,6 +183,7 @@ func TestCalibrateWrong(t *testing.T) {
 		good + "--save s --shard 1/2x":            "--shard",
 		good + "--plots":                          "--save DIR",
 		good + "--format xml":                     "--format",
+		good + "--model-clamping":                 "--method mcmc-ind",
 		good + "--delta 2":                        "delta",
 		good + "--delta 1e-6 --sensitivity paper": "Laplace noise",
 		"calibrate --save nowhere":                "no study yet",

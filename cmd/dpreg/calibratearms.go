@@ -1,13 +1,18 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/gibbs"
+	"github.com/dpreg/dpreg/nuts/individual"
 )
+
+// modelsClamping is the method that can.
+var modelsClamping = individual.Method{}.Name()
 
 // arms takes --method, --kernel and --sensitivity.
 func (f *calibrateFlags) arms(_ *cobra.Command, d *calibration.Design) error {
@@ -70,14 +75,18 @@ func addNew(list []string, word string) []string {
 	return append(list, word)
 }
 
-// lengths takes --chains, --warmup, --draws and --ess.
-func (f *calibrateFlags) lengths(cmd *cobra.Command, d *calibration.Design) error {
+// runs takes --chains, --warmup, --draws, --ess and --model-clamping.
+func (f *calibrateFlags) runs(cmd *cobra.Command, d *calibration.Design) error {
 	given := cmd.Flags().Changed
+	if f.modelClamping && !slices.ContainsFunc(d.Arms, func(a calibration.Arm) bool { return a.Method == modelsClamping }) {
+		return usagef("--model-clamping: %s alone can; give --method %s", modelsClamping, modelsClamping)
+	}
 	if given("draws") && given("ess") {
 		return usagef("--draws and --ess exclude each other: one fixes the number of draws, the other finds it")
 	}
 	for i := range d.Arms {
 		a := &d.Arms[i]
+		a.ModelClamping = f.modelClamping && a.Method == modelsClamping
 		if given("chains") {
 			a.Chains = f.chains
 		}

@@ -27,6 +27,7 @@ type calibrateFlags struct {
 	trials, chains, warmup, draws   int
 	ess                             float64
 	seed                            uint64
+	modelClamping                   bool
 	studyOutput
 }
 
@@ -49,6 +50,7 @@ func (f *calibrateFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.kernel, "kernel", "", "kernels of the methods gibbs-ss-, a `LIST` of exact, plain (default exact; presets: both)")
 	fs.StringVar(&f.sensitivity, "sensitivity", "", "what noise is calibrated to, a `LIST` of exact, paper (default exact; presets: both)")
 	fs.StringVar(&f.data, "data", "", "`NAME` of what becomes of rows outside the bounds: unclamped (default) or clamped")
+	fs.BoolVar(&f.modelClamping, "model-clamping", false, "let mcmc-ind infer with the law of clamped rows; with --data clamped")
 	fs.StringVar(&f.x, "x", "", "`NAME` of the law of the covariates: normal (default), binary or skewed")
 	fs.StringVar(&f.prior, "prior", "", "prior `FILE`, of the true parameters and of the methods (default: weakly informative for columns on [-1, 1])")
 	fs.IntVar(&f.trials, "trials", 0, fmt.Sprintf("`NUMBER` of trials of each cell (default %d; fig3: 300, fig4: 100)", ownTrials))
@@ -89,7 +91,7 @@ func (f *calibrateFlags) design(cmd *cobra.Command) (*calibration.Design, error)
 	if err != nil {
 		return nil, err
 	}
-	for _, change := range []func(*cobra.Command, *calibration.Design) error{f.grid, f.columns, f.arms, f.lengths, f.simulation} {
+	for _, change := range []func(*cobra.Command, *calibration.Design) error{f.grid, f.columns, f.arms, f.runs, f.simulation} {
 		if err := change(cmd, d); err != nil {
 			return nil, err
 		}
