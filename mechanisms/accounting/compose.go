@@ -122,6 +122,9 @@ func (l *lattice) wrap(circle []float64, lambda float64) (log float64, middle in
 	weights := make([]float64, len(l.mass))
 	var sum, mean float64
 	for i, p := range l.mass {
+		if p == 0 {
+			continue
+		}
 		weights[i] = p * math.Exp(lambda*l.loss(i)-top)
 		sum += weights[i]
 		mean += weights[i] * float64(i)
@@ -144,7 +147,9 @@ func (l *lattice) logMoment(lambda float64) float64 {
 	top := math.Max(lambda*l.loss(0), lambda*l.loss(len(l.mass)-1))
 	sum := 0.
 	for i, p := range l.mass {
-		sum += p * math.Exp(lambda*l.loss(i)-top)
+		if p > 0 {
+			sum += p * math.Exp(lambda*l.loss(i)-top)
+		}
 	}
 	return top + math.Log(sum)
 }

@@ -91,8 +91,8 @@ var errEmpty = errors.New("nothing is released")
 
 // Epsilon brackets the smallest ε for which the composition is (ε, delta)-
 // differentially private. For normal noise without sampling it is exact, up to the
-// error of Delta; otherwise the bracket is some 1e-5 of ε wide. Upper is +Inf where
-// none was found. Errors: delta not in [MinDelta, 1), or less than
+// error of Delta; otherwise the bracket is some 1e-5 of ε wide, in all but extreme
+// cases. Errors: delta not in [MinDelta, 1), or less than
 // MinSampledDelta where there is other noise; nothing composed.
 func (c *Composition) Epsilon(delta float64) (Interval, error) {
 	if err := inRange(delta); err != nil {
@@ -123,8 +123,15 @@ func (c *Composition) Epsilon(delta float64) (Interval, error) {
 			all = Interval{math.Max(all.Lower, other.Lower), math.Max(all.Upper, other.Upper)}
 		}
 	}
+	if !(all.Upper < math.Inf(1)) || all.Upper-all.Lower > wide*all.Upper {
+		all.Upper = math.Min(all.Upper, (&renyi{Composition: c}).epsilon(delta))
+	}
 	return all, nil
 }
+
+// wide is the width of a bracket, relative to its upper end, from which on Rényi divergences may be
+// better.
+const wide = 0.01
 
 // Delta brackets the smallest δ for which the composition is (epsilon, δ)-
 // differentially private. Errors: epsilon negative or not finite, nothing composed.
@@ -139,9 +146,12 @@ func (c *Composition) Delta(epsilon float64) (Interval, error) {
 		return analyticDelta(mu, epsilon), nil
 	}
 	var all Interval
-	for _, wide := range c.directions(MinDelta) {
-		d := c.delta(wide, epsilon)
+	for _, direction := range c.directions(MinDelta) {
+		d := c.delta(direction, epsilon)
 		all = Interval{math.Max(all.Lower, d.Lower), math.Max(all.Upper, d.Upper)}
+	}
+	if all.Upper-all.Lower > wide*all.Upper {
+		all.Upper = math.Min(all.Upper, (&renyi{Composition: c}).delta(epsilon))
 	}
 	return all, nil
 }

@@ -58,16 +58,17 @@ func (e estimate) focus() focus { return focus{slope: e.bend, most: math.Exp(-e.
 
 // scoutEpsilon estimates ε, first from Chernoff bounds, then by rough lattices.
 func (d *direction) scoutEpsilon(delta float64) estimate {
-	e := estimate{logDelta: math.Log(delta)}
+	e := estimate{logDelta: math.Log(delta), upper: math.Inf(1)}
 	e.epsilon, e.bend = d.tilts.epsilon(e.logDelta)
 	margin := e.epsilon
 	for range 2 {
-		w := d.tilts.window(e.epsilon, e.logDelta, d.total())
-		w.distance += margin
-		rough := d.on(d.rough(w), e.focus()).upper()
+		w, ok := d.tilts.window(e.epsilon, e.logDelta, d.total())
+		if !ok {
+			return e
+		}
+		rough := d.on(d.rough(w, margin, e.bend), e.focus()).upper()
 		before := e.epsilon
-		e.upper = rough.epsilon(delta, before)
-		if !math.IsInf(e.upper, 1) {
+		if e.upper = math.Min(e.upper, rough.epsilon(delta, before)); !math.IsInf(e.upper, 1) {
 			e.epsilon = math.Max(0, e.upper)
 		}
 		margin = math.Abs(before-e.epsilon) / 4
@@ -81,40 +82,60 @@ func (d *direction) scoutDelta(epsilon float64) estimate {
 	e := estimate{epsilon: epsilon, logDelta: d.tilts.logDelta(epsilon)}
 	_, e.bend = d.tilts.epsilon(e.logDelta)
 	for range 2 {
-		w := d.tilts.window(epsilon, e.logDelta, d.total())
-		rough := d.on(d.rough(w), e.focus()).upper()
-		e.logDelta = math.Log(rough.delta(epsilon))
+		w, ok := d.tilts.window(epsilon, e.logDelta, d.total())
+		if !ok {
+			return e
+		}
+		rough := d.on(d.rough(w, 0, e.bend), e.focus()).upper()
+		if delta := rough.delta(epsilon); delta > 0 {
+			e.logDelta = math.Min(e.logDelta, math.Log(delta))
+		}
 		e.bend = rough.bend(epsilon)
 	}
 	return e
 }
 
-// rough is a grid for an estimate.
-func (d *direction) rough(w window) grid {
-	step := math.Max(2*w.distance/scout, d.widest/(8*scout))
+// rough is a grid for an estimate that may be off by a tenth of a standard deviation,
+// in a window that is wider by margin.
+func (d *direction) rough(w window, margin, bend float64) grid {
+	const deviations = 7 // in a window
+	step := d.stepFor(w.distance/deviations/10, bend)
+	w.distance += margin
+	step = math.Max(math.Min(step, 2*w.distance/scout), math.Max(2*w.distance/(64*scout), d.widest/(8*scout)))
 	for _, p := range d.pairs {
 		step = math.Max(step, p.span()/(scout/2))
 	}
 	return d.grid(w, step)
 }
 
-// fine is the grid for which connect moves ε by shift or less: a step of h adds
-// about h²/6 to the variance of each loss and, as E_Q e^ℓ stays, h²/12 to its mean,
-// which moves ε by total·(h²/12)(1 + |δ″/δ′|).
-func (d *direction) fine(e estimate, shift float64) grid {
-	w := d.tilts.window(e.epsilon, e.logDelta, d.total())
+// stepFor is the step for which connect moves ε by shift: a step of h adds about h²/6 to the
+// variance of each loss and, as E_Q e^ℓ stays, h²/12 to its mean, which moves ε by
+// total·(h²/12)(1 + |δ″/δ′|).
+func (d *direction) stepFor(shift, bend float64) float64 {
+	return math.Sqrt(12 * shift / (d.total() * (1 + bend)))
+}
+
+// fine is the grid for which connect moves ε by shift or less.
+func (d *direction) fine(e estimate, shift float64) (g grid, ok bool) {
+	w, ok := d.tilts.window(e.epsilon, e.logDelta, d.total())
+	if !ok {
+		return g, false
+	}
 	w.distance *= 1.05
-	shift = math.Max(shift, accuracy*w.distance/100)
-	step := math.Sqrt(12 * shift / (d.total() * (1 + e.bend)))
+	step := d.stepFor(math.Max(shift, accuracy*w.distance/100), e.bend)
 	for _, p := range d.pairs {
 		step = math.Max(step, p.span()/(8*scout))
 	}
-	return d.grid(w, step)
+	return d.grid(w, step), true
 }
 
-// epsilon brackets the ε of a δ.
+// epsilon brackets the ε of a δ; where no window was found between 0 and +Inf.
 func (d *direction) epsilon(e estimate, delta float64) Interval {
-	on := d.on(d.fine(e, accuracy*e.epsilon), e.focus())
+	g, ok := d.fine(e, accuracy*e.epsilon)
+	if !ok {
+		return Interval{0, e.upper}
+	}
+	on := d.on(g, e.focus())
 	upper, lower := on.upper().epsilon(delta, e.epsilon), on.lower().epsilon(delta, e.epsilon)
 	if math.IsInf(lower, 1) { // not found
 		lower = 0
@@ -122,8 +143,12 @@ func (d *direction) epsilon(e estimate, delta float64) Interval {
 	return Interval{math.Max(0, lower), math.Max(0, math.Min(upper, e.upper))}
 }
 
-// delta brackets the δ of an ε.
+// delta brackets the δ of an ε; where no window was found between 0 and 1.
 func (d *direction) delta(e estimate) Interval {
-	on := d.on(d.fine(e, 10*accuracy/(1+e.bend)), e.focus())
+	g, ok := d.fine(e, 10*accuracy/(1+e.bend))
+	if !ok {
+		return Interval{0, 1}
+	}
+	on := d.on(g, e.focus())
 	return Interval{on.lower().delta(e.epsilon), math.Min(1, on.upper().delta(e.epsilon))}
 }

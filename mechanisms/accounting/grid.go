@@ -93,14 +93,17 @@ func (c *composer) compose(discretise func(*law, float64) *lattice) *profile {
 	return sum.profile()
 }
 
-// epsilon is the ε where the curve falls to delta, looked for around near; +Inf where
-// there is none.
+// epsilon is the ε ≥ 0 where the curve falls to delta, looked for around near; +Inf where
+// none is found.
 func (c curve) epsilon(delta, near float64) float64 {
 	epsilon, ok := c.crossing(c.value, delta, near)
-	if !ok {
-		return math.Inf(1)
+	switch {
+	case ok:
+		return epsilon + c.shift
+	case c.delta(0) <= delta:
+		return 0
 	}
-	return epsilon + c.shift
+	return math.Inf(1)
 }
 
 // delta is the curve's value at ε.

@@ -134,7 +134,9 @@ func (l *lattice) mirrored() *lattice {
 	m := &lattice{origin: -l.origin, step: l.step, first: 1 - l.first - n, mass: make([]float64, n), infinite: l.cutQ, cutQ: l.infinite,
 		rest: cell{mass: l.rest.mass * math.Exp(-l.rest.loss), loss: -l.rest.loss}}
 	for i, p := range l.mass {
-		m.mass[n-1-i] = p * math.Exp(-l.loss(i))
+		if p > 0 {
+			m.mass[n-1-i] = p * math.Exp(-l.loss(i))
+		}
 	}
 	return m
 }

@@ -65,6 +65,18 @@ func (r *renyi) epsilon(delta float64) float64 {
 	}
 }
 
+// delta is the smallest δ that an order gives, by the bound that RDPEpsilon solves for ε.
+func (r *renyi) delta(epsilon float64) float64 {
+	best := 0.
+	for i := 0; ; i++ {
+		order, rdp := r.at(i)
+		best = math.Min(best, (order-1)*(rdp-epsilon)+hinge(order-1))
+		if rdp > epsilon || order > 1e6 {
+			return math.Exp(best)
+		}
+	}
+}
+
 // logMoment is log ∫_low^∞ φ₀(x) s(ρ(x))^order dx, or with s(ρ(−x))^{1−order} as
 // another factor for replace-one: the order-th moment of dP/dQ under Q. Its error is
 // below 1e-12 (docs/accounting.md).

@@ -112,17 +112,21 @@ const (
 )
 
 // window returns the narrowest window for a δ(ε) of about e^logDelta, among those
-// of tilts under which δ(ε) is loud enough.
-func (t *tilts) window(epsilon, logDelta, count float64) window {
+// of tilts under which δ(ε) is loud enough, or else the loudest; ok is false where there
+// is none.
+func (t *tilts) window(epsilon, logDelta, count float64) (w window, ok bool) {
 	var best, loudest window
 	best.distance = math.Inf(1)
 	most := math.Inf(-1)
-	for i, lambda := range t.at[:len(t.at)-1] {
+	for i, lambda := range t.at {
 		if lambda <= 0 {
 			continue
 		}
 		size := logDelta + float64(lambda*epsilon) - t.k[i] - hinge(lambda)
 		w := t.sides(i, epsilon, math.Min(size, 0)+math.Log(rare))
+		if !(w.distance > 0 && w.distance < math.Inf(1)) {
+			continue
+		}
 		size += math.Log(math.Min(1, lambda*w.distance/10))
 		if size > most {
 			loudest, most = w, size
@@ -132,9 +136,9 @@ func (t *tilts) window(epsilon, logDelta, count float64) window {
 		}
 	}
 	if math.IsInf(best.distance, 1) {
-		return loudest
+		return loudest, !math.IsInf(most, -1)
 	}
-	return best
+	return best, true
 }
 
 // sides finds the distance where both tails of the i-th tilt are below e^limit.
