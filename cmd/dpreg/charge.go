@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"math/big"
 	"path/filepath"
@@ -16,8 +17,8 @@ import (
 // payment is what a release charges to the ledger of --ledger; nil without one.
 type payment struct {
 	*ledger.Ledger
-	cost   ledger.Charge
-	number int64 // of the charge; 0 before there is one
+	cost   []ledger.Charge
+	number int64 // of the last charge; 0 before there is one
 }
 
 // payment refuses, before anything is read, what the ledger has no room for.
@@ -33,18 +34,20 @@ func (o *order) payment(ctx context.Context) (*payment, error) {
 	if err != nil {
 		return nil, ledgerError(err)
 	}
-	if err := l.Check(ctx, cost); err != nil {
+	if err := l.Check(ctx, cost...); err != nil {
 		l.Close()
 		return nil, ledgerError(err)
 	}
 	return &payment{Ledger: l, cost: cost}, nil
 }
 
-// cost is what the release that is ordered states of its privacy and its noise.
-func (o *order) cost() (ledger.Charge, error) {
+// cost is what the release that is ordered states of its privacy and its noise. Where
+// the bounds are found in the rows and the noise is Gaussian, these are two charges,
+// since a ledger counts the two kinds of noise apart; they add up to the whole.
+func (o *order) cost() ([]ledger.Charge, error) {
 	path, err := filepath.Abs(o.path)
 	if err != nil {
-		return ledger.Charge{}, err
+		return nil, err
 	}
 	c := ledger.Charge{
 		Epsilon:    asStated(o.privacy.Epsilon),
@@ -54,11 +57,18 @@ func (o *order) cost() (ledger.Charge, error) {
 		Release:    path,
 	}
 	if o.noise != release.Gaussian {
-		return c, nil
+		return []ledger.Charge{c}, nil
 	}
 	noise, err := o.calibrate()
 	c.Sensitivity, c.Scale = noise.Sensitivity, noise.Scale
-	return c, usage(err)
+	if o.bounds == nil {
+		return []ledger.Charge{c}, usage(err)
+	}
+	found := c
+	found.Epsilon, found.Delta = asStated(o.bounds.Epsilon), new(big.Rat)
+	found.Noise, found.Sensitivity, found.Scale = ledger.Laplace, 0, 0
+	c.Epsilon = new(big.Rat).Sub(c.Epsilon, found.Epsilon)
+	return []ledger.Charge{found, c}, usage(err)
 }
 
 // asStated is the value of the decimal that a release states, to which its noise is
@@ -71,11 +81,19 @@ func (p *payment) pay(ctx context.Context, stderr io.Writer) error {
 		return nil
 	}
 	var err error
-	if p.number, err = p.Charge(ctx, p.cost); err != nil {
+	if p.number, err = p.Charge(ctx, p.cost...); err != nil {
 		return ledgerError(err)
 	}
-	note(stderr, "charged to %s as No %d", p.Path(), p.number)
+	note(stderr, "charged to %s as %s", p.Path(), p.numbers())
 	return nil
+}
+
+// numbers names the charges.
+func (p *payment) numbers() string {
+	if len(p.cost) == 1 {
+		return fmt.Sprintf("No %d", p.number)
+	}
+	return fmt.Sprintf("No %d (bounds) and No %d (sums)", p.number-1, p.number)
 }
 
 // finish notes in the ledger whether the release that was paid for was written.
@@ -87,7 +105,7 @@ func (p *payment) finish(ctx context.Context, stderr io.Writer, written bool) {
 	switch {
 	case p.number == 0:
 	case !written:
-		note(stderr, "%s keeps the charge No %d, though this run failed: its noise may have been drawn", p.Path(), p.number)
+		note(stderr, "%s keeps the charge %s, though this run failed: its noise may have been drawn", p.Path(), p.numbers())
 	default:
 		p.tell(context.WithoutCancel(ctx), stderr)
 	}
@@ -95,15 +113,17 @@ func (p *payment) finish(ctx context.Context, stderr io.Writer, written bool) {
 
 // tell says what is left. The release is there: nothing of this can fail it.
 func (p *payment) tell(ctx context.Context, stderr io.Writer) {
-	if err := p.SetWritten(ctx, p.number); err != nil {
-		note(stderr, "%s does not show that No %d was written: %v", p.Path(), p.number, err)
+	for i := range p.cost {
+		if err := p.SetWritten(ctx, p.number-int64(i)); err != nil {
+			note(stderr, "%s does not show that %s was written: %v", p.Path(), p.numbers(), err)
+		}
 	}
 	h, err := p.History(ctx)
 	if err != nil {
 		note(stderr, "%v", err)
 		return
 	}
-	left, err := report.Left(h, p.cost.Delta)
+	left, err := report.Left(h, p.cost[len(p.cost)-1].Delta)
 	if err != nil {
 		note(stderr, "%v", err)
 		return
@@ -129,8 +149,9 @@ func (o *order) charged(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return ledgerError(err)
 	}
+	last := cost[len(cost)-1]
 	for _, e := range h.Entries {
-		if e.Release == cost.Release && e.Epsilon.Cmp(cost.Epsilon) == 0 && e.Delta.Cmp(cost.Delta) == 0 {
+		if e.Release == last.Release && e.Epsilon.Cmp(last.Epsilon) == 0 && e.Delta.Cmp(last.Delta) == 0 {
 			note(stderr, "nothing is charged to %s, which has this release as No %d", o.ledger, e.Number)
 			return nil
 		}

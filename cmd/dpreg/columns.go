@@ -23,7 +23,11 @@ func sidecar(data string) string {
 // of --bounds. Where there is a schema file, columns that it leaves out are not
 // used unless --bounds names them.
 func (f *releaseFlags) columns(stderr io.Writer, data string) (*schema.Schema, error) {
-	bounds, err := schema.ParseBounds(f.bounds...)
+	named, _, err := splitBounds(f.bounds)
+	if err != nil {
+		return nil, err
+	}
+	bounds, err := schema.ParseBounds(named...)
 	if err != nil {
 		return nil, usage(fmt.Errorf("--%w", err))
 	}
@@ -96,20 +100,25 @@ func merge(stderr io.Writer, all, described *schema.Schema, path, data string, b
 
 // design resolves the formula, after a look at whether the columns that it uses
 // have bounds at all: that is not a mistake in typing but a matter of privacy.
-func (f *releaseFlags) design(stderr io.Writer, data string) (*schema.Design, error) {
+// unbounded are the columns whose bounds are to be found; the design gives them
+// others, which are not to be used.
+func (f *releaseFlags) design(stderr io.Writer, data string) (d *schema.Design, unbounded []string, err error) {
 	columns, err := f.columns(stderr, data)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	used, err := used(columns, f.formula)
 	if err != nil {
-		return nil, formulaError(err)
+		return nil, nil, formulaError(err)
 	}
-	if err := checkBounded(used, data); err != nil {
-		return nil, err
+	if unbounded, err = f.unbounded(used, data); err != nil {
+		return nil, nil, err
 	}
-	d, err := columns.Design(f.formula)
-	return d, formulaError(err)
+	if columns, err = columns.WithBounds(standInBounds(unbounded)); err != nil {
+		return nil, nil, err
+	}
+	d, err = columns.Design(f.formula)
+	return d, unbounded, formulaError(err)
 }
 
 // formulaError lets what is wrong with a formula begin with the flag's name.
@@ -161,7 +170,8 @@ func checkBounded(columns []schema.Column, data string) error {
 	return refusef(`no bounds for %s: the noise is calibrated to public bounds of every column.
   Give them:          %s
   or fill in a file:  dpreg schema %s -o %s
-  or use fewer columns, by --formula.
+  or use fewer columns, by --formula;
+  or have them found in the rows, for a part of ε, if there are enough: --bounds auto
 A column of categories needs its levels in place of bounds: see dpreg schema --help.
 Take bounds from public knowledge (a codebook, what is possible at all): bounds
 read off the data would tell of the persons at the extremes and break the guarantee`,

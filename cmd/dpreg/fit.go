@@ -141,7 +141,7 @@ func (o *order) refuse(former *release.Release, difference error) error {
 // selects tells whether a release is of another model, of which the one ordered
 // is a sub-model.
 func (o *order) selects(former *release.Release) (formula string, ok bool) {
-	if former.Answers(o.design, o.privacy, o.noise) == nil {
+	if former.Answers(o.adopt(former), o.privacy, o.noise) == nil {
 		return "", false
 	}
 	formula = formulaOf(o.design)
@@ -149,7 +149,7 @@ func (o *order) selects(former *release.Release) (formula string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	return formula, r.Answers(o.design, o.privacy, o.noise) == nil && (r.Moments != nil || !o.moments)
+	return formula, r.Answers(o.adopt(r), o.privacy, o.noise) == nil && o.boundsDiffer(r) == nil && (r.Moments != nil || !o.moments)
 }
 
 // formulaOf writes a design as a formula.
@@ -192,7 +192,10 @@ func (c *fitCommand) runNonPrivate(cmd *cobra.Command, data string) error {
 	if err != nil {
 		return err
 	}
-	design, err := c.design(stderr, data)
+	if _, share, _ := splitBounds(c.bounds); share != 0 || c.rows != 0 {
+		return usagef("--bounds auto and --rows cannot be combined with --method %s, which makes no release and is not private", nonPrivate)
+	}
+	design, _, err := c.design(stderr, data)
 	if err != nil {
 		return err
 	}

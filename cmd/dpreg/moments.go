@@ -30,11 +30,11 @@ func (o *order) noteMoments(stderr io.Writer) error {
 		return nil
 	}
 	p := len(o.design.Covariates)
-	c, err := ssp.CalibrateMoments(p, o.privacy, o.noise)
+	c, err := ssp.CalibrateMoments(p, o.left(), o.noise)
 	if err != nil {
 		return usage(err)
 	}
-	without, err := ssp.Calibrate(p+1, o.privacy, o.noise, ssp.Exact)
+	without, err := ssp.Calibrate(p+1, o.left(), o.noise, ssp.Exact)
 	if err != nil {
 		return usage(err)
 	}
@@ -52,18 +52,18 @@ func (o *order) noteMoments(stderr io.Writer) error {
 // choose compares Laplace and Gaussian noise.
 func (o *order) choose() (release.Kind, float64, error) {
 	if o.moments {
-		return ssp.ChooseMoments(len(o.design.Covariates), o.privacy)
+		return ssp.ChooseMoments(len(o.design.Covariates), o.left())
 	}
-	return ssp.Choose(len(o.design.Columns()), o.privacy)
+	return ssp.Choose(len(o.design.Columns()), o.left())
 }
 
 // calibrate is the noise on the statistics.
 func (o *order) calibrate() (release.Noise, error) {
 	if o.moments {
-		c, err := ssp.CalibrateMoments(len(o.design.Covariates), o.privacy, o.noise)
+		c, err := ssp.CalibrateMoments(len(o.design.Covariates), o.left(), o.noise)
 		return c.Statistics, err
 	}
-	return ssp.Calibrate(len(o.design.Columns()), o.privacy, o.noise, o.kind)
+	return ssp.Calibrate(len(o.design.Columns()), o.left(), o.noise, o.kind)
 }
 
 // sums are what is known of the rows before noise; moments are nil where none are
@@ -85,9 +85,9 @@ func (o *order) accumulate(ctx context.Context, rows iter.Seq2[[]float64, error]
 // noised draws the noise.
 func (o *order) noised(ctx context.Context, s sums) (*release.Release, error) {
 	if s.moments != nil {
-		return ssp.PublishMoments(ctx, s.Statistics, s.moments, o.design, o.privacy, o.noise, mechanisms.OS())
+		return ssp.PublishMoments(ctx, s.Statistics, s.moments, o.design, o.left(), o.noise, mechanisms.OS())
 	}
-	return ssp.Publish(ctx, s.Statistics, o.design, o.privacy, o.noise, o.kind, mechanisms.OS())
+	return ssp.Publish(ctx, s.Statistics, o.design, o.left(), o.noise, o.kind, mechanisms.OS())
 }
 
 // selectModel takes a model from a release.

@@ -16,6 +16,7 @@ type releaseFlags struct {
 	epsilon, delta, mechanism, neighbours, missing, sensitivity string
 
 	bounds, na      []string
+	rows            int64
 	schema, formula string
 	ledger          string
 	spendAgain      bool
@@ -27,7 +28,8 @@ const formulaUsage = "`FORMULA` such as 'y ~ x1 + x2', 'y ~ .' or 'y ~ x - 1'; "
 func (f *releaseFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.epsilon, "eps", "", "privacy budget ε, a `NUMBER` above 0: smaller is more private and noisier")
-	fs.StringArrayVar(&f.bounds, "bounds", nil, "public bounds of a column, `NAME=LOWER:UPPER`; repeatable; wins over a schema file")
+	fs.StringArrayVar(&f.bounds, "bounds", nil, "public bounds of a column, `NAME=LOWER:UPPER`; repeatable; wins over a schema file; or auto[=SHARE]: columns without get bounds found in the rows, for a share of ε (0.1)")
+	fs.Int64Var(&f.rows, "rows", 0, "about how many rows there are, a public `NUMBER`: for --bounds auto with --neighbours add-remove")
 	fs.StringVar(&f.schema, "schema", "", "Frictionless Table Schema `FILE` with the bounds (default: data.schema.json beside data.csv)")
 	fs.StringVar(&f.formula, "formula", "", formulaUsage+"default: the last column on all others")
 	fs.StringVar(&f.sensitivity, "sensitivity", "exact", "`NAME`: exact, or paper, the larger one of Bernstein and Sheldon (2019)")

@@ -26,6 +26,7 @@ type order struct {
 	cells      table.Options
 	moments    bool // of the covariates, too
 	ledger     string
+	bounds     *autoBounds // nil: all are public
 }
 
 // order checks all that can be checked before a row is read.
@@ -38,7 +39,7 @@ func (f *releaseFlags) order(stderr io.Writer, data, path string) (*order, error
 	if err != nil {
 		return nil, err
 	}
-	design, err := f.design(stderr, data)
+	design, unbounded, err := f.design(stderr, data)
 	if err != nil {
 		return nil, err
 	}
@@ -48,9 +49,12 @@ func (f *releaseFlags) order(stderr io.Writer, data, path string) (*order, error
 	case "-":
 		return nil, usagef("a release cannot go to stdout: it was paid for, and needs a file")
 	}
-	o := &order{data, path, design, privacy, noise, kind, f.spendAgain, cells, f.moments, f.ledger}
+	o := &order{data, path, design, privacy, noise, kind, f.spendAgain, cells, f.moments, f.ledger, nil}
 	if err := (inputs{o.ledger}).spare(path); err != nil {
 		return nil, within("--ledger", err)
+	}
+	if err := o.auto(stderr, f, unbounded); err != nil {
+		return nil, err
 	}
 	if err := o.checkMoments(); err != nil {
 		return nil, err
@@ -82,7 +86,10 @@ func (o *order) former() (*release.Release, error) {
 
 // differs says why r is not the release that is ordered, nil if it is.
 func (o *order) differs(r *release.Release) error {
-	if err := r.Answers(o.design, o.privacy, o.noise); err != nil {
+	if err := o.boundsDiffer(r); err != nil {
+		return err
+	}
+	if err := r.Answers(o.adopt(r), o.privacy, o.noise); err != nil {
 		return err
 	}
 	if has := r.Moments != nil; has != o.moments {
@@ -128,30 +135,40 @@ func (o *order) leftovers(former *release.Release) error {
 		left[0], remedy)
 }
 
-// sum reads the rows, once. Rows that change meanwhile would make a release of
-// no data set at all, which looks newer than the data.
-func (o *order) sum(ctx context.Context, stderr io.Writer) (sums, error) {
+// sum reads the rows, once.
+func (o *order) sum(ctx context.Context, stderr io.Writer) (s sums, err error) {
+	noteMissing(stderr, o.cells)
+	_, err = o.scan(stderr, nil, func(rows io.Reader) error {
+		s, err = o.accumulate(ctx, o.cells.CSV(rows, o.data, o.design))
+		return err
+	})
+	return s, err
+}
+
+// scan lets do read the file, which must stay as it is meanwhile, and as it was
+// where it has been read before: rows that change would make a release of no data
+// set at all, which looks newer than the data.
+func (o *order) scan(stderr io.Writer, before fs.FileInfo, do func(rows io.Reader) error) (fs.FileInfo, error) {
 	f, err := openData(o.data)
 	if err != nil {
-		return sums{}, err
+		return nil, err
 	}
 	defer f.Close()
-	before, err := f.Stat()
-	if err != nil {
-		return sums{}, usage(err)
+	if before == nil {
+		if before, err = f.Stat(); err != nil {
+			return nil, usage(err)
+		}
 	}
 	rows, finish := readingBar(stderr, f)
 	defer finish()
-	noteMissing(stderr, o.cells)
-	s, err := o.accumulate(ctx, o.cells.CSV(rows, o.data, o.design))
-	if err != nil {
-		return sums{}, usage(offerMissing(err))
+	if err := do(rows); err != nil {
+		return nil, usage(offerMissing(err))
 	}
 	after, err := os.Stat(o.data)
 	if err != nil || !os.SameFile(before, after) || before.Size() != after.Size() || !before.ModTime().Equal(after.ModTime()) {
-		return sums{}, usagef("%s changed while it was read: nothing was made of it; run this again when it is complete", o.data)
+		return nil, usagef("%s changed while it was read: nothing was made of it; run this again when it is complete", o.data)
 	}
-	return s, nil
+	return before, nil
 }
 
 // manyRows stands for a number of rows that is not public: enough for any design.
@@ -173,13 +190,16 @@ func (o *order) publish(ctx context.Context, stderr io.Writer, former *release.R
 		return nil, err
 	}
 	defer func() { paid.finish(ctx, stderr, err == nil) }()
-	s, err := o.sum(ctx, stderr)
+	rows, noised, err := o.rows(ctx, stderr)
 	if err != nil {
+		return nil, err
+	}
+	if err := o.sufficient(rows); err != nil {
 		return nil, err
 	}
 	public := o.privacy.Neighbours != release.AddRemove
 	if check != nil {
-		n := s.N
+		n := rows
 		if !public {
 			n = manyRows
 		}
@@ -188,12 +208,12 @@ func (o *order) publish(ctx context.Context, stderr io.Writer, former *release.R
 		}
 	}
 	if public {
-		o.warn(stderr, s.N)
+		o.warn(stderr, rows)
 	}
 	if err := paid.pay(ctx, stderr); err != nil {
 		return nil, err
 	}
-	r, err = o.noised(ctx, s)
+	r, err = noised()
 	if err != nil {
 		return nil, fmt.Errorf("no release was made: %w", err)
 	}
@@ -213,6 +233,7 @@ func (o *order) publish(ctx context.Context, stderr io.Writer, former *release.R
 		o.warn(stderr, max(1, r.N))
 	}
 	note(stderr, "release written to %s: it spent %s", o.path, describe(o.privacy))
+	tellBounds(stderr, r)
 	return r, nil
 }
 
