@@ -58,7 +58,7 @@ func TestAnyOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		var file bytes.Buffer
-		if err := r.Write(&file); err != nil {
+		if _, err := r.WriteTo(&file); err != nil {
 			t.Fatal(err)
 		}
 		if want == nil {
