@@ -35,7 +35,7 @@ func (s *score) add(g guess, c float64) {
 }
 
 // epsilon returns a lower bound on ε at confidence 1 − level: for any mechanism that is
-// (ε, δ)-private, the bound is above ε with at most this probability.
+// (ε, δ)-private, the bound is above ε with at most this probability. It may be negative.
 //
 // A fair coin chose each data set. With δ = 0, P(first | release) is between 1/(1+e^ε)
 // and e^ε/(1+e^ε) whatever the release, so that of k guesses that are made no more are
@@ -44,16 +44,16 @@ func (s *score) add(g guess, c float64) {
 func (s score) epsilon(delta, level float64) float64 {
 	if delta == 0 {
 		x := leastProbability(s.correct, s.correct+s.wrong, level)
-		return math.Max(0, math.Log(x)-math.Log1p(-x))
+		return math.Log(x) - math.Log1p(-x)
 	}
 	p, q := s.probabilities(level)
-	return math.Max(0, math.Log(math.Max(0, p-delta)/q))
+	return math.Log(math.Max(0, p-delta) / q)
 }
 
 // delta returns a lower bound on δ at ε, likewise: p − e^ε q.
 func (s score) delta(epsilon, level float64) float64 {
 	p, q := s.probabilities(level)
-	return math.Max(0, p-float64(math.Exp(epsilon)*q))
+	return p - float64(math.Exp(epsilon)*q)
 }
 
 // probabilities bounds that of a correct guess from below and that of a wrong one from
@@ -131,7 +131,7 @@ func (q question) threshold(pilot []guess, planned int) float64 {
 	})
 	z := distuv.UnitNormal.Quantile(1 - q.level)
 	level := distuv.UnitNormal.Survival(1 + z*math.Sqrt(float64(len(pilot))/float64(planned)))
-	best, c := -1.0, 0.0
+	best, c := math.Inf(-1), 0.0
 	s, next := score{}, 1
 	for i, g := range pilot {
 		s.add(g, 0)
@@ -160,7 +160,7 @@ type Bound struct {
 }
 
 func (q question) answer(c float64, s score) Bound {
-	certified := q.bound(s, q.level)
+	certified := max(0, q.bound(s, q.level))
 	return Bound{
 		Quantity: q.quantity, Claim: q.claim, Certified: certified, Share: certified / q.claim,
 		Confidence: 1 - q.level, Threshold: c, Correct: s.correct, Wrong: s.wrong,
