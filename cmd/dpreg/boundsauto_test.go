@@ -43,8 +43,9 @@ func releaseOf(t *testing.T, path, args string) *release.Release {
 	return out
 }
 
-// Bounds that miss here have probability 1e-9: the magnitudes asserted hold at least
-// 40 % of the 5000 rows, which is 7 thresholds.
+// The magnitudes asserted hold at least 40 % of the 5000 rows, a hundred scales of the
+// noise above the threshold. A bound farther out, in a bin without rows, has a
+// probability of up to 0.005, and the noise no seed: that is for the tests of ssp.
 func TestAutoBounds(t *testing.T) {
 	for args, parts := range map[string][2]float64{
 		"--eps 4 --bounds auto":                                                                {4, 0.4},
@@ -67,7 +68,7 @@ func TestAutoBounds(t *testing.T) {
 			}
 			for _, c := range r.Schema.Columns() {
 				wide := map[string]float64{"x": 32, "w": 1, "y": 64}[c.Name]
-				if !(c.Lower == 0 && c.Upper >= wide && c.Upper <= 2*wide) {
+				if !(c.Lower <= 0 && c.Upper >= wide) {
 					t.Errorf("%s: %v:%v", c.Name, c.Lower, c.Upper)
 				}
 			}
@@ -85,7 +86,7 @@ func TestAutoBoundsAreUsedAgain(t *testing.T) {
 	ask := func(args string) result {
 		return command(append(append([]string{"fit", "wide.csv", "--eps", "4"}, strings.Fields(args)...), quick...)...)
 	}
-	ask("--bounds auto").finished(t).says(t, "bounds found: y=0:")
+	ask("--bounds auto").finished(t).says(t, "bounds found: y=")
 	before := read(t, "wide.release.json")
 	write(t, "wide.csv", "x,w,y\nno,more,rows\n")
 	past := time.Now().Add(-time.Hour)

@@ -18,6 +18,8 @@ Gaussian noise may do: with more than a few columns it is the smaller. δ is the
 probability, about, with which ε may fail; take it far below 1/n.
 
 Each column needs public bounds (see dpreg schema); values outside are clamped.
+Where nobody knows any, --bounds auto finds some in the rows, privately and for a
+share of ε, if there are rows enough (docs/bounds-auto.md).
 The last column is the response unless --formula says otherwise, but a release
 answers every model on its columns: any of them as the response, any others as
 covariates (dpreg infer --formula), at no further cost. So release once, with all
