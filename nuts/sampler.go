@@ -109,6 +109,14 @@ func (s *Sampler) Position() []float64 { return s.state.x }
 // where the log density or its gradient is not finite there.
 func (s *Sampler) Moved() bool { return s.settle() }
 
+// MoveTo puts the chain at x, where the target's log density and gradient are
+// these, by a move that leaves the target invariant. It copies x and grad.
+func (s *Sampler) MoveTo(x []float64, logp float64, grad []float64) {
+	copy(s.state.x, x)
+	s.metric.Pull(s.state.g, grad)
+	s.state.logp = logp
+}
+
 // LogDensity is that of the present state.
 func (s *Sampler) LogDensity() float64 { return s.state.logp }
 

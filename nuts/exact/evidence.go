@@ -92,10 +92,9 @@ func (e *evidence) add(grad, b []float64, d int, n float64) (logp, byN float64, 
 			e.chol[i*k+j] = e.prior[i*k+j] + from[j]
 		}
 	}
-	if !dense.Cholesky(e.chol, k) {
+	if !e.factor() {
 		return 0, 0, false
 	}
-	dense.InvertLower(e.inv, e.chol, k)
 	for part, rows := range [2][2]int{{0, e.lead}, {e.lead, k}} {
 		w := e.weights[part] + n*e.perRow[part]
 		log := e.logPivots(rows[0], rows[1])
@@ -112,6 +111,46 @@ func (e *evidence) add(grad, b []float64, d int, n float64) (logp, byN float64, 
 		}
 	}
 	return logp, byN, true
+}
+
+// fewColumns is the size up to which the loops of factor are quicker than calls.
+const fewColumns = 4
+
+// factor computes L and L⁻¹ of what stands in chol.
+func (e *evidence) factor() bool {
+	k := e.k
+	if k > fewColumns {
+		if !dense.Cholesky(e.chol, k) {
+			return false
+		}
+		dense.InvertLower(e.inv, e.chol, k)
+		return true
+	}
+	for i := range k {
+		row, inv := e.chol[i*k:i*k+i+1], e.inv[i*k:i*k+i+1]
+		pivot := row[i]
+		for j := range i {
+			sum := row[j]
+			for l, v := range e.chol[j*k : j*k+j] {
+				sum -= row[l] * v
+			}
+			row[j] = sum * e.inv[j*k+j]
+			pivot -= row[j] * row[j]
+		}
+		if !(pivot > 0) {
+			return false
+		}
+		row[i] = math.Sqrt(pivot)
+		inv[i] = 1 / row[i]
+		for j := range i {
+			sum := 0.0
+			for l := j; l < i; l++ {
+				sum += row[l] * e.inv[l*k+j]
+			}
+			inv[j] = -inv[i] * sum
+		}
+	}
+	return true
 }
 
 // logPivots returns Σ log L_ii over a range of pivots.

@@ -3,6 +3,8 @@ package exact
 import (
 	"math"
 	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/nuts"
 )
 
 // flip negates one mean or one entry of D below its diagonal: the noisier linear
@@ -33,15 +35,13 @@ func signs(m int) []int {
 	return at
 }
 
-// step moves psi, at which the log density is known; it reports whether it did.
-func (f *flip) step(psi []float64, logp float64, rng *rand.Rand) bool {
-	at := f.signs[rng.IntN(len(f.signs))]
+// step moves the sampler's position.
+func (f *flip) step(s *nuts.Sampler, rng *rand.Rand) {
+	psi, at := s.Position(), f.signs[rng.IntN(len(f.signs))]
 	copy(f.proposed, psi)
 	f.proposed[at] = -psi[at]
 	after, err := f.density.LogDensity(f.grad, f.proposed)
-	if err != nil || !(rng.Float64() < math.Exp(after-logp)) {
-		return false
+	if err == nil && rng.Float64() < math.Exp(after-s.LogDensity()) {
+		s.MoveTo(f.proposed, after, f.grad)
 	}
-	psi[at] = -psi[at]
-	return true
 }

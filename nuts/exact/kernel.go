@@ -57,10 +57,8 @@ func options(f *density) nuts.Options {
 // Step does one transition.
 func (k *kernel) Step(rng *rand.Rand) nuts.Info {
 	info := k.Sampler.Step(rng)
-	if k.flip.step(k.Position(), k.LogDensity(), rng) {
-		k.Moved()
-		info.LogDensity = k.LogDensity()
-	}
+	k.flip.step(k.Sampler, rng)
+	info.LogDensity = k.LogDensity()
 	k.draw(rng)
 	return info
 }
