@@ -1,0 +1,54 @@
+package main
+
+import (
+	"math"
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg/schema"
+)
+
+// Values of flags are refused, or are what they say: whatever is typed, nothing crashes.
+func FuzzFlags(f *testing.F) {
+	for _, text := range []string{"1", "0.1,0.5", "1e-6", "2/5", "1/1 x", "1e999", " 3 , 4", "1,,2", "0.95", "auto", "y ~ x", "x=0:40", "\x00", ""} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		list, err := parseList("n", text, func(text string) (int64, error) { return parseWhole(text, 100) })
+		for _, n := range list {
+			if err == nil && (n < 1 || n > 100) {
+				t.Errorf("%q: %d", text, n)
+			}
+		}
+		eps, err := (&releaseFlags{epsilon: text}).parseEpsilon()
+		if err == nil {
+			near, _ := asWritten(text).Float64()
+			if eps != near || !(eps > 0) || math.IsInf(eps, 0) || asStated(eps).Cmp(new(big.Rat)) <= 0 {
+				t.Errorf("epsilon %q is %v, and %v as written", text, eps, near)
+			}
+		}
+		delta, err := (&releaseFlags{delta: text}).parseDelta()
+		if err == nil && !(delta >= 0 && delta < 1) {
+			t.Errorf("delta %q is %v", text, delta)
+		}
+		if err == nil && text != "" && asWritten(text) == nil {
+			t.Errorf("delta %q is no number as written", text)
+		}
+		s, err := (&calibrateFlags{shard: text, studyOutput: studyOutput{save: "d"}}).parseShard()
+		if err == nil && text != "" && !(1 <= s.Index && s.Index <= s.Count) {
+			t.Errorf("shard %q is %v", text, s)
+		}
+		if v, ok, err := parseFlag("q", text, isRate, "a rate"); ok && err == nil {
+			if again, _ := schema.ParseNumber(text); v != again || !isRate(v) {
+				t.Errorf("rate %q is %v", text, v)
+			}
+		}
+		if strings.ContainsAny(text, "\x00") {
+			return // no argument of a program has one
+		}
+		if o, err := (&auditFlags{m: text, releases: "1000", format: "table", releaseFlags: releaseFlags{epsilon: "1", mechanism: "auto", neighbours: "replace-one", sensitivity: "exact"}}).audits(); err == nil && len(o) == 0 {
+			t.Errorf("--m %q: neither audits nor an error", text)
+		}
+	})
+}

@@ -1,0 +1,89 @@
+package ledger
+
+import (
+	"context"
+	"math/big"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/dpreg/dpreg/mechanisms/accounting"
+)
+
+// A ledger of any bytes is refused, or has a history that can be asked what it has room
+// for; and it is never overdrawn.
+func FuzzOpen(f *testing.F) {
+	wait = 100 * time.Millisecond
+	ctx := context.Background()
+	path := filepath.Join(f.TempDir(), "b.db")
+	b := Budget{Data: "a", Neighbours: "replace-one", Epsilon: big.NewRat(1, 1), Delta: big.NewRat(1, 1000), Filter: Auto}
+	if err := Create(ctx, path, b); err != nil {
+		f.Fatal(err)
+	}
+	half := Charge{Epsilon: big.NewRat(1, 2), Delta: new(big.Rat), Noise: Laplace, Neighbours: "replace-one", Release: "r"}
+	for range 2 {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+		l, err := Open(ctx, path, accounting.Sigma)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if _, err := l.Charge(ctx, half); err != nil {
+			f.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			f.Fatal(err)
+		}
+	}
+	f.Add([]byte{})
+	f.Add([]byte("SQLite format 3\x00"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		path := filepath.Join(t.TempDir(), "b.db")
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l, err := Open(ctx, path, accounting.Sigma)
+		if err != nil {
+			return
+		}
+		defer l.Close()
+		h, err := l.History(ctx)
+		if err != nil {
+			return
+		}
+		ok, err := h.Fits(half)
+		if err != nil || !ok {
+			return
+		}
+		sum := new(big.Rat).Set(half.Epsilon)
+		for _, e := range h.Entries {
+			sum.Add(sum, e.Epsilon)
+		}
+		if h.Budget.Delta.Sign() == 0 && sum.Cmp(h.Budget.Epsilon) > 0 {
+			t.Errorf("charges of %v have room in a budget of %v", sum, h.Budget.Epsilon)
+		}
+	})
+}
+
+// A number of a ledger is read as it was written, to its last digit.
+func FuzzDecimal(f *testing.F) {
+	for _, s := range []string{"0.1", "1e-200", "1/3", "-2", "1e99999", "0x1p-3", "1_0", "", "inf"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if len(s) > 1000 {
+			return
+		}
+		x := parse(s)
+		if x == nil || decimals(x) != nil {
+			return
+		}
+		if again := parse(text(x)); again == nil || again.Cmp(x) != 0 {
+			t.Errorf("%q is written as %q, and read as another number", s, text(x))
+		}
+	})
+}
