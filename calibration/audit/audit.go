@@ -31,7 +31,7 @@ const (
 	MinReleases = 1000
 	MaxReleases = 100_000_000
 	MinEpsilon  = 0.01
-	MaxEpsilon  = 1000
+	MaxEpsilon  = 100
 	MaxColumns  = 20
 )
 

@@ -21,11 +21,12 @@ type Check struct {
 const tested = 3
 
 // checks are Pearson's tests, and counts that have to be 0. A law in pieces of 1/128 of
-// its probability at least, and 1000 releases, make for an expected count of 8; each
+// its probability at least, and 2000 releases, make for an expected count of 15; each
 // check has FalseAlarm/tested, divided by its number of tests.
 //
-// That two sound releases agree in the noise on two entries, of 2⁴⁰ values that are
-// about as likely, has a probability below 1e-7 for 10⁸ releases.
+// Two sound releases agree in the noise on two entries with a probability of 1/16t², t the
+// scale in units, which is above 2³⁵ up to MaxEpsilon: among 10⁸ of each data set, two that
+// do have a probability below 1e-6.
 func (t *tally) checks(b *bench) []Check {
 	return []Check{
 		count("claims", t.misstated, "%d releases state another privacy or noise than the claim calls for"),

@@ -38,7 +38,7 @@ func TestAuditRefuses(t *testing.T) {
 		"audit --m 2.5":                                 "whole number",
 		"audit --releases 10":                           "1000 to",
 		"audit --releases many":                         "--releases",
-		"audit --eps 1e-6":                              "0.01 to 1000",
+		"audit --eps 1e-6":                              "0.01 to 100",
 		"audit --eps -1":                                "above 0",
 		"audit --mechanism gaussian":                    "--mechanism gaussian needs",
 		"audit --mechanism laplace --delta 1e-6":        "delta must be 0",
