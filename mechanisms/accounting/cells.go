@@ -75,21 +75,34 @@ type resolution struct {
 // one loss ℓ moves it by a factor of e^{slope·ℓ}, or 1/δ at most.
 type focus struct {
 	slope, most float64
-	mirrored    bool // of the pair (Q, P)
+	// The law is that of (Q, P), or it is mirrored in halves.
+	mirrored, both bool
 }
 
 // weight is how much a cell matters.
 func (f focus) weight(c cell) float64 {
-	if f.mirrored {
-		c.mass, c.loss = c.mass*math.Exp(-c.loss), -c.loss
+	weigh := func(mass, loss float64) float64 { return mass * math.Min(math.Exp(f.slope*loss), f.most) }
+	mirror := func() float64 { return weigh(c.mass*math.Exp(-c.loss), -c.loss) }
+	switch {
+	case f.both:
+		return math.Max(weigh(c.mass, c.loss), mirror())
+	case f.mirrored:
+		return mirror()
 	}
-	return c.mass * math.Min(math.Exp(f.slope*c.loss), f.most)
+	return weigh(c.mass, c.loss)
 }
 
-// widest is the largest number of steps at once: that over which e^{slope·ℓ} varies
-// by little.
-func (r resolution) widest() int {
-	return max(1, int(0.1/((1+r.slope)*r.step)))
+// widest is the largest number of steps at once at a loss: that over which e^{slope·ℓ}
+// varies by little, or that is little beside a loss below 0, which matters little.
+func (r resolution) widest(loss float64) int {
+	if r.mirrored {
+		loss = -loss
+	}
+	length := 1 / (1 + r.slope)
+	if !r.both {
+		length = math.Max(length, -loss)
+	}
+	return max(1, int(0.1*length/r.step))
 }
 
 const (

@@ -144,12 +144,5 @@ func (l *lattice) wrap(circle []float64, lambda float64) (log float64, middle in
 
 // logMoment is log Σ mass·e^{λℓ}.
 func (l *lattice) logMoment(lambda float64) float64 {
-	top := math.Max(lambda*l.loss(0), lambda*l.loss(len(l.mass)-1))
-	sum := 0.
-	for i, p := range l.mass {
-		if p > 0 {
-			sum += p * math.Exp(lambda*l.loss(i)-top)
-		}
-	}
-	return top + math.Log(sum)
+	return logMoment(lambda, len(l.mass), func(i int) (mass, loss float64) { return l.mass[i], l.loss(i) })
 }

@@ -34,6 +34,18 @@ func (d *direction) mirrors(j int) bool { return d.mirrored && !d.pairs[j].symme
 
 func (d *direction) total() float64 { return sum(d.counts) }
 
+// loud is how large, relative to a law's whole mass, what is summed up for δ(ε) should
+// be for rounding errors to be about 1e-6 beside it. They grow with the number of
+// releases, and with that of coefficients that matter: all, where there are atoms.
+func (d *direction) loud() float64 {
+	for _, p := range d.pairs {
+		if p.span() > 0 {
+			return 1e-4 * d.total()
+		}
+	}
+	return 1e-7 * d.total()
+}
+
 func sum(numbers []float64) float64 {
 	total := 0.
 	for _, n := range numbers {
@@ -59,18 +71,18 @@ func (e estimate) focus() focus { return focus{slope: e.bend, most: math.Exp(-e.
 // scoutEpsilon estimates ε, first from Chernoff bounds, then by rough lattices.
 func (d *direction) scoutEpsilon(delta float64) estimate {
 	e := estimate{logDelta: math.Log(delta), upper: math.Inf(1)}
-	e.epsilon, e.bend = d.tilts.epsilon(e.logDelta)
-	margin := e.epsilon
+	bound, slope := d.tilts.epsilon(e.logDelta)
+	e.epsilon, e.bend = bound, slope
+	margin := bound
 	for range 2 {
-		w, ok := d.tilts.window(e.epsilon, e.logDelta, d.total())
+		w, ok := d.tilts.window(e.epsilon, e.logDelta, d.loud())
 		if !ok {
 			return e
 		}
 		rough := d.on(d.rough(w, margin, e.bend), e.focus()).upper()
 		before := e.epsilon
-		if e.upper = math.Min(e.upper, rough.epsilon(delta, before)); !math.IsInf(e.upper, 1) {
-			e.epsilon = math.Max(0, e.upper)
-		}
+		e.upper = math.Min(e.upper, rough.epsilon(delta, before))
+		e.epsilon = math.Max(0, math.Min(bound, e.upper))
 		margin = math.Abs(before-e.epsilon) / 4
 		e.bend = rough.bend(e.epsilon)
 	}
@@ -82,7 +94,7 @@ func (d *direction) scoutDelta(epsilon float64) estimate {
 	e := estimate{epsilon: epsilon, logDelta: d.tilts.logDelta(epsilon)}
 	_, e.bend = d.tilts.epsilon(e.logDelta)
 	for range 2 {
-		w, ok := d.tilts.window(epsilon, e.logDelta, d.total())
+		w, ok := d.tilts.window(epsilon, e.logDelta, d.loud())
 		if !ok {
 			return e
 		}
@@ -117,14 +129,16 @@ func (d *direction) stepFor(shift, bend float64) float64 {
 
 // fine is the grid for which connect moves ε by shift or less.
 func (d *direction) fine(e estimate, shift float64) (g grid, ok bool) {
-	w, ok := d.tilts.window(e.epsilon, e.logDelta, d.total())
+	w, ok := d.tilts.window(e.epsilon, e.logDelta, d.loud())
 	if !ok {
 		return g, false
 	}
 	w.distance *= 1.05
 	step := d.stepFor(math.Max(shift, accuracy*w.distance/100), e.bend)
 	for _, p := range d.pairs {
-		step = math.Max(step, p.span()/(8*scout))
+		if span := p.span(); span > 0 { // the estimate is worse, and a step costs less
+			step = math.Max(step/2, span/(8*scout))
+		}
 	}
 	return d.grid(w, step), true
 }

@@ -50,7 +50,7 @@ type composer struct {
 func (d *direction) on(g grid, f focus) *composer {
 	c := &composer{direction: d, grid: g, laws: make([]*law, len(d.pairs)), fft: fourier.NewFFT(g.n)}
 	for j, pair := range d.pairs {
-		f.mirrored = d.mirrors(j)
+		f.mirrored, f.both = d.mirrors(j), pair.symmetric()
 		l := pair.law(resolution{step: g.step, tail: d.tail, focus: f})
 		c.laws[j] = l
 		c.shift += d.counts[j] * lossError * l.reach()

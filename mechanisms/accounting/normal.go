@@ -159,7 +159,7 @@ func (s sampled) cut(l *law, r resolution, low, high float64) {
 		return int(math.Floor((s.cell(x, x+s.panel(x)).loss - l.origin) / r.step))
 	}
 	first, last := index(low), index(high)
-	limit, widest := spare/float64(last-first+1), r.widest()
+	limit := spare / float64(last-first+1)
 	span, x := 1, low
 	for i := first; x < high; {
 		start, size := len(l.cells), float64(span)*r.step
@@ -185,7 +185,7 @@ func (s sampled) cut(l *law, r resolution, low, high float64) {
 			continue
 		}
 		i += span
-		if weight*8 < limit && i%(2*span) == 0 && 2*span <= widest {
+		if weight*8 < limit && i%(2*span) == 0 && 2*span <= r.widest(l.origin+float64(float64(i)*r.step)) {
 			span *= 2
 		}
 	}

@@ -13,13 +13,43 @@ type part[L any] struct {
 
 // logMoment is K(λ) = log Σ mass·e^{λℓ}, the cumulant generating function.
 func (l *law) logMoment(lambda float64) float64 {
-	if len(l.cells) == 0 {
+	return logMoment(lambda, len(l.cells), func(i int) (mass, loss float64) { return l.cells[i].mass, l.cells[i].loss })
+}
+
+// logMoment is log Σ mass·e^{λ·loss} over n points in order of their loss.
+func logMoment(lambda float64, n int, at func(i int) (mass, loss float64)) float64 {
+	if n == 0 {
 		return math.Inf(-1)
 	}
-	top := math.Max(lambda*l.cells[0].loss, lambda*l.cells[len(l.cells)-1].loss)
+	_, first := at(0)
+	_, last := at(n - 1)
+	relative := func(top float64) (sum float64) {
+		for i := range n {
+			if mass, loss := at(i); mass > 0 {
+				sum += mass * math.Exp(lambda*loss-top)
+			}
+		}
+		return sum
+	}
+	top := math.Max(lambda*first, lambda*last)
+	if sum := relative(top); sum > 1e-200 {
+		return top + math.Log(sum)
+	}
+	// The ends have so little mass that all may underflow beside them.
+	top = math.Inf(-1)
+	for i := range n {
+		if mass, loss := at(i); mass > 0 {
+			top = math.Max(top, math.Log(mass)+float64(lambda*loss))
+		}
+	}
+	if math.IsInf(top, -1) {
+		return top
+	}
 	sum := 0.
-	for _, c := range l.cells {
-		sum += c.mass * math.Exp(lambda*c.loss-top)
+	for i := range n {
+		if mass, loss := at(i); mass > 0 {
+			sum += math.Exp(math.Log(mass) + float64(lambda*loss) - top)
+		}
 	}
 	return top + math.Log(sum)
 }
@@ -42,8 +72,9 @@ func newTilts(parts []part[*law]) *tilts {
 	}
 	scale = 1 / math.Sqrt(scale)
 	t := &tilts{}
-	for x := 0.01; x < 1e5; x *= 1.3 {
-		t.at = append(t.at, x*scale, -x*scale)
+	// Few large losses may lie far beyond the standard deviation of many small ones.
+	for x := math.Min(0.01*scale, 0.02); x < 1e5*scale; x *= 1.3 {
+		t.at = append(t.at, x, -x)
 	}
 	t.at = append(t.at, 0)
 	slices.Sort(t.at)
@@ -103,18 +134,13 @@ type window struct {
 	above, below     chernoff
 }
 
-// What a window leaves out, relative to δ(ε); and how large what is summed up for
-// δ(ε) has to be, by the number of releases that rounding errors grow with, for
-// these to be as small as 1e-6 beside it.
-const (
-	rare = 1e-7
-	loud = 1e-7
-)
+// rare is what a window leaves out, relative to δ(ε).
+const rare = 1e-7
 
 // window returns the narrowest window for a δ(ε) of about e^logDelta, among those
-// of tilts under which δ(ε) is loud enough, or else the loudest; ok is false where there
-// is none.
-func (t *tilts) window(epsilon, logDelta, count float64) (w window, ok bool) {
+// of tilts under which what is summed up for δ(ε) is as large as loud, or else the one
+// where it is largest; ok is false where there is none.
+func (t *tilts) window(epsilon, logDelta, loud float64) (w window, ok bool) {
 	var best, loudest window
 	best.distance = math.Inf(1)
 	most := math.Inf(-1)
@@ -131,7 +157,7 @@ func (t *tilts) window(epsilon, logDelta, count float64) (w window, ok bool) {
 		if size > most {
 			loudest, most = w, size
 		}
-		if size > math.Log(loud*count) && w.distance < best.distance {
+		if size > math.Log(loud) && w.distance < best.distance {
 			best = w
 		}
 	}

@@ -31,7 +31,7 @@ type Training struct {
 
 // The multipliers that laws of the loss are computed for.
 const (
-	MinMultiplier = 0.05
+	MinMultiplier = 0.1
 	MaxMultiplier = 1e6
 	MinRate       = 1e-9
 )
