@@ -54,12 +54,14 @@ func sum(numbers []float64) float64 {
 	return total
 }
 
-// A bound may be off the truth by accuracy, relative to ε. A transform of scout
-// points finds out which step that takes, and none is longer than maxSize.
+// A bound may be off the truth by accuracy, relative to ε. Transforms of about scout
+// points find out which step that takes, and none is longer than maxSize.
 const (
 	accuracy = 4.5e-6
 	scout    = 1 << 13
-	maxSize  = 1 << 22
+	// An estimate is made at most so often.
+	maxRounds = 8
+	maxSize   = 1 << 22
 )
 
 // estimate is about where δ(ε) is δ, and how fast the logarithm of its slope falls
@@ -68,13 +70,14 @@ type estimate struct{ epsilon, logDelta, bend, upper float64 }
 
 func (e estimate) focus() focus { return focus{slope: e.bend, most: math.Exp(-e.logDelta)} }
 
-// scoutEpsilon estimates ε, first from Chernoff bounds, then by rough lattices.
+// scoutEpsilon estimates ε, first from Chernoff bounds, then by rough lattices, until it
+// is steady.
 func (d *direction) scoutEpsilon(delta float64) estimate {
 	e := estimate{logDelta: math.Log(delta), upper: math.Inf(1)}
 	bound, slope := d.tilts.epsilon(e.logDelta)
 	e.epsilon, e.bend = bound, slope
 	margin := bound
-	for range 2 {
+	for round := range maxRounds {
 		w, ok := d.tilts.window(e.epsilon, e.logDelta, d.loud())
 		if !ok {
 			return e
@@ -85,6 +88,9 @@ func (d *direction) scoutEpsilon(delta float64) estimate {
 		e.epsilon = math.Max(0, math.Min(bound, e.upper))
 		margin = math.Abs(before-e.epsilon) / 4
 		e.bend = rough.bend(e.epsilon)
+		if round > 0 && margin < w.distance/100 {
+			break
+		}
 	}
 	return e
 }
@@ -93,16 +99,20 @@ func (d *direction) scoutEpsilon(delta float64) estimate {
 func (d *direction) scoutDelta(epsilon float64) estimate {
 	e := estimate{epsilon: epsilon, logDelta: d.tilts.logDelta(epsilon)}
 	_, e.bend = d.tilts.epsilon(e.logDelta)
-	for range 2 {
+	for round := range maxRounds {
 		w, ok := d.tilts.window(epsilon, e.logDelta, d.loud())
 		if !ok {
 			return e
 		}
 		rough := d.on(d.rough(w, 0, e.bend), e.focus()).upper()
+		before := e.logDelta
 		if delta := rough.delta(epsilon); delta > 0 {
 			e.logDelta = math.Min(e.logDelta, math.Log(delta))
 		}
 		e.bend = rough.bend(epsilon)
+		if round > 0 && before-e.logDelta < 0.1 {
+			break
+		}
 	}
 	return e
 }

@@ -79,13 +79,21 @@ func (p *profile) loss(i int) float64 { return p.origin + float64(float64(i)*p.s
 // upper and lower bound δ(l_i) from above and below.
 func (p *profile) upper(i int) float64 {
 	l := p.loss(i)
-	return p.scale(l, 1)*(math.Max(0, p.hinge(i))+p.fault+p.beyond(p.above, l+p.half())) + p.infinite
+	delta := p.scale(l, 1)*(math.Max(0, p.hinge(i))+p.fault+p.beyond(p.above, l+p.half())) + p.infinite
+	if !(delta < 1) { // far from the window the factors may be +Inf and 0
+		return 1
+	}
+	return delta
 }
 
 func (p *profile) lower(i int) float64 {
 	l := p.loss(i)
 	wrapped := p.beyond(p.above, l+p.half()) + p.beyond(p.below, l-p.half())
-	return p.scale(l, -1) * math.Max(0, p.hinge(i)-p.fault-wrapped)
+	delta := p.scale(l, -1) * math.Max(0, p.hinge(i)-p.fault-wrapped)
+	if !(delta > 0) {
+		return 0
+	}
+	return delta
 }
 
 // beyond bounds what the tilted law beyond x contributes to hinge, or fails to.
