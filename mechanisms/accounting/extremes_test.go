@@ -1,0 +1,54 @@
+package accounting
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// Random cases far beyond use, some minutes of them: -all -v says how many brackets are
+// wide. None may be empty, or go past Rényi's bound, or contradict its own inverse.
+func TestFarCases(t *testing.T) {
+	if !*all {
+		t.Skip("-all runs it")
+	}
+	rng := rand.New(rand.NewPCG(9, 19))
+	power := func(low, high float64) float64 { return math.Pow(10, low+(high-low)*rng.Float64()) }
+	narrow, percent := 0, 0
+	const cases = 140
+	for range cases {
+		training := Training{Multiplier: power(-1, 3), Rate: power(-7, 0), Steps: int(power(0, 6)), Scheme: Scheme(rng.IntN(3))}
+		if rng.IntN(6) == 0 {
+			training.Rate = 1 - power(-12, -1)
+		}
+		delta := power(-15, -0.1)
+		if rng.IntN(8) == 0 {
+			delta = power(-150, -15)
+		}
+		c, err := training.composition()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.Epsilon(delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rdp, err := training.Epsilon(RDP, delta)
+		if err != nil || !(got.Lower <= got.Upper && got.Upper <= rdp*(1+1e-4)) {
+			t.Errorf("%+v, δ = %v: %v, RDP %v: %v", training, delta, got, rdp, err)
+		}
+		back, err := c.Delta(got.Upper)
+		if err != nil || !(back.Lower <= back.Upper && back.Lower <= delta*(1+1e-6)) {
+			t.Errorf("%+v, δ = %v: %v has δ %v: %v", training, delta, got, back, err)
+		}
+		if width := got.Upper - got.Lower; width <= 1e-4*got.Upper || got.Upper < 1e-9 {
+			narrow++
+		} else if width <= 0.01*got.Upper {
+			percent++
+		}
+	}
+	t.Logf("%d of %d narrower than 1e-4, %d others than 1 %%", narrow, cases, percent)
+	if narrow < 120 {
+		t.Errorf("%d of %d brackets only are narrow", narrow, cases)
+	}
+}
