@@ -25,6 +25,7 @@ accounts for the noise, so its intervals tell the truth.
   predict  new responses, with intervals that account for the noise
   check    whether the release is one that the model makes
   ledger   the budget of a data set over many releases
+  account  what repeated noise spends, by every accountant
   calibrate  whether a method's posteriors are right, by simulation
   audit    whether releases are as private as they claim, by attack
 
