@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
@@ -74,12 +75,30 @@ func calibrateGaussian(m int, pr release.Privacy, kind Sensitivity) (release.Noi
 // gaussianNoise is calibrated to the square of an L2 sensitivity.
 func gaussianNoise(squared *big.Rat, pr release.Privacy) (release.Noise, error) {
 	sensitivity := rootUp(squared)
-	sigma, err := accounting.Sigma(roundDown(decimal(pr.Epsilon)), roundDown(decimal(pr.Delta)), sensitivity)
+	asked := gaussian{roundDown(decimal(pr.Epsilon)), roundDown(decimal(pr.Delta)), sensitivity}
+	if last := calibrated.Load(); last != nil && last.gaussian == asked {
+		return last.Noise, nil
+	}
+	sigma, err := accounting.Sigma(asked.epsilon, asked.delta, sensitivity)
 	if err != nil {
 		return release.Noise{}, err
 	}
-	return release.Noise{Kind: release.Gaussian, Scale: sigma, Sensitivity: sensitivity, Lattice: lattice}, nil
+	noise := release.Noise{Kind: release.Gaussian, Scale: sigma, Sensitivity: sensitivity, Lattice: lattice}
+	calibrated.Store(&calibration{asked, noise})
+	return noise, nil
 }
+
+// gaussian is what Gaussian noise is calibrated to.
+type gaussian struct{ epsilon, delta, sensitivity float64 }
+
+type calibration struct {
+	gaussian
+	release.Noise
+}
+
+// calibrated is the last calibration of Gaussian noise: audits and studies publish with
+// one privacy over and over, and to find σ takes ten times as long as to draw noise.
+var calibrated atomic.Pointer[calibration]
 
 // mechanism is the noise that n states, on the integers that count multiples of
 // 2^-digits: its scale is n.Scale·2^digits, exactly.

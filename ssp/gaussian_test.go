@@ -46,6 +46,36 @@ func TestPublishGaussian(t *testing.T) {
 	}
 }
 
+// The last calibration is kept, and is not taken for another one: of another ε, δ,
+// number of columns or neighbours.
+func TestGaussianCalibrationIsItsOwn(t *testing.T) {
+	type asked struct {
+		m int
+		p release.Privacy
+	}
+	other := approximate(1, 1e-6)
+	other.Neighbours = release.AddRemove
+	for _, a := range []asked{{3, approximate(1, 1e-6)}, {3, approximate(2, 1e-6)}, {3, approximate(1, 1e-7)}, {4, approximate(1, 1e-6)}, {3, other}} {
+		first, err := Calibrate(a.m, a.p, release.Gaussian, Exact)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			n, err := Calibrate(3, approximate(1, 1e-6), release.Gaussian, Exact)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sigma, err := accounting.Sigma(1, 1e-6, rootUp(SensitivityL2Squared(3, release.ReplaceOne)))
+			if err != nil || n.Scale != sigma {
+				t.Errorf("after %+v: σ = %v, want %v (%v)", a, n.Scale, sigma, err)
+			}
+			if (n == first) != (a == asked{3, approximate(1, 1e-6)}) {
+				t.Errorf("%+v has noise %+v", a, first)
+			}
+		}
+	}
+}
+
 // The sensitivity covers the proven one, by less than an ulp; and of the numbers
 // as they are written δ(ε, σ, Δ) ≤ δ, nearly with equality.
 func TestGaussianCalibrationRoundsUp(t *testing.T) {
