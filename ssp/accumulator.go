@@ -21,6 +21,9 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 )
 
 // LatticeBits is the number of binary digits that a scaled value keeps. Values
@@ -33,20 +36,30 @@ const MaxRows = 10_000_000_000
 const (
 	unit = 1 << LatticeBits
 
-	// A product of two values is at most 2⁴⁰, so 2²² of them fit in an int64
-	// with a bit to spare; then the partial sums are carried to 128 bits.
-	carryEvery = 1 << 22
+	// blockRows is the number of rows of which products are summed at once. A
+	// product is at most 2⁴⁰, so their sums stay far below 2⁵³.
+	blockRows = 256
+
+	// Columns of a block begin a cache line more than blockRows apart, so that the
+	// values of a row do not fall into the same sets of a cache.
+	stride = blockRows + 8
 )
 
 // Accumulator sums rows of m values exactly. It is not safe for concurrent use:
 // give each worker its own, and Merge them. The result is the same, bit for bit,
 // however rows are ordered or divided.
+//
+// Rows wait in a block, column by column, until it is full; then its Gram matrix is
+// added to the totals. The block holds integers, and so do all its partial sums: they
+// are exact in float64, in whatever order and with whatever instructions they are
+// computed, so that the fast kernel of a BLAS serves.
 type Accumulator struct {
-	n       int64
-	partial []int64  // sums of the rows since the last carry, canonical order
-	pending int      // how many rows those are
-	total   []int128 // sums before the last carry
-	k       []int64  // the row at hand, as integers
+	n     int64
+	m     int
+	total []int128  // sums of full blocks, canonical order
+	block []float64 // columns of integers, stride apart: 2²⁰ throughout, then k_1, …, k_m
+	rows  int       // of the block
+	gram  []float64 // of the block: (m+1)×(m+1), upper triangle
 }
 
 // int128 is hi·2⁶⁴ + lo, two's complement. MaxRows rows of 2⁴⁰ need 74 bits.
@@ -69,16 +82,20 @@ func NewAccumulator(m int) *Accumulator {
 	if m < 1 {
 		panic("ssp: an accumulator needs at least one column")
 	}
-	length := m + m*(m+1)/2
-	return &Accumulator{
-		partial: make([]int64, length),
-		total:   make([]int128, length),
-		k:       make([]int64, m),
+	a := &Accumulator{
+		m:     m,
+		total: make([]int128, m+m*(m+1)/2),
+		block: make([]float64, (m+1)*stride),
+		gram:  make([]float64, (m+1)*(m+1)),
 	}
+	for i := range blockRows {
+		a.block[i] = unit
+	}
+	return a
 }
 
 // Dim is m, the length of a row.
-func (a *Accumulator) Dim() int { return len(a.k) }
+func (a *Accumulator) Dim() int { return a.m }
 
 // N is the number of rows added.
 func (a *Accumulator) N() int64 { return a.n }
@@ -89,75 +106,99 @@ func (a *Accumulator) N() int64 { return a.n }
 // number, or if MaxRows is reached. Add panics if the row has not length m. It
 // allocates nothing.
 func (a *Accumulator) Add(row []float64) error {
-	k := a.k
-	if len(row) != len(k) {
-		panic(fmt.Sprintf("ssp: a row of length %d for %d columns", len(row), len(k)))
+	if len(row) != a.m {
+		panic(fmt.Sprintf("ssp: a row of length %d for %d columns", len(row), a.m))
 	}
-	if a.n >= MaxRows {
-		return errTooManyRows
+	return a.AddRows(row)
+}
+
+// AddRows adds rows that lie one after another, as Add adds each. At the first row
+// that is refused it stops: those before it are added. It panics if the length of
+// rows is no multiple of m.
+func (a *Accumulator) AddRows(rows []float64) error {
+	m := a.m
+	if len(rows)%m != 0 {
+		panic(fmt.Sprintf("ssp: rows of length %d for %d columns", len(rows), m))
 	}
-	if err := integers(k, row); err != nil {
-		return err
+	for ; len(rows) > 0; rows = rows[m:] {
+		if a.n >= MaxRows {
+			return errTooManyRows
+		}
+		at := stride + a.rows
+		for j, v := range rows[:m] {
+			k, ok := toLattice(v)
+			if !ok {
+				return offBox(j)
+			}
+			a.block[at] = k
+			at += stride
+		}
+		a.n++
+		if a.rows++; a.rows == blockRows {
+			a.carry()
+		}
 	}
-	a.addIntegers()
 	return nil
+}
+
+// toLattice is ⌊v·2²⁰ + ½⌋; ok tells whether v is in [-1,1].
+func toLattice(v float64) (k float64, ok bool) {
+	return math.Floor(float64(v*unit) + 0.5), v >= -1 && v <= 1
 }
 
 // integers rounds values of a row to the lattice.
 func integers(k []int64, row []float64) error {
 	for j, v := range row {
-		if !(v >= -1 && v <= 1) {
-			return fmt.Errorf("column %d of a scaled row is not a number in [-1, 1]", j+1)
+		rounded, ok := toLattice(v)
+		if !ok {
+			return offBox(j)
 		}
-		k[j] = int64(math.Floor(float64(v*unit) + 0.5))
+		k[j] = int64(rounded)
 	}
 	return nil
 }
 
+func offBox(j int) error {
+	return fmt.Errorf("column %d of a scaled row is not a number in [-1, 1]", j+1)
+}
+
 var errTooManyRows = errors.New("too many rows: at most 10,000,000,000 can be summed")
 
-// addIntegers adds a.k: the linear sums, as k·2²⁰ on the lattice 2⁻⁴⁰, and the
-// upper triangle of products.
-func (a *Accumulator) addIntegers() {
-	k := a.k
-	linear, products := a.partial[:len(k)], a.partial[len(k):]
-	for j, kj := range k {
-		linear[j] += kj << LatticeBits
-		tail := k[j:]
-		row := products[:len(tail)]
-		for i, ki := range tail {
-			row[i] += kj * ki
-		}
-		products = products[len(tail):]
-	}
-	a.n++
-	if a.pending++; a.pending == carryEvery {
-		a.carry()
-	}
-}
-
-// carry moves the partial sums to the totals.
+// carry moves the sums of the block to the totals. With a = (2²⁰, k_1, …, k_m) the
+// upper triangle of Σ a aᵀ is, below its first entry, the linear sums on the lattice
+// 2⁻⁴⁰ and then the products, in canonical order.
 func (a *Accumulator) carry() {
-	for i, p := range a.partial {
-		a.total[i] = a.total[i].add(widen(p))
-		a.partial[i] = 0
+	if a.rows == 0 {
+		return
 	}
-	a.pending = 0
+	d := a.m + 1
+	columns := blas64.General{Rows: d, Cols: a.rows, Stride: stride, Data: a.block}
+	gram := blas64.Symmetric{N: d, Stride: d, Data: a.gram, Uplo: blas.Upper}
+	blas64.Syrk(blas.NoTrans, 1, columns, 0, gram)
+	i := 0
+	for j := range d {
+		for _, sum := range a.gram[j*d+max(j, 1) : (j+1)*d] {
+			a.total[i] = a.total[i].add(widen(int64(sum)))
+			i++
+		}
+	}
+	a.rows = 0
 }
 
-// Merge adds the rows of b to a; b keeps its own. It is an error, and a is
-// unchanged, if the two have different numbers of columns or together more than
+// Merge adds the rows of b to a; b keeps its own. It is an error, and the sums of a
+// are unchanged, if the two have different numbers of columns or together more than
 // MaxRows rows.
 func (a *Accumulator) Merge(b *Accumulator) error {
-	if a.Dim() != b.Dim() {
-		return fmt.Errorf("cannot merge sums over %d columns with sums over %d", a.Dim(), b.Dim())
+	if a.m != b.m {
+		return fmt.Errorf("cannot merge sums over %d columns with sums over %d", a.m, b.m)
 	}
 	if b.n > MaxRows-a.n {
 		return errTooManyRows
 	}
 	a.carry()
-	for i := range a.total {
-		a.total[i] = a.total[i].add(b.total[i]).add(widen(b.partial[i]))
+	b.carry()
+	for i, sum := range b.total {
+		a.total[i] = a.total[i].add(sum)
 	}
 	a.n += b.n
 	return nil
@@ -168,7 +209,7 @@ func (a *Accumulator) Statistics() *Statistics {
 	a.carry()
 	return &Statistics{
 		N:   a.n,
-		m:   a.Dim(),
+		m:   a.m,
 		sum: append([]int128{}, a.total...),
 	}
 }
@@ -176,5 +217,5 @@ func (a *Accumulator) Statistics() *Statistics {
 // Format prints no sum, whatever the verb: an accumulator in a log line must not
 // publish what it holds.
 func (a Accumulator) Format(f fmt.State, _ rune) {
-	fmt.Fprintf(f, "ssp.Accumulator(%d columns, sums withheld)", a.Dim())
+	fmt.Fprintf(f, "ssp.Accumulator(%d columns, sums withheld)", a.m)
 }

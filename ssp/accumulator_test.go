@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -111,21 +112,42 @@ func TestManyRows(t *testing.T) {
 	}
 }
 
-// The extremes that an int64 must hold between two carries.
-func TestCarry(t *testing.T) {
-	a := NewAccumulator(2)
-	for i, sign := range []int64{1, -1, 1, -1, 1} {
-		a.partial[i] = sign * (carryEvery - 1) << (2 * LatticeBits)
+// Numbers of rows about those of full blocks, at the extremes that a block must hold.
+func TestBlocks(t *testing.T) {
+	for n := int64(1); n <= 3*blockRows; n += blockRows/2 - 1 {
+		rows := make([]float64, 0, 2*n)
+		for range n {
+			rows = append(rows, 1, -1)
+		}
+		a := NewAccumulator(2)
+		if err := a.AddRows(rows); err != nil {
+			t.Fatal(err)
+		}
+		one := new(big.Int).Lsh(big.NewInt(n), 2*LatticeBits)
+		minus := new(big.Int).Neg(one)
+		if s := a.Statistics(); s.N != n || !equalInts(s.BigInts(), []*big.Int{one, minus, one, minus, one}) {
+			t.Errorf("sums of %d rows: %v", n, s.BigInts())
+		}
 	}
-	a.n, a.pending = carryEvery-1, carryEvery-1
-	mustAdd(t, a, []float64{1, -1})
-	if a.pending != 0 {
-		t.Fatal("no carry")
+}
+
+// Rows that lie one after another are those added one by one, up to a bad one.
+func TestAddRows(t *testing.T) {
+	const m = 3
+	rows := randomRows(rand.New(rand.NewPCG(5, 5)), 700, m)
+	flat := slices.Concat(rows...)
+	a := NewAccumulator(m)
+	for len(flat) > 0 {
+		n := min(len(flat), 113*m)
+		if err := a.AddRows(flat[:n]); err != nil {
+			t.Fatal(err)
+		}
+		flat = flat[n:]
 	}
-	one := new(big.Int).Lsh(big.NewInt(carryEvery), 2*LatticeBits)
-	minus := new(big.Int).Neg(one)
-	if !equalInts(a.Statistics().BigInts(), []*big.Int{one, minus, one, minus, one}) {
-		t.Errorf("sums after a carry: %v", a.Statistics().BigInts())
+	err := a.AddRows([]float64{1, 1, 1, 0, math.NaN(), 0, 1, 1, 1})
+	want := reference(append(rows, []float64{1, 1, 1}), m)
+	if s := a.Statistics(); err == nil || s.N != 701 || !equalInts(s.BigInts(), want) {
+		t.Errorf("sums of %d rows differ, error %v", s.N, err)
 	}
 }
 
@@ -156,6 +178,8 @@ func TestShapeMistakesPanic(t *testing.T) {
 	for name, f := range map[string]func(){
 		"no columns": func() { NewAccumulator(0) },
 		"row length": func() { _ = NewAccumulator(2).Add([]float64{1}) },
+		"two rows":   func() { _ = NewAccumulator(2).Add([]float64{1, 1, 1, 1}) },
+		"a part":     func() { _ = NewAccumulator(2).AddRows([]float64{1, 1, 1}) },
 	} {
 		func() {
 			defer func() {
@@ -212,19 +236,19 @@ func FuzzAdd(f *testing.F) {
 	})
 }
 
-func BenchmarkAdd(b *testing.B) {
-	a := NewAccumulator(6)
-	rows := randomRows(rand.New(rand.NewPCG(3, 3)), 1024, 6)
+// BenchmarkAddRows adds rows of ten columns, which have 65 sums.
+func BenchmarkAddRows(b *testing.B) {
+	const m, n = 10, 1024
+	a := NewAccumulator(m)
+	rows := slices.Concat(randomRows(rand.New(rand.NewPCG(3, 3)), n, m)...)
 	b.ReportAllocs()
-	i := 0
 	for b.Loop() {
-		if a.n == MaxRows {
-			a = NewAccumulator(6)
+		if a.n > MaxRows-n {
+			a = NewAccumulator(m)
 		}
-		if err := a.Add(rows[i&1023]); err != nil {
+		if err := a.AddRows(rows); err != nil {
 			b.Fatal(err)
 		}
-		i++
 	}
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+	b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 }

@@ -1,0 +1,123 @@
+package ssp
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func encoded(t testing.TB, a *Accumulator) []byte {
+	t.Helper()
+	data, err := a.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// Rows that were summed elsewhere, encoded and merged, are the rows summed here.
+func TestEncodingIsExact(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	for m := 1; m <= 7; m++ {
+		rows := randomRows(rng, 900, m)
+		want := reference(rows, m)
+		sum := NewAccumulator(m)
+		for len(rows) > 0 {
+			n := min(len(rows), rng.IntN(400))
+			part, copied := NewAccumulator(m), NewAccumulator(1)
+			mustAdd(t, part, rows[:n]...)
+			if err := copied.UnmarshalBinary(encoded(t, part)); err != nil {
+				t.Fatal(err)
+			}
+			if err := sum.Merge(copied); err != nil {
+				t.Fatal(err)
+			}
+			mustAdd(t, part, rows[:n]...) // it goes on where it was
+			mustAdd(t, copied, rows[:n]...)
+			if !bytes.Equal(encoded(t, part), encoded(t, copied)) {
+				t.Fatal("the copy sums otherwise")
+			}
+			rows = rows[n:]
+		}
+		if got := sum.Statistics(); got.N != 900 || !equalInts(got.BigInts(), want) {
+			t.Errorf("m = %d: sums of %d rows differ", m, got.N)
+		}
+	}
+}
+
+// Sums beyond 64 bits, of both signs.
+func TestEncodingOfLargeSums(t *testing.T) {
+	a := NewAccumulator(2)
+	mustAdd(t, a, []float64{1, -1})
+	for a.n <= MaxRows/2 {
+		if err := a.Merge(a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := NewAccumulator(2)
+	if err := b.UnmarshalBinary(encoded(t, a)); err != nil || b.n != a.n || !equalInts(a.Statistics().BigInts(), b.Statistics().BigInts()) {
+		t.Errorf("%d rows became %d, error %v", a.n, b.n, err)
+	}
+}
+
+func TestUnmarshalRefuses(t *testing.T) {
+	a := NewAccumulator(2)
+	mustAdd(t, a, []float64{0.5, -0.25}, []float64{1, 1})
+	good := encoded(t, a)
+	number := func(at int, v uint64) []byte {
+		data := bytes.Clone(good)
+		binary.BigEndian.PutUint64(data[at:], v)
+		return data
+	}
+	minusOne := bytes.Repeat([]byte{0xff}, encodedSum)
+	sum := func(i int) int { return encodingHeader + encodedSum*i }
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"nothing":         {nil, "not the encoded sums"},
+		"other version":   {append([]byte("dpregac2"), good[8:]...), "not the encoded sums"},
+		"a part":          {good[:len(good)-1], "bytes"},
+		"more":            {append(bytes.Clone(good), 0), "bytes"},
+		"no column":       {number(8, 0), "columns"},
+		"many columns":    {number(8, 1<<40), "columns"},
+		"many rows":       {number(16, MaxRows+1), "too many rows"},
+		"fewer rows":      {number(16, 1), "damaged"},
+		"large sum":       {number(sum(0), 1), "encoded sum 1 "},
+		"off the lattice": {number(sum(1)+8, 3), "encoded sum 2 "},
+		"negative square": {append(bytes.Clone(good[:sum(2)]), slices.Concat(minusOne, good[sum(3):])...), "encoded sum 3 "},
+		"the other":       {append(bytes.Clone(good[:sum(4)]), minusOne...), "encoded sum 5 "},
+	} {
+		b := NewAccumulator(3)
+		err := b.UnmarshalBinary(c.data)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", name, err, c.want)
+		}
+		if b.Dim() != 3 || b.N() != 0 {
+			t.Errorf("%s: the accumulator was changed", name)
+		}
+	}
+}
+
+// What is taken is an encoding, bit for bit, and can be merged.
+func FuzzUnmarshal(f *testing.F) {
+	a := NewAccumulator(1)
+	f.Add(encoded(f, a))
+	mustAdd(f, a, []float64{-0.5}, []float64{1})
+	f.Add(encoded(f, a))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var b Accumulator
+		if b.UnmarshalBinary(data) != nil {
+			return
+		}
+		if !bytes.Equal(encoded(t, &b), data) {
+			t.Error("another encoding")
+		}
+		if err := b.Merge(NewAccumulator(b.Dim())); err != nil {
+			t.Error(err)
+		}
+	})
+}
