@@ -1,0 +1,145 @@
+package mechanisms
+
+import (
+	"encoding/binary"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+)
+
+func simulatedStream(seed uint64) *Stream {
+	return NewStream(Simulated(rand.New(rand.NewPCG(seed, 3))))
+}
+
+func streamDraws(sigma uint64, n int, seed uint64) []*big.Int {
+	z := make([]int64, n)
+	simulatedStream(seed).AddGaussian(z, sigma)
+	draws := make([]*big.Int, n)
+	for i, v := range z {
+		draws[i] = big.NewInt(v)
+	}
+	return draws
+}
+
+// The same test as of Gaussian. At 2⁵⁹ one draw in 32 needs more than 64 digits.
+func TestStreamGaussianFits(t *testing.T) {
+	for _, sigma := range []uint64{1, 3, 143, 1 << 30, 1 << 59} {
+		if p := cellTest(streamDraws(sigma, 60000, 31), float64(sigma)); p < falseAlarm {
+			t.Errorf("sigma %d: p = %g", sigma, p)
+		}
+	}
+	if p := cellTest(streamDraws(700, 60000, 31), 1000); p >= falseAlarm {
+		t.Errorf("noise of 0.7 times sigma passes, p = %g", p)
+	}
+}
+
+// The tails: each side by itself, ± 4.7 standard deviations (3e-6 each).
+func TestStreamGaussianTails(t *testing.T) {
+	const n, sigma = 1000000, 1 << 30
+	z := make([]int64, n)
+	simulatedStream(32).AddGaussian(z, sigma)
+	for _, limit := range []float64{0, 1, 2, 3, 4} {
+		p := normalCDF(-limit)
+		for _, side := range []int64{-1, 1} {
+			count := 0.0
+			for _, v := range z {
+				if float64(side*v) > limit*sigma {
+					count++
+				}
+			}
+			if math.Abs(count-n*p) > 4.7*math.Sqrt(n*p) {
+				t.Errorf("%v of %d draws beyond %d·%v sigma, want %.0f", count, n, side, limit, n*p)
+			}
+		}
+	}
+}
+
+// What 64-bit arithmetic says of σ(k + x) is what gaussianSampler says, wherever the
+// first digit decides; σ is large, so that often it does not.
+func TestStreamRounding(t *testing.T) {
+	s := simulatedStream(33)
+	rng := rand.New(rand.NewPCG(33, 1))
+	for range 20000 {
+		sigma := rng.Uint64N(1<<62) + 1
+		y := s.gaussian(sigma)
+		g := gaussianSampler{gaussian: new(gaussian)}
+		g.p.SetUint64(sigma)
+		g.q.SetUint64(1)
+		digits := binary.BigEndian.AppendUint64(nil, s.x.first)
+		for i := range 3 { // 192 bits more
+			digits = binary.BigEndian.AppendUint64(digits, s.x.digit(i, s))
+		}
+		var want big.Int
+		found := false
+		for k := uint64(0); k < 8 && !found; k++ {
+			if !g.round(&want, k, digits) {
+				t.Fatal("256 digits decide nothing")
+			}
+			w := int64(want.And(&want, mask).Uint64())
+			found = y == w || y == -w
+		}
+		if !found {
+			t.Fatalf("sigma %d, x = %d/2^64: %d", sigma, s.x.first, y)
+		}
+	}
+}
+
+// Two variates whose first digits are equal are told apart by the next.
+func TestLazyTie(t *testing.T) {
+	s := simulatedStream(34)
+	less := 0
+	const n = 4000
+	for range n {
+		f, g := lazy{first: 7}, lazy{first: 7}
+		if f.less(&g, s) {
+			less++
+		}
+		if f.less(&g, s) == g.less(&f, s) {
+			t.Fatal("a variate is less than another that is less than it")
+		}
+	}
+	if math.Abs(float64(less)-n/2) > 4.5*math.Sqrt(n)/2 {
+		t.Errorf("%d of %d", less, n)
+	}
+}
+
+// Each of the integers below n is as likely as any other: chi-square.
+func TestStreamBelow(t *testing.T) {
+	const n, draws = 7, 70000
+	s := simulatedStream(35)
+	count, probability := make([]float64, n), make([]float64, n)
+	for range draws {
+		count[s.Below(n)]++
+	}
+	for i := range probability {
+		probability[i] = 1. / n
+	}
+	if p := chiSquare(count, probability); p < falseAlarm {
+		t.Errorf("p = %g", p)
+	}
+}
+
+func TestStreamKinds(t *testing.T) {
+	if NewStream(OS()).IsSimulated() || !simulatedStream(1).IsSimulated() {
+		t.Error("the two worlds of randomness are mixed up")
+	}
+	if NewStream(OS()).Uint64() == NewStream(OS()).Uint64() {
+		t.Error("two streams of the system's randomness agree")
+	}
+}
+
+func TestStreamDoesNotAllocate(t *testing.T) {
+	s, z := simulatedStream(36), make([]int64, 100)
+	if n := testing.AllocsPerRun(20, func() { s.AddGaussian(z, 1<<30) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkStreamGaussian(b *testing.B) {
+	s, z := NewStream(OS()), make([]int64, 100)
+	for b.Loop() {
+		s.AddGaussian(z, 1<<32)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/100, "ns/draw")
+}
