@@ -152,7 +152,15 @@ func TestGaussianGoldens(t *testing.T) {
 	}
 }
 
-var all = flag.Bool("all", false, "calibrate for the slow reference values too")
+var all = flag.Bool("all", false, "run the long forms: slow reference values, more random cases")
+
+// often is how many random cases a test takes.
+func often(ordinary, long int) int {
+	if *all {
+		return long
+	}
+	return ordinary
+}
 
 func TestCalibrationGoldens(t *testing.T) {
 	for _, g := range goldens(t, "shared_calibration") {
