@@ -2,14 +2,17 @@ package nuts
 
 import (
 	"math"
+	"slices"
 
 	"github.com/dpreg/dpreg/internal/dense"
 )
 
 // Metric is an estimate of the target's covariance, the inverse of the mass
 // matrix, held as its factor F: x = Fu, where u is near isotropic. Its leading
-// coordinates have a dense block, the others a diagonal: 0 leading ones make it
-// diagonal, all of them dense.
+// coordinates have a dense block; after them come blocks, if any, that are dense
+// and depend on the leading coordinates too, and not on one another given those;
+// the others have a diagonal. 0 leading ones and no block make it diagonal, all
+// leading ones dense.
 //
 // A coordinate with two modes of opposite signs has the spread of one of them,
 // that of its absolute value, and no correlations: trajectories are for moving
@@ -21,7 +24,8 @@ import (
 type Metric struct {
 	dim, lead int
 	factor    []float64 // of the block, lead×lead, lower triangular
-	scale     []float64 // of the other coordinates, dim − lead
+	blocks    []block
+	scale     []float64 // of the other coordinates, the last
 
 	count         float64   // draws in the window; moments by Welford's recursion
 	mean, squares []float64 // of each coordinate, and its squares about the mean
@@ -31,20 +35,30 @@ type Metric struct {
 	cross, trial  []float64 // the block's products about the mean, below the diagonal
 }
 
-// NewMetric returns the identity. It panics unless 0 ≤ lead ≤ dim.
-func NewMetric(dim, lead int) *Metric {
-	if lead < 0 || lead > dim {
-		panic("nuts: a dense block larger than the metric")
+// NewMetric returns the identity with blocks of these sizes. It panics unless they
+// fit: 0 ≤ lead, and lead and blocks together ≤ dim.
+func NewMetric(dim, lead int, blocks ...int) *Metric {
+	behind := lead
+	for _, size := range blocks {
+		behind += size
+	}
+	if lead < 0 || behind > dim || slices.ContainsFunc(blocks, func(size int) bool { return size < 1 }) {
+		panic("nuts: dense blocks larger than the metric")
 	}
 	vec := func() []float64 { return make([]float64, dim) }
 	block := func() []float64 { return make([]float64, lead*lead) }
-	m := &Metric{dim: dim, lead: lead, factor: block(), scale: make([]float64, dim-lead),
+	m := &Metric{dim: dim, lead: lead, factor: block(), scale: make([]float64, dim-behind),
 		mean: vec(), squares: vec(), absMean: vec(), absSquares: vec(), delta: vec(), cross: block(), trial: block()}
 	for i := range lead {
 		m.factor[i*lead+i] = 1
 	}
 	for i := range m.scale {
 		m.scale[i] = 1
+	}
+	at := lead
+	for _, size := range blocks {
+		m.blocks = append(m.blocks, newBlock(at, lead, size))
+		at += size
 	}
 	return m
 }
@@ -58,6 +72,10 @@ func (m *Metric) Push(dst []float64, a float64, p []float64) {
 			dst[i] += a * v
 		}
 	}
+	for i := range m.blocks {
+		m.blocks[i].push(dst, a, p)
+	}
+	k = m.dim - len(m.scale)
 	rest, q := dst[k:][:len(m.scale)], p[k:][:len(m.scale)]
 	for i, s := range m.scale {
 		rest[i] += a * s * q[i]
@@ -68,6 +86,10 @@ func (m *Metric) Push(dst []float64, a float64, p []float64) {
 func (m *Metric) Pull(dst, g []float64) {
 	k := m.lead
 	dense.MulLowerTVec(dst, m.factor, k, g)
+	for i := range m.blocks {
+		m.blocks[i].pull(dst, g)
+	}
+	k = m.dim - len(m.scale)
 	rest, h := dst[k:][:len(m.scale)], g[k:][:len(m.scale)]
 	for i, s := range m.scale {
 		rest[i] = s * h[i]
@@ -94,12 +116,15 @@ func (m *Metric) Add(x []float64) {
 			row[j] += d * m.delta[j]
 		}
 	}
+	for i := range m.blocks {
+		m.blocks[i].add(m, x)
+	}
 }
 
 // Update replaces F by the factor of the window's covariance, and starts a new
 // window. Correlations are shrunk towards 0 by n/(n + 5 + k), k the size of the
 // block, so that the estimate is positive definite and well conditioned after
-// any number of draws; variances are not, for a bound in absolute terms would
+// any number of draws, k with that of the largest of the other blocks; variances are not, for a bound in absolute terms would
 // fit no coordinate but those of scale 1. It reports false, and leaves F as it
 // is, where some coordinate never moved.
 func (m *Metric) Update() bool {
@@ -107,6 +132,9 @@ func (m *Metric) Update() bool {
 	m.count = 0
 	for _, v := range [][]float64{m.mean, m.squares, m.absMean, m.absSquares, m.cross} {
 		clear(v)
+	}
+	for i := range m.blocks {
+		clear(m.blocks[i].cross)
 	}
 	return ok
 }
@@ -118,7 +146,7 @@ func (m *Metric) estimate() bool {
 		}
 	}
 	k := m.lead
-	shrink := m.count / (m.count + 5 + float64(k))
+	shrink := m.count / (m.count + 5 + float64(k+m.largest()))
 	for i := range k {
 		row := m.trial[i*k : i*k+i+1]
 		for j, c := range m.cross[i*k : i*k+i] {
@@ -133,11 +161,20 @@ func (m *Metric) estimate() bool {
 		return false
 	}
 	unit := 1 / math.Sqrt(m.count-1)
+	for i := range m.blocks {
+		if !m.blocks[i].estimate(m, shrink) {
+			return false
+		}
+	}
+	for i := range m.blocks {
+		m.blocks[i].take(unit)
+	}
 	for i := range k {
 		for j := range i + 1 {
 			m.factor[i*k+j] = unit * m.trial[i*k+j]
 		}
 	}
+	k = m.dim - len(m.scale)
 	for i := range m.scale {
 		m.scale[i] = unit * math.Sqrt(m.spread(k+i))
 	}

@@ -15,8 +15,13 @@ type Options struct {
 	// MaxDepth bounds a trajectory at 2^MaxDepth − 1 leapfrog steps; 0 is 10.
 	MaxDepth int
 	// Dense is the number of leading coordinates whose metric is a dense matrix;
-	// the others' is diagonal.
+	// the others' is diagonal, or as Blocks has it.
 	Dense int
+	// Blocks are the sizes of blocks behind these: sets of coordinates that depend on
+	// the leading ones and among themselves, and hardly on one another given those.
+	// Their metric is dense within each block and between it and the leading ones, and
+	// its cost grows with their number, not with its square.
+	Blocks []int
 }
 
 func (o Options) withDefaults() Options {
@@ -37,6 +42,12 @@ func (o Options) validate(dim int) error {
 		return fmt.Errorf("nuts: MaxDepth is %d; 1 to 30 is needed", o.MaxDepth)
 	case o.Dense < 0 || o.Dense > dim:
 		return fmt.Errorf("nuts: Dense is %d; 0 to %d, the target's dimension, is needed", o.Dense, dim)
+	}
+	left := dim - o.Dense
+	for _, size := range o.Blocks {
+		if left -= size; size < 1 || left < 0 {
+			return fmt.Errorf("nuts: Blocks %v do not fit behind %d leading coordinates of %d", o.Blocks, o.Dense, dim)
+		}
 	}
 	return nil
 }
@@ -88,7 +99,7 @@ func New(t Target, start []float64, o Options) (*Sampler, error) {
 	if err := o.validate(dim); err != nil {
 		return nil, err
 	}
-	s := &Sampler{target: t, options: o, metric: NewMetric(dim, o.Dense), fresh: true,
+	s := &Sampler{target: t, options: o, metric: NewMetric(dim, o.Dense, o.Blocks...), fresh: true,
 		state: newPoint(dim), forward: newPoint(dim), back: newPoint(dim),
 		tree: newSpan(dim), grown: newSpan(dim), added: newSpan(dim)}
 	s.stepSize.Target = o.TargetAccept
