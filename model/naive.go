@@ -20,38 +20,59 @@ type Naive struct{}
 // Name returns the method's name on the command line.
 func (Naive) Name() string { return "naive" }
 
-// Sample draws from the NIG posterior. Where no data could have the statistics
-// z, they are projected first (Projection), and a warning says so. The plan's
-// warm-up is not run.
+// Sample draws from the NIG posterior; of several releases, that of their rows
+// together. Where no data could have the statistics z of a release, they are projected
+// first (Projection), and a warning says so. The plan's warm-up is not run.
 func (Naive) Sample(ctx context.Context, p *Problem, plan mcmc.Plan) (*posterior.Draws, error) {
-	obs, err := p.Single()
+	joint, err := p.Join()
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Prior.Check(obs.Shape); err != nil {
+	if joint.Partial {
+		return nil, errors.New("naive: it has one regression for all releases; mcmc-exact can pool them partially")
+	}
+	z, rows, projected, err := joint.total()
+	if err != nil {
 		return nil, err
 	}
-	if obs.N < 1 {
-		return nil, fmt.Errorf("naive: the release's noisy count of rows is %g, and naive has to take it for exact; gibbs-ss-update infers the count", obs.N)
-	}
-	z := append([]float64(nil), obs.Z...)
-	projected := NewProjection(obs.Shape.M()).Apply(z, obs.N)
-	sums := NewSums(obs.Shape)
-	sums.Set(z, obs.N)
+	sums := NewSums(joint.Shape)
+	sums.Set(z, rows)
 	start := func(int, *rand.Rand) (mcmc.Kernel[struct{}], error) {
-		k := &naiveKernel{sampler: conjugate.NewNIGSampler(obs.Shape.Q()), theta: make([]float64, obs.Shape.Q())}
-		if !k.sampler.Update(p.Prior.Theta.Clone(), p.Prior.Theta, sums.XX, sums.XY, sums.YY, obs.N) {
+		k := &naiveKernel{sampler: conjugate.NewNIGSampler(joint.Shape.Q()), theta: make([]float64, joint.Shape.Q())}
+		if !k.sampler.Update(p.Prior.Theta.Clone(), p.Prior.Theta, sums.XX, sums.XY, sums.YY, rows) {
 			return nil, errors.New("naive: the posterior precision is not positive definite: columns are collinear and the prior is too weak to tell them apart")
 		}
 		return k, nil
 	}
 	plan.Warmup = 0
-	columns := mcmc.Columns{Params: obs.Shape.RegressionNames()}
+	columns := mcmc.Columns{Params: joint.Shape.RegressionNames()}
 	draws, err := mcmc.Run(ctx, columns, start, func(struct{}, []float64) {}, plan)
 	if draws != nil {
 		draws.Warnings = append(draws.Warnings, naiveWarnings(projected)...)
 	}
 	return draws, err
+}
+
+// total adds up the noisy statistics in common units, those projected that no rows
+// could have.
+func (t *Joint) total() (z []float64, rows float64, projected bool, err error) {
+	z = make([]float64, t.Shape.Statistics())
+	projection := NewProjection(t.Shape.M())
+	for j, site := range t.Sites {
+		if site.N < 1 {
+			return nil, 0, false, fmt.Errorf("naive: the noisy count of rows of release %d is %g, and naive has to take it for exact; gibbs-ss-update infers the count", j+1, site.N)
+		}
+		s := append([]float64(nil), site.Z...)
+		if projection.Apply(s, site.N) {
+			projected = true
+		}
+		site.Units.Common(s, s, site.N)
+		for i, v := range s {
+			z[i] += v
+		}
+		rows += site.N
+	}
+	return z, rows, projected, nil
 }
 
 func naiveWarnings(projected bool) []string {

@@ -21,10 +21,17 @@ import (
 )
 
 // Problem is what a method infers from: the releases, which share θ and σ²,
-// and the prior in scaled units.
+// and the prior in scaled units. Several releases have the same columns in the same
+// order (release.Release.Arrange); the prior is in their common units then, see Join.
 type Problem struct {
 	Releases []*release.Release
 	Prior    *Prior
+
+	// SharedCovariates: one law of the covariates, (μ_x, T), for all releases; else
+	// each has its own, from the same prior.
+	SharedCovariates bool
+	// PartialPooling: each release has its own θ_j ~ N(θ, Ω); see Spread.
+	PartialPooling bool
 }
 
 // Method draws from the posterior of a problem. The draws are in scaled units
@@ -36,13 +43,13 @@ type Method interface {
 }
 
 // Single returns the observation of a problem that has one release, or an
-// error that says what this version can do.
+// error that says which methods take several.
 func (p *Problem) Single() (*Observation, error) {
 	if len(p.Releases) == 0 {
 		return nil, errors.New("model: the problem has no release")
 	}
 	if len(p.Releases) > 1 {
-		return nil, fmt.Errorf("model: %d releases in one problem: joint inference is not supported by this version; infer from one release at a time", len(p.Releases))
+		return nil, fmt.Errorf("this method infers from one release, and there are %d; mcmc-exact, mcmc-ind, gibbs-ss-update and naive take several", len(p.Releases))
 	}
 	if p.Prior == nil {
 		return nil, errors.New("model: the problem has no prior; model.DefaultPrior gives the documented one")

@@ -1,0 +1,151 @@
+package model
+
+import "math"
+
+// Hub are the parameters that custodians share, in unconstrained coordinates
+//
+//	φ = (θ, log σ²; where covariates are shared μ_x and U of T, as in Coordinates;
+//	     where pooling is partial those of Spread).
+//
+// Given them the releases are independent of one another. A Hub holds a workspace,
+// so each chain needs its own.
+type Hub struct {
+	Shape  Shape
+	Params *Params
+	Spread *Spread // nil unless pooling is partial
+
+	// GTheta, GSigma, GMuX and GFactor take the gradient of a function in θ, σ, μ_x
+	// and the Cholesky factor of T (lower triangle), for Pull.
+	GTheta  []float64
+	GSigma  float64
+	GMuX    []float64
+	GFactor []float64
+
+	regression *RegressionCoordinates
+	covariates *Coordinates // nil unless covariates are shared
+}
+
+// NewHub allocates for a problem.
+func NewHub(t *Joint) *Hub {
+	s := t.Shape
+	h := &Hub{Shape: s, Params: NewRegressionParams(s), GTheta: make([]float64, s.Q()), regression: NewRegressionCoordinates(t.Prior)}
+	if t.Shared {
+		h.Params, h.covariates = NewParams(s), NewCoordinates(s, t.Prior)
+		h.GMuX, h.GFactor = make([]float64, s.P), make([]float64, s.P*s.P)
+	}
+	if t.Partial {
+		h.Spread = NewSpread(s.Q())
+	}
+	return h
+}
+
+// Shared reports whether the covariates' law is among the parameters.
+func (h *Hub) Shared() bool { return h.covariates != nil }
+
+// Dim returns the number of coordinates.
+func (h *Hub) Dim() int {
+	dim := h.params()
+	if h.Spread != nil {
+		dim += h.Spread.Dim()
+	}
+	return dim
+}
+
+// params is the number of coordinates before those of Spread.
+func (h *Hub) params() int {
+	if h.covariates != nil {
+		return h.covariates.Dim()
+	}
+	return h.regression.Dim()
+}
+
+// Factor is the lower Cholesky factor of T, p×p, where covariates are shared.
+func (h *Hub) Factor() []float64 { return h.covariates.l }
+
+// Unconstrain writes φ of parameters x, and leaves Spread's; it reports false where T
+// is not positive definite.
+func (h *Hub) Unconstrain(phi []float64, x *Params) bool {
+	if h.covariates != nil {
+		return h.covariates.Unconstrain(phi, x)
+	}
+	return h.regression.Unconstrain(phi, x)
+}
+
+// Constrain takes the parameters of φ.
+func (h *Hub) Constrain(phi []float64) {
+	k := h.params()
+	if h.covariates != nil {
+		h.covariates.Constrain(h.Params, phi[:k])
+	} else {
+		h.regression.Constrain(h.Params, phi)
+	}
+	if h.Spread != nil {
+		h.Spread.Constrain(phi[k:])
+	}
+}
+
+// LogPrior returns log p(φ) up to a constant, at the point of the last Constrain,
+// and writes its gradient. It clears what Pull takes.
+func (h *Hub) LogPrior(grad, phi []float64) (logp float64) {
+	k := h.params()
+	if h.covariates != nil {
+		logp = h.covariates.LogPrior(grad[:k], h.Params)
+		clear(h.GMuX)
+		clear(h.GFactor)
+	} else {
+		logp = h.regression.LogPrior(grad[:k], h.Params)
+	}
+	if h.Spread != nil {
+		logp += h.Spread.LogPrior(grad[k:], phi[k:])
+		clear(h.Spread.GTau)
+		clear(h.Spread.GFactor)
+	}
+	clear(h.GTheta)
+	h.GSigma = 0
+	return logp
+}
+
+// Pull adds to grad, in φ, the gradient that stands in the fields; ∂σ/∂ log σ² = ½σ.
+func (h *Hub) Pull(grad []float64) {
+	q, p := h.Shape.Q(), h.Shape.P
+	for k, g := range h.GTheta {
+		grad[k] += g
+	}
+	grad[q] += 0.5 * math.Sqrt(h.Params.Sigma2) * h.GSigma
+	if h.covariates != nil {
+		for j, g := range h.GMuX {
+			grad[q+1+j] += g
+		}
+		for i := range p {
+			for j := range i + 1 {
+				h.covariates.addFactor(grad, i, j, h.GFactor[i*p+j])
+			}
+		}
+	}
+	if h.Spread != nil {
+		h.Spread.Pull(grad[h.params():])
+	}
+}
+
+// Write lays the parameters out as Joint.Names begins, Ω included, and returns the
+// number written.
+func (h *Hub) Write(dst []float64) int {
+	at := h.Params.Write(dst)
+	if h.Spread != nil {
+		at += h.Spread.Write(dst[at:])
+	}
+	return at
+}
+
+// Signs lists the coordinates whose sign the quadratic statistics may leave open: θ
+// and μ_x.
+func (h *Hub) Signs() (at []int) {
+	q := h.Shape.Q()
+	for k := range q {
+		at = append(at, k)
+	}
+	for j := range h.Params.MuX {
+		at = append(at, q+1+j)
+	}
+	return at
+}

@@ -1,0 +1,107 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/dpreg/dpreg/schema"
+)
+
+// Joint is a problem of one release or more as the samplers read it: several
+// custodians whose rows share a regression.
+//
+//	y ~ N(θ_jᵀ(1, x), σ²) at custodian j;  θ_j = θ, or where Partial θ_j ~ N(θ, Ω)
+//	x ~ N(μ_x, T) of each custodian's own (μ_x, T), or where Shared of one
+//	z_j = s_j + noise, for each j
+//
+// Parameters and prior are in common units: the scaled ones of the smallest boxes
+// that hold all of the releases'. The noise of a release is independent from entry
+// to entry in its own units alone, so that each s_j and z_j stays in those, and moments
+// are mapped to them. Releases are never summed: unequal noise weighs them.
+type Joint struct {
+	Shape           Shape
+	Prior           *Prior
+	Frame           schema.Frame // of common units
+	Sites           []*Site
+	Shared, Partial bool
+}
+
+// Site is the release of one custodian.
+type Site struct {
+	*Observation
+	Units *Units // from common to its own
+}
+
+// Join reads a problem. Errors: no release or prior, a release that Observe
+// refuses, releases of other columns or in another order, a prior of other sizes.
+func (p *Problem) Join() (*Joint, error) {
+	if len(p.Releases) == 0 {
+		return nil, errors.New("model: the problem has no release")
+	}
+	if p.Prior == nil {
+		return nil, errors.New("model: the problem has no prior; model.DefaultPrior gives the documented one")
+	}
+	var names []string
+	var designs []*schema.Design
+	for j, r := range p.Releases {
+		names, designs = append(names, fmt.Sprintf("release %d", j+1)), append(designs, &r.Schema)
+	}
+	hull, err := schema.Hull(names, designs)
+	if err != nil {
+		return nil, err
+	}
+	out := &Joint{Prior: p.Prior, Frame: hull.Frame(), Shared: p.SharedCovariates, Partial: p.PartialPooling}
+	for j, r := range p.Releases {
+		obs, err := Observe(r)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", names[j], err)
+		}
+		own := r.Schema.Frame()
+		for k, label := range own.Labels {
+			if label != out.Frame.Labels[k] {
+				return nil, fmt.Errorf("%s: column %q stands where %s has %q: arrange the releases alike", names[j], label, names[0], out.Frame.Labels[k])
+			}
+		}
+		out.Shape = obs.Shape
+		out.Sites = append(out.Sites, &Site{obs, UnitsBetween(out.Frame, own)})
+	}
+	return out, p.Prior.Check(out.Shape)
+}
+
+// Names names the parameters of draws, in order: θ, σ², where the covariates are
+// shared μ_x and T, where pooling is partial the upper triangle of Ω, omega[k,l], and
+// each custodian's θ_j, theta_at[j,k] (j from 1, k as in theta[k]), and n[j] where that
+// is latent.
+func (t *Joint) Names() []string {
+	names := t.Shape.RegressionNames()
+	if t.Shared {
+		names = t.Shape.Names()
+	}
+	if t.Partial {
+		q, first := t.Shape.Q(), 1-t.Shape.first()
+		for k := range q {
+			for l := k; l < q; l++ {
+				names = append(names, fmt.Sprintf("omega[%d,%d]", k+first, l+first))
+			}
+		}
+		for j := range t.Sites {
+			for k := range q {
+				names = append(names, fmt.Sprintf("theta_at[%d,%d]", j+1, k+first))
+			}
+		}
+	}
+	for j, s := range t.Sites {
+		if s.Count.Latent() {
+			names = append(names, fmt.Sprintf("n[%d]", j+1))
+		}
+	}
+	return names
+}
+
+// Rows is the number of rows in all, noisy counts as they were published.
+func (t *Joint) Rows() (n float64) {
+	for _, s := range t.Sites {
+		n += s.N
+	}
+	return n
+}

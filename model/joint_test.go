@@ -1,0 +1,211 @@
+package model
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+func about(a, b, tol float64) bool { return math.Abs(a-b) <= tol*(1+math.Abs(b)) }
+
+// TestUnits: statistics and moments of rows, mapped, are those of mapped rows; Common
+// and PullGram undo and transpose Gram.
+func TestUnits(t *testing.T) {
+	const m, n = 3, 7
+	rng := rand.New(rand.NewPCG(31, 1))
+	u := &Units{[]float64{1.5, 1, 2}, []float64{0.3, 0, -0.7}}
+	common, own := make([]float64, statistics(m)), make([]float64, statistics(m))
+	k := m + 1
+	b, want := make([]float64, k*k), make([]float64, k*k)
+	add := func(s, g, v []float64) {
+		r := make([]float64, len(s))
+		row(r, v)
+		for i, x := range r {
+			s[i] += x
+		}
+		a := append([]float64{1}, v...)
+		for i := range k {
+			for j := range i + 1 {
+				g[i*k+j] += a[i] * a[j]
+			}
+		}
+	}
+	for range n {
+		v, w := make([]float64, m), make([]float64, m)
+		for j := range v {
+			v[j] = rng.NormFloat64()
+			w[j] = u.Scale[j]*v[j] + u.Shift[j]
+		}
+		add(common, b, v)
+		add(own, want, w)
+	}
+	got := make([]float64, k*k)
+	u.Gram(got, b)
+	for i, v := range got {
+		if !about(v, want[i], 1e-12) {
+			t.Errorf("B_own[%d] = %g, want %g", i, v, want[i])
+		}
+	}
+	u.Common(own, own, n)
+	for i, v := range own {
+		if !about(v, common[i], 1e-12) {
+			t.Errorf("s[%d] = %g, want %g", i, v, common[i])
+		}
+	}
+	// ⟨E, KBKᵀ⟩ = ⟨KᵀEK, B⟩
+	e := make([]float64, k*k)
+	for i := range e {
+		e[i] = rng.NormFloat64()
+	}
+	dot := func(e, b []float64) (sum float64) {
+		for i := range k {
+			for j := range i {
+				sum += 2 * e[i*k+j] * b[i*k+j]
+			}
+			sum += e[i*k+i] * b[i*k+i]
+		}
+		return sum
+	}
+	left := dot(e, got)
+	u.PullGram(e)
+	if right := dot(e, b); !about(left, right, 1e-12) {
+		t.Errorf("⟨E, KBKᵀ⟩ = %g, ⟨KᵀEK, B⟩ = %g", left, right)
+	}
+}
+
+// TestSpread: the gradient of the prior and of a function of (τ, C), against
+// differences; R has a unit diagonal.
+func TestSpread(t *testing.T) {
+	const q = 4
+	s := NewSpread(q)
+	rng := rand.New(rand.NewPCG(31, 2))
+	phi, gTau, gC := make([]float64, s.Dim()), make([]float64, q), make([]float64, q*q)
+	for i := range phi {
+		phi[i] = 0.7 * rng.NormFloat64()
+	}
+	for i := range gC {
+		gC[i] = rng.NormFloat64()
+	}
+	for i := range gTau {
+		gTau[i] = rng.NormFloat64()
+	}
+	unused := make([]float64, len(phi))
+	value := func() float64 {
+		s.Constrain(phi)
+		f := s.LogPrior(unused, phi)
+		for k, v := range s.Tau {
+			f += gTau[k] * v
+		}
+		for i := range q {
+			for j := range i + 1 {
+				f += gC[i*q+j] * s.Factor[i*q+j]
+			}
+		}
+		return f
+	}
+	value()
+	for i := range q {
+		sum := 0.0
+		for _, v := range s.Factor[i*q : i*q+i+1] {
+			sum += v * v
+		}
+		if !about(sum, 1, 1e-12) {
+			t.Errorf("R[%d,%d] = %g", i, i, sum)
+		}
+	}
+	grad := make([]float64, len(phi))
+	s.LogPrior(grad, phi)
+	copy(s.GTau, gTau)
+	copy(s.GFactor, gC)
+	s.Pull(grad)
+	for i, x := range phi {
+		const h = 1e-5
+		phi[i] = x + h
+		up := value()
+		phi[i] = x - h
+		down := value()
+		phi[i] = x
+		if d := (up - down) / (2 * h); !about(grad[i], d, 1e-7) {
+			t.Errorf("gradient %d: %g, by differences %g", i, grad[i], d)
+		}
+	}
+}
+
+// box is a release of x and y on boxes of their own, with the statistics of rows that
+// stand in the data's units.
+func box(x, y [2]float64, rows [][2]float64) *release.Release {
+	column := func(name string, b [2]float64) schema.Column {
+		return schema.Column{Name: name, Lower: b[0], Upper: b[1]}
+	}
+	d := schema.Design{Response: column("y", y), Covariates: []schema.Column{column("x", x)}, Intercept: true}
+	f, s, r := d.Frame(), make([]float64, 5), make([]float64, 5)
+	v := make([]float64, 2)
+	for _, w := range rows {
+		f.Scale(v, w[:])
+		row(r, v)
+		for i, a := range r {
+			s[i] += a
+		}
+	}
+	return &release.Release{Format: release.Format, N: int64(len(rows)), Schema: d,
+		Noise: release.Noise{Kind: release.Laplace, Scale: 1}, Statistics: release.StatisticsFromVector(2, s)}
+}
+
+// TestNaivePools: exact statistics of two parts of the rows, in boxes of their own,
+// have the posterior of all rows in the hull of the boxes.
+func TestNaivePools(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 3))
+	var all [][2]float64
+	for range 40 {
+		x := 4 * rng.Float64()
+		all = append(all, [2]float64{x, 2 + x + rng.NormFloat64()})
+	}
+	plan := mcmc.Plan{Chains: 1, Draws: 20, Seed: 3}
+	sample := func(rs ...*release.Release) []float64 {
+		p := &Problem{Releases: rs, Prior: DefaultPrior(Shape{1, true})}
+		d, err := Naive{}.Sample(context.Background(), p, plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Chains[0]
+	}
+	want := sample(box([2]float64{-1, 6}, [2]float64{-5, 12}, all))
+	got := sample(box([2]float64{-1, 4}, [2]float64{-5, 11}, all[:15]), box([2]float64{0, 6}, [2]float64{-4, 12}, all[15:]))
+	for i, v := range got {
+		if !about(v, want[i], 1e-9) {
+			t.Fatalf("draw %d: %g from two releases, %g from one", i, v, want[i])
+		}
+	}
+}
+
+// TestJoinRefuses releases in another order, which Arrange would have put right.
+func TestJoinRefuses(t *testing.T) {
+	a := twoColumns("u", "v")
+	p := &Problem{Releases: []*release.Release{a, twoColumns("v", "u")}, Prior: DefaultPrior(Shape{2, true})}
+	if _, err := p.Join(); err == nil {
+		t.Error("releases in different orders were joined")
+	}
+	p.Releases[1] = p.Releases[1].Arrange(&a.Schema)
+	j, err := p.Join()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (Shape{2, true}).RegressionNames(); !slices.Equal(j.Names(), want) {
+		t.Errorf("names %q, want %q", j.Names(), want)
+	}
+}
+
+func twoColumns(names ...string) *release.Release {
+	d := schema.Design{Response: schema.Column{Name: "y", Lower: -1, Upper: 1}, Intercept: true}
+	for _, name := range names {
+		d.Covariates = append(d.Covariates, schema.Column{Name: name, Lower: -1, Upper: 1})
+	}
+	return &release.Release{Format: release.Format, N: 10, Schema: d, Noise: release.Noise{Kind: release.Laplace, Scale: 1},
+		Statistics: release.StatisticsFromVector(3, make([]float64, 9))}
+}
