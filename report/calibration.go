@@ -26,53 +26,61 @@ func Calibration(w io.Writer, s *calibration.Summary, times []calibration.Runtim
 	p.paragraph(t.legend())
 	p.printf("\n")
 	p.do(func(w io.Writer) error {
-		header, rows := armTable(s)
-		return grid(w, header, rows, 3)
+		header, rows, left := armTable(s)
+		return grid(w, header, rows, left)
 	})
 	p.printf("\n")
-	if s.Uniform {
-		p.paragraph(armLegend + armTestLegend + ".")
-	} else {
-		p.paragraph(armLegend + ".")
-	}
-	for _, text := range studyConclusions(s) {
-		p.paragraph(text)
+	p.paragraph(armLegend(s))
+	p.paragraph(uniformity(s))
+	if text := unsoundness(s); text != "" {
+		p.do(func(w io.Writer) error { return Warnings(w, []string{text}) })
 	}
 	return p.err
 }
 
 func studyStatement(s *calibration.Summary) string {
-	text := fmt.Sprintf("%s of each of %s, seed %d.", count(s.Trials, "trial"), count(len(s.Cells), "cell"), s.Seed)
+	text := studySize(s)
 	if s.Note != "" {
 		text += " " + s.Note
 	}
 	return text
 }
 
-// studyConclusions are what follows, a paragraph each.
-func studyConclusions(s *calibration.Summary) []string {
-	var said, unsound, failing []string
+func studySize(s *calibration.Summary) string {
+	return fmt.Sprintf("%s of each of %s, seed %d.", count(s.Trials, "trial"), count(len(s.Cells), "cell"), s.Seed)
+}
+
+// uniformity says whether ranks are uniform, where those of a right method are.
+func uniformity(s *calibration.Summary) string {
+	if !s.Uniform {
+		return "The data are not the model's, so that ranks of a right method need not be uniform: coverage tells what that costs."
+	}
+	var failing []string
 	for i := range s.Cells {
-		c := &s.Cells[i]
-		if !c.Sound {
-			unsound = append(unsound, cellName(c.Setting)+why(c))
-		}
-		if !isUniform(c) {
+		if c := &s.Cells[i]; !isUniform(c) {
 			failing = append(failing, cellName(c.Setting))
 		}
 	}
-	switch {
-	case !s.Uniform:
-	case len(failing) == 0:
-		said = append(said, fmt.Sprintf("Ranks are uniform, at level %v over all tests, in every cell.", uniformAt))
-	default:
-		said = append(said, fmt.Sprintf("Not uniform at level %v over all tests, in %s: %s.", uniformAt, count(len(failing), "cell"), some(failing)))
+	if failing == nil {
+		return fmt.Sprintf("Ranks are uniform, at level %v over all tests, in every cell.", uniformAt)
 	}
-	if unsound != nil {
-		said = append(said, fmt.Sprintf("Warning: more than 1 %% of the trials failed or met the sampler's limit in %s, whose results do not stand: %s.",
-			count(len(unsound), "cell"), some(unsound)))
+	return fmt.Sprintf("Not uniform at level %v over all tests, in %s: %s.", uniformAt, count(len(failing), "cell"), some(failing))
+}
+
+// unsoundness names the cells in which samplers did not do what they were to do; empty
+// where there is none.
+func unsoundness(s *calibration.Summary) string {
+	var unsound []string
+	for i := range s.Cells {
+		if c := &s.Cells[i]; !c.Sound {
+			unsound = append(unsound, cellName(c.Setting)+why(c))
+		}
 	}
-	return said
+	if unsound == nil {
+		return ""
+	}
+	return fmt.Sprintf("more than 1 %% of the trials failed or met the sampler's limit in %s, whose results do not stand: %s.",
+		count(len(unsound), "cell"), some(unsound))
 }
 
 // mostNamed is how many cells a sentence names.

@@ -22,9 +22,16 @@ type armTally struct {
 	below, ecdf   int // p-values below testLevel, of either test
 	failing       int // cells that are not uniform after Bonferroni's correction
 	hits, of      int // 95 % intervals of parameters
-	short, trials int
 	worse, beside int // cells farther from the noiseless posterior than naive's, of so many
+
+	failed, capped, short, trials int
+	ess, draws                    between // over cells
+	accept, projected, divergent  between
+	leastESS                      float64
 }
+
+// name is how a sentence calls it.
+func (t *armTally) name() string { return cellName(t.setting) }
 
 // tallies are those of a study, in the order of its cells.
 func tallies(s *calibration.Summary) []*armTally {
@@ -35,7 +42,8 @@ func tallies(s *calibration.Summary) []*armTally {
 		at := slices.IndexFunc(all, func(t *armTally) bool { return t.setting == who })
 		if at < 0 {
 			at = len(all)
-			all = append(all, &armTally{setting: who})
+			all = append(all, &armTally{setting: who, ess: newBetween(), draws: newBetween(),
+				accept: newBetween(), projected: newBetween(), divergent: newBetween(), leastESS: math.Inf(1)})
 		}
 		all[at].add(c, s.Trials)
 		all[at].compare(c, s)
@@ -64,8 +72,13 @@ func (t *armTally) compare(c *calibration.CellSummary, s *calibration.Summary) {
 
 func (t *armTally) add(c *calibration.CellSummary, trials int) {
 	t.cells++
-	t.short += c.Short
-	t.trials += trials
+	t.failed, t.capped, t.short, t.trials = t.failed+c.Failed, t.capped+c.Capped, t.short+c.Short, t.trials+trials
+	t.ess.add(&c.ESSMedian)
+	t.draws.add(&c.Draws)
+	t.accept.add(c.Accept)
+	t.projected.add(c.Projected)
+	t.divergent.add(c.Divergent)
+	t.leastESS = min(t.leastESS, c.ESSLeast)
 	if !isUniform(c) {
 		t.failing++
 	}
@@ -89,7 +102,7 @@ func (t *armTally) add(c *calibration.CellSummary, trials int) {
 }
 
 // armTable has a row for each method, kernel and noise.
-func armTable(s *calibration.Summary) (header []string, rows [][]string) {
+func armTable(s *calibration.Summary) (header []string, rows [][]string, left int) {
 	header = []string{"method", "kernel", "noise", "cells", "95%", "short", "farther"}
 	if s.Uniform {
 		header = append(header, "tests", "KS", "ECDF", "chance", "failing")
@@ -108,7 +121,7 @@ func armTable(s *calibration.Summary) (header []string, rows [][]string) {
 		}
 		rows = append(rows, row)
 	}
-	return header, rows
+	return header, rows, 3
 }
 
 // byChance is the 99 % quantile of the number of p-values below testLevel of a right
@@ -125,6 +138,15 @@ func byChance(tests int) int {
 	return k
 }
 
-const armLegend = "All cells of a method together. 95%: how many per cent of such intervals hold the truth, over parameters; short: trials whose ranks are of fewer independent draws than 127; farther: cells farther from the posterior without noise than naive with the same noise, beyond two standard errors"
-
-const armTestLegend = "; KS, ECDF: p-values below 0.01 of the tests on quantiles and on ranks; chance: as many as a right method has at most, with probability 0.99, were tests independent; failing: cells that are not uniform at 0.01 after Bonferroni's correction over all tests"
+// armLegend explains armTable.
+func armLegend(s *calibration.Summary) string {
+	text := "All cells of a method together. 95%: how many per cent of such intervals hold the truth, over parameters; " +
+		"short: trials whose ranks are of fewer independent draws than 127; " +
+		"farther: cells farther from the posterior without noise than naive with the same noise, beyond two standard errors"
+	if s.Uniform {
+		text += "; KS, ECDF: p-values below 0.01 of the tests on quantiles and on ranks; " +
+			"chance: as many as a right method has at most, with probability 0.99, were tests independent; " +
+			"failing: cells that are not uniform at 0.01 after Bonferroni's correction over all tests"
+	}
+	return text + "."
+}

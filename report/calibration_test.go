@@ -78,6 +78,41 @@ func TestCalibration(t *testing.T) {
 	}
 }
 
+// The page says what was asked, what follows, and how far to trust it.
+func TestCalibrationPage(t *testing.T) {
+	s, times := studied(t, fig3())
+	say := func() string {
+		var b bytes.Buffer
+		if err := report.CalibrationPage(&b, s, times, report.Run{Command: "dpreg calibrate --preset fig3", Version: "v1.2.3"}); err != nil {
+			t.Fatal(err)
+		}
+		if pictures := strings.Count(b.String(), "<figure>"); pictures != 12 {
+			t.Errorf("%d pictures", pictures)
+		}
+		return b.String()
+	}
+	text := say()
+	for _, part := range []string{"Calibration of non-private; naive; gibbs-ss-update", "<span>--preset</span>", "25 trials of each of 28 cells, seed 2.", "10; 1000",
+		"no privacy guarantee", "Not uniform at level 0.01", "<td>gibbs-ss-update, plain, paper</td>", "Of 700 trials 0 failed", "fewer independent ones",
+		"<td>1000, 1, gibbs-ss-update, plain, paper</td>", "study.json", "v1.2.3"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("no %q in the page", part)
+		}
+	}
+	if strings.Contains(text, `class="alert"`) {
+		t.Error("an alert of a study that is sound")
+	}
+	s.Uniform, s.Cells[0].Sound, s.Cells[0].Failed = false, false, 7
+	for text, part := range map[string]string{text: "uniform", say(): `class="alert">Warning: more than 1 % of the trials failed`} {
+		if !strings.Contains(text, part) {
+			t.Errorf("no %q in the page", part)
+		}
+	}
+	if err := report.CalibrationPage(&short{1000}, s, times, report.Run{}); err != errFull {
+		t.Error(err)
+	}
+}
+
 // Every picture says what it shows, in both formats, and stays small.
 func TestCalibrationPlots(t *testing.T) {
 	s, times := studied(t, fig3())

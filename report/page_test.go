@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/report"
 )
 
@@ -68,11 +69,16 @@ func pages(t *testing.T) map[string]string {
 	long.Command += " --schema " + strings.Repeat("directory/", 20) + "d.schema.json"
 	check, plan := checkOf(true), foreseen(0.3, []float64{0.125, 0.5, 2}, 125, 500, 2000)
 	check.Entries[0].Label = strings.Repeat("long", 20)
+	design := fig3()
+	design.Epsilons, design.Arms = design.Epsilons[:1], calibration.Arms([]string{calibration.NonPrivate, "naive", "gibbs-ss-update"}, nil, []string{"exact"})
+	study, times := studied(t, design)
+	study.Cells[1].Sound, study.Cells[1].Failed, study.Cells[1].Error = false, 9, strings.Repeat("unbroken", 12)
 	texts := make(map[string]string)
 	for name, write := range map[string]func(io.Writer) error{
 		"fit":   func(w io.Writer) error { return fitPage(w, f, naive, whatIf()) },
 		"check": func(w io.Writer) error { return report.CheckPage(w, check, f, long) },
 		"plan":  func(w io.Writer) error { return report.ForecastPage(w, plan, report.ForecastOptions{}, long) },
+		"study": func(w io.Writer) error { return report.CalibrationPage(w, study, times, long) },
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +34,8 @@ With --save DIR every finished trial is kept: stopped in whatever way and starte
 again by the same command, or by --save DIR alone, a study goes on. DIR then holds
 study.json, journal, results.csv, summary.csv, summary.json and timing.csv. Shards
 of a study, by --shard, run on several machines: dpreg calibrate merge puts them
-together. Results do not depend on cores, shards or interruptions.
+together. Results do not depend on cores, shards or interruptions. --report writes
+all of a result as one page.
 
 Methods exact and gibbs run until --ess; the kernel plain of gibbs-ss- runs as the
 paper's code does, 5000 + 2000 sweeps of one chain, unless --warmup, --draws or
@@ -75,6 +79,9 @@ func (f *calibrateFlags) run(ctx context.Context, stdout, stderr io.Writer, cmd 
 	}
 	shard, err := f.parseShard()
 	if err != nil {
+		return err
+	}
+	if err := f.writable(inputs{f.schema, f.prior}); err != nil {
 		return err
 	}
 	trials, err := f.finish(ctx, stderr, d, study, shard)
@@ -122,21 +129,36 @@ func runStudy(ctx context.Context, stderr io.Writer, study *calibration.Study, o
 type studyOutput struct {
 	save, format string
 	plots        bool
+	pageFlag
 }
 
 func (f *studyOutput) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.save, "save", "", "keep the study in this `DIR`, so that it can go on, and write its results there")
 	fs.BoolVar(&f.plots, "plots", false, "draw pictures, SVG and PNG, to DIR/plots")
+	f.pageFlag.register(cmd)
 	fs.StringVar(&f.format, "format", "table", "`NAME` of the format on stdout: table, json or csv")
 	oneOf(cmd, "format", "table", "json", "csv")
 }
 
-func (f *studyOutput) check() error {
+func (f *studyOutput) check(cmd *cobra.Command) error {
 	if f.plots && f.save == "" {
 		return usagef("--plots draws into the directory of --save: give --save DIR")
 	}
+	if err := f.pageFlag.check(cmd); err != nil {
+		return err
+	}
 	return choose("format", f.format, []string{"table", "json", "csv"})
+}
+
+// writable looks whether the page can be written; the directory of --save will be there.
+func (f *studyOutput) writable(keep inputs) error {
+	if f.save != "" && filepath.Dir(f.page) == filepath.Clean(f.save) {
+		if _, err := os.Stat(f.save); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	return f.pageFlag.writable(keep)
 }
 
 // conclude prints the result, saves it where that was asked for, and says whether the
@@ -154,6 +176,10 @@ func (f *studyOutput) conclude(stdout, stderr io.Writer, study *calibration.Stud
 			return err
 		}
 		note(stderr, "pictures written to %s", plotsOf(f.save))
+	}
+	page := func(w io.Writer, made report.Run) error { return report.CalibrationPage(w, summary, times, made) }
+	if err := f.pageFlag.write(stderr, public, page); err != nil {
+		return err
 	}
 	if err := f.print(stdout, summary, times); err != nil {
 		return err

@@ -153,41 +153,57 @@ func TestCalibrateMerge(t *testing.T) {
 	}
 }
 
+// A study writes its page, be it run, gone on with or put together.
+func TestCalibrateReport(t *testing.T) {
+	workspace(t)
+	calibrate(tiny, "--save", "s", "--report", "s/r.html").finished(t).says(t, "report written to s/r.html")
+	wantPage(t, "s/r.html", "Calibration of naive; non-private", "--save s --report s/r.html", "6 trials of each of 2 cells", "no privacy guarantee", "study.json", version())
+	calibrate("calibrate --save s --report again.html").finished(t)
+	wantPage(t, "again.html", "6 trials of each of 2 cells", "dpreg calibrate --save s --report again.html")
+	calibrate("calibrate merge --save m s --report m.html").finished(t)
+	wantPage(t, "m.html", "dpreg calibrate merge --save m s")
+}
+
 func TestCalibrateWrong(t *testing.T) {
 	good := "calibrate --n 40 --eps 1 --trials 2 "
 	for line, says := range map[string]string{
-		"calibrate":                               "--preset fig3 or fig4",
-		"calibrate --n 40":                        "--n and --eps",
-		"calibrate data.csv":                      "data.csv",
-		"calibrate --preset fig5":                 "fig5",
-		"calibrate --preset fig4 --n 10":          "its own covariate",
-		good + "--method gibs":                    "method gibs: there is none of this name",
-		good + "--kernel fast":                    "--kernel",
-		good + "--sensitivity none":               "--sensitivity",
-		good + "--data real":                      "--data",
-		good + "--x uniform":                      `x "uniform"`,
-		good + "--p 0":                            "--p",
-		good + "--p 2 --schema pums.schema.json":  "exclude each other",
-		good + "--formula y~x":                    "--formula",
-		good + "--prior nothing.json":             "nothing.json",
-		good + "--prior pums.csv":                 "not JSON",
-		good + "--prior good.json":                "prior",
-		good + "--trials 0":                       "trials",
-		good + "--warmup 20":                      "too short",
-		good + "--draws 50":                       "ranked among",
-		good + "--draws 500 --ess 400":            "exclude each other",
-		good + "--ess 20":                         "ranked among",
-		good + "--chains 2000":                    "at most 1000 chains",
-		good + "--shard 1/2":                      "--save DIR",
-		good + "--save s --shard 3/2":             "--shard",
-		good + "--save s --shard 1/2x":            "--shard",
-		good + "--plots":                          "--save DIR",
-		good + "--format xml":                     "--format",
-		good + "--model-clamping":                 "--method mcmc-ind",
-		good + "--delta 2":                        "delta",
-		good + "--delta 1e-6 --sensitivity paper": "Laplace noise",
-		"calibrate --save nowhere":                "no study yet",
-		good + "--save pums.csv":                  "--save",
+		"calibrate":                                   "--preset fig3 or fig4",
+		"calibrate --n 40":                            "--n and --eps",
+		"calibrate data.csv":                          "data.csv",
+		"calibrate --preset fig5":                     "fig5",
+		"calibrate --preset fig4 --n 10":              "its own covariate",
+		good + "--method gibs":                        "method gibs: there is none of this name",
+		good + "--kernel fast":                        "--kernel",
+		good + "--sensitivity none":                   "--sensitivity",
+		good + "--data real":                          "--data",
+		good + "--x uniform":                          `x "uniform"`,
+		good + "--p 0":                                "--p",
+		good + "--p 2 --schema pums.schema.json":      "exclude each other",
+		good + "--formula y~x":                        "--formula",
+		good + "--prior nothing.json":                 "nothing.json",
+		good + "--prior pums.csv":                     "not JSON",
+		good + "--prior good.json":                    "prior",
+		good + "--trials 0":                           "trials",
+		good + "--warmup 20":                          "too short",
+		good + "--draws 50":                           "ranked among",
+		good + "--draws 500 --ess 400":                "exclude each other",
+		good + "--ess 20":                             "ranked among",
+		good + "--chains 2000":                        "at most 1000 chains",
+		good + "--shard 1/2":                          "--save DIR",
+		good + "--save s --shard 3/2":                 "--shard",
+		good + "--save s --shard 1/2x":                "--shard",
+		good + "--plots":                              "--save DIR",
+		good + "--save s --shard 1/2 --plots":         "no result yet",
+		good + "--save s --shard 1/2 --report a.html": "no result yet",
+		good + "--report r.pdf":                       ".html",
+		good + "--report nowhere/r.html":              "nowhere",
+		good + "--save s --report s/no/r.html":        "s/no",
+		good + "--format xml":                         "--format",
+		good + "--model-clamping":                     "--method mcmc-ind",
+		good + "--delta 2":                            "delta",
+		good + "--delta 1e-6 --sensitivity paper":     "Laplace noise",
+		"calibrate --save nowhere":                    "no study yet",
+		good + "--save pums.csv":                      "--save",
 	} {
 		t.Run(line, wrong{args: line, code: misused, says: says}.run)
 	}

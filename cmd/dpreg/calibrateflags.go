@@ -67,11 +67,11 @@ func (f *calibrateFlags) register(cmd *cobra.Command) {
 }
 
 // notOfDesign are the flags that do not say what is studied.
-var notOfDesign = []string{"save", "shard", "plots", "format", "help"}
+var notOfDesign = []string{"save", "shard", "plots", "report", "format", "help"}
 
 // design is what the flags say or, where they say nothing, what --save holds.
 func (f *calibrateFlags) design(cmd *cobra.Command) (*calibration.Design, error) {
-	if err := f.studyOutput.check(); err != nil {
+	if err := f.studyOutput.check(cmd); err != nil {
 		return nil, err
 	}
 	said := 0
@@ -207,6 +207,9 @@ func (f *calibrateFlags) parseShard() (s calibration.Shard, err error) {
 	}
 	if f.save == "" {
 		return s, usagef("--shard keeps its part in the directory of --save: give --save DIR")
+	}
+	if f.plots || f.page != "" {
+		return s, usagef("a shard has no result yet: give --plots and --report to `dpreg calibrate merge`")
 	}
 	var rest string
 	if n, _ := fmt.Sscanf(f.shard+" .", "%d/%d %s", &s.Index, &s.Count, &rest); n != 3 || rest != "." || s.Index < 1 || s.Index > s.Count {

@@ -28,6 +28,9 @@ func newCalibrateMerge() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd); err != nil {
+				return err
+			}
 			return f.merge(cmd.OutOrStdout(), cmd.ErrOrStderr(), args)
 		},
 	}
@@ -36,11 +39,11 @@ func newCalibrateMerge() *cobra.Command {
 }
 
 func (f *studyOutput) merge(stdout, stderr io.Writer, dirs []string) error {
-	if err := f.check(); err != nil {
-		return err
-	}
 	if f.save == "" {
 		return usagef("merge writes to the directory of --save: give --save DIR")
+	}
+	if err := f.writable(nil); err != nil {
+		return err
 	}
 	design, err := readStudy(dirs[0])
 	if err != nil {
