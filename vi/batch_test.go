@@ -1,0 +1,73 @@
+package vi
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// Each record's count over T batches is binomial: within 5.3 standard deviations, 1e-7
+// each; so is each pair's, which independence makes.
+func TestPoisson(t *testing.T) {
+	const n, rounds = 43, 20000
+	within := func(count int, p float64) bool {
+		return math.Abs(float64(count)-rounds*p) <= 5.3*math.Sqrt(rounds*p*(1-p))
+	}
+	for _, rate := range []float64{0.003, 1. / 256, 0.1, 0.5, 0.97} {
+		b := Poisson(n, rate, stream(6))
+		var counts, pairs [n]int
+		for range rounds {
+			batch := b.Next()
+			if !slices.IsSorted(batch) {
+				t.Fatal("a batch is not in order")
+			}
+			for k, i := range batch {
+				counts[i]++
+				if k > 0 && batch[k-1] == i-1 {
+					pairs[i]++
+				}
+			}
+		}
+		for i := range n {
+			if !within(counts[i], rate) || i > 0 && !within(pairs[i], rate*rate) && rate > 0.05 {
+				t.Errorf("rate %v: record %d is in %d batches, and in %d with the one before", rate, i, counts[i], pairs[i])
+			}
+		}
+	}
+	if got := len(Poisson(n, 1, stream(6)).Next()); got != n {
+		t.Errorf("at rate 1 a batch has %d of %d records", got, n)
+	}
+}
+
+// The rare second comparison is exact, too: a rate whose first 8 bits are 0.
+func TestPoissonSmallRate(t *testing.T) {
+	const n, rounds, rate = 1000, 4000, 0.001
+	b, count := Poisson(n, rate, stream(7)), 0
+	for range rounds {
+		count += len(b.Next())
+	}
+	if math.Abs(float64(count)-n*rounds*rate) > 4.5*math.Sqrt(n*rounds*rate) {
+		t.Errorf("%d, want %v", count, n*rounds*rate)
+	}
+}
+
+func TestFixedSize(t *testing.T) {
+	const n, size, rounds = 20, 6, 20000
+	b := FixedSize(n, size, stream(8))
+	var counts [n]int
+	for range rounds {
+		batch := slices.Sorted(slices.Values(b.Next()))
+		if len(slices.Compact(batch)) != size {
+			t.Fatal("a record is twice in a batch")
+		}
+		for _, i := range batch {
+			counts[i]++
+		}
+	}
+	const p = float64(size) / n
+	for i, c := range counts {
+		if math.Abs(float64(c)-rounds*p) > 5*math.Sqrt(rounds*p*(1-p)) {
+			t.Errorf("record %d is in %d batches", i, c)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package vi
+
+import (
+	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/mechanisms/accounting"
+	"github.com/dpreg/dpreg/posterior"
+)
+
+// Fit is the result of Run. All in it is a function of the noisy sums and of what is
+// public, except for ELBOs.
+type Fit struct {
+	Guide  Guide
+	Lambda []float64
+	// Training is what was done, to an accountant: fewer steps than asked for where the
+	// run was interrupted.
+	Training accounting.Training
+	// Privacy is the budget, with the multiplier of the noise; nil where the run was not
+	// private.
+	Privacy *Privacy
+	// Simulated says that the noise was, so that nothing is private.
+	Simulated bool
+	Trace     []Point
+	Seconds   float64
+
+	model Model
+}
+
+// Point is one of the trace: mean and standard deviations of θ after a step, and the mean
+// ELBO since the last point, NaN in a private run.
+type Point struct {
+	Step     int
+	Mean, SD []float64
+	ELBO     float64
+}
+
+// Spent is the ε, for the budget's δ, of the steps that were done. It panics where the
+// run was not private.
+func (f *Fit) Spent() (float64, error) {
+	if f.Training.Steps == 0 {
+		return 0, nil
+	}
+	return f.Training.Epsilon(accounting.PLD, f.Privacy.Delta)
+}
+
+// Moments are mean and standard deviations of θ.
+func (f *Fit) Moments() (mean, sd []float64) {
+	mean, sd = make([]float64, f.model.Dim()), make([]float64, f.model.Dim())
+	f.Guide.Moments(mean, sd, f.Lambda)
+	return mean, sd
+}
+
+// chains is how many Draws makes, for readers of files that expect more than one.
+const chains = 4
+
+// Draws returns four chains of n independent draws from the fitted law, as the model
+// shows its parameters. They cost no privacy. It panics unless n > 0.
+func (f *Fit) Draws(n int, seed uint64) *posterior.Draws {
+	d := &posterior.Draws{Names: f.model.Names(), Seconds: f.Seconds}
+	width := len(d.Names)
+	theta, epsilon := make([]float64, f.model.Dim()), make([]float64, f.model.Dim())
+	for c := range chains {
+		rng := rand.New(rand.NewPCG(seed, uint64(3+c)))
+		chain := make([]float64, n*width)
+		for i := range n {
+			normal(epsilon, rng)
+			f.Guide.Draw(theta, f.Lambda, epsilon)
+			f.model.Constrain(chain[i*width:(i+1)*width:(i+1)*width], theta)
+		}
+		d.Chains = append(d.Chains, chain)
+	}
+	return d
+}

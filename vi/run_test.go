@@ -1,0 +1,338 @@
+package vi
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/mechanisms/accounting"
+)
+
+// knownVariance is y ~ N(xᵀθ, v) with θ ~ N(0, I): its posterior is normal, with
+// precision I + XᵀX/v and mean its inverse times Xᵀy/v.
+type knownVariance struct {
+	*Rows
+	v float64
+}
+
+func (k knownVariance) Dim() int                             { return k.P }
+func (k knownVariance) Len() int                             { return len(k.Y) }
+func (k knownVariance) Names() []string                      { return indexed("theta", k.P) }
+func (k knownVariance) Constrain(dst, th []float64)          { copy(dst, th) }
+func (k knownVariance) Covariates(i int) []float64           { return k.row(i) }
+func (k knownVariance) LogPrior(g, t []float64) float64      { return normalPrior(g, t, 1) }
+func (k knownVariance) LogLik(g, t []float64, i int) float64 { return linearLogLik(k, g, t, i) }
+
+func (k knownVariance) Slope(i int, eta float64) (logLik, slope float64) {
+	r := k.Y[i] - eta
+	return -r * r / (2 * k.v), r / k.v
+}
+
+// exact is the posterior's mean and covariance.
+func (k knownVariance) exact() (mean []float64, covariance *mat.SymDense) {
+	precision := mat.NewSymDense(k.P, nil)
+	for j := range k.P {
+		precision.SetSym(j, j, 1)
+	}
+	b := mat.NewVecDense(k.P, nil)
+	for i, y := range k.Y {
+		x := mat.NewVecDense(k.P, k.row(i))
+		precision.SymRankOne(precision, 1/k.v, x)
+		b.AddScaledVec(b, y/k.v, x)
+	}
+	var factor mat.Cholesky
+	factor.Factorize(precision)
+	covariance = mat.NewSymDense(k.P, nil)
+	factor.InverseTo(covariance)
+	m := mat.NewVecDense(k.P, nil)
+	factor.SolveVecTo(m, b)
+	return m.RawVector().Data, covariance
+}
+
+func conjugate() knownVariance {
+	rows := simulatedRows(40, 3, 11, plusNormal)
+	for i := range rows.Y {
+		rows.X[i*3+1] += 0.8 * rows.X[i*3] // so that the posterior is correlated
+	}
+	return knownVariance{rows, 0.5}
+}
+
+// The full-covariance guide is the exact posterior, and the mean-field guide has its mean
+// and the inverse of its precision's diagonal as variances. All records are in every
+// batch, so what is random is θ alone; the average over the last half leaves 1 % of a
+// standard deviation of it, and 2 % of standard deviations.
+func TestGuidesOfConjugateModel(t *testing.T) {
+	k := conjugate()
+	mean, covariance := k.exact()
+	var inverse mat.Dense
+	if err := inverse.Inverse(covariance); err != nil {
+		t.Fatal(err)
+	}
+	for name, guide := range map[string]func(int) Guide{"full": FullCovariance, "mean-field": MeanField} {
+		for _, joint := range []bool{false, true} {
+			fit, err := Run(context.Background(), k, Options{
+				Rate: 1, Steps: 8000, Optimiser: &Adam{Rate: 0.01}, Guide: guide, Average: 0.5, Joint: joint, Records: 40, Seed: 12,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, sd := fit.Moments()
+			for j := range mean {
+				want := math.Sqrt(covariance.At(j, j))
+				if name == "mean-field" {
+					want = 1 / math.Sqrt(inverse.At(j, j))
+				}
+				if math.Abs(m[j]-mean[j]) > 0.03*want || math.Abs(sd[j]/want-1) > 0.04 {
+					t.Errorf("%s, joint %v, parameter %d: %.4f (%.4f), exactly %.4f (%.4f)", name, joint, j, m[j], sd[j], mean[j], want)
+				}
+			}
+			if name == "full" {
+				checkCovariance(t, fit, covariance)
+			}
+		}
+	}
+}
+
+// checkCovariance looks at LLᵀ off the diagonal.
+func checkCovariance(t *testing.T, fit *Fit, want *mat.SymDense) {
+	f := fit.Guide.(fullCovariance)
+	entry := func(i, j int) float64 {
+		switch row := f.row(fit.Lambda, i); {
+		case j < i:
+			return row[j]
+		case j == i:
+			return math.Exp(row[j])
+		}
+		return 0
+	}
+	for i := range int(f) {
+		for j := range i {
+			got := 0.
+			for k := range int(f) {
+				got += entry(i, k) * entry(j, k)
+			}
+			if math.Abs(got-want.At(i, j)) > 0.06*math.Sqrt(want.At(i, i)*want.At(j, j)) {
+				t.Errorf("covariance %d, %d: %.5f, want %.5f", i, j, got, want.At(i, j))
+			}
+		}
+	}
+}
+
+func private(o Options, epsilon float64) Options {
+	o.Privacy = &Privacy{Epsilon: epsilon, Delta: 1e-5, Entropy: mechanisms.Simulated(rand.New(rand.NewPCG(13, 0)))}
+	return o
+}
+
+var quick = Options{Rate: 0.1, Steps: 200, Clip: 1, Optimiser: &Adam{Rate: 0.02}}
+
+// The multiplier is the accountant's, and what was spent does not pass the budget.
+func TestBudget(t *testing.T) {
+	m := Logistic(simulatedRows(500, 3, 14, coin), 2)
+	for _, scheme := range []accounting.Scheme{accounting.PoissonAddRemove, accounting.PoissonReplaceOne, accounting.FixedReplaceOne} {
+		o := private(quick, 2)
+		o.Scheme = scheme
+		fit, err := Run(context.Background(), m, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spent, err := fit.Spent()
+		if err != nil || spent > 2 || spent < 1.99 {
+			t.Errorf("scheme %d: ε = %v spent of 2 (%v)", scheme, spent, err)
+		}
+		if fit.Training.Rate != 0.1 || fit.Training.Scheme != scheme || fit.Privacy.Multiplier != fit.Training.Multiplier {
+			t.Errorf("scheme %d: the accountant was told %+v", scheme, fit.Training)
+		}
+	}
+	want, err := accounting.NoiseMultiplier(2, 1e-5, 0.1, 200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := private(quick, 2)
+	o.Privacy.Multiplier = want * 0.99
+	if _, err := Run(context.Background(), m, o); !errors.Is(err, ErrBudget) {
+		t.Errorf("too little noise for the budget: %v", err)
+	}
+	o = private(quick, 1e-4)
+	o.Steps = 100000
+	if _, err := o.Plan(500); !errors.Is(err, ErrBudget) || !strings.Contains(err.Error(), "fewer steps") {
+		t.Errorf("a budget that hides everything: %v", err)
+	}
+}
+
+// A private run tells no ELBO; one with simulated noise, or none, does.
+func TestTrace(t *testing.T) {
+	m := Logistic(simulatedRows(100, 3, 15, coin), 2)
+	o := private(quick, 2)
+	o.Trace = 4
+	for _, entropy := range []*mechanisms.Entropy{o.Privacy.Entropy, mechanisms.OS()} {
+		o.Privacy.Entropy = entropy
+		fit, err := Run(context.Background(), m, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(fit.Trace) != 4 || fit.Trace[3].Step != 200 || fit.Simulated != entropy.IsSimulated() {
+			t.Fatalf("%d points, simulated %v", len(fit.Trace), fit.Simulated)
+		}
+		for _, p := range fit.Trace {
+			if math.IsNaN(p.ELBO) == fit.Simulated {
+				t.Errorf("simulated %v, and the ELBO is %v", fit.Simulated, p.ELBO)
+			}
+		}
+	}
+}
+
+// An interrupted run says how far it got, and what that spent.
+func TestInterrupted(t *testing.T) {
+	m := Logistic(simulatedRows(100, 3, 16, coin), 2)
+	ctx, cancel := context.WithCancel(context.Background())
+	o := private(quick, 2)
+	o.Progress = func(done int) {
+		if done == 50 {
+			cancel()
+		}
+	}
+	fit, err := Run(ctx, m, o)
+	if !errors.Is(err, context.Canceled) || fit == nil || fit.Training.Steps != 50 {
+		t.Fatalf("%v, %+v", err, fit)
+	}
+	spent, err := fit.Spent()
+	want := fit.Training
+	if e, _ := want.Epsilon(accounting.PLD, 1e-5); err != nil || spent != e || spent >= 2 {
+		t.Errorf("ε = %v of %v spent by a quarter of the steps (%v)", spent, e, err)
+	}
+}
+
+// broken has NaN and infinite likelihoods and gradients for some records.
+type broken struct{ Model }
+
+func (b broken) LogLik(grad, theta []float64, i int) float64 {
+	l := b.Model.LogLik(grad, theta, i)
+	switch i {
+	case 0:
+		return math.NaN()
+	case 1:
+		grad[0] = math.Inf(1)
+	case 2:
+		grad[1] = math.NaN()
+	}
+	return l
+}
+
+// A record whose likelihood or gradient is not finite counts as one without a gradient:
+// the fit is that of the rows without it, draw for draw.
+func TestNotFinite(t *testing.T) {
+	rows := simulatedRows(60, 3, 17, coin)
+	clean := *rows
+	clean.X = append([]float64(nil), rows.X...)
+	for j := range 3 * 3 {
+		clean.X[j] = 0
+	}
+	for _, joint := range []bool{false, true} {
+		o := private(quick, 5)
+		o.Joint, o.Records = joint, 60
+		var fits [2]*Fit
+		for k, m := range []Model{broken{Logistic(rows, 2)}, broken{Logistic(&clean, 2)}} {
+			o.Privacy.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(18, 0)))
+			var err error
+			if fits[k], err = Run(context.Background(), m, o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for j, v := range fits[0].Lambda {
+			if v != fits[1].Lambda[j] || v-v != 0 {
+				t.Errorf("joint %v: λ[%d] is %v, and %v where broken records are 0", joint, j, v, fits[1].Lambda[j])
+			}
+		}
+	}
+}
+
+// The two ways through a Linear model are one.
+func TestLinearWay(t *testing.T) {
+	m := Logistic(simulatedRows(80, 5, 19, coin), 2)
+	var fits [2]*Fit
+	for k, model := range []Model{m, struct{ Model }{m}} {
+		var err error
+		if fits[k], err = Run(context.Background(), model, quick); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for j, v := range fits[0].Lambda {
+		if math.Abs(v-fits[1].Lambda[j]) > 1e-9 {
+			t.Errorf("λ[%d]: %v and %v", j, v, fits[1].Lambda[j])
+		}
+	}
+}
+
+func TestDraws(t *testing.T) {
+	m := LinearRegression(simulatedRows(100, 2, 20, plusNormal), 3, 2, 1)
+	fit, err := Run(context.Background(), m, Options{Rate: 1, Steps: 2000, Optimiser: &Adam{Rate: 0.02}, Average: 0.5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := fit.Draws(2000, 1)
+	if d.NumChains() != 4 || d.NumDraws() != 2000 || d.Index("sigma2") != 2 {
+		t.Fatalf("%d chains of %d draws of %v", d.NumChains(), d.NumDraws(), d.Names)
+	}
+	mean, sd := fit.Moments()
+	for j := range 2 {
+		sum := 0.
+		for _, chain := range d.Column(j) {
+			for _, v := range chain {
+				sum += v
+			}
+		}
+		if math.Abs(sum/8000-mean[j]) > 4.5*sd[j]/math.Sqrt(8000) {
+			t.Errorf("parameter %d: the draws' mean is %v, the law's %v", j, sum/8000, mean[j])
+		}
+	}
+}
+
+func TestOptions(t *testing.T) {
+	m := Logistic(simulatedRows(20, 2, 21, coin), 2)
+	for want, change := range map[string]func(*Options){
+		"rate":          func(o *Options) { o.Rate = 0 },
+		"steps":         func(o *Options) { o.Steps = 0 },
+		"optimiser":     func(o *Options) { o.Optimiser = nil },
+		"start":         func(o *Options) { o.Start = []float64{1} },
+		"deviation":     func(o *Options) { o.StartSD = math.NaN() },
+		"average":       func(o *Options) { o.Average = 2 },
+		"number of rec": func(o *Options) { o.Joint = true },
+		"trace":         func(o *Options) { o.Trace = -1 },
+		"clipping norm": func(o *Options) { o.Clip = 0; o.Privacy = &Privacy{Epsilon: 1, Delta: 1e-5} },
+		"randomness":    func(o *Options) { o.Privacy = &Privacy{Epsilon: 1, Delta: 1e-5} },
+		"epsilon":       func(o *Options) { o.Privacy = &Privacy{Epsilon: -1, Delta: 1e-5, Entropy: mechanisms.OS()} },
+		"delta":         func(o *Options) { o.Privacy = &Privacy{Epsilon: 1, Delta: 1, Entropy: mechanisms.OS()} },
+	} {
+		o := quick
+		change(&o)
+		if _, err := Run(context.Background(), m, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+// A step does not allocate.
+func TestStepDoesNotAllocate(t *testing.T) {
+	for name, m := range models() {
+		for _, joint := range []bool{false, true} {
+			o := private(quick, 5)
+			o.Joint, o.Records, o.Rate, o.Clip = joint, 30, 1, 1
+			s, err := newSetting(m, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := &ascent{setting: s, fit: &Fit{}, estimator: s.estimator()}
+			a.start()
+			a.step(0)
+			if n := testing.AllocsPerRun(20, func() { a.step(1) }); n > 0 {
+				t.Errorf("%s, joint %v: %v allocations a step", name, joint, n)
+			}
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package vi
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpreg/dpreg/mechanisms"
+)
+
+func stream(seed uint64) *mechanisms.Stream {
+	return mechanisms.NewStream(mechanisms.Simulated(rand.New(rand.NewPCG(seed, 5))))
+}
+
+// squared is |total|², exactly.
+func squared(total []int64) *big.Int {
+	sum, k := new(big.Int), new(big.Int)
+	for _, v := range total {
+		k.SetInt64(v)
+		sum.Add(sum, k.Mul(k, k))
+	}
+	return sum
+}
+
+// The sensitivity, in exact integers: whatever a record's gradient is, what it adds has a
+// norm of at most 2³² steps. Vectors are random, parallel to axes, all equal, very long,
+// very short, and of lengths close to the clipping norm.
+func TestSumNorm(t *testing.T) {
+	limit := new(big.Int).Lsh(big.NewInt(1), 2*latticeBits)
+	rng := rand.New(rand.NewPCG(4, 0))
+	for _, clip := range []float64{1, 0.3, 1e-30, 1e30} {
+		for _, dim := range []int{1, 2, 7, 1000} {
+			s := NewSum(dim, clip, 1, stream(1))
+			x := make([]float64, dim)
+			for trial := range 300 {
+				normal(x, rng)
+				switch trial % 4 {
+				case 1:
+					clear(x)
+					x[rng.IntN(dim)] = 1
+				case 2:
+					for j := range x {
+						x[j] = -1
+					}
+				}
+				scale := clip / norm(x)
+				switch trial % 3 {
+				case 0:
+					scale *= math.Exp(50 * rng.NormFloat64())
+				case 1:
+					scale *= 1 + 1e-15*rng.NormFloat64()
+				}
+				c := math.Exp(20 * rng.NormFloat64())
+				for j := range x {
+					x[j] *= scale / c
+				}
+				s.Add(c, x, norm(x))
+				if squared(s.total).Cmp(limit) > 0 {
+					t.Fatalf("clip %v, dim %d, trial %d: a record adds more than the clipping norm", clip, dim, trial)
+				}
+				clear(s.total)
+			}
+		}
+	}
+}
+
+// A vector within the norm stays as it is to about a step; a longer one keeps its
+// direction, and has the norm.
+func TestSumClips(t *testing.T) {
+	s := NewSum(3, 2, 1e-9, stream(2))
+	const step = 2. / (1 << latticeBits)
+	got := make([]float64, 3)
+	s.Add(0.5, []float64{1, -2, 1}, math.Sqrt(6))
+	s.Add(100, []float64{0, 3, 4}, 5)
+	s.Release(got)
+	for j, want := range []float64{0.5, -1 + 1.2, 0.5 + 1.6} {
+		// Two roundings, a noise of at most 10 steps, and the margin of 1e-9.
+		if math.Abs(got[j]-want) > 12*step+4e-9 {
+			t.Errorf("entry %d is %v, want %v", j, got[j], want)
+		}
+	}
+	s.Release(got)
+	if math.Abs(got[0]) > 10*step {
+		t.Error("a released sum is not forgotten")
+	}
+}
+
+// NaN and infinities add nothing, and leave no trace.
+func TestSumNotFinite(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, c := range []struct {
+		c float64
+		x []float64
+	}{{nan, []float64{1, 1}}, {inf, []float64{1, 1}}, {1, []float64{nan, 1}}, {1, []float64{-inf, 1}}, {1, []float64{1e200, 0}}, {1e200, []float64{1e-200, 0}}} {
+		s := NewSum(2, 1, 1, stream(3))
+		s.Add(c.c, c.x, norm(c.x))
+		if s.total[0] != 0 || s.total[1] != 0 {
+			t.Errorf("%v·%v adds %v", c.c, c.x, s.total)
+		}
+		p := plainSum{clip: inf, total: make([]float64, 2)}
+		p.Add(c.c, c.x, norm(c.x))
+		if p.total[0]-p.total[0] != 0 || p.total[1]-p.total[1] != 0 {
+			t.Errorf("without privacy, %v·%v adds %v", c.c, c.x, p.total)
+		}
+	}
+}
+
+// The noise has mean 0 and variance (multiplier·clip)²: of n = 20000 normal variates the
+// mean is within 4.6σ/√n, and the variance within 4.6√(2/n), relative (4e-6 each).
+func TestSumNoise(t *testing.T) {
+	const dim, rounds, clip, multiplier = 10, 2000, 0.25, 3.
+	s, x := NewSum(dim, clip, multiplier, stream(4)), make([]float64, dim)
+	sum, square := 0., 0.
+	for range rounds {
+		s.Release(x)
+		for _, v := range x {
+			sum += v
+			square += v * v
+		}
+	}
+	const n = dim * rounds
+	sigma := clip * multiplier
+	if mean := sum / n; math.Abs(mean) > 4.6*sigma/math.Sqrt(n) {
+		t.Errorf("mean %v", mean)
+	}
+	if v := square / n / (sigma * sigma); math.Abs(v-1) > 4.6*math.Sqrt(2./n) {
+		t.Errorf("%v times the variance", v)
+	}
+	// What is told the accountant is never more than what is drawn.
+	if float64(s.noise) < multiplier*(1<<latticeBits) {
+		t.Error("the noise is rounded down")
+	}
+}
