@@ -17,6 +17,7 @@ import (
 // Each chain has its own.
 type Noise struct {
 	obs   *Observation
+	per   []float64 // 1/b or 1/σ
 	kink2 float64   // Laplace: the square of the width within which the kink is rounded off
 	wall2 []float64 // normal: that of the residual from which the walls are linear
 }
@@ -31,9 +32,9 @@ const (
 
 // NewNoise returns the law of an observation's noise.
 func NewNoise(o *Observation) *Noise {
-	f := &Noise{obs: o, kink2: kinkWidth * kinkWidth * math.Min(1, manyKinks/float64(len(o.Z))), wall2: make([]float64, len(o.Z))}
-	for i := range f.wall2 {
-		f.wall2[i] = wallStart * wallStart
+	f := &Noise{obs: o, kink2: kinkWidth * kinkWidth * math.Min(1, manyKinks/float64(len(o.Z))), wall2: make([]float64, len(o.Z)), per: make([]float64, len(o.Z))}
+	for i, scale := range o.Scale {
+		f.per[i], f.wall2[i] = 1/scale, wallStart*wallStart
 	}
 	return f
 }
@@ -44,12 +45,12 @@ func NewNoise(o *Observation) *Noise {
 //	Laplace  log p = −|r|/b        slope = r / (b √(r² + (kb)²)),  k = ¼ min(1, √(27/q))
 //	normal   log p = −½ (r/σ)²     slope = r / (σ² √(1 + (r/wσ)²)),  w = 3, or as Widen has it.
 func (f *Noise) LogDensity(i int, s float64) (logp, slope float64) {
-	scale := f.obs.Scale[i]
-	u := (f.obs.Z[i] - s) / scale
+	per := f.per[i]
+	u := (f.obs.Z[i] - s) * per
 	if f.obs.Kind == release.Laplace {
-		return -math.Abs(u), u / (scale * math.Sqrt(u*u+f.kink2))
+		return -math.Abs(u), per * u / math.Sqrt(u*u+f.kink2)
 	}
-	return -0.5 * u * u, u / (scale * math.Sqrt(1+u*u/f.wall2[i]))
+	return -0.5 * u * u, per * u / math.Sqrt(1+u*u/f.wall2[i])
 }
 
 // Widen moves the normal law's walls to twice the residuals of statistics s, where

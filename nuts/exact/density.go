@@ -37,6 +37,7 @@ type density struct {
 	noise      *model.Noise
 	gamma      []gammaTerm
 	e          []float64 // E, of B's size, with d log p = Σ_ij E_ij dB_ij
+	byN        float64   // derivative in n of what depends on it beside B
 }
 
 func newDensity(obs *model.Observation, prior *model.Prior) *density {
@@ -58,6 +59,26 @@ func (f *density) Dim() int {
 
 // LogDensity returns log p(ψ | z) up to a constant, and its gradient.
 func (f *density) LogDensity(grad, psi []float64) (float64, error) {
+	logp, err := f.value(psi)
+	if err != nil {
+		return 0, err
+	}
+	n, m := f.statistics.n, f.obs.Shape.M()
+	for _, e := range f.evidence {
+		e.addSlope(f.e, m+1)
+	}
+	f.statistics.pull(grad, f.e)
+	for i := range m {
+		grad[diagonal(m, i)] += f.power(i)
+	}
+	if f.obs.Count.Latent() {
+		grad[len(f.obs.Z)] = 1 + (n-f.leastRows())*(f.byN+f.countSlope(n))
+	}
+	return logp, nil
+}
+
+// value returns log p(ψ | z) alone. It leaves the noise's slopes in E.
+func (f *density) value(psi []float64) (float64, error) {
 	t, m := f.statistics, f.obs.Shape.M()
 	n := f.rows(psi)
 	if f.obs.Count.Latent() && n > f.obs.Count.Most+0.5 {
@@ -65,29 +86,30 @@ func (f *density) LogDensity(grad, psi []float64) (float64, error) {
 	}
 	t.set(psi, n)
 	clear(f.e)
-	logp, byN := f.addNoise(), 0.0
+	logp := f.addNoise()
+	f.byN = 0
 	for _, e := range f.evidence {
-		v, d, ok := e.add(f.e, t.b, m+1, n)
+		v, d, ok := e.at(t.b, m+1, n)
 		if !ok {
 			return 0, nuts.ErrReject
 		}
 		logp += v
-		byN += d
+		f.byN += d
 	}
-	t.pull(grad, f.e)
 	for i := range m {
-		at := diagonal(m, i)
-		power := n + float64(m-2-2*i)
-		logp += power * psi[at]
-		grad[at] += power
-		byN += psi[at]
+		logDii := psi[diagonal(m, i)]
+		logp += f.power(i) * logDii
+		f.byN += logDii
 	}
 	if f.obs.Count.Latent() {
-		at := len(f.obs.Z)
-		logp += f.count(n) + psi[at]
-		grad[at] = 1 + (n-f.leastRows())*(byN+f.countSlope(n))
+		logp += f.count(n) + psi[len(f.obs.Z)]
 	}
 	return logp, nil
+}
+
+// power is that of D_ii in |W|^{(n−m−2)/2} and the Jacobian together.
+func (f *density) power(i int) float64 {
+	return f.statistics.n + float64(f.obs.Shape.M()-2-2*i)
 }
 
 // addNoise returns log p(z | s) and adds its gradient to E.

@@ -29,16 +29,24 @@ type evidence struct {
 	first   int        // I is first, first+1, … of B's rows
 	k       int        // its size
 	prior   []float64  // A₀, k×k, lower triangle
-	lead    int        // pivots of the first weight
+	parts   [2]pivots  // those of the first weight, and of the second
 	weights [2]float64 // at n = 0
 	perRow  [2]float64 // and what each row adds
 
+	n         float64   // that of w
+	w         []float64 // of each pivot
 	chol, inv []float64 // L, L⁻¹
+
+	product, log [2]float64 // Π L_ii of each weight at the last point, and its logarithm
 }
+
+// pivots are L_ii, from ≤ i < to.
+type pivots struct{ from, to int }
 
 func newEvidence(first, k, lead int) *evidence {
 	square := func() []float64 { return make([]float64, k*k) }
-	return &evidence{first: first, k: k, lead: lead, prior: square(), chol: square(), inv: square()}
+	return &evidence{first: first, k: k, parts: [2]pivots{{0, lead}, {lead, k}}, prior: square(),
+		w: make([]float64, k), chol: square(), inv: square(), product: [2]float64{1, 1}}
 }
 
 // regressionEvidence is that of θ and σ².
@@ -77,14 +85,10 @@ func covariateEvidence(s model.Shape, prior *model.Prior) *evidence {
 	return e
 }
 
-// add returns the log evidence of B, d×d of which the lower triangle is read,
-// and its derivative in n at fixed B; it adds to grad's lower triangle the
-// symmetric matrix E with d log evidence = Σ_ij E_ij dB_ij:
-//
-//	E = −½ L⁻ᵀ diag(w) L⁻¹.
-//
-// It reports false where rounding leaves A₀ + B_I indefinite.
-func (e *evidence) add(grad, b []float64, d int, n float64) (logp, byN float64, ok bool) {
+// at returns the log evidence of B, d×d of which the lower triangle is read, of n
+// rows, and its derivative in n at fixed B. It reports false where rounding leaves
+// A₀ + B_I indefinite.
+func (e *evidence) at(b []float64, d int, n float64) (logp, byN float64, ok bool) {
 	k := e.k
 	for i := range k {
 		from := b[(e.first+i)*d+e.first:]
@@ -95,22 +99,45 @@ func (e *evidence) add(grad, b []float64, d int, n float64) (logp, byN float64, 
 	if !e.factor() {
 		return 0, 0, false
 	}
-	for part, rows := range [2][2]int{{0, e.lead}, {e.lead, k}} {
-		w := e.weights[part] + n*e.perRow[part]
-		log := e.logPivots(rows[0], rows[1])
-		logp -= w * log
+	e.weigh(n)
+	for part := range e.parts {
+		log := e.logPivots(part)
+		logp -= e.w[e.parts[part].from] * log
 		byN -= e.perRow[part] * log
-		for r := rows[0]; r < rows[1]; r++ {
-			row := e.inv[r*k : r*k+r+1]
-			for i, v := range row {
-				to, c := grad[(e.first+i)*d+e.first:], -0.5*w*v
-				for j := range i + 1 {
-					to[j] += c * row[j]
-				}
+	}
+	return logp, byN, true
+}
+
+// weigh sets w.
+func (e *evidence) weigh(n float64) {
+	if n == e.n {
+		return
+	}
+	e.n = n
+	for part, r := range e.parts {
+		for i := r.from; i < r.to; i++ {
+			e.w[i] = e.weights[part] + n*e.perRow[part]
+		}
+	}
+}
+
+// addSlope adds to grad's lower triangle the symmetric matrix E with
+// d log evidence = Σ_ij E_ij dB_ij where at was last:
+//
+//	E = −½ L⁻ᵀ diag(w) L⁻¹.
+func (e *evidence) addSlope(grad []float64, d int) {
+	k := e.k
+	grad = grad[e.first*(d+1):]
+	for r, w := range e.w {
+		row := e.inv[r*k : r*k+r+1]
+		for i, v := range row {
+			c := -0.5 * w * v
+			to := grad[i*d : i*d+i+1]
+			for j, u := range row[:len(to)] {
+				to[j] += c * u
 			}
 		}
 	}
-	return logp, byN, true
 }
 
 // fewColumns is the size up to which the loops of factor are quicker than calls.
@@ -153,13 +180,17 @@ func (e *evidence) factor() bool {
 	return true
 }
 
-// logPivots returns Σ log L_ii over a range of pivots.
-func (e *evidence) logPivots(from, to int) float64 {
+// logPivots returns Σ log L_ii over the pivots of one weight. It remembers the last:
+// κ_n is the same at all points, unless n is latent.
+func (e *evidence) logPivots(part int) float64 {
 	log, product := 0.0, 1.0
-	for i := from; i < to; i++ {
+	for i := e.parts[part].from; i < e.parts[part].to; i++ {
 		if product *= e.chol[i*e.k+i]; !(product > 1e-200 && product < 1e200) {
 			log, product = log+math.Log(product), 1
 		}
 	}
-	return log + math.Log(product)
+	if product != e.product[part] {
+		e.product[part], e.log[part] = product, math.Log(product)
+	}
+	return log + e.log[part]
 }

@@ -40,8 +40,11 @@ func (f *flip) step(s *nuts.Sampler, rng *rand.Rand) {
 	psi, at := s.Position(), f.signs[rng.IntN(len(f.signs))]
 	copy(f.proposed, psi)
 	f.proposed[at] = -psi[at]
-	after, err := f.density.LogDensity(f.grad, f.proposed)
-	if err == nil && rng.Float64() < math.Exp(after-s.LogDensity()) {
+	after, err := f.density.value(f.proposed)
+	if err != nil || rng.Float64() >= math.Exp(after-s.LogDensity()) {
+		return
+	}
+	if _, err := f.density.LogDensity(f.grad, f.proposed); err == nil {
 		s.MoveTo(f.proposed, after, f.grad)
 	}
 }
