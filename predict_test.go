@@ -37,8 +37,8 @@ func ExampleFit_Predict() {
 	}
 	// Output:
 	// 28 thousand dollars, sd 55, interval -62 to 118, outside false
-	// 49 thousand dollars, sd 55, interval -42 to 139, outside false
-	// 78 thousand dollars, sd 57, interval -17 to 171, outside true
+	// 49 thousand dollars, sd 55, interval -41 to 138, outside false
+	// 78 thousand dollars, sd 57, interval -16 to 171, outside true
 }
 
 // twoSlopes is a design with an intercept far from the data, and draws of it in
