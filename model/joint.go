@@ -3,6 +3,7 @@ package model
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/dpreg/dpreg/schema"
 )
@@ -104,4 +105,12 @@ func (t *Joint) Rows() (n float64) {
 		n += s.N
 	}
 	return n
+}
+
+// Noise returns the law of a release's noise. What its rounded kink adds to the error
+// of a trajectory's energy, those of all releases add.
+func (t *Joint) Noise(j int) *Noise {
+	f := NewNoise(t.Sites[j].Observation)
+	f.kink2 *= math.Min(1, manyKinks/float64(len(t.Sites)*len(f.obs.Z))) / math.Min(1, manyKinks/float64(len(f.obs.Z)))
+	return f
 }

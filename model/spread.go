@@ -1,6 +1,9 @@
 package model
 
-import "math"
+import (
+	"math"
+	"math/rand/v2"
+)
 
 // Spread is the covariance Ω of the custodians' coefficients about their mean,
 // θ_j ~ N(θ, Ω) in common units, under the prior
@@ -122,4 +125,19 @@ func (s *Spread) Write(dst []float64) int {
 		}
 	}
 	return at
+}
+
+// Draw draws N(theta, Ω) after Constrain; dst must not be theta.
+func (s *Spread) Draw(dst, theta []float64, rng *rand.Rand) {
+	q := len(s.Tau)
+	clear(dst)
+	for l := range q {
+		eta := rng.NormFloat64()
+		for k := l; k < q; k++ {
+			dst[k] += s.Factor[k*q+l] * eta
+		}
+	}
+	for k, tau := range s.Tau {
+		dst[k] = theta[k] + tau*dst[k]
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -32,4 +34,15 @@ func SmoothNoise(kind release.Kind, u float64) float64 {
 		return -math.Sqrt(u*u + 1./16)
 	}
 	return -9 * (math.Sqrt(1+u*u/9) - 1)
+}
+
+// logHalfNormal draws the logarithm of |x|, x ~ N(0, sd²).
+func logHalfNormal(sd float64, rng *rand.Rand) float64 {
+	return math.Log(sd * math.Abs(rng.NormFloat64()))
+}
+
+// logitBeta draws ½ log(x/(1 − x)), x ~ Beta(a, a): the y with tanh y = 2x − 1.
+func logitBeta(a float64, rng *rand.Rand) float64 {
+	x := distuv.Beta{Alpha: a, Beta: a, Src: rng}.Rand()
+	return 0.5 * (math.Log(x) - math.Log1p(-x))
 }

@@ -45,12 +45,42 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 	if err := nuts.CheckWarmup(m.Name(), plan); err != nil {
 		return nil, err
 	}
-	if columns := obs.Shape.M(); !obs.Count.Latent() && obs.N < float64(columns+1) {
-		return nil, fmt.Errorf("%s: %d columns need at least %d rows, and the release has n = %g: the law of their scatter has no density; take --method mcmc-ind, which has no such limit", m.Name(), columns, columns+1, obs.N)
+	if err := m.enoughRows(obs); err != nil {
+		return nil, err
 	}
 	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[nuts.Info], error) { return newKernel(obs, p.Prior, rng) }
-	columns := mcmc.Columns{Params: obs.Names(), Info: nuts.InfoNames}
-	draws, err := mcmc.Run(ctx, columns, start, nuts.Keep, plan)
+	return run(ctx, obs.Names(), start, plan)
+}
+
+// sampleJoint draws from the posterior of several releases.
+func (m Method) sampleJoint(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
+	joint, err := p.Join()
+	if err != nil {
+		return nil, err
+	}
+	if err := nuts.CheckWarmup(m.Name(), plan); err != nil {
+		return nil, err
+	}
+	for j, site := range joint.Sites {
+		if err := m.enoughRows(site.Observation); err != nil {
+			return nil, fmt.Errorf("release %d: %w", j+1, err)
+		}
+	}
+	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[nuts.Info], error) { return newJointKernel(joint, rng) }
+	return run(ctx, joint.Names(), start, plan)
+}
+
+// enoughRows refuses a release whose rows have a scatter without a density.
+func (m Method) enoughRows(obs *model.Observation) error {
+	if columns := obs.Shape.M(); !obs.Count.Latent() && obs.N < float64(columns+1) {
+		return fmt.Errorf("%s: %d columns need at least %d rows, and the release has n = %g: the law of their scatter has no density; take --method mcmc-ind, which has no such limit", m.Name(), columns, columns+1, obs.N)
+	}
+	return nil
+}
+
+// run runs chains, and says what their columns tell against them.
+func run(ctx context.Context, names []string, start func(int, *rand.Rand) (mcmc.Kernel[nuts.Info], error), plan mcmc.Plan) (*posterior.Draws, error) {
+	draws, err := mcmc.Run(ctx, mcmc.Columns{Params: names, Info: nuts.InfoNames}, start, nuts.Keep, plan)
 	if draws != nil {
 		draws.Warnings = append(draws.Warnings, nuts.Warnings(draws, nuts.Options{})...)
 	}

@@ -117,31 +117,38 @@ func (k *kernel) start(psi []float64, rng *rand.Rand) {
 		k.conditionals.DrawPrior(k.params, rng)
 		moments.Set(k.params)
 	}
-	prior, near := make([]float64, len(obs.Z)), make([]float64, len(obs.Z))
+	prior := make([]float64, len(obs.Z))
 	moments.RandExact(prior, n, rng)
+	k.density.statistics.disperse(psi, k.s, obs, prior, n, rng)
+}
+
+// disperse writes coordinates between z and statistics drawn from the prior, as start
+// says; s is a buffer, that is left at their statistics.
+func (t *statistics) disperse(psi, s []float64, obs *model.Observation, prior []float64, n float64, rng *rand.Rand) {
+	near, drawn := make([]float64, len(prior)), make([]float64, len(prior))
 	for i, z := range obs.Z {
 		ratio := obs.Scale[i] / n
 		near[i] = (z + obs.Scale[i]*rng.NormFloat64() + ratio*ratio*prior[i]) / (1 + ratio*ratio)
 	}
-	t, drawn := k.density.statistics, make([]float64, len(psi))
 	t.coordinates(drawn, prior, n)
 	for weight := 1.0; weight > 1e-3; weight *= 0.8 {
 		for i, v := range prior {
-			k.s[i] = weight*near[i] + (1-weight)*v
+			s[i] = weight*near[i] + (1-weight)*v
 		}
-		if t.coordinates(psi, k.s, n) && k.wide(psi, drawn, n) {
+		if t.coordinates(psi, s, n) && t.wide(psi, drawn, obs.Scale[0]/n) {
 			return
 		}
 	}
-	copy(psi[:len(prior)], drawn)
+	copy(psi, drawn)
+	copy(s, prior)
 }
 
 // wide tells whether the spread of each column, given those before it, is not far
-// below both another's and what the noise can hide, nD_ii² = the noise's scale.
-func (k *kernel) wide(psi, other []float64, n float64) bool {
-	hidden := 0.5 * math.Log(k.density.obs.Scale[0]/n)
-	for i := range k.density.statistics.m {
-		if at := diagonal(k.density.statistics.m, i); psi[at] < math.Min(other[at], hidden)-1 {
+// below both another's and what noise of this scale in the mean can hide.
+func (t *statistics) wide(psi, other []float64, noise float64) bool {
+	hidden := 0.5 * math.Log(noise)
+	for i := range t.m {
+		if at := diagonal(t.m, i); psi[at] < math.Min(other[at], hidden)-1 {
 			return false
 		}
 	}

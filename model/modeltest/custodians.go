@@ -1,0 +1,133 @@
+package modeltest
+
+import (
+	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
+)
+
+// Custodians is the model of several releases as a whole: shared parameters from the
+// prior, each custodian's covariates and, where Partial, coefficients, statistics of its
+// rows by their exact law, noise in units of its own.
+type Custodians struct {
+	Shape           model.Shape
+	Prior           *model.Prior // nil: the default
+	Sites           []Custodian
+	Shared, Partial bool
+	Counts          bool // n is latent: whole, uniform from m + 1 to 2N, its noise of scale 3
+}
+
+// Custodian is one of them.
+type Custodian struct {
+	N     float64
+	Kind  release.Kind
+	Scale float64
+	Units float64 // of its box, as a part of common units; its middle is off by a quarter of the rest
+}
+
+// Unequal are custodians that differ in rows, noise and units.
+func Unequal(j int) []Custodian {
+	return []Custodian{{60, release.Laplace, 5, 1}, {25, release.Gaussian, 2, 0.6}, {150, release.Laplace, 12, 0.8}}[:j]
+}
+
+// Draw returns parameters in the order of the problem's names, and the problem. A
+// whole n has a uniform part of ±½ added, as the continuous one that it is compared with.
+func (c *Custodians) Draw(rng *rand.Rand) (truth []float64, problem *model.Joint) {
+	prior := c.Prior
+	if prior == nil {
+		prior = model.DefaultPrior(c.Shape)
+	}
+	problem = &model.Joint{Shape: c.Shape, Prior: prior, Shared: c.Shared, Partial: c.Partial}
+	conditionals := model.NewConditionals(c.Shape, prior, true)
+	own, law := model.NewParams(c.Shape), model.NewMoments(c.Shape)
+	conditionals.DrawPrior(own, rng)
+	hub := model.NewHub(&model.Joint{Shape: c.Shape, Prior: prior, Shared: true, Partial: c.Partial})
+	shared, theta, sigma2 := model.NewParams(c.Shape), append([]float64(nil), own.Theta...), own.Sigma2
+	shared.Copy(own)
+	coordinates := make([]float64, hub.Dim())
+	hub.Unconstrain(coordinates, shared)
+	if c.Partial {
+		drawSpread(coordinates[hub.Dim()-hub.Spread.Dim():], c.Shape.Q(), rng)
+	}
+	hub.Constrain(coordinates)
+	var coefficients, counts []float64
+	for _, site := range c.Sites {
+		obs, n := c.observe(site, rng)
+		units := c.units(site)
+		for ok := false; !ok; ok = law.Factor() {
+			if !c.Shared {
+				conditionals.DrawPrior(own, rng)
+			}
+			copy(own.Theta, theta)
+			own.Sigma2 = sigma2
+			if c.Partial {
+				hub.Spread.Draw(own.Theta, theta, rng)
+			}
+			law.Set(own)
+			units.Moments(law.Mean, law.Cov)
+		}
+		law.RandExact(obs.Z, n, rng)
+		for i := range obs.Z {
+			obs.Z[i] += Noise(site.Kind, site.Scale, rng)
+		}
+		problem.Sites = append(problem.Sites, &model.Site{Observation: obs, Units: units})
+		coefficients, counts = append(coefficients, own.Theta...), append(counts, n+rng.Float64()-0.5)
+	}
+	truth = make([]float64, len(problem.Names()))
+	hub.Params.Write(truth)
+	at := c.Shape.Q() + 1
+	if c.Shared {
+		at = len(c.Shape.Names())
+	}
+	if c.Partial {
+		at += hub.Spread.Write(truth[at:])
+		at += copy(truth[at:], coefficients)
+	}
+	if c.Counts {
+		copy(truth[at:], counts)
+	}
+	return truth, problem
+}
+
+// observe is what is known of a release before its statistics, and its number of rows.
+func (c *Custodians) observe(site Custodian, rng *rand.Rand) (*model.Observation, float64) {
+	q := c.Shape.Statistics()
+	obs := &model.Observation{Shape: c.Shape, N: site.N, Kind: site.Kind, Z: make([]float64, q), Scale: make([]float64, q)}
+	for i := range obs.Scale {
+		obs.Scale[i] = site.Scale
+	}
+	if !c.Counts {
+		return obs, site.N
+	}
+	one := Simulation{Shape: c.Shape, N: site.N, Kind: site.Kind, Count: 3}
+	n := one.rows(&obs.Count, rng)
+	obs.N = obs.Count.Noisy
+	return obs, n
+}
+
+func (c *Custodians) units(site Custodian) *model.Units {
+	u := &model.Units{Scale: make([]float64, c.Shape.M()), Shift: make([]float64, c.Shape.M())}
+	for j := range u.Scale {
+		u.Scale[j] = 1 / site.Units
+		if c.Shape.Intercept {
+			u.Shift[j] = 0.25 * (1 - site.Units) / site.Units
+		}
+	}
+	return u
+}
+
+// drawSpread draws coordinates of model.Spread from their prior: τ_k = ½|N(0, 1)|, and
+// the partial correlation tanh y of density ∝ (1 − ρ²)^{α−1}, (ρ + 1)/2 ~ Beta(α, α).
+func drawSpread(phi []float64, q int, rng *rand.Rand) {
+	for k := range q {
+		phi[k] = logHalfNormal(0.5, rng)
+	}
+	at := q
+	for i := range q {
+		for k := range i {
+			phi[at] = logitBeta(2+0.5*float64(q-2-k), rng)
+			at++
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package exact
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/model/modeltest"
+	"github.com/dpreg/dpreg/nuts"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
+)
+
+// variants are the kinds of joint problems.
+type variant struct{ shared, partial bool }
+
+var variants = []variant{{false, false}, {true, false}, {false, true}, {true, true}}
+
+func (v variant) String() string { return fmt.Sprintf("shared=%t partial=%t", v.shared, v.partial) }
+
+// TestJointGradient compares the gradient with differences of the smooth density.
+func TestJointGradient(t *testing.T) {
+	for _, v := range variants {
+		for _, c := range []modeltest.Custodians{
+			{Shape: model.Shape{P: 1, Intercept: true}, Sites: modeltest.Unequal(2)},
+			{Shape: model.Shape{P: 2, Intercept: false}, Sites: modeltest.Unequal(3)},
+			{Shape: model.Shape{P: 2, Intercept: true}, Sites: modeltest.Unequal(3), Counts: true},
+		} {
+			c.Shared, c.Partial = v.shared, v.partial
+			rng := rand.New(rand.NewPCG(41, 1))
+			_, problem := c.Draw(rng)
+			f := newJoint(problem)
+			y := make([]float64, f.Dim())
+			if err := f.start(problem, y, rng); err != nil {
+				t.Fatal(err)
+			}
+			smooth := func() float64 {
+				logp, err := f.LogDensity(make([]float64, len(y)), y)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s := make([]float64, c.Shape.Statistics())
+				for _, site := range f.spokes {
+					site.vector(s)
+					for i, v := range s {
+						w, _ := site.noise.LogDensity(i, v)
+						logp += modeltest.SmoothNoise(site.Kind, (site.Z[i]-v)/site.Scale[i]) - w
+					}
+					if site.Count.Latent() {
+						u := (site.Count.Noisy - site.n) / site.Count.Scale
+						w, _ := site.Count.LogNoise(site.n)
+						logp += modeltest.SmoothNoise(site.Kind, u) - w
+					}
+				}
+				return logp
+			}
+			grad := make([]float64, len(y))
+			if _, err := f.LogDensity(grad, y); err != nil {
+				t.Fatal(err)
+			}
+			for i, x := range y {
+				const h = 1e-4
+				y[i] = x + h
+				up := smooth()
+				y[i] = x - h
+				down := smooth()
+				y[i] = x
+				if d := (up - down) / (2 * h); !(math.Abs(grad[i]-d) < 1e-4*(1+math.Abs(d))) {
+					t.Errorf("%s %+v: gradient %d of %d (hub %d, blocks %v): %g, by differences %g", v, c.Shape, i, len(y), f.at[0], f.blocks(), grad[i], d)
+				}
+			}
+		}
+	}
+}
+
+// TestJointOfOne: one release has the posterior that it has without a hub.
+func TestJointOfOne(t *testing.T) {
+	plan := mcmc.Plan{Chains: 2, Warmup: 600, Draws: 3000, Seed: 4}
+	one := model.Shape{P: 1, Intercept: true}
+	for _, c := range []*modeltest.Simulation{
+		{Shape: one, N: 50, Kind: release.Laplace, Scale: 5, Prior: model.DefaultPrior(one)},
+		{Shape: one, N: 30, Kind: release.Gaussian, Scale: 2, Count: 3, Prior: model.DefaultPrior(one)},
+	} {
+		_, obs := c.Draw(rand.New(rand.NewPCG(41, 2)))
+		p := modeltest.Problem(obs, c.Prior)
+		want, err := Method{}.Sample(context.Background(), p, plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, shared := range []bool{false, true} {
+			p.SharedCovariates = shared
+			problem, err := p.Join()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := sampleJoint(t, problem, plan)
+			modeltest.Agree(t, got, choose(want, got.Names), 4.5) // 7e-6 a number
+		}
+	}
+}
+
+// choose takes these parameters, n[1] for n.
+func choose(d *posterior.Draws, names []string) *posterior.Draws {
+	return d.Map(names, func(dst, src []float64) {
+		for i, name := range names {
+			if name == "n[1]" {
+				name = "n"
+			}
+			dst[i] = src[d.Index(name)]
+		}
+	})
+}
+
+func sampleJoint(t *testing.T, problem *model.Joint, plan mcmc.Plan) *posterior.Draws {
+	t.Helper()
+	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[nuts.Info], error) { return newJointKernel(problem, rng) }
+	d, err := mcmc.Run(context.Background(), mcmc.Columns{Params: problem.Names(), Info: nuts.InfoNames}, start, nuts.Keep, plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}

@@ -1,0 +1,89 @@
+package exact
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/model/modeltest"
+	"github.com/dpreg/dpreg/nuts"
+)
+
+// TestJointSBC is simulation-based calibration with three unequal custodians: rows,
+// noise and boxes differ. Long form, whose -v prints coverage:
+//
+//	go test ./nuts/exact -run JointSBC -sbc.long -v -timeout 4h
+//
+// Each of the two bounds has a false-alarm rate of 1e-6, over all cases and
+// parameters of the long form 3e-4.
+func TestJointSBC(t *testing.T) {
+	trials, columns := 24, []int{1}
+	if *sbcLong {
+		trials, columns = 500, []int{1, 2}
+	}
+	for _, p := range columns {
+		for _, v := range variants {
+			for _, counts := range []bool{false, true} {
+				if (counts || v.shared && v.partial) && !*sbcLong {
+					continue
+				}
+				c := &modeltest.Custodians{Shape: model.Shape{P: p, Intercept: true}, Sites: modeltest.Unequal(3), Shared: v.shared, Partial: v.partial, Counts: counts}
+				t.Run(fmt.Sprintf("p=%d %s n latent=%t", p, v, counts), func(t *testing.T) {
+					names, ranks := jointRanks(t, c, trials, nil)
+					for j, u := range ranks {
+						t.Logf("| %s | %.1f %% |", names[j], 100*modeltest.Coverage(u))
+						if err := modeltest.Uniform(u); err != nil {
+							t.Errorf("%s: %v", names[j], err)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// jointRanks returns the ranks of each parameter over the trials. fault, if not nil,
+// spoils what the kernel is told.
+func jointRanks(t *testing.T, c *modeltest.Custodians, trials int, fault func(*model.Joint)) (names []string, ranks [][]float64) {
+	t.Helper()
+	chain := modeltest.Chain{Warmup: 400, Draws: 99, Thin: 5}
+	for trial := range trials {
+		rng := rand.New(rand.NewPCG(uint64(trial), 12))
+		truth, problem := c.Draw(rng)
+		names = problem.Names()
+		if fault != nil {
+			fault(problem)
+		}
+		k, err := newJointKernel(problem, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kernel mcmc.Kernel[nuts.Info] = k
+		r := modeltest.Ranks(kernel, truth, chain, rng)
+		if err := k.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if ranks == nil {
+			ranks = make([][]float64, len(r))
+		}
+		for j, u := range r {
+			ranks[j] = append(ranks[j], u)
+		}
+	}
+	return names, ranks
+}
+
+// TestJointSBCFindsFaults: a release in units of its own, taken to be in common ones,
+// is found.
+func TestJointSBCFindsFaults(t *testing.T) {
+	c := &modeltest.Custodians{Shape: model.Shape{P: 1, Intercept: true}, Sites: modeltest.Unequal(3)}
+	_, ranks := jointRanks(t, c, 60, func(p *model.Joint) { p.Sites[2].Units = p.Sites[0].Units })
+	for _, u := range ranks {
+		if modeltest.Uniform(u) != nil {
+			return
+		}
+	}
+	t.Error("units that were left out went unnoticed")
+}

@@ -1,0 +1,211 @@
+package exact
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/model"
+)
+
+// guess is a variance in scaled units where nothing is known: the default prior's mean
+// of σ².
+const guess = 0.075
+
+// narrow returns the sd of a coordinate of prior sd 1 that is seen with an error of
+// this sd.
+func narrow(sd float64) float64 { return sd / math.Sqrt(1+sd*sd) }
+
+// guessUnits fills unit. r is the noise's scale in a mean; means and coefficients are
+// seen with the variance r² + σ²/n, log σ² with (r/σ²)² + 2/n, and Bartlett's rows with r
+// over the sd that sampling gives them.
+func (f *joint) guessUnits(t *model.Joint) {
+	var coefficients, variance float64 // precisions
+	for j, s := range f.spokes {
+		r, n := s.Scale[0]/s.N, s.N
+		if s.Count.Latent() {
+			n = math.Max(n, s.Count.Least)
+			r = s.Scale[0] / n
+		}
+		v := r*r + guess/n
+		if t.Partial {
+			v += 0.25
+		}
+		coefficients += 1 / v
+		variance += 1 / (r*r/(guess*guess) + 2/n)
+		s.guessUnits(f.unit[f.at[j]:f.at[j+1]], r, n)
+	}
+	q := t.Shape.Q()
+	for i := range f.unit[:f.at[0]] {
+		f.unit[i] = narrow(math.Sqrt(1 / coefficients))
+	}
+	f.unit[q] = narrow(math.Sqrt(1 / variance))
+	if t.Partial {
+		spread := f.hub.Spread.Dim()
+		for i := f.at[0] - spread; i < f.at[0]; i++ {
+			f.unit[i] = 1
+		}
+	}
+}
+
+func (s *spoke) guessUnits(unit []float64, r, n float64) {
+	for i := range unit {
+		unit[i] = 1
+	}
+	statistics := unit[s.lead():]
+	for i := range statistics[:s.bartlett()] {
+		statistics[i] = narrow(r)
+	}
+	rows, at := statistics[s.bartlett():], 0
+	for i := s.from; i < s.m; i++ {
+		for range i + 1 {
+			rows[at] = narrow(r * math.Sqrt(n/guess))
+			at++
+		}
+		rows[at] = narrow(r*math.Sqrt(2*n)/(2*guess)) / math.Sqrt(2*n)
+		at++
+	}
+	if s.Count.Latent() {
+		unit[len(unit)-1] = narrow(s.Count.Scale / n)
+	}
+}
+
+// start writes a point to start from, as dispersed as z and the prior allow: the
+// statistics of each release as where it stands alone (kernel.start), the shared
+// parameters from their law given all of these, the spread from about its prior, and
+// (f, A) between those that statistics and parameters have and new ones, by precision.
+func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) error {
+	conditionals := model.NewConditionals(t.Shape, t.Prior, true)
+	params, moments, q := model.NewParams(t.Shape), model.NewMoments(t.Shape), t.Shape.Statistics()
+	total, rows := make([]float64, q), 0.0
+	all, counts := make([][]float64, len(f.spokes)), make([]float64, len(f.spokes))
+	for j, s := range f.spokes {
+		n := s.N
+		if s.Count.Latent() {
+			n = s.Count.Start(rng)
+		}
+		for ok := false; !ok; ok = moments.Factor() {
+			conditionals.DrawPrior(params, rng)
+			moments.Set(params)
+			s.Units.Moments(moments.Mean, moments.Cov)
+		}
+		prior, stats := make([]float64, q), make([]float64, q)
+		moments.RandExact(prior, n, rng)
+		newStatistics(s.m).disperse(make([]float64, q), stats, s.Observation, prior, n, rng)
+		s.Units.Common(stats, stats, n)
+		for i, v := range stats {
+			total[i] += v
+		}
+		all[j], counts[j] = stats, n
+		rows += n
+	}
+	if !conditionals.Draw(params, total, rows, rng) {
+		return errRounding
+	}
+	hub := f.x[:f.at[0]]
+	if !f.hub.Unconstrain(hub, params) {
+		return errRounding
+	}
+	if f.hub.Spread != nil {
+		spread := hub[len(hub)-f.hub.Spread.Dim():]
+		for k := range spread {
+			spread[k] = 0.5 * rng.NormFloat64()
+			if k < t.Shape.Q() {
+				spread[k]-- // τ about 0.4
+			}
+		}
+	}
+	f.hub.Constrain(hub)
+	for j, s := range f.spokes {
+		if !s.place(f.x[f.at[j]:f.at[j+1]], all[j], counts[j], rng) {
+			return errRounding
+		}
+	}
+	for i, u := range f.unit {
+		y[i] = f.x[i] / u
+	}
+	return nil
+}
+
+// place writes coordinates near those of statistics in common units, given the hub.
+func (s *spoke) place(x, stats []float64, n float64, rng *rand.Rand) bool {
+	m, p := s.m, s.p
+	if s.Count.Latent() {
+		x[len(x)-1] = math.Log(n - s.leastRows())
+	}
+	if s.pooled != nil {
+		for k := range s.theta {
+			x[k] = rng.NormFloat64()
+		}
+		s.pooled.set(x)
+	}
+	x = x[s.lead():]
+	t, psi := newStatistics(m), make([]float64, m+m*(m+1)/2)
+	if !t.coordinates(psi, stats, n) {
+		return false
+	}
+	mean, d := psi[:m], t.d
+	if s.evidence != nil {
+		at := copy(x, mean[:p])
+		copy(x[at:], psi[m:m+p*(p+1)/2])
+	}
+	r, root, at := s.Scale[0]/n, math.Sqrt(n), s.bartlett()
+	// between is a standard normal coordinate seen with an error of this sd.
+	between := func(seen, sd float64) float64 {
+		return (seen + sd*sd*rng.NormFloat64()) / (1 + sd*sd)
+	}
+	for i := s.from; i < m; i++ {
+		f, a, sd := s.row(i, mean, d)
+		x[at] = between(root*f, root*r/sd)
+		for k := range i {
+			x[at+1+k] = between(root*a[k], root*r/(sd*d[k*m+k]))
+		}
+		wide := math.Sqrt(2 * n) // of log A_ii, the inverse sd
+		x[at+1+i] = between(wide*math.Log(a[i]), wide*r/(2*d[i*m+i]*d[i*m+i])) / wide
+		at += i + 2
+	}
+	return true
+}
+
+// row returns f_i, row i of A, and the sd that a row of v has in column i given those
+// before it, of v̄ and D.
+func (s *spoke) row(i int, mean, d []float64) (f float64, a []float64, sd float64) {
+	m, p := s.m, s.p
+	a = make([]float64, i+1)
+	if i < p { // f = L⁻¹(x̄ − μ_x), A = L⁻¹D_x
+		l, column := s.hub.Factor(), make([]float64, p)
+		for j := range p {
+			column[j] = mean[j] - s.hub.Params.MuX[j]
+		}
+		dense.SolveLower(l, p, column)
+		f = column[i]
+		for k := range i + 1 {
+			for j := range p {
+				column[j] = 0
+				if j >= k {
+					column[j] = d[j*m+k]
+				}
+			}
+			dense.SolveLower(l, p, column)
+			a[k] = column[i]
+		}
+		return f, a, l[i*p+i]
+	}
+	sd = math.Sqrt(s.hub.Params.Sigma2)
+	first := len(s.theta) - p
+	f = mean[p]
+	if first > 0 {
+		f -= s.theta[0]
+	}
+	copy(a, d[p*m:p*m+m])
+	for j, b := range s.theta[first:] {
+		f -= b * mean[j]
+		for k := range j + 1 {
+			a[k] -= b * d[j*m+k]
+		}
+	}
+	for k := range a {
+		a[k] /= sd
+	}
+	return f / sd, a, sd
+}

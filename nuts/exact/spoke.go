@@ -1,0 +1,219 @@
+package exact
+
+import (
+	"math"
+
+	"github.com/dpreg/dpreg/model"
+)
+
+// spoke is one custodian's part of the density of several releases: the latent
+// statistics of its n rows, given the hub, the parameters that all share. Rows are
+// v ~ N(μ, LLᵀ), LLᵀ the covariance of (x, y), so that with Bartlett's factor
+//
+//	v̄ = μ + Lf,  scatter about v̄ W = n DDᵀ,  D = LA,
+//	f_i = e_i/√n,  A_ij = ε_ij/√n for j < i,  A_ii = χ_i/√n,
+//
+// e and ε are standard normal and χ_i² ~ χ²_{n−1−i}, i = 0 … m−1. The last row, of
+// y, is, whatever the law of x,
+//
+//	v̄_y = θ₀ + βᵀx̄ + σf_y,   D_y = βᵀD_x + σA_y.
+//
+// Where covariates are shared all rows of (f, A) are coordinates; t_i = log A_ii has
+// the log density (n−1−i)t − ½n exp 2t. Where each custodian has its own (μ_x, T)
+// these are integrated out, as in density, and x̄ and P of D_x are coordinates:
+//
+//	log p(x̄, P) = Σ_i (n + p − 2 − 2i) P_ii + log evidence,   i = 0 … p−1.
+//
+// Given the hub, that is all standard; noise hides s and leaves it so, and where noise
+// is weak (f, A) depend on the hub almost linearly, which the metric takes up.
+//
+// Coordinates lie in the order: those of θ_j where pooling is partial; x̄ and P;
+// rows of (e_i, ε_i0 … t_i); log(n − n₀) where n is latent.
+type spoke struct {
+	*model.Site
+	hub      *model.Hub
+	pooled   *pooled   // nil unless pooling is partial
+	evidence *evidence // of the covariates; nil where they are shared
+	noise    *model.Noise
+	m, p     int
+	from     int // the first Bartlett row: 0, or p
+
+	n, root   float64
+	theta     []float64 // θ, or θ_j
+	mean, d   []float64 // v̄ and D, m×m, in common units
+	f, a      []float64 // f and A
+	b, own    []float64 // B in common units and in the release's, lower triangles
+	e         []float64 // E, of B's size
+	gMean, gD []float64 // gradients in v̄ and D
+	gTheta    []float64
+	gA        []float64 // of one row of A
+}
+
+func newSpoke(t *model.Joint, j int, hub *model.Hub) *spoke {
+	m := t.Shape.M()
+	vec := func(n int) []float64 { return make([]float64, n) }
+	s := &spoke{Site: t.Sites[j], hub: hub, noise: t.Noise(j), m: m, p: m - 1,
+		mean: vec(m), d: vec(m * m), f: vec(m), a: vec(m * m), b: vec((m + 1) * (m + 1)), own: vec((m + 1) * (m + 1)),
+		e: vec((m + 1) * (m + 1)), gMean: vec(m), gD: vec(m * m), gTheta: vec(t.Shape.Q()), gA: vec(m)}
+	s.theta = hub.Params.Theta
+	if !t.Shared {
+		s.from, s.evidence = s.p, covariateEvidence(t.Shape, t.Prior)
+	}
+	if t.Partial {
+		s.pooled = newPooled(s.Site, hub)
+		s.theta = s.pooled.theta
+	}
+	return s
+}
+
+// dim is the number of coordinates.
+func (s *spoke) dim() int {
+	n := s.m + s.m*(s.m+1)/2
+	if s.pooled != nil {
+		n += len(s.theta)
+	}
+	if s.Count.Latent() {
+		n++
+	}
+	return n
+}
+
+// lead is the number of coordinates before those of the statistics.
+func (s *spoke) lead() int {
+	if s.pooled != nil {
+		return len(s.theta)
+	}
+	return 0
+}
+
+// bartlett is where the coordinates of Bartlett's rows begin, among those of the
+// statistics.
+func (s *spoke) bartlett() int { return s.from + s.from*(s.from+1)/2 }
+
+// leastRows is n₀; see density.leastRows.
+func (s *spoke) leastRows() float64 { return s.Count.Least - 0.5 }
+
+// rows is n at x.
+func (s *spoke) rows(x []float64) float64 {
+	if s.Count.Latent() {
+		return s.leastRows() + math.Exp(x[len(x)-1])
+	}
+	return s.N
+}
+
+// set takes the statistics of x, given the hub's parameters.
+func (s *spoke) set(x []float64) {
+	s.n = s.rows(x)
+	s.root = math.Sqrt(s.n)
+	if s.pooled != nil {
+		s.pooled.set(x)
+	}
+	x = x[s.lead():]
+	s.takeRows(x[s.bartlett():])
+	if s.evidence != nil {
+		s.takeCovariates(x)
+	} else {
+		s.drawnCovariates()
+	}
+	s.response()
+	s.gram()
+}
+
+// takeRows takes f and A.
+func (s *spoke) takeRows(x []float64) {
+	m, at := s.m, 0
+	for i := s.from; i < m; i++ {
+		s.f[i] = x[at] / s.root
+		row := s.a[i*m : i*m+i+1]
+		for j := range i {
+			row[j] = x[at+1+j] / s.root
+		}
+		row[i] = math.Exp(x[at+1+i])
+		at += i + 2
+	}
+}
+
+// takeCovariates takes x̄ and D_x of their coordinates.
+func (s *spoke) takeCovariates(x []float64) {
+	m, p := s.m, s.p
+	at := copy(s.mean, x[:p])
+	for i := range p {
+		row := s.d[i*m : i*m+i+1]
+		for j := range i {
+			row[j] = x[at+j] * s.d[j*m+j]
+		}
+		row[i] = math.Exp(x[at+i])
+		at += i + 1
+	}
+}
+
+// drawnCovariates takes x̄ and D_x of f and A.
+func (s *spoke) drawnCovariates() {
+	m, p, l := s.m, s.p, s.hub.Factor()
+	for i := range p {
+		v := s.hub.Params.MuX[i]
+		for k := range i + 1 {
+			v += l[i*p+k] * s.f[k]
+			sum := 0.0
+			for h := k; h <= i; h++ {
+				sum += l[i*p+h] * s.a[h*m+k]
+			}
+			s.d[i*m+k] = sum
+		}
+		s.mean[i] = v
+	}
+}
+
+// response takes the last row, that of y.
+func (s *spoke) response() {
+	m, p := s.m, s.p
+	sigma, beta := math.Sqrt(s.hub.Params.Sigma2), s.theta[len(s.theta)-p:]
+	v := sigma * s.f[p]
+	if len(s.theta) > p {
+		v += s.theta[0]
+	}
+	row := s.d[p*m : p*m+m]
+	for k, a := range s.a[p*m : p*m+m] {
+		row[k] = sigma * a
+	}
+	for i, b := range beta {
+		v += b * s.mean[i]
+		for k, d := range s.d[i*m : i*m+i+1] {
+			row[k] += b * d
+		}
+	}
+	s.mean[p] = v
+}
+
+// gram computes B in both units.
+func (s *spoke) gram() {
+	m, k := s.m, s.m+1
+	s.b[0] = s.n
+	for i, u := range s.mean {
+		row, di := s.b[(i+1)*k:], s.d[i*m:i*m+i+1]
+		row[0] = s.n * u
+		for j := range i + 1 {
+			w := u * s.mean[j]
+			for l, v := range s.d[j*m : j*m+j+1] {
+				w += v * di[l]
+			}
+			row[j+1] = s.n * w
+		}
+	}
+	s.Units.Gram(s.own, s.b)
+}
+
+// vector writes s in canonical order and the release's own units.
+func (s *spoke) vector(dst []float64) { vectorOf(dst, s.own, s.m) }
+
+// vectorOf writes the statistics that stand in B.
+func vectorOf(dst, b []float64, m int) {
+	k, at := m+1, m
+	for j := range m {
+		dst[j] = b[(j+1)*k]
+		for l := j; l < m; l++ {
+			dst[at] = b[(l+1)*k+j+1]
+			at++
+		}
+	}
+}

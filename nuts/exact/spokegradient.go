@@ -1,0 +1,252 @@
+package exact
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mathext"
+)
+
+// add returns the spoke's part of the log density at x, given the hub; it writes the
+// gradient in x, and adds that in the hub's parameters to the hub. It reports false
+// where n is beyond its prior, or rounding forbids.
+func (s *spoke) add(grad, x []float64) (logp float64, ok bool) {
+	s.set(x)
+	if s.Count.Latent() && s.n > s.Count.Most+0.5 {
+		return 0, false
+	}
+	logp = s.addNoise()
+	s.Units.PullGram(s.e)
+	byN := 0.0
+	if s.evidence != nil {
+		v, d, ok := s.evidence.at(s.b, s.m+1, s.n)
+		if !ok {
+			return 0, false
+		}
+		s.evidence.addSlope(s.e, s.m+1)
+		logp, byN = logp+v, d
+	}
+	s.pull()
+	clear(grad)
+	own, at := grad[s.lead():], s.lead()
+	clear(s.gTheta)
+	s.pullResponse()
+	if s.evidence != nil {
+		v, d := s.pullCovariates(own, x[at:])
+		logp, byN = logp+v, byN+d
+	}
+	v, d := s.pullRows(own[s.bartlett():], x[at+s.bartlett():])
+	logp, byN = logp+v, byN+d
+	if s.Count.Latent() {
+		last := len(x) - 1
+		v, d := s.count()
+		logp += v + x[last]
+		grad[last] = 1 + (s.n-s.leastRows())*(byN+d)
+	}
+	if s.pooled != nil {
+		return logp + s.pooled.add(grad, x, s.gTheta), true
+	}
+	for k, g := range s.gTheta {
+		s.hub.GTheta[k] += g
+	}
+	return logp, true
+}
+
+// addNoise returns log p(z | s), and writes its gradient to E.
+func (s *spoke) addNoise() float64 {
+	clear(s.e)
+	logp, k, at := 0.0, s.m+1, s.m
+	for j := range s.m {
+		v, g := s.noise.LogDensity(j, s.own[(j+1)*k])
+		logp += v
+		s.e[(j+1)*k] = 0.5 * g
+		for l := j; l < s.m; l++ {
+			v, g := s.noise.LogDensity(at, s.own[(l+1)*k+j+1])
+			logp += v
+			if l > j {
+				g *= 0.5
+			}
+			s.e[(l+1)*k+j+1] = g
+			at++
+		}
+	}
+	return logp
+}
+
+// pull takes E to v̄ and D: ∂v̄ = 2n(E_v0 + E_vv v̄), ∂D = 2nE_vv D.
+func (s *spoke) pull() {
+	m, k, n2 := s.m, s.m+1, 2*s.n
+	for i := range m { // the other triangle
+		for j := range i {
+			s.e[(j+1)*k+i+1] = s.e[(i+1)*k+j+1]
+		}
+	}
+	for i := range m {
+		row := s.e[(i+1)*k : (i+2)*k]
+		sum := row[0]
+		for j, u := range s.mean {
+			sum += row[j+1] * u
+		}
+		s.gMean[i] = n2 * sum
+		for j := range i + 1 {
+			g := 0.0
+			for l := j; l < m; l++ {
+				g += row[l+1] * s.d[l*m+j]
+			}
+			s.gD[i*m+j] = n2 * g
+		}
+	}
+}
+
+// pullResponse takes the gradients of y's row to θ, σ, x̄ and D_x.
+func (s *spoke) pullResponse() {
+	m, p := s.m, s.p
+	first := len(s.theta) - p
+	gy, row := s.gMean[p], s.gD[p*m:p*m+m]
+	if first > 0 {
+		s.gTheta[0] = gy
+	}
+	for i, b := range s.theta[first:] {
+		g := gy * s.mean[i]
+		s.gMean[i] += b * gy
+		for k, d := range s.d[i*m : i*m+i+1] {
+			g += row[k] * d
+			s.gD[i*m+k] += b * row[k]
+		}
+		s.gTheta[first+i] = g
+	}
+	g := gy * s.f[p]
+	for k, a := range s.a[p*m : p*m+m] {
+		g += row[k] * a
+	}
+	s.hub.GSigma += g
+}
+
+// pullCovariates takes the gradients of x̄ and D_x to their coordinates. It returns
+// Σ_i (n + p − 2 − 2i) P_ii and its derivative in n.
+func (s *spoke) pullCovariates(grad, x []float64) (logp, byN float64) {
+	m, p := s.m, s.p
+	at := copy(grad[:p], s.gMean[:p])
+	for i := range p {
+		for j := range i + 1 {
+			g := s.gD[i*m+j]
+			grad[diagonal(p, j)] += g * s.d[i*m+j]
+			if j < i {
+				grad[at+j] = g * s.d[j*m+j]
+			}
+		}
+		at += i + 1
+	}
+	for i := range p {
+		power := s.n + float64(p-2-2*i)
+		u := x[diagonal(p, i)]
+		grad[diagonal(p, i)] += power
+		logp += power * u
+		byN += u
+	}
+	return logp, byN
+}
+
+// pullRows takes the gradients to Bartlett's rows, and of those of x, where they are
+// among them, to μ_x and L_x. It returns the rows' log density, up to what depends on
+// n alone, and the derivative in n of that and of s through (f, A).
+func (s *spoke) pullRows(grad, x []float64) (logp, byN float64) {
+	m, p, at := s.m, s.p, 0
+	for i := s.from; i < m; i++ {
+		gf := s.pullRow(i)
+		grad[at] = gf/s.root - x[at]
+		logp -= 0.5 * x[at] * x[at]
+		through := gf * s.f[i]
+		for j := range i {
+			e := x[at+1+j]
+			grad[at+1+j] = s.gA[j]/s.root - e
+			logp -= 0.5 * e * e
+			through += s.gA[j] * s.a[i*m+j]
+		}
+		at += 1 + i
+		t, a := x[at], s.a[i*m+i]
+		dof := s.n - float64(1+i)
+		grad[at] = s.gA[i]*a + dof - s.n*a*a
+		logp += dof*t - 0.5*s.n*a*a
+		byN += t - 0.5*a*a - 0.5*through/s.n
+		at++
+	}
+	if s.from < p {
+		s.pullFactor()
+	}
+	return logp, byN
+}
+
+// pullRow writes the gradient in row i of A to gA and returns that in f_i.
+func (s *spoke) pullRow(i int) (gf float64) {
+	m, p := s.m, s.p
+	if i == p {
+		sigma := math.Sqrt(s.hub.Params.Sigma2)
+		for k := range m {
+			s.gA[k] = sigma * s.gD[p*m+k]
+		}
+		return sigma * s.gMean[p]
+	}
+	l := s.hub.Factor()
+	clear(s.gA)
+	for h := i; h < p; h++ {
+		v := l[h*p+i]
+		gf += v * s.gMean[h]
+		for k := range i + 1 {
+			s.gA[k] += v * s.gD[h*m+k]
+		}
+	}
+	return gf
+}
+
+// pullFactor adds to the hub the gradients in μ_x and L_x.
+func (s *spoke) pullFactor() {
+	m, p := s.m, s.p
+	for h := range p {
+		s.hub.GMuX[h] += s.gMean[h]
+		for i := range h + 1 {
+			g := s.gMean[h] * s.f[i]
+			for k, a := range s.a[i*m : i*m+i+1] {
+				g += s.gD[h*m+k] * a
+			}
+			s.hub.GFactor[h*p+i] += g
+		}
+	}
+}
+
+// count returns what depends on n alone, and the derivative in n of that and of s
+// through B at fixed v̄ and D: with ν_i = n − 1 − i for each Bartlett row
+//
+//	log p(noisy count | n) + Σ_i [½ν_i log n − ½ν_i log 2 − log Γ(½ν_i)],
+//
+// and where the covariates' law was integrated out log Γ_p(½ν_n) − log Γ_p(½(n−1)) +
+// ½pn log n.
+func (s *spoke) count() (logp, byN float64) {
+	logp, byN = s.Count.LogNoise(s.n)
+	n, logn := s.n, math.Log(s.n)
+	for i := s.from; i < s.m; i++ {
+		half := 0.5 * (n - float64(1+i))
+		g, _ := math.Lgamma(half)
+		logp += half*(logn-math.Ln2) - g
+		byN += 0.5*(logn-math.Ln2) + half/n - 0.5*mathext.Digamma(half)
+	}
+	if s.evidence != nil {
+		p := float64(s.p)
+		logp += 0.5 * p * n * logn
+		byN += 0.5 * p * (logn + 1)
+		for i := range s.p {
+			half, after := 0.5*(n-float64(1+i)), 0.5*(n+s.evidence.weights[1]-float64(i))
+			a, _ := math.Lgamma(after)
+			b, _ := math.Lgamma(half)
+			logp += a - b
+			byN += 0.5 * (mathext.Digamma(after) - mathext.Digamma(half))
+		}
+	}
+	k := s.m + 1
+	for i := range k {
+		for j := range i {
+			byN += 2 * s.e[i*k+j] * s.b[i*k+j] / n
+		}
+		byN += s.e[i*k+i] * s.b[i*k+i] / n
+	}
+	return logp, byN
+}
