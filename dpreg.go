@@ -19,7 +19,6 @@ package dpreg
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 
@@ -74,7 +73,9 @@ func AccumulateMoments(ctx context.Context, rows iter.Seq2[[]float64, error], d 
 }
 
 // Accumulate sums rows, as Publish does, exactly and without noise: the input
-// of NonPrivate. What it returns is as sensitive as the rows.
+// of NonPrivate. What it returns is as sensitive as the rows. That there is none is not
+// an error here, which would tell add-remove neighbours apart: ssp.Publish knows whose
+// number of rows is public.
 func Accumulate(ctx context.Context, rows iter.Seq2[[]float64, error], d *schema.Design) (*ssp.Statistics, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
@@ -101,9 +102,6 @@ func accumulate(ctx context.Context, rows iter.Seq2[[]float64, error], d *schema
 		if a.N()%checkEvery == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-	}
-	if a.N() == 0 {
-		return nil, errors.New("there are no rows")
 	}
 	return a.Statistics(), ctx.Err()
 }

@@ -2,6 +2,7 @@ package dpreg
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 
@@ -20,7 +21,7 @@ const nonPrivate = "non-private"
 // run; o.Method is empty or "non-private", o.Kernel empty.
 //
 // Errors: options of another method, a design that is not valid or has not
-// s.Dim() columns, and those of Infer.
+// s.Dim() columns, statistics of no row, and those of Infer.
 func NonPrivate(ctx context.Context, s *ssp.Statistics, d *schema.Design, o Options) (*Fit, error) {
 	if o.Method != "" && o.Method != nonPrivate || o.Kernel != "" {
 		return nil, fmt.Errorf("method %s: method %q, kernel %q cannot be combined with it", nonPrivate, o.Method, o.Kernel)
@@ -32,6 +33,9 @@ func NonPrivate(ctx context.Context, s *ssp.Statistics, d *schema.Design, o Opti
 	f.Plan.Warmup = 0
 	if s.Dim() != f.shape().M() {
 		return nil, fmt.Errorf("the sums are over %d columns, the design has %d", s.Dim(), f.shape().M())
+	}
+	if s.N == 0 {
+		return nil, errors.New("there are no rows")
 	}
 	var err error
 	if f.Prior, err = o.prior(f.shape()); err != nil {

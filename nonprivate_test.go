@@ -14,6 +14,7 @@ import (
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/ssp"
 )
 
 // leastSquares fits by QR in the data's units. With a flat prior on θ and
@@ -155,6 +156,10 @@ func TestNonPrivateRefuses(t *testing.T) {
 		},
 		"another design": func() error {
 			_, err := dpreg.NonPrivate(context.Background(), e.statistics, &smaller, dpreg.Options{})
+			return err
+		},
+		"no rows": func() error {
+			_, err := dpreg.NonPrivate(context.Background(), ssp.NewAccumulator(len(e.design.Columns())).Statistics(), e.design, dpreg.Options{})
 			return err
 		},
 		"another prior": func() error {

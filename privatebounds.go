@@ -2,7 +2,6 @@ package dpreg
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 
@@ -88,9 +87,6 @@ func CountMagnitudes(ctx context.Context, rows iter.Seq2[[]float64, error], colu
 		if h.N()%checkEvery == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-	}
-	if h.N() == 0 {
-		return nil, errors.New("there are no rows")
 	}
 	return h, ctx.Err()
 }

@@ -70,6 +70,29 @@ func TestPublishMoments(t *testing.T) {
 	}
 }
 
+// Of no rows an add-remove release is made as of one: to refuse would tell of the row.
+func TestPublishNoRows(t *testing.T) {
+	p := release.Privacy{Epsilon: 1, Neighbours: release.AddRemove}
+	r, err := dpreg.Publish(context.Background(), yield(nil), twoColumns, p)
+	must(t, err)
+	if r.NNoise == 0 {
+		t.Errorf("n = %d without noise", r.N)
+	}
+	r, err = dpreg.PublishMoments(context.Background(), yield(nil), twoColumns, p)
+	must(t, err)
+	if r.Moments == nil {
+		t.Error("no moments")
+	}
+	const rows = 1e6 // as stated: no number that is not public is looked at
+	bounds := release.Bounds{Method: release.AutoBounds, Epsilon: 0.5, Columns: []string{twoColumns.Response.Name}}
+	scaled := func(*schema.Design) iter.Seq2[[]float64, error] { return yield(nil) }
+	r, err = dpreg.PublishWithinBounds(context.Background(), yield(nil), scaled, twoColumns, p, bounds, rows)
+	must(t, err)
+	if r.Bounds == nil {
+		t.Error("no bounds")
+	}
+}
+
 func TestPublishRefuses(t *testing.T) {
 	broken := errors.New("broken")
 	good := release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}
