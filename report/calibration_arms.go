@@ -75,7 +75,9 @@ func (t *armTally) add(c *calibration.CellSummary, trials int) {
 	t.failed, t.capped, t.short, t.trials = t.failed+c.Failed, t.capped+c.Capped, t.short+c.Short, t.trials+trials
 	t.ess.add(&c.ESSMedian)
 	t.draws.add(&c.Draws)
-	t.accept.add(c.Accept)
+	if c.Accept != nil && *c.Accept > 0 { // 0: the sampler proposes nothing
+		t.accept.add(c.Accept)
+	}
 	t.projected.add(c.Projected)
 	t.divergent.add(c.Divergent)
 	t.leastESS = min(t.leastESS, c.ESSLeast)

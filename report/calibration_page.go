@@ -29,7 +29,7 @@ func CalibrationPage(w io.Writer, s *calibration.Summary, times []calibration.Ru
 		}
 		return blocks
 	}
-	p := page{Title: "Calibration of " + some(studied(s, func(c calibration.Setting) string { return c.Method })),
+	p := page{Title: "Calibration of " + strings.Join(studied(s, func(c calibration.Setting) string { return c.Method }), ", "),
 		Lead: "Are posteriors right? Where the truth lies in them, over many simulated data sets."}
 	if text := unsoundness(s); text != "" {
 		p.Alerts = append(p.Alerts, warned(text))

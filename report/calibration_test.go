@@ -92,7 +92,7 @@ func TestCalibrationPage(t *testing.T) {
 		return b.String()
 	}
 	text := say()
-	for _, part := range []string{"Calibration of non-private; naive; gibbs-ss-update", "<span>--preset</span>", "25 trials of each of 28 cells, seed 2.", "10; 1000",
+	for _, part := range []string{"Calibration of non-private, naive, gibbs-ss-update", "Of theta[1]: empirical", "Of the log-likelihood: share", "<span>--preset</span>", "25 trials of each of 28 cells, seed 2.", "10; 1000",
 		"no privacy guarantee", "Not uniform at level 0.01", "<td>gibbs-ss-update, plain, paper</td>", "Of 700 trials 0 failed", "fewer independent ones",
 		"<td>1000, 1, gibbs-ss-update, plain, paper</td>", "study.json", "v1.2.3"} {
 		if !strings.Contains(text, part) {

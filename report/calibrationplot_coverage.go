@@ -15,7 +15,7 @@ import (
 func (v *studyView) coverage(name string) (*Figure, error) {
 	f := &Figure{
 		Name: "coverage-" + fileOf(name), title: "Coverage of intervals: " + shownQuantity(name), keys: v.keys,
-		caption: "Share of trials whose central interval holds the truth, with 95 % binomial intervals, against its level: on the grey line where intervals tell the truth.",
+		caption: "Of " + shownQuantity(name) + ": share of trials whose central interval holds the truth, with 95 % binomial intervals, against its level: on the grey line where intervals tell the truth.",
 	}
 	var plots []*plot.Plot
 	for _, at := range v.scenes {
