@@ -3,7 +3,6 @@ package table
 import (
 	"io"
 	"iter"
-	"slices"
 
 	"github.com/dpreg/dpreg/schema"
 )
@@ -32,46 +31,53 @@ func Columns(r io.Reader, name string, wanted []string) (header []string, rows i
 //
 // Errors are *Error, as of CSV: those of the header come at once, the first one of
 // the rows ends the sequence. A file without rows is one.
-func (o Options) Columns(r io.Reader, name string, wanted []schema.Column, factors []schema.Factor) (header []string, rows iter.Seq2[Row, error], err error) {
+func (o Options) Columns(r io.Reader, name string, columns []schema.Column, factors []schema.Factor) (header []string, rows iter.Seq2[Row, error], err error) {
 	if o, err = o.check(); err != nil {
 		return nil, nil, err
 	}
-	records := newRecordReader(r, name)
-	names, err := records.header()
-	if err != nil {
+	blocks, b := newBlockReader(r, name), &block{}
+	if header, err = blocks.header(b); err != nil {
 		return nil, nil, err
 	}
-	header = slices.Clone(names)
-	sources, err := records.sources(header, wanted, factors, o.NA)
+	l, err := wanted{columns: columns, factors: factors, options: o}.layout(name, header)
 	if err != nil {
 		return nil, nil, err
 	}
 	return header, func(yield func(Row, error) bool) {
-		row := Row{Values: make([]float64, len(wanted))}
-		for n := 0; ; n++ {
-			missing, err := records.columns(&row, sources, o)
-			if err == io.EOF && n > 0 {
-				return
+		row, some := Row{Values: make([]float64, len(columns))}, false
+		for {
+			for records := b.records(name, len(header)); ; some = true {
+				keep, err := l.next(&row, records)
+				if err == io.EOF {
+					break
+				}
+				if (err != nil || keep) && !yield(row, err) || err != nil {
+					return
+				}
 			}
-			if err == io.EOF {
+			err := blocks.next(b)
+			switch {
+			case err == io.EOF && some:
+				return
+			case err == io.EOF:
 				err = &Error{File: name, Err: errNoRows}
 			}
-			if missing && o.Missing == Drop && err == nil {
-				continue
-			}
-			if !yield(row, err) || err != nil {
+			if err != nil {
+				yield(row, err)
 				return
 			}
 		}
 	}, nil
 }
 
-// columns reads the next row, io.EOF after the last one.
-func (r *recordReader) columns(row *Row, sources []source, o Options) (missing bool, err error) {
-	record, err := r.next()
+// next reads the next record and its row, io.EOF after the last one. keep tells whether
+// the row stays.
+func (l *layout) next(row *Row, records *recordReader) (keep bool, err error) {
+	record, err := records.next()
 	if err != nil {
 		return false, err
 	}
-	row.Line, row.Fields = r.last, record
-	return r.cells(row.Values, record, sources, o)
+	row.Line, row.Fields = records.line(0), record
+	missing, err := l.record(row.Values, record, records)
+	return l.complete(row.Values, missing), err
 }

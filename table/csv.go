@@ -1,16 +1,16 @@
 // Package table reads rows and hands them on clamped to public bounds, in scaled
-// units, one at a time. It is one of the few packages that see a person's row.
+// units. It is one of the few packages that see a person's row.
 package table
 
 import (
-	"encoding/csv"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 
 	"github.com/dpreg/dpreg/schema"
 )
+
+var errNoRows = errors.New("there are no rows after the header")
 
 // CSV is Options.CSV of the zero Options: every row must be complete in the columns
 // of d, and empty cells and NA are missing.
@@ -18,110 +18,67 @@ func CSV(r io.Reader, name string, d *schema.Design) iter.Seq2[[]float64, error]
 	return Options{}.CSV(r, name, d)
 }
 
-// rowReader turns records into scaled rows.
-type rowReader struct {
-	records *recordReader
-	options Options
-	sources []source
-	frame   schema.Frame
-	row     []float64
-	dropped bool // a row was left out
-}
-
-// newRowReader reads the header.
-func (o Options) newRowReader(r io.Reader, name string, d *schema.Design) (*rowReader, error) {
-	o, err := o.check()
-	if err != nil {
-		return nil, err
-	}
-	records := newRecordReader(r, name)
-	header, err := records.header()
-	if err != nil {
-		return nil, err
-	}
-	sources, err := records.sources(header, d.Columns(), d.Factors, o.NA)
-	if err != nil {
-		return nil, err
-	}
-	return &rowReader{records: records, options: o, sources: sources, frame: d.Frame(), row: make([]float64, len(d.Covariates)+1)}, nil
-}
-
-// next returns the next scaled row, io.EOF after the last one.
-func (r *rowReader) next() ([]float64, error) {
-	for {
-		record, err := r.records.next()
+// CSV reads comma-separated values with a header (RFC 4180; a UTF-8 byte order
+// mark, either line ending and empty lines are allowed) and yields one row after
+// another, clamped to the bounds of d and in scaled units: length m, in the order
+// (x_1, ..., x_p, y). name is what errors call the file.
+//
+// The dummies of a factor come from the cell of one column, which has the factor's
+// name and holds one of its levels; a boolean one holds true, True, TRUE or 1, or
+// false, False, FALSE or 0. Cells are read without the spaces around them.
+//
+// The yielded slice is reused: copy what must last. Memory is constant, whatever
+// the number of rows. Only the columns of d are parsed; the others may hold
+// anything. The sequence reads r, so it can be used once.
+//
+// The first error ends the sequence and is an *Error, except for an invalid
+// design and options that do not exist: a bad header, a column of d that is not there, a level that
+// means missing, a row with another number
+// of fields, quotes out of place, a record over 1 MB, a cell that is missing
+// (ErrMissing, unless o.Missing says otherwise), no finite decimal number, no
+// truth value or none of the levels, a file without rows.
+func (o Options) CSV(r io.Reader, name string, d *schema.Design) iter.Seq2[[]float64, error] {
+	return func(yield func([]float64, error) bool) {
+		w, err := o.scaled(d)
 		if err != nil {
-			return nil, err
+			yield(nil, err)
+			return
 		}
-		missing, err := r.records.cells(r.row, record, r.sources, r.options)
-		if err != nil {
-			return nil, err
-		}
-		if missing && r.options.Missing == Drop {
-			r.dropped = true
-			continue
-		}
-		r.frame.Scale(r.row, r.row)
-		return r.row, nil
+		var s scan
+		s.add(func() (rowsFile, io.Closer, error) {
+			rows, err := openCSV(newBlockReader(r, name), w)
+			return rows, nil, err
+		})
+		s.each(name, len(w.columns), yield)
 	}
 }
 
-var errNoRows = errors.New("there are no rows after the header")
-
-// recordReader reads records of bounded size and one width.
-type recordReader struct {
-	name  string
-	csv   *csv.Reader
-	limit *limitReader
-	last  int // line on which the last good record began
+// csvFile is a file of comma-separated values, of which parts are blocks.
+type csvFile struct {
+	blocks *blockReader
+	layout *layout
+	first  *block // what follows the header in its block, until a worker takes it
 }
 
-// header reads and checks the first record.
-func (r *recordReader) header() ([]string, error) {
-	record, err := r.next()
-	switch {
-	case err == io.EOF:
-		return nil, &Error{File: r.name, Err: errors.New("the file is empty; its first line must name the columns")}
-	case err != nil:
-		return nil, err
-	}
-	names, err := checkHeader(record)
+// openCSV reads the header.
+func openCSV(blocks *blockReader, w wanted) (rowsFile, error) {
+	f := &csvFile{blocks: blocks, first: &block{}}
+	header, err := blocks.header(f.first)
 	if err != nil {
-		return nil, &Error{File: r.name, Line: r.line(0), Err: err}
-	}
-	return names, nil
-}
-
-// next returns the next record, io.EOF after the last one. The slice is reused.
-func (r *recordReader) next() ([]string, error) {
-	r.limit.left = maxRecord
-	record, err := r.csv.Read()
-	if err == nil {
-		r.last = r.line(0)
-		return record, nil
-	}
-	if err == io.EOF {
 		return nil, err
 	}
-	return nil, r.explain(err, len(record))
+	if f.layout, err = w.layout(blocks.name, header); err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
-// explain places an error of encoding/csv and says it in our words.
-func (r *recordReader) explain(err error, fields int) error {
-	var malformed *csv.ParseError
-	if !errors.As(err, &malformed) {
-		return &Error{File: r.name, Err: fmt.Errorf("after line %d: %w", r.last, err)}
+func (f *csvFile) next(w *worker) error {
+	if f.first != nil {
+		w.block, f.first = *f.first, nil
+		return nil
 	}
-	if errors.Is(err, csv.ErrFieldCount) {
-		err = fmt.Errorf("%d fields where the header has %d", fields, r.csv.FieldsPerRecord)
-	} else {
-		err = errors.New("a quotation mark is out of place or never closed (fields must be separated by commas)")
-	}
-	return &Error{File: r.name, Line: malformed.StartLine, Err: err}
+	return f.blocks.next(&w.block)
 }
 
-// line is the line on which field i of the last record begins.
-func (r *recordReader) line(i int) int {
-	line, _ := r.csv.FieldPos(i)
-	return line
-}
+func (f *csvFile) parse(w *worker, _ int) error { return w.lines(f.layout) }

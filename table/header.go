@@ -17,7 +17,32 @@ import (
 // Errors are *Error: an empty file, a first line that looks like data, a repeated
 // or unfit name, another separator than the comma.
 func Header(r io.Reader, name string) ([]string, error) {
-	return newRecordReader(r, name).header()
+	return newBlockReader(r, name).header(&block{})
+}
+
+// header reads and checks the first record, and leaves in b what follows it.
+func (r *blockReader) header(b *block) ([]string, error) {
+	for {
+		if err := r.next(b); err == io.EOF {
+			return nil, &Error{File: r.name, Err: errors.New("the file is empty; its first line must name the columns")}
+		} else if err != nil {
+			return nil, err
+		}
+		records := b.records(r.name, 0)
+		record, err := records.next()
+		if err == io.EOF {
+			continue // empty lines
+		}
+		if err != nil {
+			return nil, err
+		}
+		names, err := checkHeader(record)
+		if err != nil {
+			return nil, &Error{File: r.name, Line: records.line(0), Err: err}
+		}
+		b.skip(min(int(records.csv.InputOffset()), len(b.text)))
+		return names, nil
+	}
 }
 
 // checkHeader returns the trimmed names. Its errors give positions and not the

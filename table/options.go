@@ -2,8 +2,6 @@ package table
 
 import (
 	"fmt"
-	"io"
-	"iter"
 	"slices"
 	"strings"
 
@@ -35,55 +33,6 @@ type Options struct {
 	NA []string
 }
 
-// CSV reads comma-separated values with a header (RFC 4180; a UTF-8 byte order
-// mark, either line ending and empty lines are allowed) and yields one row after
-// another, clamped to the bounds of d and in scaled units: length m, in the order
-// (x_1, ..., x_p, y). name is what errors call the file.
-//
-// The dummies of a factor come from the cell of one column, which has the factor's
-// name and holds one of its levels; a boolean one holds true, True, TRUE or 1, or
-// false, False, FALSE or 0. Cells are read without the spaces around them.
-//
-// The yielded slice is reused: copy what must last. Memory is constant, whatever
-// the number of rows. Only the columns of d are parsed; the others may hold
-// anything. The sequence reads r, so it can be used once.
-//
-// The first error ends the sequence and is an *Error, except for an invalid
-// design and options that do not exist: a bad header, a column of d that is not there, a level that
-// means missing, a row with another number
-// of fields, quotes out of place, a record over 1 MB, a cell that is missing
-// (ErrMissing, unless o.Missing says otherwise), no finite decimal number, no
-// truth value or none of the levels, a file without rows.
-func (o Options) CSV(r io.Reader, name string, d *schema.Design) iter.Seq2[[]float64, error] {
-	return func(yield func([]float64, error) bool) {
-		if err := d.Validate(); err != nil {
-			yield(nil, err)
-			return
-		}
-		rows, err := o.newRowReader(r, name, d)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		for n := 0; ; n++ {
-			row, err := rows.next()
-			switch {
-			case err == io.EOF:
-				if n == 0 && !rows.dropped {
-					yield(nil, &Error{File: name, Err: errNoRows})
-				}
-				return
-			case err != nil:
-				yield(nil, err)
-				return
-			}
-			if !yield(row, nil) {
-				return
-			}
-		}
-	}
-}
-
 // check returns o with its defaults, or what is wrong with it.
 func (o Options) check() (Options, error) {
 	if o.Missing == "" {
@@ -101,4 +50,14 @@ func (o Options) check() (Options, error) {
 	}
 	o.NA = texts
 	return o, nil
+}
+
+// scaled is what the rows of a design hold, in scaled units.
+func (o Options) scaled(d *schema.Design) (wanted, error) {
+	if err := d.Validate(); err != nil {
+		return wanted{}, err
+	}
+	o, err := o.check()
+	frame := d.Frame()
+	return wanted{d.Columns(), d.Factors, &frame, o}, err
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // mixed has x in 0:10, the factor f with levels a, b, c, the boolean b and y in -1:3.
-func mixed(t *testing.T, formula string) *schema.Design {
+func mixed(t testing.TB, formula string) *schema.Design {
 	t.Helper()
 	s, err := schema.ReadSchema(strings.NewReader(`{"fields":[
 		{"name":"x","type":"number","constraints":{"minimum":0,"maximum":10}},

@@ -1,156 +1,189 @@
 package table
 
 import (
-	"errors"
-	"fmt"
-	"slices"
-	"strings"
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
 
 	"github.com/dpreg/dpreg/schema"
 )
 
-var (
-	errCell    = errors.New("a cell is not a finite decimal number such as -1.5 or 2e3")
-	errBoolean = errors.New("a cell is neither true nor false")
-	errLevel   = errors.New("a cell is none of the levels that the schema lists")
+// Source is where the rows of a table are: files that have its columns, in any order
+// and form. It is not safe for concurrent use, but for one Scan's own.
+type Source struct {
+	Name  string // what errors about all of it call it
+	Files []File
+
+	// Progress, where it is not nil, is told of bytes of the files that were read since
+	// the last call, before they are unpacked. Several goroutines call it.
+	Progress func(bytes int64)
+
+	stdin *bufio.Reader
+}
+
+// File is one of the files of a source.
+type File struct {
+	Path   string // Stdin is standard input
+	Format Format
+}
+
+// Format is the form of a file.
+type Format string
+
+// The forms of files. Comma-separated values may be packed by gzip or zstd, which is
+// seen from their beginning.
+const (
+	CSVFormat     Format = "csv"
+	ParquetFormat Format = "parquet"
 )
 
-// source is a column of the file, and what it gives to a row: a number, or the
-// dummies of a factor.
-type source struct {
-	label  string
-	field  int // of a record
-	read   func(text string) (float64, error)
-	at     int            // of the value in the row, where it is no factor
-	levels map[string]int // of a factor: the dummy's place in the row, -1 where it has none
-	dummy  []int          // places of all dummies
-	middle float64        // of the public bounds
-}
+// Stdin names standard input among paths.
+const Stdin = "-"
 
-// sources lists the columns of a file that hold these columns, in the order in
-// which a row needs them first. factors are those of the dummies; na are the texts
-// that mean missing, and must not be levels.
-func (r *recordReader) sources(header []string, columns []schema.Column, factors []schema.Factor, na []string) ([]source, error) {
-	var list []source
-	for j, c := range columns {
-		if c.Factor != "" {
-			i := slices.IndexFunc(list, func(s source) bool { return s.levels != nil && s.label == c.Factor })
-			if i < 0 {
-				i = len(list)
-				list = append(list, factorSource(factors, c.Factor))
-			}
-			list[i].levels[c.Level] = j
-			list[i].dummy = append(list[i].dummy, j)
+// Once tells whether the rows can be read once only.
+func (s *Source) Once() bool { return s.stdin != nil }
+
+// Stat tells of each file what changes when the file does; of standard input nothing.
+func (s *Source) Stat() ([]fs.FileInfo, error) {
+	var infos []fs.FileInfo
+	for _, f := range s.Files {
+		if f.Path == Stdin {
 			continue
 		}
-		read := parseNumber
-		if c.Boolean() {
-			read = parseBoolean
-		}
-		// Halves first, so that no sum overflows.
-		list = append(list, source{label: c.Name, read: read, at: j, middle: c.Lower/2 + c.Upper/2})
-	}
-	for i := range list {
-		if list[i].field = slices.Index(header, list[i].label); list[i].field < 0 {
-			return nil, &Error{r.name, 1, list[i].label, errors.New("the header has no such column")}
-		}
-		if err := list[i].unmistakable(r.name, na); err != nil {
+		info, err := os.Stat(f.Path)
+		if err != nil {
 			return nil, err
 		}
+		infos = append(infos, info)
 	}
-	return list, nil
+	return infos, nil
 }
 
-func factorSource(factors []schema.Factor, name string) source {
-	s := source{label: name, levels: make(map[string]int)}
-	for _, f := range factors {
-		if f.Name == name {
-			for _, level := range f.Levels {
-				s.levels[level] = -1
-			}
+// Header reads the names of the columns of the first file, as the function of that
+// name does; the rows can be read after it.
+func (s *Source) Header() ([]string, error) {
+	first := s.Files[0]
+	switch {
+	case first.Path == Stdin:
+		start, err := s.stdin.Peek(maxRecord)
+		if err != nil && err != io.EOF {
+			return nil, &Error{File: s.Name, Err: err}
 		}
-	}
-	return s
-}
-
-// unmistakable refuses texts that mean missing and are levels too.
-func (s *source) unmistakable(name string, na []string) error {
-	for _, text := range na {
-		if _, ok := s.levels[text]; ok {
-			return &Error{File: name, Column: s.label, Err: fmt.Errorf(
-				"%q is a level, and means that a cell is missing, too: say which texts mean so (--na TEXT), or rename the level", text)}
+		r, err := unpacked(bytes.NewReader(start))
+		if err != nil {
+			return nil, &Error{File: s.Name, Err: err}
 		}
+		return Header(r, s.Name)
+	case first.Format == ParquetFormat:
+		f, err := openParquetFile(first.Path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return f.header()
 	}
-	return nil
+	f, err := os.Open(first.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r, err := unpacked(f)
+	if err != nil {
+		return nil, &Error{File: first.Path, Err: err}
+	}
+	return Header(r, first.Path)
 }
 
-// fill writes what a cell gives to the row, in the data's units.
-func (s *source) fill(row []float64, text string) (err error) {
-	if s.levels == nil {
-		row[s.at], err = s.read(text)
+// Rows is Options.CSV for a source: it yields the rows of one file after another.
+func (o Options) Rows(s *Source, d *schema.Design) iter.Seq2[[]float64, error] {
+	return func(yield func([]float64, error) bool) {
+		w, err := o.scaled(d)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		s.scan(w).each(s.Name, len(w.columns), yield)
+	}
+}
+
+// Values is Rows in the data's units and not clamped, of these columns and factors.
+// A missing cell is the middle of the column's bounds, NaN where it has none, if
+// o.Missing is Midpoint.
+func (o Options) Values(s *Source, columns []schema.Column, factors []schema.Factor) iter.Seq2[[]float64, error] {
+	return func(yield func([]float64, error) bool) {
+		o, err := o.check()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		s.scan(wanted{columns: columns, factors: factors, options: o}).each(s.Name, len(columns), yield)
+	}
+}
+
+// Scan is Rows by several workers at once, as many as there are sinks, each in a
+// goroutine of its own. A sink gets rows that lie one after another, of m values each,
+// in a slice that is used again. Which rows it gets, and in what order, may differ from
+// run to run; all sinks together get each row once. The error is that of Rows, whatever
+// the number of workers, or the first one of a sink, or ctx.Err(); rows that come after
+// what is wrong may have been handed on then. It panics without a sink.
+func (o Options) Scan(ctx context.Context, s *Source, d *schema.Design, sinks ...func(rows []float64) error) error {
+	w, err := o.scaled(d)
+	if err != nil {
 		return err
 	}
-	at, ok := s.levels[text]
-	if !ok {
-		return errLevel
+	workers := make([]*worker, len(sinks))
+	for i, sink := range sinks {
+		workers[i] = newWorker(ctx, len(w.columns), sink)
 	}
-	for _, j := range s.dummy {
-		row[j] = 0
-	}
-	if at >= 0 {
-		row[at] = 1
-	}
-	return nil
+	return s.scan(w).run(ctx, s.Name, workers)
 }
 
-// fillMiddle writes the middle of the bounds.
-func (s *source) fillMiddle(row []float64) {
-	if s.levels == nil {
-		row[s.at] = s.middle
+func (s *Source) scan(w wanted) *scan {
+	var all scan
+	for _, f := range s.Files {
+		all.add(func() (rowsFile, io.Closer, error) { return s.open(f, w) })
 	}
-	for _, j := range s.dummy {
-		row[j] = 0.5
-	}
+	return &all
 }
 
-// parseNumber reads a number. Its errors do not hold the text, unlike strconv's.
-func parseNumber(text string) (float64, error) {
-	v, err := schema.ParseNumber(text)
-	if err != nil {
-		return 0, errCell
+func (s *Source) open(f File, w wanted) (rowsFile, io.Closer, error) {
+	if f.Format == ParquetFormat {
+		return openParquet(f.Path, w, s.progress)
 	}
-	return v, nil
-}
-
-// parseBoolean reads a truth value as Frictionless writes it.
-func parseBoolean(text string) (float64, error) {
-	switch text {
-	case "true", "True", "TRUE", "1":
-		return 1, nil
-	case "false", "False", "FALSE", "0":
-		return 0, nil
-	}
-	return 0, errBoolean
-}
-
-// cells reads the cells of a record into row, in the data's units. missing tells
-// that one was missing, where that is no error.
-func (r *recordReader) cells(row []float64, record []string, sources []source, o Options) (missing bool, err error) {
-	for i := range sources {
-		s := &sources[i]
-		text := strings.TrimSpace(record[s.field])
-		switch {
-		case !slices.Contains(o.NA, text):
-			err = s.fill(row, text)
-		case o.Missing == MissingError:
-			err = ErrMissing
-		default:
-			s.fillMiddle(row)
-			missing = true
-		}
+	r, name, closer := io.Reader(s.stdin), s.Name, io.Closer(nil)
+	if f.Path != Stdin {
+		file, err := os.Open(f.Path)
 		if err != nil {
-			return missing, &Error{r.name, r.line(s.field), s.label, err}
+			return nil, nil, err
 		}
+		r, name, closer = file, f.Path, file
 	}
-	return missing, nil
+	r, err := unpacked(&countingReader{r, s.progress})
+	if err != nil {
+		return nil, closer, &Error{File: name, Err: err}
+	}
+	rows, err := openCSV(newBlockReader(r, name), w)
+	return rows, closer, err
+}
+
+func (s *Source) progress(bytes int64) {
+	if s.Progress != nil {
+		s.Progress(bytes)
+	}
+}
+
+// countingReader tells how much is read.
+type countingReader struct {
+	io.Reader
+	tell func(bytes int64)
+}
+
+func (c *countingReader) Read(p []byte) (n int, err error) {
+	n, err = c.Reader.Read(p)
+	c.tell(int64(n))
+	return n, err
 }

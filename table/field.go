@@ -1,0 +1,141 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpreg/dpreg/schema"
+)
+
+var (
+	errCell    = errors.New("a cell is not a finite decimal number such as -1.5 or 2e3")
+	errBoolean = errors.New("a cell is neither true nor false")
+	errLevel   = errors.New("a cell is none of the levels that the schema lists")
+)
+
+// field is a column of a file, and what its cells give to a row: a number, or the
+// dummies of a factor.
+type field struct {
+	label   string
+	place   int // in a record
+	boolean bool
+	at      int            // of the value in the row, where it is no factor
+	levels  map[string]int // of a factor: the dummy's place in the row, -1 where it has none
+	dummy   []int          // places of all dummies
+	middle  float64        // of the public bounds
+}
+
+// fieldsOf lists the columns of a file that hold these columns, in the order in
+// which a row needs them first. factors are those of the dummies; na are the texts
+// that mean missing, and must not be levels. name is what errors call the file.
+func fieldsOf(name string, header []string, columns []schema.Column, factors []schema.Factor, na []string) ([]field, error) {
+	var list []field
+	for j, c := range columns {
+		if c.Factor != "" {
+			i := slices.IndexFunc(list, func(f field) bool { return f.levels != nil && f.label == c.Factor })
+			if i < 0 {
+				i = len(list)
+				list = append(list, factorField(factors, c.Factor))
+			}
+			list[i].levels[c.Level] = j
+			list[i].dummy = append(list[i].dummy, j)
+			continue
+		}
+		// Halves first, so that no sum overflows.
+		list = append(list, field{label: c.Name, boolean: c.Boolean(), at: j, middle: c.Lower/2 + c.Upper/2})
+	}
+	for i := range list {
+		if list[i].place = slices.Index(header, list[i].label); list[i].place < 0 {
+			return nil, &Error{name, 1, list[i].label, errors.New("the header has no such column")}
+		}
+		if err := list[i].unmistakable(name, na); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func factorField(factors []schema.Factor, name string) field {
+	f := field{label: name, levels: make(map[string]int)}
+	for _, factor := range factors {
+		if factor.Name == name {
+			for _, level := range factor.Levels {
+				f.levels[level] = -1
+			}
+		}
+	}
+	return f
+}
+
+// unmistakable refuses texts that mean missing and are levels too.
+func (f *field) unmistakable(name string, na []string) error {
+	for _, text := range na {
+		if _, ok := f.levels[text]; ok {
+			return &Error{File: name, Column: f.label, Err: fmt.Errorf(
+				"%q is a level, and means that a cell is missing, too: say which texts mean so (--na TEXT), or rename the level", text)}
+		}
+	}
+	return nil
+}
+
+// number tells whether cells hold numbers.
+func (f *field) number() bool { return f.levels == nil && !f.boolean }
+
+// parse reads a cell: a number, or of a factor the place of the level's dummy, -1 of a
+// level that has none. ErrMissing tells that the cell is missing, which may be no error.
+func (f *field) parse(text string, o *Options) (v float64, err error) {
+	text = strings.TrimSpace(text)
+	switch {
+	case slices.Contains(o.NA, text):
+		return 0, ErrMissing
+	case f.number():
+		return parseNumber(text)
+	case f.boolean:
+		return parseBoolean(text)
+	}
+	at, ok := f.levels[text]
+	if !ok {
+		return 0, errLevel
+	}
+	return float64(at), nil
+}
+
+// put writes what parse returned to a row, in the data's units. missing tells that the
+// cell was, where that is no error: the middle of the bounds stands for it.
+func (f *field) put(row []float64, v float64, err error, o *Options) (missing bool, _ error) {
+	missing = err == ErrMissing && o.Missing != MissingError
+	if err != nil && !missing {
+		return false, err
+	}
+	if f.levels == nil {
+		if missing {
+			v = f.middle
+		}
+		row[f.at] = v
+		return missing, nil
+	}
+	other := 0.
+	if missing {
+		other = 0.5
+	}
+	for _, j := range f.dummy {
+		row[j] = other
+	}
+	if at := int(v); !missing && at >= 0 {
+		row[at] = 1
+	}
+	return missing, nil
+}
+
+// parseBoolean reads a truth value as Frictionless writes it.
+func parseBoolean(text string) (float64, error) {
+	switch text {
+	case "true", "True", "TRUE", "1":
+		return 1, nil
+	case "false", "False", "FALSE", "0":
+		return 0, nil
+	}
+	return 0, errBoolean
+}

@@ -1,0 +1,184 @@
+package table
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/dpreg/dpreg/schema"
+)
+
+// parquetFile is an open Parquet file.
+type parquetFile struct {
+	*os.File
+	size int64
+	data *parquet.File
+}
+
+var (
+	errParquet = errors.New("this is no Parquet file, or it is cut off, or written in a way that is not known")
+	errPage    = errors.New("the file is damaged here, or written in a way that is not known")
+)
+
+// openParquetFile reads what a file says of itself.
+func openParquetFile(path string) (f *parquetFile, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			file.Close()
+		}
+	}()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	var data *parquet.File
+	// The library's errors may hold what the file does, and so a row.
+	if soundly(func() (err error) {
+		data, err = parquet.OpenFile(file, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(1<<16))
+		return err
+	}) != nil {
+		return nil, &Error{File: path, Err: errParquet}
+	}
+	return &parquetFile{file, info.Size(), data}, nil
+}
+
+// soundly calls what reads a file that may be anything: the library may panic then.
+func soundly(read func() error) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errPage
+		}
+	}()
+	return read()
+}
+
+// header gives the names of the columns, as Header does.
+func (f *parquetFile) header() ([]string, error) {
+	columns := f.data.Root().Columns()
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.Name()
+	}
+	if _, err := schema.FromHeader(names); err != nil {
+		return nil, &Error{File: f.Name(), Err: fmt.Errorf("names of columns: %w", err)}
+	}
+	return names, nil
+}
+
+// parquetRows reads the rows of a Parquet file, of which parts are row groups.
+type parquetRows struct {
+	*parquetFile
+	layout   *layout
+	leaves   []leaf  // of each field
+	before   []int64 // rows before each group
+	progress func(bytes int64)
+	taken    int // row groups
+}
+
+func openParquet(path string, w wanted, progress func(bytes int64)) (rowsFile, io.Closer, error) {
+	f, err := openParquetFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	header, err := f.header()
+	if err != nil {
+		return nil, f, err
+	}
+	rows := &parquetRows{parquetFile: f, progress: progress}
+	if rows.layout, err = w.layout(path, header); err != nil {
+		return nil, f, err
+	}
+	for i := range rows.layout.fields {
+		field := &rows.layout.fields[i]
+		leaf, err := newLeaf(f.data.Root().Columns()[field.place], field)
+		if err != nil {
+			return nil, f, &Error{File: path, Column: field.label, Err: err}
+		}
+		rows.leaves = append(rows.leaves, leaf)
+	}
+	var n int64
+	for _, group := range f.data.RowGroups() {
+		rows.before = append(rows.before, n)
+		n += group.NumRows()
+	}
+	return rows, f, nil
+}
+
+func (f *parquetRows) next(*worker) error {
+	if f.taken == len(f.before) {
+		return io.EOF
+	}
+	f.taken++
+	return nil
+}
+
+// parse reads a row group: some rows at a time, from the pages of its columns.
+func (f *parquetRows) parse(w *worker, part int) error {
+	group := f.data.RowGroups()[part]
+	columns := make([]*cells, len(f.leaves))
+	for i := range columns {
+		leaf := &f.leaves[i]
+		columns[i] = &cells{leaf: leaf, layout: f.layout, pages: group.ColumnChunks()[leaf.index].Pages()}
+		defer columns[i].close()
+	}
+	line, after := f.before[part]+1, f.before[part]+1+group.NumRows()
+	for line < after {
+		n := after - line
+		for _, c := range columns {
+			if err := soundly(c.ready); err != nil {
+				return cmp.Or(w.flush(), error(&Error{f.layout.name, int(line), c.field.label, errPage}))
+			}
+			n = min(n, int64(len(c.values)-c.next))
+		}
+		took, err := w.columns(f.layout, columns, int(min(n, batch)), int(line))
+		if err != nil {
+			return err
+		}
+		line += int64(took)
+	}
+	f.progress(f.size*int64(part+1)/int64(len(f.before)) - f.size*int64(part)/int64(len(f.before)))
+	return w.flush()
+}
+
+// columns takes up to n rows from columns that have so many cells ready, and returns how
+// many it took. The first row is on this line.
+func (w *worker) columns(l *layout, columns []*cells, n, line int) (int, error) {
+	width := len(l.columns)
+	n = min(n, (cap(w.rows)-len(w.rows))/width)
+	rows := w.rows[len(w.rows) : len(w.rows)+n*width]
+	var missing [batch]bool
+	var failed error
+	for _, c := range columns {
+		for i := range n {
+			v, err := c.at(c.next + i)
+			none, err := c.field.put(rows[i*width:(i+1)*width], v, err, &l.options)
+			if err != nil {
+				n, failed = i, &Error{l.name, line + i, c.field.label, err}
+				break
+			}
+			missing[i] = missing[i] || none
+		}
+	}
+	for _, c := range columns {
+		c.next += n
+	}
+	for i := range n {
+		row := w.row(width)
+		copy(row, rows[i*width:]) // rows before it may have been left out
+		if err := w.take(width, l.complete(row, missing[i])); err != nil {
+			return i, err
+		}
+	}
+	if failed != nil {
+		return n, cmp.Or(w.flush(), failed)
+	}
+	return n, nil
+}

@@ -1,0 +1,163 @@
+package table
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+)
+
+// rowsFile is an open file, in parts that any worker can parse.
+type rowsFile interface {
+	// next readies the next part for w, io.EOF after the last one. One worker at a time
+	// calls it.
+	next(w *worker) error
+	// parse hands on the rows of the part that next readied for w; parts count from 0.
+	parse(w *worker, part int) error
+}
+
+// scannedFile is a file with the workers on it.
+type scannedFile struct {
+	number int
+	open   func() (rowsFile, io.Closer, error)
+
+	reading sync.Mutex // held while a worker takes a part
+	rows    rowsFile   // nil: not open yet
+	closer  io.Closer  // nil: nothing to close
+	part    int        // the last one taken, -1: none
+
+	workers int // guarded by scan.state
+	done    bool
+}
+
+// scan reads files by several workers. Each is on the file with the fewest others, and
+// takes part after part of it. That ends with the error that comes first in the order
+// of the files and of their rows, whatever worker finds another one before.
+type scan struct {
+	files []*scannedFile
+
+	state  sync.Mutex
+	err    error
+	failed [2]int // the file and the part of err
+}
+
+func (s *scan) add(open func() (rowsFile, io.Closer, error)) {
+	s.files = append(s.files, &scannedFile{number: len(s.files), open: open, part: -1})
+}
+
+// run lets the workers read all files; the first of them in the caller's goroutine.
+// That there is no row in any is an error, about what has this name.
+func (s *scan) run(ctx context.Context, name string, workers []*worker) error {
+	var others sync.WaitGroup
+	for _, w := range workers[1:] {
+		others.Go(func() { s.work(ctx, w) })
+	}
+	s.work(ctx, workers[0])
+	others.Wait()
+	if err := cmp.Or(ctx.Err(), s.err); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(workers, func(w *worker) bool { return w.some }) {
+		return &Error{File: name, Err: errNoRows}
+	}
+	return nil
+}
+
+func (s *scan) work(ctx context.Context, w *worker) {
+	for f := s.join(nil); f != nil; f = s.join(f) {
+		for s.step(ctx, f, w) {
+		}
+	}
+}
+
+// join leaves the file that a worker has finished, and gives it the next one, nil where
+// there is none.
+func (s *scan) join(finished *scannedFile) *scannedFile {
+	s.state.Lock()
+	defer s.state.Unlock()
+	if finished != nil {
+		finished.done = true
+		if finished.workers--; finished.workers == 0 && finished.closer != nil {
+			finished.closer.Close()
+		}
+	}
+	var next *scannedFile
+	for _, f := range s.files {
+		if !f.done && (next == nil || f.workers < next.workers) {
+			next = f
+		}
+	}
+	if next != nil {
+		next.workers++
+	}
+	return next
+}
+
+// step reads and parses a part; it tells whether there may be another one.
+func (s *scan) step(ctx context.Context, f *scannedFile, w *worker) bool {
+	part, err := s.take(ctx, f, w)
+	if err == io.EOF {
+		return false
+	}
+	if err == nil {
+		err = f.rows.parse(w, part)
+	}
+	if err != nil {
+		s.fail([2]int{f.number, part}, err)
+	}
+	return err == nil
+}
+
+// take readies the next part, where there is one that still matters.
+func (s *scan) take(ctx context.Context, f *scannedFile, w *worker) (part int, err error) {
+	f.reading.Lock()
+	defer f.reading.Unlock()
+	if ctx.Err() != nil || s.moot([2]int{f.number, f.part + 1}) {
+		return 0, io.EOF
+	}
+	f.part++
+	if f.rows == nil {
+		if f.rows, f.closer, err = f.open(); err != nil {
+			return f.part, err
+		}
+	}
+	return f.part, f.rows.next(w)
+}
+
+// fail notes an error, if none that comes before it is known.
+func (s *scan) fail(at [2]int, err error) {
+	s.state.Lock()
+	defer s.state.Unlock()
+	if s.err == nil || slices.Compare(at[:], s.failed[:]) < 0 {
+		s.err, s.failed = err, at
+	}
+}
+
+// moot tells whether an error comes before this part.
+func (s *scan) moot(at [2]int) bool {
+	s.state.Lock()
+	defer s.state.Unlock()
+	return s.err != nil && slices.Compare(at[:], s.failed[:]) > 0
+}
+
+// errStopped ends a sequence that is not wanted any longer.
+var errStopped = errors.New("stopped")
+
+// each yields the rows of all files, of so many columns, in their order. name is what
+// an error about all of them calls them.
+func (s *scan) each(name string, width int, yield func([]float64, error) bool) {
+	ctx := context.Background()
+	w := newWorker(ctx, width, func(rows []float64) error {
+		for ; len(rows) > 0; rows = rows[width:] {
+			if !yield(rows[:width:width], nil) {
+				return errStopped
+			}
+		}
+		return nil
+	})
+	if err := s.run(ctx, name, []*worker{w}); err != nil && err != errStopped {
+		yield(nil, err)
+	}
+}

@@ -1,0 +1,206 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// write makes a file, packed as its name says.
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out io.WriteCloser = f
+	switch filepath.Ext(path) {
+	case ".gz":
+		out = gzip.NewWriter(f)
+	case ".zst":
+		if out, err = zstd.NewWriter(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := io.WriteString(out, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(out.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func find1(t *testing.T, name string) *Source {
+	t.Helper()
+	s, err := Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// all reads the rows of a source, one after another.
+func all(s *Source) (rows [][]float64, err error) {
+	for row, err := range (Options{}).Rows(s, design()) {
+		if err != nil {
+			return rows, err
+		}
+		rows = append(rows, slices.Clone(row))
+	}
+	return rows, nil
+}
+
+var (
+	parts = []string{"x,y\n0,0.5\n5,-1\n", "y,name,x\n1,a,10\n", "x,y\n", "x,y\r\n\"2.5\",0\r\n"}
+	whole = [][]float64{{-1, 0.5}, {0, -1}, {1, 1}, {-0.5, 0}}
+)
+
+// Files of a directory or of a pattern, in other orders of columns, packed or not.
+func TestFind(t *testing.T) {
+	folder := t.TempDir()
+	for i, name := range []string{"a.csv", "b.csv.gz", "c.csv.zst", "d.csv"} {
+		write(t, filepath.Join(folder, name), parts[i])
+	}
+	for _, name := range []string{".hidden", "_SUCCESS", "data.schema.json"} {
+		write(t, filepath.Join(folder, name), "nothing")
+	}
+	for _, name := range []string{folder, filepath.Join(folder, "[abcd].csv*")} {
+		s := find1(t, name)
+		rows, err := all(s)
+		if err != nil || !sameRows(rows, whole) {
+			t.Errorf("%s: %v, %v, want %v", name, rows, err, whole)
+		}
+		if header, err := s.Header(); err != nil || strings.Join(header, ",") != "x,y" {
+			t.Errorf("%s: header %q, %v", name, header, err)
+		}
+		if infos, err := s.Stat(); err != nil || len(infos) != 4 || s.Once() {
+			t.Errorf("%s: %d infos, %v", name, len(infos), err)
+		}
+	}
+	write(t, filepath.Join(folder, "e.csv.bz2"), "nothing")
+	for name, want := range map[string]string{
+		folder:                             `"e.csv.bz2" is none of`,
+		filepath.Join(folder, "[xyz].csv"): "none that this pattern fits",
+		filepath.Join(folder, "x.csv"):     "no such file",
+		t.TempDir():                        "there is no .csv",
+		os.DevNull:                         "not a regular file",
+	} {
+		if _, err := Find(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", name, err, want)
+		}
+	}
+}
+
+// Errors name the file, and the first one in the order of files wins, whoever reads.
+func TestSourceRefuses(t *testing.T) {
+	for _, c := range []struct {
+		files map[string]string
+		want  string
+	}{
+		{map[string]string{"a.csv": parts[0], "b.csv": "x,y\n1,1\n4711x,1\n", "c.csv": "x,y\n1\n"}, `b.csv:3: column "x": a cell is not`},
+		{map[string]string{"a.csv": parts[0], "b.csv": "x,z\n1,1\n"}, `b.csv:1: column "y": the header has no such column`},
+		{map[string]string{"a.csv": "x,y\n", "b.csv.gz": "x,y\n"}, ": there are no rows after the header"},
+		{map[string]string{"a.csv": "", "b.csv": parts[0]}, "a.csv: the file is empty"},
+		{map[string]string{"a.parquet": "PAR1x,y\n4711,1\nPAR1"}, "a.parquet: this is no Parquet file"},
+		{map[string]string{"a.csv": "\x1f\x8bx,y\n4711,1\n"}, "gzip"},
+	} {
+		folder := t.TempDir()
+		for name, text := range c.files {
+			write(t, filepath.Join(folder, name), text)
+		}
+		for workers := 1; workers <= 3; workers++ {
+			sinks := slices.Repeat([]func([]float64) error{func([]float64) error { return nil }}, workers)
+			err := Options{}.Scan(context.Background(), find1(t, folder), design(), sinks...)
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), secret) {
+				t.Errorf("%d workers: error %v, want %q", workers, err, c.want)
+			}
+		}
+	}
+}
+
+// A packed file that is cut off is an error, and not the rows before.
+func TestCutOff(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{"a.csv.gz", "a.csv.zst"} {
+		path := write(t, filepath.Join(folder, name), "x,y\n"+strings.Repeat("1,1\n", 1000))
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, text[:len(text)-6], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := all(find1(t, path)); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+// Standard input has its header and then its rows, once, packed or not.
+func TestStdin(t *testing.T) {
+	stdin := os.Stdin
+	defer func() { os.Stdin = stdin }()
+	for _, name := range []string{"a.csv", "a.csv.gz"} {
+		path := write(t, filepath.Join(t.TempDir(), name), parts[0])
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		os.Stdin = f
+		s := find1(t, Stdin)
+		for range 2 {
+			if header, err := s.Header(); err != nil || strings.Join(header, ",") != "x,y" {
+				t.Errorf("%s: header %q, %v", name, header, err)
+			}
+		}
+		if rows, err := all(s); err != nil || !sameRows(rows, whole[:2]) || !s.Once() {
+			t.Errorf("%s: %v, %v", name, rows, err)
+		}
+	}
+}
+
+// Progress adds up to the size of the files; a context ends a scan; so does a sink.
+func TestScan(t *testing.T) {
+	folder := t.TempDir()
+	long := "x,y\n" + strings.Repeat("2.5,0.25\n", 100000)
+	write(t, filepath.Join(folder, "a.csv"), long)
+	write(t, filepath.Join(folder, "b.csv"), long)
+	var read, rows atomic.Int64
+	s := find1(t, folder)
+	s.Progress = func(bytes int64) { read.Add(bytes) }
+	count := func(some []float64) error {
+		rows.Add(int64(len(some) / 2))
+		return nil
+	}
+	if err := (Options{}).Scan(context.Background(), s, design(), count, count, count); err != nil {
+		t.Fatal(err)
+	}
+	if read.Load() != int64(2*len(long)) || rows.Load() != 200000 {
+		t.Errorf("%d bytes, %d rows", read.Load(), rows.Load())
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	rows.Store(0)
+	stop := func(some []float64) error {
+		cancel()
+		return count(some)
+	}
+	if err := (Options{}).Scan(ctx, s, design(), stop, stop); err != context.Canceled || rows.Load() > 10*batch {
+		t.Errorf("%d rows, error %v", rows.Load(), err)
+	}
+	full := errors.New("full")
+	refuse := func([]float64) error { return full }
+	if err := (Options{}).Scan(context.Background(), s, design(), refuse, refuse); err != full {
+		t.Errorf("error %v, want %v", err, full)
+	}
+}
