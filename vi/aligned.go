@@ -1,8 +1,6 @@
 package vi
 
-import (
-	"math/rand/v2"
-)
+import "math/rand/v2"
 
 // estimator estimates the gradient of the evidence lower bound
 //
@@ -27,8 +25,9 @@ type estimator interface {
 // are public and are added afterwards, without noise.
 type aligned struct {
 	model   Model
-	linear  Linear    // nil unless the model is
-	norms   []float64 // of the covariates
+	linear  Linear // with coded: nil for another model
+	coded   *coded
+	etas    []float64 // of a batch
 	guide   Guide
 	batches Batches
 	sum     summer
@@ -44,13 +43,15 @@ func newAligned(s *setting) *aligned {
 	dim := s.model.Dim()
 	a := &aligned{model: s.model, guide: s.guide, batches: s.batches, rate: s.training.Rate, rng: s.rng, width: dim}
 	a.theta, a.epsilon, a.g, a.prior = make([]float64, dim), make([]float64, dim), make([]float64, dim), make([]float64, dim)
-	if linear, ok := s.model.(Linear); ok && linear.Len() > 0 {
-		a.linear, a.width, a.norms = linear, len(linear.Covariates(0)), make([]float64, linear.Len())
-		for i := range a.norms {
-			a.norms[i] = norm(linear.Covariates(i))
-		}
+	linear, ok := s.model.(Linear)
+	if ok && linear.Len() > 0 {
+		a.width = len(linear.Covariates(0))
 	}
 	a.sum = s.sum(a.width)
+	if sum, private := a.sum.(*Sum); private && ok && !s.tellsELBO() {
+		a.linear, a.coded = linear, newCoded(linear, sum)
+		a.sum = a.coded
+	}
 	return a
 }
 
@@ -59,7 +60,7 @@ func (a *aligned) gradient(dst, lambda []float64) {
 	a.guide.Draw(a.theta, lambda, a.epsilon)
 	logLik := 0.
 	if a.linear != nil {
-		logLik = a.addLinear()
+		a.addLinear()
 	} else {
 		logLik = a.add()
 	}
@@ -81,23 +82,22 @@ func (a *aligned) add() (logLik float64) {
 			continue
 		}
 		logLik += l
-		a.sum.Add(1, a.g, norm(a.g))
+		a.sum.Add(1, a.g[:a.width], norm(a.g[:a.width]))
 	}
 	return logLik
 }
 
-func (a *aligned) addLinear() (logLik float64) {
-	theta := a.theta[:a.width]
-	for _, i := range a.batches.Next() {
-		x := a.linear.Covariates(i)
-		l, slope := a.linear.Slope(i, dot(x, theta))
-		if !finite(l) {
-			continue
-		}
-		logLik += l
-		a.sum.Add(slope, x, a.norms[i])
+// addLinear is add of a Linear model, where nobody asks for the log-likelihood. It goes
+// through the batch twice: what a row is waited for, others are not.
+func (a *aligned) addLinear() {
+	theta, batch := a.theta[:a.width], a.batches.Next()
+	a.etas = a.etas[:0]
+	for _, i := range batch {
+		a.etas = append(a.etas, a.coded.eta(i, theta))
 	}
-	return logLik
+	for k, i := range batch {
+		a.coded.add(i, a.linear.Slope(i, a.etas[k]))
+	}
 }
 
 func (a *aligned) elbo() float64 { return a.logJoint + a.entropy }

@@ -24,8 +24,8 @@ func steps(b *testing.B, m Model, o Options) {
 
 // Logistic regression with 100 covariates in batches of about 1000.
 func BenchmarkLogistic(b *testing.B) {
-	m := Logistic(simulatedRows(20000, 100, 30, coin), 1)
-	steps(b, m, Options{Rate: 0.05, Steps: 1000, Clip: 5, Optimiser: &Adam{Rate: 1e-3}})
+	m := Logistic(simulatedRows(10000, 100, 30, coin), 1)
+	steps(b, m, Options{Rate: 0.1, Steps: 1000, Clip: 5, Optimiser: &Adam{Rate: 1e-3}})
 }
 
 // d3p's hierarchical regression: 3 groups, 5 covariates, 1000 records, batches of 10.

@@ -3,6 +3,8 @@ package vi
 import (
 	"fmt"
 	"math"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // CheckGradients compares a model's gradients at theta with differences: of the prior,
@@ -70,11 +72,8 @@ func checkGradient(f func(grad, theta []float64) float64, theta []float64) error
 // checkSlope holds a Linear model's two ways against each other.
 func checkSlope(l Linear, theta []float64, i int) error {
 	grad, x := make([]float64, len(theta)), l.Covariates(i)
-	want := l.LogLik(grad, theta, i)
-	logLik, slope := l.Slope(i, dot(x, theta))
-	if !(math.Abs(logLik-want) <= tolerance*max(1, math.Abs(want))) {
-		return fmt.Errorf("Slope has the log-likelihood %v, LogLik %v", logLik, want)
-	}
+	l.LogLik(grad, theta, i)
+	slope := l.Slope(i, floats.Dot(x, theta[:len(x)]))
 	for j, g := range grad {
 		v := 0.
 		if j < len(x) {

@@ -1,6 +1,10 @@
 package vi
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // fullCovariance is N(μ, LLᵀ) with L lower triangular, λ = (μ, rows of L), the diagonal
 // of L in logarithms:
@@ -30,7 +34,7 @@ func (f fullCovariance) Set(lambda, mean []float64, sd float64) {
 func (f fullCovariance) Draw(theta, lambda, epsilon []float64) {
 	for j := range int(f) {
 		row := f.row(lambda, j)
-		theta[j] = lambda[j] + dot(row[:j], epsilon) + math.Exp(row[j])*epsilon[j]
+		theta[j] = lambda[j] + floats.Dot(row[:j], epsilon[:j]) + math.Exp(row[j])*epsilon[j]
 	}
 }
 

@@ -3,6 +3,8 @@ package vi
 import (
 	"fmt"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // hierarchical is the logistic regression of d3p (Prediger et al. 2022, section 3.3): the
@@ -62,12 +64,10 @@ func (h *hierarchical) Covariates(i int) []float64 {
 	return h.x[i*h.wide() : (i+1)*h.wide() : (i+1)*h.wide()]
 }
 
-func (h *hierarchical) Slope(i int, eta float64) (logLik, slope float64) {
-	return bernoulli(h.y[i], eta)
-}
+func (h *hierarchical) Slope(i int, eta float64) float64 { return bernoulliSlope(h.y[i], eta) }
 
 func (h *hierarchical) LogLik(grad, theta []float64, i int) float64 {
-	return linearLogLik(h, grad, theta, i)
+	return bernoulliLogLik(grad, theta, h.Covariates(i), h.y[i])
 }
 
 // LogPrior has, with e_l = w_l − M g_l, the gradients −e_l in w_l and
@@ -79,7 +79,7 @@ func (h *hierarchical) LogPrior(grad, theta []float64) float64 {
 	for l := range h.groups {
 		g := h.descriptors[l*h.k : (l+1)*h.k]
 		for j := range h.p {
-			e := theta[l*h.p+j] - dot(m[j*h.k:(j+1)*h.k], g)
+			e := theta[l*h.p+j] - floats.Dot(m[j*h.k:(j+1)*h.k], g)
 			grad[l*h.p+j] = -e
 			logPrior -= e * e / 2
 			for k, v := range g {

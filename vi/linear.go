@@ -3,6 +3,8 @@ package vi
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // linearRegression is y ~ N(xᵀθ, σ²), θ ~ N(0, sd² I), σ² ~ InvGamma(a, b), in the
@@ -38,7 +40,7 @@ func (l *linearRegression) Constrain(dst, theta []float64) {
 
 func (l *linearRegression) LogLik(grad, theta []float64, i int) float64 {
 	x, w := l.rows.row(i), theta[l.rows.P]
-	r := l.rows.Y[i] - dot(x, theta)
+	r := l.rows.Y[i] - floats.Dot(x, theta[:l.rows.P])
 	precision := math.Exp(-w)
 	for j, v := range x {
 		grad[j] = precision * r * v

@@ -1,6 +1,10 @@
 package vi
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // logistic is y ~ Bernoulli(1/(1 + e^{−xᵀθ})), θ ~ N(0, sd² I).
 type logistic struct {
@@ -23,32 +27,29 @@ func (l *logistic) Constrain(dst, th []float64)     { copy(dst, th) }
 func (l *logistic) Covariates(i int) []float64      { return l.rows.row(i) }
 func (l *logistic) LogPrior(g, t []float64) float64 { return normalPrior(g, t, l.sd) }
 
+func (l *logistic) Slope(i int, eta float64) float64 { return bernoulliSlope(l.rows.Y[i], eta) }
+
 func (l *logistic) LogLik(grad, theta []float64, i int) float64 {
-	return linearLogLik(l, grad, theta, i)
+	return bernoulliLogLik(grad, theta, l.rows.row(i), l.rows.Y[i])
 }
 
-func (l *logistic) Slope(i int, eta float64) (logLik, slope float64) {
-	return bernoulli(l.rows.Y[i], eta)
-}
-
-// bernoulli is the log-likelihood yη − log(1 + e^η) of y, 0 or 1, and its slope y − σ(η).
-// With e = e^{−|η|} nothing overflows.
-func bernoulli(y, eta float64) (logLik, slope float64) {
+// bernoulliSlope is y − σ(η), the derivative of the log-likelihood yη − log(1 + e^η) of y,
+// 0 or 1. With e^{−|η|} nothing overflows.
+func bernoulliSlope(y, eta float64) float64 {
 	e := math.Exp(-math.Abs(eta))
-	p := 1 / (1 + e) // σ(|η|)
 	if eta < 0 {
-		p = e * p
+		return y - e/(1+e)
 	}
-	return y*eta - max(eta, 0) - math.Log1p(e), y - p
+	return y - 1/(1+e)
 }
 
-// linearLogLik is LogLik of a Linear model.
-func linearLogLik(l Linear, grad, theta []float64, i int) float64 {
-	x := l.Covariates(i)
-	logLik, slope := l.Slope(i, dot(x, theta))
+// bernoulliLogLik is LogLik of a response with the predictor xᵀθ.
+func bernoulliLogLik(grad, theta, x []float64, y float64) float64 {
+	eta := floats.Dot(x, theta[:len(x)])
+	slope := bernoulliSlope(y, eta)
 	for j, v := range x {
 		grad[j] = slope * v
 	}
 	clear(grad[len(x):])
-	return logLik
+	return y*eta - softplus(eta)
 }

@@ -44,6 +44,6 @@ type Linear interface {
 	Model
 	// Covariates returns x_i, which is not to be changed.
 	Covariates(i int) []float64
-	// Slope returns f_i(η) and f′_i(η).
-	Slope(i int, eta float64) (logLik, slope float64)
+	// Slope returns f′_i(η).
+	Slope(i int, eta float64) float64
 }

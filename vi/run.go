@@ -62,6 +62,12 @@ func newSetting(m Model, o Options) (*setting, error) {
 	return s, nil
 }
 
+// tellsELBO says whether the trace has the ELBO. It is computed from records without
+// noise, so it is not told of a private run.
+func (s *setting) tellsELBO() bool {
+	return s.options.Trace > 0 && (s.options.Privacy == nil || s.stream.IsSimulated())
+}
+
 func (s *setting) estimator() estimator {
 	if s.options.Joint {
 		return newJoint(s)
@@ -144,11 +150,10 @@ func (a *ascent) step(step int) {
 	}
 }
 
-// trace keeps a point wherever a further share 1/Trace of the steps is done. The ELBO
-// is computed from records without noise, so a private run has none.
+// trace keeps a point wherever a further share 1/Trace of the steps is done.
 func (a *ascent) trace(step int) {
 	o := &a.options
-	if o.Privacy == nil || a.fit.Simulated {
+	if a.tellsELBO() {
 		a.elbo += a.estimator.elbo()
 		a.since++
 	}

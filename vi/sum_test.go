@@ -24,7 +24,7 @@ func squared(total []int64) *big.Int {
 }
 
 // The sensitivity, in exact integers: whatever a record's gradient is, what it adds has a
-// norm of at most 2³² steps. Vectors are random, parallel to axes, all equal, very long,
+// norm of at most 2⁴⁰ steps. Vectors are random, parallel to axes, all equal, very long,
 // very short, and of lengths close to the clipping norm.
 func TestSumNorm(t *testing.T) {
 	limit := new(big.Int).Lsh(big.NewInt(1), 2*latticeBits)
@@ -60,7 +60,40 @@ func TestSumNorm(t *testing.T) {
 					t.Fatalf("clip %v, dim %d, trial %d: a record adds more than the clipping norm", clip, dim, trial)
 				}
 				clear(s.total)
+				row := newCoded(oneRow(x), s)
+				row.add(0, c)
+				row.flush()
+				if squared(s.total).Cmp(limit) > 0 {
+					t.Fatalf("clip %v, dim %d, trial %d: a coded record adds more than the clipping norm", clip, dim, trial)
+				}
+				clear(s.total)
 			}
+		}
+	}
+}
+
+func oneRow(x []float64) Linear { return Logistic(&Rows{P: len(x), X: x, Y: []float64{1}}, 1) }
+
+// Coded rows add up to the same as others, up to the coding, over blocks too.
+func TestCoded(t *testing.T) {
+	const n, p = 2*blockRows + 7, 3
+	rows := simulatedRows(n, p, 5, coin)
+	plain, other := NewSum(p, 0.5, 1, stream(9)), NewSum(p, 0.5, 1, stream(9))
+	c := newCoded(Logistic(rows, 1), other)
+	for i := range n {
+		x, slope := rows.row(i), math.Sin(float64(i))
+		plain.Add(slope, x, norm(x))
+		c.add(i, slope)
+		if want := x[0] - x[1]; math.Abs(c.eta(i, []float64{1, -1, 0})-want) > 1e-5*norm(x) {
+			t.Fatalf("row %d: eta is not %v", i, want)
+		}
+	}
+	got, want := make([]float64, p), make([]float64, p)
+	c.Release(got)
+	plain.Release(want) // the same noise
+	for j := range got {
+		if math.Abs(got[j]-want[j]) > n*1e-5 {
+			t.Errorf("entry %d: %v and %v", j, got[j], want[j])
 		}
 	}
 }
@@ -68,7 +101,7 @@ func TestSumNorm(t *testing.T) {
 // A vector within the norm stays as it is to about a step; a longer one keeps its
 // direction, and has the norm.
 func TestSumClips(t *testing.T) {
-	s := NewSum(3, 2, 1e-9, stream(2))
+	s := NewSum(3, 2, 1e-12, stream(2))
 	const step = 2. / (1 << latticeBits)
 	got := make([]float64, 3)
 	s.Add(0.5, []float64{1, -2, 1}, math.Sqrt(6))
