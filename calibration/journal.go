@@ -90,11 +90,14 @@ func parseJournal(name string, text []byte, s *Study) (*Recorded, error) {
 	seen := make(map[task]bool)
 	for number := 1; len(text) > 0; number++ {
 		body, rest, err := readLine(text)
-		if err == nil {
+		switch {
+		case err == nil:
 			err = r.take(number, body, s, seen)
-		} else if len(rest) == 0 {
+		case number == 1 && (len(rest) > 0 || !isHeadOf(text, s)):
+			err = errNoJournal
+		case len(rest) == 0:
 			r.Cut = true
-			break
+			return r, nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", name, number, err)
@@ -103,6 +106,24 @@ func parseJournal(name string, text []byte, s *Study) (*Recorded, error) {
 		text = rest
 	}
 	return r, nil
+}
+
+// errNoJournal keeps a file that has the name of a journal from being cut off as one.
+var errNoJournal = fmt.Errorf("not a journal of this version, or its first line is damaged: it has to say %q; choose another directory, or move the file away to begin anew", JournalFormat)
+
+// isHeadOf tells whether a text is the beginning of a study's journal.
+func isHeadOf(text []byte, s *Study) bool {
+	const sum = 8
+	head, err := json.Marshal(journalHead{Format: JournalFormat, Study: s.Fingerprint()})
+	if err != nil {
+		panic(err) // it is three strings
+	}
+	if len(bytes.Trim(text[:min(sum, len(text))], "0123456789abcdef")) > 0 {
+		return false
+	}
+	head = append([]byte(" "), head[:len(head)-len(`"}`)]...) // the shard may be any
+	text = text[min(sum, len(text)):]
+	return bytes.HasPrefix(head, text[:min(len(head), len(text))])
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -140,7 +161,7 @@ func (r *Recorded) take(number int, body []byte, s *Study, seen map[task]bool) e
 func (r *Recorded) takeHead(body []byte, s *Study) error {
 	var h journalHead
 	if err := json.Unmarshal(body, &h); err != nil || h.Format != JournalFormat {
-		return fmt.Errorf("not a journal of this version: its first line has to say %q", JournalFormat)
+		return errNoJournal
 	}
 	if h.Study != s.Fingerprint() {
 		return errors.New("it is the journal of another study: choose another directory for this one")

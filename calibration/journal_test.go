@@ -56,7 +56,7 @@ func TestResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := bytes.LastIndexByte(whole[:len(whole)-1], '\n') + 1
-	for _, cut := range []int{0, 5, last, last + 1, last + 40, len(whole) - 1, len(whole)} {
+	for _, cut := range []int{0, 5, 8, 9, 30, bytes.IndexByte(whole, '\n'), last, last + 1, last + 40, len(whole) - 1, len(whole)} {
 		if err := os.WriteFile(name, whole[:cut], 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -90,8 +90,11 @@ func TestJournalRefuses(t *testing.T) {
 		"another study":                    {good, other, Shard{1, 2}},
 		"is of shard 1/2":                  {good, s, Shard{}},
 		"journal:2: the line is damaged":   {bytes.Replace(good, []byte(`"u":0`), []byte(`"u":1`), 1), s, Shard{1, 2}},
-		"journal:1: the line is damaged":   {append([]byte("hello\n"), good...), s, Shard{1, 2}},
-		"journal:1: not a journal":         {lines[1], s, Shard{1, 2}},
+		"journal:1: not a journal":         {append([]byte("hello\n"), good...), s, Shard{1, 2}},
+		"first line is damaged":            {append([]byte("0"), good[1:]...), s, Shard{1, 2}},
+		"not a journal":                    {lines[1], s, Shard{1, 2}},
+		"move the file away":               {[]byte("Dear diary"), s, Shard{1, 2}},
+		"begin anew":                       {[]byte("0123abcd Dear"), s, Shard{1, 2}},
 		"journal:3: the line is damaged: ": {bytes.Join([][]byte{lines[0], lines[1], lines[2][:20], lines[3], lines[4]}, nil), s, Shard{1, 2}},
 	} {
 		if err := os.WriteFile(name, c.text, 0o644); err != nil {

@@ -207,6 +207,18 @@ func TestCalibrateWrong(t *testing.T) {
 	} {
 		t.Run(line, wrong{args: line, code: misused, says: says}.run)
 	}
+	t.Run("files of no study", func(t *testing.T) {
+		workspace(t)
+		write(t, "mine/summary.csv", "my own")
+		write(t, "diary/journal", "Dear diary")
+		before := tree(t)
+		for dir, says := range map[string]string{"mine": "of no study", "diary": "not a journal"} {
+			if r := calibrate(tiny, "--save", dir); r.code != misused || !strings.Contains(r.stderr, says) {
+				t.Errorf("%d: %s", r.code, r.stderr)
+			}
+		}
+		unchanged(t, before)
+	})
 	t.Run("another study's directory", func(t *testing.T) {
 		workspace(t)
 		calibrate(tiny, "--save", "s").finished(t)

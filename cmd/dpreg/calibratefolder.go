@@ -42,10 +42,11 @@ func openStudy(dir string, d *calibration.Design, study *calibration.Study, shar
 		return nil, within("--save", usage(err))
 	}
 	there, err := os.ReadFile(designOf(dir))
+	begins := errors.Is(err, fs.ErrNotExist)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if err := writeFile(designOf(dir), public, writeText(d.Text())); err != nil {
-			return nil, within("--save", err)
+	case begins:
+		if err := foreign(dir); err != nil {
+			return nil, err
 		}
 	case err != nil:
 		return nil, within("--save", usage(err))
@@ -56,7 +57,30 @@ func openStudy(dir string, d *calibration.Design, study *calibration.Study, shar
 	if err != nil {
 		return nil, within("--save", usage(err))
 	}
+	if begins {
+		if err := writeFile(designOf(dir), public, writeText(d.Text())); err != nil {
+			return nil, within("--save", errors.Join(err, journal.Close()))
+		}
+	}
 	return &studyFolder{journal, recorded}, nil
+}
+
+// resultFiles are those of a finished study.
+var resultFiles = []string{"results.csv", "timing.csv", "summary.csv", "summary.json"}
+
+// foreign refuses files that a new study would overwrite. A journal says itself of which
+// study it is.
+func foreign(dir string) error {
+	if _, err := os.Stat(journalOf(dir)); err == nil {
+		return nil
+	}
+	for _, name := range resultFiles {
+		path := filepath.Join(dir, name)
+		if _, err := os.Lstat(path); err == nil {
+			return usagef("--save: %s would be overwritten, and is of no study: choose another directory", path)
+		}
+	}
+	return nil
 }
 
 // say tells what was found.
