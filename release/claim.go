@@ -13,27 +13,35 @@ import (
 //	replace-one     m(m+2)²/(2(m+1))    4⌊(m+1)²/4⌋
 //	add-remove      1 + m + m(m+1)/2    the same
 //
-// and add-remove counts n itself among the entries. They are attained, so a
+// and add-remove counts n itself among the entries. Without Σy², L1 is
+// m(m+3)/2 with replace-one neighbours, add-remove counts an entry less, and the
+// third bound stays. They are attained, so a
 // smaller one cannot be right unless the values are restricted by more than
 // their bounds; package ssp has the proofs and draws the noise from them.
 
-// boundL1 is the L1 sensitivity of m columns.
-func boundL1(m int, nb Neighbours) *big.Rat {
-	k := int64(m)
-	if nb == AddRemove {
-		return big.NewRat(1+k+k*(k+1)/2, 1)
+// boundL1 is the L1 sensitivity of the statistics.
+func (r *Release) boundL1() *big.Rat {
+	k := int64(r.Dim())
+	switch {
+	case r.Privacy.Neighbours == AddRemove:
+		return big.NewRat(r.entries(), 1)
+	case r.WithoutYY():
+		return big.NewRat(k*(k+3), 2)
 	}
 	return big.NewRat(k*(k+2)*(k+2), 2*(k+1))
 }
 
-// boundL2Squared is the square of the L2 sensitivity of m columns.
-func boundL2Squared(m int, nb Neighbours) *big.Rat {
-	k := int64(m)
-	if nb == AddRemove {
-		return big.NewRat(1+k+k*(k+1)/2, 1)
+// boundL2Squared is the square of their L2 sensitivity.
+func (r *Release) boundL2Squared() *big.Rat {
+	k := int64(r.Dim())
+	if r.Privacy.Neighbours == AddRemove {
+		return big.NewRat(r.entries(), 1)
 	}
 	return big.NewRat(4*((k+1)*(k+1)/4), 1)
 }
+
+// entries counts the statistics, n among them.
+func (r *Release) entries() int64 { return 1 + int64(r.Sums()) }
 
 // relax lowers a bound by one part in 10¹². Files written by hand hold it
 // rounded to some digits, often downwards: 16/3 as 5.333333333333333.

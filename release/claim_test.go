@@ -2,12 +2,15 @@ package release
 
 import (
 	"math"
+	"math/big"
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
 
 // The bounds are attained: by v = (1,...,1) against v' = 1 - d with
-// d = (m+2)/(m+1) everywhere (L1), and by flipping ⌊(m+1)/2⌋ signs (L2).
+// d = (m+2)/(m+1) everywhere (L1), and by flipping ⌊(m+1)/2⌋ signs (L2). Without
+// Σy², by v against (0,...,0,-1) (L1).
 func TestBoundsAreAttained(t *testing.T) {
 	entries := func(v []float64) []float64 {
 		e := append([]float64{}, v...)
@@ -18,32 +21,38 @@ func TestBoundsAreAttained(t *testing.T) {
 		}
 		return e
 	}
-	for m := 1; m <= 7; m++ {
-		ones, near, flipped := make([]float64, m), make([]float64, m), make([]float64, m)
+	check := func(r *Release, name string, got float64, bound *big.Rat) {
+		if want, _ := bound.Float64(); math.Abs(got-want) > 1e-12*want {
+			t.Errorf("m=%d, withheld %v: %s %v, bound %v", r.Dim(), r.WithoutYY(), name, got, want)
+		}
+	}
+	for m := 2; m <= 7; m++ {
+		ones, near, flipped, zero := make([]float64, m), make([]float64, m), make([]float64, m), make([]float64, m)
+		zero[m-1] = -1
 		for j := range m {
 			ones[j], near[j], flipped[j] = 1, 1-float64(m+2)/float64(m+1), 1
 			if j < (m+1)/2 {
 				flipped[j] = -1
 			}
 		}
-		a, b, c := entries(ones), entries(near), entries(flipped)
-		var l1, l2 float64
-		for i := range a {
-			l1 += math.Abs(a[i] - b[i])
-			l2 += (a[i] - c[i]) * (a[i] - c[i])
-		}
-		if want, _ := boundL1(m, ReplaceOne).Float64(); math.Abs(l1-want) > 1e-12*want {
-			t.Errorf("m=%d: L1 %v, bound %v", m, l1, want)
-		}
-		if want, _ := boundL2Squared(m, ReplaceOne).Float64(); l2 != want {
-			t.Errorf("m=%d: L2² %v, bound %v", m, l2, want)
-		}
-		// Add-remove: a row of ones adds 1 to n and to every entry.
-		if want, _ := boundL1(m, AddRemove).Float64(); float64(1+len(a)) != want {
-			t.Errorf("m=%d: add-remove L1 %v, bound %v", m, 1+len(a), want)
-		}
-		if want, _ := boundL2Squared(m, AddRemove).Float64(); float64(1+len(a)) != want {
-			t.Errorf("m=%d: add-remove L2² %v, bound %v", m, 1+len(a), want)
+		for _, withheld := range []int{0, 1} {
+			a, b, c := entries(ones), entries(near), entries(flipped)
+			if withheld == 1 {
+				b = entries(zero)
+			}
+			var l1, l2 float64
+			for i := range a[:len(a)-withheld] {
+				l1 += math.Abs(a[i] - b[i])
+				l2 += (a[i] - c[i]) * (a[i] - c[i])
+			}
+			r := random(m, rand.New(rand.NewPCG(1, 1)))
+			r.Statistics = StatisticsFromVector(m, a[:len(a)-withheld])
+			check(r, "L1", l1, r.boundL1())
+			check(r, "L2²", l2, r.boundL2Squared())
+			// Add-remove: a row of ones adds 1 to n and to every entry.
+			r.Privacy.Neighbours = AddRemove
+			check(r, "add-remove L1", float64(1+len(a)-withheld), r.boundL1())
+			check(r, "add-remove L2²", float64(1+len(a)-withheld), r.boundL2Squared())
 		}
 	}
 }

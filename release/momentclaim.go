@@ -23,9 +23,9 @@ func (r *Release) leastL1() *big.Rat {
 	m, nb := r.Dim(), r.Privacy.Neighbours
 	switch {
 	case !r.together():
-		return boundL1(m, nb)
+		return r.boundL1()
 	case nb == AddRemove:
-		return r.withMoments(boundL1(m, nb))
+		return r.withMoments(r.boundL1())
 	}
 	return togetherL1[m-2]
 }
@@ -35,9 +35,9 @@ func (r *Release) leastL2Squared() *big.Rat {
 	m, nb := r.Dim(), r.Privacy.Neighbours
 	switch {
 	case !r.together():
-		return boundL2Squared(m, nb)
+		return r.boundL2Squared()
 	case nb == AddRemove:
-		return r.withMoments(boundL2Squared(m, nb))
+		return r.withMoments(r.boundL2Squared())
 	}
 	return big.NewRat(togetherL2Squared[m-2], 1)
 }

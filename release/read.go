@@ -201,7 +201,7 @@ func (d *decoder) statistics(s *Statistics) error {
 		{name: "sum_yy", hint: "the sum of the response's squares", read: func() error {
 			t, err := d.token()
 			if err != nil || t == nil {
-				return err // null stays nil: Validate says that it is reserved
+				return err // null stays nil
 			}
 			yy, err := toNumber(t)
 			s.SumYY = &yy

@@ -53,7 +53,8 @@ func TestReadRefuses(t *testing.T) {
 		{`"n":1e+02`, `"n":100,"n_noise":3`, "n_noise: only with "},
 		{`"n":1e+02`, `"n":100,"n_noise":0`, "n_noise: must be a positive number, not 0"},
 		{`"n":1e+02`, `"n":100,"simulated":1`, "simulated: must be true or false"},
-		{`"n":1e+02`, `"n":100,"withheld":["yy"]`, "withheld: reserved for a later version"},
+		{`"n":1e+02`, `"n":100,"withheld":["yy"]`, "withheld: says \"yy\", and statistics.sum_yy is given"},
+		{`"n":1e+02`, `"n":100,"withheld":["xx"]`, "withheld: must be [\"yy\"], or left out"},
 		{`"n":1e+02`, `"n":100,"moments":{}`, "moments.noise: missing"},
 		{`"n":1e+02`, privacy + `null`, "privacy: must be an object"},
 		{`"n":1e+02`, privacy + `{"epsilon":1,"neighbours":"replace-one"}`, "privacy.delta: missing; write 0"},
@@ -85,7 +86,9 @@ func TestReadRefuses(t *testing.T) {
 		{`[[3,4],[4,5]]`, `[[3,4],[4.5,5]]`, "statistics.sum_xx[1][0]: 4.5 differs from 4 at [0][1]: the matrix must be symmetric"},
 		{`[[3,4],[4,5]]`, `[[3,4],[1e309,5]]`, "statistics.sum_xx[1][0]: a number out of range"},
 		{`"sum_xy":[7,8],`, ``, "statistics.sum_xy: missing"},
-		{`"sum_yy":9`, `"sum_yy":null`, "statistics.sum_yy: null is reserved"},
+		{`"sum_yy":9`, `"sum_yy":null`, "statistics.sum_yy: must be a number, or null where"},
+		{`"sum_yy":9}`, `"sum_yy":null},"withheld":["yy","yy"]`, "withheld: must be"},
+		{`"sum_yy":9}`, `"sum_yy":null},"withheld":"yy"`, "withheld: must be an array"},
 		{`"sum_yy":9`, `"sum_yy":true`, "statistics.sum_yy: must be a number"},
 		{`"sum_yy":9}}`, `"sum_yy":9}`, "the file ends early"},
 		{`"sum_yy":9}}`, `"sum_yy":9`, "statistics: the file ends early"},
@@ -182,6 +185,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(strings.Replace(byHand, `"name":"b"`, `"factor":"f","level":"b","type":"boolean","name":"fb"`, 1)))
 	f.Add([]byte(`{"format":"dpreg-release/1","n":`))
 	f.Add([]byte(write(f, bounded())))
+	f.Add([]byte(write(f, without())))
 	f.Add([]byte(strings.Replace(byHand, `"n":1e+02`, `"n":100,`+momentsByHand, 1)))
 	f.Add([]byte(strings.Replace(byHand, `"n":1e+02`, `"n":100,"moments":{"noise":{"kind":"laplace","scale":5.5},"exponents":[[1e300,-1],[]],"sums":[1]}`, 1)))
 	f.Add([]byte(`{"a":[[{"b":[]}]],"format":"dpreg-release/3"}`))
@@ -203,7 +207,7 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("%s\n%s", first, second)
 		}
 		r.Warnings()
-		if m := r.Dim(); len(r.Matrix()) != (m+1)*(m+1) {
+		if m := r.Dim(); !r.WithoutYY() && len(r.Matrix()) != (m+1)*(m+1) {
 			t.Errorf("matrix of %d entries for %d columns", len(r.Matrix()), m)
 		}
 	})

@@ -81,11 +81,25 @@ type Release struct {
 	Noise      Noise         `json:"noise"`
 	Statistics Statistics    `json:"statistics"`
 	Moments    *Moments      `json:"moments,omitempty"`  // of the covariates; nil: none were released
-	Withheld   []string      `json:"withheld,omitempty"` // reserved: must be empty
+	Withheld   []string      `json:"withheld,omitempty"` // WithheldYY or nothing
 }
 
 // Dim is m, the number of columns: the covariates and the response.
 func (r *Release) Dim() int { return len(r.Schema.Covariates) + 1 }
+
+// WithheldYY stands in Withheld where the release leaves Σy² out.
+const WithheldYY = "yy"
+
+// WithoutYY tells whether Σy² is withheld: see docs/rivals.md for whom it is.
+func (r *Release) WithoutYY() bool { return r.Statistics.SumYY == nil }
+
+// Sums is the number of statistics beside n: Length(m), or one less without Σy².
+func (r *Release) Sums() int {
+	if r.WithoutYY() {
+		return Length(r.Dim()) - 1
+	}
+	return Length(r.Dim())
+}
 
 // Neighbours is the relation the release states, or ReplaceOne where it
 // states none (Privacy is nil); Warnings then says so.

@@ -16,11 +16,13 @@ import (
 // privacy, and privacy, noise and n stay as they are. The empty formula gives
 // the release itself. The result shares nothing with r. Moments are those of the
 // covariates that are left; where the old response is one, there are none of it, and
-// the result has no moments.
+// the result has no moments. Where Σy² is withheld, so it is from a model of the same
+// response, and the response is no covariate; a model without it withholds nothing.
 //
 // Errors: a formula that does not parse or names an unknown column, a factor as
 // the response or without the dummies that it needs; `- 1`
-// from a release with an intercept whose columns are not centred at 0.
+// from a release with an intercept whose columns are not centred at 0; as a
+// covariate the response whose Σy² is withheld.
 func (r *Release) Select(formula string) (*Release, error) {
 	design, err := r.selectDesign(formula)
 	if err != nil {
@@ -31,12 +33,17 @@ func (r *Release) Select(formula string) (*Release, error) {
 	for j, w := range want {
 		at[j] = slices.IndexFunc(have, func(c schema.Column) bool { return c.Name == w.Name })
 	}
+	if last := len(have) - 1; r.WithoutYY() && slices.Contains(at[:len(at)-1], last) {
+		return nil, fmt.Errorf("formula %q: this release withholds the sum of squares of %q, which can be the response or be left out, but not a covariate", formula, have[last].Name)
+	}
 	out := *r
 	out.Schema = *design
 	out.Statistics = r.Statistics.pick(at)
 	out.Moments = r.Moments.pick(at[:len(at)-1], r.Dim()-1)
 	out.Bounds = r.Bounds.pick(design)
-	out.Withheld = slices.Clone(r.Withheld)
+	if out.Withheld = nil; out.WithoutYY() {
+		out.Withheld = slices.Clone(r.Withheld)
+	}
 	if r.Privacy != nil {
 		p := *r.Privacy
 		out.Privacy = &p
@@ -44,7 +51,8 @@ func (r *Release) Select(formula string) (*Release, error) {
 	return &out, nil
 }
 
-// pick takes the statistics of the columns at these positions of v.
+// pick takes the statistics of the columns at these positions of v. Σy² that is
+// withheld is so from a pick whose last column is y; no other may be y then.
 func (s *Statistics) pick(at []int) Statistics {
 	m := len(s.SumX) + 1
 	old := s.Vector()
@@ -52,8 +60,13 @@ func (s *Statistics) pick(at []int) Statistics {
 	for j, a := range at {
 		v[j] = old[a]
 		for k, b := range at[:j+1] {
-			v[Index(len(at), j, k)] = old[Index(m, a, b)]
+			if from := Index(m, a, b); from < len(old) {
+				v[Index(len(at), j, k)] = old[from]
+			}
 		}
+	}
+	if s.SumYY == nil && at[len(at)-1] == m-1 {
+		v = v[:len(v)-1]
 	}
 	return StatisticsFromVector(len(at), v)
 }

@@ -5,8 +5,7 @@ import "fmt"
 // Statistics are the noisy sums over the rows, in scaled units: with
 // v = (x_1..x_p, y) in [-1,1]^m, m = p+1, they are Σx_j, Σx_j x_k, Σy, Σx_j y
 // and Σy². SumX and SumXY have length p, SumXX is p×p and symmetric, written
-// whole. SumYY is a pointer because the format reserves null for it; in a
-// valid release it is never nil.
+// whole. SumYY is nil, and null in the file, where the release withholds it.
 type Statistics struct {
 	SumX  []float64   `json:"sum_x"`
 	SumXX [][]float64 `json:"sum_xx"`
@@ -35,11 +34,12 @@ func Index(m, j, k int) int {
 }
 
 // Vector is the canonical vector of length Length(m): the linear sums in the
-// order of v, then Σ v_j v_k for j = 1..m, k = j..m. It panics if the blocks
-// do not fit each other or SumYY is nil: Release.Validate finds that first.
+// order of v, then Σ v_j v_k for j = 1..m, k = j..m. Σy² is the last, and the
+// vector is shorter by one where that is withheld. It panics if the blocks
+// do not fit each other: Release.Validate finds that first.
 func (s *Statistics) Vector() []float64 {
 	p := len(s.SumX)
-	if len(s.SumXX) != p || len(s.SumXY) != p || s.SumYY == nil {
+	if len(s.SumXX) != p || len(s.SumXY) != p {
 		panic("release: statistics of unequal sizes")
 	}
 	m := p + 1
@@ -50,23 +50,29 @@ func (s *Statistics) Vector() []float64 {
 		v = append(v, s.SumXX[j][j:p]...)
 		v = append(v, s.SumXY[j])
 	}
+	if s.SumYY == nil {
+		return v
+	}
 	return append(v, *s.SumYY)
 }
 
 // StatisticsFromVector is the inverse of Vector; the result shares nothing
-// with v. It panics if v has not length Length(m).
+// with v. It panics if v has not length Length(m), or one less.
 func StatisticsFromVector(m int, v []float64) Statistics {
-	if m < 1 || len(v) != Length(m) {
+	withheld := len(v) == Length(m)-1
+	if m < 1 || len(v) != Length(m) && !withheld {
 		panic(fmt.Sprintf("release: a vector of length %d for %d columns", len(v), m))
 	}
 	p := m - 1
-	yy := v[Index(m, p, p)]
 	s := Statistics{
 		SumX:  append([]float64{}, v[:p]...),
 		SumXX: make([][]float64, p),
 		SumY:  v[p],
 		SumXY: make([]float64, p),
-		SumYY: &yy,
+	}
+	if !withheld {
+		yy := v[len(v)-1]
+		s.SumYY = &yy
 	}
 	for j := range p {
 		s.SumXX[j] = make([]float64, p)
@@ -80,7 +86,7 @@ func StatisticsFromVector(m int, v []float64) Statistics {
 
 // Matrix is the noisy moment matrix B = Σ a aᵀ with a = (1, v), symmetric,
 // (m+1)×(m+1), row-major; B₀₀ is N. With noise it need not be positive
-// semidefinite.
+// semidefinite. It panics where Σy² is withheld.
 func (r *Release) Matrix() []float64 {
 	m := r.Dim()
 	d := m + 1

@@ -53,7 +53,7 @@ func TestVector(t *testing.T) {
 func TestProgrammersMistakesPanic(t *testing.T) {
 	for name, f := range map[string]func(){
 		"index":  func() { Index(2, 0, 2) },
-		"vector": func() { StatisticsFromVector(2, make([]float64, 4)) },
+		"vector": func() { StatisticsFromVector(2, make([]float64, 3)) },
 		"blocks": func() { (&Statistics{SumX: []float64{1}}).Vector() },
 	} {
 		func() {

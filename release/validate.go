@@ -39,13 +39,30 @@ func (r *Release) Validate() error {
 	if err := within("moments", r.validateMoments()); err != nil {
 		return err
 	}
+	if err := r.validateWithheld(); err != nil {
+		return err
+	}
 	if err := r.validateClaims(); err != nil {
 		return err
 	}
-	if len(r.Withheld) > 0 {
-		return within("withheld", errors.New("reserved for a later version of dpreg; this one needs every statistic"))
-	}
 	return within("statistics", r.Statistics.validate(r.Dim()-1))
+}
+
+// validateWithheld checks that the release withholds what it says, and nothing
+// that its moments need.
+func (r *Release) validateWithheld() error {
+	says := len(r.Withheld) > 0
+	switch {
+	case says && (len(r.Withheld) > 1 || r.Withheld[0] != WithheldYY):
+		return within("withheld", fmt.Errorf("must be [%q], or left out, not %q", WithheldYY, r.Withheld))
+	case says && !r.WithoutYY():
+		return within("withheld", fmt.Errorf("says %q, and statistics.sum_yy is given: write null there", WithheldYY))
+	case !says && r.WithoutYY():
+		return within("statistics", within("sum_yy", fmt.Errorf("must be a number, or null where \"withheld\" is [%q]", WithheldYY)))
+	case says && r.Moments != nil:
+		return within("moments", errors.New("not with \"withheld\": who takes moments needs statistics.sum_yy as well"))
+	}
+	return nil
 }
 
 // checkFormat accepts this version, and says of anything else what it is.
@@ -148,7 +165,7 @@ func (s *Statistics) validate(p int) error {
 		return err
 	}
 	if s.SumYY == nil {
-		return within("sum_yy", errors.New("null is reserved for a later version of dpreg; this one needs every statistic"))
+		return nil
 	}
 	return within("sum_yy", checkFinite(*s.SumYY))
 }

@@ -52,6 +52,9 @@ func (p *printer) release(r *Release) {
 	p.WriteString(",\n  \"noise\": ")
 	p.noise(r.Noise)
 	p.statistics(&r.Statistics)
+	if len(r.Withheld) > 0 {
+		p.WriteString(",\n  \"withheld\": [\"" + WithheldYY + "\"]")
+	}
 	p.moments(r.Moments)
 	p.WriteString("\n}\n")
 }
@@ -130,7 +133,11 @@ func (p *printer) statistics(s *Statistics) {
 	p.WriteString(",\n    \"sum_xy\": ")
 	p.vector(s.SumXY)
 	p.WriteString(",\n    \"sum_yy\": ")
-	p.number(*s.SumYY)
+	if s.SumYY == nil {
+		p.WriteString("null")
+	} else {
+		p.number(*s.SumYY)
+	}
 	p.WriteString("\n  }")
 }
 
