@@ -56,12 +56,13 @@ func Publish(ctx context.Context, s *Statistics, d *schema.Design, pr release.Pr
 	if err != nil {
 		return nil, err
 	}
-	return publish(ctx, s, d, pr, stated, e, nil)
+	return publish(ctx, s, s.BigInts(), d, pr, stated, e, nil)
 }
 
-// publish draws the noise that is stated; moments, where it is not nil, gives the
+// publish draws the noise that is stated on z, the sums of s, which it changes: all of
+// them, or all but the last, Σy². moments, where it is not nil, gives the
 // moments of the release with theirs.
-func publish(ctx context.Context, s *Statistics, d *schema.Design, pr release.Privacy, stated release.Noise, e *mechanisms.Entropy, moments func() (*release.Moments, error)) (*release.Release, error) {
+func publish(ctx context.Context, s *Statistics, z []*big.Int, d *schema.Design, pr release.Privacy, stated release.Noise, e *mechanisms.Entropy, moments func() (*release.Moments, error)) (*release.Release, error) {
 	simulated := e.IsSimulated()
 	if err := checkPublishable(s, d, pr.Neighbours); err != nil {
 		return nil, err
@@ -77,7 +78,6 @@ func publish(ctx context.Context, s *Statistics, d *schema.Design, pr release.Pr
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	z := s.BigInts()
 	drawn.AddNoise(z, e)
 	r := &release.Release{
 		Format:     release.Format,
@@ -88,6 +88,9 @@ func publish(ctx context.Context, s *Statistics, d *schema.Design, pr release.Pr
 		NNoise:     countScale,
 		Noise:      stated,
 		Statistics: release.StatisticsFromVector(s.m, toScaled(z, 2*LatticeBits)),
+	}
+	if r.WithoutYY() {
+		r.Withheld = []string{release.WithheldYY}
 	}
 	if moments != nil {
 		if r.Moments, err = moments(); err != nil {
