@@ -2,6 +2,7 @@ package report
 
 import (
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/dpreg/dpreg/mechanisms/accounting"
@@ -45,19 +46,27 @@ func WriteAccount(w io.Writer, a Account) error {
 	}
 	p.do(func(w io.Writer) error { return grid(w, []string{"accountant", a.Quantity}, rows, 1) })
 	p.printf("\n")
-	p.paragraph(accountWords(a.Quantity))
+	p.paragraph(a.words())
 	if a.Loose {
 		p.paragraph("For batches of fixed size the truth is not known: all of this is about a bound on it.")
 	}
 	return p.err
 }
 
-func accountWords(quantity string) string {
-	switch quantity {
+// words say what the first two lines are; a search that ends where accounts do has one.
+func (a *Account) words() string {
+	bracketed := slices.ContainsFunc(a.Answers, func(answer Answer) bool { return answer.Accountant == accounting.Optimistic })
+	switch a.Quantity {
 	case "epsilon", "delta":
-		return "The smallest " + quantity + " lies between the first two lines, rounding errors included; the other lines are upper bounds."
+		return "The smallest " + a.Quantity + " lies between the first two lines, rounding errors included; the other lines are upper bounds."
 	case "sigma", "scale":
+		if !bracketed {
+			return "The first line is enough noise, and none is known that is not: there are no accounts of less. The other lines are what the accountant needs to show that it is enough."
+		}
 		return "The first line is enough noise, and less than the second is not enough; the other lines are what the accountant needs to show that it is enough."
+	}
+	if !bracketed {
+		return "The first line is allowed, and no number is known that is not: there are no accounts of more. The other lines are what the accountant can allow."
 	}
 	return "The first line is allowed, and more than the second is not; the other lines are what the accountant can allow."
 }

@@ -121,6 +121,33 @@ func TestCalibrationRefuses(t *testing.T) {
 	}
 }
 
+// Where a range ends with what serves, nothing is known that does not; but there is no
+// rate above 1.
+func TestWholeRangeServes(t *testing.T) {
+	quiet := Training{Multiplier: MaxMultiplier, Rate: 1, Steps: 1}
+	if steps, err := quiet.FindSteps(PLD, 10, 1e-5); err != nil || steps != MaxCount {
+		t.Errorf("T = %v: %v", steps, err)
+	}
+	if steps, err := quiet.FindSteps(Optimistic, 10, 1e-5); err == nil {
+		t.Errorf("more than T = %v is not allowed", steps)
+	}
+	for _, a := range []Accountant{PLD, Optimistic} {
+		if q, err := quiet.FindRate(a, 10, 1e-5); err != nil || q != 1 {
+			t.Errorf("%v: q = %v: %v", a, q, err)
+		}
+	}
+}
+
+// No lattice is larger than memory allows, however many atoms the loss has.
+func TestManyAtoms(t *testing.T) {
+	d := (&Composition{pairs: []pair{laplace{5}}, counts: []float64{1e9}}).direction(false, MinDelta)
+	for distance := 1.; distance < 1e12; distance *= 10 {
+		if g := d.grid(window{distance: distance}, 1e-3); g.n > 5*maxSize/2 || float64(g.n)*g.step < 2*distance {
+			t.Errorf("a window of ±%v has %d points, %v apart", distance, g.n, g.step)
+		}
+	}
+}
+
 func TestGroup(t *testing.T) {
 	if got := (Budget{0.5, 1e-6}).Group(3); math.Abs(got.Epsilon-1.5) > 1e-15 || math.Abs(got.Delta-1e-6*(1+math.Exp(0.5)+math.E)) > 1e-18 {
 		t.Errorf("%v", got)

@@ -14,8 +14,10 @@ func NoiseMultiplier(epsilon, delta, q float64, steps int) (float64, error) {
 }
 
 // FindMultiplier returns the smallest multiplier for which an accountant's ε for delta
-// is at most epsilon; t's own is not read. Errors: those of Check for the other fields,
-// epsilon not positive and finite, delta not in [MinSampledDelta, 1), none that serves.
+// is at most epsilon, up to a relative 2e-6; t's own is not read. Optimistic has one that
+// does not serve: no smaller one is enough. Errors: those of Check for the other
+// fields, epsilon not positive and finite, delta not in [MinSampledDelta, 1), none that
+// serves; of Optimistic, none that does not.
 func (t Training) FindMultiplier(a Accountant, epsilon, delta float64) (float64, error) {
 	t.Multiplier = 1
 	if err := t.Check(); err != nil {
@@ -53,7 +55,7 @@ func (t Training) FindRate(a Accountant, epsilon, delta float64) (float64, error
 		return 0, err
 	}
 	return search{
-		name: "q", few: MinRate, many: 1, start: 0.01,
+		name: "q", few: MinRate, many: 1, start: 0.01, complete: true,
 		with: func(x float64) run { t.Rate = x; return t },
 	}.find(a, epsilon, delta)
 }
@@ -79,6 +81,7 @@ type search struct {
 	start     float64
 	factor    float64 // of the first step
 	whole     bool
+	complete  bool // there is nothing beyond many
 	with      func(float64) run
 }
 
@@ -116,10 +119,17 @@ func (s search) find(a Accountant, epsilon, delta float64) (float64, error) {
 		}
 		return 0, err
 	}
-	if serves.x == fails.x {
-		return serves.x, nil // the whole range serves
+	if serves.x == fails.x { // the whole range serves
+		if a == Optimistic && !s.complete {
+			return 0, fmt.Errorf("every %s to %v serves, so that none is known not to", s.name, s.many)
+		}
+		return serves.x, nil
 	}
-	return s.close(excess, serves, fails), nil
+	serves, fails = s.close(excess, serves, fails)
+	if a == Optimistic && !s.whole {
+		return fails.x, nil
+	}
+	return serves.x, nil
 }
 
 type tried struct{ x, excess float64 }
@@ -156,7 +166,7 @@ func (s search) bracket(excess func(float64) float64) (serves, fails tried, err 
 
 // close narrows the bracket by the rule of false position in log x, with the Illinois
 // modification, and by halving where an excess is not finite.
-func (s search) close(excess func(float64) float64, serves, fails tried) float64 {
+func (s search) close(excess func(float64) float64, serves, fails tried) (tried, tried) {
 	for !s.done(serves.x, fails.x) {
 		share := 0.5
 		if d := serves.excess - fails.excess; !math.IsInf(d, 0) {
@@ -175,7 +185,7 @@ func (s search) close(excess func(float64) float64, serves, fails tried) float64
 			serves.excess /= 2
 		}
 	}
-	return serves.x
+	return serves, fails
 }
 
 func (s search) done(serves, fails float64) bool {

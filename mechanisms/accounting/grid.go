@@ -14,12 +14,15 @@ type grid struct {
 }
 
 // grid has the given step, or a smaller one that has atoms at ±span/2 on the lattice,
-// or a larger one where memory would not do.
+// or a larger one where memory would not do: there atoms lie beside it.
 func (d *direction) grid(w window, step float64) grid {
-	step = math.Max(step, math.Max(2*w.distance/maxSize, d.widest/(maxSize/2)))
+	least := math.Max(2*w.distance/maxSize, d.widest/(maxSize/2))
+	step = math.Max(step, least)
 	for _, p := range d.pairs {
 		if span := p.span(); span > 0 {
-			step = span / 2 / math.Ceil(span/2/step)
+			if aligned := span / 2 / math.Ceil(span/2/step); aligned >= least/2 {
+				step = aligned
+			}
 			break
 		}
 	}

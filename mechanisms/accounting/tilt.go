@@ -137,13 +137,12 @@ type window struct {
 // rare is what a window leaves out, relative to δ(ε).
 const rare = 1e-7
 
-// window returns the narrowest window for a δ(ε) of about e^logDelta, among those
-// of tilts under which what is summed up for δ(ε) is as large as loud, or else the one
-// where it is largest; ok is false where there is none.
-func (t *tilts) window(epsilon, logDelta, loud float64) (w window, ok bool) {
-	var best, loudest window
-	best.distance = math.Inf(1)
-	most := math.Inf(-1)
+// window returns the narrowest window for a δ(ε) of about e^logDelta, among those of
+// tilts under which what is summed up for δ(ε) is as large as loud; one that falls
+// short of that has to be narrower by the square of the factor. ok is false where there
+// is none.
+func (t *tilts) window(epsilon, logDelta, loud float64) (best window, ok bool) {
+	least := math.Inf(1)
 	for i, lambda := range t.at {
 		if lambda <= 0 {
 			continue
@@ -154,17 +153,11 @@ func (t *tilts) window(epsilon, logDelta, loud float64) (w window, ok bool) {
 			continue
 		}
 		size += math.Log(math.Min(1, lambda*w.distance/10))
-		if size > most {
-			loudest, most = w, size
-		}
-		if size > math.Log(loud) && w.distance < best.distance {
-			best = w
+		if cost := math.Log(w.distance) + 2*math.Max(0, math.Log(loud)-size); cost < least {
+			best, least = w, cost
 		}
 	}
-	if math.IsInf(best.distance, 1) {
-		return loudest, !math.IsInf(most, -1)
-	}
-	return best, true
+	return best, !math.IsInf(least, 1)
 }
 
 // sides finds the distance where both tails of the i-th tilt are below e^limit.
