@@ -31,7 +31,7 @@ var floors = map[string]int{
 	"nuts":                  2,
 	"model":                 2,
 	"vi":                    2,
-	"vi/pvi":                2,
+	"vi/pvi":                3,
 	"gibbs":                 3,
 	"nuts/individual":       3,
 	"nuts/exact":            3,
