@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -35,7 +36,13 @@ type Site struct {
 
 // Join reads a problem. Errors: no release or prior, a release that Observe
 // refuses, releases of other columns or in another order, a prior of other sizes.
-func (p *Problem) Join() (*Joint, error) {
+func (p *Problem) Join() (*Joint, error) { return p.join(Observe) }
+
+// JoinWithheld is Join for methods that do without Σy²: releases may withhold it, and
+// Z and Scale of their sites end before it then.
+func (p *Problem) JoinWithheld() (*Joint, error) { return p.join(observe) }
+
+func (p *Problem) join(observe func(*release.Release) (*Observation, error)) (*Joint, error) {
 	if len(p.Releases) == 0 {
 		return nil, errors.New("model: the problem has no release")
 	}
@@ -53,7 +60,7 @@ func (p *Problem) Join() (*Joint, error) {
 	}
 	out := &Joint{Prior: p.Prior, Frame: hull.Frame(), Shared: p.SharedCovariates, Partial: p.PartialPooling}
 	for j, r := range p.Releases {
-		obs, err := Observe(r)
+		obs, err := observe(r)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", names[j], err)
 		}

@@ -62,7 +62,7 @@ type Observation struct {
 	Shape Shape
 	N     float64 // as published: exact, or noisy where Count is latent
 	Count Count
-	Z     []float64 // noisy statistics, canonical order, length Shape.Statistics()
+	Z     []float64 // noisy statistics, canonical order, length Shape.Statistics(); without Σy² one less
 	Kind  release.Kind
 	Scale []float64 // noise scale of each entry: b of the Laplace law, σ of the Gaussian
 
@@ -81,14 +81,21 @@ func (o *Observation) WithCount(names []string) []string {
 	return names
 }
 
-// Observe reads a release. It refuses what no method of this version models:
-// withheld statistics.
+// Observe reads a release. It refuses one that withholds Σy², which is for methods that
+// do without; see Problem.JoinWithheld.
 func Observe(r *release.Release) (*Observation, error) {
+	o, err := observe(r)
+	if err == nil && r.WithoutYY() {
+		y := r.Schema.Response.Name
+		return nil, fmt.Errorf("this release withholds the sum of squares of %q (\"withheld\": [\"yy\"]), which this method needs: normalx and fixeds do without it, and so does any method for a --formula that leaves %q out", y, y)
+	}
+	return o, err
+}
+
+// observe reads any release.
+func observe(r *release.Release) (*Observation, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
-	}
-	if len(r.Withheld) > 0 || r.Statistics.SumYY == nil {
-		return nil, errors.New("model: statistics.sum_yy is withheld; this version needs the whole moment matrix")
 	}
 	o := &Observation{
 		Shape: Shape{P: len(r.Schema.Covariates), Intercept: r.Schema.Intercept},
