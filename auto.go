@@ -2,6 +2,7 @@ package dpreg
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/model"
@@ -15,22 +16,23 @@ import (
 // posterior.
 const Auto = "auto"
 
-// choose returns the method that Auto takes for a release, and why:
+// choose returns the method that Auto takes for releases of the same columns, and why:
 //
 //   - gibbs-ss-update where a kernel is asked for, which only the Gibbs methods have;
 //   - mcmc-ind where clamping is to be modelled, which only it can;
 //   - mcmc-exact wherever the scatter of n rows of m columns has a density, n > m: it
 //     is the fastest nearly everywhere, and never slow (docs/engines.md);
-//   - mcmc-ind for fewer rows, whose cost grows with n, but is small there.
-func (o Options) choose(r *release.Release) (m model.Method, why string) {
-	columns := int64(len(r.Schema.Covariates) + 1)
+//   - mcmc-ind where a release has fewer rows, whose cost grows with n, but is small there.
+func (o Options) choose(releases []*release.Release) (m model.Method, why string) {
+	columns := int64(releases[0].Dim())
+	few := slices.IndexFunc(releases, func(r *release.Release) bool { return r.N <= columns && r.NNoise == 0 })
 	switch {
 	case o.Kernel != "":
 		return gibbs.Update{Kernel: gibbs.Kernel(o.Kernel)}, "a kernel was asked for"
 	case o.ModelClamping:
 		return individual.Method{ModelClamping: true}, "it alone can model what clamping did"
-	case r.N > columns || r.NNoise > 0:
+	case few < 0:
 		return exact.Method{}, "it is exact for normal columns, at a cost that does not depend on n"
 	}
-	return individual.Method{}, fmt.Sprintf("it is exact for normal columns, and can do with n = %d rows of %d columns", r.N, columns)
+	return individual.Method{}, fmt.Sprintf("it is exact for normal columns, and can do with n = %d rows of %d columns", releases[few].N, columns)
 }

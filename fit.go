@@ -22,14 +22,17 @@ const (
 
 // Fit is a posterior: what was asked, and the draws.
 type Fit struct {
-	Release *release.Release // nil for non-private
-	Design  *schema.Design
-	Method  string // as taken
-	Why     string // it was taken, where Auto chose it; else empty
-	Kernel  string // as asked for; empty is the method's default
-	N       int64
-	Prior   *model.Prior // scaled units
-	Plan    mcmc.Plan
+	Release *release.Release // nil for non-private, and for several
+	// Custodians are several releases, arranged alike by Join; Design is in common
+	// units then.
+	Custodians []Custodian
+	Design     *schema.Design
+	Method     string // as taken
+	Why        string // it was taken, where Auto chose it; else empty
+	Kernel     string // as asked for; empty is the method's default
+	N          int64
+	Prior      *model.Prior // scaled units
+	Plan       mcmc.Plan
 
 	ModelClamping bool // the sums are taken for those of clamped rows
 
@@ -40,6 +43,8 @@ type Fit struct {
 	// law makes the law of the statistics that the method infers with; nil where it
 	// has none.
 	law func() (model.Law, error)
+
+	partial bool // pooling
 }
 
 func (f *Fit) shape() model.Shape {
@@ -69,7 +74,9 @@ func (f *Fit) hasCount() bool {
 
 // Draws returns the draws of θ (theta[0] is the intercept, where there is one),
 // sigma2 and sigma, and where the method has them μ_x (mu_x[j]) and the upper
-// triangle of T (tau[j,k]) and n, mapped to the units one by one: the intercept in
+// triangle of T (tau[j,k]) and n; of several releases the spread between custodians
+// (spread[k]) and each one's coefficients (theta_at[j,k]), where these are pooled
+// partially, and each latent number of rows (n[j]); mapped to the units one by one: the intercept in
 // the data's units mixes with the slopes. It panics on units other than
 // Original and Scaled.
 func (f *Fit) Draws(u Units) *posterior.Draws { return f.mapped(u, false) }
@@ -98,7 +105,8 @@ func (f *Fit) names(whole bool) []string {
 	if f.hasCount() {
 		names = append(names, "n")
 	}
-	return names
+	more, _ := f.jointColumns()
+	return append(names, more...)
 }
 
 // eachPair visits the elements of a p×p matrix row by row: the whole of it, or

@@ -2,6 +2,7 @@ package dpreg
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -25,6 +26,9 @@ type Options struct {
 	// ModelClamping lets the rows be unbounded, and their sums be those of the
 	// clamped rows: mcmc-ind alone can.
 	ModelClamping bool
+	// Covariates and Pooling say what several releases share, see InferJointly: empty
+	// is SeparateCovariates, CompletePooling.
+	Covariates, Pooling string
 	// Prior is in scaled units; nil is model.DefaultPrior.
 	Prior *model.Prior
 	// Plan says how long to run. Where Chains, Warmup, Draws and ESS are all
@@ -59,9 +63,9 @@ func Methods() []model.Method {
 }
 
 // method finds the method that the options name, and says why where it was chosen.
-func (o Options) method(r *release.Release) (m model.Method, why string, err error) {
+func (o Options) method(releases ...*release.Release) (m model.Method, why string, err error) {
 	if o.Method == "" || o.Method == Auto {
-		m, why = o.choose(r)
+		m, why = o.choose(releases)
 		return m, why, nil
 	}
 	names := []string{Auto}
@@ -114,6 +118,9 @@ type lawful interface {
 // other sizes, a plan that cannot stand, an unknown method or kernel, a context
 // that is done.
 func Infer(ctx context.Context, r *release.Release, o Options) (*Fit, error) {
+	if o.Pooling == PartialPooling {
+		return nil, errors.New("partial pooling is of several releases, and there is one")
+	}
 	method, why, err := o.method(r)
 	if err != nil {
 		return nil, err

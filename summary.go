@@ -15,6 +15,9 @@ import (
 func (f *Fit) Summary(u Units, level float64) *posterior.Summary {
 	s := posterior.Summarise(f.Draws(u), level)
 	s.Method, s.N, s.Units = f.Method, f.N, string(u)
+	if f.Custodians != nil {
+		s.Custodians = f.joint(u)
+	}
 	labels, prior := f.labels(), f.priorVariances(u)
 	for i := range s.Parameters {
 		p := &s.Parameters[i]
@@ -29,15 +32,8 @@ func (f *Fit) Summary(u Units, level float64) *posterior.Summary {
 
 // labels are in the order of Draws.
 func (f *Fit) labels() []string {
-	var labels []string
-	if f.Design.Intercept {
-		labels = append(labels, "(Intercept)")
-	}
 	x := f.Design.Covariates
-	for _, c := range x {
-		labels = append(labels, c.Name)
-	}
-	labels = append(labels, "sigma2", "sigma")
+	labels := append(f.coefficients(), "sigma2", "sigma")
 	if f.hasCovariates() {
 		for _, c := range x {
 			labels = append(labels, fmt.Sprintf("mean(%s)", c.Name))
@@ -53,7 +49,8 @@ func (f *Fit) labels() []string {
 	if f.hasCount() {
 		labels = append(labels, "n")
 	}
-	return labels
+	_, more := f.jointColumns()
+	return append(labels, more...)
 }
 
 // priorVariances are the marginal ones, in the order of Draws.
@@ -72,5 +69,5 @@ func (f *Fit) priorVariances(u Units) []float64 {
 	if f.hasCount() {
 		v = append(v, math.Inf(1)) // a flat prior: learned has no meaning
 	}
-	return v
+	return append(v, f.jointPriorVariances(u, v[:q])...)
 }

@@ -47,14 +47,24 @@ type xFile struct {
 // fields, wrong sizes, matrices that are not symmetric or not positive definite
 // and trailing bytes are errors that name the file and the field.
 func ReadPrior(r io.Reader, name string, d *schema.Design) (*Prior, error) {
-	p, err := readPrior(r, d)
+	p, err := readPrior(r, d, true)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return p, nil
 }
 
-func readPrior(r io.Reader, d *schema.Design) (*Prior, error) {
+// ReadOriginalPrior is ReadPrior for a design whose scaled units are nobody's, the
+// common ones of releases whose boxes differ: "units" must be "original".
+func ReadOriginalPrior(r io.Reader, name string, d *schema.Design) (*Prior, error) {
+	p, err := readPrior(r, d, false)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return p, nil
+}
+
+func readPrior(r io.Reader, d *schema.Design, scaled bool) (*Prior, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxPriorBytes+1))
 	if err != nil {
 		return nil, err
@@ -75,6 +85,9 @@ func readPrior(r io.Reader, d *schema.Design) (*Prior, error) {
 	prior := DefaultPrior(Shape{P: len(d.Covariates), Intercept: d.Intercept})
 	switch f.Units {
 	case "", "scaled":
+		if !scaled {
+			return nil, errors.New(`units: the bounds of the releases differ, so that a prior in scaled units would be in those of none of them: state it in the data's units, with "units": "original"`)
+		}
 		return f.over(prior)
 	case "original":
 		if prior, err = prior.Original(frame); err != nil {

@@ -30,9 +30,10 @@ type Spread struct {
 
 // The prior of Ω.
 const (
-	spreadSD      = 0.5
-	spreadLKJ     = 2.0
-	halfPrecision = 1 / (2 * spreadSD * spreadSD) // of τ
+	SpreadSD  = 0.5 // of the half-normal law of τ, in common units
+	SpreadLKJ = 2.0 // η
+
+	halfPrecision = 1 / (2 * SpreadSD * SpreadSD) // of τ
 )
 
 // NewSpread allocates for q coefficients.
@@ -74,7 +75,7 @@ func (s *Spread) LogPrior(grad, phi []float64) float64 {
 	at := q
 	for i := range q {
 		for k := range i {
-			power := 2*spreadLKJ + float64(q-2-k)
+			power := 2*SpreadLKJ + float64(q-2-k)
 			logp -= power * logCosh(phi[at])
 			grad[at] = -power * s.tanh[i*q+k]
 			at++

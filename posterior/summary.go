@@ -28,8 +28,9 @@ type Summary struct {
 
 	Parameters []Parameter
 
-	// WhatIf, where not nil, is the JSON's last member, "what_if".
-	WhatIf json.Marshaler
+	// WhatIf and Custodians, where not nil, are the JSON's last members, "what_if" and
+	// "custodians".
+	WhatIf, Custodians json.Marshaler
 }
 
 // Parameter summarises one parameter. What does not exist is NaN.

@@ -29,6 +29,7 @@ type summaryJSON struct {
 	Parameters []parameterJSON `json:"parameters"`
 	Warnings   []string        `json:"warnings"`
 	WhatIf     json.Marshaler  `json:"what_if,omitempty"`
+	Custodians json.Marshaler  `json:"custodians,omitempty"`
 }
 
 type parameterJSON struct {
@@ -56,7 +57,7 @@ type parameterJSON struct {
 func (s *Summary) WriteJSON(w io.Writer) error {
 	out := summaryJSON{
 		Format: s.Format, Method: s.Method, N: s.N, Chains: s.Chains, Draws: s.Draws,
-		Seconds: number(s.Seconds), Units: s.Units, Warnings: s.Warnings, WhatIf: s.WhatIf,
+		Seconds: number(s.Seconds), Units: s.Units, Warnings: s.Warnings, WhatIf: s.WhatIf, Custodians: s.Custodians,
 		Parameters: make([]parameterJSON, len(s.Parameters)),
 	}
 	if out.Warnings == nil {

@@ -20,9 +20,9 @@ func FitPage(w io.Writer, f *dpreg.Fit, what *dpreg.WhatIf, figures []*Figure, o
 	}
 	p := page{Title: Formula(f.Design), Lead: fmt.Sprintf("Bayesian linear regression, method %s, n = %d, %s units.", f.Method, f.N, o.Units)}
 	ok, reason := f.Converged()
-	if f.Release == nil {
+	if f.FromRows() {
 		p.Alerts = append(p.Alerts, "NOT PRIVATE: this page was computed from the rows, without noise. It is for those who may see the rows.")
-	} else if f.Release.Simulated {
+	} else if ofSimulated(f) {
 		p.Alerts = append(p.Alerts, simulatedRelease)
 	}
 	if !ok {
@@ -31,6 +31,10 @@ func FitPage(w io.Writer, f *dpreg.Fit, what *dpreg.WhatIf, figures []*Figure, o
 	p.add("What was asked", fitAsked(f, run, fact{"Intervals", exactly(percent(o.Level)) + " %, equal tails"})...)
 	if f.Release != nil {
 		p.add("What is private", paragraphs(promise(f.Release), contents(f.Release))...)
+	}
+	if f.Custodians != nil {
+		table := custodiansTable(f)
+		p.add("What is private", append([]block{{Table: &table}}, paragraphs(custodiansWords)...)...)
 	}
 	p.add("Estimates", fitEstimates(f, s, o)...)
 	p.add("What was learned", append(paragraphs(learned(s)...), pictures["posterior"]...)...)
@@ -41,7 +45,7 @@ func FitPage(w io.Writer, f *dpreg.Fit, what *dpreg.WhatIf, figures []*Figure, o
 	}
 	p.addWarnings(s.Warnings)
 	how := "The same release, command and version give the same draws; a release holds no row, and whatever is computed from it costs no further ε."
-	if f.Release == nil {
+	if f.FromRows() {
 		how = "The same rows, command and version give the same draws."
 	}
 	p.addRepeat(run, how, fact{"Seed of the chains", fmt.Sprint(f.Plan.Seed)}, fact{"Chains", lengths(f, s)})
@@ -88,6 +92,9 @@ func fitEstimates(f *dpreg.Fit, s *posterior.Summary, o Options) []block {
 		"Learned: 1 - posterior variance / prior variance, near 0 where the release says nothing and the prior speaks."}}
 	if price := f.PriceOfPrivacy(); price != nil {
 		blocks = append(blocks, block{Text: priced(s, price)})
+	}
+	if text := shrunk(f, o.Units); text != "" {
+		blocks = append(blocks, block{Text: text})
 	}
 	return blocks
 }

@@ -43,6 +43,11 @@ func Fit(w io.Writer, f *dpreg.Fit, o Options) error {
 		p.do(func(w io.Writer) error { return Statement(w, f.Release) })
 		p.printf("\n")
 	}
+	if f.Custodians != nil {
+		p.do(func(w io.Writer) error { return custodiansTable(f).write(w) })
+		p.paragraph(custodiansWords)
+		p.printf("\n")
+	}
 	p.paragraph(fmt.Sprintf("%s, method %s, n = %d, %s units", Formula(f.Design), f.Method, f.N, o.Units))
 	if f.Why != "" {
 		p.paragraph(chosen(f))
@@ -56,6 +61,9 @@ func Fit(w io.Writer, f *dpreg.Fit, o Options) error {
 	}
 	if price := f.PriceOfPrivacy(); price != nil {
 		p.do(func(w io.Writer) error { return Price(w, s, price) })
+	}
+	if text := shrunk(f, o.Units); text != "" {
+		p.paragraph(text)
 	}
 	p.do(func(w io.Writer) error { return Warnings(w, unsaid(s.Warnings, f.Release)) })
 	return p.err

@@ -2,6 +2,7 @@ package report
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -22,7 +23,7 @@ const (
 func Table(w io.Writer, s *posterior.Summary, all bool) error {
 	t := summaryTable(s, all)
 	limit := leastLabel
-	if all {
+	if all || slices.ContainsFunc(s.Parameters, func(p posterior.Parameter) bool { return isCustodians(p.Name) }) {
 		limit = leastLabelAll
 	}
 	t.widest = []int{max(limit, width-numbersWidth(t.Header, t.Rows))}
@@ -34,7 +35,7 @@ func summaryTable(s *posterior.Summary, all bool) table {
 	header := []string{"", "Estimate", "Est.Error", "l-" + level, "u-" + level, "Rhat", "Bulk_ESS", "Tail_ESS", "Learned"}
 	var rows [][]string
 	for i := range s.Parameters {
-		if p := &s.Parameters[i]; all || isMain(p.Name) {
+		if p := &s.Parameters[i]; all || isMain(p.Name) || isCustodians(p.Name) {
 			rows = append(rows, row(p))
 		}
 	}
@@ -43,6 +44,11 @@ func summaryTable(s *posterior.Summary, all bool) table {
 
 // isMain tells the parameters that are always shown.
 func isMain(name string) bool { return name == "sigma" || strings.HasPrefix(name, "theta[") }
+
+// isCustodians tells those of partially pooled custodians, which tables show too.
+func isCustodians(name string) bool {
+	return strings.HasPrefix(name, "spread[") || strings.HasPrefix(name, "theta_at[")
+}
 
 func row(p *posterior.Parameter) []string {
 	d := common(p.SD, p.Mean, p.SD, p.Lower, p.Upper)

@@ -11,6 +11,9 @@ import (
 )
 
 const inferHelp = `Draw from the posterior of the regression, given a release and nothing else.
+Several releases, of custodians who may not pool rows, give one joint posterior:
+columns are matched by name, bounds may differ, and each release keeps its own noise,
+number of rows and ε (docs/custodians.md).
 
 The noise of the release is part of the model, so intervals have the width that
 data seen through noise deserve. It costs no privacy, however often it is done:
@@ -34,22 +37,35 @@ type inferCommand struct {
 func newInfer() *cobra.Command {
 	var c inferCommand
 	cmd := &cobra.Command{
-		Use:   "infer RELEASE.json",
-		Short: "Infer the posterior from a release: costs no privacy",
+		Use:   "infer RELEASE.json ...",
+		Short: "Infer the posterior from a release, or from several: costs no privacy",
 		Long:  inferHelp,
 		Example: `  dpreg infer pums.release.json
   dpreg infer pums.release.json --formula 'income ~ educ' --level 0.9
-  dpreg infer pums.release.json --format json --save posterior/`,
-		Args: oneFile("a release"),
+  dpreg infer pums.release.json --format json --save posterior/
+  dpreg infer north.release.json south.release.json --pooling partial`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("%s needs a release: %s", cmd.Name(), cmd.UseLine())
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := c.check(cmd); err != nil {
 				return err
+			}
+			if err := c.checkSharing(cmd, len(args)); err != nil {
+				return err
+			}
+			if len(args) > 1 {
+				return c.several(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args)
 			}
 			return c.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0])
 		},
 	}
 	c.register(cmd)
 	cmd.Flags().StringVar(&c.formula, "formula", "", formulaUsage+"default: the release's own")
+	c.registerSharing(cmd)
 	return cmd
 }
 

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"math"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,7 +9,6 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/mcmc"
-	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts/individual"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/schema"
@@ -23,6 +20,9 @@ const nonPrivate = "non-private"
 // inferFlags are the flags of what samples and reports: infer and fit.
 type inferFlags struct {
 	prior, method, kernel, format, units string
+
+	covariates, pooling string // of several releases
+	mixed               bool   // whose bounds differ
 
 	save, plots string // directories to write to
 	pageFlag
@@ -180,6 +180,8 @@ func (f *inferFlags) options(d *schema.Design, keep inputs) (dpreg.Options, erro
 		Method:        f.method,
 		Kernel:        f.kernel,
 		ModelClamping: f.clamping,
+		Covariates:    f.covariates,
+		Pooling:       f.pooling,
 		Plan:          mcmc.Plan{Chains: f.chains, Warmup: f.warmup, ESS: f.ess, Seed: f.seed},
 	}
 	if f.drawsSet {
@@ -203,17 +205,4 @@ func (f *inferFlags) checkOutputs(keep inputs) error {
 		return within("--plots", err)
 	}
 	return f.writable(keep)
-}
-
-// readPrior reads the prior for a design; nil is the default prior.
-func (f *inferFlags) readPrior(d *schema.Design) (*model.Prior, error) {
-	if f.prior == "" {
-		return nil, nil
-	}
-	file, err := os.Open(f.prior)
-	if err != nil {
-		return nil, fmt.Errorf("--prior: %w", err)
-	}
-	defer file.Close()
-	return model.ReadPrior(file, f.prior, d)
 }

@@ -59,6 +59,19 @@ func (f *pageFlag) of(path string) error {
 	return nil
 }
 
+// ofSeveral says of which releases the page is.
+func (f *pageFlag) ofSeveral(paths []string) error {
+	var names, digests []string
+	for _, path := range paths {
+		if err := f.of(path); err != nil {
+			return err
+		}
+		names, digests = append(names, f.made.Release), append(digests, f.made.Digest)
+	}
+	f.made.Release, f.made.Digest = strings.Join(names, ", "), strings.Join(digests, ", ")
+	return nil
+}
+
 // write writes the page, if one was asked for.
 func (f *pageFlag) write(stderr io.Writer, mode fs.FileMode, page func(io.Writer, report.Run) error) error {
 	if f.page == "" {

@@ -11,9 +11,13 @@ import (
 // rehearse returns what dpreg.Infer refuses of a release and options before it
 // draws anything: a context that is done keeps it from going further.
 func rehearse(r *release.Release, o dpreg.Options) error {
+	return rehearseWith(func(ctx context.Context) (*dpreg.Fit, error) { return dpreg.Infer(ctx, r, o) })
+}
+
+func rehearseWith(infer func(context.Context) (*dpreg.Fit, error)) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := dpreg.Infer(ctx, r, o); !errors.Is(err, context.Canceled) {
+	if _, err := infer(ctx); !errors.Is(err, context.Canceled) {
 		return usage(err)
 	}
 	return nil

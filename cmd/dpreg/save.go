@@ -33,7 +33,7 @@ func (f *inferFlags) summaryFile() string { return filepath.Join(f.save, "summar
 // for draws of this one. What the run itself reads or pays for, keep, is not to be
 // overwritten.
 func (f *inferFlags) checkSave(keep inputs) error {
-	own := []string{f.summaryFile(), f.releaseFile()}
+	own := append(f.formerReleases(), f.summaryFile(), f.releaseFile())
 	for chain := range f.chains {
 		own = append(own, f.drawsFile(chain))
 	}
@@ -79,7 +79,7 @@ func makeDir(dir string, mode fs.FileMode) error {
 // modes are those of a fit's files and directories: what is not private only its
 // owner may read.
 func modes(fit *dpreg.Fit) (file, dir fs.FileMode) {
-	if fit.Release == nil {
+	if fit.FromRows() {
 		return private, 0o700
 	}
 	return public, 0o755
@@ -116,7 +116,7 @@ func (f *inferFlags) write(fit *dpreg.Fit) error {
 			return err
 		}
 	}
-	if err := f.writeRelease(fit.Release); err != nil {
+	if err := f.writeReleases(fit); err != nil {
 		return err
 	}
 	return writeFile(f.summaryFile(), mode, summary.WriteJSON)
@@ -137,6 +137,9 @@ func (f *inferFlags) comments(fit *dpreg.Fit, summary *posterior.Summary) []stri
 	if fit.Release != nil && fit.Release.Privacy != nil {
 		p := fit.Release.Privacy
 		lines = append(lines, fmt.Sprintf("privacy: epsilon = %v, delta = %v, %s", p.Epsilon, p.Delta, p.Neighbours))
+	}
+	for j, c := range fit.Custodians {
+		lines = append(lines, fmt.Sprintf("release %d = %s", j+1, c.Name))
 	}
 	for _, p := range summary.Parameters {
 		if p.Label != p.Name {

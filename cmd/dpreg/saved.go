@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/dpreg/dpreg"
@@ -21,20 +22,44 @@ const savedRelease = "draws-release.json"
 
 func (f *inferFlags) releaseFile() string { return filepath.Join(f.save, savedRelease) }
 
-// writeRelease saves the release that was inferred from. A method that had none
-// takes away the one of a former run, which would be that of other draws.
-func (f *inferFlags) writeRelease(r *release.Release) error {
-	path := f.releaseFile()
-	if r != nil {
+// releasesOf are the places of several, in their order.
+func (f *inferFlags) releasesOf(custodians int) (paths []string) {
+	for j := range custodians {
+		paths = append(paths, filepath.Join(f.save, fmt.Sprintf("draws-release-%d.json", j+1)))
+	}
+	return paths
+}
+
+// formerReleases are those of several that a former run saved.
+func (f *inferFlags) formerReleases() []string {
+	paths, _ := filepath.Glob(filepath.Join(f.save, "draws-release-*.json")) // the pattern is sound
+	return paths
+}
+
+// writeReleases saves the release that was inferred from, or the several. Those of a
+// former run, which would be those of other draws, are taken away.
+func (f *inferFlags) writeReleases(fit *dpreg.Fit) error {
+	var err error
+	former := append(f.formerReleases(), f.releaseFile())
+	write := func(path string, r *release.Release) error {
+		former = slices.DeleteFunc(former, func(other string) bool { return other == path })
 		return writeFile(path, public, func(w io.Writer) error {
 			_, err := r.WriteTo(w)
 			return err
 		})
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return within("--save", err)
+	if fit.Release != nil {
+		err = write(f.releaseFile(), fit.Release)
 	}
-	return nil
+	for j, path := range f.releasesOf(len(fit.Custodians)) {
+		err = errors.Join(err, write(path, fit.Custodians[j].Release))
+	}
+	for _, path := range former {
+		if gone := os.Remove(path); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, within("--save", gone))
+		}
+	}
+	return err
 }
 
 // savedRun is what a directory of --save holds.
@@ -53,6 +78,8 @@ func readSaved(dir string) (run *savedRun, files []string, err error) {
 	path := filepath.Join(dir, savedRelease)
 	run = &savedRun{}
 	switch run.release, err = release.ReadFile(path); {
+	case errors.Is(err, fs.ErrNotExist) && exists(filepath.Join(dir, "draws-release-1.json")):
+		return nil, nil, usagef("--draws: %s is of several releases, and this command takes one", dir)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil, usagef("--draws: %s has no %s, which tells columns and bounds: `dpreg infer --save DIR` writes it, but for --method %s", dir, savedRelease, nonPrivate)
 	case err != nil:
@@ -63,6 +90,11 @@ func readSaved(dir string) (run *savedRun, files []string, err error) {
 		err = run.readChains(chains)
 	}
 	return run, append(chains, path), within("--draws", usage(err))
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // chainFiles are draws-1.csv, draws-2.csv and so on, and no others.

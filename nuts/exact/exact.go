@@ -33,8 +33,12 @@ func (Method) Law(p *model.Problem) (model.Law, error) {
 // Sample draws from the posterior. Draws are in scaled units, named by
 // model.Observation.Names; the sampler's columns are nuts.InfoNames, of which
 // lp__ is the log density of the statistics. It is an error for the release to
-// have fewer rows than columns and one more: their scatter has no density then.
+// have fewer rows than columns and one more: their scatter has no density then. Draws
+// from several releases are named by model.Joint.Names.
 func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
+	if len(p.Releases) > 1 {
+		return m.sampleJoint(ctx, p, plan)
+	}
 	obs, err := p.Single()
 	if err != nil {
 		return nil, err

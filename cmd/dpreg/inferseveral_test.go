@@ -1,0 +1,83 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// twoHospitals writes two releases of the example data, whose bounds differ.
+func twoHospitals(t *testing.T) {
+	t.Helper()
+	workspace(t)
+	text := read(t, "good.json")
+	other := strings.Replace(text, `"n": 1000`, `"n": 1001`, 1)
+	if other == text {
+		t.Fatal("the example release is not of 1000 rows")
+	}
+	write(t, "same.json", text)
+	write(t, "north.json", text)
+	write(t, "south.json", other)
+}
+
+// TestInferSeveral: table, JSON, --save and --report of two releases; files of a
+// former run go.
+func TestInferSeveral(t *testing.T) {
+	twoHospitals(t)
+	run := func(args ...string) result {
+		return command(append(append([]string{"infer"}, quick...), args...)...)
+	}
+	out := run("north.json", "south.json", "--save", "out", "--report", "page.html").finished(t).stdout
+	for _, want := range []string{"north.json", "south.json", "epsilons add up", "n = 2001", "educ"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the table does not say %q:\n%s", want, out)
+		}
+	}
+	page := read(t, "page.html")
+	if !strings.Contains(page, "north.json, south.json") || strings.Contains(page, "NOT PRIVATE") {
+		t.Error("the page does not name both releases, or takes them for rows")
+	}
+	read(t, "out/draws-release-2.json")
+	if json := read(t, "out/summary.json"); !strings.Contains(json, `"pooling": "complete"`) || !strings.Contains(json, `"name": "south.json"`) {
+		t.Errorf("summary.json:\n%s", json)
+	}
+	if r := command("predict", "--draws", "out", "educ=3"); r.code != misused || !strings.Contains(r.stderr, "several releases") {
+		t.Errorf("predict of several: exit code %d, %s", r.code, r.stderr)
+	}
+	run("north.json", "--save", "out").finished(t)
+	if _, err := os.Stat("out/draws-release-2.json"); err == nil {
+		t.Error("a former run's release is left beside other draws")
+	}
+	out = run("north.json", "south.json", "--pooling", "partial").finished(t).stdout
+	for _, want := range []string{"spread(educ)", "educ @ south.json", "Shrinkage", "fewer than"} {
+		if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
+			t.Errorf("partial pooling does not say %q:\n%s", want, out)
+		}
+	}
+}
+
+func TestInferSeveralRefuses(t *testing.T) {
+	twoHospitals(t)
+	wide := strings.Replace(read(t, "south.json"), `"upper": 16`, `"upper": 20`, 1)
+	write(t, "wide.json", wide)
+	write(t, "prior.json", `{"units":"scaled","sigma2":{"shape":3,"scale":0.2}}`)
+	for want, args := range map[string][]string{
+		"north.json and same.json are the same": {"north.json", "same.json"},
+		"--pooling is of several":               {"north.json", "--pooling", "partial"},
+		"--pooling \"all\"":                     {"north.json", "south.json", "--pooling", "all"},
+		"--what-if takes one":                   {"north.json", "south.json", "--what-if"},
+		`no column "age"`:                       {"north.json", "south.json", "--formula", "income ~ age"},
+		"infer needs a release":                 {},
+		`"units": "original"`:                   {"north.json", "wide.json", "--prior", "prior.json"},
+	} {
+		r := command(append([]string{"infer"}, args...)...)
+		if r.code != misused || !strings.Contains(r.stderr, want) {
+			t.Errorf("%v: exit code %d, want %q in\n%s", args, r.code, want, r.stderr)
+		}
+	}
+	for _, name := range []string{"show", "check"} {
+		if r := command(name, "north.json", "south.json"); r.code != misused || !strings.Contains(r.stderr, "takes one file") {
+			t.Errorf("%s of two releases: exit code %d, %s", name, r.code, r.stderr)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package dpreg
+
+import (
+	"encoding/json"
+
+	"github.com/dpreg/dpreg/release"
+)
+
+// joint is what a summary's JSON says of several releases.
+type joint struct {
+	Pooling   string             `json:"pooling"`
+	Releases  []jointRelease     `json:"releases"`
+	Shrinkage map[string]float64 `json:"shrinkage,omitempty"` // by coefficient; see Fit.Shrinkage
+}
+
+type jointRelease struct {
+	Name    string           `json:"name"`
+	N       int64            `json:"n"`
+	Privacy *release.Privacy `json:"privacy"`
+	NoiseSD float64          `json:"noise_sd"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (j *joint) MarshalJSON() ([]byte, error) {
+	type plain joint
+	return json.Marshal((*plain)(j))
+}
+
+func (f *Fit) joint(u Units) *joint {
+	j := &joint{Pooling: CompletePooling}
+	for _, c := range f.Custodians {
+		j.Releases = append(j.Releases, jointRelease{c.Name, c.Release.N, c.Release.Privacy, c.Release.Noise.SD()})
+	}
+	if f.partial {
+		j.Pooling, j.Shrinkage = PartialPooling, make(map[string]float64)
+		labels := f.coefficients()
+		for k, share := range f.Shrinkage(u) {
+			j.Shrinkage[labels[k]] = share
+		}
+	}
+	return j
+}

@@ -1,0 +1,152 @@
+package dpreg_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/ssp"
+)
+
+// parts splits the rows of an example among custodians whose boxes are as wide as
+// the example's or wider, each in its own way, the first that of the example.
+func (e example) parts(t *testing.T, sizes []int, scale float64) (custodians []dpreg.Custodian) {
+	t.Helper()
+	from := 0
+	for j, size := range sizes {
+		d := *e.design
+		d.Covariates = slices.Clone(d.Covariates)
+		d.Covariates[0].Upper += 0.3 * float64(j) * (d.Covariates[0].Upper - d.Covariates[0].Lower)
+		d.Response.Lower -= 0.2 * float64(j) * (d.Response.Upper - d.Response.Lower)
+		part := example{design: &d, rows: e.rows[from : from+size]}
+		a, f, v := ssp.NewAccumulator(len(e.rows[0])), d.Frame(), make([]float64, len(e.rows[0]))
+		for _, row := range part.rows {
+			f.Scale(v, row)
+			must(t, a.Add(v))
+		}
+		part.statistics = a.Statistics()
+		custodians = append(custodians, dpreg.Custodian{Name: fmt.Sprintf("part%d.json", j+1), Release: part.written(scale)})
+		from += size
+	}
+	return custodians
+}
+
+// exactly is the posterior of exact statistics in the hull of the custodians' boxes.
+func exactly(t *testing.T, e example, custodians []dpreg.Custodian, o dpreg.Options) *dpreg.Fit {
+	t.Helper()
+	_, common, err := dpreg.Join(custodians)
+	must(t, err)
+	a, f, v := ssp.NewAccumulator(len(e.rows[0])), common.Frame(), make([]float64, len(e.rows[0]))
+	for _, row := range e.rows {
+		f.Scale(v, row)
+		must(t, a.Add(v))
+	}
+	fit, err := dpreg.NonPrivate(context.Background(), a.Statistics(), common, o)
+	must(t, err)
+	return fit
+}
+
+// TestJointlyOfOne: one custodian has the draws of its release alone, bit for bit.
+func TestJointlyOfOne(t *testing.T) {
+	e := open(t, "cirrhosis", "cirrhosis ~ wine", nil)
+	r := e.written(1)
+	for _, method := range []string{"naive", "mcmc-exact", "gibbs-ss-update"} {
+		o := dpreg.Options{Method: method, Plan: brief(7)}
+		alone, err := dpreg.Infer(context.Background(), r, o)
+		must(t, err)
+		jointly, err := dpreg.InferJointly(context.Background(), []dpreg.Custodian{{Name: "a.json", Release: r}}, o)
+		must(t, err)
+		if !slices.Equal(slices.Concat(alone.Draws(dpreg.Original).Chains...), slices.Concat(jointly.Draws(dpreg.Original).Chains...)) {
+			t.Errorf("%s: one custodian's draws are not those of its release", method)
+		}
+	}
+}
+
+// TestJointlyNoiselessIsPooled: where noise is negligible beside sampling (scale 0.02
+// beside sums that vary by 4 and more), the joint posterior of three custodians with
+// boxes of their own is that of all rows together. Each of the 6 bounds has a
+// false-alarm rate of 1e-7, and slack for the noise.
+func TestJointlyNoiselessIsPooled(t *testing.T) {
+	e := open(t, "pums", "income ~ educ", nil)
+	e.keep(t, 800)
+	custodians := e.parts(t, []int{100, 300, 400}, 0.02)
+	want := exactly(t, e, custodians, dpreg.Options{Plan: mcmc.Plan{Chains: 4, Draws: 5000, Seed: 1}}).Draws(dpreg.Original)
+	for _, o := range []dpreg.Options{{}, {Covariates: dpreg.SharedCovariates}} {
+		o.Plan = mcmc.Plan{Chains: 2, Warmup: 600, Draws: 2000, Seed: 1}
+		fit, err := dpreg.InferJointly(context.Background(), custodians, o)
+		must(t, err)
+		got := fit.Draws(dpreg.Original)
+		scores(t, got, want.Map([]string{"theta[0]", "theta[1]", "sigma"}, func(dst, src []float64) {
+			dst[0], dst[1], dst[2] = src[0], src[1], src[3]
+		}), func(name string, zMean, zSD, dMean, ratio float64) {
+			if !(math.Abs(zMean) < 5.5 || math.Abs(dMean) < 0.02) || !(math.Abs(zSD) < 5.5 || math.Abs(ratio-1) < 0.02) {
+				t.Errorf("covariates %q, %s: means %.1f errors apart, sds %.1f", o.Covariates, name, zMean, zSD)
+			}
+		})
+	}
+}
+
+// TestJointlyPartial: names, labels and units of what partial pooling has more.
+func TestJointlyPartial(t *testing.T) {
+	e := open(t, "pums", "income ~ educ", nil)
+	custodians := e.parts(t, []int{300, 300}, 2)
+	fit, err := dpreg.InferJointly(context.Background(), custodians, dpreg.Options{Pooling: dpreg.PartialPooling, Plan: brief(3)})
+	must(t, err)
+	s := fit.Summary(dpreg.Original, 0.9)
+	want := []string{"(Intercept)", "educ", "sigma2", "sigma", "spread((Intercept))", "spread(educ)",
+		"(Intercept) @ part1.json", "educ @ part1.json", "(Intercept) @ part2.json", "educ @ part2.json"}
+	for i, p := range s.Parameters {
+		if p.Label != want[i] {
+			t.Errorf("parameter %d is %q, want %q", i, p.Label, want[i])
+		}
+		if !(p.SD > 0) {
+			t.Errorf("%s does not move", p.Label)
+		}
+	}
+	if len(s.Parameters) != len(want) || !strings.Contains(strings.Join(s.Warnings, ""), "partial pooling of 2 custodians") {
+		t.Errorf("%d parameters, warnings %q", len(s.Parameters), s.Warnings)
+	}
+	for k, share := range fit.Shrinkage(dpreg.Original) {
+		if !(share > -0.5 && share < 1.01) {
+			t.Errorf("shrinkage of coefficient %d is %g", k, share)
+		}
+	}
+	// The slope's spread is in the units of slopes.
+	scaled, original := fit.Draws(dpreg.Scaled), fit.Draws(dpreg.Original)
+	f := fit.Design.Frame()
+	i := scaled.Index("spread[1]")
+	wantClose(t, "spread of the slope", original.Chains[0][i], scaled.Chains[0][i]*f.Half[1]/f.Half[0], 1e-9*original.Chains[0][i])
+	j := scaled.Index("theta_at[2,1]")
+	wantClose(t, "slope of the second", original.Chains[0][j], scaled.Chains[0][j]*f.Half[1]/f.Half[0], 1e-9*math.Abs(original.Chains[0][j]))
+}
+
+func TestJointlyRefuses(t *testing.T) {
+	e := open(t, "cirrhosis", "cirrhosis ~ wine", nil)
+	other := open(t, "cirrhosis", "cirrhosis ~ liquor", nil)
+	custodians := []dpreg.Custodian{{Name: "a.json", Release: e.written(1)}, {Name: "b.json", Release: other.written(1)}}
+	if _, err := dpreg.InferJointly(context.Background(), custodians, dpreg.Options{}); err == nil || !strings.Contains(err.Error(), "a.json and b.json") {
+		t.Errorf("other columns: %v", err)
+	}
+	custodians[1].Release = e.written(2)
+	for want, o := range map[string]dpreg.Options{
+		`pooling "some"`:    {Pooling: "some"},
+		`covariates "both"`: {Covariates: "both"},
+		"one regression":    {Method: "naive", Pooling: dpreg.PartialPooling},
+		"mcmc-exact":        {Method: "gibbs-ss-prior"},
+	} {
+		if _, err := dpreg.InferJointly(context.Background(), custodians, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	few := *custodians[1].Release
+	few.N = 2
+	custodians[1].Release = &few
+	if _, err := dpreg.InferJointly(context.Background(), custodians, dpreg.Options{Method: "mcmc-exact"}); err == nil || !strings.Contains(err.Error(), "b.json: mcmc-exact: 2 columns need") {
+		t.Errorf("too few rows: %v", err)
+	}
+}
