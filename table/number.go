@@ -2,19 +2,28 @@ package table
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/dpreg/dpreg/schema"
 )
 
-// powers are those of ten that float64 holds exactly.
-var powers = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
-	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
+// A decimal of this many digits, as an integer, fits in 64 bits; so do the powers of ten
+// that divide it.
+const maxDigits = 19
 
-// decimal reads a short decimal number such as -12.5 at the beginning of text, and
-// returns of how many bytes it is, 0 where there is none. It takes those of up to 19
-// digits that as an integer are at most 2⁵³: float64 then holds the integer and the
-// power of ten that divides it, and the quotient, rounded once, is what strconv.ParseFloat
-// returns (Clinger, How to Read Floating Point Numbers Accurately, PLDI 1990).
+// powers are 10^i, and normal ones are shifted until the highest of the 64 bits is set.
+var powers, normal = func() (powers [maxDigits + 1]float64, normal [maxDigits + 1]uint64) {
+	power := uint64(1)
+	for i := range powers {
+		powers[i], normal[i] = float64(power), power<<bits.LeadingZeros64(power)
+		power *= 10
+	}
+	return powers, normal
+}()
+
+// decimal reads a decimal number such as -12.5, of up to 19 digits and without exponent,
+// at the beginning of text, and returns of how many bytes it is, 0 where there is none.
+// The value is that of strconv.ParseFloat, to the bit.
 func decimal(text []byte) (v float64, n int) {
 	if len(text) > 0 && text[0] == '-' {
 		n = 1
@@ -42,14 +51,35 @@ func decimal(text []byte) (v float64, n int) {
 		point = n - point
 		digits += point
 	}
-	if digits == 0 || digits > 19 || mantissa > 1<<53 {
+	switch {
+	case digits == 0 || digits > maxDigits:
 		return 0, 0
+	case mantissa <= 1<<53:
+		// Both are float64, so that the quotient is rounded once (Clinger, How to Read
+		// Floating Point Numbers Accurately, PLDI 1990).
+		v = float64(mantissa) / powers[point]
+	default:
+		v = quotient(mantissa, point)
 	}
-	v = float64(mantissa) / powers[point]
 	if start > 0 {
 		v = -v
 	}
 	return v, n
+}
+
+// quotient is w/10^e, w > 0, rounded to nearest, ties to even. With w and 10^e shifted
+// into [2⁶³, 2⁶⁴), q = ⌊2⁶³w/10^e⌋ has 63 bits at least: nine more than a float64 and the
+// bit that decides how it is rounded, but for a tie, which the remainder breaks. In q's
+// last bit it does the same.
+func quotient(w uint64, e int) float64 {
+	shift := bits.LeadingZeros64(w)
+	w <<= shift
+	q, remainder := bits.Div64(w>>1, w<<63, normal[e])
+	if remainder != 0 {
+		q |= 1
+	}
+	exponent := bits.LeadingZeros64(uint64(powers[e])) - shift - 63
+	return float64(q) * math.Float64frombits(uint64(1023+exponent)<<52) // 2^exponent
 }
 
 // parseNumber reads a number. Its errors do not hold the text, unlike strconv's.
