@@ -20,6 +20,8 @@ const (
 	Paper
 )
 
+func (a Accounting) String() string { return [...]string{"pld", "paper"}[a] }
+
 // Budget is what a client may spend on all its updates together.
 type Budget struct {
 	Epsilon, Delta float64

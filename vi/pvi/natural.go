@@ -111,7 +111,7 @@ func (f Family) KL(q, p []float64) (float64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("KL: %w", err)
 	}
-	if !f.Full {
+	if !f.Full || f.Dim == 1 {
 		return f.diagonalKL(q, p, meanQ, meanP), nil
 	}
 	precision := f.precision(p)

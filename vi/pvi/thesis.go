@@ -142,3 +142,21 @@ func (t Thesis) rounds(ctx context.Context, server *Server, exact []float64) (*T
 	result.Rejections = server.Rejections()
 	return result, nil
 }
+
+// Spent is the ε that a client's part in all rounds comes to at δ = 1e-5; 0 without noise.
+// Of Published it is what is claimed. Errors: settings out of range.
+func (t Thesis) Spent(a Accounting) (float64, error) {
+	b := Budget{Delta: 1e-5, Accounting: a}
+	if g := t.Guard; g != nil {
+		if g.Multiplier == 0 {
+			return 0, nil
+		}
+		return b.Spent(g.Spends(), t.Rounds)
+	}
+	rng := rand.New(rand.NewPCG(0, 0))
+	rule, err := t.rule(t.simulate(0, rng), mechanisms.NewStream(mechanisms.Simulated(rng)))
+	if err != nil {
+		return 0, err
+	}
+	return b.Spent(rule.Spends(), t.Rounds)
+}

@@ -65,10 +65,9 @@ type WorkshopResult struct {
 	SmallSpent, LargeSpent float64
 }
 
-// Run does the experiment once; progress, which may be nil, is told the share of the rounds
-// that are done, which are fewer where all budgets are spent. Errors: a partition or a
-// budget that does not work, the context's.
-func (w Workshop) Run(ctx context.Context, data *Adult, seed uint64, progress func(done float64)) (*WorkshopResult, error) {
+// Run does the experiment once. Errors: a partition or a budget that does not work, the
+// context's.
+func (w Workshop) Run(ctx context.Context, data *Adult, seed uint64) (*WorkshopResult, error) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	dealt, err := w.Partition.Split(data.Train.Y, rng)
 	if err != nil {
@@ -82,9 +81,9 @@ func (w Workshop) Run(ctx context.Context, data *Adult, seed uint64, progress fu
 		}
 	}
 	if w.Method == GlobalVI {
-		return run.global(ctx, data.Test, progress)
+		return run.global(ctx, data.Test)
 	}
-	return run.partitioned(ctx, data.Test, progress)
+	return run.partitioned(ctx, data.Test)
 }
 
 // drawer draws client m with probability proportional to 1/N_m.
@@ -133,7 +132,7 @@ func (r *workshopRun) add(rows *vi.Rows, all int, stream *mechanisms.Stream) err
 }
 
 // partitioned runs rounds of as many draws as there are clients, until no budget is left.
-func (r *workshopRun) partitioned(ctx context.Context, test *vi.Rows, progress func(float64)) (*WorkshopResult, error) {
+func (r *workshopRun) partitioned(ctx context.Context, test *vi.Rows) (*WorkshopResult, error) {
 	clients := make([]*Client, len(r.rules))
 	for m, rule := range r.rules {
 		var err error
@@ -151,7 +150,7 @@ func (r *workshopRun) partitioned(ctx context.Context, test *vi.Rows, progress f
 		rounds = 100
 	}
 	updates := make([]int, len(clients))
-	for round := range rounds {
+	for range rounds {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -159,9 +158,6 @@ func (r *workshopRun) partitioned(ctx context.Context, test *vi.Rows, progress f
 			if m := r.draw(); server.Asynchronous(m) {
 				updates[m]++
 			}
-		}
-		if progress != nil {
-			progress(float64(round+1) / float64(rounds))
 		}
 		if !slices.ContainsFunc(clients, (*Client).Solvent) {
 			break
@@ -171,13 +167,13 @@ func (r *workshopRun) partitioned(ctx context.Context, test *vi.Rows, progress f
 }
 
 // global is 10000 steps of single clients on q, with the divergence to the prior.
-func (r *workshopRun) global(ctx context.Context, test *vi.Rows, progress func(float64)) (*WorkshopResult, error) {
+func (r *workshopRun) global(ctx context.Context, test *vi.Rows) (*WorkshopResult, error) {
 	const steps = 10000
 	f := r.rules[0].Family()
 	prior := f.Isotropic(1)
 	law, factor := slices.Clone(prior), make([]float64, f.Len())
 	updates := make([]int, len(r.rules))
-	for step := range steps {
+	for range steps {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -186,9 +182,6 @@ func (r *workshopRun) global(ctx context.Context, test *vi.Rows, progress func(f
 		r.rules[m].Aim(factor, law, factor)
 		floats.AddTo(law, prior, factor)
 		updates[m]++
-		if progress != nil {
-			progress(float64(step+1) / steps)
-		}
 	}
 	return r.result(Predict(law, test), updates)
 }
