@@ -30,7 +30,7 @@ func Columns(r io.Reader, name string, wanted []string) (header []string, rows i
 // without spaces around them.
 //
 // Errors are *Error, as of CSV: those of the header come at once, the first one of
-// the rows ends the sequence. A file without rows is one.
+// the rows ends the sequence. A file without rows is one, unless o.Empty.
 func (o Options) Columns(r io.Reader, name string, columns []schema.Column, factors []schema.Factor) (header []string, rows iter.Seq2[Row, error], err error) {
 	if o, err = o.check(); err != nil {
 		return nil, nil, err
@@ -57,7 +57,7 @@ func (o Options) Columns(r io.Reader, name string, columns []schema.Column, fact
 			}
 			err := blocks.next(b)
 			switch {
-			case err == io.EOF && some:
+			case err == io.EOF && (some || o.Empty):
 				return
 			case err == io.EOF:
 				err = &Error{File: name, Err: errNoRows}

@@ -36,7 +36,7 @@ func CSV(r io.Reader, name string, d *schema.Design) iter.Seq2[[]float64, error]
 // means missing, a row with another number
 // of fields, quotes out of place, a record over 1 MB, a cell that is missing
 // (ErrMissing, unless o.Missing says otherwise), no finite decimal number, no
-// truth value or none of the levels, a file without rows.
+// truth value or none of the levels, a file without rows unless o.Empty.
 func (o Options) CSV(r io.Reader, name string, d *schema.Design) iter.Seq2[[]float64, error] {
 	return func(yield func([]float64, error) bool) {
 		w, err := o.scaled(d)
@@ -44,7 +44,7 @@ func (o Options) CSV(r io.Reader, name string, d *schema.Design) iter.Seq2[[]flo
 			yield(nil, err)
 			return
 		}
-		var s scan
+		s := scan{empty: o.Empty}
 		s.add(func() (rowsFile, io.Closer, error) {
 			rows, err := openCSV(newBlockReader(r, name), w)
 			return rows, nil, err

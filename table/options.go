@@ -31,6 +31,9 @@ type Options struct {
 	// around them. An empty cell always does. nil stands for "NA"; a list without
 	// texts for none but the empty one.
 	NA []string
+	// Empty says that a table may be without rows. Else that is an error, which tells it
+	// from a table with a row: a release for add-remove neighbours must not.
+	Empty bool
 }
 
 // check returns o with its defaults, or what is wrong with it.

@@ -37,6 +37,7 @@ type scannedFile struct {
 // of the files and of their rows, whatever worker finds another one before.
 type scan struct {
 	files []*scannedFile
+	empty bool // Options.Empty
 
 	state  sync.Mutex
 	err    error
@@ -48,7 +49,7 @@ func (s *scan) add(open func() (rowsFile, io.Closer, error)) {
 }
 
 // run lets the workers read all files; the first of them in the caller's goroutine.
-// That there is no row in any is an error, about what has this name.
+// That there is no row in any is an error, about what has this name, unless s.empty.
 func (s *scan) run(ctx context.Context, name string, workers []*worker) error {
 	var others sync.WaitGroup
 	for _, w := range workers[1:] {
@@ -59,7 +60,7 @@ func (s *scan) run(ctx context.Context, name string, workers []*worker) error {
 	if err := cmp.Or(ctx.Err(), s.err); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(workers, func(w *worker) bool { return w.some }) {
+	if !s.empty && !slices.ContainsFunc(workers, func(w *worker) bool { return w.some }) {
 		return &Error{File: name, Err: errNoRows}
 	}
 	return nil

@@ -143,7 +143,7 @@ func (o Options) Scan(ctx context.Context, s *Source, d *schema.Design, sinks ..
 }
 
 func (s *Source) scan(w wanted) *scan {
-	var all scan
+	all := scan{empty: w.options.Empty}
 	for _, f := range s.Files {
 		all.add(func() (rowsFile, io.Closer, error) { return s.open(f, w) })
 	}

@@ -21,9 +21,10 @@ func (f *releaseFlags) registerCells(cmd *cobra.Command) {
 }
 
 // cells turns the flags into options of the table. Rows may be left out where their
-// number is not public: under add-remove neighbours, or where nothing is released.
+// number is not public: under add-remove neighbours, or where nothing is released. To
+// add-remove neighbours a table without rows is one like any other.
 func (f *releaseFlags) cells(released bool) (table.Options, error) {
-	o := table.Options{Missing: table.Missing(strings.ToLower(f.missing)), NA: f.na}
+	o := table.Options{Missing: table.Missing(strings.ToLower(f.missing)), NA: f.na, Empty: released && f.neighbours == string(release.AddRemove)}
 	switch o.Missing {
 	case table.MissingError, table.Midpoint:
 		return o, nil
