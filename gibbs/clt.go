@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/nuts"
 )
 
 // clt is the sweep whose stationary law is the posterior of (φ, n, s, ω) under the
@@ -43,7 +44,7 @@ func newCLT(obs *model.Observation, prior *model.Prior, law source, rng *rand.Ra
 	target := newCollapsed(c)
 	vec := func() []float64 { return make([]float64, c.q) }
 	return &clt{
-		state: c, count: newCount(target), target: target, hmc: newHMC(target), flip: newFlip(target),
+		state: c, count: newCount(target), target: target, hmc: newHMC(target, nuts.NewMetric(target.Dim(), target.Dim())), flip: newFlip(target),
 		phi: make([]float64, target.Dim()), before: law.params(),
 		omega: vec(), propS: vec(), propR: vec(),
 	}

@@ -23,6 +23,7 @@ type count struct {
 	*collapsed
 	prop  []float64
 	slope []float64
+	still int // leading coordinates that are not moved
 
 	draws      float64 // the window's so far; moments by Welford's recursion
 	mean       float64 // of n
@@ -97,6 +98,7 @@ func (c *count) update() {
 		for i, v := range c.covariance {
 			c.slope[i] = v / c.total
 		}
+		clear(c.slope[:c.still])
 	}
 	c.draws, c.mean, c.total = 0, 0, 0
 	clear(c.meanPhi)

@@ -40,12 +40,29 @@ func (f *flip) step(phi []float64, rng *rand.Rand) transition {
 	if k >= q {
 		k++ // log σ² stands between θ and μ_x
 	}
+	start, end, gain := f.try(phi, k, rng)
+	t := transition{logDensity: start}
+	if t.accept = math.Min(1, math.Exp(gain)); !(t.accept >= 0) {
+		t.accept = 0
+	}
+	if t.accepted = rng.Float64() < t.accept; t.accepted {
+		t.logDensity = end
+		copy(phi, f.prop)
+	} else {
+		f.undo()
+	}
+	return t
+}
+
+// try puts the negation of coordinate k into prop and draws ω anew. It returns
+// log π before and after, and the logarithm of the ratio above.
+func (f *flip) try(phi []float64, k int, rng *rand.Rand) (start, end, gain float64) {
 	copy(f.omega, f.omega2)
 	copy(f.prop, phi)
 	f.prop[k] = -phi[k]
 
-	gain := -f.at(f.before, phi)
-	t := transition{logDensity: -gain}
+	gain = -f.at(f.before, phi)
+	start = -gain
 	f.law.Constrain(f.params, f.prop)
 	f.law.Set(f.params)
 	f.law.Expect(f.after, f.n)
@@ -59,19 +76,12 @@ func (f *flip) step(phi []float64, rng *rand.Rand) transition {
 		gain += (old-w)/(2*b*b) + variate.LaplaceMixtureLogDensity(old, b, rOld) -
 			variate.LaplaceMixtureLogDensity(w, b, rNew)
 	}
-	end := f.at(f.after, f.prop)
-	gain += end
-	if t.accept = math.Min(1, math.Exp(gain)); !(t.accept >= 0) {
-		t.accept = 0
-	}
-	if t.accepted = rng.Float64() < t.accept; t.accepted {
-		t.logDensity = end
-		copy(phi, f.prop)
-	} else {
-		copy(f.omega2, f.omega)
-	}
-	return t
+	end = f.at(f.after, f.prop)
+	return start, end, gain + end
 }
+
+// undo takes ω back.
+func (f *flip) undo() { copy(f.omega2, f.omega) }
 
 // at returns log π(φ | ω) and writes nμ_t.
 func (f *flip) at(mean, phi []float64) float64 {

@@ -75,13 +75,21 @@ func observe(p *model.Problem) (*model.Observation, error) {
 	return obs, p.Prior.Check(obs.Shape)
 }
 
+// enoughRows refuses a release whose rows have a scatter without a density.
+func (r *run) enoughRows() error {
+	if !r.obs.Count.Latent() && r.obs.N < float64(r.least) {
+		return fmt.Errorf("%s: %d columns need more than %d rows, and the release has n = %g: the law of their scatter has no density; infer a smaller model by --formula", r.method, r.least-1, r.least-1, r.obs.N)
+	}
+	return nil
+}
+
 // sample runs the chains and says what a reader of the draws should know.
 func (r *run) sample(ctx context.Context, plan mcmc.Plan) (*posterior.Draws, error) {
 	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) { return r.exact(rng), nil }
 	switch r.kernel {
 	case Exact, "":
-		if !r.obs.Count.Latent() && r.obs.N < float64(r.least) {
-			return nil, fmt.Errorf("%s: %d columns need more than %d rows, and the release has n = %g: the law of their scatter has no density; infer a smaller model by --formula", r.method, r.least-1, r.least-1, r.obs.N)
+		if err := r.enoughRows(); err != nil {
+			return nil, err
 		}
 		if err := nuts.CheckWarmup(r.method, plan); err != nil {
 			return nil, err

@@ -32,10 +32,10 @@ type hmc struct {
 	momentum, force      []float64
 }
 
-func newHMC(t target) *hmc {
+func newHMC(t target, metric *nuts.Metric) *hmc {
 	k := t.Dim()
 	vec := func() []float64 { return make([]float64, k) }
-	return &hmc{target: t, metric: nuts.NewMetric(k, k), stepSize: nuts.StepSize{Target: targetAccept},
+	return &hmc{target: t, metric: metric, stepSize: nuts.StepSize{Target: targetAccept},
 		grad: vec(), prop: vec(), propGrad: vec(), momentum: vec(), force: vec()}
 }
 

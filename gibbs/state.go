@@ -34,6 +34,11 @@ type state struct {
 	projection *model.Projection
 
 	conditionals *model.Conditionals
+
+	// Where the release's units are not the parameters': the map, and the statistics
+	// in common units.
+	units  *model.Units
+	common []float64
 }
 
 func newState(obs *model.Observation, prior *model.Prior, law source) *state {
@@ -146,7 +151,16 @@ func (c *state) drawOmega(rng *rand.Rand) { c.noise.drawVariances(c.omega2, c.re
 
 // drawConjugate draws the parameters from their conjugate laws given s.
 func (c *state) drawConjugate(rng *rand.Rand) bool {
-	return c.conditionals.Draw(c.params, c.s, c.n, rng)
+	return c.conditionals.Draw(c.params, c.statistics(), c.n, rng)
+}
+
+// statistics are s in the parameters' units.
+func (c *state) statistics() []float64 {
+	if c.units == nil {
+		return c.s
+	}
+	c.units.Common(c.common, c.s, c.n)
+	return c.common
 }
 
 // Params writes the parameters, and n where it is latent, in the order of names.

@@ -29,8 +29,11 @@ func (Update) Law(p *model.Problem) (model.Law, error) {
 
 // Sample draws from the posterior. Draws are in scaled units, named by
 // model.Observation.Names. The default kernel needs n > m, the number of columns with
-// the response.
+// the response. Draws from several releases are named by model.Joint.Names.
 func (u Update) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
+	if len(p.Releases) > 1 {
+		return u.sampleJointly(ctx, p, plan)
+	}
 	obs, err := observe(p)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,12 @@ func (r *run) warnings(d *posterior.Draws) []string {
 	if r.obs.N < smallest {
 		w = append(w, fmt.Sprintf("n = %g is below %d: the normal approximation of the statistics is poor there", r.obs.N, smallest))
 	}
-	if r.kernel == Plain {
+	return append(w, sweepWarnings(r.kernel, d)...)
+}
+
+// sweepWarnings tells what the sampler's columns say against the draws.
+func sweepWarnings(kernel Kernel, d *posterior.Draws) (w []string) {
+	if kernel == Plain {
 		w = append(w, "kernel plain is the sampler as published: its conditionals are not those of one joint law, so its draws are near the posterior's, not from it")
 	}
 	if share := infoMean(d, "divergent__"); share > manyDivergences {

@@ -1,0 +1,54 @@
+package gibbs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/nuts"
+	"github.com/dpreg/dpreg/posterior"
+)
+
+// rareAcceptance is the mean acceptance of all statistics together below which their
+// number and few rows are told to slow the chains.
+const rareAcceptance = 0.1
+
+// sampleJointly draws from the posterior of several releases.
+func (u Update) sampleJointly(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
+	joint, err := p.Join()
+	if err != nil {
+		return nil, err
+	}
+	if joint.Partial {
+		return nil, errors.New(u.Name() + ": it has one regression for all releases; mcmc-exact can pool them partially")
+	}
+	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) { return newExactSites(joint, rng), nil }
+	switch u.Kernel {
+	case Exact, "":
+		for j, s := range joint.Sites {
+			if err := u.run(s.Observation, p.Prior).enoughRows(); err != nil {
+				return nil, fmt.Errorf("release %d: %w", j+1, err)
+			}
+		}
+		if err := nuts.CheckWarmup(u.Name(), plan); err != nil {
+			return nil, err
+		}
+	case Plain:
+		start = func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) {
+			return &plainSites{newSites(joint, rng)}, nil
+		}
+	default:
+		return nil, fmt.Errorf("%s: unknown kernel %q: %q or %q", u.Name(), u.Kernel, Exact, Plain)
+	}
+	draws, err := mcmc.Run(ctx, mcmc.Columns{Params: joint.Names(), Info: InfoNames}, start, keep, plan)
+	if draws != nil {
+		draws.Warnings = append(draws.Warnings, sweepWarnings(u.Kernel, draws)...)
+		if rate := infoMean(draws, "correction__"); u.Kernel != Plain && rate < rareAcceptance {
+			draws.Warnings = append(draws.Warnings, fmt.Sprintf("the statistics of all releases together are accepted in %.2g %% of the sweeps: chains of many releases of few rows mix slowly here; mcmc-exact has no such limit", 100*rate))
+		}
+	}
+	return draws, err
+}
