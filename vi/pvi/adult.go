@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -92,15 +93,17 @@ func scanAdult(r io.Reader, name string) (records []adultRecord, err error) {
 	return records, nil
 }
 
-func parseAdult(fields []string) (record adultRecord, err error) {
+func parseAdult(fields []string) (record adultRecord, _ error) {
 	if len(fields) != adultColumns {
 		return record, fmt.Errorf("%d columns, not %d", len(fields), adultColumns)
 	}
 	for i, column := range adultNumeric {
 		text := strings.TrimSpace(fields[column])
-		if record.numbers[i], err = strconv.ParseFloat(text, 64); err != nil {
-			return record, fmt.Errorf("column %d: %q is no number", column+1, text)
+		v, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(math.Abs(v) <= 1e100) {
+			return record, fmt.Errorf("column %d: %q is no number that can be used", column+1, text)
 		}
+		record.numbers[i] = v
 	}
 	for i, column := range adultLevels {
 		record.levels[i] = strings.TrimSpace(fields[column])
@@ -138,7 +141,9 @@ func codeAdult(records []adultRecord) *vi.Rows {
 		}
 		mean, sd := stat.PopMeanStdDev(column, nil)
 		for i, v := range column {
-			rows.X[i*rows.P+k] = (v - mean) / sd
+			if sd > 0 {
+				rows.X[i*rows.P+k] = (v - mean) / sd
+			}
 		}
 	}
 	for i := range records {

@@ -62,8 +62,11 @@ func (g *Guard) prepare(clients []*Client) error {
 	if g == nil {
 		return nil
 	}
-	if !(g.Clip > 0) || !(g.Multiplier >= 0) || math.IsInf(g.Clip+g.Multiplier, 0) {
+	if !(g.Clip >= 1e-20 && g.Clip <= 1e20) || !(g.Multiplier >= 0 && g.Multiplier <= 1e6) {
 		return fmt.Errorf("a guard needs a positive clip and a multiplier of at least 0, not %v and %v", g.Clip, g.Multiplier)
+	}
+	if g.Multiplier > 0 && g.Stream == nil {
+		return errors.New("noise needs a stream: mechanisms.NewStream(mechanisms.OS())")
 	}
 	if g.Honest == 0 {
 		g.Honest = len(clients)

@@ -1,0 +1,214 @@
+package pvi
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/dpreg/dpreg/vi"
+)
+
+// recorder is an optimiser that only notes the gradient.
+type recorder struct{ seen []float64 }
+
+func (*recorder) Start(int)                    {}
+func (r *recorder) Step(_, gradient []float64) { r.seen = slices.Clone(gradient) }
+
+// oneStep is the gradient of −F in (μ, log v), or (μ, v) moved to log v, at a law, from all
+// rows at once.
+func oneStep(model Likelihood, law []float64, o GradientOptions) []float64 {
+	mean, logVar := new(recorder), new(recorder)
+	o.Steps, o.Batch, o.Mean, o.LogVar = 1, 1e9, mean, logVar
+	if o.Protect.Stream == nil {
+		o.Protect.Stream = simulated(3)
+	}
+	g := must(NewGradient(model, o))
+	g.Aim(make([]float64, len(law)), law, []float64{0.1, -0.2, 0.3, 0.2, 0.3, 0.4})
+	return append(mean.seen, logVar.seen...)
+}
+
+// Gradients for normal likelihoods are those of the free energy in closed form,
+//
+//	F = Σ_i ((y_i − x_iᵀμ)² + Σ_d x_id² v_d)/2s² + KL(q ‖ cavity),
+//
+// by differences.
+func TestNormalGradient(t *testing.T) {
+	const sd = 0.8
+	rows := linearRows(7, 3, sd, rand.New(rand.NewPCG(2, 2)))
+	model := must(NewNormal(rows, sd))
+	f := Family{Dim: 3}
+	energy := func(lambda []float64) float64 {
+		law, cavity := make([]float64, 6), []float64{0.5, 0.2, 0.7, 1.5, 2, 0.9}
+		for j := range 3 {
+			law[3+j] = math.Exp(-lambda[3+j])
+			law[j] = lambda[j] * law[3+j]
+		}
+		total := must(f.KL(law, cavity))
+		for i, y := range rows.Y {
+			for j, x := range rows.X[3*i : 3*i+3] {
+				y -= x * lambda[j]
+				total += x * x / law[3+j] / (2 * sd * sd)
+			}
+			total += y * y / (2 * sd * sd)
+		}
+		return total
+	}
+	law := []float64{0.6, 0, 1, 1.7, 2.3, 1.3} // whose cavity, with oneStep's factor, is the one above
+	at := []float64{law[0] / law[3], law[1] / law[4], law[2] / law[5], -math.Log(law[3]), -math.Log(law[4]), -math.Log(law[5])}
+	for _, inVariance := range []bool{false, true} {
+		got := oneStep(model, law, GradientOptions{InVariance: inVariance})
+		for j := range got {
+			up, down := slices.Clone(at), slices.Clone(at)
+			up[j] += 1e-5
+			down[j] -= 1e-5
+			near(t, "gradient", got[j], -(energy(up)-energy(down))/2e-5, 1e-6)
+		}
+	}
+}
+
+// Gradients for logistic likelihoods by many draws of z are those by integration:
+// a Monte Carlo error of 1/√(2·10⁶) times numbers of order 10, for six numbers.
+func TestLogisticGradient(t *testing.T) {
+	rows := logisticRows(6, rand.New(rand.NewPCG(3, 3)))
+	rows = &vi.Rows{P: 3, X: rows.X[:18], Y: rows.Y}
+	model := must(NewLogistic(rows))
+	law := []float64{0.6, 0, 1, 1.7, 2.3, 1.3}
+	got := oneStep(model, law, GradientOptions{Draws: 1 << 21})
+	none := oneStep(model, law, GradientOptions{Draws: 1, Records: 1e-300}) // the divergence's
+	for j := range 3 {
+		inMean, inLogVar := none[j], none[3+j]
+		for i := range rows.Y {
+			x := rows.X[3*i : 3*i+3]
+			m, s := 0., 0.
+			for k, v := range x {
+				m += v * law[k] / law[3+k]
+				s += v * v / law[3+k]
+			}
+			s = math.Sqrt(s)
+			const h = 0.01
+			for z := -9.; z < 9; z += h { // trapezoids: exact to rounding
+				eta := []float64{m + s*z}
+				model.Slopes(i, eta)
+				w := h * math.Exp(-z*z/2) / math.Sqrt(2*math.Pi) * eta[0]
+				inMean += w * x[j]
+				inLogVar += w * z / (2 * s) * x[j] * x[j] / law[3+j]
+			}
+		}
+		near(t, "in the mean", got[j], inMean, 0.01)
+		near(t, "in the log variance", got[3+j], inLogVar, 0.01)
+	}
+}
+
+// With the same randomness, one record instead of another moves a protected step by 2C at
+// most, and an unprotected one by more.
+func TestGradientSensitivity(t *testing.T) {
+	rows := linearRows(20, 3, 1, rand.New(rand.NewPCG(4, 4)))
+	other := &vi.Rows{P: 3, X: slices.Clone(rows.X), Y: slices.Clone(rows.Y)}
+	other.X[0], other.Y[0] = 1e6, -1e9
+	law := []float64{0, 0, 0, 1, 1, 1}
+	for _, clip := range []float64{0.5, 3} {
+		gap := make([]float64, 6)
+		step := func(rows *vi.Rows, p Protection) []float64 {
+			return oneStep(must(NewNormal(rows, 1)), law, GradientOptions{Protect: p})
+		}
+		floats.SubTo(gap, step(rows, Protection{clip, 2, simulated(5)}), step(other, Protection{clip, 2, simulated(5)}))
+		if length := floats.Norm(gap, 2); length > 2*clip*(1+1e-6) || length == 0 {
+			t.Errorf("clip %v: a record moves a step by %v", clip, length)
+		}
+		floats.SubTo(gap, step(rows, Protection{Stream: simulated(5)}), step(other, Protection{Stream: simulated(5)}))
+		if floats.Norm(gap, 2) < 1e6 {
+			t.Error("without protection a record moves a step by no more: the test tests nothing")
+		}
+	}
+}
+
+// By Analytic a record more moves an aim by C/s² at most.
+func TestAnalyticSensitivity(t *testing.T) {
+	rows := linearRows(20, 2, 1, rand.New(rand.NewPCG(5, 5)))
+	fewer := &vi.Rows{P: 2, X: rows.X[2:], Y: rows.Y[1:]}
+	rows.X[0], rows.Y[0] = 1e8, 1e8
+	aim := func(rows *vi.Rows, p Protection) []float64 {
+		a := must(NewAnalytic(rows, 0.5, p))
+		dst := make([]float64, a.Family().Len())
+		a.Aim(dst, nil, nil)
+		return dst
+	}
+	gap := make([]float64, 5)
+	floats.SubTo(gap, aim(rows, Protection{3, 2, simulated(6)}), aim(fewer, Protection{3, 2, simulated(6)}))
+	near(t, "a record's part", floats.Norm(gap, 2), 3/0.25, 1e-6)
+	floats.SubTo(gap, aim(rows, Protection{}), aim(fewer, Protection{}))
+	if floats.Norm(gap, 2) < 1e15 {
+		t.Error("without protection a record has no larger part: the test tests nothing")
+	}
+}
+
+// From where the analytic update leads, q is at the optimum at once.
+func TestWarmStart(t *testing.T) {
+	rows := linearRows(30, 2, 1, rand.New(rand.NewPCG(6, 6)))
+	analytic := must(NewAnalytic(rows, 1, Protection{}))
+	o := GradientOptions{Steps: 1, Batch: 1e9, Mean: &vi.SGD{}, LogVar: &vi.SGD{}, Protect: Protection{Stream: simulated(7)}, Warm: analytic}
+	g := must(NewGradient(must(NewNormal(rows, 1)), o))
+	aim, want := make([]float64, 4), make([]float64, 5)
+	g.Aim(aim, []float64{0, 0, 1, 1}, make([]float64, 4))
+	analytic.Aim(want, nil, nil)
+	law := append([]float64{want[0], want[1]}, want[2]+1, want[3], want[4]+1)
+	mean, _, _ := analytic.Family().Moments(law)
+	near(t, "precision", aim[2], want[2], 1e-9)
+	near(t, "mean", aim[0]/(aim[2]+1), mean[0], 1e-9)
+	near(t, "mean", aim[1]/(aim[3]+1), mean[1], 1e-9)
+}
+
+func TestRulesRefuse(t *testing.T) {
+	rows := linearRows(5, 2, 1, rand.New(rand.NewPCG(7, 7)))
+	good := GradientOptions{Steps: 1, Batch: 2, Mean: &vi.SGD{}, LogVar: &vi.SGD{}, Protect: Protection{Stream: simulated(8)}}
+	model := must(NewNormal(rows, 1))
+	if _, err := NewGradient(model, good); err != nil {
+		t.Fatal(err)
+	}
+	for what, spoil := range map[string]func(o *GradientOptions){
+		"steps":     func(o *GradientOptions) { o.Steps = 0 },
+		"batch":     func(o *GradientOptions) { o.Batch = 0.5 },
+		"fixed":     func(o *GradientOptions) { o.Batch, o.Fixed = 1.5, true },
+		"draws":     func(o *GradientOptions) { o.Draws = -1 },
+		"optimiser": func(o *GradientOptions) { o.LogVar = nil },
+		"stream":    func(o *GradientOptions) { o.Protect.Stream = nil },
+		"clip":      func(o *GradientOptions) { o.Protect.Clip = 1 },
+		"warm": func(o *GradientOptions) {
+			o.Warm = must(NewAnalytic(linearRows(4, 2, 1, rand.New(rand.NewPCG(7, 7))), 1, Protection{}))
+		},
+	} {
+		o := good
+		spoil(&o)
+		if _, err := NewGradient(model, o); err == nil {
+			t.Errorf("%s: no error", what)
+		}
+	}
+	for what, rows := range map[string]*vi.Rows{
+		"none":       {P: 2},
+		"lengths":    {P: 2, X: []float64{1}, Y: []float64{1}},
+		"not finite": {P: 1, X: []float64{math.NaN()}, Y: []float64{1}},
+	} {
+		if _, err := NewNormal(rows, 1); err == nil {
+			t.Errorf("%s: no error", what)
+		}
+		if _, err := NewLogistic(rows); err == nil {
+			t.Errorf("%s: no error", what)
+		}
+	}
+	if _, err := NewAnalytic(rows, 0, Protection{}); err == nil {
+		t.Error("sd 0: no error")
+	}
+	if _, err := NewLogistic(rows); err == nil {
+		t.Error("responses that are neither 0 nor 1: no error")
+	}
+	rule := must(NewAnalytic(rows, 1, Protection{}))
+	if _, err := NewClient(rule, 0, nil); err == nil {
+		t.Error("damping 0: no error")
+	}
+	if _, err := NewClient(rule, 1, &Budget{Epsilon: 1, Delta: 1e-5}); err == nil {
+		t.Error("a budget without noise: no error")
+	}
+}

@@ -1,0 +1,154 @@
+package pvi
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// linearServer has clients of 3 coefficients by Analytic, and the exact posterior.
+func linearServer(t *testing.T, guard *Guard) (*Server, []float64) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 1))
+	const sd = 0.7
+	f := Family{Dim: 3, Full: true}
+	prior := f.Isotropic(2)
+	exact := slices.Clone(prior)
+	var clients []*Client
+	for m := range 4 {
+		rows := linearRows(5+3*m, 3, sd, rng)
+		for i, y := range rows.Y {
+			x := rows.X[3*i : 3*i+3]
+			for j := range x {
+				exact[j] += x[j] * y / (sd * sd)
+				for k := range j + 1 {
+					exact[3+j*(j+1)/2+k] += x[j] * x[k] / (sd * sd)
+				}
+			}
+		}
+		clients = append(clients, must(NewClient(must(NewAnalytic(rows, sd, Protection{})), 0.5, nil)))
+	}
+	return must(NewServer(f, prior, clients, guard)), exact
+}
+
+// sumOfFactors is the prior plus all factors, which q has to be.
+func sumOfFactors(s *Server) []float64 {
+	sum := slices.Clone(s.prior)
+	for _, c := range s.clients {
+		floats.Add(sum, c.Factor())
+	}
+	return sum
+}
+
+// Without noise a conjugate model's global law becomes the exact posterior, half of the
+// way each time.
+func TestConjugateIsExact(t *testing.T) {
+	for _, synchronous := range []bool{true, false} {
+		s, exact := linearServer(t, nil)
+		for round := range 60 {
+			if synchronous {
+				s.Synchronous()
+			}
+			for m := range s.clients {
+				if !synchronous {
+					s.Asynchronous((m + round) % len(s.clients))
+				}
+			}
+			if !floats.EqualApprox(s.Global(), sumOfFactors(s), 1e-10) {
+				t.Fatal("the global law is not the prior times the factors")
+			}
+		}
+		if kl := must(s.family.KL(s.Global(), exact)); !(math.Abs(kl) < 1e-9) {
+			t.Errorf("synchronous %v: KL to the exact posterior is %v", synchronous, kl)
+		}
+	}
+}
+
+// A guard without noise clips each round, and gets there all the same.
+func TestGuardWithoutNoiseIsExact(t *testing.T) {
+	s, exact := linearServer(t, &Guard{Clip: 20})
+	first := slices.Clone(s.Global())
+	s.Synchronous()
+	for _, c := range s.clients {
+		if length := floats.Norm(c.Factor(), 2); length > 0.5*20*(1+1e-12) {
+			t.Errorf("a client moved by %v, where damping times clip is 10", length)
+		}
+	}
+	if floats.Equal(first, s.Global()) {
+		t.Error("nothing moved")
+	}
+	for range 80 {
+		s.Synchronous()
+	}
+	if kl := must(s.family.KL(s.Global(), exact)); !(math.Abs(kl) < 1e-9) {
+		t.Errorf("KL to the exact posterior is %v", kl)
+	}
+}
+
+// A proposal that would leave no law moves neither the server nor any client.
+func TestRejectionRollsBack(t *testing.T) {
+	f := Family{Dim: 1, Full: true}
+	for _, guard := range []*Guard{nil, {Clip: 100, Sharing: Individual}, {Clip: 100, Sharing: Published}} {
+		good := must(NewClient(constant{f, []float64{1, 1}}, 1, nil))
+		bad := must(NewClient(constant{f, []float64{1, -5}}, 1, nil))
+		s := must(NewServer(f, f.Isotropic(1), []*Client{good, bad}, guard))
+		s.Synchronous()
+		if guard == nil {
+			s.Asynchronous(1)
+		}
+		if s.Rejections() < 1 || !floats.Equal(s.Global(), []float64{0, 1}) || !floats.Equal(good.Factor(), []float64{0, 0}) || !floats.Equal(bad.Factor(), []float64{0, 0}) {
+			t.Errorf("after %d rejections: global %v, factors %v, %v", s.Rejections(), s.Global(), good.Factor(), bad.Factor())
+		}
+		if !floats.Equal(s.Global(), sumOfFactors(s)) {
+			t.Error("the global law is not the prior times the factors")
+		}
+	}
+	// With noise rounds are rejected too, and the factors still add up.
+	s, _ := linearServer(t, &Guard{Clip: 5, Multiplier: 20, Stream: simulated(1)})
+	for range 50 {
+		s.Synchronous()
+		if !floats.EqualApprox(s.Global(), sumOfFactors(s), 1e-6) || !s.family.Proper(s.Global()) {
+			t.Fatal("the global law is none, or not the prior times the factors")
+		}
+	}
+	if s.Rejections() == 0 {
+		t.Error("no round was rejected: the test tests nothing")
+	}
+}
+
+// Where a factor's precision would become negative under a rule for records, the factor
+// becomes 1 in that coordinate.
+func TestFloor(t *testing.T) {
+	f := Family{Dim: 2}
+	c := must(NewClient(constant{f, []float64{1, 1, -3, 2}}, 0.5, nil))
+	s := must(NewServer(f, f.Isotropic(1), []*Client{c}, nil))
+	s.Asynchronous(0)
+	if !floats.Equal(c.Factor(), []float64{0, 0.5, 0, 1}) {
+		t.Errorf("factor %v", c.Factor())
+	}
+}
+
+func TestServerRefuses(t *testing.T) {
+	f := Family{Dim: 1, Full: true}
+	c := must(NewClient(constant{f, []float64{1, 1}}, 1, nil))
+	for what, make := range map[string]func() (*Server, error){
+		"no clients":     func() (*Server, error) { return NewServer(f, f.Isotropic(1), nil, nil) },
+		"improper prior": func() (*Server, error) { return NewServer(f, []float64{0, -1}, []*Client{c}, nil) },
+		"other family":   func() (*Server, error) { return NewServer(Family{Dim: 1}, []float64{0, 1}, []*Client{c}, nil) },
+		"clip":           func() (*Server, error) { return NewServer(f, f.Isotropic(1), []*Client{c}, &Guard{}) },
+		"honest":         func() (*Server, error) { return NewServer(f, f.Isotropic(1), []*Client{c}, &Guard{Clip: 1, Honest: 2}) },
+		"no stream": func() (*Server, error) {
+			return NewServer(f, f.Isotropic(1), []*Client{c}, &Guard{Clip: 1, Multiplier: 1})
+		},
+		"too small": func() (*Server, error) {
+			return NewServer(f, f.Isotropic(1), []*Client{c}, &Guard{Clip: 1, Multiplier: 1, Stream: simulated(1), Budget: &Budget{Epsilon: 0.1, Delta: 1e-5}})
+		},
+	} {
+		if _, err := make(); err == nil {
+			t.Errorf("%s: no error", what)
+		}
+	}
+}
