@@ -19,7 +19,7 @@ import (
 
 // The study of fit quality in docs/bounds-auto.md. It takes some minutes:
 //
-//	go test . -run BoundsQuality -bounds.releases 20 -v -timeout 1h
+//	go test . -run BoundsQuality -bounds.releases 20 -v -timeout 2h
 var boundsReleases = flag.Int("bounds.releases", 0, "releases in each line of the study of fit quality in docs/bounds-auto.md")
 
 // TestBoundsQuality prints, for slopes of real data, what releases with public bounds
@@ -37,49 +37,57 @@ func TestBoundsQuality(t *testing.T) {
 		{"pums10000", "income ~ age + educ + married", 10},
 		{"pums", "income ~ age + educ + married", 20},
 		{"wine-red", "quality ~ alcohol + `volatile acidity` + sulphates", 10},
+		{"abalone", "rings ~ diameter + shucked + shell", 5},
+		{"abalone", "rings ~ diameter + shucked + shell", 20},
+		{"adult", "above50k ~ age + education + hours + gain", 1},
+		{"adult", "above50k ~ age + education + hours + gain", 5},
 	} {
-		e := open(t, c.file, c.formula, nil)
-		raw := open(t, c.file, c.formula, func(d *schema.Design) {
-			d.Response.Lower, d.Response.Upper = -1e7, 1e7 // nothing is clamped
-			for j := range d.Covariates {
-				d.Covariates[j].Lower, d.Covariates[j].Upper = -1e7, 1e7
-			}
-		})
-		for _, row := range raw.rows {
-			for j, x := range row {
-				row[j] = math.Round(x*1e6) / 1e6 // as it was before it was scaled
-			}
+		t.Run(fmt.Sprintf("%s-%v", c.file, c.epsilon), func(t *testing.T) { boundsQuality(t, c.file, c.formula, c.epsilon) })
+	}
+}
+
+func boundsQuality(t *testing.T, file, formula string, epsilon float64) {
+	e := open(t, file, formula, nil)
+	raw := open(t, file, formula, func(d *schema.Design) {
+		d.Response.Lower, d.Response.Upper = -1e7, 1e7 // nothing is clamped
+		for j := range d.Covariates {
+			d.Covariates[j].Lower, d.Covariates[j].Upper = -1e7, 1e7
 		}
-		exact, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{})
-		must(t, err)
-		truth := exact.Summary(dpreg.Original, 0.95).Parameters
-		public, private := make([][]posterior.Parameter, len(truth)), make([][]posterior.Parameter, len(truth))
-		for k := range *boundsReleases {
-			for _, found := range []bool{false, true} {
-				noise := mechanisms.Simulated(rand.New(rand.NewPCG(77, uint64(k))))
-				p := release.Privacy{Epsilon: c.epsilon, Neighbours: release.ReplaceOne}
-				into, r := public, (*release.Release)(nil)
-				if found {
-					into, r = private, raw.withinBounds(t, p, noise)
-				} else {
-					r, err = ssp.Publish(context.Background(), e.statistics, e.design, p, release.Laplace, ssp.Exact, noise)
-					must(t, err)
-				}
-				fit, err := dpreg.Infer(context.Background(), r, dpreg.Options{})
+	})
+	for _, row := range raw.rows {
+		for j, x := range row {
+			row[j] = math.Round(x*1e6) / 1e6 // as it was before it was scaled
+		}
+	}
+	exact, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{})
+	must(t, err)
+	truth := exact.Summary(dpreg.Original, 0.95).Parameters
+	public, private := make([][]posterior.Parameter, len(truth)), make([][]posterior.Parameter, len(truth))
+	for k := range *boundsReleases {
+		for _, found := range []bool{false, true} {
+			noise := mechanisms.Simulated(rand.New(rand.NewPCG(77, uint64(k))))
+			p := release.Privacy{Epsilon: epsilon, Neighbours: release.ReplaceOne}
+			into, r := public, (*release.Release)(nil)
+			if found {
+				into, r = private, raw.withinBounds(t, p, noise)
+			} else {
+				r, err = ssp.Publish(context.Background(), e.statistics, e.design, p, release.Laplace, ssp.Exact, noise)
 				must(t, err)
-				for j, s := range fit.Summary(dpreg.Original, 0.95).Parameters[:len(e.design.Covariates)+1] {
-					into[j] = append(into[j], s)
-				}
+			}
+			fit, err := dpreg.Infer(context.Background(), r, dpreg.Options{})
+			must(t, err)
+			for j, s := range fit.Summary(dpreg.Original, 0.95).Parameters[:len(e.design.Covariates)+1] {
+				into[j] = append(into[j], s)
 			}
 		}
-		for j := 1; j <= len(e.design.Covariates); j++ {
-			u := truth[j]
-			line := fmt.Sprintf("| %s, ε = %v | %s | %.3g", c.file, c.epsilon, u.Label, u.Mean)
-			for _, fits := range [][]posterior.Parameter{public[j], private[j]} {
-				line += " |" + qualityOf(fits, u)
-			}
-			t.Log(line + " |")
+	}
+	for j := 1; j <= len(e.design.Covariates); j++ {
+		u := truth[j]
+		line := fmt.Sprintf("| %s, ε = %v | %s | %.3g", file, epsilon, u.Label, u.Mean)
+		for _, fits := range [][]posterior.Parameter{public[j], private[j]} {
+			line += " |" + qualityOf(fits, u)
 		}
+		t.Log(line + " |")
 	}
 }
 
