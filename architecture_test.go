@@ -33,6 +33,7 @@ var floors = map[string]int{
 	"vi":                    2,
 	"vi/pvi":                3,
 	"gibbs":                 3,
+	"rivals":                3,
 	"nuts/individual":       3,
 	"nuts/exact":            3,
 	"model/modeltest":       3,
@@ -49,7 +50,7 @@ var floors = map[string]int{
 // What infers sees a release, and rows live elsewhere: no package of inference
 // reaches one of rows, by any path.
 var (
-	inference = []string{"gibbs", "nuts", "nuts/individual", "nuts/exact", "model", "release", "posterior", "conjugate", "mcmc"}
+	inference = []string{"gibbs", "rivals", "nuts", "nuts/individual", "nuts/exact", "model", "release", "posterior", "conjugate", "mcmc"}
 	rows      = []string{"table", "ssp", "mechanisms", "mechanisms/accounting", "mechanisms/ledger", "vi", "vi/pvi"}
 )
 

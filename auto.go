@@ -9,17 +9,19 @@ import (
 	"github.com/dpreg/dpreg/nuts/exact"
 	"github.com/dpreg/dpreg/nuts/individual"
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/rivals"
 )
 
 // Auto is the method that takes the engine which is exact under the model and
 // affordable, and says which and why; see Fit.Why. All its engines have the same
-// posterior.
+// posterior, but for the one it takes where Σy² is withheld.
 const Auto = "auto"
 
 // choose returns the method that Auto takes for releases of the same columns, and why:
 //
 //   - gibbs-ss-update where a kernel is asked for, which only the Gibbs methods have;
 //   - mcmc-ind where clamping is to be modelled, which only it can;
+//   - normalx where a release withholds Σy², since no exact engine does without;
 //   - mcmc-exact wherever the scatter of n rows of m columns has a density, n > m: it
 //     is the fastest nearly everywhere, and never slow (docs/engines.md);
 //   - mcmc-ind where a release has fewer rows, whose cost grows with n, but is small there.
@@ -31,6 +33,8 @@ func (o Options) choose(releases []*release.Release) (m model.Method, why string
 		return gibbs.Update{Kernel: gibbs.Kernel(o.Kernel)}, "a kernel was asked for"
 	case o.ModelClamping:
 		return individual.Method{ModelClamping: true}, "it alone can model what clamping did"
+	case slices.ContainsFunc(releases, (*release.Release).WithoutYY):
+		return rivals.NormalX{}, "it does without the sum of squares of the response, which is withheld"
 	case few < 0:
 		return exact.Method{}, "it is exact for normal columns, at a cost that does not depend on n"
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/rivals"
 )
 
 // CheckOptions of Check.
@@ -85,7 +86,7 @@ type CheckColumn struct {
 // is a fitted one to check.
 func Checkable(method string) bool {
 	switch method {
-	case fixedX, noisyX, model.Naive{}.Name(), nonPrivate:
+	case fixedX, noisyX, model.Naive{}.Name(), nonPrivate, rivals.NormalX{}.Name(), rivals.FixedS{}.Name():
 		return false
 	}
 	return true

@@ -12,6 +12,7 @@ import (
 	"github.com/dpreg/dpreg/nuts/exact"
 	"github.com/dpreg/dpreg/nuts/individual"
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/rivals"
 )
 
 // DefaultMethod is the method of Options that name none.
@@ -59,7 +60,7 @@ func (o Options) prior(s model.Shape) (*model.Prior, error) {
 
 // Methods lists the methods that infer from a release. Auto chooses among them.
 func Methods() []model.Method {
-	return []model.Method{exact.Method{}, individual.Method{}, gibbs.Update{}, gibbs.Prior{}, gibbs.Noisy{}, model.Naive{}}
+	return []model.Method{exact.Method{}, individual.Method{}, gibbs.Update{}, gibbs.Prior{}, gibbs.Noisy{}, model.Naive{}, rivals.NormalX{}, rivals.FixedS{}}
 }
 
 // method finds the method that the options name, and says why where it was chosen.

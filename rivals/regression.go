@@ -1,0 +1,197 @@
+package rivals
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/variate"
+	"github.com/dpreg/dpreg/nuts"
+)
+
+// latent is a party with the S at which its chain stands.
+type latent struct {
+	*party
+	s       []float64 // p×p
+	given   moment    // of ẑ given S, θ and σ²
+	other   moment    // at a proposal
+	columns []float64 // L⁻¹S, p×p, the columns of which are its rows
+}
+
+// moment is the law of ẑ, N(Sθ, V), V = σ²S + D = LLᵀ.
+type moment struct {
+	chol       []float64 // L
+	scaled     []float64 // L⁻¹(ẑ − Sθ)
+	logDensity float64   // up to a constant
+}
+
+func newLatent(t *party) *latent {
+	p := t.p
+	m := func() moment { return moment{chol: make([]float64, p*p), scaled: make([]float64, p)} }
+	return &latent{party: t, s: make([]float64, p*p), given: m(), other: m(), columns: make([]float64, p*p)}
+}
+
+// factor puts m at S and σ²; false where rounding leaves V indefinite.
+func (t *latent) factor(m *moment, s []float64, sigma2 float64) bool {
+	for i, v := range s {
+		m.chol[i] = sigma2 * v
+	}
+	for j, sd := range t.sdXY {
+		m.chol[j*t.p+j] += sd * sd
+	}
+	return dense.Cholesky(m.chol, t.p)
+}
+
+// evaluate puts m at θ, after factor.
+func (t *latent) evaluate(m *moment, s, theta []float64) {
+	dense.SymMulVec(m.scaled, s, t.p, theta)
+	for j, z := range t.xy {
+		m.scaled[j] = z - m.scaled[j]
+	}
+	dense.SolveLower(m.chol, t.p, m.scaled)
+	quad := 0.0
+	for _, v := range m.scaled {
+		quad += v * v
+	}
+	m.logDensity = -0.5 * (dense.LogDet(m.chol, t.p) + quad)
+}
+
+// accept makes the proposal the state.
+func (t *latent) accept() { t.given, t.other = t.other, t.given }
+
+// regression is where a chain stands, (θ, σ², S_j), and moves θ and σ² given the S_j.
+// The prior is the normal-inverse-gamma one that all methods have.
+type regression struct {
+	prior   *conjugate.NIG
+	theta   []float64
+	sigma2  float64
+	parties []*latent
+	step    nuts.StepSize // sd of the random walk of log σ²
+
+	precision, mean, work []float64 // p×p, p, p
+}
+
+// acceptSigma2 is the best acceptance of a random walk in one dimension (Roberts,
+// Gelman & Gilks 1997).
+const acceptSigma2 = 0.44
+
+// newRegression starts σ² at a draw from its prior; start does the rest.
+func newRegression(parties []*party, prior *conjugate.NIG, rng *rand.Rand) *regression {
+	p := parties[0].p
+	r := &regression{prior: prior, theta: make([]float64, p), sigma2: variate.InverseGamma(prior.Shape, prior.Scale, rng),
+		step: nuts.StepSize{Target: acceptSigma2}, precision: make([]float64, p*p), mean: make([]float64, p), work: make([]float64, p)}
+	for _, t := range parties {
+		r.parties = append(r.parties, newLatent(t))
+	}
+	r.step.Restart(0.5, 0.5)
+	return r
+}
+
+// start draws θ where the S_j stand.
+func (r *regression) start(rng *rand.Rand) error {
+	for j, t := range r.parties {
+		if !t.factor(&t.given, t.s, r.sigma2) {
+			return fmt.Errorf("release %d: rounding leaves the covariance of its noisy sums of x y indefinite: columns are collinear, and the noise too small to tell", j+1)
+		}
+	}
+	var info Info
+	r.move(&info, rng)
+	return nil
+}
+
+// move draws θ and moves σ², and leaves all parties evaluated at both.
+func (r *regression) move(info *Info, rng *rand.Rand) {
+	info.failed = !r.drawTheta(rng) || info.failed
+	info.accept = r.moveSigma2(rng)
+	for _, t := range r.parties {
+		info.logDensity += t.given.logDensity
+	}
+}
+
+// drawTheta draws θ given σ² and the S_j. With V_j = L_jL_jᵀ, W_j = L_j⁻¹S_j and the
+// prior N(μ₀, σ²Λ₀⁻¹) it is N(P⁻¹h, P⁻¹),
+//
+//	P = Λ₀/σ² + Σ W_jᵀW_j,   P⁻¹h = μ₀ + P⁻¹ Σ W_jᵀ L_j⁻¹(ẑ_j − S_jμ₀).
+//
+// False where rounding leaves P indefinite, and θ stays.
+func (r *regression) drawTheta(rng *rand.Rand) bool {
+	p := len(r.theta)
+	for i, v := range r.prior.Precision {
+		r.precision[i] = v / r.sigma2
+	}
+	clear(r.mean)
+	for _, t := range r.parties {
+		t.evaluate(&t.given, t.s, r.prior.Mean)
+		copy(t.columns, t.s)
+		for j := range p {
+			column := t.columns[j*p:][:p]
+			dense.SolveLower(t.given.chol, p, column)
+			r.mean[j] += dot(column, t.given.scaled)
+			for k := range j + 1 {
+				r.precision[j*p+k] += dot(column, t.columns[k*p:][:p])
+			}
+		}
+	}
+	if !dense.Cholesky(r.precision, p) {
+		return false
+	}
+	dense.SolveLower(r.precision, p, r.mean)
+	for j := range r.mean {
+		r.mean[j] += rng.NormFloat64()
+	}
+	dense.SolveLowerT(r.precision, p, r.mean)
+	for j, m := range r.prior.Mean {
+		r.theta[j] = m + r.mean[j]
+	}
+	return true
+}
+
+// moveSigma2 takes a step of a random walk in log σ² given θ and the S_j, and returns
+// the probability with which it was accepted. The target, in log σ², is
+//
+//	−(a₀ + p/2) log σ² − (b₀ + ½(θ−μ₀)ᵀΛ₀(θ−μ₀))/σ² + Σ log N(ẑ_j; S_jθ, σ²S_j + D_j).
+func (r *regression) moveSigma2(rng *rand.Rand) float64 {
+	p := len(r.theta)
+	for j, m := range r.prior.Mean {
+		r.work[j] = r.theta[j] - m
+	}
+	shape, scale := r.prior.Shape+0.5*float64(p), r.prior.Scale+0.5*dense.QuadForm(r.prior.Precision, p, r.work)
+	jump := r.step.Value() * rng.NormFloat64()
+	sigma2 := r.sigma2 * math.Exp(jump)
+	ratio := -shape*jump - scale/sigma2 + scale/r.sigma2
+	for _, t := range r.parties {
+		t.evaluate(&t.given, t.s, r.theta)
+		if !t.factor(&t.other, t.s, sigma2) {
+			ratio = math.Inf(-1)
+			continue
+		}
+		t.evaluate(&t.other, t.s, r.theta)
+		ratio += t.other.logDensity - t.given.logDensity
+	}
+	if rng.Float64() < math.Exp(ratio) {
+		r.sigma2 = sigma2
+		for _, t := range r.parties {
+			t.accept()
+		}
+	}
+	return math.Min(1, math.Exp(ratio))
+}
+
+// adapt tunes the step of σ² in warm-up.
+func (r *regression) adapt(accept float64, last bool) {
+	if r.step.Update(accept); last {
+		r.step.Settle()
+	}
+}
+
+// Params writes θ and σ².
+func (r *regression) Params(dst []float64) { dst[copy(dst, r.theta)] = r.sigma2 }
+
+func dot(a, b []float64) (sum float64) {
+	for i, v := range a {
+		sum += v * b[i]
+	}
+	return sum
+}

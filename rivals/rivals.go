@@ -1,0 +1,100 @@
+// Package rivals has the methods that Alparslan, Yıldırım & Birbil (2023,
+// "Differentially private distributed Bayesian linear regression with MCMC", ICML)
+// give for J parties of whose rows S = XᵀX and z = Xᵀy are released with Gaussian
+// noise, and yᵀy is not. There is no intercept, and the covariates have mean zero:
+//
+//	x ~ N(0, Σ)                        S_j | Σ ~ Wishart(Σ, n_j)
+//	y | x ~ N(θᵀx, σ²)                 z_j | S_j ~ N(S_jθ, σ²S_j)
+//	Ŝ_j = S_j + noise, ẑ_j = z_j + noise;   ẑ_j | S_j ~ N(S_jθ, σ²S_j + D_j),
+//
+// the last with z_j integrated out and D_j the covariance of ẑ_j's noise. Of a release
+// with more in it, Σx, Σy and Σy², they look at nothing else.
+//
+// They are here to be compared with; docs/rivals.md says where they are right, and
+// how the prior, the problem's as for any other method, differs from the paper's.
+package rivals
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/nuts"
+	"github.com/dpreg/dpreg/posterior"
+)
+
+// NormalX is the method that has S_j latent: Σ and S_j are drawn with θ and σ².
+type NormalX struct{}
+
+// Name returns the method's name on the command line.
+func (NormalX) Name() string { return "normalx" }
+
+// Sample draws from the posterior of θ and σ², which the draws are named for by
+// Shape.RegressionNames. Errors: a release with an intercept, Laplace noise, a noisy
+// number of rows or fewer rows than covariates, partial pooling, what
+// model.Problem.JoinWithheld refuses, a plan without warm-up.
+func (NormalX) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
+	name := NormalX{}.Name()
+	joint, parties, err := read(name, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := nuts.CheckWarmup(name, plan); err != nil {
+		return nil, err
+	}
+	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) {
+		return newNormalX(parties, p.Prior, joint.Shared, rng)
+	}
+	return run(ctx, joint, start, plan)
+}
+
+// FixedS is the method that takes the nearest positive semidefinite matrix to Ŝ_j for
+// S_j: fast, and wrong by what the noise on S_j hides.
+type FixedS struct{}
+
+// Name returns the method's name on the command line.
+func (FixedS) Name() string { return "fixeds" }
+
+// Sample is NormalX.Sample for FixedS. A warning says that it is an approximation.
+func (FixedS) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
+	name := FixedS{}.Name()
+	joint, parties, err := read(name, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := nuts.CheckWarmup(name, plan); err != nil {
+		return nil, err
+	}
+	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) {
+		return newFixedS(parties, p.Prior, rng)
+	}
+	draws, err := run(ctx, joint, start, plan)
+	if draws != nil {
+		draws.Warnings = append(draws.Warnings, "fixeds takes the noisy sums of x xᵀ, projected, for exact ones: its intervals are too narrow where their noise matters")
+	}
+	return draws, err
+}
+
+func run(ctx context.Context, t *model.Joint, start func(int, *rand.Rand) (mcmc.Kernel[Info], error), plan mcmc.Plan) (*posterior.Draws, error) {
+	columns := mcmc.Columns{Params: t.Shape.RegressionNames(), Info: InfoNames}
+	return mcmc.Run(ctx, columns, start, keep, plan)
+}
+
+// Info is what one sweep did beside moving the state.
+type Info struct {
+	logDensity float64 // of the ẑ_j, given the rest
+	accept     float64 // probability that the move of σ² was accepted
+	acceptS    float64 // the mean of those of the S_j; 0 for FixedS
+	failed     bool    // rounding left a matrix indefinite: a step was skipped
+}
+
+// InfoNames names the columns that Sample keeps of an Info, in Stan's manner.
+var InfoNames = []string{"lp__", "accept_stat__", "accept_s__", "failed__"}
+
+func keep(i Info, dst []float64) {
+	dst[0], dst[1], dst[2], dst[3] = i.logDensity, i.accept, i.acceptS, 0
+	if i.failed {
+		dst[3] = 1
+	}
+}
