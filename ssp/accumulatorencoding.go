@@ -60,7 +60,7 @@ func (a *Accumulator) UnmarshalBinary(data []byte) error {
 		rest = rest[encodedSum:]
 	}
 	if err := b.check(); err != nil {
-		return err
+		return fmt.Errorf("the encoding is damaged: %w", err)
 	}
 	*a = *b
 	return nil
@@ -78,7 +78,7 @@ func (a *Accumulator) check() error {
 			square, left = square+left, left-1
 		}
 		if bad {
-			return fmt.Errorf("encoded sum %d is none that the rows can have: the encoding is damaged", i+1)
+			return fmt.Errorf("sum %d is none that so many rows can have", i+1)
 		}
 	}
 	return nil

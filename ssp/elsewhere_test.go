@@ -1,0 +1,102 @@
+package ssp
+
+import (
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg/release"
+)
+
+func summed(t *testing.T, rows [][]float64, m int) *Statistics {
+	t.Helper()
+	a := NewAccumulator(m)
+	for _, row := range rows {
+		if err := a.Add(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return a.Statistics()
+}
+
+// Sums that rows have are taken as they are, whatever the rank of their matrix.
+func TestStatisticsOf(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 8))
+	for _, m := range []int{1, 2, 5, 30, maxExact + 1} {
+		for _, n := range []int{0, 1, 2, m, 3*m + 1} {
+			rows := randomRows(rng, n, m)
+			for _, row := range rows {
+				row[0] = row[m-1] // collinear
+			}
+			want := summed(t, rows, m)
+			got, err := StatisticsOf(m, want.N, want.BigInts())
+			if err != nil {
+				t.Errorf("%d rows of %d: %v", n, m, err)
+				continue
+			}
+			if got.N != want.N || !slices.Equal(got.sum, want.sum) {
+				t.Errorf("%d rows of %d: the sums differ", n, m)
+			}
+		}
+	}
+}
+
+// Sums that no rows have are refused, each for its own fault.
+func TestStatisticsOfRefuses(t *testing.T) {
+	const m = 3
+	rows := randomRows(rand.New(rand.NewPCG(9, 9)), 50, m)
+	sound := summed(t, rows, m)
+	at := func(j, k int) int { return release.Index(m, j, k) }
+	even := func(z []*big.Int, i int, by int64) { z[i].Add(z[i], big.NewInt(2*by)) }
+	for name, c := range map[string]struct {
+		n      int64
+		change func(z []*big.Int)
+		says   string
+	}{
+		"negative":      {-1, func([]*big.Int) {}, "negative"},
+		"many":          {MaxRows + 1, func([]*big.Int) {}, "too many rows"},
+		"fewer rows":    {10, func([]*big.Int) {}, "so many rows"},
+		"huge":          {50, func(z []*big.Int) { z[4].Lsh(big.NewInt(-1), 300) }, "sum 5"},
+		"off lattice":   {50, func(z []*big.Int) { even(z, 0, 1) }, "sum 1"},
+		"square < 0":    {50, func(z []*big.Int) { z[at(1, 1)].SetInt64(-2) }, "so many rows"},
+		"rounded":       {50, func(z []*big.Int) { z[at(2, 2)].Add(z[at(2, 2)], big.NewInt(1)) }, "of column 3"},
+		"mean² > n·Σv²": {50, func(z []*big.Int) { z[1].Lsh(big.NewInt(40), 40); z[at(1, 1)].Lsh(big.NewInt(20), 40) }, "semidefinite"},
+		// Every two of these correlate possibly, the three do not.
+		"three": {50, func(z []*big.Int) {
+			for j := range m {
+				z[j].SetInt64(0)
+				z[at(j, j)].Lsh(big.NewInt(10), 40)
+				for k := range j {
+					z[at(j, k)].Lsh(big.NewInt(-6), 40)
+				}
+			}
+		}, "semidefinite"},
+		"by one": {50, func(z []*big.Int) {
+			z[0].Lsh(big.NewInt(50), 40)
+			z[at(0, 0)].Lsh(big.NewInt(50), 40)
+			even(z, at(0, 1), 1)
+		}, "semidefinite"},
+		"too few":  {50, nil, "8 sums"},
+		"no row":   {0, func([]*big.Int) {}, "so many rows"},
+		"zero row": {50, func(z []*big.Int) { z[0].SetInt64(0); z[at(0, 0)].SetInt64(0) }, "semidefinite"},
+	} {
+		z := sound.BigInts()
+		if c.change == nil {
+			z = z[:8]
+		} else {
+			c.change(z)
+		}
+		if _, err := StatisticsOf(m, c.n, z); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	// With more columns, what every two rows and columns show is seen.
+	const many = maxExact + 20
+	z := summed(t, randomRows(rand.New(rand.NewPCG(10, 10)), 50, many), many).BigInts()
+	z[release.Index(many, 3, 80)].Lsh(big.NewInt(45), 40)
+	if _, err := StatisticsOf(many, 50, z); err != errNotGram {
+		t.Errorf("many columns: %v", err)
+	}
+}
