@@ -32,6 +32,7 @@ var floors = map[string]int{
 	"model":                 2,
 	"vi":                    2,
 	"vi/pvi":                3,
+	"vi/published":          3,
 	"gibbs":                 3,
 	"rivals":                3,
 	"nuts/individual":       3,
@@ -43,6 +44,7 @@ var floors = map[string]int{
 	"calibration/compare":   5,
 	"report":                6,
 	"cmd/dpreg":             7,
+	"bench/custodians":      7,
 	"bench/engines":         7,
 	"bench/stan/engines":    7,
 }
@@ -51,7 +53,7 @@ var floors = map[string]int{
 // reaches one of rows, by any path.
 var (
 	inference = []string{"gibbs", "rivals", "nuts", "nuts/individual", "nuts/exact", "model", "release", "posterior", "conjugate", "mcmc"}
-	rows      = []string{"table", "ssp", "mechanisms", "mechanisms/accounting", "mechanisms/ledger", "vi", "vi/pvi"}
+	rows      = []string{"table", "ssp", "mechanisms", "mechanisms/accounting", "mechanisms/ledger", "vi", "vi/pvi", "vi/published"}
 )
 
 // listed is what go list says of a package.

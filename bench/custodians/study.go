@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// shape is the regression: two slopes, no intercept.
+var shape = model.Shape{P: 2}
+
+// site is one custodian's rows and privacy.
+type site struct {
+	rows    int
+	epsilon float64
+}
+
+// scenario is a case of the study; sites that are alike have a grid's place.
+type scenario struct {
+	name    string
+	sites   []site
+	epsilon float64 // 0 where custodians differ
+}
+
+var (
+	epsilons = []float64{0.1, 0.3, 1, 3, 10}
+	numbers  = []int{1, 5, 10} // of custodians
+)
+
+// cases are the grid, and custodians that differ.
+func (s *settings) cases() (all []scenario) {
+	for _, j := range numbers {
+		for _, epsilon := range epsilons {
+			all = append(all, scenario{fmt.Sprintf("J = %d, ε = %g", j, epsilon), slices.Repeat([]site{{s.rows / j, epsilon}}, j), epsilon})
+		}
+	}
+	few := s.rows / 50
+	return append(all,
+		scenario{"J = 5, one ε = 10, four ε = 0.1", append([]site{{s.rows / 5, 10}}, slices.Repeat([]site{{s.rows / 5, 0.1}}, 4)...), 0},
+		scenario{"J = 5, ε = 0.3, one has 92 % of the rows", append([]site{{s.rows - 4*few, 0.3}}, slices.Repeat([]site{{few, 0.3}}, 4)...), 0},
+		scenario{"J = 5, one has 92 % of the rows and ε = 0.1, four ε = 10", append([]site{{s.rows - 4*few, 0.1}}, slices.Repeat([]site{{few, 10}}, 4)...), 0})
+}
+
+// data are one trial's: the truth, the releases, and the same without noise.
+type data struct {
+	theta          []float64
+	noisy, without *model.Problem
+}
+
+// draw simulates a trial: statistics by their exact law.
+func (c scenario) draw(rng *rand.Rand) data {
+	prior := model.DefaultPrior(shape)
+	x, law := model.NewParams(shape), model.NewMoments(shape)
+	for ok := false; !ok; ok = law.Factor() {
+		model.NewConditionals(shape, prior, true).DrawPrior(x, rng)
+		law.Set(x)
+	}
+	d := data{x.Theta, &model.Problem{Prior: prior, SharedCovariates: true}, &model.Problem{Prior: prior, SharedCovariates: true}}
+	for _, s := range c.sites {
+		z := make([]float64, shape.Statistics())
+		law.RandExact(z, float64(s.rows), rng)
+		scale := sensitivity() / s.epsilon
+		d.without.Releases = append(d.without.Releases, written(s.rows, release.Laplace, scale, z))
+		for i := range z {
+			z[i] += scale * math.Copysign(rng.ExpFloat64(), rng.Float64()-0.5)
+		}
+		d.noisy.Releases = append(d.noisy.Releases, written(s.rows, release.Laplace, scale, z))
+	}
+	return d
+}
+
+// sensitivity is the L1 one for replace-one neighbours, m(m+2)²/(2(m+1)).
+func sensitivity() float64 {
+	m := float64(shape.M())
+	return m * (m + 2) * (m + 2) / (2 * (m + 1))
+}
+
+func written(rows int, kind release.Kind, scale float64, z []float64) *release.Release {
+	box := func(name string) schema.Column { return schema.Column{Name: name, Lower: -1, Upper: 1} }
+	return &release.Release{Format: release.Format, Simulated: true, N: int64(rows),
+		Schema: schema.Design{Response: box("y"), Covariates: []schema.Column{box("x1"), box("x2")}},
+		Noise:  release.Noise{Kind: kind, Scale: scale}, Statistics: release.StatisticsFromVector(shape.M(), z)}
+}
+
+// result is how a method did in a case.
+type result struct {
+	scenario
+	method          string
+	square          float64 // mean squared error of θ's posterior mean, over coefficients and trials
+	squareError     float64 // its standard error, over trials
+	coverage, width float64 // of 90 % intervals; the mean width
+}
+
+// study runs a case.
+func (s *settings) study(ctx context.Context, c scenario) ([]result, error) {
+	var all []result
+	chosen := s.methods()
+	scores := make([][]score, len(chosen))
+	for trial := range s.trials {
+		d := c.draw(rand.New(rand.NewPCG(s.seed, uint64(trial))))
+		for i, m := range chosen {
+			plan := mcmc.Plan{Chains: 1, Warmup: 500, Draws: s.draws, Seed: uint64(trial), Workers: 1}
+			draws, err := m.sample(ctx, d, plan)
+			if err != nil {
+				return nil, fmt.Errorf("%s, trial %d: %w", m.name, trial, err)
+			}
+			scores[i] = append(scores[i], judge(draws, d.theta))
+		}
+	}
+	for i, m := range chosen {
+		all = append(all, summarise(c, m.name, scores[i]))
+	}
+	return all, nil
+}
+
+// score is that of one fit.
+type score struct{ square, covered, width float64 }
+
+func judge(d *posterior.Draws, theta []float64) (s score) {
+	q := float64(len(theta))
+	for k, truth := range theta {
+		all := slices.Sorted(slices.Values(slices.Concat(d.Column(k)...)))
+		mean := 0.0
+		for _, v := range all {
+			mean += v / float64(len(all))
+		}
+		low, high := posterior.Quantile(all, 0.05), posterior.Quantile(all, 0.95)
+		s.square += (mean - truth) * (mean - truth) / q
+		s.width += (high - low) / q
+		if low <= truth && truth <= high {
+			s.covered += 1 / q
+		}
+	}
+	return s
+}
+
+func summarise(c scenario, method string, all []score) result {
+	r, n, squares := result{scenario: c, method: method}, float64(len(all)), 0.0
+	for _, s := range all {
+		r.square += s.square / n
+		r.coverage += s.covered / n
+		r.width += s.width / n
+		squares += s.square * s.square / n
+	}
+	r.squareError = math.Sqrt((squares - r.square*r.square) / (n - 1))
+	return r
+}
