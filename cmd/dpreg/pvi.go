@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
+	encoding "encoding/csv"
 	"fmt"
 	"io"
 	"strconv"
@@ -37,7 +37,7 @@ docs/pvi.md has the guarantees, docs/baselines.md what the presets give.`
 type pviFlags struct {
 	preset, methods, eps, accounting, format string
 	seeds                                    int
-	seed                                     uint64
+	seed, split                              uint64
 	rho, kappa                               float64
 }
 
@@ -75,6 +75,7 @@ func (f *pviFlags) register(cmd *cobra.Command) {
 	fs.Float64Var(&f.kappa, "kappa", 0, "workshop: κ, how unequal their classes are, a `NUMBER` in place of the preset's")
 	fs.IntVar(&f.seeds, "seeds", 5, "`NUMBER` of runs of each setting")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the first run, a `NUMBER`; the next has the next")
+	fs.Uint64Var(&f.split, "split", 0, "workshop: seed of the permutation that divides rows into those to train and to test, a `NUMBER`, for all runs")
 	fs.StringVar(&f.format, "format", "table", "`NAME` of the format on stdout: table, of all runs of a setting together, or csv, a line a run")
 	oneOf(cmd, "preset", pviPresets...)
 	oneOf(cmd, "accounting", "pld", "paper")
@@ -97,7 +98,7 @@ func (f *pviFlags) study(cmd *cobra.Command, args []string) (*pviStudy, error) {
 	if distribution, ok := strings.CutPrefix(f.preset, "workshop-"); ok {
 		return f.workshop(cmd, distribution, args)
 	}
-	for _, flag := range []string{"method", "eps", "accounting", "rho", "kappa"} {
+	for _, flag := range []string{"method", "eps", "accounting", "rho", "kappa", "split"} {
 		if cmd.Flags().Changed(flag) {
 			return nil, usagef("--%s is for workshop presets", flag)
 		}
@@ -150,7 +151,7 @@ func (f *pviFlags) run(ctx context.Context, stdout, stderr io.Writer, s *pviStud
 }
 
 func (s *pviStudy) writeCSV(w io.Writer, seed uint64, runs [][][]float64) error {
-	out := csv.NewWriter(w)
+	out := encoding.NewWriter(w)
 	rows := [][]string{append(append(s.settings[:len(s.settings):len(s.settings)], "seed"), s.measures...)}
 	for i, arm := range s.arms {
 		for k, measured := range runs[i] {

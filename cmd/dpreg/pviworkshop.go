@@ -47,7 +47,7 @@ func (f *pviFlags) workshop(cmd *cobra.Command, distribution string, args []stri
 	if err := oneFile("the directory of adult.data and adult.test")(cmd, args); err != nil {
 		return nil, err
 	}
-	data, err := pvi.ReadAdult(args[0])
+	data, err := pvi.ReadAdult(args[0], f.split)
 	if err != nil {
 		return nil, usage(err)
 	}

@@ -37,9 +37,9 @@ var (
 
 const adultColumns = 15
 
-// ReadAdult reads adult.data, then adult.test, of a directory, permutes the rows, always
-// in the same way, and takes the first ⌈0.8 N⌉ to train. Errors name file, line and column.
-func ReadAdult(directory string) (*Adult, error) {
+// ReadAdult reads adult.data, then adult.test, of a directory, permutes the rows as split, a
+// seed, has it, and takes the first ⌈0.8 N⌉ to train. Errors name file, line and column.
+func ReadAdult(directory string, split uint64) (*Adult, error) {
 	var records []adultRecord
 	for _, name := range []string{"adult.data", "adult.test"} {
 		path := filepath.Join(directory, name)
@@ -56,7 +56,7 @@ func ReadAdult(directory string) (*Adult, error) {
 	if len(records) < 2 {
 		return nil, fmt.Errorf("%s: no rows", directory)
 	}
-	rng := rand.New(rand.NewPCG(0, 0))
+	rng := rand.New(rand.NewPCG(split, 0))
 	rng.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
 	rows := codeAdult(records)
 	train := (4*len(records) + 4) / 5

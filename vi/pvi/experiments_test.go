@@ -123,7 +123,7 @@ func writeAdult(t *testing.T, data, test string) string {
 
 func TestReadAdult(t *testing.T) {
 	second := strings.NewReplacer("39", "50", "State-gov", "?", "<=50K", ">50K.").Replace(adultLine)
-	a, err := ReadAdult(writeAdult(t, adultLine+"\n"+adultLine+"\n\n", "|1x3 Cross validator\n"+second+"\n"+second))
+	a, err := ReadAdult(writeAdult(t, adultLine+"\n"+adultLine+"\n\n", "|1x3 Cross validator\n"+second+"\n"+second), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,10 +140,10 @@ func TestReadAdult(t *testing.T) {
 }
 
 func TestReadAdultRefuses(t *testing.T) {
-	if _, err := ReadAdult(t.TempDir()); err == nil {
+	if _, err := ReadAdult(t.TempDir(), 0); err == nil {
 		t.Error("no files: no error")
 	}
-	if _, err := ReadAdult(writeAdult(t, "", "")); err == nil {
+	if _, err := ReadAdult(writeAdult(t, "", ""), 0); err == nil {
 		t.Error("no rows: no error")
 	}
 	for line, want := range map[string]string{
@@ -152,7 +152,7 @@ func TestReadAdultRefuses(t *testing.T) {
 		strings.Replace(adultLine, "<=50K", "x", 1):  `column 15: "x"`,
 		strings.Replace(adultLine, "2174", "NaN", 1): "column 11",
 	} {
-		_, err := ReadAdult(writeAdult(t, adultLine+"\n"+line, adultLine))
+		_, err := ReadAdult(writeAdult(t, adultLine+"\n"+line, adultLine), 0)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "adult.data:2") {
 			t.Errorf("%s: %v", line, err)
 		}
