@@ -98,6 +98,8 @@ func (o *order) auto(stderr io.Writer, f *releaseFlags, columns []string) error 
 		fallthrough
 	case columns == nil:
 		return f.checkRows(false)
+	case o.source.Once():
+		return usagef("--bounds auto reads the rows twice, and %s can be read once", o.source.Name)
 	}
 	epsilon, _ := new(big.Rat).Mul(asStated(o.privacy.Epsilon), asStated(share)).Float64()
 	b := &autoBounds{release.Bounds{Method: release.AutoBounds, Epsilon: epsilon, Columns: columns}, f.rows}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"slices"
 
@@ -27,8 +26,8 @@ func (o *order) rows(ctx context.Context, stderr io.Writer) (n int64, noised fun
 	}
 	var h *ssp.Magnitudes
 	noteMissing(stderr, o.cells)
-	read, err := o.scan(stderr, nil, func(rows io.Reader) error {
-		h, err = o.magnitudes(ctx, rows)
+	read, err := scan(stderr, o.source, nil, func() error {
+		h, err = o.magnitudes(ctx)
 		return err
 	})
 	if err != nil {
@@ -39,22 +38,20 @@ func (o *order) rows(ctx context.Context, stderr io.Writer) (n int64, noised fun
 
 // magnitudes reads all cells that the sums will read, as they will, and counts
 // those of the columns without bounds.
-func (o *order) magnitudes(ctx context.Context, file io.Reader) (*ssp.Magnitudes, error) {
+func (o *order) magnitudes(ctx context.Context) (*ssp.Magnitudes, error) {
 	columns := o.design.Columns()
 	at := make([]int, len(o.bounds.Columns))
 	for j, name := range o.bounds.Columns {
 		at[j] = slices.IndexFunc(columns, func(c schema.Column) bool { return c.Name == name })
 		columns[at[j]].Lower, columns[at[j]].Upper = math.NaN(), math.NaN() // a missing cell is in no bin
 	}
-	_, rows, err := o.cells.Columns(file, o.data, columns, o.design.Factors)
-	if err != nil {
-		return nil, err
-	}
 	values := make([]float64, len(at))
 	return dpreg.CountMagnitudes(ctx, func(yield func([]float64, error) bool) {
-		for row, err := range rows {
+		for row, err := range o.cells.Values(o.source, columns, o.design.Factors) {
 			for j, i := range at {
-				values[j] = row.Values[i]
+				if err == nil {
+					values[j] = row[i]
+				}
 			}
 			if !yield(values, err) {
 				return
@@ -66,7 +63,7 @@ func (o *order) magnitudes(ctx context.Context, file io.Reader) (*ssp.Magnitudes
 // within finds the bounds and makes the release within them. The rows, which it
 // reads again, have been found sound, so that nothing in them can stop it. It shows
 // nobody the bounds without the release.
-func (o *order) within(ctx context.Context, stderr io.Writer, h *ssp.Magnitudes, read fs.FileInfo) (*release.Release, error) {
+func (o *order) within(ctx context.Context, stderr io.Writer, h *ssp.Magnitudes, read states) (*release.Release, error) {
 	found, err := h.Bounds(o.bounds.Columns, o.bounds.Epsilon, o.privacy.Neighbours, mechanisms.OS())
 	if err != nil {
 		return nil, err
@@ -76,8 +73,8 @@ func (o *order) within(ctx context.Context, stderr io.Writer, h *ssp.Magnitudes,
 		return nil, err
 	}
 	var s sums
-	_, err = o.scan(stderr, read, func(rows io.Reader) error {
-		s, err = bounded.accumulate(ctx, o.cells.CSV(rows, o.data, bounded.design))
+	_, err = scan(stderr, o.source, read, func() error {
+		s, err = bounded.accumulate(ctx)
 		return err
 	})
 	if err != nil {

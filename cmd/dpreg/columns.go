@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +14,7 @@ import (
 )
 
 // sidecar is where the schema of a data file is looked for: data.schema.json
-// beside data.csv.
+// beside data.csv; empty where there is no such place.
 func sidecar(data string) string {
 	return besides(data, ".schema.json")
 }
@@ -31,7 +32,10 @@ func (f *releaseFlags) columns(stderr io.Writer, data string) (*schema.Schema, e
 	if err != nil {
 		return nil, usage(fmt.Errorf("--%w", err))
 	}
-	all, err := readHeader(data)
+	if f.source, err = findRows(data); err != nil {
+		return nil, err
+	}
+	all, err := header(f.source)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +60,7 @@ func (f *releaseFlags) described(data string) (s *schema.Schema, path string, er
 	path = f.schema
 	if path == "" {
 		path = sidecar(data)
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(path); path == "" || errors.Is(err, fs.ErrNotExist) {
 			return nil, "", nil
 		}
 	}
@@ -175,7 +179,7 @@ func checkBounded(columns []schema.Column, data string) error {
 A column of categories needs its levels in place of bounds: see dpreg schema --help.
 Take bounds from public knowledge (a codebook, what is possible at all): bounds
 read off the data would tell of the persons at the extremes and break the guarantee`,
-		strings.Join(names, ", "), strings.Join(flags, " "), shellWord(data), shellWord(sidecar(data)))
+		strings.Join(names, ", "), strings.Join(flags, " "), shellWord(data), shellWord(cmp.Or(sidecar(data), "data.schema.json (and --schema of that name)")))
 }
 
 // shellWord quotes a word for a POSIX shell where that is needed.

@@ -8,13 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
-
-// besides is a file beside the data: data.csv becomes data + suffix.
-func besides(data, suffix string) string {
-	return strings.TrimSuffix(data, filepath.Ext(data)) + suffix
-}
 
 // checkWritable tells, before anything is read or spent, whether a file can be
 // written: as all files here are, beside it and renamed.

@@ -36,7 +36,7 @@ func newFit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fit --eps NUMBER DATA.csv",
 		Short: "Make a release and infer from it: spends ε, once",
-		Long:  fitHelp,
+		Long:  fitHelp + "\n\n" + rowsHelp,
 		Example: `  dpreg fit --eps 1 pums.csv --formula 'income ~ age + educ'
   dpreg fit --eps 0.1 --bounds dose=0:40 --bounds response=0:100 trial.csv`,
 		Args: oneFile("a data file"),
@@ -117,7 +117,7 @@ func (c *fitCommand) reuse(stderr io.Writer, o *order, former *release.Release) 
 		return nil, refusef("%s is newer than %s, so the release may not be of these data. A new one would spend ε again.\n"+
 			"  At no further cost:  dpreg infer %s\n"+
 			"  To spend ε again:    --release FILE keeps both, --spend-again overwrites the old one",
-			o.data, o.path, shellWord(o.path))
+			o.source.Name, o.path, shellWord(o.path))
 	}
 	if err := o.differs(former); err != nil {
 		return nil, o.refuse(former, err)
@@ -203,7 +203,7 @@ func (c *fitCommand) runNonPrivate(cmd *cobra.Command, data string) error {
 	if err != nil {
 		return err
 	}
-	source := order{data: data, design: design, cells: cells}
+	source := order{data: data, source: c.source, design: design, cells: cells}
 	s, err := source.sum(ctx, stderr)
 	if err != nil {
 		return err

@@ -56,15 +56,7 @@ func (o *order) differs(r *release.Release) error {
 
 // stale reports whether the data were changed after the release was made.
 func (o *order) stale() (bool, error) {
-	data, err := os.Stat(o.data)
-	if err != nil {
-		return false, usage(err)
-	}
-	made, err := os.Stat(o.path)
-	if err != nil {
-		return false, usage(err)
-	}
-	return data.ModTime().After(made.ModTime()), nil
+	return newer(o.source, o.path)
 }
 
 // leftovers refuses where a run was killed between the noise and the renaming:

@@ -3,9 +3,8 @@ package main
 import (
 	"context"
 	"io"
-	"iter"
+	"runtime"
 
-	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/ssp"
@@ -73,12 +72,14 @@ type sums struct {
 	moments *ssp.Moments
 }
 
-func (o *order) accumulate(ctx context.Context, rows iter.Seq2[[]float64, error]) (s sums, err error) {
+// accumulate reads the rows on all processors.
+func (o *order) accumulate(ctx context.Context) (s sums, err error) {
+	workers := runtime.GOMAXPROCS(0)
 	if o.moments {
-		s.Statistics, s.moments, err = dpreg.AccumulateMoments(ctx, rows, o.design)
+		s.Statistics, s.moments, err = ssp.SumMoments(ctx, o.source, o.cells, o.design, workers)
 		return s, err
 	}
-	s.Statistics, err = dpreg.Accumulate(ctx, rows, o.design)
+	s.Statistics, err = ssp.Sum(ctx, o.source, o.cells, o.design, workers)
 	return s, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/table"
 )
 
 // isTerminal tells whether bars may be drawn.
@@ -20,19 +21,25 @@ func isTerminal(w io.Writer) bool {
 	return ok && cwriter.IsTerminal(int(f.Fd()))
 }
 
-// readingBar shows how much of a file is read, where stderr is a terminal. The
-// bar is gone after finish.
-func readingBar(stderr io.Writer, f *os.File) (rows io.Reader, finish func()) {
-	info, err := f.Stat()
-	if err != nil || !isTerminal(stderr) {
-		return f, func() {}
+// readingBar shows how many bytes of the files are read, where stderr is a terminal:
+// their size is no secret, unlike the number of rows. The bar is gone after finish. Of
+// standard input the size is not known, 0.
+func readingBar(stderr io.Writer, rows *table.Source, size int64) (finish func()) {
+	if !isTerminal(stderr) {
+		return func() {}
+	}
+	how := decor.Percentage()
+	if size == 0 {
+		how = decor.CurrentKibiByte("% .1f")
 	}
 	container := mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(40))
-	bar := container.AddBar(info.Size(), mpb.BarRemoveOnComplete(),
-		mpb.PrependDecorators(decor.Name("reading rows ")), mpb.AppendDecorators(decor.Percentage()))
-	return bar.ProxyReader(f), func() {
+	bar := container.AddBar(size, mpb.BarRemoveOnComplete(),
+		mpb.PrependDecorators(decor.Name("reading rows ")), mpb.AppendDecorators(how))
+	rows.Progress = bar.IncrInt64
+	return func() {
 		bar.Abort(true)
 		container.Wait()
+		rows.Progress = nil
 	}
 }
 

@@ -37,9 +37,11 @@ func newRelease() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "release --eps NUMBER DATA.csv",
 		Short: "Make a differentially private release of a table: spends ε",
-		Long:  releaseHelp,
+		Long:  releaseHelp + "\n\n" + rowsHelp,
 		Example: `  dpreg release --eps 1 pums.csv
   dpreg release --eps 1 --delta 1e-6 pums.csv
+  dpreg release --eps 1 shards/
+  zcat pums.csv.gz | dpreg release --eps 1 --schema pums.schema.json -o pums.release.json -
   dpreg release --eps 0.5 --bounds age=0:100,income=0:500000 --formula 'income ~ age' pums.csv -o age.release.json`,
 		Args: oneFile("a data file"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -9,6 +9,7 @@ import (
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
+	"github.com/dpreg/dpreg/table"
 )
 
 // releaseFlags are the flags of what spends ε: release and fit.
@@ -21,6 +22,8 @@ type releaseFlags struct {
 	ledger          string
 	spendAgain      bool
 	moments         bool
+
+	source *table.Source // of the rows, once the columns are known
 }
 
 const formulaUsage = "`FORMULA` such as 'y ~ x1 + x2', 'y ~ .' or 'y ~ x - 1'; "

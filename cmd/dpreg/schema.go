@@ -1,17 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
-
-	"github.com/dpreg/dpreg/schema"
-	"github.com/dpreg/dpreg/table"
 )
 
 const schemaHelp = `Write a template for the public bounds of a table's columns.
@@ -37,7 +34,7 @@ func newSchema() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "schema DATA.csv",
 		Short:   "Write a template for the public bounds of the columns",
-		Long:    schemaHelp,
+		Long:    schemaHelp + "\n\n" + rowsHelp,
 		Example: "  dpreg schema pums.csv\n  dpreg schema pums.csv -o pums.schema.json",
 		Args:    oneFile("a data file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,7 +46,11 @@ func newSchema() *cobra.Command {
 }
 
 func runSchema(ctx context.Context, stdout, stderr io.Writer, data, output string) error {
-	columns, err := readHeader(data)
+	rows, err := findRows(data)
+	if err != nil {
+		return err
+	}
+	columns, err := header(rows)
 	if err != nil {
 		return err
 	}
@@ -60,7 +61,7 @@ func runSchema(ctx context.Context, stdout, stderr io.Writer, data, output strin
 		if err := columns.WriteTemplate(stdout); err != nil {
 			return err
 		}
-		note(stderr, "fill in the bounds, from public knowledge, and save this as %s", sidecar(data))
+		note(stderr, "fill in the bounds, from public knowledge, and save this as %s", cmp.Or(sidecar(data), "a file for --schema"))
 		return nil
 	}
 	if err := checkNew(output); err != nil {
@@ -80,39 +81,4 @@ func checkNew(path string) error {
 		return checkWritable(path)
 	}
 	return usagef("%s exists already: choose another name, or remove it first", path)
-}
-
-// readHeader gives the columns of a data file, without bounds.
-func readHeader(data string) (*schema.Schema, error) {
-	f, err := openData(data)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	names, err := table.Header(f, data)
-	if err != nil {
-		return nil, usage(err)
-	}
-	columns, err := schema.FromHeader(names)
-	if err != nil {
-		return nil, usage(fmt.Errorf("%s: %w", data, err))
-	}
-	return columns, nil
-}
-
-// openData opens a file that can be read twice.
-func openData(path string) (*os.File, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, usage(err)
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file: the data are read twice, and their age is compared with the release's", path)
-	}
-	if err != nil {
-		f.Close()
-		return nil, usage(err)
-	}
-	return f, nil
 }

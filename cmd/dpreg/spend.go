@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -16,7 +15,8 @@ import (
 
 // order is a release that is asked for.
 type order struct {
-	data, path string // rows, and where the release goes
+	data, path string // the rows by name, and where the release goes
+	source     *table.Source
 	design     *schema.Design
 	privacy    release.Privacy
 	noise      release.Kind
@@ -44,11 +44,13 @@ func (f *releaseFlags) order(stderr io.Writer, data, path string) (*order, error
 	}
 	switch path {
 	case "":
-		path = besides(data, ".release.json")
+		if path = besides(data, ".release.json"); path == "" {
+			return nil, usagef("beside %s there is no place for a release: say where it is to go, by -o FILE (release) or --release FILE (fit)", f.source.Name)
+		}
 	case "-":
 		return nil, usagef("a release cannot go to stdout: it was paid for, and needs a file")
 	}
-	o := &order{data, path, design, privacy, noise, kind, f.spendAgain, cells, f.moments, f.ledger, nil}
+	o := &order{data, path, f.source, design, privacy, noise, kind, f.spendAgain, cells, f.moments, f.ledger, nil}
 	if err := (inputs{o.ledger}).spare(path); err != nil {
 		return nil, within("--ledger", err)
 	}
@@ -67,37 +69,11 @@ func (f *releaseFlags) order(stderr io.Writer, data, path string) (*order, error
 // sum reads the rows, once.
 func (o *order) sum(ctx context.Context, stderr io.Writer) (s sums, err error) {
 	noteMissing(stderr, o.cells)
-	_, err = o.scan(stderr, nil, func(rows io.Reader) error {
-		s, err = o.accumulate(ctx, o.cells.CSV(rows, o.data, o.design))
+	_, err = scan(stderr, o.source, nil, func() error {
+		s, err = o.accumulate(ctx)
 		return err
 	})
 	return s, err
-}
-
-// scan lets do read the file, which must stay as it is meanwhile, and as it was
-// where it has been read before: rows that change would make a release of no data
-// set at all, which looks newer than the data.
-func (o *order) scan(stderr io.Writer, before fs.FileInfo, do func(rows io.Reader) error) (fs.FileInfo, error) {
-	f, err := openData(o.data)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if before == nil {
-		if before, err = f.Stat(); err != nil {
-			return nil, usage(err)
-		}
-	}
-	rows, finish := readingBar(stderr, f)
-	defer finish()
-	if err := do(rows); err != nil {
-		return nil, usage(offerMissing(err))
-	}
-	after, err := os.Stat(o.data)
-	if err != nil || !os.SameFile(before, after) || before.Size() != after.Size() || !before.ModTime().Equal(after.ModTime()) {
-		return nil, usagef("%s changed while it was read: nothing was made of it; run this again when it is complete", o.data)
-	}
-	return before, nil
 }
 
 // manyRows stands for a number of rows that is not public: enough for any design.

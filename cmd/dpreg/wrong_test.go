@@ -73,7 +73,9 @@ func TestWrong(t *testing.T) {
 
 var wrongData = []wrong{
 	{name: "no file", args: "fit --eps 1 nothing.csv", code: misused, says: "nothing.csv"},
-	{name: "directory", args: "fit --eps 1 .", code: misused, says: "not a regular file"},
+	{name: "no file of rows", args: "fit --eps 1 .", code: misused, says: "is none of .csv", files: map[string]string{"pums.csv.bz2": ""}},
+	{name: "no file of the pattern", args: "fit --eps 1 nothing-*.csv", code: misused, says: "none that this pattern fits"},
+	{name: "no place for a release", args: "release --eps 1 pu*.csv --schema pums.schema.json", code: misused, says: "-o FILE"},
 	{name: "cell", args: bounded, code: misused, says: `bad.csv:3: column "y"`, files: csv("x,y", "1,2", "3,"+secret)},
 	{name: "NaN", args: bounded, code: misused, says: `bad.csv:2: column "x"`, files: csv("x,y", "NaN,2")},
 	{name: "infinite", args: bounded, code: misused, says: `bad.csv:2: column "y"`, files: csv("x,y", "1,-Inf")},

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/dpreg/dpreg/schema"
+)
+
+// pumsRow is a row of pums.csv in a Parquet file.
+type pumsRow struct {
+	Age     int32   `parquet:"age"`
+	Sex     int32   `parquet:"sex"`
+	Educ    int32   `parquet:"educ"`
+	Race    int32   `parquet:"race"`
+	Income  float64 `parquet:"income"`
+	Married int32   `parquet:"married"`
+}
+
+// sources are the rows of pums.csv, otherwise kept: names for the command line.
+func sources(t *testing.T) []string {
+	t.Helper()
+	text := read(t, "pums.csv")
+	lines := strings.SplitAfter(text, "\n")
+	half := len(lines) / 2
+	for _, folder := range []string{"shards", "packed"} {
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(t, folder+".schema.json", read(t, "pums.schema.json"))
+	}
+	write(t, "shards/b.csv", strings.Join(lines[:half], ""))
+	write(t, "shards/a.csv", lines[0]+strings.Join(lines[half:], ""))
+	f, err := os.Create("packed/rows.csv.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := gzip.NewWriter(f)
+	if _, err := z.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	write(t, "columns.schema.json", read(t, "pums.schema.json"))
+	if err := parquet.WriteFile("columns.parquet", pumsRows(t, lines[1:])); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"pums.csv", "shards", "./shards/", "packed", "packed/rows.csv.gz", "columns.parquet", "shards/*.csv", "-"}
+}
+
+func pumsRows(t *testing.T, lines []string) (rows []pumsRow) {
+	t.Helper()
+	for _, line := range lines {
+		if line == "" {
+			continue
+		}
+		var v [6]float64
+		for j, cell := range strings.Split(strings.TrimSpace(line), ",") {
+			var err error
+			if v[j], err = schema.ParseNumber(cell); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rows = append(rows, pumsRow{int32(v[0]), int32(v[1]), int32(v[2]), int32(v[3]), v[4], int32(v[5])})
+	}
+	return rows
+}
+
+// stdin lets a file be standard input.
+func stdin(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := os.Stdin
+	os.Stdin = f
+	t.Cleanup(func() {
+		os.Stdin = old
+		f.Close()
+	})
+}
+
+// Wherever rows lie, their posterior without noise is the same, to the last digit.
+func TestSources(t *testing.T) {
+	workspace(t)
+	want := ""
+	for _, name := range sources(t) {
+		stdin(t, "pums.csv")
+		args := append([]string{"fit", name, "--method", "non-private", "--i-hold-the-data", "--draws", "100", "--chains", "1", "--format", "csv"}, "--schema", "pums.schema.json")
+		if besides(name, "") != "" && name != "packed/rows.csv.gz" {
+			args = args[:len(args)-2] // found beside the data
+		}
+		r := command(args...).finished(t)
+		if want == "" {
+			want = r.stdout
+		}
+		if r.stdout != want || want == "" {
+			t.Errorf("%s: %s, want %s", name, r.stdout, want)
+		}
+	}
+}
+
+// A release goes beside its rows, or where it is told to; what was read once only has no
+// age, and cannot be read twice.
+func TestReleaseOfSources(t *testing.T) {
+	workspace(t)
+	for _, name := range sources(t) {
+		stdin(t, "pums.csv")
+		path := filepath.Join(t.TempDir(), "r.json")
+		r := command("release", "--eps", "1", name, "--schema", "pums.schema.json", "-o", path)
+		if r.finished(t); !strings.Contains(r.stdout, "1000") {
+			t.Errorf("%s: %s", name, r.stdout)
+		}
+	}
+	for _, name := range []string{"shards", "columns.parquet"} {
+		command("release", "--eps", "1", name).finished(t).says(t, strings.TrimSuffix(name, ".parquet")+".release.json")
+		// It is used again, until a file comes or goes.
+		command("fit", "--eps", "1", name, "--warmup", "100", "--draws", "100").finished(t).says(t, "used again")
+	}
+	later := time.Now().Add(time.Hour)
+	if err := os.Rename("shards/a.csv", "a.csv"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes("shards", later, later); err != nil {
+		t.Fatal(err)
+	}
+	if r := command("fit", "--eps", "1", "shards"); r.code != refused {
+		t.Errorf("exit code %d: %s", r.code, r.stderr)
+	}
+	stdin(t, "pums.csv")
+	command("release", "--eps", "1", "-", "--schema", "pums.schema.json").says(t, "-o FILE")
+	stdin(t, "pums.csv")
+	if r := command("fit", "--eps", "1", "-", "--schema", "pums.schema.json", "--release", "columns.release.json").says(t, "standard input is newer"); r.code != refused {
+		t.Errorf("exit code %d", r.code)
+	}
+	stdin(t, "pums.csv")
+	if r := command("release", "--eps", "1", "-", "--bounds", "auto", "-o", "r.json").says(t, "can be read once"); r.code != misused {
+		t.Errorf("exit code %d", r.code)
+	}
+}
+
+// Interrupted while rows are read, a release leaves nothing behind.
+func TestInterruptedReading(t *testing.T) {
+	workspace(t)
+	before := tree(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	asked := 0
+	ctx = meddle{ctx, func() {
+		if asked++; asked == 3 {
+			cancel()
+		}
+	}}
+	if r := commandContext(ctx, "release", "--eps", "1", "pums.csv").says(t, "interrupted"); r.code != failed {
+		t.Errorf("exit code %d", r.code)
+	}
+	unchanged(t, before)
+}
