@@ -25,8 +25,8 @@ type armTally struct {
 	worse, beside int // cells farther from the noiseless posterior than naive's, of so many
 
 	failed, capped, short, trials int
-	ess, draws                    between // over cells
-	accept, projected, divergent  between
+	ess, draws                    limits // over cells
+	accept, projected, divergent  limits
 	leastESS                      float64
 }
 
@@ -42,8 +42,8 @@ func tallies(s *calibration.Summary) []*armTally {
 		at := slices.IndexFunc(all, func(t *armTally) bool { return t.setting == who })
 		if at < 0 {
 			at = len(all)
-			all = append(all, &armTally{setting: who, ess: newBetween(), draws: newBetween(),
-				accept: newBetween(), projected: newBetween(), divergent: newBetween(), leastESS: math.Inf(1)})
+			all = append(all, &armTally{setting: who, ess: noLimits(), draws: noLimits(),
+				accept: noLimits(), projected: noLimits(), divergent: noLimits(), leastESS: math.Inf(1)})
 		}
 		all[at].add(c, s.Trials)
 		all[at].compare(c, s)

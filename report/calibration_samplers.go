@@ -40,18 +40,18 @@ func samplerWords(s *calibration.Summary) []string {
 	return words
 }
 
-// between is the range of a number; that of nothing is empty.
-type between struct{ low, high float64 }
+// limits of a number; those of nothing are empty.
+type limits struct{ low, high float64 }
 
-func newBetween() between { return between{math.Inf(1), math.Inf(-1)} }
+func noLimits() limits { return limits{math.Inf(1), math.Inf(-1)} }
 
-func (s *between) add(v *float64) {
+func (s *limits) add(v *float64) {
 	if v != nil {
 		s.low, s.high = min(s.low, *v), max(s.high, *v)
 	}
 }
 
-func (s between) text(times float64, decimals int) string {
+func (s limits) text(times float64, decimals int) string {
 	if s.low > s.high {
 		return ""
 	}
