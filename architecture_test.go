@@ -33,11 +33,14 @@ var floors = map[string]int{
 	"vi":                    2,
 	"vi/pvi":                3,
 	"vi/published":          3,
+	"pushdown":              3,
+	"pushdown/pushdowntest": 3,
 	"gibbs":                 3,
 	"rivals":                3,
 	"nuts/individual":       3,
 	"nuts/exact":            3,
 	"model/modeltest":       3,
+	"pushdown/postgres":     4,
 	".":                     4,
 	"calibration":           5,
 	"calibration/audit":     5,
@@ -53,7 +56,7 @@ var floors = map[string]int{
 // reaches one of rows, by any path.
 var (
 	inference = []string{"gibbs", "rivals", "nuts", "nuts/individual", "nuts/exact", "model", "release", "posterior", "conjugate", "mcmc"}
-	rows      = []string{"table", "ssp", "mechanisms", "mechanisms/accounting", "mechanisms/ledger", "vi", "vi/pvi", "vi/published"}
+	rows      = []string{"table", "ssp", "mechanisms", "mechanisms/accounting", "mechanisms/ledger", "vi", "vi/pvi", "vi/published", "pushdown", "pushdown/pushdowntest", "pushdown/postgres"}
 )
 
 // listed is what go list says of a package.

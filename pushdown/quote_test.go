@@ -1,0 +1,99 @@
+package pushdown
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/table"
+)
+
+func TestQuoting(t *testing.T) {
+	const odd = "a'b\"c`d\\e"
+	for name, want := range map[string][2]string{
+		"postgres":   {"\"a'b\"\"c`d\\e\"", "E'a''b\"c`d\\\\e'"},
+		"duckdb":     {"\"a'b\"\"c`d\\e\"", "'a''b\"c`d\\e'"},
+		"spark":      {"`a'b\"c``d\\e`", "'a\\'b\"c`d\\\\e'"},
+		"trino":      {"\"a'b\"\"c`d\\e\"", "'a''b\"c`d\\e'"},
+		"bigquery":   {"`a'b\"c\\`d\\\\e`", "'a\\'b\"c`d\\\\e'"},
+		"snowflake":  {"\"a'b\"\"c`d\\e\"", "'a\\'b\"c`d\\\\e'"},
+		"clickhouse": {"`a'b\"c\\`d\\\\e`", "'a\\'b\"c`d\\\\e'"},
+	} {
+		d, err := DialectOf(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := [2]string{d.name(odd), d.literal(odd)}; got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	if _, err := DialectOf("oracle"); err == nil || !strings.Contains(err.Error(), "clickhouse") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// skeleton reads a query as a dialect's lexer does: it returns the text without what stands
+// in quotation marks, and that.
+func skeleton(t *testing.T, d Dialect, sql string) (outside string, quoted []string) {
+	t.Helper()
+	var b strings.Builder
+	for i := 0; i < len(sql); i++ {
+		mark, escaped := sql[i], false
+		switch {
+		case string(mark) == d.quote:
+			escaped = d.names == backslashed
+		case mark == '\'':
+			escaped = d.strings == backslashed || d.strings == prefixed && sql[i-1] == 'E'
+		default:
+			b.WriteByte(mark)
+			continue
+		}
+		var text strings.Builder
+		for i++; ; i++ {
+			if i >= len(sql) {
+				t.Fatalf("%s: a quotation mark is never closed", d.Name)
+			}
+			if escaped && sql[i] == '\\' {
+				i++
+			} else if sql[i] == mark && i+1 < len(sql) && sql[i+1] == mark && !(escaped && d.strings != prefixed) {
+				i++
+			} else if sql[i] == mark {
+				break
+			}
+			text.WriteByte(sql[i])
+		}
+		b.WriteString("?")
+		quoted = append(quoted, text.String())
+	}
+	return strings.ReplaceAll(b.String(), "E?", "?"), quoted
+}
+
+// FuzzInjection: whatever names and levels are, the query is that of plain ones but for
+// what stands in quotation marks, where they stand as they are.
+func FuzzInjection(f *testing.F) {
+	f.Add("x", "y", "u", "t")
+	f.Add(`x"; DROP TABLE t; --`, "y' OR '1'='1", "\\'; --", "t`; --")
+	f.Add(`\`, `\\`, `'`, `''`)
+	f.Add("`", `"`, `\"`, "\\`")
+	f.Fuzz(func(t *testing.T, number, factor, level, name string) {
+		if schema.CheckName(name) != nil || slices.Contains([]string{"NA", "z"}, level) {
+			t.Skip()
+		}
+		o := table.Options{Missing: table.Drop, NA: []string{level + "!", "-1"}}
+		odd := query(t, model(t, number, factor, "b", "response", level, "z"), o)
+		plain := query(t, model(t, "x", "f", "b", "response", "u", "z"), o)
+		for _, d := range dialects {
+			got, quoted := skeleton(t, d, odd.SQL(d, Table{"s", name}))
+			want, _ := skeleton(t, d, plain.SQL(d, Table{"s", "t"}))
+			if got != want {
+				t.Errorf("%s: another query:\n%s", d.Name, got)
+			}
+			for _, text := range []string{number, factor, level, name} {
+				if !slices.Contains(quoted, text) {
+					t.Errorf("%s: %q is not in the query as it is", d.Name, text)
+				}
+			}
+		}
+	})
+}
