@@ -44,8 +44,8 @@ func newAligned(s *setting) *aligned {
 	a := &aligned{model: s.model, guide: s.guide, batches: s.batches, rate: s.training.Rate, rng: s.rng, width: dim}
 	a.theta, a.epsilon, a.g, a.prior = make([]float64, dim), make([]float64, dim), make([]float64, dim), make([]float64, dim)
 	linear, ok := s.model.(Linear)
-	if ok && linear.Len() > 0 {
-		a.width = len(linear.Covariates(0))
+	if ok {
+		a.width = linear.Predictors()
 	}
 	a.sum = s.sum(a.width)
 	if sum, private := a.sum.(*Sum); private && ok && !s.tellsELBO() {

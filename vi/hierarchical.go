@@ -60,6 +60,8 @@ func (h *hierarchical) Names() []string {
 	return slices.Concat(table("w", h.groups, h.p), table("M", h.p, h.k))
 }
 
+func (h *hierarchical) Predictors() int { return h.wide() }
+
 func (h *hierarchical) Covariates(i int) []float64 {
 	return h.x[i*h.wide() : (i+1)*h.wide() : (i+1)*h.wide()]
 }

@@ -24,6 +24,7 @@ func (l *logistic) Dim() int                        { return l.rows.P }
 func (l *logistic) Len() int                        { return len(l.rows.Y) }
 func (l *logistic) Names() []string                 { return indexed("theta", l.rows.P) }
 func (l *logistic) Constrain(dst, th []float64)     { copy(dst, th) }
+func (l *logistic) Predictors() int                 { return l.rows.P }
 func (l *logistic) Covariates(i int) []float64      { return l.rows.row(i) }
 func (l *logistic) LogPrior(g, t []float64) float64 { return normalPrior(g, t, l.sd) }
 

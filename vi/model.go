@@ -37,11 +37,12 @@ type Model interface {
 //
 //	log p(record i | θ) = f_i(η_i),  η_i = Σ_j x_ij θ_j,
 //
-// the sum being over the first len(x_i) parameters, the same number for all records:
-// the gradient is f′_i(η_i) x_i there and 0 elsewhere. Such a model need not write
+// the sum being over the first Predictors() parameters: the gradient is f′_i(η_i) x_i there and 0 elsewhere. Such a model need not write
 // gradients out, and no noise is added where they are 0.
 type Linear interface {
 	Model
+	// Predictors is the length of every x_i, whether there are records or not.
+	Predictors() int
 	// Covariates returns x_i, which is not to be changed.
 	Covariates(i int) []float64
 	// Slope returns f′_i(η).

@@ -78,6 +78,8 @@ func (o *Options) check(m Model) error {
 		return errors.New("to clip jointly, the public number of records must be known")
 	case o.Trace < 0:
 		return fmt.Errorf("the trace cannot have %d points", o.Trace)
+	case o.Scheme == accounting.FixedReplaceOne && m.Len() == 0:
+		return errors.New("there are no records to draw batches from")
 	case m.Dim() < 1 || len(m.Names()) < 1:
 		return errors.New("the model has no parameters")
 	}

@@ -26,6 +26,7 @@ func (k knownVariance) Dim() int                        { return k.P }
 func (k knownVariance) Len() int                        { return len(k.Y) }
 func (k knownVariance) Names() []string                 { return indexed("theta", k.P) }
 func (k knownVariance) Constrain(dst, th []float64)     { copy(dst, th) }
+func (k knownVariance) Predictors() int                 { return k.P }
 func (k knownVariance) Covariates(i int) []float64      { return k.row(i) }
 func (k knownVariance) LogPrior(g, t []float64) float64 { return normalPrior(g, t, 1) }
 
@@ -299,6 +300,32 @@ func TestDraws(t *testing.T) {
 		if math.Abs(sum/8000-mean[j]) > 4.5*sd[j]/math.Sqrt(8000) {
 			t.Errorf("parameter %d: the draws' mean is %v, the law's %v", j, sum/8000, mean[j])
 		}
+	}
+}
+
+// That there are no records is not told: a run goes on, with as much noise.
+func TestNoRecords(t *testing.T) {
+	for name, m := range map[string]Model{
+		"logistic":     Logistic(&Rows{P: 3}, 1),
+		"hierarchical": Hierarchical(&Rows{P: 3}, nil, []float64{1, 1}, 1, 4),
+	} {
+		fit, err := Run(context.Background(), m, private(quick, 5))
+		if err != nil || fit.Lambda[0] == 0 || fit.Lambda[0]-fit.Lambda[0] != 0 {
+			t.Errorf("%s: %v, %v", name, fit, err)
+		}
+		o := private(quick, 5)
+		s, err := newSetting(m, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := newAligned(s); a.width != m.(Linear).Predictors() {
+			t.Errorf("%s: noise of length %d", name, a.width)
+		}
+	}
+	o := private(quick, 5)
+	o.Scheme = accounting.FixedReplaceOne
+	if _, err := Run(context.Background(), Logistic(&Rows{P: 3}, 1), o); err == nil {
+		t.Error("batches of a fixed size without records")
 	}
 }
 

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/table"
+	"github.com/dpreg/dpreg/vi"
+)
+
+const viHelp = `Fit a model to rows by variational inference under differential privacy.
+
+The posterior is approximated by normal laws, which stochastic gradients find. Each
+row's gradient is clipped to a norm, and a batch's sum gets noise from the operating
+system's randomness, so that all steps together are (ε, δ)-differentially private
+(docs/vi.md has the proof). For linear regression, dpreg fit is the better way: its
+intervals account for the noise, and those of this command do not.
+
+Each column needs public bounds, or levels (see dpreg schema); numbers are scaled to
+[-1, 1]. The response of --model logistic has two levels, the second of which is
+modelled, is boolean, or is a number with bounds 0:1.
+
+Every run spends ε anew: what is to be kept, keep with --save. The draws are from the
+fitted law and independent; R-hat and effective sizes say nothing of the fit.`
+
+func newVI() *cobra.Command {
+	var f viFlags
+	cmd := &cobra.Command{
+		Use:   "vi --eps NUMBER --delta NUMBER DATA.csv",
+		Short: "Variational inference on rows: logistic and other models; spends ε",
+		Long:  viHelp,
+		Example: `  dpreg vi --model logistic --eps 1 --delta 1e-5 --formula 'income ~ .' adult.csv
+  dpreg vi --model linear --eps 1 --delta 1e-6 --steps 1000 --batch 500 pums.csv
+  dpreg vi --model hierarchical --group state --eps 2 --delta 1e-6 people.csv
+  dpreg vi --preset abalone abalone.data`,
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if f.preset == "hierarchical" || f.preset == "mixture" {
+			return noFile(cmd, args)
+		}
+		return oneFile("a data file")(cmd, args)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if f.preset != "" {
+			return f.runPreset(cmd, args)
+		}
+		if err := f.check(cmd); err != nil {
+			return err
+		}
+		return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0])
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *viFlags) run(ctx context.Context, stdout, stderr io.Writer, data string) error {
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
+	cells, err := f.cells(!f.nonPrivate)
+	if err != nil {
+		return err
+	}
+	design, err := f.viDesign(stderr, data)
+	if err != nil {
+		return err
+	}
+	if err := f.checkOutputs(data); err != nil {
+		return err
+	}
+	rows, group, err := f.read(stderr, data, design, cells)
+	if err != nil {
+		return err
+	}
+	public := f.releaseFlags.rows
+	if f.neighbours == string(release.ReplaceOne) {
+		public = int64(len(rows.Y))
+	}
+	if err := f.size(&o, public); err != nil {
+		return err
+	}
+	if public > 0 {
+		if _, err := o.Plan(float64(public)); err != nil {
+			return usage(err)
+		}
+	}
+	fit, err := f.fit(ctx, stderr, design, rows, group, o)
+	if err != nil {
+		return err
+	}
+	return f.conclude(stdout, stderr, &viResult{fit: fit, design: design, flags: f, n: public})
+}
+
+// read reads the rows, which must not change meanwhile.
+func (f *viFlags) read(stderr io.Writer, data string, d *viDesign, cells table.Options) (rows *vi.Rows, group []int, err error) {
+	noteMissing(stderr, cells)
+	_, err = scan(stderr, f.source, nil, func() error {
+		rows, group, err = d.read(f.source, cells)
+		return err
+	})
+	return rows, group, err
+}
+
+// fit runs, with a bar.
+func (f *viFlags) fit(ctx context.Context, stderr io.Writer, d *viDesign, rows *vi.Rows, group []int, o vi.Options) (*vi.Fit, error) {
+	bar := countingBar(stderr, "climbing ", o.Steps)
+	o.Progress = func(done int) {
+		if done%64 == 0 {
+			bar.update(done, 0)
+		}
+	}
+	fit, err := vi.Run(ctx, f.of(d, rows, group), o)
+	bar.finish()
+	switch {
+	case err == nil:
+		return fit, nil
+	case fit == nil:
+		return nil, usage(err)
+	case fit.Privacy != nil:
+		if spent, e := fit.Spent(); e == nil {
+			note(stderr, "interrupted after %d of %d steps, and nothing is shown or kept of them; had anybody seen them, they would have spent ε = %.3g", fit.Training.Steps, o.Steps, spent)
+		}
+	}
+	return nil, err
+}
+
+// of is the model of the rows.
+func (f *viFlags) of(d *viDesign, rows *vi.Rows, group []int) vi.Model {
+	switch f.model {
+	case viLinear:
+		const shape, scale = 2, 0.1 // σ² about a tenth of the response's half range, squared
+		return vi.LinearRegression(rows, f.priorSD, shape, scale)
+	case viHierarchical:
+		descriptors := make([]float64, d.groups)
+		for l := range descriptors {
+			descriptors[l] = 1
+		}
+		return vi.Hierarchical(rows, group, descriptors, 1, f.priorSD)
+	}
+	return vi.Logistic(rows, f.priorSD)
+}

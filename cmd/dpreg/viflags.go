@@ -1,0 +1,198 @@
+package main
+
+import (
+	"math"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/mechanisms/accounting"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/vi"
+)
+
+// The models of dpreg vi.
+const (
+	viLinear       = "linear"
+	viLogistic     = "logistic"
+	viHierarchical = "hierarchical"
+)
+
+// viFlags are the flags of vi.
+type viFlags struct {
+	releaseFlags
+
+	model, group                          string
+	guide, optimiser, sampling, gradients string
+	rate, learningRate, clip, priorSD     float64
+	average, level                        float64
+	batch, steps, draws, seeds            int
+	seed                                  uint64
+	format, units, save, plot, preset     string
+	nonPrivate, holdsData                 bool
+}
+
+// Words of flags.
+const (
+	meanField, fullCovariance       = "mean-field", "full"
+	adam, adagrad, sgd              = "adam", "adagrad", "sgd"
+	poisson, fixedSize              = "poisson", "fixed"
+	alignedGradients, jointGradient = "aligned", "joint"
+)
+
+func (f *viFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.model, "model", viLogistic, "`NAME`: linear, logistic, or hierarchical: logistic with coefficients for each --group")
+	fs.StringVar(&f.group, "group", "", "column of categories, `NAME`, of --model hierarchical")
+	fs.StringVar(&f.preset, "preset", "", "repeat a published study, `NAME`: abalone, hierarchical or mixture")
+	f.registerPrivacy(cmd)
+	f.registerCells(cmd)
+	fs.Float64Var(&f.rate, "rate", 0.02, "share of the rows in a batch, a `NUMBER` up to 1")
+	fs.IntVar(&f.batch, "batch", 0, "in place of --rate: `NUMBER` of rows that a batch has on average")
+	fs.IntVar(&f.steps, "steps", 2000, "`NUMBER` of steps")
+	fs.Float64Var(&f.clip, "clip", 1, "largest norm of a row's gradient, a `NUMBER`; longer ones are shortened to it")
+	fs.StringVar(&f.gradients, "gradients", alignedGradients, "`NAME`: aligned, or joint, clipped together with those of scales as published")
+	fs.StringVar(&f.guide, "guide", meanField, "`NAME` of the normal laws fitted: mean-field or full")
+	fs.StringVar(&f.optimiser, "optimiser", adam, "`NAME`: adam, adagrad or sgd")
+	fs.Float64Var(&f.learningRate, "learning-rate", 0.02, "size of steps, a `NUMBER`")
+	fs.Float64Var(&f.average, "average", 0.5, "share of the steps, the last ones, to average over, a `NUMBER` from 0 to 1")
+	fs.Float64Var(&f.priorSD, "prior-sd", 2.5, "prior standard deviation of coefficients in scaled units, a `NUMBER`")
+	fs.IntVar(&f.draws, "draws", 1000, "`NUMBER` of draws of each of four chains from the fitted law")
+	fs.IntVar(&f.seeds, "seeds", 5, "`NUMBER` of runs of each setting of --preset")
+	fs.Uint64Var(&f.seed, "seed", 1, "seed of what is public, a `NUMBER`; batches and noise cannot be seeded")
+	fs.StringVar(&f.format, "format", "table", "`NAME` of the format on stdout: table, json or csv")
+	fs.StringVar(&f.units, "units", "original", "`NAME`: original, the data's units, or scaled")
+	fs.Float64Var(&f.level, "level", posterior.DefaultLevel, "probability of the intervals, a `NUMBER` between 0 and 1")
+	fs.StringVar(&f.save, "save", "", "write the draws (Stan CSV, a file a chain) and summary.json to this `DIR`")
+	fs.StringVar(&f.plot, "plot", "", "draw the means over the steps, and without privacy the ELBO, into this `FILE` (.svg, .png)")
+	fs.BoolVar(&f.nonPrivate, "non-private", false, "add no noise and clip nothing: for comparison")
+	fs.BoolVar(&f.holdsData, "i-hold-the-data", false, "for --non-private: you may see the rows, and the output stays with you")
+	for flag, words := range f.choices() {
+		oneOf(cmd, flag, words...)
+	}
+}
+
+func (f *viFlags) registerPrivacy(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.epsilon, "eps", "", "privacy budget ε of the whole run, a `NUMBER` above 0")
+	fs.StringVar(&f.delta, "delta", "", "δ, a `NUMBER` far below 1/n, such as 1e-6")
+	fs.StringVar(&f.neighbours, "neighbours", string(release.ReplaceOne), "`NAME`: which data sets must not be told apart: replace-one, with n public, or add-remove, with n secret")
+	fs.StringVar(&f.sampling, "sampling", poisson, "`NAME`: poisson, each row by itself, or fixed, batches of one size (replace-one)")
+	fs.Int64Var(&f.releaseFlags.rows, "rows", 0, "about how many rows there are, a public `NUMBER`: for --batch or --gradients joint with add-remove")
+	fs.StringArrayVar(&f.bounds, "bounds", nil, "public bounds of a column, `NAME=LOWER:UPPER`; repeatable; wins over a schema file")
+	fs.StringVar(&f.schema, "schema", "", "Frictionless Table Schema `FILE` with bounds and levels (default: data.schema.json beside data.csv)")
+	fs.StringVar(&f.formula, "formula", "", formulaUsage+"default: the last column on all others")
+}
+
+func (f *viFlags) choices() map[string][]string {
+	return map[string][]string{
+		"model":      {viLinear, viLogistic, viHierarchical},
+		"preset":     {"", "abalone", "hierarchical", "mixture"},
+		"neighbours": {string(release.ReplaceOne), string(release.AddRemove)},
+		"sampling":   {poisson, fixedSize},
+		"gradients":  {alignedGradients, jointGradient},
+		"guide":      {meanField, fullCovariance},
+		"optimiser":  {adam, adagrad, sgd},
+		"format":     {"table", "json", "csv"},
+		"units":      {"original", "scaled"},
+	}
+}
+
+// check checks what needs no file.
+func (f *viFlags) check(cmd *cobra.Command) error {
+	got := map[string]string{"model": f.model, "preset": f.preset, "neighbours": f.neighbours, "sampling": f.sampling, "gradients": f.gradients,
+		"guide": f.guide, "optimiser": f.optimiser, "format": f.format, "units": f.units}
+	for flag, words := range f.choices() {
+		if err := choose(flag, got[flag], words); err != nil {
+			return err
+		}
+	}
+	changed := cmd.Flags().Changed
+	positive := func(x float64) bool { return x > 0 && x <= math.MaxFloat64 }
+	switch addRemove := f.neighbours == string(release.AddRemove); {
+	case changed("rate") && changed("batch"):
+		return usagef("--rate and --batch exclude each other: both say how large batches are")
+	case changed("batch") && f.batch < 1:
+		return usagef("--batch %d: at least 1", f.batch)
+	case f.releaseFlags.rows < 0:
+		return usagef("--rows %d: at least 1", f.releaseFlags.rows)
+	case addRemove && f.releaseFlags.rows == 0 && (changed("batch") || f.gradients == jointGradient):
+		return usagef("with --neighbours add-remove the number of rows is secret: use --rate and --gradients aligned, or say with --rows about how many there are by public knowledge")
+	case addRemove && f.sampling == fixedSize:
+		return usagef("--sampling fixed tells the number of rows: it is for --neighbours replace-one")
+	case !positive(f.learningRate) || !positive(f.priorSD) || !positive(f.clip):
+		return usagef("--learning-rate, --prior-sd and --clip must be positive numbers")
+	case f.draws < 1 || f.draws > maxDraws:
+		return usagef("--draws %d: from 1 to %d", f.draws, maxDraws)
+	case !(f.level > 0 && f.level < 1):
+		return usagef("--level %v: it must lie between 0 and 1, as 0.95 does", f.level)
+	case f.model == viHierarchical && f.group == "":
+		return usagef("--model %s needs --group, a column of categories", viHierarchical)
+	case f.model != viHierarchical && f.group != "":
+		return usagef("--group is for --model %s", viHierarchical)
+	case f.nonPrivate && (changed("eps") || changed("delta")):
+		return usagef("--non-private spends nothing: leave out --eps and --delta")
+	case f.nonPrivate && !f.holdsData:
+		return refusef("--non-private prints what the rows say, without noise: nothing of it is private. If you may see the rows and keep the output to yourself, say --i-hold-the-data")
+	case f.holdsData && !f.nonPrivate:
+		return usagef("--i-hold-the-data is for --non-private, which was not asked for")
+	}
+	return checkPlotFile(f.plot)
+}
+
+// options turns flags into those of vi.Run, but for the size of batches.
+func (f *viFlags) options() (vi.Options, error) {
+	o := vi.Options{Steps: f.steps, Joint: f.gradients == jointGradient, Average: f.average, Seed: f.seed, Rate: f.rate}
+	switch {
+	case f.sampling == fixedSize:
+		o.Scheme = accounting.FixedReplaceOne
+	case f.neighbours == string(release.ReplaceOne):
+		o.Scheme = accounting.PoissonReplaceOne
+	}
+	if f.guide == fullCovariance {
+		o.Guide = vi.FullCovariance
+	}
+	switch f.optimiser {
+	case adagrad:
+		o.Optimiser = &vi.Adagrad{Rate: f.learningRate}
+	case sgd:
+		o.Optimiser = &vi.SGD{Rate: f.learningRate}
+	default:
+		o.Optimiser = &vi.Adam{Rate: f.learningRate}
+	}
+	if f.plot != "" {
+		o.Trace = 400
+	}
+	if f.nonPrivate {
+		return o, nil
+	}
+	epsilon, err := f.parseEpsilon()
+	if err != nil {
+		return o, err
+	}
+	if f.delta == "" {
+		return o, usagef("--delta is missing: noise on gradients is Gaussian, which needs a δ far below 1/n, as in --delta 1e-6")
+	}
+	delta, err := f.parseDelta()
+	if err != nil {
+		return o, err
+	}
+	if delta < accounting.MinSampledDelta {
+		return o, usagef("--delta %s: it must be at least %v", f.delta, accounting.MinSampledDelta)
+	}
+	o.Clip, o.Privacy = f.clip, &vi.Privacy{Epsilon: epsilon, Delta: delta, Entropy: mechanisms.OS()}
+	return o, nil
+}
+
+// size completes options by the public number of records, 0 where there is none.
+func (f *viFlags) size(o *vi.Options, records int64) error {
+	o.Records = float64(records)
+	if f.batch > 0 {
+		o.Rate = float64(f.batch) / o.Records
+		if o.Rate > 1 {
+			return usagef("--batch %d: there are %d rows", f.batch, records)
+		}
+	}
+	return nil
+}

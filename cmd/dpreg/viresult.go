@@ -1,0 +1,220 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/report"
+	"github.com/dpreg/dpreg/vi"
+)
+
+// viResult is a fit, and what it is of.
+type viResult struct {
+	fit    *vi.Fit
+	design *viDesign
+	flags  *viFlags
+	n      int64 // 0 where it is not public
+}
+
+// conclude prints, saves and draws.
+func (f *viFlags) conclude(stdout, stderr io.Writer, r *viResult) error {
+	draws := r.draws()
+	s := r.summary(draws)
+	if err := f.print(stdout, r, s); err != nil {
+		return err
+	}
+	if f.save != "" {
+		if err := f.write(r, draws, s); err != nil {
+			return err
+		}
+		note(stderr, "draws and summary saved in %s", f.save)
+	}
+	if f.plot != "" {
+		if err := r.draw(f.plot); err != nil {
+			return err
+		}
+		note(stderr, "picture written to %s", f.plot)
+	}
+	if f.nonPrivate {
+		note(stderr, "this output is NOT private: it was computed from the rows, without noise")
+	} else {
+		note(stderr, "this run spent ε = %v, δ = %v; another spends as much again", r.fit.Privacy.Epsilon, r.fit.Privacy.Delta)
+	}
+	return nil
+}
+
+// draws are in the units asked for.
+func (r *viResult) draws() *posterior.Draws {
+	d := r.fit.Draws(r.flags.draws, r.flags.seed)
+	if r.fit.Privacy != nil {
+		d.Warnings = append(d.Warnings, "the intervals are those of the fitted law: they do not account for the noise of privacy, or for the approximation")
+	}
+	if r.flags.units == "scaled" {
+		return d
+	}
+	return d.Map(d.Names, r.toOriginal)
+}
+
+// toOriginal maps a draw to the data's units: coefficients by blocks, of which a
+// hierarchical model has one for each group and one of their means.
+func (r *viResult) toOriginal(dst, src []float64) {
+	p := r.design.coefficients()
+	copy(dst, src)
+	for at := 0; at+p <= len(src); at += p {
+		r.design.toOriginal(dst[at:at+p], src[at:at+p])
+	}
+	if !r.design.binary {
+		h := r.design.frame.Half[len(r.design.Covariates)]
+		dst[p] = h * h * src[p]
+	}
+}
+
+func (r *viResult) summary(d *posterior.Draws) *posterior.Summary {
+	s := posterior.Summarise(d, r.flags.level)
+	s.Method, s.N, s.Units = "vi-"+r.flags.model, r.n, r.flags.units
+	prior := r.priorVariances()
+	for i, label := range r.labels() {
+		q := &s.Parameters[i]
+		q.Label = label
+		if r.flags.model != viHierarchical {
+			learned := 1 - q.SD*q.SD/prior[i]
+			q.Learned = &learned
+		}
+	}
+	return s
+}
+
+// labels are those of all coefficients: of each group's and of their means, in a
+// hierarchical model.
+func (r *viResult) labels() []string {
+	own := r.design.labels()
+	if r.flags.model != viHierarchical {
+		return own
+	}
+	var labels []string
+	for _, level := range r.design.Factors[len(r.design.Factors)-1].Levels {
+		for _, label := range own {
+			labels = append(labels, level+": "+label)
+		}
+	}
+	for _, label := range own {
+		labels = append(labels, "mean of "+label)
+	}
+	return labels
+}
+
+// priorVariances are those of the coefficients, independent in scaled units.
+func (r *viResult) priorVariances() []float64 {
+	p := r.design.coefficients()
+	variances, unit, column, origin := make([]float64, p), make([]float64, p), make([]float64, p), make([]float64, p)
+	r.design.toOriginal(origin, unit)
+	for j := range p {
+		unit[j] = r.flags.priorSD
+		copy(column, unit)
+		if r.flags.units != "scaled" {
+			r.design.toOriginal(column, unit)
+			column[0] -= origin[0]
+		}
+		for i, v := range column {
+			variances[i] += v * v
+		}
+		unit[j] = 0
+	}
+	return variances
+}
+
+func (f *viFlags) print(stdout io.Writer, r *viResult, s *posterior.Summary) error {
+	out := bufio.NewWriter(stdout)
+	var err error
+	switch f.format {
+	case "json":
+		err = s.WriteJSON(out)
+	case "csv":
+		err = s.WriteCSV(out)
+	default:
+		err = report.Variational(out, r.fit, s, r.design.statement(r.title()), f.neighbours)
+	}
+	if err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+func (r *viResult) title() string {
+	return map[string]string{viLinear: "Linear regression", viLogistic: "Logistic regression", viHierarchical: "Hierarchical logistic regression"}[r.flags.model]
+}
+
+// checkOutputs looks, before anything is spent, whether results can be written.
+func (f *viFlags) checkOutputs(data string) error {
+	keep := inputs{data, sidecar(data), f.schema}
+	if f.plot != "" {
+		if err := keep.spare(f.plot); err != nil {
+			return within("--plot", err)
+		}
+	}
+	own := []string{filepath.Join(f.save, "summary.json")}
+	for chain := range 4 {
+		own = append(own, f.drawsFile(chain))
+	}
+	_, err := checkDir(f.save, own, keep)
+	return within("--save", err)
+}
+
+func (f *viFlags) drawsFile(chain int) string {
+	return filepath.Join(f.save, fmt.Sprintf("draws-%d.csv", chain+1))
+}
+
+// write saves draws and summary, each file all or nothing.
+func (f *viFlags) write(r *viResult, draws *posterior.Draws, s *posterior.Summary) error {
+	mode, dirMode := public, public|0o111
+	if f.nonPrivate {
+		mode, dirMode = private, private|0o100
+	}
+	if err := makeDir(f.save, dirMode); err != nil {
+		return within("--save", err)
+	}
+	comments := r.comments(s)
+	for chain := range draws.NumChains() {
+		err := writeFile(f.drawsFile(chain), mode, func(w io.Writer) error { return draws.WriteStanCSV(w, chain, comments) })
+		if err != nil {
+			return err
+		}
+	}
+	return writeFile(filepath.Join(f.save, "summary.json"), mode, s.WriteJSON)
+}
+
+// comments say at the head of a file of draws where it comes from.
+func (r *viResult) comments(s *posterior.Summary) []string {
+	lines := []string{"dpreg " + version(), "dpreg_method = " + s.Method, "units = " + r.flags.units}
+	if p := r.fit.Privacy; p != nil {
+		lines = append(lines, fmt.Sprintf("privacy: epsilon = %v, delta = %v, %s", p.Epsilon, p.Delta, r.flags.neighbours))
+	}
+	for _, p := range s.Parameters {
+		lines = append(lines, fmt.Sprintf("label: %s is %s", p.Name, p.Label))
+	}
+	for _, w := range s.Warnings {
+		lines = append(lines, "warning: "+w)
+	}
+	return lines
+}
+
+// draw draws the trace.
+func (r *viResult) draw(path string) error {
+	var picture bytes.Buffer
+	if err := report.VariationalTrace(&picture, r.fit.Trace, r.labels(), plotFormat(path)); err != nil {
+		return err
+	}
+	mode := public
+	if len(r.fit.Trace) > 0 && !math.IsNaN(r.fit.Trace[0].ELBO) {
+		mode = private
+	}
+	return writeFile(path, mode, func(w io.Writer) error {
+		_, err := picture.WriteTo(w)
+		return err
+	})
+}

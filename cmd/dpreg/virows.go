@@ -1,0 +1,218 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/table"
+	"github.com/dpreg/dpreg/vi"
+)
+
+// viDesign is the regression that vi fits. Numbers are scaled to [-1, 1] by their public
+// bounds, as everywhere; dummies stay 0 or 1, so that rows are as short as may be.
+type viDesign struct {
+	*schema.Design
+	own    int // covariates that are the model's; the group's dummies follow
+	groups int // of --group, 0 without
+	binary bool
+	frame  schema.Frame
+}
+
+// viDesign resolves the formula. A response with two levels is their second one's dummy.
+func (f *viFlags) viDesign(stderr io.Writer, data string) (*viDesign, error) {
+	if _, share, err := splitBounds(f.bounds); err != nil || share != 0 {
+		return nil, usagef("--bounds auto is for a release; vi needs public bounds of every column (dpreg schema)")
+	}
+	columns, err := f.columns(stderr, data)
+	if err != nil {
+		return nil, err
+	}
+	used, err := used(columns, f.formula)
+	if err != nil {
+		return nil, formulaError(err)
+	}
+	if err := checkBounded(used, data); err != nil {
+		return nil, err
+	}
+	d := &viDesign{binary: f.model != viLinear}
+	if d.Design, err = f.resolve(columns); err != nil {
+		return nil, err
+	}
+	if err := f.addGroup(d, columns); err != nil {
+		return nil, err
+	}
+	if err := d.Validate(); err != nil {
+		return nil, formulaError(err)
+	}
+	d.frame = d.Frame()
+	return d, nil
+}
+
+// resolve is Schema.Design, but for a response with levels.
+func (f *viFlags) resolve(columns *schema.Schema) (*schema.Design, error) {
+	name := responseName(columns, f.formula)
+	i := columns.Index(name)
+	if f.model == viLinear || i < 0 {
+		d, err := columns.Design(f.formula)
+		return d, formulaError(err)
+	}
+	response := columns.Columns[i]
+	switch {
+	case response.Levels != nil && len(response.Levels) != 2:
+		return nil, usagef("the response %q has %d levels, and --model %s needs two: the second is the one whose probability is modelled", name, len(response.Levels), f.model)
+	case response.Levels == nil && !response.Binary() && (response.Lower != 0 || response.Upper != 1):
+		return nil, usagef("the response %q of --model %s must have two levels in the schema, be boolean, or a number with bounds 0:1", name, f.model)
+	case response.Levels == nil:
+		d, err := columns.Design(f.formula)
+		return d, formulaError(err)
+	}
+	stand := &schema.Schema{Columns: slices.Clone(columns.Columns)}
+	stand.Columns[i] = schema.Column{Name: name, Upper: 1}
+	d, err := stand.Design(f.formula)
+	if err != nil {
+		return nil, formulaError(err)
+	}
+	level := response.Levels[1]
+	d.Response = schema.Column{Name: name + level, Upper: 1, Factor: name, Level: level}
+	d.Factors = append(d.Factors, schema.Factor{Name: name, Levels: response.Levels})
+	return d, nil
+}
+
+// responseName is what a formula has on its left; what is wrong with it, Design says.
+func responseName(s *schema.Schema, formula string) string {
+	if strings.TrimSpace(formula) == "" {
+		return s.Columns[len(s.Columns)-1].Name
+	}
+	f, err := schema.ParseFormula(formula)
+	if err != nil {
+		return ""
+	}
+	return f.Response
+}
+
+// addGroup puts the dummies of --group behind the covariates.
+func (f *viFlags) addGroup(d *viDesign, columns *schema.Schema) error {
+	d.own = len(d.Covariates)
+	if f.model != viHierarchical {
+		return nil
+	}
+	i := columns.Index(f.group)
+	if i < 0 || columns.Columns[i].Levels == nil {
+		return usagef("--group %q: --model %s needs a column of categories, with levels in the schema", f.group, viHierarchical)
+	}
+	levels := columns.Columns[i].Levels
+	isGroup := func(name string) bool { return name == f.group }
+	d.Covariates = slices.DeleteFunc(d.Covariates, func(c schema.Column) bool { return isGroup(c.Factor) })
+	d.Factors = slices.DeleteFunc(d.Factors, func(c schema.Factor) bool { return isGroup(c.Name) })
+	if isGroup(d.Response.Factor) || len(d.Covariates) == 0 || !d.Intercept {
+		return usagef("--group %s: besides the group there must be an intercept, a covariate and a response", f.group)
+	}
+	d.own, d.groups = len(d.Covariates), len(levels)
+	for _, level := range levels[1:] {
+		d.Covariates = append(d.Covariates, schema.Column{Name: f.group + level, Upper: 1, Factor: f.group, Level: level})
+	}
+	d.Factors = append(d.Factors, schema.Factor{Name: f.group, Levels: levels})
+	return nil
+}
+
+// coefficients is how many a row has: the intercept's first.
+func (d *viDesign) coefficients() int {
+	if d.Intercept {
+		return d.own + 1
+	}
+	return d.own
+}
+
+// read reads the rows, and the group of each.
+func (d *viDesign) read(source *table.Source, cells table.Options) (rows *vi.Rows, group []int, err error) {
+	rows = &vi.Rows{P: d.coefficients()}
+	p := len(d.Covariates)
+	for v, err := range cells.Rows(source, d.Design) {
+		if err != nil {
+			return nil, nil, err
+		}
+		if d.Intercept {
+			rows.X = append(rows.X, 1)
+		}
+		for j, c := range d.Covariates[:d.own] {
+			rows.X = append(rows.X, d.coded(c, j, v[j]))
+		}
+		y := v[p]
+		if d.binary {
+			y = d.frame.Centre[p] + d.frame.Half[p]*y
+		}
+		rows.Y = append(rows.Y, y)
+		if d.groups > 0 {
+			group = append(group, d.group(v))
+		}
+	}
+	return rows, group, nil
+}
+
+func (d *viDesign) coded(c schema.Column, j int, v float64) float64 {
+	if c.Binary() {
+		return d.frame.Centre[j] + d.frame.Half[j]*v
+	}
+	return v
+}
+
+// group is the level of --group in a row, the baseline where no dummy is 1.
+func (d *viDesign) group(v []float64) int {
+	for k := range d.groups - 1 {
+		if v[d.own+k] > 0.5 {
+			return k + 1
+		}
+	}
+	return 0
+}
+
+// labels are those of the coefficients.
+func (d *viDesign) labels() []string {
+	var labels []string
+	if d.Intercept {
+		labels = append(labels, "(Intercept)")
+	}
+	for _, c := range d.Covariates[:d.own] {
+		labels = append(labels, c.Name)
+	}
+	return labels
+}
+
+// toOriginal maps coefficients, intercept first, to the data's units: with covariates
+// (x − c)/h and, for linear regression, the response likewise,
+//
+//	β_j = h_y b_j/h_j,  β_0 = h_y (b_0 − Σ b_j c_j/h_j) + c_y.
+func (d *viDesign) toOriginal(dst, b []float64) {
+	response, centre := 1., 0.
+	if p := len(d.Covariates); !d.binary {
+		response, centre = d.frame.Half[p], d.frame.Centre[p]
+	}
+	first := 0
+	if d.Intercept {
+		first = 1
+		dst[0] = response*b[0] + centre
+	}
+	for j, c := range d.Covariates[:d.own] {
+		h, m := d.frame.Half[j], d.frame.Centre[j]
+		if c.Binary() {
+			h, m = 1, 0
+		}
+		dst[first+j] = response * b[first+j] / h
+		if d.Intercept {
+			dst[0] -= dst[first+j] * m
+		}
+	}
+}
+
+// statement says what was modelled.
+func (d *viDesign) statement(model string) string {
+	terms := strings.Join(d.Terms(), ", ")
+	text := fmt.Sprintf("%s of %s on %s", model, d.Response.Name, terms)
+	if d.Response.Factor != "" {
+		text = fmt.Sprintf("%s of %s = %s on %s", model, d.Response.Factor, d.Response.Level, terms)
+	}
+	return text
+}

@@ -1,0 +1,91 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/vi"
+)
+
+// Variational writes the result of variational inference: what was promised and spent,
+// what was modelled, and the table.
+func Variational(w io.Writer, f *vi.Fit, s *posterior.Summary, model, neighbours string) error {
+	p := &printer{w: w}
+	if f.Privacy != nil {
+		if f.Simulated {
+			p.paragraph(simulatedRelease)
+		}
+		r := &release.Release{Privacy: &release.Privacy{Epsilon: f.Privacy.Epsilon, Delta: f.Privacy.Delta, Neighbours: release.Neighbours(neighbours)}}
+		p.paragraph(promise(r))
+		t := f.Training
+		p.paragraph(fmt.Sprintf("Released: the fitted law, after %s on batches of %s of the rows, the sum of clipped gradients with Gaussian noise of %s clipping norms each.",
+			count(t.Steps, "step"), exactly(t.Rate), general(t.Multiplier)))
+	} else {
+		p.paragraph("Privacy: none. This was computed from the rows, without noise.")
+	}
+	p.printf("\n")
+	text := model
+	if s.N > 0 {
+		text += fmt.Sprintf(", n = %d", s.N)
+	}
+	p.paragraph(text + fmt.Sprintf(", %s units", s.Units))
+	p.printf("\n")
+	p.do(func(w io.Writer) error { return Table(w, s, true) })
+	p.printf("\n")
+	p.paragraph(fmt.Sprintf("%s of the fitted law.", count(s.Chains*s.Draws, "independent draw")))
+	p.do(func(w io.Writer) error { return Warnings(w, s.Warnings) })
+	return p.err
+}
+
+// tracePanels is how many parameters a picture of a trace shows at most.
+const tracePanels = 8
+
+// VariationalTrace draws the means over the steps, in scaled units, of as many parameters as there are
+// labels or fit, and the ELBO where the trace has one. A format that is none of
+// PlotFormats is an error.
+func VariationalTrace(w io.Writer, trace []vi.Point, labels []string, format string) error {
+	f := &Figure{Name: "trace", title: "The fitted law's means over the steps", columns: 2}
+	if len(trace) > 0 && !math.IsNaN(trace[0].ELBO) {
+		if err := f.addTrace("ELBO", trace, func(p vi.Point) float64 { return p.ELBO }); err != nil {
+			return err
+		}
+	}
+	for j, label := range labels[:min(len(labels), tracePanels)] {
+		if err := f.addTrace(label, trace, func(p vi.Point) float64 { return p.Mean[j] }); err != nil {
+			return err
+		}
+	}
+	return f.Write(w, format)
+}
+
+func (f *Figure) addTrace(name string, trace []vi.Point, value func(vi.Point) float64) error {
+	points := make(plotter.XYs, len(trace))
+	for i, p := range trace {
+		points[i] = plotter.XY{X: float64(p.Step), Y: value(p)}
+	}
+	points = slices.DeleteFunc(points, func(p plotter.XY) bool { return math.IsNaN(p.Y) || math.IsInf(p.Y, 0) })
+	l, err := plotter.NewLine(points)
+	if err != nil {
+		return fmt.Errorf("plot: %w", err)
+	}
+	l.Color, l.Width = blue, vg.Points(1)
+	panel := plotOf(name)
+	panel.Add(l)
+	f.panels = append(f.panels, newPanel(panel))
+	return nil
+}
+
+func plotOf(name string) *plot.Plot {
+	p := newPlot()
+	p.Title.Text = truncate(name, 40)
+	p.X.Label.Text = "step"
+	return p
+}
