@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	encoding "encoding/csv"
+	commas "encoding/csv"
 	"fmt"
 	"io"
 	"strconv"
@@ -151,7 +151,7 @@ func (f *pviFlags) run(ctx context.Context, stdout, stderr io.Writer, s *pviStud
 }
 
 func (s *pviStudy) writeCSV(w io.Writer, seed uint64, runs [][][]float64) error {
-	out := encoding.NewWriter(w)
+	out := commas.NewWriter(w)
 	rows := [][]string{append(append(s.settings[:len(s.settings):len(s.settings)], "seed"), s.measures...)}
 	for i, arm := range s.arms {
 		for k, measured := range runs[i] {
