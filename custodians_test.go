@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/ssp"
 )
 
@@ -86,6 +87,26 @@ func TestJointlyNoiselessIsPooled(t *testing.T) {
 		}), func(name string, zMean, zSD, dMean, ratio float64) {
 			if !(math.Abs(zMean) < 5.5 || math.Abs(dMean) < 0.02) || !(math.Abs(zSD) < 5.5 || math.Abs(ratio-1) < 0.02) {
 				t.Errorf("covariates %q, %s: means %.1f errors apart, sds %.1f", o.Covariates, name, zMean, zSD)
+			}
+		})
+	}
+}
+
+// TestJointlyMethodsAgree: three engines have one posterior of the same releases. Each
+// of the 6 bounds has a false-alarm rate of 4e-8.
+func TestJointlyMethodsAgree(t *testing.T) {
+	e := open(t, "pums", "income ~ educ", nil)
+	custodians := e.parts(t, []int{40, 25, 60}, 2)
+	draws := map[string]*posterior.Draws{}
+	for method, kept := range map[string]int{"mcmc-exact": 4000, "gibbs-ss-update": 4000, "mcmc-ind": 1500} {
+		fit, err := dpreg.InferJointly(context.Background(), custodians, dpreg.Options{Method: method, Plan: mcmc.Plan{Chains: 2, Warmup: 600, Draws: kept, Seed: 1}})
+		must(t, err)
+		draws[method] = fit.Draws(dpreg.Scaled)
+	}
+	for _, method := range []string{"gibbs-ss-update", "mcmc-ind"} {
+		scores(t, draws[method], draws["mcmc-exact"], func(name string, zMean, zSD, _, _ float64) {
+			if name != "sigma2" && !(math.Abs(zMean) < 5.5 && math.Abs(zSD) < 5.5) {
+				t.Errorf("%s, %s: means %.1f Monte Carlo errors from those of mcmc-exact, sds %.1f", method, name, zMean, zSD)
 			}
 		})
 	}

@@ -38,8 +38,12 @@ func (m Method) Law(p *model.Problem) (model.Law, error) {
 
 // Sample draws from the posterior. Draws are in scaled units, named by
 // model.Observation.Names; the sampler's columns are nuts.InfoNames, of which lp__
-// is the log density of parameters and rows together.
+// is the log density of parameters and rows together. Draws from several releases are
+// named by model.Joint.Names.
 func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
+	if len(p.Releases) > 1 {
+		return m.sampleJointly(ctx, p, plan)
+	}
 	obs, err := m.observe(p)
 	if err != nil {
 		return nil, err
@@ -50,8 +54,35 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[nuts.Info], error) {
 		return newKernel(obs, p.Prior, m.ModelClamping, rng)
 	}
-	columns := mcmc.Columns{Params: obs.Names(), Info: nuts.InfoNames}
-	draws, err := mcmc.Run(ctx, columns, start, nuts.Keep, plan)
+	return run(ctx, obs.Names(), start, plan)
+}
+
+// sampleJointly draws from the posterior of several releases.
+func (m Method) sampleJointly(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
+	joint, err := p.Join()
+	if err != nil {
+		return nil, err
+	}
+	if joint.Partial {
+		return nil, fmt.Errorf("%s: it has one regression for all releases; mcmc-exact can pool them partially", m.Name())
+	}
+	for j, s := range joint.Sites {
+		if err := m.usable(s.Observation, joint.Rows()); err != nil {
+			return nil, fmt.Errorf("release %d: %w", j+1, err)
+		}
+	}
+	if err := nuts.CheckWarmup(m.Name(), plan); err != nil {
+		return nil, err
+	}
+	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[nuts.Info], error) {
+		return newSitesKernel(joint, m.ModelClamping, rng)
+	}
+	return run(ctx, joint.Names(), start, plan)
+}
+
+// run runs chains, and says what their columns tell against them.
+func run(ctx context.Context, names []string, start func(int, *rand.Rand) (mcmc.Kernel[nuts.Info], error), plan mcmc.Plan) (*posterior.Draws, error) {
+	draws, err := mcmc.Run(ctx, mcmc.Columns{Params: names, Info: nuts.InfoNames}, start, nuts.Keep, plan)
 	if draws != nil {
 		draws.Warnings = append(draws.Warnings, nuts.Warnings(draws, nuts.Options{})...)
 	}
@@ -64,13 +95,23 @@ const mostRows = 1_000_000
 // observe returns the one observation of a problem that the method can use.
 func (m Method) observe(p *model.Problem) (*model.Observation, error) {
 	obs, err := p.Single()
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case obs.Count.Latent():
-		return nil, fmt.Errorf("%s: the release's neighbours are add-remove, so the number of rows is not known, and this method has a latent variable for each row; take --method mcmc-exact", m.Name())
-	case obs.N > mostRows:
-		return nil, fmt.Errorf("%s: n = %g, and this method holds every row, at most %d; take --method mcmc-exact, whose cost does not depend on n", m.Name(), obs.N, mostRows)
+	}
+	if err := m.usable(obs, obs.N); err != nil {
+		return nil, err
 	}
 	return obs, p.Prior.Check(obs.Shape)
+}
+
+// usable refuses a release with which the method can do nothing, of so many rows
+// in all.
+func (m Method) usable(obs *model.Observation, rows float64) error {
+	switch {
+	case obs.Count.Latent():
+		return fmt.Errorf("%s: the release's neighbours are add-remove, so the number of rows is not known, and this method has a latent variable for each row; take --method mcmc-exact", m.Name())
+	case rows > mostRows:
+		return fmt.Errorf("%s: n = %g, and this method holds every row, at most %d; take --method mcmc-exact, whose cost does not depend on n", m.Name(), rows, mostRows)
+	}
+	return nil
 }

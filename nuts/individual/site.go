@@ -1,0 +1,168 @@
+package individual
+
+import (
+	"math"
+
+	"github.com/dpreg/dpreg/model"
+)
+
+// site is one custodian's part of the density of several releases: its rows, given the
+// parameters φ_j = (θ, log σ², μ_x, U) of which the regression, or all, is shared. Rows
+// are v_i = μ + L e_i with the residuals turned as in frame, so that
+//
+//	v̄ = μ + L u_1/√n,   scatter about v̄ LSLᵀ,   S = Σ_{i≥2} u_i u_iᵀ,
+//
+// and all of U is standard normal. That is the non-centred form, for what z tells of is
+// shared among sites; frame's, in which a release's own mean and scatter are
+// coordinates, is better where noise is weak.
+//
+// frame serves the sums of rows, in the release's own units: mean, l and what sums.pull
+// adds to.
+type site struct {
+	*frame
+	release *model.Site
+	hub     *model.Hub // of φ_j: θ, σ², μ_x, T
+	noise   *model.Noise
+	sums    sums
+	s       []float64
+	line    []float64 // as density has them
+	quad    []float64
+	phi     []float64
+	grad    []float64 // in φ_j
+	common  []float64 // L in common units
+}
+
+func newJointSite(t *model.Joint, j int, clamping bool) *site {
+	m := t.Shape.M()
+	vec := func() []float64 { return make([]float64, m) }
+	square := func() []float64 { return make([]float64, m*m) }
+	f := &frame{shape: t.Shape, m: m, p: t.Shape.P, n: int(t.Sites[j].N), centre: vec(), scatter: square(), mean: vec(), mu: vec(), l: square(),
+		gMean: vec(), gL: square(), gS: square(), work: [3][]float64{square()}}
+	k := &site{frame: f, release: t.Sites[j], noise: t.Noise(j), s: make([]float64, t.Shape.Statistics()), line: vec(), quad: square(), common: square(),
+		hub: model.NewHub(&model.Joint{Shape: t.Shape, Prior: t.Prior, Shared: true})}
+	k.phi, k.grad = make([]float64, k.hub.Dim()), make([]float64, k.hub.Dim())
+	if clamping {
+		k.sums = newClamped(f)
+	} else {
+		k.sums = newGram(f)
+	}
+	return k
+}
+
+// add returns log p(φ_j) + log p(U) + log p(z | s) at φ_j, which stands in phi, u_1 and
+// the other rows of U by column; it writes the gradients in grad, gFirst and gRows.
+func (k *site) add(gFirst, gRows, first, rows []float64) float64 {
+	m := k.m
+	k.hub.Constrain(k.phi)
+	logp := k.hub.LogPrior(k.grad, k.phi)
+	k.place(first, rows)
+	k.sums.write(k.s)
+	logp += k.addNoise()
+	clear(k.gMean)
+	clear(k.gL)
+	clear(k.gS)
+	k.sums.pull(k.line, k.quad)
+	k.pullLaw()
+
+	root := math.Sqrt(float64(k.n))
+	for j, u := range first {
+		g := 0.0
+		for i := j; i < m; i++ {
+			g += k.common[i*m+j] * k.gMean[i]
+		}
+		gFirst[j] = g/root - u
+		logp -= 0.5 * (u*u + k.scatter[j*m+j])
+	}
+	of := k.work[0] // ∂U = U(2∂S − I)
+	for i, g := range k.gS {
+		of[i] = 2 * g
+	}
+	for i := range m {
+		of[i*m+i]--
+	}
+	times(gRows, rows, of, m, k.n-1)
+	k.sums.pullRows(gRows)
+	k.hub.Pull(k.grad)
+	return logp
+}
+
+// place takes v̄ and L of the parameters and U, in the release's units.
+func (k *site) place(first, rows []float64) {
+	m, p, root := k.m, k.p, math.Sqrt(float64(k.n))
+	params, lx := k.hub.Params, k.hub.Factor()
+	beta := params.Theta[len(params.Theta)-p:]
+	k.rows = rows
+	scatter(k.scatter, rows, m, k.n-1)
+	l := k.common
+	clear(l[p*m:])
+	k.mu[p] = 0
+	if len(params.Theta) > p {
+		k.mu[p] = params.Theta[0]
+	}
+	for i, b := range beta {
+		k.mu[i] = params.MuX[i]
+		k.mu[p] += b * params.MuX[i]
+		for j := range i + 1 {
+			l[i*m+j] = lx[i*p+j]
+			l[p*m+j] += b * lx[i*p+j]
+		}
+	}
+	l[m*m-1] = math.Sqrt(params.Sigma2)
+	for i, a := range k.release.Units.Scale {
+		v := k.mu[i]
+		for j := range i + 1 {
+			k.centre[j] = first[j] / root
+			v += l[i*m+j] * k.centre[j]
+			k.l[i*m+j] = a * l[i*m+j]
+		}
+		k.mean[i] = a*v + k.release.Units.Shift[i]
+	}
+}
+
+// addNoise returns log p(z | s) and writes its gradient.
+func (k *site) addNoise() float64 {
+	m := k.m
+	logp, at := 0.0, m
+	for j := range m {
+		v, g := k.noise.LogDensity(j, k.s[j])
+		logp += v
+		k.line[j] = g
+		for i := j; i < m; i++ {
+			v, g := k.noise.LogDensity(at, k.s[at])
+			logp += v
+			if i > j {
+				g *= 0.5
+			}
+			k.quad[j*m+i], k.quad[i*m+j] = g, g
+			at++
+		}
+	}
+	return logp
+}
+
+// pullLaw takes the gradients in v̄ and L to common units, and on to the parameters.
+func (k *site) pullLaw() {
+	m, p, h := k.m, k.p, k.hub
+	for i, a := range k.release.Units.Scale {
+		k.gMean[i] *= a
+		for j := range i + 1 {
+			k.gL[i*m+j] = a*k.gL[i*m+j] + k.gMean[i]*k.centre[j]
+		}
+	}
+	first := len(h.GTheta) - p
+	gy, row := k.gMean[p], k.gL[p*m:p*m+m]
+	if first > 0 {
+		h.GTheta[0] += gy
+	}
+	lx := h.Factor()
+	for i, b := range h.Params.Theta[first:] {
+		g := gy * h.Params.MuX[i]
+		h.GMuX[i] += k.gMean[i] + b*gy
+		for j := range i + 1 {
+			g += row[j] * lx[i*p+j]
+			h.GFactor[i*p+j] += k.gL[i*m+j] + b*row[j]
+		}
+		h.GTheta[first+i] += g
+	}
+	h.GSigma += row[p]
+}
