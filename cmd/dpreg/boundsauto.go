@@ -56,7 +56,10 @@ func (f *releaseFlags) unbounded(columns []schema.Column, data string) ([]string
 	if err != nil {
 		return nil, err
 	}
-	if share == 0 {
+	switch {
+	case share == 0 && f.remote != nil:
+		return nil, checkBoundedRemote(columns)
+	case share == 0:
 		return nil, checkBounded(columns, data)
 	}
 	var names []string

@@ -32,10 +32,7 @@ func (f *releaseFlags) columns(stderr io.Writer, data string) (*schema.Schema, e
 	if err != nil {
 		return nil, usage(fmt.Errorf("--%w", err))
 	}
-	if f.source, err = findRows(data); err != nil {
-		return nil, err
-	}
-	all, err := header(f.source)
+	all, err := f.header(data)
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +50,17 @@ func (f *releaseFlags) columns(stderr io.Writer, data string) (*schema.Schema, e
 		return nil, usage(fmt.Errorf("--%w", err))
 	}
 	return all, nil
+}
+
+// header finds the rows, and gives their columns without bounds.
+func (f *releaseFlags) header(data string) (_ *schema.Schema, err error) {
+	if f.remote != nil {
+		return f.remote.header(f)
+	}
+	if f.source, err = findRows(data); err != nil {
+		return nil, err
+	}
+	return header(f.source)
 }
 
 // described reads the schema file, if there is one.

@@ -33,22 +33,28 @@ A release that exists is not overwritten, since its ε was spent: exit 3, unless
 
 func newRelease() *cobra.Command {
 	var flags releaseFlags
+	var place remoteFlags
 	var output string
 	cmd := &cobra.Command{
 		Use:   "release --eps NUMBER DATA.csv",
 		Short: "Make a differentially private release of a table: spends ε",
-		Long:  releaseHelp + "\n\n" + rowsHelp,
+		Long:  releaseHelp + "\n\n" + rowsHelp + "\n\n" + remoteHelp,
 		Example: `  dpreg release --eps 1 pums.csv
   dpreg release --eps 1 --delta 1e-6 pums.csv
   dpreg release --eps 1 shards/
   zcat pums.csv.gz | dpreg release --eps 1 --schema pums.schema.json -o pums.release.json -
+  dpreg release --eps 1 --from postgres://reader@db/clinic --table people --schema people.schema.json
   dpreg release --eps 0.5 --bounds age=0:100,income=0:500000 --formula 'income ~ age' pums.csv -o age.release.json`,
-		Args: oneFile("a data file"),
+		Args: place.args,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if place.given() {
+				return place.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), &flags, output)
+			}
 			return flags.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], output)
 		},
 	}
 	flags.register(cmd)
+	place.register(cmd)
 	cmd.Flags().StringVarP(&output, "output", "o", "", "write the release to this `FILE` (default: data.release.json beside data.csv)")
 	return cmd
 }

@@ -24,6 +24,7 @@ type releaseFlags struct {
 	moments         bool
 
 	source *table.Source // of the rows, once the columns are known
+	remote remote        // not nil: sums the rows in place of source
 }
 
 const formulaUsage = "`FORMULA` such as 'y ~ x1 + x2', 'y ~ .' or 'y ~ x - 1'; "

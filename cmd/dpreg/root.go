@@ -28,6 +28,7 @@ accounts for the noise, so its intervals tell the truth.
   account  what repeated noise spends, by every accountant
   calibrate  whether a method's posteriors are right, by simulation
   vi       logistic and other models on rows, by private variational inference
+  sql      the query by which a database sums its rows for a release
   audit    whether releases are as private as they claim, by attack
 
 Exit codes: 0 done; 1 failed; 2 wrong usage or input; 3 refused for privacy;
@@ -56,7 +57,7 @@ func newRoot() *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	root.AddCommand(newSchema(), newRelease(), newInfer(), newFit(), newShow(), newPlan(), newPredict(), newCheck(), newLedger(), newCalibrate(), newAccount(), newAudit(), newVI(), newPVI())
+	root.AddCommand(newSchema(), newRelease(), newInfer(), newFit(), newShow(), newPlan(), newPredict(), newCheck(), newLedger(), newCalibrate(), newAccount(), newAudit(), newSQL(), newVI(), newPVI())
 	root.SetFlagErrorFunc(flagError)
 	return root
 }

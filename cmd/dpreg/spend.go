@@ -26,6 +26,7 @@ type order struct {
 	moments    bool // of the covariates, too
 	ledger     string
 	bounds     *autoBounds // nil: all are public
+	remote     remote      // not nil: sums the rows in place of source
 }
 
 // order checks all that can be checked before a row is read.
@@ -50,7 +51,7 @@ func (f *releaseFlags) order(stderr io.Writer, data, path string) (*order, error
 	case "-":
 		return nil, usagef("a release cannot go to stdout: it was paid for, and needs a file")
 	}
-	o := &order{data, path, f.source, design, privacy, noise, kind, f.spendAgain, cells, f.moments, f.ledger, nil}
+	o := &order{data, path, f.source, design, privacy, noise, kind, f.spendAgain, cells, f.moments, f.ledger, nil, f.remote}
 	if err := (inputs{o.ledger}).spare(path); err != nil {
 		return nil, within("--ledger", err)
 	}
@@ -69,6 +70,10 @@ func (f *releaseFlags) order(stderr io.Writer, data, path string) (*order, error
 // sum reads the rows, once.
 func (o *order) sum(ctx context.Context, stderr io.Writer) (s sums, err error) {
 	noteMissing(stderr, o.cells)
+	if o.remote != nil {
+		s.Statistics, err = o.sumRemote(ctx)
+		return s, err
+	}
 	_, err = scan(stderr, o.source, nil, func() error {
 		s, err = o.accumulate(ctx)
 		return err

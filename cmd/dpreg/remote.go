@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpreg/dpreg/pushdown"
+	"github.com/dpreg/dpreg/pushdown/postgres"
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/ssp"
+	"github.com/dpreg/dpreg/table"
+)
+
+const remoteHelp = `Rows in a PostgreSQL database are summed there: --from its URL, --table the table,
+and only the sums travel. Other engines are asked by hand: dpreg sql writes the
+query, and --aggregates takes its one-row result in JSON (docs/databases.md).`
+
+// remote is where rows are summed that this program does not read.
+type remote interface {
+	// header gives the columns that there are, without bounds. f has the public ones.
+	header(f *releaseFlags) (*schema.Schema, error)
+	// sum gives the sums of the query.
+	sum(ctx context.Context, q *pushdown.Query) (*ssp.Statistics, error)
+	// name is what the release and the schema are called after: name.release.json.
+	name() string
+	close()
+}
+
+// remoteFlags say where that is.
+type remoteFlags struct{ from, table, aggregates string }
+
+func (p *remoteFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&p.from, "from", "", "`URL` of a PostgreSQL database that sums the rows of --table, postgres://user@host/database; the password is better left to ~/.pgpass or PGPASSWORD")
+	fs.StringVar(&p.table, "table", "", "`NAME` of the table or view of --from, such as people or public.people, exactly as the database has it")
+	fs.StringVar(&p.aggregates, "aggregates", "", "`FILE` with the result, in JSON, of the query that dpreg sql wrote with the same flags; it is as sensitive as the rows")
+}
+
+// args takes a data file where there is no flag that stands for it.
+func (p *remoteFlags) args(cmd *cobra.Command, args []string) error {
+	switch {
+	case p.from != "" && p.aggregates != "":
+		return usagef("--from and --aggregates: the sums come from one of them")
+	case (p.from == "") != (p.table == ""):
+		return usagef("--from and --table go together: a database and the table in it")
+	case !p.given():
+		return oneFile("a data file")(cmd, args)
+	case len(args) > 0:
+		return usagef("a data file and --from or --aggregates: the rows are in one of them (is a quotation mark missing around a formula?)")
+	}
+	return nil
+}
+
+// given tells whether rows are summed elsewhere.
+func (p *remoteFlags) given() bool { return p.from != "" || p.aggregates != "" }
+
+// open connects to the database, if there is one.
+func (p *remoteFlags) open(ctx context.Context, stderr io.Writer) (remote, error) {
+	if p.aggregates != "" {
+		note(stderr, "%s holds exact sums, as sensitive as the rows: remove it once the release is made", p.aggregates)
+		return aggregatesFile(p.aggregates), nil
+	}
+	name, err := pushdown.ParseTable(p.table)
+	if err != nil {
+		return nil, usagef("--table: %w", err)
+	}
+	if at, err := url.Parse(p.from); err == nil {
+		if _, has := at.User.Password(); has {
+			note(stderr, "--from has a password, which other users of this machine can see while this runs: ~/.pgpass or PGPASSWORD would keep it from them")
+		}
+	}
+	t, err := postgres.Open(ctx, p.from, name)
+	if err != nil {
+		return nil, usage(within("--from", err))
+	}
+	return &database{t, name[len(name)-1]}, nil
+}
+
+// database is a table that its server sums.
+type database struct {
+	*postgres.Table
+	table string
+}
+
+func (d *database) header(*releaseFlags) (*schema.Schema, error) {
+	columns, err := schema.FromHeader(d.Header())
+	if err != nil {
+		return nil, usagef("%s: %w", d, err)
+	}
+	return columns, nil
+}
+
+func (d *database) sum(ctx context.Context, q *pushdown.Query) (*ssp.Statistics, error) {
+	return d.Sum(ctx, q)
+}
+
+func (d *database) name() string { return d.table }
+func (d *database) close()       { d.Close() }
+
+// aggregatesFile is the result of a query that somebody else put.
+type aggregatesFile string
+
+func (path aggregatesFile) header(f *releaseFlags) (*schema.Schema, error) {
+	return f.publicColumns(string(path))
+}
+
+func (path aggregatesFile) sum(_ context.Context, q *pushdown.Query) (*ssp.Statistics, error) {
+	file, err := os.Open(string(path))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	a, err := pushdown.ReadAggregates(file, string(path))
+	if err != nil {
+		return nil, err
+	}
+	s, err := q.Statistics(a)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", string(path), err)
+	}
+	return s, nil
+}
+
+func (path aggregatesFile) name() string { return string(path) }
+func (aggregatesFile) close()            {}
+
+// publicColumns gives the columns of the schema file and, after them, those that only
+// --bounds names, where there is nothing else to ask.
+func (f *releaseFlags) publicColumns(data string) (*schema.Schema, error) {
+	described, _, err := f.described(data)
+	if err != nil {
+		return nil, err
+	}
+	bounds, err := schema.ParseBounds(f.bounds...)
+	if err != nil {
+		return nil, usage(fmt.Errorf("--%w", err))
+	}
+	var names []string
+	if described != nil {
+		for _, c := range described.Columns {
+			names = append(names, c.Name)
+		}
+	}
+	for _, c := range bounds {
+		if described == nil || described.Index(c.Name) < 0 {
+			names = append(names, c.Name)
+		}
+	}
+	if names == nil {
+		return nil, usagef("there are no columns: say which, and within which public bounds, by --schema FILE or --bounds NAME=LOWER:UPPER")
+	}
+	columns, err := schema.FromHeader(names)
+	return columns, usage(err)
+}
+
+// run makes the release f of sums that are made there.
+func (p *remoteFlags) run(ctx context.Context, stdout, stderr io.Writer, f *releaseFlags, path string) error {
+	_, share, err := splitBounds(f.bounds)
+	switch {
+	case err != nil:
+		return err
+	case share != 0:
+		return usagef("--bounds auto looks at the rows, which --from and --aggregates leave where they are: give public bounds")
+	case f.moments:
+		return usagef("--with-moments needs the rows, which --from and --aggregates leave where they are")
+	}
+	if f.remote, err = p.open(ctx, stderr); err != nil {
+		return err
+	}
+	defer f.remote.close()
+	data := f.remote.name()
+	if path == "" {
+		if path = besides(data, ".release.json"); path == "" {
+			return usagef("no release can be called after %q: say where it is to go, by -o FILE", data)
+		}
+	}
+	if err := (inputs{p.aggregates}).spare(path); err != nil {
+		return err
+	}
+	return f.run(ctx, stdout, stderr, data, path)
+}
+
+// sumRemote has the rows summed where they are.
+func (o *order) sumRemote(ctx context.Context) (*ssp.Statistics, error) {
+	q, err := pushdown.New(o.design, o.cells)
+	if err != nil {
+		return nil, usage(err)
+	}
+	s, err := o.remote.sum(ctx, q)
+	if errors.Is(err, table.ErrMissing) {
+		return nil, usagef("%w. If it is missing, the middle of the public bounds can stand for it: --missing midpoint", err)
+	}
+	return s, usage(err)
+}
+
+// checkBoundedRemote refuses columns without bounds.
+func checkBoundedRemote(columns []schema.Column) error {
+	var names []string
+	for _, c := range columns {
+		if c.Type == "" && !c.Bounded() {
+			names = append(names, c.Name)
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	return refusef("no bounds for %s: give them by --bounds NAME=LOWER:UPPER or in a schema file (--schema; dpreg schema --help), "+
+		"from public knowledge, or use fewer columns, by --formula; bounds read off the data would break the guarantee", quoted(names))
+}
