@@ -2,10 +2,13 @@ package pvi
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/dpreg/dpreg/vi"
 )
 
 // guarded is a server whose clients but the last have nothing to say, where its aim is
@@ -125,4 +128,31 @@ func TestGuardBudget(t *testing.T) {
 		rounds++
 	}
 	checkSpent(t, *budget, g.Spends(), rounds)
+}
+
+// Logistic regression by clients that are protected as a whole: with little noise it learns
+// what there is, with much it learns nothing, and both end in a law.
+func TestGuardOnLogistic(t *testing.T) {
+	rng := rand.New(rand.NewPCG(10, 10))
+	test := logisticRows(1000, rng)
+	score := func(multiplier float64) Score {
+		var clients []*Client
+		for m := range 5 {
+			rule := must(NewGradient(must(NewLogistic(logisticRows(200, rng))), GradientOptions{Steps: 10, Batch: 50, Draws: 10,
+				Mean: &vi.Adagrad{Rate: 0.5}, LogVar: &vi.Adagrad{Rate: 0.5}, Protect: Protection{Stream: simulated(uint64(m))}}))
+			clients = append(clients, must(NewClient(rule, 0.2, nil)))
+		}
+		f := Family{Dim: 4}
+		s := must(NewServer(f, f.Isotropic(1), clients, &Guard{Clip: 20, Multiplier: multiplier, Stream: simulated(11)}))
+		for range 40 {
+			s.Synchronous()
+		}
+		return Predict(s.Global(), test)
+	}
+	if s := score(0.01); !(s.LogLik > -0.45) {
+		t.Errorf("with little noise: %+v", s)
+	}
+	if s := score(1000); !(s.LogLik < -0.5) {
+		t.Errorf("with much noise: %+v", s)
+	}
 }

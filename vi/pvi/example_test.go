@@ -1,0 +1,64 @@
+package pvi_test
+
+import (
+	"fmt"
+
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/vi"
+	"github.com/dpreg/dpreg/vi/pvi"
+)
+
+// Two hospitals fit a slope. Each clips what a row adds, adds noise from the operating
+// system, and stops before its ε is passed.
+func Example() {
+	rows := []*vi.Rows{
+		{P: 1, X: []float64{-1, 0, 1}, Y: []float64{-2, 0, 2}},
+		{P: 1, X: []float64{-1, 1}, Y: []float64{-2, 2}},
+	}
+	var clients []*pvi.Client
+	for m, r := range rows {
+		protect := pvi.Protection{Clip: 3, Multiplier: 20, Stream: mechanisms.NewStream(mechanisms.OS())}
+		rule, err := pvi.NewAnalytic(r, 0.5, protect)
+		if err != nil {
+			fmt.Println("hospital", m+1, err)
+			return
+		}
+		client, err := pvi.NewClient(rule, 0.1, &pvi.Budget{Epsilon: 1, Delta: 1e-5})
+		if err != nil {
+			fmt.Println("hospital", m+1, err)
+			return
+		}
+		clients = append(clients, client)
+	}
+	family := pvi.Family{Dim: 1, Full: true}
+	server, err := pvi.NewServer(family, family.Isotropic(5), clients, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	rounds := 0
+	for server.Synchronous() {
+		rounds++
+	}
+	mean, _, err := family.Moments(server.Global())
+	fmt.Println(rounds, "rounds;", len(mean), "noisy slope;", err)
+	// Output: 28 rounds; 1 noisy slope; <nil>
+}
+
+// Without protection the global law of a linear model becomes its exact posterior.
+func ExampleServer_Synchronous() {
+	family := pvi.Family{Dim: 1, Full: true}
+	var clients []*pvi.Client
+	for range 2 {
+		rule, _ := pvi.NewAnalytic(&vi.Rows{P: 1, X: []float64{1, 2}, Y: []float64{2, 4}}, 1, pvi.Protection{})
+		client, _ := pvi.NewClient(rule, 0.5, nil)
+		clients = append(clients, client)
+	}
+	server, _ := pvi.NewServer(family, family.Isotropic(1), clients, nil)
+	for range 50 {
+		server.Synchronous()
+	}
+	// Precision 1 + 2 (1 + 4), shift 2 (2 + 8).
+	fmt.Printf("%.6f\n", server.Global())
+	// Output: [20.000000 11.000000]
+}
