@@ -49,6 +49,9 @@ func TestJointSBC(t *testing.T) {
 func jointRanks(t *testing.T, c *modeltest.Custodians, trials int, fault func(*model.Joint)) (names []string, ranks [][]float64) {
 	t.Helper()
 	chain := modeltest.Chain{Warmup: 400, Draws: 99, Thin: 5}
+	if c.Partial && *sbcLong { // the spread moves slower
+		chain.Warmup, chain.Thin = 800, 25
+	}
 	for trial := range trials {
 		rng := rand.New(rand.NewPCG(uint64(trial), 12))
 		truth, problem := c.Draw(rng)
