@@ -32,6 +32,13 @@ type scannedFile struct {
 	done    bool
 }
 
+func (f *scannedFile) close() {
+	if f.closer != nil {
+		f.closer.Close()
+		f.closer = nil
+	}
+}
+
 // scan reads files by several workers. Each is on the file with the fewest others, and
 // takes part after part of it. That ends with the error that comes first in the order
 // of the files and of their rows, whatever worker finds another one before.
@@ -80,8 +87,8 @@ func (s *scan) join(finished *scannedFile) *scannedFile {
 	defer s.state.Unlock()
 	if finished != nil {
 		finished.done = true
-		if finished.workers--; finished.workers == 0 && finished.closer != nil {
-			finished.closer.Close()
+		if finished.workers--; finished.workers == 0 {
+			finished.close()
 		}
 	}
 	var next *scannedFile
@@ -121,6 +128,7 @@ func (s *scan) take(ctx context.Context, f *scannedFile, w *worker) (part int, e
 	f.part++
 	if f.rows == nil {
 		if f.rows, f.closer, err = f.open(); err != nil {
+			f.close()
 			return f.part, err
 		}
 	}
