@@ -158,6 +158,15 @@ func TestShow(t *testing.T) {
 	wantNarrow(t, golden(t, "show", func(w io.Writer) error { return report.Show(w, r) }))
 }
 
+func TestShowWithheld(t *testing.T) {
+	r := made()
+	r.Statistics.SumYY, r.Withheld = nil, []string{release.WithheldYY}
+	if err := r.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	wantNarrow(t, golden(t, "withheld", func(w io.Writer) error { return report.Show(w, r) }))
+}
+
 // withMoments is made with moments, noised with the statistics or apart.
 func withMoments(least int, noise release.Noise) *release.Release {
 	r := made()

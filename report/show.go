@@ -47,7 +47,13 @@ func statistics(w io.Writer, r *release.Release) error {
 	z, sd, columns := r.Statistics.Vector(), r.Noise.SD(), r.Schema.Columns()
 	d := precision(sd)
 	var rows [][]string
-	add := func(label string) { rows = append(rows, sumRow(label, z[len(rows)], sd, d)) }
+	add := func(label string) {
+		if len(rows) == len(z) {
+			rows = append(rows, []string{label, "withheld", "-", "-"})
+			return
+		}
+		rows = append(rows, sumRow(label, z[len(rows)], sd, d))
+	}
 	name := func(j int) string { return truncate(columns[j].Name, 20) }
 	for j := range columns {
 		add("sum of " + name(j))

@@ -75,8 +75,12 @@ func contents(r *release.Release) string {
 	if r.Neighbours() == release.AddRemove {
 		text = fmt.Sprintf("Released: n = %d with noise of scale %s, and ", r.N, general(r.NNoise))
 	}
-	return text + fmt.Sprintf("%d sums over the rows (of %s, their squares and products, scaled to [-1, 1]), each with %s (sd %s).",
-		release.Length(m), count(m, "column"), noise(r.Noise), general(r.Noise.SD())) + withMoments(r)
+	products := "their squares and products"
+	if r.WithoutYY() {
+		products += fmt.Sprintf(" but the square of %s", truncate(r.Schema.Response.Name, 40))
+	}
+	return text + fmt.Sprintf("%d sums over the rows (of %s, %s, scaled to [-1, 1]), each with %s (sd %s).",
+		r.Sums(), count(m, "column"), products, noise(r.Noise), general(r.Noise.SD())) + withMoments(r)
 }
 
 // withMoments tells what else was released.

@@ -40,6 +40,12 @@ func standIn(n int64, o *order) *release.Release {
 		Noise:      release.Noise{Kind: o.noise, Scale: 1},
 		Statistics: release.StatisticsFromVector(m, v),
 	}
+	if o.privacy.Neighbours == release.AddRemove {
+		r.Privacy, r.NNoise = &o.privacy, 1
+	}
+	if o.withoutYY {
+		r.Statistics, r.Withheld = release.StatisticsFromVector(m, v[:len(v)-1]), []string{release.WithheldYY}
+	}
 	if o.moments {
 		r.Moments = standInMoments(n, m-1, o.noise)
 	}
