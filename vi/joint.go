@@ -8,7 +8,9 @@ import "math/rand/v2"
 //
 //	∇_λ [log p(record i | θ_i) + (log p(θ_i) + entropy)/N],
 //
-// N public. Noise has the length of λ. Clipping also shrinks the prior's share.
+// N public. Noise has the length of λ. Clipping also shrinks the prior's share. The θ_i
+// are secret, as the batch is: were they public, a record more would hand those of the
+// records behind it on to others, and the sum would change by more than one gradient.
 type joint struct {
 	model   Model
 	guide   Guide
@@ -24,7 +26,7 @@ type joint struct {
 
 func newJoint(s *setting) *joint {
 	dim := s.model.Dim()
-	j := &joint{model: s.model, guide: s.guide, batches: s.batches, rate: s.training.Rate, share: 1 / s.options.Records, rng: s.rng}
+	j := &joint{model: s.model, guide: s.guide, batches: s.batches, rate: s.training.Rate, share: 1 / s.options.Records, rng: rand.New(s.stream)}
 	j.theta, j.epsilon, j.g, j.prior = make([]float64, dim), make([]float64, dim), make([]float64, dim), make([]float64, dim)
 	j.record = make([]float64, s.guide.Len())
 	j.sum = s.sum(s.guide.Len())

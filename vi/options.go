@@ -37,8 +37,8 @@ type Options struct {
 	// Average is the share of the steps, the last ones, over which λ is averaged; 0
 	// takes the last λ.
 	Average float64
-	// Seed is that of the draws of θ, which are public, and of batches where the run is
-	// not private.
+	// Seed is that of the θs that batches share, which are public, and of batches where
+	// the run is not private.
 	Seed uint64
 	// Trace is how many points the trace has, 0 for none.
 	Trace int

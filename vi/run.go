@@ -35,7 +35,8 @@ func (s *setting) sum(dim int) summer {
 }
 
 // newSetting puts options and model together. The noise's stream also draws the batches,
-// which must stay secret for sampling to count; the θs are public and have their own.
+// which must stay secret for sampling to count. A θ that a batch shares is public: they
+// have a generator of their own.
 func newSetting(m Model, o Options) (*setting, error) {
 	if err := o.check(m); err != nil {
 		return nil, err
