@@ -124,7 +124,7 @@ func TestStreamKinds(t *testing.T) {
 	if NewStream(OS()).IsSimulated() || !simulatedStream(1).IsSimulated() {
 		t.Error("the two worlds of randomness are mixed up")
 	}
-	if NewStream(OS()).Uint64() == NewStream(OS()).Uint64() {
+	if a, b := NewStream(OS()), NewStream(OS()); a.Uint64() == b.Uint64() {
 		t.Error("two streams of the system's randomness agree")
 	}
 }
