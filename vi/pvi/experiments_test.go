@@ -58,10 +58,10 @@ func TestExperimentsRefuse(t *testing.T) {
 	if _, err := w.Run(context.Background(), data, 1); err == nil || !strings.Contains(err.Error(), "client 1") {
 		t.Error(err)
 	}
-	if _, err := (Thesis{Clients: 2, Records: 0, SD: 1, Damping: 0.1, Rounds: 5}).Run(context.Background(), 1); err == nil {
+	if _, err := (Thesis{Clients: 2, Records: 0, Prior: 5, SD: 1, Damping: 0.1, Rounds: 5}).Run(context.Background(), 1); err == nil {
 		t.Error("clients without data: no error")
 	}
-	if _, err := (Thesis{Clients: 2, Records: 3, SD: 1, Damping: 0.1, Rounds: 5}).Run(ctx, 1); !errors.Is(err, context.Canceled) {
+	if _, err := (Thesis{Clients: 2, Records: 3, Prior: 5, SD: 1, Damping: 0.1, Rounds: 5}).Run(ctx, 1); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -69,7 +69,7 @@ func TestExperimentsRefuse(t *testing.T) {
 // The thesis's figures, by few seeds: without noise the posterior is exact; with it the
 // median divergence is about 2, in medians of 100 runs.
 func TestThesis(t *testing.T) {
-	base := Thesis{Clients: 20, Records: 10, SD: 1.75, Damping: 0.1, Rounds: 77}
+	base := Thesis{Clients: 20, Records: 10, Prior: 5, SD: 1.75, Damping: 0.1, Rounds: 77}
 	for _, c := range []struct {
 		guard     Guard
 		rounds    int
@@ -95,12 +95,12 @@ func TestThesis(t *testing.T) {
 	base.Guard = &Guard{Clip: 5, Multiplier: 5}
 	near(t, "moments accountant", must(base.Spent(Paper)), 9.998, 5e-4)
 	for _, local := range []Local{Closed, Descent, Hybrid} {
-		r := must(Thesis{Clients: 3, Records: 10, SD: 0.5, Damping: 0.1, Rounds: 10, Clip: 4, Multiplier: 2, Local: local}.Run(context.Background(), 1))
+		r := must(Thesis{Clients: 3, Records: 10, Prior: 5, SD: 0.5, Damping: 0.1, Rounds: 10, Clip: 4, Multiplier: 2, Local: local}.Run(context.Background(), 1))
 		if math.IsNaN(r.KL) {
 			t.Errorf("%v: KL %v", local, r.KL)
 		}
 	}
-	hybrid := Thesis{Clients: 3, Records: 10, SD: 0.5, Damping: 0.1, Rounds: 10, Clip: 4, Multiplier: 2, Local: Hybrid}
+	hybrid := Thesis{Clients: 3, Records: 10, Prior: 5, SD: 0.5, Damping: 0.1, Rounds: 10, Clip: 4, Multiplier: 2, Local: Hybrid}
 	descent := hybrid
 	descent.Local = Descent
 	if !(must(hybrid.Spent(Tight)) > must(descent.Spent(Tight))) {

@@ -45,6 +45,9 @@ type GradientOptions struct {
 	Batch   float64 // L, the expected size where not Fixed; from N on it is N
 	Fixed   bool    // batches of Batch records without replacement, else by Poisson
 	Records float64 // N; 0: how many there are. Public.
+	// Scale multiplies all gradients before they are clipped; 0 is 1. 1/N makes C a bound
+	// for those of single records.
+	Scale float64
 	// Draws is J. At 0, z = ±1, which is exact where f is quadratic.
 	Draws int
 	// Mean and LogVar move μ and log v. They remember from Aim to Aim.
@@ -65,6 +68,8 @@ func NewGradient(model Likelihood, o GradientOptions) (*Gradient, error) {
 	}
 	d, n := model.Dim(), model.Len()
 	switch {
+	case !(o.Scale >= 0) || !(o.Records >= 0) || math.IsInf(o.Scale+o.Records, 0):
+		return nil, fmt.Errorf("a scale of %v for %v records: finite numbers of at least 0", o.Scale, o.Records)
 	case o.Steps < 1 || !(o.Batch >= 1) || o.Draws < 0 || o.Fixed && o.Batch != math.Trunc(o.Batch):
 		return nil, fmt.Errorf("%d steps with batches of %v and %d draws: at least 1 step, 1 record, 0 draws, and whole records in batches of fixed size", o.Steps, o.Batch, o.Draws)
 	case o.Mean == nil || o.LogVar == nil || o.Protect.Stream == nil:
@@ -78,6 +83,9 @@ func NewGradient(model Likelihood, o GradientOptions) (*Gradient, error) {
 	o.Batch = math.Min(o.Batch, float64(n))
 	if o.Records == 0 {
 		o.Records = float64(n)
+	}
+	if o.Scale == 0 {
+		o.Scale = 1
 	}
 	g := &Gradient{model: model, rows: newSparse(model), options: o, family: Family{Dim: d}, rng: rand.New(o.Protect.Stream), sum: o.Protect.newSum(2 * d)}
 	if o.Fixed {
@@ -177,8 +185,8 @@ func (g *Gradient) step() {
 	for j := range d {
 		g.variance[j] = math.Exp(g.logVar[j])
 		g.inverse[j] = 1 / g.variance[j]
-		g.share[j] = (g.cavity[j] - g.cavity[d+j]*g.mean[j]) / o.Batch
-		g.share[d+j] = (g.inverse[j] - g.cavity[d+j]) / (2 * o.Batch)
+		g.share[j] = o.Scale / o.Batch * (g.cavity[j] - g.cavity[d+j]*g.mean[j])
+		g.share[d+j] = o.Scale / o.Batch * (g.inverse[j] - g.cavity[d+j]) / 2
 		if !o.InVariance {
 			g.share[d+j] *= g.variance[j]
 		}
@@ -203,7 +211,7 @@ func (g *Gradient) step() {
 // record writes what record i adds: 0 in coordinates where x is, but for the divergence.
 func (g *Gradient) record(i int) {
 	index, value := g.rows.row(i)
-	d, scale := g.family.Dim, g.options.Records/g.options.Batch
+	d, scale := g.family.Dim, g.options.Scale*g.options.Records/g.options.Batch
 	m, s := 0., 0.
 	for k, v := range value {
 		m += v * g.mean[index[k]]

@@ -60,11 +60,14 @@ func TestNormalGradient(t *testing.T) {
 	at := []float64{law[0] / law[3], law[1] / law[4], law[2] / law[5], -math.Log(law[3]), -math.Log(law[4]), -math.Log(law[5])}
 	for _, inVariance := range []bool{false, true} {
 		got := oneStep(model, law, GradientOptions{InVariance: inVariance})
+		scaled := oneStep(model, law, GradientOptions{InVariance: inVariance, Scale: 1. / 8})
 		for j := range got {
 			up, down := slices.Clone(at), slices.Clone(at)
 			up[j] += 1e-5
 			down[j] -= 1e-5
-			near(t, "gradient", got[j], -(energy(up)-energy(down))/2e-5, 1e-6)
+			want := -(energy(up) - energy(down)) / 2e-5
+			near(t, "gradient", got[j], want, 1e-6)
+			near(t, "scaled gradient", scaled[j], want/8, 1e-6)
 		}
 	}
 }
@@ -169,6 +172,7 @@ func TestRulesRefuse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, spoil := range map[string]func(o *GradientOptions){
+		"scale":     func(o *GradientOptions) { o.Scale = math.NaN() },
 		"steps":     func(o *GradientOptions) { o.Steps = 0 },
 		"batch":     func(o *GradientOptions) { o.Batch = 0.5 },
 		"fixed":     func(o *GradientOptions) { o.Batch, o.Fixed = 1.5, true },

@@ -13,12 +13,12 @@ import (
 // Thesis is an experiment of Sharma (Differentially Private Federated Variational
 // Inference, MEng thesis, Cambridge 2019): linear regression with one coefficient,
 //
-//	y = θx + e,  x ~ N(0, 1),  θ ~ N(0, 5²),  e ~ N(0, SD²),
+//	y = θx + e,  x ~ N(0, 1),  θ ~ N(0, Prior²),  e ~ N(0, SD²),
 //
 // by clients that all move at once. Its data and its noise are simulated.
 type Thesis struct {
 	Clients, Records int     // M, and ρ for each client
-	SD               float64 // σ_e
+	Prior, SD        float64 // of θ, and σ_e
 	Damping          float64 // α
 	Rounds           int
 	// Guard protects clients as a whole; where it is nil, Clip and Multiplier protect
@@ -44,9 +44,6 @@ const (
 
 func (l Local) String() string { return [...]string{"analytic", "DP-SGD", "hybrid"}[l] }
 
-// thesisPrior is the standard deviation of θ.
-const thesisPrior = 5
-
 // ThesisResult is what a run ends with.
 type ThesisResult struct {
 	// KL is of the global law to the exact posterior, averaged over the last ten rounds.
@@ -57,9 +54,9 @@ type ThesisResult struct {
 // Run does the experiment once. Errors: settings out of range, the context's.
 func (t Thesis) Run(ctx context.Context, seed uint64) (*ThesisResult, error) {
 	rng := rand.New(rand.NewPCG(seed, 0))
-	theta := thesisPrior * rng.NormFloat64()
+	theta := t.Prior * rng.NormFloat64()
 	f := Family{Dim: 1, Full: t.Local == Closed}
-	prior := f.Isotropic(thesisPrior)
+	prior := f.Isotropic(t.Prior)
 	exact := []float64{prior[0], prior[1]}
 	clients := make([]*Client, t.Clients)
 	for m := range clients {
@@ -113,7 +110,7 @@ func (t Thesis) rule(rows *vi.Rows, stream *mechanisms.Stream) (Rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := GradientOptions{Steps: 50, Batch: 1, InVariance: true, Mean: &vi.SGD{Rate: 1e-5}, LogVar: &vi.SGD{Rate: 1e-2}, Protect: protect}
+	o := GradientOptions{Steps: 50, Batch: 1, Scale: 1 / float64(t.Records), InVariance: true, Mean: &vi.SGD{Rate: 1e-5}, LogVar: &vi.SGD{Rate: 1e-2}, Protect: protect}
 	if t.Local == Hybrid {
 		if o.Warm, err = NewAnalytic(rows, t.SD, protect); err != nil {
 			return nil, err
