@@ -115,11 +115,11 @@ func (o Options) sharing() (shared, partial bool, err error) {
 	return shared, partial, nil
 }
 
-// naming puts the custodian's name where a method speaks of release j.
+// naming puts the custodian's name where a method speaks of its release.
 func (f *Fit) naming(err error) error {
-	var j int
-	if n, _ := fmt.Sscanf(err.Error(), "release %d:", &j); n == 1 && j >= 1 && j <= len(f.Custodians) {
-		return fmt.Errorf("%s: %w", f.Custodians[j-1].Name, errors.Unwrap(err))
+	var of *model.SiteError
+	if errors.As(err, &of) {
+		return fmt.Errorf("%s: %w", f.Custodians[of.Site].Name, of.Err)
 	}
 	return err
 }

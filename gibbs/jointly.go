@@ -30,7 +30,7 @@ func (u Update) sampleJointly(ctx context.Context, p *model.Problem, plan mcmc.P
 	case Exact, "":
 		for j, s := range joint.Sites {
 			if err := u.run(s.Observation, p.Prior).enoughRows(); err != nil {
-				return nil, fmt.Errorf("release %d: %w", j+1, err)
+				return nil, &model.SiteError{Site: j, Err: err}
 			}
 		}
 		if err := nuts.CheckWarmup(u.Name(), plan); err != nil {

@@ -34,6 +34,15 @@ type Site struct {
 	Units *Units // from common to its own
 }
 
+// SiteError is what is wrong with one of several releases.
+type SiteError struct {
+	Site int // from 0
+	Err  error
+}
+
+func (e *SiteError) Error() string { return fmt.Sprintf("release %d: %v", e.Site+1, e.Err) }
+func (e *SiteError) Unwrap() error { return e.Err }
+
 // Join reads a problem. Errors: no release or prior, a release that Observe
 // refuses, releases of other columns or in another order, a prior of other sizes.
 func (p *Problem) Join() (*Joint, error) { return p.join(Observe) }
@@ -62,12 +71,12 @@ func (p *Problem) join(observe func(*release.Release) (*Observation, error)) (*J
 	for j, r := range p.Releases {
 		obs, err := observe(r)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", names[j], err)
+			return nil, &SiteError{j, err}
 		}
 		own := r.Schema.Frame()
 		for k, label := range own.Labels {
 			if label != out.Frame.Labels[k] {
-				return nil, fmt.Errorf("%s: column %q stands where %s has %q: arrange the releases alike", names[j], label, names[0], out.Frame.Labels[k])
+				return nil, &SiteError{j, fmt.Errorf("column %q stands where the first has %q: arrange the releases alike", label, out.Frame.Labels[k])}
 			}
 		}
 		out.Shape = obs.Shape

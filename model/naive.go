@@ -60,7 +60,7 @@ func (t *Joint) total() (z []float64, rows float64, projected bool, err error) {
 	projection := NewProjection(t.Shape.M())
 	for j, site := range t.Sites {
 		if site.N < 1 {
-			return nil, 0, false, fmt.Errorf("naive: the noisy count of rows of release %d is %g, and naive has to take it for exact; gibbs-ss-update infers the count", j+1, site.N)
+			return nil, 0, false, &SiteError{j, fmt.Errorf("naive: the noisy count of rows is %g, and naive has to take it for exact; gibbs-ss-update infers the count", site.N)}
 		}
 		s := append([]float64(nil), site.Z...)
 		if projection.Apply(s, site.N) {

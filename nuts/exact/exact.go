@@ -67,7 +67,7 @@ func (m Method) sampleJoint(ctx context.Context, p *model.Problem, plan mcmc.Pla
 	}
 	for j, site := range joint.Sites {
 		if err := m.enoughRows(site.Observation); err != nil {
-			return nil, fmt.Errorf("release %d: %w", j+1, err)
+			return nil, &model.SiteError{Site: j, Err: err}
 		}
 	}
 	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[nuts.Info], error) { return newJointKernel(joint, rng) }

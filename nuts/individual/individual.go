@@ -68,7 +68,7 @@ func (m Method) sampleJointly(ctx context.Context, p *model.Problem, plan mcmc.P
 	}
 	for j, s := range joint.Sites {
 		if err := m.usable(s.Observation, joint.Rows()); err != nil {
-			return nil, fmt.Errorf("release %d: %w", j+1, err)
+			return nil, &model.SiteError{Site: j, Err: err}
 		}
 	}
 	if err := nuts.CheckWarmup(m.Name(), plan); err != nil {
