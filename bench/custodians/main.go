@@ -4,9 +4,14 @@
 //
 //	go run ./bench/custodians -md docs/custodians.md -plot docs/custodians.svg
 //
+// With -delta noise is Gaussian, and methods that need it so are compared as well:
+//
+//	go run ./bench/custodians -delta 1e-6 -eps 0.1,0.2,0.5,1,2,5,10 -md docs/rivals.md -plot docs/rivals.svg
+//
 // Parameters are from the default prior, rows from the model: two covariates, no
 // intercept, one law of the covariates for all. The tables go to stdout, or take their
-// marked place in a Markdown file. Progress goes to stderr.
+// marked place in a Markdown file. Progress goes to stderr. Interrupted, it writes the
+// cases that it has.
 package main
 
 import (
@@ -15,8 +20,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 )
 
 func main() {
@@ -30,9 +38,11 @@ func main() {
 
 // settings are what the command line asks for.
 type settings struct {
-	rows, trials, draws  int
-	seed                 uint64
-	plot, markdown, only string
+	rows, trials, draws int
+	seed                uint64
+	delta               float64 // 0: Laplace noise
+	plot, markdown      string
+	only                []string // methods; none: all
 }
 
 func parse(stderr io.Writer, args []string) (*settings, error) {
@@ -43,7 +53,12 @@ func parse(stderr io.Writer, args []string) (*settings, error) {
 	f.IntVar(&s.trials, "trials", 100, "`NUMBER` of simulated data sets of a case")
 	f.IntVar(&s.draws, "draws", 1000, "`NUMBER` of draws of a chain, after 500 of warm-up")
 	f.Uint64Var(&s.seed, "seed", 1, "seed, a `NUMBER`")
-	f.StringVar(&s.only, "method", "", "the one method to run, by `NAME`; default: all")
+	f.Float64Var(&s.delta, "delta", 0, "δ, a `NUMBER`: Gaussian noise, of all methods; default: Laplace noise, of those that take it")
+	f.Func("eps", "the ε of custodians that are alike, a `LIST` with commas", parseEpsilons)
+	f.Func("method", "a method to run, by `NAME`; repeatable; default: all", func(name string) error {
+		s.only = append(s.only, name)
+		return nil
+	})
 	f.StringVar(&s.plot, "plot", "", "`FILE`.svg for the picture")
 	f.StringVar(&s.markdown, "md", "", "Markdown `FILE` that has a marked place for the tables")
 	if err := f.Parse(args); err != nil {
@@ -52,10 +67,24 @@ func parse(stderr io.Writer, args []string) (*settings, error) {
 	switch {
 	case f.NArg() > 0:
 		return nil, fmt.Errorf("%q is no flag", f.Arg(0))
+	case !(s.delta >= 0 && s.delta < 1):
+		return nil, errors.New("-delta from 0, below 1")
 	case s.rows < 1000 || s.trials < 2 || s.draws < 10:
 		return nil, errors.New("-n from 1000, -trials from 2, -draws from 10")
 	}
 	return s, nil
+}
+
+func parseEpsilons(list string) error {
+	epsilons = nil
+	for _, word := range strings.Split(list, ",") {
+		e, err := strconv.ParseFloat(word, 64)
+		if err != nil || !(e > 0) || math.IsInf(e, 1) {
+			return fmt.Errorf("%q is no number above 0", word)
+		}
+		epsilons = append(epsilons, e)
+	}
+	return nil
 }
 
 func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
@@ -67,6 +96,9 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 	for _, c := range s.cases() {
 		fmt.Fprintln(stderr, c.name)
 		more, err := s.study(ctx, c)
+		if ctx.Err() != nil {
+			break // interrupted: what there is
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
