@@ -11,21 +11,21 @@ import (
 
 // TestRun: the command runs, and puts its tables where they belong.
 func TestRun(t *testing.T) {
-	epsilons, numbers = []float64{1}, []int{1, 2}
+	numbers = []int{1, 2}
 	dir := t.TempDir()
 	page, picture := filepath.Join(dir, "page.md"), filepath.Join(dir, "page.svg")
 	if err := os.WriteFile(page, []byte("above\n"+string(begin)+"old\n"+string(end)+"below\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var stdout bytes.Buffer
-	if err := run(t.Context(), &stdout, io.Discard, strings.Fields("-n 5000 -trials 2 -draws 20 -md "+page+" -plot "+picture)); err != nil {
+	if err := run(t.Context(), &stdout, io.Discard, strings.Fields("-n 5000 -trials 2 -draws 20 -eps 1 -delta 1e-6 -md "+page+" -plot "+picture)); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"above\n", "| J = 2, ε = 1 | mcmc-exact |", "| summed |", "below\n"} {
+	for _, want := range []string{"above\n", "| J = 2, ε = 1 | mcmc-exact |", "| summed |", "| normalx |", "| fixeds |", "below\n"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the page lacks %q:\n%s", want, text)
 		}

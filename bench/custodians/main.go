@@ -10,8 +10,7 @@
 //
 // Parameters are from the default prior, rows from the model: two covariates, no
 // intercept, one law of the covariates for all. The tables go to stdout, or take their
-// marked place in a Markdown file. Progress goes to stderr. Interrupted, it writes the
-// cases that it has.
+// marked place in a Markdown file. Progress goes to stderr.
 package main
 
 import (
@@ -96,9 +95,6 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 	for _, c := range s.cases() {
 		fmt.Fprintln(stderr, c.name)
 		more, err := s.study(ctx, c)
-		if ctx.Err() != nil {
-			break // interrupted: what there is
-		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/mcmc"
@@ -10,6 +11,7 @@ import (
 	"github.com/dpreg/dpreg/nuts/exact"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/rivals"
 )
 
 // method infers θ, the first parameters of its draws, from a trial's data.
@@ -20,7 +22,7 @@ type method struct {
 
 // methods lists those that are compared.
 func (s *settings) methods() (chosen []method) {
-	for _, m := range []method{
+	all := []method{
 		{"non-private", func(ctx context.Context, d data, plan mcmc.Plan) (*posterior.Draws, error) {
 			return model.Naive{}.Sample(ctx, d.without, plan)
 		}},
@@ -31,8 +33,12 @@ func (s *settings) methods() (chosen []method) {
 		{"gibbs-ss-update", of(gibbs.Update{}, nil)},
 		{"mcmc-exact", of(exact.Method{}, nil)},
 		{"mcmc-exact, separate covariates", of(exact.Method{}, func(p *model.Problem) { p.SharedCovariates = false })},
-	} {
-		if s.only == "" || s.only == m.name {
+	}
+	if s.delta > 0 {
+		all = append(all, method{"normalx", of(rivals.NormalX{}, nil)}, method{"fixeds", of(rivals.FixedS{}, nil)})
+	}
+	for _, m := range all {
+		if s.only == nil || slices.Contains(s.only, m.name) {
 			chosen = append(chosen, m)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/ssp"
 )
 
 // shape is the regression: two slopes, no intercept.
@@ -56,7 +57,7 @@ type data struct {
 }
 
 // draw simulates a trial: statistics by their exact law.
-func (c scenario) draw(rng *rand.Rand) data {
+func (c scenario) draw(delta float64, rng *rand.Rand) (data, error) {
 	prior := model.DefaultPrior(shape)
 	x, law := model.NewParams(shape), model.NewMoments(shape)
 	for ok := false; !ok; ok = law.Factor() {
@@ -67,20 +68,33 @@ func (c scenario) draw(rng *rand.Rand) data {
 	for _, s := range c.sites {
 		z := make([]float64, shape.Statistics())
 		law.RandExact(z, float64(s.rows), rng)
-		scale := sensitivity() / s.epsilon
-		d.without.Releases = append(d.without.Releases, written(s.rows, release.Laplace, scale, z))
-		for i := range z {
-			z[i] += scale * math.Copysign(rng.ExpFloat64(), rng.Float64()-0.5)
+		noise, err := s.noise(delta)
+		if err != nil {
+			return data{}, err
 		}
-		d.noisy.Releases = append(d.noisy.Releases, written(s.rows, release.Laplace, scale, z))
+		d.without.Releases = append(d.without.Releases, written(s.rows, noise.Kind, noise.Scale, z))
+		for i := range z {
+			z[i] += variate(noise, rng)
+		}
+		d.noisy.Releases = append(d.noisy.Releases, written(s.rows, noise.Kind, noise.Scale, z))
 	}
-	return d
+	return d, nil
 }
 
-// sensitivity is the L1 one for replace-one neighbours, m(m+2)²/(2(m+1)).
-func sensitivity() float64 {
-	m := float64(shape.M())
-	return m * (m + 2) * (m + 2) / (2 * (m + 1))
+// noise is that of a release, for replace-one neighbours.
+func (s site) noise(delta float64) (release.Noise, error) {
+	kind := release.Laplace
+	if delta > 0 {
+		kind = release.Gaussian
+	}
+	return ssp.Calibrate(shape.M(), release.Privacy{Epsilon: s.epsilon, Delta: delta, Neighbours: release.ReplaceOne}, kind, ssp.Exact)
+}
+
+func variate(n release.Noise, rng *rand.Rand) float64 {
+	if n.Kind == release.Gaussian {
+		return n.Scale * rng.NormFloat64()
+	}
+	return n.Scale * math.Copysign(rng.ExpFloat64(), rng.Float64()-0.5)
 }
 
 func written(rows int, kind release.Kind, scale float64, z []float64) *release.Release {
@@ -105,7 +119,10 @@ func (s *settings) study(ctx context.Context, c scenario) ([]result, error) {
 	chosen := s.methods()
 	scores := make([][]score, len(chosen))
 	for trial := range s.trials {
-		d := c.draw(rand.New(rand.NewPCG(s.seed, uint64(trial))))
+		d, err := c.draw(s.delta, rand.New(rand.NewPCG(s.seed, uint64(trial))))
+		if err != nil {
+			return nil, err
+		}
 		for i, m := range chosen {
 			plan := mcmc.Plan{Chains: 1, Warmup: 500, Draws: s.draws, Seed: uint64(trial), Workers: 1}
 			draws, err := m.sample(ctx, d, plan)

@@ -38,9 +38,16 @@ func (s *settings) write(stdout io.Writer, all []result) error {
 	return os.WriteFile(s.markdown, append(append(bytes.Clone(page[:from]), tables.Bytes()...), page[to:]...), 0o644)
 }
 
+func (s *settings) noise() string {
+	if s.delta > 0 {
+		return fmt.Sprintf("Gaussian noise with δ = %g", s.delta)
+	}
+	return "Laplace noise"
+}
+
 // tables are two: of custodians that are alike, and of others.
 func (s *settings) tables(w io.Writer, all []result) {
-	fmt.Fprintf(w, "\nn = %d rows in all, %d data sets a case, seed %d. MSE: of the posterior mean of θ, scaled units, with its standard error;\ncoverage and mean width of 90 %% intervals.\n", s.rows, s.trials, s.seed)
+	fmt.Fprintf(w, "\nn = %d rows in all, %d data sets a case, %s, seed %d. MSE: of the posterior mean of θ, scaled units, with its standard error;\ncoverage and mean width of 90 %% intervals.\n", s.rows, s.trials, s.noise(), s.seed)
 	fmt.Fprintln(w, "\n| case | method | MSE | ± | coverage | width |\n|---|---|---|---|---|---|")
 	for _, r := range all {
 		fmt.Fprintf(w, "| %s | %s | %.2g | %.1g | %.0f %% | %.2g |\n", r.name, r.method, r.square, r.squareError, 100*r.coverage, r.width)
