@@ -10,7 +10,8 @@
 //
 // Parameters are from the default prior, rows from the model: two covariates, no
 // intercept, one law of the covariates for all. The tables go to stdout, or take their
-// marked place in a Markdown file. Progress goes to stderr.
+// marked place in a Markdown file. Progress goes to stderr. Interrupted, it writes the
+// cases that it has.
 package main
 
 import (
@@ -95,6 +96,9 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 	for _, c := range s.cases() {
 		fmt.Fprintln(stderr, c.name)
 		more, err := s.study(ctx, c)
+		if ctx.Err() != nil {
+			break // interrupted: what there is
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
