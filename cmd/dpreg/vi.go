@@ -72,6 +72,10 @@ func (f *viFlags) run(ctx context.Context, stdout, stderr io.Writer, data string
 	if err := f.checkOutputs(data); err != nil {
 		return err
 	}
+	if o.Privacy != nil {
+		o.Clip = f.clippingNorm(design)
+		note(stderr, "gradients are clipped to a norm of %.4g", o.Clip)
+	}
 	rows, group, err := f.read(stderr, data, design, cells)
 	if err != nil {
 		return err
@@ -126,6 +130,18 @@ func (f *viFlags) fit(ctx context.Context, stderr io.Writer, d *viDesign, rows *
 		}
 	}
 	return nil, err
+}
+
+// clippingNorm is --clip, or what is public about rows: a slope of logistic regression
+// is at most 1, and seldom above a half.
+func (f *viFlags) clippingNorm(d *viDesign) float64 {
+	switch {
+	case f.clip > 0:
+		return f.clip
+	case d.binary:
+		return d.longest() / 2
+	}
+	return d.longest()
 }
 
 // of is the model of the rows.

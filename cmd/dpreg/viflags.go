@@ -51,7 +51,7 @@ func (f *viFlags) register(cmd *cobra.Command) {
 	fs.Float64Var(&f.rate, "rate", 0.02, "share of the rows in a batch, a `NUMBER` up to 1")
 	fs.IntVar(&f.batch, "batch", 0, "in place of --rate: `NUMBER` of rows that a batch has on average")
 	fs.IntVar(&f.steps, "steps", 2000, "`NUMBER` of steps")
-	fs.Float64Var(&f.clip, "clip", 1, "largest norm of a row's gradient, a `NUMBER`; longer ones are shortened to it")
+	fs.Float64Var(&f.clip, "clip", 0, "largest norm of a row's gradient, a `NUMBER`; longer ones are shortened to it (default: half the length of the longest row that bounds allow; of linear regression its length)")
 	fs.StringVar(&f.gradients, "gradients", alignedGradients, "`NAME`: aligned, or joint, clipped together with those of scales as published")
 	fs.StringVar(&f.guide, "guide", meanField, "`NAME` of the normal laws fitted: mean-field or full")
 	fs.StringVar(&f.optimiser, "optimiser", adam, "`NAME`: adam, adagrad or sgd")
@@ -115,13 +115,19 @@ func (f *viFlags) check(cmd *cobra.Command) error {
 		return usagef("--rate and --batch exclude each other: both say how large batches are")
 	case changed("batch") && f.batch < 1:
 		return usagef("--batch %d: at least 1", f.batch)
+	case !(f.rate >= accounting.MinRate && f.rate <= 1):
+		return usagef("--rate %v: above 0, and at most 1", f.rate)
+	case f.steps < 1 || f.steps > accounting.MaxCount:
+		return usagef("--steps %d: from 1 to %d", f.steps, accounting.MaxCount)
+	case !(f.average >= 0 && f.average <= 1):
+		return usagef("--average %v: from 0 to 1", f.average)
 	case f.releaseFlags.rows < 0:
 		return usagef("--rows %d: at least 1", f.releaseFlags.rows)
 	case addRemove && f.releaseFlags.rows == 0 && (changed("batch") || f.gradients == jointGradient):
 		return usagef("with --neighbours add-remove the number of rows is secret: use --rate and --gradients aligned, or say with --rows about how many there are by public knowledge")
 	case addRemove && f.sampling == fixedSize:
 		return usagef("--sampling fixed tells the number of rows: it is for --neighbours replace-one")
-	case !positive(f.learningRate) || !positive(f.priorSD) || !positive(f.clip):
+	case !positive(f.learningRate) || !positive(f.priorSD) || changed("clip") && !positive(f.clip):
 		return usagef("--learning-rate, --prior-sd and --clip must be positive numbers")
 	case f.draws < 1 || f.draws > maxDraws:
 		return usagef("--draws %d: from 1 to %d", f.draws, maxDraws)
@@ -181,7 +187,7 @@ func (f *viFlags) options() (vi.Options, error) {
 	if delta < accounting.MinSampledDelta {
 		return o, usagef("--delta %s: it must be at least %v", f.delta, accounting.MinSampledDelta)
 	}
-	o.Clip, o.Privacy = f.clip, &vi.Privacy{Epsilon: epsilon, Delta: delta, Entropy: mechanisms.OS()}
+	o.Privacy = &vi.Privacy{Epsilon: epsilon, Delta: delta, Entropy: mechanisms.OS()}
 	return o, nil
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -124,6 +125,23 @@ func (d *viDesign) coefficients() int {
 		return d.own + 1
 	}
 	return d.own
+}
+
+// longest is the length of the longest row: of the intercept, the dummies of a factor
+// together and any other column, each is at most 1.
+func (d *viDesign) longest() float64 {
+	parts := make(map[string]bool)
+	if d.Intercept {
+		parts["(Intercept)"] = true
+	}
+	for _, c := range d.Covariates[:d.own] {
+		if c.Factor != "" {
+			parts["factor "+c.Factor] = true
+		} else {
+			parts["column "+c.Name] = true
+		}
+	}
+	return math.Sqrt(float64(len(parts)))
 }
 
 // read reads the rows, and the group of each.

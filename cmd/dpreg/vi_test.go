@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+)
+
+// votes is a table with a factor, a number, a group and a response with two levels.
+func votes(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	rng := rand.New(rand.NewPCG(1, 0))
+	var b strings.Builder
+	b.WriteString("age,town,state,dose,vote\n")
+	for range 400 {
+		age, town, vote := rng.IntN(60)+20, []string{"yes", "no"}[rng.IntN(2)], "no"
+		if rng.Float64() < float64(age)/80 {
+			vote = "yes"
+		}
+		fmt.Fprintf(&b, "%d,%s,%s,%.2f,%s\n", age, town, []string{"a", "b", "c"}[rng.IntN(3)], float64(age)/10+rng.Float64(), vote)
+	}
+	write(t, "votes.csv", b.String())
+	write(t, "votes.schema.json", `{"fields":[
+		{"name":"age","type":"number","constraints":{"minimum":20,"maximum":80}},
+		{"name":"town","type":"string","constraints":{"enum":["no","yes"]}},
+		{"name":"state","type":"string","constraints":{"enum":["a","b","c"]}},
+		{"name":"dose","type":"number","constraints":{"minimum":0,"maximum":10}},
+		{"name":"vote","type":"string","constraints":{"enum":["no","yes"]}}]}`)
+}
+
+func variational(args ...string) result {
+	return command(append([]string{"vi", "votes.csv", "--steps", "50", "--draws", "200"}, args...)...)
+}
+
+// unpaid is a run that needs no accountant.
+var unpaid = []string{"--non-private", "--i-hold-the-data"}
+
+func TestVI(t *testing.T) {
+	votes(t)
+	r := variational("--eps", "3", "--delta", "1e-4", "--save", "out", "--plot", "trace.svg", "--neighbours", "add-remove").finished(t)
+	for _, text := range []string{"epsilon = 3, delta = 0.0001, add-remove", "vote = yes", "townyes", "stateb", "50 steps", "do not account for the noise"} {
+		if !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), text) {
+			t.Errorf("stdout does not say %q:\n%s", text, r.stdout)
+		}
+	}
+	if strings.Contains(r.stdout, "400") {
+		t.Errorf("add-remove, and the number of rows is told:\n%s", r.stdout)
+	}
+	r.says(t, "this run spent ε = 3, δ = 0.0001; another spends as much again")
+	if text := read(t, "out/draws-1.csv"); !strings.Contains(text, "theta.1") || !strings.Contains(text, "label: theta[1] is age") {
+		t.Errorf("draws:\n%.300s", text)
+	}
+	if text := read(t, "trace.svg"); strings.Contains(text, "ELBO") {
+		t.Error("the ELBO of a private run is drawn")
+	}
+	for _, path := range []string{"out", "out/draws-4.csv", "out/summary.json"} {
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The fits are of the data's units: of votes by age, and of dose = age/10 + ½.
+func TestVIModels(t *testing.T) {
+	votes(t)
+	long := append([]string{"--steps", "1500", "--rate", "1", "--guide", "full", "--format", "csv"}, unpaid...)
+	r := variational(append(long, "--model", "linear", "--formula", "dose ~ age")...).finished(t)
+	var name, label string
+	var mean float64
+	for line := range strings.Lines(r.stdout) {
+		if strings.Contains(line, ",age,") {
+			fields := strings.Split(line, ",")
+			name, label = fields[0], fields[1]
+			fmt.Sscan(fields[2], &mean)
+		}
+	}
+	if name != "theta[1]" || label != "age" || mean < 0.095 || mean > 0.105 {
+		t.Errorf("the slope %s of %s is %v:\n%s", name, label, mean, r.stdout)
+	}
+	r = variational(append([]string{"--model", "hierarchical", "--group", "state", "--formula", "vote ~ age"}, unpaid...)...).finished(t)
+	for _, text := range []string{"a: (Intercept)", "c: age", "mean of age"} {
+		if !strings.Contains(r.stdout, text) {
+			t.Errorf("no %q:\n%s", text, r.stdout)
+		}
+	}
+	r.says(t, "NOT private")
+}
+
+func TestWrongVI(t *testing.T) {
+	votes(t)
+	before := tree(t)
+	for args, want := range map[string]string{
+		"":                               "2 --eps is missing",
+		"--eps 1":                        "2 --delta is missing",
+		"--eps 1 --delta 1e-5 --steps 0": "2 --steps 0",
+		"--eps 1 --delta 1e-5 --formula state~age":                       "2 has 3 levels",
+		"--eps 1 --delta 1e-5 --formula dose~age":                        "2 bounds 0:1",
+		"--eps 1 --delta 1e-5 --formula vote~dosage":                     "2 no column",
+		"--eps 1 --delta 1e-5 --bounds auto":                             "2 --bounds auto",
+		"--eps 1 --delta 1e-5 --model probit":                            "2 --model",
+		"--eps 1 --delta 1e-5 --model hierarchical":                      "2 --group",
+		"--eps 1 --delta 1e-5 --model hierarchical --group age":          "2 categories",
+		"--eps 1 --delta 1e-5 --rate 2":                                  "2 --rate 2",
+		"--eps 1 --delta 1e-5 --rate 0.1 --batch 5":                      "2 exclude",
+		"--eps 1 --delta 1e-5 --batch 500":                               "2 400 rows",
+		"--eps 1 --delta 1e-5 --batch 5 --neighbours add-remove":         "2 secret",
+		"--eps 1 --delta 1e-5 --sampling fixed --neighbours add-remove":  "2 fixed",
+		"--eps 1 --delta 1e-5 --gradients joint --neighbours add-remove": "2 secret",
+		"--eps 1 --delta 1e-5 --missing drop":                            "3 drop",
+		"--eps 0.0001 --delta 1e-5 --rate 0.02":                          "2 budget is too small",
+		"--eps 1 --delta 1e-5 --save votes.csv":                          "2 --save",
+		"--eps 1 --delta 1e-5 --plot trace.pdf":                          "2 --plot",
+		"--non-private":                                                  "3 --i-hold-the-data",
+		"--non-private --eps 1":                                          "2 spends nothing",
+		"--preset adult":                                                 "2 --preset",
+		"--preset mixture --eps 1":                                       "2 takes no file",
+		"--eps 1 --delta 1e-5 --clip 0":                                  "2 --clip",
+	} {
+		code, text, _ := strings.Cut(want, " ")
+		r := variational(strings.Fields(args)...)
+		if fmt.Sprint(r.code) != code || !strings.Contains(r.stderr, text) {
+			t.Errorf("%q: exit code %d, want %s, stderr:\n%s", args, r.code, want, r.stderr)
+		}
+		if r.stdout != "" {
+			t.Errorf("%q: stdout %q", args, r.stdout)
+		}
+	}
+	unchanged(t, before)
+}
+
+// Interrupted, a run says what its steps would have spent, and shows nothing.
+func TestVIInterrupted(t *testing.T) {
+	votes(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	r := commandContext(ctx, "vi", "votes.csv", "--eps", "3", "--delta", "1e-4", "--steps", "50")
+	if r.code != failed || r.stdout != "" {
+		t.Errorf("exit code %d, stdout %q", r.code, r.stdout)
+	}
+	r.says(t, "interrupted")
+}
