@@ -65,7 +65,7 @@ func meanSD(digits int) func(arm int, runs [][]float64) []string {
 }
 
 const abaloneIntro = `Abalone, ten rings or more (Jälkö et al. 2016, poster): 3341 rows to train, 836 to
-test, 2000 steps of rate 0.01. In brackets what the authors' files have. eps is theirs, by
+test, 2000 steps of rate 0.01. published is what the authors' files have. eps is theirs, by
 the moments accountant, δ = 1e-3; proved is what the same noise proves for data sets that
 differ in one row's values, by privacy-loss distributions.
 
