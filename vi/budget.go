@@ -33,6 +33,9 @@ func (o *Options) training(n int) (accounting.Training, error) {
 	if t.Multiplier, err = t.FindMultiplier(accounting.PLD, p.Epsilon, p.Delta); err != nil {
 		return t, fmt.Errorf("(ε = %v, δ = %v) for %d steps: %w", p.Epsilon, p.Delta, o.Steps, err)
 	}
+	if t.Multiplier > accounting.MaxMultiplier {
+		return t, fmt.Errorf("%w: for ε = %v, %d steps need noise of %.4g clipping norms each; take fewer steps", ErrBudget, p.Epsilon, o.Steps, t.Multiplier)
+	}
 	return t, nil
 }
 

@@ -169,6 +169,11 @@ func TestBudget(t *testing.T) {
 	if _, err := o.Plan(500); err != nil {
 		t.Error(err)
 	}
+	o.Rate, o.Steps = 1, 1e6 // no sampling: an exact formula, without an end
+	o.Privacy.Epsilon, o.Privacy.Multiplier = 1e-4, 0
+	if _, err := o.Plan(1e9); !errors.Is(err, ErrBudget) {
+		t.Errorf("noise of any size: %v", err)
+	}
 }
 
 // A private run tells no ELBO; one with simulated noise, or none, does.
