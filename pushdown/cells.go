@@ -90,11 +90,11 @@ func (q *Query) clamped(d Dialect, j int, x string) string {
 // PostgreSQL, which tells of the row, so a difference below h·2⁻⁴⁰ is not divided: its
 // product by 2²⁰ lies within ½ of 0, and k is 0. NULL must stay NULL, of which
 // PostgreSQL's least makes 1.
-func (q *Query) rounded(d Dialect, j int) string {
-	k, h := fmt.Sprintf("k%d", j+1), q.frame.Half[j]
+func (q *Query) rounded(d Dialect, j int, difference string) string {
+	h := q.frame.Half[j]
 	tiny := math.Ldexp(h, -40)
 	return fmt.Sprintf("CASE WHEN %[1]s BETWEEN %[2]s AND %[3]s THEN 0 WHEN %[1]s IS NOT NULL THEN CAST(floor(greatest(%[4]s, least(%[5]s, %[1]s / %[6]s)) * %[7]s + %[8]s) AS %[9]s) END",
-		k, d.number(-tiny), d.number(tiny), d.number(-1), d.number(1), d.number(h), d.number(unit), d.number(0.5), d.integer)
+		difference, d.number(-tiny), d.number(tiny), d.number(-1), d.number(1), d.number(h), d.number(unit), d.number(0.5), d.integer)
 }
 
 // category is k of column j, which has one of a few values: 1 of a level or of truth, 0 of the

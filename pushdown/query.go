@@ -174,13 +174,14 @@ func (q *Query) write(b *strings.Builder, d Dialect, t Table) {
 		x := fmt.Sprintf("x%d", i+1)
 		steps[2] = append(steps[2], q.cell(d, f)+" AS "+x)
 		for _, j := range f.columns {
-			clamped, lattice := q.category(d, f, j, x), fmt.Sprintf("k%d", j+1)
+			// No step has names of the one before it, which some engines would mistake.
+			before := fmt.Sprintf("d%d", j+1)
+			clamped, lattice := q.category(d, f, j, x), before
 			if f.numeric {
-				clamped, lattice = q.clamped(d, j, x), q.rounded(d, j)
+				clamped, lattice = q.clamped(d, j, x), q.rounded(d, j, before)
 			}
-			k := fmt.Sprintf(" AS k%d", j+1)
-			steps[1] = append(steps[1], clamped+k)
-			steps[0] = append(steps[0], lattice+k)
+			steps[1] = append(steps[1], clamped+" AS "+before)
+			steps[0] = append(steps[0], fmt.Sprintf("%s AS k%d", lattice, j+1))
 		}
 	}
 	const comma = ",\n    "
