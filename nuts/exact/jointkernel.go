@@ -14,6 +14,7 @@ import (
 type jointKernel struct {
 	*nuts.Sampler
 	density  *joint
+	weave    *interweave // nil unless pooling is partial
 	hubSigns []int
 	signs    []int // of a spoke's coordinates
 	proposed []float64
@@ -23,7 +24,7 @@ type jointKernel struct {
 
 func newJointKernel(t *model.Joint, rng *rand.Rand) (*jointKernel, error) {
 	f := newJoint(t)
-	k := &jointKernel{density: f, hubSigns: f.hub.Signs(), signs: f.spokes[0].signs(),
+	k := &jointKernel{density: f, weave: newInterweave(f), hubSigns: f.hub.Signs(), signs: f.spokes[0].signs(),
 		proposed: make([]float64, f.Dim()), grad: make([]float64, f.Dim()), s: make([]float64, t.Shape.Statistics())}
 	y := make([]float64, f.Dim())
 	if err := f.start(t, y, rng); err != nil {
@@ -58,6 +59,14 @@ func (s *spoke) signs() (at []int) {
 func (k *jointKernel) Step(rng *rand.Rand) nuts.Info {
 	info := k.Sampler.Step(rng)
 	k.flip(rng)
+	if k.weave != nil {
+		copy(k.proposed, k.Position())
+		k.density.set(k.proposed)
+		k.weave.step(k.proposed, rng)
+		if after, err := k.density.LogDensity(k.grad, k.proposed); err == nil {
+			k.MoveTo(k.proposed, after, k.grad)
+		}
+	}
 	info.LogDensity = k.LogDensity()
 	return info
 }

@@ -50,7 +50,7 @@ func jointRanks(t *testing.T, c *modeltest.Custodians, trials int, fault func(*m
 	t.Helper()
 	chain := modeltest.Chain{Warmup: 400, Draws: 99, Thin: 5}
 	if c.Partial && *sbcLong { // the spread moves slower
-		chain.Warmup, chain.Thin = 800, 25
+		chain.Warmup, chain.Thin = 600, 10
 	}
 	for trial := range trials {
 		rng := rand.New(rand.NewPCG(uint64(trial), 12))

@@ -87,6 +87,15 @@ func (t *pooled) set(x []float64) {
 	}
 }
 
+// coordinates writes c of η.
+func (t *pooled) coordinates(x, eta []float64) {
+	tau := t.hub.Spread.Tau
+	for k, e := range eta {
+		h := 1 + tau[k]*tau[k]*t.precision[k]
+		x[k] = math.Sqrt(h) * (e - tau[k]*t.precision[k]*(t.guess[k]-t.hub.Params.Theta[k])/h)
+	}
+}
+
 // add returns log p(c); it adds its gradient, and that given in θ_j, to those in c and
 // in the hub.
 func (t *pooled) add(grad, x, gTheta []float64) (logp float64) {
