@@ -5,7 +5,8 @@
 //
 //	go run . -size 1000000000 -runs 3
 //
-// Files are made in -dir and kept there. CPU seconds are of all threads, user and
+// All files but the one in full precision have the same rows: dpreg's exact sums of
+// them must be the same, too. Files are made in -dir and kept there. CPU seconds are of all threads, user and
 // system; where other programs run beside, they say more than the clock.
 package main
 
@@ -16,9 +17,11 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"math/big"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -65,9 +68,16 @@ func (o options) run(ctx context.Context) error {
 	}
 	fmt.Println("| file | bytes | rows | program | seconds | CPU seconds | MB/s | MB per CPU second |")
 	fmt.Println("|---|---|---|---|---|---|---|---|")
-	for _, path := range files {
-		if err := o.compare(ctx, db, path); err != nil {
+	var first []*big.Int
+	for i, path := range files {
+		sums, err := o.compare(ctx, db, path)
+		switch {
+		case err != nil:
 			return fmt.Errorf("%s: %w", path, err)
+		case i == 0:
+			first = sums
+		case i > 1 && !slices.EqualFunc(sums, first, func(a, b *big.Int) bool { return a.Cmp(b) == 0 }):
+			return fmt.Errorf("%s: the sums are not those of %s", path, files[0])
 		}
 	}
 	return nil
@@ -118,40 +128,42 @@ func cpuSeconds() float64 {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 }
 
-// compare measures both programs on a file and compares what they found.
-func (o options) compare(ctx context.Context, db *sql.DB, path string) error {
+// compare measures both programs on a file, compares what they found, and returns
+// dpreg's sums.
+func (o options) compare(ctx context.Context, db *sql.DB, path string) ([]*big.Int, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	never := measured{math.Inf(1), math.Inf(1)}
 	duck, own := never, never
-	var theirs, ours []float64
+	var theirs []float64
+	var ours *ssp.Statistics
 	for range o.runs {
 		if err := measure(&duck, func() (err error) { theirs, err = queried(ctx, db, path); return err }); err != nil {
-			return err
+			return nil, err
 		}
 		if err := measure(&own, func() (err error) { ours, err = o.summed(ctx, path); return err }); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if err := near(ours, theirs); err != nil {
-		return err
+	if err := near(append([]float64{float64(ours.N)}, ours.Vector()...), theirs); err != nil {
+		return nil, err
 	}
 	mb := float64(info.Size()) / 1e6
 	for _, m := range []struct {
 		program string
 		measured
 	}{{"DuckDB", duck}, {"dpreg", own}} {
-		fmt.Printf("| %s | %d | %.0f | %s | %.2f | %.2f | %.0f | %.0f |\n",
-			filepath.Base(path), info.Size(), ours[0], m.program, m.seconds, m.cpu, mb/m.seconds, mb/m.cpu)
+		fmt.Printf("| %s | %d | %d | %s | %.2f | %.2f | %.0f | %.0f |\n",
+			filepath.Base(path), info.Size(), ours.N, m.program, m.seconds, m.cpu, mb/m.seconds, mb/m.cpu)
 	}
 	fmt.Printf("| | | | ratio | %.2f | %.2f | | |\n", duck.seconds/own.seconds, duck.cpu/own.cpu)
-	return nil
+	return ours.BigInts(), nil
 }
 
 // summed is dpreg's way, as dpreg release goes.
-func (o options) summed(ctx context.Context, path string) ([]float64, error) {
+func (o options) summed(ctx context.Context, path string) (*ssp.Statistics, error) {
 	source, err := table.Find(path)
 	if err != nil {
 		return nil, err
@@ -163,11 +175,7 @@ func (o options) summed(ctx context.Context, path string) ([]float64, error) {
 	}
 	last := len(columns) - 1
 	d.Response, d.Covariates = d.Covariates[last], d.Covariates[:last]
-	s, err := ssp.Sum(ctx, source, table.Options{}, d, o.threads)
-	if err != nil {
-		return nil, err
-	}
-	return append([]float64{float64(s.N)}, s.Vector()...), nil
+	return ssp.Sum(ctx, source, table.Options{}, d, o.threads)
 }
 
 // near tells whether the sums agree as far as rounding to the lattice, by at most 2⁻²⁰
