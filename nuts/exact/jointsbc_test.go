@@ -31,6 +31,10 @@ func TestJointSBC(t *testing.T) {
 				}
 				c := &modeltest.Custodians{Shape: model.Shape{P: p, Intercept: true}, Sites: modeltest.Unequal(3), Shared: v.shared, Partial: v.partial, Counts: counts}
 				t.Run(fmt.Sprintf("p=%d %s n latent=%t", p, v, counts), func(t *testing.T) {
+					trials := trials
+					if v.partial && !*sbcLong {
+						trials /= 2
+					}
 					names, ranks := jointRanks(t, c, trials, nil)
 					for j, u := range ranks {
 						t.Logf("| %s | %.1f %% |", names[j], 100*modeltest.Coverage(u))
