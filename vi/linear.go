@@ -7,12 +7,14 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// linearRegression is y ~ N(xᵀθ, σ²), θ ~ N(0, sd² I), σ² ~ InvGamma(a, b), in the
-// unconstrained parameters (θ, w), w = log σ². With the residual r,
+// linearRegression is y ~ N(xᵀθ, σ²), θ | σ² ~ N(0, sd² σ² I), σ² ~ InvGamma(a, b), in the
+// unconstrained parameters (β, w), β = θ/σ and w = log σ²: gradients are then as long as
+// rows, about, whatever σ is, and one clipping norm serves. With e = y/σ − xᵀβ,
 //
-//	log p(y | θ, w) = −½ log 2π − w/2 − r² e^{−w}/2,
+//	log p(y | β, w) = −½ log 2π − w/2 − e²/2,
 //
-// and the prior of w, with the Jacobian, is −aw − b e^{−w} up to a constant.
+// whose gradients are e·x in β and e·y/2σ − ½ in w; the prior of w, with the Jacobian, is
+// −aw − b e^{−w} up to a constant.
 type linearRegression struct {
 	rows         *Rows
 	sd           float64
@@ -20,7 +22,7 @@ type linearRegression struct {
 }
 
 // LinearRegression returns the regression with normal errors of unknown variance, with
-// priors N(0, sd² I) and InvGamma(shape, scale). It panics unless X is len(Y) × P.
+// priors N(0, sd² σ² I) of coefficients and InvGamma(shape, scale) of σ². It panics unless X is len(Y) × P.
 func LinearRegression(rows *Rows, sd, shape, scale float64) Model {
 	rows.mustFit()
 	return &linearRegression{rows, sd, shape, scale}
@@ -34,19 +36,23 @@ func (l *linearRegression) Names() []string {
 }
 
 func (l *linearRegression) Constrain(dst, theta []float64) {
-	copy(dst, theta)
-	dst[l.rows.P] = math.Exp(theta[l.rows.P])
+	p := l.rows.P
+	sigma := math.Exp(theta[p] / 2)
+	for j, b := range theta[:p] {
+		dst[j] = sigma * b
+	}
+	dst[p] = sigma * sigma
 }
 
 func (l *linearRegression) LogLik(grad, theta []float64, i int) float64 {
-	x, w := l.rows.row(i), theta[l.rows.P]
-	r := l.rows.Y[i] - floats.Dot(x, theta[:l.rows.P])
-	precision := math.Exp(-w)
+	p, x, w := l.rows.P, l.rows.row(i), theta[l.rows.P]
+	y := l.rows.Y[i] * math.Exp(-w/2)
+	e := y - floats.Dot(x, theta[:p])
 	for j, v := range x {
-		grad[j] = precision * r * v
+		grad[j] = e * v
 	}
-	grad[l.rows.P] = -0.5 + precision*r*r/2
-	return -(math.Log(2*math.Pi) + w + precision*r*r) / 2
+	grad[p] = (e*y - 1) / 2
+	return -(math.Log(2*math.Pi) + w + e*e) / 2
 }
 
 func (l *linearRegression) LogPrior(grad, theta []float64) float64 {

@@ -133,7 +133,8 @@ func (f *viFlags) fit(ctx context.Context, stderr io.Writer, d *viDesign, rows *
 }
 
 // clippingNorm is --clip, or what is public about rows: a slope of logistic regression
-// is at most 1, and seldom above a half.
+// is at most 1, and seldom above a half; of linear regression it is a residual over its
+// standard deviation, seldom above 3.
 func (f *viFlags) clippingNorm(d *viDesign) float64 {
 	switch {
 	case f.clip > 0:
@@ -141,7 +142,7 @@ func (f *viFlags) clippingNorm(d *viDesign) float64 {
 	case d.binary:
 		return d.longest() / 2
 	}
-	return d.longest()
+	return 3 * d.longest()
 }
 
 // of is the model of the rows.

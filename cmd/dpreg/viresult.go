@@ -81,7 +81,7 @@ func (r *viResult) summary(d *posterior.Draws) *posterior.Summary {
 	for i, label := range r.labels() {
 		q := &s.Parameters[i]
 		q.Label = label
-		if r.flags.model != viHierarchical {
+		if r.flags.model == viLogistic {
 			learned := 1 - q.SD*q.SD/prior[i]
 			q.Learned = &learned
 		}
