@@ -21,7 +21,8 @@ type Partition struct {
 }
 
 // Split returns the indices of each client's records, whose class y is 0 or 1, small clients first. What is left
-// over is dealt to nobody. Errors: M odd or below 2, ρ outside [0, 1), a client without
+// over is dealt to nobody. Errors: M odd or below 2, ρ outside [0, 1), a class that is neither
+// 0 nor 1, a client without
 // records, κ asking for more records of a class than there are.
 func (p Partition) Split(y []float64, rng *rand.Rand) ([][]int, error) {
 	if p.Clients < 2 || p.Clients%2 != 0 {
@@ -29,6 +30,11 @@ func (p Partition) Split(y []float64, rng *rand.Rand) ([][]int, error) {
 	}
 	if !(p.Rho >= 0 && p.Rho < 1) {
 		return nil, fmt.Errorf("rho must lie in [0, 1), not %v: it is how much smaller than the mean small clients are", p.Rho)
+	}
+	for i, class := range y {
+		if class != 0 && class != 1 {
+			return nil, fmt.Errorf("record %d: a class is 0 or 1, not %v", i+1, class)
+		}
 	}
 	each := float64(len(y)) / float64(p.Clients)
 	small, large := int(each*(1-p.Rho)), int(each*(1+p.Rho))

@@ -53,6 +53,9 @@ func TestPartitionRefuses(t *testing.T) {
 			t.Errorf("%+v: no error", p)
 		}
 	}
+	if _, err := (Partition{Clients: 2}).Split([]float64{0, 1, 2, 1}, rand.New(rand.NewPCG(1, 1))); err == nil {
+		t.Error("a class of 2: no error")
+	}
 	if _, err := WorkshopPartition("E"); err == nil {
 		t.Error("E: no error")
 	}
