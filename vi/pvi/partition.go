@@ -20,10 +20,10 @@ type Partition struct {
 	Kappa   float64 // κ
 }
 
-// Split returns the indices of each client's records, whose class y is 0 or 1, small clients first. What is left
-// over is dealt to nobody. Errors: M odd or below 2, ρ outside [0, 1), a class that is neither
-// 0 nor 1, a client without
-// records, κ asking for more records of a class than there are.
+// Split returns the indices of each client's records, whose class y is 0 or 1, small
+// clients first. What is left over is dealt to nobody. Errors: M odd or below 2, ρ outside
+// [0, 1), other classes, a client without records, κ asking for more records of a class
+// than there are.
 func (p Partition) Split(y []float64, rng *rand.Rand) ([][]int, error) {
 	if p.Clients < 2 || p.Clients%2 != 0 {
 		return nil, fmt.Errorf("a partition needs an even number of clients, half of them small, not %d", p.Clients)
