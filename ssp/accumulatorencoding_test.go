@@ -86,10 +86,10 @@ func TestUnmarshalRefuses(t *testing.T) {
 		"many columns":    {number(8, 1<<40), "columns"},
 		"many rows":       {number(16, MaxRows+1), "too many rows"},
 		"fewer rows":      {number(16, 1), "damaged"},
-		"large sum":       {number(sum(0), 1), "encoded sum 1 "},
-		"off the lattice": {number(sum(1)+8, 3), "encoded sum 2 "},
-		"negative square": {append(bytes.Clone(good[:sum(2)]), slices.Concat(minusOne, good[sum(3):])...), "encoded sum 3 "},
-		"the other":       {append(bytes.Clone(good[:sum(4)]), minusOne...), "encoded sum 5 "},
+		"large sum":       {number(sum(0), 1), "sum 1 is none"},
+		"off the lattice": {number(sum(1)+8, 3), "sum 2 is none"},
+		"negative square": {append(bytes.Clone(good[:sum(2)]), slices.Concat(minusOne, good[sum(3):])...), "sum 3 is none"},
+		"the other":       {append(bytes.Clone(good[:sum(4)]), minusOne...), "sum 5 is none"},
 	} {
 		b := NewAccumulator(3)
 		err := b.UnmarshalBinary(c.data)
