@@ -40,10 +40,10 @@ func ReadAbalone(r io.Reader, name string) (*Abalone, error) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err == nil {
-			err = addAbalone(rows, fields)
-		}
 		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if err := addAbalone(rows, fields); err != nil {
 			line, _ := reader.FieldPos(0)
 			return nil, fmt.Errorf("%s, line %d: %w", name, line, err)
 		}

@@ -61,3 +61,15 @@ func TestShortRuns(t *testing.T) {
 		t.Errorf("clusters: %v (%v)", l, err)
 	}
 }
+
+// Whatever a file holds, it is read whole or refused with its name.
+func FuzzReadAbalone(f *testing.F) {
+	f.Add("M,1,1,1,1,1,1,1,9\n")
+	f.Add("\"M,1")
+	f.Add("I,.4,\"1\",1e3,-1,1,1,1,29\nF,1\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if _, err := ReadAbalone(strings.NewReader(text), "abalone.data"); err != nil && !strings.Contains(err.Error(), "abalone.data") {
+			t.Errorf("%q: %v", text, err)
+		}
+	})
+}
