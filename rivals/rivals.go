@@ -16,6 +16,7 @@ package rivals
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 
 	"github.com/dpreg/dpreg/mcmc"
@@ -78,7 +79,25 @@ func (FixedS) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*po
 
 func run(ctx context.Context, t *model.Joint, start func(int, *rand.Rand) (mcmc.Kernel[Info], error), plan mcmc.Plan) (*posterior.Draws, error) {
 	columns := mcmc.Columns{Params: t.Shape.RegressionNames(), Info: InfoNames}
-	return mcmc.Run(ctx, columns, start, keep, plan)
+	draws, err := mcmc.Run(ctx, columns, start, keep, plan)
+	if n := failures(draws); n > 0 {
+		draws.Warnings = append(draws.Warnings, fmt.Sprintf("%d sweeps skipped a step because rounding left a matrix indefinite", n))
+	}
+	return draws, err
+}
+
+// failures counts the sweeps that failed; draws may be nil.
+func failures(draws *posterior.Draws) (n int) {
+	if draws == nil {
+		return 0
+	}
+	width := len(InfoNames)
+	for _, info := range draws.Info {
+		for i := width - 1; i < len(info); i += width {
+			n += int(info[i])
+		}
+	}
+	return n
 }
 
 // Info is what one sweep did beside moving the state.
