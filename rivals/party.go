@@ -33,7 +33,7 @@ func read(method string, p *model.Problem) (*model.Joint, []*party, error) {
 	for j, site := range joint.Sites {
 		if err := check(method, site); err != nil {
 			if len(joint.Sites) > 1 {
-				err = fmt.Errorf("release %d: %w", j+1, err)
+				err = &model.SiteError{Site: j, Err: err}
 			}
 			return nil, nil, err
 		}

@@ -1,13 +1,14 @@
 package rivals
 
 import (
-	"fmt"
+	"errors"
 	"math"
 	"math/rand/v2"
 
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/variate"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
 )
 
@@ -93,7 +94,7 @@ func newRegression(parties []*party, prior *conjugate.NIG, rng *rand.Rand) *regr
 func (r *regression) start(rng *rand.Rand) error {
 	for j, t := range r.parties {
 		if !t.factor(&t.given, t.s, r.sigma2) {
-			return fmt.Errorf("release %d: rounding leaves the covariance of its noisy sums of x y indefinite: columns are collinear, and the noise too small to tell", j+1)
+			return &model.SiteError{Site: j, Err: errors.New("rounding leaves the covariance of its noisy sums of x y indefinite: columns are collinear, and the noise too small to tell")}
 		}
 	}
 	var info Info
