@@ -10,6 +10,7 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/rivals"
 )
 
 // Arm is a method, the sensitivity of the noise that it is to bear, and how long it
@@ -40,11 +41,16 @@ func (a Arm) setting() Setting {
 	return Setting{Method: method, Kernel: a.Kernel, Sensitivity: a.Sensitivity, Run: run}
 }
 
-// MethodNames lists what an arm's method may be.
+// MethodNames lists what an arm's method may be: not the rivals, whose model has no
+// intercept, as all designs here have.
 func MethodNames() []string {
 	names := []string{NonPrivate}
 	for _, m := range dpreg.Methods() {
-		names = append(names, m.Name())
+		switch m.(type) {
+		case rivals.NormalX, rivals.FixedS:
+		default:
+			names = append(names, m.Name())
+		}
 	}
 	return names
 }

@@ -35,17 +35,15 @@ func TestRefuses(t *testing.T) {
 	shape := model.Shape{P: 1, Intercept: true}
 	prior := model.DefaultPrior(shape)
 	obs := invented(shape, 40, 5, release.Laplace)
-	latent, large, twice := *obs, *obs, modeltest.Problem(obs, prior)
+	latent, large := *obs, *obs
 	latent.Count = model.Count{Noisy: 40, Kind: release.Laplace, Scale: 5}
 	large.N = mostRows + 1
-	twice.Releases = append(twice.Releases, twice.Releases[0])
 	for _, c := range []struct {
 		p    *model.Problem
 		want []string
 	}{
 		{modeltest.Problem(&latent, prior), []string{"add-remove", "mcmc-exact"}},
 		{modeltest.Problem(&large, prior), []string{"every row", "mcmc-exact"}},
-		{twice, []string{"2 releases"}},
 		{modeltest.Problem(obs, model.DefaultPrior(model.Shape{P: 2, Intercept: true})), []string{"the model has 2"}},
 	} {
 		_, err := Method{}.Sample(context.Background(), c.p, mcmc.Plan{Chains: 1, Draws: 1})
