@@ -19,7 +19,7 @@ accounts for the noise, so its intervals tell the truth.
   plan     which ε, how many records? from simulations, before any row is touched
   schema   a template for the public bounds of a table's columns
   release  rows -> release: spends ε, once
-  infer    release -> posterior: costs nothing, as often as wanted
+  infer    release, or several -> posterior: costs nothing, as often as wanted
   fit      release and infer in one step
   show     what a release holds
   predict  new responses, with intervals that account for the noise
@@ -27,9 +27,10 @@ accounts for the noise, so its intervals tell the truth.
   ledger   the budget of a data set over many releases
   account  what repeated noise spends, by every accountant
   calibrate  whether a method's posteriors are right, by simulation
-  vi       logistic and other models on rows, by private variational inference
-  sql      the query by which a database sums its rows for a release
   audit    whether releases are as private as they claim, by attack
+  sql      the query by which a database sums its rows for a release
+  vi       logistic and other models on rows, by private variational inference
+  pvi      the same over clients that share no rows: published experiments
 
 Exit codes: 0 done; 1 failed; 2 wrong usage or input; 3 refused for privacy;
 4 done, but a convergence diagnostic failed.`
