@@ -63,6 +63,12 @@ func (f *density) LogDensity(grad, psi []float64) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+	f.slope(grad)
+	return logp, nil
+}
+
+// slope writes the gradient where value was last.
+func (f *density) slope(grad []float64) {
 	n, m := f.statistics.n, f.obs.Shape.M()
 	for _, e := range f.evidence {
 		e.addSlope(f.e, m+1)
@@ -74,10 +80,9 @@ func (f *density) LogDensity(grad, psi []float64) (float64, error) {
 	if f.obs.Count.Latent() {
 		grad[len(f.obs.Z)] = 1 + (n-f.leastRows())*(f.byN+f.countSlope(n))
 	}
-	return logp, nil
 }
 
-// value returns log p(ψ | z) alone. It leaves the noise's slopes in E.
+// value returns log p(ψ | z) alone, and leaves the noise's slopes in E.
 func (f *density) value(psi []float64) (float64, error) {
 	t, m := f.statistics, f.obs.Shape.M()
 	n := f.rows(psi)

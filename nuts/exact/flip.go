@@ -41,10 +41,8 @@ func (f *flip) step(s *nuts.Sampler, rng *rand.Rand) {
 	copy(f.proposed, psi)
 	f.proposed[at] = -psi[at]
 	after, err := f.density.value(f.proposed)
-	if err != nil || rng.Float64() >= math.Exp(after-s.LogDensity()) {
-		return
-	}
-	if _, err := f.density.LogDensity(f.grad, f.proposed); err == nil {
+	if err == nil && rng.Float64() < math.Exp(after-s.LogDensity()) {
+		f.density.slope(f.grad)
 		s.MoveTo(f.proposed, after, f.grad)
 	}
 }
