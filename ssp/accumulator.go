@@ -7,9 +7,10 @@
 // linear sums Σ v_j and the m(m+1)/2 quadratic ones Σ v_j v_k, j ≤ k, in the
 // canonical order of package release.
 //
-// Nothing here is computed in floating point but the first step: a scaled value
-// v becomes the integer ⌊v·2²⁰ + ½⌋. From there to the noisy sums all is integer
-// and rational arithmetic on the lattice 2⁻⁴⁰, so that sums do not depend on the
+// Nothing here is rounded but at the first step: a scaled value v becomes the
+// integer ⌊v·2²⁰ + ½⌋. From there to the noisy sums all is integer and rational
+// arithmetic on the lattice 2⁻⁴⁰ (products are summed in float64 by the block, whose
+// sums are integers that it holds exactly), so that sums do not depend on the
 // order of rows, sensitivities hold as they are proved (docs/sensitivity.md),
 // and noise lies on the same lattice as what it hides (docs/mechanism-laplace.md;
 // Casacuberta et al., Widespread Underestimation of Sensitivity in Differentially
