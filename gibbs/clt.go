@@ -19,18 +19,14 @@ import (
 //
 // No s is off the support of this law, so nothing is projected.
 type clt struct {
-	*state
+	*proposal
 	target *collapsed
 	hmc    *hmc
 	flip   *flip
 	count  *count // nil where n is public
 
-	phi          []float64
-	before       *model.Params // parameters, ω² and n before (a)
-	omega        []float64
-	beforeN      float64
-	propS, propR []float64 // s′ and z − s′
-	last         Info
+	phi  []float64
+	last Info
 }
 
 // flipShare is how often a sign flip takes the place of HMC: the more often, the better
@@ -42,11 +38,9 @@ func newCLT(obs *model.Observation, prior *model.Prior, law source, rng *rand.Ra
 	c := newState(obs, prior, law)
 	c.start(rng)
 	target := newCollapsed(c)
-	vec := func() []float64 { return make([]float64, c.q) }
 	return &clt{
-		state: c, count: newCount(target), target: target, hmc: newHMC(target, nuts.NewMetric(target.Dim(), target.Dim())), flip: newFlip(target),
-		phi: make([]float64, target.Dim()), before: law.params(),
-		omega: vec(), propS: vec(), propR: vec(),
+		proposal: newProposal(c), count: newCount(target), target: target, hmc: newHMC(target, nuts.NewMetric(target.Dim(), target.Dim())), flip: newFlip(target),
+		phi: make([]float64, target.Dim()),
 	}
 }
 
@@ -62,9 +56,7 @@ func (k *clt) Step(rng *rand.Rand) Info {
 // propose does (a) and (b): the parameters and ω move, s′ waits in propS until
 // conclude. It fails where rounding leaves a matrix indefinite.
 func (k *clt) propose(rng *rand.Rand) Info {
-	k.before.Copy(k.params)
-	copy(k.omega, k.omega2)
-	k.beforeN = k.n
+	k.save()
 	if !k.law.Unconstrain(k.phi, k.params) {
 		return Info{Failed: true}
 	}
@@ -82,16 +74,4 @@ func (k *clt) propose(rng *rand.Rand) Info {
 		k.drawLatent(k.propS, k.propR, rng)
 	}
 	return info
-}
-
-// conclude takes s′, or takes back all that propose moved.
-func (k *clt) conclude(accepted bool) {
-	if accepted {
-		copy(k.s, k.propS)
-		copy(k.resid, k.propR)
-		return
-	}
-	k.params.Copy(k.before)
-	copy(k.omega2, k.omega)
-	k.n = k.beforeN
 }

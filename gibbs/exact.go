@@ -51,7 +51,8 @@ func (k *exact) Step(rng *rand.Rand) Info {
 	case approximate:
 		return k.clt.Step(rng)
 	case entering:
-		k.enter(rng)
+		k.phase = exactTarget
+		k.enter(k.correction, k.moments, rng)
 	}
 	info := k.propose(rng)
 	k.conclude(!info.Failed && k.correct(&info, rng))
@@ -73,31 +74,10 @@ func (k *exact) Adapt(iteration, warmup int) {
 
 // correct does (c) and reports whether the proposal is accepted.
 func (k *exact) correct(info *Info, rng *rand.Rand) bool {
-	proposed := k.correction.logWeight(k.propS, k.moments, k.n)
-	k.moments.Set(k.before)
-	if !k.moments.Factor() {
+	ratio, ok := k.logRatio(k.correction, k.moments)
+	if !ok {
 		return false
 	}
-	present := k.correction.logWeight(k.s, k.moments, k.beforeN)
-	if k.n != k.beforeN {
-		proposed += k.correction.logConstant(k.n)
-		present += k.correction.logConstant(k.beforeN)
-	}
-	info.Correction = math.Min(1, math.Exp(proposed-present))
+	info.Correction = math.Min(1, math.Exp(ratio))
 	return rng.Float64() < info.Correction
-}
-
-// enter turns to the exact target. Where s is off its support, it starts from
-// its law given the parameters, and ω from its law given s.
-func (k *exact) enter(rng *rand.Rand) {
-	k.phase = exactTarget
-	k.moments.Set(k.params)
-	if !k.moments.Factor() || !math.IsInf(k.correction.logWeight(k.s, k.moments, k.n), -1) {
-		return
-	}
-	k.moments.RandExact(k.s, k.n, rng)
-	for i, z := range k.obs.Z {
-		k.resid[i] = z - k.s[i]
-	}
-	k.drawOmega(rng)
 }

@@ -24,18 +24,14 @@ type sites struct {
 
 // site is one release's part.
 type site struct {
-	*state
+	*proposal
 	moments    *model.Moments
 	correction *correction
 	target     *collapsed
 	flip       *flip
 	count      *count // nil where n is public
 
-	phi, grad    []float64 // shared coordinates and its own
-	before       *model.Params
-	omega        []float64
-	beforeN      float64
-	propS, propR []float64 // s′ and z − s′
+	phi, grad []float64 // shared coordinates and its own
 }
 
 func newSite(p *model.Joint, j int, still int, rng *rand.Rand) *site {
@@ -45,9 +41,8 @@ func newSite(p *model.Joint, j int, still int, rng *rand.Rand) *site {
 	c.units, c.common = units, make([]float64, c.q)
 	c.start(rng)
 	target := newCollapsed(c)
-	vec := func() []float64 { return make([]float64, c.q) }
-	k := &site{state: c, moments: law.Moments, correction: newCorrection(p.Shape.M()), target: target, flip: newFlip(target), count: newCount(target),
-		phi: make([]float64, law.Dim()), grad: make([]float64, law.Dim()), before: law.params(), omega: vec(), propS: vec(), propR: vec()}
+	k := &site{proposal: newProposal(c), moments: law.Moments, correction: newCorrection(p.Shape.M()), target: target, flip: newFlip(target), count: newCount(target),
+		phi: make([]float64, law.Dim()), grad: make([]float64, law.Dim())}
 	if k.count != nil {
 		k.count.still = still
 	}

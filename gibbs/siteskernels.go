@@ -44,7 +44,9 @@ func newExactSites(p *model.Joint, rng *rand.Rand) *exactSites {
 func (k *exactSites) Step(rng *rand.Rand) Info {
 	if k.phase == entering {
 		k.phase = exactTarget
-		k.enter(rng)
+		for _, s := range k.all {
+			s.enter(s.correction, s.moments, rng)
+		}
 	}
 	info := k.propose(rng)
 	accepted := !info.Failed
@@ -89,24 +91,6 @@ func (k *exactSites) propose(rng *rand.Rand) (info Info) {
 		s.drawLatent(s.propS, s.propR, rng)
 	}
 	return info
-}
-
-func (s *site) save() {
-	s.before.Copy(s.params)
-	copy(s.omega, s.omega2)
-	s.beforeN = s.n
-}
-
-// conclude takes s′, or takes back all that propose moved.
-func (s *site) conclude(accepted bool) {
-	if accepted {
-		copy(s.s, s.propS)
-		copy(s.resid, s.propR)
-		return
-	}
-	s.params.Copy(s.before)
-	copy(s.omega2, s.omega)
-	s.n = s.beforeN
 }
 
 // latent tells whether any n is.
@@ -172,15 +156,11 @@ func (k *exactSites) flip(rng *rand.Rand) (t transition) {
 func (k *exactSites) correct(info *Info, rng *rand.Rand) bool {
 	gain := 0.0
 	for _, s := range k.all {
-		proposed := s.correction.logWeight(s.propS, s.moments, s.n)
-		s.law.Set(s.before)
-		if !s.moments.Factor() {
+		ratio, ok := s.logRatio(s.correction, s.moments)
+		if !ok {
 			return false
 		}
-		gain += proposed - s.correction.logWeight(s.s, s.moments, s.beforeN)
-		if s.n != s.beforeN {
-			gain += s.correction.logConstant(s.n) - s.correction.logConstant(s.beforeN)
-		}
+		gain += ratio
 	}
 	info.Correction = math.Min(1, math.Exp(gain))
 	return rng.Float64() < info.Correction
@@ -198,21 +178,6 @@ func (k *exactSites) refresh(rng *rand.Rand) {
 			copy(s.s, s.propS)
 			copy(s.resid, s.propR)
 		}
-	}
-}
-
-// enter turns to the exact target; see exact.enter.
-func (k *exactSites) enter(rng *rand.Rand) {
-	for _, s := range k.all {
-		s.law.Set(s.params)
-		if !s.moments.Factor() || !math.IsInf(s.correction.logWeight(s.s, s.moments, s.n), -1) {
-			continue
-		}
-		s.moments.RandExact(s.s, s.n, rng)
-		for i, z := range s.obs.Z {
-			s.resid[i] = z - s.s[i]
-		}
-		s.drawOmega(rng)
 	}
 }
 

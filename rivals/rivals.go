@@ -35,19 +35,10 @@ func (NormalX) Name() string { return "normalx" }
 // Shape.RegressionNames. Errors: a release with an intercept, Laplace noise, a noisy
 // number of rows or fewer rows than covariates, partial pooling, what
 // model.Problem.JoinWithheld refuses, a plan without warm-up.
-func (NormalX) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
-	name := NormalX{}.Name()
-	joint, parties, err := read(name, p)
-	if err != nil {
-		return nil, err
-	}
-	if err := nuts.CheckWarmup(name, plan); err != nil {
-		return nil, err
-	}
-	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) {
-		return newNormalX(parties, p.Prior, joint.Shared, rng)
-	}
-	return run(ctx, joint, start, plan)
+func (m NormalX) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
+	return sample(ctx, m.Name(), p, plan, func(t *model.Joint, parties []*party, rng *rand.Rand) (mcmc.Kernel[Info], error) {
+		return newNormalX(parties, t.Prior, t.Shared, rng)
+	})
 }
 
 // FixedS is the method that takes the nearest positive semidefinite matrix to Ŝ_j for
@@ -58,28 +49,28 @@ type FixedS struct{}
 func (FixedS) Name() string { return "fixeds" }
 
 // Sample is NormalX.Sample for FixedS. A warning says that it is an approximation.
-func (FixedS) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
-	name := FixedS{}.Name()
-	joint, parties, err := read(name, p)
-	if err != nil {
-		return nil, err
-	}
-	if err := nuts.CheckWarmup(name, plan); err != nil {
-		return nil, err
-	}
-	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) {
-		return newFixedS(parties, p.Prior, rng)
-	}
-	draws, err := run(ctx, joint, start, plan)
+func (m FixedS) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
+	draws, err := sample(ctx, m.Name(), p, plan, func(t *model.Joint, parties []*party, rng *rand.Rand) (mcmc.Kernel[Info], error) {
+		return newFixedS(parties, t.Prior, rng)
+	})
 	if draws != nil {
 		draws.Warnings = append(draws.Warnings, "fixeds takes the noisy sums of x xᵀ, projected, for exact ones: its intervals are too narrow where their noise matters")
 	}
 	return draws, err
 }
 
-func run(ctx context.Context, t *model.Joint, start func(int, *rand.Rand) (mcmc.Kernel[Info], error), plan mcmc.Plan) (*posterior.Draws, error) {
-	columns := mcmc.Columns{Params: t.Shape.RegressionNames(), Info: InfoNames}
-	draws, err := mcmc.Run(ctx, columns, start, keep, plan)
+// sample runs the chains that start makes.
+func sample(ctx context.Context, method string, p *model.Problem, plan mcmc.Plan, start func(*model.Joint, []*party, *rand.Rand) (mcmc.Kernel[Info], error)) (*posterior.Draws, error) {
+	joint, parties, err := read(method, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := nuts.CheckWarmup(method, plan); err != nil {
+		return nil, err
+	}
+	columns := mcmc.Columns{Params: joint.Shape.RegressionNames(), Info: InfoNames}
+	chain := func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) { return start(joint, parties, rng) }
+	draws, err := mcmc.Run(ctx, columns, chain, keep, plan)
 	if n := failures(draws); n > 0 {
 		draws.Warnings = append(draws.Warnings, fmt.Sprintf("%d sweeps skipped a step because rounding left a matrix indefinite", n))
 	}

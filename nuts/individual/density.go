@@ -54,28 +54,29 @@ func (f *density) LogDensity(grad, x []float64) (float64, error) {
 		return 0, nuts.ErrReject
 	}
 	f.sums.write(f.s)
-	logp := f.prior() + f.addNoise()
+	logp := f.prior() + addNoise(f.noise, f.line, f.quad, f.s)
 	f.sums.pull(f.line, f.quad)
 	f.pull(grad, x)
 	f.sums.pullRows(grad[f.lead():])
 	return logp, nil
 }
 
-// addNoise returns log p(z | s) and writes its gradient.
-func (f *density) addNoise() float64 {
-	m := f.m
+// addNoise returns log p(z | s), and writes its gradient in the m linear statistics
+// and, symmetric, in the m×m quadratic ones.
+func addNoise(noise *model.Noise, line, quad, s []float64) float64 {
+	m := len(line)
 	logp, at := 0.0, m
 	for j := range m {
-		v, g := f.noise.LogDensity(j, f.s[j])
+		v, g := noise.LogDensity(j, s[j])
 		logp += v
-		f.line[j] = g
+		line[j] = g
 		for k := j; k < m; k++ {
-			v, g := f.noise.LogDensity(at, f.s[at])
+			v, g := noise.LogDensity(at, s[at])
 			logp += v
 			if k > j {
 				g *= 0.5
 			}
-			f.quad[j*m+k], f.quad[k*m+j] = g, g
+			quad[j*m+k], quad[k*m+j] = g, g
 			at++
 		}
 	}

@@ -57,7 +57,7 @@ func (k *site) add(gFirst, gRows, first, rows []float64) float64 {
 	logp := k.hub.LogPrior(k.grad, k.phi)
 	k.place(first, rows)
 	k.sums.write(k.s)
-	logp += k.addNoise()
+	logp += addNoise(k.noise, k.line, k.quad, k.s)
 	clear(k.gMean)
 	clear(k.gL)
 	clear(k.gS)
@@ -117,27 +117,6 @@ func (k *site) place(first, rows []float64) {
 		}
 		k.mean[i] = a*v + k.release.Units.Shift[i]
 	}
-}
-
-// addNoise returns log p(z | s) and writes its gradient.
-func (k *site) addNoise() float64 {
-	m := k.m
-	logp, at := 0.0, m
-	for j := range m {
-		v, g := k.noise.LogDensity(j, k.s[j])
-		logp += v
-		k.line[j] = g
-		for i := j; i < m; i++ {
-			v, g := k.noise.LogDensity(at, k.s[at])
-			logp += v
-			if i > j {
-				g *= 0.5
-			}
-			k.quad[j*m+i], k.quad[i*m+j] = g, g
-			at++
-		}
-	}
-	return logp
 }
 
 // pullLaw takes the gradients in v̄ and L to common units, and on to the parameters.
