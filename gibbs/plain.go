@@ -37,17 +37,25 @@ func newPlain(obs *model.Observation, prior *model.Prior, law source, rng *rand.
 // Step does one sweep.
 func (k *plain) Step(rng *rand.Rand) Info {
 	var info Info
-	if k.count != nil && k.law.Unconstrain(k.phi, k.params) {
-		k.count.step(k.phi, rng)
-		k.law.Constrain(k.params, k.phi)
-	}
-	if !k.factorLatent() {
-		info.Failed = true
+	if info.Failed = !k.renew(k.count, k.phi, rng); info.Failed {
 		return info
 	}
-	k.drawLatent(k.s, k.resid, rng)
 	info.Projected = k.project()
 	info.Failed = !k.drawConjugate(rng)
 	k.drawOmega(rng)
 	return info
+}
+
+// renew draws n where it is latent, with phi for a buffer, and s given the parameters;
+// it reports false where rounding leaves a matrix indefinite.
+func (k *state) renew(count *count, phi []float64, rng *rand.Rand) bool {
+	if count != nil && k.law.Unconstrain(phi, k.params) {
+		count.step(phi, rng)
+		k.law.Constrain(k.params, phi)
+	}
+	if !k.factorLatent() {
+		return false
+	}
+	k.drawLatent(k.s, k.resid, rng)
+	return true
 }

@@ -227,15 +227,9 @@ type plainSites struct{ *sites }
 func (k *plainSites) Step(rng *rand.Rand) Info {
 	var info Info
 	for _, s := range k.all {
-		if s.count != nil && s.law.Unconstrain(s.phi, s.params) {
-			s.count.step(s.phi, rng)
-			s.law.Constrain(s.params, s.phi)
-		}
-		if !s.factorLatent() {
-			info.Failed = true
+		if info.Failed = !s.renew(s.count, s.phi, rng); info.Failed {
 			return info
 		}
-		s.drawLatent(s.s, s.resid, rng)
 		info.Projected = s.project() || info.Projected
 	}
 	info.Failed = !k.drawConjugate(rng)
