@@ -47,6 +47,7 @@ var floors = map[string]int{
 	"calibration/compare":   5,
 	"report":                6,
 	"cmd/dpreg":             7,
+	"bench/panels":          6,
 	"bench/custodians":      7,
 	"bench/engines":         7,
 	"bench/stan/engines":    7,

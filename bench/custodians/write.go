@@ -18,7 +18,11 @@ func (s *settings) write(stdout io.Writer, all []result) error {
 	var tables bytes.Buffer
 	s.tables(&tables, all)
 	if s.plot != "" {
-		if err := draw(s.plot, all); err != nil {
+		var picture bytes.Buffer
+		if err := draw(&picture, all); err != nil {
+			return err
+		}
+		if err := os.WriteFile(s.plot, picture.Bytes(), 0o644); err != nil {
 			return err
 		}
 	}
