@@ -73,11 +73,6 @@ func BenchmarkLogDet(b *testing.B) {
 	benchmark(b, func(n int, a, l, dst, x []float64) { LogDet(l, n) })
 }
 
-func BenchmarkLGLt(b *testing.B) {
-	work := make([]float64, 77*77)
-	benchmark(b, func(n int, a, l, dst, x []float64) { LGLt(dst, l, a, n, work) })
-}
-
 func BenchmarkMulABt(b *testing.B) {
 	benchmark(b, func(n int, a, l, dst, x []float64) { MulABt(dst, a, l, n, n, n) })
 }

@@ -69,24 +69,6 @@ func Symmetrise(a []float64, n int) {
 	}
 }
 
-// LGLt writes L G Lᵀ, full and symmetric, into dst, for lower triangular L (its
-// lower triangle alone is read) and full symmetric G. All are n×n, as is work.
-func LGLt(dst, l, g []float64, n int, work []float64) {
-	// W = L G by rows: w_ij = Σ_{k≤i} l_ik g_jk.
-	for i := range n {
-		a := l[i*n:]
-		w := work[i*n:][:n]
-		j := 0
-		for ; j+1 < n; j += 2 {
-			w[j], w[j+1] = dot1x2(a, g[j*n:], n, i+1)
-		}
-		if j < n {
-			w[j] = dot(g[j*n:], a[:i+1])
-		}
-	}
-	mulLowerT(dst, work, l, n)
-}
-
 // LLt writes L Lᵀ, full and symmetric, into the n×n dst. Only the lower
 // triangle of l is read.
 func LLt(dst, l []float64, n int) { mulLowerT(dst, l, l, n) }

@@ -7,7 +7,7 @@ import (
 
 // Gamma draws from the gamma distribution with this shape and rate 1, density
 // x^{shape−1} e^{−x}/Γ(shape). It panics unless shape > 0. A shape below 0.01
-// or so gives draws that underflow to 0; LogGamma does not.
+// or so gives draws that underflow to 0.
 //
 // Marsaglia & Tsang (2000), "A simple method for generating gamma variables",
 // ACM TOMS 26, 363–372: for shape ≥ 1, with d = shape − 1/3 and
@@ -43,15 +43,6 @@ func boost(shape float64, rng *rand.Rand) float64 {
 		panic("variate: gamma shape is not positive")
 	}
 	return rng.ExpFloat64() / shape
-}
-
-// LogGamma draws the logarithm of a Gamma(shape) variable, finite at every
-// shape down to 1e-300. It panics unless shape > 0.
-func LogGamma(shape float64, rng *rand.Rand) float64 {
-	if shape < 1 {
-		return math.Log(Gamma(shape+1, rng)) - boost(shape, rng)
-	}
-	return math.Log(Gamma(shape, rng))
 }
 
 // Chi2 draws from the chi-squared distribution. It panics unless dof > 0,

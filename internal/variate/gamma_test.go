@@ -27,35 +27,6 @@ func TestGamma(t *testing.T) {
 	follows(t, "inverse gamma", x, law.CDF)
 }
 
-// TestLogGamma uses P(log G < x) = e^{ax}/Γ(a+1)·(1 + O(e^x)) for shape a far
-// below 1, with the series' first two terms, and the exact cdf elsewhere.
-func TestLogGamma(t *testing.T) {
-	rng := source()
-	for _, a := range []float64{1e-300, 1e-8, .001, .02, .5, 2} {
-		law := distuv.Gamma{Alpha: a, Beta: 1}
-		lg, _ := math.Lgamma(a + 1)
-		// The cdf of a·log G keeps its scale whatever a is.
-		cdf := func(y float64) float64 {
-			x := y / a
-			if x < -30 {
-				return math.Exp(y-lg) * (1 - math.Exp(x)*a/(a+1))
-			}
-			return law.CDF(math.Exp(x))
-		}
-		x := draws(sample, func() float64 { return a * LogGamma(a, rng) })
-		for _, v := range x {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				t.Fatalf("shape %g: drew %g", a, v)
-			}
-		}
-		if a > 1e-6 { // below, gonum's cdf is not accurate and all mass is at x < −30 anyway
-			follows(t, fmt.Sprint("log gamma ", a), x, cdf)
-		} else {
-			follows(t, fmt.Sprint("log gamma ", a), x, func(y float64) float64 { return math.Exp(min(y, 0)) })
-		}
-	}
-}
-
 func TestGammaExtremes(t *testing.T) {
 	rng := source()
 	for _, shape := range []float64{1e-300, 1e-5, 1e15, 1e300} {

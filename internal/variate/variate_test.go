@@ -73,13 +73,6 @@ func BenchmarkGamma(b *testing.B) {
 	}
 }
 
-func BenchmarkWald(b *testing.B) {
-	rng := source()
-	for b.Loop() {
-		Wald(2, 3, rng)
-	}
-}
-
 func BenchmarkLaplaceMixture(b *testing.B) {
 	rng := source()
 	for b.Loop() {

@@ -7,15 +7,6 @@ import (
 
 const sqrt2Pi = 2.50662827463100050241576528481104525300698674060993831662992
 
-// Wald draws from the inverse Gaussian distribution, density
-// √(shape/(2πx³)) exp(−shape (x−mean)²/(2 mean² x)), with mean and shape
-// positive. The mean may be +Inf: the law is then that of shape/Z², Z normal.
-//
-// shape/x follows the law of reciprocal with ρ = shape/mean.
-func Wald(mean, shape float64, rng *rand.Rand) float64 {
-	return shape / reciprocal(shape/mean, rng)
-}
-
 // LaplaceMixture draws the variance ω² of Laplace noise of scale b > 0, given
 // that the noise is r: with r | ω² ~ N(0, ω²) and ω² exponential of mean 2b²,
 // r is Laplace(b), and ω² | r is generalised inverse Gaussian, GIG(½, 1/b², r²):

@@ -30,29 +30,6 @@ func reciprocalCDF(v, rho float64) float64 {
 	return max(0, distuv.UnitNormal.CDF(z1)-distuv.UnitNormal.Prob(z1)*mills(z2))
 }
 
-func TestWald(t *testing.T) {
-	rng := source()
-	for _, mean := range []float64{.01, 1, 7, 1e6} {
-		for _, shape := range []float64{.02, 1, 40} {
-			what := fmt.Sprintf("Wald(%g, %g)", mean, shape)
-			x := draws(sample, func() float64 { return Wald(mean, shape, rng) })
-			if mean <= shape { // elsewhere the tail is too long for the normal law
-				averages(t, what, x, mean, math.Sqrt(mean*mean*mean/shape))
-			}
-			follows(t, what, x, func(v float64) float64 { return 1 - reciprocalCDF(shape/v, shape/mean) })
-		}
-	}
-	x := draws(sample, func() float64 { return Wald(math.Inf(1), 3, rng) })
-	follows(t, "Wald(∞, 3)", x, func(v float64) float64 { return math.Erfc(math.Sqrt(3 / v / 2)) })
-	for _, ratio := range []float64{1e-300, 1e-20, 1e20, 1e300} {
-		for range 1000 {
-			if v := Wald(ratio, 1, rng); !(v > 0 && v <= math.MaxFloat64) {
-				t.Fatalf("Wald(%g, 1) drew %g", ratio, v)
-			}
-		}
-	}
-}
-
 func TestLaplaceMixture(t *testing.T) {
 	rng := source()
 	for _, b := range []float64{.3, 5} {
