@@ -9,7 +9,7 @@ import (
 
 // MaxRows is the largest number of rows that a latent n may have: the end of
 // its flat prior, public and the same for every release.
-const MaxRows = 1e10
+const MaxRows = 1e12
 
 // Count is what a release says of the number of rows n where its neighbours
 // are add-remove: n is noised like a statistic, by discrete noise on the

@@ -140,7 +140,7 @@ func (q *Query) complete(rows int64, counts string) error {
 	return nil
 }
 
-// maxDigits bounds an integer: 2⁷⁴ has 23 digits.
+// maxDigits bounds an integer: 2⁸⁰ has 25 digits.
 const maxDigits = 40
 
 // integers reads so many integers between commas.

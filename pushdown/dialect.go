@@ -15,8 +15,8 @@ type Dialect struct {
 
 	float, integer, text string // types: of 64 bits, of 64 bits, of any length
 
-	// sum is the sum of a 64-bit integer expression in at least 74 bits: that of
-	// ssp.MaxRows products.
+	// sum is the sum of a 64-bit integer expression in at least 81 bits: that of
+	// ssp.MaxRows products, of up to 25 digits.
 	sum string
 
 	// fence ends a subquery that must not be merged into the one around it, which would

@@ -63,24 +63,32 @@ func TestID(t *testing.T) {
 	}
 }
 
-// result is what a table of one row gives: all values 1 on the lattice.
-func result(q *Query) Aggregates {
+// result is what a table of n rows gives: all values 1 on the lattice.
+func result(q *Query, n int64) Aggregates {
 	m := len(q.columns)
-	repeated := func(n int, text string) string { return strings.Repeat(text+",", n-1) + text }
-	return Aggregates{q.ID(), "1", repeated(m, "1"), repeated(m, "1048576") + "," + repeated(m*(m+1)/2, "1099511627776")}
+	repeated := func(times int, bits uint) string {
+		sum := new(big.Int).Lsh(big.NewInt(n), bits).String()
+		return strings.Repeat(sum+",", times-1) + sum
+	}
+	return Aggregates{q.ID(), fmt.Sprint(n), repeated(m, 0), repeated(m, ssp.LatticeBits) + "," + repeated(m*(m+1)/2, 2*ssp.LatticeBits)}
 }
 
 func TestStatistics(t *testing.T) {
 	q := query(t, model(t, "x", "f", "b", "y", "u", "v"), table.Options{})
-	s, err := q.Statistics(result(q))
-	if err != nil {
-		t.Fatal(err)
-	}
-	one := new(big.Int).Lsh(big.NewInt(1), 2*ssp.LatticeBits)
-	for i, sum := range s.BigInts() {
-		if s.N != 1 || sum.Cmp(one) != 0 {
-			t.Errorf("sum %d of %d rows is %v", i+1, s.N, sum)
+	for _, n := range []int64{1, ssp.MaxRows} {
+		s, err := q.Statistics(result(q, n))
+		if err != nil {
+			t.Fatal(err)
 		}
+		want := new(big.Int).Lsh(big.NewInt(n), 2*ssp.LatticeBits)
+		for i, sum := range s.BigInts() {
+			if s.N != n || sum.Cmp(want) != 0 {
+				t.Errorf("sum %d of %d rows is %v", i+1, s.N, sum)
+			}
+		}
+	}
+	if _, err := q.Statistics(result(q, ssp.MaxRows+1)); err == nil {
+		t.Error("one row more is taken")
 	}
 }
 
@@ -107,7 +115,7 @@ func TestStatisticsRefuses(t *testing.T) {
 		{"", func(a *Aggregates) { a.Sums = strings.Replace(a.Sums, "1048576", "1048574", 1) }, "semidefinite"},
 	} {
 		q := query(t, d, table.Options{Missing: c.missing})
-		a := result(q)
+		a := result(q, 1)
 		c.change(&a)
 		_, err := q.Statistics(a)
 		if err == nil || !strings.Contains(err.Error(), c.says) {

@@ -32,7 +32,7 @@ import (
 const LatticeBits = 20
 
 // MaxRows is the largest number of rows that an Accumulator takes.
-const MaxRows = 10_000_000_000
+const MaxRows = 1_000_000_000_000
 
 const (
 	unit = 1 << LatticeBits
@@ -63,7 +63,7 @@ type Accumulator struct {
 	gram  []float64 // of the block: (m+1)×(m+1), upper triangle
 }
 
-// int128 is hi·2⁶⁴ + lo, two's complement. MaxRows rows of 2⁴⁰ need 74 bits.
+// int128 is hi·2⁶⁴ + lo, two's complement. MaxRows rows of 2⁴⁰ need 81 bits.
 type int128 struct {
 	hi int64
 	lo uint64
@@ -163,7 +163,7 @@ func offBox(j int) error {
 	return fmt.Errorf("column %d of a scaled row is not a number in [-1, 1]", j+1)
 }
 
-var errTooManyRows = errors.New("too many rows: at most 10,000,000,000 can be summed")
+var errTooManyRows = errors.New("too many rows: at most 1,000,000,000,000 can be summed")
 
 // carry moves the sums of the block to the totals. With a = (2²⁰, k_1, …, k_m) the
 // upper triangle of Σ a aᵀ is, below its first entry, the linear sums on the lattice

@@ -10,7 +10,7 @@ import (
 )
 
 // Monomials of degree 3 and 4 in values k·2^-20 are multiples of 2^-80, at most
-// 2⁸⁰ of them, and MaxRows rows need 115 bits: their sums are exact as well. Those of
+// 2⁸⁰ of them, and MaxRows rows need 121 bits: their sums are exact as well. Those of
 // degree 1 and 2 stand among the statistics.
 const momentBits = release.MomentDegree * LatticeBits
 
