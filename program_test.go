@@ -1,0 +1,72 @@
+package dpreg_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// heavy are modules that the main module never needs, by a part of their paths: what needs
+// a distributed engine, DuckDB or another library in C is in a module of its own.
+var heavy = []string{"apache/beam", "apache/arrow", "duckdb/duckdb-go", "google.golang.org/grpc", "mattn/go-sqlite3"}
+
+// maxProgram bounds dpreg, built as docs/scale.md says, in bytes.
+const maxProgram = 40_000_000
+
+// TestModules: neither what is built nor what go.mod leads to has a heavy module. That
+// nothing needs cgo is a part of TestArchitecture.
+func TestModules(t *testing.T) {
+	out, err := exec.Command("go", "list", "-m", "all").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if len(modules) < 10 {
+		t.Errorf("go list saw %d modules only", len(modules))
+	}
+	var packages []string
+	for _, p := range list(t) {
+		packages = append(packages, p.ImportPath)
+	}
+	for _, path := range append(heavyOf(modules), heavyOf(packages)...) {
+		t.Errorf("the main module needs %s, which is for a module of its own", path)
+	}
+}
+
+func heavyOf(paths []string) (found []string) {
+	for _, path := range paths {
+		for _, part := range heavy {
+			if strings.Contains(path, part) {
+				found = append(found, path)
+			}
+		}
+	}
+	return found
+}
+
+// The test above can fail.
+func TestHeavyOf(t *testing.T) {
+	paths := []string{"github.com/apache/beam/sdks/v2 v2.77.0", "github.com/duckdb/duckdb-go/v2", "gonum.org/v1/gonum v0.17.0"}
+	if found := heavyOf(paths); len(found) != 2 {
+		t.Errorf("found %q", found)
+	}
+}
+
+// TestProgram: dpreg stays small enough to be carried to where the rows are.
+func TestProgram(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dpreg")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, "./cmd/dpreg")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Size() > maxProgram {
+		t.Errorf("dpreg has %d bytes, more than %d: go tool nm -size -sort size tells of what", info.Size(), maxProgram)
+	}
+}
