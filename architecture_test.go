@@ -32,6 +32,7 @@ var floors = map[string]int{
 	"model":                 2,
 	"vi":                    2,
 	"vi/pvi":                3,
+	"ssp/adassp":            3,
 	"vi/published":          3,
 	"pushdown":              3,
 	"pushdown/pushdowntest": 3,
@@ -44,9 +45,9 @@ var floors = map[string]int{
 	".":                     4,
 	"calibration":           5,
 	"calibration/audit":     5,
-	"calibration/compare":   5,
-	"report":                6,
-	"cmd/dpreg":             7,
+	"calibration/compare":   6,
+	"report":                7,
+	"cmd/dpreg":             8,
 	"bench/panels":          6,
 	"bench/custodians":      7,
 	"bench/engines":         7,
@@ -57,7 +58,7 @@ var floors = map[string]int{
 // reaches one of rows, by any path.
 var (
 	inference = []string{"gibbs", "rivals", "nuts", "nuts/individual", "nuts/exact", "model", "release", "posterior", "conjugate", "mcmc"}
-	rows      = []string{"table", "ssp", "mechanisms", "mechanisms/accounting", "mechanisms/ledger", "vi", "vi/pvi", "vi/published", "pushdown", "pushdown/pushdowntest", "pushdown/postgres"}
+	rows      = []string{"table", "ssp", "mechanisms", "mechanisms/accounting", "mechanisms/ledger", "vi", "vi/pvi", "vi/published", "ssp/adassp", "pushdown", "pushdown/pushdowntest", "pushdown/postgres"}
 )
 
 // listed is what go list says of a package.

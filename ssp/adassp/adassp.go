@@ -1,0 +1,145 @@
+// Package adassp is AdaSSP (Wang, Revisiting Differentially Private Linear Regression:
+// Optimal and Adaptive Prediction & Estimation in Unbounded Domain, UAI 2018, algorithm 2):
+// ridge regression on noisy XᵀX and Xᵀy, with a penalty that is as large as the noise on XᵀX
+// calls for, and smaller the larger the least eigenvalue of XᵀX is, of which a third noisy
+// release tells. It is a point estimate, without intervals, to compare with.
+//
+// docs/adassp.md has the proof of its (ε, δ), and what differs from the paper.
+package adassp
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/mechanisms/accounting"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/ssp"
+)
+
+// risk is ρ of the paper: with probability 1 − ρ the penalty outweighs the noise on XᵀX.
+const risk = 0.05
+
+// latticeBits are those of the statistics: all that gets noise is a multiple of 2^-latticeBits.
+const latticeBits = 2 * ssp.LatticeBits
+
+// Estimate is what AdaSSP releases, in scaled units.
+type Estimate struct {
+	Theta     []float64 // intercept first, where there is one
+	Penalty   float64   // λ
+	Least     float64   // λ̃, the noisy lower bound of the least eigenvalue of XᵀX
+	Noise     Noise
+	Simulated bool
+}
+
+// Noise is the standard deviations of the three releases, in scaled units.
+type Noise struct {
+	Least, XX, XY float64
+}
+
+// Run spends (ε, δ) on an estimate of θ in y ≈ θᵀx from the sums s of p covariates and the
+// response; x begins with 1 where there is an intercept. e is mechanisms.OS() for rows of
+// one's own.
+//
+// Errors: δ = 0, another budget out of range, unknown neighbours, fewer than two columns,
+// replace-one neighbours of no row, a noisy matrix that is singular. No error tells
+// anything about a row.
+func Run(s *ssp.Statistics, intercept bool, budget release.Privacy, e *mechanisms.Entropy) (*Estimate, error) {
+	p := s.Dim() - 1
+	switch {
+	case p < 1:
+		return nil, fmt.Errorf("a regression needs at least two columns, a covariate and the response")
+	case s.N < 1 && budget.Neighbours != release.AddRemove:
+		return nil, fmt.Errorf("there are no rows")
+	}
+	noise, err := Calibrate(p, intercept, budget)
+	if err != nil {
+		return nil, err
+	}
+	x := newSums(s, intercept)
+	least := []*big.Int{leastEigenvalue(x.xx)}
+	secret := x.secret(intercept && budget.Neighbours == release.ReplaceOne)
+	for _, part := range []struct {
+		z     []*big.Int
+		sigma float64
+	}{{least, noise.Least}, {secret, noise.XX}, {x.xy, noise.XY}} {
+		if err := addNoise(part.z, part.sigma, e); err != nil {
+			return nil, err
+		}
+	}
+	noisy, q := &Estimate{Noise: noise, Simulated: e.IsSimulated()}, len(x.xy)
+	log := math.Log(6 / budget.Delta)
+	noisy.Least = max(0, scaled(least[0])-noise.Least*math.Sqrt(log))
+	noisy.Penalty = max(0, noise.XX*math.Sqrt(float64(q)*math.Log(2*float64(q*q)/risk))-noisy.Least)
+	noisy.Theta, err = ridge(x, noisy.Penalty)
+	return noisy, err
+}
+
+// Calibrate returns the noise of each part, a third of the budget for each.
+func Calibrate(p int, intercept bool, budget release.Privacy) (noise Noise, err error) {
+	s, err := sensitivities(p, intercept, budget.Neighbours)
+	if err != nil {
+		return noise, err
+	}
+	if !(budget.Delta > 0) {
+		return noise, fmt.Errorf("AdaSSP adds Gaussian noise, which needs a delta above 0, such as 1e-6")
+	}
+	for _, part := range []struct {
+		sigma   *float64
+		squared *big.Int
+	}{{&noise.Least, s.least}, {&noise.XX, s.xx}, {&noise.XY, s.xy}} {
+		if *part.sigma, err = accounting.Sigma(third(budget.Epsilon), third(budget.Delta), rootUp(part.squared)); err != nil {
+			return noise, err
+		}
+	}
+	return noise, nil
+}
+
+// third is a third of a decimal number, rounded down: reading the number, dividing and
+// multiplying here are wrong by 2⁻⁵³ of the value each.
+func third(x float64) float64 { return x / 3 * (1 - 0x1p-50) }
+
+// rootUp is at least the square root.
+func rootUp(squared *big.Int) float64 {
+	f, _ := squared.Float64()
+	return math.Nextafter(math.Sqrt(f), math.Inf(1))
+}
+
+// addNoise adds normal noise of a standard deviation in scaled units to integers of the lattice.
+func addNoise(z []*big.Int, sigma float64, e *mechanisms.Entropy) error {
+	unit := new(big.Int).Lsh(big.NewInt(1), latticeBits)
+	steps := new(big.Rat).SetFloat64(sigma)
+	mechanism, err := mechanisms.Gaussian(steps.Mul(steps, new(big.Rat).SetInt(unit)))
+	if err != nil {
+		return err
+	}
+	mechanism.AddNoise(z, e)
+	return nil
+}
+
+// ridge solves (XᵀX~ + λI)θ = Xᵀy~, all of it after the noise.
+func ridge(x *sums, penalty float64) ([]float64, error) {
+	q := len(x.xy)
+	a, b := mat.NewDense(q, q, nil), mat.NewVecDense(q, nil)
+	for i := range q {
+		b.SetVec(i, scaled(x.xy[i]))
+		for j := range q {
+			a.Set(i, j, scaled(x.xx[min(i, j)][max(i, j)]))
+		}
+		a.Set(i, i, a.At(i, i)+penalty)
+	}
+	theta := make([]float64, q)
+	if err := mat.NewVecDense(q, theta).SolveVec(a, b); err != nil {
+		return nil, fmt.Errorf("the noisy matrix of the covariates is singular: %w", err)
+	}
+	return theta, nil
+}
+
+// scaled is an integer of the lattice in scaled units.
+func scaled(z *big.Int) float64 {
+	f, _ := z.Float64()
+	return math.Ldexp(f, -latticeBits)
+}
