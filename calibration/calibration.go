@@ -31,7 +31,8 @@ type Subject interface {
 	Trial(ctx context.Context, data, sampler *rand.Rand) (*Sample, error)
 }
 
-// Sample is what one trial gives.
+// Sample is what one trial gives: quantities with a truth and draws, or measures, or
+// both.
 type Sample struct {
 	// Names are those of the quantities, in the same order in every trial. A
 	// name that stands several times is of quantities that are alike; a summary
@@ -50,6 +51,17 @@ type Sample struct {
 	Capped bool
 	// Clamped is the share of simulated values that were clamped to their bounds.
 	Clamped float64
+	// Measures are numbers that the subject itself makes of the trial. They are kept, and
+	// a Summary leaves them to whoever knows what they mean.
+	Measures []Measure
+	// Seconds that the sampler took; 0 stands for all of the trial.
+	Seconds float64
+}
+
+// Measure is a number with a name.
+type Measure struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
 }
 
 // Setting names a cell: two cells of a study differ in it. What a study does not

@@ -1,6 +1,10 @@
 package calibration
 
-import "math"
+import (
+	"math"
+
+	"github.com/dpreg/dpreg/posterior"
+)
 
 // MMD2 returns the unbiased estimate of the squared maximum mean discrepancy between
 // the laws of x and y (Gretton, Borgwardt, Rasch, Schölkopf & Smola 2012, A Kernel
@@ -13,6 +17,12 @@ import "math"
 func MMD2(x, y [][]float64) float64 {
 	m, n := float64(len(x)), float64(len(y))
 	return 2*kernelPairs(x)/(m*(m-1)) + 2*kernelPairs(y)/(n*(n-1)) - 2*kernelCross(x, y)/(m*n)
+}
+
+// Distance is MMD2 of Ranked draws of x and of y, evenly spaced, each a point of its first
+// so many columns. It panics if either has fewer draws or columns.
+func Distance(x, y *posterior.Draws, columns int) float64 {
+	return MMD2(points(x, columns), points(y, columns))
 }
 
 // kernelPairs sums k over i < j.

@@ -12,6 +12,36 @@ import (
 	"github.com/dpreg/dpreg/ssp"
 )
 
+// Simulated is rows of a trial, in scaled units and clamped to [-1, 1], and the parameters
+// that they were drawn with.
+type Simulated struct {
+	Rows    []float64 // n rows of p covariates and the response, one after another
+	Truth   *model.Params
+	Clamped float64 // the share of values that were
+}
+
+// Simulate draws parameters from the prior, and n rows from the parameters, as those of
+// a Design's trials with Clamped data are. Errors: a prior that float64 cannot draw from.
+func Simulate(prior *model.Prior, shape model.Shape, law XLaw, n int64, rng *rand.Rand) (*Simulated, error) {
+	truth, err := drawPrior(prior, shape, rng)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := newRows(truth, shape, law, rng)
+	if err != nil {
+		return nil, err
+	}
+	m := shape.M()
+	s, outside := &Simulated{Rows: make([]float64, int(n)*m), Truth: truth}, 0
+	for i := range int(n) {
+		v := s.Rows[i*m : (i+1)*m]
+		rows.next(v)
+		outside += clampRow(v)
+	}
+	s.Clamped = float64(outside) / float64(len(s.Rows))
+	return s, nil
+}
+
 // drawPrior draws parameters from the prior.
 func drawPrior(prior *model.Prior, shape model.Shape, rng *rand.Rand) (*model.Params, error) {
 	theta, covariates := conjugate.NewNIGSampler(shape.Q()), conjugate.NewNIWSampler(shape.P)

@@ -3,10 +3,13 @@ package calibration
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/ssp"
 )
 
 func someParams() (*model.Params, model.Shape) {
@@ -109,5 +112,35 @@ func TestClampRow(t *testing.T) {
 	v := []float64{-1.5, -1, 0.5, 1, 2}
 	if n := clampRow(v); n != 2 || v[0] != -1 || v[4] != 1 || v[2] != 0.5 {
 		t.Error(n, v)
+	}
+}
+
+// Simulate draws what a trial sums.
+func TestSimulate(t *testing.T) {
+	shape := model.Shape{P: 2, Intercept: true}
+	prior := model.DefaultPrior(shape)
+	s, err := Simulate(prior, shape, NormalX, 50, mcmc.Stream(3, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := mcmc.Stream(3, 0)
+	params, err := drawPrior(prior, shape, rng)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := newRows(params, shape, NormalX, rng)
+	if err != nil {
+		t.Fatal(err)
+	}
+	summed, err := rows.sum(50, true, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := ssp.NewAccumulator(3)
+	if err := again.AddRows(s.Rows); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(again.Statistics().Vector(), summed.statistics.Vector()) || s.Clamped != summed.clamped || !slices.Equal(s.Truth.Theta, params.Theta) {
+		t.Error("not the rows that a trial sums")
 	}
 }

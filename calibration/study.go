@@ -161,12 +161,10 @@ func (r *running) finished() (n int) {
 
 // do runs one trial and keeps it.
 func (r *running) do(ctx context.Context, k task) error {
-	begin := time.Now()
-	t, err := r.study.trial(ctx, k)
+	t, err := r.study.Trial(ctx, k.cell, k.trial)
 	if err != nil {
 		return err
 	}
-	t.Seconds = time.Since(begin).Seconds()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.options.Keep != nil {
@@ -182,11 +180,13 @@ func (r *running) do(ctx context.Context, k task) error {
 	return nil
 }
 
-// trial is the pure part of do: it returns an error where ctx is done.
-func (s *Study) trial(ctx context.Context, k task) (*Trial, error) {
-	c := s.Cells[k.cell]
-	sampler := s.stream(c.Setting, k.trial)
-	sample, err := c.Subject.Trial(ctx, s.stream(c.Setting.data(), k.trial), sampler)
+// Trial runs one trial of one cell, both counted from 0. What it returns depends on the
+// study and these numbers alone, Seconds aside. Its only error is ctx's: what a subject
+// refuses is in the Trial. It panics if there is no such cell.
+func (s *Study) Trial(ctx context.Context, cell, trial int) (*Trial, error) {
+	begin, c := time.Now(), s.Cells[cell]
+	sampler := s.stream(c.Setting, trial)
+	sample, err := c.Subject.Trial(ctx, s.stream(c.Setting.data(), trial), sampler)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -197,7 +197,10 @@ func (s *Study) trial(ctx context.Context, k task) (*Trial, error) {
 	if err != nil {
 		t = &Trial{Error: err.Error()}
 	}
-	t.Cell, t.Trial = k.cell, k.trial
+	if t.Seconds == 0 {
+		t.Seconds = time.Since(begin).Seconds()
+	}
+	t.Cell, t.Trial = cell, trial
 	return t, nil
 }
 

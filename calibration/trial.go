@@ -18,6 +18,8 @@ type Trial struct {
 	Cell   int     `json:"cell"`
 	Trial  int     `json:"trial"`
 	Scores []Score `json:"scores,omitempty"` // empty where the trial failed
+	// Measures are the sample's.
+	Measures []Measure `json:"measures,omitempty"`
 
 	Error string  `json:"error,omitempty"` // what the subject refused, or why it failed
 	ESS   float64 `json:"ess,omitempty"`   // the smallest over quantities, bulk or tail
@@ -31,7 +33,8 @@ type Trial struct {
 	Projected *float64 `json:"projected,omitempty"`
 	Divergent *float64 `json:"divergent,omitempty"`
 
-	// Seconds that the trial took. All else is the same whenever it is run again.
+	// Seconds that the sampler, or all of the trial, took. All else is the same whenever
+	// it is run again.
 	Seconds float64 `json:"seconds"`
 }
 
@@ -53,7 +56,11 @@ func score(s *Sample, rng *rand.Rand) (*Trial, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	t := &Trial{Draws: s.Draws.NumChains() * s.Draws.NumDraws(), Capped: s.Capped, Clamped: s.Clamped}
+	t := &Trial{Capped: s.Capped, Clamped: s.Clamped, Measures: s.Measures, Seconds: s.Seconds}
+	if s.Draws == nil {
+		return t, nil
+	}
+	t.Draws = s.Draws.NumChains() * s.Draws.NumDraws()
 	if t.ESS, _ = s.Draws.MinESS(1); math.IsInf(t.ESS, 0) || math.IsNaN(t.ESS) {
 		t.ESS = 0
 	}
@@ -64,7 +71,7 @@ func score(s *Sample, rng *rand.Rand) (*Trial, error) {
 		t.Scores = append(t.Scores, Score{name, s.Truth[j], quantileOf(column, s.Truth[j]), rank, hits(column, s.Truth[j])})
 	}
 	if s.Reference != nil {
-		v := MMD2(points(s.Draws, len(s.Reference.Names)), points(s.Reference, len(s.Reference.Names)))
+		v := Distance(s.Draws, s.Reference, len(s.Reference.Names))
 		t.MMD2 = &v
 	}
 	t.Accept, t.Projected, t.Divergent = infoMean(s.Draws, "accept_stat__"), infoMean(s.Draws, "projected__"), infoMean(s.Draws, "divergent__")
@@ -73,7 +80,14 @@ func score(s *Sample, rng *rand.Rand) (*Trial, error) {
 
 // check finds what a subject may not return.
 func (s *Sample) check() error {
+	for _, m := range s.Measures {
+		if math.IsNaN(m.Value) || math.IsInf(m.Value, 0) {
+			return fmt.Errorf("the measure %s is %v", m.Name, m.Value)
+		}
+	}
 	switch {
+	case s.Draws == nil && len(s.Names) == 0 && len(s.Truth) == 0 && s.Reference == nil && len(s.Measures) > 0:
+		return nil
 	case s.Draws == nil || len(s.Names) == 0 || len(s.Names) != len(s.Truth) || len(s.Names) != len(s.Draws.Names):
 		return errors.New("a sample needs quantities, and of each a name, its truth and a column of draws")
 	case s.Draws.NumChains()*s.Draws.NumDraws() < Ranked:

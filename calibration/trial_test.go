@@ -43,6 +43,22 @@ func TestScore(t *testing.T) {
 	}
 }
 
+// A sample may be measures alone; one that is not a number is an error, which names it.
+func TestScoreOfMeasures(t *testing.T) {
+	measures := []Measure{{"width", 2}, {"error", 0}}
+	trial, err := score(&Sample{Measures: measures, Seconds: 3}, nil)
+	if err != nil || len(trial.Scores) != 0 || !slices.Equal(trial.Measures, measures) || trial.Seconds != 3 {
+		t.Errorf("%+v, %v", trial, err)
+	}
+	measures[1].Value = math.NaN()
+	if _, err := score(&Sample{Measures: measures}, nil); err == nil || !strings.Contains(err.Error(), "error is NaN") {
+		t.Error(err)
+	}
+	if _, err := score(&Sample{}, nil); err == nil {
+		t.Error("a sample of nothing")
+	}
+}
+
 // Ranks among ties are uniform, so that a quantity that is known has uniform ranks.
 func TestRankOfTies(t *testing.T) {
 	rng, seen := rand.New(rand.NewPCG(1, 1)), map[int]bool{}
