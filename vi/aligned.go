@@ -25,9 +25,8 @@ type estimator interface {
 // are public and are added afterwards, without noise.
 type aligned struct {
 	model   Model
-	linear  Linear // with coded: nil for another model
+	linear  Linear // with coded: nil for another model, or where the ELBO is asked for
 	coded   *coded
-	etas    []float64 // of a batch
 	guide   Guide
 	batches Batches
 	sum     summer
@@ -60,7 +59,7 @@ func (a *aligned) gradient(dst, lambda []float64) {
 	a.guide.Draw(a.theta, lambda, a.epsilon)
 	logLik := 0.
 	if a.linear != nil {
-		a.addLinear()
+		a.coded.add(a.batches.Next(), a.theta[:a.width], a.linear.Slope)
 	} else {
 		logLik = a.add()
 	}
@@ -85,19 +84,6 @@ func (a *aligned) add() (logLik float64) {
 		a.sum.Add(1, a.g[:a.width], norm(a.g[:a.width]))
 	}
 	return logLik
-}
-
-// addLinear is add of a Linear model, where nobody asks for the log-likelihood. It goes
-// through the batch twice: what a row is waited for, others are not.
-func (a *aligned) addLinear() {
-	theta, batch := a.theta[:a.width], a.batches.Next()
-	a.etas = a.etas[:0]
-	for _, i := range batch {
-		a.etas = append(a.etas, a.coded.eta(i, theta))
-	}
-	for k, i := range batch {
-		a.coded.add(i, a.linear.Slope(i, a.etas[k]))
-	}
 }
 
 func (a *aligned) elbo() float64 { return a.logJoint + a.entropy }

@@ -2,6 +2,7 @@ package vi
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/dpreg/dpreg/mechanisms"
 )
@@ -13,8 +14,8 @@ type Batches interface {
 }
 
 // poisson takes every record with probability threshold/2⁶⁴, independently and exactly:
-// a uniform variate is compared with it, 8 bits at first, which almost always decide,
-// of eight records at a time.
+// a uniform variate of 64 bits is compared with it, bit by bit and 64 records at a time,
+// which takes some seven words.
 type poisson struct {
 	n         int
 	threshold uint64
@@ -38,38 +39,31 @@ func Poisson(n int, rate float64, stream *mechanisms.Stream) Batches {
 
 func (p *poisson) Next() []int {
 	p.batch = p.batch[:0]
-	if p.all {
-		for i := range p.n {
-			p.batch = append(p.batch, i)
-		}
-		return p.batch
-	}
-	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	first := p.threshold >> 56
-	small := first < 128 // else the test of eight at once does not hold
-	for i := 0; i < p.n; i += 8 {
-		bytes := p.stream.Uint64()
-		// A byte up to first leaves its top bit here; a larger one may, after it.
-		if small && (bytes-(first+1)*ones)&^bytes&tops == 0 {
-			continue
-		}
-		for j := i; j < min(i+8, p.n); j++ {
-			if p.takes(bytes & 255) {
-				p.batch = append(p.batch, j)
-			}
-			bytes >>= 8
+	for i := 0; i < p.n; i += 64 {
+		for taken := p.take(min(64, p.n-i)); taken != 0; taken &= taken - 1 {
+			p.batch = append(p.batch, i+bits.TrailingZeros64(taken))
 		}
 	}
 	return p.batch
 }
 
-// takes decides on a record by the first 8 bits of its variate, and by 56 more where
-// they are those of the threshold.
-func (p *poisson) takes(bits uint64) bool {
-	if first := p.threshold >> 56; bits != first {
-		return bits < first
+// take decides on so many records, up to 64, and returns those taken, a bit each. Of every
+// word a record has one bit; it is open while its bits are those of the threshold.
+func (p *poisson) take(records int) (taken uint64) {
+	open := ^uint64(0) >> (64 - records)
+	if p.all {
+		return open
 	}
-	return p.stream.Uint64()>>8 < p.threshold&(1<<56-1)
+	for rest := p.threshold; rest != 0 && open != 0; rest <<= 1 {
+		word := p.stream.Uint64()
+		if rest>>63 == 1 {
+			taken |= open &^ word
+			open &= word
+		} else {
+			open &^= word
+		}
+	}
+	return taken // what is open yet is no less than the threshold
 }
 
 // fixedSize draws batches of one size without replacement: the first steps of Fisher and

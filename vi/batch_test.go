@@ -39,7 +39,7 @@ func TestPoisson(t *testing.T) {
 	}
 }
 
-// The rare second comparison is exact, too: a rate whose first 8 bits are 0.
+// A rate whose first bits are 0.
 func TestPoissonSmallRate(t *testing.T) {
 	const n, rounds, rate = 1000, 4000, 0.001
 	b, count := Poisson(n, rate, stream(7)), 0

@@ -3,7 +3,8 @@ package vi
 import (
 	"math"
 
-	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 )
 
 // coded adds up multiples c·x_i of rows that stay the same, as Sum does, without a
@@ -15,25 +16,33 @@ import (
 // a norm of at most 2⁴⁰ steps. Products and up to blockRows of their sums are integers
 // below 2⁵³: in float64 they are exact, in any order. A row is read as it is coded; the
 // difference is at most 2⁻²⁰ of its norm an entry.
+//
+// A batch is gathered from memory in tiles, which both products with it find in the cache.
 type coded struct {
 	*Sum
-	p     int
-	k     []float64 // n × p
-	scale []float64
-	norm  []float64 // of k
-	block []float64
-	rows  int // in the block
+	p         int
+	k         []float64 // n × p
+	scale     []float64
+	norm      []float64 // of k
+	tile      []float64 // tileRows × p
+	eta, a    []float64 // of its rows
+	block     []float64
+	blockSize int // in rows
 }
 
 const (
 	codeBits  = 20
 	blockRows = 1 << (52 - latticeBits)
+	tileRows  = 16
 )
 
 // newCoded codes the rows of a model. A row with an entry that is not finite is 0.
 func newCoded(l Linear, sum *Sum) *coded {
 	p := len(sum.total)
-	c := &coded{Sum: sum, p: p, k: make([]float64, l.Len()*p), scale: make([]float64, l.Len()), norm: make([]float64, l.Len()), block: make([]float64, p)}
+	c := &coded{
+		Sum: sum, p: p, k: make([]float64, l.Len()*p), scale: make([]float64, l.Len()), norm: make([]float64, l.Len()),
+		tile: make([]float64, tileRows*p), eta: make([]float64, tileRows), a: make([]float64, tileRows), block: make([]float64, p),
+	}
 	for i := range l.Len() {
 		x, k := l.Covariates(i), c.row(i)
 		size := norm(x)
@@ -55,24 +64,38 @@ const minSquared = 1e-140
 
 func (c *coded) row(i int) []float64 { return c.k[i*c.p : (i+1)*c.p : (i+1)*c.p] }
 
-// eta is x_iᵀθ.
-func (c *coded) eta(i int, theta []float64) float64 {
-	return c.scale[i] * floats.Dot(c.row(i), theta)
+// add adds slope(i, x_iᵀθ)·x_i, clipped, for every record i of a batch.
+func (c *coded) add(batch []int, theta []float64, slope func(i int, eta float64) float64) {
+	for len(batch) > 0 {
+		rows := batch[:min(tileRows, len(batch))]
+		for t, i := range rows {
+			copy(c.tile[t*c.p:(t+1)*c.p], c.row(i))
+		}
+		tile := blas64.General{Rows: len(rows), Cols: c.p, Stride: c.p, Data: c.tile}
+		eta, a := vector(c.eta[:len(rows)]), vector(c.a[:len(rows)])
+		blas64.Gemv(blas.NoTrans, 1, tile, vector(theta), 0, eta)
+		for t, i := range rows {
+			c.a[t] = c.steps(i, slope(i, c.scale[i]*c.eta[t]))
+		}
+		if c.blockSize+len(rows) > blockRows {
+			c.flush()
+		}
+		blas64.Gemv(blas.Trans, 1, tile, a, 1, vector(c.block))
+		c.blockSize += len(rows)
+		batch = batch[len(rows):]
+	}
 }
 
-// add adds slope·x_i, clipped: in steps of the lattice it is a·k, where a is
+func vector(x []float64) blas64.Vector { return blas64.Vector{N: len(x), Inc: 1, Data: x} }
+
+// steps is the integer a for which a·k_i is slope·x_i, clipped, in steps of the lattice:
 // slope·scale·2⁴⁰/clip, or as much as |a·k| ≤ 2⁴⁰ allows, rounded towards 0.
-func (c *coded) add(i int, slope float64) {
+func (c *coded) steps(i int, slope float64) float64 {
 	size := math.Abs(slope) * c.scale[i] * c.norm[i]
 	if !(size <= math.MaxFloat64 && size > 0 && math.Abs(slope) <= maxScalar) {
-		return
+		return 0
 	}
-	a := math.Trunc(slope * c.scale[i] * (limit / max(size, c.clip)))
-	if c.rows == blockRows {
-		c.flush()
-	}
-	floats.AddScaled(c.block, a, c.row(i))
-	c.rows++
+	return math.Trunc(slope * c.scale[i] * (limit / max(size, c.clip)))
 }
 
 func (c *coded) flush() {
@@ -80,7 +103,7 @@ func (c *coded) flush() {
 		c.total[j] += int64(v)
 	}
 	clear(c.block)
-	c.rows = 0
+	c.blockSize = 0
 }
 
 // Release implements summer.

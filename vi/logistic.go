@@ -35,14 +35,8 @@ func (l *logistic) LogLik(grad, theta []float64, i int) float64 {
 }
 
 // bernoulliSlope is y − σ(η), the derivative of the log-likelihood yη − log(1 + e^η) of y,
-// 0 or 1. With e^{−|η|} nothing overflows.
-func bernoulliSlope(y, eta float64) float64 {
-	e := math.Exp(-math.Abs(eta))
-	if eta < 0 {
-		return y - e/(1+e)
-	}
-	return y - 1/(1+e)
-}
+// 0 or 1. Where e^{−η} overflows, σ is 0.
+func bernoulliSlope(y, eta float64) float64 { return y - 1/(1+math.Exp(-eta)) }
 
 // bernoulliLogLik is LogLik of a response with the predictor xᵀθ.
 func bernoulliLogLik(grad, theta, x []float64, y float64) float64 {

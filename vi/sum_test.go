@@ -61,7 +61,7 @@ func TestSumNorm(t *testing.T) {
 				}
 				clear(s.total)
 				row := newCoded(oneRow(x), s)
-				row.add(0, c)
+				row.add([]int{0}, make([]float64, dim), func(int, float64) float64 { return c })
 				row.flush()
 				if squared(s.total).Cmp(limit) > 0 {
 					t.Fatalf("clip %v, dim %d, trial %d: a coded record adds more than the clipping norm", clip, dim, trial)
@@ -79,15 +79,20 @@ func TestCoded(t *testing.T) {
 	const n, p = 2*blockRows + 7, 3
 	rows := simulatedRows(n, p, 5, coin)
 	plain, other := NewSum(p, 0.5, 1, stream(9)), NewSum(p, 0.5, 1, stream(9))
-	c := newCoded(Logistic(rows, 1), other)
-	for i := range n {
-		x, slope := rows.row(i), math.Sin(float64(i))
-		plain.Add(slope, x, norm(x))
-		c.add(i, slope)
-		if want := x[0] - x[1]; math.Abs(c.eta(i, []float64{1, -1, 0})-want) > 1e-5*norm(x) {
-			t.Fatalf("row %d: eta is not %v", i, want)
+	c, batch := newCoded(Logistic(rows, 1), other), make([]int, n)
+	slope := func(i int, eta float64) float64 {
+		x := rows.row(i)
+		if want := x[0] - x[1]; math.Abs(eta-want) > 1e-5*norm(x) {
+			t.Fatalf("row %d: eta is %v, not %v", i, eta, want)
 		}
+		return math.Sin(float64(i))
 	}
+	for i := range n {
+		x := rows.row(i)
+		plain.Add(math.Sin(float64(i)), x, norm(x))
+		batch[i] = i
+	}
+	c.add(batch, []float64{1, -1, 0}, slope)
 	got, want := make([]float64, p), make([]float64, p)
 	c.Release(got)
 	plain.Release(want) // the same noise
