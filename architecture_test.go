@@ -41,6 +41,7 @@ var floors = map[string]int{
 	"nuts/individual":       3,
 	"nuts/exact":            3,
 	"model/modeltest":       3,
+	"pushdown/duckdb":       4,
 	"pushdown/postgres":     4,
 	".":                     4,
 	"calibration":           5,
@@ -58,7 +59,7 @@ var floors = map[string]int{
 // reaches one of rows, by any path.
 var (
 	inference = []string{"gibbs", "rivals", "nuts", "nuts/individual", "nuts/exact", "model", "release", "posterior", "conjugate", "mcmc"}
-	rows      = []string{"table", "ssp", "mechanisms", "mechanisms/accounting", "mechanisms/ledger", "vi", "vi/pvi", "vi/published", "ssp/adassp", "pushdown", "pushdown/pushdowntest", "pushdown/postgres"}
+	rows      = []string{"table", "ssp", "mechanisms", "mechanisms/accounting", "mechanisms/ledger", "vi", "vi/pvi", "vi/published", "ssp/adassp", "pushdown", "pushdown/pushdowntest", "pushdown/postgres", "pushdown/duckdb"}
 )
 
 // listed is what go list says of a package.

@@ -71,6 +71,9 @@ func DialectOf(name string) (Dialect, error) {
 // Postgres is the dialect of PostgreSQL.
 func Postgres() Dialect { return dialects[0] }
 
+// DuckDB is the dialect of DuckDB.
+func DuckDB() Dialect { return dialects[1] }
+
 // name quotes a name, which is then taken exactly as it is: upper and lower case are
 // different, whatever the engine does to names without quotation marks.
 func (d Dialect) name(name string) string {

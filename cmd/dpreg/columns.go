@@ -63,6 +63,14 @@ func (f *releaseFlags) header(data string) (_ *schema.Schema, err error) {
 	return header(f.source)
 }
 
+// place is what messages call the rows.
+func (f *releaseFlags) place() string {
+	if f.remote != nil {
+		return f.remote.String()
+	}
+	return f.source.Name
+}
+
 // described reads the schema file, if there is one.
 func (f *releaseFlags) described(data string) (s *schema.Schema, path string, err error) {
 	path = f.schema

@@ -17,8 +17,8 @@ const fitHelp = `Make a release of the data and infer from it: dpreg release, th
 (default: data.release.json beside data.csv). Where that file exists and has the
 privacy, the columns and the bounds that are asked for, fit infers from it and
 spends nothing. Where it differs, or where the data are newer than it, fit refuses
-(exit 3): --spend-again makes a new release in its place, and its ε comes on top of
-what was spent before. Sub-models and other responses need no new release: use
+(exit 3), as it does where their age is not known, in a database: --spend-again
+makes a new release in its place, and its ε comes on top of what was spent before. Sub-models and other responses need no new release: use
 dpreg infer RELEASE.json --formula.
 
 The last column is the response unless --formula says otherwise. Each column needs
@@ -27,6 +27,7 @@ public bounds; see dpreg schema.`
 type fitCommand struct {
 	releaseFlags
 	inferFlags
+	remoteFlags
 	release   string
 	holdsData bool
 }
@@ -36,31 +37,37 @@ func newFit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fit --eps NUMBER DATA.csv",
 		Short: "Make a release and infer from it: spends ε, once",
-		Long:  fitHelp + "\n\n" + rowsHelp,
+		Long:  fitHelp + "\n\n" + rowsHelp + "\n\n" + remoteHelp,
 		Example: `  dpreg fit --eps 1 pums.csv --formula 'income ~ age + educ'
   dpreg fit --eps 0.1 --bounds dose=0:40 --bounds response=0:100 trial.csv`,
-		Args: oneFile("a data file"),
+		Args: c.args,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := c.check(cmd); err != nil {
 			return err
 		}
 		if c.method == nonPrivate {
-			return c.runNonPrivate(cmd, args[0])
+			return c.runNonPrivate(cmd, args)
 		}
 		if c.holdsData {
 			return usagef("--i-hold-the-data is for --method %s, which was not asked for", nonPrivate)
 		}
-		return c.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0])
+		return c.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args)
 	}
 	c.releaseFlags.register(cmd)
 	c.inferFlags.register(cmd)
+	c.remoteFlags.register(cmd)
 	cmd.Flags().StringVar(&c.release, "release", "", "write the release to this `FILE`, or use the one there (default: data.release.json beside data.csv)")
 	cmd.Flags().BoolVar(&c.holdsData, "i-hold-the-data", false, "for --method non-private: you may see the rows, and the output stays with you")
 	return cmd
 }
 
-func (c *fitCommand) run(ctx context.Context, stdout, stderr io.Writer, data string) error {
+func (c *fitCommand) run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
+	data, err := c.locate(ctx, stderr, &c.releaseFlags, args, c.release)
+	if err != nil {
+		return err
+	}
+	defer c.close()
 	order, err := c.order(stderr, data, c.release)
 	if err != nil {
 		return err
@@ -113,11 +120,11 @@ func (c *fitCommand) reuse(stderr io.Writer, o *order, former *release.Release) 
 	if err != nil {
 		return nil, err
 	}
-	if stale {
-		return nil, refusef("%s is newer than %s, so the release may not be of these data. A new one would spend ε again.\n"+
+	if stale != "" {
+		return nil, refusef("%s, so the release may not be of these data. A new one would spend ε again.\n"+
 			"  At no further cost:  dpreg infer %s\n"+
 			"  To spend ε again:    --release FILE keeps both, --spend-again overwrites the old one",
-			o.source.Name, o.path, shellWord(o.path))
+			stale, shellWord(o.path))
 	}
 	if err := o.differs(former); err != nil {
 		return nil, o.refuse(former, err)
@@ -178,7 +185,7 @@ func suggestion(d *schema.Design) string {
 }
 
 // runNonPrivate is the study of what the noise costs: no release, no privacy.
-func (c *fitCommand) runNonPrivate(cmd *cobra.Command, data string) error {
+func (c *fitCommand) runNonPrivate(cmd *cobra.Command, args []string) error {
 	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 	for _, flag := range []string{"eps", "delta", "mechanism", "release", "spend-again", "sensitivity", "with-moments", "without-yy", "ledger"} {
 		if cmd.Flags().Changed(flag) {
@@ -195,6 +202,11 @@ func (c *fitCommand) runNonPrivate(cmd *cobra.Command, data string) error {
 	if _, share, _ := splitBounds(c.bounds); share != 0 || c.rows != 0 {
 		return usagef("--bounds auto and --rows cannot be combined with --method %s, which makes no release and is not private", nonPrivate)
 	}
+	data, err := c.locate(ctx, stderr, &c.releaseFlags, args, "")
+	if err != nil {
+		return err
+	}
+	defer c.close()
 	design, _, err := c.design(stderr, data)
 	if err != nil {
 		return err
@@ -203,7 +215,7 @@ func (c *fitCommand) runNonPrivate(cmd *cobra.Command, data string) error {
 	if err != nil {
 		return err
 	}
-	source := order{data: data, source: c.source, design: design, cells: cells}
+	source := order{data: data, source: c.source, remote: c.remote, design: design, cells: cells}
 	s, err := source.sum(ctx, stderr)
 	if err != nil {
 		return err

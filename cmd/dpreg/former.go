@@ -57,9 +57,17 @@ func (o *order) differs(r *release.Release) error {
 	return nil
 }
 
-// stale reports whether the data were changed after the release was made.
-func (o *order) stale() (bool, error) {
-	return newer(o.source, o.path)
+// stale says how the data may have changed after the release was made; empty if they
+// did not.
+func (o *order) stale() (how string, err error) {
+	if o.remote != nil {
+		return fmt.Sprintf("the rows of %s may be newer than %s", o.remote, o.path), nil
+	}
+	changed, err := newer(o.source, o.path)
+	if changed {
+		how = fmt.Sprintf("%s is newer than %s", o.source.Name, o.path)
+	}
+	return how, err
 }
 
 // leftovers refuses where a run was killed between the noise and the renaming:

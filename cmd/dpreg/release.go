@@ -48,10 +48,12 @@ func newRelease() *cobra.Command {
   dpreg release --eps 0.5 --bounds age=0:100,income=0:500000 --formula 'income ~ age' pums.csv -o age.release.json`,
 		Args: place.args,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if place.given() {
-				return place.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), &flags, output)
+			data, err := place.locate(cmd.Context(), cmd.ErrOrStderr(), &flags, args, output)
+			if err != nil {
+				return err
 			}
-			return flags.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], output)
+			defer flags.close()
+			return flags.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), data, output)
 		},
 	}
 	flags.register(cmd)

@@ -7,10 +7,12 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dpreg/dpreg/pushdown"
+	"github.com/dpreg/dpreg/pushdown/duckdb"
 	"github.com/dpreg/dpreg/pushdown/postgres"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
@@ -18,8 +20,10 @@ import (
 )
 
 const remoteHelp = `Rows in a PostgreSQL database are summed there: --from its URL, --table the table,
-and only the sums travel. Other engines are asked by hand: dpreg sql writes the
-query, and --aggregates takes its one-row result in JSON (docs/databases.md).`
+and only the sums travel. DuckDB sums what it can read, by the program dpreg-duckdb:
+--from duckdb:FILE --table NAME, or --from duckdb: --table "read_json('rows.json')".
+Other engines are asked by hand: dpreg sql writes the query, and --aggregates takes
+its one-row result in JSON (docs/databases.md).`
 
 // remote is where rows are summed that this program does not read.
 type remote interface {
@@ -27,8 +31,10 @@ type remote interface {
 	header(f *releaseFlags) (*schema.Schema, error)
 	// sum gives the sums of the query.
 	sum(ctx context.Context, q *pushdown.Query) (*ssp.Statistics, error)
-	// name is what the release and the schema are called after: name.release.json.
+	// name is what the release and the schema are called after, name.release.json; empty
+	// where there is nothing to call them after.
 	name() string
+	String() string // for messages
 	close()
 }
 
@@ -36,10 +42,14 @@ type remote interface {
 type remoteFlags struct{ from, table, aggregates string }
 
 func (p *remoteFlags) register(cmd *cobra.Command) {
+	p.registerDatabase(cmd)
+	cmd.Flags().StringVar(&p.aggregates, "aggregates", "", "`FILE` with the result, in JSON, of the query that dpreg sql wrote with the same flags; it is as sensitive as the rows")
+}
+
+func (p *remoteFlags) registerDatabase(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVar(&p.from, "from", "", "`URL` of a PostgreSQL database that sums the rows of --table, postgres://user@host/database; the password is better left to ~/.pgpass or PGPASSWORD")
-	fs.StringVar(&p.table, "table", "", "`NAME` of the table or view of --from, such as people or public.people, exactly as the database has it")
-	fs.StringVar(&p.aggregates, "aggregates", "", "`FILE` with the result, in JSON, of the query that dpreg sql wrote with the same flags; it is as sensitive as the rows")
+	fs.StringVar(&p.from, "from", "", "`URL` of a PostgreSQL database with the rows of --table, postgres://user@host/database; the password is better left to ~/.pgpass or PGPASSWORD. Or duckdb:FILE, or duckdb: alone")
+	fs.StringVar(&p.table, "table", "", "`NAME` of the table or view of --from, such as people or public.people, exactly as the database has it; to duckdb: alone, what can follow FROM")
 }
 
 // args takes a data file where there is no flag that stands for it.
@@ -62,9 +72,17 @@ func (p *remoteFlags) given() bool { return p.from != "" || p.aggregates != "" }
 
 // open connects to the database, if there is one.
 func (p *remoteFlags) open(ctx context.Context, stderr io.Writer) (remote, error) {
-	if p.aggregates != "" {
+	switch {
+	case p.aggregates != "":
 		note(stderr, "%s holds exact sums, as sensitive as the rows: remove it once the release is made", p.aggregates)
 		return aggregatesFile(p.aggregates), nil
+	case duckdb.IsPlace(p.from):
+		t, err := duckdb.Open(ctx, p.from, p.table)
+		if err != nil {
+			return nil, usage(within("--from", err))
+		}
+		name, _ := pushdown.ParseTable(p.table) // else it is an expression
+		return &database{t, strings.Join(name[max(0, len(name)-1):], "")}, nil
 	}
 	name, err := pushdown.ParseTable(p.table)
 	if err != nil {
@@ -82,10 +100,18 @@ func (p *remoteFlags) open(ctx context.Context, stderr io.Writer) (remote, error
 	return &database{t, name[len(name)-1]}, nil
 }
 
-// database is a table that its server sums.
+// database is a table that an engine sums.
 type database struct {
-	*postgres.Table
+	engine
 	table string
+}
+
+// engine is a table of postgres or duckdb.
+type engine interface {
+	Header() []string
+	Sum(ctx context.Context, q *pushdown.Query) (*ssp.Statistics, error)
+	Close()
+	String() string
 }
 
 func (d *database) header(*releaseFlags) (*schema.Schema, error) {
@@ -127,8 +153,9 @@ func (path aggregatesFile) sum(_ context.Context, q *pushdown.Query) (*ssp.Stati
 	return s, nil
 }
 
-func (path aggregatesFile) name() string { return string(path) }
-func (aggregatesFile) close()            {}
+func (path aggregatesFile) name() string   { return string(path) }
+func (path aggregatesFile) String() string { return string(path) }
+func (aggregatesFile) close()              {}
 
 // publicColumns gives the columns of the schema file and, after them, those that only
 // --bounds names, where there is nothing else to ask.
@@ -159,31 +186,35 @@ func (f *releaseFlags) publicColumns(data string) (*schema.Schema, error) {
 	return columns, usage(err)
 }
 
-// run makes the release f of sums that are made there.
-func (p *remoteFlags) run(ctx context.Context, stdout, stderr io.Writer, f *releaseFlags, path string) error {
+// locate takes what the rows are called from the arguments; or opens what sums them for the
+// release f, which then closes it.
+func (p *remoteFlags) locate(ctx context.Context, stderr io.Writer, f *releaseFlags, args []string, path string) (data string, err error) {
+	if !p.given() {
+		return args[0], nil
+	}
 	_, share, err := splitBounds(f.bounds)
 	switch {
 	case err != nil:
-		return err
+		return "", err
 	case share != 0:
-		return usagef("--bounds auto looks at the rows, which --from and --aggregates leave where they are: give public bounds")
+		return "", usagef("--bounds auto looks at the rows, which --from and --aggregates leave where they are: give public bounds")
 	case f.moments:
-		return usagef("--with-moments needs the rows, which --from and --aggregates leave where they are")
-	}
-	if f.remote, err = p.open(ctx, stderr); err != nil {
-		return err
-	}
-	defer f.remote.close()
-	data := f.remote.name()
-	if path == "" {
-		if path = besides(data, ".release.json"); path == "" {
-			return usagef("no release can be called after %q: say where it is to go, by -o FILE", data)
-		}
+		return "", usagef("--with-moments needs the rows, which --from and --aggregates leave where they are")
 	}
 	if err := (inputs{p.aggregates}).spare(path); err != nil {
-		return err
+		return "", err
 	}
-	return f.run(ctx, stdout, stderr, data, path)
+	if f.remote, err = p.open(ctx, stderr); err != nil {
+		return "", err
+	}
+	return f.remote.name(), nil
+}
+
+// close closes what locate opened.
+func (f *releaseFlags) close() {
+	if f.remote != nil {
+		f.remote.close()
+	}
 }
 
 // sumRemote has the rows summed where they are.

@@ -102,6 +102,20 @@ func TestReleaseOfAggregates(t *testing.T) {
 	if r := command(append([]string{"release", "--eps", loud, "--aggregates", "agg.json"}, model...)...); r.code != refused {
 		t.Errorf("a second release: exit code %d, stderr %s", r.code, r.stderr)
 	}
+	model = append(model, "--method", "naive")
+	fit := append([]string{"fit", "--eps", loud, "--aggregates", "agg.json", "--release", "fit.json"}, model...)
+	if r := command(fit...).says(t, "release written to fit.json"); r.code != done || !strings.Contains(r.stdout, "educ") {
+		t.Errorf("fit: exit code %d, stderr %s", r.code, r.stderr)
+	}
+	sameSums(t, "fit.json", "file.json")
+	if r := command(fit...).says(t, "may be newer than fit.json"); r.code != refused {
+		t.Errorf("fit again: exit code %d", r.code)
+	}
+	exact := append([]string{"fit", "--method", nonPrivate, "--i-hold-the-data", "--aggregates", "agg.json"}, model[:4]...)
+	if r := command(exact...).says(t, "NOT private"); r.code != done {
+		t.Errorf("fit of the exact sums: exit code %d, stderr %s", r.code, r.stderr)
+	}
+	model = model[:4]
 	write(t, "bad.json", strings.Replace(read(t, "agg.json"), `"sums":"-`, `"sums":"-7777777`, 1))
 	before := tree(t)
 	for says, args := range map[string]string{
@@ -180,6 +194,13 @@ func TestReleaseFromPostgres(t *testing.T) {
 		t.Fatal(r.stderr)
 	}
 	sameSums(t, "people.release.json", "file.json")
+	fitted := command("fit", "--eps", loud, "--from", at.String(), "--table", "people", "--release", "fit.json", "--formula", "income ~ age", "--method", "naive")
+	if fitted.code != done {
+		t.Error(fitted.stderr)
+	}
+	if r := command("schema", "--from", at.String(), "--table", "odd"); r.code != done || !strings.Contains(r.stdout, `"educ"`) || strings.Contains(r.stdout, "cell5") {
+		t.Errorf("a template: %s\n%s", r.stdout, r.stderr)
+	}
 	before := tree(t)
 	closed := *at
 	closed.RawQuery = url.Values{"host": {t.TempDir()}}.Encode()
@@ -189,7 +210,7 @@ func TestReleaseFromPostgres(t *testing.T) {
 		"no type of numbers":      from(at, "--table", "odd", "--bounds", "name=0:1,age=0:100", "--formula", "age~name"),
 		"no bounds for":           from(at, "--table", "odd"),
 		"missing value":           from(at, "--table", "holes", "--bounds", "age=0:100,income=0:1"),
-		"by -o FILE":              from(at, "--table", "-"),
+		"by -o FILE":              from(at, "--table", "-", "--bounds", "age=0:100,income=0:1", "--formula", "income~age"),
 		"cannot connect":          from(&closed, "--table", "people"),
 	} {
 		r.says(t, says)

@@ -9,10 +9,10 @@ import (
 )
 
 // fit is release and infer of one table of rows: it has the flags of both, but for
-// those of rows that a database sums and those of several releases.
+// those of several releases.
 func TestFitHasAllFlags(t *testing.T) {
 	all := newFit().Flags()
-	others := []string{"from", "table", "aggregates", "covariates", "pooling"}
+	others := []string{"covariates", "pooling"}
 	for _, cmd := range []*cobra.Command{newRelease(), newInfer()} {
 		for word := range strings.FieldsSeq(cmd.Flags().FlagUsages()) {
 			name, isFlag := strings.CutPrefix(word, "--")

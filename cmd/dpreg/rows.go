@@ -37,12 +37,12 @@ func header(s *table.Source) (*schema.Schema, error) {
 }
 
 // besides is a file beside the data: data.csv, and the directory data, become data +
-// suffix. It is empty where there is no such place: standard input and patterns of files
-// are nowhere.
+// suffix. It is empty where there is no such place: standard input, patterns of files
+// and what has no name are nowhere.
 func besides(data, suffix string) string {
 	info, err := os.Stat(data)
 	switch {
-	case data == table.Stdin, errors.Is(err, fs.ErrNotExist) && isPattern(data):
+	case data == "", data == table.Stdin, errors.Is(err, fs.ErrNotExist) && isPattern(data):
 		return ""
 	case err == nil && info.IsDir():
 		if path, err := filepath.Abs(data); err == nil && filepath.Base(data) != filepath.Base(path) {

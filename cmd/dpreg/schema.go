@@ -30,27 +30,33 @@ Delete the fields of columns that no model will use. The file is found by itself
 where it stands beside the data: data.schema.json for data.csv.`
 
 func newSchema() *cobra.Command {
+	var place remoteFlags
 	var output string
 	cmd := &cobra.Command{
-		Use:     "schema DATA.csv",
-		Short:   "Write a template for the public bounds of the columns",
-		Long:    schemaHelp + "\n\n" + rowsHelp,
-		Example: "  dpreg schema pums.csv\n  dpreg schema pums.csv -o pums.schema.json",
-		Args:    oneFile("a data file"),
+		Use:   "schema DATA.csv",
+		Short: "Write a template for the public bounds of the columns",
+		Long:  schemaHelp + "\n\n" + rowsHelp + " Or a table of a database, by --from and --table.",
+		Example: `  dpreg schema pums.csv
+  dpreg schema pums.csv -o pums.schema.json
+  dpreg schema --from postgres://reader@db/clinic --table people -o people.schema.json`,
+		Args: place.args,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runSchema(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], output)
+			var rows releaseFlags
+			data, err := place.locate(cmd.Context(), cmd.ErrOrStderr(), &rows, args, output)
+			if err != nil {
+				return err
+			}
+			defer rows.close()
+			return rows.writeTemplate(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), data, output)
 		},
 	}
+	place.registerDatabase(cmd)
 	cmd.Flags().StringVarP(&output, "output", "o", "", "write to this `FILE`, which must not exist yet, instead of stdout")
 	return cmd
 }
 
-func runSchema(ctx context.Context, stdout, stderr io.Writer, data, output string) error {
-	rows, err := findRows(data)
-	if err != nil {
-		return err
-	}
-	columns, err := header(rows)
+func (f *releaseFlags) writeTemplate(ctx context.Context, stdout, stderr io.Writer, data, output string) error {
+	columns, err := f.header(data)
 	if err != nil {
 		return err
 	}

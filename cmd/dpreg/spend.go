@@ -47,7 +47,7 @@ func (f *releaseFlags) order(stderr io.Writer, data, path string) (*order, error
 	switch path {
 	case "":
 		if path = besides(data, ".release.json"); path == "" {
-			return nil, usagef("beside %s there is no place for a release: say where it is to go, by -o FILE (release) or --release FILE (fit)", f.source.Name)
+			return nil, usagef("beside %s there is no place for a release: say where it is to go, by -o FILE (release) or --release FILE (fit)", f.place())
 		}
 	case "-":
 		return nil, usagef("a release cannot go to stdout: it was paid for, and needs a file")

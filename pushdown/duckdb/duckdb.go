@@ -1,0 +1,163 @@
+// Package duckdb has DuckDB sum the rows of a table, or of whatever else it reads: one
+// query, of which the result is the sums. DuckDB is a library in C; a program of its own
+// is linked with it, dpreg-duckdb, which takes SQL and gives rows in JSON.
+package duckdb
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dpreg/dpreg/pushdown"
+	"github.com/dpreg/dpreg/ssp"
+)
+
+// Program is the name of the program that runs the SQL on its standard input and writes
+// the rows of the last statement in JSON, a list of objects. Exit code 1 says that the
+// standard error has one line for the user, which quotes no cell.
+const Program = "dpreg-duckdb"
+
+const prefix = "duckdb:"
+
+// IsPlace tells whether a text names a place of DuckDB's: duckdb: and a database file, or
+// duckdb: alone, a database in memory, which is empty but can read files.
+func IsPlace(text string) bool { return strings.HasPrefix(text, prefix) }
+
+// Table is what the rows are selected from.
+type Table struct {
+	program string
+	name    string // as the user gave it
+	setup   string // statements before each query, after which there is the view of rows
+	columns []column
+}
+
+type column struct {
+	Name string `json:"column_name"`
+	Type string `json:"column_type"`
+}
+
+// view is the name of the rows in a query.
+const view = "dpreg_rows"
+
+// Open asks for the columns of a table at a place. The table of a database file is named
+// as pushdown.ParseTable reads it; without a file it is all that can follow FROM, such as
+// read_json('rows.json') or 'rows.parquet'. No row is summed, but DuckDB may read some to
+// find out the types.
+//
+// Errors: another place, a name that is none, no Program, what DuckDB refuses.
+func Open(ctx context.Context, place, table string) (*Table, error) {
+	file, ok := strings.CutPrefix(place, prefix)
+	if !ok {
+		return nil, fmt.Errorf("%q is no place of DuckDB's: duckdb: alone, or duckdb:FILE", place)
+	}
+	t := &Table{name: table}
+	from := table
+	if file != "" {
+		parsed, err := pushdown.ParseTable(table)
+		if err != nil {
+			return nil, err
+		}
+		from = parsed.In(pushdown.DuckDB())
+		t.setup = fmt.Sprintf("ATTACH '%s' AS dpreg_database (READ_ONLY);\nUSE dpreg_database;\n", strings.ReplaceAll(file, "'", "''"))
+	}
+	t.setup += fmt.Sprintf("CREATE TEMPORARY VIEW %s AS SELECT * FROM %s\n;\n", view, from)
+	var err error
+	if t.program, err = find(); err != nil {
+		return nil, err
+	}
+	described, err := t.run(ctx, "DESCRIBE "+view)
+	if err != nil {
+		return nil, err
+	}
+	if json.Unmarshal(described, &t.columns) != nil {
+		return nil, fmt.Errorf("%s: %s gave no list of columns: is it of another version?", t, t.program)
+	}
+	return t, nil
+}
+
+// find looks for the program beside this one, and then on the PATH.
+func find() (string, error) {
+	if self, err := os.Executable(); err == nil {
+		if path, err := exec.LookPath(filepath.Join(filepath.Dir(self), Program)); err == nil {
+			return path, nil
+		}
+	}
+	path, err := exec.LookPath(Program)
+	if err != nil {
+		return "", fmt.Errorf("DuckDB is asked through the program %s, which is neither beside this one nor on the PATH: "+
+			"it is built in the folder duckdb of dpreg's sources, by go build ./cmd/%s, with a C compiler", Program, Program)
+	}
+	return path, nil
+}
+
+// run has a query run and returns the rows in JSON.
+func (t *Table) run(ctx context.Context, query string) ([]byte, error) {
+	command := exec.CommandContext(ctx, t.program)
+	command.Stdin = strings.NewReader(t.setup + query + "\n")
+	var out, wrong bytes.Buffer
+	command.Stdout, command.Stderr = &out, &wrong
+	err := command.Run()
+	var ended *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.As(err, &ended) && ended.ExitCode() == 1:
+		return nil, fmt.Errorf("%s: %s", t, strings.TrimSpace(wrong.String()))
+	case err != nil:
+		return nil, fmt.Errorf("%s: %s failed: %w", t, t.program, err)
+	}
+	return out.Bytes(), nil
+}
+
+// Close does nothing: no program runs between two queries.
+func (t *Table) Close() {}
+
+// Header are the names of the table's columns.
+func (t *Table) Header() []string {
+	names := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// numbers are the types that can be cast to DOUBLE whatever they hold.
+var numbers = []string{
+	"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
+	"FLOAT", "DOUBLE", "DECIMAL",
+}
+
+// Sum returns what ssp.Accumulator makes of the table's rows. Errors tell nothing of a
+// cell, but that it is missing (table.ErrMissing) or has no number, and the name of its
+// column.
+func (t *Table) Sum(ctx context.Context, q *pushdown.Query) (*ssp.Statistics, error) {
+	for _, c := range t.columns {
+		kind, _, _ := strings.Cut(c.Type, "(") // of DECIMAL(18,3)
+		if slices.Contains(q.Numbers(), c.Name) && !slices.Contains(numbers, kind) {
+			return nil, fmt.Errorf("%s: column %q is of no type of numbers: describe it in the schema as what it is, or cast it to DOUBLE", t, c.Name)
+		}
+	}
+	out, err := t.run(ctx, q.SQL(pushdown.DuckDB(), pushdown.Table{view}))
+	if err != nil {
+		return nil, err
+	}
+	a, err := pushdown.ReadAggregates(bytes.NewReader(out), t.String())
+	if err != nil {
+		return nil, err
+	}
+	s, err := q.Statistics(a)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t, err)
+	}
+	return s, nil
+}
+
+// String is the table's name.
+func (t *Table) String() string { return "table " + t.name }
