@@ -1,9 +1,9 @@
-// Command duckdb measures how fast dpreg sums a file, against DuckDB on the same file,
+// Command bench measures how fast dpreg sums a file, against DuckDB on the same file,
 // with the same statistics and as many threads: the count, the sums and the sums of
 // products of ten columns clamped to bounds and scaled to [-1, 1], 66 numbers in all.
 // DuckDB sums in float64, dpreg in exact integers.
 //
-//	go run . -size 1000000000 -runs 3
+//	go run ./bench -size 1000000000 -runs 3
 //
 // All files but the one in full precision have the same rows: dpreg's exact sums of
 // them must be the same, too. Files are made in -dir and kept there. CPU seconds are of all threads, user and

@@ -1,4 +1,4 @@
-module github.com/dpreg/dpreg/bench/duckdb
+module github.com/dpreg/dpreg/duckdb
 
 go 1.26
 
@@ -39,4 +39,4 @@ require (
 	google.golang.org/protobuf v1.36.11 // indirect
 )
 
-replace github.com/dpreg/dpreg => ../..
+replace github.com/dpreg/dpreg => ..
