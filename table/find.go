@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,7 +21,7 @@ import (
 // Errors besides: a file that is none, a pattern or directory without files.
 func Find(name string) (*Source, error) {
 	if name == Stdin {
-		return &Source{Name: "standard input", Files: []File{{Stdin, CSVFormat}}, stdin: bufio.NewReaderSize(os.Stdin, maxRecord)}, nil
+		return &Source{Name: "standard input", Files: []File{{Stdin, CSVFormat}}, stdin: newStdin(os.Stdin)}, nil
 	}
 	paths, err := find(name)
 	if err != nil {

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -18,11 +17,15 @@ type Source struct {
 	Name  string // what errors about all of it call it
 	Files []File
 
+	// Done, where it is not nil, ends what has no context of its own and waits for
+	// standard input.
+	Done <-chan struct{}
+
 	// Progress, where it is not nil, is told of bytes of the files that were read since
 	// the last call, before they are unpacked. Several goroutines call it.
 	Progress func(bytes int64)
 
-	stdin *bufio.Reader
+	stdin *stdin
 }
 
 // File is one of the files of a source.
@@ -64,11 +67,13 @@ func (s *Source) Stat() ([]fs.FileInfo, error) {
 }
 
 // Header reads the names of the columns of the first file, as the function of that
-// name does; the rows can be read after it.
+// name does; the rows can be read after it. Of standard input it waits for some, or until
+// s.Done is closed: context.Canceled.
 func (s *Source) Header() ([]string, error) {
 	first := s.Files[0]
 	switch {
 	case first.Path == Stdin:
+		s.stdin.until(s.Done)
 		start, err := s.stdin.Peek(maxRecord)
 		if err != nil && err != io.EOF {
 			return nil, &Error{File: s.Name, Err: err}
@@ -139,10 +144,17 @@ func (o Options) Scan(ctx context.Context, s *Source, d *schema.Design, sinks ..
 	for i, sink := range sinks {
 		workers[i] = newWorker(ctx, len(w.columns), sink)
 	}
-	return s.scan(w).run(ctx, s.Name, workers)
+	all := s.scan(w)
+	if s.stdin != nil {
+		s.stdin.until(ctx.Done())
+	}
+	return all.run(ctx, s.Name, workers)
 }
 
 func (s *Source) scan(w wanted) *scan {
+	if s.stdin != nil {
+		s.stdin.until(s.Done)
+	}
 	all := scan{empty: w.options.Empty}
 	for _, f := range s.Files {
 		all.add(func() (rowsFile, io.Closer, error) { return s.open(f, w) })

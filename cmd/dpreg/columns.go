@@ -60,6 +60,7 @@ func (f *releaseFlags) header(data string) (_ *schema.Schema, err error) {
 	if f.source, err = findRows(data); err != nil {
 		return nil, err
 	}
+	f.source.Done = f.done
 	return header(f.source)
 }
 

@@ -24,8 +24,9 @@ type releaseFlags struct {
 	moments         bool
 	withoutYY       bool
 
-	source *table.Source // of the rows, once the columns are known
-	remote remote        // not nil: sums the rows in place of source
+	done   <-chan struct{} // closed once the run is interrupted
+	source *table.Source   // of the rows, once the columns are known
+	remote remote          // not nil: sums the rows in place of source
 }
 
 const formulaUsage = "`FORMULA` such as 'y ~ x1 + x2', 'y ~ .' or 'y ~ x - 1'; "

@@ -189,7 +189,7 @@ func (f *releaseFlags) publicColumns(data string) (*schema.Schema, error) {
 // locate takes what the rows are called from the arguments; or opens what sums them for the
 // release f, which then closes it.
 func (p *remoteFlags) locate(ctx context.Context, stderr io.Writer, f *releaseFlags, args []string, path string) (data string, err error) {
-	if !p.given() {
+	if f.done = ctx.Done(); !p.given() {
 		return args[0], nil
 	}
 	_, share, err := splitBounds(f.bounds)
