@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/dpreg/dpreg/beam/job"
+	"github.com/dpreg/dpreg/beam/staging"
+)
+
+// engineFlags say where a job runs; the flags of Beam's SDK stand beside them.
+type engineFlags struct {
+	attempts     int
+	staging, log string
+}
+
+func (f *engineFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.IntVar(&f.attempts, "attempts", 3, "submit a job that fails up to this `NUMBER` of times: runners that repeat the work of a worker that died need 1, Prism does not repeat it")
+	fs.StringVar(&f.staging, "staging", "", "directory or bucket `URL` that launcher and workers reach, for exact sums until they are read; needed where workers are on other machines (default: one of this machine's temporary directories)")
+	fs.StringVar(&f.log, "log", "", "`LEVEL` of what Beam says of itself on stderr: error, warn, info or debug (default: nothing)")
+	sdk := pflag.NewFlagSet("", pflag.ContinueOnError)
+	sdk.AddGoFlagSet(flag.CommandLine)
+	sdk.VisitAll(func(flag *pflag.Flag) {
+		flag.Hidden = !shown[flag.Name]
+		if fs.Lookup(flag.Name) == nil {
+			fs.AddFlag(flag)
+		}
+	})
+}
+
+// shown are the flags of the SDK in this program's help; it has about a hundred.
+var shown = map[string]bool{"runner": true, "endpoint": true, "environment_type": true, "environment_config": true, "worker_binary": true}
+
+// launch gives the engine and a directory to meet its workers, to be removed when all is
+// done.
+func (f *engineFlags) launch(stderr io.Writer, cmd *cobra.Command) (e job.Engine, dir staging.Dir, remove func(), err error) {
+	if f.attempts < 1 {
+		return e, "", nil, usagef("--attempts %d: at least 1", f.attempts)
+	}
+	// Beam looks which of its flags were given, and tells the workers.
+	cmd.Flags().Visit(func(given *pflag.Flag) {
+		if flag.Lookup(given.Name) != nil {
+			err = errors.Join(err, flag.Set(given.Name, given.Value.String()))
+		}
+	})
+	if err != nil {
+		return e, "", nil, usage(err)
+	}
+	beam.Init()
+	if f.log == "" {
+		slog.SetDefault(slog.New(slog.DiscardHandler))
+	} else {
+		log.SetupLogging(f.log, "text")
+	}
+	e = job.Engine{Runner: *runners.Runner, Attempts: f.attempts, Say: func(text string) { note(stderr, "%s", text) }}
+	if e.Runner == "" {
+		e.Runner = job.Prism
+	}
+	if err := e.Settle(); err != nil {
+		return e, "", nil, err
+	}
+	dir, remove, err = f.meet(stderr)
+	return e, dir, remove, err
+}
+
+// meet makes the directory.
+func (f *engineFlags) meet(stderr io.Writer) (dir staging.Dir, remove func(), err error) {
+	parent := f.staging
+	switch {
+	case parent == "" && !job.Here():
+		return "", nil, usagef("workers are on other machines: name a directory or a bucket that they and this process reach, by --staging gs://BUCKET/FOLDER or --staging /SHARED/FOLDER; exact sums will be there until they are read")
+	case parent == "":
+		parent = os.TempDir()
+	}
+	if dir, err = staging.New(parent); err != nil {
+		return "", nil, usagef("--staging: %w", err)
+	}
+	if f.staging == "" {
+		// Beam makes files of its own, and leaves them.
+		os.Setenv("TMPDIR", string(dir))
+	}
+	return dir, func() {
+		if err := dir.Remove(context.Background()); err != nil {
+			note(stderr, "%s may hold exact sums, as sensitive as the rows, and could not be removed: %v", dir, err)
+		}
+	}, nil
+}

@@ -1,0 +1,98 @@
+// Command dpreg-beam does what dpreg does where one machine is not enough: it is a launcher
+// of Apache Beam jobs, and their worker. Rows are summed and trials are run by an engine;
+// noise is drawn here, once, when the engine is done. Results go to stdout, everything else
+// to stderr.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/gcs"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/local"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/dataflow"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/flink"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/spark"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal"
+
+	"github.com/dpreg/dpreg/beam/worker"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
+	if args := os.Args[1:]; worker.Called(args) {
+		stop() // an engine ends its workers
+		os.Exit(exitCode(os.Stderr, worker.Main(context.Background(), args)))
+	}
+	os.Exit(run(ctx, os.Stdout, os.Stderr, os.Args[1:]))
+}
+
+// run is the launcher but for the process: it returns the exit code.
+func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	return exitCode(stderr, root.ExecuteContext(ctx))
+}
+
+// The exit codes, which are dpreg's.
+const (
+	done    = 0
+	failed  = 1
+	misused = 2
+	refused = 3
+)
+
+// exitError is an error with the exit code that it calls for.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// usage marks an error as the user's. Where the run was interrupted, that is what went
+// wrong.
+func usage(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &exitError{misused, err}
+}
+
+func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
+
+func refusef(format string, args ...any) error {
+	return &exitError{refused, fmt.Errorf(format, args...)}
+}
+
+// exitCode prints the error, if there is one, and returns its code.
+func exitCode(stderr io.Writer, err error) int {
+	if err == nil {
+		return done
+	}
+	if errors.Is(err, context.Canceled) {
+		note(stderr, "interrupted")
+		return failed
+	}
+	note(stderr, "%v", err)
+	var coded *exitError
+	if errors.As(err, &coded) {
+		return coded.code
+	}
+	return failed
+}
+
+// note writes one message to stderr.
+func note(stderr io.Writer, format string, args ...any) {
+	fmt.Fprintf(stderr, "dpreg-beam: "+format+"\n", args...)
+}

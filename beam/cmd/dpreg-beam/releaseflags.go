@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpreg/dpreg/beam/sums"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/ssp"
+	"github.com/dpreg/dpreg/table"
+)
+
+// releaseFlags are those of dpreg release that need nothing but sums, by the same names.
+type releaseFlags struct {
+	epsilon, delta, mechanism, neighbours, missing string
+
+	bounds, na              []string
+	schema, formula, ledger string
+	output                  string
+	engineFlags
+}
+
+func (f *releaseFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.epsilon, "eps", "", "privacy budget ε, a `NUMBER` above 0")
+	fs.StringVar(&f.delta, "delta", "", "δ, a `NUMBER` far below 1/n: allows Gaussian noise (default: none, pure ε)")
+	fs.StringVar(&f.mechanism, "mechanism", string(ssp.Auto), "`NAME` of the law of the noise: laplace, gaussian or auto, the smaller one")
+	fs.StringVar(&f.neighbours, "neighbours", string(release.ReplaceOne), "`NAME`: replace-one, with n public, or add-remove, with n noised")
+	fs.StringArrayVar(&f.bounds, "bounds", nil, "public bounds of a column, `NAME=LOWER:UPPER`; repeatable; wins over a schema file")
+	fs.StringVar(&f.schema, "schema", "", "Frictionless Table Schema `FILE` with the bounds (default: data.schema.json beside the directory or file data)")
+	fs.StringVar(&f.formula, "formula", "", "`FORMULA` such as 'y ~ x1 + x2'; default: the last column on all others")
+	fs.StringVar(&f.missing, "missing", string(table.MissingError), "`NAME`: what to do about missing cells: error, midpoint, or drop the row (needs add-remove neighbours)")
+	fs.StringArrayVar(&f.na, "na", nil, "`TEXT` of a cell that means missing; repeatable (default: NA; an empty cell always does)")
+	fs.StringVar(&f.ledger, "ledger", "", "charge what is spent to this `FILE` (dpreg ledger init), and refuse what it has no room for")
+	fs.StringVarP(&f.output, "output", "o", "", "write the release to this `FILE`, which must not exist")
+	f.engineFlags.register(cmd)
+}
+
+// order checks all that can be checked before a row is read.
+func (f *releaseFlags) order(ctx context.Context, data string) (*order, error) {
+	o := &order{output: f.output, ledger: f.ledger}
+	if o.output == "" {
+		return nil, usagef("say where the release is to go: -o FILE")
+	}
+	if err := f.spending(o); err != nil {
+		return nil, err
+	}
+	var err error
+	if o.paths, err = sums.Find(ctx, data); err != nil {
+		return nil, usage(err)
+	}
+	if o.design, err = f.design(ctx, data, o.paths[0]); err != nil {
+		return nil, err
+	}
+	m := len(o.design.Columns())
+	if o.noise == ssp.Auto {
+		if o.noise, _, err = ssp.Choose(m, o.privacy); err != nil {
+			return nil, usage(err)
+		}
+		if o.noise == release.Laplace {
+			o.privacy.Delta = 0
+		}
+	}
+	o.stated, err = ssp.Calibrate(m, o.privacy, o.noise, ssp.Exact)
+	return o, usage(err)
+}
+
+// spending reads the flags on privacy and cells.
+func (f *releaseFlags) spending(o *order) (err error) {
+	if f.epsilon == "" {
+		return usagef("--eps is missing: say how much privacy to spend, as in --eps 1")
+	}
+	if o.privacy.Epsilon, err = schema.ParseNumber(f.epsilon); err != nil {
+		return usagef("--eps %q: %w", f.epsilon, err)
+	}
+	if f.delta != "" {
+		if o.privacy.Delta, err = schema.ParseNumber(f.delta); err != nil || o.privacy.Delta <= 0 {
+			return usagef("--delta %q: a number above 0 is needed; leave --delta out for pure ε", f.delta)
+		}
+	}
+	o.noise = release.Kind(f.mechanism)
+	o.privacy.Neighbours = release.Neighbours(f.neighbours)
+	if n := o.privacy.Neighbours; n != release.ReplaceOne && n != release.AddRemove {
+		return usagef("--neighbours %q: %s or %s", n, release.ReplaceOne, release.AddRemove)
+	}
+	o.cells = table.Options{Missing: table.Missing(f.missing), NA: f.na}
+	switch o.cells.Missing {
+	case table.MissingError, table.Midpoint:
+	case table.Drop:
+		if o.privacy.Neighbours != release.AddRemove {
+			return refusef("--missing drop: leaving rows out changes their number, which %s neighbours take to be public: use --neighbours %s, or --missing midpoint", release.ReplaceOne, release.AddRemove)
+		}
+	default:
+		return usagef("--missing %q: error, midpoint or drop", f.missing)
+	}
+	return nil
+}
+
+// design gives the columns of the formula with their public bounds, in the order in which
+// the first file has them: those of the schema file, if there is one, and of --bounds.
+func (f *releaseFlags) design(ctx context.Context, data, first string) (*schema.Design, error) {
+	names, err := sums.Header(ctx, first)
+	if err != nil {
+		return nil, usage(err)
+	}
+	all, err := schema.FromHeader(names)
+	if err != nil {
+		return nil, usagef("%s: %w", first, err)
+	}
+	bounds, err := schema.ParseBounds(f.bounds...)
+	if err != nil {
+		return nil, usagef("--%w", err)
+	}
+	described, err := f.described(data)
+	if err != nil {
+		return nil, usage(err)
+	}
+	if described != nil {
+		all.Columns = slices.DeleteFunc(all.Columns, func(c schema.Column) bool {
+			return described.Index(c.Name) < 0 && !slices.ContainsFunc(bounds, func(b schema.Column) bool { return b.Name == c.Name })
+		})
+		for _, c := range described.Columns {
+			i := all.Index(c.Name)
+			if i < 0 {
+				return nil, usagef("the schema describes a column %q, which %s does not have", c.Name, first)
+			}
+			all.Columns[i] = c
+		}
+	}
+	if all, err = all.WithBounds(bounds); err != nil {
+		return nil, usagef("--%w", err)
+	}
+	d, err := all.Design(f.formula)
+	return d, usage(err)
+}
+
+// described reads the schema file, if there is one.
+func (f *releaseFlags) described(data string) (*schema.Schema, error) {
+	path := f.schema
+	if path == "" {
+		path = table.Stem(strings.TrimSuffix(data, "/")) + ".schema.json"
+	}
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) && f.schema == "" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--schema: %w", err)
+	}
+	defer file.Close()
+	return schema.ReadSchema(file, path)
+}

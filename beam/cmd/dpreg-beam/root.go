@@ -1,0 +1,30 @@
+package main
+
+import "github.com/spf13/cobra"
+
+const rootHelp = `dpreg-beam runs dpreg's large jobs on Apache Beam.
+
+  release    rows in many files -> one release: spends ε, once
+  calibrate  the trials of a study that dpreg calibrate began
+  prism      a job service of Beam's runner Prism, for tests and one machine
+
+Without flags of an engine all runs in this process. Engines are named as in any
+program of Beam's Go SDK: --runner, --endpoint, --environment_type and so on
+(docs/beam.md; dpreg-beam release --help --engine lists them).
+
+Exit codes: 0 done; 1 failed; 2 wrong usage or input; 3 refused for privacy.`
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "dpreg-beam",
+		Short:         "Large jobs of dpreg, on Apache Beam",
+		Long:          rootHelp,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.AddCommand(newRelease(), newCalibrate(), newPrism())
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%w (`%s --help` lists the flags)", err, cmd.CommandPath())
+	})
+	return root
+}

@@ -1,0 +1,47 @@
+package sums
+
+import (
+	"encoding/json"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+
+	"github.com/dpreg/dpreg/ssp"
+)
+
+func init() {
+	register.Combiner3[*ssp.Accumulator, *ssp.Accumulator, []byte](&merge{})
+	register.Combiner3[Fault, Fault, []byte](&first{})
+}
+
+// merge adds the sums of shards. Integers: so it is associative and commutative, exactly.
+type merge struct{ Columns int }
+
+func (f *merge) CreateAccumulator() *ssp.Accumulator { return ssp.NewAccumulator(f.Columns) }
+
+func (f *merge) AddInput(a, part *ssp.Accumulator) (*ssp.Accumulator, error) {
+	return a, a.Merge(part)
+}
+
+func (f *merge) MergeAccumulators(a, b *ssp.Accumulator) (*ssp.Accumulator, error) {
+	return a, a.Merge(b)
+}
+
+func (f *merge) ExtractOutput(a *ssp.Accumulator) ([]byte, error) { return a.MarshalBinary() }
+
+// first keeps the fault of the first shard that has one, whichever was read sooner.
+type first struct{}
+
+const none = -1
+
+func (*first) CreateAccumulator() Fault { return Fault{Shard: none} }
+
+func (f *first) AddInput(a, b Fault) Fault { return f.MergeAccumulators(a, b) }
+
+func (*first) MergeAccumulators(a, b Fault) Fault {
+	if a.Shard == none || b.Shard != none && b.Shard < a.Shard {
+		return b
+	}
+	return a
+}
+
+func (*first) ExtractOutput(a Fault) ([]byte, error) { return json.Marshal(a) }

@@ -1,0 +1,107 @@
+package sums
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"reflect"
+	"runtime"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+
+	"github.com/dpreg/dpreg/beam/staging"
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/ssp"
+	"github.com/dpreg/dpreg/table"
+)
+
+func init() {
+	beam.RegisterCoder(reflect.TypeFor[*ssp.Accumulator](), encode, decode)
+	register.DoFn4x1[context.Context, Shard, func(*ssp.Accumulator), func(Fault), error](&scan{})
+	register.Emitter1[*ssp.Accumulator]()
+	register.Emitter1[Fault]()
+	register.DoFn2x1[context.Context, []byte, error](&store{})
+}
+
+func encode(a *ssp.Accumulator) ([]byte, error) { return a.MarshalBinary() }
+
+func decode(data []byte) (*ssp.Accumulator, error) {
+	a := ssp.NewAccumulator(1)
+	return a, a.UnmarshalBinary(data)
+}
+
+// Shard is a file, the unit of work.
+type Shard struct {
+	Number int // in the order of paths
+	Path   string
+}
+
+// Fault is what is wrong with the rows of a shard. It is a result, not a failure: a runner
+// would repeat the work of a failure, to no avail, and tell of it in pages of its own. It
+// holds nothing of a cell.
+type Fault struct {
+	Shard   int
+	Line    int    // 0: the whole file
+	Column  string // empty: the whole line
+	Missing bool   // the cell is missing
+	Text    string
+}
+
+// scan sums a shard, on all the processors of the worker.
+type scan struct {
+	Design  *schema.Design
+	Options table.Options
+}
+
+// ProcessElement emits the sums of the rows, or what is wrong with them. Other errors, of
+// disks and networks, are for the runner, which may try again.
+func (f *scan) ProcessElement(ctx context.Context, s Shard, sums func(*ssp.Accumulator), faults func(Fault)) error {
+	a, err := f.sum(ctx, s)
+	var wrong *table.Error
+	switch {
+	case errors.As(err, &wrong):
+		faults(Fault{s.Number, wrong.Line, wrong.Column, errors.Is(wrong, table.ErrMissing), wrong.Err.Error()})
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		faults(Fault{Shard: s.Number, Text: "a worker does not find this file"})
+		return nil
+	case err != nil:
+		return err
+	}
+	sums(a)
+	return nil
+}
+
+func (f *scan) sum(ctx context.Context, s Shard) (*ssp.Accumulator, error) {
+	rows, remove, err := open(ctx, s.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	parts := make([]*ssp.Accumulator, runtime.GOMAXPROCS(0))
+	sinks := make([]func([]float64) error, len(parts))
+	for i := range parts {
+		parts[i] = ssp.NewAccumulator(len(f.Design.Columns()))
+		sinks[i] = parts[i].AddRows
+	}
+	if err := f.Options.Scan(ctx, rows, f.Design, sinks...); err != nil {
+		return nil, err
+	}
+	for _, other := range parts[1:] {
+		if err := parts[0].Merge(other); err != nil {
+			return nil, err
+		}
+	}
+	return parts[0], nil
+}
+
+// store writes the one element that there is to the staging directory.
+type store struct {
+	Dir  staging.Dir
+	Kind string
+}
+
+func (f *store) ProcessElement(ctx context.Context, content []byte) error {
+	return f.Dir.Write(ctx, f.Kind, content)
+}
