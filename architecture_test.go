@@ -52,6 +52,7 @@ var floors = map[string]int{
 	"bench/panels":          6,
 	"bench/custodians":      7,
 	"bench/engines":         7,
+	"bench/identity":        7,
 	"bench/stan/engines":    7,
 }
 
