@@ -12,34 +12,48 @@ import (
 	"github.com/dpreg/dpreg/ssp"
 )
 
-// Simulated is rows of a trial, in scaled units and clamped to [-1, 1], and the parameters
-// that they were drawn with.
+// Simulated is rows of a trial, in scaled units, their sums, and the parameters that they
+// were drawn with.
 type Simulated struct {
-	Rows    []float64 // n rows of p covariates and the response, one after another
-	Truth   *model.Params
-	Clamped float64 // the share of values that were
+	Rows       []float64 // n rows of p covariates and the response, one after another
+	Statistics *ssp.Statistics
+	Truth      *model.Params
+	Clamped    float64 // the share of values outside [-1, 1], clamped or not
 }
 
-// Simulate draws parameters from the prior, and n rows from the parameters, as those of
-// a Design's trials with Clamped data are. Errors: a prior that float64 cannot draw from.
-func Simulate(prior *model.Prior, shape model.Shape, law XLaw, n int64, rng *rand.Rand) (*Simulated, error) {
+// Simulate draws parameters from the prior, and from them n rows, which it clamps or not,
+// as those of a Design's trials are. Errors: a prior that float64 cannot draw from.
+func Simulate(prior *model.Prior, shape model.Shape, n int64, clamp bool, rng *rand.Rand) (*Simulated, error) {
 	truth, err := drawPrior(prior, shape, rng)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := newRows(truth, shape, law, rng)
+	rows, err := newRows(truth, shape, NormalX, rng)
 	if err != nil {
 		return nil, err
 	}
 	m := shape.M()
-	s, outside := &Simulated{Rows: make([]float64, int(n)*m), Truth: truth}, 0
+	s, outside, sums := &Simulated{Rows: make([]float64, int(n)*m), Truth: truth}, 0, make([]float64, shape.Statistics())
+	inside := make([]float64, m)
 	for i := range int(n) {
 		v := s.Rows[i*m : (i+1)*m]
 		rows.next(v)
-		outside += clampRow(v)
+		copy(inside, v)
+		outside += clampRow(inside)
+		if clamp {
+			copy(v, inside)
+		}
+		addTo(sums, v)
 	}
 	s.Clamped = float64(outside) / float64(len(s.Rows))
-	return s, nil
+	if !clamp {
+		s.Statistics, err = ssp.FromVector(m, n, sums)
+		return s, err
+	}
+	exact := ssp.NewAccumulator(m)
+	err = exact.AddRows(s.Rows)
+	s.Statistics = exact.Statistics()
+	return s, err
 }
 
 // drawPrior draws parameters from the prior.

@@ -9,7 +9,6 @@ import (
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
-	"github.com/dpreg/dpreg/ssp"
 )
 
 func someParams() (*model.Params, model.Shape) {
@@ -119,28 +118,30 @@ func TestClampRow(t *testing.T) {
 func TestSimulate(t *testing.T) {
 	shape := model.Shape{P: 2, Intercept: true}
 	prior := model.DefaultPrior(shape)
-	s, err := Simulate(prior, shape, NormalX, 50, mcmc.Stream(3, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rng := mcmc.Stream(3, 0)
-	params, err := drawPrior(prior, shape, rng)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := newRows(params, shape, NormalX, rng)
-	if err != nil {
-		t.Fatal(err)
-	}
-	summed, err := rows.sum(50, true, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again := ssp.NewAccumulator(3)
-	if err := again.AddRows(s.Rows); err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(again.Statistics().Vector(), summed.statistics.Vector()) || s.Clamped != summed.clamped || !slices.Equal(s.Truth.Theta, params.Theta) {
-		t.Error("not the rows that a trial sums")
+	for _, clamp := range []bool{false, true} {
+		s, err := Simulate(prior, shape, 50, clamp, mcmc.Stream(3, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng := mcmc.Stream(3, 0)
+		params, err := drawPrior(prior, shape, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := newRows(params, shape, NormalX, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		summed, err := rows.sum(50, clamp, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(s.Statistics.Vector(), summed.statistics.Vector()) || !slices.Equal(s.Truth.Theta, params.Theta) {
+			t.Errorf("clamped %t: not the sums of a trial", clamp)
+		}
+		outside := slices.ContainsFunc(s.Rows, func(v float64) bool { return v < -1 || v > 1 })
+		if outside == clamp || s.Clamped == 0 || clamp && s.Clamped != summed.clamped {
+			t.Errorf("clamped %t: rows outside %t, a share of %v", clamp, outside, s.Clamped)
+		}
 	}
 }

@@ -84,45 +84,11 @@ func (f *calibrateFlags) run(ctx context.Context, stdout, stderr io.Writer, cmd 
 	if err := f.writable(inputs{f.schema, f.prior}); err != nil {
 		return err
 	}
-	trials, err := f.finish(ctx, stderr, d, study, shard)
-	if err != nil {
-		if f.save != "" && errors.Is(err, context.Canceled) {
-			note(stderr, "finished trials are kept in %s: the same command goes on", f.save)
-		}
+	trials, err := finishStudy(ctx, stderr, "calibrate", f.save, public, study, calibration.Options{Shard: shard})
+	if err != nil || shard.Count > 1 {
 		return err
 	}
-	if shard.Count > 1 {
-		note(stderr, "shard %v is finished; put the shards together by `dpreg calibrate merge --save DIR %s ...`", shard, shellWord(f.save))
-		return nil
-	}
 	return f.studyOutput.conclude(stdout, stderr, study, trials)
-}
-
-// finish runs the study to its end, in the directory of --save where there is one.
-func (f *calibrateFlags) finish(ctx context.Context, stderr io.Writer, d *calibration.Design, study *calibration.Study, shard calibration.Shard) ([]*calibration.Trial, error) {
-	o := calibration.Options{Shard: shard}
-	if f.save == "" {
-		return runStudy(ctx, stderr, study, o)
-	}
-	folder, err := openStudy(f.save, d, study, shard)
-	if err != nil {
-		return nil, err
-	}
-	folder.say(stderr)
-	o.Done, o.Keep = folder.recorded.Trials, folder.journal.Keep
-	trials, err := runStudy(ctx, stderr, study, o)
-	if closed := folder.journal.Close(); err == nil {
-		err = closed
-	}
-	return trials, err
-}
-
-// runStudy runs the trials that are not done, and shows how far it is.
-func runStudy(ctx context.Context, stderr io.Writer, study *calibration.Study, o calibration.Options) ([]*calibration.Trial, error) {
-	p := newStudyProgress(stderr, len(o.Done))
-	o.Progress = p.update
-	defer p.finish()
-	return study.Run(ctx, o)
 }
 
 // studyOutput is what is made of a study that is finished.
@@ -166,7 +132,9 @@ func (f *studyOutput) writable(keep inputs) error {
 func (f *studyOutput) conclude(stdout, stderr io.Writer, study *calibration.Study, trials []*calibration.Trial) error {
 	summary, times := study.Summarise(trials), study.Runtimes(trials)
 	if f.save != "" {
-		if err := writeStudy(f.save, study, trials, summary); err != nil {
+		err := writeStudy(f.save, public, func(w io.Writer) error { return study.WriteTrials(w, trials) },
+			func(w io.Writer) error { return study.WriteTiming(w, trials) }, summary.WriteCSV, summary.WriteJSON)
+		if err != nil {
 			return err
 		}
 		note(stderr, "results written to %s", f.save)

@@ -200,22 +200,12 @@ func (f *calibrateFlags) simulation(cmd *cobra.Command, d *calibration.Design) (
 	return nil
 }
 
-// parseShard parses --shard.
-func (f *calibrateFlags) parseShard() (s calibration.Shard, err error) {
-	if f.shard == "" {
-		return s, nil
+// parseShard parses --shard, which has no pictures yet.
+func (f *calibrateFlags) parseShard() (calibration.Shard, error) {
+	if f.shard != "" && (f.plots || f.page != "") {
+		return calibration.Shard{}, usagef("a shard has no result yet: give --plots and --report to `dpreg calibrate merge`")
 	}
-	if f.save == "" {
-		return s, usagef("--shard keeps its part in the directory of --save: give --save DIR")
-	}
-	if f.plots || f.page != "" {
-		return s, usagef("a shard has no result yet: give --plots and --report to `dpreg calibrate merge`")
-	}
-	var rest string
-	if n, _ := fmt.Sscanf(f.shard+" .", "%d/%d %s", &s.Index, &s.Count, &rest); n != 3 || rest != "." || s.Index < 1 || s.Index > s.Count {
-		return s, usagef("--shard %q: a part and a number of parts, such as 2/5", f.shard)
-	}
-	return s, nil
+	return parseShard(f.shard, f.save)
 }
 
 // plotsOf is where the pictures of a study are.

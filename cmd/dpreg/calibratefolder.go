@@ -36,9 +36,9 @@ func readStudy(dir string) (*calibration.Design, error) {
 }
 
 // openStudy makes the directory of a study, or goes on with the study that is there,
-// which has to be the same.
-func openStudy(dir string, d *calibration.Design, study *calibration.Study, shard calibration.Shard) (*studyFolder, error) {
-	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+// which has to be the same. command is whose study it is, and mode that of its files.
+func openStudy(command, dir string, mode fs.FileMode, study *calibration.Study, shard calibration.Shard) (*studyFolder, error) {
+	if err := os.Mkdir(dir, searchable(mode)); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, within("--save", usage(err))
 	}
 	there, err := os.ReadFile(designOf(dir))
@@ -50,20 +50,23 @@ func openStudy(dir string, d *calibration.Design, study *calibration.Study, shar
 		}
 	case err != nil:
 		return nil, within("--save", usage(err))
-	case !bytes.Equal(there, d.Text()):
-		return nil, usagef("--save: %s is of another study: choose another directory, or go on with it by `dpreg calibrate --save %s` alone", designOf(dir), shellWord(dir))
+	case !bytes.Equal(there, study.Description):
+		return nil, usagef("--save: %s is of another study: choose another directory, or go on with it by `dpreg %s --save %s` alone", designOf(dir), command, shellWord(dir))
 	}
 	journal, recorded, err := calibration.OpenJournal(journalOf(dir), study, shard)
 	if err != nil {
 		return nil, within("--save", usage(err))
 	}
 	if begins {
-		if err := writeFile(designOf(dir), public, writeText(d.Text())); err != nil {
+		if err := writeFile(designOf(dir), mode, writeText(study.Description)); err != nil {
 			return nil, within("--save", errors.Join(err, journal.Close()))
 		}
 	}
 	return &studyFolder{journal, recorded}, nil
 }
+
+// searchable is the mode of a directory of such files.
+func searchable(mode fs.FileMode) fs.FileMode { return mode | mode&0o444>>2 }
 
 // resultFiles are those of a finished study.
 var resultFiles = []string{"results.csv", "timing.csv", "summary.csv", "summary.json"}
@@ -93,18 +96,10 @@ func (f *studyFolder) say(stderr io.Writer) {
 	}
 }
 
-// writeStudy writes what a finished study tells, each file all or nothing.
-func writeStudy(dir string, study *calibration.Study, trials []*calibration.Trial, summary *calibration.Summary) error {
-	for _, file := range []struct {
-		name  string
-		write func(io.Writer) error
-	}{
-		{"results.csv", func(w io.Writer) error { return study.WriteTrials(w, trials) }},
-		{"timing.csv", func(w io.Writer) error { return study.WriteTiming(w, trials) }},
-		{"summary.csv", summary.WriteCSV},
-		{"summary.json", summary.WriteJSON},
-	} {
-		if err := writeFile(filepath.Join(dir, file.name), public, file.write); err != nil {
+// writeStudy writes what a finished study tells, each file of resultFiles all or nothing.
+func writeStudy(dir string, mode fs.FileMode, writers ...func(io.Writer) error) error {
+	for i, write := range writers {
+		if err := writeFile(filepath.Join(dir, resultFiles[i]), mode, write); err != nil {
 			return err
 		}
 	}

@@ -27,6 +27,7 @@ accounts for the noise, so its intervals tell the truth.
   ledger   the budget of a data set over many releases
   account  what repeated noise spends, by every accountant
   calibrate  whether a method's posteriors are right, by simulation
+  compare  many methods on the same data at the same budget
   audit    whether releases are as private as they claim, by attack
   sql      the query by which a database sums its rows for a release
   vi       logistic and other models on rows, by private variational inference
@@ -58,7 +59,7 @@ func newRoot() *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	root.AddCommand(newSchema(), newRelease(), newInfer(), newFit(), newShow(), newPlan(), newPredict(), newCheck(), newLedger(), newCalibrate(), newAccount(), newAudit(), newSQL(), newVI(), newPVI())
+	root.AddCommand(newSchema(), newRelease(), newInfer(), newFit(), newShow(), newPlan(), newPredict(), newCheck(), newLedger(), newCalibrate(), newCompare(), newAccount(), newAudit(), newSQL(), newVI(), newPVI())
 	root.SetFlagErrorFunc(flagError)
 	return root
 }

@@ -1,0 +1,142 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/mechanisms/accounting"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/vi"
+	"github.com/dpreg/dpreg/vi/pvi"
+)
+
+// dpPVI is partitioned variational inference by clients that protect their rows one by one:
+// Sharma's analytic update (thesis, equations 4.21 and 4.22), once, undamped. A row's factor
+// for unknown σ² has the natural parameters xxᵀ, xy and y²: the outer product of v = (x, y),
+// which is what the rule's precision is for covariates v. docs/compare.md has the reasons.
+type dpPVI struct {
+	clients int
+	budget  release.Privacy
+	clip    float64
+}
+
+// independent is how many draws are taken where they are.
+const independent = 1000
+
+func newDPPVI(s size, clients int, budget release.Privacy) *dpPVI {
+	d := len(s.columns.Covariates) + 1
+	if s.columns.Intercept {
+		d++
+	}
+	return &dpPVI{clients, budget, math.Sqrt(float64(d*(d+1)) / 2)}
+}
+
+func (m *dpPVI) run() string { return fmt.Sprintf("%d clients", m.clients) }
+
+// release is that of one client's update: of all its rows.
+func (m *dpPVI) release() accounting.Training {
+	return accounting.Training{Rate: 1, Steps: 1, Scheme: accounting.PoissonReplaceOne}
+}
+
+func (m *dpPVI) ready() error {
+	_, err := m.release().FindMultiplier(accounting.PLD, m.budget.Epsilon, m.budget.Delta)
+	return err
+}
+
+func (m *dpPVI) fit(_ context.Context, e *example, noise *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
+	t := m.release()
+	var err error
+	if t.Multiplier, err = t.FindMultiplier(accounting.PLD, m.budget.Epsilon, m.budget.Delta); err != nil {
+		return nil, err
+	}
+	server, err := m.server(e, t.Multiplier, noise)
+	if err != nil {
+		return nil, err
+	}
+	law := e.prior.Theta // which stands where the noise leaves no law
+	if server.Synchronous(); server.Rejections() == 0 {
+		if law, err = e.normalInverseGamma(server.Global()); err != nil {
+			return nil, err
+		}
+	}
+	f := &fitted{theta: law.Mean}
+	if f.draws, err = e.sample(law, rng); err != nil {
+		return nil, err
+	}
+	f.epsilon, err = t.Epsilon(accounting.PLD, m.budget.Delta)
+	return f, err
+}
+
+// server deals the rows, which are in random order, to the clients.
+func (m *dpPVI) server(e *example, multiplier float64, noise *mechanisms.Entropy) (*pvi.Server, error) {
+	all := e.regression(e.rows)
+	q := all.P
+	family := pvi.Family{Dim: q + 1, Full: true}
+	prior := make([]float64, family.Len())
+	for j, v := range append(diagonal(e.prior, e.shape), 2*e.prior.Theta.Scale) { // b is half of a sum of squares
+		prior[family.Dim+j*(j+1)/2+j] = v
+	}
+	clients := make([]*pvi.Client, m.clients)
+	n := len(all.Y)
+	for k := range clients {
+		rows := &vi.Rows{P: q + 1}
+		for i := k * n / m.clients; i < (k+1)*n/m.clients; i++ {
+			rows.X = append(append(rows.X, all.X[i*q:(i+1)*q]...), all.Y[i])
+			rows.Y = append(rows.Y, 0)
+		}
+		protect := pvi.Protection{Clip: m.clip, Multiplier: multiplier, Stream: mechanisms.NewStream(noise)}
+		rule, err := pvi.NewAnalytic(rows, 1, protect)
+		if err != nil {
+			return nil, fmt.Errorf("client %d: %w", k+1, err)
+		}
+		if clients[k], err = pvi.NewClient(rule, 1, nil); err != nil {
+			return nil, fmt.Errorf("client %d: %w", k+1, err)
+		}
+	}
+	return pvi.NewServer(family, prior, clients, nil)
+}
+
+// normalInverseGamma reads G, the precision of a law of v: with its blocks G_xx, g_xy, g_yy,
+//
+//	θ | σ² ~ N(μ, σ² G_xx⁻¹),  μ = G_xx⁻¹ g_xy,  σ² ~ InvGamma(a + n/2, (g_yy − g_xyᵀμ)/2).
+func (e *example) normalInverseGamma(law []float64) (*conjugate.NIG, error) {
+	q := e.shape.Q()
+	g, mean := make([]float64, q*q), make([]float64, q)
+	at := q + 1
+	for j := range q {
+		for k := 0; k <= j; k, at = k+1, at+1 {
+			g[j*q+k], g[k*q+j] = law[at], law[at]
+		}
+	}
+	copy(mean, law[at:at+q])
+	squares, chol := law[at+q], append([]float64(nil), g...)
+	if !dense.Cholesky(chol, q) {
+		return nil, errors.New("the server's law is not proper in float64")
+	}
+	dense.SolveLower(chol, q, mean)
+	for _, v := range mean {
+		squares -= float64(v * v)
+	}
+	dense.SolveLowerT(chol, q, mean)
+	return conjugate.NewNIG(mean, g, e.prior.Theta.Shape+float64(e.statistics.N)/2, squares/2)
+}
+
+// sample draws (θ, σ²).
+func (e *example) sample(law *conjugate.NIG, rng *rand.Rand) (*posterior.Draws, error) {
+	sampler, q := conjugate.NewNIGSampler(law.Dim()), law.Dim()
+	if !sampler.Set(law) {
+		return nil, errors.New("a law of the coefficients is not proper in float64")
+	}
+	chain := make([]float64, independent*(q+1))
+	for at := 0; at < len(chain); at += q + 1 {
+		chain[at+q] = sampler.Rand(chain[at:at+q], rng)
+	}
+	return &posterior.Draws{Names: e.shape.RegressionNames(), Chains: [][]float64{chain}}, nil
+}

@@ -1,0 +1,241 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/dpreg/dpreg/calibration"
+	"github.com/dpreg/dpreg/calibration/compare"
+)
+
+// mostSeries is how many sizes and budgets a picture of a comparison tells apart.
+const mostSeries = 7
+
+// ComparisonPlot draws a panel for each measure, and one for seconds, which times has: a line for each method, on
+// it for each size and budget the mean over trials and a standard deviation to either side.
+// It is an error if there are more than seven sizes and budgets.
+func ComparisonPlot(s *compare.Summary, times []calibration.Runtime) (*Figure, error) {
+	v := newComparisonView(s)
+	if len(v.series) > mostSeries {
+		return nil, fmt.Errorf("a picture shows at most %d sizes and budgets, and there are %d: run fewer, or draw summary.csv", mostSeries, len(v.series))
+	}
+	f := &Figure{Name: "comparison", title: v.title(), keys: v.keys(), columns: 2}
+	for _, name := range s.Has() {
+		if name != compare.Epsilon {
+			v.add(f, name, func(i int) (mean, sd float64) { return v.measure(i, name) })
+		}
+	}
+	v.add(f, "seconds", func(i int) (mean, sd float64) {
+		if s.Cells[i].Refused {
+			return math.NaN(), 0
+		}
+		return times[i].Median, 0
+	})
+	if len(f.panels) == 0 {
+		return nil, errors.New("no method has results to draw")
+	}
+	return f, nil
+}
+
+// dataAndBudget is what a colour stands for.
+type dataAndBudget struct {
+	n       int64
+	p       int
+	epsilon float64
+}
+
+// comparisonView sorts the cells of a comparison.
+type comparisonView struct {
+	summary *compare.Summary
+	methods []string
+	series  []dataAndBudget
+}
+
+func newComparisonView(s *compare.Summary) *comparisonView {
+	v := &comparisonView{summary: s}
+	for _, c := range s.Cells {
+		if !slices.Contains(v.methods, c.Method) {
+			v.methods = append(v.methods, c.Method)
+		}
+		if at := (dataAndBudget{c.N, c.P, c.Epsilon}); !slices.Contains(v.series, at) {
+			v.series = append(v.series, at)
+		}
+	}
+	return v
+}
+
+func (v *comparisonView) title() string {
+	if v.summary.Table == "" {
+		return "Methods on simulated rows" + v.only()
+	}
+	return "Methods on " + truncate(v.summary.Table, 30) + v.only() + " (no privacy: a study)"
+}
+
+// only names the size and budget where there is one.
+func (v *comparisonView) only() string {
+	if len(v.series) > 1 {
+		return ""
+	}
+	return ", " + v.series[0].name()
+}
+
+func (d dataAndBudget) name() string {
+	return fmt.Sprintf("n = %d, p = %d, ε = %s", d.n, d.p, exactly(d.epsilon))
+}
+
+func (v *comparisonView) keys() (keys []key) {
+	if len(v.series) == 1 {
+		return nil
+	}
+	for i, at := range v.series {
+		keys = append(keys, key{at.name(), draw.LineStyle{Color: seriesColours[i], Width: 1.6}})
+	}
+	return keys
+}
+
+// measure is NaN where there is none, or it says nothing: the posterior without privacy is
+// not compared with itself.
+func (v *comparisonView) measure(i int, name string) (mean, sd float64) {
+	c := &v.summary.Cells[i]
+	m := c.Get(name)
+	if m == nil || c.Method == calibration.NonPrivate && (name == compare.Error || name == compare.MMD2) {
+		return math.NaN(), 0
+	}
+	if m.SD != nil {
+		sd = *m.SD
+	}
+	return m.Mean, sd
+}
+
+// onLogScale are the panels whose values differ by orders of magnitude.
+var onLogScale = []string{compare.Error, compare.TruthError, compare.Width, "seconds"}
+
+// add adds a panel, unless no cell has a value.
+func (v *comparisonView) add(f *Figure, name string, value func(i int) (mean, sd float64)) {
+	p, rows := newPlot(), len(v.methods)
+	marks, low, high, best := &whiskers{}, math.Inf(1), math.Inf(-1), math.Inf(-1)
+	isLog := slices.Contains(onLogScale, name)
+	for i, c := range v.summary.Cells {
+		mean, sd := value(i)
+		if math.IsNaN(mean) || isLog && !(mean > 0) {
+			continue
+		}
+		k := slices.Index(v.series, dataAndBudget{c.N, c.P, c.Epsilon})
+		shift := (float64(k) + 0.5 - float64(len(v.series))/2) * 0.7 / float64(len(v.series))
+		w := whisker{mean, mean - sd, mean + sd, float64(rows-1-slices.Index(v.methods, c.Method)) - shift, k}
+		if isLog {
+			w.low = max(w.low, mean/10)
+		}
+		if name == compare.Coverage {
+			w.low, w.high = max(0, w.low), min(1, w.high)
+		}
+		low, high, best = min(low, w.low), max(high, w.high), max(best, mean)
+		marks.all = append(marks.all, w)
+	}
+	if marks.all == nil {
+		return
+	}
+	p.Title.Text = comparisonPanel(name, v.summary)
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = low-0.05*(high-low), high+0.05*(high-low), -0.6, float64(rows)-0.4
+	switch {
+	case isLog:
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, niceTicks{}
+		if p.X.Min, p.X.Max = low/1.3, high*1.3; p.X.Max > 100*p.X.Min {
+			p.X.Tick.Marker = powerTicks{}
+		}
+	case name == compare.Coverage:
+		p.X.Min, p.X.Max = -0.03, 1.03
+		p.X.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 0.5, Label: "50 %"}, {Value: compare.Level, Label: "90 %"}}
+		p.Add(level(compare.Level, p))
+	case name == compare.LogScore:
+		p.X.Min, p.X.Max = max(p.X.Min, best-worstScore), min(p.X.Max, best+0.3)
+	}
+	if low == high && !isLog {
+		p.X.Min, p.X.Max = low-1, high+1
+	}
+	names := make(plot.ConstantTicks, rows)
+	for i, method := range v.methods {
+		names[i] = plot.Tick{Value: float64(rows - 1 - i), Label: method}
+	}
+	p.Y.Tick.Marker, p.Y.Tick.Length = names, 0
+	p.Add(marks)
+	height := 2.4*vg.Centimeter + vg.Length(rows)*(0.3+0.14*vg.Length(len(v.series)))*vg.Centimeter
+	f.panels = append(f.panels, panel{p, 9 * vg.Centimeter, height})
+}
+
+// comparisonPanel says what a panel shows.
+func comparisonPanel(name string, s *compare.Summary) string {
+	switch name {
+	case compare.Error:
+		return "RMSE of θ to the fit without privacy"
+	case compare.TruthError:
+		return "RMSE of θ to the truth"
+	case compare.PredictionError:
+		return "RMSE of predictions"
+	case compare.Width:
+		return "width of 90 % intervals of θ"
+	case compare.Coverage:
+		if s.Table != "" {
+			return "coverage of 90 % predictive intervals"
+		}
+		return "coverage of 90 % intervals of θ"
+	case compare.LogScore:
+		return "mean log predictive density"
+	case compare.MMD2:
+		return "MMD² to the posterior without privacy"
+	}
+	return "seconds of inference, one core"
+}
+
+// powerTicks marks powers of ten.
+type powerTicks struct{}
+
+func (powerTicks) Ticks(low, high float64) (ticks []plot.Tick) {
+	for e := math.Ceil(math.Log10(low)); e <= math.Log10(high); e++ {
+		v := math.Pow(10, e)
+		ticks = append(ticks, plot.Tick{Value: v, Label: general(v)})
+	}
+	return ticks
+}
+
+// level is a vertical line.
+func level(x float64, p *plot.Plot) plot.Plotter {
+	l := &plotter.Line{XYs: plotter.XYs{{X: x, Y: p.Y.Min}, {X: x, Y: p.Y.Max}}}
+	l.LineStyle = draw.LineStyle{Color: middleGrey, Width: 1, Dashes: []vg.Length{3, 2}}
+	return l
+}
+
+// worstScore is how far below the best a mean log density is still told apart.
+const worstScore = 2
+
+// whisker is a mean and what lies about it, in the colour of a series.
+type whisker struct {
+	mean, low, high, y float64
+	series             int
+}
+
+// whiskers are drawn as far as the panel goes: a mean that lies beyond it is a ring at its
+// edge.
+type whiskers struct{ all []whisker }
+
+// Plot implements plot.Plotter.
+func (w *whiskers) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	inside := func(v float64) vg.Length { return x(min(p.X.Max, max(p.X.Min, v))) }
+	for _, a := range w.all {
+		colour := seriesColours[a.series]
+		c.StrokeLine2(draw.LineStyle{Color: colour, Width: 1.2}, inside(a.low), y(a.y), inside(a.high), y(a.y))
+		glyph := draw.GlyphStyle{Color: colour, Radius: 2.6, Shape: draw.CircleGlyph{}}
+		if a.mean < p.X.Min {
+			glyph.Shape = draw.RingGlyph{}
+		}
+		c.DrawGlyph(glyph, vg.Point{X: inside(a.mean), Y: y(a.y)})
+	}
+}
