@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -81,8 +80,7 @@ func (p *remoteFlags) open(ctx context.Context, stderr io.Writer) (remote, error
 		if err != nil {
 			return nil, usage(within("--from", err))
 		}
-		name, _ := pushdown.ParseTable(p.table) // else it is an expression
-		return &database{t, strings.Join(name[max(0, len(name)-1):], "")}, nil
+		return &database{t, t.Name()}, nil
 	}
 	name, err := pushdown.ParseTable(p.table)
 	if err != nil {

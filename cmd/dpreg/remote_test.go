@@ -7,12 +7,16 @@ import (
 	"math"
 	"math/big"
 	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/dpreg/dpreg/pushdown/duckdb"
 	"github.com/dpreg/dpreg/pushdown/pushdowntest"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -219,4 +223,47 @@ func TestReleaseFromPostgres(t *testing.T) {
 		}
 	}
 	unchanged(t, before)
+}
+
+// What dpreg-duckdb gives, here a script that stands for it, makes the release of the file.
+func TestReleaseFromDuckDB(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a script of a shell stands for the program")
+	}
+	workspace(t)
+	model := []string{"--schema", "pums.schema.json", "--formula", "income ~ age + educ"}
+	from := append([]string{"release", "--eps", loud, "--from", "duckdb:", "--table", "read_json('rows.json')"}, model...)
+	if r := command(from...).says(t, "go build ./cmd/dpreg-duckdb"); r.code != misused {
+		t.Errorf("without the program: exit code %d", r.code)
+	}
+	var columns []map[string]string
+	for _, name := range []string{"age", "sex", "educ", "race", "income", "married"} {
+		columns = append(columns, map[string]string{"column_name": name, "column_type": "BIGINT"})
+	}
+	described, err := json.Marshal(columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, "columns.json", string(described))
+	write(t, "agg.json", aggregates(t, command(append([]string{"sql", "--dialect", "duckdb", "--table", "t"}, model...)...).stdout))
+	bin := t.TempDir()
+	script := "#!/bin/sh\ncase \"$(cat)\" in *DESCRIBE*) cat columns.json;; *) cat agg.json;; esac\n"
+	if err := os.WriteFile(filepath.Join(bin, duckdb.Program), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	if r := command(from...).says(t, "by -o FILE"); r.code != misused {
+		t.Errorf("without a name: exit code %d", r.code)
+	}
+	if r := command(append(from, "-o", "duck.json")...); r.code != done {
+		t.Fatal(r.stderr)
+	}
+	if r := command(append([]string{"release", "--eps", loud, "-o", "file.json", "pums.csv"}, model...)...); r.code != done {
+		t.Fatal(r.stderr)
+	}
+	sameSums(t, "duck.json", "file.json")
+	if r := command(append([]string{"release", "--eps", loud, "--from", "duckdb:my.duckdb", "--table", "main.people"}, model...)...); r.code != done {
+		t.Error(r.stderr)
+	}
+	sameSums(t, "people.release.json", "file.json")
 }

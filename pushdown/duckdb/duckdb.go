@@ -33,7 +33,8 @@ func IsPlace(text string) bool { return strings.HasPrefix(text, prefix) }
 // Table is what the rows are selected from.
 type Table struct {
 	program string
-	name    string // as the user gave it
+	text    string // as the user gave it
+	name    string
 	setup   string // statements before each query, after which there is the view of rows
 	columns []column
 }
@@ -57,14 +58,14 @@ func Open(ctx context.Context, place, table string) (*Table, error) {
 	if !ok {
 		return nil, fmt.Errorf("%q is no place of DuckDB's: duckdb: alone, or duckdb:FILE", place)
 	}
-	t := &Table{name: table}
+	t := &Table{text: table}
 	from := table
 	if file != "" {
 		parsed, err := pushdown.ParseTable(table)
 		if err != nil {
 			return nil, err
 		}
-		from = parsed.In(pushdown.DuckDB())
+		from, t.name = parsed.In(pushdown.DuckDB()), parsed[len(parsed)-1]
 		t.setup = fmt.Sprintf("ATTACH '%s' AS dpreg_database (READ_ONLY);\nUSE dpreg_database;\n", strings.ReplaceAll(file, "'", "''"))
 	}
 	t.setup += fmt.Sprintf("CREATE TEMPORARY VIEW %s AS SELECT * FROM %s\n;\n", view, from)
@@ -159,5 +160,7 @@ func (t *Table) Sum(ctx context.Context, q *pushdown.Query) (*ssp.Statistics, er
 	return s, nil
 }
 
-// String is the table's name.
-func (t *Table) String() string { return "table " + t.name }
+// Name is what the table is called, without its schema; empty of what has no name.
+func (t *Table) Name() string { return t.name }
+
+func (t *Table) String() string { return "table " + t.text }

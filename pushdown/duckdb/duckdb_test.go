@@ -53,10 +53,10 @@ func box(t *testing.T, names ...string) *pushdown.Query {
 // expression as it stands.
 func TestSetup(t *testing.T) {
 	folder := stand(t, `cat > "$(dirname "$0")/sql"; echo '`+columns+`'`)
-	for place, c := range map[string]struct{ table, want string }{
-		"duckdb:it's.db": {`main."odd ""name"""`, "ATTACH 'it''s.db' AS dpreg_database (READ_ONLY);\nUSE dpreg_database;\n" +
+	for place, c := range map[string]struct{ table, name, want string }{
+		"duckdb:it's.db": {`main."odd ""name"""`, `odd "name"`, "ATTACH 'it''s.db' AS dpreg_database (READ_ONLY);\nUSE dpreg_database;\n" +
 			"CREATE TEMPORARY VIEW dpreg_rows AS SELECT * FROM \"main\".\"odd \"\"name\"\"\"\n;\nDESCRIBE dpreg_rows\n"},
-		"duckdb:": {"read_json('a.json') -- all", "CREATE TEMPORARY VIEW dpreg_rows AS SELECT * FROM read_json('a.json') -- all\n;\nDESCRIBE dpreg_rows\n"},
+		"duckdb:": {"read_json('a.json') -- all", "", "CREATE TEMPORARY VIEW dpreg_rows AS SELECT * FROM read_json('a.json') -- all\n;\nDESCRIBE dpreg_rows\n"},
 	} {
 		rows, err := Open(t.Context(), place, c.table)
 		if err != nil {
@@ -64,6 +64,9 @@ func TestSetup(t *testing.T) {
 		}
 		if strings.Join(rows.Header(), " ") != "x y t" {
 			t.Errorf("columns %q", rows.Header())
+		}
+		if rows.Name() != c.name {
+			t.Errorf("it is called %q", rows.Name())
 		}
 		if sql, err := os.ReadFile(filepath.Join(folder, "sql")); err != nil || string(sql) != c.want {
 			t.Errorf("%s: %q, error %v", place, sql, err)
