@@ -139,15 +139,15 @@ func (d data) file(t *testing.T, path string, n int, order func(k int) int) {
 }
 
 func (d data) csv(w io.Writer, path string, n int, order func(k int) int) error {
-	out := io.WriteCloser(nopCloser{w})
+	out, err := io.WriteCloser(nopCloser{w}), error(nil)
 	switch filepath.Ext(path) {
 	case ".gz":
-		out = gzip.NewWriter(w)
+		out, err = gzip.NewWriterLevel(w, gzip.BestSpeed)
 	case ".zst":
-		var err error
-		if out, err = zstd.NewWriter(w, zstd.WithEncoderConcurrency(1)); err != nil {
-			return err
-		}
+		out, err = zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
+	}
+	if err != nil {
+		return err
 	}
 	line := []byte(strings.Join(d.labels, ","))
 	for k := range n {
@@ -157,7 +157,7 @@ func (d data) csv(w io.Writer, path string, n int, order func(k int) int) error 
 		}
 		line = d.append(line[:0], order(k))
 	}
-	_, err := out.Write(line)
+	_, err = out.Write(line)
 	return errors.Join(err, out.Close())
 }
 
@@ -172,16 +172,21 @@ func (d data) parquet(w io.Writer, _ string, n int, order func(k int) int) error
 	}
 	sorted := slices.Sorted(slices.Values(d.labels)) // as those of a group are
 	out := parquet.NewWriter(w, parquet.NewSchema("rows", group), parquet.Compression(&parquet.Snappy), parquet.MaxRowsPerRowGroup(1<<17))
+	place := make([]int, len(d.labels))
+	for j, label := range d.labels {
+		place[j] = slices.Index(sorted, label)
+	}
 	row, line := make(parquet.Row, len(d.labels)), []byte{}
 	for k := range n {
 		line = d.append(line[:0], order(k))
-		for j, cell := range strings.Split(string(line), ",") {
+		j := 0
+		for cell := range strings.SplitSeq(string(line), ",") {
 			v, err := strconv.ParseFloat(cell, 64)
 			if err != nil {
 				return err
 			}
-			place := slices.Index(sorted, d.labels[j])
-			row[place] = parquet.DoubleValue(v).Level(0, 0, place)
+			row[place[j]] = parquet.DoubleValue(v).Level(0, 0, place[j])
+			j++
 		}
 		if _, err := out.WriteRows([]parquet.Row{row}); err != nil {
 			return err
