@@ -233,6 +233,8 @@ func TestReleaseFromDuckDB(t *testing.T) {
 	workspace(t)
 	model := []string{"--schema", "pums.schema.json", "--formula", "income ~ age + educ"}
 	from := append([]string{"release", "--eps", loud, "--from", "duckdb:", "--table", "read_json('rows.json')"}, model...)
+	search := os.Getenv("PATH")
+	t.Setenv("PATH", t.TempDir())
 	if r := command(from...).says(t, "go build ./cmd/dpreg-duckdb"); r.code != misused {
 		t.Errorf("without the program: exit code %d", r.code)
 	}
@@ -251,7 +253,7 @@ func TestReleaseFromDuckDB(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(bin, duckdb.Program), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	t.Setenv("PATH", bin+string(filepath.ListSeparator)+search)
 	if r := command(from...).says(t, "by -o FILE"); r.code != misused {
 		t.Errorf("without a name: exit code %d", r.code)
 	}
