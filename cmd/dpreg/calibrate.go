@@ -84,6 +84,9 @@ func (f *calibrateFlags) run(ctx context.Context, stdout, stderr io.Writer, cmd 
 	if err := f.writable(inputs{f.schema, f.prior}); err != nil {
 		return err
 	}
+	if f.prepare {
+		return prepareStudy(stderr, "calibrate", f.save, public, study)
+	}
 	trials, err := finishStudy(ctx, stderr, "calibrate", f.save, public, study, calibration.Options{Shard: shard})
 	if err != nil || shard.Count > 1 {
 		return err

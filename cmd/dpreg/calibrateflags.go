@@ -27,7 +27,7 @@ type calibrateFlags struct {
 	trials, chains, warmup, draws   int
 	ess                             float64
 	seed                            uint64
-	modelClamping                   bool
+	modelClamping, prepare          bool
 	studyOutput
 }
 
@@ -59,6 +59,7 @@ func (f *calibrateFlags) register(cmd *cobra.Command) {
 	fs.IntVar(&f.warmup, "warmup", 0, "`NUMBER` of warm-up iterations of each chain (default 1000; kernel plain: 5000)")
 	fs.IntVar(&f.draws, "draws", 0, "`NUMBER` of draws kept of each chain (default: as many as --ess needs; kernel plain: 2000)")
 	fs.Float64Var(&f.ess, "ess", 0, fmt.Sprintf("sample until the effective sample size of every parameter is this `NUMBER` (default %d)", calibration.DefaultESS))
+	fs.BoolVar(&f.prepare, "prepare", false, "run no trial, but make the directory of --save, for dpreg-beam calibrate")
 	fs.StringVar(&f.shard, "shard", "", "run part `I/K` of the trials only, with --save")
 	f.studyOutput.register(cmd)
 	oneOf(cmd, "preset", "fig3", "fig4")
@@ -67,7 +68,7 @@ func (f *calibrateFlags) register(cmd *cobra.Command) {
 }
 
 // notOfDesign are the flags that do not say what is studied.
-var notOfDesign = []string{"save", "shard", "plots", "report", "format", "help"}
+var notOfDesign = []string{"save", "prepare", "shard", "plots", "report", "format", "help"}
 
 // design is what the flags say or, where they say nothing, what --save holds.
 func (f *calibrateFlags) design(cmd *cobra.Command) (*calibration.Design, error) {

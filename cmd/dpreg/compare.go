@@ -94,6 +94,9 @@ func (f *compareFlags) run(ctx context.Context, stdout, stderr io.Writer, cmd *c
 	if err := f.writable(inputs{data, sidecar(data), f.schema}); err != nil {
 		return err
 	}
+	if f.prepare {
+		return prepareStudy(stderr, "compare", f.save, modeOf(d), study)
+	}
 	trials, err := finishStudy(ctx, stderr, "compare", f.save, modeOf(d), study, calibration.Options{Shard: shard, Workers: f.jobs})
 	if err != nil || shard.Count > 1 {
 		return err

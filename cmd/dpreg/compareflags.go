@@ -25,7 +25,7 @@ type compareFlags struct {
 	clients, trials, jobs  int
 	test                   float64
 	seed                   uint64
-	holdsData              bool
+	holdsData, prepare     bool
 	comparisonOutput
 }
 
@@ -46,6 +46,7 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 	fs.IntVar(&f.trials, "trials", 20, "`NUMBER` of trials")
 	fs.Uint64Var(&f.seed, "seed", 0, "seed of the study, its noise included, a `NUMBER`")
 	fs.IntVar(&f.jobs, "jobs", 0, "`NUMBER` of trials to work on at once (default: the number of cores)")
+	fs.BoolVar(&f.prepare, "prepare", false, "run no trial, but make the directory of --save, for dpreg-beam compare")
 	fs.StringVar(&f.shard, "shard", "", "run part `I/K` of the trials only, with --save")
 	fs.BoolVar(&f.holdsData, "i-hold-the-data", false, "for a table: you may see the rows, and the output stays with you")
 	f.comparisonOutput.register(cmd)
@@ -54,7 +55,7 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 }
 
 // notOfComparison are the flags that do not say what is compared.
-var notOfComparison = []string{"save", "shard", "plot", "format", "jobs", "i-hold-the-data", "help"}
+var notOfComparison = []string{"save", "prepare", "shard", "plot", "format", "jobs", "i-hold-the-data", "help"}
 
 // design is what the flags say or, where they say nothing, what --save holds; and the rows
 // of the table.

@@ -52,6 +52,19 @@ func finishStudy(ctx context.Context, stderr io.Writer, command, dir string, mod
 	return trials, err
 }
 
+// prepareStudy makes the directory of a command's study, for dpreg-beam to run the trials.
+func prepareStudy(stderr io.Writer, command, dir string, mode fs.FileMode, study *calibration.Study) error {
+	if dir == "" {
+		return usagef("--prepare makes the directory of --save: give --save DIR")
+	}
+	folder, err := openStudy(command, dir, mode, study, calibration.Shard{})
+	if err != nil {
+		return err
+	}
+	note(stderr, "the study is in %s: dpreg-beam %s runs its trials, dpreg %s --save tells the results", dir, command, command)
+	return folder.journal.Close()
+}
+
 // runStudy runs the trials that are not done, and shows how far it is.
 func runStudy(ctx context.Context, stderr io.Writer, study *calibration.Study, o calibration.Options) ([]*calibration.Trial, error) {
 	p := newStudyProgress(stderr, len(o.Done))
