@@ -25,7 +25,8 @@ func Ledger(w io.Writer, h *ledger.History) error {
 	if lost := unwritten(h); lost != "" {
 		p.paragraph("Charged, but not known to have been written: " + lost + ". The charge stays.")
 	}
-	left, err := Left(h, usualDelta(h))
+	noise, delta := usual(h)
+	left, err := Left(h, noise, delta)
 	if err != nil {
 		return err
 	}
@@ -74,20 +75,21 @@ func unwritten(h *ledger.History) string {
 	return strings.Join(numbers, ", ")
 }
 
-// usualDelta is that of the last release with Gaussian noise, or all there is.
-func usualDelta(h *ledger.History) *big.Rat {
+// usual is the noise and δ of the last release with δ above 0, or Gaussian noise and all
+// that there is.
+func usual(h *ledger.History) (ledger.Noise, *big.Rat) {
 	for i := len(h.Entries) - 1; i >= 0; i-- {
-		if d := h.Entries[i].Delta; d.Sign() > 0 {
-			return d
+		if e := h.Entries[i]; e.Delta.Sign() > 0 {
+			return e.Noise, e.Delta
 		}
 	}
-	return h.Budget.Delta
+	return ledger.Gaussian, h.Budget.Delta
 }
 
 // Left says which ε one more release may have, with Laplace noise and, where delta
-// is above 0, with Gaussian noise of that δ.
-func Left(h *ledger.History, delta *big.Rat) (string, error) {
-	pure, err := h.Left(new(big.Rat))
+// is above 0, with noise of that δ.
+func Left(h *ledger.History, noise ledger.Noise, delta *big.Rat) (string, error) {
+	pure, err := h.Left(ledger.Laplace, new(big.Rat))
 	if err != nil {
 		return "", err
 	}
@@ -95,11 +97,12 @@ func Left(h *ledger.History, delta *big.Rat) (string, error) {
 	if delta.Sign() == 0 || h.Budget.Delta.Sign() == 0 {
 		return text, nil
 	}
-	epsilon, err := h.Left(delta)
+	epsilon, err := h.Left(noise, delta)
 	if err != nil {
 		return "", err
 	}
-	return text + ", " + upTo(epsilon) + " with Gaussian noise and delta = " + Rational(delta), nil
+	kind := map[ledger.Noise]string{ledger.Gaussian: " with Gaussian noise and", ledger.Sampled: " for a run of dpreg vi or pvi with"}
+	return text + ", " + upTo(epsilon) + kind[noise] + " delta = " + Rational(delta), nil
 }
 
 func upTo(epsilon float64) string {

@@ -30,7 +30,12 @@ func (o *order) payment(ctx context.Context) (*payment, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := ledger.Open(ctx, o.ledger, accounting.Sigma)
+	return newPayment(ctx, o.ledger, cost...)
+}
+
+// newPayment refuses what a ledger has no room for.
+func newPayment(ctx context.Context, path string, cost ...ledger.Charge) (*payment, error) {
+	l, err := ledger.Open(ctx, path, accounting.Sigma)
 	if err != nil {
 		return nil, ledgerError(err)
 	}
@@ -69,6 +74,32 @@ func (o *order) cost() ([]ledger.Charge, error) {
 	found.Noise, found.Sensitivity, found.Scale = ledger.Laplace, 0, 0
 	c.Epsilon = new(big.Rat).Sub(c.Epsilon, found.Epsilon)
 	return []ledger.Charge{found, c}, usage(err)
+}
+
+// runCharge is what a run of noisy sums over samples costs: the (ε, δ) asked for, and what
+// the run is worth as one Gaussian release. It is named by a path.
+func runCharge(f *releaseFlags, name string, all ...accounting.Training) (c ledger.Charge, err error) {
+	var run accounting.Composition
+	for _, t := range all {
+		if err := run.Sampled(t); err != nil {
+			return c, err
+		}
+	}
+	delta, err := f.parseDelta()
+	if err != nil {
+		return c, err
+	}
+	mu, err := run.AsGaussian(delta)
+	if err != nil {
+		return c, err
+	}
+	if name, err = filepath.Abs(name); err != nil {
+		return c, err
+	}
+	return ledger.Charge{
+		Epsilon: asWritten(f.epsilon), Delta: asWritten(f.delta), Noise: ledger.Sampled,
+		Sensitivity: mu, Scale: 1, Neighbours: f.neighbours, Release: name,
+	}, nil
 }
 
 // asStated is the value of the decimal that a release states, to which its noise is
@@ -123,7 +154,7 @@ func (p *payment) tell(ctx context.Context, stderr io.Writer) {
 		note(stderr, "%v", err)
 		return
 	}
-	left, err := report.Left(h, p.cost[len(p.cost)-1].Delta)
+	left, err := report.Left(h, p.cost[len(p.cost)-1].Noise, p.cost[len(p.cost)-1].Delta)
 	if err != nil {
 		note(stderr, "%v", err)
 		return

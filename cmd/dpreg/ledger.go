@@ -17,9 +17,9 @@ import (
 )
 
 const ledgerHelp = `Keep the privacy budget of a data set: a total (ε, δ), and all that was charged to
-it. A ledger is one file. With --ledger, release and fit charge what they spend to
-it before they draw noise, and refuse (exit 3) what it has no room for. Any number
-of them may do so at once.
+it. A ledger is one file. With --ledger, release, fit, vi and pvi charge what they
+spend to it before they draw noise, and refuse (exit 3) what it has no room for. Any
+number of them may do so at once.
 
 A ledger counts what was charged to it, and knows of no other release.`
 
@@ -34,7 +34,8 @@ always decides where noise is Laplace only. Gaussian releases count together,
 which allows many more of them than the sum does. The first Gaussian release settles
 how δ is shared: half for the sum, half for the count; or, where it takes more than
 half of δ by itself, all for the count, after which only small Laplace releases have
-room. --filter sum takes the sum alone, in any order and mixture.`
+room. A run of vi or pvi counts as a Gaussian release, and its δ is the sum's. --filter
+sum takes the sum alone, in any order and mixture.`
 
 const ledgerShowHelp = `Show what was charged to a ledger, what each release used of the budget, and what is
 left. Used is the part that is used, by the sum of (ε, δ) or by the count of Gaussian
@@ -189,7 +190,7 @@ func ledgerError(err error) error {
 	var e *ledger.ExhaustedError
 	switch {
 	case errors.As(err, &e):
-		left, err := report.Left(e.History, e.Charge.Delta)
+		left, err := report.Left(e.History, e.Charge.Noise, e.Charge.Delta)
 		if err != nil {
 			return err
 		}

@@ -24,9 +24,10 @@ func response(x, epsilon float64) float64 {
 	return p*part(epsilon) + (1-p)*part(-epsilon)
 }
 
-// adversary is the δ at total ε that somebody gets who asks for first, looks at the
-// loss it caused, and then takes what is worst of what the account still allows:
-// all of the rest as one pure release, or as one Gaussian one.
+// adversary is the δ at total ε that somebody gets who asks for first, of Gaussian noise
+// (a run may be one release), looks at the loss it caused, and then takes what is worst of
+// what the account still allows: all of the rest as one pure release, as one Gaussian one,
+// or as a run that tells the data with a probability of δ.
 func adversary(t *testing.T, first Charge, after account) float64 {
 	t.Helper()
 	epsilon, _ := after.total.Epsilon.Float64()
@@ -52,11 +53,14 @@ func adversary(t *testing.T, first Charge, after account) float64 {
 	more := most(func(x float64) Charge {
 		return Charge{Noise: Gaussian, Epsilon: rat("1e9"), Delta: rat("0.5"), Sensitivity: max(x, 1e-300), Scale: 1}
 	})
+	told := most(func(x float64) Charge {
+		return Charge{Noise: Sampled, Epsilon: rat("1e-12"), Delta: exactly(x), Sensitivity: 1e-9, Scale: 1}
+	})
 	worst := 0.0
 	const step = 4e-3
 	for z := -9.; z < 12; z += step {
 		loss := square/2 + math.Sqrt(square)*z
-		value := max(response(epsilon-loss, pure), hockey(epsilon-loss, max(more*more, 1e-300)))
+		value := max(response(epsilon-loss, pure), hockey(epsilon-loss, max(more*more, 1e-300)), told+(1-told)*response(epsilon-loss, 0))
 		worst += step * value * math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
 	}
 	return worst
@@ -71,9 +75,8 @@ func TestAdaptiveAdversary(t *testing.T) {
 		for _, asked := range []string{"0.5", "1", "1.5"} {
 			for _, d := range []string{"4e-7", "1e-6", "4e-6", "1e-5"} {
 				first := gaussian(t, asked, d)
-				a := newAccount(total)
-				a.add(&first)
-				if ok, err := a.within(accounting.Sigma); !ok || err != nil {
+				a, ok := afterFirst(t, total, first)
+				if !ok {
 					continue
 				}
 				if got := adversary(t, first, a); got > delta {
@@ -89,6 +92,33 @@ func TestAdaptiveAdversary(t *testing.T) {
 	}
 	if overspent < 1.2 {
 		t.Error("the adversary is too weak to overspend the least of two filters")
+	}
+}
+
+func afterFirst(t *testing.T, total Budget, first Charge) (a account, ok bool) {
+	t.Helper()
+	a = newAccount(total)
+	a.add(&first)
+	ok, err := a.within(accounting.Sigma)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a, ok
+}
+
+// It holds where the first one is a run, too.
+func TestAdaptiveAdversaryAfterRun(t *testing.T) {
+	total := budget("2", "1e-5", Auto)
+	for _, d := range []string{"1e-6", "4e-6", "1e-5"} {
+		first := gaussian(t, "1", d)
+		first.Noise = Sampled
+		a, ok := afterFirst(t, total, first)
+		if !ok {
+			t.Fatalf("no room for (1, %s)", d)
+		}
+		if got := adversary(t, first, a); got > 1e-5 {
+			t.Errorf("after (1, %s) δ = %v can be had", d, got)
+		}
 	}
 }
 

@@ -25,7 +25,12 @@ type Sigma func(epsilon, delta, sensitivity float64) (float64, error)
 // chosen, so that D_S + D_G = D; it would not be with D for both. The first Gaussian
 // charge fixes the shares: halves; but all of D is for (G) where that charge is
 // above half of it. Where only Gaussian releases follow the first one, (S) with D_G
-// implies (G), and is the easier to decide. Proofs: docs/ledger.md.
+// implies (G), and is the easier to decide.
+//
+// A run of Sampled noise is, but for an event of probability δ_t, a pure release of ε_t
+// and worth a Gaussian one of (Δ_t/σ_t)². It counts as a Gaussian one, and its δ_t is of
+// D_S even where (G) decides; a first one that is above half of D leaves all of it to (S).
+// Proofs: docs/ledger.md.
 type account struct {
 	total          Budget
 	epsilon, delta *big.Rat // the sum of all charges
@@ -33,7 +38,8 @@ type account struct {
 	square         *big.Rat // τ
 	forSum         *big.Rat // D_S
 	forCount       *big.Rat // D_G
-	mixed          bool     // a Laplace release came after a Gaussian one
+	apart          *big.Rat // of D_S: δ of runs, and of other releases while (S) holds
+	mixed          bool     // after a Gaussian release came one of other noise, or a run was first
 }
 
 // halfPi is a bound above π/2.
@@ -41,7 +47,7 @@ var halfPi = big.NewRat(15708, 10000)
 
 func newAccount(total Budget) account {
 	zero := new(big.Rat)
-	a := account{total: total, epsilon: zero, delta: zero, before: zero, square: zero, forSum: zero, forCount: zero}
+	a := account{total: total, epsilon: zero, delta: zero, before: zero, square: zero, forSum: zero, forCount: zero, apart: zero}
 	if total.Filter == Sum {
 		a.forSum = total.Delta
 	}
@@ -51,34 +57,51 @@ func newAccount(total Budget) account {
 // add charges c.
 func (a *account) add(c *Charge) {
 	a.epsilon, a.delta = plus(a.epsilon, c.Epsilon), plus(a.delta, c.Delta)
+	pure := times(halfPi, times(c.Epsilon, c.Epsilon))
 	switch first := a.square.Sign() == 0; {
-	case c.Noise == Gaussian:
+	case c.Noise != Laplace:
 		if first && a.total.Filter == Auto {
-			a.share(c.Delta)
+			a.share(c)
 		}
 		ratio := new(big.Rat).Quo(exactly(c.Sensitivity), exactly(c.Scale))
-		a.square = plus(a.square, times(ratio, ratio))
+		square := times(ratio, ratio)
+		if c.Noise == Sampled {
+			a.mixed = true
+			square = least(square, pure)
+		}
+		a.square = plus(a.square, square)
 	case first:
 		a.before = plus(a.before, c.Epsilon)
 	default:
 		a.mixed = true
-		a.square = plus(a.square, times(halfPi, times(c.Epsilon, c.Epsilon)))
+		a.square = plus(a.square, pure)
+	}
+	if c.Noise == Sampled || a.summed(a.forSum) {
+		a.apart = plus(a.apart, c.Delta)
 	}
 }
 
-// share splits D at the first Gaussian release, of which δ is known and no noise yet.
-func (a *account) share(delta *big.Rat) {
+// share splits D at the first Gaussian release or run, of which δ is known and no noise yet.
+func (a *account) share(c *Charge) {
 	half := times(a.total.Delta, big.NewRat(1, 2))
-	if delta.Cmp(half) <= 0 {
+	switch {
+	case c.Delta.Cmp(half) <= 0:
 		a.forSum, a.forCount = half, half
-		return
+	case c.Noise == Sampled:
+		a.forSum = a.total.Delta
+	default:
+		a.forCount = a.total.Delta
 	}
-	a.forCount = a.total.Delta
+}
+
+// summed is (S) with a δ.
+func (a *account) summed(delta *big.Rat) bool {
+	return a.epsilon.Cmp(a.total.Epsilon) <= 0 && a.delta.Cmp(delta) <= 0
 }
 
 // within reports whether what is charged is within the budget.
 func (a *account) within(sigma Sigma) (bool, error) {
-	if a.epsilon.Cmp(a.total.Epsilon) <= 0 && a.delta.Cmp(a.limit()) <= 0 {
+	if a.summed(a.limit()) {
 		return true, nil
 	}
 	used, err := a.counted(sigma)
@@ -94,10 +117,10 @@ func (a *account) limit() *big.Rat {
 }
 
 // counted is the part of (G) that is used, τσ² with σ the noise of a single release
-// that would use all of it; nil where (G) has no share.
+// that would use all of it; nil where (G) has no share, or D_S none for runs.
 func (a *account) counted(sigma Sigma) (*big.Rat, error) {
 	rest := new(big.Rat).Sub(a.total.Epsilon, a.before)
-	if rest.Sign() < 0 || a.forCount.Sign() == 0 {
+	if rest.Sign() < 0 || a.forCount.Sign() == 0 || a.apart.Cmp(a.forSum) > 0 {
 		return nil, nil
 	}
 	s, err := sigma(roundDown(rest), roundDown(a.forCount), 1)
@@ -109,6 +132,13 @@ func (a *account) counted(sigma Sigma) (*big.Rat, error) {
 
 func plus(x, y *big.Rat) *big.Rat  { return new(big.Rat).Add(x, y) }
 func times(x, y *big.Rat) *big.Rat { return new(big.Rat).Mul(x, y) }
+
+func least(x, y *big.Rat) *big.Rat {
+	if x.Cmp(y) <= 0 {
+		return x
+	}
+	return y
+}
 
 // exactly is the value of a finite float64.
 func exactly(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }

@@ -33,6 +33,14 @@ func gaussian(t testing.TB, epsilon, delta string) Charge {
 	return Charge{Epsilon: e, Delta: d, Noise: Gaussian, Sensitivity: sensitivity, Scale: sigma, Neighbours: "replace-one"}
 }
 
+// sampled is a run, worth a bit less than Gaussian noise of its (ε, δ).
+func sampled(t testing.TB, epsilon, delta string) Charge {
+	c := gaussian(t, epsilon, delta)
+	c.Noise = Sampled
+	c.Scale *= 1.001
+	return c
+}
+
 func budget(epsilon, delta string, filter Filter) Budget {
 	return Budget{Data: "test", Neighbours: "replace-one", Epsilon: rat(epsilon), Delta: rat(delta), Filter: filter}
 }
@@ -57,6 +65,7 @@ func accepted(t *testing.T, b Budget, charges ...Charge) []bool {
 
 func TestFits(t *testing.T) {
 	g := func(epsilon, delta string) Charge { return gaussian(t, epsilon, delta) }
+	r := func(epsilon, delta string) Charge { return sampled(t, epsilon, delta) }
 	const yes, no = true, false
 	for name, c := range map[string]struct {
 		budget  Budget
@@ -75,6 +84,13 @@ func TestFits(t *testing.T) {
 		"sum takes any order":      {budget("2", "1e-6", Sum), []Charge{g("1", "1e-6"), laplace("1"), laplace("1e-9")}, []bool{yes, yes, no}},
 		"sum counts no squares":    {budget("2", "1e-6", Sum), []Charge{g("0.5", "1e-6"), g("0.5", "1e-6")}, []bool{yes, no}},
 		"Gaussian ones":            {budget("2", "1e-6", Auto), slices.Repeat([]Charge{g("0.5", "1e-6")}, 14), append(slices.Repeat([]bool{yes}, 13), no)},
+		"a run, all at once":       {budget("1", "1e-6", Auto), []Charge{r("1", "1e-6"), laplace("1e-3"), g("1e-3", "1e-9")}, []bool{yes, no, no}},
+		"a large run, by the sum":  {budget("2", "1e-6", Auto), []Charge{r("1", "6e-7"), laplace("0.5"), g("0.5", "4e-7"), r("1e-3", "1e-9")}, []bool{yes, yes, yes, no}},
+		"runs count as Gaussian":   {budget("2", "1e-6", Auto), slices.Repeat([]Charge{r("0.5", "1e-8")}, 19), append(slices.Repeat([]bool{yes}, 18), no)},
+		"δ of runs is of the sum":  {budget("9", "1e-6", Auto), slices.Repeat([]Charge{r("0.01", "2e-7")}, 3), []bool{yes, yes, no}},
+		"Gaussian after a run":     {budget("2", "1e-6", Auto), append([]Charge{r("0.5", "1e-7")}, slices.Repeat([]Charge{g("0.5", "1e-7")}, 15)...), append(slices.Repeat([]bool{yes}, 15), no)},
+		"no run after all of δ":    {budget("2", "1e-6", Auto), []Charge{g("0.5", "1e-6"), r("0.1", "1e-9"), g("0.5", "1e-6")}, []bool{yes, no, yes}},
+		"sum takes a run":          {budget("2", "1e-6", Sum), []Charge{r("1", "6e-7"), g("1", "4e-7"), r("1e-9", "1e-12")}, []bool{yes, yes, no}},
 	} {
 		if got := accepted(t, c.budget, c.charges...); !slices.Equal(got, c.want) {
 			t.Errorf("%s: accepted %v, want %v", name, got, c.want)
@@ -117,7 +133,11 @@ func TestLeft(t *testing.T) {
 	h := &History{Budget: budget("2", "1e-5", Auto), sigma: accounting.Sigma}
 	for range 4 {
 		for _, delta := range []string{"0", "1e-6", "1e-5"} {
-			left, err := h.Left(rat(delta))
+			noise := Laplace
+			if delta != "0" {
+				noise = Gaussian
+			}
+			left, err := h.Left(noise, rat(delta))
 			if err != nil || left == 0 {
 				t.Fatal(left, err)
 			}
@@ -135,7 +155,7 @@ func TestLeft(t *testing.T) {
 		h.Entries = append(h.Entries, Entry{Charge: gaussian(t, "0.3", "1e-6")})
 	}
 	full := &History{Budget: budget("1", "0", Auto), Entries: []Entry{{Charge: laplace("1")}}, sigma: accounting.Sigma}
-	if left, err := full.Left(new(big.Rat)); left != 0 || err != nil {
+	if left, err := full.Left(Laplace, new(big.Rat)); left != 0 || err != nil {
 		t.Errorf("left %v (%v)", left, err)
 	}
 }

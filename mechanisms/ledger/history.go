@@ -85,25 +85,31 @@ func part(x, total *big.Rat) float64 {
 }
 
 // Left returns the largest ε, rounded down to three digits, that one more release
-// with δ may have: with Laplace noise for δ = 0, else with Gaussian noise; 0 where
-// there is none. It is at most the total, though a release with a smaller δ than the
-// total may state an ε that is larger.
-func (h *History) Left(delta *big.Rat) (float64, error) {
+// with this noise and δ may have; 0 where there is none. It is at most the total,
+// though a release with a smaller δ than the total may state an ε that is larger. A run of
+// Sampled noise is taken to be worth runWorth times what Gaussian noise of its (ε, δ) is.
+func (h *History) Left(noise Noise, delta *big.Rat) (float64, error) {
 	base := h.account()
 	return largest(roundDown(h.Budget.Epsilon), func(epsilon float64) (bool, error) {
-		c := Charge{Epsilon: decimal(epsilon), Delta: delta, Noise: Laplace}
-		if delta.Sign() > 0 {
+		c := Charge{Epsilon: decimal(epsilon), Delta: delta, Noise: noise}
+		if noise != Laplace {
 			s, err := h.sigma(epsilon, roundDown(delta), 1)
 			if err != nil {
 				return false, err
 			}
-			c.Noise, c.Sensitivity, c.Scale = Gaussian, 1, s
+			c.Sensitivity, c.Scale = 1, s
+		}
+		if noise == Sampled {
+			c.Sensitivity = runWorth
 		}
 		a := base
 		a.add(&c)
 		return a.within(h.sigma)
 	})
 }
+
+// runWorth is above what AsGaussian has for runs, relative to the μ of Gaussian noise.
+const runWorth = 1.02
 
 // largest bisects for the largest number of three digits that fits, among those from
 // most/1e12 to most; 0 if there is none.

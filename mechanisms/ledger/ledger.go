@@ -41,13 +41,17 @@ const (
 // Noise is the law of a release's noise.
 type Noise string
 
-// The two laws.
+// The laws.
 const (
 	Laplace  Noise = "laplace"
 	Gaussian Noise = "gaussian"
+	// Sampled is Gaussian noise on sums over samples of the records, many times over: of a
+	// whole run of stochastic gradients.
+	Sampled Noise = "sampled"
 )
 
-// Charge is what a release costs.
+// Charge is what a release costs. Of Sampled noise Sensitivity/Scale is a bound on the μ of
+// accounting's AsGaussian for Delta.
 type Charge struct {
 	Epsilon, Delta     *big.Rat // as the release states them; decimals, δ = 0 for Laplace noise
 	Noise              Noise
@@ -97,13 +101,13 @@ func (c *Charge) check() error {
 		return fmt.Errorf("ε of a release must be above 0")
 	case c.Delta == nil || c.Delta.Sign() < 0:
 		return fmt.Errorf("δ of a release must not be negative")
-	case !slices.Contains([]Noise{Laplace, Gaussian}, c.Noise):
-		return fmt.Errorf("noise must be %q or %q, not %q", Laplace, Gaussian, c.Noise)
+	case !slices.Contains([]Noise{Laplace, Gaussian, Sampled}, c.Noise):
+		return fmt.Errorf("noise must be %q, %q or %q, not %q", Laplace, Gaussian, Sampled, c.Noise)
 	case c.Noise == Laplace && c.Delta.Sign() != 0:
 		return fmt.Errorf("δ of a release with Laplace noise must be 0")
-	case c.Noise == Gaussian && c.Delta.Sign() == 0:
+	case c.Noise != Laplace && c.Delta.Sign() == 0:
 		return fmt.Errorf("δ of a release with Gaussian noise must be above 0")
-	case c.Noise == Gaussian && !(positive(c.Sensitivity) && positive(c.Scale)):
+	case c.Noise != Laplace && !(positive(c.Sensitivity) && positive(c.Scale)):
 		return fmt.Errorf("sensitivity and scale of Gaussian noise must be above 0")
 	}
 	return decimals(c.Epsilon, c.Delta)
