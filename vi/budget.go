@@ -53,12 +53,13 @@ func (p *Privacy) covers(t accounting.Training) error {
 
 // Plan returns what a run on records that number about this many is to the accountant,
 // with the multiplier of its noise. The number must be public: under add-remove
-// neighbours, one from elsewhere. An error that is ErrBudget says that nothing could be
-// learnt: over all steps T the noise, of standard deviation √T·multiplier·Clip, would be
-// larger than all that the records can add, T·Rate·records·Clip.
+// neighbours, one from elsewhere, or 0 for none. An error that is ErrBudget says that
+// nothing could be learnt: over all steps T the noise, of standard deviation
+// √T·multiplier·Clip, would be larger than all that the records can add,
+// T·Rate·records·Clip.
 func (o *Options) Plan(records float64) (accounting.Training, error) {
 	t, err := o.training(int(records))
-	if err != nil || o.Privacy == nil {
+	if err != nil || o.Privacy == nil || records == 0 {
 		return t, err
 	}
 	if most := math.Sqrt(float64(t.Steps)) * t.Rate * records; t.Multiplier > most {

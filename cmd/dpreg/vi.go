@@ -23,8 +23,9 @@ Each column needs public bounds, or levels (see dpreg schema); numbers are scale
 [-1, 1]. The response of --model logistic has two levels, the second of which is
 modelled, is boolean, or is a number with bounds 0:1.
 
-Every run spends ε anew: what is to be kept, keep with --save. The draws are from the
-fitted law and independent; R-hat and effective sizes say nothing of the fit.`
+Every run spends ε anew: what is to be kept, keep with --save. With --ledger it is
+charged before the first step. The draws are from the fitted law and independent; R-hat
+and effective sizes say nothing of the fit.`
 
 func newVI() *cobra.Command {
 	var f viFlags
@@ -56,7 +57,7 @@ func newVI() *cobra.Command {
 	return cmd
 }
 
-func (f *viFlags) run(ctx context.Context, stdout, stderr io.Writer, data string) error {
+func (f *viFlags) run(ctx context.Context, stdout, stderr io.Writer, data string) (err error) {
 	o, err := f.options()
 	if err != nil {
 		return err
@@ -82,21 +83,48 @@ func (f *viFlags) run(ctx context.Context, stdout, stderr io.Writer, data string
 	}
 	public := f.releaseFlags.rows
 	if f.neighbours == string(release.ReplaceOne) {
-		public = int64(len(rows.Y))
+		if public = int64(len(rows.Y)); public == 0 {
+			return usagef("%s has no rows to fit", f.source.Name)
+		}
 	}
-	if err := f.size(&o, public); err != nil {
+	paid, err := f.plan(ctx, &o, public, data)
+	if err != nil {
 		return err
 	}
-	if public > 0 {
-		if _, err := o.Plan(float64(public)); err != nil {
-			return usage(err)
-		}
+	defer func() { paid.finish(ctx, stderr, err == nil) }()
+	if err := paid.pay(ctx, stderr); err != nil {
+		return err
 	}
 	fit, err := f.fit(ctx, stderr, design, rows, group, o)
 	if err != nil {
 		return err
 	}
 	return f.conclude(stdout, stderr, &viResult{fit: fit, design: design, flags: f, n: public})
+}
+
+// plan completes options by the public number of records, 0 where there is none, and says
+// what the run is to be charged.
+func (f *viFlags) plan(ctx context.Context, o *vi.Options, records int64, data string) (*payment, error) {
+	if err := f.size(o, records); err != nil {
+		return nil, err
+	}
+	training, err := o.Plan(float64(records))
+	if err != nil || o.Privacy == nil {
+		return nil, usage(err)
+	}
+	o.Privacy.Multiplier = training.Multiplier
+	if f.ledger == "" {
+		return nil, nil
+	}
+	name := f.save
+	if name == "" {
+		name = data
+	}
+	cost, err := runCharge(&f.releaseFlags, name, training)
+	if err != nil {
+		return nil, err
+	}
+	return newPayment(ctx, f.ledger, cost)
 }
 
 // read reads the rows, which must not change meanwhile.

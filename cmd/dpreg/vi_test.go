@@ -1,12 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/mechanisms/ledger"
 )
 
 // votes is a table with a factor, a number, a group and a response with two levels.
@@ -90,6 +94,74 @@ func TestVIModels(t *testing.T) {
 	r.says(t, "NOT private")
 }
 
+// A run is charged before it starts, as one of many sampled sums, and beside releases; what
+// has no room is refused, and nothing is charged for it.
+func TestVILedger(t *testing.T) {
+	votes(t)
+	if r := command("ledger", "init", "b.db", "--data", "votes.csv", "--eps", "3", "--delta", "1e-4"); r.code != done {
+		t.Fatal(r.stderr)
+	}
+	paid := func(epsilon string) result {
+		return variational("--eps", epsilon, "--delta", "1e-5", "--rate", "1", "--formula", "vote ~ age", "--ledger", "b.db", "--save", "fit")
+	}
+	paid("1").finished(t).says(t, "charged to b.db as No 1")
+	if r := command("release", "votes.csv", "--formula", "dose ~ age", "--eps", "0.5", "--delta", "1e-5", "--mechanism", "gaussian", "--ledger", "b.db", "-o", "r.json"); r.code != done {
+		t.Fatal(r.stderr)
+	}
+	paid("1.5").finished(t)
+	r := paid("2.9")
+	if r.code != refused || r.stdout != "" {
+		t.Errorf("exit code %d, stdout %q", r.code, r.stdout)
+	}
+	r.says(t, "no room for epsilon = 2.9, delta = 1e-05: nothing was charged").says(t, "for a run of dpreg vi")
+	var noises []ledger.Noise
+	for _, e := range charges(t, "b.db") {
+		noises = append(noises, e.Noise)
+		if !e.Written || e.Neighbours != "replace-one" {
+			t.Errorf("%+v", e)
+		}
+	}
+	if want := []ledger.Noise{ledger.Sampled, ledger.Gaussian, ledger.Sampled}; !slices.Equal(noises, want) {
+		t.Errorf("charged %v, want %v", noises, want)
+	}
+}
+
+// A run that is interrupted stays charged, and is not known to have been written.
+func TestVIInterruptedStaysCharged(t *testing.T) {
+	votes(t)
+	if r := command("ledger", "init", "b.db", "--data", "votes.csv", "--eps", "3", "--delta", "1e-4"); r.code != done {
+		t.Fatal(r.stderr)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var stdout bytes.Buffer
+	stderr := &watcher{text: "charged to b.db as No 1", then: cancel}
+	args := strings.Fields("vi votes.csv --steps 50 --rate 1 --eps 1 --delta 1e-5 --formula vote~age --ledger b.db")
+	if code := run(ctx, &stdout, stderr, args); code != failed || stdout.Len() > 0 {
+		t.Errorf("exit code %d, stdout %q", code, stdout.String())
+	}
+	if !strings.Contains(stderr.String(), "b.db keeps the charge No 1") {
+		t.Errorf("stderr:\n%s", stderr)
+	}
+	if all := charges(t, "b.db"); len(all) != 1 || all[0].Written {
+		t.Errorf("charged %+v", all)
+	}
+}
+
+// watcher keeps what is written, and calls then when text has been.
+type watcher struct {
+	bytes.Buffer
+	text string
+	then func()
+}
+
+func (w *watcher) Write(p []byte) (int, error) {
+	n, err := w.Buffer.Write(p)
+	if strings.Contains(w.String(), w.text) {
+		w.then()
+	}
+	return n, err
+}
+
 func TestWrongVI(t *testing.T) {
 	votes(t)
 	before := tree(t)
@@ -116,6 +188,8 @@ func TestWrongVI(t *testing.T) {
 		"--eps 1 --delta 1e-5 --plot trace.pdf":                          "2 --plot",
 		"--non-private":                                                  "3 --i-hold-the-data",
 		"--non-private --eps 1":                                          "2 spends nothing",
+		"--eps 1 --delta 1e-5 --ledger none.db":                          "2 no such ledger",
+		"--non-private --ledger b.db":                                    "2 spends nothing",
 		"--preset adult":                                                 "2 --preset",
 		"--preset mixture --eps 1":                                       "2 takes no file",
 		"--eps 1 --delta 1e-5 --clip 0":                                  "2 --clip",

@@ -79,6 +79,7 @@ func (f *viFlags) registerPrivacy(cmd *cobra.Command) {
 	fs.StringVar(&f.delta, "delta", "", "δ, a `NUMBER` far below 1/n, such as 1e-6")
 	fs.StringVar(&f.neighbours, "neighbours", string(release.ReplaceOne), "`NAME`: which data sets must not be told apart: replace-one, with n public, or add-remove, with n secret")
 	fs.StringVar(&f.sampling, "sampling", poisson, "`NAME`: poisson, each row by itself, or fixed, batches of one size (replace-one)")
+	fs.StringVar(&f.ledger, "ledger", "", "charge the run to this ledger, a `FILE` of dpreg ledger init")
 	fs.Int64Var(&f.releaseFlags.rows, "rows", 0, "about how many rows there are, a public `NUMBER`: for --batch or --gradients joint with add-remove")
 	fs.StringArrayVar(&f.bounds, "bounds", nil, "public bounds of a column, `NAME=LOWER:UPPER`; repeatable; wins over a schema file")
 	fs.StringVar(&f.schema, "schema", "", "Frictionless Table Schema `FILE` with bounds and levels (default: data.schema.json beside data.csv)")
@@ -137,8 +138,8 @@ func (f *viFlags) check(cmd *cobra.Command) error {
 		return usagef("--model %s needs --group, a column of categories", viHierarchical)
 	case f.model != viHierarchical && f.group != "":
 		return usagef("--group is for --model %s", viHierarchical)
-	case f.nonPrivate && (changed("eps") || changed("delta")):
-		return usagef("--non-private spends nothing: leave out --eps and --delta")
+	case f.nonPrivate && (changed("eps") || changed("delta") || changed("ledger")):
+		return usagef("--non-private spends nothing: leave out --eps, --delta and --ledger")
 	case f.nonPrivate && !f.holdsData:
 		return refusef("--non-private prints what the rows say, without noise: nothing of it is private. If you may see the rows and keep the output to yourself, say --i-hold-the-data")
 	case f.holdsData && !f.nonPrivate:

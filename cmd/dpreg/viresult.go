@@ -151,7 +151,7 @@ func (r *viResult) title() string {
 
 // checkOutputs looks, before anything is spent, whether results can be written.
 func (f *viFlags) checkOutputs(data string) error {
-	keep := inputs{data, sidecar(data), f.schema}
+	keep := inputs{data, sidecar(data), f.schema, f.ledger}
 	if f.plot != "" {
 		if err := keep.spare(f.plot); err != nil {
 			return within("--plot", err)
