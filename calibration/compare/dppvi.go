@@ -27,6 +27,9 @@ type dpPVI struct {
 	clip    float64
 }
 
+// pviClip is the clipping norm over the norm of the longest factor of a row in the box.
+const pviClip = 0.5
+
 // independent is how many draws are taken where they are.
 const independent = 1000
 
@@ -35,28 +38,28 @@ func newDPPVI(s size, clients int, budget release.Privacy) *dpPVI {
 	if s.columns.Intercept {
 		d++
 	}
-	return &dpPVI{clients, budget, math.Sqrt(float64(d*(d+1)) / 2)}
+	return &dpPVI{clients, budget, pviClip * math.Sqrt(float64(d*(d+1))/2)}
 }
 
 func (m *dpPVI) run() string { return fmt.Sprintf("%d clients", m.clients) }
 
-// release is that of one client's update: of all its rows.
-func (m *dpPVI) release() accounting.Training {
-	return accounting.Training{Rate: 1, Steps: 1, Scheme: accounting.PoissonReplaceOne}
+// multiplier is of the noise of a client's update, one release of all its rows.
+func (m *dpPVI) multiplier() (float64, error) {
+	once := accounting.Training{Rate: 1, Steps: 1, Scheme: accounting.PoissonReplaceOne}
+	return once.FindMultiplier(accounting.PLD, m.budget.Epsilon, m.budget.Delta)
 }
 
 func (m *dpPVI) ready() error {
-	_, err := m.release().FindMultiplier(accounting.PLD, m.budget.Epsilon, m.budget.Delta)
+	_, err := m.multiplier()
 	return err
 }
 
 func (m *dpPVI) fit(_ context.Context, e *example, noise *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
-	t := m.release()
-	var err error
-	if t.Multiplier, err = t.FindMultiplier(accounting.PLD, m.budget.Epsilon, m.budget.Delta); err != nil {
+	multiplier, err := m.multiplier()
+	if err != nil {
 		return nil, err
 	}
-	server, err := m.server(e, t.Multiplier, noise)
+	server, err := m.server(e, multiplier, noise)
 	if err != nil {
 		return nil, err
 	}
@@ -66,12 +69,8 @@ func (m *dpPVI) fit(_ context.Context, e *example, noise *mechanisms.Entropy, rn
 			return nil, err
 		}
 	}
-	f := &fitted{theta: law.Mean}
-	if f.draws, err = e.sample(law, rng); err != nil {
-		return nil, err
-	}
-	f.epsilon, err = t.Epsilon(accounting.PLD, m.budget.Delta)
-	return f, err
+	draws, err := e.sample(law, rng)
+	return &fitted{theta: law.Mean, draws: draws, epsilon: m.budget.Epsilon}, err
 }
 
 // server deals the rows, which are in random order, to the clients.
@@ -105,7 +104,10 @@ func (m *dpPVI) server(e *example, multiplier float64, noise *mechanisms.Entropy
 
 // normalInverseGamma reads G, the precision of a law of v: with its blocks G_xx, g_xy, g_yy,
 //
-//	θ | σ² ~ N(μ, σ² G_xx⁻¹),  μ = G_xx⁻¹ g_xy,  σ² ~ InvGamma(a + n/2, (g_yy − g_xyᵀμ)/2).
+//	θ | σ² ~ N(μ, σ² G_xx⁻¹),  μ = G_xx⁻¹ g_xy,  σ² ~ InvGamma(a + w/2, (g_yy − g_xyᵀμ)/2),
+//
+// where w is the number of rows, of which a clipped one counts as the part that is left of
+// it. With an intercept that is among the sums: the entry of 1·1.
 func (e *example) normalInverseGamma(law []float64) (*conjugate.NIG, error) {
 	q := e.shape.Q()
 	g, mean := make([]float64, q*q), make([]float64, q)
@@ -125,7 +127,11 @@ func (e *example) normalInverseGamma(law []float64) (*conjugate.NIG, error) {
 		squares -= float64(v * v)
 	}
 	dense.SolveLowerT(chol, q, mean)
-	return conjugate.NewNIG(mean, g, e.prior.Theta.Shape+float64(e.statistics.N)/2, squares/2)
+	weight := float64(e.statistics.N)
+	if e.shape.Intercept {
+		weight = max(0, g[0]-e.prior.Theta.Precision[0])
+	}
+	return conjugate.NewNIG(mean, g, e.prior.Theta.Shape+weight/2, squares/2)
 }
 
 // sample draws (θ, σ²).

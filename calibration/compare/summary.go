@@ -101,8 +101,9 @@ func (d *Design) Summarise(s *calibration.Study, trials []*calibration.Trial) *S
 func summarise(name string, values []float64) MeasureSummary {
 	m, n := MeasureSummary{Name: name, Of: len(values)}, float64(len(values))
 	for _, v := range values {
-		m.Mean += v / n
+		m.Mean += v
 	}
+	m.Mean /= n
 	if len(values) > 1 {
 		squares := 0.
 		for _, v := range values {
