@@ -157,3 +157,19 @@ func TestGroup(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// What is found without sampling is what Epsilon accepts, to the last digit.
+func TestMultiplierServes(t *testing.T) {
+	for steps := 1; steps < 200; steps += 7 {
+		run := Training{Rate: 1, Steps: steps, Scheme: PoissonReplaceOne}
+		for _, epsilon := range []float64{0.01, 0.3, 1, 7} {
+			var err error
+			if run.Multiplier, err = run.FindMultiplier(PLD, epsilon, 1e-5); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := run.Epsilon(PLD, 1e-5); !(got <= epsilon) || err != nil {
+				t.Errorf("%d steps: ε = %v, not %v (%v)", steps, got, epsilon, err)
+			}
+		}
+	}
+}
