@@ -8,12 +8,11 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	jobpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/jobmanagement_v1"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
 )
 
 // Engine runs jobs. A job of this program can be run again: it reads rows or simulates
@@ -21,12 +20,17 @@ import (
 type Engine struct {
 	Runner   string
 	Attempts int // times that a job is submitted before its failure is final, at least 1
-	// Say, if not nil, is told of each failure that is not final.
+	// Patience is how long worker processes of Prism may say nothing before a job has failed.
+	Patience time.Duration
+	// Say, if not nil, is told of failures that are not final.
 	Say func(text string)
 }
 
 // Prism is the runner that is built in.
 const Prism = "prism"
+
+// DefaultPatience is twice the longest time between two questions of Prism to a worker.
+const DefaultPatience = time.Minute
 
 // Environments of workers that this program knows by name (--environment_type).
 const (
@@ -46,6 +50,8 @@ func (e Engine) Settle() error {
 		return err
 	}
 	switch {
+	case e.Runner == Prism && strings.EqualFold(*kind, process) && *jobopts.Endpoint == "":
+		return errors.New("worker processes need a job service that starts them: name it by --endpoint (`dpreg-beam prism` is one)")
 	case strings.EqualFold(*kind, process):
 		if *jobopts.EnvironmentConfig == "" {
 			config, err := json.Marshal(map[string]string{"command": self})
@@ -72,19 +78,49 @@ func Here() bool {
 // Where ctx is done the job is cancelled, and the error is ctx's.
 func (e Engine) Run(ctx context.Context, build func() *beam.Pipeline) error {
 	for attempt := 1; ; attempt++ {
-		*jobopts.JobName = fmt.Sprintf("dpreg-%d-%d", time.Now().UnixNano(), attempt)
-		_, err := beam.Run(ctx, e.Runner, build())
+		err := e.once(ctx, attempt, build())
 		switch {
 		case ctx.Err() != nil:
-			return errors.Join(ctx.Err(), cancel(context.WithoutCancel(ctx), *jobopts.JobName))
+			return ctx.Err()
 		case err == nil:
 			return nil
 		case attempt >= e.Attempts:
 			return fmt.Errorf("the job failed: %s", brief(err))
-		case e.Say != nil:
-			e.Say(fmt.Sprintf("the job failed (%s); it is run again, which changes nothing in its result", brief(err)))
+		}
+		e.say("the job failed (%s); it is run again, which changes nothing in its result", brief(err))
+	}
+}
+
+func (e Engine) say(format string, args ...any) {
+	if e.Say != nil {
+		e.Say(fmt.Sprintf(format, args...))
+	}
+}
+
+var errStuck = errors.New("no worker says anything any more: did it end, or does --environment_config name no program that is one?")
+
+// once submits a job and waits for its end.
+func (e Engine) once(ctx context.Context, attempt int, p *beam.Pipeline) error {
+	name := fmt.Sprintf("dpreg-%d-%d", time.Now().UnixNano(), attempt)
+	*jobopts.JobName = name
+	watched, end := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	var stuck bool
+	if e.Runner == Prism && strings.EqualFold(*jobopts.EnvironmentType, process) {
+		watching.Go(func() { stuck = watch(watched, name, e.Patience) })
+	}
+	_, err := beam.Run(ctx, e.Runner, p)
+	end()
+	watching.Wait()
+	if stuck {
+		return errStuck
+	}
+	if ctx.Err() != nil && *jobopts.Endpoint != "" {
+		if err := cancel(context.WithoutCancel(ctx), name); err != nil {
+			e.say("the job %s could not be cancelled and may still run: %s", name, brief(err))
 		}
 	}
+	return err
 }
 
 // brief is an error of the engine without its stack traces.
@@ -103,29 +139,4 @@ func brief(err error) string {
 		text = strings.ToValidUTF8(text[:most], "") + " …"
 	}
 	return text
-}
-
-// cancel stops the job of a name, where there is a job service.
-func cancel(ctx context.Context, name string) error {
-	if *jobopts.Endpoint == "" {
-		return nil
-	}
-	ctx, stop := context.WithTimeout(ctx, 10*time.Second)
-	defer stop()
-	conn, err := grpcx.Dial(ctx, *jobopts.Endpoint, 10*time.Second)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	service := jobpb.NewJobServiceClient(conn)
-	jobs, err := service.GetJobs(ctx, &jobpb.GetJobsRequest{})
-	if err != nil {
-		return err
-	}
-	for _, j := range jobs.GetJobInfo() {
-		if j.GetJobName() == name {
-			_, err = service.Cancel(ctx, &jobpb.CancelJobRequest{JobId: j.GetJobId()})
-		}
-	}
-	return err
 }

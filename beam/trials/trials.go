@@ -23,35 +23,6 @@ const kind = "trials"
 // collectEvery is how often trials are looked for while a job runs.
 var collectEvery = 10 * time.Second
 
-// Study is a study in the form in which workers are told of it.
-type Study struct {
-	Kind string // a key of kinds
-	Text []byte // its design
-}
-
-// kinds make studies of designs.
-var kinds = map[string]func(design []byte) (*calibration.Study, error){
-	Calibration: func(design []byte) (*calibration.Study, error) {
-		d, err := calibration.ReadDesign(design)
-		if err != nil {
-			return nil, err
-		}
-		return d.Study()
-	},
-}
-
-// Calibration is the kind of the studies of dpreg calibrate.
-const Calibration = "calibration"
-
-// Open makes the study.
-func (s Study) Open() (*calibration.Study, error) {
-	open, ok := kinds[s.Kind]
-	if !ok {
-		return nil, fmt.Errorf("there are no studies of the kind %q", s.Kind)
-	}
-	return open(s.Text)
-}
-
 // Run runs the trials of a study that are not done, and gives each to keep, once, in any
 // order and while the job runs. Errors: those of Open and keep, what the engine says where
 // job.Run gives up; trials that were kept stay kept.

@@ -57,18 +57,16 @@ func (f *engineFlags) launch(stderr io.Writer, cmd *cobra.Command) (e job.Engine
 	if err != nil {
 		return e, "", nil, usage(err)
 	}
-	beam.Init()
-	if f.log == "" {
-		slog.SetDefault(slog.New(slog.DiscardHandler))
-	} else {
+	quiet()
+	if f.log != "" {
 		log.SetupLogging(f.log, "text")
 	}
-	e = job.Engine{Runner: *runners.Runner, Attempts: f.attempts, Say: func(text string) { note(stderr, "%s", text) }}
+	e = job.Engine{Runner: *runners.Runner, Attempts: f.attempts, Patience: job.DefaultPatience, Say: func(text string) { note(stderr, "%s", text) }}
 	if e.Runner == "" {
 		e.Runner = job.Prism
 	}
 	if err := e.Settle(); err != nil {
-		return e, "", nil, err
+		return e, "", nil, usage(err)
 	}
 	dir, remove, err = f.meet(stderr)
 	return e, dir, remove, err
@@ -95,4 +93,12 @@ func (f *engineFlags) meet(stderr io.Writer) (dir staging.Dir, remove func(), er
 			note(stderr, "%s may hold exact sums, as sensitive as the rows, and could not be removed: %v", dir, err)
 		}
 	}, nil
+}
+
+// quiet lets Beam say nothing, after it has set up itself.
+func quiet() {
+	if !beam.Initialized() {
+		beam.Init()
+	}
+	slog.SetDefault(slog.New(slog.DiscardHandler))
 }

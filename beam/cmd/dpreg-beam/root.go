@@ -6,11 +6,12 @@ const rootHelp = `dpreg-beam runs dpreg's large jobs on Apache Beam.
 
   release    rows in many files -> one release: spends ε, once
   calibrate  the trials of a study that dpreg calibrate began
+  compare    those of one that dpreg compare began
   prism      a job service of Beam's runner Prism, for tests and one machine
 
 Without flags of an engine all runs in this process. Engines are named as in any
 program of Beam's Go SDK: --runner, --endpoint, --environment_type and so on
-(docs/beam.md; dpreg-beam release --help --engine lists them).
+(docs/beam.md).
 
 Exit codes: 0 done; 1 failed; 2 wrong usage or input; 3 refused for privacy.`
 
@@ -22,7 +23,7 @@ func newRoot() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newRelease(), newCalibrate(), newPrism())
+	root.AddCommand(newRelease(), newCalibrate(), newCompare(), newPrism())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w (`%s --help` lists the flags)", err, cmd.CommandPath())
 	})

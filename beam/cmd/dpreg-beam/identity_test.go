@@ -1,0 +1,241 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/dpreg/dpreg/beam/sums"
+	"github.com/dpreg/dpreg/pushdown/pushdowntest"
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/ssp"
+	"github.com/dpreg/dpreg/table"
+)
+
+var (
+	rows = flag.Int("rows", 20_000, "generated rows, of ten columns")
+	dir  = flag.String("dir", "", "where the files of generated rows stay (default: they go)")
+)
+
+// Sums are the same to the bit on every engine. With -v it tells what each took:
+//
+//	go test ./cmd/dpreg-beam -run Identity -v -timeout 1h -rows 10000000
+func TestIdentity(t *testing.T) {
+	folder := *dir
+	if folder == "" {
+		folder = t.TempDir()
+	}
+	tables := []shards{people(t), generated(t, folder, *rows)}
+	for _, e := range engines(t) {
+		for _, s := range tables {
+			t.Run(e.name+", "+s.name, func(t *testing.T) { s.compare(t, e) })
+		}
+	}
+}
+
+// shards is a table in several files.
+type shards struct {
+	name   string
+	paths  []string
+	design *schema.Design
+}
+
+// people is testdata/pums.csv, divided.
+func people(t *testing.T) shards {
+	t.Helper()
+	text, err := os.ReadFile("../../../testdata/pums.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(strings.TrimSpace(string(text)), "\n")
+	file, err := os.Open("../../../testdata/pums.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	columns, err := schema.ReadSchema(file, "schema")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	folder := t.TempDir()
+	for part := range slices.Chunk(lines[1:], 90) {
+		path := filepath.Join(folder, fmt.Sprintf("%02d.csv", len(paths)))
+		if err := os.WriteFile(path, []byte(lines[0]+strings.Join(part, "")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	return shards{"pums", paths, design(t, columns)}
+}
+
+// generated are the rows of bench/identity's test of this name, divided.
+func generated(t *testing.T, folder string, n int) shards {
+	t.Helper()
+	const files = 8
+	columns := []struct {
+		name         string
+		lower, upper float64
+		digits       int
+	}{
+		{"age", 0, 100, 0}, {"income", 0, 250000, 2}, {"educ", 1, 16, 0}, {"weight", 40, 140, 1}, {"height", 1.4, 2.1, 2},
+		{"a", -1, 1, 6}, {"b", 0, 1, 4}, {"c", -50, 50, 3}, {"d", 0, 10000, 0}, {"y", -3, 3, -1},
+	}
+	all := &schema.Schema{}
+	var header []byte
+	for _, c := range columns {
+		margin := (c.upper - c.lower) / 20
+		all.Columns = append(all.Columns, schema.Column{Name: c.name, Lower: c.lower + margin, Upper: c.upper - margin})
+		header = append(append(header, c.name...), ',')
+	}
+	source := rand.NewPCG(0, 0)
+	rng := rand.New(source)
+	var paths []string
+	for i := range files {
+		path := filepath.Join(folder, fmt.Sprintf("part-%d-%d.csv", n, i))
+		paths = append(paths, path)
+		if _, err := os.Stat(path); err == nil {
+			continue
+		}
+		write(t, path, func(out *bufio.Writer) {
+			line := bytes.Clone(header)
+			for row := i; ; row += files {
+				line[len(line)-1] = '\n'
+				out.Write(line)
+				if row >= n {
+					return
+				}
+				line = line[:0]
+				source.Seed(1, uint64(row))
+				for _, c := range columns {
+					line = strconv.AppendFloat(line, c.lower+rng.Float64()*(c.upper-c.lower), 'f', c.digits, 64)
+					line = append(line, ',')
+				}
+			}
+		})
+	}
+	return shards{"generated", paths, design(t, all)}
+}
+
+func write(t *testing.T, path string, lines func(*bufio.Writer)) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	out := bufio.NewWriterSize(f, 1<<20)
+	lines(out)
+	if err := out.Flush(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func design(t *testing.T, s *schema.Schema) *schema.Design {
+	t.Helper()
+	d, err := s.Design("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// compare has an engine sum the shards, last ones first, and one worker of dpreg.
+func (s shards) compare(t *testing.T, e engine) {
+	_, j, dir := e.start(t)
+	paths := slices.Clone(s.paths)
+	slices.Reverse(paths)
+	got := s.walk(t, e.name, func(ctx context.Context) (*ssp.Statistics, error) {
+		return sums.Sum(ctx, j, dir, paths, table.Options{}, s.design)
+	})
+	if want := s.walk(t, "one worker", s.alone); got != want {
+		t.Errorf("other sums")
+	}
+}
+
+// alone sums without an engine.
+func (s shards) alone(ctx context.Context) (*ssp.Statistics, error) {
+	all := &table.Source{Name: s.name}
+	for _, path := range s.paths {
+		all.Files = append(all.Files, table.File{Path: path, Format: table.CSVFormat})
+	}
+	return ssp.Sum(ctx, all, table.Options{}, s.design, 1)
+}
+
+// walk takes a path, and returns what it leads to.
+func (s shards) walk(t *testing.T, name string, sum func(context.Context) (*ssp.Statistics, error)) string {
+	t.Helper()
+	runtime.GC()
+	cpu, start := cpuSeconds(t), time.Now()
+	found, err := sum(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := pushdowntest.Text(found)
+	t.Logf("| %s | %s | %d | %.2f | %.2f | %.6x |", s.name, name, found.N, cpuSeconds(t)-cpu, time.Since(start).Seconds(), sha256.Sum256([]byte(text)))
+	return text
+}
+
+// cpuSeconds are those of this process; workers that are processes have their own.
+func cpuSeconds(t *testing.T) float64 {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
+}
+
+// A worker that is killed changes nothing.
+func TestKilledWorker(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("finds workers in /proc")
+	}
+	s := generated(t, t.TempDir(), *rows)
+	const copies = 64 // so that there is work for a while
+	folder := t.TempDir()
+	for i := range copies {
+		for k, path := range s.paths[:8] {
+			again := filepath.Join(folder, fmt.Sprintf("%d-%d.csv", i, k))
+			if err := os.Link(path, again); err != nil {
+				t.Fatal(err)
+			}
+			s.paths = append(s.paths, again)
+		}
+	}
+	want, err := s.alone(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := engines(t)[2]
+	said, j, dir := e.start(t)
+	killed := e.killWorker(t)
+	got, err := sums.Sum(t.Context(), j, dir, s.paths, table.Options{}, s.design)
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-killed:
+	default:
+		t.Error("the job was done before a worker could be killed")
+	}
+	if len(said.text) == 0 || !strings.Contains(said.text[0], "run again") {
+		t.Errorf("the launcher said %q", said.text)
+	}
+	if pushdowntest.Text(got) != pushdowntest.Text(want) {
+		t.Error("other sums")
+	}
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"math/big"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
+
+	"github.com/dpreg/dpreg/beam/sums"
+	"github.com/dpreg/dpreg/mechanisms/ledger"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/table"
+)
+
+// ran is what the program did.
+type ran struct {
+	code           int
+	stdout, stderr string
+}
+
+// program runs the program in a folder, and looks that nothing of it stays but there.
+func program(t *testing.T, folder string, args ...string) ran {
+	t.Helper()
+	temporary := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
+	cmd.Dir, cmd.Env = folder, append(os.Environ(), asProgram+"=1", "TMPDIR="+temporary)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if left, _ := os.ReadDir(temporary); len(left) > 0 {
+		t.Errorf("%q left %v", args, left)
+	}
+	return ran{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// ends looks how it ended, and for words on stderr.
+func (r ran) ends(t *testing.T, code int, says string) {
+	t.Helper()
+	if r.code != code || !strings.Contains(r.stderr, says) {
+		t.Errorf("it ended with %d, not %d, or without %q:\n%s", r.code, code, says, r.stderr)
+	}
+}
+
+// workspace is a folder with rows/, of several files, and rows.schema.json.
+func workspace(t *testing.T) (folder string) {
+	t.Helper()
+	folder = t.TempDir()
+	s := people(t)
+	if err := os.Mkdir(filepath.Join(folder, "rows"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range s.paths {
+		if err := os.Rename(path, filepath.Join(folder, "rows", filepath.Base(path))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile("../../../testdata/pums.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "rows.schema.json"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+func TestRelease(t *testing.T) {
+	folder := workspace(t)
+	in := func(name string) string { return filepath.Join(folder, name) }
+	budget := ledger.Budget{Data: "rows", Epsilon: big.NewRat(3, 2), Delta: new(big.Rat), Neighbours: "replace-one", Filter: ledger.Auto}
+	if err := ledger.Create(t.Context(), in("budget"), budget); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"release", "--eps", "1", "--formula", "income ~ age + educ", "--ledger", "budget", "rows", "-o"}
+	r := program(t, folder, append(args, "r.json")...)
+	r.ends(t, done, "it spent ε = 1")
+	if !strings.Contains(r.stdout, "n = 1000") {
+		t.Errorf("stdout:\n%s", r.stdout)
+	}
+	made, err := release.ReadFile(in("r.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made.N != 1000 || made.Simulated || made.Schema.Response.Name != "income" || len(made.Schema.Covariates) != 2 {
+		t.Errorf("the release is of %d rows of %v", made.N, made.Schema)
+	}
+	program(t, folder, append(args, "r.json")...).ends(t, refused, "r.json is there already")
+	program(t, folder, append(args, "again.json")...).ends(t, refused, "budget has no room")
+	program(t, folder, "release", "--eps", "1", "--missing", "drop", "rows", "-o", "x.json").ends(t, refused, "--neighbours")
+	if _, err := os.Stat(in("again.json")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("a release that was not paid for")
+	}
+}
+
+// The first row that is wrong is told, in the order of the files, in one line that holds
+// nothing of it, and nothing is spent.
+func TestBadRows(t *testing.T) {
+	folder := workspace(t)
+	for name, line := range map[string]string{"07.csv": "59,1,secret,1,0,1\n", "03.csv": "59,1,,1,0,1\n"} {
+		path := filepath.Join(folder, "rows", name)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.SplitAfter(string(text), "\n")
+		lines[40] = line
+		if err := os.WriteFile(path, []byte(strings.Join(lines, "")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{"release", "--eps", "1", "-o", "r.json", "rows"}
+	r := program(t, folder, args...)
+	r.ends(t, misused, `03.csv:41: column "educ": missing value`)
+	if strings.Count(r.stderr, "\n") != 1 {
+		t.Errorf("stderr:\n%s", r.stderr)
+	}
+	r = program(t, folder, append(args, "--missing", "midpoint")...)
+	r.ends(t, misused, `07.csv:41: column "educ"`)
+	if strings.Contains(r.stderr, "secret") {
+		t.Errorf("a cell is told: %s", r.stderr)
+	}
+	if _, err := os.Stat(filepath.Join(folder, "r.json")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("there is a release")
+	}
+}
+
+func TestWrongUsage(t *testing.T) {
+	folder := workspace(t)
+	for _, c := range []struct{ args, says string }{
+		{"release rows -o r.json", "--eps is missing"},
+		{"release --eps 0 rows -o r.json", "epsilon"},
+		{"release --eps 1 rows", "-o FILE"},
+		{"release --eps 1 -o r.json nothing", "nothing"},
+		{"release --eps 1 -o no/r.json rows", "no: no such file or directory"},
+		{"release --eps 1 -o r.json -", "standard input"},
+		{"release --eps 1 -o r.json --mechanism gaussian rows", "delta"},
+		{"release --eps 1 -o r.json --formula income~height rows", "height"},
+		{"release --eps 1 -o r.json --environment_type process rows", "--endpoint"},
+		{"release --eps 1 -o r.json --runner flink --endpoint localhost:1 rows", "--staging"},
+		{"release --eps 1 -o r.json --attempts 0 rows", "--attempts"},
+		{"release --epsilon 1 rows", "--help"},
+	} {
+		program(t, folder, strings.Fields(c.args)...).ends(t, misused, c.says)
+	}
+}
+
+// Where a worker's command is none, a job does not wait for ever.
+func TestNoWorker(t *testing.T) {
+	e := engines(t)[2]
+	_, j, dir := e.start(t)
+	*jobopts.EnvironmentConfig = `{"command": "/bin/false"}`
+	j.Attempts, j.Patience = 1, 2*time.Second
+	s := people(t)
+	if _, err := sums.Sum(t.Context(), j, dir, s.paths, table.Options{}, s.design); err == nil || !strings.Contains(err.Error(), "no worker") {
+		t.Errorf("error %v", err)
+	}
+}
