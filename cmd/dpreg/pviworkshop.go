@@ -96,8 +96,9 @@ func (f *pviFlags) workshops(partition pvi.Partition, accounting pvi.Accounting)
 	if err != nil {
 		return nil, err
 	}
+	counts := new(pvi.Counts)
 	for _, name := range strings.Split(f.methods, ",") {
-		w := pvi.Workshop{Partition: partition, Accounting: accounting}
+		w := pvi.Workshop{Partition: partition, Accounting: accounting, Counts: counts}
 		switch strings.TrimSpace(name) {
 		case "pvi":
 			w.Method = pvi.PVI

@@ -26,6 +26,18 @@ func (a Accounting) String() string { return [...]string{"pld", "paper"}[a] }
 type Budget struct {
 	Epsilon, Delta float64
 	Accounting     Accounting
+	Counts         *Counts // nil: nothing is remembered
+}
+
+// Counts remembers how many updates budgets had room for: clients are often alike. The
+// zero value is empty. It serves several goroutines.
+type Counts struct{ known sync.Map }
+
+// count is what tells a Budget's updates apart.
+type count struct {
+	epsilon, delta float64
+	accounting     Accounting
+	one            string
 }
 
 // Updates returns how many updates a client may do, each of which makes all of the
@@ -37,10 +49,22 @@ func (b Budget) Updates(one []accounting.Training) (int, error) {
 	if len(one) == 0 {
 		return 0, fmt.Errorf("a budget needs an update that spends")
 	}
-	key := fmt.Sprint(b, one)
-	if n, ok := known.Load(key); ok {
+	if b.Counts == nil {
+		return b.count(one)
+	}
+	key := count{b.Epsilon, b.Delta, b.Accounting, fmt.Sprint(one)}
+	if n, ok := b.Counts.known.Load(key); ok {
 		return n.(int), nil
 	}
+	n, err := b.count(one)
+	if err == nil {
+		b.Counts.known.Store(key, n)
+	}
+	return n, err
+}
+
+// count is Updates, computed.
+func (b Budget) count(one []accounting.Training) (int, error) {
 	n, err := b.search(one)
 	if err != nil {
 		return 0, err
@@ -56,12 +80,8 @@ func (b Budget) Updates(one []accounting.Training) (int, error) {
 		}
 		return 0, fmt.Errorf("epsilon = %v at delta = %v is too small for one update, which spends %.3g: more noise, fewer steps or smaller batches are needed", b.Epsilon, b.Delta, first)
 	}
-	known.Store(key, n)
 	return n, nil
 }
-
-// known are counts that were found already: clients are often alike.
-var known sync.Map
 
 // search is the largest n for which n updates fit, or 0: by doubling, then halving.
 func (b Budget) search(one []accounting.Training) (int, error) {

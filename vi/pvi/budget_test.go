@@ -33,6 +33,22 @@ func TestBudgetIsNeverPassed(t *testing.T) {
 	}
 }
 
+// What is remembered is of the same budget and releases.
+func TestCounts(t *testing.T) {
+	counts := new(Counts)
+	for _, multiplier := range []float64{8, 8, 9} {
+		for _, epsilon := range []float64{0.7, 0.9} {
+			one := []accounting.Training{{Multiplier: multiplier, Rate: 1, Steps: 1}}
+			b := Budget{Epsilon: epsilon, Delta: 1e-4}
+			want := must(b.Updates(one))
+			b.Counts = counts
+			if n := must(b.Updates(one)); n != want {
+				t.Errorf("multiplier %v, ε = %v: %d updates, not %d", multiplier, epsilon, n, want)
+			}
+		}
+	}
+}
+
 // The paper's accounting lets the last update pass: numbers of updates on the Adult data,
 // where another implementation has the same.
 func TestPaperAccounting(t *testing.T) {
@@ -57,20 +73,20 @@ func TestPaperAccounting(t *testing.T) {
 
 func TestBudgetRefuses(t *testing.T) {
 	one := []accounting.Training{{Multiplier: 5, Rate: 0.02, Steps: 25}}
-	for _, b := range []Budget{{0.01, 1e-5, Tight}, {0.2, 1e-4, Paper}} {
+	for _, b := range []Budget{{Epsilon: 0.01, Delta: 1e-5, Accounting: Tight}, {Epsilon: 0.2, Delta: 1e-4, Accounting: Paper}} {
 		if _, err := b.Updates(one); err == nil || !strings.Contains(err.Error(), "too small for one update") {
 			t.Errorf("%+v: %v", b, err)
 		}
 	}
-	for _, b := range []Budget{{0, 1e-5, Tight}, {math.NaN(), 1e-5, Tight}, {math.Inf(1), 1e-5, Tight}, {1, 0, Tight}, {1, 2, Paper}} {
+	for _, b := range []Budget{{Epsilon: 0, Delta: 1e-5, Accounting: Tight}, {Epsilon: math.NaN(), Delta: 1e-5, Accounting: Tight}, {Epsilon: math.Inf(1), Delta: 1e-5, Accounting: Tight}, {Epsilon: 1, Delta: 0, Accounting: Tight}, {Epsilon: 1, Delta: 2, Accounting: Paper}} {
 		if _, err := b.Updates(one); err == nil {
 			t.Errorf("%+v: no error", b)
 		}
 	}
-	if _, err := (Budget{1, 1e-5, Tight}).Updates(nil); err == nil {
+	if _, err := (Budget{Epsilon: 1, Delta: 1e-5, Accounting: Tight}).Updates(nil); err == nil {
 		t.Error("no releases: no error")
 	}
-	if _, err := (Budget{1, 1e-5, Tight}).Updates([]accounting.Training{{Multiplier: 5, Rate: 2, Steps: 1}}); err == nil {
+	if _, err := (Budget{Epsilon: 1, Delta: 1e-5, Accounting: Tight}).Updates([]accounting.Training{{Multiplier: 5, Rate: 2, Steps: 1}}); err == nil {
 		t.Error("a rate of 2: no error")
 	}
 }

@@ -23,6 +23,7 @@ type Workshop struct {
 	// Epsilon is each client's, δ being 10^⌊log₁₀(1/N)⌋ for N records; for DPPVI.
 	Epsilon    float64
 	Accounting Accounting
+	Counts     *Counts // remembers from run to run; nil: within a run
 }
 
 // Method is how Workshop's clients learn.
@@ -73,6 +74,9 @@ func (w Workshop) Run(ctx context.Context, data *Adult, seed uint64) (*WorkshopR
 	if err != nil {
 		return nil, err
 	}
+	if w.Counts == nil {
+		w.Counts = new(Counts)
+	}
 	run := &workshopRun{Workshop: w, draw: drawer(dealt, rng)}
 	for m, records := range dealt {
 		stream := mechanisms.NewStream(mechanisms.Simulated(rand.New(rand.NewPCG(seed, uint64(m)+1))))
@@ -119,7 +123,7 @@ func (r *workshopRun) add(rows *vi.Rows, all int, stream *mechanisms.Stream) err
 		o.Steps, o.Batch, rate = 25, math.Max(20, math.Ceil(0.02*n)), 0.5
 		o.Fixed = r.Accounting == Paper
 		o.Protect.Clip, o.Protect.Multiplier = 75, 5
-		budget = &Budget{Epsilon: r.Epsilon, Delta: math.Pow(10, math.Floor(-math.Log10(n))), Accounting: r.Accounting}
+		budget = &Budget{Epsilon: r.Epsilon, Delta: math.Pow(10, math.Floor(-math.Log10(n))), Accounting: r.Accounting, Counts: r.Counts}
 	}
 	o.Mean, o.LogVar = &vi.Adagrad{Rate: rate}, &vi.Adagrad{Rate: rate}
 	model, err := NewLogistic(rows)
