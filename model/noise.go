@@ -19,7 +19,8 @@ type Noise struct {
 	obs   *Observation
 	per   []float64 // 1/b or 1/σ
 	kink2 float64   // Laplace: the square of the width within which the kink is rounded off
-	wall2 []float64 // normal: that of the residual from which the walls are linear
+	start float64   // normal: that of the residual from which the walls are linear,
+	wall2 []float64 // at least; and that of each statistic
 }
 
 // The kink is rounded off within a quarter of b, less where many statistics have
@@ -32,9 +33,9 @@ const (
 
 // NewNoise returns the law of an observation's noise.
 func NewNoise(o *Observation) *Noise {
-	f := &Noise{obs: o, kink2: kinkWidth * kinkWidth * math.Min(1, manyKinks/float64(len(o.Z))), wall2: make([]float64, len(o.Z)), per: make([]float64, len(o.Z))}
+	f := &Noise{obs: o, start: wallStart * wallStart, kink2: kinkWidth * kinkWidth * math.Min(1, manyKinks/float64(len(o.Z))), wall2: make([]float64, len(o.Z)), per: make([]float64, len(o.Z))}
 	for i, scale := range o.Scale {
-		f.per[i], f.wall2[i] = 1/scale, wallStart*wallStart
+		f.per[i], f.wall2[i] = 1/scale, f.start
 	}
 	return f
 }
@@ -60,6 +61,6 @@ func (f *Noise) LogDensity(i int, s float64) (logp, slope float64) {
 func (f *Noise) Widen(s []float64) {
 	for i, v := range s {
 		u := 2 * (f.obs.Z[i] - v) / f.obs.Scale[i]
-		f.wall2[i] = math.Max(wallStart*wallStart, u*u)
+		f.wall2[i] = math.Max(f.start, u*u)
 	}
 }

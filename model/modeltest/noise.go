@@ -27,13 +27,14 @@ func wholeNoise(kind release.Kind, scale float64, rng *rand.Rand) float64 {
 }
 
 // SmoothNoise is the log density, up to a constant and at a residual in units of
-// the scale, whose derivative model.Noise.LogDensity gives as slope for up to 27
-// statistics.
-func SmoothNoise(kind release.Kind, u float64) float64 {
+// the scale, whose derivative model.Joint.Noise's LogDensity gives as slope for so many
+// releases of so many statistics together.
+func SmoothNoise(kind release.Kind, u float64, releases, statistics int) float64 {
 	if kind == release.Laplace {
-		return -math.Sqrt(u*u + 1./16)
+		return -math.Sqrt(u*u + min(1, 27/float64(statistics))/16)
 	}
-	return -9 * (math.Sqrt(1+u*u/9) - 1)
+	wall2 := 9 * math.Sqrt(float64(releases))
+	return -wall2 * (math.Sqrt(1+u*u/wall2) - 1)
 }
 
 // logHalfNormal draws the logarithm of |x|, x ~ N(0, sd²).

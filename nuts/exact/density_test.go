@@ -95,11 +95,11 @@ func TestGradient(t *testing.T) {
 			f.statistics.vector(s)
 			for i, v := range s {
 				exact, _ := model.NewNoise(obs).LogDensity(i, v)
-				logp += modeltest.SmoothNoise(obs.Kind, (obs.Z[i]-v)/obs.Scale[i]) - exact
+				logp += modeltest.SmoothNoise(obs.Kind, (obs.Z[i]-v)/obs.Scale[i], 1, len(obs.Z)) - exact
 			}
 			if obs.Count.Latent() {
 				exact, _ := obs.Count.LogNoise(n)
-				logp += modeltest.SmoothNoise(obs.Kind, (obs.Count.Noisy-n)/obs.Count.Scale) - exact
+				logp += modeltest.SmoothNoise(obs.Kind, (obs.Count.Noisy-n)/obs.Count.Scale, 1, 1) - exact
 			}
 			return logp
 		}

@@ -33,8 +33,8 @@ func newInterweave(f *joint) *interweave {
 	return &interweave{density: f, phi: make([]float64, n), unused: make([]float64, n), eta: make([]float64, f.hub.Shape.Q())}
 }
 
-// step writes a new point to y; set must have been there.
-func (k *interweave) step(y []float64, rng *rand.Rand) {
+// step writes a new point to x; set must have been there.
+func (k *interweave) step(x []float64, rng *rand.Rand) {
 	f := k.density
 	spread := f.hub.Spread
 	at := f.at[0] - spread.Dim()
@@ -55,15 +55,10 @@ func (k *interweave) step(y []float64, rng *rand.Rand) {
 		}
 	}
 	spread.Constrain(k.phi)
-	for i, v := range k.phi {
-		y[at+i] = v / f.unit[at+i]
-	}
+	copy(x[at:], k.phi)
 	for j, s := range f.spokes {
 		k.whiten(s.theta)
-		s.pooled.coordinates(y[f.at[j]:], k.eta)
-		for i := range s.theta {
-			y[f.at[j]+i] /= f.unit[f.at[j]+i]
-		}
+		s.pooled.coordinates(x[f.at[j]:], k.eta)
 	}
 }
 

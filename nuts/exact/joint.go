@@ -9,17 +9,18 @@ import (
 //
 //	p(hub) ∏_j p(s_j | hub) p(z_j | s_j),
 //
-// in the coordinates of model.Hub and, behind them, of each spoke, all divided by
-// rough guesses of what z leaves open of them (unit), so that a chain need not find
-// out by itself which are narrow. That one release is the posterior of statistics
-// alone, density, with θ and σ² integrated out too, would here tie all releases to
-// one another; given the hub they are independent, and an evaluation as well as the
-// metric cost in proportion to their number.
+// in coordinates y that a linear map (frame) takes to those of model.Hub and, behind
+// them, of each spoke: were all normal, the map where a chain starts would make y
+// standard, so that the chain need not find out by itself what z leaves open. Where
+// noise is weak, that is a thin sheet along which all spokes follow the hub. That one
+// release is the posterior of statistics alone, density, with θ and σ² integrated out
+// too, would here tie all releases to one another; given the hub they are independent,
+// and an evaluation as well as the metric cost in proportion to their number.
 type joint struct {
 	hub    *model.Hub
 	spokes []*spoke
 	at     []int // where the spokes begin, and the end
-	unit   []float64
+	frame  *arrow
 	x      []float64
 }
 
@@ -31,8 +32,7 @@ func newJoint(t *model.Joint) *joint {
 		f.spokes = append(f.spokes, s)
 		f.at = append(f.at, f.at[j]+s.dim())
 	}
-	f.unit, f.x = make([]float64, f.Dim()), make([]float64, f.Dim())
-	f.guessUnits(t)
+	f.frame, f.x = newArrow(f.at), make([]float64, f.Dim())
 	return f
 }
 
@@ -50,9 +50,7 @@ func (f *joint) blocks() []int {
 
 // LogDensity returns the log density up to a constant, and its gradient.
 func (f *joint) LogDensity(grad, y []float64) (float64, error) {
-	for i, u := range f.unit {
-		f.x[i] = u * y[i]
-	}
+	f.frame.toX(f.x, y)
 	h := f.at[0]
 	f.hub.Constrain(f.x[:h])
 	logp := f.hub.LogPrior(grad[:h], f.x[:h])
@@ -65,17 +63,13 @@ func (f *joint) LogDensity(grad, y []float64) (float64, error) {
 		logp += v
 	}
 	f.hub.Pull(grad[:h])
-	for i, u := range f.unit {
-		grad[i] *= u
-	}
+	f.frame.pull(grad)
 	return logp, nil
 }
 
 // set takes parameters and statistics of y.
 func (f *joint) set(y []float64) {
-	for i, u := range f.unit {
-		f.x[i] = u * y[i]
-	}
+	f.frame.toX(f.x, y)
 	f.hub.Constrain(f.x[:f.at[0]])
 	for j, s := range f.spokes {
 		s.set(f.x[f.at[j]:f.at[j+1]])

@@ -48,12 +48,12 @@ func TestJointGradient(t *testing.T) {
 					site.vector(s)
 					for i, v := range s {
 						w, _ := site.noise.LogDensity(i, v)
-						logp += modeltest.SmoothNoise(site.Kind, (site.Z[i]-v)/site.Scale[i]) - w
+						logp += modeltest.SmoothNoise(site.Kind, (site.Z[i]-v)/site.Scale[i], len(f.spokes), len(f.spokes)*len(s)) - w
 					}
 					if site.Count.Latent() {
 						u := (site.Count.Noisy - site.n) / site.Count.Scale
 						w, _ := site.Count.LogNoise(site.n)
-						logp += modeltest.SmoothNoise(site.Kind, u) - w
+						logp += modeltest.SmoothNoise(site.Kind, u, 1, 1) - w
 					}
 				}
 				return logp
@@ -123,4 +123,21 @@ func sampleJoint(t *testing.T, problem *model.Joint, plan mcmc.Plan) *posterior.
 		t.Fatal(err)
 	}
 	return d
+}
+
+// TestJointTrajectoriesAreShort: were walls as near as for one release, or the map left
+// out, transitions on ten large releases would take a thousand leapfrog steps.
+func TestJointTrajectoriesAreShort(t *testing.T) {
+	for _, shared := range []bool{true, false} {
+		c := &modeltest.Custodians{Shape: model.Shape{P: 2}, Shared: shared}
+		for range 10 {
+			c.Sites = append(c.Sites, modeltest.Custodian{N: 10000, Kind: release.Gaussian, Scale: 5, Units: 1})
+		}
+		rng := rand.New(rand.NewPCG(46, 1))
+		_, problem := c.Draw(rng)
+		d := sampleJoint(t, problem, mcmc.Plan{Chains: 2, Warmup: 300, Draws: 100, Seed: 1})
+		if steps := infoSum(d, "n_leapfrog__") / 200; steps > 63 {
+			t.Errorf("shared=%t: %.0f leapfrogs a draw", shared, steps)
+		}
+	}
 }

@@ -17,6 +17,7 @@ type jointKernel struct {
 	weave    *interweave // nil unless pooling is partial
 	hubSigns []int
 	signs    []int // of a spoke's coordinates
+	x        []float64
 	proposed []float64
 	grad     []float64
 	s        []float64
@@ -25,7 +26,7 @@ type jointKernel struct {
 func newJointKernel(t *model.Joint, rng *rand.Rand) (*jointKernel, error) {
 	f := newJoint(t)
 	k := &jointKernel{density: f, weave: newInterweave(f), hubSigns: f.hub.Signs(), signs: f.spokes[0].signs(),
-		proposed: make([]float64, f.Dim()), grad: make([]float64, f.Dim()), s: make([]float64, t.Shape.Statistics())}
+		x: make([]float64, f.Dim()), proposed: make([]float64, f.Dim()), grad: make([]float64, f.Dim()), s: make([]float64, t.Shape.Statistics())}
 	y := make([]float64, f.Dim())
 	if err := f.start(t, y, rng); err != nil {
 		return nil, err
@@ -60,9 +61,10 @@ func (k *jointKernel) Step(rng *rand.Rand) nuts.Info {
 	info := k.Sampler.Step(rng)
 	k.flip(rng)
 	if k.weave != nil {
-		copy(k.proposed, k.Position())
-		k.density.set(k.proposed)
-		k.weave.step(k.proposed, rng)
+		k.density.set(k.Position())
+		copy(k.x, k.density.x)
+		k.weave.step(k.x, rng)
+		k.density.frame.toY(k.proposed, k.x)
 		if after, err := k.density.LogDensity(k.grad, k.proposed); err == nil {
 			k.MoveTo(k.proposed, after, k.grad)
 		}
@@ -78,8 +80,9 @@ func (k *jointKernel) flip(rng *rand.Rand) {
 	if len(k.signs) > 0 && rng.IntN(2) == 0 {
 		at = k.density.at[rng.IntN(len(k.density.spokes))] + k.signs[rng.IntN(len(k.signs))]
 	}
-	copy(k.proposed, k.Position())
-	k.proposed[at] = -k.proposed[at]
+	k.density.frame.toX(k.x, k.Position())
+	k.x[at] = -k.x[at]
+	k.density.frame.toY(k.proposed, k.x)
 	after, err := k.density.LogDensity(k.grad, k.proposed)
 	if err == nil && rng.Float64() < math.Exp(after-k.LogDensity()) {
 		k.MoveTo(k.proposed, after, k.grad)

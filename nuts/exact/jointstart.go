@@ -8,68 +8,6 @@ import (
 	"github.com/dpreg/dpreg/model"
 )
 
-// guess is a variance in scaled units where nothing is known: the default prior's mean
-// of σ².
-const guess = 0.075
-
-// narrow returns the sd of a coordinate of prior sd 1 that is seen with an error of
-// this sd.
-func narrow(sd float64) float64 { return sd / math.Sqrt(1+sd*sd) }
-
-// guessUnits fills unit. r is the noise's scale in a mean; means and coefficients are
-// seen with the variance r² + σ²/n, log σ² with (r/σ²)² + 2/n, and Bartlett's rows with r
-// over the sd that sampling gives them.
-func (f *joint) guessUnits(t *model.Joint) {
-	var coefficients, variance float64 // precisions
-	for j, s := range f.spokes {
-		r, n := s.Scale[0]/s.N, s.N
-		if s.Count.Latent() {
-			n = math.Max(n, s.Count.Least)
-			r = s.Scale[0] / n
-		}
-		v := r*r + guess/n
-		if t.Partial {
-			v += 0.25
-		}
-		coefficients += 1 / v
-		variance += 1 / (r*r/(guess*guess) + 2/n)
-		s.guessUnits(f.unit[f.at[j]:f.at[j+1]], r, n)
-	}
-	q := t.Shape.Q()
-	for i := range f.unit[:f.at[0]] {
-		f.unit[i] = narrow(math.Sqrt(1 / coefficients))
-	}
-	f.unit[q] = narrow(math.Sqrt(1 / variance))
-	if t.Partial {
-		spread := f.hub.Spread.Dim()
-		for i := f.at[0] - spread; i < f.at[0]; i++ {
-			f.unit[i] = 1
-		}
-	}
-}
-
-func (s *spoke) guessUnits(unit []float64, r, n float64) {
-	for i := range unit {
-		unit[i] = 1
-	}
-	statistics := unit[s.lead():]
-	for i := range statistics[:s.bartlett()] {
-		statistics[i] = narrow(r)
-	}
-	rows, at := statistics[s.bartlett():], 0
-	for i := s.from; i < s.m; i++ {
-		for range i + 1 {
-			rows[at] = narrow(r * math.Sqrt(n/guess))
-			at++
-		}
-		rows[at] = narrow(r*math.Sqrt(2*n)/(2*guess)) / math.Sqrt(2*n)
-		at++
-	}
-	if s.Count.Latent() {
-		unit[len(unit)-1] = narrow(s.Count.Scale / n)
-	}
-}
-
 // start writes a point to start from, as dispersed as z and the prior allow: the
 // statistics of each release as where it stands alone (kernel.start), the shared
 // parameters from their law given all of these, the spread from about its prior, and
@@ -102,7 +40,8 @@ func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) error {
 	if !conditionals.Draw(params, total, rows, rng) {
 		return errRounding
 	}
-	hub := f.x[:f.at[0]]
+	x := make([]float64, f.Dim())
+	hub := x[:f.at[0]]
 	if !f.hub.Unconstrain(hub, params) {
 		return errRounding
 	}
@@ -117,13 +56,14 @@ func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) error {
 	}
 	f.hub.Constrain(hub)
 	for j, s := range f.spokes {
-		if !s.place(f.x[f.at[j]:f.at[j+1]], all[j], counts[j], rng) {
+		if !s.place(x[f.at[j]:f.at[j+1]], all[j], counts[j], rng) {
 			return errRounding
 		}
 	}
-	for i, u := range f.unit {
-		y[i] = f.x[i] / u
+	if !f.fit(x) {
+		return errRounding
 	}
+	f.frame.toY(y, x)
 	return nil
 }
 

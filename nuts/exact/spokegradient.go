@@ -15,6 +15,12 @@ func (s *spoke) add(grad, x []float64) (logp float64, ok bool) {
 		return 0, false
 	}
 	logp = s.addNoise()
+	v, ok := s.through(grad, x)
+	return logp + v, ok
+}
+
+// through is add but for the noise, whose slope stands in E.
+func (s *spoke) through(grad, x []float64) (logp float64, ok bool) {
 	s.Units.PullGram(s.e)
 	byN := 0.0
 	if s.evidence != nil {

@@ -43,7 +43,7 @@ func TestSitesGradient(t *testing.T) {
 					for _, k := range f.all {
 						for i, v := range k.s {
 							w, _ := k.noise.LogDensity(i, v)
-							logp += rounded(k.release.Kind, (k.release.Z[i]-v)/k.release.Scale[i], len(f.all)*len(k.s)) - w
+							logp += modeltest.SmoothNoise(k.release.Kind, (k.release.Z[i]-v)/k.release.Scale[i], len(f.all), len(f.all)*len(k.s)) - w
 						}
 					}
 					return logp
@@ -65,14 +65,6 @@ func TestSitesGradient(t *testing.T) {
 			}
 		}
 	}
-}
-
-// rounded is modeltest.SmoothNoise for any number of statistics.
-func rounded(kind release.Kind, u float64, statistics int) float64 {
-	if kind == release.Laplace {
-		return -math.Sqrt(u*u + min(1, 27/float64(statistics))/16)
-	}
-	return modeltest.SmoothNoise(kind, u)
 }
 
 // TestSitesSBC is simulation-based calibration with three unequal custodians. Each of
