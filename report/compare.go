@@ -67,7 +67,12 @@ func comparisonTable(s *compare.Summary, times []calibration.Runtime) (header []
 	for _, name := range s.Has() {
 		column(measureHeaders[name][0], func(_ int, c *compare.CellSummary) string { return meanAndSD(c.Get(name)) })
 	}
-	column("sec", func(i int, _ *compare.CellSummary) string { return fmt.Sprintf("%.2g", times[i].Median) })
+	column("sec", func(i int, c *compare.CellSummary) string {
+		if c.Refused {
+			return "-"
+		}
+		return fmt.Sprintf("%.2g", times[i].Median)
+	})
 	return header, rows, left
 }
 

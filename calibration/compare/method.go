@@ -18,11 +18,16 @@ const (
 	AdaSSP = "adassp"
 )
 
+// individuals is the method with a latent row for every row.
+const individuals = "mcmc-ind"
+
 // MethodNames lists what a design's method may be.
 func MethodNames() []string { return append(calibration.MethodNames(), DPVI, DPPVI, AdaSSP) }
 
-// DefaultMethods are those that serve any table, and whose cost does not grow with its rows or hardly.
-func DefaultMethods() []string { return append(calibration.PaperMethods(), DPVI, DPPVI, AdaSSP) }
+// DefaultMethods are all but mcmc-ind, whose cost grows as the number of rows does.
+func DefaultMethods() []string {
+	return slices.DeleteFunc(MethodNames(), func(name string) bool { return name == individuals })
+}
 
 // NeedsDelta tells whether a method has no other than Gaussian noise.
 func NeedsDelta(method string) bool { return slices.Contains([]string{DPVI, DPPVI, AdaSSP}, method) }
