@@ -25,7 +25,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"above\n", "| J = 2, ε = 1 | mcmc-exact |", "| summed |", "| normalx |", "| fixeds |", "below\n"} {
+	for _, want := range []string{"above\n", "| J = 2, ε = 1 |", " summed |", " mcmc-exact |", " normalx |", " fixeds |\n", "below\n"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the page lacks %q:\n%s", want, text)
 		}

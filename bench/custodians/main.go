@@ -2,11 +2,10 @@
 // simulates releases of one regression, infers by each method, and says how far the
 // posterior means lie from the truth, and how often 90 % intervals hold it.
 //
-//	go run ./bench/custodians -md docs/custodians.md -plot docs/custodians.svg
+//	go run ./bench/custodians -delta 1e-6 -md docs/custodians.md -plot docs/custodians.svg
 //
-// With -delta noise is Gaussian, and methods that need it so are compared as well:
-//
-//	go run ./bench/custodians -delta 1e-6 -eps 0.1,0.2,0.5,1,2,5,10 -md docs/rivals.md -plot docs/rivals.svg
+// With -delta noise is Gaussian, and methods that need it so are compared as well;
+// without, it is Laplace's.
 //
 // Parameters are from the default prior, rows from the model: two covariates, no
 // intercept, one law of the covariates for all. The tables go to stdout, or take their
@@ -51,7 +50,7 @@ func parse(stderr io.Writer, args []string) (*settings, error) {
 	f.SetOutput(stderr)
 	f.IntVar(&s.rows, "n", 100_000, "`NUMBER` of rows of all custodians together")
 	f.IntVar(&s.trials, "trials", 100, "`NUMBER` of simulated data sets of a case")
-	f.IntVar(&s.draws, "draws", 1000, "`NUMBER` of draws of a chain, after 500 of warm-up")
+	f.IntVar(&s.draws, "draws", 1000, "`NUMBER` of draws of a chain, after 500 of warm-up; normalx: of each 20 times as many")
 	f.Uint64Var(&s.seed, "seed", 1, "seed, a `NUMBER`")
 	f.Float64Var(&s.delta, "delta", 0, "δ, a `NUMBER`: Gaussian noise, of all methods; default: Laplace noise, of those that take it")
 	f.Func("eps", "the ε of custodians that are alike, a `LIST` with commas", parseEpsilons)

@@ -17,25 +17,30 @@ import (
 // method infers θ, the first parameters of its draws, from a trial's data.
 type method struct {
 	name   string
+	long   int // draws of its chains, as a multiple; 0: as others
 	sample func(ctx context.Context, d data, plan mcmc.Plan) (*posterior.Draws, error)
 }
+
+// slowly is how much longer the chains and the warm-up of normalx are, one in fifty of
+// whose sweeps counts where noise dominates.
+const slowly = 20
 
 // methods lists those that are compared.
 func (s *settings) methods() (chosen []method) {
 	all := []method{
-		{"non-private", func(ctx context.Context, d data, plan mcmc.Plan) (*posterior.Draws, error) {
+		{"non-private", 0, func(ctx context.Context, d data, plan mcmc.Plan) (*posterior.Draws, error) {
 			return model.Naive{}.Sample(ctx, d.without, plan)
 		}},
-		{"naive", of(model.Naive{}, nil)},
-		{"summed", func(ctx context.Context, d data, plan mcmc.Plan) (*posterior.Draws, error) {
+		{"naive", 0, of(model.Naive{}, nil)},
+		{"summed", 0, func(ctx context.Context, d data, plan mcmc.Plan) (*posterior.Draws, error) {
 			return exact.Method{}.Sample(ctx, summed(d.noisy), plan)
 		}},
-		{"gibbs-ss-update", of(gibbs.Update{}, nil)},
-		{"mcmc-exact", of(exact.Method{}, nil)},
-		{"mcmc-exact, separate covariates", of(exact.Method{}, func(p *model.Problem) { p.SharedCovariates = false })},
+		{"gibbs-ss-update", 0, of(gibbs.Update{}, nil)},
+		{"mcmc-exact", 0, of(exact.Method{}, nil)},
+		{"mcmc-exact, separate covariates", 0, of(exact.Method{}, func(p *model.Problem) { p.SharedCovariates = false })},
 	}
 	if s.delta > 0 {
-		all = append(all, method{"normalx", of(rivals.NormalX{}, nil)}, method{"fixeds", of(rivals.FixedS{}, nil)})
+		all = append(all, method{"normalx", slowly, of(rivals.NormalX{}, nil)}, method{"fixeds", 0, of(rivals.FixedS{}, nil)})
 	}
 	for _, m := range all {
 		if s.only == nil || slices.Contains(s.only, m.name) {

@@ -29,10 +29,11 @@ type scenario struct {
 	name    string
 	sites   []site
 	epsilon float64 // 0 where custodians differ
+	seed    uint64  // of its first data set
 }
 
 var (
-	epsilons = []float64{0.1, 0.3, 1, 3, 10}
+	epsilons = []float64{0.1, 0.2, 0.5, 1, 2, 5, 10}
 	numbers  = []int{1, 5, 10} // of custodians
 )
 
@@ -40,14 +41,18 @@ var (
 func (s *settings) cases() (all []scenario) {
 	for _, j := range numbers {
 		for _, epsilon := range epsilons {
-			all = append(all, scenario{fmt.Sprintf("J = %d, ε = %g", j, epsilon), slices.Repeat([]site{{s.rows / j, epsilon}}, j), epsilon})
+			all = append(all, scenario{fmt.Sprintf("J = %d, ε = %g", j, epsilon), slices.Repeat([]site{{s.rows / j, epsilon}}, j), epsilon, 0})
 		}
 	}
 	few := s.rows / 50
-	return append(all,
-		scenario{"J = 5, one ε = 10, four ε = 0.1", append([]site{{s.rows / 5, 10}}, slices.Repeat([]site{{s.rows / 5, 0.1}}, 4)...), 0},
-		scenario{"J = 5, ε = 0.3, one has 92 % of the rows", append([]site{{s.rows - 4*few, 0.3}}, slices.Repeat([]site{{few, 0.3}}, 4)...), 0},
-		scenario{"J = 5, one has 92 % of the rows and ε = 0.1, four ε = 10", append([]site{{s.rows - 4*few, 0.1}}, slices.Repeat([]site{{few, 10}}, 4)...), 0})
+	all = append(all,
+		scenario{"J = 5, one ε = 10, four ε = 0.1", append([]site{{s.rows / 5, 10}}, slices.Repeat([]site{{s.rows / 5, 0.1}}, 4)...), 0, 0},
+		scenario{"J = 5, ε = 0.3, one has 92 % of the rows", append([]site{{s.rows - 4*few, 0.3}}, slices.Repeat([]site{{few, 0.3}}, 4)...), 0, 0},
+		scenario{"J = 5, one has 92 % of the rows and ε = 0.1, four ε = 10", append([]site{{s.rows - 4*few, 0.1}}, slices.Repeat([]site{{few, 10}}, 4)...), 0, 0})
+	for i := range all {
+		all[i].seed = uint64(i) << 32
+	}
+	return all
 }
 
 // data are one trial's: the truth, the releases, and the same without noise.
@@ -113,18 +118,19 @@ type result struct {
 	coverage, width float64 // of 90 % intervals; the mean width
 }
 
-// study runs a case.
+// study runs a case, on data sets of its own.
 func (s *settings) study(ctx context.Context, c scenario) ([]result, error) {
 	var all []result
 	chosen := s.methods()
 	scores := make([][]score, len(chosen))
 	for trial := range s.trials {
-		d, err := c.draw(s.delta, rand.New(rand.NewPCG(s.seed, uint64(trial))))
+		d, err := c.draw(s.delta, rand.New(rand.NewPCG(s.seed, c.seed+uint64(trial))))
 		if err != nil {
 			return nil, err
 		}
 		for i, m := range chosen {
-			plan := mcmc.Plan{Chains: 1, Warmup: 500, Draws: s.draws, Seed: uint64(trial), Workers: 1}
+			long := max(1, m.long)
+			plan := mcmc.Plan{Chains: 1, Warmup: 500 * long, Draws: s.draws * long, Seed: uint64(trial), Workers: 1}
 			draws, err := m.sample(ctx, d, plan)
 			if err != nil {
 				return nil, fmt.Errorf("%s, trial %d: %w", m.name, trial, err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
 // The tables' place in a Markdown file.
@@ -49,12 +50,29 @@ func (s *settings) noise() string {
 	return "Laplace noise"
 }
 
-// tables are two: of custodians that are alike, and of others.
+// tables are two, mean squared errors and coverage, a row for each case.
 func (s *settings) tables(w io.Writer, all []result) {
-	fmt.Fprintf(w, "\nn = %d rows in all, %d data sets a case, %s, seed %d. MSE: of the posterior mean of θ, scaled units, with its standard error;\ncoverage and mean width of 90 %% intervals.\n", s.rows, s.trials, s.noise(), s.seed)
-	fmt.Fprintln(w, "\n| case | method | MSE | ± | coverage | width |\n|---|---|---|---|---|---|")
-	for _, r := range all {
-		fmt.Fprintf(w, "| %s | %s | %.2g | %.1g | %.0f %% | %.2g |\n", r.name, r.method, r.square, r.squareError, 100*r.coverage, r.width)
+	fmt.Fprintf(w, "\nn = %d rows in all, %d data sets a case, %s, seed %d.\n", s.rows, s.trials, s.noise(), s.seed)
+	fmt.Fprint(w, "\nMean squared error of the posterior mean of θ, scaled units, and its standard error:\n\n")
+	s.table(w, all, func(r result) string { return fmt.Sprintf("%.2g ± %.1g", r.square, r.squareError) })
+	fmt.Fprint(w, "\nCoverage of 90 % intervals, in per cent, and their mean width:\n\n")
+	s.table(w, all, func(r result) string { return fmt.Sprintf("%.0f (%.2g)", 100*r.coverage, r.width) })
+	fmt.Fprintln(w)
+}
+
+// table has a column for each method.
+func (s *settings) table(w io.Writer, all []result, cell func(result) string) {
+	methods := s.methods()
+	fmt.Fprint(w, "| |")
+	for _, m := range methods {
+		fmt.Fprintf(w, " %s |", m.name)
+	}
+	fmt.Fprintf(w, "\n|---|%s", strings.Repeat("---|", len(methods)))
+	for i, r := range all {
+		if i%len(methods) == 0 {
+			fmt.Fprintf(w, "\n| %s |", r.name)
+		}
+		fmt.Fprintf(w, " %s |", cell(r))
 	}
 	fmt.Fprintln(w)
 }
