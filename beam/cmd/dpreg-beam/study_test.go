@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -134,7 +136,7 @@ func TestStudyKilledWorker(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("finds workers in /proc")
 	}
-	s := calibrated(t, max(40, *trialsEach))
+	s := calibrated(t, max(20, *trialsEach))
 	alone, study := runAlone(t, s)
 	e := engines(t)[2]
 	_, j, dir := e.start(t)
