@@ -50,7 +50,7 @@ var measureHeaders = map[string][2]string{
 	compare.Epsilon:         {"spent", "spent: epsilon"},
 }
 
-// comparisonTable leaves out what names all cells alike.
+// comparisonTable has a row for each cell; the first left columns name it.
 func comparisonTable(s *compare.Summary, times []calibration.Runtime) (header []string, rows [][]string, left int) {
 	rows = make([][]string, len(s.Cells))
 	column := func(name string, cell func(i int, c *compare.CellSummary) string) {

@@ -18,15 +18,13 @@ const (
 	AdaSSP = "adassp"
 )
 
-// individuals is the method with a latent row for every row.
-const individuals = "mcmc-ind"
-
 // MethodNames lists what a design's method may be.
 func MethodNames() []string { return append(calibration.MethodNames(), DPVI, DPPVI, AdaSSP) }
 
-// DefaultMethods are all but mcmc-ind, whose cost grows as the number of rows does.
+// DefaultMethods are all but mcmc-ind, whose cost grows as the number of rows does, and
+// gibbs-ss-prior, which takes a law of the covariates from the prior that is not theirs.
 func DefaultMethods() []string {
-	return slices.DeleteFunc(MethodNames(), func(name string) bool { return name == individuals })
+	return slices.DeleteFunc(MethodNames(), func(name string) bool { return name == "mcmc-ind" || name == "gibbs-ss-prior" })
 }
 
 // NeedsDelta tells whether a method has no other than Gaussian noise.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -140,7 +141,9 @@ func (f *comparisonOutput) writable(keep inputs) error {
 // conclude prints the result, saves and draws it where that was asked for, and says
 // whether the samplers did what they were to do.
 func (f *comparisonOutput) conclude(stdout, stderr io.Writer, d *compare.Design, study *calibration.Study, trials []*calibration.Trial) error {
-	summary, times := d.Summarise(study, trials), study.Runtimes(trials)
+	summary := d.Summarise(study, trials)
+	failed := func(t *calibration.Trial) bool { return t.Error != "" }
+	times := study.Runtimes(slices.DeleteFunc(slices.Clone(trials), failed))
 	if f.save != "" {
 		err := writeStudy(f.save, modeOf(d), func(w io.Writer) error { return compare.WriteTrials(w, study, trials) },
 			func(w io.Writer) error { return study.WriteTiming(w, trials) }, summary.WriteCSV, summary.WriteJSON)
