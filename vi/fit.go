@@ -1,7 +1,9 @@
 package vi
 
 import (
+	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/posterior"
@@ -24,6 +26,22 @@ type Fit struct {
 	Seconds   float64
 
 	model Model
+}
+
+// NewFit is of independent normal laws that were found in another way, of the parameters
+// of a model. It panics unless there are Dim means and positive standard deviations.
+func NewFit(m Model, mean, sd []float64) *Fit {
+	if len(mean) != m.Dim() || len(sd) != m.Dim() {
+		panic("vi: means and standard deviations are not those of the model's parameters")
+	}
+	lambda := slices.Clone(mean)
+	for _, s := range sd {
+		if !(s > 0) {
+			panic("vi: a standard deviation is not positive")
+		}
+		lambda = append(lambda, math.Log(s))
+	}
+	return &Fit{Guide: MeanField(m.Dim()), Lambda: lambda, model: m}
 }
 
 // Point is one of the trace: mean and standard deviations of θ after a step, and the mean

@@ -99,7 +99,7 @@ func (f *viFlags) run(ctx context.Context, stdout, stderr io.Writer, data string
 	if err != nil {
 		return err
 	}
-	return f.conclude(stdout, stderr, &viResult{fit: fit, design: design, flags: f, n: public})
+	return f.conclude(stdout, stderr, &viResult{fit: fit, design: design, flags: f, method: "vi-" + f.model, n: public})
 }
 
 // plan completes options by the public number of records, 0 where there is none, and says

@@ -18,6 +18,7 @@ type viResult struct {
 	fit    *vi.Fit
 	design *viDesign
 	flags  *viFlags
+	method string
 	n      int64 // 0 where it is not public
 }
 
@@ -68,7 +69,7 @@ func (r *viResult) toOriginal(dst, src []float64) {
 	for at := 0; at+p <= len(src); at += p {
 		r.design.toOriginal(dst[at:at+p], src[at:at+p])
 	}
-	if !r.design.binary {
+	if !r.design.binary && len(src) > p { // σ²
 		h := r.design.frame.Half[len(r.design.Covariates)]
 		dst[p] = h * h * src[p]
 	}
@@ -76,7 +77,7 @@ func (r *viResult) toOriginal(dst, src []float64) {
 
 func (r *viResult) summary(d *posterior.Draws) *posterior.Summary {
 	s := posterior.Summarise(d, r.flags.level)
-	s.Method, s.N, s.Units = "vi-"+r.flags.model, r.n, r.flags.units
+	s.Method, s.N, s.Units = r.method, r.n, r.flags.units
 	prior := r.priorVariances()
 	for i, label := range r.labels() {
 		q := &s.Parameters[i]
