@@ -9,10 +9,12 @@ import (
 	"github.com/dpreg/dpreg/calibration"
 )
 
-var settingHeader = []string{"n", "epsilon", "p", "method", "run"}
+// settingHeader and fields are the first columns. The guarantee is none in every row: a file
+// of numbers says of itself what it is.
+var settingHeader = []string{"guarantee", "n", "epsilon", "p", "method", "run"}
 
 func fields(c calibration.Setting) []string {
-	return []string{strconv.FormatInt(c.N, 10), number(c.Epsilon), strconv.Itoa(c.P), c.Method, c.Run}
+	return []string{"none", strconv.FormatInt(c.N, 10), number(c.Epsilon), strconv.Itoa(c.P), c.Method, c.Run}
 }
 
 // WriteTrials writes a CSV with a row for each trial; a method's cells are empty where it

@@ -54,7 +54,7 @@ func TestCompare(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.stdout), &s); err != nil || len(s.Cells) != 4 || len(s.Cells[3].Measures) != 3 {
 		t.Errorf("%v: %+v", err, s)
 	}
-	if r = compared(few, "--format", "csv").finished(t); strings.Count(r.stdout, "\n") != 5 {
+	if r = compared(few, "--format", "csv").finished(t); strings.Count(r.stdout, "\n") != 5 || strings.Count(r.stdout, "\nnone,60,1,2,") != 4 {
 		t.Errorf("csv:\n%s", r.stdout)
 	}
 	r = compared("compare --n 50 --eps 1 --trials 1").finished(t).says(t, "left out: dp-vi, dp-pvi and adassp")
