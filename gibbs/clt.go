@@ -22,6 +22,7 @@ type clt struct {
 	*proposal
 	target *collapsed
 	hmc    *hmc
+	metric *nuts.Metric
 	flip   *flip
 	count  *count // nil where n is public
 
@@ -38,8 +39,10 @@ func newCLT(obs *model.Observation, prior *model.Prior, law source, rng *rand.Ra
 	c := newState(obs, prior, law)
 	c.start(rng)
 	target := newCollapsed(c)
+	metric := nuts.NewMetric(target.Dim(), target.Dim())
 	return &clt{
-		proposal: newProposal(c), count: newCount(target), target: target, hmc: newHMC(target, nuts.NewMetric(target.Dim(), target.Dim())), flip: newFlip(target),
+		metric:   metric,
+		proposal: newProposal(c), count: newCount(target), target: target, hmc: newHMC(target, metric), flip: newFlip(target),
 		phi: make([]float64, target.Dim()),
 	}
 }

@@ -13,6 +13,12 @@ type target interface {
 	LogDensity(grad, x []float64) float64
 }
 
+// metric is a factor F with F Fᵀ near the target's covariance.
+type metric interface {
+	Push(dst []float64, a float64, p []float64) // adds a·Fp
+	Pull(dst, g []float64)                      // writes Fᵀg
+}
+
 // hmc is Hamiltonian Monte Carlo (Neal 2011) in coordinates whitened by a
 // metric: x = Fu with F Fᵀ near the target's covariance, so that u is near
 // isotropic. Each transition integrates for a uniform number of leapfrog steps,
@@ -25,17 +31,18 @@ type target interface {
 // sampling, does not offer.
 type hmc struct {
 	target   target
-	metric   *nuts.Metric
+	metric   metric
+	most     int // leapfrog steps
 	stepSize nuts.StepSize
 
 	grad, prop, propGrad []float64
 	momentum, force      []float64
 }
 
-func newHMC(t target, metric *nuts.Metric) *hmc {
+func newHMC(t target, metric metric) *hmc {
 	k := t.Dim()
 	vec := func() []float64 { return make([]float64, k) }
-	return &hmc{target: t, metric: metric, stepSize: nuts.StepSize{Target: targetAccept},
+	return &hmc{target: t, metric: metric, stepSize: nuts.StepSize{Target: targetAccept}, most: maxLeapfrogs,
 		grad: vec(), prop: vec(), propGrad: vec(), momentum: vec(), force: vec()}
 }
 
@@ -70,7 +77,7 @@ const maxEnergyError = 1000
 func (h *hmc) step(x []float64, rng *rand.Rand) transition {
 	logp := h.target.LogDensity(h.grad, x)
 	eps := h.stepSize.Value() * (0.9 + 0.2*rng.Float64())
-	most := min(maxLeapfrogs, max(1, int(math.Round(halfPeriod/eps))))
+	most := min(h.most, max(1, int(math.Round(halfPeriod/eps))))
 	steps := 1 + rng.IntN(most)
 
 	kinetic := 0.0
@@ -109,6 +116,7 @@ func (h *hmc) step(x []float64, rng *rand.Rand) transition {
 }
 
 func axpy(dst []float64, a float64, x []float64) {
+	x = x[:len(dst)]
 	for i, v := range x {
 		dst[i] += a * v
 	}

@@ -12,10 +12,6 @@ import (
 	"github.com/dpreg/dpreg/posterior"
 )
 
-// rareAcceptance is the mean acceptance of all statistics together below which their
-// number and few rows are told to slow the chains.
-const rareAcceptance = 0.1
-
 // sampleJointly draws from the posterior of several releases.
 func (u Update) sampleJointly(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
 	joint, err := p.Join()
@@ -46,9 +42,6 @@ func (u Update) sampleJointly(ctx context.Context, p *model.Problem, plan mcmc.P
 	draws, err := mcmc.Run(ctx, mcmc.Columns{Params: joint.Names(), Info: InfoNames}, start, keep, plan)
 	if draws != nil {
 		draws.Warnings = append(draws.Warnings, sweepWarnings(u.Kernel, draws)...)
-		if rate := infoMean(draws, "correction__"); u.Kernel != Plain && rate < rareAcceptance {
-			draws.Warnings = append(draws.Warnings, fmt.Sprintf("the statistics of all releases together are accepted in %.2g %% of the sweeps: chains of many releases of few rows mix slowly here; mcmc-exact has no such limit", 100*rate))
-		}
 	}
 	return draws, err
 }

@@ -65,6 +65,11 @@ func (k *proposal) enter(c *correction, moments *model.Moments, rng *rand.Rand) 
 	if !moments.Factor() || !math.IsInf(c.logWeight(k.s, moments, k.n), -1) {
 		return
 	}
+	k.drawExact(moments, rng)
+}
+
+// drawExact draws s from its exact law given the parameters, and ω given that.
+func (k *proposal) drawExact(moments *model.Moments, rng *rand.Rand) {
 	moments.RandExact(k.s, k.n, rng)
 	for i, z := range k.obs.Z {
 		k.resid[i] = z - k.s[i]

@@ -4,37 +4,75 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
-	"github.com/dpreg/dpreg/release"
 )
 
-// TestSitesGradient compares the gradient of several releases' collapsed density with
-// differences.
+// TestSitesGradient compares the slopes followed with all (f, A) held with differences of
+// the density that has them, and holds that (f, A) and the parameters give back s.
 func TestSitesGradient(t *testing.T) {
-	for _, shared := range []bool{false, true} {
-		c := &modeltest.Custodians{Shape: model.Shape{P: 2, Intercept: true}, Sites: modeltest.Unequal(3), Shared: shared}
+	for _, c := range []modeltest.Custodians{
+		{Shape: model.Shape{P: 2, Intercept: true}}, {Shape: model.Shape{P: 2, Intercept: true}, Shared: true}, {Shape: model.Shape{P: 3}},
+	} {
+		c.Sites = modeltest.Unequal(3)
 		rng := rand.New(rand.NewPCG(51, 1))
 		_, problem := c.Draw(rng)
 		k := newExactSites(problem, rng)
-		if !k.unconstrain() {
-			t.Fatal("no coordinates")
-		}
-		grad, unused := make([]float64, k.target.Dim()), make([]float64, k.target.Dim())
-		k.target.LogDensity(grad, k.phi)
-		for i, x := range k.phi {
-			const h = 1e-5
-			k.phi[i] = x + h
-			up := k.target.LogDensity(unused, k.phi)
-			k.phi[i] = x - h
-			down := k.target.LogDensity(unused, k.phi)
-			k.phi[i] = x
-			if d := (up - down) / (2 * h); !(math.Abs(grad[i]-d) < 1e-4*(1+math.Abs(d))) {
-				t.Errorf("shared=%t: gradient %d of %d is %g, by differences %g", shared, i, len(grad), grad[i], d)
+		for _, s := range k.all {
+			if !s.ancillary.hold(s.phi) {
+				t.Fatal("no coordinates")
 			}
+			again := make([]float64, s.q)
+			s.ancillary.move(s.phi)
+			s.ancillary.write(again)
+			for i, v := range s.s {
+				if d := again[i] - v; !(math.Abs(d) < 1e-9*s.n) {
+					t.Errorf("shared=%t: statistic %d is off by %g", c.Shared, i, d)
+				}
+			}
+			for i := range s.regression.slope {
+				s.regression.slope[i] = rng.NormFloat64()
+			}
+			if s.own != nil {
+				copy(s.ancillary.phi, s.phi)
+				checkSlope(t, s.own.target, s.phi[k.hub:], s)
+			}
+		}
+		checkSlope(t, k.target, k.all[0].phi[:k.hub], k.all...)
+		checkSlope(t, rigid{k.target}, k.all[0].phi[:k.hub], k.all...)
+	}
+}
+
+// checkSlope compares a slope at x with differences.
+func checkSlope(t *testing.T, f target, at []float64, sites ...*site) {
+	t.Helper()
+	x, unused, slope := slices.Clone(at), make([]float64, len(at)), make([]float64, len(at))
+	smooth := func() float64 { // the density whose slope is followed
+		logp := f.LogDensity(unused, x)
+		for _, s := range sites {
+			stats := make([]float64, s.q)
+			s.ancillary.write(stats)
+			for i, v := range stats {
+				value, _ := s.alone.LogDensity(i, v)
+				logp += modeltest.SmoothNoise(s.obs.Kind, (s.obs.Z[i]-v)/s.obs.Scale[i], len(sites), len(sites)*s.q) - value
+			}
+		}
+		return logp
+	}
+	f.LogDensity(slope, x)
+	for i := range x {
+		const h = 1e-5
+		x[i] = at[i] + h
+		up := smooth()
+		x[i] = at[i] - h
+		down := smooth()
+		x[i] = at[i]
+		if d := (up - down) / (2 * h); !(math.Abs(slope[i]-d) < 1e-4*(1+math.Abs(d))) {
+			t.Errorf("%T: slope %d of %d is %g, by differences %g", f, i, len(x), slope[i], d)
 		}
 	}
 }
@@ -88,46 +126,13 @@ func TestSitesSBC(t *testing.T) {
 
 // TestSitesAllocate: no sweep does.
 func TestSitesAllocate(t *testing.T) {
-	for _, name := range []Kernel{Plain, Exact} {
-		k, rng := someSites(name, 4, 2), rand.New(rand.NewPCG(51, 2))
-		if n := testing.AllocsPerRun(20, func() { k.Step(rng) }); n != 0 {
-			t.Errorf("%s: %g allocations a sweep", name, n)
-		}
-	}
-}
-
-// someSites is a chain for j custodians of 1000 rows and p covariates, after a short
-// warm-up.
-func someSites(name Kernel, j, p int) mcmc.Kernel[Info] {
-	c := &modeltest.Custodians{Shape: model.Shape{P: p, Intercept: true}}
-	for range j {
-		c.Sites = append(c.Sites, modeltest.Custodian{N: 1000, Kind: release.Laplace, Scale: modeltest.LaplaceScale(c.Shape, 1), Units: 1})
-	}
-	rng := rand.New(rand.NewPCG(51, 3))
-	_, problem := c.Draw(rng)
-	if name == Plain {
-		return &plainSites{newSites(problem, rng)}
-	}
-	k := newExactSites(problem, rng)
-	for i := range 200 {
-		k.Step(rng)
-		k.Adapt(i, 200)
-	}
-	return k
-}
-
-// BenchmarkSites: a sweep costs in proportion to the number of custodians.
-//
-//	go test ./gibbs -run xxx -bench Sites -benchtime 100x
-func BenchmarkSites(b *testing.B) {
-	for _, name := range []Kernel{Plain, Exact} {
-		for _, j := range []int{1, 10, 100} {
-			b.Run(fmt.Sprintf("%s/p=5/J=%d", name, j), func(b *testing.B) {
-				k, rng := someSites(name, j, 5), rand.New(rand.NewPCG(51, 4))
-				for b.Loop() {
-					k.Step(rng)
-				}
-			})
+	for _, c := range []alike{{4, 2, 1000, 1, false}, {4, 2, 1000, 1, true}} {
+		for _, name := range []Kernel{Plain, Exact} {
+			rng := rand.New(rand.NewPCG(51, 2))
+			k := c.start(name, 200, rng)
+			if n := testing.AllocsPerRun(20, func() { k.Step(rng) }); n != 0 {
+				t.Errorf("%s, %v: %g allocations a sweep", name, c, n)
+			}
 		}
 	}
 }

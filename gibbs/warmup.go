@@ -23,16 +23,13 @@ func (k *clt) Adapt(iteration, warmup int) {
 	}
 	done := iteration + 1
 	if done > share(approximateEnds/2, warmup) && k.law.Unconstrain(k.phi, k.params) {
-		k.hmc.metric.Add(k.phi)
+		k.metric.Add(k.phi)
 		if k.count != nil {
 			k.count.add(k.phi)
 		}
 	}
-	for _, end := range windowEnds {
-		if done != share(end, warmup) {
-			continue
-		}
-		if k.hmc.metric.Update() {
+	if windowCloses(done, warmup) {
+		if k.metric.Update() {
 			k.hmc.restart(whitenedStep)
 		}
 		if k.count != nil {
@@ -45,3 +42,13 @@ func (k *clt) Adapt(iteration, warmup int) {
 }
 
 func share(of float64, warmup int) int { return int(of * float64(warmup)) }
+
+// windowCloses tells whether a window of warm-up ends with the last of done steps.
+func windowCloses(done, warmup int) bool {
+	for _, end := range windowEnds {
+		if done == share(end, warmup) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,171 @@
+package gibbs
+
+import (
+	"math"
+
+	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/model"
+)
+
+// ancillary is the density of one release's parameters φ with what its statistics owe to
+// chance alone held. Rows are v ~ N(μ, LLᵀ), and by Bartlett their mean and scatter are
+//
+//	v̄ = μ + Lf,   scatter about v̄ W = n DDᵀ,  D = LA,
+//
+// where (f, A), A lower triangular, has a law that does not know of φ: it is ancillary.
+// So given z and (f, A), whatever the law of these,
+//
+//	p(φ | f, A, z) ∝ p(φ) p(z | s),   s = s(φ; f, A).
+//
+// No law of s is needed, nor a correction, nor a factor of the size of Σ_t.
+type ancillary struct {
+	*state
+	coordinates *model.Coordinates
+
+	phi, grad []float64
+	mean, l   []float64 // μ and L in common units
+	f, a      []float64 // f, and A, m×m
+	v, d      []float64 // v̄ and D in the release's units
+	gMean, gD []float64 // gradients in v̄, or μ, and in D
+	gFactor   []float64 // and in L
+}
+
+func newAncillary(c *state, coordinates *model.Coordinates) *ancillary {
+	m, dim := c.obs.Shape.M(), coordinates.Dim()
+	vec := func(n int) []float64 { return make([]float64, n) }
+	return &ancillary{state: c, coordinates: coordinates, phi: vec(dim), grad: vec(dim),
+		mean: vec(m), l: vec(m * m), f: vec(m), a: vec(m * m), v: vec(m), d: vec(m * m), gMean: vec(m), gD: vec(m * m), gFactor: vec(m * m)}
+}
+
+// hold takes φ and (f, A) of the parameters and statistics. It reports false where rounding
+// forbids that, or s lies at the border of what data can have.
+func (t *ancillary) hold(phi []float64) bool {
+	m, s := t.obs.Shape.M(), t.statistics()
+	if !t.coordinates.Unconstrain(phi, t.params) {
+		return false
+	}
+	t.coordinates.Constrain(t.params, phi)
+	t.coordinates.Rows(t.mean, t.l, t.params)
+	model.Scatter(t.a, s, m, t.n)
+	if !dense.Cholesky(t.a, m) {
+		return false
+	}
+	root := math.Sqrt(t.n)
+	for i := range m {
+		t.f[i] = s[i]/t.n - t.mean[i]
+		row, li := t.a[i*m:i*m+i+1], t.l[i*m:i*m+i+1]
+		for k := range row { // row i of A = L⁻¹D, those above being done
+			row[k] /= root
+			for h := k; h < i; h++ {
+				row[k] -= li[h] * t.a[h*m+k]
+			}
+			row[k] /= li[i]
+		}
+	}
+	dense.SolveLower(t.l, m, t.f)
+	return true
+}
+
+// move takes the parameters of φ, and v̄ and D with them.
+func (t *ancillary) move(phi []float64) {
+	m := t.obs.Shape.M()
+	t.coordinates.Constrain(t.params, phi)
+	t.coordinates.Rows(t.mean, t.l, t.params)
+	for i := range m {
+		v, scale := t.mean[i], t.units.Scale[i]
+		li := t.l[i*m : i*m+i+1]
+		for k, f := range t.f[:i+1] {
+			v += li[k] * f
+			d := 0.0
+			for h := k; h <= i; h++ {
+				d += li[h] * t.a[h*m+k]
+			}
+			t.d[i*m+k] = scale * d
+		}
+		t.v[i] = scale*v + t.units.Shift[i]
+	}
+}
+
+// density returns log p(φ | f, A, z) up to a constant, and leaves its slope, in the sense
+// of model.Noise, in grad.
+func (t *ancillary) density(phi []float64, noise *model.Noise) float64 {
+	t.move(phi)
+	return t.coordinates.LogPrior(t.grad, t.params) + t.likelihood(noise)
+}
+
+// likelihood returns log p(z | s) and adds its slope to grad.
+func (t *ancillary) likelihood(noise *model.Noise) float64 {
+	m, n := t.obs.Shape.M(), t.n
+	clear(t.gD)
+	clear(t.gMean)
+	logp, at := 0.0, m
+	for i, vi := range t.v {
+		value, slope := noise.LogDensity(i, n*vi)
+		logp += value
+		g, di, gi := slope, t.d[i*m:i*m+i+1], t.gD[i*m:i*m+i+1]
+		for j := i; j < m; j++ {
+			dj, gj := t.d[j*m:j*m+i+1], t.gD[j*m:j*m+i+1]
+			s := vi * t.v[j]
+			for k, d := range di {
+				s += d * dj[k]
+			}
+			value, slope := noise.LogDensity(at, n*s)
+			logp += value
+			g += slope * t.v[j]
+			t.gMean[j] += slope * vi
+			for k, d := range di {
+				gi[k] += slope * dj[k]
+				gj[k] += slope * d
+			}
+			at++
+		}
+		t.gMean[i] += g
+	}
+	t.pull()
+	return logp
+}
+
+// pull takes the gradient in v̄ and D to φ: ∂L = ∂v̄ fᵀ + ∂D Aᵀ.
+func (t *ancillary) pull() {
+	m := t.obs.Shape.M()
+	for i := range m {
+		scale := t.n * t.units.Scale[i]
+		t.gMean[i] *= scale
+		gi := t.gD[i*m : i*m+i+1]
+		for k := range i + 1 {
+			sum := 0.0
+			for h, a := range t.a[k*m : k*m+k+1] {
+				sum += gi[h] * a
+			}
+			t.gFactor[i*m+k] = scale*sum + t.gMean[i]*t.f[k]
+		}
+	}
+	t.coordinates.PullRows(t.grad, t.params, t.gMean, t.gFactor)
+}
+
+// write writes the statistics of v̄ and D.
+func (t *ancillary) write(s []float64) {
+	m := t.obs.Shape.M()
+	at := m
+	for i, vi := range t.v {
+		s[i] = t.n * vi
+		di := t.d[i*m : i*m+i+1]
+		for j := i; j < m; j++ {
+			sum := vi * t.v[j]
+			for k, d := range di {
+				sum += d * t.d[j*m+k]
+			}
+			s[at] = t.n * sum
+			at++
+		}
+	}
+}
+
+// settle moves the state to φ.
+func (t *ancillary) settle(phi []float64) {
+	t.move(phi)
+	t.write(t.s)
+	for i, z := range t.obs.Z {
+		t.resid[i] = z - t.s[i]
+	}
+}
