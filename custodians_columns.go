@@ -1,0 +1,132 @@
+package dpreg
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dpreg/dpreg/model"
+)
+
+// custodianName is the name in Draws of coefficient k at custodian j.
+func (f *Fit) custodianName(j, k int) string {
+	return fmt.Sprintf("theta_at[%d,%d]", j+1, k+f.firstIndex())
+}
+
+// firstIndex is the index in names of the first coefficient: 0 for an intercept.
+func (f *Fit) firstIndex() int { return f.shape().P + 1 - f.shape().Q() }
+
+// coefficients are the labels of θ.
+func (f *Fit) coefficients() []string {
+	var labels []string
+	if f.Design.Intercept {
+		labels = append(labels, "(Intercept)")
+	}
+	for _, c := range f.Design.Covariates {
+		labels = append(labels, c.Name)
+	}
+	return labels
+}
+
+// jointColumns lists names and labels of what only several releases have, behind what
+// one has: the spread between custodians, √Ω_kk, and each one's coefficients, where
+// pooling is partial; and each latent n.
+func (f *Fit) jointColumns() (names, labels []string) {
+	if f.partial {
+		for k, label := range f.coefficients() {
+			names = append(names, fmt.Sprintf("spread[%d]", k+f.firstIndex()))
+			labels = append(labels, fmt.Sprintf("spread(%s)", label))
+		}
+		for j, c := range f.Custodians {
+			for k, label := range f.coefficients() {
+				names, labels = append(names, f.custodianName(j, k)), append(labels, label+" @ "+c.Name)
+			}
+		}
+	}
+	for j := range f.Custodians {
+		if name := fmt.Sprintf("n[%d]", j+1); f.draws.Index(name) >= 0 {
+			names, labels = append(names, name), append(labels, "n @ "+f.Custodians[j].Name)
+		}
+	}
+	return names, labels
+}
+
+// jointConverter maps the columns of jointColumns, which are the last of a draw.
+func (f *Fit) jointConverter(u Units) func(dst, src []float64) {
+	q := f.shape().Q()
+	triangle := q * (q + 1) / 2
+	columns, _ := f.jointColumns()
+	own := len(columns) // in a draw of the method: Ω in place of the spreads
+	if f.partial {
+		own += triangle - q
+	}
+	a, _ := f.frame.ThetaMatrix()
+	omega := make([]float64, q*q)
+	return func(dst, src []float64) {
+		dst, src = dst[len(dst)-len(columns):], src[len(src)-own:]
+		if f.partial {
+			expand(omega, src, q)
+			for k := range q {
+				dst[k] = spread(omega, a[k*q:k*q+q], k, u)
+			}
+			dst, src = dst[q:], src[triangle:]
+			for range f.Custodians {
+				copy(dst, src[:q])
+				if u == Original {
+					f.frame.ThetaToOriginal(dst[:q], src[:q])
+				}
+				dst, src = dst[q:], src[q:]
+			}
+		}
+		copy(dst, src)
+	}
+}
+
+// jointPriorVariances are those of jointColumns. In scaled units E Ω = ¼I, and τ is
+// half-normal of sd ½, of variance ¼(1 − 2/π).
+func (f *Fit) jointPriorVariances(u Units, theta []float64) (v []float64) {
+	q := f.shape().Q()
+	names, _ := f.jointColumns()
+	if f.partial {
+		a, _ := f.frame.ThetaMatrix()
+		expected := make([]float64, q*q)
+		for k := range q {
+			expected[k*q+k] = model.SpreadSD * model.SpreadSD
+		}
+		var own []float64
+		for k := range q {
+			row := a[k*q : k*q+q]
+			sd := spread(expected, row, k, u)
+			if f.Design.Intercept && k == 0 && u == Original {
+				v = append(v, math.Inf(1)) // the root of a sum over all τ
+			} else {
+				v = append(v, sd*sd*halfNormalVariance)
+			}
+			own = append(own, theta[k]+sd*sd)
+		}
+		for range f.Custodians {
+			v = append(v, own...)
+		}
+	}
+	for len(v) < len(names) {
+		v = append(v, math.Inf(1)) // a flat prior of n
+	}
+	return v
+}
+
+// halfNormalVariance is the variance of |x|, x standard normal.
+const halfNormalVariance = 1 - 2/math.Pi
+
+// spread is √(aΩaᵀ)_kk, row k of a given, in the data's units, and √Ω_kk in scaled ones.
+func spread(omega, row []float64, k int, u Units) float64 {
+	q := len(row)
+	if u == Scaled {
+		return math.Sqrt(omega[k*q+k])
+	}
+	sum := 0.0
+	for i, v := range row {
+		for j, w := range row {
+			sum += v * omega[i*q+j] * w
+		}
+	}
+	return math.Sqrt(sum)
+}
