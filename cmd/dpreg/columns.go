@@ -172,8 +172,12 @@ func used(s *schema.Schema, formula string) ([]schema.Column, error) {
 // maxListed is how many columns a message lists.
 const maxListed = 20
 
-// checkBounded refuses columns without bounds, and says what to type.
-func checkBounded(columns []schema.Column, data string) error {
+// boundsAuto is how a release may do without bounds.
+const boundsAuto = `
+  or have them found in the rows, for a part of ε, if there are enough: --bounds auto`
+
+// checkBounded refuses columns without bounds, and says what to type, or what else may be done.
+func checkBounded(columns []schema.Column, data, instead string) error {
 	var names, flags []string
 	for _, c := range columns {
 		if c.Type == "" && !c.Bounded() {
@@ -191,12 +195,11 @@ func checkBounded(columns []schema.Column, data string) error {
 	return refusef(`no bounds for %s: the noise is calibrated to public bounds of every column.
   Give them:          %s
   or fill in a file:  dpreg schema %s -o %s
-  or use fewer columns, by --formula;
-  or have them found in the rows, for a part of ε, if there are enough: --bounds auto
+  or use fewer columns, by --formula%s
 A column of categories needs its levels in place of bounds: see dpreg schema --help.
 Take bounds from public knowledge (a codebook, what is possible at all): bounds
 read off the data would tell of the persons at the extremes and break the guarantee`,
-		strings.Join(names, ", "), strings.Join(flags, " "), shellWord(data), shellWord(cmp.Or(sidecar(data), "data.schema.json (and --schema of that name)")))
+		strings.Join(names, ", "), strings.Join(flags, " "), shellWord(data), shellWord(cmp.Or(sidecar(data), "data.schema.json (and --schema of that name)")), instead)
 }
 
 // shellWord quotes a word for a POSIX shell where that is needed.
