@@ -47,7 +47,7 @@ var measureHeaders = map[string][2]string{
 	compare.Coverage:        {"coverage", "coverage: per cent of 90% intervals that hold the truth"},
 	compare.LogScore:        {"log score", "log score: mean log predictive density"},
 	compare.MMD2:            {"MMD2", "MMD2: squared distance to the posterior without privacy"},
-	compare.Epsilon:         {"spent", "spent: epsilon"},
+	compare.Spent:           {"spent", "spent: epsilon"},
 }
 
 // comparisonTable has a row for each cell; the first left columns name it.
@@ -81,7 +81,7 @@ func meanAndSD(m *compare.MeasureSummary) string {
 	switch {
 	case m == nil:
 		return "-"
-	case m.Name == compare.Epsilon:
+	case m.Name == compare.Spent:
 		return general(m.Mean)
 	}
 	scale := 1.0

@@ -25,8 +25,8 @@ func comparison() (*compare.Summary, []calibration.Runtime) {
 		refused := cell("dp-vi", epsilon)
 		refused.Failed, refused.Refused, refused.Error = 5, true, "the budget is too small"
 		s.Cells = append(s.Cells,
-			cell("naive", epsilon, measure(compare.Error, 0.1), measure(compare.PredictionError, 0.3), measure(compare.Coverage, 0.5), measure(compare.LogScore, -20), measure(compare.Epsilon, epsilon)),
-			cell("adassp", epsilon, measure(compare.Error, 0.2), measure(compare.PredictionError, 0.25), measure(compare.Epsilon, epsilon)),
+			cell("naive", epsilon, measure(compare.Error, 0.1), measure(compare.PredictionError, 0.3), measure(compare.Coverage, 0.5), measure(compare.LogScore, -20), measure(compare.Spent, epsilon)),
+			cell("adassp", epsilon, measure(compare.Error, 0.2), measure(compare.PredictionError, 0.25), measure(compare.Spent, epsilon)),
 			refused)
 	}
 	times := make([]calibration.Runtime, len(s.Cells))

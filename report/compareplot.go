@@ -28,7 +28,7 @@ func ComparisonPlot(s *compare.Summary, times []calibration.Runtime) (*Figure, e
 	}
 	f := &Figure{Name: "comparison", title: v.title(), keys: v.keys(), columns: 2}
 	for _, name := range s.Has() {
-		if name != compare.Epsilon {
+		if name != compare.Spent {
 			v.add(f, name, func(i int) (mean, sd float64) { return v.measure(i, name) })
 		}
 	}

@@ -80,7 +80,7 @@ func TestResultsAreTheSame(t *testing.T) {
 		t.Error("simulated rows: other results with three workers")
 	}
 	for i := range s.Cells {
-		if c := d.Summarise(s, trials).Cells[i]; c.Failed > 0 || c.Get(Error) == nil || c.Get(TruthError) == nil || (c.Get(Coverage) == nil) != (c.Method == AdaSSP) || (c.Get(Epsilon) == nil) != (c.Method == calibration.NonPrivate) {
+		if c := d.Summarise(s, trials).Cells[i]; c.Failed > 0 || c.Get(Error) == nil || c.Get(TruthError) == nil || (c.Get(Coverage) == nil) != (c.Method == AdaSSP) || (c.Get(Spent) == nil) != (c.Method == calibration.NonPrivate) {
 			t.Errorf("%+v", c)
 		}
 	}

@@ -28,12 +28,12 @@ const (
 	LogScore = "log_score"
 	// MMD2 is calibration.Distance, of (θ, σ²) to the posterior without privacy.
 	MMD2 = "mmd2"
-	// Epsilon is what was spent.
-	Epsilon = "epsilon"
+	// Spent is the ε that was.
+	Spent = "spent"
 )
 
 // measureNames are all of them, in the order of tables.
-var measureNames = []string{Error, TruthError, PredictionError, Width, Coverage, LogScore, MMD2, Epsilon}
+var measureNames = []string{Error, TruthError, PredictionError, Width, Coverage, LogScore, MMD2, Spent}
 
 // Level is that of all intervals, which are equal-tailed.
 const Level = 0.90
@@ -67,7 +67,7 @@ func (e *example) judge(ctx context.Context, f *fitted, rng *rand.Rand) (all []c
 		add(MMD2, calibration.Distance(f.draws, reference, q+1))
 	}
 	if f.epsilon > 0 {
-		add(Epsilon, f.epsilon)
+		add(Spent, f.epsilon)
 	}
 	return all, ctx.Err()
 }

@@ -1,9 +1,12 @@
 package compare
 
 import (
+	"bytes"
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/dpreg/dpreg"
@@ -100,7 +103,7 @@ func TestCoverageFindsNarrowIntervals(t *testing.T) {
 		if right := math.Abs(covered-Level) < 5*0.0245; right != (c.Method == "right") {
 			t.Errorf("%s: %v of the intervals hold the truth", c.Method, covered)
 		}
-		if c.Get(Error).Mean != 0 || c.Get(Epsilon).Mean != 2 || c.Get(LogScore) != nil {
+		if c.Get(Error).Mean != 0 || c.Get(Spent).Mean != 2 || c.Get(LogScore) != nil {
 			t.Errorf("%s: %+v", c.Method, c.Measures)
 		}
 		if mmd := math.Abs(c.Get(MMD2).Mean); mmd > 0.01 {
@@ -129,5 +132,26 @@ func TestSummarise(t *testing.T) {
 	}
 	if has := s.Has(); len(has) != 1 || has[0] != Width {
 		t.Error(has)
+	}
+}
+
+// No two columns of a file have one name.
+func TestHeadersDiffer(t *testing.T) {
+	var b bytes.Buffer
+	s := &Summary{}
+	if err := s.WriteCSV(&b); err != nil {
+		t.Fatal(err)
+	}
+	summary := strings.Split(strings.TrimSpace(b.String()), ",")
+	b.Reset()
+	if err := WriteTrials(&b, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, header := range [][]string{summary, strings.Split(strings.TrimSpace(b.String()), ",")} {
+		for i, name := range header {
+			if slices.Contains(header[:i], name) {
+				t.Errorf("%s stands twice", name)
+			}
+		}
 	}
 }

@@ -21,7 +21,7 @@ func fields(c calibration.Setting) []string {
 // has not the measure.
 func WriteTrials(w io.Writer, s *calibration.Study, trials []*calibration.Trial) error {
 	out := csv.NewWriter(w)
-	out.Write(append(append(append([]string{}, settingHeader...), "trial"), append(measureNames[:len(measureNames):len(measureNames)], "clamped", "capped", "error")...))
+	out.Write(append(append(append([]string{}, settingHeader...), "trial"), append(measureNames[:len(measureNames):len(measureNames)], "clamped", "capped", "message")...))
 	for _, t := range trials {
 		row := append(fields(s.Cells[t.Cell].Setting), strconv.Itoa(t.Trial))
 		values := make(map[string]string)
@@ -45,7 +45,7 @@ func (s *Summary) WriteCSV(w io.Writer) error {
 		header = append(header, name, name+"_sd")
 	}
 	out := csv.NewWriter(w)
-	out.Write(append(header, "error_message"))
+	out.Write(append(header, "message"))
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		row := append(fields(c.Setting), strconv.Itoa(s.Trials), strconv.Itoa(c.Failed), strconv.Itoa(c.Capped))
