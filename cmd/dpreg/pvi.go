@@ -80,7 +80,7 @@ func (f *pviFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.preset, "preset", "", "`NAME` of the study: "+strings.Join(pviPresets, ", "))
 	fs.StringVar(&f.methods, "method", "pvi,global-vi,dp-pvi", "workshop: `LIST` of methods")
-	fs.StringVar(&f.eps, "eps", "0.5,0.75,1", "files: budget ε of each client, a `NUMBER` above 0; workshop: a `LIST` of them, for dp-pvi")
+	fs.StringVar(&f.eps, "eps", "0.5,0.75,1", "files: budget ε of each client, a `NUMBER` above 0; workshop: a list of them, for dp-pvi")
 	fs.StringVar(&f.accounting, "accounting", "pld", "workshop: `NAME` of the accounting of dp-pvi, pld or paper")
 	fs.Float64Var(&f.rho, "rho", 0, "workshop: ρ, how unequal clients' sizes are, a `NUMBER` in [0, 1) in place of the preset's")
 	fs.Float64Var(&f.kappa, "kappa", 0, "workshop: κ, how unequal their classes are, a `NUMBER` in place of the preset's")
