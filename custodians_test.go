@@ -68,14 +68,14 @@ func TestJointlyOfOne(t *testing.T) {
 	}
 }
 
-// TestJointlyNoiselessIsPooled: where noise is negligible beside sampling (scale 0.1
-// beside sums that vary by 5 and more), the joint posterior of three custodians with
+// TestJointlyNoiselessIsPooled: where noise is negligible beside sampling (scale 0.01
+// beside Σ(y − θᵀx)², which varies by 0.2: 0.1 would add a sixth to the sd of σ), the joint posterior of three custodians with
 // boxes of their own is that of all rows together. Each of the 6 bounds has a
 // false-alarm rate of 1e-7, and slack for the noise.
 func TestJointlyNoiselessIsPooled(t *testing.T) {
 	e := open(t, "pums", "income ~ educ", nil)
 	e.keep(t, 800)
-	custodians := e.parts(t, []int{100, 300, 400}, 0.1)
+	custodians := e.parts(t, []int{100, 300, 400}, 0.01)
 	want := exactly(t, e, custodians, dpreg.Options{Plan: mcmc.Plan{Chains: 4, Draws: 5000, Seed: 1}}).Draws(dpreg.Original)
 	for _, o := range []dpreg.Options{{}, {Covariates: dpreg.SharedCovariates}} {
 		o.Plan = mcmc.Plan{Chains: 2, Warmup: 400, Draws: 800, Seed: 1}
