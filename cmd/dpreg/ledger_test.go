@@ -239,7 +239,7 @@ func TestWrongLedgers(t *testing.T) {
 		{name: "filter", args: "ledger init n.db --data x --eps 1 --filter least", code: misused, says: "auto or sum"},
 		{name: "no directory", args: "ledger init no/n.db --data x --eps 1", code: misused, says: "no/n.db"},
 		{name: "non-private", args: "fit pums.csv --method non-private --i-hold-the-data --ledger x.db", code: misused, says: "--ledger"},
-		{name: "of infer", args: "infer good.json --ledger x.db", code: misused, says: "--ledger belongs to `dpreg fit` and `dpreg release`"},
+		{name: "of infer", args: "infer good.json --ledger x.db", code: misused, says: "--ledger belongs to `dpreg fit`, `dpreg pvi`, `dpreg release` and `dpreg vi`"},
 	} {
 		t.Run(w.name, w.run)
 	}
