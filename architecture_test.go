@@ -51,6 +51,7 @@ var floors = map[string]int{
 	"cmd/dpreg":             8,
 	"bench/panels":          6,
 	"bench/custodians":      7,
+	"bench/federated":       7,
 	"bench/engines":         7,
 	"bench/identity":        7,
 	"bench/stan/engines":    7,
