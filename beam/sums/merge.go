@@ -2,6 +2,7 @@ package sums
 
 import (
 	"encoding/json"
+	"math/big"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
@@ -9,24 +10,20 @@ import (
 )
 
 func init() {
-	register.Combiner3[*ssp.Accumulator, *ssp.Accumulator, []byte](&merge{})
+	register.Combiner3[Part, Part, []byte](&merge{})
 	register.Combiner3[Fault, Fault, []byte](&first{})
 }
 
 // merge adds the sums of shards. Integers: so it is associative and commutative, exactly.
 type merge struct{ Columns int }
 
-func (f *merge) CreateAccumulator() *ssp.Accumulator { return ssp.NewAccumulator(f.Columns) }
+func (f *merge) CreateAccumulator() Part { return Part{new(big.Int), ssp.NewAccumulator(f.Columns)} }
 
-func (f *merge) AddInput(a, part *ssp.Accumulator) (*ssp.Accumulator, error) {
-	return a, a.Merge(part)
-}
+func (f *merge) AddInput(a, part Part) (Part, error) { return a.add(part) }
 
-func (f *merge) MergeAccumulators(a, b *ssp.Accumulator) (*ssp.Accumulator, error) {
-	return a, a.Merge(b)
-}
+func (f *merge) MergeAccumulators(a, b Part) (Part, error) { return a.add(b) }
 
-func (f *merge) ExtractOutput(a *ssp.Accumulator) ([]byte, error) { return a.MarshalBinary() }
+func (f *merge) ExtractOutput(a Part) ([]byte, error) { return encode(a) }
 
 // first keeps the fault of the first shard that has one, whichever was read sooner.
 type first struct{}

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"reflect"
+	"math/big"
 	"runtime"
 
-	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
 	"github.com/dpreg/dpreg/beam/staging"
@@ -17,18 +16,10 @@ import (
 )
 
 func init() {
-	beam.RegisterCoder(reflect.TypeFor[*ssp.Accumulator](), encode, decode)
-	register.DoFn4x1[context.Context, Shard, func(*ssp.Accumulator), func(Fault), error](&scan{})
-	register.Emitter1[*ssp.Accumulator]()
+	register.DoFn4x1[context.Context, Shard, func(Part), func(Fault), error](&scan{})
+	register.Emitter1[Part]()
 	register.Emitter1[Fault]()
 	register.DoFn2x1[context.Context, []byte, error](&store{})
-}
-
-func encode(a *ssp.Accumulator) ([]byte, error) { return a.MarshalBinary() }
-
-func decode(data []byte) (*ssp.Accumulator, error) {
-	a := ssp.NewAccumulator(1)
-	return a, a.UnmarshalBinary(data)
 }
 
 // Shard is a file, the unit of work.
@@ -56,7 +47,7 @@ type scan struct {
 
 // ProcessElement emits the sums of the rows, or what is wrong with them. Other errors, of
 // disks and networks, are for the runner, which may try again.
-func (f *scan) ProcessElement(ctx context.Context, s Shard, sums func(*ssp.Accumulator), faults func(Fault)) error {
+func (f *scan) ProcessElement(ctx context.Context, s Shard, parts func(Part), faults func(Fault)) error {
 	a, err := f.sum(ctx, s)
 	var wrong *table.Error
 	switch {
@@ -69,7 +60,7 @@ func (f *scan) ProcessElement(ctx context.Context, s Shard, sums func(*ssp.Accum
 	case err != nil:
 		return err
 	}
-	sums(a)
+	parts(Part{new(big.Int).SetBit(new(big.Int), s.Number, 1), a})
 	return nil
 }
 

@@ -50,7 +50,7 @@ func Sum(ctx context.Context, e job.Engine, dir staging.Dir, paths []string, o t
 	if err != nil {
 		return nil, err
 	}
-	return one(found)
+	return one(found, len(paths))
 }
 
 // pipeline is the whole job.
@@ -80,9 +80,9 @@ func read(text []byte, paths []string) error {
 	return &table.Error{File: paths[f.Shard], Line: f.Line, Column: f.Column, Err: wrong}
 }
 
-// one gives the sums that were found: engines may do the last step more than once, each
-// time with the same result.
-func one(found [][]byte) (*ssp.Statistics, error) {
+// one gives the sums that were found, which have to be of all shards: engines may do the
+// last step more than once, each time with the same result.
+func one(found [][]byte, shards int) (*ssp.Statistics, error) {
 	if len(found) == 0 {
 		return nil, errors.New("the job ended without sums: can its workers write to the staging directory?")
 	}
@@ -91,9 +91,14 @@ func one(found [][]byte) (*ssp.Statistics, error) {
 			return nil, errors.New("the job ended with two different sums: did the files change while they were read?")
 		}
 	}
-	a := ssp.NewAccumulator(1)
-	if err := a.UnmarshalBinary(found[0]); err != nil {
+	all, err := decode(found[0])
+	if err != nil {
 		return nil, fmt.Errorf("the job's sums: %w", err)
 	}
-	return a.Statistics(), nil
+	for i := range shards {
+		if all.Shards.Bit(i) == 0 {
+			return nil, fmt.Errorf("the engine left out a shard, file %d of %d, and did not say so", i+1, shards)
+		}
+	}
+	return all.Sums.Statistics(), nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -74,22 +75,22 @@ func (f *engineFlags) launch(stderr io.Writer, cmd *cobra.Command) (e job.Engine
 
 // meet makes the directory.
 func (f *engineFlags) meet(stderr io.Writer) (dir staging.Dir, remove func(), err error) {
-	parent := f.staging
-	switch {
-	case parent == "" && !job.Here():
+	if f.staging == "" && !job.Here() {
 		return "", nil, usagef("workers are on other machines: name a directory or a bucket that they and this process reach, by --staging gs://BUCKET/FOLDER or --staging /SHARED/FOLDER; exact sums will be there until they are read")
-	case parent == "":
-		parent = os.TempDir()
 	}
-	if dir, err = staging.New(parent); err != nil {
-		return "", nil, usagef("--staging: %w", err)
+	// Beam makes temporary files of its own, and leaves them.
+	temporary, err := os.MkdirTemp("", "dpreg-beam-")
+	if err != nil {
+		return "", nil, err
 	}
-	if f.staging == "" {
-		// Beam makes files of its own, and leaves them.
-		os.Setenv("TMPDIR", string(dir))
+	if err := os.Setenv("TMPDIR", temporary); err != nil {
+		return "", nil, err
+	}
+	if dir, err = staging.New(cmp.Or(f.staging, temporary)); err != nil {
+		return "", nil, errors.Join(usagef("--staging: %w", err), os.RemoveAll(temporary))
 	}
 	return dir, func() {
-		if err := dir.Remove(context.Background()); err != nil {
+		if err := errors.Join(dir.Remove(context.Background()), os.RemoveAll(temporary)); err != nil {
 			note(stderr, "%s may hold exact sums, as sensitive as the rows, and could not be removed: %v", dir, err)
 		}
 	}, nil

@@ -161,15 +161,16 @@ func children(parent int) (pids []int) {
 	return pids
 }
 
-// ticks are those of processor time that a process has used, each a hundredth of a second.
+// ticks are those of processor time that a process and its children that ended have used,
+// each a hundredth of a second.
 func ticks(pid int) (sum int) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, rest, _ := strings.Cut(string(text), ") ")
 	fields := strings.Fields(rest)
-	if len(fields) < 13 {
+	if len(fields) < 15 {
 		return 0
 	}
-	for _, field := range fields[11:13] {
+	for _, field := range fields[11:15] {
 		n, _ := strconv.Atoi(field)
 		sum += n
 	}

@@ -160,10 +160,10 @@ func (s shards) compare(t *testing.T, e engine) {
 	_, j, dir := e.start(t)
 	paths := slices.Clone(s.paths)
 	slices.Reverse(paths)
-	got := s.walk(t, e.name, func(ctx context.Context) (*ssp.Statistics, error) {
+	got := s.walk(t, e, func(ctx context.Context) (*ssp.Statistics, error) {
 		return sums.Sum(ctx, j, dir, paths, table.Options{}, s.design)
 	})
-	if want := s.walk(t, "one worker", s.alone); got != want {
+	if want := s.walk(t, engine{name: "one worker"}, s.alone); got != want {
 		t.Errorf("other sums")
 	}
 }
@@ -178,27 +178,35 @@ func (s shards) alone(ctx context.Context) (*ssp.Statistics, error) {
 }
 
 // walk takes a path, and returns what it leads to.
-func (s shards) walk(t *testing.T, name string, sum func(context.Context) (*ssp.Statistics, error)) string {
+func (s shards) walk(t *testing.T, e engine, sum func(context.Context) (*ssp.Statistics, error)) string {
 	t.Helper()
 	runtime.GC()
-	cpu, start := cpuSeconds(t), time.Now()
+	cpu, start := e.cpuSeconds(t), time.Now()
 	found, err := sum(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := pushdowntest.Text(found)
-	t.Logf("| %s | %s | %d | %.2f | %.2f | %.6x |", s.name, name, found.N, cpuSeconds(t)-cpu, time.Since(start).Seconds(), sha256.Sum256([]byte(text)))
+	seconds, text := time.Since(start).Seconds(), pushdowntest.Text(found)
+	t.Logf("| %s | %s | %d | %.2f | %.2f | %.6x |", s.name, e.name, found.N, e.cpuSeconds(t)-cpu, seconds, sha256.Sum256([]byte(text)))
 	return text
 }
 
-// cpuSeconds are those of this process; workers that are processes have their own.
-func cpuSeconds(t *testing.T) float64 {
+// cpuSeconds are those of this process, of the job service, if there is one, and, where
+// there is /proc, of its workers once they have ended.
+func (e engine) cpuSeconds(t *testing.T) float64 {
 	t.Helper()
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		t.Fatal(err)
 	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
+	seconds := time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
+	if e.service == nil {
+		return seconds
+	}
+	for wait := time.Now(); len(children(e.service.Pid)) > 0 && time.Since(wait) < time.Second; {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return seconds + float64(ticks(e.service.Pid))/100
 }
 
 // A worker that is killed changes nothing.

@@ -122,7 +122,7 @@ func TestBadRows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	args := []string{"release", "--eps", "1", "-o", "r.json", "rows"}
+	args := []string{"release", "--eps", "1", "-o", "r.json", "--staging", ".", "rows"}
 	r := program(t, folder, args...)
 	r.ends(t, misused, `03.csv:41: column "educ": missing value`)
 	if strings.Count(r.stderr, "\n") != 1 {
@@ -135,6 +135,9 @@ func TestBadRows(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(folder, "r.json")); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("there is a release")
+	}
+	if left, _ := filepath.Glob(filepath.Join(folder, "dpreg-*")); left != nil {
+		t.Errorf("left in the staging directory: %v", left)
 	}
 }
 
