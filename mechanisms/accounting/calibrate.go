@@ -43,8 +43,8 @@ func (t Training) analytic(a Accountant, epsilon, delta float64) (float64, error
 		sensitivity *= 2
 	}
 	if a == PLD {
-		// That much more is far above the errors of logDelta, so that Epsilon agrees.
-		return Sigma(epsilon, delta, sensitivity*(1+10*margin))
+		// That much more is above the errors of logDelta, so that Epsilon agrees.
+		return Sigma(epsilon, delta, sensitivity*(1+2*margin))
 	}
 	return Sigma(epsilon, math.Min(delta*(1+4*margin), 1-unit), sensitivity*(1-4*unit))
 }
