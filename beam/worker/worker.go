@@ -48,8 +48,8 @@ func Main(ctx context.Context, args []string) error {
 // provisioned asks the engine for what its containers' boot program would hand on.
 //
 // Prism starts the command with --id='job-001_go', quotation marks and all, since no shell
-// takes them off, and then knows no worker of that name: it and a worker that says who it
-// is by what it was told wait for each other for ever. So they are taken off here.
+// takes them off. A worker that says who it is by what it was told is then refused, and
+// ends, and Prism waits for it for ever. So they are taken off here.
 func provisioned(ctx context.Context, id, endpoint string) ([]string, error) {
 	id = strings.Trim(id, "'")
 	info, err := tools.ProvisionInfo(grpcx.WriteWorkerID(ctx, id), endpoint)

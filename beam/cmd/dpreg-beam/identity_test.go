@@ -214,7 +214,7 @@ func TestKilledWorker(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("finds workers in /proc")
 	}
-	s := generated(t, t.TempDir(), *rows)
+	s := generated(t, t.TempDir(), 20_000)
 	const copies = 64 // so that there is work for a while
 	folder := t.TempDir()
 	for i := range copies {
