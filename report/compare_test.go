@@ -65,7 +65,7 @@ func TestComparisonPlot(t *testing.T) {
 	if err := f.Write(&svg, "svg"); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"Methods on rows.csv (no privacy: a study)", "RMSE of θ", "coverage of 90 % predictive", "adassp", "ε = 0.5"} {
+	for _, part := range []string{"Methods on rows.csv (no privacy: a study), n = 800, p = 2", "RMSE of θ", "coverage of 90 % predictive", "adassp", "ε = 0.5"} {
 		if !strings.Contains(svg.String(), part) {
 			t.Errorf("the picture does not say %q", part)
 		}
@@ -86,7 +86,7 @@ func TestComparisonPlot(t *testing.T) {
 	for i := range s.Cells {
 		s.Cells[i].N = int64(i)
 	}
-	if _, err := report.ComparisonPlot(s, times); err == nil || !strings.Contains(err.Error(), "at most 7") {
+	if _, err := report.ComparisonPlot(s, times); err == nil || !strings.Contains(err.Error(), "at most 6") {
 		t.Errorf("twelve sizes: %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -16,17 +17,20 @@ import (
 )
 
 // mostSeries is how many sizes and budgets a picture of a comparison tells apart.
-const mostSeries = 7
+const mostSeries = 6
 
 // ComparisonPlot draws a panel for each measure, and one for seconds, which times has: a line for each method, on
 // it for each size and budget the mean over trials and a standard deviation to either side.
-// It is an error if there are more than seven sizes and budgets.
+// It is an error if there are more than six sizes and budgets.
 func ComparisonPlot(s *compare.Summary, times []calibration.Runtime) (*Figure, error) {
 	v := newComparisonView(s)
 	if len(v.series) > mostSeries {
 		return nil, fmt.Errorf("a picture shows at most %d sizes and budgets, and there are %d: run fewer, or draw summary.csv", mostSeries, len(v.series))
 	}
 	f := &Figure{Name: "comparison", title: v.title(), keys: v.keys(), columns: 2}
+	if len(v.series) > 3 {
+		f.columns = 3 // for the keys
+	}
 	for _, name := range s.Has() {
 		if name != compare.Spent {
 			v.add(f, name, func(i int) (mean, sd float64) { return v.measure(i, name) })
@@ -72,22 +76,25 @@ func newComparisonView(s *compare.Summary) *comparisonView {
 }
 
 func (v *comparisonView) title() string {
-	if v.summary.Table == "" {
-		return "Methods on simulated rows" + v.only()
+	text := "Methods on simulated rows"
+	if v.summary.Table != "" {
+		text = "Methods on " + truncate(v.summary.Table, 30) + " (no privacy: a study)"
 	}
-	return "Methods on " + truncate(v.summary.Table, 30) + v.only() + " (no privacy: a study)"
+	return strings.Join(append([]string{text}, v.name(v.series[0], true)...), ", ")
 }
 
-// only names the size and budget where there is one.
-func (v *comparisonView) only() string {
-	if len(v.series) > 1 {
-		return ""
+// name is the part of a size and budget that all share, or that tells it from others.
+func (v *comparisonView) name(at dataAndBudget, shared bool) (parts []string) {
+	add := func(text func(dataAndBudget) string) {
+		differs := func(other dataAndBudget) bool { return text(other) != text(at) }
+		if slices.ContainsFunc(v.series, differs) != shared {
+			parts = append(parts, text(at))
+		}
 	}
-	return ", " + v.series[0].name()
-}
-
-func (d dataAndBudget) name() string {
-	return fmt.Sprintf("n = %d, p = %d, ε = %s", d.n, d.p, exactly(d.epsilon))
+	add(func(d dataAndBudget) string { return fmt.Sprintf("n = %d", d.n) })
+	add(func(d dataAndBudget) string { return fmt.Sprintf("p = %d", d.p) })
+	add(func(d dataAndBudget) string { return "ε = " + exactly(d.epsilon) })
+	return parts
 }
 
 func (v *comparisonView) keys() (keys []key) {
@@ -95,7 +102,7 @@ func (v *comparisonView) keys() (keys []key) {
 		return nil
 	}
 	for i, at := range v.series {
-		keys = append(keys, key{at.name(), draw.LineStyle{Color: seriesColours[i], Width: 1.6}})
+		keys = append(keys, key{strings.Join(v.name(at, false), ", "), draw.LineStyle{Color: seriesColours[i], Width: 1.6}})
 	}
 	return keys
 }
