@@ -11,8 +11,9 @@ import (
 // is rounded to the nearest multiple of 2^-40, ties to even. Noise then comes
 // from Publish, as it does for rows.
 //
-// Errors: n not in 1 … MaxRows, v of another length, a number that no MaxRows
-// rows could be near (above 2·MaxRows in magnitude, or NaN). It panics if m < 1.
+// Errors: n not in 1 … MaxRows, v of another length, a number above 1000·MaxRows
+// in magnitude, or NaN: values drawn from a law without bounds may be beyond the box
+// that rows are clamped to, but 128 bits have an end. It panics if m < 1.
 func FromVector(m int, n int64, v []float64) (*Statistics, error) {
 	s := NewAccumulator(m).Statistics()
 	if n < 1 || n > MaxRows {
@@ -23,7 +24,7 @@ func FromVector(m int, n int64, v []float64) (*Statistics, error) {
 	}
 	s.N = n
 	for i, x := range v {
-		if !(math.Abs(x) <= 2*MaxRows) {
+		if !(math.Abs(x) <= 1000*MaxRows) {
 			return nil, fmt.Errorf("statistic %d is %v: out of range", i+1, x)
 		}
 		s.sum[i] = toInt128(math.RoundToEven(math.Ldexp(x, 2*LatticeBits)))
