@@ -21,7 +21,7 @@ import (
 const kind = "trials"
 
 // collectEvery is how often trials are looked for while a job runs.
-var collectEvery = 10 * time.Second
+const collectEvery = 10 * time.Second
 
 // Run runs the trials of a study that are not done, and gives each to keep, once, in any
 // order and while the job runs. Errors: those of Open and keep, what the engine says where
