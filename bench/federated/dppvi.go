@@ -11,8 +11,8 @@ import (
 	"github.com/dpreg/dpreg/vi/pvi"
 )
 
-// DP-PVI has a known σ, and is told that of the pooled fit, which no ε covers. Its prior
-// has the precisions that the releases' has at that σ.
+// DP-PVI has a known σ, and is told that of the pooled fit, which no ε covers. Its prior of
+// θ is N(0, I) in scaled units.
 
 // The settings of gradients are those of Sharma et al. (2019) for Adult: 25 steps of 2 %
 // of a client's rows in an update, Adagrad of rate 0.5, noise of 5 C, in rounds of all
