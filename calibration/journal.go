@@ -54,7 +54,7 @@ type Recorded struct {
 // line. Errors: those of ReadJournal, the journal of another shard.
 func OpenJournal(name string, s *Study, shard Shard) (*Journal, *Recorded, error) {
 	// Lines are appended: should two processes run one study, a trial is written twice.
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, nil, fmt.Errorf("journal: %w", err)
 	}

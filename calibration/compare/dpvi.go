@@ -20,6 +20,7 @@ type dpVI struct {
 	n      int64
 	budget release.Privacy
 	rate   float64
+	plan   func() plan // searched for once, which takes seconds
 }
 
 const (
@@ -31,7 +32,9 @@ const (
 )
 
 func newDPVI(s size, budget release.Privacy) *dpVI {
-	return &dpVI{s.n, budget, min(1, max(viRate, viBatch/float64(s.n)))}
+	m := &dpVI{n: s.n, budget: budget, rate: min(1, max(viRate, viBatch/float64(s.n)))}
+	m.plan = sync.OnceValue(m.find)
+	return m
 }
 
 func (m *dpVI) run() string { return fmt.Sprintf("%d steps", viSteps) }
@@ -51,19 +54,10 @@ type plan struct {
 	err      error
 }
 
-// planned has the plan of each dpVI that was asked for it, since the search takes seconds.
-var planned sync.Map
-
-func (m *dpVI) plan() plan {
-	found, _ := planned.LoadOrStore(*m, sync.OnceValue(m.find))
-	return found.(func() plan)()
-}
-
 func (m *dpVI) find() (p plan) {
 	o := m.options()
 	o.Privacy.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(0, 0))) // nothing is drawn
 	if p.training, p.err = o.Plan(float64(m.n)); p.err == nil {
-		p.training.Multiplier *= 1 + 1e-9 // Run checks it anew, which may differ in the last digits
 		p.spent, p.err = p.training.Epsilon(accounting.PLD, m.budget.Delta)
 	}
 	return p
