@@ -1,10 +1,6 @@
 package exact
 
-import (
-	"slices"
-
-	"github.com/dpreg/dpreg/model"
-)
+import "slices"
 
 // The ascent ends after so many steps, or with one that gains less than this.
 const (
@@ -55,16 +51,14 @@ func (f *joint) climb(next, y, g []float64) (logp float64) {
 //	diag(prior) + Σ_j J_jᵀ D_j⁻¹ J_j,
 //
 // J_j the derivatives of s_j and D_j the squares of its noise's scales: 1/D_j is Fisher's
-// information of a location under either noise. Rough precisions before z serve as
-// prior, 1 in common units for most. It reports false where rounding forbids.
+// information of a location under either noise. η of pooled, standard normal, counts as
+// statistics with D = 1. Rough precisions before z serve as prior, 1 in common units for
+// most. It reports false where rounding forbids.
 func (f *joint) standardise(x []float64) bool {
 	h := f.at[0]
 	clear(f.frame.c)
 	for i := range h {
 		f.frame.c[i*h+i] = 1
-		if f.hub.Spread != nil && i < f.hub.Shape.Q() { // θ is the mean of the θ_j
-			f.frame.c[i*h+i] += float64(len(f.spokes)) / (model.SpreadSD * model.SpreadSD)
-		}
 	}
 	f.hub.Constrain(x[:h])
 	hub, base := make([]float64, h), make([]float64, h)
@@ -79,7 +73,11 @@ func (f *joint) standardise(x []float64) bool {
 		if !f.slope(base, zero, x, j, -1) {
 			return false
 		}
-		for i, scale := range s.Scale {
+		for i := range len(s.Scale) + s.lead() {
+			scale := 1.0
+			if i < len(s.Scale) {
+				scale = s.Scale[i]
+			}
 			if !f.slope(hub, own, x, j, i) {
 				return false
 			}
@@ -104,8 +102,9 @@ func addOuter(dst, u, v []float64) {
 	}
 }
 
-// slope writes the gradients in the hub and in spoke j of statistic i, and of what the
-// density has beside the noise's; of that alone for i = −1.
+// slope writes the gradients in the hub and in spoke j of statistic i, or of η
+// after these, and of what else the density has beside the noise's; of that alone for
+// i = −1.
 func (f *joint) slope(hub, own, x []float64, j, i int) bool {
 	s := f.spokes[j]
 	clear(s.e)
@@ -124,6 +123,10 @@ func (f *joint) slope(hub, own, x []float64, j, i int) bool {
 			at++
 		}
 	}
+	if i >= at { // η
+		s.pooled.slope[i-at]++
+		defer func() { s.pooled.slope[i-at]-- }()
+	}
 	f.hub.LogPrior(hub, x[:f.at[0]])
 	_, ok := s.through(own, x[f.at[j]:f.at[j+1]])
 	f.hub.Pull(hub)
@@ -131,9 +134,9 @@ func (f *joint) slope(hub, own, x []float64, j, i int) bool {
 }
 
 // prior writes rough precisions of a spoke's coordinates before z to the diagonal of
-// r: 1, but 2n exp 2t of t_i, and for the noisy count.
+// r: 1, but 2n exp 2t of t_i, and for the noisy count; none of c, which η has.
 func (s *spoke) prior(r []float64, size int) {
-	for i := range size {
+	for i := s.lead(); i < size; i++ {
 		r[i*size+i] = 1
 	}
 	at := s.lead() + s.bartlett()

@@ -57,8 +57,7 @@ func (k *interweave) step(x []float64, rng *rand.Rand) {
 	spread.Constrain(k.phi)
 	copy(x[at:], k.phi)
 	for j, s := range f.spokes {
-		k.whiten(s.theta)
-		s.pooled.coordinates(x[f.at[j]:], k.eta)
+		s.pooled.coordinates(x[f.at[j]:])
 	}
 }
 

@@ -10,8 +10,9 @@ import (
 
 // start writes a point to start from, as dispersed as z and the prior allow: the
 // statistics of each release as where it stands alone (kernel.start), the shared
-// parameters from their law given all of these, the spread from about its prior, and
-// (f, A) between those that statistics and parameters have and new ones, by precision.
+// parameters from their law given all of these, where pooling is partial each θ_j from
+// that of its release alone and the spread from about its prior, and (f, A) between those
+// that statistics and parameters have and new ones, by precision.
 func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) error {
 	conditionals := model.NewConditionals(t.Shape, t.Prior, true)
 	params, moments, q := model.NewParams(t.Shape), model.NewMoments(t.Shape), t.Shape.Statistics()
@@ -37,7 +38,7 @@ func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) error {
 		all[j], counts[j] = stats, n
 		rows += n
 	}
-	if !conditionals.Draw(params, total, rows, rng) {
+	if !conditionals.Draw(params, total, rows, rng) || f.hub.Spread != nil && !f.coefficients(params, conditionals, all, counts, rng) {
 		return errRounding
 	}
 	x := make([]float64, f.Dim())
@@ -67,17 +68,33 @@ func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) error {
 	return nil
 }
 
-// place writes coordinates near those of statistics in common units, given the hub.
+// coefficients draws each θ_j from its release alone, with θ and σ² their means: all rows
+// together would take for noise what custodians differ by, and the ascent would start too
+// far below the mode to reach it.
+func (f *joint) coefficients(params *model.Params, conditionals *model.Conditionals, all [][]float64, counts []float64, rng *rand.Rand) bool {
+	own, share, log := model.NewParams(f.hub.Shape), 1/float64(len(f.spokes)), 0.0
+	clear(params.Theta)
+	for j, s := range f.spokes {
+		if !conditionals.Draw(own, all[j], counts[j], rng) {
+			return false
+		}
+		copy(s.theta, own.Theta)
+		addScaled(params.Theta, share, own.Theta)
+		log += share * math.Log(own.Sigma2)
+	}
+	params.Sigma2 = math.Exp(log)
+	return true
+}
+
+// place writes coordinates near those of statistics in common units, given the hub and,
+// where pooling is partial, θ_j.
 func (s *spoke) place(x, stats []float64, n float64, rng *rand.Rand) bool {
 	m, p := s.m, s.p
 	if s.Count.Latent() {
 		x[len(x)-1] = math.Log(n - s.leastRows())
 	}
 	if s.pooled != nil {
-		for k := range s.theta {
-			x[k] = rng.NormFloat64()
-		}
-		s.pooled.set(x)
+		s.pooled.coordinates(x)
 	}
 	x = x[s.lead():]
 	t, psi := newStatistics(m), make([]float64, m+m*(m+1)/2)

@@ -4,39 +4,50 @@ import (
 	"math"
 
 	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
 )
 
-// pooled are the coefficients of one custodian, θ_j ~ N(θ, Ω), Ω = diag(τ)CCᵀdiag(τ):
+// pooled are the coefficients of one custodian, θ_j ~ N(θ, Ω), Ω = BBᵀ, B = diag(τ)C.
+// In θ_j = θ + Bη, η standard normal, η would follow θ and Ω along a funnel where z tells
+// much of θ_j, and θ_j would where it tells little. So the coordinates c are what is
+// left open when a rough guess N(g, P⁻¹) of θ_j from z is right:
 //
-//	θ_j = θ + diag(τ) C η,   η standard normal.
+//	θ_j = θ + δ,   δ = Λ⁻¹P(g − θ) + R⁻ᵀc,   Λ = Ω⁻¹ + P = RRᵀ.
 //
-// Where z tells much of θ_j, η would follow θ and τ along a funnel; where it tells
-// little, θ_j would. So the coordinates c are η in the units, and from the centre, of
-// what is left open when a rough guess g of θ_j with standard deviations w is right,
-// coefficient by coefficient as if R = I:
+// Any guess gives the same posterior. With η = B⁻¹δ
 //
-//	η_k = ((τ_k/w_k²)(g_k − θ_k) + √h_k c_k)/h_k,   h_k = 1 + τ_k²/w_k².
+//	log p(c) = −½|η|² − log|B| − log|R|.
 //
-// Any guess gives the same posterior: log p(c) = −½|η|² − ½Σ log h_k.
+// Λ and P are whole matrices: where z tells θ_j to a thousandth of what custodians differ
+// by, coordinates taken coefficient by coefficient, as if Ω were diagonal, lie on a sheet
+// that thin, which Ω's correlations bend.
 type pooled struct {
 	hub              *model.Hub
-	guess, precision []float64 // g, w⁻²
-	eta, theta       []float64
-	scaled, back     []float64 // Cη, and the gradient in η
+	guess, precision []float64 // g, P
+	theta            []float64 // θ_j
+	slope            []float64 // in η: −η, that of the density
+	ok               bool      // Λ is positive definite
+
+	inverse, root        []float64 // B⁻¹, R
+	centre, delta, eta   []float64 // Λ⁻¹P(g − θ), δ, η
+	pull, solved, spread []float64 // R⁻¹ and Λ⁻¹ times the gradient in δ, B⁻ᵀg_η
+	square, scratch      []float64
 }
 
 func newPooled(s *model.Site, hub *model.Hub) *pooled {
 	q := s.Shape.Q()
 	vec := func() []float64 { return make([]float64, q) }
-	t := &pooled{hub: hub, guess: vec(), precision: vec(), eta: vec(), theta: vec(), scaled: vec(), back: vec()}
+	matrix := func() []float64 { return make([]float64, q*q) }
+	t := &pooled{hub: hub, guess: vec(), precision: matrix(), theta: vec(), slope: vec(), inverse: matrix(), root: matrix(),
+		centre: vec(), delta: vec(), eta: vec(), pull: vec(), solved: vec(), spread: vec(), square: matrix(), scratch: vec()}
 	t.rough(s)
 	return t
 }
 
-// rough guesses θ_j from z as if it were s. With Λθ = XY the normal equations, each
+// rough guesses θ_j from z as if it were s. With Mθ = XY the normal equations, each
 // with the noise of one sum and q products, of variance v together v(1 + |θ|²), the
-// variance is about σ²Λ⁻¹_kk + v(1 + |θ|²)(Λ⁻¹_kk)².
+// covariance is about M⁻¹(σ²M + v(1 + |θ|²)I)M⁻¹.
 func (t *pooled) rough(s *model.Site) {
 	shape, q := s.Shape, s.Shape.Q()
 	n := math.Max(s.N, s.Count.Least)
@@ -46,7 +57,7 @@ func (t *pooled) rough(s *model.Site) {
 	sums, prior := model.NewSums(shape), model.DefaultPrior(shape).Theta
 	sums.Set(z, n)
 	for k := range q {
-		t.precision[k] = 1 // no guess: that of the prior's mean
+		t.precision[k*q+k] = 1 // no guess: that of the prior's mean
 	}
 	given := prior.Clone()
 	if !conjugate.NewNIGSampler(q).Update(given, prior, sums.XX, sums.XY, sums.YY, n) {
@@ -59,66 +70,154 @@ func (t *pooled) rough(s *model.Site) {
 	for _, a := range s.Units.Scale {
 		noise = math.Max(noise, s.Scale[0]/(a*s.Units.Scale[shape.P]))
 	}
-	variance := make([]float64, q) // E σ² Λ⁻¹_kk
-	given.VarTheta(variance)
-	for k, v := range variance {
-		inverse := v * (given.Shape - 1) / given.Scale
-		w2 := v + noise*noise*size*inverse*inverse
-		if w2 > 0 && !math.IsInf(w2, 1) {
-			t.guess[k], t.precision[k] = given.Mean[k], 1/w2
-		}
+	sigma2, half := given.Scale/(given.Shape-1), make([]float64, q*q)
+	for i, v := range given.Precision {
+		half[i] = sigma2 * v
 	}
+	for k := range q {
+		half[k*q+k] += noise * noise * size
+	}
+	if !dense.Cholesky(half, q) {
+		return
+	}
+	rows := append([]float64(nil), given.Precision...) // M half⁻ᵀ, M being symmetric, row by row
+	for k := range q {
+		dense.SolveLower(half, q, rows[k*q:(k+1)*q])
+	}
+	dense.MulABt(t.precision, rows, rows, q, q, q)
+	copy(t.guess, given.Mean)
 }
 
-// set takes η and θ_j of x, whose first coordinates are c.
+// set takes θ_j of x, whose first coordinates are c.
 func (t *pooled) set(x []float64) {
-	q, tau, c := len(t.theta), t.hub.Spread.Tau, t.hub.Spread.Factor
-	for k := range q {
-		h := 1 + tau[k]*tau[k]*t.precision[k]
-		t.eta[k] = tau[k]*t.precision[k]*(t.guess[k]-t.hub.Params.Theta[k])/h + x[k]/math.Sqrt(h)
+	q := len(t.theta)
+	t.law()
+	copy(t.delta, x[:q])
+	dense.SolveLowerT(t.root, q, t.delta)
+	for k, v := range t.centre {
+		t.delta[k] += v
+		t.theta[k] = t.hub.Params.Theta[k] + t.delta[k]
 	}
-	for k := range q {
-		sum := 0.0
-		for l := range k + 1 {
-			sum += c[k*q+l] * t.eta[l]
-		}
-		t.scaled[k] = sum
-		t.theta[k] = t.hub.Params.Theta[k] + tau[k]*sum
+	dense.MulLowerVec(t.eta, t.inverse, q, t.delta)
+	for k, e := range t.eta {
+		t.slope[k] = -e
 	}
 }
 
-// coordinates writes c of η.
-func (t *pooled) coordinates(x, eta []float64) {
-	tau := t.hub.Spread.Tau
-	for k, e := range eta {
-		h := 1 + tau[k]*tau[k]*t.precision[k]
-		x[k] = math.Sqrt(h) * (e - tau[k]*t.precision[k]*(t.guess[k]-t.hub.Params.Theta[k])/h)
+// coordinates writes c of θ_j, which stays where Ω moved.
+func (t *pooled) coordinates(x []float64) {
+	q := len(t.theta)
+	t.law()
+	for k, v := range t.theta {
+		t.scratch[k] = v - t.hub.Params.Theta[k] - t.centre[k]
 	}
+	dense.MulLowerTVec(x[:q], t.root, q, t.scratch)
+}
+
+// law takes B⁻¹, R and Λ⁻¹P(g − θ) of θ and Ω.
+func (t *pooled) law() {
+	q, spread := len(t.theta), t.hub.Spread
+	for k, tau := range spread.Tau {
+		for l := range k + 1 {
+			t.square[k*q+l] = tau * spread.Factor[k*q+l]
+		}
+	}
+	dense.InvertLower(t.inverse, t.square, q)
+	for k := range q {
+		for l := range k + 1 { // Λ = B⁻ᵀB⁻¹ + P
+			sum := t.precision[k*q+l]
+			for i := k; i < q; i++ {
+				sum += t.inverse[i*q+k] * t.inverse[i*q+l]
+			}
+			t.root[k*q+l] = sum
+		}
+	}
+	t.ok = dense.Cholesky(t.root, q)
+	for k := range q {
+		t.scratch[k] = t.guess[k] - t.hub.Params.Theta[k]
+	}
+	for k := range q {
+		t.centre[k] = dot(t.precision[k*q:(k+1)*q], t.scratch)
+	}
+	dense.SolveLower(t.root, q, t.centre)
+	dense.SolveLowerT(t.root, q, t.centre)
 }
 
 // add returns log p(c); it adds its gradient, and that given in θ_j, to those in c and
-// in the hub.
-func (t *pooled) add(grad, x, gTheta []float64) (logp float64) {
-	q, spread := len(t.theta), t.hub.Spread
-	for l := range q {
-		sum := 0.0
-		for k := l; k < q; k++ {
-			g := gTheta[k] * spread.Tau[k]
-			sum += g * spread.Factor[k*q+l]
-			spread.GFactor[k*q+l] += g * t.eta[l]
-		}
-		t.back[l] = sum - t.eta[l]
-		logp -= 0.5 * t.eta[l] * t.eta[l]
+// in the hub. It reports false where rounding leaves Λ without a root.
+//
+// With D = g_θj + B⁻ᵀg_η the gradient in δ, g_η = −η, w = R⁻¹D and u = R⁻ᵀw, that in c
+// is w, in θ g_θj − Pu, and in Λ by Cholesky's adjoint
+//
+//	½(R⁻ᵀSR⁻¹ − uaᵀ − auᵀ),   a = Λ⁻¹P(g − θ),   S_kl = −c_k w_l for k ≥ l, less 1 for k = l.
+func (t *pooled) add(grad, x, gTheta []float64) (logp float64, ok bool) {
+	if !t.ok {
+		return 0, false
 	}
+	q := len(t.theta)
+	dense.MulLowerTVec(t.spread, t.inverse, q, t.slope)
+	for k, g := range gTheta {
+		t.pull[k] = g + t.spread[k]
+	}
+	dense.SolveLower(t.root, q, t.pull)
+	copy(t.solved, t.pull)
+	dense.SolveLowerT(t.root, q, t.solved)
+	for k, g := range gTheta {
+		grad[k] += t.pull[k]
+		t.hub.GTheta[k] += g - dot(t.precision[k*q:(k+1)*q], t.solved)
+		logp += math.Log(t.inverse[k*q+k]/t.root[k*q+k]) - 0.5*t.eta[k]*t.eta[k]
+	}
+	t.pullSpread(x)
+	return logp, true
+}
+
+// pullSpread adds to the hub the gradient in B, with N twice that in Λ
+//
+//	−B⁻ᵀg_ηηᵀ − B⁻ᵀ(B⁻¹NB⁻ᵀ) − diag(1/B_kk).
+func (t *pooled) pullSpread(c []float64) {
+	q, n := len(t.theta), t.square
 	for k := range q {
-		tau, r := spread.Tau[k], t.precision[k]
-		h, far, g := 1+tau*tau*r, t.guess[k]-t.hub.Params.Theta[k], t.back[k]
-		logp -= 0.5 * math.Log(h)
-		grad[k] += g / math.Sqrt(h)
-		t.hub.GTheta[k] += gTheta[k] - g*tau*r/h
-		// ∂η/∂τ = r·far(1 − τ²r)/h² − c τr/h^{3/2}
-		byTau := r*far*(1-tau*tau*r)/(h*h) - x[k]*tau*r/(h*math.Sqrt(h))
-		spread.GTau[k] += gTheta[k]*t.scaled[k] + g*byTau - tau*r/h
+		for l := range k + 1 {
+			n[k*q+l] = -c[k] * t.pull[l]
+		}
+		n[k*q+k]--
 	}
-	return logp
+	dense.Symmetrise(n, q)
+	t.congruence(func(row []float64) { dense.SolveLowerT(t.root, q, row) })
+	for k := range q {
+		for l := range q {
+			n[k*q+l] -= t.solved[k]*t.centre[l] + t.centre[k]*t.solved[l]
+		}
+	}
+	t.congruence(func(row []float64) { dense.MulLowerVec(row, t.inverse, q, row) })
+	for k := range q { // the transpose, row by row
+		row := n[k*q : (k+1)*q]
+		dense.MulLowerTVec(row, t.inverse, q, row)
+	}
+	spread := t.hub.Spread
+	for k := range q {
+		for l := range k + 1 {
+			g := -t.spread[k]*t.eta[l] - n[l*q+k]
+			if l == k {
+				g -= t.inverse[k*q+k]
+			}
+			spread.GTau[k] += g * spread.Factor[k*q+l]
+			spread.GFactor[k*q+l] += g * spread.Tau[k]
+		}
+	}
+}
+
+// congruence turns N, symmetric, into ANAᵀ, A being the map of a row.
+func (t *pooled) congruence(a func(row []float64)) {
+	q := len(t.theta)
+	for range 2 {
+		for k := range q {
+			a(t.square[k*q : (k+1)*q])
+		}
+		for k := range q {
+			for l := range k {
+				t.square[k*q+l], t.square[l*q+k] = t.square[l*q+k], t.square[k*q+l]
+			}
+		}
+	}
 }
