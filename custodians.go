@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
@@ -47,6 +48,9 @@ func Join(custodians []Custodian) (arranged []Custodian, common *schema.Design, 
 		}
 		names, designs = append(names, c.Name), append(designs, &c.Release.Schema)
 	}
+	if err := sameLevels(custodians); err != nil {
+		return nil, nil, err
+	}
 	if common, err = schema.Hull(names, designs); err != nil {
 		return nil, nil, err
 	}
@@ -54,6 +58,23 @@ func Join(custodians []Custodian) (arranged []Custodian, common *schema.Design, 
 		arranged = append(arranged, Custodian{c.Name, c.Release.Arrange(common)})
 	}
 	return arranged, common, nil
+}
+
+// sameLevels looks at factors before schema.Hull looks at columns: a level more would be
+// a dummy more, and "a column that one file lacks" would hide what is wrong.
+func sameLevels(custodians []Custodian) error {
+	first := custodians[0]
+	for _, c := range custodians[1:] {
+		for _, f := range first.Release.Schema.Factors {
+			for _, g := range c.Release.Schema.Factors {
+				if f.Name == g.Name && !slices.Equal(f.Levels, g.Levels) {
+					return fmt.Errorf("%s and %s cannot be joined: factor %q has the levels %q in the first, %q in the second: publish with the same levels in the same order, or give a --formula without %q",
+						first.Name, c.Name, f.Name, f.Levels, g.Levels, f.Name)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // InferJointly draws from the posterior of one regression given the releases of

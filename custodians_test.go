@@ -11,6 +11,8 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 )
 
@@ -169,5 +171,36 @@ func TestJointlyRefuses(t *testing.T) {
 	custodians[1].Release = &few
 	if _, err := dpreg.InferJointly(context.Background(), custodians, dpreg.Options{Method: "mcmc-exact"}); err == nil || !strings.Contains(err.Error(), "b.json: mcmc-exact: 2 columns need") {
 		t.Errorf("too few rows: %v", err)
+	}
+}
+
+// TestJointlyOtherLevels: where a factor has other levels at one custodian, the error says
+// so, whatever dummies there are more, and its way out is one.
+func TestJointlyOtherLevels(t *testing.T) {
+	publish := func(levels string) *release.Release {
+		number := schema.Column{Name: "x", Upper: 1}
+		d := &schema.Design{Response: schema.Column{Name: "y", Upper: 1}, Intercept: true, Covariates: []schema.Column{number},
+			Factors: []schema.Factor{{Name: "sex", Levels: strings.Split(levels, "")}}}
+		for _, level := range d.Factors[0].Levels[1:] {
+			d.Covariates = append(d.Covariates, schema.Column{Name: "sex" + level, Upper: 1, Factor: "sex", Level: level})
+		}
+		rows := slices.Repeat([][]float64{make([]float64, len(d.Columns()))}, 50)
+		r, err := dpreg.Publish(context.Background(), yield(nil, rows...), d, release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne})
+		must(t, err)
+		return r
+	}
+	for _, levels := range []string{"mfx", "fm", "mx"} {
+		custodians := []dpreg.Custodian{{Name: "a.json", Release: publish("mf")}, {Name: "b.json", Release: publish(levels)}}
+		_, _, err := dpreg.Join(custodians)
+		if err == nil || !strings.Contains(err.Error(), "a.json and b.json") || !strings.Contains(err.Error(), `a --formula without "sex"`) {
+			t.Errorf("levels %q: %v", levels, err)
+		}
+		for j := range custodians {
+			custodians[j].Release, err = custodians[j].Release.Select("y ~ x")
+			must(t, err)
+		}
+		if _, _, err := dpreg.Join(custodians); err != nil {
+			t.Errorf("without the factor: %v", err)
+		}
 	}
 }
