@@ -33,7 +33,10 @@ func SmoothNoise(kind release.Kind, u float64, releases, statistics int) float64
 	if kind == release.Laplace {
 		return -math.Sqrt(u*u + min(1, 27/float64(statistics))/16)
 	}
-	wall2 := 9 * math.Sqrt(float64(releases))
+	wall2 := 9.0
+	if releases > 1 {
+		wall2 = 6 * math.Sqrt(float64(statistics))
+	}
 	return -wall2 * (math.Sqrt(1+u*u/wall2) - 1)
 }
 
