@@ -90,11 +90,16 @@ func (g *joint) forward(k *subject, rng *rand.Rand) {
 	drawOmegaPrior(k.state, rng)
 	k.law.Set(k.params)
 	k.law.Factor()
+	drawRows(k.state, rng)
+	k.rand(k.s, k.n, rng)
+	observeAnew(k.state, rng)
+}
+
+// drawRows draws a latent n from its prior.
+func drawRows(k *state, rng *rand.Rand) {
 	if c := k.obs.Count; c.Latent() {
 		k.n = c.Least + float64(rng.IntN(int(c.Most-c.Least)+1))
 	}
-	k.rand(k.s, k.n, rng)
-	g.observe(k, rng)
 }
 
 // drawOmegaPrior draws ω from its prior.
@@ -107,18 +112,18 @@ func drawOmegaPrior(c *state, rng *rand.Rand) {
 	}
 }
 
-// observe draws z | s, ω.
-func (g *joint) observe(k *subject, rng *rand.Rand) {
+// observeAnew draws z | s, ω.
+func observeAnew(k *state, rng *rand.Rand) {
 	for i, w := range k.omega2 {
 		k.obs.Z[i] = k.s[i] + math.Sqrt(w)*rng.NormFloat64()
 		k.resid[i] = k.obs.Z[i] - k.s[i]
 	}
-	switch {
-	case !k.obs.Count.Latent():
-	case g.kind == release.Laplace: // discrete: the difference of two geometric variates
-		k.obs.Count.Noisy = k.n + math.Floor(g.count*rng.ExpFloat64()) - math.Floor(g.count*rng.ExpFloat64())
+	switch c := &k.obs.Count; {
+	case !c.Latent():
+	case c.Kind == release.Laplace: // discrete: the difference of two geometric variates
+		c.Noisy = k.n + math.Floor(c.Scale*rng.ExpFloat64()) - math.Floor(c.Scale*rng.ExpFloat64())
 	default:
-		k.obs.Count.Noisy = k.n + math.Round(g.count*rng.NormFloat64())
+		c.Noisy = k.n + math.Round(c.Scale*rng.NormFloat64())
 	}
 }
 
@@ -151,8 +156,42 @@ func (g *joint) test(dst []float64, k *subject) []float64 {
 // excursion would look wrong, with a standard error that has not met it either.
 func bounded(x float64) float64 { return x / (1 + math.Abs(x)) }
 
+// trial is a model with its kernel as Geweke's test sees it.
+type trial struct {
+	forward func()              // draws everything from the prior on
+	plant   func()              // a fault, before the chain starts
+	sweep   func(i, warmup int) // the i-th of the chain: the kernel, and z anew
+	test    func(dst []float64) []float64
+}
+
 // scores returns the z-score of each function's difference between the two ways.
 func (g *joint) scores(draws int, seed uint64) []float64 {
+	return scores(draws, seed, func(rng *rand.Rand) trial {
+		k := g.start(rng)
+		return trial{
+			forward: func() { g.forward(k, rng) },
+			plant: func() {
+				if g.fault != nil {
+					g.fault(k)
+				}
+			},
+			sweep: func(i, warmup int) {
+				k.kernel.Step(rng)
+				if i < warmup {
+					k.kernel.Adapt(i, warmup)
+				}
+				for j := range k.omega2 {
+					k.omega2[j] *= g.omega
+				}
+				observeAnew(k.state, rng)
+			},
+			test: func(dst []float64) []float64 { return g.test(dst, k) },
+		}
+	})
+}
+
+// scores is that of any trial that start draws.
+func scores(draws int, seed uint64, start func(*rand.Rand) trial) []float64 {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	const chains = 4
 	var buf []float64
@@ -170,26 +209,17 @@ func (g *joint) scores(draws int, seed uint64) []float64 {
 	}
 	warmup := draws / 4
 	for c := range chains {
-		k := g.start(rng)
+		k := start(rng)
 		for range draws {
-			g.forward(k, rng)
-			buf = g.test(buf, k)
+			k.forward()
+			buf = k.test(buf)
 			add(&forward, c, buf)
 		}
-		if g.fault != nil {
-			g.fault(k)
-		}
+		k.plant()
 		for i := range warmup + draws {
-			k.kernel.Step(rng)
-			if i < warmup {
-				k.kernel.Adapt(i, warmup)
-			}
-			for j := range k.omega2 {
-				k.omega2[j] *= g.omega
-			}
-			g.observe(k, rng)
+			k.sweep(i, warmup)
 			if i >= warmup {
-				buf = g.test(buf, k)
+				buf = k.test(buf)
 				add(&chain, c, buf)
 			}
 		}
