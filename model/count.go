@@ -31,20 +31,20 @@ func (c *Count) LogDensity(n float64) float64 {
 	if !(n >= c.Least && n <= c.Most) {
 		return math.Inf(-1)
 	}
-	logp, _ := c.LogNoise(n)
+	logp, _ := c.logNoise(n, wallStart*wallStart)
 	return logp
 }
 
-// LogNoise returns log p(noisy count | n) up to a constant, n any real number, and
-// a slope in n as Noise.LogDensity has it. Gaussian noise was rounded to an
+// logNoise returns log p(noisy count | n) up to a constant, n any real number, and
+// a slope in n as Noise.LogDensity has it, of wall w². Gaussian noise was rounded to an
 // integer, so that its law is the normal one's mass of a cell of length 1.
-func (c *Count) LogNoise(n float64) (logp, slope float64) {
+func (c *Count) logNoise(n, wall2 float64) (logp, slope float64) {
 	r := c.Noisy - n
 	u := r / c.Scale
 	if c.Kind == release.Laplace {
 		return -math.Abs(u), u / (c.Scale * math.Sqrt(u*u+kinkWidth*kinkWidth))
 	}
-	return logNormalCell(math.Abs(r), c.Scale), u / (c.Scale * math.Sqrt(1+u*u/(wallStart*wallStart)))
+	return logNormalCell(math.Abs(r), c.Scale), u / (c.Scale * math.Sqrt(1+u*u/wall2))
 }
 
 // logNormalCell returns log P(r − ½ < X < r + ½) for X ~ N(0, σ²), r ≥ 0. Where

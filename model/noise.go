@@ -54,6 +54,10 @@ func (f *Noise) LogDensity(i int, s float64) (logp, slope float64) {
 	return -0.5 * u * u, per * u / math.Sqrt(1+u*u/f.wall2[i])
 }
 
+// LogCount returns log p(noisy count | n) up to a constant, n any real number, and the
+// slope in n.
+func (f *Noise) LogCount(n float64) (logp, slope float64) { return f.obs.Count.logNoise(n, f.start) }
+
 // Widen moves the normal law's walls to twice the residuals of statistics s, where
 // those are that large: z may be one that no rows come near, and a slope that is far
 // from the density's where the posterior lies would leave no step to take. It changes

@@ -21,7 +21,7 @@ type Simulation struct {
 	// Count is the scale of the noise on n, and 0 where n is public. Else n is
 	// uniform from m + 1 to 2N: whole, as rows are, with noise rounded to whole
 	// numbers; or, where Continuous, from half a row less on, and its noise has the
-	// density model.Count.LogNoise at every real number.
+	// density model.Noise.LogCount at every real number.
 	Count      float64
 	Continuous bool
 }

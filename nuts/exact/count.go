@@ -24,7 +24,7 @@ func (f *density) leastRows() float64 { return f.obs.Count.Least - 0.5 }
 //
 //	log p(noisy count | n) + log Γ_p(½ν_n) + log Γ(a_n) − log Γ_m(½(n−1)) + ½mn log n.
 func (f *density) count(n float64) float64 {
-	logp, _ := f.obs.Count.LogNoise(n)
+	logp, _ := f.noise.LogCount(n)
 	m := f.obs.Shape.M()
 	logp += 0.5 * float64(m) * n * math.Log(n)
 	for _, g := range f.gamma {
@@ -38,7 +38,7 @@ func (f *density) count(n float64) float64 {
 // fixed ψ: B is proportional to n.
 func (f *density) countSlope(n float64) float64 {
 	t, k := f.statistics, f.obs.Shape.M()+1
-	_, slope := f.obs.Count.LogNoise(n)
+	_, slope := f.noise.LogCount(n)
 	slope += 0.5 * float64(k-1) * (math.Log(n) + 1)
 	for _, g := range f.gamma {
 		slope += 0.5 * g.sign * mathext.Digamma(g.start+0.5*n)

@@ -98,7 +98,7 @@ func TestGradient(t *testing.T) {
 				logp += modeltest.SmoothNoise(obs.Kind, (obs.Z[i]-v)/obs.Scale[i], 1, len(obs.Z)) - exact
 			}
 			if obs.Count.Latent() {
-				exact, _ := obs.Count.LogNoise(n)
+				exact, _ := model.NewNoise(obs).LogCount(n)
 				logp += modeltest.SmoothNoise(obs.Kind, (obs.Count.Noisy-n)/obs.Count.Scale, 1, 1) - exact
 			}
 			return logp
@@ -165,7 +165,7 @@ func againstBayes(t *testing.T, c *modeltest.Simulation, fault func(f *density, 
 			logp -= noise
 		}
 		if obs.Count.Latent() {
-			noise, _ := obs.Count.LogNoise(n)
+			noise, _ := model.NewNoise(obs).LogCount(n)
 			logp -= noise + math.Log(n-f.leastRows())
 		}
 		for range 3 {

@@ -228,7 +228,7 @@ func (s *spoke) pullFactor() {
 // and where the covariates' law was integrated out log Γ_p(½ν_n) − log Γ_p(½(n−1)) +
 // ½pn log n.
 func (s *spoke) count() (logp, byN float64) {
-	logp, byN = s.Count.LogNoise(s.n)
+	logp, byN = s.noise.LogCount(s.n)
 	n, logn := s.n, math.Log(s.n)
 	for i := s.from; i < s.m; i++ {
 		half := 0.5 * (n - float64(1+i))
