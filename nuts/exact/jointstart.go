@@ -8,9 +8,14 @@ import (
 	"github.com/dpreg/dpreg/model"
 )
 
+// entryVariance is about that of an entry of one row's statistics, in units of the box.
+const entryVariance = 0.1
+
 // start writes a point to start from, as dispersed as z and the prior allow: the
 // statistics of each release as where it stands alone (kernel.start), the shared
-// parameters from their law given all of these, where pooling is partial each θ_j from
+// parameters from their law given all of these, each weighted by the part of its variance
+// that is of sampling and not of noise: the sum as it is would have the noise of the worst
+// release, and the ascent start too far below the mode to reach it. Where pooling is partial each θ_j from
 // that of its release alone and the spread from about its prior, and (f, A) between those
 // that statistics and parameters have and new ones, by precision.
 func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) error {
@@ -32,11 +37,10 @@ func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) error {
 		moments.RandExact(prior, n, rng)
 		newStatistics(s.m).disperse(make([]float64, q), stats, s.Observation, prior, n, rng)
 		s.Units.Common(stats, stats, n)
-		for i, v := range stats {
-			total[i] += v
-		}
+		weight := n * entryVariance / (n*entryVariance + s.Scale[0]*s.Scale[0])
+		addScaled(total, weight, stats)
 		all[j], counts[j] = stats, n
-		rows += n
+		rows += weight * n
 	}
 	if !conditionals.Draw(params, total, rows, rng) || f.hub.Spread != nil && !f.coefficients(params, conditionals, all, counts, rng) {
 		return errRounding
