@@ -1,6 +1,9 @@
 package exact
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // The ascent ends after so many steps, or with one that gains less than this.
 const (
@@ -10,23 +13,36 @@ const (
 
 // fit puts the map where it belongs at the mode that the steps of Gauss and Newton,
 // halved until they gain, reach from x: starts are dispersed, and at x itself it
-// would make another law standard. It reports false where not even x has a map.
+// would make another law standard. A draw is about half as many below the mode as there are
+// coordinates; from four times that, trajectories may not find back, and x moves to the
+// first point of the ascent that is nearer. It reports false where not even x has a map.
 func (f *joint) fit(x []float64) bool {
 	if !f.standardise(x) {
 		return false
 	}
-	mode, y, next, grad := slices.Clone(x), make([]float64, f.Dim()), make([]float64, f.Dim()), make([]float64, f.Dim())
+	y, next, grad := make([]float64, f.Dim()), make([]float64, f.Dim()), make([]float64, f.Dim())
+	path, heights := [][]float64{slices.Clone(x)}, []float64{math.Inf(-1)}
 	for range ascents {
-		f.frame.toY(y, mode)
+		last := len(path) - 1
+		f.frame.toY(y, path[last])
 		logp, err := f.LogDensity(grad, y)
-		if err != nil || f.climb(next, y, grad) < logp+gain {
+		if err != nil {
 			break
 		}
+		heights[last] = logp
+		height := f.climb(next, y, grad)
+		if height < logp+gain {
+			break
+		}
+		mode := make([]float64, f.Dim())
 		f.frame.toX(mode, next)
 		if !f.standardise(mode) {
 			return f.standardise(x)
 		}
+		path, heights = append(path, mode), append(heights, height)
 	}
+	enough := heights[len(heights)-1] - 2*float64(f.Dim())
+	copy(x, path[slices.IndexFunc(heights, func(h float64) bool { return h >= enough })])
 	return true
 }
 

@@ -149,3 +149,22 @@ func TestJointTrajectoriesAreShort(t *testing.T) {
 		}
 	}
 }
+
+// TestJointStartsArrive: where one release has next to no noise and the others much, what it
+// tells is where chains start. From the plain sum of all statistics some chains of data 3, 4, 9, …, 12
+// stay thousands below the mode, at 1023 leapfrogs a draw.
+func TestJointStartsArrive(t *testing.T) {
+	for _, v := range variants[:2] {
+		c := &modeltest.Custodians{Shape: model.Shape{P: 2}, Shared: v.shared, Partial: v.partial}
+		for _, scale := range []float64{2, 150, 150, 150, 150} {
+			c.Sites = append(c.Sites, modeltest.Custodian{N: 20000, Kind: release.Gaussian, Scale: scale, Units: 1})
+		}
+		for seed := range uint64(13) {
+			_, problem := c.Draw(rand.New(rand.NewPCG(47, seed)))
+			d := sampleJoint(t, problem, mcmc.Plan{Chains: 2, Warmup: 100, Draws: 50, Seed: seed})
+			if steps := infoSum(d, "n_leapfrog__") / 100; steps > 63 {
+				t.Errorf("%s, data %d: %.0f leapfrogs a draw", v, seed, steps)
+			}
+		}
+	}
+}
