@@ -1,11 +1,9 @@
 package calibration
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/schema"
@@ -175,21 +173,13 @@ func (d *Design) designs() []*schema.Design {
 }
 
 // Text is the design as study.json has it.
-func (d *Design) Text() []byte {
-	text, err := json.MarshalIndent(d, "", "  ")
-	if err != nil {
-		panic(err) // a valid design has a JSON
-	}
-	return append(text, '\n')
-}
+func (d *Design) Text() []byte { return EncodeDesign(d) }
 
 // ReadDesign is the inverse of Text. Unknown fields and what Validate refuses are
 // errors.
 func ReadDesign(text []byte) (*Design, error) {
 	d := new(Design)
-	decoder := json.NewDecoder(strings.NewReader(string(text)))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(d); err != nil {
+	if err := DecodeDesign(text, d); err != nil {
 		return nil, fmt.Errorf("not the design of a study: %w", err)
 	}
 	return d, d.Validate()

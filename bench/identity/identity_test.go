@@ -4,7 +4,7 @@
 // are made, and measures what each path costs. The rows are those of testdata/pums.csv, and
 // generated ones; with ten million of these, in a folder where the files may stay:
 //
-//	go test ./bench/identity -v -timeout 5h -rows 10000000 -dir /var/tmp/identity
+//	go test ./bench/identity -v -timeout 5h -rows 10000000 -dir DIR
 package identity
 
 import (

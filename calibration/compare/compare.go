@@ -12,7 +12,6 @@
 package compare
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -173,20 +172,12 @@ func (d *Design) sizes() (sizes []size) {
 func (t *Table) train() int64 { return t.Rows - int64(float64(t.Rows)*t.Test+0.5) }
 
 // Text is the design as study.json has it.
-func (d *Design) Text() []byte {
-	text, err := json.MarshalIndent(d, "", "  ")
-	if err != nil {
-		panic(err) // a valid design has a JSON
-	}
-	return append(text, '\n')
-}
+func (d *Design) Text() []byte { return calibration.EncodeDesign(d) }
 
 // ReadDesign is the inverse of Text. Unknown fields and what Validate refuses are errors.
 func ReadDesign(text []byte) (*Design, error) {
 	d := new(Design)
-	decoder := json.NewDecoder(strings.NewReader(string(text)))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(d); err != nil {
+	if err := calibration.DecodeDesign(text, d); err != nil {
 		return nil, fmt.Errorf("not the design of a comparison: %w", err)
 	}
 	return d, d.Validate()

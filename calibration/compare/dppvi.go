@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"sync"
 
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
@@ -25,6 +26,9 @@ type dpPVI struct {
 	clients int
 	budget  release.Privacy
 	clip    float64
+	// multiplier is of the noise of a client's update, one release of all its rows; searched
+	// for once.
+	multiplier func() (float64, error)
 }
 
 // pviClip is the clipping norm over the norm of the longest factor of a row in the box.
@@ -38,16 +42,13 @@ func newDPPVI(s size, clients int, budget release.Privacy) *dpPVI {
 	if s.columns.Intercept {
 		d++
 	}
-	return &dpPVI{clients, budget, pviClip * math.Sqrt(float64(d*(d+1))/2)}
+	return &dpPVI{clients, budget, pviClip * math.Sqrt(float64(d*(d+1))/2), sync.OnceValues(func() (float64, error) {
+		once := accounting.Training{Rate: 1, Steps: 1, Scheme: accounting.PoissonReplaceOne}
+		return once.FindMultiplier(accounting.PLD, budget.Epsilon, budget.Delta)
+	})}
 }
 
 func (m *dpPVI) run() string { return fmt.Sprintf("%d clients", m.clients) }
-
-// multiplier is of the noise of a client's update, one release of all its rows.
-func (m *dpPVI) multiplier() (float64, error) {
-	once := accounting.Training{Rate: 1, Steps: 1, Scheme: accounting.PoissonReplaceOne}
-	return once.FindMultiplier(accounting.PLD, m.budget.Epsilon, m.budget.Delta)
-}
 
 func (m *dpPVI) ready() error {
 	_, err := m.multiplier()

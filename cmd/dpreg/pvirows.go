@@ -76,8 +76,8 @@ func (f *pviRows) checkRows(cmd *cobra.Command) error {
 	return f.viFlags.check(cmd)
 }
 
-// hospital is a client's file and its rows.
-type hospital struct {
+// clientRows is a client's file and its rows.
+type clientRows struct {
 	file string
 	rows *vi.Rows
 }
@@ -123,13 +123,13 @@ func (f *pviRows) run(ctx context.Context, stdout, stderr io.Writer, files []str
 }
 
 // clients reads the files, which must be described alike.
-func (f *pviRows) clients(stderr io.Writer, files []string) (*viDesign, []hospital, error) {
+func (f *pviRows) clients(stderr io.Writer, files []string) (*viDesign, []clientRows, error) {
 	cells, err := f.cells(true)
 	if err != nil {
 		return nil, nil, err
 	}
 	var design *viDesign
-	var clients []hospital
+	var clients []clientRows
 	for _, file := range files {
 		d, err := f.viDesign(stderr, file)
 		if err != nil {
@@ -151,7 +151,7 @@ func (f *pviRows) clients(stderr io.Writer, files []string) (*viDesign, []hospit
 		if len(rows.Y) == 0 {
 			return nil, nil, usagef("%s has no rows: leave this client out", file)
 		}
-		clients = append(clients, hospital{file, rows})
+		clients = append(clients, clientRows{file, rows})
 	}
 	return design, clients, nil
 }
@@ -160,7 +160,7 @@ func (f *pviRows) clients(stderr io.Writer, files []string) (*viDesign, []hospit
 func (f *pviRows) batch(rows int) float64 { return f.rate * float64(rows) }
 
 // drawn is the largest rate at which a client draws batches: --rate, up to rounding.
-func (f *pviRows) drawn(clients []hospital) float64 {
+func (f *pviRows) drawn(clients []clientRows) float64 {
 	rate := 0.
 	for _, c := range clients {
 		n := len(c.rows.Y)
@@ -172,9 +172,9 @@ func (f *pviRows) drawn(clients []hospital) float64 {
 // server has a client for each file. The sizes of batches are public, as is how many rows
 // a client has; a gradient is scaled to that of one record, so that a clipping norm
 // serves clients of all sizes.
-func (f *pviRows) server(d *viDesign, hospitals []hospital, multiplier float64) (*pvi.Server, error) {
-	clients := make([]*pvi.Client, len(hospitals))
-	for m, h := range hospitals {
+func (f *pviRows) server(d *viDesign, files []clientRows, multiplier float64) (*pvi.Server, error) {
+	clients := make([]*pvi.Client, len(files))
+	for m, h := range files {
 		batch := f.batch(len(h.rows.Y))
 		if batch < 1 {
 			return nil, fmt.Errorf("%s: --rate %v of %d rows is less than one row; take a larger rate, or leave this client out", h.file, f.rate, len(h.rows.Y))
@@ -249,7 +249,8 @@ func (f *pviRows) iterate(ctx context.Context, stderr io.Writer, server *pvi.Ser
 	return nil
 }
 
-// fitted is the server's law, of coefficients.
+// fitted is the server's law of coefficients, which of either regression have the names and
+// the prior that logistic regression's have.
 func (f *pviRows) fitted(law []float64, d *viDesign) *vi.Fit {
 	p := d.coefficients()
 	mean, sd := make([]float64, p), make([]float64, p)
