@@ -114,6 +114,36 @@ func TestJointlyMethodsAgree(t *testing.T) {
 	}
 }
 
+// TestJointlyMethodsAgreeOnCounts: with shared covariates and numbers of rows that are noisy,
+// two engines have one posterior. Each of the 20 bounds has a false-alarm rate of 4e-8.
+func TestJointlyMethodsAgreeOnCounts(t *testing.T) {
+	custodians := open(t, "pums", "income ~ educ", nil).parts(t, []int{60, 25, 150}, 5)
+	for _, c := range custodians {
+		c.Release.Privacy = &release.Privacy{Epsilon: 1.2, Neighbours: release.AddRemove}
+		c.Release.Noise.Sensitivity, c.Release.NNoise = 6, 5
+	}
+	o := dpreg.Options{Covariates: dpreg.SharedCovariates}
+	o.Plan = mcmc.Plan{Chains: 2, Warmup: 1000, Draws: 5000, Seed: 1}
+	draws := map[string]*posterior.Draws{}
+	for _, o.Method = range []string{"mcmc-exact", "gibbs-ss-update"} {
+		fit, err := dpreg.InferJointly(context.Background(), custodians, o)
+		must(t, err)
+		draws[o.Method] = fit.Draws(dpreg.Scaled)
+	}
+	counts := 0
+	scores(t, draws["gibbs-ss-update"], draws["mcmc-exact"], func(name string, zMean, zSD, _, _ float64) {
+		if strings.HasPrefix(name, "n[") {
+			counts++
+		}
+		if name != "sigma2" && !(math.Abs(zMean) < 5.5 && math.Abs(zSD) < 5.5) {
+			t.Errorf("%s: means %.1f Monte Carlo errors apart, sds %.1f", name, zMean, zSD)
+		}
+	})
+	if counts != len(custodians) {
+		t.Errorf("%d numbers of rows among %v", counts, draws["mcmc-exact"].Names)
+	}
+}
+
 // TestJointlyPartial: names, labels and units of what partial pooling has more.
 func TestJointlyPartial(t *testing.T) {
 	e := open(t, "pums", "income ~ educ", nil)
