@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/nuts"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -29,6 +31,7 @@ type scenario struct {
 	name    string
 	sites   []site
 	epsilon float64 // 0 where custodians differ
+	laws    bool    // each site has a law of the covariates of its own, in all methods too
 	seed    uint64  // of its first data set
 }
 
@@ -41,14 +44,15 @@ var (
 func (s *settings) cases() (all []scenario) {
 	for _, j := range numbers {
 		for _, epsilon := range epsilons {
-			all = append(all, scenario{fmt.Sprintf("J = %d, ε = %g", j, epsilon), slices.Repeat([]site{{s.rows / j, epsilon}}, j), epsilon, 0})
+			all = append(all, scenario{name: fmt.Sprintf("J = %d, ε = %g", j, epsilon), sites: slices.Repeat([]site{{s.rows / j, epsilon}}, j), epsilon: epsilon})
 		}
 	}
 	few := s.rows / 50
 	all = append(all,
-		scenario{"J = 5, one ε = 10, four ε = 0.1", append([]site{{s.rows / 5, 10}}, slices.Repeat([]site{{s.rows / 5, 0.1}}, 4)...), 0, 0},
-		scenario{"J = 5, ε = 0.3, one has 92 % of the rows", append([]site{{s.rows - 4*few, 0.3}}, slices.Repeat([]site{{few, 0.3}}, 4)...), 0, 0},
-		scenario{"J = 5, one has 92 % of the rows and ε = 0.1, four ε = 10", append([]site{{s.rows - 4*few, 0.1}}, slices.Repeat([]site{{few, 10}}, 4)...), 0, 0})
+		scenario{name: "J = 5, one ε = 10, four ε = 0.1", sites: append([]site{{s.rows / 5, 10}}, slices.Repeat([]site{{s.rows / 5, 0.1}}, 4)...)},
+		scenario{name: "J = 5, ε = 0.3, one has 92 % of the rows", sites: append([]site{{s.rows - 4*few, 0.3}}, slices.Repeat([]site{{few, 0.3}}, 4)...)},
+		scenario{name: "J = 5, one has 92 % of the rows and ε = 0.1, four ε = 10", sites: append([]site{{s.rows - 4*few, 0.1}}, slices.Repeat([]site{{few, 10}}, 4)...)},
+		scenario{name: "J = 10, ε = 0.1, ten laws of the covariates", sites: slices.Repeat([]site{{s.rows / 10, 0.1}}, 10), laws: true})
 	for i := range all {
 		all[i].seed = uint64(i) << 32
 	}
@@ -64,13 +68,18 @@ type data struct {
 // draw simulates a trial: statistics by their exact law.
 func (c scenario) draw(delta float64, rng *rand.Rand) (data, error) {
 	prior := model.DefaultPrior(shape)
+	parameters := model.NewConditionals(shape, prior, true)
 	x, law := model.NewParams(shape), model.NewMoments(shape)
-	for ok := false; !ok; ok = law.Factor() {
-		model.NewConditionals(shape, prior, true).DrawPrior(x, rng)
-		law.Set(x)
-	}
-	d := data{x.Theta, &model.Problem{Prior: prior, SharedCovariates: true}, &model.Problem{Prior: prior, SharedCovariates: true}}
-	for _, s := range c.sites {
+	parameters.DrawPrior(x, rng)
+	d := data{x.Theta, &model.Problem{Prior: prior, SharedCovariates: !c.laws}, &model.Problem{Prior: prior, SharedCovariates: !c.laws}}
+	for i, s := range c.sites {
+		if own := model.NewParams(shape); c.laws && i > 0 {
+			parameters.DrawPrior(own, rng)
+			x.MuX, x.Tau = own.MuX, own.Tau
+		}
+		if law.Set(x); !law.Factor() {
+			return data{}, errors.New("the law of the rows is not positive definite")
+		}
 		z := make([]float64, shape.Statistics())
 		law.RandExact(z, float64(s.rows), rng)
 		noise, err := s.noise(delta)
@@ -116,6 +125,7 @@ type result struct {
 	square          float64 // mean squared error of θ's posterior mean, over coefficients and trials
 	squareError     float64 // its standard error, over trials
 	coverage, width float64 // of 90 % intervals; the mean width
+	warned          int     // chains whose draws are not to be trusted
 }
 
 // study runs a case, on data sets of its own.
@@ -129,9 +139,7 @@ func (s *settings) study(ctx context.Context, c scenario) ([]result, error) {
 			return nil, err
 		}
 		for i, m := range chosen {
-			long := max(1, m.long)
-			plan := mcmc.Plan{Chains: 1, Warmup: 500 * long, Draws: s.draws * long, Seed: uint64(trial), Workers: 1}
-			draws, err := m.sample(ctx, d, plan)
+			draws, err := s.arrive(ctx, m, d, uint64(trial))
 			if err != nil {
 				return nil, fmt.Errorf("%s, trial %d: %w", m.name, trial, err)
 			}
@@ -144,10 +152,38 @@ func (s *settings) study(ctx context.Context, c scenario) ([]result, error) {
 	return all, nil
 }
 
+// longest is how much longer a chain is made, in steps of four, as long as it warns.
+var longest = 16
+
+// arrive runs a chain, and a longer one where that warns.
+func (s *settings) arrive(ctx context.Context, m method, d data, seed uint64) (*posterior.Draws, error) {
+	for long := max(1, m.long); ; long *= 4 {
+		draws, err := m.sample(ctx, d, mcmc.Plan{Chains: 1, Warmup: 500 * long, Draws: s.draws * long, Seed: seed, Workers: 1})
+		if err != nil || 4*long > longest || !warned(draws) {
+			return draws, err
+		}
+	}
+}
+
+// warned tells whether the halves of a chain say that it has not arrived, or the
+// columns of NUTS do. Other methods' warnings are of the method.
+func warned(d *posterior.Draws) bool {
+	for k := range shape.Q() {
+		if posterior.RHat(d.Column(k)) > 1.05 {
+			return true
+		}
+	}
+	return slices.Equal(d.InfoNames, nuts.InfoNames) && len(d.Warnings) > 0
+}
+
 // score is that of one fit.
-type score struct{ square, covered, width float64 }
+type score struct {
+	square, covered, width float64
+	warned                 bool
+}
 
 func judge(d *posterior.Draws, theta []float64) (s score) {
+	s.warned = warned(d)
 	q := float64(len(theta))
 	for k, truth := range theta {
 		all := slices.Sorted(slices.Values(slices.Concat(d.Column(k)...)))
@@ -172,6 +208,9 @@ func summarise(c scenario, method string, all []score) result {
 		r.coverage += s.covered / n
 		r.width += s.width / n
 		squares += s.square * s.square / n
+		if s.warned {
+			r.warned++
+		}
 	}
 	r.squareError = math.Sqrt((squares - r.square*r.square) / (n - 1))
 	return r

@@ -57,7 +57,21 @@ func (s *settings) tables(w io.Writer, all []result) {
 	s.table(w, all, func(r result) string { return fmt.Sprintf("%.2g ± %.1g", r.square, r.squareError) })
 	fmt.Fprint(w, "\nCoverage of 90 % intervals, in per cent, and their mean width:\n\n")
 	s.table(w, all, func(r result) string { return fmt.Sprintf("%.0f (%.2g)", 100*r.coverage, r.width) })
-	fmt.Fprintln(w)
+	fmt.Fprintf(w, "\n%s\n\n", warnings(all))
+}
+
+// warnings lists the chains that warn at their longest.
+func warnings(all []result) string {
+	var list []string
+	for _, r := range all {
+		if r.warned > 0 {
+			list = append(list, fmt.Sprintf("%s, %s: %d", r.name, r.method, r.warned))
+		}
+	}
+	if list == nil {
+		return "No chain warned."
+	}
+	return "Chains that warned, made longer or not: " + strings.Join(list, "; ") + "."
 }
 
 // table has a column for each method.
