@@ -171,4 +171,6 @@ func keyLines(words text.Style, key []Style, wide vg.Length) (lines [][]Style) {
 	return lines
 }
 
-func keyWidth(words text.Style, s Style) vg.Length { return words.Width(s.Name) + 38 }
+// keyWidth has room for the name in the sans-serif font that a browser takes where it
+// has none of those named; DejaVu Sans and Verdana are a sixth wider.
+func keyWidth(words text.Style, s Style) vg.Length { return 1.2*words.Width(s.Name) + 38 }
