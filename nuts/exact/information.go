@@ -67,7 +67,7 @@ func (f *joint) climb(next, y, g []float64) (logp float64) {
 //	diag(prior) + Σ_j J_jᵀ D_j⁻¹ J_j,
 //
 // J_j the derivatives of s_j and D_j the squares of its noise's scales: 1/D_j is Fisher's
-// information of a location under either noise. η of pooled, standard normal, counts as
+// information of a location under either noise. η of model.Pooled, standard normal, counts as
 // statistics with D = 1. Rough precisions before z serve as prior, 1 in common units for
 // most. It reports false where rounding forbids.
 func (f *joint) standardise(x []float64) bool {
@@ -140,8 +140,8 @@ func (f *joint) slope(hub, own, x []float64, j, i int) bool {
 		}
 	}
 	if i >= at { // η
-		s.pooled.slope[i-at]++
-		defer func() { s.pooled.slope[i-at]-- }()
+		s.pooled.Slope[i-at]++
+		defer func() { s.pooled.Slope[i-at]-- }()
 	}
 	f.hub.LogPrior(hub, x[:f.at[0]])
 	_, ok := s.through(own, x[f.at[j]:f.at[j+1]])

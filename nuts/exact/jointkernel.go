@@ -14,7 +14,7 @@ import (
 type jointKernel struct {
 	*nuts.Sampler
 	density  *joint
-	weave    *interweave // nil unless pooling is partial
+	weave    *model.Interweave // nil unless pooling is partial
 	hubSigns []int
 	signs    []int // of a spoke's coordinates
 	x        []float64
@@ -25,8 +25,15 @@ type jointKernel struct {
 
 func newJointKernel(t *model.Joint, rng *rand.Rand) (*jointKernel, error) {
 	f := newJoint(t)
-	k := &jointKernel{density: f, weave: newInterweave(f), hubSigns: f.hub.Signs(), signs: f.spokes[0].signs(),
+	k := &jointKernel{density: f, hubSigns: f.hub.Signs(), signs: f.spokes[0].signs(),
 		x: make([]float64, f.Dim()), proposed: make([]float64, f.Dim()), grad: make([]float64, f.Dim()), s: make([]float64, t.Shape.Statistics())}
+	if t.Partial {
+		var sites []*model.Pooled
+		for _, s := range f.spokes {
+			sites = append(sites, s.pooled)
+		}
+		k.weave = model.NewInterweave(f.hub, sites)
+	}
 	y := make([]float64, f.Dim())
 	if err := f.start(t, y, rng); err != nil {
 		return nil, err
@@ -61,16 +68,25 @@ func (k *jointKernel) Step(rng *rand.Rand) nuts.Info {
 	info := k.Sampler.Step(rng)
 	k.flip(rng)
 	if k.weave != nil {
-		k.density.set(k.Position())
-		copy(k.x, k.density.x)
-		k.weave.step(k.x, rng)
-		k.density.frame.toY(k.proposed, k.x)
-		if after, err := k.density.LogDensity(k.grad, k.proposed); err == nil {
-			k.MoveTo(k.proposed, after, k.grad)
-		}
+		k.interweave(rng)
 	}
 	info.LogDensity = k.LogDensity()
 	return info
+}
+
+// interweave moves Ω, and takes each spoke's coordinates of the same θ_j.
+func (k *jointKernel) interweave(rng *rand.Rand) {
+	f := k.density
+	f.set(k.Position())
+	copy(k.x, f.x)
+	k.weave.Step(k.x[f.at[0]-f.hub.Spread.Dim():f.at[0]], rng)
+	for j, s := range f.spokes {
+		s.pooled.Coordinates(k.x[f.at[j]:])
+	}
+	f.frame.toY(k.proposed, k.x)
+	if after, err := f.LogDensity(k.grad, k.proposed); err == nil {
+		k.MoveTo(k.proposed, after, k.grad)
+	}
 }
 
 // flip negates one coordinate, as flip does for one release: one of the hub, or half of

@@ -98,7 +98,7 @@ func (s *spoke) place(x, stats []float64, n float64, rng *rand.Rand) bool {
 		x[len(x)-1] = math.Log(n - s.leastRows())
 	}
 	if s.pooled != nil {
-		s.pooled.coordinates(x)
+		s.pooled.Coordinates(x)
 	}
 	x = x[s.lead():]
 	t, psi := newStatistics(m), make([]float64, m+m*(m+1)/2)

@@ -32,8 +32,8 @@ import (
 type spoke struct {
 	*model.Site
 	hub      *model.Hub
-	pooled   *pooled   // nil unless pooling is partial
-	evidence *evidence // of the covariates; nil where they are shared
+	pooled   *model.Pooled // nil unless pooling is partial
+	evidence *evidence     // of the covariates; nil where they are shared
 	noise    *model.Noise
 	m, p     int
 	from     int // the first Bartlett row: 0, or p
@@ -60,8 +60,8 @@ func newSpoke(t *model.Joint, j int, hub *model.Hub) *spoke {
 		s.from, s.evidence = s.p, covariateEvidence(t.Shape, t.Prior)
 	}
 	if t.Partial {
-		s.pooled = newPooled(s.Site, hub)
-		s.theta = s.pooled.theta
+		s.pooled = model.NewPooled(s.Site, hub)
+		s.theta = s.pooled.Theta
 	}
 	return s
 }
@@ -106,7 +106,7 @@ func (s *spoke) set(x []float64) {
 	s.n = s.rows(x)
 	s.root = math.Sqrt(s.n)
 	if s.pooled != nil {
-		s.pooled.set(x)
+		s.pooled.Set(x)
 	}
 	x = x[s.lead():]
 	s.takeRows(x[s.bartlett():])

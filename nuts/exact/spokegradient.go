@@ -49,7 +49,7 @@ func (s *spoke) through(grad, x []float64) (logp float64, ok bool) {
 		grad[last] = 1 + (s.n-s.leastRows())*(byN+d)
 	}
 	if s.pooled != nil {
-		v, ok := s.pooled.add(grad, x, s.gTheta)
+		v, ok := s.pooled.Add(grad, x, s.gTheta)
 		return logp + v, ok
 	}
 	for k, g := range s.gTheta {

@@ -1,14 +1,13 @@
-package exact
+package model
 
 import (
 	"math"
 
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
-	"github.com/dpreg/dpreg/model"
 )
 
-// pooled are the coefficients of one custodian, θ_j ~ N(θ, Ω), Ω = BBᵀ, B = diag(τ)C.
+// Pooled are the coefficients of one custodian, θ_j ~ N(θ, Ω), Ω = BBᵀ, B = diag(τ)C.
 // In θ_j = θ + Bη, η standard normal, η would follow θ and Ω along a funnel where z tells
 // much of θ_j, and θ_j would where it tells little. So the coordinates c are what is
 // left open when a rough guess N(g, P⁻¹) of θ_j from z is right:
@@ -22,11 +21,14 @@ import (
 // Λ and P are whole matrices: where z tells θ_j to a thousandth of what custodians differ
 // by, coordinates taken coefficient by coefficient, as if Ω were diagonal, lie on a sheet
 // that thin, which Ω's correlations bend.
-type pooled struct {
-	hub              *model.Hub
+//
+// A Pooled holds a workspace, so each chain needs its own.
+type Pooled struct {
+	Theta []float64 // θ_j
+	Slope []float64 // in η: −η, that of the density
+
+	hub              *Hub
 	guess, precision []float64 // g, P
-	theta            []float64 // θ_j
-	slope            []float64 // in η: −η, that of the density
 	ok               bool      // Λ is positive definite
 
 	inverse, root        []float64 // B⁻¹, R
@@ -35,11 +37,12 @@ type pooled struct {
 	square, scratch      []float64
 }
 
-func newPooled(s *model.Site, hub *model.Hub) *pooled {
+// NewPooled guesses from the release of s. The hub, whose pooling is partial, holds θ and Ω.
+func NewPooled(s *Site, hub *Hub) *Pooled {
 	q := s.Shape.Q()
 	vec := func() []float64 { return make([]float64, q) }
 	matrix := func() []float64 { return make([]float64, q*q) }
-	t := &pooled{hub: hub, guess: vec(), precision: matrix(), theta: vec(), slope: vec(), inverse: matrix(), root: matrix(),
+	t := &Pooled{hub: hub, guess: vec(), precision: matrix(), Theta: vec(), Slope: vec(), inverse: matrix(), root: matrix(),
 		centre: vec(), delta: vec(), eta: vec(), pull: vec(), solved: vec(), spread: vec(), square: matrix(), scratch: vec()}
 	t.rough(s)
 	return t
@@ -48,13 +51,13 @@ func newPooled(s *model.Site, hub *model.Hub) *pooled {
 // rough guesses θ_j from z as if it were s. With Mθ = XY the normal equations, each
 // with the noise of one sum and q products, of variance v together v(1 + |θ|²), the
 // covariance is about M⁻¹(σ²M + v(1 + |θ|²)I)M⁻¹.
-func (t *pooled) rough(s *model.Site) {
+func (t *Pooled) rough(s *Site) {
 	shape, q := s.Shape, s.Shape.Q()
 	n := math.Max(s.N, s.Count.Least)
 	z := append([]float64(nil), s.Z...)
-	model.NewProjection(shape.M()).Apply(z, n)
+	NewProjection(shape.M()).Apply(z, n)
 	s.Units.Common(z, z, n)
-	sums, prior := model.NewSums(shape), model.DefaultPrior(shape).Theta
+	sums, prior := NewSums(shape), DefaultPrior(shape).Theta
 	sums.Set(z, n)
 	for k := range q {
 		t.precision[k*q+k] = 1 // no guess: that of the prior's mean
@@ -88,35 +91,39 @@ func (t *pooled) rough(s *model.Site) {
 	copy(t.guess, given.Mean)
 }
 
-// set takes θ_j of x, whose first coordinates are c.
-func (t *pooled) set(x []float64) {
-	q := len(t.theta)
+// Dim returns the number of coordinates, that of coefficients.
+func (t *Pooled) Dim() int { return len(t.Theta) }
+
+// Set takes θ_j of x, whose first coordinates are c, at the parameters of the hub's last
+// Constrain.
+func (t *Pooled) Set(x []float64) {
+	q := len(t.Theta)
 	t.law()
 	copy(t.delta, x[:q])
 	dense.SolveLowerT(t.root, q, t.delta)
 	for k, v := range t.centre {
 		t.delta[k] += v
-		t.theta[k] = t.hub.Params.Theta[k] + t.delta[k]
+		t.Theta[k] = t.hub.Params.Theta[k] + t.delta[k]
 	}
 	dense.MulLowerVec(t.eta, t.inverse, q, t.delta)
 	for k, e := range t.eta {
-		t.slope[k] = -e
+		t.Slope[k] = -e
 	}
 }
 
-// coordinates writes c of θ_j, which stays where Ω moved.
-func (t *pooled) coordinates(x []float64) {
-	q := len(t.theta)
+// Coordinates writes c of θ_j, which stays where θ or Ω moved, to the first of x.
+func (t *Pooled) Coordinates(x []float64) {
+	q := len(t.Theta)
 	t.law()
-	for k, v := range t.theta {
+	for k, v := range t.Theta {
 		t.scratch[k] = v - t.hub.Params.Theta[k] - t.centre[k]
 	}
 	dense.MulLowerTVec(x[:q], t.root, q, t.scratch)
 }
 
 // law takes B⁻¹, R and Λ⁻¹P(g − θ) of θ and Ω.
-func (t *pooled) law() {
-	q, spread := len(t.theta), t.hub.Spread
+func (t *Pooled) law() {
+	q, spread := len(t.Theta), t.hub.Spread
 	for k, tau := range spread.Tau {
 		for l := range k + 1 {
 			t.square[k*q+l] = tau * spread.Factor[k*q+l]
@@ -136,35 +143,46 @@ func (t *pooled) law() {
 	for k := range q {
 		t.scratch[k] = t.guess[k] - t.hub.Params.Theta[k]
 	}
-	for k := range q {
-		t.centre[k] = dot(t.precision[k*q:(k+1)*q], t.scratch)
-	}
+	t.weigh(t.centre, t.scratch)
 	dense.SolveLower(t.root, q, t.centre)
 	dense.SolveLowerT(t.root, q, t.centre)
 }
 
-// add returns log p(c); it adds its gradient, and that given in θ_j, to those in c and
+// weigh writes Pv.
+func (t *Pooled) weigh(dst, v []float64) {
+	q := len(t.Theta)
+	for k := range q {
+		sum := 0.0
+		for l, p := range t.precision[k*q : (k+1)*q] {
+			sum += p * v[l]
+		}
+		dst[k] = sum
+	}
+}
+
+// Add returns log p(c); it adds its gradient, and that given in θ_j, to those in c and
 // in the hub. It reports false where rounding leaves Λ without a root.
 //
 // With D = g_θj + B⁻ᵀg_η the gradient in δ, g_η = −η, w = R⁻¹D and u = R⁻ᵀw, that in c
 // is w, in θ g_θj − Pu, and in Λ by Cholesky's adjoint
 //
 //	½(R⁻ᵀSR⁻¹ − uaᵀ − auᵀ),   a = Λ⁻¹P(g − θ),   S_kl = −c_k w_l for k ≥ l, less 1 for k = l.
-func (t *pooled) add(grad, x, gTheta []float64) (logp float64, ok bool) {
+func (t *Pooled) Add(grad, x, gTheta []float64) (logp float64, ok bool) {
 	if !t.ok {
 		return 0, false
 	}
-	q := len(t.theta)
-	dense.MulLowerTVec(t.spread, t.inverse, q, t.slope)
+	q := len(t.Theta)
+	dense.MulLowerTVec(t.spread, t.inverse, q, t.Slope)
 	for k, g := range gTheta {
 		t.pull[k] = g + t.spread[k]
 	}
 	dense.SolveLower(t.root, q, t.pull)
 	copy(t.solved, t.pull)
 	dense.SolveLowerT(t.root, q, t.solved)
+	t.weigh(t.scratch, t.solved)
 	for k, g := range gTheta {
 		grad[k] += t.pull[k]
-		t.hub.GTheta[k] += g - dot(t.precision[k*q:(k+1)*q], t.solved)
+		t.hub.GTheta[k] += g - t.scratch[k]
 		logp += math.Log(t.inverse[k*q+k]/t.root[k*q+k]) - 0.5*t.eta[k]*t.eta[k]
 	}
 	t.pullSpread(x)
@@ -174,8 +192,8 @@ func (t *pooled) add(grad, x, gTheta []float64) (logp float64, ok bool) {
 // pullSpread adds to the hub the gradient in B, with N twice that in Λ
 //
 //	−B⁻ᵀg_ηηᵀ − B⁻ᵀ(B⁻¹NB⁻ᵀ) − diag(1/B_kk).
-func (t *pooled) pullSpread(c []float64) {
-	q, n := len(t.theta), t.square
+func (t *Pooled) pullSpread(c []float64) {
+	q, n := len(t.Theta), t.square
 	for k := range q {
 		for l := range k + 1 {
 			n[k*q+l] = -c[k] * t.pull[l]
@@ -208,8 +226,8 @@ func (t *pooled) pullSpread(c []float64) {
 }
 
 // congruence turns N, symmetric, into ANAᵀ, A being the map of a row.
-func (t *pooled) congruence(a func(row []float64)) {
-	q := len(t.theta)
+func (t *Pooled) congruence(a func(row []float64)) {
+	q := len(t.Theta)
 	for range 2 {
 		for k := range q {
 			a(t.square[k*q : (k+1)*q])
