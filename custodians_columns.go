@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/dpreg/dpreg/model"
 )
 
@@ -28,10 +30,16 @@ func (f *Fit) coefficients() []string {
 }
 
 // jointColumns lists names and labels of what only several releases have, behind what
-// one has: the spread between custodians, √Ω_kk, and each one's coefficients, where
-// pooling is partial; and each latent n.
-func (f *Fit) jointColumns() (names, labels []string) {
+// one has: the whole of Ω or else none of it, the spread between custodians, √Ω_kk, and
+// each one's coefficients, where pooling is partial; and each latent n.
+func (f *Fit) jointColumns(whole bool) (names, labels []string) {
 	if f.partial {
+		if whole {
+			eachPair(f.shape().Q(), true, func(k, l int) {
+				names = append(names, fmt.Sprintf("omega[%d,%d]", k+f.firstIndex(), l+f.firstIndex()))
+			})
+			labels = append(labels, names...)
+		}
 		for k, label := range f.coefficients() {
 			names = append(names, fmt.Sprintf("spread[%d]", k+f.firstIndex()))
 			labels = append(labels, fmt.Sprintf("spread(%s)", label))
@@ -51,22 +59,29 @@ func (f *Fit) jointColumns() (names, labels []string) {
 }
 
 // jointConverter maps the columns of jointColumns, which are the last of a draw.
-func (f *Fit) jointConverter(u Units) func(dst, src []float64) {
+func (f *Fit) jointConverter(u Units, whole bool) func(dst, src []float64) {
 	q := f.shape().Q()
 	triangle := q * (q + 1) / 2
-	columns, _ := f.jointColumns()
-	own := len(columns) // in a draw of the method: Ω in place of the spreads
+	columns, _ := f.jointColumns(whole)
+	own, _ := f.jointColumns(false)
+	behind := len(own) // in a draw of the method: Ω in place of the spreads
 	if f.partial {
-		own += triangle - q
+		behind += triangle - q
 	}
 	a, _ := f.frame.ThetaMatrix()
 	omega := make([]float64, q*q)
 	return func(dst, src []float64) {
-		dst, src = dst[len(dst)-len(columns):], src[len(src)-own:]
+		dst, src = dst[len(dst)-len(columns):], src[len(src)-behind:]
 		if f.partial {
 			expand(omega, src, q)
+			if u == Original {
+				affine(omega, a, q)
+			}
+			if whole {
+				dst = dst[copy(dst, omega):]
+			}
 			for k := range q {
-				dst[k] = spread(omega, a[k*q:k*q+q], k, u)
+				dst[k] = math.Sqrt(omega[k*q+k])
 			}
 			dst, src = dst[q:], src[triangle:]
 			for range f.Custodians {
@@ -85,23 +100,25 @@ func (f *Fit) jointConverter(u Units) func(dst, src []float64) {
 // half-normal of sd ½, of variance ¼(1 − 2/π).
 func (f *Fit) jointPriorVariances(u Units, theta []float64) (v []float64) {
 	q := f.shape().Q()
-	names, _ := f.jointColumns()
+	names, _ := f.jointColumns(false)
 	if f.partial {
-		a, _ := f.frame.ThetaMatrix()
 		expected := make([]float64, q*q)
 		for k := range q {
 			expected[k*q+k] = model.SpreadSD * model.SpreadSD
 		}
+		if u == Original {
+			a, _ := f.frame.ThetaMatrix()
+			affine(expected, a, q)
+		}
 		var own []float64
 		for k := range q {
-			row := a[k*q : k*q+q]
-			sd := spread(expected, row, k, u)
+			omega := expected[k*q+k]
 			if f.Design.Intercept && k == 0 && u == Original {
 				v = append(v, math.Inf(1)) // the root of a sum over all τ
 			} else {
-				v = append(v, sd*sd*halfNormalVariance)
+				v = append(v, omega*halfNormalVariance)
 			}
-			own = append(own, theta[k]+sd*sd)
+			own = append(own, theta[k]+omega)
 		}
 		for range f.Custodians {
 			v = append(v, own...)
@@ -116,17 +133,10 @@ func (f *Fit) jointPriorVariances(u Units, theta []float64) (v []float64) {
 // halfNormalVariance is the variance of |x|, x standard normal.
 const halfNormalVariance = 1 - 2/math.Pi
 
-// spread is √(aΩaᵀ)_kk, row k of a given, in the data's units, and √Ω_kk in scaled ones.
-func spread(omega, row []float64, k int, u Units) float64 {
-	q := len(row)
-	if u == Scaled {
-		return math.Sqrt(omega[k*q+k])
-	}
-	sum := 0.0
-	for i, v := range row {
-		for j, w := range row {
-			sum += v * omega[i*q+j] * w
-		}
-	}
-	return math.Sqrt(sum)
+// affine replaces Ω of θ, q×q, by aΩaᵀ, that of aθ + b.
+func affine(omega, a []float64, q int) {
+	var half mat.Dense
+	linear, dst := mat.NewDense(q, q, a), mat.NewDense(q, q, omega)
+	half.Mul(linear, dst)
+	dst.Mul(&half, linear.T())
 }

@@ -81,7 +81,8 @@ func (f *Fit) hasCount() bool {
 // Original and Scaled.
 func (f *Fit) Draws(u Units) *posterior.Draws { return f.mapped(u, false) }
 
-// StanDraws is Draws with the whole of T, as files have it.
+// StanDraws is Draws with the whole of T, and under partial pooling that of Ω
+// (omega[k,l]), as files have it.
 func (f *Fit) StanDraws(u Units) *posterior.Draws { return f.mapped(u, true) }
 
 func (f *Fit) mapped(u Units, whole bool) *posterior.Draws {
@@ -105,7 +106,7 @@ func (f *Fit) names(whole bool) []string {
 	if f.hasCount() {
 		names = append(names, "n")
 	}
-	more, _ := f.jointColumns()
+	more, _ := f.jointColumns(whole)
 	return append(names, more...)
 }
 

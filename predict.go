@@ -16,6 +16,9 @@ type PredictOptions struct {
 	Level float64
 	// Mean asks for the regression line θᵀ(1, x) in place of a new response.
 	Mean bool
+	// Custodian is, where several custodians are pooled partially, the number from 1
+	// of the one to whose rows predictions are for; 0 is a new one.
+	Custodian int
 }
 
 // Prediction is the posterior predictive law of the response of one row, or the
@@ -42,6 +45,10 @@ type Prediction struct {
 // function, over at most 2000 evenly spaced draws: nothing depends on a seed but
 // the draws. All is computed in scaled units, where an intercept far from the
 // data cancels no digits, and mapped back.
+//
+// Under partial pooling a custodian's rows have its own θ_j, and those of a new
+// custodian θ_new ~ N(θ, Ω), so that given a draw y ~ N(θᵀa, σ² + aᵀΩa), and the line
+// is N(θᵀa, aᵀΩa): mixtures of normals again.
 type Predictor struct {
 	frame  schema.Frame
 	design *schema.Design
@@ -49,10 +56,11 @@ type Predictor struct {
 	mean   bool
 
 	centre []float64 // E θ, q
-	cov    []float64 // Cov θ, q×q
+	cov    []float64 // Cov θ, q×q; of a new custodian's Cov θ_new = Cov θ + E Ω
 	sigma2 float64   // E σ²
 	theta  []float64 // draws for the quantiles, row-major, q wide
 	sigma  []float64 // and their σ
+	omega  []float64 // and Ω, q×q, of a new custodian; else nil
 }
 
 // Predict predicts a row for each of x, whose p values are those of
@@ -84,12 +92,13 @@ func (f *Fit) Predictor(o PredictOptions) (*Predictor, error) {
 }
 
 // NewPredictor predicts from draws that hold, among others, θ and σ² of a design
-// in the units u, under the names of Fit.Draws: theta[0] is the intercept, where
-// there is one, theta[j] the j-th slope, and sigma2.
+// in the units u, under the names of Fit.StanDraws: theta[0] is the intercept, where
+// there is one, theta[j] the j-th slope, and sigma2; under partial pooling theta_at[c,j]
+// of custodian c, or omega[j,k] for a new one.
 //
 // Errors: an invalid design, a parameter that is missing or not finite, no draws,
-// a σ² that is not above 0, a level outside (0, 1). It panics on units that do not
-// exist.
+// a σ² that is not above 0, a level outside (0, 1), a custodian that there is not. It
+// panics on units that do not exist.
 func NewPredictor(d *posterior.Draws, design *schema.Design, u Units, o PredictOptions) (*Predictor, error) {
 	u.check()
 	if o.Level == 0 {
@@ -102,46 +111,17 @@ func NewPredictor(d *posterior.Draws, design *schema.Design, u Units, o PredictO
 		return nil, err
 	}
 	p := &Predictor{frame: design.Frame(), design: design, level: o.Level, mean: o.Mean}
-	rows, err := p.regression(d, u)
+	s := source{draws: d, units: u, frame: p.frame, shape: (&Fit{Design: design}).shape()}
+	names, pooled, err := s.names(o.Custodian)
 	if err != nil {
 		return nil, err
 	}
-	p.load(rows)
+	rows, err := s.rows(names)
+	if err != nil {
+		return nil, err
+	}
+	p.load(rows, len(names), pooled)
 	return p, nil
-}
-
-// regression takes θ and σ² in scaled units out of draws: rows q+1 wide, chain
-// after chain.
-func (p *Predictor) regression(d *posterior.Draws, u Units) ([]float64, error) {
-	shape := (&Fit{Design: p.design}).shape()
-	names, q := shape.RegressionNames(), shape.Q()
-	places := make([]int, len(names))
-	for i, name := range names {
-		if places[i] = d.Index(name); places[i] < 0 {
-			return nil, fmt.Errorf("the draws have no parameter %s", name)
-		}
-	}
-	n, width, h := d.NumDraws(), len(d.Names), p.frame.Half[shape.P]
-	if n == 0 {
-		return nil, errors.New("there are no draws")
-	}
-	rows := make([]float64, 0, d.NumChains()*n*(q+1))
-	for _, chain := range d.Chains {
-		for i := range n {
-			for k, at := range places {
-				v := chain[i*width+at]
-				if math.IsNaN(v) || math.IsInf(v, 0) || k == q && v <= 0 {
-					return nil, fmt.Errorf("a draw of %s is %v", names[k], v)
-				}
-				rows = append(rows, v)
-			}
-			if row := rows[len(rows)-q-1:]; u == Original {
-				p.frame.ThetaToScaled(row[:q], row[:q])
-				row[q] /= h * h
-			}
-		}
-	}
-	return rows, nil
 }
 
 // Most draws of which the quantiles are computed: those of a mixture of normals
@@ -151,35 +131,44 @@ const (
 	lineDraws    = 20000
 )
 
-// load computes the moments of all draws and keeps those for the quantiles.
-func (p *Predictor) load(rows []float64) {
+// load computes the moments of all draws, rows of θ, σ² and, where pooled, Ω, and keeps
+// those for the quantiles.
+func (p *Predictor) load(rows []float64, width int, pooled bool) {
 	q := (&Fit{Design: p.design}).shape().Q()
-	count := len(rows) / (q + 1)
+	count := len(rows) / width
 	p.centre, p.cov = make([]float64, q), make([]float64, q*q)
 	for i := range count {
-		row := rows[i*(q+1):]
+		row := rows[i*width:]
 		for j := range q {
 			p.centre[j] += row[j] / float64(count)
 		}
 		p.sigma2 += row[q] / float64(count)
 	}
 	for i := range count {
-		row := rows[i*(q+1):]
+		row := rows[i*width:]
 		for j := range q {
 			for k := range q {
 				p.cov[j*q+k] += (row[j] - p.centre[j]) * (row[k] - p.centre[k]) / float64(max(count-1, 1))
 			}
 		}
 	}
+	if pooled {
+		for i := range count {
+			for j, v := range rows[i*width+q+1 : (i+1)*width] {
+				p.cov[j] += v / float64(count)
+			}
+		}
+	}
 	most := mixtureDraws
-	if p.mean {
+	if p.mean && !pooled {
 		most = lineDraws
 	}
 	step := (count + most - 1) / most
 	for i := step - 1; i < count; i += step {
-		row := rows[i*(q+1):]
+		row := rows[i*width : (i+1)*width]
 		p.theta = append(p.theta, row[:q]...)
 		p.sigma = append(p.sigma, math.Sqrt(row[q]))
+		p.omega = append(p.omega, row[q+1:]...)
 	}
 }
 

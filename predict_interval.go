@@ -17,17 +17,40 @@ func (p *Predictor) interval(a []float64, mean, sd float64) (lower, upper float6
 			line[i] += v * a[j]
 		}
 	}
-	if p.mean {
+	if p.mean && p.omega == nil {
 		slices.Sort(line)
 		return posterior.Quantile(line, tail), posterior.Quantile(line, 1-tail)
 	}
-	z := math.Sqrt2 * math.Erfinv(p.level)
-	lower = mixture{line, p.sigma}.lowerQuantile(tail, mean-z*sd)
+	sds, z := p.sds(a), math.Sqrt2*math.Erfinv(p.level)
+	lower = mixture{line, sds}.lowerQuantile(tail, mean-z*sd)
 	// The upper quantile of y is the lower one of −y, with no 1 − F to cancel.
 	for i := range line {
 		line[i] = -line[i]
 	}
-	return lower, -mixture{line, p.sigma}.lowerQuantile(tail, -mean-z*sd)
+	return lower, -mixture{line, sds}.lowerQuantile(tail, -mean-z*sd)
+}
+
+// sds are those of the response, or of the line, given each draw that is kept: σ, and
+// of a new custodian √(aᵀΩa + σ²), the line's without σ².
+func (p *Predictor) sds(a []float64) []float64 {
+	if p.omega == nil {
+		return p.sigma
+	}
+	q, sds := len(a), make([]float64, len(p.sigma))
+	for i, sigma := range p.sigma {
+		variance := 0.0
+		for j, u := range a {
+			for k, v := range a {
+				variance += u * p.omega[(i*q+j)*q+k] * v
+			}
+		}
+		variance = max(variance, 0) // rounding, as in moments
+		if !p.mean {
+			variance += sigma * sigma
+		}
+		sds[i] = math.Sqrt(variance)
+	}
+	return sds
 }
 
 // mixture is the equal mixture of the normals N(mean_i, sd_i²), with the

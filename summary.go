@@ -49,7 +49,7 @@ func (f *Fit) labels() []string {
 	if f.hasCount() {
 		labels = append(labels, "n")
 	}
-	_, more := f.jointColumns()
+	_, more := f.jointColumns(false)
 	return append(labels, more...)
 }
 

@@ -13,7 +13,7 @@ func (f *Fit) converter(u Units, whole bool) func(dst, src []float64) {
 	u.check()
 	q, p, covariates := f.shape().Q(), f.shape().P, f.hasCovariates()
 	tau := make([]float64, p*p)
-	more := f.jointConverter(u)
+	more := f.jointConverter(u, whole)
 	return func(dst, src []float64) {
 		more(dst, src)
 		sigma2 := src[q]

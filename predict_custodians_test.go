@@ -1,0 +1,133 @@
+package dpreg_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/posterior"
+)
+
+// pooledDraws are draws, in the data's units, of a regression that two custodians pool
+// partially; width numbers a draw.
+func pooledDraws(n int) (d *posterior.Draws, width int) {
+	rng := rand.New(rand.NewPCG(7, 1))
+	names := []string{"theta[0]", "theta[1]", "theta[2]", "sigma2"}
+	for _, pair := range []string{"0,0", "0,1", "0,2", "1,1", "1,2", "2,2"} {
+		names = append(names, "omega["+pair+"]")
+	}
+	names = append(names, "theta_at[1,0]", "theta_at[1,1]", "theta_at[1,2]", "theta_at[2,0]", "theta_at[2,1]", "theta_at[2,2]")
+	d = &posterior.Draws{Names: names, Chains: make([][]float64, 2)}
+	for i := range 2 * n {
+		theta := []float64{20 + rng.NormFloat64(), 0.1 * rng.NormFloat64(), 3 + rng.NormFloat64()}
+		s := 1 + rng.Float64()
+		l := []float64{1 + rng.Float64(), 0.3 * rng.NormFloat64(), 0.2 + 0.1*rng.Float64(), rng.NormFloat64(), 0.2, 0.5 + rng.Float64()} // Ω = LLᵀ
+		row := append(theta, s, l[0]*l[0], l[0]*l[1], l[0]*l[3], l[1]*l[1]+l[2]*l[2], l[1]*l[3]+l[2]*l[4], l[3]*l[3]+l[4]*l[4]+l[5]*l[5])
+		row = append(row, theta[0]+1, theta[1], theta[2]+2, theta[0]-5, theta[1]+rng.NormFloat64(), theta[2])
+		d.Chains[i%2] = append(d.Chains[i%2], row...)
+	}
+	return d, len(names)
+}
+
+// TestPredictNewCustodian: of a new custodian, moments and tails are those of
+// y ~ N(θᵀa, σ² + aᵀΩa) over the draws, computed here in the data's units; those of the
+// line are without σ².
+func TestPredictNewCustodian(t *testing.T) {
+	design, _ := twoSlopes(1)
+	d, width := pooledDraws(500)
+	x := []float64{2013, 0.5}
+	a := []float64{1, x[0], x[1]}
+	for _, mean := range []bool{false, true} {
+		p, err := dpreg.NewPredictor(d, design, dpreg.Original, dpreg.PredictOptions{Level: 0.9, Mean: mean})
+		must(t, err)
+		got, err := p.Predict(x)
+		must(t, err)
+		var line, variance []float64
+		for _, chain := range d.Chains {
+			for i := 0; i < len(chain); i += width {
+				r := chain[i : i+width]
+				o := [][]float64{{r[4], r[5], r[6]}, {r[5], r[7], r[8]}, {r[6], r[8], r[9]}}
+				v, l := r[3], 0.0
+				if mean {
+					v = 0
+				}
+				for j := range a {
+					l += r[j] * a[j]
+					for k := range a {
+						v += a[j] * o[j][k] * a[k]
+					}
+				}
+				line, variance = append(line, l), append(variance, v)
+			}
+		}
+		centre, sd := meanSD(line)
+		within, _ := meanSD(variance)
+		wantClose(t, "mean", got.Fitted, centre, 1e-7)
+		wantClose(t, "sd", got.SD, math.Sqrt(sd*sd+within), 1e-6*got.SD)
+		for end, want := range map[float64]float64{got.Lower: 0.05, got.Upper: 0.95} {
+			below := 0.0
+			for i := range line {
+				below += math.Erfc((line[i]-end)/math.Sqrt(2*variance[i])) / 2 / float64(len(line))
+			}
+			wantClose(t, "tail", below, want, 1e-6)
+		}
+	}
+}
+
+// TestPredictForCustodian: each custodian has its own coefficients; which there is not
+// is said.
+func TestPredictForCustodian(t *testing.T) {
+	design, _ := twoSlopes(1)
+	d, _ := pooledDraws(200)
+	first := d.Map(d.Names[:4], func(dst, src []float64) { copy(dst, src[10:13]); dst[3] = src[3] })
+	predict := func(d *posterior.Draws, custodian int) dpreg.Prediction {
+		p, err := dpreg.NewPredictor(d, design, dpreg.Original, dpreg.PredictOptions{Custodian: custodian})
+		must(t, err)
+		got, err := p.Predict([]float64{2003, 0.2})
+		must(t, err)
+		return got
+	}
+	if got, want := predict(d, 1), predict(first, 0); got != want {
+		t.Errorf("the first custodian: %+v, from its coefficients alone %+v", got, want)
+	}
+	if predict(d, 1) == predict(d, 2) {
+		t.Error("both custodians have one prediction")
+	}
+	for want, draws := range map[string]*posterior.Draws{"no custodian 3": d, "without partial pooling": first} {
+		if _, err := dpreg.NewPredictor(draws, design, dpreg.Original, dpreg.PredictOptions{Custodian: 3}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("custodian 3: %v", err)
+		}
+	}
+}
+
+// TestPredictJointly: a fit of several releases predicts, and in both units the draws that
+// it would save predict the same.
+func TestPredictJointly(t *testing.T) {
+	e := open(t, "pums", "income ~ educ", nil)
+	custodians := e.parts(t, []int{300, 300, 200}, 2)
+	for _, pooling := range []string{dpreg.CompletePooling, dpreg.PartialPooling} {
+		fit, err := dpreg.InferJointly(context.Background(), custodians, dpreg.Options{Pooling: pooling, Plan: brief(3)})
+		must(t, err)
+		numbers := []int{0}
+		if pooling == dpreg.PartialPooling {
+			numbers = []int{0, 1, 2, 3}
+		}
+		for _, o := range numbers {
+			o := dpreg.PredictOptions{Custodian: o}
+			want, err := fit.Predict([][]float64{{13}}, o)
+			must(t, err)
+			for _, u := range []dpreg.Units{dpreg.Original, dpreg.Scaled} {
+				p, err := dpreg.NewPredictor(fit.StanDraws(u), fit.Design, u, o)
+				must(t, err)
+				got, err := p.Predict([]float64{13})
+				must(t, err)
+				wantClose(t, "fitted", got.Fitted, want[0].Fitted, 1e-9*want[0].SD)
+				wantClose(t, "sd", got.SD, want[0].SD, 1e-9*want[0].SD)
+				wantClose(t, "upper", got.Upper, want[0].Upper, 1e-6*want[0].SD)
+			}
+		}
+	}
+}
