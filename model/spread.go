@@ -128,6 +128,16 @@ func (s *Spread) Write(dst []float64) int {
 	return at
 }
 
+// Start draws coordinates that a chain starts from: τ about 0.4, correlations small.
+func (s *Spread) Start(phi []float64, rng *rand.Rand) {
+	for k := range phi {
+		phi[k] = 0.5 * rng.NormFloat64()
+		if k < len(s.Tau) {
+			phi[k]--
+		}
+	}
+}
+
 // Draw draws N(theta, Ω) after Constrain; dst must not be theta.
 func (s *Spread) Draw(dst, theta []float64, rng *rand.Rand) {
 	q := len(s.Tau)

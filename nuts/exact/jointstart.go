@@ -51,13 +51,7 @@ func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) error {
 		return errRounding
 	}
 	if f.hub.Spread != nil {
-		spread := hub[len(hub)-f.hub.Spread.Dim():]
-		for k := range spread {
-			spread[k] = 0.5 * rng.NormFloat64()
-			if k < t.Shape.Q() {
-				spread[k]-- // τ about 0.4
-			}
-		}
+		f.hub.Spread.Start(hub[len(hub)-f.hub.Spread.Dim():], rng)
 	}
 	f.hub.Constrain(hub)
 	for j, s := range f.spokes {

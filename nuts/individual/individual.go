@@ -63,9 +63,6 @@ func (m Method) sampleJointly(ctx context.Context, p *model.Problem, plan mcmc.P
 	if err != nil {
 		return nil, err
 	}
-	if joint.Partial {
-		return nil, fmt.Errorf("%s: it has one regression for all releases; mcmc-exact can pool them partially", m.Name())
-	}
 	for j, s := range joint.Sites {
 		if err := m.usable(s.Observation, joint.Rows()); err != nil {
 			return nil, &model.SiteError{Site: j, Err: err}

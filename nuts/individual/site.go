@@ -7,8 +7,10 @@ import (
 )
 
 // site is one custodian's part of the density of several releases: its rows, given the
-// parameters φ_j = (θ, log σ², μ_x, U) of which the regression, or all, is shared. Rows
-// are v_i = μ + L e_i with the residuals turned as in frame, so that
+// parameters φ_j = (θ, log σ², μ_x, U; where pooling is partial those of Ω) of which all but
+// (μ_x, U), or all, is shared. The regression of its rows is θ, or where pooling is partial
+// θ_j in the coordinates of model.Pooled. Rows are v_i = μ + L e_i with the residuals turned
+// as in frame, so that
 //
 //	v̄ = μ + L u_1/√n,   scatter about v̄ LSLᵀ,   S = Σ_{i≥2} u_i u_iᵀ,
 //
@@ -21,7 +23,9 @@ import (
 type site struct {
 	*frame
 	release *model.Site
-	hub     *model.Hub // of φ_j: θ, σ², μ_x, T
+	hub     *model.Hub    // of φ_j
+	pooled  *model.Pooled // nil unless pooling is partial
+	theta   []float64     // θ, or θ_j
 	noise   *model.Noise
 	sums    sums
 	s       []float64
@@ -29,7 +33,15 @@ type site struct {
 	quad    []float64
 	phi     []float64
 	grad    []float64 // in φ_j
+	gTheta  []float64 // in θ, or θ_j
 	common  []float64 // L in common units
+}
+
+// part is what of a point, or of a gradient, is a site's own.
+type part struct {
+	coefficients []float64 // where pooling is partial, c of θ_j
+	covariates   []float64 // where they are not shared, (μ_x, U)
+	first, rows  []float64 // u_1, the other rows of U by column
 }
 
 func newJointSite(t *model.Joint, j int, clamping bool) *site {
@@ -39,8 +51,13 @@ func newJointSite(t *model.Joint, j int, clamping bool) *site {
 	f := &frame{shape: t.Shape, m: m, p: t.Shape.P, n: int(t.Sites[j].N), centre: vec(), scatter: square(), mean: vec(), mu: vec(), l: square(),
 		gMean: vec(), gL: square(), gS: square(), work: [3][]float64{square()}}
 	k := &site{frame: f, release: t.Sites[j], noise: t.Noise(j), s: make([]float64, t.Shape.Statistics()), line: vec(), quad: square(), common: square(),
-		hub: model.NewHub(&model.Joint{Shape: t.Shape, Prior: t.Prior, Shared: true})}
+		hub: model.NewHub(&model.Joint{Shape: t.Shape, Prior: t.Prior, Shared: true, Partial: t.Partial})}
 	k.phi, k.grad = make([]float64, k.hub.Dim()), make([]float64, k.hub.Dim())
+	k.theta, k.gTheta = k.hub.Params.Theta, k.hub.GTheta
+	if t.Partial {
+		k.pooled = model.NewPooled(k.release, k.hub)
+		k.theta, k.gTheta = k.pooled.Theta, make([]float64, t.Shape.Q())
+	}
 	if clamping {
 		k.sums = newClamped(f)
 	} else {
@@ -49,13 +66,14 @@ func newJointSite(t *model.Joint, j int, clamping bool) *site {
 	return k
 }
 
-// add returns log p(φ_j) + log p(U) + log p(z | s) at φ_j, which stands in phi, u_1 and
-// the other rows of U by column; it writes the gradients in grad, gFirst and gRows.
-func (k *site) add(gFirst, gRows, first, rows []float64) float64 {
+// add returns log p(φ_j) + log p(c) + log p(U) + log p(z | s) at x, and at φ_j and θ_j as
+// sites.set leaves them; it writes the gradients in g, but for the covariates', and in grad.
+// It reports false where rounding forbids that.
+func (k *site) add(g, x part) (logp float64, ok bool) {
 	m := k.m
-	k.hub.Constrain(k.phi)
-	logp := k.hub.LogPrior(k.grad, k.phi)
-	k.place(first, rows)
+	logp = k.hub.LogPrior(k.grad, k.phi)
+	clear(k.gTheta)
+	k.place(x.first, x.rows)
 	k.sums.write(k.s)
 	logp += addNoise(k.noise, k.line, k.quad, k.s)
 	clear(k.gMean)
@@ -65,39 +83,46 @@ func (k *site) add(gFirst, gRows, first, rows []float64) float64 {
 	k.pullLaw()
 
 	root := math.Sqrt(float64(k.n))
-	for j, u := range first {
-		g := 0.0
+	for j, u := range x.first {
+		sum := 0.0
 		for i := j; i < m; i++ {
-			g += k.common[i*m+j] * k.gMean[i]
+			sum += k.common[i*m+j] * k.gMean[i]
 		}
-		gFirst[j] = g/root - u
+		g.first[j] = sum/root - u
 		logp -= 0.5 * (u*u + k.scatter[j*m+j])
 	}
 	of := k.work[0] // ∂U = U(2∂S − I)
-	for i, g := range k.gS {
-		of[i] = 2 * g
+	for i, v := range k.gS {
+		of[i] = 2 * v
 	}
 	for i := range m {
 		of[i*m+i]--
 	}
-	times(gRows, rows, of, m, k.n-1)
-	k.sums.pullRows(gRows)
+	times(g.rows, x.rows, of, m, k.n-1)
+	k.sums.pullRows(g.rows)
+	ok = true
+	if k.pooled != nil {
+		clear(g.coefficients)
+		var v float64
+		v, ok = k.pooled.Add(g.coefficients, x.coefficients, k.gTheta)
+		logp += v
+	}
 	k.hub.Pull(k.grad)
-	return logp
+	return logp, ok
 }
 
 // place takes v̄ and L of the parameters and U, in the release's units.
 func (k *site) place(first, rows []float64) {
 	m, p, root := k.m, k.p, math.Sqrt(float64(k.n))
 	params, lx := k.hub.Params, k.hub.Factor()
-	beta := params.Theta[len(params.Theta)-p:]
+	beta := k.theta[len(k.theta)-p:]
 	k.rows = rows
 	scatter(k.scatter, rows, m, k.n-1)
 	l := k.common
 	clear(l[p*m:])
 	k.mu[p] = 0
-	if len(params.Theta) > p {
-		k.mu[p] = params.Theta[0]
+	if len(k.theta) > p {
+		k.mu[p] = k.theta[0]
 	}
 	for i, b := range beta {
 		k.mu[i] = params.MuX[i]
@@ -128,20 +153,20 @@ func (k *site) pullLaw() {
 			k.gL[i*m+j] = a*k.gL[i*m+j] + k.gMean[i]*k.centre[j]
 		}
 	}
-	first := len(h.GTheta) - p
+	first := len(k.theta) - p
 	gy, row := k.gMean[p], k.gL[p*m:p*m+m]
 	if first > 0 {
-		h.GTheta[0] += gy
+		k.gTheta[0] += gy
 	}
 	lx := h.Factor()
-	for i, b := range h.Params.Theta[first:] {
+	for i, b := range k.theta[first:] {
 		g := gy * h.Params.MuX[i]
 		h.GMuX[i] += k.gMean[i] + b*gy
 		for j := range i + 1 {
 			g += row[j] * lx[i*p+j]
 			h.GFactor[i*p+j] += k.gL[i*m+j] + b*row[j]
 		}
-		h.GTheta[first+i] += g
+		k.gTheta[first+i] += g
 	}
 	h.GSigma += row[p]
 }

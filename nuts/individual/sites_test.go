@@ -16,51 +16,65 @@ func unequal() []modeltest.Custodian {
 	return []modeltest.Custodian{{N: 12, Kind: release.Laplace, Scale: 2, Units: 1}, {N: 3, Kind: release.Gaussian, Scale: 1, Units: 0.6}, {N: 25, Kind: release.Laplace, Scale: 4, Units: 0.8}}
 }
 
+// variants are the kinds of problems of several releases.
+type variant struct{ shared, partial, clamping bool }
+
+func (v variant) String() string {
+	return fmt.Sprintf("shared=%t partial=%t clamping=%t", v.shared, v.partial, v.clamping)
+}
+
+func variants() (all []variant) {
+	for i := range 8 {
+		all = append(all, variant{i&1 > 0, i&2 > 0, i&4 > 0})
+	}
+	return all
+}
+
+// sitesAt draws a problem and a point to start from.
+func sitesAt(t *testing.T, s model.Shape, v variant, rng *rand.Rand) (*model.Joint, *sites, []float64) {
+	t.Helper()
+	c := &modeltest.Custodians{Shape: s, Sites: unequal(), Shared: v.shared, Partial: v.partial}
+	c.Sites[1].N = max(c.Sites[1].N, float64(s.M()+1)) // the exact law that draws s needs n > m
+	_, problem := c.Draw(rng)
+	f := newSites(problem, v.clamping)
+	x := make([]float64, f.Dim())
+	if !f.start(problem, x, rng) {
+		t.Fatal("no start")
+	}
+	return problem, f, x
+}
+
 // TestSitesGradient compares the gradient with differences of the smooth density.
 func TestSitesGradient(t *testing.T) {
 	for _, s := range []model.Shape{{P: 1, Intercept: true}, {P: 2}, {P: 3, Intercept: true}} {
-		for _, shared := range []bool{false, true} {
-			for _, clamping := range []bool{false, true} {
-				c := &modeltest.Custodians{Shape: s, Sites: unequal(), Shared: shared}
-				if s.P == 3 {
-					c.Sites[1].N = 6 // the exact law that draws s needs n > m
-				} else if s.P == 2 {
-					c.Sites[1].N = 5
-				}
-				rng := rand.New(rand.NewPCG(61, 1))
-				_, problem := c.Draw(rng)
-				f := newSites(problem, clamping)
-				x := make([]float64, f.Dim())
-				if !f.start(problem, x, rng) {
-					t.Fatal("no start")
-				}
-				grad, unused := make([]float64, len(x)), make([]float64, len(x))
-				smooth := func() float64 {
-					logp, err := f.LogDensity(unused, x)
-					if err != nil {
-						t.Fatal(err)
-					}
-					for _, k := range f.all {
-						for i, v := range k.s {
-							w, _ := k.noise.LogDensity(i, v)
-							logp += modeltest.SmoothNoise(k.release.Kind, (k.release.Z[i]-v)/k.release.Scale[i], len(f.all), len(f.all)*len(k.s)) - w
-						}
-					}
-					return logp
-				}
-				if _, err := f.LogDensity(grad, x); err != nil {
+		for _, v := range variants() {
+			_, f, x := sitesAt(t, s, v, rand.New(rand.NewPCG(61, 1)))
+			grad, unused := make([]float64, len(x)), make([]float64, len(x))
+			smooth := func() float64 {
+				logp, err := f.LogDensity(unused, x)
+				if err != nil {
 					t.Fatal(err)
 				}
-				for i, v := range x {
-					const h = 1e-5
-					x[i] = v + h
-					up := smooth()
-					x[i] = v - h
-					down := smooth()
-					x[i] = v
-					if d := (up - down) / (2 * h); !(math.Abs(grad[i]-d) < 1e-4*(1+math.Abs(d))) {
-						t.Errorf("%+v shared=%t clamping=%t: gradient %d of %d (shared %d, blocks of %d) is %g, by differences %g", s, shared, clamping, i, len(x), f.lead, f.block, grad[i], d)
+				for _, k := range f.all {
+					for i, v := range k.s {
+						w, _ := k.noise.LogDensity(i, v)
+						logp += modeltest.SmoothNoise(k.release.Kind, (k.release.Z[i]-v)/k.release.Scale[i], len(f.all), len(f.all)*len(k.s)) - w
 					}
+				}
+				return logp
+			}
+			if _, err := f.LogDensity(grad, x); err != nil {
+				t.Fatal(err)
+			}
+			for i, at := range x {
+				const h = 1e-5
+				x[i] = at + h
+				up := smooth()
+				x[i] = at - h
+				down := smooth()
+				x[i] = at
+				if d := (up - down) / (2 * h); !(math.Abs(grad[i]-d) < 1e-4*(1+math.Abs(d))) {
+					t.Errorf("%+v %s: gradient %d of %d (shared %d, blocks of %d) is %g, by differences %g", s, v, i, len(x), f.lead, f.block, grad[i], d)
 				}
 			}
 		}
