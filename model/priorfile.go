@@ -47,7 +47,7 @@ type xFile struct {
 // fields, wrong sizes, matrices that are not symmetric or not positive definite
 // and trailing bytes are errors that name the file and the field.
 func ReadPrior(r io.Reader, name string, d *schema.Design) (*Prior, error) {
-	p, err := readPrior(r, d, true)
+	p, err := readPrior(r, d, "")
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -55,16 +55,17 @@ func ReadPrior(r io.Reader, name string, d *schema.Design) (*Prior, error) {
 }
 
 // ReadOriginalPrior is ReadPrior for a design whose scaled units are nobody's, the
-// common ones of releases whose boxes differ: "units" must be "original".
-func ReadOriginalPrior(r io.Reader, name string, d *schema.Design) (*Prior, error) {
-	p, err := readPrior(r, d, false)
+// common ones of releases whose boxes differ: "units" must be "original". differ says in
+// words how they do, for the error.
+func ReadOriginalPrior(r io.Reader, name string, d *schema.Design, differ string) (*Prior, error) {
+	p, err := readPrior(r, d, differ)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return p, nil
 }
 
-func readPrior(r io.Reader, d *schema.Design, scaled bool) (*Prior, error) {
+func readPrior(r io.Reader, d *schema.Design, differ string) (*Prior, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxPriorBytes+1))
 	if err != nil {
 		return nil, err
@@ -85,8 +86,8 @@ func readPrior(r io.Reader, d *schema.Design, scaled bool) (*Prior, error) {
 	prior := DefaultPrior(Shape{P: len(d.Covariates), Intercept: d.Intercept})
 	switch f.Units {
 	case "", "scaled":
-		if !scaled {
-			return nil, errors.New(`units: the bounds of the releases differ, so that a prior in scaled units would be in those of none of them: state it in the data's units, with "units": "original"`)
+		if differ != "" {
+			return nil, fmt.Errorf(`units: %s: a prior in scaled units would be in those of none; state it in the data's units, with "units": "original"`, differ)
 		}
 		return f.over(prior)
 	case "original":

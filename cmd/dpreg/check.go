@@ -103,10 +103,10 @@ func (c *checkCommand) run(ctx context.Context, stdout, stderr io.Writer, path s
 		note(stderr, "%d sums make refits slow: p-values are not calibrated (--calibrate %d does it)", sums, defaultRefits)
 		c.calibrate = 0
 	}
-	if err := c.of(path); err != nil {
+	if err := c.of([]string{path}); err != nil {
 		return err
 	}
-	fit, err := c.sample(ctx, stderr, r, inputs{path})
+	fit, err := c.sample(ctx, stderr, oneRelease(path, r), inputs{path})
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func (c *fitCommand) run(ctx context.Context, stdout, stderr io.Writer, args []s
 	if err != nil {
 		return err
 	}
-	check := func(n int64) error { return rehearse(standIn(n, order), o) }
+	check := func(n int64) error { return rehearse(oneRelease(order.path, standIn(n, order)).custodians, o) }
 	former, err := order.former()
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (c *fitCommand) run(ctx context.Context, stdout, stderr io.Writer, args []s
 		return err
 	}
 	c.repeatBy(order.path)
-	err = c.infer(ctx, stdout, stderr, r, order.path, keep)
+	err = c.infer(ctx, stdout, stderr, oneRelease(order.path, r), keep)
 	if err != nil && ctx.Err() != nil {
 		note(stderr, "the release in %s is complete: the same command again uses it at no further cost", order.path)
 	}

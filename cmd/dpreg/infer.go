@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -57,10 +57,7 @@ func newInfer() *cobra.Command {
 			if err := c.checkSharing(cmd, len(args)); err != nil {
 				return err
 			}
-			if len(args) > 1 {
-				return c.several(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args)
-			}
-			return c.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0])
+			return c.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args)
 		},
 	}
 	c.register(cmd)
@@ -69,15 +66,12 @@ func newInfer() *cobra.Command {
 	return cmd
 }
 
-func (c *inferCommand) run(ctx context.Context, stdout, stderr io.Writer, path string) error {
-	r, err := readRelease(path)
+func (c *inferCommand) run(ctx context.Context, stdout, stderr io.Writer, paths []string) error {
+	e, err := readEvidence(stderr, paths, c.formula)
 	if err != nil {
 		return err
 	}
-	if r, err = selectModel(stderr, r, c.formula); err != nil {
-		return err
-	}
-	return c.infer(ctx, stdout, stderr, r, path, inputs{path})
+	return c.infer(ctx, stdout, stderr, e, slices.Clone(paths))
 }
 
 // readRelease reads a release that was named on the command line.
@@ -89,13 +83,12 @@ func readRelease(path string) (*release.Release, error) {
 	return r, nil
 }
 
-// infer draws from the posterior given the release at path, and shows it. keep is
-// what it must not overwrite.
-func (f *inferFlags) infer(ctx context.Context, stdout, stderr io.Writer, r *release.Release, path string, keep inputs) error {
-	if err := f.of(path); err != nil {
+// infer draws from the posterior, and shows it. keep is what it must not overwrite.
+func (f *inferFlags) infer(ctx context.Context, stdout, stderr io.Writer, e *evidence, keep inputs) error {
+	if err := f.of(e.names()); err != nil {
 		return err
 	}
-	fit, err := f.sample(ctx, stderr, r, keep)
+	fit, err := f.sample(ctx, stderr, e, keep)
 	if err != nil {
 		return err
 	}
@@ -104,20 +97,4 @@ func (f *inferFlags) infer(ctx context.Context, stdout, stderr io.Writer, r *rel
 		return err
 	}
 	return f.conclude(ctx, stdout, stderr, fit, what)
-}
-
-// sample draws from the posterior, with a bar.
-func (f *inferFlags) sample(ctx context.Context, stderr io.Writer, r *release.Release, keep inputs) (*dpreg.Fit, error) {
-	o, err := f.options(&r.Schema, keep)
-	if err != nil {
-		return nil, err
-	}
-	if err := rehearse(r, o); err != nil {
-		return nil, err
-	}
-	bar := samplingBar(stderr, o.Plan)
-	o.Plan.Progress = bar.update
-	fit, err := dpreg.Infer(ctx, r, o)
-	bar.finish()
-	return fit, err
 }

@@ -22,7 +22,7 @@ type inferFlags struct {
 	prior, method, kernel, format, units string
 
 	covariates, pooling string // of several releases
-	mixed               bool   // whose bounds differ
+	differ              string // how their bounds do, in words; empty: they do not
 
 	save, plots string // directories to write to
 	pageFlag

@@ -45,30 +45,21 @@ func (f *pageFlag) writable(keep inputs) error {
 	return within("--report", checkWritable(f.page))
 }
 
-// of says of which release the page is.
-func (f *pageFlag) of(path string) error {
+// of says of which releases the page is.
+func (f *pageFlag) of(paths []string) error {
 	if f.page == "" {
 		return nil
 	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	sum := sha256.Sum256(content)
-	f.made.Release, f.made.Digest = path, hex.EncodeToString(sum[:])
-	return nil
-}
-
-// ofSeveral says of which releases the page is.
-func (f *pageFlag) ofSeveral(paths []string) error {
-	var names, digests []string
+	var digests []string
 	for _, path := range paths {
-		if err := f.of(path); err != nil {
+		content, err := os.ReadFile(path)
+		if err != nil {
 			return err
 		}
-		names, digests = append(names, f.made.Release), append(digests, f.made.Digest)
+		sum := sha256.Sum256(content)
+		digests = append(digests, hex.EncodeToString(sum[:]))
 	}
-	f.made.Release, f.made.Digest = strings.Join(names, ", "), strings.Join(digests, ", ")
+	f.made.Release, f.made.Digest = strings.Join(paths, ", "), strings.Join(digests, ", ")
 	return nil
 }
 

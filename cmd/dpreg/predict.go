@@ -7,11 +7,11 @@ import (
 	"io"
 	"iter"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dpreg/dpreg"
-	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
 )
@@ -32,24 +32,30 @@ with these covariates lies. Nothing is simulated, and values are not clamped.
 
 Given a release it infers first, as dpreg infer does; --draws DIR takes the draws
 of dpreg infer --save DIR, and is done at once. The result appears only when all
-rows are predicted.`
+rows are predicted.
+
+Several releases, before NEW.csv, predict by their joint posterior. With --pooling
+partial rows are those of a new custodian, θ_new ~ N(θ, Ω), or of the one that
+--custodian names as its release was named; stderr says which. Bounds are the smallest
+that hold those of all releases.`
 
 type predictCommand struct {
 	inferFlags
-	formula, dir, output string
-	mean                 bool
+	formula, dir, output, custodian string
+	mean                            bool
 }
 
 func newPredict() *cobra.Command {
 	var c predictCommand
 	cmd := &cobra.Command{
-		Use:   "predict {RELEASE.json | --draws DIR} NEW.csv",
+		Use:   "predict {RELEASE.json ... | --draws DIR} NEW.csv",
 		Short: "Predict new responses, with intervals",
 		Long:  predictHelp,
 		Example: `  dpreg predict pums.release.json new.csv -o predicted.csv
   dpreg predict pums.release.json new.csv --formula 'income ~ educ' --level 0.9
   dpreg infer pums.release.json --save posterior/
-  dpreg predict --draws posterior/ new.csv --mean`,
+  dpreg predict --draws posterior/ new.csv --mean
+  dpreg predict north.json south.json new.csv --pooling partial --custodian south.json`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := c.check(cmd, args); err != nil {
@@ -60,9 +66,11 @@ func newPredict() *cobra.Command {
 	}
 	c.registerSampler(cmd)
 	c.registerLevel(cmd)
+	c.registerSharing(cmd)
 	fs := cmd.Flags()
 	fs.StringVar(&c.formula, "formula", "", formulaUsage+"default: the release's own")
 	fs.StringVar(&c.dir, "draws", "", "predict from the draws in this `DIR`, which dpreg infer --save wrote")
+	fs.StringVar(&c.custodian, "custodian", "", "with --pooling partial, predict for the custodian of this `NAME`, its release's (default: a new one)")
 	fs.BoolVar(&c.mean, "mean", false, "the regression line and its interval, in place of a new response")
 	fs.StringVarP(&c.output, "output", "o", "", "write to this `FILE`, all or nothing (default: stdout)")
 	return cmd
@@ -70,16 +78,22 @@ func newPredict() *cobra.Command {
 
 func (c *predictCommand) check(cmd *cobra.Command, args []string) error {
 	saved := cmd.Flags().Changed("draws")
-	switch want := "a release and a file of new rows"; {
+	switch last := len(args) - 1; {
 	case saved && len(args) != 1:
 		return usagef("predict --draws DIR takes one file, that of the new rows, and %d were given: %s", len(args), cmd.UseLine())
 	case !saved && len(args) == 1:
-		return usagef("predict needs %s, or --draws DIR in place of the release: %s", want, cmd.UseLine())
-	case !saved && len(args) != 2:
-		return usagef("predict needs %s, and %d files were given (is a quotation mark missing around a formula?): %s", want, len(args), cmd.UseLine())
+		return usagef("predict needs a release and a file of new rows, or --draws DIR in place of the release: %s", cmd.UseLine())
+	case !saved && len(args) == 0:
+		return usagef("predict needs a release and a file of new rows: %s", cmd.UseLine())
+	case !saved && strings.HasSuffix(args[last], ".json"):
+		return usagef("predict needs a file of new rows behind the releases, and %s, the last one given, is no such file: %s", args[last], cmd.UseLine())
 	}
-	if saved {
-		for _, name := range []string{"formula", "prior", "method", "kernel", "chains", "warmup", "ess", "seed"} {
+	if !saved {
+		if err := c.checkSharing(cmd, len(args)-1); err != nil {
+			return err
+		}
+	} else {
+		for _, name := range []string{"formula", "prior", "method", "kernel", "chains", "warmup", "ess", "seed", "pooling", "covariates"} {
 			if cmd.Flags().Changed(name) {
 				return usagef("--%s cannot be combined with --draws: the draws of %s are there already; dpreg infer --save makes others", name, c.dir)
 			}
@@ -90,11 +104,11 @@ func (c *predictCommand) check(cmd *cobra.Command, args []string) error {
 }
 
 func (c *predictCommand) run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
-	source, err := c.source(args)
+	source, err := c.source(stderr, args)
 	if err != nil {
 		return err
 	}
-	in, err := openRows(args[len(args)-1], source.design())
+	in, err := openRows(args[len(args)-1], source.design)
 	if err != nil {
 		return err
 	}
@@ -103,53 +117,30 @@ func (c *predictCommand) run(ctx context.Context, stdout, stderr io.Writer, args
 		return err
 	}
 	o := dpreg.PredictOptions{Level: c.level, Mean: c.mean}
+	if o.Custodian, err = c.number(source); err != nil {
+		return err
+	}
 	var p *dpreg.Predictor
 	var unsettled error
-	if source.run != nil {
-		p, err = dpreg.NewPredictor(source.run.draws, source.design(), source.run.units, o)
+	if source.draws != nil {
+		p, err = dpreg.NewPredictor(source.draws, source.design, source.units, o)
 		err = usage(err)
 	} else {
-		p, unsettled, err = c.infer(ctx, stderr, source.release, o)
+		p, unsettled, err = c.infer(ctx, stderr, source.evidence, o)
 	}
 	if err != nil {
 		return err
 	}
+	c.sayWhose(stderr, source)
 	if err := c.write(ctx, stdout, in, p); err != nil {
 		return err
 	}
 	return unsettled
 }
 
-// predictSource is what is predicted from: a release or a saved run.
-type predictSource struct {
-	release *release.Release
-	run     *savedRun // nil: infer from the release
-	files   []string  // of the run
-}
-
-func (s *predictSource) design() *schema.Design { return &s.release.Schema }
-
-func (c *predictCommand) source(args []string) (*predictSource, error) {
-	if len(args) == 1 {
-		run, files, err := readSaved(c.dir)
-		if err != nil {
-			return nil, err
-		}
-		return &predictSource{run.release, run, files}, nil
-	}
-	r, err := readRelease(args[0])
-	if err != nil {
-		return nil, err
-	}
-	if r, err = r.Select(c.formula); err != nil {
-		return nil, formulaError(err)
-	}
-	return &predictSource{release: r}, nil
-}
-
 // infer draws from the posterior; unsettled tells that the chains did not converge.
-func (c *predictCommand) infer(ctx context.Context, stderr io.Writer, r *release.Release, po dpreg.PredictOptions) (p *dpreg.Predictor, unsettled, err error) {
-	fit, err := c.sample(ctx, stderr, r, nil)
+func (c *predictCommand) infer(ctx context.Context, stderr io.Writer, e *evidence, po dpreg.PredictOptions) (p *dpreg.Predictor, unsettled, err error) {
+	fit, err := c.sample(ctx, stderr, e, nil)
 	if err != nil {
 		return nil, nil, err
 	}

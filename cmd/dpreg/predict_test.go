@@ -159,7 +159,7 @@ func TestPredictFactor(t *testing.T) {
 var wrongPredict = []wrong{
 	{name: "nothing", args: "predict", code: misused, says: "a release and a file of new rows"},
 	{name: "no rows", args: "predict good.json", code: misused, says: "--draws DIR in place of the release"},
-	{name: "three files", args: "predict a b c", code: misused, says: "3 files"},
+	{name: "three files", args: "predict a b c", code: misused, says: "open a: no such file or directory (`dpreg release` makes one from data); is a quotation mark missing"},
 	{name: "two files with draws", args: "predict --draws s good.json new.csv", code: misused, says: "takes one file"},
 	{name: "draws and seed", args: "predict --draws s new.csv --seed 4", code: misused, says: "--seed cannot be combined with --draws"},
 	{name: "no directory", args: "predict --draws nowhere new.csv", code: misused, says: "no directory nowhere"},

@@ -139,7 +139,7 @@ func (f *inferFlags) comments(fit *dpreg.Fit, summary *posterior.Summary) []stri
 		lines = append(lines, fmt.Sprintf("privacy: epsilon = %v, delta = %v, %s", p.Epsilon, p.Delta, p.Neighbours))
 	}
 	for j, c := range fit.Custodians {
-		lines = append(lines, fmt.Sprintf("release %d = %s", j+1, c.Name))
+		lines = append(lines, releaseKey(j)+" = "+strings.ReplaceAll(c.Name, "\n", " "))
 	}
 	for _, p := range summary.Parameters {
 		if p.Label != p.Name {

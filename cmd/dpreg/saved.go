@@ -64,9 +64,9 @@ func (f *inferFlags) writeReleases(fit *dpreg.Fit) error {
 
 // savedRun is what a directory of --save holds.
 type savedRun struct {
-	release *release.Release
-	draws   *posterior.Draws // named as Fit.Draws
-	units   dpreg.Units
+	*evidence
+	draws *posterior.Draws // named as Fit.StanDraws
+	units dpreg.Units
 }
 
 // readSaved reads such a directory, and lists the files that it read.
@@ -75,21 +75,40 @@ func readSaved(dir string) (run *savedRun, files []string, err error) {
 	if err != nil || !info.IsDir() {
 		return nil, nil, usagef("--draws: there is no directory %s; give the one that `dpreg infer --save DIR` wrote", dir)
 	}
-	path := filepath.Join(dir, savedRelease)
-	run = &savedRun{}
-	switch run.release, err = release.ReadFile(path); {
-	case errors.Is(err, fs.ErrNotExist) && exists(filepath.Join(dir, "draws-release-1.json")):
-		return nil, nil, usagef("--draws: %s is of several releases, and this command takes one", dir)
-	case errors.Is(err, fs.ErrNotExist):
+	releases := savedReleases(dir)
+	if releases == nil {
 		return nil, nil, usagef("--draws: %s has no %s, which tells columns and bounds: `dpreg infer --save DIR` writes it, but for --method %s", dir, savedRelease, nonPrivate)
-	case err != nil:
-		return nil, nil, within("--draws", usage(err))
+	}
+	var custodians []dpreg.Custodian
+	for _, path := range releases {
+		r, err := release.ReadFile(path)
+		if err != nil {
+			return nil, nil, within("--draws", usage(err))
+		}
+		custodians = append(custodians, dpreg.Custodian{Name: path, Release: r})
+	}
+	run = &savedRun{}
+	if run.evidence, err = join(custodians); err != nil {
+		return nil, nil, within("--draws", err)
 	}
 	chains, err := chainFiles(dir)
 	if err == nil {
 		err = run.readChains(chains)
 	}
-	return run, append(chains, path), within("--draws", usage(err))
+	return run, append(chains, releases...), within("--draws", usage(err))
+}
+
+// savedReleases are draws-release.json or draws-release-1.json and so on; nil where
+// there are none.
+func savedReleases(dir string) (paths []string) {
+	f := inferFlags{save: dir}
+	if exists(f.releaseFile()) {
+		return []string{f.releaseFile()}
+	}
+	for _, path := range f.releasesOf(len(f.formerReleases())) {
+		paths = append(paths, path)
+	}
+	return paths
 }
 
 func exists(path string) bool {
@@ -124,8 +143,11 @@ func (s *savedRun) readChains(paths []string) error {
 		if err != nil {
 			return err
 		}
-		if got, want := comments["formula"], formulaOf(&s.release.Schema); got != want {
-			return fmt.Errorf("%s is of the model %q, and %s of %q: they are of two runs", path, got, savedRelease, want)
+		if got, want := comments["formula"], formulaOf(s.design); got != want {
+			return fmt.Errorf("%s is of the model %q, and the release beside it of %q: they are of two runs", path, got, want)
+		}
+		if err := s.named(comments); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
 		}
 		units := dpreg.Units(comments["units"])
 		if units != dpreg.Original && units != dpreg.Scaled {
@@ -140,15 +162,50 @@ func (s *savedRun) readChains(paths []string) error {
 	if s.draws, err = posterior.Bind(parts...); err != nil {
 		return fmt.Errorf("%s: %w", filepath.Dir(paths[0]), err)
 	}
-	if s.release.Schema.Intercept { // theta.1 of a file is the intercept, theta[0]
+	if s.design.Intercept {
 		for j, name := range s.draws.Names {
-			var k int
-			if n, _ := fmt.Sscanf(name, "theta[%d]", &k); n == 1 {
-				s.draws.Names[j] = fmt.Sprintf("theta[%d]", k-1)
-			}
+			s.draws.Names[j] = fromZero(name)
 		}
 	}
 	return nil
+}
+
+// named gives custodians the names that a file of draws has for them.
+func (s *savedRun) named(comments map[string]string) error {
+	count := 0
+	for comments[releaseKey(count)] != "" {
+		count++
+	}
+	if len(s.custodians) == 1 && count == 0 {
+		return nil
+	}
+	if count != len(s.custodians) {
+		return fmt.Errorf("it is of %d releases, and %d are beside it: they are of two runs", max(count, 1), len(s.custodians))
+	}
+	for j := range s.custodians {
+		s.custodians[j].Name = comments[releaseKey(j)]
+	}
+	return nil
+}
+
+// releaseKey is that of the comment that names release j of several.
+func releaseKey(j int) string { return fmt.Sprintf("release %d", j+1) }
+
+// fromZero counts coefficients from that of the intercept, 0, which files count from 1.
+func fromZero(name string) string {
+	var j, k int
+	if n, _ := fmt.Sscanf(name, "theta_at[%d,%d]", &j, &k); n == 2 {
+		return fmt.Sprintf("theta_at[%d,%d]", j, k-1)
+	}
+	if n, _ := fmt.Sscanf(name, "omega[%d,%d]", &j, &k); n == 2 {
+		return fmt.Sprintf("omega[%d,%d]", j-1, k-1)
+	}
+	for _, base := range []string{"theta", "spread"} {
+		if n, _ := fmt.Sscanf(name, base+"[%d]", &k); n == 1 {
+			return fmt.Sprintf("%s[%d]", base, k-1)
+		}
+	}
+	return name
 }
 
 // readChain reads a file of draws, and its comments of the form "key = value", of

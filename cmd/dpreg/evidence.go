@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// evidence is what is inferred from: one release, or those of several custodians,
+// arranged alike.
+type evidence struct {
+	custodians []dpreg.Custodian // each named by its file
+	design     *schema.Design    // of all, in common units
+}
+
+// oneRelease is the evidence of one release.
+func oneRelease(path string, r *release.Release) *evidence {
+	return &evidence{[]dpreg.Custodian{{Name: path, Release: r}}, &r.Schema}
+}
+
+// readEvidence reads the releases at paths, takes the model of the formula from each, and
+// matches the columns of several.
+func readEvidence(stderr io.Writer, paths []string, formula string) (*evidence, error) {
+	var custodians []dpreg.Custodian
+	for _, path := range paths {
+		r, err := readRelease(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && len(paths) > 1:
+			return nil, usage(fmt.Errorf("%w; is a quotation mark missing around a formula?", err))
+		case err != nil:
+			return nil, err
+		}
+		for _, other := range custodians {
+			if same(r, other.Release) {
+				return nil, usagef("%s and %s are the same release: its rows would count twice", other.Name, path)
+			}
+		}
+		custodians = append(custodians, dpreg.Custodian{Name: path, Release: r})
+	}
+	for i, custodian := range custodians {
+		r, err := selectModel(stderr, custodian.Release, formula)
+		switch {
+		case err != nil && len(paths) > 1:
+			return nil, usage(fmt.Errorf("%s: %w", custodian.Name, err))
+		case err != nil:
+			return nil, err
+		}
+		custodians[i].Release = r
+	}
+	return join(custodians)
+}
+
+// join matches the columns of several releases.
+func join(custodians []dpreg.Custodian) (e *evidence, err error) {
+	if len(custodians) == 1 {
+		return oneRelease(custodians[0].Name, custodians[0].Release), nil
+	}
+	e = &evidence{}
+	e.custodians, e.design, err = dpreg.Join(custodians)
+	return e, usage(err)
+}
+
+// same tells whether two releases hold the same numbers: noise does not repeat itself.
+func same(a, b *release.Release) bool {
+	return a.N == b.N && slices.Equal(a.Statistics.Vector(), b.Statistics.Vector())
+}
+
+// names are those of the custodians.
+func (e *evidence) names() (names []string) {
+	for _, c := range e.custodians {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// differ says how the scaled units of two custodians differ, those of a column; empty
+// where none do.
+func (e *evidence) differ() string {
+	first := e.custodians[0]
+	ours := first.Release.Schema.Frame()
+	for _, c := range e.custodians[1:] {
+		theirs := c.Release.Schema.Frame()
+		for j, column := range first.Release.Schema.Columns() {
+			if ours.Centre[j] != theirs.Centre[j] || ours.Half[j] != theirs.Half[j] {
+				other := c.Release.Schema.Columns()[j]
+				return fmt.Sprintf("%s has the bounds %v:%v of %q, %s has %v:%v", first.Name, column.Lower, column.Upper, column.Name, c.Name, other.Lower, other.Upper)
+			}
+		}
+	}
+	return ""
+}
+
+// sample draws from the posterior, with a bar. keep is what the run must not overwrite.
+func (f *inferFlags) sample(ctx context.Context, stderr io.Writer, e *evidence, keep inputs) (*dpreg.Fit, error) {
+	f.differ = e.differ()
+	o, err := f.options(e.design, keep)
+	if err != nil {
+		return nil, err
+	}
+	if err := rehearse(e.custodians, o); err != nil {
+		return nil, err
+	}
+	bar := samplingBar(stderr, o.Plan)
+	o.Plan.Progress = bar.update
+	fit, err := dpreg.InferJointly(ctx, e.custodians, o)
+	bar.finish()
+	return fit, err
+}

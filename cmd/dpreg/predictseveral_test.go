@@ -1,0 +1,72 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestPredictSeveral: predictions from releases are those from the draws that they
+// give, for a new custodian and for a named one, and stderr says which.
+func TestPredictSeveral(t *testing.T) {
+	twoHospitals(t)
+	write(t, "new.csv", someRows)
+	given := []string{"north.json", "south.json", "new.csv", "--pooling", "partial", "--chains", "2", "--warmup", "200", "--ess", "1"}
+	inferred := []string{"infer", "north.json", "south.json", "--pooling", "partial", "--chains", "2", "--warmup", "200", "--ess", "1"}
+	for _, units := range []string{"original", "scaled"} {
+		command(append(inferred, "--save", units, "--units", units)...).finished(t)
+	}
+	for _, whose := range [][]string{nil, {"--custodian", "south.json"}} {
+		want, says := command(append(append([]string{"predict"}, given...), whose...)...).finished(t), "new custodian"
+		if whose != nil {
+			says = "predicted for the custodian south.json"
+		}
+		want.says(t, says)
+		first := predictions(t, want.stdout)
+		for _, units := range []string{"original", "scaled"} {
+			got := command(append([]string{"predict", "new.csv", "--draws", units}, whose...)...).says(t, says)
+			for k, row := range predictions(t, got.stdout)[1:] {
+				for j := 2; j < 6; j++ {
+					a := number(t, first[k+1][j])
+					wantNear(t, "prediction", number(t, row[j]), a, 1e-6*max(a, -a)+1e-6)
+				}
+			}
+		}
+	}
+	command("infer", "north.json", "south.json", "--save", "complete", "--warmup", "200", "--draws", "200").finished(t)
+	if r := command("predict", "new.csv", "--draws", "complete"); r.code != done || r.stderr != "" {
+		t.Errorf("complete pooling: exit code %d, %s", r.code, r.stderr)
+	}
+}
+
+func wantNear(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if !(max(got-want, want-got) <= tolerance) {
+		t.Errorf("%s is %v, want %v", what, got, want)
+	}
+}
+
+func TestPredictSeveralRefuses(t *testing.T) {
+	twoHospitals(t)
+	write(t, "new.csv", someRows)
+	command(append(append([]string{"infer"}, quick...), "north.json", "south.json", "--save", "out")...).finished(t)
+	for want, args := range map[string][]string{
+		"behind the releases, and south.json":                                        {"north.json", "south.json"},
+		"the custodians are north.json, south.json":                                  {"north.json", "south.json", "new.csv", "--pooling", "partial", "--custodian", "east"},
+		"--custodian south.json: with complete pooling":                              {"north.json", "south.json", "new.csv", "--custodian", "south.json"},
+		"--custodian is of several releases":                                         {"north.json", "new.csv", "--custodian", "north.json"},
+		"--pooling is of several releases":                                           {"north.json", "new.csv", "--pooling", "partial"},
+		"north.json and same.json are the same release":                              {"north.json", "same.json", "new.csv"},
+		"--pooling cannot be combined with --draws":                                  {"new.csv", "--draws", "out", "--pooling", "partial"},
+		"--custodian south.json: with complete pooling all custodians":               {"new.csv", "--draws", "out", "--custodian", "south.json"},
+		"east.json: no such file or directory (`dpreg release` makes one from data)": {"north.json", "east.json", "new.csv"},
+	} {
+		r := command(append([]string{"predict"}, args...)...)
+		if r.code != misused || r.stdout != "" || !strings.Contains(r.stderr, want) {
+			t.Errorf("%v: exit code %d, want %q in\n%s", args, r.code, want, r.stderr)
+		}
+	}
+	write(t, "out/draws-release-3.json", read(t, "out/draws-release-2.json"))
+	if r := command("predict", "new.csv", "--draws", "out"); r.code != misused || !strings.Contains(r.stderr, "of 2 releases, and 3 are beside it") {
+		t.Errorf("a release too many: exit code %d, %s", r.code, r.stderr)
+	}
+}
