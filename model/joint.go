@@ -94,22 +94,29 @@ func (t *Joint) Names() []string {
 	if t.Shared {
 		names = t.Shape.Names()
 	}
-	if t.Partial {
-		q, first := t.Shape.Q(), 1-t.Shape.first()
-		for k := range q {
-			for l := k; l < q; l++ {
-				names = append(names, fmt.Sprintf("omega[%d,%d]", k+first, l+first))
-			}
-		}
-		for j := range t.Sites {
-			for k := range q {
-				names = append(names, fmt.Sprintf("theta_at[%d,%d]", j+1, k+first))
-			}
-		}
-	}
+	names = append(names, t.pooledNames()...)
 	for j, s := range t.Sites {
 		if s.Count.Latent() {
 			names = append(names, fmt.Sprintf("n[%d]", j+1))
+		}
+	}
+	return names
+}
+
+// pooledNames are those of Ω and every θ_j, none unless pooling is partial.
+func (t *Joint) pooledNames() (names []string) {
+	if !t.Partial {
+		return nil
+	}
+	q, first := t.Shape.Q(), 1-t.Shape.first()
+	for k := range q {
+		for l := k; l < q; l++ {
+			names = append(names, fmt.Sprintf("omega[%d,%d]", k+first, l+first))
+		}
+	}
+	for j := range t.Sites {
+		for k := range q {
+			names = append(names, fmt.Sprintf("theta_at[%d,%d]", j+1, k+first))
 		}
 	}
 	return names

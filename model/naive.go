@@ -22,57 +22,67 @@ func (Naive) Name() string { return "naive" }
 
 // Sample draws from the NIG posterior; of several releases, that of their rows
 // together. Where no data could have the statistics z of a release, they are projected
-// first (Projection), and a warning says so. The plan's warm-up is not run.
+// first (Projection), and a warning says so. The plan's warm-up is not run. Where pooling
+// is partial, draws are of a Markov chain (Hierarchy), warm-up is run, and they are named
+// as by Joint.Names, without what only the law of the statistics has.
 func (Naive) Sample(ctx context.Context, p *Problem, plan mcmc.Plan) (*posterior.Draws, error) {
 	joint, err := p.Join()
 	if err != nil {
 		return nil, err
 	}
-	if joint.Partial {
-		return nil, errors.New("naive: it has one regression for all releases; mcmc-exact can pool them partially")
-	}
-	z, rows, projected, err := joint.total()
+	all, projected, err := joint.taken()
 	if err != nil {
 		return nil, err
 	}
-	sums := NewSums(joint.Shape)
-	sums.Set(z, rows)
-	start := func(int, *rand.Rand) (mcmc.Kernel[struct{}], error) {
-		k := &naiveKernel{sampler: conjugate.NewNIGSampler(joint.Shape.Q()), theta: make([]float64, joint.Shape.Q())}
-		if !k.sampler.Update(p.Prior.Theta.Clone(), p.Prior.Theta, sums.XX, sums.XY, sums.YY, rows) {
-			return nil, errors.New("naive: the posterior precision is not positive definite: columns are collinear and the prior is too weak to tell them apart")
-		}
-		return k, nil
+	run := joint.naively
+	if joint.Partial {
+		run = joint.naivelyPooled
 	}
-	plan.Warmup = 0
-	columns := mcmc.Columns{Params: joint.Shape.RegressionNames()}
-	draws, err := mcmc.Run(ctx, columns, start, func(struct{}, []float64) {}, plan)
+	draws, err := run(ctx, all, plan)
 	if draws != nil {
 		draws.Warnings = append(draws.Warnings, naiveWarnings(projected)...)
 	}
 	return draws, err
 }
 
-// total adds up the noisy statistics in common units, those projected that no rows
-// could have.
-func (t *Joint) total() (z []float64, rows float64, projected bool, err error) {
-	z = make([]float64, t.Shape.Statistics())
+// naively draws from the posterior of all rows together.
+func (t *Joint) naively(ctx context.Context, all [][]float64, plan mcmc.Plan) (*posterior.Draws, error) {
+	z := make([]float64, t.Shape.Statistics())
+	for _, s := range all {
+		for i, v := range s {
+			z[i] += v
+		}
+	}
+	sums, q := NewSums(t.Shape), t.Shape.Q()
+	sums.Set(z, t.Rows())
+	start := func(int, *rand.Rand) (mcmc.Kernel[struct{}], error) {
+		k := &naiveKernel{sampler: conjugate.NewNIGSampler(q), theta: make([]float64, q)}
+		if !k.sampler.Update(t.Prior.Theta.Clone(), t.Prior.Theta, sums.XX, sums.XY, sums.YY, t.Rows()) {
+			return nil, errors.New("naive: the posterior precision is not positive definite: columns are collinear and the prior is too weak to tell them apart")
+		}
+		return k, nil
+	}
+	plan.Warmup = 0
+	columns := mcmc.Columns{Params: t.Shape.RegressionNames()}
+	return mcmc.Run(ctx, columns, start, func(struct{}, []float64) {}, plan)
+}
+
+// taken are the noisy statistics of each release as naive takes them: in common units,
+// those projected that no rows could have.
+func (t *Joint) taken() (all [][]float64, projected bool, err error) {
 	projection := NewProjection(t.Shape.M())
 	for j, site := range t.Sites {
 		if site.N < 1 {
-			return nil, 0, false, &SiteError{j, fmt.Errorf("naive: the noisy count of rows is %g, and naive has to take it for exact; gibbs-ss-update infers the count", site.N)}
+			return nil, false, &SiteError{j, fmt.Errorf("naive: the noisy count of rows is %g, and naive has to take it for exact; gibbs-ss-update infers the count", site.N)}
 		}
 		s := append([]float64(nil), site.Z...)
 		if projection.Apply(s, site.N) {
 			projected = true
 		}
 		site.Units.Common(s, s, site.N)
-		for i, v := range s {
-			z[i] += v
-		}
-		rows += site.N
+		all = append(all, s)
 	}
-	return z, rows, projected, nil
+	return all, projected, nil
 }
 
 func naiveWarnings(projected bool) []string {

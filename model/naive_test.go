@@ -95,3 +95,22 @@ func TestNaiveRefuses(t *testing.T) {
 		t.Error("a prior of another size is accepted")
 	}
 }
+
+// TestNaivePooled: where pooling is partial, draws are of a chain that warms up, named as by
+// Joint.Names, and nearly independent.
+func TestNaivePooled(t *testing.T) {
+	p := naiveProblem(true, 25)
+	p.Releases = []*release.Release{p.Releases[0], p.Releases[0], p.Releases[0]}
+	p.PartialPooling = true
+	d := naiveDraws(t, p)
+	want := []string{"theta[0]", "theta[1]", "sigma2", "omega[0,0]", "omega[0,1]", "omega[1,1]",
+		"theta_at[1,0]", "theta_at[1,1]", "theta_at[2,0]", "theta_at[2,1]", "theta_at[3,0]", "theta_at[3,1]"}
+	if !slices.Equal(d.Names, want) || d.Warmup != 100 || len(d.Warnings) != 1 {
+		t.Errorf("names %v, warm-up %d, warnings %q", d.Names, d.Warmup, d.Warnings)
+	}
+	for j, name := range d.Names {
+		if ess := posterior.ESSBulk(d.Column(j)); !(ess > 1000) {
+			t.Errorf("%s: %.0f effective draws of 10000", name, ess)
+		}
+	}
+}
