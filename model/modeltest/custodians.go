@@ -3,6 +3,7 @@ package modeltest
 import (
 	"math/rand/v2"
 
+	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 )
@@ -16,6 +17,7 @@ type Custodians struct {
 	Sites           []Custodian
 	Shared, Partial bool
 	Counts          bool // n is latent: whole, uniform from m + 1 to 2N, its noise of scale 3
+	Clamped         bool // rows are drawn one by one, and clamped to the custodian's box
 }
 
 // Custodian is one of them.
@@ -48,7 +50,7 @@ func (c *Custodians) Draw(rng *rand.Rand) (truth []float64, problem *model.Joint
 	coordinates := make([]float64, hub.Dim())
 	hub.Unconstrain(coordinates, shared)
 	if c.Partial {
-		drawSpread(coordinates[hub.Dim()-hub.Spread.Dim():], c.Shape.Q(), rng)
+		DrawSpread(coordinates[hub.Dim()-hub.Spread.Dim():], c.Shape.Q(), rng)
 	}
 	hub.Constrain(coordinates)
 	var coefficients, counts []float64
@@ -67,7 +69,11 @@ func (c *Custodians) Draw(rng *rand.Rand) (truth []float64, problem *model.Joint
 			law.Set(own)
 			units.Moments(law.Mean, law.Cov)
 		}
-		law.RandExact(obs.Z, n, rng)
+		if c.Clamped {
+			clampedSums(obs.Z, law, n, rng)
+		} else {
+			law.RandExact(obs.Z, n, rng)
+		}
 		for i := range obs.Z {
 			obs.Z[i] += Noise(site.Kind, site.Scale, rng)
 		}
@@ -88,6 +94,30 @@ func (c *Custodians) Draw(rng *rand.Rand) (truth []float64, problem *model.Joint
 		copy(truth[at:], counts)
 	}
 	return truth, problem
+}
+
+// clampedSums writes the statistics of n rows, each clamped to [−1, 1].
+func clampedSums(dst []float64, law *model.Moments, n float64, rng *rand.Rand) {
+	m := len(law.Mean)
+	g, v := make([]float64, m), make([]float64, m)
+	clear(dst)
+	for range int(n) {
+		for j := range g {
+			g[j] = rng.NormFloat64()
+		}
+		dense.MulLowerVec(v, law.Chol, m, g)
+		at := m
+		for j := range v {
+			v[j] = min(1, max(-1, law.Mean[j]+v[j]))
+			dst[j] += v[j]
+		}
+		for j := range v {
+			for _, w := range v[j:] {
+				dst[at] += v[j] * w
+				at++
+			}
+		}
+	}
 }
 
 // observe is what is known of a release before its statistics, and its number of rows.
@@ -117,9 +147,9 @@ func (c *Custodians) units(site Custodian) *model.Units {
 	return u
 }
 
-// drawSpread draws coordinates of model.Spread from their prior: τ_k = ½|N(0, 1)|, and
+// DrawSpread draws coordinates of model.Spread from their prior: τ_k = ½|N(0, 1)|, and
 // the partial correlation tanh y of density ∝ (1 − ρ²)^{α−1}, (ρ + 1)/2 ~ Beta(α, α).
-func drawSpread(phi []float64, q int, rng *rand.Rand) {
+func DrawSpread(phi []float64, q int, rng *rand.Rand) {
 	for k := range q {
 		phi[k] = logHalfNormal(0.5, rng)
 	}

@@ -13,10 +13,8 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
-// rowsOf writes the rows v_i of the frame's point, n×m, turned by an explicit
-// Householder matrix.
-func rowsOf(f *frame, x []float64) *mat.Dense {
-	n, m := f.n, f.m
+// reflection is Householder's matrix with 1/√n in its first column.
+func reflection(n int) *mat.Dense {
 	w := mat.NewVecDense(n, nil)
 	for i := range n {
 		w.SetVec(i, -1/math.Sqrt(float64(n)))
@@ -29,6 +27,13 @@ func rowsOf(f *frame, x []float64) *mat.Dense {
 	if norm := mat.Dot(w, w); norm > 0 {
 		h.RankOne(h, -2/norm, w, w)
 	}
+	return h
+}
+
+// rowsOf writes the rows v_i of the frame's point, n×m, turned by an explicit
+// matrix.
+func rowsOf(f *frame, x []float64) *mat.Dense {
+	n, m := f.n, f.m
 	u := mat.NewDense(n, m, nil)
 	for j := range m {
 		u.Set(0, j, x[f.lead()-m+j])
@@ -37,7 +42,7 @@ func rowsOf(f *frame, x []float64) *mat.Dense {
 		}
 	}
 	e, v := new(mat.Dense), new(mat.Dense)
-	e.Mul(h, u)
+	e.Mul(reflection(n), u)
 	v.Mul(e, mat.NewDense(m, m, f.l).T())
 	v.Apply(func(_, j int, a float64) float64 { return a + f.mu[j] }, v)
 	return v

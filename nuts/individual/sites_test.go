@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/dpreg/dpreg/model"
@@ -81,38 +82,83 @@ func TestSitesGradient(t *testing.T) {
 	}
 }
 
-// TestSitesSBC is simulation-based calibration with three unequal custodians. Each of
-// the two bounds has a false-alarm rate of 1e-6.
+// TestSitesSBC is simulation-based calibration with three unequal custodians, where
+// clamping is modelled of rows drawn one by one and clamped to each one's box. Each of the
+// two bounds has a false-alarm rate of 1e-6. Long form, whose -v prints coverage:
+//
+//	go test ./nuts/individual -run SitesSBC -individual.long -v -timeout 4h
 func TestSitesSBC(t *testing.T) {
-	trials := 12
-	if *long {
-		trials = 500
-	}
-	for _, shared := range []bool{false, true} {
-		c := &modeltest.Custodians{Shape: model.Shape{P: 1, Intercept: true}, Sites: unequal(), Shared: shared}
-		t.Run(fmt.Sprintf("shared=%t", shared), func(t *testing.T) {
-			var names []string
-			var ranks [][]float64
-			for trial := range trials {
-				rng := rand.New(rand.NewPCG(uint64(trial), 14))
-				truth, problem := c.Draw(rng)
-				names = problem.Names()
-				k, err := newSitesKernel(problem, false, rng)
-				if err != nil {
-					t.Fatal(err)
-				}
-				ranks = append(ranks, modeltest.Ranks(k, truth, modeltest.Chain{Warmup: 300, Draws: 99, Thin: 3}, rng))
+	for _, v := range variants() {
+		if !*long && v.clamping != (v.partial && v.shared) {
+			continue
+		}
+		t.Run(v.String(), func(t *testing.T) {
+			trials := 12
+			if *long {
+				trials = 500
 			}
-			for j, name := range names {
-				var u []float64
-				for _, r := range ranks {
-					u = append(u, r[j])
-				}
-				t.Logf("| %s | %.1f %% |", name, 100*modeltest.Coverage(u))
+			names, ranks := sitesRanks(t, v, v.clamping, trials, nil)
+			for j, u := range ranks {
+				t.Logf("| %s | %.1f %% |", names[j], 100*modeltest.Coverage(u))
 				if err := modeltest.Uniform(u); err != nil {
-					t.Errorf("%s: %v", name, err)
+					t.Errorf("%s: %v", names[j], err)
 				}
 			}
 		})
 	}
+}
+
+// TestSitesSBCFindsFaults: a site whose rows have θ for θ_j, and clamped data for a model
+// that does not know of clamping, are found.
+func TestSitesSBCFindsFaults(t *testing.T) {
+	if !*long {
+		t.Skip("a part of the long form; TestSitesDensity finds the first at once")
+	}
+	for name, c := range map[string]struct {
+		clamped bool
+		fault   func(*sites)
+	}{
+		"θ for θ_j": {false, func(f *sites) { f.all[2].theta = f.all[2].hub.Params.Theta }},
+		"clamping":  {true, nil},
+	} {
+		_, ranks := sitesRanks(t, variant{partial: true}, c.clamped, 100, c.fault)
+		if !slices.ContainsFunc(ranks, func(u []float64) bool { return modeltest.Uniform(u) != nil }) {
+			t.Errorf("%s went unnoticed", name)
+		}
+	}
+}
+
+// sitesRanks returns the ranks of each parameter over the trials, of data that are clamped
+// or not. fault, if not nil, spoils the density.
+func sitesRanks(t *testing.T, v variant, clamped bool, trials int, fault func(*sites)) (names []string, ranks [][]float64) {
+	t.Helper()
+	c := &modeltest.Custodians{Shape: model.Shape{P: 1, Intercept: true}, Sites: unequal(), Shared: v.shared, Partial: v.partial, Clamped: clamped}
+	chain := modeltest.Chain{Warmup: 300, Draws: 99, Thin: 3}
+	if v.partial { // the spread moves slower, and trajectories are longer
+		chain = modeltest.Chain{Warmup: 150, Draws: 24, Thin: 3}
+		if *long {
+			chain = modeltest.Chain{Warmup: 500, Draws: 99, Thin: 10}
+		}
+	}
+	for trial := range trials {
+		rng := rand.New(rand.NewPCG(uint64(trial), 14))
+		truth, problem := c.Draw(rng)
+		names = problem.Names()
+		k, err := newSitesKernel(problem, v.clamping, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fault != nil {
+			fault(k.density)
+			k.Moved()
+		}
+		r := modeltest.Ranks(k, truth, chain, rng)
+		if ranks == nil {
+			ranks = make([][]float64, len(r))
+		}
+		for j, u := range r {
+			ranks[j] = append(ranks[j], u)
+		}
+	}
+	return names, ranks
 }

@@ -1,0 +1,128 @@
+package individual
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/model/modeltest"
+	"github.com/dpreg/dpreg/release"
+)
+
+// forwards draws parameters, coefficients and rows from their law, writes them to x, and z.
+func forwards(f *sites, problem *model.Joint, x []float64, rng *rand.Rand) {
+	params, conditionals := model.NewParams(problem.Shape), model.NewConditionals(problem.Shape, problem.Prior, true)
+	for i := range x {
+		x[i] = rng.NormFloat64()
+	}
+	conditionals.DrawPrior(params, rng)
+	f.hub.Unconstrain(x[:f.lead], params)
+	modeltest.DrawSpread(x[f.base:f.lead], f.theta, rng)
+	f.hub.Constrain(x[:f.lead])
+	for j, s := range f.all {
+		if !problem.Shared {
+			conditionals.DrawPrior(params, rng)
+			s.hub.Unconstrain(s.phi, params)
+			copy(f.part(x, j).covariates, s.phi[f.base:])
+		}
+		f.hub.Spread.Draw(s.pooled.Theta, f.hub.Params.Theta, rng)
+	}
+	f.hold(x)
+	f.LogDensity(make([]float64, len(x)), x)
+	for _, s := range f.all {
+		for i, v := range s.s {
+			s.release.Z[i] = v + modeltest.Noise(s.release.Kind, s.release.Scale[i], rng)
+		}
+	}
+}
+
+// of are bounded functions of parameters and z: products of a parameter, with its sign, and
+// of a sum of its site's, and how far coefficients are apart for their spread.
+func (f *sites) of(x []float64) (values []float64) {
+	bounded := func(v float64) float64 { return v / (1 + math.Abs(v)) }
+	f.hub.Constrain(x[:f.lead])
+	for j, s := range f.all {
+		f.set(x, j)
+		for _, v := range slices.Concat(s.pooled.Theta, s.hub.Params.Theta, s.hub.Params.MuX, x[f.base:f.lead]) {
+			for _, z := range s.release.Z {
+				values = append(values, bounded(v)*bounded(z))
+			}
+		}
+		for k, v := range s.pooled.Theta {
+			values = append(values, bounded(math.Abs(v-s.hub.Params.Theta[k])/f.hub.Spread.Tau[k]))
+		}
+	}
+	return values
+}
+
+// moveScores are those of how far a kernel's move takes the expectations of functions of
+// parameters and z, all drawn forwards; see flipScores.
+func moveScores(t *testing.T, s model.Shape, v variant, move func(k *sitesKernel, rng *rand.Rand)) []float64 {
+	t.Helper()
+	c := &modeltest.Custodians{Shape: s, Shared: v.shared, Partial: true}
+	for range 2 {
+		c.Sites = append(c.Sites, modeltest.Custodian{N: 5, Kind: release.Laplace, Scale: 0.7, Units: 1})
+	}
+	rng := rand.New(rand.NewPCG(63, 1))
+	_, problem := c.Draw(rng)
+	k, err := newSitesKernel(problem, v.clamping, rng)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum, squares []float64
+	for range 5000 {
+		forwards(k.density, problem, k.Position(), rng)
+		k.Moved()
+		before := k.density.of(k.Position())
+		move(k, rng)
+		for i, v := range k.density.of(k.Position()) {
+			if sum == nil {
+				sum, squares = make([]float64, len(before)), make([]float64, len(before))
+			}
+			d := v - before[i]
+			sum[i] += d
+			squares[i] += d * d
+		}
+	}
+	for i := range sum {
+		sum[i] /= math.Sqrt(squares[i] + 1e-300)
+	}
+	return sum
+}
+
+// TestSitesMovesAreInvariant: each of some 1100 scores passes 6 with probability 2e-9. Flips
+// without a test, and Ω moved with coordinates and not coefficients held, are found.
+func TestSitesMovesAreInvariant(t *testing.T) {
+	moves := map[string]func(k *sitesKernel, rng *rand.Rand){
+		"flips": func(k *sitesKernel, rng *rand.Rand) {
+			for range 3 {
+				k.flip(rng)
+			}
+		},
+		"interweave": func(k *sitesKernel, rng *rand.Rand) { k.interweave(rng) },
+	}
+	faults := map[string]func(k *sitesKernel, rng *rand.Rand){
+		"flips": func(k *sitesKernel, rng *rand.Rand) {
+			k.MoveTo(k.Position(), math.Inf(-1), k.grad)
+			k.flip(rng)
+		},
+		"interweave": func(k *sitesKernel, rng *rand.Rand) {
+			f := k.density
+			k.weave.Step(k.Position()[f.base:f.lead], rng)
+		},
+	}
+	for _, v := range []variant{{false, true, false}, {true, true, true}} {
+		for _, s := range []model.Shape{{P: 1, Intercept: true}, {P: 2}} {
+			for name, move := range moves {
+				if worst := furthest(moveScores(t, s, v, move)); worst > 6 {
+					t.Errorf("%s %+v, %s: the largest score is %.1f", v, s, name, worst)
+				}
+				if worst := furthest(moveScores(t, s, v, faults[name])); worst < 10 {
+					t.Errorf("%s %+v, %s that are wrong went unnoticed: %.1f", v, s, name, worst)
+				}
+			}
+		}
+	}
+}
