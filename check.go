@@ -3,11 +3,10 @@ package dpreg
 import (
 	"context"
 	"errors"
-	"fmt"
 
-	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/rivals"
+	"github.com/dpreg/dpreg/schema"
 )
 
 // CheckOptions of Check.
@@ -28,7 +27,8 @@ const CheckFormat = "dpreg-check/1"
 // Check is a posterior predictive check of a release: z beside releases that the
 // fitted model makes. All is in scaled units.
 type Check struct {
-	Format   string        `json:"format"` // CheckFormat
+	Format   string        `json:"format"`         // CheckFormat
+	Name     string        `json:"name,omitempty"` // of the custodian, where there are several
 	Method   string        `json:"method"`
 	N        int64         `json:"n"`
 	Draws    int           `json:"draws"`  // of the posterior, used for the check
@@ -112,42 +112,19 @@ func Checkable(method string) bool {
 // exchangeable, so that the mean of that rank is ½ under the model; docs/checks.md
 // has what is known of its law, and of its power.
 //
-// Errors: a method that does not learn the law of the covariates or that models clamping,
-// no release, a negative Calibrate, what Infer refuses, a context that is done.
+// Errors: several releases, which CheckJointly takes; a method that does not learn the
+// law of the covariates or that models clamping, no release, a negative Calibrate, what
+// Infer refuses, a context that is done.
 func (f *Fit) Check(ctx context.Context, o CheckOptions) (*Check, error) {
-	if f.Release == nil || !f.hasCovariates() {
-		return nil, fmt.Errorf("method %s does not learn the law of the covariates, so that there is no fitted one to check", f.Method)
+	if f.Custodians != nil {
+		return nil, errors.New("a fit of several releases is checked by CheckJointly")
 	}
-	if f.ModelClamping {
-		return nil, errors.New("a check simulates rows that nothing was clamped of: fit without modelling the clamping")
-	}
-	if o.Calibrate < 0 {
-		return nil, fmt.Errorf("%d refits: the number cannot be negative", o.Calibrate)
-	}
-	obs, err := model.Observe(f.Release)
+	c, err := f.CheckJointly(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	c := newChecker(obs)
-	p, err := c.run(ctx, f.checkDraws(), mcmc.Stream(o.Seed, 0))
-	if err != nil {
-		return nil, err
-	}
-	out := &Check{Format: CheckFormat, Method: f.Method, N: f.N, Draws: c.count, Refits: o.Calibrate}
-	out.Warnings = append([]string{}, f.draws.Warnings...)
-	if c.skipped > 0 {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%d draws were left out because rounding left a matrix indefinite", c.skipped))
-	}
-	f.describe(out, c, p)
-	if o.Calibrate == 0 {
-		return out, nil
-	}
-	ranks, err := f.calibrate(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	out.calibrated(ranks)
-	return out, nil
+	c.Releases[0].Warnings = c.Warnings
+	return c.Releases[0], nil
 }
 
 // checkDraws are the draws that a check takes, at most 2000 and evenly spaced.
@@ -164,10 +141,11 @@ func (f *Fit) checkDraws() [][]float64 {
 	return rows
 }
 
-// describe fills in entries, blocks and columns; p has the p-values of the entries
-// and then of the blocks.
-func (f *Fit) describe(out *Check, c *checker, p []float64) {
-	labels := f.statisticLabels()
+// describe is what c found of a release of the design d; p has the p-values of the
+// entries and then of the blocks.
+func (c *checker) describe(d *schema.Design, p []PValue) *Check {
+	out := &Check{Format: CheckFormat, N: int64(c.obs.N), Draws: c.count, Warnings: []string{}}
+	labels, frame := statisticLabels(d), d.Frame()
 	blockOf := make([]string, len(labels))
 	for _, b := range c.blocks[:len(c.blocks)-1] { // the last one has them all
 		for _, e := range b.entries {
@@ -175,21 +153,22 @@ func (f *Fit) describe(out *Check, c *checker, p []float64) {
 		}
 	}
 	for e, z := range c.obs.Z {
-		out.Entries = append(out.Entries, CheckEntry{Label: labels[e], Block: blockOf[e], Z: z, Replicated: c.replicated(e), PValue: PValue{P: p[e]}})
+		out.Entries = append(out.Entries, CheckEntry{Label: labels[e], Block: blockOf[e], Z: z, Replicated: c.replicated(e), PValue: p[e]})
 	}
 	for k, b := range c.blocks {
-		out.Blocks = append(out.Blocks, CheckBlock{Name: b.name, Size: len(b.entries), PValue: PValue{P: p[len(labels)+k]}})
+		out.Blocks = append(out.Blocks, CheckBlock{Name: b.name, Size: len(b.entries), PValue: p[len(labels)+k]})
 	}
-	for j, column := range f.Design.Columns() {
-		scaled := func(bound float64) float64 { return (bound - f.frame.Centre[j]) / f.frame.Half[j] }
+	for j, column := range d.Columns() {
+		scaled := func(bound float64) float64 { return (bound - frame.Centre[j]) / frame.Half[j] }
 		outside := c.columns[j].outside(scaled(column.Lower), scaled(column.Upper))
 		out.Columns = append(out.Columns, CheckColumn{Label: column.Name, Outside: outside})
 	}
+	return out
 }
 
 // statisticLabels are in canonical order: x, y, x², x × y, y².
-func (f *Fit) statisticLabels() []string {
-	columns := f.Design.Columns()
+func statisticLabels(d *schema.Design) []string {
+	columns := d.Columns()
 	var labels []string
 	for _, c := range columns {
 		labels = append(labels, c.Name)
@@ -201,15 +180,6 @@ func (f *Fit) statisticLabels() []string {
 		}
 	}
 	return labels
-}
-
-func (c *Check) calibrated(ranks []float64) {
-	for i := range c.Entries {
-		c.Entries[i].Calibrated = &ranks[i]
-	}
-	for i := range c.Blocks {
-		c.Blocks[i].Calibrated = &ranks[len(c.Entries)+i]
-	}
 }
 
 var errNoReplicate = errors.New("no draw of the posterior has a covariance matrix that rounding leaves definite: nothing can be replicated")

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/dpreg/dpreg/mcmc"
-	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -19,9 +18,9 @@ func refitPlan() mcmc.Plan {
 	return mcmc.Plan{Chains: 2, Warmup: 500, Draws: 500, Workers: 1}
 }
 
-// calibrate ranks the p-values of z among those of K releases simulated at draws of
-// the posterior: of the entries, then of the blocks.
-func (f *Fit) calibrate(ctx context.Context, o CheckOptions) ([]float64, error) {
+// calibrate ranks the p-values of z among those of K times releases simulated at draws of
+// the posterior, in the order of checkers.run.
+func (f *Fit) calibrate(ctx context.Context, o CheckOptions, draws [][][]float64) ([]float64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	p := make([][]float64, o.Calibrate+1)
@@ -35,7 +34,7 @@ func (f *Fit) calibrate(ctx context.Context, o CheckOptions) ([]float64, error) 
 	for range min(workers, len(p)) {
 		group.Go(func() {
 			for k := range next {
-				values, err := f.refit(ctx, o.Seed, k)
+				values, err := f.refit(ctx, o.Seed, k, draws)
 				if err != nil {
 					cancel(err)
 					continue
@@ -77,46 +76,53 @@ func ranks(p [][]float64) []float64 {
 	return out
 }
 
-// refit returns the p-values of a release simulated at a draw of the posterior; of
-// z itself for k = 0.
-func (f *Fit) refit(ctx context.Context, seed uint64, k int) ([]float64, error) {
-	r, rng := f.Release, mcmc.Stream(seed, k+1)
+// refit returns the p-values of releases simulated at one of the draws; of z itself for
+// k = 0.
+func (f *Fit) refit(ctx context.Context, seed uint64, k int, draws [][][]float64) ([]float64, error) {
+	custodians, rng := f.custodians(), mcmc.Stream(seed, k+1)
 	if k > 0 {
-		rows := f.checkDraws()
 		var err error
-		if r, err = f.simulated(rows[rng.IntN(len(rows))], rng); err != nil {
+		if custodians, err = simulated(custodians, draws[rng.IntN(len(draws))], rng); err != nil {
 			return nil, err
 		}
 	}
 	o := Options{Method: f.Method, Kernel: f.Kernel, Prior: f.Prior, Plan: refitPlan()}
+	o.Covariates, o.Pooling = f.sharing()
 	o.Plan.Seed = rng.Uint64()
-	fit, err := Infer(ctx, r, o)
+	fit, err := InferJointly(ctx, custodians, o)
 	if err != nil {
 		return nil, err
 	}
-	obs, err := model.Observe(r)
+	c, err := newCheckers(custodians)
 	if err != nil {
 		return nil, err
 	}
-	return newChecker(obs).run(ctx, fit.checkDraws(), rng)
+	own, _, err := fit.checkSites(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.run(ctx, own, rng)
 }
 
-// simulated is a release that follows the model at a draw of the posterior.
-func (f *Fit) simulated(row []float64, rng *rand.Rand) (*release.Release, error) {
-	obs, err := model.Observe(f.Release)
+// simulated are releases that follow the model at a draw, a row for each.
+func simulated(custodians []Custodian, rows [][]float64, rng *rand.Rand) ([]Custodian, error) {
+	c, err := newCheckers(custodians)
 	if err != nil {
 		return nil, err
 	}
-	c := newChecker(obs)
-	if !c.given(row) {
+	if !c.given(rows) {
 		return nil, errNoReplicate
 	}
-	c.draw(c.rep, rng)
-	r := *f.Release
-	r.Simulated = true
-	if r.NNoise > 0 {
-		r.N = int64(math.Round(c.n + drawNoise(r.Noise.Kind, r.NNoise, rng)))
+	out := make([]Custodian, len(custodians))
+	for j, site := range c.sites {
+		site.draw(site.rep, rng)
+		r := *custodians[j].Release
+		r.Simulated = true
+		if r.NNoise > 0 {
+			r.N = int64(math.Round(site.n + drawNoise(r.Noise.Kind, r.NNoise, rng)))
+		}
+		r.Statistics = release.StatisticsFromVector(r.Dim(), site.rep)
+		out[j] = Custodian{custodians[j].Name, &r}
 	}
-	r.Statistics = release.StatisticsFromVector(r.Dim(), c.rep)
-	return &r, nil
+	return out, nil
 }

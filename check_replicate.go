@@ -1,7 +1,6 @@
 package dpreg
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -11,9 +10,6 @@ import (
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
 )
-
-// checkReplicates is the number of releases replicated from each draw.
-const checkReplicates = 4
 
 // checker draws replicated releases and compares z with them.
 type checker struct {
@@ -25,11 +21,11 @@ type checker struct {
 	moments *model.Moments
 	cov     []float64 // nΣ_t + Ω given φ, lower triangle, q×q
 
-	count, skipped int
-	rep            []float64      // z_rep, q
-	mean, square   []float64      // sums over φ of E z − z and of (E z − z)² + Var z
-	columns        []normalColumn // m
-	replicates     [][]float64    // of each entry
+	count        int
+	rep          []float64      // z_rep, q
+	mean, square []float64      // sums over φ of E z − z and of (E z − z)² + Var z
+	columns      []normalColumn // m
+	replicates   [][]float64    // of each entry
 }
 
 // checkBlock is a set of entries, with the factor of their covariance given φ.
@@ -78,44 +74,8 @@ func checkBlocks(p int) []checkBlock {
 	return blocks
 }
 
-// run returns the p-values of entries and blocks over the draws, rows in the order
-// of model.Shape.Names, followed by n where it is latent.
-func (c *checker) run(ctx context.Context, draws [][]float64, rng *rand.Rand) ([]float64, error) {
-	p := make([]float64, len(c.obs.Z)+len(c.blocks))
-	of, rep := make([]float64, len(p)), make([]float64, len(p))
-	for _, row := range draws {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if !c.given(row) {
-			c.skipped++
-			continue
-		}
-		c.collect()
-		c.discrepancies(of, c.obs.Z)
-		for range checkReplicates {
-			c.draw(c.rep, rng)
-			for e, z := range c.rep {
-				c.replicates[e] = append(c.replicates[e], z)
-			}
-			c.discrepancies(rep, c.rep)
-			for i := range p {
-				if rep[i] >= of[i] {
-					p[i]++
-				}
-			}
-		}
-	}
-	if c.count == 0 {
-		return nil, errNoReplicate
-	}
-	for i := range p {
-		p[i] /= float64(c.count * checkReplicates)
-	}
-	return p, nil
-}
-
-// given puts the parameters at a draw; false where rounding leaves a matrix
+// given puts the parameters at a draw, a row in the order of model.Shape.Names, followed
+// by n where it is latent; false where rounding leaves a matrix
 // indefinite.
 func (c *checker) given(row []float64) bool {
 	q := len(c.obs.Z)
@@ -167,6 +127,14 @@ func (c *checker) draw(z []float64, rng *rand.Rand) {
 	c.moments.RandExact(z, c.n, rng)
 	for e, scale := range c.obs.Scale {
 		z[e] += drawNoise(c.obs.Kind, scale, rng)
+	}
+}
+
+// replicate draws z_rep, and keeps it.
+func (c *checker) replicate(rng *rand.Rand) {
+	c.draw(c.rep, rng)
+	for e, z := range c.rep {
+		c.replicates[e] = append(c.replicates[e], z)
 	}
 }
 

@@ -9,19 +9,43 @@ import (
 
 // WriteJSON writes the check as dpreg-check/1, indented, numbers in full precision;
 // "calibrated" is null where there was no calibration.
-func (c *Check) WriteJSON(w io.Writer) error {
+func (c *Check) WriteJSON(w io.Writer) error { return writeIndented(w, c) }
+
+// WriteJSON writes the check as dpreg-joint-check/1, that of each release as in
+// dpreg-check/1.
+func (c *JointCheck) WriteJSON(w io.Writer) error { return writeIndented(w, c) }
+
+func writeIndented(w io.Writer, v any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(c)
+	return encoder.Encode(v)
 }
+
+var checkHeader = []string{"kind", "label", "block", "z", "mean", "sd", "q2.5", "q25", "q50", "q75", "q97.5", "p", "calibrated", "outside"}
 
 // WriteCSV writes a line for each entry, block and column, told apart by the first
 // field; NA stands where a number does not exist.
 func (c *Check) WriteCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	records := [][]string{{"kind", "label", "block", "z", "mean", "sd", "q2.5", "q25", "q50", "q75", "q97.5", "p", "calibrated", "outside"}}
-	const na = "NA"
+	return csv.NewWriter(w).WriteAll(append([][]string{checkHeader}, c.records()...))
+}
+
+// WriteCSV writes the lines of each release behind its name, and last one of all sums of
+// all releases.
+func (c *JointCheck) WriteCSV(w io.Writer) error {
+	records := [][]string{append([]string{"release"}, checkHeader...)}
+	for _, r := range c.Releases {
+		for _, record := range r.records() {
+			records = append(records, append([]string{r.Name}, record...))
+		}
+	}
+	all := append([]string{na}, blockRecord(CheckBlock{Name: "all releases", PValue: c.All})...)
+	return csv.NewWriter(w).WriteAll(append(records, all))
+}
+
+const na = "NA"
+
+func (c *Check) records() (records [][]string) {
 	for _, e := range c.Entries {
 		record := []string{"entry", e.Label, e.Block}
 		for _, v := range []float64{e.Z, e.Mean, e.SD, e.Q2_5, e.Q25, e.Q50, e.Q75, e.Q97_5} {
@@ -30,19 +54,23 @@ func (c *Check) WriteCSV(w io.Writer) error {
 		records = append(records, append(record, full(e.P), e.calibrated(), na))
 	}
 	for _, b := range c.Blocks {
-		records = append(records, []string{"block", b.Name, b.Name, na, na, na, na, na, na, na, na, full(b.P), b.calibrated(), na})
+		records = append(records, blockRecord(b))
 	}
 	for _, column := range c.Columns {
 		records = append(records, []string{"column", column.Label, na, na, na, na, na, na, na, na, na, na, na, full(column.Outside)})
 	}
-	return out.WriteAll(records)
+	return records
+}
+
+func blockRecord(b CheckBlock) []string {
+	return []string{"block", b.Name, b.Name, na, na, na, na, na, na, na, na, full(b.P), b.calibrated(), na}
 }
 
 func full(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 func (p PValue) calibrated() string {
 	if p.Calibrated == nil {
-		return "NA"
+		return na
 	}
 	return full(*p.Calibrated)
 }

@@ -1,0 +1,132 @@
+package dpreg_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// hospital is the law of one custodian's rows, y = 0.1 + slope x + 0.2 e.
+type hospital struct{ mean, slope float64 }
+
+// publish releases rows of each in a box of its own, with Laplace noise, the second
+// with a noisy number of rows.
+func publish(t *testing.T, hospitals ...hospital) (custodians []dpreg.Custodian) {
+	t.Helper()
+	const n, scale = 2000, 4
+	for j, h := range hospitals {
+		rng := mcmc.Stream(21, j)
+		d := simple(true)
+		d.Covariates = []schema.Column{{Name: "x", Lower: -1.5 - 0.4*float64(j), Upper: 1.5}}
+		d.Response.Upper = 1.5 + 0.3*float64(j)
+		frame, s := d.Frame(), make([]float64, 5)
+		for range n {
+			x := h.mean + 0.3*rng.NormFloat64()
+			v := []float64{x, 0.1 + h.slope*x + 0.2*rng.NormFloat64()}
+			frame.Scale(v, v)
+			for i, u := range []float64{v[0], v[1], v[0] * v[0], v[0] * v[1], v[1] * v[1]} {
+				s[i] += u
+			}
+		}
+		r := noisy(d, s, n, scale, rng)
+		if j == 1 {
+			r.Privacy = &release.Privacy{Epsilon: 1.5, Neighbours: release.AddRemove}
+			r.Noise.Sensitivity, r.NNoise = 6, 4
+			r.N += 3
+		}
+		custodians = append(custodians, dpreg.Custodian{Name: fmt.Sprintf("h%d.json", j+1), Release: r})
+	}
+	return custodians
+}
+
+// TestCheckJointlyFinds: what hospitals do not share is found, at the one that differs,
+// unless the model lets it differ. Each p-value of a model that holds is at most 0.01 with
+// probability 0.02 at most (Meng 1994); in the others hardly one of 3200 replicates is
+// as far as the release.
+func TestCheckJointlyFinds(t *testing.T) {
+	plan := mcmc.Plan{Chains: 2, Warmup: 500, Draws: 400, Seed: 1}
+	const x, all = 0, 5 // blocks
+	alike, other, steep := hospital{0, 0.3}, hospital{0.5, 0.3}, hospital{0, 0.8}
+	for _, c := range []struct {
+		third               hospital
+		covariates, pooling string
+		block               int // of the third, that is small; -1: none is
+	}{
+		{alike, "shared", "complete", -1}, {alike, "separate", "complete", -1},
+		{other, "shared", "complete", x}, {other, "separate", "complete", -1},
+		{steep, "shared", "complete", all}, {steep, "separate", "complete", all}, {steep, "separate", "partial", -1},
+	} {
+		custodians := publish(t, alike, alike, c.third)
+		fit, err := dpreg.InferJointly(context.Background(), custodians, dpreg.Options{Method: "mcmc-exact", Covariates: c.covariates, Pooling: c.pooling, Plan: plan})
+		must(t, err)
+		check, err := fit.CheckJointly(context.Background(), dpreg.CheckOptions{Seed: 1})
+		must(t, err)
+		if c.block >= 0 {
+			if p := check.Releases[2].Blocks[c.block].P; !(p < 0.001) || !(check.All.P < 0.001) {
+				t.Errorf("%+v: p = %v at the third, %v of all", c, p, check.All.P)
+			}
+			continue
+		}
+		if !(check.All.P > 0.01) {
+			t.Errorf("%+v: p of all = %v", c, check.All.P)
+		}
+		for _, r := range check.Releases {
+			for _, b := range r.Blocks {
+				if !(b.P > 0.01) {
+					t.Errorf("%+v, %s: p of %s = %v", c, r.Name, b.Name, b.P)
+				}
+			}
+			if e := r.Entries[0]; !(math.Abs(e.Z-e.Mean) < 5*e.SD) {
+				t.Errorf("%+v, %s: Σx = %v, expected %v ± %v", c, r.Name, e.Z, e.Mean, e.SD)
+			}
+		}
+		if check.Covariates != c.covariates || check.Pooling != c.pooling {
+			t.Errorf("%+v: %s, %s", c, check.Covariates, check.Pooling)
+		}
+	}
+}
+
+// TestCheckJointlyCalibrates: p-values are ranked among those of releases of all
+// custodians, whatever the number of workers; of one release it is Check.
+func TestCheckJointlyCalibrates(t *testing.T) {
+	custodians := publish(t, hospital{0, 0.3}, hospital{0.2, 0.3})
+	fit, err := dpreg.InferJointly(context.Background(), custodians, dpreg.Options{Plan: brief(1)})
+	must(t, err)
+	var texts []string
+	for _, workers := range []int{1, 2} {
+		check, err := fit.CheckJointly(context.Background(), dpreg.CheckOptions{Calibrate: 3, Workers: workers})
+		must(t, err)
+		for _, p := range append(ps(check.Releases[0]), append(ps(check.Releases[1]), check.All)...) {
+			if p.Calibrated == nil || !(*p.Calibrated >= 0.25 && *p.Calibrated <= 1) {
+				t.Errorf("calibrated %v", p)
+			}
+		}
+		var b bytes.Buffer
+		must(t, check.WriteJSON(&b))
+		must(t, check.WriteCSV(&b))
+		texts = append(texts, b.String())
+	}
+	if texts[0] != texts[1] || !strings.Contains(texts[0], `"format": "dpreg-joint-check/1"`) || !strings.Contains(texts[0], "h2.json,block,all sums") {
+		t.Errorf("1 worker gives\n%s2 give\n%s", texts[0], texts[1])
+	}
+	if _, err := fit.Check(context.Background(), dpreg.CheckOptions{}); err == nil || !strings.Contains(err.Error(), "CheckJointly") {
+		t.Errorf("Check of several: %v", err)
+	}
+	alone, err := dpreg.Infer(context.Background(), custodians[0].Release, dpreg.Options{Plan: brief(1)})
+	must(t, err)
+	one, err := alone.Check(context.Background(), dpreg.CheckOptions{Calibrate: 2})
+	must(t, err)
+	jointly, err := alone.CheckJointly(context.Background(), dpreg.CheckOptions{Calibrate: 2})
+	must(t, err)
+	if a, b := fmt.Sprint(one.Entries[3].Replicated), fmt.Sprint(jointly.Releases[0].Entries[3].Replicated); a != b || *one.Blocks[5].Calibrated != *jointly.All.Calibrated {
+		t.Errorf("of one release: %s, jointly %s", a, b)
+	}
+}
