@@ -91,9 +91,6 @@ func (t *Pooled) rough(s *Site) {
 	copy(t.guess, given.Mean)
 }
 
-// Dim returns the number of coordinates, that of coefficients.
-func (t *Pooled) Dim() int { return len(t.Theta) }
-
 // Set takes θ_j of x, whose first coordinates are c, at the parameters of the hub's last
 // Constrain.
 func (t *Pooled) Set(x []float64) {

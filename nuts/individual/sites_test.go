@@ -82,6 +82,25 @@ func TestSitesGradient(t *testing.T) {
 	}
 }
 
+func TestSitesNoAllocation(t *testing.T) {
+	for _, v := range variants() {
+		rng := rand.New(rand.NewPCG(1, 1))
+		problem, _, _ := sitesAt(t, model.Shape{P: 2, Intercept: true}, v, rng)
+		k, err := newSitesKernel(problem, v.clamping, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 100 {
+			k.Step(rng)
+			k.Adapt(i, 100)
+		}
+		params := make([]float64, len(problem.Names()))
+		if n := testing.AllocsPerRun(50, func() { k.Step(rng); k.Params(params) }); n != 0 {
+			t.Errorf("%s: %g allocations a step", v, n)
+		}
+	}
+}
+
 // TestSitesSBC is simulation-based calibration with three unequal custodians, where
 // clamping is modelled of rows drawn one by one and clamped to each one's box. Each of the
 // two bounds has a false-alarm rate of 1e-6. Long form, whose -v prints coverage:
