@@ -9,7 +9,7 @@ import (
 )
 
 // TestCollapsedInvariance: each move of (a) alone leaves the law of (φ, n, ω) given z unchanged,
-// s integrated out of the CLT model.
+// s integrated out of the CLT model, and says the log density of where it ends.
 func TestCollapsedInvariance(t *testing.T) {
 	rng := rand.New(rand.NewPCG(57, 1))
 	g := newJoint(t, 1, 12, 3)
@@ -33,7 +33,14 @@ func TestCollapsedInvariance(t *testing.T) {
 	for name, step := range map[string]func([]float64, *rand.Rand) transition{"hmc": c.hmc.step, "flip": c.flip.step, "count": c.count.step} {
 		leavesUnchanged(t, name, 20_000, draw, func() {
 			for range 3 {
-				step(c.phi, rng)
+				said := step(c.phi, rng).logDensity
+				density := c.target.value(c.phi)
+				if name == "count" {
+					density += k.obs.Count.LogDensity(k.n)
+				}
+				if !(math.Abs(said-density) < 1e-8*(1+math.Abs(density))) {
+					t.Fatalf("%s: it says a log density of %g, and ends at %g", name, said, density)
+				}
 			}
 		}, func(dst []float64) []float64 {
 			dst = append(dst, bounded(k.n/g.n), bounded(k.n-k.obs.Count.Noisy), bounded(k.n-k.obs.Count.Noisy)*k.n/g.n)
