@@ -8,7 +8,6 @@ import (
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts/exact"
 	"github.com/dpreg/dpreg/nuts/individual"
-	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/rivals"
 )
 
@@ -17,7 +16,7 @@ import (
 // posterior, but for the one it takes where Σy² is withheld.
 const Auto = "auto"
 
-// choose returns the method that Auto takes for releases of the same columns, and why:
+// choose returns the method that Auto takes for custodians of the same columns, and why:
 //
 //   - gibbs-ss-update where a kernel is asked for, which only the Gibbs methods have;
 //   - mcmc-ind where clamping is to be modelled, which only it can;
@@ -25,18 +24,21 @@ const Auto = "auto"
 //   - mcmc-exact wherever the scatter of n rows of m columns has a density, n > m: it
 //     is the fastest nearly everywhere, and never slow (docs/engines.md);
 //   - mcmc-ind where a release has fewer rows, whose cost grows with n, but is small there.
-func (o Options) choose(releases []*release.Release) (m model.Method, why string) {
-	columns := int64(releases[0].Dim())
-	few := slices.IndexFunc(releases, func(r *release.Release) bool { return r.N <= columns && r.NNoise == 0 })
+func (o Options) choose(custodians []Custodian) (m model.Method, why string) {
+	columns := int64(custodians[0].Release.Dim())
+	few := slices.IndexFunc(custodians, func(c Custodian) bool { return c.Release.N <= columns && c.Release.NNoise == 0 })
+	withheld := slices.IndexFunc(custodians, func(c Custodian) bool { return c.Release.WithoutYY() })
 	switch {
 	case o.Kernel != "":
 		return gibbs.Update{Kernel: gibbs.Kernel(o.Kernel)}, "a kernel was asked for"
 	case o.ModelClamping:
 		return individual.Method{ModelClamping: true}, "it alone can model what clamping did"
-	case slices.ContainsFunc(releases, (*release.Release).WithoutYY):
+	case withheld >= 0 && len(custodians) > 1:
+		return rivals.NormalX{}, "it does without the sum of squares of the response, which " + custodians[withheld].Name + " withholds"
+	case withheld >= 0:
 		return rivals.NormalX{}, "it does without the sum of squares of the response, which is withheld"
 	case few < 0:
 		return exact.Method{}, "it is exact for normal columns, at a cost that does not depend on n"
 	}
-	return individual.Method{}, fmt.Sprintf("it is exact for normal columns, and can do with n = %d rows of %d columns", releases[few].N, columns)
+	return individual.Method{}, fmt.Sprintf("it is exact for normal columns, and can do with n = %d rows of %d columns", custodians[few].Release.N, columns)
 }

@@ -79,7 +79,7 @@ func (f *Fit) CheckJointly(ctx context.Context, o CheckOptions) (*JointCheck, er
 		}
 	}
 	out := &JointCheck{Format: JointCheckFormat, Method: f.Method, N: f.N, Draws: c.sites[0].count, Refits: o.Calibrate, All: p[len(p)-1]}
-	out.Covariates, out.Pooling = f.sharing()
+	out.Covariates, out.Pooling = f.Sharing()
 	for j, site := range c.sites {
 		check := site.describe(&custodians[j].Release.Schema, p[c.at[j]:c.at[j+1]])
 		check.Name, check.Method, check.Refits = custodians[j].Name, f.Method, o.Calibrate

@@ -17,18 +17,6 @@ func (f *Fit) custodians() []Custodian {
 	return []Custodian{{Release: f.Release}}
 }
 
-// sharing is what the options of the fit said of it.
-func (f *Fit) sharing() (covariates, pooling string) {
-	covariates, pooling = SeparateCovariates, CompletePooling
-	if f.hasCovariates() {
-		covariates = SharedCovariates
-	}
-	if f.partial {
-		pooling = PartialPooling
-	}
-	return covariates, pooling
-}
-
 // checkSites are the draws that a check takes, a row of each site: in the order of
 // model.Shape.Names, then n where that is latent, in the release's own scaled units.
 func (f *Fit) checkSites(ctx context.Context) (draws [][][]float64, warnings []string, err error) {

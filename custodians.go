@@ -100,17 +100,17 @@ func InferJointly(ctx context.Context, custodians []Custodian, o Options) (*Fit,
 	for j, c := range custodians {
 		releases[j], rows = c.Release, rows+c.Release.N
 	}
-	method, why, err := o.method(releases...)
+	method, why, err := o.method(custodians...)
 	if err != nil {
 		return nil, err
 	}
-	f := &Fit{Custodians: custodians, Design: common, Method: method.Name(), Why: why, Kernel: o.Kernel, ModelClamping: o.ModelClamping, N: rows, Plan: o.plan(), partial: partial}
+	f := &Fit{Custodians: custodians, Design: common, Method: method.Name(), Why: why, Kernel: o.Kernel, ModelClamping: o.ModelClamping, N: rows, Plan: o.plan(), shared: shared, partial: partial}
 	if f.Prior, err = o.prior(f.shape()); err != nil {
 		return nil, err
 	}
 	draws, err := method.Sample(ctx, &model.Problem{Releases: releases, Prior: f.Prior, SharedCovariates: shared, PartialPooling: partial}, f.Plan)
 	if err != nil {
-		return nil, f.naming(err)
+		return nil, f.chosen(f.naming(err))
 	}
 	draws.Warnings = append(f.jointWarnings(), draws.Warnings...)
 	return f.with(draws)
@@ -133,6 +133,19 @@ func (o Options) sharing() (shared, partial bool, err error) {
 		return false, false, fmt.Errorf("pooling %q is neither %q nor %q", o.Pooling, CompletePooling, PartialPooling)
 	}
 	return shared, partial, nil
+}
+
+// Sharing says what several releases share in the fit, as Options.Covariates and
+// Options.Pooling do.
+func (f *Fit) Sharing() (covariates, pooling string) {
+	covariates, pooling = SeparateCovariates, CompletePooling
+	if f.shared {
+		covariates = SharedCovariates
+	}
+	if f.partial {
+		pooling = PartialPooling
+	}
+	return covariates, pooling
 }
 
 // naming puts the custodian's name where a method speaks of its release.

@@ -8,9 +8,10 @@ import (
 
 // joint is what a summary's JSON says of several releases.
 type joint struct {
-	Pooling   string             `json:"pooling"`
-	Releases  []jointRelease     `json:"releases"`
-	Shrinkage map[string]float64 `json:"shrinkage,omitempty"` // by coefficient; see Fit.Shrinkage
+	Pooling    string             `json:"pooling"`
+	Covariates string             `json:"covariates"`
+	Releases   []jointRelease     `json:"releases"`
+	Shrinkage  map[string]float64 `json:"shrinkage,omitempty"` // by coefficient; see Fit.Shrinkage
 }
 
 type jointRelease struct {
@@ -27,12 +28,13 @@ func (j *joint) MarshalJSON() ([]byte, error) {
 }
 
 func (f *Fit) joint(u Units) *joint {
-	j := &joint{Pooling: CompletePooling}
+	j := &joint{}
+	j.Covariates, j.Pooling = f.Sharing()
 	for _, c := range f.Custodians {
 		j.Releases = append(j.Releases, jointRelease{c.Name, c.Release.N, c.Release.Privacy, c.Release.Noise.SD()})
 	}
 	if f.partial {
-		j.Pooling, j.Shrinkage = PartialPooling, make(map[string]float64)
+		j.Shrinkage = make(map[string]float64)
 		labels := f.coefficients()
 		for k, share := range f.Shrinkage(u) {
 			j.Shrinkage[labels[k]] = share

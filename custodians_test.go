@@ -189,7 +189,6 @@ func TestJointlyRefuses(t *testing.T) {
 	for want, o := range map[string]dpreg.Options{
 		`pooling "some"`:    {Pooling: "some"},
 		`covariates "both"`: {Covariates: "both"},
-		"one regression":    {Method: "naive", Pooling: dpreg.PartialPooling},
 		"mcmc-exact":        {Method: "gibbs-ss-prior"},
 	} {
 		if _, err := dpreg.InferJointly(context.Background(), custodians, o); err == nil || !strings.Contains(err.Error(), want) {

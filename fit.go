@@ -44,7 +44,7 @@ type Fit struct {
 	// has none.
 	law func() (model.Law, error)
 
-	partial bool // pooling
+	shared, partial bool // covariates, pooling
 }
 
 func (f *Fit) shape() model.Shape {

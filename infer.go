@@ -64,9 +64,9 @@ func Methods() []model.Method {
 }
 
 // method finds the method that the options name, and says why where it was chosen.
-func (o Options) method(releases ...*release.Release) (m model.Method, why string, err error) {
+func (o Options) method(custodians ...Custodian) (m model.Method, why string, err error) {
 	if o.Method == "" || o.Method == Auto {
-		m, why = o.choose(releases)
+		m, why = o.choose(custodians)
 		return m, why, nil
 	}
 	names := []string{Auto}
@@ -122,7 +122,7 @@ func Infer(ctx context.Context, r *release.Release, o Options) (*Fit, error) {
 	if o.Pooling == PartialPooling {
 		return nil, errors.New("partial pooling is of several releases, and there is one")
 	}
-	method, why, err := o.method(r)
+	method, why, err := o.method(Custodian{Release: r})
 	if err != nil {
 		return nil, err
 	}
@@ -139,8 +139,16 @@ func Infer(ctx context.Context, r *release.Release, o Options) (*Fit, error) {
 	}
 	draws, err := method.Sample(ctx, problem, f.Plan)
 	if err != nil {
-		return nil, err
+		return nil, f.chosen(err)
 	}
 	draws.Warnings = append(append(r.Warnings(), f.normalityWarnings()...), draws.Warnings...)
 	return f.with(draws)
+}
+
+// chosen says of an error of a method that Auto took why it did.
+func (f *Fit) chosen(err error) error {
+	if f.Why == "" || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return fmt.Errorf("%w (%s was taken: %s)", err, f.Method, f.Why)
 }

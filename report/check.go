@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/dpreg/dpreg"
@@ -73,7 +74,7 @@ func calibrated(p dpreg.PValue) string {
 
 // checkVerdict says what was found, what it can mean, and what the check cannot see.
 func checkVerdict(c *dpreg.Check, d *schema.Design) []string {
-	text := []string{checkFound(c)}
+	text := append([]string{checkFound(c)}, fewRefits(c.Refits)...)
 	if c.Refits > 0 {
 		text = append(text, fmt.Sprintf("Calibrated is the rank of p among those of %d releases that the model made; under the model it is near uniform, which p itself is not.", c.Refits))
 	} else {
@@ -83,6 +84,15 @@ func checkVerdict(c *dpreg.Check, d *schema.Design) []string {
 		text = append(text, "What it cannot see: with an intercept the normal model has as many parameters as there are sums, and bends to nearly any of them; a p that is not small does not show that rows are normal.")
 	}
 	return append(text, checkOutside(c)...)
+}
+
+// fewRefits says where there were too few to find anything: the smallest rank of K is
+// 1/(K + 1).
+func fewRefits(refits int) []string {
+	if least := 1 / float64(refits+1); refits > 0 && least > smallP {
+		return []string{fmt.Sprintf("With %s no calibrated p is below %.2g: at least %d are needed to find anything.", count(refits, "refit"), least, int(math.Ceil(1/smallP))-1)}
+	}
+	return nil
 }
 
 // checkFound goes by all sums together: of six blocks one would look unlike the

@@ -27,27 +27,58 @@ const (
 // replicates, a thick one for half of them, a point for the release. A format that
 // is none of PlotFormats is an error.
 func PlotCheck(w io.Writer, c *dpreg.Check, d *schema.Design, format string) error {
-	picture, err := drawCheck(c, d)
+	picture, err := drawCheck(d, c)
 	if err != nil {
 		return err
 	}
 	return picture.write(w, format)
 }
 
-func drawCheck(c *dpreg.Check, d *schema.Design) (drawing, error) {
+// PlotCheckJointly is PlotCheck of several releases, each below its name.
+func PlotCheckJointly(w io.Writer, c *dpreg.JointCheck, d *schema.Design, format string) error {
+	picture, err := drawCheck(d, c.Releases...)
+	if err != nil {
+		return err
+	}
+	return picture.write(w, format)
+}
+
+// checkLine is a row of the picture: a release's name, or one of its sums.
+type checkLine struct {
+	label string
+	entry *dpreg.CheckEntry // nil: a name
+}
+
+func checkLines(checks []*dpreg.Check) (rows []checkLine) {
+	for _, c := range checks {
+		if len(checks) > 1 {
+			rows = append(rows, checkLine{label: c.Name})
+		}
+		for i := range c.Entries {
+			rows = append(rows, checkLine{c.Entries[i].Label, &c.Entries[i]})
+		}
+	}
+	return rows
+}
+
+func drawCheck(d *schema.Design, checks ...*dpreg.Check) (drawing, error) {
 	p := newPlot()
 	p.Title.Text = "Posterior predictive check: " + truncate(Formula(d), 44)
 	p.Title.Padding = vg.Points(6)
 	p.X.Label.Text = "distance from the mean of replicated releases, in their standard deviations"
 	p.X.Label.Padding, p.X.Tick.Marker = vg.Points(4), plot.TickerFunc(wholeTicks)
 	p.Y.Label.Text = "sum of"
-	rows := len(c.Entries)
+	all := checkLines(checks)
+	rows := len(all)
 	wide, half := &spans{thickness: 3, color: lightBlue}, &spans{thickness: 9, color: blue}
-	points, ticks, reach := make(plotter.XYs, rows), make(plot.ConstantTicks, rows), 2.5
-	for i, e := range c.Entries {
-		y := float64(rows - 1 - i) // the first one on top
-		points[i] = plotter.XY{X: checkDistance(e, e.Z), Y: y}
-		ticks[i] = plot.Tick{Value: y, Label: truncate(e.Label, 28)}
+	points, ticks, reach := make(plotter.XYs, 0, rows), make(plot.ConstantTicks, rows), 2.5
+	for i, row := range all {
+		y, e := float64(rows-1-i), row.entry // the first one on top
+		ticks[i] = plot.Tick{Value: y, Label: truncate(row.label, 28)}
+		if e == nil {
+			continue
+		}
+		points = append(points, plotter.XY{X: checkDistance(e, e.Z), Y: y})
 		wide.add(checkDistance(e, e.Q2_5), checkDistance(e, e.Q97_5), y)
 		half.add(checkDistance(e, e.Q25), checkDistance(e, e.Q75), y)
 		for _, v := range []float64{e.Z, e.Q2_5, e.Q97_5} {
@@ -92,7 +123,7 @@ func wholeTicks(low, high float64) []plot.Tick {
 }
 
 // checkDistance is that of a value from the mean of the replicates, in their sd.
-func checkDistance(e dpreg.CheckEntry, v float64) float64 { return (v - e.Mean) / e.SD }
+func checkDistance(e *dpreg.CheckEntry, v float64) float64 { return (v - e.Mean) / e.SD }
 
 // spans are horizontal bars.
 type spans struct {

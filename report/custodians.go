@@ -30,6 +30,16 @@ func custodiansTable(f *dpreg.Fit) table {
 	return t
 }
 
+// subject says of what a fit is.
+func subject(f *dpreg.Fit, u dpreg.Units) string {
+	text := fmt.Sprintf("method %s, n = %d, %s units", f.Method, f.N, u)
+	if f.Custodians != nil {
+		covariates, pooling := f.Sharing()
+		text += fmt.Sprintf(", %s pooling, %s covariates", pooling, covariates)
+	}
+	return text
+}
+
 // shrunk tells how far partial pooling drew custodians together; empty without.
 func shrunk(f *dpreg.Fit, u dpreg.Units) string {
 	shares := f.Shrinkage(u)

@@ -7,13 +7,18 @@ import (
 	"github.com/dpreg/dpreg"
 )
 
+const (
+	checkCaption      = "The released sums and replicated ones"
+	checkPictureWords = "Each released sum against those of replicated releases, in their standard deviations: a point outside the thin bar is one that the fitted model makes less than one time in twenty."
+)
+
 // CheckPage writes a posterior predictive check of the release of f as a page.
 func CheckPage(w io.Writer, c *dpreg.Check, f *dpreg.Fit, run Run) error {
-	drawn, err := drawCheck(c, f.Design)
+	drawn, err := drawCheck(f.Design, c)
 	if err != nil {
 		return err
 	}
-	picture, err := drawn.picture("The released sums and replicated ones", "Each released sum against those of replicated releases, in their standard deviations: a point outside the thin bar is one that the fitted model makes less than one time in twenty.")
+	picture, err := drawn.picture(checkCaption, checkPictureWords)
 	if err != nil {
 		return err
 	}
@@ -31,5 +36,35 @@ func CheckPage(w io.Writer, c *dpreg.Check, f *dpreg.Fit, run Run) error {
 	p.add("The numbers", block{Table: &entries}, block{Table: &blocks}, block{Table: &columns})
 	p.addWarnings(c.Warnings)
 	p.addRepeat(run, "The same release, command and version give the same numbers, and cost no further ε.", fact{"Seed", fmt.Sprint(f.Plan.Seed)})
+	return p.write(w)
+}
+
+// CheckJointlyPage writes a check of the several releases of f as a page.
+func CheckJointlyPage(w io.Writer, c *dpreg.JointCheck, f *dpreg.Fit, run Run) error {
+	drawn, err := drawCheck(f.Design, c.Releases...)
+	if err != nil {
+		return err
+	}
+	picture, err := drawn.picture(checkCaption, checkPictureWords)
+	if err != nil {
+		return err
+	}
+	p := page{Title: "Check of " + Formula(f.Design), Lead: jointSubject(c, f.Design) + "."}
+	if ofSimulated(f) {
+		p.Alerts = append(p.Alerts, simulatedRelease)
+	}
+	if ok, reason := f.Converged(); !ok {
+		p.Alerts = append(p.Alerts, "Not converged: "+reason+".")
+	}
+	private, overview := custodiansTable(f), jointBlocks(c)
+	p.add("What was asked", fitAsked(f, run)...)
+	p.add("What is private", append([]block{{Table: &private}}, paragraphs(custodiansWords)...)...)
+	p.add("What the check says", append(append([]block{{Table: &overview}}, paragraphs(jointVerdict(c, f.Design)...)...), block{Picture: picture})...)
+	for _, r := range c.Releases {
+		entries, columns := checkEntries(r), checkColumns(r)
+		p.add(r.Name, block{Table: &entries}, block{Table: &columns})
+	}
+	p.addWarnings(c.Warnings)
+	p.addRepeat(run, "The same releases, command and version give the same numbers, and cost no further ε.", fact{"Seed", fmt.Sprint(f.Plan.Seed)})
 	return p.write(w)
 }

@@ -18,7 +18,7 @@ func FitPage(w io.Writer, f *dpreg.Fit, what *dpreg.WhatIf, figures []*Figure, o
 	if err != nil {
 		return err
 	}
-	p := page{Title: Formula(f.Design), Lead: fmt.Sprintf("Bayesian linear regression, method %s, n = %d, %s units.", f.Method, f.N, o.Units)}
+	p := page{Title: Formula(f.Design), Lead: "Bayesian linear regression, " + subject(f, o.Units) + "."}
 	ok, reason := f.Converged()
 	if f.FromRows() {
 		p.Alerts = append(p.Alerts, "NOT PRIVATE: this page was computed from the rows, without noise. It is for those who may see the rows.")
@@ -77,11 +77,14 @@ func fitAsked(f *dpreg.Fit, run Run, more ...fact) []block {
 	if f.Kernel != "" {
 		method += ", kernel " + f.Kernel
 	}
-	columns := columnsTable(f.Design)
+	columns, bounds := columnsTable(f.Design), "their public bounds, to which values were clamped:"
+	if f.Custodians != nil {
+		bounds = "the smallest bounds that hold the public ones of all releases, to which each clamped its values:"
+	}
 	return []block{
 		{Command: run.Command},
 		{Facts: append([]fact{{"Model", Formula(f.Design)}, {"Method", method}}, more...)},
-		{Text: "The columns of the model and their public bounds, to which values were clamped:"},
+		{Text: "The columns of the model and " + bounds},
 		{Table: &columns},
 	}
 }

@@ -48,7 +48,7 @@ func Fit(w io.Writer, f *dpreg.Fit, o Options) error {
 		p.paragraph(custodiansWords)
 		p.printf("\n")
 	}
-	p.paragraph(fmt.Sprintf("%s, method %s, n = %d, %s units", Formula(f.Design), f.Method, f.N, o.Units))
+	p.paragraph(Formula(f.Design) + ", " + subject(f, o.Units))
 	if f.Why != "" {
 		p.paragraph(chosen(f))
 	}

@@ -11,10 +11,12 @@ import (
 
 // leastLabel is the width to which labels are cut at most, however wide the
 // numbers are: what four numbers of nine characters leave of a line. Of all
-// parameters' labels more has to stay, and that table may be wider.
+// parameters' labels more has to stay, and of custodians', which end in the names of
+// files, more still; these tables may be wider.
 const (
-	leastLabel    = 8
-	leastLabelAll = 24
+	leastLabel           = 8
+	leastLabelAll        = 24
+	leastLabelCustodians = 60
 )
 
 // Table writes the summary's coefficients and sigma, or all parameters, a row
@@ -23,8 +25,11 @@ const (
 func Table(w io.Writer, s *posterior.Summary, all bool) error {
 	t := summaryTable(s, all)
 	limit := leastLabel
-	if all || slices.ContainsFunc(s.Parameters, func(p posterior.Parameter) bool { return isCustodians(p.Name) }) {
+	if all {
 		limit = leastLabelAll
+	}
+	if slices.ContainsFunc(s.Parameters, func(p posterior.Parameter) bool { return isCustodians(p.Name) }) {
+		limit = leastLabelCustodians
 	}
 	t.widest = []int{max(limit, width-numbersWidth(t.Header, t.Rows))}
 	return t.write(w)

@@ -5,14 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/report"
-	"github.com/dpreg/dpreg/schema"
 )
 
 const checkHelp = `Check whether the release is one that the model makes: a posterior predictive
@@ -29,7 +27,11 @@ p-values are not uniform under the model, but lie around 0.5. Calibrated therefo
 ranks p among those of --calibrate K releases that the model made, each fitted
 anew: that is near uniform. An intercept leaves the model free to match nearly any
 sums; the last table, of how many normal rows would lie outside the public bounds,
-then tells more than p (docs/checks.md).`
+then tells more than p (docs/checks.md).
+
+Several releases are checked together under their joint posterior, each beside its
+replicates: a small p says that the custodians do not share what the model has them
+share (docs/custodians.md).`
 
 // Refits that a check does unasked: those of up to fewSums sums take seconds.
 const (
@@ -48,23 +50,25 @@ type checkCommand struct {
 func newCheck() *cobra.Command {
 	var c checkCommand
 	cmd := &cobra.Command{
-		Use:   "check RELEASE.json",
-		Short: "Check whether the release is one that the model makes",
+		Use:   "check RELEASE.json ...",
+		Short: "Check whether a release, or several, are such as the model makes",
 		Long:  checkHelp,
 		Example: `  dpreg check pums.release.json --plot check.svg
-  dpreg check pums.release.json --formula 'income ~ educ - 1' --calibrate 200`,
-		Args: oneFile("a release"),
+  dpreg check pums.release.json --formula 'income ~ educ - 1' --calibrate 200
+  dpreg check north.json south.json west.json --covariates shared`,
+		Args: releases,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.check(cmd); err != nil {
+			if err := c.check(cmd, len(args)); err != nil {
 				return err
 			}
-			return c.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0])
+			return c.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args)
 		},
 	}
 	c.registerSampler(cmd)
 	c.registerDraws(cmd)
 	c.registerFormat(cmd)
 	c.pageFlag.register(cmd)
+	c.registerSharing(cmd)
 	fs := cmd.Flags()
 	fs.StringVar(&c.formula, "formula", "", formulaUsage+"default: the release's own")
 	fs.StringVar(&c.plot, "plot", "", "draw the release against replicated ones into this `FILE`, .svg or .png")
@@ -72,8 +76,11 @@ func newCheck() *cobra.Command {
 	return cmd
 }
 
-func (c *checkCommand) check(cmd *cobra.Command) error {
+func (c *checkCommand) check(cmd *cobra.Command, releases int) error {
 	if err := c.inferFlags.check(cmd); err != nil {
+		return err
+	}
+	if err := c.checkSharing(cmd, releases); err != nil {
 		return err
 	}
 	if c.calibrate < 0 || c.calibrate > maxRefits {
@@ -83,56 +90,88 @@ func (c *checkCommand) check(cmd *cobra.Command) error {
 	return checkPlotFile(c.plot)
 }
 
-func (c *checkCommand) run(ctx context.Context, stdout, stderr io.Writer, path string) error {
-	r, err := readRelease(path)
+func (c *checkCommand) run(ctx context.Context, stdout, stderr io.Writer, paths []string) error {
+	e, err := readEvidence(stderr, paths, c.formula)
 	if err != nil {
 		return err
 	}
-	if r, err = selectModel(stderr, r, c.formula); err != nil {
-		return err
-	}
+	keep := inputs(slices.Clone(paths))
 	if c.plot != "" {
-		if err := (inputs{path, c.prior}).spare(c.plot); err != nil {
+		if err := append(keep, c.prior).spare(c.plot); err != nil {
 			return within("--plot", err)
 		}
 	}
 	if !dpreg.Checkable(c.method) || c.clamping {
 		return usagef("method %s does not learn the law of the covariates, or models clamping, so that there is no fitted law of rows to check; leave out --method and --model-clamping", c.method)
 	}
-	if sums := len(r.Statistics.Vector()); !c.calibrateSet && sums > fewSums {
+	sums := 0
+	for _, custodian := range e.custodians {
+		sums += len(custodian.Release.Statistics.Vector())
+	}
+	if !c.calibrateSet && sums > fewSums {
 		note(stderr, "%d sums make refits slow: p-values are not calibrated (--calibrate %d does it)", sums, defaultRefits)
 		c.calibrate = 0
 	}
-	if err := c.of([]string{path}); err != nil {
+	if err := c.of(paths); err != nil {
 		return err
 	}
-	fit, err := c.sample(ctx, stderr, oneRelease(path, r), inputs{path})
+	fit, err := c.sample(ctx, stderr, e, keep)
 	if err != nil {
 		return err
 	}
 	bar := refitBar(stderr, c.calibrate)
-	check, err := fit.Check(ctx, dpreg.CheckOptions{Calibrate: c.calibrate, Seed: c.seed, Progress: bar.update})
+	result, err := checked(ctx, fit, dpreg.CheckOptions{Calibrate: c.calibrate, Seed: c.seed, Progress: bar.update})
 	bar.finish()
 	if err != nil {
 		return err
 	}
-	return c.conclude(stdout, stderr, fit, check)
+	return c.conclude(stdout, stderr, fit, result)
 }
 
-func (c *checkCommand) conclude(stdout, stderr io.Writer, fit *dpreg.Fit, check *dpreg.Check) error {
+// checkResult is a check of one release or of several, and how it is shown.
+type checkResult struct {
+	file interface {
+		WriteJSON(io.Writer) error
+		WriteCSV(io.Writer) error
+	}
+	table func(io.Writer) error
+	page  func(io.Writer, report.Run) error
+	plot  func(w io.Writer, format string) error
+}
+
+func checked(ctx context.Context, fit *dpreg.Fit, o dpreg.CheckOptions) (*checkResult, error) {
+	d := fit.Design
+	if fit.Custodians == nil {
+		c, err := fit.Check(ctx, o)
+		return &checkResult{
+			file:  c,
+			table: func(w io.Writer) error { return report.Check(w, c, d) },
+			page:  func(w io.Writer, made report.Run) error { return report.CheckPage(w, c, fit, made) },
+			plot:  func(w io.Writer, format string) error { return report.PlotCheck(w, c, d, format) },
+		}, err
+	}
+	c, err := fit.CheckJointly(ctx, o)
+	return &checkResult{
+		file:  c,
+		table: func(w io.Writer) error { return report.CheckJointly(w, c, d) },
+		page:  func(w io.Writer, made report.Run) error { return report.CheckJointlyPage(w, c, fit, made) },
+		plot:  func(w io.Writer, format string) error { return report.PlotCheckJointly(w, c, d, format) },
+	}, err
+}
+
+func (c *checkCommand) conclude(stdout, stderr io.Writer, fit *dpreg.Fit, check *checkResult) error {
 	c.made.Method = c.method
-	page := func(w io.Writer, made report.Run) error { return report.CheckPage(w, check, fit, made) }
-	if err := c.pageFlag.write(stderr, public, page); err != nil {
+	if err := c.pageFlag.write(stderr, public, check.page); err != nil {
 		return err
 	}
 	if c.plot != "" {
-		draw := func(w io.Writer) error { return report.PlotCheck(w, check, fit.Design, plotFormat(c.plot)) }
+		draw := func(w io.Writer) error { return check.plot(w, plotFormat(c.plot)) }
 		if err := writeFile(c.plot, public, draw); err != nil {
 			return err
 		}
 		note(stderr, "plot written to %s", c.plot)
 	}
-	if err := c.show(stdout, check, fit.Design); err != nil {
+	if err := c.show(stdout, check); err != nil {
 		return err
 	}
 	if ok, reason := fit.Converged(); !ok {
@@ -141,49 +180,19 @@ func (c *checkCommand) conclude(stdout, stderr io.Writer, fit *dpreg.Fit, check 
 	return nil
 }
 
-func (c *checkCommand) show(stdout io.Writer, check *dpreg.Check, d *schema.Design) error {
+func (c *checkCommand) show(stdout io.Writer, check *checkResult) error {
 	out := bufio.NewWriter(stdout)
 	var err error
 	switch c.format {
 	case "json":
-		err = check.WriteJSON(out)
+		err = check.file.WriteJSON(out)
 	case "csv":
-		err = check.WriteCSV(out)
+		err = check.file.WriteCSV(out)
 	default:
-		err = report.Check(out, check, d)
+		err = check.table(out)
 	}
 	if err != nil {
 		return err
 	}
 	return out.Flush()
-}
-
-// refits shows how many are done, where stderr is a terminal.
-type refits struct {
-	container *mpb.Progress
-	bar       *mpb.Bar
-}
-
-// refitBar is nil, which is a bar that shows nothing, where none is drawn.
-func refitBar(stderr io.Writer, count int) *refits {
-	if count == 0 || !isTerminal(stderr) {
-		return nil
-	}
-	r := &refits{container: mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(40))}
-	r.bar = r.container.AddBar(int64(count+1), mpb.BarRemoveOnComplete(),
-		mpb.PrependDecorators(decor.Name("refits ")), mpb.AppendDecorators(decor.CountersNoUnit("%d of %d")))
-	return r
-}
-
-func (r *refits) update(done, _ int) {
-	if r != nil {
-		r.bar.SetCurrent(int64(done))
-	}
-}
-
-func (r *refits) finish() {
-	if r != nil {
-		r.bar.Abort(true)
-		r.container.Wait()
-	}
 }

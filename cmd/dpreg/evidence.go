@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/release"
@@ -32,7 +33,7 @@ func readEvidence(stderr io.Writer, paths []string, formula string) (*evidence, 
 	for _, path := range paths {
 		r, err := readRelease(path)
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && len(paths) > 1:
+		case errors.Is(err, fs.ErrNotExist) && len(paths) > 1 && !strings.HasSuffix(path, ".json"):
 			return nil, usage(fmt.Errorf("%w; is a quotation mark missing around a formula?", err))
 		case err != nil:
 			return nil, err

@@ -44,12 +44,7 @@ func newInfer() *cobra.Command {
   dpreg infer pums.release.json --formula 'income ~ educ' --level 0.9
   dpreg infer pums.release.json --format json --save posterior/
   dpreg infer north.release.json south.release.json --pooling partial`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("%s needs a release: %s", cmd.Name(), cmd.UseLine())
-			}
-			return nil
-		},
+		Args: releases,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := c.check(cmd); err != nil {
 				return err
@@ -72,6 +67,14 @@ func (c *inferCommand) run(ctx context.Context, stdout, stderr io.Writer, paths 
 		return err
 	}
 	return c.infer(ctx, stdout, stderr, e, slices.Clone(paths))
+}
+
+// releases is the cobra.PositionalArgs of a command on one release or several.
+func releases(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usagef("%s needs a release: %s", cmd.Name(), cmd.UseLine())
+	}
+	return nil
 }
 
 // readRelease reads a release that was named on the command line.

@@ -72,9 +72,4 @@ func TestInferSeveralRefuses(t *testing.T) {
 			t.Errorf("%v: exit code %d, want %q in\n%s", args, r.code, want, r.stderr)
 		}
 	}
-	for _, name := range []string{"show", "check"} {
-		if r := command(name, "north.json", "south.json"); r.code != misused || !strings.Contains(r.stderr, "takes one file") {
-			t.Errorf("%s of two releases: exit code %d, %s", name, r.code, r.stderr)
-		}
-	}
 }
