@@ -108,6 +108,9 @@ func InferJointly(ctx context.Context, custodians []Custodian, o Options) (*Fit,
 	if f.Prior, err = o.prior(f.shape()); err != nil {
 		return nil, err
 	}
+	if shared && Checkable(f.Method) { // else draws leave it out
+		f.law = func() (model.Law, error) { return model.NewMoments(f.shape()), nil }
+	}
 	draws, err := method.Sample(ctx, &model.Problem{Releases: releases, Prior: f.Prior, SharedCovariates: shared, PartialPooling: partial}, f.Plan)
 	if err != nil {
 		return nil, f.chosen(f.naming(err))

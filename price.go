@@ -1,6 +1,7 @@
 package dpreg
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/dpreg/dpreg/conjugate"
@@ -15,7 +16,8 @@ const priceDraws = 400
 // PriceOfPrivacy returns, for each θ in the data's units and in the order of
 // Draws, the posterior sd over the sd expected without noise: 1 where noise cost
 // nothing. It is nil where the method has no part for it: non-private has no
-// noise, naive no law of the statistics.
+// noise, naive no law of the statistics; draws of several releases have one only
+// where covariates are shared; and pooled partially, θ has no conjugate posterior.
 //
 // The law of total variance divides the posterior's,
 //
@@ -23,9 +25,9 @@ const priceDraws = 400
 //
 // and the ratio is √(Var(θ | z) / E[Var(θ | s) | z]). Var(θ | s) is that of the
 // conjugate posterior; s is put at its expectation nμ_t given a draw of the
-// parameters, and the mean is taken over draws.
+// parameters, n the rows of all releases, and the mean is taken over draws.
 func (f *Fit) PriceOfPrivacy() []float64 {
-	if f.Release == nil || f.law == nil {
+	if f.law == nil || f.partial {
 		return nil
 	}
 	without := f.varianceWithoutNoise()
@@ -43,7 +45,7 @@ func (f *Fit) PriceOfPrivacy() []float64 {
 // varianceWithoutNoise is E[Var(θ | s) | z] in the data's units; nil where it
 // cannot be computed in float64.
 func (f *Fit) varianceWithoutNoise() []float64 {
-	shape, n := f.shape(), float64(f.N)
+	shape := f.shape()
 	a, c := f.frame.ThetaMatrix()
 	h := f.frame.Half[shape.P]
 	law, err := f.law()
@@ -60,9 +62,7 @@ func (f *Fit) varianceWithoutNoise() []float64 {
 	rows := f.thinned(priceDraws)
 	for _, row := range rows {
 		setParams(x, row)
-		if f.hasCount() {
-			n = row[len(row)-1]
-		}
+		n := f.count(row)
 		law.Set(x)
 		law.Expect(s, n)
 		sums.Set(s, n)
@@ -79,6 +79,21 @@ func (f *Fit) varianceWithoutNoise() []float64 {
 		}
 	}
 	return mean
+}
+
+// count is the number of rows in a draw, of all releases, latent where it was released
+// with noise.
+func (f *Fit) count(row []float64) float64 {
+	n := float64(f.N)
+	if f.hasCount() {
+		n = row[len(row)-1]
+	}
+	for j, c := range f.Custodians {
+		if i := f.draws.Index(fmt.Sprintf("n[%d]", j+1)); i >= 0 {
+			n += row[i] - float64(c.Release.N)
+		}
+	}
+	return n
 }
 
 // thinned returns about count draws, evenly spaced in all chains.

@@ -81,11 +81,12 @@ type WhatIfOptions struct {
 //   - another model of the covariates: for methods that learn their law,
 //     gibbs-ss-prior with the law of x that the prior states or, where it states none,
 //     with the normal law at the posterior means of μ_x and T; for methods that take
-//     the moments of x for known, DefaultMethod.
+//     the moments of x for known, DefaultMethod; for several releases, covariates
+//     shared where they were separate, and the other way round.
 //
 // It costs no privacy. Errors: a fit without a release, those of Infer.
 func (f *Fit) WhatIf(ctx context.Context, o WhatIfOptions) (*WhatIf, error) {
-	if f.Release == nil {
+	if f.FromRows() {
 		return nil, errors.New("what if needs a release: a fit of the rows themselves has none")
 	}
 	w := &WhatIf{Units: o.Units, Level: o.Level}
@@ -98,7 +99,8 @@ func (f *Fit) WhatIf(ctx context.Context, o WhatIfOptions) (*WhatIf, error) {
 	base := f.Summary(w.Units, w.Level)
 	questions := f.questions()
 	for i, q := range questions {
-		other, err := Infer(ctx, f.Release, Options{Method: q.method, Kernel: q.kernel,
+		_, pooling := f.Sharing()
+		other, err := InferJointly(ctx, f.custodians(), Options{Method: q.method, Kernel: q.kernel, Covariates: q.covariates, Pooling: pooling,
 			ModelClamping: f.ModelClamping && q.method == f.Method, Prior: q.prior, Plan: f.silentPlan()})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", q.name, err)
@@ -152,8 +154,8 @@ func sign(p posterior.Parameter) int {
 
 // question is one thing to change.
 type question struct {
-	name, method, kernel string
-	prior                *model.Prior
+	name, method, kernel, covariates string
+	prior                            *model.Prior
 }
 
 // Methods that take the moments of x for known.
@@ -170,11 +172,12 @@ var halfAndTwice = []struct {
 
 func (f *Fit) questions() []question {
 	var all []question
+	covariates, _ := f.Sharing()
 	ask := func(name string, change func(p *model.Prior)) {
 		p := *f.Prior
 		p.Theta, p.Covariates = p.Theta.Clone(), p.Covariates.Clone()
 		change(&p)
-		all = append(all, question{name, f.Method, f.Kernel, &p})
+		all = append(all, question{name, f.Method, f.Kernel, covariates, &p})
 	}
 	for _, h := range halfAndTwice {
 		ask("coefficients' prior sd "+h.word, func(p *model.Prior) { scale(p.Theta.Precision, 1/(h.by*h.by)) })
@@ -185,7 +188,7 @@ func (f *Fit) questions() []question {
 			scale(p.Theta.Precision, h.by)
 		})
 	}
-	if f.hasCovariates() || f.Method == fixedX && f.Prior.X == nil {
+	if Checkable(f.Method) || f.Method == fixedX && f.Prior.X == nil {
 		for _, h := range halfAndTwice {
 			ask("covariates' prior scale "+h.word, func(p *model.Prior) { scale(p.Covariates.Scale, h.by) })
 		}
@@ -195,18 +198,21 @@ func (f *Fit) questions() []question {
 
 // xModels asks what other models of the covariates would say.
 func (f *Fit) xModels() []question {
-	switch f.Method {
-	case fixedX, noisyX:
-		return []question{{"covariates' moments unknown", DefaultMethod, "", f.Prior}}
-	}
-	if !f.hasCovariates() {
+	switch {
+	case f.Method == fixedX || f.Method == noisyX:
+		return []question{{"covariates' moments unknown", DefaultMethod, "", "", f.Prior}}
+	case !Checkable(f.Method):
 		return nil
+	case f.shared:
+		return []question{{"each custodian's covariates their own", f.Method, f.Kernel, SeparateCovariates, f.Prior}}
+	case f.Custodians != nil:
+		return []question{{"one law of all covariates", f.Method, f.Kernel, SharedCovariates, f.Prior}}
 	}
 	name, prior := "covariates' law as the prior states it", *f.Prior
 	if prior.X == nil {
 		name, prior.X = "covariates' moments known, as estimated", f.estimatedX()
 	}
-	return []question{{name, fixedX, "", &prior}}
+	return []question{{name, fixedX, "", "", &prior}}
 }
 
 // estimatedX is the normal law at the posterior means of μ_x and T.

@@ -27,6 +27,7 @@ var FitPlotNames = []string{"posterior", "trace", "ranks", "pairs"}
 type shown struct {
 	fit        *dpreg.Fit
 	units      dpreg.Units
+	level      float64 // of intervals
 	parameters []parameter
 	draws      *posterior.Draws
 	leftOut    string // in words; empty: nothing
@@ -39,7 +40,8 @@ type parameter struct {
 }
 
 // FitPlots draws a fit: posterior against prior and, where it is not nil, against
-// naive, a fit of the same release that takes its noise for none; traces; ranks; pairs.
+// naive, a fit of the same release that takes its noise for none; under partial pooling
+// each custodian's coefficients; traces; ranks; pairs.
 // There is none where no parameter moves. It panics on units or a level that do not
 // exist.
 func FitPlots(f, naive *dpreg.Fit, o Options) ([]*Figure, error) {
@@ -50,7 +52,7 @@ func FitPlots(f, naive *dpreg.Fit, o Options) ([]*Figure, error) {
 	}
 	var figures []*Figure
 	for _, draw := range []func() (*Figure, error){
-		func() (*Figure, error) { return s.posterior(naive) }, s.traces, s.ranks, s.pairs,
+		func() (*Figure, error) { return s.posterior(naive) }, s.custodians, s.traces, s.ranks, s.pairs,
 	} {
 		figure, err := draw()
 		if err != nil {
@@ -64,7 +66,7 @@ func FitPlots(f, naive *dpreg.Fit, o Options) ([]*Figure, error) {
 }
 
 func show(f *dpreg.Fit, o Options) *shown {
-	s := &shown{fit: f, units: o.Units, draws: f.Draws(o.Units)}
+	s := &shown{fit: f, units: o.Units, level: o.Level, draws: f.Draws(o.Units)}
 	still, main := 0, 0
 	for i, p := range f.Summary(o.Units, o.Level).Parameters {
 		switch {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/posterior"
@@ -37,7 +38,7 @@ func FitPage(w io.Writer, f *dpreg.Fit, what *dpreg.WhatIf, figures []*Figure, o
 		p.add("What is private", append([]block{{Table: &table}}, paragraphs(custodiansWords)...)...)
 	}
 	p.add("Estimates", fitEstimates(f, s, o)...)
-	p.add("What was learned", append(paragraphs(learned(s)...), pictures["posterior"]...)...)
+	p.add("What was learned", append(paragraphs(learned(s)...), slices.Concat(pictures["posterior"], pictures[CustodiansPlot])...)...)
 	p.add("Can the chains be trusted?", fitDiagnostics(s, ok, pictures)...)
 	if what != nil {
 		table := whatIfTable(what)
@@ -79,7 +80,7 @@ func fitAsked(f *dpreg.Fit, run Run, more ...fact) []block {
 	}
 	columns, bounds := columnsTable(f.Design), "their public bounds, to which values were clamped:"
 	if f.Custodians != nil {
-		bounds = "the smallest bounds that hold the public ones of all releases, to which each clamped its values:"
+		bounds = "the smallest bounds that hold those of all releases, each of which clamped values to its own:"
 	}
 	return []block{
 		{Command: run.Command},

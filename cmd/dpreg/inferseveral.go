@@ -34,10 +34,6 @@ func (f *inferFlags) checkSharing(cmd *cobra.Command, releases int) error {
 				return usagef("--%s is of several releases, and there is one", flag)
 			}
 		}
-		return nil
-	}
-	if f.whatIf {
-		return usagef("--what-if takes one release, and there are %d", releases)
 	}
 	return nil
 }

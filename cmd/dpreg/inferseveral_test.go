@@ -28,8 +28,8 @@ func TestInferSeveral(t *testing.T) {
 		return command(append(append([]string{"infer"}, quick...), args...)...)
 	}
 	out := run("north.json", "south.json", "--save", "out", "--report", "page.html").finished(t).stdout
-	for _, want := range []string{"north.json", "south.json", "epsilons add up", "n = 2001", "educ"} {
-		if !strings.Contains(out, want) {
+	for _, want := range []string{"north.json", "south.json", "epsilons add up", "n = 2001", "complete pooling, separate", "educ"} {
+		if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
 			t.Errorf("the table does not say %q:\n%s", want, out)
 		}
 	}
@@ -45,11 +45,29 @@ func TestInferSeveral(t *testing.T) {
 	if _, err := os.Stat("out/draws-release-2.json"); err == nil {
 		t.Error("a former run's release is left beside other draws")
 	}
-	out = run("north.json", "south.json", "--pooling", "partial").finished(t).stdout
+	out = run("north.json", "south.json", "--covariates", "shared", "--what-if").finished(t).stdout
+	for _, want := range []string{"complete pooling, shared covariates", "Price of privacy", "each custodian's covariates their own"} {
+		if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
+			t.Errorf("with --what-if, it does not say %q:\n%s", want, out)
+		}
+	}
+	out = run("north.json", "south.json", "--pooling", "partial", "--plots", "plots").finished(t).stdout
+	if svg := read(t, "plots/custodians.svg"); !strings.Contains(svg, "common mean") || !strings.Contains(svg, "south.json") {
+		t.Errorf("the picture of the custodians is %.200s", svg)
+	}
 	for _, want := range []string{"spread(educ)", "educ @ south.json", "Shrinkage", "fewer than"} {
 		if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
 			t.Errorf("partial pooling does not say %q:\n%s", want, out)
 		}
+	}
+}
+
+// TestShowSeveral: each release below its name.
+func TestShowSeveral(t *testing.T) {
+	twoHospitals(t)
+	alone, both := command("show", "south.json"), command("show", "north.json", "south.json")
+	if both.code != done || !strings.HasPrefix(both.stdout, "north.json\n") || !strings.HasSuffix(both.stdout, "\nsouth.json\n"+alone.stdout) {
+		t.Errorf("exit code %d\n%s", both.code, both.stdout)
 	}
 }
 
@@ -62,7 +80,6 @@ func TestInferSeveralRefuses(t *testing.T) {
 		"north.json and same.json are the same": {"north.json", "same.json"},
 		"--pooling is of several":               {"north.json", "--pooling", "partial"},
 		"--pooling \"all\"":                     {"north.json", "south.json", "--pooling", "all"},
-		"--what-if takes one":                   {"north.json", "south.json", "--what-if"},
 		`no column "age"`:                       {"north.json", "south.json", "--formula", "income ~ age"},
 		"infer needs a release":                 {},
 		`units: north.json has the bounds 1:16 of "educ", wide.json has 1:20: a prior in scaled units would be in those of none; state it in the data's units, with "units": "original"`: {"north.json", "south.json", "wide.json", "--prior", "prior.json"},

@@ -33,7 +33,7 @@ func checkPlotFile(path string) error {
 // plotFiles are those of --plots.
 func (f *inferFlags) plotFiles() []string {
 	var files []string
-	for _, name := range report.FitPlotNames {
+	for _, name := range append(slices.Clone(report.FitPlotNames), report.CustodiansPlot) {
 		for _, format := range report.PlotFormats {
 			files = append(files, filepath.Join(f.plots, name+"."+format))
 		}
@@ -85,17 +85,22 @@ func (f *inferFlags) draw(stderr io.Writer, fit *dpreg.Fit, figures []*report.Fi
 	return nil
 }
 
-// naive draws from the naive posterior of a fit's release, to be drawn beside it;
+// naive draws from the naive posterior of a fit's releases, to be drawn beside it;
 // nil where it has nothing to say. It costs no privacy.
 func naive(ctx context.Context, fit *dpreg.Fit) (*dpreg.Fit, error) {
 	method := model.Naive{}.Name()
-	if fit.Release == nil || fit.Method == method {
+	if fit.FromRows() || fit.Method == method {
 		return nil, nil
 	}
-	plan := mcmc.Plan{Chains: 4, Draws: 1000, Seed: fit.Plan.Seed}
-	other, err := dpreg.Infer(ctx, fit.Release, dpreg.Options{Method: method, Prior: fit.Prior, Plan: plan})
+	custodians := fit.Custodians
+	if custodians == nil {
+		custodians = []dpreg.Custodian{{Release: fit.Release}}
+	}
+	o := dpreg.Options{Method: method, Prior: fit.Prior, Plan: mcmc.Plan{Chains: 4, Draws: 1000, Seed: fit.Plan.Seed}}
+	_, o.Pooling = fit.Sharing()
+	other, err := dpreg.InferJointly(ctx, custodians, o)
 	if err != nil && ctx.Err() == nil {
-		return nil, nil // such a release it refuses
+		return nil, nil // such releases it refuses
 	}
 	return other, err
 }

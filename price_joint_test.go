@@ -1,0 +1,57 @@
+package dpreg_test
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/mcmc"
+)
+
+// TestPriceJointly: of several releases with one law of the covariates the price is their
+// posterior's sd over that of exact statistics of all rows, whatever the boxes and with a
+// noisy number of rows. The relative standard error of an sd of 2000 draws is 1/√2000 at an
+// ESS of 1000; five of them, √2 for two sds, and 3 % for nμ_t in place of s. Nothing else
+// of several has a price.
+func TestPriceJointly(t *testing.T) {
+	custodians := publish(t, hospital{0, 0.3}, hospital{0, 0.3}, hospital{0, 0.3})
+	plan := mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1000, Seed: 1}
+	for _, o := range []dpreg.Options{{Covariates: dpreg.SharedCovariates}, {}, {Covariates: dpreg.SharedCovariates, Pooling: dpreg.PartialPooling}} {
+		o.Plan = plan
+		fit, err := dpreg.InferJointly(context.Background(), custodians, o)
+		must(t, err)
+		price := fit.PriceOfPrivacy()
+		if o.Covariates != dpreg.SharedCovariates || o.Pooling == dpreg.PartialPooling {
+			if price != nil {
+				t.Errorf("%+v: %v", o, price)
+			}
+			continue
+		}
+		// The slope's sd without noise is 0.2/(0.3 √6000).
+		slope := parameter(t, fit.Draws(dpreg.Original), "theta[1]")
+		_, sd := meanSD(slope)
+		want := sd / (0.2 / 0.3 / math.Sqrt(6000))
+		wantClose(t, "price", price[1]/want, 1, 5/math.Sqrt(1000)+0.03)
+		if !(price[1] > 1.05) {
+			t.Errorf("noise costs nothing: %v", price)
+		}
+	}
+}
+
+// TestWhatIfJointly: the fit of several releases is repeated with all of them.
+func TestWhatIfJointly(t *testing.T) {
+	custodians := publish(t, hospital{0, 0.3}, hospital{0.2, 0.3})
+	fit, err := dpreg.InferJointly(context.Background(), custodians, dpreg.Options{Plan: brief(1)})
+	must(t, err)
+	w, err := fit.WhatIf(context.Background(), dpreg.WhatIfOptions{})
+	must(t, err)
+	if len(w.Variants) != 7 || w.Variants[6].Name != "one law of all covariates" {
+		t.Errorf("%+v", w.Variants)
+	}
+	for _, v := range w.Variants[:6] {
+		if e := v.Effects[1]; !(math.Abs(e.Shift) < 1) || e.Sign != 1 {
+			t.Errorf("%s: %+v", v.Name, e)
+		}
+	}
+}

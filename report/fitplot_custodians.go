@@ -1,0 +1,109 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/dpreg/dpreg/posterior"
+)
+
+// CustodiansPlot is the figure that FitPlots adds to FitPlotNames where pooling is partial.
+const CustodiansPlot = "custodians"
+
+// What is shown at most, and the height of a custodian and of the rest of a panel.
+const (
+	mostCustodians   = 30
+	custodianHeight  = 0.55 * vg.Centimeter
+	custodiansMargin = 1.8 * vg.Centimeter
+)
+
+var (
+	wideKey = draw.LineStyle{Color: lightBlue, Width: 3}
+	halfKey = draw.LineStyle{Color: blue, Width: 7}
+)
+
+// custodians draws, for each coefficient, that of each custodian over their common mean;
+// nil where they have one.
+func (s *shown) custodians() (*Figure, error) {
+	all := s.fit.Summary(s.units, s.level).Parameters
+	first := slices.IndexFunc(all, func(p posterior.Parameter) bool { return strings.HasPrefix(p.Name, "theta_at[") })
+	if first < 0 {
+		return nil, nil
+	}
+	q, shown := len(s.fit.Shrinkage(s.units)), min(len(s.fit.Custodians), mostCustodians)
+	f := &Figure{
+		Name: CustodiansPlot, title: "Custodians' coefficients about their common mean",
+		keys:    []key{{exactly(percent(s.level)) + " % interval", wideKey}, {"50 %", halfKey}},
+		caption: "Coefficients of each custodian and, below the line, the mean that they lie about; points are posterior means. " + shrunk(s.fit, s.units),
+	}
+	if shown < len(s.fit.Custodians) {
+		f.caption += fmt.Sprintf(" Shown are the first %d of %d custodians.", shown, len(s.fit.Custodians))
+	}
+	for k := range min(q, mostPanels) {
+		rows := make([]named, 0, shown+1)
+		for j := range shown {
+			rows = append(rows, named{s.fit.Custodians[j].Name, &all[first+j*q+k]})
+		}
+		drawn, err := drawCustodians(all[k].Label, append(rows, named{"common mean", &all[k]}))
+		if err != nil {
+			return nil, err
+		}
+		f.panels = append(f.panels, panel{drawn, panelWidth, custodiansMargin + vg.Length(shown+1)*custodianHeight})
+	}
+	return f, nil
+}
+
+// named is a parameter under a custodian's name.
+type named struct {
+	name string
+	*posterior.Parameter
+}
+
+// drawCustodians draws rows from top to bottom, the last one below a line.
+func drawCustodians(title string, rows []named) (*plot.Plot, error) {
+	p := panelOf(&posterior.Parameter{Label: title})
+	wide, half := &spans{thickness: wideKey.Width, color: lightBlue}, &spans{thickness: halfKey.Width, color: blue}
+	points, ticks, last := make(plotter.XYs, len(rows)), make(plot.ConstantTicks, len(rows)), len(rows)-1
+	low, high := rows[last].Lower, rows[last].Upper
+	for i, r := range rows {
+		y := float64(last - i)
+		wide.add(r.Lower, r.Upper, y)
+		half.add(max(r.Q25, r.Lower), min(r.Q75, r.Upper), y)
+		points[i], ticks[i] = plotter.XY{X: r.Mean, Y: y}, plot.Tick{Value: y, Label: fromEnd(r.name, 22)}
+		low, high = min(low, r.Lower), max(high, r.Upper)
+	}
+	room := (high - low) / 25
+	low, high = low-room, high+room
+	means, err := plotter.NewScatter(points)
+	if err != nil {
+		return nil, err
+	}
+	means.GlyphStyle = draw.GlyphStyle{Color: vermilion, Radius: vg.Points(2.5), Shape: draw.CircleGlyph{}}
+	under, err := plotter.NewLine(plotter.XYs{{X: low, Y: 0.5}, {X: high, Y: 0.5}})
+	if err != nil {
+		return nil, err
+	}
+	under.LineStyle = zeroLine
+	p.Add(under)
+	if low < 0 && high > 0 {
+		p.Add(&rule{style: zeroLine, x: 0})
+	}
+	p.Add(wide, half, means)
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = low, high, -0.6, float64(last)+0.6
+	p.Y.Tick.Marker, p.Y.Tick.Length = ticks, 0
+	return p, nil
+}
+
+// fromEnd shortens a name to its last characters, in which files of one directory differ.
+func fromEnd(name string, most int) string {
+	if runes := []rune(name); len(runes) > most {
+		return "…" + string(runes[len(runes)-most+1:])
+	}
+	return name
+}
