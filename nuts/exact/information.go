@@ -2,73 +2,16 @@ package exact
 
 import (
 	"math"
-	"slices"
+
+	"github.com/dpreg/dpreg/release"
 )
-
-// The ascent ends after so many steps, or with one that gains less than this.
-const (
-	ascents = 30
-	gain    = 0.1
-)
-
-// fit puts the map where it belongs at the mode that the steps of Gauss and Newton,
-// halved until they gain, reach from x: starts are dispersed, and at x itself it
-// would make another law standard. A draw is about half as many below the mode as there are
-// coordinates; from four times that, trajectories may not find back, and x moves to the
-// first point of the ascent that is nearer. It reports false where not even x has a map.
-func (f *joint) fit(x []float64) bool {
-	if !f.standardise(x) {
-		return false
-	}
-	y, next, grad := make([]float64, f.Dim()), make([]float64, f.Dim()), make([]float64, f.Dim())
-	path, heights := [][]float64{slices.Clone(x)}, []float64{math.Inf(-1)}
-	for range ascents {
-		last := len(path) - 1
-		f.frame.toY(y, path[last])
-		logp, err := f.LogDensity(grad, y)
-		if err != nil {
-			break
-		}
-		heights[last] = logp
-		height := f.climb(next, y, grad)
-		if height < logp+gain {
-			break
-		}
-		mode := make([]float64, f.Dim())
-		f.frame.toX(mode, next)
-		if !f.standardise(mode) {
-			return f.standardise(x)
-		}
-		path, heights = append(path, mode), append(heights, height)
-	}
-	enough := heights[len(heights)-1] - 2*float64(f.Dim())
-	copy(x, path[slices.IndexFunc(heights, func(h float64) bool { return h >= enough })])
-	return true
-}
-
-// climb writes the point y + cg, c = 1, ½, …, that is above y, g being the gradient at
-// y, and returns its log density, or that of the last c.
-func (f *joint) climb(next, y, g []float64) (logp float64) {
-	unused := make([]float64, len(y))
-	before, _ := f.LogDensity(unused, y)
-	for c := 1.0; c > 1e-6; c /= 2 {
-		copy(next, y)
-		addScaled(next, c, g)
-		var err error
-		if logp, err = f.LogDensity(unused, next); err == nil && logp > before {
-			return logp
-		}
-	}
-	return before
-}
 
 // standardise puts the map at the inverse root of the information at x,
 //
 //	diag(prior) + Σ_j J_jᵀ D_j⁻¹ J_j,
 //
-// J_j the derivatives of s_j and D_j the squares of its noise's scales: 1/D_j is Fisher's
-// information of a location under either noise. η of model.Pooled, standard normal, counts as
-// statistics with D = 1. Rough precisions before z serve as prior, 1 in common units for
+// J_j the derivatives of s_j and D_j the variances of its noise (spoke.variance). η of
+// model.Pooled, standard normal, counts as statistics with D = 1. Rough precisions before z serve as prior, 1 in common units for
 // most. It reports false where rounding forbids.
 func (f *joint) standardise(x []float64) bool {
 	h := f.at[0]
@@ -89,19 +32,20 @@ func (f *joint) standardise(x []float64) bool {
 		if !f.slope(base, zero, x, j, -1) {
 			return false
 		}
+		s.vector(f.s)
 		for i := range len(s.Scale) + s.lead() {
-			scale := 1.0
+			sd := 1.0
 			if i < len(s.Scale) {
-				scale = s.Scale[i]
+				sd = math.Sqrt(s.variance(i, f.s[i]))
 			}
 			if !f.slope(hub, own, x, j, i) {
 				return false
 			}
 			for l := range hub {
-				hub[l] = (hub[l] - base[l]) / scale
+				hub[l] = (hub[l] - base[l]) / sd
 			}
 			for l := range own {
-				own[l] = (own[l] - zero[l]) / scale
+				own[l] = (own[l] - zero[l]) / sd
 			}
 			addOuter(f.frame.c, hub, hub)
 			addOuter(r, own, own)
@@ -109,6 +53,18 @@ func (f *joint) standardise(x []float64) bool {
 		}
 	}
 	return f.frame.factor()
+}
+
+// variance is the inverse of what information the noise has of statistic i at v: σ², or
+// b max(b, |z_i − v|). 1/b² is Fisher's of a location under Laplace noise; far from z its
+// density has no curvature, and the inverse is that of the parabola which touches |z_i − v|/b
+// from above, as in iteratively reweighted least squares: steps with 1/b² would be of length b.
+func (s *spoke) variance(i int, v float64) float64 {
+	scale := s.Scale[i]
+	if s.Kind == release.Gaussian {
+		return scale * scale
+	}
+	return scale * math.Max(scale, math.Abs(s.Z[i]-v))
 }
 
 // addOuter adds uvᵀ.

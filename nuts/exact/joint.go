@@ -22,6 +22,7 @@ type joint struct {
 	at     []int // where the spokes begin, and the end
 	frame  *arrow
 	x      []float64
+	s      []float64 // of one release
 }
 
 func newJoint(t *model.Joint) *joint {
@@ -32,7 +33,7 @@ func newJoint(t *model.Joint) *joint {
 		f.spokes = append(f.spokes, s)
 		f.at = append(f.at, f.at[j]+s.dim())
 	}
-	f.frame, f.x = newArrow(f.at), make([]float64, f.Dim())
+	f.frame, f.x, f.s = newArrow(f.at), make([]float64, f.Dim()), make([]float64, t.Shape.Statistics())
 	return f
 }
 

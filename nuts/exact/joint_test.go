@@ -38,17 +38,34 @@ func TestJointGradient(t *testing.T) {
 			if err := f.start(problem, y, rng); err != nil {
 				t.Fatal(err)
 			}
+			f.centre(y)
+			var centres [][]float64 // residuals in the middle between walls
+			for _, site := range f.spokes {
+				u := make([]float64, c.Shape.Statistics())
+				site.vector(u)
+				for i, v := range u {
+					if u[i] = 0; site.Kind == release.Gaussian {
+						u[i] = (site.Z[i] - v) / site.Scale[i]
+					}
+				}
+				centres = append(centres, u)
+			}
+			for i := range y {
+				y[i] += rng.NormFloat64()
+			}
 			smooth := func() float64 {
 				logp, err := f.LogDensity(make([]float64, len(y)), y)
 				if err != nil {
 					t.Fatal(err)
 				}
 				s := make([]float64, c.Shape.Statistics())
-				for _, site := range f.spokes {
+				for j, site := range f.spokes {
 					site.vector(s)
 					for i, v := range s {
 						w, _ := site.noise.LogDensity(i, v)
-						logp += modeltest.SmoothNoise(site.Kind, (site.Z[i]-v)/site.Scale[i], len(f.spokes), len(f.spokes)*len(s)) - w
+						centre := centres[j][i]
+						u := (site.Z[i]-v)/site.Scale[i] - centre
+						logp += modeltest.SmoothNoise(site.Kind, u, len(f.spokes), len(f.spokes)*len(s)) - centre*u - w
 					}
 					if site.Count.Latent() {
 						u := (site.Count.Noisy - site.n) / site.Count.Scale
@@ -146,6 +163,34 @@ func TestJointTrajectoriesAreShort(t *testing.T) {
 		d := sampleJoint(t, problem, mcmc.Plan{Chains: 2, Warmup: 300, Draws: 100, Seed: 1})
 		if steps := infoSum(d, "n_leapfrog__") / 200; steps > 63 {
 			t.Errorf("%s, p = %d: %.0f leapfrogs a draw", v, c.Shape.P, steps)
+		}
+	}
+}
+
+// TestJointTrajectoriesAreShortThoughReleasesDisagree: custodians with laws of the covariates,
+// or coefficients, of their own are taken to have one. Residuals at the mode are of tens of
+// standard deviations; with the noise's walls about 0 transitions take up to 1023 leapfrog
+// steps and chains do not arrive.
+func TestJointTrajectoriesAreShortThoughReleasesDisagree(t *testing.T) {
+	for _, c := range []struct {
+		scale float64
+		truth variant // as which the others of variants are taken
+		taken bool    // shared
+	}{{150, variants[0], true}, {5, variants[0], true}, {30, variants[2], false}, {30, variants[3], true}} {
+		simulated := &modeltest.Custodians{Shape: model.Shape{P: 2}, Shared: c.truth.shared, Partial: c.truth.partial}
+		for range 10 {
+			simulated.Sites = append(simulated.Sites, modeltest.Custodian{N: 10000, Kind: release.Gaussian, Scale: c.scale, Units: 1})
+		}
+		for seed := range uint64(3) {
+			_, problem := simulated.Draw(rand.New(rand.NewPCG(48, seed)))
+			problem.Shared, problem.Partial = c.taken, false
+			d := sampleJoint(t, problem, mcmc.Plan{Chains: 2, Warmup: 200, Draws: 100, Seed: seed})
+			if steps := infoSum(d, "n_leapfrog__") / 200; steps > 31 {
+				t.Errorf("%s taken as shared=%t, noise of sd %g, data %d: %.0f leapfrogs a draw", c.truth, c.taken, c.scale, seed, steps)
+			}
+			if name, r := worstRHat(d); !(r < 1.15) {
+				t.Errorf("%s taken as shared=%t, noise of sd %g, data %d: R-hat of %s is %.2f", c.truth, c.taken, c.scale, seed, name, r)
+			}
 		}
 	}
 }

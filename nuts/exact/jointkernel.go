@@ -20,13 +20,12 @@ type jointKernel struct {
 	x        []float64
 	proposed []float64
 	grad     []float64
-	s        []float64
 }
 
 func newJointKernel(t *model.Joint, rng *rand.Rand) (*jointKernel, error) {
 	f := newJoint(t)
 	k := &jointKernel{density: f, hubSigns: f.hub.Signs(), signs: f.spokes[0].signs(),
-		x: make([]float64, f.Dim()), proposed: make([]float64, f.Dim()), grad: make([]float64, f.Dim()), s: make([]float64, t.Shape.Statistics())}
+		x: make([]float64, f.Dim()), proposed: make([]float64, f.Dim()), grad: make([]float64, f.Dim())}
 	if t.Partial {
 		var sites []*model.Pooled
 		for _, s := range f.spokes {
@@ -110,8 +109,8 @@ func (k *jointKernel) Adapt(iteration, warmup int) {
 	if done := iteration + 1; done == warmup/20 || done == warmup/10 {
 		k.density.set(k.Position())
 		for _, s := range k.density.spokes {
-			s.vector(k.s)
-			s.noise.Widen(k.s)
+			s.vector(k.density.s)
+			s.noise.Widen(k.density.s)
 		}
 		k.Moved()
 	}
