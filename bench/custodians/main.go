@@ -8,7 +8,7 @@
 // without, it is Laplace's.
 //
 // Parameters are from the default prior, rows from the model: two covariates, no
-// intercept, one law of the covariates for all. The tables go to stdout, or take their
+// intercept, one law of the covariates for all but in the last case. The tables go to stdout, or take their
 // marked place in a Markdown file. Progress goes to stderr. Interrupted, it writes the
 // cases that it has.
 package main
@@ -42,6 +42,7 @@ type settings struct {
 	delta               float64 // 0: Laplace noise
 	plot, markdown      string
 	only                []string // methods; none: all
+	part                string   // of the names of cases to run
 }
 
 func parse(stderr io.Writer, args []string) (*settings, error) {
@@ -58,6 +59,7 @@ func parse(stderr io.Writer, args []string) (*settings, error) {
 		s.only = append(s.only, name)
 		return nil
 	})
+	f.StringVar(&s.part, "case", "", "run the cases whose names have this `TEXT`; default: all")
 	f.StringVar(&s.plot, "plot", "", "`FILE`.svg for the picture")
 	f.StringVar(&s.markdown, "md", "", "Markdown `FILE` that has a marked place for the tables")
 	if err := f.Parse(args); err != nil {
@@ -93,6 +95,9 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 	}
 	var results []result
 	for _, c := range s.cases() {
+		if !strings.Contains(c.name, s.part) {
+			continue
+		}
 		fmt.Fprintln(stderr, c.name)
 		more, err := s.study(ctx, c)
 		if ctx.Err() != nil {
