@@ -39,8 +39,8 @@ func newExactSites(p *model.Joint, rng *rand.Rand) *exactSites {
 			signs = append(signs, k)
 		}
 	}
-	for _, s := range c.all { // start projected some statistics to the border of what data can have
-		if s.law.Set(s.params); s.moments.Factor() && !s.ancillary.hold(s.phi) {
+	for _, s := range c.all { // the border of what data can have, where w = ∞ if n = m + 1, is no start
+		if s.law.Set(s.params); s.projected && s.moments.Factor() {
 			s.drawExact(s.moments, rng)
 		}
 	}

@@ -32,6 +32,7 @@ type state struct {
 	gain       []float64
 
 	projection *model.Projection
+	projected  bool // start moved s to the border of what data can have
 
 	conditionals *model.Conditionals
 
@@ -75,7 +76,7 @@ func (c *state) start(rng *rand.Rand) {
 		c.s[i] = (near + ratio*ratio*c.s[i]) / (1 + ratio*ratio)
 		c.resid[i] = z - c.s[i]
 	}
-	c.project()
+	c.projected = c.project()
 	c.drawOmega(rng)
 	c.drawConjugate(rng)
 }
