@@ -20,7 +20,7 @@ import (
 // No law of s is needed, nor a correction, nor a factor of the size of Σ_t.
 type ancillary struct {
 	*state
-	coordinates *model.Coordinates
+	coordinates rowCoordinates
 
 	phi, grad []float64
 	mean, l   []float64 // μ and L in common units
@@ -30,7 +30,7 @@ type ancillary struct {
 	gFactor   []float64 // and in L
 }
 
-func newAncillary(c *state, coordinates *model.Coordinates) *ancillary {
+func newAncillary(c *state, coordinates rowCoordinates) *ancillary {
 	m, dim := c.obs.Shape.M(), coordinates.Dim()
 	vec := func(n int) []float64 { return make([]float64, n) }
 	return &ancillary{state: c, coordinates: coordinates, phi: vec(dim), grad: vec(dim),

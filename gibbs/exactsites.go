@@ -28,27 +28,29 @@ type exactSites struct {
 	target *sharedTarget
 	shared *mover
 	phi    []float64 // the shared coordinates
+
+	spread      *noncentred // nil unless pooling is partial
+	spreadMover *mover
 }
 
 func newExactSites(p *model.Joint, rng *rand.Rand) *exactSites {
 	c := newSites(p, rng)
 	t := newSharedTarget(c)
-	var signs []int
-	for k := range c.hub {
-		if k != p.Shape.Q() && k <= p.Shape.Q()+p.Shape.P { // θ, μ_x; between them is log σ²
-			signs = append(signs, k)
-		}
-	}
 	for _, s := range c.all { // the border of what data can have, where w = ∞ if n = m + 1, is no start
 		if s.law.Set(s.params); s.projected && s.moments.Factor() {
 			s.drawExact(s.moments, rng)
 		}
 	}
 	most := fewLeapfrogs
-	if p.Shared {
+	if c.all[0].own == nil {
 		most = manyLeapfrogs
 	}
-	return &exactSites{sites: c, target: t, shared: newMover(t, rigid{t}, signs, most), phi: make([]float64, c.hub)}
+	k := &exactSites{sites: c, target: t, shared: newMover(t, rigid{t}, t.signs(), most), phi: make([]float64, c.hub)}
+	if p.Partial {
+		k.spread = newNoncentred(c)
+		k.spreadMover = newMover(k.spread, k.spread, k.spread.hub.Signs(), fewLeapfrogs)
+	}
+	return k
 }
 
 // Step does one sweep.
@@ -87,21 +89,31 @@ func (s *site) renewExact(rng *rand.Rand) (accept float64, ok bool) {
 	return accept, ok
 }
 
+// roughEnds is the share of warm-up after which the guesses of θ_j stay, so that the metrics
+// of the windows after it are of the coordinates that sampling has.
+const roughEnds = 0.2
+
 // Adapt is called by the driver after each warm-up step.
 func (k *exactSites) Adapt(iteration, warmup int) {
 	k.shared.adapt(k.phi, iteration, warmup)
+	if k.spread != nil {
+		k.spreadMover.adapt(k.spread.now, iteration, warmup)
+	}
 	done := iteration + 1
 	collects := done > share(approximateEnds/2, warmup)
 	k.target.record = collects && done < warmup
 	for _, s := range k.all {
 		if s.own != nil {
-			s.own.adapt(s.phi[k.hub:], iteration, warmup)
+			s.own.adapt(s.ownPosition(), iteration, warmup)
 		}
 		if s.count != nil && collects {
 			s.count.add(s.phi)
 		}
 		if windowCloses(done, warmup) {
 			s.regression.update()
+			if s.rough != nil && done <= share(roughEnds, warmup) {
+				s.rough.update()
+			}
 			if s.count != nil {
 				s.count.update()
 			}

@@ -1,6 +1,7 @@
 package gibbs
 
 import (
+	"math"
 	"math/rand/v2"
 
 	"github.com/dpreg/dpreg/model"
@@ -15,9 +16,8 @@ func (k *exactSites) interweave(rng *rand.Rand) (t transition, ok bool) {
 		}
 	}
 	for _, s := range k.all {
-		if s.own != nil {
-			copy(s.ancillary.phi, s.phi)
-			s.own.step(s.phi[k.hub:], rng)
+		if s.own != nil && !k.moveOwn(s, rng) {
+			return t, false
 		}
 	}
 	copy(k.phi, k.all[0].phi)
@@ -27,7 +27,10 @@ func (k *exactSites) interweave(rng *rand.Rand) (t transition, ok bool) {
 			s.follow(s.ancillary.phi, k.phi, k.target.rigid)
 			copy(s.phi, s.ancillary.phi)
 		}
-		if t.accepted || s.own != nil && s.own.last.accepted {
+	}
+	spread := k.hierarchy != nil && k.moveSpread(t.accepted, rng)
+	for _, s := range k.all {
+		if t.accepted || spread || s.own != nil && s.own.last.accepted {
 			s.ancillary.settle(s.phi)
 		} else {
 			s.law.Constrain(s.params, s.phi)
@@ -36,22 +39,65 @@ func (k *exactSites) interweave(rng *rand.Rand) (t transition, ok bool) {
 	return t, true
 }
 
+// moveOwn moves the parameters of a site's own. It fails where Ω and what is known of θ_j
+// have no common scale in floating point.
+func (k *exactSites) moveOwn(s *site, rng *rand.Rand) bool {
+	copy(s.ancillary.phi, s.phi)
+	x := s.phi[k.hub:]
+	if s.rough == nil {
+		s.own.step(x, rng)
+		return true
+	}
+	if s.own.choose(rng); !s.own.moved {
+		s.own.last = s.own.flip(x, rng)
+		return true
+	}
+	if !s.rough.at(k.hierarchy) {
+		return false
+	}
+	s.rough.toC(x[:s.rough.q])
+	s.own.last = s.own.hmc.step(x, rng)
+	copy(s.ownAt, x)
+	s.rough.toTheta(x[:s.rough.q])
+	return true
+}
+
+// moveSpread moves θ and Ω, where pooling is partial, and reports whether it did; σ² has
+// moved where shared.
+func (k *exactSites) moveSpread(shared bool, rng *rand.Rand) bool {
+	if h := k.hierarchy; shared {
+		h.Take(h.Theta, math.Exp(k.phi[0]), h.Phi)
+	}
+	k.spread.hold()
+	t := k.spreadMover.step(k.spread.now, rng)
+	if t.accepted {
+		k.spread.settle()
+	}
+	return t.accepted
+}
+
 // ownTarget is the density of one site's own parameters with (f, A) and the shared ones
-// held.
+// held, in c in place of θ_j where rough is not nil.
 type ownTarget struct {
-	site *site
-	hub  int
+	site  *site
+	rough *rough
 }
 
 // Dim returns the number of coordinates.
-func (t ownTarget) Dim() int { return len(t.site.phi) - t.hub }
+func (t ownTarget) Dim() int { return len(t.site.phi) - t.site.hub }
 
 // LogDensity returns the log density, and the slope that is followed.
 func (t ownTarget) LogDensity(grad, x []float64) float64 {
-	a := t.site.ancillary
-	copy(a.phi[t.hub:], x)
+	a, own := t.site.ancillary, t.site.ancillary.phi[t.site.hub:]
+	copy(own, x)
+	if t.rough != nil {
+		t.rough.toTheta(own[:t.rough.q])
+	}
 	logp := a.density(a.phi, t.site.alone)
-	copy(grad, a.grad[t.hub:])
+	copy(grad, a.grad[t.site.hub:])
+	if t.rough != nil {
+		t.rough.pull(grad[:t.rough.q])
+	}
 	return logp
 }
 
@@ -61,24 +107,36 @@ func (t ownTarget) LogDensity(grad, x []float64) float64 {
 // hardly move.
 type sharedTarget struct {
 	*sites
-	prior interface { // of h
-		Constrain(x *model.Params, phi []float64)
-		LogPrior(grad []float64, x *model.Params) float64
-	}
-	params *model.Params
-	rigid  bool // at the last point
-	record bool // whether the regressions take a gradient from the next
+	hub     *model.Hub // h, behind θ where pooling is partial and θ held
+	x, grad []float64  // of hub
+	rigid   bool       // at the last point
+	record  bool       // whether the regressions take a gradient from the next
 }
 
 func newSharedTarget(c *sites) *sharedTarget {
-	if p := c.problem; p.Shared {
-		return &sharedTarget{sites: c, prior: model.NewCoordinates(p.Shape, p.Prior), params: model.NewParams(p.Shape)}
+	t := &sharedTarget{sites: c, hub: sharedHub(c.problem)}
+	t.x, t.grad = make([]float64, t.hub.Dim()), make([]float64, t.hub.Dim())
+	return t
+}
+
+// sharedHub are the coordinates of a problem's shared parameters other than Ω.
+func sharedHub(p *model.Joint) *model.Hub {
+	return model.NewHub(&model.Joint{Shape: p.Shape, Prior: p.Prior, Shared: p.Shared})
+}
+
+// signs lists the coordinates to negate.
+func (t *sharedTarget) signs() (at []int) {
+	held := t.hub.Dim() - t.Dim()
+	for _, k := range t.hub.Signs() {
+		if k >= held {
+			at = append(at, k-held)
+		}
 	}
-	return &sharedTarget{sites: c, prior: model.NewRegressionCoordinates(c.problem.Prior), params: model.NewRegressionParams(c.problem.Shape)}
+	return at
 }
 
 // Dim returns the number of coordinates.
-func (t *sharedTarget) Dim() int { return t.hub }
+func (t *sharedTarget) Dim() int { return t.sites.hub }
 
 // LogDensity returns the log density, and the slope that is followed.
 func (t *sharedTarget) LogDensity(grad, h []float64) float64 {
@@ -96,25 +154,33 @@ func (t rigid) LogDensity(grad, h []float64) float64 {
 }
 
 func (t *sharedTarget) at(grad, h []float64) float64 {
-	t.prior.Constrain(t.params, h)
-	others := 1 - float64(len(t.all)) // the prior of h is in each site's density
-	logp := others * t.prior.LogPrior(grad, t.params)
+	others, held := 1-float64(len(t.all)), 0 // the prior of h is in each site's density
+	if t.problem.Partial {
+		others, held = 1, copy(t.x, t.hierarchy.Theta)
+	}
+	copy(t.x[held:], h)
+	t.hub.Constrain(t.x)
+	logp := others * t.hub.LogPrior(t.grad, t.x)
 	for i := range grad {
-		grad[i] *= others
+		grad[i] = others * t.grad[held+i]
 	}
 	for _, s := range t.all {
 		a := s.ancillary
 		s.follow(a.phi, h, t.rigid)
 		logp += a.density(a.phi, s.among)
-		axpy(grad, 1, a.grad[:t.hub])
+		axpy(grad, 1, a.grad[:len(h)])
 		if s.own == nil || t.rigid {
 			continue
 		}
-		for i, g := range a.grad[t.hub:] {
+		for i, g := range a.grad[len(h):] {
 			axpy(grad, g, s.regression.row(i))
 		}
 		if t.record {
 			s.regression.add(a.grad)
+			if s.rough != nil {
+				at := len(h) + s.rough.q
+				s.rough.add(a.phi[len(h):at], a.grad[len(h):at], s.law.(*pooled).slope)
+			}
 		}
 	}
 	t.record = false

@@ -2,7 +2,6 @@ package gibbs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 
@@ -17,9 +16,6 @@ func (u Update) sampleJointly(ctx context.Context, p *model.Problem, plan mcmc.P
 	joint, err := p.Join()
 	if err != nil {
 		return nil, err
-	}
-	if joint.Partial {
-		return nil, errors.New(u.Name() + ": it has one regression for all releases; mcmc-exact can pool them partially")
 	}
 	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) { return newExactSites(joint, rng), nil }
 	switch u.Kernel {

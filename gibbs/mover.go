@@ -36,13 +36,16 @@ func newMover(t, flips target, signs []int, most int) *mover {
 
 // step moves x.
 func (k *mover) step(x []float64, rng *rand.Rand) transition {
-	if k.moved = rng.Float64() >= flipShare; k.moved {
+	if k.choose(rng); k.moved {
 		k.last = k.hmc.step(x, rng)
 	} else {
 		k.last = k.flip(x, rng)
 	}
 	return k.last
 }
+
+// choose decides what the next step is.
+func (k *mover) choose(rng *rand.Rand) { k.moved = len(k.signs) == 0 || rng.Float64() >= flipShare }
 
 func (k *mover) flip(x []float64, rng *rand.Rand) transition {
 	t := transition{logDensity: k.flips.LogDensity(k.grad, x)}

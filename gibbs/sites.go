@@ -9,61 +9,108 @@ import (
 // sites is where a chain for several releases stands: a state for each, with its
 // own s, ω and n and a copy of the parameters, of which (θ, σ²), and where covariates
 // are shared (μ_x, T), are the same in all. Given these the releases are independent.
+// Where pooling is partial, σ² alone is: what stands for θ is the site's own θ_j, and θ
+// and Ω stand in the hierarchy.
 type sites struct {
 	problem      *model.Joint
 	all          []*site
 	hub          int                 // coordinates that are shared
 	conditionals *model.Conditionals // of what is shared, given all statistics
 	total        []float64           // all statistics in common units
+	hierarchy    *model.Hierarchy    // nil unless pooling is partial
 }
 
 // site is one release's part. Its φ has the shared coordinates first, and behind them,
-// unless covariates are shared, those of its own (μ_x, T); see model.Coordinates.
+// unless covariates are shared, those of its own (μ_x, T); see model.Coordinates, and
+// pooled where pooling is partial.
 type site struct {
 	*proposal
 	moments      *model.Moments
 	correction   *correction
 	count        *count // nil where n is public
 	ancillary    *ancillary
-	own          *mover // nil where covariates are shared
+	own          *mover    // nil where it has no parameters of its own
+	rough        *rough    // nil unless pooling is partial
+	ownAt        []float64 // where own went, in its coordinates, which rough changes
 	regression   *regression
+	hub          int // coordinates that are shared
 	phi          []float64
 	alone, among *model.Noise // with slopes for moves of this site, and of all
 }
 
 // newSite starts release j, hub coordinates of which are shared.
-func newSite(p *model.Joint, j, hub int, rng *rand.Rand) *site {
+func newSite(p *model.Joint, j, hub int, hierarchy *model.Hierarchy, rng *rand.Rand) *site {
 	obs, units := p.Sites[j].Observation, p.Sites[j].Units
-	law := newLocated(p.Shape, p.Prior, units)
+	rows := newLocated(p.Shape, p.Prior, units)
+	var law source = rows
+	var coordinates rowCoordinates = rows.Coordinates
+	if hierarchy != nil {
+		own := newPooled(rows, hierarchy, hub)
+		law, coordinates = own, own
+	}
 	c := newState(obs, p.Prior, law)
+	if hierarchy != nil {
+		c.params.Theta = hierarchy.At[j]
+	}
 	c.units, c.common = units, make([]float64, c.q)
 	c.start(rng)
-	k := &site{proposal: newProposal(c), moments: law.Moments, correction: newCorrection(p.Shape.M()), count: newCount(newCollapsed(c)),
-		ancillary: newAncillary(c, law.Coordinates), regression: newRegression(hub, law.Dim()-hub), phi: make([]float64, law.Dim()),
+	k := &site{hub: hub, proposal: newProposal(c), moments: rows.Moments, correction: newCorrection(p.Shape.M()), count: newCount(newCollapsed(c)),
+		ancillary: newAncillary(c, coordinates), regression: newRegression(hub, law.Dim()-hub), phi: make([]float64, law.Dim()),
 		alone: model.NewNoise(obs), among: p.Noise(j)}
 	if k.count != nil {
 		k.count.still = hub
 	}
-	if !p.Shared {
-		own, signs := ownTarget{k, hub}, make([]int, p.Shape.P)
-		for j := range signs {
-			signs[j] = j // μ_x
+	if law.Dim() > hub {
+		most := fewLeapfrogs
+		if hierarchy != nil {
+			most = manyLeapfrogs
+			k.rough, k.ownAt = newRough(p.Shape.Q()), make([]float64, law.Dim()-hub)
 		}
-		k.own = newMover(own, own, signs, fewLeapfrogs)
+		k.own = newMover(ownTarget{k, k.rough}, ownTarget{k, nil}, ownSigns(p), most)
 	}
 	return k
+}
+
+// ownPosition is where own went last.
+func (s *site) ownPosition() []float64 {
+	if s.ownAt != nil {
+		return s.ownAt
+	}
+	return s.phi[s.hub:]
+}
+
+// theta is θ_j where pooling is partial.
+func (s *site) theta() []float64 {
+	return s.phi[s.hub : s.hub+s.rough.q]
+}
+
+// ownSigns are the site's own coordinates to negate, those of θ_j and μ_x, which come
+// first.
+func ownSigns(p *model.Joint) (at []int) {
+	n := 0
+	if p.Partial {
+		n += p.Shape.Q()
+	}
+	if !p.Shared {
+		n += p.Shape.P
+	}
+	for j := range n {
+		at = append(at, j)
+	}
+	return at
 }
 
 // newSites starts a chain: each release where it would start alone, then the shared
 // parameters from their law given all statistics.
 func newSites(p *model.Joint, rng *rand.Rand) *sites {
-	whole := model.NewCoordinates(p.Shape, p.Prior).Dim()
-	c := &sites{problem: p, hub: whole, total: make([]float64, p.Shape.Statistics()), conditionals: model.NewConditionals(p.Shape, p.Prior, p.Shared)}
-	if !p.Shared {
-		c.hub = p.Shape.Q() + 1
+	c := &sites{problem: p, hub: sharedHub(p).Dim(), total: make([]float64, p.Shape.Statistics()), conditionals: model.NewConditionals(p.Shape, p.Prior, p.Shared)}
+	if p.Partial {
+		c.hub -= p.Shape.Q()
+		c.hierarchy = model.NewHierarchy(p.Shape, p.Prior, len(p.Sites))
+		c.hierarchy.Start(rng)
 	}
 	for j := range p.Sites {
-		c.all = append(c.all, newSite(p, j, c.hub, rng))
+		c.all = append(c.all, newSite(p, j, c.hub, c.hierarchy, rng))
 	}
 	c.drawConjugate(rng)
 	return c
@@ -71,6 +118,9 @@ func newSites(p *model.Joint, rng *rand.Rand) *sites {
 
 // drawConjugate draws the parameters from their conjugate laws given all s.
 func (c *sites) drawConjugate(rng *rand.Rand) bool {
+	if c.hierarchy != nil {
+		return c.drawHierarchy(rng)
+	}
 	clear(c.total)
 	rows := 0.0
 	for _, s := range c.all {
@@ -96,6 +146,36 @@ func (c *sites) drawConjugate(rng *rand.Rand) bool {
 	return true
 }
 
+// drawHierarchy draws the parameters given all s, where pooling is partial: (μ_x, T) from
+// NIW, all others by the hierarchy's steps.
+func (c *sites) drawHierarchy(rng *rand.Rand) bool {
+	clear(c.total)
+	rows := 0.0
+	for j, s := range c.all {
+		stats := s.statistics()
+		for i, v := range stats {
+			c.total[i] += v
+		}
+		rows += s.n
+		if !c.hierarchy.Observe(j, stats, s.n) || !c.problem.Shared && !s.conditionals.DrawCovariates(s.params, stats, s.n, rng) {
+			return false
+		}
+	}
+	first := c.all[0].params
+	if c.problem.Shared && !c.conditionals.DrawCovariates(first, c.total, rows, rng) {
+		return false
+	}
+	ok := c.hierarchy.Step(rng)
+	for _, s := range c.all {
+		s.params.Sigma2 = c.hierarchy.Sigma2
+		if c.problem.Shared {
+			copy(s.params.MuX, first.MuX)
+			copy(s.params.Tau, first.Tau)
+		}
+	}
+	return ok
+}
+
 // Params writes the parameters in the order of model.Joint.Names.
 func (c *sites) Params(dst []float64) {
 	first := c.all[0].params
@@ -104,6 +184,10 @@ func (c *sites) Params(dst []float64) {
 	at++
 	if c.problem.Shared {
 		at = first.Write(dst)
+	}
+	if c.hierarchy != nil {
+		copy(dst, c.hierarchy.Theta)
+		at += c.hierarchy.Write(dst[at:])
 	}
 	for _, s := range c.all {
 		if s.obs.Count.Latent() {

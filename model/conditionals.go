@@ -52,3 +52,13 @@ func (c *Conditionals) Draw(x *Params, s []float64, n float64, rng *rand.Rand) b
 	}
 	return true
 }
+
+// DrawCovariates is Draw of (μ_x, T) alone.
+func (c *Conditionals) DrawCovariates(x *Params, s []float64, n float64, rng *rand.Rand) bool {
+	c.sums.Set(s, n)
+	if !c.niwS.Update(c.niw, c.prior.Covariates, n, c.sums.SX, c.sums.SXX) {
+		return false
+	}
+	c.niwS.Rand(x.MuX, x.Tau, rng)
+	return true
+}

@@ -31,30 +31,29 @@ type Hierarchy struct {
 	Phi    []float64   // Ω, in the coordinates of Spread
 	At     [][]float64 // θ_j
 	Spread *Spread     // at Phi
+	Root   []float64   // B, Ω = BBᵀ, lower triangular, at Phi
 
 	prior    *conjugate.NIG
 	sites    []*gramRoot
 	sums     *Sums
 	density  func() float64 // marginal, unless a test plants a fault
 	unused   []float64      // a gradient
-	root     []float64      // B, Ω = BBᵀ, lower triangular
 	chol     []float64      // of P
 	mean     []float64      // b, then P⁻¹b
 	deviates []float64
 	space    *siteSpace
 }
 
-// NewHierarchy allocates for a shape and so many custodians as there are θ_j, which the
-// caller holds.
-func NewHierarchy(s Shape, prior *Prior, at [][]float64) *Hierarchy {
+// NewHierarchy allocates for a shape and so many custodians.
+func NewHierarchy(s Shape, prior *Prior, custodians int) *Hierarchy {
 	q := s.Q()
 	vec := func(n int) []float64 { return make([]float64, n) }
-	h := &Hierarchy{Theta: vec(q), At: at, Spread: NewSpread(q), prior: prior.Theta, sums: NewSums(s),
-		root: vec(q * q), chol: vec(q * q), mean: vec(q), deviates: vec(q), space: newSiteSpace(q)}
+	h := &Hierarchy{Theta: vec(q), Spread: NewSpread(q), prior: prior.Theta, sums: NewSums(s),
+		Root: vec(q * q), chol: vec(q * q), mean: vec(q), deviates: vec(q), space: newSiteSpace(q)}
 	h.Phi, h.unused = vec(h.Spread.Dim()), vec(h.Spread.Dim())
 	h.density = h.marginal
-	for range at {
-		h.sites = append(h.sites, newGramRoot(q))
+	for range custodians {
+		h.At, h.sites = append(h.At, vec(q)), append(h.sites, newGramRoot(q))
 	}
 	return h
 }
@@ -76,7 +75,7 @@ func (h *Hierarchy) Take(theta []float64, sigma2 float64, phi []float64) {
 	copy(h.Theta, theta)
 	copy(h.Phi, phi)
 	h.Sigma2 = sigma2
-	h.Spread.Constrain(h.Phi)
+	h.setRoot()
 }
 
 // Observe takes the statistics of custodian j, canonical order and common units, of n
@@ -130,7 +129,7 @@ func (h *Hierarchy) marginal() float64 {
 		h.chol[i] = v / h.Sigma2
 	}
 	for _, s := range h.sites {
-		logp += h.space.whiten(s, h.root, h.Sigma2, h.chol, h.mean)
+		logp += h.space.whiten(s, h.Root, h.Sigma2, h.chol, h.mean)
 	}
 	if !dense.Cholesky(h.chol, q) {
 		return math.NaN()
@@ -149,7 +148,7 @@ func (h *Hierarchy) setRoot() {
 	q := len(h.Theta)
 	for k, tau := range h.Spread.Tau {
 		for l := range k + 1 {
-			h.root[k*q+l] = tau * h.Spread.Factor[k*q+l]
+			h.Root[k*q+l] = tau * h.Spread.Factor[k*q+l]
 		}
 	}
 }
@@ -173,10 +172,10 @@ func (h *Hierarchy) drawTheta(rng *rand.Rand) bool {
 func (h *Hierarchy) drawSites(rng *rand.Rand) bool {
 	q := len(h.Theta)
 	for j, s := range h.sites {
-		if !h.space.draw(h.deviates, s, h.root, h.Theta, h.Sigma2, rng) {
+		if !h.space.draw(h.deviates, s, h.Root, h.Theta, h.Sigma2, rng) {
 			return false
 		}
-		dense.MulLowerVec(h.At[j], h.root, q, h.deviates)
+		dense.MulLowerVec(h.At[j], h.Root, q, h.deviates)
 		for k, v := range h.Theta {
 			h.At[j][k] += v
 		}

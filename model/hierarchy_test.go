@@ -29,15 +29,14 @@ func newPooledRows(t *testing.T, sizes ...int) *pooledRows {
 	}
 	s, rng := Shape{P: 1, Intercept: true}, rand.New(rand.NewPCG(71, 1))
 	r := &pooledRows{}
-	var at [][]float64
 	for _, n := range sizes {
 		var x [][]float64
 		for range n {
 			x = append(x, []float64{1, rng.NormFloat64()})
 		}
-		r.x, r.y, at = append(r.x, x), append(r.y, make([]float64, n)), append(at, make([]float64, s.Q()))
+		r.x, r.y = append(r.x, x), append(r.y, make([]float64, n))
 	}
-	r.Hierarchy = NewHierarchy(s, &Prior{Theta: nig}, at)
+	r.Hierarchy = NewHierarchy(s, &Prior{Theta: nig}, len(sizes))
 	return r
 }
 

@@ -13,7 +13,7 @@ import (
 // statistics.
 func (t *Joint) naivelyPooled(ctx context.Context, all [][]float64, plan mcmc.Plan) (*posterior.Draws, error) {
 	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[struct{}], error) {
-		k := &pooledKernel{hierarchy: NewHierarchy(t.Shape, t.Prior, t.coefficients())}
+		k := &pooledKernel{hierarchy: NewHierarchy(t.Shape, t.Prior, len(t.Sites))}
 		for j, s := range all {
 			if !k.hierarchy.Observe(j, s, t.Sites[j].N) {
 				return nil, &SiteError{j, errors.New("naive: the statistics are not finite in common units")}
@@ -24,14 +24,6 @@ func (t *Joint) naivelyPooled(ctx context.Context, all [][]float64, plan mcmc.Pl
 	}
 	columns := mcmc.Columns{Params: append(t.Shape.RegressionNames(), t.pooledNames()...)}
 	return mcmc.Run(ctx, columns, start, func(struct{}, []float64) {}, plan)
-}
-
-// coefficients are zero θ_j.
-func (t *Joint) coefficients() (at [][]float64) {
-	for range t.Sites {
-		at = append(at, make([]float64, t.Shape.Q()))
-	}
-	return at
 }
 
 // pooledKernel is a chain of Hierarchy, statistics held.

@@ -108,10 +108,19 @@ func (c *Coordinates) Constrain(x *Params, phi []float64) {
 // the first term being regressionPrior's. The last two have gradient L⁻ᵀ(AAᵀ + κ₀uuᵀ) in L, A = L⁻¹C,
 // u = L⁻¹(μ_x − m₀).
 func (c *Coordinates) LogPrior(grad []float64, x *Params) float64 {
+	return c.addCovariates(c.nig.logDensity(grad, x), grad, x)
+}
+
+// LogCovariates is LogPrior of (μ_x, T) alone; the gradient in (θ, log σ²) is 0.
+func (c *Coordinates) LogCovariates(grad []float64, x *Params) float64 {
+	clear(grad[:c.Shape.Q()+1])
+	return c.addCovariates(0, grad, x)
+}
+
+// addCovariates adds log p(μ_x, T) to logp, and writes the gradient in those.
+func (c *Coordinates) addCovariates(logp float64, grad []float64, x *Params) float64 {
 	p, q := c.Shape.P, c.Shape.Q()
 	niw := c.prior.Covariates
-	logp := c.nig.logDensity(grad, x)
-
 	dense.InvertLower(c.linv, c.l, p)
 	for j := range p {
 		c.d[j] = x.MuX[j] - niw.Mean[j]
