@@ -17,13 +17,16 @@ import (
 // hospital is the law of one custodian's rows, y = 0.1 + slope x + 0.2 e.
 type hospital struct{ mean, slope float64 }
 
-// publish releases rows of each in a box of its own, with Laplace noise, the second
-// with a noisy number of rows.
+// publish releases 2000 rows of each in a box of its own, with Laplace noise of scale 4,
+// the second with a noisy number of rows.
 func publish(t *testing.T, hospitals ...hospital) (custodians []dpreg.Custodian) {
+	return publishRows(t, 2000, 4, 21, hospitals...)
+}
+
+func publishRows(t *testing.T, n int, scale float64, seed uint64, hospitals ...hospital) (custodians []dpreg.Custodian) {
 	t.Helper()
-	const n, scale = 2000, 4
 	for j, h := range hospitals {
-		rng := mcmc.Stream(21, j)
+		rng := mcmc.Stream(seed, j)
 		d := simple(true)
 		d.Covariates = []schema.Column{{Name: "x", Lower: -1.5 - 0.4*float64(j), Upper: 1.5}}
 		d.Response.Upper = 1.5 + 0.3*float64(j)
@@ -36,10 +39,10 @@ func publish(t *testing.T, hospitals ...hospital) (custodians []dpreg.Custodian)
 				s[i] += u
 			}
 		}
-		r := noisy(d, s, n, scale, rng)
+		r := noisy(d, s, int64(n), scale, rng)
 		if j == 1 {
-			r.Privacy = &release.Privacy{Epsilon: 1.5, Neighbours: release.AddRemove}
-			r.Noise.Sensitivity, r.NNoise = 6, 4
+			r.Privacy = &release.Privacy{Epsilon: 6 / scale, Neighbours: release.AddRemove}
+			r.Noise.Sensitivity, r.NNoise = 6, scale
 			r.N += 3
 		}
 		custodians = append(custodians, dpreg.Custodian{Name: fmt.Sprintf("h%d.json", j+1), Release: r})

@@ -100,15 +100,12 @@ func readSaved(dir string) (run *savedRun, files []string, err error) {
 
 // savedReleases are draws-release.json or draws-release-1.json and so on; nil where
 // there are none.
-func savedReleases(dir string) (paths []string) {
+func savedReleases(dir string) []string {
 	f := inferFlags{save: dir}
 	if exists(f.releaseFile()) {
 		return []string{f.releaseFile()}
 	}
-	for _, path := range f.releasesOf(len(f.formerReleases())) {
-		paths = append(paths, path)
-	}
-	return paths
+	return f.releasesOf(len(f.formerReleases()))
 }
 
 func exists(path string) bool {

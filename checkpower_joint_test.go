@@ -1,0 +1,54 @@
+package dpreg_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/mcmc"
+)
+
+// docs/custodians.md has the table that
+//
+//	go test . -run TestCheckJointlyPower -power 12 -v -timeout 1h
+//
+// prints.
+func TestCheckJointlyPower(t *testing.T) {
+	if *power == 0 {
+		t.Skip("asked for by -power")
+	}
+	alike := hospital{0, 0.3}
+	fmt.Println("| third of three custodians | covariates | pooling | median p | p ≤ 0.05 | calibrated ≤ 0.05 |\n|---|---|---|---|---|---|")
+	higher, steeper := hospital{0.2, 0.3}, hospital{0, 0.8}
+	for _, c := range []struct {
+		third               string
+		law                 hospital
+		covariates, pooling string
+	}{
+		{"as the others", alike, "shared", "complete"}, {"as the others", alike, "separate", "complete"},
+		{"mean of x 0.2 higher", higher, "shared", "complete"}, {"mean of x 0.2 higher", higher, "separate", "complete"},
+		{"slope 0.8 in place of 0.3", steeper, "separate", "complete"}, {"slope 0.8 in place of 0.3", steeper, "separate", "partial"},
+	} {
+		var p []float64
+		small, calibrated := 0, 0
+		for k := range *power {
+			fit, err := dpreg.InferJointly(context.Background(), publishRows(t, 1000, 4, uint64(1000+k), alike, alike, c.law), dpreg.Options{
+				Covariates: c.covariates, Pooling: c.pooling, Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 500, Seed: uint64(k)}})
+			must(t, err)
+			check, err := fit.CheckJointly(context.Background(), dpreg.CheckOptions{Calibrate: 19, Seed: uint64(k)})
+			must(t, err)
+			p = append(p, check.All.P)
+			if check.All.P <= 0.05 {
+				small++
+			}
+			if *check.All.Calibrated <= 0.05 {
+				calibrated++
+			}
+		}
+		slices.Sort(p)
+		percent := func(n int) float64 { return 100 * float64(n) / float64(*power) }
+		fmt.Printf("| %s | %s | %s | %.2f | %.0f %% | %.0f %% |\n", c.third, c.covariates, c.pooling, p[len(p)/2], percent(small), percent(calibrated))
+	}
+}
