@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/dpreg/dpreg"
@@ -20,7 +22,7 @@ func CheckJointly(w io.Writer, c *dpreg.JointCheck, d *schema.Design) error {
 	for _, text := range jointVerdict(c, d) {
 		p.paragraph(text)
 	}
-	for _, r := range c.Releases {
+	for _, r := range leastLikely(c) {
 		p.printf("\n%s\n\n", r.Name)
 		p.do(checkEntries(r).write)
 		p.printf("\n")
@@ -31,6 +33,18 @@ func CheckJointly(w io.Writer, c *dpreg.JointCheck, d *schema.Design) error {
 	}
 	p.do(func(w io.Writer) error { return Warnings(w, c.Warnings) })
 	return p.err
+}
+
+// leastLikely are the releases of which all sums are shown: of many, those of the
+// smallest p, in their order.
+func leastLikely(c *dpreg.JointCheck) []*dpreg.Check {
+	if len(c.Releases) <= mostCustodians {
+		return c.Releases
+	}
+	p := func(r *dpreg.Check) float64 { return r.Blocks[len(r.Blocks)-1].P }
+	sorted := slices.SortedStableFunc(slices.Values(c.Releases), func(a, b *dpreg.Check) int { return cmp.Compare(p(a), p(b)) })
+	least := sorted[:mostCustodians]
+	return slices.DeleteFunc(slices.Clone(c.Releases), func(r *dpreg.Check) bool { return !slices.Contains(least, r) })
 }
 
 func jointSubject(c *dpreg.JointCheck, d *schema.Design) string {
@@ -66,7 +80,7 @@ func jointBlocks(c *dpreg.JointCheck) table {
 func jointVerdict(c *dpreg.JointCheck, d *schema.Design) []string {
 	text := append([]string{jointFound(c)}, fewRefits(c.Refits)...)
 	if c.Refits > 0 {
-		text = append(text, fmt.Sprintf("Calibrated p is the rank of p among those of %d times all releases that the model made; under the model it is near uniform, which p itself is not.", c.Refits))
+		text = append(text, fmt.Sprintf("Calibrated p is the rank of p among those of %d sets of releases that the model made; under the model it is near uniform, which p itself is not.", c.Refits))
 	} else {
 		text = append(text, "Not calibrated: under the model such p-values lie around 0.5 and are rarely small (--calibrate K).")
 	}
@@ -76,7 +90,10 @@ func jointVerdict(c *dpreg.JointCheck, d *schema.Design) []string {
 	if d.Intercept {
 		text = append(text, "What it cannot see: whether rows are normal. With an intercept a normal law fits nearly any sums of one custodian; what is compared is what custodians are said to share.")
 	}
-	for _, r := range c.Releases {
+	if len(c.Releases) > mostCustodians {
+		text = append(text, fmt.Sprintf("The sums of the %d releases with the smallest p are shown; --format csv or json has all.", mostCustodians))
+	}
+	for _, r := range leastLikely(c) {
 		for _, outside := range checkOutside(r) {
 			text = append(text, r.Name+": "+outside)
 		}

@@ -36,7 +36,7 @@ func PlotCheck(w io.Writer, c *dpreg.Check, d *schema.Design, format string) err
 
 // PlotCheckJointly is PlotCheck of several releases, each below its name.
 func PlotCheckJointly(w io.Writer, c *dpreg.JointCheck, d *schema.Design, format string) error {
-	picture, err := drawCheck(d, c.Releases...)
+	picture, err := drawCheck(d, leastLikely(c)...)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func CheckPage(w io.Writer, c *dpreg.Check, f *dpreg.Fit, run Run) error {
 
 // CheckJointlyPage writes a check of the several releases of f as a page.
 func CheckJointlyPage(w io.Writer, c *dpreg.JointCheck, f *dpreg.Fit, run Run) error {
-	drawn, err := drawCheck(f.Design, c.Releases...)
+	drawn, err := drawCheck(f.Design, leastLikely(c)...)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func CheckJointlyPage(w io.Writer, c *dpreg.JointCheck, f *dpreg.Fit, run Run) e
 	p.add("What was asked", fitAsked(f, run)...)
 	p.add("What is private", append([]block{{Table: &private}}, paragraphs(custodiansWords)...)...)
 	p.add("What the check says", append(append([]block{{Table: &overview}}, paragraphs(jointVerdict(c, f.Design)...)...), block{Picture: picture})...)
-	for _, r := range c.Releases {
+	for _, r := range leastLikely(c) {
 		entries, columns := checkEntries(r), checkColumns(r)
 		p.add(r.Name, block{Table: &entries}, block{Table: &columns})
 	}
