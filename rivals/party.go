@@ -27,7 +27,7 @@ func read(method string, p *model.Problem) (*model.Joint, []*party, error) {
 		return nil, nil, fmt.Errorf("%s: its model has no intercept: infer from a release without one (a formula that ends in \"- 1\"), or by another method", method)
 	}
 	if joint.Partial {
-		return nil, nil, fmt.Errorf("%s: it has one regression for all releases; mcmc-exact can pool them partially", method)
+		return nil, nil, fmt.Errorf("%s: it has one regression for all releases; mcmc-exact, mcmc-ind, gibbs-ss-update and naive can pool them partially", method)
 	}
 	var parties []*party
 	for j, site := range joint.Sites {
