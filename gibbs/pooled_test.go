@@ -232,3 +232,23 @@ func TestPooledInvariantFindsFaults(t *testing.T) {
 		}
 	}
 }
+
+// TestPooledAllocates: no sweep does.
+func TestPooledAllocates(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		rng := rand.New(rand.NewPCG(72, 5))
+		_, problem := newPooledSites(t, shared, true).Draw(rng)
+		k := newExactSites(problem, rng)
+		for i := range 100 {
+			k.Step(rng)
+			k.Adapt(i, 100)
+		}
+		if n := testing.AllocsPerRun(20, func() { k.Step(rng) }); n != 0 {
+			t.Errorf("shared=%t: %g allocations a sweep", shared, n)
+		}
+		plain := &plainSites{newSites(problem, rng)}
+		if n := testing.AllocsPerRun(20, func() { plain.Step(rng) }); n != 0 {
+			t.Errorf("shared=%t, plain: %g allocations a sweep", shared, n)
+		}
+	}
+}
