@@ -94,6 +94,9 @@ func fitEstimates(f *dpreg.Fit, s *posterior.Summary, o Options) []block {
 	t := summaryTable(s, o.All)
 	blocks := []block{{Table: &t}, {Text: "Estimate and Est.Error: posterior mean and standard deviation; l and u: the interval; " +
 		"Learned: 1 - posterior variance / prior variance, near 0 where the release says nothing and the prior speaks."}}
+	if text := leftOut(s, o.All); text != "" {
+		blocks = append(blocks, block{Text: text})
+	}
 	if price := f.PriceOfPrivacy(); price != nil {
 		blocks = append(blocks, block{Text: priced(s, price)})
 	}

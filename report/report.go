@@ -55,6 +55,9 @@ func Fit(w io.Writer, f *dpreg.Fit, o Options) error {
 	p.printf("\n")
 	p.do(func(w io.Writer) error { return Table(w, s, o.All) })
 	p.printf("\n")
+	if text := leftOut(s, o.All); text != "" {
+		p.paragraph(text)
+	}
 	p.do(func(w io.Writer) error { return Diagnostics(w, s) })
 	if ok, reason := f.Converged(); !ok {
 		p.paragraph("Not converged: " + reason + ".")

@@ -39,8 +39,10 @@ func summaryTable(s *posterior.Summary, all bool) table {
 	level := exactly(percent(s.Level)) + "%"
 	header := []string{"", "Estimate", "Est.Error", "l-" + level, "u-" + level, "Rhat", "Bulk_ESS", "Tail_ESS", "Learned"}
 	var rows [][]string
+	far := farthest(s.Parameters)
 	for i := range s.Parameters {
-		if p := &s.Parameters[i]; all || isMain(p.Name) || isCustodians(p.Name) {
+		p := &s.Parameters[i]
+		if all || isMain(p.Name) || isCustodians(p.Name) && (far == nil || far[i] || !isOneCustodians(p.Name)) {
 			rows = append(rows, row(p))
 		}
 	}
@@ -52,8 +54,11 @@ func isMain(name string) bool { return name == "sigma" || strings.HasPrefix(name
 
 // isCustodians tells those of partially pooled custodians, which tables show too.
 func isCustodians(name string) bool {
-	return strings.HasPrefix(name, "spread[") || strings.HasPrefix(name, "theta_at[")
+	return strings.HasPrefix(name, "spread[") || isOneCustodians(name)
 }
+
+// isOneCustodians tells a coefficient of one custodian.
+func isOneCustodians(name string) bool { return strings.HasPrefix(name, "theta_at[") }
 
 func row(p *posterior.Parameter) []string {
 	d := common(p.SD, p.Mean, p.SD, p.Lower, p.Upper)
