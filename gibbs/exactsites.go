@@ -18,6 +18,9 @@ import (
 //	    see ancillary
 //	(d) ω_j | s_j, z_j
 //
+// Where pooling is partial θ_j stands for θ in (a) and is the site's own in (c), (b) is
+// that of model.Hierarchy, and in (c) θ and Ω move besides; see pooled and noncentred.
+//
 // (b) has s held, of which it knows nothing where noise hides s; (c) has held what is
 // independent of the parameters there (Yu & Meng 2011, "To Center or Not to Center", J.
 // Computational and Graphical Statistics 20). Its density has ω integrated out, and (d)

@@ -8,16 +8,17 @@ import (
 )
 
 // interweave moves the parameters with all (f, A) held: those of each site's own, then the
-// shared ones. It fails where some statistics lie at the border of what data can have.
+// shared ones, and where pooling is partial θ and Ω. It fails where some statistics lie at
+// the border of what data can have, or Ω at that of numbers.
 func (k *exactSites) interweave(rng *rand.Rand) (t transition, ok bool) {
 	for _, s := range k.all {
-		if !s.ancillary.hold(s.phi) {
+		if !s.ancillary.hold(s.phi) || s.rough != nil && !s.rough.at(k.hierarchy) {
 			return t, false
 		}
 	}
 	for _, s := range k.all {
-		if s.own != nil && !k.moveOwn(s, rng) {
-			return t, false
+		if s.own != nil {
+			s.moveOwn(rng)
 		}
 	}
 	copy(k.phi, k.all[0].phi)
@@ -39,27 +40,22 @@ func (k *exactSites) interweave(rng *rand.Rand) (t transition, ok bool) {
 	return t, true
 }
 
-// moveOwn moves the parameters of a site's own. It fails where Ω and what is known of θ_j
-// have no common scale in floating point.
-func (k *exactSites) moveOwn(s *site, rng *rand.Rand) bool {
+// moveOwn moves the site's own parameters.
+func (s *site) moveOwn(rng *rand.Rand) {
 	copy(s.ancillary.phi, s.phi)
-	x := s.phi[k.hub:]
+	x := s.phi[s.hub:]
 	if s.rough == nil {
 		s.own.step(x, rng)
-		return true
+		return
 	}
 	if s.own.choose(rng); !s.own.moved {
 		s.own.last = s.own.flip(x, rng)
-		return true
-	}
-	if !s.rough.at(k.hierarchy) {
-		return false
+		return
 	}
 	s.rough.toC(x[:s.rough.q])
 	s.own.last = s.own.hmc.step(x, rng)
 	copy(s.ownAt, x)
 	s.rough.toTheta(x[:s.rough.q])
-	return true
 }
 
 // moveSpread moves θ and Ω, where pooling is partial, and reports whether it did; σ² has

@@ -29,7 +29,7 @@ func newRough(q int) *rough {
 	return &rough{q: q, guess: vec(q), precision: vec(q * q), root: vec(q * q), centre: vec(q), inverse: vec(q * q), sum: vec(q), square: vec(q * q)}
 }
 
-// at takes θ and Ω.
+// at takes θ and Ω; it reports false where rounding leaves Λ without a root.
 func (r *rough) at(h *model.Hierarchy) bool {
 	q := r.q
 	dense.InvertLower(r.inverse, h.Root, q)
