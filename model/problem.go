@@ -49,7 +49,7 @@ func (p *Problem) Single() (*Observation, error) {
 		return nil, errors.New("model: the problem has no release")
 	}
 	if len(p.Releases) > 1 {
-		return nil, fmt.Errorf("this method infers from one release, and there are %d; mcmc-exact, mcmc-ind, gibbs-ss-update and naive take several", len(p.Releases))
+		return nil, fmt.Errorf("this method infers from one release, and there are %d; mcmc-exact, mcmc-ind, gibbs-ss-update, naive, normalx and fixeds take several", len(p.Releases))
 	}
 	if p.Prior == nil {
 		return nil, errors.New("model: the problem has no prior; model.DefaultPrior gives the documented one")
