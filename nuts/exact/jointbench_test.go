@@ -1,12 +1,17 @@
 package exact
 
 import (
+	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
+	"github.com/dpreg/dpreg/nuts"
+	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -61,6 +66,49 @@ func BenchmarkJointStep(b *testing.B) {
 				n++
 			}
 			b.ReportMetric(float64(steps)/float64(n), "leapfrogs/op")
+		})
+	}
+}
+
+// BenchmarkInterweave is the least bulk ESS of a thousand draws of five custodians' partially
+// pooled coefficients at ε = 20, with the step that moves Ω alone and without: the mean of
+// four data sets.
+//
+//	go test ./nuts/exact -run xxx -bench Interweave -benchtime 1x
+func BenchmarkInterweave(b *testing.B) {
+	c := &modeltest.Custodians{Shape: model.Shape{P: 2, Intercept: true}, Partial: true}
+	for range 5 {
+		c.Sites = append(c.Sites, modeltest.Custodian{N: 1000, Kind: release.Laplace, Scale: modeltest.LaplaceScale(c.Shape, 20), Units: 1})
+	}
+	for _, woven := range []bool{true, false} {
+		b.Run(fmt.Sprint(woven), func(b *testing.B) {
+			const sets = 4
+			for b.Loop() {
+				mean, leapfrogs := 0.0, 0.0
+				for seed := range uint64(sets) {
+					rng := rand.New(rand.NewPCG(43, seed))
+					_, problem := c.Draw(rng)
+					start := func(_ int, rng *rand.Rand) (mcmc.Kernel[nuts.Info], error) {
+						k, err := newJointKernel(problem, rng)
+						if err == nil && !woven {
+							k.weave = nil
+						}
+						return k, err
+					}
+					d, err := mcmc.Run(context.Background(), mcmc.Columns{Params: problem.Names(), Info: nuts.InfoNames}, start, nuts.Keep, mcmc.Plan{Chains: 1, Warmup: 500, Draws: 1000, Seed: seed})
+					if err != nil {
+						b.Fatal(err)
+					}
+					least := math.Inf(1)
+					for j := range d.Names {
+						least = min(least, posterior.ESSBulk(d.Column(j)))
+					}
+					mean += least / sets
+					leapfrogs += infoSum(d, "n_leapfrog__") / (1000 * sets)
+				}
+				b.ReportMetric(mean, "ESS")
+				b.ReportMetric(leapfrogs, "leapfrogs/draw")
+			}
 		})
 	}
 }
