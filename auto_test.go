@@ -1,6 +1,7 @@
 package dpreg_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -57,6 +58,27 @@ func TestAuto(t *testing.T) {
 	}
 	if _, err := dpreg.Infer(t.Context(), releaseOf(2), dpreg.Options{Method: "mcmc-exact", Plan: plan}); err == nil || !strings.Contains(err.Error(), "mcmc-ind") {
 		t.Errorf("two rows of two columns, mcmc-exact: %v", err)
+	}
+}
+
+// With many releases auto takes the engine whose cost grows slowest.
+func TestAutoOfMany(t *testing.T) {
+	var custodians []dpreg.Custodian
+	for j := range 10 {
+		custodians = append(custodians, dpreg.Custodian{Name: fmt.Sprintf("%d.json", j+1), Release: releaseOf(100)})
+	}
+	for many, method := range map[int]string{9: "mcmc-exact", 10: "gibbs-ss-update"} {
+		f, err := dpreg.InferJointly(t.Context(), custodians[:many], dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Method != method {
+			t.Errorf("%d releases: %s, because %q", many, f.Method, f.Why)
+		}
+	}
+	custodians[4].Release = releaseOf(39)
+	if f, err := dpreg.InferJointly(t.Context(), custodians, dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10}}); err != nil || f.Method != "mcmc-exact" {
+		t.Errorf("one of few rows: %v", err)
 	}
 }
 

@@ -14,11 +14,11 @@ import (
 	"github.com/dpreg/dpreg/schema"
 )
 
-// hundred are the releases of a hundred custodians of 1000 rows and five covariates each,
-// with Laplace noise at ε = 1.
-func hundred(partial bool) (custodians []dpreg.Custodian) {
-	c := &modeltest.Custodians{Shape: model.Shape{P: 5, Intercept: true}, Partial: partial}
-	for range 100 {
+// alike are the releases of so many custodians of 1000 rows and p covariates each, with
+// Laplace noise at ε = 1.
+func alike(number, p int, partial bool) (custodians []dpreg.Custodian) {
+	c := &modeltest.Custodians{Shape: model.Shape{P: p, Intercept: true}, Partial: partial}
+	for range number {
 		c.Sites = append(c.Sites, modeltest.Custodian{N: 1000, Kind: release.Laplace, Scale: modeltest.LaplaceScale(c.Shape, 1), Units: 1})
 	}
 	_, problem := c.Draw(rand.New(rand.NewPCG(42, 1)))
@@ -44,7 +44,7 @@ func BenchmarkInferJointly(b *testing.B) {
 		{"mcmc-exact", dpreg.CompletePooling}, {"mcmc-exact", dpreg.PartialPooling},
 	} {
 		b.Run(c.method+"/"+c.pooling, func(b *testing.B) {
-			custodians := hundred(c.pooling == dpreg.PartialPooling)
+			custodians := alike(100, 5, c.pooling == dpreg.PartialPooling)
 			o := dpreg.Options{Method: c.method, Pooling: c.pooling, Plan: mcmc.Plan{Chains: 4, Warmup: 1000, ESS: 1000, Workers: 1}}
 			for b.Loop() {
 				fit, err := dpreg.InferJointly(context.Background(), custodians, o)
@@ -54,5 +54,35 @@ func BenchmarkInferJointly(b *testing.B) {
 				b.ReportMetric(float64(fit.Draws(dpreg.Scaled).NumDraws()), "draws/chain")
 			}
 		})
+	}
+}
+
+// BenchmarkEffectiveJointly is the least effective sample size of one chain over the
+// seconds that it took, warm-up included:
+//
+//	go test . -run xxx -bench EffectiveJointly -benchtime 1x
+func BenchmarkEffectiveJointly(b *testing.B) {
+	for _, number := range []int{3, 10, 30} {
+		for _, p := range []int{1, 2, 5} {
+			for _, pooling := range []string{dpreg.CompletePooling, dpreg.PartialPooling} {
+				custodians := alike(number, p, pooling == dpreg.PartialPooling)
+				for _, plan := range []struct {
+					method        string
+					warmup, draws int
+				}{{"mcmc-exact", 1000, 500}, {"gibbs-ss-update", 1000, 4000}} {
+					b.Run(fmt.Sprintf("J=%d/p=%d/%s/%s", number, p, pooling, plan.method), func(b *testing.B) {
+						o := dpreg.Options{Method: plan.method, Pooling: pooling, Plan: mcmc.Plan{Chains: 1, Warmup: plan.warmup, Draws: plan.draws, Workers: 1}}
+						for b.Loop() {
+							fit, err := dpreg.InferJointly(context.Background(), custodians, o)
+							if err != nil {
+								b.Fatal(err)
+							}
+							ess, _ := fit.Draws(dpreg.Scaled).MinESS(1)
+							b.ReportMetric(ess/b.Elapsed().Seconds(), "ESS/s")
+						}
+					})
+				}
+			}
+		}
 	}
 }
