@@ -75,8 +75,7 @@ func checkBlocks(p int) []checkBlock {
 }
 
 // given puts the parameters at a draw, a row in the order of model.Shape.Names, followed
-// by n where it is latent; false where rounding leaves a matrix
-// indefinite.
+// by n where it is latent; false where rounding leaves a matrix indefinite.
 func (c *checker) given(row []float64) bool {
 	q := len(c.obs.Z)
 	setParams(c.params, row)

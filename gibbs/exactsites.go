@@ -48,7 +48,7 @@ func newExactSites(p *model.Joint, rng *rand.Rand) *exactSites {
 	if c.all[0].own == nil {
 		most = manyLeapfrogs
 	}
-	k := &exactSites{sites: c, target: t, shared: newMover(t, rigid{t}, t.signs(), most), phi: make([]float64, c.hub)}
+	k := &exactSites{sites: c, target: t, shared: newMover(t, rigid{t}, t.signs(), most), phi: make([]float64, c.lead)}
 	if p.Partial {
 		k.spread = newNoncentred(c)
 		k.spreadMover = newMover(k.spread, k.spread, k.spread.hub.Signs(), fewLeapfrogs)

@@ -43,7 +43,7 @@ func (k *exactSites) interweave(rng *rand.Rand) (t transition, ok bool) {
 // moveOwn moves the site's own parameters.
 func (s *site) moveOwn(rng *rand.Rand) {
 	copy(s.ancillary.phi, s.phi)
-	x := s.phi[s.hub:]
+	x := s.phi[s.lead:]
 	if s.rough == nil {
 		s.own.step(x, rng)
 		return
@@ -80,17 +80,17 @@ type ownTarget struct {
 }
 
 // Dim returns the number of coordinates.
-func (t ownTarget) Dim() int { return len(t.site.phi) - t.site.hub }
+func (t ownTarget) Dim() int { return len(t.site.phi) - t.site.lead }
 
 // LogDensity returns the log density, and the slope that is followed.
 func (t ownTarget) LogDensity(grad, x []float64) float64 {
-	a, own := t.site.ancillary, t.site.ancillary.phi[t.site.hub:]
+	a, own := t.site.ancillary, t.site.ancillary.phi[t.site.lead:]
 	copy(own, x)
 	if t.rough != nil {
 		t.rough.toTheta(own[:t.rough.q])
 	}
 	logp := a.density(a.phi, t.site.alone)
-	copy(grad, a.grad[t.site.hub:])
+	copy(grad, a.grad[t.site.lead:])
 	if t.rough != nil {
 		t.rough.pull(grad[:t.rough.q])
 	}
@@ -132,7 +132,7 @@ func (t *sharedTarget) signs() (at []int) {
 }
 
 // Dim returns the number of coordinates.
-func (t *sharedTarget) Dim() int { return t.sites.hub }
+func (t *sharedTarget) Dim() int { return t.lead }
 
 // LogDensity returns the log density, and the slope that is followed.
 func (t *sharedTarget) LogDensity(grad, h []float64) float64 {
@@ -175,7 +175,7 @@ func (t *sharedTarget) at(grad, h []float64) float64 {
 			s.regression.add(a.grad)
 			if s.rough != nil {
 				at := len(h) + s.rough.q
-				s.rough.add(a.phi[len(h):at], a.grad[len(h):at], s.law.(*pooled).slope)
+				s.rough.add(a.phi[len(h):at], a.grad[len(h):at])
 			}
 		}
 	}

@@ -87,8 +87,8 @@ func TestRenewInvariance(t *testing.T) {
 	g := newJointSites(t, false, true)
 	k := g.warm(rng)
 	for _, s := range k.all {
-		for i := range s.count.slope[k.hub:] {
-			s.count.slope[k.hub+i] = 0.1
+		for i := range s.count.slope[k.lead:] {
+			s.count.slope[k.lead+i] = 0.1
 		}
 		leavesUnchanged(t, "(a)", 10_000, func() { g.forward(k, rng) },
 			func() {

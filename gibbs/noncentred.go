@@ -60,12 +60,12 @@ func (t *noncentred) LogDensity(grad, x []float64) float64 {
 	for j, s := range t.all {
 		a, eta := s.ancillary, t.eta[j]
 		copy(a.phi, s.phi)
-		theta := a.phi[t.sites.hub : t.sites.hub+q]
+		theta := a.phi[t.lead : t.lead+q]
 		t.place(theta, eta)
 		a.move(a.phi)
 		clear(a.grad)
 		logp += a.likelihood(s.among)
-		for k, g := range a.grad[t.sites.hub : t.sites.hub+q] {
+		for k, g := range a.grad[t.lead : t.lead+q] {
 			t.hub.GTheta[k] += g
 			spread.GTau[k] += g * t.turn[k]
 			for l, e := range eta[:k+1] {

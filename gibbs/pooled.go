@@ -27,25 +27,25 @@ type rowCoordinates interface {
 type pooled struct {
 	*located
 	hierarchy *model.Hierarchy
-	q, hub    int
+	q, lead   int
 	phi, grad []float64 // located's coordinates, and a gradient in them
 	slope     []float64 // of log N(θ_j; θ, Ω), at the last LogPrior
 }
 
-func newPooled(l *located, hierarchy *model.Hierarchy, hub int) *pooled {
+func newPooled(l *located, hierarchy *model.Hierarchy, lead int) *pooled {
 	vec := func(n int) []float64 { return make([]float64, n) }
 	q := l.shape.Q()
-	return &pooled{located: l, hierarchy: hierarchy, q: q, hub: hub, phi: vec(l.Dim()), grad: vec(l.Dim()), slope: vec(q)}
+	return &pooled{located: l, hierarchy: hierarchy, q: q, lead: lead, phi: vec(l.Dim()), grad: vec(l.Dim()), slope: vec(q)}
 }
 
 // theta is the part of y that is θ_j, and covariates that of (μ_x, T).
-func (t *pooled) theta(y []float64) []float64 { return y[t.hub : t.hub+t.q] }
+func (t *pooled) theta(y []float64) []float64 { return y[t.lead : t.lead+t.q] }
 
 func (t *pooled) covariates(y []float64) []float64 {
-	if t.hub > 1 {
-		return y[1:t.hub]
+	if t.lead > 1 {
+		return y[1:t.lead]
 	}
-	return y[t.hub+t.q:]
+	return y[t.lead+t.q:]
 }
 
 // Unconstrain writes the coordinates of x; it reports false where T is not positive
@@ -70,7 +70,7 @@ func (t *pooled) Constrain(x *model.Params, y []float64) {
 // a constant and at the point of the last Constrain, and writes the gradient.
 func (t *pooled) LogPrior(grad []float64, x *model.Params) (logp float64) {
 	clear(grad)
-	if t.hub == 1 {
+	if t.lead == 1 {
 		logp = t.LogCovariates(t.grad, x)
 		copy(t.covariates(grad), t.grad[t.q+1:])
 	}

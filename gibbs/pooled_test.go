@@ -42,25 +42,25 @@ func TestPooledGradient(t *testing.T) {
 			}
 			q := s.rough.q
 			for i := range q {
-				s.rough.guess[i], s.rough.precision[i*q+i] = rng.NormFloat64(), rng.ExpFloat64()
+				s.rough.guess.Mean[i], s.rough.guess.Precision[i*q+i] = rng.NormFloat64(), rng.ExpFloat64()
 			}
 			if !s.rough.at(k.hierarchy) {
 				t.Fatal("no coordinates of θ_j")
 			}
-			x := slices.Clone(s.phi[k.hub:])
+			x := slices.Clone(s.phi[k.lead:])
 			s.rough.toC(x[:q])
 			copy(s.ancillary.phi, s.phi)
 			checkSlope(t, s.own.target, x, s)
 			s.rough.toTheta(x[:q])
 			for i, v := range x {
-				if d := s.phi[k.hub+i] - v; !(math.Abs(d) < 1e-12) {
+				if d := s.phi[k.lead+i] - v; !(math.Abs(d) < 1e-12) {
 					t.Errorf("shared=%t: own coordinate %d is off by %g", c.Shared, i, d)
 				}
 			}
 		}
-		checkSlope(t, k.target, k.all[0].phi[:k.hub], k.all...)
+		checkSlope(t, k.target, k.all[0].phi[:k.lead], k.all...)
 		if c.Shared {
-			checkSlope(t, rigid{k.target}, k.all[0].phi[:k.hub], k.all...)
+			checkSlope(t, rigid{k.target}, k.all[0].phi[:k.lead], k.all...)
 		}
 		k.spread.hold()
 		checkSlope(t, k.spread, k.spread.now, k.all...)
@@ -205,7 +205,7 @@ func (f flat) LogPrior(grad []float64, x *model.Params) float64 {
 	logp := f.pooled.LogPrior(grad, x)
 	for k, g := range f.slope {
 		logp -= 0.5 * g * (x.Theta[k] - f.hierarchy.Theta[k])
-		grad[f.hub+k] = 0
+		grad[f.lead+k] = 0
 	}
 	return logp
 }

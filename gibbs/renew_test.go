@@ -36,7 +36,7 @@ func TestRenewExact(t *testing.T) {
 					if before.n != after.n {
 						moved++
 					}
-					s.isStill(t, name, before, k.hub)
+					s.isStill(t, name, before, k.lead)
 					w := logExactOverCLT(t, s.rows(t), after.s, after.n) - logExactOverCLT(t, law, before.s, before.n)
 					if want := math.Min(1, math.Exp(w)); !(math.Abs(accept-want) < 1e-6) {
 						t.Errorf("%s: n from %g to %g: accepted with probability %g, not %g", name, before.n, after.n, accept, want)

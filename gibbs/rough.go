@@ -5,56 +5,33 @@ import (
 	"github.com/dpreg/dpreg/model"
 )
 
-// rough is a guess N(g, P⁻¹) of what z tells of one release's θ_j, and the coordinates c
-// that it leaves open,
-//
-//	θ_j = θ + Λ⁻¹P(g − θ) + R⁻ᵀc,   Λ = Ω⁻¹ + P = RRᵀ.
-//
-// Were the guess right, c would be standard normal whatever Ω is: θ_j is as wide as Ω where
-// z tells little of it and as P⁻¹ where it tells much, and no one step size serves both.
-// Given θ and Ω that is a linear map, and any guess gives the same posterior. P is
-// the mean of ggᵀ over warm-up's slopes g of log p(z | θ_j), and g that of θ_j.
+// rough has coordinates c of one release's θ_j, given θ and Ω: what a guess of warm-up leaves
+// open, see model.Guess. With θ and Ω held that is a linear map, and any guess gives the
+// same posterior. P is the mean of ggᵀ over warm-up's slopes g of log p(z | θ_j), and the
+// guess's mean that of θ_j.
 type rough struct {
-	q                int
-	guess, precision []float64
-	root, centre     []float64 // R, θ + Λ⁻¹P(g − θ)
-	inverse          []float64 // B⁻¹
+	guess  *model.Guess
+	q      int
+	centre []float64 // of θ_j: θ + Λ⁻¹P(g − θ)
+	prior  []float64 // slope of log N(θ_j; θ, Ω) where the density was taken last
 
 	count       float64
 	sum, square []float64 // of θ_j, and of ggᵀ, lower triangle
 }
 
-func newRough(q int) *rough {
+func newRough(prior []float64) *rough {
+	q := len(prior)
 	vec := func(n int) []float64 { return make([]float64, n) }
-	return &rough{q: q, guess: vec(q), precision: vec(q * q), root: vec(q * q), centre: vec(q), inverse: vec(q * q), sum: vec(q), square: vec(q * q)}
+	return &rough{guess: model.NewGuess(q), q: q, centre: vec(q), prior: prior, sum: vec(q), square: vec(q * q)}
 }
 
 // at takes θ and Ω; it reports false where rounding leaves Λ without a root.
 func (r *rough) at(h *model.Hierarchy) bool {
-	q := r.q
-	dense.InvertLower(r.inverse, h.Root, q)
-	for k := range q {
-		for l := range k + 1 { // Λ = B⁻ᵀB⁻¹ + P
-			sum := r.precision[k*q+l]
-			for i := k; i < q; i++ {
-				sum += r.inverse[i*q+k] * r.inverse[i*q+l]
-			}
-			r.root[k*q+l] = sum
-		}
-	}
-	if !dense.Cholesky(r.root, q) {
+	if !r.guess.At(h.Root, h.Theta) {
 		return false
 	}
-	for k := range q {
-		r.centre[k] = 0
-		for l, v := range r.precision[k*q : (k+1)*q] {
-			r.centre[k] += v * (r.guess[l] - h.Theta[l])
-		}
-	}
-	dense.SolveLower(r.root, q, r.centre)
-	dense.SolveLowerT(r.root, q, r.centre)
 	for k, v := range h.Theta {
-		r.centre[k] += v
+		r.centre[k] = r.guess.Centre[k] + v
 	}
 	return true
 }
@@ -64,27 +41,27 @@ func (r *rough) toC(x []float64) {
 	for k, v := range r.centre {
 		x[k] -= v
 	}
-	dense.MulLowerTVec(x, r.root, r.q, x)
+	dense.MulLowerTVec(x, r.guess.Root, r.q, x)
 }
 
 // toTheta replaces c by θ_j.
 func (r *rough) toTheta(x []float64) {
-	dense.SolveLowerT(r.root, r.q, x)
+	dense.SolveLowerT(r.guess.Root, r.q, x)
 	for k, v := range r.centre {
 		x[k] += v
 	}
 }
 
 // pull replaces the gradient in θ_j by that in c.
-func (r *rough) pull(grad []float64) { dense.SolveLower(r.root, r.q, grad) }
+func (r *rough) pull(grad []float64) { dense.SolveLower(r.guess.Root, r.q, grad) }
 
-// add takes θ_j, the slope of the density in it, and the prior's part of that.
-func (r *rough) add(theta, slope, prior []float64) {
+// add takes θ_j and the slope of the density in it, of which prior is a part.
+func (r *rough) add(theta, slope []float64) {
 	r.count++
 	for k, v := range theta {
 		r.sum[k] += v
 		for l := range k + 1 {
-			r.square[k*r.q+l] += (slope[k] - prior[k]) * (slope[l] - prior[l])
+			r.square[k*r.q+l] += (slope[k] - r.prior[k]) * (slope[l] - r.prior[l])
 		}
 	}
 }
@@ -95,13 +72,13 @@ func (r *rough) update() {
 	if r.count > 0 {
 		shrink := 1 / (r.count + 5 + float64(r.q))
 		for k := range r.q {
-			r.guess[k] = r.sum[k] / r.count
+			r.guess.Mean[k] = r.sum[k] / r.count
 			for l := range k {
-				r.precision[k*r.q+l] = shrink * r.square[k*r.q+l]
+				r.guess.Precision[k*r.q+l] = shrink * r.square[k*r.q+l]
 			}
-			r.precision[k*r.q+k] = r.square[k*r.q+k] / r.count
+			r.guess.Precision[k*r.q+k] = r.square[k*r.q+k] / r.count
 		}
-		dense.Symmetrise(r.precision, r.q)
+		dense.Symmetrise(r.guess.Precision, r.q)
 	}
 	r.count = 0
 	clear(r.sum)

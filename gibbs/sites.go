@@ -14,7 +14,7 @@ import (
 type sites struct {
 	problem      *model.Joint
 	all          []*site
-	hub          int                 // coordinates that are shared
+	lead         int                 // coordinates that are shared
 	conditionals *model.Conditionals // of what is shared, given all statistics
 	total        []float64           // all statistics in common units
 	hierarchy    *model.Hierarchy    // nil unless pooling is partial
@@ -33,20 +33,21 @@ type site struct {
 	rough        *rough    // nil unless pooling is partial
 	ownAt        []float64 // where own went, in its coordinates, which rough changes
 	regression   *regression
-	hub          int // coordinates that are shared
+	lead         int // coordinates that are shared
 	phi          []float64
 	alone, among *model.Noise // with slopes for moves of this site, and of all
 }
 
-// newSite starts release j, hub coordinates of which are shared.
-func newSite(p *model.Joint, j, hub int, hierarchy *model.Hierarchy, rng *rand.Rand) *site {
+// newSite starts release j, lead coordinates of which are shared.
+func newSite(p *model.Joint, j, lead int, hierarchy *model.Hierarchy, rng *rand.Rand) *site {
 	obs, units := p.Sites[j].Observation, p.Sites[j].Units
 	rows := newLocated(p.Shape, p.Prior, units)
 	var law source = rows
 	var coordinates rowCoordinates = rows.Coordinates
+	var guess *rough
 	if hierarchy != nil {
-		own := newPooled(rows, hierarchy, hub)
-		law, coordinates = own, own
+		own := newPooled(rows, hierarchy, lead)
+		law, coordinates, guess = own, own, newRough(own.slope)
 	}
 	c := newState(obs, p.Prior, law)
 	if hierarchy != nil {
@@ -54,17 +55,17 @@ func newSite(p *model.Joint, j, hub int, hierarchy *model.Hierarchy, rng *rand.R
 	}
 	c.units, c.common = units, make([]float64, c.q)
 	c.start(rng)
-	k := &site{hub: hub, proposal: newProposal(c), moments: rows.Moments, correction: newCorrection(p.Shape.M()), count: newCount(newCollapsed(c)),
-		ancillary: newAncillary(c, coordinates), regression: newRegression(hub, law.Dim()-hub), phi: make([]float64, law.Dim()),
+	k := &site{lead: lead, proposal: newProposal(c), moments: rows.Moments, correction: newCorrection(p.Shape.M()), count: newCount(newCollapsed(c)),
+		ancillary: newAncillary(c, coordinates), rough: guess, regression: newRegression(lead, law.Dim()-lead), phi: make([]float64, law.Dim()),
 		alone: model.NewNoise(obs), among: p.Noise(j)}
 	if k.count != nil {
-		k.count.still = hub
+		k.count.still = lead
 	}
-	if law.Dim() > hub {
+	if law.Dim() > lead {
 		most := fewLeapfrogs
 		if hierarchy != nil {
 			most = manyLeapfrogs
-			k.rough, k.ownAt = newRough(p.Shape.Q()), make([]float64, law.Dim()-hub)
+			k.ownAt = make([]float64, law.Dim()-lead)
 		}
 		k.own = newMover(ownTarget{k, k.rough}, ownTarget{k, nil}, ownSigns(p), most)
 	}
@@ -76,12 +77,12 @@ func (s *site) ownPosition() []float64 {
 	if s.ownAt != nil {
 		return s.ownAt
 	}
-	return s.phi[s.hub:]
+	return s.phi[s.lead:]
 }
 
 // theta is θ_j where pooling is partial.
 func (s *site) theta() []float64 {
-	return s.phi[s.hub : s.hub+s.rough.q]
+	return s.phi[s.lead : s.lead+s.rough.q]
 }
 
 // ownSigns are the site's own coordinates to negate, those of θ_j and μ_x, which come
@@ -103,14 +104,14 @@ func ownSigns(p *model.Joint) (at []int) {
 // newSites starts a chain: each release where it would start alone, then the shared
 // parameters from their law given all statistics.
 func newSites(p *model.Joint, rng *rand.Rand) *sites {
-	c := &sites{problem: p, hub: sharedHub(p).Dim(), total: make([]float64, p.Shape.Statistics()), conditionals: model.NewConditionals(p.Shape, p.Prior, p.Shared)}
+	c := &sites{problem: p, lead: sharedHub(p).Dim(), total: make([]float64, p.Shape.Statistics()), conditionals: model.NewConditionals(p.Shape, p.Prior, p.Shared)}
 	if p.Partial {
-		c.hub -= p.Shape.Q()
+		c.lead -= p.Shape.Q()
 		c.hierarchy = model.NewHierarchy(p.Shape, p.Prior, len(p.Sites))
 		c.hierarchy.Start(rng)
 	}
 	for j := range p.Sites {
-		c.all = append(c.all, newSite(p, j, c.hub, c.hierarchy, rng))
+		c.all = append(c.all, newSite(p, j, c.lead, c.hierarchy, rng))
 	}
 	c.drawConjugate(rng)
 	return c

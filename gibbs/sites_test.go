@@ -39,11 +39,11 @@ func TestSitesGradient(t *testing.T) {
 			}
 			if s.own != nil {
 				copy(s.ancillary.phi, s.phi)
-				checkSlope(t, s.own.target, s.phi[k.hub:], s)
+				checkSlope(t, s.own.target, s.phi[k.lead:], s)
 			}
 		}
-		checkSlope(t, k.target, k.all[0].phi[:k.hub], k.all...)
-		checkSlope(t, rigid{k.target}, k.all[0].phi[:k.hub], k.all...)
+		checkSlope(t, k.target, k.all[0].phi[:k.lead], k.all...)
+		checkSlope(t, rigid{k.target}, k.all[0].phi[:k.lead], k.all...)
 	}
 }
 

@@ -83,7 +83,7 @@ func (g *jointSites) test(dst []float64, k *exactSites) []float64 {
 		for _, v := range values[from:written] {
 			dst = append(dst, v, v*v)
 		}
-		from = k.hub // the shared ones are the same in all
+		from = k.lead // the shared ones are the same in all
 		if s.obs.Count.Latent() {
 			dst = append(dst, s.n, s.n*s.n, s.obs.Count.Noisy)
 		}

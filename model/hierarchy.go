@@ -61,13 +61,8 @@ func NewHierarchy(s Shape, prior *Prior, custodians int) *Hierarchy {
 // Start draws σ² from the prior and Ω from about its prior. Step draws the others anew.
 func (h *Hierarchy) Start(rng *rand.Rand) {
 	h.Sigma2 = variate.InverseGamma(h.prior.Shape, h.prior.Scale, rng)
-	for k := range h.Phi {
-		h.Phi[k] = 0.5 * rng.NormFloat64()
-		if k < len(h.Theta) {
-			h.Phi[k]-- // τ about 0.4
-		}
-	}
-	h.Take(h.Theta, h.Sigma2, h.Phi)
+	h.Spread.Start(h.Phi, rng)
+	h.setRoot()
 }
 
 // Take takes θ, σ² and Ω, the last by its coordinates.
@@ -145,12 +140,7 @@ func (h *Hierarchy) marginal() float64 {
 // setRoot takes B of Phi.
 func (h *Hierarchy) setRoot() {
 	h.Spread.Constrain(h.Phi)
-	q := len(h.Theta)
-	for k, tau := range h.Spread.Tau {
-		for l := range k + 1 {
-			h.Root[k*q+l] = tau * h.Spread.Factor[k*q+l]
-		}
-	}
+	h.Spread.Root(h.Root)
 }
 
 func (h *Hierarchy) drawTheta(rng *rand.Rand) bool {

@@ -9,30 +9,25 @@ import (
 
 // Pooled are the coefficients of one custodian, θ_j ~ N(θ, Ω), Ω = BBᵀ, B = diag(τ)C.
 // In θ_j = θ + Bη, η standard normal, η would follow θ and Ω along a funnel where z tells
-// much of θ_j, and θ_j would where it tells little. So the coordinates c are what is
-// left open when a rough guess N(g, P⁻¹) of θ_j from z is right:
+// much of θ_j, and θ_j would where it tells little. So the coordinates are c of
 //
-//	θ_j = θ + δ,   δ = Λ⁻¹P(g − θ) + R⁻ᵀc,   Λ = Ω⁻¹ + P = RRᵀ.
+//	θ_j = θ + δ,   δ = Λ⁻¹P(g − θ) + R⁻ᵀc,
 //
-// Any guess gives the same posterior. With η = B⁻¹δ
+// what a Guess N(g, P⁻¹) from z leaves open. Any guess gives the same posterior. With
+// η = B⁻¹δ
 //
 //	log p(c) = −½|η|² − log|B| − log|R|.
-//
-// Λ and P are whole matrices: where z tells θ_j to a thousandth of what custodians differ
-// by, coordinates taken coefficient by coefficient, as if Ω were diagonal, lie on a sheet
-// that thin, which Ω's correlations bend.
 //
 // A Pooled holds a workspace, so each chain needs its own.
 type Pooled struct {
 	Theta []float64 // θ_j
 	Slope []float64 // in η: −η, that of the density
 
-	hub              *Hub
-	guess, precision []float64 // g, P
-	ok               bool      // Λ is positive definite
+	hub   *Hub
+	guess *Guess
+	ok    bool // Λ is positive definite
 
-	inverse, root        []float64 // B⁻¹, R
-	centre, delta, eta   []float64 // Λ⁻¹P(g − θ), δ, η
+	delta, eta           []float64 // δ, η
 	pull, solved, spread []float64 // R⁻¹ and Λ⁻¹ times the gradient in δ, B⁻ᵀg_η
 	square, scratch      []float64
 }
@@ -41,9 +36,8 @@ type Pooled struct {
 func NewPooled(s *Site, hub *Hub) *Pooled {
 	q := s.Shape.Q()
 	vec := func() []float64 { return make([]float64, q) }
-	matrix := func() []float64 { return make([]float64, q*q) }
-	t := &Pooled{hub: hub, guess: vec(), precision: matrix(), Theta: vec(), Slope: vec(), inverse: matrix(), root: matrix(),
-		centre: vec(), delta: vec(), eta: vec(), pull: vec(), solved: vec(), spread: vec(), square: matrix(), scratch: vec()}
+	t := &Pooled{hub: hub, guess: NewGuess(q), Theta: vec(), Slope: vec(),
+		delta: vec(), eta: vec(), pull: vec(), solved: vec(), spread: vec(), square: make([]float64, q*q), scratch: vec()}
 	t.rough(s)
 	return t
 }
@@ -60,7 +54,7 @@ func (t *Pooled) rough(s *Site) {
 	sums, prior := NewSums(shape), DefaultPrior(shape).Theta
 	sums.Set(z, n)
 	for k := range q {
-		t.precision[k*q+k] = 1 // no guess: that of the prior's mean
+		t.guess.Precision[k*q+k] = 1 // no guess: that of the prior's mean
 	}
 	given := prior.Clone()
 	if !conjugate.NewNIGSampler(q).Update(given, prior, sums.XX, sums.XY, sums.YY, n) {
@@ -87,8 +81,8 @@ func (t *Pooled) rough(s *Site) {
 	for k := range q {
 		dense.SolveLower(half, q, rows[k*q:(k+1)*q])
 	}
-	dense.MulABt(t.precision, rows, rows, q, q, q)
-	copy(t.guess, given.Mean)
+	dense.MulABt(t.guess.Precision, rows, rows, q, q, q)
+	copy(t.guess.Mean, given.Mean)
 }
 
 // Set takes θ_j of x, whose first coordinates are c, at the parameters of the hub's last
@@ -97,12 +91,12 @@ func (t *Pooled) Set(x []float64) {
 	q := len(t.Theta)
 	t.law()
 	copy(t.delta, x[:q])
-	dense.SolveLowerT(t.root, q, t.delta)
-	for k, v := range t.centre {
+	dense.SolveLowerT(t.guess.Root, q, t.delta)
+	for k, v := range t.guess.Centre {
 		t.delta[k] += v
 		t.Theta[k] = t.hub.Params.Theta[k] + t.delta[k]
 	}
-	dense.MulLowerVec(t.eta, t.inverse, q, t.delta)
+	dense.MulLowerVec(t.eta, t.guess.Inverse, q, t.delta)
 	for k, e := range t.eta {
 		t.Slope[k] = -e
 	}
@@ -113,48 +107,15 @@ func (t *Pooled) Coordinates(x []float64) {
 	q := len(t.Theta)
 	t.law()
 	for k, v := range t.Theta {
-		t.scratch[k] = v - t.hub.Params.Theta[k] - t.centre[k]
+		t.scratch[k] = v - t.hub.Params.Theta[k] - t.guess.Centre[k]
 	}
-	dense.MulLowerTVec(x[:q], t.root, q, t.scratch)
+	dense.MulLowerTVec(x[:q], t.guess.Root, q, t.scratch)
 }
 
-// law takes B⁻¹, R and Λ⁻¹P(g − θ) of θ and Ω.
+// law takes θ and Ω of the hub.
 func (t *Pooled) law() {
-	q, spread := len(t.Theta), t.hub.Spread
-	for k, tau := range spread.Tau {
-		for l := range k + 1 {
-			t.square[k*q+l] = tau * spread.Factor[k*q+l]
-		}
-	}
-	dense.InvertLower(t.inverse, t.square, q)
-	for k := range q {
-		for l := range k + 1 { // Λ = B⁻ᵀB⁻¹ + P
-			sum := t.precision[k*q+l]
-			for i := k; i < q; i++ {
-				sum += t.inverse[i*q+k] * t.inverse[i*q+l]
-			}
-			t.root[k*q+l] = sum
-		}
-	}
-	t.ok = dense.Cholesky(t.root, q)
-	for k := range q {
-		t.scratch[k] = t.guess[k] - t.hub.Params.Theta[k]
-	}
-	t.weigh(t.centre, t.scratch)
-	dense.SolveLower(t.root, q, t.centre)
-	dense.SolveLowerT(t.root, q, t.centre)
-}
-
-// weigh writes Pv.
-func (t *Pooled) weigh(dst, v []float64) {
-	q := len(t.Theta)
-	for k := range q {
-		sum := 0.0
-		for l, p := range t.precision[k*q : (k+1)*q] {
-			sum += p * v[l]
-		}
-		dst[k] = sum
-	}
+	t.hub.Spread.Root(t.square)
+	t.ok = t.guess.At(t.square, t.hub.Params.Theta)
 }
 
 // Add returns log p(c); it adds its gradient, and that given in θ_j, to those in c and
@@ -169,18 +130,18 @@ func (t *Pooled) Add(grad, x, gTheta []float64) (logp float64, ok bool) {
 		return 0, false
 	}
 	q := len(t.Theta)
-	dense.MulLowerTVec(t.spread, t.inverse, q, t.Slope)
+	dense.MulLowerTVec(t.spread, t.guess.Inverse, q, t.Slope)
 	for k, g := range gTheta {
 		t.pull[k] = g + t.spread[k]
 	}
-	dense.SolveLower(t.root, q, t.pull)
+	dense.SolveLower(t.guess.Root, q, t.pull)
 	copy(t.solved, t.pull)
-	dense.SolveLowerT(t.root, q, t.solved)
-	t.weigh(t.scratch, t.solved)
+	dense.SolveLowerT(t.guess.Root, q, t.solved)
+	t.guess.weigh(t.scratch, t.solved)
 	for k, g := range gTheta {
 		grad[k] += t.pull[k]
 		t.hub.GTheta[k] += g - t.scratch[k]
-		logp += math.Log(t.inverse[k*q+k]/t.root[k*q+k]) - 0.5*t.eta[k]*t.eta[k]
+		logp += math.Log(t.guess.Inverse[k*q+k]/t.guess.Root[k*q+k]) - 0.5*t.eta[k]*t.eta[k]
 	}
 	t.pullSpread(x)
 	return logp, true
@@ -198,23 +159,23 @@ func (t *Pooled) pullSpread(c []float64) {
 		n[k*q+k]--
 	}
 	dense.Symmetrise(n, q)
-	t.congruence(func(row []float64) { dense.SolveLowerT(t.root, q, row) })
+	t.congruence(func(row []float64) { dense.SolveLowerT(t.guess.Root, q, row) })
 	for k := range q {
 		for l := range q {
-			n[k*q+l] -= t.solved[k]*t.centre[l] + t.centre[k]*t.solved[l]
+			n[k*q+l] -= t.solved[k]*t.guess.Centre[l] + t.guess.Centre[k]*t.solved[l]
 		}
 	}
-	t.congruence(func(row []float64) { dense.MulLowerVec(row, t.inverse, q, row) })
+	t.congruence(func(row []float64) { dense.MulLowerVec(row, t.guess.Inverse, q, row) })
 	for k := range q { // the transpose, row by row
 		row := n[k*q : (k+1)*q]
-		dense.MulLowerTVec(row, t.inverse, q, row)
+		dense.MulLowerTVec(row, t.guess.Inverse, q, row)
 	}
 	spread := t.hub.Spread
 	for k := range q {
 		for l := range k + 1 {
 			g := -t.spread[k]*t.eta[l] - n[l*q+k]
 			if l == k {
-				g -= t.inverse[k*q+k]
+				g -= t.guess.Inverse[k*q+k]
 			}
 			spread.GTau[k] += g * spread.Factor[k*q+l]
 			spread.GFactor[k*q+l] += g * spread.Tau[k]

@@ -128,6 +128,16 @@ func (s *Spread) Write(dst []float64) int {
 	return at
 }
 
+// Root writes B = diag(τ)C, q×q and lower triangular: Ω = BBᵀ.
+func (s *Spread) Root(dst []float64) {
+	q := len(s.Tau)
+	for k, tau := range s.Tau {
+		for l := range k + 1 {
+			dst[k*q+l] = tau * s.Factor[k*q+l]
+		}
+	}
+}
+
 // Start draws coordinates that a chain starts from: τ about 0.4, correlations small.
 func (s *Spread) Start(phi []float64, rng *rand.Rand) {
 	for k := range phi {

@@ -119,7 +119,10 @@ func (c *checkCommand) run(ctx context.Context, stdout, stderr io.Writer, paths 
 	if err != nil {
 		return err
 	}
-	bar := refitBar(stderr, c.calibrate)
+	var bar *counting
+	if c.calibrate > 0 {
+		bar = countingBar(stderr, "refits ", c.calibrate+1)
+	}
 	result, err := checked(ctx, fit, dpreg.CheckOptions{Calibrate: c.calibrate, Seed: c.seed, Progress: bar.update})
 	bar.finish()
 	if err != nil {

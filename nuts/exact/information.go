@@ -11,8 +11,8 @@ import (
 //	diag(prior) + Σ_j J_jᵀ D_j⁻¹ J_j,
 //
 // J_j the derivatives of s_j and D_j the variances of its noise (spoke.variance). η of
-// model.Pooled, standard normal, counts as statistics with D = 1. Rough precisions before z serve as prior, 1 in common units for
-// most. It reports false where rounding forbids.
+// model.Pooled, standard normal, counts as statistics with D = 1. Rough precisions before
+// z serve as prior, 1 in common units for most. It reports false where rounding forbids.
 func (f *joint) standardise(x []float64) bool {
 	h := f.at[0]
 	clear(f.frame.c)

@@ -15,9 +15,9 @@ const entryVariance = 0.1
 // statistics of each release as where it stands alone (kernel.start), the shared
 // parameters from their law given all of these, each weighted by the part of its variance
 // that is of sampling and not of noise: the sum as it is would have the noise of the worst
-// release, and the ascent start too far below the mode to reach it. Where pooling is partial each θ_j from
-// that of its release alone and the spread from about its prior, and (f, A) between those
-// that statistics and parameters have and new ones, by precision.
+// release, and the ascent start too far below the mode to reach it. Where pooling is
+// partial each θ_j from that of its release alone and the spread from about its prior, and
+// (f, A) between those that statistics and parameters have and new ones, by precision.
 func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) error {
 	conditionals := model.NewConditionals(t.Shape, t.Prior, true)
 	params, moments, q := model.NewParams(t.Shape), model.NewMoments(t.Shape), t.Shape.Statistics()
