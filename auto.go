@@ -17,10 +17,11 @@ import (
 const Auto = "auto"
 
 // Where gibbs-ss-update is the faster engine: with fewer rows the normal approximation
-// that it proposes from is poor.
+// that it proposes from is poor, and a latent number of rows moves slowly.
 const (
 	manyCustodians = 10
-	manyRows       = 20
+	manyCounted    = 30 // custodians, where the number of rows of one is latent
+	manyRows       = 20 // a column
 )
 
 // choose returns the method that Auto takes for custodians of the same columns, and why:
@@ -30,14 +31,17 @@ const (
 //   - normalx where a release withholds Σy², since no exact engine does without;
 //   - mcmc-exact wherever the scatter of n rows of m columns has a density, n > m: it
 //     is the fastest nearly everywhere, and never slow (docs/engines.md);
-//   - gibbs-ss-update there for manyCustodians and more of manyRows a column, since it
-//     looks at one release at a time, and trajectories of all together grow long
-//     (docs/custodians.md);
+//   - gibbs-ss-update there for many custodians of many rows, since it looks at one
+//     release at a time, and trajectories of all together grow long (docs/custodians.md);
 //   - mcmc-ind where a release has fewer rows, whose cost grows with n, but is small there.
 func (o Options) choose(custodians []Custodian) (m model.Method, why string) {
 	columns := int64(custodians[0].Release.Dim())
 	few := slices.IndexFunc(custodians, func(c Custodian) bool { return c.Release.N <= columns && c.Release.NNoise == 0 })
 	poor := func(c Custodian) bool { return c.Release.N < manyRows*columns }
+	many := manyCustodians
+	if slices.ContainsFunc(custodians, func(c Custodian) bool { return c.Release.NNoise > 0 }) {
+		many = manyCounted
+	}
 	withheld := slices.IndexFunc(custodians, func(c Custodian) bool { return c.Release.WithoutYY() })
 	switch {
 	case o.Kernel != "":
@@ -48,7 +52,7 @@ func (o Options) choose(custodians []Custodian) (m model.Method, why string) {
 		return rivals.NormalX{}, "it does without the sum of squares of the response, which " + custodians[withheld].Name + " withholds"
 	case withheld >= 0:
 		return rivals.NormalX{}, "it does without the sum of squares of the response, which is withheld"
-	case len(custodians) >= manyCustodians && !slices.ContainsFunc(custodians, poor):
+	case len(custodians) >= many && !slices.ContainsFunc(custodians, poor):
 		return gibbs.Update{}, "it is exact for normal columns, and the faster one with so many releases"
 	case few < 0:
 		return exact.Method{}, "it is exact for normal columns, at a cost that does not depend on n"

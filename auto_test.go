@@ -76,9 +76,18 @@ func TestAutoOfMany(t *testing.T) {
 			t.Errorf("%d releases: %s, because %q", many, f.Method, f.Why)
 		}
 	}
-	custodians[4].Release = releaseOf(39)
-	if f, err := dpreg.InferJointly(t.Context(), custodians, dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10}}); err != nil || f.Method != "mcmc-exact" {
-		t.Errorf("one of few rows: %v", err)
+	counted := *releaseOf(100)
+	counted.NNoise, counted.Privacy = 7.5, &release.Privacy{Epsilon: 1, Neighbours: release.AddRemove}
+	counted.Noise.Sensitivity, counted.Noise.Scale = 6, 7.5
+	for name, other := range map[string]*release.Release{"few rows": releaseOf(39), "a noisy number of rows": &counted} {
+		custodians[4].Release = other
+		f, err := dpreg.InferJointly(t.Context(), custodians, dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10}})
+		if err != nil {
+			t.Fatalf("one of %s: %v", name, err)
+		}
+		if f.Method != "mcmc-exact" {
+			t.Errorf("one of %s: %s, because %q", name, f.Method, f.Why)
+		}
 	}
 }
 
