@@ -18,8 +18,9 @@ import (
 //	    see ancillary
 //	(d) ω_j | s_j, z_j
 //
-// Where pooling is partial θ_j stands for θ in (a) and is the site's own in (c), (b) is
-// that of model.Hierarchy, and in (c) θ and Ω move besides; see pooled and noncentred.
+// Where pooling is partial (θ_j, σ_j) stands for (θ, σ) in (a) and is the site's own in (c),
+// (b) is that of model.Hierarchy, and in (c) θ, σ and their spread move besides; see pooled
+// and noncentred.
 //
 // (b) has s held, of which it knows nothing where noise hides s; (c) has held what is
 // independent of the parameters there (Yu & Meng 2011, "To Center or Not to Center", J.
@@ -29,7 +30,7 @@ import (
 type exactSites struct {
 	*sites
 	target *sharedTarget
-	shared *mover
+	shared *mover    // nil where only the spread's law is shared
 	phi    []float64 // the shared coordinates
 
 	spread      *noncentred // nil unless pooling is partial
@@ -48,7 +49,10 @@ func newExactSites(p *model.Joint, rng *rand.Rand) *exactSites {
 	if c.all[0].own == nil {
 		most = manyLeapfrogs
 	}
-	k := &exactSites{sites: c, target: t, shared: newMover(t, rigid{t}, t.signs(), most), phi: make([]float64, c.lead)}
+	k := &exactSites{sites: c, target: t, phi: make([]float64, c.lead)}
+	if c.lead > 0 {
+		k.shared = newMover(t, rigid{t}, t.signs(), most)
+	}
 	if p.Partial {
 		k.spread = newNoncentred(c)
 		k.spreadMover = newMover(k.spread, k.spread, k.spread.hub.Signs(), fewLeapfrogs)
@@ -66,11 +70,19 @@ func (k *exactSites) Step(rng *rand.Rand) (info Info) {
 	info.Failed = !k.drawConjugate(rng) || info.Failed
 	var ok bool
 	info.transition, ok = k.interweave(rng)
-	info.Hamiltonian, info.Failed = ok && k.shared.moved, info.Failed || !ok
+	info.Hamiltonian, info.Failed = ok && k.told().moved, info.Failed || !ok
 	for _, s := range k.all {
 		s.drawOmega(rng)
 	}
 	return info
+}
+
+// told is the mover of which draws tell.
+func (k *exactSites) told() *mover {
+	if k.shared != nil {
+		return k.shared
+	}
+	return k.spreadMover
 }
 
 // renewExact does (a) and returns the acceptance probability; it reports false where
@@ -92,13 +104,15 @@ func (s *site) renewExact(rng *rand.Rand) (accept float64, ok bool) {
 	return accept, ok
 }
 
-// roughEnds is the share of warm-up after which the guesses of θ_j stay, so that the metrics
+// roughEnds is the share of warm-up after which the guesses of w_j stay, so that the metrics
 // of the windows after it are of the coordinates that sampling has.
 const roughEnds = 0.2
 
 // Adapt is called by the driver after each warm-up step.
 func (k *exactSites) Adapt(iteration, warmup int) {
-	k.shared.adapt(k.phi, iteration, warmup)
+	if k.shared != nil {
+		k.shared.adapt(k.phi, iteration, warmup)
+	}
 	if k.spread != nil {
 		k.spreadMover.adapt(k.spread.now, iteration, warmup)
 	}
@@ -106,6 +120,7 @@ func (k *exactSites) Adapt(iteration, warmup int) {
 	collects := done > share(approximateEnds/2, warmup)
 	k.target.record = collects && done < warmup
 	for _, s := range k.all {
+		s.record = s.rough != nil && k.target.record
 		if s.own != nil {
 			s.own.adapt(s.ownPosition(), iteration, warmup)
 		}

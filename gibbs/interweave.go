@@ -1,15 +1,14 @@
 package gibbs
 
 import (
-	"math"
 	"math/rand/v2"
 
 	"github.com/dpreg/dpreg/model"
 )
 
 // interweave moves the parameters with all (f, A) held: those of each site's own, then the
-// shared ones, and where pooling is partial θ and Ω. It fails where some statistics lie at
-// the border of what data can have, or Ω at that of numbers.
+// shared ones, and where pooling is partial θ, σ and their spread. It fails where some
+// statistics lie at the border of what data can have, or the spread at that of numbers.
 func (k *exactSites) interweave(rng *rand.Rand) (t transition, ok bool) {
 	for _, s := range k.all {
 		if !s.ancillary.hold(s.phi) || s.rough != nil && !s.rough.at(k.hierarchy) {
@@ -21,21 +20,24 @@ func (k *exactSites) interweave(rng *rand.Rand) (t transition, ok bool) {
 			s.moveOwn(rng)
 		}
 	}
-	copy(k.phi, k.all[0].phi)
-	t = k.shared.step(k.phi, rng)
-	for _, s := range k.all {
-		if t.accepted {
-			s.follow(s.ancillary.phi, k.phi, k.target.rigid)
-			copy(s.phi, s.ancillary.phi)
-		}
+	moved := false
+	if k.shared != nil {
+		k.moveShared(rng)
+		t, moved = k.shared.last, k.shared.last.accepted
 	}
-	spread := k.hierarchy != nil && k.moveSpread(t.accepted, rng)
+	if k.spread != nil {
+		k.moveSpread(rng)
+		t, moved = k.told().last, moved || k.spreadMover.last.accepted
+	}
 	for _, s := range k.all {
-		if t.accepted || spread || s.own != nil && s.own.last.accepted {
+		if moved || s.own != nil && s.own.last.accepted {
 			s.ancillary.settle(s.phi)
 		} else {
 			s.law.Constrain(s.params, s.phi)
 		}
+	}
+	if k.hierarchy != nil {
+		k.takeScales()
 	}
 	return t, true
 }
@@ -55,25 +57,31 @@ func (s *site) moveOwn(rng *rand.Rand) {
 	s.rough.toC(x[:s.rough.q])
 	s.own.last = s.own.hmc.step(x, rng)
 	copy(s.ownAt, x)
-	s.rough.toTheta(x[:s.rough.q])
+	s.rough.toOwn(x[:s.rough.q])
 }
 
-// moveSpread moves θ and Ω, where pooling is partial, and reports whether it did; σ² has
-// moved where shared.
-func (k *exactSites) moveSpread(shared bool, rng *rand.Rand) bool {
-	if h := k.hierarchy; shared {
-		h.Take(h.Theta, math.Exp(k.phi[0]), h.Phi)
+// moveShared moves the shared parameters.
+func (k *exactSites) moveShared(rng *rand.Rand) {
+	copy(k.phi, k.all[0].phi)
+	if !k.shared.step(k.phi, rng).accepted {
+		return
 	}
+	for _, s := range k.all {
+		s.follow(s.ancillary.phi, k.phi, k.target.rigid)
+		copy(s.phi, s.ancillary.phi)
+	}
+}
+
+// moveSpread moves θ, σ and their spread, where pooling is partial.
+func (k *exactSites) moveSpread(rng *rand.Rand) {
 	k.spread.hold()
-	t := k.spreadMover.step(k.spread.now, rng)
-	if t.accepted {
+	if k.spreadMover.step(k.spread.now, rng).accepted {
 		k.spread.settle()
 	}
-	return t.accepted
 }
 
 // ownTarget is the density of one site's own parameters with (f, A) and the shared ones
-// held, in c in place of θ_j where rough is not nil.
+// held, in c in place of w_j where rough is not nil.
 type ownTarget struct {
 	site  *site
 	rough *rough
@@ -87,9 +95,14 @@ func (t ownTarget) LogDensity(grad, x []float64) float64 {
 	a, own := t.site.ancillary, t.site.ancillary.phi[t.site.lead:]
 	copy(own, x)
 	if t.rough != nil {
-		t.rough.toTheta(own[:t.rough.q])
+		t.rough.toOwn(own[:t.rough.q])
 	}
 	logp := a.density(a.phi, t.site.alone)
+	if t.site.record {
+		k := t.site.rough.q
+		t.site.rough.add(own[:k], a.grad[t.site.lead:t.site.lead+k])
+		t.site.record = false
+	}
 	copy(grad, a.grad[t.site.lead:])
 	if t.rough != nil {
 		t.rough.pull(grad[:t.rough.q])
@@ -103,7 +116,7 @@ func (t ownTarget) LogDensity(grad, x []float64) float64 {
 // hardly move.
 type sharedTarget struct {
 	*sites
-	hub     *model.Hub // h, behind θ where pooling is partial and θ held
+	hub     *model.Hub // h, behind (θ, log σ²) where pooling is partial and these held
 	x, grad []float64  // of hub
 	rigid   bool       // at the last point
 	record  bool       // whether the regressions take a gradient from the next
@@ -115,7 +128,7 @@ func newSharedTarget(c *sites) *sharedTarget {
 	return t
 }
 
-// sharedHub are the coordinates of a problem's shared parameters other than Ω.
+// sharedHub are the coordinates of a problem's shared parameters other than the spread.
 func sharedHub(p *model.Joint) *model.Hub {
 	return model.NewHub(&model.Joint{Shape: p.Shape, Prior: p.Prior, Shared: p.Shared})
 }
@@ -152,7 +165,7 @@ func (t rigid) LogDensity(grad, h []float64) float64 {
 func (t *sharedTarget) at(grad, h []float64) float64 {
 	others, held := 1-float64(len(t.all)), 0 // the prior of h is in each site's density
 	if t.problem.Partial {
-		others, held = 1, copy(t.x, t.hierarchy.Theta)
+		others, held = 1, copy(t.x, t.hierarchy.Centre)
 	}
 	copy(t.x[held:], h)
 	t.hub.Constrain(t.x)
@@ -173,10 +186,6 @@ func (t *sharedTarget) at(grad, h []float64) float64 {
 		}
 		if t.record {
 			s.regression.add(a.grad)
-			if s.rough != nil {
-				at := len(h) + s.rough.q
-				s.rough.add(a.phi[len(h):at], a.grad[len(h):at])
-			}
 		}
 	}
 	t.record = false

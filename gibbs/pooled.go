@@ -16,73 +16,70 @@ type rowCoordinates interface {
 	PullRows(grad []float64, x *model.Params, gMean, gFactor []float64)
 }
 
-// pooled is located for a release with coefficients of its own, θ_j ~ N(θ, Ω), which stand
-// in the site's parameters; θ and Ω stand in the hierarchy. The coordinates are located's,
-// what is shared first:
+// pooled is located for a release with a regression of its own, w_j = (θ_j, log σ_j²) ~
+// N(u, BBᵀ), see model.Spread; θ_j and σ_j stand in the site's parameters, u and B in the
+// hierarchy. The coordinates are located's, what is shared first:
 //
-//	(h; θ_j; unless covariates are shared those of its own (μ_x, T)),
-//	h = (log σ²; where they are shared those of (μ_x, T)).
+//	(where they are shared those of (μ_x, T); w_j; else those of its own (μ_x, T)).
 //
-// LogPrior is that of all but h, given θ and Ω.
+// LogPrior is that of all but what is shared, given u and B.
 type pooled struct {
 	*located
 	hierarchy *model.Hierarchy
-	q, lead   int
+	k, lead   int       // of w_j, of what is shared
 	phi, grad []float64 // located's coordinates, and a gradient in them
-	slope     []float64 // of log N(θ_j; θ, Ω), at the last LogPrior
+	slope     []float64 // of log N(w_j; u, BBᵀ), at the last LogPrior
 }
 
 func newPooled(l *located, hierarchy *model.Hierarchy, lead int) *pooled {
 	vec := func(n int) []float64 { return make([]float64, n) }
-	q := l.shape.Q()
-	return &pooled{located: l, hierarchy: hierarchy, q: q, lead: lead, phi: vec(l.Dim()), grad: vec(l.Dim()), slope: vec(q)}
+	k := l.shape.Q() + 1
+	return &pooled{located: l, hierarchy: hierarchy, k: k, lead: lead, phi: vec(l.Dim()), grad: vec(l.Dim()), slope: vec(k)}
 }
 
-// theta is the part of y that is θ_j, and covariates that of (μ_x, T).
-func (t *pooled) theta(y []float64) []float64 { return y[t.lead : t.lead+t.q] }
+// own is the part of y that is w_j, and covariates that of (μ_x, T).
+func (t *pooled) own(y []float64) []float64 { return y[t.lead : t.lead+t.k] }
 
 func (t *pooled) covariates(y []float64) []float64 {
-	if t.lead > 1 {
-		return y[1:t.lead]
+	if t.lead > 0 {
+		return y[:t.lead]
 	}
-	return y[t.lead+t.q:]
+	return y[t.k:]
 }
 
 // Unconstrain writes the coordinates of x; it reports false where T is not positive
 // definite.
 func (t *pooled) Unconstrain(y []float64, x *model.Params) bool {
 	ok := t.located.Unconstrain(t.phi, x)
-	y[0] = t.phi[t.q]
-	copy(t.theta(y), t.phi)
-	copy(t.covariates(y), t.phi[t.q+1:])
+	copy(t.own(y), t.phi)
+	copy(t.covariates(y), t.phi[t.k:])
 	return ok
 }
 
 // Constrain writes the parameters of y into x.
 func (t *pooled) Constrain(x *model.Params, y []float64) {
-	copy(t.phi, t.theta(y))
-	t.phi[t.q] = y[0]
-	copy(t.phi[t.q+1:], t.covariates(y))
+	copy(t.phi, t.own(y))
+	copy(t.phi[t.k:], t.covariates(y))
 	t.located.Constrain(x, t.phi)
 }
 
-// LogPrior returns log N(θ_j; θ, Ω) and, unless covariates are shared, log p(μ_x, T), up to
-// a constant and at the point of the last Constrain, and writes the gradient.
+// LogPrior returns log N(w_j; u, BBᵀ) and, unless covariates are shared, log p(μ_x, T), up
+// to a constant and at the point of the last Constrain, and writes the gradient.
 func (t *pooled) LogPrior(grad []float64, x *model.Params) (logp float64) {
 	clear(grad)
-	if t.lead == 1 {
+	if t.lead == 0 {
 		logp = t.LogCovariates(t.grad, x)
-		copy(t.covariates(grad), t.grad[t.q+1:])
+		copy(t.covariates(grad), t.grad[t.k:])
 	}
-	for k, v := range x.Theta {
-		t.slope[k] = t.hierarchy.Theta[k] - v
+	for i, v := range t.hierarchy.Centre {
+		t.slope[i] = v - t.phi[i]
 	}
-	dense.SolveLower(t.hierarchy.Root, t.q, t.slope)
+	dense.SolveLower(t.hierarchy.Root, t.k, t.slope)
 	for _, e := range t.slope {
 		logp -= 0.5 * e * e
 	}
-	dense.SolveLowerT(t.hierarchy.Root, t.q, t.slope)
-	copy(t.theta(grad), t.slope)
+	dense.SolveLowerT(t.hierarchy.Root, t.k, t.slope)
+	copy(t.own(grad), t.slope)
 	return logp
 }
 
@@ -101,7 +98,6 @@ func (t *pooled) Pullback(grad []float64, x *model.Params, alpha, w []float64, n
 }
 
 func (t *pooled) pull(grad []float64) {
-	grad[0] += t.grad[t.q]
-	axpy(t.theta(grad), 1, t.grad[:t.q])
-	axpy(t.covariates(grad), 1, t.grad[t.q+1:])
+	axpy(t.own(grad), 1, t.grad[:t.k])
+	axpy(t.covariates(grad), 1, t.grad[t.k:])
 }

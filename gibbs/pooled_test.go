@@ -45,21 +45,21 @@ func TestPooledGradient(t *testing.T) {
 				s.rough.guess.Mean[i], s.rough.guess.Precision[i*q+i] = rng.NormFloat64(), rng.ExpFloat64()
 			}
 			if !s.rough.at(k.hierarchy) {
-				t.Fatal("no coordinates of θ_j")
+				t.Fatal("no coordinates of w_j")
 			}
 			x := slices.Clone(s.phi[k.lead:])
 			s.rough.toC(x[:q])
 			copy(s.ancillary.phi, s.phi)
 			checkSlope(t, s.own.target, x, s)
-			s.rough.toTheta(x[:q])
+			s.rough.toOwn(x[:q])
 			for i, v := range x {
 				if d := s.phi[k.lead+i] - v; !(math.Abs(d) < 1e-12) {
 					t.Errorf("shared=%t: own coordinate %d is off by %g", c.Shared, i, d)
 				}
 			}
 		}
-		checkSlope(t, k.target, k.all[0].phi[:k.lead], k.all...)
 		if c.Shared {
+			checkSlope(t, k.target, k.all[0].phi[:k.lead], k.all...)
 			checkSlope(t, rigid{k.target}, k.all[0].phi[:k.lead], k.all...)
 		}
 		k.spread.hold()
@@ -126,14 +126,15 @@ func (g pooledSites) scores(draws int, seed uint64) []float64 {
 func (g pooledSites) forward(k *exactSites, rng *rand.Rand) {
 	first := k.all[0]
 	first.drawPrior(rng)
-	theta, phi := slices.Clone(first.params.Theta), make([]float64, 3)
-	for i := range 2 {
-		phi[i] = math.Log(model.SpreadSD * math.Abs(rng.NormFloat64()))
+	centre, phi := append(slices.Clone(first.params.Theta), math.Log(first.params.Sigma2)), make([]float64, 4)
+	for i, sd := range []float64{model.SpreadSD, model.SpreadSD, 2 * model.SpreadLogSigmaSD} {
+		phi[i] = math.Log(sd * math.Abs(rng.NormFloat64()))
 	}
 	u := []float64{rng.Float64(), rng.Float64(), rng.Float64()} // the median is Beta(2, 2)
 	slices.Sort(u)
-	phi[2] = math.Atanh(2*u[1] - 1)
-	k.hierarchy.Take(theta, first.params.Sigma2, phi)
+	phi[3] = math.Atanh(2*u[1] - 1)
+	k.hierarchy.Take(centre, phi)
+	own := make([]float64, len(centre))
 	for j, s := range k.all {
 		switch {
 		case j > 0 && g.Shared:
@@ -141,8 +142,8 @@ func (g pooledSites) forward(k *exactSites, rng *rand.Rand) {
 		case j > 0:
 			s.drawPrior(rng)
 		}
-		s.params.Sigma2 = k.hierarchy.Sigma2
-		k.hierarchy.Spread.Draw(s.params.Theta, theta, rng)
+		k.hierarchy.Spread.Draw(own, centre, rng)
+		s.params.Sigma2 = math.Exp(own[copy(s.params.Theta, own)])
 		drawRows(s.state, rng)
 		drawOmegaPrior(s.state, rng)
 		s.law.Set(s.params)
@@ -152,17 +153,17 @@ func (g pooledSites) forward(k *exactSites, rng *rand.Rand) {
 	}
 }
 
-// test adds to those of jointSites functions of θ and Ω, and of how θ_j lies about θ.
+// test adds to those of jointSites functions of what all share, and of how w_j lies about
+// its centre.
 func (g pooledSites) test(dst []float64, k *exactSites) []float64 {
 	dst = dst[:0]
-	for _, v := range slices.Concat(k.hierarchy.Theta, k.hierarchy.Phi) {
+	for _, v := range slices.Concat(k.hierarchy.Centre, k.hierarchy.Phi) {
 		dst = append(dst, v, v*v)
 	}
-	dst = append(dst, math.Log(k.hierarchy.Sigma2))
 	for j, s := range k.all {
 		p := s.params
-		for i, v := range p.Theta {
-			d := bounded(v - k.hierarchy.Theta[i])
+		for i, v := range append(slices.Clone(p.Theta), math.Log(p.Sigma2)) {
+			d := bounded(v - k.hierarchy.Centre[i])
 			dst = append(dst, v, v*v, d*d, d*k.hierarchy.Phi[i])
 		}
 		if j == 0 || !g.Shared {
@@ -198,13 +199,13 @@ func TestPooledInvariant(t *testing.T) {
 	}
 }
 
-// flat leaves out the prior of θ_j.
+// flat leaves out the prior of w_j.
 type flat struct{ *pooled }
 
 func (f flat) LogPrior(grad []float64, x *model.Params) float64 {
 	logp := f.pooled.LogPrior(grad, x)
 	for k, g := range f.slope {
-		logp -= 0.5 * g * (x.Theta[k] - f.hierarchy.Theta[k])
+		logp -= 0.5 * g * (f.phi[k] - f.hierarchy.Centre[k])
 		grad[f.lead+k] = 0
 	}
 	return logp
@@ -216,7 +217,7 @@ func TestPooledInvariantFindsFaults(t *testing.T) {
 		shared bool
 		fault  func(*exactSites)
 	}{
-		"(c) without the prior of θ_j": {false, func(k *exactSites) {
+		"(c) without the prior of w_j": {false, func(k *exactSites) {
 			for _, s := range k.all {
 				s.ancillary.coordinates = flat{s.law.(*pooled)}
 			}

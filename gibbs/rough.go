@@ -5,18 +5,18 @@ import (
 	"github.com/dpreg/dpreg/model"
 )
 
-// rough has coordinates c of one release's θ_j, given θ and Ω: what a guess of warm-up leaves
-// open, see model.Guess. With θ and Ω held that is a linear map, and any guess gives the
-// same posterior. P is the mean of ggᵀ over warm-up's slopes g of log p(z | θ_j), and the
-// guess's mean that of θ_j.
+// rough has coordinates c of one release's w_j = (θ_j, log σ_j²), given u and B of
+// model.Spread: what a guess of warm-up leaves open, see model.Guess. With u and B held that
+// is a linear map, and any guess gives the same posterior. P is the mean of ggᵀ over
+// warm-up's slopes g of log p(z | w_j), and the guess's mean that of w_j.
 type rough struct {
 	guess  *model.Guess
-	q      int
-	centre []float64 // of θ_j: θ + Λ⁻¹P(g − θ)
-	prior  []float64 // slope of log N(θ_j; θ, Ω) where the density was taken last
+	q      int       // of w_j
+	centre []float64 // of w_j: u + Λ⁻¹P(g − u)
+	prior  []float64 // slope of log N(w_j; u, BBᵀ) where the density was taken last
 
 	count       float64
-	sum, square []float64 // of θ_j, and of ggᵀ, lower triangle
+	sum, square []float64 // of w_j, and of ggᵀ, lower triangle
 }
 
 func newRough(prior []float64) *rough {
@@ -25,18 +25,18 @@ func newRough(prior []float64) *rough {
 	return &rough{guess: model.NewGuess(q), q: q, centre: vec(q), prior: prior, sum: vec(q), square: vec(q * q)}
 }
 
-// at takes θ and Ω; it reports false where rounding leaves Λ without a root.
+// at takes u and B; it reports false where rounding leaves Λ without a root.
 func (r *rough) at(h *model.Hierarchy) bool {
-	if !r.guess.At(h.Root, h.Theta) {
+	if !r.guess.At(h.Root, h.Centre) {
 		return false
 	}
-	for k, v := range h.Theta {
+	for k, v := range h.Centre {
 		r.centre[k] = r.guess.Centre[k] + v
 	}
 	return true
 }
 
-// toC replaces θ_j by c.
+// toC replaces w_j by c.
 func (r *rough) toC(x []float64) {
 	for k, v := range r.centre {
 		x[k] -= v
@@ -44,21 +44,21 @@ func (r *rough) toC(x []float64) {
 	dense.MulLowerTVec(x, r.guess.Root, r.q, x)
 }
 
-// toTheta replaces c by θ_j.
-func (r *rough) toTheta(x []float64) {
+// toOwn replaces c by w_j.
+func (r *rough) toOwn(x []float64) {
 	dense.SolveLowerT(r.guess.Root, r.q, x)
 	for k, v := range r.centre {
 		x[k] += v
 	}
 }
 
-// pull replaces the gradient in θ_j by that in c.
+// pull replaces the gradient in w_j by that in c.
 func (r *rough) pull(grad []float64) { dense.SolveLower(r.guess.Root, r.q, grad) }
 
-// add takes θ_j and the slope of the density in it, of which prior is a part.
-func (r *rough) add(theta, slope []float64) {
+// add takes w_j and the slope of the density in it, of which prior is a part.
+func (r *rough) add(own, slope []float64) {
 	r.count++
-	for k, v := range theta {
+	for k, v := range own {
 		r.sum[k] += v
 		for l := range k + 1 {
 			r.square[k*r.q+l] += (slope[k] - r.prior[k]) * (slope[l] - r.prior[l])

@@ -1,6 +1,7 @@
 package gibbs
 
 import (
+	"math"
 	"math/rand/v2"
 
 	"github.com/dpreg/dpreg/model"
@@ -9,8 +10,8 @@ import (
 // sites is where a chain for several releases stands: a state for each, with its
 // own s, ω and n and a copy of the parameters, of which (θ, σ²), and where covariates
 // are shared (μ_x, T), are the same in all. Given these the releases are independent.
-// Where pooling is partial, σ² alone is: what stands for θ is the site's own θ_j, and θ
-// and Ω stand in the hierarchy.
+// Where pooling is partial, (θ, σ²) are not: what stands for them is the site's own
+// (θ_j, σ_j²), and they and their spread stand in the hierarchy.
 type sites struct {
 	problem      *model.Joint
 	all          []*site
@@ -29,6 +30,7 @@ type site struct {
 	correction   *correction
 	count        *count // nil where n is public
 	ancillary    *ancillary
+	record       bool      // whether rough takes a gradient from the next density of own
 	own          *mover    // nil where it has no parameters of its own
 	rough        *rough    // nil unless pooling is partial
 	ownAt        []float64 // where own went, in its coordinates, which rough changes
@@ -51,7 +53,7 @@ func newSite(p *model.Joint, j, lead int, hierarchy *model.Hierarchy, rng *rand.
 	}
 	c := newState(obs, p.Prior, law)
 	if hierarchy != nil {
-		c.params.Theta = hierarchy.At[j]
+		c.params.Theta = hierarchy.At[j][:p.Shape.Q()]
 	}
 	c.units, c.common = units, make([]float64, c.q)
 	c.start(rng)
@@ -80,23 +82,24 @@ func (s *site) ownPosition() []float64 {
 	return s.phi[s.lead:]
 }
 
-// theta is θ_j where pooling is partial.
-func (s *site) theta() []float64 {
+// coefficients are w_j = (θ_j, log σ_j²) where pooling is partial.
+func (s *site) coefficients() []float64 {
 	return s.phi[s.lead : s.lead+s.rough.q]
 }
 
-// ownSigns are the site's own coordinates to negate, those of θ_j and μ_x, which come
-// first.
+// ownSigns are the site's own coordinates to negate, those of θ_j and μ_x.
 func ownSigns(p *model.Joint) (at []int) {
-	n := 0
+	behind := 0
 	if p.Partial {
-		n += p.Shape.Q()
+		for k := range p.Shape.Q() {
+			at = append(at, k)
+		}
+		behind = p.Shape.Q() + 1
 	}
 	if !p.Shared {
-		n += p.Shape.P
-	}
-	for j := range n {
-		at = append(at, j)
+		for j := range p.Shape.P {
+			at = append(at, behind+j)
+		}
 	}
 	return at
 }
@@ -106,7 +109,7 @@ func ownSigns(p *model.Joint) (at []int) {
 func newSites(p *model.Joint, rng *rand.Rand) *sites {
 	c := &sites{problem: p, lead: sharedHub(p).Dim(), total: make([]float64, p.Shape.Statistics()), conditionals: model.NewConditionals(p.Shape, p.Prior, p.Shared)}
 	if p.Partial {
-		c.lead -= p.Shape.Q()
+		c.lead -= p.Shape.Q() + 1
 		c.hierarchy = model.NewHierarchy(p.Shape, p.Prior, len(p.Sites))
 		c.hierarchy.Start(rng)
 	}
@@ -152,6 +155,7 @@ func (c *sites) drawConjugate(rng *rand.Rand) bool {
 func (c *sites) drawHierarchy(rng *rand.Rand) bool {
 	clear(c.total)
 	rows := 0.0
+	c.takeScales()
 	for j, s := range c.all {
 		stats := s.statistics()
 		for i, v := range stats {
@@ -167,14 +171,21 @@ func (c *sites) drawHierarchy(rng *rand.Rand) bool {
 		return false
 	}
 	ok := c.hierarchy.Step(rng)
-	for _, s := range c.all {
-		s.params.Sigma2 = c.hierarchy.Sigma2
+	for j, s := range c.all {
+		s.params.Sigma2 = math.Exp(c.hierarchy.At[j][c.problem.Shape.Q()])
 		if c.problem.Shared {
 			copy(s.params.MuX, first.MuX)
 			copy(s.params.Tau, first.Tau)
 		}
 	}
 	return ok
+}
+
+// takeScales puts every σ_j of the sites into the hierarchy, where their θ_j are already.
+func (c *sites) takeScales() {
+	for j, s := range c.all {
+		c.hierarchy.At[j][c.problem.Shape.Q()] = math.Log(s.params.Sigma2)
+	}
 }
 
 // Params writes the parameters in the order of model.Joint.Names.
@@ -187,7 +198,7 @@ func (c *sites) Params(dst []float64) {
 		at = first.Write(dst)
 	}
 	if c.hierarchy != nil {
-		copy(dst, c.hierarchy.Theta)
+		c.hierarchy.WriteShared(dst)
 		at += c.hierarchy.Write(dst[at:])
 	}
 	for _, s := range c.all {

@@ -5,17 +5,20 @@ import "math"
 // Hub are the parameters that custodians share, in unconstrained coordinates
 //
 //	φ = (θ, log σ²; where covariates are shared μ_x and U of T, as in Coordinates;
-//	     where pooling is partial those of Spread).
+//	     where pooling is partial those of Spread),
+//
+// the first q + 1 of which are then the centre of Spread's law.
 //
 // Given them the releases are independent of one another. A Hub holds a workspace,
 // so each chain needs its own.
 type Hub struct {
 	Shape  Shape
 	Params *Params
-	Spread *Spread // nil unless pooling is partial
+	Spread *Spread   // nil unless pooling is partial
+	Centre []float64 // (θ, log σ²) at the last Constrain
 
-	// GTheta, GSigma, GMuX and GFactor take the gradient of a function in θ, σ, μ_x
-	// and the Cholesky factor of T (lower triangle), for Pull.
+	// GTheta, GSigma, GMuX and GFactor take the gradient of a function in (θ, log σ²), σ,
+	// μ_x and the Cholesky factor of T (lower triangle), for Pull.
 	GTheta  []float64
 	GSigma  float64
 	GMuX    []float64
@@ -28,7 +31,7 @@ type Hub struct {
 // NewHub allocates for a problem.
 func NewHub(t *Joint) *Hub {
 	s := t.Shape
-	h := &Hub{Shape: s, Params: NewRegressionParams(s), GTheta: make([]float64, s.Q()), regression: NewRegressionCoordinates(t.Prior)}
+	h := &Hub{Shape: s, Params: NewRegressionParams(s), Centre: make([]float64, s.Q()+1), GTheta: make([]float64, s.Q()+1), regression: NewRegressionCoordinates(t.Prior)}
 	if t.Shared {
 		h.Params, h.covariates = NewParams(s), NewCoordinates(s, t.Prior)
 		h.GMuX, h.GFactor = make([]float64, s.P), make([]float64, s.P*s.P)
@@ -74,6 +77,7 @@ func (h *Hub) Unconstrain(phi []float64, x *Params) bool {
 // Constrain takes the parameters of φ.
 func (h *Hub) Constrain(phi []float64) {
 	k := h.params()
+	copy(h.Centre, phi)
 	if h.covariates != nil {
 		h.covariates.Constrain(h.Params, phi[:k])
 	} else {

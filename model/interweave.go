@@ -5,14 +5,15 @@ import (
 	"math/rand/v2"
 )
 
-// Interweave moves Ω with every θ_j as it is: where θ_j is well known, the coordinates c
-// of Pooled follow Ω closely, and trajectories move both slowly; given θ and all θ_j, Ω
-// does not depend on the data at all (Yu & Meng 2011, J. Computational and Graphical
-// Statistics 20). Each of Spread's coordinates φ_i in turn gets a Metropolis step on
+// Interweave moves Spread with every w_j = (θ_j, log σ_j²) as it is: where w_j is well
+// known, the coordinates c of Pooled follow the spread closely, and trajectories move both
+// slowly; given u and all w_j, the spread does not depend on the data at all (Yu & Meng
+// 2011, J. Computational and Graphical Statistics 20). Each of Spread's coordinates φ_i in
+// turn gets a Metropolis step on
 //
-//	log p(φ) + Σ_j log N(θ_j; θ, Ω(φ)),
+//	log p(φ) + Σ_j log N(w_j; u, BBᵀ(φ)),
 //
-// which leaves the posterior invariant; Coordinates then has c for the same θ_j.
+// which leaves the posterior invariant; Coordinates then has c for the same w_j.
 type Interweave struct {
 	hub         *Hub
 	sites       []*Pooled
@@ -25,12 +26,12 @@ const (
 	interwoven          = 3
 )
 
-// NewInterweave is for the hub's Ω and the coefficients of these sites.
+// NewInterweave is for the hub's spread and these sites.
 func NewInterweave(hub *Hub, sites []*Pooled) *Interweave {
-	return &Interweave{hub: hub, sites: sites, unused: make([]float64, hub.Spread.Dim()), eta: make([]float64, hub.Shape.Q())}
+	return &Interweave{hub: hub, sites: sites, unused: make([]float64, hub.Spread.Dim()), eta: make([]float64, hub.Shape.Q()+1)}
 }
 
-// Step moves Spread's coordinates phi, at θ of the hub and each θ_j, and leaves the hub's
+// Step moves Spread's coordinates phi, at u of the hub and each w_j, and leaves the hub's
 // Spread at them.
 func (k *Interweave) Step(phi []float64, rng *rand.Rand) {
 	present := k.logDensity(phi)
@@ -51,7 +52,7 @@ func (k *Interweave) Step(phi []float64, rng *rand.Rand) {
 	k.hub.Spread.Constrain(phi)
 }
 
-// logDensity is that of phi given θ and all θ_j.
+// logDensity is that of phi given u and all w_j.
 func (k *Interweave) logDensity(phi []float64) float64 {
 	spread := k.hub.Spread
 	spread.Constrain(phi)
@@ -61,7 +62,7 @@ func (k *Interweave) logDensity(phi []float64) float64 {
 		perSite += math.Log(spread.Tau[i] * spread.Factor[i*q+i])
 	}
 	for _, s := range k.sites {
-		k.whiten(s.Theta)
+		k.whiten(s.Own)
 		for _, e := range k.eta {
 			logp -= 0.5 * e * e
 		}
@@ -70,11 +71,11 @@ func (k *Interweave) logDensity(phi []float64) float64 {
 	return logp
 }
 
-// whiten writes η with θ_j = θ + diag(τ)Cη.
-func (k *Interweave) whiten(theta []float64) {
+// whiten writes η with w = u + diag(τ)Cη.
+func (k *Interweave) whiten(own []float64) {
 	hub, q := k.hub, len(k.eta)
 	for i := range q {
-		v := (theta[i] - hub.Params.Theta[i]) / hub.Spread.Tau[i]
+		v := (own[i] - hub.Centre[i]) / hub.Spread.Tau[i]
 		for l := range i {
 			v -= hub.Spread.Factor[i*q+l] * k.eta[l]
 		}

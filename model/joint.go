@@ -12,7 +12,8 @@ import (
 // Joint is a problem of one release or more as the samplers read it: several
 // custodians whose rows share a regression.
 //
-//	y ~ N(θ_jᵀ(1, x), σ²) at custodian j;  θ_j = θ, or where Partial θ_j ~ N(θ, Ω)
+//	y ~ N(θ_jᵀ(1, x), σ_j²) at custodian j;  θ_j = θ and σ_j = σ, or where Partial
+//	θ_j ~ N(θ, Ω), log σ_j ~ N(log σ, υ²)
 //	x ~ N(μ_x, T) of each custodian's own (μ_x, T), or where Shared of one
 //	z_j = s_j + noise, for each j
 //
@@ -86,9 +87,9 @@ func (p *Problem) join(observe func(*release.Release) (*Observation, error)) (*J
 }
 
 // Names names the parameters of draws, in order: θ, σ², where the covariates are
-// shared μ_x and T, where pooling is partial the upper triangle of Ω, omega[k,l], and
-// each custodian's θ_j, theta_at[j,k] (j from 1, k as in theta[k]), and n[j] where that
-// is latent.
+// shared μ_x and T, where pooling is partial the upper triangle of Ω, omega[k,l], υ,
+// spread_log_sigma, and each custodian's θ_j and σ_j, theta_at[j,k] (j from 1, k as in
+// theta[k]) and sigma_at[j], and n[j] where that is latent.
 func (t *Joint) Names() []string {
 	names := t.Shape.RegressionNames()
 	if t.Shared {
@@ -103,7 +104,8 @@ func (t *Joint) Names() []string {
 	return names
 }
 
-// pooledNames are those of Ω and every θ_j, none unless pooling is partial.
+// pooledNames are those of the spread and every θ_j and σ_j, none unless pooling is
+// partial.
 func (t *Joint) pooledNames() (names []string) {
 	if !t.Partial {
 		return nil
@@ -114,10 +116,12 @@ func (t *Joint) pooledNames() (names []string) {
 			names = append(names, fmt.Sprintf("omega[%d,%d]", k+first, l+first))
 		}
 	}
+	names = append(names, "spread_log_sigma")
 	for j := range t.Sites {
 		for k := range q {
 			names = append(names, fmt.Sprintf("theta_at[%d,%d]", j+1, k+first))
 		}
+		names = append(names, fmt.Sprintf("sigma_at[%d]", j+1))
 	}
 	return names
 }

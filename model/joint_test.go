@@ -82,10 +82,10 @@ func TestUnits(t *testing.T) {
 // TestSpread: the gradient of the prior and of a function of (τ, C), against
 // differences; R has a unit diagonal.
 func TestSpread(t *testing.T) {
-	const q = 4
-	s := NewSpread(q)
+	const k = 5
+	s := NewSpread(k - 1)
 	rng := rand.New(rand.NewPCG(31, 2))
-	phi, gTau, gC := make([]float64, s.Dim()), make([]float64, q), make([]float64, q*q)
+	phi, gTau, gC := make([]float64, s.Dim()), make([]float64, k), make([]float64, k*k)
 	for i := range phi {
 		phi[i] = 0.7 * rng.NormFloat64()
 	}
@@ -99,20 +99,20 @@ func TestSpread(t *testing.T) {
 	value := func() float64 {
 		s.Constrain(phi)
 		f := s.LogPrior(unused, phi)
-		for k, v := range s.Tau {
-			f += gTau[k] * v
+		for i, v := range s.Tau {
+			f += gTau[i] * v
 		}
-		for i := range q {
+		for i := range k {
 			for j := range i + 1 {
-				f += gC[i*q+j] * s.Factor[i*q+j]
+				f += gC[i*k+j] * s.Factor[i*k+j]
 			}
 		}
 		return f
 	}
 	value()
-	for i := range q {
+	for i := range k {
 		sum := 0.0
-		for _, v := range s.Factor[i*q : i*q+i+1] {
+		for _, v := range s.Factor[i*k : i*k+i+1] {
 			sum += v * v
 		}
 		if !about(sum, 1, 1e-12) {

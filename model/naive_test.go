@@ -103,8 +103,8 @@ func TestNaivePooled(t *testing.T) {
 	p.Releases = []*release.Release{p.Releases[0], p.Releases[0], p.Releases[0]}
 	p.PartialPooling = true
 	d := naiveDraws(t, p)
-	want := []string{"theta[0]", "theta[1]", "sigma2", "omega[0,0]", "omega[0,1]", "omega[1,1]",
-		"theta_at[1,0]", "theta_at[1,1]", "theta_at[2,0]", "theta_at[2,1]", "theta_at[3,0]", "theta_at[3,1]"}
+	want := []string{"theta[0]", "theta[1]", "sigma2", "omega[0,0]", "omega[0,1]", "omega[1,1]", "spread_log_sigma",
+		"theta_at[1,0]", "theta_at[1,1]", "sigma_at[1]", "theta_at[2,0]", "theta_at[2,1]", "sigma_at[2]", "theta_at[3,0]", "theta_at[3,1]", "sigma_at[3]"}
 	if !slices.Equal(d.Names, want) || d.Warmup != 100 || len(d.Warnings) != 1 {
 		t.Errorf("names %v, warm-up %d, warnings %q", d.Names, d.Warmup, d.Warnings)
 	}

@@ -44,7 +44,5 @@ func (k *pooledKernel) Err() error { return k.err }
 
 func (k *pooledKernel) Params(dst []float64) {
 	h := k.hierarchy
-	at := copy(dst, h.Theta)
-	dst[at] = h.Sigma2
-	h.Write(dst[at+1:])
+	h.Write(dst[h.WriteShared(dst):])
 }

@@ -7,11 +7,12 @@ import (
 	"github.com/dpreg/dpreg/internal/dense"
 )
 
-// Pooled are the coefficients of one custodian, θ_j ~ N(θ, Ω), Ω = BBᵀ, B = diag(τ)C.
-// In θ_j = θ + Bη, η standard normal, η would follow θ and Ω along a funnel where z tells
-// much of θ_j, and θ_j would where it tells little. So the coordinates are c of
+// Pooled is the regression of one custodian, w = (θ_j, log σ_j²) ~ N(u, BBᵀ) about
+// u = (θ, log σ²), B = diag(τ)C of Spread. In w = u + Bη, η standard normal, η would follow
+// u and B along a funnel where z tells much of w, and w would where it tells little. So
+// the coordinates are c of
 //
-//	θ_j = θ + δ,   δ = Λ⁻¹P(g − θ) + R⁻ᵀc,
+//	w = u + δ,   δ = Λ⁻¹P(g − u) + R⁻ᵀc,
 //
 // what a Guess N(g, P⁻¹) from z leaves open. Any guess gives the same posterior. With
 // η = B⁻¹δ
@@ -20,7 +21,8 @@ import (
 //
 // A Pooled holds a workspace, so each chain needs its own.
 type Pooled struct {
-	Theta []float64 // θ_j
+	Own   []float64 // w
+	Theta []float64 // θ_j, a part of it
 	Slope []float64 // in η: −η, that of the density
 
 	hub   *Hub
@@ -32,19 +34,35 @@ type Pooled struct {
 	square, scratch      []float64
 }
 
-// NewPooled guesses from the release of s. The hub, whose pooling is partial, holds θ and Ω.
+// NewPooled guesses from the release of s. The hub, whose pooling is partial, holds u and B.
 func NewPooled(s *Site, hub *Hub) *Pooled {
-	q := s.Shape.Q()
-	vec := func() []float64 { return make([]float64, q) }
-	t := &Pooled{hub: hub, guess: NewGuess(q), Theta: vec(), Slope: vec(),
-		delta: vec(), eta: vec(), pull: vec(), solved: vec(), spread: vec(), square: make([]float64, q*q), scratch: vec()}
+	k := s.Shape.Q() + 1
+	vec := func() []float64 { return make([]float64, k) }
+	t := &Pooled{hub: hub, guess: NewGuess(k), Own: vec(), Slope: vec(),
+		delta: vec(), eta: vec(), pull: vec(), solved: vec(), spread: vec(), square: make([]float64, k*k), scratch: vec()}
+	t.Theta = t.Own[:k-1]
 	t.rough(s)
 	return t
 }
 
-// rough guesses θ_j from z as if it were s. With Mθ = XY the normal equations, each
-// with the noise of one sum and q products, of variance v together v(1 + |θ|²), the
-// covariance is about M⁻¹(σ²M + v(1 + |θ|²)I)M⁻¹.
+// Sigma is σ_j.
+func (t *Pooled) Sigma() float64 { return math.Exp(0.5 * t.Own[len(t.Theta)]) }
+
+// Take takes w of parameters.
+func (t *Pooled) Take(x *Params) { t.Own[copy(t.Theta, x.Theta)] = math.Log(x.Sigma2) }
+
+// Write writes θ_j and σ_j, and returns the number written.
+func (t *Pooled) Write(dst []float64) int {
+	at := copy(dst, t.Theta)
+	dst[at] = t.Sigma()
+	return at + 1
+}
+
+// rough guesses w from z as if it were s. With Mθ = XY the normal equations, each with
+// the noise of one sum and q products, of variance v together v(1 + |θ|²), the covariance
+// of θ_j is about M⁻¹(σ²M + v(1 + |θ|²)I)M⁻¹. The residual sum of squares nσ² is a
+// quadratic form of the sums in (−θ, 1), whose noise has a variance of at most
+// 2v(1 + |θ|²)², so that the variance of log σ_j² is about 2/n + 2v(1 + |θ|²)²/(nσ²)².
 func (t *Pooled) rough(s *Site) {
 	shape, q := s.Shape, s.Shape.Q()
 	n := math.Max(s.N, s.Count.Least)
@@ -53,9 +71,11 @@ func (t *Pooled) rough(s *Site) {
 	s.Units.Common(z, z, n)
 	sums, prior := NewSums(shape), DefaultPrior(shape).Theta
 	sums.Set(z, n)
-	for k := range q {
-		t.guess.Precision[k*q+k] = 1 // no guess: that of the prior's mean
+	k := q + 1
+	for i := range k {
+		t.guess.Precision[i*k+i] = 1 // no guess: that of the prior's mean
 	}
+	t.guess.Mean[q] = math.Log(prior.Scale / (prior.Shape - 1))
 	given := prior.Clone()
 	if !conjugate.NewNIGSampler(q).Update(given, prior, sums.XX, sums.XY, sums.YY, n) {
 		return
@@ -71,30 +91,35 @@ func (t *Pooled) rough(s *Site) {
 	for i, v := range given.Precision {
 		half[i] = sigma2 * v
 	}
-	for k := range q {
-		half[k*q+k] += noise * noise * size
+	for i := range q {
+		half[i*q+i] += noise * noise * size
 	}
 	if !dense.Cholesky(half, q) {
 		return
 	}
 	rows := append([]float64(nil), given.Precision...) // M half⁻ᵀ, M being symmetric, row by row
-	for k := range q {
-		dense.SolveLower(half, q, rows[k*q:(k+1)*q])
+	for i := range q {
+		dense.SolveLower(half, q, rows[i*q:(i+1)*q])
 	}
-	dense.MulABt(t.guess.Precision, rows, rows, q, q, q)
+	dense.MulABt(half, rows, rows, q, q, q)
+	for i := range q {
+		copy(t.guess.Precision[i*k:], half[i*q:(i+1)*q])
+	}
 	copy(t.guess.Mean, given.Mean)
+	relative := noise * size / (n * sigma2)
+	t.guess.Mean[q], t.guess.Precision[k*k-1] = math.Log(sigma2), 1/(2/n+2*relative*relative)
 }
 
-// Set takes θ_j of x, whose first coordinates are c, at the parameters of the hub's last
+// Set takes w of x, whose first coordinates are c, at the parameters of the hub's last
 // Constrain.
 func (t *Pooled) Set(x []float64) {
-	q := len(t.Theta)
+	q := len(t.Own)
 	t.law()
 	copy(t.delta, x[:q])
 	dense.SolveLowerT(t.guess.Root, q, t.delta)
 	for k, v := range t.guess.Centre {
 		t.delta[k] += v
-		t.Theta[k] = t.hub.Params.Theta[k] + t.delta[k]
+		t.Own[k] = t.hub.Centre[k] + t.delta[k]
 	}
 	dense.MulLowerVec(t.eta, t.guess.Inverse, q, t.delta)
 	for k, e := range t.eta {
@@ -102,43 +127,43 @@ func (t *Pooled) Set(x []float64) {
 	}
 }
 
-// Coordinates writes c of θ_j, which stays where θ or Ω moved, to the first of x.
+// Coordinates writes c of w, which stays where u or B moved, to the first of x.
 func (t *Pooled) Coordinates(x []float64) {
-	q := len(t.Theta)
+	q := len(t.Own)
 	t.law()
-	for k, v := range t.Theta {
-		t.scratch[k] = v - t.hub.Params.Theta[k] - t.guess.Centre[k]
+	for k, v := range t.Own {
+		t.scratch[k] = v - t.hub.Centre[k] - t.guess.Centre[k]
 	}
 	dense.MulLowerTVec(x[:q], t.guess.Root, q, t.scratch)
 }
 
-// law takes θ and Ω of the hub.
+// law takes u and B of the hub.
 func (t *Pooled) law() {
 	t.hub.Spread.Root(t.square)
-	t.ok = t.guess.At(t.square, t.hub.Params.Theta)
+	t.ok = t.guess.At(t.square, t.hub.Centre)
 }
 
-// Add returns log p(c); it adds its gradient, and that given in θ_j, to those in c and
+// Add returns log p(c); it adds its gradient, and that given in w, to those in c and
 // in the hub. It reports false where rounding leaves Λ without a root.
 //
-// With D = g_θj + B⁻ᵀg_η the gradient in δ, g_η = −η, w = R⁻¹D and u = R⁻ᵀw, that in c
-// is w, in θ g_θj − Pu, and in Λ by Cholesky's adjoint
+// With D = g_w + B⁻ᵀg_η the gradient in δ, g_η = −η, e = R⁻¹D and d = R⁻ᵀe, that in c
+// is e, in u g_w − Pd, and in Λ by Cholesky's adjoint
 //
-//	½(R⁻ᵀSR⁻¹ − uaᵀ − auᵀ),   a = Λ⁻¹P(g − θ),   S_kl = −c_k w_l for k ≥ l, less 1 for k = l.
-func (t *Pooled) Add(grad, x, gTheta []float64) (logp float64, ok bool) {
+//	½(R⁻ᵀSR⁻¹ − daᵀ − adᵀ),   a = Λ⁻¹P(g − u),   S_kl = −c_k e_l for k ≥ l, less 1 for k = l.
+func (t *Pooled) Add(grad, x, gOwn []float64) (logp float64, ok bool) {
 	if !t.ok {
 		return 0, false
 	}
-	q := len(t.Theta)
+	q := len(t.Own)
 	dense.MulLowerTVec(t.spread, t.guess.Inverse, q, t.Slope)
-	for k, g := range gTheta {
+	for k, g := range gOwn {
 		t.pull[k] = g + t.spread[k]
 	}
 	dense.SolveLower(t.guess.Root, q, t.pull)
 	copy(t.solved, t.pull)
 	dense.SolveLowerT(t.guess.Root, q, t.solved)
 	t.guess.weigh(t.scratch, t.solved)
-	for k, g := range gTheta {
+	for k, g := range gOwn {
 		grad[k] += t.pull[k]
 		t.hub.GTheta[k] += g - t.scratch[k]
 		logp += math.Log(t.guess.Inverse[k*q+k]/t.guess.Root[k*q+k]) - 0.5*t.eta[k]*t.eta[k]
@@ -151,7 +176,7 @@ func (t *Pooled) Add(grad, x, gTheta []float64) (logp float64, ok bool) {
 //
 //	−B⁻ᵀg_ηηᵀ − B⁻ᵀ(B⁻¹NB⁻ᵀ) − diag(1/B_kk).
 func (t *Pooled) pullSpread(c []float64) {
-	q, n := len(t.Theta), t.square
+	q, n := len(t.Own), t.square
 	for k := range q {
 		for l := range k + 1 {
 			n[k*q+l] = -c[k] * t.pull[l]
@@ -185,7 +210,7 @@ func (t *Pooled) pullSpread(c []float64) {
 
 // congruence turns N, symmetric, into ANAᵀ, A being the map of a row.
 func (t *Pooled) congruence(a func(row []float64)) {
-	q := len(t.Theta)
+	q := len(t.Own)
 	for range 2 {
 		for k := range q {
 			a(t.square[k*q : (k+1)*q])

@@ -5,79 +5,104 @@ import (
 	"math/rand/v2"
 )
 
-// Spread is the covariance Ω of the custodians' coefficients about their mean,
-// θ_j ~ N(θ, Ω) in common units, under the prior
+// Spread is the law of the custodians' regressions about a common one, in common units,
 //
-//	Ω = diag(τ) R diag(τ),   τ_k half-normal of sd ½,   R ~ LKJ(2),
+//	θ_j ~ N(θ, Ω),   log σ_j ~ N(log σ, υ²),
 //
-// in coordinates (log τ, y), y_ik for i > k row by row: tanh y_ik is the partial
+// independent of one another. With w_j = (θ_j, log σ_j²) it is one normal law,
+//
+//	w_j ~ N((θ, log σ²), BBᵀ),   B = diag(τ)C,   τ_q = 2υ,   C = [C_θ 0; 0 1],
+//
+// of which σ² and θ have the prior of one release, θ's sd in proportion to σ, the median
+// of σ_j. The prior of the spread is
+//
+//	Ω = diag(τ) R diag(τ),   τ_k half-normal of sd ½,   R = C_θC_θᵀ ~ LKJ(2),
+//	υ half-normal of sd 0.3.
+//
+// It leaves σ_j nearly the prior that one release's σ has. σ² ~ InvGamma(a₀, b₀) has a
+// log σ of variance ¼ψ′(a₀), 0.31² by default; that of log σ_j is greater by E υ² = 0.3²
+// and makes 0.43². The median stays, and E σ_j² = E σ² E exp(2υ²) = E σ²/√(1 − 4·0.3²) =
+// 1.25 E σ².
+//
+// The coordinates are (log τ, y), y_ik for q > i > k row by row: tanh y_ik is the partial
 // correlation of coefficients i and k given those before k. Under LKJ(η) these are
 // independent, with density ∝ (1 − ρ²)^{α−1}, α = η + ½(q − 2 − k), k from 0
 // (Lewandowski, Kurowicka & Joe 2009, J. Multivariate Analysis 100, C-vine), so that
 //
-//	log p(log τ_k) = log τ_k − 2τ_k²,   log p(y_ik) = −2α log cosh y_ik.
+//	log p(log τ_k) = log τ_k − ½(τ_k/sd_k)²,   log p(y_ik) = −2α log cosh y_ik,
 //
-// R = CCᵀ with C_ik = tanh y_ik ∏_{l<k} sech y_il, C_ii = ∏_{l<i} sech y_il.
+// sd_k = ½, and sd_q = 0.6 of τ_q = 2υ. C_ik = tanh y_ik ∏_{l<k} sech y_il, C_ii = ∏_{l<i} sech y_il.
 type Spread struct {
-	Tau    []float64 // τ, length q
-	Factor []float64 // C, q×q, lower triangular
+	Tau    []float64 // τ, length q + 1
+	Factor []float64 // C, (q+1)×(q+1), lower triangular
 
 	// GTau and GFactor take the gradient of a function in τ and C, for Pull.
 	GTau, GFactor []float64
 
-	tanh []float64 // of y_ik, q×q
+	tanh []float64 // of y_ik, (q+1)×(q+1)
+	q    int
 }
 
-// The prior of Ω.
+// The prior of the spread.
 const (
-	SpreadSD  = 0.5 // of the half-normal law of τ, in common units
-	SpreadLKJ = 2.0 // η
-
-	halfPrecision = 1 / (2 * SpreadSD * SpreadSD) // of τ
+	SpreadSD         = 0.5 // of the half-normal law of τ_k, in common units
+	SpreadLKJ        = 2.0 // η
+	SpreadLogSigmaSD = 0.3 // of the half-normal law of υ, the sd of log σ_j
 )
 
 // NewSpread allocates for q coefficients.
 func NewSpread(q int) *Spread {
+	k := q + 1
 	vec := func(n int) []float64 { return make([]float64, n) }
-	return &Spread{Tau: vec(q), Factor: vec(q * q), GTau: vec(q), GFactor: vec(q * q), tanh: vec(q * q)}
+	s := &Spread{Tau: vec(k), Factor: vec(k * k), GTau: vec(k), GFactor: vec(k * k), tanh: vec(k * k), q: q}
+	s.Factor[k*k-1] = 1
+	return s
 }
 
-// Dim returns q + q(q−1)/2.
-func (s *Spread) Dim() int { return len(s.Tau) * (len(s.Tau) + 1) / 2 }
+// Dim returns q + 1 + q(q−1)/2.
+func (s *Spread) Dim() int { return s.q + 1 + s.q*(s.q-1)/2 }
 
-// Constrain takes Ω of its coordinates.
+// Constrain takes the spread of its coordinates.
 func (s *Spread) Constrain(phi []float64) {
-	q := len(s.Tau)
-	for k := range q {
-		s.Tau[k] = math.Exp(phi[k])
+	for i := range s.Tau {
+		s.Tau[i] = math.Exp(phi[i])
 	}
-	at := q
-	for i := range q {
+	k, at := s.q+1, s.q+1
+	for i := range s.q {
 		left := 1.0 // ∏ sech
-		for k := range i {
+		for l := range i {
 			t := math.Tanh(phi[at])
-			s.tanh[i*q+k], s.Factor[i*q+k] = t, t*left
+			s.tanh[i*k+l], s.Factor[i*k+l] = t, t*left
 			left /= math.Cosh(phi[at])
 			at++
 		}
-		s.Factor[i*q+i] = left
+		s.Factor[i*k+i] = left
 	}
+}
+
+// priorSD is the sd of the half-normal law of τ_i.
+func (s *Spread) priorSD(i int) float64 {
+	if i == s.q {
+		return 2 * SpreadLogSigmaSD
+	}
+	return SpreadSD
 }
 
 // LogPrior returns log p(φ) up to a constant, and writes its gradient, at the point
 // of the last Constrain.
 func (s *Spread) LogPrior(grad, phi []float64) float64 {
-	q, logp := len(s.Tau), 0.0
-	for k, t := range s.Tau {
-		logp += phi[k] - halfPrecision*t*t
-		grad[k] = 1 - 2*halfPrecision*t*t
+	k, logp := s.q+1, 0.0
+	for i, t := range s.Tau {
+		u := t / s.priorSD(i)
+		logp += phi[i] - 0.5*u*u
+		grad[i] = 1 - u*u
 	}
-	at := q
-	for i := range q {
-		for k := range i {
-			power := 2*SpreadLKJ + float64(q-2-k)
+	at := k
+	for i := range s.q {
+		for l := range i {
+			power := 2*SpreadLKJ + float64(s.q-2-l)
 			logp -= power * logCosh(phi[at])
-			grad[at] = -power * s.tanh[i*q+k]
+			grad[at] = -power * s.tanh[i*k+l]
 			at++
 		}
 	}
@@ -92,18 +117,17 @@ func logCosh(y float64) float64 {
 // Pull adds to grad, in the coordinates, the gradient in GTau and GFactor. With
 // t = tanh y_ik, ∂C_ik/∂y_ik = (1 − t²)∏_{l<k} sech y_il and ∂C_il/∂y_ik = −t C_il for l > k.
 func (s *Spread) Pull(grad []float64) {
-	q := len(s.Tau)
-	for k, t := range s.Tau {
-		grad[k] += t * s.GTau[k]
+	for i, t := range s.Tau {
+		grad[i] += t * s.GTau[i]
 	}
-	at := q
-	for i := range q {
+	k, at := s.q+1, s.q+1
+	for i := range s.q {
 		left := 1.0
-		for k := range i {
-			t := s.tanh[i*q+k]
-			g := s.GFactor[i*q+k] * (1 - t*t) * left
-			for l := k + 1; l <= i; l++ {
-				g -= s.GFactor[i*q+l] * t * s.Factor[i*q+l]
+		for l := range i {
+			t := s.tanh[i*k+l]
+			g := s.GFactor[i*k+l] * (1 - t*t) * left
+			for h := l + 1; h <= i; h++ {
+				g -= s.GFactor[i*k+h] * t * s.Factor[i*k+h]
 			}
 			grad[at] += g
 			left *= math.Sqrt(1 - t*t)
@@ -112,53 +136,54 @@ func (s *Spread) Pull(grad []float64) {
 	}
 }
 
-// Write writes the upper triangle of Ω row by row and returns the number written.
+// Write writes the upper triangle of Ω row by row, then υ, and returns the number written.
 func (s *Spread) Write(dst []float64) int {
-	q, at := len(s.Tau), 0
-	for k := range q {
-		for l := k; l < q; l++ {
+	n, at := s.q+1, 0
+	for k := range s.q {
+		for l := k; l < s.q; l++ {
 			r := 0.0
 			for i := range k + 1 {
-				r += s.Factor[k*q+i] * s.Factor[l*q+i]
+				r += s.Factor[k*n+i] * s.Factor[l*n+i]
 			}
 			dst[at] = s.Tau[k] * s.Tau[l] * r
 			at++
 		}
 	}
-	return at
+	dst[at] = 0.5 * s.Tau[s.q]
+	return at + 1
 }
 
-// Root writes B = diag(τ)C, q×q and lower triangular: Ω = BBᵀ.
+// Root writes B = diag(τ)C, (q+1)×(q+1) and lower triangular.
 func (s *Spread) Root(dst []float64) {
-	q := len(s.Tau)
+	n := len(s.Tau)
 	for k, tau := range s.Tau {
 		for l := range k + 1 {
-			dst[k*q+l] = tau * s.Factor[k*q+l]
+			dst[k*n+l] = tau * s.Factor[k*n+l]
 		}
 	}
 }
 
 // Start draws coordinates that a chain starts from: τ about 0.4, correlations small.
 func (s *Spread) Start(phi []float64, rng *rand.Rand) {
-	for k := range phi {
-		phi[k] = 0.5 * rng.NormFloat64()
-		if k < len(s.Tau) {
-			phi[k]--
+	for i := range phi {
+		phi[i] = 0.5 * rng.NormFloat64()
+		if i < len(s.Tau) {
+			phi[i]--
 		}
 	}
 }
 
-// Draw draws N(theta, Ω) after Constrain; dst must not be theta.
-func (s *Spread) Draw(dst, theta []float64, rng *rand.Rand) {
-	q := len(s.Tau)
+// Draw draws w_j about centre, (θ, log σ²), after Constrain; dst must not be centre.
+func (s *Spread) Draw(dst, centre []float64, rng *rand.Rand) {
+	n := len(s.Tau)
 	clear(dst)
-	for l := range q {
+	for l := range n {
 		eta := rng.NormFloat64()
-		for k := l; k < q; k++ {
-			dst[k] += s.Factor[k*q+l] * eta
+		for k := l; k < n; k++ {
+			dst[k] += s.Factor[k*n+l] * eta
 		}
 	}
 	for k, tau := range s.Tau {
-		dst[k] = theta[k] + tau*dst[k]
+		dst[k] = centre[k] + tau*dst[k]
 	}
 }

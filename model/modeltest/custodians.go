@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"math"
 	"math/rand/v2"
 
 	"github.com/dpreg/dpreg/internal/dense"
@@ -9,7 +10,7 @@ import (
 )
 
 // Custodians is the model of several releases as a whole: shared parameters from the
-// prior, each custodian's covariates and, where Partial, coefficients, statistics of its
+// prior, each custodian's covariates and, where Partial, (θ_j, σ_j), statistics of its
 // rows by their exact law, noise in units of its own.
 type Custodians struct {
 	Shape           model.Shape
@@ -45,7 +46,7 @@ func (c *Custodians) Draw(rng *rand.Rand) (truth []float64, problem *model.Joint
 	own, law := model.NewParams(c.Shape), model.NewMoments(c.Shape)
 	conditionals.DrawPrior(own, rng)
 	hub := model.NewHub(&model.Joint{Shape: c.Shape, Prior: prior, Shared: true, Partial: c.Partial})
-	shared, theta, sigma2 := model.NewParams(c.Shape), append([]float64(nil), own.Theta...), own.Sigma2
+	shared, drawn := model.NewParams(c.Shape), make([]float64, c.Shape.Q()+1)
 	shared.Copy(own)
 	coordinates := make([]float64, hub.Dim())
 	hub.Unconstrain(coordinates, shared)
@@ -61,11 +62,11 @@ func (c *Custodians) Draw(rng *rand.Rand) (truth []float64, problem *model.Joint
 			if !c.Shared {
 				conditionals.DrawPrior(own, rng)
 			}
-			copy(own.Theta, theta)
-			own.Sigma2 = sigma2
+			copy(drawn, hub.Centre)
 			if c.Partial {
-				hub.Spread.Draw(own.Theta, theta, rng)
+				hub.Spread.Draw(drawn, hub.Centre, rng)
 			}
+			own.Sigma2 = math.Exp(drawn[copy(own.Theta, drawn)])
 			law.Set(own)
 			units.Moments(law.Mean, law.Cov)
 		}
@@ -78,7 +79,7 @@ func (c *Custodians) Draw(rng *rand.Rand) (truth []float64, problem *model.Joint
 			obs.Z[i] += Noise(site.Kind, site.Scale, rng)
 		}
 		problem.Sites = append(problem.Sites, &model.Site{Observation: obs, Units: units})
-		coefficients, counts = append(coefficients, own.Theta...), append(counts, n+rng.Float64()-0.5)
+		coefficients, counts = append(append(coefficients, own.Theta...), math.Sqrt(own.Sigma2)), append(counts, n+rng.Float64()-0.5)
 	}
 	truth = make([]float64, len(problem.Names()))
 	hub.Params.Write(truth)
@@ -147,13 +148,14 @@ func (c *Custodians) units(site Custodian) *model.Units {
 	return u
 }
 
-// DrawSpread draws coordinates of model.Spread from their prior: τ_k = ½|N(0, 1)|, and
-// the partial correlation tanh y of density ∝ (1 − ρ²)^{α−1}, (ρ + 1)/2 ~ Beta(α, α).
+// DrawSpread draws coordinates of model.Spread from their prior: τ_k = ½|N(0, 1)|, that of
+// log σ_j² 0.6|N(0, 1)|, and the partial correlation tanh y of density ∝ (1 − ρ²)^{α−1}, (ρ + 1)/2 ~ Beta(α, α).
 func DrawSpread(phi []float64, q int, rng *rand.Rand) {
 	for k := range q {
 		phi[k] = logHalfNormal(0.5, rng)
 	}
-	at := q
+	phi[q] = logHalfNormal(0.6, rng)
+	at := q + 1
 	for i := range q {
 		for k := range i {
 			phi[at] = logitBeta(2+0.5*float64(q-2-k), rng)

@@ -73,7 +73,7 @@ func (k *jointKernel) Step(rng *rand.Rand) nuts.Info {
 	return info
 }
 
-// interweave moves Ω, and takes each spoke's coordinates of the same θ_j.
+// interweave moves the spread, and takes each spoke's coordinates of the same (θ_j, σ_j).
 func (k *jointKernel) interweave(rng *rand.Rand) {
 	f := k.density
 	f.set(k.Position())
@@ -124,7 +124,7 @@ func (k *jointKernel) Params(dst []float64) {
 	at := f.hub.Write(dst)
 	for _, s := range f.spokes {
 		if s.pooled != nil {
-			at += copy(dst[at:], s.theta)
+			at += s.pooled.Write(dst[at:])
 		}
 	}
 	for _, s := range f.spokes {

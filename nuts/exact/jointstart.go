@@ -16,7 +16,7 @@ const entryVariance = 0.1
 // parameters from their law given all of these, each weighted by the part of its variance
 // that is of sampling and not of noise: the sum as it is would have the noise of the worst
 // release, and the ascent start too far below the mode to reach it. Where pooling is
-// partial each θ_j from that of its release alone and the spread from about its prior, and
+// partial each (θ_j, σ_j) from that of its release alone and the spread from about its prior, and
 // (f, A) between those that statistics and parameters have and new ones, by precision.
 func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) error {
 	conditionals := model.NewConditionals(t.Shape, t.Prior, true)
@@ -66,7 +66,7 @@ func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) error {
 	return nil
 }
 
-// coefficients draws each θ_j from its release alone, with θ and σ² their means: all rows
+// coefficients draws each (θ_j, σ_j) from its release alone, with θ and log σ their means: all rows
 // together would take for noise what custodians differ by, and the ascent would start too
 // far below the mode to reach it.
 func (f *joint) coefficients(params *model.Params, conditionals *model.Conditionals, all [][]float64, counts []float64, rng *rand.Rand) bool {
@@ -76,7 +76,7 @@ func (f *joint) coefficients(params *model.Params, conditionals *model.Condition
 		if !conditionals.Draw(own, all[j], counts[j], rng) {
 			return false
 		}
-		copy(s.theta, own.Theta)
+		s.pooled.Take(own)
 		addScaled(params.Theta, share, own.Theta)
 		log += share * math.Log(own.Sigma2)
 	}
@@ -85,7 +85,7 @@ func (f *joint) coefficients(params *model.Params, conditionals *model.Condition
 }
 
 // place writes coordinates near those of statistics in common units, given the hub and,
-// where pooling is partial, θ_j.
+// where pooling is partial, θ_j and σ_j.
 func (s *spoke) place(x, stats []float64, n float64, rng *rand.Rand) bool {
 	m, p := s.m, s.p
 	if s.Count.Latent() {
@@ -94,6 +94,7 @@ func (s *spoke) place(x, stats []float64, n float64, rng *rand.Rand) bool {
 	if s.pooled != nil {
 		s.pooled.Coordinates(x)
 	}
+	s.setSigma()
 	x = x[s.lead():]
 	t, psi := newStatistics(m), make([]float64, m+m*(m+1)/2)
 	if !t.coordinates(psi, stats, n) {
@@ -146,7 +147,7 @@ func (s *spoke) row(i int, mean, d []float64) (f float64, a []float64, sd float6
 		}
 		return f, a, l[i*p+i]
 	}
-	sd = math.Sqrt(s.hub.Params.Sigma2)
+	sd = s.sigma
 	first := len(s.theta) - p
 	f = mean[p]
 	if first > 0 {

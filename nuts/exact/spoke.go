@@ -16,7 +16,9 @@ import (
 // e and ε are standard normal and χ_i² ~ χ²_{n−1−i}, i = 0 … m−1. The last row, of
 // y, is, whatever the law of x,
 //
-//	v̄_y = θ₀ + βᵀx̄ + σf_y,   D_y = βᵀD_x + σA_y.
+//	v̄_y = θ₀ + βᵀx̄ + σf_y,   D_y = βᵀD_x + σA_y,
+//
+// θ and σ of the hub, or where pooling is partial the release's own.
 //
 // Where covariates are shared all rows of (f, A) are coordinates; t_i = log A_ii has
 // the log density (n−1−i)t − ½n exp 2t. Where each custodian has its own (μ_x, T)
@@ -27,7 +29,7 @@ import (
 // Given the hub, that is all standard; noise hides s and leaves it so, and where noise
 // is weak (f, A) depend on the hub almost linearly, which the metric takes up.
 //
-// Coordinates lie in the order: those of θ_j where pooling is partial; x̄ and P;
+// Coordinates lie in the order: those of (θ_j, σ_j) where pooling is partial; x̄ and P;
 // rows of (e_i, ε_i0 … t_i); log(n − n₀) where n is latent.
 type spoke struct {
 	*model.Site
@@ -40,12 +42,13 @@ type spoke struct {
 
 	n, root   float64
 	theta     []float64 // θ, or θ_j
+	sigma     float64   // σ, or σ_j
 	mean, d   []float64 // v̄ and D, m×m, in common units
 	f, a      []float64 // f and A
 	b, own    []float64 // B in common units and in the release's, lower triangles
 	e         []float64 // E, of B's size
 	gMean, gD []float64 // gradients in v̄ and D
-	gTheta    []float64
+	gTheta    []float64 // in θ, or in (θ_j, log σ_j²)
 	gA        []float64 // of one row of A
 }
 
@@ -61,17 +64,14 @@ func newSpoke(t *model.Joint, j int, hub *model.Hub) *spoke {
 	}
 	if t.Partial {
 		s.pooled = model.NewPooled(s.Site, hub)
-		s.theta = s.pooled.Theta
+		s.theta, s.gTheta = s.pooled.Theta, vec(len(s.pooled.Own))
 	}
 	return s
 }
 
 // dim is the number of coordinates.
 func (s *spoke) dim() int {
-	n := s.m + s.m*(s.m+1)/2
-	if s.pooled != nil {
-		n += len(s.theta)
-	}
+	n := s.lead() + s.m + s.m*(s.m+1)/2
 	if s.Count.Latent() {
 		n++
 	}
@@ -81,7 +81,7 @@ func (s *spoke) dim() int {
 // lead is the number of coordinates before those of the statistics.
 func (s *spoke) lead() int {
 	if s.pooled != nil {
-		return len(s.theta)
+		return len(s.pooled.Own)
 	}
 	return 0
 }
@@ -108,6 +108,7 @@ func (s *spoke) set(x []float64) {
 	if s.pooled != nil {
 		s.pooled.Set(x)
 	}
+	s.setSigma()
 	x = x[s.lead():]
 	s.takeRows(x[s.bartlett():])
 	if s.evidence != nil {
@@ -117,6 +118,15 @@ func (s *spoke) set(x []float64) {
 	}
 	s.response()
 	s.gram()
+}
+
+// setSigma takes σ, or σ_j.
+func (s *spoke) setSigma() {
+	if s.pooled != nil {
+		s.sigma = s.pooled.Sigma()
+	} else {
+		s.sigma = math.Sqrt(s.hub.Params.Sigma2)
+	}
 }
 
 // takeRows takes f and A.
@@ -167,7 +177,7 @@ func (s *spoke) drawnCovariates() {
 // response takes the last row, that of y.
 func (s *spoke) response() {
 	m, p := s.m, s.p
-	sigma, beta := math.Sqrt(s.hub.Params.Sigma2), s.theta[len(s.theta)-p:]
+	sigma, beta := s.sigma, s.theta[len(s.theta)-p:]
 	v := sigma * s.f[p]
 	if len(s.theta) > p {
 		v += s.theta[0]

@@ -125,7 +125,11 @@ func (s *spoke) pullResponse() {
 	for k, a := range s.a[p*m : p*m+m] {
 		g += row[k] * a
 	}
-	s.hub.GSigma += g
+	if s.pooled != nil {
+		s.gTheta[len(s.theta)] = 0.5 * s.sigma * g // ∂σ/∂ log σ² = ½σ
+	} else {
+		s.hub.GSigma += g
+	}
 }
 
 // pullCovariates takes the gradients of x̄ and D_x to their coordinates. It returns
@@ -187,11 +191,10 @@ func (s *spoke) pullRows(grad, x []float64) (logp, byN float64) {
 func (s *spoke) pullRow(i int) (gf float64) {
 	m, p := s.m, s.p
 	if i == p {
-		sigma := math.Sqrt(s.hub.Params.Sigma2)
 		for k := range m {
-			s.gA[k] = sigma * s.gD[p*m+k]
+			s.gA[k] = s.sigma * s.gD[p*m+k]
 		}
-		return sigma * s.gMean[p]
+		return s.sigma * s.gMean[p]
 	}
 	l := s.hub.Factor()
 	clear(s.gA)

@@ -8,8 +8,8 @@ import (
 
 // site is one custodian's part of the density of several releases: its rows, given the
 // parameters φ_j = (θ, log σ², μ_x, U; where pooling is partial those of Ω) of which all but
-// (μ_x, U), or all, is shared. The regression of its rows is θ, or where pooling is partial
-// θ_j in the coordinates of model.Pooled. Rows are v_i = μ + L e_i with the residuals turned
+// (μ_x, U), or all, is shared. The regression of its rows is (θ, σ), or where pooling is
+// partial (θ_j, σ_j) in the coordinates of model.Pooled. Rows are v_i = μ + L e_i with the residuals turned
 // as in frame, so that
 //
 //	v̄ = μ + L u_1/√n,   scatter about v̄ LSLᵀ,   S = Σ_{i≥2} u_i u_iᵀ,
@@ -33,13 +33,13 @@ type site struct {
 	quad    []float64
 	phi     []float64
 	grad    []float64 // in φ_j
-	gTheta  []float64 // in θ, or θ_j
+	gTheta  []float64 // in θ, or (θ_j, log σ_j²)
 	common  []float64 // L in common units
 }
 
 // part is what of a point, or of a gradient, is a site's own.
 type part struct {
-	coefficients []float64 // where pooling is partial, c of θ_j
+	coefficients []float64 // where pooling is partial, c of (θ_j, σ_j)
 	covariates   []float64 // where they are not shared, (μ_x, U)
 	first, rows  []float64 // u_1, the other rows of U by column
 }
@@ -56,7 +56,7 @@ func newJointSite(t *model.Joint, j int, clamping bool) *site {
 	k.theta, k.gTheta = k.hub.Params.Theta, k.hub.GTheta
 	if t.Partial {
 		k.pooled = model.NewPooled(k.release, k.hub)
-		k.theta, k.gTheta = k.pooled.Theta, make([]float64, t.Shape.Q())
+		k.theta, k.gTheta = k.pooled.Theta, make([]float64, len(k.pooled.Own))
 	}
 	if clamping {
 		k.sums = newClamped(f)
@@ -132,7 +132,7 @@ func (k *site) place(first, rows []float64) {
 			l[p*m+j] += b * lx[i*p+j]
 		}
 	}
-	l[m*m-1] = math.Sqrt(params.Sigma2)
+	l[m*m-1] = k.sigma()
 	for i, a := range k.release.Units.Scale {
 		v := k.mu[i]
 		for j := range i + 1 {
@@ -142,6 +142,14 @@ func (k *site) place(first, rows []float64) {
 		}
 		k.mean[i] = a*v + k.release.Units.Shift[i]
 	}
+}
+
+// sigma is σ, or σ_j.
+func (k *site) sigma() float64 {
+	if k.pooled != nil {
+		return k.pooled.Sigma()
+	}
+	return math.Sqrt(k.hub.Params.Sigma2)
 }
 
 // pullLaw takes the gradients in v̄ and L to common units, and on to the parameters.
@@ -168,5 +176,9 @@ func (k *site) pullLaw() {
 		}
 		k.gTheta[first+i] += g
 	}
-	h.GSigma += row[p]
+	if k.pooled != nil {
+		k.gTheta[len(k.theta)] += 0.5 * k.sigma() * row[p] // ∂σ/∂ log σ² = ½σ
+	} else {
+		h.GSigma += row[p]
+	}
 }

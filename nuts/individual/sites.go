@@ -9,17 +9,17 @@ import (
 
 // sites is the posterior of parameters and rows of several releases,
 //
-//	Σ_j [log p(φ_j) + log p(θ_j | θ, Ω) + log p(U_j) + log p(z_j | s_j)] − (J − 1) log p(shared parameters),
+//	Σ_j [log p(φ_j) + log p(θ_j, σ_j | θ, σ, Ω, υ) + log p(U_j) + log p(z_j | s_j)] − (J − 1) log p(shared parameters),
 //
 // each p(φ_j) having their prior in it, and the second term only where pooling is partial.
-// Coordinates are the shared parameters, then for each site those of θ_j, the others of φ_j
+// Coordinates are the shared parameters, then for each site those of (θ_j, σ_j), the others of φ_j
 // and u_1, then the other rows of U of each.
 type sites struct {
 	hub   *model.Hub // the shared parameters
 	all   []*site
 	lead  int       // shared coordinates
-	base  int       // of which so many before those of Ω
-	theta int       // coordinates of a θ_j
+	base  int       // of which so many before those of the spread
+	theta int       // coordinates of a (θ_j, σ_j)
 	block int       // coordinates of a site that stand before all rows
 	rows  []int     // where each site's rows begin, and the end
 	prior []float64 // gradient of the shared prior
@@ -31,7 +31,7 @@ func newSites(t *model.Joint, clamping bool) *sites {
 	f.base = f.lead
 	if t.Partial {
 		f.base -= f.hub.Spread.Dim()
-		f.theta = t.Shape.Q()
+		f.theta = t.Shape.Q() + 1
 	}
 	for j := range t.Sites {
 		f.all = append(f.all, newJointSite(t, j, clamping))
@@ -90,7 +90,7 @@ func (f *sites) LogDensity(grad, x []float64) (float64, error) {
 	return logp, nil
 }
 
-// set takes φ_j and θ_j of x.
+// set takes φ_j, and (θ_j, σ_j), of x.
 func (f *sites) set(x []float64, j int) {
 	f.parameters(x, j)
 	if s := f.all[j]; s.pooled != nil {
@@ -107,8 +107,8 @@ func (f *sites) parameters(x []float64, j int) {
 	s.hub.Constrain(s.phi)
 }
 
-// hold writes the coordinates of every θ_j as it is to x, whose shared parameters, or the
-// θ_j themselves, have moved.
+// hold writes the coordinates of every (θ_j, σ_j) as it is to x, whose shared parameters,
+// or those themselves, have moved.
 func (f *sites) hold(x []float64) {
 	for j, s := range f.all {
 		f.parameters(x, j)

@@ -3,6 +3,7 @@ package individual
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/diff/fd"
@@ -21,29 +22,32 @@ func plainSites(t *testing.T, f *sites, problem *model.Joint, x []float64, clamp
 	logp := plainSpread(f.hub.Spread, x[f.base:f.lead])
 	coords, regression := model.NewCoordinates(problem.Shape, problem.Prior), model.NewRegressionCoordinates(problem.Prior)
 	q := problem.Shape.Q()
-	omega := mat.NewSymDense(q, nil)
-	f.hub.Spread.Write(omega.RawSymmetric().Data) // of q = 1 or 2
-	if q == 2 {
-		d := omega.RawSymmetric().Data
-		d[3] = d[2]
+	spread, omega := make([]float64, q*(q+1)/2+1), mat.NewSymDense(q+1, nil)
+	f.hub.Spread.Write(spread)
+	for k := range q {
+		for l := k; l < q; l++ {
+			omega.SetSym(k, l, spread[0])
+			spread = spread[1:]
+		}
 	}
-	law, ok := distmv.NewNormal(f.hub.Params.Theta, omega, nil)
+	omega.SetSym(q, q, 4*spread[0]*spread[0])
+	law, ok := distmv.NewNormal(append(slices.Clone(f.hub.Params.Theta), math.Log(f.hub.Params.Sigma2)), omega, nil)
 	if !ok {
 		t.Fatal("Ω is not positive definite")
 	}
 	phi, unused := make([]float64, coords.Dim()), make([]float64, coords.Dim())
 	for j, s := range f.all {
 		part := f.part(x, j)
-		jacobian, c := mat.NewDense(q, q, nil), append([]float64(nil), part.coefficients...)
-		fd.Jacobian(jacobian, func(theta, c []float64) {
+		jacobian, c := mat.NewDense(q+1, q+1, nil), append([]float64(nil), part.coefficients...)
+		fd.Jacobian(jacobian, func(own, c []float64) {
 			copy(part.coefficients, c)
 			f.set(x, j)
-			copy(theta, s.pooled.Theta)
+			copy(own, s.pooled.Own)
 		}, c, &fd.JacobianSettings{Formula: fd.Central})
 		copy(part.coefficients, c)
 		f.set(x, j)
 		det, _ := mat.LogDet(jacobian)
-		logp += det + law.LogProb(s.pooled.Theta)
+		logp += det + law.LogProb(s.pooled.Own)
 
 		params := s.hub.Params // those of φ_j, with θ
 		coords.Unconstrain(phi, params)
@@ -60,7 +64,7 @@ func plainSites(t *testing.T, f *sites, problem *model.Joint, x []float64, clamp
 }
 
 // plainSpread is the log density of Spread's coordinates φ, from that of τ and the
-// correlations, log p = −2|τ|² + (η − 1) log|R|.
+// correlations, log p = −½Σ(τ_k/sd_k)² + (η − 1) log|R|, R bordered by 1.
 func plainSpread(spread *model.Spread, phi []float64) float64 {
 	q := len(spread.Tau)
 	r := mat.NewDense(q, q, nil)
@@ -69,7 +73,7 @@ func plainSpread(spread *model.Spread, phi []float64) float64 {
 		at := copy(y, spread.Tau)
 		c := mat.NewDense(q, q, spread.Factor)
 		r.Mul(c, c.T())
-		for k := range q {
+		for k := range q - 1 {
 			at += copy(y[at:], r.RawRowView(k)[:k])
 		}
 	}
@@ -77,8 +81,12 @@ func plainSpread(spread *model.Spread, phi []float64) float64 {
 	fd.Jacobian(jacobian, parameters, phi, &fd.JacobianSettings{Formula: fd.Central})
 	logp, _ := mat.LogDet(jacobian)
 	parameters(make([]float64, len(phi)), phi)
-	for _, tau := range spread.Tau {
-		logp -= 2 * tau * tau
+	for k, tau := range spread.Tau {
+		sd := 0.5
+		if k == q-1 {
+			sd = 0.6
+		}
+		logp -= 0.5 * tau * tau / (sd * sd)
 	}
 	det, _ := mat.LogDet(r)
 	return logp + (model.SpreadLKJ-1)*det
@@ -104,7 +112,7 @@ func plainRows(s *site, params *model.Params, x part, clamping bool) (logp float
 	sums, v := make([]float64, len(s.s)), make([]float64, m)
 	for i := range n {
 		row := e.RawRowView(i)
-		v[p] = math.Sqrt(params.Sigma2) * row[p]
+		v[p] = s.pooled.Sigma() * row[p]
 		if first > 0 {
 			v[p] += theta[0]
 		}

@@ -20,7 +20,7 @@ func (k *sitesKernel) flip(rng *rand.Rand) {
 func (f *sites) signs() []int {
 	signs := f.hub.Signs()
 	for j := range f.all {
-		for k := range f.theta {
+		for k := range f.theta - 1 { // σ_j has no sign
 			signs = append(signs, f.at(j)+k)
 		}
 		if !f.hub.Shared() {

@@ -53,7 +53,7 @@ func (k *sitesKernel) Step(rng *rand.Rand) nuts.Info {
 	return info
 }
 
-// interweave moves Ω, and takes each site's coordinates of the same θ_j.
+// interweave moves the spread, and takes each site's coordinates of the same (θ_j, σ_j).
 func (k *sitesKernel) interweave(rng *rand.Rand) {
 	f, x := k.density, k.proposed
 	copy(x, k.Position())
@@ -88,7 +88,7 @@ func (k *sitesKernel) Params(dst []float64) {
 	for j, s := range f.all {
 		if s.pooled != nil {
 			f.set(x, j)
-			at += copy(dst[at:], s.theta)
+			at += s.pooled.Write(dst[at:])
 		}
 	}
 }

@@ -19,7 +19,7 @@ func forwards(f *sites, problem *model.Joint, x []float64, rng *rand.Rand) {
 	}
 	conditionals.DrawPrior(params, rng)
 	f.hub.Unconstrain(x[:f.lead], params)
-	modeltest.DrawSpread(x[f.base:f.lead], f.theta, rng)
+	modeltest.DrawSpread(x[f.base:f.lead], f.theta-1, rng)
 	f.hub.Constrain(x[:f.lead])
 	for j, s := range f.all {
 		if !problem.Shared {
@@ -27,7 +27,7 @@ func forwards(f *sites, problem *model.Joint, x []float64, rng *rand.Rand) {
 			s.hub.Unconstrain(s.phi, params)
 			copy(f.part(x, j).covariates, s.phi[f.base:])
 		}
-		f.hub.Spread.Draw(s.pooled.Theta, f.hub.Params.Theta, rng)
+		f.hub.Spread.Draw(s.pooled.Own, f.hub.Centre, rng)
 	}
 	f.hold(x)
 	f.LogDensity(make([]float64, len(x)), x)
@@ -45,14 +45,14 @@ func (f *sites) of(x []float64) (values []float64) {
 	f.hub.Constrain(x[:f.lead])
 	for j, s := range f.all {
 		f.set(x, j)
-		for _, v := range slices.Concat(s.pooled.Theta, s.hub.Params.Theta, s.hub.Params.MuX, x[f.base:f.lead]) {
+		for _, v := range slices.Concat(s.pooled.Own, s.hub.Params.Theta, s.hub.Params.MuX, x[f.base:f.lead]) {
 			values = append(values, bounded(math.Abs(v)))
 			for _, z := range s.release.Z {
 				values = append(values, bounded(v)*bounded(z))
 			}
 		}
-		for k, v := range s.pooled.Theta {
-			values = append(values, bounded(math.Abs(v-s.hub.Params.Theta[k])/f.hub.Spread.Tau[k]))
+		for k, v := range s.pooled.Own {
+			values = append(values, bounded(math.Abs(v-s.hub.Centre[k])/f.hub.Spread.Tau[k]))
 		}
 	}
 	return values
@@ -73,7 +73,7 @@ func moveScores(t *testing.T, s model.Shape, v variant, move func(k *sitesKernel
 		t.Fatal(err)
 	}
 	var sum, squares []float64
-	for range 5000 {
+	for range 6000 {
 		forwards(k.density, problem, k.Position(), rng)
 		k.Moved()
 		before := k.density.of(k.Position())

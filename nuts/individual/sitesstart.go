@@ -9,7 +9,7 @@ import (
 
 // start writes a point to start from: of each release z with noise drawn anew,
 // projected; the parameters from their conjugate laws given these; residuals from
-// theirs. Where pooling is partial each θ_j is from its release alone, θ and log σ² are the
+// theirs. Where pooling is partial each (θ_j, σ_j) is from its release alone, θ and log σ² are the
 // means over releases, and Ω is from about its prior. It reports false where the parameters
 // cannot be computed with.
 func (f *sites) start(t *model.Joint, x []float64, rng *rand.Rand) bool {
@@ -37,7 +37,7 @@ func (f *sites) start(t *model.Joint, x []float64, rng *rand.Rand) bool {
 		}
 		copy(f.part(x, j).covariates, k.phi[f.base:])
 		if t.Partial {
-			copy(k.theta, params.Theta)
+			k.pooled.Take(params)
 			addTo(theta, 1/float64(len(t.Sites)), params.Theta)
 			sigma2 += math.Log(params.Sigma2) / float64(len(t.Sites))
 		}
