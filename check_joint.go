@@ -39,7 +39,7 @@ type JointCheck struct {
 // (μ_x, T)_j; it is then that of the release alone, whatever the others say of the
 // regression: a cut of the joint posterior (Plummer 2015, Statistics and Computing 25),
 //
-//	p(θ_j, σ² | z_1 … z_J) p(μ_x, T, n | z_j).
+//	p(θ_j, σ_j | z_1 … z_J) p(μ_x, T, n | z_j).
 //
 // Of one release it is Check. Errors: those of Check.
 func (f *Fit) CheckJointly(ctx context.Context, o CheckOptions) (*JointCheck, error) {

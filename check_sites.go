@@ -73,6 +73,7 @@ type site struct {
 	shape model.Shape
 	own   schema.Frame // from common units, which take the place of scaled ones, to its own
 	theta int          // where its coefficients are
+	sigma int          // and its own σ_j; -1: it has none
 	n     int          // and its latent number of rows; -1: it is public
 }
 
@@ -82,16 +83,21 @@ func (f *Fit) site(j int) site {
 	if f.partial {
 		s.theta = f.draws.Index(f.custodianName(j, 0))
 	}
+	s.sigma = f.draws.Index(sigmaName(j))
 	s.n = f.draws.Index(fmt.Sprintf("n[%d]", j+1))
 	return s
 }
 
-// regression are θ_j and σ² of a draw.
+// regression are θ_j and σ_j² of a draw.
 func (s site) regression(row []float64) []float64 {
 	q := s.shape.Q()
 	out := make([]float64, q, len(row))
 	s.own.ThetaToOriginal(out, row[s.theta:s.theta+q])
-	return append(out, s.own.Sigma2ToOriginal(row[q]))
+	sigma2 := row[q]
+	if s.sigma >= 0 {
+		sigma2 = row[s.sigma] * row[s.sigma]
+	}
+	return append(out, s.own.Sigma2ToOriginal(sigma2))
 }
 
 // covariates appends the shared μ_x and T of a draw, and n.

@@ -14,6 +14,9 @@ func (f *Fit) custodianName(j, k int) string {
 	return fmt.Sprintf("theta_at[%d,%d]", j+1, k+f.firstIndex())
 }
 
+// sigmaName is the name in Draws of σ_j at custodian j.
+func sigmaName(j int) string { return fmt.Sprintf(sigmaAt, j+1) }
+
 // firstIndex is the index in names of the first coefficient: 0 for an intercept.
 func (f *Fit) firstIndex() int { return f.shape().P + 1 - f.shape().Q() }
 
@@ -30,8 +33,8 @@ func (f *Fit) coefficients() []string {
 }
 
 // jointColumns lists names and labels of what only several releases have, behind what
-// one has: the whole of Ω or else none of it, the spread between custodians, √Ω_kk, and
-// each one's coefficients, where pooling is partial; and each latent n.
+// one has: the whole of Ω or else none of it, the spread between custodians, √Ω_kk and υ,
+// and each one's coefficients and σ_j, where pooling is partial; and each latent n.
 func (f *Fit) jointColumns(whole bool) (names, labels []string) {
 	if f.partial {
 		if whole {
@@ -44,10 +47,12 @@ func (f *Fit) jointColumns(whole bool) (names, labels []string) {
 			names = append(names, fmt.Sprintf("spread[%d]", k+f.firstIndex()))
 			labels = append(labels, fmt.Sprintf("spread(%s)", label))
 		}
+		names, labels = append(names, spreadLogSigma), append(labels, "spread(log sigma)")
 		for j, c := range f.Custodians {
 			for k, label := range f.coefficients() {
 				names, labels = append(names, f.custodianName(j, k)), append(labels, label+" @ "+c.Name)
 			}
+			names, labels = append(names, sigmaName(j)), append(labels, "sigma @ "+c.Name)
 		}
 	}
 	for j := range f.Custodians {
@@ -83,13 +88,15 @@ func (f *Fit) jointConverter(u Units, whole bool) func(dst, src []float64) {
 			for k := range q {
 				dst[k] = math.Sqrt(omega[k*q+k])
 			}
-			dst, src = dst[q:], src[triangle:]
+			dst[q] = src[triangle]
+			dst, src = dst[q+1:], src[triangle+1:]
 			for range f.Custodians {
-				copy(dst, src[:q])
+				copy(dst, src[:q+1])
 				if u == Original {
 					f.frame.ThetaToOriginal(dst[:q], src[:q])
+					dst[q] *= f.frame.Half[len(f.frame.Half)-1]
 				}
-				dst, src = dst[q:], src[q:]
+				dst, src = dst[q+1:], src[q+1:]
 			}
 		}
 		copy(dst, src)
@@ -97,7 +104,9 @@ func (f *Fit) jointConverter(u Units, whole bool) func(dst, src []float64) {
 }
 
 // jointPriorVariances are those of jointColumns. In scaled units E Ω = ¼I, and τ is
-// half-normal of sd ½, of variance ¼(1 − 2/π).
+// half-normal of sd ½, of variance ¼(1 − 2/π), as υ is of sd 0.3; and
+//
+//	E σ_j = E σ E exp(½υ²) = E σ/√(1 − 0.3²),   E σ_j² = E σ² E exp(2υ²) = E σ²/√(1 − 4·0.3²).
 func (f *Fit) jointPriorVariances(u Units, theta []float64) (v []float64) {
 	q := f.shape().Q()
 	names, _ := f.jointColumns(false)
@@ -120,6 +129,10 @@ func (f *Fit) jointPriorVariances(u Units, theta []float64) (v []float64) {
 			}
 			own = append(own, theta[k]+omega)
 		}
+		v = append(v, model.SpreadLogSigmaSD*model.SpreadLogSigmaSD*halfNormalVariance)
+		prior, s2 := f.priorIn(u).Theta, model.SpreadLogSigmaSD*model.SpreadLogSigmaSD
+		square := prior.Scale / (prior.Shape - 1) // E σ²
+		own = append(own, square/math.Sqrt(1-4*s2)-(square-prior.VarSigma())/(1-s2))
 		for range f.Custodians {
 			v = append(v, own...)
 		}

@@ -22,7 +22,7 @@ func (f *Fit) Shrinkage(u Units) []float64 {
 		for _, chain := range draws.Chains {
 			for row := 0; row < len(chain); row += width {
 				for j := range diff {
-					diff[j] = chain[row+at+j*q+k] - chain[row+k]
+					diff[j] = chain[row+at+j*(q+1)+k] - chain[row+k]
 					means[j] += diff[j]
 				}
 				within += variance([][]float64{diff})

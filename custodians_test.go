@@ -151,8 +151,8 @@ func TestJointlyPartial(t *testing.T) {
 	fit, err := dpreg.InferJointly(context.Background(), custodians, dpreg.Options{Pooling: dpreg.PartialPooling, Plan: brief(3)})
 	must(t, err)
 	s := fit.Summary(dpreg.Original, 0.9)
-	want := []string{"(Intercept)", "educ", "sigma2", "sigma", "spread((Intercept))", "spread(educ)",
-		"(Intercept) @ part1.json", "educ @ part1.json", "(Intercept) @ part2.json", "educ @ part2.json"}
+	want := []string{"(Intercept)", "educ", "sigma2", "sigma", "spread((Intercept))", "spread(educ)", "spread(log sigma)",
+		"(Intercept) @ part1.json", "educ @ part1.json", "sigma @ part1.json", "(Intercept) @ part2.json", "educ @ part2.json", "sigma @ part2.json"}
 	for i, p := range s.Parameters {
 		if p.Label != want[i] {
 			t.Errorf("parameter %d is %q, want %q", i, p.Label, want[i])
@@ -174,6 +174,8 @@ func TestJointlyPartial(t *testing.T) {
 	f := fit.Design.Frame()
 	i := scaled.Index("spread[1]")
 	wantClose(t, "spread of the slope", original.Chains[0][i], scaled.Chains[0][i]*f.Half[1]/f.Half[0], 1e-9*original.Chains[0][i])
+	k := scaled.Index("sigma_at[2]")
+	wantClose(t, "sigma of the second", original.Chains[0][k], scaled.Chains[0][k]*f.Half[1], 1e-9*original.Chains[0][k])
 	j := scaled.Index("theta_at[2,1]")
 	wantClose(t, "slope of the second", original.Chains[0][j], scaled.Chains[0][j]*f.Half[1]/f.Half[0], 1e-9*math.Abs(original.Chains[0][j]))
 }

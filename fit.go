@@ -75,7 +75,8 @@ func (f *Fit) hasCount() bool {
 // Draws returns the draws of θ (theta[0] is the intercept, where there is one),
 // sigma2 and sigma, and where the method has them μ_x (mu_x[j]) and the upper
 // triangle of T (tau[j,k]) and n; of several releases the spread between custodians
-// (spread[k]) and each one's coefficients (theta_at[j,k]), where these are pooled
+// (spread[k], and spread_log_sigma of the logarithms of their residual sds) and each one's
+// coefficients (theta_at[j,k]) and residual sd (sigma_at[j]), where these are pooled
 // partially, and each latent number of rows (n[j]); mapped to the units one by one: the intercept in
 // the data's units mixes with the slopes. It panics on units other than
 // Original and Scaled.

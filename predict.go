@@ -46,9 +46,14 @@ type Prediction struct {
 // the draws. All is computed in scaled units, where an intercept far from the
 // data cancels no digits, and mapped back.
 //
-// Under partial pooling a custodian's rows have its own θ_j, and those of a new
-// custodian θ_new ~ N(θ, Ω), so that given a draw y ~ N(θᵀa, σ² + aᵀΩa), and the line
-// is N(θᵀa, aᵀΩa): mixtures of normals again.
+// Under partial pooling a custodian's rows have its own θ_j and σ_j, and those of a new
+// custodian θ_new ~ N(θ, Ω) and log σ_new ~ N(log σ, υ²), so that given a draw
+//
+//	y ~ N(θᵀa, σ_new² + aᵀΩa),   σ_new = σ exp(υe),   e ~ N(0, 1),
+//
+// of variance σ² exp(2υ²) + aᵀΩa, and the line is N(θᵀa, aᵀΩa): mixtures of normals again,
+// where for quantiles each draw has an e of its own, those of all draws evenly spread over
+// the normal law (a Kronecker sequence).
 type Predictor struct {
 	frame  schema.Frame
 	design *schema.Design
@@ -59,7 +64,7 @@ type Predictor struct {
 	cov    []float64 // Cov θ, q×q; of a new custodian's Cov θ_new = Cov θ + E Ω
 	sigma2 float64   // E σ²
 	theta  []float64 // draws for the quantiles, row-major, q wide
-	sigma  []float64 // and their σ
+	sigma  []float64 // and their σ, or σ_new
 	omega  []float64 // and Ω, q×q, of a new custodian; else nil
 }
 
@@ -94,7 +99,7 @@ func (f *Fit) Predictor(o PredictOptions) (*Predictor, error) {
 // NewPredictor predicts from draws that hold, among others, θ and σ² of a design
 // in the units u, under the names of Fit.StanDraws: theta[0] is the intercept, where
 // there is one, theta[j] the j-th slope, and sigma2; under partial pooling theta_at[c,j]
-// of custodian c, or omega[j,k] for a new one.
+// and sigma_at[c] of custodian c, or omega[j,k] and spread_log_sigma for a new one.
 //
 // Errors: an invalid design, a parameter that is missing or not finite, no draws,
 // a σ² that is not above 0, a level outside (0, 1), a custodian that there is not. It
@@ -131,18 +136,27 @@ const (
 	lineDraws    = 20000
 )
 
-// load computes the moments of all draws, rows of θ, σ² and, where pooled, Ω, and keeps
-// those for the quantiles.
+// load computes the moments of all draws, rows of θ, σ² and, where pooled, Ω and perhaps
+// υ, and keeps those for the quantiles.
 func (p *Predictor) load(rows []float64, width int, pooled bool) {
 	q := (&Fit{Design: p.design}).shape().Q()
-	count := len(rows) / width
+	count, last := len(rows)/width, q+1 // θ and σ²; Ω
+	if pooled {
+		last += q * q
+	}
+	upsilon := func(row []float64) float64 {
+		if last < width {
+			return row[last]
+		}
+		return 0
+	}
 	p.centre, p.cov = make([]float64, q), make([]float64, q*q)
 	for i := range count {
 		row := rows[i*width:]
 		for j := range q {
 			p.centre[j] += row[j] / float64(count)
 		}
-		p.sigma2 += row[q] / float64(count)
+		p.sigma2 += row[q] * math.Exp(2*upsilon(row)*upsilon(row)) / float64(count)
 	}
 	for i := range count {
 		row := rows[i*width:]
@@ -154,7 +168,7 @@ func (p *Predictor) load(rows []float64, width int, pooled bool) {
 	}
 	if pooled {
 		for i := range count {
-			for j, v := range rows[i*width+q+1 : (i+1)*width] {
+			for j, v := range rows[i*width+q+1 : i*width+last] {
 				p.cov[j] += v / float64(count)
 			}
 		}
@@ -167,9 +181,16 @@ func (p *Predictor) load(rows []float64, width int, pooled bool) {
 	for i := step - 1; i < count; i += step {
 		row := rows[i*width : (i+1)*width]
 		p.theta = append(p.theta, row[:q]...)
-		p.sigma = append(p.sigma, math.Sqrt(row[q]))
-		p.omega = append(p.omega, row[q+1:]...)
+		e := normalAt(len(p.sigma))
+		p.sigma = append(p.sigma, math.Sqrt(row[q])*math.Exp(upsilon(row)*e))
+		p.omega = append(p.omega, row[q+1:last]...)
 	}
+}
+
+// normalAt is the normal quantile of number i of a Kronecker sequence.
+func normalAt(i int) float64 {
+	_, u := math.Modf((float64(i) + 0.5) * (math.Sqrt(5) - 1) / 2)
+	return math.Sqrt2 * math.Erfinv(2*u-1)
 }
 
 var errOverflow = errors.New("the covariates lie so far outside their bounds that the prediction overflows")

@@ -19,8 +19,15 @@ type source struct {
 	shape model.Shape
 }
 
-// names lists what predicts: θ or a custodian's θ_j, σ² and, for a new custodian of
-// several that are pooled partially, the whole of Ω.
+// The spread of custodians' residual sds, and one's own: draws of earlier versions, in
+// which all had one σ², have none.
+const (
+	spreadLogSigma = "spread_log_sigma"
+	sigmaAt        = "sigma_at[%d]"
+)
+
+// names lists what predicts: θ or a custodian's θ_j, σ² or a custodian's σ_j and, for a new
+// custodian of several that are pooled partially, the whole of Ω, and υ.
 func (s *source) names(custodian int) (names []string, pooled bool, err error) {
 	q := s.shape.Q()
 	first := s.shape.P + 1 - q
@@ -36,6 +43,9 @@ func (s *source) names(custodian int) (names []string, pooled bool, err error) {
 				return nil, false, fmt.Errorf("there is no custodian %d among the draws", custodian)
 			}
 		}
+		if own := fmt.Sprintf(sigmaAt, custodian); s.draws.Index(own) >= 0 {
+			names[q] = own
+		}
 		return names, false, nil
 	case pooled:
 		for k := range q {
@@ -43,12 +53,15 @@ func (s *source) names(custodian int) (names []string, pooled bool, err error) {
 				names = append(names, fmt.Sprintf("omega[%d,%d]", min(k, l)+first, max(k, l)+first))
 			}
 		}
+		if s.draws.Index(spreadLogSigma) >= 0 {
+			names = append(names, spreadLogSigma)
+		}
 	}
 	return names, pooled, nil
 }
 
 // rows takes the parameters of these names in scaled units, draw by draw, chain after
-// chain.
+// chain; a σ_j as σ_j².
 func (s *source) rows(names []string) ([]float64, error) {
 	places, q := make([]int, len(names)), s.shape.Q()
 	for i, name := range names {
@@ -70,7 +83,11 @@ func (s *source) rows(names []string) ([]float64, error) {
 				}
 				rows = append(rows, v)
 			}
-			if row := rows[len(rows)-len(names):]; s.units == Original {
+			row := rows[len(rows)-len(names):]
+			if names[q] != "sigma2" {
+				row[q] *= row[q]
+			}
+			if s.units == Original {
 				s.frame.ThetaToScaled(row[:q], row[:q])
 				row[q] /= h * h
 				spreadToScaled(row[q+1:], linear, q)
@@ -89,7 +106,7 @@ func (s *source) differences() schema.Frame {
 }
 
 // spreadToScaled maps Ω, q×q, as f maps differences of θ: rows, then columns. An empty
-// Ω it leaves.
+// Ω it leaves, and what stands behind it.
 func spreadToScaled(omega []float64, f schema.Frame, q int) {
 	for range min(2, len(omega)) {
 		for k := range q {

@@ -91,14 +91,16 @@ func shrunk(f *dpreg.Fit, u dpreg.Units) string {
 }
 
 // farthest returns the places of those custodians' coefficients that lie lowest and highest,
-// of each coefficient, where custodians are too many to show them all; nil otherwise.
+// of each coefficient and of sigma, where custodians are too many to show them all; nil otherwise.
 func farthest(parameters []posterior.Parameter) map[int]bool {
 	lowest, highest, most := map[string]int{}, map[string]int{}, 0
 	for i, p := range parameters {
 		var j int
 		var k string
 		if n, _ := fmt.Sscanf(p.Name, "theta_at[%d,%s", &j, &k); n < 2 {
-			continue
+			if n, _ := fmt.Sscanf(p.Name, "sigma_at[%d]", &j); n < 1 {
+				continue
+			}
 		}
 		if _, ok := lowest[k]; !ok {
 			lowest[k], highest[k] = i, i

@@ -28,8 +28,8 @@ var (
 	halfKey = draw.LineStyle{Color: blue, Width: 7}
 )
 
-// custodians draws, for each coefficient, that of each custodian over their common mean;
-// nil where they have one.
+// custodians draws, for each coefficient and sigma, that of each custodian over their common
+// one; nil where they have one.
 func (s *shown) custodians() (*Figure, error) {
 	all := s.fit.Summary(s.units, s.level).Parameters
 	first := slices.IndexFunc(all, func(p posterior.Parameter) bool { return strings.HasPrefix(p.Name, "theta_at[") })
@@ -38,19 +38,23 @@ func (s *shown) custodians() (*Figure, error) {
 	}
 	q, shown := len(s.fit.Shrinkage(s.units)), min(len(s.fit.Custodians), mostCustodians)
 	f := &Figure{
-		Name: CustodiansPlot, title: "Custodians' coefficients about their common mean",
+		Name: CustodiansPlot, title: "Custodians' coefficients and sigma about common ones",
 		keys:    []key{{exactly(percent(s.level)) + " % interval", wideKey}, {"50 %", halfKey}},
-		caption: "Coefficients of each custodian and, below the line, the mean that they lie about; points are posterior means. " + shrunk(s.fit, s.units),
+		caption: "Coefficients and sigma of each custodian and, below the line, the common one that they lie about; points are posterior means. " + shrunk(s.fit, s.units),
 	}
 	if shown < len(s.fit.Custodians) {
 		f.caption += fmt.Sprintf(" Shown are the first %d of %d custodians.", shown, len(s.fit.Custodians))
 	}
-	for k := range min(q, mostPanels) {
+	for k := range min(q+1, mostPanels) {
+		common := k
+		if k == q {
+			common = slices.IndexFunc(all, func(p posterior.Parameter) bool { return p.Name == "sigma" })
+		}
 		rows := make([]named, 0, shown+1)
 		for j := range shown {
-			rows = append(rows, named{s.fit.Custodians[j].Name, &all[first+j*q+k]})
+			rows = append(rows, named{s.fit.Custodians[j].Name, &all[first+j*(q+1)+k]})
 		}
-		drawn, err := drawCustodians(all[k].Label, append(rows, named{"common mean", &all[k]}))
+		drawn, err := drawCustodians(all[common].Label, append(rows, named{"common", &all[common]}))
 		if err != nil {
 			return nil, err
 		}

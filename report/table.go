@@ -54,11 +54,11 @@ func isMain(name string) bool { return name == "sigma" || strings.HasPrefix(name
 
 // isCustodians tells those of partially pooled custodians, which tables show too.
 func isCustodians(name string) bool {
-	return strings.HasPrefix(name, "spread[") || isOneCustodians(name)
+	return strings.HasPrefix(name, "spread") || isOneCustodians(name)
 }
 
-// isOneCustodians tells a coefficient of one custodian.
-func isOneCustodians(name string) bool { return strings.HasPrefix(name, "theta_at[") }
+// isOneCustodians tells a coefficient, or the residual sd, of one custodian.
+func isOneCustodians(name string) bool { return strings.Contains(name, "_at[") }
 
 func row(p *posterior.Parameter) []string {
 	d := common(p.SD, p.Mean, p.SD, p.Lower, p.Upper)

@@ -56,6 +56,6 @@ func (c *predictCommand) sayWhose(stderr io.Writer, s *predictSource) {
 	case c.custodian != "":
 		note(stderr, "predicted for the custodian %s", c.custodian)
 	default:
-		note(stderr, "predicted for a new custodian, whose coefficients lie about those of all, θ_new ~ N(θ, Ω); --custodian NAME predicts for one of %s", strings.Join(s.names(), ", "))
+		note(stderr, "predicted for a new custodian, whose regression lies about that of all, θ_new ~ N(θ, Ω), log σ_new ~ N(log σ, υ²); --custodian NAME predicts for one of %s", strings.Join(s.names(), ", "))
 	}
 }
