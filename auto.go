@@ -33,12 +33,17 @@ const (
 //     is the fastest nearly everywhere, and never slow (docs/engines.md);
 //   - gibbs-ss-update there for many custodians of many rows, since it looks at one
 //     release at a time, and trajectories of all together grow long (docs/custodians.md);
+//     for any number where pooling is partial, the law of whose spread is a funnel that
+//     trajectories hardly enter and it draws with the coefficients integrated out;
 //   - mcmc-ind where a release has fewer rows, whose cost grows with n, but is small there.
 func (o Options) choose(custodians []Custodian) (m model.Method, why string) {
 	columns := int64(custodians[0].Release.Dim())
 	few := slices.IndexFunc(custodians, func(c Custodian) bool { return c.Release.N <= columns && c.Release.NNoise == 0 })
 	poor := func(c Custodian) bool { return c.Release.N < manyRows*columns }
-	many := manyCustodians
+	many, faster := manyCustodians, "the faster one with so many releases"
+	if o.Pooling == PartialPooling {
+		many, faster = 2, "the faster one where pooling is partial"
+	}
 	if slices.ContainsFunc(custodians, func(c Custodian) bool { return c.Release.NNoise > 0 }) {
 		many = manyCounted
 	}
@@ -53,7 +58,7 @@ func (o Options) choose(custodians []Custodian) (m model.Method, why string) {
 	case withheld >= 0:
 		return rivals.NormalX{}, "it does without the sum of squares of the response, which is withheld"
 	case len(custodians) >= many && !slices.ContainsFunc(custodians, poor):
-		return gibbs.Update{}, "it is exact for normal columns, and the faster one with so many releases"
+		return gibbs.Update{}, "it is exact for normal columns, and " + faster
 	case few < 0:
 		return exact.Method{}, "it is exact for normal columns, at a cost that does not depend on n"
 	}

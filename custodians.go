@@ -116,7 +116,13 @@ func InferJointly(ctx context.Context, custodians []Custodian, o Options) (*Fit,
 		return nil, f.chosen(f.naming(err))
 	}
 	draws.Warnings = append(f.jointWarnings(), draws.Warnings...)
-	return f.with(draws)
+	if f, err = f.with(draws); err != nil {
+		return nil, err
+	}
+	if f.contradicting = f.contradictions(); f.contradicting != nil {
+		draws.Warnings = append(draws.Warnings, contradictionWarning(f.contradicting, len(custodians)))
+	}
+	return f, nil
 }
 
 // sharing reads Options.Covariates and Options.Pooling.

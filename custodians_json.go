@@ -12,6 +12,8 @@ type joint struct {
 	Covariates string             `json:"covariates"`
 	Releases   []jointRelease     `json:"releases"`
 	Shrinkage  map[string]float64 `json:"shrinkage,omitempty"` // by coefficient; see Fit.Shrinkage
+	// Contradicting are the names of releases that complete pooling does not fit.
+	Contradicting []string `json:"contradicting,omitempty"`
 }
 
 type jointRelease struct {
@@ -28,7 +30,7 @@ func (j *joint) MarshalJSON() ([]byte, error) {
 }
 
 func (f *Fit) joint(u Units) *joint {
-	j := &joint{}
+	j := &joint{Contradicting: f.contradicting}
 	j.Covariates, j.Pooling = f.Sharing()
 	for _, c := range f.Custodians {
 		j.Releases = append(j.Releases, jointRelease{c.Name, c.Release.N, c.Release.Privacy, c.Release.Noise.SD()})

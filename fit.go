@@ -44,7 +44,8 @@ type Fit struct {
 	// has none.
 	law func() (model.Law, error)
 
-	shared, partial bool // covariates, pooling
+	shared, partial bool     // covariates, pooling
+	contradicting   []string // custodians whom complete pooling does not fit
 }
 
 func (f *Fit) shape() model.Shape {
