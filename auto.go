@@ -37,6 +37,9 @@ const (
 //     trajectories hardly enter and it draws with the coefficients integrated out;
 //   - mcmc-ind where a release has fewer rows, whose cost grows with n, but is small there.
 func (o Options) choose(custodians []Custodian) (m model.Method, why string) {
+	if o.SameRows {
+		custodians = custodians[:1]
+	}
 	columns := int64(custodians[0].Release.Dim())
 	few := slices.IndexFunc(custodians, func(c Custodian) bool { return c.Release.N <= columns && c.Release.NNoise == 0 })
 	poor := func(c Custodian) bool { return c.Release.N < manyRows*columns }

@@ -46,6 +46,9 @@ func (f *Fit) CheckJointly(ctx context.Context, o CheckOptions) (*JointCheck, er
 	if f.FromRows() || !Checkable(f.Method) {
 		return nil, fmt.Errorf("method %s does not learn the law of the covariates, so that there is no fitted one to check", f.Method)
 	}
+	if f.sameRows {
+		return nil, errors.New("a check is of custodians, or of one release: check each release of the same rows by itself")
+	}
 	if f.ModelClamping {
 		return nil, errors.New("a check simulates rows that nothing was clamped of: fit without modelling the clamping")
 	}

@@ -82,8 +82,13 @@ func sameLevels(custodians []Custodian) error {
 // none of whom sees another's rows. Options.Prior is in common scaled units, see Join.
 // One custodian alone has the posterior of Infer, draw by draw.
 //
-// It costs no privacy. Persons of whom two custodians have rows lose the sum of
-// what their releases cost. Errors: those of Infer and Join, each for its release.
+// With Options.SameRows the releases are several of one custodian's rows: measurements of the
+// same sums. Of columns with the same bounds, and of rows of which all have a public number
+// or all a noisy one, it is the posterior of one release of which these are the noise.
+//
+// It costs no privacy. Persons of whom two custodians have rows, or several releases the
+// same, lose the sum of what the releases cost. Errors: those of Infer and Join, each for its
+// release.
 func InferJointly(ctx context.Context, custodians []Custodian, o Options) (*Fit, error) {
 	if len(custodians) == 1 {
 		return Infer(ctx, custodians[0].Release, o)
@@ -96,22 +101,26 @@ func InferJointly(ctx context.Context, custodians []Custodian, o Options) (*Fit,
 	if err != nil {
 		return nil, err
 	}
-	releases, rows := make([]*release.Release, len(custodians)), int64(0)
-	for j, c := range custodians {
-		releases[j], rows = c.Release, rows+c.Release.N
+	problem := &model.Problem{SharedCovariates: shared, PartialPooling: partial, SameRows: o.SameRows}
+	for _, c := range custodians {
+		problem.Releases = append(problem.Releases, c.Release)
 	}
 	method, why, err := o.method(custodians...)
 	if err != nil {
 		return nil, err
 	}
-	f := &Fit{Custodians: custodians, Design: common, Method: method.Name(), Why: why, Kernel: o.Kernel, ModelClamping: o.ModelClamping, N: rows, Plan: o.plan(), shared: shared, partial: partial}
+	f := &Fit{Custodians: custodians, Design: common, Method: method.Name(), Why: why, Kernel: o.Kernel, ModelClamping: o.ModelClamping, Plan: o.plan(), shared: shared, partial: partial, sameRows: o.SameRows}
 	if f.Prior, err = o.prior(f.shape()); err != nil {
 		return nil, err
+	}
+	problem.Prior = f.Prior
+	if f.N, err = o.rows(problem); err != nil {
+		return nil, f.naming(err)
 	}
 	if shared && Checkable(f.Method) { // else draws leave it out
 		f.law = func() (model.Law, error) { return model.NewMoments(f.shape()), nil }
 	}
-	draws, err := method.Sample(ctx, &model.Problem{Releases: releases, Prior: f.Prior, SharedCovariates: shared, PartialPooling: partial}, f.Plan)
+	draws, err := method.Sample(ctx, problem, f.Plan)
 	if err != nil {
 		return nil, f.chosen(f.naming(err))
 	}
@@ -125,7 +134,7 @@ func InferJointly(ctx context.Context, custodians []Custodian, o Options) (*Fit,
 	return f, nil
 }
 
-// sharing reads Options.Covariates and Options.Pooling.
+// sharing reads Options.Covariates and Options.Pooling; the same rows share everything.
 func (o Options) sharing() (shared, partial bool, err error) {
 	switch o.Covariates {
 	case "", SeparateCovariates:
@@ -141,6 +150,10 @@ func (o Options) sharing() (shared, partial bool, err error) {
 	default:
 		return false, false, fmt.Errorf("pooling %q is neither %q nor %q", o.Pooling, CompletePooling, PartialPooling)
 	}
+	if o.SameRows && partial {
+		return false, false, errors.New("partial pooling is of several custodians, and these releases are of the same rows")
+	}
+	shared = shared || o.SameRows
 	return shared, partial, nil
 }
 
@@ -174,6 +187,9 @@ func (f *Fit) jointWarnings() (warnings []string) {
 	}
 	if f.partial && len(f.Custodians) < fewCustodians {
 		warnings = append(warnings, fmt.Sprintf("partial pooling of %d custodians: fewer than %d tell little of the spread between them, which the prior then decides", len(f.Custodians), fewCustodians))
+	}
+	if !f.sameRows {
+		warnings = append(warnings, f.sameRowsWarnings()...)
 	}
 	return append(warnings, f.normalityWarnings()...)
 }

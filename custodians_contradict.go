@@ -30,7 +30,7 @@ import (
 // Annals of Statistics 22): one fit of a hundred, however many releases it has, names any;
 // fewer, for rows that are normal.
 func (f *Fit) contradictions() (names []string) {
-	if f.partial || len(f.Custodians) < 2 || !Checkable(f.Method) {
+	if f.partial || f.sameRows || len(f.Custodians) < 2 || !Checkable(f.Method) {
 		return nil
 	}
 	var sites []*residualSite

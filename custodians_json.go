@@ -8,6 +8,7 @@ import (
 
 // joint is what a summary's JSON says of several releases.
 type joint struct {
+	SameRows   bool               `json:"same_rows,omitempty"`
 	Pooling    string             `json:"pooling"`
 	Covariates string             `json:"covariates"`
 	Releases   []jointRelease     `json:"releases"`
@@ -30,7 +31,7 @@ func (j *joint) MarshalJSON() ([]byte, error) {
 }
 
 func (f *Fit) joint(u Units) *joint {
-	j := &joint{Contradicting: f.contradicting}
+	j := &joint{SameRows: f.sameRows, Contradicting: f.contradicting}
 	j.Covariates, j.Pooling = f.Sharing()
 	for _, c := range f.Custodians {
 		j.Releases = append(j.Releases, jointRelease{c.Name, c.Release.N, c.Release.Privacy, c.Release.Noise.SD()})

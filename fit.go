@@ -45,6 +45,7 @@ type Fit struct {
 	law func() (model.Law, error)
 
 	shared, partial bool     // covariates, pooling
+	sameRows        bool     // of all releases
 	contradicting   []string // custodians whom complete pooling does not fit
 }
 

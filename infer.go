@@ -30,6 +30,8 @@ type Options struct {
 	// Covariates and Pooling say what several releases share, see InferJointly: empty
 	// is SeparateCovariates, CompletePooling.
 	Covariates, Pooling string
+	// SameRows: several releases are of one population of rows, and measure the same sums.
+	SameRows bool
 	// Prior is in scaled units; nil is model.DefaultPrior.
 	Prior *model.Prior
 	// Plan says how long to run. Where Chains, Warmup, Draws and ESS are all

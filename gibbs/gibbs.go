@@ -72,6 +72,9 @@ func observe(p *model.Problem) (*model.Observation, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := obs.Once("a method gibbs-ss-"); err != nil {
+		return nil, err
+	}
 	return obs, p.Prior.Check(obs.Shape)
 }
 

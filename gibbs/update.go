@@ -31,7 +31,7 @@ func (Update) Law(p *model.Problem) (model.Law, error) {
 // model.Observation.Names. The default kernel needs n > m, the number of columns with
 // the response. Draws from several releases are named by model.Joint.Names.
 func (u Update) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
-	if len(p.Releases) > 1 {
+	if p.Several() {
 		return u.sampleJointly(ctx, p, plan)
 	}
 	obs, err := observe(p)

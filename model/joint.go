@@ -68,10 +68,14 @@ func (p *Problem) join(observe func(*release.Release) (*Observation, error)) (*J
 		return nil, err
 	}
 	out := &Joint{Prior: p.Prior, Frame: hull.Frame(), Shared: p.SharedCovariates, Partial: p.PartialPooling}
-	for j, r := range p.Releases {
-		obs, err := observe(r)
+	releases := p.Releases
+	if p.SameRows {
+		releases = releases[:1]
+	}
+	for j, r := range releases {
+		obs, err := p.observe(j, observe)
 		if err != nil {
-			return nil, &SiteError{j, err}
+			return nil, err
 		}
 		own := r.Schema.Frame()
 		for k, label := range own.Labels {
@@ -83,6 +87,18 @@ func (p *Problem) join(observe func(*release.Release) (*Observation, error)) (*J
 		out.Sites = append(out.Sites, &Site{obs, UnitsBetween(out.Frame, own)})
 	}
 	return out, p.Prior.Check(out.Shape)
+}
+
+// observe reads release j, or all where they are of the same rows.
+func (p *Problem) observe(j int, observe func(*release.Release) (*Observation, error)) (*Observation, error) {
+	if p.SameRows {
+		return observeSame(p.Releases)
+	}
+	o, err := observe(p.Releases[j])
+	if err != nil {
+		return nil, &SiteError{j, err}
+	}
+	return o, nil
 }
 
 // Names names the parameters of draws, in order: θ, σ², where the covariates are

@@ -20,6 +20,7 @@ type Noise struct {
 	per   []float64 // 1/b or 1/σ
 	kink2 float64   // Laplace: the square of the width within which the kink is rounded off
 	reach []float64 // normal: of each statistic, the residual up to which slopes are the derivative
+	each  []*Noise  // of several measurements, which it is the sum of; nil of one
 }
 
 // The kink is rounded off within a quarter of b, less where many statistics have
@@ -41,6 +42,9 @@ func newNoise(o *Observation, together int) *Noise {
 	for i, scale := range o.Scale {
 		f.per[i], f.reach[i] = 1/scale, leastReach
 	}
+	for _, m := range o.Measurements {
+		f.each = append(f.each, newNoise(m, together*len(o.Measurements)))
+	}
 	return f
 }
 
@@ -52,6 +56,9 @@ func newNoise(o *Observation, together int) *Noise {
 //
 // q the number of statistics that are moved together.
 func (f *Noise) LogDensity(i int, s float64) (logp, slope float64) {
+	if f.each != nil {
+		return f.sum(func(m *Noise) (float64, float64) { return m.LogDensity(i, s) })
+	}
 	per := f.per[i]
 	u := (f.obs.Z[i] - s) * per
 	if f.obs.Kind == release.Laplace {
@@ -72,12 +79,29 @@ func bend(u, w float64) float64 {
 
 // LogCount returns log p(noisy count | n) up to a constant, n any real number, and the
 // slope in n.
-func (f *Noise) LogCount(n float64) (logp, slope float64) { return f.obs.Count.logNoise(n) }
+func (f *Noise) LogCount(n float64) (logp, slope float64) {
+	if f.each != nil {
+		return f.sum(func(m *Noise) (float64, float64) { return m.LogCount(n) })
+	}
+	return f.obs.Count.logNoise(n)
+}
+
+// sum adds up what each measurement has.
+func (f *Noise) sum(of func(*Noise) (logp, slope float64)) (logp, slope float64) {
+	for _, m := range f.each {
+		v, g := of(m)
+		logp, slope = logp+v, slope+g
+	}
+	return logp, slope
+}
 
 // Reach makes the slopes the derivative up to 4 σ beyond the residuals of statistics s:
 // z may be one that no rows come near, or releases contradict one another, and residuals
 // be of many σ where the posterior lies. It changes no density, and is for warm-up.
 func (f *Noise) Reach(s []float64) {
+	for _, m := range f.each {
+		m.Reach(s)
+	}
 	for i, v := range s {
 		f.reach[i] = leastReach + math.Abs(f.obs.Z[i]-v)*f.per[i]
 	}

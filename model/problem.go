@@ -30,8 +30,10 @@ type Problem struct {
 	// SharedCovariates: one law of the covariates, (μ_x, T), for all releases; else
 	// each has its own, from the same prior.
 	SharedCovariates bool
-	// PartialPooling: each release has its own θ_j ~ N(θ, Ω); see Spread.
+	// PartialPooling: each release has its own θ_j and σ_j; see Spread.
 	PartialPooling bool
+	// SameRows: all releases are of one population of rows, and measure the same sums.
+	SameRows bool
 }
 
 // Method draws from the posterior of a problem. The draws are in scaled units
@@ -48,16 +50,19 @@ func (p *Problem) Single() (*Observation, error) {
 	if len(p.Releases) == 0 {
 		return nil, errors.New("model: the problem has no release")
 	}
-	if len(p.Releases) > 1 {
+	if p.Several() {
 		return nil, fmt.Errorf("this method infers from one release, and there are %d; mcmc-exact, mcmc-ind, gibbs-ss-update, naive, normalx and fixeds take several", len(p.Releases))
 	}
 	if p.Prior == nil {
 		return nil, errors.New("model: the problem has no prior; model.DefaultPrior gives the documented one")
 	}
+	if p.SameRows {
+		return observeSame(p.Releases)
+	}
 	return Observe(p.Releases[0])
 }
 
-// Observation is one release as the samplers read it.
+// Observation is one release as the samplers read it, or several of the same rows.
 type Observation struct {
 	Shape Shape
 	N     float64 // as published: exact, or noisy where Count is latent
@@ -67,6 +72,11 @@ type Observation struct {
 	Scale []float64 // noise scale of each entry: b of the Laplace law, σ of the Gaussian
 
 	Moments *NoisyMoments // of the covariates, where the release has them
+
+	// Measurements are those of the same sums where there are several whose law is not that
+	// of one; nil otherwise. Z, Kind, Scale and Count then only stand for them, to start
+	// from; the law is Noise's.
+	Measurements []*Observation
 }
 
 // Names names all parameters in the order of draws: those of the shape, then n

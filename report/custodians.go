@@ -11,7 +11,16 @@ import (
 )
 
 // custodiansWords go below the table of several releases.
-const custodiansWords = "Each release is private by itself, for the rows of its custodian. A person of whom two custodians have rows loses what both releases cost together: their epsilons add up, and so do their deltas."
+func custodiansWords(f *dpreg.Fit) string {
+	if !f.SameRows() {
+		return "Each release is private by itself, for the rows of its custodian. A person of whom two custodians have rows loses what both releases cost together: their epsilons add up, and so do their deltas."
+	}
+	words := "All releases are of the same rows. A person loses what they cost together: their epsilons add up, and so do their deltas"
+	if total := f.TotalPrivacy(); total != nil {
+		words += fmt.Sprintf(", to epsilon = %s, delta = %s", exactly(total.Epsilon), exactly(total.Delta))
+	}
+	return words + "."
+}
 
 // terms are what a release says of its privacy.
 type terms struct {
@@ -69,8 +78,10 @@ func (p terms) row(all []dpreg.Custodian) []string {
 // subject says of what a fit is.
 func subject(f *dpreg.Fit, u dpreg.Units) string {
 	text := fmt.Sprintf("method %s, n = %d, %s units", f.Method, f.N, u)
-	if f.Custodians != nil {
-		covariates, pooling := f.Sharing()
+	switch covariates, pooling := f.Sharing(); {
+	case f.SameRows():
+		text += fmt.Sprintf(", %d releases of the same rows", len(f.Custodians))
+	case f.Custodians != nil:
 		text += fmt.Sprintf(", %s pooling, %s covariates", pooling, covariates)
 	}
 	return text

@@ -58,7 +58,7 @@ func CheckJointlyPage(w io.Writer, c *dpreg.JointCheck, f *dpreg.Fit, run Run) e
 	}
 	private, overview := custodiansTable(f), jointBlocks(c)
 	p.add("What was asked", fitAsked(f, run)...)
-	p.add("What is private", append([]block{{Table: &private}}, paragraphs(custodiansWords)...)...)
+	p.add("What is private", append([]block{{Table: &private}}, paragraphs(custodiansWords(f))...)...)
 	p.add("What the check says", append(append([]block{{Table: &overview}}, paragraphs(jointVerdict(c, f.Design)...)...), block{Picture: picture})...)
 	for _, r := range leastLikely(c) {
 		entries, columns := checkEntries(r), checkColumns(r)

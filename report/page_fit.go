@@ -35,7 +35,7 @@ func FitPage(w io.Writer, f *dpreg.Fit, what *dpreg.WhatIf, figures []*Figure, o
 	}
 	if f.Custodians != nil {
 		table := custodiansTable(f)
-		p.add("What is private", append([]block{{Table: &table}}, paragraphs(custodiansWords)...)...)
+		p.add("What is private", append([]block{{Table: &table}}, paragraphs(custodiansWords(f))...)...)
 	}
 	p.add("Estimates", fitEstimates(f, s, o)...)
 	p.add("What was learned", append(paragraphs(learned(s)...), slices.Concat(pictures["posterior"], pictures[CustodiansPlot])...)...)

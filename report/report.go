@@ -45,7 +45,7 @@ func Fit(w io.Writer, f *dpreg.Fit, o Options) error {
 	}
 	if f.Custodians != nil {
 		p.do(func(w io.Writer) error { return custodiansTable(f).write(w) })
-		p.paragraph(custodiansWords)
+		p.paragraph(custodiansWords(f))
 		p.printf("\n")
 	}
 	p.paragraph(Formula(f.Design) + ", " + subject(f, o.Units))

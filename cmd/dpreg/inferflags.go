@@ -22,6 +22,7 @@ type inferFlags struct {
 	prior, method, kernel, format, units string
 
 	covariates, pooling string // of several releases
+	sameRows            bool
 	differ              string // how their bounds do, in words; empty: they do not
 
 	save, plots string // directories to write to
@@ -182,6 +183,7 @@ func (f *inferFlags) options(d *schema.Design, keep inputs) (dpreg.Options, erro
 		ModelClamping: f.clamping,
 		Covariates:    f.covariates,
 		Pooling:       f.pooling,
+		SameRows:      f.sameRows,
 		Plan:          mcmc.Plan{Chains: f.chains, Warmup: f.warmup, ESS: f.ess, Seed: f.seed},
 	}
 	if f.drawsSet {

@@ -15,7 +15,8 @@ import (
 func (f *inferFlags) registerSharing(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.covariates, "covariates", dpreg.SeparateCovariates, "of several releases, `NAME`: separate, each has a law of the covariates of its own, or shared")
-	fs.StringVar(&f.pooling, "pooling", dpreg.CompletePooling, "of several releases, `NAME`: complete, one regression, or partial, coefficients of each about a common mean")
+	fs.StringVar(&f.pooling, "pooling", dpreg.CompletePooling, "of several releases, `NAME`: complete, one regression, or partial, coefficients and sigma of each about common ones")
+	fs.BoolVar(&f.sameRows, "same-rows", false, "all releases are of one population of rows, and measure the same sums")
 	oneOf(cmd, "covariates", dpreg.SeparateCovariates, dpreg.SharedCovariates)
 	oneOf(cmd, "pooling", dpreg.CompletePooling, dpreg.PartialPooling)
 }
@@ -28,11 +29,12 @@ func (f *inferFlags) checkSharing(cmd *cobra.Command, releases int) error {
 	if err := choose("pooling", f.pooling, []string{dpreg.CompletePooling, dpreg.PartialPooling}); err != nil {
 		return err
 	}
-	if releases == 1 {
-		for _, flag := range []string{"covariates", "pooling"} {
-			if cmd.Flags().Changed(flag) {
-				return usagef("--%s is of several releases, and there is one", flag)
-			}
+	for _, flag := range []string{"covariates", "pooling", "same-rows"} {
+		switch changed := cmd.Flags().Changed(flag); {
+		case changed && releases == 1:
+			return usagef("--%s is of several releases, and there is one", flag)
+		case changed && f.sameRows && flag != "same-rows":
+			return usagef("--same-rows and --%s exclude each other: the same rows share everything", flag)
 		}
 	}
 	return nil

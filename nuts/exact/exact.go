@@ -36,7 +36,7 @@ func (Method) Law(p *model.Problem) (model.Law, error) {
 // have fewer rows than columns and one more: their scatter has no density then. Draws
 // from several releases are named by model.Joint.Names.
 func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
-	if len(p.Releases) > 1 {
+	if p.Several() {
 		return m.sampleJoint(ctx, p, plan)
 	}
 	obs, err := p.Single()

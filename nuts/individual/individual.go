@@ -41,7 +41,7 @@ func (m Method) Law(p *model.Problem) (model.Law, error) {
 // is the log density of parameters and rows together. Draws from several releases are
 // named by model.Joint.Names.
 func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
-	if len(p.Releases) > 1 {
+	if p.Several() {
 		return m.sampleJointly(ctx, p, plan)
 	}
 	obs, err := m.observe(p)

@@ -1,0 +1,107 @@
+package dpreg
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
+)
+
+// sameRowsEvidence is log 1000: from there on two releases are said to look like two of the
+// same rows.
+const sameRowsEvidence = 6.9
+
+// sameRowsWarnings names pairs of releases that look like two of the same rows; see
+// lookAlike.
+func (f *Fit) sameRowsWarnings() (warnings []string) {
+	for j, b := range f.Custodians {
+		for _, a := range f.Custodians[:j] {
+			if lookAlike(a.Release, b.Release) >= sameRowsEvidence {
+				warnings = append(warnings, fmt.Sprintf("%s and %s look like two releases of the same rows: they have the same bounds, n = %d and %d, and sums that differ by no more than their noise. Here their rows count twice; --same-rows takes releases for measurements of the same sums", a.Name, b.Name, a.Release.N, b.Release.N))
+			}
+		}
+	}
+	return warnings
+}
+
+// lookAlike is the log ratio of two likelihoods, of z_a − z_b and n_a − n_b if both releases
+// are of the same rows, when they have the noise's law alone, and if they are of other rows
+// of the same population, which is as near to that as other rows come:
+//
+//	Σ_j [log N(d_j; 0, v) − log N(d_j; 0, v + 2n Var x_j)]   over the linear sums,
+//	log N(d_n; 0, v_n) + log n   of noisy numbers of rows, as other custodians' are about
+//	                             uniform up to n; log n where both are public and equal.
+//
+// A public number that is a multiple of 50 may have been agreed on: it tells nothing. Of
+// other bounds, of columns or public numbers of rows, it is −∞.
+func lookAlike(a, b *release.Release) float64 {
+	u, v := a.Schema.Frame(), b.Schema.Frame()
+	for j := range u.Half {
+		if u.Centre[j] != v.Centre[j] || u.Half[j] != v.Half[j] {
+			return math.Inf(-1)
+		}
+	}
+	n := math.Max(2, float64(a.N))
+	ratio := countsAlike(a, b, n)
+	noise := a.Noise.SD()*a.Noise.SD() + b.Noise.SD()*b.Noise.SD()
+	x, y, m := a.Statistics.Vector(), b.Statistics.Vector(), a.Dim()
+	for j := range m {
+		d, rows := x[j]-y[j], noise
+		if at := release.Index(m, j, j); at < len(x) { // Σy² may be withheld
+			rows += 2 * n * math.Max(0, x[at]/n-x[j]*x[j]/(n*n))
+		}
+		ratio += 0.5 * (math.Log(rows/noise) - d*d/noise + d*d/rows)
+	}
+	return ratio
+}
+
+// countsAlike is the part of lookAlike that the numbers of rows have.
+func countsAlike(a, b *release.Release, n float64) float64 {
+	sd2 := a.NNoise*a.NNoise + b.NNoise*b.NNoise
+	if a.Noise.Kind == release.Laplace {
+		sd2 *= 2
+	}
+	d := float64(a.N - b.N)
+	switch {
+	case (a.NNoise > 0) != (b.NNoise > 0) || sd2 == 0 && d != 0:
+		return math.Inf(-1)
+	case sd2 > 0:
+		return math.Log(n) - 0.5*d*d/sd2 - 0.5*math.Log(2*math.Pi*sd2)
+	case a.N%50 == 0:
+		return 0
+	}
+	return math.Log(n)
+}
+
+// SameRows tells whether the fit took all releases for measurements of the same sums.
+func (f *Fit) SameRows() bool { return f.sameRows }
+
+// TotalPrivacy is what all of several releases of the same rows cost a person together, by
+// basic composition: the sums of ε and δ; nil where a release does not state its privacy.
+func (f *Fit) TotalPrivacy() *release.Privacy {
+	var total release.Privacy
+	for _, c := range f.Custodians {
+		p := c.Release.Privacy
+		if p == nil {
+			return nil
+		}
+		total.Epsilon, total.Delta, total.Neighbours = total.Epsilon+p.Epsilon, total.Delta+p.Delta, p.Neighbours
+	}
+	return &total
+}
+
+// rows is the number of rows that releases are of, as published.
+func (o Options) rows(p *model.Problem) (n int64, err error) {
+	if o.SameRows {
+		obs, err := p.Single()
+		if err != nil {
+			return 0, err
+		}
+		return int64(obs.N), nil
+	}
+	for _, r := range p.Releases {
+		n += r.N
+	}
+	return n, nil
+}
