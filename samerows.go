@@ -8,16 +8,17 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
-// sameRowsEvidence is log 1000: from there on two releases are said to look like two of the
-// same rows.
-const sameRowsEvidence = 6.9
-
-// sameRowsWarnings names pairs of releases that look like two of the same rows; see
-// lookAlike.
+// sameRowsWarnings names pairs of releases that look like two of the same rows, of which the
+// likelihood ratio of lookAlike is at least 100 times the number of pairs: by Markov's
+// inequality one of custodians of other rows is with probability 1/100 at most.
 func (f *Fit) sameRowsWarnings() (warnings []string) {
+	pairs, numbers := len(f.Custodians)*(len(f.Custodians)-1)/2, map[int64]int{}
+	for _, c := range f.Custodians {
+		numbers[c.Release.N]++
+	}
 	for j, b := range f.Custodians {
 		for _, a := range f.Custodians[:j] {
-			if lookAlike(a.Release, b.Release) >= sameRowsEvidence {
+			if lookAlike(a.Release, b.Release, numbers[b.Release.N] > 2) >= math.Log(100*float64(pairs)) {
 				warnings = append(warnings, fmt.Sprintf("%s and %s look like two releases of the same rows: they have the same bounds, n = %d and %d, and sums that differ by no more than their noise. Here their rows count twice; --same-rows takes releases for measurements of the same sums", a.Name, b.Name, a.Release.N, b.Release.N))
 			}
 		}
@@ -31,11 +32,12 @@ func (f *Fit) sameRowsWarnings() (warnings []string) {
 //
 //	Σ_j [log N(d_j; 0, v) − log N(d_j; 0, v + 2n Var x_j)]   over the linear sums,
 //	log N(d_n; 0, v_n) + log n   of noisy numbers of rows, as other custodians' are about
-//	                             uniform up to n; log n where both are public and equal.
+//	                             uniform up to n,
+//	log n/g                      of equal public ones, as round as multiples of g.
 //
-// A public number that is a multiple of 50 may have been agreed on: it tells nothing. Of
-// other bounds, of columns or public numbers of rows, it is −∞.
-func lookAlike(a, b *release.Release) float64 {
+// A public number that three custodians have was agreed on, and tells nothing. Of other
+// bounds, of columns or public numbers of rows, it is −∞.
+func lookAlike(a, b *release.Release, agreed bool) float64 {
 	u, v := a.Schema.Frame(), b.Schema.Frame()
 	for j := range u.Half {
 		if u.Centre[j] != v.Centre[j] || u.Half[j] != v.Half[j] {
@@ -44,6 +46,9 @@ func lookAlike(a, b *release.Release) float64 {
 	}
 	n := math.Max(2, float64(a.N))
 	ratio := countsAlike(a, b, n)
+	if agreed && a.NNoise == 0 {
+		ratio = math.Min(ratio, 0)
+	}
 	noise := a.Noise.SD()*a.Noise.SD() + b.Noise.SD()*b.Noise.SD()
 	x, y, m := a.Statistics.Vector(), b.Statistics.Vector(), a.Dim()
 	for j := range m {
@@ -68,8 +73,11 @@ func countsAlike(a, b *release.Release, n float64) float64 {
 		return math.Inf(-1)
 	case sd2 > 0:
 		return math.Log(n) - 0.5*d*d/sd2 - 0.5*math.Log(2*math.Pi*sd2)
-	case a.N%50 == 0:
-		return 0
+	}
+	for _, g := range []int64{1000, 500, 100, 50, 10} {
+		if a.N%g == 0 {
+			return math.Log(n / float64(g))
+		}
 	}
 	return math.Log(n)
 }

@@ -21,14 +21,8 @@ func (o *Observation) Once(method string) error {
 	return nil
 }
 
-// observeSame reads releases of the same rows: independent measurements of the same sums,
-//
-//	log p(z_1 … z_K | s) = Σ_k log p(z_k | s).
-//
-// Normal measurements of variances v_k tell as much as one, their mean weighted by 1/v_k, of
-// variance 1/Σ(1/v_k). Where some are not, or counts are noisy, which are whole, all stay, and
-// that mean stands for them where one is wanted to start from. Errors are of the release
-// that does not fit the first.
+// observeSame reads releases of the same rows. Errors are of the release that does not fit
+// the first.
 func observeSame(releases []*release.Release) (*Observation, error) {
 	var all []*Observation
 	first := releases[0]
@@ -42,7 +36,7 @@ func observeSame(releases []*release.Release) (*Observation, error) {
 		}
 		all = append(all, o)
 	}
-	return all[0].with(all), nil
+	return Together(all), nil
 }
 
 // sameSums reports why two releases cannot be measurements of the same sums.
@@ -61,8 +55,15 @@ func sameSums(a, b *release.Release) error {
 	return nil
 }
 
-// with is the observation of all measurements together.
-func (o *Observation) with(all []*Observation) *Observation {
+// Together is the observation of independent measurements of the same sums,
+//
+//	log p(z_1 … z_K | s) = Σ_k log p(z_k | s).
+//
+// Normal measurements of variances v_k tell as much as one, their mean weighted by 1/v_k, of
+// variance 1/Σ(1/v_k). Where some are not, or counts are noisy, which are whole, all stay, and
+// that mean stands for them where one is wanted to start from.
+func Together(all []*Observation) *Observation {
+	o := all[0]
 	out, normal := *o, true
 	out.Z, out.Scale, out.Moments = make([]float64, len(o.Z)), make([]float64, len(o.Z)), nil
 	for _, m := range all {

@@ -52,7 +52,7 @@ func TestInferSeveral(t *testing.T) {
 		}
 	}
 	out = run("north.json", "south.json", "--pooling", "partial", "--plots", "plots").finished(t).stdout
-	if svg := read(t, "plots/custodians.svg"); !strings.Contains(svg, "common mean") || !strings.Contains(svg, "south.json") {
+	if svg := read(t, "plots/custodians.svg"); !strings.Contains(svg, "about common ones") || !strings.Contains(svg, "south.json") {
 		t.Errorf("the picture of the custodians is %.200s", svg)
 	}
 	for _, want := range []string{"spread(educ)", "educ @ south.json", "Shrinkage", "fewer than"} {

@@ -12,7 +12,7 @@ import (
 // those of several releases.
 func TestFitHasAllFlags(t *testing.T) {
 	all := newFit().Flags()
-	others := []string{"covariates", "pooling"}
+	others := []string{"covariates", "pooling", "same-rows"}
 	for _, cmd := range []*cobra.Command{newRelease(), newInfer()} {
 		for word := range strings.FieldsSeq(cmd.Flags().FlagUsages()) {
 			name, isFlag := strings.CutPrefix(word, "--")

@@ -18,6 +18,9 @@ type Simulation struct {
 	Kind  release.Kind
 	Scale float64 // of the noise on the statistics
 
+	// Again are the noises of more measurements of the same statistics, and of n.
+	Again []release.Noise
+
 	// Count is the scale of the noise on n, and 0 where n is public. Else n is
 	// uniform from m + 1 to 2N: whole, as rows are, with noise rounded to whole
 	// numbers; or, where Continuous, from half a row less on, and its noise has the
@@ -45,15 +48,39 @@ func (c *Simulation) Draw(rng *rand.Rand) (truth []float64, obs *model.Observati
 		law.Set(x)
 	}
 	law.RandExact(obs.Z, n, rng)
-	for i := range obs.Z {
-		obs.Scale[i] = c.Scale
-		obs.Z[i] += Noise(c.Kind, c.Scale, rng)
-	}
+	obs = c.measure(obs, n, rng)
 	truth = make([]float64, len(obs.Names()))
 	if at := x.Write(truth); at < len(truth) {
 		truth[at] = n
 	}
 	return truth, obs
+}
+
+// measure adds noise to the statistics of n rows, as often as they are measured.
+func (c *Simulation) measure(obs *model.Observation, n float64, rng *rand.Rand) *model.Observation {
+	exact, all := obs.Z, []*model.Observation{obs}
+	for _, again := range c.Again {
+		m := *obs
+		m.Kind, m.Count.Kind = again.Kind, again.Kind
+		if m.Count.Latent() {
+			m.Count.Noisy = n + c.countNoise(again.Kind, rng)
+		}
+		all = append(all, &m)
+	}
+	for k, m := range all {
+		scale := c.Scale
+		if k > 0 {
+			scale = c.Again[k-1].Scale
+		}
+		m.Z, m.Scale = make([]float64, len(exact)), make([]float64, len(exact))
+		for i, s := range exact {
+			m.Z[i], m.Scale[i] = s+Noise(m.Kind, scale, rng), scale
+		}
+	}
+	if len(all) == 1 {
+		return obs
+	}
+	return model.Together(all)
 }
 
 // rows draws n and, where it is latent, what is released of it.
@@ -64,16 +91,25 @@ func (c *Simulation) rows(count *model.Count, rng *rand.Rand) (n float64) {
 	*count = model.Count{Kind: c.Kind, Scale: c.Count, Least: float64(c.Shape.M() + 1), Most: 2 * c.N}
 	if !c.Continuous {
 		n = count.Least + float64(rng.IntN(int(count.Most-count.Least)+1))
-		count.Noisy = n + wholeNoise(c.Kind, c.Count, rng)
+		count.Noisy = n + c.countNoise(c.Kind, rng)
 		return n
 	}
 	least := count.Least - 0.5
 	n = least + (count.Most-least)*rng.Float64()
-	count.Noisy = n + Noise(c.Kind, c.Count, rng)
-	if c.Kind == release.Gaussian {
-		count.Noisy += rng.Float64() - 0.5 // the density of the sum is the normal law's mass of a cell
-	}
+	count.Noisy = n + c.countNoise(c.Kind, rng)
 	return n
+}
+
+// countNoise is the noise on n.
+func (c *Simulation) countNoise(kind release.Kind, rng *rand.Rand) float64 {
+	if !c.Continuous {
+		return wholeNoise(kind, c.Count, rng)
+	}
+	e := Noise(kind, c.Count, rng)
+	if kind == release.Gaussian {
+		e += rng.Float64() - 0.5 // the density of the sum is the normal law's mass of a cell
+	}
+	return e
 }
 
 // Problem is what a method is given of an observation whose noise has one scale.
