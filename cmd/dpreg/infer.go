@@ -58,6 +58,7 @@ func newInfer() *cobra.Command {
 	c.register(cmd)
 	cmd.Flags().StringVar(&c.formula, "formula", "", formulaUsage+"default: the release's own")
 	c.registerSharing(cmd)
+	c.registerSameRows(cmd)
 	return cmd
 }
 

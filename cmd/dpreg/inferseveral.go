@@ -16,9 +16,13 @@ func (f *inferFlags) registerSharing(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.covariates, "covariates", dpreg.SeparateCovariates, "of several releases, `NAME`: separate, each has a law of the covariates of its own, or shared")
 	fs.StringVar(&f.pooling, "pooling", dpreg.CompletePooling, "of several releases, `NAME`: complete, one regression, or partial, coefficients and sigma of each about common ones")
-	fs.BoolVar(&f.sameRows, "same-rows", false, "all releases are of one population of rows, and measure the same sums")
 	oneOf(cmd, "covariates", dpreg.SeparateCovariates, dpreg.SharedCovariates)
 	oneOf(cmd, "pooling", dpreg.CompletePooling, dpreg.PartialPooling)
+}
+
+// registerSameRows registers what is of several releases of the same rows.
+func (f *inferFlags) registerSameRows(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.sameRows, "same-rows", false, "all releases are of the same rows, and measure the same sums")
 }
 
 // checkSharing checks the flags for so many releases.

@@ -67,6 +67,7 @@ func newPredict() *cobra.Command {
 	c.registerSampler(cmd)
 	c.registerLevel(cmd)
 	c.registerSharing(cmd)
+	c.registerSameRows(cmd)
 	fs := cmd.Flags()
 	fs.StringVar(&c.formula, "formula", "", formulaUsage+"default: the release's own")
 	fs.StringVar(&c.dir, "draws", "", "predict from the draws in this `DIR`, which dpreg infer --save wrote")
