@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -62,6 +63,38 @@ func TestInferSeveral(t *testing.T) {
 	}
 }
 
+// TestInferSameRows: two releases of the same rows are warned about, and taken for such by
+// --same-rows, by predict too, from releases and from what was saved.
+func TestInferSameRows(t *testing.T) {
+	workspace(t)
+	text := read(t, "good.json")
+	again := regexp.MustCompile(`"sum_y": *-?[0-9.]+`).ReplaceAllString(text, `"sum_y": -880.5`)
+	if again == text {
+		t.Fatal("the example release has no sum of y")
+	}
+	write(t, "first.json", strings.Replace(text, `"n": 1000`, `"n": 1003`, 1))
+	write(t, "second.json", strings.Replace(again, `"n": 1000`, `"n": 1003`, 1))
+	plan := []string{"--chains", "2", "--warmup", "300", "--ess", "100", "--method", "mcmc-exact"}
+	run := func(args ...string) string {
+		return strings.Join(strings.Fields(command(append(args, plan...)...).finished(t).stdout), " ")
+	}
+	if out := run("infer", "first.json", "second.json"); !strings.Contains(out, "n = 2006") || !strings.Contains(out, "look like two releases of the same rows") {
+		t.Errorf("without the flag:\n%s", out)
+	}
+	out := run("infer", "first.json", "second.json", "--same-rows", "--save", "out")
+	if !strings.Contains(out, "n = 1003") || !strings.Contains(out, "2 releases of the same rows") || strings.Contains(out, "look like") {
+		t.Errorf("with the flag:\n%s", out)
+	}
+	if json := read(t, "out/summary.json"); !strings.Contains(json, `"same_rows": true`) {
+		t.Errorf("summary.json:\n%s", json)
+	}
+	write(t, "new.csv", "educ\n10\n")
+	saved := command("predict", "--draws", "out", "new.csv").finished(t).stdout
+	if again := command(append([]string{"predict", "--same-rows", "first.json", "second.json", "new.csv"}, plan...)...).finished(t).stdout; again != saved {
+		t.Errorf("predicted from what was saved:\n%s\nfrom the releases:\n%s", saved, again)
+	}
+}
+
 // TestShowSeveral: each release below its name.
 func TestShowSeveral(t *testing.T) {
 	twoHospitals(t)
@@ -82,6 +115,10 @@ func TestInferSeveralRefuses(t *testing.T) {
 		"--pooling \"all\"":                     {"north.json", "south.json", "--pooling", "all"},
 		`no column "age"`:                       {"north.json", "south.json", "--formula", "income ~ age"},
 		"infer needs a release":                 {},
+		"--same-rows is of several":             {"north.json", "--same-rows"},
+		"--same-rows and --covariates exclude":  {"north.json", "south.json", "--same-rows", "--covariates", "shared"},
+		"they are not of the same rows":         {"north.json", "south.json", "--same-rows"},
+		"wide.json: it has other bounds":        {"north.json", "wide.json", "--same-rows"},
 		`units: north.json has the bounds 1:16 of "educ", wide.json has 1:20: a prior in scaled units would be in those of none; state it in the data's units, with "units": "original"`: {"north.json", "south.json", "wide.json", "--prior", "prior.json"},
 	} {
 		r := command(append([]string{"infer"}, args...)...)
