@@ -359,7 +359,7 @@ func TestOptions(t *testing.T) {
 
 // A step does not allocate.
 func TestStepDoesNotAllocate(t *testing.T) {
-	for name, m := range models() {
+	for name, m := range models(4, false) {
 		for _, joint := range []bool{false, true} {
 			o := private(quick)
 			o.Joint, o.Records, o.Rate, o.Clip = joint, 30, 1, 1
