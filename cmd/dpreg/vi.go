@@ -21,7 +21,8 @@ intervals account for the noise, and those of this command do not.
 
 Each column needs public bounds, or levels (see dpreg schema); numbers are scaled to
 [-1, 1]. The response of --model logistic has two levels, the second of which is
-modelled, is boolean, or is a number with bounds 0:1.
+modelled, is boolean, or is a number with bounds 0:1; one between them, such as a missing
+cell's midpoint, counts as that share of a 1 and the rest of a 0.
 
 Every run spends ε anew: what is to be kept, keep with --save. With --ledger it is
 charged before the first step. The draws are from the fitted law and independent; R-hat

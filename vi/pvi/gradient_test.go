@@ -242,7 +242,7 @@ func TestRulesRefuse(t *testing.T) {
 		t.Error("sd 0: no error")
 	}
 	if _, err := NewLogistic(rows); err == nil {
-		t.Error("responses that are neither 0 nor 1: no error")
+		t.Error("responses outside [0, 1]: no error")
 	}
 	rule := must(NewAnalytic(rows, 1, Protection{}))
 	if _, err := NewClient(rule, 0, nil); err == nil {
