@@ -4,13 +4,18 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/mechanisms/ledger"
+	"github.com/dpreg/dpreg/table"
 )
 
 // votes is a table with a factor, a number, a group and a response with two levels.
@@ -94,6 +99,81 @@ func TestVIModels(t *testing.T) {
 		}
 	}
 	r.says(t, "NOT private")
+}
+
+// By default no gradient of a row within bounds is clipped, whatever the parameters: logistic
+// regression with privacy is biased by its noise alone. Of an event that happens once in
+// twenty times, half that norm moves slopes by several standard deviations; the noise of ε = 100
+// moves them by a tenth of one.
+func TestVIClipsNothing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	rng := rand.New(rand.NewPCG(14, 0))
+	var b strings.Builder
+	b.WriteString("x,f,y\n")
+	for _, corner := range []string{"0,a,0", "0,a,1", "20,b,0", "20,c,1", "99,c,0"} {
+		b.WriteString(corner + "\n")
+	}
+	for range 20000 {
+		x, y := 20*rng.Float64(), 0
+		if rng.Float64() < 1/(1+math.Exp(4.5-0.15*x)) {
+			y = 1
+		}
+		fmt.Fprintf(&b, "%.3f,%s,%d\n", x, []string{"a", "b", "c"}[rng.IntN(3)], y)
+	}
+	write(t, "rare.csv", b.String())
+	write(t, "rare.schema.json", `{"fields":[
+		{"name":"x","type":"number","constraints":{"minimum":0,"maximum":20}},
+		{"name":"f","type":"string","constraints":{"enum":["a","b","c"]}},
+		{"name":"y","type":"number","constraints":{"minimum":0,"maximum":1}}]}`)
+	for _, model := range []string{viLogistic, viHierarchical} {
+		f := viFlags{model: model, priorSD: 1}
+		if model == viHierarchical {
+			f.group = "f"
+		}
+		d, err := f.viDesign(io.Discard, "rare.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, group, err := d.read(f.source, table.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, longest := f.of(d, rows, group), 0.
+		grad, theta := make([]float64, m.Dim()), make([]float64, m.Dim())
+		for _, sign := range []float64{-1, 1} {
+			for j := range theta {
+				theta[j] = 50 * sign
+			}
+			for i := range m.Len() {
+				m.LogLik(grad, theta, i)
+				longest = max(longest, floats.Norm(grad, 2))
+			}
+		}
+		if got := f.clippingNorm(d); math.Abs(got/longest-1) > 1e-9 {
+			t.Errorf("%s: gradients are up to %v long, and clipped to %v", model, longest, got)
+		}
+	}
+	estimate := func(args ...string) (mean, sd []float64) {
+		r := command(append(strings.Fields("vi rare.csv --steps 600 --rate 0.1 --format csv"), args...)...).finished(t)
+		for line := range strings.Lines(r.stdout) {
+			fields := strings.Split(line, ",")
+			if strings.HasPrefix(line, "theta") {
+				mean, sd = append(mean, number(t, fields[2])), append(sd, number(t, fields[3]))
+			}
+		}
+		return mean, sd
+	}
+	exact, sd := estimate(unpaid...)
+	private, _ := estimate("--eps", "100", "--delta", "1e-5")
+	for j := range exact {
+		if len(private) != 4 || math.Abs(private[j]-exact[j]) > 1.5*sd[j] {
+			t.Errorf("coefficient %d: %v with ε = 100, %v ± %v without privacy", j, private[j], exact[j], sd[j])
+		}
+	}
+	r := command(strings.Fields("vi rare.csv --steps 20 --rate 1 --eps 100 --delta 1e-5 --clip 0.5")...).finished(t)
+	if !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), "biases estimates at any epsilon; --clip 1.732 clips none") {
+		t.Errorf("a norm that biases is not said to:\n%s", r.stdout)
+	}
 }
 
 // A run is charged before it starts, as one of many sampled sums, and beside releases; what

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"strings"
 
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/report"
@@ -52,13 +53,36 @@ func (f *viFlags) conclude(stdout, stderr io.Writer, r *viResult) error {
 // draws are in the units asked for.
 func (r *viResult) draws() *posterior.Draws {
 	d := r.fit.Draws(r.flags.draws, r.flags.seed)
-	if r.fit.Privacy != nil {
-		d.Warnings = append(d.Warnings, "the intervals are those of the fitted law: they do not account for the noise of privacy, or for the approximation")
-	}
+	d.Warnings = r.warnings()
 	if r.flags.units == "scaled" {
 		return d
 	}
 	return d.Map(d.Names, r.toOriginal)
+}
+
+// warnings are what the numbers do not say.
+func (r *viResult) warnings() (all []string) {
+	if r.fit.Privacy != nil {
+		all = append(all, "the intervals are those of the fitted law: they do not account for the noise of privacy, or for the approximation")
+		switch longest := r.design.longest(); {
+		case !r.design.binary:
+			all = append(all, "gradients are clipped, which biases estimates at any epsilon: where residuals have long tails, slopes and sigma2 come out too small")
+		case r.flags.clip > 0 && r.flags.clip < longest:
+			all = append(all, fmt.Sprintf("gradients longer than --clip %v are clipped, which biases estimates at any epsilon; --clip %.4g clips none", r.flags.clip, longest))
+		}
+	}
+	var moving []string
+	most, labels := 0., r.labels()
+	for j, moved := range r.fit.Moved {
+		if moved = math.Abs(moved); moved > 2 && j < len(labels) {
+			moving, most = append(moving, labels[j]), max(most, moved)
+		}
+	}
+	if moving != nil {
+		all = append(all, fmt.Sprintf("not settled: while steps were averaged, means moved by up to %.1f of their standard deviations (%s), by the noise, which a larger epsilon makes smaller, or for want of --steps or of a larger --learning-rate",
+			most, strings.Join(moving, ", ")))
+	}
+	return all
 }
 
 // toOriginal maps a draw to the data's units: coefficients by blocks, of which a
