@@ -74,6 +74,13 @@ func (f *Fit) moments(lambda []float64) (mean, sd []float64) {
 	return mean, sd
 }
 
+// Constrain returns θ as the model shows it.
+func (f *Fit) Constrain(theta []float64) []float64 {
+	shown := make([]float64, len(f.model.Names()))
+	f.model.Constrain(shown, theta)
+	return shown
+}
+
 // chains is how many Draws makes, for readers of files that expect more than one.
 const chains = 4
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/table"
+	"github.com/dpreg/dpreg/vi"
 )
 
 // votes is a table with a factor, a number, a group and a response with two levels.
@@ -65,8 +66,8 @@ func TestVI(t *testing.T) {
 	if text := read(t, "out/draws-1.csv"); !strings.Contains(text, "theta.1") || !strings.Contains(text, "label: theta[1] is age") {
 		t.Errorf("draws:\n%.300s", text)
 	}
-	if text := read(t, "trace.svg"); strings.Contains(text, "ELBO") {
-		t.Error("the ELBO of a private run is drawn")
+	if text := read(t, "trace.svg"); strings.Contains(text, "ELBO") || !strings.Contains(text, "original units") {
+		t.Error("the ELBO of a private run is drawn, or its picture has no units")
 	}
 	for _, path := range []string{"out", "out/draws-4.csv", "out/summary.json"} {
 		if _, err := os.Stat(path); err != nil {
@@ -173,6 +174,37 @@ func TestVIClipsNothing(t *testing.T) {
 	r := command(strings.Fields("vi rare.csv --steps 20 --rate 1 --eps 100 --delta 1e-5 --clip 0.5")...).finished(t)
 	if !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), "biases estimates at any epsilon; --clip 1.732 clips none") {
 		t.Errorf("a norm that biases is not said to:\n%s", r.stdout)
+	}
+}
+
+// A picture has the table's parameters in the table's units: those of a narrow law are its
+// estimates.
+func TestVIPictureIsOfTheTable(t *testing.T) {
+	votes(t)
+	for _, c := range []struct{ model, group, formula string }{
+		{viLinear, "", "dose ~ age + town"}, {viLogistic, "", "vote ~ age + town"}, {viHierarchical, "state", "vote ~ age + town"},
+	} {
+		for _, units := range []string{"original", "scaled"} {
+			f := &viFlags{model: c.model, group: c.group, units: units, draws: 10, level: 0.95, priorSD: 1}
+			f.formula = c.formula
+			d, err := f.viDesign(io.Discard, "votes.csv")
+			if err != nil {
+				t.Fatal(err)
+			}
+			model := f.of(d, &vi.Rows{P: d.coefficients()}, nil)
+			mean, sd := make([]float64, model.Dim()), make([]float64, model.Dim())
+			for j := range mean {
+				mean[j], sd[j] = 0.3*float64(j+1), 1e-9
+			}
+			r := &viResult{fit: vi.NewFit(model, mean, sd), design: d, flags: f, method: "vi-" + c.model}
+			r.fit.Trace = []vi.Point{{Mean: mean}}
+			drawn := r.trace()[0].Mean
+			for j, p := range r.summary(r.draws()).Parameters {
+				if math.Abs(drawn[j]/p.Mean-1) > 1e-6 {
+					t.Errorf("%s of %s units: %v is drawn, and the table has %v", p.Label, units, drawn[j], p.Mean)
+				}
+			}
+		}
 	}
 }
 

@@ -65,7 +65,7 @@ func (f *viFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.units, "units", "original", "`NAME`: original, the data's units, or scaled")
 	fs.Float64Var(&f.level, "level", posterior.DefaultLevel, "probability of the intervals, a `NUMBER` between 0 and 1")
 	fs.StringVar(&f.save, "save", "", "write the draws (Stan CSV, a file a chain) and summary.json to this `DIR`")
-	fs.StringVar(&f.plot, "plot", "", "draw the means over the steps, and without privacy the ELBO, into this `FILE` (.svg, .png)")
+	fs.StringVar(&f.plot, "plot", "", "draw the centre of the fitted law over the steps, in --units, and without privacy the ELBO, into this `FILE` (.svg, .png)")
 	fs.BoolVar(&f.nonPrivate, "non-private", false, "add no noise and clip nothing: for comparison")
 	fs.BoolVar(&f.holdsData, "i-hold-the-data", false, "for --non-private: you may see the rows, and the output stays with you")
 	for flag, words := range f.choices() {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/dpreg/dpreg/posterior"
@@ -72,10 +73,10 @@ func (r *viResult) warnings() (all []string) {
 		}
 	}
 	var moving []string
-	most, labels := 0., r.labels()
-	for j, moved := range r.fit.Moved {
-		if moved = math.Abs(moved); moved > 2 && j < len(labels) {
-			moving, most = append(moving, labels[j]), max(most, moved)
+	most := 0.
+	for j, label := range r.labels() {
+		if r.fit.Moved != nil && math.Abs(r.fit.Moved[j]) > 2 {
+			moving, most = append(moving, label), max(most, math.Abs(r.fit.Moved[j]))
 		}
 	}
 	if moving != nil {
@@ -114,11 +115,14 @@ func (r *viResult) summary(d *posterior.Draws) *posterior.Summary {
 	return s
 }
 
-// labels are those of all coefficients: of each group's and of their means, in a
-// hierarchical model.
+// labels are those of all parameters: of each group's coefficients and of their means, in a
+// hierarchical model; pvi knows the variance.
 func (r *viResult) labels() []string {
 	own := r.design.labels()
-	if r.flags.model != viHierarchical {
+	switch {
+	case r.method == "vi-"+viLinear:
+		return append(own, "sigma2")
+	case r.flags.model != viHierarchical:
 		return own
 	}
 	var labels []string
@@ -228,10 +232,23 @@ func (r *viResult) comments(s *posterior.Summary) []string {
 	return lines
 }
 
+// trace is the fit's as the table has it: the parameters that it shows, in its units, at the
+// law's mean.
+func (r *viResult) trace() []vi.Point {
+	shown := slices.Clone(r.fit.Trace)
+	for i, p := range shown {
+		shown[i].Mean = r.fit.Constrain(p.Mean)
+		if r.flags.units != "scaled" {
+			r.toOriginal(shown[i].Mean, slices.Clone(shown[i].Mean))
+		}
+	}
+	return shown
+}
+
 // draw draws the trace.
 func (r *viResult) draw(path string) error {
 	var picture bytes.Buffer
-	if err := report.VariationalTrace(&picture, r.fit.Trace, r.labels(), plotFormat(path)); err != nil {
+	if err := report.VariationalTrace(&picture, r.trace(), r.labels(), r.flags.units, plotFormat(path)); err != nil {
 		return err
 	}
 	mode := public
