@@ -153,6 +153,8 @@ func TestWrongUsage(t *testing.T) {
 		{"release --eps 1 -o r.json --mechanism gaussian rows", "delta"},
 		{"release --eps 1 -o r.json --formula income~height rows", "height"},
 		{"release --eps 1 -o r.json --environment_type process rows", "--endpoint"},
+		{"release --eps 1 -o r.json --runner prism rows", "--endpoint"},
+		{"release --eps 1 -o r.json --runner PrismRunner --environment_type loopback rows", "--endpoint"},
 		{"release --eps 1 -o r.json --runner flink --endpoint localhost:1 rows", "--staging"},
 		{"release --eps 1 -o r.json --attempts 0 rows", "--attempts"},
 		{"release --epsilon 1 rows", "--help"},
