@@ -22,6 +22,7 @@ import (
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal"
 
 	"github.com/dpreg/dpreg/beam/worker"
+	"github.com/dpreg/dpreg/pushdown"
 )
 
 func main() {
@@ -92,7 +93,7 @@ func exitCode(stderr io.Writer, err error) int {
 	return failed
 }
 
-// note writes one message to stderr.
+// note writes one message to stderr, which may quote what was typed, but no password.
 func note(stderr io.Writer, format string, args ...any) {
-	fmt.Fprintf(stderr, "dpreg-beam: "+format+"\n", args...)
+	fmt.Fprintln(stderr, "dpreg-beam: "+pushdown.Redacted(fmt.Sprintf(format, args...)))
 }
