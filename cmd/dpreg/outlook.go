@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 )
 
@@ -24,59 +25,54 @@ const (
 // foretell says, before ε is spent, where next to nothing is to be learned, and what would
 // help. It knows what is public: the columns' number, the noise, the prior, and how many rows
 // there are, if that is public or was stated.
-func (o *order) foretell(stderr io.Writer, rows int64) error {
+func (o *order) foretell(stderr io.Writer, rows int64) {
 	if o.privacy.Neighbours == release.AddRemove {
 		if rows = 0; o.bounds != nil {
 			rows = o.bounds.rows
 		}
 	}
-	if rows == 0 {
-		return nil
+	learned := o.learned(o.design)
+	if rows == 0 || learned == nil {
+		return
 	}
-	learned, err := o.learned()
-	if err != nil {
-		return err
-	}
-	now := learned(float64(rows), 1)
+	n, epsilon := float64(rows), o.privacy.Epsilon
+	now := learned(n, epsilon)
 	if now >= littleLearned {
-		return nil
+		return
 	}
-	help := wants(learned, rows, o.privacy.Epsilon)
-	if p := len(o.design.Covariates); p > 1 && o.prior == nil {
-		one, design := *o, *o.design
-		one.design, design.Covariates = &design, design.Covariates[:1]
-		if learned, err = one.learned(); err != nil {
-			return err
-		}
-		help += "; with one covariate " + wants(learned, rows, o.privacy.Epsilon)
+	help := wants(learned, n, epsilon)
+	if o.prior == nil && len(o.design.Covariates) > 1 {
+		one := *o.design
+		one.Covariates = one.Covariates[:1]
+		help += "; with one covariate " + wants(o.learned(&one), n, epsilon)
 	}
-	note(stderr, "warning: next to nothing will be learned: about %s of the slopes' prior variance would go (`dpreg plan` simulates it). A half takes %s",
-		percent(now), help)
-	return nil
+	note(stderr, "warning: next to nothing will be learned: about %s %% of the slopes' prior variance would go (`dpreg plan` simulates it). A half takes %s",
+		rounded(100*now), help)
 }
 
-// learned gives the share that is learned as a function of rows and of a factor to ε.
-func (o *order) learned() (func(rows, factor float64) float64, error) {
-	outlook, err := dpreg.NewOutlook(o.design, o.prior)
+// learned gives the share that is learned of a design as a function of rows and ε; nil where
+// there is no prior to compare with.
+func (o *order) learned(d *schema.Design) func(rows, epsilon float64) float64 {
+	outlook, err := dpreg.NewOutlook(d, o.prior)
 	if err != nil {
-		return nil, usage(err)
+		return nil
 	}
-	return func(rows, factor float64) float64 {
+	return func(rows, epsilon float64) float64 {
 		other := *o
-		other.privacy.Epsilon *= factor
+		other.design, other.privacy.Epsilon = d, epsilon
 		noise, err := other.calibrate()
 		if err != nil {
-			return math.NaN()
+			return 1 // it is not for this to say
 		}
 		return outlook.Learned(rows, noise)
-	}, nil
+	}
 }
 
 // wants says how many rows, or which ε that still protects, it takes for enough to be learned.
-func wants(learned func(rows, factor float64) float64, rows int64, epsilon float64) string {
-	text := oneDigit(least(float64(rows), func(n float64) bool { return learned(n, 1) >= enoughLearned })) + " rows or so at this ε"
-	if enough := func(e float64) bool { return learned(float64(rows), e/epsilon) >= enoughLearned }; enough(largeEpsilon) {
-		text += ", or ε = " + oneDigit(least(epsilon, enough))
+func wants(learned func(rows, epsilon float64) float64, rows, epsilon float64) string {
+	text := rounded(least(rows, func(n float64) bool { return learned(n, epsilon) >= enoughLearned })) + " rows or so at this ε"
+	if enough := func(e float64) bool { return learned(rows, e) >= enoughLearned }; enough(largeEpsilon) {
+		text += ", or ε = " + rounded(least(epsilon, enough))
 	}
 	return text
 }
@@ -98,10 +94,8 @@ func least(low float64, enough func(float64) bool) float64 {
 	return high
 }
 
-// oneDigit rounds to one digit that counts.
-func oneDigit(x float64) string {
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 1, 64), 64)
-	return strconv.FormatFloat(rounded, 'f', -1, 64)
+// rounded keeps two digits.
+func rounded(x float64) string {
+	short, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 2, 64), 64)
+	return strconv.FormatFloat(short, 'f', -1, 64)
 }
-
-func percent(share float64) string { return oneDigit(100*share) + " %" }

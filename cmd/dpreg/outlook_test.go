@@ -35,7 +35,7 @@ func TestForetell(t *testing.T) {
 		return found
 	}
 	says := warning("release w.csv --eps 1 -o w.json")
-	for _, part := range []string{"0.4 %", "20000 rows", "with one covariate 100 rows", "ε = 4", "dpreg plan"} {
+	for _, part := range []string{"0.42 %", "15000 rows", "with one covariate 130 rows", "ε = 4", "dpreg plan"} {
 		if !strings.Contains(says, part) || strings.Count(says, "\n") != 1 {
 			t.Errorf("%q does not say %q in one line", says, part)
 		}

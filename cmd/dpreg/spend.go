@@ -129,9 +129,7 @@ func (o *order) publish(ctx context.Context, stderr io.Writer, former *release.R
 	if public {
 		o.warn(stderr, rows)
 	}
-	if err := o.foretell(stderr, rows); err != nil {
-		return nil, err
-	}
+	o.foretell(stderr, rows)
 	if err := paid.pay(ctx, stderr); err != nil {
 		return nil, err
 	}
