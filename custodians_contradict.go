@@ -20,7 +20,9 @@ import (
 // have expectation 0. Their variance is that of the noise, whose law is known, and that of
 // rows, diag(σ²XX, 2nσ⁴) for normal residuals, XX that of z_j, projected. Real rows have
 // heavier tails: that of the rows is taken fourfold, which holds for a kurtosis up to 9 and
-// residuals whose variance is up to fourfold where x is extreme. With T_j = v_jᵀV_j⁻¹v_j
+// residuals whose variance is up to fourfold where x is extreme; and σ_j² that differ by a
+// tenth are no contradiction worth a word: the last gets (nσ²/10)² more, which holds for a
+// kurtosis of 30 from 2100 rows on. With T_j = v_jᵀV_j⁻¹v_j
 //
 //	p_j = P(max_i T_i(z_rep) ≥ T_j(z) | z),
 //
@@ -68,13 +70,14 @@ func (f *Fit) contradictions() (names []string) {
 	return names
 }
 
-// The level of p_j, draws, the family's stream of random numbers, which no chain has, and the
-// factor by which rows' variance is taken larger.
+// The level of p_j, draws, the family's stream of random numbers, which no chain has, the
+// factor by which rows' variance is taken larger, and the sd by which σ_j² may differ.
 const (
 	contradictionLevel  = 0.005
 	contradictionDraws  = 1000
 	contradictionStream = math.MaxInt32
 	rowsVariance        = 4.0
+	differentSigma2     = 0.1
 )
 
 // contradictionWarning says what these contradict, and the way out.
@@ -123,6 +126,12 @@ func newResidualSite(obs *model.Observation, at site) *residualSite {
 // rows is n, as far as it is known.
 func (s *residualSite) rows() float64 { return math.Max(s.obs.N, float64(s.obs.Shape.M()+1)) }
 
+// squaresVariance is that of the residual sum of squares of rows.
+func (s *residualSite) squaresVariance() float64 {
+	n := s.rows()
+	return (rowsVariance*2*n + differentSigma2*differentSigma2*n*n) * s.sigma2 * s.sigma2
+}
+
 // at takes a draw, V and T_j of z; it reports false where rounding leaves V indefinite.
 func (s *residualSite) at(row []float64) bool {
 	q := s.obs.Shape.Q()
@@ -135,7 +144,7 @@ func (s *residualSite) at(row []float64) bool {
 			s.chol[i*k+l] = rowsVariance * s.sigma2 * s.xx[i*q+l]
 		}
 	}
-	s.chol[k*k-1] = rowsVariance * 2 * s.rows() * s.sigma2 * s.sigma2
+	s.chol[k*k-1] = s.squaresVariance()
 	clear(s.noise)
 	for e, scale := range s.obs.Scale {
 		s.noise[e] = math.Sqrt(noiseVariance(s.obs.Kind, scale))
@@ -205,6 +214,6 @@ func (s *residualSite) replicate(rng *rand.Rand) float64 {
 			s.v[k] += s.root[k*q+l] * e
 		}
 	}
-	s.v[q] += math.Sqrt(rowsVariance*2*s.rows()) * s.sigma2 * rng.NormFloat64()
+	s.v[q] += math.Sqrt(s.squaresVariance()) * rng.NormFloat64()
 	return s.length()
 }

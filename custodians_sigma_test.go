@@ -185,8 +185,10 @@ func TestContradictions(t *testing.T) {
 	// parts as they come, which is at random.
 	e := open(t, "pums10000", "income ~ educ", nil)
 	for _, sizes := range [][]int{{5000, 5000}, {500, 4500, 3000, 2000}, slices.Repeat([]int{1000}, 10)} {
-		if got := contradicting(e.parts(t, sizes, 1), dpreg.Options{}); got != "" {
-			t.Errorf("parts of one table: %q", got)
+		for _, scale := range []float64{0.2, 1, 10} {
+			if got := contradicting(e.parts(t, sizes, scale), dpreg.Options{}); got != "" {
+				t.Errorf("parts of one table, noise %g: %q", scale, got)
+			}
 		}
 	}
 }
