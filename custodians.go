@@ -114,7 +114,7 @@ func InferJointly(ctx context.Context, custodians []Custodian, o Options) (*Fit,
 		return nil, err
 	}
 	problem.Prior = f.Prior
-	if f.N, err = o.rows(problem); err != nil {
+	if f.N, err = rowsOf(problem); err != nil {
 		return nil, f.naming(err)
 	}
 	if shared && Checkable(f.Method) { // else draws leave it out

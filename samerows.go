@@ -99,9 +99,9 @@ func (f *Fit) TotalPrivacy() *release.Privacy {
 	return &total
 }
 
-// rows is the number of rows that releases are of, as published.
-func (o Options) rows(p *model.Problem) (n int64, err error) {
-	if o.SameRows {
+// rowsOf is the number of rows that releases are of, as published.
+func rowsOf(p *model.Problem) (n int64, err error) {
+	if p.SameRows {
 		obs, err := p.Single()
 		if err != nil {
 			return 0, err
