@@ -13,7 +13,9 @@ import (
 const inferHelp = `Draw from the posterior of the regression, given a release and nothing else.
 Several releases, of custodians who may not pool rows, give one joint posterior:
 columns are matched by name, bounds may differ, and each release keeps its own noise,
-number of rows and ε (docs/custodians.md).
+number of rows and ε (docs/custodians.md). Where they contradict one another, a
+warning names those that do: --pooling partial gives each a regression of its own.
+Several releases of the same rows measure the same sums: --same-rows.
 
 The noise of the release is part of the model, so intervals have the width that
 data seen through noise deserve. It costs no privacy, however often it is done:
