@@ -80,16 +80,26 @@ func newStudyView(s *calibration.Summary) *studyView {
 	}
 	slices.SortStableFunc(v.scenes, func(a, b scene) int { return strings.Compare(b.noise, a.noise) })
 	for i, who := range v.series {
-		v.keys = append(v.keys, key{v.seriesName(who), draw.LineStyle{Color: seriesColours[i%len(seriesColours)], Width: 1.6, Dashes: seriesDashes[i%len(seriesDashes)]}})
+		v.keys = append(v.keys, key{v.seriesName(who), draw.LineStyle{Color: seriesColours[i%len(seriesColours)], Width: 1.6, Dashes: seriesDashes[i%len(seriesDashes)]},
+			draw.GlyphStyle{Color: seriesColours[i%len(seriesColours)], Radius: 2.4, Shape: seriesMarks[i%len(seriesMarks)]}})
 	}
 	return v
+}
+
+// lineKeys are the keys of lines that have no marks.
+func (v *studyView) lineKeys() []key {
+	keys := slices.Clone(v.keys)
+	for i := range keys {
+		keys[i].mark = draw.GlyphStyle{}
+	}
+	return keys
 }
 
 // seriesDashes tell lines apart where colours do not.
 var seriesDashes = [][]vg.Length{nil, {6, 2}, {2, 2}, {8, 2, 2, 2}, {4, 4}, {1, 1}, {10, 3}}
 
 // seriesMarks likewise.
-var seriesMarkShapes = []draw.GlyphDrawer{
+var seriesMarks = []draw.GlyphDrawer{
 	draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{},
 }
 
@@ -169,8 +179,7 @@ func (v *studyView) name(at scene) string {
 	return strings.Join(parts, ", ")
 }
 
-// The size of a panel: three fit beside each other. Where fewer are, they are as wide as
-// the keys above them need.
+// The size of a panel: three fit beside each other. One that is alone is twice as wide.
 const (
 	scenePanelWidth  = 6.6 * vg.Centimeter
 	scenePanelHeight = 5.4 * vg.Centimeter
@@ -182,7 +191,6 @@ func (v *studyView) panel(at scene, x, y string) *plot.Plot {
 	p.Title.Text, p.Title.Padding, p.Title.TextStyle.Font = v.name(at), 3, sans(10)
 	p.X.Label.Text, p.Y.Label.Text = x, y
 	p.X.Label.TextStyle.Font, p.Y.Label.TextStyle.Font = sans(9), sans(9)
-	p.X.Tick.Marker, p.Y.Tick.Marker = fewTicks{}, fewTicks{}
 	p.X.Padding, p.Y.Padding = 0, 0
 	return p
 }
@@ -204,14 +212,12 @@ func (v *studyView) columns() int {
 
 // arrange takes the plots of scenes as panels in so many columns.
 func (f *Figure) arrange(plots []*plot.Plot, columns int) {
-	words, keys := newPlot().Legend.TextStyle, vg.Length(panelGap)
-	for _, k := range f.keys {
-		keys += keyLine + 5 + words.Width(k.name) + keyGap
-	}
 	f.columns = max(1, min(columns, len(plots)))
-	width := max(scenePanelWidth, keys/vg.Length(f.columns)-panelGap)
 	for _, p := range plots {
-		f.panels = append(f.panels, panel{p, width, scenePanelHeight})
+		f.panels = append(f.panels, panel{plot: p, width: scenePanelWidth, height: scenePanelHeight})
+	}
+	if f.whole = len(plots) == 1; f.whole {
+		f.panels[0].width, f.panels[0].height = 2*scenePanelWidth, 1.3*scenePanelHeight
 	}
 }
 
@@ -242,5 +248,5 @@ func fileOf(name string) string {
 
 // straight joins two points in grey.
 func straight(x0, y0, x1, y1 float64) (*plotter.Line, error) {
-	return line(plotter.XYs{{X: x0, Y: y0}, {X: x1, Y: y1}}, key{"", draw.LineStyle{Color: grey, Width: 1}})
+	return line(plotter.XYs{{X: x0, Y: y0}, {X: x1, Y: y1}}, key{LineStyle: draw.LineStyle{Color: grey, Width: 1}})
 }

@@ -4,66 +4,89 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Figure is one kind of picture of a fit: a panel for each parameter, and what they
-// have in common. A file shows it whole, and a page panel by panel.
+// Figure is one kind of picture: panels, and what they have in common. A file shows it
+// whole, and a page panel by panel.
 type Figure struct {
 	Name    string // such as posterior: a file's, without its extension
 	title   string
-	caption string
+	caption string // of a page
+	note    string // what is left out, in a file and on a page; empty: nothing
 	keys    []key
 	panels  []panel
 	columns int  // of panels in a file; 0: as many as look well
-	whole   bool // on a page, too: panels belong together
+	whole   bool // on a page, too: panels belong together, or there is but one
 }
 
 // panel is one plot of a figure.
 type panel struct {
 	plot          *plot.Plot
 	width, height vg.Length
+	above         string // the name of the Y axis, where it is too long to stand beside it
 }
 
-// The size of a panel: a page shows it in full on a phone.
+// The size of a panel, three of which a printed page has beside each other in letters
+// that can be read, and of one that is alone.
 const (
-	panelWidth  = 8.2 * vg.Centimeter
-	panelHeight = 5.4 * vg.Centimeter
+	panelWidth  = 7 * vg.Centimeter
+	panelHeight = 4.8 * vg.Centimeter
+	aloneWidth  = 17.5 * vg.Centimeter
+	aloneHeight = 9.5 * vg.Centimeter
 )
 
-func newPanel(p *plot.Plot) panel { return panel{p, panelWidth, panelHeight} }
+func newPanel(p *plot.Plot) panel { return panel{plot: p, width: panelWidth, height: panelHeight} }
+
+// alone is a figure of one panel, with the name of its Y axis above it.
+func alone(name, title, above string, p *plot.Plot, height vg.Length, keys ...key) *Figure {
+	return &Figure{Name: name, title: title, keys: keys, panels: []panel{{p, aloneWidth, height, above}}, whole: true}
+}
 
 // key says what a line, a tint or a mark of a figure stands for.
 type key struct {
 	name string
 	draw.LineStyle
+	mark draw.GlyphStyle // upon the line; its Shape is nil where there is none
+}
+
+// add draws a line in the key's style, with its marks.
+func (k key) add(p *plot.Plot, points plotter.XYs) error {
+	drawn, marks, err := plotter.NewLinePoints(points)
+	if err != nil {
+		return err
+	}
+	drawn.LineStyle, marks.GlyphStyle = k.LineStyle, k.mark
+	p.Add(drawn)
+	if k.mark.Shape != nil {
+		p.Add(marks)
+	}
+	return nil
 }
 
 // The parts of a file that are no panels.
 const (
-	titleHeight = 26
-	keyHeight   = 20
-	keyLine     = 24 // length of a sample
-	keyGap      = 16
-	panelGap    = 10
+	keyLine    = 24 // length of a sample
+	keyGap     = 16
+	panelGap   = 10
+	mostAcross = 4 // panels in a row
 )
 
-// Write draws the figure in a format of PlotFormats, with a title and a legend over
-// the panels.
+// Write draws the figure in a format of PlotFormats, with a title, a legend and what is
+// left out over the panels.
 func (f *Figure) Write(w io.Writer, format string) error {
-	d := f.body()
-	head, body := vg.Length(titleHeight), d
-	if f.keys != nil {
-		head += keyHeight
-	}
-	d.height += head
-	d.draw = func(c draw.Canvas) {
-		f.drawHead(c)
-		body.draw(draw.Crop(c, 0, 0, 0, -head))
-	}
+	body := f.body()
+	head := f.head(body.width)
+	d := drawing{body.width, head.height + body.height, func(c draw.Canvas) {
+		head.draw(c)
+		body.draw(draw.Crop(c, 0, 0, 0, -head.height))
+	}}
 	if err := d.write(w, format); err != nil {
 		return fmt.Errorf("%s: %w", f.Name, err)
 	}
@@ -74,32 +97,114 @@ func (f *Figure) Write(w io.Writer, format string) error {
 func (f *Figure) body() drawing {
 	columns := f.columns
 	if columns == 0 {
-		columns = min(len(f.panels), max(2, int(math.Ceil(math.Sqrt(float64(len(f.panels)))))))
+		columns = min(len(f.panels), mostAcross, max(2, int(math.Ceil(math.Sqrt(float64(len(f.panels)))))))
 	}
 	rows := (len(f.panels) + columns - 1) / columns
 	wide, high := f.panels[0].width+panelGap, f.panels[0].height+panelGap
-	return drawing{vg.Length(columns)*wide + panelGap, vg.Length(rows)*high + panelGap, func(c draw.Canvas) {
+	return drawing{vg.Length(columns)*wide + panelGap, vg.Length(rows)*high + panelGap/2, func(c draw.Canvas) {
 		for i, p := range f.panels {
-			x, y := c.Min.X+vg.Length(i%columns)*wide+panelGap, c.Max.Y-vg.Length(i/columns+1)*high
+			x, y := c.Min.X+vg.Length(i%columns)*wide+panelGap, c.Max.Y-vg.Length(i/columns+1)*high+panelGap/2
+			top := y + p.height
+			if p.above != "" {
+				style := p.plot.X.Label.TextStyle
+				style.XAlign, style.YAlign = draw.XLeft, draw.YTop
+				c.FillText(style, vg.Point{X: x, Y: top}, p.above)
+				top -= 18
+			}
 			p.plot.Draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
-				Min: vg.Point{X: x, Y: y}, Max: vg.Point{X: x + p.width, Y: y + p.height},
+				Min: vg.Point{X: x, Y: y}, Max: vg.Point{X: x + p.width, Y: top},
 			}})
 		}
 	}}
 }
 
-// drawHead draws the title and, below it, the keys in a line.
-func (f *Figure) drawHead(c draw.Canvas) {
-	heading, words := newPlot().Title.TextStyle, newPlot().Legend.TextStyle
-	heading.XAlign, heading.YAlign = draw.XLeft, draw.YCenter
-	words.YAlign = draw.YCenter
-	x, y := vg.Length(panelGap), c.Max.Y-titleHeight/2
-	c.FillText(heading, vg.Point{X: x, Y: y - 2}, f.title)
-	y -= (titleHeight + keyHeight) / 2
-	for _, k := range f.keys {
-		c.StrokeLine2(k.LineStyle, x, y, x+keyLine, y)
-		x += keyLine + 5
-		c.FillText(words, vg.Point{X: x, Y: y}, k.name)
-		x += words.Width(k.name) + keyGap
+// head draws title, keys and note, each in as many lines as it takes, on top of a canvas
+// that is so wide.
+func (f *Figure) head(width vg.Length) drawing {
+	heading, words, small := newPlot().Title.TextStyle, newPlot().Legend.TextStyle, newPlot().X.Tick.Label
+	small.Color = grey
+	top := vg.Length(panelGap)
+	var parts []func(draw.Canvas)
+	text := func(style text.Style, line string, height vg.Length) {
+		style.XAlign, style.YAlign = draw.XLeft, draw.YCenter
+		y := top + height/2
+		parts = append(parts, func(c draw.Canvas) { c.FillText(style, vg.Point{X: panelGap, Y: c.Max.Y - y}, line) })
+		top += height
 	}
+	for _, line := range folded(heading, f.title, width-2*panelGap) {
+		text(heading, line, 17)
+	}
+	words.YAlign = draw.YCenter
+	for _, line := range keyLines(words, f.keys, width-2*panelGap) {
+		y := top + 11
+		parts = append(parts, func(c draw.Canvas) { line.draw(c, words, c.Max.Y-y) })
+		top += 18
+	}
+	if f.note != "" {
+		top += 3
+		for _, line := range folded(small, f.note, width-2*panelGap) {
+			text(small, line, 12)
+		}
+	}
+	return drawing{width, top + 4, func(c draw.Canvas) {
+		for _, part := range parts {
+			part(c)
+		}
+	}}
+}
+
+// keysInLine is a line of the legend.
+type keysInLine []key
+
+// keyLines breaks a legend into lines of a width.
+func keyLines(style text.Style, keys []key, width vg.Length) (lines []keysInLine) {
+	used := width
+	for _, k := range keys {
+		if used+k.width(style)-keyGap > width || lines == nil {
+			lines, used = append(lines, nil), 0
+		}
+		lines[len(lines)-1] = append(lines[len(lines)-1], k)
+		used += k.width(style)
+	}
+	return lines
+}
+
+// width is that of a key and of the gap after it.
+func (k key) width(style text.Style) vg.Length { return keyLine + 5 + style.Width(k.name) + keyGap }
+
+func (l keysInLine) draw(c draw.Canvas, style text.Style, y vg.Length) {
+	x := c.Min.X + panelGap
+	for _, k := range l {
+		if k.LineStyle.Color != nil {
+			c.StrokeLine2(k.LineStyle, x, y, x+keyLine, y)
+		}
+		if k.mark.Shape != nil {
+			c.DrawGlyph(k.mark, vg.Point{X: x + keyLine/2, Y: y})
+		}
+		c.FillText(style, vg.Point{X: x + keyLine + 5, Y: y}, k.name)
+		x += k.width(style)
+	}
+}
+
+// folded breaks a text between words into lines of a width.
+func folded(style text.Style, words string, width vg.Length) (lines []string) {
+	for _, word := range strings.Fields(words) {
+		last := len(lines) - 1
+		if last >= 0 && style.Width(lines[last]+" "+word) <= width {
+			lines[last] += " " + word
+		} else {
+			lines = append(lines, shortened(style, word, width))
+		}
+	}
+	return lines
+}
+
+// shortened leaves out the middle of a text that is wider than width: names of one kind
+// differ at their ends.
+func shortened(style text.Style, name string, width vg.Length) string {
+	runes := []rune(name)
+	for kept := len(runes); style.Width(name) > width && kept > 2; kept-- {
+		name = string(runes[:(kept+1)/2]) + "…" + string(runes[len(runes)-kept/2:])
+	}
+	return name
 }
