@@ -128,6 +128,7 @@ func TestBrowserSeesFaults(t *testing.T) {
 		"unbroken":  {"overflow-wrap: anywhere", "", "sticks out"},
 		"table":     {".scroll { overflow-x: auto;", ".scroll {", "sticks out"},
 		"image":     {"<main>", `<main><img src="data:image/png;base64,AAAA">`, "image"},
+		"small":     {".wide svg { display: block;", ".wide svg { display: block; width: 90px;", "letters of"},
 		"text":      {"<text ", `<text dx="-900" `, "cut"},
 		"unread":    {"--ink: #17202a", "--ink: #f0f0f0", "contrast"},
 		"no colour": {"var(--ink)", "var(--paper)", "contrast"},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"image/png"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -170,6 +171,12 @@ func TestCalibrationPlotsOfLittle(t *testing.T) {
 		if err := f.Write(io.Discard, "svg"); err != nil {
 			t.Error(err)
 		}
+	}
+	for i := range s.Cells[1:] {
+		s.Cells[i+1].Quantities = slices.DeleteFunc(s.Cells[i+1].Quantities, func(q calibration.QuantitySummary) bool { return q.Name == "prediction" })
+	}
+	if figures, err = report.CalibrationPlots(s, nil); err != nil || len(figures) == 0 || len(figures[0].Plots()) != 1 {
+		t.Errorf("%d figures of one cell, %v", len(figures), err)
 	}
 	s.Cells = s.Cells[:1]
 	s.Cells[0].Quantities = nil

@@ -149,6 +149,15 @@ func (v *studyView) find(at scene, who calibration.Setting) []*calibration.CellS
 	return cells
 }
 
+// scenesOf are those in which some cell has a quantity.
+func (v *studyView) scenesOf(name string) []scene {
+	return slices.DeleteFunc(slices.Clone(v.scenes), func(at scene) bool {
+		return !slices.ContainsFunc(v.series, func(who calibration.Setting) bool {
+			return slices.ContainsFunc(v.find(at, who), func(c *calibration.CellSummary) bool { return quantity(c, name) != nil })
+		})
+	})
+}
+
 // over lists the scenes with a part left out.
 func (v *studyView) over(leaveOut func(*scene)) []scene {
 	var scenes []scene

@@ -17,7 +17,7 @@ func (v *studyView) coverage(name string) (*Figure, error) {
 		caption: "Of " + shownQuantity(name) + ": share of trials whose central interval holds the truth, with 95 % binomial intervals, against its level: on the grey line where intervals tell the truth.",
 	}
 	var plots []*plot.Plot
-	for _, at := range v.scenes {
+	for _, at := range v.scenesOf(name) {
 		p := v.panel(at, "level, %", "coverage, %")
 		nominal, err := straight(45, 45, 100, 100)
 		if err != nil {

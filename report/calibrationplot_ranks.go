@@ -24,7 +24,7 @@ func (v *studyView) qq(name string) (*Figure, error) {
 		caption: "Of " + shownQuantity(name) + ": posterior quantiles of the truth, in order, against those of a uniform law: on the grey line where posteriors are right; above it on the right and below on the left where they are too narrow.",
 	}
 	var plots []*plot.Plot
-	for _, at := range v.scenes {
+	for _, at := range v.scenesOf(name) {
 		p := v.panel(at, "uniform quantile", "truth's quantile")
 		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 1
 		diagonal, err := straight(0, 0, 1, 1)
@@ -73,7 +73,7 @@ func (v *studyView) ecdf(name string) (*Figure, error) {
 		caption: "Of " + shownQuantity(name) + ": empirical distribution function of ranks less that of uniform ones. A right method stays in the grey band, at all places at once, in 95 % of such studies. Lines are cut where they leave the panel.",
 	}
 	var plots []*plot.Plot
-	for _, at := range v.scenes {
+	for _, at := range v.scenesOf(name) {
 		p := v.panel(at, "rank / 128", "difference")
 		if err := v.addBand(p, at, name); err != nil {
 			return nil, err

@@ -25,6 +25,15 @@ function ground(view, element) {
   return "rgb(255, 255, 255)";
 }
 
+// smallest are the CSS pixels of letters that can still be read.
+const smallest = 8;
+
+// drawn is the size of a text's letters on the screen.
+function drawn(view, text, svg) {
+  const scale = svg.viewBox.baseVal.width ? svg.getBoundingClientRect().width / svg.viewBox.baseVal.width : 1;
+  return parseFloat(view.getComputedStyle(text).fontSize) * scale;
+}
+
 // cut tells whether a text leaves its picture: along the line by more than rounding,
 // across it by more than a font has above its letters.
 function cut(text, picture) {
@@ -55,6 +64,8 @@ function look(frame) {
     for (const text of svg.querySelectorAll("text")) {
       const box = text.getBoundingClientRect();
       if (cut(box, svg.getBoundingClientRect())) faults.push(`${name(text)} is cut off`);
+      const size = drawn(view, text, svg);
+      if (size < smallest) faults.push(`${name(text)}: letters of ${size.toFixed(1)} pixels`);
       const c = contrast(view.getComputedStyle(text).fill, ground(view, svg));
       if (c < 4.5) faults.push(`${name(text)}: contrast ${c.toFixed(1)}`);
     }
