@@ -8,7 +8,6 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 )
@@ -21,7 +20,11 @@ func PlotAccount(w io.Writer, a Account, count int, epsilon func(accounting.Acco
 	p.X.Label.Text = "releases"
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
 	p.X.Tick.Marker, p.Y.Tick.Marker = logTicks{pageRoom}, logTicks{pageRoom}
-	var keys []key
+	var names []string
+	for _, answer := range a.Answers {
+		names = append(names, strings.TrimSuffix(accountants[answer.Accountant], ", upper"))
+	}
+	all, keys := SeriesKeys(names...), []Key(nil)
 	counts := accountCounts(max(count, 10))
 	for i, answer := range a.Answers {
 		if answer.Accountant == accounting.Optimistic {
@@ -37,13 +40,10 @@ func PlotAccount(w io.Writer, a Account, count int, epsilon func(accounting.Acco
 		if len(points) < 2 {
 			continue
 		}
-		colour := seriesColours[i%len(seriesColours)]
-		k := key{strings.TrimSuffix(accountants[answer.Accountant], ", upper"), draw.LineStyle{Color: colour, Width: 1.5},
-			draw.GlyphStyle{Color: colour, Radius: 2.5, Shape: seriesMarks[i%len(seriesMarks)]}}
-		if err := k.add(p, points); err != nil {
+		if err := all[i].Add(p, points); err != nil {
 			return fmt.Errorf("plot: %w", err)
 		}
-		keys = append(keys, k)
+		keys = append(keys, all[i])
 	}
 	if p.Y.Min >= p.Y.Max { // there is no point, or but one height
 		p.Y.Min, p.Y.Max = 0.1, 10

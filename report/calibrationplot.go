@@ -56,7 +56,7 @@ type studyView struct {
 	summary    *calibration.Summary
 	scenes     []scene // noise, p, n, ε, in this order
 	series     []calibration.Setting
-	keys       []key
+	keys       []Key
 	quantities []string
 	bands      map[int]*calibration.Band
 }
@@ -79,15 +79,19 @@ func newStudyView(s *calibration.Summary) *studyView {
 		}
 	}
 	slices.SortStableFunc(v.scenes, func(a, b scene) int { return strings.Compare(b.noise, a.noise) })
-	for i, who := range v.series {
-		v.keys = append(v.keys, key{v.seriesName(who), draw.LineStyle{Color: seriesColours[i%len(seriesColours)], Width: 1.6, Dashes: seriesDashes[i%len(seriesDashes)]},
-			draw.GlyphStyle{Color: seriesColours[i%len(seriesColours)], Radius: 2.4, Shape: seriesMarks[i%len(seriesMarks)]}})
+	var names []string
+	for _, who := range v.series {
+		names = append(names, v.seriesName(who))
+	}
+	v.keys = SeriesKeys(names...)
+	for i := range v.keys {
+		v.keys[i].Dashes = seriesDashes[i%len(seriesDashes)]
 	}
 	return v
 }
 
 // lineKeys are the keys of lines that have no marks.
-func (v *studyView) lineKeys() []key {
+func (v *studyView) lineKeys() []Key {
 	keys := slices.Clone(v.keys)
 	for i := range keys {
 		keys[i].mark = draw.GlyphStyle{}
@@ -97,11 +101,6 @@ func (v *studyView) lineKeys() []key {
 
 // seriesDashes tell lines apart where colours do not.
 var seriesDashes = [][]vg.Length{nil, {6, 2}, {2, 2}, {8, 2, 2, 2}, {4, 4}, {1, 1}, {10, 3}}
-
-// seriesMarks likewise.
-var seriesMarks = []draw.GlyphDrawer{
-	draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{},
-}
 
 // noisy tells whether some method bears noise, so that the scenes have one.
 func (v *studyView) noisy() bool {
@@ -188,20 +187,9 @@ func (v *studyView) name(at scene) string {
 	return strings.Join(parts, ", ")
 }
 
-// The size of a panel: three fit beside each other. One that is alone is twice as wide.
-const (
-	scenePanelWidth  = 6.6 * vg.Centimeter
-	scenePanelHeight = 5.4 * vg.Centimeter
-)
-
 // panel is an empty plot of a scene.
 func (v *studyView) panel(at scene, x, y string) *plot.Plot {
-	p := newPlot()
-	p.Title.Text, p.Title.Padding, p.Title.TextStyle.Font = v.name(at), 3, sans(10)
-	p.X.Label.Text, p.Y.Label.Text = x, y
-	p.X.Label.TextStyle.Font, p.Y.Label.TextStyle.Font = sans(9), sans(9)
-	p.X.Padding, p.Y.Padding = 0, 0
-	return p
+	return Panel(v.name(at), x, y)
 }
 
 // columns puts panels that differ in ε beside each other; those that differ in n, where
@@ -217,17 +205,6 @@ func (v *studyView) columns() int {
 		return min(3, inARow(v.scenes))
 	}
 	return n
-}
-
-// arrange takes the plots of scenes as panels in so many columns.
-func (f *Figure) arrange(plots []*plot.Plot, columns int) {
-	f.columns = max(1, min(columns, len(plots)))
-	for _, p := range plots {
-		f.panels = append(f.panels, panel{plot: p, width: scenePanelWidth, height: scenePanelHeight})
-	}
-	if f.whole = len(plots) == 1; f.whole {
-		f.panels[0].width, f.panels[0].height = 2*scenePanelWidth, 1.3*scenePanelHeight
-	}
 }
 
 // quantity is that of a name, nil where a cell has none.
@@ -257,5 +234,5 @@ func fileOf(name string) string {
 
 // straight joins two points in grey.
 func straight(x0, y0, x1, y1 float64) (*plotter.Line, error) {
-	return line(plotter.XYs{{X: x0, Y: y0}, {X: x1, Y: y1}}, key{LineStyle: draw.LineStyle{Color: grey, Width: 1}})
+	return line(plotter.XYs{{X: x0, Y: y0}, {X: x1, Y: y1}}, Key{LineStyle: draw.LineStyle{Color: grey, Width: 1}})
 }

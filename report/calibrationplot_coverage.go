@@ -73,11 +73,11 @@ func (m *measured) uncertain() bool {
 }
 
 // draw adds a series to a plot.
-func (m *measured) draw(p *plot.Plot, k key) error {
+func (m *measured) draw(p *plot.Plot, k Key) error {
 	if len(m.XYs) == 0 {
 		return nil
 	}
-	if err := k.add(p, m.XYs); err != nil {
+	if err := k.Add(p, m.XYs); err != nil {
 		return err
 	}
 	if m.uncertain() {

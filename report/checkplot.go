@@ -23,10 +23,10 @@ const (
 
 var (
 	releasedMark = draw.GlyphStyle{Color: vermilion, Radius: 3.5, Shape: draw.CircleGlyph{}}
-	checkKeys    = []key{
-		{name: "released", mark: releasedMark},
-		{name: "half of the replicates", LineStyle: draw.LineStyle{Color: blue, Width: 9}},
-		{name: "95 % of the replicates", LineStyle: draw.LineStyle{Color: lightBlue, Width: 3}},
+	checkKeys    = []Key{
+		{Name: "released", mark: releasedMark},
+		{Name: "half of the replicates", LineStyle: draw.LineStyle{Color: blue, Width: 9}},
+		{Name: "95 % of the replicates", LineStyle: draw.LineStyle{Color: lightBlue, Width: 3}},
 	}
 )
 

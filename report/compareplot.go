@@ -97,14 +97,15 @@ func (v *comparisonView) name(at dataAndBudget, shared bool) (parts []string) {
 	return parts
 }
 
-func (v *comparisonView) keys() (keys []key) {
+func (v *comparisonView) keys() []Key {
 	if len(v.series) == 1 {
 		return nil
 	}
-	for i, at := range v.series {
-		keys = append(keys, key{strings.Join(v.name(at, false), ", "), draw.LineStyle{Color: seriesColours[i], Width: 1.6}, draw.GlyphStyle{Color: seriesColours[i], Radius: 2.6, Shape: draw.CircleGlyph{}}})
+	var names []string
+	for _, at := range v.series {
+		names = append(names, strings.Join(v.name(at, false), ", "))
 	}
-	return keys
+	return SeriesKeys(names...)
 }
 
 // measure is NaN where there is none, or it says nothing: the posterior without privacy is
@@ -226,7 +227,7 @@ func (w *whiskers) Plot(c draw.Canvas, p *plot.Plot) {
 	for _, a := range w.all {
 		colour := seriesColours[a.series]
 		c.StrokeLine2(draw.LineStyle{Color: colour, Width: 1.2}, inside(a.low), y(a.y), inside(a.high), y(a.y))
-		glyph := draw.GlyphStyle{Color: colour, Radius: 2.6, Shape: draw.CircleGlyph{}}
+		glyph := draw.GlyphStyle{Color: colour, Radius: 2.4, Shape: seriesMarks[a.series]}
 		if a.mean < p.X.Min {
 			glyph.Shape = draw.RingGlyph{}
 		}

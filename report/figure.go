@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -20,7 +19,7 @@ type Figure struct {
 	title   string
 	caption string // of a page
 	note    string // what is left out, in a file and on a page; empty: nothing
-	keys    []key
+	keys    []Key
 	panels  []panel
 	columns int  // of panels in a file; 0: as many as look well
 	whole   bool // on a page, too: panels belong together, or there is but one
@@ -45,29 +44,8 @@ const (
 func newPanel(p *plot.Plot) panel { return panel{plot: p, width: panelWidth, height: panelHeight} }
 
 // alone is a figure of one panel, with the name of its Y axis above it.
-func alone(name, title, above string, p *plot.Plot, height vg.Length, keys ...key) *Figure {
+func alone(name, title, above string, p *plot.Plot, height vg.Length, keys ...Key) *Figure {
 	return &Figure{Name: name, title: title, keys: keys, panels: []panel{{p, aloneWidth, height, above}}, whole: true}
-}
-
-// key says what a line, a tint or a mark of a figure stands for.
-type key struct {
-	name string
-	draw.LineStyle
-	mark draw.GlyphStyle // upon the line; its Shape is nil where there is none
-}
-
-// add draws a line in the key's style, with its marks.
-func (k key) add(p *plot.Plot, points plotter.XYs) error {
-	drawn, marks, err := plotter.NewLinePoints(points)
-	if err != nil {
-		return err
-	}
-	drawn.LineStyle, marks.GlyphStyle = k.LineStyle, k.mark
-	p.Add(drawn)
-	if k.mark.Shape != nil {
-		p.Add(marks)
-	}
-	return nil
 }
 
 // The parts of a file that are no panels.
@@ -154,10 +132,10 @@ func (f *Figure) head(width vg.Length) drawing {
 }
 
 // keysInLine is a line of the legend.
-type keysInLine []key
+type keysInLine []Key
 
 // keyLines breaks a legend into lines of a width.
-func keyLines(style text.Style, keys []key, width vg.Length) (lines []keysInLine) {
+func keyLines(style text.Style, keys []Key, width vg.Length) (lines []keysInLine) {
 	used := width
 	for _, k := range keys {
 		if used+k.width(style)-keyGap > width || lines == nil {
@@ -170,7 +148,7 @@ func keyLines(style text.Style, keys []key, width vg.Length) (lines []keysInLine
 }
 
 // width is that of a key and of the gap after it.
-func (k key) width(style text.Style) vg.Length { return keyLine + 5 + style.Width(k.name) + keyGap }
+func (k Key) width(style text.Style) vg.Length { return keyLine + 5 + style.Width(k.Name) + keyGap }
 
 func (l keysInLine) draw(c draw.Canvas, style text.Style, y vg.Length) {
 	x := c.Min.X + panelGap
@@ -181,7 +159,7 @@ func (l keysInLine) draw(c draw.Canvas, style text.Style, y vg.Length) {
 		if k.mark.Shape != nil {
 			c.DrawGlyph(k.mark, vg.Point{X: x + keyLine/2, Y: y})
 		}
-		c.FillText(style, vg.Point{X: x + keyLine + 5, Y: y}, k.name)
+		c.FillText(style, vg.Point{X: x + keyLine + 5, Y: y}, k.Name)
 		x += k.width(style)
 	}
 }

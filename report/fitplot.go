@@ -95,7 +95,7 @@ func panelOf(parameter *posterior.Parameter) *plot.Plot {
 }
 
 // line joins points.
-func line(points plotter.XYs, k key) (*plotter.Line, error) {
+func line(points plotter.XYs, k Key) (*plotter.Line, error) {
 	l, err := plotter.NewLine(points)
 	if err != nil {
 		return nil, err

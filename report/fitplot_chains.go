@@ -20,10 +20,10 @@ const (
 )
 
 // chainKeys has a key for each chain that is shown.
-func (s *shown) chainKeys() []key {
-	keys := make([]key, min(mostChains, s.draws.NumChains()))
+func (s *shown) chainKeys() []Key {
+	keys := make([]Key, min(mostChains, s.draws.NumChains()))
 	for c := range keys {
-		keys[c] = key{name: fmt.Sprintf("chain %d", c+1), LineStyle: draw.LineStyle{Color: seriesColours[c], Width: 2}}
+		keys[c] = Key{Name: fmt.Sprintf("chain %d", c+1), LineStyle: draw.LineStyle{Color: seriesColours[c], Width: 2}}
 	}
 	return keys
 }
@@ -135,7 +135,7 @@ func rankCounts(chains [][]float64) [][]float64 {
 // histograms are drawn one above the other, each in a lane of height 1.
 type histograms struct {
 	counts [][]float64 // over those expected
-	keys   []key
+	keys   []Key
 }
 
 // expectedHeight is where in a lane a count stands that is as expected.

@@ -43,7 +43,7 @@ func (s *shown) custodians() (*Figure, error) {
 	q, shown := len(s.fit.Shrinkage(s.units)), min(len(s.fit.Custodians), mostCustodians)
 	f := &Figure{
 		Name: CustodiansPlot, title: "Custodians' coefficients about their common mean",
-		keys:    []key{{name: exactly(percent(s.level)) + " % interval", LineStyle: wideKey}, {name: "50 %", LineStyle: halfKey}, {name: "mean", mark: meanMark}},
+		keys:    []Key{{Name: exactly(percent(s.level)) + " % interval", LineStyle: wideKey}, {Name: "50 %", LineStyle: halfKey}, {Name: "mean", mark: meanMark}},
 		caption: "Coefficients of each custodian and, below the line, the mean that they lie about. " + shrunk(s.fit, s.units),
 	}
 	if shown < len(s.fit.Custodians) {

@@ -17,9 +17,9 @@ import (
 const tallest = 1.4
 
 var (
-	posteriorKey = key{name: "posterior", LineStyle: draw.LineStyle{Color: blue, Width: 1.8}}
-	naiveKey     = key{name: "naive: noise ignored", LineStyle: draw.LineStyle{Color: vermilion, Width: 1.5, Dashes: []vg.Length{6, 3}}}
-	priorKey     = key{name: "prior", LineStyle: draw.LineStyle{Color: grey, Width: 1.5, Dashes: []vg.Length{1.5, 2.5}}}
+	posteriorKey = Key{Name: "posterior", LineStyle: draw.LineStyle{Color: blue, Width: 1.8}}
+	naiveKey     = Key{Name: "naive: noise ignored", LineStyle: draw.LineStyle{Color: vermilion, Width: 1.5, Dashes: []vg.Length{6, 3}}}
+	priorKey     = Key{Name: "prior", LineStyle: draw.LineStyle{Color: grey, Width: 1.5, Dashes: []vg.Length{1.5, 2.5}}}
 	zeroLine     = draw.LineStyle{Color: middleGrey, Width: 0.8}
 )
 
@@ -27,7 +27,7 @@ var (
 func (s *shown) posterior(naive *dpreg.Fit) (*Figure, error) {
 	f := &Figure{
 		Name: "posterior", title: "Posterior against prior",
-		keys:    []key{posteriorKey},
+		keys:    []Key{posteriorKey},
 		caption: "Density of each parameter; the tint is the posterior's interval. Where the posterior lies on the prior, the release told nothing; it may be as wide and yet have moved.",
 		note:    s.leftOut,
 	}
@@ -74,7 +74,7 @@ func (c *curves) draw(parameter *posterior.Parameter) (*plot.Plot, error) {
 	top := tallest * highest(c.posterior)
 	lines := []struct {
 		points plotter.XYs
-		key
+		Key
 	}{{c.naive, naiveKey}, {c.posterior, posteriorKey}}
 	if c.prior != nil {
 		points := make(plotter.XYs, densityPoints+1)
@@ -84,7 +84,7 @@ func (c *curves) draw(parameter *posterior.Parameter) (*plot.Plot, error) {
 		}
 		lines = append(lines, struct {
 			points plotter.XYs
-			key
+			Key
 		}{points, priorKey})
 	}
 	interval, err := tint(c.posterior, parameter.Lower, parameter.Upper)
@@ -100,7 +100,7 @@ func (c *curves) draw(parameter *posterior.Parameter) (*plot.Plot, error) {
 		if l.points == nil {
 			continue
 		}
-		drawn, err := line(l.points, l.key)
+		drawn, err := line(l.points, l.Key)
 		if err != nil {
 			return nil, err
 		}

@@ -17,8 +17,8 @@ import (
 
 // The lines that are not of a series.
 var (
-	priorAlone   = key{name: "prior alone", LineStyle: draw.LineStyle{Color: grey, Width: 1.5, Dashes: []vg.Length{2, 3}}}
-	withoutNoise = key{name: "without noise", LineStyle: draw.LineStyle{Color: grey, Width: 1.2, Dashes: []vg.Length{6, 4}}}
+	priorAlone   = Key{Name: "prior alone", LineStyle: draw.LineStyle{Color: grey, Width: 1.5, Dashes: []vg.Length{2, 3}}}
+	withoutNoise = Key{Name: "without noise", LineStyle: draw.LineStyle{Color: grey, Width: 1.2, Dashes: []vg.Length{6, 4}}}
 )
 
 // ForecastPlot draws the expected width of one slope's interval against ε, a line
@@ -46,19 +46,21 @@ func drawForecast(f *dpreg.Forecast, o ForecastOptions) (*Figure, error) {
 	p.Add(lines)
 	frame(p, series, f.Alone[o.Slope].Width)
 	width := f.Alone[o.Slope].Width
-	if err := priorAlone.add(p, plotter.XYs{{X: p.X.Min, Y: width}, {X: p.X.Max, Y: width}}); err != nil {
+	if err := priorAlone.Add(p, plotter.XYs{{X: p.X.Min, Y: width}, {X: p.X.Max, Y: width}}); err != nil {
 		return nil, err
 	}
-	keys := []key{priorAlone}
+	var names []string
+	for _, s := range series {
+		names = append(names, s.name)
+	}
+	keys := SeriesKeys(names...)
 	for i, s := range series {
-		k, err := s.add(p, i)
-		if err != nil {
+		if err := s.add(p, keys[i]); err != nil {
 			return nil, err
 		}
-		keys = append(keys, k)
 	}
 	above := fmt.Sprintf("expected width of the %s%% interval", exactly(percent(f.Level)))
-	figure := alone("plan", "What a release will tell of "+slopeName(f, o.Slope), above, p, aloneHeight, append(keys, withoutNoise)...)
+	figure := alone("plan", "What a release will tell of "+slopeName(f, o.Slope), above, p, aloneHeight, slices.Concat([]Key{priorAlone}, keys, []Key{withoutNoise})...)
 	figure.caption = "Expected width of the interval; bars are two Monte Carlo errors to either side, broken lines the widths from the same rows without noise."
 	return figure, nil
 }
@@ -106,22 +108,20 @@ func seriesOf(f *dpreg.Forecast, slope int) (byEpsilon bool, series []*curve) {
 	return byEpsilon, series
 }
 
-// add draws the i-th line, its bars, and what it would be without noise.
-func (c *curve) add(p *plot.Plot, i int) (key, error) {
-	colour := seriesColours[i%len(seriesColours)]
-	k := key{c.name, draw.LineStyle{Color: colour, Width: 1.8}, draw.GlyphStyle{Color: colour, Radius: 3.5, Shape: seriesMarks[i%len(seriesMarks)]}}
+// add draws a line, its bars, and what it would be without noise.
+func (c *curve) add(p *plot.Plot, k Key) error {
 	bars, err := plotter.NewYErrorBars(c)
 	if err != nil {
-		return k, err
+		return err
 	}
-	bars.Color, bars.Width = colour, 1
+	bars.Color, bars.Width = k.Color, 1
 	without := withoutNoise
-	without.Color = colour
-	if err := without.add(p, c.noiseless); err != nil {
-		return k, err
+	without.Color = k.Color
+	if err := without.Add(p, c.noiseless); err != nil {
+		return err
 	}
 	p.Add(bars)
-	return k, k.add(p, c.width)
+	return k.Add(p, c.width)
 }
 
 // frame sets the axes' scales, ranges and marks.

@@ -59,7 +59,7 @@ func (f *Figure) picture() (*picture, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.Keys = append(p.Keys, pictureKey{k.name, sample})
+		p.Keys = append(p.Keys, pictureKey{k.Name, sample})
 	}
 	if f.whole {
 		svg, err := f.body().inline(f.title)
@@ -77,7 +77,7 @@ func (f *Figure) picture() (*picture, error) {
 }
 
 // sample is a piece of the line, and the mark, that the key explains.
-func (k key) sample() (template.HTML, error) {
+func (k Key) sample() (template.HTML, error) {
 	const width, height = keyLine, 9
 	return drawing{width, height, func(c draw.Canvas) {
 		keysInLine{{LineStyle: k.LineStyle, mark: k.mark}}.draw(draw.Crop(c, -panelGap, 0, 0, 0), newPlot().Legend.TextStyle, height/2)

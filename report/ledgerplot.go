@@ -28,18 +28,18 @@ func PlotLedger(w io.Writer, h *ledger.History, format string) error {
 	p.X.Label.Text = "releases"
 	p.X.Tick.Marker = linearTicks{pageRoom, 1}
 	end := float64(max(len(uses), 1)) + 1
-	var keys []key
+	var keys []Key
 	for _, l := range useLines {
 		points := steps(uses, l.used, end)
 		if points == nil {
 			continue
 		}
-		if err := l.add(p, points); err != nil {
+		if err := l.Add(p, points); err != nil {
 			return fmt.Errorf("plot: %w", err)
 		}
-		keys = append(keys, l.key)
+		keys = append(keys, l.Key)
 	}
-	if err := budgetKey.add(p, plotter.XYs{{X: 0, Y: 100}, {X: end, Y: 100}}); err != nil {
+	if err := budgetKey.Add(p, plotter.XYs{{X: 0, Y: 100}, {X: end, Y: 100}}); err != nil {
 		return fmt.Errorf("plot: %w", err)
 	}
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, end, 0, mostUsed
@@ -48,16 +48,16 @@ func PlotLedger(w io.Writer, h *ledger.History, format string) error {
 }
 
 // budgetKey is of all that there is.
-var budgetKey = key{name: "the budget", LineStyle: draw.LineStyle{Color: black, Width: 1, Dashes: []vg.Length{2, 3}}}
+var budgetKey = Key{Name: "the budget", LineStyle: draw.LineStyle{Color: black, Width: 1, Dashes: []vg.Length{2, 3}}}
 
 // useLines are what decides, and over it each count that has a share of the budget.
 var useLines = []struct {
-	key
+	Key
 	used func(ledger.Use) float64
 }{
-	{key{name: "the lesser, which decides", LineStyle: draw.LineStyle{Color: lightBlue, Width: 6}}, ledger.Use.Part},
-	{key{name: "by the sum of (ε, δ)", LineStyle: draw.LineStyle{Color: blue, Width: 1.5}}, func(u ledger.Use) float64 { return u.Sum }},
-	{key{name: "by the count of Gaussian noise", LineStyle: draw.LineStyle{Color: vermilion, Width: 1.5}}, func(u ledger.Use) float64 { return u.Gaussian }},
+	{Key{Name: "the lesser, which decides", LineStyle: draw.LineStyle{Color: lightBlue, Width: 6}}, ledger.Use.Part},
+	{Key{Name: "by the sum of (ε, δ)", LineStyle: draw.LineStyle{Color: blue, Width: 1.5}}, func(u ledger.Use) float64 { return u.Sum }},
+	{Key{Name: "by the count of Gaussian noise", LineStyle: draw.LineStyle{Color: vermilion, Width: 1.5}}, func(u ledger.Use) float64 { return u.Gaussian }},
 }
 
 // steps are what is used, in percent, from the first release for which it is finite:
