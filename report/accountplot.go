@@ -17,7 +17,7 @@ import (
 // of PlotFormats is an error.
 func PlotAccount(w io.Writer, a Account, count int, epsilon func(accounting.Accountant, int) (float64, error), format string) error {
 	p := newPlot()
-	p.X.Label.Text = "releases"
+	p.X.Label.Text, p.Y.Label.Text = "releases", "ε"
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
 	p.X.Tick.Marker, p.Y.Tick.Marker = logTicks{pageRoom}, logTicks{pageRoom}
 	var names []string
@@ -50,7 +50,7 @@ func PlotAccount(w io.Writer, a Account, count int, epsilon func(accounting.Acco
 	}
 	p.X.Min, p.X.Max = 1, float64(counts[len(counts)-1])
 	p.Y.Min, p.Y.Max = p.Y.Min/1.2, p.Y.Max*1.2
-	return alone("account", fmt.Sprintf("ε for δ = %s", general(a.Delta)), "ε", p, aloneHeight, keys...).Write(w, format)
+	return alone("account", fmt.Sprintf("ε for δ = %s", general(a.Delta)), p, aloneHeight, keys...).Write(w, format)
 }
 
 // accountCounts are 1, 2, 5, 10, … below most, and most.

@@ -49,7 +49,7 @@ func (v *studyView) ks(name, axis string, leaveOut func(*scene), x func(calibrat
 			return err
 		}
 		p.Add(level)
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{panelRoom}
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{pageRoom}
 		p.Y.Min, p.Y.Max = min(p.Y.Min, d/2)/1.2, 1.2
 		return nil
 	})
@@ -95,7 +95,7 @@ func (v *studyView) runtime(times []calibration.Runtime) (*Figure, error) {
 		return times[i].Median, 0
 	}
 	err := v.byScene(f, v.over(func(at *scene) { at.n = 0 }), "number of rows n", "seconds", rowsOf, value, func(p *plot.Plot, _ []*calibration.CellSummary) error {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{panelRoom}
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{pageRoom}
 		p.Y.Min, p.Y.Max = p.Y.Min/2, p.Y.Max*2
 		return nil
 	})

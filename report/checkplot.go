@@ -72,6 +72,7 @@ func checkLines(checks []*dpreg.Check) (rows []checkLine) {
 func drawCheck(d *schema.Design, checks ...*dpreg.Check) (*Figure, error) {
 	p := newPlot()
 	p.X.Label.Text = "distance from the mean of replicated releases, in their standard deviations"
+	p.Y.Label.Text = "sum of"
 	p.X.Label.Padding, p.X.Tick.Marker = 4, linearTicks{pageRoom, 1}
 	all := checkLines(checks)
 	rows := len(all)
@@ -103,7 +104,7 @@ func drawCheck(d *schema.Design, checks ...*dpreg.Check) (*Figure, error) {
 	p.Add(zero, wide, half, released)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -reach, reach, -0.6, float64(rows)-0.4
 	p.Y.Tick.Marker, p.Y.Tick.Length = ticks, 0
-	f := alone("check", "Posterior predictive check: "+Formula(d), "sum of", p, checkMargins+vg.Length(rows)*checkRow, checkKeys...)
+	f := alone("check", "Posterior predictive check: "+Formula(d), p, checkMargins+vg.Length(rows)*checkRow, checkKeys...)
 	f.caption = "Each released sum against those of replicated releases, in their standard deviations: a point outside the thin bar is one that the fitted model makes less than one time in twenty."
 	return f, nil
 }

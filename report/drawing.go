@@ -105,7 +105,7 @@ func newPlot() *plot.Plot {
 	} {
 		s.style.Font = sans(s.size)
 	}
-	p.X.Tick.Marker, p.Y.Tick.Marker = linearTicks{room: panelRoom}, linearTicks{room: panelRoom}
+	p.X.Tick.Marker, p.Y.Tick.Marker = linearTicks{room: panelRoom}, linearTicks{room: pageRoom}
 	p.Add(room{})
 	return p
 }

@@ -29,7 +29,6 @@ type Figure struct {
 type panel struct {
 	plot          *plot.Plot
 	width, height vg.Length
-	above         string // the name of the Y axis, where it is too long to stand beside it
 }
 
 // The size of a panel, three of which a printed page has beside each other in letters
@@ -43,9 +42,38 @@ const (
 
 func newPanel(p *plot.Plot) panel { return panel{plot: p, width: panelWidth, height: panelHeight} }
 
-// alone is a figure of one panel, with the name of its Y axis above it.
-func alone(name, title, above string, p *plot.Plot, height vg.Length, keys ...Key) *Figure {
-	return &Figure{Name: name, title: title, keys: keys, panels: []panel{{p, aloneWidth, height, above}}, whole: true}
+// alone is a figure of one panel.
+func alone(name, title string, p *plot.Plot, height vg.Length, keys ...Key) *Figure {
+	return &Figure{Name: name, title: title, keys: keys, panels: []panel{{p, aloneWidth, height}}, whole: true}
+}
+
+// The room of a Y axis's name, and the part of a panel's height that it may take.
+const (
+	nameRoom = 17
+	nameLong = 0.7
+)
+
+// draw draws the plot, with the name of its Y axis beside it, or above it where it is
+// long: gonum makes room for that name as if it began at the middle of the axis.
+func (p panel) draw(c draw.Canvas) {
+	name, style := p.plot.Y.Label.Text, p.plot.Y.Label.TextStyle
+	if name == "" {
+		p.plot.Draw(c)
+		return
+	}
+	p.plot.Y.Label.Text = ""
+	style.XAlign, style.YAlign = draw.XLeft, draw.YTop
+	if at := (vg.Point{X: c.Min.X, Y: c.Max.Y}); style.Width(name) > nameLong*p.height {
+		c.FillText(style, at, name)
+		c.Max.Y -= nameRoom + 2
+	} else {
+		style.XAlign, style.Rotation = draw.XCenter, math.Pi/2
+		at.Y = c.Center().Y
+		c.FillText(style, at, name)
+		c.Min.X += nameRoom
+	}
+	p.plot.Draw(c)
+	p.plot.Y.Label.Text = name
 }
 
 // The parts of a file that are no panels.
@@ -82,15 +110,8 @@ func (f *Figure) body() drawing {
 	return drawing{vg.Length(columns)*wide + panelGap, vg.Length(rows)*high + panelGap/2, func(c draw.Canvas) {
 		for i, p := range f.panels {
 			x, y := c.Min.X+vg.Length(i%columns)*wide+panelGap, c.Max.Y-vg.Length(i/columns+1)*high+panelGap/2
-			top := y + p.height
-			if p.above != "" {
-				style := p.plot.X.Label.TextStyle
-				style.XAlign, style.YAlign = draw.XLeft, draw.YTop
-				c.FillText(style, vg.Point{X: x, Y: top}, p.above)
-				top -= 18
-			}
-			p.plot.Draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
-				Min: vg.Point{X: x, Y: y}, Max: vg.Point{X: x + p.width, Y: top},
+			p.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
+				Min: vg.Point{X: x, Y: y}, Max: vg.Point{X: x + p.width, Y: y + p.height},
 			}})
 		}
 	}}

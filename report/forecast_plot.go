@@ -59,8 +59,8 @@ func drawForecast(f *dpreg.Forecast, o ForecastOptions) (*Figure, error) {
 			return nil, err
 		}
 	}
-	above := fmt.Sprintf("expected width of the %s%% interval", exactly(percent(f.Level)))
-	figure := alone("plan", "What a release will tell of "+slopeName(f, o.Slope), above, p, aloneHeight, slices.Concat([]Key{priorAlone}, keys, []Key{withoutNoise})...)
+	p.Y.Label.Text = fmt.Sprintf("expected width of the %s%% interval", exactly(percent(f.Level)))
+	figure := alone("plan", "What a release will tell of "+slopeName(f, o.Slope), p, aloneHeight, slices.Concat([]Key{priorAlone}, keys, []Key{withoutNoise})...)
 	figure.caption = "Expected width of the interval; bars are two Monte Carlo errors to either side, broken lines the widths from the same rows without noise."
 	return figure, nil
 }

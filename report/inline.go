@@ -67,7 +67,7 @@ func (f *Figure) picture() (*picture, error) {
 		return p, err
 	}
 	for _, panel := range f.panels {
-		svg, err := drawing{panel.width, panel.height, panel.plot.Draw}.inline(f.title + ": " + panel.plot.Title.Text)
+		svg, err := drawing{panel.width, panel.height, panel.draw}.inline(f.title + ": " + panel.plot.Title.Text)
 		if err != nil {
 			return nil, err
 		}

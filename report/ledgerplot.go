@@ -25,7 +25,7 @@ func PlotLedger(w io.Writer, h *ledger.History, format string) error {
 		return err
 	}
 	p := newPlot()
-	p.X.Label.Text = "releases"
+	p.X.Label.Text, p.Y.Label.Text = "releases", "used, % of the budget"
 	p.X.Tick.Marker = linearTicks{pageRoom, 1}
 	end := float64(max(len(uses), 1)) + 1
 	var keys []Key
@@ -44,7 +44,7 @@ func PlotLedger(w io.Writer, h *ledger.History, format string) error {
 	}
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, end, 0, mostUsed
 	title := fmt.Sprintf("Privacy budget of %s: ε = %s, δ = %s", h.Budget.Data, Rational(h.Budget.Epsilon), Rational(h.Budget.Delta))
-	return alone("ledger", title, "used, % of the budget", p, aloneHeight, append(keys, budgetKey)...).Write(w, format)
+	return alone("ledger", title, p, aloneHeight, append(keys, budgetKey)...).Write(w, format)
 }
 
 // budgetKey is of all that there is.

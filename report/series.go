@@ -69,7 +69,7 @@ func MarkX(p *plot.Plot, values []float64) { markValues(p, values, panelRoom, 1.
 
 // LogY makes the y axis of a panel a logarithmic one, from low to high.
 func LogY(p *plot.Plot, low, high float64) {
-	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{panelRoom}
+	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{pageRoom}
 	p.Y.Min, p.Y.Max = low, high
 }
 
