@@ -3,6 +3,7 @@ package report_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"image/png"
 	"io"
 	"slices"
@@ -151,6 +152,28 @@ func TestCalibrationPlots(t *testing.T) {
 		if !names[name] {
 			t.Errorf("no %s among %v", name, names)
 		}
+	}
+	// Of many coefficients some have pictures, which say so; σ² and the log-likelihood have.
+	for i := range s.Cells {
+		more := slices.Clone(s.Cells[i].Quantities[:1])
+		for j := range 9 {
+			more[0].Name = fmt.Sprintf("theta[%d]", j)
+			s.Cells[i].Quantities = slices.Concat(more, s.Cells[i].Quantities)
+		}
+	}
+	if figures, err = report.CalibrationPlots(s, nil); err != nil {
+		t.Fatal(err)
+	}
+	coverage := make(map[string]string)
+	for _, f := range figures {
+		var svg bytes.Buffer
+		if err := f.Write(&svg, "svg"); err != nil {
+			t.Fatal(err)
+		}
+		coverage[f.Name] = svg.String()
+	}
+	if text := coverage["coverage-sigma2"]; !strings.Contains(text, "Of 9 coefficients the first 4") || coverage["coverage-log-lik"] == "" || coverage["coverage-theta3"] == "" || coverage["coverage-theta4"] != "" {
+		t.Errorf("of 9 coefficients: %d pictures", len(figures))
 	}
 }
 

@@ -14,8 +14,9 @@ import (
 	"github.com/dpreg/dpreg/gibbs"
 )
 
-// mostQuantities is how many quantities have figures of their own.
-const mostQuantities = 6
+// mostCoefficients is how many coefficients have figures of their own; σ² and the
+// log-likelihood always have.
+const mostCoefficients = 4
 
 // CalibrationPlots draws the summary of a study: for each quantity a QQ plot, the
 // difference of the empirical distribution function of ranks and that of uniform ones,
@@ -59,6 +60,22 @@ type studyView struct {
 	keys       []Key
 	quantities []string
 	bands      map[int]*calibration.Band
+
+	coefficients int // the most of a cell
+}
+
+// coefficient tells which coefficient has a name.
+func coefficient(name string) (j int, ok bool) {
+	_, err := fmt.Sscanf(name, "theta[%d]", &j)
+	return j, err == nil
+}
+
+// note says which quantities have no figures; empty: all have.
+func (v *studyView) note() string {
+	if v.coefficients <= mostCoefficients {
+		return ""
+	}
+	return fmt.Sprintf("Of %d coefficients the first %d have such pictures; those of the Kolmogorov–Smirnov statistic are of all.", v.coefficients, mostCoefficients)
 }
 
 func newStudyView(s *calibration.Summary) *studyView {
@@ -72,10 +89,15 @@ func newStudyView(s *calibration.Summary) *studyView {
 			v.scenes = append(v.scenes, at)
 		}
 		for _, q := range c.Quantities {
-			main := !strings.HasPrefix(q.Name, "mu_x[") && !strings.HasPrefix(q.Name, "tau[")
-			if main && !slices.Contains(v.quantities, q.Name) && len(v.quantities) < mostQuantities {
-				v.quantities = append(v.quantities, q.Name)
+			if strings.HasPrefix(q.Name, "mu_x[") || strings.HasPrefix(q.Name, "tau[") || slices.Contains(v.quantities, q.Name) {
+				continue
 			}
+			if j, ok := coefficient(q.Name); ok {
+				if v.coefficients = max(v.coefficients, j+1); j >= mostCoefficients {
+					continue
+				}
+			}
+			v.quantities = append(v.quantities, q.Name)
 		}
 	}
 	slices.SortStableFunc(v.scenes, func(a, b scene) int { return strings.Compare(b.noise, a.noise) })

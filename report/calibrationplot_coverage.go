@@ -13,7 +13,7 @@ import (
 // coverage draws how often intervals of each level held the truth.
 func (v *studyView) coverage(name string) (*Figure, error) {
 	f := &Figure{
-		Name: "coverage-" + fileOf(name), title: "Coverage of intervals: " + shownQuantity(name), keys: v.keys,
+		Name: "coverage-" + fileOf(name), title: "Coverage of intervals: " + shownQuantity(name), keys: v.keys, note: v.note(),
 		caption: "Of " + shownQuantity(name) + ": share of trials whose central interval holds the truth, with 95 % binomial intervals, against its level: on the grey line where intervals tell the truth.",
 	}
 	var plots []*plot.Plot
