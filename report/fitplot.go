@@ -87,10 +87,8 @@ func show(f *dpreg.Fit, o Options) *shown {
 
 // panelOf is an empty plot with a parameter's name on it.
 func panelOf(parameter *posterior.Parameter) *plot.Plot {
-	p := newPlot()
-	p.Title.Padding, p.Title.TextStyle.Font = 3, sans(10)
-	p.Title.Text = shortened(p.Title.TextStyle, parameter.Label, 0.85*panelWidth)
-	p.X.Padding, p.Y.Padding = 2, 0
+	p := Panel(parameter.Label, "", "")
+	p.X.Padding = 2
 	return p
 }
 

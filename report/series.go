@@ -56,7 +56,8 @@ func (k Key) Add(p *plot.Plot, points plotter.XYs) error {
 // Panel is an empty plot with a name and named axes, to which keys add lines.
 func Panel(name, x, y string) *plot.Plot {
 	p := newPlot()
-	p.Title.Text, p.Title.Padding, p.Title.TextStyle.Font = name, 3, sans(10)
+	p.Title.Padding, p.Title.TextStyle.Font = 3, sans(10)
+	p.Title.Text = shortened(p.Title.TextStyle, name, 0.85*panelWidth)
 	p.X.Label.Text, p.Y.Label.Text = x, y
 	p.X.Label.TextStyle.Font, p.Y.Label.TextStyle.Font = sans(9), sans(9)
 	p.X.Padding, p.Y.Padding = 0, 0
