@@ -161,5 +161,5 @@ func logarithmic(p *plot.Plot, cells []*calibration.CellSummary, x func(calibrat
 		values = append(values, x(c.Setting))
 	}
 	slices.Sort(values)
-	markValues(p, slices.Compact(values), panelRoom, 1.4)
+	MarkX(p, slices.Compact(values))
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -122,7 +123,8 @@ type beside struct{ mean, sd float64 }
 func (b beside) Plot(c draw.Canvas, p *plot.Plot) {
 	style := p.X.Tick.Label
 	style.YAlign = draw.YTop
-	text := "naive: " + number(b.mean, common(b.sd, b.mean))
+	rounded, _ := strconv.ParseFloat(number(b.mean, common(b.sd, b.mean)), 64)
+	text := "naive: " + tickLabel(rounded)
 	if b.mean < p.X.Min {
 		style.XAlign = draw.XLeft
 		c.FillText(style, vg.Point{X: c.Min.X, Y: c.Max.Y}, "← "+text)

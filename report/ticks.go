@@ -9,10 +9,10 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// The characters that labels have room for along the axis of a panel, of one with names
-// beside it, and of one as wide as a page; the most labels of an axis.
+// The characters that labels have room for along the axis of a panel, of a small one or
+// one with names beside it, and of one as wide as a page; the most labels of an axis.
 const (
-	panelRoom  = 36
+	panelRoom  = 40
 	namesRoom  = 26
 	pageRoom   = 80
 	mostLabels = 6
