@@ -26,7 +26,7 @@ const (
 // agree is then that large by chance: the mean of each of the 2m halves of m chains has
 // variance W/e, e = ESS/2m, so that R-hat² − 1 ≈ B/(NW) ≈ χ²_{2m−1}/((2m−1)e). Of four
 // chains R-hat is 1.01 on average at an ESS of 400, and above 1.01 once in seventy times at
-// 1000.
+// 1000. Draws of non-private are independent: there is nothing to fail.
 func (f *Fit) Converged() (ok bool, reason string) {
 	reason = f.failure()
 	return reason == "", reason
@@ -34,6 +34,9 @@ func (f *Fit) Converged() (ok bool, reason string) {
 
 // diagnose is the reason of Converged; empty where there is none.
 func (f *Fit) diagnose() string {
+	if f.Method == nonPrivate {
+		return ""
+	}
 	parameters := f.diagnosed()
 	var failed []string
 	if at := slices.IndexFunc(parameters, func(p posterior.Parameter) bool { return p.Undefined != "" }); at >= 0 {

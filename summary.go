@@ -22,7 +22,10 @@ func (f *Fit) Summary(u Units, level float64) *posterior.Summary {
 		s.Covariates, s.Pooling = f.Sharing()
 	}
 	ok, reason := f.Converged()
-	if s.Converged = &ok; !ok {
+	if f.Method != nonPrivate {
+		s.Converged = &ok
+	}
+	if !ok {
 		s.Warnings = append(s.Warnings, "not converged: "+reason)
 	}
 	labels, prior := f.labels(false), f.priorVariances(u)
