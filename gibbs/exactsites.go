@@ -122,8 +122,8 @@ func (k *exactSites) Adapt(iteration, warmup int) {
 			}
 		}
 		if done == warmup/20 || done == warmup/10 {
-			s.alone.Widen(s.s)
-			s.among.Widen(s.s)
+			s.alone.Reach(s.s)
+			s.among.Reach(s.s)
 		}
 	}
 }

@@ -58,10 +58,17 @@ func checkSlope(t *testing.T, f target, at []float64, sites ...*site) {
 			s.ancillary.write(stats)
 			for i, v := range stats {
 				value, _ := s.alone.LogDensity(i, v)
-				logp += modeltest.SmoothNoise(s.obs.Kind, (s.obs.Z[i]-v)/s.obs.Scale[i], len(sites), len(sites)*s.q) - value
+				logp += modeltest.SmoothNoise(s.obs.Kind, (s.obs.Z[i]-v)/s.obs.Scale[i], len(sites)*s.q) - value
 			}
 		}
 		return logp
+	}
+	smooth() // the statistics at x
+	for _, s := range sites {
+		stats := make([]float64, s.q)
+		s.ancillary.write(stats)
+		s.alone.Reach(stats)
+		s.among.Reach(stats)
 	}
 	f.LogDensity(slope, x)
 	for i := range x {

@@ -31,33 +31,36 @@ func (c *Count) LogDensity(n float64) float64 {
 	if !(n >= c.Least && n <= c.Most) {
 		return math.Inf(-1)
 	}
-	logp, _ := c.logNoise(n, wallStart*wallStart)
+	logp, _ := c.logNoise(n)
 	return logp
 }
 
 // logNoise returns log p(noisy count | n) up to a constant, n any real number, and
-// a slope in n as Noise.LogDensity has it, of wall w². Gaussian noise was rounded to an
-// integer, so that its law is the normal one's mass of a cell of length 1.
-func (c *Count) logNoise(n, wall2 float64) (logp, slope float64) {
+// a slope in n as Noise.LogDensity has it. Gaussian noise was rounded to an integer, so
+// that its law is the normal one's mass of a cell of length 1.
+func (c *Count) logNoise(n float64) (logp, slope float64) {
 	r := c.Noisy - n
 	u := r / c.Scale
 	if c.Kind == release.Laplace {
 		return -math.Abs(u), u / (c.Scale * math.Sqrt(u*u+kinkWidth*kinkWidth))
 	}
-	return logNormalCell(math.Abs(r), c.Scale), u / (c.Scale * math.Sqrt(1+u*u/wall2))
+	logp, u = logNormalCell(math.Abs(r), c.Scale)
+	return logp, math.Copysign(bend(u, leastReach), r) / c.Scale
 }
 
-// logNormalCell returns log P(r − ½ < X < r + ½) for X ~ N(0, σ²), r ≥ 0. Where
-// the tail underflows, the cell's mass is its density at the inner end times
-// the length σ²/r over which that falls off.
-func logNormalCell(r, sigma float64) float64 {
-	scale := sigma * math.Sqrt2
-	p := 0.5 * (math.Erfc((r-0.5)/scale) - math.Erfc((r+0.5)/scale))
+// logNormalCell returns log P(r − ½ < X < r + ½) for X ~ N(0, σ²), r ≥ 0, and −σ times
+// its derivative in r, which is r/σ where σ is large. Where the tail underflows, the
+// cell's mass is its density at the inner end times the length σ²/r over which that falls
+// off.
+func logNormalCell(r, sigma float64) (logp, u float64) {
+	inner, outer := (r-0.5)/sigma, (r+0.5)/sigma
+	p := 0.5 * (math.Erfc(inner/math.Sqrt2) - math.Erfc(outer/math.Sqrt2))
 	if p > 1e-290 {
-		return math.Log(p)
+		fall := math.Exp(-0.5*inner*inner) - math.Exp(-0.5*outer*outer)
+		return math.Log(p), fall / (p * math.Sqrt(2*math.Pi))
 	}
-	x := (r - 0.5) / sigma
-	return -0.5*x*x - math.Log(x*math.Sqrt(2*math.Pi)) + math.Log(-math.Expm1(-x/sigma))
+	return -0.5*inner*inner - math.Log(inner*math.Sqrt(2*math.Pi)) + math.Log(-math.Expm1(-inner/sigma)),
+		inner + 1/inner - 1/(sigma*math.Expm1(inner/sigma))
 }
 
 // Start draws a number of rows for a chain to start from: the noisy count with

@@ -3,7 +3,6 @@ package model
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -130,21 +129,9 @@ func (t *Joint) Rows() (n float64) {
 	return n
 }
 
-// Noise returns the law of a release's noise. What its rounded kink or its wall adds
-// to the error of a trajectory's energy, those of all statistics of all releases add; a
-// wall's error in a normal residual is about u⁴/8w², independent from one to the next, so
-// that for several releases w² grows with the root of their number: 6√(Jq) keeps the sum's
-// sd, √(96Jq)/8w², at 0.2. (With w = 3 for all, J = 10 releases have an error that no step
-// makes small.)
+// Noise returns the law of a release's noise where the statistics of all are moved
+// together.
 func (t *Joint) Noise(j int) *Noise {
-	f := NewNoise(t.Sites[j].Observation)
-	statistics := float64(len(t.Sites) * len(f.obs.Z))
-	if len(t.Sites) > 1 {
-		f.start = 6 * math.Sqrt(statistics)
-	}
-	for i := range f.wall2 {
-		f.wall2[i] = f.start
-	}
-	f.kink2 *= math.Min(1, manyKinks/statistics) / math.Min(1, manyKinks/float64(len(f.obs.Z)))
-	return f
+	obs := t.Sites[j].Observation
+	return newNoise(obs, len(t.Sites)*len(obs.Z))
 }

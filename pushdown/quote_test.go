@@ -97,3 +97,20 @@ func FuzzInjection(f *testing.F) {
 		}
 	})
 }
+
+// Secrets of addresses go, wherever they end; all else stays.
+func TestRedacted(t *testing.T) {
+	for text, want := range map[string]string{
+		"open postgres://o:p/w@d x@h/db: no file":    "open postgres://…@h/db: no file",
+		"a?user=o&password=pw%40&x=1":                "a?user=o&password=…&x=1",
+		"('host=h PASSWORD = ''p w''', 't')":         "('host=h PASSWORD = …",
+		"s3://b?s3_secret_access_key=k&region=r":     "s3://b?s3_secret_access_key=…&region=r",
+		"https://h/x?X-Amz-Signature=s&sig=t\nnext":  "https://h/x?X-Amz-Signature=…&sig=…\nnext",
+		`--bounds "age=0:100", sigma=3, key=0:1`:     `--bounds "age=0:100", sigma=3, key=0:1`,
+		"--from has a password: see https://h/x.csv": "--from has a password: see https://h/x.csv",
+	} {
+		if got := Redacted(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -48,11 +48,13 @@ func Variational(w io.Writer, f *vi.Fit, s *posterior.Summary, model, neighbours
 // tracePanels is how many parameters a picture of a trace shows at most.
 const tracePanels = 8
 
-// VariationalTrace draws the means over the steps, in scaled units, of as many parameters as there are
-// labels or fit, and the ELBO where the trace has one. A format that is none of
-// PlotFormats is an error.
-func VariationalTrace(w io.Writer, trace []vi.Point, labels []string, format string) error {
-	f := &Figure{Name: "trace", title: "The fitted law's means over the steps", columns: 2}
+// VariationalTrace draws the means over the steps, which are in the units named and have labels, of as many parameters as
+// fit, and the ELBO where the trace has one. A format that is none of PlotFormats is an error.
+func VariationalTrace(w io.Writer, trace []vi.Point, labels []string, units, format string) error {
+	f := &Figure{Name: "trace", title: fmt.Sprintf("The fitted law's centre over the steps, %s units", units), columns: 2}
+	if len(labels) > tracePanels {
+		f.title += fmt.Sprintf(": %d of %d parameters", tracePanels, len(labels))
+	}
 	if len(trace) > 0 && !math.IsNaN(trace[0].ELBO) {
 		if err := f.addTrace("ELBO", trace, func(p vi.Point) float64 { return p.ELBO }); err != nil {
 			return err

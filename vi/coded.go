@@ -5,6 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
 )
 
 // coded adds up multiples c·x_i of rows that stay the same, as Sum does, without a
@@ -71,16 +72,17 @@ func (c *coded) add(batch []int, theta []float64, slope func(i int, eta float64)
 		for t, i := range rows {
 			copy(c.tile[t*c.p:(t+1)*c.p], c.row(i))
 		}
+		for t := range rows {
+			c.eta[t] = floats.Dot(c.tile[t*c.p:(t+1)*c.p], theta)
+		}
 		tile := blas64.General{Rows: len(rows), Cols: c.p, Stride: c.p, Data: c.tile}
-		eta, a := vector(c.eta[:len(rows)]), vector(c.a[:len(rows)])
-		blas64.Gemv(blas.NoTrans, 1, tile, vector(theta), 0, eta)
 		for t, i := range rows {
 			c.a[t] = c.steps(i, slope(i, c.scale[i]*c.eta[t]))
 		}
 		if c.blockSize+len(rows) > blockRows {
 			c.flush()
 		}
-		blas64.Gemv(blas.Trans, 1, tile, a, 1, vector(c.block))
+		blas64.Gemv(blas.Trans, 1, tile, vector(c.a[:len(rows)]), 1, vector(c.block))
 		c.blockSize += len(rows)
 		batch = batch[len(rows):]
 	}

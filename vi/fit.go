@@ -22,8 +22,12 @@ type Fit struct {
 	Privacy *Privacy
 	// Simulated says that the noise was, so that nothing is private.
 	Simulated bool
-	Trace     []Point
-	Seconds   float64
+	// Moved is by how many of its standard deviations the mean of each entry of θ moved
+	// from the first to the second half of the steps that were averaged; nil where none
+	// were. At 2 the average is as far off as the law is wide, about.
+	Moved   []float64
+	Trace   []Point
+	Seconds float64
 
 	model Model
 }
@@ -62,10 +66,19 @@ func (f *Fit) Spent() (float64, error) {
 }
 
 // Moments are mean and standard deviations of θ.
-func (f *Fit) Moments() (mean, sd []float64) {
+func (f *Fit) Moments() (mean, sd []float64) { return f.moments(f.Lambda) }
+
+func (f *Fit) moments(lambda []float64) (mean, sd []float64) {
 	mean, sd = make([]float64, f.model.Dim()), make([]float64, f.model.Dim())
-	f.Guide.Moments(mean, sd, f.Lambda)
+	f.Guide.Moments(mean, sd, lambda)
 	return mean, sd
+}
+
+// Constrain returns θ as the model shows it.
+func (f *Fit) Constrain(theta []float64) []float64 {
+	shown := make([]float64, len(f.model.Names()))
+	f.model.Constrain(shown, theta)
+	return shown
 }
 
 // chains is how many Draws makes, for readers of files that expect more than one.

@@ -12,8 +12,8 @@ type logistic struct {
 	sd   float64
 }
 
-// Logistic returns the logistic regression of responses that are 0 or 1, with prior
-// N(0, sd² I). Slopes are between −1 and 1, so gradients are no longer than rows. It
+// Logistic returns the logistic regression of responses that are 0 or 1, or between them,
+// where y counts as a share y of a 1 and the rest of a 0, with prior N(0, sd² I). Slopes are between −1 and 1, so gradients are no longer than rows. It
 // panics unless X is len(Y) × P.
 func Logistic(rows *Rows, sd float64) Linear {
 	rows.mustFit()
@@ -34,8 +34,8 @@ func (l *logistic) LogLik(grad, theta []float64, i int) float64 {
 	return bernoulliLogLik(grad, theta, l.rows.row(i), l.rows.Y[i])
 }
 
-// bernoulliSlope is y − σ(η), the derivative of the log-likelihood yη − log(1 + e^η) of y,
-// 0 or 1. Where e^{−η} overflows, σ is 0.
+// bernoulliSlope is y − σ(η), the derivative of the log-likelihood yη − log(1 + e^η) of y
+// from 0 to 1. Where e^{−η} overflows, σ is 0.
 func bernoulliSlope(y, eta float64) float64 { return y - 1/(1+math.Exp(-eta)) }
 
 // bernoulliLogLik is LogLik of a response with the predictor xᵀθ.

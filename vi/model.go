@@ -21,8 +21,8 @@ type Model interface {
 	// Len is the number of records.
 	Len() int
 	// LogLik returns log p(record i | θ) and overwrites grad, of length Dim, with its
-	// gradient. Both are functions of record i and θ alone: that is what the guarantee
-	// rests on. Where either is not finite, the record counts as having a gradient of 0.
+	// gradient. Both are functions of record i and θ alone, to the last bit: that is what
+	// the guarantee rests on. Where either is not finite, the record counts as having a gradient of 0.
 	LogLik(grad, theta []float64, i int) float64
 	// LogPrior returns the log density of θ, with the Jacobian of the transformations,
 	// and overwrites grad with its gradient. It does not depend on records.

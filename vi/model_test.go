@@ -31,23 +31,32 @@ func coin(eta float64, rng *rand.Rand) float64 {
 
 func plusNormal(eta float64, rng *rand.Rand) float64 { return eta + 0.5*rng.NormFloat64() }
 
-func models() map[string]Model {
+// models are those that are built in, of 30 records with p covariates, the first two of which
+// may be twins, or of p numbers.
+func models(p int, twins bool) map[string]Model {
 	rng := rand.New(rand.NewPCG(8, 0))
-	v, groups := make([]float64, 60), make([]int, 30)
+	v, groups := make([]float64, 30*((p+1)/2)), make([]int, 30)
 	normal(v, rng)
 	for i := range groups {
 		groups[i] = i % 3
 	}
+	rows := func(seed uint64, draw func(float64, *rand.Rand) float64) *Rows {
+		r := simulatedRows(30, p, seed, draw)
+		for i := 0; twins && p > 1 && i < len(r.X); i += p {
+			r.X[i+1] = r.X[i]
+		}
+		return r
+	}
 	return map[string]Model{
-		"logistic":     Logistic(simulatedRows(30, 4, 1, coin), 2),
-		"linear":       LinearRegression(simulatedRows(30, 4, 2, plusNormal), 3, 2, 1),
-		"hierarchical": Hierarchical(simulatedRows(30, 4, 3, coin), groups, []float64{1, 0, 0.5, 1, -1, 2}, 2, 4),
-		"mixture":      Mixture(v, 2, 5, 1),
+		"logistic":     Logistic(rows(1, coin), 2),
+		"linear":       LinearRegression(rows(2, plusNormal), 3, 2, 1),
+		"hierarchical": Hierarchical(rows(3, coin), groups, []float64{1, 0, 0.5, 1, -1, 2}, 2, 4),
+		"mixture":      Mixture(v, (p+1)/2, 5, 1),
 	}
 }
 
 func TestGradients(t *testing.T) {
-	for name, m := range models() {
+	for name, m := range models(4, false) {
 		rng := rand.New(rand.NewPCG(9, 0))
 		theta := make([]float64, m.Dim())
 		for range 5 {
@@ -92,7 +101,7 @@ func (w wrong) LogPrior(grad, theta []float64) float64 {
 }
 
 func TestCheckerNamesTheParameter(t *testing.T) {
-	for name, m := range models() {
+	for name, m := range models(4, false) {
 		theta := make([]float64, m.Dim())
 		normal(theta, rand.New(rand.NewPCG(10, 0)))
 		err := CheckGradients(wrong{m, 1, true}, theta, 3)

@@ -114,6 +114,7 @@ type ascent struct {
 
 	lambda, gradient []float64
 	average          []float64 // over averaged steps
+	half             []float64 // over the first half of these
 	averaged         int
 	elbo             float64 // summed since the last point of the trace
 	since            int
@@ -142,6 +143,9 @@ func (a *ascent) step(step int) {
 		for j, v := range a.lambda {
 			a.average[j] += (v - a.average[j]) / float64(a.averaged)
 		}
+		if float64(o.Steps-step) > o.Average*float64(o.Steps)/2 {
+			a.half = append(a.half[:0], a.average...)
+		}
 	}
 	if o.Trace > 0 {
 		a.trace(step)
@@ -169,7 +173,17 @@ func (a *ascent) trace(step int) {
 
 func (a *ascent) finish() {
 	a.fit.Lambda = slices.Clone(a.lambda)
-	if a.averaged > 0 {
-		copy(a.fit.Lambda, a.average)
+	if a.averaged == 0 {
+		return
+	}
+	copy(a.fit.Lambda, a.average)
+	if a.half == nil {
+		return
+	}
+	first, _ := a.fit.moments(a.half)
+	mean, sd := a.fit.Moments()
+	a.fit.Moved = make([]float64, len(mean))
+	for j := range mean {
+		a.fit.Moved[j] = 2 * (mean[j] - first[j]) / sd[j] // the average of all is amid both halves
 	}
 }

@@ -106,6 +106,52 @@ func TestGuidesOfConjugateModel(t *testing.T) {
 	}
 }
 
+// Logistic regression without noise and clipping settles at the posterior's mode, up to its
+// skewness, of the order of 1/√n standard deviations; with steps too small for the way it
+// says that it has not.
+func TestLogisticSettles(t *testing.T) {
+	rows := simulatedRows(2000, 4, 21, func(eta float64, rng *rand.Rand) float64 { return coin(2*eta-1, rng) })
+	for i := range rows.Y {
+		rows.X[4*i] = 1
+	}
+	m := Logistic(rows, 2)
+	mode, precision := make([]float64, 4), mat.NewSymDense(4, nil)
+	var factor mat.Cholesky
+	gradient, step := make([]float64, 4), mat.NewVecDense(4, nil)
+	for range 20 { // Newton's
+		m.LogPrior(gradient, mode)
+		precision.Zero()
+		for j := range mode {
+			precision.SetSym(j, j, 0.25)
+		}
+		for i := range rows.Y {
+			x := rows.row(i)
+			slope := m.Slope(i, floats.Dot(x, mode))
+			share := rows.Y[i] - slope
+			floats.AddScaled(gradient, slope, x)
+			precision.SymRankOne(precision, share*(1-share), mat.NewVecDense(4, x))
+		}
+		factor.Factorize(precision)
+		factor.SolveVecTo(step, mat.NewVecDense(4, gradient))
+		floats.Add(mode, step.RawVector().Data)
+	}
+	for _, rate := range []float64{0.02, 1e-3} {
+		fit, err := Run(context.Background(), m, Options{Rate: 1, Steps: 600, Optimiser: &Adam{Rate: rate}, Average: 0.5, Seed: 22})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mean, sd := fit.Moments()
+		for j := range mode {
+			if settled := math.Abs(mean[j]-mode[j]) < 0.2*sd[j]; settled != (rate == 0.02) {
+				t.Errorf("rate %v, parameter %d: %v ± %v, and the mode is %v", rate, j, mean[j], sd[j], mode[j])
+			}
+		}
+		if most := floats.Norm(fit.Moved, math.Inf(1)); (most > 0.5) != (rate < 0.02) {
+			t.Errorf("rate %v: means moved by %v standard deviations", rate, fit.Moved)
+		}
+	}
+}
+
 // checkCovariance looks at LLᵀ off the diagonal.
 func checkCovariance(t *testing.T, fit *Fit, want *mat.SymDense) {
 	f := fit.Guide.(fullCovariance)
@@ -359,7 +405,7 @@ func TestOptions(t *testing.T) {
 
 // A step does not allocate.
 func TestStepDoesNotAllocate(t *testing.T) {
-	for name, m := range models() {
+	for name, m := range models(4, false) {
 		for _, joint := range []bool{false, true} {
 			o := private(quick)
 			o.Joint, o.Records, o.Rate, o.Clip = joint, 30, 1, 1

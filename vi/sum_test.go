@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/dpreg/dpreg/mechanisms"
@@ -73,6 +74,95 @@ func TestSumNorm(t *testing.T) {
 }
 
 func oneRow(x []float64) Linear { return Logistic(&Rows{P: len(x), X: x, Y: []float64{1}}, 1) }
+
+// What a batch adds is the sum of what each of its records adds alone, to the bit, whatever
+// the batch's size and order, and of that no record exceeds 2⁴⁰ steps: a record more moves a
+// sum by no more than the sensitivity. Predictors are differences of huge terms, whose last bits
+// order decides. Both kinds of gradients draw θ without spread.
+func TestBatchesAddUp(t *testing.T) {
+	limit := new(big.Int).Lsh(big.NewInt(1), 2*latticeBits)
+	rng := rand.New(rand.NewPCG(12, 0))
+	for p := 1; p <= 9; p++ {
+		for name, m := range models(p, true) {
+			for _, joint := range []bool{false, true} {
+				add := adder(t, m, p, joint, rng)
+				alone := make([][]int64, m.Len())
+				for i := range alone {
+					if alone[i] = add(i); squared(alone[i]).Cmp(limit) > 0 {
+						t.Fatalf("%s of %d, joint %v: record %d adds more than the clipping norm", name, p, joint, i)
+					}
+				}
+				for size := 1; size <= m.Len(); size++ {
+					batch := rng.Perm(m.Len())[:size]
+					got := add(batch...)
+					for _, i := range batch {
+						for j, k := range alone[i] {
+							got[j] -= k
+						}
+					}
+					if squared(got).Sign() != 0 {
+						t.Fatalf("%s of %d, joint %v: a batch of %d adds other than its records alone, by %v", name, p, joint, size, got)
+					}
+				}
+			}
+		}
+	}
+}
+
+// adder returns the sum over a batch, before noise, at a θ with opposite
+// coefficients of twins.
+func adder(t *testing.T, m Model, p int, isJoint bool, rng *rand.Rand) func(batch ...int) []int64 {
+	s, err := newSetting(m, Options{Privacy: &Privacy{Epsilon: 1e9, Delta: 1e-5, Multiplier: 1, Entropy: mechanisms.Simulated(rng)},
+		Rate: 1, Steps: 1, Clip: 1, Records: 30, Joint: isJoint, Optimiser: &SGD{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean, lambda := make([]float64, m.Dim()), make([]float64, s.guide.Len())
+	normal(mean, rng)
+	for j := 0; p > 1 && j+1 < len(mean); j += p {
+		mean[j], mean[j+1] = 1e9, -1e9
+	}
+	s.guide.Set(lambda, mean, 0)
+	batches := new(someBatch)
+	s.batches = batches
+	e := s.estimator()
+	door := new(beforeNoise)
+	switch e := e.(type) {
+	case *joint:
+		door.Sum, e.sum = e.sum.(*Sum), door
+	case *aligned:
+		if e.coded != nil {
+			door.Sum, door.block = e.coded.Sum, e.coded
+		} else {
+			door.Sum = e.sum.(*Sum)
+		}
+		e.sum = door
+	}
+	return func(batch ...int) []int64 {
+		*batches = batch
+		e.gradient(make([]float64, len(lambda)), lambda)
+		return door.last
+	}
+}
+
+type someBatch []int
+
+func (b *someBatch) Next() []int { return *b }
+
+// beforeNoise keeps what Release would add noise to.
+type beforeNoise struct {
+	*Sum
+	block *coded
+	last  []int64
+}
+
+func (b *beforeNoise) Release(dst []float64) {
+	if b.block != nil {
+		b.block.flush()
+	}
+	b.last = slices.Clone(b.total)
+	b.Sum.Release(dst)
+}
 
 // Coded rows add up to the same as others, up to the coding, over blocks too.
 func TestCoded(t *testing.T) {

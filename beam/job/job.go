@@ -2,6 +2,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,16 +19,19 @@ import (
 // Engine runs jobs. A job of this program can be run again: it reads rows or simulates
 // trials, always with the same result, draws no noise and spends nothing.
 type Engine struct {
-	Runner   string
-	Attempts int // times that a job is submitted before its failure is final, at least 1
+	Runner   string // empty: Prism where there is an endpoint, and else Direct
+	Attempts int    // times that a job is submitted before its failure is final, at least 1
 	// Patience is how long worker processes of Prism may say nothing before a job has failed.
 	Patience time.Duration
 	// Say, if not nil, is told of failures that are not final.
 	Say func(text string)
 }
 
-// Prism is the runner that is built in.
-const Prism = "prism"
+// The runners that this program knows by name.
+const (
+	Direct = "direct" // in this process, with no socket
+	Prism  = "prism"  // Beam's own, a job service
+)
 
 // DefaultPatience is twice the longest time between two questions of Prism to a worker.
 const DefaultPatience = time.Minute
@@ -38,20 +42,27 @@ const (
 	process  = "process"  // processes that the engine starts, of a program on its machines
 )
 
-// Settle fills in the flags of the SDK that were left out: workers are in this process
-// with Prism, and else, where they are processes of the engine, of this program.
-func (e Engine) Settle() error {
+// Settle chooses the runner and fills in the flags of the SDK that were left out. Where no
+// engine is named all is done in this process, and nothing listens: an embedded Prism would,
+// on all networks, and run what anybody sends. Prism's workers are processes that it starts,
+// of this program: for workers in this one, this one would have to listen.
+func (e *Engine) Settle() error {
 	kind := jobopts.EnvironmentType
-	if *kind == "" && e.Runner == Prism {
-		*kind = loopback
+	if *jobopts.Endpoint == "" {
+		e.Runner = cmp.Or(e.Runner, Direct)
+		if e.Runner == Direct && *kind != "" || strings.HasPrefix(strings.ToLower(e.Runner), Prism) {
+			return errors.New("name the engine's job service by --endpoint (`dpreg-beam prism` is one); or leave out --runner and --environment_type, and all is done in this process")
+		}
+	} else if e.Runner = cmp.Or(e.Runner, Prism); e.Runner == Prism {
+		*kind = cmp.Or(*kind, process)
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	switch {
-	case e.Runner == Prism && strings.EqualFold(*kind, process) && *jobopts.Endpoint == "":
-		return errors.New("worker processes need a job service that starts them: name it by --endpoint (`dpreg-beam prism` is one)")
+	case e.Runner == Direct:
+		*kind = loopback
 	case strings.EqualFold(*kind, process):
 		if *jobopts.EnvironmentConfig == "" {
 			config, err := json.Marshal(map[string]string{"command": self})

@@ -2,11 +2,8 @@ package sums
 
 import (
 	"encoding/json"
-	"math/big"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
-
-	"github.com/dpreg/dpreg/ssp"
 )
 
 func init() {
@@ -17,7 +14,7 @@ func init() {
 // merge adds the sums of shards. Integers: so it is associative and commutative, exactly.
 type merge struct{ Columns int }
 
-func (f *merge) CreateAccumulator() Part { return Part{new(big.Int), ssp.NewAccumulator(f.Columns)} }
+func (f *merge) CreateAccumulator() Part { return newPart(f.Columns) }
 
 func (f *merge) AddInput(a, part Part) (Part, error) { return a.add(part) }
 

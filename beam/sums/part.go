@@ -22,6 +22,9 @@ type Part struct {
 	Sums   *ssp.Accumulator
 }
 
+// newPart is that of no shard.
+func newPart(columns int) Part { return Part{new(big.Int), ssp.NewAccumulator(columns)} }
+
 var errTwice = errors.New("the engine counted a shard twice")
 
 // add adds the sums of other shards: an error if one is there already.

@@ -39,15 +39,24 @@ type Fault struct {
 	Text    string
 }
 
-// scan sums a shard, on all the processors of the worker.
+// scan sums shards, on all the processors of the worker, one after another, and emits one
+// sum of a bundle: engines keep all that is emitted.
 type scan struct {
 	Design  *schema.Design
 	Options table.Options
+
+	part Part
 }
 
-// ProcessElement emits the sums of the rows, or what is wrong with them. Other errors, of
-// disks and networks, are for the runner, which may try again.
-func (f *scan) ProcessElement(ctx context.Context, s Shard, parts func(Part), faults func(Fault)) error {
+func (f *scan) StartBundle(context.Context, func(Part), func(Fault)) {
+	f.part = newPart(len(f.Design.Columns()))
+}
+
+func (f *scan) FinishBundle(_ context.Context, parts func(Part), _ func(Fault)) { parts(f.part) }
+
+// ProcessElement adds the sums of the rows, or emits what is wrong with them. Other errors,
+// of disks and networks, are for the runner, which may try again.
+func (f *scan) ProcessElement(ctx context.Context, s Shard, _ func(Part), faults func(Fault)) error {
 	a, err := f.sum(ctx, s)
 	var wrong *table.Error
 	switch {
@@ -60,8 +69,8 @@ func (f *scan) ProcessElement(ctx context.Context, s Shard, parts func(Part), fa
 	case err != nil:
 		return err
 	}
-	parts(Part{new(big.Int).SetBit(new(big.Int), s.Number, 1), a})
-	return nil
+	f.part, err = f.part.add(Part{new(big.Int).SetBit(new(big.Int), s.Number, 1), a})
+	return err
 }
 
 func (f *scan) sum(ctx context.Context, s Shard) (*ssp.Accumulator, error) {

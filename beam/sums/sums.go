@@ -61,7 +61,7 @@ func pipeline(dir staging.Dir, paths []string, o table.Options, d *schema.Design
 	}
 	p, s := beam.NewPipelineWithRoot()
 	spread := beam.Reshuffle(s, beam.CreateList(s, shards))
-	parts, faults := beam.ParDo2(s, &scan{d, o}, spread)
+	parts, faults := beam.ParDo2(s, &scan{Design: d, Options: o}, spread)
 	beam.ParDo0(s, &store{dir, sumsKind}, beam.Combine(s, &merge{len(d.Columns())}, parts))
 	beam.ParDo0(s, &store{dir, faultKind}, beam.Combine(s, &first{}, faults))
 	return p

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/dpreg/dpreg/pushdown"
 )
 
 // The exit codes.
@@ -59,7 +61,7 @@ func exitCode(stderr io.Writer, err error) int {
 	return failed
 }
 
-// note writes one message to stderr.
+// note writes one message to stderr, which may quote what was typed, but no password.
 func note(stderr io.Writer, format string, args ...any) {
-	fmt.Fprintf(stderr, "dpreg: "+format+"\n", args...)
+	fmt.Fprintln(stderr, "dpreg: "+pushdown.Redacted(fmt.Sprintf(format, args...)))
 }

@@ -78,6 +78,7 @@ func (c *fitCommand) run(ctx context.Context, stdout, stderr io.Writer, args []s
 	if err != nil {
 		return err
 	}
+	order.prior = o.Prior
 	check := func(n int64) error { return rehearse(oneRelease(order.path, standIn(n, order)).custodians, o) }
 	former, err := order.former()
 	if err != nil {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -48,6 +50,27 @@ func sum(t *testing.T, path string) string {
 		total.Add(total, e.Epsilon)
 	}
 	return fmt.Sprintf("%d: %s", len(entries), total.FloatString(6))
+}
+
+// What the ledger does not hold after the charge is not released.
+func TestLedgerThatKeepsNothing(t *testing.T) {
+	withLedger(t, "--eps", "2", "--delta", "1e-5")
+	db, err := sql.Open("sqlite", "b.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.Exec("CREATE TRIGGER planted BEFORE INSERT ON charge BEGIN SELECT RAISE(IGNORE); END")
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	before := tree(t)
+	for _, args := range []string{"release pums.csv --eps 1", "fit pums.csv --eps 1 --delta 1e-6", "vi pums.csv --model linear --eps 1 --delta 1e-6 --save vi"} {
+		r := command(append(strings.Fields(args), "--ledger", "b.db")...).says(t, "b.db did not keep the charge")
+		if r.code != misused || r.stdout != "" || strings.Contains(r.stderr, "keeps the charge") {
+			t.Errorf("%s: exit code %d, stdout %q, stderr:\n%s", args, r.code, r.stdout, r.stderr)
+		}
+	}
+	unchanged(t, before)
 }
 
 func TestLedgerOfReleases(t *testing.T) {

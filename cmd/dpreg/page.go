@@ -78,10 +78,23 @@ func (f *pageFlag) write(stderr io.Writer, mode fs.FileMode, page func(io.Writer
 // argsKey is where a command's context has the arguments that the program was given.
 type argsKey struct{}
 
-// typed is the command line, as one can type it again.
+// typed is the command line, as one can type it again, but for where the rows are: the
+// address of a database, and what is selected from it, may hold passwords and keys.
 func typed(cmd *cobra.Command) string {
 	args, _ := cmd.Context().Value(argsKey{}).([]string)
-	return shellLine(append([]string{cmd.Root().Name()}, args...))
+	words := []string{cmd.Root().Name()}
+	for i, word := range args {
+		for flag, shown := range map[string]string{"--from": "URL", "--table": "NAME"} {
+			switch {
+			case i > 0 && args[i-1] == flag:
+				word = shown
+			case strings.HasPrefix(word, flag+"="):
+				word = flag + "=" + shown
+			}
+		}
+		words = append(words, word)
+	}
+	return shellLine(words)
 }
 
 func shellLine(words []string) string {

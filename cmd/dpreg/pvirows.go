@@ -40,7 +40,7 @@ func (f *pviRows) register(cmd *cobra.Command) {
 	fs.IntVar(&f.local, "steps", 25, "files: `NUMBER` of steps in an update")
 	fs.Float64Var(&f.damping, "damping", 0.25, "files: share of the way that a factor moves in an update, a `NUMBER` up to 1")
 	fs.Float64Var(&f.rate, "rate", 0.05, "files: share of a client's rows in a batch, a `NUMBER` up to 1")
-	fs.Float64Var(&f.clip, "clip", 0, "files: largest norm of a row's gradient, a `NUMBER` (default: half the length of the longest row that bounds allow; of linear regression three times it, over --error-sd)")
+	fs.Float64Var(&f.clip, "clip", 0, "files: largest norm of a row's gradient, a `NUMBER` (default: the length of the longest row that bounds allow; of linear regression three times it, over --error-sd)")
 	fs.Float64Var(&f.learningRate, "learning-rate", 0.2, "files: size of Adagrad's steps, a `NUMBER`")
 	fs.Float64Var(&f.priorSD, "prior-sd", 2.5, "files: prior standard deviation of coefficients in scaled units, a `NUMBER`")
 	fs.IntVar(&f.draws, "draws", 1000, "files: `NUMBER` of draws of each of four chains from the fitted law")

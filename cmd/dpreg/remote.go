@@ -87,7 +87,7 @@ func (p *remoteFlags) open(ctx context.Context, stderr io.Writer) (remote, error
 		return nil, usagef("--table: %w", err)
 	}
 	if at, err := url.Parse(p.from); err == nil {
-		if _, has := at.User.Password(); has {
+		if _, has := at.User.Password(); has || at.Query().Has("password") {
 			note(stderr, "--from has a password, which other users of this machine can see while this runs: ~/.pgpass or PGPASSWORD would keep it from them")
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
@@ -26,8 +27,9 @@ type order struct {
 	moments    bool // of the covariates, too
 	withoutYY  bool // all statistics but Σy²
 	ledger     string
-	bounds     *autoBounds // nil: all are public
-	remote     remote      // not nil: sums the rows in place of source
+	bounds     *autoBounds  // nil: all are public
+	remote     remote       // not nil: sums the rows in place of source
+	prior      *model.Prior // that the release is for, in scaled units; nil: the default
 }
 
 // order checks all that can be checked before a row is read.
@@ -52,7 +54,7 @@ func (f *releaseFlags) order(stderr io.Writer, data, path string) (*order, error
 	case "-":
 		return nil, usagef("a release cannot go to stdout: it was paid for, and needs a file")
 	}
-	o := &order{data, path, f.source, design, privacy, noise, kind, f.spendAgain, cells, f.moments, f.withoutYY, f.ledger, nil, f.remote}
+	o := &order{data, path, f.source, design, privacy, noise, kind, f.spendAgain, cells, f.moments, f.withoutYY, f.ledger, nil, f.remote, nil}
 	if err := (inputs{o.ledger}).spare(path); err != nil {
 		return nil, within("--ledger", err)
 	}
@@ -127,6 +129,7 @@ func (o *order) publish(ctx context.Context, stderr io.Writer, former *release.R
 	if public {
 		o.warn(stderr, rows)
 	}
+	o.foretell(stderr, rows)
 	if err := paid.pay(ctx, stderr); err != nil {
 		return nil, err
 	}

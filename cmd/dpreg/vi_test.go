@@ -4,13 +4,19 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/mechanisms/ledger"
+	"github.com/dpreg/dpreg/table"
+	"github.com/dpreg/dpreg/vi"
 )
 
 // votes is a table with a factor, a number, a group and a response with two levels.
@@ -61,8 +67,8 @@ func TestVI(t *testing.T) {
 		t.Errorf("draws:\n%.300s", text)
 	}
 	labelled(t, "out")
-	if text := read(t, "trace.svg"); strings.Contains(text, "ELBO") {
-		t.Error("the ELBO of a private run is drawn")
+	if text := read(t, "trace.svg"); strings.Contains(text, "ELBO") || !strings.Contains(text, "original units") {
+		t.Error("the ELBO of a private run is drawn, or its picture has no units")
 	}
 	for _, path := range []string{"out", "out/draws-4.csv", "out/summary.json"} {
 		if _, err := os.Stat(path); err != nil {
@@ -95,6 +101,112 @@ func TestVIModels(t *testing.T) {
 		}
 	}
 	r.says(t, "NOT private")
+}
+
+// By default no gradient of a row within bounds is clipped, whatever the parameters: logistic
+// regression with privacy is biased by its noise alone. Of an event that happens once in
+// twenty times, half that norm moves slopes by several standard deviations; the noise of ε = 100
+// moves them by a tenth of one.
+func TestVIClipsNothing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	rng := rand.New(rand.NewPCG(14, 0))
+	var b strings.Builder
+	b.WriteString("x,f,y\n")
+	for _, corner := range []string{"0,a,0", "0,a,1", "20,b,0", "20,c,1", "99,c,0"} {
+		b.WriteString(corner + "\n")
+	}
+	for range 20000 {
+		x, y := 20*rng.Float64(), 0
+		if rng.Float64() < 1/(1+math.Exp(4.5-0.15*x)) {
+			y = 1
+		}
+		fmt.Fprintf(&b, "%.3f,%s,%d\n", x, []string{"a", "b", "c"}[rng.IntN(3)], y)
+	}
+	write(t, "rare.csv", b.String())
+	write(t, "rare.schema.json", `{"fields":[
+		{"name":"x","type":"number","constraints":{"minimum":0,"maximum":20}},
+		{"name":"f","type":"string","constraints":{"enum":["a","b","c"]}},
+		{"name":"y","type":"number","constraints":{"minimum":0,"maximum":1}}]}`)
+	for _, model := range []string{viLogistic, viHierarchical} {
+		f := viFlags{model: model, priorSD: 1}
+		if model == viHierarchical {
+			f.group = "f"
+		}
+		d, err := f.viDesign(io.Discard, "rare.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, group, err := d.read(f.source, table.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, longest := f.of(d, rows, group), 0.
+		grad, theta := make([]float64, m.Dim()), make([]float64, m.Dim())
+		for _, sign := range []float64{-1, 1} {
+			for j := range theta {
+				theta[j] = 50 * sign
+			}
+			for i := range m.Len() {
+				m.LogLik(grad, theta, i)
+				longest = max(longest, floats.Norm(grad, 2))
+			}
+		}
+		if got := f.clippingNorm(d); math.Abs(got/longest-1) > 1e-9 {
+			t.Errorf("%s: gradients are up to %v long, and clipped to %v", model, longest, got)
+		}
+	}
+	estimate := func(args ...string) (mean, sd []float64) {
+		r := command(append(strings.Fields("vi rare.csv --steps 600 --rate 0.1 --format csv"), args...)...).finished(t)
+		for line := range strings.Lines(r.stdout) {
+			fields := strings.Split(line, ",")
+			if strings.HasPrefix(line, "theta") {
+				mean, sd = append(mean, number(t, fields[2])), append(sd, number(t, fields[3]))
+			}
+		}
+		return mean, sd
+	}
+	exact, sd := estimate(unpaid...)
+	private, _ := estimate("--eps", "100", "--delta", "1e-5")
+	for j := range exact {
+		if len(private) != 4 || math.Abs(private[j]-exact[j]) > 1.5*sd[j] {
+			t.Errorf("coefficient %d: %v with ε = 100, %v ± %v without privacy", j, private[j], exact[j], sd[j])
+		}
+	}
+	r := command(strings.Fields("vi rare.csv --steps 20 --rate 1 --eps 100 --delta 1e-5 --clip 0.5")...).finished(t)
+	if !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), "biases estimates at any epsilon; --clip 1.732 clips none") {
+		t.Errorf("a norm that biases is not said to:\n%s", r.stdout)
+	}
+}
+
+// A picture has the table's parameters in the table's units: those of a narrow law are its
+// estimates.
+func TestVIPictureIsOfTheTable(t *testing.T) {
+	votes(t)
+	for _, c := range []struct{ model, group, formula string }{
+		{viLinear, "", "dose ~ age + town"}, {viLogistic, "", "vote ~ age + town"}, {viHierarchical, "state", "vote ~ age + town"},
+	} {
+		for _, units := range []string{"original", "scaled"} {
+			f := &viFlags{model: c.model, group: c.group, units: units, draws: 10, level: 0.95, priorSD: 1}
+			f.formula = c.formula
+			d, err := f.viDesign(io.Discard, "votes.csv")
+			if err != nil {
+				t.Fatal(err)
+			}
+			model := f.of(d, &vi.Rows{P: d.coefficients()}, nil)
+			mean, sd := make([]float64, model.Dim()), make([]float64, model.Dim())
+			for j := range mean {
+				mean[j], sd[j] = 0.3*float64(j+1), 1e-9
+			}
+			r := &viResult{fit: vi.NewFit(model, mean, sd), design: d, flags: f, method: "vi-" + c.model}
+			r.fit.Trace = []vi.Point{{Mean: mean}}
+			drawn := r.trace()[0].Mean
+			for j, p := range r.summary(r.draws()).Parameters {
+				if math.Abs(drawn[j]/p.Mean-1) > 1e-6 {
+					t.Errorf("%s of %s units: %v is drawn, and the table has %v", p.Label, units, drawn[j], p.Mean)
+				}
+			}
+		}
+	}
 }
 
 // A run is charged before it starts, as one of many sampled sums, and beside releases; what

@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
@@ -53,13 +55,36 @@ func (f *viFlags) conclude(stdout, stderr io.Writer, r *viResult) error {
 // draws are in the units asked for.
 func (r *viResult) draws() *posterior.Draws {
 	d := r.fit.Draws(r.flags.draws, r.flags.seed)
-	if r.fit.Privacy != nil {
-		d.Warnings = append(d.Warnings, "the intervals are those of the fitted law: they do not account for the noise of privacy, or for the approximation")
-	}
+	d.Warnings = r.warnings()
 	if r.flags.units == "scaled" {
 		return d
 	}
 	return d.Map(d.Names, r.toOriginal)
+}
+
+// warnings are what the numbers do not say.
+func (r *viResult) warnings() (all []string) {
+	if r.fit.Privacy != nil {
+		all = append(all, "the intervals are those of the fitted law: they do not account for the noise of privacy, or for the approximation")
+		switch longest := r.design.longest(); {
+		case !r.design.binary:
+			all = append(all, "gradients are clipped, which biases estimates at any epsilon: where residuals have long tails, slopes and sigma2 come out too small")
+		case r.flags.clip > 0 && r.flags.clip < longest:
+			all = append(all, fmt.Sprintf("gradients longer than --clip %v are clipped, which biases estimates at any epsilon; --clip %.4g clips none", r.flags.clip, longest))
+		}
+	}
+	var moving []string
+	most := 0.
+	for j, label := range r.labels() {
+		if r.fit.Moved != nil && math.Abs(r.fit.Moved[j]) > 2 {
+			moving, most = append(moving, label), max(most, math.Abs(r.fit.Moved[j]))
+		}
+	}
+	if moving != nil {
+		all = append(all, fmt.Sprintf("not settled: while steps were averaged, means moved by up to %.1f of their standard deviations (%s), by the noise, which a larger epsilon makes smaller, or for want of --steps or of a larger --learning-rate",
+			most, strings.Join(moving, ", ")))
+	}
+	return all
 }
 
 // toOriginal maps a draw to the data's units: coefficients by blocks, of which a
@@ -97,11 +122,14 @@ func (r *viResult) summary(d *posterior.Draws) *posterior.Summary {
 	return s
 }
 
-// labels are those of all coefficients: of each group's and of their means, in a
-// hierarchical model.
+// labels are those of all parameters: of each group's coefficients and of their means, in a
+// hierarchical model; pvi knows the variance.
 func (r *viResult) labels() []string {
 	own := r.design.labels()
-	if r.flags.model != viHierarchical {
+	switch {
+	case r.method == "vi-"+viLinear:
+		return append(own, "sigma2")
+	case r.flags.model != viHierarchical:
 		return own
 	}
 	var labels []string
@@ -213,10 +241,23 @@ func (r *viResult) comments(s *posterior.Summary) []string {
 	return lines
 }
 
+// trace is the fit's as the table has it: the parameters that it shows, in its units, at the
+// law's mean.
+func (r *viResult) trace() []vi.Point {
+	shown := slices.Clone(r.fit.Trace)
+	for i, p := range shown {
+		shown[i].Mean = r.fit.Constrain(p.Mean)
+		if r.flags.units != "scaled" {
+			r.toOriginal(shown[i].Mean, slices.Clone(shown[i].Mean))
+		}
+	}
+	return shown
+}
+
 // draw draws the trace.
 func (r *viResult) draw(path string) error {
 	var picture bytes.Buffer
-	if err := report.VariationalTrace(&picture, r.fit.Trace, r.labels(), plotFormat(path)); err != nil {
+	if err := report.VariationalTrace(&picture, r.trace(), r.labels(), r.flags.units, plotFormat(path)); err != nil {
 		return err
 	}
 	mode := public

@@ -10,8 +10,8 @@ import (
 	"runtime"
 )
 
-// Create makes a ledger that has nothing charged, all or nothing: it is made beside
-// the path and linked to it. Errors: a budget that is none, a path where something
+// Create makes a ledger that has nothing charged, for its owner alone, all or nothing: it
+// is made beside the path and linked to it. Errors: a budget that is none, a path where something
 // stands (wraps fs.ErrExist: a ledger is never overwritten), one that cannot be
 // written.
 func Create(ctx context.Context, path string, b Budget) error {
@@ -27,7 +27,7 @@ func Create(ctx context.Context, path string, b Budget) error {
 		return unusable("no ledger was made at %s: %w", path, reason(err))
 	}
 	defer os.Remove(f.Name())
-	err = f.Chmod(0o644)
+	err = f.Chmod(0o600)
 	if err = errors.Join(err, f.Close()); err == nil {
 		err = fill(ctx, f.Name(), b)
 	}

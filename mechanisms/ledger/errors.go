@@ -35,7 +35,7 @@ func (e *ExhaustedError) Error() string {
 // The result codes of SQLite that have a cause outside the program: see
 // https://www.sqlite.org/rescode.html.
 var causes = map[int]string{
-	5:  "another process has been writing to it for too long: run this again, or see what holds it",
+	5:  "another process has kept it busy for too long: run this again, or see what holds it",
 	8:  "it cannot be written to: a ledger has to be, before anything is released",
 	11: "it is damaged: take a copy that is not, and charge what was released since",
 	13: "the disk is full",

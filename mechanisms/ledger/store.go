@@ -84,8 +84,9 @@ func connect(path string) (*sql.DB, error) {
 	return db, nil
 }
 
-// Open opens a ledger; sigma is accounting.Sigma. An error wraps ErrUnusable where
-// the file is none that can serve: missing, no ledger, of a later version.
+// Open opens a ledger; sigma is accounting.Sigma. What others than its owner may do with
+// the file is taken from them. An error wraps ErrUnusable where the file is none that can
+// serve: missing, no ledger, of a later version, open to others whatever is done.
 func Open(ctx context.Context, path string, sigma Sigma) (*Ledger, error) {
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -100,11 +101,34 @@ func Open(ctx context.Context, path string, sigma Sigma) (*Ledger, error) {
 		return nil, plain(path, err)
 	}
 	l := &Ledger{path, db, sigma}
-	if err := l.identify(ctx); err != nil {
+	if err = l.identify(ctx); err == nil {
+		err = keepToOwner(path)
+	}
+	if err != nil {
 		db.Close()
 		return nil, err
 	}
 	return l, nil
+}
+
+// keepToOwner takes the rights of all but the owner from a ledger: who can open it can keep
+// others from writing. What a killed run left beside it loses them too; SQLite gives what it
+// makes anew those of the ledger. Windows has no such rights.
+func keepToOwner(path string) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	const others = 0o077
+	for _, beside := range []string{"", "-journal", "-wal", "-shm"} {
+		info, err := os.Stat(path + beside)
+		if err == nil && info.Mode().Perm()&others != 0 {
+			err = os.Chmod(path+beside, info.Mode().Perm()&^others)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return unusable("other users can open %s%s, and so keep releases waiting: its owner can forbid it, by chmod 600 (%w)", path, beside, reason(err))
+		}
+	}
+	return nil
 }
 
 // identify looks whether the file is a ledger.
@@ -127,62 +151,6 @@ func (l *Ledger) Close() error { return l.db.Close() }
 
 // Path is the name under which the ledger was opened.
 func (l *Ledger) Path() string { return l.path }
-
-// Charge charges what one release costs, all of it or nothing: one charge, or one for
-// each of the mechanisms that it is composed of, in the order in which they will draw
-// their noise. It returns the number of the last, once that is durable; the parts have
-// consecutive ones. Where the budget has no room for them, nothing is charged and the
-// error is an *ExhaustedError; where they are of other neighbours, or the file cannot
-// be written, it wraps ErrUnusable.
-func (l *Ledger) Charge(ctx context.Context, parts ...Charge) (int64, error) {
-	var number int64
-	err := l.transact(ctx, parts, func(tx *sql.Tx) error {
-		for _, c := range parts {
-			result, err := tx.ExecContext(ctx,
-				"INSERT INTO charge (time, release, noise, epsilon, delta, sensitivity, scale, written) VALUES (?, ?, ?, ?, ?, ?, ?, 0)",
-				time.Now().UTC().Format(time.RFC3339), c.Release, c.Noise, text(c.Epsilon), text(c.Delta), c.Sensitivity, c.Scale)
-			if err != nil {
-				return err
-			}
-			if number, err = result.LastInsertId(); err != nil {
-				return err
-			}
-		}
-		return tx.Commit()
-	})
-	return number, err
-}
-
-// Check returns the error that Charge would return now, and charges nothing.
-func (l *Ledger) Check(ctx context.Context, parts ...Charge) error {
-	return l.transact(ctx, parts, func(*sql.Tx) error { return nil })
-}
-
-// transact lets do write if the parts fit, while nobody else can.
-func (l *Ledger) transact(ctx context.Context, parts []Charge, do func(*sql.Tx) error) error {
-	tx, err := l.db.BeginTx(ctx, nil)
-	if err != nil {
-		return plain(l.path, err)
-	}
-	defer tx.Rollback() // of nothing, once it is committed
-	h, err := l.history(ctx, tx)
-	if err != nil {
-		return err
-	}
-	for _, c := range parts {
-		if c.Neighbours != h.Budget.Neighbours {
-			return unusable("%s counts %s neighbours, and the release is for %s ones: a ledger has one relation", l.path, h.Budget.Neighbours, c.Neighbours)
-		}
-	}
-	ok, err := h.Fits(parts...)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return &ExhaustedError{l.path, total(parts), h}
-	}
-	return plain(l.path, do(tx))
-}
 
 // SetWritten notes that the release of a charge was written.
 func (l *Ledger) SetWritten(ctx context.Context, number int64) error {

@@ -26,18 +26,14 @@ func wholeNoise(kind release.Kind, scale float64, rng *rand.Rand) float64 {
 	return math.Round(scale * rng.NormFloat64())
 }
 
-// SmoothNoise is the log density, up to a constant and at a residual in units of
-// the scale, whose derivative model.Joint.Noise's LogDensity gives as slope for so many
-// releases of so many statistics together.
-func SmoothNoise(kind release.Kind, u float64, releases, statistics int) float64 {
+// SmoothNoise is the log density, up to a constant and at a residual in units of the scale,
+// whose derivative model.Noise's LogDensity gives as slope, where so many statistics are
+// moved together; of normal noise only as far as Noise.Reach made it the density's own.
+func SmoothNoise(kind release.Kind, u float64, statistics int) float64 {
 	if kind == release.Laplace {
 		return -math.Sqrt(u*u + min(1, 27/float64(statistics))/16)
 	}
-	wall2 := 9.0
-	if releases > 1 {
-		wall2 = 6 * math.Sqrt(float64(statistics))
-	}
-	return -wall2 * (math.Sqrt(1+u*u/wall2) - 1)
+	return -0.5 * u * u
 }
 
 // logHalfNormal draws the logarithm of |x|, x ~ N(0, sd²).

@@ -96,6 +96,41 @@ func BenchmarkEffectiveDraws(b *testing.B) {
 	}
 }
 
+// normalRows is a release of n rows at ε = 1, δ = 10⁻⁶: x ~ N(0, 0.3²) independently, y of
+// slopes 0.5/√p and a residual sd of 0.3, in boxes from −1 to 1, with Gaussian noise of
+// L2 sensitivity m + 1.
+func normalRows(p int, n float64) *model.Problem {
+	s := model.Shape{P: p, Intercept: true}
+	rng := rand.New(rand.NewPCG(uint64(p), 5))
+	x, law := model.NewParams(s), model.NewMoments(s)
+	x.Sigma2 = 0.09
+	for j := range p {
+		x.Theta[j+1], x.Tau[j*p+j] = 0.5/math.Sqrt(float64(p)), 0.09
+	}
+	law.Set(x)
+	if !law.Factor() {
+		panic("the law of the rows has no root")
+	}
+	obs := &model.Observation{Shape: s, N: n, Kind: release.Gaussian, Z: make([]float64, s.Statistics())}
+	law.RandExact(obs.Z, n, rng)
+	const oneUnit = 4.2246789 // of sensitivity
+	for i := range obs.Z {
+		obs.Scale = append(obs.Scale, oneUnit*float64(s.M()+1))
+		obs.Z[i] += obs.Scale[i] * rng.NormFloat64()
+	}
+	return modeltest.Problem(obs, model.DefaultPrior(s))
+}
+
+// BenchmarkColumns is what BenchmarkEffectiveDraws is, where the noise is Gaussian and p
+// grows.
+//
+//	go test ./nuts/exact -run xxx -bench Columns -benchtime 1x
+func BenchmarkColumns(b *testing.B) {
+	for _, p := range []int{1, 2, 3, 5, 10, 20, 30} {
+		b.Run(fmt.Sprintf("p%d", p), func(b *testing.B) { effective(b, normalRows(p, 100_000), 2000) })
+	}
+}
+
 func effective(b *testing.B, problem *model.Problem, draws int) {
 	for b.Loop() {
 		d, err := Method{}.Sample(context.Background(), problem, mcmc.Plan{Chains: 1, Warmup: 1000, Draws: draws, Seed: 1, Workers: 1})

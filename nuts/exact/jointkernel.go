@@ -110,7 +110,7 @@ func (k *jointKernel) Adapt(iteration, warmup int) {
 		k.density.set(k.Position())
 		for _, s := range k.density.spokes {
 			s.vector(k.density.s)
-			s.noise.Widen(k.density.s)
+			s.noise.Reach(k.density.s)
 		}
 		k.Moved()
 	}

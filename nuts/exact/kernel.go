@@ -66,7 +66,7 @@ func (k *kernel) Step(rng *rand.Rand) nuts.Info {
 // Adapt is called by the driver after each warm-up step.
 func (k *kernel) Adapt(iteration, warmup int) {
 	if done := iteration + 1; done == warmup/20 || done == warmup/10 {
-		k.density.noise.Widen(k.s)
+		k.density.noise.Reach(k.s)
 		k.Moved()
 	}
 	k.Sampler.Adapt(iteration, warmup)

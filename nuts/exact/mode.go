@@ -16,9 +16,9 @@ const (
 	gain      = 0.1
 )
 
-// fit puts the map, and the middle between the noise's walls, where they belong at the mode
-// that an ascent reaches from x: starts are dispersed, and at x itself the map would make
-// another law standard. A draw is about half as many below the mode as there are
+// fit puts the map, and the reach of the noise's slopes, where they belong at the mode that
+// an ascent reaches from x: starts are dispersed, and at x itself the map would make another
+// law standard. A draw is about half as many below the mode as there are
 // coordinates; from four times that, trajectories may not find back, and x moves to the
 // first point of the ascent that is nearer. It reports false where not even x has a map.
 func (f *joint) fit(x []float64) bool {
@@ -34,7 +34,7 @@ func (f *joint) fit(x []float64) bool {
 		return f.standardise(x)
 	}
 	f.frame.toY(y, mode)
-	f.centre(y)
+	f.reach(y)
 	path, heights = append(path, mode), append(heights, height)
 	copy(x, path[slices.IndexFunc(heights, func(h float64) bool { return h >= height-2*float64(f.Dim()) })])
 	return true
@@ -42,7 +42,7 @@ func (f *joint) fit(x []float64) bool {
 
 // ascend returns the points, and their log densities, that the steps of Gauss and Newton,
 // halved until they gain, reach from x, where the map is; it leaves the map at the last.
-// Walls about 0 keep steps from far away short.
+// Bent slopes keep steps from far away short.
 func (f *joint) ascend(x []float64) (path [][]float64, heights []float64) {
 	y, next, grad := make([]float64, f.Dim()), make([]float64, f.Dim()), make([]float64, f.Dim())
 	path, heights = [][]float64{slices.Clone(x)}, []float64{math.Inf(-1)}
@@ -87,7 +87,7 @@ func (f *joint) climb(next, y, g []float64) (logp float64) {
 
 // polish returns what L-BFGS (Liu & Nocedal 1989, Mathematical Programming 45) reaches from
 // y along the density's own slopes, and its log density. Where releases contradict one
-// another, residuals are of tens of standard deviations, walls about 0 would have their mode
+// another, residuals are of tens of standard deviations, bent slopes would have their mode
 // elsewhere, and the statistics' second derivatives, which the map leaves out, count:
 // ascend creeps along a ridge then.
 func (f *joint) polish(y []float64) (mode []float64, logp float64) {
@@ -101,7 +101,7 @@ func (f *joint) polish(y []float64) (mode []float64, logp float64) {
 			return -logp
 		},
 		Grad: func(grad, y []float64) {
-			f.centre(y)
+			f.reach(y)
 			if _, err := f.LogDensity(grad, y); err != nil {
 				clear(grad)
 			}
@@ -117,11 +117,11 @@ func (f *joint) polish(y []float64) (mode []float64, logp float64) {
 	return result.X, -result.F
 }
 
-// centre puts the middle between the noise's walls at the residuals of y.
-func (f *joint) centre(y []float64) {
+// reach makes the noise's slopes the derivative about y.
+func (f *joint) reach(y []float64) {
 	f.set(y)
 	for _, s := range f.spokes {
 		s.vector(f.s)
-		s.noise.Centre(f.s)
+		s.noise.Reach(f.s)
 	}
 }

@@ -3,6 +3,7 @@ package exact
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -98,16 +99,21 @@ func worstRHat(d *posterior.Draws) (name string, worst float64) {
 	return name, worst
 }
 
-// TestNoChainFreezes: of many chains on the goldens with Gaussian noise, whose
-// density falls faster than the slope that is followed, none stays where it started;
-// nor where the sums of squares lie k standard deviations below any that rows have.
-func TestNoChainFreezes(t *testing.T) {
+// gaussianGoldens are the reference problems with Gaussian noise.
+func gaussianGoldens(t *testing.T) map[string]*model.Problem {
 	problems := map[string]*model.Problem{}
 	for _, g := range modeltest.Goldens(t) {
 		if g.Problem.Releases[0].Noise.Kind == release.Gaussian {
 			problems[g.Name] = g.Problem
 		}
 	}
+	return problems
+}
+
+// beyondRows are releases whose sums of squares lie k standard deviations below any that
+// rows have.
+func beyondRows() map[string]*model.Problem {
+	problems := map[string]*model.Problem{}
 	for _, k := range []float64{3, 20} {
 		s := simulated(2, 100, 1)
 		s.Kind, s.Scale = release.Gaussian, 10
@@ -117,6 +123,15 @@ func TestNoChainFreezes(t *testing.T) {
 		}
 		problems[fmt.Sprintf("%g sd beyond", k)] = modeltest.Problem(obs, s.Prior)
 	}
+	return problems
+}
+
+// TestNoChainFreezes: of many chains on the goldens with Gaussian noise, whose
+// density falls faster than the slope that is followed, none stays where it started;
+// nor where no rows have such sums of squares.
+func TestNoChainFreezes(t *testing.T) {
+	problems := gaussianGoldens(t)
+	maps.Copy(problems, beyondRows())
 	for name, p := range problems {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

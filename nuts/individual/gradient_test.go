@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/diff/fd"
 
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -27,17 +28,8 @@ func cases(t *testing.T, test func(t *testing.T, s model.Shape, kind release.Kin
 	}
 }
 
-// smooth is the log density whose slopes model.Noise gives.
-func smooth(o *model.Observation, i int, s float64) float64 {
-	u := (o.Z[i] - s) / o.Scale[i]
-	if o.Kind == release.Laplace {
-		return -math.Sqrt(u*u + 0.0625)
-	}
-	return -9 * (math.Sqrt(1+u*u/9) - 1)
-}
-
 // TestGradient compares the gradient with central differences of the density
-// that has smooth in place of the noise's.
+// with Laplace's kink rounded off.
 func TestGradient(t *testing.T) {
 	cases(t, func(t *testing.T, s model.Shape, kind release.Kind, clamping bool) {
 		rng := rand.New(rand.NewPCG(1, uint64(s.P)))
@@ -52,7 +44,7 @@ func TestGradient(t *testing.T) {
 				}
 				for i, v := range f.s {
 					rough, _ := f.noise.LogDensity(i, v)
-					logp += smooth(f.obs, i, v) - rough
+					logp += modeltest.SmoothNoise(f.obs.Kind, (f.obs.Z[i]-v)/f.obs.Scale[i], len(f.s)) - rough
 				}
 				return logp
 			}
@@ -63,6 +55,8 @@ func TestGradient(t *testing.T) {
 						x[i] /= f.unit
 					}
 				}
+				value(x)
+				f.noise.Reach(f.s)
 				if _, err := f.LogDensity(grad, x); err != nil {
 					t.Fatal(err)
 				}

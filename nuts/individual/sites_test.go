@@ -58,10 +58,14 @@ func TestSitesGradient(t *testing.T) {
 				for _, k := range f.all {
 					for i, v := range k.s {
 						w, _ := k.noise.LogDensity(i, v)
-						logp += modeltest.SmoothNoise(k.release.Kind, (k.release.Z[i]-v)/k.release.Scale[i], len(f.all), len(f.all)*len(k.s)) - w
+						logp += modeltest.SmoothNoise(k.release.Kind, (k.release.Z[i]-v)/k.release.Scale[i], len(f.all)*len(k.s)) - w
 					}
 				}
 				return logp
+			}
+			smooth() // the statistics at x
+			for _, k := range f.all {
+				k.noise.Reach(k.s)
 			}
 			if _, err := f.LogDensity(grad, x); err != nil {
 				t.Fatal(err)

@@ -73,7 +73,7 @@ func (k *sitesKernel) Adapt(iteration, warmup int) {
 	if done := iteration + 1; done == warmup/20 || done == warmup/10 {
 		k.Moved() // s at the chain's position
 		for _, s := range k.density.all {
-			s.noise.Widen(s.s)
+			s.noise.Reach(s.s)
 		}
 		k.Moved()
 	}

@@ -33,7 +33,6 @@ func IsPlace(text string) bool { return strings.HasPrefix(text, prefix) }
 // Table is what the rows are selected from.
 type Table struct {
 	program string
-	text    string // as the user gave it
 	name    string
 	setup   string // statements before each query, after which there is the view of rows
 	columns []column
@@ -58,7 +57,7 @@ func Open(ctx context.Context, place, table string) (*Table, error) {
 	if !ok {
 		return nil, fmt.Errorf("%q is no place of DuckDB's: duckdb: alone, or duckdb:FILE", place)
 	}
-	t := &Table{text: table}
+	t := &Table{}
 	from := table
 	if file != "" {
 		parsed, err := pushdown.ParseTable(table)
@@ -163,4 +162,10 @@ func (t *Table) Sum(ctx context.Context, q *pushdown.Query) (*ssp.Statistics, er
 // Name is what the table is called, without its schema; empty of what has no name.
 func (t *Table) Name() string { return t.name }
 
-func (t *Table) String() string { return "table " + t.text }
+// String is for messages: an expression, which may hold a key to a server, is not shown.
+func (t *Table) String() string {
+	if t.name == "" {
+		return "what --table names"
+	}
+	return "table " + t.name
+}

@@ -95,7 +95,7 @@ func TestSum(t *testing.T) {
 // Of what the program says only the line is shown that it means for the user.
 func TestErrors(t *testing.T) {
 	for script, says := range map[string]string{
-		"echo 'DuckDB: no such table' >&2; exit 1": "table rows: DuckDB: no such table",
+		"echo 'DuckDB: no such table' >&2; exit 1": "what --table names: DuckDB: no such table",
 		"echo 'cell 7391' >&2; exit 2":             "failed",
 		"kill -9 $$":                               "failed",
 		"echo '{'":                                 "no list of columns",

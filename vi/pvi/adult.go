@@ -98,22 +98,21 @@ func parseAdult(fields []string) (record adultRecord, _ error) {
 		return record, fmt.Errorf("%d columns, not %d", len(fields), adultColumns)
 	}
 	for i, column := range adultNumeric {
-		text := strings.TrimSpace(fields[column])
-		v, err := strconv.ParseFloat(text, 64)
+		v, err := strconv.ParseFloat(strings.TrimSpace(fields[column]), 64)
 		if err != nil || !(math.Abs(v) <= 1e100) {
-			return record, fmt.Errorf("column %d: %q is no number that can be used", column+1, text)
+			return record, fmt.Errorf("column %d is no number that can be used", column+1)
 		}
 		record.numbers[i] = v
 	}
 	for i, column := range adultLevels {
 		record.levels[i] = strings.TrimSpace(fields[column])
 	}
-	switch income := strings.TrimSuffix(strings.TrimSpace(fields[adultColumns-1]), "."); income {
+	switch strings.TrimSuffix(strings.TrimSpace(fields[adultColumns-1]), ".") {
 	case "<=50K":
 	case ">50K":
 		record.income = 1
 	default:
-		return record, fmt.Errorf("column %d: %q is neither <=50K nor >50K", adultColumns, income)
+		return record, fmt.Errorf("column %d is neither <=50K nor >50K", adultColumns)
 	}
 	return record, nil
 }

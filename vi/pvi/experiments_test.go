@@ -148,8 +148,8 @@ func TestReadAdultRefuses(t *testing.T) {
 	}
 	for line, want := range map[string]string{
 		"39, State-gov": "2 columns",
-		strings.Replace(adultLine, "39", "old", 1):   `column 1: "old"`,
-		strings.Replace(adultLine, "<=50K", "x", 1):  `column 15: "x"`,
+		strings.Replace(adultLine, "39", "old", 1):   "column 1 is no number",
+		strings.Replace(adultLine, "<=50K", "x", 1):  "column 15 is neither",
 		strings.Replace(adultLine, "2174", "NaN", 1): "column 11",
 	} {
 		_, err := ReadAdult(writeAdult(t, adultLine+"\n"+line, adultLine), 0)

@@ -222,10 +222,15 @@ func (g *Gradient) record(i int) {
 		g.eta[j] = m + s*z
 	}
 	g.model.Slopes(i, g.eta)
-	inMean := scale * floats.Sum(g.eta) / float64(len(g.z))
-	inVariance := 0.
+	// In a fixed order: that of floats.Sum depends on where in memory its argument is.
+	inMean, inVariance := 0., 0.
+	for j, slope := range g.eta {
+		inMean += slope
+		inVariance += slope * g.z[j]
+	}
+	inMean *= scale / float64(len(g.z))
 	if s > 0 {
-		inVariance = scale * floats.Dot(g.eta, g.z) / (2 * s * float64(len(g.z)))
+		inVariance *= scale / (2 * s * float64(len(g.z)))
 	}
 	copy(g.of, g.share)
 	for k, v := range value {

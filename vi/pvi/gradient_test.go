@@ -129,6 +129,41 @@ func TestGradientSensitivity(t *testing.T) {
 	}
 }
 
+// What a record adds is a function of the record and of what is public, to the bit: neither
+// its place among the rows and in a batch nor that of a buffer in memory matters.
+func TestRecordsStandAlone(t *testing.T) {
+	const n, p = 30, 5
+	rng := rand.New(rand.NewPCG(6, 6))
+	rows, order := linearRows(n, p, 1, rng), rng.Perm(n)
+	moved := &vi.Rows{P: p}
+	for _, i := range order {
+		moved.X, moved.Y = append(moved.X, rows.X[i*p:(i+1)*p]...), append(moved.Y, rows.Y[i])
+	}
+	law := []float64{1e3, -1e3, 0.1, 0.2, 0.3, 1, 2, 3, 4, 5}
+	for _, draws := range []int{0, 5, 20} {
+		of := func(rows *vi.Rows, shift int) [][]float64 {
+			g := must(NewGradient(must(NewNormal(rows, 1)), GradientOptions{Steps: 1, Batch: n, Draws: draws, Mean: new(recorder), LogVar: new(recorder), Protect: Protection{1, 1, simulated(7)}}))
+			g.eta = make([]float64, len(g.eta)+shift)[shift:]
+			added := new(vectors)
+			g.sum = added
+			g.Aim(make([]float64, len(law)), law, make([]float64, len(law)))
+			return added.of
+		}
+		there, here := of(moved, 1), of(rows, 0)
+		for k, i := range order {
+			if !slices.Equal(there[k], here[i]) {
+				t.Fatalf("%d draws: record %d adds %v, and %v where it stands elsewhere", draws, i, here[i], there[k])
+			}
+		}
+	}
+}
+
+// vectors is a sum that keeps what is added.
+type vectors struct{ of [][]float64 }
+
+func (v *vectors) Add(_ float64, x []float64, _ float64) { v.of = append(v.of, slices.Clone(x)) }
+func (v *vectors) Release(dst []float64)                 { clear(dst) }
+
 // By Analytic a record more moves an aim by C/s² at most.
 func TestAnalyticSensitivity(t *testing.T) {
 	rows := linearRows(20, 2, 1, rand.New(rand.NewPCG(5, 5)))
@@ -207,7 +242,7 @@ func TestRulesRefuse(t *testing.T) {
 		t.Error("sd 0: no error")
 	}
 	if _, err := NewLogistic(rows); err == nil {
-		t.Error("responses that are neither 0 nor 1: no error")
+		t.Error("responses outside [0, 1]: no error")
 	}
 	rule := must(NewAnalytic(rows, 1, Protection{}))
 	if _, err := NewClient(rule, 0, nil); err == nil {

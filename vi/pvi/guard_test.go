@@ -2,6 +2,7 @@ package pvi
 
 import (
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -54,6 +55,35 @@ func TestGuardHidesAClient(t *testing.T) {
 		}
 		if sharing == Published {
 			near(t, "distance of the published scheme", distance, 5.2, 4.4*0.3)
+		}
+	}
+}
+
+// With the same noise, what a client lets out and what one without a part does differ by at
+// most 2⁴⁰ steps of the lattice, in exact integers.
+func TestGuardMessage(t *testing.T) {
+	const steps = (1 << 40) * (1 - 1./(1<<30)) // of the clip
+	limit, rng := new(big.Int).Lsh(big.NewInt(1), 80), rand.New(rand.NewPCG(10, 0))
+	for trial := range 2000 {
+		clip := math.Exp(5 * rng.NormFloat64())
+		message := func(way []float64) []float64 {
+			g := &Guard{Stream: simulated(uint64(trial)), share: 1}
+			g.release(way, clip, 1)
+			return way
+		}
+		way := make([]float64, 1+trial%9)
+		none := message(make([]float64, len(way)))
+		size := clip * math.Exp(float64(trial%3)*10*rng.NormFloat64())
+		for j := range way {
+			way[j] = size * rng.NormFloat64()
+		}
+		moved := new(big.Int)
+		for j, v := range message(way) {
+			k := big.NewInt(int64(math.Round(v/clip*steps)) - int64(math.Round(none[j]/clip*steps)))
+			moved.Add(moved, k.Mul(k, k))
+		}
+		if moved.Cmp(limit) > 0 {
+			t.Fatalf("trial %d: a client moves a message by more than the clipping norm", trial)
 		}
 	}
 }

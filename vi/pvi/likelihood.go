@@ -56,12 +56,13 @@ func (n *Normal) Slopes(i int, eta []float64) {
 // Logistic is the likelihood of logistic regression.
 type Logistic struct{ regression }
 
-// NewLogistic has y = 1 with probability σ(xᵀθ), σ(η) = 1/(1 + e^{−η}). Errors: rows that
-// do not fit or are not finite, a response that is neither 0 nor 1.
+// NewLogistic has y = 1 with probability σ(xᵀθ), σ(η) = 1/(1 + e^{−η}); a y between 0 and 1
+// counts as that share of a 1 and the rest of a 0. Errors: rows that do not fit or are not
+// finite, a response outside [0, 1].
 func NewLogistic(rows *vi.Rows) (*Logistic, error) {
 	for i, y := range rows.Y {
-		if y != 0 && y != 1 {
-			return nil, fmt.Errorf("row %d: a response of logistic regression is 0 or 1, not %v", i+1, y)
+		if !(y >= 0 && y <= 1) {
+			return nil, fmt.Errorf("row %d: a response of logistic regression lies between 0 and 1", i+1)
 		}
 	}
 	return &Logistic{regression{rows}}, checkRows(rows)

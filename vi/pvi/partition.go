@@ -33,7 +33,7 @@ func (p Partition) Split(y []float64, rng *rand.Rand) ([][]int, error) {
 	}
 	for i, class := range y {
 		if class != 0 && class != 1 {
-			return nil, fmt.Errorf("record %d: a class is 0 or 1, not %v", i+1, class)
+			return nil, fmt.Errorf("record %d: a class is 0 or 1", i+1)
 		}
 	}
 	each := float64(len(y)) / float64(p.Clients)

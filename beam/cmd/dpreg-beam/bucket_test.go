@@ -46,7 +46,7 @@ func TestBucket(t *testing.T) {
 	if err != nil || header[0] != "age" {
 		t.Errorf("header %v: %v", header, err)
 	}
-	_, j, _ := engine{name: "embedded"}.start(t)
+	_, j, _ := inProcess.start(t)
 	dir, err := staging.New("memfs://staging")
 	if err != nil {
 		t.Fatal(err)

@@ -63,9 +63,6 @@ func (f *engineFlags) launch(stderr io.Writer, cmd *cobra.Command) (e job.Engine
 		log.SetupLogging(f.log, "text")
 	}
 	e = job.Engine{Runner: *runners.Runner, Attempts: f.attempts, Patience: job.DefaultPatience, Say: func(text string) { note(stderr, "%s", text) }}
-	if e.Runner == "" {
-		e.Runner = job.Prism
-	}
 	if err := e.Settle(); err != nil {
 		return e, "", nil, usage(err)
 	}

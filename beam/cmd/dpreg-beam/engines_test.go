@@ -71,36 +71,30 @@ func serve(t *testing.T) (endpoint string, process *os.Process) {
 // engine is a way to run jobs.
 type engine struct {
 	name, environment string
-	endpoint          string // empty: embedded
+	endpoint          string // empty: in this process
 	service           *os.Process
 }
+
+// inProcess is what there is where no engine is named.
+var inProcess = engine{name: "in process"}
 
 // engines are all that are tested.
 func engines(t *testing.T) []engine {
 	endpoint, service := serve(t)
 	return []engine{
-		{name: "embedded"},
+		inProcess,
 		{"loopback", "LOOPBACK", endpoint, service},
 		{"processes", "PROCESS", endpoint, service},
 	}
 }
 
-// embedded is the endpoint of the Prism in this process, once there is one.
-var embedded string
-
 // start sets the flags of Beam as the command line does, and gives the engine and the place
 // to meet its workers.
 func (e engine) start(t *testing.T) (*spoken, job.Engine, staging.Dir) {
 	t.Helper()
-	if *jobopts.Endpoint != "" && embedded == "" {
-		embedded = *jobopts.Endpoint
-	}
 	*jobopts.Endpoint, *jobopts.EnvironmentType, *jobopts.EnvironmentConfig, *jobopts.WorkerBinary = e.endpoint, e.environment, "", ""
-	if e.endpoint == "" && embedded != "" {
-		*jobopts.Endpoint, *jobopts.EnvironmentType = embedded, "LOOPBACK"
-	}
 	s := &spoken{}
-	j := job.Engine{Runner: job.Prism, Attempts: 5, Patience: 15 * time.Second, Say: s.say}
+	j := job.Engine{Attempts: 5, Patience: 15 * time.Second, Say: s.say}
 	if err := j.Settle(); err != nil {
 		t.Fatal(err)
 	}

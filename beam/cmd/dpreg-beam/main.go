@@ -16,12 +16,14 @@ import (
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/gcs"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/local"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/dataflow"
+	//lint:ignore SA1019 Prism, which it is deprecated for, listens on all networks
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/flink"
-	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/spark"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal"
 
 	"github.com/dpreg/dpreg/beam/worker"
+	"github.com/dpreg/dpreg/pushdown"
 )
 
 func main() {
@@ -92,7 +94,7 @@ func exitCode(stderr io.Writer, err error) int {
 	return failed
 }
 
-// note writes one message to stderr.
+// note writes one message to stderr, which may quote what was typed, but no password.
 func note(stderr io.Writer, format string, args ...any) {
-	fmt.Fprintf(stderr, "dpreg-beam: "+format+"\n", args...)
+	fmt.Fprintln(stderr, "dpreg-beam: "+pushdown.Redacted(fmt.Sprintf(format, args...)))
 }

@@ -37,7 +37,7 @@ func newRelease() *cobra.Command {
 		Short: "Make a release of a table in many files: spends ε",
 		Long:  releaseHelp,
 		Example: `  dpreg-beam release --eps 1 --schema people.schema.json -o people.release.json shards/
-  dpreg-beam release --eps 1 --bounds age=0:100 --bounds income=0:500000 --endpoint localhost:8073 --environment_type process -o r.json shards/`,
+  dpreg-beam release --eps 1 --bounds age=0:100 --bounds income=0:500000 --endpoint localhost:8073 -o r.json shards/`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd, args[0])

@@ -9,9 +9,9 @@ const rootHelp = `dpreg-beam runs dpreg's large jobs on Apache Beam.
   compare    those of one that dpreg compare began
   prism      a job service of Beam's runner Prism, for tests and one machine
 
-Without flags of an engine all runs in this process. Engines are named as in any
-program of Beam's Go SDK: --runner, --endpoint, --environment_type and so on
-(docs/beam.md).
+Without flags of an engine all runs in this process, which opens no port. Engines
+are named as in any program of Beam's Go SDK: --runner, --endpoint,
+--environment_type and so on (docs/beam.md).
 
 Exit codes: 0 done; 1 failed; 2 wrong usage or input; 3 refused for privacy.`
 

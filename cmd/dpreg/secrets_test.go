@@ -1,0 +1,93 @@
+package main
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/dpreg/dpreg/pushdown/duckdb"
+	"github.com/dpreg/dpreg/pushdown/pushdowntest"
+)
+
+// A secret in the name of a database is in no output and no file, whatever becomes of the
+// command: it works, it is mistyped, the database refuses it.
+func TestSecretsStay(t *testing.T) {
+	workspace(t)
+	at := pushdowntest.Postgres(t) // the password is s3cret@word
+	conn, err := pgx.Connect(t.Context(), at.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	for _, statement := range pushdowntest.Cases(t, "pums.csv")[0].Create("people") {
+		if _, err := conn.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, "people.schema.json", read(t, "pums.schema.json"))
+	if code := command("ledger", "init", "budget.db", "--data", "people", "--eps", "1e12").code; code != done {
+		t.Fatal(code)
+	}
+	bin := t.TempDir() // DuckDB's messages may quote the query
+	script := "#!/bin/sh\necho \"DuckDB: Binder Error: $(tr -d '\\n')\" >&2\nexit 1\n"
+	if err := os.WriteFile(filepath.Join(bin, duckdb.Program), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	password, _ := at.User.Password()
+	query := *at
+	query.User = nil
+	values := query.Query()
+	values.Set("user", "owner")
+	values.Set("password", password)
+	query.RawQuery = values.Encode()
+	wrong := *at
+	wrong.User = url.UserPassword("owner", "s3cret2")
+	model := strings.Fields("--eps 1e11 --formula income~age --method naive --draws 50 --table people")
+	fit := func(release string, args ...string) []string {
+		return append(append([]string{"fit", "--release", release, "--report", release + ".html", "--save", release + ".d", "--ledger", "budget.db"}, args...), model...)
+	}
+	for _, c := range []struct {
+		code int
+		args []string
+	}{
+		{done, fit("a.json", "--from", at.String())},
+		{done, fit("b.json", "--from="+query.String())},
+		{done, []string{"schema", "--from", at.String(), "--table", "people", "-o", "t.json"}},
+		{done, []string{"infer", "a.json", "--method", "naive", "--draws", "50", "--report", "i.html", "--format", "json"}},
+		{misused, fit("c.json", "--from", wrong.String())},
+		{misused, fit("c.json", "--from", "postgres://owner:s3cret/half@host/db")},
+		{misused, fit("c.json", "--from", "postgres://owner:s3cret%zz@host/db")},
+		{misused, fit("c.json", "--from", "host=h user=owner password=s3cret")},
+		{misused, fit("c.json", "--form", at.String())},
+		{misused, fit("c.json", "--from", at.String(), at.String())},
+		{misused, []string{"fit", "--eps", "1", at.String()}},
+		{misused, []string{"fit", "--eps", "1", query.String()}},
+		{misused, []string{"release", "--eps", "1", "postgres://owner:s3cret word@h/db"}},
+		{misused, []string{"release", "--eps", "1", "--from", "pums.csv", "--table", at.String()}},
+		{misused, []string{"infer", at.String()}},
+		{misused, []string{at.String()}},
+		{misused, []string{"release", "--eps", "1", "-o", "d.json", "--from", "duckdb:", "--table", "read_parquet('s3://b/x?s3_secret_access_key=s3cret')"}},
+		{misused, []string{"release", "--eps", "1", "-o", "d.json", "--from", "duckdb:", "--table", "postgres_scan('host=h password=''s3cret''', 'public', 'people')"}},
+		{misused, []string{"release", "--eps", "1", "-o", "d.json", "--from", "duckdb:https://u:s3cret@h/a.db", "--table", "people"}},
+		{misused, []string{"release", "--eps", "1", "-o", "d.json", "--from", "duckdb:a.db", "--table", "read_csv('https://u:s3cret@h/a.csv')"}},
+	} {
+		r := command(c.args...)
+		if r.code != c.code {
+			t.Errorf("%q: exit code %d, stderr %s", c.args, r.code, r.stderr)
+		}
+		if strings.Contains(r.stdout+r.stderr, "s3cret") {
+			t.Errorf("%q:\n%s%s", c.args, r.stdout, r.stderr)
+		}
+	}
+	for name, text := range tree(t) {
+		if strings.Contains(text, "s3cret") {
+			t.Errorf("%s has the secret", name)
+		}
+	}
+	wantPage(t, "a.json.html", "dpreg fit", "--from URL", "--table NAME")
+}

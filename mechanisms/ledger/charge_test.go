@@ -1,0 +1,75 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A commit that fails says whether the charge stands, and one that does nothing is no charge.
+func TestFailedCommit(t *testing.T) {
+	wait = 50 * time.Millisecond
+	defer func() { wait = 30 * time.Second }()
+	ctx := t.Context()
+	path := create(t, budget("1", "0", Auto))
+	l := open(t, path)
+	reader, err := open(t, path).db.Conn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{"BEGIN", "SELECT * FROM charge"} { // who reads keeps a commit waiting
+		if _, err := reader.ExecContext(ctx, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := l.Charge(ctx, laplace("0.5")); n != 0 || !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "nothing was charged") {
+		t.Errorf("number %d, error %v", n, err)
+	}
+	if h := history(t, l); len(h.Entries) != 0 {
+		t.Errorf("%+v", h.Entries)
+	}
+	if _, err := reader.ExecContext(ctx, "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := l.Charge(ctx, laplace("0.5")); n != 1 || err != nil {
+		t.Fatalf("number %d, error %v", n, err)
+	}
+	// Some failures come after the charge is on the disk, and some let nothing be read.
+	made, failed := history(t, l).Entries, errors.New("power failed")
+	if err := l.confirm(ctx, made, failed); !errors.Is(err, failed) || !strings.Contains(err.Error(), "No 1 was charged all the same") {
+		t.Errorf("error %v", err)
+	}
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	l.db.SetMaxIdleConns(0) // a connection that is open still reads the file
+	if err := l.confirm(ctx, made, failed); !errors.Is(err, failed) || !strings.Contains(err.Error(), "take it for spent") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// What the file does not hold after the commit, as it was given, is not charged.
+func TestChargeNotKept(t *testing.T) {
+	for _, trigger := range []string{
+		"BEFORE INSERT ON charge BEGIN SELECT RAISE(IGNORE); END",
+		"AFTER INSERT ON charge BEGIN DELETE FROM charge; END",
+		"AFTER INSERT ON charge BEGIN UPDATE charge SET epsilon = '0.0001'; END",
+	} {
+		path := create(t, budget("1", "1e-6", Auto))
+		l := open(t, path)
+		if _, err := l.Charge(context.Background(), laplace("0.1")); err != nil {
+			t.Fatal(err)
+		}
+		if err := meddle(t, path, "DROP TRIGGER cost_stays; DROP TRIGGER charge_is_kept; CREATE TRIGGER planted "+trigger); err != nil {
+			t.Fatal(err)
+		}
+		for _, parts := range [][]Charge{{laplace("0.1")}, {laplace("0.1"), gaussian(t, "0.1", "1e-7")}} {
+			if n, err := l.Charge(context.Background(), parts...); n != 0 || !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "did not keep") {
+				t.Errorf("%s: number %d, error %v", trigger, n, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package model
+
+import (
+	"math"
+	"testing"
+
+	"github.com/dpreg/dpreg/release"
+)
+
+// TestSlopes: the slope of normal noise is the derivative of its log density within 4 σ,
+// and after Reach within 4 σ beyond the residual; farther out it stays within 1 of that. So
+// is a noisy count's, whatever σ beside the rounding. Differences of h = 10⁻⁵ σ err by some
+// 10⁻¹⁶|log p|/h and, where u passes from one branch to the next, h.
+func TestSlopes(t *testing.T) {
+	for _, sigma := range []float64{0.3, 1, 20, 1e4} {
+		obs := &Observation{Kind: release.Gaussian, Z: []float64{7}, Scale: []float64{sigma},
+			Count: Count{Kind: release.Gaussian, Noisy: 7, Scale: sigma}}
+		for _, residual := range []float64{0, -30} {
+			f := NewNoise(obs)
+			reach := leastReach + math.Abs(residual)
+			f.Reach([]float64{7 - residual*sigma})
+			for u := -1.5 * reach; u <= 1.5*reach; u += reach / 64 {
+				checkSlope(t, "sum", u, sigma, reach, func(s float64) (float64, float64) { return f.LogDensity(0, s) })
+				checkSlope(t, "count", u, sigma, leastReach, f.LogCount)
+			}
+		}
+	}
+}
+
+// checkSlope compares at a residual of u σ.
+func checkSlope(t *testing.T, what string, u, sigma, reach float64, law func(s float64) (float64, float64)) {
+	t.Helper()
+	s, h := 7-u*sigma, 1e-5*sigma
+	after, _ := law(s + h)
+	before, _ := law(s - h)
+	_, slope := law(s)
+	derivative := (after - before) / 2e-5
+	slope *= sigma
+	if math.Abs(derivative) > reach {
+		if !(math.Abs(slope) >= reach-1e-4 && math.Abs(slope) <= reach+1 && slope*derivative > 0) {
+			t.Errorf("%s, σ = %g: the slope at u = %g is %g, beyond a reach of %g", what, sigma, u, slope, reach)
+		}
+		return
+	}
+	if !(math.Abs(slope-derivative) < 1e-4*(1+math.Abs(u))) {
+		t.Errorf("%s, σ = %g: the slope at u = %g is %g, the derivative %g", what, sigma, u, slope, derivative)
+	}
+}
