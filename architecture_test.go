@@ -49,10 +49,9 @@ var floors = map[string]int{
 	"calibration/compare":   6,
 	"report":                7,
 	"cmd/dpreg":             8,
-	"bench/panels":          6,
-	"bench/custodians":      7,
-	"bench/federated":       7,
-	"bench/engines":         7,
+	"bench/custodians":      8,
+	"bench/federated":       8,
+	"bench/engines":         8,
 	"bench/identity":        7,
 	"bench/stan/engines":    7,
 }

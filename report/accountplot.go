@@ -8,15 +8,8 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/dpreg/dpreg/mechanisms/accounting"
-)
-
-const (
-	accountWidth  = 18 * vg.Centimeter
-	accountHeight = 11 * vg.Centimeter
 )
 
 // PlotAccount draws each accountant's ε against the number of releases, up to count or
@@ -24,13 +17,14 @@ const (
 // of PlotFormats is an error.
 func PlotAccount(w io.Writer, a Account, count int, epsilon func(accounting.Accountant, int) (float64, error), format string) error {
 	p := newPlot()
-	p.Title.Text = fmt.Sprintf("ε for δ = %s", general(a.Delta))
-	p.Title.Padding = vg.Points(6)
 	p.X.Label.Text, p.Y.Label.Text = "releases", "ε"
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
-	p.X.Tick.Marker, p.Y.Tick.Marker = plot.LogTicks{Prec: -1}, niceTicks{}
-	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, vg.Points(2)
-	p.Legend.XOffs, p.Legend.YOffs = vg.Points(4), -vg.Points(2)
+	p.X.Tick.Marker, p.Y.Tick.Marker = logTicks{pageRoom}, logTicks{pageRoom}
+	var names []string
+	for _, answer := range a.Answers {
+		names = append(names, strings.TrimSuffix(accountants[answer.Accountant], ", upper"))
+	}
+	all, keys := SeriesKeys(names...), []Key(nil)
 	counts := accountCounts(max(count, 10))
 	for i, answer := range a.Answers {
 		if answer.Accountant == accounting.Optimistic {
@@ -46,22 +40,17 @@ func PlotAccount(w io.Writer, a Account, count int, epsilon func(accounting.Acco
 		if len(points) < 2 {
 			continue
 		}
-		line, marks, err := plotter.NewLinePoints(points)
-		if err != nil {
+		if err := all[i].Add(p, points); err != nil {
 			return fmt.Errorf("plot: %w", err)
 		}
-		line.Color, line.Width = seriesColours[i%len(seriesColours)], vg.Points(1.5)
-		marks.GlyphStyle = draw.GlyphStyle{Color: line.Color, Radius: vg.Points(2.5), Shape: seriesMarks[i%len(seriesMarks)]}
-		p.Add(line, marks)
-		p.Legend.Add(strings.TrimSuffix(accountants[answer.Accountant], ", upper"), line, marks)
+		keys = append(keys, all[i])
 	}
 	if p.Y.Min >= p.Y.Max { // there is no point, or but one height
 		p.Y.Min, p.Y.Max = 0.1, 10
 	}
 	p.X.Min, p.X.Max = 1, float64(counts[len(counts)-1])
-	// Room for the legend over the lines.
-	p.Y.Max *= math.Pow(p.Y.Max/p.Y.Min, 0.45)
-	return drawing{accountWidth, accountHeight, p.Draw}.write(w, format)
+	p.Y.Min, p.Y.Max = p.Y.Min/1.2, p.Y.Max*1.2
+	return alone("account", fmt.Sprintf("ε for δ = %s", general(a.Delta)), p, aloneHeight, keys...).Write(w, format)
 }
 
 // accountCounts are 1, 2, 5, 10, … below most, and most.

@@ -7,13 +7,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dpreg/dpreg/mechanisms/ledger"
+	"github.com/dpreg/dpreg/report"
 )
 
 // widths are of a phone, a tablet and a desk, in CSS pixels.
@@ -120,7 +125,100 @@ func TestPagesInBrowser(t *testing.T) {
 	}
 }
 
-// The test above can fail: each fault that is planted is seen.
+// In files, too, texts are whole, can be read, and keep a distance from the edge.
+func TestFilesInBrowser(t *testing.T) {
+	design := fig3()
+	design.Ns, design.Epsilons = design.Ns[:1], design.Epsilons[:1]
+	study, times := studied(t, design)
+	fits, err := report.FitPlots(fitted(t, wide(14, 0), "naive"), fitted(t, wide(14, 150), "naive"), report.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	studies, err := report.CalibrationPlots(study, times)
+	if err != nil {
+		t.Fatal(err)
+	}
+	comparisons, seconds := comparison()
+	compared, err := report.ComparisonPlot(comparisons, seconds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := made().Schema
+	draws := map[string]func(io.Writer) error{
+		"account": func(w io.Writer) error {
+			return report.PlotAccount(w, accountOf("epsilon", false), 10_000, linear, "svg")
+		},
+		"ledger": func(w io.Writer) error { return report.PlotLedger(w, charged(t, ledger.Auto, 3), "svg") },
+		"check":  func(w io.Writer) error { return report.PlotCheck(w, checkOf(true), &d, "svg") },
+		"plan": func(w io.Writer) error {
+			return report.ForecastPlot(w, foreseen(0.3, []float64{0.125, 0.5, 2}, 125, 500), report.ForecastOptions{}, "svg")
+		},
+	}
+	for _, f := range slices.Concat(fits, studies, []*report.Figure{compared}) {
+		draws[f.Name] = func(w io.Writer) error { return f.Write(w, "svg") }
+	}
+	texts := make(map[string]string)
+	for name, write := range draws {
+		var svg bytes.Buffer
+		if err := write(&svg); err != nil {
+			t.Fatal(err)
+		}
+		texts[name] = `<!DOCTYPE html><div class="scroll" style="overflow-x: auto">` + strings.Replace(anySVG.FindString(svg.String()), "<svg ", `<svg data-margin="4" `, 1) + "</div>"
+	}
+	found, _ := browse(t, texts, widths[1:2], false)
+	for _, s := range found {
+		if s.Pictures != 1 {
+			t.Errorf("%s: %d pictures", s.Page, s.Pictures)
+		}
+		for _, fault := range s.Faults {
+			t.Errorf("%s: %s", s.Page, fault)
+		}
+	}
+}
+
+// On paper a table stays on one page where it fits, and else repeats its header.
+func TestPrintedTables(t *testing.T) {
+	reader, err := exec.LookPath("pdftotext")
+	if err != nil {
+		t.Skip("without pdftotext paper cannot be read")
+	}
+	dir := t.TempDir()
+	for _, p := range []int{8, 16, 24, 60} {
+		page, pdf := filepath.Join(dir, "page.html"), filepath.Join(dir, "page.pdf")
+		var b bytes.Buffer
+		if err := fitPage(&b, fitted(t, wide(p, 0), "naive"), nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(page, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if out, err := exec.CommandContext(ctx, chromium(t), "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+filepath.Join(dir, "user"),
+			"--no-pdf-header-footer", "--print-to-pdf="+pdf, "file://"+page).CombinedOutput(); err != nil {
+			t.Fatalf("chromium: %v\n%s", err, out)
+		}
+		text, err := exec.Command(reader, "-layout", pdf, "-").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		row, headed, rows := regexp.MustCompile(`(?m)^ *x\d+ .* \d\.\d+$`), 0, 0 // of the estimates
+		for _, paper := range strings.Split(string(text), "\f") {
+			n, header := len(row.FindAllString(paper, -1)), strings.Contains(paper, "Bulk_ESS")
+			if rows += n; header {
+				headed++
+			}
+			if n > 0 && !header {
+				t.Errorf("%d covariates: %d rows below no header", p, n)
+			}
+		}
+		if rows != p || (headed == 1) != (p < 60) {
+			t.Errorf("%d covariates: %d rows on %d sheets", p, rows, headed)
+		}
+	}
+}
+
+// The tests above can fail: each fault that is planted is seen.
 func TestBrowserSeesFaults(t *testing.T) {
 	whole := pages(t)["plan"]
 	faults := map[string]struct{ old, new, says string }{
@@ -128,6 +226,7 @@ func TestBrowserSeesFaults(t *testing.T) {
 		"unbroken":  {"overflow-wrap: anywhere", "", "sticks out"},
 		"table":     {".scroll { overflow-x: auto;", ".scroll {", "sticks out"},
 		"image":     {"<main>", `<main><img src="data:image/png;base64,AAAA">`, "image"},
+		"small":     {".wide svg { display: block;", ".wide svg { display: block; width: 90px;", "letters of"},
 		"text":      {"<text ", `<text dx="-900" `, "cut"},
 		"unread":    {"--ink: #17202a", "--ink: #f0f0f0", "contrast"},
 		"no colour": {"var(--ink)", "var(--paper)", "contrast"},

@@ -3,8 +3,10 @@ package report_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"image/png"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -151,6 +153,28 @@ func TestCalibrationPlots(t *testing.T) {
 			t.Errorf("no %s among %v", name, names)
 		}
 	}
+	// Of many coefficients some have pictures, which say so; σ² and the log-likelihood have.
+	for i := range s.Cells {
+		more := slices.Clone(s.Cells[i].Quantities[:1])
+		for j := range 9 {
+			more[0].Name = fmt.Sprintf("theta[%d]", j)
+			s.Cells[i].Quantities = slices.Concat(more, s.Cells[i].Quantities)
+		}
+	}
+	if figures, err = report.CalibrationPlots(s, nil); err != nil {
+		t.Fatal(err)
+	}
+	coverage := make(map[string]string)
+	for _, f := range figures {
+		var svg bytes.Buffer
+		if err := f.Write(&svg, "svg"); err != nil {
+			t.Fatal(err)
+		}
+		coverage[f.Name] = svg.String()
+	}
+	if text := coverage["coverage-sigma2"]; !strings.Contains(text, "Of 9 coefficients the first 4") || coverage["coverage-log-lik"] == "" || coverage["coverage-theta3"] == "" || coverage["coverage-theta4"] != "" {
+		t.Errorf("of 9 coefficients: %d pictures", len(figures))
+	}
 }
 
 // Predictions have coverage, and no ranks to test; a study of one cell, and one whose
@@ -170,6 +194,12 @@ func TestCalibrationPlotsOfLittle(t *testing.T) {
 		if err := f.Write(io.Discard, "svg"); err != nil {
 			t.Error(err)
 		}
+	}
+	for i := range s.Cells[1:] {
+		s.Cells[i+1].Quantities = slices.DeleteFunc(s.Cells[i+1].Quantities, func(q calibration.QuantitySummary) bool { return q.Name == "prediction" })
+	}
+	if figures, err = report.CalibrationPlots(s, nil); err != nil || len(figures) == 0 || len(figures[0].Plots()) != 1 {
+		t.Errorf("%d figures of one cell, %v", len(figures), err)
 	}
 	s.Cells = s.Cells[:1]
 	s.Cells[0].Quantities = nil

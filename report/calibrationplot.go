@@ -14,8 +14,9 @@ import (
 	"github.com/dpreg/dpreg/gibbs"
 )
 
-// mostQuantities is how many quantities have figures of their own.
-const mostQuantities = 6
+// mostCoefficients is how many coefficients have figures of their own; σ² and the
+// log-likelihood always have.
+const mostCoefficients = 4
 
 // CalibrationPlots draws the summary of a study: for each quantity a QQ plot, the
 // difference of the empirical distribution function of ranks and that of uniform ones,
@@ -56,9 +57,25 @@ type studyView struct {
 	summary    *calibration.Summary
 	scenes     []scene // noise, p, n, ε, in this order
 	series     []calibration.Setting
-	keys       []key
+	keys       []Key
 	quantities []string
 	bands      map[int]*calibration.Band
+
+	coefficients int // the most of a cell
+}
+
+// coefficient tells which coefficient has a name.
+func coefficient(name string) (j int, ok bool) {
+	_, err := fmt.Sscanf(name, "theta[%d]", &j)
+	return j, err == nil
+}
+
+// note says which quantities have no figures; empty: all have.
+func (v *studyView) note() string {
+	if v.coefficients <= mostCoefficients {
+		return ""
+	}
+	return fmt.Sprintf("Of %d coefficients the first %d have such pictures; those of the Kolmogorov–Smirnov statistic are of all.", v.coefficients, mostCoefficients)
 }
 
 func newStudyView(s *calibration.Summary) *studyView {
@@ -72,26 +89,40 @@ func newStudyView(s *calibration.Summary) *studyView {
 			v.scenes = append(v.scenes, at)
 		}
 		for _, q := range c.Quantities {
-			main := !strings.HasPrefix(q.Name, "mu_x[") && !strings.HasPrefix(q.Name, "tau[")
-			if main && !slices.Contains(v.quantities, q.Name) && len(v.quantities) < mostQuantities {
-				v.quantities = append(v.quantities, q.Name)
+			if strings.HasPrefix(q.Name, "mu_x[") || strings.HasPrefix(q.Name, "tau[") || slices.Contains(v.quantities, q.Name) {
+				continue
 			}
+			if j, ok := coefficient(q.Name); ok {
+				if v.coefficients = max(v.coefficients, j+1); j >= mostCoefficients {
+					continue
+				}
+			}
+			v.quantities = append(v.quantities, q.Name)
 		}
 	}
 	slices.SortStableFunc(v.scenes, func(a, b scene) int { return strings.Compare(b.noise, a.noise) })
-	for i, who := range v.series {
-		v.keys = append(v.keys, key{v.seriesName(who), draw.LineStyle{Color: seriesColours[i%len(seriesColours)], Width: 1.6, Dashes: seriesDashes[i%len(seriesDashes)]}})
+	var names []string
+	for _, who := range v.series {
+		names = append(names, v.seriesName(who))
+	}
+	v.keys = SeriesKeys(names...)
+	for i := range v.keys {
+		v.keys[i].Dashes = seriesDashes[i%len(seriesDashes)]
 	}
 	return v
 }
 
+// lineKeys are the keys of lines that have no marks.
+func (v *studyView) lineKeys() []Key {
+	keys := slices.Clone(v.keys)
+	for i := range keys {
+		keys[i].mark = draw.GlyphStyle{}
+	}
+	return keys
+}
+
 // seriesDashes tell lines apart where colours do not.
 var seriesDashes = [][]vg.Length{nil, {6, 2}, {2, 2}, {8, 2, 2, 2}, {4, 4}, {1, 1}, {10, 3}}
-
-// seriesMarks likewise.
-var seriesMarkShapes = []draw.GlyphDrawer{
-	draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{},
-}
 
 // noisy tells whether some method bears noise, so that the scenes have one.
 func (v *studyView) noisy() bool {
@@ -139,6 +170,15 @@ func (v *studyView) find(at scene, who calibration.Setting) []*calibration.CellS
 	return cells
 }
 
+// scenesOf are those in which some cell has a quantity.
+func (v *studyView) scenesOf(name string) []scene {
+	return slices.DeleteFunc(slices.Clone(v.scenes), func(at scene) bool {
+		return !slices.ContainsFunc(v.series, func(who calibration.Setting) bool {
+			return slices.ContainsFunc(v.find(at, who), func(c *calibration.CellSummary) bool { return quantity(c, name) != nil })
+		})
+	})
+}
+
 // over lists the scenes with a part left out.
 func (v *studyView) over(leaveOut func(*scene)) []scene {
 	var scenes []scene
@@ -169,22 +209,9 @@ func (v *studyView) name(at scene) string {
 	return strings.Join(parts, ", ")
 }
 
-// The size of a panel: three fit beside each other. Where fewer are, they are as wide as
-// the keys above them need.
-const (
-	scenePanelWidth  = 6.6 * vg.Centimeter
-	scenePanelHeight = 5.4 * vg.Centimeter
-)
-
 // panel is an empty plot of a scene.
 func (v *studyView) panel(at scene, x, y string) *plot.Plot {
-	p := newPlot()
-	p.Title.Text, p.Title.Padding, p.Title.TextStyle.Font = v.name(at), 3, sans(10)
-	p.X.Label.Text, p.Y.Label.Text = x, y
-	p.X.Label.TextStyle.Font, p.Y.Label.TextStyle.Font = sans(9), sans(9)
-	p.X.Tick.Marker, p.Y.Tick.Marker = fewTicks{}, fewTicks{}
-	p.X.Padding, p.Y.Padding = 0, 0
-	return p
+	return Panel(v.name(at), x, y)
 }
 
 // columns puts panels that differ in ε beside each other; those that differ in n, where
@@ -200,19 +227,6 @@ func (v *studyView) columns() int {
 		return min(3, inARow(v.scenes))
 	}
 	return n
-}
-
-// arrange takes the plots of scenes as panels in so many columns.
-func (f *Figure) arrange(plots []*plot.Plot, columns int) {
-	words, keys := newPlot().Legend.TextStyle, vg.Length(panelGap)
-	for _, k := range f.keys {
-		keys += keyLine + 5 + words.Width(k.name) + keyGap
-	}
-	f.columns = max(1, min(columns, len(plots)))
-	width := max(scenePanelWidth, keys/vg.Length(f.columns)-panelGap)
-	for _, p := range plots {
-		f.panels = append(f.panels, panel{p, width, scenePanelHeight})
-	}
 }
 
 // quantity is that of a name, nil where a cell has none.
@@ -242,5 +256,5 @@ func fileOf(name string) string {
 
 // straight joins two points in grey.
 func straight(x0, y0, x1, y1 float64) (*plotter.Line, error) {
-	return line(plotter.XYs{{X: x0, Y: y0}, {X: x1, Y: y1}}, key{"", draw.LineStyle{Color: grey, Width: 1}})
+	return line(plotter.XYs{{X: x0, Y: y0}, {X: x1, Y: y1}}, Key{LineStyle: draw.LineStyle{Color: grey, Width: 1}})
 }

@@ -49,7 +49,7 @@ func (v *studyView) ks(name, axis string, leaveOut func(*scene), x func(calibrat
 			return err
 		}
 		p.Add(level)
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, niceTicks{}
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{pageRoom}
 		p.Y.Min, p.Y.Max = min(p.Y.Min, d/2)/1.2, 1.2
 		return nil
 	})
@@ -95,12 +95,15 @@ func (v *studyView) runtime(times []calibration.Runtime) (*Figure, error) {
 		return times[i].Median, 0
 	}
 	err := v.byScene(f, v.over(func(at *scene) { at.n = 0 }), "number of rows n", "seconds", rowsOf, value, func(p *plot.Plot, _ []*calibration.CellSummary) error {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, niceTicks{}
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{pageRoom}
 		p.Y.Min, p.Y.Max = p.Y.Min/2, p.Y.Max*2
 		return nil
 	})
 	return f, err
 }
+
+// seriesApart is the ratio of the places of series on the axis, so that none hides another.
+const seriesApart = 1.04
 
 // byScene adds a panel for each scene, with a line for each series over x. finish, if
 // not nil, has the last word on a panel. There are no panels where no cell has a value.
@@ -113,13 +116,14 @@ func (v *studyView) byScene(f *Figure, scenes []scene, xAxis, yAxis string, x fu
 		for i, who := range v.series {
 			cells := v.find(at, who)
 			s := &measured{}
+			aside := math.Pow(seriesApart, float64(i)-float64(len(v.series)-1)/2)
 			for _, c := range cells {
 				if y, e := value(c); !math.IsNaN(y) && x(c.Setting) > 0 {
-					s.add(x(c.Setting), y, y-e, y+e)
+					s.add(x(c.Setting)*aside, y, y-e, y+e)
 					all = append(all, c)
 				}
 			}
-			if err := s.draw(p, v.keys[i], i); err != nil {
+			if err := s.draw(p, v.keys[i]); err != nil {
 				return err
 			}
 		}
@@ -149,17 +153,13 @@ func inARow(scenes []scene) int {
 	return n
 }
 
-// logarithmic makes the x axis that of the cells' values, with a mark at each.
+// logarithmic makes the x axis that of the cells' values, with a mark at each; of a single
+// one, with marks around it.
 func logarithmic(p *plot.Plot, cells []*calibration.CellSummary, x func(calibration.Setting) float64) {
-	var marks plot.ConstantTicks
-	low, high := math.Inf(1), 0.0
+	var values []float64
 	for _, c := range cells {
-		v := x(c.Setting)
-		if tick := (plot.Tick{Value: v, Label: exactly(v)}); !slices.Contains(marks, tick) {
-			marks = append(marks, tick)
-		}
-		low, high = min(low, v), max(high, v)
+		values = append(values, x(c.Setting))
 	}
-	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, marks
-	p.X.Min, p.X.Max = low/1.4, high*1.4
+	slices.Sort(values)
+	MarkX(p, slices.Compact(values))
 }

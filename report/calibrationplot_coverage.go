@@ -5,7 +5,6 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/dpreg/dpreg/calibration"
@@ -14,11 +13,11 @@ import (
 // coverage draws how often intervals of each level held the truth.
 func (v *studyView) coverage(name string) (*Figure, error) {
 	f := &Figure{
-		Name: "coverage-" + fileOf(name), title: "Coverage of intervals: " + shownQuantity(name), keys: v.keys,
+		Name: "coverage-" + fileOf(name), title: "Coverage of intervals: " + shownQuantity(name), keys: v.keys, note: v.note(),
 		caption: "Of " + shownQuantity(name) + ": share of trials whose central interval holds the truth, with 95 % binomial intervals, against its level: on the grey line where intervals tell the truth.",
 	}
 	var plots []*plot.Plot
-	for _, at := range v.scenes {
+	for _, at := range v.scenesOf(name) {
 		p := v.panel(at, "level, %", "coverage, %")
 		nominal, err := straight(45, 45, 100, 100)
 		if err != nil {
@@ -32,7 +31,7 @@ func (v *studyView) coverage(name string) (*Figure, error) {
 					for _, l := range q.Coverage {
 						s.add(100*l.Level+0.5*(float64(i)-float64(len(v.series)-1)/2), 100*l.Share, 100*l.Lower, 100*l.Upper)
 					}
-					if err := s.draw(p, v.keys[i], i); err != nil {
+					if err := s.draw(p, v.keys[i]); err != nil {
 						return nil, err
 					}
 				}
@@ -73,16 +72,14 @@ func (m *measured) uncertain() bool {
 	return slices.ContainsFunc(m.bars, func(e struct{ Low, High float64 }) bool { return e.Low > 0 || e.High > 0 })
 }
 
-// draw adds the i-th series to a plot.
-func (m *measured) draw(p *plot.Plot, k key, i int) error {
+// draw adds a series to a plot.
+func (m *measured) draw(p *plot.Plot, k Key) error {
 	if len(m.XYs) == 0 {
 		return nil
 	}
-	curve, err := line(m.XYs, k)
-	if err != nil {
+	if err := k.Add(p, m.XYs); err != nil {
 		return err
 	}
-	p.Add(curve)
 	if m.uncertain() {
 		bars, err := plotter.NewYErrorBars(m)
 		if err != nil {
@@ -91,11 +88,5 @@ func (m *measured) draw(p *plot.Plot, k key, i int) error {
 		bars.LineStyle, bars.CapWidth = draw.LineStyle{Color: k.Color, Width: 0.8}, 4
 		p.Add(bars)
 	}
-	marks, err := plotter.NewScatter(m.XYs)
-	if err != nil {
-		return err
-	}
-	marks.GlyphStyle = draw.GlyphStyle{Color: k.Color, Radius: vg.Points(2.4), Shape: seriesMarkShapes[i%len(seriesMarkShapes)]}
-	p.Add(marks)
 	return nil
 }

@@ -20,11 +20,11 @@ const (
 // qq draws the truth's quantiles among draws, in order, against uniform ones.
 func (v *studyView) qq(name string) (*Figure, error) {
 	f := &Figure{
-		Name: "qq-" + fileOf(name), title: "Quantiles of the truth among draws: " + shownQuantity(name), keys: v.keys,
+		Name: "qq-" + fileOf(name), title: "Quantiles of the truth among draws: " + shownQuantity(name), keys: v.lineKeys(), note: v.note(),
 		caption: "Of " + shownQuantity(name) + ": posterior quantiles of the truth, in order, against those of a uniform law: on the grey line where posteriors are right; above it on the right and below on the left where they are too narrow.",
 	}
 	var plots []*plot.Plot
-	for _, at := range v.scenes {
+	for _, at := range v.scenesOf(name) {
 		p := v.panel(at, "uniform quantile", "truth's quantile")
 		p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 1
 		diagonal, err := straight(0, 0, 1, 1)
@@ -69,11 +69,11 @@ func quantiles(u []float64) plotter.XYs {
 // places at once.
 func (v *studyView) ecdf(name string) (*Figure, error) {
 	f := &Figure{
-		Name: "ecdf-" + fileOf(name), title: "Ranks of the truth, less uniform ones: " + shownQuantity(name), keys: v.keys,
+		Name: "ecdf-" + fileOf(name), title: "Ranks of the truth, less uniform ones: " + shownQuantity(name), keys: v.lineKeys(), note: v.note(),
 		caption: "Of " + shownQuantity(name) + ": empirical distribution function of ranks less that of uniform ones. A right method stays in the grey band, at all places at once, in 95 % of such studies. Lines are cut where they leave the panel.",
 	}
 	var plots []*plot.Plot
-	for _, at := range v.scenes {
+	for _, at := range v.scenesOf(name) {
 		p := v.panel(at, "rank / 128", "difference")
 		if err := v.addBand(p, at, name); err != nil {
 			return nil, err

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"image/color"
 	"io"
 	"math"
 
@@ -15,11 +14,20 @@ import (
 	"github.com/dpreg/dpreg/schema"
 )
 
-// The size of a picture, and of an entry in it.
+// The height of an entry in a picture, and of the rest; the width of a name.
 const (
-	checkWidth   = 18 * vg.Centimeter
-	checkMargins = 3.4 * vg.Centimeter
-	checkRow     = 0.7 * vg.Centimeter
+	checkRow     = 0.6 * vg.Centimeter
+	checkMargins = 2.2 * vg.Centimeter
+	checkName    = 5 * vg.Centimeter
+)
+
+var (
+	releasedMark = draw.GlyphStyle{Color: vermilion, Radius: 3.5, Shape: draw.CircleGlyph{}}
+	checkKeys    = []Key{
+		{Name: "released", mark: releasedMark},
+		{Name: "half of the replicates", LineStyle: draw.LineStyle{Color: blue, Width: 9}},
+		{Name: "95 % of the replicates", LineStyle: draw.LineStyle{Color: lightBlue, Width: 3}},
+	}
 )
 
 // PlotCheck draws each released sum against the law of replicated ones, a row each,
@@ -27,20 +35,20 @@ const (
 // replicates, a thick one for half of them, a point for the release. A format that
 // is none of PlotFormats is an error.
 func PlotCheck(w io.Writer, c *dpreg.Check, d *schema.Design, format string) error {
-	picture, err := drawCheck(d, c)
+	f, err := drawCheck(d, c)
 	if err != nil {
 		return err
 	}
-	return picture.write(w, format)
+	return f.Write(w, format)
 }
 
 // PlotCheckJointly is PlotCheck of several releases, each below its name.
 func PlotCheckJointly(w io.Writer, c *dpreg.JointCheck, d *schema.Design, format string) error {
-	picture, err := drawCheck(d, leastLikely(c)...)
+	f, err := drawCheck(d, leastLikely(c)...)
 	if err != nil {
 		return err
 	}
-	return picture.write(w, format)
+	return f.Write(w, format)
 }
 
 // checkLine is a row of the picture: a release's name, or one of its sums.
@@ -61,20 +69,18 @@ func checkLines(checks []*dpreg.Check) (rows []checkLine) {
 	return rows
 }
 
-func drawCheck(d *schema.Design, checks ...*dpreg.Check) (drawing, error) {
+func drawCheck(d *schema.Design, checks ...*dpreg.Check) (*Figure, error) {
 	p := newPlot()
-	p.Title.Text = "Posterior predictive check: " + truncate(Formula(d), 44)
-	p.Title.Padding = vg.Points(6)
 	p.X.Label.Text = "distance from the mean of replicated releases, in their standard deviations"
-	p.X.Label.Padding, p.X.Tick.Marker = vg.Points(4), plot.TickerFunc(wholeTicks)
 	p.Y.Label.Text = "sum of"
+	p.X.Label.Padding, p.X.Tick.Marker = 4, linearTicks{pageRoom, 1}
 	all := checkLines(checks)
 	rows := len(all)
-	wide, half := &spans{thickness: 3, color: lightBlue}, &spans{thickness: 9, color: blue}
+	wide, half := &spans{LineStyle: checkKeys[2].LineStyle}, &spans{LineStyle: checkKeys[1].LineStyle}
 	points, ticks, reach := make(plotter.XYs, 0, rows), make(plot.ConstantTicks, rows), 2.5
 	for i, row := range all {
 		y, e := float64(rows-1-i), row.entry // the first one on top
-		ticks[i] = plot.Tick{Value: y, Label: truncate(row.label, 28)}
+		ticks[i] = plot.Tick{Value: y, Label: shortened(p.Y.Tick.Label, row.label, checkName)}
 		if e == nil {
 			continue
 		}
@@ -87,39 +93,20 @@ func drawCheck(d *schema.Design, checks ...*dpreg.Check) (drawing, error) {
 	}
 	released, err := plotter.NewScatter(points)
 	if err != nil {
-		return drawing{}, fmt.Errorf("plot: %w", err)
+		return nil, fmt.Errorf("plot: %w", err)
 	}
-	released.GlyphStyle = draw.GlyphStyle{Color: vermilion, Radius: vg.Points(3.5), Shape: draw.CircleGlyph{}}
+	released.GlyphStyle = releasedMark
 	zero, err := plotter.NewLine(plotter.XYs{{X: 0, Y: -0.6}, {X: 0, Y: float64(rows) - 0.4}})
 	if err != nil {
-		return drawing{}, fmt.Errorf("plot: %w", err)
+		return nil, fmt.Errorf("plot: %w", err)
 	}
 	zero.Color = middleGrey
 	p.Add(zero, wide, half, released)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -reach, reach, -0.6, float64(rows)-0.4
 	p.Y.Tick.Marker, p.Y.Tick.Length = ticks, 0
-	checkLegend(p, released, half, wide)
-	return drawing{checkWidth, checkMargins + vg.Length(rows)*checkRow, p.Draw}, nil
-}
-
-// checkLegend puts the legend into the upper right corner, and room for it over the rows.
-func checkLegend(p *plot.Plot, released, half, wide plot.Thumbnailer) {
-	p.Y.Max += 1.9
-	p.Legend.Top, p.Legend.XOffs, p.Legend.YOffs = true, -vg.Points(4), -vg.Points(2)
-	p.Legend.Padding = vg.Points(2)
-	p.Legend.Add("released", released)
-	p.Legend.Add("half of the replicates", half)
-	p.Legend.Add("95 % of the replicates", wide)
-}
-
-// wholeTicks marks whole numbers, about ten of them.
-func wholeTicks(low, high float64) []plot.Tick {
-	var ticks []plot.Tick
-	step := math.Ceil((high - low) / 10)
-	for v := step * math.Ceil(low/step); v <= high; v += step {
-		ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprint(v)})
-	}
-	return ticks
+	f := alone("check", "Posterior predictive check: "+Formula(d), p, checkMargins+vg.Length(rows)*checkRow, checkKeys...)
+	f.caption = "Each released sum against those of replicated releases, in their standard deviations: a point outside the thin bar is one that the fitted model makes less than one time in twenty."
+	return f, nil
 }
 
 // checkDistance is that of a value from the mean of the replicates, in their sd.
@@ -127,8 +114,7 @@ func checkDistance(e *dpreg.CheckEntry, v float64) float64 { return (v - e.Mean)
 
 // spans are horizontal bars.
 type spans struct {
-	thickness vg.Length
-	color     color.Color
+	draw.LineStyle
 	low, high plotter.XYs
 }
 
@@ -140,14 +126,6 @@ func (s *spans) add(low, high, y float64) {
 func (s *spans) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for i, low := range s.low {
-		c.StrokeLine2(s.style(), x(low.X), y(low.Y), x(s.high[i].X), y(low.Y))
+		c.StrokeLine2(s.LineStyle, x(low.X), y(low.Y), x(s.high[i].X), y(low.Y))
 	}
 }
-
-// Thumbnail implements plot.Thumbnailer, for the legend.
-func (s *spans) Thumbnail(c *draw.Canvas) {
-	y := c.Center().Y
-	c.StrokeLine2(s.style(), c.Min.X, y, c.Max.X, y)
-}
-
-func (s *spans) style() draw.LineStyle { return draw.LineStyle{Color: s.color, Width: s.thickness} }

@@ -97,14 +97,15 @@ func (v *comparisonView) name(at dataAndBudget, shared bool) (parts []string) {
 	return parts
 }
 
-func (v *comparisonView) keys() (keys []key) {
+func (v *comparisonView) keys() []Key {
 	if len(v.series) == 1 {
 		return nil
 	}
-	for i, at := range v.series {
-		keys = append(keys, key{strings.Join(v.name(at, false), ", "), draw.LineStyle{Color: seriesColours[i], Width: 1.6}})
+	var names []string
+	for _, at := range v.series {
+		names = append(names, strings.Join(v.name(at, false), ", "))
 	}
-	return keys
+	return SeriesKeys(names...)
 }
 
 // measure is NaN where there is none, or it says nothing: the posterior without privacy is
@@ -153,10 +154,8 @@ func (v *comparisonView) add(f *Figure, name string, value func(i int) (mean, sd
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = low-0.05*(high-low), high+0.05*(high-low), -0.6, float64(rows)-0.4
 	switch {
 	case isLog:
-		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, niceTicks{}
-		if p.X.Min, p.X.Max = low/1.3, high*1.3; p.X.Max > 100*p.X.Min {
-			p.X.Tick.Marker = powerTicks{}
-		}
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, logTicks{namesRoom}
+		p.X.Min, p.X.Max = low/1.3, high*1.3
 	case name == compare.Coverage:
 		p.X.Min, p.X.Max = -0.03, 1.03
 		p.X.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 0.5, Label: "50 %"}, {Value: compare.Level, Label: "90 %"}}
@@ -174,7 +173,7 @@ func (v *comparisonView) add(f *Figure, name string, value func(i int) (mean, sd
 	p.Y.Tick.Marker, p.Y.Tick.Length = names, 0
 	p.Add(marks)
 	height := 2.4*vg.Centimeter + vg.Length(rows)*(0.3+0.14*vg.Length(len(v.series)))*vg.Centimeter
-	f.panels = append(f.panels, panel{p, 9 * vg.Centimeter, height})
+	f.panels = append(f.panels, panel{plot: p, width: 9 * vg.Centimeter, height: height})
 }
 
 // comparisonPanel says what a panel shows.
@@ -199,17 +198,6 @@ func comparisonPanel(name string, s *compare.Summary) string {
 		return "MMD² to the posterior without privacy"
 	}
 	return "seconds of inference, one core"
-}
-
-// powerTicks marks powers of ten.
-type powerTicks struct{}
-
-func (powerTicks) Ticks(low, high float64) (ticks []plot.Tick) {
-	for e := math.Ceil(math.Log10(low)); e <= math.Log10(high); e++ {
-		v := math.Pow(10, e)
-		ticks = append(ticks, plot.Tick{Value: v, Label: general(v)})
-	}
-	return ticks
 }
 
 // level is a vertical line.
@@ -239,7 +227,7 @@ func (w *whiskers) Plot(c draw.Canvas, p *plot.Plot) {
 	for _, a := range w.all {
 		colour := seriesColours[a.series]
 		c.StrokeLine2(draw.LineStyle{Color: colour, Width: 1.2}, inside(a.low), y(a.y), inside(a.high), y(a.y))
-		glyph := draw.GlyphStyle{Color: colour, Radius: 2.6, Shape: draw.CircleGlyph{}}
+		glyph := draw.GlyphStyle{Color: colour, Radius: 2.4, Shape: seriesMarks[a.series]}
 		if a.mean < p.X.Min {
 			glyph.Shape = draw.RingGlyph{}
 		}

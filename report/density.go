@@ -2,25 +2,27 @@ package report
 
 import (
 	"math"
+	"slices"
 
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/plot/plotter"
 
 	"github.com/dpreg/dpreg/posterior"
 )
 
-// The points of a curve of density, its reach to either side of the mean, in sds, and
-// the kernel's, in bandwidths; the bins of a bandwidth, and the least bandwidth's part
-// of an sd.
+// The points of a curve of density, the part of the draws that lie beyond either side
+// of its core, and its reach beyond that, in lengths of the core; the kernel's reach, in
+// bandwidths; the bins of a bandwidth, and the least bandwidth's part of an sd.
 const (
 	densityPoints = 160
-	densityReach  = 4.5
+	beyondCore    = 0.01
+	coreReach     = 0.25
 	kernelReach   = 5
 	densityBins   = 8
 	leastSpread   = 0.01
 )
 
-// density estimates the density that a parameter's draws come from, on the mean ±
-// densityReach sds, with a normal kernel of Silverman's (1986, eq. 3.31) bandwidth
+// density estimates the density that a parameter's draws come from, on their range, with a normal kernel of Silverman's (1986, eq. 3.31) bandwidth
 //
 //	h = 0.9 min(sd, IQR/1.34) N^(-1/5),   N the effective number of draws.
 //
@@ -28,10 +30,7 @@ const (
 // variance. Of a positive parameter the kernel is folded at 0.
 func density(p *posterior.Parameter, chains [][]float64) plotter.XYs {
 	h := bandwidth(p, chains)
-	low, high := p.Mean-densityReach*p.SD, p.Mean+densityReach*p.SD
-	if isPositive(p) {
-		low = max(low, 0)
-	}
+	low, high := densityRange(p, chains)
 	first, width := low-kernelReach*h, h/densityBins
 	bins := make([]float64, int((high-low+2*kernelReach*h)/width)+1)
 	total := 0.0
@@ -58,6 +57,20 @@ func density(p *posterior.Parameter, chains [][]float64) plotter.XYs {
 		points[i].Y /= total * h * math.Sqrt(2*math.Pi)
 	}
 	return points
+}
+
+// densityRange holds the bulk of draws, however heavy their tails: ± 3.5 sds of normal
+// ones.
+func densityRange(p *posterior.Parameter, chains [][]float64) (low, high float64) {
+	all := together(chains, 1)
+	slices.Sort(all)
+	low, high = stat.Quantile(beyondCore, stat.Empirical, all, nil), stat.Quantile(1-beyondCore, stat.Empirical, all, nil)
+	reach := coreReach * (high - low)
+	low, high = min(low-reach, p.Mean-p.SD), max(high+reach, p.Mean+p.SD)
+	if isPositive(p) {
+		low = max(low, 0)
+	}
+	return low, high
 }
 
 func bandwidth(p *posterior.Parameter, chains [][]float64) float64 {

@@ -120,23 +120,3 @@ func TestRankCounts(t *testing.T) {
 		t.Errorf("ties: %v", same)
 	}
 }
-
-func TestFewTicks(t *testing.T) {
-	for _, c := range []struct {
-		low, high float64
-		want      []string
-	}{
-		{-0.31, 0.32, []string{"-0.3", "0", "0.3"}},
-		{1e5, 9e5, []string{"100000", "300000", "500000", "700000", "900000"}},
-	} {
-		var got []string
-		for _, tick := range (fewTicks{}).Ticks(c.low, c.high) {
-			if tick.Label != "" {
-				got = append(got, tick.Label)
-			}
-		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%g to %g: %q, want %q", c.low, c.high, got, c.want)
-		}
-	}
-}

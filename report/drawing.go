@@ -105,5 +105,27 @@ func newPlot() *plot.Plot {
 	} {
 		s.style.Font = sans(s.size)
 	}
+	p.X.Tick.Marker, p.Y.Tick.Marker = linearTicks{room: panelRoom}, linearTicks{room: pageRoom}
+	p.Add(room{})
 	return p
+}
+
+// room keeps the labels of the X axis inside the panel on the left, as plot does on
+// the right.
+type room struct{}
+
+// Plot implements plot.Plotter, and draws nothing.
+func (room) Plot(draw.Canvas, *plot.Plot) {}
+
+// GlyphBoxes implements plot.GlyphBoxer.
+func (room) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
+	var boxes []plot.GlyphBox
+	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
+		if !t.IsMinor() {
+			boxes = append(boxes, plot.GlyphBox{X: p.X.Norm(t.Value), Rectangle: vg.Rectangle{
+				Min: vg.Point{X: -p.X.Tick.Label.Width(t.Label) / 2}, Max: vg.Point{X: p.X.Tick.Label.Width(t.Label) / 2},
+			}})
+		}
+	}
+	return boxes
 }

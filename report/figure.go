@@ -4,22 +4,25 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Figure is one kind of picture of a fit: a panel for each parameter, and what they
-// have in common. A file shows it whole, and a page panel by panel.
+// Figure is one kind of picture: panels, and what they have in common. A file shows it
+// whole, and a page panel by panel.
 type Figure struct {
 	Name    string // such as posterior: a file's, without its extension
 	title   string
-	caption string
-	keys    []key
+	caption string // of a page
+	note    string // what is left out, in a file and on a page; empty: nothing
+	keys    []Key
 	panels  []panel
 	columns int  // of panels in a file; 0: as many as look well
-	whole   bool // on a page, too: panels belong together
+	whole   bool // on a page, too: panels belong together, or there is but one
 }
 
 // panel is one plot of a figure.
@@ -28,42 +31,68 @@ type panel struct {
 	width, height vg.Length
 }
 
-// The size of a panel: a page shows it in full on a phone.
+// The size of a panel, three of which a printed page has beside each other in letters
+// that can be read, and of one that is alone.
 const (
-	panelWidth  = 8.2 * vg.Centimeter
-	panelHeight = 5.4 * vg.Centimeter
+	panelWidth  = 7 * vg.Centimeter
+	panelHeight = 4.8 * vg.Centimeter
+	aloneWidth  = 17.5 * vg.Centimeter
+	aloneHeight = 9.5 * vg.Centimeter
 )
 
-func newPanel(p *plot.Plot) panel { return panel{p, panelWidth, panelHeight} }
+func newPanel(p *plot.Plot) panel { return panel{plot: p, width: panelWidth, height: panelHeight} }
 
-// key says what a line, a tint or a mark of a figure stands for.
-type key struct {
-	name string
-	draw.LineStyle
+// alone is a figure of one panel.
+func alone(name, title string, p *plot.Plot, height vg.Length, keys ...Key) *Figure {
+	return &Figure{Name: name, title: title, keys: keys, panels: []panel{{p, aloneWidth, height}}, whole: true}
+}
+
+// The room of a Y axis's name, and the part of a panel's height that it may take.
+const (
+	nameRoom = 17
+	nameLong = 0.7
+)
+
+// draw draws the plot, with the name of its Y axis beside it, or above it where it is
+// long: gonum makes room for that name as if it began at the middle of the axis.
+func (p panel) draw(c draw.Canvas) {
+	name, style := p.plot.Y.Label.Text, p.plot.Y.Label.TextStyle
+	if name == "" {
+		p.plot.Draw(c)
+		return
+	}
+	p.plot.Y.Label.Text = ""
+	style.XAlign, style.YAlign = draw.XLeft, draw.YTop
+	if at := (vg.Point{X: c.Min.X, Y: c.Max.Y}); style.Width(name) > nameLong*p.height {
+		c.FillText(style, at, name)
+		c.Max.Y -= nameRoom + 2
+	} else {
+		style.XAlign, style.Rotation = draw.XCenter, math.Pi/2
+		at.Y = c.Center().Y
+		c.FillText(style, at, name)
+		c.Min.X += nameRoom
+	}
+	p.plot.Draw(c)
+	p.plot.Y.Label.Text = name
 }
 
 // The parts of a file that are no panels.
 const (
-	titleHeight = 26
-	keyHeight   = 20
-	keyLine     = 24 // length of a sample
-	keyGap      = 16
-	panelGap    = 10
+	keyLine    = 24 // length of a sample
+	keyGap     = 16
+	panelGap   = 10
+	mostAcross = 4 // panels in a row
 )
 
-// Write draws the figure in a format of PlotFormats, with a title and a legend over
-// the panels.
+// Write draws the figure in a format of PlotFormats, with a title, a legend and what is
+// left out over the panels.
 func (f *Figure) Write(w io.Writer, format string) error {
-	d := f.body()
-	head, body := vg.Length(titleHeight), d
-	if f.keys != nil {
-		head += keyHeight
-	}
-	d.height += head
-	d.draw = func(c draw.Canvas) {
-		f.drawHead(c)
-		body.draw(draw.Crop(c, 0, 0, 0, -head))
-	}
+	body := f.body()
+	head := f.head(body.width)
+	d := drawing{body.width, head.height + body.height, func(c draw.Canvas) {
+		head.draw(c)
+		body.draw(draw.Crop(c, 0, 0, 0, -head.height))
+	}}
 	if err := d.write(w, format); err != nil {
 		return fmt.Errorf("%s: %w", f.Name, err)
 	}
@@ -74,32 +103,107 @@ func (f *Figure) Write(w io.Writer, format string) error {
 func (f *Figure) body() drawing {
 	columns := f.columns
 	if columns == 0 {
-		columns = min(len(f.panels), max(2, int(math.Ceil(math.Sqrt(float64(len(f.panels)))))))
+		columns = min(len(f.panels), mostAcross, max(2, int(math.Ceil(math.Sqrt(float64(len(f.panels)))))))
 	}
 	rows := (len(f.panels) + columns - 1) / columns
 	wide, high := f.panels[0].width+panelGap, f.panels[0].height+panelGap
-	return drawing{vg.Length(columns)*wide + panelGap, vg.Length(rows)*high + panelGap, func(c draw.Canvas) {
+	return drawing{vg.Length(columns)*wide + panelGap, vg.Length(rows)*high + panelGap/2, func(c draw.Canvas) {
 		for i, p := range f.panels {
-			x, y := c.Min.X+vg.Length(i%columns)*wide+panelGap, c.Max.Y-vg.Length(i/columns+1)*high
-			p.plot.Draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
+			x, y := c.Min.X+vg.Length(i%columns)*wide+panelGap, c.Max.Y-vg.Length(i/columns+1)*high+panelGap/2
+			p.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
 				Min: vg.Point{X: x, Y: y}, Max: vg.Point{X: x + p.width, Y: y + p.height},
 			}})
 		}
 	}}
 }
 
-// drawHead draws the title and, below it, the keys in a line.
-func (f *Figure) drawHead(c draw.Canvas) {
-	heading, words := newPlot().Title.TextStyle, newPlot().Legend.TextStyle
-	heading.XAlign, heading.YAlign = draw.XLeft, draw.YCenter
-	words.YAlign = draw.YCenter
-	x, y := vg.Length(panelGap), c.Max.Y-titleHeight/2
-	c.FillText(heading, vg.Point{X: x, Y: y - 2}, f.title)
-	y -= (titleHeight + keyHeight) / 2
-	for _, k := range f.keys {
-		c.StrokeLine2(k.LineStyle, x, y, x+keyLine, y)
-		x += keyLine + 5
-		c.FillText(words, vg.Point{X: x, Y: y}, k.name)
-		x += words.Width(k.name) + keyGap
+// head draws title, keys and note, each in as many lines as it takes, on top of a canvas
+// that is so wide.
+func (f *Figure) head(width vg.Length) drawing {
+	heading, words, small := newPlot().Title.TextStyle, newPlot().Legend.TextStyle, newPlot().X.Tick.Label
+	small.Color = grey
+	top := vg.Length(panelGap)
+	var parts []func(draw.Canvas)
+	text := func(style text.Style, line string, height vg.Length) {
+		style.XAlign, style.YAlign = draw.XLeft, draw.YCenter
+		y := top + height/2
+		parts = append(parts, func(c draw.Canvas) { c.FillText(style, vg.Point{X: panelGap, Y: c.Max.Y - y}, line) })
+		top += height
 	}
+	for _, line := range folded(heading, f.title, width-2*panelGap) {
+		text(heading, line, 17)
+	}
+	words.YAlign = draw.YCenter
+	for _, line := range keyLines(words, f.keys, width-2*panelGap) {
+		y := top + 11
+		parts = append(parts, func(c draw.Canvas) { line.draw(c, words, c.Max.Y-y) })
+		top += 18
+	}
+	if f.note != "" {
+		top += 3
+		for _, line := range folded(small, f.note, width-2*panelGap) {
+			text(small, line, 12)
+		}
+	}
+	return drawing{width, top + 4, func(c draw.Canvas) {
+		for _, part := range parts {
+			part(c)
+		}
+	}}
+}
+
+// keysInLine is a line of the legend.
+type keysInLine []Key
+
+// keyLines breaks a legend into lines of a width.
+func keyLines(style text.Style, keys []Key, width vg.Length) (lines []keysInLine) {
+	used := width
+	for _, k := range keys {
+		if used+k.width(style)-keyGap > width || lines == nil {
+			lines, used = append(lines, nil), 0
+		}
+		lines[len(lines)-1] = append(lines[len(lines)-1], k)
+		used += k.width(style)
+	}
+	return lines
+}
+
+// width is that of a key and of the gap after it.
+func (k Key) width(style text.Style) vg.Length { return keyLine + 5 + style.Width(k.Name) + keyGap }
+
+func (l keysInLine) draw(c draw.Canvas, style text.Style, y vg.Length) {
+	x := c.Min.X + panelGap
+	for _, k := range l {
+		if k.LineStyle.Color != nil {
+			c.StrokeLine2(k.LineStyle, x, y, x+keyLine, y)
+		}
+		if k.mark.Shape != nil {
+			c.DrawGlyph(k.mark, vg.Point{X: x + keyLine/2, Y: y})
+		}
+		c.FillText(style, vg.Point{X: x + keyLine + 5, Y: y}, k.Name)
+		x += k.width(style)
+	}
+}
+
+// folded breaks a text between words into lines of a width.
+func folded(style text.Style, words string, width vg.Length) (lines []string) {
+	for _, word := range strings.Fields(words) {
+		last := len(lines) - 1
+		if last >= 0 && style.Width(lines[last]+" "+word) <= width {
+			lines[last] += " " + word
+		} else {
+			lines = append(lines, shortened(style, word, width))
+		}
+	}
+	return lines
+}
+
+// shortened leaves out the middle of a text that is wider than width: names of one kind
+// differ at their ends.
+func shortened(style text.Style, name string, width vg.Length) string {
+	runes := []rune(name)
+	for kept := len(runes); style.Width(name) > width && kept > 2; kept-- {
+		name = string(runes[:(kept+1)/2]) + "…" + string(runes[len(runes)-kept/2:])
+	}
+	return name
 }

@@ -3,21 +3,19 @@ package report
 import (
 	"fmt"
 	"math"
-	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/posterior"
 )
 
 // What is shown at most of a fit, so that pictures stay readable and their files small.
+// sigma always is.
 const (
-	mostPanels = 12 // parameters, each in a panel
-	mostPairs  = 5  // parameters, each against each
+	mostPanels = 40 // parameters, each in a panel
+	mostPairs  = 6  // parameters, each against each
 )
 
 // FitPlotNames are those of the figures of FitPlots, in their order.
@@ -67,78 +65,35 @@ func FitPlots(f, naive *dpreg.Fit, o Options) ([]*Figure, error) {
 
 func show(f *dpreg.Fit, o Options) *shown {
 	s := &shown{fit: f, units: o.Units, level: o.Level, draws: f.Draws(o.Units)}
-	still, main := 0, 0
+	still := 0
 	for i, p := range f.Summary(o.Units, o.Level).Parameters {
 		switch {
 		case !isMain(p.Name):
-			continue
 		case !(p.SD > 0) || math.IsInf(p.SD, 0):
 			still++
-		case len(s.parameters) < mostPanels:
+		default:
 			s.parameters = append(s.parameters, parameter{p, i})
 		}
-		main++
 	}
-	if more := main - still - len(s.parameters); more > 0 {
-		s.leftOut += fmt.Sprintf(" Shown are the first %d of %d parameters.", len(s.parameters), main)
+	if n := len(s.parameters); n > mostPanels { // the last one is sigma
+		s.parameters = append(s.parameters[:mostPanels-1:mostPanels-1], s.parameters[n-1])
+		s.leftOut = fmt.Sprintf("Shown are the first %d of %d parameters and %s; --save writes the draws of all. ", mostPanels-1, n, s.parameters[mostPanels-1].Label)
 	}
 	if still > 0 {
-		s.leftOut += fmt.Sprintf(" Not shown: %s whose draws do not move.", count(still, "parameter"))
+		s.leftOut += fmt.Sprintf("Not shown: %s whose draws do not move. ", count(still, "parameter"))
 	}
 	return s
 }
 
 // panelOf is an empty plot with a parameter's name on it.
 func panelOf(parameter *posterior.Parameter) *plot.Plot {
-	p := newPlot()
-	p.Title.Text, p.Title.Padding, p.Title.TextStyle.Font = truncate(parameter.Label, 34), 3, sans(10)
-	p.X.Tick.Marker, p.X.Padding = fewTicks{}, 2
-	p.Y.Tick.Marker, p.Y.Padding = fewTicks{}, 0
-	p.Add(room{})
+	p := Panel(parameter.Label, "", "")
+	p.X.Padding = 2
 	return p
 }
 
-// room keeps the labels of the X axis inside the panel on the left, as plot does on
-// the right.
-type room struct{}
-
-// Plot implements plot.Plotter, and draws nothing.
-func (room) Plot(draw.Canvas, *plot.Plot) {}
-
-// GlyphBoxes implements plot.GlyphBoxer.
-func (room) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
-	var boxes []plot.GlyphBox
-	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
-		if !t.IsMinor() {
-			boxes = append(boxes, plot.GlyphBox{X: p.X.Norm(t.Value), Rectangle: vg.Rectangle{
-				Min: vg.Point{X: -p.X.Tick.Label.Width(t.Label) / 2}, Max: vg.Point{X: p.X.Tick.Label.Width(t.Label) / 2},
-			}})
-		}
-	}
-	return boxes
-}
-
-// fewTicks marks what plot.DefaultTicks does, with labels as short as they can be.
-type fewTicks struct{}
-
-func (fewTicks) Ticks(low, high float64) []plot.Tick {
-	ticks := plot.DefaultTicks{}.Ticks(low, high)
-	for i, t := range ticks {
-		if t.Label == "" {
-			continue
-		}
-		// Twelve digits leave out the rounding of the ticks' sums.
-		v, _ := strconv.ParseFloat(strconv.FormatFloat(t.Value, 'g', 12, 64), 64)
-		if math.Abs(v) < 1e-9*(high-low) {
-			v = 0
-		}
-		ticks[i].Label = exactly(v)
-	}
-	return ticks
-}
-
 // line joins points.
-func line(points plotter.XYs, k key) (*plotter.Line, error) {
+func line(points plotter.XYs, k Key) (*plotter.Line, error) {
 	l, err := plotter.NewLine(points)
 	if err != nil {
 		return nil, err

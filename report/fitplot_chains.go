@@ -20,10 +20,10 @@ const (
 )
 
 // chainKeys has a key for each chain that is shown.
-func (s *shown) chainKeys() []key {
-	keys := make([]key, min(mostChains, s.draws.NumChains()))
+func (s *shown) chainKeys() []Key {
+	keys := make([]Key, min(mostChains, s.draws.NumChains()))
 	for c := range keys {
-		keys[c] = key{fmt.Sprintf("chain %d", c+1), draw.LineStyle{Color: seriesColours[c], Width: 2}}
+		keys[c] = Key{Name: fmt.Sprintf("chain %d", c+1), LineStyle: draw.LineStyle{Color: seriesColours[c], Width: 2}}
 	}
 	return keys
 }
@@ -31,7 +31,7 @@ func (s *shown) chainKeys() []key {
 // chainsLeftOut says which chains are shown, where not all are.
 func (s *shown) chainsLeftOut() string {
 	if n := s.draws.NumChains(); n > mostChains {
-		return fmt.Sprintf(" Shown are %d of %d chains.", mostChains, n)
+		return fmt.Sprintf("Shown are %d of %d chains. ", mostChains, n)
 	}
 	return ""
 }
@@ -41,10 +41,11 @@ func (s *shown) traces() (*Figure, error) {
 	step := max(1, s.draws.NumDraws()/tracePoints)
 	f := &Figure{
 		Name: "trace", title: "Traces of the chains", keys: s.chainKeys(),
-		caption: "Draws in their order. Chains that agree look like one band without trend." + s.leftOut + s.chainsLeftOut(),
+		caption: "Draws in their order. Chains that agree look like one band without trend.",
+		note:    s.leftOut + s.chainsLeftOut(),
 	}
 	if step > 1 {
-		f.caption += fmt.Sprintf(" One draw in %d is shown.", step)
+		f.note += fmt.Sprintf("One draw in %d is shown.", step)
 	}
 	for _, p := range s.parameters {
 		plot := panelOf(&p.Parameter)
@@ -73,8 +74,8 @@ func (s *shown) traces() (*Figure, error) {
 func (s *shown) ranks() (*Figure, error) {
 	f := &Figure{
 		Name: "ranks", title: "Ranks of the chains", keys: s.chainKeys(),
-		caption: "Histograms of the ranks of each chain's draws among those of all chains. Chains that agree are flat, near the grey lines; one that lies too high leans to the right, one too narrow is a hill." +
-			s.leftOut + s.chainsLeftOut(),
+		caption: "Histograms of the ranks of each chain's draws among those of all chains. Chains that agree are flat, near the grey lines; one that lies too high leans to the right, one too narrow is a hill.",
+		note:    s.leftOut + s.chainsLeftOut(),
 	}
 	for _, p := range s.parameters {
 		plot := panelOf(&p.Parameter)
@@ -134,7 +135,7 @@ func rankCounts(chains [][]float64) [][]float64 {
 // histograms are drawn one above the other, each in a lane of height 1.
 type histograms struct {
 	counts [][]float64 // over those expected
-	keys   []key
+	keys   []Key
 }
 
 // expectedHeight is where in a lane a count stands that is as expected.

@@ -19,6 +19,8 @@ const CustodiansPlot = "custodians"
 // What is shown at most, and the height of a custodian and of the rest of a panel.
 const (
 	mostCustodians   = 30
+	custodianName    = 3.2 * vg.Centimeter
+	custodiansWidth  = 8.2 * vg.Centimeter
 	custodianHeight  = 0.55 * vg.Centimeter
 	custodiansMargin = 1.8 * vg.Centimeter
 )
@@ -26,6 +28,8 @@ const (
 var (
 	wideKey = draw.LineStyle{Color: lightBlue, Width: 3}
 	halfKey = draw.LineStyle{Color: blue, Width: 7}
+
+	meanMark = draw.GlyphStyle{Color: vermilion, Radius: 2.5, Shape: draw.CircleGlyph{}}
 )
 
 // custodians draws, for each coefficient, that of each custodian over their common mean;
@@ -39,11 +43,14 @@ func (s *shown) custodians() (*Figure, error) {
 	q, shown := len(s.fit.Shrinkage(s.units)), min(len(s.fit.Custodians), mostCustodians)
 	f := &Figure{
 		Name: CustodiansPlot, title: "Custodians' coefficients about their common mean",
-		keys:    []key{{exactly(percent(s.level)) + " % interval", wideKey}, {"50 %", halfKey}},
-		caption: "Coefficients of each custodian and, below the line, the mean that they lie about; points are posterior means. " + shrunk(s.fit, s.units),
+		keys:    []Key{{Name: exactly(percent(s.level)) + " % interval", LineStyle: wideKey}, {Name: "50 %", LineStyle: halfKey}, {Name: "mean", mark: meanMark}},
+		caption: "Coefficients of each custodian and, below the line, the mean that they lie about. " + shrunk(s.fit, s.units),
 	}
 	if shown < len(s.fit.Custodians) {
-		f.caption += fmt.Sprintf(" Shown are the first %d of %d custodians.", shown, len(s.fit.Custodians))
+		f.note = fmt.Sprintf("Shown are the first %d of %d custodians; the table has all. ", shown, len(s.fit.Custodians))
+	}
+	if q > mostPanels {
+		f.note += fmt.Sprintf("Shown are the first %d of %d coefficients; --save writes the draws of all.", mostPanels, q)
 	}
 	for k := range min(q, mostPanels) {
 		rows := make([]named, 0, shown+1)
@@ -54,7 +61,7 @@ func (s *shown) custodians() (*Figure, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.panels = append(f.panels, panel{drawn, panelWidth, custodiansMargin + vg.Length(shown+1)*custodianHeight})
+		f.panels = append(f.panels, panel{plot: drawn, width: custodiansWidth, height: custodiansMargin + vg.Length(shown+1)*custodianHeight})
 	}
 	return f, nil
 }
@@ -68,14 +75,14 @@ type named struct {
 // drawCustodians draws rows from top to bottom, the last one below a line.
 func drawCustodians(title string, rows []named) (*plot.Plot, error) {
 	p := panelOf(&posterior.Parameter{Label: title})
-	wide, half := &spans{thickness: wideKey.Width, color: lightBlue}, &spans{thickness: halfKey.Width, color: blue}
+	wide, half := &spans{LineStyle: wideKey}, &spans{LineStyle: halfKey}
 	points, ticks, last := make(plotter.XYs, len(rows)), make(plot.ConstantTicks, len(rows)), len(rows)-1
 	low, high := rows[last].Lower, rows[last].Upper
 	for i, r := range rows {
 		y := float64(last - i)
 		wide.add(r.Lower, r.Upper, y)
 		half.add(max(r.Q25, r.Lower), min(r.Q75, r.Upper), y)
-		points[i], ticks[i] = plotter.XY{X: r.Mean, Y: y}, plot.Tick{Value: y, Label: fromEnd(r.name, 22)}
+		points[i], ticks[i] = plotter.XY{X: r.Mean, Y: y}, plot.Tick{Value: y, Label: shortened(p.Y.Tick.Label, r.name, custodianName)}
 		low, high = min(low, r.Lower), max(high, r.Upper)
 	}
 	room := (high - low) / 25
@@ -84,7 +91,7 @@ func drawCustodians(title string, rows []named) (*plot.Plot, error) {
 	if err != nil {
 		return nil, err
 	}
-	means.GlyphStyle = draw.GlyphStyle{Color: vermilion, Radius: vg.Points(2.5), Shape: draw.CircleGlyph{}}
+	means.GlyphStyle = meanMark
 	under, err := plotter.NewLine(plotter.XYs{{X: low, Y: 0.5}, {X: high, Y: 0.5}})
 	if err != nil {
 		return nil, err
@@ -96,14 +103,6 @@ func drawCustodians(title string, rows []named) (*plot.Plot, error) {
 	}
 	p.Add(wide, half, means)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = low, high, -0.6, float64(last)+0.6
-	p.Y.Tick.Marker, p.Y.Tick.Length = ticks, 0
+	p.Y.Tick.Marker, p.Y.Tick.Length, p.X.Tick.Marker = ticks, 0, linearTicks{room: namesRoom}
 	return p, nil
-}
-
-// fromEnd shortens a name to its last characters, in which files of one directory differ.
-func fromEnd(name string, most int) string {
-	if runes := []rune(name); len(runes) > most {
-		return "…" + string(runes[len(runes)-most+1:])
-	}
-	return name
 }

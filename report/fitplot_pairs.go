@@ -1,8 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/plot"
@@ -13,24 +16,25 @@ import (
 // A cell of the pairs, and the draws in it.
 const (
 	pairsPoints = 300
-	pairsSize   = 3.6 * vg.Centimeter
+	pairsSize   = 3 * vg.Centimeter
 	pairsDot    = 1.3
 )
 
 // pairs draws the draws of each parameter against those of each other one: below
-// the diagonal the draws, above it their correlation, on it what a cell spans. It is nil where there is but
-// one parameter.
+// the diagonal the draws, above it their correlation, on it what a cell spans. Of many
+// parameters it draws those that correlate most. It is nil where there is but one.
 func (s *shown) pairs() (*Figure, error) {
-	shown := s.parameters[:min(mostPairs, len(s.parameters))]
-	if len(shown) < 2 {
+	if len(s.parameters) < 2 {
 		return nil, nil
 	}
-	f := &Figure{
-		Name: "pairs", title: "Draws of pairs of parameters", columns: len(shown), whole: true,
-		caption: "Draws of each parameter against each other one and, above the diagonal, their correlations; below a name stands what its cells span.",
+	shown, note := s.parameters, s.leftOut
+	if more := len(shown) - mostPairs; more > 0 {
+		shown = s.correlated()
+		note = fmt.Sprintf("Shown are %s and those %d of the %d other parameters that correlate most; --save writes the draws of all.", shown[mostPairs-1].Label, mostPairs-1, len(s.parameters)-1)
 	}
-	if len(shown) < len(s.parameters) {
-		f.caption += fmt.Sprintf(" Shown are the first %d of %d parameters.", len(shown), len(s.parameters))
+	f := &Figure{
+		Name: "pairs", title: "Draws of pairs of parameters", columns: len(shown), whole: true, note: note,
+		caption: "Draws of each parameter against each other one and, above the diagonal, their correlations; below a name stands what its cells span.",
 	}
 	all, some := make([][]float64, len(shown)), make([][]float64, len(shown))
 	step := max(1, s.draws.NumChains()*s.draws.NumDraws()/pairsPoints)
@@ -46,7 +50,8 @@ func (s *shown) pairs() (*Figure, error) {
 			p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 1
 			switch low, high := extent(some[i]); {
 			case i == j:
-				p.Add(words{{truncate(row.Label, 16), 10, 0.56}, {span(low, high), 8, 0.36}})
+				name := strings.Join(folded(p.X.Tick.Label, row.Label, pairsSize-6), "\n")
+				p.Add(words{{name, 9, 0.6}, {span(low, high), 8, 0.3}})
 			case i < j:
 				p.Add(words{{number(stat.Correlation(all[i], all[j], nil), 2), 11, 0.5}})
 			default:
@@ -55,10 +60,36 @@ func (s *shown) pairs() (*Figure, error) {
 				p.Y.Min, p.Y.Max = low, high
 			}
 			p.Add(border{})
-			f.panels = append(f.panels, panel{p, pairsSize, pairsSize})
+			f.panels = append(f.panels, panel{plot: p, width: pairsSize, height: pairsSize})
 		}
 	}
 	return f, nil
+}
+
+// correlated are the mostPairs - 1 parameters that correlate most with any other, in
+// their order, and the last one, sigma.
+func (s *shown) correlated() []parameter {
+	last := len(s.parameters) - 1
+	all, most := make([][]float64, last+1), make([]float64, last+1)
+	for i, p := range s.parameters {
+		all[i] = together(s.draws.Column(p.column), 1)
+		for j := range i {
+			r := math.Abs(stat.Correlation(all[i], all[j], nil))
+			most[i], most[j] = max(most[i], r), max(most[j], r)
+		}
+	}
+	order := make([]int, last)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(most[j], most[i]) })
+	chosen := append(order[:mostPairs-1], last)
+	slices.Sort(chosen)
+	shown := make([]parameter, mostPairs)
+	for k, i := range chosen {
+		shown[k] = s.parameters[i]
+	}
+	return shown
 }
 
 // extent is what draws span, and a little more.

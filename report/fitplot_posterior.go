@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -14,12 +15,12 @@ import (
 
 // tallest is the height of a panel, in those of the posterior: a naive posterior may
 // be so narrow that the others would lie flat beside it.
-const tallest = 2.2
+const tallest = 1.4
 
 var (
-	posteriorKey = key{"posterior", draw.LineStyle{Color: blue, Width: 1.8}}
-	naiveKey     = key{"naive: noise ignored", draw.LineStyle{Color: vermilion, Width: 1.5, Dashes: []vg.Length{6, 3}}}
-	priorKey     = key{"prior", draw.LineStyle{Color: grey, Width: 1.5, Dashes: []vg.Length{1.5, 2.5}}}
+	posteriorKey = Key{Name: "posterior", LineStyle: draw.LineStyle{Color: blue, Width: 1.8}}
+	naiveKey     = Key{Name: "naive: noise ignored", LineStyle: draw.LineStyle{Color: vermilion, Width: 1.5, Dashes: []vg.Length{6, 3}}}
+	priorKey     = Key{Name: "prior", LineStyle: draw.LineStyle{Color: grey, Width: 1.5, Dashes: []vg.Length{1.5, 2.5}}}
 	zeroLine     = draw.LineStyle{Color: middleGrey, Width: 0.8}
 )
 
@@ -27,16 +28,16 @@ var (
 func (s *shown) posterior(naive *dpreg.Fit) (*Figure, error) {
 	f := &Figure{
 		Name: "posterior", title: "Posterior against prior",
-		keys: []key{posteriorKey},
-		caption: "Density of each parameter; the tint is the posterior's interval. Where the posterior lies on the prior, the release told nothing; it may be as wide and yet have moved." +
-			s.leftOut,
+		keys:    []Key{posteriorKey},
+		caption: "Density of each parameter; the tint is the posterior's interval. Where the posterior lies on the prior, the release told nothing; it may be as wide and yet have moved.",
+		note:    s.leftOut,
 	}
 	prior := priorDensities(s.fit, s.units)
 	var others *posterior.Summary
 	var draws *posterior.Draws
 	if naive != nil {
 		f.keys = append(f.keys, naiveKey)
-		f.caption += " Naive is what comes out where the noise of the release is ignored: too narrow, and cut off where it would be more than twice as tall as the posterior."
+		f.caption += " Naive is what comes out where the noise of the release is ignored: too narrow. The axes are the posterior's: a taller naive curve is cut off, and of one that lies beside them an arrow tells the mean."
 		others, draws = naive.Summary(s.units, posterior.DefaultLevel), naive.Draws(s.units)
 	}
 	if prior != nil {
@@ -46,7 +47,7 @@ func (s *shown) posterior(naive *dpreg.Fit) (*Figure, error) {
 		c := curves{posterior: density(&p.Parameter, s.draws.Column(p.column))}
 		if naive != nil {
 			i := draws.Index(p.Name)
-			c.naive = density(&others.Parameters[i], draws.Column(i))
+			c.naive, c.naiveMean = density(&others.Parameters[i], draws.Column(i)), others.Parameters[i].Mean
 		}
 		if prior != nil {
 			c.prior = prior[p.column]
@@ -63,6 +64,7 @@ func (s *shown) posterior(naive *dpreg.Fit) (*Figure, error) {
 // curves are the densities of one parameter; naive and prior may be nil.
 type curves struct {
 	posterior, naive plotter.XYs
+	naiveMean        float64
 	prior            func(float64) float64
 }
 
@@ -71,12 +73,9 @@ func (c *curves) draw(parameter *posterior.Parameter) (*plot.Plot, error) {
 	p.HideY()
 	low, high := c.posterior[0].X, c.posterior[densityPoints].X
 	top := tallest * highest(c.posterior)
-	if c.naive != nil {
-		low, high = min(low, c.naive[0].X), max(high, c.naive[densityPoints].X)
-	}
 	lines := []struct {
 		points plotter.XYs
-		key
+		Key
 	}{{c.naive, naiveKey}, {c.posterior, posteriorKey}}
 	if c.prior != nil {
 		points := make(plotter.XYs, densityPoints+1)
@@ -86,7 +85,7 @@ func (c *curves) draw(parameter *posterior.Parameter) (*plot.Plot, error) {
 		}
 		lines = append(lines, struct {
 			points plotter.XYs
-			key
+			Key
 		}{points, priorKey})
 	}
 	interval, err := tint(c.posterior, parameter.Lower, parameter.Upper)
@@ -102,15 +101,37 @@ func (c *curves) draw(parameter *posterior.Parameter) (*plot.Plot, error) {
 		if l.points == nil {
 			continue
 		}
-		drawn, err := line(l.points, l.key)
+		drawn, err := line(l.points, l.Key)
 		if err != nil {
 			return nil, err
 		}
 		p.Add(drawn)
 		most = max(most, highest(l.points))
 	}
+	if c.naive != nil && (c.naiveMean < low || c.naiveMean > high) {
+		p.Add(beside{c.naiveMean, parameter.SD})
+	}
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = low, high, 0, 1.06*min(most, top)
 	return p, nil
+}
+
+// beside tells in words of a naive posterior that lies beside the axis; its mean is
+// written in the digits of the posterior's sd.
+type beside struct{ mean, sd float64 }
+
+// Plot implements plot.Plotter.
+func (b beside) Plot(c draw.Canvas, p *plot.Plot) {
+	style := p.X.Tick.Label
+	style.YAlign = draw.YTop
+	rounded, _ := strconv.ParseFloat(number(b.mean, common(b.sd, b.mean)), 64)
+	text := "naive: " + tickLabel(rounded)
+	if b.mean < p.X.Min {
+		style.XAlign = draw.XLeft
+		c.FillText(style, vg.Point{X: c.Min.X, Y: c.Max.Y}, "← "+text)
+		return
+	}
+	style.XAlign = draw.XRight
+	c.FillText(style, vg.Point{X: c.Max.X, Y: c.Max.Y}, text+" →")
 }
 
 func highest(points plotter.XYs) float64 {

@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"image/png"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
+	"github.com/dpreg/dpreg/schema"
 )
 
 func plotted(t *testing.T, f, naive *dpreg.Fit) map[string]*report.Figure {
@@ -94,5 +98,84 @@ func TestFitPlotsOfLongChains(t *testing.T) {
 	}
 	if len(sizes) != 4 {
 		t.Errorf("%d figures", len(sizes))
+	}
+}
+
+// wide is made() with p covariates, which do not correlate, and products with the
+// response that are moved by so much.
+func wide(p int, moved float64) *release.Release {
+	r := made()
+	r.Schema.Covariates, r.Privacy, r.Noise.Sensitivity = nil, nil, 0
+	values := make([]float64, p+1)
+	for i := range p {
+		r.Schema.Covariates = append(r.Schema.Covariates, schema.Column{Name: fmt.Sprintf("x%d", i+1), Lower: -1, Upper: 1})
+		for j := range p - i {
+			values = append(values, 0)
+			if j == 0 {
+				values[len(values)-1] = 330
+			}
+		}
+		values = append(values, 60*float64(i%3)+moved)
+	}
+	r.Statistics = release.StatisticsFromVector(p+1, append(values, 640))
+	return r
+}
+
+// A panel shows the posterior: its axis holds the draws of it but for few, and is not
+// longer than twice their interval, wherever the naive posterior lies. One that lies
+// beside the axis is told in words.
+func TestPosteriorSetsTheAxis(t *testing.T) {
+	f := fittedBy(t, wide(3, 0), "naive", 1000)
+	for moved, beside := range map[float64]string{0: "", 150: "naive: ", -150: "← naive: "} {
+		var svg bytes.Buffer
+		posterior := plotted(t, f, fittedBy(t, wide(3, moved), "naive", 1000))["posterior"]
+		if err := posterior.Write(&svg, "svg"); err != nil {
+			t.Fatal(err)
+		}
+		parameters := f.Summary(dpreg.Original, 0.95).Parameters
+		for i, panel := range posterior.Plots()[:4] { // the coefficients
+			p := parameters[i]
+			if low, high := panel.X.Min, panel.X.Max; low > p.Lower || high < p.Upper || high-low > 2*(p.Upper-p.Lower) {
+				t.Errorf("naive moved by %g: the axis of %s is %g … %g, its interval %g … %g", moved, p.Label, low, high, p.Lower, p.Upper)
+			}
+		}
+		if told := strings.Count(svg.String(), "naive: ") - 1; (told > 0) != (beside != "") || !strings.Contains(svg.String(), beside) {
+			t.Errorf("naive moved by %g: told of %d times", moved, told)
+		}
+	}
+}
+
+// Every parameter has its panel, or the picture says which are left out and where they
+// are; sigma is never left out, and no axis has less than two labels.
+func TestFitPlotsOfMany(t *testing.T) {
+	for p, said := range map[int]string{4: "", 14: "", 60: "Shown are the first 39 of 62 parameters and sigma; --save writes the draws of all."} {
+		for name, figure := range plotted(t, fitted(t, wide(p, 0), "naive"), nil) {
+			var svg bytes.Buffer
+			if err := figure.Write(&svg, "svg"); err != nil {
+				t.Fatal(err)
+			}
+			text := regexp.MustCompile(`</text>[^>]*>`).ReplaceAllString(svg.String(), " ")
+			panels, want, says := len(figure.Plots()), min(p+2, 40), said
+			if name == "pairs" {
+				want, says = 36, ""
+				if p > 4 {
+					says = fmt.Sprintf("those 5 of the %d other parameters", min(p+1, 39))
+				}
+			}
+			if panels != want || !strings.Contains(text, "sigma") || !strings.Contains(text, says) || (says == "") == strings.Contains(text, "Shown") {
+				t.Errorf("%s of %d covariates: %d panels, want %d and %q", name, p, panels, want, says)
+			}
+			for i, panel := range figure.Plots() {
+				labels := 0
+				for _, tick := range panel.X.Tick.Marker.Ticks(panel.X.Min, panel.X.Max) {
+					if tick.Label != "" {
+						labels++
+					}
+				}
+				if labels < 2 && name != "pairs" {
+					t.Errorf("%s of %d covariates, panel %d: %d labels", name, p, i, labels)
+				}
+			}
+		}
 	}
 }

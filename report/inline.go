@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"gonum.org/v1/plot/vg/draw"
 )
 
 var (
@@ -17,7 +19,8 @@ var (
 )
 
 // inline draws for a page: in its colours, which follow the reader's choice of light
-// or dark, and on its ground. The label is for those who do not see the picture.
+// or dark, and on its ground. The label is for those who do not see the picture; where
+// it is empty they miss nothing.
 func (d drawing) inline(label string) (template.HTML, error) {
 	text, err := d.svg(false)
 	if err != nil {
@@ -30,7 +33,11 @@ func (d drawing) inline(label string) (template.HTML, error) {
 	text = svgStyle.ReplaceAllStringFunc(text, func(style string) string {
 		return svgColour.ReplaceAllStringFunc(svgFont.ReplaceAllString(style, ""), pageColour)
 	})
-	return template.HTML(fmt.Sprintf(`<svg role="img" aria-label="%s" `, template.HTMLEscapeString(label)) + strings.TrimSpace(text)), nil
+	about := `aria-hidden="true"`
+	if label != "" {
+		about = fmt.Sprintf(`role="img" aria-label="%s"`, template.HTMLEscapeString(label))
+	}
+	return template.HTML("<svg " + about + " " + strings.TrimSpace(text)), nil
 }
 
 // pageColour is the style sheet's name of #RRGGBB. One that it does not know, which
@@ -46,9 +53,13 @@ func pageColour(hex string) string {
 
 // picture puts a figure on a page.
 func (f *Figure) picture() (*picture, error) {
-	p := &picture{Caption: f.caption, Wide: f.whole}
+	p := &picture{Caption: strings.TrimSpace(f.caption + " " + f.note), Wide: f.whole}
 	for _, k := range f.keys {
-		p.Keys = append(p.Keys, pictureKey{k.name, k.sample()})
+		sample, err := k.sample()
+		if err != nil {
+			return nil, err
+		}
+		p.Keys = append(p.Keys, pictureKey{k.Name, sample})
 	}
 	if f.whole {
 		svg, err := f.body().inline(f.title)
@@ -56,7 +67,7 @@ func (f *Figure) picture() (*picture, error) {
 		return p, err
 	}
 	for _, panel := range f.panels {
-		svg, err := drawing{panel.width, panel.height, panel.plot.Draw}.inline(f.title + ": " + panel.plot.Title.Text)
+		svg, err := drawing{panel.width, panel.height, panel.draw}.inline(f.title + ": " + panel.plot.Title.Text)
 		if err != nil {
 			return nil, err
 		}
@@ -65,19 +76,10 @@ func (f *Figure) picture() (*picture, error) {
 	return p, nil
 }
 
-// sample is a piece of the line that the key explains.
-func (k key) sample() template.HTML {
-	dashes := []string{"none"}
-	for i, d := range k.Dashes {
-		dashes = append(dashes[:i], strconv.FormatFloat(d.Points(), 'g', -1, 64))
-	}
-	r, g, b, _ := k.Color.RGBA()
-	return template.HTML(fmt.Sprintf(`<svg viewBox="0 0 24 8" aria-hidden="true"><path d="M0,4H24" style="stroke:%s;stroke-width:%g;stroke-dasharray:%s"/></svg>`,
-		pageColour(fmt.Sprintf("#%02X%02X%02X", r>>8, g>>8, b>>8)), k.Width.Points(), strings.Join(dashes, ",")))
-}
-
-// picture puts a drawing on a page that has no panels.
-func (d drawing) picture(label, caption string) (*picture, error) {
-	svg, err := d.inline(label)
-	return &picture{Caption: caption, Panels: []template.HTML{svg}, Wide: true}, err
+// sample is a piece of the line, and the mark, that the key explains.
+func (k Key) sample() (template.HTML, error) {
+	const width, height = keyLine, 9
+	return drawing{width, height, func(c draw.Canvas) {
+		keysInLine{{LineStyle: k.LineStyle, mark: k.mark}}.draw(draw.Crop(c, -panelGap, 0, 0, 0), newPlot().Legend.TextStyle, height/2)
+	}}.inline("")
 }

@@ -2,20 +2,14 @@ package report
 
 import (
 	"fmt"
-	"image/color"
 	"io"
 	"math"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/dpreg/dpreg/mechanisms/ledger"
-)
-
-const (
-	ledgerWidth  = 18 * vg.Centimeter
-	ledgerHeight = 11 * vg.Centimeter
 )
 
 // mostUsed is how much of a budget is drawn, in percent: a count that does not
@@ -31,52 +25,39 @@ func PlotLedger(w io.Writer, h *ledger.History, format string) error {
 		return err
 	}
 	p := newPlot()
-	p.Title.Text = fmt.Sprintf("Privacy budget of %s: ε = %s, δ = %s", truncate(h.Budget.Data, 40), Rational(h.Budget.Epsilon), Rational(h.Budget.Delta))
-	p.Title.Padding = vg.Points(6)
 	p.X.Label.Text, p.Y.Label.Text = "releases", "used, % of the budget"
-	p.X.Tick.Marker = plot.TickerFunc(wholeTicks)
-	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, vg.Points(2)
-	p.Legend.XOffs, p.Legend.YOffs = vg.Points(4), -vg.Points(2)
-	end := float64(len(uses)) + 0.5
-	if err := addUses(p, uses, end); err != nil {
-		return fmt.Errorf("plot: %w", err)
-	}
-	all, err := plotter.NewLine(plotter.XYs{{X: 0, Y: 100}, {X: end, Y: 100}})
-	if err != nil {
-		return fmt.Errorf("plot: %w", err)
-	}
-	all.Color, all.Dashes = black, []vg.Length{vg.Points(2), vg.Points(3)}
-	p.Add(all)
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, end, 0, mostUsed
-	return drawing{ledgerWidth, ledgerHeight, p.Draw}.write(w, format)
-}
-
-// addUses draws a line for what decides, and over it one for each count that has a
-// share of the budget.
-func addUses(p *plot.Plot, uses []ledger.Use, end float64) error {
-	for _, line := range []struct {
-		name  string
-		used  func(ledger.Use) float64
-		color color.Color
-		width vg.Length
-	}{
-		{"the lesser, which decides", ledger.Use.Part, lightBlue, 6},
-		{"by the sum of (ε, δ)", func(u ledger.Use) float64 { return u.Sum }, blue, 1.5},
-		{"by the count of Gaussian noise", func(u ledger.Use) float64 { return u.Gaussian }, vermilion, 1.5},
-	} {
-		points := steps(uses, line.used, end)
+	p.X.Tick.Marker = linearTicks{pageRoom, 1}
+	end := float64(max(len(uses), 1)) + 1
+	var keys []Key
+	for _, l := range useLines {
+		points := steps(uses, l.used, end)
 		if points == nil {
 			continue
 		}
-		drawn, err := plotter.NewLine(points)
-		if err != nil {
-			return err
+		if err := l.Add(p, points); err != nil {
+			return fmt.Errorf("plot: %w", err)
 		}
-		drawn.Color, drawn.Width = line.color, line.width
-		p.Add(drawn)
-		p.Legend.Add(line.name, drawn)
+		keys = append(keys, l.Key)
 	}
-	return nil
+	if err := budgetKey.Add(p, plotter.XYs{{X: 0, Y: 100}, {X: end, Y: 100}}); err != nil {
+		return fmt.Errorf("plot: %w", err)
+	}
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, end, 0, mostUsed
+	title := fmt.Sprintf("Privacy budget of %s: ε = %s, δ = %s", h.Budget.Data, Rational(h.Budget.Epsilon), Rational(h.Budget.Delta))
+	return alone("ledger", title, p, aloneHeight, append(keys, budgetKey)...).Write(w, format)
+}
+
+// budgetKey is of all that there is.
+var budgetKey = Key{Name: "the budget", LineStyle: draw.LineStyle{Color: black, Width: 1, Dashes: []vg.Length{2, 3}}}
+
+// useLines are what decides, and over it each count that has a share of the budget.
+var useLines = []struct {
+	Key
+	used func(ledger.Use) float64
+}{
+	{Key{Name: "the lesser, which decides", LineStyle: draw.LineStyle{Color: lightBlue, Width: 6}}, ledger.Use.Part},
+	{Key{Name: "by the sum of (ε, δ)", LineStyle: draw.LineStyle{Color: blue, Width: 1.5}}, func(u ledger.Use) float64 { return u.Sum }},
+	{Key{Name: "by the count of Gaussian noise", LineStyle: draw.LineStyle{Color: vermilion, Width: 1.5}}, func(u ledger.Use) float64 { return u.Gaussian }},
 }
 
 // steps are what is used, in percent, from the first release for which it is finite:

@@ -7,18 +7,13 @@ import (
 	"github.com/dpreg/dpreg"
 )
 
-const (
-	checkCaption      = "The released sums and replicated ones"
-	checkPictureWords = "Each released sum against those of replicated releases, in their standard deviations: a point outside the thin bar is one that the fitted model makes less than one time in twenty."
-)
-
 // CheckPage writes a posterior predictive check of the release of f as a page.
 func CheckPage(w io.Writer, c *dpreg.Check, f *dpreg.Fit, run Run) error {
 	drawn, err := drawCheck(f.Design, c)
 	if err != nil {
 		return err
 	}
-	picture, err := drawn.picture(checkCaption, checkPictureWords)
+	picture, err := drawn.picture()
 	if err != nil {
 		return err
 	}
@@ -45,7 +40,7 @@ func CheckJointlyPage(w io.Writer, c *dpreg.JointCheck, f *dpreg.Fit, run Run) e
 	if err != nil {
 		return err
 	}
-	picture, err := drawn.picture(checkCaption, checkPictureWords)
+	picture, err := drawn.picture()
 	if err != nil {
 		return err
 	}

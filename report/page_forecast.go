@@ -15,7 +15,7 @@ func ForecastPage(w io.Writer, f *dpreg.Forecast, o ForecastOptions, run Run) er
 	if err != nil {
 		return err
 	}
-	picture, err := drawn.picture("Expected widths of intervals", "Expected width of the interval; bars are two Monte Carlo errors to either side, broken lines the widths from the same rows without noise.")
+	picture, err := drawn.picture()
 	if err != nil {
 		return err
 	}

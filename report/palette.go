@@ -21,9 +21,6 @@ var (
 	sky        = color.RGBA{86, 180, 233, 255}
 )
 
-// seriesColours are those of lines, chains and so on, in this order.
-var seriesColours = []color.RGBA{blue, vermilion, green, purple, orange, sky, black}
-
 // pageColours names each colour as the style sheet of a page does.
 var pageColours = map[color.RGBA]string{
 	black: "ink", white: "paper", grey: "grey", middleGrey: "middle-grey", lightGrey: "light-grey",

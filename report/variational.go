@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
@@ -45,22 +44,19 @@ func Variational(w io.Writer, f *vi.Fit, s *posterior.Summary, model, neighbours
 	return p.err
 }
 
-// tracePanels is how many parameters a picture of a trace shows at most.
-const tracePanels = 8
-
 // VariationalTrace draws the means over the steps, which are in the units named and have labels, of as many parameters as
 // fit, and the ELBO where the trace has one. A format that is none of PlotFormats is an error.
 func VariationalTrace(w io.Writer, trace []vi.Point, labels []string, units, format string) error {
-	f := &Figure{Name: "trace", title: fmt.Sprintf("The fitted law's centre over the steps, %s units", units), columns: 2}
-	if len(labels) > tracePanels {
-		f.title += fmt.Sprintf(": %d of %d parameters", tracePanels, len(labels))
+	f := &Figure{Name: "trace", title: fmt.Sprintf("The fitted law's centre over the steps, %s units", units)}
+	if len(labels) > mostPanels {
+		f.note = fmt.Sprintf("Shown are the first %d of %d parameters.", mostPanels, len(labels))
 	}
 	if len(trace) > 0 && !math.IsNaN(trace[0].ELBO) {
 		if err := f.addTrace("ELBO", trace, func(p vi.Point) float64 { return p.ELBO }); err != nil {
 			return err
 		}
 	}
-	for j, label := range labels[:min(len(labels), tracePanels)] {
+	for j, label := range labels[:min(len(labels), mostPanels)] {
 		if err := f.addTrace(label, trace, func(p vi.Point) float64 { return p.Mean[j] }); err != nil {
 			return err
 		}
@@ -79,15 +75,8 @@ func (f *Figure) addTrace(name string, trace []vi.Point, value func(vi.Point) fl
 		return fmt.Errorf("plot: %w", err)
 	}
 	l.Color, l.Width = blue, vg.Points(1)
-	panel := plotOf(name)
-	panel.Add(l)
-	f.panels = append(f.panels, newPanel(panel))
+	p := Panel(name, "step", "")
+	p.Add(l)
+	f.panels = append(f.panels, newPanel(p))
 	return nil
-}
-
-func plotOf(name string) *plot.Plot {
-	p := newPlot()
-	p.Title.Text = truncate(name, 40)
-	p.X.Label.Text = "step"
-	return p
 }

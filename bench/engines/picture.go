@@ -9,26 +9,27 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
 
-	"github.com/dpreg/dpreg/bench/panels"
+	"github.com/dpreg/dpreg/report"
 )
 
 // draw draws effective draws a CPU second by n: a row of panels for each p, a
 // column for each ε.
 func (s *settings) draw(w io.Writer, all []outcome) error {
 	low, high := s.span(all)
-	rows := make([][]*plot.Plot, len(s.covariates))
-	for i, p := range s.covariates {
+	var drawn []*plot.Plot
+	for _, p := range s.covariates {
 		for _, epsilon := range s.epsilons {
 			panel, err := s.panel(all, int(p), epsilon)
 			if err != nil {
 				return err
 			}
-			panels.Logarithmic(panel, low, high)
-			rows[i] = append(rows[i], panel)
+			report.LogY(panel, low, high)
+			drawn = append(drawn, panel)
 		}
 	}
-	return panels.Write(w, "Effective draws a CPU second, the smallest over all parameters, by n", styles(), rows)
+	return report.Panels("engines", "Effective draws a CPU second of sampling, the smallest over all parameters", keys(), len(s.epsilons), drawn).Write(w, "svg")
 }
 
 // span is the range of all rates, in whole powers of ten.
@@ -44,28 +45,29 @@ func (s *settings) span(all []outcome) (low, high float64) {
 
 // panel has a line for each engine.
 func (s *settings) panel(all []outcome, p int, epsilon float64) (*plot.Plot, error) {
-	panel := panels.New(fmt.Sprintf("p = %d, ε = %g", p, epsilon), s.rows)
-	for i, style := range styles() {
+	panel := report.Panel(fmt.Sprintf("p = %d, ε = %g", p, epsilon), "number of rows n", "draws a second")
+	report.MarkX(panel, s.rows)
+	for i, k := range keys() {
 		var points plotter.XYs
 		for _, n := range s.rows {
 			if r := rate(find(all, cell{p, int(n), epsilon}, engines[i].name)); r > 0 {
 				points = append(points, plotter.XY{X: n, Y: r})
 			}
 		}
-		if err := style.Add(panel, points); err != nil {
+		if err := k.Add(panel, points); err != nil {
 			return nil, err
 		}
 	}
 	return panel, nil
 }
 
-// styles are those of the engines; the last has another posterior, and dashes.
-func styles() []panels.Style {
+// keys are those of the engines; the last has another posterior, and dashes.
+func keys() []report.Key {
 	var names []string
 	for _, e := range engines {
 		names = append(names, e.name)
 	}
-	all := panels.Styles(names...)
-	all[len(all)-1] = all[len(all)-1].Dashed()
+	all := report.SeriesKeys(names...)
+	all[len(all)-1].Dashes = []vg.Length{3, 2}
 	return all
 }

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 
-	"github.com/dpreg/dpreg/bench/panels"
+	"github.com/dpreg/dpreg/report"
 )
 
 // The table's place in a Markdown file.
@@ -96,34 +96,38 @@ func draw(w io.Writer, all []result) error {
 	for _, m := range methods {
 		names = append(names, m.name)
 	}
-	styles, rows := panels.Styles(names...), make([][]*plot.Plot, 2)
+	keys := report.SeriesKeys(names...)
+	var distances, scores []*plot.Plot
 	low, high, worst := math.Inf(1), 0.0, 0.0
 	for _, r := range all[1:] {
 		low, high, worst = min(low, r.mean(theta)), max(high, r.mean(theta)), min(worst, r.mean(loss))
 	}
 	low, high = math.Pow(10, math.Floor(math.Log10(low))), math.Pow(10, math.Ceil(math.Log10(high)))
 	for _, p := range partitions {
-		off, logs := panels.New(fmt.Sprintf("θ off by, clients: %s", p.name), epsilons), panels.New("test log score less the pooled fit's", epsilons)
-		for _, s := range styles {
+		clients := "clients: " + p.name
+		off, logs := report.Panel(clients, "ε", "θ off by"), report.Panel(clients, "ε", "log score less the pooled fit's")
+		report.MarkX(off, epsilons)
+		report.MarkX(logs, epsilons)
+		for _, k := range keys {
 			var above, below plotter.XYs
 			for _, r := range all {
-				if r.partition == p.name && r.method == s.Name {
+				if r.partition == p.name && r.method == k.Name {
 					above = append(above, plotter.XY{X: r.epsilon, Y: r.mean(theta)})
 					below = append(below, plotter.XY{X: r.epsilon, Y: r.mean(loss) - all[0].mean(loss)})
 				}
 			}
-			if err := s.Add(off, above); err != nil {
+			if err := k.Add(off, above); err != nil {
 				return err
 			}
-			if err := s.Add(logs, below); err != nil {
+			if err := k.Add(logs, below); err != nil {
 				return err
 			}
 		}
-		panels.Logarithmic(off, low, high)
+		report.LogY(off, low, high)
 		logs.Y.Min, logs.Y.Max = worst-all[0].mean(loss), 0
-		rows[0], rows[1] = append(rows[0], off), append(rows[1], logs)
+		distances, scores = append(distances, off), append(scores, logs)
 	}
-	return panels.Write(w, "Adult: hours per week on four columns, by ε of each client", styles, rows)
+	return report.Panels("federated", "Adult: hours per week on four columns, by ε of each client", keys, len(partitions), append(distances, scores...)).Write(w, "svg")
 }
 
 func loss(s score) float64 { return s.logScore }

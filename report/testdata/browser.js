@@ -25,11 +25,21 @@ function ground(view, element) {
   return "rgb(255, 255, 255)";
 }
 
+// smallest are the CSS pixels of letters that can still be read.
+const smallest = 8;
+
+// drawn is the size of a text's letters on the screen.
+function drawn(view, text, svg) {
+  const scale = svg.viewBox.baseVal.width ? svg.getBoundingClientRect().width / svg.viewBox.baseVal.width : 1;
+  return parseFloat(view.getComputedStyle(text).fontSize) * scale;
+}
+
 // cut tells whether a text leaves its picture: along the line by more than rounding,
-// across it by more than a font has above its letters.
-function cut(text, picture) {
-  const slack = 0.3 * Math.min(text.width, text.height);
-  const [x, y] = text.width > text.height ? [1, slack] : [slack, 1];
+// across it by more than a font has above its letters; or comes as close to the edge of
+// one with a margin.
+function cut(text, picture, margin) {
+  const slack = 0.3 * Math.min(text.width, text.height) - margin;
+  const [x, y] = text.width > text.height ? [1 - margin, slack] : [slack, 1 - margin];
   return text.left < picture.left - x || text.right > picture.right + x || text.top < picture.top - y || text.bottom > picture.bottom + y;
 }
 
@@ -54,7 +64,9 @@ function look(frame) {
   for (const svg of pictures) {
     for (const text of svg.querySelectorAll("text")) {
       const box = text.getBoundingClientRect();
-      if (cut(box, svg.getBoundingClientRect())) faults.push(`${name(text)} is cut off`);
+      if (cut(box, svg.getBoundingClientRect(), svg.dataset.margin | 0)) faults.push(`${name(text)} is cut off`);
+      const size = drawn(view, text, svg);
+      if (size < smallest) faults.push(`${name(text)}: letters of ${size.toFixed(1)} pixels`);
       const c = contrast(view.getComputedStyle(text).fill, ground(view, svg));
       if (c < 4.5) faults.push(`${name(text)}: contrast ${c.toFixed(1)}`);
     }
