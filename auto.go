@@ -24,6 +24,10 @@ const (
 	manyRows       = 20 // a column
 )
 
+// mostLatent is the number of rows up to which Auto takes mcmc-ind, whose cost grows with
+// them: minutes, at that many.
+const mostLatent = 10_000
+
 // choose returns the method that Auto takes for custodians of the same columns, and why:
 //
 //   - gibbs-ss-update where a kernel is asked for, which only the Gibbs methods have;
@@ -36,10 +40,38 @@ const (
 //     for any number where pooling is partial, the law of whose spread is a funnel that
 //     trajectories hardly enter and it draws with the coefficients integrated out;
 //   - mcmc-ind where a release has fewer rows, whose cost grows with n, but is small there.
-func (o Options) choose(custodians []Custodian) (m model.Method, why string) {
+//
+// It is an error where mcmc-ind alone can do what is asked and all releases together have
+// more than mostLatent rows.
+func (o Options) choose(custodians []Custodian) (m model.Method, why string, err error) {
 	if o.SameRows {
 		custodians = custodians[:1]
 	}
+	m, why = o.prefer(custodians)
+	rows := int64(0)
+	for _, c := range custodians {
+		rows += c.Release.N
+	}
+	if _, ok := m.(individual.Method); ok && rows > mostLatent {
+		err = fmt.Errorf("method %s takes %s for at most %d rows, and here are %d: %s, but its time grows with the rows. If that may be, say --method %s; else %s",
+			Auto, m.Name(), mostLatent, rows, why, m.Name(), o.otherwise(custodians))
+	}
+	return m, why, err
+}
+
+// otherwise says how to do without mcmc-ind.
+func (o Options) otherwise(custodians []Custodian) string {
+	switch {
+	case o.ModelClamping:
+		return "leave --model-clamping out"
+	case len(custodians) > 1:
+		return "leave releases of so few rows out, or infer a smaller model by --formula"
+	}
+	return "infer a smaller model by --formula"
+}
+
+// prefer is choose at any number of rows.
+func (o Options) prefer(custodians []Custodian) (m model.Method, why string) {
 	columns := int64(custodians[0].Release.Dim())
 	few := slices.IndexFunc(custodians, func(c Custodian) bool { return c.Release.N <= columns && c.Release.NNoise == 0 })
 	poor := func(c Custodian) bool { return c.Release.N < manyRows*columns }

@@ -49,6 +49,21 @@ func TestAuto(t *testing.T) {
 			t.Errorf("n = %d, %+v: %s, because %q", c.n, c.options, f.Method, f.Why)
 		}
 	}
+	// What only mcmc-ind can do, it does not do unasked for many rows.
+	many := releaseOf(25_000)
+	for want, custodians := range map[string][]dpreg.Custodian{
+		"here are 25000: it alone can model what clamping did": {{Name: "a", Release: many}},
+		"here are 25002: it alone":                             {{Name: "a", Release: many}, {Name: "b", Release: releaseOf(2)}},
+	} {
+		_, err := dpreg.InferJointly(t.Context(), custodians, dpreg.Options{ModelClamping: true, Plan: plan})
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--method mcmc-ind") {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	few := []dpreg.Custodian{{Name: "a", Release: many}, {Name: "b", Release: releaseOf(2)}}
+	if _, err := dpreg.InferJointly(t.Context(), few, dpreg.Options{Plan: plan}); err == nil || !strings.Contains(err.Error(), "leave releases of so few rows out") {
+		t.Errorf("2 rows beside 25,000: %v", err)
+	}
 	for _, o := range []dpreg.Options{
 		{Method: "mcmc-exact", Kernel: "plain"}, {Method: "mcmc-exact", ModelClamping: true}, {Method: "best"},
 	} {

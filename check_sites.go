@@ -14,7 +14,7 @@ func (f *Fit) custodians() []Custodian {
 	if f.Custodians != nil {
 		return f.Custodians
 	}
-	return []Custodian{{Release: f.Release}}
+	return []Custodian{{f.name, f.Release}}
 }
 
 // checkSites are the draws that a check takes, a row of each site: in the order of

@@ -2,12 +2,13 @@ package dpreg
 
 import (
 	"fmt"
-	"math"
+	"slices"
+	"strings"
 
 	"github.com/dpreg/dpreg/posterior"
 )
 
-// Thresholds of Converged.
+// Limits of Converged.
 const (
 	ampleESS   = 1000 // from here R-hat is precise enough for strictRHat
 	strictRHat = 1.01
@@ -15,55 +16,60 @@ const (
 	leastESS   = 400 // 100 for each of four chains
 )
 
-// Converged tells whether the draws may be trusted, and if not, why. They may
-// not where R-hat of any parameter is above 1.01 (above 1.02 where the smallest
-// effective sample size, bulk or tail, is below 1000), or where that size is
-// below 400, unless the plan set the number of draws. Vehtari et al. (2021),
-// Bayesian Analysis 16(2), give 1.01 and 400.
+// Converged tells whether the draws may be trusted, and if not, why: every diagnostic
+// that failed, with its limit and the parameter that is farthest beyond it. They may not
+// be where R-hat of any parameter is above 1.01, or where the smallest effective sample
+// size, bulk or tail, is below 400, unless the plan set the number of draws: Vehtari et
+// al. (2021), Bayesian Analysis 16(2), section 4.
+//
+// Where that size is below 1000 the limit of R-hat is 1.02, since R-hat of chains that
+// agree is then that large by chance: the mean of each of the 2m halves of m chains has
+// variance W/e, e = ESS/2m, so that R-hat² − 1 ≈ B/(NW) ≈ χ²_{2m−1}/((2m−1)e). Of four
+// chains R-hat is 1.01 on average at an ESS of 400, and above 1.01 once in seventy times at
+// 1000. Draws of non-private are independent: there is nothing to fail.
 func (f *Fit) Converged() (ok bool, reason string) {
-	worst, least := f.diagnostics()
-	limit := strictRHat
-	if least.value < ampleESS {
-		limit = laxRHat
-	}
-	switch {
-	case math.IsNaN(worst.value):
-		return false, fmt.Sprintf("R-hat of %s does not exist: too few draws, or draws that do not move; give more draws", worst.label)
-	case worst.value > limit:
-		return false, fmt.Sprintf("R-hat of %s is %.3f, above %v: the chains do not agree; give more warm-up and draws", worst.label, worst.value, limit)
-	case f.Plan.Draws == 0 && least.value < leastESS:
-		return false, fmt.Sprintf("the effective sample size of %s is %.0f, below %d; give more draws", least.label, least.value, leastESS)
-	}
-	return true, ""
+	reason = f.failure()
+	return reason == "", reason
 }
 
-// extreme is the worst value of a diagnostic, and whose it is.
-type extreme struct {
-	value float64
-	label string
+// diagnose is the reason of Converged; empty where there is none.
+func (f *Fit) diagnose() string {
+	if f.Method == nonPrivate {
+		return ""
+	}
+	parameters := f.diagnosed()
+	var failed []string
+	if at := slices.IndexFunc(parameters, func(p posterior.Parameter) bool { return p.Undefined != "" }); at >= 0 {
+		failed = append(failed, fmt.Sprintf("R-hat or ESS of %s does not exist: %s; give more warm-up and draws", parameters[at].Label, parameters[at].Undefined))
+	}
+	worst, least := posterior.Worst(parameters)
+	if worst == nil {
+		return failed[0]
+	}
+	limit, of := strictRHat, "Vehtari et al. 2021"
+	if least.ESS() < ampleESS {
+		limit, of = laxRHat, fmt.Sprintf("as ESS is below %d and R-hat less precise; else %v, %s", ampleESS, strictRHat, of)
+	}
+	if worst.RHat > limit {
+		failed = append(failed, fmt.Sprintf("R-hat of %s is %.3f, above %v (%s): the chains do not agree; give more warm-up and draws", worst.Label, worst.RHat, limit, of))
+	}
+	if f.Plan.Draws == 0 && least.ESS() < leastESS {
+		failed = append(failed, fmt.Sprintf("the effective sample size of %s is %.0f, below %d (Vehtari et al. 2021); give more draws", least.Label, least.ESS(), leastESS))
+	}
+	return strings.Join(failed, "; ")
 }
 
-// diagnostics finds the largest R-hat and the smallest effective sample size.
-// They are invariant to monotone maps of a parameter, so that units matter for
-// the intercept alone, and both of its are looked at. A NaN wins.
-func (f *Fit) diagnostics() (worst, least extreme) {
-	worst, least = extreme{value: math.Inf(-1)}, extreme{value: math.Inf(1)}
-	look := func(chains [][]float64, label string) {
-		if r := posterior.RHat(chains); !(r <= worst.value) && !math.IsNaN(worst.value) {
-			worst = extreme{r, label}
-		}
-		for _, e := range []float64{posterior.ESSBulk(chains), posterior.ESSTail(chains)} {
-			if e < least.value {
-				least = extreme{e, label}
-			}
-		}
-	}
-	original := f.Draws(Original)
-	for i, label := range f.labels() {
-		look(original.Column(i), label)
+// diagnosed are the parameters that Converged looks at. Diagnostics are invariant to
+// monotone maps of a parameter, so that units matter for the intercept alone, and both of
+// its are among them.
+func (f *Fit) diagnosed() []posterior.Parameter {
+	all := posterior.Summarise(f.Draws(Original), posterior.DefaultLevel).Parameters
+	for i, label := range f.labels(false) {
+		all[i].Label = label
 	}
 	if f.Design.Intercept {
-		look(f.draws.Column(0), "the intercept in scaled units")
+		scaled := f.draws.Map([]string{"the intercept in scaled units"}, func(dst, src []float64) { dst[0] = src[0] })
+		all = append(all, posterior.Summarise(scaled, posterior.DefaultLevel).Parameters...)
 	}
-	return worst, least
+	return all
 }

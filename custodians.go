@@ -91,7 +91,11 @@ func sameLevels(custodians []Custodian) error {
 // release.
 func InferJointly(ctx context.Context, custodians []Custodian, o Options) (*Fit, error) {
 	if len(custodians) == 1 {
-		return Infer(ctx, custodians[0].Release, o)
+		f, err := Infer(ctx, custodians[0].Release, o)
+		if err == nil {
+			f.name = custodians[0].Name
+		}
+		return f, err
 	}
 	custodians, common, err := Join(custodians)
 	if err != nil {

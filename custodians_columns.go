@@ -40,8 +40,8 @@ func (f *Fit) jointColumns(whole bool) (names, labels []string) {
 		if whole {
 			eachPair(f.shape().Q(), true, func(k, l int) {
 				names = append(names, fmt.Sprintf("omega[%d,%d]", k+f.firstIndex(), l+f.firstIndex()))
+				labels = append(labels, fmt.Sprintf("omega(%s, %s)", f.coefficients()[k], f.coefficients()[l]))
 			})
-			labels = append(labels, names...)
 		}
 		for k, label := range f.coefficients() {
 			names = append(names, fmt.Sprintf("spread[%d]", k+f.firstIndex()))

@@ -159,9 +159,15 @@ func TestContradictions(t *testing.T) {
 		o.Plan = plan
 		fit, err := dpreg.InferJointly(context.Background(), custodians, o)
 		must(t, err)
-		for _, w := range fit.Summary(dpreg.Original, 0.9).Warnings {
+		s := fit.Summary(dpreg.Original, 0.9)
+		for _, w := range s.Warnings {
 			if strings.Contains(w, "complete pooling does not hold") {
 				warnings += w
+			}
+		}
+		for _, r := range s.Releases {
+			if r.Contradicts != strings.Contains(warnings, r.Name) {
+				t.Errorf("%s contradicts: %t, and the warning is %q", r.Name, r.Contradicts, warnings)
 			}
 		}
 		return warnings

@@ -43,7 +43,8 @@ func Example() {
 	// educ            4189      1607    894  7315 1.001     2852     2327   0.997
 	// sigma          54064      6393  41660 67338 1.002     2531     2334   0.925
 	//
-	// 4 chains of 1000 draws: R-hat at most 1.002, ESS at least 2320.
+	// 4 chains of 1000 draws: R-hat at most 1.002, of sigma2; ESS at least 2320, of
+	//   (Intercept).
 	// Price of privacy (posterior sd over the sd expected without noise): (Intercept)
 	//   3.08, educ 3.20.
 }

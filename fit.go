@@ -2,6 +2,7 @@ package dpreg
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -39,6 +40,10 @@ type Fit struct {
 	frame    schema.Frame
 	original *model.Prior
 	draws    *posterior.Draws // scaled units, as the method gave them
+	name     string           // of the one release, where it has one
+
+	failure func() string    // see Converged; found once, like price
+	price   func() []float64 // see PriceOfPrivacy
 
 	// law makes the law of the statistics that the method infers with; nil where it
 	// has none.
@@ -56,6 +61,7 @@ func (f *Fit) shape() model.Shape {
 // with completes the fit.
 func (f *Fit) with(draws *posterior.Draws) (*Fit, error) {
 	f.frame, f.draws = f.Design.Frame(), draws
+	f.failure, f.price = sync.OnceValue(f.diagnose), sync.OnceValue(f.findPrice)
 	var err error
 	if f.original, err = f.Prior.Original(f.frame); err != nil {
 		return nil, fmt.Errorf("prior in the data's units: %w", err)
@@ -87,6 +93,9 @@ func (f *Fit) Draws(u Units) *posterior.Draws { return f.mapped(u, false) }
 // StanDraws is Draws with the whole of T, and under partial pooling that of Ω
 // (omega[k,l]), as files have it.
 func (f *Fit) StanDraws(u Units) *posterior.Draws { return f.mapped(u, true) }
+
+// StanLabels are the labels of StanDraws' parameters, as Summary has them.
+func (f *Fit) StanLabels() []string { return f.labels(true) }
 
 func (f *Fit) mapped(u Units, whole bool) *posterior.Draws {
 	names := f.names(whole)

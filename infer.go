@@ -68,8 +68,7 @@ func Methods() []model.Method {
 // method finds the method that the options name, and says why where it was chosen.
 func (o Options) method(custodians ...Custodian) (m model.Method, why string, err error) {
 	if o.Method == "" || o.Method == Auto {
-		m, why = o.choose(custodians)
-		return m, why, nil
+		return o.choose(custodians)
 	}
 	names := []string{Auto}
 	for _, m := range Methods() {

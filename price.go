@@ -3,6 +3,7 @@ package dpreg
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/model"
@@ -26,7 +27,9 @@ const priceDraws = 400
 // and the ratio is √(Var(θ | z) / E[Var(θ | s) | z]). Var(θ | s) is that of the
 // conjugate posterior; s is put at its expectation nμ_t given a draw of the
 // parameters, n the rows of all releases, and the mean is taken over draws.
-func (f *Fit) PriceOfPrivacy() []float64 {
+func (f *Fit) PriceOfPrivacy() []float64 { return slices.Clone(f.price()) }
+
+func (f *Fit) findPrice() []float64 {
 	if f.law == nil || f.partial {
 		return nil
 	}

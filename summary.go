@@ -3,7 +3,10 @@ package dpreg
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
+	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/posterior"
 )
 
@@ -11,14 +14,23 @@ import (
 // and 1 (else it panics). Labels are the columns' names: (Intercept), x, sigma,
 // mean(x), var(x), cov(x, w). Learned is 1 − posterior variance / prior
 // variance, both in these units, and nil where the prior variance is infinite, and
-// for n, whose prior is flat.
+// for n, whose prior is flat. Where Converged says no, the last warning says why.
 func (f *Fit) Summary(u Units, level float64) *posterior.Summary {
 	s := posterior.Summarise(f.Draws(u), level)
-	s.Method, s.N, s.Units = f.Method, f.N, string(u)
+	s.Method, s.Kernel, s.ModelClamping, s.Formula = f.Method, f.kernel(), f.ModelClamping, f.Design.Formula().String()
+	s.N, s.Units, s.Seed, s.Prior, s.Releases = f.N, string(u), f.Plan.Seed, f.Prior, f.releases()
 	if f.Custodians != nil {
-		s.Custodians = f.joint(u)
+		s.Covariates, s.Pooling = f.Sharing()
+		s.SameRows = f.sameRows
 	}
-	labels, prior := f.labels(), f.priorVariances(u)
+	ok, reason := f.Converged()
+	if f.Method != nonPrivate {
+		s.Converged = &ok
+	}
+	if !ok {
+		s.Warnings = append(s.Warnings, "not converged: "+reason)
+	}
+	labels, prior := f.labels(false), f.priorVariances(u)
 	for i := range s.Parameters {
 		p := &s.Parameters[i]
 		p.Label = labels[i]
@@ -27,18 +39,47 @@ func (f *Fit) Summary(u Units, level float64) *posterior.Summary {
 			p.Learned = &learned
 		}
 	}
+	for k, price := range f.PriceOfPrivacy() {
+		s.Parameters[k].Price = &price
+	}
+	for k, share := range f.Shrinkage(u) {
+		s.Parameters[k].Shrinkage = &share
+	}
 	return s
 }
 
-// labels are in the order of Draws.
-func (f *Fit) labels() []string {
+// kernel is the one that the method has run, empty where it has no choice.
+func (f *Fit) kernel() string {
+	if f.Kernel == "" && strings.HasPrefix(f.Method, "gibbs-ss-") {
+		return string(gibbs.Exact)
+	}
+	return f.Kernel
+}
+
+// releases are what the fit is of, for its summary; none where it is of rows.
+func (f *Fit) releases() (of []posterior.Release) {
+	if f.FromRows() {
+		return nil
+	}
+	for _, c := range f.custodians() {
+		r := posterior.Release{Name: c.Name, N: c.Release.N, Simulated: c.Release.Simulated, Noise: string(c.Release.Noise.Kind), NoiseSD: c.Release.Noise.SD(), Contradicts: slices.Contains(f.contradicting, c.Name)}
+		if c.Release.Privacy != nil {
+			r.Privacy = c.Release.Privacy
+		}
+		of = append(of, r)
+	}
+	return of
+}
+
+// labels are in the order of Draws, or of StanDraws, which has the whole of matrices.
+func (f *Fit) labels(whole bool) []string {
 	x := f.Design.Covariates
 	labels := append(f.coefficients(), "sigma2", "sigma")
 	if f.hasCovariates() {
 		for _, c := range x {
 			labels = append(labels, fmt.Sprintf("mean(%s)", c.Name))
 		}
-		eachPair(len(x), false, func(j, k int) {
+		eachPair(len(x), whole, func(j, k int) {
 			if j == k {
 				labels = append(labels, fmt.Sprintf("var(%s)", x[j].Name))
 				return
@@ -49,7 +90,7 @@ func (f *Fit) labels() []string {
 	if f.hasCount() {
 		labels = append(labels, "n")
 	}
-	_, more := f.jointColumns(false)
+	_, more := f.jointColumns(whole)
 	return append(labels, more...)
 }
 

@@ -117,10 +117,10 @@ func (f *Fit) WhatIf(ctx context.Context, o WhatIfOptions) (*WhatIf, error) {
 	return w, nil
 }
 
-// silentPlan is the fit's plan, without its report of progress.
+// silentPlan is the fit's plan, without its reports.
 func (f *Fit) silentPlan() mcmc.Plan {
 	p := f.Plan
-	p.Progress = nil
+	p.Progress, p.Expect = nil, nil
 	return p
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"time"
 )
 
 // DefaultMaxDraws is the limit on the draws kept of each chain where a plan
@@ -41,6 +42,9 @@ type Plan struct {
 	// Progress, if not nil, is called at most about ten times a second and
 	// once at the end, by the goroutine that called Run.
 	Progress func(Progress)
+	// Expect, if not nil, is called before the first step, by a method that can tell
+	// how long the run will take, with the least and the most that it expects.
+	Expect func(least, most time.Duration)
 }
 
 // The phases of a run.
@@ -53,8 +57,9 @@ const (
 type Progress struct {
 	// Phase is WarmUp until the first chain keeps a draw, then Sampling.
 	Phase string
-	// Done and Total count steps over all chains, warm-up included. Total
-	// is 0 where it is unknown: in a run that stops by ESS.
+	// Done and Total count steps over all chains, warm-up included. In a run
+	// that stops by ESS Total is the least before the first check, where ESS is 0,
+	// and after that what the last check lets expect.
 	Done, Total int
 	// ESS is the effective sample size at the last check, 0 before the
 	// first; Target is the plan's.
@@ -93,6 +98,29 @@ func (p Plan) limit() int {
 		return p.MaxDraws
 	}
 	return DefaultMaxDraws
+}
+
+// length is the number of draws kept of each chain of a run that has enough at so many:
+// in a run by ESS, the first that is looked at.
+func (p Plan) length(enough float64) int {
+	if p.Draws > 0 {
+		return p.Draws
+	}
+	n := min(firstCheck, p.limit())
+	for float64(n) < enough && n < p.limit() {
+		n = min(2*n, p.limit())
+	}
+	return n
+}
+
+// Foresee returns the least and the most time of a run whose steps take from least to
+// most, of which a draw is worth from one to a quarter of an independent one.
+func (p Plan) Foresee(least, most time.Duration) (shortest, longest time.Duration) {
+	inTurn, each := 1, p.ESS/float64(p.Chains)
+	for workers := p.workers(p.Chains); inTurn*workers < p.Chains; {
+		inTurn++
+	}
+	return least * time.Duration(inTurn*(p.Warmup+p.length(each))), most * time.Duration(inTurn*(p.Warmup+p.length(4*each)))
 }
 
 // workers is the number of goroutines to use for n tasks.

@@ -109,9 +109,7 @@ func (r *run[I]) report() {
 			p.Phase = Sampling
 		}
 	}
-	if r.plan.Draws > 0 {
-		p.Total = r.plan.Chains * (r.plan.Warmup + r.plan.Draws)
-	}
+	p.Total = r.plan.Chains * (r.plan.Warmup + r.expected)
 	r.ticks.Add(1)
 	r.plan.Progress(p)
 }

@@ -65,6 +65,7 @@ type run[I any] struct {
 	stop     atomic.Bool   // asks all chains to stop at their next step
 	ticks    atomic.Uint64 // counts the questions to chains how far they are
 	ess      float64       // at the last check
+	expected int           // draws of each chain at the end, as far as is known
 	warnings []string
 }
 
@@ -74,12 +75,10 @@ func (r *run[I]) sample(ctx context.Context) error {
 	for i := range r.chains {
 		r.chains[i] = newChain[I](i, r.plan.Seed)
 	}
+	length := r.plan.length(0)
+	r.expected = length
 	if err := r.each(ctx, (*run[I]).begin); err != nil {
 		return err
-	}
-	length := r.plan.Draws
-	if length == 0 {
-		length = min(firstCheck, r.plan.limit())
 	}
 	for {
 		err := r.each(ctx, func(r *run[I], c *chain[I]) error { return r.advance(c, length) })
@@ -99,6 +98,7 @@ func (r *run[I]) enough(length int) bool {
 		return true
 	}
 	if length < r.plan.limit() {
+		r.expected = r.plan.length(float64(length) * r.plan.ESS / ess)
 		return false
 	}
 	name := "no parameter moved"

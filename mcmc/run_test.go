@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dpreg/dpreg/posterior"
 )
@@ -209,8 +210,38 @@ func TestProgressCountsAllSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	ess, _ := d.MinESS(1)
-	if want := (Progress{Phase: Sampling, Done: 1560, ESS: ess, Target: 100}); last != want {
+	if want := (Progress{Phase: Sampling, Done: 1560, Total: 1560, ESS: ess, Target: 100}); last != want {
 		t.Errorf("last report %+v, want %+v", last, want)
+	}
+}
+
+// TestTotalOfARunByESS: before the first check it is the least, and the first check lets
+// expect the length at which a chain whose draws are worth 1/19 each has enough.
+func TestTotalOfARunByESS(t *testing.T) {
+	var r *run[float64]
+	plan := Plan{Chains: 2, Warmup: 10, ESS: 300}
+	r = &run[float64]{columns: Columns{Params: []string{"x"}}, start: startX(0.9), plan: plan}
+	if err := r.sample(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if kept := r.chains[0].kept; kept != 4000 || r.expected != 4000 {
+		t.Errorf("%d draws of each chain, expected %d; 300·19/2 lie between 2000 and 4000", kept, r.expected)
+	}
+	for _, c := range []struct {
+		plan   Plan
+		enough float64
+		want   int
+	}{
+		{plan, 0, 500}, {plan, 500, 500}, {plan, 501, 1000}, {plan, math.Inf(1), DefaultMaxDraws},
+		{Plan{ESS: 1, MaxDraws: 1100}, 1050, 1100}, {Plan{ESS: 1, MaxDraws: 80}, 0, 80}, {Plan{Draws: 7}, 1000, 7},
+	} {
+		if got := c.plan.length(c.enough); got != c.want {
+			t.Errorf("%+v: %d draws of each chain have %v, want %d", c.plan, got, c.enough, c.want)
+		}
+	}
+	least, most := Plan{Chains: 5, Warmup: 100, ESS: 2500, Workers: 2}.Foresee(time.Second, 2*time.Second)
+	if least != 3*600*time.Second || most != 3*2*2100*time.Second {
+		t.Errorf("five chains by two: %v to %v", least, most)
 	}
 }
 

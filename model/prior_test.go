@@ -1,8 +1,11 @@
 package model
 
 import (
+	"bytes"
+	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -103,12 +106,24 @@ func TestReadPriorErrors(t *testing.T) {
 func FuzzReadPrior(f *testing.F) {
 	f.Add(`{"units":"scaled"}`)
 	f.Add(`{"units":"original","theta":{"mean":[1,2,3]}}`)
+	f.Add(`{"x":{"kind":"uniform"}}`)
+	f.Add(`{"units":"original","x":{"kind":"normal","mean":[1,2],"covariance":[[1,0.3],[0.3,2]]}}`)
 	f.Add(`{"theta":{"precision":[[1,0,0],[0,1,0],[0,0,1]]},"sigma2":{"shape":2,"scale":1e-300}}`)
 	f.Add(`{"covariates":{"mean":[0,0],"kappa":1,"scale":[[1,0],[0,1]],"dof":5}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := ReadPrior(strings.NewReader(text), "p", testDesign())
-		if err == nil && p.Check(Shape{P: 2, Intercept: true}) != nil {
+		if err != nil {
+			return
+		}
+		if p.Check(Shape{P: 2, Intercept: true}) != nil {
 			t.Error("a prior of the wrong size was read")
+		}
+		written, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := ReadPrior(bytes.NewReader(written), "p", testDesign()); err != nil || !reflect.DeepEqual(again, p) {
+			t.Errorf("written as %s, it is read as %v: %v", written, again, err)
 		}
 	})
 }

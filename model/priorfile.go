@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/schema"
@@ -37,8 +38,43 @@ type priorFile struct {
 // xFile is the form of a law of the covariates.
 type xFile struct {
 	Kind       string      `json:"kind"`
-	Mean       []float64   `json:"mean"`
-	Covariance [][]float64 `json:"covariance"`
+	Mean       []float64   `json:"mean,omitempty"`
+	Covariance [][]float64 `json:"covariance,omitempty"`
+}
+
+// MarshalJSON writes a prior as ReadPrior reads it, all of it, in scaled units.
+func (p *Prior) MarshalJSON() ([]byte, error) {
+	nig, niw := p.Theta, p.Covariates
+	return json.Marshal(struct {
+		Units      string `json:"units"`
+		Theta      any    `json:"theta"`
+		Sigma2     any    `json:"sigma2"`
+		Covariates any    `json:"covariates"`
+		X          any    `json:"x,omitempty"`
+	}{
+		"scaled",
+		map[string]any{"mean": nig.Mean, "precision": rowsOf(nig.Precision, len(nig.Mean))},
+		map[string]any{"shape": nig.Shape, "scale": nig.Scale},
+		map[string]any{"mean": niw.Mean, "kappa": niw.Kappa, "scale": rowsOf(niw.Scale, len(niw.Mean)), "dof": niw.Dof},
+		xOf(p.X),
+	})
+}
+
+// rowsOf are the rows of an n×n matrix.
+func rowsOf(a []float64, n int) [][]float64 { return slices.Collect(slices.Chunk(a, n)) }
+
+// xOf is the file's form of a law; nil of none. A sampled one, which no file states, has
+// its kind alone.
+func xOf(l XLaw) any {
+	switch l := l.(type) {
+	case NormalX:
+		return xFile{"normal", l.Mean, rowsOf(l.Covariance, len(l.Mean))}
+	case UniformX:
+		return xFile{Kind: "uniform"}
+	case SampledX:
+		return xFile{Kind: "sampled"}
+	}
+	return nil
 }
 
 // ReadPrior reads a prior file for a design and returns the prior in scaled

@@ -79,6 +79,28 @@ func infoOrder(names []string) []int {
 	return order
 }
 
+// StanNames are the names of WriteStanCSV's columns, in the order of the parameters
+// names: theta.1 of theta[0].
+func StanNames(names []string) []string {
+	columns := make([]string, len(names))
+	for _, column := range stanColumns(names) {
+		columns[column.source] = column.String()
+	}
+	return columns
+}
+
+// StanLabels are comments for WriteStanCSV: what the parameters names are called, by
+// the names of their columns. One that is called as its column is has none.
+func StanLabels(names, labels []string) (comments []string) {
+	breaks := strings.NewReplacer("\n", " ", "\r", " ")
+	for j, column := range StanNames(names) {
+		if labels[j] != column {
+			comments = append(comments, fmt.Sprintf("label: %s is %s", column, breaks.Replace(labels[j])))
+		}
+	}
+	return comments
+}
+
 // stanColumn is a parameter's place in a Stan CSV.
 type stanColumn struct {
 	source  int    // index among Draws.Names

@@ -1,36 +1,58 @@
 package posterior
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 )
 
 // SummaryFormat is the first member of a summary's JSON.
-const SummaryFormat = "dpreg-summary/1"
+const SummaryFormat = "dpreg-summary/2"
 
 // DefaultLevel is the level whose equal-tailed interval is that of the 2.5 %
-// and 97.5 % quantiles; files repeat the bounds at other levels only.
+// and 97.5 % quantiles.
 const DefaultLevel = 0.95
 
-// Summary says what draws tell of each parameter.
+// Summary says what draws tell of each parameter, and what they are draws of. What is
+// empty there does not exist, or is not known.
 type Summary struct {
-	Format   string  // SummaryFormat
-	Method   string  // the method's name, as on the command line
-	N        int64   // rows behind the release
-	Chains   int     // number of chains
-	Draws    int     // kept draws of each chain
-	Seconds  float64 // sampling time: Draws.Seconds
-	Units    string  // "original" or "scaled"
-	Level    float64 // of the intervals Lower, Upper
-	Warnings []string
+	Version       string // of the program
+	Method        string // the method's name, as on the command line
+	Kernel        string // of a method that has a choice of them
+	Formula       string
+	ModelClamping bool
+	Pooling       string  // of several releases, like Covariates
+	SameRows      bool    // several releases are of the same rows
+	Covariates    string  // separate or shared
+	N             int64   // rows behind the releases; 0 where it is not public
+	Units         string  // "original" or "scaled"
+	Level         float64 // of the intervals Lower, Upper
+	Releases      []Release
+	Prior         any // what marshals to its JSON
+	Seed          uint64
+	Chains        int     // number of chains
+	Warmup        int     // steps of each chain before its draws
+	Draws         int     // kept draws of each chain
+	Seconds       float64 // sampling time: Draws.Seconds
+	Converged     *bool   // nil: draws of no Markov chain
+	Warnings      []string
 
 	Parameters []Parameter
 
-	// WhatIf and Custodians, where not nil, are the JSON's last members, "what_if" and
-	// "custodians".
-	WhatIf, Custodians json.Marshaler
+	WhatIf any // what marshals to the JSON's last member, "what_if"
+}
+
+// Release is what was released: a release that was inferred from, or a law that was
+// fitted to rows with noise.
+type Release struct {
+	Name      string // such as the file's
+	N         int64  // rows; 0 where it is not public
+	Simulated bool   // the noise came from a seed
+	Privacy   any    // what marshals to epsilon, delta and neighbours; nil: not stated
+	Noise     string // its kind
+	NoiseSD   float64
+	// Contradicts: of several with complete pooling, it contradicts the regression of all.
+	Contradicts bool
 }
 
 // Parameter summarises one parameter. What does not exist is NaN.
@@ -39,8 +61,10 @@ type Parameter struct {
 	Mean, SD, MCSEMean         float64
 	Q2_5, Q25, Q50, Q75, Q97_5 float64
 	RHat, ESSBulk, ESSTail     float64
-	// Learned is 1 − posterior variance / prior variance, nil if unknown.
-	Learned *float64
+	Undefined                  string // why one of these three is NaN; else empty
+	// Learned is 1 − posterior variance / prior variance, Price the price of privacy, and
+	// Shrinkage how far partial pooling drew custodians together; nil if unknown.
+	Learned, Price, Shrinkage *float64
 	// Lower and Upper bound the equal-tailed interval at Summary.Level.
 	Lower, Upper float64
 }
@@ -52,9 +76,9 @@ func Summarise(d *Draws, level float64) *Summary {
 		panic(fmt.Sprintf("posterior: level %v is not between 0 and 1", level))
 	}
 	s := &Summary{
-		Format:     SummaryFormat,
 		Chains:     d.NumChains(),
 		Draws:      d.NumDraws(),
+		Warmup:     d.Warmup,
 		Seconds:    d.Seconds,
 		Level:      level,
 		Warnings:   slices.Clone(d.Warnings),
@@ -68,8 +92,29 @@ func Summarise(d *Draws, level float64) *Summary {
 	return s
 }
 
+// Worst returns the parameters with the largest R-hat and with the smallest ESS, of those
+// that have both; nil where none has.
+func Worst(parameters []Parameter) (rhat, ess *Parameter) {
+	for i := range parameters {
+		p := &parameters[i]
+		if p.Undefined != "" {
+			continue
+		}
+		if rhat == nil || p.RHat > rhat.RHat {
+			rhat = p
+		}
+		if ess == nil || p.ESS() < ess.ESS() {
+			ess = p
+		}
+	}
+	return rhat, ess
+}
+
+// ESS is the smaller of the two effective sample sizes.
+func (p *Parameter) ESS() float64 { return min(p.ESSBulk, p.ESSTail) }
+
 func (c *column) summarise(name string, level float64) Parameter {
-	return Parameter{
+	p := Parameter{
 		Name:     name,
 		Label:    name,
 		Mean:     c.mean,
@@ -86,7 +131,23 @@ func (c *column) summarise(name string, level float64) Parameter {
 		Lower:    c.quantile(tail(level)),
 		Upper:    c.quantile(1 - tail(level)),
 	}
+	switch {
+	case c.n < shortestESS:
+		p.Undefined = fmt.Sprintf("the chains are too short, R-hat needs %d draws of each and ESS %d", shortestRHat, shortestESS)
+	case c.constant:
+		p.Undefined = "the draws do not vary"
+	case math.IsNaN(p.RHat + p.ESS()):
+		p.Undefined = "not all draws are finite, or too few of them differ"
+	}
+	return p
 }
+
+// Draws of a chain from which each half has the two draws of a variance, and the three of
+// an effective sample size.
+const (
+	shortestRHat = 4
+	shortestESS  = 6
+)
 
 // tail is (1 − level)/2, with 0.95 giving 0.025 and not its neighbour.
 func tail(level float64) float64 {

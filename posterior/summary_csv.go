@@ -8,14 +8,10 @@ import (
 )
 
 // WriteCSV writes a line for each parameter under the names of the JSON's
-// members, numbers in full precision, NA for what does not exist. At levels
-// other than DefaultLevel the columns lower and upper are added.
+// members, numbers in full precision, NA for what does not exist.
 func (s *Summary) WriteCSV(w io.Writer) error {
 	header := []string{"name", "label", "mean", "sd", "mcse_mean", "q2.5", "q25", "q50", "q75",
-		"q97.5", "rhat", "ess_bulk", "ess_tail", "learned"}
-	if s.Level != DefaultLevel {
-		header = append(header, "lower", "upper")
-	}
+		"q97.5", "rhat", "ess_bulk", "ess_tail", "learned", "lower", "upper"}
 	out := csv.NewWriter(w)
 	if err := out.Write(header); err != nil {
 		return err
@@ -23,7 +19,7 @@ func (s *Summary) WriteCSV(w io.Writer) error {
 	for i := range s.Parameters {
 		p := &s.Parameters[i]
 		record := []string{p.Name, p.Label}
-		for _, v := range p.numbers()[:len(header)-len(record)] {
+		for _, v := range p.numbers() {
 			record = append(record, cell(v))
 		}
 		if err := out.Write(record); err != nil {

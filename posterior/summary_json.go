@@ -17,57 +17,92 @@ func (n number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
+// known is nil, null in JSON, for a value that is zero.
+func known[T comparable](v T) *T {
+	var none T
+	if v == none {
+		return nil
+	}
+	return &v
+}
+
 type summaryJSON struct {
-	Format     string          `json:"format"`
-	Method     string          `json:"method"`
-	N          int64           `json:"n"`
-	Chains     int             `json:"chains"`
-	Draws      int             `json:"draws"`
-	Seconds    number          `json:"seconds"`
-	Units      string          `json:"units"`
-	Level      *number         `json:"level,omitempty"`
-	Parameters []parameterJSON `json:"parameters"`
-	Warnings   []string        `json:"warnings"`
-	WhatIf     json.Marshaler  `json:"what_if,omitempty"`
-	Custodians json.Marshaler  `json:"custodians,omitempty"`
+	Format        string          `json:"format"`
+	Version       *string         `json:"version"`
+	Method        string          `json:"method"`
+	Kernel        *string         `json:"kernel"`
+	Formula       *string         `json:"formula"`
+	ModelClamping bool            `json:"model_clamping"`
+	Pooling       *string         `json:"pooling"`
+	Covariates    *string         `json:"covariates"`
+	SameRows      bool            `json:"same_rows"`
+	N             *int64          `json:"n"`
+	Units         string          `json:"units"`
+	Level         number          `json:"level"`
+	Releases      []releaseJSON   `json:"releases"`
+	Prior         any             `json:"prior"`
+	Seed          uint64          `json:"seed"`
+	Chains        int             `json:"chains"`
+	Warmup        int             `json:"warmup"`
+	Draws         int             `json:"draws"`
+	Seconds       number          `json:"seconds"`
+	Converged     *bool           `json:"converged"`
+	Warnings      []string        `json:"warnings"`
+	Parameters    []parameterJSON `json:"parameters"`
+	WhatIf        any             `json:"what_if"`
+}
+
+type releaseJSON struct {
+	Name        *string `json:"name"`
+	N           *int64  `json:"n"`
+	Simulated   bool    `json:"simulated"`
+	Privacy     any     `json:"privacy"`
+	Noise       *string `json:"noise"`
+	NoiseSD     number  `json:"noise_sd"`
+	Contradicts bool    `json:"contradicts"`
 }
 
 type parameterJSON struct {
-	Name     string  `json:"name"`
-	Label    string  `json:"label"`
-	Mean     number  `json:"mean"`
-	SD       number  `json:"sd"`
-	MCSEMean number  `json:"mcse_mean"`
-	Q2_5     number  `json:"q2.5"`
-	Q25      number  `json:"q25"`
-	Q50      number  `json:"q50"`
-	Q75      number  `json:"q75"`
-	Q97_5    number  `json:"q97.5"`
-	RHat     number  `json:"rhat"`
-	ESSBulk  number  `json:"ess_bulk"`
-	ESSTail  number  `json:"ess_tail"`
-	Learned  *number `json:"learned"`
-	Lower    *number `json:"lower,omitempty"`
-	Upper    *number `json:"upper,omitempty"`
+	Name      string  `json:"name"`
+	Column    string  `json:"column"`
+	Label     string  `json:"label"`
+	Mean      number  `json:"mean"`
+	SD        number  `json:"sd"`
+	MCSEMean  number  `json:"mcse_mean"`
+	Lower     number  `json:"lower"`
+	Upper     number  `json:"upper"`
+	Q2_5      number  `json:"q2.5"`
+	Q25       number  `json:"q25"`
+	Q50       number  `json:"q50"`
+	Q75       number  `json:"q75"`
+	Q97_5     number  `json:"q97.5"`
+	RHat      number  `json:"rhat"`
+	ESSBulk   number  `json:"ess_bulk"`
+	ESSTail   number  `json:"ess_tail"`
+	Learned   *number `json:"learned"`
+	Price     *number `json:"price_of_privacy"`
+	Shrinkage *number `json:"shrinkage"`
 }
 
-// WriteJSON writes the summary as dpreg-summary/1, indented, numbers in full
-// precision, null for what does not exist. At levels other than DefaultLevel
-// "level" and each parameter's "lower" and "upper" are added.
+// WriteJSON writes the summary as dpreg-summary/2 (docs/summary-format.md), indented,
+// numbers in full precision, null for what does not exist. Every member is always there.
 func (s *Summary) WriteJSON(w io.Writer) error {
 	out := summaryJSON{
-		Format: s.Format, Method: s.Method, N: s.N, Chains: s.Chains, Draws: s.Draws,
-		Seconds: number(s.Seconds), Units: s.Units, Warnings: s.Warnings, WhatIf: s.WhatIf, Custodians: s.Custodians,
-		Parameters: make([]parameterJSON, len(s.Parameters)),
+		Format: SummaryFormat, Version: known(s.Version), Method: s.Method, Kernel: known(s.Kernel),
+		Formula: known(s.Formula), ModelClamping: s.ModelClamping, Pooling: known(s.Pooling), Covariates: known(s.Covariates), SameRows: s.SameRows,
+		N: known(s.N), Units: s.Units, Level: number(s.Level), Releases: []releaseJSON{}, Prior: s.Prior,
+		Seed: s.Seed, Chains: s.Chains, Warmup: s.Warmup, Draws: s.Draws, Seconds: number(s.Seconds),
+		Converged: s.Converged, Warnings: append([]string{}, s.Warnings...), Parameters: make([]parameterJSON, len(s.Parameters)), WhatIf: s.WhatIf,
 	}
-	if out.Warnings == nil {
-		out.Warnings = []string{}
+	for _, r := range s.Releases {
+		out.Releases = append(out.Releases, releaseJSON{known(r.Name), known(r.N), r.Simulated, r.Privacy, known(r.Noise), number(r.NoiseSD), r.Contradicts})
 	}
-	if s.Level != DefaultLevel {
-		out.Level = (*number)(&s.Level)
-	}
+	names := make([]string, len(s.Parameters))
 	for i := range s.Parameters {
-		out.Parameters[i] = s.Parameters[i].json(s.Level)
+		names[i] = s.Parameters[i].Name
+	}
+	for i, column := range StanNames(names) {
+		out.Parameters[i] = s.Parameters[i].json(column)
 	}
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
@@ -75,17 +110,14 @@ func (s *Summary) WriteJSON(w io.Writer) error {
 	return encoder.Encode(out)
 }
 
-func (p *Parameter) json(level float64) parameterJSON {
-	out := parameterJSON{
-		Name: p.Name, Label: p.Label,
+func (p *Parameter) json(column string) parameterJSON {
+	return parameterJSON{
+		Name: p.Name, Column: column, Label: p.Label,
 		Mean: number(p.Mean), SD: number(p.SD), MCSEMean: number(p.MCSEMean),
+		Lower: number(p.Lower), Upper: number(p.Upper),
 		Q2_5: number(p.Q2_5), Q25: number(p.Q25), Q50: number(p.Q50),
 		Q75: number(p.Q75), Q97_5: number(p.Q97_5),
 		RHat: number(p.RHat), ESSBulk: number(p.ESSBulk), ESSTail: number(p.ESSTail),
-		Learned: (*number)(p.Learned),
+		Learned: (*number)(p.Learned), Price: (*number)(p.Price), Shrinkage: (*number)(p.Shrinkage),
 	}
-	if level != DefaultLevel {
-		out.Lower, out.Upper = (*number)(&p.Lower), (*number)(&p.Upper)
-	}
-	return out
 }

@@ -3,68 +3,85 @@ package posterior
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 )
 
-func summary(level float64) *Summary {
-	learned := 0.25
+func summary() *Summary {
+	learned, price, settled := 0.25, 1.5, false
 	p := Parameter{
 		Name: "theta[0]", Label: "(Intercept)", Mean: 0.1, SD: 1, MCSEMean: 0.01,
 		Q2_5: -2, Q25: -0.5, Q50: 0.1, Q75: 0.7, Q97_5: 2.2,
-		RHat: 1.001, ESSBulk: 1000.5, ESSTail: 900, Learned: &learned, Lower: -1, Upper: 1.25,
+		RHat: 1.001, ESSBulk: 1000.5, ESSTail: 900, Learned: &learned, Price: &price, Lower: -1, Upper: 1.25,
 	}
-	none := Parameter{Name: "tau[1,2]", Label: "a,b <c>", Mean: math.Inf(1), RHat: math.NaN(), ESSBulk: math.NaN()}
+	none := Parameter{Name: "tau[1,2]", Label: "a,b <c>", Mean: math.Inf(1), RHat: math.NaN(), ESSBulk: math.NaN(), Shrinkage: &p.Mean}
 	return &Summary{
-		Format: SummaryFormat, Method: "naive", N: 100, Chains: 4, Draws: 1000, Seconds: 0.25,
-		Units: "original", Level: level, Parameters: []Parameter{p, none},
+		Version: "v1", Method: "naive", Kernel: "exact", Formula: "y ~ `a b`", N: 100, Seed: math.MaxUint64, Chains: 4, Warmup: 10, Draws: 1000, Seconds: 0.25,
+		Units: "original", Level: 0.9, Parameters: []Parameter{p, none}, Converged: &settled, Warnings: []string{"not converged: <it>"},
+		Releases: []Release{{Name: "a.json", N: 100, Simulated: true, Privacy: map[string]int{"epsilon": 1}, Noise: "laplace", NoiseSD: 7.5}, {}},
 	}
 }
 
+// TestSummaryJSON: every member of dpreg-summary/2 is there, known or not.
 func TestSummaryJSON(t *testing.T) {
-	var out bytes.Buffer
-	if err := summary(DefaultLevel).WriteJSON(&out); err != nil {
-		t.Fatal(err)
-	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, out.Bytes()); err != nil {
-		t.Fatal(err)
-	}
-	const want = `{"format":"dpreg-summary/1","method":"naive","n":100,"chains":4,"draws":1000,"seconds":0.25,"units":"original","parameters":[` +
-		`{"name":"theta[0]","label":"(Intercept)","mean":0.1,"sd":1,"mcse_mean":0.01,"q2.5":-2,"q25":-0.5,"q50":0.1,"q75":0.7,"q97.5":2.2,"rhat":1.001,"ess_bulk":1000.5,"ess_tail":900,"learned":0.25},` +
-		`{"name":"tau[1,2]","label":"a,b <c>","mean":null,"sd":0,"mcse_mean":0,"q2.5":0,"q25":0,"q50":0,"q75":0,"q97.5":0,"rhat":null,"ess_bulk":null,"ess_tail":0,"learned":null}],"warnings":[]}`
-	if got := compact.String(); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
-
-	out.Reset()
-	if err := summary(0.9).WriteJSON(&out); err != nil {
-		t.Fatal(err)
-	}
-	for _, part := range []string{`"level": 0.9`, `"lower": -1`, `"upper": 1.25`} {
-		if !strings.Contains(out.String(), part) {
-			t.Errorf("no %s at level 0.9", part)
+	const numbers = `"sd":0,"mcse_mean":0,"lower":0,"upper":0,"q2.5":0,"q25":0,"q50":0,"q75":0,"q97.5":0,"rhat":null,"ess_bulk":null,"ess_tail":0,"learned":null,"price_of_privacy":null,"shrinkage":0.1}]`
+	for want, s := range map[string]*Summary{
+		`{"format":"dpreg-summary/2","version":"v1","method":"naive","kernel":"exact","formula":"y ~ ` + "`a b`" + `","model_clamping":false,"pooling":null,"covariates":null,"same_rows":false,"n":100,"units":"original","level":0.9,` +
+			`"releases":[{"name":"a.json","n":100,"simulated":true,"privacy":{"epsilon":1},"noise":"laplace","noise_sd":7.5,"contradicts":false},{"name":null,"n":null,"simulated":false,"privacy":null,"noise":null,"noise_sd":0,"contradicts":false}],` +
+			`"prior":null,"seed":18446744073709551615,"chains":4,"warmup":10,"draws":1000,"seconds":0.25,"converged":false,"warnings":["not converged: <it>"],"parameters":[` +
+			`{"name":"theta[0]","column":"theta.1","label":"(Intercept)","mean":0.1,"sd":1,"mcse_mean":0.01,"lower":-1,"upper":1.25,"q2.5":-2,"q25":-0.5,"q50":0.1,"q75":0.7,"q97.5":2.2,"rhat":1.001,"ess_bulk":1000.5,"ess_tail":900,"learned":0.25,"price_of_privacy":1.5,"shrinkage":null},` +
+			`{"name":"tau[1,2]","column":"tau.1.1","label":"a,b <c>","mean":null,` + numbers + `,"what_if":null}`: summary(),
+		`{"format":"dpreg-summary/2","version":null,"method":"","kernel":null,"formula":null,"model_clamping":false,"pooling":null,"covariates":null,"same_rows":false,"n":null,"units":"","level":0,"releases":[],` +
+			`"prior":null,"seed":0,"chains":0,"warmup":0,"draws":0,"seconds":0,"converged":null,"warnings":[],"parameters":[],"what_if":null}`: {},
+	} {
+		var out, compact bytes.Buffer
+		if err := errors.Join(s.WriteJSON(&out), json.Compact(&compact, out.Bytes())); err != nil {
+			t.Fatal(err)
+		}
+		if got := compact.String(); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
 }
 
 func TestSummaryCSV(t *testing.T) {
-	const columns = "name,label,mean,sd,mcse_mean,q2.5,q25,q50,q75,q97.5,rhat,ess_bulk,ess_tail,learned"
-	const first = "theta[0],(Intercept),0.1,1,0.01,-2,-0.5,0.1,0.7,2.2,1.001,1000.5,900,0.25"
-	const second = `"tau[1,2]","a,b <c>",NA,0,0,0,0,0,0,0,NA,NA,0,NA`
-	for level, want := range map[float64]string{
-		DefaultLevel: columns + "\n" + first + "\n" + second + "\n",
-		0.5:          columns + ",lower,upper\n" + first + ",-1,1.25\n" + second + ",0,0\n",
+	const want = "name,label,mean,sd,mcse_mean,q2.5,q25,q50,q75,q97.5,rhat,ess_bulk,ess_tail,learned,lower,upper\n" +
+		"theta[0],(Intercept),0.1,1,0.01,-2,-0.5,0.1,0.7,2.2,1.001,1000.5,900,0.25,-1,1.25\n" +
+		`"tau[1,2]","a,b <c>",NA,0,0,0,0,0,0,0,NA,NA,0,NA,0,0` + "\n"
+	var out bytes.Buffer
+	if err := summary().WriteCSV(&out); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != want {
+		t.Errorf("got\n%swant\n%s", out.String(), want)
+	}
+}
+
+// TestUndefined: where a diagnostic does not exist, the summary says why, and the worst
+// are sought among the others.
+func TestUndefined(t *testing.T) {
+	for want, change := range map[string]func(d *Draws){
+		"":                         func(*Draws) {},
+		"too short, R-hat needs":   func(d *Draws) { d.Chains[0], d.Chains[1] = d.Chains[0][:10], d.Chains[1][:10] },
+		"the draws do not vary":    func(d *Draws) { d.Chains[0], d.Chains[1] = make([]float64, 200), make([]float64, 200) },
+		"not all draws are finite": func(d *Draws) { d.Chains[1][0] = math.NaN() },
 	} {
-		var out bytes.Buffer
-		if err := summary(level).WriteCSV(&out); err != nil {
-			t.Fatal(err)
+		d := autoregression(2, 100, 2, 0, 5)
+		change(d)
+		p := Summarise(d, 0.5).Parameters
+		if got := p[0].Undefined; !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("%q, want %q", got, want)
 		}
-		if out.String() != want {
-			t.Errorf("got\n%swant\n%s", out.String(), want)
+		if rhat, ess := Worst(p[:1]); (rhat == nil) != (want != "") || (ess == nil) != (want != "") {
+			t.Errorf("%s: worst %v, %v", want, rhat, ess)
 		}
+	}
+	p := []Parameter{{RHat: 1.5, ESSBulk: 9, ESSTail: 8}, {RHat: 1.6, ESSBulk: 7, ESSTail: 20}, {RHat: math.NaN(), Undefined: "why"}}
+	if rhat, ess := Worst(p); rhat != &p[1] || ess != &p[1] {
+		t.Errorf("worst %+v, %+v", rhat, ess)
 	}
 }
 
@@ -77,7 +94,7 @@ func TestSummariseInterval(t *testing.T) {
 	if p.Lower != Quantile(sorted, 0.1) || p.Upper != Quantile(sorted, 0.9) {
 		t.Errorf("80 %% interval is [%v, %v]", p.Lower, p.Upper)
 	}
-	if s.Format != SummaryFormat || s.Chains != 2 || s.Draws != 400 || s.Seconds != 1.5 || len(s.Warnings) != 1 || p.Label != "x[1]" {
+	if s.Warmup != 0 || s.Chains != 2 || s.Draws != 400 || s.Seconds != 1.5 || len(s.Warnings) != 1 || p.Label != "x[1]" {
 		t.Errorf("summary %+v", s)
 	}
 	defer func() {

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/renderer"
@@ -15,7 +17,7 @@ type table struct {
 	Header []string
 	Rows   [][]string
 	Left   int
-	widest []int // most characters of the first columns where lines are short; nil: any
+	widest []int // most characters of a line of the first columns, which are folded; nil: any
 }
 
 // write writes a table as text.
@@ -24,14 +26,14 @@ func (t table) write(w io.Writer) error {
 	for i, row := range t.Rows {
 		rows[i] = slices.Clone(row)
 		for j, most := range t.widest {
-			rows[i][j] = truncate(row[j], most)
+			rows[i][j] = fold(row[j], most)
 		}
 	}
 	return grid(w, t.Header, rows, t.Left)
 }
 
 // grid writes rows of cells below a header, without rules. The first left
-// columns are aligned left, the others right.
+// columns are aligned left, the others right. A cell may have several lines.
 func grid(w io.Writer, header []string, rows [][]string, left int) error {
 	align := make(tw.Alignment, len(header))
 	padding := make([]tw.Padding, len(header))
@@ -47,7 +49,8 @@ func grid(w io.Writer, header []string, rows [][]string, left int) error {
 		Symbols:  tw.NewSymbols(tw.StyleNone),
 		Settings: tw.Settings{Separators: tw.SeparatorsNone, Lines: tw.LinesNone},
 	})
-	t := tablewriter.NewTable(w,
+	var text strings.Builder
+	t := tablewriter.NewTable(&text,
 		tablewriter.WithRenderer(blueprint),
 		tablewriter.WithAlignment(align),
 		tablewriter.WithHeaderPaddingPerColumn(padding),
@@ -62,5 +65,13 @@ func grid(w io.Writer, header []string, rows [][]string, left int) error {
 	if err := t.Bulk(rows); err != nil {
 		return err
 	}
-	return t.Render()
+	if err := t.Render(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(text.String()) {
+		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -34,7 +34,7 @@ func Ledger(w io.Writer, h *ledger.History) error {
 	return p.err
 }
 
-// releaseWidth is the width to which names of releases are cut.
+// releaseWidth is the width to which names of releases are folded.
 const releaseWidth = 19
 
 func ledgerTable(w io.Writer, h *ledger.History) error {
@@ -45,20 +45,11 @@ func ledgerTable(w io.Writer, h *ledger.History) error {
 	var rows [][]string
 	for i, e := range h.Entries {
 		rows = append(rows, []string{
-			strconv.FormatInt(e.Number, 10), e.Time.UTC().Format("2006-01-02 15:04"), ending(e.Release, releaseWidth), string(e.Noise),
+			strconv.FormatInt(e.Number, 10), e.Time.UTC().Format("2006-01-02 15:04"), fold(e.Release, releaseWidth), string(e.Noise),
 			Rational(e.Epsilon), Rational(e.Delta), Rational(uses[i].Epsilon), number(100*uses[i].Part(), 1) + "%",
 		})
 	}
 	return grid(w, []string{"No", "Time (UTC)", "Release", "Noise", "epsilon", "delta", "Sum(eps)", "Used"}, rows, 4)
-}
-
-// ending keeps the end of a path, which tells more than its beginning.
-func ending(path string, n int) string {
-	r := []rune(path)
-	if len(r) <= n {
-		return path
-	}
-	return "…" + string(r[len(r)-n+1:])
 }
 
 // unwritten lists the releases that were charged only, as far as the ledger knows.

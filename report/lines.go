@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 
@@ -19,13 +18,29 @@ func Diagnostics(w io.Writer, s *posterior.Summary) error {
 }
 
 func diagnosed(s *posterior.Summary) string {
-	worst, least := math.Inf(-1), math.Inf(1)
-	for _, p := range s.Parameters {
-		worst = max(worst, p.RHat)
-		least = min(least, p.ESSBulk, p.ESSTail)
+	text := count(s.Chains, "chain") + " of " + count(s.Draws, "draw")
+	if worst, least := posterior.Worst(s.Parameters); worst != nil {
+		text += fmt.Sprintf(": R-hat at most %s, of %s; ESS at least %s, of %s", number(worst.RHat, 3), worst.Label, number(least.ESS(), 0), least.Label)
 	}
-	return fmt.Sprintf("%s of %s: R-hat at most %s, ESS at least %s.",
-		count(s.Chains, "chain"), count(s.Draws, "draw"), number(worst, 3), number(least, 0))
+	var reasons []string
+	without := make(map[string][]string) // parameters, of each reason
+	for _, p := range s.Parameters {
+		if p.Undefined == "" {
+			continue
+		}
+		if without[p.Undefined] == nil {
+			reasons = append(reasons, p.Undefined)
+		}
+		without[p.Undefined] = append(without[p.Undefined], p.Label)
+	}
+	for _, why := range reasons {
+		of := strings.Join(without[why], ", ")
+		if len(without[why]) == len(s.Parameters) {
+			of = "all parameters"
+		}
+		text += fmt.Sprintf(". R-hat or ESS of %s does not exist: %s", of, why)
+	}
+	return text + "."
 }
 
 func count(n int, what string) string {

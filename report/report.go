@@ -59,9 +59,6 @@ func Fit(w io.Writer, f *dpreg.Fit, o Options) error {
 		p.paragraph(text)
 	}
 	p.do(func(w io.Writer) error { return Diagnostics(w, s) })
-	if ok, reason := f.Converged(); !ok {
-		p.paragraph("Not converged: " + reason + ".")
-	}
 	if price := f.PriceOfPrivacy(); price != nil {
 		p.do(func(w io.Writer) error { return Price(w, s, price) })
 	}

@@ -54,7 +54,7 @@ func statistics(w io.Writer, r *release.Release) error {
 		}
 		rows = append(rows, sumRow(label, z[len(rows)], sd, d))
 	}
-	name := func(j int) string { return truncate(columns[j].Name, 20) }
+	name := func(j int) string { return columns[j].Name }
 	for j := range columns {
 		add("sum of " + name(j))
 	}
@@ -64,8 +64,11 @@ func statistics(w io.Writer, r *release.Release) error {
 			add("sum of " + name(j) + " × " + name(k))
 		}
 	}
-	return grid(w, []string{"Statistic (scaled units)", "Released", "Noise sd", "|Released|/sd"}, rows, 1)
+	return table{Header: []string{"Statistic (scaled units)", "Released", "Noise sd", "|Released|/sd"}, Rows: rows, Left: 1, widest: []int{sumWidth}}.write(w)
 }
+
+// sumWidth is what the numbers leave of a line.
+const sumWidth = 44
 
 func sumRow(label string, v, sd float64, decimals int) []string {
 	return []string{label, number(v, decimals), number(sd, decimals), number(max(v, -v)/sd, 1)}
@@ -79,10 +82,10 @@ func moments(w io.Writer, r *release.Release) error {
 		var factors []string
 		for j, k := range e {
 			if k > 0 {
-				factors = append(factors, truncate(r.Schema.Covariates[j].Name, 14)+[]string{"", "", "²", "³", "⁴"}[k])
+				factors = append(factors, r.Schema.Covariates[j].Name+[]string{"", "", "²", "³", "⁴"}[k])
 			}
 		}
 		rows = append(rows, sumRow("sum of "+strings.Join(factors, " × "), r.Moments.Sums[i], sd, precision(sd)))
 	}
-	return grid(w, []string{"Moment (scaled units)", "Released", "Noise sd", "|Released|/sd"}, rows, 1)
+	return table{Header: []string{"Moment (scaled units)", "Released", "Noise sd", "|Released|/sd"}, Rows: rows, Left: 1, widest: []int{sumWidth}}.write(w)
 }

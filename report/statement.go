@@ -50,12 +50,8 @@ func ofBounds(r *release.Release) string {
 	if len(r.Bounds.Columns) == 0 {
 		return fmt.Sprintf(" Of this epsilon %s (%.3g %%) found the bounds of columns that are left out here.", exactly(r.Bounds.Epsilon), share)
 	}
-	names := make([]string, len(r.Bounds.Columns))
-	for i, name := range r.Bounds.Columns {
-		names[i] = truncate(name, 40)
-	}
 	return fmt.Sprintf(" Of this epsilon %s (%.3g %%) found the bounds of %s: values beyond them were clamped.",
-		exactly(r.Bounds.Epsilon), share, strings.Join(names, ", "))
+		exactly(r.Bounds.Epsilon), share, strings.Join(r.Bounds.Columns, ", "))
 }
 
 // factor is e^ε in words.
@@ -77,7 +73,7 @@ func contents(r *release.Release) string {
 	}
 	products := "their squares and products"
 	if r.WithoutYY() {
-		products += fmt.Sprintf(" but the square of %s", truncate(r.Schema.Response.Name, 40))
+		products += fmt.Sprintf(" but the square of %s", r.Schema.Response.Name)
 	}
 	return text + fmt.Sprintf("%d sums over the rows (of %s, %s, scaled to [-1, 1]), each with %s (sd %s).",
 		r.Sums(), count(m, "column"), products, noise(r.Noise), general(r.Noise.SD())) + withMoments(r)

@@ -9,12 +9,12 @@ import (
 	"github.com/dpreg/dpreg/posterior"
 )
 
-// leastLabel is the width to which labels are cut at most, however wide the
-// numbers are: what four numbers of nine characters leave of a line. Of all
-// parameters' labels more has to stay, and of custodians', which end in the names of
-// files, more still; these tables may be wider.
+// leastLabel is the width of labels, which are folded to it, however wide the numbers
+// are: that of (Intercept). Four numbers of nine characters leave about as much of a line.
+// All parameters' labels have more, and custodians', which end in the names of files, more
+// still; these tables may be wider.
 const (
-	leastLabel           = 8
+	leastLabel           = 11
 	leastLabelAll        = 24
 	leastLabelCustodians = 60
 )

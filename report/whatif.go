@@ -47,7 +47,7 @@ func whatIfTable(what *dpreg.WhatIf) table {
 			name = ""
 		}
 	}
-	return table{Header: []string{"", "", "Shift", "Width", "Sign"}, Rows: rows, Left: 2, widest: []int{40, 14}}
+	return table{Header: []string{"", "", "Shift", "Width", "Sign"}, Rows: rows, Left: 2, widest: []int{40, 20}}
 }
 
 // whetherMoved says in a sentence whether the conclusions move, and which one most.

@@ -176,6 +176,11 @@ func (v *vocabulary) unknown(name string) error {
 	return fmt.Errorf("formula: no column %q; the columns are %s", name, (&Schema{Columns: v.listed}).names())
 }
 
+// Formula is the design's model.
+func (d *Design) Formula() Formula {
+	return Formula{Response: d.Response.Name, Terms: d.Terms(), Intercept: d.Intercept}
+}
+
 // Terms lists the names by which a formula gives the covariates: that of a factor
 // for all the dummies that it stands for, and otherwise a column's.
 func (d *Design) Terms() []string {

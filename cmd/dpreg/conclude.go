@@ -7,17 +7,19 @@ import (
 	"io"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/report"
 )
 
 // conclude prints the result, saves and draws what is to be, and then says whether
 // the chains converged.
 func (f *inferFlags) conclude(ctx context.Context, stdout, stderr io.Writer, fit *dpreg.Fit, what *dpreg.WhatIf) error {
-	if err := f.print(stdout, fit, what); err != nil {
+	summary := f.summary(fit, what)
+	if err := f.print(stdout, fit, what, summary); err != nil {
 		return err
 	}
 	if f.save != "" {
-		if err := f.write(fit); err != nil {
+		if err := f.write(fit, summary); err != nil {
 			return err
 		}
 		note(stderr, "draws and summary saved in %s", f.save)
@@ -31,21 +33,27 @@ func (f *inferFlags) conclude(ctx context.Context, stdout, stderr io.Writer, fit
 	return nil
 }
 
+// summary is that of the units and the level asked for, with the answer to --what-if.
+func (f *inferFlags) summary(fit *dpreg.Fit, what *dpreg.WhatIf) *posterior.Summary {
+	s := fit.Summary(dpreg.Units(f.units), f.level)
+	s.Version = version()
+	if what != nil {
+		s.WhatIf = what
+	}
+	return s
+}
+
 // print writes the result in the format asked for, and nothing else.
-func (f *inferFlags) print(stdout io.Writer, fit *dpreg.Fit, what *dpreg.WhatIf) error {
-	out, units := bufio.NewWriter(stdout), dpreg.Units(f.units)
+func (f *inferFlags) print(stdout io.Writer, fit *dpreg.Fit, what *dpreg.WhatIf, summary *posterior.Summary) error {
+	out := bufio.NewWriter(stdout)
 	var err error
 	switch f.format {
 	case "json":
-		s := fit.Summary(units, f.level)
-		if what != nil {
-			s.WhatIf = what
-		}
-		err = s.WriteJSON(out)
+		err = summary.WriteJSON(out)
 	case "csv":
-		err = fit.Summary(units, f.level).WriteCSV(out)
+		err = summary.WriteCSV(out)
 	default:
-		err = report.Fit(out, fit, report.Options{Units: units, Level: f.level})
+		err = report.Fit(out, fit, report.Options{Units: dpreg.Units(f.units), Level: f.level})
 		if err == nil && what != nil {
 			err = report.WhatIf(out, what)
 		}

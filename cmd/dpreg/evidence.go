@@ -81,6 +81,14 @@ func (e *evidence) names() (names []string) {
 	return names
 }
 
+// rows are those of all releases.
+func (e *evidence) rows() (n int64) {
+	for _, c := range e.custodians {
+		n += c.Release.N
+	}
+	return n
+}
+
 // differ says how the scaled units of two custodians differ, those of a column; empty
 // where none do.
 func (e *evidence) differ() string {
@@ -109,7 +117,7 @@ func (f *inferFlags) sample(ctx context.Context, stderr io.Writer, e *evidence, 
 		return nil, err
 	}
 	bar := samplingBar(stderr, o.Plan)
-	o.Plan.Progress = bar.update
+	o.Plan.Progress, o.Plan.Expect = bar.update, f.announce(stderr, e.rows())
 	fit, err := dpreg.InferJointly(ctx, e.custodians, o)
 	bar.finish()
 	return fit, err

@@ -161,9 +161,7 @@ func (o *order) selects(former *release.Release) (formula string, ok bool) {
 }
 
 // formulaOf writes a design as a formula.
-func formulaOf(d *schema.Design) string {
-	return schema.Formula{Response: d.Response.Name, Terms: d.Terms(), Intercept: d.Intercept}.String()
-}
+func formulaOf(d *schema.Design) string { return d.Formula().String() }
 
 // suggestion is a model to try next: a sub-model without the last term, or
 // with one term the regression the other way round; a factor, which cannot be

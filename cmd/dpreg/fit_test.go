@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -118,15 +119,57 @@ func TestFormats(t *testing.T) {
 	infer := func(args ...string) result {
 		return command(append(append([]string{"infer", "good.json", "--formula", educ}, quick...), args...)...).finished(t)
 	}
-	var summary struct {
-		Format, Units string
-		Parameters    []struct{ Name string }
+	type summary struct {
+		Format, Version, Method, Kernel, Formula, Units string
+		Level                                           float64
+		Seed                                            uint64
+		Converged                                       bool
+		Prior                                           json.RawMessage
+		Warnings                                        []string
+		Releases                                        []struct {
+			Name    string
+			Privacy release.Privacy
+		}
+		Parameters []struct {
+			Lower, Upper float64
+			Price        float64 `json:"price_of_privacy"`
+		}
 	}
-	if err := json.Unmarshal([]byte(infer("--format", "json", "--units", "scaled").stdout), &summary); err != nil {
-		t.Fatal(err)
+	parse := func(r result) (s summary) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(r.stdout), &s); err != nil {
+			t.Fatal(err)
+		}
+		return s
 	}
-	if summary.Format != "dpreg-summary/1" || summary.Units != "scaled" || len(summary.Parameters) != 6 {
-		t.Errorf("%+v", summary)
+	s := parse(infer("--format", "json", "--units", "scaled", "--seed", "5"))
+	if s.Format != "dpreg-summary/2" || s.Version != version() || s.Method != "mcmc-exact" || s.Kernel != "" || s.Formula != educ || s.Units != "scaled" ||
+		s.Level != 0.95 || s.Seed != 5 || !s.Converged || len(s.Warnings) > 0 || len(s.Parameters) != 6 || len(s.Releases) != 1 ||
+		s.Releases[0].Name != "good.json" || s.Releases[0].Privacy != (release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}) {
+		t.Errorf("%+v", s)
+	}
+	if p := s.Parameters[1]; !(p.Lower < p.Upper && p.Price > 1) {
+		t.Errorf("interval %v:%v, price of privacy %v", p.Lower, p.Upper, p.Price)
+	}
+	// The prior that it states is a prior file, and gives the same posterior.
+	write(t, "prior.json", string(s.Prior))
+	if again := parse(infer("--format", "json", "--units", "scaled", "--seed", "5", "--prior", "prior.json")); !reflect.DeepEqual(again.Parameters, s.Parameters) {
+		t.Errorf("with the prior of the summary the posterior is %+v, not %+v", again.Parameters, s.Parameters)
+	}
+	if s := parse(infer("--format", "json", "--method", "gibbs-ss-update")); s.Kernel != "exact" {
+		t.Errorf("gibbs-ss-update has run the kernel %q", s.Kernel)
+	}
+	// What failed stands in the summary as it does on stderr and in the table.
+	few := []string{"infer", "good.json", "--formula", educ, "--draws", "20", "--chains", "2", "--warmup", "100"}
+	r := command(append(few, "--format", "json")...)
+	bad := parse(r)
+	last := bad.Warnings[len(bad.Warnings)-1]
+	if r.code != unconverged || bad.Converged || !strings.HasPrefix(last, "not converged: R-hat of ") || !strings.Contains(last, "1.01, Vehtari et al. 2021") {
+		t.Errorf("exit code %d, converged %v, warnings %q", r.code, bad.Converged, bad.Warnings)
+	}
+	r.says(t, last)
+	if text := strings.Join(strings.Fields(command(few...).stdout), " "); !strings.Contains(text, last) {
+		t.Errorf("the table does not say %q:\n%s", last, text)
 	}
 	table := infer("--format", "csv", "--seed", "7")
 	if lines := strings.Count(table.stdout, "\n"); lines != 7 || !strings.HasPrefix(table.stdout, "name,label,") {
@@ -152,9 +195,12 @@ func TestNonPrivate(t *testing.T) {
 
 func TestUnconverged(t *testing.T) {
 	workspace(t)
-	r := command("infer", "good.json", "--draws", "1").says(t, "not converged")
-	if r.code != unconverged || !strings.Contains(r.stdout, "(Intercept)") {
-		t.Errorf("exit code %d, stdout:\n%s", r.code, r.stdout)
+	for _, draws := range []string{"1", "5"} {
+		const why = " does not exist: the chains are too short, R-hat needs 4 draws of each and ESS 6"
+		r := command("infer", "good.json", "--draws", draws).says(t, "not converged: R-hat or ESS of (Intercept)"+why)
+		if r.code != unconverged || !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), "R-hat or ESS of all parameters"+why) || strings.Contains(r.stdout, "at least NA") {
+			t.Errorf("exit code %d, stdout:\n%s", r.code, r.stdout)
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ func TestInferPartially(t *testing.T) {
 				t.Errorf("%v: the table does not say %q:\n%s", method, want, out)
 			}
 		}
+		labelled(t, "out")
 		if json := read(t, "out/summary.json"); !strings.Contains(json, `"pooling": "partial"`) || !strings.Contains(json, `"shrinkage"`) {
 			t.Errorf("%v: summary.json:\n%s", method, json)
 		}

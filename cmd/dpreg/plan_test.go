@@ -144,7 +144,7 @@ func TestWhatIf(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.stdout), &summary); err != nil {
 		t.Fatal(err)
 	}
-	if w := summary.WhatIf; summary.Format != "dpreg-summary/1" || w.Level != 0.9 || len(w.Variants) < 6 || w.Variants[0].Effects[1].Label != "educ" {
+	if w := summary.WhatIf; summary.Format != "dpreg-summary/2" || w.Level != 0.9 || len(w.Variants) < 6 || w.Variants[0].Effects[1].Label != "educ" {
 		t.Errorf("%+v", summary)
 	}
 	fit("--eps", "1", "--formula", educ).finished(t)

@@ -145,11 +145,13 @@ func (c *predictCommand) infer(ctx context.Context, stderr io.Writer, e *evidenc
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, w := range fit.Summary(dpreg.Original, c.level).Warnings {
-		note(stderr, "warning: %s", w)
-	}
+	warnings := fit.Summary(dpreg.Original, c.level).Warnings
 	if ok, reason := fit.Converged(); !ok {
 		unsettled = &exitError{unconverged, fmt.Errorf("not converged: %s", reason)}
+		warnings = warnings[:len(warnings)-1] // which says it, too
+	}
+	for _, w := range warnings {
+		note(stderr, "warning: %s", w)
 	}
 	p, err = fit.Predictor(po)
 	return p, unsettled, err

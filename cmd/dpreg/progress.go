@@ -5,7 +5,9 @@ import (
 	"io"
 	"math"
 	"os"
+	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/cwriter"
@@ -43,13 +45,16 @@ func readingBar(stderr io.Writer, rows *table.Source, size int64) (finish func()
 	}
 }
 
-// sampling shows how far the chains are, where stderr is a terminal: a bar for
-// the steps of warm-up, then one for the draws or the effective sample size.
+// sampling shows how far the chains are and how much time is left, where stderr is a
+// terminal: a bar for the steps of warm-up, then one for the draws or the effective sample
+// size.
 type sampling struct {
+	stderr       io.Writer
 	container    *mpb.Progress
 	warmup, draw *mpb.Bar
 	plan         mcmc.Plan
-	text         atomic.Pointer[string] // beside the second bar; another goroutine draws it
+	pace         *pace
+	text, left   atomic.Pointer[string] // beside the bars; another goroutine draws them
 }
 
 // samplingBar is nil, which is a bar that shows nothing, where none is drawn.
@@ -57,10 +62,21 @@ func samplingBar(stderr io.Writer, plan mcmc.Plan) *sampling {
 	if !isTerminal(stderr) {
 		return nil
 	}
-	s := &sampling{plan: plan, container: mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(40))}
-	s.warmup = s.container.AddBar(int64(plan.Chains*plan.Warmup), mpb.BarRemoveOnComplete(),
-		mpb.PrependDecorators(decor.Name(fmt.Sprintf("warm-up, %d chains ", plan.Chains))), mpb.AppendDecorators(decor.Percentage()))
-	return s
+	return &sampling{stderr: stderr, plan: plan}
+}
+
+// begin draws the first bar, once the run is under way: notes on it stand above.
+func (s *sampling) begin() {
+	s.pace = newPace(0, time.Now())
+	s.left.Store(new(string))
+	s.container = mpb.New(mpb.WithOutput(s.stderr), mpb.WithWidth(40))
+	s.warmup = s.container.AddBar(int64(s.plan.Chains*s.plan.Warmup), mpb.BarRemoveOnComplete(),
+		mpb.PrependDecorators(decor.Name(fmt.Sprintf("warm-up, %d chains ", s.plan.Chains))), mpb.AppendDecorators(decor.Percentage(), s.remaining()))
+}
+
+// remaining writes how much time is left.
+func (s *sampling) remaining() decor.Decorator {
+	return decor.Any(func(decor.Statistics) string { return *s.left.Load() })
 }
 
 // update is a plan's Progress.
@@ -68,6 +84,14 @@ func (s *sampling) update(p mcmc.Progress) {
 	if s == nil {
 		return
 	}
+	if s.container == nil {
+		s.begin()
+	}
+	left := s.pace.left(p.Done, p.Total, time.Now())
+	if p.Target > 0 && p.ESS == 0 { // how long it is to be, that check tells
+		left = strings.Replace(left, "left", "to the first check of ESS", 1)
+	}
+	s.left.Store(&left)
 	steps := s.plan.Chains * s.plan.Warmup
 	s.warmup.SetCurrent(int64(min(p.Done, steps)))
 	if p.Phase != mcmc.Sampling {
@@ -83,14 +107,14 @@ func (s *sampling) update(p mcmc.Progress) {
 	if s.draw == nil {
 		show := func(decor.Statistics) string { return " " + *s.text.Load() }
 		s.draw = s.container.AddBar(int64(total), mpb.BarRemoveOnComplete(),
-			mpb.PrependDecorators(decor.Name("sampling ")), mpb.AppendDecorators(decor.Any(show)))
+			mpb.PrependDecorators(decor.Name("sampling ")), mpb.AppendDecorators(decor.Any(show), s.remaining()))
 	}
 	s.draw.SetCurrent(int64(min(kept, total)))
 }
 
 // finish takes the bars away.
 func (s *sampling) finish() {
-	if s == nil {
+	if s == nil || s.container == nil {
 		return
 	}
 	s.warmup.Abort(true)
@@ -98,4 +122,21 @@ func (s *sampling) finish() {
 		s.draw.Abort(true)
 	}
 	s.container.Wait()
+}
+
+// longRun is from where on a run is announced with the time that it is to take.
+const longRun = time.Minute
+
+// announce says how long a run of mcmc-ind is to take, where that is long.
+func (f *inferFlags) announce(stderr io.Writer, rows int64) func(least, most time.Duration) {
+	return func(least, most time.Duration) {
+		if most < longRun {
+			return
+		}
+		instead := "; mcmc-exact has the same posterior, at a cost that does not"
+		if f.clamping {
+			instead = ""
+		}
+		note(stderr, "this run is expected to take from %s to %s: the cost of mcmc-ind grows with the rows, n = %d%s", inWords(least), inWords(most), rows, instead)
+	}
 }

@@ -102,10 +102,9 @@ func (f *inferFlags) checkDraws(own []string) error {
 }
 
 // write saves draws and summary, each file all or nothing.
-func (f *inferFlags) write(fit *dpreg.Fit) error {
-	units := dpreg.Units(f.units)
-	draws, summary := fit.StanDraws(units), fit.Summary(units, f.level)
-	comments := f.comments(fit, summary)
+func (f *inferFlags) write(fit *dpreg.Fit, summary *posterior.Summary) error {
+	draws := fit.StanDraws(dpreg.Units(f.units))
+	comments := f.comments(fit, draws, summary)
 	mode, dirMode := modes(fit)
 	if err := makeDir(f.save, dirMode); err != nil {
 		return within("--save", err)
@@ -123,7 +122,7 @@ func (f *inferFlags) write(fit *dpreg.Fit) error {
 }
 
 // comments say at the head of a file of draws where it comes from.
-func (f *inferFlags) comments(fit *dpreg.Fit, summary *posterior.Summary) []string {
+func (f *inferFlags) comments(fit *dpreg.Fit, draws *posterior.Draws, summary *posterior.Summary) []string {
 	lines := []string{
 		"dpreg " + version(),
 		"formula = " + formulaOf(fit.Design),
@@ -141,11 +140,7 @@ func (f *inferFlags) comments(fit *dpreg.Fit, summary *posterior.Summary) []stri
 	for j, c := range fit.Custodians {
 		lines = append(lines, releaseKey(j)+" = "+strings.ReplaceAll(c.Name, "\n", " "))
 	}
-	for _, p := range summary.Parameters {
-		if p.Label != p.Name {
-			lines = append(lines, fmt.Sprintf("label: %s is %s", p.Name, strings.ReplaceAll(p.Label, "\n", " ")))
-		}
-	}
+	lines = append(lines, posterior.StanLabels(draws.Names, fit.StanLabels())...)
 	for _, w := range summary.Warnings {
 		lines = append(lines, "warning: "+w)
 	}

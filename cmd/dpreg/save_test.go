@@ -1,7 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,6 +27,7 @@ func TestSave(t *testing.T) {
 	if !json.Valid([]byte(read(t, "s/summary.json"))) {
 		t.Error("summary.json is no JSON")
 	}
+	labelled(t, "s")
 	var comments, rows int
 	header := ""
 	for line := range strings.Lines(read(t, "s/draws-1.csv")) {
@@ -38,6 +42,56 @@ func TestSave(t *testing.T) {
 	}
 	if !strings.HasPrefix(header, "lp__,") || !strings.Contains(header, "theta.1,theta.2,sigma2,sigma") || rows != 200 || comments < 10 {
 		t.Errorf("%d comments, header %q, %d rows", comments, header, rows)
+	}
+}
+
+// labelled compares the columns of a folder's draws, each under the name that its label
+// has for it, with the means that the summary has under the same label.
+func labelled(t *testing.T, folder string) {
+	t.Helper()
+	var summary struct {
+		Parameters []struct {
+			Label, Column string
+			Mean          float64
+		}
+	}
+	if err := json.Unmarshal([]byte(read(t, folder+"/summary.json")), &summary); err != nil {
+		t.Fatal(err)
+	}
+	chains, err := filepath.Glob(folder + "/draws-?.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	column, sum, count := make(map[string]string), make(map[string]float64), 0.0
+	for _, path := range chains {
+		var header []string
+		for line := range strings.Lines(read(t, path)) {
+			label, of, found := strings.Cut(strings.TrimSpace(strings.TrimPrefix(line, "# label: ")), " is ")
+			fields := strings.Split(strings.TrimSpace(line), ",")
+			switch {
+			case strings.HasPrefix(line, "# label: ") && found:
+				column[of] = label
+			case strings.HasPrefix(line, "#"):
+			case header == nil:
+				header = fields
+			default:
+				for j, text := range fields {
+					sum[header[j]] += number(t, text)
+				}
+				count++
+			}
+		}
+		for name := range sum {
+			if !slices.Contains(slices.Collect(maps.Values(column)), name) && strings.Contains(name, ".") {
+				t.Errorf("%s: no label says what %s is", path, name)
+			}
+		}
+	}
+	for _, p := range summary.Parameters {
+		name := cmp.Or(column[p.Label], p.Label)
+		if mean := sum[name] / count; name != p.Column || !(math.Abs(mean-p.Mean) <= 1e-9*math.Abs(mean)) {
+			t.Errorf("%s: the mean of %s, labelled %s, is %v; the summary has %v in the column %s", folder, name, p.Label, mean, p.Mean, p.Column)
+		}
 	}
 }
 

@@ -63,9 +63,10 @@ func TestVI(t *testing.T) {
 		}
 	}
 	r.says(t, "this run spent ε = 3, δ = 0.0001; another spends as much again")
-	if text := read(t, "out/draws-1.csv"); !strings.Contains(text, "theta.1") || !strings.Contains(text, "label: theta[1] is age") {
+	if text := read(t, "out/draws-1.csv"); !strings.Contains(text, "label: theta.2 is age") {
 		t.Errorf("draws:\n%.300s", text)
 	}
+	labelled(t, "out")
 	if text := read(t, "trace.svg"); strings.Contains(text, "ELBO") || !strings.Contains(text, "original units") {
 		t.Error("the ELBO of a private run is drawn, or its picture has no units")
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
 	"github.com/dpreg/dpreg/vi"
 )
@@ -102,7 +103,13 @@ func (r *viResult) toOriginal(dst, src []float64) {
 
 func (r *viResult) summary(d *posterior.Draws) *posterior.Summary {
 	s := posterior.Summarise(d, r.flags.level)
-	s.Method, s.N, s.Units = r.method, r.n, r.flags.units
+	s.Version, s.Method, s.N, s.Units, s.Seed = version(), r.method, r.n, r.flags.units, r.flags.seed
+	s.Formula = r.design.formula()
+	s.Prior = map[string]any{"units": "scaled", "theta": map[string]float64{"sd": r.flags.priorSD}}
+	if p := r.fit.Privacy; p != nil {
+		spent := release.Privacy{Epsilon: p.Epsilon, Delta: p.Delta, Neighbours: release.Neighbours(r.flags.neighbours)}
+		s.Releases = []posterior.Release{{N: r.n, Simulated: r.fit.Simulated, Privacy: spent, Noise: string(release.Gaussian), NoiseSD: math.NaN()}}
+	}
 	prior := r.priorVariances()
 	for i, label := range r.labels() {
 		q := &s.Parameters[i]
@@ -223,9 +230,11 @@ func (r *viResult) comments(s *posterior.Summary) []string {
 	if p := r.fit.Privacy; p != nil {
 		lines = append(lines, fmt.Sprintf("privacy: epsilon = %v, delta = %v, %s", p.Epsilon, p.Delta, r.flags.neighbours))
 	}
+	var names, labels []string
 	for _, p := range s.Parameters {
-		lines = append(lines, fmt.Sprintf("label: %s is %s", p.Name, p.Label))
+		names, labels = append(names, p.Name), append(labels, p.Label)
 	}
+	lines = append(lines, posterior.StanLabels(names, labels)...)
 	for _, w := range s.Warnings {
 		lines = append(lines, "warning: "+w)
 	}

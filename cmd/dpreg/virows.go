@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -223,6 +224,15 @@ func (d *viDesign) toOriginal(dst, b []float64) {
 			dst[0] -= dst[first+j] * m
 		}
 	}
+}
+
+// formula is the model of one group's rows, or of all.
+func (d *viDesign) formula() string {
+	own := *d.Design
+	own.Covariates = own.Covariates[:d.own]
+	f := own.Formula()
+	f.Response = cmp.Or(d.Response.Factor, d.Response.Name)
+	return f.String()
 }
 
 // statement says what was modelled.

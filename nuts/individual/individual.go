@@ -51,7 +51,7 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 	if err := nuts.CheckWarmup(m.Name(), plan); err != nil {
 		return nil, err
 	}
-	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[nuts.Info], error) {
+	start := func(_ int, rng *rand.Rand) (sized, error) {
 		return newKernel(obs, p.Prior, m.ModelClamping, rng)
 	}
 	return run(ctx, obs.Names(), start, plan)
@@ -71,15 +71,20 @@ func (m Method) sampleJointly(ctx context.Context, p *model.Problem, plan mcmc.P
 	if err := nuts.CheckWarmup(m.Name(), plan); err != nil {
 		return nil, err
 	}
-	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[nuts.Info], error) {
+	start := func(_ int, rng *rand.Rand) (sized, error) {
 		return newSitesKernel(joint, m.ModelClamping, rng)
 	}
 	return run(ctx, joint.Names(), start, plan)
 }
 
 // run runs chains, and says what their columns tell against them.
-func run(ctx context.Context, names []string, start func(int, *rand.Rand) (mcmc.Kernel[nuts.Info], error), plan mcmc.Plan) (*posterior.Draws, error) {
-	draws, err := mcmc.Run(ctx, mcmc.Columns{Params: names, Info: nuts.InfoNames}, start, nuts.Keep, plan)
+func run(ctx context.Context, names []string, start func(int, *rand.Rand) (sized, error), plan mcmc.Plan) (*posterior.Draws, error) {
+	if plan.Expect != nil && plan.Validate() == nil && ctx.Err() == nil {
+		if err := expect(start, plan); err != nil {
+			return nil, err
+		}
+	}
+	draws, err := mcmc.Run(ctx, mcmc.Columns{Params: names, Info: nuts.InfoNames}, func(chain int, rng *rand.Rand) (mcmc.Kernel[nuts.Info], error) { return start(chain, rng) }, nuts.Keep, plan)
 	if draws != nil {
 		draws.Warnings = append(draws.Warnings, nuts.Warnings(draws, nuts.Options{})...)
 	}

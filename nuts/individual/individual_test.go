@@ -2,9 +2,12 @@ package individual
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -27,6 +30,41 @@ func TestNoAllocation(t *testing.T) {
 		params := make([]float64, len(s.Names()))
 		if n := testing.AllocsPerRun(100, func() { k.Step(rng); k.Params(params) }); n != 0 {
 			t.Errorf("%g allocations a step", n)
+		}
+	}
+}
+
+// TestExpect: what a run is to take is told before its first step, does not change its
+// draws, and grows with its length.
+func TestExpect(t *testing.T) {
+	shape := model.Shape{P: 1, Intercept: true}
+	p := modeltest.Problem(invented(shape, 40, 5, release.Laplace), model.DefaultPrior(shape))
+	p = &model.Problem{Releases: []*release.Release{p.Releases[0], p.Releases[0]}, Prior: p.Prior}
+	for _, problem := range []*model.Problem{{Releases: p.Releases[:1], Prior: p.Prior}, p} {
+		plan := mcmc.Plan{Chains: 1, Warmup: 100, Draws: 20, Seed: 3}
+		silent, err := Method{}.Sample(t.Context(), problem, plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var told []time.Duration
+		stepped := false
+		plan.Progress = func(mcmc.Progress) { stepped = true }
+		plan.Expect = func(least, most time.Duration) {
+			if told = append(told, most); stepped || !(0 < least && least < most) {
+				t.Errorf("steps %v, from %v to %v", stepped, least, most)
+			}
+		}
+		d, err := Method{}.Sample(t.Context(), problem, plan)
+		if err != nil || !reflect.DeepEqual(d.Chains, silent.Chains) {
+			t.Errorf("with Expect there are other draws: %v", err)
+		}
+		done, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := (Method{}).Sample(done, problem, plan); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if len(told) != 1 {
+			t.Errorf("told %v", told)
 		}
 	}
 }
