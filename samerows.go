@@ -10,7 +10,8 @@ import (
 
 // sameRowsWarnings names pairs of releases that look like two of the same rows, of which the
 // likelihood ratio of lookAlike is at least 100 times the number of pairs: by Markov's
-// inequality one of custodians of other rows is with probability 1/100 at most.
+// inequality any of custodians of other rows, whose numbers are alike by chance alone, is with
+// probability 1/100 at most.
 func (f *Fit) sameRowsWarnings() (warnings []string) {
 	pairs, numbers := len(f.Custodians)*(len(f.Custodians)-1)/2, map[int64]int{}
 	for _, c := range f.Custodians {
