@@ -2,9 +2,11 @@ package table
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"strings"
@@ -44,6 +46,7 @@ func TestCSV(t *testing.T) {
 		"mark and quotes":  "\ufeff\"x\",\"y\"\n\"0\",\"0.5\"\n5,-1\n10,1\n",
 		"empty lines":      "\nx,y\n0,0.5\n\n5,-1\n10,1\n\n",
 		"spaces, exponent": " x , y\n 0 ,.5\n5e0,-1.\n+1E1, 1\n",
+		"tabs":             "\tx,y \t\n\t0,.5\t\n5 \t,-1\n10,\"\t1 \"\n",
 		"clamped":          "x,y\n-4,0.5\n5,-1e300\n1e9,7\n",
 		"other columns":    "y,name,\"x\",\n0.5,\"a,\"\"b\n\",0,\n-1,NA,5,\n1,,10,3\n",
 	} {
@@ -85,6 +88,8 @@ func TestCSVRefuses(t *testing.T) {
 		{"x,y\n47\"11,1\n", "data.csv:2: a quotation mark is out of place"},
 		{"x,y\n1,1\n4711,\"1\n", "data.csv:3: a quotation mark is out of place or never closed"},
 		{"x,y,z\n1,1,\"a\nb\"\n1,4711x,1\n", `data.csv:4: column "y": a cell is not a finite decimal number`},
+		{"x,y\n\u00a04711,1\n", `data.csv:2: column "x": a cell is not a finite`},
+		{"x,y\n1,\"4711\n\"\n", `data.csv:2: column "y": a cell is not a finite`},
 		{"x,y\n4711,\n", `data.csv:2: column "y": missing value`},
 		{"x,y\n 	,4711\n", `data.csv:2: column "x": missing value`},
 		{"x,y\nNA,4711\n", `data.csv:2: column "x": missing value`},
@@ -110,6 +115,59 @@ func TestCSVRefuses(t *testing.T) {
 		case strings.Contains(err.Error(), secret):
 			t.Errorf("%.40q: error %q holds a cell", c.text, err)
 		}
+	}
+}
+
+// stray is a table of n rows in which two quotation marks make one cell of the rows from the
+// first of these to the second.
+func stray(n, first, second int) string {
+	var b strings.Builder
+	b.WriteString("x,y,comment\n")
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&b, "%d,0.%d,%s\n", i%10, i%10, map[int]string{first: "\"hello", second: "4711\""}[i])
+	}
+	return b.String()
+}
+
+// Two stray quotation marks do not swallow rows, whoever reads them; a comment of several
+// lines is one, and is told of.
+func TestCSVEnclosed(t *testing.T) {
+	refused := func(how string, err error, line int) {
+		t.Helper()
+		if want := fmt.Sprintf(`:%d: column "comment": quotation marks make one cell of`, line); err == nil ||
+			!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), "hello") {
+			t.Errorf("%s: error %v, want %q", how, err, want)
+		}
+	}
+	sink := func([]float64) error { return nil }
+	for _, rows := range [][2]int{{100, 900}, {100, 101}, {1, 30000}} {
+		text, line := stray(30000, rows[0], rows[1]), rows[0]+1
+		_, err := collect(strings.NewReader(text), design())
+		refused("CSV", err, line)
+		s := find1(t, write(t, filepath.Join(t.TempDir(), "data.csv"), text))
+		refused("Scan", Options{}.Scan(t.Context(), s, design(), sink, sink, sink), line)
+		_, all, err := Options{}.Columns(strings.NewReader(text), "data.csv", design().Columns(), nil)
+		for _, e := range all {
+			err = e
+		}
+		refused("Columns", err, line)
+	}
+	_, err := collect(strings.NewReader("comment,x,y\na\"b,1,1\nc\",2,1\n"), design())
+	if err == nil || !strings.Contains(err.Error(), "data.csv:2: a quotation mark is out of place") {
+		t.Errorf("within a field: %v", err)
+	}
+
+	s := find1(t, write(t, filepath.Join(t.TempDir(), "data.csv"), "x,y,comment\n1,1,none\n2,0,\"sees, on 4711,\nwell\nagain\"\n3,1,\"1\n2\"\n"))
+	if err := s.Warning(); err != nil {
+		t.Errorf("warning before the rows: %v", err)
+	}
+	for range 2 { // counts are those of one reading
+		if got, err := all(s); err != nil || len(got) != 3 {
+			t.Errorf("%d rows, %v", len(got), err)
+		}
+	}
+	if err := s.Warning(); err == nil || !strings.Contains(err.Error(), "data.csv:3: ") || !strings.Contains(err.Error(), "2 cells from here on and 3 line ends") {
+		t.Errorf("warning %v", err)
 	}
 }
 

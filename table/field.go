@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/dpreg/dpreg/schema"
 )
@@ -86,7 +85,7 @@ func (f *field) number() bool { return f.levels == nil && !f.boolean }
 // parse reads a cell: a number, or of a factor the place of the level's dummy, -1 of a
 // level that has none. ErrMissing tells that the cell is missing, which may be no error.
 func (f *field) parse(text string, o *Options) (v float64, err error) {
-	text = strings.TrimSpace(text)
+	text = schema.Trim(text)
 	switch {
 	case slices.Contains(o.NA, text):
 		return 0, ErrMissing

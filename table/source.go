@@ -25,7 +25,8 @@ type Source struct {
 	// the last call, before they are unpacked. Several goroutines call it.
 	Progress func(bytes int64)
 
-	stdin *stdin
+	stdin    *stdin
+	enclosed *enclosed
 }
 
 // File is one of the files of a source.
@@ -151,11 +152,17 @@ func (o Options) Scan(ctx context.Context, s *Source, d *schema.Design, sinks ..
 	return all.run(ctx, s.Name, workers)
 }
 
+// Warning is what a user should know of the rows that were read last, nil where there is
+// nothing: *Error, without a cell.
+func (s *Source) Warning() error { return s.enclosed.warning() }
+
 func (s *Source) scan(w wanted) *scan {
 	if s.stdin != nil {
 		s.stdin.until(s.Done)
 	}
 	all := scan{empty: w.options.Empty}
+	s.enclosed = &enclosed{}
+	w.enclosed = s.enclosed
 	for _, f := range s.Files {
 		all.add(func() (rowsFile, io.Closer, error) { return s.open(f, w) })
 	}

@@ -87,7 +87,8 @@ func scan(stderr io.Writer, rows *table.Source, before states, do func() error) 
 	if err != nil {
 		return nil, err
 	}
-	if before == nil {
+	again := before != nil
+	if !again {
 		before = now
 	}
 	finish := readingBar(stderr, rows, now.size())
@@ -96,13 +97,16 @@ func scan(stderr io.Writer, rows *table.Source, before states, do func() error) 
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, usage(offerMissing(err))
 	}
+	if warning := rows.Warning(); warning != nil && !again {
+		note(stderr, "warning: %v", warning)
+	}
 	if rows.Once() {
 		return before, nil
 	}
 	// Files may have come and gone, too.
-	again, err := table.Find(rows.Name)
+	found, err := table.Find(rows.Name)
 	if err == nil {
-		now, err = again.Stat()
+		now, err = found.Stat()
 	}
 	if err != nil || !before.same(now) {
 		return nil, usagef("%s changed while it was read: nothing was made of it; run this again when it is complete", rows.Name)
