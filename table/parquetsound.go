@@ -99,7 +99,10 @@ func (t *thriftWalk) value(text []byte, kind byte, depth int) []byte {
 // uvarint reads a number of variable length.
 func uvarint(text []byte) (uint64, []byte) {
 	v, n := binary.Uvarint(text)
-	return v, text[n:] // which panics where the number is too long
+	if n <= 0 {
+		panic(errPage) // it is cut off, or too long
+	}
+	return v, text[n:]
 }
 
 // checkRuns looks over runs of up to n values, of so many bits
@@ -108,9 +111,9 @@ func checkRuns(text []byte, bits, n int) error {
 	n += 1 << 10 // the last run may be filled up
 	for len(text) > 0 {
 		head, rest := uvarint(text)
-		count, size := head>>1, (bits+7)/8
+		count, size := min(head>>1, maxPage), (bits+7)/8
 		if head&1 == 1 {
-			count, size = 8*count, int(min(count, maxPage))*bits
+			count, size = 8*count, int(count)*bits
 		}
 		if bits > 32 || count > uint64(n) || size > len(rest) {
 			return errPage
