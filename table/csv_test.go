@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -75,13 +76,17 @@ func TestCSVRefuses(t *testing.T) {
 		{"X,Y\n4711,0\n", `column "x": the header has no such column`},
 		{"x,y,x\n1,4711,1\n", "data.csv:1: header: columns 1 and 3 have the same name"},
 		{"a4711,y,a4711\n1,4711,1\n", "columns 1 and 3 have the same name"},
-		{"secret,4711\n1,1\n", "data.csv:1: this looks like a row of data, since field 2 is a number"},
-		{",\n4711,0\n", "header: no column has a name"},
+		{"secret,4711\n1,1\n", "data.csv:1: this looks like a row of data, since field 2 is no name but a value"},
+		{",\n4711,0\n", "since 2 of 2 fields are empty"},
 		{"x;y\n4711;0\n", "separated by commas"},
 		{"\"x\";\"y\"\n4711;0\n", "data.csv:1: a quotation mark is out of place"},
 		{"x,y\rb,4711\r", "data.csv:1: lines end with a carriage return alone"},
 		{"x\x00,y\n", "header: column 1: the name has control characters"},
-		{"\xff\xfex\x00,\x00y\x00\n\x00", "header: column 1: the name is not valid UTF-8"},
+		{"\xff\xfex\x00,\x00y\x00\n\x004\x00", "data.csv: this is not UTF-8, but UTF-16: convert the file, by iconv -f UTF-16LE -t UTF-8"},
+		{"x\x00,\x00y\x00\n\x004\x00", "iconv -f UTF-16LE -t UTF-8"},
+		{"\xfe\xff\x00x\x00,\x00y\x00\n\x004", "iconv -f UTF-16BE -t UTF-8"},
+		{"\x00x\x00,\x00y\x00\n\x004", "iconv -f UTF-16BE -t UTF-8"},
+		{"gr\xf6\xdfe,y\n4711,1\n", "data.csv:1: this is not UTF-8, but probably Windows-1252 or Latin-1: convert the file, by iconv -f WINDOWS-1252 -t UTF-8"},
 		{"x,y\n1,1\n4711\n", "data.csv:3: 1 fields where the header has 2"},
 		{"x,y\n4711,1,1\n", "data.csv:2: 3 fields where the header has 2"},
 		{"x,y\n4711,\"1\"2\n", "data.csv:2: a quotation mark is out of place"},
@@ -206,8 +211,48 @@ func TestHeader(t *testing.T) {
 	if want := []string{"", "a b", "c,d"}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
-	if _, err := Header(strings.NewReader("59,1,9\n"), "data.csv"); err == nil {
-		t.Error("a row of data was taken for a header")
+}
+
+// A row of data that stands first is refused, and not shown; a name that is known, or rows
+// of another kind below, tell a header.
+func TestHeaderless(t *testing.T) {
+	const row = "looks like a row of data"
+	for text, want := range map[string]string{
+		"4711,1,9\n":                                 row,
+		"Ann,1970-01-31\nBob,1980-01-31\n":           row,
+		"Ann,31/1/1970\nBob,1/1/1980\n":              row,
+		"Ann,1970-01-31T08:00:00Z\nBob,\n":           row,
+		"Ann,\"4,5\"\nBob,\"1,5\"\n":                 row,
+		"Ann,$ 4711\nBob,$ 4712\n":                   row,
+		"Ann,+49 4711\nBob,+49 4712\n":               row,
+		"Ann,ann@example.org\nBob,bob@example.org\n": row,
+		"Ann,NA\nBob,3\n":                            row,
+		"Ann,.\nBob,3\n":                             row,
+		"Ann,true\nBob,false\n":                      row,
+		"Ann,,,\nBob,1,2,3\n":                        row,
+		"Ann,Ann\nBob,4711\n":                        "have the same name",
+		"Ann,Rome\nBob,Oslo\nEve,Rome\n":             "since field 2 stands again below it, on line 4",
+		"Ann,Rome\nBob,4711\nEve,Rome\n":             "since field 2 stands again below it",
+		"Ann,Rome\nBob,Oslo\n":                       "may be a row of data",
+		"Ann,Rome\nBob,NA\n":                         "may be a row of data",
+		"Ann,Rome\nBob,Oslo\n" + "\"":                "may be a row of data",
+		"name,town\nBob,4711\n":                      "",
+		"name,owner\nBob,TRUE\n":                     "",
+		"name,town\nBob,\nEve,1970-01-31\n":          "",
+		"name,town\n":                                "",
+	} {
+		names, err := Header(strings.NewReader("\n"+text), "data.csv")
+		switch {
+		case want == "" && (err != nil || len(names) != 2):
+			t.Errorf("%q: %q, %v", text, names, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "data.csv:2: ")):
+			t.Errorf("%q: error %v, want %q", text, err, want)
+		case err != nil && regexp.MustCompile(`Ann|Rome|4711|1970|example`).MatchString(err.Error()):
+			t.Errorf("%q: error %q shows the row", text, err)
+		}
+	}
+	if names, err := Header(strings.NewReader("name,town\nBob,Oslo\n"), "data.csv", "y", "town"); err != nil || len(names) != 2 {
+		t.Errorf("with a name that is known: %q, %v", names, err)
 	}
 }
 

@@ -158,11 +158,13 @@ func (c *cells) plain(d *decoded, data encoding.Values, n int) *decoded {
 	return d
 }
 
+var errFinite = errors.New("a cell is not a finite number")
+
 // number is a cell that holds one: it must be finite, and may mean missing.
 func (c *cells) number(v float64) (float64, error) {
 	switch {
 	case v-v != 0:
-		return 0, errCell
+		return 0, errFinite
 	case slices.Contains(c.layout.absent, v):
 		return 0, ErrMissing
 	}

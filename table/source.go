@@ -67,10 +67,10 @@ func (s *Source) Stat() ([]fs.FileInfo, error) {
 	return infos, nil
 }
 
-// Header reads the names of the columns of the first file, as the function of that
-// name does; the rows can be read after it. Of standard input it waits for some, or until
+// Header reads the names of the columns of the first file, as the function of that name
+// does; the rows can be read after it. Of standard input it waits for some, or until
 // s.Done is closed: context.Canceled.
-func (s *Source) Header() ([]string, error) {
+func (s *Source) Header(known ...string) ([]string, error) {
 	first := s.Files[0]
 	switch {
 	case first.Path == Stdin:
@@ -83,7 +83,7 @@ func (s *Source) Header() ([]string, error) {
 		if err != nil {
 			return nil, &Error{File: s.Name, Err: err}
 		}
-		return Header(r, s.Name)
+		return Header(r, s.Name, known...)
 	case first.Format == ParquetFormat:
 		f, err := openParquetFile(first.Path)
 		if err != nil {
@@ -101,7 +101,7 @@ func (s *Source) Header() ([]string, error) {
 	if err != nil {
 		return nil, &Error{File: first.Path, Err: err}
 	}
-	return Header(r, first.Path)
+	return Header(r, first.Path, known...)
 }
 
 // Rows is Options.CSV for a source: it yields the rows of one file after another.

@@ -23,9 +23,10 @@ func findRows(data string) (*table.Source, error) {
 	return s, usage(err)
 }
 
-// header gives the columns of a source, without bounds.
-func header(s *table.Source) (*schema.Schema, error) {
-	names, err := s.Header()
+// header gives the columns of a source, without bounds. known are names that the user
+// gave.
+func header(s *table.Source, known []string) (*schema.Schema, error) {
+	names, err := s.Header(known...)
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -95,7 +96,7 @@ func scan(stderr io.Writer, rows *table.Source, before states, do func() error) 
 	err = do()
 	finish()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, usage(offerMissing(err))
+		return nil, usage(table.Offer(err))
 	}
 	if warning := rows.Warning(); warning != nil && !again {
 		note(stderr, "warning: %v", warning)
