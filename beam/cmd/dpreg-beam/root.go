@@ -13,7 +13,8 @@ Without flags of an engine all runs in this process, which opens no port. Engine
 are named as in any program of Beam's Go SDK: --runner, --endpoint,
 --environment_type and so on (docs/beam.md).
 
-Exit codes: 0 done; 1 failed; 2 wrong usage or input; 3 refused for privacy.`
+Exit codes: 0 done; 1 failed; 2 wrong usage or input; 3 refused for privacy;
+130 interrupted.`
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
