@@ -40,8 +40,8 @@ func Header(r io.Reader, name string, known ...string) ([]string, error) {
 // maxBelow is how many rows below a header are looked at, if a block has so many.
 const maxBelow = 1000
 
-var errUnknown = errors.New("the first line may be a row of data, since neither numbers nor truth values stand below it, and is not shown: " +
-	"it must name the columns; if it does, name one of them (--formula, --bounds, or a schema written by hand: dpreg schema --help)")
+var errUnknown = errors.New("the first line may be a row of data, since neither numbers nor truth values stand below it, and is not shown; " +
+	"if it names the columns, name one of them: by --formula, --bounds or a schema written by hand")
 
 // below tells by the rows that follow whether a header can be one.
 func (b *block) below(names []string) error {
@@ -142,9 +142,9 @@ func checkHeader(record []string) ([]string, error) {
 var errEncoding = errors.New("this is not UTF-8, but probably Windows-1252 or Latin-1: convert the file, by iconv -f WINDOWS-1252 -t UTF-8")
 
 // checkEncoding tells UTF-16 by its byte order mark, or by the zeros between the bytes of
-// ASCII.
+// ASCII in the first line.
 func checkEncoding(text []byte) error {
-	start := string(text[:min(len(text), 256)])
+	start, _, _ := strings.Cut(string(text[:min(len(text), 256)]), "\n")
 	order := ""
 	switch zero := strings.IndexByte(start, 0); {
 	case strings.HasPrefix(start, "\xff\xfe"), zero%2 == 1 && strings.Count(start, "\x00") > len(start)/4:
