@@ -49,6 +49,10 @@ func newPages(f *parquetFile, c *parquet.Column, group *format.RowGroup) *pages 
 	return p
 }
 
+// plainDictionary is what older files call both the encoding of a dictionary, Plain, and
+// that of places in it, RLEDictionary.
+const plainDictionary format.Encoding = 2
+
 // next reads the next page with cells; what it returns stands until the next one.
 func (p *pages) next() (page, error) {
 	for {
@@ -66,7 +70,7 @@ func (p *pages) next() (page, error) {
 				return page{}, err
 			}
 			as := d.Encoding
-			if as == format.PlainDictionary {
+			if as == plainDictionary {
 				as = format.Plain
 			}
 			// The dictionary outlasts the page.
@@ -180,7 +184,10 @@ func (p *pages) cells(marks, text []byte, as format.Encoding, n int) (c page, er
 			c.levels = nil
 		}
 	}
-	c.indexed = as == format.RLEDictionary || as == format.PlainDictionary
+	if as == plainDictionary {
+		as = format.RLEDictionary
+	}
+	c.indexed = as == format.RLEDictionary
 	if c.n > 0 {
 		c.values, err = p.decode(text, sized(&p.offsets, c.n+1), as, c.n)
 	}
@@ -193,7 +200,7 @@ func (p *pages) decode(text []byte, offsets []uint32, as format.Encoding, n int)
 		return values, err
 	}
 	kind, codec, memory := p.kind, parquet.LookupEncoding(as), text
-	if as == format.RLEDictionary || as == format.PlainDictionary {
+	if as == format.RLEDictionary {
 		if len(text) == 0 { // some writers leave out places that are all 0
 			return encoding.Int32Values(make([]int32, n)), nil
 		}

@@ -154,7 +154,7 @@ func checkValues(text []byte, as format.Encoding, n int) error {
 	case format.RLE:
 		size := binary.LittleEndian.Uint32(text)
 		return checkRuns(text[4:][:size], 1, n)
-	case format.RLEDictionary, format.PlainDictionary:
+	case format.RLEDictionary:
 		if len(text) > 0 {
 			return checkRuns(text[1:], int(text[0]), n)
 		}
