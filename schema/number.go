@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"strconv"
-	"strings"
 )
 
 // Space is what may stand around a cell, a name or a number and does not count: spaces
@@ -13,7 +12,17 @@ import (
 const Space = " \t"
 
 // Trim returns text without the space around it.
-func Trim(text string) string { return strings.Trim(text, Space) }
+func Trim(text string) string {
+	for text != "" && space(text[0]) {
+		text = text[1:]
+	}
+	for text != "" && space(text[len(text)-1]) {
+		text = text[:len(text)-1]
+	}
+	return text
+}
+
+func space(c byte) bool { return c == Space[0] || c == Space[1] }
 
 // errNumber does not repeat the text: where that is a cell, it is secret.
 var errNumber = errors.New("not a finite decimal number")

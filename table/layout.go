@@ -71,7 +71,7 @@ func (l *layout) record(row []float64, record []string, r *recordReader) (missin
 		missing = missing || none
 	}
 	for i, text := range record {
-		if strings.IndexByte(text, '\n') >= 0 {
+		if r.lines && strings.IndexByte(text, '\n') >= 0 {
 			if err := l.lines(text, r.line(i), l.header[i]); err != nil {
 				return false, err
 			}
