@@ -48,10 +48,10 @@ func (q *Query) add(j int, c schema.Column) {
 	}
 }
 
-// cell reads a cell: a number, or the text without spaces around it; NULL where it is
+// cell reads a cell: a number, or the text without schema.Space around it; NULL where it is
 // missing, or the middle of the bounds of a number where that stands for it.
 func (q *Query) cell(d Dialect, f field) string {
-	cast, missing := "trim(CAST(dpreg_table.%s AS "+d.text+")"+d.collate+")", q.options.NA
+	cast, missing := fmt.Sprintf(d.trim, "CAST(dpreg_table.%s AS "+d.text+")"+d.collate, d.literal(schema.Space)), q.options.NA
 	literal := d.literal
 	if f.numeric {
 		cast = "CAST(dpreg_table.%s AS " + d.float + ")"

@@ -23,6 +23,7 @@ type Dialect struct {
 	// compute its expressions again wherever they are used.
 	fence string
 
+	trim    string // a text without characters, as two verbs: trim of SQL-92, or of two arguments
 	collate string // compares texts byte by byte, whatever the column's collation
 	quote   string // around names
 	names   escape // within names
@@ -38,16 +39,21 @@ const (
 	prefixed                  // as doubled; E'' with \\ for \ where there is a backslash
 )
 
+const (
+	trimFrom = "trim(BOTH %[2]s FROM %[1]s)"
+	trimOf   = "trim(%[1]s, %[2]s)"
+)
+
 const decimalSum = "sum(CAST(%s AS DECIMAL(20, 0)))"
 
 var dialects = []Dialect{
-	{"postgres", "double precision", "bigint", "text", "sum(%s)", "\n  OFFSET 0", ` COLLATE "C"`, `"`, doubled, prefixed},
-	{"duckdb", "DOUBLE", "BIGINT", "VARCHAR", "sum(%s)", "", "", `"`, doubled, doubled},
-	{"spark", "DOUBLE", "BIGINT", "STRING", decimalSum, "", "", "`", doubled, backslashed},
-	{"trino", "DOUBLE", "BIGINT", "VARCHAR", decimalSum, "", "", `"`, doubled, doubled},
-	{"bigquery", "FLOAT64", "INT64", "STRING", "sum(CAST(%s AS NUMERIC))", "", "", "`", backslashed, backslashed},
-	{"snowflake", "DOUBLE", "BIGINT", "VARCHAR", decimalSum, "", "", `"`, doubled, backslashed},
-	{"clickhouse", "Nullable(Float64)", "Nullable(Int64)", "Nullable(String)", "sum(CAST(%s AS Nullable(Int128)))", "", "", "`", backslashed, backslashed},
+	{"postgres", "double precision", "bigint", "text", "sum(%s)", "\n  OFFSET 0", trimFrom, ` COLLATE "C"`, `"`, doubled, prefixed},
+	{"duckdb", "DOUBLE", "BIGINT", "VARCHAR", "sum(%s)", "", trimFrom, "", `"`, doubled, doubled},
+	{"spark", "DOUBLE", "BIGINT", "STRING", decimalSum, "", trimFrom, "", "`", doubled, backslashed},
+	{"trino", "DOUBLE", "BIGINT", "VARCHAR", decimalSum, "", trimFrom, "", `"`, doubled, doubled},
+	{"bigquery", "FLOAT64", "INT64", "STRING", "sum(CAST(%s AS NUMERIC))", "", trimOf, "", "`", backslashed, backslashed},
+	{"snowflake", "DOUBLE", "BIGINT", "VARCHAR", decimalSum, "", trimOf, "", `"`, doubled, backslashed},
+	{"clickhouse", "Nullable(Float64)", "Nullable(Int64)", "Nullable(String)", "sum(CAST(%s AS Nullable(Int128)))", "", trimFrom, "", "`", backslashed, backslashed},
 }
 
 // Dialects are the names that DialectOf knows.

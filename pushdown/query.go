@@ -66,7 +66,7 @@ func New(d *schema.Design, o table.Options) (*Query, error) {
 		o.NA = []string{"NA"}
 	}
 	for _, text := range o.NA {
-		texts = append(texts, strings.TrimSpace(text))
+		texts = append(texts, schema.Trim(text))
 	}
 	o.NA = texts
 	q := &Query{design: d, frame: d.Frame(), columns: d.Columns(), options: o}

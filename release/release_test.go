@@ -73,7 +73,7 @@ func TestRoundTrip(t *testing.T) {
 	byHand.Privacy, byHand.Noise.Sensitivity, byHand.Noise.Lattice = nil, 0, 0
 	simulated := random(2, rng)
 	simulated.Simulated, simulated.Schema.Intercept = true, false
-	simulated.Schema.Response.Name = "a <b> & \"c\" \\ \u2028 名"
+	simulated.Schema.Response.Name = "a <b> & \"c\" \\ \u200d 名"
 	extreme := example()
 	extreme.Statistics.SumX[0], extreme.Statistics.SumY = math.Copysign(0, -1), math.MaxFloat64
 	extreme.Statistics.SumXY[0] = math.SmallestNonzeroFloat64

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
+	"github.com/dpreg/dpreg/schema"
 )
 
 func fitted(t *testing.T, r *release.Release, method string) *dpreg.Fit {
@@ -110,5 +112,27 @@ func TestFormula(t *testing.T) {
 	got = append(got, report.Formula(&d))
 	if !slices.Equal(got, []string{"income ~ educ + a", "income ~ educ - 1"}) {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestShowWide: of many columns each has its sums listed, and products are counted.
+func TestShowWide(t *testing.T) {
+	for m, lines := range map[int]int{40: 40 + 40*41/2, 1000: 2000} {
+		r := made()
+		r.Schema.Covariates = nil
+		for j := range m - 1 {
+			r.Schema.Covariates = append(r.Schema.Covariates, schema.Column{Name: fmt.Sprint("x", j), Lower: 0, Upper: 1})
+		}
+		r.Statistics = release.StatisticsFromVector(m, make([]float64, release.Length(m)))
+		var out strings.Builder
+		if err := report.Show(&out, r); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(out.String(), "\nsum of "); got != lines {
+			t.Errorf("%d columns: %d sums are listed, not %d", m, got, lines)
+		}
+		if told := strings.Contains(out.String(), "sums of 499500 products"); told != (m == 1000) {
+			t.Errorf("%d columns: %s", m, out.String()[out.Len()-200:])
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"strings"
 
@@ -46,26 +47,36 @@ func columnsTable(d *schema.Design) table {
 func statistics(w io.Writer, r *release.Release) error {
 	z, sd, columns := r.Statistics.Vector(), r.Noise.SD(), r.Schema.Columns()
 	d := precision(sd)
+	m := len(columns)
 	var rows [][]string
-	add := func(label string) {
-		if len(rows) == len(z) {
+	add := func(label string, at int) {
+		if at < len(z) {
+			rows = append(rows, sumRow(label, z[at], sd, d))
+		} else {
 			rows = append(rows, []string{label, "withheld", "-", "-"})
-			return
 		}
-		rows = append(rows, sumRow(label, z[len(rows)], sd, d))
 	}
 	name := func(j int) string { return columns[j].Name }
 	for j := range columns {
-		add("sum of " + name(j))
+		add("sum of "+name(j), j)
 	}
 	for j := range columns {
-		add("sum of " + name(j) + "²")
-		for k := j + 1; k < len(columns); k++ {
-			add("sum of " + name(j) + " × " + name(k))
+		add("sum of "+name(j)+"²", release.Index(m, j, j))
+		for k := j + 1; k < m && m <= mostMultiplied; k++ {
+			add("sum of "+name(j)+" × "+name(k), release.Index(m, j, k))
 		}
 	}
-	return table{Header: []string{"Statistic (scaled units)", "Released", "Noise sd", "|Released|/sd"}, Rows: rows, Left: 1, widest: []int{sumWidth}}.write(w)
+	p := &printer{w: w}
+	p.do(table{Header: []string{"Statistic (scaled units)", "Released", "Noise sd", "|Released|/sd"}, Rows: rows, Left: 1, widest: []int{sumWidth}}.write)
+	if m > mostMultiplied {
+		p.paragraph(fmt.Sprintf("And the sums of %s products of two columns, which the file has.", number(float64(m*(m-1)/2), 0)))
+	}
+	return p.err
 }
+
+// mostMultiplied is the number of columns up to which sums of products of two are listed:
+// nobody reads half a million.
+const mostMultiplied = 40
 
 // sumWidth is what the numbers leave of a line.
 const sumWidth = 44

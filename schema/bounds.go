@@ -62,7 +62,7 @@ func parseBound(item string) (Column, error) {
 		return Column{}, fmt.Errorf("want LOWER:UPPER after the \"=\", as in x=0:40")
 	}
 	c := Column{Name: strings.TrimSpace(item[:eq])}
-	if err := CheckName(c.Name); err != nil {
+	if err := checkTyped(c.Name); err != nil {
 		return Column{}, err
 	}
 	var err error

@@ -42,7 +42,7 @@ func checkLevels(levels []string) error {
 	}
 	seen := make(map[string]bool, len(levels))
 	for i, level := range levels {
-		if err := CheckName(level); err != nil {
+		if err := checkTyped(level); err != nil {
 			return fmt.Errorf("level %d: %w", i+1, err)
 		}
 		if seen[level] {

@@ -97,7 +97,7 @@ func parseField(field any) (Column, error) {
 	if !ok {
 		return Column{}, errors.New(`"name" is missing or no string`)
 	}
-	if err := CheckName(name); err != nil {
+	if err := checkTyped(name); err != nil {
 		return Column{}, err
 	}
 	c := unbounded(name)

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -85,8 +86,9 @@ func (c Column) checkBounds() error {
 const maxName = 1024
 
 // CheckName returns what is wrong with a column's name: empty, too long, not
-// UTF-8, with control characters, or with spaces around it. The error does not
-// repeat the name, since the header of a file without one is a row of data.
+// UTF-8, with control characters or others that are not seen, such as those that turn
+// the direction of writing, or with spaces around it. The error does not repeat the
+// name, since the header of a file without one is a row of data.
 func CheckName(name string) error {
 	switch {
 	case name == "":
@@ -100,7 +102,26 @@ func CheckName(name string) error {
 	case strings.TrimSpace(name) != name:
 		return errors.New("the name has spaces around it")
 	}
+	if i := strings.IndexFunc(name, unseen); i >= 0 {
+		r, _ := utf8.DecodeRuneInString(name[i:])
+		return fmt.Errorf("the name has %U in it, which is not seen: take it out", r)
+	}
 	return nil
+}
+
+// unseen tells of format characters and of separators of lines and paragraphs. The two
+// that join letters, or keep them apart, Persian and others are written with.
+func unseen(r rune) bool {
+	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) && !unicode.Is(unicode.Join_Control, r)
+}
+
+// checkTyped is CheckName of a name that somebody wrote, which the error can show.
+func checkTyped(name string) error {
+	err := CheckName(name)
+	if err != nil && name != "" && len(name) <= maxName {
+		err = fmt.Errorf("%+q: %w", name, err)
+	}
+	return err
 }
 
 // Schema lists the columns of a table in file order. A column may have no bounds
@@ -142,6 +163,22 @@ func (s *Schema) Index(name string) int {
 		}
 	}
 	return -1
+}
+
+// Known lists the names of columns that a user gave: by a schema, nil where there is none,
+// by bounds, and by a formula. What is wrong with a formula is told elsewhere.
+func Known(described *Schema, bounds Bounds, formula string) (names []string) {
+	columns := slices.Clone(bounds)
+	if described != nil {
+		columns = append(columns, described.Columns...)
+	}
+	for _, c := range columns {
+		names = append(names, c.Name)
+	}
+	if f, err := ParseFormula(formula); err == nil {
+		names = append(append(names, f.Response), f.Terms...)
+	}
+	return names
 }
 
 // WithBounds returns a copy of s in which the bounds b stand in place of those

@@ -55,6 +55,9 @@ func TestFromHeader(t *testing.T) {
 		{[]string{"x", "a\x00b"}, "column 2: the name has control characters"},
 		{[]string{"x", "\xff"}, "column 2: the name is not valid UTF-8"},
 		{[]string{" x"}, "spaces around"},
+		{[]string{"x", "secret\u202e"}, "column 2: the name has U+202E in it"},
+		{[]string{"secret\u200b"}, "column 1: the name has U+200B in it"},
+		{[]string{"secret\u2028x"}, "column 1: the name has U+2028 in it"},
 		{[]string{strings.Repeat("x", maxName+1)}, "longer than"},
 	} {
 		_, err := FromHeader(c.names)

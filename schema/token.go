@@ -114,7 +114,7 @@ func lexQuoted(s string) (token, int, error) {
 	for i := 1; i < len(s); i++ {
 		switch s[i] {
 		case '`':
-			if err := CheckName(name.String()); err != nil {
+			if err := checkTyped(name.String()); err != nil {
 				return token{}, 0, refuse("between backquotes %v", err)
 			}
 			return token{tokenName, name.String()}, i + 1, nil

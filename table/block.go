@@ -25,6 +25,7 @@ type block struct {
 	text   []byte
 	line   int // on which it begins, 1-based
 	quoted bool
+	lines  bool // quotation marks enclose a line feed
 }
 
 // skip takes away the first n bytes.
@@ -58,7 +59,7 @@ func (r *blockReader) next(b *block) error {
 	end := 0
 	for size := r.size; end == 0; size += r.size {
 		text = r.fill(text, size)
-		end, b.quoted = lastBorder(text)
+		end, b.quoted, b.lines = lastBorder(text)
 		switch {
 		case r.err == io.EOF && len(text) == 0:
 			return io.EOF
@@ -102,10 +103,10 @@ func (r *blockReader) fail(err error) error {
 }
 
 // lastBorder is the end of the last line feed that quotation marks do not enclose, 0
-// where there is none.
-func lastBorder(text []byte) (end int, quoted bool) {
+// where there is none. lines tells whether they enclose one.
+func lastBorder(text []byte) (end int, quoted, lines bool) {
 	if bytes.IndexByte(text, '"') < 0 {
-		return bytes.LastIndexByte(text, '\n') + 1, false
+		return bytes.LastIndexByte(text, '\n') + 1, false, false
 	}
 	enclosed := false
 	for i, c := range text {
@@ -114,7 +115,9 @@ func lastBorder(text []byte) (end int, quoted bool) {
 			enclosed = !enclosed
 		case c == '\n' && !enclosed:
 			end = i + 1
+		case c == '\n':
+			lines = true
 		}
 	}
-	return end, true
+	return end, true, lines
 }

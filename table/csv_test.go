@@ -2,10 +2,13 @@ package table
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -44,6 +47,7 @@ func TestCSV(t *testing.T) {
 		"mark and quotes":  "\ufeff\"x\",\"y\"\n\"0\",\"0.5\"\n5,-1\n10,1\n",
 		"empty lines":      "\nx,y\n0,0.5\n\n5,-1\n10,1\n\n",
 		"spaces, exponent": " x , y\n 0 ,.5\n5e0,-1.\n+1E1, 1\n",
+		"tabs":             "\tx,y \t\n\t0,.5\t\n5 \t,-1\n10,\"\t1 \"\n",
 		"clamped":          "x,y\n-4,0.5\n5,-1e300\n1e9,7\n",
 		"other columns":    "y,name,\"x\",\n0.5,\"a,\"\"b\n\",0,\n-1,NA,5,\n1,,10,3\n",
 	} {
@@ -72,19 +76,25 @@ func TestCSVRefuses(t *testing.T) {
 		{"X,Y\n4711,0\n", `column "x": the header has no such column`},
 		{"x,y,x\n1,4711,1\n", "data.csv:1: header: columns 1 and 3 have the same name"},
 		{"a4711,y,a4711\n1,4711,1\n", "columns 1 and 3 have the same name"},
-		{"secret,4711\n1,1\n", "data.csv:1: this looks like a row of data, since field 2 is a number"},
-		{",\n4711,0\n", "header: no column has a name"},
+		{"secret,4711\n1,1\n", "data.csv:1: this looks like a row of data, since field 2 is no name but a value"},
+		{",\n4711,0\n", "since 2 of 2 fields are empty"},
 		{"x;y\n4711;0\n", "separated by commas"},
 		{"\"x\";\"y\"\n4711;0\n", "data.csv:1: a quotation mark is out of place"},
 		{"x,y\rb,4711\r", "data.csv:1: lines end with a carriage return alone"},
 		{"x\x00,y\n", "header: column 1: the name has control characters"},
-		{"\xff\xfex\x00,\x00y\x00\n\x00", "header: column 1: the name is not valid UTF-8"},
+		{"\xff\xfex\x00,\x00y\x00\n\x004\x00", "data.csv: this is not UTF-8, but UTF-16: convert the file, by iconv -f UTF-16LE -t UTF-8"},
+		{"x\x00,\x00y\x00\n\x004\x00", "iconv -f UTF-16LE -t UTF-8"},
+		{"\xfe\xff\x00x\x00,\x00y\x00\n\x004", "iconv -f UTF-16BE -t UTF-8"},
+		{"\x00x\x00,\x00y\x00\n\x004", "iconv -f UTF-16BE -t UTF-8"},
+		{"gr\xf6\xdfe,y\n4711,1\n", "data.csv:1: this is not UTF-8, but probably Windows-1252 or Latin-1: convert the file, by iconv -f WINDOWS-1252 -t UTF-8"},
 		{"x,y\n1,1\n4711\n", "data.csv:3: 1 fields where the header has 2"},
 		{"x,y\n4711,1,1\n", "data.csv:2: 3 fields where the header has 2"},
 		{"x,y\n4711,\"1\"2\n", "data.csv:2: a quotation mark is out of place"},
 		{"x,y\n47\"11,1\n", "data.csv:2: a quotation mark is out of place"},
 		{"x,y\n1,1\n4711,\"1\n", "data.csv:3: a quotation mark is out of place or never closed"},
 		{"x,y,z\n1,1,\"a\nb\"\n1,4711x,1\n", `data.csv:4: column "y": a cell is not a finite decimal number`},
+		{"x,y\n\u00a04711,1\n", `data.csv:2: column "x": a cell is not a finite`},
+		{"x,y\n1,\"4711\n\"\n", `data.csv:2: column "y": a cell is not a finite`},
 		{"x,y\n4711,\n", `data.csv:2: column "y": missing value`},
 		{"x,y\n 	,4711\n", `data.csv:2: column "x": missing value`},
 		{"x,y\nNA,4711\n", `data.csv:2: column "x": missing value`},
@@ -110,6 +120,59 @@ func TestCSVRefuses(t *testing.T) {
 		case strings.Contains(err.Error(), secret):
 			t.Errorf("%.40q: error %q holds a cell", c.text, err)
 		}
+	}
+}
+
+// stray is a table of n rows in which two quotation marks make one cell of the rows from the
+// first of these to the second.
+func stray(n, first, second int) string {
+	var b strings.Builder
+	b.WriteString("x,y,comment\n")
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&b, "%d,0.%d,%s\n", i%10, i%10, map[int]string{first: "\"hello", second: "4711\""}[i])
+	}
+	return b.String()
+}
+
+// Two stray quotation marks do not swallow rows, whoever reads them; a comment of several
+// lines is one, and is told of.
+func TestCSVEnclosed(t *testing.T) {
+	refused := func(how string, err error, line int) {
+		t.Helper()
+		if want := fmt.Sprintf(`:%d: column "comment": quotation marks make one cell of`, line); err == nil ||
+			!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), "hello") {
+			t.Errorf("%s: error %v, want %q", how, err, want)
+		}
+	}
+	sink := func([]float64) error { return nil }
+	for _, rows := range [][2]int{{100, 900}, {100, 101}, {1, 30000}} {
+		text, line := stray(30000, rows[0], rows[1]), rows[0]+1
+		_, err := collect(strings.NewReader(text), design())
+		refused("CSV", err, line)
+		s := find1(t, write(t, filepath.Join(t.TempDir(), "data.csv"), text))
+		refused("Scan", Options{}.Scan(t.Context(), s, design(), sink, sink, sink), line)
+		_, all, err := Options{}.Columns(strings.NewReader(text), "data.csv", design().Columns(), nil)
+		for _, e := range all {
+			err = e
+		}
+		refused("Columns", err, line)
+	}
+	_, err := collect(strings.NewReader("comment,x,y\na\"b,1,1\nc\",2,1\n"), design())
+	if err == nil || !strings.Contains(err.Error(), "data.csv:2: a quotation mark is out of place") {
+		t.Errorf("within a field: %v", err)
+	}
+
+	s := find1(t, write(t, filepath.Join(t.TempDir(), "data.csv"), "x,y,comment\n1,1,none\n2,0,\"sees, on 4711,\nwell\nagain\"\n3,1,\"1\n2\"\n"))
+	if err := s.Warning(); err != nil {
+		t.Errorf("warning before the rows: %v", err)
+	}
+	for range 2 { // counts are those of one reading
+		if got, err := all(s); err != nil || len(got) != 3 {
+			t.Errorf("%d rows, %v", len(got), err)
+		}
+	}
+	if err := s.Warning(); err == nil || !strings.Contains(err.Error(), "data.csv:3: ") || !strings.Contains(err.Error(), "2 cells from here on and 3 line ends") {
+		t.Errorf("warning %v", err)
 	}
 }
 
@@ -148,8 +211,48 @@ func TestHeader(t *testing.T) {
 	if want := []string{"", "a b", "c,d"}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
-	if _, err := Header(strings.NewReader("59,1,9\n"), "data.csv"); err == nil {
-		t.Error("a row of data was taken for a header")
+}
+
+// A row of data that stands first is refused, and not shown; a name that is known, or rows
+// of another kind below, tell a header.
+func TestHeaderless(t *testing.T) {
+	const row = "looks like a row of data"
+	for text, want := range map[string]string{
+		"4711,1,9\n":                                 row,
+		"Ann,1970-01-31\nBob,1980-01-31\n":           row,
+		"Ann,31/1/1970\nBob,1/1/1980\n":              row,
+		"Ann,1970-01-31T08:00:00Z\nBob,\n":           row,
+		"Ann,\"4,5\"\nBob,\"1,5\"\n":                 row,
+		"Ann,$ 4711\nBob,$ 4712\n":                   row,
+		"Ann,+49 4711\nBob,+49 4712\n":               row,
+		"Ann,ann@example.org\nBob,bob@example.org\n": row,
+		"Ann,NA\nBob,3\n":                            row,
+		"Ann,.\nBob,3\n":                             row,
+		"Ann,true\nBob,false\n":                      row,
+		"Ann,,,\nBob,1,2,3\n":                        row,
+		"Ann,Ann\nBob,4711\n":                        "have the same name",
+		"Ann,Rome\nBob,Oslo\nEve,Rome\n":             "since field 2 stands again below it, on line 4",
+		"Ann,Rome\nBob,4711\nEve,Rome\n":             "since field 2 stands again below it",
+		"Ann,Rome\nBob,Oslo\n":                       "may be a row of data",
+		"Ann,Rome\nBob,NA\n":                         "may be a row of data",
+		"Ann,Rome\nBob,Oslo\n" + "\"":                "may be a row of data",
+		"name,town\nBob,4711\n":                      "",
+		"name,owner\nBob,TRUE\n":                     "",
+		"name,town\nBob,\nEve,1970-01-31\n":          "",
+		"name,town\n":                                "",
+	} {
+		names, err := Header(strings.NewReader("\n"+text), "data.csv")
+		switch {
+		case want == "" && (err != nil || len(names) != 2):
+			t.Errorf("%q: %q, %v", text, names, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "data.csv:2: ")):
+			t.Errorf("%q: error %v, want %q", text, err, want)
+		case err != nil && regexp.MustCompile(`Ann|Rome|4711|1970|example`).MatchString(err.Error()):
+			t.Errorf("%q: error %q shows the row", text, err)
+		}
+	}
+	if names, err := Header(strings.NewReader("name,town\nBob,Oslo\n"), "data.csv", "y", "town"); err != nil || len(names) != 2 {
+		t.Errorf("with a name that is known: %q, %v", names, err)
 	}
 }
 

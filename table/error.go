@@ -18,6 +18,15 @@ type Error struct {
 // ErrMissing is the error of a cell that is missing, which Options can allow.
 var ErrMissing = errors.New("missing value: every row must be complete in the columns of the model")
 
+// Offer says of an error what else can be done, where a cell is missing.
+func Offer(err error) error {
+	if errors.Is(err, ErrMissing) {
+		return fmt.Errorf("%w; or put the middle of the public bounds in place of such cells: --missing midpoint; "+
+			"or, in a release, leave their rows out: --missing drop --neighbours add-remove", err)
+	}
+	return err
+}
+
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.File)

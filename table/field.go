@@ -4,15 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
+	"unicode/utf8"
 
 	"github.com/dpreg/dpreg/schema"
 )
 
+// orMissing is said of every such cell, so that it tells nothing of the one.
+const orMissing = "; if its text means missing, as NaN or a dot may, name it: --na TEXT"
+
 var (
-	errCell    = errors.New("a cell is not a finite decimal number such as -1.5 or 2e3")
-	errBoolean = errors.New("a cell is neither true nor false")
-	errLevel   = errors.New("a cell is none of the levels that the schema lists")
+	errCell    = errors.New("a cell is not a finite decimal number such as -1.5 or 2e3" + orMissing)
+	errBoolean = errors.New("a cell is neither true nor false" + orMissing)
+	errLevel   = errors.New("a cell is none of the levels that the schema lists" + orMissing)
 )
 
 // field is a column of a file, and what its cells give to a row: a number, or the
@@ -86,7 +89,7 @@ func (f *field) number() bool { return f.levels == nil && !f.boolean }
 // parse reads a cell: a number, or of a factor the place of the level's dummy, -1 of a
 // level that has none. ErrMissing tells that the cell is missing, which may be no error.
 func (f *field) parse(text string, o *Options) (v float64, err error) {
-	text = strings.TrimSpace(text)
+	text = schema.Trim(text)
 	switch {
 	case slices.Contains(o.NA, text):
 		return 0, ErrMissing
@@ -96,7 +99,10 @@ func (f *field) parse(text string, o *Options) (v float64, err error) {
 		return parseBoolean(text)
 	}
 	at, ok := f.levels[text]
-	if !ok {
+	switch {
+	case !ok && !utf8.ValidString(text):
+		return 0, errEncoding
+	case !ok:
 		return 0, errLevel
 	}
 	return float64(at), nil

@@ -15,7 +15,7 @@ var everyError = regexp.MustCompile(`^data\.csv(:\d+)?: (column "[xy]": )?(` + s
 	`\d+ fields where the header has 2`,
 	`a quotation mark is out of place or never closed \(fields must be separated by commas\)`,
 	regexp.QuoteMeta(ErrMissing.Error()),
-	"a cell is not a finite decimal number such as -1.5 or 2e3",
+	regexp.QuoteMeta(errCell.Error()),
 	`after line \d+: ` + regexp.QuoteMeta(errRecord.Error()),
 }, "|") + `)$`)
 
@@ -59,7 +59,7 @@ func FuzzHeader(f *testing.F) {
 		if err == nil && len(names) == 0 {
 			t.Fatal("neither names nor an error")
 		}
-		if err != nil && (!strings.HasPrefix(err.Error(), "data.csv") || len(err.Error()) > 200) {
+		if err != nil && (!strings.HasPrefix(err.Error(), "data.csv") || len(err.Error()) > 220) {
 			t.Fatalf("error %q", err)
 		}
 	})

@@ -4,20 +4,70 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/dpreg/dpreg/schema"
 )
 
-// Header reads the names of the columns, without spaces around them, from the
+// Header reads the names of the columns, without schema.Space around them, from the
 // first line of comma-separated values. A column without a name, such as the row
 // numbers that R and pandas write, has the name "". name is what errors call the
 // file. It reads ahead of the header, so r is of no use afterwards.
 //
-// Errors are *Error: an empty file, a first line that looks like data, a repeated
-// or unfit name, another separator than the comma.
-func Header(r io.Reader, name string) ([]string, error) {
-	return newBlockReader(r, name).header(&block{})
+// Where a file has no header, its first line is somebody's row, which no message may
+// show. So names are handed on only if they are known to be names: the caller knows one
+// of them already, or there are numbers or truth values below a line that has none, or no
+// rows at all.
+//
+// Errors are *Error, and hold no name: an empty file, a first line that looks like data
+// or is not known to be none, a repeated or unfit name, another separator than the
+// comma, another encoding than UTF-8.
+func Header(r io.Reader, name string, known ...string) ([]string, error) {
+	blocks, b := newBlockReader(r, name), &block{}
+	names, err := blocks.header(b)
+	if err != nil || slices.ContainsFunc(names, func(name string) bool { return slices.Contains(known, name) }) {
+		return names, err
+	}
+	if err := b.below(names); err != nil {
+		return nil, &Error{File: name, Line: b.line - 1, Err: err}
+	}
+	return names, nil
+}
+
+// maxBelow is how many rows below a header are looked at, if a block has so many.
+const maxBelow = 1000
+
+var errUnknown = errors.New("the first line may be a row of data, since neither numbers nor truth values stand below it, and is not shown; " +
+	"if it names the columns, name one of them: by --formula, --bounds or a schema written by hand")
+
+// below tells by the rows that follow whether a header can be one.
+func (b *block) below(names []string) error {
+	records, contrast := b.records("", len(names)), false
+	for i := range maxBelow {
+		record, err := records.next()
+		if err == io.EOF && i == 0 {
+			return nil // a table without rows
+		}
+		if err != nil {
+			break // at the end, or where the rows will tell
+		}
+		for i, cell := range record {
+			if cell = schema.Trim(cell); cell == "" || names[i] == "" {
+				continue
+			}
+			if cell == names[i] {
+				return fmt.Errorf("this looks like a row of data, since field %d stands again below it, on line %d; the first line must name the columns", i+1, records.line(0))
+			}
+			contrast = contrast || number.MatchString(cell)
+		}
+	}
+	if !contrast {
+		return errUnknown
+	}
+	return nil
 }
 
 // header reads and checks the first record, and leaves in b what follows it.
@@ -27,6 +77,9 @@ func (r *blockReader) header(b *block) ([]string, error) {
 			return nil, &Error{File: r.name, Err: errors.New("the file is empty; its first line must name the columns")}
 		} else if err != nil {
 			return nil, err
+		}
+		if err := checkEncoding(b.text); err != nil {
+			return nil, &Error{File: r.name, Err: err}
 		}
 		records := b.records(r.name, 0)
 		record, err := records.next()
@@ -45,19 +98,36 @@ func (r *blockReader) header(b *block) ([]string, error) {
 	}
 }
 
+// No name of a column is one of these. number fits texts with digits and without letters,
+// as numbers, dates and telephone numbers are, numbers with an exponent, times and truth
+// values; other fits what means missing, and addresses of e-mail.
+var (
+	number = regexp.MustCompile(`^(\P{L}*[0-9]\P{L}*|[-+.0-9]+[eE][-+0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2}T.*|(?i:true|false))$`)
+	other  = regexp.MustCompile(`^((?i:na|n/a|nan|null|none)|[-.?]|\S+@\S+\.\S+)$`)
+)
+
 // checkHeader returns the trimmed names. Its errors give positions and not the
 // names: where there is no header, the first line is somebody's row.
 func checkHeader(record []string) ([]string, error) {
-	names := make([]string, len(record))
+	names, unnamed := make([]string, len(record)), 0
 	for i, field := range record {
-		names[i] = strings.TrimSpace(field)
+		names[i] = schema.Trim(field)
+		if !utf8.ValidString(field) {
+			return nil, errEncoding
+		}
 		if strings.Contains(names[i], "\r") {
 			return nil, errors.New("lines end with a carriage return alone; they must end with a line feed")
 		}
-		if _, err := schema.ParseNumber(field); err == nil {
-			return nil, fmt.Errorf("this looks like a row of data, since field %d is a number; "+
-				"the first line must name the columns, and no name may be a number", i+1)
+		if number.MatchString(names[i]) || other.MatchString(names[i]) {
+			return nil, fmt.Errorf("this looks like a row of data, since field %d is no name but a value; "+
+				"the first line must name the columns, and no name may be a number, a date, a truth value or an address", i+1)
 		}
+		if names[i] == "" {
+			unnamed++
+		}
+	}
+	if 2*unnamed > len(names) {
+		return nil, fmt.Errorf("this looks like a row of data, since %d of %d fields are empty; the first line must name the columns", unnamed, len(names))
 	}
 	if len(names) == 1 && strings.ContainsAny(names[0], ";\t|") {
 		return nil, errors.New("there is only one column; fields must be separated by commas")
@@ -66,4 +136,23 @@ func checkHeader(record []string) ([]string, error) {
 		return nil, fmt.Errorf("header: %w", err)
 	}
 	return names, nil
+}
+
+// errEncoding is of a text that is not UTF-8. Windows-1252 has all letters of Latin-1.
+var errEncoding = errors.New("this is not UTF-8, but probably Windows-1252 or Latin-1: convert the file, by iconv -f WINDOWS-1252 -t UTF-8")
+
+// checkEncoding tells UTF-16 by its byte order mark, or by the zeros between the bytes of
+// ASCII in the first line.
+func checkEncoding(text []byte) error {
+	start, _, _ := strings.Cut(string(text[:min(len(text), 256)]), "\n")
+	order := ""
+	switch zero := strings.IndexByte(start, 0); {
+	case strings.HasPrefix(start, "\xff\xfe"), zero%2 == 1 && strings.Count(start, "\x00") > len(start)/4:
+		order = "LE"
+	case strings.HasPrefix(start, "\xfe\xff"), zero == 0 && strings.Count(start, "\x00") > len(start)/4:
+		order = "BE"
+	default:
+		return nil
+	}
+	return fmt.Errorf("this is not UTF-8, but UTF-16: convert the file, by iconv -f UTF-16%s -t UTF-8", order)
 }

@@ -1,7 +1,11 @@
 package table
 
 import (
+	"bytes"
+	"fmt"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/dpreg/dpreg/schema"
 )
@@ -10,6 +14,7 @@ import (
 type layout struct {
 	wanted
 	name   string
+	header []string
 	fields []field   // in the order in which a row needs them
 	inline []int     // of each field of a record its index in fields, or -1
 	absent []float64 // texts that mean missing and are numbers, as numbers
@@ -21,6 +26,8 @@ type wanted struct {
 	factors []schema.Factor
 	frame   *schema.Frame // nil: rows stay in the data's units, and are not clamped
 	options Options
+
+	enclosed *enclosed // nil: nobody asks
 }
 
 // layout finds the columns wanted in a file's header.
@@ -29,7 +36,7 @@ func (w wanted) layout(name string, header []string) (*layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &layout{wanted: w, name: name, fields: fields, inline: slices.Repeat([]int{-1}, len(header))}
+	l := &layout{wanted: w, name: name, header: header, fields: fields, inline: slices.Repeat([]int{-1}, len(header))}
 	for i, f := range fields {
 		l.inline[f.place] = i
 	}
@@ -63,7 +70,30 @@ func (l *layout) record(row []float64, record []string, r *recordReader) (missin
 		}
 		missing = missing || none
 	}
+	for i, text := range record {
+		if r.lines && strings.IndexByte(text, '\n') >= 0 {
+			if err := l.lines(text, r.line(i), l.header[i]); err != nil {
+				return false, err
+			}
+		}
+	}
 	return missing, nil
+}
+
+// lines looks at a cell that has several lines. A comment may have them. But two stray
+// quotation marks make one cell of all rows between them: then its lines are rows of this
+// table, and that is an error.
+func (l *layout) lines(text string, line int, label string) error {
+	lines := strings.SplitAfter(text, "\n")
+	row := make([]float64, len(l.columns))
+	for _, text := range lines[1:] {
+		if n, _ := l.line(row, append([]byte(text), '\n')); n > 0 {
+			return &Error{l.name, line, label, fmt.Errorf("quotation marks make one cell of %d lines, and some of these are rows: "+
+				"remove the marks that are out of place, or the column, if its texts do hold rows", len(lines))}
+		}
+	}
+	l.enclosed.add(l.name, line, len(lines)-1)
+	return nil
 }
 
 // line reads the line at the beginning of text, which has no quotation marks and ends
@@ -97,8 +127,11 @@ func (l *layout) line(row []float64, text []byte) (length int, missing bool) {
 			return 0, false
 		}
 		if k >= 0 {
-			f := &l.fields[k]
-			v, err := f.parse(string(text[length:end]), &l.options)
+			f, cell := &l.fields[k], text[length:end]
+			if i == last {
+				cell = bytes.TrimSuffix(cell, []byte("\r"))
+			}
+			v, err := f.parse(string(cell), &l.options)
 			none, err := f.put(row, v, err, &l.options)
 			if err != nil {
 				return 0, false
@@ -108,4 +141,34 @@ func (l *layout) line(row []float64, text []byte) (length int, missing bool) {
 		length = end + 1
 	}
 	return length, missing
+}
+
+// enclosed counts the cells that have several lines.
+type enclosed struct {
+	sync.Mutex
+	cells, lines int
+	first        Error
+}
+
+func (e *enclosed) add(name string, line, lines int) {
+	if e == nil {
+		return
+	}
+	e.Lock()
+	defer e.Unlock()
+	if e.cells == 0 || name < e.first.File || name == e.first.File && line < e.first.Line {
+		e.first.File, e.first.Line = name, line
+	}
+	e.cells++
+	e.lines += lines
+}
+
+// warning tells of them, nil where there are none.
+func (e *enclosed) warning() error {
+	if e == nil || e.cells == 0 {
+		return nil
+	}
+	e.first.Err = fmt.Errorf("cells that the model does not use have line ends within quotation marks, %d cells from here on and %d line ends: "+
+		"if a mark is out of place, rows are lost in them", e.cells, e.lines)
+	return &e.first
 }

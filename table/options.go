@@ -3,7 +3,6 @@ package table
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/dpreg/dpreg/schema"
 )
@@ -27,7 +26,7 @@ const (
 // Options say how cells are read. The zero value serves.
 type Options struct {
 	Missing Missing
-	// NA are the texts of cells that mean missing, compared without the spaces
+	// NA are the texts of cells that mean missing, compared without schema.Space
 	// around them. An empty cell always does. nil stands for "NA"; a list without
 	// texts for none but the empty one.
 	NA []string
@@ -49,7 +48,7 @@ func (o Options) check() (Options, error) {
 	}
 	texts := []string{""}
 	for _, text := range o.NA {
-		texts = append(texts, strings.TrimSpace(text))
+		texts = append(texts, schema.Trim(text))
 	}
 	o.NA = texts
 	return o, nil
@@ -62,5 +61,5 @@ func (o Options) scaled(d *schema.Design) (wanted, error) {
 	}
 	o, err := o.check()
 	frame := d.Frame()
-	return wanted{d.Columns(), d.Factors, &frame, o}, err
+	return wanted{columns: d.Columns(), factors: d.Factors, frame: &frame, options: o}, err
 }

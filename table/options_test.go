@@ -70,6 +70,10 @@ func TestOptionsRefuse(t *testing.T) {
 		want    string
 	}{
 		{Options{}, "x,f,b,y\n1,4711,1,1\n", `data.csv:2: column "f": a cell is none of the levels`},
+		{Options{}, "x,f,b,y\nNaN,a,1,1\n", "if its text means missing, as NaN or a dot may, name it: --na TEXT"},
+		{Options{}, "x,f,b,y\n1,.,1,1\n", "name it: --na TEXT"},
+		{Options{}, "x,f,b,y\n1,a,nan,1\n", "name it: --na TEXT"},
+		{Options{}, "x,f,b,y\n1,\xe4,1,1\n", `data.csv:2: column "f": this is not UTF-8, but probably Windows-1252`},
 		{Options{}, "x,f,b,y\n1,A,1,1\n", `data.csv:2: column "f": a cell is none of the levels`},
 		{fill, "x,f,b,y\n1,a,1,1\n1,4711,1,1\n", `data.csv:3: column "f": a cell is none of the levels`},
 		{Options{}, "x,f,b,y\n1,a,4711,1\n", `data.csv:2: column "b": a cell is neither true nor false`},

@@ -2,12 +2,15 @@ package table
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/dpreg/dpreg/schema"
 )
@@ -15,14 +18,12 @@ import (
 // parquetFile is an open Parquet file.
 type parquetFile struct {
 	*os.File
-	size int64
-	data *parquet.File
+	size     int64
+	metadata format.FileMetaData
+	columns  []*parquet.Column
 }
 
-var (
-	errParquet = errors.New("this is no Parquet file, or it is cut off, or written in a way that is not known")
-	errPage    = errors.New("the file is damaged here, or written in a way that is not known")
-)
+var errParquet = errors.New("this is no Parquet file, or it is cut off, or written in a way that is not known")
 
 // openParquetFile reads what a file says of itself.
 func openParquetFile(path string) (f *parquetFile, err error) {
@@ -39,32 +40,58 @@ func openParquetFile(path string) (f *parquetFile, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var data *parquet.File
+	f = &parquetFile{File: file, size: info.Size()}
 	// The library's errors may hold what the file does, and so a row.
-	if soundly(func() (err error) {
-		data, err = parquet.OpenFile(file, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true), parquet.ReadBufferSize(1<<16))
-		return err
-	}) != nil {
+	if soundly(f.open) != nil {
 		return nil, &Error{File: path, Err: errParquet}
 	}
-	return &parquetFile{file, info.Size(), data}, nil
+	return f, nil
 }
 
-// soundly calls what reads a file that may be anything: the library may panic then.
-func soundly(read func() error) (err error) {
-	defer func() {
-		if recover() != nil {
-			err = errPage
+// open reads the footer, and checks that all row groups have all columns, and all rows.
+func (f *parquetFile) open() (err error) {
+	tail := make([]byte, 8) // the footer's length and PAR1
+	if _, err := f.ReadAt(tail, f.size-8); err != nil {
+		return err
+	}
+	size := int64(binary.LittleEndian.Uint32(tail))
+	if size > min(maxFooter, f.size-8) {
+		return errParquet
+	}
+	footer := make([]byte, size)
+	if _, err := f.ReadAt(footer, f.size-8-size); err != nil {
+		return err
+	}
+	(&thriftWalk{}).structure(footer, 0)
+	if err := thrift.Unmarshal(&thrift.CompactProtocol{}, footer, &f.metadata); err != nil {
+		return err
+	}
+	leaves, rows := 0, f.metadata.NumRows
+	for _, s := range f.metadata.Schema {
+		if s.Type.Valid {
+			leaves++
 		}
-	}()
-	return read()
+	}
+	for _, g := range f.metadata.RowGroups {
+		if len(g.Columns) != leaves || g.NumRows < 0 {
+			return errParquet
+		}
+		rows -= g.NumRows
+	}
+	if rows != 0 || len(f.metadata.Schema) > maxColumns {
+		return errParquet
+	}
+	data, err := parquet.OpenFile(f.File, f.size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err == nil {
+		f.columns = data.Root().Columns()
+	}
+	return err
 }
 
 // header gives the names of the columns, as Header does.
 func (f *parquetFile) header() ([]string, error) {
-	columns := f.data.Root().Columns()
-	names := make([]string, len(columns))
-	for i, c := range columns {
+	names := make([]string, len(f.columns))
+	for i, c := range f.columns {
 		names[i] = c.Name()
 	}
 	if _, err := schema.FromHeader(names); err != nil {
@@ -98,16 +125,19 @@ func openParquet(path string, w wanted, progress func(bytes int64)) (rowsFile, i
 	}
 	for i := range rows.layout.fields {
 		field := &rows.layout.fields[i]
-		leaf, err := newLeaf(f.data.Root().Columns()[field.place], field)
-		if err != nil {
+		var leaf leaf
+		if err := soundly(func() (err error) {
+			leaf, err = newLeaf(f.columns[field.place], field)
+			return err
+		}); err != nil {
 			return nil, f, &Error{File: path, Column: field.label, Err: err}
 		}
 		rows.leaves = append(rows.leaves, leaf)
 	}
 	var n int64
-	for _, group := range f.data.RowGroups() {
+	for _, group := range f.metadata.RowGroups {
 		rows.before = append(rows.before, n)
-		n += group.NumRows()
+		n += group.NumRows
 	}
 	return rows, f, nil
 }
@@ -122,19 +152,22 @@ func (f *parquetRows) next(*worker) error {
 
 // parse reads a row group: some rows at a time, from the pages of its columns.
 func (f *parquetRows) parse(w *worker, part int) error {
-	group := f.data.RowGroups()[part]
+	group := &f.metadata.RowGroups[part]
 	columns := make([]*cells, len(f.leaves))
 	for i := range columns {
-		leaf := &f.leaves[i]
-		columns[i] = &cells{leaf: leaf, layout: f.layout, pages: group.ColumnChunks()[leaf.index].Pages()}
-		defer columns[i].close()
+		columns[i] = &cells{leaf: &f.leaves[i], layout: f.layout}
+		columns[i].pages = newPages(f.parquetFile, f.leaves[i].column, group)
 	}
-	line, after := f.before[part]+1, f.before[part]+1+group.NumRows()
+	line, after := f.before[part]+1, f.before[part]+1+group.NumRows
 	for line < after {
 		n := after - line
 		for _, c := range columns {
 			if err := soundly(c.ready); err != nil {
-				return cmp.Or(w.flush(), error(&Error{f.layout.name, int(line), c.field.label, errPage}))
+				if err != errLargePage {
+					err = errPage
+				}
+				err = fmt.Errorf("row group %d: %w", part+1, err)
+				return cmp.Or(w.flush(), error(&Error{f.layout.name, int(line), c.field.label, err}))
 			}
 			n = min(n, int64(len(c.values)-c.next))
 		}

@@ -1,16 +1,21 @@
 package table
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/deprecated"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/dpreg/dpreg/schema"
 )
@@ -190,38 +195,170 @@ func TestParquetRefuses(t *testing.T) {
 	}
 }
 
+// elsewhere are files that DuckDB and Arrow's writer in Rust wrote (testdata/parquet.cjs),
+// of the same rows.
+func elsewhere(t testing.TB) []string {
+	t.Helper()
+	paths, err := filepath.Glob("testdata/parquet/*.parquet")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no files", err)
+	}
+	return paths
+}
+
+func TestParquetElsewhere(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("x,y,f,b\n")
+	for i := range 60 {
+		cells := []string{fmt.Sprint(i % 13), fmt.Sprint(float64(i*37%400)/100 - 1), string(rune('a' + i%3)), fmt.Sprint(i%2 == 0)}
+		for j, every := range []int{7, 11, 9} {
+			if i%every == 0 {
+				cells[j] = ""
+			}
+		}
+		text.WriteString(strings.Join(cells, ",") + "\n")
+	}
+	o := Options{Missing: Midpoint}
+	want, err := o.collect(text.String(), mixed(t, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range elsewhere(t) {
+		if got, err := rowsOf(o, path, "", t); err != nil || !sameRows(got, want) {
+			t.Errorf("%s: %d rows and %v, want %d", path, len(got), err, len(want))
+		}
+		tags := &schema.Design{Response: schema.Column{Name: "y", Lower: -1, Upper: 3}, Covariates: []schema.Column{{Name: "tags", Upper: 10}}}
+		for _, err := range o.Rows(find1(t, path), tags) {
+			if err == nil || !strings.Contains(err.Error(), `column "tags": it holds lists`) {
+				t.Errorf("%s: a list: %v", path, err)
+			}
+		}
+	}
+}
+
+// claim writes a file anew with another footer.
+func claim(t *testing.T, path string, change func(*format.FileMetaData)) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := len(text) - 8
+	start := end - int(binary.LittleEndian.Uint32(text[end:]))
+	var m format.FileMetaData
+	if err := thrift.Unmarshal(&thrift.CompactProtocol{}, text[start:end], &m); err != nil {
+		t.Fatal(err)
+	}
+	change(&m)
+	footer, err := thrift.Marshal(&thrift.CompactProtocol{}, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = append(append(text[:start], footer...), "\x00\x00\x00\x00PAR1"...)
+	binary.LittleEndian.PutUint32(text[len(text)-8:], uint32(len(footer)))
+	path = filepath.Join(t.TempDir(), "data.parquet")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// What a footer claims is not believed.
+func TestParquetClaims(t *testing.T) {
+	for want, change := range map[string]func(m *format.FileMetaData){
+		`column "x": the file is damaged here`: func(m *format.FileMetaData) {
+			m.Schema[1].ConvertedType.V, m.Schema[1].ConvertedType.Valid = deprecated.List, true
+		},
+		"this is no Parquet file":                                func(m *format.FileMetaData) { m.NumRows-- },
+		"data.parquet: this is no Parquet file":                  func(m *format.FileMetaData) { m.RowGroups[0].Columns = m.RowGroups[0].Columns[:1] },
+		`data.parquet:1: column "x": row group 1: the file is `:  func(m *format.FileMetaData) { m.RowGroups[0].Columns[0].MetaData.Codec = format.Lz4Raw },
+		`data.parquet:61: column "x": row group 1: the file is `: func(m *format.FileMetaData) { m.NumRows, m.RowGroups[0].NumRows = 1<<40, 1<<40 },
+		`data.parquet:1: column "x": row group 1: the file is d`: func(m *format.FileMetaData) { m.NumRows, m.RowGroups[0].NumRows = 50, 50 },
+	} {
+		_, err := rowsOf(Options{Missing: Midpoint}, claim(t, "testdata/parquet/duckdb_zstd.parquet", change), "", t)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+// damage changes bytes of a file: edits are a place, in two bytes, and what is changed there.
+func damage(text, edits []byte) []byte {
+	damaged := slices.Clone(text)
+	for ; len(edits) > 2; edits = edits[3:] {
+		damaged[(int(edits[0])<<8|int(edits[1]))%len(text)] ^= edits[2]
+	}
+	return damaged
+}
+
+// survives reads a damaged file: in bounded memory, and without a word of what it holds.
+func survives(t *testing.T, path string, text []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	rows, err := rowsOf(Options{Missing: Midpoint}, path, "", t)
+	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 1<<30 {
+		t.Errorf("%d bytes were taken", after.TotalAlloc-before.TotalAlloc)
+	}
+	for _, row := range rows {
+		for _, v := range row {
+			if !(math.Abs(v) <= 1) {
+				t.Fatalf("row %v", row)
+			}
+		}
+	}
+	if err != nil && strings.Contains(err.Error(), secret) {
+		t.Fatal(err)
+	}
+}
+
+// Up to three bytes of each file are changed, at random.
+func TestParquetDamaged(t *testing.T) {
+	rng := rand.New(rand.NewPCG(10, 10))
+	path, tries := filepath.Join(t.TempDir(), "data.parquet"), 1000
+	if testing.Short() {
+		tries = 100
+	}
+	for _, name := range elsewhere(t) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range tries {
+			var edits []byte
+			for range 1 + rng.IntN(3) {
+				edits = append(edits, byte(rng.Uint32()), byte(rng.Uint32()), byte(1+rng.IntN(255)))
+			}
+			survives(t, path, damage(text, edits))
+		}
+	}
+}
+
 // A file with any bytes changed is read, or refused without a word of what it holds.
 func FuzzParquet(f *testing.F) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	list, _ := people(rng, 20, true)
-	path := writeParquet(f, list, parquet.PageBufferSize(64), parquet.MaxRowsPerRowGroup(8))
-	text, err := os.ReadFile(path)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(0, byte(1), len(text))
-	f.Add(40, byte(255), len(text))
-	f.Fuzz(func(t *testing.T, at int, change byte, length int) {
-		damaged := append([]byte(nil), text...)
-		if at >= 0 {
-			damaged[at%len(text)] ^= change
+	var files [][]byte
+	for i, path := range append(elsewhere(f),
+		writeParquet(f, list, parquet.PageBufferSize(64), parquet.MaxRowsPerRowGroup(8)),
+		writeParquet(f, list, parquet.DataPageVersion(1), parquet.Compression(&parquet.Lz4Raw)),
+	) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
 		}
-		if length >= 0 && length < len(text) {
+		files = append(files, text)
+		f.Add(byte(i), []byte{0, 40, 255}, len(text))
+	}
+	path := filepath.Join(f.TempDir(), "data.parquet")
+	f.Fuzz(func(t *testing.T, which byte, edits []byte, length int) {
+		damaged := damage(files[int(which)%len(files)], edits)
+		if length >= 0 && length < len(damaged) {
 			damaged = damaged[:length]
 		}
-		if err := os.WriteFile(path, damaged, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		rows, err := rowsOf(Options{Missing: Midpoint}, path, "", t)
-		for _, row := range rows {
-			for _, v := range row {
-				if !(math.Abs(v) <= 1) {
-					t.Fatalf("row %v", row)
-				}
-			}
-		}
-		if err != nil && strings.Contains(err.Error(), secret) {
-			t.Fatal(err)
-		}
+		survives(t, path, damaged)
 	})
 }

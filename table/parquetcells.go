@@ -14,7 +14,7 @@ import (
 // leaf is the column of a Parquet file that a field reads.
 type leaf struct {
 	field    *field
-	index    int
+	column   *parquet.Column
 	kind     parquet.Kind
 	unsigned bool
 	scale    int // of a decimal: values are integers over 10^scale
@@ -26,7 +26,7 @@ func newLeaf(c *parquet.Column, f *field) (leaf, error) {
 	if !c.Leaf() || c.Repeated() {
 		return leaf{}, errors.New("it holds lists or groups in the file, not one value a row")
 	}
-	l := leaf{field: f, index: c.Index(), kind: c.Type().Kind()}
+	l := leaf{field: f, column: c, kind: c.Type().Kind()}
 	exact := l.kind == parquet.Int32 || l.kind == parquet.Int64
 	fits := l.kind == parquet.ByteArray || exact ||
 		f.number() && (l.kind == parquet.Double || l.kind == parquet.Float) ||
@@ -59,56 +59,50 @@ func newLeaf(c *parquet.Column, f *field) (leaf, error) {
 type cells struct {
 	*leaf
 	layout *layout
-	pages  parquet.Pages
-	page   parquet.Page // in which values may lie
+	pages  *pages
 
 	decoded
 	next int // cell
 
-	dictionary parquet.Dictionary
-	entries    decoded // of the dictionary
+	entries decoded // of the dictionary
 
 	own, spread decoded // memory that is used again
 }
 
-func (c *cells) close() {
-	parquet.Release(c.page)
-	c.pages.Close()
-}
-
 // ready reads pages until there is a cell.
-func (c *cells) ready() (err error) {
+func (c *cells) ready() error {
 	for c.next == len(c.values) {
-		parquet.Release(c.page)
-		if c.page, err = c.pages.ReadPage(); err != nil {
+		p, err := c.pages.next()
+		if err != nil {
 			return err
 		}
-		c.next, c.decoded = 0, c.decode(c.page)
+		c.next, c.decoded = 0, c.decode(p)
 	}
 	return nil
 }
 
 // decode gives the cells of a page.
-func (c *cells) decode(p parquet.Page) decoded {
-	data, n := p.Data(), int(p.NumValues()-p.NumNulls())
-	d, dictionary := &c.own, p.Dictionary()
+func (c *cells) decode(p page) decoded {
+	d := &c.own
 	d.clear()
-	if dictionary == nil {
-		d = c.plain(d, data, n)
-	} else {
-		if dictionary != c.dictionary {
-			c.dictionary, c.entries = dictionary, *c.plain(&decoded{}, dictionary.Page().Data(), dictionary.Len())
+	switch {
+	case p.n == 0:
+	case !p.indexed:
+		d = c.plain(d, p.values, p.n)
+	default:
+		if c.entries.values == nil {
+			c.entries = *c.plain(&decoded{}, c.pages.dictionary.values, c.pages.dictionary.n)
 		}
-		for _, i := range data.Int32()[:n] {
+		for _, i := range p.values.Int32()[:p.n] {
 			d.add(c.entries.at(int(i)))
 		}
 	}
-	if p.NumNulls() == 0 {
+	if p.levels == nil {
 		return *d
 	}
 	c.spread.clear()
 	i := 0
-	for _, level := range p.DefinitionLevels() {
+	for _, level := range p.levels {
 		if level == 0 {
 			c.spread.add(0, ErrMissing)
 			continue
@@ -164,11 +158,13 @@ func (c *cells) plain(d *decoded, data encoding.Values, n int) *decoded {
 	return d
 }
 
+var errFinite = errors.New("a cell is not a finite number")
+
 // number is a cell that holds one: it must be finite, and may mean missing.
 func (c *cells) number(v float64) (float64, error) {
 	switch {
 	case v-v != 0:
-		return 0, errCell
+		return 0, errFinite
 	case slices.Contains(c.layout.absent, v):
 		return 0, ErrMissing
 	}

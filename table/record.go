@@ -13,13 +13,14 @@ type recordReader struct {
 	name   string
 	csv    *csv.Reader
 	before int // lines before the block
+	lines  bool
 }
 
 // records reads the block's records, of so many fields; 0 is as many as the first has.
 func (b *block) records(name string, fields int) *recordReader {
 	r := csv.NewReader(bytes.NewReader(b.text))
 	r.ReuseRecord, r.FieldsPerRecord = true, fields
-	return &recordReader{name: name, csv: r, before: b.line - 1}
+	return &recordReader{name: name, csv: r, before: b.line - 1, lines: b.lines}
 }
 
 // next returns the next record, io.EOF after the last one. The slice is reused.

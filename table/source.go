@@ -25,7 +25,8 @@ type Source struct {
 	// the last call, before they are unpacked. Several goroutines call it.
 	Progress func(bytes int64)
 
-	stdin *stdin
+	stdin    *stdin
+	enclosed *enclosed
 }
 
 // File is one of the files of a source.
@@ -66,10 +67,10 @@ func (s *Source) Stat() ([]fs.FileInfo, error) {
 	return infos, nil
 }
 
-// Header reads the names of the columns of the first file, as the function of that
-// name does; the rows can be read after it. Of standard input it waits for some, or until
+// Header reads the names of the columns of the first file, as the function of that name
+// does; the rows can be read after it. Of standard input it waits for some, or until
 // s.Done is closed: context.Canceled.
-func (s *Source) Header() ([]string, error) {
+func (s *Source) Header(known ...string) ([]string, error) {
 	first := s.Files[0]
 	switch {
 	case first.Path == Stdin:
@@ -82,7 +83,7 @@ func (s *Source) Header() ([]string, error) {
 		if err != nil {
 			return nil, &Error{File: s.Name, Err: err}
 		}
-		return Header(r, s.Name)
+		return Header(r, s.Name, known...)
 	case first.Format == ParquetFormat:
 		f, err := openParquetFile(first.Path)
 		if err != nil {
@@ -100,7 +101,7 @@ func (s *Source) Header() ([]string, error) {
 	if err != nil {
 		return nil, &Error{File: first.Path, Err: err}
 	}
-	return Header(r, first.Path)
+	return Header(r, first.Path, known...)
 }
 
 // Rows is Options.CSV for a source: it yields the rows of one file after another.
@@ -151,11 +152,17 @@ func (o Options) Scan(ctx context.Context, s *Source, d *schema.Design, sinks ..
 	return all.run(ctx, s.Name, workers)
 }
 
+// Warning is what a user should know of the rows that were read last, nil where there is
+// nothing: *Error, without a cell.
+func (s *Source) Warning() error { return s.enclosed.warning() }
+
 func (s *Source) scan(w wanted) *scan {
 	if s.stdin != nil {
 		s.stdin.until(s.Done)
 	}
 	all := scan{empty: w.options.Empty}
+	s.enclosed = &enclosed{}
+	w.enclosed = s.enclosed
 	for _, f := range s.Files {
 		all.add(func() (rowsFile, io.Closer, error) { return s.open(f, w) })
 	}

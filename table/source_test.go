@@ -40,7 +40,7 @@ func write(t *testing.T, path, text string) string {
 	return path
 }
 
-func find1(t *testing.T, name string) *Source {
+func find1(t testing.TB, name string) *Source {
 	t.Helper()
 	s, err := Find(name)
 	if err != nil {

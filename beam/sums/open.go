@@ -51,14 +51,14 @@ func list(ctx context.Context, pattern string) ([]string, error) {
 	return paths, err
 }
 
-// Header reads the names of the columns of a file.
-func Header(ctx context.Context, path string) ([]string, error) {
+// Header reads the names of the columns of a file, of which some may be known (table.Header).
+func Header(ctx context.Context, path string, known ...string) ([]string, error) {
 	s, remove, err := open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	defer remove()
-	return s.Header()
+	return s.Header(known...)
 }
 
 func remote(path string) bool { return strings.Contains(path, "://") }

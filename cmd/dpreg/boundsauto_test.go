@@ -88,7 +88,7 @@ func TestAutoBoundsAreUsedAgain(t *testing.T) {
 	}
 	ask("--bounds auto").finished(t).says(t, "bounds found: y=")
 	before := read(t, "wide.release.json")
-	write(t, "wide.csv", "x,w,y\nno,more,rows\n")
+	write(t, "wide.csv", "x,w,y\n0,more,rows\n")
 	past := time.Now().Add(-time.Hour)
 	if err := os.Chtimes("wide.csv", past, past); err != nil {
 		t.Fatal(err)

@@ -130,7 +130,7 @@ func TestCalibrateInterrupted(t *testing.T) {
 		cancel()
 	}()
 	r := commandContext(ctx, line...)
-	if r.code != failed || !strings.Contains(r.stderr, "the same command goes on") {
+	if r.code != interrupted || !strings.Contains(r.stderr, "the same command goes on") {
 		t.Errorf("exit code %d: %s", r.code, r.stderr)
 	}
 	if _, err := os.Stat("s/results.csv"); err == nil {

@@ -61,7 +61,13 @@ func (f *releaseFlags) header(data string) (_ *schema.Schema, err error) {
 		return nil, err
 	}
 	f.source.Done = f.done
-	return header(f.source)
+	described, _, err := f.described(data)
+	if err != nil {
+		return nil, err
+	}
+	named, _, _ := splitBounds(f.bounds)
+	bounds, _ := schema.ParseBounds(named...) // what is wrong with them is told elsewhere
+	return header(f.source, schema.Known(described, bounds, f.formula))
 }
 
 // place is what messages call the rows.

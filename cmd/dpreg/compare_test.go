@@ -125,7 +125,7 @@ func TestCompareInterrupted(t *testing.T) {
 		}
 		cancel()
 	}()
-	if r := commandContext(ctx, line...); r.code != failed || !strings.Contains(r.stderr, "the same command goes on") {
+	if r := commandContext(ctx, line...); r.code != interrupted || !strings.Contains(r.stderr, "the same command goes on") {
 		t.Errorf("exit code %d: %s", r.code, r.stderr)
 	}
 	if _, err := os.Stat(filepath.Join("s", "results.csv")); err == nil {

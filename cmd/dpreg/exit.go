@@ -16,6 +16,7 @@ const (
 	misused     = 2 // wrong usage or input
 	refused     = 3 // for privacy
 	unconverged = 4 // done, but a convergence diagnostic failed
+	interrupted = 130
 )
 
 // exitError is an error with the exit code that it calls for.
@@ -44,19 +45,23 @@ func refusef(format string, args ...any) error {
 	return &exitError{refused, fmt.Errorf(format, args...)}
 }
 
-// exitCode prints the error, if there is one, and returns its code.
-func exitCode(stderr io.Writer, err error) int {
+// exitCode prints the error, if there is one, and returns its code. What fails in a run
+// that was interrupted, failed of that.
+func exitCode(ctx context.Context, stderr io.Writer, err error) int {
 	if err == nil {
 		return done
 	}
 	if errors.Is(err, context.Canceled) {
 		note(stderr, "interrupted")
-		return failed
+		return interrupted
 	}
 	note(stderr, "%v", err)
 	var coded *exitError
-	if errors.As(err, &coded) {
+	switch {
+	case errors.As(err, &coded):
 		return coded.code
+	case ctx.Err() != nil:
+		return interrupted
 	}
 	return failed
 }

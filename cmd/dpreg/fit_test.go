@@ -216,7 +216,7 @@ func TestInterruptedBefore(t *testing.T) {
 		{"schema", "pums.csv", "-o", "s.json"},
 	} {
 		r := commandContext(ctx, args...).says(t, "interrupted")
-		if r.code != failed || r.stdout != "" {
+		if r.code != interrupted || r.stdout != "" {
 			t.Errorf("%v: exit code %d, stdout %q", args, r.code, r.stdout)
 		}
 	}
@@ -242,7 +242,7 @@ func TestInterruptedAfterRelease(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	stderr := &cancelOn{text: "release written", cancel: cancel}
 	code := run(ctx, io.Discard, stderr, []string{"fit", "pums.csv", "--eps", "1", "--formula", educ, "--save", "s"})
-	if code != failed || !strings.Contains(stderr.all.String(), "pums.release.json is complete") {
+	if code != interrupted || !strings.Contains(stderr.all.String(), "pums.release.json is complete") {
 		t.Errorf("exit code %d, stderr:\n%s", code, stderr.all.String())
 	}
 	for name := range tree(t) {

@@ -190,7 +190,7 @@ func TestLedgerWhenThingsFail(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	stderr := &cancelOn{text: "charged to", cancel: cancel}
 	code := run(ctx, io.Discard, stderr, []string{"release", "pums.csv", "--eps", "1", "--ledger", "b.db"})
-	if code != failed || !strings.Contains(stderr.all.String(), "b.db keeps the charge No 1, though this run failed") {
+	if code != interrupted || !strings.Contains(stderr.all.String(), "b.db keeps the charge No 1, though this run failed") {
 		t.Errorf("exit code %d, stderr:\n%s", code, stderr.all.String())
 	}
 	if got := sum(t, "b.db"); got != "1: 1.000000" {

@@ -14,12 +14,22 @@ import (
 	"syscall"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second Ctrl-C, should the first take too long, ends the process at once:
-	// files are renamed into place, so none is left half written.
-	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Stdout, os.Stderr, os.Args[1:]))
+func main() { os.Exit(run(untilInterrupted(), os.Stdout, os.Stderr, os.Args[1:])) }
+
+// untilInterrupted is done at the first Ctrl-C. A second one, should the first take too
+// long, ends the process at once: files are renamed into place, so none is left half
+// written.
+func untilInterrupted() context.Context {
+	ctx, stop := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		stop()
+		<-signals
+		os.Exit(interrupted)
+	}()
+	return ctx
 }
 
 // run is the whole program but for the process: it returns the exit code.
@@ -28,5 +38,5 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	return exitCode(stderr, root.ExecuteContext(context.WithValue(ctx, argsKey{}, args)))
+	return exitCode(ctx, stderr, root.ExecuteContext(context.WithValue(ctx, argsKey{}, args)))
 }

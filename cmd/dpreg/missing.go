@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"strings"
 
@@ -47,12 +45,4 @@ func noteMissing(stderr io.Writer, o table.Options) {
 	case table.Drop:
 		note(stderr, "--missing drop: a row with a missing cell is left out (docs/factors.md)")
 	}
-}
-
-// offerMissing says what else can be done about an error in the rows.
-func offerMissing(err error) error {
-	if errors.Is(err, table.ErrMissing) {
-		return fmt.Errorf("%w; or put the middle of the public bounds in place of such cells: --missing midpoint", err)
-	}
-	return err
 }

@@ -83,7 +83,7 @@ func TestPlanInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	stderr := &cancelOn{text: "around the one", cancel: cancel}
 	code := run(ctx, io.Discard, stderr, strings.Fields("plan --p 3 --n 500 --eps 1 --plot p.svg"))
-	if code != failed || !strings.Contains(stderr.all.String(), "interrupted") {
+	if code != interrupted || !strings.Contains(stderr.all.String(), "interrupted") {
 		t.Errorf("exit code %d, stderr:\n%s", code, stderr.all.String())
 	}
 	unchanged(t, before)

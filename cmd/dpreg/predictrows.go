@@ -35,7 +35,8 @@ func (c *predictCommand) write(ctx context.Context, stdout io.Writer, in *newRow
 	if err != nil {
 		return err
 	}
-	defer os.Remove(spool.Name())
+	os.Remove(spool.Name())       // nothing stays, whatever ends the process
+	defer os.Remove(spool.Name()) // where an open file cannot be removed
 	defer spool.Close()
 	if err := predictRows(ctx, spool, in, p); err != nil {
 		return err

@@ -84,7 +84,7 @@ func TestPVIRowsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	args := append(strings.Fields("pvi --schema all.schema.json --rate 1 --eps 1 --delta 1e-5 --formula high~age"), files...)
-	if r := commandContext(ctx, args...); r.code != failed || r.stdout != "" {
+	if r := commandContext(ctx, args...); r.code != interrupted || r.stdout != "" {
 		t.Errorf("exit code %d, stdout %q", r.code, r.stdout)
 	}
 }

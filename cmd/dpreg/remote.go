@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -222,10 +221,7 @@ func (o *order) sumRemote(ctx context.Context) (*ssp.Statistics, error) {
 		return nil, usage(err)
 	}
 	s, err := o.remote.sum(ctx, q)
-	if errors.Is(err, table.ErrMissing) {
-		return nil, usagef("%w. If it is missing, the middle of the public bounds can stand for it: --missing midpoint", err)
-	}
-	return s, usage(err)
+	return s, usage(table.Offer(err))
 }
 
 // checkBoundedRemote refuses columns without bounds.

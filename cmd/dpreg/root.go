@@ -34,7 +34,7 @@ accounts for the noise, so its intervals tell the truth.
   pvi      the same over clients that share no rows: published experiments
 
 Exit codes: 0 done; 1 failed; 2 wrong usage or input; 3 refused for privacy;
-4 done, but a convergence diagnostic failed.`
+4 done, but a convergence diagnostic failed; 130 interrupted.`
 
 const rootExample = `  dpreg schema pums.csv -o pums.schema.json        # then fill in the bounds
   dpreg fit pums.csv --eps 1 --formula 'income ~ age + educ'
@@ -61,7 +61,26 @@ func newRoot() *cobra.Command {
 	}
 	root.AddCommand(newSchema(), newRelease(), newInfer(), newFit(), newShow(), newPlan(), newPredict(), newCheck(), newLedger(), newCalibrate(), newCompare(), newAccount(), newAudit(), newSQL(), newVI(), newPVI())
 	root.SetFlagErrorFunc(flagError)
+	root.InitDefaultHelpCmd()
+	help, _, _ := root.Find([]string{"help"})
+	help.Run, help.RunE = nil, helpOn
 	return root
+}
+
+// helpOn is dpreg help: cobra's own shows the root's for what it does not know.
+func helpOn(cmd *cobra.Command, args []string) error {
+	of, rest, err := cmd.Root().Find(args)
+	if err == nil && len(rest) == 0 {
+		of.InitDefaultHelpFlag()
+		return of.Help()
+	}
+	var names []string
+	for _, c := range cmd.Root().Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return usagef("there is no help on %q: there is help on %s", strings.Join(args, " "), listed(names))
 }
 
 // version is that of the module, or the revision it was built from.

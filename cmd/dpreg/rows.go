@@ -23,9 +23,10 @@ func findRows(data string) (*table.Source, error) {
 	return s, usage(err)
 }
 
-// header gives the columns of a source, without bounds.
-func header(s *table.Source) (*schema.Schema, error) {
-	names, err := s.Header()
+// header gives the columns of a source, without bounds. known are names that the user
+// gave.
+func header(s *table.Source, known []string) (*schema.Schema, error) {
+	names, err := s.Header(known...)
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -87,22 +88,26 @@ func scan(stderr io.Writer, rows *table.Source, before states, do func() error) 
 	if err != nil {
 		return nil, err
 	}
-	if before == nil {
+	again := before != nil
+	if !again {
 		before = now
 	}
 	finish := readingBar(stderr, rows, now.size())
 	err = do()
 	finish()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, usage(offerMissing(err))
+		return nil, usage(table.Offer(err))
+	}
+	if warning := rows.Warning(); warning != nil && !again {
+		note(stderr, "warning: %v", warning)
 	}
 	if rows.Once() {
 		return before, nil
 	}
 	// Files may have come and gone, too.
-	again, err := table.Find(rows.Name)
+	found, err := table.Find(rows.Name)
 	if err == nil {
-		now, err = again.Stat()
+		now, err = found.Stat()
 	}
 	if err != nil || !before.same(now) {
 		return nil, usagef("%s changed while it was read: nothing was made of it; run this again when it is complete", rows.Name)

@@ -162,7 +162,7 @@ func TestInterruptedReading(t *testing.T) {
 			cancel()
 		}
 	}}
-	if r := commandContext(ctx, "release", "--eps", "1", "pums.csv").says(t, "interrupted"); r.code != failed {
+	if r := commandContext(ctx, "release", "--eps", "1", "pums.csv").says(t, "interrupted"); r.code != interrupted {
 		t.Errorf("exit code %d", r.code)
 	}
 	unchanged(t, before)

@@ -251,7 +251,7 @@ func TestVIInterruptedStaysCharged(t *testing.T) {
 	var stdout bytes.Buffer
 	stderr := &watcher{text: "charged to b.db as No 1", then: cancel}
 	args := strings.Fields("vi votes.csv --steps 50 --rate 1 --eps 1 --delta 1e-5 --formula vote~age --ledger b.db")
-	if code := run(ctx, &stdout, stderr, args); code != failed || stdout.Len() > 0 {
+	if code := run(ctx, &stdout, stderr, args); code != interrupted || stdout.Len() > 0 {
 		t.Errorf("exit code %d, stdout %q", code, stdout.String())
 	}
 	if !strings.Contains(stderr.String(), "b.db keeps the charge No 1") {
@@ -327,7 +327,7 @@ func TestVIInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	r := commandContext(ctx, "vi", "votes.csv", "--eps", "3", "--delta", "1e-4", "--steps", "50")
-	if r.code != failed || r.stdout != "" {
+	if r.code != interrupted || r.stdout != "" {
 		t.Errorf("exit code %d, stdout %q", r.code, r.stdout)
 	}
 	r.says(t, "interrupted")

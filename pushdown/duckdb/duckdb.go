@@ -108,6 +108,8 @@ func (t *Table) run(ctx context.Context, query string) ([]byte, error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
+	case errors.As(err, &ended) && ended.ExitCode() == 130: // it heard of the interrupt first
+		return nil, context.Canceled
 	case errors.As(err, &ended) && ended.ExitCode() == 1:
 		return nil, fmt.Errorf("%s: %s", t, strings.TrimSpace(wrong.String()))
 	case err != nil:

@@ -182,12 +182,12 @@ func categories(t *testing.T) (cases []Case) {
 	rows := func(missing float64) (cells [][]string) {
 		for range 60 {
 			row := []string{
-				number(math.Round(12e3*rng.Float64()) / 1000), levels[rng.IntN(len(levels))] + strings.Repeat(" ", rng.IntN(2)),
+				number(math.Round(12e3*rng.Float64()) / 1000), []string{"", " ", "\t", "\t "}[rng.IntN(4)] + levels[rng.IntN(len(levels))] + []string{"", " ", "\t", " \t"}[rng.IntN(4)],
 				truth[rng.IntN(2)], number(30*rng.Float64() - 10),
 			}
 			for j := range row {
 				if rng.Float64() < missing {
-					row[j] = [][]string{{"", "-99"}, {"", "NA", " "}, {""}, {"", "-99"}}[j][rng.IntN([]int{2, 3, 1, 2}[j])]
+					row[j] = [][]string{{"", "-99"}, {"", "NA\t", " "}, {""}, {"", "-99"}}[j][rng.IntN([]int{2, 3, 1, 2}[j])]
 				}
 			}
 			cells = append(cells, row)

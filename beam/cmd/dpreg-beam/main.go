@@ -27,13 +27,24 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
-	if args := os.Args[1:]; worker.Called(args) {
-		stop() // an engine ends its workers
-		os.Exit(exitCode(os.Stderr, worker.Main(context.Background(), args)))
+	if args := os.Args[1:]; worker.Called(args) { // an engine ends its workers
+		os.Exit(exitCode(context.Background(), os.Stderr, worker.Main(context.Background(), args)))
 	}
-	os.Exit(run(ctx, os.Stdout, os.Stderr, os.Args[1:]))
+	os.Exit(run(untilInterrupted(), os.Stdout, os.Stderr, os.Args[1:]))
+}
+
+// untilInterrupted is done at the first Ctrl-C; a second one ends the process at once.
+func untilInterrupted() context.Context {
+	ctx, stop := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		stop()
+		<-signals
+		os.Exit(interrupted)
+	}()
+	return ctx
 }
 
 // run is the launcher but for the process: it returns the exit code.
@@ -42,15 +53,16 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	return exitCode(stderr, root.ExecuteContext(ctx))
+	return exitCode(ctx, stderr, root.ExecuteContext(ctx))
 }
 
 // The exit codes, which are dpreg's.
 const (
-	done    = 0
-	failed  = 1
-	misused = 2
-	refused = 3
+	done        = 0
+	failed      = 1
+	misused     = 2
+	refused     = 3
+	interrupted = 130
 )
 
 // exitError is an error with the exit code that it calls for.
@@ -77,19 +89,23 @@ func refusef(format string, args ...any) error {
 	return &exitError{refused, fmt.Errorf(format, args...)}
 }
 
-// exitCode prints the error, if there is one, and returns its code.
-func exitCode(stderr io.Writer, err error) int {
+// exitCode prints the error, if there is one, and returns its code. What fails in a run
+// that was interrupted, failed of that.
+func exitCode(ctx context.Context, stderr io.Writer, err error) int {
 	if err == nil {
 		return done
 	}
 	if errors.Is(err, context.Canceled) {
 		note(stderr, "interrupted")
-		return failed
+		return interrupted
 	}
 	note(stderr, "%v", err)
 	var coded *exitError
-	if errors.As(err, &coded) {
+	switch {
+	case errors.As(err, &coded):
 		return coded.code
+	case ctx.Err() != nil:
+		return interrupted
 	}
 	return failed
 }

@@ -100,10 +100,8 @@ func (f *releaseFlags) sum(cmd *cobra.Command, o *order) (*ssp.Statistics, error
 	statistics, err := sums.Sum(ctx, engine, dir, o.paths, o.cells, o.design)
 	var wrong *table.Error
 	switch {
-	case errors.Is(err, table.ErrMissing):
-		return nil, usagef("%w; or put the middle of the public bounds in place of such cells: --missing midpoint", err)
 	case errors.As(err, &wrong):
-		return nil, usage(err)
+		return nil, usage(table.Offer(err))
 	case err != nil:
 		return nil, err
 	}

@@ -107,14 +107,6 @@ func (f *releaseFlags) spending(o *order) (err error) {
 // design gives the columns of the formula with their public bounds, in the order in which
 // the first file has them: those of the schema file, if there is one, and of --bounds.
 func (f *releaseFlags) design(ctx context.Context, data, first string) (*schema.Design, error) {
-	names, err := sums.Header(ctx, first)
-	if err != nil {
-		return nil, usage(err)
-	}
-	all, err := schema.FromHeader(names)
-	if err != nil {
-		return nil, usagef("%s: %w", first, err)
-	}
 	bounds, err := schema.ParseBounds(f.bounds...)
 	if err != nil {
 		return nil, usagef("--%w", err)
@@ -122,6 +114,14 @@ func (f *releaseFlags) design(ctx context.Context, data, first string) (*schema.
 	described, err := f.described(data)
 	if err != nil {
 		return nil, usage(err)
+	}
+	names, err := sums.Header(ctx, first, schema.Known(described, bounds, f.formula)...)
+	if err != nil {
+		return nil, usage(err)
+	}
+	all, err := schema.FromHeader(names)
+	if err != nil {
+		return nil, usagef("%s: %w", first, err)
 	}
 	if described != nil {
 		all.Columns = slices.DeleteFunc(all.Columns, func(c schema.Column) bool {

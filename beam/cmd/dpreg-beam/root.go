@@ -13,7 +13,8 @@ Without flags of an engine all runs in this process, which opens no port. Engine
 are named as in any program of Beam's Go SDK: --runner, --endpoint,
 --environment_type and so on (docs/beam.md).
 
-Exit codes: 0 done; 1 failed; 2 wrong usage or input; 3 refused for privacy.`
+Exit codes: 0 done; 1 failed; 2 wrong usage or input; 3 refused for privacy;
+130 interrupted.`
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
@@ -27,5 +28,14 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w (`%s --help` lists the flags)", err, cmd.CommandPath())
 	})
+	root.InitDefaultHelpCmd()
+	help, _, _ := root.Find([]string{"help"})
+	help.Run, help.RunE = nil, func(_ *cobra.Command, args []string) error { // cobra's own shows this command's
+		of, rest, err := root.Find(args)
+		if err != nil || len(rest) > 0 {
+			return usagef("there is no help on %q: `dpreg-beam --help` lists the commands", args)
+		}
+		return of.Help()
+	}
 	return root
 }

@@ -5,7 +5,8 @@
 //	dpreg release --eps 1 --from duckdb: --table "read_json('rows.json')" --schema rows.schema.json -o rows.release.json
 //
 // What it writes is as sensitive as the rows. DuckDB's messages can quote a cell, so that
-// only those are shown which tell of the SQL: exit code 1. A wrong usage has code 2.
+// only those are shown which tell of the SQL: exit code 1. A wrong usage has code 2, an
+// interrupt 130.
 package main
 
 import (
@@ -25,7 +26,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	if len(os.Args) > 1 {
 		fmt.Fprintln(os.Stderr, "dpreg-duckdb takes SQL on its standard input, and no arguments. dpreg runs it:\n"+
 			"  dpreg release --eps 1 --from duckdb: --table \"read_json('rows.json')\" --schema rows.schema.json -o rows.release.json")
@@ -33,6 +34,9 @@ func main() {
 	}
 	if err := run(ctx, os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
+		if ctx.Err() != nil {
+			os.Exit(130)
+		}
 		os.Exit(1)
 	}
 }

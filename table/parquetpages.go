@@ -1,0 +1,250 @@
+package table
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"io"
+	"slices"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// page holds the cells of a column, some rows after another.
+type page struct {
+	levels  []byte // 0 of a missing cell; nil where none is
+	n       int    // cells that are not missing
+	values  encoding.Values
+	indexed bool // values are places in the dictionary
+}
+
+// pages reads the pages of a column chunk. Those of the library take memory for whatever
+// a damaged file claims; here a page is checked before it is unpacked and decoded.
+type pages struct {
+	file     io.ReaderAt
+	at, end  int64
+	codec    format.CompressionCodec
+	kind     parquet.Type
+	optional bool
+	left     int64 // cells
+
+	dictionary page
+
+	head, packed, text, decoded []byte // memory that is used again
+	offsets                     []uint32
+	unpacker                    unpacker
+}
+
+// newPages reads a column's chunk of a row group.
+func newPages(f *parquetFile, c *parquet.Column, group *format.RowGroup) *pages {
+	chunk := &group.Columns[c.Index()].MetaData
+	p := &pages{file: f, at: chunk.DataPageOffset, codec: chunk.Codec, kind: c.Type(), optional: c.Optional(), left: group.NumRows}
+	if chunk.DictionaryPageOffset != 0 {
+		p.at = chunk.DictionaryPageOffset
+	}
+	p.end = min(p.at+chunk.TotalCompressedSize, f.size)
+	return p
+}
+
+// plainDictionary is what older files call both the encoding of a dictionary, Plain, and
+// that of places in it, RLEDictionary.
+const plainDictionary format.Encoding = 2
+
+// next reads the next page with cells; what it returns stands until the next one.
+func (p *pages) next() (page, error) {
+	for {
+		h, err := p.header()
+		if err != nil {
+			return page{}, err
+		}
+		switch packed, err := p.read(&p.packed, h); {
+		case err != nil:
+			return page{}, err
+		case h.DictionaryPageHeader.Valid:
+			d := &h.DictionaryPageHeader.V
+			text, err := p.unpacked(packed, int(h.UncompressedPageSize))
+			if err != nil {
+				return page{}, err
+			}
+			as := d.Encoding
+			if as == plainDictionary {
+				as = format.Plain
+			}
+			// The dictionary outlasts the page.
+			values, err := p.decode(bytes.Clone(text), make([]uint32, d.NumValues+1), as, int(d.NumValues))
+			if err != nil {
+				return page{}, err
+			}
+			p.dictionary = page{n: int(d.NumValues), values: values}
+		case h.DataPageHeader.Valid:
+			return p.first(&h.DataPageHeader.V, packed, int(h.UncompressedPageSize))
+		case h.DataPageHeaderV2.Valid:
+			return p.second(&h.DataPageHeaderV2.V, packed, int(h.UncompressedPageSize))
+		}
+	}
+}
+
+// header reads what a page says of itself.
+func (p *pages) header() (*format.PageHeader, error) {
+	for size := int64(1 << 12); ; size *= 16 {
+		size = max(0, min(size, maxPageHeader, p.end-p.at))
+		if int64(len(p.head)) < size {
+			p.head = make([]byte, size)
+		}
+		head := p.head[:size]
+		if _, err := p.file.ReadAt(head, p.at); err != nil {
+			return nil, err
+		}
+		var length int
+		if soundly(func() error {
+			length = len(head) - len((&thriftWalk{}).structure(head, 0))
+			return nil
+		}) != nil {
+			if size == maxPageHeader || size >= p.end-p.at {
+				return nil, errPage
+			}
+			continue
+		}
+		p.at += int64(length)
+		h := &format.PageHeader{}
+		return h, thrift.Unmarshal(&thrift.CompactProtocol{}, head[:length], h)
+	}
+}
+
+// read reads a page as it stands in the file.
+func (p *pages) read(memory *[]byte, h *format.PageHeader) ([]byte, error) {
+	size := int64(h.CompressedPageSize)
+	values := []int32{h.DataPageHeader.V.NumValues, h.DataPageHeaderV2.V.NumValues, h.DictionaryPageHeader.V.NumValues}
+	if size < 0 || size > p.end-p.at || h.UncompressedPageSize < 0 || slices.Min(values) < 0 {
+		return nil, errPage
+	}
+	if max(size, int64(h.UncompressedPageSize)) > maxPage || slices.Max(values) > maxPageValues {
+		return nil, errLargePage
+	}
+	text := sized(memory, int(size))
+	if _, err := p.file.ReadAt(text, p.at); err != nil {
+		return nil, err
+	}
+	if h.CRC != 0 && uint32(h.CRC) != crc32.ChecksumIEEE(text) {
+		return nil, errPage
+	}
+	p.at += size
+	return text, nil
+}
+
+// first reads a data page of version 1, which is packed as a whole.
+func (p *pages) first(h *format.DataPageHeader, packed []byte, size int) (page, error) {
+	text, err := p.unpacked(packed, size)
+	if err != nil {
+		return page{}, err
+	}
+	var marks []byte
+	if p.optional {
+		length := binary.LittleEndian.Uint32(text)
+		marks, text = text[4:][:length], text[4+length:]
+		if h.DefinitionLevelEncoding != format.RLE {
+			return page{}, errPage
+		}
+	}
+	return p.cells(marks, text, h.Encoding, int(h.NumValues))
+}
+
+// second reads a data page of version 2, of which the levels are not packed.
+func (p *pages) second(h *format.DataPageHeaderV2, packed []byte, size int) (page, error) {
+	repeated, marked := int(h.RepetitionLevelsByteLength), int(h.DefinitionLevelsByteLength)
+	marks, text := packed[repeated:][:marked], packed[repeated+marked:]
+	if !h.IsCompressed.Valid || h.IsCompressed.V {
+		var err error
+		if text, err = p.unpacked(text, size-repeated-marked); err != nil {
+			return page{}, err
+		}
+	}
+	if !p.optional {
+		marks = nil
+	}
+	return p.cells(marks, text, h.Encoding, int(h.NumValues))
+}
+
+// cells decodes n cells.
+func (p *pages) cells(marks, text []byte, as format.Encoding, n int) (c page, err error) {
+	if int64(n) > p.left {
+		return c, errPage
+	}
+	p.left -= int64(n)
+	c.n = n
+	if len(marks) > 0 {
+		if c.levels, err = levels(marks, n); err != nil {
+			return c, err
+		}
+		missing := bytes.Count(c.levels, []byte{0})
+		if c.n -= missing; missing == 0 {
+			c.levels = nil
+		}
+	}
+	if as == plainDictionary {
+		as = format.RLEDictionary
+	}
+	c.indexed = as == format.RLEDictionary
+	if c.n > 0 {
+		c.values, err = p.decode(text, sized(&p.offsets, c.n+1), as, c.n)
+	}
+	return c, err
+}
+
+// decode decodes n values. Their memory is text, offsets, and p.decoded.
+func (p *pages) decode(text []byte, offsets []uint32, as format.Encoding, n int) (values encoding.Values, err error) {
+	if err = checkValues(text, as, n); err != nil {
+		return values, err
+	}
+	kind, codec, memory := p.kind, parquet.LookupEncoding(as), text
+	if as == format.RLEDictionary {
+		if len(text) == 0 { // some writers leave out places that are all 0
+			return encoding.Int32Values(make([]int32, n)), nil
+		}
+		kind, codec = parquet.Int32Type, &parquet.RLEDictionary
+	}
+	if !codec.CanDecodeInPlace() {
+		memory = sized(&p.decoded, kind.EstimateDecodeSize(n, text, codec))
+	}
+	if values, err = kind.Decode(kind.NewValues(memory, offsets), text, codec); err != nil {
+		return values, errPage
+	}
+	data, ends := values.Data()
+	there := len(ends) - 1
+	switch kind.Kind() {
+	case parquet.Boolean:
+		there = 8 * len(data)
+	case parquet.Int32, parquet.Float:
+		there = len(data) / 4
+	case parquet.Int64, parquet.Double:
+		there = len(data) / 8
+	}
+	if there < n {
+		return values, errPage
+	}
+	return values, nil
+}
+
+// unpacked unpacks a page that has up to size bytes then.
+func (p *pages) unpacked(packed []byte, size int) ([]byte, error) {
+	if p.codec == format.Uncompressed || size <= 0 {
+		return packed, nil
+	}
+	text := sized(&p.text, size)
+	n, err := p.unpacker.unpack(p.codec, text, packed)
+	if err != nil {
+		return nil, errPage
+	}
+	return text[:n], nil
+}
+
+// sized is memory of n elements, which is used again.
+func sized[T any](memory *[]T, n int) []T {
+	if cap(*memory) < n {
+		*memory = make([]T, n)
+	}
+	return (*memory)[:n]
+}
