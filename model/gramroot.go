@@ -18,9 +18,15 @@ type gramRoot struct {
 	x, y []float64 // (q+1)×q and q+1
 	n    float64   // rows of the custodian
 
+	border bool // the sums lie at the border of what so many rows can have
+
 	gram, vectors, work []float64
 	values              []float64
 }
+
+// borderShare is the least eigenvalue, as a share of the greatest, of sums that are not at
+// the border, where projection leaves them.
+const borderShare = 1e-10
 
 func newGramRoot(q int) *gramRoot {
 	k := q + 1
@@ -39,6 +45,11 @@ func (g *gramRoot) set(t *Sums, n float64) bool {
 	if !dense.SymEigen(g.values, g.vectors, g.gram, k, g.work) {
 		return false
 	}
+	least, most := g.values[0], g.values[0]
+	for _, v := range g.values {
+		least, most = math.Min(least, v), math.Max(most, v)
+	}
+	g.border = n > float64(q) && least <= borderShare*most
 	for i, v := range g.values {
 		root := math.Sqrt(math.Max(0, v))
 		for l := range q {

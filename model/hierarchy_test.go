@@ -370,6 +370,27 @@ func TestHierarchyGewekeFindsFaults(t *testing.T) {
 	}
 }
 
+// TestHierarchyAtTheBorder: rows without residuals, such as projected sums are of, do not send
+// σ_j to 0 and υ to infinity: R_j = 2b₀ keeps σ_j² near 2b₀/n_j at least.
+func TestHierarchyAtTheBorder(t *testing.T) {
+	r, rng := newPooledRows(t, 40, 30, 70), rand.New(rand.NewPCG(71, 7))
+	r.draw(rng)
+	r.observe(rng)
+	for i, row := range r.x[1] {
+		r.y[1][i] = 0.2*row[0] - 0.3*row[1]
+	}
+	r.sum()
+	r.Start(rng)
+	for range 2000 {
+		if !r.Step(rng) {
+			t.Fatal("a step failed")
+		}
+		if v := r.At[1][2]; !(v > math.Log(2*r.prior.Scale/30)-3) {
+			t.Fatalf("log σ_j² is %g", v)
+		}
+	}
+}
+
 // TestHierarchyAllocates: no step does.
 func TestHierarchyAllocates(t *testing.T) {
 	r, rng := newPooledRows(t, 4, 1, 7), rand.New(rand.NewPCG(71, 6))

@@ -18,6 +18,11 @@ import (
 // held, on which alone they depend then, and with every ε_j = (λ_j − λ)/τ_q held, so that
 // all λ_j go along. The first moves where the statistics tell λ_j, the second where they do
 // not (Yu & Meng 2011, J. Computational and Graphical Statistics 20).
+//
+// Statistics at the border of what q + 1 rows or more can have, such as projected ones, may
+// have R_j = 0, for which there is no law: the likelihood has no bound as σ_j falls, and υ goes
+// along. Rows of the model are never there. R_j of such is taken to be 2b₀ at least, which the
+// posterior of one release adds to its own.
 type scales struct {
 	of             *Hierarchy
 	shape, energy  float64   // a₀ + ½q, b₀ + ½(θ−μ₀)ᵀΛ₀(θ−μ₀)
@@ -46,6 +51,9 @@ func (s *scales) draw(rng *rand.Rand) bool {
 	s.energy = h.prior.Scale + 0.5*dense.QuadForm(h.prior.Precision, q, h.deviates)
 	for j, at := range h.At {
 		s.residual[j] = h.sites[j].residual(at[:q])
+		if h.sites[j].border {
+			s.residual[j] = math.Max(s.residual[j], 2*h.prior.Scale)
+		}
 	}
 	ok := true
 	move := func(f func() float64, x *float64) {
