@@ -37,7 +37,7 @@ func (f *Fit) diagnose() string {
 	if f.Method == nonPrivate {
 		return ""
 	}
-	parameters := f.diagnosed()
+	parameters := f.checked()
 	var failed []string
 	if at := slices.IndexFunc(parameters, func(p posterior.Parameter) bool { return p.Undefined != "" }); at >= 0 {
 		failed = append(failed, fmt.Sprintf("R-hat or ESS of %s does not exist: %s; give more warm-up and draws", parameters[at].Label, parameters[at].Undefined))
@@ -59,10 +59,10 @@ func (f *Fit) diagnose() string {
 	return strings.Join(failed, "; ")
 }
 
-// diagnosed are the parameters that Converged looks at. Diagnostics are invariant to
+// findChecked finds the parameters that Converged looks at. Diagnostics are invariant to
 // monotone maps of a parameter, so that units matter for the intercept alone, and both of
 // its are among them.
-func (f *Fit) diagnosed() []posterior.Parameter {
+func (f *Fit) findChecked() []posterior.Parameter {
 	all := posterior.Summarise(f.Draws(Original), posterior.DefaultLevel).Parameters
 	for i, label := range f.labels(false) {
 		all[i].Label = label

@@ -42,8 +42,9 @@ type Fit struct {
 	draws    *posterior.Draws // scaled units, as the method gave them
 	name     string           // of the one release, where it has one
 
-	failure func() string    // see Converged; found once, like price
-	price   func() []float64 // see PriceOfPrivacy
+	failure func() string                // see Converged; found once, like the next two
+	checked func() []posterior.Parameter // that Converged looks at
+	price   func() []float64             // see PriceOfPrivacy
 
 	// law makes the law of the statistics that the method infers with; nil where it
 	// has none.
@@ -61,7 +62,7 @@ func (f *Fit) shape() model.Shape {
 // with completes the fit.
 func (f *Fit) with(draws *posterior.Draws) (*Fit, error) {
 	f.frame, f.draws = f.Design.Frame(), draws
-	f.failure, f.price = sync.OnceValue(f.diagnose), sync.OnceValue(f.findPrice)
+	f.failure, f.checked, f.price = sync.OnceValue(f.diagnose), sync.OnceValue(f.findChecked), sync.OnceValue(f.findPrice)
 	var err error
 	if f.original, err = f.Prior.Original(f.frame); err != nil {
 		return nil, fmt.Errorf("prior in the data's units: %w", err)

@@ -25,7 +25,7 @@ func (f *Fit) Summary(u Units, level float64) *posterior.Summary {
 	}
 	ok, reason := f.Converged()
 	if f.Method != nonPrivate {
-		s.Converged = &ok
+		s.Converged, s.Checked = &ok, f.checked()
 	}
 	if !ok {
 		s.Warnings = append(s.Warnings, "not converged: "+reason)

@@ -38,6 +38,9 @@ type Summary struct {
 	Warnings      []string
 
 	Parameters []Parameter
+	// Checked are those by which Converged was found, where they are not Parameters: a
+	// summary in other units has another intercept.
+	Checked []Parameter
 
 	WhatIf any // what marshals to the JSON's last member, "what_if"
 }

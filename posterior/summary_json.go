@@ -97,11 +97,7 @@ func (s *Summary) WriteJSON(w io.Writer) error {
 	for _, r := range s.Releases {
 		out.Releases = append(out.Releases, releaseJSON{known(r.Name), known(r.N), r.Simulated, r.Privacy, known(r.Noise), number(r.NoiseSD), r.Contradicts})
 	}
-	names := make([]string, len(s.Parameters))
-	for i := range s.Parameters {
-		names[i] = s.Parameters[i].Name
-	}
-	for i, column := range StanNames(names) {
+	for i, column := range s.columns() {
 		out.Parameters[i] = s.Parameters[i].json(column)
 	}
 	encoder := json.NewEncoder(w)

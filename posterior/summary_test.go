@@ -48,9 +48,9 @@ func TestSummaryJSON(t *testing.T) {
 }
 
 func TestSummaryCSV(t *testing.T) {
-	const want = "name,label,mean,sd,mcse_mean,q2.5,q25,q50,q75,q97.5,rhat,ess_bulk,ess_tail,learned,lower,upper\n" +
-		"theta[0],(Intercept),0.1,1,0.01,-2,-0.5,0.1,0.7,2.2,1.001,1000.5,900,0.25,-1,1.25\n" +
-		`"tau[1,2]","a,b <c>",NA,0,0,0,0,0,0,0,NA,NA,0,NA,0,0` + "\n"
+	const want = "name,label,mean,sd,mcse_mean,q2.5,q25,q50,q75,q97.5,rhat,ess_bulk,ess_tail,learned,lower,upper,price_of_privacy,shrinkage,column\n" +
+		"theta[0],(Intercept),0.1,1,0.01,-2,-0.5,0.1,0.7,2.2,1.001,1000.5,900,0.25,-1,1.25,1.5,NA,theta.1\n" +
+		`"tau[1,2]","a,b <c>",NA,0,0,0,0,0,0,0,NA,NA,0,NA,0,0,NA,0.1,tau.1.1` + "\n"
 	var out bytes.Buffer
 	if err := summary().WriteCSV(&out); err != nil {
 		t.Fatal(err)

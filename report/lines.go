@@ -19,7 +19,11 @@ func Diagnostics(w io.Writer, s *posterior.Summary) error {
 
 func diagnosed(s *posterior.Summary) string {
 	text := count(s.Chains, "chain") + " of " + count(s.Draws, "draw")
-	if worst, least := posterior.Worst(s.Parameters); worst != nil {
+	checked := s.Parameters
+	if s.Checked != nil {
+		checked = s.Checked
+	}
+	if worst, least := posterior.Worst(checked); worst != nil {
 		text += fmt.Sprintf(": R-hat at most %s, of %s; ESS at least %s, of %s", number(worst.RHat, 3), worst.Label, number(least.ESS(), 0), least.Label)
 	}
 	var reasons []string

@@ -86,7 +86,8 @@ func TestWrongCheck(t *testing.T) {
 		{name: "format", args: "check good.json --format xml", code: misused, says: "table, json, csv"},
 		{name: "formula", args: "check good.json --formula income~agee", code: misused, says: `no column "agee"`},
 		{name: "level", args: "check good.json --level 0.9", code: misused, says: "--level belongs to"},
-		{name: "draws", args: "check good.json --draws 0", code: misused, says: "--draws"},
+		{name: "no draws", args: "check good.json --draws 0", code: misused, says: "--draws"},
+		{name: "no value", args: "check good.json --draws", code: misused, says: "needs an argument: --draws"},
 	} {
 		t.Run(w.name, w.run)
 	}

@@ -30,6 +30,13 @@ func (f *inferFlags) conclude(ctx context.Context, stdout, stderr io.Writer, fit
 	if ok, reason := fit.Converged(); !ok {
 		return &exitError{unconverged, fmt.Errorf("not converged: %s", reason)}
 	}
+	if what != nil {
+		for _, v := range what.Variants {
+			if v.Reason != "" {
+				return &exitError{unconverged, fmt.Errorf("--what-if: not converged, %s: %s", v.Name, v.Reason)}
+			}
+		}
+	}
 	return nil
 }
 
@@ -39,6 +46,11 @@ func (f *inferFlags) summary(fit *dpreg.Fit, what *dpreg.WhatIf) *posterior.Summ
 	s.Version = version()
 	if what != nil {
 		s.WhatIf = what
+		for _, v := range what.Variants {
+			if v.Reason != "" {
+				s.Warnings = append(s.Warnings, fmt.Sprintf("--what-if: not converged, %s: %s", v.Name, v.Reason))
+			}
+		}
 	}
 	return s
 }

@@ -126,7 +126,9 @@ func TestWrongPlans(t *testing.T) {
 }
 
 func TestWhatIf(t *testing.T) {
+	weak := read(t, "../../testdata/pums-weak.release.json")
 	workspace(t)
+	write(t, "weak.json", weak)
 	r := command(append([]string{"infer", "good.json", "--what-if"}, quick...)...).finished(t)
 	for _, part := range []string{"Price of privacy", "What if", "prior sd halved", "covariates' prior scale doubled", "The conclusions"} {
 		if !strings.Contains(r.stdout, part) {
@@ -146,6 +148,19 @@ func TestWhatIf(t *testing.T) {
 	}
 	if w := summary.WhatIf; summary.Format != "dpreg-summary/2" || w.Level != 0.9 || len(w.Variants) < 6 || w.Variants[0].Effects[1].Label != "educ" {
 		t.Errorf("%+v", summary)
+	}
+	// A variant whose chains disagree, at a seed where the fit's agree.
+	few := command("infer", "weak.json", "--what-if", "--draws", "200", "--format", "json")
+	var doubts struct {
+		Converged bool
+		Warnings  []string
+	}
+	if err := json.Unmarshal([]byte(few.stdout), &doubts); err != nil {
+		t.Fatal(err)
+	}
+	last := doubts.Warnings[len(doubts.Warnings)-1]
+	if few.code != unconverged || !doubts.Converged || !strings.Contains(last, "--what-if: not converged, ") || !strings.Contains(few.stderr, "--what-if: not converged, ") {
+		t.Errorf("exit code %d, warnings %q, stderr %s", few.code, doubts.Warnings, few.stderr)
 	}
 	fit("--eps", "1", "--formula", educ).finished(t)
 	if r := fit("--eps", "1", "--formula", educ, "--what-if").finished(t); !strings.Contains(r.stdout, "What if") {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 const rootHelp = `dpreg does Bayesian linear regression under differential privacy.
@@ -124,7 +125,7 @@ func oneFile(what string) cobra.PositionalArgs {
 
 // flagError says of a flag that another command has where it belongs.
 func flagError(cmd *cobra.Command, err error) error {
-	var unknown interface{ GetSpecifiedName() string }
+	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
 		name := unknown.GetSpecifiedName()
 		if owners := owners(cmd.Root(), name); len(owners) > 0 {

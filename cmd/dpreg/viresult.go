@@ -64,7 +64,9 @@ func (r *viResult) draws() *posterior.Draws {
 
 // warnings are what the numbers do not say.
 func (r *viResult) warnings() (all []string) {
-	if r.fit.Privacy != nil {
+	if r.fit.Privacy == nil {
+		all = append(all, "--non-private uses the rows without noise: nothing here is private, and none of it may be published as if it were")
+	} else {
 		all = append(all, "the intervals are those of the fitted law: they do not account for the noise of privacy, or for the approximation")
 		switch longest := r.design.longest(); {
 		case !r.design.binary:
