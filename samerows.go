@@ -9,8 +9,8 @@ import (
 )
 
 // sameRowsWarnings names pairs of releases that look like two of the same rows, of which the
-// likelihood ratio of lookAlike is at least 100 times the number of pairs: by Markov's
-// inequality any of custodians of other rows, whose numbers are alike by chance alone, is with
+// ratio of lookAlike is at least 100 times the number of pairs: by Markov's inequality any of
+// custodians of other rows, whose sums and noisy numbers are alike by chance alone, is with
 // probability 1/100 at most.
 func (f *Fit) sameRowsWarnings() (warnings []string) {
 	pairs, numbers := len(f.Custodians)*(len(f.Custodians)-1)/2, map[int64]int{}
@@ -20,7 +20,7 @@ func (f *Fit) sameRowsWarnings() (warnings []string) {
 	for j, b := range f.Custodians {
 		for _, a := range f.Custodians[:j] {
 			if lookAlike(a.Release, b.Release, numbers[b.Release.N] > 2) >= math.Log(100*float64(pairs)) {
-				warnings = append(warnings, fmt.Sprintf("%s and %s look like two releases of the same rows: they have the same bounds, n = %d and %d, and sums that differ by no more than their noise. Here their rows count twice; --same-rows takes releases for measurements of the same sums", a.Name, b.Name, a.Release.N, b.Release.N))
+				warnings = append(warnings, fmt.Sprintf("%s and %s may be two releases of the same rows: they have the same bounds, n = %d and %d, and sums that differ by no more than their noise. If they are, their rows count twice here; --same-rows takes releases for measurements of the same sums", a.Name, b.Name, a.Release.N, b.Release.N))
 			}
 		}
 	}
@@ -34,10 +34,12 @@ func (f *Fit) sameRowsWarnings() (warnings []string) {
 //	Σ_j [log N(d_j; 0, v) − log N(d_j; 0, v + 2n Var x_j)]   over the linear sums,
 //	log N(d_n; 0, v_n) + log n   of noisy numbers of rows, as other custodians' are about
 //	                             uniform up to n,
-//	log n/g                      of equal public ones, as round as multiples of g.
+//	log 10⁴                      of equal public ones.
 //
-// A public number that three custodians have was agreed on, and tells nothing. Of other
-// bounds, of columns or public numbers of rows, it is −∞.
+// The last is no likelihood but odds: two releases with the same bounds of as many rows are
+// mostly of one table, unless their sums say otherwise. A public number that three custodians
+// have was agreed on, and tells nothing. Of other bounds, of columns or public numbers of
+// rows, it is −∞.
 func lookAlike(a, b *release.Release, agreed bool) float64 {
 	u, v := a.Schema.Frame(), b.Schema.Frame()
 	for j := range u.Half {
@@ -75,12 +77,7 @@ func countsAlike(a, b *release.Release, n float64) float64 {
 	case sd2 > 0:
 		return math.Log(n) - 0.5*d*d/sd2 - 0.5*math.Log(2*math.Pi*sd2)
 	}
-	for _, g := range []int64{1000, 500, 100, 50, 10} {
-		if a.N%g == 0 {
-			return math.Log(n / float64(g))
-		}
-	}
-	return math.Log(n)
+	return math.Log(1e4)
 }
 
 // SameRows tells whether the fit took all releases for measurements of the same sums.

@@ -89,6 +89,18 @@ func TestLookAlike(t *testing.T) {
 			t.Errorf("%s: two releases of one table go unnoticed", name)
 		}
 	}
+	round, privacy := open(t, "pums", "income ~ educ", nil), release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}
+	if !alike([]dpreg.Custodian{round.releaseOnce(t, privacy, 1), round.releaseOnce(t, privacy, 2)}) {
+		t.Error("two releases of a table of 1000 rows, behind whose noise other rows could stand, go unnoticed")
+	}
+	privacy.Epsilon = 20
+	low, high := open(t, "pums10000", "income ~ educ", nil), open(t, "pums10000", "income ~ educ", nil)
+	low.keep(t, 2000)
+	high.rows = high.rows[5000:]
+	high.keep(t, 2000)
+	if alike([]dpreg.Custodian{low.releaseOnce(t, privacy, 1), high.releaseOnce(t, privacy, 2)}) {
+		t.Error("two custodians of as many rows look like one, though their sums differ")
+	}
 	for seed := range uint64(50) {
 		if alike(publishAreas(t, equalAreas, 1, seed)) {
 			t.Error("seven areas of one law, and of as many rows, look like one")
