@@ -1,6 +1,7 @@
 package pushdown
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -98,7 +99,28 @@ func FuzzInjection(f *testing.F) {
 	})
 }
 
-// Secrets of addresses go, wherever they end; all else stays.
+// Secrets of addresses are hidden in whatever quotes them; of other texts, nothing is.
+func TestHide(t *testing.T) {
+	for typed, c := range map[string]struct{ message, want string }{
+		"postgres://owner%3Ahunter2%40localhost/db":    {"lookup owner:hunter2@localhost: no such host", "lookup owner:…@localhost: no such host"},
+		"postgres://o:p/w%40rd@d x@h/db":               {`"p/w%40rd@d x" or p/w@rd@d x`, `"…" or …`},
+		"--from=postgres://o@h/db?password=pw%40d&x=1": {"pw%40d pw@d of postgres://user@host", "… … of postgres://user@host"},
+		"x('host=h PASSWORD = ''p wd''', 't')":         {"p wd", "…"},
+		"--tabel=host=h password=p,w'd":                {"password='p,w''d'", "password='…'"},
+		"https://ghp_abc@h/a.csv":                      {"ghp_abc", "…"},
+		"postgres://tokens@h/db":                       {"tokens=0:1", "tokens=0:1"},
+		"tokens=0:1000":                                {"--bounds tokens=0:1000", "--bounds tokens=0:1000"},
+		"income ~ secretary":                           {"secretary=0:1, password = x://a:b@c", "secretary=0:1, password = x://a:b@c"},
+	} {
+		var got strings.Builder
+		fmt.Fprint(Hide(&got, Secrets("--eps", typed)), c.message)
+		if got.String() != c.want {
+			t.Errorf("%s: %q, want %q", typed, got.String(), c.want)
+		}
+	}
+}
+
+// Secrets of a driver's message go, wherever they end; all else stays.
 func TestRedacted(t *testing.T) {
 	for text, want := range map[string]string{
 		"open postgres://o:p/w@d x@h/db: no file":    "open postgres://…@h/db: no file",

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/dpreg/dpreg/pushdown"
 )
 
 // The exit codes.
@@ -66,7 +64,7 @@ func exitCode(ctx context.Context, stderr io.Writer, err error) int {
 	return failed
 }
 
-// note writes one message to stderr, which may quote what was typed, but no password.
+// note writes one message to stderr.
 func note(stderr io.Writer, format string, args ...any) {
-	fmt.Fprintln(stderr, "dpreg: "+pushdown.Redacted(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(stderr, "dpreg: "+fmt.Sprintf(format, args...))
 }

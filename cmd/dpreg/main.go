@@ -12,6 +12,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/dpreg/dpreg/pushdown"
 )
 
 func main() { os.Exit(run(untilInterrupted(), os.Stdout, os.Stderr, os.Args[1:])) }
@@ -32,8 +34,10 @@ func untilInterrupted() context.Context {
 	return ctx
 }
 
-// run is the whole program but for the process: it returns the exit code.
+// run is the whole program but for the process: it returns the exit code. Messages may quote
+// what was typed, but no secret of it.
 func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
+	stderr = pushdown.Hide(stderr, pushdown.Secrets(args...))
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetOut(stdout)

@@ -63,6 +63,7 @@ func TestSecretsStay(t *testing.T) {
 		{misused, fit("c.json", "--from", "postgres://owner:s3cret/half@host/db")},
 		{misused, fit("c.json", "--from", "postgres://owner:s3cret%zz@host/db")},
 		{misused, fit("c.json", "--from", "host=h user=owner password=s3cret")},
+		{misused, fit("c.json", "--from", "postgres://owner%3As3cret%40localhost/db")},
 		{misused, fit("c.json", "--form", at.String())},
 		{misused, fit("c.json", "--from", at.String(), at.String())},
 		{misused, []string{"fit", "--eps", "1", at.String()}},
@@ -90,4 +91,19 @@ func TestSecretsStay(t *testing.T) {
 		}
 	}
 	wantPage(t, "a.json.html", "dpreg fit", "--from URL", "--table NAME")
+}
+
+// What is no address is told as it is, whatever it is called.
+func TestNoSecrets(t *testing.T) {
+	workspace(t)
+	write(t, "t.csv", "tokens,secretary\n1,2\n3,4\n")
+	for want, args := range map[string][]string{
+		"tokens=0:1000": {"release", "t.csv", "--eps", "1", "--bounds", "tokens=0:1000,tokens=0:1000"},
+		"such as postgres://user@host:5432/database?sslmode=verify-full (in a password, characters such as @ : / ? # % are": {
+			"release", "--eps", "1", "--from", "mysql://o@h/db", "--table", "t"},
+	} {
+		if r := command(args...); !strings.Contains(r.stderr, want) {
+			t.Errorf("%q does not say %q:\n%s", args, want, r.stderr)
+		}
+	}
 }

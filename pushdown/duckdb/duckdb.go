@@ -111,7 +111,7 @@ func (t *Table) run(ctx context.Context, query string) ([]byte, error) {
 	case errors.As(err, &ended) && ended.ExitCode() == 130: // it heard of the interrupt first
 		return nil, context.Canceled
 	case errors.As(err, &ended) && ended.ExitCode() == 1:
-		return nil, fmt.Errorf("%s: %s", t, strings.TrimSpace(wrong.String()))
+		return nil, fmt.Errorf("%s: %s", t, pushdown.Redacted(strings.TrimSpace(wrong.String())))
 	case err != nil:
 		return nil, fmt.Errorf("%s: %s failed: %w", t, t.program, err)
 	}

@@ -52,6 +52,9 @@ func Open(ctx context.Context, url string, name pushdown.Table) (*Table, error) 
 		// The server shall stop, too, where this program is interrupted.
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: 5 * time.Second}
 	}
+	if strings.ContainsAny(config.Host, "@%") && !strings.HasPrefix(config.Host, "/") {
+		return nil, errURL // a password that was encoded together with its @
+	}
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, connecting(ctx, config, err)
@@ -138,7 +141,7 @@ func connecting(ctx context.Context, config *pgx.ConnConfig, err error) error {
 		err = connect.Unwrap()
 	}
 	place := net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))
-	return fmt.Errorf("cannot connect to %s as %q: %w", place, config.User, err)
+	return fmt.Errorf("cannot connect to %s as %q: %s", place, config.User, pushdown.Redacted(err.Error()))
 }
 
 // reasons are the codes of errors (PostgreSQL's documentation, appendix A) that a user can mend.

@@ -49,6 +49,7 @@ func untilInterrupted() context.Context {
 
 // run is the launcher but for the process: it returns the exit code.
 func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
+	stderr = pushdown.Hide(stderr, pushdown.Secrets(args...))
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetOut(stdout)
@@ -110,7 +111,7 @@ func exitCode(ctx context.Context, stderr io.Writer, err error) int {
 	return failed
 }
 
-// note writes one message to stderr, which may quote what was typed, but no password.
+// note writes one message to stderr.
 func note(stderr io.Writer, format string, args ...any) {
-	fmt.Fprintln(stderr, "dpreg-beam: "+pushdown.Redacted(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(stderr, "dpreg-beam: "+fmt.Sprintf(format, args...))
 }
