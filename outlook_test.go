@@ -1,6 +1,11 @@
 package dpreg
 
-import "testing"
+import (
+	"math"
+	"testing"
+
+	"github.com/dpreg/dpreg/release"
+)
 
 // An outlook is near what simulated releases and their posteriors average, and rather below
 // it than above: it takes the sums' noise for independent, and the prior for silent on them.
@@ -27,5 +32,29 @@ func TestOutlook(t *testing.T) {
 				t.Errorf("p = %d, n = %d, ε = %v: %.3f, simulated %.3f ± %.3f", c.p, at.N, at.Epsilon, got, want.Learned, want.LearnedError)
 			}
 		}
+	}
+}
+
+// A few columns stand for many.
+func TestOutlookWide(t *testing.T) {
+	for p, scale := range map[int]float64{60: 3600, 120: 14400} {
+		all, err := newOutlook(UnitDesign(p), nil, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		few, err := NewOutlook(UnitDesign(p), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []float64{1e2, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9} {
+			noise := release.Noise{Kind: release.Gaussian, Scale: scale}
+			if got, want := few.Learned(n, noise), all.Learned(n, noise); math.Abs(got-want) > 0.05 {
+				t.Errorf("p = %d, n = %g: %.3f, of all columns %.3f", p, n, got, want)
+			}
+		}
+	}
+	wide, err := NewOutlook(UnitDesign(1000), nil)
+	if err != nil || wide.q > outlookCovariates+1 {
+		t.Errorf("error %v", err)
 	}
 }

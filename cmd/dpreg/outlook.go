@@ -46,8 +46,12 @@ func (o *order) foretell(stderr io.Writer, rows int64) {
 		one.Covariates = one.Covariates[:1]
 		help += "; with one covariate " + wants(o.learned(&one), n, epsilon)
 	}
-	note(stderr, "warning: next to nothing will be learned: about %s %% of the slopes' prior variance would go (`dpreg plan` simulates it). A half takes %s",
-		rounded(100*now), help)
+	less := "less than 0.01"
+	if now >= 1e-4 {
+		less = "about " + rounded(100*now)
+	}
+	note(stderr, "warning: next to nothing will be learned: the slopes' posterior variances would be %s %% below the prior's (`dpreg plan` simulates it). To halve them takes %s",
+		less, help)
 }
 
 // learned gives the share that is learned of a design as a function of rows and ε; nil where
@@ -70,7 +74,11 @@ func (o *order) learned(d *schema.Design) func(rows, epsilon float64) float64 {
 
 // wants says how many rows, or which ε that still protects, it takes for enough to be learned.
 func wants(learned func(rows, epsilon float64) float64, rows, epsilon float64) string {
-	text := rounded(least(rows, func(n float64) bool { return learned(n, epsilon) >= enoughLearned })) + " rows or so at this ε"
+	text := "more than a billion rows"
+	if n := least(rows, func(n float64) bool { return learned(n, epsilon) >= enoughLearned }); n <= 1e9 {
+		text = rounded(n) + " rows or so"
+	}
+	text += " at this ε"
 	if enough := func(e float64) bool { return learned(rows, e) >= enoughLearned }; enough(largeEpsilon) {
 		text += ", or ε = " + rounded(least(epsilon, enough))
 	}
