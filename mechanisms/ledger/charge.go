@@ -20,7 +20,7 @@ import (
 func (l *Ledger) Charge(ctx context.Context, parts ...Charge) (int64, error) {
 	var made []Entry
 	committed := false
-	err := l.transact(ctx, parts, func(tx *sql.Tx) error {
+	err := l.transact(ctx, parts, func(tx *sql.Conn) error {
 		now := time.Now().UTC().Truncate(time.Second)
 		for _, c := range parts {
 			result, err := tx.ExecContext(ctx,
@@ -36,7 +36,10 @@ func (l *Ledger) Charge(ctx context.Context, parts ...Charge) (int64, error) {
 			made = append(made, Entry{Charge: c, Number: number, Time: now})
 		}
 		committed = true
-		return tx.Commit()
+		return l.patiently(ctx, func() error {
+			_, err := tx.ExecContext(context.WithoutCancel(ctx), "COMMIT") // it is made or not, never half way
+			return err
+		})
 	})
 	if !committed {
 		return 0, err
@@ -74,25 +77,32 @@ func (e *Entry) same(other Entry) bool {
 
 // Check returns the error that Charge would return now, and charges nothing.
 func (l *Ledger) Check(ctx context.Context, parts ...Charge) error {
-	return l.transact(ctx, parts, func(*sql.Tx) error { return nil })
+	return l.transact(ctx, parts, func(*sql.Conn) error { return nil })
 }
 
 // transact lets do write if the parts fit, while nobody else can. It has a connection of its
 // own, which it closes: one whose commit failed may still be within the transaction.
-func (l *Ledger) transact(ctx context.Context, parts []Charge, do func(*sql.Tx) error) error {
-	conn, err := l.db.Conn(ctx)
-	if err != nil {
-		return plain(l.path, err)
+func (l *Ledger) transact(ctx context.Context, parts []Charge, do func(*sql.Conn) error) error {
+	var tx *sql.Conn
+	end := func() {
+		if tx != nil {
+			tx.Raw(func(any) error { return driver.ErrBadConn }) // closes it; what is not committed is undone
+		}
 	}
-	defer conn.Raw(func(any) error { return driver.ErrBadConn }) // closes it
-	tx, err := conn.BeginTx(ctx, nil)
-	if err != nil {
-		return plain(l.path, err)
-	}
-	defer tx.Rollback() // of nothing, once it is committed
-	h, err := l.history(ctx, tx)
+	defer end()
+	err := l.patiently(ctx, func() (err error) {
+		end()
+		if tx, err = l.db.Conn(ctx); err == nil {
+			_, err = tx.ExecContext(ctx, "BEGIN IMMEDIATE")
+		}
+		return err
+	})
 	if err != nil {
 		return err
+	}
+	h, err := l.history(ctx, tx)
+	if err != nil {
+		return plain(l.path, err)
 	}
 	for _, c := range parts {
 		if c.Neighbours != h.Budget.Neighbours {

@@ -43,6 +43,12 @@ var causes = map[int]string{
 	26: "it is not a ledger: no SQLite database",
 }
 
+// isBusy tells whether an error is that of another process that reads or writes.
+func isBusy(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code()&0xff == 5
+}
+
 // plain says what an error of SQLite means.
 func plain(path string, err error) error {
 	var e *sqlite.Error

@@ -56,8 +56,12 @@ CREATE TRIGGER cost_stays BEFORE UPDATE OF number, time, release, noise, epsilon
 	BEGIN SELECT RAISE(ABORT, 'what was charged stays charged'); END;
 CREATE TRIGGER charge_is_kept BEFORE DELETE ON charge BEGIN SELECT RAISE(ABORT, 'what was charged stays charged'); END;`
 
-// wait is for how long a process waits for others that write; tests shorten it.
-var wait = 30 * time.Second
+// wait is for how long a process waits for others that write; tests shorten it. SQLite's own
+// waiting cannot be interrupted: it lasts a moment, and patiently has it begin again.
+var (
+	wait   = 30 * time.Second
+	moment = 100 * time.Millisecond
+)
 
 // connect opens the file, which must exist. synchronous=EXTRA and fullfsync put a
 // transaction on to the disk before it ends, the removal of its journal too; all
@@ -74,7 +78,7 @@ func connect(path string) (*sql.DB, error) {
 	u := url.URL{Scheme: "file", Path: name, RawQuery: url.Values{
 		"mode":    {"rw"},
 		"_txlock": {"immediate"},
-		"_pragma": {fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds()), "synchronous(EXTRA)", "fullfsync(1)", "trusted_schema(0)"},
+		"_pragma": {fmt.Sprintf("busy_timeout(%d)", moment.Milliseconds()), "synchronous(EXTRA)", "fullfsync(1)", "trusted_schema(0)"},
 	}.Encode()}
 	db, err := sql.Open("sqlite", u.String())
 	if err != nil {
@@ -134,10 +138,12 @@ func keepToOwner(path string) error {
 // identify looks whether the file is a ledger.
 func (l *Ledger) identify(ctx context.Context) error {
 	var id, v int
-	err := l.db.QueryRowContext(ctx, "SELECT application_id, user_version FROM pragma_application_id, pragma_user_version").Scan(&id, &v)
+	err := l.patiently(ctx, func() error {
+		return l.db.QueryRowContext(ctx, "SELECT application_id, user_version FROM pragma_application_id, pragma_user_version").Scan(&id, &v)
+	})
 	switch {
 	case err != nil:
-		return plain(l.path, err)
+		return err
 	case id != application:
 		return unusable("%s is not a ledger of dpreg", l.path)
 	case v != version:
@@ -154,12 +160,36 @@ func (l *Ledger) Path() string { return l.path }
 
 // SetWritten notes that the release of a charge was written.
 func (l *Ledger) SetWritten(ctx context.Context, number int64) error {
-	_, err := l.db.ExecContext(ctx, "UPDATE charge SET written = 1 WHERE number = ?", number)
-	return plain(l.path, err)
+	return l.patiently(ctx, func() error {
+		_, err := l.db.ExecContext(ctx, "UPDATE charge SET written = 1 WHERE number = ?", number)
+		return err
+	})
 }
 
 // History reads all that the ledger holds.
-func (l *Ledger) History(ctx context.Context) (*History, error) { return l.history(ctx, l.db) }
+func (l *Ledger) History(ctx context.Context) (h *History, err error) {
+	err = l.patiently(ctx, func() (err error) {
+		h, err = l.history(ctx, l.db)
+		return err
+	})
+	return h, err
+}
+
+// patiently does something until no other process keeps it from that, or ctx is done, or it
+// took too long, and says what an error of SQLite means.
+func (l *Ledger) patiently(ctx context.Context, do func() error) error {
+	for start := time.Now(); ; {
+		err := do()
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !isBusy(err) || time.Since(start) > wait:
+			return plain(l.path, err)
+		}
+	}
+}
 
 // querier is a database or a transaction.
 type querier interface {
@@ -174,7 +204,7 @@ func (l *Ledger) history(ctx context.Context, q querier) (*History, error) {
 	err := q.QueryRowContext(ctx, "SELECT data, neighbours, epsilon, delta, filter FROM budget").
 		Scan(&b.Data, &b.Neighbours, &epsilon, &delta, &b.Filter)
 	if err != nil {
-		return nil, plain(l.path, err)
+		return nil, err
 	}
 	b.Epsilon, b.Delta = parse(epsilon), parse(delta)
 	if err := b.check(); err != nil {
@@ -182,14 +212,14 @@ func (l *Ledger) history(ctx context.Context, q querier) (*History, error) {
 	}
 	rows, err := q.QueryContext(ctx, "SELECT number, time, release, noise, epsilon, delta, sensitivity, scale, written FROM charge ORDER BY number")
 	if err != nil {
-		return nil, plain(l.path, err)
+		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		e := Entry{Charge: Charge{Neighbours: b.Neighbours}}
 		var when string
 		if err := rows.Scan(&e.Number, &when, &e.Release, &e.Noise, &epsilon, &delta, &e.Sensitivity, &e.Scale, &e.Written); err != nil {
-			return nil, plain(l.path, err)
+			return nil, err
 		}
 		e.Epsilon, e.Delta = parse(epsilon), parse(delta)
 		e.Time, err = time.Parse(time.RFC3339, when)
@@ -198,7 +228,7 @@ func (l *Ledger) history(ctx context.Context, q querier) (*History, error) {
 		}
 		h.Entries = append(h.Entries, e)
 	}
-	return h, plain(l.path, rows.Err())
+	return h, rows.Err()
 }
 
 // text writes a decimal exactly.

@@ -236,6 +236,46 @@ func TestLockedAndReadOnly(t *testing.T) {
 	}
 }
 
+// Whoever waits for another process can be interrupted, also where only the commit waits.
+func TestInterruptedWait(t *testing.T) {
+	path := create(t, budget("1", "0", Auto))
+	l := open(t, path)
+	other, err := open(t, path).db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	charge := func(ctx context.Context) error { _, err := l.Charge(ctx, laplace("0.5")); return err }
+	all := []func(context.Context) error{
+		charge,
+		func(ctx context.Context) error { return l.Check(ctx, laplace("0.5")) },
+		func(ctx context.Context) error { return l.SetWritten(ctx, 1) },
+		func(ctx context.Context) error { _, err := l.History(ctx); return err },
+		func(ctx context.Context) error { _, err := Open(ctx, path, accounting.Sigma); return err },
+	}
+	for hold, waiting := range map[string][]func(context.Context) error{
+		"BEGIN EXCLUSIVE":                  all,
+		"BEGIN; SELECT number FROM charge": all[:1],
+	} {
+		if _, err := other.ExecContext(t.Context(), hold); err != nil {
+			t.Fatal(err)
+		}
+		for i, do := range waiting {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(150*time.Millisecond, cancel)
+			start := time.Now()
+			if err := do(ctx); !errors.Is(err, context.Canceled) || time.Since(start) > wait/3 {
+				t.Errorf("%s, %d: error %v after %v", hold, i, err, time.Since(start))
+			}
+		}
+		if _, err := other.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := charge(t.Context()); err != nil || len(history(t, l).Entries) != 1 {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
