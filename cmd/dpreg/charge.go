@@ -22,7 +22,7 @@ type payment struct {
 }
 
 // payment refuses, before anything is read, what the ledger has no room for.
-func (o *order) payment(ctx context.Context) (*payment, error) {
+func (o *order) payment(ctx context.Context, stderr io.Writer) (*payment, error) {
 	if o.ledger == "" {
 		return nil, nil
 	}
@@ -30,14 +30,14 @@ func (o *order) payment(ctx context.Context) (*payment, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newPayment(ctx, o.ledger, cost...)
+	return newPayment(ctx, stderr, o.ledger, cost...)
 }
 
 // newPayment refuses what a ledger has no room for.
-func newPayment(ctx context.Context, path string, cost ...ledger.Charge) (*payment, error) {
-	l, err := ledger.Open(ctx, path, accounting.Sigma)
+func newPayment(ctx context.Context, stderr io.Writer, path string, cost ...ledger.Charge) (*payment, error) {
+	l, err := openLedger(ctx, stderr, path)
 	if err != nil {
-		return nil, ledgerError(err)
+		return nil, err
 	}
 	if err := l.Check(ctx, cost...); err != nil {
 		l.Close()
@@ -171,9 +171,9 @@ func (o *order) charged(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	l, err := ledger.Open(ctx, o.ledger, accounting.Sigma)
+	l, err := openLedger(ctx, stderr, o.ledger)
 	if err != nil {
-		return ledgerError(err)
+		return err
 	}
 	defer l.Close()
 	h, err := l.History(ctx)

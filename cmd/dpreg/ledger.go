@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -162,9 +163,9 @@ func showLedger(cmd *cobra.Command, path, plot string) error {
 	if err := checkPlotFile(plot); err != nil {
 		return err
 	}
-	l, err := ledger.Open(cmd.Context(), path, accounting.Sigma)
+	l, err := openLedger(cmd.Context(), cmd.ErrOrStderr(), path)
 	if err != nil {
-		return ledgerError(err)
+		return err
 	}
 	defer l.Close()
 	h, err := l.History(cmd.Context())
@@ -183,6 +184,18 @@ func showLedger(cmd *cobra.Command, path, plot string) error {
 		return err
 	}
 	return out.Flush()
+}
+
+// openLedger opens a ledger, and says so where others could open it until now.
+func openLedger(ctx context.Context, stderr io.Writer, path string) (*ledger.Ledger, error) {
+	l, err := ledger.Open(ctx, path, accounting.Sigma)
+	if err != nil {
+		return nil, ledgerError(err)
+	}
+	if l.Taken() {
+		note(stderr, "other users had rights on %s: only its owner can use it now", path)
+	}
+	return l, nil
 }
 
 // ledgerError gives an error of a ledger the exit code that it calls for.

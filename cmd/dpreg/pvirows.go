@@ -99,7 +99,7 @@ func (f *pviRows) run(ctx context.Context, stdout, stderr io.Writer, files []str
 	if err != nil {
 		return usage(err)
 	}
-	paid, err := f.payment(ctx, files[0], training)
+	paid, err := f.payment(ctx, stderr, files[0], training)
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (f *pviRows) norm(d *viDesign) float64 {
 	return norm
 }
 
-func (f *pviRows) payment(ctx context.Context, name string, training accounting.Training) (*payment, error) {
+func (f *pviRows) payment(ctx context.Context, stderr io.Writer, name string, training accounting.Training) (*payment, error) {
 	if f.ledger == "" {
 		return nil, nil
 	}
@@ -230,7 +230,7 @@ func (f *pviRows) payment(ctx context.Context, name string, training accounting.
 	if err != nil {
 		return nil, err
 	}
-	return newPayment(ctx, f.ledger, cost)
+	return newPayment(ctx, stderr, f.ledger, cost)
 }
 
 // iterate lets one client after another update its factor, --rounds times each.

@@ -104,7 +104,7 @@ func (o *order) publish(ctx context.Context, stderr io.Writer, former *release.R
 	if err := o.leftovers(former); err != nil {
 		return nil, err
 	}
-	paid, err := o.payment(ctx)
+	paid, err := o.payment(ctx, stderr)
 	if err != nil {
 		return nil, err
 	}

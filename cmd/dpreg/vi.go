@@ -88,7 +88,7 @@ func (f *viFlags) run(ctx context.Context, stdout, stderr io.Writer, data string
 			return usagef("%s has no rows to fit", f.source.Name)
 		}
 	}
-	paid, err := f.plan(ctx, &o, public, data)
+	paid, err := f.plan(ctx, stderr, &o, public, data)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (f *viFlags) run(ctx context.Context, stdout, stderr io.Writer, data string
 
 // plan completes options by the public number of records, 0 where there is none, and says
 // what the run is to be charged.
-func (f *viFlags) plan(ctx context.Context, o *vi.Options, records int64, data string) (*payment, error) {
+func (f *viFlags) plan(ctx context.Context, stderr io.Writer, o *vi.Options, records int64, data string) (*payment, error) {
 	if err := f.size(o, records); err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (f *viFlags) plan(ctx context.Context, o *vi.Options, records int64, data s
 	if err != nil {
 		return nil, err
 	}
-	return newPayment(ctx, f.ledger, cost)
+	return newPayment(ctx, stderr, f.ledger, cost)
 }
 
 // read reads the rows, which must not change meanwhile.

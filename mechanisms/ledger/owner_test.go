@@ -46,7 +46,11 @@ func TestOwnerOnly(t *testing.T) {
 		os.Chmod(path, 0o664), os.Chmod(path+"-journal", 0o664), os.Chmod(data, 0o664)); err != nil {
 		t.Fatal(err)
 	}
-	open(t, link)
+	for _, taken := range []bool{true, false} { // from others, and at the first use alone
+		if l := open(t, link); l.Taken() != taken {
+			t.Errorf("rights were taken: %v", l.Taken())
+		}
+	}
 	mode(path, 0o600)
 	if _, err := os.Stat(path + "-journal"); err == nil {
 		mode(path+"-journal", 0o600)

@@ -21,6 +21,7 @@ type Ledger struct {
 	path  string
 	db    *sql.DB
 	sigma Sigma
+	taken bool // others than the owner had rights
 }
 
 // application and version mark an SQLite file as a ledger: "dpre" in ASCII.
@@ -104,9 +105,9 @@ func Open(ctx context.Context, path string, sigma Sigma) (*Ledger, error) {
 	if err != nil {
 		return nil, plain(path, err)
 	}
-	l := &Ledger{path, db, sigma}
+	l := &Ledger{path: path, db: db, sigma: sigma}
 	if err = l.identify(ctx); err == nil {
-		err = keepToOwner(path)
+		l.taken, err = keepToOwner(path)
 	}
 	if err != nil {
 		db.Close()
@@ -117,8 +118,8 @@ func Open(ctx context.Context, path string, sigma Sigma) (*Ledger, error) {
 
 // keepToOwner takes the rights of all but the owner from a ledger: who can open it can keep
 // others from writing. What a killed run left beside it loses them too; SQLite gives what it
-// makes anew those of the ledger. Windows has no such rights.
-func keepToOwner(path string) error {
+// makes anew those of the ledger. taken tells whether there were any. Windows has none.
+func keepToOwner(path string) (taken bool, _ error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
@@ -127,12 +128,13 @@ func keepToOwner(path string) error {
 		info, err := os.Stat(path + beside)
 		if err == nil && info.Mode().Perm()&others != 0 {
 			err = os.Chmod(path+beside, info.Mode().Perm()&^others)
+			taken = true
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return unusable("other users can open %s%s, and so keep releases waiting: its owner can forbid it, by chmod 600 (%w)", path, beside, reason(err))
+			return false, unusable("other users can open %s%s, and so keep releases waiting: its owner can forbid it, by chmod 600 (%w)", path, beside, reason(err))
 		}
 	}
-	return nil
+	return taken, nil
 }
 
 // identify looks whether the file is a ledger.
@@ -154,6 +156,9 @@ func (l *Ledger) identify(ctx context.Context) error {
 
 // Close closes the file.
 func (l *Ledger) Close() error { return l.db.Close() }
+
+// Taken tells whether Open took rights from others than the owner.
+func (l *Ledger) Taken() bool { return l.taken }
 
 // Path is the name under which the ledger was opened.
 func (l *Ledger) Path() string { return l.path }

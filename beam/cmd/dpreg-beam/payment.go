@@ -22,7 +22,7 @@ type payment struct {
 }
 
 // payment refuses, before anything is read, what the ledger has no room for.
-func (o *order) payment(ctx context.Context) (*payment, error) {
+func (o *order) payment(ctx context.Context, stderr io.Writer) (*payment, error) {
 	if o.ledger == "" {
 		return &payment{}, nil
 	}
@@ -42,6 +42,9 @@ func (o *order) payment(ctx context.Context) (*payment, error) {
 	}
 	if p.ledger, err = ledger.Open(ctx, o.ledger, accounting.Sigma); err != nil {
 		return nil, ledgerError(err)
+	}
+	if p.ledger.Taken() {
+		note(stderr, "other users had rights on %s: only its owner can use it now", o.ledger)
 	}
 	if err := p.ledger.Check(ctx, p.cost); err != nil {
 		return nil, errors.Join(ledgerError(err), p.ledger.Close())

@@ -68,7 +68,7 @@ func (f *releaseFlags) run(cmd *cobra.Command, data string) error {
 	if err := o.free(); err != nil {
 		return err
 	}
-	paid, err := o.payment(ctx)
+	paid, err := o.payment(ctx, stderr)
 	if err != nil {
 		return err
 	}
