@@ -150,7 +150,7 @@ func TestWrongUsage(t *testing.T) {
 		{"release --eps 1 -o r.json nothing", "nothing"},
 		{"release --eps 1 -o no/r.json rows", "no: no such file or directory"},
 		{"release --eps 1 -o r.json -", "standard input"},
-		{"release --eps 1 -o r.json https://user:secret@host/rows", "https://…@host/rows"},
+		{"release --eps 1 -o r.json https://user:secret@host/rows", "https://user:…@host/rows"},
 		{"release --eps 1 -o r.json --mechanism gaussian rows", "delta"},
 		{"release --eps 1 -o r.json --formula income~height rows", "height"},
 		{"release --eps 1 -o r.json --environment_type process rows", "--endpoint"},
