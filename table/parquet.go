@@ -153,10 +153,10 @@ func (f *parquetRows) next(*worker) error {
 // parse reads a row group: some rows at a time, from the pages of its columns.
 func (f *parquetRows) parse(w *worker, part int) error {
 	group := &f.metadata.RowGroups[part]
-	columns := make([]*cells, len(f.leaves))
+	columns, free := make([]*cells, len(f.leaves)), maxHeld
 	for i := range columns {
 		columns[i] = &cells{leaf: &f.leaves[i], layout: f.layout}
-		columns[i].pages = newPages(f.parquetFile, f.leaves[i].column, group)
+		columns[i].pages = newPages(f.parquetFile, f.leaves[i].column, group, &free)
 	}
 	line, after := f.before[part]+1, f.before[part]+1+group.NumRows
 	for line < after {

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -361,4 +362,70 @@ func FuzzParquet(f *testing.F) {
 		}
 		survives(t, path, damaged)
 	})
+}
+
+// crafted writes a file of n rows whose columns are all one page, without a value.
+func crafted(t *testing.T, columns int, n int64) string {
+	t.Helper()
+	marshal := func(v any) []byte {
+		text, err := thrift.Marshal(&thrift.CompactProtocol{}, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	run := append(binary.AppendUvarint(nil, uint64(n)<<1), 0)
+	body := append(binary.LittleEndian.AppendUint32(nil, uint32(len(run))), run...)
+	h := format.PageHeader{UncompressedPageSize: int32(len(body)), CompressedPageSize: int32(len(body))}
+	h.DataPageHeader.Valid, h.DataPageHeader.V = true, format.DataPageHeader{NumValues: int32(n), DefinitionLevelEncoding: format.RLE}
+	page := append(marshal(h), body...)
+	m := format.FileMetaData{Version: 1, NumRows: n, Schema: make([]format.SchemaElement, 1+columns), RowGroups: []format.RowGroup{{NumRows: n}}}
+	m.Schema[0].NumChildren.Valid, m.Schema[0].NumChildren.V = true, int32(columns)
+	for i := range columns {
+		s := &m.Schema[1+i]
+		s.Name = fmt.Sprintf("x%d", i)
+		s.Type.Valid, s.Type.V = true, format.Double
+		s.RepetitionType.Valid, s.RepetitionType.V = true, format.Optional
+		chunk := format.ColumnMetaData{Type: format.Double, PathInSchema: []string{s.Name}, NumValues: n, TotalCompressedSize: int64(len(page)), DataPageOffset: 4}
+		m.RowGroups[0].Columns = append(m.RowGroups[0].Columns, format.ColumnChunk{MetaData: chunk})
+	}
+	return writeFooter(t, append([]byte("PAR1"), page...), marshal(m))
+}
+
+// writeFooter writes a file with this footer after what is before.
+func writeFooter(t *testing.T, before, footer []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "data.parquet")
+	text := binary.LittleEndian.AppendUint32(slices.Concat(before, footer), uint32(len(footer)))
+	if err := os.WriteFile(path, append(text, "PAR1"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A small file that claims much is read in bounded memory, or refused.
+func TestParquetSmallClaims(t *testing.T) {
+	for _, c := range []struct {
+		path, want string
+	}{
+		{crafted(t, 10, 1<<17), ""},
+		{crafted(t, 10, maxPageValues), "a page of each column needs more than"},
+		{writeFooter(t, nil, bytes.Repeat([]byte{0x19}, 8<<20)), "this is no Parquet file"}, // lists in lists
+		// A row group whose columns are empty structs.
+		{writeFooter(t, nil, slices.Concat([]byte{0x49, 0x1c, 0x19, 0xfc}, binary.AppendUvarint(nil, 1<<20), make([]byte, 1<<20+2))), "this is no Parquet file"},
+	} {
+		columns := make([]schema.Column, 10)
+		for i := range columns {
+			columns[i].Name = fmt.Sprintf("x%d", i)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		var err error
+		for _, err = range (Options{Missing: Drop}).Values(find1(t, c.path), columns, nil) {
+		}
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) || took > 1<<28 {
+			t.Errorf("%d bytes were taken, and error %v, want %q", took, err, c.want)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -61,48 +62,62 @@ type cells struct {
 	layout *layout
 	pages  *pages
 
-	decoded
-	next int // cell
+	page       page // the last one that was read
+	cell, used int  // of the page: cells decoded so far, and values among them
+
+	decoded     // the cells at hand, at most window of a page
+	next    int // cell
 
 	entries decoded // of the dictionary
 
 	own, spread decoded // memory that is used again
 }
 
-// ready reads pages until there is a cell.
-func (c *cells) ready() error {
+// window is how many cells are decoded at a time: a page may claim many in a few bytes.
+const window = 1 << 14
+
+// ready decodes more cells, and reads pages until there is one, where none is at hand.
+func (c *cells) ready() (err error) {
 	for c.next == len(c.values) {
-		p, err := c.pages.next()
-		if err != nil {
-			return err
+		if c.cell == c.page.cells {
+			c.cell, c.used = 0, 0
+			if c.page, err = c.pages.next(); err != nil {
+				return err
+			}
 		}
-		c.next, c.decoded = 0, c.decode(p)
+		c.next, c.decoded = 0, c.decode(&c.page, min(c.page.cells-c.cell, window))
 	}
 	return nil
 }
 
-// decode gives the cells of a page.
-func (c *cells) decode(p page) decoded {
-	d := &c.own
+// decode gives the next n cells of a page.
+func (c *cells) decode(p *page, n int) decoded {
+	d, from, to := &c.own, c.used, c.used+n
+	var marks []byte
+	if p.levels != nil {
+		marks = p.levels[c.cell : c.cell+n]
+		to -= bytes.Count(marks, []byte{0})
+	}
+	c.cell, c.used = c.cell+n, to
 	d.clear()
 	switch {
-	case p.n == 0:
+	case from == to:
 	case !p.indexed:
-		d = c.plain(d, p.values, p.n)
+		d = c.plain(d, p.values, from, to)
 	default:
 		if c.entries.values == nil {
-			c.entries = *c.plain(&decoded{}, c.pages.dictionary.values, c.pages.dictionary.n)
+			c.entries = *c.plain(&decoded{}, c.pages.dictionary.values, 0, c.pages.dictionary.n)
 		}
-		for _, i := range p.values.Int32()[:p.n] {
+		for _, i := range p.values.Int32()[from:to] {
 			d.add(c.entries.at(int(i)))
 		}
 	}
-	if p.levels == nil {
+	if marks == nil {
 		return *d
 	}
 	c.spread.clear()
 	i := 0
-	for _, level := range p.levels {
+	for _, level := range marks {
 		if level == 0 {
 			c.spread.add(0, ErrMissing)
 			continue
@@ -113,45 +128,45 @@ func (c *cells) decode(p page) decoded {
 	return c.spread
 }
 
-// plain decodes n values of a page or of a dictionary, into d where they cannot stay
+// plain decodes values of a page or of a dictionary, into d where they cannot stay
 // where they are.
-func (c *cells) plain(d *decoded, data encoding.Values, n int) *decoded {
-	if c.kind == parquet.Double && c.layout.absent == nil && finite(data.Double()[:n]) {
-		return &decoded{values: data.Double()[:n]}
+func (c *cells) plain(d *decoded, data encoding.Values, from, to int) *decoded {
+	if c.kind == parquet.Double && c.layout.absent == nil && finite(data.Double()[from:to]) {
+		return &decoded{values: data.Double()[from:to]}
 	}
 	switch {
 	case c.kind == parquet.Double:
-		for _, v := range data.Double()[:n] {
+		for _, v := range data.Double()[from:to] {
 			d.add(c.number(v))
 		}
 	case c.kind == parquet.Float:
-		for _, v := range data.Float()[:n] {
+		for _, v := range data.Float()[from:to] {
 			d.add(c.number(float64(v)))
 		}
 	case c.kind == parquet.Int32 && c.unsigned:
-		for _, v := range data.Uint32()[:n] {
+		for _, v := range data.Uint32()[from:to] {
 			d.add(c.integer(int64(v)))
 		}
 	case c.kind == parquet.Int32:
-		for _, v := range data.Int32()[:n] {
+		for _, v := range data.Int32()[from:to] {
 			d.add(c.integer(int64(v)))
 		}
 	case c.kind == parquet.Int64 && c.unsigned:
-		for _, v := range data.Uint64()[:n] {
+		for _, v := range data.Uint64()[from:to] {
 			d.add(c.field.parse(strconv.FormatUint(v, 10), &c.layout.options))
 		}
 	case c.kind == parquet.Int64:
-		for _, v := range data.Int64()[:n] {
+		for _, v := range data.Int64()[from:to] {
 			d.add(c.integer(v))
 		}
 	case c.kind == parquet.Boolean:
 		bits := data.Boolean()
-		for i := range n {
+		for i := from; i < to; i++ {
 			d.add(c.field.parse(strconv.FormatBool(bits[i/8]>>(i%8)&1 == 1), &c.layout.options))
 		}
 	default:
 		text, ends := data.ByteArray()
-		for i := range n {
+		for i := from; i < to; i++ {
 			d.add(c.field.parse(string(text[ends[i]:ends[i+1]]), &c.layout.options))
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 // page holds the cells of a column, some rows after another.
 type page struct {
+	cells   int
 	levels  []byte // 0 of a missing cell; nil where none is
 	n       int    // cells that are not missing
 	values  encoding.Values
@@ -30,6 +31,8 @@ type pages struct {
 	kind     parquet.Type
 	optional bool
 	left     int64 // cells
+	free     *int  // bytes that the columns may still take; all columns of a worker have one
+	held     int   // bytes of the largest page so far
 
 	dictionary page
 
@@ -38,10 +41,10 @@ type pages struct {
 	unpacker                    unpacker
 }
 
-// newPages reads a column's chunk of a row group.
-func newPages(f *parquetFile, c *parquet.Column, group *format.RowGroup) *pages {
+// newPages reads a column's chunk of a row group. free is what maxHeld leaves.
+func newPages(f *parquetFile, c *parquet.Column, group *format.RowGroup, free *int) *pages {
 	chunk := &group.Columns[c.Index()].MetaData
-	p := &pages{file: f, at: chunk.DataPageOffset, codec: chunk.Codec, kind: c.Type(), optional: c.Optional(), left: group.NumRows}
+	p := &pages{file: f, at: chunk.DataPageOffset, codec: chunk.Codec, kind: c.Type(), optional: c.Optional(), left: group.NumRows, free: free}
 	if chunk.DictionaryPageOffset != 0 {
 		p.at = chunk.DictionaryPageOffset
 	}
@@ -124,6 +127,9 @@ func (p *pages) read(memory *[]byte, h *format.PageHeader) ([]byte, error) {
 	if max(size, int64(h.UncompressedPageSize)) > maxPage || slices.Max(values) > maxPageValues {
 		return nil, errLargePage
 	}
+	if err := p.hold(h); err != nil {
+		return nil, err
+	}
 	text := sized(memory, int(size))
 	if _, err := p.file.ReadAt(text, p.at); err != nil {
 		return nil, err
@@ -133,6 +139,25 @@ func (p *pages) read(memory *[]byte, h *format.PageHeader) ([]byte, error) {
 	}
 	p.at += size
 	return text, nil
+}
+
+// hold takes what a page needs from the bytes that are free. Memory is used again: a page
+// takes what it needs above the largest one before it; a dictionary stays. A cell has a
+// level, of a byte, and a value of up to 8 bytes; one of a dictionary a place in its text,
+// a value and an error.
+func (p *pages) hold(h *format.PageHeader) error {
+	need := int(h.CompressedPageSize) + int(h.UncompressedPageSize)
+	need += 9 * int(max(h.DataPageHeader.V.NumValues, h.DataPageHeaderV2.V.NumValues))
+	if h.DictionaryPageHeader.Valid {
+		*p.free -= need + 28*int(h.DictionaryPageHeader.V.NumValues)
+	} else if need > p.held {
+		*p.free -= need - p.held
+		p.held = need
+	}
+	if *p.free < 0 {
+		return errLargePage
+	}
+	return nil
 }
 
 // first reads a data page of version 1, which is packed as a whole.
@@ -174,7 +199,7 @@ func (p *pages) cells(marks, text []byte, as format.Encoding, n int) (c page, er
 		return c, errPage
 	}
 	p.left -= int64(n)
-	c.n = n
+	c.cells, c.n = n, n
 	if len(marks) > 0 {
 		if c.levels, err = levels(marks, n); err != nil {
 			return c, err

@@ -17,17 +17,20 @@ import (
 // these limits.
 const (
 	maxFooter     = 64 << 20  // bytes
-	maxStructs    = 1 << 21   // in the footer: row groups times columns, about
+	maxChunks     = 1 << 19   // row groups times columns, about: structs of the footer's outer lists
+	maxStructs    = 1 << 21   // in the footer
 	maxColumns    = 1 << 14   // and groups of columns
 	maxPage       = 128 << 20 // bytes, packed or not; DuckDB's end at 100 MiB
 	maxPageValues = 1 << 24   // cells of a page
+	maxHeld       = 1 << 30   // bytes of the pages that a worker holds, one of each column
 	maxPageHeader = 1 << 20   // bytes
-	maxNested     = 32        // structs in each other
+	maxNested     = 32        // structs and lists in each other
 )
 
 var (
 	errPage      = errors.New("the file is damaged here, or written in a way that is not known")
-	errLargePage = fmt.Errorf("a page of the file has more than %d bytes or %d cells, or it is damaged: write the file anew, with smaller pages or row groups", maxPage, maxPageValues)
+	errLargePage = fmt.Errorf("a page of the file has more than %d bytes or %d cells, or a page of each column needs more than %d bytes together, or the file is damaged: "+
+		"write it anew, with smaller pages or row groups", maxPage, maxPageValues, maxHeld)
 )
 
 // soundly calls what reads a file that may be anything: the library may panic then, or
@@ -46,11 +49,17 @@ func soundly(read func() error) (err error) {
 // thriftWalk passes over values of Thrift's compact protocol
 // (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md).
 // Its methods return what follows the value; they panic where it is cut off.
-type thriftWalk struct{ structs int }
+type thriftWalk struct{ structs, chunks int }
+
+// chunkDepth is that of column chunks, in a list of a row group in a list of the footer.
+const chunkDepth = 4
 
 // structure passes over a struct.
 func (t *thriftWalk) structure(text []byte, depth int) []byte {
-	if t.structs++; t.structs > maxStructs || depth > maxNested {
+	if depth <= chunkDepth {
+		t.chunks++
+	}
+	if t.structs++; t.structs > maxStructs || t.chunks > maxChunks {
 		panic(errPage)
 	}
 	for {
@@ -69,6 +78,9 @@ func (t *thriftWalk) structure(text []byte, depth int) []byte {
 
 // value passes over a value of this kind.
 func (t *thriftWalk) value(text []byte, kind byte, depth int) []byte {
+	if depth > maxNested {
+		panic(errPage)
+	}
 	switch kind {
 	case 1, 2, 3: // truth values in a list, bytes
 		return text[1:]
