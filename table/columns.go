@@ -12,7 +12,12 @@ type Row struct {
 	Line   int       // on which it begins, 1-based
 	Fields []string  // all of them, as text
 	Values []float64 // of the columns wanted, in their order
+
+	enclosed *enclosed
 }
+
+// Warning is that of a Source, of the rows so far.
+func (r Row) Warning() error { return r.enclosed.warning() }
 
 // Columns is Options.Columns of the zero Options and of numeric columns.
 func Columns(r io.Reader, name string, wanted []string) (header []string, rows iter.Seq2[Row, error], err error) {
@@ -39,12 +44,13 @@ func (o Options) Columns(r io.Reader, name string, columns []schema.Column, fact
 	if header, err = blocks.header(b); err != nil {
 		return nil, nil, err
 	}
-	l, err := wanted{columns: columns, factors: factors, options: o}.layout(name, header)
+	enclosed := &enclosed{}
+	l, err := wanted{columns: columns, factors: factors, options: o, enclosed: enclosed}.layout(name, header)
 	if err != nil {
 		return nil, nil, err
 	}
 	return header, func(yield func(Row, error) bool) {
-		row, some := Row{Values: make([]float64, len(columns))}, false
+		row, some := Row{Values: make([]float64, len(columns)), enclosed: enclosed}, false
 		for {
 			for records := b.records(name, len(header)); ; some = true {
 				keep, err := l.next(&row, records)

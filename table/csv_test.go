@@ -157,6 +157,22 @@ func TestCSVEnclosed(t *testing.T) {
 		}
 		refused("Columns", err, line)
 	}
+	for text, rows := range map[string]int{ // 0: the lines are rows
+		"x,y,comment\n1,1,\"hello\n2,,b\n3,,c\n4,,\"\n5,1,d\n":       0, // without some cells
+		"x,y,comment\n1,1,\"hello\n2,none,b\n3,,\"\n5,1,d\n":         0, // with others that fit not
+		"x,y,comment\n1,1,\"hello\r\n\r\n2,,b\r\n3,,\"\r\n":          0,
+		"x,comment,y\n1,\"hello,1\n2,b\",1\n3,c,1\n":                 0, // the end of a row and the beginning of one
+		"x,comment,y\n1,\"hello, you\nwell, b\",1\n3,c,1\n":          2,
+		"x,y,comment\n1,1,\"it was\n120,80,\nas before\"\n2,1,d\n":   2,
+		"x,y,comment\n1,1,\"so, so, \nand on\"\n2,1,d\n":             2,
+		"x,y,comment\n1,1,\"a\n1,2\n3,4\"\n2,1,d\n":                  2,
+		"x,y,other,comment\n1,1,\"a, b\nc\",\"d, e\n\nf\"\n2,1,,d\n": 2,
+	} {
+		got, err := collect(strings.NewReader(text), design())
+		if (rows == 0) != (err != nil) || len(got) != rows || err != nil && !strings.Contains(err.Error(), `data.csv:2: column "comment": quotation marks make one`) {
+			t.Errorf("%q: %d rows, error %v; want %d rows", text, len(got), err, rows)
+		}
+	}
 	_, err := collect(strings.NewReader("comment,x,y\na\"b,1,1\nc\",2,1\n"), design())
 	if err == nil || !strings.Contains(err.Error(), "data.csv:2: a quotation mark is out of place") {
 		t.Errorf("within a field: %v", err)
@@ -171,7 +187,7 @@ func TestCSVEnclosed(t *testing.T) {
 			t.Errorf("%d rows, %v", len(got), err)
 		}
 	}
-	if err := s.Warning(); err == nil || !strings.Contains(err.Error(), "data.csv:3: ") || !strings.Contains(err.Error(), "2 cells from here on and 3 line ends") {
+	if err := s.Warning(); err == nil || !strings.Contains(err.Error(), "data.csv:3: ") || !strings.Contains(err.Error(), "2 cells and 3 line ends") {
 		t.Errorf("warning %v", err)
 	}
 }

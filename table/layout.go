@@ -72,7 +72,7 @@ func (l *layout) record(row []float64, record []string, r *recordReader) (missin
 	}
 	for i, text := range record {
 		if r.lines && strings.IndexByte(text, '\n') >= 0 {
-			if err := l.lines(text, r.line(i), l.header[i]); err != nil {
+			if err := l.lines(record, i, r.line(i)); err != nil {
 				return false, err
 			}
 		}
@@ -81,19 +81,46 @@ func (l *layout) record(row []float64, record []string, r *recordReader) (missin
 }
 
 // lines looks at a cell that has several lines. A comment may have them. But two stray
-// quotation marks make one cell of all rows between them: then its lines are rows of this
-// table, and that is an error.
-func (l *layout) lines(text string, line int, label string) error {
-	lines := strings.SplitAfter(text, "\n")
-	row := make([]float64, len(l.columns))
-	for _, text := range lines[1:] {
-		if n, _ := l.line(row, append([]byte(text), '\n')); n > 0 {
-			return &Error{l.name, line, label, fmt.Errorf("quotation marks make one cell of %d lines, and some of these are rows: "+
-				"remove the marks that are out of place, or the column, if its texts do hold rows", len(lines))}
+// quotation marks make one cell of all between them, the end of a row, rows and the
+// beginning of one: then its lines are rows of this table, and that is an error.
+func (l *layout) lines(record []string, at, line int) error {
+	lines := strings.Count(record[at], "\n")
+	if l.rows(record, at) {
+		return &Error{l.name, line, l.header[at], fmt.Errorf("quotation marks make one cell of %d lines, and these are rows: "+
+			"remove the marks that are out of place, or the column, if its texts do hold rows", lines+1)}
+	}
+	l.enclosed.add(l.name, line, lines)
+	return nil
+}
+
+// rows tells whether the lines of a cell, with the fields before and after it, are rows. All
+// have the table's number of fields then; in a table of two columns, and where only two
+// lines met, a text with commas may have it too, and the cells of a line must fit as well.
+func (l *layout) rows(record []string, at int) bool {
+	var text []byte
+	for i, cell := range record {
+		if i != at {
+			cell = strings.NewReplacer(",", " ", "\n", " ").Replace(cell)
+		}
+		text = append(append(text, cell...), ',')
+	}
+	text[len(text)-1] = '\n'
+	lenient := *l
+	lenient.options.Missing = Midpoint
+	row, n, fit := make([]float64, len(l.columns)), 0, false
+	for line := range bytes.Lines(text) {
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		if bytes.Count(line, []byte(",")) != len(record)-1 {
+			return false
+		}
+		if n++; n > 1 && !fit {
+			length, _ := lenient.line(row, line)
+			fit = length > 0
 		}
 	}
-	l.enclosed.add(l.name, line, len(lines)-1)
-	return nil
+	return n > 1 && (fit || n > 2 && len(record) > 2)
 }
 
 // line reads the line at the beginning of text, which has no quotation marks and ends
@@ -143,11 +170,25 @@ func (l *layout) line(row []float64, text []byte) (length int, missing bool) {
 	return length, missing
 }
 
-// enclosed counts the cells that have several lines.
+// Enclosed counts the cells that have several lines. As an error it is a warning of them.
+type Enclosed struct{ Cells, Lines int }
+
+// Add adds others.
+func (e *Enclosed) Add(other Enclosed) {
+	e.Cells += other.Cells
+	e.Lines += other.Lines
+}
+
+func (e Enclosed) Error() string {
+	return fmt.Sprintf("cells that the model does not use have line ends within quotation marks, %d cells and %d line ends in all: "+
+		"if a mark is out of place, rows are lost in them", e.Cells, e.Lines)
+}
+
+// enclosed are those of files, and where the first one is.
 type enclosed struct {
 	sync.Mutex
-	cells, lines int
-	first        Error
+	Enclosed
+	first Error
 }
 
 func (e *enclosed) add(name string, line, lines int) {
@@ -156,19 +197,17 @@ func (e *enclosed) add(name string, line, lines int) {
 	}
 	e.Lock()
 	defer e.Unlock()
-	if e.cells == 0 || name < e.first.File || name == e.first.File && line < e.first.Line {
+	if e.Cells == 0 || name < e.first.File || name == e.first.File && line < e.first.Line {
 		e.first.File, e.first.Line = name, line
 	}
-	e.cells++
-	e.lines += lines
+	e.Add(Enclosed{1, lines})
 }
 
 // warning tells of them, nil where there are none.
 func (e *enclosed) warning() error {
-	if e == nil || e.cells == 0 {
+	if e == nil || e.Cells == 0 {
 		return nil
 	}
-	e.first.Err = fmt.Errorf("cells that the model does not use have line ends within quotation marks, %d cells from here on and %d line ends: "+
-		"if a mark is out of place, rows are lost in them", e.cells, e.lines)
+	e.first.Err = e.Enclosed
 	return &e.first
 }

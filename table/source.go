@@ -153,7 +153,7 @@ func (o Options) Scan(ctx context.Context, s *Source, d *schema.Design, sinks ..
 }
 
 // Warning is what a user should know of the rows that were read last, nil where there is
-// nothing: *Error, without a cell.
+// nothing: *Error of Enclosed, without a cell.
 func (s *Source) Warning() error { return s.enclosed.warning() }
 
 func (s *Source) scan(w wanted) *scan {

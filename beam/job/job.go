@@ -23,7 +23,7 @@ type Engine struct {
 	Attempts int    // times that a job is submitted before its failure is final, at least 1
 	// Patience is how long worker processes of Prism may say nothing before a job has failed.
 	Patience time.Duration
-	// Say, if not nil, is told of failures that are not final.
+	// Say, if not nil, is told of failures that are not final, and of warnings.
 	Say func(text string)
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/ssp"
+	"github.com/dpreg/dpreg/table"
 )
 
 // An engine that counts a shard twice, or leaves one out, is found out.
@@ -14,7 +15,7 @@ func TestPart(t *testing.T) {
 		if err := a.AddRows(rows); err != nil {
 			t.Fatal(err)
 		}
-		return Part{big.NewInt(shards), a}
+		return Part{big.NewInt(shards), table.Enclosed{Cells: 1, Lines: 2}, a}
 	}
 	f := &merge{Columns: 1}
 	all, err := f.AddInput(f.CreateAccumulator(), part(0b001, 0.5))
@@ -41,12 +42,12 @@ func TestPart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, err := one([][]byte{whole, whole}, 3); err != nil || s.N != 4 {
+	if s, err := one([][]byte{whole, whole}, 3); err != nil || s.Sums.Statistics().N != 4 || s.Enclosed != (table.Enclosed{Cells: 3, Lines: 6}) {
 		t.Errorf("%v: %v", s, err)
 	}
 	for i := range whole {
 		if s, err := one([][]byte{whole[:i]}, 3); err == nil {
-			t.Fatalf("%d bytes of %d give sums of %d rows", i, len(whole), s.N)
+			t.Fatalf("%d bytes of %d give a part of shards %v", i, len(whole), s.Shards)
 		}
 	}
 	if _, err := one([][]byte{whole, text}, 3); err == nil {

@@ -57,7 +57,7 @@ func (f *scan) FinishBundle(_ context.Context, parts func(Part), _ func(Fault)) 
 // ProcessElement adds the sums of the rows, or emits what is wrong with them. Other errors,
 // of disks and networks, are for the runner, which may try again.
 func (f *scan) ProcessElement(ctx context.Context, s Shard, _ func(Part), faults func(Fault)) error {
-	a, err := f.sum(ctx, s)
+	part, err := f.sum(ctx, s)
 	var wrong *table.Error
 	switch {
 	case errors.As(err, &wrong):
@@ -69,14 +69,14 @@ func (f *scan) ProcessElement(ctx context.Context, s Shard, _ func(Part), faults
 	case err != nil:
 		return err
 	}
-	f.part, err = f.part.add(Part{new(big.Int).SetBit(new(big.Int), s.Number, 1), a})
+	f.part, err = f.part.add(part)
 	return err
 }
 
-func (f *scan) sum(ctx context.Context, s Shard) (*ssp.Accumulator, error) {
+func (f *scan) sum(ctx context.Context, s Shard) (part Part, err error) {
 	rows, remove, err := open(ctx, s.Path)
 	if err != nil {
-		return nil, err
+		return part, err
 	}
 	defer remove()
 	parts := make([]*ssp.Accumulator, runtime.GOMAXPROCS(0))
@@ -86,14 +86,16 @@ func (f *scan) sum(ctx context.Context, s Shard) (*ssp.Accumulator, error) {
 		sinks[i] = parts[i].AddRows
 	}
 	if err := f.Options.Scan(ctx, rows, f.Design, sinks...); err != nil {
-		return nil, err
+		return part, err
 	}
+	part = Part{Shards: new(big.Int).SetBit(new(big.Int), s.Number, 1), Sums: parts[0]}
+	errors.As(rows.Warning(), &part.Enclosed)
 	for _, other := range parts[1:] {
 		if err := parts[0].Merge(other); err != nil {
-			return nil, err
+			return part, err
 		}
 	}
-	return parts[0], nil
+	return part, nil
 }
 
 // store writes the one element that there is to the staging directory.

@@ -30,7 +30,7 @@ const (
 //
 // Errors: what is wrong with the rows, an *table.Error about the first shard that has
 // something wrong, with the least path first; what the engine says where job.Run gives up.
-// As for ssp.Sum, it is none that there are no rows.
+// As for ssp.Sum, it is none that there are no rows. A warning of the rows is told to e.Say.
 func Sum(ctx context.Context, e job.Engine, dir staging.Dir, paths []string, o table.Options, d *schema.Design) (*ssp.Statistics, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
@@ -50,7 +50,14 @@ func Sum(ctx context.Context, e job.Engine, dir staging.Dir, paths []string, o t
 	if err != nil {
 		return nil, err
 	}
-	return one(found, len(paths))
+	all, err := one(found, len(paths))
+	if err != nil {
+		return nil, err
+	}
+	if all.Enclosed.Cells > 0 && e.Say != nil {
+		e.Say("warning: " + all.Enclosed.Error())
+	}
+	return all.Sums.Statistics(), nil
 }
 
 // pipeline is the whole job.
@@ -82,23 +89,22 @@ func read(text []byte, paths []string) error {
 
 // one gives the sums that were found, which have to be of all shards: engines may do the
 // last step more than once, each time with the same result.
-func one(found [][]byte, shards int) (*ssp.Statistics, error) {
+func one(found [][]byte, shards int) (all Part, err error) {
 	if len(found) == 0 {
-		return nil, errors.New("the job ended without sums: can its workers write to the staging directory?")
+		return all, errors.New("the job ended without sums: can its workers write to the staging directory?")
 	}
 	for _, other := range found[1:] {
 		if string(other) != string(found[0]) {
-			return nil, errors.New("the job ended with two different sums: did the files change while they were read?")
+			return all, errors.New("the job ended with two different sums: did the files change while they were read?")
 		}
 	}
-	all, err := decode(found[0])
-	if err != nil {
-		return nil, fmt.Errorf("the job's sums: %w", err)
+	if all, err = decode(found[0]); err != nil {
+		return all, fmt.Errorf("the job's sums: %w", err)
 	}
 	for i := range shards {
 		if all.Shards.Bit(i) == 0 {
-			return nil, fmt.Errorf("the engine left out a shard, file %d of %d, and did not say so", i+1, shards)
+			return all, fmt.Errorf("the engine left out a shard, file %d of %d, and did not say so", i+1, shards)
 		}
 	}
-	return all.Sums.Statistics(), nil
+	return all, nil
 }

@@ -136,6 +136,9 @@ func (c *predictCommand) run(ctx context.Context, stdout, stderr io.Writer, args
 	if err := c.write(ctx, stdout, in, p); err != nil {
 		return err
 	}
+	if in.warning != nil {
+		note(stderr, "warning: %v", in.warning)
+	}
 	return unsettled
 }
 
@@ -163,6 +166,8 @@ type newRows struct {
 	name   string
 	header []string
 	rows   iter.Seq2[table.Row, error]
+
+	warning error // of the rows, once they are read; nil: none
 }
 
 // The columns that predict adds.

@@ -71,6 +71,11 @@ func TestPredict(t *testing.T) {
 			t.Errorf("row %d of the line: %v", k, line[k])
 		}
 	}
+
+	write(t, "new.csv", strings.Replace(someRows, "Smith, A", "Smith\nAnn", 1))
+	if r := command("predict", "--draws", "s", "new.csv"); r.code != done || !strings.Contains(r.stderr, "warning: new.csv:2: ") || strings.Contains(r.stderr, "Ann") {
+		t.Errorf("a name of two lines: exit code %d, stderr %q", r.code, r.stderr)
+	}
 }
 
 // To a file and to stdout go the same bytes, and a saved run in scaled units says

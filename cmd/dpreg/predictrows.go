@@ -72,11 +72,12 @@ func predictRows(ctx context.Context, w io.Writer, in *newRows, p *dpreg.Predict
 	if err := out.Write(append(slices.Clone(in.header), predicted...)); err != nil {
 		return err
 	}
-	b := batch{rows: make([]predictedRow, batchRows)}
+	b, last := batch{rows: make([]predictedRow, batchRows)}, table.Row{}
 	for row, err := range in.rows {
 		if err != nil {
 			return usage(err)
 		}
+		last = row
 		next := &b.rows[b.size]
 		next.line, next.fields, next.x = row.Line, append(next.fields[:0], row.Fields...), append(next.x[:0], row.Values...)
 		if b.size++; b.size == batchRows {
@@ -88,6 +89,7 @@ func predictRows(ctx context.Context, w io.Writer, in *newRows, p *dpreg.Predict
 	if err := b.flush(ctx, out, in.name, p); err != nil {
 		return err
 	}
+	in.warning = last.Warning()
 	out.Flush()
 	return out.Error()
 }
