@@ -40,12 +40,12 @@ func (o Options) Columns(r io.Reader, name string, columns []schema.Column, fact
 	if o, err = o.check(); err != nil {
 		return nil, nil, err
 	}
-	blocks, b := newBlockReader(r, name), &block{}
-	if header, err = blocks.header(b); err != nil {
+	blocks, b, enclosed := newBlockReader(r, name), &block{}, &enclosed{}
+	w := wanted{columns: columns, factors: factors, options: o, enclosed: enclosed}
+	if header, err = blocks.header(b, w.names()); err != nil {
 		return nil, nil, err
 	}
-	enclosed := &enclosed{}
-	l, err := wanted{columns: columns, factors: factors, options: o, enclosed: enclosed}.layout(name, header)
+	l, err := w.layout(name, header)
 	if err != nil {
 		return nil, nil, err
 	}

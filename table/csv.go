@@ -63,7 +63,7 @@ type csvFile struct {
 // openCSV reads the header.
 func openCSV(blocks *blockReader, w wanted) (rowsFile, error) {
 	f := &csvFile{blocks: blocks, first: &block{}}
-	header, err := blocks.header(f.first)
+	header, err := blocks.header(f.first, w.names())
 	if err != nil {
 		return nil, err
 	}

@@ -246,6 +246,12 @@ func TestHeaderless(t *testing.T) {
 		"Ann,.\nBob,3\n":                             row,
 		"Ann,true\nBob,false\n":                      row,
 		"Ann,,,\nBob,1,2,3\n":                        row,
+		"Ann,\\N\nBob,3\n":                           row,
+		"Ann,<NA>\nBob,3\n":                          row,
+		"Ann,#N/A\nBob,3\n":                          row,
+		"Ann,-Inf\nBob,3\n":                          row,
+		"Ann,4711kg\nBob,3\n":                        row,
+		"Ann,1/2/1970 3:04 PM\nBob,3\n":              row,
 		"Ann,Ann\nBob,4711\n":                        "have the same name",
 		"Ann,Rome\nBob,Oslo\nEve,Rome\n":             "since field 2 stands again below it, on line 4",
 		"Ann,Rome\nBob,4711\nEve,Rome\n":             "since field 2 stands again below it",
@@ -267,8 +273,25 @@ func TestHeaderless(t *testing.T) {
 			t.Errorf("%q: error %q shows the row", text, err)
 		}
 	}
-	if names, err := Header(strings.NewReader("name,town\nBob,Oslo\n"), "data.csv", "y", "town"); err != nil || len(names) != 2 {
-		t.Errorf("with a name that is known: %q, %v", names, err)
+	for text, want := range map[string]string{ // of known columns x and y
+		"x,y\na,b\n": "",
+		"country,2019,18-24,2020-01,NA,none,true,.,y,x\n": "",
+		"x,y,,,\n1,2,,,\n":         "",
+		"x,y,Asthma\n1,2,Asthma\n": "",
+		"x,town\nBob,Oslo\n":       "",
+		"x,2019\n1,2\n":            row,
+		"Ann,refused\nBob,4711\n":  `has no column "x", "y"`,
+	} {
+		names, err := Header(strings.NewReader(text), "data.csv", "y", "x")
+		if n := strings.Count(strings.SplitN(text, "\n", 2)[0], ",") + 1; want == "" && (err != nil || len(names) != n) ||
+			want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Ann")) {
+			t.Errorf("%q: %q, error %v, want %q", text, names, err, want)
+		}
+		if want == "" && strings.Contains(text, "2019") {
+			for _, err := range (Options{Empty: true}).CSV(strings.NewReader(text), "data.csv", design()) {
+				t.Errorf("%q: %v", text, err)
+			}
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -18,30 +19,56 @@ import (
 // file. It reads ahead of the header, so r is of no use afterwards.
 //
 // Where a file has no header, its first line is somebody's row, which no message may
-// show. So names are handed on only if they are known to be names: the caller knows one
-// of them already, or there are numbers or truth values below a line that has none, or no
-// rows at all.
+// show. So names are handed on only if they are known to be names. known are those that the
+// user gave: where all stand in the first line, it is a header, whatever else stands there.
+// Where some do it is one if no field looks like a value. Where there are none to know it
+// is one if, besides, there are numbers or truth values below it, or no rows at all.
 //
 // Errors are *Error, and hold no name: an empty file, a first line that looks like data
 // or is not known to be none, a repeated or unfit name, another separator than the
 // comma, another encoding than UTF-8.
 func Header(r io.Reader, name string, known ...string) ([]string, error) {
 	blocks, b := newBlockReader(r, name), &block{}
-	names, err := blocks.header(b)
+	names, err := blocks.header(b, known)
 	if err != nil || slices.ContainsFunc(names, func(name string) bool { return slices.Contains(known, name) }) {
 		return names, err
 	}
-	if err := b.below(names); err != nil {
+	if len(known) > 0 {
+		err = errNone(known)
+	} else {
+		err = b.below(names)
+	}
+	if err != nil {
 		return nil, &Error{File: name, Line: b.line - 1, Err: err}
 	}
 	return names, nil
 }
 
+// recognised tells whether all names that the user gave, of which there are some, stand in
+// the first line.
+func recognised(names, known []string) bool {
+	return len(known) > 0 && !slices.ContainsFunc(known, func(name string) bool { return !slices.Contains(names, name) })
+}
+
 // maxBelow is how many rows below a header are looked at, if a block has so many.
 const maxBelow = 1000
 
-var errUnknown = errors.New("the first line may be a row of data, since neither numbers nor truth values stand below it, and is not shown; " +
-	"if it names the columns, name one of them: by --formula, --bounds or a schema written by hand")
+// wayOut is what to do about a header that looks like a row.
+const wayOut = "; the first line must name the columns: if it does, name those of the model by --formula, --bounds or a schema (dpreg release)"
+
+var errUnknown = errors.New("the first line may be a row of data, since neither numbers nor truth values stand below it" + wayOut)
+
+// errNone is of a first line without any name that the user gave.
+func errNone(known []string) error {
+	some := slices.Compact(slices.Sorted(slices.Values(known)))
+	for i := range some {
+		some[i] = strconv.Quote(some[i])
+	}
+	if more := len(some) - 5; more > 0 {
+		some = append(some[:5], fmt.Sprintf("the %d others that are named", more))
+	}
+	return fmt.Errorf("the first line may be a row of data, and is not shown: it has no column %s", strings.Join(some, ", "))
+}
 
 // below tells by the rows that follow whether a header can be one.
 func (b *block) below(names []string) error {
@@ -59,7 +86,7 @@ func (b *block) below(names []string) error {
 				continue
 			}
 			if cell == names[i] {
-				return fmt.Errorf("this looks like a row of data, since field %d stands again below it, on line %d; the first line must name the columns", i+1, records.line(0))
+				return fmt.Errorf("this looks like a row of data, since field %d stands again below it, on line %d"+wayOut, i+1, records.line(0))
 			}
 			contrast = contrast || number.MatchString(cell)
 		}
@@ -70,8 +97,9 @@ func (b *block) below(names []string) error {
 	return nil
 }
 
-// header reads and checks the first record, and leaves in b what follows it.
-func (r *blockReader) header(b *block) ([]string, error) {
+// header reads and checks the first record, and leaves in b what follows it. known are the
+// names that the user gave.
+func (r *blockReader) header(b *block, known []string) ([]string, error) {
 	for {
 		if err := r.next(b); err == io.EOF {
 			return nil, &Error{File: r.name, Err: errors.New("the file is empty; its first line must name the columns")}
@@ -89,7 +117,7 @@ func (r *blockReader) header(b *block) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		names, err := checkHeader(record)
+		names, err := checkHeader(record, known)
 		if err != nil {
 			return nil, &Error{File: r.name, Line: records.line(0), Err: err}
 		}
@@ -98,36 +126,42 @@ func (r *blockReader) header(b *block) ([]string, error) {
 	}
 }
 
-// No name of a column is one of these. number fits texts with digits and without letters,
-// as numbers, dates and telephone numbers are, numbers with an exponent, times and truth
-// values; other fits what means missing, and addresses of e-mail.
+// These are values rather than names of columns. number fits texts with digits and without
+// letters, as numbers, dates and telephone numbers are, numbers with an exponent or a unit,
+// times and truth values; other fits what means missing, and addresses of e-mail.
 var (
-	number = regexp.MustCompile(`^(\P{L}*[0-9]\P{L}*|[-+.0-9]+[eE][-+0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2}T.*|(?i:true|false))$`)
-	other  = regexp.MustCompile(`^((?i:na|n/a|nan|null|none)|[-.?]|\S+@\S+\.\S+)$`)
+	units  = `[kmµ]?g|[cmk]?m|[dm]?l|lbs?|oz|ft|in|mmhg|bpm|°?[cf]|y|yrs?|years?|h|min|s|usd|eur`
+	number = regexp.MustCompile(`^(\P{L}*[0-9]\P{L}*|[-+.0-9]+[eE][-+0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2}T.*|\P{L}*[0-9] ?(?i:[ap]\.?m\.?|` + units + `)|(?i:true|false))$`)
+	other  = regexp.MustCompile(`^((?i:#?n/a|<?na>?|nan|null|none|[-+]?inf(inity)?)|\\N|[-.?]|\S+@\S+\.\S+)$`)
 )
 
 // checkHeader returns the trimmed names. Its errors give positions and not the
 // names: where there is no header, the first line is somebody's row.
-func checkHeader(record []string) ([]string, error) {
+func checkHeader(record, known []string) ([]string, error) {
 	names, unnamed := make([]string, len(record)), 0
 	for i, field := range record {
 		names[i] = schema.Trim(field)
+	}
+	sure := recognised(names, known)
+	for i, field := range record {
 		if !utf8.ValidString(field) {
 			return nil, errEncoding
 		}
 		if strings.Contains(names[i], "\r") {
 			return nil, errors.New("lines end with a carriage return alone; they must end with a line feed")
 		}
+		if sure {
+			continue
+		}
 		if number.MatchString(names[i]) || other.MatchString(names[i]) {
-			return nil, fmt.Errorf("this looks like a row of data, since field %d is no name but a value; "+
-				"the first line must name the columns, and no name may be a number, a date, a truth value or an address", i+1)
+			return nil, fmt.Errorf("this looks like a row of data, since field %d is no name but a value"+wayOut, i+1)
 		}
 		if names[i] == "" {
 			unnamed++
 		}
 	}
 	if 2*unnamed > len(names) {
-		return nil, fmt.Errorf("this looks like a row of data, since %d of %d fields are empty; the first line must name the columns", unnamed, len(names))
+		return nil, fmt.Errorf("this looks like a row of data, since %d of %d fields are empty"+wayOut, unnamed, len(names))
 	}
 	if len(names) == 1 && strings.ContainsAny(names[0], ";\t|") {
 		return nil, errors.New("there is only one column; fields must be separated by commas")

@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,6 +29,14 @@ type wanted struct {
 	options Options
 
 	enclosed *enclosed // nil: nobody asks
+}
+
+// names are those of the columns in files.
+func (w wanted) names() (names []string) {
+	for _, c := range w.columns {
+		names = append(names, cmp.Or(c.Factor, c.Name))
+	}
+	return names
 }
 
 // layout finds the columns wanted in a file's header.

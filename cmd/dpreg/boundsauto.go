@@ -60,7 +60,7 @@ func (f *releaseFlags) unbounded(columns []schema.Column, data string) ([]string
 	case share == 0 && f.remote != nil:
 		return nil, checkBoundedRemote(columns)
 	case share == 0:
-		return nil, checkBounded(columns, data, boundsAuto)
+		return nil, f.checkBounded(columns, data, boundsAuto)
 	}
 	var names []string
 	for _, c := range columns {

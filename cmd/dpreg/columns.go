@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/table"
 )
 
 // sidecar is where the schema of a data file is looked for: data.schema.json
@@ -67,7 +68,9 @@ func (f *releaseFlags) header(data string) (_ *schema.Schema, err error) {
 	}
 	named, _, _ := splitBounds(f.bounds)
 	bounds, _ := schema.ParseBounds(named...) // what is wrong with them is told elsewhere
-	return header(f.source, schema.Known(described, bounds, f.formula))
+	known := schema.Known(described, bounds, f.formula)
+	f.names = len(known) > 0 || f.source.Files[0].Format == table.ParquetFormat
+	return header(f.source, known)
 }
 
 // place is what messages call the rows.
@@ -183,7 +186,8 @@ const boundsAuto = `
   or have them found in the rows, for a part of ε, if there are enough: --bounds auto`
 
 // checkBounded refuses columns without bounds, and says what to type, or what else may be done.
-func checkBounded(columns []schema.Column, data, instead string) error {
+// Names that may be a row of data it does not show.
+func (f *releaseFlags) checkBounded(columns []schema.Column, data, instead string) error {
 	var names, flags []string
 	for _, c := range columns {
 		if c.Type == "" && !c.Bounded() {
@@ -194,7 +198,9 @@ func checkBounded(columns []schema.Column, data, instead string) error {
 	if names == nil {
 		return nil
 	}
-	if more := len(names) - maxListed; more > 0 {
+	if !f.names {
+		names, flags = []string{"any column"}, []string{"--bounds NAME=LOWER:UPPER", "..."}
+	} else if more := len(names) - maxListed; more > 0 {
 		names = append(names[:maxListed], fmt.Sprintf("and %d more", more))
 		flags = append(flags[:maxListed], "...")
 	}

@@ -26,6 +26,7 @@ type releaseFlags struct {
 
 	done   <-chan struct{} // closed once the run is interrupted
 	source *table.Source   // of the rows, once the columns are known
+	names  bool            // the columns' names can be shown: they are known not to be a row
 	remote remote          // not nil: sums the rows in place of source
 }
 

@@ -36,7 +36,7 @@ func (f *viFlags) viDesign(stderr io.Writer, data string) (*viDesign, error) {
 	if err != nil {
 		return nil, formulaError(err)
 	}
-	if err := checkBounded(used, data, ""); err != nil {
+	if err := f.checkBounded(used, data, ""); err != nil {
 		return nil, err
 	}
 	d := &viDesign{binary: f.model != viLinear}

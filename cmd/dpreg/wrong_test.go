@@ -103,7 +103,8 @@ var wrongData = []wrong{
 }
 
 var wrongBounds = []wrong{
-	{name: "none", args: "fit --eps 1 bad.csv", code: refused, says: "--bounds x=LOWER:UPPER --bounds y=LOWER:UPPER", files: csv("x,y", "1,2")},
+	{name: "none", args: "fit --eps 1 bad.csv", code: refused, says: "--bounds NAME=LOWER:UPPER", files: csv(secret+",y", "a,2", "b,1")},
+	{name: "none, columns", args: "fit --eps 1 --formula y~x bad.csv", code: refused, says: "--bounds x=LOWER:UPPER --bounds y=LOWER:UPPER", files: csv("x,y", "1,2")},
 	{name: "none, template", args: "release --eps 1 bad.csv", code: refused, says: "dpreg schema bad.csv -o bad.schema.json", files: csv("x,y", "1,2")},
 	{name: "one missing", args: "fit --eps 1 --bounds x=0:9 bad.csv", code: refused, says: `no bounds for "y"`, files: csv("x,y", "1,2")},
 	{name: "not in order", args: "fit --eps 1 pums.csv --bounds age=9:1", code: misused, says: "not below"},
