@@ -100,7 +100,11 @@ func CheckName(name string) error {
 	case strings.ContainsFunc(name, unicode.IsControl):
 		return errors.New("the name has control characters in it")
 	case strings.TrimSpace(name) != name:
-		return errors.New("the name has spaces around it")
+		at, _ := utf8.DecodeRuneInString(name)
+		if !unicode.IsSpace(at) {
+			at, _ = utf8.DecodeLastRuneInString(name)
+		}
+		return fmt.Errorf("the name has spaces around it (%U): take them out", at)
 	}
 	if i := strings.IndexFunc(name, unseen); i >= 0 {
 		r, _ := utf8.DecodeRuneInString(name[i:])
@@ -109,10 +113,11 @@ func CheckName(name string) error {
 	return nil
 }
 
-// unseen tells of format characters and of separators of lines and paragraphs. The two
-// that join letters, or keep them apart, Persian and others are written with.
+// unseen tells of format characters, of separators of lines and paragraphs, and of the
+// letters that fill up Korean syllables. The two that join letters, or keep them apart,
+// Persian and others are written with.
 func unseen(r rune) bool {
-	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) && !unicode.Is(unicode.Join_Control, r)
+	return strings.ContainsRune("\u115f\u1160\u3164\uffa0", r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) && !unicode.Is(unicode.Join_Control, r)
 }
 
 // checkTyped is CheckName of a name that somebody wrote, which the error can show.

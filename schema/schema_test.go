@@ -57,6 +57,8 @@ func TestFromHeader(t *testing.T) {
 		{[]string{" x"}, "spaces around"},
 		{[]string{"x", "secret\u202e"}, "column 2: the name has U+202E in it"},
 		{[]string{"secret\u200b"}, "column 1: the name has U+200B in it"},
+		{[]string{"x", "secret\u3164"}, "column 2: the name has U+3164 in it"},
+		{[]string{"x", "secret\u00a0"}, "column 2: the name has spaces around it (U+00A0)"},
 		{[]string{"secret\u2028x"}, "column 1: the name has U+2028 in it"},
 		{[]string{strings.Repeat("x", maxName+1)}, "longer than"},
 	} {

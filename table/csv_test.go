@@ -86,6 +86,8 @@ func TestCSVRefuses(t *testing.T) {
 		{"x\x00,\x00y\x00\n\x004\x00", "iconv -f UTF-16LE -t UTF-8"},
 		{"\xfe\xff\x00x\x00,\x00y\x00\n\x004", "iconv -f UTF-16BE -t UTF-8"},
 		{"\x00x\x00,\x00y\x00\n\x004", "iconv -f UTF-16BE -t UTF-8"},
+		{"\xff\xfe\x00\x00x\x00\x00\x00,\x00\x00\x00y\x00\x00\x00\n\x00\x00\x004", "not UTF-8, but UTF-32: convert the file, by iconv -f UTF-32LE -t UTF-8"},
+		{"\x00\x00\x00x\x00\x00\x00,\x00\x00\x00y\x00\x00\x00\n\x00\x00\x004", "iconv -f UTF-32BE -t UTF-8"},
 		{"gr\xf6\xdfe,y\n4711,1\n", "data.csv:1: this is not UTF-8, but probably Windows-1252 or Latin-1: convert the file, by iconv -f WINDOWS-1252 -t UTF-8"},
 		{"x,y\n1,1\n4711\n", "data.csv:3: 1 fields where the header has 2"},
 		{"x,y\n4711,1,1\n", "data.csv:2: 3 fields where the header has 2"},

@@ -175,18 +175,21 @@ func checkHeader(record, known []string) ([]string, error) {
 // errEncoding is of a text that is not UTF-8. Windows-1252 has all letters of Latin-1.
 var errEncoding = errors.New("this is not UTF-8, but probably Windows-1252 or Latin-1: convert the file, by iconv -f WINDOWS-1252 -t UTF-8")
 
-// checkEncoding tells UTF-16 by its byte order mark, or by the zeros between the bytes of
-// ASCII in the first line.
+// checkEncoding tells UTF-16 and UTF-32 by their byte order mark, or by the zeros between
+// the bytes of ASCII in the first line, of which UTF-32 has three for each.
 func checkEncoding(text []byte) error {
 	start, _, _ := strings.Cut(string(text[:min(len(text), 256)]), "\n")
-	order := ""
+	order, width, zeros := "", 16, strings.Count(start, "\x00")
+	if 5*zeros > 3*len(start) {
+		width = 32
+	}
 	switch zero := strings.IndexByte(start, 0); {
-	case strings.HasPrefix(start, "\xff\xfe"), zero%2 == 1 && strings.Count(start, "\x00") > len(start)/4:
+	case strings.HasPrefix(start, "\xff\xfe"), zero%2 == 1 && zeros > len(start)/4:
 		order = "LE"
-	case strings.HasPrefix(start, "\xfe\xff"), zero == 0 && strings.Count(start, "\x00") > len(start)/4:
+	case strings.HasPrefix(start, "\xfe\xff"), zero == 0 && zeros > len(start)/4:
 		order = "BE"
 	default:
 		return nil
 	}
-	return fmt.Errorf("this is not UTF-8, but UTF-16: convert the file, by iconv -f UTF-16%s -t UTF-8", order)
+	return fmt.Errorf("this is not UTF-8, but UTF-%d: convert the file, by iconv -f UTF-%[1]d%s -t UTF-8", width, order)
 }

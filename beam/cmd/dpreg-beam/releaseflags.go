@@ -115,6 +115,9 @@ func (f *releaseFlags) design(ctx context.Context, data, first string) (*schema.
 	if err != nil {
 		return nil, usage(err)
 	}
+	if described == nil && bounds == nil { // else a message would list names that may be a row
+		return nil, usagef("no bounds of any column: give them by --bounds NAME=LOWER:UPPER, or by --schema FILE (dpreg schema writes a template)")
+	}
 	names, err := sums.Header(ctx, first, schema.Known(described, bounds, f.formula)...)
 	if err != nil {
 		return nil, usage(err)
