@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -29,6 +30,7 @@ type wanted struct {
 	options Options
 
 	enclosed *enclosed // nil: nobody asks
+	numbered bool      // columns are called by their numbers
 }
 
 // names are those of the columns in files.
@@ -48,6 +50,7 @@ func (w wanted) layout(name string, header []string) (*layout, error) {
 	l := &layout{wanted: w, name: name, header: header, fields: fields, inline: slices.Repeat([]int{-1}, len(header))}
 	for i, f := range fields {
 		l.inline[f.place] = i
+		l.fields[i].label = l.label(f.place)
 	}
 	for _, text := range w.options.NA {
 		if v, err := parseNumber(text); err == nil {
@@ -55,6 +58,14 @@ func (w wanted) layout(name string, header []string) (*layout, error) {
 		}
 	}
 	return l, nil
+}
+
+// label is what errors call a column.
+func (l *layout) label(place int) string {
+	if l.numbered {
+		return strconv.Itoa(place + 1)
+	}
+	return l.header[place]
 }
 
 // complete finishes a row of which all cells are read. It tells whether the row stays.
@@ -95,7 +106,7 @@ func (l *layout) record(row []float64, record []string, r *recordReader) (missin
 func (l *layout) lines(record []string, at, line int) error {
 	lines := strings.Count(record[at], "\n")
 	if l.rows(record, at) {
-		return &Error{l.name, line, l.header[at], fmt.Errorf("quotation marks make one cell of %d lines, and these are rows: "+
+		return &Error{l.name, line, l.label(at), fmt.Errorf("quotation marks make one cell of %d lines, and these are rows: "+
 			"remove the marks that are out of place, or the column, if its texts do hold rows", lines+1)}
 	}
 	l.enclosed.add(l.name, line, lines)

@@ -27,6 +27,7 @@ type Source struct {
 
 	stdin    *stdin
 	enclosed *enclosed
+	numbered bool // errors give numbers for names, which may be a row: nobody gave one to Header
 }
 
 // File is one of the files of a source.
@@ -72,6 +73,7 @@ func (s *Source) Stat() ([]fs.FileInfo, error) {
 // s.Done is closed: context.Canceled.
 func (s *Source) Header(known ...string) ([]string, error) {
 	first := s.Files[0]
+	s.numbered = len(known) == 0 && first.Format != ParquetFormat
 	switch {
 	case first.Path == Stdin:
 		s.stdin.until(s.Done)
@@ -162,7 +164,7 @@ func (s *Source) scan(w wanted) *scan {
 	}
 	all := scan{empty: w.options.Empty}
 	s.enclosed = &enclosed{}
-	w.enclosed = s.enclosed
+	w.enclosed, w.numbered = s.enclosed, s.numbered
 	for _, f := range s.Files {
 		all.add(func() (rowsFile, io.Closer, error) { return s.open(f, w) })
 	}

@@ -116,8 +116,12 @@ func (o *order) auto(stderr io.Writer, f *releaseFlags, columns []string) error 
 	if err := f.checkRows(o.privacy.Neighbours == release.AddRemove); err != nil {
 		return err
 	}
+	which := fmt.Sprintf("%d columns", len(columns))
+	if f.names {
+		which = quoted(columns)
+	}
 	note(stderr, "--bounds auto: ε = %v of %v (%.3g %%) finds bounds of %s; the sums have the other %v",
-		epsilon, o.privacy.Epsilon, 100*share, quoted(columns), o.left().Epsilon)
+		epsilon, o.privacy.Epsilon, 100*share, which, o.left().Epsilon)
 	return nil
 }
 
