@@ -16,7 +16,7 @@ import (
 // decide may go far beyond all of it.
 const mostUsed = 150
 
-// PlotLedger draws how much of a ledger's budget was used after each release, by the
+// PlotLedger draws how much of a ledger's budget was used at first and after each release, by the
 // sum of (ε, δ), by the count of Gaussian noise, and by the lesser of the two, which
 // decides. A format that is none of PlotFormats is an error.
 func PlotLedger(w io.Writer, h *ledger.History, format string) error {
@@ -24,11 +24,13 @@ func PlotLedger(w io.Writer, h *ledger.History, format string) error {
 	if err != nil {
 		return err
 	}
+	uses = append([]ledger.Use{{Gaussian: math.Inf(1)}}, uses...) // when the ledger was made
 	p := newPlot()
 	p.X.Label.Text, p.Y.Label.Text = "releases", "used, % of the budget"
 	p.X.Tick.Marker = linearTicks{pageRoom, 1}
-	end := float64(max(len(uses), 1)) + 1
+	end := float64(max(len(uses), 2))
 	var keys []Key
+	most := 100.0
 	for _, l := range useLines {
 		points := steps(uses, l.used, end)
 		if points == nil {
@@ -37,12 +39,12 @@ func PlotLedger(w io.Writer, h *ledger.History, format string) error {
 		if err := l.Add(p, points); err != nil {
 			return fmt.Errorf("plot: %w", err)
 		}
-		keys = append(keys, l.Key)
+		keys, most = append(keys, l.Key), max(most, points[len(points)-1].Y)
 	}
 	if err := budgetKey.Add(p, plotter.XYs{{X: 0, Y: 100}, {X: end, Y: 100}}); err != nil {
 		return fmt.Errorf("plot: %w", err)
 	}
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, end, 0, mostUsed
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, end, 0, min(mostUsed, 1.05*most)
 	title := fmt.Sprintf("Privacy budget of %s: ε = %s, δ = %s", h.Budget.Data, Rational(h.Budget.Epsilon), Rational(h.Budget.Delta))
 	return alone("ledger", title, p, aloneHeight, append(keys, budgetKey)...).Write(w, format)
 }
@@ -60,7 +62,7 @@ var useLines = []struct {
 	{Key{Name: "by the count of Gaussian noise", LineStyle: draw.LineStyle{Color: vermilion, Width: 1.5}}, func(u ledger.Use) float64 { return u.Gaussian }},
 }
 
-// steps are what is used, in percent, from the first release for which it is finite:
+// steps are what is used after k = 0, 1, … releases, in percent, from the first for which it is finite:
 // plotter's own steps are not cut off at the frame.
 func steps(uses []ledger.Use, used func(ledger.Use) float64, end float64) (points plotter.XYs) {
 	last := 0.0
@@ -68,7 +70,7 @@ func steps(uses []ledger.Use, used func(ledger.Use) float64, end float64) (point
 		if math.IsInf(used(u), 1) {
 			continue
 		}
-		x, y := float64(k+1), 100*used(u)
+		x, y := float64(k), 100*used(u)
 		points = append(points, plotter.XY{X: x, Y: last}, plotter.XY{X: x, Y: y})
 		last = y
 	}
