@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"image/color"
 	"io"
 	"math"
 	"slices"
@@ -23,8 +24,8 @@ var (
 
 // ForecastPlot draws the expected width of one slope's interval against ε, a line
 // for each n (against n, a line for each ε, where ε has but one value), in a
-// format of PlotFormats. Bars are ± 2 Monte Carlo errors, broken lines are
-// the widths from the same rows without noise, the grey one is the prior's. It panics
+// format of PlotFormats. Bars are ± 2 Monte Carlo errors, broken lines (a
+// ring where there is but one) are the widths from the same rows without noise, the grey one is the prior's. It panics
 // where the forecast has no such slope.
 func ForecastPlot(w io.Writer, f *dpreg.Forecast, o ForecastOptions, format string) error {
 	figure, err := drawForecast(f, o)
@@ -60,8 +61,8 @@ func drawForecast(f *dpreg.Forecast, o ForecastOptions) (*Figure, error) {
 		}
 	}
 	p.Y.Label.Text = fmt.Sprintf("expected width of the %s%% interval", exactly(percent(f.Level)))
-	figure := alone("plan", "What a release will tell of "+slopeName(f, o.Slope), p, aloneHeight, slices.Concat([]Key{priorAlone}, keys, []Key{withoutNoise})...)
-	figure.caption = "Expected width of the interval; bars are two Monte Carlo errors to either side, broken lines the widths from the same rows without noise."
+	figure := alone("plan", "What a release will tell of "+slopeName(f, o.Slope), p, aloneHeight, slices.Concat([]Key{priorAlone}, keys, []Key{series[0].without(withoutNoise.Color)})...)
+	figure.caption = "Expected width of the interval, and that from the same rows without noise; bars are two Monte Carlo errors to either side."
 	return figure, nil
 }
 
@@ -108,6 +109,17 @@ func seriesOf(f *dpreg.Forecast, slope int) (byEpsilon bool, series []*curve) {
 	return byEpsilon, series
 }
 
+// without is the key of the widths without noise: a broken line, or a ring where there is but
+// one of them.
+func (c *curve) without(colour color.Color) Key {
+	k := withoutNoise
+	k.Color = colour
+	if len(c.noiseless) == 1 {
+		k.LineStyle, k.mark = draw.LineStyle{}, draw.GlyphStyle{Color: colour, Radius: 3, Shape: draw.RingGlyph{}}
+	}
+	return k
+}
+
 // add draws a line, its bars, and what it would be without noise.
 func (c *curve) add(p *plot.Plot, k Key) error {
 	bars, err := plotter.NewYErrorBars(c)
@@ -115,9 +127,7 @@ func (c *curve) add(p *plot.Plot, k Key) error {
 		return err
 	}
 	bars.Color, bars.Width = k.Color, 1
-	without := withoutNoise
-	without.Color = k.Color
-	if err := without.Add(p, c.noiseless); err != nil {
+	if err := c.without(k.Color).Add(p, c.noiseless); err != nil {
 		return err
 	}
 	p.Add(bars)

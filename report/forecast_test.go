@@ -76,6 +76,10 @@ func TestForecastPlot(t *testing.T) {
 				t.Errorf("the picture does not say %q", text)
 			}
 		}
+		// What a figure's key has is drawn: a line of dashes, or a ring, in the panel as well.
+		if drawn := strings.Count(svg.String(), "dasharray:6,4") + strings.Count(svg.String(), "A3,3 0 1 1")/2; drawn < 2 {
+			t.Errorf("%v: without noise is drawn %d times, in the key and in the panel", c.says, drawn)
+		}
 		if err := report.ForecastPlot(&raster, c.f, report.ForecastOptions{}, "png"); err != nil {
 			t.Fatal(err)
 		}
