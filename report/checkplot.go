@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 
 	"gonum.org/v1/plot"
@@ -14,11 +15,13 @@ import (
 	"github.com/dpreg/dpreg/schema"
 )
 
-// The height of an entry in a picture, and of the rest; the width of a name.
+// The height of an entry in a picture, and of the rest; the width of a release's name, and
+// of a column's, of which a product has two.
 const (
 	checkRow     = 0.6 * vg.Centimeter
 	checkMargins = 2.2 * vg.Centimeter
-	checkName    = 5 * vg.Centimeter
+	checkName    = 6 * vg.Centimeter
+	checkFactor  = (checkName - 12) / 2
 )
 
 var (
@@ -58,20 +61,45 @@ type checkLine struct {
 }
 
 func checkLines(checks []*dpreg.Check) (rows []checkLine) {
+	var names []string
+	for _, c := range checks {
+		names = append(names, c.Name)
+	}
+	short, sums := shortNames(newPlot().Y.Tick.Label, checkName, names...), sumLabels(checks)
 	for _, c := range checks {
 		if len(checks) > 1 {
-			rows = append(rows, checkLine{label: c.Name})
+			rows = append(rows, checkLine{label: short[c.Name]})
 		}
 		for i := range c.Entries {
-			rows = append(rows, checkLine{c.Entries[i].Label, &c.Entries[i]})
+			rows = append(rows, checkLine{sums[c.Entries[i].Label], &c.Entries[i]})
 		}
 	}
 	return rows
 }
 
+// sumLabels gives the label of each sum the one that a picture shows: short names of columns,
+// joined as the label joins those.
+func sumLabels(checks []*dpreg.Check) map[string]string {
+	var names []string
+	for _, c := range checks {
+		for _, column := range c.Columns {
+			names = append(names, column.Label)
+		}
+	}
+	short := shortNames(newPlot().Y.Tick.Label, checkFactor, names...)
+	shown := maps.Clone(short)
+	for a := range short {
+		shown[a+"²"] = short[a] + "²"
+		for b := range short {
+			shown[a+" × "+b] = short[a] + " × " + short[b]
+		}
+	}
+	return shown
+}
+
 func drawCheck(d *schema.Design, checks ...*dpreg.Check) (*Figure, error) {
 	p := newPlot()
-	p.X.Label.Text = "distance from the mean of replicated releases, in their standard deviations"
+	p.X.Label.Text = "distance from the replicates' mean, in standard deviations"
 	p.Y.Label.Text = "sum of"
 	p.X.Label.Padding, p.X.Tick.Marker = 4, linearTicks{pageRoom, 1}
 	all := checkLines(checks)
@@ -80,7 +108,7 @@ func drawCheck(d *schema.Design, checks ...*dpreg.Check) (*Figure, error) {
 	points, ticks, reach := make(plotter.XYs, 0, rows), make(plot.ConstantTicks, rows), 2.5
 	for i, row := range all {
 		y, e := float64(rows-1-i), row.entry // the first one on top
-		ticks[i] = plot.Tick{Value: y, Label: shortened(p.Y.Tick.Label, row.label, checkName)}
+		ticks[i] = plot.Tick{Value: y, Label: row.label}
 		if e == nil {
 			continue
 		}

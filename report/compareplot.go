@@ -78,7 +78,7 @@ func newComparisonView(s *compare.Summary) *comparisonView {
 func (v *comparisonView) title() string {
 	text := "Methods on simulated rows"
 	if v.summary.Table != "" {
-		text = "Methods on " + truncate(v.summary.Table, 30) + " (no privacy: a study)"
+		text = "Methods on " + v.summary.Table + " (no privacy: a study)"
 	}
 	return strings.Join(append([]string{text}, v.name(v.series[0], true)...), ", ")
 }

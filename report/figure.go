@@ -185,25 +185,25 @@ func (l keysInLine) draw(c draw.Canvas, style text.Style, y vg.Length) {
 	}
 }
 
-// folded breaks a text between words into lines of a width.
+// folded breaks a text into lines of a width: between words, and where one is wider as fold
+// does.
 func folded(style text.Style, words string, width vg.Length) (lines []string) {
 	for _, word := range strings.Fields(words) {
 		last := len(lines) - 1
 		if last >= 0 && style.Width(lines[last]+" "+word) <= width {
 			lines[last] += " " + word
-		} else {
-			lines = append(lines, shortened(style, word, width))
+			continue
 		}
+		rest := []rune(word)
+		for style.Width(string(rest)) > width && len(rest) > 1 {
+			fits := len(rest) - 1
+			for fits > 1 && style.Width(string(rest[:fits])) > width {
+				fits--
+			}
+			at := foldAt(rest, fits)
+			lines, rest = append(lines, string(rest[:at])), rest[at:]
+		}
+		lines = append(lines, string(rest))
 	}
 	return lines
-}
-
-// shortened leaves out the middle of a text that is wider than width: names of one kind
-// differ at their ends.
-func shortened(style text.Style, name string, width vg.Length) string {
-	runes := []rune(name)
-	for kept := len(runes); style.Width(name) > width && kept > 2; kept-- {
-		name = string(runes[:(kept+1)/2]) + "…" + string(runes[len(runes)-kept/2:])
-	}
-	return name
 }

@@ -1,9 +1,6 @@
 package report
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
 // However narrow a picture is, its title, keys and note stay on it; a key that does not
 // fit any line has one of its own.
@@ -29,18 +26,5 @@ func TestHeadStaysOnThePicture(t *testing.T) {
 		if shown != len(keys) {
 			t.Errorf("%d of %d keys at %v", shown, len(keys), width)
 		}
-	}
-}
-
-// Of a name that has no room both ends stay, in which names of one kind differ.
-func TestShortened(t *testing.T) {
-	style := newPlot().Title.TextStyle
-	long := "ocean_proximity: a long name of a block of houses: NEAR BAY"
-	got := shortened(style, long, 200)
-	if style.Width(got) > 200 || !strings.HasPrefix(got, "ocean_") || !strings.HasSuffix(got, "NEAR BAY") || !strings.Contains(got, "…") {
-		t.Errorf("%q", got)
-	}
-	if got := shortened(style, "x1", 200); got != "x1" {
-		t.Errorf("%q", got)
 	}
 }

@@ -35,6 +35,7 @@ type shown struct {
 type parameter struct {
 	posterior.Parameter
 	column int
+	title  string // of its panel
 }
 
 // FitPlots draws a fit: posterior against prior and, where it is not nil, against
@@ -65,14 +66,15 @@ func FitPlots(f, naive *dpreg.Fit, o Options) ([]*Figure, error) {
 
 func show(f *dpreg.Fit, o Options) *shown {
 	s := &shown{fit: f, units: o.Units, level: o.Level, draws: f.Draws(o.Units)}
-	still := 0
-	for i, p := range f.Summary(o.Units, o.Level).Parameters {
+	all := f.Summary(o.Units, o.Level).Parameters
+	short, still := titlesOf(all), 0
+	for i, p := range all {
 		switch {
 		case !isMain(p.Name):
 		case !(p.SD > 0) || math.IsInf(p.SD, 0):
 			still++
 		default:
-			s.parameters = append(s.parameters, parameter{p, i})
+			s.parameters = append(s.parameters, parameter{p, i, short[p.Label]})
 		}
 	}
 	if n := len(s.parameters); n > mostPanels { // the last one is sigma
@@ -85,9 +87,20 @@ func show(f *dpreg.Fit, o Options) *shown {
 	return s
 }
 
-// panelOf is an empty plot with a parameter's name on it.
-func panelOf(parameter *posterior.Parameter) *plot.Plot {
-	p := Panel(parameter.Label, "", "")
+// titlesOf are short names of the coefficients and sigma.
+func titlesOf(all []posterior.Parameter) map[string]string {
+	var labels []string
+	for _, p := range all {
+		if isMain(p.Name) {
+			labels = append(labels, p.Label)
+		}
+	}
+	return titles(labels...)
+}
+
+// panelOf is an empty plot with a parameter's title on it.
+func panelOf(title string) *plot.Plot {
+	p := Panel(title, "", "")
 	p.X.Padding = 2
 	return p
 }

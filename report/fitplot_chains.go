@@ -48,7 +48,7 @@ func (s *shown) traces() (*Figure, error) {
 		f.note += fmt.Sprintf("One draw in %d is shown.", step)
 	}
 	for _, p := range s.parameters {
-		plot := panelOf(&p.Parameter)
+		plot := panelOf(p.title)
 		plot.X.Label.Text = "draw"
 		chains := s.draws.Column(p.column)
 		for c, k := range f.keys {
@@ -78,7 +78,7 @@ func (s *shown) ranks() (*Figure, error) {
 		note:    s.leftOut + s.chainsLeftOut(),
 	}
 	for _, p := range s.parameters {
-		plot := panelOf(&p.Parameter)
+		plot := panelOf(p.title)
 		plot.HideY()
 		plot.X.Label.Text = "rank among all draws"
 		counts := rankCounts(s.draws.Column(p.column))

@@ -53,6 +53,11 @@ func (s *shown) custodians() (*Figure, error) {
 	if coefficients < q {
 		f.note += fmt.Sprintf("Shown are the first %d of %d coefficients, and sigma; --save writes the draws of all.", coefficients, q)
 	}
+	names := make([]string, shown)
+	for j := range names {
+		names[j] = s.fit.Custodians[j].Name
+	}
+	title, short := titlesOf(all), shortNames(newPlot().Y.Tick.Label, custodianName, names...)
 	for k := range coefficients + 1 {
 		common := k
 		if k == coefficients {
@@ -61,9 +66,9 @@ func (s *shown) custodians() (*Figure, error) {
 		}
 		rows := make([]named, 0, shown+1)
 		for j := range shown {
-			rows = append(rows, named{s.fit.Custodians[j].Name, &all[first+j*(q+1)+k]})
+			rows = append(rows, named{short[names[j]], &all[first+j*(q+1)+k]})
 		}
-		drawn, err := drawCustodians(all[common].Label, append(rows, named{"common", &all[common]}))
+		drawn, err := drawCustodians(title[all[common].Label], append(rows, named{"common", &all[common]}))
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +85,7 @@ type named struct {
 
 // drawCustodians draws rows from top to bottom, the last one below a line.
 func drawCustodians(title string, rows []named) (*plot.Plot, error) {
-	p := panelOf(&posterior.Parameter{Label: title})
+	p := panelOf(title)
 	wide, half := &spans{LineStyle: wideKey}, &spans{LineStyle: halfKey}
 	points, ticks, last := make(plotter.XYs, len(rows)), make(plot.ConstantTicks, len(rows)), len(rows)-1
 	low, high := rows[last].Lower, rows[last].Upper
@@ -88,7 +93,7 @@ func drawCustodians(title string, rows []named) (*plot.Plot, error) {
 		y := float64(last - i)
 		wide.add(r.Lower, r.Upper, y)
 		half.add(max(r.Q25, r.Lower), min(r.Q75, r.Upper), y)
-		points[i], ticks[i] = plotter.XY{X: r.Mean, Y: y}, plot.Tick{Value: y, Label: shortened(p.Y.Tick.Label, r.name, custodianName)}
+		points[i], ticks[i] = plotter.XY{X: r.Mean, Y: y}, plot.Tick{Value: y, Label: r.name}
 		low, high = min(low, r.Lower), max(high, r.Upper)
 	}
 	room := (high - low) / 25

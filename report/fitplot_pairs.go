@@ -18,6 +18,7 @@ const (
 	pairsPoints = 300
 	pairsSize   = 3 * vg.Centimeter
 	pairsDot    = 1.3
+	pairsText   = pairsSize - 6 // width of a line of a name, which has about two
 )
 
 // pairs draws the draws of each parameter against those of each other one: below
@@ -36,6 +37,11 @@ func (s *shown) pairs() (*Figure, error) {
 		Name: "pairs", title: "Draws of pairs of parameters", columns: len(shown), whole: true, note: note,
 		caption: "Draws of each parameter against each other one and, above the diagonal, their correlations; below a name stands what its cells span.",
 	}
+	labels := make([]string, len(shown))
+	for i, p := range shown {
+		labels[i] = p.Label
+	}
+	short := shortNames(newPlot().X.Tick.Label, 2*pairsText, labels...)
 	all, some := make([][]float64, len(shown)), make([][]float64, len(shown))
 	step := max(1, s.draws.NumChains()*s.draws.NumDraws()/pairsPoints)
 	for i, p := range shown {
@@ -50,7 +56,7 @@ func (s *shown) pairs() (*Figure, error) {
 			p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 1
 			switch low, high := extent(some[i]); {
 			case i == j:
-				name := strings.Join(folded(p.X.Tick.Label, row.Label, pairsSize-6), "\n")
+				name := strings.Join(folded(p.X.Tick.Label, short[row.Label], pairsText), "\n")
 				p.Add(words{{name, 9, 0.6}, {span(low, high), 8, 0.3}})
 			case i < j:
 				p.Add(words{{number(stat.Correlation(all[i], all[j], nil), 2), 11, 0.5}})

@@ -52,7 +52,7 @@ func (s *shown) posterior(naive *dpreg.Fit) (*Figure, error) {
 		if prior != nil {
 			c.prior = prior[p.column]
 		}
-		plot, err := c.draw(&p.Parameter)
+		plot, err := c.draw(&p)
 		if err != nil {
 			return nil, err
 		}
@@ -68,8 +68,8 @@ type curves struct {
 	prior            func(float64) float64
 }
 
-func (c *curves) draw(parameter *posterior.Parameter) (*plot.Plot, error) {
-	p := panelOf(parameter)
+func (c *curves) draw(parameter *parameter) (*plot.Plot, error) {
+	p := panelOf(parameter.title)
 	p.HideY()
 	low, high := c.posterior[0].X, c.posterior[densityPoints].X
 	top := tallest * highest(c.posterior)

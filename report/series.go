@@ -2,6 +2,7 @@ package report
 
 import (
 	"image/color"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -53,11 +54,19 @@ func (k Key) Add(p *plot.Plot, points plotter.XYs) error {
 	return nil
 }
 
+// titleWidth is that of a panel's name.
+const titleWidth = 0.85 * panelWidth
+
+// titles are short names for panels that have them all.
+func titles(names ...string) map[string]string {
+	return shortNames(Panel("", "", "").Title.TextStyle, titleWidth, names...)
+}
+
 // Panel is an empty plot with a name and named axes, to which keys add lines.
 func Panel(name, x, y string) *plot.Plot {
 	p := newPlot()
 	p.Title.Padding, p.Title.TextStyle.Font = 3, sans(10)
-	p.Title.Text = shortened(p.Title.TextStyle, name, 0.85*panelWidth)
+	p.Title.Text = strings.Join(folded(p.Title.TextStyle, name, titleWidth), "\n")
 	p.X.Label.Text, p.Y.Label.Text = x, y
 	p.X.Label.TextStyle.Font, p.Y.Label.TextStyle.Font = sans(9), sans(9)
 	p.X.Padding, p.Y.Padding = 0, 0

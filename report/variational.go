@@ -48,6 +48,8 @@ func Variational(w io.Writer, f *vi.Fit, s *posterior.Summary, model, neighbours
 // fit, and the ELBO where the trace has one. A format that is none of PlotFormats is an error.
 func VariationalTrace(w io.Writer, trace []vi.Point, labels []string, units, format string) error {
 	f := &Figure{Name: "trace", title: fmt.Sprintf("The fitted law's centre over the steps, %s units", units)}
+	shown := labels[:min(len(labels), mostPanels)]
+	short := titles(append([]string{"ELBO"}, shown...)...)
 	if len(labels) > mostPanels {
 		f.note = fmt.Sprintf("Shown are the first %d of %d parameters.", mostPanels, len(labels))
 	}
@@ -56,8 +58,8 @@ func VariationalTrace(w io.Writer, trace []vi.Point, labels []string, units, for
 			return err
 		}
 	}
-	for j, label := range labels[:min(len(labels), mostPanels)] {
-		if err := f.addTrace(label, trace, func(p vi.Point) float64 { return p.Mean[j] }); err != nil {
+	for j, label := range shown {
+		if err := f.addTrace(short[label], trace, func(p vi.Point) float64 { return p.Mean[j] }); err != nil {
 			return err
 		}
 	}
