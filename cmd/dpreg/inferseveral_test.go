@@ -78,7 +78,7 @@ func TestInferSameRows(t *testing.T) {
 	run := func(args ...string) string {
 		return strings.Join(strings.Fields(command(append(args, plan...)...).finished(t).stdout), " ")
 	}
-	if out := run("infer", "first.json", "second.json"); !strings.Contains(out, "n = 2006") || !strings.Contains(out, "look like two releases of the same rows") {
+	if out := run("infer", "first.json", "second.json"); !strings.Contains(out, "n = 2006") || !strings.Contains(out, "may be two releases of the same rows") {
 		t.Errorf("without the flag:\n%s", out)
 	}
 	out := run("infer", "first.json", "second.json", "--same-rows", "--save", "out")
