@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -30,14 +31,23 @@ func (f *inferFlags) conclude(ctx context.Context, stdout, stderr io.Writer, fit
 	if ok, reason := fit.Converged(); !ok {
 		return &exitError{unconverged, fmt.Errorf("not converged: %s", reason)}
 	}
-	if what != nil {
-		for _, v := range what.Variants {
-			if v.Reason != "" {
-				return &exitError{unconverged, fmt.Errorf("--what-if: not converged, %s: %s", v.Name, v.Reason)}
-			}
-		}
+	if all := doubts(what); all != nil {
+		return &exitError{unconverged, errors.New(all[0])}
 	}
 	return nil
+}
+
+// doubts are the variants of --what-if that did not converge, and why; what may be nil.
+func doubts(what *dpreg.WhatIf) (all []string) {
+	if what == nil {
+		return nil
+	}
+	for _, v := range what.Variants {
+		if v.Reason != "" {
+			all = append(all, fmt.Sprintf("--what-if: not converged, %s: %s", v.Name, v.Reason))
+		}
+	}
+	return all
 }
 
 // summary is that of the units and the level asked for, with the answer to --what-if.
@@ -46,12 +56,8 @@ func (f *inferFlags) summary(fit *dpreg.Fit, what *dpreg.WhatIf) *posterior.Summ
 	s.Version = version()
 	if what != nil {
 		s.WhatIf = what
-		for _, v := range what.Variants {
-			if v.Reason != "" {
-				s.Warnings = append(s.Warnings, fmt.Sprintf("--what-if: not converged, %s: %s", v.Name, v.Reason))
-			}
-		}
 	}
+	s.Warnings = append(s.Warnings, doubts(what)...)
 	return s
 }
 
