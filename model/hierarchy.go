@@ -11,17 +11,18 @@ import (
 
 // Hierarchy draws the parameters of partially pooled regressions given all statistics,
 //
-//	θ, σ² ~ NIG   Ω, υ ~ Spread   θ_j ~ N(θ, Ω)   log σ_j ~ N(log σ, υ²)
+//	θ, σ² ~ Prior   Ω, υ ~ Spread   θ_j ~ N(θ, Ω)   log σ_j ~ N(log σ, υ²)
 //	y ~ N(θ_jᵀ(1, x), σ_j²) at custodian j,
 //
 // in blocks, of which each leaves the law given the statistics invariant:
 //
+//	a           | θ, σ²            the prior's free scales, see Mixture; all below is given a
 //	Ω           | σ², all σ_j      each coordinate by slice sampling, θ and all θ_j integrated out
 //	θ           | Ω, σ², all σ_j   normal, all θ_j integrated out
 //	θ_j         | θ, Ω, σ_j        normal
 //	σ², υ, σ_j  | θ, all θ_j       see scales
 //
-// The first three are a draw of (Ω, θ, all θ_j) given the scales by the chain rule.
+// The second to fourth are a draw of (Ω, θ, all θ_j) given the scales by the chain rule.
 // Integrated out so, neither θ nor Ω is held by θ_j: it mixes where the statistics tell much
 // of θ_j and where they tell little, and needs no second parametrisation.
 //
@@ -34,7 +35,8 @@ type Hierarchy struct {
 	Spread *Spread     // at Phi
 	Root   []float64   // B, Cov w_j = BBᵀ, lower triangular, at Phi
 
-	prior    *conjugate.NIG
+	mixture  *Mixture
+	prior    *conjugate.NIG // given free scales
 	sites    []*gramRoot
 	sums     *Sums
 	scales   *scales
@@ -51,7 +53,8 @@ type Hierarchy struct {
 func NewHierarchy(s Shape, prior *Prior, custodians int) *Hierarchy {
 	q := s.Q()
 	vec := func(n int) []float64 { return make([]float64, n) }
-	h := &Hierarchy{Centre: vec(q + 1), Spread: NewSpread(q), prior: prior.Theta, sums: NewSums(s),
+	mixture := NewMixture(prior)
+	h := &Hierarchy{Centre: vec(q + 1), Spread: NewSpread(q), mixture: mixture, prior: mixture.Theta, sums: NewSums(s),
 		Root: vec((q + 1) * (q + 1)), block: vec(q * q), chol: vec(q * q), mean: vec(q), deviates: vec(q), space: newSiteSpace(q)}
 	h.Theta, h.Phi, h.unused = h.Centre[:q], vec(h.Spread.Dim()), vec(h.Spread.Dim())
 	h.density = h.marginal
@@ -62,7 +65,7 @@ func NewHierarchy(s Shape, prior *Prior, custodians int) *Hierarchy {
 	return h
 }
 
-// Start draws σ² from the prior, for every σ_j² too, and the spread from about its prior.
+// Start draws σ² from the prior at typical free scales, for every σ_j² too, and the spread from about its prior.
 // Step draws the others anew.
 func (h *Hierarchy) Start(rng *rand.Rand) {
 	q := len(h.Theta)
@@ -81,6 +84,8 @@ func (h *Hierarchy) Take(centre, phi []float64) {
 	h.setRoot()
 }
 
+func (h *Hierarchy) centreSigma2() float64 { return math.Exp(h.Centre[len(h.Theta)]) }
+
 // sigma2 is σ_j².
 func (h *Hierarchy) sigma2(j int) float64 { return math.Exp(h.At[j][len(h.Theta)]) }
 
@@ -94,6 +99,7 @@ func (h *Hierarchy) Observe(j int, s []float64, n float64) bool {
 // Step draws all parameters once. It reports false where rounding leaves a matrix
 // indefinite.
 func (h *Hierarchy) Step(rng *rand.Rand) bool {
+	h.mixture.DrawRegression(h.Theta, h.centreSigma2(), false, rng)
 	return h.drawSpread(rng) && h.drawTheta(rng) && h.drawSites(rng) && h.scales.draw(rng)
 }
 
@@ -122,22 +128,26 @@ func (h *Hierarchy) drawSpread(rng *rand.Rand) bool {
 //
 //	ỹ_j = X̃_j(θ + Bη_j) + σ_jε,   A_j = X̃_jB/σ_j,   I + A_jA_jᵀ = L_jL_jᵀ,
 //	T_j = L_j⁻¹X̃_j/σ_j,   u_j = L_j⁻¹ỹ_j/σ_j:   u_j ~ N(T_jθ, I),
-//	P = Λ₀/σ² + ΣT_jᵀT_j,   b = Λ₀μ₀/σ² + ΣT_jᵀu_j,   θ | … ~ N(P⁻¹b, P⁻¹),
+//	P = Λ₀/c + ΣT_jᵀT_j,   b = Λ₀μ₀/c + ΣT_jᵀu_j,   θ | … ~ N(P⁻¹b, P⁻¹),
 //	log p(Ω | …) = log p(Ω) − Σ log|L_j| − ½ log|P| − ½(Σ|u_j|² − bᵀP⁻¹b).
 //
+// c = 1 where the prior is Unscaled, else σ².
 // Nothing is inverted that may be singular: neither XᵀX, which projected statistics
 // leave so, nor Ω near 0.
 func (h *Hierarchy) marginal() float64 {
 	q := len(h.Theta)
 	h.setRoot()
-	sigma2 := math.Exp(h.Centre[q])
+	c := 1.0
+	if !h.mixture.prior.Unscaled {
+		c = h.centreSigma2()
+	}
 	logp := h.Spread.LogPrior(h.unused, h.Phi)
 	dense.SymMulVec(h.mean, h.prior.Precision, q, h.prior.Mean)
 	for k := range q {
-		h.mean[k] /= sigma2
+		h.mean[k] /= c
 	}
 	for i, v := range h.prior.Precision {
-		h.chol[i] = v / sigma2
+		h.chol[i] = v / c
 	}
 	for j, s := range h.sites {
 		logp += h.space.whiten(s, h.block, h.sigma2(j), h.chol, h.mean)

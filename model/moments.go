@@ -137,68 +137,6 @@ func (t *Moments) covarianceOfTwo(dst []float64, n float64) {
 	d[20], d[21], d[22], d[23], d[24] = n*cx, n*cy, n*(2*xy*sxy+mx*cx), n*(2*yy*sxy+my*cx), n*(2*yy*syy+my*cy)
 }
 
-// Adjoint adds to gMean (m) and gCov (m×m, full, not symmetrised) the gradient
-// of a function f of (nμ_t, nΣ_t) in (μ, V), given alpha = ∂f/∂(nμ_t) and the
-// symmetric w with df = Σ_rc w_rc d(nΣ_t)_rc; of w only the lower triangle is
-// read. It is the reverse of Expect and Covariance, line by line.
-func (t *Moments) Adjoint(gMean, gCov, alpha, w []float64, n float64) {
-	m := t.Shape.M()
-	q := statistics(m)
-	mu, cov := t.Mean, t.Cov
-	for j := range m {
-		gMean[j] += n * alpha[j]
-		for k := 0; k < j; k++ {
-			gCov[j*m+k] += 2 * n * w[j*q+k]
-		}
-		gCov[j*m+j] += n * w[j*q+j]
-	}
-	r := m
-	for i := range m {
-		vi := cov[i*m : i*m+m]
-		gi := gCov[i*m : i*m+m]
-		for j := i; j < m; j++ {
-			vj := cov[j*m : j*m+m]
-			gj := gCov[j*m : j*m+m]
-			na := n * alpha[r]
-			gj[i] += na
-			gMean[i] += na * mu[j]
-			gMean[j] += na * mu[i]
-
-			row := w[r*q : r*q+r+1]
-			at, n2 := m, 2*n
-			for k := range m {
-				ga, gb, gc := 0.0, 0.0, n2*row[k]
-				if k <= i {
-					end := m
-					if k == i {
-						end = j + 1
-					}
-					a, b, c := vi[k]+mu[i]*mu[k], vj[k]+mu[j]*mu[k], vi[k]*mu[j]+vj[k]*mu[i]
-					for l := k; l < end; l++ {
-						x := n2 * row[at]
-						if at == r {
-							x = n * row[at]
-						}
-						at++
-						gj[l] += x * a
-						gi[l] += x * b
-						gMean[l] += x * c
-						ga += x * vj[l]
-						gb += x * vi[l]
-						gc += x * mu[l]
-					}
-				}
-				gi[k] += ga + gc*mu[j]
-				gj[k] += gb + gc*mu[i]
-				gMean[k] += ga*mu[i] + gb*mu[j]
-				gMean[i] += ga*mu[k] + gc*vj[k]
-				gMean[j] += gb*mu[k] + gc*vi[k]
-			}
-			r++
-		}
-	}
-}
-
 // Factor computes Chol; it reports false where rounding leaves V indefinite.
 func (t *Moments) Factor() bool {
 	copy(t.Chol, t.Cov)

@@ -147,69 +147,6 @@ func TestRandMoments(t *testing.T) {
 	}
 }
 
-// TestAdjoint compares Adjoint with central differences of a random linear
-// function of (nμ_t, nΣ_t), along random directions in (μ, V).
-func TestAdjoint(t *testing.T) {
-	const n, h = 7, 1e-5
-	rng := rand.New(rand.NewPCG(3, 1))
-	for _, s := range shapes {
-		m, q := s.M(), s.Statistics()
-		mo := NewMoments(s)
-		mo.Set(randomParams(s, rng))
-		alpha, w := make([]float64, q), make([]float64, q*q)
-		for i := range alpha {
-			alpha[i] = rng.NormFloat64()
-			for j := range i + 1 {
-				w[i*q+j] = rng.NormFloat64()
-			}
-		}
-		f := func() float64 {
-			mean, cov := make([]float64, q), make([]float64, q*q)
-			mo.Expect(mean, n)
-			mo.Covariance(cov, n)
-			sum := 0.0
-			for r := range q {
-				sum += alpha[r]*mean[r] + w[r*q+r]*cov[r*q+r]
-				for c := range r {
-					sum += 2 * w[r*q+c] * cov[r*q+c]
-				}
-			}
-			return sum
-		}
-		gMean, gCov := make([]float64, m), make([]float64, m*m)
-		mo.Adjoint(gMean, gCov, alpha, w, n)
-		dMean, dCov := make([]float64, m), make([]float64, m*m)
-		want := 0.0
-		for j := range m {
-			dMean[j] = rng.NormFloat64()
-			for k := range j + 1 {
-				d := rng.NormFloat64()
-				dCov[j*m+k], dCov[k*m+j] = d, d
-			}
-		}
-		for j := range dMean {
-			want += gMean[j] * dMean[j]
-		}
-		for j := range dCov {
-			want += gCov[j] * dCov[j]
-		}
-		move := func(h float64) float64 {
-			for j := range dMean {
-				mo.Mean[j] += h * dMean[j]
-			}
-			for j := range dCov {
-				mo.Cov[j] += h * dCov[j]
-			}
-			return f()
-		}
-		up := move(h)
-		got := (up - move(-2*h)) / (2 * h)
-		if math.Abs(got-want) > 1e-6*(1+math.Abs(want)) {
-			t.Errorf("%+v: difference quotient %g, gradient %g", s, got, want)
-		}
-	}
-}
-
 // at returns moments of p covariates, and a generator, for benchmarks.
 func at(p int) (*Moments, *rand.Rand) {
 	s := Shape{P: p, Intercept: true}
@@ -223,12 +160,10 @@ func at(p int) (*Moments, *rand.Rand) {
 func BenchmarkMoments(b *testing.B) {
 	for _, p := range []int{1, 5, 10} {
 		mo, rng := at(p)
-		m, q := mo.Shape.M(), mo.Shape.Statistics()
+		q := mo.Shape.Statistics()
 		s, cov := make([]float64, q), make([]float64, q*q)
-		gMean, gCov := make([]float64, m), make([]float64, m*m)
 		for name, f := range map[string]func(){
 			"Covariance": func() { mo.Covariance(cov, 100) },
-			"Adjoint":    func() { mo.Adjoint(gMean, gCov, s, cov, 100) },
 			"Rand":       func() { mo.Rand(s, 100, rng) },
 		} {
 			b.Run(fmt.Sprintf("%s/p=%d", name, p), func(b *testing.B) {

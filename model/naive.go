@@ -2,25 +2,23 @@ package model
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/posterior"
 )
 
-// Naive is the method that ignores the noise: the conjugate posterior of (θ, σ²)
+// Naive is the method that ignores the noise: the posterior of (θ, σ²)
 // given z as if it were s. It is kept to show what that costs: its intervals
-// are too narrow, the more so the more noise there is. Draws are independent, and
+// are too narrow, the more so the more noise there is. Draws are those of Given, and
 // named by Shape.RegressionNames.
 type Naive struct{}
 
 // Name returns the method's name on the command line.
 func (Naive) Name() string { return "naive" }
 
-// Sample draws from the NIG posterior; of several releases, that of their rows
+// Sample draws from that posterior; of several releases, that of their rows
 // together. Where no data could have the statistics z of a release, they are projected
 // first (Projection), and a warning says so. The plan's warm-up is not run. Where pooling
 // is partial, draws are of a Markov chain (Hierarchy), warm-up is run, and they are named
@@ -53,14 +51,8 @@ func (t *Joint) naively(ctx context.Context, all [][]float64, plan mcmc.Plan) (*
 			z[i] += v
 		}
 	}
-	sums, q := NewSums(t.Shape), t.Shape.Q()
-	sums.Set(z, t.Rows())
 	start := func(int, *rand.Rand) (mcmc.Kernel[struct{}], error) {
-		k := &naiveKernel{sampler: conjugate.NewNIGSampler(q), theta: make([]float64, q)}
-		if !k.sampler.Update(t.Prior.Theta.Clone(), t.Prior.Theta, sums.XX, sums.XY, sums.YY, t.Rows()) {
-			return nil, errors.New("naive: the posterior precision is not positive definite: columns are collinear and the prior is too weak to tell them apart")
-		}
-		return k, nil
+		return NewGiven("naive", t.Shape, t.Prior, false, z, t.Rows()), nil
 	}
 	plan.Warmup = 0
 	columns := mcmc.Columns{Params: t.Shape.RegressionNames()}
@@ -92,17 +84,3 @@ func naiveWarnings(projected bool) []string {
 	}
 	return w
 }
-
-// naiveKernel draws (θ, σ²) independently at each step.
-type naiveKernel struct {
-	sampler *conjugate.NIGSampler
-	theta   []float64
-	sigma2  float64
-}
-
-func (k *naiveKernel) Step(rng *rand.Rand) struct{} {
-	k.sigma2 = k.sampler.Rand(k.theta, rng)
-	return struct{}{}
-}
-
-func (k *naiveKernel) Params(dst []float64) { dst[copy(dst, k.theta)] = k.sigma2 }

@@ -69,7 +69,7 @@ func (t *Pooled) rough(s *Site) {
 	z := append([]float64(nil), s.Z...)
 	NewProjection(shape.M()).Apply(z, n)
 	s.Units.Common(z, z, n)
-	sums, prior := NewSums(shape), DefaultPrior(shape).Theta
+	sums, prior := NewSums(shape), roughPrior(q)
 	sums.Set(z, n)
 	k := q + 1
 	for i := range k {
@@ -108,6 +108,15 @@ func (t *Pooled) rough(s *Site) {
 	copy(t.guess.Mean, given.Mean)
 	relative := noise * size / (n * sigma2)
 	t.guess.Mean[q], t.guess.Precision[k*k-1] = math.Log(sigma2), 1/(2/n+2*relative*relative)
+}
+
+// roughPrior is a vague conjugate prior, for a guess.
+func roughPrior(q int) *conjugate.NIG {
+	d := &conjugate.NIG{Mean: make([]float64, q), Precision: make([]float64, q*q), Shape: 3, Scale: 0.15}
+	for k := range q {
+		d.Precision[k*q+k] = 0.1
+	}
+	return d
 }
 
 // Set takes w of x, whose first coordinates are c, at the parameters of the hub's last

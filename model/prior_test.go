@@ -3,13 +3,13 @@ package model
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -21,61 +21,162 @@ func testDesign() *schema.Design {
 	}
 }
 
-// TestDefaultPriorPredictive: most prior predictive responses lie in the box.
-func TestDefaultPriorPredictive(t *testing.T) {
-	const draws = 100_000
-	rng := rand.New(rand.NewPCG(7, 1))
-	for _, s := range []Shape{{1, true}, {3, true}, {10, true}, {2, false}} {
-		prior := DefaultPrior(s)
-		nig, niw := conjugate.NewNIGSampler(s.Q()), conjugate.NewNIWSampler(s.P)
-		nig.Set(prior.Theta)
-		niw.Set(prior.Covariates)
-		x, mo := NewParams(s), NewMoments(s)
-		inside := 0
-		for range draws {
-			x.Sigma2 = nig.Rand(x.Theta, rng)
-			niw.Rand(x.MuX, x.Tau, rng)
-			mo.Set(x)
-			y := mo.Mean[s.P] + math.Sqrt(mo.Cov[len(mo.Cov)-1])*rng.NormFloat64()
-			if math.Abs(y) <= 1 {
-				inside++
-			}
+// TestPriorUnits: a prior in the data's units is the same law, and its way back is the
+// prior. Densities of one point in both units differ by a constant, the Jacobian.
+func TestPriorUnits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 1))
+	for _, intercept := range []bool{true, false} {
+		d := testDesign()
+		if d.Intercept = intercept; !intercept { // then there is no middle
+			d.Response, d.Covariates[0].Lower, d.Covariates[1].Upper = schema.Column{Name: "y", Lower: -10, Upper: 10}, -5, 3
 		}
-		if share := float64(inside) / draws; share < 0.75 || share > 0.95 {
-			t.Errorf("%+v: %.3f of the prior predictive responses lie in the box", s, share)
+		f, s := d.Frame(), Shape{P: 2, Intercept: intercept}
+		matrix, shift := f.ThetaMatrix()
+		for which, prior := range variousPriors(s, rng) {
+			original, err := prior.Original(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			back, err := original.FromOriginal(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			scaled, other := NewCoordinates(s, prior), NewCoordinates(s, original)
+			again := NewCoordinates(s, back)
+			phi, grad, constant := make([]float64, scaled.Dim()), make([]float64, scaled.Dim()), math.NaN()
+			at := func(c *Coordinates, x *Params) float64 {
+				c.Unconstrain(phi, x)
+				c.Constrain(x, phi)
+				return c.LogPrior(grad, x)
+			}
+			for range 5 {
+				x, y := randomParams(s, rng), NewParams(s)
+				copy(y.Theta, shift)
+				for k := range y.Theta {
+					for l, v := range x.Theta {
+						y.Theta[k] += matrix[k*s.Q()+l] * v
+					}
+				}
+				y.Sigma2 = f.Half[2] * f.Half[2] * x.Sigma2
+				for j, h := range f.Half[:2] {
+					y.MuX[j] = f.Centre[j] + h*x.MuX[j]
+					for k, g := range f.Half[:2] {
+						y.Tau[j*2+k] = h * g * x.Tau[j*2+k]
+					}
+				}
+				logp := at(scaled, x)
+				if d := at(again, x) - logp; !(math.Abs(d) < 1e-9*(1+math.Abs(logp))) {
+					t.Errorf("prior %d: log density is off by %g after a way there and back", which, d)
+				}
+				d := at(other, y) - logp
+				if math.IsNaN(constant) {
+					constant = d
+				}
+				if !(math.Abs(d-constant) < 1e-9*(1+math.Abs(logp))) {
+					t.Errorf("prior %d: log density in the data's units is off by %g", which, d-constant)
+				}
+			}
 		}
 	}
 }
 
-// TestReadPriorUnits: the same prior stated in both units is the same prior.
+// TestReadPriorUnits: the same prior stated in both units is the same prior, with free
+// scales and without; so is what is written of one.
 func TestReadPriorUnits(t *testing.T) {
-	d := testDesign()
-	scaled, err := ReadPrior(strings.NewReader(`{"units":"scaled","theta":{"mean":[0.1,0.2,-0.3],
+	d := factorDesign(true)
+	stated, err := ReadPrior(strings.NewReader(`{"theta":{"mean":[0.1,0.2,-0.3],
 		"precision":[[2,0.5,0],[0.5,1,0.1],[0,0.1,3]]},"sigma2":{"shape":5,"scale":0.4},
-		"covariates":{"mean":[0.2,-0.1],"kappa":2,"scale":[[1,0.2],[0.2,2]],"dof":7}}`), "p.json", d)
+		"covariates":{"mean":[0.2,-0.1],"kappa":2,"scale":[[1,0.2],[0.2,2]],"dof":7}}`), "p.json", testDesign())
 	if err != nil {
 		t.Fatal(err)
 	}
-	original, err := scaled.Original(d.Frame())
+	if stated.Unscaled || len(stated.Scales) > 0 {
+		t.Errorf("a prior that states all its parts has the free scales %+v, unscaled %v", stated.Scales, stated.Unscaled)
+	}
+	mean, variance := []float64{0.1, 0.2, -0.3, -0.9, 0.5, -0.8}, []float64{0.1, 0.2, 0.1, 0.3, 0.01, 0.02}
+	defaults, err := DefaultPriorFor(d, noisy(d, 1000, 3, mean, variance))
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := original.FromOriginal(d.Frame())
+	shrinking, err := ShrinkingPrior(d, noisy(d, 1000, 3, mean, variance))
 	if err != nil {
 		t.Fatal(err)
 	}
-	near := func(what string, got, want []float64) {
-		for i := range want {
-			if math.Abs(got[i]-want[i]) > 1e-12*(1+math.Abs(want[i])) {
-				t.Errorf("%s: %v came back as %v", what, want, got)
+	for what, c := range map[string]struct {
+		p *Prior
+		d *schema.Design
+	}{"conjugate": {stated, testDesign()}, "default": {defaults, d}, "shrinking": {shrinking, d}} {
+		original, err := c.p.Original(c.d.Frame())
+		if err != nil {
+			t.Fatal(what, err)
+		}
+		for units, p := range map[string]*Prior{"scaled": c.p, "original": original} {
+			text, err := json.Marshal(p)
+			if err != nil {
+				t.Fatal(what, err)
 			}
+			text = bytes.Replace(text, []byte(`"scaled"`), []byte(`"`+units+`"`), 1)
+			again, err := ReadPrior(bytes.NewReader(text), "p.json", c.d)
+			if err != nil {
+				t.Fatal(what, units, err)
+			}
+			nearPrior(t, again, c.p, 1e-9)
 		}
 	}
-	near("theta.mean", back.Theta.Mean, scaled.Theta.Mean)
-	near("theta.precision", back.Theta.Precision, scaled.Theta.Precision)
-	near("covariates.mean", back.Covariates.Mean, scaled.Covariates.Mean)
-	near("covariates.scale", back.Covariates.Scale, scaled.Covariates.Scale)
-	near("sigma2", []float64{back.Theta.Shape, back.Theta.Scale}, []float64{scaled.Theta.Shape, scaled.Theta.Scale})
+}
+
+// TestReadPriorParts: a stated part loses its free scales, and no other does; precisions
+// without a mean are about 0, in scaled units.
+func TestReadPriorParts(t *testing.T) {
+	d := factorDesign(true) // σ, five covariates, a factor
+	for text, want := range map[string]struct {
+		scales   int
+		unscaled bool
+	}{
+		`{}`:                                         {7, true},
+		`{"theta":{"mean":[0,0,0,0,0,1]}}`:           {7, true},
+		`{"covariates":{"kappa":1}}`:                 {7, true},
+		`{"sigma2":{"shape":3,"scale":1}}`:           {6, true},
+		`{"theta":{"precision":I6}}`:                 {6, false},
+		`{"theta":{"precision":I6,"unscaled":true}}`: {6, true},
+		`{"covariates":{"scale":I5,"dof":9}}`:        {2, true},
+		`{"scales":[]}`:                              {0, true},
+		`{"theta":{"precision":I6},"scales":[{"sd":1,"sigma":true}]}`: {1, false},
+	} {
+		for _, n := range []int{5, 6} {
+			rows := make([][]float64, n)
+			for i := range rows {
+				rows[i] = make([]float64, n)
+				rows[i][i] = 2
+			}
+			identity, err := json.Marshal(rows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = strings.ReplaceAll(text, fmt.Sprintf("I%d", n), string(identity))
+		}
+		p, err := ReadPrior(strings.NewReader(text), "p.json", d)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		} else if len(p.Scales) != want.scales || p.Unscaled != want.unscaled {
+			t.Errorf("%s: %d free scales, unscaled %v; want %+v", text, len(p.Scales), p.Unscaled, want)
+		}
+	}
+	base, err := DefaultPriorFor(d, noisy(d, 1000, 1, []float64{0, 0, 0, 0, 0, -0.8}, []float64{0.1, 0.1, 0.1, 0.1, 0.1, 0.1}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, mean := range map[string]float64{
+		`{"theta":{"precision":[[1,0,0,0,0,0],[0,1,0,0,0,0],[0,0,1,0,0,0],[0,0,0,1,0,0],[0,0,0,0,1,0],[0,0,0,0,0,1]]}}`:                    0,
+		`{"units":"original","theta":{"precision":[[1,0,0,0,0,0],[0,1,0,0,0,0],[0,0,1,0,0,0],[0,0,0,1,0,0],[0,0,0,0,1,0],[0,0,0,0,0,1]]}}`: 0,
+		`{"covariates":{"kappa":1}}`: -0.8,
+	} {
+		p, err := base.Read(strings.NewReader(text), "p.json", d, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, text, p.Theta.Mean, []float64{mean, 0, 0, 0, 0, 0}, 1e-9)
+	}
 }
 
 func TestReadPriorErrors(t *testing.T) {
@@ -84,17 +185,29 @@ func TestReadPriorErrors(t *testing.T) {
 		"{\n\"units\": secret}":    "line 2 is not JSON",
 		`{"units":"metres"}`:       "units",
 		`{"theta":{"mean":[0,0]}}`: "theta.mean: 2 numbers, the model needs 3",
-		`{"theta":{"precision":[[1,0,0],[0,1,0]]}}`:         "theta.precision: 2 rows",
-		`{"theta":{"precision":[[1,0,0],[0,1],[0,0,1]]}}`:   "theta.precision[1]",
-		`{"theta":{"precision":[[1,2,0],[2,1,0],[0,0,1]]}}`: "eigenvalue",
-		`{"theta":{"precision":[[1,1,0],[0,1,0],[0,0,1]]}}`: "symmetric",
-		`{"covariates":{"scale":[[1,2],[2,1]]}}`:            "eigenvalue",
-		`{"covariates":{"dof":0.5}}`:                        "covariates",
-		`{"sigma2":{"shape":-1}}`:                           "sigma2",
-		`{"sigma2":{"rate":1}}`:                             "rate",
-		`{"sigma2":{"shape":2}} {}`:                         "after the end",
-		`{"theta":{"mean":[1e999,0,0]}}`:                    "not a prior file",
-		`{"units":"original","covariates":{"kappa":0}}`:     "covariates",
+		`{"theta":{"precision":[[1,0,0],[0,1,0]]}}`:                                               "theta.precision: 2 rows",
+		`{"theta":{"precision":[[1,0,0],[0,1],[0,0,1]]}}`:                                         "theta.precision[1]",
+		`{"theta":{"precision":[[1,2,0],[2,1,0],[0,0,1]]}}`:                                       "eigenvalue",
+		`{"theta":{"precision":[[1,1,0],[0,1,0],[0,0,1]]}}`:                                       "symmetric",
+		`{"covariates":{"scale":[[1,2],[2,1]],"dof":5}}`:                                          "eigenvalue",
+		`{"covariates":{"scale":[[1,0],[0,1]],"dof":0.5}}`:                                        "covariates",
+		`{"covariates":{"dof":5}}`:                                                                "covariates: scale and dof",
+		`{"sigma2":{"shape":-1,"scale":1}}`:                                                       "sigma2",
+		`{"sigma2":{"scale":1}}`:                                                                  "sigma2: shape and scale",
+		`{"theta":{"unscaled":true}}`:                                                             "theta.unscaled",
+		`{"scales":[{"sd":0,"sigma":true}]}`:                                                      "scales[0]: sd",
+		`{"scales":[{"sd":1}]}`:                                                                   "scales[0]: a free scale is of one",
+		`{"scales":[{"sd":1,"sigma":true},{"sd":1,"sigma":true}]}`:                                "scales[1]: another",
+		`{"scales":[{"sd":1,"covariates":[0]}]}`:                                                  "scales[0]: covariates: 0 is not between 1 and 2",
+		`{"scales":[{"sd":1,"covariates":[1,1]}]}`:                                                "scales[0]: a number stands twice",
+		`{"scales":[{"sd":1,"coefficients":[1]}]}`:                                                "scales[0]: precision is missing",
+		`{"scales":[{"sd":1,"coefficients":[1],"precision":[[9]]}]}`:                              "scales[0]: precision is no part of theta.precision",
+		`{"scales":[{"sd":1,"coefficients":[1],"precision":[[-1]]}]}`:                             "scales[0]: precision is not positive",
+		`{"covariates":{"scale":[[1,0.1],[0.1,1]],"dof":5},"scales":[{"sd":1,"covariates":[2]}]}`: "off the diagonal",
+		`{"sigma2":{"rate":1}}`:                                                                   "rate",
+		`{"sigma2":{"shape":2}} {}`:                                                               "after the end",
+		`{"theta":{"mean":[1e999,0,0]}}`:                                                          "not a prior file",
+		`{"units":"original","covariates":{"kappa":0}}`:                                           "covariates",
 	} {
 		_, err := ReadPrior(strings.NewReader(text), "prior.json", testDesign())
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "prior.json: ") {
@@ -110,6 +223,7 @@ func FuzzReadPrior(f *testing.F) {
 	f.Add(`{"units":"original","x":{"kind":"normal","mean":[1,2],"covariance":[[1,0.3],[0.3,2]]}}`)
 	f.Add(`{"theta":{"precision":[[1,0,0],[0,1,0],[0,0,1]]},"sigma2":{"shape":2,"scale":1e-300}}`)
 	f.Add(`{"covariates":{"mean":[0,0],"kappa":1,"scale":[[1,0],[0,1]],"dof":5}}`)
+	f.Add(`{"theta":{"mean":[0,0,0],"precision":[[1,0,0],[0,2,1],[0,1,2]],"unscaled":true},"scales":[{"sd":1,"coefficients":[1,2],"precision":[[1,0.5],[0.5,1]]},{"sd":2,"sigma":true}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := ReadPrior(strings.NewReader(text), "p", testDesign())
 		if err != nil {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -17,22 +16,41 @@ const maxPriorBytes = 1 << 20
 
 // priorFile is the file's form; what is left out stays nil.
 type priorFile struct {
-	Units string `json:"units"`
-	Theta *struct {
-		Mean      []float64   `json:"mean"`
-		Precision [][]float64 `json:"precision"`
-	} `json:"theta"`
-	Sigma2 *struct {
-		Shape *float64 `json:"shape"`
-		Scale *float64 `json:"scale"`
-	} `json:"sigma2"`
-	Covariates *struct {
-		Mean  []float64   `json:"mean"`
-		Kappa *float64    `json:"kappa"`
-		Scale [][]float64 `json:"scale"`
-		Dof   *float64    `json:"dof"`
-	} `json:"covariates"`
-	X *xFile `json:"x"`
+	Units      string          `json:"units"`
+	Theta      *thetaFile      `json:"theta"`
+	Sigma2     *sigma2File     `json:"sigma2"`
+	Covariates *covariatesFile `json:"covariates"`
+	Scales     *[]scaleFile    `json:"scales"`
+	X          *xFile          `json:"x,omitempty"`
+}
+
+type thetaFile struct {
+	Mean      []float64   `json:"mean"`
+	Precision [][]float64 `json:"precision"`
+	Unscaled  *bool       `json:"unscaled"`
+}
+
+type sigma2File struct {
+	Shape *float64 `json:"shape"`
+	Scale *float64 `json:"scale"`
+}
+
+type covariatesFile struct {
+	Mean   []float64   `json:"mean"`
+	MeanSD []float64   `json:"mean_sd,omitempty"`
+	Kappa  *float64    `json:"kappa,omitempty"`
+	Scale  [][]float64 `json:"scale"`
+	Dof    *float64    `json:"dof"`
+}
+
+// scaleFile is the form of a Scale. Covariates and coefficients are numbered as mu_x and
+// theta of draws are: from 1, theta[0] being the intercept.
+type scaleFile struct {
+	SD           float64     `json:"sd"`
+	Sigma        bool        `json:"sigma,omitempty"`
+	Covariates   []int       `json:"covariates,omitempty"`
+	Coefficients []int       `json:"coefficients,omitempty"`
+	Precision    [][]float64 `json:"precision,omitempty"`
 }
 
 // xFile is the form of a law of the covariates.
@@ -44,64 +62,91 @@ type xFile struct {
 
 // MarshalJSON writes a prior as ReadPrior reads it, all of it, in scaled units.
 func (p *Prior) MarshalJSON() ([]byte, error) {
-	nig, niw := p.Theta, p.Covariates
-	return json.Marshal(struct {
-		Units      string `json:"units"`
-		Theta      any    `json:"theta"`
-		Sigma2     any    `json:"sigma2"`
-		Covariates any    `json:"covariates"`
-		X          any    `json:"x,omitempty"`
-	}{
-		"scaled",
-		map[string]any{"mean": nig.Mean, "precision": rowsOf(nig.Precision, len(nig.Mean))},
-		map[string]any{"shape": nig.Shape, "scale": nig.Scale},
-		map[string]any{"mean": niw.Mean, "kappa": niw.Kappa, "scale": rowsOf(niw.Scale, len(niw.Mean)), "dof": niw.Dof},
-		xOf(p.X),
+	nig := p.Theta
+	scales := make([]scaleFile, len(p.Scales))
+	for i, s := range p.Scales {
+		scales[i] = scaleFile{SD: s.SD, Sigma: s.Sigma}
+		for _, j := range s.Covariates {
+			scales[i].Covariates = append(scales[i].Covariates, j+1)
+		}
+		for _, k := range s.Coefficients {
+			scales[i].Coefficients = append(scales[i].Coefficients, k+1-p.first())
+		}
+		if n := len(s.Coefficients); n > 0 {
+			scales[i].Precision = rowsOf(s.Precision, n)
+		}
+	}
+	return json.Marshal(priorFile{
+		Units:      "scaled",
+		Theta:      &thetaFile{nig.Mean, rowsOf(nig.Precision, len(nig.Mean)), &p.Unscaled},
+		Sigma2:     &sigma2File{&nig.Shape, &nig.Scale},
+		Covariates: p.covariatesFile(),
+		Scales:     &scales,
+		X:          xOf(p.X),
 	})
 }
+
+// covariatesFile states the law of μ_x by sds or by κ₀.
+func (p *Prior) covariatesFile() *covariatesFile {
+	niw := p.Covariates
+	f := &covariatesFile{Mean: niw.Mean, MeanSD: p.MeanSD, Scale: rowsOf(niw.Scale, len(niw.Mean)), Dof: &niw.Dof}
+	if p.MeanSD == nil {
+		f.Kappa = &niw.Kappa
+	}
+	return f
+}
+
+// first is the index in θ of the first slope.
+func (p *Prior) first() int { return p.Theta.Dim() - p.Covariates.Dim() }
 
 // rowsOf are the rows of an n×n matrix.
 func rowsOf(a []float64, n int) [][]float64 { return slices.Collect(slices.Chunk(a, n)) }
 
 // xOf is the file's form of a law; nil of none. A sampled one, which no file states, has
 // its kind alone.
-func xOf(l XLaw) any {
+func xOf(l XLaw) *xFile {
 	switch l := l.(type) {
 	case NormalX:
-		return xFile{"normal", l.Mean, rowsOf(l.Covariance, len(l.Mean))}
+		return &xFile{"normal", l.Mean, rowsOf(l.Covariance, len(l.Mean))}
 	case UniformX:
-		return xFile{Kind: "uniform"}
+		return &xFile{Kind: "uniform"}
 	case SampledX:
-		return xFile{Kind: "sampled"}
+		return &xFile{Kind: "sampled"}
 	}
 	return nil
 }
 
-// ReadPrior reads a prior file for a design and returns the prior in scaled
-// units. "units" is "scaled" (also where it is left out) or "original"; every
-// other field may be left out, and has the default prior's value then. Unknown
-// fields, wrong sizes, matrices that are not symmetric or not positive definite
-// and trailing bytes are errors that name the file and the field.
+// ReadPrior reads a prior file for a design and returns the prior in scaled units. What the
+// file leaves out is as in DefaultPriorFor(d); see Prior.Read.
 func ReadPrior(r io.Reader, name string, d *schema.Design) (*Prior, error) {
-	p, err := readPrior(r, d, "")
+	prior, err := DefaultPriorFor(d)
+	if err != nil {
+		return nil, err
+	}
+	return prior.Read(r, name, d, "")
+}
+
+// Read reads a prior file for a design: the prior p, in its scaled units, with what the file
+// states in place of its own. "units" is "scaled" (also where it is left out) or
+// "original". Stated parts lose the free scales that p has of them: "theta.precision"
+// those of coefficients, "sigma2" that of σ, "covariates.scale" those of the covariates,
+// unless "scales" states all there are. A precision is relative to σ² unless "unscaled"
+// is true, and about 0 in scaled units unless there is a mean.
+//
+// Where the scaled units of the design are nobody's, the common ones of releases whose boxes
+// differ, differ says in words how, and "units" must be "original".
+//
+// Unknown fields, wrong sizes, matrices that are not symmetric or not positive definite,
+// halves of a law and trailing bytes are errors that name the file and the field.
+func (p *Prior) Read(r io.Reader, name string, d *schema.Design, differ string) (*Prior, error) {
+	out, err := p.read(r, d, differ)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return p, nil
+	return out, nil
 }
 
-// ReadOriginalPrior is ReadPrior for a design whose scaled units are nobody's, the
-// common ones of releases whose boxes differ: "units" must be "original". differ says in
-// words how they do, for the error.
-func ReadOriginalPrior(r io.Reader, name string, d *schema.Design, differ string) (*Prior, error) {
-	p, err := readPrior(r, d, differ)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return p, nil
-}
-
-func readPrior(r io.Reader, d *schema.Design, differ string) (*Prior, error) {
+func (p *Prior) read(r io.Reader, d *schema.Design, differ string) (*Prior, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxPriorBytes+1))
 	if err != nil {
 		return nil, err
@@ -118,16 +163,20 @@ func readPrior(r io.Reader, d *schema.Design, differ string) (*Prior, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("bytes after the end of the prior")
 	}
+	if t := f.Theta; t != nil && t.Precision != nil && t.Mean == nil {
+		p = p.clone()
+		clear(p.Theta.Mean) // a law about the middle of the box
+	}
 	frame := d.Frame()
-	prior := DefaultPrior(Shape{P: len(d.Covariates), Intercept: d.Intercept})
 	switch f.Units {
 	case "", "scaled":
 		if differ != "" {
 			return nil, fmt.Errorf(`units: %s: a prior in scaled units would be in those of none; state it in the data's units, with "units": "original"`, differ)
 		}
-		return f.over(prior)
+		return f.over(p)
 	case "original":
-		if prior, err = prior.Original(frame); err != nil {
+		prior, err := p.Original(frame)
+		if err != nil {
 			return nil, err
 		}
 		if prior, err = f.over(prior); err != nil {
@@ -140,42 +189,85 @@ func readPrior(r io.Reader, d *schema.Design, differ string) (*Prior, error) {
 
 // over returns the prior with the file's parts in place of its own.
 func (f *priorFile) over(p *Prior) (*Prior, error) {
-	nig, niw := p.Theta, p.Covariates
-	if t := f.Theta; t != nil {
-		if err := setVector(nig.Mean, t.Mean, "theta.mean"); err != nil {
-			return nil, err
-		}
-		if err := setMatrix(nig.Precision, t.Precision, len(nig.Mean), "theta.precision"); err != nil {
+	out := p.clone()
+	for _, part := range []func(*Prior) error{f.theta, f.sigma2, f.covariates} {
+		if err := part(out); err != nil {
 			return nil, err
 		}
 	}
-	if s := f.Sigma2; s != nil {
-		setNumber(&nig.Shape, s.Shape)
-		setNumber(&nig.Scale, s.Scale)
+	err := out.valid()
+	if err == nil {
+		err = f.scales(out)
 	}
-	if c := f.Covariates; c != nil {
-		if err := setVector(niw.Mean, c.Mean, "covariates.mean"); err != nil {
-			return nil, err
-		}
-		setNumber(&niw.Kappa, c.Kappa)
-		if err := setMatrix(niw.Scale, c.Scale, len(niw.Mean), "covariates.scale"); err != nil {
-			return nil, err
-		}
-		setNumber(&niw.Dof, c.Dof)
-	}
-	theta, err := conjugate.NewNIG(nig.Mean, nig.Precision, nig.Shape, nig.Scale)
 	if err != nil {
-		return nil, fmt.Errorf("theta, sigma2: %w", err)
+		return nil, err
 	}
-	covariates, err := conjugate.NewNIW(niw.Mean, niw.Kappa, niw.Scale, niw.Dof)
-	if err != nil {
-		return nil, fmt.Errorf("covariates: %w", err)
-	}
-	out := &Prior{Theta: theta, Covariates: covariates, X: p.X}
 	if f.X != nil {
-		out.X, err = f.X.law(covariates.Dim())
+		out.X, err = f.X.law(out.Covariates.Dim())
 	}
 	return out, err
+}
+
+func (f *priorFile) theta(p *Prior) error {
+	t := f.Theta
+	if t == nil {
+		return nil
+	}
+	if err := setVector(p.Theta.Mean, t.Mean, "theta.mean"); err != nil {
+		return err
+	}
+	if t.Precision == nil {
+		if t.Unscaled != nil {
+			return errors.New("theta.unscaled says what theta.precision is relative to: state it, too")
+		}
+		return nil
+	}
+	p.Unscaled = t.Unscaled != nil && *t.Unscaled
+	p.drop(func(s Scale) bool { return len(s.Coefficients) > 0 })
+	return setMatrix(p.Theta.Precision, t.Precision, p.Theta.Dim(), "theta.precision")
+}
+
+func (f *priorFile) sigma2(p *Prior) error {
+	s := f.Sigma2
+	if s == nil {
+		return nil
+	}
+	if s.Shape == nil || s.Scale == nil {
+		return errors.New("sigma2: shape and scale make a law together: state both")
+	}
+	p.Theta.Shape, p.Theta.Scale = *s.Shape, *s.Scale
+	p.drop(func(s Scale) bool { return s.Sigma })
+	return nil
+}
+
+func (f *priorFile) covariates(p *Prior) error {
+	c, niw := f.Covariates, p.Covariates
+	if c == nil {
+		return nil
+	}
+	if err := setVector(niw.Mean, c.Mean, "covariates.mean"); err != nil {
+		return err
+	}
+	switch {
+	case c.Kappa != nil && c.MeanSD != nil:
+		return errors.New("covariates: kappa and mean_sd both state how wide the means' law is: state one")
+	case c.Kappa != nil:
+		niw.Kappa, p.MeanSD = *c.Kappa, nil
+	case c.MeanSD != nil:
+		p.MeanSD = make([]float64, niw.Dim())
+		if err := setVector(p.MeanSD, c.MeanSD, "covariates.mean_sd"); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.Scale == nil && c.Dof == nil:
+		return nil
+	case c.Scale == nil || c.Dof == nil:
+		return errors.New("covariates: scale and dof make a law together: state both")
+	}
+	niw.Dof = *c.Dof
+	p.drop(func(s Scale) bool { return len(s.Covariates) > 0 })
+	return setMatrix(niw.Scale, c.Scale, niw.Dim(), "covariates.scale")
 }
 
 // law returns the law of p covariates, which has no default for what a kind
@@ -204,12 +296,6 @@ func (f *xFile) law(p int) (XLaw, error) {
 		return l, nil
 	}
 	return nil, fmt.Errorf(`x.kind: %q is neither "normal" nor "uniform"`, f.Kind)
-}
-
-func setNumber(dst, v *float64) {
-	if v != nil {
-		*dst = *v
-	}
 }
 
 func setVector(dst, v []float64, field string) error {

@@ -14,6 +14,7 @@ import (
 //	log p = −(a₀ + ½q)λ − (b₀ + ½(θ−μ₀)ᵀΛ₀(θ−μ₀))e^{−λ} + log p(log τ_q)
 //	        + Σ_j [−log τ_q − ½((λ_j − λ)/τ_q)² − ½n_jλ_j − ½R_je^{−λ_j}],   τ_q = 2υ,
 //
+// the terms of θ being left out of the first line where the prior is Unscaled,
 // coordinate by coordinate by slice sampling. λ and log τ_q are drawn twice: with every λ_j
 // held, on which alone they depend then, and with every ε_j = (λ_j − λ)/τ_q held, so that
 // all λ_j go along. The first moves where the statistics tell λ_j, the second where they do
@@ -21,11 +22,12 @@ import (
 //
 // Statistics at the border of what q + 1 rows or more can have, such as projected ones, may
 // have R_j = 0, for which there is no law: the likelihood has no bound as σ_j falls, and υ goes
-// along. Rows of the model are never there. R_j of such is taken to be 2b₀ at least, which the
-// posterior of one release adds to its own.
+// along. Rows of the model are never there. R_j of such is taken to be 2b₀ at least, b₀ at a typical
+// scale, which the posterior of one release adds to its own.
 type scales struct {
 	of             *Hierarchy
-	shape, energy  float64   // a₀ + ½q, b₀ + ½(θ−μ₀)ᵀΛ₀(θ−μ₀)
+	shape, energy  float64   // of e^λ: a₀ + ½q, b₀ + ½(θ−μ₀)ᵀΛ₀(θ−μ₀)
+	least          float64   // 2b₀
 	residual, held []float64 // R_j, ε_j
 	site           int       // whose λ_j moves
 
@@ -36,7 +38,7 @@ type scales struct {
 const scaleWidth = 0.5
 
 func newScales(h *Hierarchy) *scales {
-	s := &scales{of: h, residual: make([]float64, len(h.At)), held: make([]float64, len(h.At))}
+	s := &scales{of: h, least: 2 * h.prior.Scale, residual: make([]float64, len(h.At)), held: make([]float64, len(h.At))}
 	s.own, s.centred, s.apart = s.ownDensity, s.centredDensity, s.apartDensity
 	return s
 }
@@ -44,15 +46,18 @@ func newScales(h *Hierarchy) *scales {
 // draw reports false where numbers are not finite.
 func (s *scales) draw(rng *rand.Rand) bool {
 	h, q := s.of, len(s.of.Theta)
-	for k, v := range h.Theta {
-		h.deviates[k] = v - h.prior.Mean[k]
+	s.shape, s.energy = h.prior.Shape, h.prior.Scale
+	if !h.mixture.prior.Unscaled {
+		for k, v := range h.Theta {
+			h.deviates[k] = v - h.prior.Mean[k]
+		}
+		s.shape += 0.5 * float64(q)
+		s.energy += 0.5 * dense.QuadForm(h.prior.Precision, q, h.deviates)
 	}
-	s.shape = h.prior.Shape + 0.5*float64(q)
-	s.energy = h.prior.Scale + 0.5*dense.QuadForm(h.prior.Precision, q, h.deviates)
 	for j, at := range h.At {
 		s.residual[j] = h.sites[j].residual(at[:q])
 		if h.sites[j].border {
-			s.residual[j] = math.Max(s.residual[j], 2*h.prior.Scale)
+			s.residual[j] = math.Max(s.residual[j], s.least)
 		}
 	}
 	ok := true

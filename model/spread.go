@@ -3,6 +3,8 @@ package model
 import (
 	"math"
 	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/internal/variate"
 )
 
 // Spread is the law of the custodians' regressions about a common one, in common units,
@@ -13,16 +15,15 @@ import (
 //
 //	w_j ~ N((θ, log σ²), BBᵀ),   B = diag(τ)C,   τ_q = 2υ,   C = [C_θ 0; 0 1],
 //
-// of which σ² and θ have the prior of one release, θ's sd in proportion to σ, the median
-// of σ_j. The prior of the spread is
+// of which σ² and θ have the prior of one release, σ being the median of σ_j. The prior of the spread is
 //
 //	Ω = diag(τ) R diag(τ),   τ_k half-normal of sd ½,   R = C_θC_θᵀ ~ LKJ(2),
 //	υ half-normal of sd 0.3.
 //
-// It leaves σ_j nearly the prior that one release's σ has. σ² ~ InvGamma(a₀, b₀) has a
-// log σ of variance ¼ψ′(a₀), 0.31² by default; that of log σ_j is greater by E υ² = 0.3²
-// and makes 0.43². The median stays, and E σ_j² = E σ² E exp(2υ²) = E σ²/√(1 − 4·0.3²) =
-// 1.25 E σ².
+// It leaves σ_j nearly the prior that one release's σ has. A half-t σ of 2a₀ degrees of
+// freedom has a log σ of variance ¼(ψ′(½) + ψ′(a₀)), 1.21² by default; that of log σ_j is
+// greater by E υ² = 0.3² and makes 1.25². The median stays, and E σ_j² = E σ² E exp(2υ²) =
+// E σ²/√(1 − 4·0.3²) = 1.25 E σ².
 //
 // The coordinates are (log τ, y), y_ik for q > i > k row by row: tanh y_ik is the partial
 // correlation of coefficients i and k given those before k. Under LKJ(η) these are
@@ -161,6 +162,22 @@ func (s *Spread) Root(dst []float64) {
 			dst[k*n+l] = tau * s.Factor[k*n+l]
 		}
 	}
+}
+
+// DrawPrior draws coordinates from the prior: of a correlation, ρ = 2B − 1, B ~ Beta(α, α).
+func (s *Spread) DrawPrior(phi []float64, rng *rand.Rand) {
+	for i := range s.Tau {
+		phi[i] = math.Log(s.priorSD(i) * math.Abs(rng.NormFloat64()))
+	}
+	at := len(s.Tau)
+	for i := range s.q {
+		for l := range i {
+			alpha := SpreadLKJ + 0.5*float64(s.q-2-l)
+			phi[at] = 0.5 * math.Log(variate.Gamma(alpha, rng)/variate.Gamma(alpha, rng))
+			at++
+		}
+	}
+	s.Constrain(phi)
 }
 
 // Start draws coordinates that a chain starts from: τ about 0.4, correlations small.

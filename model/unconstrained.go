@@ -10,23 +10,27 @@ import (
 // prior has a smooth log density:
 //
 //	φ = (θ, log σ², μ_x, lower triangle of U row by row), T = LLᵀ,
-//	U_ii = log L_ii,  U_ij = L_ij/(L_ii L_jj).
+//	U_ii = log L_ii,  U_ij = L_ij/L_ii.
 //
-// Scaled so, U_ij next to the diagonal is independent of it under the inverse Wishart law:
-// L_ij itself narrows with L_ii and L_jj, a funnel that a sampler would have to
-// go down and up. The Jacobians are σ² for log σ², 2^p ∏_i L_ii^{p−i+2} for T
-// from (log L_ii, L_ij), i = 1…p, and ∏_i L_ii^{p−1} for L_ij from U_ij.
+// So U_ij tells of correlations alone, whatever the sds of x are, over which free scales
+// spread the prior widely: L_ij itself narrows with the sd of x_i, a funnel that a sampler would
+// have to go down and up. The Jacobians are σ² for log σ², 2^p ∏_i L_ii^{p−i+2} for T
+// from (log L_ii, L_ij), i = 1…p, and ∏_i L_ii^{i−1} for L_ij from U_ij.
 //
 // A Coordinates holds a workspace, so each chain needs its own.
 type Coordinates struct {
 	Shape Shape
 	prior *Prior
+	kappa float64 // κ₀, 0 where μ_x's law has no factor T
+	dof   float64 // ν₀, 1 more where it has
 	nig   regressionPrior
 	psi   []float64 // lower Cholesky factor of Ψ₀, p×p
 
 	l    []float64 // L, p×p, zero above the diagonal
 	linv []float64
 	a    []float64 // L⁻¹ chol(Ψ₀), p×p
+	free []bool    // columns of a whose energy a free scale divides
+	e, w []float64 // that energy, and the weight of each column
 	d    []float64 // μ_x − m₀, p
 	u    []float64 // L⁻¹(μ_x − m₀)
 	gt   []float64 // gradient in T
@@ -35,13 +39,26 @@ type Coordinates struct {
 // NewCoordinates builds the map for a prior of this shape.
 func NewCoordinates(s Shape, prior *Prior) *Coordinates {
 	p := s.P
-	c := &Coordinates{Shape: s, prior: prior, nig: newRegressionPrior(prior.Theta), psi: append([]float64(nil), prior.Covariates.Scale...)}
+	c := &Coordinates{Shape: s, prior: prior, nig: newRegressionPrior(prior), psi: append([]float64(nil), prior.Covariates.Scale...)}
 	if !dense.Cholesky(c.psi, p) {
 		panic("model: prior scale matrix of the covariates is not positive definite")
 	}
+	if c.dof = prior.Covariates.Dof; prior.MeanSD == nil {
+		c.kappa, c.dof = prior.Covariates.Kappa, c.dof+1
+	}
 	square := func() []float64 { return make([]float64, p*p) }
 	c.l, c.linv, c.a, c.gt = square(), square(), square(), square()
-	c.d, c.u = make([]float64, p), make([]float64, p)
+	vec := func() []float64 { return make([]float64, p) }
+	c.d, c.u, c.e, c.w = vec(), vec(), vec(), vec()
+	c.free = make([]bool, p)
+	for j := range c.w {
+		c.w[j] = 1
+	}
+	for _, s := range prior.Scales {
+		for _, j := range s.Covariates {
+			c.free[j] = true
+		}
+	}
 	return c
 }
 
@@ -64,7 +81,7 @@ func (c *Coordinates) Unconstrain(phi []float64, x *Params) bool {
 	}
 	for i := range p {
 		for j := range i {
-			phi[at] = c.gt[i*p+j] / (c.gt[i*p+i] * c.gt[j*p+j])
+			phi[at] = c.gt[i*p+j] / c.gt[i*p+i]
 			at++
 		}
 		phi[at] = math.Log(c.gt[i*p+i])
@@ -84,7 +101,7 @@ func (c *Coordinates) Constrain(x *Params, phi []float64) {
 	for i := range p {
 		u, lii := phi[at:at+i], math.Exp(phi[at+i])
 		for j, v := range u {
-			c.l[i*p+j] = v * lii * c.l[j*p+j]
+			c.l[i*p+j] = v * lii
 		}
 		c.l[i*p+i] = lii
 		at += i + 1
@@ -103,10 +120,13 @@ func (c *Coordinates) Constrain(x *Params, phi []float64) {
 // LogPrior returns log p(φ) up to a constant, at the point of the last
 // Constrain, and writes its gradient:
 //
-//	log p = log p(θ, log σ²) − Σ_i (ν₀ + i − p + 1) log L_ii − ½‖L⁻¹C‖² − ½κ₀‖L⁻¹(μ_x − m₀)‖²,  Ψ₀ = CCᵀ.
+//	log p = log p(θ, log σ²) − (ν₀ + 1) Σ_i log L_ii − ½‖L⁻¹C‖² − ½κ₀‖L⁻¹(μ_x − m₀)‖²,  Ψ₀ = CCᵀ.
 //
 // the first term being regressionPrior's. The last two have gradient L⁻ᵀ(AAᵀ + κ₀uuᵀ) in L, A = L⁻¹C,
-// u = L⁻¹(μ_x − m₀).
+// u = L⁻¹(μ_x − m₀); where μ_x's law has no factor T, −½Σ_j((μ_xj − m_j)/A_j)² stands in place of
+// the last, and L_ii has a power less. Columns j of A whose Ψ_jj a free scale divides have the energy
+// e = ½Σ_j|A_j|² = ½Σ_jΨ_jj(T⁻¹)_jj: in place of −e stands −k log Q, see Mixture, and in the
+// gradient they have the weight k/Q.
 func (c *Coordinates) LogPrior(grad []float64, x *Params) float64 {
 	return c.addCovariates(c.nig.logDensity(grad, x), grad, x)
 }
@@ -126,34 +146,45 @@ func (c *Coordinates) addCovariates(logp float64, grad []float64, x *Params) flo
 		c.d[j] = x.MuX[j] - niw.Mean[j]
 	}
 	u := c.u
+	clear(c.e)
 	for i := range p {
 		ui := 0.0
 		for k := 0; k <= i; k++ {
 			ui += c.linv[i*p+k] * c.d[k]
 		}
 		u[i] = ui
-		logp -= 0.5 * niw.Kappa * ui * ui
+		logp -= 0.5 * c.kappa * ui * ui
 		for j := 0; j <= i; j++ {
 			a := 0.0
 			for k := j; k <= i; k++ {
 				a += c.linv[i*p+k] * c.psi[k*p+j]
 			}
 			c.a[i*p+j] = a
-			logp -= 0.5 * a * a
+			if c.free[j] {
+				c.e[j] += 0.5 * a * a
+			} else {
+				logp -= 0.5 * a * a
+			}
 		}
 	}
+	logp += c.weigh()
 	for j := range p { // −κ₀ L⁻ᵀu
 		g := 0.0
 		for k := j; k < p; k++ {
 			g += c.linv[k*p+j] * u[k]
 		}
-		grad[q+1+j] = -niw.Kappa * g
+		grad[q+1+j] = -c.kappa * g
+	}
+	for j, sd := range c.prior.MeanSD {
+		v := c.d[j] / sd
+		logp -= 0.5 * v * v
+		grad[q+1+j] -= v / sd
 	}
 	for i := range p { // gt = AAᵀ + κ₀uuᵀ
 		for j := 0; j <= i; j++ {
-			t := niw.Kappa * u[i] * u[j]
+			t := c.kappa * u[i] * u[j]
 			for k := 0; k <= j; k++ {
-				t += c.a[i*p+k] * c.a[j*p+k]
+				t += c.w[k] * c.a[i*p+k] * c.a[j*p+k]
 			}
 			c.gt[i*p+j], c.gt[j*p+i] = t, t
 		}
@@ -167,9 +198,28 @@ func (c *Coordinates) addCovariates(logp float64, grad []float64, x *Params) flo
 			}
 			c.addFactor(grad, i, j, g)
 		}
-		power := niw.Dof + float64(i+2-p)
+		power := c.dof
 		logp -= power * math.Log(c.l[i*p+i])
 		grad[c.at(i, i)] -= power
+	}
+	return logp
+}
+
+// weigh returns −Σ k log Q of the free scales and writes their weights.
+func (c *Coordinates) weigh() (logp float64) {
+	for i := range c.prior.Scales {
+		s := &c.prior.Scales[i]
+		if len(s.Covariates) == 0 {
+			continue
+		}
+		k, sum := c.prior.Exponent(s), s.Rate()
+		for _, j := range s.Covariates {
+			sum += c.e[j]
+		}
+		for _, j := range s.Covariates {
+			c.w[j] = k / sum
+		}
+		logp -= k * math.Log(sum)
 	}
 	return logp
 }
@@ -183,8 +233,7 @@ func (c *Coordinates) addFactor(grad []float64, i, j int, g float64) {
 	lij := c.l[i*p+j]
 	grad[c.at(i, i)] += g * lij
 	if i != j {
-		grad[c.at(j, j)] += g * lij
-		grad[c.at(i, j)] += g * c.l[i*p+i] * c.l[j*p+j]
+		grad[c.at(i, j)] += g * c.l[i*p+i]
 	}
 }
 

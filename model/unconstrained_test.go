@@ -4,27 +4,28 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/dpreg/dpreg/conjugate"
 )
 
-// TestLogPrior compares LogPrior with the densities of conjugate and the
-// Jacobian, up to one constant for all points, and its gradient with central
-// differences; Pullback likewise, on a linear function of (μ, V).
+// TestLogPrior compares LogPrior, up to one constant for all points and all a, with
+//
+//	log p(a) + log p(φ | a) − log p(a | φ),
+//
+// by the densities of conjugate at free scales a and the Jacobian: that it is the same for all
+// a proves the law a | φ of Mixture, and its value log p(φ). Its gradient is compared with
+// central differences; Pullback likewise, on a linear function of (μ, V).
 func TestLogPrior(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 1))
 	for _, s := range shapes {
-		prior := DefaultPrior(s)
-		for k := range prior.Theta.Mean {
-			prior.Theta.Mean[k] = rng.NormFloat64()
+		for _, prior := range variousPriors(s, rng) {
+			logPrior(t, s, prior, rng)
 		}
-		for j := range prior.Covariates.Mean {
-			prior.Covariates.Mean[j] = rng.NormFloat64()
-		}
+	}
+}
+
+func logPrior(t *testing.T, s Shape, prior *Prior, rng *rand.Rand) {
+	{
 		c := NewCoordinates(s, prior)
-		nig, niw := conjugate.NewNIGSampler(s.Q()), conjugate.NewNIWSampler(s.P)
-		nig.Set(prior.Theta)
-		niw.Set(prior.Covariates)
+		mixture := NewMixture(prior)
 		mo := NewMoments(s)
 		m := s.M()
 		gMean, gCov := make([]float64, m), make([]float64, m*m)
@@ -48,15 +49,18 @@ func TestLogPrior(t *testing.T) {
 				}
 			}
 			logp := c.LogPrior(grad, x)
-			want := nig.LogDensity(x.Theta, x.Sigma2) + niw.LogDensity(x.MuX, x.Tau) + math.Log(x.Sigma2)
-			for i := range s.P {
-				want += float64(s.P-i+1+s.P-1) * math.Log(c.l[i*s.P+i]) // i counts from 0
-			}
-			if math.IsNaN(constant) {
-				constant = logp - want
-			}
-			if d := logp - want - constant; math.Abs(d) > 1e-10*(1+math.Abs(logp)) {
-				t.Errorf("%+v: log prior is off by %g", s, d)
+			for range 3 {
+				mixture.DrawPrior(rng)
+				want := mixture.logJoint(x) + math.Log(x.Sigma2)
+				for i := range s.P {
+					want += float64(s.P+1) * math.Log(c.l[i*s.P+i])
+				}
+				if math.IsNaN(constant) {
+					constant = logp - want
+				}
+				if d := logp - want - constant; math.Abs(d) > 1e-9*(1+math.Abs(logp)) {
+					t.Errorf("%+v: log prior is off by %g", s, d)
+				}
 			}
 
 			clear(pull)

@@ -111,7 +111,7 @@ func affineInverse(l XLaw, h, c []float64) XLaw {
 }
 
 // XMoments returns the moments of the covariates that the prior states: those of X,
-// and where that is nil of N(m₀, E T), with E T = Ψ₀/(ν₀ − p − 1).
+// and where that is nil of N(m₀, E T), with E T = E Ψ₀(a)/(ν₀ − p − 1), E 1/a = A²/2.
 func (p *Prior) XMoments() (*XMoments, error) {
 	k := p.Covariates.Dim()
 	if p.X != nil {
@@ -121,6 +121,6 @@ func (p *Prior) XMoments() (*XMoments, error) {
 		return nil, errors.New(`the prior of the covariates has no mean of T, since its dof are not above p + 1: state a law of the covariates, "x"`)
 	}
 	v := make([]float64, k*k)
-	p.Covariates.MeanT(v)
+	NewMixture(p).Covariates.MeanT(v)
 	return NormalX{p.Covariates.Mean, v}.Moments(k)
 }

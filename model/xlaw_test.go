@@ -2,6 +2,7 @@ package model
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -62,5 +63,27 @@ func TestReadPriorXRefuses(t *testing.T) {
 	}
 	if _, err := (&Prior{Covariates: DefaultPrior(Shape{P: 1}).Covariates, X: SampledX{}}).XMoments(); err == nil {
 		t.Error("a sampled law without a sampler is accepted")
+	}
+}
+
+// TestXMomentsOfFreeScales: an sd that is half-t of 4 degrees of freedom and scale A has
+// the mean square 2A², and one of 2, the default's, has none.
+func TestXMomentsOfFreeScales(t *testing.T) {
+	prior := DefaultPrior(Shape{P: 2, Intercept: true})
+	if _, err := prior.XMoments(); err == nil || !strings.Contains(err.Error(), `"x"`) {
+		t.Errorf("default prior: %v", err)
+	}
+	prior.Covariates.Dof, prior.Covariates.Scale = 5, []float64{8, 0, 0, 8}
+	prior.Scales[1].SD, prior.Scales[2].SD = 0.5, 3
+	got, err := prior.XMoments()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := NormalX{[]float64{0, 0}, []float64{0.5, 0, 0, 18}}.Moments(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got.M, want.M) {
+		t.Errorf("moments %v, want %v", got.M, want.M)
 	}
 }

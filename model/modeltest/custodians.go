@@ -14,7 +14,7 @@ import (
 // rows by their exact law, noise in units of its own.
 type Custodians struct {
 	Shape           model.Shape
-	Prior           *model.Prior // nil: the default
+	Prior           *model.Prior // nil: TamePrior
 	Sites           []Custodian
 	Shared, Partial bool
 	Counts          bool // n is latent: whole, uniform from m + 1 to 2N, its noise of scale 3
@@ -39,7 +39,7 @@ func Unequal(j int) []Custodian {
 func (c *Custodians) Draw(rng *rand.Rand) (truth []float64, problem *model.Joint) {
 	prior := c.Prior
 	if prior == nil {
-		prior = model.DefaultPrior(c.Shape)
+		prior = TamePrior(c.Shape)
 	}
 	problem = &model.Joint{Shape: c.Shape, Prior: prior, Shared: c.Shared, Partial: c.Partial}
 	conditionals := model.NewConditionals(c.Shape, prior, true)

@@ -39,21 +39,29 @@ func LaplaceScale(s model.Shape, epsilon float64) float64 {
 // Draw returns parameters, in the order of the observation's names, and what is
 // released of rows that have them.
 func (c *Simulation) Draw(rng *rand.Rand) (truth []float64, obs *model.Observation) {
-	q := c.Shape.Statistics()
-	obs = &model.Observation{Shape: c.Shape, N: c.N, Kind: c.Kind, Z: make([]float64, q), Scale: make([]float64, q)}
-	n := c.rows(&obs.Count, rng)
 	x, law := model.NewParams(c.Shape), model.NewMoments(c.Shape)
 	for ok := false; !ok; ok = law.Factor() {
 		model.NewConditionals(c.Shape, c.Prior, true).DrawPrior(x, rng)
 		law.Set(x)
 	}
-	law.RandExact(obs.Z, n, rng)
-	obs = c.measure(obs, n, rng)
+	obs, n := c.Release(x, rng)
 	truth = make([]float64, len(obs.Names()))
 	if at := x.Write(truth); at < len(truth) {
 		truth[at] = n
 	}
 	return truth, obs
+}
+
+// Release returns what is released of rows that have parameters x, and their number.
+func (c *Simulation) Release(x *model.Params, rng *rand.Rand) (obs *model.Observation, n float64) {
+	q := c.Shape.Statistics()
+	obs = &model.Observation{Shape: c.Shape, N: c.N, Kind: c.Kind, Z: make([]float64, q), Scale: make([]float64, q)}
+	n = c.rows(&obs.Count, rng)
+	law := model.NewMoments(c.Shape)
+	law.Set(x)
+	law.Factor()
+	law.RandExact(obs.Z, n, rng)
+	return c.measure(obs, n, rng), n
 }
 
 // measure adds noise to the statistics of n rows, as often as they are measured.

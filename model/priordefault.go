@@ -1,0 +1,252 @@
+package model
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// The spreads that coefficients share, τ = √a·s with a = 1/Z², Z ~ N(0, 1): the median of
+// τ is 1.48 s, its upper tail that of a Cauchy law, and τ < s/3 has a probability of 0.003.
+//
+// Of a factor's levels τ is the sd of their effects in sds of y, with a median of 1.25: half
+// of a slope's 2.5. Of --shrink it is the sd of the effects that one sd of each column has; s
+// counts as one more slope, which explains s² = 6 % of y's variance. So few slopes are
+// hardly shrunk, and of many that are small τ finds it.
+const (
+	freeSD      = math.Sqrt2         // A: a ~ InvGamma(½, ½), a = 1/Z²
+	factorScale = 1.25 * 0.674489750 // s
+	shrinkScale = 0.25
+)
+
+// DefaultPriorFor returns the default prior for a design, in its scaled units. It is
+// DefaultPrior in columns that are standardised by what releases tell, and besides has one
+// free spread for the levels of each factor of two dummies or more:
+//
+//	θ_l = u_l − u_ref,  u_l ~ N(0, τ²), τ = √a·s   so that K = (I − 11ᵀ/L)/s² in a·K⁻¹
+//
+// of L levels, one of which is the reference: the law of differences does not depend on
+// which one. Where every level has a dummy (no intercept), K = I/s².
+//
+// With m̂ and v̂ the mean and variance of a column by the noisy sums, v̂ of noise r, a column's
+// spread is taken to be
+//
+//	ŝ² = max(v̂, r), at most that of the box:
+//
+// where noise hides the spread, the noise's level stands for it. In data units then
+//
+//	slope ~ N(0, (2.5 ŝ_y/ŝ_x)²)   α ~ N(m̂_y, (5 ŝ_y)²) at x = m̂   σ ~ half-t(3, ŝ_y)
+//	sd(x) ~ half-t(2, ŝ_x)         mean(x) ~ N(m̂_x, (5 ŝ_x)²),
+//
+// whatever the box is in which the sums are read. A slope alone has |slope| ≤ s_y/s_x,
+// as R² ≤ 1: 2.5 times that prices none out. Only where noise hides a column may s_x lie so
+// far below ŝ_x that a possible slope is improbable; the release does not tell it
+// either, and who knows of one states a prior. There is no other floor: with growing noise
+// all ŝ go to 1, and this prior to that without a release.
+//
+// Without an intercept columns have no centre, and m̂ = 0 but for mean(x): ŝ is a root mean
+// square. A response whose sum of squares is withheld has ŝ_y = 1.
+//
+// The columns of the releases are those of the design, in its order; their boxes may differ.
+// Means and variances are pooled, weighed by the noise in common units. All this is
+// computed from what is released, and costs no privacy. But the prior then depends on
+// the data, through the release alone: a study by simulation from the prior states one.
+func DefaultPriorFor(d *schema.Design, releases ...*release.Release) (*Prior, error) {
+	return defaultPrior(d, releases, (*Prior).spreadFactors)
+}
+
+// ShrinkingPrior is DefaultPriorFor with one free spread of all slopes, in standardised
+// columns: ridge regression, whose penalty is learned.
+func ShrinkingPrior(d *schema.Design, releases ...*release.Release) (*Prior, error) {
+	return defaultPrior(d, releases, (*Prior).shrink)
+}
+
+func defaultPrior(d *schema.Design, releases []*release.Release, spread func(*Prior, *schema.Design, []float64)) (*Prior, error) {
+	shape := Shape{P: len(d.Covariates), Intercept: d.Intercept}
+	prior, p := DefaultPrior(shape), shape.P
+	centre, sd, err := standard(d, releases)
+	if err != nil {
+		return nil, err
+	}
+	prior.Theta.Scale *= sd[p] * sd[p]
+	for j := range p {
+		prior.Covariates.Scale[j*p+j] *= sd[j] * sd[j]
+		prior.MeanSD[j] *= sd[j]
+	}
+	copy(prior.Covariates.Mean, centre)
+	t := prior.apart()
+	t.variance *= sd[p] * sd[p]
+	if shape.Intercept {
+		t.alpha = centre[p]
+		copy(t.centre, centre)
+	}
+	for j := range p {
+		t.precision[j*p+j] *= sd[j] * sd[j] / (sd[p] * sd[p])
+	}
+	prior.join(t)
+	spread(prior, d, sd)
+	if err := prior.valid(); err != nil {
+		return nil, fmt.Errorf("the default prior: %w", err)
+	}
+	return prior, nil
+}
+
+// spreadFactors gives each factor's levels a free spread; sd are those of the columns.
+func (p *Prior) spreadFactors(d *schema.Design, sd []float64) {
+	for _, g := range groups(d) {
+		p.spread(d, g, factorScale*sd[len(sd)-1])
+	}
+}
+
+// spread gives a factor's dummies a free spread of scale s, in scaled units of y. Their
+// law so far is replaced.
+func (p *Prior) spread(d *schema.Design, g group, s float64) {
+	t := p.apart()
+	for _, j := range g.columns {
+		t.leave(p, j)
+		t.beta[j] = 0
+	}
+	p.Scales = append(p.Scales, t.free(g.columns, g.exchangeable(d, s)))
+	p.join(t)
+}
+
+// shrink gives all slopes one free spread, and levels of a factor one exchangeable law.
+func (p *Prior) shrink(d *schema.Design, sd []float64) {
+	t, y := p.apart(), len(sd)-1
+	all := make([]int, y)
+	precision := make([]float64, y*y)
+	for j := range y {
+		v := sd[j] / (shrinkScale * sd[y])
+		all[j], precision[j*y+j] = j, v*v
+	}
+	for _, g := range groups(d) {
+		k := g.exchangeable(d, 2*shrinkScale*sd[y]) // half an effect is one of an sd of ½
+		for r, i := range g.columns {
+			for c, j := range g.columns {
+				precision[i*y+j] = k[r*len(g.columns)+c]
+			}
+		}
+	}
+	clear(t.precision)
+	p.Scales = append(p.Scales, t.free(all, precision))
+	p.join(t)
+}
+
+// group are the dummies of a factor, two or more.
+type group struct {
+	factor    string
+	columns   []int
+	reference bool // a level has no dummy
+}
+
+func groups(d *schema.Design) (out []group) {
+	for _, f := range d.Factors {
+		g := group{factor: f.Name}
+		for j, c := range d.Covariates {
+			if c.Factor == f.Name {
+				g.columns = append(g.columns, j)
+			}
+		}
+		g.reference = len(g.columns) < len(f.Levels)
+		if len(g.columns) > 1 {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// exchangeable is K for a scale s in scaled units of y. The effect of a dummy, by one data
+// unit, is its scaled coefficient over its half box.
+func (g group) exchangeable(d *schema.Design, s float64) []float64 {
+	n, half := len(g.columns), d.Frame().Half
+	k, others := make([]float64, n*n), 0.0
+	if g.reference {
+		others = 1 / float64(n+1)
+	}
+	for r, i := range g.columns {
+		for c, j := range g.columns {
+			k[r*n+c] = -others
+			if r == c {
+				k[r*n+c]++
+			}
+			k[r*n+c] /= s * s * (half[i] * half[j])
+		}
+	}
+	return k
+}
+
+// standard returns m̂ and ŝ of all columns, response last, in the design's scaled units: 0
+// and 1 without a release.
+func standard(d *schema.Design, releases []*release.Release) (centre, sd []float64, err error) {
+	m := len(d.Covariates) + 1
+	centre, sd = make([]float64, m), make([]float64, m)
+	sites := make([]site, len(releases))
+	for i, r := range releases {
+		frame := r.Schema.Frame()
+		if len(frame.Half) != m {
+			return nil, nil, fmt.Errorf("default prior: release %d has %d columns, the design has %d", i+1, len(frame.Half), m)
+		}
+		sites[i] = site{r, r.Statistics.Vector(), UnitsBetween(d.Frame(), frame)}
+	}
+	for j := range m {
+		centre[j], sd[j] = column(sites, j, d.Intercept)
+	}
+	return centre, sd, nil
+}
+
+// site is a release with the map from the design's units to its own.
+type site struct {
+	*release.Release
+	z     []float64
+	units *Units
+}
+
+// column pools what releases tell of a column, each weighed by the precision of its noise.
+func column(sites []site, j int, intercept bool) (centre, sd float64) {
+	weight := 0.0
+	for _, s := range sites {
+		mean, _, noise := s.moments(j)
+		a, b := s.units.Scale[j], s.units.Shift[j]
+		w := a * a / (noise * noise)
+		centre += w * (mean - b) / a
+		weight += w
+	}
+	if weight == 0 {
+		return 0, 1
+	}
+	centre /= weight
+	variance, most := 0.0, 0.0
+	weight = 0
+	for _, s := range sites {
+		mean, square, noise := s.moments(j)
+		a, b := s.units.Scale[j], s.units.Shift[j]
+		v := square / (a * a)
+		if intercept {
+			apart := (mean-b)/a - centre
+			v += apart*apart - mean*mean/(a*a)
+			noise *= math.Sqrt(1 + 4*mean*mean)
+		}
+		w := a * a * a * a / (noise * noise)
+		variance += w * v
+		weight += w
+		most = max(most, 1/(a*a))
+	}
+	return centre, math.Sqrt(min(most, max(variance/weight, 1/math.Sqrt(weight))))
+}
+
+// moments are a column's mean, in the box, and mean square by the noisy sums, and the
+// sd of the noise of each, in the release's units. Without noise, in studies, that of 1/n
+// of a row stands for it.
+func (s site) moments(j int) (mean, square, noise float64) {
+	m := s.Dim()
+	n := max(float64(s.N), float64(m+1))
+	noise = max(s.Noise.SD(), 1/n) / n
+	mean = max(-1, min(1, s.z[j]/n))
+	square = 1 + mean*mean // of a variance that is withheld
+	if at := release.Index(m, j, j); at < len(s.z) {
+		square = s.z[at] / n
+	}
+	return mean, square, noise
+}
