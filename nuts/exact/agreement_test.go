@@ -34,10 +34,10 @@ func TestMethodsAgree(t *testing.T) {
 		t.Run(fmt.Sprintf("p=%d n=%g%+g %s", c.p, c.n, c.count, c.kind), func(t *testing.T) {
 			t.Parallel()
 			shape := model.Shape{P: c.p, Intercept: true}
-			simulation := &modeltest.Simulation{Shape: shape, Prior: model.DefaultPrior(shape), N: c.n,
+			simulation := &modeltest.Simulation{Shape: shape, Prior: modeltest.NarrowPrior(shape), N: c.n,
 				Kind: c.kind, Scale: math.Sqrt(c.n), Count: c.count}
 			_, obs := simulation.Draw(rand.New(rand.NewPCG(uint64(c.p), 5)))
-			problem := modeltest.Problem(obs, simulation.Prior)
+			problem := modeltest.Problem(obs, model.DefaultPrior(shape))
 			plan := mcmc.Plan{Chains: 4, Warmup: 1000, Draws: 2000, Seed: 1}
 			want, err := exact.Method{}.Sample(context.Background(), problem, plan)
 			if err != nil {
@@ -52,6 +52,51 @@ func TestMethodsAgree(t *testing.T) {
 			}
 			plan.Draws *= 6
 			got, err := gibbs.Update{}.Sample(context.Background(), problem, plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			modeltest.Agree(t, want, got, 4.8)
+		})
+	}
+}
+
+// TestMethodsAgreeOnSeveral does so on two releases, whose columns fill their boxes or are
+// so narrow that noise hides their spread, under the default prior. Each of some 50 means
+// and sds a case may differ by 4.8 combined errors.
+func TestMethodsAgreeOnSeveral(t *testing.T) {
+	for i, c := range []struct {
+		shared, partial bool
+		sd              float64
+	}{{false, false, 0.05}, {true, false, 0.3}, {true, false, 0.05}, {false, true, 0.3}, {true, true, 0.05}} {
+		t.Run(fmt.Sprintf("shared=%t partial=%t sd=%g", c.shared, c.partial, c.sd), func(t *testing.T) {
+			t.Parallel()
+			shape := model.Shape{P: 1, Intercept: true}
+			problem := &model.Problem{Prior: model.DefaultPrior(shape), SharedCovariates: c.shared, PartialPooling: c.partial}
+			x, law, rng := model.NewParams(shape), model.NewMoments(shape), rand.New(rand.NewPCG(5, uint64(i)))
+			x.MuX[0], x.Theta[1], x.Tau[0], x.Sigma2 = 0.1, 0.5, c.sd*c.sd, 0.75*c.sd*c.sd
+			law.Set(x)
+			law.Factor()
+			for j, kind := range []release.Kind{release.Laplace, release.Gaussian} {
+				obs := &model.Observation{Shape: shape, N: float64(60 - 20*j), Kind: kind, Z: make([]float64, shape.Statistics())}
+				law.RandExact(obs.Z, obs.N, rng)
+				for i := range obs.Z {
+					obs.Scale = append(obs.Scale, 1)
+					obs.Z[i] += modeltest.Noise(kind, 1, rng)
+				}
+				problem.Releases = append(problem.Releases, modeltest.Problem(obs, problem.Prior).Releases[0])
+			}
+			plan := mcmc.Plan{Chains: 4, Warmup: 500, Draws: 1000, Seed: 1}
+			want, err := exact.Method{}.Sample(context.Background(), problem, plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := individual.Method{}.Sample(context.Background(), problem, plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			modeltest.Agree(t, want, got, 4.8)
+			plan.Draws *= 10
+			got, err = gibbs.Update{}.Sample(context.Background(), problem, plan)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,17 +13,17 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
-// simulated is a release of n rows with Laplace noise for ε, the parameters from
-// the default prior.
+// simulated is a release of n rows with Laplace noise for ε, that lie in their box; they are
+// inferred with the default prior.
 func simulated(p int, n, epsilon float64) *modeltest.Simulation {
 	s := model.Shape{P: p, Intercept: true}
-	return &modeltest.Simulation{Shape: s, Prior: model.DefaultPrior(s), N: n, Kind: release.Laplace, Scale: modeltest.LaplaceScale(s, epsilon)}
+	return &modeltest.Simulation{Shape: s, Prior: modeltest.NarrowPrior(s), N: n, Kind: release.Laplace, Scale: modeltest.LaplaceScale(s, epsilon)}
 }
 
 func (c sized) problem() *model.Problem {
 	s := simulated(c.p, c.n, c.epsilon)
 	_, obs := s.Draw(rand.New(rand.NewPCG(uint64(c.p), 1)))
-	return modeltest.Problem(obs, s.Prior)
+	return modeltest.Problem(obs, model.DefaultPrior(s.Shape))
 }
 
 // sized names a simulated release.
@@ -38,7 +38,7 @@ func (c sized) String() string { return fmt.Sprintf("p%d_n%g_eps%g", c.p, c.n, c
 func started(t testing.TB, c *modeltest.Simulation, rng *rand.Rand) *kernel {
 	t.Helper()
 	_, obs := c.Draw(rng)
-	k, err := newKernel(obs, c.Prior, rng)
+	k, err := newKernel(obs, model.DefaultPrior(c.Shape), rng)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestNoAllocation(t *testing.T) {
 }
 
 func BenchmarkLogDensity(b *testing.B) {
-	for _, p := range []int{1, 2, 3, 5, 10, 20} {
+	for _, p := range []int{1, 2, 3, 5, 10, 20, 50} {
 		b.Run(fmt.Sprintf("p=%d", p), func(b *testing.B) {
 			k := started(b, simulated(p, 1000, 1), rand.New(rand.NewPCG(1, 1)))
 			grad := make([]float64, k.density.Dim())
@@ -126,7 +126,7 @@ func normalRows(p int, n float64) *model.Problem {
 //
 //	go test ./nuts/exact -run xxx -bench Columns -benchtime 1x
 func BenchmarkColumns(b *testing.B) {
-	for _, p := range []int{1, 2, 3, 5, 10, 20, 30} {
+	for _, p := range []int{1, 2, 3, 5, 10, 20, 30, 50} {
 		b.Run(fmt.Sprintf("p%d", p), func(b *testing.B) { effective(b, normalRows(p, 100_000), 2000) })
 	}
 }

@@ -1,139 +1,144 @@
 package exact
 
 import (
+	"math"
+
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
 )
 
-// density is the posterior of the statistics alone, p(s | z), in coordinates ψ:
-// the parameters are integrated out in closed form. For n rows v ~ N(μ, V), the
-// mean v̄ ~ N(μ, V/n) and the scatter W ~ Wishart(n−1, V) are independent, and their
-// joint density is that of the rows, but for a factor without parameters:
+// density is the posterior of the statistics alone, p(s, μ_x, σ, λ | z), λ the logarithms of
+// the free scales of the prior, in coordinates. θ and T are integrated out in closed form. For
+// n rows v ~ N(μ, V), the mean v̄ ~ N(μ, V/n) and the scatter nW ~ Wishart(n−1, V) are
+// independent, and their joint density is that of the rows, but for a factor without parameters:
 //
 //	p(v̄, W | φ) = c(n) |W|^{(n−m−2)/2} ∏_i p(v_i | φ)
 //
-// (m columns; the product depends on the rows by v̄ and W alone). The integral of
-// the product over the conjugate prior is the evidence of NIG and NIW, so
+// (m columns; the product depends on the rows by v̄ and W alone). With W = DDᵀ, whose
+// Jacobian is 2^m ∏_i D_ii^{m−i}, i = 0, …, m−1,
 //
-//	log p(ψ | z) = ½(n−m−2) log|W| + log evidence + log p(z | s) + log|∂(v̄,W)/∂ψ|,
-//	|∂W/∂P| = 2^m n^{m(m+1)/2} ∏_i D_ii^{2m−2i},  i = 0, …, m−1.
+//	log p(v̄, D, μ_x, σ, λ | z) = Σ_i (n−2−i) log D_ii + log p(x, μ_x | λ) + log p(y | x, σ, λ) + log p(σ)
+//	                        + log p(λ) + log p(z | s),
 //
-// φ given s is then drawn from its conjugate law: draws of it are as good as those
-// of s or better, and the space that NUTS has to explore is half as large as that
-// of φ and s.
+// see covariates and response; a ~ InvGamma(½, 1/A²) is −½λ − e^{−λ}/A² in λ = log a.
+// φ given (s, μ_x, σ, λ) is then drawn from its law: draws of it are as good as those of s or
+// better, and the space that NUTS has to explore is half as large as that of φ and s.
 //
-// Where n is latent, ψ has log(n − n₀) behind it, n₀ half a row below the least n
-// that the prior allows: n is continuous. Up to a constant, with the gamma
-// function of several variables,
-//
-//	log Γ_p(½ν_n) + log Γ(a_n) − log Γ_m(½(n−1)) + ½mn log n
-//
-// stand for what evidence leaves out, log c(n), and the powers of n in W and the
-// Jacobian.
+// Where n is latent it is continuous, n > n₀, half a row below the least n that the prior
+// allows, see count.
 type density struct {
-	obs        *model.Observation
-	statistics *statistics
-	evidence   [2]*evidence
-	noise      *model.Noise
-	gamma      []gammaTerm
-	e          []float64 // E, of B's size, with d log p = Σ_ij E_ij dB_ij
-	byN        float64   // derivative in n of what depends on it beside B
+	obs         *model.Observation
+	statistics  *statistics
+	coordinates *coordinates
+	covariates  *covariates
+	response    *response
+	noise       *model.Noise
+	s           []float64
+	gamma       []gammaTerm
+	xi, lambda  []float64
+	ell         float64
+
+	gMean, gD, e, gXi, gLambda []float64
+	byN                        float64 // of the noise, at fixed v̄ and D
+	logJ                       float64 // of coordinates
 }
 
 func newDensity(obs *model.Observation, prior *model.Prior) *density {
 	m := obs.Shape.M()
-	return &density{obs: obs, statistics: newStatistics(m),
-		evidence: [2]*evidence{covariateEvidence(obs.Shape, prior), regressionEvidence(obs.Shape, prior)},
-		noise:    model.NewNoise(obs),
-		gamma:    gammaTerms(obs.Shape, prior),
-		e:        make([]float64, (m+1)*(m+1))}
+	f := &density{obs: obs, statistics: newStatistics(m), covariates: newCovariates(prior), response: newResponse(obs.Shape, prior),
+		noise: model.NewNoise(obs),
+		gMean: make([]float64, m), gD: make([]float64, m*m), e: make([]float64, m*m)}
+	f.gamma = gammaTerms(obs.Shape, f.covariates.dof)
+	f.coordinates = newCoordinates(obs, prior, f.response)
+	f.gXi = make([]float64, m-1)
+	f.lambda, f.gLambda = make([]float64, f.coordinates.scales.dim()), make([]float64, f.coordinates.scales.dim())
+	f.s = make([]float64, len(obs.Z))
+	return f
 }
 
 // Dim returns the number of coordinates.
-func (f *density) Dim() int {
-	if f.obs.Count.Latent() {
-		return len(f.obs.Z) + 1
-	}
-	return len(f.obs.Z)
-}
+func (f *density) Dim() int { return f.coordinates.dim() }
 
-// LogDensity returns log p(ψ | z) up to a constant, and its gradient.
-func (f *density) LogDensity(grad, psi []float64) (float64, error) {
-	logp, err := f.value(psi)
+// LogDensity returns the log density at x up to a constant, and its gradient.
+func (f *density) LogDensity(grad, x []float64) (float64, error) {
+	logp, err := f.value(x)
 	if err != nil {
 		return 0, err
 	}
-	f.slope(grad)
+	f.slope(grad, x)
 	return logp, nil
+}
+
+// set takes v̄, D, λ and ℓ of x; see coordinates.take.
+func (f *density) set(x []float64) (logJ float64, ok bool) {
+	f.statistics.n = f.rows(x)
+	f.ell, logJ, ok = f.coordinates.take(f.statistics, f.lambda, x)
+	at := f.coordinates.lambda()
+	f.xi = x[at-f.obs.Shape.P : at]
+	f.statistics.spread()
+	return logJ, ok
+}
+
+// value returns the log density alone, and leaves the noise's slopes in gMean and e.
+func (f *density) value(x []float64) (float64, error) {
+	t, m := f.statistics, f.obs.Shape.M()
+	logp, ok := f.set(x)
+	f.logJ = logp
+	if !ok || f.obs.Count.Latent() && !(t.n <= f.obs.Count.Most+0.5) {
+		return 0, nuts.ErrReject
+	}
+	byX, ok := f.covariates.value(t, f.xi, f.lambda)
+	if !ok {
+		return 0, nuts.ErrReject
+	}
+	byY, ok := f.response.value(t, f.ell, f.lambda)
+	if !ok {
+		return 0, nuts.ErrReject
+	}
+	clear(f.gMean)
+	clear(f.e)
+	noise, byN := t.addNoise(f.noise, f.gMean, f.e)
+	f.byN = byN
+	logp += byX + byY + noise
+	for i := range m {
+		logp += f.power(i) * math.Log(t.d[i*m+i])
+	}
+	for i, v := range f.lambda {
+		energy, _ := f.coordinates.scales.law(i, v)
+		logp -= energy
+	}
+	if f.obs.Count.Latent() {
+		logp += f.count(t.n) + math.Log(t.n-f.leastRows())
+	}
+	return logp, nil
+}
+
+// power is that of D_ii, the Jacobian of ξ counted in.
+func (f *density) power(i int) float64 {
+	if i < f.obs.Shape.P {
+		return f.statistics.n - float64(1+i)
+	}
+	return f.statistics.n - float64(2+i)
 }
 
 // slope writes the gradient where value was last.
-func (f *density) slope(grad []float64) {
-	n, m := f.statistics.n, f.obs.Shape.M()
-	for _, e := range f.evidence {
-		e.addSlope(f.e, m+1)
-	}
-	f.statistics.pull(grad, f.e)
-	for i := range m {
-		grad[diagonal(m, i)] += f.power(i)
-	}
-	if f.obs.Count.Latent() {
-		grad[len(f.obs.Z)] = 1 + (n-f.leastRows())*(f.byN+f.countSlope(n))
-	}
-}
-
-// value returns log p(ψ | z) alone, and leaves the noise's slopes in E.
-func (f *density) value(psi []float64) (float64, error) {
+func (f *density) slope(grad, x []float64) {
 	t, m := f.statistics, f.obs.Shape.M()
-	n := f.rows(psi)
-	if f.obs.Count.Latent() && n > f.obs.Count.Most+0.5 {
-		return 0, nuts.ErrReject
+	clear(f.gD)
+	for i, v := range f.lambda {
+		_, f.gLambda[i] = f.coordinates.scales.law(i, v)
 	}
-	t.set(psi, n)
-	clear(f.e)
-	logp := f.addNoise()
-	f.byN = 0
-	for _, e := range f.evidence {
-		v, d, ok := e.at(t.b, m+1, n)
-		if !ok {
-			return 0, nuts.ErrReject
-		}
-		logp += v
-		f.byN += d
-	}
+	byN := f.byN + f.covariates.slope(f.gMean, f.gD, f.e, f.gXi, f.gLambda, t, f.xi, f.lambda)
+	byEll, d := f.response.slope(f.gMean, f.gD, f.e, f.gLambda, t, f.ell, f.lambda)
+	byN += d
+	t.pull(f.gD, f.e)
 	for i := range m {
-		logDii := psi[diagonal(m, i)]
-		logp += f.power(i) * logDii
-		f.byN += logDii
+		byN += math.Log(t.d[i*m+i])
+		f.gD[i*m+i] += f.power(i) / t.d[i*m+i]
 	}
+	copy(grad[f.coordinates.lambda()-len(f.gXi):], f.gXi)
+	f.coordinates.pull(grad, t, f.gMean, f.gD, f.gLambda, byEll, x)
 	if f.obs.Count.Latent() {
-		logp += f.count(n) + psi[len(f.obs.Z)]
+		grad[len(grad)-1] = (1 + (t.n-f.leastRows())*(byN+f.countSlope(t.n))) / f.coordinates.rare
 	}
-	return logp, nil
-}
-
-// power is that of D_ii in |W|^{(n−m−2)/2} and the Jacobian together.
-func (f *density) power(i int) float64 {
-	return f.statistics.n + float64(f.obs.Shape.M()-2-2*i)
-}
-
-// addNoise returns log p(z | s) and adds its gradient to E.
-func (f *density) addNoise() float64 {
-	t, k := f.statistics, f.obs.Shape.M()+1
-	logp, at := 0.0, k-1
-	for j := range k - 1 {
-		v, g := f.noise.LogDensity(j, t.b[(j+1)*k])
-		logp += v
-		f.e[(j+1)*k] += 0.5 * g
-		for l := j; l < k-1; l++ {
-			v, g := f.noise.LogDensity(at, t.b[(l+1)*k+j+1])
-			logp += v
-			if l > j {
-				g *= 0.5
-			}
-			f.e[(l+1)*k+j+1] += g
-			at++
-		}
-	}
-	return logp
 }

@@ -50,14 +50,64 @@ func randomPrior(t testing.TB, s model.Shape, rng *rand.Rand) *model.Prior {
 	return &model.Prior{Theta: nig, Covariates: niw}
 }
 
-// cases are shapes and noises, n public and latent.
-func cases(f func(name string, c *modeltest.Simulation)) {
+// mixedPrior has free scales of σ, of the sd of the first covariate and of the spread of
+// the last slopes, and θ without a factor σ.
+func mixedPrior(t testing.TB, s model.Shape, rng *rand.Rand) *model.Prior {
+	prior := randomPrior(t, s, rng)
+	p, q := s.P, s.Q()
+	first := q - p
+	prior.Unscaled = true
+	for range s.P {
+		prior.MeanSD = append(prior.MeanSD, 0.5+rng.Float64())
+	}
+	prior.Scales = []model.Scale{{SD: 0.5 + rng.Float64(), Sigma: true}, {SD: 0.5 + rng.Float64(), Covariates: []int{0}}}
+	for j := 1; j < p; j++ {
+		prior.Covariates.Scale[j], prior.Covariates.Scale[j*p] = 0, 0
+	}
+	free := model.Scale{SD: 0.5 + rng.Float64()}
+	from := max(first, q-2)
+	for k := from; k < q; k++ {
+		free.Coefficients = append(free.Coefficients, k)
+		for l := first; l < q; l++ {
+			if l < from {
+				prior.Theta.Precision[k*q+l], prior.Theta.Precision[l*q+k] = 0, 0
+			}
+		}
+	}
+	for k := from; k < q; k++ {
+		free.Precision = append(free.Precision, prior.Theta.Precision[k*q+from:(k+1)*q]...)
+	}
+	if s.Intercept { // at a centre of x
+		alpha, centre := prior.Theta.Precision[0], make([]float64, q)
+		centre[0] = 1
+		for j := 1; j < q; j++ {
+			centre[j] = 0.3 * rng.NormFloat64()
+			prior.Theta.Precision[j], prior.Theta.Precision[j*q] = 0, 0
+		}
+		for i, u := range centre {
+			for j, v := range centre {
+				if i+j > 0 {
+					prior.Theta.Precision[i*q+j] += alpha * u * v
+				}
+			}
+		}
+	}
+	prior.Scales = append(prior.Scales, free)
+	return prior
+}
+
+// cases are shapes, noises and priors, n public and latent.
+func cases(t testing.TB, f func(name string, c *modeltest.Simulation)) {
+	rng := rand.New(rand.NewPCG(1, 2))
 	for _, p := range []int{1, 2, 3} {
 		for _, intercept := range []bool{true, false} {
 			for _, kind := range []release.Kind{release.Laplace, release.Gaussian} {
 				for _, count := range []float64{0, 3} {
-					f(fmt.Sprintf("p=%d intercept=%t %s count%+g", p, intercept, kind, count), &modeltest.Simulation{
-						Shape: model.Shape{P: p, Intercept: intercept}, N: 20, Kind: kind, Scale: 2, Count: count, Continuous: true})
+					s := model.Shape{P: p, Intercept: intercept}
+					for which, prior := range []*model.Prior{randomPrior(t, s, rng), mixedPrior(t, s, rng)} {
+						f(fmt.Sprintf("p=%d intercept=%t %s count%+g prior %d", p, intercept, kind, count, which), &modeltest.Simulation{
+							Shape: s, Prior: prior, N: 20, Kind: kind, Scale: 2, Count: count, Continuous: true})
+					}
 				}
 			}
 		}
@@ -69,10 +119,21 @@ func at(f *density, psi []float64, rng *rand.Rand) float64 {
 	for i := range psi {
 		psi[i] = 0.7 * rng.NormFloat64()
 	}
-	if f.obs.Count.Latent() {
-		psi[len(psi)-1] = 4*rng.Float64() - 1
-	}
 	return f.rows(psi)
+}
+
+// near is a release whose sums are those of rows that spread over the box.
+func near(c *modeltest.Simulation, rng *rand.Rand) *model.Observation {
+	p, x := c.Shape.P, model.NewParams(c.Shape)
+	for j := range p {
+		x.MuX[j], x.Tau[j*p+j] = 0.2*rng.NormFloat64(), 0.1
+	}
+	for k := range x.Theta {
+		x.Theta[k] = 0.3 * rng.NormFloat64()
+	}
+	x.Sigma2 = 0.1
+	obs, _ := c.Release(x, rng)
+	return obs
 }
 
 // TestGradient compares with central differences of h = 1e-6: their error is about
@@ -80,10 +141,9 @@ func at(f *density, psi []float64, rng *rand.Rand) float64 {
 // stands in the difference for the noise's log density.
 func TestGradient(t *testing.T) {
 	const h = 1e-6
-	cases(func(name string, c *modeltest.Simulation) {
+	cases(t, func(name string, c *modeltest.Simulation) {
 		rng := rand.New(rand.NewPCG(1, 2))
-		c.Prior = randomPrior(t, c.Shape, rng)
-		_, obs := c.Draw(rng)
+		obs := near(c, rng)
 		f := newDensity(obs, c.Prior)
 		psi, grad, unused := make([]float64, f.Dim()), make([]float64, f.Dim()), make([]float64, f.Dim())
 		s := make([]float64, len(obs.Z))
@@ -106,7 +166,7 @@ func TestGradient(t *testing.T) {
 		}
 		for range 20 {
 			n := at(f, psi, rng)
-			f.statistics.set(psi, n)
+			f.set(psi)
 			f.statistics.vector(s)
 			f.noise.Reach(s)
 			if obs.Count.Latent() {
@@ -188,15 +248,15 @@ func TestSlopeIsTheDerivative(t *testing.T) {
 	}
 }
 
-// TestDensity compares log p(ψ | z) with Bayes' theorem, at any parameters φ
+// TestDensity compares log p(x | z) with Bayes' theorem, at any parameters (θ, T)
 //
-//	p(s | z) ∝ p(z | s) p(s | φ) p(φ) / p(φ | s),
+//	p(s, μ_x, σ, λ | z) ∝ p(z | s) p(s | φ) p(φ | λ) p(λ) / p(θ, T | s, μ_x, σ, λ),
 //
-// with gonum's densities of v̄ ~ N(μ, V/n) and W ~ Wishart(n−1, V), and conjugate's
-// of φ before and after the rows; in ψ by the determinant of ∂s/∂ψ, from
-// differences. Both sides differ by one number, whatever ψ, n and φ.
+// with gonum's densities of v̄ ~ N(μ, V/n), of W ~ Wishart(n−1, V) and of θ before and after the
+// rows, and conjugate's of (μ_x, T); in x by the determinant of ∂(s, μ_x, log σ, λ)/∂x, from
+// differences. Both sides differ by one number, whatever x, n and φ.
 func TestDensity(t *testing.T) {
-	cases(func(name string, c *modeltest.Simulation) {
+	cases(t, func(name string, c *modeltest.Simulation) {
 		f, spread := againstBayes(t, c, nil)
 		if !(spread < 1e-5) {
 			t.Errorf("%s: log densities of %d coordinates differ by a constant only up to %g", name, f.Dim(), spread)
@@ -204,28 +264,29 @@ func TestDensity(t *testing.T) {
 	})
 }
 
-// againstBayes returns the range over random ψ and φ of the difference of the two
+// againstBayes returns the range over random x and φ of the difference of the two
 // sides of TestDensity, fault being added to the left one.
-func againstBayes(t *testing.T, c *modeltest.Simulation, fault func(f *density, psi []float64) float64) (*density, float64) {
+func againstBayes(t *testing.T, c *modeltest.Simulation, fault func(f *density, x []float64) float64) (*density, float64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 4))
-	c.Prior = randomPrior(t, c.Shape, rng)
-	_, obs := c.Draw(rng)
+	obs := near(c, rng)
 	f, b := newDensity(obs, c.Prior), newBayes(c.Shape, c.Prior)
-	psi, grad := make([]float64, f.Dim()), make([]float64, f.Dim())
+	x, grad := make([]float64, f.Dim()), make([]float64, f.Dim())
 	low, high := math.Inf(1), math.Inf(-1)
 	for range 20 {
-		n := at(f, psi, rng)
-		logp, err := f.LogDensity(grad, psi)
+		n := at(f, x, rng)
+		logp, err := f.LogDensity(grad, x)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if fault != nil {
-			logp += fault(f, psi)
+			logp += fault(f, x)
 		}
-		f.statistics.set(psi, n)
+		logp -= b.logJacobian(f, x)
+		f.set(x)
 		f.statistics.vector(b.s)
-		logp -= b.logJacobian(f, psi, n)
+		b.sigma, b.lambda = math.Exp(f.ell), f.lambda
+		copy(b.x.MuX, f.covariates.mu)
 		for i, v := range b.s {
 			noise, _ := model.NewNoise(obs).LogDensity(i, v)
 			logp -= noise
@@ -244,35 +305,42 @@ func againstBayes(t *testing.T, c *modeltest.Simulation, fault func(f *density, 
 
 // bayes is the independent side.
 type bayes struct {
-	shape        model.Shape
-	prior        *model.Prior
-	conditionals *model.Conditionals
-	s            []float64
-	x            *model.Params
-	law          *model.Moments
+	shape  model.Shape
+	prior  *model.Prior
+	s      []float64
+	sigma  float64
+	lambda []float64
+	x      *model.Params
+	law    *model.Moments
 }
 
 func newBayes(s model.Shape, prior *model.Prior) *bayes {
-	return &bayes{s, prior, model.NewConditionals(s, prior, true), make([]float64, s.Statistics()), model.NewParams(s), model.NewMoments(s)}
+	return &bayes{shape: s, prior: prior, s: make([]float64, s.Statistics()), x: model.NewParams(s), law: model.NewMoments(s)}
 }
 
-// logJacobian returns log|det ∂s/∂ψ| at n rows.
-func (b *bayes) logJacobian(f *density, psi []float64, n float64) float64 {
+// logJacobian returns log|det ∂(s, μ_x, log σ, λ)/∂x| at fixed n.
+func (b *bayes) logJacobian(f *density, x []float64) float64 {
 	const h = 1e-5
 	q := len(b.s)
-	after, before, d := make([]float64, q), make([]float64, q), mat.NewDense(q, q, nil)
-	for i := range q {
-		x := psi[i]
+	p := b.shape.P
+	size := q + p + 1 + len(f.lambda)
+	unused := make([]float64, f.Dim())
+	after, before, d := make([]float64, size), make([]float64, size), mat.NewDense(size, size, nil)
+	for i := range size {
+		v := x[i]
 		for _, side := range []struct {
 			at  float64
 			dst []float64
-		}{{x + h, after}, {x - h, before}} {
-			psi[i] = side.at
-			f.statistics.set(psi, n)
-			f.statistics.vector(side.dst)
+		}{{v + h, after}, {v - h, before}} {
+			x[i] = side.at
+			f.LogDensity(unused, x)
+			f.statistics.vector(side.dst[:q])
+			copy(side.dst[q:], f.covariates.mu)
+			side.dst[q+p] = f.ell
+			copy(side.dst[q+p+1:], f.lambda)
 		}
-		psi[i] = x
-		for j := range q {
+		x[i] = v
+		for j := range size {
 			d.Set(j, i, (after[j]-before[j])/(2*h))
 		}
 	}
@@ -280,12 +348,49 @@ func (b *bayes) logJacobian(f *density, psi []float64, n float64) float64 {
 	return logDet
 }
 
-// logEvidence returns log p(s | φ) + log p(φ) − log p(φ | s) at a random φ.
+// given is the conjugate prior at λ, and log p(λ) + log p(log σ).
+func (b *bayes) given() (theta *conjugate.NIG, x *conjugate.NIW, logp float64) {
+	theta, x = b.prior.Theta.Clone(), b.prior.Covariates.Clone()
+	q, p, at := b.shape.Q(), b.shape.P, 0
+	inverse, shape := theta.Scale/(b.sigma*b.sigma), theta.Shape
+	logp = -2*shape*math.Log(b.sigma) - inverse
+	for _, s := range b.prior.Scales {
+		rate := 1 / (s.SD * s.SD)
+		if s.Sigma { // ∫ InvGamma(σ²; a₀, b₀/a) InvGamma(a; ½, 1/A²) da
+			logp += inverse - (shape+0.5)*math.Log(rate+inverse)
+			continue
+		}
+		a := math.Exp(b.lambda[at])
+		logp += -0.5*b.lambda[at] - rate/a
+		at++
+		for _, j := range s.Covariates {
+			x.Scale[j*p+j] /= a
+		}
+		k := len(s.Coefficients)
+		for i, row := range s.Coefficients {
+			for j, column := range s.Coefficients {
+				theta.Precision[row*q+column] += (1/a - 1) * s.Precision[i*k+j]
+			}
+		}
+	}
+	return theta, x, logp
+}
+
+// logEvidence returns log p(s | φ) + log p(φ | λ) + log p(λ) − log p(θ, T | s, μ_x, σ, λ)
+// at random θ and T.
 func (b *bayes) logEvidence(t *testing.T, n float64, rng *rand.Rand) float64 {
 	t.Helper()
-	b.conditionals.DrawPrior(b.x, rng)
+	theta, covariates, log := b.given()
+	niw := conjugate.NewNIWSampler(b.shape.P)
+	niw.Set(covariates)
+	unused := make([]float64, b.shape.P)
+	niw.Rand(unused, b.x.Tau, rng)
+	for k := range b.x.Theta {
+		b.x.Theta[k] = rng.NormFloat64()
+	}
+	b.x.Sigma2 = b.sigma * b.sigma
 	b.law.Set(b.x)
-	m, p := b.shape.M(), b.shape.P
+	m := b.shape.M()
 	cov, scaled := mat.NewSymDense(m, b.law.Cov), mat.NewSymDense(m, nil)
 	scaled.ScaleSym(1/n, cov)
 	normal, ok := distmv.NewNormal(b.law.Mean, scaled, nil)
@@ -303,40 +408,96 @@ func (b *bayes) logEvidence(t *testing.T, n float64, rng *rand.Rand) float64 {
 		}
 	}
 	// The Jacobian of (v̄, W) in s is n^−m.
-	log := normal.LogProb(mean) + wishart.LogProbSym(scatter) - float64(m)*math.Log(n)
-
-	sums, nig, niw := model.NewSums(b.shape), conjugate.NewNIGSampler(b.shape.Q()), conjugate.NewNIWSampler(p)
+	log += normal.LogProb(mean) + wishart.LogProbSym(scatter) - float64(m)*math.Log(n)
+	log += b.logCovariates(t, covariates, n)
+	sums := model.NewSums(b.shape)
 	sums.Set(b.s, n)
-	nig.Set(b.prior.Theta)
-	niw.Set(b.prior.Covariates)
-	log += nig.LogDensity(b.x.Theta, b.x.Sigma2) + niw.LogDensity(b.x.MuX, b.x.Tau)
-	if !nig.Update(b.prior.Theta.Clone(), b.prior.Theta, sums.XX, sums.XY, sums.YY, n) ||
-		!niw.Update(b.prior.Covariates.Clone(), b.prior.Covariates, n, sums.SX, sums.SXX) {
+
+	q := b.shape.Q()
+	unit := 1.0
+	if !b.prior.Unscaled {
+		unit = b.x.Sigma2
+	}
+	before, after := mat.NewSymDense(q, nil), mat.NewSymDense(q, nil)
+	before.ScaleSym(1/unit, mat.NewSymDense(q, theta.Precision))
+	after.ScaleSym(1/b.x.Sigma2, mat.NewSymDense(q, sums.XX))
+	after.AddSym(after, before)
+	var right, centre mat.VecDense
+	right.MulVec(before, mat.NewVecDense(q, theta.Mean))
+	right.AddScaledVec(&right, 1/b.x.Sigma2, mat.NewVecDense(q, sums.XY))
+	if err := centre.SolveVec(after, &right); err != nil {
+		t.Fatal(err)
+	}
+	prior, ok := distmv.NewNormalPrecision(theta.Mean, before, nil)
+	posterior, ok2 := distmv.NewNormalPrecision(centre.RawVector().Data, after, nil)
+	if !ok || !ok2 {
+		t.Fatal("gonum refused")
+	}
+	return log + prior.LogProb(b.x.Theta) - posterior.LogProb(b.x.Theta)
+}
+
+// logCovariates returns log p(μ_x, T | λ) − log p(T | s, μ_x, λ).
+func (b *bayes) logCovariates(t *testing.T, prior *conjugate.NIW, n float64) float64 {
+	p, after := b.shape.P, prior.Clone()
+	after.Dof += n
+	log := logInverseWishart(t, b.x.Tau, prior)
+	mean, cov := prior.Mean, mat.NewSymDense(p, nil)
+	for j, sd := range b.prior.MeanSD {
+		cov.SetSym(j, j, sd*sd)
+	}
+	if b.prior.MeanSD == nil {
+		cov.ScaleSym(1/prior.Kappa, mat.NewSymDense(p, b.x.Tau))
+		after.Dof++
+	}
+	normal, ok := distmv.NewNormal(mean, cov, nil)
+	if !ok {
+		t.Fatal("gonum refused")
+	}
+	log += normal.LogProb(b.x.MuX)
+	sums := model.NewSums(b.shape)
+	sums.Set(b.s, n)
+	mu := b.x.MuX
+	for i := range p {
+		for j := range p {
+			after.Scale[i*p+j] += sums.SXX[max(i, j)*p+min(i, j)] - mu[i]*sums.SX[j] - sums.SX[i]*mu[j] + n*mu[i]*mu[j]
+			if b.prior.MeanSD == nil {
+				after.Scale[i*p+j] += prior.Kappa * (mu[i] - mean[i]) * (mu[j] - mean[j])
+			}
+		}
+	}
+	return log - logInverseWishart(t, b.x.Tau, after)
+}
+
+// logInverseWishart is the log density of T ~ InvWishart(Ψ, ν), that of NIW at its mean but
+// for N(m; m, T/κ).
+func logInverseWishart(t *testing.T, tau []float64, d *conjugate.NIW) float64 {
+	niw := conjugate.NewNIWSampler(d.Dim())
+	if !niw.Set(d) {
 		t.Fatal("improper")
 	}
-	return log - nig.LogDensity(b.x.Theta, b.x.Sigma2) - niw.LogDensity(b.x.MuX, b.x.Tau)
+	logDet, _ := mat.LogDet(mat.NewDense(d.Dim(), d.Dim(), tau))
+	return niw.LogDensity(d.Mean, tau) + 0.5*logDet - 0.5*float64(d.Dim())*math.Log(d.Kappa)
 }
 
 // TestDensityFindsFaults plants faults that TestDensity must find.
 func TestDensityFindsFaults(t *testing.T) {
-	for name, fault := range map[string]func(f *density, psi []float64) float64{
-		"|W| to another power": func(f *density, psi []float64) float64 {
+	for name, fault := range map[string]func(f *density, x []float64) float64{
+		"|W| to another power": func(f *density, _ []float64) float64 {
 			log := 0.0
-			for i := range f.obs.Shape.M() {
-				log += psi[diagonal(f.obs.Shape.M(), i)]
+			for i, m := 0, f.obs.Shape.M(); i < m; i++ {
+				log += math.Log(f.statistics.d[i*m+i])
 			}
 			return log
 		},
-		"the Jacobian of another order": func(f *density, psi []float64) float64 { return psi[diagonal(f.obs.Shape.M(), 0)] },
-		"κ_n to another power":          func(f *density, _ []float64) float64 { return math.Log(f.evidence[0].chol[0]) },
-		"b_n to the power a_n + ½": func(f *density, _ []float64) float64 {
-			e := f.evidence[1]
-			return -math.Log(e.chol[e.k*e.k-1])
-		},
-		"|Λ_n| to the power −1": func(f *density, _ []float64) float64 { return -math.Log(f.evidence[1].chol[0]) },
-		"c(n) with n^m":         func(f *density, psi []float64) float64 { return math.Log(f.rows(psi)) },
+		"the Jacobian of another order":   func(f *density, _ []float64) float64 { return math.Log(f.statistics.d[0]) },
+		"a mean of another sd":            func(f *density, _ []float64) float64 { return f.covariates.delta[0] * f.covariates.delta[0] },
+		"|Ψ_n| to the power −½(ν_n + 1)":  func(f *density, _ []float64) float64 { return -math.Log(f.covariates.chol[0]) },
+		"σ to the power −(n + 1)":         func(f *density, _ []float64) float64 { return -f.ell },
+		"|M| to the power −1":             func(f *density, _ []float64) float64 { return -math.Log(f.response.chol[0]) },
+		"Q without the prior's part of θ": func(f *density, _ []float64) float64 { return 0.5 * f.response.dev[0] * f.response.dev[0] },
+		"c(n) with n^m":                   func(f *density, x []float64) float64 { return math.Log(f.rows(x)) },
 	} {
-		cases(func(which string, c *modeltest.Simulation) {
+		cases(t, func(which string, c *modeltest.Simulation) {
 			if _, spread := againstBayes(t, c, fault); c.Count > 0 && spread < 1e-2 {
 				t.Errorf("%s: %s went unnoticed: %g", which, name, spread)
 			}

@@ -10,20 +10,19 @@ import (
 // flip negates one mean or one entry of D below its diagonal: the noisier linear
 // statistics may leave a sign open that the quadratic ones tell nothing of, so
 // that the posterior has mirrored modes which no trajectory joins. The negation
-// is an involution of Jacobian 1, so Metropolis' test leaves the posterior
-// invariant.
+// is an involution of Jacobian 1 in (v̄, D), so Metropolis' test by the density there leaves
+// the posterior invariant.
 type flip struct {
-	density  *density
-	signs    []int
-	proposed []float64
-	grad     []float64
+	density *density
+	x, grad []float64
 }
 
 func newFlip(f *density) *flip {
-	return &flip{f, signs(f.obs.Shape.M()), make([]float64, f.Dim()), make([]float64, f.Dim())}
+	return &flip{f, make([]float64, f.Dim()), make([]float64, f.Dim())}
 }
 
-// signs lists the coordinates to negate.
+// signs lists the coordinates to negate: of m means, and of a lower triangle behind them
+// the entries below the diagonal.
 func signs(m int) []int {
 	var at []int
 	for i := range m {
@@ -37,12 +36,26 @@ func signs(m int) []int {
 
 // step moves the sampler's position.
 func (f *flip) step(s *nuts.Sampler, rng *rand.Rand) {
-	psi, at := s.Position(), f.signs[rng.IntN(len(f.signs))]
-	copy(f.proposed, psi)
-	f.proposed[at] = -psi[at]
-	after, err := f.density.value(f.proposed)
-	if err == nil && rng.Float64() < math.Exp(after-s.LogDensity()) {
-		f.density.slope(f.grad)
-		s.MoveTo(f.proposed, after, f.grad)
+	d := f.density
+	t := d.statistics
+	copy(f.x, s.Position())
+	logJ, _ := d.set(f.x)
+	before := s.LogDensity() - logJ
+	i, j := rng.IntN(t.m), 0
+	if i > 0 {
+		j = rng.IntN(i + 1)
+	}
+	if entry := &t.mean[i]; j == i {
+		*entry = -*entry
+	} else {
+		t.d[i*t.m+j] = -t.d[i*t.m+j]
+	}
+	if !d.coordinates.place(f.x, t) {
+		return
+	}
+	after, err := d.value(f.x)
+	if err == nil && rng.Float64() < math.Exp(after-d.logJ-before) {
+		d.slope(f.grad, f.x)
+		s.MoveTo(f.x, after, f.grad)
 	}
 }

@@ -3,6 +3,7 @@ package exact
 import (
 	"math"
 
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -10,16 +11,14 @@ import (
 //
 //	diag(prior) + Σ_j J_jᵀ D_j⁻¹ J_j,
 //
-// J_j the derivatives of s_j and D_j the variances of its noise (spoke.variance). η of
+// J_j the derivatives of s_j and D_j the variances of its noise (variance). η of
 // model.Pooled, standard normal, counts as statistics with D = 1. Rough precisions before
 // z serve as prior, 1 in common units for most. It reports false where rounding forbids.
 func (f *joint) standardise(x []float64) bool {
 	h := f.at[0]
 	clear(f.frame.c)
-	for i := range h {
-		f.frame.c[i*h+i] = 1
-	}
 	f.hub.Constrain(x[:h])
+	f.hub.prior(f.frame.c)
 	hub, base := make([]float64, h), make([]float64, h)
 	for j, s := range f.spokes {
 		own := make([]float64, f.at[j+1]-f.at[j])
@@ -36,7 +35,7 @@ func (f *joint) standardise(x []float64) bool {
 		for i := range len(s.Scale) + s.lead() {
 			sd := 1.0
 			if i < len(s.Scale) {
-				sd = math.Sqrt(s.variance(i, f.s[i]))
+				sd = math.Sqrt(variance(s.Observation, i, f.s[i]))
 			}
 			if !f.slope(hub, own, x, j, i) {
 				return false
@@ -59,12 +58,12 @@ func (f *joint) standardise(x []float64) bool {
 // b max(b, |z_i − v|). 1/b² is Fisher's of a location under Laplace noise; far from z its
 // density has no curvature, and the inverse is that of the parabola which touches |z_i − v|/b
 // from above, as in iteratively reweighted least squares: steps with 1/b² would be of length b.
-func (s *spoke) variance(i int, v float64) float64 {
-	scale := s.Scale[i]
-	if s.Kind == release.Gaussian {
+func variance(o *model.Observation, i int, v float64) float64 {
+	scale := o.Scale[i]
+	if o.Kind == release.Gaussian {
 		return scale * scale
 	}
-	return scale * math.Max(scale, math.Abs(s.Z[i]-v))
+	return scale * math.Max(scale, math.Abs(o.Z[i]-v))
 }
 
 // addOuter adds uvᵀ.
@@ -99,17 +98,56 @@ func (f *joint) slope(hub, own, x []float64, j, i int) bool {
 		s.pooled.Slope[i-at]++
 		defer func() { s.pooled.Slope[i-at]-- }()
 	}
-	f.hub.LogPrior(hub, x[:f.at[0]])
+	f.hub.LogPrior(hub)
 	_, ok := s.through(own, x[f.at[j]:f.at[j+1]])
 	f.hub.Pull(hub)
 	return ok
 }
 
+// prior writes rough precisions of the hub's coordinates before z to the diagonal of c: 1,
+// also of log σ, ½ log T_ii and L_ij/L_ii.
+func (h *hub) prior(c []float64) {
+	size := h.Dim()
+	for i := range size {
+		c[i*size+i] = 1
+	}
+	at, from := h.places()
+	h.sigma.prior(c, size, at)
+	if h.factor != nil {
+		for j, u := range h.means.scale {
+			c[(at+1+j)*(size+1)] = u * u
+		}
+		h.factor.prior(c, size, from)
+	}
+}
+
+// prior writes the squares of ∂q/∂x and ½ ∂ log V/∂x to the diagonal of a matrix of so many
+// columns from at on.
+func (f *triangle) prior(dst []float64, columns, at int) {
+	for i := range f.r {
+		for j := range i {
+			w := f.width(i, j)
+			dst[at*(columns+1)] = w * w
+			at++
+		}
+		rate := 0.5 * f.slope[i] / f.total[i]
+		dst[at*(columns+1)] = rate * rate
+		at++
+	}
+}
+
 // prior writes rough precisions of a spoke's coordinates before z to the diagonal of
-// r: 1, but 2n exp 2t of t_i, and for the noisy count; none of c, which η has.
+// r: 1, also as triangle has them, but 2n exp 2t of t_i, and for the noisy count;
+// none of c, which η has.
 func (s *spoke) prior(r []float64, size int) {
 	for i := s.lead(); i < size; i++ {
 		r[i*size+i] = 1
+	}
+	if s.triangle != nil {
+		for j, u := range s.means.scale {
+			r[(s.lead()+j)*(size+1)] = u * u
+		}
+		s.triangle.prior(r, size, s.lead()+s.p)
 	}
 	at := s.lead() + s.bartlett()
 	for i := s.from; i < s.m; i++ {

@@ -9,7 +9,7 @@ import (
 //
 //	p(hub) ∏_j p(s_j | hub) p(z_j | s_j),
 //
-// in coordinates y that a linear map (frame) takes to those of model.Hub and, behind
+// in coordinates y that a linear map (frame) takes to those of the hub and, behind
 // them, of each spoke: were all normal, the map where a chain starts would make y
 // standard, so that the chain need not find out by itself what z leaves open. Where
 // noise is weak, that is a thin sheet along which all spokes follow the hub. That one
@@ -17,7 +17,7 @@ import (
 // too, would here tie all releases to one another; given the hub they are independent,
 // and an evaluation as well as the metric cost in proportion to their number.
 type joint struct {
-	hub    *model.Hub
+	hub    *hub
 	spokes []*spoke
 	at     []int // where the spokes begin, and the end
 	frame  *arrow
@@ -26,10 +26,10 @@ type joint struct {
 }
 
 func newJoint(t *model.Joint) *joint {
-	f := &joint{hub: model.NewHub(t)}
+	f := &joint{hub: newHub(t)}
 	f.at = []int{f.hub.Dim()}
 	for j := range t.Sites {
-		s := newSpoke(t, j, f.hub)
+		s := newSpoke(t, j, f.hub.Hub)
 		f.spokes = append(f.spokes, s)
 		f.at = append(f.at, f.at[j]+s.dim())
 	}
@@ -54,7 +54,7 @@ func (f *joint) LogDensity(grad, y []float64) (float64, error) {
 	f.frame.toX(f.x, y)
 	h := f.at[0]
 	f.hub.Constrain(f.x[:h])
-	logp := f.hub.LogPrior(grad[:h], f.x[:h])
+	logp := f.hub.LogPrior(grad[:h])
 	for j, s := range f.spokes {
 		from, to := f.at[j], f.at[j+1]
 		v, ok := s.add(grad[from:to], f.x[from:to])
@@ -63,7 +63,7 @@ func (f *joint) LogDensity(grad, y []float64) (float64, error) {
 		}
 		logp += v
 	}
-	f.hub.Pull(grad[:h])
+	logp += f.hub.Pull(grad[:h])
 	f.frame.pull(grad)
 	return logp, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/dpreg/dpreg/mcmc"
@@ -22,6 +23,18 @@ var variants = []variant{{false, false}, {true, false}, {false, true}, {true, tr
 
 func (v variant) String() string { return fmt.Sprintf("shared=%t partial=%t", v.shared, v.partial) }
 
+// freePriors are the default prior, and one whose columns share a free scale and whose means
+// have the columns' covariance.
+func freePriors(s model.Shape) []*model.Prior {
+	one, all := model.DefaultPrior(s), model.DefaultPrior(s)
+	shared := model.Scale{SD: 0.5}
+	for j := range s.P {
+		shared.Covariates = append(shared.Covariates, j)
+	}
+	all.Scales, all.MeanSD, all.Covariates.Kappa = []model.Scale{shared, all.Scales[0]}, nil, 0.3
+	return []*model.Prior{one, all}
+}
+
 // TestJointGradient compares the gradient with differences of the smooth density.
 func TestJointGradient(t *testing.T) {
 	for _, v := range variants {
@@ -32,7 +45,8 @@ func TestJointGradient(t *testing.T) {
 		} {
 			c.Shared, c.Partial = v.shared, v.partial
 			rng := rand.New(rand.NewPCG(41, 1))
-			_, problem := c.Draw(rng)
+			problem := draw(&c, rng)
+			problem.Prior = freePriors(c.Shape)[len(problem.Sites)%2]
 			f := newJoint(problem)
 			y := make([]float64, f.Dim())
 			if err := f.start(problem, y, rng); err != nil {
@@ -65,6 +79,11 @@ func TestJointGradient(t *testing.T) {
 			if _, err := f.LogDensity(grad, y); err != nil {
 				t.Fatal(err)
 			}
+			for i, l := range f.hub.root { // none unless covariates are shared
+				if w := f.hub.Factor()[i]; math.Abs(l-w) > 1e-9 {
+					t.Errorf("%s: entry %d of L is %g, that of model.Hub %g", v, i, l, w)
+				}
+			}
 			for i, x := range y {
 				const h = 1e-4
 				y[i] = x + h
@@ -80,13 +99,41 @@ func TestJointGradient(t *testing.T) {
 	}
 }
 
+// draw draws custodians' data that lie in their boxes, for the default prior.
+func draw(c *modeltest.Custodians, rng *rand.Rand) *model.Joint {
+	c.Prior = modeltest.NarrowPrior(c.Shape)
+	for {
+		_, problem := c.Draw(rng)
+		problem.Prior = model.DefaultPrior(c.Shape)
+		if slices.IndexFunc(problem.Sites, outside) < 0 {
+			return problem
+		}
+	}
+}
+
+// outside reports whether a mean or a mean square is above 1.
+func outside(s *model.Site) bool {
+	at := s.Shape.M()
+	for j := range s.Shape.M() {
+		if math.Abs(s.Z[j]) > s.N || s.Z[at] > s.N {
+			return true
+		}
+		at += s.Shape.M() - j
+	}
+	return false
+}
+
 // TestJointOfOne: one release has the posterior that it has without a hub.
 func TestJointOfOne(t *testing.T) {
-	plan := mcmc.Plan{Chains: 2, Warmup: 600, Draws: 3000, Seed: 4}
-	one := model.Shape{P: 1, Intercept: true}
+	plan := mcmc.Plan{Chains: 4, Warmup: 600, Draws: 6000, Seed: 4}
+	one, two := model.Shape{P: 1, Intercept: true}, model.Shape{P: 2, Intercept: true}
+	still := modeltest.TamePrior(two) // means of x are known
+	still.MeanSD[0], still.MeanSD[1] = 0.02, 0.02
 	for _, c := range []*modeltest.Simulation{
-		{Shape: one, N: 50, Kind: release.Laplace, Scale: 5, Prior: model.DefaultPrior(one)},
-		{Shape: one, N: 30, Kind: release.Gaussian, Scale: 2, Count: 3, Prior: model.DefaultPrior(one)},
+		{Shape: one, N: 50, Kind: release.Laplace, Scale: 5, Prior: modeltest.TamePrior(one)},
+		{Shape: one, N: 12, Kind: release.Gaussian, Scale: 2, Count: 4, Prior: modeltest.TamePrior(one)},
+		{Shape: two, N: 6, Kind: release.Gaussian, Scale: 2, Prior: still},
+		{Shape: two, N: 12, Kind: release.Laplace, Scale: 2, Count: 4, Prior: modeltest.NarrowPrior(two)},
 	} {
 		_, obs := c.Draw(rand.New(rand.NewPCG(41, 2)))
 		p := modeltest.Problem(obs, c.Prior)
@@ -141,7 +188,7 @@ func TestJointTrajectoriesAreShort(t *testing.T) {
 			c.Sites = append(c.Sites, modeltest.Custodian{N: 10000, Kind: release.Gaussian, Scale: 5, Units: 1})
 		}
 		rng := rand.New(rand.NewPCG(46, 1))
-		_, problem := c.Draw(rng)
+		problem := draw(c, rng)
 		d := sampleJoint(t, problem, mcmc.Plan{Chains: 2, Warmup: 300, Draws: 100, Seed: 1})
 		if steps := infoSum(d, "n_leapfrog__") / 200; steps > 63 {
 			t.Errorf("%s, p = %d: %.0f leapfrogs a draw", v, c.Shape.P, steps)
@@ -164,7 +211,7 @@ func TestJointTrajectoriesAreShortThoughReleasesDisagree(t *testing.T) {
 			simulated.Sites = append(simulated.Sites, modeltest.Custodian{N: 10000, Kind: release.Gaussian, Scale: c.scale, Units: 1})
 		}
 		for seed := range uint64(3) {
-			_, problem := simulated.Draw(rand.New(rand.NewPCG(48, seed)))
+			problem := draw(simulated, rand.New(rand.NewPCG(48, seed)))
 			problem.Shared, problem.Partial = c.taken, false
 			d := sampleJoint(t, problem, mcmc.Plan{Chains: 2, Warmup: 200, Draws: 100, Seed: seed})
 			if steps := infoSum(d, "n_leapfrog__") / 200; steps > 31 {
@@ -187,11 +234,31 @@ func TestJointStartsArrive(t *testing.T) {
 			c.Sites = append(c.Sites, modeltest.Custodian{N: 20000, Kind: release.Gaussian, Scale: scale, Units: 1})
 		}
 		for seed := range uint64(13) {
-			_, problem := c.Draw(rand.New(rand.NewPCG(47, seed)))
+			problem := draw(c, rand.New(rand.NewPCG(47, seed)))
 			d := sampleJoint(t, problem, mcmc.Plan{Chains: 2, Warmup: 100, Draws: 50, Seed: seed})
 			if steps := infoSum(d, "n_leapfrog__") / 100; steps > 63 {
 				t.Errorf("%s, data %d: %.0f leapfrogs a draw", v, seed, steps)
 			}
+		}
+	}
+}
+
+func TestJointNoAllocation(t *testing.T) {
+	for _, v := range variants {
+		c := &modeltest.Custodians{Shape: model.Shape{P: 2, Intercept: true}, Sites: modeltest.Unequal(3), Shared: v.shared, Partial: v.partial, Counts: true}
+		rng := rand.New(rand.NewPCG(41, 3))
+		problem := draw(c, rng)
+		k, err := newJointKernel(problem, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 100 {
+			k.Step(rng)
+			k.Adapt(i, 100)
+		}
+		params := make([]float64, len(problem.Names()))
+		if n := testing.AllocsPerRun(50, func() { k.Step(rng); k.Params(params) }); n != 0 {
+			t.Errorf("%s: %g allocations a step", v, n)
 		}
 	}
 }

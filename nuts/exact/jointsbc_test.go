@@ -85,7 +85,8 @@ func jointRanks(t *testing.T, c *modeltest.Custodians, trials int, fault func(*m
 // TestJointSBCFindsFaults: a release in units of its own, taken to be in common ones,
 // is found.
 func TestJointSBCFindsFaults(t *testing.T) {
-	c := &modeltest.Custodians{Shape: model.Shape{P: 1, Intercept: true}, Sites: modeltest.Unequal(3)}
+	one := model.Shape{P: 1, Intercept: true}
+	c := &modeltest.Custodians{Shape: one, Sites: modeltest.Unequal(3), Prior: modeltest.NarrowPrior(one)}
 	_, ranks := jointRanks(t, c, 60, func(p *model.Joint) { p.Sites[2].Units = p.Sites[0].Units })
 	for _, u := range ranks {
 		if modeltest.Uniform(u) != nil {

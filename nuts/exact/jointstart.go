@@ -20,7 +20,7 @@ const entryVariance = 0.1
 // (f, A) between those that statistics and parameters have and new ones, by precision.
 func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) error {
 	conditionals := model.NewConditionals(t.Shape, t.Prior, true)
-	params, moments, q := model.NewParams(t.Shape), model.NewMoments(t.Shape), t.Shape.Statistics()
+	params, q := model.NewParams(t.Shape), t.Shape.Statistics()
 	total, rows := make([]float64, q), 0.0
 	all, counts := make([][]float64, len(f.spokes)), make([]float64, len(f.spokes))
 	for j, s := range f.spokes {
@@ -28,14 +28,8 @@ func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) error {
 		if s.Count.Latent() {
 			n = s.Count.Start(rng)
 		}
-		for ok := false; !ok; ok = moments.Factor() {
-			conditionals.DrawPrior(params, rng)
-			moments.Set(params)
-			s.Units.Moments(moments.Mean, moments.Cov)
-		}
-		prior, stats := make([]float64, q), make([]float64, q)
-		moments.RandExact(prior, n, rng)
-		newStatistics(s.m).disperse(make([]float64, q), stats, s.Observation, prior, n, rng)
+		stats := make([]float64, q)
+		newStatistics(s.m).disperse(stats, s.Observation, n, rng)
 		s.Units.Common(stats, stats, n)
 		weight := n * entryVariance / (n*entryVariance + s.Scale[0]*s.Scale[0])
 		addScaled(total, weight, stats)
@@ -101,9 +95,12 @@ func (s *spoke) place(x, stats []float64, n float64, rng *rand.Rand) bool {
 		return false
 	}
 	mean, d := psi[:m], t.d
-	if s.evidence != nil {
-		at := copy(x, mean[:p])
-		copy(x[at:], psi[m:m+p*(p+1)/2])
+	if s.covariates != nil {
+		s.triangle.coordinates(x[p:], d, m)
+		s.means.coordinates(x, mean, d, m)
+		for i := s.free(); i < s.bartlett(); i++ {
+			x[i] = rng.NormFloat64()
+		}
 	}
 	r, root, at := s.Scale[0]/n, math.Sqrt(n), s.bartlett()
 	// between is a standard normal coordinate seen with an error of this sd.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
 )
 
 // spoke is one custodian's part of the density of several releases: the latent
@@ -22,45 +23,56 @@ import (
 //
 // Where covariates are shared all rows of (f, A) are coordinates; t_i = log A_ii has
 // the log density (n−1−i)t − ½n exp 2t. Where each custodian has its own (μ_x, T)
-// these are integrated out, as in density, and x̄ and P of D_x are coordinates:
+// T is integrated out, as in density, and x̄, D_x, μ_x and λ are parameters,
 //
-//	log p(x̄, P) = Σ_i (n + p − 2 − 2i) P_ii + log evidence,   i = 0 … p−1.
+//	log p(x̄, D_x, μ_x, λ) = Σ_i (n − 2 − i) log D_ii + log p(x, μ_x | λ) + log p(λ),   i = 0 … p−1,
+//
+// see covariates, of which ξ is too. Coordinates of x̄ are those of means, of D_x of triangle.
 //
 // Given the hub, that is all standard; noise hides s and leaves it so, and where noise
 // is weak (f, A) depend on the hub almost linearly, which the metric takes up.
 //
-// Coordinates lie in the order: those of (θ_j, σ_j) where pooling is partial; x̄ and P;
+// Coordinates lie in the order: those of (θ_j, σ_j) where pooling is partial; x̄; t and c; ξ; ζ;
 // rows of (e_i, ε_i0 … t_i); log(n − n₀) where n is latent.
 type spoke struct {
 	*model.Site
-	hub      *model.Hub
-	pooled   *model.Pooled // nil unless pooling is partial
-	evidence *evidence     // of the covariates; nil where they are shared
-	noise    *model.Noise
-	m, p     int
-	from     int // the first Bartlett row: 0, or p
+	*statistics // in common units
+	hub         *model.Hub
+	pooled      *model.Pooled // nil unless pooling is partial
+	covariates  *covariates   // nil where they are shared, and so the next three
+	scales      *freeScales
+	triangle    *triangle
+	means       *means
+	noise       *model.Noise
+	p           int
+	from        int // the first Bartlett row: 0, or p
 
-	n, root   float64
+	root      float64   // √n
 	theta     []float64 // θ, or θ_j
 	sigma     float64   // σ, or σ_j
-	mean, d   []float64 // v̄ and D, m×m, in common units
 	f, a      []float64 // f and A
 	b, own    []float64 // B in common units and in the release's, lower triangles
 	e         []float64 // E, of B's size
 	gMean, gD []float64 // gradients in v̄ and D
+	gW        []float64 // that in W, as statistics.pull has it
 	gTheta    []float64 // in θ, or in (θ_j, log σ_j²)
 	gA        []float64 // of one row of A
+
+	lambda, gLambda []float64
 }
 
 func newSpoke(t *model.Joint, j int, hub *model.Hub) *spoke {
 	m := t.Shape.M()
 	vec := func(n int) []float64 { return make([]float64, n) }
-	s := &spoke{Site: t.Sites[j], hub: hub, noise: t.Noise(j), m: m, p: m - 1,
-		mean: vec(m), d: vec(m * m), f: vec(m), a: vec(m * m), b: vec((m + 1) * (m + 1)), own: vec((m + 1) * (m + 1)),
-		e: vec((m + 1) * (m + 1)), gMean: vec(m), gD: vec(m * m), gTheta: vec(t.Shape.Q()), gA: vec(m)}
+	s := &spoke{Site: t.Sites[j], statistics: newStatistics(m), hub: hub, noise: t.Noise(j), p: m - 1,
+		f: vec(m), a: vec(m * m), b: vec((m + 1) * (m + 1)), own: vec((m + 1) * (m + 1)),
+		e: vec((m + 1) * (m + 1)), gMean: vec(m), gD: vec(m * m), gW: vec(m * m), gTheta: vec(t.Shape.Q()), gA: vec(m)}
 	s.theta = hub.Params.Theta
 	if !t.Shared {
-		s.from, s.evidence = s.p, covariateEvidence(t.Shape, t.Prior)
+		prior := ofCovariates(t.Prior)
+		s.from, s.covariates, s.scales = s.p, newCovariates(prior), newFreeScales(prior)
+		s.triangle, s.means = newTriangle(noiseOfSquares(s.Site)[:s.p]), newMeans(noiseOfMeans(s.Site)[:s.p], prior)
+		s.lambda, s.gLambda = vec(s.scales.dim()), vec(s.scales.dim())
 	}
 	if t.Partial {
 		s.pooled = model.NewPooled(s.Site, hub)
@@ -69,9 +81,34 @@ func newSpoke(t *model.Joint, j int, hub *model.Hub) *spoke {
 	return s
 }
 
+// noiseOfSquares returns the sd of the noise of each column's mean square, in common units.
+func noiseOfSquares(s *model.Site) []float64 {
+	r, at := make([]float64, s.Shape.M()), s.Shape.M()
+	for i, a := range s.Units.Scale {
+		r[i] = s.Scale[at] / (math.Max(s.N, s.Count.Least) * a * a)
+		if s.Kind == release.Laplace {
+			r[i] *= math.Sqrt2
+		}
+		at += len(r) - i
+	}
+	return r
+}
+
+// noiseOfMeans returns the precision of each column's mean as noise leaves it.
+func noiseOfMeans(s *model.Site) []float64 {
+	e, r := make([]float64, s.Shape.M()), noiseOfSquares(s)
+	for i, a := range s.Units.Scale {
+		e[i] = 1 / (r[i] * r[i] * a * a)
+	}
+	return e
+}
+
 // dim is the number of coordinates.
 func (s *spoke) dim() int {
 	n := s.lead() + s.m + s.m*(s.m+1)/2
+	if s.covariates != nil {
+		n += s.p + s.scales.dim()
+	}
 	if s.Count.Latent() {
 		n++
 	}
@@ -86,9 +123,16 @@ func (s *spoke) lead() int {
 	return 0
 }
 
-// bartlett is where the coordinates of Bartlett's rows begin, among those of the
-// statistics.
-func (s *spoke) bartlett() int { return s.from + s.from*(s.from+1)/2 }
+// free is where ξ begins, and behind it ζ, among the coordinates of the statistics.
+func (s *spoke) free() int { return s.from + s.from*(s.from+1)/2 }
+
+// bartlett is where those of Bartlett's rows begin.
+func (s *spoke) bartlett() int {
+	if s.covariates == nil {
+		return 0
+	}
+	return s.free() + s.p + s.scales.dim()
+}
 
 // leastRows is n₀; see density.leastRows.
 func (s *spoke) leastRows() float64 { return s.Count.Least - 0.5 }
@@ -111,7 +155,7 @@ func (s *spoke) set(x []float64) {
 	s.setSigma()
 	x = x[s.lead():]
 	s.takeRows(x[s.bartlett():])
-	if s.evidence != nil {
+	if s.covariates != nil {
 		s.takeCovariates(x)
 	} else {
 		s.drawnCovariates()
@@ -143,18 +187,11 @@ func (s *spoke) takeRows(x []float64) {
 	}
 }
 
-// takeCovariates takes x̄ and D_x of their coordinates.
+// takeCovariates takes x̄, D_x and λ of their coordinates.
 func (s *spoke) takeCovariates(x []float64) {
-	m, p := s.m, s.p
-	at := copy(s.mean, x[:p])
-	for i := range p {
-		row := s.d[i*m : i*m+i+1]
-		for j := range i {
-			row[j] = x[at+j] * s.d[j*m+j]
-		}
-		row[i] = math.Exp(x[at+i])
-		at += i + 1
-	}
+	s.triangle.set(s.d, x[s.p:], s.m)
+	s.means.set(s.mean, x, s.d, s.m)
+	s.scales.set(s.lambda, x[s.free()+s.p:], s.d, s.m)
 }
 
 // drawnCovariates takes x̄ and D_x of f and A.
@@ -195,19 +232,15 @@ func (s *spoke) response() {
 	s.mean[p] = v
 }
 
-// gram computes B in both units.
+// gram computes W, and B in both units.
 func (s *spoke) gram() {
-	m, k := s.m, s.m+1
+	s.spread()
 	s.b[0] = s.n
 	for i, u := range s.mean {
-		row, di := s.b[(i+1)*k:], s.d[i*m:i*m+i+1]
+		row := s.b[(i+1)*(s.m+1):]
 		row[0] = s.n * u
-		for j := range i + 1 {
-			w := u * s.mean[j]
-			for l, v := range s.d[j*m : j*m+j+1] {
-				w += v * di[l]
-			}
-			row[j+1] = s.n * w
+		for j, w := range s.w[i*s.m : i*s.m+i+1] {
+			row[j+1] = s.n * (w + u*s.mean[j])
 		}
 	}
 	s.Units.Gram(s.own, s.b)

@@ -22,25 +22,30 @@ func (s *spoke) add(grad, x []float64) (logp float64, ok bool) {
 // through is add but for the noise, whose slope stands in E.
 func (s *spoke) through(grad, x []float64) (logp float64, ok bool) {
 	s.Units.PullGram(s.e)
-	byN := 0.0
-	if s.evidence != nil {
-		v, d, ok := s.evidence.at(s.b, s.m+1, s.n)
-		if !ok {
-			return 0, false
-		}
-		s.evidence.addSlope(s.e, s.m+1)
-		logp, byN = logp+v, d
-	}
 	s.pull()
 	clear(grad)
-	own, at := grad[s.lead():], s.lead()
+	own, at := grad[s.lead():], x[s.lead():]
+	byN := 0.0
+	if s.covariates != nil {
+		xi := at[s.free() : s.free()+s.p]
+		if logp, ok = s.covariates.value(s.statistics, xi, s.lambda); !ok {
+			return 0, false
+		}
+		for i, v := range s.lambda {
+			energy, slope := s.scales.law(i, v)
+			logp -= energy
+			s.gLambda[i] = slope
+		}
+		byN = s.covariates.slope(s.gMean, s.gD, s.gW, own[s.free():s.free()+s.p], s.gLambda, s.statistics, xi, s.lambda)
+	}
+	s.statistics.pull(s.gD, s.gW)
 	clear(s.gTheta)
 	s.pullResponse()
-	if s.evidence != nil {
-		v, d := s.pullCovariates(own, x[at:])
+	if s.covariates != nil {
+		v, d := s.pullCovariates(own, at)
 		logp, byN = logp+v, byN+d
 	}
-	v, d := s.pullRows(own[s.bartlett():], x[at+s.bartlett():])
+	v, d := s.pullRows(own[s.bartlett():], at[s.bartlett():])
 	logp, byN = logp+v, byN+d
 	if s.Count.Latent() {
 		last := len(x) - 1
@@ -79,27 +84,19 @@ func (s *spoke) addNoise() float64 {
 	return logp
 }
 
-// pull takes E to v̄ and D: ∂v̄ = 2n(E_v0 + E_vv v̄), ∂D = 2nE_vv D.
+// pull takes E to v̄ and W: ∂v̄ = 2n(E_v0 + E_vv v̄), ∂W = nE_vv.
 func (s *spoke) pull() {
 	m, k, n2 := s.m, s.m+1, 2*s.n
-	for i := range m { // the other triangle
-		for j := range i {
-			s.e[(j+1)*k+i+1] = s.e[(i+1)*k+j+1]
-		}
-	}
-	for i := range m {
-		row := s.e[(i+1)*k : (i+2)*k]
-		sum := row[0]
-		for j, u := range s.mean {
-			sum += row[j+1] * u
-		}
-		s.gMean[i] = n2 * sum
-		for j := range i + 1 {
-			g := 0.0
-			for l := j; l < m; l++ {
-				g += row[l+1] * s.d[l*m+j]
+	clear(s.gD)
+	for i, u := range s.mean {
+		row := s.e[(i+1)*k : (i+1)*k+i+2]
+		s.gMean[i] = n2 * row[0]
+		for j, v := range row[1:] {
+			s.gW[i*m+j] = s.n * v
+			s.gMean[i] += n2 * v * s.mean[j]
+			if j < i {
+				s.gMean[j] += n2 * v * u
 			}
-			s.gD[i*m+j] = n2 * g
 		}
 	}
 }
@@ -132,29 +129,20 @@ func (s *spoke) pullResponse() {
 	}
 }
 
-// pullCovariates takes the gradients of x̄ and D_x to their coordinates. It returns
-// Σ_i (n + p − 2 − 2i) P_ii and its derivative in n.
+// pullCovariates takes the gradients of x̄, D_x and λ to their coordinates. It returns
+// Σ_i (n − 2 − i) log D_ii, with the Jacobians of these and ξ, and its derivative in n.
 func (s *spoke) pullCovariates(grad, x []float64) (logp, byN float64) {
 	m, p := s.m, s.p
-	at := copy(grad[:p], s.gMean[:p])
+	s.scales.pull(grad[s.free()+p:], s.gLambda, s.gD, m)
+	logp = s.means.pull(grad, x, s.gMean, s.d, s.gD, m)
 	for i := range p {
-		for j := range i + 1 {
-			g := s.gD[i*m+j]
-			grad[diagonal(p, j)] += g * s.d[i*m+j]
-			if j < i {
-				grad[at+j] = g * s.d[j*m+j]
-			}
-		}
-		at += i + 1
-	}
-	for i := range p {
-		power := s.n + float64(p-2-2*i)
-		u := x[diagonal(p, i)]
-		grad[diagonal(p, i)] += power
+		power, dii := s.n-float64(1+i), s.d[i*m+i]
+		u := math.Log(dii)
+		s.gD[i*m+i] += power / dii
 		logp += power * u
 		byN += u
 	}
-	return logp, byN
+	return logp + s.triangle.pull(grad[p:], s.d, s.gD, m), byN
 }
 
 // pullRows takes the gradients to Bartlett's rows, and of those of x, where they are
@@ -228,7 +216,7 @@ func (s *spoke) pullFactor() {
 //
 //	log p(noisy count | n) + Σ_i [½ν_i log n − ½ν_i log 2 − log Γ(½ν_i)],
 //
-// and where the covariates' law was integrated out log Γ_p(½ν_n) − log Γ_p(½(n−1)) +
+// and where T was integrated out log Γ_p(½ν_n) − log Γ_p(½(n−1)) +
 // ½pn log n.
 func (s *spoke) count() (logp, byN float64) {
 	logp, byN = s.noise.LogCount(s.n)
@@ -239,12 +227,12 @@ func (s *spoke) count() (logp, byN float64) {
 		logp += half*(logn-math.Ln2) - g
 		byN += 0.5*(logn-math.Ln2) + half/n - 0.5*mathext.Digamma(half)
 	}
-	if s.evidence != nil {
+	if s.covariates != nil {
 		p := float64(s.p)
 		logp += 0.5 * p * n * logn
 		byN += 0.5 * p * (logn + 1)
 		for i := range s.p {
-			half, after := 0.5*(n-float64(1+i)), 0.5*(n+s.evidence.weights[1]-float64(i))
+			half, after := 0.5*(n-float64(1+i)), 0.5*(n+s.covariates.dof-float64(i))
 			a, _ := math.Lgamma(after)
 			b, _ := math.Lgamma(half)
 			logp += a - b

@@ -2,118 +2,96 @@ package exact
 
 import (
 	"math"
+	"math/rand/v2"
 
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/model"
 )
 
-// statistics are s in coordinates that range over all of R^q, whatever data could
-// have:
-//
-//	ψ = (v̄, lower triangle of P row by row),  scatter about v̄ W = n DDᵀ,
-//	P_ii = log D_ii,  P_ij = D_ij/D_jj, i > j:
-//
-// the mean, and of each column given those before it the spread and the
-// coefficients. A coordinate keeps its scale whatever the number of rows.
+// statistics are s of n rows by the rows' mean v̄ and a lower triangular root D of their
+// scatter about it, which is nDDᵀ: s has nv̄ and n(DDᵀ + v̄v̄ᵀ).
 type statistics struct {
 	m    int
 	n    float64
 	mean []float64 // v̄
 	d    []float64 // D, m×m, zero above the diagonal
-	b    []float64 // B = Σ aaᵀ, a = (1, v), (m+1)×(m+1), lower triangle
+	w    []float64 // W = DDᵀ, lower triangle
 }
 
 func newStatistics(m int) *statistics {
-	return &statistics{m: m, mean: make([]float64, m), d: make([]float64, m*m), b: make([]float64, (m+1)*(m+1))}
+	return &statistics{m: m, mean: make([]float64, m), d: make([]float64, m*m), w: make([]float64, m*m)}
 }
 
-// set takes the statistics of ψ.
-func (t *statistics) set(psi []float64, n float64) {
-	m := t.m
-	k := m + 1
-	t.n = n
-	at := copy(t.mean, psi[:m])
-	for i := range m {
-		p, dii := psi[at:at+i], math.Exp(psi[at+i])
-		row := t.d[i*m : i*m+i+1]
-		for j, v := range p {
-			row[j] = v * t.d[j*m+j]
-		}
-		row[i] = dii
-		at += i + 1
-	}
-	t.b[0] = n
-	for i, u := range t.mean {
-		row, nu := t.b[(i+1)*k:], n*u
-		row[0] = nu
-		for j := range i + 1 {
-			w := 0.0
-			di, dj := t.d[i*m:i*m+j+1], t.d[j*m:j*m+j+1]
-			for l, v := range di {
-				w += v * dj[l]
-			}
-			row[j+1] = n*w + nu*t.mean[j]
-		}
-	}
-}
+// spread computes W.
+func (t *statistics) spread() { dense.LLt(t.w, t.d, t.m) }
 
 // vector writes s in canonical order.
 func (t *statistics) vector(s []float64) {
-	k, at := t.m+1, t.m
-	for j := range t.m {
-		s[j] = t.b[(j+1)*k]
-		for l := j; l < t.m; l++ {
-			s[at] = t.b[(l+1)*k+j+1]
+	m, at := t.m, t.m
+	for j, u := range t.mean {
+		s[j] = t.n * u
+		for l := j; l < m; l++ {
+			s[at] = t.n * (t.w[l*m+j] + u*t.mean[l])
 			at++
 		}
 	}
 }
 
-// pull writes the gradient in ψ of a function with df = Σ_ij E_ij dB_ij, E
-// symmetric and its lower triangle given:
-//
-//	∂v̄ = 2n (E_v0 + E_vv v̄),  ∂D = 2n E_vv D,
-//
-// and the derivatives in P follow from D_ij = P_ij D_jj.
-func (t *statistics) pull(grad, e []float64) {
+// addNoise returns log p(z | s), adds its gradient in v̄ to gMean and that in W, with
+// d log p = Σ_ij E_ij dW_ij, to the lower triangle of e, and returns its derivative in n at
+// fixed v̄ and D.
+func (t *statistics) addNoise(noise *model.Noise, gMean, e []float64) (logp, byN float64) {
+	m, at := t.m, t.m
+	for j, u := range t.mean {
+		v, g := noise.LogDensity(j, t.n*u)
+		logp += v
+		gMean[j] += t.n * g
+		byN += g * u
+		for l := j; l < m; l++ {
+			square := t.w[l*m+j] + u*t.mean[l]
+			v, g := noise.LogDensity(at, t.n*square)
+			logp += v
+			byN += g * square
+			g *= t.n
+			gMean[j] += g * t.mean[l]
+			gMean[l] += g * u
+			if l > j {
+				g *= 0.5
+			}
+			e[l*m+j] += g
+			at++
+		}
+	}
+	return logp, byN
+}
+
+// pull adds 2ED to gD, the gradient in D of a function whose gradient in W is the symmetric
+// E, of which the lower triangle is given.
+func (t *statistics) pull(gD, e []float64) {
 	m := t.m
-	k, n2 := m+1, 2*t.n
-	for i := range m { // the other triangle, and ∂v̄
-		for j := range i {
-			e[(j+1)*k+i+1] = e[(i+1)*k+j+1]
-		}
-	}
+	dense.Symmetrise(e, m)
 	for i := range m {
-		row := e[(i+1)*k : (i+2)*k]
-		sum := row[0]
-		for j, u := range t.mean {
-			sum += row[j+1] * u
-		}
-		grad[i] = n2 * sum
-	}
-	clear(grad[m : m+m*(m+1)/2])
-	at := m
-	for i := range m {
-		row := e[(i+1)*k+1 : (i+2)*k]
-		for j := range i + 1 {
-			g := 0.0
-			for l := j; l < m; l++ {
-				g += row[l] * t.d[l*m+j]
+		row, to := e[i*m:(i+1)*m], gD[i*m:i*m+i+1]
+		for l, v := range row {
+			v *= 2
+			from := t.d[l*m : l*m+min(i, l)+1]
+			for j, d := range from {
+				to[j] += v * d
 			}
-			g *= n2
-			grad[diagonal(m, j)] += g * t.d[i*m+j]
-			if j < i {
-				grad[at] = g * t.d[j*m+j]
-			}
-			at++
 		}
 	}
 }
 
-// diagonal is the position in ψ of P_ii.
+// diagonal is the position of the entry in row and column i of a lower triangle, written
+// row by row, behind m others.
 func diagonal(m, i int) int { return m + i*(i+1)/2 + i }
 
-// coordinates writes ψ of statistics s, canonical order, of n rows; it reports
-// false where no n rows have these, or their scatter is singular.
+// quadratic is the position in s of Σv_i².
+func quadratic(m, i int) int { return m + i*m - i*(i-1)/2 }
+
+// coordinates writes (v̄, lower triangle of P), P_ii = log D_ii and P_ij = D_ij/D_jj, of
+// statistics s, canonical order, of n rows; it reports false where no n rows have these,
+// or their scatter is singular.
 func (t *statistics) coordinates(psi, s []float64, n float64) bool {
 	m := t.m
 	for j := range m {
@@ -139,4 +117,42 @@ func (t *statistics) coordinates(psi, s []float64, n float64) bool {
 		at++
 	}
 	return true
+}
+
+// disperse takes statistics that n rows in the box may have and that lie about z as the
+// noise allows, and writes them to s: z with noise drawn anew, means in the box, and the
+// spread of each column given those before it not below what noise can hide, for chains
+// find out of the corner of columns that are nearly collinear slowly.
+func (t *statistics) disperse(s []float64, obs *model.Observation, n float64, rng *rand.Rand) {
+	m, at := t.m, t.m
+	t.n = n
+	for i, z := range obs.Z {
+		s[i] = z + obs.Scale[i]*rng.NormFloat64()
+	}
+	for j := range m {
+		t.mean[j] = max(-1, min(1, s[j]/n))
+	}
+	for j := range m {
+		for l := j; l < m; l++ {
+			t.d[l*m+j] = s[at]/n - t.mean[j]*t.mean[l]
+			at++
+		}
+	}
+	for i := range m {
+		row := t.d[i*m : i*m+i+1]
+		hidden := obs.Scale[quadratic(m, i)] / n
+		left := max(min(row[i], 1), hidden)
+		for j := range i {
+			dj := t.d[j*m : j*m+j+1]
+			for l, v := range dj[:j] {
+				row[j] -= v * row[l]
+			}
+			limit := math.Sqrt(left)
+			row[j] = max(-limit, min(limit, row[j]/dj[j]))
+			left = max(left-row[j]*row[j], 0)
+		}
+		row[i] = math.Sqrt(max(left, hidden*math.Exp(rng.NormFloat64())))
+	}
+	t.spread()
+	t.vector(s)
 }

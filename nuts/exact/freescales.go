@@ -1,0 +1,99 @@
+package exact
+
+import (
+	"math"
+	"slices"
+
+	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/model"
+)
+
+// freeScales are the free scales a ~ InvGamma(½, 1/A²) of a prior that the statistics are not
+// freed of in closed form. Of λ = log a that is −½λ − e^{−λ}/A², and given T those of
+// columns j of Ψ₀ are InvGamma(·, 1/A² + ½Σ_j Ψ_jj (T⁻¹)_jj): they follow what spread
+// these have given all others. So the coordinates are, W = DDᵀ of the covariates, K = D⁻¹,
+//
+//	ζ = λ − log Q,   Q = 1/A² + ½Σ_j Ψ_jj (W⁻¹)_jj,   (W⁻¹)_jj = Σ_i K_ij².
+type freeScales struct {
+	columns [][]int   // of each scale; none of one that is of coefficients
+	rate    []float64 // 1/A²
+	psi     []float64 // diagonal of Ψ₀
+	energy  []float64 // Q at the last set
+
+	root, k, inv []float64 // D_x, K and W⁻¹, p×p
+	p            int
+}
+
+// latentScales are those of freeScales.
+func latentScales(prior *model.Prior) (free []model.Scale) {
+	for _, s := range prior.Scales {
+		if !s.Sigma {
+			free = append(free, s)
+		}
+	}
+	return free
+}
+
+// ofCovariates is the part of a prior that is of the covariates' law.
+func ofCovariates(prior *model.Prior) *model.Prior {
+	part := *prior
+	part.Scales = slices.DeleteFunc(slices.Clone(prior.Scales), func(s model.Scale) bool { return len(s.Covariates) == 0 })
+	return &part
+}
+
+func newFreeScales(prior *model.Prior) *freeScales {
+	d := prior.Covariates
+	p := d.Dim()
+	f := &freeScales{p: p, root: make([]float64, p*p), k: make([]float64, p*p), inv: make([]float64, p*p)}
+	for j := range p {
+		f.psi = append(f.psi, d.Scale[j*p+j])
+	}
+	for _, s := range latentScales(prior) {
+		f.columns, f.rate = append(f.columns, s.Covariates), append(f.rate, s.Rate())
+	}
+	f.energy = make([]float64, len(f.rate))
+	return f
+}
+
+// dim is the number of coordinates.
+func (f *freeScales) dim() int { return len(f.rate) }
+
+// set writes λ, given D, m×m.
+func (f *freeScales) set(lambda, zeta, d []float64, m int) {
+	p := f.p
+	for i := range p {
+		copy(f.root[i*p:i*p+i+1], d[i*m:])
+	}
+	dense.InvertLower(f.k, f.root, p)
+	dense.InverseFromCholesky(f.inv, f.root, p)
+	for i, columns := range f.columns {
+		f.energy[i] = f.rate[i]
+		for _, j := range columns {
+			f.energy[i] += 0.5 * f.psi[j] * f.inv[j*p+j]
+		}
+		lambda[i] = zeta[i] + math.Log(f.energy[i])
+	}
+}
+
+// law returns −log p(λ) of one scale and the slope of log p(λ).
+func (f *freeScales) law(i int, lambda float64) (energy, slope float64) {
+	far := f.rate[i] * math.Exp(-lambda)
+	return 0.5*lambda + far, far - 0.5
+}
+
+// pull writes the gradient in ζ, given that in λ, and adds to that in D, m×m:
+// ∂(W⁻¹)_jj/∂D_ab = −2(W⁻¹)_aj K_bj.
+func (f *freeScales) pull(grad, gLambda, gD []float64, m int) {
+	p := f.p
+	for i, columns := range f.columns {
+		grad[i] = gLambda[i]
+		for _, j := range columns {
+			c := gLambda[i] * f.psi[j] / f.energy[i]
+			for a := j; a < p; a++ {
+				for b := j; b <= a; b++ {
+					gD[a*m+b] -= c * f.inv[a*p+j] * f.k[b*p+j]
+				}
+			}
+		}
+	}
+}

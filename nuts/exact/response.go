@@ -1,0 +1,274 @@
+package exact
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/model"
+)
+
+// response is the part of log p(v̄, D) that y's law leaves when θ is integrated out, given ℓ =
+// log σ and the free scales of θ's prior. Any precision Λ₀ of θ is that of an intercept α at
+// a centre c of x, and of slopes:
+//
+//	α = θ₀ + cᵀβ ~ N(m_α, 1/Λ_α),   β ~ N(μ_β, Λ_β⁻¹),   Λ_α = Λ₀₀, Λ_αc = Λ₀β, Λ_β = Λ_ββ − Λ_αccᵀ,
+//
+// both divided by σ² where the prior is scaled by σ. About x̄ the rows are worth two sets of
+// observations that do not know of one another,
+//
+//	ȳ ~ N(α + δᵀβ, σ²/n), δ = x̄ − c,   and   D_yl ~ N(Σ_j D_jlβ_j, σ²/n), l = 1 … p, D_yy ~ N(0, σ²/n),
+//
+// so that with κ = n/σ² and ω = Λ_ακ/(Λ_α + κ) (κ without an intercept, δ = x̄)
+//
+//	M = Λ_β + κW_x + ωδδᵀ,   Mβ̂ = Λ_βμ_β + κD_xD_y + ωδ(ȳ − m_α),
+//	log p = −nℓ + ½ log(Λ_α/(Λ_α + κ)) + ½ log|Λ_β| − ½ log|M| − ½Q,
+//	Q = (β̂ − μ_β)ᵀΛ_β(β̂ − μ_β) + ω(ȳ − m_α − δᵀβ̂)² + κ Σ_l (D_yl − Σ_jD_jlβ̂_j)² + κD_yy²:
+//
+// Q, a sum of squares at its minimum, keeps its digits where σ is many orders of magnitude
+// below y. That the minimum is flat makes its gradient that of Q at fixed β̂, and of log|M|.
+//
+// σ's prior is added: σ² ~ InvGamma(a₀, b₀/a), a integrated out where it is free:
+//
+//	log p(ℓ) = −2a₀ℓ − b₀e^{−2ℓ},  or  −2a₀ℓ − (½ + a₀) log(1/A² + b₀e^{−2ℓ}).
+type response struct {
+	p         int
+	intercept bool
+	unscaled  bool
+	alpha     float64   // Λ_α
+	level     float64   // m_α
+	centre    []float64 // c
+	mean      []float64 // μ_β
+	precision []float64 // Λ_β, with free scales at 1
+	free      []freeBlock
+	shape     float64 // a₀
+	scale     float64 // b₀
+	spread    float64 // 1/A²; 0: not free
+
+	given, chol, cov            []float64 // Λ_β(a), M and M⁻¹
+	beta, dev, pulled, residual []float64 // β̂, β̂ − μ_β, Λ_β(β̂ − μ_β), D_y − D_xᵀβ̂
+	delta, solved               []float64 // δ, M⁻¹δ
+	kappa, per, own, omega, rho float64   // κ, 1 or 1/σ², Λ_α so divided, ω, ȳ − m_α − δᵀβ̂
+	square                      float64   // Σ residual² + D_yy²
+}
+
+// freeBlock is a block of Λ_β that a free scale divides.
+type freeBlock struct {
+	at        int // of λ
+	slopes    []int
+	precision []float64
+}
+
+func newResponse(s model.Shape, prior *model.Prior) *response {
+	p, q, d := s.P, s.Q(), prior.Theta
+	vec := func() []float64 { return make([]float64, p) }
+	square := func() []float64 { return make([]float64, p*p) }
+	r := &response{p: p, intercept: s.Intercept, unscaled: prior.Unscaled, shape: d.Shape, scale: d.Scale,
+		centre: vec(), mean: vec(), precision: square(), given: square(), chol: square(), cov: square(),
+		beta: vec(), dev: vec(), pulled: vec(), residual: vec(), delta: vec(), solved: vec()}
+	first := q - p
+	copy(r.mean, d.Mean[first:])
+	if s.Intercept {
+		r.alpha, r.level = d.Precision[0], d.Mean[0]
+		for j := range p {
+			r.centre[j] = d.Precision[1+j] / r.alpha
+			r.level += r.centre[j] * r.mean[j]
+		}
+	}
+	for i := range p {
+		for j := range p {
+			r.precision[i*p+j] = d.Precision[(first+i)*q+first+j] - r.alpha*r.centre[i]*r.centre[j]
+		}
+	}
+	for at, f := range latentScales(prior) {
+		if len(f.Coefficients) > 0 {
+			b := freeBlock{at: at, precision: f.Precision}
+			for _, k := range f.Coefficients {
+				b.slopes = append(b.slopes, k-first)
+			}
+			r.free = append(r.free, b)
+		}
+	}
+	for _, f := range prior.Scales {
+		if f.Sigma {
+			r.spread = 1 / (f.SD * f.SD)
+		}
+	}
+	return r
+}
+
+// value returns the log density at v̄ and D, W = DDᵀ. It reports false where rounding leaves M
+// indefinite.
+func (r *response) value(t *statistics, ell float64, lambda []float64) (logp float64, ok bool) {
+	p, m := r.p, t.m
+	inverse := math.Exp(-2 * ell) // 1/σ²
+	r.kappa, r.per = t.n*inverse, 1
+	if !r.unscaled {
+		r.per = inverse
+		logp -= float64(p) * ell
+	}
+	r.omega = r.kappa
+	if r.intercept {
+		r.own = r.alpha * r.per
+		r.omega = r.own * r.kappa / (r.own + r.kappa)
+		logp += 0.5 * math.Log(r.own/(r.own+r.kappa))
+	}
+	copy(r.given, r.precision)
+	for _, b := range r.free {
+		k, factor := len(b.slopes), math.Expm1(-lambda[b.at])
+		logp -= 0.5 * float64(k) * lambda[b.at]
+		for i, row := range b.slopes {
+			for j, column := range b.slopes {
+				r.given[row*p+column] += factor * b.precision[i*k+j]
+			}
+		}
+	}
+	dy := t.d[p*m : p*m+m]
+	for i := range p {
+		r.delta[i] = t.mean[i] - r.centre[i]
+		row, prior, w := r.chol[i*p:i*p+i+1], r.given[i*p:], t.w[i*m:]
+		for j := range row {
+			row[j] = r.per*prior[j] + r.kappa*w[j] + r.omega*r.delta[i]*r.delta[j]
+		}
+	}
+	dense.SymMulVec(r.pulled, r.given, p, r.mean)
+	for i := range p {
+		sum := 0.0
+		for l, v := range t.d[i*m : i*m+i+1] {
+			sum += v * dy[l]
+		}
+		r.beta[i] = r.per*r.pulled[i] + r.kappa*sum + r.omega*r.delta[i]*(t.mean[p]-r.level)
+	}
+	if !dense.Cholesky(r.chol, p) {
+		return 0, false
+	}
+	dense.SolveLower(r.chol, p, r.beta)
+	dense.SolveLowerT(r.chol, p, r.beta)
+	quad := r.fit(t)
+	return logp - t.n*ell - 0.5*(dense.LogDet(r.chol, p)+quad) + r.sigma(ell, inverse), true
+}
+
+// fit returns Q at β̂.
+func (r *response) fit(t *statistics) (quad float64) {
+	p, m := r.p, t.m
+	copy(r.residual, t.d[p*m:p*m+p])
+	r.rho = t.mean[p] - r.level
+	for j, b := range r.beta {
+		r.dev[j] = b - r.mean[j]
+		r.rho -= r.delta[j] * b
+		for l, v := range t.d[j*m : j*m+j+1] {
+			r.residual[l] -= v * b
+		}
+	}
+	dense.SymMulVec(r.pulled, r.given, p, r.dev)
+	for j, v := range r.dev {
+		quad += v * r.pulled[j]
+	}
+	dyy := t.d[p*m+p]
+	r.square = dyy * dyy
+	for _, v := range r.residual {
+		r.square += v * v
+	}
+	return r.per*quad + r.omega*r.rho*r.rho + r.kappa*r.square
+}
+
+// sigma is the log prior of ℓ.
+func (r *response) sigma(ell, inverse float64) float64 {
+	logp := -2 * r.shape * ell
+	if r.spread > 0 {
+		return logp - (0.5+r.shape)*math.Log(r.spread+r.scale*inverse)
+	}
+	return logp - r.scale*inverse
+}
+
+// slope adds the gradient where value was last: in v̄, in W_x to e as covariates.slope has
+// it, in D beside that, and in λ. It returns the derivatives in ℓ and n.
+func (r *response) slope(gMean, gD, e, gLambda []float64, t *statistics, ell float64, lambda []float64) (byEll, byN float64) {
+	p, m := r.p, t.m
+	dense.InverseFromCholesky(r.cov, r.chol, p)
+	dense.SymMulVec(r.solved, r.cov, p, r.delta)
+	trace, spread, prior, fitted := 0.0, 0.0, 0.0, 0.0 // tr M⁻¹W_x, δᵀM⁻¹δ, tr M⁻¹Λ_β, the prior's part of Q
+	gMean[p] -= r.omega * r.rho
+	for i := range p {
+		gMean[i] += r.omega * (r.rho*r.beta[i] - r.solved[i])
+		spread += r.delta[i] * r.solved[i]
+		fitted += r.dev[i] * r.pulled[i]
+		row, to, w, given := r.cov[i*p:i*p+i+1], e[i*m:i*m+i+1], t.w[i*m:], r.given[i*p:]
+		for j, v := range row {
+			to[j] -= 0.5 * r.kappa * v
+			trace += 2 * v * w[j]
+			prior += 2 * v * given[j]
+		}
+		trace -= row[i] * w[i]
+		prior -= row[i] * given[i]
+		for l := range i + 1 {
+			gD[i*m+l] += r.kappa * r.residual[l] * r.beta[i]
+		}
+	}
+	for l, v := range r.residual {
+		gD[p*m+l] -= r.kappa * v
+	}
+	gD[p*m+p] -= r.kappa * t.d[p*m+p]
+	r.slopeFree(gLambda, lambda)
+
+	byKappa, byOmega := -0.5*(r.square+trace), -0.5*(r.rho*r.rho+spread)
+	if r.intercept {
+		share := r.own / (r.own + r.kappa)
+		byKappa += share*share*byOmega - 0.5/(r.own+r.kappa)
+		if !r.unscaled {
+			rest := r.kappa / (r.own + r.kappa)
+			byEll -= 2 * r.own * (rest*rest*byOmega + 0.5*rest/r.own)
+		}
+	} else {
+		byKappa += byOmega
+	}
+	byEll += -t.n - 2*r.kappa*byKappa
+	if !r.unscaled {
+		byEll += -float64(p) + r.per*(prior+fitted)
+	}
+	inverse := math.Exp(-2 * ell)
+	byN = inverse*byKappa - ell
+	byEll -= 2 * r.shape
+	weight := 1.0
+	if r.spread > 0 {
+		weight = (0.5 + r.shape) / (r.spread + r.scale*inverse)
+	}
+	return byEll + 2*weight*r.scale*inverse, byN
+}
+
+// slopeFree adds the gradient in λ of the free blocks: −½k + ½e^{−λ}(tr M⁻¹B + dᵀBd)/c.
+func (r *response) slopeFree(gLambda, lambda []float64) {
+	p := r.p
+	for _, b := range r.free {
+		k, sum := len(b.slopes), 0.0
+		for i, row := range b.slopes {
+			for j, column := range b.slopes {
+				sum += b.precision[i*k+j] * (r.cov[row*p+column] + r.dev[row]*r.dev[column])
+			}
+		}
+		gLambda[b.at] += 0.5 * (r.per*math.Exp(-lambda[b.at])*sum - float64(k))
+	}
+}
+
+// draw draws θ given v̄, D, σ and λ, where value was last.
+func (r *response) draw(theta []float64, t *statistics, rng *rand.Rand) {
+	p := r.p
+	slopes := theta[len(theta)-p:]
+	for j := range slopes {
+		slopes[j] = rng.NormFloat64()
+	}
+	dense.SolveLowerT(r.chol, p, slopes)
+	at := r.level
+	for j, b := range r.beta {
+		slopes[j] += b
+		at += r.delta[j] * slopes[j]
+	}
+	if !r.intercept {
+		return
+	}
+	precision := r.own + r.kappa
+	theta[0] = (r.own*at+r.kappa*t.mean[p])/precision + rng.NormFloat64()/math.Sqrt(precision)
+	for j, b := range slopes {
+		theta[0] -= t.mean[j] * b
+	}
+}

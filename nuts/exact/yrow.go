@@ -1,0 +1,232 @@
+package exact
+
+import "github.com/dpreg/dpreg/internal/dense"
+
+// yRow are coordinates c of the row D_y of y in D, given D_yy, that are nearly standard
+// normal whatever that and the rows D_x of x are. Given these D_y has about the law
+//
+//	prior   N(0, P),   P = D_xᵀSD_x + (D_yy²/n)I,   S the prior variances of slopes
+//	z       D_xD_y ~ N(m̂, r²I),             m̂ the noisy means of products, centred
+//	z       |D_y|² is about V               the noisy variance of y
+//
+// so that with G = D_xᵀD_x/r² + I/V, h = D_xᵀm̂/r² and P = CCᵀ
+//
+//	D_y = Cy,   y = Π⁻¹Cᵀh + R⁻ᵀc,   Π = I + CᵀGC = RRᵀ.
+//
+// Where noise hides columns, or one is nearly a combination of others, P alone tells D_y: y
+// follows x. Where z tells them, Π does; and between the two D_y has the curved law of a ratio.
+type yRow struct {
+	p        int
+	variance []float64 // S, in units of D_yy² where scaled
+	scaled   bool
+	n, v, r  float64
+	square   float64 // D_yy²
+
+	root, gram, pi []float64 // C, G and R
+	h, given, y    []float64 // h, Cᵀh and Π⁻¹Cᵀh, y
+
+	e, d, gY, gH       []float64
+	gPi, gRoot, gGram  []float64
+	product, reflected []float64
+}
+
+func newYRow(p int, variance []float64, scaled bool, n, v, r float64) *yRow {
+	vec := func() []float64 { return make([]float64, p) }
+	square := func() []float64 { return make([]float64, p*p) }
+	return &yRow{p: p, variance: variance, scaled: scaled, n: n, v: v, r: r, root: square(), gram: square(), pi: square(), h: vec(), given: vec(), y: vec(),
+		e: vec(), d: vec(), gY: vec(), gH: vec(), gPi: square(), gRoot: square(), gGram: square(), product: square(), reflected: square()}
+}
+
+// prepare takes D_x, in rows of m, m̂ and D_yy², and returns log|∂D_y/∂c|. It reports false where
+// rounding leaves a matrix indefinite.
+func (f *yRow) prepare(d []float64, m int, products []float64, square float64) (logJ float64, ok bool) {
+	p := f.p
+	f.square = square
+	clear(f.root)
+	clear(f.gram)
+	clear(f.h)
+	per := 1 / (f.r * f.r)
+	for j := range p {
+		row, s := d[j*m:j*m+j+1], f.prior(j)
+		for k, v := range row {
+			f.h[k] += per * v * products[j]
+			addScaled(f.root[k*p:k*p+k+1], s*v, row[:k+1])
+			addScaled(f.gram[k*p:k*p+k+1], per*v, row[:k+1])
+		}
+	}
+	for k := range p {
+		f.root[k*p+k] += square / f.n
+		f.gram[k*p+k] += 1 / f.v
+	}
+	if !dense.Cholesky(f.root, p) {
+		return 0, false
+	}
+	for k := range p {
+		clear(f.root[k*p+k+1 : (k+1)*p])
+	}
+	dense.Symmetrise(f.gram, p)
+	f.congruence(f.pi, f.gram)
+	for k := range p {
+		f.pi[k*p+k]++
+	}
+	if !dense.Cholesky(f.pi, p) {
+		return 0, false
+	}
+	dense.MulLowerTVec(f.given, f.root, p, f.h)
+	dense.SolveLower(f.pi, p, f.given)
+	dense.SolveLowerT(f.pi, p, f.given)
+	return 0.5 * (dense.LogDet(f.root, p) - dense.LogDet(f.pi, p)), true
+}
+
+// prior is the prior variance of slope j.
+func (f *yRow) prior(j int) float64 {
+	if f.scaled {
+		return f.variance[j] * f.square
+	}
+	return f.variance[j]
+}
+
+// congruence writes CᵀAC of a symmetric A, and leaves AC in product.
+func (f *yRow) congruence(dst, a []float64) {
+	p := f.p
+	clear(f.product)
+	clear(dst)
+	for i := range p {
+		to := f.product[i*p : (i+1)*p]
+		for k, v := range a[i*p : (i+1)*p] {
+			addScaled(to[:k+1], v, f.root[k*p:])
+		}
+	}
+	for k := range p {
+		from := f.product[k*p : (k+1)*p]
+		for i, v := range f.root[k*p : k*p+k+1] {
+			addScaled(dst[i*p:(i+1)*p], v, from)
+		}
+	}
+}
+
+// set writes D_y of c after prepare.
+func (f *yRow) set(row, c []float64) {
+	copy(f.y, c)
+	dense.SolveLowerT(f.pi, f.p, f.y)
+	for k, v := range f.given {
+		f.y[k] += v
+	}
+	dense.MulLowerVec(row, f.root, f.p, f.y)
+}
+
+// coordinates writes c of D_y after prepare.
+func (f *yRow) coordinates(c, row []float64) {
+	copy(c, row)
+	dense.SolveLower(f.root, f.p, c)
+	for k, v := range f.given {
+		c[k] -= v
+	}
+	dense.MulLowerTVec(c, f.pi, f.p, c)
+}
+
+// pull writes the gradient in c, given that in D_y, of a density whose log J is added, and
+// adds those in D_x and in m̂; it returns that in D_yy². With g = Cᵀ∂D_y the gradient in y, e = R⁻¹g, d = R⁻ᵀe and a =
+// Π⁻¹Cᵀh that in c is e, in Cᵀh d, and in Π by Cholesky's adjoint
+//
+//	½(R⁻ᵀSR⁻¹ − daᵀ − adᵀ),   S_kl = −c_k e_l for k ≥ l, less 1 for k = l, symmetric;
+//
+// and that in P, given the lower triangular one M in C, ½(N + Nᵀ), N = C⁻ᵀ tril(CᵀM)C⁻¹ with half its
+// diagonal.
+func (f *yRow) pull(grad, gD, gProducts, gRow, d []float64, m int, c, products []float64) (bySquare float64) {
+	p, per := f.p, 1/(f.r*f.r)
+	dense.MulLowerTVec(f.gY, f.root, p, gRow)
+	copy(f.e, f.gY)
+	dense.SolveLower(f.pi, p, f.e)
+	copy(f.d, f.e)
+	dense.SolveLowerT(f.pi, p, f.d)
+	copy(grad, f.e)
+
+	f.adjoint(f.gPi, f.pi, func(s []float64) { // S
+		for k := range p {
+			for l := range k + 1 {
+				s[k*p+l] = -c[k] * f.e[l]
+			}
+			s[k*p+k]--
+		}
+	})
+	for k := range p {
+		for l := range p {
+			f.gPi[k*p+l] -= 0.5 * (f.d[k]*f.given[l] + f.given[k]*f.d[l])
+		}
+	}
+	// Π = I + CᵀGC, product is GC: 2GC∂Π in C, C∂ΠCᵀ in G
+	clear(f.gRoot)
+	for i := range p {
+		to := f.gRoot[i*p : i*p+i+1]
+		for k, v := range f.product[i*p : (i+1)*p] {
+			addScaled(to, 2*v, f.gPi[k*p:k*p+i+1])
+		}
+		addScaled(to, gRow[i], f.y[:i+1])
+		addScaled(to, f.h[i], f.d[:i+1])
+		to[i] += 1 / f.root[i*p+i]
+	}
+	clear(f.product)
+	for i := range p {
+		to := f.product[i*p : (i+1)*p]
+		for k, v := range f.root[i*p : i*p+i+1] {
+			addScaled(to, v, f.gPi[k*p:(k+1)*p])
+		}
+	}
+	for i := range p {
+		for j := range i + 1 {
+			f.gGram[i*p+j] = dot(f.root[j*p:j*p+j+1], f.product[i*p:i*p+j+1])
+		}
+	}
+	dense.Symmetrise(f.gGram, p)
+	dense.MulLowerVec(f.gH, f.root, p, f.d)
+	f.adjoint(f.gPi, f.root, func(s []float64) { // tril(CᵀM)
+		for k := range p {
+			from := f.gRoot[k*p : k*p+k+1]
+			for i, v := range f.root[k*p : k*p+k+1] {
+				addScaled(s[i*p:i*p+i+1], v, from[:i+1])
+			}
+		}
+	})
+	for j := range p {
+		row, to, s := d[j*m:j*m+j+1], gD[j*m:j*m+j+1], 2*f.prior(j)
+		for k, v := range row {
+			sum := products[j] * f.gH[k]
+			gram, root := f.gGram[k*p:(k+1)*p], f.gPi[k*p:(k+1)*p]
+			at, own := 0.0, 0.0
+			for l, u := range row {
+				at += gram[l] * u
+				own += root[l] * u
+			}
+			to[k] += per*(sum+2*at) + s*own
+			if f.scaled {
+				bySquare += f.variance[j] * v * own
+			}
+			gProducts[j] += per * v * f.gH[k]
+		}
+		bySquare += f.gPi[j*p+j] / f.n
+	}
+	return bySquare
+}
+
+// adjoint writes ½L⁻ᵀSL⁻¹, S symmetric, its lower triangle written by lower to a matrix of
+// zeros.
+func (f *yRow) adjoint(dst, l []float64, lower func(s []float64)) {
+	p := f.p
+	clear(dst)
+	lower(dst)
+	dense.Symmetrise(dst, p)
+	for range 2 { // L⁻ᵀS, row by row of its transpose, and again
+		for i := range p {
+			dense.SolveLowerT(l, p, dst[i*p:(i+1)*p])
+		}
+		for i := range p {
+			for j := range i {
+				dst[i*p+j], dst[j*p+i] = dst[j*p+i], dst[i*p+j]
+			}
+		}
+	}
+	for i := range dst {
+		dst[i] *= 0.5
+	}
+}
