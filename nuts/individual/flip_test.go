@@ -17,7 +17,7 @@ import (
 func flipScores(s model.Shape, clamping, always bool) []float64 {
 	const draws, flips = 20_000, 3
 	rng := rand.New(rand.NewPCG(5, 5))
-	prior := model.DefaultPrior(s)
+	prior := modeltest.NarrowPrior(s)
 	obs := invented(s, 6, 0.7, release.Laplace)
 	f := newDensity(obs, prior, clamping)
 	k := newFlip(f)

@@ -29,10 +29,11 @@ import (
 // prior's weight in rows, so that what the prior pins does not move with U either.
 // Any κ gives the same posterior, and κ > 0 any number of rows.
 //
-// At fixed U, |∂U_ij/∂P_ij| = R_ii for j < i with U as in model.Coordinates;
+// At fixed U, |∂U_ij/∂P_ij| = R_ii for j < i with U_ij = L_ij/(L_ii L_jj), and for
+// model.Coordinates, i < p, R_ii L_jj;
 // |∂β/∂(row of y in U)| = σ^p; the other changes have Jacobian 1. So
 //
-//	log|∂φ/∂(v̄, P)| = p log σ + Σ_i i log R_ii,  i = 0, …, m − 1.
+//	log|∂φ/∂(v̄, P)| = p log σ + Σ_i i log R_ii + Σ_{j<p} (p − 1 − j) log L_jj,  i = 0, …, m − 1.
 //
 // The unit of v̄ and P is τ = r/√(1 + r²), r the noise's scale over n: about what z
 // leaves open of them, so that a chain need not find out by itself that they are
@@ -198,7 +199,7 @@ func (f *frame) parameters() {
 	at := q + 1 + copy(f.phi[q+1:], f.mu[:p])
 	for i := range p {
 		for j := range i {
-			f.phi[at] = f.l[i*m+j] / (f.l[i*m+i] * f.l[j*m+j])
+			f.phi[at] = f.l[i*m+j] / f.l[i*m+i]
 			at++
 		}
 		f.phi[at] = f.lower[diagonal(i)] - math.Log(f.r[i*m+i])

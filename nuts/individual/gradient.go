@@ -10,6 +10,9 @@ func (f *frame) prior() float64 {
 	squares := 0.0
 	for i := range m {
 		logp += float64(i) * math.Log(f.r[i*m+i])
+		if i < p {
+			logp += float64(p-1-i) * math.Log(f.l[i*m+i])
+		}
 		squares += f.centre[i]*f.centre[i]*float64(f.n) + f.scatter[i*m+i]
 	}
 	clear(f.gMean)
@@ -105,13 +108,12 @@ func (f *frame) pullVariances() {
 	for i := range p {
 		lii := f.l[i*m+i]
 		for j := range i {
-			g, u, ljj := f.gPhi[at], f.phi[at], f.l[j*m+j]
-			f.gL[i*m+j] += g / (lii * ljj)
-			f.gL[i*m+i] -= g * u / lii
-			f.gL[j*m+j] -= g * u / ljj
+			g := f.gPhi[at] / lii
+			f.gL[i*m+j] += g
+			f.gL[i*m+i] -= g * f.phi[at]
 			at++
 		}
-		f.gL[i*m+i] += f.gPhi[at] / lii
+		f.gL[i*m+i] += (f.gPhi[at] + float64(p-1-i)) / lii
 		at++
 	}
 }

@@ -16,7 +16,7 @@ type kernel struct {
 	flip    *flip
 }
 
-var errStart = errors.New("mcmc-ind: the prior's draws cannot be computed with in floating point; state a prior closer to scaled units")
+var errStart = errors.New("mcmc-ind: the prior and the statistics differ too much in scale to be computed with in floating point; state a prior closer to scaled units")
 
 // steepAccept is the acceptance to adapt to where the noise is normal: at 0.8 one step in
 // two thousand of gau1_n30_sd0.5 lands so far out that it counts as divergent. It costs no

@@ -7,15 +7,23 @@ import (
 	"github.com/dpreg/dpreg/model"
 )
 
-// start writes a point for a chain to start from: residuals from their law, and a
-// mean and scatter that z allows, as dispersed as z and the prior leave them. They
-// are those of s = w s_z + (1 − w) s_prior, s_prior of a draw from the prior, s_z
-// that with z and its noise drawn anew, each weighed by its precision, and w the
-// first of 1, 0.7, 0.7², … of which the scatter is positive definite. It reports
-// false where the prior's own draw cannot be computed with.
+// start writes a point for a chain to start from: parameters from their laws given z with
+// noise drawn anew, projected; residuals from theirs; and a mean and scatter that z
+// allows. They are those of s = w s_z + (1 − w) s₀, s₀ of these parameters and residuals, s_z
+// that with z and its noise, each weighed by its precision, and w the first of 1, 0.7,
+// 0.7², … of which the scatter is positive definite. It reports false where rounding
+// forbids that.
 func (f *density) start(x []float64, prior *model.Prior, rng *rand.Rand) bool {
+	near, s := make([]float64, len(f.s)), make([]float64, len(f.s))
+	for i, z := range f.obs.Z {
+		near[i] = z + f.obs.Scale[i]*rng.NormFloat64()
+	}
+	copy(s, near)
+	model.NewProjection(f.m).Apply(s, f.obs.N)
 	params := model.NewParams(f.shape)
-	model.NewConditionals(f.shape, prior, true).DrawPrior(params, rng)
+	if !model.NewConditionals(f.shape, prior, true).Draw(params, s, f.obs.N, rng) {
+		return false
+	}
 	for i := range x {
 		x[i] = rng.NormFloat64()
 	}
@@ -23,11 +31,9 @@ func (f *density) start(x []float64, prior *model.Prior, rng *rand.Rand) bool {
 		return false
 	}
 	f.sums.write(f.s)
-	near, s := make([]float64, len(f.s)), make([]float64, len(f.s))
-	for i, z := range f.obs.Z {
-		b := f.obs.Scale[i]
-		ratio := b / float64(f.n)
-		near[i] = (z + b*rng.NormFloat64() + ratio*ratio*f.s[i]) / (1 + ratio*ratio)
+	for i, v := range f.s {
+		ratio := f.obs.Scale[i] / f.obs.N
+		near[i] = (near[i] + ratio*ratio*v) / (1 + ratio*ratio)
 	}
 	for w := 1.0; w > leastStart; w *= 0.7 {
 		for i, v := range f.s {
@@ -40,7 +46,7 @@ func (f *density) start(x []float64, prior *model.Prior, rng *rand.Rand) bool {
 	return true
 }
 
-// leastStart is the w below which a chain starts from the prior's draw.
+// leastStart is the w below which a chain starts from s₀.
 const leastStart = 1e-3
 
 // place writes the v̄ and P of rows whose mean and scatter n DDᵀ have statistics s.
