@@ -40,12 +40,16 @@ func newAncillary(c *state, coordinates rowCoordinates) *ancillary {
 // hold takes φ and (f, A) of the parameters and statistics. It reports false where rounding
 // forbids that, or s lies at the border of what data can have.
 func (t *ancillary) hold(phi []float64) bool {
-	m, s := t.obs.Shape.M(), t.statistics()
 	if !t.coordinates.Unconstrain(phi, t.params) {
 		return false
 	}
-	t.coordinates.Constrain(t.params, phi)
-	t.coordinates.Rows(t.mean, t.l, t.params)
+	t.rows(phi)
+	return t.of()
+}
+
+// of takes (f, A) of the statistics, at μ and L; see hold.
+func (t *ancillary) of() bool {
+	m, s := t.obs.Shape.M(), t.statistics()
 	model.Scatter(t.a, s, m, t.n)
 	if !dense.Cholesky(t.a, m) {
 		return false
@@ -66,11 +70,21 @@ func (t *ancillary) hold(phi []float64) bool {
 	return true
 }
 
-// move takes the parameters of φ, and v̄ and D with them.
-func (t *ancillary) move(phi []float64) {
-	m := t.obs.Shape.M()
+// rows takes the parameters of φ, and μ and L with them.
+func (t *ancillary) rows(phi []float64) {
 	t.coordinates.Constrain(t.params, phi)
 	t.coordinates.Rows(t.mean, t.l, t.params)
+}
+
+// move takes the parameters of φ, and v̄ and D with them.
+func (t *ancillary) move(phi []float64) {
+	t.rows(phi)
+	t.place()
+}
+
+// place takes v̄ and D of μ, L and (f, A).
+func (t *ancillary) place() {
+	m := t.obs.Shape.M()
 	for i := range m {
 		v, scale := t.mean[i], t.units.Scale[i]
 		li := t.l[i*m : i*m+i+1]
@@ -95,6 +109,13 @@ func (t *ancillary) density(phi []float64, noise *model.Noise) float64 {
 
 // likelihood returns log p(z | s) and adds its slope to grad.
 func (t *ancillary) likelihood(noise *model.Noise) float64 {
+	logp := t.fit(noise)
+	t.pull()
+	return logp
+}
+
+// fit returns log p(z | s) and leaves its slope in v̄ and D, over n, in gMean and gD.
+func (t *ancillary) fit(noise *model.Noise) float64 {
 	m, n := t.obs.Shape.M(), t.n
 	clear(t.gD)
 	clear(t.gMean)
@@ -121,7 +142,6 @@ func (t *ancillary) likelihood(noise *model.Noise) float64 {
 		}
 		t.gMean[i] += g
 	}
-	t.pull()
 	return logp
 }
 
@@ -161,9 +181,8 @@ func (t *ancillary) write(s []float64) {
 	}
 }
 
-// settle moves the state to φ.
-func (t *ancillary) settle(phi []float64) {
-	t.move(phi)
+// settle moves the state to the statistics of v̄ and D.
+func (t *ancillary) settle() {
 	t.write(t.s)
 	for i, z := range t.obs.Z {
 		t.resid[i] = z - t.s[i]

@@ -14,39 +14,57 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
-// simulated draws from the default prior a release of n rows with Laplace noise for ε.
+// simulated draws from TamePrior a release of n rows with Laplace noise for ε.
 func simulated(p int, n, epsilon float64, rng *rand.Rand) *model.Observation {
+	return noised(p, n, release.Laplace, modeltest.LaplaceScale(model.Shape{P: p, Intercept: true}, epsilon), rng)
+}
+
+func noised(p int, n float64, kind release.Kind, scale float64, rng *rand.Rand) *model.Observation {
 	shape := model.Shape{P: p, Intercept: true}
-	_, obs := (&modeltest.Simulation{Shape: shape, Prior: model.DefaultPrior(shape), N: n,
-		Kind: release.Laplace, Scale: modeltest.LaplaceScale(shape, epsilon)}).Draw(rng)
+	_, obs := (&modeltest.Simulation{Shape: shape, Prior: modeltest.TamePrior(shape), N: n, Kind: kind, Scale: scale}).Draw(rng)
 	return obs
 }
 
+// BenchmarkSweep reports the time of a sweep, 1000 rows and ε = 1 or about that by Gaussian noise,
+// and the smallest over all parameters of bulk and tail ESS, a second, after warm-up.
 func BenchmarkSweep(b *testing.B) {
-	type kernel interface {
-		Step(*rand.Rand) Info
-	}
 	for _, name := range []Kernel{Plain, Exact} {
-		for _, p := range []int{1, 2, 5, 10} {
-			b.Run(fmt.Sprintf("%s/p=%d", name, p), func(b *testing.B) {
-				rng := rand.New(rand.NewPCG(1, 1))
-				obs := simulated(p, 1000, 1, rng)
-				prior := model.DefaultPrior(obs.Shape)
-				var k kernel = newPlain(obs, prior, newHierarchical(obs.Shape, prior), rng)
-				if name == Exact {
-					k = newExact(obs, prior, rng)
-				}
-				for i := range 1000 {
-					k.Step(rng)
-					if a, ok := k.(mcmc.Adapter); ok {
-						a.Adapt(i, 1000)
+		for _, kind := range []release.Kind{release.Laplace, release.Gaussian} {
+			for _, p := range []int{1, 3, 5, 7, 10, 20} {
+				b.Run(fmt.Sprintf("%s/%s/p=%d", name, kind, p), func(b *testing.B) {
+					rng, shape := rand.New(rand.NewPCG(1, 1)), model.Shape{P: p, Intercept: true}
+					scale := modeltest.LaplaceScale(shape, 1)
+					if kind == release.Gaussian {
+						scale = 2 * float64(p+2)
 					}
-				}
-				b.ReportAllocs()
-				for b.Loop() {
-					k.Step(rng)
-				}
-			})
+					obs := noised(p, 1000, kind, scale, rng)
+					problem := alone(obs, model.DefaultPrior(shape))
+					k := mcmc.Kernel[Info](newPlainSites(problem, rng))
+					if name == Exact {
+						k = newExactSites(problem, rng)
+					}
+					for i := range 1000 {
+						k.Step(rng)
+						if a, ok := k.(mcmc.Adapter); ok {
+							a.Adapt(i, 1000)
+						}
+					}
+					now := make([]float64, len(obs.Names()))
+					draws := make([][]float64, len(now))
+					for b.Loop() {
+						k.Step(rng)
+						k.Params(now)
+						for i, v := range now {
+							draws[i] = append(draws[i], v)
+						}
+					}
+					least := math.Inf(1)
+					for _, x := range draws {
+						least = min(least, posterior.ESSBulk([][]float64{x}), posterior.ESSTail([][]float64{x}))
+					}
+					b.ReportMetric(least/b.Elapsed().Seconds(), "ess/s")
+				})
+			}
 		}
 	}
 }
@@ -77,20 +95,6 @@ func BenchmarkFixedSweep(b *testing.B) {
 	}
 }
 
-func BenchmarkGradient(b *testing.B) {
-	for _, p := range []int{1, 2, 5, 10} {
-		b.Run(fmt.Sprintf("p=%d", p), func(b *testing.B) {
-			rng := rand.New(rand.NewPCG(1, 1))
-			obs := simulated(p, 1000, 1, rng)
-			k := newExact(obs, model.DefaultPrior(obs.Shape), rng)
-			k.law.Unconstrain(k.phi, k.params)
-			for b.Loop() {
-				k.target.LogDensity(k.hmc.grad, k.phi)
-			}
-		})
-	}
-}
-
 // BenchmarkEffectiveDraws reports, for one chain on one core, the smallest over
 // all parameters of bulk and tail ESS, a second of the whole run, warm-up
 // included.
@@ -118,7 +122,7 @@ func BenchmarkEffectiveDraws(b *testing.B) {
 func effective(b *testing.B, kernel Kernel, obs *model.Observation, prior *model.Prior, sweeps int) {
 	for b.Loop() {
 		plan := mcmc.Plan{Chains: 1, Warmup: 1000, Draws: sweeps, Seed: 1, Workers: 1}
-		d, err := Update{Kernel: kernel}.run(obs, prior).sample(context.Background(), plan)
+		d, err := Update{Kernel: kernel}.run(alone(obs, prior)).sample(context.Background(), plan)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -139,7 +143,7 @@ func TestSweepsDoNotAllocate(t *testing.T) {
 		prior := model.DefaultPrior(obs.Shape)
 		law := fixedLawOf(t, obs.Shape, model.UniformX{})
 		source := newFixed(obs.Shape, prior, law)
-		exact, clt := newExact(obs, prior, rng), newCLT(obs, prior, source, rng)
+		exact, clt := newExactSites(alone(obs, prior), rng), newCLT(obs, prior, source, rng)
 		for i := range 300 {
 			exact.Step(rng)
 			exact.Adapt(i, 300)
@@ -148,7 +152,7 @@ func TestSweepsDoNotAllocate(t *testing.T) {
 		}
 		for name, k := range map[string]mcmc.Kernel[Info]{
 			"default": exact, "CLT": clt,
-			"plain":            newPlain(obs, prior, newHierarchical(obs.Shape, prior), rng),
+			"plain":            newPlainSites(alone(obs, prior), rng),
 			"plain, x's fixed": newPlain(obs, prior, newFixed(obs.Shape, prior, law), rng),
 		} {
 			if n := testing.AllocsPerRun(200, func() { k.Step(rng) }); n != 0 {

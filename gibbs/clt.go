@@ -20,7 +20,7 @@ import (
 // No s is off the support of this law, so nothing is projected.
 type clt struct {
 	*proposal
-	target *collapsed
+	target *sloped
 	hmc    *hmc
 	metric *nuts.Metric
 	flip   *flip
@@ -35,14 +35,14 @@ type clt struct {
 const flipShare = 0.25
 
 // newCLT starts a chain.
-func newCLT(obs *model.Observation, prior *model.Prior, law source, rng *rand.Rand) *clt {
+func newCLT(obs *model.Observation, prior *model.Prior, law *fixed, rng *rand.Rand) *clt {
 	c := newState(obs, prior, law)
 	c.start(rng)
-	target := newCollapsed(c)
+	target := &sloped{newCollapsed(c), law, make([]float64, c.q*c.q)}
 	metric := nuts.NewMetric(target.Dim(), target.Dim())
 	return &clt{
 		metric:   metric,
-		proposal: newProposal(c), count: newCount(target), target: target, hmc: newHMC(target, metric), flip: newFlip(target),
+		proposal: newProposal(c), count: newCount(c, target.value), target: target, hmc: newHMC(target, metric), flip: newFlip(target.collapsed),
 		phi: make([]float64, target.Dim()),
 	}
 }

@@ -10,26 +10,38 @@ import (
 // statistics integrated out of the CLT model, given ω:
 //
 //	log π(φ) = log p(φ) − ½ log|K| − ½ eᵀK⁻¹e,  K = nΣ_t + diag ω², e = z − nμ_t.
-//
-// Its gradient goes through α = K⁻¹e and W = ½(ααᵀ − K⁻¹), which are the
-// derivatives in nμ_t and nΣ_t, back to φ by the law's Pullback.
 type collapsed struct {
 	*state
-	inverse []float64 // K⁻¹, then W, q×q
-	unused  []float64 // a gradient that value does not want
+	unused []float64 // a gradient that value does not want
 }
 
 func newCollapsed(c *state) *collapsed {
-	return &collapsed{state: c, inverse: make([]float64, c.q*c.q), unused: make([]float64, c.law.Dim())}
+	return &collapsed{state: c, unused: make([]float64, c.law.Dim())}
+}
+
+// value returns log π(φ). It leaves the state's parameters at φ and its factors as
+// factorLatent does. Where rounding leaves a matrix indefinite it returns −∞.
+func (t *collapsed) value(phi []float64) float64 {
+	t.law.Constrain(t.params, phi)
+	if !t.factorLatent() {
+		return math.Inf(-1)
+	}
+	return t.law.LogPrior(t.unused, t.params) + t.logLikelihood()
+}
+
+// sloped is collapsed with a gradient, for moments of x that are fixed. It goes through
+// α = K⁻¹e and W = ½(ααᵀ − K⁻¹), the derivatives in nμ_t and nΣ_t, back to φ.
+type sloped struct {
+	*collapsed
+	law     *fixed
+	inverse []float64 // K⁻¹, then W, q×q
 }
 
 // Dim returns the number of unconstrained parameters.
-func (t *collapsed) Dim() int { return t.law.Dim() }
+func (t *sloped) Dim() int { return t.law.Dim() }
 
-// LogDensity returns log π(φ) and writes its gradient. It leaves the state's
-// parameters at φ and its factors as factorLatent does. Where rounding leaves
-// a matrix indefinite it returns −∞.
-func (t *collapsed) LogDensity(grad, phi []float64) float64 {
+// LogDensity returns log π(φ) and writes its gradient; see value.
+func (t *sloped) LogDensity(grad, phi []float64) float64 {
 	t.law.Constrain(t.params, phi)
 	if !t.factorLatent() {
 		return math.Inf(-1)
@@ -47,13 +59,4 @@ func (t *collapsed) LogDensity(grad, phi []float64) float64 {
 	}
 	t.law.Pullback(grad, t.params, alpha, t.inverse, t.n)
 	return logp
-}
-
-// value returns log π(φ), and leaves the state as LogDensity does.
-func (t *collapsed) value(phi []float64) float64 {
-	t.law.Constrain(t.params, phi)
-	if !t.factorLatent() {
-		return math.Inf(-1)
-	}
-	return t.law.LogPrior(t.unused, t.params) + t.logLikelihood()
 }

@@ -34,7 +34,7 @@ func newCorrection(m int) *correction {
 func (c *correction) logWeight(s []float64, t *model.Moments, n float64) float64 {
 	m, r := c.m, c.scatter
 	model.Scatter(r, s, m, n)
-	c.whiten(r, t.Chol)
+	whiten(r, t.Chol, m)
 	for j := range m {
 		c.delta[j] = s[j]/n - t.Mean[j]
 	}
@@ -61,8 +61,7 @@ func (c *correction) logWeight(s []float64, t *model.Moments, n float64) float64
 
 // whiten replaces symmetric a by L⁻¹aL⁻ᵀ: forward substitution on its rows,
 // then on the columns of what results, whose lower triangle is the answer's.
-func (c *correction) whiten(a, l []float64) {
-	m := c.m
+func whiten(a, l []float64, m int) {
 	for j := range m {
 		dense.SolveLower(l, m, a[j*m:j*m+m])
 	}
@@ -76,21 +75,4 @@ func (c *correction) whiten(a, l []float64) {
 			a[i*m+k] = v * inv
 		}
 	}
-}
-
-// logConstant returns c(n), the part of log w that depends on n alone:
-//
-//	c(n) = ½m(n−m−2) log n − ½nm − ½m(n−1) log 2 − log Γ_m(½(n−1))
-//	       + ¼m(m+1) log n + const
-//
-// from the normalisers of the Wishart law and of the normal one, whose
-// covariance has determinant 2^m n^{m(m+1)/2} |V|^{m+1}.
-func (c *correction) logConstant(n float64) float64 {
-	m := float64(c.m)
-	v := 0.5*m*((n-m-2)*math.Log(n)-n-(n-1)*math.Ln2) + 0.25*m*(m+1)*math.Log(n)
-	for j := range c.m { // log Γ_m(a) = ¼m(m−1) log π + Σ_j log Γ(a − j/2)
-		g, _ := math.Lgamma(0.5 * (n - 1 - float64(j)))
-		v -= g
-	}
-	return v
 }

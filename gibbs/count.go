@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// count moves the number of rows n where the release noised it, with the
-// statistics integrated out, and takes φ along its regression on n:
+// count moves the number of rows n where the release noised it, and takes φ along its regression
+// on n:
 //
 //	n′ = n + k,  φ′ = φ + k·slope.
 //
@@ -14,16 +14,18 @@ import (
 // depend on one another closely, and neither moves far alone. The shear has
 // Jacobian 1 and −k undoes it; k is symmetric, of a size drawn between a fifth
 // and three times the noise's scale, so that some size fits. So Metropolis on
+// a density of (φ, n), for the CLT's law
 //
-//	π(φ, n | ω) ∝ p(φ) p(n) p(z_n | n) N(z; nμ_t, nΣ_t + diag ω²)
+//	π(φ, n | ω) ∝ p(φ) p(n) p(z_n | n) N(z; nμ_t, nΣ_t + diag ω²),
 //
-// is reversible, and so are several such steps in a row, a power of one. The slope
-// is 0 until warm-up has estimated it.
+// for the exact one that of chance, is reversible, and so are several such steps in a row, a power
+// of one. The slope is 0 until warm-up has estimated it. A density may write φ, where n leaves no choice.
 type count struct {
-	*collapsed
-	prop  []float64
-	slope []float64
-	still int // leading coordinates that are not moved
+	*state
+	density func(phi []float64) float64 // log π but for what is of n alone
+	prop    []float64
+	slope   []float64
+	still   int // leading coordinates that are not moved
 
 	draws      float64 // the window's so far; moments by Welford's recursion
 	mean       float64 // of n
@@ -32,13 +34,13 @@ type count struct {
 	covariance []float64 // of φ and n, times draws
 }
 
-// newCount returns the move, or nil where n is public.
-func newCount(c *collapsed) *count {
+// newCount returns the move on a density, or nil where n is public.
+func newCount(c *state, density func(phi []float64) float64) *count {
 	if !c.obs.Count.Latent() {
 		return nil
 	}
-	vec := func() []float64 { return make([]float64, c.Dim()) }
-	return &count{collapsed: c, prop: vec(), slope: vec(), meanPhi: vec(), covariance: vec()}
+	vec := func() []float64 { return make([]float64, c.law.Dim()) }
+	return &count{state: c, density: density, prop: vec(), slope: vec(), meanPhi: vec(), covariance: vec()}
 }
 
 // countShare is how often the move takes the place of HMC where n is latent, and
@@ -77,7 +79,7 @@ func (c *count) at(n float64, phi []float64) float64 {
 	if math.IsInf(prior, -1) {
 		return prior
 	}
-	return prior + c.value(phi)
+	return prior + c.density(phi)
 }
 
 // add takes a draw into the window of warm-up.

@@ -7,17 +7,18 @@ import (
 	"github.com/dpreg/dpreg/model"
 )
 
-// exactSites is the default sweep for several releases. Its stationary law is the
+// exactSites is the default sweep for one release or several. Its stationary law is the
 // posterior under the exact law of all statistics:
 //
-//	(a) each s_j′ ~ p_CLT(s_j | φ, z_j, ω_j), accepted with min(1, w_j′/w_j), w as in
-//	    exact; a latent n_j moves now and then with the site's own parameters, s_j
-//	    integrated out, and is accepted with s_j′
+//	(a) s_j′ from s_j, reversible with respect to p_CLT(s_j | φ, z_j, ω_j), see latent,
+//	    accepted with min(1, w_j′/w_j), w = p(s | φ)/p_CLT(s | φ), see correction; before
+//	    it a latent n_j moves with the site's own parameters, see chance
 //	(b) (θ, σ²) given all s; each (μ_x, T) given its s_j, or one given all
 //	(c) each site's own parameters, then the shared ones, with (f, A) of all held;
 //	    see ancillary
 //	(d) ω_j | s_j, z_j
 //
+// (a) is the Metropolis–Hastings test of w times what the proposal is reversible with respect to.
 // Where pooling is partial (θ_j, σ_j) stands for (θ, σ) in (a) and is the site's own in (c),
 // (b) is that of model.Hierarchy, and in (c) θ, σ and their spread move besides; see pooled
 // and noncentred.
@@ -40,14 +41,19 @@ type exactSites struct {
 func newExactSites(p *model.Joint, rng *rand.Rand) *exactSites {
 	c := newSites(p, rng)
 	t := newSharedTarget(c)
-	for _, s := range c.all { // the border of what data can have, where w = ∞ if n = m + 1, is no start
+	for _, s := range c.all { // the border of what data can have is no start
 		if s.law.Set(s.params); s.projected && s.moments.Factor() {
-			s.drawExact(s.moments, rng)
+			s.moments.RandExact(s.s, s.n, rng)
 		}
 	}
 	most := fewLeapfrogs
 	if c.all[0].own == nil {
 		most = manyLeapfrogs
+	}
+	for _, s := range c.all {
+		if s.count = newCount(s.state, s.chance.density); s.count != nil && len(c.all) > 1 {
+			s.count.still = c.lead
+		}
 	}
 	k := &exactSites{sites: c, target: t, phi: make([]float64, c.lead)}
 	if c.lead > 0 {
@@ -88,20 +94,20 @@ func (k *exactSites) told() *mover {
 // renewExact does (a) and returns the acceptance probability; it reports false where
 // rounding leaves a matrix indefinite.
 func (s *site) renewExact(rng *rand.Rand) (accept float64, ok bool) {
-	s.save()
-	if s.count != nil && rng.Float64() < countShare && s.law.Unconstrain(s.phi, s.params) {
-		s.count.step(s.phi, rng)
-		s.law.Constrain(s.params, s.phi)
+	if s.count != nil && !s.moveCount(rng) {
+		return 0, false
 	}
-	if ok = s.factorLatent(); ok {
-		s.drawLatent(s.propS, s.propR, rng)
-		var ratio float64
-		if ratio, ok = s.logRatio(s.correction, s.moments); ok {
-			accept = math.Min(1, math.Exp(ratio))
-		}
+	s.law.Set(s.params)
+	if !s.moments.Factor() || !s.latent.draw(s.propS, s.propR, rng) {
+		return 0, false
 	}
-	s.conclude(rng.Float64() < accept)
-	return accept, ok
+	ratio := s.correction.logWeight(s.propS, s.moments, s.n) - s.correction.logWeight(s.s, s.moments, s.n)
+	accept = math.Min(1, math.Exp(ratio))
+	if rng.Float64() < accept {
+		copy(s.s, s.propS)
+		copy(s.resid, s.propR)
+	}
+	return accept, true
 }
 
 // roughEnds is the share of warm-up after which the guesses of w_j stay, so that the metrics
@@ -117,7 +123,7 @@ func (k *exactSites) Adapt(iteration, warmup int) {
 		k.spreadMover.adapt(k.spread.now, iteration, warmup)
 	}
 	done := iteration + 1
-	collects := done > share(approximateEnds/2, warmup)
+	collects := done > share(firstWindow/2, warmup)
 	k.target.record = collects && done < warmup
 	for _, s := range k.all {
 		s.record = s.rough != nil && k.target.record

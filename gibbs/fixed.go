@@ -117,12 +117,14 @@ func fixedLaw(method string, obs *model.Observation, moments func() (*model.XMom
 const inConflict = 6
 
 func fixedSample(ctx context.Context, method string, kernel Kernel, obs *model.Observation, prior *model.Prior, law *model.FixedMoments, plan mcmc.Plan) (*posterior.Draws, error) {
-	source := func() source { return newFixed(obs.Shape, prior, law) }
 	r := &run{
-		method: method, kernel: kernel, obs: obs, prior: prior,
-		names: obs.Shape.RegressionNames(), least: 1,
-		law:   source,
-		exact: func(rng *rand.Rand) mcmc.Kernel[Info] { return newCLT(obs, prior, source(), rng) },
+		method: method, kernel: kernel, names: obs.WithCount(obs.Shape.RegressionNames()), rows: obs.N,
+		exact: func(rng *rand.Rand) mcmc.Kernel[Info] {
+			return newCLT(obs, prior, newFixed(obs.Shape, prior, law), rng)
+		},
+		plain: func(rng *rand.Rand) mcmc.Kernel[Info] {
+			return newPlain(obs, prior, newFixed(obs.Shape, prior, law), rng)
+		},
 	}
 	draws, err := r.sample(ctx, plan)
 	e := noise{obs.Kind, obs.Scale}

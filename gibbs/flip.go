@@ -29,7 +29,7 @@ type flip struct {
 
 func newFlip(c *collapsed) *flip {
 	vec := func() []float64 { return make([]float64, c.q) }
-	return &flip{collapsed: c, prop: make([]float64, c.Dim()),
+	return &flip{collapsed: c, prop: make([]float64, c.law.Dim()),
 		before: vec(), after: vec(), omega: vec()}
 }
 

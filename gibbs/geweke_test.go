@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -26,12 +27,16 @@ func TestGeweke(t *testing.T) {
 		n, b  float64
 		kind  release.Kind
 		count float64
-	}{{1, 12, 6, release.Laplace, 0}, {3, 25, 10, release.Laplace, 0}, {1, 12, 6, release.Gaussian, 0},
-		{1, 12, 6, release.Laplace, 4}, {3, 25, 10, release.Gaussian, 8}} {
-		t.Run(fmt.Sprintf("p=%d %s n%+g", c.p, c.kind, c.count), func(t *testing.T) {
+		free  bool // the prior is TamePrior
+	}{{1, 12, 6, release.Laplace, 0, false}, {3, 25, 10, release.Laplace, 0, true}, {1, 12, 6, release.Gaussian, 0, true},
+		{1, 12, 6, release.Laplace, 4, true}, {3, 25, 10, release.Gaussian, 8, false}} {
+		t.Run(fmt.Sprintf("p=%d %s n%+g free scales=%t", c.p, c.kind, c.count, c.free), func(t *testing.T) {
 			t.Parallel()
 			g := newJoint(t, c.p, c.n, c.b)
 			g.kind, g.count = c.kind, c.count
+			if c.free {
+				g.prior = modeltest.TamePrior(g.shape)
+			}
 			z := g.scores(draws, 1)
 			if worst := largest(z); !(worst < gewekeBound) {
 				t.Errorf("the largest of %d scores is %.2f, beyond %g: %.2f", len(z), worst, gewekeBound, z)
@@ -43,14 +48,11 @@ func TestGeweke(t *testing.T) {
 // TestGewekeFindsFaults plants faults, which the test must find.
 func TestGewekeFindsFaults(t *testing.T) {
 	for name, plant := range map[string]func(*joint){
-		"a term of the covariance dropped": func(g *joint) {
+		"statistics drawn of more rows": func(g *joint) {
 			g.fault = func(k *subject) {
-				moments := k.law.(*hierarchical).Moments
-				k.covariance = func(dst []float64, n float64) {
-					moments.Covariance(dst, n)
-					mu, v, q := moments.Mean, moments.Cov, k.q
-					dst[q*q-1] -= 4 * n * mu[1] * mu[1] * v[3] // Var(y²) without 4μ²V
-				}
+				more := *k.state
+				more.n *= 1.1
+				k.site.latent.state = &more
 			}
 		},
 		"omega scaled": func(g *joint) { g.omega = 1.5 },

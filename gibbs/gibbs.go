@@ -20,9 +20,8 @@ type Kernel string
 
 // The kernels.
 const (
-	// Exact is the default: moves with the statistics integrated out, which
-	// leave the posterior invariant; of gibbs-ss-update with the exact law of
-	// the statistics, of the others with the CLT's.
+	// Exact is the default: moves that leave the posterior invariant, of
+	// gibbs-ss-update with the exact law of the statistics, of the others with the CLT's.
 	Exact Kernel = "exact"
 	// Plain is the sweep as published.
 	Plain Kernel = "plain"
@@ -32,7 +31,7 @@ const (
 type Info struct {
 	transition
 	Hamiltonian bool    // (a) was HMC
-	Correction  float64 // acceptance probability of (c)
+	Correction  float64 // acceptance probability of s′, the mean over releases
 	Projected   bool    // the plain kernel projected s
 	Failed      bool    // rounding left a matrix indefinite: a step was skipped
 }
@@ -54,16 +53,11 @@ func indicator(b bool) float64 {
 
 // run is what the methods differ in.
 type run struct {
-	method string
-	kernel Kernel
-	obs    *model.Observation
-	prior  *model.Prior
-	names  []string      // parameters other than n
-	law    func() source // a new one for each chain
-	// exact starts a chain of the default kernel, and least is the number of rows
-	// that it needs.
-	exact func(rng *rand.Rand) mcmc.Kernel[Info]
-	least int
+	method       string
+	kernel       Kernel
+	names        []string
+	rows         float64                            // the fewest of a release whose statistics are taken for normal
+	exact, plain func(*rand.Rand) mcmc.Kernel[Info] // start a chain
 }
 
 // observe reads a problem of one release.
@@ -78,34 +72,21 @@ func observe(p *model.Problem) (*model.Observation, error) {
 	return obs, p.Prior.Check(obs.Shape)
 }
 
-// enoughRows refuses a release whose rows have a scatter without a density.
-func (r *run) enoughRows() error {
-	if !r.obs.Count.Latent() && r.obs.N < float64(r.least) {
-		return fmt.Errorf("%s: %d columns need more than %d rows, and the release has n = %g: the law of their scatter has no density; infer a smaller model by --formula", r.method, r.least-1, r.least-1, r.obs.N)
-	}
-	return nil
-}
-
 // sample runs the chains and says what a reader of the draws should know.
 func (r *run) sample(ctx context.Context, plan mcmc.Plan) (*posterior.Draws, error) {
-	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) { return r.exact(rng), nil }
+	begin := r.exact
 	switch r.kernel {
 	case Exact, "":
-		if err := r.enoughRows(); err != nil {
-			return nil, err
-		}
 		if err := nuts.CheckWarmup(r.method, plan); err != nil {
 			return nil, err
 		}
 	case Plain:
-		start = func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) {
-			return newPlain(r.obs, r.prior, r.law(), rng), nil
-		}
+		begin = r.plain
 	default:
 		return nil, fmt.Errorf("%s: unknown kernel %q: %q or %q", r.method, r.kernel, Exact, Plain)
 	}
-	columns := mcmc.Columns{Params: r.obs.WithCount(r.names), Info: InfoNames}
-	draws, err := mcmc.Run(ctx, columns, start, keep, plan)
+	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) { return begin(rng), nil }
+	draws, err := mcmc.Run(ctx, mcmc.Columns{Params: r.names, Info: InfoNames}, start, keep, plan)
 	if draws != nil {
 		draws.Warnings = append(draws.Warnings, r.warnings(draws)...)
 	}

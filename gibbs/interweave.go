@@ -31,7 +31,8 @@ func (k *exactSites) interweave(rng *rand.Rand) (t transition, ok bool) {
 	}
 	for _, s := range k.all {
 		if moved || s.own != nil && s.own.last.accepted {
-			s.ancillary.settle(s.phi)
+			s.ancillary.move(s.phi)
+			s.ancillary.settle()
 		} else {
 			s.law.Constrain(s.params, s.phi)
 		}

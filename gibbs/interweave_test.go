@@ -39,15 +39,15 @@ func TestInterweave(t *testing.T) {
 			var chance [][]float64
 			var before []standing
 			for _, s := range k.all {
-				chance, before = append(chance, s.chance(t)), append(before, s.standing())
+				chance, before = append(chance, s.chances(t)), append(before, s.standing())
 			}
 			all, ok := k.interweave(rng)
 			if !ok {
 				t.Fatal("failed")
 			}
 			for j, s := range k.all {
-				s.isStill(t, "interweave", before[j], 0)
-				for i, v := range s.chance(t) {
+				s.isStill(t, "interweave", before[j])
+				for i, v := range s.chances(t) {
 					if !(math.Abs(v-chance[j][i]) < 1e-8) {
 						t.Fatalf("shared=%t, site %d: entry %d of (f, A) went from %g to %g", shared, j, i, chance[j][i], v)
 					}
@@ -71,8 +71,8 @@ func TestInterweave(t *testing.T) {
 	}
 }
 
-// chance is (f, A): L⁻¹(v̄ − μ), and L⁻¹D with DDᵀ the scatter over n.
-func (c *state) chance(t *testing.T) []float64 {
+// chances are (f, A): L⁻¹(v̄ − μ), and L⁻¹D with DDᵀ the scatter over n.
+func (c *state) chances(t *testing.T) []float64 {
 	t.Helper()
 	law := c.rows(t)
 	m := len(law.Mean)

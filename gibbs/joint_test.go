@@ -30,6 +30,7 @@ type joint struct {
 // subject is the kernel on trial.
 type subject struct {
 	*state
+	site   *site // of the exact model
 	kernel interface {
 		Step(*rand.Rand) Info
 		Adapt(iteration, warmup int)
@@ -77,16 +78,14 @@ func (g *joint) subject(obs *model.Observation, rng *rand.Rand) *subject {
 	if g.law != nil {
 		k := newCLT(obs, g.prior, newFixed(g.shape, g.prior, g.law), rng)
 		k.hmc.restart(firstStepSize)
-		return &subject{k.state, k, k.law.Rand}
+		return &subject{k.state, nil, k, k.law.Rand}
 	}
-	k := newExact(obs, g.prior, rng)
-	k.phase = exactTarget
-	k.hmc.restart(firstStepSize)
-	return &subject{k.state, k, k.moments.RandExact}
+	k := newExactSites(alone(obs, g.prior), rng)
+	return &subject{k.all[0].state, k.all[0], k, k.all[0].moments.RandExact}
 }
 
 func (g *joint) forward(k *subject, rng *rand.Rand) {
-	k.drawPrior(rng)
+	k.conditionals.DrawPrior(k.params, rng)
 	drawOmegaPrior(k.state, rng)
 	k.law.Set(k.params)
 	k.law.Factor()

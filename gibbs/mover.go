@@ -68,7 +68,7 @@ func (k *mover) adapt(x []float64, iteration, warmup int) {
 	done := iteration + 1
 	if k.moved {
 		k.stepSize.Update(k.last.accept)
-		if done > share(approximateEnds/2, warmup) {
+		if done > share(firstWindow/2, warmup) {
 			k.fisher.add(x, k.grad)
 		}
 	}

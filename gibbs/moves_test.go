@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -13,15 +14,15 @@ import (
 func TestCollapsedInvariance(t *testing.T) {
 	rng := rand.New(rand.NewPCG(57, 1))
 	g := newJoint(t, 1, 12, 3)
-	g.kind, g.count = release.Laplace, 3
+	g.kind, g.count, g.law = release.Laplace, 3, fixedLawOf(t, g.shape, model.UniformX{})
 	k := g.start(rng)
-	c := k.kernel.(*exact).clt
+	c := k.kernel.(*clt)
 	for i := range c.count.slope {
 		c.count.slope[i] = 0.03 * rng.NormFloat64()
 	}
 	c.hmc.restart(0.3)
 	draw := func() {
-		k.drawPrior(rng)
+		k.conditionals.DrawPrior(k.params, rng)
 		drawOmegaPrior(k.state, rng)
 		drawRows(k.state, rng)
 		k.law.Set(k.params)

@@ -28,7 +28,7 @@ func newPlain(obs *model.Observation, prior *model.Prior, law source, rng *rand.
 	c := newState(obs, prior, law)
 	c.start(rng)
 	k := &plain{state: c}
-	if k.count = newCount(newCollapsed(c)); k.count != nil {
+	if k.count = newCount(c, newCollapsed(c).value); k.count != nil {
 		k.phi = make([]float64, law.Dim())
 	}
 	return k

@@ -87,17 +87,6 @@ func (t *pooled) LogPrior(grad []float64, x *model.Params) (logp float64) {
 func (t *pooled) PullRows(grad []float64, x *model.Params, gMean, gFactor []float64) {
 	clear(t.grad)
 	t.located.PullRows(t.grad, x, gMean, gFactor)
-	t.pull(grad)
-}
-
-// Pullback is that of located, in these coordinates.
-func (t *pooled) Pullback(grad []float64, x *model.Params, alpha, w []float64, n float64) {
-	clear(t.grad)
-	t.located.Pullback(t.grad, x, alpha, w, n)
-	t.pull(grad)
-}
-
-func (t *pooled) pull(grad []float64) {
 	axpy(t.own(grad), 1, t.grad[:t.k])
 	axpy(t.covariates(grad), 1, t.grad[t.k:])
 }

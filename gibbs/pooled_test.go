@@ -125,7 +125,7 @@ func (g pooledSites) scores(draws int, seed uint64) []float64 {
 // forward draws everything from the prior on.
 func (g pooledSites) forward(k *exactSites, rng *rand.Rand) {
 	first := k.all[0]
-	first.drawPrior(rng)
+	first.conditionals.DrawPrior(first.params, rng)
 	centre, phi := append(slices.Clone(first.params.Theta), math.Log(first.params.Sigma2)), make([]float64, 4)
 	for i, sd := range []float64{model.SpreadSD, model.SpreadSD, 2 * model.SpreadLogSigmaSD} {
 		phi[i] = math.Log(sd * math.Abs(rng.NormFloat64()))
@@ -140,7 +140,7 @@ func (g pooledSites) forward(k *exactSites, rng *rand.Rand) {
 		case j > 0 && g.Shared:
 			s.params.Copy(first.params)
 		case j > 0:
-			s.drawPrior(rng)
+			s.conditionals.DrawPrior(s.params, rng)
 		}
 		k.hierarchy.Spread.Draw(own, centre, rng)
 		s.params.Sigma2 = math.Exp(own[copy(s.params.Theta, own)])
@@ -247,7 +247,7 @@ func TestPooledAllocates(t *testing.T) {
 		if n := testing.AllocsPerRun(20, func() { k.Step(rng) }); n != 0 {
 			t.Errorf("shared=%t: %g allocations a sweep", shared, n)
 		}
-		plain := &plainSites{newSites(problem, rng)}
+		plain := newPlainSites(problem, rng)
 		if n := testing.AllocsPerRun(20, func() { plain.Step(rng) }); n != 0 {
 			t.Errorf("shared=%t, plain: %g allocations a sweep", shared, n)
 		}

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -13,9 +14,9 @@ import (
 func TestProposalTakenBack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(61, 1))
 	g := newJoint(t, 2, 12, 8)
-	g.kind, g.count = release.Laplace, 3
+	g.kind, g.count, g.law = release.Laplace, 3, fixedLawOf(t, g.shape, model.UniformX{})
 	k := g.start(rng)
-	p := k.kernel.(*exact)
+	p := k.kernel.(*clt)
 	omega, rows := 0, 0
 	for range 400 {
 		k.kernel.Step(rng)

@@ -25,11 +25,14 @@ type sites struct {
 // unless covariates are shared, those of its own (μ_x, T); see model.Coordinates, and
 // pooled where pooling is partial.
 type site struct {
-	*proposal
+	*state
 	moments      *model.Moments
 	correction   *correction
 	count        *count // nil where n is public
 	ancillary    *ancillary
+	latent       *latent
+	propS, propR []float64 // s′ and z − s′
+	chance       *chance
 	record       bool      // whether rough takes a gradient from the next density of own
 	own          *mover    // nil where it has no parameters of its own
 	rough        *rough    // nil unless pooling is partial
@@ -57,12 +60,11 @@ func newSite(p *model.Joint, j, lead int, hierarchy *model.Hierarchy, rng *rand.
 	}
 	c.units, c.common = units, make([]float64, c.q)
 	c.start(rng)
-	k := &site{lead: lead, proposal: newProposal(c), moments: rows.Moments, correction: newCorrection(p.Shape.M()), count: newCount(newCollapsed(c)),
+	k := &site{lead: lead, state: c, moments: rows.Moments, correction: newCorrection(p.Shape.M()),
+		latent: newLatent(c, rows.Moments), propS: make([]float64, c.q), propR: make([]float64, c.q),
 		ancillary: newAncillary(c, coordinates), rough: guess, regression: newRegression(lead, law.Dim()-lead), phi: make([]float64, law.Dim()),
 		alone: model.NewNoise(obs), among: p.Noise(j)}
-	if k.count != nil {
-		k.count.still = lead
-	}
+	k.chance = newChance(k.ancillary, k.alone, lead == 0 || len(p.Sites) == 1)
 	if law.Dim() > lead {
 		most := fewLeapfrogs
 		if hierarchy != nil {

@@ -19,10 +19,15 @@ type jointSites struct {
 	sweep func(*exactSites, *rand.Rand) // Step, unless a fault
 }
 
+// newJointSites has a conjugate prior, or where covariates are shared TamePrior.
 func newJointSites(t *testing.T, shared, counts bool) *jointSites {
+	prior := newJoint(t, 1, 0, 0).prior
+	if shared {
+		prior = modeltest.TamePrior(model.Shape{P: 1, Intercept: true})
+	}
 	return &jointSites{
 		Custodians: modeltest.Custodians{
-			Shape: model.Shape{P: 1, Intercept: true}, Prior: newJoint(t, 1, 0, 0).prior, Shared: shared, Counts: counts,
+			Shape: model.Shape{P: 1, Intercept: true}, Prior: prior, Shared: shared, Counts: counts,
 			Sites: []modeltest.Custodian{{N: 6, Kind: release.Laplace, Scale: 2, Units: 1}, {N: 12, Kind: release.Gaussian, Scale: 2, Units: 0.8}, {N: 5, Kind: release.Laplace, Scale: 1.5, Units: 0.9}},
 		},
 		fault: func(*exactSites) {},
@@ -61,7 +66,7 @@ func (g *jointSites) forward(k *exactSites, rng *rand.Rand) {
 		case j > 0 && g.Shared:
 			s.params.Copy(first)
 		default:
-			s.drawPrior(rng)
+			s.conditionals.DrawPrior(s.params, rng)
 			copy(s.params.Theta, first.Theta)
 			s.params.Sigma2 = first.Sigma2
 		}
@@ -81,7 +86,8 @@ func (g *jointSites) test(dst []float64, k *exactSites) []float64 {
 	for _, s := range k.all {
 		written := s.params.Write(values)
 		for _, v := range values[from:written] {
-			dst = append(dst, v, v*v)
+			u := bounded(v)
+			dst = append(dst, u, u*u)
 		}
 		from = k.lead // the shared ones are the same in all
 		if s.obs.Count.Latent() {

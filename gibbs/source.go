@@ -18,35 +18,6 @@ type source interface {
 	// LogPrior returns log p(φ) up to a constant, at the point of the last
 	// Constrain, and writes its gradient.
 	LogPrior(grad []float64, x *model.Params) float64
-	// Pullback adds to grad, in φ, the gradient of a function f of (nμ_t, nΣ_t),
-	// given alpha = ∂f/∂(nμ_t) and the symmetric w with df = Σ_rc w_rc d(nΣ_t)_rc;
-	// of w only the lower triangle is read. It speaks of the point of the last
-	// Constrain and Set.
-	Pullback(grad []float64, x *model.Params, alpha, w []float64, n float64)
-}
-
-// hierarchical takes the moments of x from normal covariates whose mean and
-// covariance are parameters themselves.
-type hierarchical struct {
-	*model.Moments
-	*model.Coordinates
-	shape       model.Shape
-	gMean, gCov []float64 // gradient in (μ, V): m, m×m
-}
-
-func newHierarchical(s model.Shape, prior *model.Prior) *hierarchical {
-	m := s.M()
-	return &hierarchical{model.NewMoments(s), model.NewCoordinates(s, prior), s, make([]float64, m), make([]float64, m*m)}
-}
-
-func (h *hierarchical) params() *model.Params { return model.NewParams(h.shape) }
-
-// Pullback goes by way of (μ, V).
-func (h *hierarchical) Pullback(grad []float64, x *model.Params, alpha, w []float64, n float64) {
-	clear(h.gMean)
-	clear(h.gCov)
-	h.Adjoint(h.gMean, h.gCov, alpha, w, n)
-	h.Coordinates.Pullback(grad, x, h.gMean, h.gCov)
 }
 
 // fixed takes moments of x that do not depend on parameters.
@@ -63,7 +34,9 @@ func newFixed(s model.Shape, prior *model.Prior, law *model.FixedMoments) *fixed
 
 func (f *fixed) params() *model.Params { return model.NewRegressionParams(f.shape) }
 
-// Pullback goes by way of (θ, σ²); ∂σ²/∂ log σ² = σ².
+// Pullback adds to grad, in φ, the gradient of a function f of (nμ_t, nΣ_t), given alpha =
+// ∂f/∂(nμ_t) and the symmetric w with df = Σ_rc w_rc d(nΣ_t)_rc, of which only the lower
+// triangle is read, at the point of the last Constrain and Set. ∂σ²/∂ log σ² = σ².
 func (f *fixed) Pullback(grad []float64, x *model.Params, alpha, w []float64, n float64) {
 	clear(f.grad)
 	f.Adjoint(f.grad, alpha, w, n)

@@ -56,20 +56,17 @@ func newState(obs *model.Observation, prior *model.Prior, law source) *state {
 	return c
 }
 
-// start puts the chain where both the prior and z allow, and as dispersed as
-// they do. Each statistic is a mean of one drawn from the prior and of z with
-// noise drawn anew, weighted by their precisions: sums of n values in the box
-// spread over about n, noise over its standard deviation. Then s is projected,
-// and the parameters follow from their conjugate laws given s. Where z is sharp
-// the chain is home, and not in the basin of a wrong sign, which Laplace's heavy
-// tails would let it keep; where the noise hides z it starts from the prior.
+// start puts the chain where z allows, and as dispersed as it does. Each statistic is a mean
+// of z with noise drawn anew and of one of invented rows in the box, weighted by their precisions:
+// sums of n values in the box spread over about n, noise over its standard deviation. Then s
+// is projected, and the parameters follow from their laws given s. Where z is sharp the chain
+// is home, and not in the basin of a wrong sign, which Laplace's heavy tails would let it
+// keep. Draws from the prior are no start: they may lie many boxes away.
 func (c *state) start(rng *rand.Rand) {
-	c.drawPrior(rng)
 	if c.obs.Count.Latent() {
 		c.n = c.obs.Count.Start(rng)
 	}
-	c.law.Set(c.params)
-	c.law.Expect(c.s, c.n)
+	c.invent(rng)
 	for i, z := range c.obs.Z {
 		near := z - c.noise.draw(i, rng)
 		ratio := c.noise.sd(i) / c.n
@@ -81,8 +78,28 @@ func (c *state) start(rng *rand.Rand) {
 	c.drawConjugate(rng)
 }
 
-// drawPrior draws the parameters from the prior.
-func (c *state) drawPrior(rng *rand.Rand) { c.conditionals.DrawPrior(c.params, rng) }
+// invent writes statistics of n rows whose columns, independent of one another, are uniform
+// about a random middle as far as the box goes.
+func (c *state) invent(rng *rand.Rand) {
+	m := c.obs.Shape.M()
+	for j := range m {
+		c.s[j] = 2*rng.Float64() - 1
+	}
+	at := m
+	for j, middle := range c.s[:m] {
+		for k, other := range c.s[j:m] {
+			c.s[at] = c.n * middle * other
+			if k == 0 {
+				width := 1 - math.Abs(middle)
+				c.s[at] += c.n * width * width / 3
+			}
+			at++
+		}
+	}
+	for j := range m {
+		c.s[j] *= c.n
+	}
+}
 
 // project moves s to the nearest statistics that some data could have, and
 // reports whether it had to.

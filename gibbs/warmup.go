@@ -1,16 +1,14 @@
 package gibbs
 
-// The warm-up of HMC, as shares of its length: up to 0.1 the exact kernel is in
-// the phase approximate, then it has the exact target. The metric, and the slope
-// of a latent count, are estimated in windows of doubling length that end at 0.1,
-// 0.2, 0.4 and 0.9; after each the step size starts anew, and at the end it
-// settles.
+// The metric of HMC, and the slope of a latent count, are estimated in windows of warm-up of
+// doubling length that end at 0.1, 0.2, 0.4 and 0.9; after each the step size starts anew, and at
+// the end it settles. The first half of the first window, which may be far from home, is left out.
 var windowEnds = [...]float64{0.1, 0.2, 0.4, 0.9}
 
 const (
-	approximateEnds = 0.1
-	firstStepSize   = 0.1 // in the metric of warm-up's start, the identity
-	whitenedStep    = 0.7 // a guess once the metric has been estimated
+	firstWindow   = 0.1
+	firstStepSize = 0.1 // in the metric of warm-up's start, the identity
+	whitenedStep  = 0.7 // a guess once the metric has been estimated
 )
 
 // Adapt is called by the driver after each warm-up step.
@@ -22,7 +20,7 @@ func (k *clt) Adapt(iteration, warmup int) {
 		k.hmc.stepSize.Update(k.last.accept)
 	}
 	done := iteration + 1
-	if done > share(approximateEnds/2, warmup) && k.law.Unconstrain(k.phi, k.params) {
+	if done > share(firstWindow/2, warmup) && k.law.Unconstrain(k.phi, k.params) {
 		k.metric.Add(k.phi)
 		if k.count != nil {
 			k.count.add(k.phi)

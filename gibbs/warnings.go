@@ -8,7 +8,7 @@ import (
 )
 
 // smallest is the number of rows below which the CLT is a poor description of
-// the statistics: as a law for the plain kernel, as a proposal for the default.
+// the statistics.
 const smallest = 30
 
 // manyDivergences is the share of diverging trajectories that is told. Few do no
@@ -17,17 +17,11 @@ const smallest = 30
 const manyDivergences = 0.05
 
 // warnings tells what a reader of the posterior should know.
-func (r *run) warnings(d *posterior.Draws) []string {
-	var w []string
-	if r.obs.N < smallest {
-		w = append(w, fmt.Sprintf("n = %g is below %d: the normal approximation of the statistics is poor there", r.obs.N, smallest))
+func (r *run) warnings(d *posterior.Draws) (w []string) {
+	if r.rows < smallest {
+		w = append(w, fmt.Sprintf("n = %g is below %d: the normal approximation of the statistics is poor there", r.rows, smallest))
 	}
-	return append(w, sweepWarnings(r.kernel, d)...)
-}
-
-// sweepWarnings tells what the sampler's columns say against the draws.
-func sweepWarnings(kernel Kernel, d *posterior.Draws) (w []string) {
-	if kernel == Plain {
+	if r.kernel == Plain {
 		w = append(w, "kernel plain is the sampler as published: its conditionals are not those of one joint law, so its draws are near the posterior's, not from it")
 	}
 	if share := infoMean(d, "divergent__"); share > manyDivergences {

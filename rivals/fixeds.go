@@ -17,7 +17,7 @@ type fixedS struct {
 }
 
 func newFixedS(parties []*party, prior *model.Prior, rng *rand.Rand) (*fixedS, error) {
-	k := &fixedS{regression: newRegression(parties, prior.Theta, rng)}
+	k := &fixedS{regression: newRegression(parties, prior, rng)}
 	for _, t := range k.parties {
 		raised(t.s, t.xx, t.p, 0)
 	}

@@ -10,7 +10,7 @@ import (
 
 // normalX is the chain of NormalX. A sweep is
 //
-//	Σ | S_j                    inverse Wishart
+//	Σ | S_j                    inverse Wishart, after its prior's free scales given Σ
 //	S_j | Σ, θ, σ², Ŝ_j, ẑ_j    by Metropolis–Hastings
 //	θ | S_j, σ², ẑ_j           normal
 //	σ² | S_j, θ, ẑ_j           by Metropolis
@@ -24,7 +24,7 @@ type normalX struct {
 }
 
 func newNormalX(parties []*party, prior *model.Prior, shared bool, rng *rand.Rand) (*normalX, error) {
-	k := &normalX{regression: newRegression(parties, prior.Theta, rng)}
+	k := &normalX{regression: newRegression(parties, prior, rng)}
 	for i, t := range k.parties {
 		if i == 0 || !shared {
 			k.groups = append(k.groups, newGroup(prior, t.p))
@@ -69,24 +69,29 @@ func (k *normalX) Adapt(iteration, warmup int) {
 
 // group is a Σ with the parties that have it.
 type group struct {
-	prior     *model.Prior
+	mixture   *model.Mixture
+	drawn     bool // Σ has been
 	rows      float64
 	moves     []*move
 	scale     []float64 // Ψ + Σ S_j, then its Cholesky factor
 	factor    []float64 // of Σ
+	sigma     []float64 // Σ
 	precision []float64 // Σ⁻¹
 	work      []float64
 }
 
 func newGroup(prior *model.Prior, p int) *group {
 	square := func() []float64 { return make([]float64, p*p) }
-	return &group{prior: prior, scale: square(), factor: square(), precision: square(), work: make([]float64, p)}
+	return &group{mixture: model.NewMixture(prior), scale: square(), factor: square(), sigma: square(), precision: square(), work: make([]float64, p)}
 }
 
 // drawSigma draws Σ ~ InvWishart(Ψ + Σ S_j, ν + Σ n_j); false where rounding leaves
 // that scale indefinite.
 func (g *group) drawSigma(rng *rand.Rand) bool {
-	p, x := len(g.work), g.prior.Covariates
+	p, x := len(g.work), g.mixture.Covariates
+	if g.drawn && !g.mixture.DrawCovariates(g.sigma, rng) {
+		return false
+	}
 	copy(g.scale, x.Scale)
 	for _, w := range g.moves {
 		for i, v := range w.s {
@@ -98,5 +103,7 @@ func (g *group) drawSigma(rng *rand.Rand) bool {
 	}
 	variate.InverseWishartFactor(g.factor, g.scale, p, x.Dof+g.rows, g.work, rng)
 	dense.InverseFromCholesky(g.precision, g.factor, p)
+	dense.LLt(g.sigma, g.factor, p)
+	g.drawn = true
 	return true
 }

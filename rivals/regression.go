@@ -63,9 +63,11 @@ func (t *latent) evaluate(m *moment, s, theta []float64) {
 func (t *latent) accept() { t.given, t.other = t.other, t.given }
 
 // regression is where a chain stands, (θ, σ², S_j), and moves θ and σ² given the S_j.
-// The prior is the normal-inverse-gamma one that all methods have.
+// The prior is that of all methods, given its free scales, which move draws first.
 type regression struct {
-	prior   *conjugate.NIG
+	mixture *model.Mixture
+	prior   *conjugate.NIG // given free scales
+	scaled  bool           // θ's law has a factor σ
 	theta   []float64
 	sigma2  float64
 	parties []*latent
@@ -78,10 +80,11 @@ type regression struct {
 // Gelman & Gilks 1997).
 const acceptSigma2 = 0.44
 
-// newRegression starts σ² at a draw from its prior; start does the rest.
-func newRegression(parties []*party, prior *conjugate.NIG, rng *rand.Rand) *regression {
-	p := parties[0].p
-	r := &regression{prior: prior, theta: make([]float64, p), sigma2: variate.InverseGamma(prior.Shape, prior.Scale, rng),
+// newRegression starts σ² at a draw from its prior at typical scales; start does the rest.
+func newRegression(parties []*party, prior *model.Prior, rng *rand.Rand) *regression {
+	p, mixture := parties[0].p, model.NewMixture(prior)
+	law := mixture.Theta
+	r := &regression{mixture: mixture, prior: law, scaled: !prior.Unscaled, theta: make([]float64, p), sigma2: variate.InverseGamma(law.Shape, law.Scale, rng),
 		step: nuts.StepSize{Target: acceptSigma2}, precision: make([]float64, p*p), mean: make([]float64, p), work: make([]float64, p)}
 	for _, t := range parties {
 		r.parties = append(r.parties, newLatent(t))
@@ -102,8 +105,9 @@ func (r *regression) start(rng *rand.Rand) error {
 	return nil
 }
 
-// move draws θ and moves σ², and leaves all parties evaluated at both.
+// move draws free scales and θ and moves σ², and leaves all parties evaluated at both.
 func (r *regression) move(info *Info, rng *rand.Rand) {
+	r.mixture.DrawRegression(r.theta, r.sigma2, false, rng)
 	info.failed = !r.drawTheta(rng) || info.failed
 	info.accept = r.moveSigma2(rng)
 	for _, t := range r.parties {
@@ -112,15 +116,18 @@ func (r *regression) move(info *Info, rng *rand.Rand) {
 }
 
 // drawTheta draws θ given σ² and the S_j. With V_j = L_jL_jᵀ, W_j = L_j⁻¹S_j and the
-// prior N(μ₀, σ²Λ₀⁻¹) it is N(P⁻¹h, P⁻¹),
+// prior N(μ₀, cΛ₀⁻¹), c = σ² or, where it is Unscaled, 1, it is N(P⁻¹h, P⁻¹),
 //
-//	P = Λ₀/σ² + Σ W_jᵀW_j,   P⁻¹h = μ₀ + P⁻¹ Σ W_jᵀ L_j⁻¹(ẑ_j − S_jμ₀).
+//	P = Λ₀/c + Σ W_jᵀW_j,   P⁻¹h = μ₀ + P⁻¹ Σ W_jᵀ L_j⁻¹(ẑ_j − S_jμ₀).
 //
 // False where rounding leaves P indefinite, and θ stays.
 func (r *regression) drawTheta(rng *rand.Rand) bool {
-	p := len(r.theta)
+	p, c := len(r.theta), 1.0
+	if r.scaled {
+		c = r.sigma2
+	}
 	for i, v := range r.prior.Precision {
-		r.precision[i] = v / r.sigma2
+		r.precision[i] = v / c
 	}
 	clear(r.mean)
 	for _, t := range r.parties {
@@ -152,13 +159,18 @@ func (r *regression) drawTheta(rng *rand.Rand) bool {
 // moveSigma2 takes a step of a random walk in log σ² given θ and the S_j, and returns
 // the probability with which it was accepted. The target, in log σ², is
 //
-//	−(a₀ + p/2) log σ² − (b₀ + ½(θ−μ₀)ᵀΛ₀(θ−μ₀))/σ² + Σ log N(ẑ_j; S_jθ, σ²S_j + D_j).
+//	−(a₀ + p/2) log σ² − (b₀ + ½(θ−μ₀)ᵀΛ₀(θ−μ₀))/σ² + Σ log N(ẑ_j; S_jθ, σ²S_j + D_j),
+//
+// of which the terms of θ are left out where the prior is Unscaled.
 func (r *regression) moveSigma2(rng *rand.Rand) float64 {
-	p := len(r.theta)
-	for j, m := range r.prior.Mean {
-		r.work[j] = r.theta[j] - m
+	shape, scale := r.prior.Shape, r.prior.Scale
+	if r.scaled {
+		p := len(r.theta)
+		for j, m := range r.prior.Mean {
+			r.work[j] = r.theta[j] - m
+		}
+		shape, scale = shape+0.5*float64(p), scale+0.5*dense.QuadForm(r.prior.Precision, p, r.work)
 	}
-	shape, scale := r.prior.Shape+0.5*float64(p), r.prior.Scale+0.5*dense.QuadForm(r.prior.Precision, p, r.work)
 	jump := r.step.Value() * rng.NormFloat64()
 	sigma2 := r.sigma2 * math.Exp(jump)
 	ratio := -shape*jump - scale/sigma2 + scale/r.sigma2

@@ -43,6 +43,7 @@ func TestNoNoise(t *testing.T) {
 	clear := []string{`"scale":3`, `"scale":1e-3`}
 	a, b := hand(t, 1, clear...), hand(t, 1, append(clear, "[[60,10],[10,50]]", "[[20,3],[3,30]]", "[24,-8]", "[9,2]")...)
 	p := problem(a, b)
+	p.Prior = three(t, true).prior
 	_, parties, err := read("test", p)
 	if err != nil {
 		t.Fatal(err)

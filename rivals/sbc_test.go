@@ -40,16 +40,20 @@ func three(t testing.TB, shared bool) *simulation {
 // draw returns θ and σ² from the prior, and what is released at them.
 func (s *simulation) draw(rng *rand.Rand) (truth []float64, parties []*party) {
 	p := s.prior.Theta.Dim()
-	nig, niw := conjugate.NewNIGSampler(p), conjugate.NewNIWSampler(p)
-	nig.Set(s.prior.Theta)
-	niw.Set(s.prior.Covariates)
-	truth = make([]float64, p+1)
-	truth[p] = nig.Rand(truth[:p], rng)
+	shape := model.Shape{P: p}
+	conditionals, x, own := model.NewConditionals(shape, s.prior, true), model.NewParams(shape), model.NewParams(shape)
+	conditionals.DrawPrior(x, rng)
+	own.Copy(x)
+	truth = make([]float64, len(shape.Names()))
+	x.Write(truth)
+	truth = truth[:p+1]
 	mu, factor, a, root, xx, xy := make([]float64, p), make([]float64, p*p), make([]float64, p*p), make([]float64, p*p), make([]float64, p*p), make([]float64, p)
 	for j, n := range s.rows {
-		if j == 0 || !s.shared {
-			niw.RandFactor(mu, factor, rng)
+		if j > 0 && !s.shared {
+			conditionals.DrawPrior(own, rng)
 		}
+		copy(factor, own.Tau)
+		dense.Cholesky(factor, p)
 		variate.WishartFactor(a, p, n, rng)
 		mulLower(root, factor, a, p, 1)
 		dense.LLt(xx, root, p)
@@ -91,7 +95,7 @@ func (s *simulation) ranks(t *testing.T, trials int, plant func([]*party)) [][]f
 
 // TestSBC is simulation-based calibration of normalx under its own model, of which it
 // is an exact sampler: ranks are uniform, and 95 % intervals cover in 95 % of the
-// trials. Each of the 12 bounds has a false-alarm rate of 1e-6. Long form, whose -v
+// trials. Each of the 18 bounds has a false-alarm rate of 1e-6. Long form, whose -v
 // prints coverage:
 //
 //	go test ./rivals -run SBC -sbc.long -v
@@ -100,10 +104,12 @@ func TestSBC(t *testing.T) {
 	if *sbcLong {
 		trials = 1000
 	}
-	for name, shared := range map[string]bool{"shared": true, "separate": false} {
+	free := three(t, false)
+	free.prior = modeltest.TamePrior(model.Shape{P: 2})
+	for name, s := range map[string]*simulation{"shared": three(t, true), "separate": three(t, false), "free scales": free} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for j, u := range three(t, shared).ranks(t, trials, func([]*party) {}) {
+			for j, u := range s.ranks(t, trials, func([]*party) {}) {
 				t.Logf("parameter %d: %.1f %%", j, 100*modeltest.Coverage(u))
 				if err := modeltest.Uniform(u); err != nil {
 					t.Errorf("parameter %d: %v", j, err)
