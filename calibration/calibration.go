@@ -8,7 +8,9 @@
 // A Study is a list of cells, each a Subject: whatever can do one such trial. A
 // Design is a study of the regression of package dpreg, over numbers of rows,
 // budgets ε, covariates and methods; Fig3 and Fig4 are those of Bernstein &
-// Sheldon (2019), Differentially Private Bayesian Linear Regression, NeurIPS.
+// Sheldon (2019), Differentially Private Bayesian Linear Regression, NeurIPS. A Design
+// of a population takes its truths from real rows in place of the prior, and asks for
+// coverage beside that of least squares.
 //
 // Results are data: package report writes tables and draws pictures of them.
 package calibration
@@ -43,6 +45,8 @@ type Sample struct {
 	// Draws are of the posterior: column j is quantity j. At least Ranked of
 	// them, over all chains.
 	Draws *posterior.Draws
+	// Coefficients, if not nil, say more of each quantity: a coefficient in a population.
+	Coefficients []Coefficient
 	// Reference are draws of the first quantities, as many as it has columns,
 	// from a posterior to compare with by MMD; nil compares with none.
 	Reference *posterior.Draws

@@ -28,6 +28,9 @@ const (
 	// Cirrhosis is the wine and cirrhosis columns of testdata/cirrhosis.csv, split at
 	// random into rows to infer from and rows to predict: see Fig4.
 	Cirrhosis Data = "cirrhosis"
+	// Resampled rows are drawn with replacement from those of a table, coded and clamped as
+	// a release's are. The truth is least squares on all of its rows.
+	Resampled Data = "resampled"
 )
 
 // XLaw is the law of the covariates of simulated rows. All have the mean μ_x and the
@@ -52,17 +55,19 @@ type Design struct {
 	Format   string    `json:"format"`
 	Preset   string    `json:"preset,omitempty"` // the name of what it was made from
 	Data     Data      `json:"data"`
-	X        XLaw      `json:"x"`
+	X        XLaw      `json:"x,omitempty"` // of simulated rows
 	Ns       []int64   `json:"n"`
 	Epsilons []float64 `json:"epsilon"`
 	Delta    float64   `json:"delta,omitempty"` // 0: Laplace noise; above: ssp.Auto
 	Ps       []int     `json:"p,omitempty"`
 	// Columns, if not nil, takes the place of Ps.
 	Columns *schema.Design `json:"columns,omitempty"`
-	Prior   PriorSpec      `json:"prior"`
-	Arms    []Arm          `json:"arms"`
-	Trials  int            `json:"trials"`
-	Seed    uint64         `json:"seed"`
+	// Population has the rows of Resampled data, and columns in the place of Ps.
+	Population *Table    `json:"population,omitempty"`
+	Prior      PriorSpec `json:"prior"`
+	Arms       []Arm     `json:"arms"`
+	Trials     int       `json:"trials"`
+	Seed       uint64    `json:"seed"`
 }
 
 // The limits of a design: beyond them a number is a slip of the keyboard.
@@ -97,6 +102,9 @@ func (d *Design) Validate() error {
 			return fmt.Errorf("method %s stands twice", a.Method)
 		}
 	}
+	if d.Prior.Name == DefaultPrior && d.Data != Resampled {
+		return fmt.Errorf("prior %s: it depends on the release, and truths cannot be drawn from it: choose %s, or state one", DefaultPrior, BoxPrior)
+	}
 	for _, columns := range d.designs() {
 		if _, err := d.Prior.of(columns); err != nil {
 			return fmt.Errorf("prior: %w", err)
@@ -106,7 +114,15 @@ func (d *Design) Validate() error {
 }
 
 func (d *Design) validateData() error {
+	if (d.Data == Resampled) != (d.Population != nil) {
+		return fmt.Errorf("data %s: rows of a population, and no others, are %s", d.Data, Resampled)
+	}
 	switch d.Data {
+	case Resampled:
+		if d.X != "" || d.Columns != nil {
+			return errors.New("population: it has its rows and columns, and x and columns are for simulated ones")
+		}
+		return nil
 	case Unclamped, Clamped:
 	case Cirrhosis:
 		if d.X != NormalX || d.Columns != nil || !slices.Equal(d.Ps, []int{1}) || !slices.Equal(d.Ns, []int64{cirrhosisTrain}) {
@@ -122,14 +138,14 @@ func (d *Design) validateData() error {
 }
 
 func (d *Design) validateGrid() error {
-	if d.Columns != nil {
+	if columns := d.columns(); columns != nil {
 		if len(d.Ps) > 0 {
 			return errors.New("p: the columns say how many covariates there are")
 		}
-		if err := d.Columns.Validate(); err != nil {
+		if err := columns.Validate(); err != nil {
 			return fmt.Errorf("columns: %w", err)
 		}
-		if p := len(d.Columns.Covariates); p > maxP {
+		if p := len(columns.Covariates); p > maxP {
 			return fmt.Errorf("columns: %d covariates, and at most %d are possible", p, maxP)
 		}
 	}
@@ -157,13 +173,21 @@ func (d *Design) validateGrid() error {
 	return nil
 }
 
+// columns are those that the design names; nil: there are Ps.
+func (d *Design) columns() *schema.Design {
+	if d.Population != nil {
+		return &d.Population.Columns
+	}
+	return d.Columns
+}
+
 // designs are the columns of each number of covariates.
 func (d *Design) designs() []*schema.Design {
 	switch {
 	case d.Data == Cirrhosis:
 		return []*schema.Design{cirrhosisColumns()}
-	case d.Columns != nil:
-		return []*schema.Design{d.Columns}
+	case d.columns() != nil:
+		return []*schema.Design{d.columns()}
 	}
 	var designs []*schema.Design
 	for _, p := range d.Ps {

@@ -19,21 +19,21 @@ import (
 func small() *Design {
 	return &Design{
 		Format: DesignFormat, Data: Unclamped, X: NormalX, Ns: []int64{50}, Epsilons: []float64{1}, Ps: []int{1},
-		Prior: PriorSpec{Name: DefaultPrior}, Trials: 3,
+		Prior: PriorSpec{Name: BoxPrior}, Trials: 3,
 		Arms: []Arm{{Method: NonPrivate, Chains: 1, Draws: 200}, {Method: "naive", Sensitivity: ExactSensitivity, Chains: 1, Draws: 200}},
 	}
 }
 
 func TestDesignText(t *testing.T) {
 	file := small()
-	file.Prior = PriorSpec{File: json.RawMessage("{\"sigma2\": {\"shape\":  4}}")}
+	file.Prior = PriorSpec{File: json.RawMessage("{\"sigma2\": {\"shape\":  4, \"scale\": 1}}")}
 	file.Columns, file.Ps = dpreg.UnitDesign(2), nil
 	for _, d := range []*Design{small(), file, Fig3(), Fig4()} {
 		again, err := ReadDesign(d.Text())
 		if err != nil || !bytes.Equal(again.Text(), d.Text()) {
 			t.Errorf("%v\n%s\n%s", err, d.Text(), again.Text())
 		}
-		s, err := d.Study()
+		s, err := d.Study(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,6 +67,7 @@ func TestDesignRefuses(t *testing.T) {
 		"ranked among":             func(d *Design) { d.Arms[1].Draws = 100 },
 		"Chains":                   func(d *Design) { d.Arms[1].Chains = 0 },
 		"prior":                    func(d *Design) { d.Prior.Name = "flat" },
+		"prior default":            func(d *Design) { d.Prior.Name = DefaultPrior },
 		"prior: prior: theta.mean": func(d *Design) { d.Prior = PriorSpec{File: []byte(`{"theta":{"mean":[1]}}`)} },
 		"how many covariates":      func(d *Design) { d.Columns = dpreg.UnitDesign(1) },
 		"its own covariate":        func(d *Design) { d.Data = Cirrhosis },
@@ -93,7 +94,7 @@ func TestRehearsal(t *testing.T) {
 		d := small()
 		d.Arms = Arms([]string{"naive", "gibbs-ss-update"}, []string{"exact"}, []string{ExactSensitivity})
 		change(d)
-		if _, err := d.Study(); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := d.Study(nil); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", says, err)
 		}
 	}
@@ -109,7 +110,7 @@ func TestEveryMethodRuns(t *testing.T) {
 			a := &d.Arms[i]
 			a.Chains, a.Warmup, a.Draws, a.ESS = 1, 100, Ranked, 0
 		}
-		s, err := d.Study()
+		s, err := d.Study(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +129,7 @@ func TestModelClamping(t *testing.T) {
 	d := small()
 	d.Data, d.Ns, d.Trials = Clamped, []int64{20}, 2
 	d.Arms = []Arm{{Method: individuals, Sensitivity: ExactSensitivity, Chains: 1, Warmup: 100, Draws: Ranked, ModelClamping: true}}
-	s, err := d.Study()
+	s, err := d.Study(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +137,7 @@ func TestModelClamping(t *testing.T) {
 		t.Errorf("%+v, %+v", s.Cells[0].Setting, trials[0])
 	}
 	d.Arms = append(d.Arms, small().Arms...)
-	if s, err = d.Study(); err != nil || s.Uniform {
+	if s, err = d.Study(nil); err != nil || s.Uniform {
 		t.Error("a method that takes clamped rows for others is to be right")
 	}
 }
@@ -156,7 +157,7 @@ func TestSensitivities(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.prior = model.DefaultPrior(shape)
+		f.prior = model.BoxPrior(shape)
 		fit, err := f.fit(context.Background(), sums, rng, rng)
 		if err != nil {
 			t.Fatal(err)
@@ -194,7 +195,7 @@ func TestCirrhosis(t *testing.T) {
 // A summary's files have a row for what they should.
 func TestWrite(t *testing.T) {
 	d := small()
-	s, err := d.Study()
+	s, err := d.Study(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

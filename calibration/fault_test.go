@@ -40,7 +40,7 @@ func judge(t *testing.T, trials int, right, broken Subject) {
 	}
 }
 
-// A sampler that takes the noise for 1.5 times as large as it is is found in 120 trials.
+// A sampler that takes the noise for 1.5 times as large as it is is found in 150 trials.
 func TestFindsWrongNoiseScale(t *testing.T) {
 	subject := func(tamper func(*release.Release)) Subject {
 		prior, err := paperPrior(model.Shape{P: 1, Intercept: true})
@@ -51,7 +51,7 @@ func TestFindsWrongNoiseScale(t *testing.T) {
 		return &regression{n: 1000, x: NormalX, fitter: fitter{arm: arm, columns: dpreg.UnitDesign(1), prior: prior,
 			privacy: release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}, tamper: tamper}}
 	}
-	judge(t, 120, subject(nil), subject(func(r *release.Release) { r.Noise.Scale *= 1.5 }))
+	judge(t, 150, subject(nil), subject(func(r *release.Release) { r.Noise.Scale *= 1.5 }))
 }
 
 // A sampler that drops a term of Σ_t, most of 4μ²V in Var(y²), is found in 50.

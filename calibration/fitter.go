@@ -19,7 +19,7 @@ import (
 type fitter struct {
 	arm     Arm
 	columns *schema.Design
-	prior   *model.Prior
+	prior   *model.Prior // nil: the one that Infer takes by itself
 	privacy release.Privacy
 	tamper  func(*release.Release) // a fault planted by a test
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/dpreg/dpreg/schema"
 )
 
-// PriorSpec names a prior, from which the true parameters are drawn and with which
-// methods infer: DefaultPrior, PaperPrior, or what a prior file says. Its JSON is
-// that name or the file.
+// PriorSpec names a prior, with which methods infer and from which, unless rows are of a
+// population, the true parameters are drawn: one of the names below, or what a prior file
+// says, BoxPrior where it says nothing. Its JSON is that name or the file.
 type PriorSpec struct {
 	Name string
 	File json.RawMessage // of a prior file, where Name is empty
@@ -21,7 +21,8 @@ type PriorSpec struct {
 
 // The priors that have names.
 const (
-	DefaultPrior = "default" // model.DefaultPrior
+	DefaultPrior = "default" // what Infer takes by itself, of each release; for Resampled data alone
+	BoxPrior     = "box"     // model.BoxPrior
 	PaperPrior   = "paper"   // of Figure 3: NIG(0, .5/19·I, 20, .5), NIW(0, 1, I, 50)
 )
 
@@ -51,7 +52,9 @@ func (s PriorSpec) of(d *schema.Design) (*model.Prior, error) {
 	shape := shapeOf(d)
 	switch {
 	case s.Name == DefaultPrior:
-		return model.DefaultPrior(shape), nil
+		return model.DefaultPriorFor(d)
+	case s.Name == BoxPrior:
+		return model.BoxPrior(shape), nil
 	case s.Name == PaperPrior:
 		return paperPrior(shape)
 	case s.Name != "":
@@ -59,7 +62,7 @@ func (s PriorSpec) of(d *schema.Design) (*model.Prior, error) {
 	case len(s.File) == 0:
 		return nil, errors.New("it is missing")
 	}
-	return model.ReadPrior(bytes.NewReader(s.File), "prior", d)
+	return model.BoxPrior(shape).Read(bytes.NewReader(s.File), "prior", d, "")
 }
 
 func shapeOf(d *schema.Design) model.Shape {

@@ -15,12 +15,22 @@ const (
 	individuals  = "mcmc-ind"       // it can model clamping
 )
 
-// Study lists the cells of a valid design: each n, ε, p and arm.
-func (d *Design) Study() (*Study, error) {
+// Study lists the cells of a valid design: each n, ε, p and arm. rows are those of the
+// design's population, nil where there is none; nil also serves to put shards together, of
+// which no trial is run. Errors: those of Validate, rows that are not the design's or leave a
+// coefficient open.
+func (d *Design) Study(rows *Rows) (*Study, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
 	s := &Study{Trials: d.Trials, Seed: d.Seed, Description: d.Text(), Uniform: d.uniform(), Note: d.note()}
+	truth, err := d.truth(rows)
+	if err != nil {
+		return nil, err
+	}
+	if d.Population != nil {
+		s.Population = d.Population.Name
+	}
 	for _, columns := range d.designs() {
 		prior, err := d.Prior.of(columns)
 		if err != nil {
@@ -38,7 +48,7 @@ func (d *Design) Study() (*Study, error) {
 					setting := arm.setting()
 					setting.N, setting.Epsilon, setting.P = n, epsilon, len(columns.Covariates)
 					fit := fitter{arm: arm, columns: columns, prior: prior, privacy: d.privacy(epsilon)}
-					s.Cells = append(s.Cells, Cell{setting, d.subject(fit, n)})
+					s.Cells = append(s.Cells, Cell{setting, d.subject(fit, n, rows, truth)})
 				}
 			}
 		}
@@ -56,6 +66,9 @@ func (d *Design) uniform() bool {
 // note says what the data are.
 func (d *Design) note() string {
 	switch {
+	case d.Data == Resampled:
+		return "Rows are drawn with replacement from " + d.Population.Name + ", coded and clamped as those of a release are, and the truth is least squares on all rows of it. " +
+			"The noise is simulated: no privacy guarantee."
 	case d.Data == Cirrhosis:
 		return "Real rows, with bounds at their extremes: no privacy guarantee. The noise is simulated."
 	case d.Data == Clamped && d.X == NormalX:
@@ -72,7 +85,13 @@ func (d *Design) privacy(epsilon float64) release.Privacy {
 	return release.Privacy{Epsilon: epsilon, Delta: d.Delta, Neighbours: release.ReplaceOne}
 }
 
-func (d *Design) subject(fit fitter, n int64) Subject {
+func (d *Design) subject(fit fitter, n int64, rows *Rows, truth []float64) Subject {
+	if d.Data == Resampled {
+		if d.Prior.Name == DefaultPrior {
+			fit.prior = nil
+		}
+		return &population{fit, n, rows, truth}
+	}
 	if d.Data == Cirrhosis {
 		return &prediction{fit, cirrhosisOnUnit()}
 	}

@@ -117,7 +117,7 @@ func TestClampRow(t *testing.T) {
 // Simulate draws what a trial sums.
 func TestSimulate(t *testing.T) {
 	shape := model.Shape{P: 2, Intercept: true}
-	prior := model.DefaultPrior(shape)
+	prior := model.BoxPrior(shape)
 	for _, clamp := range []bool{false, true} {
 		s, err := Simulate(prior, shape, 50, clamp, mcmc.Stream(3, 0))
 		if err != nil {

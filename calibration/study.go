@@ -28,6 +28,8 @@ type Study struct {
 	// Uniform: a right sampler's ranks are uniform here. It is false where the
 	// data are not the model's, which is then what coverage measures.
 	Uniform bool
+	// Population is the name of the table from which rows are drawn; empty: there is none.
+	Population string
 	// Note is what a reader of the results should know, a sentence or more.
 	Note string
 }

@@ -13,10 +13,12 @@ const SummaryFormat = "dpreg-calibration/1"
 type Summary struct {
 	Format string `json:"format"`
 	// Uniform: ranks of a right sampler are uniform here, so that the tests judge it.
-	Uniform bool   `json:"uniform"`
-	Note    string `json:"note,omitempty"`
-	Trials  int    `json:"trials"` // of each cell
-	Seed    uint64 `json:"seed"`
+	Uniform bool `json:"uniform"`
+	// Population is the name of the table from which rows were drawn; empty: there is none.
+	Population string `json:"population,omitempty"`
+	Note       string `json:"note,omitempty"`
+	Trials     int    `json:"trials"` // of each cell
+	Seed       uint64 `json:"seed"`
 	// Tests is the number of p-values, over quantities and cells, by which
 	// Bonferroni's correction multiplies.
 	Tests int           `json:"tests"`
@@ -41,6 +43,9 @@ type CellSummary struct {
 	Projected *float64 `json:"projected,omitempty"`
 	Divergent *float64 `json:"divergent,omitempty"`
 	Clamped   float64  `json:"clamped"`
+	// Unmixed is the share of fits of which R-hat of some parameter is above RHatLimit, where
+	// trials have the measure RHat.
+	Unmixed *float64 `json:"unmixed,omitempty"`
 
 	Quantities []QuantitySummary `json:"quantities"`
 }
@@ -59,8 +64,11 @@ type QuantitySummary struct {
 	// ECDF is the p-value of ECDFTest on the ranks.
 	ECDF     *float64              `json:"ecdf_p_value,omitempty"`
 	Coverage [len(Levels)]Coverage `json:"coverage"`
-	Ranks    []int                 `json:"-"` // in order of trials
-	U        []float64             `json:"-"`
+	// Coefficient says more of one in a population.
+	Coefficient *CoefficientSummary `json:"coefficient,omitempty"`
+
+	Ranks []int     `json:"-"` // in order of trials
+	U     []float64 `json:"-"`
 }
 
 // unsound is the share of trials that may fail or be capped.
@@ -68,12 +76,15 @@ const unsound = 0.01
 
 // Summarise summarises the trials that Run or Merge returned.
 func (s *Study) Summarise(trials []*Trial) *Summary {
-	sum := &Summary{Format: SummaryFormat, Uniform: s.Uniform, Note: s.Note, Trials: s.Trials, Seed: s.Seed, Cells: make([]CellSummary, len(s.Cells))}
+	sum := &Summary{Format: SummaryFormat, Uniform: s.Uniform, Population: s.Population, Note: s.Note, Trials: s.Trials, Seed: s.Seed, Cells: make([]CellSummary, len(s.Cells))}
 	byCell := make([][]*Trial, len(s.Cells))
 	for _, t := range trials {
 		byCell[t.Cell] = append(byCell[t.Cell], t)
 	}
-	walks := make(map[int]*walk)
+	var walks map[int]*walk // nil: no tests
+	if s.Population == "" {
+		walks = make(map[int]*walk)
+	}
 	for i, c := range s.Cells {
 		sum.Cells[i] = summariseCell(c.Setting, byCell[i], walks)
 		for _, q := range sum.Cells[i].Quantities {
@@ -120,6 +131,7 @@ func summariseCell(setting Setting, trials []*Trial, walks map[int]*walk) CellSu
 	}
 	c.MMD2, c.MMD2Error = mean(mmd), standardError(mmd)
 	c.Accept, c.Projected, c.Divergent = mean(accept), mean(projected), mean(divergent)
+	c.Unmixed = unmixed(trials)
 	c.Quantities = summariseQuantities(trials, walks)
 	return c
 }
@@ -148,6 +160,7 @@ func summariseQuantities(trials []*Trial, walks map[int]*walk) []QuantitySummary
 	}
 	for j := range quantities {
 		quantities[j].conclude(hits[quantities[j].Name], walks)
+		quantities[j].Coefficient = summariseCoefficient(trials, quantities[j].Name)
 	}
 	return quantities
 }
@@ -158,7 +171,7 @@ func (q *QuantitySummary) conclude(hits *[len(Levels)]int, walks map[int]*walk) 
 	for l, level := range Levels {
 		q.Coverage[l] = newCoverage(level, hits[l], n)
 	}
-	if q.Pooled {
+	if q.Pooled || walks == nil {
 		return
 	}
 	if walks[n] == nil {

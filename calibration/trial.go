@@ -49,6 +49,8 @@ type Score struct {
 	Rank int `json:"rank"`
 	// Hits tells for each of Levels whether the central interval holds the truth.
 	Hits [len(Levels)]bool `json:"hits"`
+	// Coefficient is the sample's, where it has any.
+	Coefficient *Coefficient `json:"coefficient,omitempty"`
 }
 
 // score turns a sample into what is kept of it. rng breaks ties.
@@ -68,7 +70,11 @@ func score(s *Sample, rng *rand.Rand) (*Trial, error) {
 		column := slices.Concat(s.Draws.Column(j)...)
 		rank := rankOf(thin(column), s.Truth[j], rng)
 		slices.Sort(column)
-		t.Scores = append(t.Scores, Score{name, s.Truth[j], quantileOf(column, s.Truth[j]), rank, hits(column, s.Truth[j])})
+		scored := Score{Name: name, Truth: s.Truth[j], U: quantileOf(column, s.Truth[j]), Rank: rank, Hits: hits(column, s.Truth[j])}
+		if s.Coefficients != nil {
+			scored.Coefficient = &s.Coefficients[j]
+		}
+		t.Scores = append(t.Scores, scored)
 	}
 	if s.Reference != nil {
 		v := Distance(s.Draws, s.Reference, len(s.Reference.Names))
@@ -86,6 +92,8 @@ func (s *Sample) check() error {
 		}
 	}
 	switch {
+	case s.Coefficients != nil && len(s.Coefficients) != len(s.Names):
+		return errors.New("a sample that says more of its quantities says it of each")
 	case s.Draws == nil && len(s.Names) == 0 && len(s.Truth) == 0 && s.Reference == nil && len(s.Measures) > 0:
 		return nil
 	case s.Draws == nil || len(s.Names) == 0 || len(s.Names) != len(s.Truth) || len(s.Names) != len(s.Draws.Names):

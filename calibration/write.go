@@ -22,6 +22,9 @@ func (s *Study) WriteTrials(w io.Writer, trials []*Trial) error {
 	for _, level := range Levels {
 		header = append(header, fmt.Sprintf("hit%g", 100*level))
 	}
+	if s.Population != "" {
+		header = append(header, coefficientHeader()...)
+	}
 	header = append(header, "ess", "draws", "capped", "mmd2", "clamped", "accept", "projected", "divergent", "error")
 	out := csv.NewWriter(w)
 	out.Write(header)
@@ -31,12 +34,18 @@ func (s *Study) WriteTrials(w io.Writer, trials []*Trial) error {
 			optional(t.Accept), optional(t.Projected), optional(t.Divergent), t.Error}
 		if t.Error != "" {
 			row := append(before, make([]string, 4+len(Levels))...)
+			if s.Population != "" {
+				row = append(row, make([]string, len(coefficientHeader()))...)
+			}
 			out.Write(append(row, after...))
 		}
 		for _, q := range t.Scores {
 			row := append(append([]string{}, before...), q.Name, number(q.Truth), number(q.U), strconv.Itoa(q.Rank))
 			for _, hit := range q.Hits {
 				row = append(row, flag(hit))
+			}
+			if s.Population != "" {
+				row = append(row, q.Coefficient.fields(t)...)
 			}
 			out.Write(append(row, after...))
 		}
@@ -56,8 +65,12 @@ func (s *Study) WriteTiming(w io.Writer, trials []*Trial) error {
 	return out.Error()
 }
 
-// WriteCSV writes a row for each cell and quantity, and one for a cell without any.
+// WriteCSV writes a row for each cell and quantity, and one for a cell without any. That of a
+// population has columns of its own.
 func (s *Summary) WriteCSV(w io.Writer) error {
+	if s.Population != "" {
+		return s.writePopulation(w)
+	}
 	header := append(append([]string{}, settingHeader...), "trials", "failed", "capped", "short", "sound", "ess_median", "ess_least",
 		"draws", "mmd2", "mmd2_error", "accept", "projected", "divergent", "clamped", "quantity", "ks", "p_value", "p_bonferroni", "ecdf_p_value")
 	for _, level := range Levels {

@@ -7,7 +7,7 @@
 // With -delta noise is Gaussian, and methods that need it so are compared as well;
 // without, it is Laplace's.
 //
-// Parameters are from the default prior, rows from the model: two covariates, no
+// Parameters are from the box prior, rows from the model: two covariates, no
 // intercept, one law of the covariates for all but in the last case. The tables go to
 // stdout, or take their marked place in a Markdown file. Progress goes to stderr.
 // Interrupted, it writes the cases that it has.

@@ -67,7 +67,7 @@ type data struct {
 
 // draw simulates a trial: statistics by their exact law.
 func (c scenario) draw(delta float64, rng *rand.Rand) (data, error) {
-	prior := model.DefaultPrior(shape)
+	prior := model.BoxPrior(shape)
 	parameters := model.NewConditionals(shape, prior, true)
 	x, law := model.NewParams(shape), model.NewMoments(shape)
 	parameters.DrawPrior(x, rng)

@@ -46,11 +46,11 @@ const (
 	streams
 )
 
-// problem simulates release k: parameters from the default prior, statistics of n
+// problem simulates release k: parameters from the box prior, statistics of n
 // rows by their exact law, and noise for ε.
 func (c cell) problem(ctx context.Context, seed uint64, k int) (*model.Problem, error) {
 	shape := c.shape()
-	prior, x, law := model.DefaultPrior(shape), model.NewParams(shape), model.NewMoments(shape)
+	prior, x, law := model.BoxPrior(shape), model.NewParams(shape), model.NewMoments(shape)
 	model.NewConditionals(shape, prior, true).DrawPrior(x, mcmc.Stream(seed, streams*k+parameterStream))
 	law.Set(x)
 	if !law.Factor() {

@@ -21,7 +21,6 @@ import (
 	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
-	"github.com/dpreg/dpreg/table"
 )
 
 // DesignFormat is the first member of a design's JSON.
@@ -46,14 +45,9 @@ type Design struct {
 	Seed     uint64           `json:"seed"`
 }
 
-// Table says which rows of which table are meant, and how they are read.
+// Table says which rows of which table are meant.
 type Table struct {
-	Name    string        `json:"name"` // of the file, without its directory
-	Columns schema.Design `json:"columns"`
-	Missing table.Missing `json:"missing,omitempty"`
-	NA      []string      `json:"na,omitempty"`
-	Rows    int64         `json:"rows"`
-	Digest  string        `json:"digest"` // Rows.Digest
+	calibration.Table
 	// Test is the share of the rows that is predicted.
 	Test float64 `json:"test"`
 }

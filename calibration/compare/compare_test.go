@@ -24,10 +24,10 @@ func simulated(methods ...string) *Design {
 }
 
 // ofTable is a comparison of rows with y = 0.2 + 0.5 x₁ − 0.3 x₂ and a little noise.
-func ofTable(t *testing.T, n int, methods ...string) (*Design, *Rows) {
+func ofTable(t *testing.T, n int, methods ...string) (*Design, *calibration.Rows) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
-	rows, err := ReadRows(func(yield func([]float64, error) bool) {
+	rows, err := calibration.ReadRows(func(yield func([]float64, error) bool) {
 		for range n {
 			x, z := 2*rng.Float64()-1, 2*rng.Float64()-1
 			if !yield([]float64{x, z, max(-1, min(1, 0.2+0.5*x-0.3*z+0.1*rng.NormFloat64()))}, nil) {
@@ -40,11 +40,11 @@ func ofTable(t *testing.T, n int, methods ...string) (*Design, *Rows) {
 	}
 	d := simulated(methods...)
 	d.Ns, d.Ps, d.Data = nil, nil, ""
-	d.Table = &Table{Name: "rows.csv", Columns: *dpreg.UnitDesign(2), Rows: rows.Len(), Digest: rows.Digest(), Test: 0.25}
+	d.Table = &Table{Table: calibration.Table{Name: "rows.csv", Columns: *dpreg.UnitDesign(2), Rows: rows.Len(), Digest: rows.Digest()}, Test: 0.25}
 	return d, rows
 }
 
-func run(t *testing.T, d *Design, rows *Rows, o calibration.Options) (*calibration.Study, []*calibration.Trial) {
+func run(t *testing.T, d *Design, rows *calibration.Rows, o calibration.Options) (*calibration.Study, []*calibration.Trial) {
 	t.Helper()
 	s, err := d.Study(rows)
 	if err != nil {
@@ -133,7 +133,10 @@ func TestMethodsSeeTheSameRows(t *testing.T) {
 		t.Error("two trials predict the same rows")
 	}
 	all := slices.Concat(got[0][:45], test[0][:15])
-	want := slices.Clone(rows.v)
+	var want []float64
+	for i := range int(rows.Len()) {
+		want = append(want, rows.At(i)...)
+	}
 	slices.Sort(all)
 	slices.Sort(want)
 	if !slices.Equal(all, want) {
@@ -196,7 +199,7 @@ func TestDesignErrors(t *testing.T) {
 		}
 	}
 	d, rows := ofTable(t, 20, "naive")
-	rows.v[3] = 0.25
+	rows.At(1)[0] = 0.25
 	if _, err := d.Study(rows); err == nil || !strings.Contains(err.Error(), "not those of the study") {
 		t.Error(err)
 	}
@@ -227,8 +230,9 @@ func onALine(t *testing.T, intercept bool) *example {
 	columns := dpreg.UnitDesign(2)
 	columns.Intercept = intercept
 	d, rows := ofTable(t, 3000, "naive")
-	for i := 0; i < len(rows.v); i += 3 {
-		rows.v[i+2] = 0.5*rows.v[i] - 0.25*rows.v[i+1]
+	for i := range int(rows.Len()) {
+		row := rows.At(i)
+		row[2] = 0.5*row[0] - 0.25*row[1]
 	}
 	d.Table.Columns, d.Table.Digest = *columns, rows.Digest()
 	s, err := d.Study(rows)
@@ -294,8 +298,8 @@ func TestRegressionPrior(t *testing.T) {
 }
 
 // Shape of the prior that DP-VI and DP-PVI take for granted.
-func TestDefaultPriorIsDiagonal(t *testing.T) {
-	prior := model.DefaultPrior(model.Shape{P: 3, Intercept: true})
+func TestBoxPriorIsDiagonal(t *testing.T) {
+	prior := model.BoxPrior(model.Shape{P: 3, Intercept: true})
 	for i, v := range prior.Theta.Precision {
 		if i%5 != 0 && v != 0 {
 			t.Errorf("precision %v", prior.Theta.Precision)

@@ -91,7 +91,7 @@ func TestCoverageFindsNarrowIntervals(t *testing.T) {
 	shape := model.Shape{P: 2, Intercept: true}
 	study := &calibration.Study{Trials: 150}
 	for name, factor := range map[string]float64{"right": 1, "narrow": 0.5} {
-		s := &subject{method: shrunk{factor}, size: size{50, dpreg.UnitDesign(2)}, shape: shape, prior: model.DefaultPrior(shape), data: calibration.Unclamped}
+		s := &subject{method: shrunk{factor}, size: size{50, dpreg.UnitDesign(2)}, shape: shape, prior: model.BoxPrior(shape), data: calibration.Unclamped}
 		study.Cells = append(study.Cells, calibration.Cell{Setting: calibration.Setting{Method: name}, Subject: s})
 	}
 	trials, err := study.Run(context.Background(), calibration.Options{})

@@ -17,7 +17,7 @@ import (
 // Study lists the cells of a design: each size, ε and method. rows are those of the design's
 // table, nil where there is none; nil also serves to put shards together, of which no trial
 // is run. Errors: those of Validate, rows that are not the design's.
-func (d *Design) Study(rows *Rows) (*calibration.Study, error) {
+func (d *Design) Study(rows *calibration.Rows) (*calibration.Study, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
@@ -25,14 +25,14 @@ func (d *Design) Study(rows *Rows) (*calibration.Study, error) {
 	case d.Table == nil && rows != nil:
 		return nil, errors.New("the rows of this comparison are simulated")
 	case rows != nil:
-		if err := d.Table.check(rows); err != nil {
+		if err := d.Table.Check(rows); err != nil {
 			return nil, err
 		}
 	}
 	s := &calibration.Study{Trials: d.Trials, Seed: d.Seed, Description: d.Text()}
 	for _, size := range d.sizes() {
 		shape := model.Shape{P: len(size.columns.Covariates), Intercept: size.columns.Intercept}
-		prior := model.DefaultPrior(shape)
+		prior := model.BoxPrior(shape)
 		for _, epsilon := range d.Epsilons {
 			budget := release.Privacy{Epsilon: epsilon, Delta: d.Delta, Neighbours: release.ReplaceOne}
 			for _, name := range d.Methods {
@@ -53,7 +53,7 @@ type subject struct {
 	prior  *model.Prior
 	data   calibration.Data // of simulated rows
 	table  *Table           // nil: rows are simulated
-	rows   *Rows
+	rows   *calibration.Rows
 }
 
 // Trial implements calibration.Subject. Noise comes from data, after the rows: methods that
@@ -90,16 +90,15 @@ func (s *subject) example(rng *rand.Rand) (*example, error) {
 	if s.rows == nil {
 		panic(fmt.Sprintf("compare: a trial without the rows of %s", s.table.Name))
 	}
-	m, v := s.rows.m, s.rows.v
 	for i, at := range rng.Perm(int(s.rows.Len())) {
-		row := v[at*m : (at+1)*m]
+		row := s.rows.At(at)
 		if int64(i) < s.size.n {
 			e.rows = append(e.rows, row...)
 		} else {
 			e.test = append(e.test, row...)
 		}
 	}
-	sums := ssp.NewAccumulator(m)
+	sums := ssp.NewAccumulator(s.shape.M())
 	if err := sums.AddRows(e.rows); err != nil {
 		return nil, err
 	}

@@ -30,6 +30,17 @@ of the table.
 paper: ranks have to be uniform. --data clamped: rows as a release has them; what
 clamping costs shows in the coverage. --x: covariates that are not normal.
 
+The prior is "box", conjugate and for columns that fill their bounds, with what
+--prior states in its place. The default prior of infer depends on the release:
+--population tests it.
+
+--population FILE: truths that the prior has no part in. Rows are drawn with
+replacement from those of a table, coded and clamped as a release's, and the truth is
+least squares on all of them. Coverage of the coefficients stands beside that of least
+squares on the same rows without noise. What comes of it was computed from the rows
+without any mechanism: NOTHING OF IT IS PRIVATE. It is for those who may see the rows,
+who say so by --i-hold-the-data.
+
 With --save DIR every finished trial is kept: stopped in whatever way and started
 again by the same command, or by --save DIR alone, a study goes on. DIR then holds
 study.json, journal, results.csv, summary.csv, summary.json and timing.csv. Shards
@@ -44,13 +55,14 @@ paper's code does, 5000 + 2000 sweeps of one chain, unless --warmup, --draws or
 func newCalibrate() *cobra.Command {
 	var f calibrateFlags
 	cmd := &cobra.Command{
-		Use:   "calibrate (--preset NAME | --n N --eps EPS)",
+		Use:   "calibrate (--preset NAME | --n N --eps EPS [--population FILE])",
 		Short: "Ask whether a method's posteriors are right, by simulation",
 		Long:  calibrateHelp,
 		Example: `  dpreg calibrate --n 200 --eps 0.5 --trials 100
   dpreg calibrate --preset fig3 --save fig3 --plots
   dpreg calibrate --preset fig3 --kernel plain --save plain
   dpreg calibrate --n 1000 --eps 1 --p 3 --data clamped --x binary --save binary
+  dpreg calibrate --population pums.csv --formula 'income ~ educ' --n 1000 --eps 0.3,1,3 --save pums --i-hold-the-data
   dpreg calibrate --preset fig3 --save part1 --shard 1/2
   dpreg calibrate merge --save whole part1 part2`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -69,11 +81,11 @@ func newCalibrate() *cobra.Command {
 }
 
 func (f *calibrateFlags) run(ctx context.Context, stdout, stderr io.Writer, cmd *cobra.Command) error {
-	d, err := f.design(cmd)
+	d, rows, err := f.design(stderr, cmd)
 	if err != nil {
 		return err
 	}
-	study, err := d.Study()
+	study, err := d.Study(rows)
 	if err != nil {
 		return usage(err)
 	}
@@ -81,17 +93,17 @@ func (f *calibrateFlags) run(ctx context.Context, stdout, stderr io.Writer, cmd 
 	if err != nil {
 		return err
 	}
-	if err := f.writable(inputs{f.schema, f.prior}); err != nil {
+	if err := f.writable(inputs{f.schema, f.prior, f.population, sidecar(f.population)}); err != nil {
 		return err
 	}
 	if f.prepare {
-		return prepareStudy(stderr, "calibrate", f.save, public, study)
+		return prepareStudy(stderr, "calibrate", f.save, modeOf(d.Population != nil), study)
 	}
-	trials, err := finishStudy(ctx, stderr, "calibrate", f.save, public, study, calibration.Options{Shard: shard})
+	trials, err := finishStudy(ctx, stderr, "calibrate", f.save, modeOf(d.Population != nil), study, calibration.Options{Shard: shard})
 	if err != nil || shard.Count > 1 {
 		return err
 	}
-	return f.studyOutput.conclude(stdout, stderr, study, trials)
+	return f.studyOutput.conclude(stdout, stderr, modeOf(d.Population != nil), study, trials)
 }
 
 // studyOutput is what is made of a study that is finished.
@@ -132,10 +144,10 @@ func (f *studyOutput) writable(keep inputs) error {
 
 // conclude prints the result, saves it where that was asked for, and says whether the
 // samplers did what they were to do.
-func (f *studyOutput) conclude(stdout, stderr io.Writer, study *calibration.Study, trials []*calibration.Trial) error {
+func (f *studyOutput) conclude(stdout, stderr io.Writer, mode fs.FileMode, study *calibration.Study, trials []*calibration.Trial) error {
 	summary, times := study.Summarise(trials), study.Runtimes(trials)
 	if f.save != "" {
-		err := writeStudy(f.save, public, func(w io.Writer) error { return study.WriteTrials(w, trials) },
+		err := writeStudy(f.save, mode, func(w io.Writer) error { return study.WriteTrials(w, trials) },
 			func(w io.Writer) error { return study.WriteTiming(w, trials) }, summary.WriteCSV, summary.WriteJSON)
 		if err != nil {
 			return err
@@ -143,13 +155,13 @@ func (f *studyOutput) conclude(stdout, stderr io.Writer, study *calibration.Stud
 		note(stderr, "results written to %s", f.save)
 	}
 	if f.plots {
-		if err := drawStudy(f.save, summary, times); err != nil {
+		if err := drawStudy(f.save, mode, summary, times); err != nil {
 			return err
 		}
 		note(stderr, "pictures written to %s", plotsOf(f.save))
 	}
 	page := func(w io.Writer, made report.Run) error { return report.CalibrationPage(w, summary, times, made) }
-	if err := f.pageFlag.write(stderr, public, page); err != nil {
+	if err := f.pageFlag.write(stderr, mode, page); err != nil {
 		return err
 	}
 	if err := f.print(stdout, summary, times); err != nil {

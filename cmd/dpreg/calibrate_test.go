@@ -181,6 +181,57 @@ func TestCalibrateReport(t *testing.T) {
 	wantPage(t, "m.html", "dpreg calibrate merge --save m s")
 }
 
+// resampled is a study of two cells of real rows.
+const resampled = "calibrate --population pums.csv --i-hold-the-data --formula income~educ+sex --n 100 --eps 1,10 --chains 1 --draws 150 --trials 4"
+
+// A study of a population goes on, is sharded and merged as any, and its files are the
+// holder's alone.
+func TestCalibratePopulation(t *testing.T) {
+	workspace(t)
+	r := calibrate(resampled, "--save", "whole", "--plots", "--report", "whole/r.html").finished(t)
+	for _, part := range []string{"replacement from pums.csv", "LS 95%", "Slopes: ", "no privacy guarantee"} {
+		if !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), part) {
+			t.Errorf("no %q in\n%s", part, r.stdout)
+		}
+	}
+	wantPage(t, "whole/r.html", "replacement from pums.csv", "Slopes: ", "Share of trials whose 95 % interval holds")
+	for _, name := range []string{"results.csv", "summary.csv", "summary.json", "study.json", "journal", "plots/coverage.svg", "r.html"} {
+		if info, err := os.Stat("whole/" + name); err != nil || info.Mode().Perm() != private {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	if rows := strings.Count(read(t, "whole/summary.csv"), "\npums.csv,100,"); rows != 2*3 {
+		t.Errorf("%d rows:\n%s", rows, read(t, "whole/summary.csv"))
+	}
+	want := outcome(t, "whole")
+	write(t, "cut/study.json", read(t, "whole/study.json"))
+	write(t, "cut/journal", strings.Join(strings.SplitAfter(read(t, "whole/journal"), "\n")[:4], ""))
+	calibrate("calibrate --population pums.csv --i-hold-the-data --save cut").finished(t).says(t, "going on after 3")
+	for _, i := range []string{"1", "2"} {
+		calibrate(resampled, "--save", "part"+i, "--shard", i+"/2").finished(t)
+	}
+	calibrate("calibrate merge --save merged part1 part2").finished(t)
+	if outcome(t, "cut") != want || outcome(t, "merged") != want {
+		t.Error("results depend on how they were come by")
+	}
+	write(t, "pums.csv", strings.Replace(read(t, "pums.csv"), "59,1,9", "59,0,9", 1))
+	calibrate(tiny, "--save", "simulated").finished(t)
+	before := tree(t)
+	for line, says := range map[string]string{
+		"calibrate --save cut": "name the file by --population",
+		"calibrate --population pums.csv --i-hold-the-data --save cut":       "not those of the study",
+		"calibrate --population pums.csv --i-hold-the-data --save simulated": "takes no --population",
+	} {
+		if r := calibrate(line); r.code != misused || !strings.Contains(r.stderr, says) {
+			t.Errorf("%s: %d, %s", line, r.code, r.stderr)
+		}
+	}
+	if r := calibrate("calibrate --population pums.csv --n 100 --eps 1"); r.code != refused || !strings.Contains(r.stderr, "--i-hold-the-data") {
+		t.Errorf("%d: %s", r.code, r.stderr)
+	}
+	unchanged(t, before)
+}
+
 func TestCalibrateWrong(t *testing.T) {
 	good := "calibrate --n 40 --eps 1 --trials 2 "
 	for line, says := range map[string]string{
@@ -221,6 +272,14 @@ func TestCalibrateWrong(t *testing.T) {
 		good + "--delta 1e-6 --sensitivity paper":     "Laplace noise",
 		"calibrate --save nowhere":                    "no study yet",
 		good + "--save pums.csv":                      "--save",
+		good + "--missing midpoint":                   "by --population",
+		resampled + " --p 2":                          "--p is for simulated rows",
+		resampled + " --data clamped":                 "--data is for simulated rows",
+		resampled + " --bounds income=auto":           "--bounds",
+		resampled + " --schema none.json":             "none.json",
+		resampled + " --formula income~wealth":        "wealth",
+		resampled + " --population none.csv":          "none.csv",
+		resampled + " --report pums.csv":              "--report",
 	} {
 		t.Run(line, wrong{args: line, code: misused, says: says}.run)
 	}

@@ -40,6 +40,9 @@ func (f *calibrateFlags) arms(_ *cobra.Command, d *calibration.Design) error {
 	if methods, err = f.methods(methods); err != nil {
 		return err
 	}
+	if kernels == nil { // no method has a choice yet
+		kernels = exactKernel
+	}
 	if kernels, err = list("kernel", f.kernel, []string{string(gibbs.Exact), string(gibbs.Plain)}, kernels); err != nil {
 		return err
 	}
@@ -47,6 +50,9 @@ func (f *calibrateFlags) arms(_ *cobra.Command, d *calibration.Design) error {
 		return err
 	}
 	d.Arms = calibration.Arms(methods, kernels, sensitivities)
+	if d.Population != nil {
+		d.Arms = calibration.PopulationArms(methods, kernels, sensitivities)
+	}
 	return nil
 }
 

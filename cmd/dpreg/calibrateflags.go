@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -13,21 +14,29 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/gibbs"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/table"
 )
 
 // calibrateFlags are the flags of calibrate.
 type calibrateFlags struct {
-	preset, n, eps, p, delta        string
-	method, kernel, sensitivity     string
-	data, x, prior, schema, formula string
-	shard                           string
-	trials, chains, warmup, draws   int
-	ess                             float64
-	seed                            uint64
-	modelClamping, prepare          bool
+	preset, n, eps, p, delta    string
+	method, kernel, sensitivity string
+	data, x, schema, formula    string
+	priorFlags
+	shard                         string
+	trials, chains, warmup, draws int
+	ess                           float64
+	seed                          uint64
+	modelClamping, prepare        bool
+
+	population string
+	cells      releaseFlags // how those of the population are read
+	holdsData  bool
 	studyOutput
 }
 
@@ -40,24 +49,28 @@ const ownTrials = 100
 func (f *calibrateFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.preset, "preset", "", "`NAME` of a study: fig3 or fig4")
+	fs.StringVar(&f.population, "population", "", "draw the rows with replacement from those of this `FILE`, coded and clamped; the truth is least squares on all of them")
 	fs.StringVar(&f.n, "n", "", "numbers of records, a `LIST` such as 200,1000")
 	fs.StringVar(&f.eps, "eps", "", "privacy budgets ε, a `LIST` such as 0.1,0.5,1")
 	fs.StringVar(&f.p, "p", "", "numbers of covariates, a `LIST` (default 1); or give --schema")
-	fs.StringVar(&f.schema, "schema", "", "Frictionless Table Schema `FILE` with the columns and their public bounds")
+	fs.StringVar(&f.schema, "schema", "", "Frictionless Table Schema `FILE` with the columns and their public bounds (of data.csv by default data.schema.json)")
 	fs.StringVar(&f.formula, "formula", "", formulaUsage+"default: the schema's last column on all others")
+	fs.StringArrayVar(&f.cells.bounds, "bounds", nil, "public bounds of a column of --population, `NAME=LOWER:UPPER`; repeatable; wins over a schema file")
+	f.cells.registerCells(cmd)
+	fs.BoolVar(&f.holdsData, "i-hold-the-data", false, "for --population: you may see the rows, and the output stays with you")
 	fs.StringVar(&f.delta, "delta", "0", "δ, a `NUMBER`; above 0, noise is Laplace or Gaussian, whichever is smaller")
-	fs.StringVar(&f.method, "method", "", "methods, a `LIST` of "+strings.Join(calibration.MethodNames(), ", ")+" (default: "+strings.Join(calibration.PaperMethods(), ", ")+")")
+	fs.StringVar(&f.method, "method", "", "methods, a `LIST` of "+strings.Join(calibration.MethodNames(), ", ")+" (default: "+strings.Join(calibration.PaperMethods(), ", ")+"; of a population: "+calibration.PopulationMethod+")")
 	fs.StringVar(&f.kernel, "kernel", "", "kernels of the methods gibbs-ss-, a `LIST` of exact, plain (default exact; presets: both)")
 	fs.StringVar(&f.sensitivity, "sensitivity", "", "what noise is calibrated to, a `LIST` of exact, paper (default exact; presets: both)")
 	fs.StringVar(&f.data, "data", "", "`NAME` of what becomes of rows outside the bounds: unclamped (default) or clamped")
 	fs.BoolVar(&f.modelClamping, "model-clamping", false, "let mcmc-ind infer with the law of clamped rows; with --data clamped")
 	fs.StringVar(&f.x, "x", "", "`NAME` of the law of the covariates: normal (default), binary or skewed")
-	fs.StringVar(&f.prior, "prior", "", "prior `FILE`, of the true parameters and of the methods (default: weakly informative for columns on [-1, 1])")
+	f.priorFlags.register(cmd)
 	fs.IntVar(&f.trials, "trials", 0, fmt.Sprintf("`NUMBER` of trials of each cell (default %d; fig3: 300, fig4: 100)", ownTrials))
 	fs.Uint64Var(&f.seed, "seed", 0, "seed of the study, a `NUMBER`")
-	fs.IntVar(&f.chains, "chains", 0, "`NUMBER` of chains (default 2; kernel plain: 1)")
+	fs.IntVar(&f.chains, "chains", 0, "`NUMBER` of chains (default 2; of a population: 4; kernel plain: 1)")
 	fs.IntVar(&f.warmup, "warmup", 0, "`NUMBER` of warm-up iterations of each chain (default 1000; kernel plain: 5000)")
-	fs.IntVar(&f.draws, "draws", 0, "`NUMBER` of draws kept of each chain (default: as many as --ess needs; kernel plain: 2000)")
+	fs.IntVar(&f.draws, "draws", 0, "`NUMBER` of draws kept of each chain (default: as many as --ess needs; of a population: 500; kernel plain: 2000)")
 	fs.Float64Var(&f.ess, "ess", 0, fmt.Sprintf("sample until the effective sample size of every parameter is this `NUMBER` (default %d)", calibration.DefaultESS))
 	fs.BoolVar(&f.prepare, "prepare", false, "run no trial, but make the directory of --save, for dpreg-beam calibrate")
 	fs.StringVar(&f.shard, "shard", "", "run part `I/K` of the trials only, with --save")
@@ -68,12 +81,16 @@ func (f *calibrateFlags) register(cmd *cobra.Command) {
 }
 
 // notOfDesign are the flags that do not say what is studied.
-var notOfDesign = []string{"save", "prepare", "shard", "plots", "report", "format", "help"}
+var notOfDesign = []string{"save", "prepare", "shard", "plots", "report", "format", "help", "population", "i-hold-the-data"}
 
-// design is what the flags say or, where they say nothing, what --save holds.
-func (f *calibrateFlags) design(cmd *cobra.Command) (*calibration.Design, error) {
+// design is what the flags say or, where they say nothing, what --save holds; and the rows of
+// the population.
+func (f *calibrateFlags) design(stderr io.Writer, cmd *cobra.Command) (*calibration.Design, *calibration.Rows, error) {
 	if err := f.studyOutput.check(cmd); err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	if f.population != "" && !f.holdsData {
+		return nil, nil, refusef("calibrate prints what the rows of %s say, without privacy. If you may see the rows and keep the output to yourself, say --i-hold-the-data", f.population)
 	}
 	said := 0
 	for _, name := range notOfDesign {
@@ -82,23 +99,87 @@ func (f *calibrateFlags) design(cmd *cobra.Command) (*calibration.Design, error)
 		}
 	}
 	if cmd.Flags().NFlag() == said && f.save != "" {
-		d, err := readStudy(f.save)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, usagef("--save %s: there is no study yet; say what to study: --preset fig3 or fig4, or --n and --eps", f.save)
-		}
-		return d, usage(err)
+		return f.again(stderr)
 	}
 	d, err := f.base()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	rows, err := f.draw(stderr, cmd, d)
+	if err != nil {
+		return nil, nil, err
 	}
 	for _, change := range []func(*cobra.Command, *calibration.Design) error{f.grid, f.columns, f.arms, f.runs, f.simulation} {
 		if err := change(cmd, d); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return d, usage(d.Validate())
+	return d, rows, usage(d.Validate())
 }
+
+// again goes on with the study that --save holds.
+func (f *calibrateFlags) again(stderr io.Writer) (*calibration.Design, *calibration.Rows, error) {
+	d, err := readStudy(f.save)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, usagef("--save %s: there is no study yet; say what to study: --preset fig3 or fig4, or --n and --eps", f.save)
+	case err != nil:
+		return nil, nil, usage(err)
+	case d.Population == nil && f.population != "":
+		return nil, nil, usagef("--save %s: its study simulates rows, and takes no --population", f.save)
+	case d.Population == nil:
+		return d, nil, nil
+	case f.population == "":
+		return nil, nil, usagef("--save %s: its study is of %s: name the file by --population", f.save, d.Population.Name)
+	}
+	source, err := findRows(f.population)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err := readAll(stderr, source, &d.Population.Columns, table.Options{Missing: d.Population.Missing, NA: d.Population.NA})
+	return d, rows, err
+}
+
+// draw takes --population: its columns and its rows, nil where there is none.
+func (f *calibrateFlags) draw(stderr io.Writer, cmd *cobra.Command, d *calibration.Design) (*calibration.Rows, error) {
+	changed := func(flag string) bool { return cmd.Flags().Changed(flag) }
+	if f.population == "" {
+		for _, flag := range []string{"bounds", "missing", "na", "i-hold-the-data"} {
+			if changed(flag) {
+				return nil, usagef("--%s is for rows of a table: name its file by --population", flag)
+			}
+		}
+		return nil, nil
+	}
+	for _, flag := range []string{"preset", "p", "data", "x"} {
+		if changed(flag) {
+			return nil, usagef("--%s is for simulated rows: leave --population out, or the flag", flag)
+		}
+	}
+	cells, err := f.cells.cells(false)
+	if err != nil {
+		return nil, err
+	}
+	f.cells.schema, f.cells.formula = f.schema, f.formula
+	columns, unbounded, err := f.cells.design(stderr, f.population)
+	if err != nil {
+		return nil, err
+	}
+	if unbounded != nil {
+		return nil, errNoBounds
+	}
+	rows, err := readAll(stderr, f.cells.source, columns, cells)
+	if err != nil {
+		return nil, err
+	}
+	of := tableOf(f.population, columns, cells, rows)
+	d.Prior = calibration.PriorSpec{Name: calibration.DefaultPrior}
+	d.Data, d.X, d.Ps, d.Population, d.Arms = calibration.Resampled, "", nil, &of, calibration.PopulationArms([]string{calibration.PopulationMethod}, exactKernel, exactNoise)
+	return rows, nil
+}
+
+// exactKernel and exactNoise are those of a study of one's own.
+var exactKernel, exactNoise = []string{string(gibbs.Exact)}, []string{calibration.ExactSensitivity}
 
 // base is a preset, or a study of one's own.
 func (f *calibrateFlags) base() (*calibration.Design, error) {
@@ -114,8 +195,8 @@ func (f *calibrateFlags) base() (*calibration.Design, error) {
 	}
 	return &calibration.Design{
 		Format: calibration.DesignFormat, Data: calibration.Unclamped, X: calibration.NormalX, Ps: []int{1},
-		Prior: calibration.PriorSpec{Name: calibration.DefaultPrior}, Trials: ownTrials,
-		Arms: calibration.Arms(calibration.PaperMethods(), []string{string(gibbs.Exact)}, []string{calibration.ExactSensitivity}),
+		Prior: calibration.PriorSpec{Name: calibration.BoxPrior}, Trials: ownTrials,
+		Arms: calibration.Arms(calibration.PaperMethods(), exactKernel, exactNoise),
 	}, nil
 }
 
@@ -154,6 +235,7 @@ func parseWhole(text string, most float64) (int64, error) {
 // columns takes --schema, --formula and --prior.
 func (f *calibrateFlags) columns(_ *cobra.Command, d *calibration.Design) error {
 	switch {
+	case f.population != "":
 	case f.schema == "" && f.formula != "":
 		return usagef("--formula names columns of a schema: give --schema FILE")
 	case f.schema != "" && f.p != "":
@@ -166,18 +248,59 @@ func (f *calibrateFlags) columns(_ *cobra.Command, d *calibration.Design) error 
 		}
 		d.Ps = nil
 	}
-	if f.prior == "" {
+	return f.statePrior(d)
+}
+
+// statePrior takes the flags of the prior. A file alone is read for each design of the study;
+// words are of one.
+func (f *calibrateFlags) statePrior(d *calibration.Design) error {
+	if err := f.priorFlags.parse(); err != nil {
+		return err
+	}
+	switch {
+	case f.shrink:
+		return usagef("--shrink is of the default prior, which depends on the release: state a prior file")
+	case f.stated != nil && f.population != "":
+		return usagef("a prior in words is the default with changes, which depends on the release: --population takes a prior file")
+	case f.stated == nil && f.prior == "":
+		return nil
+	case f.stated == nil:
+		text, err := os.ReadFile(f.prior)
+		if err != nil {
+			return usagef("--prior: %w", err)
+		}
+		if !json.Valid(bytes.TrimSpace(text)) {
+			return usagef("--prior %s: not JSON", f.prior)
+		}
+		d.Prior = calibration.PriorSpec{File: bytes.TrimSpace(text)}
 		return nil
 	}
-	text, err := os.ReadFile(f.prior)
+	columns := d.Columns
+	if columns == nil && len(d.Ps) != 1 {
+		return usagef("a prior in words is of one design: give one --p, or --schema FILE")
+	}
+	if columns == nil {
+		columns = dpreg.UnitDesign(d.Ps[0])
+	}
+	prior, err := f.over(unscaledBox(columns), columns, "")
 	if err != nil {
-		return usagef("--prior: %w", err)
+		return usage(err)
 	}
-	if !json.Valid(bytes.TrimSpace(text)) {
-		return usagef("--prior %s: not JSON", f.prior)
+	text, err := json.Marshal(prior)
+	d.Prior = calibration.PriorSpec{File: text}
+	return err
+}
+
+// unscaledBox is model.BoxPrior with coefficients that have the same sds, but not in proportion
+// to σ: so that words can state one.
+func unscaledBox(d *schema.Design) *model.Prior {
+	prior := model.BoxPrior(model.Shape{P: len(d.Covariates), Intercept: d.Intercept})
+	theta := prior.Theta
+	for i := range theta.Precision {
+		theta.Precision[i] *= (theta.Shape - 1) / theta.Scale
 	}
-	d.Prior = calibration.PriorSpec{File: bytes.TrimSpace(text)}
-	return nil
+	prior.Unscaled = true
+	return prior
 }
 
 // simulation takes --data, --x, --delta, --trials and --seed.

@@ -107,18 +107,18 @@ func writeStudy(dir string, mode fs.FileMode, writers ...func(io.Writer) error) 
 }
 
 // drawStudy draws every figure in every format.
-func drawStudy(dir string, summary *calibration.Summary, times []calibration.Runtime) error {
+func drawStudy(dir string, mode fs.FileMode, summary *calibration.Summary, times []calibration.Runtime) error {
 	figures, err := report.CalibrationPlots(summary, times)
 	if err != nil {
 		return err
 	}
-	if err := os.Mkdir(plotsOf(dir), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(plotsOf(dir), searchable(mode)); err != nil && !errors.Is(err, fs.ErrExist) {
 		return within("--plots", err)
 	}
 	for _, figure := range figures {
 		for _, format := range report.PlotFormats {
 			path := filepath.Join(plotsOf(dir), figure.Name+"."+format)
-			if err := writeFile(path, public, func(w io.Writer) error { return figure.Write(w, format) }); err != nil {
+			if err := writeFile(path, mode, func(w io.Writer) error { return figure.Write(w, format) }); err != nil {
 				return err
 			}
 		}

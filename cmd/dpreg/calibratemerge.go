@@ -45,7 +45,7 @@ func (f *studyOutput) merge(stdout, stderr io.Writer, dirs []string) error {
 	if err != nil {
 		return usage(err)
 	}
-	study, err := design.Study()
+	study, err := design.Study(nil)
 	if err != nil {
 		return usage(fmt.Errorf("%s: %w", designOf(dirs[0]), err))
 	}
@@ -53,8 +53,8 @@ func (f *studyOutput) merge(stdout, stderr io.Writer, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	if err := keepMerged("calibrate", f.save, public, study, trials); err != nil {
+	if err := keepMerged("calibrate", f.save, modeOf(design.Population != nil), study, trials); err != nil {
 		return err
 	}
-	return f.conclude(stdout, stderr, study, trials)
+	return f.conclude(stdout, stderr, modeOf(design.Population != nil), study, trials)
 }
