@@ -50,6 +50,7 @@ var floors = map[string]int{
 	"report":                7,
 	"cmd/dpreg":             8,
 	"bench/custodians":      8,
+	"bench/population":      8,
 	"bench/federated":       8,
 	"bench/engines":         8,
 	"bench/identity":        7,

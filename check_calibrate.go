@@ -86,7 +86,7 @@ func (f *Fit) refit(ctx context.Context, seed uint64, k int, draws [][][]float64
 			return nil, err
 		}
 	}
-	o := Options{Method: f.Method, Kernel: f.Kernel, Prior: f.Prior, Plan: refitPlan()}
+	o := Options{Method: f.Method, Kernel: f.Kernel, Prior: f.stated, Plan: refitPlan()}
 	o.Covariates, o.Pooling = f.Sharing()
 	o.Plan.Seed = rng.Uint64()
 	fit, err := InferJointly(ctx, custodians, o)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -68,7 +69,7 @@ func TestCheckJointlyFinds(t *testing.T) {
 		{steep, "shared", "complete", all}, {steep, "separate", "complete", all}, {steep, "separate", "partial", -1},
 	} {
 		custodians := publish(t, alike, alike, c.third)
-		fit, err := dpreg.InferJointly(context.Background(), custodians, dpreg.Options{Method: "mcmc-exact", Covariates: c.covariates, Pooling: c.pooling, Plan: plan})
+		fit, err := dpreg.InferJointly(context.Background(), custodians, dpreg.Options{Method: "mcmc-exact", Covariates: c.covariates, Pooling: c.pooling, Plan: plan, Prior: model.BoxPrior(model.Shape{P: 1, Intercept: true})})
 		must(t, err)
 		check, err := fit.CheckJointly(context.Background(), dpreg.CheckOptions{Seed: 1})
 		must(t, err)

@@ -113,8 +113,8 @@ func InferJointly(ctx context.Context, custodians []Custodian, o Options) (*Fit,
 	if err != nil {
 		return nil, err
 	}
-	f := &Fit{Custodians: custodians, Design: common, Method: method.Name(), Why: why, Kernel: o.Kernel, ModelClamping: o.ModelClamping, Plan: o.plan(), shared: shared, partial: partial, sameRows: o.SameRows}
-	if f.Prior, err = o.prior(f.shape()); err != nil {
+	f := &Fit{Custodians: custodians, Design: common, Method: method.Name(), Why: why, Kernel: o.Kernel, ModelClamping: o.ModelClamping, Plan: o.plan(), shared: shared, partial: partial, sameRows: o.SameRows, stated: o.Prior}
+	if f.Prior, err = o.prior(f.Design, problem.Releases...); err != nil {
 		return nil, err
 	}
 	problem.Prior = f.Prior

@@ -5,8 +5,6 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
-
-	"github.com/dpreg/dpreg/model"
 )
 
 // custodianName is the name in Draws of coefficient k at custodian j.
@@ -102,49 +100,6 @@ func (f *Fit) jointConverter(u Units, whole bool) func(dst, src []float64) {
 		copy(dst, src)
 	}
 }
-
-// jointPriorVariances are those of jointColumns. In scaled units E Ω = ¼I, and τ is
-// half-normal of sd ½, of variance ¼(1 − 2/π), as υ is of sd 0.3; and
-//
-//	E σ_j = E σ E exp(½υ²) = E σ/√(1 − 0.3²),   E σ_j² = E σ² E exp(2υ²) = E σ²/√(1 − 4·0.3²).
-func (f *Fit) jointPriorVariances(u Units, theta []float64) (v []float64) {
-	q := f.shape().Q()
-	names, _ := f.jointColumns(false)
-	if f.partial {
-		expected := make([]float64, q*q)
-		for k := range q {
-			expected[k*q+k] = model.SpreadSD * model.SpreadSD
-		}
-		if u == Original {
-			a, _ := f.frame.ThetaMatrix()
-			affine(expected, a, q)
-		}
-		var own []float64
-		for k := range q {
-			omega := expected[k*q+k]
-			if f.Design.Intercept && k == 0 && u == Original {
-				v = append(v, math.Inf(1)) // the root of a sum over all τ
-			} else {
-				v = append(v, omega*halfNormalVariance)
-			}
-			own = append(own, theta[k]+omega)
-		}
-		v = append(v, model.SpreadLogSigmaSD*model.SpreadLogSigmaSD*halfNormalVariance)
-		prior, s2 := f.priorIn(u).Theta, model.SpreadLogSigmaSD*model.SpreadLogSigmaSD
-		square := prior.Scale / (prior.Shape - 1) // E σ²
-		own = append(own, square/math.Sqrt(1-4*s2)-(square-prior.VarSigma())/(1-s2))
-		for range f.Custodians {
-			v = append(v, own...)
-		}
-	}
-	for len(v) < len(names) {
-		v = append(v, math.Inf(1)) // a flat prior of n
-	}
-	return v
-}
-
-// halfNormalVariance is the variance of |x|, x standard normal.
-const halfNormalVariance = 1 - 2/math.Pi
 
 // affine replaces Ω of θ, q×q, by aΩaᵀ, that of aθ + b.
 func affine(omega, a []float64, q int) {

@@ -6,8 +6,10 @@
 // release, and infers from it (Infer): the posterior accounts for the noise,
 // and whatever is computed from a release costs no further ε.
 //
-//	y ~ N(θᵀ(1, x), σ²)    θ | σ² ~ N(μ₀, σ²Λ₀⁻¹)    σ² ~ InvGamma(a₀, b₀)
-//	x ~ N(μ_x, T)          (μ_x, T) ~ normal-inverse-Wishart
+//	y ~ N(θᵀ(1, x), σ²)    x ~ N(μ_x, T)
+//
+// under a prior that is conjugate or a scale mixture of conjugate ones; see model.Prior.
+// The default is weakly informative: model.DefaultPriorFor.
 //
 // Bernstein and Sheldon (2019), Differentially Private Bayesian Linear
 // Regression, NeurIPS.

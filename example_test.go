@@ -38,15 +38,15 @@ func Example() {
 	// Method mcmc-exact was taken: it is exact for normal columns, at a cost that does
 	//   not depend on n.
 	//
-	//             Estimate Est.Error  l-95% u-95%  Rhat Bulk_ESS Tail_ESS Learned
-	// (Intercept)    -5893     16118 -36778 26830 1.001     2853     2320   0.997
-	// educ            4189      1607    894  7315 1.001     2852     2327   0.997
-	// sigma          54064      6393  41660 67338 1.002     2531     2334   0.925
+	//             Estimate Est.Error  l-95% u-95%  Rhat Bulk_ESS Tail_ESS Contr.
+	// (Intercept)    -9271     18316 -49405 24915 1.001     2874     2144  0.999
+	// educ            4455      1794   1018  8358 1.000     2911     2114  0.998
+	// sigma          48406     12263  15264 66565 1.002     2538     1800  0.956
 	//
-	// 4 chains of 1000 draws: R-hat at most 1.002, of sigma2; ESS at least 2320, of
-	//   (Intercept).
+	// 4 chains of 1000 draws: R-hat at most 1.003, of sigma2; ESS at least 1800, of
+	//   sigma2.
 	// Price of privacy (posterior sd over the sd expected without noise): (Intercept)
-	//   3.08, educ 3.20.
+	//   3.88, educ 3.97.
 }
 
 // A custodian publishes a release of a file: educ and income are the only

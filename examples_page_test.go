@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/dpreg/dpreg"
-	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
@@ -28,7 +28,7 @@ var examples = []struct{ file, formula string }{
 }
 
 // TestPrintedExamples infers from each example without noise and from simulated
-// releases, the k-th of the page with noise from PCG(2026, k), as dpreg infer does.
+// releases, the k-th of the page with noise from PCG(2026, k), as dpreg infer --seed 1 does.
 func TestPrintedExamples(t *testing.T) {
 	k := uint64(0)
 	for _, x := range examples {
@@ -41,7 +41,9 @@ func TestPrintedExamples(t *testing.T) {
 			r, err := ssp.Publish(context.Background(), e.statistics, e.design, release.Privacy{Epsilon: epsilon, Neighbours: release.ReplaceOne},
 				release.Laplace, ssp.Exact, mechanisms.Simulated(rand.New(rand.NewPCG(2026, k))))
 			must(t, err)
-			fit, err := dpreg.Infer(context.Background(), r, dpreg.Options{})
+			plan := dpreg.DefaultPlan()
+			plan.Seed = 1
+			fit, err := dpreg.Infer(context.Background(), r, dpreg.Options{Plan: plan})
 			must(t, err)
 			if ok, reason := fit.Converged(); !ok {
 				t.Errorf("%s, ε = %v: %s", x.file, epsilon, reason)
@@ -56,22 +58,21 @@ func TestPrintedExamples(t *testing.T) {
 
 // fitted is a fit with what its lines of a table need.
 type fitted struct {
-	label            string
-	original, scaled *posterior.Summary
-	price            []float64 // nil without noise
-	prior            *conjugate.NIG
+	label    string
+	original *posterior.Summary
+	price    []float64 // nil without noise
 }
 
 func fittedOf(label string, f *dpreg.Fit) fitted {
-	return fitted{label, f.Summary(dpreg.Original, 0.95), f.Summary(dpreg.Scaled, 0.95), f.PriceOfPrivacy(), f.Prior.Theta}
+	return fitted{label, f.Summary(dpreg.Original, 0.95), f.PriceOfPrivacy()}
 }
 
 // exampleTable has a line for each coefficient but the intercept, and for σ, and
 // each fit, the first of which is the yardstick of widths.
 func exampleTable(fits []fitted) string {
 	var b strings.Builder
-	b.WriteString("| | noise | Estimate | 95 % interval | its width | Learned | given σ | Price | The release says |\n|---|---|---|---|---|---|---|---|---|\n")
-	q := len(fits[0].prior.Mean)
+	b.WriteString("| | noise | Estimate | 95 % interval | its width | Contraction | Price | The release says |\n|---|---|---|---|---|---|---|---|\n")
+	q := slices.IndexFunc(fits[0].original.Parameters, func(p posterior.Parameter) bool { return p.Name == "sigma2" })
 	for j := 1; j < q+2; j++ {
 		if j == q { // σ², and σ follows
 			continue
@@ -79,41 +80,31 @@ func exampleTable(fits []fitted) string {
 		u := fits[0].original.Parameters[j]
 		places := max(0, 1-int(math.Floor(math.Log10(u.SD)))) // two digits of the sd without noise
 		for _, f := range fits {
-			p, name, given, price, says := f.original.Parameters[j], "sigma", "", "", ""
+			p, price, says := f.original.Parameters[j], "", ""
 			if j < q {
-				learned := f.learnedGivenSigma(j)
-				name, given, says = p.Label, fmt.Sprintf("%.2f", learned), saysOf(p, learned)
+				says = saysOf(p)
 				if f.price != nil {
 					price = fmt.Sprintf("%.1f", f.price[j])
 				}
 			}
-			fmt.Fprintf(&b, "| %s | %s | %.*f | %.*f … %.*f | × %.1f | %.2f | %s | %s | %s |\n", name, f.label,
-				places, p.Mean, places, p.Lower, places, p.Upper, (p.Upper-p.Lower)/(u.Upper-u.Lower), *p.Learned, given, price, says)
+			fmt.Fprintf(&b, "| %s | %s | %.*f | %.*f … %.*f | × %.1f | %.2f | %s | %s |\n", p.Label, f.label,
+				places, p.Mean, places, p.Lower, places, p.Upper, (p.Upper-p.Lower)/(u.Upper-u.Lower), *p.Contraction, price, says)
 		}
 	}
 	return strings.ReplaceAll(b.String(), " -0.00 ", " 0.00 ")
 }
 
-// learnedGivenSigma is 1 − Var(θ_j | z) / (E[σ² | z] (Λ₀⁻¹)_jj): as Learned is,
-// with the prior variance that a σ of the posterior's size leaves θ_j.
-func (f fitted) learnedGivenSigma(j int) float64 {
-	v := make([]float64, len(f.prior.Mean))
-	f.prior.VarTheta(v) // E σ² Λ₀⁻¹
-	p, sigma2 := f.scaled.Parameters[j], f.scaled.Parameters[len(v)].Mean
-	return 1 - p.SD*p.SD/(v[j]/f.prior.MeanSigma2()*sigma2)
-}
-
-// saysOf puts a slope into words: nothing, where its prior variance given σ went
-// down by less than a tenth; next to nothing, by less than a half and no sign.
-func saysOf(p posterior.Parameter, givenSigma float64) string {
+// saysOf puts a slope into words: nothing, where its contraction is below a tenth; next to
+// nothing, below a half and no sign.
+func saysOf(p posterior.Parameter) string {
 	switch {
-	case givenSigma < 0.1:
+	case *p.Contraction < 0.1:
 		return "nothing"
 	case p.Lower > 0:
 		return "above 0"
 	case p.Upper < 0:
 		return "below 0"
-	case givenSigma < 0.5:
+	case *p.Contraction < 0.5:
 		return "next to nothing"
 	}
 	return "sign open"

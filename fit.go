@@ -33,6 +33,7 @@ type Fit struct {
 	Kernel     string // as asked for; empty is the method's default
 	N          int64
 	Prior      *model.Prior // scaled units
+	stated     *model.Prior // as Options had it; nil: the default prior
 	Plan       mcmc.Plan
 
 	ModelClamping bool // the sums are taken for those of clamped rows
@@ -45,6 +46,8 @@ type Fit struct {
 	failure func() string                // see Converged; found once, like the next two
 	checked func() []posterior.Parameter // that Converged looks at
 	price   func() []float64             // see PriceOfPrivacy
+
+	simulatedPrior func() *posterior.Draws // see priorWidths
 
 	// law makes the law of the statistics that the method infers with; nil where it
 	// has none.
@@ -63,10 +66,12 @@ func (f *Fit) shape() model.Shape {
 func (f *Fit) with(draws *posterior.Draws) (*Fit, error) {
 	f.frame, f.draws = f.Design.Frame(), draws
 	f.failure, f.checked, f.price = sync.OnceValue(f.diagnose), sync.OnceValue(f.findChecked), sync.OnceValue(f.findPrice)
+	f.simulatedPrior = sync.OnceValue(f.drawPrior)
 	var err error
 	if f.original, err = f.Prior.Original(f.frame); err != nil {
 		return nil, fmt.Errorf("prior in the data's units: %w", err)
 	}
+	draws.Warnings = append(draws.Warnings, f.conflictWarnings()...)
 	return f, nil
 }
 

@@ -58,7 +58,7 @@ func TestUnitsOfTheData(t *testing.T) {
 		}
 		s, u := a.Summary(dpreg.Original, 0.95), b.Summary(dpreg.Original, 0.95)
 		for i, p := range s.Parameters {
-			wantClose(t, method+": learned of "+p.Name, *p.Learned, *u.Parameters[i].Learned, 1e-9)
+			wantClose(t, method+": contraction of "+p.Name, *p.Contraction, *u.Parameters[i].Contraction, 1e-9)
 		}
 	}
 }
@@ -119,33 +119,5 @@ func TestNamesAndLabels(t *testing.T) {
 	upper := parameter(t, fit.Draws(dpreg.Original), "tau[1,2]")
 	if !slices.Equal(upper, parameter(t, d, "tau[2,1]")) || !slices.Equal(upper, parameter(t, d, "tau[1,2]")) {
 		t.Error("StanDraws: T is not symmetric, or is not that of Draws")
-	}
-}
-
-// Learned compares with the prior in the same units, and so does not depend on
-// them but for the intercept, which is another quantity in each.
-func TestLearned(t *testing.T) {
-	e := open(t, "pums", "income ~ age + educ", nil)
-	r := e.written(1)
-	fit, err := dpreg.Infer(context.Background(), r, dpreg.Options{Plan: brief(4)})
-	must(t, err)
-	a, b := fit.Summary(dpreg.Scaled, 0.95), fit.Summary(dpreg.Original, 0.95)
-	prior := make([]float64, 3)
-	fit.Prior.Theta.VarTheta(prior)
-	for i, p := range a.Parameters {
-		if i < len(prior) {
-			wantClose(t, p.Name, *p.Learned, 1-p.SD*p.SD/prior[i], 1e-12)
-		}
-		if i > 0 {
-			wantClose(t, p.Name, *p.Learned, *b.Parameters[i].Learned, 1e-9)
-		}
-	}
-	vague := vanishing(t, model.Shape{P: 2, Intercept: true})
-	fit, err = dpreg.Infer(context.Background(), r, dpreg.Options{Prior: vague, Method: "naive", Plan: brief(4)})
-	must(t, err)
-	for _, p := range fit.Summary(dpreg.Original, 0.95).Parameters {
-		if p.Learned != nil {
-			t.Errorf("%s: the prior variance is infinite, and learned is %v", p.Name, *p.Learned)
-		}
 	}
 }

@@ -97,7 +97,7 @@ func TestPriorMomentsOfCount(t *testing.T) {
 	must(t, err)
 	all := fit.Summary(dpreg.Original, 0.95).Parameters
 	n := all[len(all)-1]
-	if len(all) != 5 || n.Name != "n" || n.Label != "n" || n.Learned != nil {
+	if len(all) != 5 || n.Name != "n" || n.Label != "n" || n.Contraction != nil {
 		t.Fatalf("%d parameters, of which the last is %+v", len(all), n)
 	}
 	if math.Abs(n.Mean-1003) > 35 || n.SD < 2 || n.SD > 10 { // as in TestInferCount

@@ -26,16 +26,18 @@ type ForecastOptions struct {
 	// slopes in every release, which has less Monte Carlo error. It is for
 	// columns that are alike, as those of UnitDesign.
 	Pool bool
-	// Prior is in scaled units; nil is model.DefaultPrior. The parameters of
-	// the simulated data come from it.
+	// Prior is in scaled units; nil is model.DefaultPriorFor each release.
 	Prior *model.Prior
+	// Means, SDs and R2 say what the rows are taken to be like, see Assume.
+	Means, SDs map[string]float64
+	R2         float64
 	// Epsilons and Ns span the grid.
 	Epsilons []float64
 	Ns       []int64
 	// Delta is 0 for Laplace noise; above 0, noise is what ssp.Auto chooses.
 	Delta float64
 	// Truth holds the slopes behind the simulated data, in the data's units;
-	// NaN, and nil for all, draws a slope from the prior.
+	// NaN, and nil for all, is a slope of Assumption.
 	Truth []float64
 	// Releases is the number of simulated releases at each point; 0 is
 	// DefaultReleases.
@@ -55,7 +57,8 @@ type ForecastOptions struct {
 // row was read, and no ε is spent.
 type Forecast struct {
 	Design   *schema.Design
-	Prior    *model.Prior // scaled units
+	Prior    *model.Prior // scaled units, before there is a release
+	Assumed  *Assumption
 	Method   string
 	Delta    float64
 	Level    float64
@@ -70,8 +73,7 @@ type Forecast struct {
 type PriorSlope struct {
 	Name  string
 	Width float64 // of the equal-tailed interval
-	SD    float64 // NaN or infinite where it does not exist
-	Truth float64 // behind the simulated data; NaN: drawn from the prior
+	Truth float64 // behind the simulated data; NaN: as assumed
 }
 
 // ForecastPoint is a point of the grid; points are ordered by n, then ε.
@@ -86,8 +88,8 @@ type ForecastPoint struct {
 // is the Monte Carlo standard error of that average; it is NaN for one release.
 type SlopeForecast struct {
 	Width, WidthError float64 // of the equal-tailed interval
-	// Learned is 1 − mean posterior variance / prior variance.
-	Learned, LearnedError float64
+	// Contraction is the mean of posterior contractions, see posterior.Parameter.
+	Contraction, ContractionError float64
 	// Price is the mean posterior sd over the mean sd without noise.
 	Price, PriceError float64
 	SD                float64 // mean posterior sd
@@ -108,13 +110,12 @@ func UnitDesign(p int) *schema.Design {
 }
 
 // Foresee simulates releases before there are data, over a grid of ε and n:
-// parameters from the prior, the exact statistics of n normal rows, the noise of
-// a release with ε, and the posterior by mcmc-exact. All points share their
+// parameters as assumed, the exact statistics of n normal rows, the noise of
+// a release with ε, and the posterior by mcmc-exact under the prior. All points share their
 // random numbers, so that they differ by n and ε more than by chance. The noise
 // comes from the seed, and the releases are marked simulated; none leaves here.
 //
-// What is forecast is the model's own world. Rows are not clamped, and where
-// Truth is nil the true parameters are as the prior has them.
+// Rows are normal and not clamped; what they are like beside that is in Forecast.Assumed.
 //
 // Errors: options that cannot stand, those of ssp.Publish on privacy, a context
 // that is done.
@@ -124,7 +125,6 @@ func Foresee(ctx context.Context, o ForecastOptions) (*Forecast, error) {
 		return nil, err
 	}
 	s := &simulation{forecast: f, frame: f.Design.Frame(), pool: o.Pool}
-	s.factor = s.factors()
 	f.Alone = s.alone(o.Truth)
 	if err := s.run(ctx, o); err != nil {
 		return nil, err
@@ -168,7 +168,10 @@ func (o ForecastOptions) forecast() (*Forecast, error) {
 		}
 	}
 	var err error
-	if f.Prior, err = (Options{Prior: o.Prior}).prior(model.Shape{P: p, Intercept: o.Design.Intercept}); err != nil {
+	if f.Prior, err = (Options{Prior: o.Prior}).prior(o.Design); err != nil {
+		return nil, err
+	}
+	if f.Assumed, err = Assume(o.Design, o.Means, o.SDs, o.R2); err != nil {
 		return nil, err
 	}
 	f.Points, err = o.points()

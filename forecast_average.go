@@ -19,12 +19,7 @@ func (s *simulation) average(point int) []SlopeForecast {
 		a := &slopes[j]
 		a.Width, a.WidthError = meanError(pick(func(t told) float64 { return t.width }))
 		a.Detected, a.DetectedError = meanError(pick(func(t told) float64 { return t.detected }))
-		prior := s.forecast.Alone[j].SD * s.forecast.Alone[j].SD
-		left, leftError := meanError(pick(func(t told) float64 { return t.variance }))
-		a.Learned, a.LearnedError = 1-left/prior, leftError/prior
-		if math.IsInf(prior, 0) {
-			a.Learned, a.LearnedError = math.NaN(), math.NaN()
-		}
+		a.Contraction, a.ContractionError = meanError(pick(func(t told) float64 { return t.contraction }))
 		sd, without := pick(func(t told) float64 { return t.sd }), pick(func(t told) float64 { return t.noiseless })
 		a.SD, _ = meanError(sd)
 		a.NoiselessSD, _ = meanError(without)

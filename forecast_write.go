@@ -12,7 +12,7 @@ import (
 )
 
 // ForecastFormat is the first member of a forecast's JSON.
-const ForecastFormat = "dpreg-plan/1"
+const ForecastFormat = "dpreg-plan/2"
 
 // jsonNumber is a float64 whose NaN and infinities are null.
 type jsonNumber float64
@@ -34,6 +34,7 @@ type forecastJSON struct {
 	Level      float64         `json:"level"`
 	Releases   int             `json:"releases"`
 	Seed       uint64          `json:"seed"`
+	Assumed    assumedJSON     `json:"assumed"`
 	Prior      []priorJSON     `json:"prior"`
 	Points     []forecastPoint `json:"points"`
 	Warnings   []string        `json:"warnings"`
@@ -42,8 +43,19 @@ type forecastJSON struct {
 type priorJSON struct {
 	Name  string     `json:"name"`
 	Width jsonNumber `json:"width"`
-	SD    jsonNumber `json:"sd"`
 	Truth jsonNumber `json:"truth"`
+}
+
+type assumedJSON struct {
+	Columns     []assumedColumn `json:"columns"`
+	R2          float64         `json:"r2"`
+	Correlation float64         `json:"correlation"`
+}
+
+type assumedColumn struct {
+	Name string  `json:"name"`
+	Mean float64 `json:"mean"`
+	SD   float64 `json:"sd"`
 }
 
 type forecastPoint struct {
@@ -54,20 +66,20 @@ type forecastPoint struct {
 }
 
 type forecastSlope struct {
-	Name          string     `json:"name"`
-	Width         jsonNumber `json:"width"`
-	WidthError    jsonNumber `json:"width_mcse"`
-	Learned       jsonNumber `json:"learned"`
-	LearnedError  jsonNumber `json:"learned_mcse"`
-	Price         jsonNumber `json:"price"`
-	PriceError    jsonNumber `json:"price_mcse"`
-	SD            jsonNumber `json:"sd"`
-	NoiselessSD   jsonNumber `json:"noiseless_sd"`
-	Detected      jsonNumber `json:"detected"`
-	DetectedError jsonNumber `json:"detected_mcse"`
+	Name             string     `json:"name"`
+	Width            jsonNumber `json:"width"`
+	WidthError       jsonNumber `json:"width_mcse"`
+	Contraction      jsonNumber `json:"contraction"`
+	ContractionError jsonNumber `json:"contraction_mcse"`
+	Price            jsonNumber `json:"price"`
+	PriceError       jsonNumber `json:"price_mcse"`
+	SD               jsonNumber `json:"sd"`
+	NoiselessSD      jsonNumber `json:"noiseless_sd"`
+	Detected         jsonNumber `json:"detected"`
+	DetectedError    jsonNumber `json:"detected_mcse"`
 }
 
-// WriteJSON writes the forecast as dpreg-plan/1, indented, numbers in full
+// WriteJSON writes the forecast as dpreg-plan/2, indented, numbers in full
 // precision, null for what does not exist.
 func (f *Forecast) WriteJSON(w io.Writer) error {
 	out := forecastJSON{
@@ -77,8 +89,12 @@ func (f *Forecast) WriteJSON(w io.Writer) error {
 	if out.Warnings == nil {
 		out.Warnings = []string{}
 	}
+	out.Assumed = assumedJSON{R2: f.Assumed.R2, Correlation: f.Assumed.Correlation}
+	for _, c := range f.Assumed.Columns {
+		out.Assumed.Columns = append(out.Assumed.Columns, assumedColumn(c))
+	}
 	for _, a := range f.Alone {
-		out.Prior = append(out.Prior, priorJSON{a.Name, jsonNumber(a.Width), jsonNumber(a.SD), jsonNumber(a.Truth)})
+		out.Prior = append(out.Prior, priorJSON{a.Name, jsonNumber(a.Width), jsonNumber(a.Truth)})
 	}
 	for _, p := range f.Points {
 		point := forecastPoint{N: p.N, Epsilon: p.Epsilon, Noise: p.Noise}
@@ -98,14 +114,14 @@ func (f *Forecast) WriteJSON(w io.Writer) error {
 
 // numbers are in the order of the JSON's members.
 func (s SlopeForecast) numbers() []float64 {
-	return []float64{s.Width, s.WidthError, s.Learned, s.LearnedError, s.Price, s.PriceError, s.SD, s.NoiselessSD, s.Detected, s.DetectedError}
+	return []float64{s.Width, s.WidthError, s.Contraction, s.ContractionError, s.Price, s.PriceError, s.SD, s.NoiselessSD, s.Detected, s.DetectedError}
 }
 
 // WriteCSV writes a line for each slope at each point under the names of the
 // JSON's members, numbers in full precision, NA for what does not exist.
 func (f *Forecast) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	records := [][]string{{"n", "epsilon", "noise", "noise_scale", "name", "width", "width_mcse", "learned", "learned_mcse",
+	records := [][]string{{"n", "epsilon", "noise", "noise_scale", "name", "width", "width_mcse", "contraction", "contraction_mcse",
 		"price", "price_mcse", "sd", "noiseless_sd", "detected", "detected_mcse"}}
 	for _, p := range f.Points {
 		for j, s := range p.Slopes {

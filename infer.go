@@ -13,6 +13,7 @@ import (
 	"github.com/dpreg/dpreg/nuts/individual"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/rivals"
+	"github.com/dpreg/dpreg/schema"
 )
 
 // DefaultMethod is the method of Options that name none.
@@ -32,7 +33,7 @@ type Options struct {
 	Covariates, Pooling string
 	// SameRows: several releases are of one population of rows, and measure the same sums.
 	SameRows bool
-	// Prior is in scaled units; nil is model.DefaultPrior.
+	// Prior is in scaled units; nil is model.DefaultPriorFor the releases.
 	Prior *model.Prior
 	// Plan says how long to run. Where Chains, Warmup, Draws and ESS are all
 	// zero, those of DefaultPlan serve, and the other fields stand.
@@ -52,12 +53,12 @@ func (o Options) plan() mcmc.Plan {
 	return p
 }
 
-// prior returns the prior to use, of the right sizes.
-func (o Options) prior(s model.Shape) (*model.Prior, error) {
+// prior returns the prior to use for a design and its releases, of the right sizes.
+func (o Options) prior(d *schema.Design, releases ...*release.Release) (*model.Prior, error) {
 	if o.Prior == nil {
-		return model.DefaultPrior(s), nil
+		return model.DefaultPriorFor(d, releases...)
 	}
-	return o.Prior, o.Prior.Check(s)
+	return o.Prior, o.Prior.Check(model.Shape{P: len(d.Covariates), Intercept: d.Intercept})
 }
 
 // Methods lists the methods that infer from a release. Auto chooses among them.
@@ -130,8 +131,8 @@ func Infer(ctx context.Context, r *release.Release, o Options) (*Fit, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
-	f := &Fit{Release: r, Design: &r.Schema, Method: method.Name(), Why: why, Kernel: o.Kernel, ModelClamping: o.ModelClamping, N: r.N, Plan: o.plan()}
-	if f.Prior, err = o.prior(f.shape()); err != nil {
+	f := &Fit{Release: r, Design: &r.Schema, Method: method.Name(), Why: why, Kernel: o.Kernel, ModelClamping: o.ModelClamping, N: r.N, Plan: o.plan(), stated: o.Prior}
+	if f.Prior, err = o.prior(f.Design, r); err != nil {
 		return nil, err
 	}
 	problem := &model.Problem{Releases: []*release.Release{r}, Prior: f.Prior}

@@ -36,9 +36,9 @@ func ExampleFit_Predict() {
 			p.Fitted/1000, p.SD/1000, p.Lower/1000, p.Upper/1000, p.Outside)
 	}
 	// Output:
-	// 28 thousand dollars, sd 55, interval -62 to 118, outside false
-	// 49 thousand dollars, sd 55, interval -41 to 138, outside false
-	// 78 thousand dollars, sd 57, interval -16 to 171, outside true
+	// 26 thousand dollars, sd 50, interval -56 to 111, outside false
+	// 49 thousand dollars, sd 50, interval -35 to 132, outside false
+	// 80 thousand dollars, sd 53, interval -9 to 167, outside true
 }
 
 // twoSlopes is a design with an intercept far from the data, and draws of it in

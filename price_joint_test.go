@@ -46,10 +46,10 @@ func TestWhatIfJointly(t *testing.T) {
 	must(t, err)
 	w, err := fit.WhatIf(context.Background(), dpreg.WhatIfOptions{})
 	must(t, err)
-	if len(w.Variants) != 7 || w.Variants[6].Name != "one law of all covariates" {
+	if len(w.Variants) != 5 || w.Variants[4].Name != "one law of all covariates" {
 		t.Errorf("%+v", w.Variants)
 	}
-	for _, v := range w.Variants[:6] {
+	for _, v := range w.Variants[:4] {
 		if e := v.Effects[1]; !(math.Abs(e.Shift) < 1) || e.Sign != 1 {
 			t.Errorf("%s: %+v", v.Name, e)
 		}

@@ -7,13 +7,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
-	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
@@ -29,6 +26,7 @@ import (
 const (
 	simulatedWarmup = 400
 	simulatedDraws  = 800
+	noiselessSweeps = 400  // see withoutNoise: the sd is known to 4 %
 	uneasyRHat      = 1.1  // of so short a chain
 	uneasyShare     = 0.05 // of all chains above uneasyRHat: worth a warning
 )
@@ -38,8 +36,7 @@ type simulation struct {
 	forecast *Forecast
 	frame    schema.Frame
 	pool     bool
-	factor   []float64   // h_y/h_j: a slope in the data's units over the scaled one
-	truth    []float64   // scaled; NaN: from the prior
+	truth    []float64   // scaled; NaN: as assumed
 	results  [][]outcome // [point][release]
 	uneasy   atomic.Int64
 }
@@ -48,38 +45,32 @@ type simulation struct {
 // data's units.
 type outcome []told
 
-type told struct{ width, variance, sd, noiseless, detected float64 }
+type told struct{ width, contraction, sd, noiseless, detected float64 }
 
-// factors also are the scales of slopes: θ_oj = (h_y/h_j) θ_sj.
-func (s *simulation) factors() []float64 {
-	p := len(s.frame.Half) - 1
-	factor := make([]float64, p)
-	for j := range factor {
-		factor[j] = s.frame.Half[p] / s.frame.Half[j]
-	}
-	return factor
-}
-
-// alone describes the prior of each slope, a Student t law with 2a₀ degrees of
-// freedom and squared scale b₀/a₀·(Λ₀⁻¹)_jj. A NIG law of shape a₀+1 has that
-// for its variance.
+// alone describes the prior of each slope without a release, normal given σ² and the free scales, which are
+// drawn from their prior.
 func (s *simulation) alone(truth []float64) []PriorSlope {
-	d, p := s.forecast.Prior.Theta, len(s.factor)
-	variance, scale2 := make([]float64, d.Dim()), make([]float64, d.Dim())
-	d.VarTheta(variance)
-	next := d.Clone()
-	next.Shape++
-	next.VarTheta(scale2)
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: 2 * d.Shape}.Quantile((1 + s.forecast.Level) / 2)
-	first := d.Dim() - p
+	f := s.forecast
+	p, q := len(f.Design.Covariates), f.Prior.Theta.Dim()
+	mixture, rng := model.NewMixture(f.Prior), mcmc.Stream(contractionSeed, scaleStream)
+	var sds [][]float64
+	for range priorDraws {
+		mixture.DrawPrior(rng)
+		sd := make([]float64, q)
+		mixture.ThetaSD(sd, variate.InverseGamma(mixture.Theta.Shape, mixture.Theta.Scale, rng))
+		if sds = append(sds, sd); fixedTheta(f.Prior) {
+			break
+		}
+	}
 	s.truth = make([]float64, p)
 	slopes := make([]PriorSlope, p)
-	for j, h := range s.factor {
-		slopes[j] = PriorSlope{s.forecast.Design.Covariates[j].Name, 2 * t * h * math.Sqrt(scale2[first+j]), h * math.Sqrt(variance[first+j]), math.NaN()}
+	for j := range slopes {
+		factor := s.frame.Half[p] / s.frame.Half[j] // a slope in the data's units over the scaled one
+		slopes[j] = PriorSlope{f.Design.Covariates[j].Name, 2 * factor * mixtureQuantile((1+f.Level)/2, column(sds, q-p+j)), math.NaN()}
 		if truth != nil {
 			slopes[j].Truth = truth[j]
 		}
-		s.truth[j] = slopes[j].Truth / h
+		s.truth[j] = slopes[j].Truth / factor
 	}
 	if !s.pool {
 		return slopes
@@ -87,9 +78,7 @@ func (s *simulation) alone(truth []float64) []PriorSlope {
 	one := PriorSlope{Name: "slope", Truth: slopes[0].Truth}
 	for _, a := range slopes {
 		one.Width += a.Width / float64(p)
-		one.SD += a.SD * a.SD / float64(p)
 	}
-	one.SD = math.Sqrt(one.SD) // of the mean variance, which Learned compares with
 	return []PriorSlope{one}
 }
 
@@ -148,19 +137,16 @@ func (s *simulation) release(ctx context.Context, o ForecastOptions, point, k in
 	at := f.Points[point]
 	stream := func(which int) *rand.Rand { return mcmc.Stream(f.Seed, streams*k+which) }
 	shape := model.Shape{P: len(f.Design.Covariates), Intercept: f.Design.Intercept}
-	x, err := s.parameters(shape, stream(parameterStream))
-	if err != nil {
-		return nil, err
-	}
+	x := f.Assumed.draw(shape, s.frame, s.truth, stream(parameterStream))
 	moments, v := model.NewMoments(shape), make([]float64, shape.Statistics())
 	moments.Set(x)
 	if !moments.Factor() {
-		return nil, errors.New("the prior gives covariance matrices that are singular in float64")
+		return nil, errors.New("what is assumed of the columns gives covariance matrices that are singular in float64")
 	}
 	moments.RandExact(v, float64(at.N), stream(rowStream))
 	exact, err := ssp.FromVector(shape.M(), at.N, v)
 	if err != nil {
-		return nil, fmt.Errorf("the prior gives statistics that no data could have: %w", err)
+		return nil, fmt.Errorf("normal rows as assumed reach too far beyond the bounds: %w", err)
 	}
 	privacy := o.privacy(at.Epsilon)
 	if at.Noise.Kind == release.Laplace {
@@ -171,52 +157,36 @@ func (s *simulation) release(ctx context.Context, o ForecastOptions, point, k in
 		return nil, err
 	}
 	plan := mcmc.Plan{Chains: 1, Warmup: simulatedWarmup, Draws: simulatedDraws, Seed: stream(chainStream).Uint64(), Workers: 1}
-	fit, err := Infer(ctx, r, Options{Method: f.Method, Prior: f.Prior, Plan: plan})
+	fit, err := Infer(ctx, r, Options{Method: f.Method, Prior: o.Prior, Plan: plan})
 	if err != nil {
 		return nil, err
 	}
 	return s.told(fit, x, exact)
 }
 
-// parameters draws from the prior, and puts the true slopes that were given in
-// their places.
-func (s *simulation) parameters(shape model.Shape, rng *rand.Rand) (*model.Params, error) {
-	theta, covariates := conjugate.NewNIGSampler(shape.Q()), conjugate.NewNIWSampler(shape.P)
-	if !theta.Set(s.forecast.Prior.Theta) || !covariates.Set(s.forecast.Prior.Covariates) {
-		return nil, errors.New("the prior is not proper in float64")
-	}
-	x := model.NewParams(shape)
-	x.Sigma2 = theta.Rand(x.Theta, rng)
-	covariates.Rand(x.MuX, x.Tau, rng)
-	slopes := x.Theta[shape.Q()-shape.P:]
-	for j, v := range s.truth {
-		if !math.IsNaN(v) {
-			slopes[j] = v
-		}
-	}
-	return x, nil
-}
-
 // told compares a fit with the truth x, and with the posterior given the exact
 // statistics.
 func (s *simulation) told(fit *Fit, x *model.Params, exact *ssp.Statistics) (outcome, error) {
 	shape := fit.shape()
-	sums, n := model.NewSums(shape), float64(exact.N)
-	sums.Set(exact.Vector(), n)
-	given := fit.Prior.Theta.Clone()
-	if !conjugate.NewNIGSampler(shape.Q()).Update(given, fit.Prior.Theta, sums.XX, sums.XY, sums.YY, n) {
+	q, first := shape.Q(), shape.Q()-shape.P
+	noiseless := make([]float64, q)
+	if !newWithoutNoise(shape, fit.Prior, fit.frame, noiselessSweeps).variance(noiseless, x, exact.Vector(), float64(exact.N)) {
 		return nil, errors.New("the prior is too weak to tell collinear columns apart")
 	}
-	noiseless := make([]float64, shape.Q())
-	given.VarTheta(noiseless)
-
-	first := shape.Q() - shape.P
-	slopes, worst := make(outcome, shape.P), 0.0
-	for j := range slopes {
-		chain := fit.draws.Column(first + j)
-		worst = max(worst, posterior.RHat(chain))
-		slopes[j] = s.interval(chain[0], s.factor[j], x.Theta[first+j])
-		slopes[j].noiseless = s.factor[j] * math.Sqrt(noiseless[first+j])
+	draws := fit.Draws(Original)
+	draws = draws.Map(draws.Names[first:q], func(dst, src []float64) { copy(dst, src[first:]) })
+	prior, slopes, worst := fit.coefficientSDs(Original), make(outcome, shape.P), 0.0
+	for j, parameter := range posterior.Summarise(draws, s.forecast.Level).Parameters {
+		k := first + j
+		parameter.Contract(2 * mixtureQuantile(0.75, column(prior, k)))
+		worst = max(worst, parameter.RHat)
+		slopes[j] = told{width: parameter.Upper - parameter.Lower, contraction: math.NaN(), sd: parameter.SD, noiseless: math.Sqrt(noiseless[k])}
+		if c := parameter.Contraction; c != nil {
+			slopes[j].contraction = *c
+		}
+		if truth := x.Theta[k]; truth > 0 && parameter.Lower > 0 || truth < 0 && parameter.Upper < 0 {
+			slopes[j].detected = 1
+		}
 	}
 	if worst > uneasyRHat || math.IsNaN(worst) {
 		s.uneasy.Add(1)
@@ -227,26 +197,13 @@ func (s *simulation) told(fit *Fit, x *model.Params, exact *ssp.Statistics) (out
 	return slopes, nil
 }
 
-// interval summarises one slope's draws, in scaled units, which it sorts.
-func (s *simulation) interval(draws []float64, factor, truth float64) told {
-	v := variance([][]float64{draws})
-	slices.Sort(draws)
-	tail := (1 - s.forecast.Level) / 2
-	low, high := posterior.Quantile(draws, tail), posterior.Quantile(draws, 1-tail)
-	t := told{width: factor * (high - low), variance: factor * factor * v, sd: factor * math.Sqrt(v)}
-	if truth > 0 && low > 0 || truth < 0 && high < 0 {
-		t.detected = 1
-	}
-	return t
-}
-
 // pooled is the mean over slopes.
 func (o outcome) pooled() outcome {
 	var mean told
 	w := 1 / float64(len(o))
 	for _, t := range o {
 		mean.width += w * t.width
-		mean.variance += w * t.variance
+		mean.contraction += w * t.contraction
 		mean.sd += w * t.sd
 		mean.noiseless += w * t.noiseless
 		mean.detected += w * t.detected

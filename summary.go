@@ -2,7 +2,6 @@ package dpreg
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -12,9 +11,8 @@ import (
 
 // Summary summarises Draws(u), with equal-tailed intervals at a level between 0
 // and 1 (else it panics). Labels are the columns' names: (Intercept), x, sigma,
-// mean(x), var(x), cov(x, w). Learned is 1 − posterior variance / prior
-// variance, both in these units, and nil where the prior variance is infinite, and
-// for n, whose prior is flat. Where Converged says no, the last warning says why.
+// mean(x), var(x), cov(x, w). Contraction is the posterior's against
+// the prior, see priorWidths; nil for n, whose prior is flat. Where Converged says no, the last warning says why.
 func (f *Fit) Summary(u Units, level float64) *posterior.Summary {
 	s := posterior.Summarise(f.Draws(u), level)
 	s.Method, s.Kernel, s.ModelClamping, s.Formula = f.Method, f.kernel(), f.ModelClamping, f.Design.Formula().String()
@@ -30,14 +28,11 @@ func (f *Fit) Summary(u Units, level float64) *posterior.Summary {
 	if !ok {
 		s.Warnings = append(s.Warnings, "not converged: "+reason)
 	}
-	labels, prior := f.labels(false), f.priorVariances(u)
+	labels, prior := f.labels(false), f.priorWidths(u)
 	for i := range s.Parameters {
 		p := &s.Parameters[i]
 		p.Label = labels[i]
-		if v := prior[i]; v > 0 && !math.IsInf(v, 1) {
-			learned := 1 - p.SD*p.SD/v
-			p.Learned = &learned
-		}
+		p.Contract(prior[i])
 	}
 	for k, price := range f.PriceOfPrivacy() {
 		s.Parameters[k].Price = &price
@@ -92,23 +87,4 @@ func (f *Fit) labels(whole bool) []string {
 	}
 	_, more := f.jointColumns(whole)
 	return append(labels, more...)
-}
-
-// priorVariances are the marginal ones, in the order of Draws.
-func (f *Fit) priorVariances(u Units) []float64 {
-	prior, p, q := f.priorIn(u), f.shape().P, f.shape().Q()
-	v := make([]float64, q, q+2+p+p*(p+1)/2)
-	prior.Theta.VarTheta(v)
-	v = append(v, prior.Theta.VarSigma2(), prior.Theta.VarSigma())
-	if f.hasCovariates() {
-		mu, tau := make([]float64, p), make([]float64, p*p)
-		prior.Covariates.VarMu(mu)
-		prior.Covariates.VarT(tau)
-		v = append(v, mu...)
-		eachPair(p, false, func(j, k int) { v = append(v, tau[j*p+k]) })
-	}
-	if f.hasCount() {
-		v = append(v, math.Inf(1)) // a flat prior: learned has no meaning
-	}
-	return append(v, f.jointPriorVariances(u, v[:q])...)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -73,10 +74,9 @@ type WhatIfOptions struct {
 // other models of the covariates where Methods has them, from the fit's own plan
 // and seed:
 //
-//   - the prior sd of θ, given σ², halved and doubled (Λ₀ times 4 and ¼),
-//   - the scale b₀ of σ² halved and doubled, with θ's prior sd as it was (Λ₀
-//     changes by the same factor),
-//   - the scale Ψ₀ of the covariates' T halved and doubled, and with it the variance
+//   - the prior sd of θ a third and three times as large (Λ₀ times 9 and 1/9),
+//   - the prior scale of σ three times as large (b₀ times 9; Λ₀ too where θ's sd is in σ),
+//   - the prior sds of the covariates three times as large (Ψ₀ times 9), and with them that
 //     of their mean,
 //   - another model of the covariates: for methods that learn their law,
 //     gibbs-ss-prior with the law of x that the prior states or, where it states none,
@@ -164,34 +164,30 @@ const (
 	noisyX = "gibbs-ss-noisy"
 )
 
-// halfAndTwice are the changes of a scale.
-var halfAndTwice = []struct {
-	word string
-	by   float64
-}{{"halved", 0.5}, {"doubled", 2}}
-
 func (f *Fit) questions() []question {
 	var all []question
 	covariates, _ := f.Sharing()
-	ask := func(name string, change func(p *model.Prior)) {
+	ask := func(name string, theta, sigma2, x float64) {
 		p := *f.Prior
-		p.Theta, p.Covariates = p.Theta.Clone(), p.Covariates.Clone()
-		change(&p)
+		p.Theta, p.Covariates, p.Scales = p.Theta.Clone(), p.Covariates.Clone(), slices.Clone(p.Scales)
+		scale(p.Theta.Precision, theta)
+		for i := range p.Scales {
+			p.Scales[i].Precision = slices.Clone(p.Scales[i].Precision)
+			scale(p.Scales[i].Precision, theta)
+		}
+		p.Theta.Scale *= sigma2
+		scale(p.Covariates.Scale, x)
 		all = append(all, question{name, f.Method, f.Kernel, covariates, &p})
 	}
-	for _, h := range halfAndTwice {
-		ask("coefficients' prior sd "+h.word, func(p *model.Prior) { scale(p.Theta.Precision, 1/(h.by*h.by)) })
-	}
-	for _, h := range halfAndTwice {
-		ask("sigma2's prior scale "+h.word, func(p *model.Prior) {
-			p.Theta.Scale *= h.by
-			scale(p.Theta.Precision, h.by)
-		})
+	ask("coefficients' prior sd a third", 9, 1, 1)
+	ask("coefficients' prior sd tripled", 1./9, 1, 1)
+	if f.Prior.Unscaled {
+		ask("sigma's prior scale tripled", 1, 9, 1)
+	} else {
+		ask("sigma's prior scale tripled", 9, 9, 1)
 	}
 	if Checkable(f.Method) || f.Method == fixedX && f.Prior.X == nil {
-		for _, h := range halfAndTwice {
-			ask("covariates' prior scale "+h.word, func(p *model.Prior) { scale(p.Covariates.Scale, h.by) })
-		}
+		ask("covariates' prior sd tripled", 1, 1, 9)
 	}
 	return append(all, f.xModels()...)
 }

@@ -5,11 +5,10 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
-	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -38,7 +37,7 @@ func TestWhatIf(t *testing.T) {
 	if strong.Moved() {
 		t.Errorf("a strong release moves: %+v", strong.Variants)
 	}
-	if strong.Units != Original || strong.Level != 0.95 || len(strong.Variants) < 6 {
+	if strong.Units != Original || strong.Level != 0.95 || len(strong.Variants) != 5 {
 		t.Errorf("%+v", strong)
 	}
 	if _, weak := weighed(t, "pums-weak.release.json", Options{}); !weak.Moved() {
@@ -60,50 +59,39 @@ func TestWhatIf(t *testing.T) {
 	}
 }
 
-// One thing changes at a time, by what its name says.
+// One thing changes at a time, by what its name says, whatever kind of prior it is.
 func TestQuestions(t *testing.T) {
 	f, w := weighed(t, "pums-eps1.release.json", Options{})
-	variance := func(d *conjugate.NIG) float64 {
-		v := make([]float64, d.Dim())
-		d.VarTheta(v)
-		return v[1]
-	}
-	base := f.Prior
-	for i, q := range f.questions() {
-		var theta, sigma2, covariates float64 = 1, 1, 1
-		by := 2.0
-		if strings.HasSuffix(q.name, "halved") {
-			by = 0.5
+	shape := model.Shape{P: 2, Intercept: true}
+	for name, prior := range map[string]*model.Prior{"default": model.DefaultPrior(shape), "shared spread": sharedSpread(shape), "scaled by σ": scaledBySigma(shape)} {
+		g := *f
+		g.Prior = prior
+		sds := func(p *model.Prior) []float64 { // of a slope, σ and T_11, at typical scales
+			m, sd := model.NewMixture(p), make([]float64, 3)
+			m.ThetaSD(sd, m.Theta.Scale)
+			return []float64{sd[1], math.Sqrt(m.Theta.Scale), math.Sqrt(m.Covariates.Scale[0])}
 		}
-		switch {
-		case strings.HasPrefix(q.name, "coefficients"):
-			theta = by * by
-		case strings.HasPrefix(q.name, "sigma2"):
-			sigma2 = by
-		case strings.HasPrefix(q.name, "covariates' prior"):
-			covariates = by
-		}
-		for _, c := range []struct{ got, want float64 }{
-			{variance(q.prior.Theta) / variance(base.Theta), theta},
-			{q.prior.Theta.Scale / base.Theta.Scale, sigma2},
-			{q.prior.Covariates.Scale[0] / base.Covariates.Scale[0], covariates},
-		} {
-			if math.Abs(c.got-c.want) > 1e-12 {
-				t.Errorf("%s: %v instead of %v", q.name, c.got, c.want)
+		base, wants := sds(prior), [][]float64{{1. / 3, 1, 1}, {3, 1, 1}, {1, 3, 1}, {1, 1, 3}}
+		for i, want := range wants {
+			q := g.questions()[i]
+			for k, got := range sds(q.prior) {
+				if math.Abs(got/base[k]-want[k]) > 1e-12 {
+					t.Errorf("%s, %s: number %d times %v instead of %v", name, q.name, k, got/base[k], want[k])
+				}
+			}
+			if i < 4 && w.Variants[i].Name != q.name {
+				t.Errorf("variant %d is %q and not %q", i, w.Variants[i].Name, q.name)
 			}
 		}
-		if w.Variants[i].Name != q.name {
-			t.Errorf("variant %d is %q and not %q", i, w.Variants[i].Name, q.name)
-		}
 	}
-	if last := f.questions()[6]; last.method != fixedX || last.prior.X == nil || base.X != nil {
+	last := f.questions()[4]
+	if last.method != fixedX || last.prior.X == nil || f.Prior.X != nil {
 		t.Errorf("%+v", last)
 	}
-	fixed := Options{Method: fixedX, Prior: f.questions()[6].prior}
-	if f, w := weighed(t, "pums-eps1.release.json", fixed); len(w.Variants) != 5 || f.questions()[4].method != DefaultMethod {
+	if f, w := weighed(t, "pums-eps1.release.json", Options{Method: fixedX, Prior: last.prior}); len(w.Variants) != 4 || f.questions()[3].method != DefaultMethod {
 		t.Errorf("%+v", w.Variants)
 	}
-	if f, w := weighed(t, "pums-eps1.release.json", Options{Method: "naive"}); len(f.questions()) != 4 || len(w.Variants) != 4 {
+	if f, w := weighed(t, "pums-eps1.release.json", Options{Method: "naive"}); len(f.questions()) != 3 || len(w.Variants) != 3 {
 		t.Error("naive has a prior of the covariates")
 	}
 }

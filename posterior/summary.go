@@ -7,7 +7,10 @@ import (
 )
 
 // SummaryFormat is the first member of a summary's JSON.
-const SummaryFormat = "dpreg-summary/2"
+const SummaryFormat = "dpreg-summary/3"
+
+// NormalIQR is the interquartile range of a standard normal law.
+const NormalIQR = 1.3489795003921634
 
 // DefaultLevel is the level whose equal-tailed interval is that of the 2.5 %
 // and 97.5 % quantiles.
@@ -65,14 +68,13 @@ type Parameter struct {
 	Q2_5, Q25, Q50, Q75, Q97_5 float64
 	RHat, ESSBulk, ESSTail     float64
 	Undefined                  string // why one of these three is NaN; else empty
-	// Learned is 1 − posterior variance / prior variance, Price the price of privacy, and
-	// Shrinkage how far partial pooling drew custodians together; nil if unknown.
-	Learned, Price, Shrinkage *float64
+	// Contraction is set by Contract, Price is the price of privacy, and Shrinkage how far partial pooling drew custodians together; nil if unknown.
+	Contraction, Price, Shrinkage *float64
 	// Lower and Upper bound the equal-tailed interval at Summary.Level.
 	Lower, Upper float64
 }
 
-// Summarise fills what draws know. Method, N, Units, Learned and labels
+// Summarise fills what draws know. Method, N, Units, Contraction and labels
 // other than the names are the caller's. It panics unless 0 < level < 1.
 func Summarise(d *Draws, level float64) *Summary {
 	if !(level > 0 && level < 1) {
@@ -111,6 +113,21 @@ func Worst(parameters []Parameter) (rhat, ess *Parameter) {
 		}
 	}
 	return rhat, ess
+}
+
+// Contract sets the posterior contraction,
+//
+//	1 − (w/w₀)²,
+//
+// w and w₀ the interquartile ranges of the posterior and of the prior: 1 − posterior variance
+// / prior variance of normal laws, and there where a heavy tail leaves no variance. It is below
+// 0 where the posterior is the wider one. Without a positive, finite w₀ it stays nil.
+func (p *Parameter) Contract(prior float64) {
+	if prior > 0 && !math.IsInf(prior, 1) {
+		ratio := (p.Q75 - p.Q25) / prior
+		contraction := 1 - ratio*ratio
+		p.Contraction = &contraction
+	}
 }
 
 // ESS is the smaller of the two effective sample sizes.

@@ -11,7 +11,7 @@ import (
 // members, numbers in full precision, NA for what does not exist.
 func (s *Summary) WriteCSV(w io.Writer) error {
 	header := []string{"name", "label", "mean", "sd", "mcse_mean", "q2.5", "q25", "q50", "q75",
-		"q97.5", "rhat", "ess_bulk", "ess_tail", "learned", "lower", "upper", "price_of_privacy", "shrinkage", "column"}
+		"q97.5", "rhat", "ess_bulk", "ess_tail", "contraction", "lower", "upper", "price_of_privacy", "shrinkage", "column"}
 	out := csv.NewWriter(w)
 	if err := out.Write(header); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (p *Parameter) numbers() []float64 {
 		return *v
 	}
 	return []float64{p.Mean, p.SD, p.MCSEMean, p.Q2_5, p.Q25, p.Q50, p.Q75,
-		p.Q97_5, p.RHat, p.ESSBulk, p.ESSTail, known(p.Learned), p.Lower, p.Upper, known(p.Price), known(p.Shrinkage)}
+		p.Q97_5, p.RHat, p.ESSBulk, p.ESSTail, known(p.Contraction), p.Lower, p.Upper, known(p.Price), known(p.Shrinkage)}
 }
 
 func cell(v float64) string {

@@ -63,28 +63,28 @@ type releaseJSON struct {
 }
 
 type parameterJSON struct {
-	Name      string  `json:"name"`
-	Column    string  `json:"column"`
-	Label     string  `json:"label"`
-	Mean      number  `json:"mean"`
-	SD        number  `json:"sd"`
-	MCSEMean  number  `json:"mcse_mean"`
-	Lower     number  `json:"lower"`
-	Upper     number  `json:"upper"`
-	Q2_5      number  `json:"q2.5"`
-	Q25       number  `json:"q25"`
-	Q50       number  `json:"q50"`
-	Q75       number  `json:"q75"`
-	Q97_5     number  `json:"q97.5"`
-	RHat      number  `json:"rhat"`
-	ESSBulk   number  `json:"ess_bulk"`
-	ESSTail   number  `json:"ess_tail"`
-	Learned   *number `json:"learned"`
-	Price     *number `json:"price_of_privacy"`
-	Shrinkage *number `json:"shrinkage"`
+	Name        string  `json:"name"`
+	Column      string  `json:"column"`
+	Label       string  `json:"label"`
+	Mean        number  `json:"mean"`
+	SD          number  `json:"sd"`
+	MCSEMean    number  `json:"mcse_mean"`
+	Lower       number  `json:"lower"`
+	Upper       number  `json:"upper"`
+	Q2_5        number  `json:"q2.5"`
+	Q25         number  `json:"q25"`
+	Q50         number  `json:"q50"`
+	Q75         number  `json:"q75"`
+	Q97_5       number  `json:"q97.5"`
+	RHat        number  `json:"rhat"`
+	ESSBulk     number  `json:"ess_bulk"`
+	ESSTail     number  `json:"ess_tail"`
+	Contraction *number `json:"contraction"`
+	Price       *number `json:"price_of_privacy"`
+	Shrinkage   *number `json:"shrinkage"`
 }
 
-// WriteJSON writes the summary as dpreg-summary/2 (docs/summary-format.md), indented,
+// WriteJSON writes the summary as dpreg-summary/3 (docs/summary-format.md), indented,
 // numbers in full precision, null for what does not exist. Every member is always there.
 func (s *Summary) WriteJSON(w io.Writer) error {
 	out := summaryJSON{
@@ -114,6 +114,6 @@ func (p *Parameter) json(column string) parameterJSON {
 		Q2_5: number(p.Q2_5), Q25: number(p.Q25), Q50: number(p.Q50),
 		Q75: number(p.Q75), Q97_5: number(p.Q97_5),
 		RHat: number(p.RHat), ESSBulk: number(p.ESSBulk), ESSTail: number(p.ESSTail),
-		Learned: (*number)(p.Learned), Price: (*number)(p.Price), Shrinkage: (*number)(p.Shrinkage),
+		Contraction: (*number)(p.Contraction), Price: (*number)(p.Price), Shrinkage: (*number)(p.Shrinkage),
 	}
 }

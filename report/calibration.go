@@ -20,6 +20,19 @@ func Calibration(w io.Writer, s *calibration.Summary, times []calibration.Runtim
 	p := &printer{w: w}
 	p.paragraph(studyStatement(s))
 	p.printf("\n")
+	if s.Population != "" {
+		p.population(s, times)
+	} else {
+		p.simulated(s, times)
+	}
+	if text := unsoundness(s); text != "" {
+		p.do(func(w io.Writer) error { return Warnings(w, []string{text}) })
+	}
+	return p.err
+}
+
+// simulated writes the tables of a study whose truths are simulated.
+func (p *printer) simulated(s *calibration.Summary, times []calibration.Runtime) {
 	t := newStudyTable(s, times)
 	p.do(func(w io.Writer) error { return grid(w, t.header(), t.rows(), t.left()) })
 	p.printf("\n")
@@ -32,10 +45,6 @@ func Calibration(w io.Writer, s *calibration.Summary, times []calibration.Runtim
 	p.printf("\n")
 	p.paragraph(armLegend(s))
 	p.paragraph(uniformity(s))
-	if text := unsoundness(s); text != "" {
-		p.do(func(w io.Writer) error { return Warnings(w, []string{text}) })
-	}
-	return p.err
 }
 
 func studyStatement(s *calibration.Summary) string {

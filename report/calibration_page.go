@@ -38,20 +38,29 @@ func CalibrationPage(w io.Writer, s *calibration.Summary, times []calibration.Ru
 	if s.Note != "" {
 		p.add("What is private", block{Text: s.Note})
 	}
-	arms := joined(armTable(s))
-	verdict := []block{{Text: uniformity(s)}, {Table: &arms}, {Text: armLegend(s)}}
-	p.add("What was learned", slices.Concat(verdict, shown("ks-"), shown("mmd"))...)
-	p.add("Do intervals hold the truth?", shown("coverage-")...)
-	ranks := shown("ecdf-")
-	if ranks == nil { // of quantities that are pooled
-		ranks = shown("qq-")
+	if s.Population != "" {
+		p.add("Do intervals hold the truth?", append([]block{{Text: Judgement(calibration.Judge(s))}}, shown("coverage")...)...)
+	} else {
+		arms := joined(armTable(s))
+		verdict := []block{{Text: uniformity(s)}, {Table: &arms}, {Text: armLegend(s)}}
+		p.add("What was learned", slices.Concat(verdict, shown("ks-"), shown("mmd"))...)
+		p.add("Do intervals hold the truth?", shown("coverage-")...)
+		ranks := shown("ecdf-")
+		if ranks == nil { // of quantities that are pooled
+			ranks = shown("qq-")
+		}
+		p.add("Are ranks uniform?", ranks...)
 	}
-	p.add("Are ranks uniform?", ranks...)
 	samplers := samplerTable(s)
 	p.add("Can the samplers be trusted?", slices.Concat(paragraphs(samplerWords(s)...), []block{{Table: &samplers}, {Text: samplerLegend}}, shown("runtime"))...)
-	t := newStudyTable(s, times)
-	cells := joined(t.header(), t.rows(), t.left())
-	p.add("The numbers", block{Table: &cells}, block{Text: t.legend()})
+	if s.Population != "" {
+		cells := joined(populationTable(s, times))
+		p.add("The numbers", block{Table: &cells}, block{Text: populationLegend})
+	} else {
+		t := newStudyTable(s, times)
+		cells := joined(t.header(), t.rows(), t.left())
+		p.add("The numbers", block{Table: &cells}, block{Text: t.legend()})
+	}
 	p.addRepeat(run, "The same command and version give the same numbers, whatever the number of cores, shards or interruptions; seconds aside. "+
 		"Of a study that was saved, study.json is the whole design.", fact{"Seed", fmt.Sprint(s.Seed)})
 	return p.write(w)

@@ -22,7 +22,7 @@ func studied(t *testing.T, d *calibration.Design) (*calibration.Summary, []calib
 		a := &d.Arms[i]
 		a.Chains, a.Warmup, a.Draws, a.ESS = 1, 100, 200, 0
 	}
-	s, err := d.Study()
+	s, err := d.Study(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

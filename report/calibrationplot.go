@@ -21,8 +21,13 @@ const mostCoefficients = 4
 // CalibrationPlots draws the summary of a study: for each quantity a QQ plot, the
 // difference of the empirical distribution function of ranks and that of uniform ones,
 // and coverage; the Kolmogorov–Smirnov statistic by n and by ε, MMD², and, where times
-// is not nil, runtime. There is none of what no cell has.
+// is not nil, runtime. There is none of what no cell has. Of a population it draws coverage
+// by cell alone.
 func CalibrationPlots(s *calibration.Summary, times []calibration.Runtime) ([]*Figure, error) {
+	if s.Population != "" {
+		f, err := populationPlot(s)
+		return []*Figure{f}, err
+	}
 	v := newStudyView(s)
 	var figures []*Figure
 	for _, name := range v.quantities {

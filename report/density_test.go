@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/stat/distuv"
 	"gonum.org/v1/plot/plotter"
 
 	"github.com/dpreg/dpreg"
@@ -69,14 +70,15 @@ func TestDensityAtZero(t *testing.T) {
 	}
 }
 
-// The marginal priors have area 1, and the variances that package conjugate states.
+// The marginal priors have area 1, and where the prior is conjugate the variances that package
+// conjugate states; those of the default prior are normal and half-t.
 func TestPriorDensities(t *testing.T) {
 	theta, err := conjugate.NewNIG([]float64{1, -2}, []float64{4, 1, 1, 3}, 6, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	prior := model.DefaultPrior(model.Shape{P: 1, Intercept: true})
-	prior.Theta = theta
+	prior.Theta, prior.Unscaled, prior.Scales = theta, false, nil
 	d := &schema.Design{Response: schema.Column{Name: "y", Lower: 0, Upper: 10}, Covariates: []schema.Column{{Name: "x", Lower: 1, Upper: 4}}, Intercept: true}
 	f := &dpreg.Fit{Design: d, Prior: prior}
 	original, err := prior.Original(d.Frame())
@@ -89,14 +91,25 @@ func TestPriorDensities(t *testing.T) {
 		want = append(want, nig.VarSigma2(), nig.VarSigma())
 		for j, density := range priorDensities(f, units) {
 			sum, mean, square := 0.0, 0.0, 0.0
-			step := math.Sqrt(want[j]) / 200
-			for i := -40_000; i <= 40_000; i++ { // 200 sds either way
+			step := math.Sqrt(want[j]) / 25
+			for i := -500; i <= 500; i++ { // 20 sds either way
 				x := float64(i) * step
 				w := step * density(x)
 				sum, mean, square = sum+w, mean+w*x, square+w*x*x
 			}
 			if v := square - mean*mean; math.Abs(sum-1) > 1e-3 || math.Abs(v/want[j]-1) > 1e-2 {
 				t.Errorf("%s, density %d: area %g, variance %g, want %g", units, j, sum, v, want[j])
+			}
+		}
+	}
+	f.Prior = model.DefaultPrior(model.Shape{P: 1, Intercept: true})
+	half := distuv.StudentsT{Sigma: 1, Nu: 3}
+	for at, densities := 0.1, priorDensities(f, dpreg.Scaled); at < 5; at *= 2 {
+		for _, c := range []struct{ got, want float64 }{
+			{densities[0](at), distuv.Normal{Sigma: 5}.Prob(at)}, {densities[1](-at), distuv.Normal{Sigma: 2.5}.Prob(at)}, {densities[3](at), 2 * half.Prob(at)},
+		} {
+			if math.Abs(c.got/c.want-1) > 0.1 {
+				t.Errorf("at %g: %g instead of %g", at, c.got, c.want)
 			}
 		}
 	}

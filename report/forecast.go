@@ -34,6 +34,7 @@ func Forecast(w io.Writer, f *dpreg.Forecast, o ForecastOptions) error {
 	o.fill()
 	p := &printer{w: w}
 	p.paragraph(simulated(f, o))
+	p.paragraph(assumed(f))
 	p.printf("\n")
 	p.do(forecastTable(f, o.Slope).write)
 	p.printf("\n")
@@ -52,15 +53,35 @@ func simulated(f *dpreg.Forecast, o ForecastOptions) string {
 		noise = fmt.Sprintf("the smaller of Laplace and Gaussian noise, delta = %s", exactly(f.Delta))
 	}
 	text := fmt.Sprintf("Plan for %s, %s units: %s, replace-one neighbours, method %s. No row was read and no epsilon is spent: "+
-		"each line is the mean over %s of normal rows, whose parameters come from %s (sd %s for %s)",
-		Formula(f.Design), o.Units, noise, f.Method, count(f.Releases, "simulated release"), o.Prior, general(a.SD), strings.TrimSuffix(slopeName(f, o.Slope), meanOf(f)))
+		"each line is the mean over %s of normal rows, with posteriors under %s",
+		Formula(f.Design), o.Units, noise, f.Method, count(f.Releases, "simulated release"), o.Prior)
 	switch {
 	case math.IsNaN(a.Truth):
 		return text + "."
 	case a.Name == pooled && len(f.Design.Covariates) > 1:
-		return text + fmt.Sprintf(", but for slopes of %s.", exactly(a.Truth))
+		return text + fmt.Sprintf(". The slopes are %s.", exactly(a.Truth))
 	}
-	return text + fmt.Sprintf(", but for a slope of %s.", exactly(a.Truth))
+	return text + fmt.Sprintf(". The slope is %s.", exactly(a.Truth))
+}
+
+// maxAssumed is how many columns are told apart.
+const maxAssumed = 8
+
+// assumed says what the rows are taken to be like, and that one may say it.
+func assumed(f *dpreg.Forecast) string {
+	var columns []string
+	for _, c := range f.Assumed.Columns {
+		d := common(c.SD, c.SD)
+		columns = append(columns, fmt.Sprintf("%s %s ± %s", c.Name, number(c.Mean, d), number(c.SD, d)))
+	}
+	if more := len(columns) - maxAssumed; more > 0 {
+		columns = append(columns[:maxAssumed], fmt.Sprintf("%d more", more))
+	}
+	text := "Assumed of the rows, mean ± sd: " + strings.Join(columns, ", ")
+	if len(f.Design.Covariates) > 1 {
+		text += fmt.Sprintf("; correlations of covariates of %s", exactly(f.Assumed.Correlation))
+	}
+	return text + fmt.Sprintf("; R2 of %s. Widths follow the sds: state what is known by --mean, --sd and --r2.", exactly(f.Assumed.R2))
 }
 
 // pooled is the name that dpreg gives to the mean over slopes.
@@ -82,41 +103,31 @@ func meanOf(f *dpreg.Forecast) string { return fmt.Sprintf(" (mean of %d)", len(
 
 func forecastTable(f *dpreg.Forecast, slope int) table {
 	level := exactly(percent(f.Level)) + "%"
-	header := []string{"n", "eps", level + " width", "MC error", "Learned", "Price", "sd", "noiseless sd"}
-	detected := !math.IsNaN(f.Alone[slope].Truth)
-	if detected {
-		header = append(header, "Detected")
-	}
+	header := []string{"n", "eps", level + " width", "MC error", "Contr.", "Price", "sd", "noiseless sd", "Detected"}
 	var rows [][]string
 	for _, p := range f.Points {
 		s := p.Slopes[slope]
 		d := common(s.SD, s.Width, s.SD)
-		row := []string{fmt.Sprint(p.N), exactly(p.Epsilon), number(s.Width, d), number(s.WidthError, d), number(s.Learned, 2),
-			ratio(s.Price), number(s.SD, d), number(s.NoiselessSD, common(s.NoiselessSD, s.NoiselessSD))}
-		if detected {
-			row = append(row, number(s.Detected, 2))
-		}
-		rows = append(rows, row)
+		rows = append(rows, []string{fmt.Sprint(p.N), exactly(p.Epsilon), number(s.Width, d), number(s.WidthError, d), number(s.Contraction, 2),
+			ratio(s.Price), number(s.SD, d), number(s.NoiselessSD, common(s.NoiselessSD, s.NoiselessSD)), number(s.Detected, 2)})
 	}
 	return table{Header: header, Rows: rows}
 }
 
 // forecastLegend explains the columns.
 func forecastLegend(f *dpreg.Forecast, slope int) string {
-	learned, price, detected := math.NaN(), math.NaN(), math.NaN()
+	contraction, price, detected := math.NaN(), math.NaN(), math.NaN()
 	for _, p := range f.Points {
 		s := p.Slopes[slope]
-		learned, price, detected = largest(learned, s.LearnedError), largest(price, s.PriceError/s.Price), largest(detected, s.DetectedError)
+		contraction, price, detected = largest(contraction, s.ContractionError), largest(price, s.PriceError/s.Price), largest(detected, s.DetectedError)
 	}
 	level := exactly(percent(f.Level)) + "%"
 	a := f.Alone[slope]
 	text := fmt.Sprintf("Width of the %s interval for %s; %s under the prior alone. "+
-		"Learned = 1 - posterior variance / prior variance (Monte Carlo error up to %s). "+
-		"Price = posterior sd over the sd from the same rows without noise (up to %s %%).",
-		level, slopeName(f, slope), number(a.Width, common(a.SD, a.Width)), number(learned, 2), number(100*price, 0))
-	if !math.IsNaN(a.Truth) {
-		text += fmt.Sprintf(" Detected = share of intervals on the true side of 0 (up to %s).", number(detected, 2))
-	}
+		"Contr. = posterior contraction, 1 - (posterior IQR / prior IQR)^2 (Monte Carlo error up to %s). "+
+		"Price = posterior sd over the sd from the same rows without noise (up to %s %%). "+
+		"Detected = share of intervals on the true side of 0 (up to %s).",
+		level, slopeName(f, slope), number(a.Width, common(a.Width, a.Width)), number(contraction, 2), number(100*price, 0), number(detected, 2))
 	if f.Delta > 0 {
 		text += " Noise: " + kinds(f) + "."
 	}

@@ -18,14 +18,18 @@ import (
 func foreseen(truth float64, epsilons []float64, ns ...int64) *dpreg.Forecast {
 	f := &dpreg.Forecast{
 		Design: dpreg.UnitDesign(3), Method: "gibbs-ss-update", Level: 0.95, Releases: 40,
-		Alone: []dpreg.PriorSlope{{Name: "slope", Width: 2.076, SD: 0.5196, Truth: truth}},
+		Alone:   []dpreg.PriorSlope{{Name: "slope", Width: 2.076, Truth: truth}},
+		Assumed: &dpreg.Assumption{R2: 0.3, Correlation: 0.25},
+	}
+	for _, name := range []string{"x1", "x2", "x3", "y"} {
+		f.Assumed.Columns = append(f.Assumed.Columns, dpreg.AssumedColumn{Name: name, Mean: -0.25, SD: 0.25})
 	}
 	for _, n := range ns {
 		for _, epsilon := range epsilons {
 			sd, without := 0.5196/(1+epsilon*float64(n)/400), 1/math.Sqrt(float64(n))
 			f.Points = append(f.Points, dpreg.ForecastPoint{N: n, Epsilon: epsilon, Noise: release.Noise{Kind: release.Laplace, Scale: 14.4 / epsilon},
 				Slopes: []dpreg.SlopeForecast{{
-					Width: 3.92 * sd, WidthError: 0.041, Learned: 1 - sd*sd/0.27, LearnedError: 0.0321, Price: sd / without, PriceError: 0.05 * sd / without,
+					Width: 3.92 * sd, WidthError: 0.041, Contraction: 1 - sd*sd/0.27, ContractionError: 0.0321, Price: sd / without, PriceError: 0.05 * sd / without,
 					SD: sd, NoiselessSD: without, Detected: 1 / (1 + sd), DetectedError: 0.044,
 				}}})
 		}
@@ -41,7 +45,7 @@ func TestForecast(t *testing.T) {
 	truth.Warnings = []string{"chains mixed slowly"}
 	truth.Alone[0].Name, truth.Level = "educ", 0.9
 	none := foreseen(math.NaN(), grid[:1], 50)
-	none.Points[0].Slopes[0].WidthError, none.Points[0].Slopes[0].LearnedError = math.NaN(), math.NaN()
+	none.Points[0].Slopes[0].WidthError, none.Points[0].Slopes[0].ContractionError = math.NaN(), math.NaN()
 	wantNarrow(t, golden(t, "forecast", func(w io.Writer) error {
 		for _, f := range []*dpreg.Forecast{some, truth, none} {
 			if err := report.Forecast(w, f, report.ForecastOptions{Units: dpreg.Scaled}); err != nil {

@@ -8,22 +8,14 @@ import (
 	"github.com/dpreg/dpreg"
 )
 
-// The marks that the words under a forecast measure against.
-const (
-	enoughLearned  = 0.5 // half of the prior variance
-	enoughDetected = 0.8 // the power that studies are commonly planned for
-)
+// enoughDetected is the power that studies are commonly planned for.
+const enoughDetected = 0.8
 
 // conclusions says in words what a forecast comes to: for each n the smallest ε
 // of the grid that is enough.
 func conclusions(f *dpreg.Forecast, slope int) []string {
-	half := fmt.Sprintf("Learned at least %v", enoughLearned)
-	text := []string{smallest(f, half, func(p dpreg.ForecastPoint) bool { return p.Slopes[slope].Learned >= enoughLearned })}
-	if !math.IsNaN(f.Alone[slope].Truth) {
-		power := fmt.Sprintf("Detected at least %v", enoughDetected)
-		text = append(text, smallest(f, power, func(p dpreg.ForecastPoint) bool { return p.Slopes[slope].Detected >= enoughDetected }))
-	}
-	return text
+	power := fmt.Sprintf("Detected at least %v", enoughDetected)
+	return []string{smallest(f, power, func(p dpreg.ForecastPoint) bool { return p.Slopes[slope].Detected >= enoughDetected })}
 }
 
 // smallest writes, for each n, the smallest ε at which what is wanted holds.

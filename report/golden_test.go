@@ -54,12 +54,12 @@ func wantNarrow(t *testing.T, text string) {
 	}
 }
 
-func known(learned float64) *float64 { return &learned }
+func known(contraction float64) *float64 { return &contraction }
 
-func parameter(name, label string, mean, sd float64, learned *float64) posterior.Parameter {
+func parameter(name, label string, mean, sd float64, contraction *float64) posterior.Parameter {
 	return posterior.Parameter{
 		Name: name, Label: label, Mean: mean, SD: sd, Lower: mean - 1.96*sd, Upper: mean + 1.96*sd,
-		RHat: 1.0034, ESSBulk: 2047.4, ESSTail: 1386.8, Learned: learned,
+		RHat: 1.0034, ESSBulk: 2047.4, ESSTail: 1386.8, Contraction: contraction,
 	}
 }
 

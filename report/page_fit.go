@@ -10,7 +10,7 @@ import (
 )
 
 // FitPage writes a fit as a page: what was asked, the promise of privacy, the
-// table, what was learned, the diagnostics, and how to repeat it. The figures are
+// table, the posterior contraction, the diagnostics, and how to repeat it. The figures are
 // those of FitPlots; what may be nil. It panics on units or a level that do not exist.
 func FitPage(w io.Writer, f *dpreg.Fit, what *dpreg.WhatIf, figures []*Figure, o Options, run Run) error {
 	o.fill()
@@ -38,7 +38,7 @@ func FitPage(w io.Writer, f *dpreg.Fit, what *dpreg.WhatIf, figures []*Figure, o
 		p.add("What is private", append([]block{{Table: &table}}, paragraphs(custodiansWords(f))...)...)
 	}
 	p.add("Estimates", fitEstimates(f, s, o)...)
-	p.add("What was learned", append(paragraphs(learned(s)...), slices.Concat(pictures["posterior"], pictures[CustodiansPlot])...)...)
+	p.add("Posterior contraction", append(paragraphs(contraction(s)...), slices.Concat(pictures["posterior"], pictures[CustodiansPlot])...)...)
 	p.add("Can the chains be trusted?", fitDiagnostics(s, ok, pictures)...)
 	if what != nil {
 		table := whatIfTable(what)
@@ -93,7 +93,7 @@ func fitAsked(f *dpreg.Fit, run Run, more ...fact) []block {
 func fitEstimates(f *dpreg.Fit, s *posterior.Summary, o Options) []block {
 	t := summaryTable(s, o.All)
 	blocks := []block{{Table: &t}, {Text: "Estimate and Est.Error: posterior mean and standard deviation; l and u: the interval; " +
-		"Learned: 1 - posterior variance / prior variance, near 0 where the release says nothing and the prior speaks."}}
+		"Contr.: posterior contraction, 1 - (posterior IQR / prior IQR)^2, near 0 where the release says nothing and the prior speaks."}}
 	if text := leftOut(s, o.All); text != "" {
 		blocks = append(blocks, block{Text: text})
 	}

@@ -21,7 +21,7 @@ func ForecastPage(w io.Writer, f *dpreg.Forecast, o ForecastOptions, run Run) er
 	}
 	table := forecastTable(f, o.Slope)
 	p := page{Title: "Plan for " + Formula(f.Design), Lead: "What a release would tell, before any row is touched: no data were read, and nothing was spent."}
-	p.add("What was asked", block{Command: run.Command}, block{Text: simulated(f, o)})
+	p.add("What was asked", block{Command: run.Command}, block{Text: simulated(f, o)}, block{Text: assumed(f)})
 	p.add("What follows", append(paragraphs(conclusions(f, o.Slope)...), block{Picture: picture})...)
 	p.add("The numbers", block{Table: &table}, block{Text: forecastLegend(f, o.Slope)})
 	p.addWarnings(f.Warnings)

@@ -37,7 +37,7 @@ func Table(w io.Writer, s *posterior.Summary, all bool) error {
 
 func summaryTable(s *posterior.Summary, all bool) table {
 	level := exactly(percent(s.Level)) + "%"
-	header := []string{"", "Estimate", "Est.Error", "l-" + level, "u-" + level, "Rhat", "Bulk_ESS", "Tail_ESS", "Learned"}
+	header := []string{"", "Estimate", "Est.Error", "l-" + level, "u-" + level, "Rhat", "Bulk_ESS", "Tail_ESS", "Contr."}
 	var rows [][]string
 	far := farthest(s.Parameters)
 	for i := range s.Parameters {
@@ -62,12 +62,12 @@ func isOneCustodians(name string) bool { return strings.Contains(name, "_at[") }
 
 func row(p *posterior.Parameter) []string {
 	d := common(p.SD, p.Mean, p.SD, p.Lower, p.Upper)
-	learned := "NA"
-	if p.Learned != nil {
-		learned = number(*p.Learned, 3)
+	contraction := "NA"
+	if p.Contraction != nil {
+		contraction = number(*p.Contraction, 3)
 	}
 	return []string{p.Label, number(p.Mean, d), number(p.SD, d), number(p.Lower, d), number(p.Upper, d),
-		number(p.RHat, 3), number(p.ESSBulk, 0), number(p.ESSTail, 0), learned}
+		number(p.RHat, 3), number(p.ESSBulk, 0), number(p.ESSTail, 0), contraction}
 }
 
 // numbersWidth is the width of all columns but the first, with their gaps.

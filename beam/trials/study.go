@@ -12,7 +12,7 @@ import (
 type Study struct {
 	Kind Kind
 	Text []byte // its design
-	Data string // of a comparison on real rows: their file, under a path that workers know
+	Data string // of a study of real rows: their file, under a path that workers know
 }
 
 // Kind says whose design it is.
@@ -24,39 +24,45 @@ const (
 	Comparison  Kind = "compare"
 )
 
-// Open makes the study. Errors: those of reading the design and, of a comparison, its rows,
-// which have to be those of the design.
+// Open makes the study. Errors: those of reading the design and, of a study of real rows, its
+// rows, which have to be those of the design.
 func (s Study) Open() (*calibration.Study, error) {
 	if s.Kind == Comparison {
-		return s.comparison()
+		d, err := compare.ReadDesign(s.Text)
+		if err != nil {
+			return nil, err
+		}
+		var of *calibration.Table
+		if d.Table != nil {
+			of = &d.Table.Table
+		}
+		return s.open(of, d.Study)
 	}
 	d, err := calibration.ReadDesign(s.Text)
 	if err != nil {
 		return nil, err
 	}
-	return d.Study()
+	return s.open(d.Population, d.Study)
 }
 
-func (s Study) comparison() (*calibration.Study, error) {
-	d, err := compare.ReadDesign(s.Text)
+// open gives a study the rows of its table; nil: it has none.
+func (s Study) open(of *calibration.Table, study func(*calibration.Rows) (*calibration.Study, error)) (*calibration.Study, error) {
 	switch {
-	case err != nil:
-		return nil, err
-	case d.Table == nil && s.Data == "":
-		return d.Study(nil)
-	case d.Table == nil:
-		return nil, errors.New("this comparison simulates rows, and takes no table")
+	case of == nil && s.Data == "":
+		return study(nil)
+	case of == nil:
+		return nil, errors.New("this study simulates rows, and takes no table")
 	case s.Data == "":
-		return nil, errors.New("this comparison is of the rows of " + d.Table.Name + ": name the file")
+		return nil, errors.New("this study is of the rows of " + of.Name + ": name the file")
 	}
 	source, err := table.Find(s.Data)
 	if err != nil {
 		return nil, err
 	}
-	o := table.Options{Missing: d.Table.Missing, NA: d.Table.NA}
-	rows, err := compare.ReadRows(o.Rows(source, &d.Table.Columns), len(d.Table.Columns.Columns()))
+	o := table.Options{Missing: of.Missing, NA: of.NA}
+	rows, err := calibration.ReadRows(o.Rows(source, &of.Columns), len(of.Columns.Columns()))
 	if err != nil {
 		return nil, err
 	}
-	return d.Study(rows)
+	return study(rows)
 }

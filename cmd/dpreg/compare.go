@@ -96,21 +96,13 @@ func (f *compareFlags) run(ctx context.Context, stdout, stderr io.Writer, cmd *c
 		return err
 	}
 	if f.prepare {
-		return prepareStudy(stderr, "compare", f.save, modeOf(d), study)
+		return prepareStudy(stderr, "compare", f.save, modeOf(d.Table != nil), study)
 	}
-	trials, err := finishStudy(ctx, stderr, "compare", f.save, modeOf(d), study, calibration.Options{Shard: shard, Workers: f.jobs})
+	trials, err := finishStudy(ctx, stderr, "compare", f.save, modeOf(d.Table != nil), study, calibration.Options{Shard: shard, Workers: f.jobs})
 	if err != nil || shard.Count > 1 {
 		return err
 	}
 	return f.conclude(stdout, stderr, d, study, trials)
-}
-
-// modeOf is that of files with results: those of real rows are their holder's.
-func modeOf(d *compare.Design) fs.FileMode {
-	if d.Table != nil {
-		return private
-	}
-	return public
 }
 
 // comparisonOutput is what is made of a comparison that is finished.
@@ -145,7 +137,7 @@ func (f *comparisonOutput) conclude(stdout, stderr io.Writer, d *compare.Design,
 	failed := func(t *calibration.Trial) bool { return t.Error != "" }
 	times := study.Runtimes(slices.DeleteFunc(slices.Clone(trials), failed))
 	if f.save != "" {
-		err := writeStudy(f.save, modeOf(d), func(w io.Writer) error { return compare.WriteTrials(w, study, trials) },
+		err := writeStudy(f.save, modeOf(d.Table != nil), func(w io.Writer) error { return compare.WriteTrials(w, study, trials) },
 			func(w io.Writer) error { return study.WriteTiming(w, trials) }, summary.WriteCSV, summary.WriteJSON)
 		if err != nil {
 			return err
@@ -153,7 +145,7 @@ func (f *comparisonOutput) conclude(stdout, stderr io.Writer, d *compare.Design,
 		note(stderr, "results written to %s", f.save)
 	}
 	if f.plot != "" {
-		if err := f.draw(modeOf(d), summary, times); err != nil {
+		if err := f.draw(modeOf(d.Table != nil), summary, times); err != nil {
 			return err
 		}
 		note(stderr, "picture written to %s", f.plot)

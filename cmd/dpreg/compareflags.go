@@ -5,7 +5,6 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -59,7 +58,7 @@ var notOfComparison = []string{"save", "prepare", "shard", "plot", "format", "jo
 
 // design is what the flags say or, where they say nothing, what --save holds; and the rows
 // of the table.
-func (f *compareFlags) design(stderr io.Writer, cmd *cobra.Command, data string) (*compare.Design, *compare.Rows, error) {
+func (f *compareFlags) design(stderr io.Writer, cmd *cobra.Command, data string) (*compare.Design, *calibration.Rows, error) {
 	if data != "" && !f.holdsData {
 		return nil, nil, refusef("compare prints what the rows of %s say, without privacy. If you may see the rows and keep the output to yourself, say --i-hold-the-data", data)
 	}
@@ -93,7 +92,7 @@ func (f *compareFlags) design(stderr io.Writer, cmd *cobra.Command, data string)
 }
 
 // again goes on with the study that --save holds.
-func (f *compareFlags) again(stderr io.Writer, data string) (*compare.Design, *compare.Rows, error) {
+func (f *compareFlags) again(stderr io.Writer, data string) (*compare.Design, *calibration.Rows, error) {
 	d, err := readComparison(f.save)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -110,7 +109,7 @@ func (f *compareFlags) again(stderr io.Writer, data string) (*compare.Design, *c
 	if f.source, err = findRows(data); err != nil {
 		return nil, nil, err
 	}
-	rows, err := f.read(stderr, &d.Table.Columns, table.Options{Missing: d.Table.Missing, NA: d.Table.NA})
+	rows, err := readAll(stderr, f.source, &d.Table.Columns, table.Options{Missing: d.Table.Missing, NA: d.Table.NA})
 	return d, rows, err
 }
 
@@ -169,7 +168,7 @@ func (f *compareFlags) simulation(cmd *cobra.Command, d *compare.Design) (err er
 }
 
 // table takes the columns and reads the rows.
-func (f *compareFlags) table(stderr io.Writer, cmd *cobra.Command, d *compare.Design, data string) (*compare.Rows, error) {
+func (f *compareFlags) table(stderr io.Writer, cmd *cobra.Command, d *compare.Design, data string) (*calibration.Rows, error) {
 	for _, name := range []string{"n", "p", "data"} {
 		if cmd.Flags().Changed(name) {
 			return nil, usagef("--%s is for simulated rows: leave %s out, or the flag", name, data)
@@ -184,22 +183,12 @@ func (f *compareFlags) table(stderr io.Writer, cmd *cobra.Command, d *compare.De
 		return nil, err
 	}
 	if unbounded != nil {
-		return nil, usagef("--bounds auto is for a release; compare needs public bounds of every column (dpreg schema)")
+		return nil, errNoBounds
 	}
-	rows, err := f.read(stderr, design, cells)
+	rows, err := readAll(stderr, f.source, design, cells)
 	if err != nil {
 		return nil, err
 	}
-	d.Table = &compare.Table{Name: filepath.Base(data), Columns: *design, Missing: cells.Missing, NA: cells.NA, Rows: rows.Len(), Digest: rows.Digest(), Test: f.test}
+	d.Table = &compare.Table{Table: tableOf(data, design, cells, rows), Test: f.test}
 	return rows, nil
-}
-
-// read reads the rows, which must not change meanwhile.
-func (f *compareFlags) read(stderr io.Writer, design *schema.Design, cells table.Options) (rows *compare.Rows, err error) {
-	noteMissing(stderr, cells)
-	_, err = scan(stderr, f.source, nil, func() error {
-		rows, err = compare.ReadRows(cells.Rows(f.source, design), len(design.Covariates)+1)
-		return err
-	})
-	return rows, err
 }

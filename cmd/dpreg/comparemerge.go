@@ -51,7 +51,7 @@ func (f *comparisonOutput) merge(stdout, stderr io.Writer, dirs []string) error 
 	if err != nil {
 		return err
 	}
-	if err := keepMerged("compare", f.save, modeOf(d), study, trials); err != nil {
+	if err := keepMerged("compare", f.save, modeOf(d.Table != nil), study, trials); err != nil {
 		return err
 	}
 	return f.conclude(stdout, stderr, d, study, trials)

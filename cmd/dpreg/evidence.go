@@ -81,6 +81,14 @@ func (e *evidence) names() (names []string) {
 	return names
 }
 
+// releases are those of the custodians.
+func (e *evidence) releases() (of []*release.Release) {
+	for _, c := range e.custodians {
+		of = append(of, c.Release)
+	}
+	return of
+}
+
 // rows are those of all releases.
 func (e *evidence) rows() (n int64) {
 	for _, c := range e.custodians {
@@ -109,7 +117,7 @@ func (e *evidence) differ() string {
 // sample draws from the posterior, with a bar. keep is what the run must not overwrite.
 func (f *inferFlags) sample(ctx context.Context, stderr io.Writer, e *evidence, keep inputs) (*dpreg.Fit, error) {
 	f.differ = e.differ()
-	o, err := f.options(e.design, keep)
+	o, err := f.options(e.design, keep, e.releases()...)
 	if err != nil {
 		return nil, err
 	}

@@ -37,10 +37,10 @@ func TestBrokenRelease(t *testing.T) {
 func TestBrokenPrior(t *testing.T) {
 	for name, c := range map[string]struct{ prior, says string }{
 		"not definite": {`{"theta":{"precision":[[1,2],[2,1]]}}`, "theta precision is not positive definite: its smallest eigenvalue is -1"},
-		"covariates":   {`{"covariates":{"scale":[[-3]]}}`, "covariates scale is not positive definite: its smallest eigenvalue is -3"},
+		"covariates":   {`{"covariates":{"scale":[[-3]],"dof":5}}`, "covariates scale is not positive definite: its smallest eigenvalue is -3"},
 		"asymmetric":   {`{"theta":{"precision":[[1,2],[0,1]]}}`, "theta precision is not symmetric"},
 		"size":         {`{"theta":{"mean":[0,0,0]}}`, "theta.mean: 3 numbers, the model needs 2"},
-		"negative":     {`{"sigma2":{"shape":-1}}`, "shape"},
+		"negative":     {`{"sigma2":{"shape":-1,"scale":1}}`, "shape"},
 		"unknown":      {`{"teta":{}}`, "teta"},
 		"units":        {`{"units":"feet"}`, "units"},
 		"not JSON":     {`prior`, "prior"},

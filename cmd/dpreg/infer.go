@@ -23,9 +23,9 @@ data seen through noise deserve. It costs no privacy, however often it is done:
 covariates.
 
 Below the table stands the price of privacy: the posterior standard deviation
-over the one expected had there been no noise. The column Learned is
-1 - posterior variance / prior variance: near 0, the release says nothing on that
-parameter and the prior speaks.
+over the one expected had there been no noise. The column Contr. is
+the posterior contraction, 1 - (posterior IQR / prior IQR)^2: near 0, the release says
+nothing on that parameter and the prior speaks.
 
 Chains run until every parameter has the effective sample size --ess, bulk and
 tail, or for --draws iterations each. The same release and --seed give the same
@@ -35,7 +35,8 @@ where an effective sample size is below 1000), or such a size below 400 without
 
 type inferCommand struct {
 	inferFlags
-	formula string
+	formula    string
+	printPrior bool
 }
 
 func newInfer() *cobra.Command {
@@ -46,6 +47,7 @@ func newInfer() *cobra.Command {
 		Long:  inferHelp,
 		Example: `  dpreg infer pums.release.json
   dpreg infer pums.release.json --formula 'income ~ educ' --level 0.9
+  dpreg infer pums.release.json --prior 'educ ~ normal(4000, 2000)' --print-prior
   dpreg infer pums.release.json --format json --save posterior/
   dpreg infer north.release.json south.release.json --pooling partial`,
 		Args: releases,
@@ -61,6 +63,7 @@ func newInfer() *cobra.Command {
 	}
 	c.register(cmd)
 	cmd.Flags().StringVar(&c.formula, "formula", "", formulaUsage+"default: the release's own")
+	cmd.Flags().BoolVar(&c.printPrior, "print-prior", false, "print the prior in words, in the data's units, and sample nothing")
 	c.registerSharing(cmd)
 	c.registerSameRows(cmd)
 	return cmd
@@ -70,6 +73,9 @@ func (c *inferCommand) run(ctx context.Context, stdout, stderr io.Writer, paths 
 	e, err := readEvidence(stderr, paths, c.formula)
 	if err != nil {
 		return err
+	}
+	if c.printPrior {
+		return c.priorFlags.print(stdout, e.design, e.differ(), e.releases()...)
 	}
 	return c.infer(ctx, stdout, stderr, e, slices.Clone(paths))
 }

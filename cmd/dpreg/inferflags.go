@@ -11,6 +11,7 @@ import (
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/nuts/individual"
 	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -19,7 +20,8 @@ const nonPrivate = "non-private"
 
 // inferFlags are the flags of what samples and reports: infer and fit.
 type inferFlags struct {
-	prior, method, kernel, format, units string
+	priorFlags
+	method, kernel, format, units string
 
 	covariates, pooling string // of several releases
 	sameRows            bool
@@ -66,8 +68,8 @@ func (f *inferFlags) registerLevel(cmd *cobra.Command) {
 // and check have these, too.
 func (f *inferFlags) registerSampler(cmd *cobra.Command) {
 	plan, fs := dpreg.DefaultPlan(), cmd.Flags()
+	f.priorFlags.register(cmd)
 	f.format, f.units, f.level = "table", string(dpreg.Original), posterior.DefaultLevel
-	fs.StringVar(&f.prior, "prior", "", "prior `FILE` (default: weakly informative for columns on [-1, 1])")
 	fs.StringVar(&f.method, "method", dpreg.DefaultMethod, "`NAME` of the method: "+strings.Join(methods(cmd), ", "))
 	fs.BoolVar(&f.clamping, "model-clamping", false, "let the rows be unbounded, and the sums be those of the clamped rows (mcmc-ind)")
 	fs.IntVar(&f.chains, "chains", plan.Chains, "`NUMBER` of chains")
@@ -114,6 +116,9 @@ func (f *inferFlags) checkChoices(cmd *cobra.Command) error {
 		if err := choose(choice.flag, choice.got, choice.words); err != nil {
 			return err
 		}
+	}
+	if err := f.priorFlags.parse(); err != nil {
+		return err
 	}
 	auto := f.method == dpreg.Auto
 	switch {
@@ -175,8 +180,8 @@ func (f *inferFlags) checkPlan() error {
 }
 
 // options turns flags that check passed into those of dpreg.Infer. keep is what
-// the run reads or pays for beside the prior.
-func (f *inferFlags) options(d *schema.Design, keep inputs) (dpreg.Options, error) {
+// the run reads or pays for beside the prior. The default prior is that for the releases.
+func (f *inferFlags) options(d *schema.Design, keep inputs, releases ...*release.Release) (dpreg.Options, error) {
 	o := dpreg.Options{
 		Method:        f.method,
 		Kernel:        f.kernel,
@@ -193,7 +198,7 @@ func (f *inferFlags) options(d *schema.Design, keep inputs) (dpreg.Options, erro
 	if err != nil {
 		return o, err
 	}
-	o.Prior, err = f.readPrior(d)
+	o.Prior, err = f.priorFlags.read(d, f.differ, releases...)
 	return o, usage(err)
 }
 

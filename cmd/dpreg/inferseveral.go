@@ -1,14 +1,9 @@
 package main
 
 import (
-	"fmt"
-	"os"
-
 	"github.com/spf13/cobra"
 
 	"github.com/dpreg/dpreg"
-	"github.com/dpreg/dpreg/model"
-	"github.com/dpreg/dpreg/schema"
 )
 
 // registerSharing registers what only several releases have.
@@ -42,20 +37,4 @@ func (f *inferFlags) checkSharing(cmd *cobra.Command, releases int) error {
 		}
 	}
 	return nil
-}
-
-// readPrior reads the prior for a design; nil is the default prior.
-func (f *inferFlags) readPrior(d *schema.Design) (*model.Prior, error) {
-	if f.prior == "" {
-		return nil, nil
-	}
-	file, err := os.Open(f.prior)
-	if err != nil {
-		return nil, fmt.Errorf("--prior: %w", err)
-	}
-	defer file.Close()
-	if f.differ != "" {
-		return model.ReadOriginalPrior(file, f.prior, d, f.differ)
-	}
-	return model.ReadPrior(file, f.prior, d)
 }

@@ -81,7 +81,7 @@ func TestInferSameRows(t *testing.T) {
 	if out := run("infer", "first.json", "second.json"); !strings.Contains(out, "n = 2006") || !strings.Contains(out, "may be two releases of the same rows") {
 		t.Errorf("without the flag:\n%s", out)
 	}
-	out := run("infer", "first.json", "second.json", "--same-rows", "--save", "out")
+	out := run("infer", "first.json", "second.json", "--same-rows", "--units", "scaled", "--save", "out")
 	if !strings.Contains(out, "n = 1003") || !strings.Contains(out, "2 releases of the same rows") || strings.Contains(out, "may be two releases") {
 		t.Errorf("with the flag:\n%s", out)
 	}

@@ -11,19 +11,17 @@ import (
 	"github.com/dpreg/dpreg/ssp"
 )
 
-// littleLearned is the share of the slopes' prior variance below which a release tells next
-// to nothing; of as little plan expects less than a tenth.
-const littleLearned = 0.05
-
-// enoughLearned is that of which is said what it would take, if no ε above largeEpsilon,
-// which would hardly protect anybody.
+// nothingTold is half of the interval of a standardised slope, between -1 and 1, from which on
+// a release tells next to nothing of it; enoughTold is one of which is said what it would take, if
+// no ε above largeEpsilon, which would hardly protect anybody.
 const (
-	enoughLearned = 0.5
-	largeEpsilon  = 10
+	nothingTold  = 1.0
+	enoughTold   = 0.5
+	largeEpsilon = 10
 )
 
-// foretell says, before ε is spent, where next to nothing is to be learned, and what would
-// help. It knows what is public: the columns' number, the noise, the prior, and how many rows
+// foretell says, before ε is spent, where next to nothing is to be told of the slopes, and what
+// would help. It knows what is public: the columns' number, the noise, and how many rows
 // there are, if that is public or was stated.
 func (o *order) foretell(stderr io.Writer, rows int64) {
 	if o.privacy.Neighbours == release.AddRemove {
@@ -31,33 +29,28 @@ func (o *order) foretell(stderr io.Writer, rows int64) {
 			rows = o.bounds.rows
 		}
 	}
-	learned := o.learned(o.design)
-	if rows == 0 || learned == nil {
+	width := o.halfWidth(o.design)
+	if rows == 0 || width == nil {
 		return
 	}
 	n, epsilon := float64(rows), o.privacy.Epsilon
-	now := learned(n, epsilon)
-	if now >= littleLearned {
+	if width(n, epsilon) < nothingTold {
 		return
 	}
-	help := wants(learned, n, epsilon)
-	if o.prior == nil && len(o.design.Covariates) > 1 {
+	help := wants(width, n, epsilon)
+	if len(o.design.Covariates) > 1 {
 		one := *o.design
 		one.Covariates = one.Covariates[:1]
-		help += "; with one covariate " + wants(o.learned(&one), n, epsilon)
+		help += "; with one covariate " + wants(o.halfWidth(&one), n, epsilon)
 	}
-	less := "less than 0.01"
-	if now >= 1e-4 {
-		less = "about " + rounded(100*now)
-	}
-	note(stderr, "warning: next to nothing will be learned: the slopes' posterior variances would be %s %% below the prior's (`dpreg plan` simulates it). To halve them takes %s",
-		less, help)
+	note(stderr, "warning: next to nothing will be told of the slopes: the 95 %% interval of a standardised slope, which lies between -1 and 1, would be ± %v or wider (`dpreg plan` simulates it). For ± %v it takes %s",
+		nothingTold, enoughTold, help)
 }
 
-// learned gives the share that is learned of a design as a function of rows and ε; nil where
-// there is no prior to compare with.
-func (o *order) learned(d *schema.Design) func(rows, epsilon float64) float64 {
-	outlook, err := dpreg.NewOutlook(d, o.prior)
+// halfWidth gives half of a standardised slope's interval as a function of rows and ε; nil
+// where nothing can be assumed of the columns.
+func (o *order) halfWidth(d *schema.Design) func(rows, epsilon float64) float64 {
+	outlook, err := dpreg.NewOutlook(d)
 	if err != nil {
 		return nil
 	}
@@ -66,20 +59,20 @@ func (o *order) learned(d *schema.Design) func(rows, epsilon float64) float64 {
 		other.design, other.privacy.Epsilon = d, epsilon
 		noise, err := other.calibrate()
 		if err != nil {
-			return 1 // it is not for this to say
+			return 0 // it is not for this to say
 		}
-		return outlook.Learned(rows, noise)
+		return outlook.HalfWidth(rows, noise)
 	}
 }
 
-// wants says how many rows, or which ε that still protects, it takes for enough to be learned.
-func wants(learned func(rows, epsilon float64) float64, rows, epsilon float64) string {
+// wants says how many rows, or which ε that still protects, it takes for enough to be told.
+func wants(width func(rows, epsilon float64) float64, rows, epsilon float64) string {
 	text := "more than a billion rows"
-	if n := least(rows, func(n float64) bool { return learned(n, epsilon) >= enoughLearned }); n <= 1e9 {
+	if n := least(rows, func(n float64) bool { return width(n, epsilon) <= enoughTold }); n <= 1e9 {
 		text = rounded(n) + " rows or so"
 	}
 	text += " at this ε"
-	if enough := func(e float64) bool { return learned(rows, e) >= enoughLearned }; enough(largeEpsilon) {
+	if enough := func(e float64) bool { return width(rows, e) <= enoughTold }; enough(largeEpsilon) {
 		text += ", or ε = " + rounded(least(epsilon, enough))
 	}
 	return text

@@ -35,13 +35,16 @@ func TestForetell(t *testing.T) {
 		return found
 	}
 	says := warning("release w.csv --eps 1 -o w.json")
-	for _, part := range []string{"0.42 %", "15000 rows", "with one covariate 130 rows", "ε = 4", "dpreg plan"} {
+	for _, part := range []string{"± 1 or wider", "9700 rows", "with one covariate 610 rows", "dpreg plan"} {
 		if !strings.Contains(says, part) || strings.Count(says, "\n") != 1 {
 			t.Errorf("%q does not say %q in one line", says, part)
 		}
 	}
 	if other := warning("release v.csv --eps 1 -o v.json"); other != says {
 		t.Errorf("%q of some rows, %q of others", says, other)
+	}
+	if says := warning("release pums.csv --eps 0.1 --formula income~educ -o q.json"); !strings.Contains(says, "or ε = 0.") {
+		t.Errorf("%q names no ε that would do", says)
 	}
 	for line, want := range map[string]bool{
 		"release w.csv --eps 1 --delta 1e-6 -o d.json":             true,

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/dpreg/dpreg/report"
 )
@@ -106,7 +107,7 @@ func shellLine(words []string) string {
 }
 
 // inferenceFlags are those of fit that say how to infer from its release.
-var inferenceFlags = []string{"prior", "method", "kernel", "chains", "warmup", "draws", "ess", "seed", "units", "level", "what-if"}
+var inferenceFlags = []string{"prior", "prior-sd", "shrink", "method", "kernel", "chains", "warmup", "draws", "ess", "seed", "units", "level", "what-if"}
 
 // givenFlags are those of inferenceFlags that were given, as words of a command line.
 func givenFlags(cmd *cobra.Command) []string {
@@ -117,7 +118,13 @@ func givenFlags(cmd *cobra.Command) []string {
 		case flag.Value.Type() == "bool":
 			words = append(words, "--"+name+"="+flag.Value.String())
 		default:
-			words = append(words, "--"+name, flag.Value.String())
+			values := []string{flag.Value.String()}
+			if list, ok := flag.Value.(pflag.SliceValue); ok {
+				values = list.GetSlice()
+			}
+			for _, value := range values {
+				words = append(words, "--"+name, value)
+			}
 		}
 	}
 	return words

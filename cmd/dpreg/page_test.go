@@ -34,7 +34,7 @@ func digest(t *testing.T, path string) string {
 func TestReports(t *testing.T) {
 	workspace(t)
 	command(append([]string{"infer", "good.json", "--what-if", "--seed", "7", "--level", "0.9", "--report", "i.html"}, quick...)...).finished(t).says(t, "report written to i.html")
-	wantPage(t, "i.html", "income ~ educ", "epsilon = 1", "u-90%", "What was learned", "What if", "chains",
+	wantPage(t, "i.html", "income ~ educ", "epsilon = 1", "u-90%", "Posterior contraction", "What if", "chains",
 		"dpreg infer good.json --what-if --seed 7 --level 0.9 --report i.html", digest(t, "good.json"), version())
 
 	command(append([]string{"check", "good.json", "--calibrate", "2", "--report", "c.html"}, quick...)...).finished(t)

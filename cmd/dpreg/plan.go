@@ -15,10 +15,9 @@ import (
 const planHelp = `Say what a release would tell, before any row is touched: which ε, how many
 records?
 
-For each ε and n, releases are simulated: parameters from the prior, the exact
-sums of n normal rows, noise as a release has it, and the posterior as infer
+For each ε and n, releases are simulated: the exact sums of n normal rows, noise as a release has it, and the posterior as infer
 draws it. The table has, averaged over them, the width of a slope's interval;
-Learned, 1 - posterior variance / prior variance; the price of privacy, posterior
+posterior contraction, 1 - (posterior IQR / prior IQR)^2; the price of privacy, posterior
 sd over the sd from the same rows without noise. Nothing is spent: no data are
 read, and the simulated releases are not kept.
 
@@ -28,8 +27,10 @@ of 0.5 the response goes from the middle of its range half way to the end, as th
 covariate goes from the middle of its own to the end. With --schema, widths are in
 the data's units.
 
-The truth behind the simulated rows comes from the prior, which is wide. --slope
-fixes the slope, and then the share of intervals that find its sign is shown.
+What a release tells hangs on how far columns spread within their bounds. Without rows
+that is assumed, and said above the table: state what is publicly known by --mean, --sd
+and --r2, in the data's units. --slope fixes the slope, and then the share of intervals
+that find its sign is shown.
 The same --seed gives the same result, whatever the number of cores.`
 
 func newPlan() *cobra.Command {
@@ -40,7 +41,7 @@ func newPlan() *cobra.Command {
 		Long:  planHelp,
 		Example: `  dpreg plan --n 500 --p 3 --eps 0.5
   dpreg plan --n 200,1000,5000 --eps 0.1,0.5,1 --p 2 --slope 0.3 --plot plan.svg
-  dpreg plan --n 1000 --eps 1 --schema pums.schema.json --formula 'income ~ age + educ' --covariate educ`,
+  dpreg plan --n 1000 --eps 1 --schema pums.schema.json --formula 'income ~ age + educ' --mean income=35000 --sd income=50000,educ=3 --covariate educ`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usagef("plan takes no file but by a flag, and reads no data: %q (is a blank in a list, or a quotation mark missing around a formula?)", args[0])

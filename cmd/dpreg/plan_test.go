@@ -17,13 +17,10 @@ func planned(args ...string) result {
 func TestPlan(t *testing.T) {
 	workspace(t)
 	r := planned("--p", "2", "--plot", "p.png").finished(t).says(t, "picture written to p.png")
-	for _, part := range []string{"y ~ x1 + x2, scaled units", "No row was read", "95% width", "Learned", "Price", "mean of 2", "default prior"} {
+	for _, part := range []string{"y ~ x1 + x2, scaled units", "No row was read", "95% width", "Contr.", "Price", "Detected", "mean of 2", "default prior", "± 0.250", "--sd"} {
 		if !strings.Contains(r.stdout, part) {
 			t.Errorf("no %q in\n%s", part, r.stdout)
 		}
-	}
-	if strings.Contains(r.stdout, "Detected") {
-		t.Errorf("without a slope none is detected:\n%s", r.stdout)
 	}
 	if again := planned("--p", "2"); again.stdout != r.stdout {
 		t.Errorf("the same seed gave another result:\n%s\n%s", r.stdout, again.stdout)
@@ -38,8 +35,8 @@ func TestPlan(t *testing.T) {
 
 func TestPlanOfASchema(t *testing.T) {
 	workspace(t)
-	r := planned("--schema", "pums.schema.json", "--formula", "income ~ age + educ", "--covariate", "educ", "--slope", "5000", "--plot", "p.SVG").finished(t)
-	for _, part := range []string{"income ~ age + educ, original units", "the slope of educ", "a slope of 5000", "Detected"} {
+	r := planned("--schema", "pums.schema.json", "--formula", "income ~ age + educ", "--covariate", "educ", "--slope", "5000", "--sd", "income=50000, educ=3", "--mean", "income=35000", "--r2", "0.2", "--plot", "p.SVG").finished(t)
+	for _, part := range []string{"income ~ age + educ, original units", "the slope of educ", "The slope is 5000", "educ 6.62 ± 3.00", "income 35000 ± 50000", "R2 of 0.2"} {
 		if !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), part) {
 			t.Errorf("no %q in\n%s", part, r.stdout)
 		}
@@ -109,6 +106,13 @@ func TestWrongPlans(t *testing.T) {
 		{name: "level", args: "plan --n 100 --eps 1 --p 1 --level 95", says: "--level"},
 		{name: "releases", args: "plan --n 100 --eps 1 --p 1 --releases 0", says: "--releases"},
 		{name: "slope", args: "plan --n 100 --eps 1 --p 1 --slope steep", says: "--slope"},
+		{name: "sd of no column", args: "plan --n 100 --eps 1 --p 1 --sd z=1", says: `"z" is none of the columns`},
+		{name: "sd of no values", args: "plan --n 100 --eps 1 --p 1 --sd x1=2", says: "at most 0.968"},
+		{name: "sd without name", args: "plan --n 100 --eps 1 --p 1 --sd 0.5", says: "NAME=NUMBER"},
+		{name: "sd twice", args: "plan --n 100 --eps 1 --p 1 --sd x1=0.1,x1=0.2", says: "twice"},
+		{name: "mean", args: "plan --n 100 --eps 1 --p 1 --mean y=1", says: "not within its bounds"},
+		{name: "mean no number", args: "plan --n 100 --eps 1 --p 1 --mean y=low", says: "--mean"},
+		{name: "r2", args: "plan --n 100 --eps 1 --p 1 --r2 1", says: "--r2"},
 		{name: "covariate", args: "plan --n 100 --eps 1 --p 1 --covariate z", says: `"z" is none`},
 		{name: "format", args: "plan --n 100 --eps 1 --p 1 --format xml", says: "table, json, csv"},
 		{name: "plot", args: "plan --n 100 --eps 1 --p 1 --plot p.jpg", says: ".svg or .png"},
@@ -130,7 +134,7 @@ func TestWhatIf(t *testing.T) {
 	workspace(t)
 	write(t, "weak.json", weak)
 	r := command(append([]string{"infer", "good.json", "--what-if"}, quick...)...).finished(t)
-	for _, part := range []string{"Price of privacy", "What if", "prior sd halved", "covariates' prior scale doubled", "The conclusions"} {
+	for _, part := range []string{"Price of privacy", "What if", "prior sd a third", "covariates' prior sd tripled", "The conclusions"} {
 		if !strings.Contains(r.stdout, part) {
 			t.Errorf("no %q in\n%s", part, r.stdout)
 		}
@@ -146,7 +150,7 @@ func TestWhatIf(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.stdout), &summary); err != nil {
 		t.Fatal(err)
 	}
-	if w := summary.WhatIf; summary.Format != "dpreg-summary/2" || w.Level != 0.9 || len(w.Variants) < 6 || w.Variants[0].Effects[1].Label != "educ" {
+	if w := summary.WhatIf; summary.Format != "dpreg-summary/3" || w.Level != 0.9 || len(w.Variants) != 5 || w.Variants[0].Effects[1].Label != "educ" {
 		t.Errorf("%+v", summary)
 	}
 	// A variant whose chains disagree, at a seed where the fit's agree.

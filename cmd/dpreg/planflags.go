@@ -21,13 +21,14 @@ import (
 
 // planFlags are the flags of plan.
 type planFlags struct {
-	eps, n, delta, slope               string
-	schema, formula, covariate, prior  string
+	eps, n, delta, slope, mean, sd     string
+	schema, formula, covariate         string
 	plot, format                       string
 	p, releases                        int
-	level                              float64
+	level, r2                          float64
 	seed                               uint64
 	noGrid, formulaSet, pSet, slopeSet bool
+	priorFlags
 	pageFlag
 }
 
@@ -39,8 +40,11 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.schema, "schema", "", "Frictionless Table Schema `FILE` with the columns and their public bounds")
 	fs.StringVar(&f.formula, "formula", "", formulaUsage+"default: the schema's last column on all others")
 	fs.StringVar(&f.covariate, "covariate", "", "`NAME` of the covariate whose slope is shown (default: the first; with --p, the mean over slopes)")
-	fs.StringVar(&f.prior, "prior", "", "prior `FILE` (default: weakly informative for columns on [-1, 1])")
-	fs.StringVar(&f.slope, "slope", "", "true slope of the simulated rows, a `NUMBER` (default: drawn from the prior)")
+	f.priorFlags.register(cmd)
+	fs.StringVar(&f.slope, "slope", "", "true slope of the simulated rows, a `NUMBER` (default: as --r2 has it)")
+	fs.StringVar(&f.mean, "mean", "", "means of columns, a `LIST` such as age=40,income=30000 (default: 3/8 of the way between the bounds; of a 0/1 column its share)")
+	fs.StringVar(&f.sd, "sd", "", "standard deviations of columns, a `LIST` such as age=15,income=40000 (default: an eighth of the range)")
+	fs.Float64Var(&f.r2, "r2", 0.3, "share of the response's variance that the covariates explain, a `NUMBER` between 0 and 1")
 	fs.StringVar(&f.delta, "delta", "0", "δ, a `NUMBER`; above 0, noise is Laplace or Gaussian, whichever is smaller")
 	fs.IntVar(&f.releases, "releases", dpreg.DefaultReleases, "`NUMBER` of simulated releases at each point: four times as many halve the Monte Carlo error")
 	fs.Float64Var(&f.level, "level", 0.95, "probability of the intervals, a `NUMBER` between 0 and 1")
@@ -78,10 +82,16 @@ func (f *planFlags) options(cmd *cobra.Command) (o dpreg.ForecastOptions, err er
 	if o.Delta, err = schema.ParseNumber(f.delta); err != nil || !(o.Delta == 0 || o.Delta >= ssp.MinDelta && o.Delta < 1) {
 		return o, usagef("--delta %q: 0, or a number from %v to below 1", f.delta, ssp.MinDelta)
 	}
+	if err := f.priorFlags.parse(); err != nil {
+		return o, err
+	}
 	if o.Epsilons, err = f.epsilons(); err != nil {
 		return o, err
 	}
 	if o.Design, err = f.design(); err != nil {
+		return o, err
+	}
+	if err := f.assume(&o); err != nil {
 		return o, err
 	}
 	if o.Ns, err = f.counts(len(o.Design.Covariates) + 1); err != nil {
@@ -93,9 +103,47 @@ func (f *planFlags) options(cmd *cobra.Command) (o dpreg.ForecastOptions, err er
 	if err := f.writable(inputs{f.schema, f.prior}); err != nil {
 		return o, err
 	}
-	read := inferFlags{prior: f.prior}
-	o.Prior, err = read.readPrior(o.Design)
+	o.Prior, err = f.priorFlags.read(o.Design, "")
 	return o, usage(err)
+}
+
+// assume parses what is said of the rows.
+func (f *planFlags) assume(o *dpreg.ForecastOptions) (err error) {
+	if o.Means, err = namedNumbers("mean", f.mean); err != nil {
+		return err
+	}
+	if o.SDs, err = namedNumbers("sd", f.sd); err != nil {
+		return err
+	}
+	if o.R2 = f.r2; !(f.r2 > 0 && f.r2 < 1) {
+		return usagef("--r2 %v: it must lie between 0 and 1, as 0.3 does", f.r2)
+	}
+	_, err = dpreg.Assume(o.Design, o.Means, o.SDs, o.R2)
+	return usage(within("--mean, --sd", err))
+}
+
+// namedNumbers parses NAME=NUMBER between commas.
+func namedNumbers(flag, text string) (map[string]float64, error) {
+	numbers := make(map[string]float64)
+	if text == "" {
+		return numbers, nil
+	}
+	for _, part := range strings.Split(text, ",") {
+		at := strings.LastIndex(part, "=")
+		if at < 1 {
+			return nil, usagef("--%s %q: NAME=NUMBER is needed between commas, as in age=40,income=30000", flag, part)
+		}
+		name := strings.TrimSpace(part[:at])
+		v, err := schema.ParseNumber(strings.TrimSpace(part[at+1:]))
+		if err != nil {
+			return nil, usagef("--%s %q: %w", flag, part, err)
+		}
+		if _, twice := numbers[name]; twice {
+			return nil, usagef("--%s: %q is named twice", flag, name)
+		}
+		numbers[name] = v
+	}
+	return numbers, nil
 }
 
 // epsilons parses --eps and, of one value, makes three.
@@ -205,9 +253,7 @@ func (f *planFlags) shown(o *dpreg.ForecastOptions) (report.ForecastOptions, err
 	if f.schema == "" {
 		show.Units = dpreg.Scaled
 	}
-	if f.prior != "" {
-		show.Prior = f.prior
-	}
+	show.Prior = f.priorFlags.describe()
 	if f.covariate != "" {
 		is := func(c schema.Column) bool { return c.Name == f.covariate }
 		if show.Slope = slices.IndexFunc(o.Design.Covariates, is); show.Slope < 0 {

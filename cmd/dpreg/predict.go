@@ -94,7 +94,7 @@ func (c *predictCommand) check(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	} else {
-		for _, name := range []string{"formula", "prior", "method", "kernel", "chains", "warmup", "ess", "seed", "pooling", "covariates"} {
+		for _, name := range []string{"formula", "prior", "prior-sd", "shrink", "method", "kernel", "chains", "warmup", "ess", "seed", "pooling", "covariates"} {
 			if cmd.Flags().Changed(name) {
 				return usagef("--%s cannot be combined with --draws: the draws of %s are there already; dpreg infer --save makes others", name, c.dir)
 			}

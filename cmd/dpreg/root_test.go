@@ -9,10 +9,10 @@ import (
 )
 
 // fit is release and infer of one table of rows: it has the flags of both, but for
-// those of several releases.
+// those of several releases, or of a release that is there.
 func TestFitHasAllFlags(t *testing.T) {
 	all := newFit().Flags()
-	others := []string{"covariates", "pooling", "same-rows"}
+	others := []string{"covariates", "pooling", "same-rows", "print-prior"}
 	for _, cmd := range []*cobra.Command{newRelease(), newInfer()} {
 		for word := range strings.FieldsSeq(cmd.Flags().FlagUsages()) {
 			name, isFlag := strings.CutPrefix(word, "--")

@@ -8,8 +8,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/dpreg/dpreg/calibration"
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/table"
 )
 
 // parseShard parses --shard, which needs --save.
@@ -63,6 +66,32 @@ func prepareStudy(stderr io.Writer, command, dir string, mode fs.FileMode, study
 	}
 	note(stderr, "the study is in %s: dpreg-beam %s runs its trials, dpreg %s --save tells the results", dir, command, command)
 	return folder.journal.Close()
+}
+
+// modeOf is that of files with results: those of real rows are their holder's.
+func modeOf(real bool) fs.FileMode {
+	if real {
+		return private
+	}
+	return public
+}
+
+// errNoBounds refuses to look for bounds in a study's rows.
+var errNoBounds = usagef("--bounds auto is for a release; a study needs public bounds of every column (dpreg schema)")
+
+// readAll keeps all rows of a study's table, which must not change meanwhile.
+func readAll(stderr io.Writer, source *table.Source, design *schema.Design, cells table.Options) (rows *calibration.Rows, err error) {
+	noteMissing(stderr, cells)
+	_, err = scan(stderr, source, nil, func() error {
+		rows, err = calibration.ReadRows(cells.Rows(source, design), len(design.Covariates)+1)
+		return err
+	})
+	return rows, err
+}
+
+// tableOf is how a study names the rows that readAll read.
+func tableOf(data string, design *schema.Design, cells table.Options, rows *calibration.Rows) calibration.Table {
+	return calibration.Table{Name: filepath.Base(data), Columns: *design, Missing: cells.Missing, NA: cells.NA, Rows: rows.Len(), Digest: rows.Digest()}
 }
 
 // runStudy runs the trials that are not done, and shows how far it is.

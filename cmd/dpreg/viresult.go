@@ -117,8 +117,7 @@ func (r *viResult) summary(d *posterior.Draws) *posterior.Summary {
 		q := &s.Parameters[i]
 		q.Label = label
 		if r.flags.model == viLogistic {
-			learned := 1 - q.SD*q.SD/prior[i]
-			q.Learned = &learned
+			q.Contract(posterior.NormalIQR * math.Sqrt(prior[i]))
 		}
 	}
 	return s

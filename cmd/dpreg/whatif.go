@@ -7,7 +7,7 @@ import (
 	"github.com/dpreg/dpreg"
 )
 
-const whatIfUsage = "repeat the fit with other priors (scales halved and doubled) and another model of the covariates, and say whether the conclusions move"
+const whatIfUsage = "repeat the fit with other priors (scales a third and three times as large) and another model of the covariates, and say whether the conclusions move"
 
 // checkWhatIf refuses --what-if where it has no meaning.
 func (f *inferFlags) checkWhatIf() error {

@@ -13,18 +13,21 @@ import (
 
 const studyHelp = `Run on an engine the trials that the study in --save has not finished. dpreg's command
 of the same name begins the study, with --prepare, and afterwards tells its results:
-those of a study that it ran alone, to the last byte; timing.csv aside.`
+those of a study that it ran alone, to the last byte; timing.csv aside.
+
+A study of the rows of a table needs its file, under a path that all workers know.
+Nothing of such a study is private: say --i-hold-the-data (dpreg compare --help).`
 
 func newCalibrate() *cobra.Command {
 	f := studyFlags{kind: trials.Calibration}
 	return f.command(&cobra.Command{
-		Use:   "calibrate --save DIR",
+		Use:   "calibrate --save DIR [DATA]",
 		Short: "Run the trials of a study that dpreg calibrate began",
 		Long:  studyHelp,
 		Example: `  dpreg calibrate --preset fig3 --save fig3 --prepare
   dpreg-beam calibrate --save fig3
   dpreg calibrate --save fig3 --plots`,
-		Args: cobra.NoArgs,
+		Args: cobra.MaximumNArgs(1),
 	})
 }
 
@@ -33,10 +36,7 @@ func newCompare() *cobra.Command {
 	return f.command(&cobra.Command{
 		Use:   "compare --save DIR [DATA]",
 		Short: "Run the trials of a study that dpreg compare began",
-		Long: studyHelp + `
-
-A study of the rows of a table needs its file, under a path that all workers know.
-Nothing of such a study is private: say --i-hold-the-data (dpreg compare --help).`,
+		Long:  studyHelp,
 		Example: `  dpreg compare --n 1000,10000 --eps 0.3,1,3 --delta 1e-6 --save study --prepare
   dpreg-beam compare --save study
   dpreg compare --save study --plot study.svg`,
@@ -54,9 +54,7 @@ type studyFlags struct {
 
 func (f *studyFlags) command(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&f.save, "save", "", "directory `DIR` of the study")
-	if f.kind == trials.Comparison {
-		cmd.Flags().BoolVar(&f.holdsData, "i-hold-the-data", false, "for a table: you may see the rows, and the output stays with you")
-	}
+	cmd.Flags().BoolVar(&f.holdsData, "i-hold-the-data", false, "for a table: you may see the rows, and the output stays with you")
 	f.engineFlags.register(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if f.save == "" {

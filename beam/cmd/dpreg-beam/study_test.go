@@ -15,6 +15,8 @@ import (
 	"github.com/dpreg/dpreg/beam/trials"
 	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/calibration/compare"
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/table"
 )
 
 var trialsEach = flag.Int("trials", 6, "trials of each cell")
@@ -44,10 +46,35 @@ func compared(t *testing.T) trials.Study {
 	return trials.Study{Kind: trials.Comparison, Text: d.Text()}
 }
 
+// populated is a small study of the rows of a table.
+func populated(t *testing.T) trials.Study {
+	t.Helper()
+	path, err := filepath.Abs("../../../testdata/cirrhosis.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := table.Find(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	columns := schema.Design{Intercept: true, Response: schema.Column{Name: "cirrhosis", Lower: 0, Upper: 200}, Covariates: []schema.Column{{Name: "wine", Lower: 0, Upper: 40}}}
+	rows, err := calibration.ReadRows(table.Options{}.Rows(source, &columns), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &calibration.Design{
+		Format: calibration.DesignFormat, Data: calibration.Resampled, Ns: []int64{50}, Epsilons: []float64{1}, Trials: 3,
+		Prior:      calibration.PriorSpec{Name: calibration.BoxPrior},
+		Population: &calibration.Table{Name: "cirrhosis.csv", Columns: columns, Rows: rows.Len(), Digest: rows.Digest()},
+		Arms:       calibration.PopulationArms([]string{calibration.PopulationMethod}, nil, []string{calibration.ExactSensitivity}),
+	}
+	return trials.Study{Kind: trials.Calibration, Text: d.Text(), Data: path}
+}
+
 // Results are those of a run without an engine, to the last byte.
 func TestStudies(t *testing.T) {
 	all := engines(t)
-	for _, s := range []trials.Study{calibrated(t, *trialsEach), compared(t)} {
+	for _, s := range []trials.Study{calibrated(t, *trialsEach), compared(t), populated(t)} {
 		alone, study := runAlone(t, s)
 		for _, e := range all {
 			t.Run(e.name+", "+string(s.Kind), func(t *testing.T) {

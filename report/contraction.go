@@ -7,16 +7,15 @@ import (
 	"github.com/dpreg/dpreg/posterior"
 )
 
-// From which shares of the prior variance on much is learned, and below which next
-// to nothing.
+// From which posterior contraction on a release says much, and below which next to nothing.
 const (
-	muchLearned   = 0.9
-	hardlyLearned = 0.1
+	muchContracted   = 0.9
+	hardlyContracted = 0.1
 )
 
-// learned says in words on which side of 0 the slopes are, and which parameters'
+// contraction says in words on which side of 0 the slopes are, and which parameters'
 // priors the release narrows, and how much.
-func learned(s *posterior.Summary) []string {
+func contraction(s *posterior.Summary) []string {
 	var above, below, about, much, some, hardly []string
 	for _, p := range s.Parameters {
 		if !isMain(p.Name) {
@@ -32,11 +31,11 @@ func learned(s *posterior.Summary) []string {
 				about = append(about, p.Label)
 			}
 		}
-		switch l := p.Learned; {
-		case l == nil:
-		case *l >= muchLearned:
+		switch c := p.Contraction; {
+		case c == nil:
+		case *c >= muchContracted:
 			much = append(much, p.Label)
-		case *l >= hardlyLearned:
+		case *c >= hardlyContracted:
 			some = append(some, p.Label)
 		default:
 			hardly = append(hardly, p.Label)
@@ -45,8 +44,8 @@ func learned(s *posterior.Summary) []string {
 	signs := sentence("The slope's "+exactly(percent(s.Level))+" % interval lies",
 		part{"above 0 for", above}, part{"below 0 for", below}, part{"about 0 for", about})
 	amounts := sentence("The release narrows the prior",
-		part{fmt.Sprintf("much (Learned at least %v) for", muchLearned), much}, part{"somewhat for", some},
-		part{fmt.Sprintf("hardly or not at all (Learned below %v) for", hardlyLearned), hardly})
+		part{fmt.Sprintf("much (contraction at least %v) for", muchContracted), much}, part{"somewhat for", some},
+		part{fmt.Sprintf("hardly or not at all (contraction below %v) for", hardlyContracted), hardly})
 	return append(signs, amounts...)
 }
 
