@@ -90,8 +90,8 @@ func (c *Coordinates) Unconstrain(phi []float64, x *Params) bool {
 	return true
 }
 
-// Constrain writes the parameters of φ into x, and keeps L for LogPrior and
-// Pullback.
+// Constrain writes the parameters of φ into x, and keeps L for
+// LogPrior.
 func (c *Coordinates) Constrain(x *Params, phi []float64) {
 	p, q := c.Shape.P, c.Shape.Q()
 	at := copy(x.Theta, phi[:q])
@@ -234,48 +234,5 @@ func (c *Coordinates) addFactor(grad []float64, i, j int, g float64) {
 	grad[c.at(i, i)] += g * lij
 	if i != j {
 		grad[c.at(i, j)] += g * c.l[i*p+i]
-	}
-}
-
-// Pullback adds to grad, in φ, the gradient of a function of (μ, V) whose
-// gradient there is gMean (m) and gCov (m×m, need not be symmetric), at the
-// point x of the last Constrain. With h = g_xy + g_yx,
-//
-//	∂β = T h + 2 g_yy Tβ + g_μy μ_x     ∂T = g_xx + hβᵀ + g_yy ββᵀ
-//	∂μ_x = g_μx + g_μy β                ∂L = (∂T + ∂Tᵀ) L.
-func (c *Coordinates) Pullback(grad []float64, x *Params, gMean, gCov []float64) {
-	p, q, m := c.Shape.P, c.Shape.Q(), c.Shape.M()
-	first := c.Shape.first()
-	beta := x.Theta[first:]
-	gy, gyy := gMean[p], gCov[p*m+p]
-	if c.Shape.Intercept {
-		grad[0] += gy
-	}
-	grad[q] += gyy * x.Sigma2
-	h := c.d
-	for j := range p {
-		h[j] = gCov[j*m+p] + gCov[p*m+j]
-	}
-	for j := range p {
-		g := gy * x.MuX[j]
-		for k := range p {
-			g += x.Tau[j*p+k] * (h[k] + 2*gyy*beta[k])
-		}
-		grad[first+j] += g
-		grad[q+1+j] += gMean[j] + gy*beta[j]
-	}
-	for j := range p {
-		for k := range p {
-			c.gt[j*p+k] = gCov[j*m+k] + (h[j]+gyy*beta[j])*beta[k]
-		}
-	}
-	for i := range p {
-		for j := 0; j <= i; j++ {
-			g := 0.0
-			for k := j; k < p; k++ {
-				g += (c.gt[i*p+k] + c.gt[k*p+i]) * c.l[k*p+j]
-			}
-			c.addFactor(grad, i, j, g)
-		}
 	}
 }
