@@ -9,7 +9,7 @@ import (
 
 // coordinates of (v̄, D, ξ, λ, ℓ) range over all of R^k, whatever data could have, and are about
 // standard normal one by one given those before, whether z tells a column's spread or noise
-// hides it: so neither a curvature nor a metric needs to be found. With r the sd of the noise of
+// hides it: so that a diagonal metric serves where there are many. With r the sd of the noise of
 // a mean of products, ẑ = z/n, and V_i about the variance of column i that z tells, at least r,
 //
 //	v̄_j = ẑ_j + x_j/√(1/r_j² + 1/P_j)          ẑ_j in the box; z tells v̄_j to r_j, the prior given D_jj to P_j
@@ -24,20 +24,20 @@ import (
 //
 // They lie in this order: x of v̄; c and t row by row; ξ of covariates; ζ of λ; that of ℓ; that of n.
 type coordinates struct {
-	m          int
-	told       []float64 // ẑ_yj
-	origin     []float64 // ẑ_j in the box
-	linear     []float64 // 1/r_j²
-	fixed      []float64 // P_j is fixed + per D_jj²
-	per        []float64
-	wide       []float64 // 1/√(1/r_j² + 1/P_j)
-	r          float64
-	variance   []float64 // V
-	y          *yRow
-	scales     *freeScales
-	root       float64 // √(2n)
-	from, rare float64 // log(N − n₀) and w
-	latent     bool
+	m            int
+	told         []float64 // ẑ_yj
+	origin       []float64 // ẑ_j in the box
+	linear       []float64 // 1/r_j²
+	fixed        []float64 // P_j is fixed + per D_jj²
+	per          []float64
+	wide         []float64 // 1/√(1/r_j² + 1/P_j)
+	r            float64
+	variance     []float64 // V
+	y            *yRow
+	scales       *freeScales
+	root         float64 // √(2n)
+	from, perLog float64 // log(N − n₀) and w
+	latent       bool
 
 	products, gProducts []float64 // m̂
 	byT, fall           []float64 // of each column dD_ii/dt_i, and d log of that/dt_i
@@ -92,7 +92,7 @@ func newCoordinates(obs *model.Observation, prior *model.Prior, response *respon
 	c.y = newYRow(p, slopes, !prior.Unscaled, n, c.variance[p], c.r)
 	c.scales = newFreeScales(prior)
 	if c.latent {
-		c.from, c.rare = math.Log(n-obs.Count.Least+0.5), math.Max(1, n/obs.Count.Scale)
+		c.from, c.perLog = math.Log(n-obs.Count.Least+0.5), math.Max(1, n/obs.Count.Scale)
 	}
 	return c
 }
@@ -261,8 +261,8 @@ func (c *coordinates) place(x []float64, t *statistics) bool {
 }
 
 // rows returns n − n₀ of x, and setRows writes the coordinate of n.
-func (c *coordinates) rows(x []float64) float64 { return math.Exp(c.from + x[len(x)-1]/c.rare) }
+func (c *coordinates) rows(x []float64) float64 { return math.Exp(c.from + x[len(x)-1]/c.perLog) }
 
 func (c *coordinates) setRows(x []float64, more float64) {
-	x[len(x)-1] = (math.Log(more) - c.from) * c.rare
+	x[len(x)-1] = (math.Log(more) - c.from) * c.perLog
 }

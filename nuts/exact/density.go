@@ -139,6 +139,6 @@ func (f *density) slope(grad, x []float64) {
 	copy(grad[f.coordinates.lambda()-len(f.gXi):], f.gXi)
 	f.coordinates.pull(grad, t, f.gMean, f.gD, f.gLambda, byEll, x)
 	if f.obs.Count.Latent() {
-		grad[len(grad)-1] = (1 + (t.n-f.leastRows())*(byN+f.countSlope(t.n))) / f.coordinates.rare
+		grad[len(grad)-1] = (1 + (t.n-f.leastRows())*(byN+f.countSlope(t.n))) / f.coordinates.perLog
 	}
 }

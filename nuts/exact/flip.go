@@ -45,8 +45,8 @@ func (f *flip) step(s *nuts.Sampler, rng *rand.Rand) {
 	if i > 0 {
 		j = rng.IntN(i + 1)
 	}
-	if entry := &t.mean[i]; j == i {
-		*entry = -*entry
+	if j == i {
+		t.mean[i] = -t.mean[i]
 	} else {
 		t.d[i*t.m+j] = -t.d[i*t.m+j]
 	}

@@ -90,11 +90,11 @@ func (s *spoke) place(x, stats []float64, n float64, rng *rand.Rand) bool {
 	}
 	s.setSigma()
 	x = x[s.lead():]
-	t, psi := newStatistics(m), make([]float64, m+m*(m+1)/2)
-	if !t.coordinates(psi, stats, n) {
+	t := newStatistics(m)
+	if !t.take(stats, n) {
 		return false
 	}
-	mean, d := psi[:m], t.d
+	mean, d := t.mean, t.d
 	if s.covariates != nil {
 		s.triangle.coordinates(x[p:], d, m)
 		s.means.coordinates(x, mean, d, m)

@@ -17,7 +17,6 @@ type kernel struct {
 	density *density
 	flip    *flip
 	params  *model.Params
-	s       []float64
 	err     error
 }
 
@@ -28,8 +27,7 @@ var errRounding = errors.New("mcmc-exact: the prior and the statistics differ to
 // newKernel starts a chain.
 func newKernel(obs *model.Observation, prior *model.Prior, rng *rand.Rand) (*kernel, error) {
 	f := newDensity(obs, prior)
-	k := &kernel{density: f, flip: newFlip(f), s: make([]float64, len(obs.Z)),
-		params: model.NewParams(obs.Shape)}
+	k := &kernel{density: f, flip: newFlip(f), params: model.NewParams(obs.Shape)}
 	x := make([]float64, f.Dim())
 	if !k.start(x, rng) {
 		return nil, errRounding
@@ -116,7 +114,7 @@ func (k *kernel) start(x []float64, rng *rand.Rand) bool {
 		n = f.obs.Count.Start(rng)
 		f.coordinates.setRows(x, n-f.leastRows())
 	}
-	f.statistics.disperse(k.s, f.obs, n, rng)
+	f.statistics.disperse(f.s, f.obs, n, rng)
 	for i := range f.obs.Shape.P + f.coordinates.scales.dim() + 1 {
 		x[f.coordinates.lambda()-f.obs.Shape.P+i] = rng.NormFloat64()
 	}

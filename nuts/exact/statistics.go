@@ -89,34 +89,26 @@ func diagonal(m, i int) int { return m + i*(i+1)/2 + i }
 // quadratic is the position in s of Σv_i².
 func quadratic(m, i int) int { return m + i*m - i*(i-1)/2 }
 
-// coordinates writes (v̄, lower triangle of P), P_ii = log D_ii and P_ij = D_ij/D_jj, of
-// statistics s, canonical order, of n rows; it reports false where no n rows have these,
-// or their scatter is singular.
-func (t *statistics) coordinates(psi, s []float64, n float64) bool {
-	m := t.m
-	for j := range m {
-		psi[j] = s[j] / n
+// take takes v̄ and D of statistics s, canonical order, of n rows; it reports false where no
+// n rows have these, or their scatter is singular.
+func (t *statistics) take(s []float64, n float64) bool {
+	t.n = n
+	for j := range t.mean {
+		t.mean[j] = s[j] / n
 	}
-	at := m
-	for j := range m {
+	t.scatter(s)
+	return dense.Cholesky(t.d, t.m)
+}
+
+// scatter writes that of s about v̄, over n, to the lower triangle of D.
+func (t *statistics) scatter(s []float64) {
+	m, at := t.m, t.m
+	for j, u := range t.mean {
 		for l := j; l < m; l++ {
-			t.d[l*m+j] = s[at]/n - psi[j]*psi[l]
+			t.d[l*m+j] = s[at]/t.n - u*t.mean[l]
 			at++
 		}
 	}
-	if !dense.Cholesky(t.d, m) {
-		return false
-	}
-	at = m
-	for i := range m {
-		for j := range i {
-			psi[at] = t.d[i*m+j] / t.d[j*m+j]
-			at++
-		}
-		psi[at] = math.Log(t.d[i*m+i])
-		at++
-	}
-	return true
 }
 
 // disperse takes statistics that n rows in the box may have and that lie about z as the
@@ -124,7 +116,7 @@ func (t *statistics) coordinates(psi, s []float64, n float64) bool {
 // spread of each column given those before it not below what noise can hide, for chains
 // find out of the corner of columns that are nearly collinear slowly.
 func (t *statistics) disperse(s []float64, obs *model.Observation, n float64, rng *rand.Rand) {
-	m, at := t.m, t.m
+	m := t.m
 	t.n = n
 	for i, z := range obs.Z {
 		s[i] = z + obs.Scale[i]*rng.NormFloat64()
@@ -132,12 +124,7 @@ func (t *statistics) disperse(s []float64, obs *model.Observation, n float64, rn
 	for j := range m {
 		t.mean[j] = max(-1, min(1, s[j]/n))
 	}
-	for j := range m {
-		for l := j; l < m; l++ {
-			t.d[l*m+j] = s[at]/n - t.mean[j]*t.mean[l]
-			at++
-		}
-	}
+	t.scatter(s)
 	for i := range m {
 		row := t.d[i*m : i*m+i+1]
 		hidden := obs.Scale[quadratic(m, i)] / n
