@@ -3,6 +3,7 @@ package exact
 import (
 	"math"
 
+	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 )
@@ -10,13 +11,15 @@ import (
 // coordinates of (v̄, D, ξ, λ, ℓ) range over all of R^k, whatever data could have, and are about
 // standard normal one by one given those before, whether z tells a column's spread or noise
 // hides it: so that a diagonal metric serves where there are many. With r the sd of the noise of
-// a mean of products, ẑ = z/n, and V_i about the variance of column i that z tells, at least r,
+// a mean of products, ẑ = z/n, and V_y about the variance of y that z tells, at least r,
 //
 //	v̄_j = ẑ_j + x_j/√(1/r_j² + 1/P_j)          ẑ_j in the box; z tells v̄_j to r_j, the prior given D_jj to P_j
-//	D_ii² = r softplus(t_i)                   z tells D_ii² to ± r whatever its size: t_i is as z has
-//	                                          it where that is much more than r, and log D_ii² where it is hidden
-//	D_ij = c_ij/√A_ij                         A_ij = 1/(9D_ii²) + 1/V_i + D_jj²/r²: what the prior, Σv_i²
-//	                                          and Σv_iv_j in turn tell of the size of D_ij
+//	V_i = Σ_{j≤i} D_ij² = r softplus(t_i)     z tells V_i to ± r whatever its size: t_i is as z has it
+//	                                          where that is much more than r, and log V_i where it is hidden
+//	D_ij = √V_ij ρ_ij, V_i,j+1 = (1−ρ_ij²)V_ij   V_i0 = V_i, D_ii² = V_ii: ρ_ij are partial correlations, in (−1, 1)
+//	ρ_ij = tanh(c_ij/√A_ij)                   A_ij = p − j + V_ijD_jj²/r²: what the prior, uniform in
+//	                                          correlations, and Σv_iv_j in turn tell of ρ_ij
+//	D_yy² = r softplus(t_y)                   as V_i
 //	D_y: c of yRow, m̂_j = ẑ_yj − v̄_yv̄_j
 //	λ: ζ of freeScales
 //	ℓ = log D_yy + ζ/√(2n)                    given D, σ is known so
@@ -32,7 +35,7 @@ type coordinates struct {
 	per          []float64
 	wide         []float64 // 1/√(1/r_j² + 1/P_j)
 	r            float64
-	variance     []float64 // V
+	clear        bool
 	y            *yRow
 	scales       *freeScales
 	root         float64 // √(2n)
@@ -40,7 +43,7 @@ type coordinates struct {
 	latent       bool
 
 	products, gProducts []float64 // m̂
-	byT, fall           []float64 // of each column dD_ii/dt_i, and d log of that/dt_i
+	left, rho           []float64 // V_ij and ρ_ij, m×m
 	square              []float64 // D_jj²
 }
 
@@ -50,24 +53,26 @@ func newCoordinates(obs *model.Observation, prior *model.Prior, response *respon
 	n := math.Max(obs.N, obs.Count.Least)
 	vec := func(n int) []float64 { return make([]float64, n) }
 	c := &coordinates{m: m, r: obs.Scale[quadratic(m, 0)] / n, root: math.Sqrt(2 * n), latent: obs.Count.Latent(),
-		products: vec(p), gProducts: vec(p), byT: vec(m), fall: vec(m), square: vec(m)}
+		products: vec(p), gProducts: vec(p), left: vec(m * m), rho: vec(m * m), square: vec(m)}
 	if obs.Kind == release.Laplace {
 		c.r *= math.Sqrt2
 	}
-	at := m
-	for j, z := range obs.Z[:m] {
+	at, scatter := m, vec(m*m)
+	for _, z := range obs.Z[:m] {
 		c.origin = append(c.origin, max(-1, min(1, z/n)))
+	}
+	for j := range m {
 		c.linear = append(c.linear, n*n/(obs.Scale[j]*obs.Scale[j]))
 		for l := j; l < m; l++ {
-			if l == j {
-				variance := obs.Z[at]/n - c.origin[j]*c.origin[j]
-				c.variance = append(c.variance, c.r*(1+softplus(variance/c.r)))
-			} else if l == p {
+			if l == p && j < p {
 				c.told = append(c.told, obs.Z[at]/n)
 			}
+			scatter[l*m+j] = obs.Z[at]/n - c.origin[j]*c.origin[l]
 			at++
 		}
 	}
+	c.clear = least(scatter, m) > farFromSingular*c.r
+	variance := c.r * (1 + softplus(scatter[m*m-1]/c.r)) // V_y
 	c.wide, c.fixed, c.per = vec(m), vec(m), vec(m)
 	slopes := vec(p)
 	for j := range m {
@@ -75,7 +80,7 @@ func newCoordinates(obs *model.Observation, prior *model.Prior, response *respon
 	}
 	switch {
 	case !response.intercept: // 0 at x = 0
-		c.fixed[p] = c.variance[p]
+		c.fixed[p] = variance
 	case prior.Unscaled:
 		c.fixed[p] = 1 / response.alpha
 	default:
@@ -89,7 +94,7 @@ func newCoordinates(obs *model.Observation, prior *model.Prior, response *respon
 		}
 		slopes[j] = 1 / response.precision[j*p+j]
 	}
-	c.y = newYRow(p, slopes, !prior.Unscaled, n, c.variance[p], c.r)
+	c.y = newYRow(p, slopes, !prior.Unscaled, n, variance, c.r)
 	c.scales = newFreeScales(prior)
 	if c.latent {
 		c.from, c.perLog = math.Log(n-obs.Count.Least+0.5), math.Max(1, n/obs.Count.Scale)
@@ -112,7 +117,21 @@ func (c *coordinates) lambda() int { return 2*c.m - 1 + c.m*(c.m+1)/2 }
 // ell is where that of ℓ stands.
 func (c *coordinates) ell() int { return c.lambda() + c.scales.dim() }
 
-// leastLog keeps D_ii² above r exp(−300).
+// farFromSingular is how many times the sd r of noise the least eigenvalue of the scatter that
+// z tells is above 0, for the posterior to be about normal: noise on m×m entries moves it by
+// 2r√m, and 21 columns by 9r.
+const farFromSingular = 20
+
+// least returns the least eigenvalue of a symmetric matrix, of which the lower triangle is given.
+func least(a []float64, m int) float64 {
+	values := make([]float64, m)
+	if !dense.SymEigen(values, make([]float64, m*m), a, m, make([]float64, m*m)) {
+		return 0
+	}
+	return values[0]
+}
+
+// leastLog keeps D_ii² above exp(−300).
 const leastLog = -300
 
 func softplus(t float64) float64 {
@@ -128,15 +147,13 @@ func (c *coordinates) take(t *statistics, lambda []float64, x []float64) (ell, l
 	m, at := c.m, c.m
 	p := m - 1
 	for i := range m {
-		v, ok := c.takeDiagonal(t.d[i*m:i*m+i+1], i, x[at+i])
+		v, ok := c.takeRow(t.d[i*m:i*m+i+1], x[at:at+i+1])
 		if !ok {
 			return 0, 0, false
 		}
 		w := 1 / math.Sqrt(c.linear[i]+1/(c.fixed[i]+c.per[i]*c.square[i]))
 		c.wide[i], t.mean[i] = w, c.origin[i]+w*x[i]
-		if logJ += v + math.Log(w); i < p {
-			logJ += c.takeRow(t, i, x[at:])
-		}
+		logJ += v + math.Log(w)
 		at += i + 1
 	}
 	v, ok := c.prepare(t)
@@ -151,32 +168,42 @@ func (c *coordinates) take(t *statistics, lambda []float64, x []float64) (ell, l
 	return ell, logJ, math.Abs(ell) < -leastLog
 }
 
-// takeRow takes row i of D of c but for its diagonal.
-func (c *coordinates) takeRow(t *statistics, i int, x []float64) (logJ float64) {
-	row := t.d[i*c.m:]
-	for j := range i {
-		a := c.weight(i, j)
-		row[j] = x[j] / math.Sqrt(a)
-		logJ -= 0.5 * math.Log(a)
+// correlations is how many of row i of D have a ρ.
+func (c *coordinates) correlations(i int) int {
+	if i == c.m-1 {
+		return 0
 	}
-	return logJ
+	return i
 }
 
-// weight is A_ij.
-func (c *coordinates) weight(i, j int) float64 {
-	return 1/(9*c.square[i]) + 1/c.variance[i] + c.square[j]/(c.r*c.r)
-}
-
-// takeDiagonal takes D_ii of t_i.
-func (c *coordinates) takeDiagonal(row []float64, i int, u float64) (logJ float64, ok bool) {
-	if !(u > leastLog) {
+// takeRow takes row i of D, i+1 numbers, of its c and t; of y's D_yy alone. With V_i of t and
+// D_i0, … of c in turn, the Jacobian is triangular, and D_ii² = V_i − Σ_{j<i} D_ij².
+func (c *coordinates) takeRow(row, x []float64) (logJ float64, ok bool) {
+	i := len(row) - 1
+	if !(x[i] > leastLog) {
 		return 0, false
 	}
-	plus, slope := softplus(u), 1/(1+math.Exp(-u))
-	c.square[i] = c.r * plus
-	row[i] = math.Sqrt(c.square[i])
-	c.byT[i], c.fall[i] = 0.5*slope*row[i]/plus, 1-slope-0.5*slope/plus
-	return math.Log(c.byT[i]), true
+	left, product := c.r*softplus(x[i]), 1.0
+	logJ = -math.Log1p(math.Exp(-x[i]))
+	for j := range c.correlations(i) {
+		a := c.weight(j, left)
+		rho := math.Tanh(x[j] / math.Sqrt(a))
+		rest := (1 - rho) * (1 + rho)
+		c.left[i*c.m+j], c.rho[i*c.m+j] = left, rho
+		row[j] = math.Sqrt(left) * rho
+		if product *= left * rest * rest / a; product < 1e-200 {
+			logJ += 0.5 * math.Log(product)
+			product = 1
+		}
+		left *= rest
+	}
+	c.square[i], row[i] = left, math.Sqrt(left)
+	return logJ + 0.5*math.Log(product/left), left > math.Exp(leastLog)
+}
+
+// weight is A_ij, given V_ij.
+func (c *coordinates) weight(j int, left float64) float64 {
+	return float64(c.m-1-j) + left*c.square[j]/(c.r*c.r)
 }
 
 // prepare makes yRow ready for x.
@@ -202,10 +229,7 @@ func (c *coordinates) pull(grad []float64, t *statistics, gMean, gD, gLambda []f
 		w, prior := c.wide[i], c.fixed[i]+c.per[i]*c.square[i]
 		grad[i] = gMean[i] * w
 		gD[i*m+i] += (grad[i]*x[i] + 1) * w * w * c.per[i] * t.d[i*m+i] / (prior * prior)
-		if i < p {
-			c.pullRow(grad[at:], t, gD, i)
-		}
-		grad[at+i] = gD[i*m+i]*c.byT[i] + c.fall[i]
+		c.pullRow(grad[at:at+i+1], t, gD, x[at:at+i+1])
 	}
 }
 
@@ -221,15 +245,20 @@ func (c *coordinates) pullY(grad []float64, t *statistics, gMean, gD, x []float6
 }
 
 // pullRow is pull of takeRow.
-func (c *coordinates) pullRow(grad []float64, t *statistics, gD []float64, i int) {
-	m := c.m
-	for j := range i {
-		a, g := c.weight(i, j), gD[i*m+j]
-		grad[j] = g / math.Sqrt(a)
-		byA := -0.5 * (g*t.d[i*m+j] + 1) / a
-		gD[j*m+j] += 2 * byA * t.d[j*m+j] / (c.r * c.r)
-		gD[i*m+i] -= 2 * byA / (9 * c.square[i] * t.d[i*m+i])
+func (c *coordinates) pullRow(grad []float64, t *statistics, gD, x []float64) {
+	m, i := c.m, len(x)-1
+	g := 0.5 * (gD[i*m+i]/t.d[i*m+i] - 1/c.square[i])
+	for j := c.correlations(i) - 1; j >= 0; j-- {
+		left, rho, d := c.left[i*m+j], c.rho[i*m+j], gD[i*m+j]
+		a, root, rest := c.weight(j, left), math.Sqrt(left), (1-rho)*(1+rho)
+		byH := (d*root-2*g*left*rho)*rest - 2*rho // h = c_ij/√A_ij
+		grad[j] = byH / math.Sqrt(a)
+		byA := -0.5 * (grad[j]*x[j] + 1) / a
+		g = g*rest + 0.5*(d*rho/root+1/left) + byA*c.square[j]/(c.r*c.r)
+		gD[j*m+j] += 2 * byA * left * t.d[j*m+j] / (c.r * c.r)
 	}
+	slope := 1 / (1 + math.Exp(-x[i]))
+	grad[i] = g*c.r*slope + 1 - slope
 }
 
 // place writes the coordinates of (v̄, D), D_ii² in square beforehand; the others stay. It
@@ -240,17 +269,19 @@ func (c *coordinates) place(x []float64, t *statistics) bool {
 		row := t.d[i*m : i*m+i+1]
 		c.square[i] = row[i] * row[i]
 		x[i] = (t.mean[i] - c.origin[i]) * math.Sqrt(c.linear[i]+1/(c.fixed[i]+c.per[i]*c.square[i]))
-		if i < m-1 {
-			for j := range i {
-				x[at+j] = row[j] * math.Sqrt(c.weight(i, j))
-			}
-		} else {
+		left := c.square[i]
+		for j := c.correlations(i) - 1; j >= 0; j-- {
+			h := math.Asinh(row[j] / math.Sqrt(left))
+			left += row[j] * row[j]
+			x[at+j] = h * math.Sqrt(c.weight(j, left))
+		}
+		if i == m-1 {
 			if _, ok := c.prepare(t); !ok {
 				return false
 			}
 			c.y.coordinates(x[at:at+i], row[:i])
 		}
-		u := c.square[i] / c.r
+		u := left / c.r
 		if u < 40 {
 			u = math.Log(math.Expm1(u))
 		}

@@ -22,10 +22,6 @@ type jointKernel struct {
 	grad     []float64
 }
 
-// steepAccept is the acceptance to adapt to where all noise is normal: at 0.8 one transition
-// in a hundred diverges where it hides the spread of shared covariates.
-const steepAccept = 0.9
-
 // accept is the acceptance to adapt to. Where noises differ normal ones are too steep for
 // that of Laplace's alone.
 func (f *joint) accept() float64 {

@@ -42,19 +42,24 @@ func newKernel(obs *model.Observation, prior *model.Prior, rng *rand.Rand) (*ker
 }
 
 // The acceptances to adapt to where the noise is Laplace's, of which with five covariates the
-// smoothed slopes alone keep it below 0.83, however short the step; and where it is normal
-// and walls are steep: at 0.8 four transitions in 10,000 diverge, at 0.93 none.
-const kinkedAccept, smoothAccept = 0.75, 0.93
+// smoothed slopes alone keep it below 0.83, however short the step; where it is normal, and
+// the posterior as well; and where noise reaches to singular scatters, whose walls are
+// steep: at 0.8 four transitions in 10,000 diverge there, and one in a hundred where several
+// releases share covariates.
+const kinkedAccept, clearAccept, steepAccept = 0.75, 0.8, 0.9
 
-// fewCoordinates is the number up to which a warm-up can tell a dense metric.
+// fewCoordinates is the number up to which a warm-up can tell a dense metric. Where the
+// scatter is clear of noise coordinates are about standard normal, and need none.
 const fewCoordinates = 150
 
 // options are those of the sampler.
 func options(f *density) (o nuts.Options) {
-	if f.Dim() <= fewCoordinates {
+	if o.TargetAccept = steepAccept; f.coordinates.clear {
+		o.TargetAccept = clearAccept
+	} else if f.Dim() <= fewCoordinates {
 		o.Dense = f.Dim()
 	}
-	if o.TargetAccept = smoothAccept; f.obs.Kind == release.Laplace {
+	if f.obs.Kind == release.Laplace {
 		o.TargetAccept = kinkedAccept
 	}
 	return o
