@@ -67,6 +67,7 @@ func noisy(t *testing.T, path string, args ...string) (r result, hash string) {
 	if r := command("ledger", "init", budget, "--data", "rows", "--eps", "200", "--delta", "0.01", "--neighbours", string(relation)); r.code != done {
 		t.Fatal(r.stderr)
 	}
+	cryptotest.SetGlobalRandom(t, 0)
 	var stdout bytes.Buffer
 	stderr := noised{t: t}
 	code := run(context.Background(), &stdout, &stderr, append(slices.Clip(args), "--ledger", budget))

@@ -25,7 +25,7 @@ func Compare(t testing.TB, path, got string, update bool) {
 		return
 	}
 	before, after := strings.Split(string(want), "\n"), strings.Split(got, "\n")
-	t.Errorf("%s: what is computed differs (-update writes it anew where that is meant):\n%s%s", path, only("-", before, after), only("+", after, before))
+	t.Errorf("%s: what is computed differs, if only in its order (-update writes it anew where that is meant):\n%s%s", path, only("-", before, after), only("+", after, before))
 }
 
 // only writes the lines that are not among the others, each behind a mark.
