@@ -87,7 +87,7 @@ var ordered = []struct {
 	library           func(tableRows, context.Context, release.Privacy) (*release.Release, error)
 }{
 	{name: "laplace", data: "pums.csv", flags: "--eps 1 --schema pums.schema.json", paths: []string{
-		"shards", "packed/rows.csv.gz", "columns.parquet", "shards/*.csv", "-",
+		"shards", "./shards/", "packed", "packed/rows.csv.gz", "columns.parquet", "shards/*.csv", "-",
 	}, library: tableRows.publish},
 	{name: "formula", data: "pums.csv", flags: "--eps 1 --formula income~age+educ --schema pums.schema.json", paths: []string{
 		"--aggregates sums.json",
