@@ -17,6 +17,7 @@ const module = "github.com/dpreg/dpreg"
 // package gets its place here first.
 var floors = map[string]int{
 	"internal/dense":        0,
+	"internal/golden":       0,
 	"internal/variate":      0,
 	"schema":                0,
 	"mechanisms":            0,

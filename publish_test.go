@@ -33,19 +33,6 @@ func yield(last error, rows ...[]float64) iter.Seq2[[]float64, error] {
 	}
 }
 
-func TestPublish(t *testing.T) {
-	rows := make([][]float64, 100)
-	for i := range rows {
-		rows[i] = []float64{float64(i)/50 - 1, 0.5}
-	}
-	r, err := dpreg.Publish(context.Background(), yield(nil, rows...), twoColumns, release.Privacy{Epsilon: 2, Neighbours: release.ReplaceOne})
-	must(t, err)
-	must(t, r.Validate())
-	if r.N != 100 || r.Privacy.Epsilon != 2 || r.Simulated {
-		t.Errorf("got n = %d, %+v, simulated %v", r.N, *r.Privacy, r.Simulated)
-	}
-}
-
 // The moments of a release are those of its rows, and it serves gibbs-ss-noisy.
 func TestPublishMoments(t *testing.T) {
 	rows := make([][]float64, 2000)

@@ -11,6 +11,12 @@ import (
 func twoHospitals(t *testing.T) {
 	t.Helper()
 	workspace(t)
+	twoReleases(t)
+}
+
+// twoReleases writes them to the workspace.
+func twoReleases(t *testing.T) {
+	t.Helper()
 	text := read(t, "good.json")
 	other := strings.Replace(text, `"n": 1000`, `"n": 1001`, 1)
 	if other == text {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -24,8 +23,8 @@ type pumsRow struct {
 	Married int32   `parquet:"married"`
 }
 
-// sources are the rows of pums.csv, otherwise kept: names for the command line.
-func sources(t *testing.T) []string {
+// sources writes the rows of pums.csv, otherwise kept.
+func sources(t *testing.T) {
 	t.Helper()
 	text := read(t, "pums.csv")
 	lines := strings.SplitAfter(text, "\n")
@@ -56,7 +55,6 @@ func sources(t *testing.T) []string {
 	if err := parquet.WriteFile("columns.parquet", pumsRows(t, lines[1:])); err != nil {
 		t.Fatal(err)
 	}
-	return []string{"pums.csv", "shards", "./shards/", "packed", "packed/rows.csv.gz", "columns.parquet", "shards/*.csv", "-"}
 }
 
 func pumsRows(t *testing.T, lines []string) (rows []pumsRow) {
@@ -92,38 +90,11 @@ func stdin(t *testing.T, path string) {
 	})
 }
 
-// Wherever rows lie, their posterior without noise is the same, to the last digit.
-func TestSources(t *testing.T) {
-	workspace(t)
-	want := ""
-	for _, name := range sources(t) {
-		stdin(t, "pums.csv")
-		args := append([]string{"fit", name, "--method", "non-private", "--i-hold-the-data", "--draws", "100", "--chains", "1", "--format", "csv"}, "--schema", "pums.schema.json")
-		if besides(name, "") != "" && name != "packed/rows.csv.gz" {
-			args = args[:len(args)-2] // found beside the data
-		}
-		r := command(args...).finished(t)
-		if want == "" {
-			want = r.stdout
-		}
-		if r.stdout != want || want == "" {
-			t.Errorf("%s: %s, want %s", name, r.stdout, want)
-		}
-	}
-}
-
 // A release goes beside its rows, or where it is told to; what was read once only has no
 // age, and cannot be read twice.
 func TestReleaseOfSources(t *testing.T) {
 	workspace(t)
-	for _, name := range sources(t) {
-		stdin(t, "pums.csv")
-		path := filepath.Join(t.TempDir(), "r.json")
-		r := command("release", "--eps", "1", name, "--schema", "pums.schema.json", "-o", path)
-		if r.finished(t); !strings.Contains(r.stdout, "1000") {
-			t.Errorf("%s: %s", name, r.stdout)
-		}
-	}
+	sources(t)
 	for _, name := range []string{"shards", "columns.parquet"} {
 		command("release", "--eps", "1", name).finished(t).says(t, strings.TrimSuffix(name, ".parquet")+".release.json")
 		// It is used again, until a file comes or goes.

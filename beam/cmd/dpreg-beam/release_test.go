@@ -4,7 +4,9 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math/big"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/cryptotest"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
@@ -103,6 +106,47 @@ func TestRelease(t *testing.T) {
 	program(t, folder, "release", "--eps", "1", "--missing", "drop", "rows", "-o", "x.json").ends(t, refused, "--neighbours")
 	if _, err := os.Stat(in("again.json")); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("a release that was not paid for")
+	}
+}
+
+// noised is stderr that seeds the randomness of noise once the charge is told.
+type noised struct {
+	t    *testing.T
+	said strings.Builder
+}
+
+func (n *noised) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), "charged to") {
+		cryptotest.SetGlobalRandom(n.t, 1)
+	}
+	return n.said.Write(p)
+}
+
+// Under seeded noise the release is, to the byte, that of dpreg.
+func TestReleaseIsIdentical(t *testing.T) {
+	folder := workspace(t)
+	in := func(name string) string { return filepath.Join(folder, name) }
+	budget := ledger.Budget{Data: "rows", Epsilon: big.NewRat(1, 1), Delta: new(big.Rat), Neighbours: "replace-one", Filter: ledger.Auto}
+	if err := ledger.Create(t.Context(), in("budget"), budget); err != nil {
+		t.Fatal(err)
+	}
+	*jobopts.Endpoint, *jobopts.EnvironmentType = "", "" // in this process, whatever other tests asked for
+	t.Setenv("TMPDIR", t.TempDir())
+	stderr := noised{t: t}
+	args := []string{"release", "--eps", "1", "--formula", "income ~ age + educ", "--ledger", in("budget"), in("rows"), "-o", in("r.json")}
+	if code := run(t.Context(), new(bytes.Buffer), &stderr, args); code != done {
+		t.Fatalf("exit code %d:\n%s", code, &stderr.said)
+	}
+	made, err := os.ReadFile(in("r.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden, err := os.ReadFile("../../../cmd/dpreg/testdata/releases.golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(golden), fmt.Sprintf("%x formula\n", sha256.Sum256(made))) {
+		t.Errorf("another release than dpreg's:\n%s", made)
 	}
 }
 
