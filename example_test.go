@@ -39,14 +39,14 @@ func Example() {
 	//   not depend on n.
 	//
 	//             Estimate Est.Error  l-95% u-95%  Rhat Bulk_ESS Tail_ESS Contr.
-	// (Intercept)    -9271     18316 -49405 24915 1.001     2874     2144  0.999
-	// educ            4455      1794   1018  8358 1.000     2911     2114  0.998
-	// sigma          48406     12263  15264 66565 1.002     2538     1800  0.956
+	// (Intercept)    -8790     17241 -43944 25189 1.001     2803     2317  0.999
+	// educ            4403      1687   1107  7892 1.001     2834     2214  0.999
+	// sigma          48312     12814  10745 67348 1.003     2107     1216  0.956
 	//
-	// 4 chains of 1000 draws: R-hat at most 1.003, of sigma2; ESS at least 1800, of
+	// 4 chains of 1000 draws: R-hat at most 1.003, of sigma; ESS at least 1216, of
 	//   sigma2.
 	// Price of privacy (posterior sd over the sd expected without noise): (Intercept)
-	//   3.88, educ 3.97.
+	//   3.61, educ 3.70.
 }
 
 // A custodian publishes a release of a file: educ and income are the only
