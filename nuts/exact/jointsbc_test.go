@@ -13,7 +13,7 @@ import (
 
 // TestJointSBC is simulation-based calibration with three unequal custodians: rows,
 // noise and boxes differ. Long form, whose -v prints coverage and p values, of one number of
-// columns (1, 2, 3 or 10; a data set of three columns takes seconds, of ten more than ten):
+// columns (1, 2, 3 or 10; a data set of three columns takes a second, of ten more than ten):
 //
 //	go test ./nuts/exact -run TestJointSBC/p=3 -sbc.long -v -timeout 12h
 //
