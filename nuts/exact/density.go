@@ -81,7 +81,7 @@ func (f *density) set(x []float64) (logJ float64, ok bool) {
 
 // value returns the log density alone, and leaves the noise's slopes in gMean and e.
 func (f *density) value(x []float64) (float64, error) {
-	t, m := f.statistics, f.obs.Shape.M()
+	t := f.statistics
 	logp, ok := f.set(x)
 	f.logJ = logp
 	if !ok || f.obs.Count.Latent() && !(t.n <= f.obs.Count.Most+0.5) {
@@ -100,8 +100,8 @@ func (f *density) value(x []float64) (float64, error) {
 	noise, byN := t.addNoise(f.noise, f.gMean, f.e)
 	f.byN = byN
 	logp += byX + byY + noise
-	for i := range m {
-		logp += f.power(i) * math.Log(t.d[i*m+i])
+	for i, log := range f.coordinates.logSquare {
+		logp += 0.5 * f.power(i) * log
 	}
 	for i, v := range f.lambda {
 		energy, _ := f.coordinates.scales.law(i, v)
@@ -133,7 +133,7 @@ func (f *density) slope(grad, x []float64) {
 	byN += d
 	t.pull(f.gD, f.e)
 	for i := range m {
-		byN += math.Log(t.d[i*m+i])
+		byN += 0.5 * f.coordinates.logSquare[i]
 		f.gD[i*m+i] += f.power(i) / t.d[i*m+i]
 	}
 	copy(grad[f.coordinates.lambda()-len(f.gXi):], f.gXi)

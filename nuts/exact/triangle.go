@@ -35,7 +35,7 @@ func (f *triangle) set(d, x []float64, columns int) {
 	at := 0
 	for i, r := range f.r {
 		t, row, sum := x[at+i], d[i*columns:], 1.0
-		f.total[i], f.slope[i] = softplus(t), 1/(1+math.Exp(-t))
+		f.total[i], f.slope[i] = softplus(t)
 		for j := range i {
 			q := x[at+j] * f.width(i, j)
 			row[j] = q
