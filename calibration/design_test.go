@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
 )
 
@@ -28,7 +29,7 @@ func TestDesignText(t *testing.T) {
 	file := small()
 	file.Prior = PriorSpec{File: json.RawMessage("{\"sigma2\": {\"shape\":  4, \"scale\": 1}}")}
 	file.Columns, file.Ps = dpreg.UnitDesign(2), nil
-	for _, d := range []*Design{small(), file, Fig3(), Fig4()} {
+	for _, d := range []*Design{small(), file, Fig3(), Fig4(), comparing(DefaultCompared()...)} {
 		again, err := ReadDesign(d.Text())
 		if err != nil || !bytes.Equal(again.Text(), d.Text()) {
 			t.Errorf("%v\n%s\n%s", err, d.Text(), again.Text())
@@ -90,6 +91,10 @@ func TestRehearsal(t *testing.T) {
 	for says, change := range map[string]func(*Design){
 		"too short": func(d *Design) { d.Arms[1].Warmup = 10 },
 		"more than": func(d *Design) { d.Ns = []int64{50, 2} },
+		"at most 3": func(d *Design) {
+			d.Ps = []int{4}
+			d.Arms = append(d.Arms, arm(noisyMoments, "exact", ExactSensitivity))
+		},
 	} {
 		d := small()
 		d.Arms = Arms([]string{"naive", "gibbs-ss-update"}, []string{"exact"}, []string{ExactSensitivity})
@@ -115,6 +120,9 @@ func TestEveryMethodRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, x := range run(t, s, Options{}) {
+			if (x.Clamped > 0) != (data == Clamped) {
+				t.Errorf("%s rows: a share of %v is clamped", data, x.Clamped)
+			}
 			if c := s.Cells[x.Cell]; x.Error != "" || len(x.Scores) < 4 || x.Draws != Ranked || x.MMD2 == nil {
 				t.Errorf("%v: %+v", c.Setting, x)
 			} else if last := x.Scores[len(x.Scores)-1]; last.Name != LogLikelihood {
@@ -153,12 +161,12 @@ func TestSensitivities(t *testing.T) {
 		s := toyStudy(1)
 		rng := s.stream(Setting{}, 0)
 		rows, _ := newRows(params, shape, NormalX, rng)
-		sums, err := rows.sum(20, false, false)
+		sums, err := f.summing(false).sum(rows.next, 20)
 		if err != nil {
 			t.Fatal(err)
 		}
 		f.prior = model.BoxPrior(shape)
-		fit, err := f.fit(context.Background(), sums, rng, rng)
+		fit, err := f.fit(context.Background(), sums, mechanisms.Simulated(rng), rng)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,4 +225,23 @@ func TestWrite(t *testing.T) {
 			t.Errorf("%s: %d rows, want %d: %v", name, len(rows), c.rows, err)
 		}
 	}
+}
+
+// A design of any bytes is refused, or is one that is written and read back the same.
+func FuzzReadDesign(f *testing.F) {
+	for _, d := range []*Design{Fig3(), Fig4(), small(), comparing(DefaultCompared()...)} {
+		f.Add(d.Text())
+	}
+	f.Add([]byte(`{"format":"dpreg-study/1","trials":-1}`))
+	f.Add([]byte(`{"format":"dpreg-compare/1","table":{"name":"a","rows":3,"test":0.5}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		d, err := ReadDesign(text)
+		if err != nil {
+			return
+		}
+		again, err := ReadDesign(d.Text())
+		if err != nil || !bytes.Equal(again.Text(), d.Text()) {
+			t.Fatalf("read back as\n%s\nerror %v, for\n%s", again.Text(), err, d.Text())
+		}
+	})
 }

@@ -7,13 +7,12 @@ import (
 	"strings"
 
 	"github.com/dpreg/dpreg/calibration"
-	"github.com/dpreg/dpreg/calibration/compare"
 )
 
 // Comparison writes the summary of a comparison: what was done to which rows, a table with a
 // row for each method, size and budget, why methods refused, and what the columns are.
 // times are the cells'.
-func Comparison(w io.Writer, s *compare.Summary, times []calibration.Runtime) error {
+func Comparison(w io.Writer, s *calibration.Comparison, times []calibration.Runtime) error {
 	p := &printer{w: w}
 	p.paragraph(comparisonStatement(s))
 	p.printf("\n")
@@ -27,7 +26,7 @@ func Comparison(w io.Writer, s *compare.Summary, times []calibration.Runtime) er
 	return p.err
 }
 
-func comparisonStatement(s *compare.Summary) string {
+func comparisonStatement(s *calibration.Comparison) string {
 	text := s.Note + " " + count(s.Trials, "trial") + " of each, seed " + strconv.FormatUint(s.Seed, 10)
 	if s.Delta > 0 {
 		text += ", delta = " + exactly(s.Delta)
@@ -40,34 +39,34 @@ func comparisonStatement(s *compare.Summary) string {
 
 // measureHeaders are the columns of measures, and what they say.
 var measureHeaders = map[string][2]string{
-	compare.Error:           {"error", "error: root mean square over coefficients of the difference from the posterior mean without privacy"},
-	compare.TruthError:      {"to truth", "to truth: the same from the true coefficients"},
-	compare.PredictionError: {"prediction", "prediction: root mean square of errors of predictions"},
-	compare.Width:           {"width", "width: of 90% intervals of coefficients"},
-	compare.Coverage:        {"coverage", "coverage: per cent of 90% intervals that hold the truth"},
-	compare.LogScore:        {"log score", "log score: mean log predictive density"},
-	compare.MMD2:            {"MMD2", "MMD2: squared distance to the posterior without privacy"},
-	compare.Spent:           {"spent", "spent: epsilon"},
+	calibration.MeasureError:           {"error", "error: root mean square over coefficients of the difference from the posterior mean without privacy"},
+	calibration.MeasureTruthError:      {"to truth", "to truth: the same from the true coefficients"},
+	calibration.MeasurePredictionError: {"prediction", "prediction: root mean square of errors of predictions"},
+	calibration.MeasureWidth:           {"width", "width: of 90% intervals of coefficients"},
+	calibration.MeasureCoverage:        {"coverage", "coverage: per cent of 90% intervals that hold the truth"},
+	calibration.MeasureLogScore:        {"log score", "log score: mean log predictive density"},
+	calibration.MeasureMMD2:            {"MMD2", "MMD2: squared distance to the posterior without privacy"},
+	calibration.MeasureSpent:           {"spent", "spent: epsilon"},
 }
 
 // comparisonTable has a row for each cell; the first left columns name it.
-func comparisonTable(s *compare.Summary, times []calibration.Runtime) (header []string, rows [][]string, left int) {
+func comparisonTable(s *calibration.Comparison, times []calibration.Runtime) (header []string, rows [][]string, left int) {
 	rows = make([][]string, len(s.Cells))
-	column := func(name string, cell func(i int, c *compare.CellSummary) string) {
+	column := func(name string, cell func(i int, c *calibration.ComparedCell) string) {
 		header = append(header, name)
 		for i := range s.Cells {
 			rows[i] = append(rows[i], cell(i, &s.Cells[i]))
 		}
 	}
-	column("n", func(_ int, c *compare.CellSummary) string { return strconv.FormatInt(c.N, 10) })
-	column("p", func(_ int, c *compare.CellSummary) string { return strconv.Itoa(c.P) })
-	column("eps", func(_ int, c *compare.CellSummary) string { return exactly(c.Epsilon) })
-	column("method", func(_ int, c *compare.CellSummary) string { return c.Method })
+	column("n", func(_ int, c *calibration.ComparedCell) string { return strconv.FormatInt(c.N, 10) })
+	column("p", func(_ int, c *calibration.ComparedCell) string { return strconv.Itoa(c.P) })
+	column("eps", func(_ int, c *calibration.ComparedCell) string { return exactly(c.Epsilon) })
+	column("method", func(_ int, c *calibration.ComparedCell) string { return c.Method })
 	left = len(header)
 	for _, name := range s.Has() {
-		column(measureHeaders[name][0], func(_ int, c *compare.CellSummary) string { return meanAndSD(c.Get(name)) })
+		column(measureHeaders[name][0], func(_ int, c *calibration.ComparedCell) string { return meanAndSD(c.Get(name)) })
 	}
-	column("sec", func(i int, c *compare.CellSummary) string {
+	column("sec", func(i int, c *calibration.ComparedCell) string {
 		if c.Refused {
 			return "-"
 		}
@@ -77,22 +76,22 @@ func comparisonTable(s *compare.Summary, times []calibration.Runtime) (header []
 }
 
 // meanAndSD is mean and standard deviation, and a dash where there is none.
-func meanAndSD(m *compare.MeasureSummary) string {
+func meanAndSD(m *calibration.MeasureSummary) string {
 	switch {
 	case m == nil:
 		return "-"
-	case m.Name == compare.Spent:
+	case m.Name == calibration.MeasureSpent:
 		return general(m.Mean)
 	}
 	scale := 1.0
-	if m.Name == compare.Coverage {
+	if m.Name == calibration.MeasureCoverage {
 		scale = 100
 	}
 	if m.SD == nil || *m.SD == 0 {
 		return general(scale * m.Mean)
 	}
 	digits := max(0, precision(scale**m.SD)-1)
-	if m.Name == compare.Coverage {
+	if m.Name == calibration.MeasureCoverage {
 		digits = 0
 	}
 	if digits > 6 {
@@ -101,11 +100,11 @@ func meanAndSD(m *compare.MeasureSummary) string {
 	return number(scale*m.Mean, digits) + " (" + number(scale**m.SD, digits) + ")"
 }
 
-func comparisonLegend(s *compare.Summary) string {
+func comparisonLegend(s *calibration.Comparison) string {
 	parts := []string{"Means over trials (standard deviations); scaled units, in which the bounds are -1 and 1"}
 	for _, name := range s.Has() {
 		text := measureHeaders[name][1]
-		if name == compare.Coverage && s.Table != "" {
+		if name == calibration.MeasureCoverage && s.Table != "" {
 			text = "coverage: per cent of responses that lie in their 90% predictive interval"
 		}
 		parts = append(parts, text)
@@ -115,7 +114,7 @@ func comparisonLegend(s *compare.Summary) string {
 }
 
 // refusals say which methods have no results, and which have not those of all trials.
-func refusals(s *compare.Summary) (texts []string) {
+func refusals(s *calibration.Comparison) (texts []string) {
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		name := fmt.Sprintf("%s, n = %d, p = %d, eps = %s", c.Method, c.N, c.P, exactly(c.Epsilon))

@@ -13,7 +13,6 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/dpreg/dpreg/calibration"
-	"github.com/dpreg/dpreg/calibration/compare"
 )
 
 // mostSeries is how many sizes and budgets a picture of a comparison tells apart.
@@ -22,7 +21,7 @@ const mostSeries = 6
 // ComparisonPlot draws a panel for each measure, and one for seconds, which times has: a line for each method, on
 // it for each size and budget the mean over trials and a standard deviation to either side.
 // It is an error if there are more than six sizes and budgets.
-func ComparisonPlot(s *compare.Summary, times []calibration.Runtime) (*Figure, error) {
+func ComparisonPlot(s *calibration.Comparison, times []calibration.Runtime) (*Figure, error) {
 	v := newComparisonView(s)
 	if len(v.series) > mostSeries {
 		return nil, fmt.Errorf("a picture shows at most %d sizes and budgets, and there are %d: run fewer, or draw summary.csv", mostSeries, len(v.series))
@@ -32,7 +31,7 @@ func ComparisonPlot(s *compare.Summary, times []calibration.Runtime) (*Figure, e
 		f.columns = 3 // for the keys
 	}
 	for _, name := range s.Has() {
-		if name != compare.Spent {
+		if name != calibration.MeasureSpent {
 			v.add(f, name, func(i int) (mean, sd float64) { return v.measure(i, name) })
 		}
 	}
@@ -57,12 +56,12 @@ type dataAndBudget struct {
 
 // comparisonView sorts the cells of a comparison.
 type comparisonView struct {
-	summary *compare.Summary
+	summary *calibration.Comparison
 	methods []string
 	series  []dataAndBudget
 }
 
-func newComparisonView(s *compare.Summary) *comparisonView {
+func newComparisonView(s *calibration.Comparison) *comparisonView {
 	v := &comparisonView{summary: s}
 	for _, c := range s.Cells {
 		if !slices.Contains(v.methods, c.Method) {
@@ -113,7 +112,7 @@ func (v *comparisonView) keys() []Key {
 func (v *comparisonView) measure(i int, name string) (mean, sd float64) {
 	c := &v.summary.Cells[i]
 	m := c.Get(name)
-	if m == nil || c.Method == calibration.NonPrivate && (name == compare.Error || name == compare.MMD2) {
+	if m == nil || c.Method == calibration.NonPrivate && (name == calibration.MeasureError || name == calibration.MeasureMMD2) {
 		return math.NaN(), 0
 	}
 	if m.SD != nil {
@@ -123,7 +122,7 @@ func (v *comparisonView) measure(i int, name string) (mean, sd float64) {
 }
 
 // onLogScale are the panels whose values differ by orders of magnitude.
-var onLogScale = []string{compare.Error, compare.TruthError, compare.Width, "seconds"}
+var onLogScale = []string{calibration.MeasureError, calibration.MeasureTruthError, calibration.MeasureWidth, "seconds"}
 
 // add adds a panel, unless no cell has a value.
 func (v *comparisonView) add(f *Figure, name string, value func(i int) (mean, sd float64)) {
@@ -141,7 +140,7 @@ func (v *comparisonView) add(f *Figure, name string, value func(i int) (mean, sd
 		if isLog {
 			w.low = max(w.low, mean/10)
 		}
-		if name == compare.Coverage {
+		if name == calibration.MeasureCoverage {
 			w.low, w.high = max(0, w.low), min(1, w.high)
 		}
 		low, high, best = min(low, w.low), max(high, w.high), max(best, mean)
@@ -156,11 +155,11 @@ func (v *comparisonView) add(f *Figure, name string, value func(i int) (mean, sd
 	case isLog:
 		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, logTicks{namesRoom}
 		p.X.Min, p.X.Max = low/1.3, high*1.3
-	case name == compare.Coverage:
+	case name == calibration.MeasureCoverage:
 		p.X.Min, p.X.Max = -0.03, 1.03
-		p.X.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 0.5, Label: "50 %"}, {Value: compare.Level, Label: "90 %"}}
-		p.Add(level(compare.Level, p))
-	case name == compare.LogScore:
+		p.X.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 0.5, Label: "50 %"}, {Value: calibration.ComparisonLevel, Label: "90 %"}}
+		p.Add(level(calibration.ComparisonLevel, p))
+	case name == calibration.MeasureLogScore:
 		p.X.Min, p.X.Max = max(p.X.Min, best-worstScore), min(p.X.Max, best+0.3)
 	}
 	if low == high && !isLog {
@@ -177,24 +176,24 @@ func (v *comparisonView) add(f *Figure, name string, value func(i int) (mean, sd
 }
 
 // comparisonPanel says what a panel shows.
-func comparisonPanel(name string, s *compare.Summary) string {
+func comparisonPanel(name string, s *calibration.Comparison) string {
 	switch name {
-	case compare.Error:
+	case calibration.MeasureError:
 		return "RMSE of θ to the fit without privacy"
-	case compare.TruthError:
+	case calibration.MeasureTruthError:
 		return "RMSE of θ to the truth"
-	case compare.PredictionError:
+	case calibration.MeasurePredictionError:
 		return "RMSE of predictions"
-	case compare.Width:
+	case calibration.MeasureWidth:
 		return "width of 90 % intervals of θ"
-	case compare.Coverage:
+	case calibration.MeasureCoverage:
 		if s.Table != "" {
 			return "coverage of 90 % predictive intervals"
 		}
 		return "coverage of 90 % intervals of θ"
-	case compare.LogScore:
+	case calibration.MeasureLogScore:
 		return "mean log predictive density"
-	case compare.MMD2:
+	case calibration.MeasureMMD2:
 		return "MMD² to the posterior without privacy"
 	}
 	return "seconds of inference, one core"

@@ -138,7 +138,7 @@ func TestCompareWrong(t *testing.T) {
 		{name: "the rows may not be seen", args: "compare --eps 1 pums.csv", code: refused, says: "--i-hold-the-data"},
 		{name: "nothing to compare on", args: "compare --eps 1", code: misused, says: "or --n for simulated rows"},
 		{name: "no budget", args: "compare --n 50", code: misused, says: "--eps is missing"},
-		{name: "unknown method", args: "compare --n 50 --eps 1 --method gibs", code: misused, says: `"gibs"`},
+		{name: "unknown method", args: "compare --n 50 --eps 1 --method gibs", code: misused, says: "method gibs: there is none of this name"},
 		{name: "delta", args: "compare --n 50 --eps 1 --method dp-vi", code: misused, says: "needs a delta above 0"},
 		{name: "clients", args: "compare --n 50 --eps 1 --delta 1e-6 --clients 51", code: misused, says: "from 1 to the number of rows to infer from, 50"},
 		{name: "clients of a table", args: "compare --eps 1 --delta 1e-6 --clients 801 --formula income~age --i-hold-the-data pums.csv", code: misused, says: "rows to infer from, 800"},
