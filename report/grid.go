@@ -20,6 +20,37 @@ type table struct {
 	widest []int // most characters of a line of the first columns, which are folded; nil: any
 }
 
+// column adds a column with a cell for each row; false leaves out one that is empty and, where
+// names is true, one that names what all rows share.
+func (t *table) column(header string, names bool, cell func(i int) string) bool {
+	cells := make([]string, len(t.Rows))
+	for i := range cells {
+		cells[i] = cell(i)
+	}
+	if kinds := slices.Compact(slices.Clone(cells)); len(kinds) < 2 && (names || slices.Contains(kinds, "")) {
+		return false
+	}
+	t.Header = append(t.Header, header)
+	for i, text := range cells {
+		t.Rows[i] = append(t.Rows[i], text)
+	}
+	return true
+}
+
+// joined makes one column of those that name a row, so that a narrow screen shows all
+// of the name while numbers scroll past it.
+func (t table) joined() table {
+	join := func(row []string) []string {
+		name := slices.DeleteFunc(slices.Clone(row[:t.Left]), func(part string) bool { return part == "" })
+		return append([]string{strings.Join(name, ", ")}, row[t.Left:]...)
+	}
+	all := table{Header: join(t.Header), Left: 1}
+	for _, row := range t.Rows {
+		all.Rows = append(all.Rows, join(row))
+	}
+	return all
+}
+
 // write writes a table as text.
 func (t table) write(w io.Writer) error {
 	rows := make([][]string, len(t.Rows))
