@@ -291,7 +291,7 @@ func newMixture(d *posterior.Draws, q int) *mixture {
 	k := min(n, predictive)
 	m := &mixture{q: q, log: make([]float64, k)}
 	for i := range k {
-		at := (2*i + 1) * n / (2 * k)
+		at := spaced(i, k, n)
 		row := d.Chains[at/d.NumDraws()][at%d.NumDraws()*width:]
 		m.draws = append(append(m.draws, row[:q]...), math.Sqrt(row[q]))
 	}

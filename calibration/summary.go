@@ -63,7 +63,7 @@ type QuantitySummary struct {
 	KS          *float64 `json:"ks,omitempty"`
 	P           *float64 `json:"p_value,omitempty"`
 	PBonferroni *float64 `json:"p_bonferroni,omitempty"`
-	// ECDF is the p-value of ECDFTest on the ranks.
+	// ECDF is the p-value of the ranks by the test of Band.
 	ECDF     *float64              `json:"ecdf_p_value,omitempty"`
 	Coverage [len(Levels)]Coverage `json:"coverage"`
 	// Coefficient says more of one in a population.

@@ -174,18 +174,11 @@ func ComparisonPlot(s *calibration.Comparison, times []calibration.Runtime) (*Fi
 	return f, nil
 }
 
-// dataAndBudget is what a colour stands for.
-type dataAndBudget struct {
-	n       int64
-	p       int
-	epsilon float64
-}
-
 // comparisonView sorts the cells of a comparison.
 type comparisonView struct {
 	summary *calibration.Comparison
 	methods []string
-	series  []dataAndBudget
+	series  []scene // a colour each
 }
 
 func newComparisonView(s *calibration.Comparison) *comparisonView {
@@ -194,7 +187,7 @@ func newComparisonView(s *calibration.Comparison) *comparisonView {
 		if !slices.Contains(v.methods, c.Method) {
 			v.methods = append(v.methods, c.Method)
 		}
-		if at := (dataAndBudget{c.N, c.P, c.Epsilon}); !slices.Contains(v.series, at) {
+		if at := (scene{p: c.P, n: c.N, epsilon: c.Epsilon}); !slices.Contains(v.series, at) {
 			v.series = append(v.series, at)
 		}
 	}
@@ -210,16 +203,16 @@ func (v *comparisonView) title() string {
 }
 
 // name is the part of a size and budget that all share, or that tells it from others.
-func (v *comparisonView) name(at dataAndBudget, shared bool) (parts []string) {
-	add := func(text func(dataAndBudget) string) {
-		differs := func(other dataAndBudget) bool { return text(other) != text(at) }
+func (v *comparisonView) name(at scene, shared bool) (parts []string) {
+	add := func(text func(scene) string) {
+		differs := func(other scene) bool { return text(other) != text(at) }
 		if slices.ContainsFunc(v.series, differs) != shared {
 			parts = append(parts, text(at))
 		}
 	}
-	add(func(d dataAndBudget) string { return fmt.Sprintf("n = %d", d.n) })
-	add(func(d dataAndBudget) string { return fmt.Sprintf("p = %d", d.p) })
-	add(func(d dataAndBudget) string { return "ε = " + exactly(d.epsilon) })
+	add(func(d scene) string { return fmt.Sprintf("n = %d", d.n) })
+	add(func(d scene) string { return fmt.Sprintf("p = %d", d.p) })
+	add(func(d scene) string { return "ε = " + exactly(d.epsilon) })
 	return parts
 }
 
@@ -258,7 +251,7 @@ func (v *comparisonView) add(f *Figure, name string, value func(i int) (mean, sd
 		if math.IsNaN(mean) || isLog && !(mean > 0) {
 			continue
 		}
-		k := slices.Index(v.series, dataAndBudget{c.N, c.P, c.Epsilon})
+		k := slices.Index(v.series, scene{p: c.P, n: c.N, epsilon: c.Epsilon})
 		shift := (float64(k) + 0.5 - float64(len(v.series))/2) * 0.7 / float64(len(v.series))
 		w := whisker{mean, mean - sd, mean + sd, float64(rows-1-slices.Index(v.methods, c.Method)) - shift, k}
 		if isLog {
