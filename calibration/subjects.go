@@ -12,6 +12,17 @@ import (
 	"github.com/dpreg/dpreg/posterior"
 )
 
+// try sums n rows, each of which next writes down, and infers from them under noise from data,
+// after the rows.
+func (f *fitter) try(ctx context.Context, next func([]float64), n int64, clamp bool, data, sampler *rand.Rand) (*dpreg.Fit, *summed, error) {
+	sums, err := f.summing(clamp).sum(next, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	fit, err := f.fit(ctx, sums, mechanisms.Simulated(data), sampler)
+	return fit, sums, err
+}
+
 // regression is a trial of simulated rows.
 type regression struct {
 	fitter
@@ -27,11 +38,7 @@ func (r *regression) Trial(ctx context.Context, data, sampler *rand.Rand) (*Samp
 	if err != nil {
 		return nil, err
 	}
-	sums, err := r.summing(r.clamp).sum(rows.next, r.n)
-	if err != nil {
-		return nil, err
-	}
-	fit, err := r.fit(ctx, sums, mechanisms.Simulated(data), sampler)
+	fit, sums, err := r.try(ctx, rows.next, r.n, r.clamp, data, sampler)
 	if err != nil {
 		return nil, err
 	}
@@ -100,14 +107,10 @@ type prediction struct {
 func (r *prediction) Trial(ctx context.Context, data, sampler *rand.Rand) (*Sample, error) {
 	order := data.Perm(len(r.rows))
 	frame, next := r.columns.Frame(), 0
-	sums, err := r.summing(true).sum(func(v []float64) {
+	fit, _, err := r.try(ctx, func(v []float64) {
 		frame.Scale(v, r.rows[order[next]][:])
 		next++
-	}, cirrhosisTrain)
-	if err != nil {
-		return nil, err
-	}
-	fit, err := r.fit(ctx, sums, mechanisms.Simulated(data), sampler)
+	}, cirrhosisTrain, true, data, sampler)
 	if err != nil {
 		return nil, err
 	}
@@ -137,11 +140,8 @@ func (p *population) Trial(ctx context.Context, data, sampler *rand.Rand) (*Samp
 	if p.rows == nil {
 		panic("calibration: a trial without the rows of its population")
 	}
-	sums, err := p.summing(true).sum(func(v []float64) { copy(v, p.rows.At(data.IntN(int(p.rows.Len())))) }, p.n)
-	if err != nil {
-		return nil, err
-	}
-	fit, err := p.fit(ctx, sums, mechanisms.Simulated(data), sampler)
+	draw := func(v []float64) { copy(v, p.rows.At(data.IntN(int(p.rows.Len())))) }
+	fit, sums, err := p.try(ctx, draw, p.n, true, data, sampler)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -158,25 +157,13 @@ func writeFigure(path string, mode fs.FileMode, figure *report.Figure) error {
 	return writeFile(path, mode, func(w io.Writer) error { return figure.Write(w, plotFormat(path)) })
 }
 
-func (f *studyOutput) print(stdout io.Writer, results calibration.Results, times []calibration.Runtime) (err error) {
-	out := bufio.NewWriter(stdout)
-	switch f.format {
-	case "json":
-		err = results.WriteJSON(out)
-	case "csv":
-		err = results.WriteCSV(out)
-	default:
-		switch s := results.(type) {
-		case *calibration.Comparison:
-			err = report.Comparison(out, s, times)
-		case *calibration.Summary:
-			err = report.Calibration(out, s, times)
+func (f *studyOutput) print(stdout io.Writer, results calibration.Results, times []calibration.Runtime) error {
+	return printAs(stdout, f.format, results, func(out io.Writer) error {
+		if s, ok := results.(*calibration.Comparison); ok {
+			return report.Comparison(out, s, times)
 		}
-	}
-	if err != nil {
-		return err
-	}
-	return out.Flush()
+		return report.Calibration(out, results.(*calibration.Summary), times)
+	})
 }
 
 func designOf(dir string) string  { return filepath.Join(dir, "study.json") }
