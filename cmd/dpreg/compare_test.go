@@ -1,14 +1,10 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Comparisons that take no time: of simulated rows, and of a table.
@@ -109,27 +105,6 @@ func TestCompareGoesOn(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-	}
-}
-
-func TestCompareInterrupted(t *testing.T) {
-	workspace(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	line := append(strings.Fields(few), "--trials", "100000", "--save", "s")
-	go func() {
-		for range 1000 {
-			if text, err := os.ReadFile("s/journal"); err == nil && bytes.Count(text, []byte("\n")) > 3 {
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		cancel()
-	}()
-	if r := commandContext(ctx, line...); r.code != interrupted || !strings.Contains(r.stderr, "the same command goes on") {
-		t.Errorf("exit code %d: %s", r.code, r.stderr)
-	}
-	if _, err := os.Stat(filepath.Join("s", "results.csv")); err == nil {
-		t.Error("results of a comparison that is not finished")
 	}
 }
 
