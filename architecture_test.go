@@ -47,7 +47,6 @@ var floors = map[string]int{
 	".":                     4,
 	"calibration":           5,
 	"calibration/audit":     5,
-	"calibration/compare":   6,
 	"report":                7,
 	"cmd/dpreg":             8,
 	"bench/custodians":      8,

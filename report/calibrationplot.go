@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -257,9 +256,4 @@ func shownQuantity(name string) string {
 // fileOf is a quantity's part of a file's name.
 func fileOf(name string) string {
 	return strings.NewReplacer("[", "", "]", "", "_", "-", ",", "-").Replace(name)
-}
-
-// straight joins two points in grey.
-func straight(x0, y0, x1, y1 float64) (*plotter.Line, error) {
-	return line(plotter.XYs{{X: x0, Y: y0}, {X: x1, Y: y1}}, Key{LineStyle: draw.LineStyle{Color: grey, Width: 1}})
 }

@@ -35,7 +35,7 @@ func FuzzFlags(f *testing.F) {
 		if err == nil && text != "" && asWritten(text) == nil {
 			t.Errorf("delta %q is no number as written", text)
 		}
-		s, err := (&calibrateFlags{shard: text, studyOutput: studyOutput{save: "d"}}).parseShard()
+		s, err := (&studyFlags{shard: text, studyOutput: studyOutput{save: "d"}}).parseShard()
 		if err == nil && text != "" && !(1 <= s.Index && s.Index <= s.Count) {
 			t.Errorf("shard %q is %v", text, s)
 		}

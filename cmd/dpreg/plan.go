@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -86,19 +85,7 @@ func (f *planFlags) run(ctx context.Context, stdout, stderr io.Writer, cmd *cobr
 	if err := f.pageFlag.write(stderr, public, page); err != nil {
 		return err
 	}
-	out := bufio.NewWriter(stdout)
-	switch f.format {
-	case "json":
-		err = forecast.WriteJSON(out)
-	case "csv":
-		err = forecast.WriteCSV(out)
-	default:
-		err = report.Forecast(out, forecast, show)
-	}
-	if err != nil {
-		return err
-	}
-	return out.Flush()
+	return printAs(stdout, f.format, forecast, func(out io.Writer) error { return report.Forecast(out, forecast, show) })
 }
 
 // rehearseForecast returns what Foresee refuses before it simulates anything.

@@ -1,4 +1,4 @@
-package compare
+package calibration
 
 import (
 	"context"
@@ -12,11 +12,130 @@ import (
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/ssp/adassp"
 	"github.com/dpreg/dpreg/vi"
 	"github.com/dpreg/dpreg/vi/pvi"
 )
+
+// adaSSP is a point estimate.
+type adaSSP struct{ budget release.Privacy }
+
+func (m adaSSP) ready() error { return nil }
+
+func (m adaSSP) infer(_ context.Context, e *example, noise *mechanisms.Entropy, _ *rand.Rand) (*fitted, error) {
+	estimate, err := adassp.Run(e.statistics, e.shape.Intercept, m.budget, noise)
+	if err != nil {
+		return nil, err
+	}
+	return &fitted{theta: estimate.Theta, epsilon: m.budget.Epsilon}, nil
+}
+
+// dpVI is variational inference on rows: dpreg vi with a guide that has correlations, and
+// gradients clipped to half of that command's norm. docs/compare.md has the reasons.
+type dpVI struct {
+	n      int64
+	budget release.Privacy
+	rate   float64
+	plan   func() viPlan // searched for once, which takes seconds
+}
+
+const (
+	viSteps   = 2000
+	viRate    = 0.02
+	viBatch   = 100 // rows that a batch has at least, on average
+	viAverage = 0.5
+	viClip    = 1.5 // lengths of the longest row
+)
+
+func newDPVI(n int64, budget release.Privacy) *dpVI {
+	m := &dpVI{n: n, budget: budget, rate: min(1, max(viRate, viBatch/float64(n)))}
+	m.plan = sync.OnceValue(m.find)
+	return m
+}
+
+func (m *dpVI) options() vi.Options {
+	return vi.Options{
+		Privacy: &vi.Privacy{Epsilon: m.budget.Epsilon, Delta: m.budget.Delta},
+		Scheme:  accounting.PoissonReplaceOne, Rate: m.rate, Steps: viSteps,
+		Optimiser: &vi.Adam{Rate: 0.02}, Average: viAverage, Guide: vi.FullCovariance,
+	}
+}
+
+// viPlan is the noise, and what it spends.
+type viPlan struct {
+	training accounting.Training
+	spent    float64
+	err      error
+}
+
+func (m *dpVI) find() (p viPlan) {
+	o := m.options()
+	o.Privacy.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(0, 0))) // nothing is drawn
+	if p.training, p.err = o.Plan(float64(m.n)); p.err == nil {
+		p.spent, p.err = p.training.Epsilon(accounting.PLD, m.budget.Delta)
+	}
+	return p
+}
+
+func (m *dpVI) ready() error { return m.plan().err }
+
+func (m *dpVI) infer(ctx context.Context, e *example, noise *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
+	p, o := m.plan(), m.options()
+	o.Clip = viClip * math.Sqrt(float64(e.shape.Q()))
+	o.Privacy.Entropy, o.Privacy.Multiplier = noise, p.training.Multiplier
+	o.Seed = rng.Uint64()
+	fit, err := vi.Run(ctx, newBoxRegression(e), o)
+	if err != nil {
+		return nil, err
+	}
+	draws := fit.Draws(independent/4, rng.Uint64()) // of each of four chains
+	return &fitted{theta: means(draws, e.shape.Q()), draws: draws, epsilon: p.spent}, nil
+}
+
+// boxRegression is vi.LinearRegression, whose parameters are β = θ/σ and w = log σ², under the
+// prior of all other methods: θ | σ² ~ N(0, σ² diag(λ)⁻¹), σ² ~ InvGamma(a, b), so that
+//
+//	log p(β, w) = −½ Σ λ_j β_j² − a w − b e^{−w}
+//
+// up to a constant.
+type boxRegression struct {
+	vi.Model
+	precision []float64 // λ
+	a, b      float64
+}
+
+func newBoxRegression(e *example) *boxRegression {
+	prior := e.prior.Theta
+	return &boxRegression{vi.LinearRegression(e.regression(e.rows), 1, prior.Shape, prior.Scale), precisions(e.prior, e.shape), prior.Shape, prior.Scale}
+}
+
+// LogPrior implements vi.Model.
+func (r *boxRegression) LogPrior(grad, theta []float64) float64 {
+	p, sum := len(r.precision), 0.
+	for j, l := range r.precision {
+		grad[j] = -l * theta[j]
+		sum += l * theta[j] * theta[j]
+	}
+	w := theta[p]
+	b := r.b * math.Exp(-w)
+	grad[p] = -r.a + b
+	return -sum/2 - r.a*w - b
+}
+
+// precisions are those of the default prior of θ, whose mean is 0 and which has no
+// other entries.
+func precisions(prior *model.Prior, s model.Shape) []float64 {
+	q := s.Q()
+	d := make([]float64, q)
+	for j := range d {
+		d[j] = prior.Theta.Precision[j*q+j]
+	}
+	return d
+}
 
 // dpPVI is partitioned variational inference by clients that protect their rows one by one:
 // Sharma's analytic update (thesis, equations 4.21 and 4.22), once, undamped. A row's factor
@@ -37,25 +156,20 @@ const pviClip = 0.5
 // independent is how many draws are taken where they are.
 const independent = 1000
 
-func newDPPVI(s size, clients int, budget release.Privacy) *dpPVI {
-	d := len(s.columns.Covariates) + 1
-	if s.columns.Intercept {
-		d++
-	}
+func newDPPVI(columns *schema.Design, clients int, budget release.Privacy) *dpPVI {
+	d := shapeOf(columns).Q() + 1
 	return &dpPVI{clients, budget, pviClip * math.Sqrt(float64(d*(d+1))/2), sync.OnceValues(func() (float64, error) {
 		once := accounting.Training{Rate: 1, Steps: 1, Scheme: accounting.PoissonReplaceOne}
 		return once.FindMultiplier(accounting.PLD, budget.Epsilon, budget.Delta)
 	})}
 }
 
-func (m *dpPVI) run() string { return fmt.Sprintf("%d clients", m.clients) }
-
 func (m *dpPVI) ready() error {
 	_, err := m.multiplier()
 	return err
 }
 
-func (m *dpPVI) fit(_ context.Context, e *example, noise *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
+func (m *dpPVI) infer(_ context.Context, e *example, noise *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
 	multiplier, err := m.multiplier()
 	if err != nil {
 		return nil, err
@@ -80,7 +194,7 @@ func (m *dpPVI) server(e *example, multiplier float64, noise *mechanisms.Entropy
 	q := all.P
 	family := pvi.Family{Dim: q + 1, Full: true}
 	prior := make([]float64, family.Len())
-	for j, v := range append(diagonal(e.prior, e.shape), 2*e.prior.Theta.Scale) { // b is half of a sum of squares
+	for j, v := range append(precisions(e.prior, e.shape), 2*e.prior.Theta.Scale) { // b is half of a sum of squares
 		prior[family.Dim+j*(j+1)/2+j] = v
 	}
 	clients := make([]*pvi.Client, m.clients)
