@@ -38,7 +38,6 @@ var floors = map[string]int{
 	"pushdown":              3,
 	"pushdown/pushdowntest": 3,
 	"gibbs":                 3,
-	"rivals":                3,
 	"nuts/individual":       3,
 	"nuts/exact":            3,
 	"model/modeltest":       3,
@@ -50,6 +49,7 @@ var floors = map[string]int{
 	"calibration/compare":   6,
 	"report":                7,
 	"cmd/dpreg":             8,
+	"bench/rivals":          7,
 	"bench/custodians":      8,
 	"bench/population":      8,
 	"bench/federated":       8,
@@ -61,7 +61,7 @@ var floors = map[string]int{
 // What infers sees a release, and rows live elsewhere: no package of inference
 // reaches one of rows, by any path.
 var (
-	inference = []string{"gibbs", "rivals", "nuts", "nuts/individual", "nuts/exact", "model", "release", "posterior", "conjugate", "mcmc"}
+	inference = []string{"gibbs", "bench/rivals", "nuts", "nuts/individual", "nuts/exact", "model", "release", "posterior", "conjugate", "mcmc"}
 	rows      = []string{"table", "ssp", "mechanisms", "mechanisms/accounting", "mechanisms/ledger", "vi", "vi/pvi", "vi/published", "ssp/adassp", "pushdown", "pushdown/pushdowntest", "pushdown/postgres", "pushdown/duckdb"}
 )
 
