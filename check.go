@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/dpreg/dpreg/model"
-	"github.com/dpreg/dpreg/rivals"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -86,7 +85,7 @@ type CheckColumn struct {
 // is a fitted one to check.
 func Checkable(method string) bool {
 	switch method {
-	case fixedX, noisyX, model.Naive{}.Name(), nonPrivate, rivals.NormalX{}.Name(), rivals.FixedS{}.Name():
+	case fixedX, noisyX, model.Naive{}.Name(), nonPrivate:
 		return false
 	}
 	return true

@@ -18,7 +18,7 @@ func (f *Fit) normalityWarnings() []string {
 		warnings = append(warnings, fmt.Sprintf("the response %q is 0 or 1, and modelled as a line with normal residuals: see docs/factors.md", f.Design.Response.Name))
 	}
 	switch f.Method {
-	case "naive", "gibbs-ss-noisy", "fixeds":
+	case "naive", "gibbs-ss-noisy":
 		return warnings // no law of x, or the moments that were released
 	}
 	if names := binary(f.Design.Covariates); names != nil {

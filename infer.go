@@ -12,7 +12,6 @@ import (
 	"github.com/dpreg/dpreg/nuts/exact"
 	"github.com/dpreg/dpreg/nuts/individual"
 	"github.com/dpreg/dpreg/release"
-	"github.com/dpreg/dpreg/rivals"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -63,7 +62,7 @@ func (o Options) prior(d *schema.Design, releases ...*release.Release) (*model.P
 
 // Methods lists the methods that infer from a release. Auto chooses among them.
 func Methods() []model.Method {
-	return []model.Method{exact.Method{}, individual.Method{}, gibbs.Update{}, gibbs.Prior{}, gibbs.Noisy{}, model.Naive{}, rivals.NormalX{}, rivals.FixedS{}}
+	return []model.Method{exact.Method{}, individual.Method{}, gibbs.Update{}, gibbs.Prior{}, gibbs.Noisy{}, model.Naive{}}
 }
 
 // method finds the method that the options name, and says why where it was chosen.

@@ -10,7 +10,6 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/mcmc"
-	"github.com/dpreg/dpreg/rivals"
 )
 
 // Arm is a method, the sensitivity of the noise that it is to bear, and how long it
@@ -54,16 +53,11 @@ const (
 	individuals  = "mcmc-ind"       // it can model clamping
 )
 
-// MethodNames lists what an arm's method may be: not the rivals, whose model has no
-// intercept, as all designs here have.
+// MethodNames lists what an arm's method may be.
 func MethodNames() []string {
 	names := []string{NonPrivate}
 	for _, m := range dpreg.Methods() {
-		switch m.(type) {
-		case rivals.NormalX, rivals.FixedS:
-		default:
-			names = append(names, m.Name())
-		}
+		names = append(names, m.Name())
 	}
 	return names
 }

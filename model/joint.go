@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -45,13 +44,7 @@ func (e *SiteError) Unwrap() error { return e.Err }
 
 // Join reads a problem. Errors: no release or prior, a release that Observe
 // refuses, releases of other columns or in another order, a prior of other sizes.
-func (p *Problem) Join() (*Joint, error) { return p.join(Observe) }
-
-// JoinWithheld is Join for methods that do without Σy²: releases may withhold it, and
-// Z and Scale of their sites end before it then.
-func (p *Problem) JoinWithheld() (*Joint, error) { return p.join(observe) }
-
-func (p *Problem) join(observe func(*release.Release) (*Observation, error)) (*Joint, error) {
+func (p *Problem) Join() (*Joint, error) {
 	if len(p.Releases) == 0 {
 		return nil, errors.New("model: the problem has no release")
 	}
@@ -73,7 +66,7 @@ func (p *Problem) join(observe func(*release.Release) (*Observation, error)) (*J
 		releases = releases[:1]
 	}
 	for j, r := range releases {
-		obs, err := p.observe(j, observe)
+		obs, err := p.observe(j)
 		if err != nil {
 			return nil, err
 		}
@@ -90,11 +83,11 @@ func (p *Problem) join(observe func(*release.Release) (*Observation, error)) (*J
 }
 
 // observe reads release j, or all where they are of the same rows.
-func (p *Problem) observe(j int, observe func(*release.Release) (*Observation, error)) (*Observation, error) {
+func (p *Problem) observe(j int) (*Observation, error) {
 	if p.SameRows {
 		return observeSame(p.Releases)
 	}
-	o, err := observe(p.Releases[j])
+	o, err := Observe(p.Releases[j])
 	if err != nil {
 		return nil, &SiteError{j, err}
 	}

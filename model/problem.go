@@ -51,7 +51,7 @@ func (p *Problem) Single() (*Observation, error) {
 		return nil, errors.New("model: the problem has no release")
 	}
 	if p.Several() {
-		return nil, fmt.Errorf("this method infers from one release, and there are %d; mcmc-exact, mcmc-ind, gibbs-ss-update, naive, normalx and fixeds take several", len(p.Releases))
+		return nil, fmt.Errorf("this method infers from one release, and there are %d; mcmc-exact, mcmc-ind, gibbs-ss-update and naive take several", len(p.Releases))
 	}
 	if p.Prior == nil {
 		return nil, errors.New("model: the problem has no prior; model.DefaultPrior gives the documented one")
@@ -67,7 +67,7 @@ type Observation struct {
 	Shape Shape
 	N     float64 // as published: exact, or noisy where Count is latent
 	Count Count
-	Z     []float64 // noisy statistics, canonical order, length Shape.Statistics(); without Σy² one less
+	Z     []float64 // noisy statistics, canonical order, length Shape.Statistics()
 	Kind  release.Kind
 	Scale []float64 // noise scale of each entry: b of the Laplace law, σ of the Gaussian
 
@@ -91,21 +91,13 @@ func (o *Observation) WithCount(names []string) []string {
 	return names
 }
 
-// Observe reads a release. It refuses one that withholds Σy², which is for methods that
-// do without; see Problem.JoinWithheld.
+// Observe reads a release. It refuses one that withholds Σy².
 func Observe(r *release.Release) (*Observation, error) {
-	o, err := observe(r)
-	if err == nil && r.WithoutYY() {
-		y := r.Schema.Response.Name
-		return nil, fmt.Errorf("this release withholds the sum of squares of %q (\"withheld\": [\"yy\"]), which this method needs: normalx and fixeds do without it, and so does any method for a --formula that leaves %q out", y, y)
-	}
-	return o, err
-}
-
-// observe reads any release.
-func observe(r *release.Release) (*Observation, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
+	}
+	if y := r.Schema.Response.Name; r.WithoutYY() {
+		return nil, fmt.Errorf("this release withholds the sum of squares of %q (\"withheld\": [\"yy\"]), and no method does without: infer from it by a --formula that leaves %q out", y, y)
 	}
 	o := &Observation{
 		Shape: Shape{P: len(r.Schema.Covariates), Intercept: r.Schema.Intercept},

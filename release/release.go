@@ -90,7 +90,7 @@ func (r *Release) Dim() int { return len(r.Schema.Covariates) + 1 }
 // WithheldYY stands in Withheld where the release leaves Σy² out.
 const WithheldYY = "yy"
 
-// WithoutYY tells whether Σy² is withheld: see docs/rivals.md for whom it is.
+// WithoutYY tells whether Σy² is withheld.
 func (r *Release) WithoutYY() bool { return r.Statistics.SumYY == nil }
 
 // Sums is the number of statistics beside n: Length(m), or one less without Σy².

@@ -36,23 +36,14 @@ func newVI() *cobra.Command {
 		Long:  viHelp,
 		Example: `  dpreg vi --model logistic --eps 1 --delta 1e-5 --formula 'income ~ .' adult.csv
   dpreg vi --model linear --eps 1 --delta 1e-6 --steps 1000 --batch 500 pums.csv
-  dpreg vi --model hierarchical --group state --eps 2 --delta 1e-6 people.csv
-  dpreg vi --preset abalone abalone.data`,
-	}
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if f.preset == "hierarchical" || f.preset == "mixture" {
-			return noFile(cmd, args)
-		}
-		return oneFile("a data file")(cmd, args)
-	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if f.preset != "" {
-			return f.runPreset(cmd, args)
-		}
-		if err := f.check(cmd); err != nil {
-			return err
-		}
-		return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0])
+  dpreg vi --model hierarchical --group state --eps 2 --delta 1e-6 people.csv`,
+		Args: oneFile("a data file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd); err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0])
+		},
 	}
 	f.register(cmd)
 	return cmd

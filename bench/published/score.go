@@ -1,24 +1,14 @@
-// Package published repeats published experiments with variational inference under
-// differential privacy. Their data are public or simulated, and so is all noise here:
-// results can be repeated from a seed, and nothing is private.
-package published
+package main
 
 import (
 	"cmp"
 	"math"
-	"math/rand/v2"
 	"slices"
 
-	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/vi"
 )
 
-// simulated is noise that a seed repeats.
-func simulated(seed uint64) *mechanisms.Entropy {
-	return mechanisms.Simulated(rand.New(rand.NewPCG(seed, 0x7669)))
-}
-
-// predictor is xᵀθ at the fitted law, over √(1 + π xᵀVx/8): the logistic function of it is
+// predictor is xᵀθ at a fitted law, over √(1 + π xᵀVx/8): the logistic function of it is
 // about the probability averaged over the law (MacKay, Neural Computation 4, 1992).
 func predictor(x, mean, sd []float64) float64 {
 	m, v := 0., 0.
@@ -29,15 +19,21 @@ func predictor(x, mean, sd []float64) float64 {
 	return m / math.Sqrt(1+math.Pi*v/8)
 }
 
-// accuracy is the share of responses on whose side the predictor is.
-func accuracy(rows *vi.Rows, mean, sd []float64) float64 {
-	right := 0.
+// predict returns the share of responses on whose side the predictor is, and the mean log
+// probability of the responses.
+func predict(rows *vi.Rows, mean, sd []float64) (accuracy, logLik float64) {
+	n := float64(len(rows.Y))
 	for i, y := range rows.Y {
-		if p := predictor(rows.X[i*rows.P:(i+1)*rows.P], mean, sd); p > 0 == (y == 1) {
-			right++
+		a := predictor(rows.X[i*rows.P:(i+1)*rows.P], mean, sd)
+		if a > 0 == (y == 1) {
+			accuracy += 1 / n
 		}
+		if y == 0 {
+			a = -a
+		}
+		logLik -= (math.Max(-a, 0) + math.Log1p(math.Exp(-math.Abs(a)))) / n // log σ(a)
 	}
-	return right / float64(len(rows.Y))
+	return accuracy, logLik
 }
 
 // auc is the area under the receiver operating characteristic: the share of pairs of a

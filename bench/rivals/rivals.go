@@ -10,7 +10,7 @@
 // the last with z_j integrated out and D_j the covariance of ẑ_j's noise. Of a release
 // with more in it, Σx, Σy and Σy², they look at nothing else.
 //
-// They are here to be compared with; docs/rivals.md says where they are right, and
+// They are here to be compared with; README.md says where they are right, and
 // how the prior, the problem's as for any other method, differs from the paper's.
 package rivals
 
@@ -28,13 +28,13 @@ import (
 // NormalX is the method that has S_j latent: Σ and S_j are drawn with θ and σ².
 type NormalX struct{}
 
-// Name returns the method's name on the command line.
+// Name returns the method's name.
 func (NormalX) Name() string { return "normalx" }
 
 // Sample draws from the posterior of θ and σ², which the draws are named for by
 // Shape.RegressionNames. Errors: a release with an intercept, Laplace noise, a noisy
 // number of rows or fewer rows than covariates, partial pooling, what
-// model.Problem.JoinWithheld refuses, a plan without warm-up.
+// model.Problem.Join refuses but for Σy² withheld, a plan without warm-up.
 func (m NormalX) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
 	return sample(ctx, m.Name(), p, plan, func(t *model.Joint, parties []*party, rng *rand.Rand) (mcmc.Kernel[Info], error) {
 		return newNormalX(parties, t.Prior, t.Shared, rng)
@@ -45,7 +45,7 @@ func (m NormalX) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (
 // S_j: fast, and wrong by what the noise on S_j hides.
 type FixedS struct{}
 
-// Name returns the method's name on the command line.
+// Name returns the method's name.
 func (FixedS) Name() string { return "fixeds" }
 
 // Sample is NormalX.Sample for FixedS. A warning says that it is an approximation.

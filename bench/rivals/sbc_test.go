@@ -98,7 +98,7 @@ func (s *simulation) ranks(t *testing.T, trials int, plant func([]*party)) [][]f
 // trials. Each of the 18 bounds has a false-alarm rate of 1e-6. Long form, whose -v
 // prints coverage:
 //
-//	go test ./rivals -run SBC -sbc.long -v
+//	go test ./bench/rivals -run SBC -sbc.long -v
 func TestSBC(t *testing.T) {
 	trials := 100
 	if *sbcLong {

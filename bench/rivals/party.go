@@ -2,6 +2,7 @@ package rivals
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
@@ -19,7 +20,7 @@ type party struct {
 
 // read takes the parties of a problem, or says why a method cannot.
 func read(method string, p *model.Problem) (*model.Joint, []*party, error) {
-	joint, err := p.JoinWithheld()
+	joint, err := complete(p).Join()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -40,6 +41,21 @@ func read(method string, p *model.Problem) (*model.Joint, []*party, error) {
 		parties = append(parties, newParty(site))
 	}
 	return joint, parties, nil
+}
+
+// complete gives a value to Σy² where a release withholds it, for Join to read: no method
+// here looks at it.
+func complete(p *model.Problem) *model.Problem {
+	whole := *p
+	whole.Releases = slices.Clone(p.Releases)
+	for j, r := range whole.Releases {
+		if r.WithoutYY() {
+			c := *r
+			c.Withheld, c.Statistics.SumYY = nil, new(float64)
+			whole.Releases[j] = &c
+		}
+	}
+	return &whole
 }
 
 func check(method string, site *model.Site) error {
