@@ -1,9 +1,11 @@
 package posterior
 
 import (
+	"context"
 	"math"
 	"sync"
-	"sync/atomic"
+
+	"github.com/dpreg/dpreg/internal/parallel"
 )
 
 // load prepares chains for one diagnostic.
@@ -61,18 +63,14 @@ func MCSEQuantile(p float64, chains [][]float64) float64 { return load(chains).m
 // goroutines, at least one.
 func (d *Draws) MinESS(workers int) (ess float64, parameter int) {
 	sizes := make([]float64, len(d.Names))
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range max(1, min(workers, len(sizes))) {
-		group.Go(func() {
-			var c column
-			for j := next.Add(1) - 1; j < int64(len(sizes)); j = next.Add(1) - 1 {
-				c.loadFrom(d, int(j))
-				sizes[j] = c.minESS()
-			}
-		})
-	}
-	group.Wait()
+	columns := sync.Pool{New: func() any { return new(column) }}
+	parallel.Each(context.Background(), max(1, workers), len(sizes), nil, func(_ context.Context, j int) error {
+		c := columns.Get().(*column)
+		defer columns.Put(c)
+		c.loadFrom(d, j)
+		sizes[j] = c.minESS()
+		return nil
+	})
 	ess, parameter = math.Inf(1), -1
 	for j, size := range sizes {
 		if size < ess {
