@@ -2,12 +2,12 @@ package posterior
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"slices"
-	"strconv"
+
+	"github.com/dpreg/dpreg/internal/number"
 )
 
 // SummaryFormat is the first member of a summary's JSON.
@@ -178,17 +178,6 @@ func tail(level float64) float64 {
 	return math.Round((1-level)/2*1e15) / 1e15
 }
 
-// number is a float64 whose NaN and infinities are null in JSON, which has
-// neither.
-type number float64
-
-func (n number) MarshalJSON() ([]byte, error) {
-	if v := float64(n); math.IsNaN(v) || math.IsInf(v, 0) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(n))
-}
-
 // known is nil, null in JSON, for a value that is zero.
 func known[T comparable](v T) *T {
 	var none T
@@ -210,14 +199,14 @@ type summaryJSON struct {
 	SameRows      bool            `json:"same_rows"`
 	N             *int64          `json:"n"`
 	Units         string          `json:"units"`
-	Level         number          `json:"level"`
+	Level         number.JSON     `json:"level"`
 	Releases      []releaseJSON   `json:"releases"`
 	Prior         any             `json:"prior"`
 	Seed          uint64          `json:"seed"`
 	Chains        int             `json:"chains"`
 	Warmup        int             `json:"warmup"`
 	Draws         int             `json:"draws"`
-	Seconds       number          `json:"seconds"`
+	Seconds       number.JSON     `json:"seconds"`
 	Converged     *bool           `json:"converged"`
 	Warnings      []string        `json:"warnings"`
 	Parameters    []parameterJSON `json:"parameters"`
@@ -225,35 +214,35 @@ type summaryJSON struct {
 }
 
 type releaseJSON struct {
-	Name        *string `json:"name"`
-	N           *int64  `json:"n"`
-	Simulated   bool    `json:"simulated"`
-	Privacy     any     `json:"privacy"`
-	Noise       *string `json:"noise"`
-	NoiseSD     number  `json:"noise_sd"`
-	Contradicts bool    `json:"contradicts"`
+	Name        *string     `json:"name"`
+	N           *int64      `json:"n"`
+	Simulated   bool        `json:"simulated"`
+	Privacy     any         `json:"privacy"`
+	Noise       *string     `json:"noise"`
+	NoiseSD     number.JSON `json:"noise_sd"`
+	Contradicts bool        `json:"contradicts"`
 }
 
 type parameterJSON struct {
-	Name        string  `json:"name"`
-	Column      string  `json:"column"`
-	Label       string  `json:"label"`
-	Mean        number  `json:"mean"`
-	SD          number  `json:"sd"`
-	MCSEMean    number  `json:"mcse_mean"`
-	Lower       number  `json:"lower"`
-	Upper       number  `json:"upper"`
-	Q2_5        number  `json:"q2.5"`
-	Q25         number  `json:"q25"`
-	Q50         number  `json:"q50"`
-	Q75         number  `json:"q75"`
-	Q97_5       number  `json:"q97.5"`
-	RHat        number  `json:"rhat"`
-	ESSBulk     number  `json:"ess_bulk"`
-	ESSTail     number  `json:"ess_tail"`
-	Contraction *number `json:"contraction"`
-	Price       *number `json:"price_of_privacy"`
-	Shrinkage   *number `json:"shrinkage"`
+	Name        string       `json:"name"`
+	Column      string       `json:"column"`
+	Label       string       `json:"label"`
+	Mean        number.JSON  `json:"mean"`
+	SD          number.JSON  `json:"sd"`
+	MCSEMean    number.JSON  `json:"mcse_mean"`
+	Lower       number.JSON  `json:"lower"`
+	Upper       number.JSON  `json:"upper"`
+	Q2_5        number.JSON  `json:"q2.5"`
+	Q25         number.JSON  `json:"q25"`
+	Q50         number.JSON  `json:"q50"`
+	Q75         number.JSON  `json:"q75"`
+	Q97_5       number.JSON  `json:"q97.5"`
+	RHat        number.JSON  `json:"rhat"`
+	ESSBulk     number.JSON  `json:"ess_bulk"`
+	ESSTail     number.JSON  `json:"ess_tail"`
+	Contraction *number.JSON `json:"contraction"`
+	Price       *number.JSON `json:"price_of_privacy"`
+	Shrinkage   *number.JSON `json:"shrinkage"`
 }
 
 // WriteJSON writes the summary as dpreg-summary/3 (docs/summary-format.md), indented,
@@ -262,31 +251,28 @@ func (s *Summary) WriteJSON(w io.Writer) error {
 	out := summaryJSON{
 		Format: SummaryFormat, Version: known(s.Version), Method: s.Method, Kernel: known(s.Kernel),
 		Formula: known(s.Formula), ModelClamping: s.ModelClamping, Pooling: known(s.Pooling), Covariates: known(s.Covariates), SameRows: s.SameRows,
-		N: known(s.N), Units: s.Units, Level: number(s.Level), Releases: []releaseJSON{}, Prior: s.Prior,
-		Seed: s.Seed, Chains: s.Chains, Warmup: s.Warmup, Draws: s.Draws, Seconds: number(s.Seconds),
+		N: known(s.N), Units: s.Units, Level: number.JSON(s.Level), Releases: []releaseJSON{}, Prior: s.Prior,
+		Seed: s.Seed, Chains: s.Chains, Warmup: s.Warmup, Draws: s.Draws, Seconds: number.JSON(s.Seconds),
 		Converged: s.Converged, Warnings: append([]string{}, s.Warnings...), Parameters: make([]parameterJSON, len(s.Parameters)), WhatIf: s.WhatIf,
 	}
 	for _, r := range s.Releases {
-		out.Releases = append(out.Releases, releaseJSON{known(r.Name), known(r.N), r.Simulated, r.Privacy, known(r.Noise), number(r.NoiseSD), r.Contradicts})
+		out.Releases = append(out.Releases, releaseJSON{known(r.Name), known(r.N), r.Simulated, r.Privacy, known(r.Noise), number.JSON(r.NoiseSD), r.Contradicts})
 	}
 	for i, column := range s.columns() {
 		out.Parameters[i] = s.Parameters[i].json(column)
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(out)
+	return number.Indented(w, out)
 }
 
 func (p *Parameter) json(column string) parameterJSON {
 	return parameterJSON{
 		Name: p.Name, Column: column, Label: p.Label,
-		Mean: number(p.Mean), SD: number(p.SD), MCSEMean: number(p.MCSEMean),
-		Lower: number(p.Lower), Upper: number(p.Upper),
-		Q2_5: number(p.Q2_5), Q25: number(p.Q25), Q50: number(p.Q50),
-		Q75: number(p.Q75), Q97_5: number(p.Q97_5),
-		RHat: number(p.RHat), ESSBulk: number(p.ESSBulk), ESSTail: number(p.ESSTail),
-		Contraction: (*number)(p.Contraction), Price: (*number)(p.Price), Shrinkage: (*number)(p.Shrinkage),
+		Mean: number.JSON(p.Mean), SD: number.JSON(p.SD), MCSEMean: number.JSON(p.MCSEMean),
+		Lower: number.JSON(p.Lower), Upper: number.JSON(p.Upper),
+		Q2_5: number.JSON(p.Q2_5), Q25: number.JSON(p.Q25), Q50: number.JSON(p.Q50),
+		Q75: number.JSON(p.Q75), Q97_5: number.JSON(p.Q97_5),
+		RHat: number.JSON(p.RHat), ESSBulk: number.JSON(p.ESSBulk), ESSTail: number.JSON(p.ESSTail),
+		Contraction: (*number.JSON)(p.Contraction), Price: (*number.JSON)(p.Price), Shrinkage: (*number.JSON)(p.Shrinkage),
 	}
 }
 
@@ -304,7 +290,7 @@ func (s *Summary) WriteCSV(w io.Writer) error {
 		p := &s.Parameters[i]
 		record := []string{p.Name, p.Label}
 		for _, v := range p.numbers() {
-			record = append(record, cell(v))
+			record = append(record, number.CSV(v))
 		}
 		record = append(record, columns[i])
 		if err := out.Write(record); err != nil {
@@ -334,11 +320,4 @@ func (p *Parameter) numbers() []float64 {
 	}
 	return []float64{p.Mean, p.SD, p.MCSEMean, p.Q2_5, p.Q25, p.Q50, p.Q75,
 		p.Q97_5, p.RHat, p.ESSBulk, p.ESSTail, known(p.Contraction), p.Lower, p.Upper, known(p.Price), known(p.Shrinkage)}
-}
-
-func cell(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return "NA"
-	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
 }

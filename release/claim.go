@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"strconv"
+
+	"github.com/dpreg/dpreg/internal/number"
 )
 
 // What a release may claim. With t(v) = (v_j ; v_j v_k, j ≤ k) on the box
@@ -85,7 +86,7 @@ func (r *Release) covers(stated float64, bound *big.Rat, what string) error {
 // hand computes with decimals throughout, so those serve as well.
 func (r *Release) validateClaim() error {
 	err := r.laplaceClaim(exact(r.Noise.Sensitivity))
-	if err == nil || r.claimHolds(decimal(r.Noise.Sensitivity), decimal) {
+	if err == nil || r.claimHolds(number.Decimal(r.Noise.Sensitivity), number.Decimal) {
 		return nil
 	}
 	return err
@@ -122,12 +123,6 @@ func (r *Release) claimHolds(s *big.Rat, value func(float64) *big.Rat) bool {
 
 // exact is the value of a finite float64.
 func exact(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
-
-// decimal is the value of the shortest decimal that reads back as x.
-func decimal(x float64) *big.Rat {
-	q, _ := new(big.Rat).SetString(strconv.FormatFloat(x, 'g', -1, 64))
-	return q
-}
 
 // validateGaussianClaim refuses Gaussian noise that is certainly too small for
 // the ε and δ claimed. The writer calibrates it to δ itself, which is computed

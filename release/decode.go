@@ -58,13 +58,13 @@ func (d decoder) value(v reflect.Value) error {
 		}
 		v.SetBool(t.Bool())
 	default:
-		return d.at(number(t, v))
+		return d.at(setNumber(t, v))
 	}
 	return nil
 }
 
-// number sets v, a float64 or an integer.
-func number(t jsontext.Token, v reflect.Value) error {
+// setNumber sets v, a float64 or an integer.
+func setNumber(t jsontext.Token, v reflect.Value) error {
 	if t.Kind() != '0' {
 		return errors.New("must be a number")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/big"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -61,7 +62,7 @@ func CalibrateWithoutYY(m int, pr release.Privacy, noise release.Kind) (release.
 	if noise == release.Gaussian {
 		return gaussianNoise(WithoutYYL2Squared(m, pr.Neighbours), pr)
 	}
-	return laplaceNoise(WithoutYYL1(m, pr.Neighbours), decimal(pr.Epsilon)), nil
+	return laplaceNoise(WithoutYYL1(m, pr.Neighbours), number.Decimal(pr.Epsilon)), nil
 }
 
 // ChooseWithoutYY is Choose for a release without Σy². Errors: those of Choose.
