@@ -18,6 +18,8 @@ const module = "github.com/dpreg/dpreg"
 var floors = map[string]int{
 	"internal/dense":        0,
 	"internal/golden":       0,
+	"internal/number":       -1,
+	"internal/parallel":     -1,
 	"internal/variate":      0,
 	"schema":                0,
 	"mechanisms":            0,

@@ -26,12 +26,11 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/dpreg/dpreg/internal/parallel"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/posterior"
 )
@@ -189,25 +188,8 @@ func (s *Study) Run(ctx context.Context, o Options) ([]*Trial, error) {
 	}
 	tasks := r.tasks()
 	r.total, r.done = r.finished()+len(tasks), r.finished()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	workers := o.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(workers, len(tasks)) {
-		group.Go(func() {
-			for i := int(next.Add(1) - 1); i < len(tasks) && ctx.Err() == nil; i = int(next.Add(1) - 1) {
-				if err := r.do(ctx, tasks[i]); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	group.Wait()
-	if err := context.Cause(ctx); err != nil {
+	err := parallel.Each(ctx, o.Workers, len(tasks), nil, func(ctx context.Context, i int) error { return r.do(ctx, tasks[i]) })
+	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(r.trials, func(t *Trial) bool { return t == nil }), nil

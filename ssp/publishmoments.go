@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"slices"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -92,7 +93,7 @@ func CalibrateMoments(p int, pr release.Privacy, noise release.Kind) (Calibratio
 		n, err := gaussianNoise(TogetherL2Squared(p, pr.Neighbours), pr)
 		return asOne(n), err
 	}
-	epsilon := decimal(pr.Epsilon)
+	epsilon := number.Decimal(pr.Epsilon)
 	one := asOne(laplaceNoise(TogetherL1(p, pr.Neighbours), epsilon))
 	half := epsilon.Quo(epsilon, big.NewRat(2, 1))
 	two := Calibration{Statistics: laplaceNoise(SensitivityL1(p+1, pr.Neighbours), half), Moments: laplaceNoise(MomentsL1(p, pr.Neighbours), half)}
