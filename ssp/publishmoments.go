@@ -28,7 +28,7 @@ func PublishMoments(ctx context.Context, s *Statistics, x *Moments, d *schema.De
 	if err != nil {
 		return nil, err
 	}
-	return publish(ctx, s, s.BigInts(), d, pr, c.Statistics, e, func() (*release.Moments, error) { return x.noised(s, c, e) })
+	return publish(ctx, s, d, pr, c.Statistics, e, func() (*release.Moments, error) { return x.noised(s, c, e) })
 }
 
 // noised are the moments with the noise of c: those of degree 3 and 4, or all.

@@ -157,7 +157,7 @@ func (o *order) selects(former *release.Release) (formula string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	return formula, r.Answers(o.adopt(r), o.privacy, o.noise) == nil && o.boundsDiffer(r) == nil && (r.Moments != nil || !o.moments) && r.WithoutYY() == o.withoutYY
+	return formula, r.Answers(o.adopt(r), o.privacy, o.noise) == nil && o.boundsDiffer(r) == nil && (r.Moments != nil || !o.moments) && !r.WithoutYY()
 }
 
 // formulaOf writes a design as a formula.
@@ -186,7 +186,7 @@ func suggestion(d *schema.Design) string {
 // runNonPrivate is the study of what the noise costs: no release, no privacy.
 func (c *fitCommand) runNonPrivate(cmd *cobra.Command, args []string) error {
 	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
-	for _, flag := range []string{"eps", "delta", "mechanism", "release", "spend-again", "sensitivity", "with-moments", "without-yy", "ledger"} {
+	for _, flag := range []string{"eps", "delta", "mechanism", "release", "spend-again", "sensitivity", "with-moments", "ledger"} {
 		if cmd.Flags().Changed(flag) {
 			return usagef("--%s cannot be combined with --method %s, which makes no release and is not private", flag, nonPrivate)
 		}

@@ -43,8 +43,8 @@ func (o *order) differs(r *release.Release) error {
 	if has := r.Moments != nil; has != o.moments {
 		return fmt.Errorf("%s moments of the covariates (--with-moments)", map[bool]string{true: "it has", false: "it has no"}[has])
 	}
-	if r.WithoutYY() != o.withoutYY {
-		return fmt.Errorf("%s the sum of squares of %q (--without-yy)", map[bool]string{true: "it withholds", false: "it has"}[r.WithoutYY()], r.Schema.Response.Name)
+	if r.WithoutYY() {
+		return fmt.Errorf("it withholds the sum of squares of %q", r.Schema.Response.Name)
 	}
 	want, err := o.calibrate()
 	if err != nil {

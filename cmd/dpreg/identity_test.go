@@ -101,7 +101,6 @@ var ordered = []struct {
 	{name: "moments together", data: "pums.csv", flags: "--eps 5 --with-moments --formula income~educ+age", library: tableRows.moments},
 	{name: "moments apart", data: "pums.csv", flags: "--eps 5 --with-moments --formula income~educ+age+sex"},
 	{name: "moments gaussian add-remove", data: "pums.csv", flags: "--eps 1 --delta 1e-6 --neighbours add-remove --with-moments --formula income~educ"},
-	{name: "without yy", data: "pums.csv", flags: "--eps 1 --delta 1e-6 --mechanism gaussian --without-yy --formula income~educ+age-1"},
 	{name: "factors", data: "people.csv", flags: "--eps 10 --schema people.json"},
 	{name: "midpoint", data: "gaps.csv", flags: "--eps 10 --schema people.json --missing midpoint --na n/a --na - --na NA"},
 	{name: "drop", data: "gaps.csv", flags: "--eps 10 --schema people.json --missing drop --neighbours add-remove --na n/a --na - --na NA"},

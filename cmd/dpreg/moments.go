@@ -53,9 +53,6 @@ func (o *order) choose() (release.Kind, float64, error) {
 	if o.moments {
 		return ssp.ChooseMoments(len(o.design.Covariates), o.left())
 	}
-	if o.withoutYY {
-		return ssp.ChooseWithoutYY(len(o.design.Columns()), o.left())
-	}
 	return ssp.Choose(len(o.design.Columns()), o.left())
 }
 
@@ -64,9 +61,6 @@ func (o *order) calibrate() (release.Noise, error) {
 	if o.moments {
 		c, err := ssp.CalibrateMoments(len(o.design.Covariates), o.left(), o.noise)
 		return c.Statistics, err
-	}
-	if o.withoutYY {
-		return ssp.CalibrateWithoutYY(len(o.design.Columns()), o.left(), o.noise)
 	}
 	return ssp.Calibrate(len(o.design.Columns()), o.left(), o.noise, o.kind)
 }
@@ -93,9 +87,6 @@ func (o *order) accumulate(ctx context.Context) (s sums, err error) {
 func (o *order) noised(ctx context.Context, s sums) (*release.Release, error) {
 	if s.moments != nil {
 		return ssp.PublishMoments(ctx, s.Statistics, s.moments, o.design, o.left(), o.noise, mechanisms.OS())
-	}
-	if o.withoutYY {
-		return ssp.PublishWithoutYY(ctx, s.Statistics, o.design, o.left(), o.noise, mechanisms.OS())
 	}
 	return ssp.Publish(ctx, s.Statistics, o.design, o.left(), o.noise, o.kind, mechanisms.OS())
 }

@@ -39,9 +39,6 @@ func standIn(n int64, o *order) *release.Release {
 	if o.privacy.Neighbours == release.AddRemove {
 		r.Privacy, r.NNoise = &o.privacy, 1
 	}
-	if o.withoutYY {
-		r.Statistics, r.Withheld = release.StatisticsFromVector(m, v[:len(v)-1]), []string{release.WithheldYY}
-	}
 	if o.moments {
 		r.Moments = standInMoments(n, m-1, o.noise)
 	}

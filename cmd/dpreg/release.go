@@ -26,8 +26,7 @@ covariates (dpreg infer --formula), at no further cost. So release once, with al
 the columns that will be wanted.
 
 With --with-moments it holds moments of the covariates as well, for the method
-gibbs-ss-noisy; all its noise is larger then. With --without-yy it lacks the sum of
-the response's squares: for the methods normalx and fixeds alone (docs/rivals.md).
+gibbs-ss-noisy; all its noise is larger then.
 
 A release that exists is not overwritten, since its ε was spent: exit 3, unless
 --spend-again is given.`

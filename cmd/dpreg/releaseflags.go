@@ -22,7 +22,6 @@ type releaseFlags struct {
 	ledger          string
 	spendAgain      bool
 	moments         bool
-	withoutYY       bool
 
 	done   <-chan struct{} // closed once the run is interrupted
 	source *table.Source   // of the rows, once the columns are known
@@ -45,7 +44,6 @@ func (f *releaseFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.neighbours, "neighbours", string(release.ReplaceOne), "`NAME`: which data sets must not be told apart: replace-one, with n public, or add-remove, with n noised")
 	f.registerCells(cmd)
 	fs.BoolVar(&f.moments, "with-moments", false, "release moments of the covariates of degree up to 4 as well, for --method gibbs-ss-noisy: at most 3 covariates, and more noise on all")
-	fs.BoolVar(&f.withoutYY, "without-yy", false, "leave the sum of the response's squares out, for --method normalx and fixeds, which do without: for comparison, as the noise is 6 % smaller at most")
 	fs.BoolVar(&f.spendAgain, "spend-again", false, "overwrite a release that exists: its ε stays spent, and that of the new one adds to it")
 	fs.StringVar(&f.ledger, "ledger", "", "charge what is spent to this `FILE` (dpreg ledger init), and refuse what it has no room for")
 	oneOf(cmd, "sensitivity", "exact", "paper")

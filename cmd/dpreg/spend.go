@@ -25,7 +25,6 @@ type order struct {
 	spendAgain bool // a release that stands there may be overwritten
 	cells      table.Options
 	moments    bool // of the covariates, too
-	withoutYY  bool // all statistics but Σy²
 	ledger     string
 	bounds     *autoBounds  // nil: all are public
 	remote     remote       // not nil: sums the rows in place of source
@@ -54,7 +53,7 @@ func (f *releaseFlags) order(stderr io.Writer, data, path string) (*order, error
 	case "-":
 		return nil, usagef("a release cannot go to stdout: it was paid for, and needs a file")
 	}
-	o := &order{data, path, f.source, design, privacy, noise, kind, f.spendAgain, cells, f.moments, f.withoutYY, f.ledger, nil, f.remote, nil}
+	o := &order{data, path, f.source, design, privacy, noise, kind, f.spendAgain, cells, f.moments, f.ledger, nil, f.remote, nil}
 	if err := (inputs{o.ledger}).spare(path); err != nil {
 		return nil, within("--ledger", err)
 	}
@@ -64,16 +63,10 @@ func (f *releaseFlags) order(stderr io.Writer, data, path string) (*order, error
 	if err := o.checkMoments(); err != nil {
 		return nil, err
 	}
-	if err := o.checkWithoutYY(); err != nil {
-		return nil, err
-	}
 	if err := o.settle(stderr); err != nil {
 		return nil, err
 	}
-	if err := o.noteMoments(stderr); err != nil {
-		return nil, err
-	}
-	return o, o.noteWithoutYY(stderr)
+	return o, o.noteMoments(stderr)
 }
 
 // sum reads the rows, once.
