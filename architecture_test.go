@@ -17,6 +17,7 @@ const module = "github.com/dpreg/dpreg"
 // package gets its place here first.
 var floors = map[string]int{
 	"internal/dense":        0,
+	"internal/files":        0,
 	"internal/golden":       0,
 	"internal/variate":      0,
 	"schema":                0,
@@ -42,6 +43,7 @@ var floors = map[string]int{
 	"nuts/individual":       3,
 	"nuts/exact":            3,
 	"model/modeltest":       3,
+	"custody":               3,
 	"pushdown/duckdb":       4,
 	"pushdown/postgres":     4,
 	".":                     4,
@@ -62,7 +64,7 @@ var floors = map[string]int{
 // reaches one of rows, by any path.
 var (
 	inference = []string{"gibbs", "rivals", "nuts", "nuts/individual", "nuts/exact", "model", "release", "posterior", "conjugate", "mcmc"}
-	rows      = []string{"table", "ssp", "mechanisms", "mechanisms/accounting", "mechanisms/ledger", "vi", "vi/pvi", "vi/published", "ssp/adassp", "pushdown", "pushdown/pushdowntest", "pushdown/postgres", "pushdown/duckdb"}
+	rows      = []string{"table", "ssp", "custody", "mechanisms", "mechanisms/accounting", "mechanisms/ledger", "vi", "vi/pvi", "vi/published", "ssp/adassp", "pushdown", "pushdown/pushdowntest", "pushdown/postgres", "pushdown/duckdb"}
 )
 
 // listed is what go list says of a package.

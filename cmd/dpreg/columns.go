@@ -178,7 +178,7 @@ func used(s *schema.Schema, formula string) ([]schema.Column, error) {
 	return used, nil
 }
 
-// maxListed is how many columns a message lists.
+// maxListed is how many columns a message lists with what to type for each.
 const maxListed = 20
 
 // boundsAuto is how a release may do without bounds.
@@ -212,16 +212,4 @@ A column of categories needs its levels in place of bounds: see dpreg schema --h
 Take bounds from public knowledge (a codebook, what is possible at all): bounds
 read off the data would tell of the persons at the extremes and break the guarantee`,
 		strings.Join(names, ", "), strings.Join(flags, " "), shellWord(data), shellWord(cmp.Or(sidecar(data), "data.schema.json (and --schema of that name)")), instead)
-}
-
-// shellWord quotes a word for a POSIX shell where that is needed.
-func shellWord(word string) string {
-	const plain = "_./:=-,+%@"
-	special := func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(plain, r))
-	}
-	if word != "" && strings.IndexFunc(word, special) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

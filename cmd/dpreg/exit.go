@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/dpreg/dpreg/custody"
 )
 
 // The exit codes.
@@ -55,9 +57,14 @@ func exitCode(ctx context.Context, stderr io.Writer, err error) int {
 	}
 	note(stderr, "%v", err)
 	var coded *exitError
+	var ordered *custody.Error
 	switch {
 	case errors.As(err, &coded):
 		return coded.code
+	case errors.As(err, &ordered) && ordered.Private:
+		return refused
+	case ordered != nil:
+		return misused
 	case ctx.Err() != nil:
 		return interrupted
 	}

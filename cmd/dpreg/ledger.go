@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -11,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dpreg/dpreg/mechanisms/accounting"
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
@@ -100,7 +99,7 @@ func (c *ledgerInit) run(cmd *cobra.Command, path string) error {
 	case errors.Is(err, fs.ErrExist):
 		return refusef("%s exists: a ledger is never overwritten, since what it counts stays spent; see dpreg ledger show %s", path, shellWord(path))
 	case err != nil:
-		return ledgerError(err)
+		return custody.LedgerError(err)
 	}
 	note(cmd.ErrOrStderr(), "ledger of %s made: next, dpreg release --ledger %s", b.Data, shellWord(path))
 	return nil
@@ -163,14 +162,14 @@ func showLedger(cmd *cobra.Command, path, plot string) error {
 	if err := checkPlotFile(plot); err != nil {
 		return err
 	}
-	l, err := openLedger(cmd.Context(), cmd.ErrOrStderr(), path)
+	l, err := custody.OpenLedger(cmd.Context(), sayTo(cmd.ErrOrStderr()), path)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
 	h, err := l.History(cmd.Context())
 	if err != nil {
-		return ledgerError(err)
+		return custody.LedgerError(err)
 	}
 	if plot != "" {
 		err := writeFile(plot, public, func(w io.Writer) error { return report.PlotLedger(w, h, plotFormat(plot)) })
@@ -184,33 +183,4 @@ func showLedger(cmd *cobra.Command, path, plot string) error {
 		return err
 	}
 	return out.Flush()
-}
-
-// openLedger opens a ledger, and says so where others could open it until now.
-func openLedger(ctx context.Context, stderr io.Writer, path string) (*ledger.Ledger, error) {
-	l, err := ledger.Open(ctx, path, accounting.Sigma)
-	if err != nil {
-		return nil, ledgerError(err)
-	}
-	if l.Taken() {
-		note(stderr, "other users had rights on %s: only its owner can use it now", path)
-	}
-	return l, nil
-}
-
-// ledgerError gives an error of a ledger the exit code that it calls for.
-func ledgerError(err error) error {
-	var e *ledger.ExhaustedError
-	switch {
-	case errors.As(err, &e):
-		left, err := report.Left(e.History, e.Charge.Noise, e.Charge.Delta)
-		if err != nil {
-			return err
-		}
-		return refusef("%s, the ledger of %s, has no room for epsilon = %s, delta = %s: nothing was charged or released.\n  Left for one more release: %s",
-			e.Path, e.History.Budget.Data, report.Rational(e.Charge.Epsilon), report.Rational(e.Charge.Delta), left)
-	case errors.Is(err, ledger.ErrUnusable):
-		return usage(err)
-	}
-	return err
 }

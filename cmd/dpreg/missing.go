@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/table"
 )
@@ -19,21 +20,18 @@ func (f *releaseFlags) registerCells(cmd *cobra.Command) {
 }
 
 // cells turns the flags into options of the table. Rows may be left out where their
-// number is not public: under add-remove neighbours, or where nothing is released. To
-// add-remove neighbours a table without rows is one like any other.
+// number is not public: under add-remove neighbours, or where nothing is released.
 func (f *releaseFlags) cells(released bool) (table.Options, error) {
-	o := table.Options{Missing: table.Missing(strings.ToLower(f.missing)), NA: f.na, Empty: released && f.neighbours == string(release.AddRemove)}
+	o := table.Options{Missing: table.Missing(strings.ToLower(f.missing)), NA: f.na}
 	switch o.Missing {
-	case table.MissingError, table.Midpoint:
-		return o, nil
-	case table.Drop:
-		if released && f.neighbours != string(release.AddRemove) {
-			return o, refusef("--missing drop: leaving rows out changes their number, which %s neighbours take to be public and the release states. "+
-				"Use --neighbours %s, which adds noise to the number, or --missing midpoint", release.ReplaceOne, release.AddRemove)
-		}
-		return o, nil
+	case table.MissingError, table.Midpoint, table.Drop:
+	default:
+		return o, usagef("--missing %q: error, midpoint or drop", f.missing)
 	}
-	return o, usagef("--missing %q: error, midpoint or drop", f.missing)
+	if released {
+		return custody.Cells(o, release.Neighbours(f.neighbours))
+	}
+	return o, nil
 }
 
 // noteMissing says what becomes of missing cells. That there were any, and how many,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/release"
@@ -103,8 +104,8 @@ func (f *pviRows) run(ctx context.Context, stdout, stderr io.Writer, files []str
 	if err != nil {
 		return err
 	}
-	defer func() { paid.finish(ctx, stderr, err == nil) }()
-	if err := paid.pay(ctx, stderr); err != nil {
+	defer func() { paid.Finish(ctx, err == nil) }()
+	if err := paid.Pay(ctx); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -217,7 +218,7 @@ func (f *pviRows) norm(d *viDesign) float64 {
 	return norm
 }
 
-func (f *pviRows) payment(ctx context.Context, stderr io.Writer, name string, training accounting.Training) (*payment, error) {
+func (f *pviRows) payment(ctx context.Context, stderr io.Writer, name string, training accounting.Training) (*custody.Payment, error) {
 	if f.ledger == "" {
 		return nil, nil
 	}
@@ -230,7 +231,7 @@ func (f *pviRows) payment(ctx context.Context, stderr io.Writer, name string, tr
 	if err != nil {
 		return nil, err
 	}
-	return newPayment(ctx, stderr, f.ledger, cost)
+	return custody.NewPayment(ctx, sayTo(stderr), f.ledger, cost)
 }
 
 // iterate lets one client after another update its factor, --rounds times each.

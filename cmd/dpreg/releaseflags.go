@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -51,23 +50,23 @@ func (f *releaseFlags) register(cmd *cobra.Command) {
 	oneOf(cmd, "mechanism", string(ssp.Auto), string(release.Laplace), string(release.Gaussian))
 }
 
-// privacy checks the flags on privacy and noise, as far as they tell without the
-// columns.
+// privacy checks the flags on privacy, and gives those on noise.
 func (f *releaseFlags) privacy() (p release.Privacy, noise release.Kind, kind ssp.Sensitivity, err error) {
 	if p.Neighbours, err = f.parseNeighbours(); err != nil {
 		return
 	}
-	if kind, err = f.calibration(); err != nil {
-		return
+	switch strings.ToLower(f.sensitivity) {
+	case "exact":
+	case "paper":
+		kind = ssp.Paper
+	default:
+		return p, "", 0, usagef("--sensitivity %q: exact or paper", f.sensitivity)
 	}
 	if p.Delta, err = f.parseDelta(); err != nil {
 		return
 	}
-	if noise, err = f.parseMechanism(p.Delta, kind); err != nil {
-		return
-	}
 	p.Epsilon, err = f.parseEpsilon()
-	return
+	return p, release.Kind(strings.ToLower(f.mechanism)), kind, err
 }
 
 func (f *releaseFlags) parseNeighbours() (release.Neighbours, error) {
@@ -96,24 +95,21 @@ func (f *releaseFlags) parseEpsilon() (float64, error) {
 	return eps, nil
 }
 
-// calibration checks the sensitivity that the noise is calibrated to.
-func (f *releaseFlags) calibration() (ssp.Sensitivity, error) {
-	switch strings.ToLower(f.sensitivity) {
-	case "exact":
-		return ssp.Exact, nil
-	case "paper":
-		if f.neighbours != string(release.ReplaceOne) {
-			return 0, usagef("--sensitivity paper is for --neighbours %s", release.ReplaceOne)
-		}
-		return ssp.Paper, nil
+// parseDelta gives δ, 0 where there is no --delta.
+func (f *releaseFlags) parseDelta() (float64, error) {
+	if f.delta == "" {
+		return 0, nil
 	}
-	return 0, usagef("--sensitivity %q: exact or paper", f.sensitivity)
-}
-
-// describe says a privacy in a few words.
-func describe(p release.Privacy) string {
-	if p.Delta > 0 {
-		return fmt.Sprintf("ε = %v, δ = %v (%s)", p.Epsilon, p.Delta, p.Neighbours)
+	delta, err := schema.ParseNumber(f.delta)
+	switch {
+	case err != nil:
+		return 0, usagef("--delta %q: %w", f.delta, err)
+	case delta <= 0:
+		return 0, usagef("--delta %s: δ must be above 0; leave --delta out for pure ε, with Laplace noise", f.delta)
+	case delta >= 1:
+		return 0, usagef("--delta %s: δ must be below 1, and far below 1/n to mean anything, as in --delta 1e-6", f.delta)
+	case delta < ssp.MinDelta:
+		return 0, usagef("--delta %s: below %v it is as good as none; leave --delta out for pure ε, with Laplace noise", f.delta, ssp.MinDelta)
 	}
-	return fmt.Sprintf("ε = %v (%s)", p.Epsilon, p.Neighbours)
+	return delta, nil
 }

@@ -2,150 +2,76 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 
-	"github.com/dpreg/dpreg/model"
-	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/pushdown"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 	"github.com/dpreg/dpreg/table"
 )
 
-// order is a release that is asked for.
-type order struct {
-	data, path string // the rows by name, and where the release goes
-	source     *table.Source
-	design     *schema.Design
-	privacy    release.Privacy
-	noise      release.Kind
-	kind       ssp.Sensitivity
-	spendAgain bool // a release that stands there may be overwritten
-	cells      table.Options
-	moments    bool // of the covariates, too
-	ledger     string
-	bounds     *autoBounds  // nil: all are public
-	remote     remote       // not nil: sums the rows in place of source
-	prior      *model.Prior // that the release is for, in scaled units; nil: the default
-}
-
-// order checks all that can be checked before a row is read.
-func (f *releaseFlags) order(stderr io.Writer, data, path string) (*order, error) {
-	privacy, noise, kind, err := f.privacy()
-	if err != nil {
+// order is what the flags ask for.
+func (f *releaseFlags) order(stderr io.Writer, data, path string) (*custody.Settled, error) {
+	o := custody.Order{
+		WithMoments: f.moments,
+		Path:        path,
+		SpendAgain:  f.spendAgain,
+		Ledger:      f.ledger,
+		Say:         sayTo(stderr),
+	}
+	var err error
+	if o.Privacy, o.Mechanism, o.Sensitivity, err = f.privacy(); err != nil {
 		return nil, err
 	}
-	cells, err := f.cells(true)
-	if err != nil {
+	if o.Cells, err = f.cells(true); err != nil {
 		return nil, err
 	}
-	design, unbounded, err := f.design(stderr, data)
-	if err != nil {
+	if o.Design, o.Bounds.Columns, err = f.design(stderr, data); err != nil {
 		return nil, err
+	}
+	if _, o.Bounds.Share, err = splitBounds(f.bounds); err != nil {
+		return nil, err
+	}
+	if o.Bounds.Rows = f.rows; o.Bounds.Columns == nil && o.Bounds.Share != 0 {
+		note(stderr, "--bounds auto: every column has public bounds, so that no part of ε is used for any")
 	}
 	switch path {
 	case "":
-		if path = besides(data, ".release.json"); path == "" {
+		if o.Path = besides(data, ".release.json"); o.Path == "" {
 			return nil, usagef("beside %s there is no place for a release: say where it is to go, by -o FILE (release) or --release FILE (fit)", f.place())
 		}
 	case "-":
 		return nil, usagef("a release cannot go to stdout: it was paid for, and needs a file")
 	}
-	o := &order{data, path, f.source, design, privacy, noise, kind, f.spendAgain, cells, f.moments, f.ledger, nil, f.remote, nil}
-	if err := (inputs{o.ledger}).spare(path); err != nil {
-		return nil, within("--ledger", err)
-	}
-	if err := o.auto(stderr, f, unbounded); err != nil {
-		return nil, err
-	}
-	if err := o.checkMoments(); err != nil {
-		return nil, err
-	}
-	if err := o.settle(stderr); err != nil {
-		return nil, err
-	}
-	return o, o.noteMoments(stderr)
+	o.Rows = f.rowsOf(stderr)
+	return custody.Settle(o)
 }
 
-// sum reads the rows, once.
-func (o *order) sum(ctx context.Context, stderr io.Writer) (s sums, err error) {
-	noteMissing(stderr, o.cells)
-	if o.remote != nil {
-		s.Statistics, err = o.sumRemote(ctx)
-		return s, err
+// rowsOf is where the rows are.
+func (f *releaseFlags) rowsOf(stderr io.Writer) custody.Source {
+	if f.remote == nil {
+		return filesOf(stderr, f.source)
 	}
-	_, err = scan(stderr, o.source, nil, func() error {
-		s, err = o.accumulate(ctx)
-		return err
-	})
-	return s, err
+	return custody.Elsewhere{Name: f.remote.String(), Sum: f.sumRemote}
 }
 
-// manyRows stands for a number of rows that is not public: enough for any design.
-const manyRows = 1_000_000
+// sumRemote has the rows summed where they are.
+func (f *releaseFlags) sumRemote(ctx context.Context, d *schema.Design, cells table.Options) (*ssp.Statistics, error) {
+	q, err := pushdown.New(d, cells)
+	if err != nil {
+		return nil, usage(err)
+	}
+	s, err := f.remote.sum(ctx, q)
+	return s, usage(table.Offer(err))
+}
 
-// publish spends ε: it draws the noise and writes the release, over the former
-// one if there is one. check, where it is not nil, may still refuse once the
-// number of rows is known; where that is not public it is not told, and no
-// refusal depends on it.
-func (o *order) publish(ctx context.Context, stderr io.Writer, former *release.Release, check func(n int64) error) (r *release.Release, err error) {
-	if err := checkWritable(o.path); err != nil {
-		return nil, err
-	}
-	if err := o.leftovers(former); err != nil {
-		return nil, err
-	}
-	paid, err := o.payment(ctx, stderr)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { paid.finish(ctx, stderr, err == nil) }()
-	rows, noised, err := o.rows(ctx, stderr)
-	if err != nil {
-		return nil, err
-	}
-	if err := o.sufficient(rows); err != nil {
-		return nil, err
-	}
-	public := o.privacy.Neighbours != release.AddRemove
-	if check != nil {
-		n := rows
-		if !public {
-			n = manyRows
-		}
-		if err := check(n); err != nil {
-			return nil, err
-		}
-	}
-	if public {
-		o.warn(stderr, rows)
-	}
-	o.foretell(stderr, rows)
-	if err := paid.pay(ctx, stderr); err != nil {
-		return nil, err
-	}
-	r, err = noised()
-	if err != nil {
-		return nil, fmt.Errorf("no release was made: %w", err)
-	}
-	if former != nil {
-		err = r.WriteFile(o.path)
-	} else {
-		err = r.WriteNewFile(o.path)
-	}
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		// Two runs at once must not both spend: what was drawn here is forgotten.
-		return nil, refusef("another run wrote %s while this one read the rows: this one made no release and showed nobody its noise", o.path)
-	case err != nil:
-		return nil, err
-	}
-	if !public {
-		o.warn(stderr, max(1, r.N))
-	}
-	note(stderr, "release written to %s: it spent %s", o.path, describe(o.privacy))
-	tellBounds(stderr, r)
-	return r, nil
+// filesOf are rows that are read here, with a bar.
+func filesOf(stderr io.Writer, rows *table.Source) custody.Files {
+	return custody.Files{Source: rows, Reading: func(s *table.Source, bytes int64) func() { return readingBar(stderr, s, bytes) }}
+}
+
+// sayTo notes messages.
+func sayTo(stderr io.Writer) func(string) {
+	return func(text string) { note(stderr, "%s", text) }
 }
