@@ -105,6 +105,18 @@ func (p *Payment) tell(ctx context.Context) {
 	p.say(fmt.Sprintf("%s, the ledger of %s, has for one more release: %s", p.Path(), h.Budget.Data, left))
 }
 
+// payment refuses, before anything is read, what the ledger has no room for.
+func (s *Settled) payment(ctx context.Context) (*Payment, error) {
+	if s.Ledger == "" {
+		return nil, nil
+	}
+	cost, err := s.cost()
+	if err != nil {
+		return nil, err
+	}
+	return NewPayment(ctx, s.sayAll, s.Ledger, cost...)
+}
+
 // cost is what the release that is ordered states of its privacy and its noise. Where
 // the bounds are found in the rows and the noise is Gaussian, these are two charges,
 // since a ledger counts the two kinds of noise apart; they add up to the whole.
@@ -150,7 +162,7 @@ func (s *Settled) Charged(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l, err := OpenLedger(ctx, s.Say, s.Ledger)
+	l, err := OpenLedger(ctx, s.sayAll, s.Ledger)
 	if err != nil {
 		return err
 	}

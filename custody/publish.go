@@ -34,11 +34,7 @@ func (s *Settled) Publish(ctx context.Context) (r *release.Release, err error) {
 	if err != nil {
 		return nil, err
 	}
-	cost, err := s.cost()
-	if err != nil {
-		return nil, err
-	}
-	paid, err := NewPayment(ctx, s.sayAll, s.Ledger, cost...)
+	paid, err := s.payment(ctx)
 	if err != nil {
 		return nil, err
 	}
