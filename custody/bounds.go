@@ -39,22 +39,22 @@ func (s *Settled) settleBounds() error {
 	case err != nil:
 		return err
 	case files.Once():
-		return misusef("--bounds auto reads the rows twice, and %s can be read once", files)
+		return Misusef("--bounds auto reads the rows twice, and %s can be read once", files)
 	case !(b.Share > 0 && b.Share < 1):
-		return misusef("--bounds auto=%v: the share of ε must lie between 0 and 1, as in --bounds auto=0.1", b.Share)
+		return Misusef("--bounds auto=%v: the share of ε must lie between 0 and 1, as in --bounds auto=0.1", b.Share)
 	case !(math.Abs(s.Privacy.Epsilon) <= ssp.MaxEpsilon):
-		return misusef("epsilon %v: at most %v", s.Privacy.Epsilon, ssp.MaxEpsilon)
+		return Misusef("epsilon %v: at most %v", s.Privacy.Epsilon, ssp.MaxEpsilon)
 	}
 	epsilon, _ := new(big.Rat).Mul(decimal(s.Privacy.Epsilon), decimal(b.Share)).Float64()
 	if _, err := ssp.CalibrateBounds(len(b.Columns), epsilon, s.Privacy.Neighbours); err != nil {
-		return misuse(fmt.Errorf("--bounds auto: %w", err))
+		return Misuse(fmt.Errorf("--bounds auto: %w", err))
 	}
 	s.bounds = &release.Bounds{Method: release.AutoBounds, Epsilon: epsilon, Columns: b.Columns}
 	if s.left().Epsilon < ssp.MinEpsilon {
-		return misusef("--bounds auto=%v: nothing of ε is left for the release", b.Share)
+		return Misusef("--bounds auto=%v: nothing of ε is left for the release", b.Share)
 	}
 	if s.Design, err = s.Design.WithBounds(anyBounds(b.Columns)); err != nil {
-		return misuse(err)
+		return Misuse(err)
 	}
 	if err := s.checkRows(s.Privacy.Neighbours == release.AddRemove); err != nil {
 		return err
@@ -78,11 +78,11 @@ func anyBounds(names []string) schema.Bounds {
 func (s *Settled) checkRows(needed bool) error {
 	switch rows := s.Bounds.Rows; {
 	case rows < 0 || rows > ssp.MaxRows:
-		return misusef("--rows %d: from 1 to %d", rows, int64(ssp.MaxRows))
+		return Misusef("--rows %d: from 1 to %d", rows, int64(ssp.MaxRows))
 	case !needed && rows != 0:
-		return misusef("--rows is for --bounds auto with --neighbours %s: otherwise the rows are counted, or their number does not matter", release.AddRemove)
+		return Misusef("--rows is for --bounds auto with --neighbours %s: otherwise the rows are counted, or their number does not matter", release.AddRemove)
 	case needed && rows == 0:
-		return misusef("--bounds auto with --neighbours %s: the number of rows is not public, and says whether bounds can be found at all. "+
+		return Misusef("--bounds auto with --neighbours %s: the number of rows is not public, and says whether bounds can be found at all. "+
 			"State it about, from public knowledge: --rows NUMBER", release.AddRemove)
 	}
 	return nil
@@ -177,9 +177,9 @@ func (s *Settled) sufficient(rows int64) error {
 	}
 	needed, err := ssp.CalibrateBounds(len(s.bounds.Columns), s.bounds.Epsilon, s.Privacy.Neighbours)
 	if err != nil {
-		return misuse(err)
+		return Misuse(err)
 	}
-	return refusef("--bounds auto: %d rows are too few for private bounds of %d columns with epsilon = %v: %d are needed. Nothing was spent.\n%s",
+	return Refusef("--bounds auto: %d rows are too few for private bounds of %d columns with epsilon = %v: %d are needed. Nothing was spent.\n%s",
 		rows, len(s.bounds.Columns), s.bounds.Epsilon, needed.Rows, s.remedy(rows))
 }
 

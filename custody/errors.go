@@ -17,8 +17,8 @@ type Error struct {
 func (e *Error) Error() string { return e.err.Error() }
 func (e *Error) Unwrap() error { return e.err }
 
-// misuse marks an error as one of the order. A run that was interrupted failed of that.
-func misuse(err error) error {
+// Misuse marks an error as one of the order. A run that was interrupted failed of that.
+func Misuse(err error) error {
 	var marked *Error
 	if err == nil || errors.Is(err, context.Canceled) || errors.As(err, &marked) {
 		return err
@@ -26,9 +26,11 @@ func misuse(err error) error {
 	return &Error{err: err}
 }
 
-func misusef(format string, args ...any) error { return misuse(fmt.Errorf(format, args...)) }
+// Misusef is an error of the order.
+func Misusef(format string, args ...any) error { return Misuse(fmt.Errorf(format, args...)) }
 
-func refusef(format string, args ...any) error { return &Error{true, fmt.Errorf(format, args...)} }
+// Refusef is a refusal for privacy.
+func Refusef(format string, args ...any) error { return &Error{true, fmt.Errorf(format, args...)} }
 
 // LedgerError makes an *Error of what a ledger refuses.
 func LedgerError(err error) error {
@@ -39,10 +41,10 @@ func LedgerError(err error) error {
 		if err != nil {
 			return err
 		}
-		return refusef("%s, the ledger of %s, has no room for epsilon = %s, delta = %s: nothing was charged or released.\n  Left for one more release: %s",
+		return Refusef("%s, the ledger of %s, has no room for epsilon = %s, delta = %s: nothing was charged or released.\n  Left for one more release: %s",
 			e.Path, e.History.Budget.Data, Rational(e.Charge.Epsilon), Rational(e.Charge.Delta), left)
 	case errors.Is(err, ledger.ErrUnusable):
-		return misuse(err)
+		return Misuse(err)
 	}
 	return err
 }

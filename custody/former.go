@@ -21,15 +21,15 @@ import (
 func (s *Settled) Former() (*release.Release, error) {
 	switch info, err := os.Stat(s.Path); {
 	case errors.Is(err, fs.ErrNotExist) && files.IsLink(s.Path):
-		return nil, misusef("%s is a link to a file that is not there: a release may stand on a disk that is not mounted. Mount it, or remove the link", s.Path)
+		return nil, Misusef("%s is a link to a file that is not there: a release may stand on a disk that is not mounted. Mount it, or remove the link", s.Path)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err == nil && !info.Mode().IsRegular():
-		return nil, misusef("cannot write to %s: it is not a regular file", s.Path)
+		return nil, Misusef("cannot write to %s: it is not a regular file", s.Path)
 	}
 	r, err := release.ReadFile(s.Path)
 	if err != nil {
-		return nil, misusef("%w\nThe release would go to this file, and is not to overwrite what is no release: name another one", err)
+		return nil, Misusef("%w\nThe release would go to this file, and is not to overwrite what is no release: name another one", err)
 	}
 	return r, nil
 }
@@ -117,13 +117,13 @@ func (s *Settled) Stale() (how string, err error) { return s.Rows.stale(s.Path) 
 func (s *Settled) leftovers(former *release.Release) error {
 	left, err := release.Leftovers(s.Path)
 	if err != nil || left == nil {
-		return misuse(err)
+		return Misuse(err)
 	}
 	remedy := fmt.Sprintf("If nobody else can have read it, remove it and run this again:  rm %s", files.Quoted(left[0]))
 	if _, err := release.ReadFile(left[0]); err == nil && former == nil {
 		remedy = fmt.Sprintf("It is complete. To use it, at no further cost:  mv %s %s\n  ", files.Quoted(left[0]), files.Quoted(s.Path)) + remedy
 	}
-	return refusef("%s was left by a run that was killed while it wrote, or another run writes it now: a release of which nobody knows may have been read, and a new one would spend ε again.\n  %s",
+	return Refusef("%s was left by a run that was killed while it wrote, or another run writes it now: a release of which nobody knows may have been read, and a new one would spend ε again.\n  %s",
 		left[0], remedy)
 }
 

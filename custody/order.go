@@ -75,14 +75,14 @@ func (o *Order) sayf(format string, args ...any) {
 func (s *Settled) checkPlaces() error {
 	switch {
 	case s.Rows == nil || s.Design == nil:
-		return misuse(errors.New("an order needs rows and a design"))
+		return Misuse(errors.New("an order needs rows and a design"))
 	case s.Ledger == "":
 	case s.Path == "":
-		return misuse(errors.New("--ledger names what is charged by the release's file: give a path"))
+		return Misuse(errors.New("--ledger names what is charged by the release's file: give a path"))
 	case files.Same(s.Path, s.Ledger):
-		return misusef("--ledger: %s would be overwritten: this run reads or makes it; choose another name or directory", s.Ledger)
+		return Misusef("--ledger: %s would be overwritten: this run reads or makes it; choose another name or directory", s.Ledger)
 	}
-	return misuse(s.Design.Validate())
+	return Misuse(s.Design.Validate())
 }
 
 func (s *Settled) checkCells() (err error) {
@@ -94,8 +94,11 @@ func (s *Settled) checkCells() (err error) {
 // is public. To add-remove neighbours a table without rows is one like any other.
 func Cells(o table.Options, nb release.Neighbours) (table.Options, error) {
 	o.Empty = nb == release.AddRemove
-	if o.Missing == table.Drop && !o.Empty {
-		return o, refusef("--missing drop: leaving rows out changes their number, which %s neighbours take to be public and the release states. "+
+	switch {
+	case o.Missing != "" && o.Missing != table.MissingError && o.Missing != table.Midpoint && o.Missing != table.Drop:
+		return o, Misusef("--missing %q: error, midpoint or drop", o.Missing)
+	case o.Missing == table.Drop && !o.Empty:
+		return o, Refusef("--missing drop: leaving rows out changes their number, which %s neighbours take to be public and the release states. "+
 			"Use --neighbours %s, which adds noise to the number, or --missing midpoint", release.ReplaceOne, release.AddRemove)
 	}
 	return o, nil
@@ -115,9 +118,9 @@ func (s *Settled) checkMoments() error {
 	case !s.WithMoments:
 		return nil
 	case p > release.MaxMomentCovariates:
-		return misusef("--with-moments is for at most %d covariates, and there are %d: choose among them with --formula", release.MaxMomentCovariates, p)
+		return Misusef("--with-moments is for at most %d covariates, and there are %d: choose among them with --formula", release.MaxMomentCovariates, p)
 	case s.Sensitivity != ssp.Exact:
-		return misusef("--with-moments needs --sensitivity exact")
+		return Misusef("--with-moments needs --sensitivity exact")
 	}
 	_, err := s.files("--with-moments")
 	return err
@@ -131,11 +134,11 @@ func (s *Settled) sayMoments() error {
 	p := len(s.Design.Covariates)
 	c, err := ssp.CalibrateMoments(p, s.left(), s.Mechanism)
 	if err != nil {
-		return misuse(err)
+		return Misuse(err)
 	}
 	without, err := ssp.Calibrate(p+1, s.left(), s.Mechanism, ssp.Exact)
 	if err != nil {
-		return misuse(err)
+		return Misuse(err)
 	}
 	scales := "the statistics get noise of scale %.4g, against %.4g without moments"
 	if c.Together {
@@ -155,15 +158,15 @@ func (s *Settled) checkNoise() error {
 		s.Mechanism = ssp.Auto
 	case release.Laplace, release.Gaussian, ssp.Auto:
 	default:
-		return misusef("--mechanism %q: laplace, gaussian or auto", s.Mechanism)
+		return Misusef("--mechanism %q: laplace, gaussian or auto", s.Mechanism)
 	}
 	switch delta := s.Privacy.Delta; {
 	case s.Mechanism == release.Gaussian && delta == 0:
-		return misusef("--mechanism gaussian needs a δ above 0, far below 1/n, as in --delta 1e-6")
+		return Misusef("--mechanism gaussian needs a δ above 0, far below 1/n, as in --delta 1e-6")
 	case s.Sensitivity == ssp.Paper && s.Privacy.Neighbours != release.ReplaceOne:
-		return misusef("--sensitivity paper is for --neighbours %s", release.ReplaceOne)
+		return Misusef("--sensitivity paper is for --neighbours %s", release.ReplaceOne)
 	case s.Sensitivity == ssp.Paper && delta != 0:
-		return misusef("--sensitivity paper is for Laplace noise, which needs no --delta")
+		return Misusef("--sensitivity paper is for Laplace noise, which needs no --delta")
 	}
 	return nil
 }
@@ -180,13 +183,13 @@ func (s *Settled) settleNoise() (err error) {
 		return err
 	}
 	s.Noise, err = s.calibrate()
-	return misuse(err)
+	return Misuse(err)
 }
 
 func (s *Settled) chooseNoise() error {
 	better, factor, err := s.better()
 	if err != nil {
-		return misuse(err)
+		return Misuse(err)
 	}
 	// times says how much smaller, in parentheses.
 	times := fmt.Sprintf(" (sd by a factor of %.3g)", factor)
@@ -196,7 +199,7 @@ func (s *Settled) chooseNoise() error {
 		if better == release.Gaussian {
 			hint = "; or say --mechanism gaussian, whose noise is smaller here" + times
 		}
-		return misusef("--delta %v with --mechanism laplace: Laplace noise needs no δ, so leave --delta out%s", s.Privacy.Delta, hint)
+		return Misusef("--delta %v with --mechanism laplace: Laplace noise needs no δ, so leave --delta out%s", s.Privacy.Delta, hint)
 	case s.Mechanism == release.Gaussian && better == release.Laplace:
 		s.sayf("Laplace noise would be smaller here%s, and needs no δ: --mechanism laplace without --delta", times)
 	case s.Mechanism == ssp.Auto && better == release.Laplace:

@@ -81,7 +81,7 @@ func (s *Settled) free() (former *release.Release, err error) {
 	}
 	if former != nil {
 		if !s.SpendAgain {
-			return nil, refusef("%s holds a release already. A new one would spend ε again.\n"+
+			return nil, Refusef("%s holds a release already. A new one would spend ε again.\n"+
 				"  At no further cost:  dpreg infer %s\n"+
 				"  To spend ε again:    -o FILE keeps both, --spend-again overwrites the old one",
 				s.Path, files.Quoted(s.Path))
@@ -89,7 +89,7 @@ func (s *Settled) free() (former *release.Release, err error) {
 		s.sayAgain(former)
 	}
 	if err := files.CheckWritable(s.Path); err != nil {
-		return nil, misuse(err)
+		return nil, Misuse(err)
 	}
 	return former, s.leftovers(former)
 }
@@ -118,7 +118,7 @@ func (s *Settled) check(rows int64) (public bool, err error) {
 		return public, err
 	}
 	if public && rows < 1 {
-		return public, misuse(errors.New("there are no rows: nothing can be released"))
+		return public, Misuse(errors.New("there are no rows: nothing can be released"))
 	}
 	if s.Check != nil {
 		if err := s.Check(rows); err != nil {
@@ -158,7 +158,7 @@ func (s *Settled) write(r, former *release.Release) error {
 	}
 	err := r.WriteNewFile(s.Path)
 	if errors.Is(err, fs.ErrExist) {
-		return refusef("another run wrote %s while this one read the rows: this one made no release and showed nobody its noise", s.Path)
+		return Refusef("another run wrote %s while this one read the rows: this one made no release and showed nobody its noise", s.Path)
 	}
 	return err
 }

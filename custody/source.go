@@ -74,7 +74,7 @@ func (f Files) String() string { return f.Name }
 func (s *Settled) files(flag string) (Files, error) {
 	f, ok := s.Rows.(Files)
 	if !ok {
-		return f, misusef("%s needs the rows, and %s leaves them where they are", flag, s.Rows)
+		return f, Misusef("%s needs the rows, and %s leaves them where they are", flag, s.Rows)
 	}
 	return f, nil
 }
@@ -84,7 +84,7 @@ type states []fs.FileInfo
 
 func (f Files) states() (states, error) {
 	infos, err := f.Stat()
-	return infos, misuse(err)
+	return infos, Misuse(err)
 }
 
 func (s states) same(other states) bool {
@@ -112,7 +112,7 @@ func (f Files) scan(say func(text string), before states, do func() error) (stat
 		before = now
 	}
 	if err := f.reading(now, do); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, misuse(table.Offer(err))
+		return nil, Misuse(table.Offer(err))
 	}
 	if warning := f.Warning(); warning != nil && first && say != nil {
 		say("warning: " + warning.Error())
@@ -126,7 +126,7 @@ func (f Files) scan(say func(text string), before states, do func() error) (stat
 		now, err = found.Stat()
 	}
 	if err != nil || !before.same(now) {
-		return nil, misusef("%s changed while it was read: nothing was made of it; run this again when it is complete", f.Name)
+		return nil, Misusef("%s changed while it was read: nothing was made of it; run this again when it is complete", f.Name)
 	}
 	return before, nil
 }
@@ -166,7 +166,7 @@ func (f Files) accumulate(ctx context.Context, s *Settled) (all sums, err error)
 func (f Files) stale(path string) (string, error) {
 	made, err := os.Stat(path)
 	if err != nil {
-		return "", misuse(err)
+		return "", Misuse(err)
 	}
 	changed, err := f.states()
 	if err != nil {

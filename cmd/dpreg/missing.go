@@ -22,16 +22,13 @@ func (f *releaseFlags) registerCells(cmd *cobra.Command) {
 // cells turns the flags into options of the table. Rows may be left out where their
 // number is not public: under add-remove neighbours, or where nothing is released.
 func (f *releaseFlags) cells(released bool) (table.Options, error) {
-	o := table.Options{Missing: table.Missing(strings.ToLower(f.missing)), NA: f.na}
-	switch o.Missing {
-	case table.MissingError, table.Midpoint, table.Drop:
-	default:
-		return o, usagef("--missing %q: error, midpoint or drop", f.missing)
+	neighbours := release.Neighbours(f.neighbours)
+	if !released {
+		neighbours = release.AddRemove
 	}
-	if released {
-		return custody.Cells(o, release.Neighbours(f.neighbours))
-	}
-	return o, nil
+	o, err := custody.Cells(table.Options{Missing: table.Missing(strings.ToLower(f.missing)), NA: f.na}, neighbours)
+	o.Empty = o.Empty && released
+	return o, err
 }
 
 // noteMissing says what becomes of missing cells. That there were any, and how many,

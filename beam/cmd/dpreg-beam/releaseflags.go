@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpreg/dpreg/beam/sums"
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
@@ -44,64 +45,52 @@ func (f *releaseFlags) register(cmd *cobra.Command) {
 	f.engineFlags.register(cmd)
 }
 
-// order checks all that can be checked before a row is read.
-func (f *releaseFlags) order(ctx context.Context, data string) (*order, error) {
-	o := &order{output: f.output, ledger: f.ledger}
-	if o.output == "" {
-		return nil, usagef("say where the release is to go: -o FILE")
+// order is what the flags ask for.
+func (f *releaseFlags) order(cmd *cobra.Command, data string) (o custody.Order, err error) {
+	o = custody.Order{
+		Mechanism: release.Kind(f.mechanism),
+		Path:      f.output,
+		Ledger:    f.ledger,
+		Say:       func(text string) { note(cmd.ErrOrStderr(), "%s", text) },
 	}
-	if err := f.spending(o); err != nil {
-		return nil, err
+	if o.Path == "" {
+		return o, usagef("say where the release is to go: -o FILE")
 	}
-	var err error
-	if o.paths, err = sums.Find(ctx, data); err != nil {
-		return nil, usage(err)
+	if o.Privacy, err = f.privacy(); err != nil {
+		return o, err
 	}
-	if o.design, err = f.design(ctx, data, o.paths[0]); err != nil {
-		return nil, err
+	if o.Cells, err = custody.Cells(table.Options{Missing: table.Missing(f.missing), NA: f.na}, o.Privacy.Neighbours); err != nil {
+		return o, err
 	}
-	m := len(o.design.Columns())
-	if o.noise == ssp.Auto {
-		if o.noise, _, err = ssp.Choose(m, o.privacy); err != nil {
-			return nil, usage(err)
-		}
-		if o.noise == release.Laplace {
-			o.privacy.Delta = 0
-		}
+	paths, err := sums.Find(cmd.Context(), data)
+	if err != nil {
+		return o, usage(err)
 	}
-	o.stated, err = ssp.Calibrate(m, o.privacy, o.noise, ssp.Exact)
-	return o, usage(err)
+	o.Rows = custody.Elsewhere{Name: data, Sum: func(_ context.Context, d *schema.Design, cells table.Options) (*ssp.Statistics, error) {
+		return f.sum(cmd, paths, d, cells)
+	}}
+	o.Design, err = f.design(cmd.Context(), data, paths[0])
+	return o, err
 }
 
-// spending reads the flags on privacy and cells.
-func (f *releaseFlags) spending(o *order) (err error) {
+// privacy reads the flags on it.
+func (f *releaseFlags) privacy() (p release.Privacy, err error) {
 	if f.epsilon == "" {
-		return usagef("--eps is missing: say how much privacy to spend, as in --eps 1")
+		return p, usagef("--eps is missing: say how much privacy to spend, as in --eps 1")
 	}
-	if o.privacy.Epsilon, err = schema.ParseNumber(f.epsilon); err != nil {
-		return usagef("--eps %q: %w", f.epsilon, err)
+	if p.Epsilon, err = schema.ParseNumber(f.epsilon); err != nil {
+		return p, usagef("--eps %q: %w", f.epsilon, err)
 	}
 	if f.delta != "" {
-		if o.privacy.Delta, err = schema.ParseNumber(f.delta); err != nil || o.privacy.Delta <= 0 {
-			return usagef("--delta %q: a number above 0 is needed; leave --delta out for pure ε", f.delta)
+		if p.Delta, err = schema.ParseNumber(f.delta); err != nil || p.Delta <= 0 {
+			return p, usagef("--delta %q: a number above 0 is needed; leave --delta out for pure ε", f.delta)
 		}
 	}
-	o.noise = release.Kind(f.mechanism)
-	o.privacy.Neighbours = release.Neighbours(f.neighbours)
-	if n := o.privacy.Neighbours; n != release.ReplaceOne && n != release.AddRemove {
-		return usagef("--neighbours %q: %s or %s", n, release.ReplaceOne, release.AddRemove)
+	p.Neighbours = release.Neighbours(f.neighbours)
+	if p.Neighbours != release.ReplaceOne && p.Neighbours != release.AddRemove {
+		return p, usagef("--neighbours %q: %s or %s", p.Neighbours, release.ReplaceOne, release.AddRemove)
 	}
-	o.cells = table.Options{Missing: table.Missing(f.missing), NA: f.na}
-	switch o.cells.Missing {
-	case table.MissingError, table.Midpoint:
-	case table.Drop:
-		if o.privacy.Neighbours != release.AddRemove {
-			return refusef("--missing drop: leaving rows out changes their number, which %s neighbours take to be public: use --neighbours %s, or --missing midpoint", release.ReplaceOne, release.AddRemove)
-		}
-	default:
-		return usagef("--missing %q: error, midpoint or drop", f.missing)
-	}
-	return nil
+	return p, nil
 }
 
 // design gives the columns of the formula with their public bounds, in the order in which
