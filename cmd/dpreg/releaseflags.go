@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/release"
-	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 	"github.com/dpreg/dpreg/table"
 )
@@ -52,9 +52,6 @@ func (f *releaseFlags) register(cmd *cobra.Command) {
 
 // privacy checks the flags on privacy, and gives those on noise.
 func (f *releaseFlags) privacy() (p release.Privacy, noise release.Kind, kind ssp.Sensitivity, err error) {
-	if p.Neighbours, err = f.parseNeighbours(); err != nil {
-		return
-	}
 	switch strings.ToLower(f.sensitivity) {
 	case "exact":
 	case "paper":
@@ -62,54 +59,15 @@ func (f *releaseFlags) privacy() (p release.Privacy, noise release.Kind, kind ss
 	default:
 		return p, "", 0, usagef("--sensitivity %q: exact or paper", f.sensitivity)
 	}
-	if p.Delta, err = f.parseDelta(); err != nil {
-		return
-	}
-	p.Epsilon, err = f.parseEpsilon()
+	p, err = custody.ParsePrivacy(f.epsilon, f.delta, f.neighbours)
 	return p, release.Kind(strings.ToLower(f.mechanism)), kind, err
 }
 
 func (f *releaseFlags) parseNeighbours() (release.Neighbours, error) {
-	switch n := release.Neighbours(f.neighbours); n {
-	case release.ReplaceOne, release.AddRemove:
-		return n, nil
-	}
-	return "", usagef("--neighbours %q: %s or %s", f.neighbours, release.ReplaceOne, release.AddRemove)
+	return custody.ParseNeighbours(f.neighbours)
 }
 
-func (f *releaseFlags) parseEpsilon() (float64, error) {
-	if f.epsilon == "" {
-		return 0, usagef("--eps is missing: say how much privacy to spend, as in --eps 1 (from 0.1, strong, to 10, weak)")
-	}
-	eps, err := schema.ParseNumber(f.epsilon)
-	switch {
-	case err != nil:
-		return 0, usagef("--eps %q: %w", f.epsilon, err)
-	case eps <= 0:
-		return 0, usagef("--eps %s: ε must be above 0", f.epsilon)
-	case eps < ssp.MinEpsilon:
-		return 0, usagef("--eps %s: below %v nothing is left but noise", f.epsilon, ssp.MinEpsilon)
-	case eps > ssp.MaxEpsilon:
-		return 0, usagef("--eps %s: above %v there is no privacy to speak of", f.epsilon, ssp.MaxEpsilon)
-	}
-	return eps, nil
-}
+func (f *releaseFlags) parseEpsilon() (float64, error) { return custody.ParseEpsilon(f.epsilon) }
 
 // parseDelta gives δ, 0 where there is no --delta.
-func (f *releaseFlags) parseDelta() (float64, error) {
-	if f.delta == "" {
-		return 0, nil
-	}
-	delta, err := schema.ParseNumber(f.delta)
-	switch {
-	case err != nil:
-		return 0, usagef("--delta %q: %w", f.delta, err)
-	case delta <= 0:
-		return 0, usagef("--delta %s: δ must be above 0; leave --delta out for pure ε, with Laplace noise", f.delta)
-	case delta >= 1:
-		return 0, usagef("--delta %s: δ must be below 1, and far below 1/n to mean anything, as in --delta 1e-6", f.delta)
-	case delta < ssp.MinDelta:
-		return 0, usagef("--delta %s: below %v it is as good as none; leave --delta out for pure ε, with Laplace noise", f.delta, ssp.MinDelta)
-	}
-	return delta, nil
-}
+func (f *releaseFlags) parseDelta() (float64, error) { return custody.ParseDelta(f.delta) }

@@ -174,7 +174,7 @@ func TestBadRows(t *testing.T) {
 	args := []string{"release", "--eps", "1", "-o", "r.json", "--staging", ".", "rows"}
 	r := program(t, folder, args...)
 	r.ends(t, misused, `03.csv:41: column "educ": missing value`)
-	if strings.Count(r.stderr, "\n") != 1 {
+	if strings.Count(r.stderr, "\n") != 2 { // where bounds are from is the other
 		t.Errorf("stderr:\n%s", r.stderr)
 	}
 	r = program(t, folder, append(args, "--missing", "midpoint")...)
@@ -194,7 +194,7 @@ func TestWrongUsage(t *testing.T) {
 	folder := workspace(t)
 	for _, c := range []struct{ args, says string }{
 		{"release rows -o r.json", "--eps is missing"},
-		{"release --eps 0 rows -o r.json", "epsilon"},
+		{"release --eps 0 rows -o r.json", "ε must be above 0"},
 		{"release --eps 1 rows", "-o FILE"},
 		{"release --eps 1 -o r.json nothing", "nothing"},
 		{"release --eps 1 -o no/r.json rows", "no/r.json: no such file or directory"},

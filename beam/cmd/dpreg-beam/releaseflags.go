@@ -2,11 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -56,7 +51,7 @@ func (f *releaseFlags) order(cmd *cobra.Command, data string) (o custody.Order, 
 	if o.Path == "" {
 		return o, usagef("say where the release is to go: -o FILE")
 	}
-	if o.Privacy, err = f.privacy(); err != nil {
+	if o.Privacy, err = custody.ParsePrivacy(f.epsilon, f.delta, f.neighbours); err != nil {
 		return o, err
 	}
 	if o.Cells, err = custody.Cells(table.Options{Missing: table.Missing(f.missing), NA: f.na}, o.Privacy.Neighbours); err != nil {
@@ -69,40 +64,20 @@ func (f *releaseFlags) order(cmd *cobra.Command, data string) (o custody.Order, 
 	o.Rows = custody.Elsewhere{Name: data, Sum: func(_ context.Context, d *schema.Design, cells table.Options) (*ssp.Statistics, error) {
 		return f.sum(cmd, paths, d, cells)
 	}}
-	o.Design, err = f.design(cmd.Context(), data, paths[0])
+	o.Design, err = f.design(cmd.Context(), data, paths[0], o.Say)
 	return o, err
-}
-
-// privacy reads the flags on it.
-func (f *releaseFlags) privacy() (p release.Privacy, err error) {
-	if f.epsilon == "" {
-		return p, usagef("--eps is missing: say how much privacy to spend, as in --eps 1")
-	}
-	if p.Epsilon, err = schema.ParseNumber(f.epsilon); err != nil {
-		return p, usagef("--eps %q: %w", f.epsilon, err)
-	}
-	if f.delta != "" {
-		if p.Delta, err = schema.ParseNumber(f.delta); err != nil || p.Delta <= 0 {
-			return p, usagef("--delta %q: a number above 0 is needed; leave --delta out for pure ε", f.delta)
-		}
-	}
-	p.Neighbours = release.Neighbours(f.neighbours)
-	if p.Neighbours != release.ReplaceOne && p.Neighbours != release.AddRemove {
-		return p, usagef("--neighbours %q: %s or %s", p.Neighbours, release.ReplaceOne, release.AddRemove)
-	}
-	return p, nil
 }
 
 // design gives the columns of the formula with their public bounds, in the order in which
 // the first file has them: those of the schema file, if there is one, and of --bounds.
-func (f *releaseFlags) design(ctx context.Context, data, first string) (*schema.Design, error) {
+func (f *releaseFlags) design(ctx context.Context, data, first string, say func(string)) (*schema.Design, error) {
 	bounds, err := schema.ParseBounds(f.bounds...)
 	if err != nil {
 		return nil, usagef("--%w", err)
 	}
-	described, err := f.described(data)
+	described, from, err := custody.ReadSchema(f.schema, table.Stem(strings.TrimSuffix(data, "/"))+".schema.json")
 	if err != nil {
-		return nil, usage(err)
+		return nil, err
 	}
 	if described == nil && bounds == nil { // else a message would list names that may be a row
 		return nil, usagef("no bounds of any column: give them by --bounds NAME=LOWER:UPPER, or by --schema FILE (dpreg schema writes a template)")
@@ -115,38 +90,9 @@ func (f *releaseFlags) design(ctx context.Context, data, first string) (*schema.
 	if err != nil {
 		return nil, usagef("%s: %w", first, err)
 	}
-	if described != nil {
-		all.Columns = slices.DeleteFunc(all.Columns, func(c schema.Column) bool {
-			return described.Index(c.Name) < 0 && !slices.ContainsFunc(bounds, func(b schema.Column) bool { return b.Name == c.Name })
-		})
-		for _, c := range described.Columns {
-			i := all.Index(c.Name)
-			if i < 0 {
-				return nil, usagef("the schema describes a column %q, which %s does not have", c.Name, first)
-			}
-			all.Columns[i] = c
-		}
-	}
-	if all, err = all.WithBounds(bounds); err != nil {
-		return nil, usagef("--%w", err)
+	if all, err = custody.Columns(all, described, bounds, first, from, say); err != nil {
+		return nil, err
 	}
 	d, err := all.Design(f.formula)
 	return d, usage(err)
-}
-
-// described reads the schema file, if there is one.
-func (f *releaseFlags) described(data string) (*schema.Schema, error) {
-	path := f.schema
-	if path == "" {
-		path = table.Stem(strings.TrimSuffix(data, "/")) + ".schema.json"
-	}
-	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) && f.schema == "" {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("--schema: %w", err)
-	}
-	defer file.Close()
-	return schema.ReadSchema(file, path)
 }
