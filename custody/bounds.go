@@ -34,12 +34,12 @@ func (s *Settled) settleBounds() error {
 	if b.Share == 0 {
 		b.Share = DefaultShare
 	}
-	files, err := s.files("--bounds auto")
+	rows, err := s.files("--bounds auto")
 	switch {
 	case err != nil:
 		return err
-	case files.Once():
-		return Misusef("--bounds auto reads the rows twice, and %s can be read once", files)
+	case rows.Once():
+		return Misusef("--bounds auto reads the rows twice, and %s can be read once", rows)
 	case !(b.Share > 0 && b.Share < 1):
 		return Misusef("--bounds auto=%v: the share of ε must lie between 0 and 1, as in --bounds auto=0.1", b.Share)
 	case !(math.Abs(s.Privacy.Epsilon) <= ssp.MaxEpsilon):

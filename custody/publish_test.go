@@ -217,6 +217,45 @@ func TestPublishOnce(t *testing.T) {
 	}
 }
 
+// unpaid is randomness that must not be drawn before a charge was told.
+type unpaid struct {
+	t    *testing.T
+	paid bool
+	rng  *rand.PCG
+}
+
+func (u *unpaid) Uint64() uint64 {
+	if !u.paid {
+		u.t.Error("noise is drawn before the charge")
+	}
+	return u.rng.Uint64()
+}
+
+// Noise comes after the charge, whatever is noised, and there is none where the charge fails.
+func TestChargeBeforeNoise(t *testing.T) {
+	for name, change := range map[string]func(*custody.Order){
+		"sums":     func(*custody.Order) {},
+		"moments":  func(o *custody.Order) { o.WithMoments = true },
+		"gaussian": func(o *custody.Order) { o.Privacy.Delta, o.Mechanism = 0.009, release.Gaussian },
+		"bounds":   func(o *custody.Order) { o.Bounds.Columns, o.Bounds.Share = []string{"y"}, 0.5 },
+	} {
+		o := ordered(rows(t, unscaled(3000)...), 1)
+		change(&o)
+		u := &unpaid{t: t, rng: rand.NewPCG(1, 1)}
+		o.Path, o.Ledger = filepath.Join(t.TempDir(), "r.json"), filepath.Join(t.TempDir(), "ledger.db")
+		must(t, newLedger(t, o.Ledger))
+		o.Entropy = mechanisms.Simulated(rand.New(u))
+		o.Say = func(text string) { u.paid = u.paid || strings.HasPrefix(text, "charged to") }
+		if _, err := custody.Publish(t.Context(), o); err != nil || !u.paid {
+			t.Errorf("%s: %v, a charge is told: %t", name, err, u.paid)
+		}
+		u.paid, o.Path = false, filepath.Join(t.TempDir(), "r.json")
+		if _, err := custody.Publish(t.Context(), o); err == nil || !strings.Contains(err.Error(), "has no room") {
+			t.Errorf("%s: a ledger that is exhausted: %v", name, err)
+		}
+	}
+}
+
 // A δ that is no smaller than 1/n is warned of, wherever the rows are.
 func TestLargeDelta(t *testing.T) {
 	a := ssp.NewAccumulator(2)
