@@ -130,3 +130,15 @@ func (f *inferFlags) sample(ctx context.Context, stderr io.Writer, e *evidence, 
 	bar.finish()
 	return fit, err
 }
+
+// selectModel takes a model from a release.
+func selectModel(stderr io.Writer, r *release.Release, formula string) (*release.Release, error) {
+	out, err := r.Select(formula)
+	if err != nil {
+		return nil, formulaError(err)
+	}
+	if r.Moments != nil && out.Moments == nil {
+		note(stderr, "the moments of this release are left out: there are none of %q, which was the response and is a covariate now", r.Schema.Response.Name)
+	}
+	return out, nil
+}

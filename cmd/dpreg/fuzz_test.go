@@ -3,6 +3,7 @@ package main
 import (
 	"math"
 	"math/big"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -24,7 +25,7 @@ func FuzzFlags(f *testing.F) {
 		eps, err := (&releaseFlags{epsilon: text}).parseEpsilon()
 		if err == nil {
 			near, _ := asWritten(text).Float64()
-			if eps != near || !(eps > 0) || math.IsInf(eps, 0) || asStated(eps).Cmp(new(big.Rat)) <= 0 {
+			if eps != near || !(eps > 0) || math.IsInf(eps, 0) || asWritten(strconv.FormatFloat(eps, 'g', -1, 64)).Cmp(new(big.Rat)) <= 0 {
 				t.Errorf("epsilon %q is %v, and %v as written", text, eps, near)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/release"
@@ -126,8 +127,8 @@ func (f *pviFlags) run(ctx context.Context, stdout, stderr io.Writer, files []st
 	if err != nil {
 		return err
 	}
-	defer func() { paid.finish(ctx, stderr, err == nil) }()
-	if err := paid.pay(ctx, stderr); err != nil {
+	defer func() { paid.Finish(ctx, err == nil) }()
+	if err := paid.Pay(ctx); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -240,7 +241,7 @@ func (f *pviFlags) norm(d *viDesign) float64 {
 	return norm
 }
 
-func (f *pviFlags) payment(ctx context.Context, stderr io.Writer, name string, training accounting.Training) (*payment, error) {
+func (f *pviFlags) payment(ctx context.Context, stderr io.Writer, name string, training accounting.Training) (*custody.Payment, error) {
 	if f.ledger == "" {
 		return nil, nil
 	}
@@ -253,7 +254,7 @@ func (f *pviFlags) payment(ctx context.Context, stderr io.Writer, name string, t
 	if err != nil {
 		return nil, err
 	}
-	return newPayment(ctx, stderr, f.ledger, cost)
+	return custody.NewPayment(ctx, sayTo(stderr), f.ledger, cost)
 }
 
 // iterate lets one client after another update its factor, --rounds times each.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
 )
@@ -123,7 +124,7 @@ func chainFiles(dir string) ([]string, error) {
 	for k := range found {
 		chains = append(chains, filepath.Join(dir, fmt.Sprintf("draws-%d.csv", k+1)))
 		if _, err := os.Stat(chains[k]); err != nil {
-			return nil, fmt.Errorf("%d files of draws are in %s, and draws-%d.csv is not among them: %w", len(found), dir, k+1, plain(err))
+			return nil, fmt.Errorf("%d files of draws are in %s, and draws-%d.csv is not among them: %w", len(found), dir, k+1, files.Plain(err))
 		}
 	}
 	if chains == nil {

@@ -191,7 +191,7 @@ func (f *studyFlags) table(stderr io.Writer) (*calibration.Table, *calibration.R
 // readAll keeps all rows of a study's table, which must not change meanwhile.
 func readAll(stderr io.Writer, source *table.Source, design *schema.Design, cells table.Options) (rows *calibration.Rows, err error) {
 	noteMissing(stderr, cells)
-	_, err = scan(stderr, source, nil, func() error {
+	err = filesOf(stderr, source).Read(sayTo(stderr), func() error {
 		rows, err = calibration.ReadRows(cells.Rows(source, design), len(design.Covariates)+1)
 		return err
 	})

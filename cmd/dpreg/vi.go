@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/table"
 	"github.com/dpreg/dpreg/vi"
@@ -83,8 +84,8 @@ func (f *viFlags) run(ctx context.Context, stdout, stderr io.Writer, data string
 	if err != nil {
 		return err
 	}
-	defer func() { paid.finish(ctx, stderr, err == nil) }()
-	if err := paid.pay(ctx, stderr); err != nil {
+	defer func() { paid.Finish(ctx, err == nil) }()
+	if err := paid.Pay(ctx); err != nil {
 		return err
 	}
 	fit, err := f.fit(ctx, stderr, design, rows, group, o)
@@ -96,7 +97,7 @@ func (f *viFlags) run(ctx context.Context, stdout, stderr io.Writer, data string
 
 // plan completes options by the public number of records, 0 where there is none, and says
 // what the run is to be charged.
-func (f *viFlags) plan(ctx context.Context, stderr io.Writer, o *vi.Options, records int64, data string) (*payment, error) {
+func (f *viFlags) plan(ctx context.Context, stderr io.Writer, o *vi.Options, records int64, data string) (*custody.Payment, error) {
 	if err := f.size(o, records); err != nil {
 		return nil, err
 	}
@@ -116,13 +117,13 @@ func (f *viFlags) plan(ctx context.Context, stderr io.Writer, o *vi.Options, rec
 	if err != nil {
 		return nil, err
 	}
-	return newPayment(ctx, stderr, f.ledger, cost)
+	return custody.NewPayment(ctx, sayTo(stderr), f.ledger, cost)
 }
 
 // read reads the rows, which must not change meanwhile.
 func (f *viFlags) read(stderr io.Writer, data string, d *viDesign, cells table.Options) (rows *vi.Rows, group []int, err error) {
 	noteMissing(stderr, cells)
-	_, err = scan(stderr, f.source, nil, func() error {
+	err = filesOf(stderr, f.source).Read(sayTo(stderr), func() error {
 		rows, group, err = d.read(f.source, cells)
 		return err
 	})
