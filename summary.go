@@ -3,7 +3,6 @@ package dpreg
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/posterior"
@@ -45,7 +44,7 @@ func (f *Fit) Summary(u Units, level float64) *posterior.Summary {
 
 // kernel is the one that the method has run, empty where it has no choice.
 func (f *Fit) kernel() string {
-	if f.Kernel == "" && strings.HasPrefix(f.Method, "gibbs-ss-") {
+	if f.Kernel == "" && Traits(f.Method).Kernels {
 		return string(gibbs.Exact)
 	}
 	return f.Kernel

@@ -11,7 +11,6 @@ import (
 
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
-	"github.com/dpreg/dpreg/nuts"
 	"github.com/dpreg/dpreg/posterior"
 )
 
@@ -60,30 +59,32 @@ type run struct {
 	exact, plain func(*rand.Rand) mcmc.Kernel[Info] // start a chain
 }
 
-// observe reads a problem of one release.
-func observe(p *model.Problem) (*model.Observation, error) {
-	obs, err := p.Single()
-	if err != nil {
-		return nil, err
+// check refuses kernels that there are not, and several measurements of a sum.
+func (k Kernel) check(method string, obs *model.Observation) error {
+	switch k {
+	case Exact, Plain, "":
+		return obs.Once("a method gibbs-ss-")
 	}
-	if err := obs.Once("a method gibbs-ss-"); err != nil {
-		return nil, err
+	return fmt.Errorf("%s: unknown kernel %q: %q or %q", method, k, Exact, Plain)
+}
+
+// traits are those of a method that runs the kernel.
+func (k Kernel) traits(x model.Covariates) model.Traits {
+	t := model.Traits{Warmup: model.AdaptiveWarmup, Kernels: true, Covariates: x}
+	if k == Plain {
+		t.Warmup = 0
 	}
-	return obs, p.Prior.Check(obs.Shape)
+	return t
 }
 
 // sample runs the chains and says what a reader of the draws should know.
 func (r *run) sample(ctx context.Context, plan mcmc.Plan) (*posterior.Draws, error) {
+	if err := r.kernel.traits(0).Check(r.method, plan); err != nil {
+		return nil, err
+	}
 	begin := r.exact
-	switch r.kernel {
-	case Exact, "":
-		if err := nuts.CheckWarmup(r.method, plan); err != nil {
-			return nil, err
-		}
-	case Plain:
+	if r.kernel == Plain {
 		begin = r.plain
-	default:
-		return nil, fmt.Errorf("%s: unknown kernel %q: %q or %q", r.method, r.kernel, Exact, Plain)
 	}
 	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) { return begin(rng), nil }
 	draws, err := mcmc.Run(ctx, mcmc.Columns{Params: r.names, Info: InfoNames}, start, keep, plan)

@@ -13,7 +13,7 @@ import (
 //
 //	y ~ N(θ_jᵀ(1, x), σ_j²) at custodian j;  θ_j = θ and σ_j = σ, or where Partial
 //	θ_j ~ N(θ, Ω), log σ_j ~ N(log σ, υ²)
-//	x ~ N(μ_x, T) of each custodian's own (μ_x, T), or where Shared of one
+//	x ~ N(μ_x, T) of each custodian's own (μ_x, T), or where Shared of one, as of one release
 //	z_j = s_j + noise, for each j
 //
 // Parameters and prior are in common units: the scaled ones of the smallest boxes
@@ -44,7 +44,8 @@ func (e *SiteError) Error() string { return fmt.Sprintf("release %d: %v", e.Site
 func (e *SiteError) Unwrap() error { return e.Err }
 
 // Join reads a problem. Errors: no release or prior, a release that Observe
-// refuses, releases of other columns or in another order, a prior of other sizes.
+// refuses, releases of other columns or in another order, a prior of other sizes,
+// partial pooling of one release.
 func (p *Problem) Join() (*Joint, error) { return p.join(Observe) }
 
 // JoinWithheld is Join for methods that do without Σy²: releases may withhold it, and
@@ -67,11 +68,15 @@ func (p *Problem) join(observe func(*release.Release) (*Observation, error)) (*J
 	if err != nil {
 		return nil, err
 	}
-	out := &Joint{Prior: p.Prior, Frame: hull.Frame(), Shared: p.SharedCovariates, Partial: p.PartialPooling}
 	releases := p.Releases
 	if p.SameRows {
 		releases = releases[:1]
 	}
+	single := len(releases) == 1
+	if single && p.PartialPooling {
+		return nil, errors.New("partial pooling is of several releases of rows of their own, and there is one")
+	}
+	out := &Joint{Prior: p.Prior, Frame: hull.Frame(), Shared: p.SharedCovariates || single, Partial: p.PartialPooling}
 	for j, r := range releases {
 		obs, err := p.observe(j, observe)
 		if err != nil {
@@ -95,22 +100,40 @@ func (p *Problem) observe(j int, observe func(*release.Release) (*Observation, e
 		return observeSame(p.Releases)
 	}
 	o, err := observe(p.Releases[j])
-	if err != nil {
-		return nil, &SiteError{j, err}
+	return o, siteError(j, len(p.Releases), err)
+}
+
+// Each returns the first error that a method finds with a release.
+func (t *Joint) Each(of func(*Observation) error) error {
+	for j, s := range t.Sites {
+		if err := siteError(j, len(t.Sites), of(s.Observation)); err != nil {
+			return err
+		}
 	}
-	return o, nil
+	return nil
+}
+
+// siteError is an error of release j; of one release it needs no name.
+func siteError(j, releases int, err error) error {
+	if err == nil || releases == 1 {
+		return err
+	}
+	return &SiteError{j, err}
 }
 
 // Names names the parameters of draws, in order: θ, σ², where the covariates are
 // shared μ_x and T, where pooling is partial the upper triangle of Ω, omega[k,l], υ,
 // spread_log_sigma, and each custodian's θ_j and σ_j, theta_at[j,k] (j from 1, k as in
-// theta[k]) and sigma_at[j], and n[j] where that is latent.
+// theta[k]) and sigma_at[j], and n[j] where that is latent, n of one release.
 func (t *Joint) Names() []string {
 	names := t.Shape.RegressionNames()
 	if t.Shared {
 		names = t.Shape.Names()
 	}
 	names = append(names, t.pooledNames()...)
+	if len(t.Sites) == 1 {
+		return t.Sites[0].WithCount(names)
+	}
 	for j, s := range t.Sites {
 		if s.Count.Latent() {
 			names = append(names, fmt.Sprintf("n[%d]", j+1))

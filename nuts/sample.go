@@ -41,8 +41,17 @@ func Sample(ctx context.Context, names []string, target func(chain int) Target, 
 		}
 		return scatter(t, o, rng)
 	}
-	columns := mcmc.Columns{Params: names, Info: InfoNames}
-	draws, err := mcmc.Run(ctx, columns, start, Keep, plan)
+	return run(ctx, names, start, o, plan)
+}
+
+// Run runs chains of kernels that step by samplers of the default depth, and says what
+// their columns tell against them.
+func Run(ctx context.Context, names []string, start func(chain int, rng *rand.Rand) (mcmc.Kernel[Info], error), plan mcmc.Plan) (*posterior.Draws, error) {
+	return run(ctx, names, start, Options{}, plan)
+}
+
+func run(ctx context.Context, names []string, start func(chain int, rng *rand.Rand) (mcmc.Kernel[Info], error), o Options, plan mcmc.Plan) (*posterior.Draws, error) {
+	draws, err := mcmc.Run(ctx, mcmc.Columns{Params: names, Info: InfoNames}, start, Keep, plan)
 	if draws != nil {
 		draws.Warnings = append(draws.Warnings, Warnings(draws, o)...)
 	}

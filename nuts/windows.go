@@ -1,11 +1,5 @@
 package nuts
 
-import (
-	"fmt"
-
-	"github.com/dpreg/dpreg/mcmc"
-)
-
 // windows is Stan's schedule of warm-up: a first buffer in which the chain comes
 // home and the step size follows it, windows of doubling length each of which
 // ends with a new metric, and a last buffer in which the step size settles.
@@ -55,16 +49,4 @@ func (w *windows) closes(iteration int) bool {
 	w.length *= 2
 	w.end = w.close(w.end + w.length)
 	return true
-}
-
-// leastUseful is the shortest warm-up whose metric and step size are worth having.
-const leastUseful = 100
-
-// CheckWarmup returns an error where a plan's warm-up is too short for a method's
-// kernel to adapt, whose chains would then run on at the mercy of their start.
-func CheckWarmup(method string, plan mcmc.Plan) error {
-	if plan.Warmup < leastUseful {
-		return fmt.Errorf("%s: a warm-up of %d steps is too short to adapt; at least %d", method, plan.Warmup, leastUseful)
-	}
-	return nil
 }

@@ -79,7 +79,7 @@ func (c *fitCommand) run(ctx context.Context, stdout, stderr io.Writer, args []s
 		return err
 	}
 	order.prior = o.Prior
-	check := func(n int64) error { return rehearse(oneRelease(order.path, standIn(n, order)).custodians, o) }
+	check := func(n int64) error { return usage(dpreg.Can(oneRelease(order.path, standIn(n, order)).custodians, o)) }
 	former, err := order.former()
 	if err != nil {
 		return err

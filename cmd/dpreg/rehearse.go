@@ -1,23 +1,8 @@
 package main
 
 import (
-	"context"
-	"errors"
-
-	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/release"
 )
-
-// rehearse returns what dpreg.InferJointly refuses of releases and options before it
-// draws anything: a context that is done keeps it from going further.
-func rehearse(custodians []dpreg.Custodian, o dpreg.Options) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := dpreg.InferJointly(ctx, custodians, o); !errors.Is(err, context.Canceled) {
-		return usage(err)
-	}
-	return nil
-}
 
 // standIn is a release of n rows as ordered, that tells nothing of any data, so
 // that inference can be rehearsed before ε is spent: rows as if uniform on the
