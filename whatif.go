@@ -7,8 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/gibbs"
+	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 )

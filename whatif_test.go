@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/gibbs"
+	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 )

@@ -44,10 +44,11 @@ func Sample(ctx context.Context, names []string, target func(chain int) Target, 
 	return run(ctx, names, start, o, plan)
 }
 
-// Run runs chains of kernels that step by samplers of the default depth, and says what
-// their columns tell against them.
-func Run(ctx context.Context, names []string, start func(chain int, rng *rand.Rand) (mcmc.Kernel[Info], error), plan mcmc.Plan) (*posterior.Draws, error) {
-	return run(ctx, names, start, Options{}, plan)
+// Run runs chains of kernels of the default depth, and says what their columns tell against
+// them.
+func Run(ctx context.Context, names []string, start func(chain int, rng *rand.Rand) (*Kernel, error), plan mcmc.Plan) (*posterior.Draws, error) {
+	begin := func(chain int, rng *rand.Rand) (mcmc.Kernel[Info], error) { return start(chain, rng) }
+	return run(ctx, names, begin, Options{}, plan)
 }
 
 func run(ctx context.Context, names []string, start func(chain int, rng *rand.Rand) (mcmc.Kernel[Info], error), o Options, plan mcmc.Plan) (*posterior.Draws, error) {

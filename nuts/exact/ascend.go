@@ -12,24 +12,14 @@ import (
 // from which trajectories find on: a draw is about half as many below the mode as there
 // are coordinates.
 func (f *density) ascend(x []float64) {
-	problem := optimize.Problem{
-		Func: func(x []float64) float64 {
-			logp, err := f.value(x)
-			if err != nil {
-				return math.Inf(1)
-			}
-			return -logp
-		},
-		Grad: func(grad, x []float64) {
-			f.reach(x)
-			if _, err := f.value(x); err != nil {
-				clear(grad)
-				return
-			}
+	slope := func(grad, x []float64) error {
+		_, err := f.value(x)
+		if err == nil {
 			f.slope(grad, x)
-			floats.Scale(-1, grad)
-		},
+		}
+		return err
 	}
+	problem := descent(f.value, slope, f.Reach)
 	p := &path{}
 	p.take(x, -problem.Func(x))
 	settings := &optimize.Settings{MajorIterations: polishing, Recorder: p, Converger: &optimize.FunctionConverge{Absolute: gain, Iterations: 5}}
@@ -37,7 +27,28 @@ func (f *density) ascend(x []float64) {
 	optimize.Minimize(problem, x, settings, &optimize.LBFGS{})
 	best := slices.Max(p.heights)
 	copy(x, p.points[slices.IndexFunc(p.heights, func(h float64) bool { return h >= best-2*float64(len(x)) })])
-	f.reach(p.points[slices.Index(p.heights, best)])
+	f.Reach(p.points[slices.Index(p.heights, best)])
+}
+
+// descent is that of minus a log density along its own slopes, within the reach of the noise's
+// at each point. Outside the support it is +∞, and level.
+func descent(value func(x []float64) (float64, error), slope func(grad, x []float64) error, reach func(x []float64)) optimize.Problem {
+	return optimize.Problem{
+		Func: func(x []float64) float64 {
+			logp, err := value(x)
+			if err != nil {
+				return math.Inf(1)
+			}
+			return -logp
+		},
+		Grad: func(grad, x []float64) {
+			reach(x)
+			if slope(grad, x) != nil {
+				clear(grad)
+			}
+			floats.Scale(-1, grad)
+		},
+	}
 }
 
 // path records the steps of an ascent.
@@ -61,8 +72,8 @@ func (p *path) Record(at *optimize.Location, op optimize.Operation, _ *optimize.
 	return nil
 }
 
-// reach makes the noise's slopes the derivative about x.
-func (f *density) reach(x []float64) {
+// Reach makes the noise's slopes the derivative about x.
+func (f *density) Reach(x []float64) {
 	f.set(x)
 	f.statistics.vector(f.s)
 	f.noise.Reach(f.s)

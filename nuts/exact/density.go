@@ -32,6 +32,7 @@ type density struct {
 	coordinates *coordinates
 	covariates  *covariates
 	response    *response
+	params      *model.Params // see draw
 	noise       *model.Noise
 	s           []float64
 	gamma       []gammaTerm
@@ -46,7 +47,7 @@ type density struct {
 func newDensity(obs *model.Observation, prior *model.Prior) *density {
 	m := obs.Shape.M()
 	f := &density{obs: obs, statistics: newStatistics(m), covariates: newCovariates(prior), response: newResponse(obs.Shape, prior),
-		noise: model.NewNoise(obs),
+		params: model.NewParams(obs.Shape), noise: model.NewNoise(obs),
 		gMean: make([]float64, m), gD: make([]float64, m*m), e: make([]float64, m*m)}
 	f.gamma = gammaTerms(obs.Shape, f.covariates.dof)
 	f.coordinates = newCoordinates(obs, prior, f.response)

@@ -66,7 +66,7 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 	if err := m.Traits().Check(m.Name(), plan); err != nil {
 		return nil, err
 	}
-	return nuts.Run(ctx, joint.Names(), func(_ int, rng *rand.Rand) (mcmc.Kernel[nuts.Info], error) {
+	return nuts.Run(ctx, joint.Names(), func(_ int, rng *rand.Rand) (*nuts.Kernel, error) {
 		if len(joint.Sites) == 1 {
 			return newKernel(joint.Sites[0].Observation, joint.Prior, rng)
 		}

@@ -23,6 +23,10 @@ type joint struct {
 	frame  *arrow
 	x      []float64
 	s      []float64 // of one release
+
+	weave    *model.Interweave // nil unless pooling is partial
+	hubSigns []int
+	signs    []int // of a spoke's coordinates
 }
 
 func newJoint(t *model.Joint) *joint {
@@ -34,6 +38,14 @@ func newJoint(t *model.Joint) *joint {
 		f.at = append(f.at, f.at[j]+s.dim())
 	}
 	f.frame, f.x, f.s = newArrow(f.at), make([]float64, f.Dim()), make([]float64, t.Shape.Statistics())
+	f.hubSigns, f.signs = f.hub.Signs(), f.spokes[0].signs()
+	if t.Partial {
+		var sites []*model.Pooled
+		for _, s := range f.spokes {
+			sites = append(sites, s.pooled)
+		}
+		f.weave = model.NewInterweave(f.hub.Hub, sites)
+	}
 	return f
 }
 

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/optimize"
 )
 
@@ -34,7 +33,7 @@ func (f *joint) fit(x []float64) bool {
 		return f.standardise(x)
 	}
 	f.frame.toY(y, mode)
-	f.reach(y)
+	f.Reach(y)
 	path, heights = append(path, mode), append(heights, height)
 	copy(x, path[slices.IndexFunc(heights, func(h float64) bool { return h >= height-2*float64(f.Dim()) })])
 	return true
@@ -92,22 +91,12 @@ func (f *joint) climb(next, y, g []float64) (logp float64) {
 // ascend creeps along a ridge then.
 func (f *joint) polish(y []float64) (mode []float64, logp float64) {
 	unused := make([]float64, len(y))
-	problem := optimize.Problem{
-		Func: func(y []float64) float64 {
-			logp, err := f.LogDensity(unused, y)
-			if err != nil {
-				return math.Inf(1)
-			}
-			return -logp
-		},
-		Grad: func(grad, y []float64) {
-			f.reach(y)
-			if _, err := f.LogDensity(grad, y); err != nil {
-				clear(grad)
-			}
-			floats.Scale(-1, grad)
-		},
+	value := func(y []float64) (float64, error) { return f.LogDensity(unused, y) }
+	slope := func(grad, y []float64) error {
+		_, err := f.LogDensity(grad, y)
+		return err
 	}
+	problem := descent(value, slope, f.Reach)
 	settings := &optimize.Settings{MajorIterations: polishing, Converger: &optimize.FunctionConverge{Absolute: gain, Iterations: 5}}
 	// At the kinks of Laplace noise a line search may fail, at the best point so far.
 	result, _ := optimize.Minimize(problem, y, settings, &optimize.LBFGS{})
@@ -117,8 +106,8 @@ func (f *joint) polish(y []float64) (mode []float64, logp float64) {
 	return result.X, -result.F
 }
 
-// reach makes the noise's slopes the derivative about y.
-func (f *joint) reach(y []float64) {
+// Reach makes the noise's slopes the derivative about y.
+func (f *joint) Reach(y []float64) {
 	f.set(y)
 	for _, s := range f.spokes {
 		s.vector(f.s)

@@ -18,6 +18,7 @@ type density struct {
 	obs   *model.Observation
 	noise *model.Noise
 	sums  sums
+	signs []int
 	s     []float64 // canonical order
 	line  []float64 // ∂ log p(z | s) in the linear sums, m
 	quad  []float64 // E, m×m symmetric: Σ_ij E_ij dB_ij, B the quadratic sums
@@ -40,6 +41,7 @@ func newDensity(obs *model.Observation, prior *model.Prior, clamping bool) *dens
 	r := obs.Scale[0] / obs.N
 	f := &density{frame: newFrame(obs.Shape, prior, int(obs.N), r/math.Sqrt(1+r*r)), obs: obs, noise: model.NewNoise(obs), s: make([]float64, obs.Shape.Statistics()),
 		line: make([]float64, m), quad: make([]float64, m*m)}
+	f.signs = f.frame.signs()
 	if clamping {
 		f.sums = newClamped(f.frame)
 	} else {

@@ -20,15 +20,9 @@ const (
 // measured is how long a chain is run to find what its steps take.
 const measured = 100 * time.Millisecond
 
-// sized is a kernel whose dimension is that of its position.
-type sized interface {
-	mcmc.Kernel[nuts.Info]
-	Position() []float64
-}
-
 // expect tells plan.Expect what a run of the plan is to take: it times the leapfrog steps
 // of a chain of its own, not yet adapted, and of a generator of its own.
-func expect(start func(int, *rand.Rand) (sized, error), plan mcmc.Plan) error {
+func expect(start func(int, *rand.Rand) (*nuts.Kernel, error), plan mcmc.Plan) error {
 	rng := rand.New(rand.NewPCG(plan.Seed, 0))
 	k, err := start(0, rng)
 	if err != nil {

@@ -78,7 +78,7 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 	if err := m.Traits().Check(m.Name(), plan); err != nil {
 		return nil, err
 	}
-	start := func(_ int, rng *rand.Rand) (sized, error) {
+	start := func(_ int, rng *rand.Rand) (*nuts.Kernel, error) {
 		if len(joint.Sites) == 1 {
 			return newKernel(joint.Sites[0].Observation, joint.Prior, m.ModelClamping, rng)
 		}
@@ -89,5 +89,5 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 			return nil, err
 		}
 	}
-	return nuts.Run(ctx, joint.Names(), func(chain int, rng *rand.Rand) (mcmc.Kernel[nuts.Info], error) { return start(chain, rng) }, plan)
+	return nuts.Run(ctx, joint.Names(), start, plan)
 }

@@ -9,13 +9,6 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
-// kernel is one chain: NUTS moves parameters and rows, flips a sign among them.
-type kernel struct {
-	*nuts.Sampler
-	density *density
-	flip    *flip
-}
-
 var errStart = errors.New("mcmc-ind: the prior and the statistics differ too much in scale to be computed with in floating point; state a prior closer to scaled units")
 
 // steepAccept is the acceptance to adapt to where the noise is normal: at 0.8 one step in
@@ -23,47 +16,61 @@ var errStart = errors.New("mcmc-ind: the prior and the statistics differ too muc
 // leapfrog steps there.
 const steepAccept = 0.9
 
-// newKernel starts a chain.
-func newKernel(obs *model.Observation, prior *model.Prior, clamping bool, rng *rand.Rand) (*kernel, error) {
+// newKernel starts a chain of density, whose move is a flip.
+func newKernel(obs *model.Observation, prior *model.Prior, clamping bool, rng *rand.Rand) (*nuts.Kernel, error) {
 	f := newDensity(obs, prior, clamping)
-	k := &kernel{density: f, flip: newFlip(f)}
-	x := make([]float64, f.Dim())
-	if !f.start(x, prior, rng) {
-		return nil, errStart
-	}
-	var err error
-	o := nuts.Options{Dense: f.lead()}
+	x, o := make([]float64, f.Dim()), nuts.Options{Dense: f.lead()}
 	if obs.Kind == release.Gaussian {
 		o.TargetAccept = steepAccept
 	}
-	if k.Sampler, err = nuts.New(f, x, o); err != nil {
+	if !f.start(x, prior, rng) {
+		return nil, errStart
+	}
+	return begin(f, x, o)
+}
+
+func begin(c nuts.Chain, x []float64, o nuts.Options) (*nuts.Kernel, error) {
+	k, err := nuts.NewKernel(c, x, o)
+	if err != nil {
 		return nil, errStart
 	}
 	return k, nil
 }
 
-// Step does one transition.
-func (k *kernel) Step(rng *rand.Rand) nuts.Info {
-	info := k.Sampler.Step(rng)
-	if k.flip.step(k.Position(), k.LogDensity(), rng) {
-		k.Moved()
-		info.LogDensity = k.LogDensity()
-	}
-	return info
+// Move negates one coordinate of v̄ or one of P below its diagonal: the noisier
+// linear statistics may leave a sign open that the quadratic ones tell nothing of,
+// so that the posterior has mirrored modes which no trajectory joins. The residuals
+// stay. The negation is an involution of Jacobian 1, so Metropolis' test leaves
+// the posterior invariant.
+func (f *density) Move(k *nuts.Kernel, rng *rand.Rand) {
+	at := f.signs[rng.IntN(len(f.signs))]
+	x, _ := k.Proposal()
+	x[at] = -x[at]
+	k.Try(x, rng)
 }
 
-// Adapt is called by the driver after each warm-up step.
-func (k *kernel) Adapt(iteration, warmup int) {
-	if done := iteration + 1; done == warmup/20 || done == warmup/10 {
-		k.Moved() // s at the chain's position
-		k.density.noise.Reach(k.density.s)
-		k.Moved()
+// signs lists what Move negates.
+func (f *frame) signs() (at []int) {
+	for i := range f.means() {
+		at = append(at, i)
 	}
-	k.Sampler.Adapt(iteration, warmup)
+	for i := range f.m {
+		for j := range i {
+			at = append(at, f.means()+diagonal(i)-i+j)
+		}
+	}
+	return at
 }
 
-// Params writes the parameters.
-func (k *kernel) Params(dst []float64) {
-	k.density.set(k.Position())
-	k.density.params.Write(dst)
+// Reach makes the noise's slopes the derivative about x.
+func (f *density) Reach(x []float64) {
+	f.set(x)
+	f.sums.write(f.s)
+	f.noise.Reach(f.s)
+}
+
+// Write writes the parameters.
+func (f *density) Write(dst, x []float64) {
+	f.set(x)
+	f.params.Write(dst)
 }

@@ -23,6 +23,8 @@ type sites struct {
 	block int       // coordinates of a site that stand before all rows
 	rows  []int     // where each site's rows begin, and the end
 	prior []float64 // gradient of the shared prior
+	signs []int
+	weave *model.Interweave // nil unless pooling is partial
 }
 
 func newSites(t *model.Joint, clamping bool) *sites {
@@ -44,7 +46,14 @@ func newSites(t *model.Joint, clamping bool) *sites {
 		at += m * (s.n - 1)
 	}
 	f.rows = append(f.rows, at)
-	f.prior = make([]float64, f.lead)
+	f.prior, f.signs = make([]float64, f.lead), f.allSigns()
+	if t.Partial {
+		var of []*model.Pooled
+		for _, s := range f.all {
+			of = append(of, s.pooled)
+		}
+		f.weave = model.NewInterweave(f.hub, of)
+	}
 	return f
 }
 
