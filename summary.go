@@ -1,7 +1,6 @@
 package dpreg
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/dpreg/dpreg/gibbs"
@@ -67,23 +66,15 @@ func (f *Fit) releases() (of []posterior.Release) {
 
 // labels are in the order of Draws, or of StanDraws, which has the whole of matrices.
 func (f *Fit) labels(whole bool) []string {
-	x := f.Design.Covariates
-	labels := append(f.coefficients(), "sigma2", "sigma")
-	if f.hasCovariates() {
-		for _, c := range x {
-			labels = append(labels, fmt.Sprintf("mean(%s)", c.Name))
-		}
-		eachPair(len(x), whole, func(j, k int) {
-			if j == k {
-				labels = append(labels, fmt.Sprintf("var(%s)", x[j].Name))
-				return
-			}
-			labels = append(labels, fmt.Sprintf("cov(%s, %s)", x[j].Name, x[k].Name))
-		})
+	var x, custodians, labels []string
+	for _, c := range f.Design.Covariates {
+		x = append(x, c.Name)
 	}
-	if f.hasCount() {
-		labels = append(labels, "n")
+	for _, c := range f.Custodians {
+		custodians = append(custodians, c.Name)
 	}
-	_, more := f.jointColumns(whole)
-	return append(labels, more...)
+	for _, p := range f.layout().Shown(whole) {
+		labels = append(labels, p.Label(x, custodians))
+	}
+	return labels
 }

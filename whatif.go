@@ -219,7 +219,7 @@ func (f *Fit) estimatedX() model.XLaw {
 		}
 	}
 	covariance := make([]float64, p*p)
-	expand(covariance, mean[p:], p)
+	model.Expand(covariance, mean[p:], p)
 	return model.NormalX{Mean: mean[:p], Covariance: covariance}
 }
 

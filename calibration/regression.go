@@ -153,25 +153,7 @@ func (s *Sample) quantities(fit *dpreg.Fit, truth *model.Params, l *logLikelihoo
 	s.Draws = draws.Map(s.Names, func(dst, src []float64) {
 		copy(dst, src[:q+1])
 		copy(dst[q+1:], src[q+2:])
-		read(at, dst[:width-1], shape)
+		at.Read(dst[:width-1])
 		dst[width-1] = l.at(at)
 	})
-}
-
-// read takes parameters in the order of model.Shape.Names, or of RegressionNames.
-func read(x *model.Params, row []float64, s model.Shape) {
-	q, p := s.Q(), s.P
-	copy(x.Theta, row[:q])
-	x.Sigma2 = row[q]
-	if len(row) == q+1 {
-		return
-	}
-	copy(x.MuX, row[q+1:])
-	at := q + 1 + p
-	for j := range p {
-		for k := j; k < p; k++ {
-			x.Tau[j*p+k], x.Tau[k*p+j] = row[at], row[at]
-			at++
-		}
-	}
 }

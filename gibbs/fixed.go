@@ -136,7 +136,7 @@ const inConflict = 6
 
 func fixedSample(ctx context.Context, method string, kernel Kernel, obs *model.Observation, prior *model.Prior, law *model.FixedMoments, plan mcmc.Plan) (*posterior.Draws, error) {
 	r := &run{
-		method: method, kernel: kernel, names: obs.WithCount(obs.Shape.RegressionNames()), rows: obs.N,
+		method: method, kernel: kernel, names: obs.RegressionNames(), rows: obs.N,
 		exact: func(rng *rand.Rand) mcmc.Kernel[Info] {
 			return newCLT(obs, prior, newFixed(obs.Shape, prior, law), rng)
 		},

@@ -121,49 +121,6 @@ func siteError(j, releases int, err error) error {
 	return &SiteError{j, err}
 }
 
-// Names names the parameters of draws, in order: θ, σ², where the covariates are
-// shared μ_x and T, where pooling is partial the upper triangle of Ω, omega[k,l], υ,
-// spread_log_sigma, and each custodian's θ_j and σ_j, theta_at[j,k] (j from 1, k as in
-// theta[k]) and sigma_at[j], and n[j] where that is latent, n of one release.
-func (t *Joint) Names() []string {
-	names := t.Shape.RegressionNames()
-	if t.Shared {
-		names = t.Shape.Names()
-	}
-	names = append(names, t.pooledNames()...)
-	if len(t.Sites) == 1 {
-		return t.Sites[0].WithCount(names)
-	}
-	for j, s := range t.Sites {
-		if s.Count.Latent() {
-			names = append(names, fmt.Sprintf("n[%d]", j+1))
-		}
-	}
-	return names
-}
-
-// pooledNames are those of the spread and every θ_j and σ_j, none unless pooling is
-// partial.
-func (t *Joint) pooledNames() (names []string) {
-	if !t.Partial {
-		return nil
-	}
-	q, first := t.Shape.Q(), 1-t.Shape.first()
-	for k := range q {
-		for l := k; l < q; l++ {
-			names = append(names, fmt.Sprintf("omega[%d,%d]", k+first, l+first))
-		}
-	}
-	names = append(names, "spread_log_sigma")
-	for j := range t.Sites {
-		for k := range q {
-			names = append(names, fmt.Sprintf("theta_at[%d,%d]", j+1, k+first))
-		}
-		names = append(names, fmt.Sprintf("sigma_at[%d]", j+1))
-	}
-	return names
-}
-
 // Rows is the number of rows in all, noisy counts as they were published.
 func (t *Joint) Rows() (n float64) {
 	for _, s := range t.Sites {

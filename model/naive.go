@@ -92,7 +92,7 @@ func (t *Joint) naivelyPooled(ctx context.Context, all [][]float64, plan mcmc.Pl
 		k.hierarchy.Start(rng)
 		return k, nil
 	}
-	columns := mcmc.Columns{Params: append(t.Shape.RegressionNames(), t.pooledNames()...)}
+	columns := mcmc.Columns{Params: Names(Layout{Shape: t.Shape, Partial: true, Latent: make([]bool, len(t.Sites))}.Drawn())}
 	return mcmc.Run(ctx, columns, start, func(struct{}, []float64) {}, plan)
 }
 

@@ -112,18 +112,6 @@ type Observation struct {
 	Measurements []*Observation
 }
 
-// Names names all parameters in the order of draws: those of the shape, then n
-// where it is latent.
-func (o *Observation) Names() []string { return o.WithCount(o.Shape.Names()) }
-
-// WithCount appends n to the names of other parameters where it is latent.
-func (o *Observation) WithCount(names []string) []string {
-	if o.Count.Latent() {
-		return append(names, "n")
-	}
-	return names
-}
-
 // Observe reads a release. It refuses one that withholds Σy², which is for methods that
 // do without; see Problem.JoinWithheld.
 func Observe(r *release.Release) (*Observation, error) {
