@@ -25,11 +25,7 @@ func (u Update) Traits() model.Traits { return u.Kernel.traits(model.LearntCovar
 
 // Law returns the law of the statistics that the method infers with.
 func (Update) Law(p *model.Problem) (model.Law, error) {
-	obs, err := p.Single()
-	if err != nil {
-		return nil, err
-	}
-	return model.NewMoments(obs.Shape), nil
+	return p.NormalLaw()
 }
 
 // Can refuses several measurements of a sum, and for the default kernel releases of no more

@@ -83,6 +83,15 @@ func (t Traits) Check(method string, plan mcmc.Plan) error {
 	return plan.Validate()
 }
 
+// NormalLaw is the law of the statistics of one release whose rows are normal.
+func (p *Problem) NormalLaw() (Law, error) {
+	obs, err := p.Single()
+	if err != nil {
+		return nil, err
+	}
+	return NewMoments(obs.Shape), nil
+}
+
 // Single is Join for methods that infer from one release.
 func (p *Problem) Single() (*Observation, error) {
 	joint, err := p.Join()

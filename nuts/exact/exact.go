@@ -28,11 +28,7 @@ func (Method) Traits() model.Traits {
 // Law returns the law of the statistics, of whose moments forecasts and the price
 // of privacy are made.
 func (Method) Law(p *model.Problem) (model.Law, error) {
-	obs, err := p.Single()
-	if err != nil {
-		return nil, err
-	}
-	return model.NewMoments(obs.Shape), nil
+	return p.NormalLaw()
 }
 
 // Can refuses releases of fewer rows than columns and one more: their scatter has no

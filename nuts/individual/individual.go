@@ -36,11 +36,7 @@ func (m Method) Law(p *model.Problem) (model.Law, error) {
 	if m.ModelClamping {
 		return nil, errors.New("mcmc-ind: the statistics of clamped rows have no law in closed form")
 	}
-	obs, err := p.Single()
-	if err != nil {
-		return nil, err
-	}
-	return model.NewMoments(obs.Shape), nil
+	return p.NormalLaw()
 }
 
 // mostRows is where a chain takes a few GB of memory.
