@@ -84,11 +84,7 @@ type CheckColumn struct {
 // Checkable tells whether a method learns the law of the covariates, so that there
 // is a fitted one to check.
 func Checkable(method string) bool {
-	switch method {
-	case fixedX, noisyX, model.Naive{}.Name(), nonPrivate:
-		return false
-	}
-	return true
+	return method == Auto || Traits(method).Covariates == model.LearntCovariates
 }
 
 // Check asks whether the release is one that the fitted model makes. For each draw

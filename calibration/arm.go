@@ -63,7 +63,7 @@ func MethodNames() []string {
 }
 
 // HasKernels tells whether a method has a choice of kernels.
-func HasKernels(method string) bool { return strings.HasPrefix(method, "gibbs-ss-") }
+func HasKernels(method string) bool { return dpreg.Traits(method).Kernels }
 
 // PaperMethods are those of the paper's figures that take one kind of release and do not
 // cost more for more rows, and mcmc-exact, whose posterior is that of the paper's
@@ -187,7 +187,7 @@ func (a Arm) validate(d *Design) error {
 		return fmt.Errorf("sensitivity %q: choose %s or %s", a.Sensitivity, ExactSensitivity, PaperSensitivity)
 	case a.Sensitivity == PaperSensitivity && d.Delta > 0:
 		return errors.New("the paper's sensitivity is for Laplace noise: delta has to be 0")
-	case a.ModelClamping && a.Method != individuals:
+	case a.ModelClamping && !dpreg.Traits(a.Method).Clamping:
 		return fmt.Errorf("it cannot model clamping; %s can", individuals)
 	case a.Sensitivity == PaperSensitivity && a.Method == noisyMoments:
 		return errors.New("the paper's sensitivity is not for releases with moments")

@@ -2,7 +2,6 @@ package calibration
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 
@@ -34,7 +33,7 @@ func (f *fitter) summing(clamp bool) summing {
 // fit releases the sums with simulated noise, unless the method is non-private, and
 // infers.
 func (f *fitter) fit(ctx context.Context, s *summed, noise *mechanisms.Entropy, sampler *rand.Rand) (*dpreg.Fit, error) {
-	o := dpreg.Options{Method: f.arm.Method, Kernel: f.arm.Kernel, ModelClamping: f.arm.ModelClamping, Prior: f.prior, Plan: f.arm.plan(sampler.Uint64())}
+	o := f.options(sampler.Uint64())
 	if f.arm.Method == NonPrivate {
 		return dpreg.NonPrivate(ctx, s.statistics, f.columns, o)
 	}
@@ -52,7 +51,7 @@ func (f *fitter) fit(ctx context.Context, s *summed, noise *mechanisms.Entropy, 
 const rehearsalEpsilon = 1e6
 
 // rehearse returns what inference refuses of the arm before it draws anything, such as
-// fewer rows than it needs: a context that is done keeps it from going further.
+// fewer rows than it needs.
 func (f *fitter) rehearse(n int64, seed uint64) error {
 	shape, rng := shapeOf(f.columns), mcmc.Stream(seed, 0)
 	rows, err := simulate(f.prior, shape, NormalX, rng)
@@ -67,13 +66,12 @@ func (f *fitter) rehearse(n int64, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	_, err = dpreg.Infer(ctx, r, dpreg.Options{Method: f.arm.Method, Kernel: f.arm.Kernel, ModelClamping: f.arm.ModelClamping, Prior: f.prior, Plan: f.arm.plan(0)})
-	if errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
+	return dpreg.Can([]dpreg.Custodian{{Release: r}}, f.options(0))
+}
+
+// options are those of the arm, with chains from a seed.
+func (f *fitter) options(seed uint64) dpreg.Options {
+	return dpreg.Options{Method: f.arm.Method, Kernel: f.arm.Kernel, ModelClamping: f.arm.ModelClamping, Prior: f.prior, Plan: f.arm.plan(seed)}
 }
 
 func (f *fitter) release(ctx context.Context, s *summed, e *mechanisms.Entropy) (*release.Release, error) {

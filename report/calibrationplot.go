@@ -11,6 +11,7 @@ import (
 
 	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/gibbs"
+	"github.com/dpreg/dpreg/model"
 )
 
 // mostCoefficients is how many coefficients have figures of their own; σ² and the
@@ -68,12 +69,6 @@ type studyView struct {
 	coefficients int // the most of a cell
 }
 
-// coefficient tells which coefficient has a name.
-func coefficient(name string) (j int, ok bool) {
-	_, err := fmt.Sscanf(name, "theta[%d]", &j)
-	return j, err == nil
-}
-
 // note says which quantities have no figures; empty: all have.
 func (v *studyView) note() string {
 	if v.coefficients <= mostCoefficients {
@@ -93,11 +88,12 @@ func newStudyView(s *calibration.Summary) *studyView {
 			v.scenes = append(v.scenes, at)
 		}
 		for _, q := range c.Quantities {
-			if strings.HasPrefix(q.Name, "mu_x[") || strings.HasPrefix(q.Name, "tau[") || slices.Contains(v.quantities, q.Name) {
+			p, ok := model.ParseParameter(q.Name)
+			if ok && (p.Kind == model.MuX || p.Kind == model.Tau) || slices.Contains(v.quantities, q.Name) {
 				continue
 			}
-			if j, ok := coefficient(q.Name); ok {
-				if v.coefficients = max(v.coefficients, j+1); j >= mostCoefficients {
+			if ok && p.Kind == model.Theta {
+				if v.coefficients = max(v.coefficients, p.K+1); p.K >= mostCoefficients {
 					continue
 				}
 			}

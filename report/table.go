@@ -11,6 +11,7 @@ import (
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
 
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 )
 
@@ -55,7 +56,10 @@ func summaryTable(s *posterior.Summary, all bool) table {
 }
 
 // isMain tells the parameters that are always shown.
-func isMain(name string) bool { return name == "sigma" || strings.HasPrefix(name, "theta[") }
+func isMain(name string) bool {
+	kind := model.KindOf(name)
+	return kind == model.Sigma || kind == model.Theta
+}
 
 // isCustodians tells those of partially pooled custodians, which tables show too.
 func isCustodians(name string) bool {

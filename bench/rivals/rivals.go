@@ -21,7 +21,6 @@ import (
 
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
-	"github.com/dpreg/dpreg/nuts"
 	"github.com/dpreg/dpreg/posterior"
 )
 
@@ -31,10 +30,20 @@ type NormalX struct{}
 // Name returns the method's name.
 func (NormalX) Name() string { return "normalx" }
 
+// Traits are of a method whose law of the covariates draws leave out.
+func (NormalX) Traits() model.Traits {
+	return model.Traits{Warmup: model.AdaptiveWarmup, Covariates: model.HiddenCovariates}
+}
+
+// Can refuses what the model is not of: a release with an intercept, Laplace noise, a noisy
+// number of rows or fewer rows than covariates, partial pooling.
+func (m NormalX) Can(p *model.Problem) error {
+	_, _, err := read(m.Name(), p)
+	return err
+}
+
 // Sample draws from the posterior of θ and σ², which the draws are named for by
-// Shape.RegressionNames. Errors: a release with an intercept, Laplace noise, a noisy
-// number of rows or fewer rows than covariates, partial pooling, what
-// model.Problem.Join refuses but for Σy² withheld, a plan without warm-up.
+// Shape.RegressionNames.
 func (m NormalX) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
 	return sample(ctx, m.Name(), p, plan, func(t *model.Joint, parties []*party, rng *rand.Rand) (mcmc.Kernel[Info], error) {
 		return newNormalX(parties, t.Prior, t.Shared, rng)
@@ -47,6 +56,15 @@ type FixedS struct{}
 
 // Name returns the method's name.
 func (FixedS) Name() string { return "fixeds" }
+
+// Traits are of a method without a law of the covariates.
+func (FixedS) Traits() model.Traits { return model.Traits{Warmup: model.AdaptiveWarmup} }
+
+// Can is NormalX.Can.
+func (m FixedS) Can(p *model.Problem) error {
+	_, _, err := read(m.Name(), p)
+	return err
+}
 
 // Sample is NormalX.Sample for FixedS. A warning says that it is an approximation.
 func (m FixedS) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
@@ -65,7 +83,7 @@ func sample(ctx context.Context, method string, p *model.Problem, plan mcmc.Plan
 	if err != nil {
 		return nil, err
 	}
-	if err := nuts.CheckWarmup(method, plan); err != nil {
+	if err := (FixedS{}).Traits().Check(method, plan); err != nil {
 		return nil, err
 	}
 	columns := mcmc.Columns{Params: joint.Shape.RegressionNames(), Info: InfoNames}

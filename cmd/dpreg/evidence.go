@@ -121,8 +121,8 @@ func (f *inferFlags) sample(ctx context.Context, stderr io.Writer, e *evidence, 
 	if err != nil {
 		return nil, err
 	}
-	if err := rehearse(e.custodians, o); err != nil {
-		return nil, err
+	if err := dpreg.Can(e.custodians, o); err != nil {
+		return nil, usage(err)
 	}
 	bar := samplingBar(stderr, o.Plan)
 	o.Plan.Progress, o.Plan.Expect = bar.update, f.announce(stderr, e.rows())

@@ -84,8 +84,8 @@ func (c *fitCommand) run(ctx context.Context, stdout, stderr io.Writer, args []s
 		if order.Privacy.Neighbours == release.AddRemove {
 			n = manyRows
 		}
-		if err := rehearse(oneRelease(order.Path, standIn(n, order)).custodians, o); err != nil {
-			return err
+		if err := dpreg.Can(oneRelease(order.Path, standIn(n, order)).custodians, o); err != nil {
+			return usage(err)
 		}
 		foretell(stderr, order, rows)
 		return nil

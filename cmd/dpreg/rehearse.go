@@ -1,24 +1,9 @@
 package main
 
 import (
-	"context"
-	"errors"
-
-	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/release"
 )
-
-// rehearse returns what dpreg.InferJointly refuses of releases and options before it
-// draws anything: a context that is done keeps it from going further.
-func rehearse(custodians []dpreg.Custodian, o dpreg.Options) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := dpreg.InferJointly(ctx, custodians, o); !errors.Is(err, context.Canceled) {
-		return usage(err)
-	}
-	return nil
-}
 
 // manyRows stands for a number of rows that is not public: enough for any design.
 const manyRows = 1_000_000

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -271,7 +272,7 @@ func (f *studyFlags) finish(cmd *cobra.Command, study *calibration.Study, o cali
 		err = closed
 	}
 	switch {
-	case isCanceled(err):
+	case errors.Is(err, context.Canceled):
 		note(stderr, "finished trials are kept in %s: the same command goes on", f.save)
 	case err == nil && o.Shard.Count > 1:
 		note(stderr, "shard %v is finished; put the shards together by `dpreg %s merge --save DIR %s ...`", o.Shard, f.command, shellWord(f.save))
