@@ -3,7 +3,9 @@ package dpreg
 import (
 	"context"
 	"errors"
+	"fmt"
 
+	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/rivals"
 	"github.com/dpreg/dpreg/schema"
@@ -24,9 +26,28 @@ type CheckOptions struct {
 // CheckFormat is the version of a Check's file.
 const CheckFormat = "dpreg-check/1"
 
-// Check is a posterior predictive check of a release: z beside releases that the
-// fitted model makes. All is in scaled units.
+// JointCheckFormat is that of several releases'.
+const JointCheckFormat = "dpreg-joint-check/1"
+
+// Check is a posterior predictive check: each release beside those that the fitted model
+// makes.
 type Check struct {
+	Format     string `json:"format"` // JointCheckFormat
+	Method     string `json:"method"`
+	N          int64  `json:"n"`
+	Pooling    string `json:"pooling"` // of several releases, like Covariates
+	Covariates string `json:"covariates"`
+	Draws      int    `json:"draws"`
+	Refits     int    `json:"refits"`
+	// All is of all sums of all releases.
+	All      PValue          `json:"all"`
+	Releases []*ReleaseCheck `json:"releases"`
+	Warnings []string        `json:"warnings"`
+}
+
+// ReleaseCheck is the check of one release: z beside replicates. All is in its own scaled
+// units.
+type ReleaseCheck struct {
 	Format   string        `json:"format"`         // CheckFormat
 	Name     string        `json:"name,omitempty"` // of the custodian, where there are several
 	Method   string        `json:"method"`
@@ -92,7 +113,7 @@ func Checkable(method string) bool {
 	return true
 }
 
-// Check asks whether the release is one that the fitted model makes. For each draw
+// Check asks whether each release is one that the fitted model makes. For each draw
 // φ of the posterior it draws replicated statistics from their exact law given φ
 // and adds noise of the release's law: z_rep. With E z = nμ_t and Cov z = nΣ_t + Ω
 // given φ, Ω the noise's covariance, an entry's discrepancy is
@@ -112,19 +133,68 @@ func Checkable(method string) bool {
 // exchangeable, so that the mean of that rank is ½ under the model; docs/checks.md
 // has what is known of its law, and of its power.
 //
-// Errors: several releases, which CheckJointly takes; a method that does not learn the
-// law of the covariates or that models clamping, no release, a negative Calibrate, what
-// Infer refuses, a context that is done.
+// Of several releases each draw replicates all, each refit is of all, and the discrepancy of
+// all is the sum of theirs: whether the regression, which they share or which is pooled
+// partially, makes them. Where the covariates are shared, so is their law here, and a release
+// whose covariates are others is found too. Where they are separate, draws leave out each
+// custodian's law (μ_x, T)_j; it is then that of the release alone, whatever the others say of
+// the regression: a cut of the joint posterior (Plummer 2015, Statistics and Computing 25),
+//
+//	p(θ_j, σ_j | z_1 … z_J) p(μ_x, T, n | z_j).
+//
+// Errors: a method that does not learn the law of the covariates or that models clamping, no
+// release, several of the same rows, a negative Calibrate, what Infer refuses, a context that
+// is done.
 func (f *Fit) Check(ctx context.Context, o CheckOptions) (*Check, error) {
-	if f.Custodians != nil {
-		return nil, errors.New("a fit of several releases is checked by CheckJointly")
+	if f.FromRows() || !Checkable(f.Method) {
+		return nil, fmt.Errorf("method %s does not learn the law of the covariates, so that there is no fitted one to check", f.Method)
 	}
-	c, err := f.CheckJointly(ctx, o)
+	if f.sameRows {
+		return nil, errors.New("a check is of custodians, or of one release: check each release of the same rows by itself")
+	}
+	if f.ModelClamping {
+		return nil, errors.New("a check simulates rows that nothing was clamped of: fit without modelling the clamping")
+	}
+	if o.Calibrate < 0 {
+		return nil, fmt.Errorf("%d refits: the number cannot be negative", o.Calibrate)
+	}
+	c, err := newCheckers(f.Custodians)
+	if err != nil {
+		return nil, f.naming(err)
+	}
+	draws, warnings, err := f.checkSites(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c.Releases[0].Warnings = c.Warnings
-	return c.Releases[0], nil
+	values, err := c.run(ctx, draws, mcmc.Stream(o.Seed, 0))
+	if err != nil {
+		return nil, err
+	}
+	p := make([]PValue, len(values))
+	for i, v := range values {
+		p[i].P = v
+	}
+	if o.Calibrate > 0 {
+		ranks, err := f.calibrate(ctx, o, draws)
+		if err != nil {
+			return nil, err
+		}
+		for i := range p {
+			p[i].Calibrated = &ranks[i]
+		}
+	}
+	out := &Check{Format: JointCheckFormat, Method: f.Method, N: f.N, Draws: c.sites[0].count, Refits: o.Calibrate, All: p[len(p)-1]}
+	out.Covariates, out.Pooling = f.Sharing()
+	for j, site := range c.sites {
+		check := site.describe(&f.Custodians[j].Release.Schema, p[c.at[j]:c.at[j+1]])
+		check.Name, check.Method, check.Refits = f.Custodians[j].Name, f.Method, o.Calibrate
+		out.Releases = append(out.Releases, check)
+	}
+	out.Warnings = append(append([]string{}, f.draws.Warnings...), warnings...)
+	if c.skipped > 0 {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%d draws were left out because rounding left a matrix indefinite", c.skipped))
+	}
+	return out, nil
 }
 
 // checkDraws are the draws that a check takes, at most 2000 and evenly spaced.
@@ -143,8 +213,8 @@ func (f *Fit) checkDraws() [][]float64 {
 
 // describe is what c found of a release of the design d; p has the p-values of the
 // entries and then of the blocks.
-func (c *checker) describe(d *schema.Design, p []PValue) *Check {
-	out := &Check{Format: CheckFormat, N: int64(c.obs.N), Draws: c.count, Warnings: []string{}}
+func (c *checker) describe(d *schema.Design, p []PValue) *ReleaseCheck {
+	out := &ReleaseCheck{Format: CheckFormat, N: int64(c.obs.N), Draws: c.count, Warnings: []string{}}
 	labels, frame := statisticLabels(d), d.Frame()
 	blockOf := make([]string, len(labels))
 	for _, b := range c.blocks[:len(c.blocks)-1] { // the last one has them all

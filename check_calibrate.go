@@ -79,7 +79,7 @@ func ranks(p [][]float64) []float64 {
 // refit returns the p-values of releases simulated at one of the draws; of z itself for
 // k = 0.
 func (f *Fit) refit(ctx context.Context, seed uint64, k int, draws [][][]float64) ([]float64, error) {
-	custodians, rng := f.custodians(), mcmc.Stream(seed, k+1)
+	custodians, rng := f.Custodians, mcmc.Stream(seed, k+1)
 	if k > 0 {
 		var err error
 		if custodians, err = simulated(custodians, draws[rng.IntN(len(draws))], rng); err != nil {
@@ -89,7 +89,7 @@ func (f *Fit) refit(ctx context.Context, seed uint64, k int, draws [][][]float64
 	o := Options{Method: f.Method, Kernel: f.Kernel, Prior: f.stated, Plan: refitPlan()}
 	o.Covariates, o.Pooling = f.Sharing()
 	o.Plan.Seed = rng.Uint64()
-	fit, err := InferJointly(ctx, custodians, o)
+	fit, err := Infer(ctx, custodians, o)
 	if err != nil {
 		return nil, err
 	}

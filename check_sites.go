@@ -9,24 +9,10 @@ import (
 	"github.com/dpreg/dpreg/schema"
 )
 
-// custodians are those of several releases, or the one of a release alone.
-func (f *Fit) custodians() []Custodian {
-	if f.Custodians != nil {
-		return f.Custodians
-	}
-	return []Custodian{{f.name, f.Release}}
-}
-
 // checkSites are the draws that a check takes, a row of each site: in the order of
 // model.Shape.Names, then n where that is latent, in the release's own scaled units.
 func (f *Fit) checkSites(ctx context.Context) (draws [][][]float64, warnings []string, err error) {
 	rows := f.checkDraws()
-	if f.Custodians == nil {
-		for _, row := range rows {
-			draws = append(draws, [][]float64{row})
-		}
-		return draws, nil, nil
-	}
 	draws = make([][][]float64, len(rows))
 	for j, c := range f.Custodians {
 		s := f.site(j)
@@ -65,7 +51,7 @@ func (f *Fit) alone(ctx context.Context, j int) (*Fit, error) {
 	}
 	plan := f.silentPlan()
 	plan.Seed = mcmc.Stream(plan.Seed, j+1).Uint64()
-	return Infer(ctx, r, Options{Method: f.Method, Kernel: f.Kernel, Prior: prior, Plan: plan})
+	return Infer(ctx, One(r), Options{Method: f.Method, Kernel: f.Kernel, Prior: prior, Plan: plan})
 }
 
 // site takes the parameters of one custodian out of a joint fit's draws.
@@ -84,7 +70,9 @@ func (f *Fit) site(j int) site {
 		s.theta = f.draws.Index(f.custodianName(j, 0))
 	}
 	s.sigma = f.draws.Index(sigmaName(j))
-	s.n = f.draws.Index(fmt.Sprintf("n[%d]", j+1))
+	if s.n = f.draws.Index("n"); s.n < 0 { // that of all rows
+		s.n = f.draws.Index(fmt.Sprintf("n[%d]", j+1))
+	}
 	return s
 }
 

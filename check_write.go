@@ -7,15 +7,15 @@ import (
 	"strconv"
 )
 
-// WriteJSON writes the check as dpreg-check/1, indented, numbers in full precision;
+// WriteJSON writes the check, indented, numbers in full precision: that of one release as
+// dpreg-check/1, of several as dpreg-joint-check/1, each of them as in dpreg-check/1;
 // "calibrated" is null where there was no calibration.
-func (c *Check) WriteJSON(w io.Writer) error { return writeIndented(w, c) }
-
-// WriteJSON writes the check as dpreg-joint-check/1, that of each release as in
-// dpreg-check/1.
-func (c *JointCheck) WriteJSON(w io.Writer) error { return writeIndented(w, c) }
-
-func writeIndented(w io.Writer, v any) error {
+func (c *Check) WriteJSON(w io.Writer) error {
+	var v any = c
+	if len(c.Releases) == 1 {
+		one := *c.Releases[0]
+		one.Warnings, v = c.Warnings, &one
+	}
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
@@ -25,14 +25,12 @@ func writeIndented(w io.Writer, v any) error {
 var checkHeader = []string{"kind", "label", "block", "z", "mean", "sd", "q2.5", "q25", "q50", "q75", "q97.5", "p", "calibrated", "outside"}
 
 // WriteCSV writes a line for each entry, block and column, told apart by the first
-// field; NA stands where a number does not exist.
+// field; NA stands where a number does not exist. Of several releases each line stands
+// behind the release's name, and the last one is of all sums of all.
 func (c *Check) WriteCSV(w io.Writer) error {
-	return csv.NewWriter(w).WriteAll(append([][]string{checkHeader}, c.records()...))
-}
-
-// WriteCSV writes the lines of each release behind its name, and last one of all sums of
-// all releases.
-func (c *JointCheck) WriteCSV(w io.Writer) error {
+	if len(c.Releases) == 1 {
+		return csv.NewWriter(w).WriteAll(append([][]string{checkHeader}, c.Releases[0].records()...))
+	}
 	records := [][]string{append([]string{"release"}, checkHeader...)}
 	for _, r := range c.Releases {
 		for _, record := range r.records() {
@@ -45,7 +43,7 @@ func (c *JointCheck) WriteCSV(w io.Writer) error {
 
 const na = "NA"
 
-func (c *Check) records() (records [][]string) {
+func (c *ReleaseCheck) records() (records [][]string) {
 	for _, e := range c.Entries {
 		record := []string{"entry", e.Label, e.Block}
 		for _, v := range []float64{e.Z, e.Mean, e.SD, e.Q2_5, e.Q25, e.Q50, e.Q75, e.Q97_5} {

@@ -77,7 +77,6 @@ func asDrawn(t *testing.T, prior *model.Prior, n int, by float64, partial bool) 
 		}
 		draws.Chains[0] = append(draws.Chains[0], row...)
 	}
-	f.name = "a"
 	f, err := f.with(draws)
 	if err != nil {
 		t.Fatal(err)

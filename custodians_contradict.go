@@ -12,7 +12,7 @@ import (
 )
 
 // contradictions names the custodians whose releases complete pooling does not fit. It is
-// the cheap form of CheckJointly: no refit, no law of the covariates. At a draw (θ, σ²)
+// the cheap form of Check: no refit, no law of the covariates. At a draw (θ, σ²)
 // the residual sums of release j,
 //
 //	v_j = (XY − XXθ, YY − 2θᵀXY + θᵀXXθ − nσ²)  of z_j,

@@ -14,7 +14,7 @@ import (
 func pooledPartially(t *testing.T, custodians []dpreg.Custodian, o dpreg.Options) *posterior.Draws {
 	t.Helper()
 	o.Pooling = dpreg.PartialPooling
-	fit, err := dpreg.InferJointly(context.Background(), custodians, o)
+	fit, err := dpreg.Infer(context.Background(), custodians, o)
 	must(t, err)
 	return fit.Draws(dpreg.Scaled)
 }

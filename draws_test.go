@@ -85,7 +85,7 @@ func TestDrawsAreIdentical(t *testing.T) {
 					o.Prior.X = model.UniformX{}
 				}
 				hashes := "refused"
-				if fit, err := inferred(custodians, o); err == nil {
+				if fit, err := dpreg.Infer(context.Background(), custodians, o); err == nil {
 					hashes = hashOf(fit)
 				}
 				fmt.Fprintf(&got, "%s%s%s, %s, %s: %s\n", o.Method, strings.TrimSuffix(" "+o.Kernel, " "), clamping, noise, s.name, hashes)
@@ -112,14 +112,6 @@ func plus(x, y, z float64) float64 { return x*y + z }
 func hashOf(fit *dpreg.Fit) string {
 	scaled, files := fit.Draws(dpreg.Scaled), fit.StanDraws(dpreg.Original)
 	return strings.Join([]string{bitsOf(scaled.Names, scaled.Chains...), bitsOf(scaled.InfoNames, scaled.Info...), bitsOf(files.Names, append(files.Chains, fit.PriceOfPrivacy())...)}, " ")
-}
-
-// inferred takes the one way of one release and the other of several.
-func inferred(custodians []dpreg.Custodian, o dpreg.Options) (*dpreg.Fit, error) {
-	if len(custodians) == 1 {
-		return dpreg.Infer(context.Background(), custodians[0].Release, o)
-	}
-	return dpreg.InferJointly(context.Background(), custodians, o)
 }
 
 // bitsOf hashes names and the bits of numbers.

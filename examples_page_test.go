@@ -43,7 +43,7 @@ func TestPrintedExamples(t *testing.T) {
 			must(t, err)
 			plan := dpreg.DefaultPlan()
 			plan.Seed = 1
-			fit, err := dpreg.Infer(context.Background(), r, dpreg.Options{Plan: plan})
+			fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: plan})
 			must(t, err)
 			if ok, reason := fit.Converged(); !ok {
 				t.Errorf("%s, ε = %v: %s", x.file, epsilon, reason)

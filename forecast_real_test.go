@@ -50,7 +50,7 @@ func TestForeseeRealTables(t *testing.T) {
 			r, err := ssp.Publish(t.Context(), e.statistics, e.design, release.Privacy{Epsilon: c.epsilon, Neighbours: release.ReplaceOne},
 				release.Laplace, ssp.Exact, mechanisms.Simulated(rand.New(rand.NewPCG(17, uint64(k)))))
 			must(t, err)
-			fit, err := dpreg.Infer(t.Context(), r, dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1000, Seed: 1}})
+			fit, err := dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1000, Seed: 1}})
 			must(t, err)
 			s := fit.Summary(dpreg.Original, 0.95)
 			for j := range real {

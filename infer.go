@@ -28,8 +28,8 @@ type Options struct {
 	// ModelClamping lets the rows be unbounded, and their sums be those of the
 	// clamped rows: mcmc-ind alone can.
 	ModelClamping bool
-	// Covariates and Pooling say what several releases share, see InferJointly: empty
-	// is SeparateCovariates, CompletePooling.
+	// Covariates and Pooling say what several releases share: empty is SeparateCovariates,
+	// CompletePooling.
 	Covariates, Pooling string
 	// SameRows: several releases are of one population of rows, and measure the same sums.
 	SameRows bool
@@ -113,38 +113,72 @@ type lawful interface {
 	Law(*model.Problem) (model.Law, error)
 }
 
-// Infer draws from the posterior of the regression that r is a release of; see
-// release.Release.Select for its sub-models. It costs no privacy. The result
-// depends on r and o alone, not on the number of workers.
+// Infer draws from the posterior of one regression given the releases of one custodian or
+// several, each with its own columns' bounds, rows, noise and privacy, and none of whom sees
+// another's rows. Options.Prior is in common scaled units, see Join; of one release these are
+// its own. See release.Release.Select for sub-models. The result depends on releases and
+// options alone, not on the number of workers.
 //
-// Errors: a release that is not valid or that the method cannot use, a prior of
-// other sizes, a plan that cannot stand, an unknown method or kernel, a context
-// that is done.
-func Infer(ctx context.Context, r *release.Release, o Options) (*Fit, error) {
-	if o.Pooling == PartialPooling {
-		return nil, errors.New("partial pooling is of several releases, and there is one")
-	}
-	method, why, err := o.method(Custodian{Release: r})
+// With Options.SameRows the releases are several of one custodian's rows: measurements of the
+// same sums. Of columns with the same bounds, and of rows of which all have a public number
+// or all a noisy one, it is the posterior of one release of which these are the noise.
+//
+// It costs no privacy. Persons of whom two custodians have rows, or several releases the
+// same, lose the sum of what the releases cost.
+//
+// Errors: those of Join; a release that the method cannot use, a prior of other sizes, a plan
+// that cannot stand, an unknown method, kernel or sharing, a context that is done.
+func Infer(ctx context.Context, custodians []Custodian, o Options) (*Fit, error) {
+	custodians, common, err := Join(custodians)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Validate(); err != nil {
+	problem, err := o.problem(custodians)
+	if err != nil {
 		return nil, err
 	}
-	f := &Fit{Release: r, Design: &r.Schema, Method: method.Name(), Why: why, Kernel: o.Kernel, ModelClamping: o.ModelClamping, N: r.N, Plan: o.plan(), stated: o.Prior}
-	if f.Prior, err = o.prior(f.Design, r); err != nil {
+	method, why, err := o.method(custodians...)
+	if err != nil {
 		return nil, err
 	}
-	problem := &model.Problem{Releases: []*release.Release{r}, Prior: f.Prior}
-	if m, ok := method.(lawful); ok {
-		f.law = func() (model.Law, error) { return m.Law(problem) }
+	f := &Fit{Custodians: custodians, Design: common, Method: method.Name(), Why: why, Kernel: o.Kernel, ModelClamping: o.ModelClamping, Plan: o.plan(),
+		shared: problem.SharedCovariates, partial: problem.PartialPooling, sameRows: problem.SameRows, stated: o.Prior}
+	if f.Prior, err = o.prior(f.Design, problem.Releases...); err != nil {
+		return nil, err
 	}
+	problem.Prior = f.Prior
+	if f.N, err = rowsOf(problem); err != nil {
+		return nil, f.naming(err)
+	}
+	f.law = lawOf(method, problem)
 	draws, err := method.Sample(ctx, problem, f.Plan)
 	if err != nil {
-		return nil, f.chosen(err)
+		return nil, f.chosen(f.naming(err))
 	}
-	draws.Warnings = append(append(r.Warnings(), f.normalityWarnings()...), draws.Warnings...)
-	return f.with(draws)
+	draws.Warnings = append(f.releaseWarnings(), draws.Warnings...)
+	if f, err = f.with(draws); err != nil {
+		return nil, err
+	}
+	if f.contradicting = f.contradictions(); f.contradicting != nil {
+		draws.Warnings = append(draws.Warnings, contradictionWarning(f.contradicting, len(custodians)))
+	}
+	return f, nil
+}
+
+// lawOf makes the law of the statistics of all rows that a method infers with; nil where it has
+// none, or draws leave it out, as they do where each of several custodians has its own.
+func lawOf(method model.Method, p *model.Problem) func() (model.Law, error) {
+	m, ok := method.(lawful)
+	switch {
+	case ok && len(p.Releases) == 1:
+		return func() (model.Law, error) { return m.Law(p) }
+	case p.SharedCovariates && Checkable(method.Name()):
+		d := p.Releases[0].Schema
+		return func() (model.Law, error) {
+			return model.NewMoments(model.Shape{P: len(d.Covariates), Intercept: d.Intercept}), nil
+		}
+	}
+	return nil
 }
 
 // chosen says of an error of a method that Auto took why it did.

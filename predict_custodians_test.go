@@ -126,7 +126,7 @@ func TestPredictJointly(t *testing.T) {
 	e := open(t, "pums", "income ~ educ", nil)
 	custodians := e.parts(t, []int{300, 300, 200}, 2)
 	for _, pooling := range []string{dpreg.CompletePooling, dpreg.PartialPooling} {
-		fit, err := dpreg.InferJointly(context.Background(), custodians, dpreg.Options{Pooling: pooling, Plan: brief(3)})
+		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Pooling: pooling, Plan: brief(3)})
 		must(t, err)
 		numbers := []int{0}
 		if pooling == dpreg.PartialPooling {

@@ -23,7 +23,7 @@ func ExampleFit_Predict() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fit, err := dpreg.Infer(context.Background(), r, dpreg.Options{})
+	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestPredictRefuses(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	fit, err := dpreg.Infer(context.Background(), open(t, "pums", "income ~ educ", nil).written(5), dpreg.Options{Plan: brief(1)})
+	fit, err := dpreg.Infer(context.Background(), dpreg.One(open(t, "pums", "income ~ educ", nil).written(5)), dpreg.Options{Plan: brief(1)})
 	must(t, err)
 	if _, err := fit.Predict([][]float64{{3}, {3, 4}}, dpreg.PredictOptions{}); err == nil {
 		t.Error("a row of two was taken")

@@ -19,7 +19,7 @@ func TestPriceJointly(t *testing.T) {
 	plan := mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1000, Seed: 1}
 	for _, o := range []dpreg.Options{{Covariates: dpreg.SharedCovariates}, {}, {Covariates: dpreg.SharedCovariates, Pooling: dpreg.PartialPooling}} {
 		o.Plan = plan
-		fit, err := dpreg.InferJointly(context.Background(), custodians, o)
+		fit, err := dpreg.Infer(context.Background(), custodians, o)
 		must(t, err)
 		price := fit.PriceOfPrivacy()
 		if o.Covariates != dpreg.SharedCovariates || o.Pooling == dpreg.PartialPooling {
@@ -42,7 +42,7 @@ func TestPriceJointly(t *testing.T) {
 // TestWhatIfJointly: the fit of several releases is repeated with all of them.
 func TestWhatIfJointly(t *testing.T) {
 	custodians := publish(t, hospital{0, 0.3}, hospital{0.2, 0.3})
-	fit, err := dpreg.InferJointly(context.Background(), custodians, dpreg.Options{Plan: brief(1)})
+	fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Plan: brief(1)})
 	must(t, err)
 	w, err := fit.WhatIf(context.Background(), dpreg.WhatIfOptions{})
 	must(t, err)

@@ -157,7 +157,7 @@ func (s *simulation) release(ctx context.Context, o ForecastOptions, point, k in
 		return nil, err
 	}
 	plan := mcmc.Plan{Chains: 1, Warmup: simulatedWarmup, Draws: simulatedDraws, Seed: stream(chainStream).Uint64(), Workers: 1}
-	fit, err := Infer(ctx, r, Options{Method: f.Method, Prior: o.Prior, Plan: plan})
+	fit, err := Infer(ctx, One(r), Options{Method: f.Method, Prior: o.Prior, Plan: plan})
 	if err != nil {
 		return nil, err
 	}

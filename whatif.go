@@ -100,7 +100,7 @@ func (f *Fit) WhatIf(ctx context.Context, o WhatIfOptions) (*WhatIf, error) {
 	questions := f.questions()
 	for i, q := range questions {
 		_, pooling := f.Sharing()
-		other, err := InferJointly(ctx, f.custodians(), Options{Method: q.method, Kernel: q.kernel, Covariates: q.covariates, Pooling: pooling, SameRows: f.sameRows,
+		other, err := Infer(ctx, f.Custodians, Options{Method: q.method, Kernel: q.kernel, Covariates: q.covariates, Pooling: pooling, SameRows: f.sameRows,
 			ModelClamping: f.ModelClamping && q.method == f.Method, Prior: q.prior, Plan: f.silentPlan()})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", q.name, err)
@@ -201,7 +201,7 @@ func (f *Fit) xModels() []question {
 		return nil
 	case f.shared:
 		return []question{{"each custodian's covariates their own", f.Method, f.Kernel, SeparateCovariates, f.Prior}}
-	case f.Custodians != nil:
+	case len(f.Custodians) > 1:
 		return []question{{"one law of all covariates", f.Method, f.Kernel, SharedCovariates, f.Prior}}
 	}
 	name, prior := "covariates' law as the prior states it", *f.Prior

@@ -19,7 +19,7 @@ func weighed(t *testing.T, file string, o Options) (*Fit, *WhatIf) {
 		t.Fatal(err)
 	}
 	o.Plan = mcmc.Plan{Chains: 4, Warmup: 300, Draws: 500, Seed: 3}
-	f, err := Infer(context.Background(), r, o)
+	f, err := Infer(context.Background(), One(r), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,13 +25,13 @@ func withheld(t *testing.T, h string) *release.Release {
 func TestInferWithheld(t *testing.T) {
 	plan := mcmc.Plan{Chains: 2, Warmup: 300, Draws: 300, Seed: 1}
 	one, two := withheld(t, "1"), withheld(t, "2")
-	fit, err := dpreg.Infer(t.Context(), one, dpreg.Options{Plan: plan})
+	fit, err := dpreg.Infer(t.Context(), dpreg.One(one), dpreg.Options{Plan: plan})
 	must(t, err)
 	if fit.Method != "normalx" || !strings.Contains(fit.Why, "withheld") || fit.PriceOfPrivacy() != nil {
 		t.Errorf("auto: %s, %q", fit.Method, fit.Why)
 	}
 	for _, m := range dpreg.Methods() {
-		_, err := dpreg.Infer(t.Context(), one, dpreg.Options{Method: m.Name(), Plan: plan})
+		_, err := dpreg.Infer(t.Context(), dpreg.One(one), dpreg.Options{Method: m.Name(), Plan: plan})
 		switch m.Name() {
 		case "normalx", "fixeds":
 			must(t, err)
@@ -44,19 +44,19 @@ func TestInferWithheld(t *testing.T) {
 	}
 	sub, err := one.Select("u ~ v - 1")
 	must(t, err)
-	if fit, err = dpreg.Infer(t.Context(), sub, dpreg.Options{Plan: plan}); err != nil || fit.Method != "mcmc-exact" {
+	if fit, err = dpreg.Infer(t.Context(), dpreg.One(sub), dpreg.Options{Plan: plan}); err != nil || fit.Method != "mcmc-exact" {
 		t.Errorf("a sub-model without y: %v", err)
 	}
 	custodians := []dpreg.Custodian{{Name: "a", Release: one}, {Name: "b", Release: two}}
 	for _, method := range []string{"auto", "fixeds"} {
-		fit, err = dpreg.InferJointly(t.Context(), custodians, dpreg.Options{Method: method, Plan: plan})
+		fit, err = dpreg.Infer(t.Context(), custodians, dpreg.Options{Method: method, Plan: plan})
 		must(t, err)
 		if names := fit.Draws(dpreg.Original).Names; len(names) != 4 || names[0] != "theta[1]" {
 			t.Errorf("%s: parameters %v", method, names)
 		}
 	}
 	two.Noise.Kind = release.Laplace
-	if _, err := dpreg.InferJointly(t.Context(), custodians, dpreg.Options{Plan: plan}); err == nil || !strings.HasPrefix(err.Error(), "b: normalx: it is for Gaussian noise") {
+	if _, err := dpreg.Infer(t.Context(), custodians, dpreg.Options{Plan: plan}); err == nil || !strings.HasPrefix(err.Error(), "b: normalx: it is for Gaussian noise") {
 		t.Errorf("Laplace noise: %v", err)
 	}
 }

@@ -38,7 +38,7 @@ func (f *fitter) fit(ctx context.Context, s *summed, data, sampler *rand.Rand) (
 	if f.tamper != nil {
 		f.tamper(r)
 	}
-	return dpreg.Infer(ctx, r, o)
+	return dpreg.Infer(ctx, dpreg.One(r), o)
 }
 
 // rehearsalEpsilon leaves so little noise that no release is refused for it.
@@ -66,7 +66,7 @@ func (f *fitter) rehearse(n int64, seed uint64) error {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = dpreg.Infer(ctx, r, dpreg.Options{Method: f.arm.Method, Kernel: f.arm.Kernel, ModelClamping: f.arm.ModelClamping, Prior: f.prior, Plan: f.arm.plan(0)})
+	_, err = dpreg.Infer(ctx, dpreg.One(r), dpreg.Options{Method: f.arm.Method, Kernel: f.arm.Kernel, ModelClamping: f.arm.ModelClamping, Prior: f.prior, Plan: f.arm.plan(0)})
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}

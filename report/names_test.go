@@ -84,11 +84,11 @@ func set(names []string) map[string]bool {
 
 // TestSumLabels: no two sums of a check are shown as one.
 func TestSumLabels(t *testing.T) {
-	c := &dpreg.Check{}
+	c := &dpreg.ReleaseCheck{}
 	for _, name := range []string{"income_of_the_household_in_2019_in_thousands_of_dollars", "income_of_the_household_in_2020_in_thousands_of_dollars", "income_of_the_household", "y"} {
 		c.Columns = append(c.Columns, dpreg.CheckColumn{Label: name})
 	}
-	sums, seen := sumLabels([]*dpreg.Check{c, c}), make(map[string]bool)
+	sums, seen := sumLabels([]*dpreg.ReleaseCheck{c, c}), make(map[string]bool)
 	for label, shown := range sums {
 		if seen[shown] || newPlot().Y.Tick.Label.Width(shown) > checkName {
 			t.Errorf("%q is shown as %q", label, shown)

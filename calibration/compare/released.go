@@ -47,7 +47,7 @@ func (m released) fit(ctx context.Context, e *example, noise *mechanisms.Entropy
 	if err != nil {
 		return nil, err
 	}
-	fit, err := dpreg.Infer(ctx, r, o)
+	fit, err := dpreg.Infer(ctx, dpreg.One(r), o)
 	if err != nil {
 		return nil, err
 	}

@@ -92,13 +92,9 @@ func naive(ctx context.Context, fit *dpreg.Fit) (*dpreg.Fit, error) {
 	if fit.FromRows() || fit.Method == method {
 		return nil, nil
 	}
-	custodians := fit.Custodians
-	if custodians == nil {
-		custodians = []dpreg.Custodian{{Release: fit.Release}}
-	}
 	o := dpreg.Options{Method: method, Prior: fit.Prior, Plan: mcmc.Plan{Chains: 4, Draws: 1000, Seed: fit.Plan.Seed}}
 	_, o.Pooling = fit.Sharing()
-	other, err := dpreg.InferJointly(ctx, custodians, o)
+	other, err := dpreg.Infer(ctx, fit.Custodians, o)
 	if err != nil && ctx.Err() == nil {
 		return nil, nil // such releases it refuses
 	}

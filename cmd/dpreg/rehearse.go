@@ -8,12 +8,12 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
-// rehearse returns what dpreg.InferJointly refuses of releases and options before it
+// rehearse returns what dpreg.Infer refuses of releases and options before it
 // draws anything: a context that is done keeps it from going further.
 func rehearse(custodians []dpreg.Custodian, o dpreg.Options) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := dpreg.InferJointly(ctx, custodians, o); !errors.Is(err, context.Canceled) {
+	if _, err := dpreg.Infer(ctx, custodians, o); !errors.Is(err, context.Canceled) {
 		return usage(err)
 	}
 	return nil
