@@ -18,6 +18,7 @@ const module = "github.com/dpreg/dpreg"
 var floors = map[string]int{
 	"internal/dense":        0,
 	"internal/golden":       0,
+	"internal/number":       0,
 	"internal/variate":      0,
 	"schema":                0,
 	"mechanisms":            0,
@@ -42,9 +43,15 @@ var floors = map[string]int{
 	"nuts/individual":       3,
 	"nuts/exact":            3,
 	"model/modeltest":       3,
+	"agree":                 3,
+	"internal/reference":    3,
 	"pushdown/duckdb":       4,
 	"pushdown/postgres":     4,
 	".":                     4,
+	"check":                 5,
+	"predict":               5,
+	"plan":                  5,
+	"whatif":                5,
 	"calibration":           5,
 	"calibration/audit":     5,
 	"calibration/compare":   6,
@@ -61,7 +68,7 @@ var floors = map[string]int{
 // What infers sees a release, and rows live elsewhere: no package of inference
 // reaches one of rows, by any path.
 var (
-	inference = []string{"gibbs", "rivals", "nuts", "nuts/individual", "nuts/exact", "model", "release", "posterior", "conjugate", "mcmc"}
+	inference = []string{"gibbs", "rivals", "nuts", "nuts/individual", "nuts/exact", "model", "agree", "internal/reference", "release", "posterior", "conjugate", "mcmc"}
 	rows      = []string{"table", "ssp", "mechanisms", "mechanisms/accounting", "mechanisms/ledger", "vi", "vi/pvi", "vi/published", "ssp/adassp", "pushdown", "pushdown/pushdowntest", "pushdown/postgres", "pushdown/duckdb"}
 )
 

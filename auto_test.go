@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/check"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -116,7 +117,7 @@ func TestCheckable(t *testing.T) {
 		if err != nil {
 			continue // gibbs-ss-noisy needs moments
 		}
-		if _, err := f.Check(t.Context(), dpreg.CheckOptions{}); (err == nil) != dpreg.Checkable(name) {
+		if _, err := check.Fit(t.Context(), f, check.Options{}); (err == nil) != dpreg.Checkable(name) {
 			t.Errorf("%s: Checkable %v, Check %v", name, dpreg.Checkable(name), err)
 		}
 	}

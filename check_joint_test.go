@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/check"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
@@ -71,7 +72,7 @@ func TestCheckJointlyFinds(t *testing.T) {
 		custodians := publish(t, alike, alike, c.third)
 		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Method: "mcmc-exact", Covariates: c.covariates, Pooling: c.pooling, Plan: plan, Prior: model.BoxPrior(model.Shape{P: 1, Intercept: true})})
 		must(t, err)
-		check, err := fit.Check(context.Background(), dpreg.CheckOptions{Seed: 1})
+		check, err := check.Fit(context.Background(), fit, check.Options{Seed: 1})
 		must(t, err)
 		if c.block >= 0 {
 			if p := check.Releases[2].Blocks[c.block].P; !(p < 0.001) || !(check.All.P < 0.001) {
@@ -106,7 +107,7 @@ func TestCheckJointlyCalibrates(t *testing.T) {
 	must(t, err)
 	var texts []string
 	for _, workers := range []int{1, 2} {
-		check, err := fit.Check(context.Background(), dpreg.CheckOptions{Calibrate: 3, Workers: workers})
+		check, err := check.Fit(context.Background(), fit, check.Options{Calibrate: 3, Workers: workers})
 		must(t, err)
 		for _, p := range append(ps(check.Releases[0]), append(ps(check.Releases[1]), check.All)...) {
 			if p.Calibrated == nil || !(*p.Calibrated >= 0.25 && *p.Calibrated <= 1) {
@@ -123,7 +124,7 @@ func TestCheckJointlyCalibrates(t *testing.T) {
 	}
 	alone, err := dpreg.Infer(context.Background(), custodians[:1], dpreg.Options{Plan: brief(1)})
 	must(t, err)
-	one, err := alone.Check(context.Background(), dpreg.CheckOptions{Calibrate: 2})
+	one, err := check.Fit(context.Background(), alone, check.Options{Calibrate: 2})
 	must(t, err)
 	if all := one.Releases[0].Blocks[5]; all.P != one.All.P || *all.Calibrated != *one.All.Calibrated {
 		t.Errorf("of one release: %v, of all %v", all.PValue, one.All)

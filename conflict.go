@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/dpreg/dpreg/internal/reference"
 	"github.com/dpreg/dpreg/posterior"
 )
 
@@ -25,7 +26,7 @@ func (f *Fit) conflictWarnings() (warnings []string) {
 		x := slices.Concat(draws.Column(k)...)
 		slices.Sort(x)
 		median := posterior.Quantile(x, 0.5)
-		sd := 2 * mixtureQuantile(0.75, column(given, k)) / posterior.NormalIQR
+		sd := 2 * reference.Quantile(0.75, reference.Column(given, k)) / posterior.NormalIQR
 		distance := math.Abs(median-f.original.Theta.Mean[k]) / sd
 		if !(distance > farFromPrior) {
 			continue

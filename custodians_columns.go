@@ -7,6 +7,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
+// The spread of custodians' residual sds, and one's own.
+const (
+	spreadLogSigma = "spread_log_sigma"
+	sigmaAt        = "sigma_at[%d]"
+)
+
 // custodianName is the name in Draws of coefficient k at custodian j.
 func (f *Fit) custodianName(j, k int) string {
 	return fmt.Sprintf("theta_at[%d,%d]", j+1, k+f.firstIndex())

@@ -70,6 +70,14 @@ func (f *Fit) with(draws *posterior.Draws) (*Fit, error) {
 	return f, nil
 }
 
+// Options are those that repeat the fit by the method that was taken, and report nothing.
+func (f *Fit) Options() Options {
+	o := Options{Method: f.Method, Kernel: f.Kernel, ModelClamping: f.ModelClamping, SameRows: f.sameRows, Prior: f.stated, Plan: f.Plan}
+	o.Covariates, o.Pooling = f.Sharing()
+	o.Plan.Progress, o.Plan.Expect = nil, nil
+	return o
+}
+
 // hasCovariates tells whether the method draws μ_x and T.
 func (f *Fit) hasCovariates() bool {
 	return f.draws.Index("mu_x[1]") >= 0

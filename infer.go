@@ -165,6 +165,16 @@ func Infer(ctx context.Context, custodians []Custodian, o Options) (*Fit, error)
 	return f, nil
 }
 
+// Checkable tells whether a method learns the law of the covariates, so that there
+// is a fitted one to check.
+func Checkable(method string) bool {
+	switch method {
+	case gibbs.Prior{}.Name(), gibbs.Noisy{}.Name(), model.Naive{}.Name(), nonPrivate, rivals.NormalX{}.Name(), rivals.FixedS{}.Name():
+		return false
+	}
+	return true
+}
+
 // lawOf makes the law of the statistics of all rows that a method infers with; nil where it has
 // none, or draws leave it out, as they do where each of several custodians has its own.
 func lawOf(method model.Method, p *model.Problem) func() (model.Law, error) {
@@ -187,4 +197,14 @@ func (f *Fit) chosen(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w (%s was taken: %s)", err, f.Method, f.Why)
+}
+
+// UnitDesign is a regression of p covariates x1 … xp with an intercept, all
+// bounds at -1 and 1, so that its units are the scaled ones.
+func UnitDesign(p int) *schema.Design {
+	d := &schema.Design{Response: schema.Column{Name: "y", Lower: -1, Upper: 1}, Intercept: true}
+	for j := range p {
+		d.Covariates = append(d.Covariates, schema.Column{Name: fmt.Sprintf("x%d", j+1), Lower: -1, Upper: 1})
+	}
+	return d
 }

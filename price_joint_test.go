@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/whatif"
 )
 
 // TestPriceJointly: of several releases with one law of the covariates the price is their
@@ -44,7 +45,7 @@ func TestWhatIfJointly(t *testing.T) {
 	custodians := publish(t, hospital{0, 0.3}, hospital{0.2, 0.3})
 	fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Plan: brief(1)})
 	must(t, err)
-	w, err := fit.WhatIf(context.Background(), dpreg.WhatIfOptions{})
+	w, err := whatif.Of(context.Background(), fit, whatif.Options{})
 	must(t, err)
 	if len(w.Variants) != 5 || w.Variants[4].Name != "one law of all covariates" {
 		t.Errorf("%+v", w.Variants)

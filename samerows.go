@@ -3,13 +3,53 @@ package dpreg
 import (
 	"fmt"
 	"math"
+	"strings"
 
+	"github.com/dpreg/dpreg/agree"
+	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 )
 
+// The draws that contradictions are found by, and their stream of random numbers, which no
+// chain has.
+const (
+	contradictionDraws  = 1000
+	contradictionStream = math.MaxInt32
+)
+
+// contradictions names the custodians whose releases complete pooling does not fit.
+func (f *Fit) contradictions() (names []string) {
+	if f.partial || f.sameRows || len(f.Custodians) < 2 || !Checkable(f.Method) {
+		return nil
+	}
+	var releases []*model.Observation
+	var sites []agree.Site
+	for j, c := range f.Custodians {
+		obs, err := model.Observe(c.Release)
+		if err != nil {
+			return nil // the method has refused it
+		}
+		releases, sites = append(releases, obs), append(sites, agree.NewSite(f.draws, f.frame, c.Release.Schema.Frame(), j))
+	}
+	rng := mcmc.Stream(f.Plan.Seed, contradictionStream)
+	for _, j := range agree.Contradicting(releases, sites, f.draws.Thin(contradictionDraws), rng) {
+		names = append(names, f.Custodians[j].Name)
+	}
+	return names
+}
+
+// contradictionWarning says what these contradict, and the way out.
+func contradictionWarning(names []string, all int) string {
+	who := "the releases " + strings.Join(names, ", ") + " contradict"
+	if len(names) == 1 {
+		who = "the release " + names[0] + " contradicts"
+	}
+	return fmt.Sprintf("complete pooling does not hold: %s the regression of all %d, its coefficients or its sigma, by more than noise and chance explain (p at most %g): --pooling partial gives each a regression of its own, or infer each by itself", who, all, agree.Level)
+}
+
 // sameRowsWarnings names pairs of releases that look like two of the same rows, of which the
-// ratio of lookAlike is at least 100 times the number of pairs: by Markov's inequality any of
+// ratio of agree.Alike is at least 100 times the number of pairs: by Markov's inequality any of
 // custodians of other rows, whose sums and noisy numbers are alike by chance alone, is with
 // probability 1/100 at most.
 func (f *Fit) sameRowsWarnings() (warnings []string) {
@@ -19,65 +59,12 @@ func (f *Fit) sameRowsWarnings() (warnings []string) {
 	}
 	for j, b := range f.Custodians {
 		for _, a := range f.Custodians[:j] {
-			if lookAlike(a.Release, b.Release, numbers[b.Release.N] > 2) >= math.Log(100*float64(pairs)) {
+			if agree.Alike(a.Release, b.Release, numbers[b.Release.N] > 2) >= math.Log(100*float64(pairs)) {
 				warnings = append(warnings, fmt.Sprintf("%s and %s may be two releases of the same rows: they have the same bounds, n = %d and %d, and sums that differ by no more than their noise. If they are, their rows count twice here; --same-rows takes releases for measurements of the same sums", a.Name, b.Name, a.Release.N, b.Release.N))
 			}
 		}
 	}
 	return warnings
-}
-
-// lookAlike is the log ratio of two likelihoods, of z_a − z_b and n_a − n_b if both releases
-// are of the same rows, when they have the noise's law alone, and if they are of other rows
-// of the same population, which is as near to that as other rows come:
-//
-//	Σ_j [log N(d_j; 0, v) − log N(d_j; 0, v + 2n Var x_j)]   over the linear sums,
-//	log N(d_n; 0, v_n) + log n   of noisy numbers of rows, as other custodians' are about
-//	                             uniform up to n,
-//	log 10⁴                      of equal public ones.
-//
-// The last is no likelihood but odds: two releases with the same bounds of as many rows are
-// mostly of one table, unless their sums say otherwise. A public number that three custodians
-// have was agreed on, and tells nothing. Of other bounds, of columns or public numbers of
-// rows, it is −∞.
-func lookAlike(a, b *release.Release, agreed bool) float64 {
-	u, v := a.Schema.Frame(), b.Schema.Frame()
-	for j := range u.Half {
-		if u.Centre[j] != v.Centre[j] || u.Half[j] != v.Half[j] {
-			return math.Inf(-1)
-		}
-	}
-	n := math.Max(2, float64(a.N))
-	ratio := countsAlike(a, b, n)
-	if agreed && a.NNoise == 0 {
-		ratio = math.Min(ratio, 0)
-	}
-	noise := a.Noise.SD()*a.Noise.SD() + b.Noise.SD()*b.Noise.SD()
-	x, y, m := a.Statistics.Vector(), b.Statistics.Vector(), a.Dim()
-	for j := range m {
-		d, rows := x[j]-y[j], noise
-		if at := release.Index(m, j, j); at < len(x) { // Σy² may be withheld
-			rows += 2 * n * math.Max(0, x[at]/n-x[j]*x[j]/(n*n))
-		}
-		ratio += 0.5 * (math.Log(rows/noise) - d*d/noise + d*d/rows)
-	}
-	return ratio
-}
-
-// countsAlike is the part of lookAlike that the numbers of rows have.
-func countsAlike(a, b *release.Release, n float64) float64 {
-	sd2 := a.NNoise*a.NNoise + b.NNoise*b.NNoise
-	if a.Noise.Kind == release.Laplace {
-		sd2 *= 2
-	}
-	d := float64(a.N - b.N)
-	switch {
-	case (a.NNoise > 0) != (b.NNoise > 0) || sd2 == 0 && d != 0:
-		return math.Inf(-1)
-	case sd2 > 0:
-		return math.Log(n) - 0.5*d*d/sd2 - 0.5*math.Log(2*math.Pi*sd2)
-	}
-	return math.Log(1e4)
 }
 
 // SameRows tells whether the fit took all releases for measurements of the same sums.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/check"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
@@ -64,7 +65,7 @@ func TestSameRows(t *testing.T) {
 			t.Errorf("want %q: %v", c.want, err)
 		}
 	}
-	if _, err := fit.Check(context.Background(), dpreg.CheckOptions{}); err == nil {
+	if _, err := check.Fit(context.Background(), fit, check.Options{}); err == nil {
 		t.Error("a check of releases of the same rows is made, of what is not")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/check"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -21,7 +22,7 @@ const (
 
 // Check writes a posterior predictive check of releases of the design: each one's sums beside
 // those of replicated releases, the blocks, the shares outside the bounds, and what they say.
-func Check(w io.Writer, c *dpreg.Check, d *schema.Design) error {
+func Check(w io.Writer, c *check.Result, d *schema.Design) error {
 	p := &printer{w: w}
 	p.paragraph(checkSubject(c, d))
 	p.printf("\n")
@@ -47,24 +48,24 @@ func Check(w io.Writer, c *dpreg.Check, d *schema.Design) error {
 
 // several tells whether a check is of more releases than one, which have names and something
 // in common.
-func several(c *dpreg.Check) bool { return len(c.Releases) > 1 }
+func several(c *check.Result) bool { return len(c.Releases) > 1 }
 
 // leastLikely are the releases of which all sums are shown: of many, those of the
 // smallest p, in their order.
-func leastLikely(c *dpreg.Check) []*dpreg.ReleaseCheck {
+func leastLikely(c *check.Result) []*check.Release {
 	if len(c.Releases) <= mostCustodians {
 		return c.Releases
 	}
-	p := func(r *dpreg.ReleaseCheck) float64 { return allSums(r).P }
-	sorted := slices.SortedStableFunc(slices.Values(c.Releases), func(a, b *dpreg.ReleaseCheck) int { return cmp.Compare(p(a), p(b)) })
+	p := func(r *check.Release) float64 { return allSums(r).P }
+	sorted := slices.SortedStableFunc(slices.Values(c.Releases), func(a, b *check.Release) int { return cmp.Compare(p(a), p(b)) })
 	least := sorted[:mostCustodians]
-	return slices.DeleteFunc(slices.Clone(c.Releases), func(r *dpreg.ReleaseCheck) bool { return !slices.Contains(least, r) })
+	return slices.DeleteFunc(slices.Clone(c.Releases), func(r *check.Release) bool { return !slices.Contains(least, r) })
 }
 
 // allSums is the block of all sums of a release.
-func allSums(r *dpreg.ReleaseCheck) dpreg.CheckBlock { return r.Blocks[len(r.Blocks)-1] }
+func allSums(r *check.Release) check.Block { return r.Blocks[len(r.Blocks)-1] }
 
-func checkSubject(c *dpreg.Check, d *schema.Design) string {
+func checkSubject(c *check.Result, d *schema.Design) string {
 	of, what := "", "the release"
 	if several(c) {
 		of, what = fmt.Sprintf(" at %d custodians", len(c.Releases)), "each release"
@@ -77,7 +78,7 @@ func checkSubject(c *dpreg.Check, d *schema.Design) string {
 }
 
 // checkTables are those of a release's sums, blocks and columns.
-func checkTables(r *dpreg.ReleaseCheck) []table {
+func checkTables(r *check.Release) []table {
 	entries := table{Header: []string{"Sum of", "Released", "Expected", "Sd", "l-95%", "u-95%", "p", "Calibrated"}, Left: 1, widest: []int{24}}
 	for _, e := range r.Entries {
 		d := common(e.SD, e.Z, e.Mean, e.Q2_5, e.Q97_5)
@@ -97,8 +98,8 @@ func checkTables(r *dpreg.ReleaseCheck) []table {
 
 // checkOverview has a row for each release, and a column for each block: calibrated p-values
 // where there are any.
-func checkOverview(c *dpreg.Check) table {
-	p := func(v dpreg.PValue) string {
+func checkOverview(c *check.Result) table {
+	p := func(v check.PValue) string {
 		if v.Calibrated != nil {
 			return calibrated(v)
 		}
@@ -119,7 +120,7 @@ func checkOverview(c *dpreg.Check) table {
 	return t
 }
 
-func calibrated(p dpreg.PValue) string {
+func calibrated(p check.PValue) string {
 	if p.Calibrated == nil {
 		return "NA"
 	}
@@ -127,7 +128,7 @@ func calibrated(p dpreg.PValue) string {
 }
 
 // checkVerdict says what was found, what it can mean, and what the check cannot see.
-func checkVerdict(c *dpreg.Check, d *schema.Design) []string {
+func checkVerdict(c *check.Result, d *schema.Design) []string {
 	text := append([]string{checkFound(c)}, fewRefits(c.Refits)...)
 	if c.Refits > 0 {
 		text = append(text, fmt.Sprintf("Calibrated is the rank of p among those of %s to releases that the model made; under the model it is near uniform, which p itself is not.", count(c.Refits, "refit")))
@@ -170,13 +171,13 @@ func fewRefits(refits int) []string {
 
 // checkFound goes by all sums together: of six blocks, or of many releases, one would look
 // unlike the model's too often by chance.
-func checkFound(c *dpreg.Check) string {
+func checkFound(c *check.Result) string {
 	first := c.Releases[0]
 	parts, all, part, unlike := first.Blocks[:len(first.Blocks)-1], "sums", "block", "x may not be normal, values may have been clamped, or the prior contradicts the release."
 	if several(c) {
 		parts, all, part, unlike = nil, "releases", "release", unshared(c)
 		for _, r := range c.Releases {
-			parts = append(parts, dpreg.CheckBlock{Name: r.Name, PValue: allSums(r).PValue})
+			parts = append(parts, check.Block{Name: r.Name, PValue: allSums(r).PValue})
 		}
 	}
 	var small []string
@@ -199,7 +200,7 @@ func checkFound(c *dpreg.Check) string {
 }
 
 // unshared is what custodians may not have in common where the model says so.
-func unshared(c *dpreg.Check) string {
+func unshared(c *check.Result) string {
 	var ways []string
 	if c.Covariates == dpreg.SharedCovariates {
 		ways = append(ways, "a law of the covariates (--covariates separate gives each its own)")
@@ -213,7 +214,7 @@ func unshared(c *dpreg.Check) string {
 	return "They may not share " + strings.Join(ways, ", or ") + "."
 }
 
-func isSmall(p dpreg.PValue) bool {
+func isSmall(p check.PValue) bool {
 	if p.Calibrated != nil {
 		return *p.Calibrated <= smallP
 	}
@@ -221,7 +222,7 @@ func isSmall(p dpreg.PValue) bool {
 }
 
 // checkOutside names the columns whose normal law does not fit between the bounds.
-func checkOutside(c *dpreg.ReleaseCheck) string {
+func checkOutside(c *check.Release) string {
 	var names []string
 	for _, column := range c.Columns {
 		if column.Outside > muchOutside {

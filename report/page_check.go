@@ -5,10 +5,11 @@ import (
 	"io"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/check"
 )
 
 // CheckPage writes a posterior predictive check of the releases of f as a page.
-func CheckPage(w io.Writer, c *dpreg.Check, f *dpreg.Fit, run Run) error {
+func CheckPage(w io.Writer, c *check.Result, f *dpreg.Fit, run Run) error {
 	drawn, err := drawCheck(f.Design, leastLikely(c)...)
 	if err != nil {
 		return err

@@ -7,12 +7,13 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/whatif"
 )
 
 // FitPage writes a fit as a page: what was asked, the promise of privacy, the
 // table, the posterior contraction, the diagnostics, and how to repeat it. The figures are
 // those of FitPlots; what may be nil. It panics on units or a level that do not exist.
-func FitPage(w io.Writer, f *dpreg.Fit, what *dpreg.WhatIf, figures []*Figure, o Options, run Run) error {
+func FitPage(w io.Writer, f *dpreg.Fit, what *whatif.Answers, figures []*Figure, o Options, run Run) error {
 	o.fill()
 	s := f.Summary(o.Units, o.Level)
 	pictures, err := picturesOf(figures)

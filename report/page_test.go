@@ -11,6 +11,7 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/report"
+	"github.com/dpreg/dpreg/whatif"
 )
 
 // ran is as a command line gives it.
@@ -19,7 +20,7 @@ var ran = report.Run{
 	Version: "v1.2.3", Release: "d.release.json", Digest: strings.Repeat("0123456789abcdef", 4), Method: "auto",
 }
 
-func fitPage(w io.Writer, f, naive *dpreg.Fit, what *dpreg.WhatIf) error {
+func fitPage(w io.Writer, f, naive *dpreg.Fit, what *whatif.Answers) error {
 	figures, err := report.FitPlots(f, naive, report.Options{})
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/check"
 	"github.com/dpreg/dpreg/report"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -124,7 +125,7 @@ func (c *checkCommand) run(ctx context.Context, stdout, stderr io.Writer, paths 
 	if c.calibrate > 0 {
 		bar = countingBar(stderr, "refits ", c.calibrate+1)
 	}
-	result, err := fit.Check(ctx, dpreg.CheckOptions{Calibrate: c.calibrate, Seed: c.seed, Progress: bar.update})
+	result, err := check.Fit(ctx, fit, check.Options{Calibrate: c.calibrate, Seed: c.seed, Progress: bar.update})
 	bar.finish()
 	if err != nil {
 		return err
@@ -132,7 +133,7 @@ func (c *checkCommand) run(ctx context.Context, stdout, stderr io.Writer, paths 
 	return c.conclude(stdout, stderr, fit, result)
 }
 
-func (c *checkCommand) conclude(stdout, stderr io.Writer, fit *dpreg.Fit, check *dpreg.Check) error {
+func (c *checkCommand) conclude(stdout, stderr io.Writer, fit *dpreg.Fit, check *check.Result) error {
 	c.made.Method = c.method
 	if err := c.pageFlag.write(stderr, public, func(w io.Writer, made report.Run) error { return report.CheckPage(w, check, fit, made) }); err != nil {
 		return err
@@ -153,7 +154,7 @@ func (c *checkCommand) conclude(stdout, stderr io.Writer, fit *dpreg.Fit, check 
 	return nil
 }
 
-func (c *checkCommand) show(stdout io.Writer, check *dpreg.Check, d *schema.Design) error {
+func (c *checkCommand) show(stdout io.Writer, check *check.Result, d *schema.Design) error {
 	out := bufio.NewWriter(stdout)
 	var err error
 	switch c.format {

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
@@ -50,7 +50,7 @@ func (o *order) foretell(stderr io.Writer, rows int64) {
 // halfWidth gives half of a standardised slope's interval as a function of rows and ε; nil
 // where nothing can be assumed of the columns.
 func (o *order) halfWidth(d *schema.Design) func(rows, epsilon float64) float64 {
-	outlook, err := dpreg.NewOutlook(d)
+	outlook, err := plan.NewOutlook(d)
 	if err != nil {
 		return nil
 	}

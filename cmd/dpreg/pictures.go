@@ -11,6 +11,7 @@ import (
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/report"
+	"github.com/dpreg/dpreg/whatif"
 )
 
 // plotFormat is the extension of a file's name, without the point.
@@ -42,7 +43,7 @@ func (f *inferFlags) plotFiles() []string {
 }
 
 // illustrate draws a fit where --plots or --report asks for it.
-func (f *inferFlags) illustrate(ctx context.Context, stderr io.Writer, fit *dpreg.Fit, what *dpreg.WhatIf) error {
+func (f *inferFlags) illustrate(ctx context.Context, stderr io.Writer, fit *dpreg.Fit, what *whatif.Answers) error {
 	if f.plots == "" && f.page == "" {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/report"
 )
 
@@ -71,7 +71,7 @@ func (f *planFlags) run(ctx context.Context, stdout, stderr io.Writer, cmd *cobr
 	f.sayGrid(stderr, o)
 	bar := countingBar(stderr, "simulating releases ", len(o.Epsilons)*len(o.Ns)*o.Releases)
 	o.Progress = bar.update
-	forecast, err := dpreg.Foresee(ctx, o)
+	forecast, err := plan.Foresee(ctx, o)
 	bar.finish()
 	if err != nil {
 		return err
@@ -102,18 +102,18 @@ func (f *planFlags) run(ctx context.Context, stdout, stderr io.Writer, cmd *cobr
 }
 
 // rehearseForecast returns what Foresee refuses before it simulates anything.
-func rehearseForecast(o dpreg.ForecastOptions) error {
+func rehearseForecast(o plan.Options) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	o.Progress = nil
-	if _, err := dpreg.Foresee(ctx, o); !isCanceled(err) {
+	if _, err := plan.Foresee(ctx, o); !isCanceled(err) {
 		return usage(err)
 	}
 	return nil
 }
 
 // draw draws first and then writes, so that no half of a picture is left.
-func (f *planFlags) draw(forecast *dpreg.Forecast, show report.ForecastOptions) error {
+func (f *planFlags) draw(forecast *plan.Forecast, show report.ForecastOptions) error {
 	var picture bytes.Buffer
 	if err := report.ForecastPlot(&picture, forecast, show, plotFormat(f.plot)); err != nil {
 		return err

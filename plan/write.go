@@ -1,28 +1,18 @@
-package dpreg
+package plan
 
 import (
 	"encoding/csv"
 	"encoding/json"
 	"io"
-	"math"
 	"strconv"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
 
-// ForecastFormat is the first member of a forecast's JSON.
-const ForecastFormat = "dpreg-plan/2"
-
-// jsonNumber is a float64 whose NaN and infinities are null.
-type jsonNumber float64
-
-func (n jsonNumber) MarshalJSON() ([]byte, error) {
-	if v := float64(n); math.IsNaN(v) || math.IsInf(v, 0) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(n))
-}
+// Format is the first member of a forecast's JSON.
+const Format = "dpreg-plan/2"
 
 type forecastJSON struct {
 	Format     string          `json:"format"`
@@ -41,9 +31,9 @@ type forecastJSON struct {
 }
 
 type priorJSON struct {
-	Name  string     `json:"name"`
-	Width jsonNumber `json:"width"`
-	Truth jsonNumber `json:"truth"`
+	Name  string      `json:"name"`
+	Width number.JSON `json:"width"`
+	Truth number.JSON `json:"truth"`
 }
 
 type assumedJSON struct {
@@ -66,24 +56,24 @@ type forecastPoint struct {
 }
 
 type forecastSlope struct {
-	Name             string     `json:"name"`
-	Width            jsonNumber `json:"width"`
-	WidthError       jsonNumber `json:"width_mcse"`
-	Contraction      jsonNumber `json:"contraction"`
-	ContractionError jsonNumber `json:"contraction_mcse"`
-	Price            jsonNumber `json:"price"`
-	PriceError       jsonNumber `json:"price_mcse"`
-	SD               jsonNumber `json:"sd"`
-	NoiselessSD      jsonNumber `json:"noiseless_sd"`
-	Detected         jsonNumber `json:"detected"`
-	DetectedError    jsonNumber `json:"detected_mcse"`
+	Name             string      `json:"name"`
+	Width            number.JSON `json:"width"`
+	WidthError       number.JSON `json:"width_mcse"`
+	Contraction      number.JSON `json:"contraction"`
+	ContractionError number.JSON `json:"contraction_mcse"`
+	Price            number.JSON `json:"price"`
+	PriceError       number.JSON `json:"price_mcse"`
+	SD               number.JSON `json:"sd"`
+	NoiselessSD      number.JSON `json:"noiseless_sd"`
+	Detected         number.JSON `json:"detected"`
+	DetectedError    number.JSON `json:"detected_mcse"`
 }
 
 // WriteJSON writes the forecast as dpreg-plan/2, indented, numbers in full
 // precision, null for what does not exist.
 func (f *Forecast) WriteJSON(w io.Writer) error {
 	out := forecastJSON{
-		Format: ForecastFormat, Simulated: true, Schema: f.Design, Method: f.Method, Neighbours: string(release.ReplaceOne),
+		Format: Format, Simulated: true, Schema: f.Design, Method: f.Method, Neighbours: string(release.ReplaceOne),
 		Delta: f.Delta, Level: f.Level, Releases: f.Releases, Seed: f.Seed, Warnings: f.Warnings,
 	}
 	if out.Warnings == nil {
@@ -94,15 +84,15 @@ func (f *Forecast) WriteJSON(w io.Writer) error {
 		out.Assumed.Columns = append(out.Assumed.Columns, assumedColumn(c))
 	}
 	for _, a := range f.Alone {
-		out.Prior = append(out.Prior, priorJSON{a.Name, jsonNumber(a.Width), jsonNumber(a.Truth)})
+		out.Prior = append(out.Prior, priorJSON{a.Name, number.JSON(a.Width), number.JSON(a.Truth)})
 	}
 	for _, p := range f.Points {
 		point := forecastPoint{N: p.N, Epsilon: p.Epsilon, Noise: p.Noise}
 		for j, s := range p.Slopes {
 			n := s.numbers()
 			point.Slopes = append(point.Slopes, forecastSlope{f.Alone[j].Name,
-				jsonNumber(n[0]), jsonNumber(n[1]), jsonNumber(n[2]), jsonNumber(n[3]), jsonNumber(n[4]),
-				jsonNumber(n[5]), jsonNumber(n[6]), jsonNumber(n[7]), jsonNumber(n[8]), jsonNumber(n[9])})
+				number.JSON(n[0]), number.JSON(n[1]), number.JSON(n[2]), number.JSON(n[3]), number.JSON(n[4]),
+				number.JSON(n[5]), number.JSON(n[6]), number.JSON(n[7]), number.JSON(n[8]), number.JSON(n[9])})
 		}
 		out.Points = append(out.Points, point)
 	}
@@ -125,19 +115,12 @@ func (f *Forecast) WriteCSV(w io.Writer) error {
 		"price", "price_mcse", "sd", "noiseless_sd", "detected", "detected_mcse"}}
 	for _, p := range f.Points {
 		for j, s := range p.Slopes {
-			record := []string{strconv.FormatInt(p.N, 10), csvNumber(p.Epsilon), string(p.Noise.Kind), csvNumber(p.Noise.Scale), f.Alone[j].Name}
+			record := []string{strconv.FormatInt(p.N, 10), number.CSV(p.Epsilon), string(p.Noise.Kind), number.CSV(p.Noise.Scale), f.Alone[j].Name}
 			for _, v := range s.numbers() {
-				record = append(record, csvNumber(v))
+				record = append(record, number.CSV(v))
 			}
 			records = append(records, record)
 		}
 	}
 	return out.WriteAll(records)
-}
-
-func csvNumber(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return "NA"
-	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
 }

@@ -1,4 +1,5 @@
-package dpreg
+// Package whatif asks how a fit answers to what it took for granted.
+package whatif
 
 import (
 	"context"
@@ -7,7 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 )
@@ -18,9 +19,9 @@ const (
 	movedWidth = 1.25 // of an interval: the ratio of widths, either way round
 )
 
-// WhatIf says how a fit answers to what it took for granted.
-type WhatIf struct {
-	Units    Units
+// Answers say how a fit answers to what it took for granted.
+type Answers struct {
+	Units    dpreg.Units
 	Level    float64
 	Variants []Variant
 }
@@ -51,7 +52,7 @@ func (e Effect) Moved() bool {
 }
 
 // Moved tells whether any coefficient moves under any variant.
-func (w *WhatIf) Moved() bool {
+func (w *Answers) Moved() bool {
 	for _, v := range w.Variants {
 		for _, e := range v.Effects {
 			if e.Moved() {
@@ -62,15 +63,15 @@ func (w *WhatIf) Moved() bool {
 	return false
 }
 
-// WhatIfOptions of Fit.WhatIf. The zero value serves.
-type WhatIfOptions struct {
-	Units Units   // of the coefficients; empty is Original
-	Level float64 // of the intervals; 0 is posterior.DefaultLevel
+// Options of Of. The zero value serves.
+type Options struct {
+	Units dpreg.Units // of the coefficients; empty is Original
+	Level float64     // of the intervals; 0 is posterior.DefaultLevel
 	// Progress, if not nil, is called after each variant.
 	Progress func(done, total int)
 }
 
-// WhatIf repeats the fit with one thing of the prior changed at a time, and with
+// Of repeats the fit with one thing of the prior changed at a time, and with
 // other models of the covariates where Methods has them, from the fit's own plan
 // and seed:
 //
@@ -85,27 +86,28 @@ type WhatIfOptions struct {
 //     shared where they were separate, and the other way round.
 //
 // It costs no privacy. Errors: a fit without a release, those of Infer.
-func (f *Fit) WhatIf(ctx context.Context, o WhatIfOptions) (*WhatIf, error) {
+func Of(ctx context.Context, f *dpreg.Fit, o Options) (*Answers, error) {
 	if f.FromRows() {
 		return nil, errors.New("what if needs a release: a fit of the rows themselves has none")
 	}
-	w := &WhatIf{Units: o.Units, Level: o.Level}
+	w := &Answers{Units: o.Units, Level: o.Level}
 	if w.Units == "" {
-		w.Units = Original
+		w.Units = dpreg.Original
 	}
 	if w.Level == 0 {
 		w.Level = posterior.DefaultLevel
 	}
 	base := f.Summary(w.Units, w.Level)
-	questions := f.questions()
+	questions := questionsOf(f)
 	for i, q := range questions {
-		_, pooling := f.Sharing()
-		other, err := Infer(ctx, f.Custodians, Options{Method: q.method, Kernel: q.kernel, Covariates: q.covariates, Pooling: pooling, SameRows: f.sameRows,
-			ModelClamping: f.ModelClamping && q.method == f.Method, Prior: q.prior, Plan: f.silentPlan()})
+		again := f.Options()
+		again.Method, again.Kernel, again.Covariates, again.Prior = q.method, q.kernel, q.covariates, q.prior
+		again.ModelClamping = f.ModelClamping && q.method == f.Method
+		other, err := dpreg.Infer(ctx, f.Custodians, again)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", q.name, err)
 		}
-		v := Variant{Name: q.name, Method: other.Method, Effects: effects(base, other.Summary(w.Units, w.Level), f.shape().Q())}
+		v := Variant{Name: q.name, Method: other.Method, Effects: effects(base, other.Summary(w.Units, w.Level), f.Prior.Theta.Dim())}
 		if ok, reason := other.Converged(); !ok {
 			v.Reason = reason
 		}
@@ -115,13 +117,6 @@ func (f *Fit) WhatIf(ctx context.Context, o WhatIfOptions) (*WhatIf, error) {
 		}
 	}
 	return w, nil
-}
-
-// silentPlan is the fit's plan, without its reports.
-func (f *Fit) silentPlan() mcmc.Plan {
-	p := f.Plan
-	p.Progress, p.Expect = nil, nil
-	return p
 }
 
 // effects compares the first q parameters of two summaries.
@@ -164,7 +159,7 @@ const (
 	noisyX = "gibbs-ss-noisy"
 )
 
-func (f *Fit) questions() []question {
+func questionsOf(f *dpreg.Fit) []question {
 	var all []question
 	covariates, _ := f.Sharing()
 	ask := func(name string, theta, sigma2, x float64) {
@@ -186,46 +181,53 @@ func (f *Fit) questions() []question {
 	} else {
 		ask("sigma's prior scale tripled", 9, 9, 1)
 	}
-	if Checkable(f.Method) || f.Method == fixedX && f.Prior.X == nil {
+	if dpreg.Checkable(f.Method) || f.Method == fixedX && f.Prior.X == nil {
 		ask("covariates' prior sd tripled", 1, 1, 9)
 	}
-	return append(all, f.xModels()...)
+	return append(all, xModels(f)...)
 }
 
 // xModels asks what other models of the covariates would say.
-func (f *Fit) xModels() []question {
+func xModels(f *dpreg.Fit) []question {
+	covariates, _ := f.Sharing()
 	switch {
 	case f.Method == fixedX || f.Method == noisyX:
-		return []question{{"covariates' moments unknown", DefaultMethod, "", "", f.Prior}}
-	case !Checkable(f.Method) || f.sameRows:
+		return []question{{"covariates' moments unknown", dpreg.DefaultMethod, "", "", f.Prior}}
+	case !dpreg.Checkable(f.Method) || f.SameRows():
 		return nil
-	case f.shared:
-		return []question{{"each custodian's covariates their own", f.Method, f.Kernel, SeparateCovariates, f.Prior}}
-	case len(f.Custodians) > 1:
-		return []question{{"one law of all covariates", f.Method, f.Kernel, SharedCovariates, f.Prior}}
+	case covariates == dpreg.SharedCovariates:
+		return []question{{"each custodian's covariates their own", f.Method, f.Kernel, dpreg.SeparateCovariates, f.Prior}}
+	case covariates == dpreg.SeparateCovariates:
+		return []question{{"one law of all covariates", f.Method, f.Kernel, dpreg.SharedCovariates, f.Prior}}
 	}
 	name, prior := "covariates' law as the prior states it", *f.Prior
 	if prior.X == nil {
-		name, prior.X = "covariates' moments known, as estimated", f.estimatedX()
+		name, prior.X = "covariates' moments known, as estimated", estimatedX(f)
 	}
 	return []question{{name, fixedX, "", "", &prior}}
 }
 
 // estimatedX is the normal law at the posterior means of μ_x and T.
-func (f *Fit) estimatedX() model.XLaw {
-	p, q := f.shape().P, f.shape().Q()
-	mean := make([]float64, p+p*(p+1)/2)
-	total := float64(f.draws.NumChains() * f.draws.NumDraws())
-	for j := range mean {
-		for _, chain := range f.draws.Column(q + 1 + j) {
+func estimatedX(f *dpreg.Fit) model.XLaw {
+	draws, p := f.Draws(dpreg.Scaled), len(f.Design.Covariates)
+	mean := func(name string) (mean float64) {
+		total := float64(draws.NumChains() * draws.NumDraws())
+		for _, chain := range draws.Column(draws.Index(name)) {
 			for _, v := range chain {
-				mean[j] += v / total
+				mean += v / total
 			}
 		}
+		return mean
 	}
-	covariance := make([]float64, p*p)
-	expand(covariance, mean[p:], p)
-	return model.NormalX{Mean: mean[:p], Covariance: covariance}
+	x := model.NormalX{Mean: make([]float64, p), Covariance: make([]float64, p*p)}
+	for j := range p {
+		x.Mean[j] = mean(fmt.Sprintf("mu_x[%d]", j+1))
+		for k := j; k < p; k++ {
+			x.Covariance[j*p+k] = mean(fmt.Sprintf("tau[%d,%d]", j+1, k+1))
+			x.Covariance[k*p+j] = x.Covariance[j*p+k]
+		}
+	}
+	return x
 }
 
 func scale(x []float64, by float64) {

@@ -1,4 +1,6 @@
-package dpreg
+// Package plan foretells what a release would tell, before there are data: it simulates
+// releases over a grid of ε and n, and their posteriors. No row is read, and no ε is spent.
+package plan
 
 import (
 	"context"
@@ -18,13 +20,13 @@ import (
 // of the grid where its options say none.
 const DefaultReleases = 40
 
-// ForecastOptions say of what Foresee makes a forecast. Design, Epsilons and Ns
+// Options say of what Foresee makes a forecast. Design, Epsilons and Ns
 // have to be given; for all else the zero value serves.
-type ForecastOptions struct {
+type Options struct {
 	Design *schema.Design
 	// Pool reports one slope in place of each covariate's: the mean over the
 	// slopes in every release, which has less Monte Carlo error. It is for
-	// columns that are alike, as those of UnitDesign.
+	// columns that are alike, as those of dpreg.UnitDesign.
 	Pool bool
 	// Prior is in scaled units; nil is model.DefaultPriorFor each release.
 	Prior *model.Prior
@@ -65,7 +67,7 @@ type Forecast struct {
 	Releases int // at each point
 	Seed     uint64
 	Alone    []PriorSlope // in the order of each point's Slopes
-	Points   []ForecastPoint
+	Points   []Point
 	Warnings []string
 }
 
@@ -76,8 +78,8 @@ type PriorSlope struct {
 	Truth float64 // behind the simulated data; NaN: as assumed
 }
 
-// ForecastPoint is a point of the grid; points are ordered by n, then ε.
-type ForecastPoint struct {
+// Point is a point of the grid; points are ordered by n, then ε.
+type Point struct {
 	N       int64
 	Epsilon float64
 	Noise   release.Noise
@@ -99,16 +101,6 @@ type SlopeForecast struct {
 	Detected, DetectedError float64
 }
 
-// UnitDesign is a regression of p covariates x1 … xp with an intercept, all
-// bounds at -1 and 1, so that its units are the scaled ones.
-func UnitDesign(p int) *schema.Design {
-	d := &schema.Design{Response: schema.Column{Name: "y", Lower: -1, Upper: 1}, Intercept: true}
-	for j := range p {
-		d.Covariates = append(d.Covariates, schema.Column{Name: fmt.Sprintf("x%d", j+1), Lower: -1, Upper: 1})
-	}
-	return d
-}
-
 // Foresee simulates releases before there are data, over a grid of ε and n:
 // parameters as assumed, the exact statistics of n normal rows, the noise of
 // a release with ε, and the posterior by mcmc-exact under the prior. All points share their
@@ -119,7 +111,7 @@ func UnitDesign(p int) *schema.Design {
 //
 // Errors: options that cannot stand, those of ssp.Publish on privacy, a context
 // that is done.
-func Foresee(ctx context.Context, o ForecastOptions) (*Forecast, error) {
+func Foresee(ctx context.Context, o Options) (*Forecast, error) {
 	f, err := o.forecast()
 	if err != nil {
 		return nil, err
@@ -137,7 +129,7 @@ func Foresee(ctx context.Context, o ForecastOptions) (*Forecast, error) {
 }
 
 // forecast checks the options, and returns a forecast that lacks its numbers.
-func (o ForecastOptions) forecast() (*Forecast, error) {
+func (o Options) forecast() (*Forecast, error) {
 	if o.Design == nil {
 		return nil, errors.New("a forecast needs a design: the columns and their public bounds")
 	}
@@ -168,7 +160,7 @@ func (o ForecastOptions) forecast() (*Forecast, error) {
 		}
 	}
 	var err error
-	if f.Prior, err = (Options{Prior: o.Prior}).prior(o.Design); err != nil {
+	if f.Prior, err = o.prior(); err != nil {
 		return nil, err
 	}
 	if f.Assumed, err = Assume(o.Design, o.Means, o.SDs, o.R2); err != nil {
@@ -178,10 +170,22 @@ func (o ForecastOptions) forecast() (*Forecast, error) {
 	return f, err
 }
 
+// prior is the one before there is a release.
+func (o Options) prior() (*model.Prior, error) {
+	if o.Prior == nil {
+		return model.DefaultPriorFor(o.Design)
+	}
+	return o.Prior, o.Prior.Check(shapeOf(o.Design))
+}
+
+func shapeOf(d *schema.Design) model.Shape {
+	return model.Shape{P: len(d.Covariates), Intercept: d.Intercept}
+}
+
 // points lays out the grid.
-func (o ForecastOptions) points() ([]ForecastPoint, error) {
+func (o Options) points() ([]Point, error) {
 	m := len(o.Design.Covariates) + 1
-	var points []ForecastPoint
+	var points []Point
 	for _, n := range o.Ns {
 		if n <= int64(m) {
 			return nil, fmt.Errorf("n = %d: %d columns need more than %d rows", n, m, m)
@@ -197,14 +201,14 @@ func (o ForecastOptions) points() ([]ForecastPoint, error) {
 			if err != nil {
 				return nil, err
 			}
-			points = append(points, ForecastPoint{N: n, Epsilon: epsilon, Noise: noise})
+			points = append(points, Point{N: n, Epsilon: epsilon, Noise: noise})
 		}
 	}
 	return points, nil
 }
 
 // chosen is the noise that a release has where δ > 0.
-func (o ForecastOptions) chosen(m int, epsilon float64) (release.Noise, error) {
+func (o Options) chosen(m int, epsilon float64) (release.Noise, error) {
 	p := o.privacy(epsilon)
 	kind, _, err := ssp.Choose(m, p)
 	if err != nil {
@@ -216,6 +220,6 @@ func (o ForecastOptions) chosen(m int, epsilon float64) (release.Noise, error) {
 	return ssp.Calibrate(m, p, kind, ssp.Exact)
 }
 
-func (o ForecastOptions) privacy(epsilon float64) release.Privacy {
+func (o Options) privacy(epsilon float64) release.Privacy {
 	return release.Privacy{Epsilon: epsilon, Delta: o.Delta, Neighbours: release.ReplaceOne}
 }

@@ -1,4 +1,4 @@
-package dpreg
+package check
 
 import (
 	"encoding/csv"
@@ -10,7 +10,7 @@ import (
 // WriteJSON writes the check, indented, numbers in full precision: that of one release as
 // dpreg-check/1, of several as dpreg-joint-check/1, each of them as in dpreg-check/1;
 // "calibrated" is null where there was no calibration.
-func (c *Check) WriteJSON(w io.Writer) error {
+func (c *Result) WriteJSON(w io.Writer) error {
 	var v any = c
 	if len(c.Releases) == 1 {
 		one := *c.Releases[0]
@@ -27,7 +27,7 @@ var checkHeader = []string{"kind", "label", "block", "z", "mean", "sd", "q2.5", 
 // WriteCSV writes a line for each entry, block and column, told apart by the first
 // field; NA stands where a number does not exist. Of several releases each line stands
 // behind the release's name, and the last one is of all sums of all.
-func (c *Check) WriteCSV(w io.Writer) error {
+func (c *Result) WriteCSV(w io.Writer) error {
 	if len(c.Releases) == 1 {
 		return csv.NewWriter(w).WriteAll(append([][]string{checkHeader}, c.Releases[0].records()...))
 	}
@@ -37,13 +37,13 @@ func (c *Check) WriteCSV(w io.Writer) error {
 			records = append(records, append([]string{r.Name}, record...))
 		}
 	}
-	all := append([]string{na}, blockRecord(CheckBlock{Name: "all releases", PValue: c.All})...)
+	all := append([]string{na}, blockRecord(Block{Name: "all releases", PValue: c.All})...)
 	return csv.NewWriter(w).WriteAll(append(records, all))
 }
 
 const na = "NA"
 
-func (c *ReleaseCheck) records() (records [][]string) {
+func (c *Release) records() (records [][]string) {
 	for _, e := range c.Entries {
 		record := []string{"entry", e.Label, e.Block}
 		for _, v := range []float64{e.Z, e.Mean, e.SD, e.Q2_5, e.Q25, e.Q50, e.Q75, e.Q97_5} {
@@ -60,7 +60,7 @@ func (c *ReleaseCheck) records() (records [][]string) {
 	return records
 }
 
-func blockRecord(b CheckBlock) []string {
+func blockRecord(b Block) []string {
 	return []string{"block", b.Name, b.Name, na, na, na, na, na, na, na, na, full(b.P), b.calibrated(), na}
 }
 

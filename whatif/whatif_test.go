@@ -1,4 +1,4 @@
-package dpreg
+package whatif
 
 import (
 	"context"
@@ -7,23 +7,25 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/release"
 )
 
-func weighed(t *testing.T, file string, o Options) (*Fit, *WhatIf) {
+func weighed(t *testing.T, file string, o dpreg.Options) (*dpreg.Fit, *Answers) {
 	t.Helper()
-	r, err := release.ReadFile("testdata/" + file)
+	r, err := release.ReadFile("../testdata/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Plan = mcmc.Plan{Chains: 4, Warmup: 300, Draws: 500, Seed: 3}
-	f, err := Infer(context.Background(), One(r), o)
+	f, err := dpreg.Infer(context.Background(), dpreg.One(r), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := f.WhatIf(context.Background(), WhatIfOptions{})
+	w, err := Of(context.Background(), f, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,18 +35,18 @@ func weighed(t *testing.T, file string, o Options) (*Fit, *WhatIf) {
 // The strong release of docs/priors.md stands, the weak one moves; twice the same
 // question has the same answer.
 func TestWhatIf(t *testing.T) {
-	f, strong := weighed(t, "pums-eps1.release.json", Options{})
+	f, strong := weighed(t, "pums-eps1.release.json", dpreg.Options{})
 	if strong.Moved() {
 		t.Errorf("a strong release moves: %+v", strong.Variants)
 	}
-	if strong.Units != Original || strong.Level != 0.95 || len(strong.Variants) != 5 {
+	if strong.Units != dpreg.Original || strong.Level != 0.95 || len(strong.Variants) != 5 {
 		t.Errorf("%+v", strong)
 	}
-	if _, weak := weighed(t, "pums-weak.release.json", Options{}); !weak.Moved() {
+	if _, weak := weighed(t, "pums-weak.release.json", dpreg.Options{}); !weak.Moved() {
 		t.Errorf("a weak release stands: %+v", weak.Variants)
 	}
 	calls := 0
-	again, err := f.WhatIf(context.Background(), WhatIfOptions{Progress: func(done, total int) {
+	again, err := Of(context.Background(), f, Options{Progress: func(done, total int) {
 		if calls++; done != calls || total != len(strong.Variants) {
 			t.Errorf("call %d: %d of %d", calls, done, total)
 		}
@@ -61,9 +63,9 @@ func TestWhatIf(t *testing.T) {
 
 // One thing changes at a time, by what its name says, whatever kind of prior it is.
 func TestQuestions(t *testing.T) {
-	f, w := weighed(t, "pums-eps1.release.json", Options{})
+	f, w := weighed(t, "pums-eps1.release.json", dpreg.Options{})
 	shape := model.Shape{P: 2, Intercept: true}
-	for name, prior := range map[string]*model.Prior{"default": model.DefaultPrior(shape), "shared spread": sharedSpread(shape), "scaled by σ": scaledBySigma(shape)} {
+	for name, prior := range map[string]*model.Prior{"default": model.DefaultPrior(shape), "shared spread": modeltest.SharedSpread(shape), "scaled by σ": modeltest.ScaledBySigma(shape)} {
 		g := *f
 		g.Prior = prior
 		sds := func(p *model.Prior) []float64 { // of a slope, σ and T_11, at typical scales
@@ -73,7 +75,7 @@ func TestQuestions(t *testing.T) {
 		}
 		base, wants := sds(prior), [][]float64{{1. / 3, 1, 1}, {3, 1, 1}, {1, 3, 1}, {1, 1, 3}}
 		for i, want := range wants {
-			q := g.questions()[i]
+			q := questionsOf(&g)[i]
 			for k, got := range sds(q.prior) {
 				if math.Abs(got/base[k]-want[k]) > 1e-12 {
 					t.Errorf("%s, %s: number %d times %v instead of %v", name, q.name, k, got/base[k], want[k])
@@ -84,14 +86,14 @@ func TestQuestions(t *testing.T) {
 			}
 		}
 	}
-	last := f.questions()[4]
+	last := questionsOf(f)[4]
 	if last.method != fixedX || last.prior.X == nil || f.Prior.X != nil {
 		t.Errorf("%+v", last)
 	}
-	if f, w := weighed(t, "pums-eps1.release.json", Options{Method: fixedX, Prior: last.prior}); len(w.Variants) != 4 || f.questions()[3].method != DefaultMethod {
+	if f, w := weighed(t, "pums-eps1.release.json", dpreg.Options{Method: fixedX, Prior: last.prior}); len(w.Variants) != 4 || questionsOf(f)[3].method != dpreg.DefaultMethod {
 		t.Errorf("%+v", w.Variants)
 	}
-	if f, w := weighed(t, "pums-eps1.release.json", Options{Method: "naive"}); len(f.questions()) != 3 || len(w.Variants) != 3 {
+	if f, w := weighed(t, "pums-eps1.release.json", dpreg.Options{Method: "naive"}); len(questionsOf(f)) != 3 || len(w.Variants) != 3 {
 		t.Error("naive has a prior of the covariates")
 	}
 }
@@ -116,7 +118,7 @@ func TestMoved(t *testing.T) {
 }
 
 func TestWhatIfJSON(t *testing.T) {
-	w := &WhatIf{Units: Scaled, Level: 0.9, Variants: []Variant{{Name: "a", Method: "m", Reason: "few", Effects: []Effect{{Name: "theta[0]", Shift: math.NaN()}}}}}
+	w := &Answers{Units: dpreg.Scaled, Level: 0.9, Variants: []Variant{{Name: "a", Method: "m", Reason: "few", Effects: []Effect{{Name: "theta[0]", Shift: math.NaN()}}}}}
 	text, err := json.Marshal(w)
 	if err != nil {
 		t.Fatal(err)
@@ -129,13 +131,13 @@ func TestWhatIfJSON(t *testing.T) {
 }
 
 func TestWhatIfRefuses(t *testing.T) {
-	if _, err := (&Fit{}).WhatIf(context.Background(), WhatIfOptions{}); err == nil {
+	if _, err := Of(context.Background(), &dpreg.Fit{}, Options{}); err == nil {
 		t.Error("a fit without a release is accepted")
 	}
-	f, _ := weighed(t, "pums-eps1.release.json", Options{Method: "naive"})
+	f, _ := weighed(t, "pums-eps1.release.json", dpreg.Options{Method: "naive"})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := f.WhatIf(ctx, WhatIfOptions{}); err == nil {
+	if _, err := Of(ctx, f, Options{}); err == nil {
 		t.Error("a context that is done is not heeded")
 	}
 }

@@ -1,18 +1,19 @@
-package dpreg
+// Package check asks whether releases are such as the fitted model makes: a posterior
+// predictive check.
+package check
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
+	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/mcmc"
-	"github.com/dpreg/dpreg/model"
-	"github.com/dpreg/dpreg/rivals"
 	"github.com/dpreg/dpreg/schema"
 )
 
-// CheckOptions of Check.
-type CheckOptions struct {
+// Options of Fit.
+type Options struct {
 	// Calibrate is the number K of refits to replicated releases; 0 leaves p-values
 	// uncalibrated.
 	Calibrate int
@@ -23,16 +24,16 @@ type CheckOptions struct {
 	Progress func(done, total int)
 }
 
-// CheckFormat is the version of a Check's file.
-const CheckFormat = "dpreg-check/1"
+// Format is the version of a Check's file.
+const Format = "dpreg-check/1"
 
-// JointCheckFormat is that of several releases'.
-const JointCheckFormat = "dpreg-joint-check/1"
+// SeveralFormat is that of several releases'.
+const SeveralFormat = "dpreg-joint-check/1"
 
-// Check is a posterior predictive check: each release beside those that the fitted model
+// Result is a posterior predictive check: each release beside those that the fitted model
 // makes.
-type Check struct {
-	Format     string `json:"format"` // JointCheckFormat
+type Result struct {
+	Format     string `json:"format"` // SeveralFormat
 	Method     string `json:"method"`
 	N          int64  `json:"n"`
 	Pooling    string `json:"pooling"` // of several releases, like Covariates
@@ -40,28 +41,28 @@ type Check struct {
 	Draws      int    `json:"draws"`
 	Refits     int    `json:"refits"`
 	// All is of all sums of all releases.
-	All      PValue          `json:"all"`
-	Releases []*ReleaseCheck `json:"releases"`
-	Warnings []string        `json:"warnings"`
+	All      PValue     `json:"all"`
+	Releases []*Release `json:"releases"`
+	Warnings []string   `json:"warnings"`
 }
 
-// ReleaseCheck is the check of one release: z beside replicates. All is in its own scaled
+// Release is the check of one release: z beside replicates. All is in its own scaled
 // units.
-type ReleaseCheck struct {
-	Format   string        `json:"format"`         // CheckFormat
-	Name     string        `json:"name,omitempty"` // of the custodian, where there are several
-	Method   string        `json:"method"`
-	N        int64         `json:"n"`
-	Draws    int           `json:"draws"`  // of the posterior, used for the check
-	Refits   int           `json:"refits"` // K of the calibration; 0: none
-	Entries  []CheckEntry  `json:"entries"`
-	Blocks   []CheckBlock  `json:"blocks"` // the last one is of all sums
-	Columns  []CheckColumn `json:"columns"`
-	Warnings []string      `json:"warnings"`
+type Release struct {
+	Format   string   `json:"format"`         // Format
+	Name     string   `json:"name,omitempty"` // of the custodian, where there are several
+	Method   string   `json:"method"`
+	N        int64    `json:"n"`
+	Draws    int      `json:"draws"`  // of the posterior, used for the check
+	Refits   int      `json:"refits"` // K of the calibration; 0: none
+	Entries  []Entry  `json:"entries"`
+	Blocks   []Block  `json:"blocks"` // the last one is of all sums
+	Columns  []Column `json:"columns"`
+	Warnings []string `json:"warnings"`
 }
 
-// CheckEntry is one released sum.
-type CheckEntry struct {
+// Entry is one released sum.
+type Entry struct {
 	Label string  `json:"label"` // x, x², x × w
 	Block string  `json:"block"`
 	Z     float64 `json:"z"` // as released
@@ -80,8 +81,8 @@ type Replicated struct {
 	Q97_5 float64 `json:"q97.5"`
 }
 
-// CheckBlock is a block of sums.
-type CheckBlock struct {
+// Block is a block of sums.
+type Block struct {
 	Name string `json:"name"`
 	Size int    `json:"size"`
 	PValue
@@ -96,24 +97,14 @@ type PValue struct {
 	Calibrated *float64 `json:"calibrated"`
 }
 
-// CheckColumn is the share of rows that the fitted normal law would put outside a
+// Column is the share of rows that the fitted normal law would put outside a
 // column's public bounds, where no clamped row can lie: its posterior mean.
-type CheckColumn struct {
+type Column struct {
 	Label   string  `json:"label"`
 	Outside float64 `json:"outside"`
 }
 
-// Checkable tells whether a method learns the law of the covariates, so that there
-// is a fitted one to check.
-func Checkable(method string) bool {
-	switch method {
-	case fixedX, noisyX, model.Naive{}.Name(), nonPrivate, rivals.NormalX{}.Name(), rivals.FixedS{}.Name():
-		return false
-	}
-	return true
-}
-
-// Check asks whether each release is one that the fitted model makes. For each draw
+// Fit asks of a fit whether each release is one that the fitted model makes. For each draw
 // φ of the posterior it draws replicated statistics from their exact law given φ
 // and adds noise of the release's law: z_rep. With E z = nμ_t and Cov z = nΣ_t + Ω
 // given φ, Ω the noise's covariance, an entry's discrepancy is
@@ -145,11 +136,11 @@ func Checkable(method string) bool {
 // Errors: a method that does not learn the law of the covariates or that models clamping, no
 // release, several of the same rows, a negative Calibrate, what Infer refuses, a context that
 // is done.
-func (f *Fit) Check(ctx context.Context, o CheckOptions) (*Check, error) {
-	if f.FromRows() || !Checkable(f.Method) {
+func Fit(ctx context.Context, f *dpreg.Fit, o Options) (*Result, error) {
+	if f.FromRows() || !dpreg.Checkable(f.Method) {
 		return nil, fmt.Errorf("method %s does not learn the law of the covariates, so that there is no fitted one to check", f.Method)
 	}
-	if f.sameRows {
+	if f.SameRows() {
 		return nil, errors.New("a check is of custodians, or of one release: check each release of the same rows by itself")
 	}
 	if f.ModelClamping {
@@ -160,9 +151,9 @@ func (f *Fit) Check(ctx context.Context, o CheckOptions) (*Check, error) {
 	}
 	c, err := newCheckers(f.Custodians)
 	if err != nil {
-		return nil, f.naming(err)
+		return nil, err
 	}
-	draws, warnings, err := f.checkSites(ctx)
+	draws, warnings, err := drawsOf(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +166,7 @@ func (f *Fit) Check(ctx context.Context, o CheckOptions) (*Check, error) {
 		p[i].P = v
 	}
 	if o.Calibrate > 0 {
-		ranks, err := f.calibrate(ctx, o, draws)
+		ranks, err := calibrate(ctx, f, o, draws)
 		if err != nil {
 			return nil, err
 		}
@@ -183,38 +174,24 @@ func (f *Fit) Check(ctx context.Context, o CheckOptions) (*Check, error) {
 			p[i].Calibrated = &ranks[i]
 		}
 	}
-	out := &Check{Format: JointCheckFormat, Method: f.Method, N: f.N, Draws: c.sites[0].count, Refits: o.Calibrate, All: p[len(p)-1]}
+	out := &Result{Format: SeveralFormat, Method: f.Method, N: f.N, Draws: c.sites[0].count, Refits: o.Calibrate, All: p[len(p)-1]}
 	out.Covariates, out.Pooling = f.Sharing()
 	for j, site := range c.sites {
 		check := site.describe(&f.Custodians[j].Release.Schema, p[c.at[j]:c.at[j+1]])
 		check.Name, check.Method, check.Refits = f.Custodians[j].Name, f.Method, o.Calibrate
 		out.Releases = append(out.Releases, check)
 	}
-	out.Warnings = append(append([]string{}, f.draws.Warnings...), warnings...)
+	out.Warnings = append(append([]string{}, f.Draws(dpreg.Scaled).Warnings...), warnings...)
 	if c.skipped > 0 {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("%d draws were left out because rounding left a matrix indefinite", c.skipped))
 	}
 	return out, nil
 }
 
-// checkDraws are the draws that a check takes, at most 2000 and evenly spaced.
-func (f *Fit) checkDraws() [][]float64 {
-	const most = 2000
-	rows := f.thinned(most)
-	if step := (len(rows) + most - 1) / most; step > 1 { // thinned gives up to twice as many
-		kept := rows[:0]
-		for i := step - 1; i < len(rows); i += step {
-			kept = append(kept, rows[i])
-		}
-		return kept
-	}
-	return rows
-}
-
 // describe is what c found of a release of the design d; p has the p-values of the
 // entries and then of the blocks.
-func (c *checker) describe(d *schema.Design, p []PValue) *ReleaseCheck {
-	out := &ReleaseCheck{Format: CheckFormat, N: int64(c.obs.N), Draws: c.count, Warnings: []string{}}
+func (c *checker) describe(d *schema.Design, p []PValue) *Release {
+	out := &Release{Format: Format, N: int64(c.obs.N), Draws: c.count, Warnings: []string{}}
 	labels, frame := statisticLabels(d), d.Frame()
 	blockOf := make([]string, len(labels))
 	for _, b := range c.blocks[:len(c.blocks)-1] { // the last one has them all
@@ -223,15 +200,15 @@ func (c *checker) describe(d *schema.Design, p []PValue) *ReleaseCheck {
 		}
 	}
 	for e, z := range c.obs.Z {
-		out.Entries = append(out.Entries, CheckEntry{Label: labels[e], Block: blockOf[e], Z: z, Replicated: c.replicated(e), PValue: p[e]})
+		out.Entries = append(out.Entries, Entry{Label: labels[e], Block: blockOf[e], Z: z, Replicated: c.replicated(e), PValue: p[e]})
 	}
 	for k, b := range c.blocks {
-		out.Blocks = append(out.Blocks, CheckBlock{Name: b.name, Size: len(b.entries), PValue: p[len(labels)+k]})
+		out.Blocks = append(out.Blocks, Block{Name: b.name, Size: len(b.entries), PValue: p[len(labels)+k]})
 	}
 	for j, column := range d.Columns() {
 		scaled := func(bound float64) float64 { return (bound - frame.Centre[j]) / frame.Half[j] }
 		outside := c.columns[j].outside(scaled(column.Lower), scaled(column.Upper))
-		out.Columns = append(out.Columns, CheckColumn{Label: column.Name, Outside: outside})
+		out.Columns = append(out.Columns, Column{Label: column.Name, Outside: outside})
 	}
 	return out
 }

@@ -1,4 +1,6 @@
-package dpreg
+// Package reference has the laws that a posterior is compared with: that of the same rows
+// without noise, and that of the prior without a release.
+package reference
 
 import (
 	"math/rand/v2"
@@ -9,7 +11,7 @@ import (
 	"github.com/dpreg/dpreg/schema"
 )
 
-// withoutNoise has Var(θ | s), of statistics s without noise, in the data's units. For a
+// WithoutNoise has Var(θ | s), of statistics s without noise, in the data's units. For a
 // conjugate prior it is in closed form. Else given σ² and the free scales a
 //
 //	θ | s, σ², a ~ N(m, P⁻¹),   P = Λ₀(a) + XX/σ² or (Λ₀(a) + XX)/σ²,
@@ -21,7 +23,7 @@ import (
 // expected of: these lie in the bulk of p(φ | s), and the first sweeps are left out. A sweep
 // knows of the last one by σ² and a alone, on which m depends where prior and rows disagree;
 // so sweeps are nearly independent. The variance of k sweeps has k − 1 degrees of freedom.
-type withoutNoise struct {
+type WithoutNoise struct {
 	prior *model.Prior
 	frame schema.Frame
 	runs  *model.Conditionals
@@ -37,15 +39,16 @@ type withoutNoise struct {
 // idleSweeps are left out of a run.
 const idleSweeps = 3
 
-func newWithoutNoise(shape model.Shape, prior *model.Prior, frame schema.Frame, sweeps int) *withoutNoise {
-	return &withoutNoise{prior: prior, frame: frame, kept: sweeps, rng: mcmc.Stream(0, 0),
+// NewWithoutNoise prepares it; of a prior that is not conjugate by so many sweeps.
+func NewWithoutNoise(shape model.Shape, prior *model.Prior, frame schema.Frame, sweeps int) *WithoutNoise {
+	return &WithoutNoise{prior: prior, frame: frame, kept: sweeps, rng: mcmc.Stream(0, 0),
 		runs: model.NewConditionals(shape, prior, false), at: model.NewRegressionParams(shape),
 		sums: model.NewSums(shape), sampler: conjugate.NewNIGSampler(shape.Q()), given: prior.Theta.Clone()}
 }
 
-// variance writes the diagonal of Var(θ | s), s of n rows and expected at x, into dst. It
+// Variance writes the diagonal of Var(θ | s), s of n rows and expected at x, into dst. It
 // reports false where rounding leaves a matrix indefinite.
-func (g *withoutNoise) variance(dst []float64, x *model.Params, s []float64, n float64) bool {
+func (g *WithoutNoise) Variance(dst []float64, x *model.Params, s []float64, n float64) bool {
 	if !g.prior.Conjugate() {
 		return g.sampled(dst, x, s, n)
 	}
@@ -62,7 +65,7 @@ func (g *withoutNoise) variance(dst []float64, x *model.Params, s []float64, n f
 	return true
 }
 
-func (g *withoutNoise) sampled(dst []float64, x *model.Params, s []float64, n float64) bool {
+func (g *WithoutNoise) sampled(dst []float64, x *model.Params, s []float64, n float64) bool {
 	q := len(x.Theta)
 	copy(g.at.Theta, x.Theta)
 	g.at.Sigma2 = x.Sigma2
@@ -78,7 +81,21 @@ func (g *withoutNoise) sampled(dst []float64, x *model.Params, s []float64, n fl
 		}
 	}
 	for k, chain := range chains {
-		dst[k] = variance([][]float64{chain})
+		dst[k] = Variance([][]float64{chain})
 	}
 	return true
+}
+
+// Variance is that of all chains' draws together.
+func Variance(chains [][]float64) float64 {
+	mean, squares, n := 0.0, 0.0, 0.0
+	for _, chain := range chains {
+		for _, v := range chain { // Welford
+			n++
+			d := v - mean
+			mean += d / n
+			squares += d * (v - mean)
+		}
+	}
+	return squares / (n - 1)
 }

@@ -1,9 +1,10 @@
-package dpreg
+package plan
 
 import (
 	"math"
 	"testing"
 
+	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -19,7 +20,7 @@ func TestOutlook(t *testing.T) {
 		ns       []int64
 		epsilons []float64
 	}{{1, []int64{100, 300, 3000}, []float64{0.1, 1, 10}}, {3, []int64{100, 3000, 30_000}, []float64{0.3, 3}}} {
-		f, err := Foresee(t.Context(), ForecastOptions{Design: UnitDesign(c.p), Pool: true, Ns: c.ns, Epsilons: c.epsilons, Releases: 16})
+		f, err := Foresee(t.Context(), Options{Design: dpreg.UnitDesign(c.p), Pool: true, Ns: c.ns, Epsilons: c.epsilons, Releases: 16})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,11 +41,11 @@ func TestOutlook(t *testing.T) {
 // A few columns stand for many.
 func TestOutlookWide(t *testing.T) {
 	for p, scale := range map[int]float64{60: 3600, 120: 14400} {
-		all, err := newOutlook(UnitDesign(p), p)
+		all, err := newOutlook(dpreg.UnitDesign(p), p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		few, err := NewOutlook(UnitDesign(p))
+		few, err := NewOutlook(dpreg.UnitDesign(p))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +56,7 @@ func TestOutlookWide(t *testing.T) {
 			}
 		}
 	}
-	wide, err := NewOutlook(UnitDesign(1000))
+	wide, err := NewOutlook(dpreg.UnitDesign(1000))
 	if err != nil || len(wide.unit) > outlookCovariates+1 {
 		t.Errorf("error %v", err)
 	}

@@ -1,4 +1,4 @@
-package dpreg
+package reference
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/schema"
 )
 
 // Var(θ | s) without noise is that of quadrature over log σ² of the prior that DefaultPrior is,
@@ -28,13 +29,13 @@ func TestWithoutNoise(t *testing.T) {
 		moments.Set(x)
 		moments.Expect(s, c.n)
 		sums.Set(s, c.n)
-		frame := UnitDesign(1).Frame()
-		g := newWithoutNoise(shape, prior, frame, priceSweeps)
+		frame := schema.Frame{Centre: []float64{0, 0}, Half: []float64{1, 1}, Intercept: true}
+		g := NewWithoutNoise(shape, prior, frame, 10)
 		g.rng = mcmc.Stream(3, 0)
 		got, v := make([]float64, 2), make([]float64, 2)
 		const runs = 2000
 		for range runs {
-			if !g.variance(v, x, s, c.n) {
+			if !g.Variance(v, x, s, c.n) {
 				t.Fatal("refused")
 			}
 			for k := range got {

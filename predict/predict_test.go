@@ -1,4 +1,4 @@
-package dpreg_test
+package predict_test
 
 import (
 	"context"
@@ -11,15 +11,17 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/predict"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
 
 // The income that the release predicts for three codes of education, the last of
 // which lies outside the public bounds.
-func ExampleFit_Predict() {
-	r, err := release.ReadFile("testdata/pums-eps1.release.json")
+func ExampleRows() {
+	r, err := release.ReadFile("../testdata/pums-eps1.release.json")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -27,7 +29,7 @@ func ExampleFit_Predict() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	predictions, err := fit.Predict([][]float64{{8}, {13}, {20}}, dpreg.PredictOptions{Level: 0.9})
+	predictions, err := predict.Rows(fit, [][]float64{{8}, {13}, {20}}, predict.Options{Level: 0.9})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -64,7 +66,7 @@ func twoSlopes(n int) (*schema.Design, *posterior.Draws) {
 func TestPredictMixture(t *testing.T) {
 	design, d := twoSlopes(700)
 	for _, level := range []float64{0.5, 0.95, 0.999999} {
-		p, err := dpreg.NewPredictor(d, design, dpreg.Original, dpreg.PredictOptions{Level: level})
+		p, err := predict.New(d, design, dpreg.Original, predict.Options{Level: level})
 		must(t, err)
 		got, err := p.Predict([]float64{2013, 0.5})
 		must(t, err)
@@ -95,7 +97,7 @@ func TestPredictMixture(t *testing.T) {
 
 func TestPredictMean(t *testing.T) {
 	design, d := twoSlopes(700)
-	p, err := dpreg.NewPredictor(d, design, dpreg.Original, dpreg.PredictOptions{Mean: true})
+	p, err := predict.New(d, design, dpreg.Original, predict.Options{Mean: true})
 	must(t, err)
 	got, err := p.Predict([]float64{2010, -1})
 	must(t, err)
@@ -124,7 +126,7 @@ func TestPredictOneDraw(t *testing.T) {
 		Covariates: []schema.Column{{Name: "x", Lower: 1, Upper: 4}},
 	}
 	d := &posterior.Draws{Names: []string{"theta[1]", "sigma2"}, Chains: [][]float64{{1.5, 4}}}
-	p, err := dpreg.NewPredictor(d, design, dpreg.Original, dpreg.PredictOptions{})
+	p, err := predict.New(d, design, dpreg.Original, predict.Options{})
 	must(t, err)
 	got, err := p.Predict([]float64{2})
 	must(t, err)
@@ -136,11 +138,11 @@ func TestPredictOneDraw(t *testing.T) {
 func TestPredictRefuses(t *testing.T) {
 	design, d := twoSlopes(5)
 	for _, level := range []float64{-1, 1, 95, math.NaN()} {
-		if _, err := dpreg.NewPredictor(d, design, dpreg.Original, dpreg.PredictOptions{Level: level}); err == nil {
+		if _, err := predict.New(d, design, dpreg.Original, predict.Options{Level: level}); err == nil {
 			t.Errorf("level %v was taken", level)
 		}
 	}
-	p, err := dpreg.NewPredictor(d, design, dpreg.Original, dpreg.PredictOptions{})
+	p, err := predict.New(d, design, dpreg.Original, predict.Options{})
 	must(t, err)
 	for _, x := range [][]float64{{math.NaN(), 0}, {0, math.Inf(1)}, {1e308, -1e308}} {
 		if got, err := p.Predict(x); err == nil {
@@ -155,13 +157,17 @@ func TestPredictRefuses(t *testing.T) {
 	} {
 		_, bad := twoSlopes(5)
 		change(bad)
-		if _, err := dpreg.NewPredictor(bad, design, dpreg.Original, dpreg.PredictOptions{}); err == nil {
+		if _, err := predict.New(bad, design, dpreg.Original, predict.Options{}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	fit, err := dpreg.Infer(context.Background(), dpreg.One(open(t, "pums", "income ~ educ", nil).written(5)), dpreg.Options{Plan: brief(1)})
+	r, err := release.ReadFile("../testdata/pums-eps1.release.json")
 	must(t, err)
-	if _, err := fit.Predict([][]float64{{3}, {3, 4}}, dpreg.PredictOptions{}); err == nil {
+	r, err = r.Select("income ~ educ")
+	must(t, err)
+	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 200, Draws: 100}})
+	must(t, err)
+	if _, err := predict.Rows(fit, [][]float64{{3}, {3, 4}}, predict.Options{}); err == nil {
 		t.Error("a row of two was taken")
 	}
 }
@@ -169,7 +175,7 @@ func TestPredictRefuses(t *testing.T) {
 // Rows may be predicted at the same time.
 func TestPredictConcurrently(t *testing.T) {
 	design, d := twoSlopes(100)
-	p, err := dpreg.NewPredictor(d, design, dpreg.Original, dpreg.PredictOptions{})
+	p, err := predict.New(d, design, dpreg.Original, predict.Options{})
 	must(t, err)
 	want, err := p.Predict([]float64{2005, 0})
 	must(t, err)
@@ -186,7 +192,7 @@ func TestPredictConcurrently(t *testing.T) {
 
 func BenchmarkPredict(b *testing.B) {
 	design, d := twoSlopes(2000)
-	p, err := dpreg.NewPredictor(d, design, dpreg.Original, dpreg.PredictOptions{})
+	p, err := predict.New(d, design, dpreg.Original, predict.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -194,5 +200,29 @@ func BenchmarkPredict(b *testing.B) {
 		if _, err := p.Predict([]float64{2005, 0}); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func meanSD(x []float64) (mean, sd float64) {
+	for _, v := range x {
+		mean += v / float64(len(x))
+	}
+	for _, v := range x {
+		sd += (v - mean) * (v - mean) / float64(len(x)-1)
+	}
+	return mean, math.Sqrt(sd)
+}
+
+func wantClose(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tolerance) {
+		t.Errorf("%s: got %v, want %v (difference %.3g, tolerance %.3g)", what, got, want, got-want, tolerance)
 	}
 }

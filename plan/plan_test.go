@@ -1,4 +1,4 @@
-package dpreg_test
+package plan_test
 
 import (
 	"bytes"
@@ -13,13 +13,14 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
 
-func foresee(t *testing.T, o dpreg.ForecastOptions) *dpreg.Forecast {
+func foresee(t *testing.T, o plan.Options) *plan.Forecast {
 	t.Helper()
-	f, err := dpreg.Foresee(context.Background(), o)
+	f, err := plan.Foresee(context.Background(), o)
 	must(t, err)
 	return f
 }
@@ -28,7 +29,7 @@ func TestForeseeDoesNotDependOnWorkers(t *testing.T) {
 	var first string
 	for _, workers := range []int{1, 3} {
 		calls := 0
-		f := foresee(t, dpreg.ForecastOptions{
+		f := foresee(t, plan.Options{
 			Design: dpreg.UnitDesign(2), Epsilons: []float64{0.1, 3}, Ns: []int64{60, 900}, Releases: 3, Seed: 5, Workers: workers,
 			Progress: func(done, total int) {
 				if calls++; done != calls || total != 12 {
@@ -54,7 +55,7 @@ func TestForeseeAtTheEnds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates releases for some ten seconds")
 	}
-	f := foresee(t, dpreg.ForecastOptions{Design: dpreg.UnitDesign(1), Epsilons: []float64{1e-7, 1e7}, Ns: []int64{200}, Releases: 20, Seed: 1})
+	f := foresee(t, plan.Options{Design: dpreg.UnitDesign(1), Epsilons: []float64{1e-7, 1e7}, Ns: []int64{200}, Releases: 20, Seed: 1})
 	blind, clear, alone := f.Points[0].Slopes[0], f.Points[1].Slopes[0], f.Alone[0]
 	wantClose(t, "Price without noise", clear.Price, 1, 0.09)
 	wantClose(t, "sd without noise", clear.SD, clear.NoiselessSD, 0.09*clear.NoiselessSD)
@@ -69,7 +70,7 @@ func TestForeseeAtTheEnds(t *testing.T) {
 
 // Widths of other units are the same widths; pooled slopes are the mean.
 func TestForeseeUnits(t *testing.T) {
-	o := dpreg.ForecastOptions{Design: dpreg.UnitDesign(2), Epsilons: []float64{1}, Ns: []int64{300}, Releases: 3}
+	o := plan.Options{Design: dpreg.UnitDesign(2), Epsilons: []float64{1}, Ns: []int64{300}, Releases: 3}
 	scaled := foresee(t, o)
 	o.Pool = true
 	pooled := foresee(t, o)
@@ -98,7 +99,7 @@ func TestForeseeUnits(t *testing.T) {
 // A large slope seen clearly is always found, on the side on which it is.
 func TestForeseeTruth(t *testing.T) {
 	for _, truth := range []float64{-0.9, 0.9, 0} {
-		f := foresee(t, dpreg.ForecastOptions{Design: dpreg.UnitDesign(1), Epsilons: []float64{1e6}, Ns: []int64{5000}, Truth: []float64{truth}, Releases: 4})
+		f := foresee(t, plan.Options{Design: dpreg.UnitDesign(1), Epsilons: []float64{1e6}, Ns: []int64{5000}, Truth: []float64{truth}, Releases: 4})
 		want := 1.0
 		if truth == 0 {
 			want = 0 // no side to find
@@ -110,7 +111,7 @@ func TestForeseeTruth(t *testing.T) {
 }
 
 func TestForeseeNoise(t *testing.T) {
-	o := dpreg.ForecastOptions{Design: dpreg.UnitDesign(1), Epsilons: []float64{0.5}, Ns: []int64{100}, Releases: 1}
+	o := plan.Options{Design: dpreg.UnitDesign(1), Epsilons: []float64{0.5}, Ns: []int64{100}, Releases: 1}
 	f := foresee(t, o)
 	if n := f.Points[0].Noise; n.Kind != release.Laplace || math.Abs(n.Scale-32./3) > 1e-12 {
 		t.Errorf("%+v", n)
@@ -125,7 +126,7 @@ func TestForeseeNoise(t *testing.T) {
 }
 
 func TestForecastFiles(t *testing.T) {
-	f := foresee(t, dpreg.ForecastOptions{Design: dpreg.UnitDesign(2), Epsilons: []float64{1, 2}, Ns: []int64{50}, Releases: 1})
+	f := foresee(t, plan.Options{Design: dpreg.UnitDesign(2), Epsilons: []float64{1, 2}, Ns: []int64{50}, Releases: 1})
 	var text bytes.Buffer
 	must(t, f.WriteCSV(&text))
 	records, err := csv.NewReader(&text).ReadAll()
@@ -138,11 +139,11 @@ func TestForecastFiles(t *testing.T) {
 		Format    string
 		Simulated bool
 		Prior     []struct{ Truth *float64 }
-		Assumed   struct{ Columns []dpreg.AssumedColumn }
+		Assumed   struct{ Columns []plan.AssumedColumn }
 		Points    []struct{ Slopes []map[string]any }
 	}
 	must(t, json.Unmarshal(text.Bytes(), &read))
-	if read.Format != dpreg.ForecastFormat || !read.Simulated || read.Prior[0].Truth != nil || len(read.Points) != 2 || len(read.Assumed.Columns) != 3 || read.Assumed.Columns[2] != (dpreg.AssumedColumn{Name: "y", Mean: -0.25, SD: 0.25}) {
+	if read.Format != plan.Format || !read.Simulated || read.Prior[0].Truth != nil || len(read.Points) != 2 || len(read.Assumed.Columns) != 3 || read.Assumed.Columns[2] != (plan.AssumedColumn{Name: "y", Mean: -0.25, SD: 0.25}) {
 		t.Errorf("%+v", read)
 	}
 	for i, name := range records[0][5:] {
@@ -153,27 +154,27 @@ func TestForecastFiles(t *testing.T) {
 }
 
 func TestForeseeRefuses(t *testing.T) {
-	good := dpreg.ForecastOptions{Design: dpreg.UnitDesign(2), Epsilons: []float64{1}, Ns: []int64{100}, Releases: 1}
+	good := plan.Options{Design: dpreg.UnitDesign(2), Epsilons: []float64{1}, Ns: []int64{100}, Releases: 1}
 	for what, c := range map[string]struct {
 		says   string
-		change func(*dpreg.ForecastOptions)
+		change func(*plan.Options)
 	}{
-		"no design": {"design", func(o *dpreg.ForecastOptions) { o.Design = nil }},
-		"no ε":      {"ε", func(o *dpreg.ForecastOptions) { o.Epsilons = nil }},
-		"no n":      {"n", func(o *dpreg.ForecastOptions) { o.Ns = nil }},
-		"few rows":  {"more than 3 rows", func(o *dpreg.ForecastOptions) { o.Ns = []int64{3} }},
-		"many rows": {"at most", func(o *dpreg.ForecastOptions) { o.Ns = []int64{1 << 60} }},
-		"ε":         {"epsilon", func(o *dpreg.ForecastOptions) { o.Epsilons = []float64{0} }},
-		"δ":         {"delta", func(o *dpreg.ForecastOptions) { o.Delta = 2 }},
-		"level":     {"level", func(o *dpreg.ForecastOptions) { o.Level = 1 }},
-		"releases":  {"releases", func(o *dpreg.ForecastOptions) { o.Releases = -1 }},
-		"truth":     {"slopes", func(o *dpreg.ForecastOptions) { o.Truth = []float64{1} }},
-		"infinity":  {"infinite", func(o *dpreg.ForecastOptions) { o.Truth = []float64{1, math.Inf(1)} }},
-		"prior":     {"prior", func(o *dpreg.ForecastOptions) { o.Prior = model.DefaultPrior(model.Shape{P: 1, Intercept: true}) }},
+		"no design": {"design", func(o *plan.Options) { o.Design = nil }},
+		"no ε":      {"ε", func(o *plan.Options) { o.Epsilons = nil }},
+		"no n":      {"n", func(o *plan.Options) { o.Ns = nil }},
+		"few rows":  {"more than 3 rows", func(o *plan.Options) { o.Ns = []int64{3} }},
+		"many rows": {"at most", func(o *plan.Options) { o.Ns = []int64{1 << 60} }},
+		"ε":         {"epsilon", func(o *plan.Options) { o.Epsilons = []float64{0} }},
+		"δ":         {"delta", func(o *plan.Options) { o.Delta = 2 }},
+		"level":     {"level", func(o *plan.Options) { o.Level = 1 }},
+		"releases":  {"releases", func(o *plan.Options) { o.Releases = -1 }},
+		"truth":     {"slopes", func(o *plan.Options) { o.Truth = []float64{1} }},
+		"infinity":  {"infinite", func(o *plan.Options) { o.Truth = []float64{1, math.Inf(1)} }},
+		"prior":     {"prior", func(o *plan.Options) { o.Prior = model.DefaultPrior(model.Shape{P: 1, Intercept: true}) }},
 	} {
 		o := good
 		c.change(&o)
-		if _, err := dpreg.Foresee(context.Background(), o); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := plan.Foresee(context.Background(), o); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -181,7 +182,7 @@ func TestForeseeRefuses(t *testing.T) {
 	o := good
 	o.Releases = 1000
 	o.Progress = func(int, int) { cancel() }
-	if _, err := dpreg.Foresee(ctx, o); !errors.Is(err, context.Canceled) {
+	if _, err := plan.Foresee(ctx, o); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -194,10 +195,10 @@ func TestAssume(t *testing.T) {
 		Covariates: []schema.Column{{Name: "age", Lower: 20, Upper: 60}, {Name: "regionb", Upper: 1, Factor: "region", Level: "b"},
 			{Name: "regionc", Upper: 1, Factor: "region", Level: "c"}, {Name: "regiond", Upper: 1, Factor: "region", Level: "d"}}}
 	must(t, d.Validate())
-	a, err := dpreg.Assume(d, map[string]float64{"income": 199, "regiond": 0.5}, map[string]float64{"age": 8}, 0)
+	a, err := plan.Assume(d, map[string]float64{"income": 199, "regiond": 0.5}, map[string]float64{"age": 8}, 0)
 	must(t, err)
 	share := math.Sqrt(0.25 * 0.75)
-	want := []dpreg.AssumedColumn{{"age", 35, 8}, {"regionb", 0.25, share}, {"regionc", 0.25, share}, {"regiond", 0.5, 0.5}, {"income", 199, math.Sqrt(199)}}
+	want := []plan.AssumedColumn{{"age", 35, 8}, {"regionb", 0.25, share}, {"regionc", 0.25, share}, {"regiond", 0.5, 0.5}, {"income", 199, math.Sqrt(199)}}
 	if !slices.Equal(a.Columns, want) {
 		t.Errorf("%+v", a.Columns)
 	}
@@ -207,8 +208,22 @@ func TestAssume(t *testing.T) {
 		"at most 19.4":         {nil, {"age": 30}},
 		"at most 0.433":        {nil, {"regionb": -1}},
 	} {
-		if _, err := dpreg.Assume(d, stated[0], stated[1], 0); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := plan.Assume(d, stated[0], stated[1], 0); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", says, err)
 		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantClose(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tolerance) {
+		t.Errorf("%s: got %v, want %v (difference %.3g, tolerance %.3g)", what, got, want, got-want, tolerance)
 	}
 }

@@ -1,16 +1,19 @@
-package dpreg
+// Package predict has the posterior predictive law of the response of rows.
+package predict
 
 import (
 	"errors"
 	"fmt"
 	"math"
 
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/schema"
 )
 
-// PredictOptions of Predict and NewPredictor. The zero value serves.
-type PredictOptions struct {
+// Options of predictions. The zero value serves.
+type Options struct {
 	// Level is the probability of the equal-tailed intervals; 0 is
 	// posterior.DefaultLevel.
 	Level float64
@@ -68,13 +71,13 @@ type Predictor struct {
 	omega  []float64 // and Ω, q×q, of a new custodian; else nil
 }
 
-// Predict predicts a row for each of x, whose p values are those of
+// Rows predicts a row for each of x from a fit: its p values are those of
 // f.Design.Covariates in their order and in the data's units.
 //
 // Errors: a level outside (0, 1), a row that has not p finite values, values so
 // far outside the bounds that the result overflows.
-func (f *Fit) Predict(x [][]float64, o PredictOptions) ([]Prediction, error) {
-	p, err := f.Predictor(o)
+func Rows(f *dpreg.Fit, x [][]float64, o Options) ([]Prediction, error) {
+	p, err := Of(f, o)
 	if err != nil {
 		return nil, err
 	}
@@ -90,22 +93,23 @@ func (f *Fit) Predict(x [][]float64, o PredictOptions) ([]Prediction, error) {
 	return predictions, nil
 }
 
-// Predictor prepares predictions, for rows too many to hold. Errors: a level
+// Of prepares predictions from a fit, for rows too many to hold. Errors: a level
 // outside (0, 1).
-func (f *Fit) Predictor(o PredictOptions) (*Predictor, error) {
-	return NewPredictor(f.draws, f.Design, Scaled, o)
+func Of(f *dpreg.Fit, o Options) (*Predictor, error) {
+	return New(f.StanDraws(dpreg.Scaled), f.Design, dpreg.Scaled, o)
 }
 
-// NewPredictor predicts from draws that hold, among others, θ and σ² of a design
+// New predicts from draws that hold, among others, θ and σ² of a design
 // in the units u, under the names of Fit.StanDraws: theta[0] is the intercept, where
 // there is one, theta[j] the j-th slope, and sigma2; under partial pooling theta_at[c,j]
 // and sigma_at[c] of custodian c, or omega[j,k] and spread_log_sigma for a new one.
 //
 // Errors: an invalid design, a parameter that is missing or not finite, no draws,
-// a σ² that is not above 0, a level outside (0, 1), a custodian that there is not. It
-// panics on units that do not exist.
-func NewPredictor(d *posterior.Draws, design *schema.Design, u Units, o PredictOptions) (*Predictor, error) {
-	u.check()
+// a σ² that is not above 0, a level outside (0, 1), a custodian or units that there are not.
+func New(d *posterior.Draws, design *schema.Design, u dpreg.Units, o Options) (*Predictor, error) {
+	if u != dpreg.Original && u != dpreg.Scaled {
+		return nil, fmt.Errorf("units %q are neither %q nor %q", u, dpreg.Original, dpreg.Scaled)
+	}
 	if o.Level == 0 {
 		o.Level = posterior.DefaultLevel
 	}
@@ -116,7 +120,7 @@ func NewPredictor(d *posterior.Draws, design *schema.Design, u Units, o PredictO
 		return nil, err
 	}
 	p := &Predictor{frame: design.Frame(), design: design, level: o.Level, mean: o.Mean}
-	s := source{draws: d, units: u, frame: p.frame, shape: (&Fit{Design: design}).shape()}
+	s := source{draws: d, units: u, frame: p.frame, shape: shapeOf(design)}
 	names, pooled, err := s.names(o.Custodian)
 	if err != nil {
 		return nil, err
@@ -129,6 +133,10 @@ func NewPredictor(d *posterior.Draws, design *schema.Design, u Units, o PredictO
 	return p, nil
 }
 
+func shapeOf(d *schema.Design) model.Shape {
+	return model.Shape{P: len(d.Covariates), Intercept: d.Intercept}
+}
+
 // Most draws of which the quantiles are computed: those of a mixture of normals
 // are smooth in each of its parts, those of the line are order statistics.
 const (
@@ -139,7 +147,7 @@ const (
 // load computes the moments of all draws, rows of θ, σ² and, where pooled, Ω and perhaps
 // υ, and keeps those for the quantiles.
 func (p *Predictor) load(rows []float64, width int, pooled bool) {
-	q := (&Fit{Design: p.design}).shape().Q()
+	q := shapeOf(p.design).Q()
 	count, last := len(rows)/width, q+1 // θ and σ²; Ω
 	if pooled {
 		last += q * q
@@ -201,7 +209,7 @@ var errOverflow = errors.New("the covariates lie so far outside their bounds tha
 func (p *Predictor) Predict(x []float64) (Prediction, error) {
 	m := len(p.frame.Half)
 	if len(x) != m-1 {
-		panic(fmt.Sprintf("dpreg: %d covariates to predict from, want %d", len(x), m-1))
+		panic(fmt.Sprintf("predict: %d covariates to predict from, want %d", len(x), m-1))
 	}
 	var out Prediction
 	a := make([]float64, 0, m)

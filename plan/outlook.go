@@ -1,7 +1,9 @@
-package dpreg
+package plan
 
 import (
 	"math"
+
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
@@ -89,8 +91,9 @@ func (o *Outlook) HalfWidth(n float64, noise release.Noise) float64 {
 	if !invert(inverse, s, q) {
 		return math.Inf(1)
 	}
-	copy(cov, c)
-	affine(cov, inverse, q)
+	half, sandwich := mat.NewDense(q, q, nil), mat.NewDense(q, q, cov)
+	half.Mul(mat.NewDense(q, q, inverse), mat.NewDense(q, q, c))
+	sandwich.Mul(half, mat.NewDense(q, q, inverse).T())
 	sum, slopes := 0.0, 0.0
 	for k, unit := range o.unit {
 		if unit > 0 {

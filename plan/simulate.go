@@ -1,4 +1,4 @@
-package dpreg
+package plan
 
 import (
 	"context"
@@ -10,7 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/dpreg/dpreg/internal/variate"
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/reference"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
@@ -26,7 +27,8 @@ import (
 const (
 	simulatedWarmup = 400
 	simulatedDraws  = 800
-	noiselessSweeps = 400  // see withoutNoise: the sd is known to 4 %
+	priorDraws      = 10_000
+	noiselessSweeps = 400  // see reference.WithoutNoise: the sd is known to 4 %
 	uneasyRHat      = 1.1  // of so short a chain
 	uneasyShare     = 0.05 // of all chains above uneasyRHat: worth a warning
 )
@@ -52,21 +54,12 @@ type told struct{ width, contraction, sd, noiseless, detected float64 }
 func (s *simulation) alone(truth []float64) []PriorSlope {
 	f := s.forecast
 	p, q := len(f.Design.Covariates), f.Prior.Theta.Dim()
-	mixture, rng := model.NewMixture(f.Prior), mcmc.Stream(contractionSeed, scaleStream)
-	var sds [][]float64
-	for range priorDraws {
-		mixture.DrawPrior(rng)
-		sd := make([]float64, q)
-		mixture.ThetaSD(sd, variate.InverseGamma(mixture.Theta.Shape, mixture.Theta.Scale, rng))
-		if sds = append(sds, sd); fixedTheta(f.Prior) {
-			break
-		}
-	}
+	sds := reference.PriorSDs(f.Prior, priorDraws)
 	s.truth = make([]float64, p)
 	slopes := make([]PriorSlope, p)
 	for j := range slopes {
 		factor := s.frame.Half[p] / s.frame.Half[j] // a slope in the data's units over the scaled one
-		slopes[j] = PriorSlope{f.Design.Covariates[j].Name, 2 * factor * mixtureQuantile((1+f.Level)/2, column(sds, q-p+j)), math.NaN()}
+		slopes[j] = PriorSlope{f.Design.Covariates[j].Name, 2 * factor * reference.Quantile((1+f.Level)/2, reference.Column(sds, q-p+j)), math.NaN()}
 		if truth != nil {
 			slopes[j].Truth = truth[j]
 		}
@@ -83,7 +76,7 @@ func (s *simulation) alone(truth []float64) []PriorSlope {
 }
 
 // run simulates every release of every point.
-func (s *simulation) run(ctx context.Context, o ForecastOptions) error {
+func (s *simulation) run(ctx context.Context, o Options) error {
 	f := s.forecast
 	total := len(f.Points) * f.Releases
 	s.results = make([][]outcome, len(f.Points))
@@ -132,11 +125,11 @@ const (
 )
 
 // release simulates release k of a point.
-func (s *simulation) release(ctx context.Context, o ForecastOptions, point, k int) (outcome, error) {
+func (s *simulation) release(ctx context.Context, o Options, point, k int) (outcome, error) {
 	f := s.forecast
 	at := f.Points[point]
 	stream := func(which int) *rand.Rand { return mcmc.Stream(f.Seed, streams*k+which) }
-	shape := model.Shape{P: len(f.Design.Covariates), Intercept: f.Design.Intercept}
+	shape := shapeOf(f.Design)
 	x := f.Assumed.draw(shape, s.frame, s.truth, stream(parameterStream))
 	moments, v := model.NewMoments(shape), make([]float64, shape.Statistics())
 	moments.Set(x)
@@ -157,7 +150,7 @@ func (s *simulation) release(ctx context.Context, o ForecastOptions, point, k in
 		return nil, err
 	}
 	plan := mcmc.Plan{Chains: 1, Warmup: simulatedWarmup, Draws: simulatedDraws, Seed: stream(chainStream).Uint64(), Workers: 1}
-	fit, err := Infer(ctx, One(r), Options{Method: f.Method, Prior: o.Prior, Plan: plan})
+	fit, err := dpreg.Infer(ctx, dpreg.One(r), dpreg.Options{Method: f.Method, Prior: o.Prior, Plan: plan})
 	if err != nil {
 		return nil, err
 	}
@@ -166,19 +159,24 @@ func (s *simulation) release(ctx context.Context, o ForecastOptions, point, k in
 
 // told compares a fit with the truth x, and with the posterior given the exact
 // statistics.
-func (s *simulation) told(fit *Fit, x *model.Params, exact *ssp.Statistics) (outcome, error) {
-	shape := fit.shape()
+func (s *simulation) told(fit *dpreg.Fit, x *model.Params, exact *ssp.Statistics) (outcome, error) {
+	shape := shapeOf(fit.Design)
 	q, first := shape.Q(), shape.Q()-shape.P
 	noiseless := make([]float64, q)
-	if !newWithoutNoise(shape, fit.Prior, fit.frame, noiselessSweeps).variance(noiseless, x, exact.Vector(), float64(exact.N)) {
+	if !reference.NewWithoutNoise(shape, fit.Prior, s.frame, noiselessSweeps).Variance(noiseless, x, exact.Vector(), float64(exact.N)) {
 		return nil, errors.New("the prior is too weak to tell collinear columns apart")
 	}
-	draws := fit.Draws(Original)
+	draws := fit.Draws(dpreg.Original)
+	prior, err := fit.Prior.Original(s.frame)
+	if err != nil {
+		return nil, err
+	}
+	sds := reference.SDs(prior, draws.Thin(reference.ScaleDraws))
 	draws = draws.Map(draws.Names[first:q], func(dst, src []float64) { copy(dst, src[first:]) })
-	prior, slopes, worst := fit.coefficientSDs(Original), make(outcome, shape.P), 0.0
+	slopes, worst := make(outcome, shape.P), 0.0
 	for j, parameter := range posterior.Summarise(draws, s.forecast.Level).Parameters {
 		k := first + j
-		parameter.Contract(2 * mixtureQuantile(0.75, column(prior, k)))
+		parameter.Contract(2 * reference.Quantile(0.75, reference.Column(sds, k)))
 		worst = max(worst, parameter.RHat)
 		slopes[j] = told{width: parameter.Upper - parameter.Lower, contraction: math.NaN(), sd: parameter.SD, noiseless: math.Sqrt(noiseless[k])}
 		if c := parameter.Contraction; c != nil {

@@ -1,16 +1,21 @@
-package dpreg
+package whatif
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/number"
+)
 
 type effectJSON struct {
-	Name       string     `json:"name"`
-	Label      string     `json:"label"`
-	Shift      jsonNumber `json:"shift"`
-	ShiftError jsonNumber `json:"shift_mcse"`
-	Width      jsonNumber `json:"width_ratio"`
-	Sign       int        `json:"sign"`
-	Changed    bool       `json:"sign_changed"`
-	Moved      bool       `json:"moved"`
+	Name       string      `json:"name"`
+	Label      string      `json:"label"`
+	Shift      number.JSON `json:"shift"`
+	ShiftError number.JSON `json:"shift_mcse"`
+	Width      number.JSON `json:"width_ratio"`
+	Sign       int         `json:"sign"`
+	Changed    bool        `json:"sign_changed"`
+	Moved      bool        `json:"moved"`
 }
 
 type variantJSON struct {
@@ -22,9 +27,9 @@ type variantJSON struct {
 }
 
 // MarshalJSON writes the member "what_if" of a summary.
-func (w *WhatIf) MarshalJSON() ([]byte, error) {
+func (w *Answers) MarshalJSON() ([]byte, error) {
 	out := struct {
-		Units    Units         `json:"units"`
+		Units    dpreg.Units   `json:"units"`
 		Level    float64       `json:"level"`
 		Moved    bool          `json:"moved"`
 		Variants []variantJSON `json:"variants"`
@@ -32,7 +37,7 @@ func (w *WhatIf) MarshalJSON() ([]byte, error) {
 	for _, v := range w.Variants {
 		j := variantJSON{Name: v.Name, Method: v.Method, Converged: v.Reason == "", Reason: v.Reason}
 		for _, e := range v.Effects {
-			j.Effects = append(j.Effects, effectJSON{e.Name, e.Label, jsonNumber(e.Shift), jsonNumber(e.ShiftError), jsonNumber(e.Width), e.Sign, e.Changed, e.Moved()})
+			j.Effects = append(j.Effects, effectJSON{e.Name, e.Label, number.JSON(e.Shift), number.JSON(e.ShiftError), number.JSON(e.Width), e.Sign, e.Changed, e.Moved()})
 		}
 		out.Variants = append(out.Variants, j)
 	}

@@ -1,4 +1,4 @@
-package dpreg
+package predict
 
 import (
 	"math"

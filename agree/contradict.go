@@ -1,18 +1,16 @@
-package dpreg
+package agree
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 
 	"github.com/dpreg/dpreg/internal/dense"
-	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 )
 
-// contradictions names the custodians whose releases complete pooling does not fit. It is
-// the cheap form of Check: no refit, no law of the covariates. At a draw (θ, σ²)
+// Contradicting returns the numbers of those releases that complete pooling does not fit, given
+// draws of the posterior. It is
+// the cheap form of a check: no refit, no law of the covariates. At a draw (θ, σ²)
 // the residual sums of release j,
 //
 //	v_j = (XY − XXθ, YY − 2θᵀXY + θᵀXXθ − nσ²)  of z_j,
@@ -27,27 +25,19 @@ import (
 //	p_j = P(max_i T_i(z_rep) ≥ T_j(z) | z),
 //
 // replicates z_rep of all releases at each draw, j contradicts the others where
-// p_j ≤ contradictionLevel. The least p_j is a posterior predictive p-value of all releases
+// p_j ≤ Level. The least p_j is a posterior predictive p-value of all releases
 // at once, which under the model is at most α with probability 2α at most (Meng 1994,
 // Annals of Statistics 22): one fit of a hundred, however many releases it has, names any;
 // fewer, for rows that are normal.
-func (f *Fit) contradictions() (names []string) {
-	if f.partial || f.sameRows || len(f.Custodians) < 2 || !Checkable(f.Method) {
-		return nil
+func Contradicting(releases []*model.Observation, sites []Site, draws [][]float64, rng *rand.Rand) (those []int) {
+	var all []*residualSite
+	for j, obs := range releases {
+		all = append(all, newResidualSite(obs, sites[j]))
 	}
-	var sites []*residualSite
-	for j, c := range f.Custodians {
-		obs, err := model.Observe(c.Release)
-		if err != nil {
-			return nil // the method has refused it
-		}
-		sites = append(sites, newResidualSite(obs, f.site(j)))
-	}
-	rng := mcmc.Stream(f.Plan.Seed, contradictionStream)
-	reached, count := make([]float64, len(sites)), 0.0
-	for _, row := range f.thinned(contradictionDraws) {
+	reached, count := make([]float64, len(all)), 0.0
+	for _, row := range draws {
 		largest, ok := 0.0, true
-		for _, s := range sites {
+		for _, s := range all {
 			if ok = ok && s.at(row); ok {
 				largest = math.Max(largest, s.replicate(rng))
 			}
@@ -56,42 +46,32 @@ func (f *Fit) contradictions() (names []string) {
 			continue
 		}
 		count++
-		for j, s := range sites {
+		for j, s := range all {
 			if largest >= s.distance {
 				reached[j]++
 			}
 		}
 	}
-	for j, c := range f.Custodians {
-		if reached[j] <= contradictionLevel*count && count > 0 {
-			names = append(names, c.Name)
+	for j := range all {
+		if reached[j] <= Level*count && count > 0 {
+			those = append(those, j)
 		}
 	}
-	return names
+	return those
 }
 
-// The level of p_j, draws, the family's stream of random numbers, which no chain has, the
-// factor by which rows' variance is taken larger, and the sd by which σ_j² may differ.
+// Level is that of p_j.
+const Level = 0.005
+
+// The factor by which rows' variance is taken larger, and the sd by which σ_j² may differ.
 const (
-	contradictionLevel  = 0.005
-	contradictionDraws  = 1000
-	contradictionStream = math.MaxInt32
-	rowsVariance        = 4.0
-	differentSigma2     = 0.1
+	rowsVariance    = 4.0
+	differentSigma2 = 0.1
 )
-
-// contradictionWarning says what these contradict, and the way out.
-func contradictionWarning(names []string, all int) string {
-	who := "the releases " + strings.Join(names, ", ") + " contradict"
-	if len(names) == 1 {
-		who = "the release " + names[0] + " contradicts"
-	}
-	return fmt.Sprintf("complete pooling does not hold: %s the regression of all %d, its coefficients or its sigma, by more than noise and chance explain (p at most %g): --pooling partial gives each a regression of its own, or infer each by itself", who, all, contradictionLevel)
-}
 
 // residualSite has the residual sums of one release.
 type residualSite struct {
-	site
+	Site
 	obs      *model.Observation
 	sums     *model.Sums // of z, of noise, of one statistic
 	xx       []float64   // XX of z, projected
@@ -104,9 +84,9 @@ type residualSite struct {
 	distance float64 // T_j of z
 }
 
-func newResidualSite(obs *model.Observation, at site) *residualSite {
+func newResidualSite(obs *model.Observation, at Site) *residualSite {
 	q := obs.Shape.Q()
-	s := &residualSite{site: at, obs: obs, sums: model.NewSums(obs.Shape), v: make([]float64, q+1),
+	s := &residualSite{Site: at, obs: obs, sums: model.NewSums(obs.Shape), v: make([]float64, q+1),
 		chol: make([]float64, (q+1)*(q+1)), noise: make([]float64, len(obs.Z))}
 	z := append([]float64(nil), obs.Z...)
 	model.NewProjection(obs.Shape.M()).Apply(z, s.rows())
@@ -135,7 +115,7 @@ func (s *residualSite) squaresVariance() float64 {
 // at takes a draw, V and T_j of z; it reports false where rounding leaves V indefinite.
 func (s *residualSite) at(row []float64) bool {
 	q := s.obs.Shape.Q()
-	own := s.regression(row)
+	own := s.Regression(row)
 	s.theta, s.sigma2 = own[:q], own[q]
 	k := q + 1
 	clear(s.chol)
@@ -147,12 +127,12 @@ func (s *residualSite) at(row []float64) bool {
 	s.chol[k*k-1] = s.squaresVariance()
 	clear(s.noise)
 	for e, scale := range s.obs.Scale {
-		s.noise[e] = math.Sqrt(noiseVariance(s.obs.Kind, scale))
+		s.noise[e] = math.Sqrt(model.NoiseVariance(s.obs.Kind, scale))
 		s.addNoise(s.noise, 0)
 		s.noise[e] = 0
 	}
 	if s.obs.Count.Latent() {
-		s.addNoise(s.noise, math.Sqrt(noiseVariance(s.obs.Count.Kind, s.obs.Count.Scale)))
+		s.addNoise(s.noise, math.Sqrt(model.NoiseVariance(s.obs.Count.Kind, s.obs.Count.Scale)))
 	}
 	if !dense.Cholesky(s.chol, k) {
 		return false
@@ -201,10 +181,10 @@ func (s *residualSite) length() (sum float64) {
 func (s *residualSite) replicate(rng *rand.Rand) float64 {
 	q, n := len(s.theta), 0.0
 	for e, scale := range s.obs.Scale {
-		s.noise[e] = drawNoise(s.obs.Kind, scale, rng)
+		s.noise[e] = model.RandNoise(s.obs.Kind, scale, rng)
 	}
 	if s.obs.Count.Latent() {
-		n = drawNoise(s.obs.Count.Kind, s.obs.Count.Scale, rng)
+		n = model.RandNoise(s.obs.Count.Kind, s.obs.Count.Scale, rng)
 	}
 	s.residual(s.noise, n)
 	sd := math.Sqrt(rowsVariance * s.sigma2)

@@ -1,4 +1,4 @@
-package dpreg
+package check
 
 import (
 	"math"
@@ -78,7 +78,7 @@ func checkBlocks(p int) []checkBlock {
 // by n where it is latent; false where rounding leaves a matrix indefinite.
 func (c *checker) given(row []float64) bool {
 	q := len(c.obs.Z)
-	setParams(c.params, row)
+	c.params.Read(row)
 	c.n = c.obs.N
 	if own := len(c.obs.Shape.Names()); len(row) > own {
 		c.n = row[own]
@@ -89,7 +89,7 @@ func (c *checker) given(row []float64) bool {
 	}
 	c.moments.Covariance(c.cov, c.n)
 	for e, scale := range c.obs.Scale {
-		c.cov[e*q+e] += noiseVariance(c.obs.Kind, scale)
+		c.cov[e*q+e] += model.NoiseVariance(c.obs.Kind, scale)
 	}
 	for _, b := range c.blocks {
 		n := len(b.entries)
@@ -125,7 +125,7 @@ func (c *checker) collect() {
 func (c *checker) draw(z []float64, rng *rand.Rand) {
 	c.moments.RandExact(z, c.n, rng)
 	for e, scale := range c.obs.Scale {
-		z[e] += drawNoise(c.obs.Kind, scale, rng)
+		z[e] += model.RandNoise(c.obs.Kind, scale, rng)
 	}
 }
 
@@ -135,21 +135,6 @@ func (c *checker) replicate(rng *rand.Rand) {
 	for e, z := range c.rep {
 		c.replicates[e] = append(c.replicates[e], z)
 	}
-}
-
-func drawNoise(kind release.Kind, scale float64, rng *rand.Rand) float64 {
-	if kind == release.Laplace {
-		return scale * math.Copysign(rng.ExpFloat64(), rng.Float64()-0.5)
-	}
-	return scale * rng.NormFloat64()
-}
-
-// noiseVariance is 2b² for Laplace noise of scale b.
-func noiseVariance(kind release.Kind, scale float64) float64 {
-	if kind == release.Laplace {
-		return 2 * scale * scale
-	}
-	return scale * scale
 }
 
 // discrepancies writes T(z, φ) of entries and then of blocks.

@@ -1,4 +1,4 @@
-package dpreg
+package predict
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/schema"
@@ -14,7 +15,7 @@ import (
 // source is where a Predictor takes parameters from.
 type source struct {
 	draws *posterior.Draws
-	units Units
+	units dpreg.Units
 	frame schema.Frame
 	shape model.Shape
 }
@@ -87,7 +88,7 @@ func (s *source) rows(names []string) ([]float64, error) {
 			if names[q] != "sigma2" {
 				row[q] *= row[q]
 			}
-			if s.units == Original {
+			if s.units == dpreg.Original {
 				s.frame.ThetaToScaled(row[:q], row[:q])
 				row[q] /= h * h
 				spreadToScaled(row[q+1:], linear, q)

@@ -1,4 +1,4 @@
-package dpreg
+package check
 
 import (
 	"context"
@@ -7,7 +7,9 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -20,7 +22,7 @@ func refitPlan() mcmc.Plan {
 
 // calibrate ranks the p-values of z among those of K times releases simulated at draws of
 // the posterior, in the order of checkers.run.
-func (f *Fit) calibrate(ctx context.Context, o CheckOptions, draws [][][]float64) ([]float64, error) {
+func calibrate(ctx context.Context, f *dpreg.Fit, o Options, draws [][][]float64) ([]float64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	p := make([][]float64, o.Calibrate+1)
@@ -34,7 +36,7 @@ func (f *Fit) calibrate(ctx context.Context, o CheckOptions, draws [][][]float64
 	for range min(workers, len(p)) {
 		group.Go(func() {
 			for k := range next {
-				values, err := f.refit(ctx, o.Seed, k, draws)
+				values, err := refit(ctx, f, o.Seed, k, draws)
 				if err != nil {
 					cancel(err)
 					continue
@@ -78,7 +80,7 @@ func ranks(p [][]float64) []float64 {
 
 // refit returns the p-values of releases simulated at one of the draws; of z itself for
 // k = 0.
-func (f *Fit) refit(ctx context.Context, seed uint64, k int, draws [][][]float64) ([]float64, error) {
+func refit(ctx context.Context, f *dpreg.Fit, seed uint64, k int, draws [][][]float64) ([]float64, error) {
 	custodians, rng := f.Custodians, mcmc.Stream(seed, k+1)
 	if k > 0 {
 		var err error
@@ -86,10 +88,10 @@ func (f *Fit) refit(ctx context.Context, seed uint64, k int, draws [][][]float64
 			return nil, err
 		}
 	}
-	o := Options{Method: f.Method, Kernel: f.Kernel, Prior: f.stated, Plan: refitPlan()}
-	o.Covariates, o.Pooling = f.Sharing()
+	o := f.Options()
+	o.Plan = refitPlan()
 	o.Plan.Seed = rng.Uint64()
-	fit, err := Infer(ctx, custodians, o)
+	fit, err := dpreg.Infer(ctx, custodians, o)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +99,7 @@ func (f *Fit) refit(ctx context.Context, seed uint64, k int, draws [][][]float64
 	if err != nil {
 		return nil, err
 	}
-	own, _, err := fit.checkSites(ctx)
+	own, _, err := drawsOf(ctx, fit)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +107,7 @@ func (f *Fit) refit(ctx context.Context, seed uint64, k int, draws [][][]float64
 }
 
 // simulated are releases that follow the model at a draw, a row for each.
-func simulated(custodians []Custodian, rows [][]float64, rng *rand.Rand) ([]Custodian, error) {
+func simulated(custodians []dpreg.Custodian, rows [][]float64, rng *rand.Rand) ([]dpreg.Custodian, error) {
 	c, err := newCheckers(custodians)
 	if err != nil {
 		return nil, err
@@ -113,16 +115,16 @@ func simulated(custodians []Custodian, rows [][]float64, rng *rand.Rand) ([]Cust
 	if !c.given(rows) {
 		return nil, errNoReplicate
 	}
-	out := make([]Custodian, len(custodians))
+	out := make([]dpreg.Custodian, len(custodians))
 	for j, site := range c.sites {
 		site.draw(site.rep, rng)
 		r := *custodians[j].Release
 		r.Simulated = true
 		if r.NNoise > 0 {
-			r.N = int64(math.Round(site.n + drawNoise(r.Noise.Kind, r.NNoise, rng)))
+			r.N = int64(math.Round(site.n + model.RandNoise(r.Noise.Kind, r.NNoise, rng)))
 		}
 		r.Statistics = release.StatisticsFromVector(r.Dim(), site.rep)
-		out[j] = Custodian{custodians[j].Name, &r}
+		out[j] = dpreg.Custodian{Name: custodians[j].Name, Release: &r}
 	}
 	return out, nil
 }

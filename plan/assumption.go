@@ -1,4 +1,4 @@
-package dpreg
+package plan
 
 import (
 	"fmt"

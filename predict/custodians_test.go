@@ -1,7 +1,6 @@
-package dpreg_test
+package predict_test
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/predict"
 )
 
 // pooledDraws are draws, in the data's units, of a regression that two custodians pool
@@ -50,7 +50,7 @@ func TestPredictNewCustodian(t *testing.T) {
 		mean  bool
 	}{{own, false}, {own, true}, {shared, false}} {
 		d, mean, width := c.draws, c.mean, len(c.draws.Names)
-		p, err := dpreg.NewPredictor(d, design, dpreg.Original, dpreg.PredictOptions{Level: 0.9, Mean: mean})
+		p, err := predict.New(d, design, dpreg.Original, predict.Options{Level: 0.9, Mean: mean})
 		must(t, err)
 		got, err := p.Predict(x)
 		must(t, err)
@@ -100,51 +100,22 @@ func TestPredictForCustodian(t *testing.T) {
 	design, _ := twoSlopes(1)
 	d, _ := pooledDraws(200)
 	first := d.Map(d.Names[:4], func(dst, src []float64) { copy(dst, src[10:13]); dst[3] = src[17] * src[17] })
-	predict := func(d *posterior.Draws, custodian int) dpreg.Prediction {
-		p, err := dpreg.NewPredictor(d, design, dpreg.Original, dpreg.PredictOptions{Custodian: custodian})
+	of := func(d *posterior.Draws, custodian int) predict.Prediction {
+		p, err := predict.New(d, design, dpreg.Original, predict.Options{Custodian: custodian})
 		must(t, err)
 		got, err := p.Predict([]float64{2003, 0.2})
 		must(t, err)
 		return got
 	}
-	if got, want := predict(d, 1), predict(first, 0); got != want {
+	if got, want := of(d, 1), of(first, 0); got != want {
 		t.Errorf("the first custodian: %+v, from its coefficients alone %+v", got, want)
 	}
-	if predict(d, 1) == predict(d, 2) {
+	if of(d, 1) == of(d, 2) {
 		t.Error("both custodians have one prediction")
 	}
 	for want, draws := range map[string]*posterior.Draws{"no custodian 3": d, "without partial pooling": first} {
-		if _, err := dpreg.NewPredictor(draws, design, dpreg.Original, dpreg.PredictOptions{Custodian: 3}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := predict.New(draws, design, dpreg.Original, predict.Options{Custodian: 3}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("custodian 3: %v", err)
-		}
-	}
-}
-
-// TestPredictJointly: a fit of several releases predicts, and in both units the draws that
-// it would save predict the same.
-func TestPredictJointly(t *testing.T) {
-	e := open(t, "pums", "income ~ educ", nil)
-	custodians := e.parts(t, []int{300, 300, 200}, 2)
-	for _, pooling := range []string{dpreg.CompletePooling, dpreg.PartialPooling} {
-		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Pooling: pooling, Plan: brief(3)})
-		must(t, err)
-		numbers := []int{0}
-		if pooling == dpreg.PartialPooling {
-			numbers = []int{0, 1, 2, 3}
-		}
-		for _, o := range numbers {
-			o := dpreg.PredictOptions{Custodian: o}
-			want, err := fit.Predict([][]float64{{13}}, o)
-			must(t, err)
-			for _, u := range []dpreg.Units{dpreg.Original, dpreg.Scaled} {
-				p, err := dpreg.NewPredictor(fit.StanDraws(u), fit.Design, u, o)
-				must(t, err)
-				got, err := p.Predict([]float64{13})
-				must(t, err)
-				wantClose(t, "fitted", got.Fitted, want[0].Fitted, 1e-9*want[0].SD)
-				wantClose(t, "sd", got.SD, want[0].SD, 1e-9*want[0].SD)
-				wantClose(t, "upper", got.Upper, want[0].Upper, 1e-6*want[0].SD)
-			}
 		}
 	}
 }

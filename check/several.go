@@ -1,9 +1,11 @@
-package dpreg
+package check
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 
+	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/model"
 )
 
@@ -17,12 +19,12 @@ type checkers struct {
 	skipped int   // draws
 }
 
-func newCheckers(custodians []Custodian) (*checkers, error) {
+func newCheckers(custodians []dpreg.Custodian) (*checkers, error) {
 	c := &checkers{at: []int{0}}
 	for j, custodian := range custodians {
 		obs, err := model.Observe(custodian.Release)
 		if err != nil {
-			return nil, &model.SiteError{Site: j, Err: err}
+			return nil, fmt.Errorf("%s: %w", custodian.Name, err)
 		}
 		site := newChecker(obs)
 		c.sites, c.at = append(c.sites, site), append(c.at, c.at[j]+len(obs.Z)+len(site.blocks))
