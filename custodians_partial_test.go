@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
-	"github.com/dpreg/dpreg/predict"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/predict"
 )
 
 // pooledPartially draws from the posterior of partially pooled releases.

@@ -1,6 +1,7 @@
 package dpreg
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,8 +36,8 @@ type Options struct {
 	SameRows bool
 	// Prior is in scaled units; nil is model.DefaultPriorFor the releases.
 	Prior *model.Prior
-	// Plan says how long to run. Where Chains, Warmup, Draws and ESS are all
-	// zero, those of DefaultPlan serve, and the other fields stand.
+	// Plan says how long to run. Of Chains and Warmup what is zero is that of DefaultPlan, and
+	// where neither Draws nor ESS says when to stop, its ESS does.
 	Plan mcmc.Plan
 }
 
@@ -45,10 +46,10 @@ type Options struct {
 func DefaultPlan() mcmc.Plan { return mcmc.Plan{Chains: 4, Warmup: 1000, ESS: 1000} }
 
 func (o Options) plan() mcmc.Plan {
-	p := o.Plan
-	if p.Chains == 0 && p.Warmup == 0 && p.Draws == 0 && p.ESS == 0 {
-		d := DefaultPlan()
-		p.Chains, p.Warmup, p.ESS = d.Chains, d.Warmup, d.ESS
+	p, d := o.Plan, DefaultPlan()
+	p.Chains, p.Warmup = cmp.Or(p.Chains, d.Chains), cmp.Or(p.Warmup, d.Warmup)
+	if p.Draws == 0 {
+		p.ESS = cmp.Or(p.ESS, d.ESS)
 	}
 	return p
 }

@@ -131,3 +131,23 @@ func TestInferCount(t *testing.T) {
 		}
 	}
 }
+
+// TestOptionsOneByOne: what a plan leaves out is the default's, whatever else it states.
+func TestOptionsOneByOne(t *testing.T) {
+	r := open(t, "cirrhosis", "cirrhosis ~ wine", nil).written(1)
+	d := dpreg.DefaultPlan()
+	for _, c := range []struct{ given, want mcmc.Plan }{
+		{mcmc.Plan{}, d},
+		{mcmc.Plan{Seed: 3}, mcmc.Plan{Chains: d.Chains, Warmup: d.Warmup, ESS: d.ESS, Seed: 3}},
+		{mcmc.Plan{Chains: 2}, mcmc.Plan{Chains: 2, Warmup: d.Warmup, ESS: d.ESS}},
+		{mcmc.Plan{Warmup: 200}, mcmc.Plan{Chains: d.Chains, Warmup: 200, ESS: d.ESS}},
+		{mcmc.Plan{Draws: 2000}, mcmc.Plan{Chains: d.Chains, Warmup: d.Warmup, Draws: 2000}},
+		{mcmc.Plan{ESS: 200}, mcmc.Plan{Chains: d.Chains, Warmup: d.Warmup, ESS: 200}},
+	} {
+		fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: "naive", Plan: c.given})
+		must(t, err)
+		if got := fit.Plan; got.Chains != c.want.Chains || got.Warmup != c.want.Warmup || got.Draws != c.want.Draws || got.ESS != c.want.ESS || got.Seed != c.want.Seed {
+			t.Errorf("%+v: %+v, want %+v", c.given, got, c.want)
+		}
+	}
+}
