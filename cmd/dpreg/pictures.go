@@ -93,7 +93,7 @@ func naive(ctx context.Context, fit *dpreg.Fit) (*dpreg.Fit, error) {
 	if fit.FromRows() || fit.Method == method {
 		return nil, nil
 	}
-	o := dpreg.Options{Method: method, Prior: fit.Prior, Plan: mcmc.Plan{Chains: 4, Draws: 1000, Seed: fit.Plan.Seed}}
+	o := dpreg.Options{Method: method, SameRows: fit.SameRows(), Prior: fit.Prior, Plan: mcmc.Plan{Chains: 4, Draws: 1000, Seed: fit.Plan.Seed}}
 	_, o.Pooling = fit.Sharing()
 	other, err := dpreg.Infer(ctx, fit.Custodians, o)
 	if err != nil && ctx.Err() == nil {
