@@ -24,15 +24,16 @@ const (
 // tells of a slope as much as columns spread within their bounds, so that this matters as
 // ε does.
 type Assumption struct {
-	Columns     []AssumedColumn // covariates, then the response
-	R2          float64         // share of the response's variance that the covariates explain
-	Correlation float64         // of any two covariates
+	Columns     []AssumedColumn `json:"columns"`     // covariates, then the response
+	R2          float64         `json:"r2"`          // share of the response's variance that the covariates explain
+	Correlation float64         `json:"correlation"` // of any two covariates
 }
 
 // AssumedColumn is one column in the data's units.
 type AssumedColumn struct {
-	Name     string
-	Mean, SD float64
+	Name string  `json:"name"`
+	Mean float64 `json:"mean"`
+	SD   float64 `json:"sd"`
 }
 
 // Assume returns the assumption on a design's columns: means and sds by their names, and where

@@ -24,7 +24,7 @@ type forecastJSON struct {
 	Level      float64         `json:"level"`
 	Releases   int             `json:"releases"`
 	Seed       uint64          `json:"seed"`
-	Assumed    assumedJSON     `json:"assumed"`
+	Assumed    *Assumption     `json:"assumed"`
 	Prior      []priorJSON     `json:"prior"`
 	Points     []forecastPoint `json:"points"`
 	Warnings   []string        `json:"warnings"`
@@ -34,18 +34,6 @@ type priorJSON struct {
 	Name  string      `json:"name"`
 	Width number.JSON `json:"width"`
 	Truth number.JSON `json:"truth"`
-}
-
-type assumedJSON struct {
-	Columns     []assumedColumn `json:"columns"`
-	R2          float64         `json:"r2"`
-	Correlation float64         `json:"correlation"`
-}
-
-type assumedColumn struct {
-	Name string  `json:"name"`
-	Mean float64 `json:"mean"`
-	SD   float64 `json:"sd"`
 }
 
 type forecastPoint struct {
@@ -74,14 +62,10 @@ type forecastSlope struct {
 func (f *Forecast) WriteJSON(w io.Writer) error {
 	out := forecastJSON{
 		Format: Format, Simulated: true, Schema: f.Design, Method: f.Method, Neighbours: string(release.ReplaceOne),
-		Delta: f.Delta, Level: f.Level, Releases: f.Releases, Seed: f.Seed, Warnings: f.Warnings,
+		Delta: f.Delta, Level: f.Level, Releases: f.Releases, Seed: f.Seed, Assumed: f.Assumed, Warnings: f.Warnings,
 	}
 	if out.Warnings == nil {
 		out.Warnings = []string{}
-	}
-	out.Assumed = assumedJSON{R2: f.Assumed.R2, Correlation: f.Assumed.Correlation}
-	for _, c := range f.Assumed.Columns {
-		out.Assumed.Columns = append(out.Assumed.Columns, assumedColumn(c))
 	}
 	for _, a := range f.Alone {
 		out.Prior = append(out.Prior, priorJSON{a.Name, number.JSON(a.Width), number.JSON(a.Truth)})
