@@ -3,8 +3,12 @@ package dpreg
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/dpreg/dpreg/internal/reference"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -167,3 +171,105 @@ func (f *Fit) releaseWarnings() (warnings []string) {
 
 // FromRows tells whether the fit is of rows themselves, without noise: not private.
 func (f *Fit) FromRows() bool { return len(f.Custodians) == 0 }
+
+// coefficients are the labels of θ.
+func (f *Fit) coefficients() []string {
+	var labels []string
+	if f.Design.Intercept {
+		labels = append(labels, "(Intercept)")
+	}
+	for _, c := range f.Design.Covariates {
+		labels = append(labels, c.Name)
+	}
+	return labels
+}
+
+// jointConverter maps what only several releases have, which are the last columns of a draw.
+func (f *Fit) jointConverter(u Units, whole bool) func(dst, src []float64) {
+	q := f.shape().Q()
+	triangle := q * (q + 1) / 2
+	columns, behind := several(f.layout().Shown(whole)), several(f.layout().Drawn())
+	a, _ := f.frame.ThetaMatrix()
+	omega := make([]float64, q*q)
+	return func(dst, src []float64) {
+		dst, src = dst[len(dst)-columns:], src[len(src)-behind:]
+		if f.partial {
+			model.Expand(omega, src, q)
+			if u == Original {
+				affine(omega, a, q)
+			}
+			if whole {
+				dst = dst[copy(dst, omega):]
+			}
+			for k := range q {
+				dst[k] = math.Sqrt(omega[k*q+k])
+			}
+			dst[q] = src[triangle]
+			dst, src = dst[q+1:], src[triangle+1:]
+			for range f.Custodians {
+				copy(dst, src[:q+1])
+				if u == Original {
+					f.frame.ThetaToOriginal(dst[:q], src[:q])
+					dst[q] *= f.frame.Half[len(f.frame.Half)-1]
+				}
+				dst, src = dst[q+1:], src[q+1:]
+			}
+		}
+		copy(dst, src)
+	}
+}
+
+// several counts the parameters that only several releases have.
+func several(all []model.Parameter) (n int) {
+	for _, p := range all {
+		if p.Several() {
+			n++
+		}
+	}
+	return n
+}
+
+// affine replaces Ω of θ, q×q, by aΩaᵀ, that of aθ + b.
+func affine(omega, a []float64, q int) {
+	var half mat.Dense
+	linear, dst := mat.NewDense(q, q, a), mat.NewDense(q, q, omega)
+	half.Mul(linear, dst)
+	dst.Mul(&half, linear.T())
+}
+
+// Shrinkage returns, for each coefficient and of partial pooling, the share of the
+// difference between custodians that their posterior means have lost (Gelman & Pardoe
+// 2006, Technometrics 48, the pooling factor of a batch):
+//
+//	λ_k = 1 − Var_j(E[θ_jk − θ_k]) / E[Var_j(θ_jk − θ_k)],
+//
+// near 0 where each has its own, near 1 where all have one. It is nil without partial
+// pooling.
+func (f *Fit) Shrinkage(u Units) []float64 {
+	if !f.partial {
+		return nil
+	}
+	draws, q, sites := f.Draws(u), f.shape().Q(), len(f.Custodians)
+	width, at := len(draws.Names), draws.Index(model.Parameter{Kind: model.ThetaAt, Custodian: 1, K: f.shape().First()}.Name())
+	shrinkage := make([]float64, q)
+	means, diff := make([]float64, sites), make([]float64, sites)
+	for k := range q {
+		clear(means)
+		within, count := 0.0, 0.0
+		for _, chain := range draws.Chains {
+			for row := 0; row < len(chain); row += width {
+				for j := range diff {
+					diff[j] = chain[row+at+j*(q+1)+k] - chain[row+k]
+					means[j] += diff[j]
+				}
+				within += reference.Variance([][]float64{diff})
+				count++
+			}
+		}
+		for j := range means {
+			means[j] /= count
+		}
+		shrinkage[k] = 1 - reference.Variance([][]float64{means})/(within/count)
+	}
+	return shrinkage
+}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/report"
@@ -93,4 +95,68 @@ func printAs(stdout io.Writer, format string, result written, text func(io.Write
 		return err
 	}
 	return out.Flush()
+}
+
+// registerSharing registers what only several releases have.
+func (f *inferFlags) registerSharing(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.covariates, "covariates", dpreg.SeparateCovariates, "of several releases, `NAME`: separate, each has a law of the covariates of its own, or shared")
+	fs.StringVar(&f.pooling, "pooling", dpreg.CompletePooling, "of several releases, `NAME`: complete, one regression, or partial, coefficients and sigma of each about common ones")
+	oneOf(cmd, "covariates", dpreg.SeparateCovariates, dpreg.SharedCovariates)
+	oneOf(cmd, "pooling", dpreg.CompletePooling, dpreg.PartialPooling)
+}
+
+// registerSameRows registers what is of several releases of the same rows.
+func (f *inferFlags) registerSameRows(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.sameRows, "same-rows", false, "all releases are of the same rows, and measure the same sums")
+}
+
+// checkSharing checks the flags for so many releases.
+func (f *inferFlags) checkSharing(cmd *cobra.Command, releases int) error {
+	if err := choose("covariates", f.covariates, []string{dpreg.SeparateCovariates, dpreg.SharedCovariates}); err != nil {
+		return err
+	}
+	if err := choose("pooling", f.pooling, []string{dpreg.CompletePooling, dpreg.PartialPooling}); err != nil {
+		return err
+	}
+	for _, flag := range []string{"covariates", "pooling", "same-rows"} {
+		switch changed := cmd.Flags().Changed(flag); {
+		case changed && releases == 1:
+			return usagef("--%s is of several releases, and there is one", flag)
+		case changed && f.sameRows && flag != "same-rows":
+			return usagef("--same-rows and --%s exclude each other: the same rows share everything", flag)
+		}
+	}
+	return nil
+}
+
+const whatIfUsage = "repeat the fit with other priors (scales a third and three times as large) and another model of the covariates, and say whether the conclusions move"
+
+// checkWhatIf refuses --what-if where it has no meaning.
+func (f *inferFlags) checkWhatIf() error {
+	switch {
+	case !f.whatIf:
+		return nil
+	case f.method == nonPrivate:
+		return usagef("--what-if repeats a fit of a release, and --method %s has none", nonPrivate)
+	case f.format == "csv":
+		return usagef("--what-if has no CSV: choose --format table or json")
+	}
+	return nil
+}
+
+// asked answers --what-if; nil where it was not given.
+func (f *inferFlags) asked(ctx context.Context, stderr io.Writer, fit *dpreg.Fit) (*whatif.Answers, error) {
+	if !f.whatIf {
+		return nil, nil
+	}
+	var bar *counting
+	defer func() { bar.finish() }()
+	progress := func(done, total int) {
+		if bar == nil {
+			bar = countingBar(stderr, "what if ", total)
+		}
+		bar.update(done, total)
+	}
+	return whatif.Of(ctx, fit, whatif.Options{Units: dpreg.Units(f.units), Level: f.level, Progress: progress})
 }
