@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/posterior"
 )
 
@@ -46,9 +47,9 @@ func (f *Fit) diagnose() string {
 	if worst == nil {
 		return failed[0]
 	}
-	limit, of := strictRHat, "Vehtari et al. 2021"
-	if least.ESS() < ampleESS {
-		limit, of = laxRHat, fmt.Sprintf("as ESS is below %d and R-hat less precise; else %v, %s", ampleESS, strictRHat, of)
+	limit, of := limitOfRHat(least), "Vehtari et al. 2021"
+	if limit == laxRHat {
+		of = fmt.Sprintf("as ESS is below %d and R-hat less precise; else %v, %s", ampleESS, strictRHat, of)
 	}
 	if worst.RHat > limit {
 		failed = append(failed, fmt.Sprintf("R-hat of %s is %.3f, above %v (%s): the chains do not agree; give more warm-up and draws", worst.Label, worst.RHat, limit, of))
@@ -57,6 +58,29 @@ func (f *Fit) diagnose() string {
 		failed = append(failed, fmt.Sprintf("the effective sample size of %s is %.0f, below %d (Vehtari et al. 2021); give more draws", least.Label, least.ESS(), leastESS))
 	}
 	return strings.Join(failed, "; ")
+}
+
+func limitOfRHat(least *posterior.Parameter) float64 {
+	if least.ESS() < ampleESS {
+		return laxRHat
+	}
+	return strictRHat
+}
+
+// untilMixed is the plan, of which a run by ESS goes on where Converged would fail of R-hat,
+// or of the size of a parameter that the sampler does not see: the intercept in the data's
+// units. A plan for fewer than leastESS fails of that anyway, and is as short as it asks.
+func (f *Fit) untilMixed() mcmc.Plan {
+	plan := f.Plan
+	if plan.ESS >= leastESS {
+		plan.Mixed = func(draws *posterior.Draws) bool {
+			soFar := *f
+			soFar.frame, soFar.draws = f.Design.Frame(), draws
+			worst, least := posterior.Worst(soFar.findChecked())
+			return worst == nil || worst.RHat <= limitOfRHat(least) && least.ESS() >= leastESS
+		}
+	}
+	return plan
 }
 
 // findChecked finds the parameters that Converged looks at. Diagnostics are invariant to

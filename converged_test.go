@@ -69,6 +69,26 @@ func TestConverged(t *testing.T) {
 	}
 }
 
+// A run by ESS goes on where its draws so far would not count as converged, in either
+// units, and more of them can help: TestPrintedExamples has one.
+func TestUntilMixed(t *testing.T) {
+	for _, c := range []struct {
+		draws int
+		shift float64
+		mixed bool
+	}{{1000, 0, true}, {1000, 0.5, false}, {80, 0, false}, {2, 0, true}} {
+		f := drawn(t, c.draws, c.shift)
+		if mixed := f.untilMixed().Mixed(f.draws); mixed != c.mixed {
+			t.Errorf("%+v: mixed %v", c, mixed)
+		}
+		for _, plan := range []mcmc.Plan{{Draws: c.draws}, {ESS: leastESS - 1}} {
+			if f.Plan = plan; f.untilMixed().Mixed != nil {
+				t.Errorf("%+v is asked whether draws have mixed", plan)
+			}
+		}
+	}
+}
+
 // The slope is x's, so that the intercept in the data's units, 20 away, shows
 // its chains apart, and the one in scaled units does not.
 func TestConvergedLooksAtTheInterceptOfBothUnits(t *testing.T) {

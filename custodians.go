@@ -124,7 +124,7 @@ func InferJointly(ctx context.Context, custodians []Custodian, o Options) (*Fit,
 	if shared && Checkable(f.Method) { // else draws leave it out
 		f.law = func() (model.Law, error) { return model.NewMoments(f.shape()), nil }
 	}
-	draws, err := method.Sample(ctx, problem, f.Plan)
+	draws, err := method.Sample(ctx, problem, f.untilMixed())
 	if err != nil {
 		return nil, f.chosen(f.naming(err))
 	}

@@ -139,7 +139,7 @@ func Infer(ctx context.Context, r *release.Release, o Options) (*Fit, error) {
 	if m, ok := method.(lawful); ok {
 		f.law = func() (model.Law, error) { return m.Law(problem) }
 	}
-	draws, err := method.Sample(ctx, problem, f.Plan)
+	draws, err := method.Sample(ctx, problem, f.untilMixed())
 	if err != nil {
 		return nil, f.chosen(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"runtime"
 	"time"
+
+	"github.com/dpreg/dpreg/posterior"
 )
 
 // DefaultMaxDraws is the limit on the draws kept of each chain where a plan
@@ -34,6 +36,9 @@ type Plan struct {
 	// MaxDraws limits the draws kept of each chain in a run that stops by
 	// ESS; 0 means DefaultMaxDraws. Reaching it is a warning.
 	MaxDraws int
+	// Mixed, if not nil, is asked in a run that stops by ESS, of draws that have it: where
+	// they have not mixed, the run goes on as where they lack ESS. The draws alone decide.
+	Mixed func(*posterior.Draws) bool
 	// Seed and the number of a chain determine that chain's draws.
 	Seed uint64
 	// Workers is the number of chains that run at once, 0 for GOMAXPROCS.

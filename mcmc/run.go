@@ -92,14 +92,19 @@ func (r *run[I]) sample(ctx context.Context) error {
 // enough checks convergence of chains of the given length, and warns where
 // they may not become longer.
 func (r *run[I]) enough(length int) bool {
-	ess, parameter := r.draws().MinESS(r.plan.workers(len(r.columns.Params)))
+	draws := r.draws()
+	ess, parameter := draws.MinESS(r.plan.workers(len(r.columns.Params)))
 	r.ess = ess
-	if ess >= r.plan.ESS {
+	ample := ess >= r.plan.ESS
+	if ample && (r.plan.Mixed == nil || r.plan.Mixed(draws)) {
 		return true
 	}
 	if length < r.plan.limit() {
-		r.expected = r.plan.length(float64(length) * r.plan.ESS / ess)
+		r.expected = r.plan.length(max(float64(length+1), float64(length)*r.plan.ESS/ess))
 		return false
+	}
+	if ample {
+		return true
 	}
 	name := "no parameter moved"
 	if parameter >= 0 {

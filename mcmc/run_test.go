@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -124,6 +125,39 @@ func TestStopByESS(t *testing.T) {
 			if ess, _ := d.MinESS(1); ess >= target {
 				t.Errorf("ESS was %v ≥ %v at %d draws, but the run went on to %d", ess, target, n/2, n)
 			}
+		}
+	}
+}
+
+// A run by ESS goes on until its draws have mixed, doubling as it does for ESS, and ends at
+// the limit in any case. It is asked of draws that have the ESS, and where Draws is set, of none.
+func TestRunGoesOnUntilMixed(t *testing.T) {
+	for _, c := range []struct {
+		plan  Plan
+		mixed int // draws of each chain from which they have
+		want  int
+		asked []int
+	}{
+		{Plan{ESS: 1000}, 0, 500, []int{500}},
+		{Plan{ESS: 1000}, 1500, 2000, []int{500, 1000, 2000}},
+		{Plan{ESS: 5000}, 3000, 4000, []int{2000, 4000}},
+		{Plan{ESS: 1000, MaxDraws: 1200}, 5000, 1200, []int{500, 1000, 1200}},
+		{Plan{Draws: 600}, 5000, 600, nil},
+	} {
+		var asked []int
+		expected := 0
+		c.plan.Chains = 4
+		c.plan.Progress = func(p Progress) { expected = p.Total / 4 }
+		c.plan.Mixed = func(d *posterior.Draws) bool {
+			asked = append(asked, d.NumDraws())
+			return d.NumDraws() >= c.mixed
+		}
+		d, err := Run(t.Context(), Columns{Params: []string{"x"}}, startX(0), nil, c.plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.NumDraws() != c.want || expected != c.want || !slices.Equal(asked, c.asked) || len(d.Warnings) > 0 {
+			t.Errorf("mixed at %d: %d draws, %d expected, asked at %v, warnings %q; want %d, asked at %v", c.mixed, d.NumDraws(), expected, asked, d.Warnings, c.want, c.asked)
 		}
 	}
 }

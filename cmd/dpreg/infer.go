@@ -28,8 +28,8 @@ the posterior contraction, 1 - (posterior IQR / prior IQR)^2: near 0, the releas
 nothing on that parameter and the prior speaks.
 
 Chains run until every parameter has the effective sample size --ess, bulk and
-tail, or for --draws iterations each. The same release and --seed give the same
-draws. Exit code 4 says that a convergence diagnostic failed: R-hat above 1.01 (1.02
+tail, and R-hat is below its limit; or for --draws iterations each. The same release
+and --seed give the same draws. Exit code 4 says that a convergence diagnostic failed: R-hat above 1.01 (1.02
 where an effective sample size is below 1000), or such a size below 400 without
 --draws (Vehtari et al. 2021, Bayesian Analysis 16).`
 

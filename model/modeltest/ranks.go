@@ -54,21 +54,32 @@ func Coverage(u []float64) float64 {
 	return hits / float64(len(u))
 }
 
-// Uniform returns an error where ranks are not uniform: by Coverage, and by χ² in
-// 10 cells, each with a false-alarm rate of 1e-6.
-func Uniform(u []float64) error {
-	const cells = 10
-	n, count := float64(len(u)), [cells]float64{}
+// cells are those of χ².
+const cells = 10
+
+// PValue is that of χ² of ranks in 10 cells.
+func PValue(u []float64) float64 {
+	chi2, mean := 0.0, float64(len(u))/cells
+	for _, c := range count(u) {
+		chi2 += (c - mean) * (c - mean) / mean
+	}
+	return distuv.ChiSquared{K: cells - 1}.Survival(chi2)
+}
+
+func count(u []float64) (count [cells]float64) {
 	for _, v := range u {
 		count[int(v*cells)]++
 	}
-	chi2, mean := 0.0, n/cells
-	for _, c := range count {
-		chi2 += (c - mean) * (c - mean) / mean
+	return count
+}
+
+// Uniform returns an error where ranks are not uniform: by Coverage, and by PValue, each
+// with a false-alarm rate of 1e-6.
+func Uniform(u []float64) error {
+	if p := PValue(u); p < 1e-6 {
+		return fmt.Errorf("ranks are not uniform: p = %.1g, %v", p, count(u))
 	}
-	if p := (distuv.ChiSquared{K: cells - 1}).Survival(chi2); p < 1e-6 {
-		return fmt.Errorf("ranks are not uniform: χ² = %.1f, %v", chi2, count)
-	}
+	n := float64(len(u))
 	hits := math.Round(n * Coverage(u))
 	if b := (distuv.Binomial{N: n, P: 0.95}); b.CDF(hits) < 5e-7 || 1-b.CDF(hits-1) < 5e-7 {
 		return fmt.Errorf("95 %% intervals cover in %g of %g trials", hits, n)

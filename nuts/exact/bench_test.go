@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"syscall"
 	"testing"
 
 	"github.com/dpreg/dpreg/mcmc"
@@ -82,8 +83,8 @@ func BenchmarkLogDensity(b *testing.B) {
 }
 
 // BenchmarkEffectiveDraws reports, for one chain on one core, the smallest over
-// all parameters of bulk and tail ESS, a second of the whole run, warm-up
-// included; and leapfrog steps a draw.
+// all parameters of bulk and tail ESS, a processor's second of the whole run,
+// warm-up included; and leapfrog steps a draw.
 func BenchmarkEffectiveDraws(b *testing.B) {
 	for _, g := range modeltest.Goldens(b) {
 		b.Run(g.Name, func(b *testing.B) { effective(b, g.Problem, 20_000) })
@@ -96,49 +97,74 @@ func BenchmarkEffectiveDraws(b *testing.B) {
 	}
 }
 
-// normalRows is a release of n rows at ε = 1, δ = 10⁻⁶: x ~ N(0, 0.3²) independently, y of
-// slopes 0.5/√p and a residual sd of 0.3, in boxes from −1 to 1, with Gaussian noise of
-// L2 sensitivity m + 1.
-func normalRows(p int, n float64) *model.Problem {
+// normalRows is a release of n rows at ε = 1: x ~ N(0, sd²) independently, y of slopes 0.5/√p
+// and a residual sd of sd, in boxes from −1 to 1, with Laplace noise, or at δ = 10⁻⁶ Gaussian
+// noise of L2 sensitivity m + 1.
+func normalRows(p int, n, sd float64, kind release.Kind) *model.Problem {
 	s := model.Shape{P: p, Intercept: true}
 	rng := rand.New(rand.NewPCG(uint64(p), 5))
 	x, law := model.NewParams(s), model.NewMoments(s)
-	x.Sigma2 = 0.09
+	x.Sigma2 = sd * sd
 	for j := range p {
-		x.Theta[j+1], x.Tau[j*p+j] = 0.5/math.Sqrt(float64(p)), 0.09
+		x.Theta[j+1], x.Tau[j*p+j] = 0.5/math.Sqrt(float64(p)), sd*sd
 	}
 	law.Set(x)
 	if !law.Factor() {
 		panic("the law of the rows has no root")
 	}
-	obs := &model.Observation{Shape: s, N: n, Kind: release.Gaussian, Z: make([]float64, s.Statistics())}
+	obs := &model.Observation{Shape: s, N: n, Kind: kind, Z: make([]float64, s.Statistics())}
 	law.RandExact(obs.Z, n, rng)
-	const oneUnit = 4.2246789 // of sensitivity
+	scale := modeltest.LaplaceScale(s, 1)
+	if kind == release.Gaussian {
+		const oneUnit = 4.2246789 // of sensitivity
+		scale = oneUnit * float64(s.M()+1)
+	}
 	for i := range obs.Z {
-		obs.Scale = append(obs.Scale, oneUnit*float64(s.M()+1))
-		obs.Z[i] += obs.Scale[i] * rng.NormFloat64()
+		obs.Scale = append(obs.Scale, scale)
+		obs.Z[i] += modeltest.Noise(kind, scale, rng)
 	}
 	return modeltest.Problem(obs, model.DefaultPrior(s))
 }
 
-// BenchmarkColumns is what BenchmarkEffectiveDraws is, where the noise is Gaussian and p
-// grows.
+// BenchmarkColumns is what BenchmarkEffectiveDraws is, where p grows.
 //
 //	go test ./nuts/exact -run xxx -bench Columns -benchtime 1x
 func BenchmarkColumns(b *testing.B) {
-	for _, p := range []int{1, 2, 3, 5, 10, 20, 30, 50} {
-		b.Run(fmt.Sprintf("p%d", p), func(b *testing.B) { effective(b, normalRows(p, 100_000), 2000) })
+	for _, c := range []struct {
+		kind  release.Kind
+		n, sd float64
+		p     []int
+	}{
+		{release.Gaussian, 100_000, 0.3, []int{1, 2, 3, 5, 10, 20, 30, 50}},
+		{release.Gaussian, 100_000, 0.05, []int{3, 5, 10, 20}},
+		{release.Gaussian, 1000, 0.3, []int{3, 5, 10, 20}},
+		{release.Gaussian, 1000, 0.05, []int{3, 5, 10, 20}},
+		{release.Laplace, 100_000, 0.3, []int{3, 5, 10}},
+	} {
+		for _, p := range c.p {
+			b.Run(fmt.Sprintf("%s_n%g_sd%g/p%d", c.kind, c.n, c.sd, p), func(b *testing.B) { effective(b, normalRows(p, c.n, c.sd, c.kind), 2000) })
+		}
 	}
 }
 
 func effective(b *testing.B, problem *model.Problem, draws int) {
 	for b.Loop() {
+		begin := processorSeconds()
 		d, err := Method{}.Sample(context.Background(), problem, mcmc.Plan{Chains: 1, Warmup: 1000, Draws: draws, Seed: 1, Workers: 1})
 		if err != nil {
 			b.Fatal(err)
 		}
+		seconds := processorSeconds() - begin
 		least, _ := d.MinESS(1)
-		b.ReportMetric(math.Round(least/d.Seconds), "ess/s")
+		b.ReportMetric(math.Round(least/seconds), "ess/CPU-s")
 		b.ReportMetric(infoSum(d, "n_leapfrog__")/float64(draws), "leapfrogs/draw")
+		b.ReportMetric(infoSum(d, "divergent__"), "divergent")
 	}
+}
+
+// processorSeconds is what this process took of processors so far.
+func processorSeconds() float64 {
+	var usage syscall.Rusage
+	syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
+	return float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1e9
 }

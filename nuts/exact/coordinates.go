@@ -20,7 +20,7 @@ import (
 //	ρ_ij = tanh(c_ij/√A_ij)                   A_ij = p − j + V_ijD_jj²/r²: what the prior, uniform in
 //	                                          correlations, and Σv_iv_j in turn tell of ρ_ij
 //	D_yy² = r softplus(t_y)                   as V_i
-//	D_y: c of yRow, m̂_j = ẑ_yj − v̄_yv̄_j
+//	D_y: c of rowOfY, m̂_j = ẑ_yj − v̄_yv̄_j
 //	λ: ζ of freeScales
 //	ℓ = log D_yy + ζ/√(2n)                    given D, σ is known so
 //	log(n − n₀) = log(N − n₀) + ζ/w           where n is latent, w = N over the scale of its noise
@@ -36,7 +36,7 @@ type coordinates struct {
 	wide         []float64 // 1/√(1/r_j² + 1/P_j)
 	r            float64
 	clear        bool
-	y            *yRow
+	y            rowOfY
 	scales       *freeScales
 	root         float64 // √(2n)
 	from, perLog float64 // log(N − n₀) and w
@@ -94,7 +94,9 @@ func newCoordinates(obs *model.Observation, prior *model.Prior, response *respon
 		}
 		slopes[j] = 1 / response.precision[j*p+j]
 	}
-	c.y = newYRow(p, slopes, !prior.Unscaled, n, variance, c.r)
+	if c.y = newYRow(p, slopes, !prior.Unscaled, n, variance, c.r); c.clear {
+		c.y = newToldRow(p, c.r)
+	}
 	c.scales = newFreeScales(prior)
 	if c.latent {
 		c.from, c.perLog = math.Log(n-obs.Count.Least+0.5), math.Max(1, n/obs.Count.Scale)
@@ -206,7 +208,7 @@ func (c *coordinates) weight(j int, left float64) float64 {
 	return float64(c.m-1-j) + left*c.square[j]/(c.r*c.r)
 }
 
-// prepare makes yRow ready for x.
+// prepare makes rowOfY ready for x.
 func (c *coordinates) prepare(t *statistics) (logJ float64, ok bool) {
 	p := c.m - 1
 	for j := range p {

@@ -2,8 +2,7 @@ package exact
 
 import "github.com/dpreg/dpreg/internal/dense"
 
-// yRow are coordinates c of the row D_y of y in D, given D_yy, that are nearly standard
-// normal whatever that and the rows D_x of x are. Given these D_y has about the law
+// yRow is rowOfY whatever D_yy and D_x are. Given these D_y has about the law
 //
 //	prior   N(0, P),   P = D_xᵀSD_x + (D_yy²/n)I,   S the prior variances of slopes
 //	z       D_xD_y ~ N(m̂, r²I),             m̂ the noisy means of products, centred
@@ -37,8 +36,6 @@ func newYRow(p int, variance []float64, scaled bool, n, v, r float64) *yRow {
 		e: vec(), d: vec(), gY: vec(), gH: vec(), gPi: square(), gRoot: square(), gGram: square(), product: square(), reflected: square()}
 }
 
-// prepare takes D_x, in rows of m, m̂ and D_yy², and returns log|∂D_y/∂c|. It reports false where
-// rounding leaves a matrix indefinite.
 func (f *yRow) prepare(d []float64, m int, products []float64, square float64) (logJ float64, ok bool) {
 	p := f.p
 	f.square = square
@@ -105,7 +102,6 @@ func (f *yRow) congruence(dst, a []float64) {
 	}
 }
 
-// set writes D_y of c after prepare.
 func (f *yRow) set(row, c []float64) {
 	copy(f.y, c)
 	dense.SolveLowerT(f.pi, f.p, f.y)
@@ -115,7 +111,6 @@ func (f *yRow) set(row, c []float64) {
 	dense.MulLowerVec(row, f.root, f.p, f.y)
 }
 
-// coordinates writes c of D_y after prepare.
 func (f *yRow) coordinates(c, row []float64) {
 	copy(c, row)
 	dense.SolveLower(f.root, f.p, c)
@@ -125,8 +120,7 @@ func (f *yRow) coordinates(c, row []float64) {
 	dense.MulLowerTVec(c, f.pi, f.p, c)
 }
 
-// pull writes the gradient in c, given that in D_y, of a density whose log J is added, and
-// adds those in D_x and in m̂; it returns that in D_yy². With g = Cᵀ∂D_y the gradient in y, e = R⁻¹g, d = R⁻ᵀe and a =
+// pull: with g = Cᵀ∂D_y the gradient in y, e = R⁻¹g, d = R⁻ᵀe and a =
 // Π⁻¹Cᵀh that in c is e, in Cᵀh d, and in Π by Cholesky's adjoint
 //
 //	½(R⁻ᵀSR⁻¹ − daᵀ − adᵀ),   S_kl = −c_k e_l for k ≥ l, less 1 for k = l, symmetric;

@@ -1,0 +1,69 @@
+package exact
+
+import "github.com/dpreg/dpreg/internal/dense"
+
+// rowOfY are coordinates c of the row D_y of y in D, given D_yy and the rows D_x of x, which are
+// nearly standard normal.
+type rowOfY interface {
+	// prepare takes D_x, in rows of m, m̂ and D_yy², and returns log|∂D_y/∂c|. It reports
+	// false where rounding leaves a matrix indefinite.
+	prepare(d []float64, m int, products []float64, square float64) (logJ float64, ok bool)
+
+	// set writes D_y of c after prepare, and coordinates c of D_y.
+	set(row, c []float64)
+	coordinates(c, row []float64)
+
+	// pull writes the gradient in c, given that in D_y, of a density whose log J is added,
+	// and adds those in D_x and in m̂; it returns that in D_yy².
+	pull(grad, gD, gProducts, gRow, d []float64, m int, c, products []float64) (bySquare float64)
+}
+
+// toldRow is rowOfY where z tells the scatter well, and the sums of yx tell D_y:
+//
+//	D_xD_y = m̂ + rc.
+type toldRow struct {
+	p           int
+	r           float64
+	root        []float64 // D_x
+	products, y []float64 // m̂ and D_y
+	g           []float64
+}
+
+func newToldRow(p int, r float64) *toldRow {
+	return &toldRow{p: p, r: r, root: make([]float64, p*p), products: make([]float64, p), y: make([]float64, p), g: make([]float64, p)}
+}
+
+func (f *toldRow) prepare(d []float64, m int, products []float64, _ float64) (logJ float64, ok bool) {
+	for j := range f.p {
+		copy(f.root[j*f.p:j*f.p+j+1], d[j*m:])
+	}
+	copy(f.products, products)
+	return -0.5 * dense.LogDet(f.root, f.p), true
+}
+
+func (f *toldRow) set(row, c []float64) {
+	for j, v := range c {
+		f.y[j] = f.products[j] + f.r*v
+	}
+	dense.SolveLower(f.root, f.p, f.y)
+	copy(row, f.y)
+}
+
+func (f *toldRow) coordinates(c, row []float64) {
+	dense.MulLowerVec(c, f.root, f.p, row)
+	for j, v := range f.products {
+		c[j] = (c[j] - v) / f.r
+	}
+}
+
+func (f *toldRow) pull(grad, gD, gProducts, gRow, _ []float64, m int, _, _ []float64) (bySquare float64) {
+	copy(f.g, gRow)
+	dense.SolveLowerT(f.root, f.p, f.g)
+	for j, g := range f.g {
+		grad[j] = f.r * g
+		gProducts[j] += g
+		addScaled(gD[j*m:j*m+j+1], -g, f.y[:j+1])
+		gD[j*m+j] -= 1 / f.root[j*f.p+j]
+	}
+	return 0
+}
