@@ -3,10 +3,17 @@ package dpreg_test
 import (
 	"encoding/json"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -17,7 +24,10 @@ const module = "github.com/dpreg/dpreg"
 // package gets its place here first.
 var floors = map[string]int{
 	"internal/dense":        0,
+	"internal/files":        0,
 	"internal/golden":       0,
+	"internal/number":       -1,
+	"internal/parallel":     -1,
 	"internal/variate":      0,
 	"docs/help":             0,
 	"schema":                0,
@@ -35,24 +45,24 @@ var floors = map[string]int{
 	"vi":                    2,
 	"vi/pvi":                3,
 	"ssp/adassp":            3,
-	"vi/published":          3,
 	"pushdown":              3,
 	"pushdown/pushdowntest": 3,
 	"gibbs":                 3,
-	"rivals":                3,
 	"nuts/individual":       3,
 	"nuts/exact":            3,
 	"model/modeltest":       3,
+	"custody":               3,
 	"pushdown/duckdb":       4,
 	"pushdown/postgres":     4,
 	".":                     4,
 	"calibration":           5,
 	"calibration/audit":     5,
-	"calibration/compare":   6,
 	"report":                7,
 	"cmd/dpreg":             8,
+	"bench/rivals":          7,
 	"bench/custodians":      8,
 	"bench/population":      8,
+	"bench/published":       4,
 	"bench/federated":       8,
 	"bench/engines":         8,
 	"bench/identity":        7,
@@ -62,8 +72,8 @@ var floors = map[string]int{
 // What infers sees a release, and rows live elsewhere: no package of inference
 // reaches one of rows, by any path.
 var (
-	inference = []string{"gibbs", "rivals", "nuts", "nuts/individual", "nuts/exact", "model", "release", "posterior", "conjugate", "mcmc"}
-	rows      = []string{"table", "ssp", "mechanisms", "mechanisms/accounting", "mechanisms/ledger", "vi", "vi/pvi", "vi/published", "ssp/adassp", "pushdown", "pushdown/pushdowntest", "pushdown/postgres", "pushdown/duckdb"}
+	inference = []string{"gibbs", "bench/rivals", "nuts", "nuts/individual", "nuts/exact", "model", "release", "posterior", "conjugate", "mcmc"}
+	rows      = []string{"table", "ssp", "custody", "mechanisms", "mechanisms/accounting", "mechanisms/ledger", "vi", "vi/pvi", "ssp/adassp", "pushdown", "pushdown/pushdowntest", "pushdown/postgres", "pushdown/duckdb"}
 )
 
 // listed is what go list says of a package.
@@ -135,16 +145,16 @@ func TestArchitecture(t *testing.T) {
 // faults lists what a package on the table imports or reaches and may not.
 func faults(place string, p listed) []string {
 	var faults []string
-	for _, path := range p.Imports {
-		if other, ok := inside(path); ok && floors[other] >= floors[place] {
+	for _, imported := range p.Imports {
+		if other, ok := inside(imported); ok && floors[other] >= floors[place] {
 			faults = append(faults, place+" imports "+other+", which is not on a lower floor")
 		}
 	}
 	if !slices.Contains(inference, place) {
 		return faults
 	}
-	for _, path := range p.Deps {
-		if other, ok := inside(path); ok && slices.Contains(rows, other) {
+	for _, reached := range p.Deps {
+		if other, ok := inside(reached); ok && slices.Contains(rows, other) {
 			faults = append(faults, place+" infers, and reaches "+other+", where rows live")
 		}
 	}
@@ -170,5 +180,93 @@ func TestFaults(t *testing.T) {
 		if _, ok := floors[place]; !ok {
 			t.Errorf("%s is on no floor", place)
 		}
+	}
+}
+
+// studies know what their rows are, and what they publish has simulated noise, as it says.
+var studies = []string{".", "calibration", "calibration/compare", "bench/engines", "bench/federated"}
+
+// spending are what draws noise on the sums of rows, and the directories that may name it.
+// Noise of the operating system is custody's, but for that of vi and pvi, on gradients of
+// samples: of these a custody.Payment is charged.
+var spending = map[string][]string{
+	"mechanisms.OS":        {"custody", "cmd/dpreg"},
+	"mechanisms.Laplace":   {"ssp", "ssp/adassp"},
+	"mechanisms.Gaussian":  {"ssp", "ssp/adassp"},
+	"mechanisms.NewStream": {"vi", "vi/pvi", "cmd/dpreg", "calibration/compare", "bench/federated"},
+	"ssp.Publish":          append([]string{"custody"}, studies...),
+	"ssp.PublishMoments":   append([]string{"custody"}, studies...),
+	"ssp.NewMagnitudes":    {"custody"},
+}
+
+// TestSpending: ε is spent in one place, by the modules beside this one, too.
+func TestSpending(t *testing.T) {
+	named := make(map[string]int)
+	err := filepath.WalkDir(".", func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, name := range spends(parsed) {
+			named[name]++
+			if place := filepath.ToSlash(filepath.Dir(file)); !slices.Contains(spending[name], place) {
+				t.Errorf("%s names %s, which is for %v", file, name, spending[name])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range spending {
+		if named[name] == 0 {
+			t.Errorf("nothing names %s any more", name)
+		}
+	}
+}
+
+// spends lists what a file names of the table above, whatever it calls the packages.
+func spends(file *ast.File) (names []string) {
+	packages := make(map[string]string)
+	for _, spec := range file.Imports {
+		imported, _ := strconv.Unquote(spec.Path.Value)
+		place, ok := inside(imported)
+		switch {
+		case !ok:
+		case spec.Name != nil:
+			packages[spec.Name.Name] = path.Base(place)
+		default:
+			packages[path.Base(place)] = path.Base(place)
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if selector, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := selector.X.(*ast.Ident); ok {
+				if name := packages[x.Name] + "." + selector.Sel.Name; spending[name] != nil {
+					names = append(names, name)
+				}
+			}
+		}
+		return true
+	})
+	return names
+}
+
+// The test above can fail.
+func TestSpends(t *testing.T) {
+	const text = `package p
+import m "github.com/dpreg/dpreg/mechanisms"
+import "github.com/dpreg/dpreg/ssp"
+import "example.com/mechanisms"
+var _, _, _ = m.OS(), ssp.Publish, mechanisms.OS()`
+	file, err := parser.ParseFile(token.NewFileSet(), "", text, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := spends(file); !slices.Equal(names, []string{"mechanisms.OS", "ssp.Publish"}) {
+		t.Errorf("found %q", names)
 	}
 }

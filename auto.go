@@ -8,12 +8,11 @@ import (
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts/exact"
 	"github.com/dpreg/dpreg/nuts/individual"
-	"github.com/dpreg/dpreg/rivals"
 )
 
 // Auto is the method that takes the engine which is exact under the model and
 // affordable, and says which and why; see Fit.Why. All its engines have the same
-// posterior, but for the one it takes where Σy² is withheld.
+// posterior.
 const Auto = "auto"
 
 // Where gibbs-ss-update is the faster engine: with fewer rows the normal approximation
@@ -32,7 +31,6 @@ const mostLatent = 10_000
 //
 //   - gibbs-ss-update where a kernel is asked for, which only the Gibbs methods have;
 //   - mcmc-ind where clamping is to be modelled, which only it can;
-//   - normalx where a release withholds Σy², since no exact engine does without;
 //   - mcmc-exact wherever the scatter of n rows of m columns has a density, n > m: it
 //     is the fastest nearly everywhere, and never slow (docs/engines.md);
 //   - gibbs-ss-update there for many custodians of many rows, since it looks at one
@@ -82,16 +80,11 @@ func (o Options) prefer(custodians []Custodian) (m model.Method, why string) {
 	if slices.ContainsFunc(custodians, func(c Custodian) bool { return c.Release.NNoise > 0 }) {
 		many = manyCounted
 	}
-	withheld := slices.IndexFunc(custodians, func(c Custodian) bool { return c.Release.WithoutYY() })
 	switch {
 	case o.Kernel != "":
 		return gibbs.Update{Kernel: gibbs.Kernel(o.Kernel)}, "a kernel was asked for"
 	case o.ModelClamping:
 		return individual.Method{ModelClamping: true}, "it alone can model what clamping did"
-	case withheld >= 0 && len(custodians) > 1:
-		return rivals.NormalX{}, "it does without the sum of squares of the response, which " + custodians[withheld].Name + " withholds"
-	case withheld >= 0:
-		return rivals.NormalX{}, "it does without the sum of squares of the response, which is withheld"
 	case len(custodians) >= many && !slices.ContainsFunc(custodians, poor):
 		return gibbs.Update{}, "it is exact for normal columns, and " + faster
 	case few < 0:

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/dpreg/dpreg/model"
-	"github.com/dpreg/dpreg/rivals"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -85,11 +84,7 @@ type CheckColumn struct {
 // Checkable tells whether a method learns the law of the covariates, so that there
 // is a fitted one to check.
 func Checkable(method string) bool {
-	switch method {
-	case fixedX, noisyX, model.Naive{}.Name(), nonPrivate, rivals.NormalX{}.Name(), rivals.FixedS{}.Name():
-		return false
-	}
-	return true
+	return method == Auto || Traits(method).Covariates == model.LearntCovariates
 }
 
 // Check asks whether the release is one that the fitted model makes. For each draw

@@ -4,9 +4,8 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"runtime"
-	"sync"
 
+	"github.com/dpreg/dpreg/internal/parallel"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/release"
 )
@@ -21,40 +20,12 @@ func refitPlan() mcmc.Plan {
 // calibrate ranks the p-values of z among those of K times releases simulated at draws of
 // the posterior, in the order of checkers.run.
 func (f *Fit) calibrate(ctx context.Context, o CheckOptions, draws [][][]float64) ([]float64, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	p := make([][]float64, o.Calibrate+1)
-	next, finished := make(chan int), 0
-	var group sync.WaitGroup
-	var mutex sync.Mutex
-	workers := o.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	for range min(workers, len(p)) {
-		group.Go(func() {
-			for k := range next {
-				values, err := f.refit(ctx, o.Seed, k, draws)
-				if err != nil {
-					cancel(err)
-					continue
-				}
-				mutex.Lock()
-				p[k] = values
-				finished++
-				if o.Progress != nil {
-					o.Progress(finished, len(p))
-				}
-				mutex.Unlock()
-			}
-		})
-	}
-	for k := range p {
-		next <- k
-	}
-	close(next)
-	group.Wait()
-	if err := context.Cause(ctx); err != nil {
+	err := parallel.Each(ctx, o.Workers, len(p), o.Progress, func(ctx context.Context, k int) (err error) {
+		p[k], err = f.refit(ctx, o.Seed, k, draws)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	return ranks(p), nil

@@ -78,7 +78,7 @@ func checkBlocks(p int) []checkBlock {
 // by n where it is latent; false where rounding leaves a matrix indefinite.
 func (c *checker) given(row []float64) bool {
 	q := len(c.obs.Z)
-	setParams(c.params, row)
+	c.params.Read(row)
 	c.n = c.obs.N
 	if own := len(c.obs.Shape.Names()); len(row) > own {
 		c.n = row[own]

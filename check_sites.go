@@ -81,10 +81,10 @@ func (f *Fit) site(j int) site {
 	u := model.UnitsBetween(f.frame, f.Custodians[j].Release.Schema.Frame())
 	s := site{shape: f.shape(), own: schema.Frame{Centre: u.Shift, Half: u.Scale, Intercept: f.Design.Intercept}}
 	if f.partial {
-		s.theta = f.draws.Index(f.custodianName(j, 0))
+		s.theta = f.at(model.Parameter{Kind: model.ThetaAt, Custodian: j + 1, K: s.shape.First()})
 	}
-	s.sigma = f.draws.Index(sigmaName(j))
-	s.n = f.draws.Index(fmt.Sprintf("n[%d]", j+1))
+	s.sigma = f.at(model.Parameter{Kind: model.SigmaAt, Custodian: j + 1})
+	s.n = f.at(model.Parameter{Kind: model.Rows, Custodian: j + 1})
 	return s
 }
 
@@ -105,7 +105,7 @@ func (s site) covariates(dst, row []float64) []float64 {
 	p, at := s.shape.P, s.shape.Q()+1
 	mu, tau := make([]float64, p), make([]float64, p*p)
 	s.own.MuXToOriginal(mu, row[at:at+p])
-	expand(tau, row[at+p:], p)
+	model.Expand(tau, row[at+p:], p)
 	s.own.TauToOriginal(tau, tau)
 	dst = append(dst, mu...)
 	eachPair(p, false, func(j, k int) { dst = append(dst, tau[j*p+k]) })

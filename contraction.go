@@ -1,7 +1,6 @@
 package dpreg
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -48,11 +47,11 @@ func (f *Fit) priorWidths(u Units) []float64 {
 	for k := range f.shape().Q() {
 		widths[k] = 2 * mixtureQuantile(0.75, column(given, k))
 		for j := range f.Custodians {
-			at := draws.Index(f.custodianName(j, k))
+			at := draws.Index(model.Parameter{Kind: model.ThetaAt, Custodian: j + 1, K: k + f.shape().First()}.Name())
 			if at < 0 {
 				break
 			}
-			spread := draws.Column(draws.Index(fmt.Sprintf("spread[%d]", k+f.firstIndex())))[0]
+			spread := draws.Column(draws.Index(model.Parameter{Kind: model.RootOmega, K: k + f.shape().First()}.Name()))[0]
 			own := make([]float64, len(spread))
 			for i, tau := range spread {
 				own[i] = math.Hypot(tau, given[i%len(given)][k])
@@ -131,7 +130,7 @@ func (f *Fit) drawPrior() *posterior.Draws {
 		}
 		if f.partial {
 			spread.DrawPrior(phi, rng)
-			at := f.draws.Index(fmt.Sprintf("omega[%d,%d]", f.firstIndex(), f.firstIndex()))
+			at := f.at(model.Parameter{Kind: model.Omega, K: shape.First(), L: shape.First()})
 			at += spread.Write(row[at:])
 			sigma := math.Sqrt(x.Sigma2) * math.Exp(row[at-1]*rng.NormFloat64())
 			for range f.Custodians {

@@ -97,6 +97,27 @@ func InferJointly(ctx context.Context, custodians []Custodian, o Options) (*Fit,
 		}
 		return f, err
 	}
+	q, err := o.jointly(custodians)
+	if err != nil {
+		return nil, err
+	}
+	f := q.fit
+	draws, err := q.method.Sample(ctx, q.problem, f.untilMixed())
+	if err != nil {
+		return nil, f.chosen(f.naming(err))
+	}
+	draws.Warnings = append(f.jointWarnings(), draws.Warnings...)
+	if f, err = f.with(draws); err != nil {
+		return nil, err
+	}
+	if f.contradicting = f.contradictions(); f.contradicting != nil {
+		draws.Warnings = append(draws.Warnings, contradictionWarning(f.contradicting, len(custodians)))
+	}
+	return f, nil
+}
+
+// jointly asks of several releases.
+func (o Options) jointly(custodians []Custodian) (*inquiry, error) {
 	custodians, common, err := Join(custodians)
 	if err != nil {
 		return nil, err
@@ -124,18 +145,7 @@ func InferJointly(ctx context.Context, custodians []Custodian, o Options) (*Fit,
 	if shared && Checkable(f.Method) { // else draws leave it out
 		f.law = func() (model.Law, error) { return model.NewMoments(f.shape()), nil }
 	}
-	draws, err := method.Sample(ctx, problem, f.untilMixed())
-	if err != nil {
-		return nil, f.chosen(f.naming(err))
-	}
-	draws.Warnings = append(f.jointWarnings(), draws.Warnings...)
-	if f, err = f.with(draws); err != nil {
-		return nil, err
-	}
-	if f.contradicting = f.contradictions(); f.contradicting != nil {
-		draws.Warnings = append(draws.Warnings, contradictionWarning(f.contradicting, len(custodians)))
-	}
-	return f, nil
+	return &inquiry{f, method, problem}, nil
 }
 
 // sharing reads Options.Covariates and Options.Pooling; the same rows share everything.

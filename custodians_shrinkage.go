@@ -1,5 +1,7 @@
 package dpreg
 
+import "github.com/dpreg/dpreg/model"
+
 // Shrinkage returns, for each coefficient and of partial pooling, the share of the
 // difference between custodians that their posterior means have lost (Gelman & Pardoe
 // 2006, Technometrics 48, the pooling factor of a batch):
@@ -13,7 +15,7 @@ func (f *Fit) Shrinkage(u Units) []float64 {
 		return nil
 	}
 	draws, q, sites := f.Draws(u), f.shape().Q(), len(f.Custodians)
-	width, at := len(draws.Names), draws.Index(f.custodianName(0, 0))
+	width, at := len(draws.Names), draws.Index(model.Parameter{Kind: model.ThetaAt, Custodian: 1, K: f.shape().First()}.Name())
 	shrinkage := make([]float64, q)
 	means, diff := make([]float64, sites), make([]float64, sites)
 	for k := range q {

@@ -208,7 +208,7 @@ func TestJointlyRefuses(t *testing.T) {
 // TestJointlyOtherLevels: where a factor has other levels at one custodian, the error says
 // so, whatever dummies there are more, and its way out is one.
 func TestJointlyOtherLevels(t *testing.T) {
-	publish := func(levels string) *release.Release {
+	of := func(levels string) *release.Release {
 		number := schema.Column{Name: "x", Upper: 1}
 		d := &schema.Design{Response: schema.Column{Name: "y", Upper: 1}, Intercept: true, Covariates: []schema.Column{number},
 			Factors: []schema.Factor{{Name: "sex", Levels: strings.Split(levels, "")}}}
@@ -216,12 +216,10 @@ func TestJointlyOtherLevels(t *testing.T) {
 			d.Covariates = append(d.Covariates, schema.Column{Name: "sex" + level, Upper: 1, Factor: "sex", Level: level})
 		}
 		rows := slices.Repeat([][]float64{make([]float64, len(d.Columns()))}, 50)
-		r, err := dpreg.Publish(context.Background(), yield(nil, rows...), d, release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne})
-		must(t, err)
-		return r
+		return released(t, d, rows...)
 	}
 	for _, levels := range []string{"mfx", "fm", "mx"} {
-		custodians := []dpreg.Custodian{{Name: "a.json", Release: publish("mf")}, {Name: "b.json", Release: publish(levels)}}
+		custodians := []dpreg.Custodian{{Name: "a.json", Release: of("mf")}, {Name: "b.json", Release: of(levels)}}
 		_, _, err := dpreg.Join(custodians)
 		if err == nil || !strings.Contains(err.Error(), "a.json and b.json") || !strings.Contains(err.Error(), `a --formula without "sex"`) {
 			t.Errorf("levels %q: %v", levels, err)

@@ -2,15 +2,12 @@ package dpreg_test
 
 import (
 	"context"
-	"fmt"
 	"log"
 	"os"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
-	"github.com/dpreg/dpreg/schema"
-	"github.com/dpreg/dpreg/table"
 )
 
 // An analyst has a release, and fits the model that it holds.
@@ -47,29 +44,4 @@ func Example() {
 	//   sigma2.
 	// Price of privacy (posterior sd over the sd expected without noise): (Intercept)
 	//   3.61, educ 3.70.
-}
-
-// A custodian publishes a release of a file: educ and income are the only
-// columns that it tells of, and their bounds are public.
-func ExamplePublish() {
-	file, err := os.Open("people.csv")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer file.Close()
-	design := &schema.Design{
-		Response:   schema.Column{Name: "income", Lower: 0, Upper: 500000},
-		Covariates: []schema.Column{{Name: "educ", Lower: 1, Upper: 16}},
-		Intercept:  true,
-	}
-	rows := table.CSV(file, "people.csv", design)
-	r, err := dpreg.Publish(context.Background(), rows, design,
-		release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne})
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := r.WriteFile("people.release.json"); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println("published")
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -17,9 +18,8 @@ func (f *Fit) normalityWarnings() []string {
 	if f.Design.Response.Binary() {
 		warnings = append(warnings, fmt.Sprintf("the response %q is 0 or 1, and modelled as a line with normal residuals: see docs/factors.md", f.Design.Response.Name))
 	}
-	switch f.Method {
-	case "naive", "gibbs-ss-noisy", "fixeds":
-		return warnings // no law of x, or the moments that were released
+	if c := Traits(f.Method).Covariates; c == model.NoCovariates || c == model.ReleasedCovariates {
+		return warnings
 	}
 	if names := binary(f.Design.Covariates); names != nil {
 		are := "are dummies"

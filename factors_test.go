@@ -8,7 +8,6 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/mcmc"
-	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -23,8 +22,7 @@ func TestNormalityWarnings(t *testing.T) {
 	}
 	row := make([]float64, len(d.Columns()))
 	rows := slices.Repeat([][]float64{row}, 50)
-	whole, err := dpreg.Publish(context.Background(), yield(nil, rows...), d, release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne})
-	must(t, err)
+	whole := released(t, d, rows...)
 	const line = `the response "fb" is 0 or 1, and modelled as a line with normal residuals: see docs/factors.md`
 	for _, c := range []struct {
 		formula, method string

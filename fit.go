@@ -77,13 +77,12 @@ func (f *Fit) with(draws *posterior.Draws) (*Fit, error) {
 
 // hasCovariates tells whether the method draws μ_x and T.
 func (f *Fit) hasCovariates() bool {
-	return f.draws.Index("mu_x[1]") >= 0
+	return f.at(model.Parameter{Kind: model.MuX, K: 1}) >= 0
 }
 
 // hasCount tells whether the number of rows is latent, and among the draws.
 func (f *Fit) hasCount() bool {
-	names := f.draws.Names
-	return names[len(names)-1] == "n"
+	return f.at(model.Parameter{Kind: model.Rows}) >= 0
 }
 
 // Draws returns the draws of θ (theta[0] is the intercept, where there is one),
@@ -109,24 +108,23 @@ func (f *Fit) mapped(u Units, whole bool) *posterior.Draws {
 	return f.draws.Map(names, convert)
 }
 
-// names lists the parameters in the order of Draws.
-func (f *Fit) names(whole bool) []string {
-	s := f.shape()
-	names := append(s.RegressionNames(), "sigma")
-	if f.hasCovariates() {
-		for j := range s.P {
-			names = append(names, fmt.Sprintf("mu_x[%d]", j+1))
-		}
-		eachPair(s.P, whole, func(j, k int) {
-			names = append(names, fmt.Sprintf("tau[%d,%d]", j+1, k+1))
-		})
+// layout is that of the method's draws.
+func (f *Fit) layout() model.Layout {
+	l := model.Layout{Shape: f.shape(), Covariates: f.hasCovariates(), Partial: f.partial, Latent: make([]bool, max(1, len(f.Custodians)))}
+	if f.sameRows {
+		l.Latent = l.Latent[:1]
 	}
-	if f.hasCount() {
-		names = append(names, "n")
+	for j := range l.Latent {
+		l.Latent[j] = f.at(l.Rows(j)) >= 0
 	}
-	more, _ := f.jointColumns(whole)
-	return append(names, more...)
+	return l
 }
+
+// at is the column of a parameter in the method's draws, -1 where it has none.
+func (f *Fit) at(p model.Parameter) int { return f.draws.Index(p.Name()) }
+
+// names lists the parameters in the order of Draws.
+func (f *Fit) names(whole bool) []string { return model.Names(f.layout().Shown(whole)) }
 
 // eachPair visits the elements of a p×p matrix row by row: the whole of it, or
 // the upper triangle.

@@ -136,6 +136,12 @@ func Foresee(ctx context.Context, o ForecastOptions) (*Forecast, error) {
 	return f, nil
 }
 
+// Validate returns what Foresee refuses before it simulates anything.
+func (o ForecastOptions) Validate() error {
+	_, err := o.forecast()
+	return err
+}
+
 // forecast checks the options, and returns a forecast that lacks its numbers.
 func (o ForecastOptions) forecast() (*Forecast, error) {
 	if o.Design == nil {

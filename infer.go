@@ -12,7 +12,6 @@ import (
 	"github.com/dpreg/dpreg/nuts/exact"
 	"github.com/dpreg/dpreg/nuts/individual"
 	"github.com/dpreg/dpreg/release"
-	"github.com/dpreg/dpreg/rivals"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -63,7 +62,7 @@ func (o Options) prior(d *schema.Design, releases ...*release.Release) (*model.P
 
 // Methods lists the methods that infer from a release. Auto chooses among them.
 func Methods() []model.Method {
-	return []model.Method{exact.Method{}, individual.Method{}, gibbs.Update{}, gibbs.Prior{}, gibbs.Noisy{}, model.Naive{}, rivals.NormalX{}, rivals.FixedS{}}
+	return []model.Method{exact.Method{}, individual.Method{}, gibbs.Update{}, gibbs.Prior{}, gibbs.Noisy{}, model.Naive{}}
 }
 
 // method finds the method that the options name, and says why where it was chosen.
@@ -85,9 +84,25 @@ func (o Options) method(custodians ...Custodian) (m model.Method, why string, er
 	return nil, "", fmt.Errorf("no method %q; the methods are %s", o.Method, strings.Join(names, ", "))
 }
 
+// Traits are those of the method of a name, and none where there is no such.
+func Traits(method string) (t model.Traits) {
+	for _, m := range Methods() {
+		if m.Name() == method {
+			t = m.Traits()
+		}
+	}
+	return t
+}
+
 // variant gives a method the kernel and the model of clamping that were asked for.
 func (o Options) variant(m model.Method) (model.Method, error) {
-	kernel := gibbs.Kernel(o.Kernel)
+	can, kernel := m.Traits(), gibbs.Kernel(o.Kernel)
+	switch {
+	case !can.Kernels && o.Kernel != "":
+		return nil, fmt.Errorf("method %s has no choice of kernel, and kernel %q was asked for", m.Name(), o.Kernel)
+	case !can.Clamping && o.ModelClamping:
+		return nil, fmt.Errorf("method %s cannot model clamping; mcmc-ind can", m.Name())
+	}
 	switch m.(type) {
 	case gibbs.Update:
 		m = gibbs.Update{Kernel: kernel}
@@ -95,17 +110,36 @@ func (o Options) variant(m model.Method) (model.Method, error) {
 		m = gibbs.Prior{Kernel: kernel}
 	case gibbs.Noisy:
 		m = gibbs.Noisy{Kernel: kernel}
-	default:
-		if o.Kernel != "" {
-			return nil, fmt.Errorf("method %s has no choice of kernel, and kernel %q was asked for", m.Name(), o.Kernel)
-		}
-	}
-	if _, ok := m.(individual.Method); ok {
+	case individual.Method:
 		m = individual.Method{ModelClamping: o.ModelClamping}
-	} else if o.ModelClamping {
-		return nil, fmt.Errorf("method %s cannot model clamping; mcmc-ind can", m.Name())
 	}
 	return m, nil
+}
+
+// Can returns what InferJointly, or of one release Infer, refuses before it draws anything.
+func Can(custodians []Custodian, o Options) error {
+	ask := o.jointly
+	if len(custodians) == 1 {
+		ask = o.alone
+	}
+	q, err := ask(custodians)
+	if err != nil {
+		return err
+	}
+	if err := q.method.Can(q.problem); err != nil {
+		return q.fit.chosen(q.fit.naming(err))
+	}
+	if err := q.method.Traits().Check(q.method.Name(), q.fit.Plan); err != nil {
+		return q.fit.chosen(err)
+	}
+	return nil
+}
+
+// inquiry is a fit before it has draws, with the method and the problem to draw for.
+type inquiry struct {
+	fit     *Fit
+	method  model.Method
+	problem *model.Problem
 }
 
 // lawful methods infer with a law of the statistics.
@@ -121,10 +155,25 @@ type lawful interface {
 // other sizes, a plan that cannot stand, an unknown method or kernel, a context
 // that is done.
 func Infer(ctx context.Context, r *release.Release, o Options) (*Fit, error) {
+	q, err := o.alone([]Custodian{{Release: r}})
+	if err != nil {
+		return nil, err
+	}
+	draws, err := q.method.Sample(ctx, q.problem, q.fit.untilMixed())
+	if err != nil {
+		return nil, q.fit.chosen(err)
+	}
+	draws.Warnings = append(append(r.Warnings(), q.fit.normalityWarnings()...), draws.Warnings...)
+	return q.fit.with(draws)
+}
+
+// alone asks of one release.
+func (o Options) alone(custodians []Custodian) (*inquiry, error) {
+	r := custodians[0].Release
 	if o.Pooling == PartialPooling {
 		return nil, errors.New("partial pooling is of several releases, and there is one")
 	}
-	method, why, err := o.method(Custodian{Release: r})
+	method, why, err := o.method(custodians...)
 	if err != nil {
 		return nil, err
 	}
@@ -139,12 +188,7 @@ func Infer(ctx context.Context, r *release.Release, o Options) (*Fit, error) {
 	if m, ok := method.(lawful); ok {
 		f.law = func() (model.Law, error) { return m.Law(problem) }
 	}
-	draws, err := method.Sample(ctx, problem, f.untilMixed())
-	if err != nil {
-		return nil, f.chosen(err)
-	}
-	draws.Warnings = append(append(r.Warnings(), f.normalityWarnings()...), draws.Warnings...)
-	return f.with(draws)
+	return &inquiry{f, method, problem}, nil
 }
 
 // chosen says of an error of a method that Auto took why it did.

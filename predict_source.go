@@ -19,20 +19,16 @@ type source struct {
 	shape model.Shape
 }
 
-// The spread of custodians' residual sds, and one's own: draws of earlier versions, in
-// which all had one σ², have none.
-const (
-	spreadLogSigma = "spread_log_sigma"
-	sigmaAt        = "sigma_at[%d]"
-)
-
 // names lists what predicts: θ or a custodian's θ_j, σ² or a custodian's σ_j and, for a new
-// custodian of several that are pooled partially, the whole of Ω, and υ.
+// custodian of several that are pooled partially, the whole of Ω, and υ. Draws of earlier
+// versions, in which all custodians had one σ², have neither υ nor σ_j.
 func (s *source) names(custodian int) (names []string, pooled bool, err error) {
 	q := s.shape.Q()
-	first := s.shape.P + 1 - q
+	first := s.shape.First()
 	names = s.shape.RegressionNames()
-	at := func(c, k int) string { return fmt.Sprintf("theta_at[%d,%d]", c, k+first) }
+	at := func(c, k int) string {
+		return model.Parameter{Kind: model.ThetaAt, Custodian: c, K: k + first}.Name()
+	}
 	pooled = s.draws.Index(at(1, 0)) >= 0
 	switch {
 	case custodian != 0 && !pooled:
@@ -43,18 +39,18 @@ func (s *source) names(custodian int) (names []string, pooled bool, err error) {
 				return nil, false, fmt.Errorf("there is no custodian %d among the draws", custodian)
 			}
 		}
-		if own := fmt.Sprintf(sigmaAt, custodian); s.draws.Index(own) >= 0 {
+		if own := (model.Parameter{Kind: model.SigmaAt, Custodian: custodian}).Name(); s.draws.Index(own) >= 0 {
 			names[q] = own
 		}
 		return names, false, nil
 	case pooled:
 		for k := range q {
 			for l := range q {
-				names = append(names, fmt.Sprintf("omega[%d,%d]", min(k, l)+first, max(k, l)+first))
+				names = append(names, model.Parameter{Kind: model.Omega, K: min(k, l) + first, L: max(k, l) + first}.Name())
 			}
 		}
-		if s.draws.Index(spreadLogSigma) >= 0 {
-			names = append(names, spreadLogSigma)
+		if v := (model.Parameter{Kind: model.SpreadLogSigma}).Name(); s.draws.Index(v) >= 0 {
+			names = append(names, v)
 		}
 	}
 	return names, pooled, nil

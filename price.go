@@ -1,7 +1,6 @@
 package dpreg
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -64,7 +63,7 @@ func (f *Fit) varianceWithoutNoise() []float64 {
 	mean, v := make([]float64, shape.Q()), make([]float64, shape.Q())
 	rows := f.thinned(priceDraws)
 	for _, row := range rows {
-		setParams(x, row)
+		x.Read(row)
 		n := f.count(row)
 		law.Set(x)
 		law.Expect(s, n)
@@ -86,7 +85,7 @@ func (f *Fit) count(row []float64) float64 {
 		n = row[len(row)-1]
 	}
 	for j, c := range f.Custodians {
-		if i := f.draws.Index(fmt.Sprintf("n[%d]", j+1)); i >= 0 {
+		if i := f.at(model.Parameter{Kind: model.Rows, Custodian: j + 1}); i >= 0 {
 			n += row[i] - float64(c.Release.N)
 		}
 	}
@@ -104,16 +103,6 @@ func (f *Fit) thinned(count int) [][]float64 {
 		}
 	}
 	return rows
-}
-
-// setParams reads a draw in the order of model.Shape.Names, or of RegressionNames
-// where x has no others.
-func setParams(x *model.Params, row []float64) {
-	q, p := len(x.Theta), len(x.MuX)
-	copy(x.Theta, row)
-	x.Sigma2 = row[q]
-	copy(x.MuX, row[q+1:])
-	expand(x.Tau, row[q+1+p:q+1+p+p*(p+1)/2], p)
 }
 
 // variance is that of all chains' draws together.

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
-	"sync"
 	"sync/atomic"
 
+	"github.com/dpreg/dpreg/internal/parallel"
 	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
@@ -90,36 +89,11 @@ func (s *simulation) run(ctx context.Context, o ForecastOptions) error {
 	for i := range s.results {
 		s.results[i] = make([]outcome, f.Releases)
 	}
-	workers := o.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var next atomic.Int64
-	var group sync.WaitGroup
-	var mu sync.Mutex
-	done := 0
-	for range min(workers, total) {
-		group.Go(func() {
-			for i := int(next.Add(1) - 1); i < total && ctx.Err() == nil; i = int(next.Add(1) - 1) {
-				point, k := i%len(f.Points), i/len(f.Points)
-				r, err := s.release(ctx, o, point, k)
-				if err != nil {
-					cancel(err)
-					return
-				}
-				s.results[point][k] = r
-				mu.Lock()
-				if done++; o.Progress != nil {
-					o.Progress(done, total)
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	group.Wait()
-	return context.Cause(ctx)
+	return parallel.Each(ctx, o.Workers, total, o.Progress, func(ctx context.Context, i int) (err error) {
+		point, k := i%len(f.Points), i/len(f.Points)
+		s.results[point][k], err = s.release(ctx, o, point, k)
+		return err
+	})
 }
 
 // The streams of the random numbers of release k, the same at every point.

@@ -1,9 +1,7 @@
 package dpreg
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/posterior"
@@ -45,7 +43,7 @@ func (f *Fit) Summary(u Units, level float64) *posterior.Summary {
 
 // kernel is the one that the method has run, empty where it has no choice.
 func (f *Fit) kernel() string {
-	if f.Kernel == "" && strings.HasPrefix(f.Method, "gibbs-ss-") {
+	if f.Kernel == "" && Traits(f.Method).Kernels {
 		return string(gibbs.Exact)
 	}
 	return f.Kernel
@@ -68,23 +66,15 @@ func (f *Fit) releases() (of []posterior.Release) {
 
 // labels are in the order of Draws, or of StanDraws, which has the whole of matrices.
 func (f *Fit) labels(whole bool) []string {
-	x := f.Design.Covariates
-	labels := append(f.coefficients(), "sigma2", "sigma")
-	if f.hasCovariates() {
-		for _, c := range x {
-			labels = append(labels, fmt.Sprintf("mean(%s)", c.Name))
-		}
-		eachPair(len(x), whole, func(j, k int) {
-			if j == k {
-				labels = append(labels, fmt.Sprintf("var(%s)", x[j].Name))
-				return
-			}
-			labels = append(labels, fmt.Sprintf("cov(%s, %s)", x[j].Name, x[k].Name))
-		})
+	var x, custodians, labels []string
+	for _, c := range f.Design.Covariates {
+		x = append(x, c.Name)
 	}
-	if f.hasCount() {
-		labels = append(labels, "n")
+	for _, c := range f.Custodians {
+		custodians = append(custodians, c.Name)
 	}
-	_, more := f.jointColumns(whole)
-	return append(labels, more...)
+	for _, p := range f.layout().Shown(whole) {
+		labels = append(labels, p.Label(x, custodians))
+	}
+	return labels
 }

@@ -13,7 +13,7 @@ func (f *Fit) converter(u Units, whole bool) func(dst, src []float64) {
 	u.check()
 	q, p, covariates := f.shape().Q(), f.shape().P, f.hasCovariates()
 	tau := make([]float64, p*p)
-	more := f.jointConverter(u, whole)
+	more, count := f.jointConverter(u, whole), f.hasCount()
 	return func(dst, src []float64) {
 		more(dst, src)
 		sigma2 := src[q]
@@ -24,14 +24,14 @@ func (f *Fit) converter(u Units, whole bool) func(dst, src []float64) {
 		}
 		dst[q], dst[q+1] = sigma2, math.Sqrt(sigma2)
 		dst, src = dst[q+2:], src[q+1:]
-		if f.hasCount() {
+		if count {
 			dst[len(dst)-1] = src[len(src)-1]
 		}
 		if !covariates {
 			return
 		}
 		copy(dst, src[:p])
-		expand(tau, src[p:], p)
+		model.Expand(tau, src[p:], p)
 		if u == Original {
 			f.frame.MuXToOriginal(dst[:p], src[:p])
 			f.frame.TauToOriginal(tau, tau)
@@ -48,16 +48,6 @@ func (u Units) check() {
 	if u != Original && u != Scaled {
 		panic(fmt.Sprintf("dpreg: units %q are neither %q nor %q", string(u), Original, Scaled))
 	}
-}
-
-// expand writes the symmetric p×p matrix whose upper triangle is given row by
-// row.
-func expand(dst, upper []float64, p int) {
-	at := 0
-	eachPair(p, false, func(j, k int) {
-		dst[j*p+k], dst[k*p+j] = upper[at], upper[at]
-		at++
-	})
 }
 
 // priorIn returns the prior in the units.

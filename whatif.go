@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
@@ -158,12 +159,6 @@ type question struct {
 	prior                            *model.Prior
 }
 
-// Methods that take the moments of x for known.
-const (
-	fixedX = "gibbs-ss-prior"
-	noisyX = "gibbs-ss-noisy"
-)
-
 func (f *Fit) questions() []question {
 	var all []question
 	covariates, _ := f.Sharing()
@@ -186,7 +181,7 @@ func (f *Fit) questions() []question {
 	} else {
 		ask("sigma's prior scale tripled", 9, 9, 1)
 	}
-	if Checkable(f.Method) || f.Method == fixedX && f.Prior.X == nil {
+	if Checkable(f.Method) || Traits(f.Method).Covariates == model.StatedCovariates && f.Prior.X == nil {
 		ask("covariates' prior sd tripled", 1, 1, 9)
 	}
 	return append(all, f.xModels()...)
@@ -195,7 +190,7 @@ func (f *Fit) questions() []question {
 // xModels asks what other models of the covariates would say.
 func (f *Fit) xModels() []question {
 	switch {
-	case f.Method == fixedX || f.Method == noisyX:
+	case Traits(f.Method).Covariates.Known():
 		return []question{{"covariates' moments unknown", DefaultMethod, "", "", f.Prior}}
 	case !Checkable(f.Method) || f.sameRows:
 		return nil
@@ -208,7 +203,7 @@ func (f *Fit) xModels() []question {
 	if prior.X == nil {
 		name, prior.X = "covariates' moments known, as estimated", f.estimatedX()
 	}
-	return []question{{name, fixedX, "", "", &prior}}
+	return []question{{name, gibbs.Prior{}.Name(), "", "", &prior}}
 }
 
 // estimatedX is the normal law at the posterior means of μ_x and T.
@@ -224,7 +219,7 @@ func (f *Fit) estimatedX() model.XLaw {
 		}
 	}
 	covariance := make([]float64, p*p)
-	expand(covariance, mean[p:], p)
+	model.Expand(covariance, mean[p:], p)
 	return model.NormalX{Mean: mean[:p], Covariance: covariance}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
@@ -85,10 +86,10 @@ func TestQuestions(t *testing.T) {
 		}
 	}
 	last := f.questions()[4]
-	if last.method != fixedX || last.prior.X == nil || f.Prior.X != nil {
+	if last.method != (gibbs.Prior{}).Name() || last.prior.X == nil || f.Prior.X != nil {
 		t.Errorf("%+v", last)
 	}
-	if f, w := weighed(t, "pums-eps1.release.json", Options{Method: fixedX, Prior: last.prior}); len(w.Variants) != 4 || f.questions()[3].method != DefaultMethod {
+	if f, w := weighed(t, "pums-eps1.release.json", Options{Method: gibbs.Prior{}.Name(), Prior: last.prior}); len(w.Variants) != 4 || f.questions()[3].method != DefaultMethod {
 		t.Errorf("%+v", w.Variants)
 	}
 	if f, w := weighed(t, "pums-eps1.release.json", Options{Method: "naive"}); len(f.questions()) != 3 || len(w.Variants) != 3 {

@@ -1,27 +1,35 @@
 package calibration
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 )
 
-// DesignFormat is the first member of a design's JSON.
-const DesignFormat = "dpreg-study/1"
+// The formats are the first member of a design's JSON: of a study that asks whether posteriors
+// are right, and of one that compares methods.
+const (
+	DesignFormat     = "dpreg-study/1"
+	ComparisonFormat = "dpreg-compare/1"
+)
 
 // NonPrivate is the name of the method that is given the exact statistics.
 const NonPrivate = "non-private"
 
-// Data says where the rows of a trial come from.
+// Data says where the rows of a trial come from, and with them what is true.
 type Data string
 
 const (
 	// Unclamped rows follow the model, and may lie outside the bounds that noise
-	// is calibrated to: ranks have to be uniform, and there is no privacy.
+	// is calibrated to: ranks have to be uniform, and there is no privacy. The truth is drawn
+	// from the prior.
 	Unclamped Data = "unclamped"
 	// Clamped rows are what a release is made of.
 	Clamped Data = "clamped"
@@ -31,6 +39,9 @@ const (
 	// Resampled rows are drawn with replacement from those of a table, coded and clamped as
 	// a release's are. The truth is least squares on all of its rows.
 	Resampled Data = "resampled"
+	// Split rows are a random part of those of a table; the true responses of the others are
+	// to be predicted. Of comparisons alone.
+	Split Data = "split"
 )
 
 // XLaw is the law of the covariates of simulated rows. All have the mean μ_x and the
@@ -50,24 +61,96 @@ const (
 )
 
 // Design is a study of the regression. Every combination of Ns, Epsilons and Ps is
-// tried with each arm, Trials times. Rows and parameters are in scaled units.
+// tried with each arm, Trials times. Rows and parameters are in scaled units. Neighbours are
+// replace-one: the number of rows is public.
+//
+// One of ComparisonFormat puts its arms, which are ComparisonArms, to the same data: a trial is
+// measured by how far it is from the posterior without privacy.
 type Design struct {
 	Format   string    `json:"format"`
 	Preset   string    `json:"preset,omitempty"` // the name of what it was made from
 	Data     Data      `json:"data"`
 	X        XLaw      `json:"x,omitempty"` // of simulated rows
-	Ns       []int64   `json:"n"`
+	Ns       []int64   `json:"n"`           // none of Split data
 	Epsilons []float64 `json:"epsilon"`
 	Delta    float64   `json:"delta,omitempty"` // 0: Laplace noise; above: ssp.Auto
 	Ps       []int     `json:"p,omitempty"`
 	// Columns, if not nil, takes the place of Ps.
 	Columns *schema.Design `json:"columns,omitempty"`
-	// Population has the rows of Resampled data, and columns in the place of Ps.
+	// Population has the rows of Resampled and Split data, and columns in the place of Ps.
 	Population *Table    `json:"population,omitempty"`
 	Prior      PriorSpec `json:"prior"`
 	Arms       []Arm     `json:"arms"`
 	Trials     int       `json:"trials"`
 	Seed       uint64    `json:"seed"`
+	Clients    int       `json:"-"` // of DPPVI, in comparisons
+}
+
+// Compares tells a comparison of methods.
+func (d *Design) Compares() bool { return d.Format == ComparisonFormat }
+
+// comparisonText is the layout of a comparison's design.
+type comparisonText struct {
+	Format   string    `json:"format"`
+	Table    *Table    `json:"table,omitempty"`
+	Ns       []int64   `json:"n,omitempty"`
+	Ps       []int     `json:"p,omitempty"`
+	Data     Data      `json:"data,omitempty"`
+	Epsilons []float64 `json:"epsilon"`
+	Delta    float64   `json:"delta,omitempty"`
+	Methods  []string  `json:"methods"`
+	Clients  int       `json:"clients"`
+	Trials   int       `json:"trials"`
+	Seed     uint64    `json:"seed"`
+}
+
+func (c *comparisonText) design() *Design {
+	d := &Design{
+		Format: c.Format, Data: c.Data, X: NormalX, Ns: c.Ns, Epsilons: c.Epsilons, Delta: c.Delta, Ps: c.Ps, Population: c.Table,
+		Prior: PriorSpec{Name: BoxPrior}, Arms: ComparisonArms(c.Methods), Trials: c.Trials, Seed: c.Seed, Clients: c.Clients,
+	}
+	if c.Table != nil && c.Data == "" {
+		d.Data, d.X = Split, ""
+	}
+	return d
+}
+
+// Text is the design as study.json has it.
+func (d *Design) Text() []byte {
+	layout := any(d)
+	if d.Compares() {
+		c := &comparisonText{d.Format, d.Population, d.Ns, d.Ps, d.Data, d.Epsilons, d.Delta, nil, d.Clients, d.Trials, d.Seed}
+		if d.Data == Split {
+			c.Data = ""
+		}
+		for _, a := range d.Arms {
+			c.Methods = append(c.Methods, a.Method)
+		}
+		layout = c
+	}
+	text, err := json.MarshalIndent(layout, "", "  ")
+	if err != nil {
+		panic(err)
+	}
+	return append(text, '\n')
+}
+
+// ReadDesign is the inverse of Text. Unknown fields and what Validate refuses are
+// errors.
+func ReadDesign(text []byte) (*Design, error) {
+	d, decoder := new(Design), json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	var head struct{ Format string }
+	if err := json.Unmarshal(text, &head); err == nil && head.Format == ComparisonFormat {
+		c := new(comparisonText)
+		if err := decoder.Decode(c); err != nil {
+			return nil, fmt.Errorf("not the design of a comparison: %w", err)
+		}
+		d = c.design()
+	} else if err := decoder.Decode(d); err != nil {
+		return nil, fmt.Errorf("not the design of a study: %w", err)
+	}
+	return d, d.Validate()
 }
 
 // The limits of a design: beyond them a number is a slip of the keyboard.
@@ -79,27 +162,15 @@ const (
 
 // Validate returns an error that names the first field that cannot stand.
 func (d *Design) Validate() error {
-	if d.Format != DesignFormat {
-		return fmt.Errorf("format %q: this version reads %q", d.Format, DesignFormat)
+	if d.Format != DesignFormat && d.Format != ComparisonFormat {
+		return fmt.Errorf("format %q: this version reads %q and %q", d.Format, DesignFormat, ComparisonFormat)
 	}
 	if d.Trials < 1 || d.Trials > maxTrials {
 		return fmt.Errorf("trials: %d, and it has to be from 1 to %d", d.Trials, maxTrials)
 	}
-	if err := d.validateData(); err != nil {
-		return err
-	}
-	if err := d.validateGrid(); err != nil {
-		return err
-	}
-	if len(d.Arms) == 0 {
-		return errors.New("arms: there is no method")
-	}
-	for i, a := range d.Arms {
-		if err := a.validate(d); err != nil {
-			return fmt.Errorf("method %s: %w", a.Method, err)
-		}
-		if slices.Contains(d.Arms[:i], a) {
-			return fmt.Errorf("method %s stands twice", a.Method)
+	for _, validate := range []func() error{d.validateData, d.validateGrid, d.validateArms} {
+		if err := validate(); err != nil {
+			return err
 		}
 	}
 	if d.Prior.Name == DefaultPrior && d.Data != Resampled {
@@ -114,24 +185,25 @@ func (d *Design) Validate() error {
 }
 
 func (d *Design) validateData() error {
-	if (d.Data == Resampled) != (d.Population != nil) {
-		return fmt.Errorf("data %s: rows of a population, and no others, are %s", d.Data, Resampled)
+	kinds := []Data{Unclamped, Clamped, Cirrhosis, Resampled}
+	if d.Compares() {
+		kinds = []Data{Unclamped, Clamped, Split}
 	}
-	switch d.Data {
-	case Resampled:
-		if d.X != "" || d.Columns != nil {
-			return errors.New("population: it has its rows and columns, and x and columns are for simulated ones")
-		}
-		return nil
-	case Unclamped, Clamped:
-	case Cirrhosis:
-		if d.X != NormalX || d.Columns != nil || !slices.Equal(d.Ps, []int{1}) || !slices.Equal(d.Ns, []int64{cirrhosisTrain}) {
-			return fmt.Errorf("data %s: it has n = %d, p = 1 and its own covariate", d.Data, cirrhosisTrain)
-		}
-	default:
+	t := d.Population
+	switch {
+	case (d.Data == Resampled || d.Data == Split) != (t != nil):
+		return fmt.Errorf("data %s: rows of a table, and no others, are %s or %s", d.Data, Resampled, Split)
+	case !slices.Contains(kinds, d.Data):
 		return fmt.Errorf("data %q: choose %s or %s", d.Data, Unclamped, Clamped)
-	}
-	if !slices.Contains([]XLaw{NormalX, BinaryX, SkewedX}, d.X) {
+	case t != nil && (d.X != "" || d.Columns != nil || d.Data == Split && len(d.Ns) > 0):
+		return errors.New("table: it has its rows and columns, and n, x and columns are for simulated ones")
+	case t != nil && (d.Data == Split) != (t.Test > 0 && t.Test < 1):
+		return fmt.Errorf("test: %v, and a share between 0 and 1 of rows that are %s, and none of others, has to be predicted", t.Test, Split)
+	case d.Data == Split && (t.train() < 1 || t.train() >= t.Rows):
+		return fmt.Errorf("rows: %d cannot be divided into some to infer from and some, %v of all, to predict", t.Rows, t.Test)
+	case d.Data == Cirrhosis && (d.X != NormalX || d.Columns != nil || !slices.Equal(d.Ps, []int{1}) || !slices.Equal(d.Ns, []int64{cirrhosisTrain})):
+		return fmt.Errorf("data %s: it has n = %d, p = 1 and its own covariate", d.Data, cirrhosisTrain)
+	case t == nil && !slices.Contains([]XLaw{NormalX, BinaryX, SkewedX}, d.X):
 		return fmt.Errorf("x %q: choose %s, %s or %s", d.X, NormalX, BinaryX, SkewedX)
 	}
 	return nil
@@ -145,9 +217,6 @@ func (d *Design) validateGrid() error {
 		if err := columns.Validate(); err != nil {
 			return fmt.Errorf("columns: %w", err)
 		}
-		if p := len(columns.Covariates); p > maxP {
-			return fmt.Errorf("columns: %d covariates, and at most %d are possible", p, maxP)
-		}
 	}
 	for _, p := range d.Ps {
 		if p < 1 || p > maxP {
@@ -159,18 +228,44 @@ func (d *Design) validateGrid() error {
 			return fmt.Errorf("n: %d rows, and it has to be from 1 to %d", n, maxN)
 		}
 	}
-	for _, e := range d.Epsilons {
+	for i, e := range d.Epsilons {
 		if !(e >= ssp.MinEpsilon && e <= ssp.MaxEpsilon) {
 			return fmt.Errorf("epsilon: %v, and it has to be from %v to %v", e, ssp.MinEpsilon, ssp.MaxEpsilon)
+		}
+		if slices.Contains(d.Epsilons[:i], e) {
+			return fmt.Errorf("epsilon: %v stands twice", e)
 		}
 	}
 	if d.Delta != 0 && !(d.Delta >= ssp.MinDelta && d.Delta < 1) {
 		return fmt.Errorf("delta: %v, and it has to be 0, or from %v to below 1", d.Delta, ssp.MinDelta)
 	}
-	if len(d.Ns) == 0 || len(d.Epsilons) == 0 || len(d.designs()) == 0 {
+	if len(d.ns()) == 0 || len(d.Epsilons) == 0 || len(d.designs()) == 0 {
 		return errors.New("a study needs an n, an epsilon and a number of covariates")
 	}
 	return nil
+}
+
+func (d *Design) validateArms() error {
+	if len(d.Arms) == 0 {
+		return errors.New("methods: there is no method")
+	}
+	for i, a := range d.Arms {
+		if err := a.validate(d); err != nil {
+			return fmt.Errorf("method %s: %w", a.Method, err)
+		}
+		if slices.Contains(d.Arms[:i], a) {
+			return fmt.Errorf("method %s stands twice", a.Method)
+		}
+	}
+	return nil
+}
+
+// ns are the numbers of rows to infer from.
+func (d *Design) ns() []int64 {
+	if d.Data == Split {
+		return []int64{d.Population.train()}
+	}
+	return d.Ns
 }
 
 // columns are those that the design names; nil: there are Ps.
@@ -196,15 +291,123 @@ func (d *Design) designs() []*schema.Design {
 	return designs
 }
 
-// Text is the design as study.json has it.
-func (d *Design) Text() []byte { return EncodeDesign(d) }
-
-// ReadDesign is the inverse of Text. Unknown fields and what Validate refuses are
-// errors.
-func ReadDesign(text []byte) (*Design, error) {
-	d := new(Design)
-	if err := DecodeDesign(text, d); err != nil {
-		return nil, fmt.Errorf("not the design of a study: %w", err)
+// Study lists the cells of a valid design: each n, ε, p and arm. rows are those of the
+// design's table, nil where there is none; nil also serves to put shards together, of
+// which no trial is run. Errors: those of Validate, rows that are not the design's or leave a
+// coefficient open.
+func (d *Design) Study(rows *Rows) (*Study, error) {
+	if err := d.Validate(); err != nil {
+		return nil, err
 	}
-	return d, d.Validate()
+	s := &Study{Trials: d.Trials, Seed: d.Seed, Description: d.Text(), Uniform: d.uniform(), Note: d.note(), Compares: d.Compares(), Delta: d.Delta}
+	truth, err := d.truth(rows)
+	if err != nil {
+		return nil, err
+	}
+	if d.Population != nil {
+		s.Population = d.Population.Name
+	}
+	for _, columns := range d.designs() {
+		prior, err := d.Prior.of(columns)
+		if err != nil {
+			return nil, err
+		}
+		for _, arm := range d.Arms {
+			if d.Compares() {
+				break // that a method refuses is a result
+			}
+			f := fitter{arm: arm, columns: columns, prior: prior, privacy: d.privacy(rehearsalEpsilon)}
+			if err := f.rehearse(slices.Min(d.Ns), d.Seed); err != nil {
+				return nil, err
+			}
+		}
+		for _, n := range d.ns() {
+			for _, epsilon := range d.Epsilons {
+				for _, arm := range d.Arms {
+					setting := arm.setting(d.Clients)
+					setting.N, setting.Epsilon, setting.P = n, epsilon, len(columns.Covariates)
+					fit := fitter{arm: arm, columns: columns, prior: prior, privacy: d.privacy(epsilon)}
+					s.Cells = append(s.Cells, Cell{setting, d.subject(fit, n, rows, truth)})
+				}
+			}
+		}
+	}
+	return s, nil
 }
+
+// uniform tells whether a right sampler's ranks are: the arms infer with the law that the
+// rows have.
+func (d *Design) uniform() bool {
+	unaware := slices.ContainsFunc(d.Arms, func(a Arm) bool { return !a.ModelClamping })
+	return d.X == NormalX && (d.Data == Unclamped || d.Data == Clamped && !unaware)
+}
+
+// note says what the data are.
+func (d *Design) note() string {
+	const model = "Rows follow the model, with parameters from the default prior, and are "
+	switch {
+	case d.Data == Split:
+		return "NO PRIVACY: all of this was computed from real rows, and its noise was simulated from the seed, which is in it. It is for those who may see the rows."
+	case d.Compares() && d.Data == Clamped:
+		return model + "clamped to [-1, 1], as those of a release are. The noise is simulated: no privacy guarantee."
+	case d.Compares():
+		return model + "not clamped. The noise is simulated: no privacy guarantee."
+	case d.Data == Resampled:
+		return "Rows are drawn with replacement from " + d.Population.Name + ", coded and clamped as those of a release are, and the truth is least squares on all rows of it. " +
+			"The noise is simulated: no privacy guarantee."
+	case d.Data == Cirrhosis:
+		return "Real rows, with bounds at their extremes: no privacy guarantee. The noise is simulated."
+	case d.Data == Clamped && d.X == NormalX:
+		return "Rows follow the model and are clamped to [-1, 1], as those of a release are. The noise is simulated: no privacy guarantee."
+	case d.Data == Clamped:
+		return "Rows have " + string(d.X) + " covariates, which the model takes for normal, and are clamped to [-1, 1]. The noise is simulated: no privacy guarantee."
+	case d.X != NormalX:
+		return "Rows have " + string(d.X) + " covariates, which the model takes for normal, and are not clamped: no privacy guarantee. The noise is simulated."
+	}
+	return "Rows follow the model and are not clamped: no privacy guarantee. The noise is simulated."
+}
+
+func (d *Design) privacy(epsilon float64) release.Privacy {
+	return release.Privacy{Epsilon: epsilon, Delta: d.Delta, Neighbours: release.ReplaceOne}
+}
+
+func (d *Design) subject(fit fitter, n int64, rows *Rows, truth []float64) Subject {
+	switch {
+	case d.Compares():
+		return &comparison{newMethod(fit, n, d.Clients), fit, n, d.Data, rows}
+	case d.Data == Resampled:
+		if d.Prior.Name == DefaultPrior {
+			fit.prior = nil
+		}
+		return &population{fit, n, rows, truth}
+	case d.Data == Cirrhosis:
+		return &prediction{fit, cirrhosisOnUnit()}
+	}
+	return &regression{fitter: fit, n: n, clamp: d.Data == Clamped, x: d.X}
+}
+
+// Fig3 is the study of Bernstein & Sheldon's Figure 3: calibration, coverage, MMD and
+// runtime at one covariate. Data are unclamped, as theirs are.
+func Fig3() *Design {
+	return &Design{
+		Format: DesignFormat, Preset: "fig3", Data: Unclamped, X: NormalX,
+		Ns: []int64{10, 100, 1000}, Epsilons: []float64{0.01, 0.1, 1}, Ps: []int{1},
+		Prior: PriorSpec{Name: PaperPrior}, Trials: 300, Arms: Arms(PaperMethods(), nil, nil),
+	}
+}
+
+// Fig4 is the study of Bernstein & Sheldon's Figure 4: how often predictive intervals
+// hold the responses of rows that were not inferred from, over 100 splits of 46
+// rows into 36 and 10. Both columns are mapped to [0, 1] by their extremes, as theirs
+// are; bounds that come from the rows give a release no guarantee. The prior is
+// theirs, in that scale, and for the covariates the default.
+func Fig4() *Design {
+	return &Design{
+		Format: DesignFormat, Preset: "fig4", Data: Cirrhosis, X: NormalX,
+		Ns: []int64{cirrhosisTrain}, Epsilons: []float64{0.1, 1}, Ps: []int{1},
+		Prior: PriorSpec{File: json.RawMessage(fig4Prior)}, Trials: 100, Arms: Arms(PaperMethods(), nil, nil),
+	}
+}
+
+// fig4Prior is a slope of 1 and an intercept of 0, with a precision of .25 each.
+const fig4Prior = `{"units":"original","theta":{"mean":[0,1],"precision":[[0.25,0],[0,0.25]]},"sigma2":{"shape":20,"scale":0.5}}`

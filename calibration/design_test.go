@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
 )
 
@@ -28,7 +29,7 @@ func TestDesignText(t *testing.T) {
 	file := small()
 	file.Prior = PriorSpec{File: json.RawMessage("{\"sigma2\": {\"shape\":  4, \"scale\": 1}}")}
 	file.Columns, file.Ps = dpreg.UnitDesign(2), nil
-	for _, d := range []*Design{small(), file, Fig3(), Fig4()} {
+	for _, d := range []*Design{small(), file, Fig3(), Fig4(), comparing(DefaultCompared()...)} {
 		again, err := ReadDesign(d.Text())
 		if err != nil || !bytes.Equal(again.Text(), d.Text()) {
 			t.Errorf("%v\n%s\n%s", err, d.Text(), again.Text())
@@ -43,6 +44,29 @@ func TestDesignText(t *testing.T) {
 	}
 	if _, err := ReadDesign([]byte(`{"fromat":"dpreg-study/1"}`)); err == nil || !strings.Contains(err.Error(), "fromat") {
 		t.Error(err)
+	}
+}
+
+// Designs of each kind of truth and of comparisons, by the digest that their journals began
+// with: journals that are there stay those of their studies.
+func TestFingerprints(t *testing.T) {
+	for want, text := range map[string]string{
+		"fd979cd4c56c7d285174d3e2c5f111a53e186cf5de55d17b7657cd4f6c0d9059": `{"format":"dpreg-study/1","data":"unclamped","x":"normal","n":[40],"epsilon":[1],"p":[1],"prior":"box","arms":[{"method":"naive","sensitivity":"exact","chains":1,"warmup":1000,"draws":150},{"method":"non-private","chains":1,"warmup":1000,"draws":150}],"trials":6,"seed":0}`,
+		"9194820dc1c8086df42a6ee1a016e3598be3d7d3f6a53c7ad28d3b2dc3057755": `{"format":"dpreg-study/1","data":"resampled","n":[100],"epsilon":[1,10],"population":{"name":"pums.csv","columns":{"response":{"name":"income","lower":0,"upper":500000},"covariates":[{"name":"educ","lower":1,"upper":16},{"name":"sex","lower":0,"upper":1}],"intercept":true},"missing":"error","rows":1000,"digest":"2286b4f9494bb0212ce94ecc2f7007d596d06103d7a5d83ab6bfc6557a932038"},"prior":"default","arms":[{"method":"mcmc-exact","sensitivity":"exact","chains":1,"warmup":1000,"draws":150}],"trials":4,"seed":0}`,
+		"52c2a9f35a569b9e05ea0e9b8fcb4d0b88818782d6e4ef0277967b5a54323b49": `{"format":"dpreg-compare/1","n":[60,90],"p":[1,2],"data":"unclamped","epsilon":[1],"delta":0.000001,"methods":["non-private","mcmc-exact","gibbs-ss-update","gibbs-ss-noisy","naive","dp-vi","dp-pvi","adassp"],"clients":3,"trials":2,"seed":0}`,
+		"300ec11b20376925a4d2f8869f796224cb642182926e5e04ee8b956766ad884f": `{"format":"dpreg-compare/1","table":{"name":"pums.csv","columns":{"response":{"name":"income","lower":0,"upper":500000},"covariates":[{"name":"age","lower":0,"upper":100},{"name":"educ","lower":1,"upper":16}],"intercept":true},"missing":"error","rows":1000,"digest":"ad5ffe3eccb62884a2ae757e694efee948c9ed99efe84467efaa3551538b8024","test":0.2},"epsilon":[1,3],"delta":0.000001,"methods":["non-private","naive","adassp","dp-pvi","gibbs-ss-noisy"],"clients":10,"trials":3,"seed":0}`,
+	} {
+		d, err := ReadDesign([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, d.Text()); err != nil || compact.String() != text {
+			t.Errorf("%v: %s, read from %s", err, &compact, text)
+		}
+		if s, err := d.Study(nil); err != nil || s.Fingerprint() != want {
+			t.Errorf("%v: a study of its own: %s", err, text)
+		}
 	}
 }
 
@@ -90,6 +114,10 @@ func TestRehearsal(t *testing.T) {
 	for says, change := range map[string]func(*Design){
 		"too short": func(d *Design) { d.Arms[1].Warmup = 10 },
 		"more than": func(d *Design) { d.Ns = []int64{50, 2} },
+		"at most 3": func(d *Design) {
+			d.Ps = []int{4}
+			d.Arms = append(d.Arms, arm(noisyMoments, "exact", ExactSensitivity))
+		},
 	} {
 		d := small()
 		d.Arms = Arms([]string{"naive", "gibbs-ss-update"}, []string{"exact"}, []string{ExactSensitivity})
@@ -115,6 +143,9 @@ func TestEveryMethodRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, x := range run(t, s, Options{}) {
+			if (x.Clamped > 0) != (data == Clamped) {
+				t.Errorf("%s rows: a share of %v is clamped", data, x.Clamped)
+			}
 			if c := s.Cells[x.Cell]; x.Error != "" || len(x.Scores) < 4 || x.Draws != Ranked || x.MMD2 == nil {
 				t.Errorf("%v: %+v", c.Setting, x)
 			} else if last := x.Scores[len(x.Scores)-1]; last.Name != LogLikelihood {
@@ -153,12 +184,12 @@ func TestSensitivities(t *testing.T) {
 		s := toyStudy(1)
 		rng := s.stream(Setting{}, 0)
 		rows, _ := newRows(params, shape, NormalX, rng)
-		sums, err := rows.sum(20, false, false)
+		sums, err := f.summing(false).sum(rows.next, 20)
 		if err != nil {
 			t.Fatal(err)
 		}
 		f.prior = model.BoxPrior(shape)
-		fit, err := f.fit(context.Background(), sums, rng, rng)
+		fit, err := f.fit(context.Background(), sums, mechanisms.Simulated(rng), rng)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,4 +248,23 @@ func TestWrite(t *testing.T) {
 			t.Errorf("%s: %d rows, want %d: %v", name, len(rows), c.rows, err)
 		}
 	}
+}
+
+// A design of any bytes is refused, or is one that is written and read back the same.
+func FuzzReadDesign(f *testing.F) {
+	for _, d := range []*Design{Fig3(), Fig4(), small(), comparing(DefaultCompared()...)} {
+		f.Add(d.Text())
+	}
+	f.Add([]byte(`{"format":"dpreg-study/1","trials":-1}`))
+	f.Add([]byte(`{"format":"dpreg-compare/1","table":{"name":"a","rows":3,"test":0.5}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		d, err := ReadDesign(text)
+		if err != nil {
+			return
+		}
+		again, err := ReadDesign(d.Text())
+		if err != nil || !bytes.Equal(again.Text(), d.Text()) {
+			t.Fatalf("read back as\n%s\nerror %v, for\n%s", again.Text(), err, d.Text())
+		}
+	})
 }

@@ -48,26 +48,8 @@ func NewBand(trials int, level float64) *Band {
 	return b
 }
 
-// Holds reports whether the ranks stay in the band.
-func (b *Band) Holds(ranks []int) bool {
-	for i, c := range below(ranks) {
-		if c < b.Lower[i] || c > b.Upper[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// ECDFTest returns the p-value of the test whose acceptance regions are the bands:
-// the probability, if ranks are uniform, that the smallest γ_i is as small as
-// this. It is NaN for no ranks.
-func ECDFTest(ranks []int) float64 {
-	if len(ranks) == 0 {
-		return math.NaN()
-	}
-	return newWalk(len(ranks)).test(ranks)
-}
-
+// test returns the p-value of the test whose acceptance regions are the bands: the
+// probability, if ranks are uniform, that the smallest γ_i is as small as this.
 func (w *walk) test(ranks []int) float64 {
 	least := 1.0
 	for i, c := range below(ranks) {

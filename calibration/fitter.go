@@ -2,7 +2,7 @@ package calibration
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"math/rand/v2"
 
 	"github.com/dpreg/dpreg"
@@ -24,14 +24,20 @@ type fitter struct {
 	tamper  func(*release.Release) // a fault planted by a test
 }
 
+// summing says what the arm infers from.
+func (f *fitter) summing(clamp bool) summing {
+	p := len(f.columns.Covariates)
+	return summing{m: p + 1, clamp: clamp, moments: f.arm.Method == noisyMoments && p <= release.MaxMomentCovariates}
+}
+
 // fit releases the sums with simulated noise, unless the method is non-private, and
 // infers.
-func (f *fitter) fit(ctx context.Context, s *summed, data, sampler *rand.Rand) (*dpreg.Fit, error) {
-	o := dpreg.Options{Method: f.arm.Method, Kernel: f.arm.Kernel, ModelClamping: f.arm.ModelClamping, Prior: f.prior, Plan: f.arm.plan(sampler.Uint64())}
+func (f *fitter) fit(ctx context.Context, s *summed, noise *mechanisms.Entropy, sampler *rand.Rand) (*dpreg.Fit, error) {
+	o := f.options(sampler.Uint64())
 	if f.arm.Method == NonPrivate {
 		return dpreg.NonPrivate(ctx, s.statistics, f.columns, o)
 	}
-	r, err := f.release(ctx, s, mechanisms.Simulated(data))
+	r, err := f.release(ctx, s, noise)
 	if err != nil {
 		return nil, err
 	}
@@ -45,18 +51,14 @@ func (f *fitter) fit(ctx context.Context, s *summed, data, sampler *rand.Rand) (
 const rehearsalEpsilon = 1e6
 
 // rehearse returns what inference refuses of the arm before it draws anything, such as
-// fewer rows than it needs: a context that is done keeps it from going further.
+// fewer rows than it needs.
 func (f *fitter) rehearse(n int64, seed uint64) error {
 	shape, rng := shapeOf(f.columns), mcmc.Stream(seed, 0)
-	params, err := drawPrior(f.prior, shape, rng)
+	rows, err := simulate(f.prior, shape, NormalX, rng)
 	if err != nil {
 		return err
 	}
-	rows, err := newRows(params, shape, NormalX, rng)
-	if err != nil {
-		return err
-	}
-	sums, err := rows.sum(n, true, f.arm.Method == noisyMoments)
+	sums, err := f.summing(true).sum(rows.next, n)
 	if err != nil || f.arm.Method == NonPrivate {
 		return err
 	}
@@ -64,13 +66,12 @@ func (f *fitter) rehearse(n int64, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	_, err = dpreg.Infer(ctx, r, dpreg.Options{Method: f.arm.Method, Kernel: f.arm.Kernel, ModelClamping: f.arm.ModelClamping, Prior: f.prior, Plan: f.arm.plan(0)})
-	if errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
+	return dpreg.Can([]dpreg.Custodian{{Release: r}}, f.options(0))
+}
+
+// options are those of the arm, with chains from a seed.
+func (f *fitter) options(seed uint64) dpreg.Options {
+	return dpreg.Options{Method: f.arm.Method, Kernel: f.arm.Kernel, ModelClamping: f.arm.ModelClamping, Prior: f.prior, Plan: f.arm.plan(seed)}
 }
 
 func (f *fitter) release(ctx context.Context, s *summed, e *mechanisms.Entropy) (*release.Release, error) {
@@ -78,7 +79,10 @@ func (f *fitter) release(ctx context.Context, s *summed, e *mechanisms.Entropy) 
 	if privacy.Delta > 0 {
 		kind = ssp.Auto
 	}
-	if s.moments != nil {
+	if f.arm.Method == noisyMoments {
+		if s.moments == nil {
+			return nil, fmt.Errorf("%d covariates: releases with moments have at most %d", len(f.columns.Covariates), release.MaxMomentCovariates)
+		}
 		return ssp.PublishMoments(ctx, s.statistics, s.moments, f.columns, privacy, kind, e)
 	}
 	sensitivity := ssp.Exact
@@ -95,8 +99,12 @@ func (f *fitter) reference(ctx context.Context, s *ssp.Statistics, rng *rand.Ran
 	if err != nil {
 		return nil, err
 	}
-	names := shapeOf(f.columns).RegressionNames()
-	return fit.Draws(dpreg.Scaled).Map(names, func(dst, src []float64) { copy(dst, src) }), nil
+	return regressionDraws(fit), nil
+}
+
+// regressionDraws are those of (θ, σ²), in scaled units.
+func regressionDraws(fit *dpreg.Fit) *posterior.Draws {
+	return fit.Draws(dpreg.Scaled).Map(shapeOf(fit.Design).RegressionNames(), func(dst, src []float64) { copy(dst, src) })
 }
 
 // capped tells whether a run by ESS ended at its limit without that ESS.

@@ -1,13 +1,77 @@
 package calibration
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 )
+
+// Coefficient says of one in a population what its score does not. Widths are in the data's
+// units.
+type Coefficient struct {
+	Width float64 `json:"width"` // of the 95 % interval
+	// Contraction is that of posterior.Contraction; nil
+	// where there is none.
+	Contraction *float64 `json:"contraction,omitempty"`
+	// LeastSquares is of the same rows without noise; nil where they leave it open.
+	LeastSquares *LeastSquares `json:"least_squares,omitempty"`
+}
+
+// LeastSquares is a coefficient's normal intervals θ̂ ± z·se of least squares.
+type LeastSquares struct {
+	Width float64           `json:"width"` // of the 95 % interval
+	Hits  [len(Levels)]bool `json:"hits"`  // whether that of each of Levels holds the truth
+}
+
+// truth is least squares on all rows of Resampled data; nil where there are none.
+func (d *Design) truth(rows *Rows) ([]float64, error) {
+	switch {
+	case rows == nil:
+		return nil, nil
+	case d.Population == nil:
+		return nil, errors.New("the rows of this study are simulated")
+	}
+	if err := d.Population.Check(rows); err != nil {
+		return nil, err
+	}
+	if d.Data != Resampled {
+		return nil, nil
+	}
+	sums := ssp.NewAccumulator(rows.m)
+	if err := sums.AddRows(rows.v); err != nil {
+		return nil, err
+	}
+	columns := &d.Population.Columns
+	theta, _ := leastSquares(sums.Statistics(), columns)
+	for j, v := range theta {
+		if math.IsNaN(v) {
+			return nil, fmt.Errorf("the rows of %s leave the coefficient of %q open: it is constant, or a combination of others; name fewer columns in the formula",
+				d.Population.Name, columns.Covariates[j-len(theta)+len(columns.Covariates)].Name)
+		}
+	}
+	return theta, nil
+}
+
+// newLeastSquares is nil of a coefficient that is open, or that rows without residuals have.
+func newLeastSquares(theta, se, truth float64) *LeastSquares {
+	if math.IsNaN(theta) || !(se > 0) {
+		return nil
+	}
+	l := new(LeastSquares)
+	for i, level := range Levels {
+		half := distuv.UnitNormal.Quantile((1+level)/2) * se
+		l.Hits[i] = math.Abs(truth-theta) <= half
+		l.Width = 2 * half
+	}
+	return l
+}
 
 // aliased is the share of a column's squares below which what other columns leave of it is
 // rounding.

@@ -1,151 +1,168 @@
 package calibration
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"math"
-	"math/rand/v2"
-
-	"gonum.org/v1/gonum/stat/distuv"
-
-	"github.com/dpreg/dpreg"
-	"github.com/dpreg/dpreg/posterior"
-	"github.com/dpreg/dpreg/ssp"
+	"slices"
 )
-
-// Coefficient says of one in a population what its score does not. Widths are in the data's
-// units.
-type Coefficient struct {
-	Width float64 `json:"width"` // of the 95 % interval
-	// Contraction is that of posterior.Contraction; nil
-	// where there is none.
-	Contraction *float64 `json:"contraction,omitempty"`
-	// LeastSquares is of the same rows without noise; nil where they leave it open.
-	LeastSquares *LeastSquares `json:"least_squares,omitempty"`
-}
-
-// LeastSquares is a coefficient's normal intervals θ̂ ± z·se of least squares.
-type LeastSquares struct {
-	Width float64           `json:"width"` // of the 95 % interval
-	Hits  [len(Levels)]bool `json:"hits"`  // whether that of each of Levels holds the truth
-}
 
 // RHat names the measure that is the largest R-hat over all parameters of a fit.
 const RHat = "rhat"
 
-// PopulationMethod is what Infer takes for one release of more rows than columns.
-const PopulationMethod = "mcmc-exact"
+// RHatLimit and SharpContraction are where a fit has not mixed, and where the release
+// tells nearly all of a coefficient.
+const (
+	RHatLimit        = 1.05
+	SharpContraction = 0.9
+)
 
-// PopulationArms are Arms with the chains and the warm-up of Infer, and few draws; kernel
-// plain aside.
-func PopulationArms(methods, kernels, sensitivities []string) []Arm {
-	arms, plan := Arms(methods, kernels, sensitivities), dpreg.DefaultPlan()
-	for i := range arms {
-		if a := &arms[i]; a.ESS > 0 {
-			a.Chains, a.Warmup, a.Draws, a.ESS = plan.Chains, plan.Warmup, 500, 0
-		}
-	}
-	return arms
+// last is the place of the 95 % interval among Levels.
+const last = len(Levels) - 1
+
+// CoefficientSummary is of a coefficient in a population, over the trials of a cell. What does
+// not exist is nil. Widths are those of 95 % intervals, in the data's units.
+type CoefficientSummary struct {
+	Truth float64 `json:"truth"`
+	// LeastSquares is how often normal intervals of least squares on the same rows without
+	// noise hold the truth, of the trials that have them.
+	LeastSquares *[len(Levels)]Coverage `json:"least_squares,omitempty"`
+	Width        float64                `json:"width"`           // median
+	Ratio        *float64               `json:"ratio,omitempty"` // to that of least squares, median
+	Contraction  *float64               `json:"contraction,omitempty"`
+	// Sharp is the coverage of 95 % intervals of the fits with a contraction of at least SharpContraction.
+	Sharp *Coverage `json:"sharp,omitempty"`
 }
 
-// truth is least squares on all rows of the population; nil where there are none.
-func (d *Design) truth(rows *Rows) ([]float64, error) {
-	switch {
-	case rows == nil:
-		return nil, nil
-	case d.Population == nil:
-		return nil, errors.New("the rows of this study are simulated")
-	}
-	if err := d.Population.Check(rows); err != nil {
-		return nil, err
-	}
-	sums := ssp.NewAccumulator(rows.m)
-	if err := sums.AddRows(rows.v); err != nil {
-		return nil, err
-	}
-	columns := &d.Population.Columns
-	theta, _ := leastSquares(sums.Statistics(), columns)
-	for j, v := range theta {
-		if math.IsNaN(v) {
-			return nil, fmt.Errorf("the rows of %s leave the coefficient of %q open: it is constant, or a combination of others; name fewer columns in the formula",
-				d.Population.Name, columns.Covariates[j-len(theta)+len(columns.Covariates)].Name)
-		}
-	}
-	return theta, nil
-}
-
-// population is a trial of rows that are drawn with replacement.
-type population struct {
-	fitter
-	n     int64
-	rows  *Rows
-	truth []float64 // the data's units
-}
-
-// Trial implements Subject.
-func (p *population) Trial(ctx context.Context, data, sampler *rand.Rand) (*Sample, error) {
-	if p.rows == nil {
-		panic("calibration: a trial without the rows of its population")
-	}
-	sums, err := p.sum(data)
-	if err != nil {
-		return nil, err
-	}
-	fit, err := p.fit(ctx, sums, data, sampler)
-	if err != nil {
-		return nil, err
-	}
-	summary := fit.Summary(dpreg.Original, posterior.DefaultLevel)
-	worst, _ := posterior.Worst(summary.Parameters)
-	if worst == nil {
-		return nil, errors.New("the draws do not vary: there is no R-hat")
-	}
-	s := &Sample{Truth: p.truth, Capped: p.capped(fit), Measures: []Measure{{RHat, worst.RHat}}}
-	theta, se := leastSquares(sums.statistics, p.columns)
-	for j, truth := range p.truth {
-		of := summary.Parameters[j]
-		s.Names = append(s.Names, of.Label)
-		s.Coefficients = append(s.Coefficients, Coefficient{of.Q97_5 - of.Q2_5, of.Contraction, newLeastSquares(theta[j], se[j], truth)})
-	}
-	s.Draws = fit.Draws(dpreg.Original).Map(s.Names, func(dst, src []float64) { copy(dst, src) })
-	return s, nil
-}
-
-// sum draws rows and sums them.
-func (p *population) sum(rng *rand.Rand) (*summed, error) {
-	m, s := p.rows.m, new(summed)
-	sums, high := ssp.NewAccumulator(m), (*ssp.MomentAccumulator)(nil)
-	if p.arm.Method == noisyMoments {
-		high = ssp.NewMomentAccumulator(m - 1)
-	}
-	for range p.n {
-		row := p.rows.At(rng.IntN(int(p.rows.Len())))
-		if err := sums.AddRows(row); err != nil {
-			return nil, err
-		}
-		if high != nil {
-			if err := high.Add(row); err != nil {
-				return nil, err
+// unmixed is the share of trials above RHatLimit, nil where none has the measure.
+func unmixed(trials []*Trial) *float64 {
+	var above []float64
+	for _, t := range trials {
+		for _, m := range t.Measures {
+			if m.Name == RHat {
+				above = append(above, indicator(m.Value > RHatLimit))
 			}
 		}
 	}
-	if s.statistics = sums.Statistics(); high != nil {
-		s.moments = high.Moments()
-	}
-	return s, nil
+	return mean(above)
 }
 
-// newLeastSquares is nil of a coefficient that is open, or that rows without residuals have.
-func newLeastSquares(theta, se, truth float64) *LeastSquares {
-	if math.IsNaN(theta) || !(se > 0) {
+func indicator(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// summariseCoefficient is nil of a quantity that is none.
+func summariseCoefficient(trials []*Trial, name string) *CoefficientSummary {
+	c := new(CoefficientSummary)
+	var widths, ratios, contractions []float64
+	var plain [len(Levels)]int
+	sharp, held := 0, 0
+	for _, t := range trials {
+		i := slices.IndexFunc(t.Scores, func(s Score) bool { return s.Name == name })
+		if i < 0 || t.Scores[i].Coefficient == nil {
+			continue
+		}
+		score, of := t.Scores[i], t.Scores[i].Coefficient
+		c.Truth, widths = score.Truth, append(widths, of.Width)
+		if l := of.LeastSquares; l != nil {
+			ratios = append(ratios, of.Width/l.Width)
+			for k, hit := range l.Hits {
+				plain[k] += int(indicator(hit))
+			}
+		}
+		if of.Contraction == nil {
+			continue
+		}
+		if contractions = append(contractions, *of.Contraction); *of.Contraction >= SharpContraction {
+			sharp++
+			held += int(indicator(score.Hits[last]))
+		}
+	}
+	if widths == nil {
 		return nil
 	}
-	l := new(LeastSquares)
-	for i, level := range Levels {
-		half := distuv.UnitNormal.Quantile((1+level)/2) * se
-		l.Hits[i] = math.Abs(truth-theta) <= half
-		l.Width = 2 * half
+	c.Width, c.Ratio, c.Contraction = median(widths), medianOf(ratios), medianOf(contractions)
+	if sharp > 0 {
+		coverage := newCoverage(Levels[last], held, sharp)
+		c.Sharp = &coverage
 	}
-	return l
+	if ratios != nil {
+		c.LeastSquares = new([len(Levels)]Coverage)
+		for k, level := range Levels {
+			c.LeastSquares[k] = newCoverage(level, plain[k], len(ratios))
+		}
+	}
+	return c
 }
+
+// medianOf is nil of nothing.
+func medianOf(values []float64) *float64 {
+	if values == nil {
+		return nil
+	}
+	v := median(values)
+	return &v
+}
+
+// Margin is by how much the share of 95 % intervals that hold the coefficient exceeds what is
+// asked: 90 %, or 3 % less than the share of least squares, if that is less. It is NaN of what
+// is no coefficient.
+func (q *QuantitySummary) Margin() float64 {
+	if q.Coefficient == nil {
+		return math.NaN()
+	}
+	asked := 0.90
+	if l := q.Coefficient.LeastSquares; l != nil {
+		asked = min(asked, l[last].Share-0.03)
+	}
+	return q.Coverage[last].Share - asked
+}
+
+// Judged is a slope in one cell of a study of a population.
+type Judged struct {
+	Population string
+	Setting
+	*QuantitySummary
+}
+
+// Verdict is what studies of populations tell of slopes. Intercepts are left out of it: most
+// lie where there are no rows.
+type Verdict struct {
+	Cells, Failing int     // Failing have a slope whose margin is below 0
+	Worst          *Judged // the slope of the least margin
+	Sharp          *Judged // of those of which fits learned at least SharpContraction, as a median: the least coverage
+}
+
+// Judge finds the verdict on studies; nil where none is of a population.
+func Judge(studies ...*Summary) *Verdict {
+	v := new(Verdict)
+	for _, s := range studies {
+		for _, c := range s.Cells {
+			fails := false
+			for i := range c.Quantities {
+				q := &c.Quantities[i]
+				if q.Coefficient == nil || q.Name == interceptName {
+					continue
+				}
+				at := &Judged{s.Population, c.Setting, q}
+				fails = fails || q.Margin() < 0
+				if v.Worst == nil || q.Margin() < v.Worst.Margin() {
+					v.Worst = at
+				}
+				if l := q.Coefficient.Contraction; l != nil && *l >= SharpContraction && (v.Sharp == nil || q.Coverage[last].Share < v.Sharp.Coverage[last].Share) {
+					v.Sharp = at
+				}
+			}
+			v.Cells++
+			v.Failing += int(indicator(fails))
+		}
+	}
+	if v.Worst == nil {
+		return nil
+	}
+	return v
+}
+
+// interceptName is the label that a fit gives its intercept.
+const interceptName = "(Intercept)"

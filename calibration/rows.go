@@ -1,7 +1,12 @@
 package calibration
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 
@@ -9,51 +14,67 @@ import (
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
+	"github.com/dpreg/dpreg/table"
 )
 
-// Simulated is rows of a trial, in scaled units, their sums, and the parameters that they
-// were drawn with.
-type Simulated struct {
-	Rows       []float64 // n rows of p covariates and the response, one after another
-	Statistics *ssp.Statistics
-	Truth      *model.Params
-	Clamped    float64 // the share of values outside [-1, 1], clamped or not
+// Table says which rows of which table are meant, and how they are read.
+type Table struct {
+	Name    string        `json:"name"` // of the file, without its directory
+	Columns schema.Design `json:"columns"`
+	Missing table.Missing `json:"missing,omitempty"`
+	NA      []string      `json:"na,omitempty"`
+	Rows    int64         `json:"rows"`
+	Digest  string        `json:"digest"` // Rows.Digest
+	// Test is the share of Split rows that is predicted.
+	Test float64 `json:"test,omitempty"`
 }
 
-// Simulate draws parameters from the prior, and from them n rows, which it clamps or not,
-// as those of a Design's trials are. Errors: a prior that float64 cannot draw from.
-func Simulate(prior *model.Prior, shape model.Shape, n int64, clamp bool, rng *rand.Rand) (*Simulated, error) {
-	truth, err := drawPrior(prior, shape, rng)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := newRows(truth, shape, NormalX, rng)
-	if err != nil {
-		return nil, err
-	}
-	m := shape.M()
-	s, outside, sums := &Simulated{Rows: make([]float64, int(n)*m), Truth: truth}, 0, make([]float64, shape.Statistics())
-	inside := make([]float64, m)
-	for i := range int(n) {
-		v := s.Rows[i*m : (i+1)*m]
-		rows.next(v)
-		copy(inside, v)
-		outside += clampRow(inside)
-		if clamp {
-			copy(v, inside)
+// train is how many rows are inferred from.
+func (t *Table) train() int64 { return t.Rows - int64(float64(t.Rows)*t.Test+0.5) }
+
+// Rows are those of a table, in scaled units, one after another.
+type Rows struct {
+	m int
+	v []float64
+}
+
+// ReadRows keeps rows of m values, as table.Options.Rows yields them. Errors: what rows yields.
+func ReadRows(rows iter.Seq2[[]float64, error], m int) (*Rows, error) {
+	r := &Rows{m: m}
+	for row, err := range rows {
+		if err != nil {
+			return nil, err
 		}
-		addTo(sums, v)
+		r.v = append(r.v, row...)
 	}
-	s.Clamped = float64(outside) / float64(len(s.Rows))
-	if !clamp {
-		s.Statistics, err = ssp.FromVector(m, n, sums)
-		return s, err
+	return r, nil
+}
+
+// Len is the number of rows.
+func (r *Rows) Len() int64 { return int64(len(r.v) / r.m) }
+
+// At is row i, counted from 0; it is not to be changed.
+func (r *Rows) At(i int) []float64 { return r.v[i*r.m : (i+1)*r.m] }
+
+// Digest is a checksum of the values, by which a table is known again.
+func (r *Rows) Digest() string {
+	h := sha256.New()
+	buffer := make([]byte, 0, 8*len(r.v))
+	for _, v := range r.v {
+		buffer = binary.LittleEndian.AppendUint64(buffer, math.Float64bits(v))
 	}
-	exact := ssp.NewAccumulator(m)
-	err = exact.AddRows(s.Rows)
-	s.Statistics = exact.Statistics()
-	return s, err
+	h.Write(buffer)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Check tells rows that are not the table's.
+func (t *Table) Check(r *Rows) error {
+	if r.Len() != t.Rows || r.Digest() != t.Digest {
+		return fmt.Errorf("these rows are not those of the study, which has %d rows of %s: they changed, or are read in another way", t.Rows, t.Name)
+	}
+	return nil
 }
 
 // drawPrior draws parameters from the prior.
@@ -118,47 +139,70 @@ func (r *rows) standard() float64 {
 	return r.rng.NormFloat64()
 }
 
-// summed is what is summed over the rows of a trial.
-type summed struct {
-	statistics *ssp.Statistics
-	moments    *ssp.Moments // of the covariates, clamped; nil unless asked for
-	clamped    float64      // the share of values outside [-1, 1]
+// simulate draws parameters from the prior, and then their rows.
+func simulate(prior *model.Prior, shape model.Shape, law XLaw, rng *rand.Rand) (*rows, error) {
+	params, err := drawPrior(prior, shape, rng)
+	if err != nil {
+		return nil, err
+	}
+	return newRows(params, shape, law, rng)
 }
 
-// sum draws n rows and sums them: clamped to [-1, 1], or as they are.
-func (r *rows) sum(n int64, clamp, moments bool) (*summed, error) {
-	m := r.shape.M()
-	exact, plain := ssp.NewAccumulator(m), make([]float64, r.shape.Statistics())
-	var high *ssp.MomentAccumulator
-	if moments {
-		high = ssp.NewMomentAccumulator(r.shape.P)
+// summed is what is summed over the rows of a trial.
+type summed struct {
+	rows       []float64 // one after another; nil unless asked for
+	statistics *ssp.Statistics
+	moments    *ssp.Moments // of the covariates, clamped; nil unless asked for
+	outside    float64      // the share of values outside [-1, 1], clamped or not
+}
+
+// summing says what is made of rows of m values: they are clamped to [-1, 1], or left as they
+// are; moments are summed, too; and rows are kept.
+type summing struct {
+	m                    int
+	clamp, moments, keep bool
+}
+
+// sum sums n rows, each of which next writes down.
+func (o summing) sum(next func([]float64), n int64) (s *summed, err error) {
+	exact, plain, high := ssp.NewAccumulator(o.m), make([]float64, release.Length(o.m)), (*ssp.MomentAccumulator)(nil)
+	if o.moments {
+		high = ssp.NewMomentAccumulator(o.m - 1)
 	}
-	v, outside := make([]float64, m), 0
+	s = new(summed)
+	v, outside := make([]float64, o.m), 0
 	for range n {
-		r.next(v)
-		addTo(plain, v)
+		next(v)
+		if !o.clamp {
+			addTo(plain, v)
+			if o.keep {
+				s.rows = append(s.rows, v...)
+			}
+		}
 		outside += clampRow(v)
-		if clamp {
+		if o.clamp {
 			if err := exact.Add(v); err != nil {
 				return nil, err
 			}
+			if o.keep {
+				s.rows = append(s.rows, v...)
+			}
 		}
-		if moments {
+		if o.moments {
 			if err := high.Add(v); err != nil {
 				return nil, err
 			}
 		}
 	}
-	s := &summed{}
-	if moments {
+	s.outside = float64(outside) / float64(n*int64(o.m))
+	if o.moments {
 		s.moments = high.Moments()
 	}
-	if clamp {
-		s.statistics, s.clamped = exact.Statistics(), float64(outside)/float64(n*int64(m))
+	if o.clamp {
+		s.statistics = exact.Statistics()
 		return s, nil
 	}
-	var err error
-	s.statistics, err = ssp.FromVector(m, n, plain)
+	s.statistics, err = ssp.FromVector(o.m, n, plain)
 	return s, err
 }
 
@@ -183,4 +227,44 @@ func clampRow(v []float64) (outside int) {
 		}
 	}
 	return outside
+}
+
+// cirrhosis is wine consumed per head and the death rate from cirrhosis in 46
+// American states: columns of testdata/cirrhosis.csv, whose SOURCE.md has the source.
+var cirrhosis = [...][2]float64{
+	{5, 41.2}, {4, 31.7}, {3, 39.4}, {7, 57.5}, {11, 74.8}, {9, 59.8}, {6, 54.3}, {3, 47.9},
+	{12, 77.2}, {7, 56.6}, {14, 80.9}, {12, 34.3}, {10, 53.1}, {10, 55.4}, {14, 57.8}, {9, 62.8},
+	{7, 67.3}, {18, 56.7}, {6, 37.6}, {31, 129.9}, {13, 70.3}, {20, 104.2}, {19, 83.6}, {10, 66.0},
+	{4, 52.3}, {16, 86.9}, {9, 66.6}, {6, 40.1}, {6, 55.7}, {21, 58.1}, {15, 74.3}, {17, 98.1},
+	{7, 40.7}, {13, 66.7}, {8, 48.0}, {28, 122.5}, {23, 92.1}, {22, 76.0}, {23, 97.5}, {7, 33.8},
+	{16, 90.5}, {2, 29.7}, {6, 28.0}, {3, 51.6}, {8, 55.7}, {13, 55.5},
+}
+
+// cirrhosisTrain of the 46 rows are inferred from, the others predicted.
+const cirrhosisTrain = 36
+
+// cirrhosisColumns has both columns on [0, 1].
+func cirrhosisColumns() *schema.Design {
+	return &schema.Design{
+		Response:   schema.Column{Name: "cirrhosis", Lower: 0, Upper: 1},
+		Covariates: []schema.Column{{Name: "wine", Lower: 0, Upper: 1}},
+		Intercept:  true,
+	}
+}
+
+// cirrhosisOnUnit is the data with each column's extremes at 0 and 1.
+func cirrhosisOnUnit() [][2]float64 {
+	low, high := cirrhosis[0], cirrhosis[0]
+	for _, row := range cirrhosis {
+		for j, v := range row {
+			low[j], high[j] = min(low[j], v), max(high[j], v)
+		}
+	}
+	rows := make([][2]float64, len(cirrhosis))
+	for i, row := range cirrhosis {
+		for j, v := range row {
+			rows[i][j] = (v - low[j]) / (high[j] - low[j])
+		}
+	}
+	return rows
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 )
@@ -88,9 +87,18 @@ func TestSum(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := r.sum(1000, clamp, true)
+		s, err := summing{3, clamp, true, true}.sum(r.next, 1000)
 		if err != nil {
 			t.Fatal(err)
+		}
+		kept := make([]float64, len(s.statistics.Vector()))
+		for row := range slices.Chunk(s.rows, 3) {
+			addTo(kept, row)
+		}
+		for i, v := range s.statistics.Vector() { // clamped ones are rounded to 2⁻²⁰
+			if math.Abs(v-kept[i]) > 1000*0x1p-20 {
+				t.Errorf("clamped %t: sum %d is %v, of the rows that are kept %v", clamp, i, v, kept[i])
+			}
 		}
 		return s
 	}
@@ -99,11 +107,15 @@ func TestSum(t *testing.T) {
 	if a, b := with.statistics.Vector()[y], without.statistics.Vector()[y]; !(a < b && a <= 1000) {
 		t.Errorf("Σy² = %v clamped, %v not", a, b)
 	}
-	if with.clamped < 0.02 || with.clamped > 0.3 || without.clamped != 0 {
-		t.Errorf("clamped: %v, %v", with.clamped, without.clamped)
+	if with.outside < 0.02 || with.outside > 0.3 || without.outside != with.outside {
+		t.Errorf("outside: %v, %v", with.outside, without.outside)
 	}
 	if with.statistics.N != 1000 || without.statistics.N != 1000 || with.moments.N != 1000 {
 		t.Error("other numbers of rows")
+	}
+	outside := func(v float64) bool { return v < -1 || v > 1 }
+	if slices.ContainsFunc(with.rows, outside) || !slices.ContainsFunc(without.rows, outside) {
+		t.Error("rows are clamped where they should not be, or not where they should")
 	}
 }
 
@@ -111,37 +123,5 @@ func TestClampRow(t *testing.T) {
 	v := []float64{-1.5, -1, 0.5, 1, 2}
 	if n := clampRow(v); n != 2 || v[0] != -1 || v[4] != 1 || v[2] != 0.5 {
 		t.Error(n, v)
-	}
-}
-
-// Simulate draws what a trial sums.
-func TestSimulate(t *testing.T) {
-	shape := model.Shape{P: 2, Intercept: true}
-	prior := model.BoxPrior(shape)
-	for _, clamp := range []bool{false, true} {
-		s, err := Simulate(prior, shape, 50, clamp, mcmc.Stream(3, 0))
-		if err != nil {
-			t.Fatal(err)
-		}
-		rng := mcmc.Stream(3, 0)
-		params, err := drawPrior(prior, shape, rng)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows, err := newRows(params, shape, NormalX, rng)
-		if err != nil {
-			t.Fatal(err)
-		}
-		summed, err := rows.sum(50, clamp, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !slices.Equal(s.Statistics.Vector(), summed.statistics.Vector()) || !slices.Equal(s.Truth.Theta, params.Theta) {
-			t.Errorf("clamped %t: not the sums of a trial", clamp)
-		}
-		outside := slices.ContainsFunc(s.Rows, func(v float64) bool { return v < -1 || v > 1 })
-		if outside == clamp || s.Clamped == 0 || clamp && s.Clamped != summed.clamped {
-			t.Errorf("clamped %t: rows outside %t, a share of %v", clamp, outside, s.Clamped)
-		}
 	}
 }

@@ -1,3 +1,21 @@
+// Package calibration asks whether posteriors are right: it draws parameters
+// from the prior, data from the parameters, samples the posterior given the
+// data, and looks where among its draws the truth lies. If and only if the draws
+// come from the posterior is the truth's rank uniform, for every quantity
+// (Cook, Gelman & Rubin 2006, Journal of Computational and Graphical Statistics
+// 15(3); Talts, Betancourt, Simpson, Vehtari & Gelman 2018, arXiv:1804.06788).
+//
+// A Study is a list of cells, each a Subject: whatever can do one such trial. A
+// Design is a study of the regression of package dpreg, over numbers of rows,
+// budgets ε, covariates and methods; Fig3 and Fig4 are those of Bernstein &
+// Sheldon (2019), Differentially Private Bayesian Linear Regression, NeurIPS. A Design
+// of a population takes its truths from real rows in place of the prior, and asks for
+// coverage beside that of least squares. A comparison puts many methods to the same data: those
+// that infer from a release, variational inference on rows, AdaSSP and the posterior without
+// privacy; docs/compare.md says how each is set, and why so. What comes of real rows is computed
+// from them without any mechanism: it is for those who may see them.
+//
+// Results are data: package report writes tables and draws pictures of them.
 package calibration
 
 import (
@@ -8,14 +26,79 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/dpreg/dpreg/internal/parallel"
 	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/posterior"
 )
+
+// Subject is what is on trial: a model together with a sampler of its posterior.
+type Subject interface {
+	// Trial draws a truth and data from the model with the generator data, and
+	// the posterior given those data with the generator sampler, and takes no
+	// randomness from elsewhere. Several goroutines call it at once.
+	//
+	// An error other than ctx's is a result: the trial is kept and counted as
+	// failed, and the study goes on.
+	Trial(ctx context.Context, data, sampler *rand.Rand) (*Sample, error)
+}
+
+// Sample is what one trial gives: quantities with a truth and draws, or measures, or
+// both.
+type Sample struct {
+	// Names are those of the quantities, in the same order in every trial. A
+	// name that stands several times is of quantities that are alike; a summary
+	// pools them.
+	Names []string
+	// Truth is each quantity's true value.
+	Truth []float64
+	// Draws are of the posterior: column j is quantity j. At least Ranked of
+	// them, over all chains.
+	Draws *posterior.Draws
+	// Coefficients, if not nil, say more of each quantity: a coefficient in a population.
+	Coefficients []Coefficient
+	// Reference are draws of the first quantities, as many as it has columns,
+	// from a posterior to compare with by MMD; nil compares with none.
+	Reference *posterior.Draws
+	// Capped: the sampler stopped at its limit before it reached the effective
+	// sample size that it was to reach.
+	Capped bool
+	// Clamped is the share of simulated values that were clamped to their bounds.
+	Clamped float64
+	// Measures are numbers that the subject itself makes of the trial. They are kept, and
+	// a Summary leaves them to whoever knows what they mean.
+	Measures []Measure
+	// Seconds that the sampler took; 0 stands for all of the trial.
+	Seconds float64
+}
+
+// Measure is a number with a name.
+type Measure struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+}
+
+// Setting names a cell: two cells of a study differ in it. What a study does not
+// vary stays zero. Method names the sampler; cells that differ only in Method,
+// Kernel, Sensitivity and Run see the same data.
+type Setting struct {
+	N           int64   `json:"n,omitempty"`
+	Epsilon     float64 `json:"epsilon,omitempty"`
+	P           int     `json:"p,omitempty"`
+	Method      string  `json:"method"`
+	Kernel      string  `json:"kernel,omitempty"`
+	Sensitivity string  `json:"sensitivity,omitempty"`
+	Run         string  `json:"run,omitempty"` // how long the sampler runs
+}
+
+// Cell is a subject under its setting.
+type Cell struct {
+	Setting
+	Subject Subject
+}
 
 // Study is what is to be run: so many trials of each cell. The randomness of a
 // trial comes from Seed, the cell's Setting and the trial's number alone.
@@ -28,10 +111,13 @@ type Study struct {
 	// Uniform: a right sampler's ranks are uniform here. It is false where the
 	// data are not the model's, which is then what coverage measures.
 	Uniform bool
-	// Population is the name of the table from which rows are drawn; empty: there is none.
+	// Population is the name of the table from which rows are taken; empty: there is none.
 	Population string
 	// Note is what a reader of the results should know, a sentence or more.
 	Note string
+	// Compares: trials have the measures of a comparison, at Delta.
+	Compares bool
+	Delta    float64
 }
 
 // Options say how a study is run; the zero value serves. Results depend on none of
@@ -102,25 +188,8 @@ func (s *Study) Run(ctx context.Context, o Options) ([]*Trial, error) {
 	}
 	tasks := r.tasks()
 	r.total, r.done = r.finished()+len(tasks), r.finished()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	workers := o.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(workers, len(tasks)) {
-		group.Go(func() {
-			for i := int(next.Add(1) - 1); i < len(tasks) && ctx.Err() == nil; i = int(next.Add(1) - 1) {
-				if err := r.do(ctx, tasks[i]); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	group.Wait()
-	if err := context.Cause(ctx); err != nil {
+	err := parallel.Each(ctx, o.Workers, len(tasks), nil, func(ctx context.Context, i int) error { return r.do(ctx, tasks[i]) })
+	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(r.trials, func(t *Trial) bool { return t == nil }), nil
@@ -214,4 +283,30 @@ func (s *Study) stream(c Setting, trial int) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %+v", s.Seed, c)
 	return mcmc.Stream(h.Sum64(), trial)
+}
+
+// Runtime is how long the trials of a cell took, a core each: simulation, sampling
+// and what is computed of the draws; in a comparison inference alone, where it did not fail.
+type Runtime struct {
+	Setting
+	Median, Total float64 // seconds
+}
+
+// Runtimes are those of the cells, in their order.
+func (s *Study) Runtimes(trials []*Trial) []Runtime {
+	seconds := make([][]float64, len(s.Cells))
+	for _, t := range trials {
+		if !s.Compares || t.Error == "" {
+			seconds[t.Cell] = append(seconds[t.Cell], t.Seconds)
+		}
+	}
+	times := make([]Runtime, len(s.Cells))
+	for i, c := range s.Cells {
+		times[i].Setting = c.Setting
+		if len(seconds[i]) > 0 {
+			times[i].Median = median(seconds[i])
+			times[i].Total = *mean(seconds[i]) * float64(len(seconds[i]))
+		}
+	}
+	return times
 }

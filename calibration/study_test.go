@@ -46,7 +46,7 @@ func run(t *testing.T, s *Study, o Options) []*Trial {
 func written(t *testing.T, s *Study, trials []*Trial) string {
 	t.Helper()
 	var b bytes.Buffer
-	sum := s.Summarise(trials)
+	sum := s.Results(trials)
 	if err := errors.Join(s.WriteTrials(&b, trials), sum.WriteCSV(&b), sum.WriteJSON(&b)); err != nil {
 		t.Fatal(err)
 	}

@@ -3,12 +3,14 @@ package calibration
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // SummaryFormat is the first member of a summary's JSON.
 const SummaryFormat = "dpreg-calibration/1"
 
-// Summary says what the trials of a study tell. It does not depend on how long they
+// Summary says what the trials of a study tell that is no comparison. It does not depend on how long they
 // took, and so is the same whenever the study is run again.
 type Summary struct {
 	Format string `json:"format"`
@@ -61,7 +63,7 @@ type QuantitySummary struct {
 	KS          *float64 `json:"ks,omitempty"`
 	P           *float64 `json:"p_value,omitempty"`
 	PBonferroni *float64 `json:"p_bonferroni,omitempty"`
-	// ECDF is the p-value of ECDFTest on the ranks.
+	// ECDF is the p-value of the ranks by the test of Band.
 	ECDF     *float64              `json:"ecdf_p_value,omitempty"`
 	Coverage [len(Levels)]Coverage `json:"coverage"`
 	// Coefficient says more of one in a population.
@@ -71,16 +73,52 @@ type QuantitySummary struct {
 	U     []float64 `json:"-"`
 }
 
-// unsound is the share of trials that may fail or be capped.
-const unsound = 0.01
+// Coverage is how often central intervals of a level held the truth.
+type Coverage struct {
+	Level float64 `json:"level"`
+	Hits  int     `json:"hits"`
+	Of    int     `json:"of"`
+	// Share is Hits/Of, and Lower and Upper its binomial interval.
+	Share float64 `json:"share"`
+	Lower float64 `json:"lower"`
+	Upper float64 `json:"upper"`
+}
+
+// binomialLevel is that of the intervals of coverage.
+const binomialLevel = 0.95
+
+// newCoverage has the exact interval of Clopper & Pearson (1934, Biometrika 26(4)):
+// its ends are quantiles of beta laws.
+func newCoverage(level float64, hits, of int) Coverage {
+	c := Coverage{Level: level, Hits: hits, Of: of, Share: float64(hits) / float64(of), Upper: 1}
+	k, n, tail := float64(hits), float64(of), (1-binomialLevel)/2
+	if hits > 0 {
+		c.Lower = distuv.Beta{Alpha: k, Beta: n - k + 1}.Quantile(tail)
+	}
+	if hits < of {
+		c.Upper = distuv.Beta{Alpha: k + 1, Beta: n - k}.Quantile(1 - tail)
+	}
+	return c
+}
+
+// SE is the Monte Carlo standard error of a share.
+func (c Coverage) SE() float64 { return math.Sqrt(c.Share * (1 - c.Share) / float64(c.Of)) }
+
+// sound tells whether no more than 1 % of so many trials failed or were capped.
+func sound(failed, capped, trials int) bool { return float64(failed+capped) <= 0.01*float64(trials) }
+
+// Unsound implements Results.
+func (s *Summary) Unsound() (n int) {
+	for _, c := range s.Cells {
+		n += int(indicator(!c.Sound))
+	}
+	return n
+}
 
 // Summarise summarises the trials that Run or Merge returned.
 func (s *Study) Summarise(trials []*Trial) *Summary {
 	sum := &Summary{Format: SummaryFormat, Uniform: s.Uniform, Population: s.Population, Note: s.Note, Trials: s.Trials, Seed: s.Seed, Cells: make([]CellSummary, len(s.Cells))}
-	byCell := make([][]*Trial, len(s.Cells))
-	for _, t := range trials {
-		byCell[t.Cell] = append(byCell[t.Cell], t)
-	}
+	byCell := s.byCell(trials)
 	var walks map[int]*walk // nil: no tests
 	if s.Population == "" {
 		walks = make(map[int]*walk)
@@ -104,6 +142,15 @@ func (s *Study) Summarise(trials []*Trial) *Summary {
 	return sum
 }
 
+// byCell sorts trials by their cells.
+func (s *Study) byCell(trials []*Trial) [][]*Trial {
+	cells := make([][]*Trial, len(s.Cells))
+	for _, t := range trials {
+		cells[t.Cell] = append(cells[t.Cell], t)
+	}
+	return cells
+}
+
 func summariseCell(setting Setting, trials []*Trial, walks map[int]*walk) CellSummary {
 	c := CellSummary{Setting: setting}
 	var ess, draws, clamped, mmd, accept, projected, divergent []float64
@@ -124,7 +171,7 @@ func summariseCell(setting Setting, trials []*Trial, walks map[int]*walk) CellSu
 		mmd, accept = appendTo(mmd, t.MMD2), appendTo(accept, t.Accept)
 		projected, divergent = appendTo(projected, t.Projected), appendTo(divergent, t.Divergent)
 	}
-	c.Sound = float64(c.Failed+c.Capped) <= unsound*float64(len(trials))
+	c.Sound = sound(c.Failed, c.Capped, len(trials))
 	if len(ess) > 0 {
 		c.ESSMedian, c.ESSLeast = median(ess), slices.Min(ess)
 		c.Draws, c.Clamped = *mean(draws), *mean(clamped)
@@ -202,8 +249,8 @@ func mean(values []float64) *float64 {
 	return &sum
 }
 
-// standardError of the mean is nil of fewer than two values.
-func standardError(values []float64) *float64 {
+// variance is nil of fewer than two values.
+func variance(values []float64) *float64 {
 	if len(values) < 2 {
 		return nil
 	}
@@ -211,9 +258,17 @@ func standardError(values []float64) *float64 {
 	for _, v := range values {
 		sum += float64((v - m) * (v - m))
 	}
-	n := float64(len(values))
-	e := math.Sqrt(sum / (n - 1) / n)
-	return &e
+	sum /= float64(len(values) - 1)
+	return &sum
+}
+
+// standardError of the mean is nil of fewer than two values.
+func standardError(values []float64) *float64 {
+	v := variance(values)
+	if v != nil {
+		*v = math.Sqrt(*v / float64(len(values)))
+	}
+	return v
 }
 
 func median(values []float64) float64 {

@@ -120,13 +120,13 @@ func (s *Sample) check() error {
 func thin(series []float64) []float64 {
 	kept := make([]float64, Ranked)
 	for i := range kept {
-		kept[i] = series[spaced(i, len(series))]
+		kept[i] = series[spaced(i, Ranked, len(series))]
 	}
 	return kept
 }
 
-// spaced is the place of the i-th of Ranked values evenly spaced among n.
-func spaced(i, n int) int { return (2*i + 1) * n / (2 * Ranked) }
+// spaced is the place of the i-th of k values evenly spaced among n.
+func spaced(i, k, n int) int { return (2*i + 1) * n / (2 * k) }
 
 // rankOf counts the draws below the truth, and of those that equal it a number
 // uniform on 0 … all.
@@ -167,7 +167,7 @@ func points(d *posterior.Draws, columns int) [][]float64 {
 	n, width := d.NumDraws(), len(d.Names)
 	rows := make([][]float64, Ranked)
 	for i := range rows {
-		at := spaced(i, n*d.NumChains())
+		at := spaced(i, Ranked, n*d.NumChains())
 		first := at % n * width
 		rows[i] = d.Chains[at/n][first : first+columns]
 	}
@@ -191,4 +191,51 @@ func infoMean(d *posterior.Draws, name string) *float64 {
 		return nil
 	}
 	return &sum
+}
+
+// MMD2 returns the unbiased estimate of the squared maximum mean discrepancy between
+// the laws of x and y (Gretton, Borgwardt, Rasch, Schölkopf & Smola 2012, A Kernel
+// Two-Sample Test, JMLR 13, equation 3),
+//
+//	1/(m(m−1)) Σ_{i≠j} k(x_i, x_j) + 1/(n(n−1)) Σ_{i≠j} k(y_i, y_j) − 2/(mn) Σ_ij k(x_i, y_j),
+//
+// with the standard normal kernel k(a, b) = exp(−½|a − b|²). Its mean is 0 where the
+// laws are one, and so it may be negative. Both samples need two points at least.
+func MMD2(x, y [][]float64) float64 {
+	m, n := float64(len(x)), float64(len(y))
+	return 2*kernelPairs(x)/(m*(m-1)) + 2*kernelPairs(y)/(n*(n-1)) - 2*kernelCross(x, y)/(m*n)
+}
+
+// Distance is MMD2 of Ranked draws of x and of y, evenly spaced, each a point of its first
+// so many columns. It panics if either has fewer draws or columns.
+func Distance(x, y *posterior.Draws, columns int) float64 {
+	return MMD2(points(x, columns), points(y, columns))
+}
+
+// kernelPairs sums k over i < j.
+func kernelPairs(x [][]float64) (sum float64) {
+	for i := range x {
+		for j := range i {
+			sum += normalKernel(x[i], x[j])
+		}
+	}
+	return sum
+}
+
+func kernelCross(x, y [][]float64) (sum float64) {
+	for _, a := range x {
+		for _, b := range y {
+			sum += normalKernel(a, b)
+		}
+	}
+	return sum
+}
+
+func normalKernel(a, b []float64) float64 {
+	s := 0.0
+	for k, v := range a {
+		d := v - b[k]
+		s += float64(d * d)
+	}
+	return math.Exp(-s / 2)
 }

@@ -1,13 +1,16 @@
 package conjugate
 
 import (
+	"fmt"
 	"math"
+	"math/big"
 	"testing"
 
-	"github.com/dpreg/dpreg/internal/dense"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distmv"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/dpreg/dpreg/internal/dense"
 )
 
 const draws = 100_000
@@ -237,5 +240,156 @@ func TestNoAllocation(t *testing.T) {
 		w.LogDensity(mu, tau)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestSigmaMoments compares with closed forms, Γ at halves, where E σ and Var σ
+// are elementary: a = 3/2 gives Γ(1)/Γ(3/2) = 2/√π, a = 2 gives √π/2, and
+// h²(x+1) = h²(x)·((x+½)/x)² climbs from there.
+func TestSigmaMoments(t *testing.T) {
+	const b = 3
+	for _, start := range []struct{ x, h2 float64 }{{.5, 1 / math.Pi}, {1, math.Pi / 4}} {
+		h2 := start.h2
+		for x := start.x; x < 300; x++ {
+			d := &NIG{Mean: []float64{0}, Precision: []float64{1}, Shape: x + .5, Scale: b}
+			closeTo(t, fmt.Sprint("E σ at a=", d.Shape), d.MeanSigma(), math.Sqrt(b/h2), 1e-13)
+			if d.Shape > 1 {
+				want := b/(d.Shape-1) - b/h2
+				// The difference loses 4a units in the last place, the
+				// recurrence's own error x of them.
+				closeTo(t, fmt.Sprint("Var σ at a=", d.Shape), d.VarSigma(), want, 1e-12+4*d.Shape*(x+4)*0x1p-53)
+			}
+			r := (x + .5) / x
+			h2 *= r * r
+		}
+	}
+	// For large a, σ is nearly normal: Var σ = b/(4a²)·(1 + 15/(8a) + O(a⁻²)).
+	for _, a := range []float64{1e4, 1e8, 1e15} {
+		d := &NIG{Mean: []float64{0}, Precision: []float64{1}, Shape: a, Scale: b}
+		closeTo(t, fmt.Sprint("Var σ at a=", a), d.VarSigma(), b/(4*a*a)*(1+15/(8*a)), 10/(a*a)+1e-14)
+	}
+}
+
+func TestUndefinedMoments(t *testing.T) {
+	inf, nan := math.Inf(1), math.NaN()
+	same := func(a, b float64) bool {
+		return a == b || math.Abs(a-b) < 1e-14 || math.IsNaN(a) && math.IsNaN(b)
+	}
+	for _, c := range []struct{ shape, theta, varTheta, mean2, var2, mean, variance float64 }{
+		{.3, nan, nan, inf, nan, inf, nan},
+		{.5, nan, nan, inf, nan, inf, nan},
+		{.8, 1, inf, inf, nan, -1, inf},
+		{1, 1, inf, inf, nan, -1, inf},
+		{1.5, 1, 1, 2, inf, -1, -1},
+		{2, 1, .5, 1, inf, -1, -1},
+	} {
+		d := &NIG{Mean: []float64{1}, Precision: []float64{2}, Shape: c.shape, Scale: 1}
+		var theta, varTheta [1]float64
+		d.MeanTheta(theta[:])
+		d.VarTheta(varTheta[:])
+		got := []float64{theta[0], varTheta[0], d.MeanSigma2(), d.VarSigma2(), d.MeanSigma(), d.VarSigma()}
+		for i, want := range []float64{c.theta, c.varTheta, c.mean2, c.var2, c.mean, c.variance} {
+			if want == -1 { // finite: tested above
+				want = got[i]
+				if math.IsNaN(want) || math.IsInf(want, 0) {
+					want = 0
+				}
+			}
+			if !same(got[i], want) {
+				t.Errorf("shape %g: moment %d is %g, want %g", c.shape, i, got[i], want)
+			}
+		}
+	}
+}
+
+const bits = 400
+
+func number(v float64) *big.Float { return new(big.Float).SetPrec(bits).SetFloat64(v) }
+
+func times(a, b *big.Float) *big.Float { return new(big.Float).SetPrec(bits).Mul(a, b) }
+
+// exactScale returns b_n from the same float64 statistics in 400 bits, by
+// eliminating the bordered matrix [Λ_n, Xᵀy+Λ₀μ₀; ·, yᵀy+μ₀ᵀΛ₀μ₀].
+func exactScale(prior *NIG, xx, xy []float64, yy float64) float64 {
+	q := prior.Dim()
+	m := make([][]*big.Float, q+1)
+	for i := range m {
+		m[i] = make([]*big.Float, q+1)
+		for j := range m[i] {
+			m[i][j] = number(0)
+		}
+	}
+	for i := range q {
+		m[i][q].SetFloat64(xy[i])
+		for j := range q {
+			l := number(prior.Precision[i*q+j])
+			m[i][j].Add(number(xx[i*q+j]), l)
+			m[i][q].Add(m[i][q], times(l, number(prior.Mean[j])))
+		}
+	}
+	m[q][q].SetFloat64(yy)
+	for i := range q {
+		m[q][i].Set(m[i][q])
+		lm := new(big.Float).SetPrec(bits).Sub(m[i][q], number(xy[i])) // (Λ₀μ₀)_i
+		m[q][q].Add(m[q][q], times(lm, number(prior.Mean[i])))
+	}
+	for k := range q {
+		for i := k + 1; i <= q; i++ {
+			f := new(big.Float).SetPrec(bits).Quo(m[i][k], m[k][k])
+			for j := k; j <= q; j++ {
+				m[i][j].Sub(m[i][j], times(f, m[k][j]))
+			}
+		}
+	}
+	b, _ := m[q][q].Float64()
+	return prior.Scale + b/2
+}
+
+// scaleBound is the docstring's promise: a few units in the last place of
+// yᵀy + |μ|ᵀ|XᵀX||μ|, and of b_n itself.
+func scaleBound(post *NIG, xx []float64, yy float64) float64 {
+	q := post.Dim()
+	size := yy + post.Scale
+	for i := range q {
+		for j := range q {
+			size += math.Abs(post.Mean[i] * xx[i*q+j] * post.Mean[j])
+		}
+	}
+	return 4 * float64(q) * 0x1p-53 * size
+}
+
+// TestNIGScalePrecision: b_n where the textbook's formula has no digit left.
+func TestNIGScalePrecision(t *testing.T) {
+	rng := source()
+	const cell = 0x1p-20 // rows on a lattice: sums of fewer than 2¹³ products are exact
+	onLattice := func() float64 { return math.Floor(rng.Float64()*2/cell)*cell - 1 }
+	truth := []float64{.25, .5, -.125}
+	for _, c := range []struct {
+		name  string
+		mean  []float64
+		tight float64 // prior precision
+		noise float64
+		n     int
+	}{
+		{"usual", []float64{0, 0, 0}, 1, .1, 1000},
+		{"high signal to noise", []float64{0, 0, 0}, 1e-3, 1e-6, 8000},
+		{"noiseless", []float64{0, 0, 0}, 1e-6, 0, 4000},
+		{"tight prior far away", []float64{1e6, -1e6, 1e6}, 1e12, .1, 100},
+		{"tight prior at the truth", truth, 1e20, 1e-5, 100},
+		{"loose prior far away", []float64{1e5, 1e5, 1e5}, 1e-14, .1, 1000},
+		{"no data", []float64{1, 2, 3}, 1e8, .1, 0},
+		{"fewer rows than coefficients", []float64{0, 0, 0}, 1e-2, .1, 2},
+	} {
+		prior := must(NewNIG(c.mean, []float64{c.tight, 0, 0, 0, c.tight, 0, 0, 0, c.tight}, 2, 1e-9))
+		_, _, xx, xy, yy := regression(truth, c.noise, c.n, onLattice)
+		s, post := NewNIGSampler(3), prior.Clone()
+		if !s.Update(post, prior, xx, xy, yy, float64(c.n)) {
+			t.Errorf("%s: refused, b_n = %g", c.name, post.Scale)
+			continue
+		}
+		want := exactScale(prior, xx, xy, yy)
+		if off := math.Abs(post.Scale - want); !(off <= scaleBound(post, xx, yy)) {
+			t.Errorf("%s: b_n = %.17g, exactly %.17g, off by %.2g, bound %.2g", c.name, post.Scale, want, off, scaleBound(post, xx, yy))
+		}
 	}
 }

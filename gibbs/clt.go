@@ -1,8 +1,11 @@
 package gibbs
 
 import (
+	"math"
 	"math/rand/v2"
 
+	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
 )
@@ -77,4 +80,176 @@ func (k *clt) propose(rng *rand.Rand) Info {
 		k.drawLatent(k.propS, k.propR, rng)
 	}
 	return info
+}
+
+// collapsed is the density of the unconstrained parameters φ with the latent
+// statistics integrated out of the CLT model, given ω:
+//
+//	log π(φ) = log p(φ) − ½ log|K| − ½ eᵀK⁻¹e,  K = nΣ_t + diag ω², e = z − nμ_t.
+type collapsed struct {
+	*state
+	unused []float64 // a gradient that value does not want
+}
+
+func newCollapsed(c *state) *collapsed {
+	return &collapsed{state: c, unused: make([]float64, c.law.Dim())}
+}
+
+// value returns log π(φ). It leaves the state's parameters at φ and its factors as
+// factorLatent does. Where rounding leaves a matrix indefinite it returns −∞.
+func (t *collapsed) value(phi []float64) float64 {
+	t.law.Constrain(t.params, phi)
+	if !t.factorLatent() {
+		return math.Inf(-1)
+	}
+	return t.law.LogPrior(t.unused, t.params) + t.logLikelihood()
+}
+
+// sloped is collapsed with a gradient, for moments of x that are fixed. It goes through
+// α = K⁻¹e and W = ½(ααᵀ − K⁻¹), the derivatives in nμ_t and nΣ_t, back to φ.
+type sloped struct {
+	*collapsed
+	law     *fixed
+	inverse []float64 // K⁻¹, then W, q×q
+}
+
+// Dim returns the number of unconstrained parameters.
+func (t *sloped) Dim() int { return t.law.Dim() }
+
+// LogDensity returns log π(φ) and writes its gradient; see value.
+func (t *sloped) LogDensity(grad, phi []float64) float64 {
+	t.law.Constrain(t.params, phi)
+	if !t.factorLatent() {
+		return math.Inf(-1)
+	}
+	logp := t.law.LogPrior(grad, t.params) + t.logLikelihood()
+	alpha := t.gain
+	dense.SolveLowerT(t.chol, t.q, alpha)
+
+	dense.InverseFromCholesky(t.inverse, t.chol, t.q)
+	for i, a := range alpha {
+		row := t.inverse[i*t.q : i*t.q+i+1]
+		for j := range row {
+			row[j] = 0.5 * (a*alpha[j] - row[j])
+		}
+	}
+	t.law.Pullback(grad, t.params, alpha, t.inverse, t.n)
+	return logp
+}
+
+// proposal is a state and what a step proposes for it: parameters, ω² and n move at
+// once, s′ waits until conclude.
+type proposal struct {
+	*state
+	before       *model.Params // parameters, ω² and n before the step
+	omega        []float64
+	beforeN      float64
+	propS, propR []float64 // s′ and z − s′
+}
+
+func newProposal(c *state) *proposal {
+	vec := func() []float64 { return make([]float64, c.q) }
+	return &proposal{state: c, before: c.law.params(), omega: vec(), propS: vec(), propR: vec()}
+}
+
+// save keeps what conclude may have to bring back.
+func (k *proposal) save() {
+	k.before.Copy(k.params)
+	copy(k.omega, k.omega2)
+	k.beforeN = k.n
+}
+
+// conclude takes s′, or takes back all that moved since save.
+func (k *proposal) conclude(accepted bool) {
+	if accepted {
+		copy(k.s, k.propS)
+		copy(k.resid, k.propR)
+		return
+	}
+	k.params.Copy(k.before)
+	copy(k.omega2, k.omega)
+	k.n = k.beforeN
+}
+
+// flip negates one coefficient or one mean of the covariates. The quadratic
+// statistics often tell a size and leave the sign to the noisier linear ones,
+// so the posterior may have mirrored modes that small moves do not join.
+//
+// The negation is an involution of Jacobian 1. The variances ω of the
+// statistics whose expectation it changes are drawn anew from
+// q(ω² | φ) = GIG(½, 1/b², (z − nμ_t)²), their conditional law were s at its
+// expectation, so that Laplace noise may take up the new residual. The move is
+// accepted with probability
+//
+//	min(1, π(φ′, ω′) q(ω | φ) / (π(φ, ω) q(ω′ | φ′))),
+//
+// π(φ, ω) = p(φ) p(ω) N(z; nμ_t, nΣ_t + diag ω²), and is reversible.
+type flip struct {
+	*collapsed
+	prop          []float64
+	before, after []float64 // nμ_t
+	omega         []float64 // ω² before the move
+}
+
+func newFlip(c *collapsed) *flip {
+	vec := func() []float64 { return make([]float64, c.q) }
+	return &flip{collapsed: c, prop: make([]float64, c.law.Dim()),
+		before: vec(), after: vec(), omega: vec()}
+}
+
+// step moves phi and omega2.
+func (f *flip) step(phi []float64, rng *rand.Rand) transition {
+	q := f.obs.Shape.Q()
+	k := rng.IntN(q + len(f.params.MuX))
+	if k >= q {
+		k++ // log σ² stands between θ and μ_x
+	}
+	start, end, gain := f.try(phi, k, rng)
+	t := transition{logDensity: start}
+	if t.accept = math.Min(1, math.Exp(gain)); !(t.accept >= 0) {
+		t.accept = 0
+	}
+	if t.accepted = rng.Float64() < t.accept; t.accepted {
+		t.logDensity = end
+		copy(phi, f.prop)
+	} else {
+		f.undo()
+	}
+	return t
+}
+
+// try puts the negation of coordinate k into prop and draws ω anew. It returns
+// log π before and after, and the logarithm of the ratio above.
+func (f *flip) try(phi []float64, k int, rng *rand.Rand) (start, end, gain float64) {
+	copy(f.omega, f.omega2)
+	copy(f.prop, phi)
+	f.prop[k] = -phi[k]
+
+	gain = -f.at(f.before, phi)
+	start = -gain
+	f.law.Constrain(f.params, f.prop)
+	f.law.Set(f.params)
+	f.law.Expect(f.after, f.n)
+	for i, b := range f.noise.scale {
+		if !f.noise.latent() || f.before[i] == f.after[i] {
+			continue
+		}
+		old, rOld, rNew := f.omega[i], f.obs.Z[i]-f.before[i], f.obs.Z[i]-f.after[i]
+		w := variate.LaplaceMixture(b, rNew, rng)
+		f.omega2[i] = w
+		gain += (old-w)/(2*b*b) + variate.LaplaceMixtureLogDensity(old, b, rOld) -
+			variate.LaplaceMixtureLogDensity(w, b, rNew)
+	}
+	end = f.at(f.after, f.prop)
+	return start, end, gain + end
+}
+
+// undo takes ω back.
+func (f *flip) undo() { copy(f.omega2, f.omega) }
+
+// at returns log π(φ | ω) and writes nμ_t.
+func (f *flip) at(mean, phi []float64) float64 {
+	v := f.value(phi)
+	f.law.Expect(mean, f.n)
+	return v
 }

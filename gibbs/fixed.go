@@ -22,27 +22,29 @@ type Prior struct {
 // Name returns the method's name on the command line.
 func (Prior) Name() string { return "gibbs-ss-prior" }
 
+// Traits are of a method that takes the covariates' law from the prior.
+func (m Prior) Traits() model.Traits { return m.Kernel.traits(model.StatedCovariates) }
+
 // Law returns the law of the statistics that the method infers with.
-func (Prior) Law(p *model.Problem) (model.Law, error) {
-	obs, err := observe(p)
-	if err != nil {
-		return nil, err
-	}
-	return Prior{}.law(obs, p.Prior)
+func (m Prior) Law(p *model.Problem) (model.Law, error) {
+	_, law, err := m.read(p)
+	return law, err
 }
 
-func (m Prior) law(obs *model.Observation, prior *model.Prior) (*model.FixedMoments, error) {
-	return fixedLaw(m.Name(), obs, prior.XMoments)
+// Can refuses several releases, several measurements of a sum, and laws without moments.
+func (m Prior) Can(p *model.Problem) error {
+	_, _, err := m.read(p)
+	return err
+}
+
+func (m Prior) read(p *model.Problem) (*model.Observation, *model.FixedMoments, error) {
+	return readFixed(p, m.Name(), m.Kernel, func(*model.Observation) (*model.XMoments, error) { return p.Prior.XMoments() })
 }
 
 // Sample draws from the posterior. Draws are in scaled units, named by
 // model.Shape.RegressionNames, and n where it is latent.
 func (m Prior) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
-	obs, err := observe(p)
-	if err != nil {
-		return nil, err
-	}
-	law, err := m.law(obs, p.Prior)
+	obs, law, err := m.read(p)
 	if err != nil {
 		return nil, err
 	}
@@ -64,31 +66,35 @@ type Noisy struct {
 // Name returns the method's name on the command line.
 func (Noisy) Name() string { return "gibbs-ss-noisy" }
 
+// Traits are of a method that takes released moments for the covariates' law.
+func (m Noisy) Traits() model.Traits { return m.Kernel.traits(model.ReleasedCovariates) }
+
 // Law returns the law of the statistics that the method infers with.
-func (Noisy) Law(p *model.Problem) (model.Law, error) {
-	obs, err := observe(p)
-	if err != nil {
-		return nil, err
-	}
-	return Noisy{}.law(obs)
+func (m Noisy) Law(p *model.Problem) (model.Law, error) {
+	_, law, err := m.read(p)
+	return law, err
 }
 
-func (m Noisy) law(obs *model.Observation) (*model.FixedMoments, error) {
-	if obs.Moments == nil {
-		return nil, errors.New(m.Name() + ": the release holds no moments of the covariates of degree 3 and 4: make one with --with-moments, or take gibbs-ss-update")
-	}
-	return fixedLaw(m.Name(), obs, obs.Moments.XMoments)
+// Can refuses several releases, several measurements of a sum, a release without moments,
+// and what model.NoisyMoments.XMoments refuses.
+func (m Noisy) Can(p *model.Problem) error {
+	_, _, err := m.read(p)
+	return err
+}
+
+func (m Noisy) read(p *model.Problem) (*model.Observation, *model.FixedMoments, error) {
+	return readFixed(p, m.Name(), m.Kernel, func(obs *model.Observation) (*model.XMoments, error) {
+		if obs.Moments == nil {
+			return nil, errors.New("the release holds no moments of the covariates of degree 3 and 4: make one with --with-moments, or take gibbs-ss-update")
+		}
+		return obs.Moments.XMoments()
+	})
 }
 
 // Sample draws from the posterior. Draws are in scaled units, named by
-// model.Shape.RegressionNames, and n where it is latent. Errors: a release
-// without moments, and those of model.NoisyMoments.XMoments.
+// model.Shape.RegressionNames, and n where it is latent.
 func (m Noisy) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
-	obs, err := observe(p)
-	if err != nil {
-		return nil, err
-	}
-	law, err := m.law(obs)
+	obs, law, err := m.read(p)
 	if err != nil {
 		return nil, err
 	}
@@ -99,16 +105,28 @@ func (m Noisy) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*p
 	return draws, err
 }
 
-func fixedLaw(method string, obs *model.Observation, moments func() (*model.XMoments, error)) (*model.FixedMoments, error) {
+// readFixed reads a problem of one release and the law that moments of x make.
+func readFixed(p *model.Problem, method string, kernel Kernel, moments func(*model.Observation) (*model.XMoments, error)) (*model.Observation, *model.FixedMoments, error) {
+	obs, err := p.Single()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := kernel.check(method, obs); err != nil {
+		return nil, nil, err
+	}
+	law, err := fixedLaw(obs.Shape, func() (*model.XMoments, error) { return moments(obs) })
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", method, err)
+	}
+	return obs, law, nil
+}
+
+func fixedLaw(s model.Shape, moments func() (*model.XMoments, error)) (*model.FixedMoments, error) {
 	x, err := moments()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", method, err)
+		return nil, err
 	}
-	law, err := model.NewFixedMoments(obs.Shape, x)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", method, err)
-	}
-	return law, nil
+	return model.NewFixedMoments(s, x)
 }
 
 // inConflict is the distance, in standard deviations, between sums of covariates and
@@ -118,7 +136,7 @@ const inConflict = 6
 
 func fixedSample(ctx context.Context, method string, kernel Kernel, obs *model.Observation, prior *model.Prior, law *model.FixedMoments, plan mcmc.Plan) (*posterior.Draws, error) {
 	r := &run{
-		method: method, kernel: kernel, names: obs.WithCount(obs.Shape.RegressionNames()), rows: obs.N,
+		method: method, kernel: kernel, names: obs.RegressionNames(), rows: obs.N,
 		exact: func(rng *rand.Rand) mcmc.Kernel[Info] {
 			return newCLT(obs, prior, newFixed(obs.Shape, prior, law), rng)
 		},

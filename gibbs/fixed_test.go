@@ -16,7 +16,7 @@ import (
 
 func fixedLawOf(t testing.TB, s model.Shape, l model.XLaw) *model.FixedMoments {
 	t.Helper()
-	law, err := fixedLaw("test", &model.Observation{Shape: s}, func() (*model.XMoments, error) { return l.Moments(s.P) })
+	law, err := fixedLaw(s, func() (*model.XMoments, error) { return l.Moments(s.P) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestGewekeFixed(t *testing.T) {
 	noisy := func(p int) func(t *testing.T) *model.FixedMoments {
 		return func(t *testing.T) *model.FixedMoments {
 			m := noisyMoments(t, p, skewed, 500, 5, rand.New(rand.NewPCG(7, 1)))
-			law, err := fixedLaw("test", &model.Observation{Shape: model.Shape{P: p, Intercept: true}}, m.XMoments)
+			law, err := fixedLaw(model.Shape{P: p, Intercept: true}, m.XMoments)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -121,3 +121,129 @@ func axpy(dst []float64, a float64, x []float64) {
 		dst[i] += a * v
 	}
 }
+
+// mover moves coordinates of a density with Laplace's kinks in it: by HMC, and now and
+// then by negating one whose sign the quadratic statistics may leave open. Both are
+// reversible.
+type mover struct {
+	*hmc
+	flips  target // the density, in coordinates in which flips are made
+	fisher *fisher
+	signs  []int
+	last   transition
+	moved  bool // the last was HMC
+}
+
+const (
+	// kinkedAccept is the acceptance that steps along a slope which is not the density's
+	// are adapted to; see docs/mcmc-exact.md.
+	kinkedAccept = 0.65
+	// fewLeapfrogs bounds trajectories of some coordinates, between which others move;
+	// manyLeapfrogs those of all there are.
+	fewLeapfrogs, manyLeapfrogs = 6, 20
+)
+
+func newMover(t, flips target, signs []int, most int) *mover {
+	f := newFisher(t.Dim())
+	k := &mover{hmc: newHMC(t, f), flips: flips, fisher: f, signs: signs}
+	k.most, k.stepSize.Target = most, kinkedAccept
+	k.restart(firstStepSize)
+	return k
+}
+
+// step moves x.
+func (k *mover) step(x []float64, rng *rand.Rand) transition {
+	if k.choose(rng); k.moved {
+		k.last = k.hmc.step(x, rng)
+	} else {
+		k.last = k.flip(x, rng)
+	}
+	return k.last
+}
+
+// choose decides what the next step is.
+func (k *mover) choose(rng *rand.Rand) { k.moved = len(k.signs) == 0 || rng.Float64() >= flipShare }
+
+func (k *mover) flip(x []float64, rng *rand.Rand) transition {
+	t := transition{logDensity: k.flips.LogDensity(k.grad, x)}
+	copy(k.prop, x)
+	at := k.signs[rng.IntN(len(k.signs))]
+	k.prop[at] = -k.prop[at]
+	after := k.flips.LogDensity(k.propGrad, k.prop)
+	if t.accept = math.Min(1, math.Exp(after-t.logDensity)); !(t.accept >= 0) {
+		t.accept = 0
+	}
+	if t.accepted = rng.Float64() < t.accept; t.accepted {
+		copy(x, k.prop)
+		t.logDensity = after
+	}
+	return t
+}
+
+// adapt takes the last step, which ended at x, into warm-up; see clt.Adapt.
+func (k *mover) adapt(x []float64, iteration, warmup int) {
+	done := iteration + 1
+	if k.moved {
+		k.stepSize.Update(k.last.accept)
+		if done > share(firstWindow/2, warmup) {
+			k.fisher.add(x, k.grad)
+		}
+	}
+	if windowCloses(done, warmup) && k.fisher.Update() {
+		k.restart(whitenedStep)
+	}
+	if done == warmup {
+		k.stepSize.Settle()
+	}
+}
+
+// The metric of HMC, and the slope of a latent count, are estimated in windows of warm-up of
+// doubling length that end at 0.1, 0.2, 0.4 and 0.9; after each the step size starts anew, and at
+// the end it settles. The first half of the first window, which may be far from home, is left out.
+var windowEnds = [...]float64{0.1, 0.2, 0.4, 0.9}
+
+const (
+	firstWindow   = 0.1
+	firstStepSize = 0.1 // in the metric of warm-up's start, the identity
+	whitenedStep  = 0.7 // a guess once the metric has been estimated
+)
+
+// Adapt is called by the driver after each warm-up step.
+func (k *clt) Adapt(iteration, warmup int) {
+	if iteration == 0 {
+		k.hmc.restart(firstStepSize)
+	}
+	if k.last.Hamiltonian && !k.last.Failed {
+		k.hmc.stepSize.Update(k.last.accept)
+	}
+	done := iteration + 1
+	if done > share(firstWindow/2, warmup) && k.law.Unconstrain(k.phi, k.params) {
+		k.metric.Add(k.phi)
+		if k.count != nil {
+			k.count.add(k.phi)
+		}
+	}
+	if windowCloses(done, warmup) {
+		if k.metric.Update() {
+			k.hmc.restart(whitenedStep)
+		}
+		if k.count != nil {
+			k.count.update()
+		}
+	}
+	if done == warmup {
+		k.hmc.stepSize.Settle()
+	}
+}
+
+func share(of float64, warmup int) int { return int(of * float64(warmup)) }
+
+// windowCloses tells whether a window of warm-up ends with the last of done steps.
+func windowCloses(done, warmup int) bool {
+	for _, end := range windowEnds {
+		if done == share(end, warmup) {
+			return true
+		}
+	}
+	return false
+}

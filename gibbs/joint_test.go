@@ -3,6 +3,7 @@ package gibbs
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/dpreg/dpreg/conjugate"
@@ -238,4 +239,11 @@ func largest(z []float64) float64 {
 		m = max(m, math.Abs(v))
 	}
 	return m
+}
+
+// alone is the joint problem of one release, in its own units.
+func alone(obs *model.Observation, prior *model.Prior) *model.Joint {
+	m := obs.Shape.M()
+	same := &model.Units{Scale: slices.Repeat([]float64{1}, m), Shift: make([]float64, m)}
+	return &model.Joint{Shape: obs.Shape, Prior: prior, Shared: true, Sites: []*model.Site{{Observation: obs, Units: same}}}
 }

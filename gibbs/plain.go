@@ -19,6 +19,18 @@ import (
 // conditionals, and the projection leaves no law invariant: the chain has a
 // stationary law, but not the posterior.
 type plain struct {
+	given
+	each []*renewal
+}
+
+// given draws the parameters given all statistics, and writes them.
+type given interface {
+	drawConjugate(*rand.Rand) bool
+	Params(dst []float64)
+}
+
+// renewal draws the statistics of one release.
+type renewal struct {
 	*state
 	count *count // nil where n is public
 	phi   []float64
@@ -27,31 +39,47 @@ type plain struct {
 func newPlain(obs *model.Observation, prior *model.Prior, law source, rng *rand.Rand) *plain {
 	c := newState(obs, prior, law)
 	c.start(rng)
-	k := &plain{state: c}
-	if k.count = newCount(c, newCollapsed(c).value); k.count != nil {
-		k.phi = make([]float64, law.Dim())
+	return plainOf(c, c)
+}
+
+func newPlainSites(p *model.Joint, rng *rand.Rand) *plain {
+	c := newSites(p, rng)
+	var of []*state
+	for _, s := range c.all {
+		of = append(of, s.state)
+	}
+	return plainOf(c, of...)
+}
+
+func plainOf(c given, of ...*state) *plain {
+	k := &plain{given: c}
+	for _, s := range of {
+		k.each = append(k.each, &renewal{s, newCount(s, newCollapsed(s).value), make([]float64, s.law.Dim())})
 	}
 	return k
 }
 
 // Step does one sweep.
-func (k *plain) Step(rng *rand.Rand) Info {
-	var info Info
-	if info.Failed = !k.renew(k.count, k.phi, rng); info.Failed {
-		return info
+func (k *plain) Step(rng *rand.Rand) (info Info) {
+	for _, s := range k.each {
+		if info.Failed = !s.renew(rng); info.Failed {
+			return info
+		}
+		info.Projected = s.project() || info.Projected
 	}
-	info.Projected = k.project()
 	info.Failed = !k.drawConjugate(rng)
-	k.drawOmega(rng)
+	for _, s := range k.each {
+		s.drawOmega(rng)
+	}
 	return info
 }
 
-// renew draws n where it is latent, with phi for a buffer, and s given the parameters;
-// it reports false where rounding leaves a matrix indefinite.
-func (k *state) renew(count *count, phi []float64, rng *rand.Rand) bool {
-	if count != nil && k.law.Unconstrain(phi, k.params) {
-		count.step(phi, rng)
-		k.law.Constrain(k.params, phi)
+// renew draws n where it is latent, and s given the parameters; it reports false where
+// rounding leaves a matrix indefinite.
+func (k *renewal) renew(rng *rand.Rand) bool {
+	if k.count != nil && k.law.Unconstrain(k.phi, k.params) {
+		k.count.step(k.phi, rng)
+		k.law.Constrain(k.params, k.phi)
 	}
 	if !k.factorLatent() {
 		return false

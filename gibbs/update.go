@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -21,48 +20,42 @@ type Update struct {
 // Name returns the method's name on the command line.
 func (Update) Name() string { return "gibbs-ss-update" }
 
+// Traits are of a method that has the covariates' law among its parameters.
+func (u Update) Traits() model.Traits { return u.Kernel.traits(model.LearntCovariates) }
+
 // Law returns the law of the statistics that the method infers with.
 func (Update) Law(p *model.Problem) (model.Law, error) {
-	obs, err := observe(p)
-	if err != nil {
-		return nil, err
-	}
-	return model.NewMoments(obs.Shape), nil
+	return p.NormalLaw()
 }
 
-// Sample draws from the posterior of one release or several. Draws are in scaled units, named
-// by model.Observation.Names, of several by model.Joint.Names. The default kernel needs n > m,
-// the number of columns with the response.
-func (u Update) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
-	if !p.Several() {
-		obs, err := observe(p)
-		if err != nil {
-			return nil, err
-		}
-		if err := u.enoughRows(obs); err != nil {
-			return nil, err
-		}
-		r := u.run(alone(obs, p.Prior))
-		r.names = obs.Names()
-		return r.sample(ctx, plan)
-	}
+// Can refuses several measurements of a sum, and for the default kernel releases of no more
+// rows than columns: their scatter has no density.
+func (u Update) Can(p *model.Problem) error {
+	_, err := u.read(p)
+	return err
+}
+
+func (u Update) read(p *model.Problem) (*model.Joint, error) {
 	joint, err := p.Join()
 	if err != nil {
 		return nil, err
 	}
-	for j, s := range joint.Sites {
-		if err := u.enoughRows(s.Observation); err != nil {
-			return nil, &model.SiteError{Site: j, Err: err}
+	return joint, joint.Each(func(o *model.Observation) error {
+		if m := o.Shape.M(); u.Kernel != Plain && !o.Count.Latent() && o.N <= float64(m) {
+			return fmt.Errorf("%s: %d columns need more than %d rows, and the release has n = %g: the law of their scatter has no density; infer a smaller model by --formula", u.Name(), m, m, o.N)
 		}
-	}
-	return u.run(joint).sample(ctx, plan)
+		return u.Kernel.check(u.Name(), o)
+	})
 }
 
-// alone is the joint problem of one release, in its own units.
-func alone(obs *model.Observation, prior *model.Prior) *model.Joint {
-	m := obs.Shape.M()
-	same := &model.Units{Scale: slices.Repeat([]float64{1}, m), Shift: make([]float64, m)}
-	return &model.Joint{Shape: obs.Shape, Prior: prior, Shared: true, Sites: []*model.Site{{Observation: obs, Units: same}}}
+// Sample draws from the posterior of one release or several. Draws are in scaled units, named
+// by model.Joint.Names.
+func (u Update) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
+	joint, err := u.read(p)
+	if err != nil {
+		return nil, err
+	}
+	return u.run(joint).sample(ctx, plan)
 }
 
 func (u Update) run(p *model.Joint) *run {
@@ -77,12 +70,4 @@ func (u Update) run(p *model.Joint) *run {
 		}
 	}
 	return r
-}
-
-// enoughRows refuses a release whose rows have a scatter without a density.
-func (u Update) enoughRows(o *model.Observation) error {
-	if m := o.Shape.M(); u.Kernel != Plain && !o.Count.Latent() && o.N <= float64(m) {
-		return fmt.Errorf("%s: %d columns need more than %d rows, and the release has n = %g: the law of their scatter has no density; infer a smaller model by --formula", u.Name(), m, m, o.N)
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -284,3 +285,80 @@ func singular(a []float64, k, from int) bool {
 	}
 	return false
 }
+
+// Sums are the parts of s that the conjugate updates take.
+type Sums struct {
+	Shape  Shape
+	XX, XY []float64 // Q×Q and Q: the design matrix's, with the intercept's column of ones
+	YY     float64
+	SX     []float64 // P: Σ x
+	SXX    []float64 // P×P: Σ xxᵀ
+}
+
+// NewSums allocates for a shape.
+func NewSums(s Shape) *Sums {
+	p, q := s.P, s.Q()
+	return &Sums{Shape: s, XX: make([]float64, q*q), XY: make([]float64, q), SX: make([]float64, p), SXX: make([]float64, p*p)}
+}
+
+// Set sorts s, canonical order, of n rows into its parts.
+func (t *Sums) Set(s []float64, n float64) {
+	p, q, m, f := t.Shape.P, t.Shape.Q(), t.Shape.M(), t.Shape.first()
+	if t.Shape.Intercept {
+		t.XX[0], t.XY[0] = n, s[p]
+	}
+	at := m
+	for j := range p {
+		t.SX[j] = s[j]
+		if f == 1 {
+			t.XX[j+1], t.XX[(j+1)*q] = s[j], s[j]
+		}
+		for k := j; k < p; k++ {
+			v := s[at]
+			t.SXX[j*p+k], t.SXX[k*p+j] = v, v
+			t.XX[(j+f)*q+k+f], t.XX[(k+f)*q+j+f] = v, v
+			at++
+		}
+		t.XY[j+f] = s[at]
+		at++
+	}
+	t.YY = s[at]
+}
+
+// Given is the kernel of the parameters given statistics that are held, by Conditionals.
+// Where the prior is conjugate its draws are independent. Else they are those of a Gibbs
+// sampler that starts at typical values and moves a few times before the first draw: given
+// statistics of many rows θ, σ² and the covariates' law hardly depend on the free scales, so
+// that draws are nearly independent and need no warm-up.
+type Given struct {
+	method       string
+	conditionals *Conditionals
+	x            *Params
+	s            []float64
+	n            float64
+	err          error
+}
+
+// NewGiven is for statistics s of n rows; covariates tells whether (μ_x, T) are among the
+// parameters. Errors name the method.
+func NewGiven(method string, shape Shape, prior *Prior, covariates bool, s []float64, n float64) *Given {
+	k := &Given{method: method, conditionals: NewConditionals(shape, prior, covariates), x: NewRegressionParams(shape), s: s, n: n}
+	if covariates {
+		k.x = NewParams(shape)
+	}
+	return k
+}
+
+// Step draws once.
+func (k *Given) Step(rng *rand.Rand) struct{} {
+	if !k.conditionals.Draw(k.x, k.s, k.n, rng) {
+		k.err = fmt.Errorf("%s: the posterior's matrices are not positive definite: columns are collinear and the prior is too weak to tell them apart", k.method)
+	}
+	return struct{}{}
+}
+
+// Err ends the run; see mcmc.Failer.
+func (k *Given) Err() error { return k.err }
+
+// Params writes the parameters in the order of Shape.Names, or of Shape.RegressionNames.
+func (k *Given) Params(dst []float64) { k.x.Write(dst) }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -13,7 +12,7 @@ import (
 //
 //	y ~ N(θ_jᵀ(1, x), σ_j²) at custodian j;  θ_j = θ and σ_j = σ, or where Partial
 //	θ_j ~ N(θ, Ω), log σ_j ~ N(log σ, υ²)
-//	x ~ N(μ_x, T) of each custodian's own (μ_x, T), or where Shared of one
+//	x ~ N(μ_x, T) of each custodian's own (μ_x, T), or where Shared of one, as of one release
 //	z_j = s_j + noise, for each j
 //
 // Parameters and prior are in common units: the scaled ones of the smallest boxes
@@ -44,14 +43,9 @@ func (e *SiteError) Error() string { return fmt.Sprintf("release %d: %v", e.Site
 func (e *SiteError) Unwrap() error { return e.Err }
 
 // Join reads a problem. Errors: no release or prior, a release that Observe
-// refuses, releases of other columns or in another order, a prior of other sizes.
-func (p *Problem) Join() (*Joint, error) { return p.join(Observe) }
-
-// JoinWithheld is Join for methods that do without Σy²: releases may withhold it, and
-// Z and Scale of their sites end before it then.
-func (p *Problem) JoinWithheld() (*Joint, error) { return p.join(observe) }
-
-func (p *Problem) join(observe func(*release.Release) (*Observation, error)) (*Joint, error) {
+// refuses, releases of other columns or in another order, a prior of other sizes,
+// partial pooling of one release.
+func (p *Problem) Join() (*Joint, error) {
 	if len(p.Releases) == 0 {
 		return nil, errors.New("model: the problem has no release")
 	}
@@ -67,13 +61,17 @@ func (p *Problem) join(observe func(*release.Release) (*Observation, error)) (*J
 	if err != nil {
 		return nil, err
 	}
-	out := &Joint{Prior: p.Prior, Frame: hull.Frame(), Shared: p.SharedCovariates, Partial: p.PartialPooling}
 	releases := p.Releases
 	if p.SameRows {
 		releases = releases[:1]
 	}
+	single := len(releases) == 1
+	if single && p.PartialPooling {
+		return nil, errors.New("partial pooling is of several releases of rows of their own, and there is one")
+	}
+	out := &Joint{Prior: p.Prior, Frame: hull.Frame(), Shared: p.SharedCovariates || single, Partial: p.PartialPooling}
 	for j, r := range releases {
-		obs, err := p.observe(j, observe)
+		obs, err := p.observe(j)
 		if err != nil {
 			return nil, err
 		}
@@ -90,55 +88,30 @@ func (p *Problem) join(observe func(*release.Release) (*Observation, error)) (*J
 }
 
 // observe reads release j, or all where they are of the same rows.
-func (p *Problem) observe(j int, observe func(*release.Release) (*Observation, error)) (*Observation, error) {
+func (p *Problem) observe(j int) (*Observation, error) {
 	if p.SameRows {
 		return observeSame(p.Releases)
 	}
-	o, err := observe(p.Releases[j])
-	if err != nil {
-		return nil, &SiteError{j, err}
-	}
-	return o, nil
+	o, err := Observe(p.Releases[j])
+	return o, siteError(j, len(p.Releases), err)
 }
 
-// Names names the parameters of draws, in order: θ, σ², where the covariates are
-// shared μ_x and T, where pooling is partial the upper triangle of Ω, omega[k,l], υ,
-// spread_log_sigma, and each custodian's θ_j and σ_j, theta_at[j,k] (j from 1, k as in
-// theta[k]) and sigma_at[j], and n[j] where that is latent.
-func (t *Joint) Names() []string {
-	names := t.Shape.RegressionNames()
-	if t.Shared {
-		names = t.Shape.Names()
-	}
-	names = append(names, t.pooledNames()...)
+// Each returns the first error that a method finds with a release.
+func (t *Joint) Each(of func(*Observation) error) error {
 	for j, s := range t.Sites {
-		if s.Count.Latent() {
-			names = append(names, fmt.Sprintf("n[%d]", j+1))
+		if err := siteError(j, len(t.Sites), of(s.Observation)); err != nil {
+			return err
 		}
 	}
-	return names
+	return nil
 }
 
-// pooledNames are those of the spread and every θ_j and σ_j, none unless pooling is
-// partial.
-func (t *Joint) pooledNames() (names []string) {
-	if !t.Partial {
-		return nil
+// siteError is an error of release j; of one release it needs no name.
+func siteError(j, releases int, err error) error {
+	if err == nil || releases == 1 {
+		return err
 	}
-	q, first := t.Shape.Q(), 1-t.Shape.first()
-	for k := range q {
-		for l := k; l < q; l++ {
-			names = append(names, fmt.Sprintf("omega[%d,%d]", k+first, l+first))
-		}
-	}
-	names = append(names, "spread_log_sigma")
-	for j := range t.Sites {
-		for k := range q {
-			names = append(names, fmt.Sprintf("theta_at[%d,%d]", j+1, k+first))
-		}
-		names = append(names, fmt.Sprintf("sigma_at[%d]", j+1))
-	}
-	return names
+	return &SiteError{j, err}
 }
 
 // Rows is the number of rows in all, noisy counts as they were published.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/variate"
 )
 
 // Moments is the law of one row's statistics t(v) = (v_j ; v_j v_k, j ≤ k) for
@@ -184,6 +185,63 @@ func (t *Moments) Rand(dst []float64, n float64, rng *rand.Rand) {
 				a += pj[i]*lk[i] + pk[i]*lj[i]
 			}
 			dst[at] = n*(t.Cov[j*m+k]+mj*t.Mean[k]) + root*a
+			at++
+		}
+	}
+}
+
+// Law is the mean μ_t and the covariance Σ_t of one row's statistics
+// t(v) = (v_j ; v_j v_k, j ≤ k), canonical order, given the parameters: all that
+// the CLT's law N(nμ_t, nΣ_t) of s needs. Moments takes the moments of x from
+// the parameters, FixedMoments has them from elsewhere. A Law holds a workspace,
+// so each chain needs its own; none of its methods allocates.
+type Law interface {
+	// Set takes the parameters that the other methods speak of.
+	Set(x *Params)
+	// Factor prepares Rand; it reports false where rounding leaves a covariance
+	// indefinite.
+	Factor() bool
+	// Expect writes nμ_t.
+	Expect(dst []float64, n float64)
+	// Covariance writes the lower triangle of nΣ_t, row-major; what stands above
+	// the diagonal is left as it is.
+	Covariance(dst []float64, n float64)
+	// Rand draws N(nμ_t, nΣ_t), after Factor.
+	Rand(dst []float64, n float64, rng *rand.Rand)
+}
+
+// RandExact draws the statistics of n rows v ~ N(μ, V) from their exact law,
+// after Factor and for n > m: the sample mean is N(μ, V/n) and, independent of
+// it, the scatter about that mean is Wishart(n−1, V) = LA(LA)ᵀ with V = LLᵀ and
+// Bartlett's factor A.
+func (t *Moments) RandExact(dst []float64, n float64, rng *rand.Rand) {
+	m, l, mean := t.Shape.M(), t.Chol, t.lg
+	for j := range t.g {
+		t.g[j] = rng.NormFloat64() / math.Sqrt(n)
+	}
+	dense.MulLowerVec(mean, l, m, t.g)
+	for j := range mean {
+		mean[j] += t.Mean[j]
+		dst[j] = n * mean[j]
+	}
+	variate.WishartFactor(t.low, m, n-1, rng)
+	for j := range m {
+		for k := 0; k <= j; k++ {
+			a := 0.0
+			for i := k; i <= j; i++ {
+				a += l[j*m+i] * t.low[i*m+k]
+			}
+			t.prod[j*m+k] = a
+		}
+	}
+	at := m
+	for j := range m {
+		for k := j; k < m; k++ {
+			a := n * mean[j] * mean[k]
+			for i := 0; i <= j; i++ {
+				a += t.prod[j*m+i] * t.prod[k*m+i]
+			}
+			dst[at] = a
 			at++
 		}
 	}

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 
@@ -18,20 +19,39 @@ type Naive struct{}
 // Name returns the method's name on the command line.
 func (Naive) Name() string { return "naive" }
 
+// Traits are of a method that adapts nothing.
+func (Naive) Traits() Traits { return Traits{} }
+
+// Can refuses noisy counts of less than a row.
+func (Naive) Can(p *Problem) error {
+	_, err := readNaive(p)
+	return err
+}
+
+func readNaive(p *Problem) (*Joint, error) {
+	joint, err := p.Join()
+	if err != nil {
+		return nil, err
+	}
+	return joint, joint.Each(func(o *Observation) error {
+		if o.N < 1 {
+			return fmt.Errorf("naive: the noisy count of rows is %g, and naive has to take it for exact; gibbs-ss-update infers the count", o.N)
+		}
+		return nil
+	})
+}
+
 // Sample draws from that posterior; of several releases, that of their rows
 // together. Where no data could have the statistics z of a release, they are projected
 // first (Projection), and a warning says so. The plan's warm-up is not run. Where pooling
 // is partial, draws are of a Markov chain (Hierarchy), warm-up is run, and they are named
 // as by Joint.Names, without what only the law of the statistics has.
 func (Naive) Sample(ctx context.Context, p *Problem, plan mcmc.Plan) (*posterior.Draws, error) {
-	joint, err := p.Join()
+	joint, err := readNaive(p)
 	if err != nil {
 		return nil, err
 	}
-	all, projected, err := joint.taken()
-	if err != nil {
-		return nil, err
-	}
+	all, projected := joint.taken()
 	run := joint.naively
 	if joint.Partial {
 		run = joint.naivelyPooled
@@ -59,14 +79,49 @@ func (t *Joint) naively(ctx context.Context, all [][]float64, plan mcmc.Plan) (*
 	return mcmc.Run(ctx, columns, start, func(struct{}, []float64) {}, plan)
 }
 
+// naivelyPooled draws from the posterior of partially pooled regressions of these
+// statistics.
+func (t *Joint) naivelyPooled(ctx context.Context, all [][]float64, plan mcmc.Plan) (*posterior.Draws, error) {
+	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[struct{}], error) {
+		k := &pooledKernel{hierarchy: NewHierarchy(t.Shape, t.Prior, len(t.Sites))}
+		for j, s := range all {
+			if !k.hierarchy.Observe(j, s, t.Sites[j].N) {
+				return nil, &SiteError{j, errors.New("naive: the statistics are not finite in common units")}
+			}
+		}
+		k.hierarchy.Start(rng)
+		return k, nil
+	}
+	columns := mcmc.Columns{Params: Names(Layout{Shape: t.Shape, Partial: true, Latent: make([]bool, len(t.Sites))}.Drawn())}
+	return mcmc.Run(ctx, columns, start, func(struct{}, []float64) {}, plan)
+}
+
+// pooledKernel is a chain of Hierarchy, statistics held.
+type pooledKernel struct {
+	hierarchy *Hierarchy
+	err       error
+}
+
+func (k *pooledKernel) Step(rng *rand.Rand) struct{} {
+	if !k.hierarchy.Step(rng) {
+		k.err = errors.New("naive: rounding leaves a posterior precision indefinite: columns are collinear and the prior is too weak to tell them apart")
+	}
+	return struct{}{}
+}
+
+// Err ends the run; see mcmc.Failer.
+func (k *pooledKernel) Err() error { return k.err }
+
+func (k *pooledKernel) Params(dst []float64) {
+	h := k.hierarchy
+	h.Write(dst[h.WriteShared(dst):])
+}
+
 // taken are the noisy statistics of each release as naive takes them: in common units,
 // those projected that no rows could have.
-func (t *Joint) taken() (all [][]float64, projected bool, err error) {
+func (t *Joint) taken() (all [][]float64, projected bool) {
 	projection := NewProjection(t.Shape.M())
-	for j, site := range t.Sites {
-		if site.N < 1 {
-			return nil, false, &SiteError{j, fmt.Errorf("naive: the noisy count of rows is %g, and naive has to take it for exact; gibbs-ss-update infers the count", site.N)}
-		}
+	for _, site := range t.Sites {
 		s := append([]float64(nil), site.Z...)
 		if projection.Apply(s, site.N) {
 			projected = true
@@ -74,7 +129,7 @@ func (t *Joint) taken() (all [][]float64, projected bool, err error) {
 		site.Units.Common(s, s, site.N)
 		all = append(all, s)
 	}
-	return all, projected, nil
+	return all, projected
 }
 
 func naiveWarnings(projected bool) []string {

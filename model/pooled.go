@@ -2,6 +2,7 @@ package model
 
 import (
 	"math"
+	"math/rand/v2"
 
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
@@ -229,5 +230,145 @@ func (t *Pooled) congruence(a func(row []float64)) {
 				t.square[k*q+l], t.square[l*q+k] = t.square[l*q+k], t.square[k*q+l]
 			}
 		}
+	}
+}
+
+// Guess is a rough guess N(g, P⁻¹) of what z tells of one release's w ~ N(u, Ω), see
+// Spread, and what it leaves open of w,
+//
+//	w = u + Λ⁻¹P(g − u) + R⁻ᵀc,   Λ = Ω⁻¹ + P = RRᵀ,   Ω = BBᵀ.
+//
+// Were the guess right, c would be standard normal whatever Ω is: w is as wide as Ω where
+// z tells little of it and as P⁻¹ where it tells much, and no one step size serves both. Λ
+// and P are whole matrices: where z tells w to a thousandth of what custodians differ by,
+// coordinates taken one by one, as if Ω were diagonal, lie on a sheet that thin, which Ω's
+// correlations bend.
+type Guess struct {
+	Mean, Precision []float64 // g, q; P, q×q
+
+	// At the last At:
+	Inverse, Root []float64 // B⁻¹ and R, q×q, lower triangular
+	Centre        []float64 // Λ⁻¹P(g − u), q
+
+	apart []float64 // g − u
+}
+
+// NewGuess allocates for a w of length q; its guess is that of none, P = 0.
+func NewGuess(q int) *Guess {
+	vec := func(n int) []float64 { return make([]float64, n) }
+	return &Guess{Mean: vec(q), Precision: vec(q * q), Inverse: vec(q * q), Root: vec(q * q), Centre: vec(q), apart: vec(q)}
+}
+
+// At takes B, q×q and lower triangular, and u. It reports false where rounding leaves Λ
+// without a root.
+func (g *Guess) At(root, u []float64) bool {
+	q := len(g.Mean)
+	dense.InvertLower(g.Inverse, root, q)
+	for k := range q {
+		for l := range k + 1 { // Λ = B⁻ᵀB⁻¹ + P
+			sum := g.Precision[k*q+l]
+			for i := k; i < q; i++ {
+				sum += g.Inverse[i*q+k] * g.Inverse[i*q+l]
+			}
+			g.Root[k*q+l] = sum
+		}
+	}
+	ok := dense.Cholesky(g.Root, q)
+	for k, v := range u {
+		g.apart[k] = g.Mean[k] - v
+	}
+	g.weigh(g.Centre, g.apart)
+	dense.SolveLower(g.Root, q, g.Centre)
+	dense.SolveLowerT(g.Root, q, g.Centre)
+	return ok
+}
+
+// weigh writes Pv.
+func (g *Guess) weigh(dst, v []float64) {
+	q := len(g.Mean)
+	for k := range q {
+		sum := 0.0
+		for l, p := range g.Precision[k*q : (k+1)*q] {
+			sum += p * v[l]
+		}
+		dst[k] = sum
+	}
+}
+
+// Interweave moves Spread with every w_j = (θ_j, log σ_j²) as it is: where w_j is well
+// known, the coordinates c of Pooled follow the spread closely, and trajectories move both
+// slowly; given u and all w_j, the spread does not depend on the data at all (Yu & Meng
+// 2011, J. Computational and Graphical Statistics 20). Each of Spread's coordinates φ_i in
+// turn gets a Metropolis step on
+//
+//	log p(φ) + Σ_j log N(w_j; u, BBᵀ(φ)),
+//
+// which leaves the posterior invariant; Coordinates then has c for the same w_j.
+type Interweave struct {
+	hub         *Hub
+	sites       []*Pooled
+	unused, eta []float64
+}
+
+// The sds of proposals, of which each step takes one, and sweeps over the coordinates.
+const (
+	longStep, shortStep = 1.0, 0.3
+	interwoven          = 3
+)
+
+// NewInterweave is for the hub's spread and these sites.
+func NewInterweave(hub *Hub, sites []*Pooled) *Interweave {
+	return &Interweave{hub: hub, sites: sites, unused: make([]float64, hub.Spread.Dim()), eta: make([]float64, hub.Shape.Q()+1)}
+}
+
+// Step moves Spread's coordinates phi, at u of the hub and each w_j, and leaves the hub's
+// Spread at them.
+func (k *Interweave) Step(phi []float64, rng *rand.Rand) {
+	present := k.logDensity(phi)
+	for range interwoven {
+		for i, old := range phi {
+			size := longStep
+			if rng.IntN(2) == 0 {
+				size = shortStep
+			}
+			phi[i] = old + size*rng.NormFloat64()
+			if after := k.logDensity(phi); rng.Float64() < math.Exp(after-present) {
+				present = after
+			} else {
+				phi[i] = old
+			}
+		}
+	}
+	k.hub.Spread.Constrain(phi)
+}
+
+// logDensity is that of phi given u and all w_j.
+func (k *Interweave) logDensity(phi []float64) float64 {
+	spread := k.hub.Spread
+	spread.Constrain(phi)
+	logp, q := spread.LogPrior(k.unused, phi), len(k.eta)
+	perSite := 0.0
+	for i := range q {
+		perSite += math.Log(spread.Tau[i] * spread.Factor[i*q+i])
+	}
+	for _, s := range k.sites {
+		k.whiten(s.Own)
+		for _, e := range k.eta {
+			logp -= 0.5 * e * e
+		}
+		logp -= perSite
+	}
+	return logp
+}
+
+// whiten writes η with w = u + diag(τ)Cη.
+func (k *Interweave) whiten(own []float64) {
+	hub, q := k.hub, len(k.eta)
+	for i := range q {
+		v := (own[i] - hub.Centre[i]) / hub.Spread.Tau[i]
+		for l := range i {
+			v -= hub.Spread.Factor[i*q+l] * k.eta[l]
+		}
+		k.eta[i] = v / hub.Spread.Factor[i*q+i]
 	}
 }

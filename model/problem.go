@@ -12,7 +12,6 @@ package model
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/dpreg/dpreg/mcmc"
@@ -37,29 +36,72 @@ type Problem struct {
 }
 
 // Method draws from the posterior of a problem. The draws are in scaled units
-// and named by Shape.Names, or by Shape.RegressionNames where the method has
+// and named by Joint.Names, or by Shape.RegressionNames where the method has
 // no model of the covariates.
 type Method interface {
 	Name() string
+	// Traits are what holds of the method whatever the problem.
+	Traits() Traits
+	// Can returns why the method cannot infer from a problem, before anything is drawn;
+	// nil where it can.
+	Can(p *Problem) error
+	// Sample draws. Its errors are those of Can, Traits.Check and mcmc.Run.
 	Sample(ctx context.Context, p *Problem, plan mcmc.Plan) (*posterior.Draws, error)
 }
 
-// Single returns the observation of a problem that has one release, or an
-// error that says which methods take several.
+// Traits are what a method needs, what it can do beside, and what it takes for known.
+type Traits struct {
+	Warmup     int // the shortest in which its chains adapt; 0 where nothing does
+	Kernels    bool
+	Clamping   bool // it can model clamping
+	Covariates Covariates
+}
+
+// Covariates says what a method makes of the covariates' law.
+type Covariates int
+
+const (
+	NoCovariates       Covariates = iota // it has none
+	ReleasedCovariates                   // moments that the release holds are taken for it
+	StatedCovariates                     // the one that the prior states
+	HiddenCovariates                     // normal, with parameters that draws leave out
+	LearntCovariates                     // normal, with parameters beside those of the regression
+)
+
+// Known tells whether it is fixed before the sums are looked at.
+func (c Covariates) Known() bool { return c == ReleasedCovariates || c == StatedCovariates }
+
+// AdaptiveWarmup is the shortest warm-up whose metric and step size are worth having.
+const AdaptiveWarmup = 100
+
+// Check returns an error where a plan cannot stand, or its warm-up is too short for the
+// chains of the named method to adapt, which would then run on at the mercy of their start.
+func (t Traits) Check(method string, plan mcmc.Plan) error {
+	if plan.Warmup < t.Warmup {
+		return fmt.Errorf("%s: a warm-up of %d steps is too short to adapt; at least %d", method, plan.Warmup, t.Warmup)
+	}
+	return plan.Validate()
+}
+
+// NormalLaw is the law of the statistics of one release whose rows are normal.
+func (p *Problem) NormalLaw() (Law, error) {
+	obs, err := p.Single()
+	if err != nil {
+		return nil, err
+	}
+	return NewMoments(obs.Shape), nil
+}
+
+// Single is Join for methods that infer from one release.
 func (p *Problem) Single() (*Observation, error) {
-	if len(p.Releases) == 0 {
-		return nil, errors.New("model: the problem has no release")
+	joint, err := p.Join()
+	if err != nil {
+		return nil, err
 	}
-	if p.Several() {
-		return nil, fmt.Errorf("this method infers from one release, and there are %d; mcmc-exact, mcmc-ind, gibbs-ss-update, naive, normalx and fixeds take several", len(p.Releases))
+	if n := len(joint.Sites); n > 1 {
+		return nil, fmt.Errorf("this method infers from one release, and there are %d; mcmc-exact, mcmc-ind, gibbs-ss-update and naive take several", n)
 	}
-	if p.Prior == nil {
-		return nil, errors.New("model: the problem has no prior; model.DefaultPrior gives the documented one")
-	}
-	if p.SameRows {
-		return observeSame(p.Releases)
-	}
-	return Observe(p.Releases[0])
+	return joint.Sites[0].Observation, nil
 }
 
 // Observation is one release as the samplers read it, or several of the same rows.
@@ -67,7 +109,7 @@ type Observation struct {
 	Shape Shape
 	N     float64 // as published: exact, or noisy where Count is latent
 	Count Count
-	Z     []float64 // noisy statistics, canonical order, length Shape.Statistics(); without Σy² one less
+	Z     []float64 // noisy statistics, canonical order, length Shape.Statistics()
 	Kind  release.Kind
 	Scale []float64 // noise scale of each entry: b of the Laplace law, σ of the Gaussian
 
@@ -79,33 +121,13 @@ type Observation struct {
 	Measurements []*Observation
 }
 
-// Names names all parameters in the order of draws: those of the shape, then n
-// where it is latent.
-func (o *Observation) Names() []string { return o.WithCount(o.Shape.Names()) }
-
-// WithCount appends n to the names of other parameters where it is latent.
-func (o *Observation) WithCount(names []string) []string {
-	if o.Count.Latent() {
-		return append(names, "n")
-	}
-	return names
-}
-
-// Observe reads a release. It refuses one that withholds Σy², which is for methods that
-// do without; see Problem.JoinWithheld.
+// Observe reads a release. It refuses one that withholds Σy².
 func Observe(r *release.Release) (*Observation, error) {
-	o, err := observe(r)
-	if err == nil && r.WithoutYY() {
-		y := r.Schema.Response.Name
-		return nil, fmt.Errorf("this release withholds the sum of squares of %q (\"withheld\": [\"yy\"]), which this method needs: normalx and fixeds do without it, and so does any method for a --formula that leaves %q out", y, y)
-	}
-	return o, err
-}
-
-// observe reads any release.
-func observe(r *release.Release) (*Observation, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
+	}
+	if y := r.Schema.Response.Name; r.WithoutYY() {
+		return nil, fmt.Errorf("this release withholds the sum of squares of %q (\"withheld\": [\"yy\"]), and no method does without: infer from it by a --formula that leaves %q out", y, y)
 	}
 	o := &Observation{
 		Shape: Shape{P: len(r.Schema.Covariates), Intercept: r.Schema.Intercept},

@@ -9,9 +9,6 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
-// Several reports whether the releases are of several populations of rows.
-func (p *Problem) Several() bool { return len(p.Releases) > 1 && !p.SameRows }
-
 // Once reports an error where the sums were measured several times, which the method of
 // this name cannot take.
 func (o *Observation) Once(method string) error {

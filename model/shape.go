@@ -1,7 +1,5 @@
 package model
 
-import "fmt"
-
 // Shape says how large the regression is: P covariates, and whether θ has an
 // intercept.
 type Shape struct {
@@ -28,31 +26,6 @@ func (s Shape) Statistics() int { return statistics(s.M()) }
 
 func statistics(m int) int { return m + m*(m+1)/2 }
 
-// RegressionNames names θ and σ²: theta[0] is the intercept, theta[j] the j-th
-// slope.
-func (s Shape) RegressionNames() []string {
-	var names []string
-	for k := range s.Q() {
-		names = append(names, fmt.Sprintf("theta[%d]", k+1-s.first()))
-	}
-	return append(names, "sigma2")
-}
-
-// Names names all parameters in the order of Params.Write: θ, σ², μ_x, and the
-// upper triangle of T.
-func (s Shape) Names() []string {
-	names := s.RegressionNames()
-	for j := range s.P {
-		names = append(names, fmt.Sprintf("mu_x[%d]", j+1))
-	}
-	for j := range s.P {
-		for k := j; k < s.P; k++ {
-			names = append(names, fmt.Sprintf("tau[%d,%d]", j+1, k+1))
-		}
-	}
-	return names
-}
-
 // Params are the parameters in scaled units. MuX and Tau are empty where x has
 // no model.
 type Params struct {
@@ -77,18 +50,4 @@ func (p *Params) Copy(src *Params) {
 	p.Sigma2 = src.Sigma2
 	copy(p.MuX, src.MuX)
 	copy(p.Tau, src.Tau)
-}
-
-// Write lays the parameters out in the order of Shape.Names and returns the
-// number written.
-func (p *Params) Write(dst []float64) int {
-	i := copy(dst, p.Theta)
-	dst[i] = p.Sigma2
-	i++
-	i += copy(dst[i:], p.MuX)
-	n := len(p.MuX)
-	for j := range n {
-		i += copy(dst[i:], p.Tau[j*n+j:(j+1)*n])
-	}
-	return i
 }

@@ -41,8 +41,18 @@ func Sample(ctx context.Context, names []string, target func(chain int) Target, 
 		}
 		return scatter(t, o, rng)
 	}
-	columns := mcmc.Columns{Params: names, Info: InfoNames}
-	draws, err := mcmc.Run(ctx, columns, start, Keep, plan)
+	return run(ctx, names, start, o, plan)
+}
+
+// Run runs chains of kernels of the default depth, and says what their columns tell against
+// them.
+func Run(ctx context.Context, names []string, start func(chain int, rng *rand.Rand) (*Kernel, error), plan mcmc.Plan) (*posterior.Draws, error) {
+	begin := func(chain int, rng *rand.Rand) (mcmc.Kernel[Info], error) { return start(chain, rng) }
+	return run(ctx, names, begin, Options{}, plan)
+}
+
+func run(ctx context.Context, names []string, start func(chain int, rng *rand.Rand) (mcmc.Kernel[Info], error), o Options, plan mcmc.Plan) (*posterior.Draws, error) {
+	draws, err := mcmc.Run(ctx, mcmc.Columns{Params: names, Info: InfoNames}, start, Keep, plan)
 	if draws != nil {
 		draws.Warnings = append(draws.Warnings, Warnings(draws, o)...)
 	}
@@ -112,4 +122,28 @@ func infoColumn(d *posterior.Draws, name string) [][]float64 {
 		}
 	}
 	return columns
+}
+
+// EBFMI returns the energy Bayesian fraction of missing information of one chain
+// (Betancourt 2016, arXiv:1604.00695), from the energies of its draws in order:
+//
+//	Σ_i (E_i − E_{i−1})² / Σ_i (E_i − Ē)².
+//
+// Below 0.3, redrawing the momentum changes the energy too little: the tails are
+// heavier than trajectories reach. It is NaN for fewer than two draws or where
+// the energy never changed.
+func EBFMI(energy []float64) float64 {
+	mean := 0.0
+	for _, e := range energy {
+		mean += e
+	}
+	mean /= float64(len(energy))
+	var jumps, spread float64
+	for i, e := range energy {
+		if i > 0 {
+			jumps += (e - energy[i-1]) * (e - energy[i-1])
+		}
+		spread += (e - mean) * (e - mean)
+	}
+	return jumps / spread
 }

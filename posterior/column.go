@@ -17,11 +17,11 @@ type column struct {
 	constant bool // see constantRange
 	mean     float64
 
-	sorter sorter
 	places []int32   // of each draw in the series, -1 for a middle draw
 	sorted []float64 // the draws in increasing order
-	halves []keyed   // likewise, those of the split chains, placed in the series
-	folded []keyed   // likewise, their distances from the median
+	order  []placed  // the memory of halves
+	halves []placed  // likewise, those of the split chains, placed in the series
+	folded []placed  // likewise, their distances from the median
 
 	scores normalScores
 	series []float64 // what is split and examined: split chain after split chain
@@ -127,11 +127,11 @@ func (c *column) sort() {
 	if len(c.sorted) == len(c.x) {
 		return
 	}
-	order := c.sorter.sort(c.x)
-	c.sorted = resize(c.sorted, len(order))
-	c.halves = order[:0]
-	for i, item := range order {
-		c.sorted[i] = keyValue(item.key)
+	c.order = order(c.order, c.x)
+	c.sorted = resize(c.sorted, len(c.order))
+	c.halves = c.order[:0]
+	for i, item := range c.order {
+		c.sorted[i] = item.value
 		if item.place = c.places[item.place]; item.place >= 0 {
 			c.halves = append(c.halves, item)
 		}
@@ -161,4 +161,12 @@ func (c *column) rankFolded(median float64) {
 	fold(c.folded, c.halves, median)
 	c.scores.write(c.series, c.folded)
 	c.average()
+}
+
+// resize returns a slice of length n, in s's memory where it fits.
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
 }

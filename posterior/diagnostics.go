@@ -1,9 +1,13 @@
 package posterior
 
 import (
+	"context"
 	"math"
 	"sync"
-	"sync/atomic"
+
+	"gonum.org/v1/gonum/mathext"
+
+	"github.com/dpreg/dpreg/internal/parallel"
 )
 
 // load prepares chains for one diagnostic.
@@ -61,18 +65,14 @@ func MCSEQuantile(p float64, chains [][]float64) float64 { return load(chains).m
 // goroutines, at least one.
 func (d *Draws) MinESS(workers int) (ess float64, parameter int) {
 	sizes := make([]float64, len(d.Names))
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range max(1, min(workers, len(sizes))) {
-		group.Go(func() {
-			var c column
-			for j := next.Add(1) - 1; j < int64(len(sizes)); j = next.Add(1) - 1 {
-				c.loadFrom(d, int(j))
-				sizes[j] = c.minESS()
-			}
-		})
-	}
-	group.Wait()
+	columns := sync.Pool{New: func() any { return new(column) }}
+	parallel.Each(context.Background(), max(1, workers), len(sizes), nil, func(_ context.Context, j int) error {
+		c := columns.Get().(*column)
+		defer columns.Put(c)
+		c.loadFrom(d, j)
+		sizes[j] = c.minESS()
+		return nil
+	})
 	ess, parameter = math.Inf(1), -1
 	for j, size := range sizes {
 		if size < ess {
@@ -95,4 +95,217 @@ func (c *column) minESS() float64 {
 		return 0
 	}
 	return ess
+}
+
+// size returns the effective sample size of the series, and uses it up.
+func (c *column) size() float64 {
+	c.acov.reset(c.series, c.means)
+	return effectiveSize(&c.acov, c.half(), c.means)
+}
+
+// essBulk examines normal scores, which exist for infinite draws too.
+func (c *column) essBulk() float64 {
+	if c.nan || c.half() < 3 {
+		return math.NaN()
+	}
+	c.rank()
+	if low, high := extremes(c.series); high-low < constantRange {
+		return math.NaN()
+	}
+	return c.size()
+}
+
+// essTail is the smaller size at the 5 % and the 95 % quantile.
+func (c *column) essTail() float64 {
+	return min(c.essQuantile(0.05), c.essQuantile(0.95))
+}
+
+// examine puts f of the draws into the series, and tells whether that has
+// an effective sample size.
+func (c *column) examine(f func(x float64) float64) bool {
+	if !c.finite || c.constant || c.half() < 3 {
+		return false
+	}
+	c.split(f)
+	low, high := extremes(c.series)
+	return high-low >= constantRange
+}
+
+// essOf examines f of the draws.
+func (c *column) essOf(f func(x float64) float64) float64 {
+	if !c.examine(f) {
+		return math.NaN()
+	}
+	return c.size()
+}
+
+func (c *column) essMean() float64 {
+	return c.essOf(func(x float64) float64 { return x })
+}
+
+func (c *column) essSD() float64 {
+	return c.essOf(func(x float64) float64 { return math.Abs(x - c.mean) })
+}
+
+// essQuantile examines the indicator of {x ≤ q}, q the p-quantile. At p = 1
+// that would be constant; R takes the quantile half a draw below.
+func (c *column) essQuantile(p float64) float64 {
+	if p == 1 {
+		n := float64(len(c.x))
+		p = (n - 0.5) / n
+	}
+	q := c.quantile(p)
+	if math.IsNaN(q) {
+		return math.NaN()
+	}
+	below := func(x float64) float64 {
+		if x <= q {
+			return 1
+		}
+		return 0
+	}
+	if !c.examine(below) {
+		return math.NaN()
+	}
+	c.ones.reset(c.series, c.means, &c.acov)
+	return effectiveSize(&c.ones, c.half(), c.means)
+}
+
+// covariances gives γ̂(t), the mean over chains of their autocovariances at
+// lag t.
+type covariances interface{ at(t int) float64 }
+
+// effectiveSize returns the effective sample size of chains of length n with
+// the given means (Vehtari et al. 2021, section 3.2). With W the mean within-chain
+// variance and V the pooled estimate of the posterior variance,
+//
+//	ρ̂(t) = 1 − (W − γ̂(t)) / V,   τ̂ = −1 + 2 Σ_t P(t),   ESS = S / τ̂,
+//
+// where P(t) = ρ̂(2t) + ρ̂(2t+1) is summed while positive and made monotone
+// (Geyer 1992, Statistical Science 7(4)). τ̂ is not let below 1/log₁₀ S.
+// Pairs and the last, single lag are treated as R's posterior treats them.
+// It is NaN for chains of fewer than three draws, for constants, and where
+// a variance overflows.
+func effectiveSize(a covariances, length int, means []float64) float64 {
+	if length < 3 {
+		return math.NaN()
+	}
+	n := float64(length)
+	within := a.at(0) * n / (n - 1)
+	pooled := a.at(0)
+	if len(means) > 1 {
+		pooled += variance(means, mean(means))
+	}
+	if !(pooled > 0) || math.IsInf(pooled, 0) {
+		return math.NaN()
+	}
+	rho := func(t int) float64 { return 1 - (within-a.at(t))/pooled }
+	size := float64(len(means)) * n
+	return size / max(integratedTime(rho, length), 1/math.Log10(size))
+}
+
+// integratedTime sums ρ over Geyer's initial monotone sequence of pairs.
+func integratedTime(rho func(t int) float64, n int) float64 {
+	even, odd := 1.0, rho(1)
+	previous := math.Inf(1) // the last pair's sum, made monotone
+	pair := even + odd
+	sum := 0.0
+	t := 0
+	for ; t < n-5 && even+odd > 0; t += 2 {
+		// The pair at t is final once the one after it has been looked at.
+		previous = min(previous, pair)
+		sum += previous
+		even, odd = rho(t+2), rho(t+3)
+		pair = even + odd
+	}
+	if t == 0 {
+		// No pair at all: R's rho[1:0] takes ρ(0) twice.
+		return 2
+	}
+	if even <= 0 && pair < 0 {
+		even = 0
+	}
+	return -1 + 2*sum + even
+}
+
+// rhat is the larger of the R-hats of the normal scores of the draws (do
+// the chains agree on location?) and of their distances from the median (on
+// scale?), each on split chains: Vehtari et al. (2021), section 4.1.
+func (c *column) rhat() float64 {
+	if c.nan || c.half() < 2 {
+		return math.NaN()
+	}
+	median := c.quantile(0.5)
+	if math.IsInf(median, 0) || math.IsNaN(median) {
+		return math.NaN()
+	}
+	c.rank()
+	bulk := c.reduction()
+	c.rankFolded(median)
+	tail := c.reduction()
+	if math.IsNaN(bulk) || math.IsNaN(tail) {
+		return math.NaN()
+	}
+	return max(bulk, tail)
+}
+
+// reduction is the potential scale reduction of the series, N draws in each
+// split chain (Gelman and Rubin 1992; Vehtari et al. 2021, equations 1–4):
+//
+//	B = N·var(chain means),  W = mean(chain variances),
+//	R̂ = √((B/W + N − 1) / N).
+func (c *column) reduction() float64 {
+	low, high := extremes(c.series)
+	if high-low < constantRange {
+		return math.NaN()
+	}
+	half := c.half()
+	n := float64(half)
+	var within float64
+	for k, m := range c.means {
+		within += variance(c.series[k*half:(k+1)*half], m)
+	}
+	within /= float64(len(c.means))
+	between := n * variance(c.means, mean(c.means))
+	return math.Sqrt((between/within + n - 1) / n)
+}
+
+// mcseMean is sd / √ESS(mean).
+func (c *column) mcseMean() float64 {
+	return math.Sqrt(variance(c.x, c.mean) / c.essMean())
+}
+
+// mcseSD is the delta method's error of the standard deviation s, from that
+// of the variance: with m_k the central moments,
+//
+//	Var(s) ≈ (m₄ − m₂²) / (4 m₂ ESS(mean of (x − x̄)²)).
+//
+// No normality is assumed.
+func (c *column) mcseSD() float64 {
+	ess := c.essOf(func(x float64) float64 { return (x - c.mean) * (x - c.mean) })
+	var m2, m4 float64
+	for _, x := range c.x {
+		d := (x - c.mean) * (x - c.mean)
+		m2 += d
+		m4 += d * d
+	}
+	m2 /= float64(len(c.x))
+	m4 /= float64(len(c.x))
+	return math.Sqrt((m4 - m2*m2) / ess / m2 / 4)
+}
+
+// mcseQuantile is half the distance of the order statistics between which
+// the quantile lies with the probability of ±1 standard deviation: the
+// number of draws below it is binomial of size ESS, so its rank is
+// S·Beta(ESS p + 1, ESS (1−p) + 1) (Vehtari et al. 2021, section 4.4).
+func (c *column) mcseQuantile(p float64) float64 {
+	ess := c.essQuantile(p)
+	if math.IsNaN(ess) {
+		return math.NaN()
+	}
+	const below, above = 0.1586553, 0.8413447 // Φ(∓1), R's digits
+	a, b, size := ess*p+1, ess*(1-p)+1, float64(len(c.sorted))
+	low := math.Floor(mathext.InvRegIncBeta(a, b, below) * size)
+	high := math.Ceil(mathext.InvRegIncBeta(a, b, above) * size)
+	return (c.sorted[int(min(high, size))-1] - c.sorted[int(max(low, 1))-1]) / 2
 }

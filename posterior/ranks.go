@@ -1,6 +1,28 @@
 package posterior
 
-import "gonum.org/v1/gonum/mathext"
+import (
+	"cmp"
+	"slices"
+
+	"gonum.org/v1/gonum/mathext"
+)
+
+// placed is a value and its place before sorting.
+type placed struct {
+	value float64
+	place int32
+}
+
+// order returns the values of x, none of them NaN, in increasing order, each with its
+// place in x, in items' memory where they fit. -0 becomes 0.
+func order(items []placed, x []float64) []placed {
+	items = resize(items, len(x))
+	for i, v := range x {
+		items[i] = placed{v + 0, int32(i)}
+	}
+	slices.SortFunc(items, func(a, b placed) int { return cmp.Compare(a.value, b.value) })
+	return items
+}
 
 // normalScores replaces values by the standard normal quantiles of their
 // ranks among S (Vehtari et al. 2021, equation 14; Blom 1958):
@@ -27,11 +49,11 @@ func normalScore(rank float64, size int) float64 {
 }
 
 // write puts the scores of the sorted items into dst, each at its own place.
-func (s *normalScores) write(dst []float64, items []keyed) {
+func (s *normalScores) write(dst []float64, items []placed) {
 	s.prepare(len(items))
 	for from := 0; from < len(items); {
 		to := from + 1
-		for to < len(items) && items[to].key == items[from].key {
+		for to < len(items) && items[to].value == items[from].value {
 			to++
 		}
 		score := s.table[from]
@@ -49,25 +71,25 @@ func (s *normalScores) write(dst []float64, items []keyed) {
 // centre, which is finite, and returns the distances in dst. Values below
 // the centre are read downwards and values above it upwards, so both are
 // sorted already.
-func fold(dst, items []keyed, centre float64) {
+func fold(dst, items []placed, centre float64) {
 	above := 0
-	for above < len(items) && keyValue(items[above].key) < centre {
+	for above < len(items) && items[above].value < centre {
 		above++
 	}
 	below := above - 1
 	for i := range dst {
 		var left, right float64
 		if below >= 0 {
-			left = centre - keyValue(items[below].key)
+			left = centre - items[below].value
 		}
 		if above < len(items) {
-			right = keyValue(items[above].key) - centre
+			right = items[above].value - centre
 		}
 		if above == len(items) || below >= 0 && left < right {
-			dst[i] = keyed{sortKey(left), items[below].place}
+			dst[i] = placed{left, items[below].place}
 			below--
 		} else {
-			dst[i] = keyed{sortKey(right), items[above].place}
+			dst[i] = placed{right, items[above].place}
 			above++
 		}
 	}

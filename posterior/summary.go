@@ -1,9 +1,13 @@
 package posterior
 
 import (
+	"encoding/csv"
 	"fmt"
+	"io"
 	"math"
 	"slices"
+
+	"github.com/dpreg/dpreg/internal/number"
 )
 
 // SummaryFormat is the first member of a summary's JSON.
@@ -172,4 +176,148 @@ const (
 // tail is (1 − level)/2, with 0.95 giving 0.025 and not its neighbour.
 func tail(level float64) float64 {
 	return math.Round((1-level)/2*1e15) / 1e15
+}
+
+// known is nil, null in JSON, for a value that is zero.
+func known[T comparable](v T) *T {
+	var none T
+	if v == none {
+		return nil
+	}
+	return &v
+}
+
+type summaryJSON struct {
+	Format        string          `json:"format"`
+	Version       *string         `json:"version"`
+	Method        string          `json:"method"`
+	Kernel        *string         `json:"kernel"`
+	Formula       *string         `json:"formula"`
+	ModelClamping bool            `json:"model_clamping"`
+	Pooling       *string         `json:"pooling"`
+	Covariates    *string         `json:"covariates"`
+	SameRows      bool            `json:"same_rows"`
+	N             *int64          `json:"n"`
+	Units         string          `json:"units"`
+	Level         number.JSON     `json:"level"`
+	Releases      []releaseJSON   `json:"releases"`
+	Prior         any             `json:"prior"`
+	Seed          uint64          `json:"seed"`
+	Chains        int             `json:"chains"`
+	Warmup        int             `json:"warmup"`
+	Draws         int             `json:"draws"`
+	Seconds       number.JSON     `json:"seconds"`
+	Converged     *bool           `json:"converged"`
+	Warnings      []string        `json:"warnings"`
+	Parameters    []parameterJSON `json:"parameters"`
+	WhatIf        any             `json:"what_if"`
+}
+
+type releaseJSON struct {
+	Name        *string     `json:"name"`
+	N           *int64      `json:"n"`
+	Simulated   bool        `json:"simulated"`
+	Privacy     any         `json:"privacy"`
+	Noise       *string     `json:"noise"`
+	NoiseSD     number.JSON `json:"noise_sd"`
+	Contradicts bool        `json:"contradicts"`
+}
+
+type parameterJSON struct {
+	Name        string       `json:"name"`
+	Column      string       `json:"column"`
+	Label       string       `json:"label"`
+	Mean        number.JSON  `json:"mean"`
+	SD          number.JSON  `json:"sd"`
+	MCSEMean    number.JSON  `json:"mcse_mean"`
+	Lower       number.JSON  `json:"lower"`
+	Upper       number.JSON  `json:"upper"`
+	Q2_5        number.JSON  `json:"q2.5"`
+	Q25         number.JSON  `json:"q25"`
+	Q50         number.JSON  `json:"q50"`
+	Q75         number.JSON  `json:"q75"`
+	Q97_5       number.JSON  `json:"q97.5"`
+	RHat        number.JSON  `json:"rhat"`
+	ESSBulk     number.JSON  `json:"ess_bulk"`
+	ESSTail     number.JSON  `json:"ess_tail"`
+	Contraction *number.JSON `json:"contraction"`
+	Price       *number.JSON `json:"price_of_privacy"`
+	Shrinkage   *number.JSON `json:"shrinkage"`
+}
+
+// WriteJSON writes the summary as dpreg-summary/3 (docs/summary-format.md), indented,
+// numbers in full precision, null for what does not exist. Every member is always there.
+func (s *Summary) WriteJSON(w io.Writer) error {
+	out := summaryJSON{
+		Format: SummaryFormat, Version: known(s.Version), Method: s.Method, Kernel: known(s.Kernel),
+		Formula: known(s.Formula), ModelClamping: s.ModelClamping, Pooling: known(s.Pooling), Covariates: known(s.Covariates), SameRows: s.SameRows,
+		N: known(s.N), Units: s.Units, Level: number.JSON(s.Level), Releases: []releaseJSON{}, Prior: s.Prior,
+		Seed: s.Seed, Chains: s.Chains, Warmup: s.Warmup, Draws: s.Draws, Seconds: number.JSON(s.Seconds),
+		Converged: s.Converged, Warnings: append([]string{}, s.Warnings...), Parameters: make([]parameterJSON, len(s.Parameters)), WhatIf: s.WhatIf,
+	}
+	for _, r := range s.Releases {
+		out.Releases = append(out.Releases, releaseJSON{known(r.Name), known(r.N), r.Simulated, r.Privacy, known(r.Noise), number.JSON(r.NoiseSD), r.Contradicts})
+	}
+	for i, column := range s.columns() {
+		out.Parameters[i] = s.Parameters[i].json(column)
+	}
+	return number.Indented(w, out)
+}
+
+func (p *Parameter) json(column string) parameterJSON {
+	return parameterJSON{
+		Name: p.Name, Column: column, Label: p.Label,
+		Mean: number.JSON(p.Mean), SD: number.JSON(p.SD), MCSEMean: number.JSON(p.MCSEMean),
+		Lower: number.JSON(p.Lower), Upper: number.JSON(p.Upper),
+		Q2_5: number.JSON(p.Q2_5), Q25: number.JSON(p.Q25), Q50: number.JSON(p.Q50),
+		Q75: number.JSON(p.Q75), Q97_5: number.JSON(p.Q97_5),
+		RHat: number.JSON(p.RHat), ESSBulk: number.JSON(p.ESSBulk), ESSTail: number.JSON(p.ESSTail),
+		Contraction: (*number.JSON)(p.Contraction), Price: (*number.JSON)(p.Price), Shrinkage: (*number.JSON)(p.Shrinkage),
+	}
+}
+
+// WriteCSV writes a line for each parameter under the names of the JSON's
+// members, numbers in full precision, NA for what does not exist.
+func (s *Summary) WriteCSV(w io.Writer) error {
+	header := []string{"name", "label", "mean", "sd", "mcse_mean", "q2.5", "q25", "q50", "q75",
+		"q97.5", "rhat", "ess_bulk", "ess_tail", "contraction", "lower", "upper", "price_of_privacy", "shrinkage", "column"}
+	out := csv.NewWriter(w)
+	if err := out.Write(header); err != nil {
+		return err
+	}
+	columns := s.columns()
+	for i := range s.Parameters {
+		p := &s.Parameters[i]
+		record := []string{p.Name, p.Label}
+		for _, v := range p.numbers() {
+			record = append(record, number.CSV(v))
+		}
+		record = append(record, columns[i])
+		if err := out.Write(record); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// columns are the parameters' in the files of draws.
+func (s *Summary) columns() []string {
+	names := make([]string, len(s.Parameters))
+	for i := range s.Parameters {
+		names[i] = s.Parameters[i].Name
+	}
+	return StanNames(names)
+}
+
+// numbers lists the columns after the label, but for the last.
+func (p *Parameter) numbers() []float64 {
+	known := func(v *float64) float64 {
+		if v == nil {
+			return math.NaN()
+		}
+		return *v
+	}
+	return []float64{p.Mean, p.SD, p.MCSEMean, p.Q2_5, p.Q25, p.Q50, p.Q75,
+		p.Q97_5, p.RHat, p.ESSBulk, p.ESSTail, known(p.Contraction), p.Lower, p.Upper, known(p.Price), known(p.Shrinkage)}
 }

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"slices"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -41,9 +42,9 @@ func (r *Release) WithBounds(b Bounds, epsilon float64) (*Release, error) {
 // statisticsEpsilon is the part of ε that the statistics have, exactly; it needs
 // Privacy.
 func (r *Release) statisticsEpsilon() *big.Rat {
-	epsilon := decimal(r.Privacy.Epsilon)
+	epsilon := number.Decimal(r.Privacy.Epsilon)
 	if r.Bounds != nil {
-		epsilon.Sub(epsilon, decimal(r.Bounds.Epsilon))
+		epsilon.Sub(epsilon, number.Decimal(r.Bounds.Epsilon))
 	}
 	return epsilon
 }

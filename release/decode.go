@@ -1,125 +1,114 @@
 package release
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A strict reader of JSON, value by value, into the fields they belong to. It
-// differs from encoding/json's own in that unknown and repeated keys, missing
-// fields, null and numbers out of range are errors that name the field's path,
-// and in that memory grows with the values that are wanted only.
-
-const (
-	// maxBytes bounds the size of a release. A release of a thousand columns,
-	// the matrix written whole in full precision, has about 25 MB.
-	maxBytes = 64 << 20
-	// maxArray bounds an array: a square matrix of more rows than this would
-	// not fit in maxBytes.
-	maxArray = 8192
-	// maxDepth bounds the nesting of a value that is skipped.
-	maxDepth = 64
-)
-
-var errTooLarge = fmt.Errorf("larger than the %d MiB that a release may have", maxBytes>>20)
-
-// limited reads left bytes and then fails, where io.LimitReader would end.
-type limited struct {
-	r    io.Reader
-	left int64
-}
-
-func (l *limited) Read(p []byte) (int, error) {
-	if l.left <= 0 {
-		return 0, errTooLarge
-	}
-	if int64(len(p)) > l.left {
-		p = p[:l.left]
-	}
-	n, err := l.r.Read(p)
-	l.left -= int64(n)
-	return n, err
-}
-
-type decoder struct{ tokens *json.Decoder }
-
-func newDecoder(r io.Reader) *decoder {
-	d := json.NewDecoder(&limited{r: r, left: maxBytes + 1})
-	d.UseNumber()
-	return &decoder{d}
-}
-
-// token is the next token, with errors in a reader's words.
-func (d *decoder) token() (json.Token, error) {
-	t, err := d.tokens.Token()
-	var syntax *json.SyntaxError
-	switch {
-	case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, errors.New("the file ends early")
-	case errors.As(err, &syntax) && d.tokens.InputOffset() == 0:
-		// Perhaps the data themselves: repeat nothing of it.
-		return nil, errors.New("not a JSON file")
-	case errors.As(err, &syntax):
-		return nil, fmt.Errorf("not JSON: %v (at byte %d)", syntax, d.tokens.InputOffset())
-	}
-	return t, err
-}
-
-// end refuses anything but white space after the value.
-func (d *decoder) end() error {
-	switch _, err := d.tokens.Token(); {
-	case err == io.EOF:
-		return nil
-	case errors.Is(err, errTooLarge):
-		return err
-	}
-	return fmt.Errorf("something follows the end of the release (at byte %d)", d.tokens.InputOffset())
-}
-
-// field is a key of an object and what reads its value. hint says what to
-// write where a required field is missing.
-type field struct {
-	name     string
-	hint     string
-	optional bool
-	read     func() error
-}
+// decoder reads JSON into structs, as their json tags say, and is stricter than the
+// library: a field that is not tagged omitzero must be there; null is a value only of
+// a pointer to a number; a whole number may have any notation (R writes 100000 as
+// 1e+05); a number that may be left out is positive. Memory grows with the values that
+// are wanted only. The library sees to syntax, to keys that stand twice, and to paths.
+type decoder struct{ *jsontext.Decoder }
 
 // errUnknown is wrapped by the error for a key that the format does not have.
 var errUnknown = errors.New("unknown field")
 
-// object reads an object of these fields. An unknown key is reported only
-// after the rest, so that a "format" further on can explain it.
-func (d *decoder) object(fields []field) error {
-	if err := d.delim('{', "an object"); err != nil {
+// value reads the next value into v.
+func (d decoder) value(v reflect.Value) error {
+	t, err := d.token()
+	if err != nil {
 		return err
 	}
-	var unknown error
+	if v.Kind() == reflect.Pointer {
+		if t.Kind() == 'n' && v.Type().Elem().Kind() == reflect.Float64 {
+			return nil
+		}
+		v.Set(reflect.New(v.Type().Elem()))
+		v = v.Elem()
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		if t.Kind() != '{' {
+			return d.at(errors.New("must be an object"))
+		}
+		return d.object(v)
+	case reflect.Slice:
+		if t.Kind() != '[' {
+			return d.at(errors.New("must be an array"))
+		}
+		return d.array(v)
+	case reflect.String:
+		if t.Kind() != '"' {
+			return d.at(errors.New("must be a string"))
+		}
+		v.SetString(t.String())
+	case reflect.Bool:
+		if t.Kind() != 't' && t.Kind() != 'f' {
+			return d.at(errors.New("must be true or false"))
+		}
+		v.SetBool(t.Bool())
+	default:
+		return d.at(setNumber(t, v))
+	}
+	return nil
+}
+
+// setNumber sets v, a float64 or an integer.
+func setNumber(t jsontext.Token, v reflect.Value) error {
+	if t.Kind() != '0' {
+		return errors.New("must be a number")
+	}
+	x, err := strconv.ParseFloat(t.String(), 64)
+	switch {
+	case err != nil:
+		return errors.New("a number out of range")
+	case v.CanFloat():
+		v.SetFloat(x)
+	case x != math.Trunc(x):
+		return errors.New("must be a whole number")
+	case math.Abs(x) > maxN:
+		return errors.New("a number out of range")
+	default:
+		v.SetInt(int64(x))
+	}
+	return nil
+}
+
+// object reads the rest of an object. An unknown key is reported only after the rest,
+// so that a "format" further on can explain it.
+func (d decoder) object(v reflect.Value) error {
+	fields := fieldsOf(v.Type())
 	seen := make([]bool, len(fields))
-	for d.tokens.More() {
+	var unknown error
+	for d.PeekKind() != '}' {
 		t, err := d.token()
 		if err != nil {
 			return err
 		}
-		key := t.(string) // the decoder accepts no other key
-		i := find(fields, key)
+		key := t.String()
+		i := slices.IndexFunc(fields, func(f field) bool { return f.name == key })
 		switch {
-		case i < 0:
-			if unknown == nil {
-				unknown = within(abbreviate(key), fmt.Errorf("%w; the fields here are %s", errUnknown, names(fields)))
-			}
-			err = d.skip()
-		case seen[i]:
-			err = errors.New("stands twice")
-		default:
+		case i >= 0:
 			seen[i] = true
-			err = fields[i].read()
+			err = d.member(fields[i], v.Field(fields[i].index))
+		case unknown == nil:
+			unknown = d.at(fmt.Errorf("%w; the fields here are %s", errUnknown, names(fields)))
+			fallthrough
+		default:
+			err = d.skip()
 		}
 		if err != nil {
-			return within(abbreviate(key), err)
+			return err
 		}
 	}
 	if _, err := d.token(); err != nil {
@@ -130,23 +119,36 @@ func (d *decoder) object(fields []field) error {
 	}
 	for i, f := range fields {
 		if !seen[i] && !f.optional {
-			return within(f.name, fmt.Errorf("missing; %s", f.hint))
+			return d.at(within(f.name, fmt.Errorf("missing; %s", hints[f.key])))
 		}
 	}
 	return nil
 }
 
-// array reads an array, item by item.
-func (d *decoder) array(item func() error) error {
-	if err := d.delim('[', "an array"); err != nil {
+// member reads the value of one field.
+func (d decoder) member(f field, v reflect.Value) error {
+	if err := d.value(v); err != nil {
 		return err
 	}
-	for i := 0; d.tokens.More(); i++ {
-		if i == maxArray {
-			return fmt.Errorf("more than %d entries", maxArray)
+	if f.optional && v.CanFloat() && v.Float() <= 0 {
+		return d.at(fmt.Errorf("must be a positive number, not %v", v.Float()))
+	}
+	if check := checks[f.key]; check != nil {
+		return d.at(check(v.String()))
+	}
+	return nil
+}
+
+// array reads the rest of an array.
+func (d decoder) array(v reflect.Value) error {
+	start := d.StackPointer()
+	for d.PeekKind() != ']' {
+		if v.Len() == maxArray {
+			return inside(start, fmt.Errorf("more than %d entries", maxArray))
 		}
-		if err := item(); err != nil {
-			return within(index(i), err)
+		v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
+		if err := d.value(v.Index(v.Len() - 1)); err != nil {
+			return err
 		}
 	}
 	_, err := d.token()
@@ -154,42 +156,86 @@ func (d *decoder) array(item func() error) error {
 }
 
 // skip reads over one value.
-func (d *decoder) skip() error {
-	for depth := 0; ; {
-		t, err := d.token()
-		if err != nil {
+func (d decoder) skip() error {
+	start, depth := d.StackPointer(), d.StackDepth()
+	for {
+		if _, err := d.token(); err != nil {
 			return err
 		}
-		switch t {
-		case json.Delim('{'), json.Delim('['):
-			depth++
-		case json.Delim('}'), json.Delim(']'):
-			depth--
-		}
-		if depth == 0 {
+		switch now := d.StackDepth() - depth; {
+		case now == 0:
 			return nil
-		}
-		if depth > maxDepth {
-			return errors.New("nested too deeply")
+		case now > maxDepth:
+			return inside(start, errors.New("nested too deeply"))
 		}
 	}
 }
 
-func (d *decoder) delim(want json.Delim, what string) error {
-	t, err := d.token()
-	if err == nil && t != want {
-		err = fmt.Errorf("must be %s", what)
+// end refuses anything but white space after the value.
+func (d decoder) end() error {
+	switch _, err := d.ReadToken(); {
+	case err == io.EOF:
+		return nil
+	case errors.Is(err, errTooLarge):
+		return errTooLarge
+	}
+	return fmt.Errorf("something follows the end of the release (at byte %d)", d.InputOffset())
+}
+
+// token is the next token, with errors in a reader's words.
+func (d decoder) token() (jsontext.Token, error) {
+	t, err := d.ReadToken()
+	if err == nil {
+		return t, nil
+	}
+	var syntax *jsontext.SyntacticError
+	switch {
+	case errors.Is(err, errTooLarge):
+		return t, errTooLarge
+	case err == io.EOF:
+		return t, errors.New("the file ends early")
+	case !errors.As(err, &syntax):
+		return t, err
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return t, inside(syntax.JSONPointer, errors.New("the file ends early"))
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return t, inside(syntax.JSONPointer, errors.New("stands twice"))
+	case d.InputOffset() == 0:
+		// Perhaps the data themselves: repeat nothing of it.
+		return t, errors.New("not a JSON file")
+	}
+	return t, inside(syntax.JSONPointer, fmt.Errorf("not JSON: %w (at byte %d)", syntax.Err, syntax.ByteOffset))
+}
+
+// at puts the path of the value read last in front of an error.
+func (d decoder) at(err error) error { return inside(d.StackPointer(), err) }
+
+func inside(p jsontext.Pointer, err error) error {
+	for ; p != ""; p = p.Parent() {
+		segment := p.LastToken()
+		if _, no := strconv.ParseUint(segment, 10, 64); no == nil {
+			segment = "[" + segment + "]"
+		}
+		err = within(abbreviate(segment), err)
 	}
 	return err
 }
 
-func find(fields []field, key string) int {
-	for i, f := range fields {
-		if f.name == key {
-			return i
+// field is a field of a struct: its name in the file, its key in hints and checks, and
+// whether the file may leave it out.
+type field struct {
+	name, key string
+	optional  bool
+	index     int
+}
+
+func fieldsOf(t reflect.Type) (all []field) {
+	for i := range t.NumField() {
+		if name, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "-" {
+			all = append(all, field{name, t.Name() + "." + name, options != "", i})
 		}
 	}
-	return -1
+	return all
 }
 
 func names(fields []field) string {

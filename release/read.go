@@ -5,28 +5,44 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/dpreg/dpreg/schema"
 )
+
+const (
+	// maxBytes bounds the size of a release. A release of a thousand columns,
+	// the matrix written whole in full precision, has about 25 MB.
+	maxBytes = 64 << 20
+	// maxArray bounds an array: a square matrix of more rows than this would
+	// not fit in maxBytes.
+	maxArray = 8192
+	// maxDepth bounds the nesting of a value that is skipped.
+	maxDepth = 64
+)
+
+var errTooLarge = fmt.Errorf("larger than the %d MiB that a release may have", maxBytes>>20)
 
 // Read reads one release and checks it (see Validate). It is strict: unknown
 // and repeated fields, a missing field, anything after the release, and more
 // than 64 MiB are errors. Errors in a field are *FieldError.
 func Read(r io.Reader) (*Release, error) {
-	d := newDecoder(r)
+	d := decoder{jsontext.NewDecoder(&limited{r: r, left: maxBytes + 1}, jsontext.AllowInvalidUTF8(true))}
 	out := &Release{}
-	err := d.release(out)
+	err := d.value(reflect.ValueOf(out).Elem())
 	if errors.Is(err, errUnknown) && out.Format == "" {
 		// Most likely another kind of file, which this says better.
 		return nil, within("format", checkFormat(""))
 	}
+	if err == nil {
+		err = d.end()
+	}
+	if err == nil {
+		err = out.Validate()
+	}
 	if err != nil {
-		return nil, err
-	}
-	if err := d.end(); err != nil {
-		return nil, err
-	}
-	if err := out.Validate(); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -49,163 +65,70 @@ func ReadFile(path string) (*Release, error) {
 	return r, nil
 }
 
-func (d *decoder) release(r *Release) error {
-	return d.object([]field{
-		{name: "format", hint: fmt.Sprintf("write \"format\": %q", Format), read: func() (err error) {
-			if r.Format, err = d.text(); err != nil {
-				return err
-			}
-			return checkFormat(r.Format)
-		}},
-		{name: "simulated", optional: true, read: into(&r.Simulated, d.boolean)},
-		{name: "schema", hint: "the columns and their bounds stand here", read: func() error { return d.design(&r.Schema) }},
-		{name: "privacy", optional: true, read: func() error {
-			r.Privacy = &Privacy{}
-			return d.privacy(r.Privacy)
-		}},
-		{name: "bounds", optional: true, read: func() error {
-			r.Bounds = &Bounds{}
-			return d.bounds(r.Bounds)
-		}},
-		{name: "n", hint: "the number of rows stands here", read: into(&r.N, d.integer)},
-		{name: "n_noise", optional: true, read: into(&r.NNoise, d.positive)},
-		{name: "noise", hint: "the law of the noise stands here, such as {\"kind\": \"laplace\", \"scale\": 5.5}", read: func() error { return d.noise(&r.Noise) }},
-		{name: "statistics", hint: "the noisy sums stand here", read: func() error { return d.statistics(&r.Statistics) }},
-		{name: "withheld", optional: true, read: func() error {
-			return d.array(func() error { return appended(&r.Withheld, d.text) })
-		}},
-		{name: "moments", optional: true, read: func() error {
-			r.Moments = &Moments{}
-			return d.moments(r.Moments)
-		}},
-	})
+// limited reads left bytes and then fails, where io.LimitReader would end.
+type limited struct {
+	r    io.Reader
+	left int64
 }
 
-func (d *decoder) design(s *schema.Design) error {
-	return d.object([]field{
-		{name: "response", hint: columnHint, read: func() error { return d.column(&s.Response) }},
-		{name: "covariates", hint: "a list of " + columnHint, read: func() error {
-			return d.array(func() error {
-				var c schema.Column
-				err := d.column(&c)
-				s.Covariates = append(s.Covariates, c)
-				return err
-			})
-		}},
-		{name: "factors", optional: true, read: func() error {
-			return d.array(func() error {
-				var f schema.Factor
-				err := d.factor(&f)
-				s.Factors = append(s.Factors, f)
-				return err
-			})
-		}},
-		{name: "intercept", hint: "write true, or false for a model without one", read: into(&s.Intercept, d.boolean)},
-	})
+func (l *limited) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, errTooLarge
+	}
+	if int64(len(p)) > l.left {
+		p = p[:l.left]
+	}
+	n, err := l.r.Read(p)
+	l.left -= int64(n)
+	return n, err
+}
+
+// hints say what to write where a field is missing.
+var hints = map[string]string{
+	"Release.format":     fmt.Sprintf("write \"format\": %q", Format),
+	"Release.schema":     "the columns and their bounds stand here",
+	"Release.n":          "the number of rows stands here",
+	"Release.noise":      "the law of the noise stands here, such as {\"kind\": \"laplace\", \"scale\": 5.5}",
+	"Release.statistics": "the noisy sums stand here",
+
+	"Design.response":   columnHint,
+	"Design.covariates": "a list of " + columnHint,
+	"Design.intercept":  "write true, or false for a model without one",
+	"Column.name":       "the column's name",
+	"Column.lower":      "the lower bound, in the data's units",
+	"Column.upper":      "the upper bound, in the data's units",
+	"Factor.name":       "the factor's name",
+	"Factor.levels":     "a list of the public levels, the baseline first",
+
+	"Privacy.epsilon":    "a positive number; or leave \"privacy\" out altogether",
+	"Privacy.delta":      "write 0 for pure epsilon",
+	"Privacy.neighbours": fmt.Sprintf("write %q or %q", ReplaceOne, AddRemove),
+	"Bounds.method":      fmt.Sprintf("write %q", AutoBounds),
+	"Bounds.epsilon":     "the part of privacy.epsilon that found the bounds",
+	"Bounds.columns":     "a list, the names of the columns whose bounds were found",
+	"Noise.kind":         fmt.Sprintf("write %q or %q", Laplace, Gaussian),
+	"Noise.scale":        "b of Laplace noise, the standard deviation of Gaussian noise",
+
+	"Statistics.sum_x":  "a list, one sum for each covariate",
+	"Statistics.sum_xx": "the symmetric matrix of the covariates' products, a list of rows",
+	"Statistics.sum_y":  "the sum of the response",
+	"Statistics.sum_xy": "a list, the covariates' products with the response",
+	"Statistics.sum_yy": "the sum of the response's squares",
+	"Moments.noise":     "the law of the noise on the moments",
+	"Moments.exponents": "a list, the exponents of the covariates in each monomial",
+	"Moments.sums":      "a list, the noisy sum of each monomial",
 }
 
 const columnHint = `{"name": ..., "lower": ..., "upper": ...}`
 
-func (d *decoder) column(c *schema.Column) error {
-	return d.object([]field{
-		{name: "name", hint: "the column's name", read: into(&c.Name, d.text)},
-		{name: "lower", hint: "the lower bound, in the data's units", read: into(&c.Lower, d.number)},
-		{name: "upper", hint: "the upper bound, in the data's units", read: into(&c.Upper, d.number)},
-		{name: "type", optional: true, read: func() (err error) {
-			if c.Type, err = d.text(); err == nil && !c.Boolean() {
-				err = fmt.Errorf("must be \"boolean\", or left out for numbers")
-			}
-			return err
-		}},
-		{name: "factor", optional: true, read: into(&c.Factor, d.text)},
-		{name: "level", optional: true, read: into(&c.Level, d.text)},
-	})
-}
-
-func (d *decoder) factor(f *schema.Factor) error {
-	return d.object([]field{
-		{name: "name", hint: "the factor's name", read: into(&f.Name, d.text)},
-		{name: "levels", hint: "a list of the public levels, the baseline first", read: func() error {
-			return d.array(func() error { return appended(&f.Levels, d.text) })
-		}},
-	})
-}
-
-func (d *decoder) privacy(p *Privacy) error {
-	return d.object([]field{
-		{name: "epsilon", hint: "a positive number; or leave \"privacy\" out altogether", read: into(&p.Epsilon, d.number)},
-		{name: "delta", hint: "write 0 for pure epsilon", read: into(&p.Delta, d.number)},
-		{name: "neighbours", hint: fmt.Sprintf("write %q or %q", ReplaceOne, AddRemove), read: func() error {
-			s, err := d.text()
-			p.Neighbours = Neighbours(s)
-			return err
-		}},
-	})
-}
-
-func (d *decoder) bounds(b *Bounds) error {
-	return d.object([]field{
-		{name: "method", hint: fmt.Sprintf("write %q", AutoBounds), read: into(&b.Method, d.text)},
-		{name: "epsilon", hint: "the part of privacy.epsilon that found the bounds", read: into(&b.Epsilon, d.number)},
-		{name: "columns", hint: "a list, the names of the columns whose bounds were found", read: func() error {
-			return d.array(func() error { return appended(&b.Columns, d.text) })
-		}},
-	})
-}
-
-func (d *decoder) noise(n *Noise) error {
-	return d.object([]field{
-		{name: "kind", hint: fmt.Sprintf("write %q or %q", Laplace, Gaussian), read: func() error {
-			s, err := d.text()
-			n.Kind = Kind(s)
-			return err
-		}},
-		{name: "scale", hint: "b of Laplace noise, the standard deviation of Gaussian noise", read: into(&n.Scale, d.number)},
-		{name: "sensitivity", optional: true, read: into(&n.Sensitivity, d.positive)},
-		{name: "lattice", optional: true, read: into(&n.Lattice, d.positive)},
-	})
-}
-
-func (d *decoder) moments(m *Moments) error {
-	return d.object([]field{
-		{name: "noise", hint: "the law of the noise on the moments", read: func() error { return d.noise(&m.Noise) }},
-		{name: "exponents", hint: "a list, the exponents of the covariates in each monomial", read: func() error {
-			return d.array(func() error {
-				var e []int
-				err := d.array(func() error {
-					k, err := d.integer()
-					e = append(e, int(k))
-					return err
-				})
-				m.Exponents = append(m.Exponents, e)
-				return err
-			})
-		}},
-		{name: "sums", hint: "a list, the noisy sum of each monomial", read: func() error { return d.vector(&m.Sums) }},
-	})
-}
-
-func (d *decoder) statistics(s *Statistics) error {
-	return d.object([]field{
-		{name: "sum_x", hint: "a list, one sum for each covariate", read: func() error { return d.vector(&s.SumX) }},
-		{name: "sum_xx", hint: "the symmetric matrix of the covariates' products, a list of rows", read: func() error {
-			return d.array(func() error {
-				var row []float64
-				err := d.vector(&row)
-				s.SumXX = append(s.SumXX, row)
-				return err
-			})
-		}},
-		{name: "sum_y", hint: "the sum of the response", read: into(&s.SumY, d.number)},
-		{name: "sum_xy", hint: "a list, the covariates' products with the response", read: func() error { return d.vector(&s.SumXY) }},
-		{name: "sum_yy", hint: "the sum of the response's squares", read: func() error {
-			t, err := d.token()
-			if err != nil || t == nil {
-				return err // null stays nil
-			}
-			yy, err := toNumber(t)
-			s.SumYY = &yy
-			return err
-		}},
-	})
+// checks are made as soon as a text is read: of the format, so that nothing else
+// that is wrong with another kind of file, or a later version, is told before.
+var checks = map[string]func(string) error{
+	"Release.format": checkFormat,
+	"Column.type": func(text string) error {
+		if !(schema.Column{Type: text}).Boolean() {
+			return errors.New("must be \"boolean\", or left out for numbers")
+		}
+		return nil
+	},
 }

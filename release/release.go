@@ -53,8 +53,8 @@ type Privacy struct {
 type Noise struct {
 	Kind        Kind    `json:"kind"`
 	Scale       float64 `json:"scale"`
-	Sensitivity float64 `json:"sensitivity,omitempty"`
-	Lattice     float64 `json:"lattice,omitempty"`
+	Sensitivity float64 `json:"sensitivity,omitzero"`
+	Lattice     float64 `json:"lattice,omitzero"`
 }
 
 // SD is the standard deviation of the noise: √2·b for Laplace noise of scale b.
@@ -72,16 +72,16 @@ func (n Noise) SD() float64 {
 // NNoise, and then it may be any integer.
 type Release struct {
 	Format     string        `json:"format"`
-	Simulated  bool          `json:"simulated,omitempty"` // the noise came from a seed: for studies only
+	Simulated  bool          `json:"simulated,omitzero"` // the noise came from a seed: for studies only
 	Schema     schema.Design `json:"schema"`
-	Privacy    *Privacy      `json:"privacy,omitempty"` // nil: a file written by hand that does not say
-	Bounds     *Bounds       `json:"bounds,omitempty"`  // nil: all bounds are public knowledge
+	Privacy    *Privacy      `json:"privacy,omitzero"` // nil: a file written by hand that does not say
+	Bounds     *Bounds       `json:"bounds,omitzero"`  // nil: all bounds are public knowledge
 	N          int64         `json:"n"`
-	NNoise     float64       `json:"n_noise,omitempty"`
+	NNoise     float64       `json:"n_noise,omitzero"`
 	Noise      Noise         `json:"noise"`
 	Statistics Statistics    `json:"statistics"`
-	Moments    *Moments      `json:"moments,omitempty"`  // of the covariates; nil: none were released
 	Withheld   []string      `json:"withheld,omitempty"` // WithheldYY or nothing
+	Moments    *Moments      `json:"moments,omitzero"`   // of the covariates; nil: none were released
 }
 
 // Dim is m, the number of columns: the covariates and the response.
@@ -90,7 +90,7 @@ func (r *Release) Dim() int { return len(r.Schema.Covariates) + 1 }
 // WithheldYY stands in Withheld where the release leaves Σy² out.
 const WithheldYY = "yy"
 
-// WithoutYY tells whether Σy² is withheld: see docs/rivals.md for whom it is.
+// WithoutYY tells whether Σy² is withheld.
 func (r *Release) WithoutYY() bool { return r.Statistics.SumYY == nil }
 
 // Sums is the number of statistics beside n: Length(m), or one less without Σy².

@@ -3,11 +3,13 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/dpreg/dpreg/calibration"
+	"github.com/dpreg/dpreg/model"
 )
 
 // uniformAt is the level at which ranks are said not to be uniform, after
@@ -21,30 +23,25 @@ func Calibration(w io.Writer, s *calibration.Summary, times []calibration.Runtim
 	p.paragraph(studyStatement(s))
 	p.printf("\n")
 	if s.Population != "" {
-		p.population(s, times)
+		p.do(populationTable(s, times).write)
+		p.printf("\n")
+		p.paragraph(populationLegend)
+		p.paragraph(Judgement(calibration.Judge(s)))
 	} else {
-		p.simulated(s, times)
+		cells, legend := studyTable(s, times)
+		p.do(cells.write)
+		p.printf("\n")
+		p.paragraph(legend)
+		p.printf("\n")
+		p.do(armTable(s).write)
+		p.printf("\n")
+		p.paragraph(armLegend(s))
+		p.paragraph(uniformity(s))
 	}
 	if text := unsoundness(s); text != "" {
 		p.do(func(w io.Writer) error { return Warnings(w, []string{text}) })
 	}
 	return p.err
-}
-
-// simulated writes the tables of a study whose truths are simulated.
-func (p *printer) simulated(s *calibration.Summary, times []calibration.Runtime) {
-	t := newStudyTable(s, times)
-	p.do(func(w io.Writer) error { return grid(w, t.header(), t.rows(), t.left()) })
-	p.printf("\n")
-	p.paragraph(t.legend())
-	p.printf("\n")
-	p.do(func(w io.Writer) error {
-		header, rows, left := armTable(s)
-		return grid(w, header, rows, left)
-	})
-	p.printf("\n")
-	p.paragraph(armLegend(s))
-	p.paragraph(uniformity(s))
 }
 
 func studyStatement(s *calibration.Summary) string {
@@ -138,4 +135,243 @@ func cellName(c calibration.Setting) string {
 		parts = append(parts, "paper's noise")
 	}
 	return strings.Join(parts, " ")
+}
+
+// Judgement says in words how slopes did.
+func Judgement(v *calibration.Verdict) string {
+	if v == nil {
+		return ""
+	}
+	text := fmt.Sprintf("Slopes: %d of %s fall short of what is asked. The least margin is %+.0f, of %s.", v.Failing, count(v.Cells, "cell"), 100*v.Worst.Margin(), judged(v.Worst))
+	if v.Sharp == nil {
+		return text + " None has a contraction of 0.9."
+	}
+	return text + " Of those with a contraction of 0.9 the least covered is " + judged(v.Sharp) + "."
+}
+
+func judged(j *calibration.Judged) string {
+	text := fmt.Sprintf("%s in %s, %s: %s%% hold it", j.Name, j.Population, cellName(j.Setting), shareAndSE(&j.Coverage[level95]))
+	if l := j.Coefficient.LeastSquares; l != nil {
+		text += ", " + shareAndSE(&l[level95]) + "% of least squares"
+	}
+	return text
+}
+
+// CalibrationPage writes the summary of a study as a page: what was asked, what it
+// tells, how far the samplers can be trusted, the pictures of CalibrationPlots, and the
+// table. times are the cells', or nil.
+func CalibrationPage(w io.Writer, s *calibration.Summary, times []calibration.Runtime, run Run) error {
+	figures, err := CalibrationPlots(s, times)
+	if err != nil {
+		return err
+	}
+	pictures, err := picturesOf(figures)
+	if err != nil {
+		return err
+	}
+	shown := func(prefix string) (blocks []block) {
+		for _, f := range figures {
+			if strings.HasPrefix(f.Name, prefix) {
+				blocks = append(blocks, pictures[f.Name]...)
+			}
+		}
+		return blocks
+	}
+	p := page{Title: "Calibration of " + strings.Join(studied(s, func(c calibration.Setting) string { return c.Method }), ", "),
+		Lead: "Are posteriors right? Where the truth lies in them, over many simulated data sets."}
+	if text := unsoundness(s); text != "" {
+		p.Alerts = append(p.Alerts, warned(text))
+	}
+	p.add("What was asked", block{Command: run.Command}, block{Facts: studyFacts(s)})
+	if s.Note != "" {
+		p.add("What is private", block{Text: s.Note})
+	}
+	if s.Population != "" {
+		p.add("Do intervals hold the truth?", append([]block{{Text: Judgement(calibration.Judge(s))}}, shown("coverage")...)...)
+	} else {
+		arms := armTable(s).joined()
+		verdict := []block{{Text: uniformity(s)}, {Table: &arms}, {Text: armLegend(s)}}
+		p.add("What was learned", slices.Concat(verdict, shown("ks-"), shown("mmd"))...)
+		p.add("Do intervals hold the truth?", shown("coverage-")...)
+		ranks := shown("ecdf-")
+		if ranks == nil { // of quantities that are pooled
+			ranks = shown("qq-")
+		}
+		p.add("Are ranks uniform?", ranks...)
+	}
+	samplers := samplerTable(s)
+	p.add("Can the samplers be trusted?", slices.Concat(paragraphs(samplerWords(s)...), []block{{Table: &samplers}, {Text: samplerLegend}}, shown("runtime"))...)
+	if s.Population != "" {
+		cells := populationTable(s, times).joined()
+		p.add("The numbers", block{Table: &cells}, block{Text: populationLegend})
+	} else {
+		t, legend := studyTable(s, times)
+		cells := t.joined()
+		p.add("The numbers", block{Table: &cells}, block{Text: legend})
+	}
+	p.addRepeat(run, "The same command and version give the same numbers, whatever the number of cores, shards or interruptions; seconds aside. "+
+		"Of a study that was saved, study.json is the whole design.", fact{"Seed", fmt.Sprint(s.Seed)})
+	return p.write(w)
+}
+
+// studyFacts says what was varied.
+func studyFacts(s *calibration.Summary) []fact {
+	facts := []fact{{"Size", studySize(s)}}
+	for _, part := range []struct {
+		name string
+		of   func(calibration.Setting) string
+	}{
+		{"Rows n", func(c calibration.Setting) string { return nonZero(float64(c.N)) }},
+		{"Budgets ε", func(c calibration.Setting) string { return nonZero(c.Epsilon) }},
+		{"Covariates p", func(c calibration.Setting) string { return nonZero(float64(c.P)) }},
+		{"Noise", func(c calibration.Setting) string { return c.Sensitivity }},
+		{"Chains x (warm-up + draws)", func(c calibration.Setting) string { return c.Run }},
+	} {
+		if values := studied(s, part.of); values != nil {
+			facts = append(facts, fact{part.name, strings.Join(values, "; ")})
+		}
+	}
+	return facts
+}
+
+// studied lists what cells differ in, each value once.
+func studied(s *calibration.Summary, of func(calibration.Setting) string) []string {
+	var values []string
+	for _, c := range s.Cells {
+		if v := of(c.Setting); v != "" && !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// testLevel is the level at which single tests are counted.
+const testLevel = 0.01
+
+// armTally is what all cells of a method, a kernel and a noise have in common.
+type armTally struct {
+	setting       calibration.Setting
+	cells, tests  int
+	below, ecdf   int // p-values below testLevel, of either test
+	failing       int // cells that are not uniform after Bonferroni's correction
+	hits, of      int // 95 % intervals of parameters
+	worse, beside int // cells farther from the noiseless posterior than naive's, of so many
+
+	failed, capped, short, trials int
+	ess, draws                    limits // over cells
+	accept, projected, divergent  limits
+	leastESS                      float64
+}
+
+// name is how a sentence calls it.
+func (t *armTally) name() string { return cellName(t.setting) }
+
+// tallies are those of a study, in the order of its cells.
+func tallies(s *calibration.Summary) []*armTally {
+	var all []*armTally
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		who := calibration.Setting{Method: c.Method, Kernel: c.Kernel, Sensitivity: c.Sensitivity, Run: c.Run}
+		at := slices.IndexFunc(all, func(t *armTally) bool { return t.setting == who })
+		if at < 0 {
+			at = len(all)
+			all = append(all, &armTally{setting: who, ess: noLimits(), draws: noLimits(),
+				accept: noLimits(), projected: noLimits(), divergent: noLimits(), leastESS: math.Inf(1)})
+		}
+		all[at].add(c, s.Trials)
+		all[at].compare(c, s)
+	}
+	return all
+}
+
+// compare asks whether a cell's MMD² is above that of naive with the same noise, by more
+// than two standard errors of the difference.
+func (t *armTally) compare(c *calibration.CellSummary, s *calibration.Summary) {
+	naive := c.Setting
+	naive.Method, naive.Kernel, naive.Run = model.Naive{}.Name(), "", ""
+	i := slices.IndexFunc(s.Cells, func(o calibration.CellSummary) bool {
+		other := o.Setting
+		other.Run = ""
+		return other == naive
+	})
+	if i < 0 || c.Method == naive.Method || c.MMD2Error == nil || s.Cells[i].MMD2Error == nil {
+		return
+	}
+	t.beside++
+	if *c.MMD2-*s.Cells[i].MMD2 > 2*math.Hypot(*c.MMD2Error, *s.Cells[i].MMD2Error) {
+		t.worse++
+	}
+}
+
+func (t *armTally) add(c *calibration.CellSummary, trials int) {
+	t.cells++
+	t.failed, t.capped, t.short, t.trials = t.failed+c.Failed, t.capped+c.Capped, t.short+c.Short, t.trials+trials
+	t.ess.add(&c.ESSMedian)
+	t.draws.add(&c.Draws)
+	if c.Accept != nil && *c.Accept > 0 { // 0: the sampler proposes nothing
+		t.accept.add(c.Accept)
+	}
+	t.projected.add(c.Projected)
+	t.divergent.add(c.Divergent)
+	t.leastESS = min(t.leastESS, c.ESSLeast)
+	if !isUniform(c) {
+		t.failing++
+	}
+	for _, q := range c.Quantities {
+		if q.Name != calibration.LogLikelihood {
+			last := q.Coverage[len(q.Coverage)-1]
+			t.hits += last.Hits
+			t.of += last.Of
+		}
+		if q.P == nil {
+			continue
+		}
+		t.tests++
+		if *q.P < testLevel {
+			t.below++
+		}
+		if *q.ECDF < testLevel {
+			t.ecdf++
+		}
+	}
+}
+
+// samplerWords says in words whether trials came to their end.
+func samplerWords(s *calibration.Summary) []string {
+	failed, capped, trials := 0, 0, 0
+	var short []string
+	for _, a := range tallies(s) {
+		failed, capped, trials = failed+a.failed, capped+a.capped, trials+a.trials
+		if a.short > 0 {
+			short = append(short, fmt.Sprintf("%s (%d of %d)", a.name(), a.short, a.trials))
+		}
+	}
+	words := []string{fmt.Sprintf("Of %s %d failed, and %d met the sampler's limit. None is left out.", count(trials, "trial"), failed, capped)}
+	if short != nil {
+		words = append(words, fmt.Sprintf("The truth is ranked among %d draws. In trials of these samplers they were worth fewer independent ones, "+
+			"so that ranks need not be uniform even where the sampler's target is right: %s.", calibration.Ranked, strings.Join(short, "; ")))
+	}
+	return words
+}
+
+// limits of a number; those of nothing are empty.
+type limits struct{ low, high float64 }
+
+func noLimits() limits { return limits{math.Inf(1), math.Inf(-1)} }
+
+func (s *limits) add(v *float64) {
+	if v != nil {
+		s.low, s.high = min(s.low, *v), max(s.high, *v)
+	}
+}
+
+func (s limits) text(times float64, decimals int) string {
+	if s.low > s.high {
+		return ""
+	}
+	low, high := number(times*s.low, decimals), number(times*s.high, decimals)
+	if low == high {
+		return low
+	}
+	return low + "-" + high
 }

@@ -1,56 +1,54 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/dpreg/dpreg/calibration"
 )
 
-// studyTable is the table of a study; columns that say nothing of its cells are left
-// out.
-type studyTable struct {
-	summary *calibration.Summary
-	columns []studyColumn
-}
-
-// studyColumn is a column: left ones name the cell.
-type studyColumn struct {
-	header string
-	left   bool
-	cell   func(i int, c *calibration.CellSummary) string
-}
-
-func newStudyTable(s *calibration.Summary, times []calibration.Runtime) *studyTable {
-	t := &studyTable{summary: s}
-	name := func(header string, cell func(c *calibration.CellSummary) string) {
-		t.columns = append(t.columns, studyColumn{header, true, func(_ int, c *calibration.CellSummary) string { return cell(c) }})
+// studyTable has a row for each cell, and a legend; columns that say nothing of the cells are
+// left out.
+func studyTable(s *calibration.Summary, times []calibration.Runtime) (t table, legend string) {
+	t.Rows = make([][]string, len(s.Cells))
+	column := func(header string, same bool, cell func(*calibration.CellSummary) string) bool {
+		return t.column(header, same, func(i int) string { return cell(&s.Cells[i]) })
 	}
-	value := func(header string, cell func(c *calibration.CellSummary) string) {
-		t.columns = append(t.columns, studyColumn{header, false, func(_ int, c *calibration.CellSummary) string { return cell(c) }})
+	column("n", false, func(c *calibration.CellSummary) string { return nonZero(float64(c.N)) })
+	column("eps", false, func(c *calibration.CellSummary) string { return nonZero(c.Epsilon) })
+	column("p", true, func(c *calibration.CellSummary) string { return nonZero(float64(c.P)) })
+	column("method", false, func(c *calibration.CellSummary) string { return c.Method })
+	column("kernel", true, func(c *calibration.CellSummary) string { return c.Kernel })
+	column("noise", true, func(c *calibration.CellSummary) string { return c.Sensitivity })
+	t.Left = len(t.Header)
+	value := func(header string, cell func(*calibration.CellSummary) string) bool {
+		return column(header, false, cell)
 	}
-	name("n", func(c *calibration.CellSummary) string { return nonZero(float64(c.N)) })
-	name("eps", func(c *calibration.CellSummary) string { return nonZero(c.Epsilon) })
-	name("p", func(c *calibration.CellSummary) string { return nonZero(float64(c.P)) })
-	name("method", func(c *calibration.CellSummary) string { return c.Method })
-	name("kernel", func(c *calibration.CellSummary) string { return c.Kernel })
-	name("noise", func(c *calibration.CellSummary) string { return c.Sensitivity })
 	value("failed", func(c *calibration.CellSummary) string { return nonZero(float64(c.Failed)) })
 	value("capped", func(c *calibration.CellSummary) string { return nonZero(float64(c.Capped)) })
 	value("ESS", func(c *calibration.CellSummary) string { return number(c.ESSMedian, 0) })
-	value("KS", func(c *calibration.CellSummary) string {
+	parts := []string{"ESS: median over trials of the smallest effective sample size"}
+	if value("KS", func(c *calibration.CellSummary) string {
 		return decimals(worst(c, kolmogorov, slices.Max[[]float64]), 3)
-	})
-	if s.Uniform {
-		value("p-value", func(c *calibration.CellSummary) string { return pValue(worst(c, bonferroni, slices.Min[[]float64])) })
+	}) {
+		parts = append(parts, "KS: Kolmogorov-Smirnov statistic of the truth's quantiles, the largest over quantities")
 	}
-	for l := range calibration.Levels {
-		if calibration.Levels[l] == 0.5 || calibration.Levels[l] >= 0.9 {
-			value(exactly(percent(calibration.Levels[l]))+"%", func(c *calibration.CellSummary) string { return covered(c, l) })
+	if s.Uniform && value("p-value", func(c *calibration.CellSummary) string { return pValue(worst(c, bonferroni, slices.Min[[]float64])) }) {
+		parts = append(parts, "p-value: the smallest over quantities, times "+strconv.Itoa(s.Tests)+", the number of tests")
+	}
+	for l, level := range calibration.Levels {
+		if level == 0.5 || level >= 0.9 {
+			value(exactly(percent(level))+"%", func(c *calibration.CellSummary) string { return covered(c, l) })
 		}
 	}
-	value("MMD2", func(c *calibration.CellSummary) string { return decimals(c.MMD2, 4) })
+	parts = append(parts, "50%, 90%, 95%: how many per cent of such intervals hold the truth, least and most over parameters")
+	if value("MMD2", func(c *calibration.CellSummary) string { return decimals(c.MMD2, 4) }) {
+		parts = append(parts, "MMD2: squared distance to the posterior without noise")
+	}
 	value("clamped", func(c *calibration.CellSummary) string {
 		if c.Clamped == 0 {
 			return ""
@@ -58,68 +56,142 @@ func newStudyTable(s *calibration.Summary, times []calibration.Runtime) *studyTa
 		return number(100*c.Clamped, 1) + "%"
 	})
 	if times != nil {
-		t.columns = append(t.columns, studyColumn{"sec", false, func(i int, _ *calibration.CellSummary) string { return number(times[i].Median, 3) }})
+		t.column("sec", false, func(i int) string { return number(times[i].Median, 3) })
+		parts = append(parts, "sec: median seconds of a trial")
 	}
-	t.columns = slices.DeleteFunc(t.columns, func(c studyColumn) bool { return t.dull(c) })
+	return t, strings.Join(parts, "; ") + "."
+}
+
+// armTable has a row for each method, kernel and noise.
+func armTable(s *calibration.Summary) table {
+	t := table{Left: 3}
+	t.Header = []string{"method", "kernel", "noise", "cells", "95%", "short", "farther"}
+	if s.Uniform {
+		t.Header = append(t.Header, "tests", "KS", "ECDF", "chance", "failing")
+	}
+	for _, a := range tallies(s) {
+		row := []string{a.setting.Method, a.setting.Kernel, a.setting.Sensitivity, strconv.Itoa(a.cells), "",
+			number(100*float64(a.short)/float64(a.trials), 0) + "%", ""}
+		if a.of > 0 {
+			row[4] = number(100*float64(a.hits)/float64(a.of), 1)
+		}
+		if a.beside > 0 {
+			row[6] = fmt.Sprintf("%d of %d", a.worse, a.beside)
+		}
+		if s.Uniform {
+			row = append(row, strconv.Itoa(a.tests), strconv.Itoa(a.below), strconv.Itoa(a.ecdf), "<= "+strconv.Itoa(byChance(a.tests)), strconv.Itoa(a.failing))
+		}
+		t.Rows = append(t.Rows, row)
+	}
 	return t
 }
 
-// dull tells the columns to leave out: without a value, or naming what all cells share.
-func (t *studyTable) dull(c studyColumn) bool {
-	seen := make(map[string]bool)
-	for i := range t.summary.Cells {
-		seen[c.cell(i, &t.summary.Cells[i])] = true
+// byChance is the 99 % quantile of the number of p-values below testLevel of a right
+// method, were the tests independent.
+func byChance(tests int) int {
+	if tests == 0 {
+		return 0
 	}
-	if len(seen) > 1 {
-		return false
+	law := distuv.Binomial{N: float64(tests), P: testLevel}
+	k := 0
+	for law.CDF(float64(k)) < 0.99 {
+		k++
 	}
-	return seen[""] || c.header == "p" || c.header == "kernel" || c.header == "noise"
+	return k
 }
 
-func (t *studyTable) header() []string {
-	header := make([]string, len(t.columns))
-	for j, c := range t.columns {
-		header[j] = c.header
+// armLegend explains armTable.
+func armLegend(s *calibration.Summary) string {
+	text := "All cells of a method together. 95%: how many per cent of such intervals hold the truth, over parameters; " +
+		"short: trials whose ranks are of fewer independent draws than 127; " +
+		"farther: cells farther from the posterior without noise than naive with the same noise, beyond two standard errors"
+	if s.Uniform {
+		text += "; KS, ECDF: p-values below 0.01 of the tests on quantiles and on ranks; " +
+			"chance: as many as a right method has at most, with probability 0.99, were tests independent; " +
+			"failing: cells that are not uniform at 0.01 after Bonferroni's correction over all tests"
 	}
-	return header
+	return text + "."
 }
 
-func (t *studyTable) rows() [][]string {
-	rows := make([][]string, len(t.summary.Cells))
-	for i := range rows {
-		for _, c := range t.columns {
-			rows[i] = append(rows[i], c.cell(i, &t.summary.Cells[i]))
+// samplerTable has a row for each method, kernel and noise: what its sampler says of
+// itself.
+func samplerTable(s *calibration.Summary) table {
+	t := table{Header: []string{"method", "failed", "capped", "ESS", "least ESS", "draws", "acceptance", "projected", "divergent"}, Left: 1}
+	for _, a := range tallies(s) {
+		t.Rows = append(t.Rows, []string{a.name(), fmt.Sprint(a.failed), fmt.Sprint(a.capped), a.ess.text(1, 0), number(a.leastESS, 0), a.draws.text(1, 0),
+			a.accept.text(1, 2), a.projected.text(100, 1), a.divergent.text(100, 2)})
+	}
+	return t
+}
+
+const samplerLegend = "Ranges are over cells. failed, capped: trials that ended with an error, or at the sampler's limit; ESS: median over trials of the smallest effective sample size; " +
+	"least ESS: that of the worst trial; draws: mean over trials; projected, divergent: per cent of steps."
+
+// populationTable has a row for each cell and coefficient.
+func populationTable(s *calibration.Summary, times []calibration.Runtime) (t table) {
+	several := len(tallies(s)) > 1
+	t.Header = []string{"n", "eps", "coefficient"}
+	if several {
+		t.Header = []string{"n", "eps", "method", "noise", "coefficient"}
+	}
+	t.Left = len(t.Header)
+	t.Header = append(t.Header, "95%", "50%", "LS 95%", "LS 50%", "margin", "width", "ratio", "contraction", "sharp", "sharp 95%", "unmixed", "divergent", "sec")
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		for j := range c.Quantities {
+			q := &c.Quantities[j]
+			row := []string{nonZero(float64(c.N)), nonZero(c.Epsilon)}
+			if several {
+				row = append(row, withKernel(c.Setting), c.Sensitivity)
+			}
+			row = append(append(row, q.Name), coefficientCells(q)...)
+			seconds := ""
+			if times != nil {
+				seconds = number(times[i].Median, 3)
+			}
+			t.Rows = append(t.Rows, append(row, percentage(c.Unmixed), percentage(c.Divergent), seconds))
 		}
 	}
-	return rows
+	return t
 }
 
-func (t *studyTable) left() int {
-	n := slices.IndexFunc(t.columns, func(c studyColumn) bool { return !c.left })
-	return max(1, n)
+// coefficientCells are those of a coefficient alone.
+func coefficientCells(q *calibration.QuantitySummary) []string {
+	of := q.Coefficient
+	cells := []string{shareAndSE(&q.Coverage[level95]), shareAndSE(&q.Coverage[level50]), "", ""}
+	if l := of.LeastSquares; l != nil {
+		cells[2], cells[3] = shareAndSE(&l[level95]), shareAndSE(&l[level50])
+	}
+	fits, held := "", ""
+	if of.Sharp != nil {
+		fits, held = strconv.Itoa(of.Sharp.Of), shareAndSE(of.Sharp)
+	}
+	return append(cells, fmt.Sprintf("%+.0f", 100*q.Margin()), general(of.Width), decimals(of.Ratio, 2), decimals(of.Contraction, 3), fits, held)
 }
 
-func (t *studyTable) has(header string) bool {
-	return slices.ContainsFunc(t.columns, func(c studyColumn) bool { return c.header == header })
+// The places among calibration.Levels of the levels that a table of a population shows.
+const (
+	level50 = 0
+	level95 = len(calibration.Levels) - 1
+)
+
+// shareAndSE is a share and its Monte Carlo standard error, per cent.
+func shareAndSE(c *calibration.Coverage) string {
+	return number(100*c.Share, 0) + " (" + number(100*c.SE(), 0) + ")"
 }
 
-func (t *studyTable) legend() string {
-	parts := []string{"ESS: median over trials of the smallest effective sample size"}
-	if t.has("KS") {
-		parts = append(parts, "KS: Kolmogorov-Smirnov statistic of the truth's quantiles, the largest over quantities")
+func percentage(v *float64) string {
+	if v == nil {
+		return ""
 	}
-	if t.has("p-value") {
-		parts = append(parts, "p-value: the smallest over quantities, times "+strconv.Itoa(t.summary.Tests)+", the number of tests")
-	}
-	parts = append(parts, "50%, 90%, 95%: how many per cent of such intervals hold the truth, least and most over parameters")
-	if t.has("MMD2") {
-		parts = append(parts, "MMD2: squared distance to the posterior without noise")
-	}
-	if t.has("sec") {
-		parts = append(parts, "sec: median seconds of a trial")
-	}
-	return strings.Join(parts, "; ") + "."
+	return number(100**v, 0) + "%"
 }
+
+const populationLegend = "95%, 50%: how many per cent of such intervals hold the truth (Monte Carlo standard error); LS: those of least squares on the same rows without noise; " +
+	"margin: by how much the first exceeds what is asked, 90, or 3 less than least squares if that is less; " +
+	"width: of the 95% interval in the data's units, median; ratio: to that of least squares; contraction: of the posterior, median; " +
+	"sharp: fits with a contraction of at least 0.9, and how many per cent of their 95% intervals hold the truth; unmixed: fits with an R-hat above 1.05; " +
+	"divergent: of all transitions; sec: median seconds of a trial."
 
 func kolmogorov(q *calibration.QuantitySummary) *float64 { return q.KS }
 func bonferroni(q *calibration.QuantitySummary) *float64 { return q.PBonferroni }

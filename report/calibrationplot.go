@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/gibbs"
+	"github.com/dpreg/dpreg/model"
 )
 
 // mostCoefficients is how many coefficients have figures of their own; σ² and the
@@ -69,12 +69,6 @@ type studyView struct {
 	coefficients int // the most of a cell
 }
 
-// coefficient tells which coefficient has a name.
-func coefficient(name string) (j int, ok bool) {
-	_, err := fmt.Sscanf(name, "theta[%d]", &j)
-	return j, err == nil
-}
-
 // note says which quantities have no figures; empty: all have.
 func (v *studyView) note() string {
 	if v.coefficients <= mostCoefficients {
@@ -94,11 +88,12 @@ func newStudyView(s *calibration.Summary) *studyView {
 			v.scenes = append(v.scenes, at)
 		}
 		for _, q := range c.Quantities {
-			if strings.HasPrefix(q.Name, "mu_x[") || strings.HasPrefix(q.Name, "tau[") || slices.Contains(v.quantities, q.Name) {
+			p, ok := model.ParseParameter(q.Name)
+			if ok && (p.Kind == model.MuX || p.Kind == model.Tau) || slices.Contains(v.quantities, q.Name) {
 				continue
 			}
-			if j, ok := coefficient(q.Name); ok {
-				if v.coefficients = max(v.coefficients, j+1); j >= mostCoefficients {
+			if ok && p.Kind == model.Theta {
+				if v.coefficients = max(v.coefficients, p.K+1); p.K >= mostCoefficients {
 					continue
 				}
 			}
@@ -257,9 +252,4 @@ func shownQuantity(name string) string {
 // fileOf is a quantity's part of a file's name.
 func fileOf(name string) string {
 	return strings.NewReplacer("[", "", "]", "", "_", "-", ",", "-").Replace(name)
-}
-
-// straight joins two points in grey.
-func straight(x0, y0, x1, y1 float64) (*plotter.Line, error) {
-	return line(plotter.XYs{{X: x0, Y: y0}, {X: x1, Y: y1}}, Key{LineStyle: draw.LineStyle{Color: grey, Width: 1}})
 }

@@ -44,11 +44,9 @@ func (v *studyView) ks(name, axis string, leaveOut func(*scene), x func(calibrat
 			return nil
 		}
 		d := calibration.KSCritical(most, uniformAt/float64(tests))
-		level, err := straight(p.X.Min, d, p.X.Max, d)
-		if err != nil {
+		if err := addStraight(p, p.X.Min, d, p.X.Max, d); err != nil {
 			return err
 		}
-		p.Add(level)
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{pageRoom}
 		p.Y.Min, p.Y.Max = min(p.Y.Min, d/2)/1.2, 1.2
 		return nil
@@ -162,4 +160,60 @@ func logarithmic(p *plot.Plot, cells []*calibration.CellSummary, x func(calibrat
 	}
 	slices.Sort(values)
 	MarkX(p, slices.Compact(values))
+}
+
+// populationPlot draws by ε how often 95 % intervals hold each coefficient, and those of least
+// squares: a panel for each n and coefficient.
+func populationPlot(s *calibration.Summary) (*Figure, error) {
+	v := newStudyView(s)
+	var names []string
+	for _, k := range v.keys {
+		names = append(names, k.Name)
+	}
+	f := &Figure{Name: "coverage", title: "Coverage of 95 % intervals: " + s.Population, keys: SeriesKeys(append(names, "least squares without noise")...),
+		caption: "Share of trials whose 95 % interval holds the coefficient of the population, with 95 % binomial intervals."}
+	scenes := v.over(func(at *scene) { at.epsilon = 0 })
+	var plots []*plot.Plot
+	for _, name := range v.quantities {
+		for _, at := range scenes {
+			p := Panel(name+", "+v.name(at), "ε", "coverage, %")
+			var cells []*calibration.CellSummary
+			for i, who := range v.series {
+				drawn, plain := &measured{}, &measured{}
+				for _, c := range v.find(at, who) {
+					q := quantity(c, name)
+					if q == nil {
+						continue
+					}
+					cells = append(cells, c)
+					drawn.covered(c.Epsilon*math.Pow(seriesApart, float64(i)), &q.Coverage[level95])
+					if l := q.Coefficient.LeastSquares; l != nil && i == 0 {
+						plain.covered(c.Epsilon/seriesApart, &l[level95])
+					}
+				}
+				if err := drawn.draw(p, f.keys[i]); err != nil {
+					return nil, err
+				}
+				if err := plain.draw(p, f.keys[len(v.series)]); err != nil {
+					return nil, err
+				}
+			}
+			if cells == nil {
+				continue
+			}
+			logarithmic(p, cells, epsilonOf)
+			if err := addStraight(p, p.X.Min, 95, p.X.Max, 95); err != nil {
+				return nil, err
+			}
+			p.Y.Min, p.Y.Max = 0, 100
+			plots = append(plots, p)
+		}
+	}
+	f.arrange(plots, len(scenes))
+	return f, nil
+}
+
+// covered adds a coverage, per cent.
+func (m *measured) covered(x float64, c *calibration.Coverage) {
+	m.add(x, 100*c.Share, 100*c.Lower, 100*c.Upper)
 }

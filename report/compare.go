@@ -1,24 +1,30 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
 	"github.com/dpreg/dpreg/calibration"
-	"github.com/dpreg/dpreg/calibration/compare"
 )
 
 // Comparison writes the summary of a comparison: what was done to which rows, a table with a
 // row for each method, size and budget, why methods refused, and what the columns are.
 // times are the cells'.
-func Comparison(w io.Writer, s *compare.Summary, times []calibration.Runtime) error {
+func Comparison(w io.Writer, s *calibration.Comparison, times []calibration.Runtime) error {
 	p := &printer{w: w}
 	p.paragraph(comparisonStatement(s))
 	p.printf("\n")
-	header, rows, left := comparisonTable(s, times)
-	p.do(func(w io.Writer) error { return grid(w, header, rows, left) })
+	p.do(comparisonTable(s, times).write)
 	p.printf("\n")
 	p.paragraph(comparisonLegend(s))
 	if texts := refusals(s); texts != nil {
@@ -27,7 +33,7 @@ func Comparison(w io.Writer, s *compare.Summary, times []calibration.Runtime) er
 	return p.err
 }
 
-func comparisonStatement(s *compare.Summary) string {
+func comparisonStatement(s *calibration.Comparison) string {
 	text := s.Note + " " + count(s.Trials, "trial") + " of each, seed " + strconv.FormatUint(s.Seed, 10)
 	if s.Delta > 0 {
 		text += ", delta = " + exactly(s.Delta)
@@ -38,61 +44,65 @@ func comparisonStatement(s *compare.Summary) string {
 	return text + ". Replace-one neighbours: n is public."
 }
 
-// measureHeaders are the columns of measures, and what they say.
-var measureHeaders = map[string][2]string{
-	compare.Error:           {"error", "error: root mean square over coefficients of the difference from the posterior mean without privacy"},
-	compare.TruthError:      {"to truth", "to truth: the same from the true coefficients"},
-	compare.PredictionError: {"prediction", "prediction: root mean square of errors of predictions"},
-	compare.Width:           {"width", "width: of 90% intervals of coefficients"},
-	compare.Coverage:        {"coverage", "coverage: per cent of 90% intervals that hold the truth"},
-	compare.LogScore:        {"log score", "log score: mean log predictive density"},
-	compare.MMD2:            {"MMD2", "MMD2: squared distance to the posterior without privacy"},
-	compare.Spent:           {"spent", "spent: epsilon"},
+// measures are the columns, what a legend says of them, and the titles of their panels, of
+// which those whose values differ by orders of magnitude are logarithmic.
+var measures = map[string]struct {
+	header, legend, title string
+	log                   bool
+}{
+	calibration.MeasureError:           {"error", "root mean square over coefficients of the difference from the posterior mean without privacy", "RMSE of θ to the fit without privacy", true},
+	calibration.MeasureTruthError:      {"to truth", "the same from the true coefficients", "RMSE of θ to the truth", true},
+	calibration.MeasurePredictionError: {"prediction", "root mean square of errors of predictions", "RMSE of predictions", false},
+	calibration.MeasureWidth:           {"width", "of 90% intervals of coefficients", "width of 90 % intervals of θ", true},
+	calibration.MeasureCoverage:        {"coverage", "per cent of 90% intervals that hold the truth", "coverage of 90 % intervals of θ", false},
+	calibration.MeasureLogScore:        {"log score", "mean log predictive density", "mean log predictive density", false},
+	calibration.MeasureMMD2:            {"MMD2", "squared distance to the posterior without privacy", "MMD² to the posterior without privacy", false},
+	calibration.MeasureSpent:           {"spent", "epsilon", "", false},
+	secondsPanel:                       {"sec", "", "seconds of inference, one core", true},
 }
 
+// secondsPanel is beside those of measures.
+const secondsPanel = "seconds"
+
 // comparisonTable has a row for each cell; the first left columns name it.
-func comparisonTable(s *compare.Summary, times []calibration.Runtime) (header []string, rows [][]string, left int) {
-	rows = make([][]string, len(s.Cells))
-	column := func(name string, cell func(i int, c *compare.CellSummary) string) {
-		header = append(header, name)
-		for i := range s.Cells {
-			rows[i] = append(rows[i], cell(i, &s.Cells[i]))
-		}
+func comparisonTable(s *calibration.Comparison, times []calibration.Runtime) table {
+	t := table{Rows: make([][]string, len(s.Cells)), Left: 4}
+	column := func(name string, cell func(i int, c *calibration.ComparedCell) string) {
+		t.column(name, false, func(i int) string { return cell(i, &s.Cells[i]) })
 	}
-	column("n", func(_ int, c *compare.CellSummary) string { return strconv.FormatInt(c.N, 10) })
-	column("p", func(_ int, c *compare.CellSummary) string { return strconv.Itoa(c.P) })
-	column("eps", func(_ int, c *compare.CellSummary) string { return exactly(c.Epsilon) })
-	column("method", func(_ int, c *compare.CellSummary) string { return c.Method })
-	left = len(header)
+	column("n", func(_ int, c *calibration.ComparedCell) string { return strconv.FormatInt(c.N, 10) })
+	column("p", func(_ int, c *calibration.ComparedCell) string { return strconv.Itoa(c.P) })
+	column("eps", func(_ int, c *calibration.ComparedCell) string { return exactly(c.Epsilon) })
+	column("method", func(_ int, c *calibration.ComparedCell) string { return c.Method })
 	for _, name := range s.Has() {
-		column(measureHeaders[name][0], func(_ int, c *compare.CellSummary) string { return meanAndSD(c.Get(name)) })
+		column(measures[name].header, func(_ int, c *calibration.ComparedCell) string { return meanAndSD(c.Get(name)) })
 	}
-	column("sec", func(i int, c *compare.CellSummary) string {
+	column("sec", func(i int, c *calibration.ComparedCell) string {
 		if c.Refused {
 			return "-"
 		}
 		return fmt.Sprintf("%.2g", times[i].Median)
 	})
-	return header, rows, left
+	return t
 }
 
 // meanAndSD is mean and standard deviation, and a dash where there is none.
-func meanAndSD(m *compare.MeasureSummary) string {
+func meanAndSD(m *calibration.MeasureSummary) string {
 	switch {
 	case m == nil:
 		return "-"
-	case m.Name == compare.Spent:
+	case m.Name == calibration.MeasureSpent:
 		return general(m.Mean)
 	}
 	scale := 1.0
-	if m.Name == compare.Coverage {
+	if m.Name == calibration.MeasureCoverage {
 		scale = 100
 	}
 	if m.SD == nil || *m.SD == 0 {
 		return general(scale * m.Mean)
 	}
 	digits := max(0, precision(scale**m.SD)-1)
-	if m.Name == compare.Coverage {
+	if m.Name == calibration.MeasureCoverage {
 		digits = 0
 	}
 	if digits > 6 {
@@ -101,21 +111,21 @@ func meanAndSD(m *compare.MeasureSummary) string {
 	return number(scale*m.Mean, digits) + " (" + number(scale**m.SD, digits) + ")"
 }
 
-func comparisonLegend(s *compare.Summary) string {
+func comparisonLegend(s *calibration.Comparison) string {
 	parts := []string{"Means over trials (standard deviations); scaled units, in which the bounds are -1 and 1"}
 	for _, name := range s.Has() {
-		text := measureHeaders[name][1]
-		if name == compare.Coverage && s.Table != "" {
-			text = "coverage: per cent of responses that lie in their 90% predictive interval"
+		text := measures[name].legend
+		if name == calibration.MeasureCoverage && s.Table != "" {
+			text = "per cent of responses that lie in their 90% predictive interval"
 		}
-		parts = append(parts, text)
+		parts = append(parts, measures[name].header+": "+text)
 	}
 	parts = append(parts, "sec: median seconds of inference on one core", "-: the method has none")
 	return strings.Join(parts, "; ") + "."
 }
 
 // refusals say which methods have no results, and which have not those of all trials.
-func refusals(s *compare.Summary) (texts []string) {
+func refusals(s *calibration.Comparison) (texts []string) {
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		name := fmt.Sprintf("%s, n = %d, p = %d, eps = %s", c.Method, c.N, c.P, exactly(c.Epsilon))
@@ -130,4 +140,191 @@ func refusals(s *compare.Summary) (texts []string) {
 		}
 	}
 	return texts
+}
+
+// mostSeries is how many sizes and budgets a picture of a comparison tells apart.
+const mostSeries = 6
+
+// ComparisonPlot draws a panel for each measure, and one for seconds, which times has: a line for each method, on
+// it for each size and budget the mean over trials and a standard deviation to either side.
+// It is an error if there are more than six sizes and budgets.
+func ComparisonPlot(s *calibration.Comparison, times []calibration.Runtime) (*Figure, error) {
+	v := newComparisonView(s)
+	if len(v.series) > mostSeries {
+		return nil, fmt.Errorf("a picture shows at most %d sizes and budgets, and there are %d: run fewer, or draw summary.csv", mostSeries, len(v.series))
+	}
+	f := &Figure{Name: "comparison", title: v.title(), keys: v.keys(), columns: 2}
+	if len(v.series) > 3 {
+		f.columns = 3 // for the keys
+	}
+	for _, name := range s.Has() {
+		if name != calibration.MeasureSpent {
+			v.add(f, name, func(i int) (mean, sd float64) { return v.measure(i, name) })
+		}
+	}
+	v.add(f, secondsPanel, func(i int) (mean, sd float64) {
+		if s.Cells[i].Refused {
+			return math.NaN(), 0
+		}
+		return times[i].Median, 0
+	})
+	if len(f.panels) == 0 {
+		return nil, errors.New("no method has results to draw")
+	}
+	return f, nil
+}
+
+// comparisonView sorts the cells of a comparison.
+type comparisonView struct {
+	summary *calibration.Comparison
+	methods []string
+	series  []scene // a colour each
+}
+
+func newComparisonView(s *calibration.Comparison) *comparisonView {
+	v := &comparisonView{summary: s}
+	for _, c := range s.Cells {
+		if !slices.Contains(v.methods, c.Method) {
+			v.methods = append(v.methods, c.Method)
+		}
+		if at := (scene{p: c.P, n: c.N, epsilon: c.Epsilon}); !slices.Contains(v.series, at) {
+			v.series = append(v.series, at)
+		}
+	}
+	return v
+}
+
+func (v *comparisonView) title() string {
+	text := "Methods on simulated rows"
+	if v.summary.Table != "" {
+		text = "Methods on " + v.summary.Table + " (no privacy: a study)"
+	}
+	return strings.Join(append([]string{text}, v.name(v.series[0], true)...), ", ")
+}
+
+// name is the part of a size and budget that all share, or that tells it from others.
+func (v *comparisonView) name(at scene, shared bool) (parts []string) {
+	add := func(text func(scene) string) {
+		differs := func(other scene) bool { return text(other) != text(at) }
+		if slices.ContainsFunc(v.series, differs) != shared {
+			parts = append(parts, text(at))
+		}
+	}
+	add(func(d scene) string { return fmt.Sprintf("n = %d", d.n) })
+	add(func(d scene) string { return fmt.Sprintf("p = %d", d.p) })
+	add(func(d scene) string { return "ε = " + exactly(d.epsilon) })
+	return parts
+}
+
+func (v *comparisonView) keys() []Key {
+	if len(v.series) == 1 {
+		return nil
+	}
+	var names []string
+	for _, at := range v.series {
+		names = append(names, strings.Join(v.name(at, false), ", "))
+	}
+	return SeriesKeys(names...)
+}
+
+// measure is NaN where there is none, or it says nothing: the posterior without privacy is
+// not compared with itself.
+func (v *comparisonView) measure(i int, name string) (mean, sd float64) {
+	c := &v.summary.Cells[i]
+	m := c.Get(name)
+	if m == nil || c.Method == calibration.NonPrivate && (name == calibration.MeasureError || name == calibration.MeasureMMD2) {
+		return math.NaN(), 0
+	}
+	if m.SD != nil {
+		sd = *m.SD
+	}
+	return m.Mean, sd
+}
+
+// add adds a panel, unless no cell has a value.
+func (v *comparisonView) add(f *Figure, name string, value func(i int) (mean, sd float64)) {
+	p, rows := newPlot(), len(v.methods)
+	marks, low, high, best := &whiskers{}, math.Inf(1), math.Inf(-1), math.Inf(-1)
+	isLog := measures[name].log
+	for i, c := range v.summary.Cells {
+		mean, sd := value(i)
+		if math.IsNaN(mean) || isLog && !(mean > 0) {
+			continue
+		}
+		k := slices.Index(v.series, scene{p: c.P, n: c.N, epsilon: c.Epsilon})
+		shift := (float64(k) + 0.5 - float64(len(v.series))/2) * 0.7 / float64(len(v.series))
+		w := whisker{mean, mean - sd, mean + sd, float64(rows-1-slices.Index(v.methods, c.Method)) - shift, k}
+		if isLog {
+			w.low = max(w.low, mean/10)
+		}
+		if name == calibration.MeasureCoverage {
+			w.low, w.high = max(0, w.low), min(1, w.high)
+		}
+		low, high, best = min(low, w.low), max(high, w.high), max(best, mean)
+		marks.all = append(marks.all, w)
+	}
+	if marks.all == nil {
+		return
+	}
+	if p.Title.Text = measures[name].title; name == calibration.MeasureCoverage && v.summary.Table != "" {
+		p.Title.Text = "coverage of 90 % predictive intervals"
+	}
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = low-0.05*(high-low), high+0.05*(high-low), -0.6, float64(rows)-0.4
+	switch {
+	case isLog:
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, logTicks{namesRoom}
+		p.X.Min, p.X.Max = low/1.3, high*1.3
+	case name == calibration.MeasureCoverage:
+		p.X.Min, p.X.Max = -0.03, 1.03
+		p.X.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 0.5, Label: "50 %"}, {Value: calibration.ComparisonLevel, Label: "90 %"}}
+		p.Add(level(calibration.ComparisonLevel, p))
+	case name == calibration.MeasureLogScore:
+		p.X.Min, p.X.Max = max(p.X.Min, best-worstScore), min(p.X.Max, best+0.3)
+	}
+	if low == high && !isLog {
+		p.X.Min, p.X.Max = low-1, high+1
+	}
+	names := make(plot.ConstantTicks, rows)
+	for i, method := range v.methods {
+		names[i] = plot.Tick{Value: float64(rows - 1 - i), Label: method}
+	}
+	p.Y.Tick.Marker, p.Y.Tick.Length = names, 0
+	p.Add(marks)
+	height := 2.4*vg.Centimeter + vg.Length(rows)*(0.3+0.14*vg.Length(len(v.series)))*vg.Centimeter
+	f.panels = append(f.panels, panel{plot: p, width: 9 * vg.Centimeter, height: height})
+}
+
+// level is a vertical line.
+func level(x float64, p *plot.Plot) plot.Plotter {
+	l := &plotter.Line{XYs: plotter.XYs{{X: x, Y: p.Y.Min}, {X: x, Y: p.Y.Max}}}
+	l.LineStyle = draw.LineStyle{Color: middleGrey, Width: 1, Dashes: []vg.Length{3, 2}}
+	return l
+}
+
+// worstScore is how far below the best a mean log density is still told apart.
+const worstScore = 2
+
+// whisker is a mean and what lies about it, in the colour of a series.
+type whisker struct {
+	mean, low, high, y float64
+	series             int
+}
+
+// whiskers are drawn as far as the panel goes: a mean that lies beyond it is a ring at its
+// edge.
+type whiskers struct{ all []whisker }
+
+// Plot implements plot.Plotter.
+func (w *whiskers) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	inside := func(v float64) vg.Length { return x(min(p.X.Max, max(p.X.Min, v))) }
+	for _, a := range w.all {
+		colour := seriesColours[a.series]
+		c.StrokeLine2(draw.LineStyle{Color: colour, Width: 1.2}, inside(a.low), y(a.y), inside(a.high), y(a.y))
+		glyph := draw.GlyphStyle{Color: colour, Radius: 2.4, Shape: seriesMarks[a.series]}
+		if a.mean < p.X.Min {
+			glyph.Shape = draw.RingGlyph{}
+		}
+		c.DrawGlyph(glyph, vg.Point{X: inside(a.mean), Y: y(a.y)})
+	}
 }

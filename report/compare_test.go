@@ -7,26 +7,25 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/calibration"
-	"github.com/dpreg/dpreg/calibration/compare"
 	"github.com/dpreg/dpreg/report"
 )
 
 // comparison is a summary of two methods, one without intervals, and of one that refused.
-func comparison() (*compare.Summary, []calibration.Runtime) {
+func comparison() (*calibration.Comparison, []calibration.Runtime) {
 	sd := 0.02
-	cell := func(method string, epsilon float64, measures ...compare.MeasureSummary) compare.CellSummary {
-		return compare.CellSummary{Setting: calibration.Setting{N: 800, P: 2, Epsilon: epsilon, Method: method}, Measures: measures}
+	cell := func(method string, epsilon float64, measures ...calibration.MeasureSummary) calibration.ComparedCell {
+		return calibration.ComparedCell{Setting: calibration.Setting{N: 800, P: 2, Epsilon: epsilon, Method: method}, Measures: measures}
 	}
-	measure := func(name string, mean float64) compare.MeasureSummary {
-		return compare.MeasureSummary{Name: name, Mean: mean, SD: &sd, Of: 5}
+	measure := func(name string, mean float64) calibration.MeasureSummary {
+		return calibration.MeasureSummary{Name: name, Mean: mean, SD: &sd, Of: 5}
 	}
-	s := &compare.Summary{Table: "rows.csv", Note: "NO PRIVACY.", Trials: 5, Seed: 7, Delta: 1e-6, Level: compare.Level}
+	s := &calibration.Comparison{Table: "rows.csv", Note: "NO PRIVACY.", Trials: 5, Seed: 7, Delta: 1e-6, Level: calibration.ComparisonLevel}
 	for _, epsilon := range []float64{0.5, 2} {
 		refused := cell("dp-vi", epsilon)
 		refused.Failed, refused.Refused, refused.Error = 5, true, "the budget is too small"
 		s.Cells = append(s.Cells,
-			cell("naive", epsilon, measure(compare.Error, 0.1), measure(compare.PredictionError, 0.3), measure(compare.Coverage, 0.5), measure(compare.LogScore, -20), measure(compare.Spent, epsilon)),
-			cell("adassp", epsilon, measure(compare.Error, 0.2), measure(compare.PredictionError, 0.25), measure(compare.Spent, epsilon)),
+			cell("naive", epsilon, measure(calibration.MeasureError, 0.1), measure(calibration.MeasurePredictionError, 0.3), measure(calibration.MeasureCoverage, 0.5), measure(calibration.MeasureLogScore, -20), measure(calibration.MeasureSpent, epsilon)),
+			cell("adassp", epsilon, measure(calibration.MeasureError, 0.2), measure(calibration.MeasurePredictionError, 0.25), measure(calibration.MeasureSpent, epsilon)),
 			refused)
 	}
 	times := make([]calibration.Runtime, len(s.Cells))

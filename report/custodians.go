@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
 )
@@ -104,15 +105,13 @@ func shrunk(f *dpreg.Fit, u dpreg.Units) string {
 // farthest returns the places of those custodians' coefficients that lie lowest and highest,
 // of each coefficient and of sigma, where custodians are too many to show them all; nil otherwise.
 func farthest(parameters []posterior.Parameter) map[int]bool {
-	lowest, highest, most := map[string]int{}, map[string]int{}, 0
+	lowest, highest, most := map[model.Parameter]int{}, map[model.Parameter]int{}, 0
 	for i, p := range parameters {
-		var j int
-		var k string
-		if n, _ := fmt.Sscanf(p.Name, "theta_at[%d,%s", &j, &k); n < 2 {
-			if n, _ := fmt.Sscanf(p.Name, "sigma_at[%d]", &j); n < 1 {
-				continue
-			}
+		of, _ := model.ParseParameter(p.Name)
+		if of.Kind != model.ThetaAt && of.Kind != model.SigmaAt {
+			continue
 		}
+		j, k := of.Custodian, model.Parameter{Kind: of.Kind, K: of.K}
 		if _, ok := lowest[k]; !ok {
 			lowest[k], highest[k] = i, i
 		}

@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"html"
+	"html/template"
+	"image/color"
 	"io"
 	"regexp"
 	"slices"
@@ -128,4 +130,102 @@ func (room) GlyphBoxes(p *plot.Plot) []plot.GlyphBox {
 		}
 	}
 	return boxes
+}
+
+var (
+	svgStyle  = regexp.MustCompile(`style="[^"]*"`)
+	svgColour = regexp.MustCompile(`#[0-9A-F]{6}`)
+	// What the style sheet of a page says once.
+	svgFont = regexp.MustCompile(`font-(family|variant|weight|style):[^;"]*;`)
+)
+
+// inline draws for a page: in its colours, which follow the reader's choice of light
+// or dark, and on its ground. The label is for those who do not see the picture; where
+// it is empty they miss nothing.
+func (d drawing) inline(label string) (template.HTML, error) {
+	text, err := d.svg(false)
+	if err != nil {
+		return "", err
+	}
+	_, text, ok := strings.Cut(text, "<svg ")
+	if !ok {
+		return "", fmt.Errorf("plot: no SVG in %.40q", text)
+	}
+	text = svgStyle.ReplaceAllStringFunc(text, func(style string) string {
+		return svgColour.ReplaceAllStringFunc(svgFont.ReplaceAllString(style, ""), pageColour)
+	})
+	about := `aria-hidden="true"`
+	if label != "" {
+		about = fmt.Sprintf(`role="img" aria-label="%s"`, template.HTMLEscapeString(label))
+	}
+	return template.HTML("<svg " + about + " " + strings.TrimSpace(text)), nil
+}
+
+// pageColour is the style sheet's name of #RRGGBB. One that it does not know, which
+// would be lost on a dark ground, is a mistake in this package.
+func pageColour(hex string) string {
+	v, err := strconv.ParseUint(hex[1:], 16, 32)
+	name, ok := pageColours[color.RGBA{uint8(v >> 16), uint8(v >> 8), uint8(v), 255}]
+	if err != nil || !ok {
+		panic("report: a page has no colour " + hex)
+	}
+	return "var(--" + name + ")"
+}
+
+// picture puts a figure on a page.
+func (f *Figure) picture() (*picture, error) {
+	p := &picture{Caption: strings.TrimSpace(f.caption + " " + f.note), Wide: f.whole}
+	for _, k := range f.keys {
+		sample, err := k.sample()
+		if err != nil {
+			return nil, err
+		}
+		p.Keys = append(p.Keys, pictureKey{k.Name, sample})
+	}
+	if f.whole {
+		svg, err := f.body().inline(f.title)
+		p.Panels = []template.HTML{svg}
+		return p, err
+	}
+	for _, panel := range f.panels {
+		svg, err := drawing{panel.width, panel.height, panel.draw}.inline(f.title + ": " + panel.plot.Title.Text)
+		if err != nil {
+			return nil, err
+		}
+		p.Panels = append(p.Panels, svg)
+	}
+	return p, nil
+}
+
+// sample is a piece of the line, and the mark, that the key explains.
+func (k Key) sample() (template.HTML, error) {
+	const width, height = keyLine, 9
+	return drawing{width, height, func(c draw.Canvas) {
+		keysInLine{{LineStyle: k.LineStyle, mark: k.mark}}.draw(draw.Crop(c, -panelGap, 0, 0, 0), newPlot().Legend.TextStyle, height/2)
+	}}.inline("")
+}
+
+// The colours of pictures. Those of series are Okabe and Ito's (2008), told apart
+// with any common colour blindness and by their lightness in grey; series differ in
+// their marks or dashes besides, or stand apart. All are opaque: a page finds them
+// in the picture again, and gives each its counterpart on a dark ground.
+var (
+	black      = color.RGBA{A: 255}
+	white      = color.RGBA{255, 255, 255, 255}
+	grey       = color.RGBA{110, 110, 110, 255}
+	middleGrey = color.RGBA{170, 170, 170, 255}
+	lightGrey  = color.RGBA{225, 225, 225, 255}
+	blue       = color.RGBA{0, 114, 178, 255}
+	lightBlue  = color.RGBA{153, 199, 224, 255}
+	vermilion  = color.RGBA{213, 94, 0, 255}
+	green      = color.RGBA{0, 158, 115, 255}
+	purple     = color.RGBA{204, 121, 167, 255}
+	orange     = color.RGBA{230, 159, 0, 255}
+	sky        = color.RGBA{86, 180, 233, 255}
+)
+
+// pageColours names each colour as the style sheet of a page does.
+var pageColours = map[color.RGBA]string{
+	black: "ink", white: "paper", grey: "grey", middleGrey: "middle-grey", lightGrey: "light-grey",
+	blue: "blue", lightBlue: "light-blue", vermilion: "vermilion", green: "green", purple: "purple", orange: "orange", sky: "sky",
 }

@@ -3,13 +3,13 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 )
 
@@ -36,7 +36,7 @@ var (
 // one; nil where they have one.
 func (s *shown) custodians() (*Figure, error) {
 	all := s.fit.Summary(s.units, s.level).Parameters
-	first := slices.IndexFunc(all, func(p posterior.Parameter) bool { return strings.HasPrefix(p.Name, "theta_at[") })
+	first := slices.IndexFunc(all, func(p posterior.Parameter) bool { return model.KindOf(p.Name) == model.ThetaAt })
 	if first < 0 {
 		return nil, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 )
 
@@ -16,7 +17,7 @@ func Ledger(w io.Writer, h *ledger.History) error {
 	b := h.Budget
 	p := &printer{w: w}
 	p.paragraph(fmt.Sprintf("Ledger of %s: epsilon = %s, delta = %s in all, %s neighbours, filter %s.",
-		b.Data, Rational(b.Epsilon), Rational(b.Delta), b.Neighbours, b.Filter))
+		b.Data, custody.Rational(b.Epsilon), custody.Rational(b.Delta), b.Neighbours, b.Filter))
 	if len(h.Entries) > 0 {
 		p.printf("\n")
 		p.do(func(w io.Writer) error { return ledgerTable(w, h) })
@@ -26,7 +27,7 @@ func Ledger(w io.Writer, h *ledger.History) error {
 		p.paragraph("Charged, but not known to have been written: " + lost + ". The charge stays.")
 	}
 	noise, delta := usual(h)
-	left, err := Left(h, noise, delta)
+	left, err := custody.Left(h, noise, delta)
 	if err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func ledgerTable(w io.Writer, h *ledger.History) error {
 	for i, e := range h.Entries {
 		rows = append(rows, []string{
 			strconv.FormatInt(e.Number, 10), e.Time.UTC().Format("2006-01-02 15:04"), fold(e.Release, releaseWidth), string(e.Noise),
-			Rational(e.Epsilon), Rational(e.Delta), Rational(uses[i].Epsilon), number(100*uses[i].Part(), 1) + "%",
+			custody.Rational(e.Epsilon), custody.Rational(e.Delta), custody.Rational(uses[i].Epsilon), number(100*uses[i].Part(), 1) + "%",
 		})
 	}
 	return grid(w, []string{"No", "Time (UTC)", "Release", "Noise", "epsilon", "delta", "Sum(eps)", "Used"}, rows, 4)
@@ -75,36 +76,4 @@ func usual(h *ledger.History) (ledger.Noise, *big.Rat) {
 		}
 	}
 	return ledger.Gaussian, h.Budget.Delta
-}
-
-// Left says which ε one more release may have, with Laplace noise and, where delta
-// is above 0, with noise of that δ.
-func Left(h *ledger.History, noise ledger.Noise, delta *big.Rat) (string, error) {
-	pure, err := h.Left(ledger.Laplace, new(big.Rat))
-	if err != nil {
-		return "", err
-	}
-	text := upTo(pure) + " with Laplace noise"
-	if delta.Sign() == 0 || h.Budget.Delta.Sign() == 0 {
-		return text, nil
-	}
-	epsilon, err := h.Left(noise, delta)
-	if err != nil {
-		return "", err
-	}
-	kind := map[ledger.Noise]string{ledger.Gaussian: " with Gaussian noise and", ledger.Sampled: " for a run of dpreg vi or pvi with"}
-	return text + ", " + upTo(epsilon) + kind[noise] + " delta = " + Rational(delta), nil
-}
-
-func upTo(epsilon float64) string {
-	if epsilon == 0 {
-		return "nothing"
-	}
-	return "epsilon up to " + exactly(epsilon)
-}
-
-// Rational writes a decimal as a float64 has it.
-func Rational(x *big.Rat) string {
-	f, _ := x.Float64()
-	return exactly(f)
 }

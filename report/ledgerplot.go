@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 )
 
@@ -45,7 +46,7 @@ func PlotLedger(w io.Writer, h *ledger.History, format string) error {
 		return fmt.Errorf("plot: %w", err)
 	}
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, end, 0, min(mostUsed, 1.05*most)
-	title := fmt.Sprintf("Privacy budget of %s: ε = %s, δ = %s", h.Budget.Data, Rational(h.Budget.Epsilon), Rational(h.Budget.Delta))
+	title := fmt.Sprintf("Privacy budget of %s: ε = %s, δ = %s", h.Budget.Data, custody.Rational(h.Budget.Epsilon), custody.Rational(h.Budget.Delta))
 	return alone("ledger", title, p, aloneHeight, append(keys, budgetKey)...).Write(w, format)
 }
 

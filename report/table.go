@@ -1,11 +1,17 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 )
 
@@ -50,7 +56,10 @@ func summaryTable(s *posterior.Summary, all bool) table {
 }
 
 // isMain tells the parameters that are always shown.
-func isMain(name string) bool { return name == "sigma" || strings.HasPrefix(name, "theta[") }
+func isMain(name string) bool {
+	kind := model.KindOf(name)
+	return kind == model.Sigma || kind == model.Theta
+}
 
 // isCustodians tells those of partially pooled custodians, which tables show too.
 func isCustodians(name string) bool {
@@ -81,4 +90,100 @@ func numbersWidth(header []string, rows [][]string) int {
 		total += 1 + most
 	}
 	return total
+}
+
+// table is rows of cells below a header, the first Left columns aligned left and the
+// others right.
+type table struct {
+	Header []string
+	Rows   [][]string
+	Left   int
+	widest []int // most characters of a line of the first columns, which are folded; nil: any
+}
+
+// column adds a column with a cell for each row; false leaves out one that is empty and, where
+// names is true, one that names what all rows share.
+func (t *table) column(header string, names bool, cell func(i int) string) bool {
+	cells := make([]string, len(t.Rows))
+	for i := range cells {
+		cells[i] = cell(i)
+	}
+	if kinds := slices.Compact(slices.Clone(cells)); len(kinds) < 2 && (names || slices.Contains(kinds, "")) {
+		return false
+	}
+	t.Header = append(t.Header, header)
+	for i, text := range cells {
+		t.Rows[i] = append(t.Rows[i], text)
+	}
+	return true
+}
+
+// joined makes one column of those that name a row, so that a narrow screen shows all
+// of the name while numbers scroll past it.
+func (t table) joined() table {
+	join := func(row []string) []string {
+		name := slices.DeleteFunc(slices.Clone(row[:t.Left]), func(part string) bool { return part == "" })
+		return append([]string{strings.Join(name, ", ")}, row[t.Left:]...)
+	}
+	all := table{Header: join(t.Header), Left: 1}
+	for _, row := range t.Rows {
+		all.Rows = append(all.Rows, join(row))
+	}
+	return all
+}
+
+// write writes a table as text.
+func (t table) write(w io.Writer) error {
+	rows := make([][]string, len(t.Rows))
+	for i, row := range t.Rows {
+		rows[i] = slices.Clone(row)
+		for j, most := range t.widest {
+			rows[i][j] = fold(row[j], most)
+		}
+	}
+	return grid(w, t.Header, rows, t.Left)
+}
+
+// grid writes rows of cells below a header, without rules. The first left
+// columns are aligned left, the others right. A cell may have several lines.
+func grid(w io.Writer, header []string, rows [][]string, left int) error {
+	align := make(tw.Alignment, len(header))
+	padding := make([]tw.Padding, len(header))
+	for j := range header {
+		align[j], padding[j] = tw.AlignRight, tw.Padding{Left: " ", Overwrite: true}
+		if j < left {
+			align[j] = tw.AlignLeft
+		}
+	}
+	padding[0] = tw.PaddingNone
+	blueprint := renderer.NewBlueprint(tw.Rendition{
+		Borders:  tw.BorderNone,
+		Symbols:  tw.NewSymbols(tw.StyleNone),
+		Settings: tw.Settings{Separators: tw.SeparatorsNone, Lines: tw.LinesNone},
+	})
+	var text strings.Builder
+	t := tablewriter.NewTable(&text,
+		tablewriter.WithRenderer(blueprint),
+		tablewriter.WithAlignment(align),
+		tablewriter.WithHeaderPaddingPerColumn(padding),
+		tablewriter.WithRowPaddingPerColumn(padding),
+		tablewriter.WithHeaderAutoFormat(tw.Off), // else "2.5%" becomes "2 . 5 %"
+		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
+		tablewriter.WithRowAutoWrap(tw.WrapNone),
+		tablewriter.WithTrimSpace(tw.Off),
+		tablewriter.WithEastAsian(tw.Off), // else "…" is as wide as the locale says
+	)
+	t.Header(header)
+	if err := t.Bulk(rows); err != nil {
+		return err
+	}
+	if err := t.Render(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(text.String()) {
+		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Frame is the affine map between the data's units and scaled units, in the order
@@ -76,4 +77,71 @@ func mustLen(what string, got, want int) {
 	if got != want {
 		panic(fmt.Sprintf("schema: %s has length %d, want %d", what, got, want))
 	}
+}
+
+// Hull returns the design that several designs of the same columns share: the
+// columns in the order of the first, matched by name, each with the smallest box
+// that holds all of theirs. Its scaled units are the designs' common units. Names
+// are those of the designs' files, for errors.
+//
+// Errors, which name both files: another response, a column that one has and the
+// other has not, a number here and a truth value or a dummy there, other levels of
+// a factor or the same in another order, an intercept in one alone. It panics
+// unless there is a name for each of one design or more.
+func Hull(names []string, designs []*Design) (*Design, error) {
+	mustLen("names", len(names), len(designs))
+	hull := *designs[0]
+	hull.Covariates, hull.Factors = slices.Clone(hull.Covariates), slices.Clone(hull.Factors)
+	for i, d := range designs[1:] {
+		if err := hull.widen(d); err != nil {
+			return nil, fmt.Errorf("%s and %s cannot be joined: %w", names[0], names[i+1], err)
+		}
+	}
+	return &hull, nil
+}
+
+// widen makes the boxes of d hold those of other.
+func (d *Design) widen(other *Design) error {
+	const way = "give a --formula of columns that both have"
+	switch {
+	case d.Intercept && !other.Intercept:
+		return fmt.Errorf("the first model has an intercept, the second has none: %s, with or without \"- 1\"", way)
+	case !d.Intercept && other.Intercept:
+		return fmt.Errorf("the first model has no intercept, the second has one: %s, with or without \"- 1\"", way)
+	case d.Response.Name != other.Response.Name:
+		return fmt.Errorf("the response of the first is %q, of the second %q: %s", d.Response.Name, other.Response.Name, way)
+	}
+	for _, c := range other.Covariates {
+		if indexOf(d.Covariates, c.Name) < 0 {
+			return fmt.Errorf("the second has a column %q, the first has not: %s", c.Name, way)
+		}
+	}
+	for _, f := range d.Factors {
+		if g := other.factor(f.Name); g != nil && !slices.Equal(f.Levels, g.Levels) {
+			return fmt.Errorf("factor %q has the levels %q in the first, %q in the second: publish with the same levels in the same order", f.Name, f.Levels, g.Levels)
+		}
+	}
+	for j := range d.Covariates {
+		c := &d.Covariates[j]
+		k := indexOf(other.Covariates, c.Name)
+		if k < 0 {
+			return fmt.Errorf("the first has a column %q, the second has not: %s", c.Name, way)
+		}
+		if err := c.widen(other.Covariates[k]); err != nil {
+			return err
+		}
+	}
+	return d.Response.widen(other.Response)
+}
+
+func (c *Column) widen(other Column) error {
+	if c.Type != other.Type || c.Factor != other.Factor || c.Level != other.Level {
+		return fmt.Errorf("column %q is a number, a truth value or a level of a factor, and not the same in both", c.Name)
+	}
+	c.Lower, c.Upper = min(c.Lower, other.Lower), max(c.Upper, other.Upper)
+	return nil
+}
+
+func indexOf(columns []Column, name string) int {
+	return slices.IndexFunc(columns, func(c Column) bool { return c.Name == name })
 }

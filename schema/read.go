@@ -2,12 +2,14 @@ package schema
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // maxFile is the largest schema file that is read, in bytes.
@@ -156,8 +158,8 @@ func (c Column) withConstraints(constraints map[string]any) (Column, error) {
 
 // constraint returns a bound, NaN where there is none.
 func constraint(constraints map[string]any, key string) (float64, error) {
-	number, err := optional[json.Number](constraints, key, "a number")
-	if err != nil || number == "" {
+	number, err := optional[jsontext.Value](constraints, key, "a number")
+	if err != nil || number == nil {
 		return math.NaN(), err
 	}
 	bound, err := ParseNumber(string(number))
@@ -198,4 +200,91 @@ func (c Column) boolean(object map[string]any) (Column, error) {
 	}
 	c.Type, c.Lower, c.Upper = typeBoolean, 0, 1
 	return c, nil
+}
+
+// maxDepth bounds how deep a schema file may nest.
+const maxDepth = 64
+
+var errDeep = fmt.Errorf("nested deeper than %d levels", maxDepth)
+
+// decodeTree reads one JSON value into maps, slices, strings, bools, nil, and
+// jsontext.Value for numbers. Keys that stand twice are refused, and those that differ
+// in case are told apart, so that a file cannot mean two things to two readers. Errors
+// give the line and never repeat the text: the file may have been taken for a schema by
+// mistake, and be the data.
+func decodeTree(text []byte) (tree any, err error) {
+	d := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowInvalidUTF8(true))
+	err = json.UnmarshalDecode(d, &tree, json.WithUnmarshalers(json.UnmarshalFromFunc(
+		func(d *jsontext.Decoder, v *any) error {
+			switch {
+			case d.StackDepth() > maxDepth:
+				return errDeep
+			case d.PeekKind() != '0':
+				return errors.ErrUnsupported // the library's own way
+			}
+			number, err := d.ReadValue()
+			*v = number.Clone()
+			return err
+		})))
+	wrong := errors.New("not valid JSON")
+	switch {
+	case err == nil:
+		if _, err = d.ReadToken(); err == io.EOF {
+			return tree, nil
+		}
+		wrong = errors.New("something follows the end of the JSON value")
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, errors.New("not valid JSON: it ends too early")
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		wrong = errors.New("a key stands twice in one object")
+	case errors.Is(err, errDeep):
+		wrong = errDeep
+	}
+	at, syntax := d.InputOffset(), new(jsontext.SyntacticError)
+	if errors.As(err, &syntax) {
+		at = syntax.ByteOffset
+	}
+	return nil, fmt.Errorf("line %d: %w", 1+bytes.Count(text[:at], []byte("\n")), wrong)
+}
+
+// WriteTemplate writes s as a Frictionless Table Schema for a custodian to fill
+// in: bounds that s has not are null, and ReadSchema reads them as not known.
+func (s *Schema) WriteTemplate(w io.Writer) error {
+	type constraints struct {
+		Minimum *float64 `json:"minimum"`
+		Maximum *float64 `json:"maximum"`
+	}
+	type enum struct {
+		Enum []string `json:"enum"`
+	}
+	type field struct {
+		Name        string `json:"name"`
+		Type        string `json:"type"`
+		Constraints any    `json:"constraints,omitempty"`
+	}
+	fields := make([]field, 0, len(s.Columns))
+	for _, c := range s.Columns {
+		if c.Levels != nil {
+			fields = append(fields, field{c.Name, c.Type, enum{c.Levels}})
+			continue
+		}
+		if c.Type != "" {
+			fields = append(fields, field{Name: c.Name, Type: c.Type})
+			continue
+		}
+		fields = append(fields, field{c.Name, "number", &constraints{known(c.Lower), known(c.Upper)}})
+	}
+	text, err := json.Marshal(map[string]any{"fields": fields}, jsontext.WithIndent("  "))
+	if err == nil {
+		_, err = w.Write(append(text, '\n'))
+	}
+	return err
+}
+
+// known is nil where a bound is NaN, which JSON cannot hold.
+func known(bound float64) *float64 {
+	if math.IsNaN(bound) {
+		return nil
+	}
+	return &bound
 }

@@ -26,12 +26,12 @@ type Column struct {
 	// Type is the Frictionless type where it is no number ("string", "date", ...),
 	// and empty for numbers. A schema may hold any; a design has numbers and
 	// booleans, which are 0 or 1.
-	Type string `json:"type,omitempty"`
+	Type string `json:"type,omitzero"`
 
 	// Factor and Level say of a column of a Design that it is the dummy of this
 	// level: 1 where the factor has it, else 0. Both are empty for other columns.
-	Factor string `json:"factor,omitempty"`
-	Level  string `json:"level,omitempty"`
+	Factor string `json:"factor,omitzero"`
+	Level  string `json:"level,omitzero"`
 
 	// Levels are the public levels of a categorical column of a Schema, the
 	// baseline first; nil for others. A Design has dummies and Factors instead.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -45,7 +46,7 @@ func CalibrateBounds(columns int, epsilon float64, nb release.Neighbours) (Bound
 	if err := checkPrivacy(release.Privacy{Epsilon: epsilon, Neighbours: nb}, release.Laplace); err != nil {
 		return BoundsCalibration{}, err
 	}
-	scale := new(big.Rat).Quo(BoundsSensitivity(columns, nb), decimal(epsilon))
+	scale := new(big.Rat).Quo(BoundsSensitivity(columns, nb), number.Decimal(epsilon))
 	b, _ := scale.Float64()
 	above := func(events int) int64 { // the smallest k ≥ 1 with events·P(noise ≥ k) ≤ boundsFailure
 		return max(1, int64(math.Ceil(b*math.Log(float64(events)/(boundsFailure*(1+math.Exp(-1/b)))))))
@@ -73,12 +74,12 @@ func BoundsSensitivity(m int, nb release.Neighbours) *big.Rat {
 // the largest ε whose decimal and that of epsilon add up to no more than pr's. It is
 // 0 where nothing is left.
 func AfterBounds(pr release.Privacy, epsilon float64) release.Privacy {
-	rest := new(big.Rat).Sub(decimal(pr.Epsilon), decimal(epsilon))
+	rest := new(big.Rat).Sub(number.Decimal(pr.Epsilon), number.Decimal(epsilon))
 	pr.Epsilon = max(0, roundDown(rest))
-	if up := math.Nextafter(pr.Epsilon, math.Inf(1)); decimal(up).Cmp(rest) <= 0 {
+	if up := math.Nextafter(pr.Epsilon, math.Inf(1)); number.Decimal(up).Cmp(rest) <= 0 {
 		pr.Epsilon = up // 1 - 0.1 is above the float64 that 0.9 stands for
 	}
-	for pr.Epsilon > 0 && decimal(pr.Epsilon).Cmp(rest) > 0 {
+	for pr.Epsilon > 0 && number.Decimal(pr.Epsilon).Cmp(rest) > 0 {
 		pr.Epsilon = math.Nextafter(pr.Epsilon, 0)
 	}
 	return pr

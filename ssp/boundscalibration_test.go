@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -23,7 +24,7 @@ func TestCalibrateBounds(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if back := new(big.Rat).Mul(c.Scale, decimal(epsilon)); back.Cmp(BoundsSensitivity(columns, nb)) != 0 {
+				if back := new(big.Rat).Mul(c.Scale, number.Decimal(epsilon)); back.Cmp(BoundsSensitivity(columns, nb)) != 0 {
 					t.Errorf("%d columns, ε = %v: scale·ε = %s", columns, epsilon, back)
 				}
 				b, _ := c.Scale.Float64()
@@ -69,8 +70,8 @@ func TestAfterBounds(t *testing.T) {
 			part = total / 10
 		}
 		rest := AfterBounds(pure(total), part)
-		left := new(big.Rat).Sub(decimal(total), decimal(part))
-		if decimal(rest.Epsilon).Cmp(left) > 0 || decimal(math.Nextafter(rest.Epsilon, math.Inf(1))).Cmp(left) <= 0 {
+		left := new(big.Rat).Sub(number.Decimal(total), number.Decimal(part))
+		if number.Decimal(rest.Epsilon).Cmp(left) > 0 || number.Decimal(math.Nextafter(rest.Epsilon, math.Inf(1))).Cmp(left) <= 0 {
 			t.Fatalf("%v after %v: %v", total, part, rest.Epsilon)
 		}
 		if i%20 != 0 {

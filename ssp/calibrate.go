@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"strconv"
 	"sync/atomic"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/release"
@@ -54,7 +54,7 @@ func Calibrate(m int, pr release.Privacy, noise release.Kind, kind Sensitivity) 
 		}
 		delta = PaperSensitivity(m)
 	}
-	return laplaceNoise(delta, decimal(pr.Epsilon)), nil
+	return laplaceNoise(delta, number.Decimal(pr.Epsilon)), nil
 }
 
 // laplaceNoise is calibrated to an L1 sensitivity.
@@ -75,7 +75,7 @@ func calibrateGaussian(m int, pr release.Privacy, kind Sensitivity) (release.Noi
 // gaussianNoise is calibrated to the square of an L2 sensitivity.
 func gaussianNoise(squared *big.Rat, pr release.Privacy) (release.Noise, error) {
 	sensitivity := rootUp(squared)
-	asked := gaussian{roundDown(decimal(pr.Epsilon)), roundDown(decimal(pr.Delta)), sensitivity}
+	asked := gaussian{roundDown(number.Decimal(pr.Epsilon)), roundDown(number.Decimal(pr.Delta)), sensitivity}
 	if last := calibrated.Load(); last != nil && last.gaussian == asked {
 		return last.Noise, nil
 	}
@@ -146,12 +146,38 @@ func rootUp(q *big.Rat) float64 {
 // exactly is the value of a finite float64.
 func exactly(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 
-// decimal returns the value of the shortest decimal that reads back as x: what a
-// user who typed 0.1 meant, and what the file says.
-func decimal(x float64) *big.Rat {
-	q, ok := new(big.Rat).SetString(strconv.FormatFloat(x, 'g', -1, 64))
-	if !ok {
-		panic("ssp: not a finite number")
+// Auto asks for whichever noise has the smaller standard deviation: see Choose.
+const Auto release.Kind = "auto"
+
+// Choose returns the noise whose standard deviation, √2·b or σ, is the smaller
+// for m columns, calibrated to the exact sensitivity, and how many times as large
+// the other's is. With δ = 0 it is Laplace noise, and no Gaussian noise would do:
+// the factor is +Inf. Roughly, Laplace noise wins for few columns and δ far below
+// ε, Gaussian noise for many, since an L2 sensitivity grows as m and an L1
+// sensitivity as m². Errors: those of Publish on privacy.
+func Choose(m int, pr release.Privacy) (noise release.Kind, factor float64, err error) {
+	return choose(pr, func(pr release.Privacy, kind release.Kind) (release.Noise, error) {
+		return Calibrate(m, pr, kind, Exact)
+	})
+}
+
+func choose(pr release.Privacy, calibrate func(release.Privacy, release.Kind) (release.Noise, error)) (noise release.Kind, factor float64, err error) {
+	pure := pr
+	pure.Delta = 0
+	laplace, err := calibrate(pure, release.Laplace)
+	if err != nil {
+		return "", 0, err
 	}
-	return q
+	if pr.Delta == 0 {
+		return release.Laplace, math.Inf(1), nil
+	}
+	gaussian, err := calibrate(pr, release.Gaussian)
+	if err != nil {
+		return "", 0, err
+	}
+	factor = math.Sqrt2 * laplace.Scale / gaussian.Scale
+	if factor > 1 {
+		return release.Gaussian, factor, nil
+	}
+	return release.Laplace, 1 / factor, nil
 }

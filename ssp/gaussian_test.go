@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/release"
@@ -99,7 +100,7 @@ func TestGaussianCalibrationRoundsUp(t *testing.T) {
 }
 
 func TestRoundDown(t *testing.T) {
-	for _, q := range []*big.Rat{big.NewRat(1, 10), big.NewRat(3, 10), big.NewRat(1, 3), big.NewRat(1, 4), decimal(1e-6)} {
+	for _, q := range []*big.Rat{big.NewRat(1, 10), big.NewRat(3, 10), big.NewRat(1, 3), big.NewRat(1, 4), number.Decimal(1e-6)} {
 		if f := roundDown(q); exactly(f).Cmp(q) > 0 || exactly(math.Nextafter(f, 1)).Cmp(q) <= 0 {
 			t.Errorf("%v rounded down is %v", q, f)
 		}

@@ -50,9 +50,6 @@ func NewMomentAccumulator(p int) *MomentAccumulator {
 	return a
 }
 
-// N is the number of rows added.
-func (a *MomentAccumulator) N() int64 { return a.n }
-
 // Add adds a row, of which the first p values are the covariates, rounded as by
 // Accumulator.Add. It is an error, and the row is not added, if one of these is not
 // in [-1,1] or is not a number, or if MaxRows is reached. Add panics if the row is

@@ -105,7 +105,7 @@ func TestMomentsRefuse(t *testing.T) {
 			t.Errorf("%v: error %v", bad, err)
 		}
 	}
-	if a.N() != 0 || slices.ContainsFunc(a.total, func(x int128) bool { return x != int128{} }) {
+	if a.n != 0 || slices.ContainsFunc(a.total, func(x int128) bool { return x != int128{} }) {
 		t.Error("a refused row left a trace")
 	}
 	if a.Merge(NewMomentAccumulator(1)) == nil {

@@ -56,13 +56,12 @@ func Publish(ctx context.Context, s *Statistics, d *schema.Design, pr release.Pr
 	if err != nil {
 		return nil, err
 	}
-	return publish(ctx, s, s.BigInts(), d, pr, stated, e, nil)
+	return publish(ctx, s, d, pr, stated, e, nil)
 }
 
-// publish draws the noise that is stated on z, the sums of s, which it changes: all of
-// them, or all but the last, Σy². moments, where it is not nil, gives the
-// moments of the release with theirs.
-func publish(ctx context.Context, s *Statistics, z []*big.Int, d *schema.Design, pr release.Privacy, stated release.Noise, e *mechanisms.Entropy, moments func() (*release.Moments, error)) (*release.Release, error) {
+// publish draws the noise that is stated on the sums of s. moments, where it is not nil,
+// gives the moments of the release with theirs.
+func publish(ctx context.Context, s *Statistics, d *schema.Design, pr release.Privacy, stated release.Noise, e *mechanisms.Entropy, moments func() (*release.Moments, error)) (*release.Release, error) {
 	simulated := e.IsSimulated()
 	if err := checkPublishable(s, d, pr.Neighbours); err != nil {
 		return nil, err
@@ -78,6 +77,7 @@ func publish(ctx context.Context, s *Statistics, z []*big.Int, d *schema.Design,
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	z := s.BigInts()
 	drawn.AddNoise(z, e)
 	r := &release.Release{
 		Format:     release.Format,
@@ -88,9 +88,6 @@ func publish(ctx context.Context, s *Statistics, z []*big.Int, d *schema.Design,
 		NNoise:     countScale,
 		Noise:      stated,
 		Statistics: release.StatisticsFromVector(s.m, toScaled(z, 2*LatticeBits)),
-	}
-	if r.WithoutYY() {
-		r.Withheld = []string{release.WithheldYY}
 	}
 	if moments != nil {
 		if r.Moments, err = moments(); err != nil {

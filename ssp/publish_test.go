@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -111,7 +112,7 @@ func TestCalibrationRoundsUp(t *testing.T) {
 				t.Fatalf("m = %d: sensitivity %v is not %v rounded up", m, c.Sensitivity, delta)
 			}
 			pays := func(scale float64) bool {
-				return new(big.Rat).Mul(exactly(scale), decimal(epsilon)).Cmp(exactly(c.Sensitivity)) >= 0
+				return new(big.Rat).Mul(exactly(scale), number.Decimal(epsilon)).Cmp(exactly(c.Sensitivity)) >= 0
 			}
 			if !pays(c.Scale) || pays(math.Nextafter(c.Scale, 0)) {
 				t.Fatalf("m = %d: scale %v is not the smallest with scale*%v >= %v", m, c.Scale, epsilon, c.Sensitivity)
@@ -123,7 +124,7 @@ func TestCalibrationRoundsUp(t *testing.T) {
 // ε is the decimal that it is written as: 0.1 is one tenth.
 func TestDecimal(t *testing.T) {
 	for x, want := range map[float64]*big.Rat{0.1: big.NewRat(1, 10), 1e-5: big.NewRat(1, 100000), 2.5: big.NewRat(5, 2), 3e10: big.NewRat(3e10, 1)} {
-		if got := decimal(x); got.Cmp(want) != 0 {
+		if got := number.Decimal(x); got.Cmp(want) != 0 {
 			t.Errorf("%v is read as %v", x, got)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"slices"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -28,7 +29,7 @@ func PublishMoments(ctx context.Context, s *Statistics, x *Moments, d *schema.De
 	if err != nil {
 		return nil, err
 	}
-	return publish(ctx, s, s.BigInts(), d, pr, c.Statistics, e, func() (*release.Moments, error) { return x.noised(s, c, e) })
+	return publish(ctx, s, d, pr, c.Statistics, e, func() (*release.Moments, error) { return x.noised(s, c, e) })
 }
 
 // noised are the moments with the noise of c: those of degree 3 and 4, or all.
@@ -92,7 +93,7 @@ func CalibrateMoments(p int, pr release.Privacy, noise release.Kind) (Calibratio
 		n, err := gaussianNoise(TogetherL2Squared(p, pr.Neighbours), pr)
 		return asOne(n), err
 	}
-	epsilon := decimal(pr.Epsilon)
+	epsilon := number.Decimal(pr.Epsilon)
 	one := asOne(laplaceNoise(TogetherL1(p, pr.Neighbours), epsilon))
 	half := epsilon.Quo(epsilon, big.NewRat(2, 1))
 	two := Calibration{Statistics: laplaceNoise(SensitivityL1(p+1, pr.Neighbours), half), Moments: laplaceNoise(MomentsL1(p, pr.Neighbours), half)}

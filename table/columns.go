@@ -19,15 +19,6 @@ type Row struct {
 // Warning is that of a Source, of the rows so far.
 func (r Row) Warning() error { return r.enclosed.warning() }
 
-// Columns is Options.Columns of the zero Options and of numeric columns.
-func Columns(r io.Reader, name string, wanted []string) (header []string, rows iter.Seq2[Row, error], err error) {
-	columns := make([]schema.Column, len(wanted))
-	for j, label := range wanted {
-		columns[j].Name = label
-	}
-	return Options{}.Columns(r, name, columns, nil)
-}
-
 // Columns reads comma-separated values as CSV does, and yields of each row every
 // field, and as numbers those of the columns wanted: in the data's units and not
 // clamped. Those of a design may be wanted, with its factors: the dummies come from

@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/dpreg/dpreg/schema"
 )
 
 // columnsOf reads x and y of a text, in that order; the rows are printed.
 func columnsOf(r io.Reader) (rows []string, err error) {
-	header, sequence, err := Columns(r, "new.csv", []string{"x", "y"})
+	header, sequence, err := Options{}.Columns(r, "new.csv", []schema.Column{{Name: "x"}, {Name: "y"}}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +56,7 @@ func TestColumnsRefuses(t *testing.T) {
 		}
 	}
 	for range 2 { // the sequence may be left
-		_, rows, err := Columns(strings.NewReader("x,y\n1,2\n3,4\n"), "new.csv", []string{"x"})
+		_, rows, err := Options{}.Columns(strings.NewReader("x,y\n1,2\n3,4\n"), "new.csv", []schema.Column{{Name: "x"}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

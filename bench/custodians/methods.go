@@ -5,13 +5,13 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dpreg/dpreg/bench/rivals"
 	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts/exact"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
-	"github.com/dpreg/dpreg/rivals"
 )
 
 // method infers θ, the first parameters of its draws, from a trial's data.

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/dpreg/dpreg/schema"
-	"github.com/dpreg/dpreg/vi/pvi"
 )
 
 // design is hours per week on the other numeric columns that describe a person, capital
@@ -70,24 +69,25 @@ func parse(words []string) (row []float64, err error) {
 	return row, nil
 }
 
-// partition is how rows are dealt to clients: all alike, or where Rho is not 0 half of
+// partition is how rows are dealt to clients: all alike, or where rho is not 0 half of
 // them with N/M (1 − ρ) rows and half with N/M (1 + ρ).
 type partition struct {
-	name string
-	pvi.Partition
+	name    string
+	clients int
+	rho     float64
 }
 
 // deal shuffles, and leaves what is over to nobody.
 func (p partition) deal(rows [][]float64, rng *rand.Rand) (clients [][][]float64) {
 	rows = slices.Clone(rows)
 	rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-	each := float64(len(rows)) / float64(p.Clients)
-	for m := range p.Clients {
+	each := float64(len(rows)) / float64(p.clients)
+	for m := range p.clients {
 		n := int(each)
-		if p.Rho > 0 {
-			n = int(each * (1 - p.Rho))
-			if m >= p.Clients/2 {
-				n = int(each * (1 + p.Rho))
+		if p.rho > 0 {
+			n = int(each * (1 - p.rho))
+			if m >= p.clients/2 {
+				n = int(each * (1 + p.rho))
 			}
 		}
 		clients = append(clients, rows[:n])

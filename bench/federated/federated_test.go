@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/dpreg/dpreg/vi/pvi"
 )
 
 // file writes rows like Adult's.
@@ -30,7 +28,7 @@ func file(t *testing.T, path string, rows int) {
 
 // TestRun: the command runs, and puts its table where it belongs.
 func TestRun(t *testing.T) {
-	epsilons, partitions = []float64{0.2}, []partition{{"2, alike", pvi.Partition{Clients: 2}}}
+	epsilons, partitions = []float64{0.2}, []partition{{"2, alike", 2, 0}}
 	dir := t.TempDir()
 	file(t, filepath.Join(dir, "adult.data"), 1000)
 	file(t, filepath.Join(dir, "adult.test"), 100)

@@ -20,8 +20,6 @@ import (
 	"os"
 	"os/signal"
 	"time"
-
-	"github.com/dpreg/dpreg/vi/pvi"
 )
 
 func main() {
@@ -37,8 +35,8 @@ func main() {
 var (
 	epsilons   = []float64{0.1, 0.5, 1, 5}
 	partitions = []partition{
-		{"5, alike", pvi.Partition{Clients: 5}},
-		{"10, half of them small", pvi.Partition{Clients: 10, Rho: 0.7}},
+		{"5, alike", 5, 0},
+		{"10, half of them small", 10, 0.7},
 	}
 )
 

@@ -18,7 +18,6 @@ import (
 	"fmt"
 
 	"github.com/dpreg/dpreg/release"
-	"github.com/dpreg/dpreg/ssp"
 )
 
 // FalseAlarm is the probability with which the bounds of one audit are wrong, at least
@@ -39,7 +38,7 @@ const (
 type Audit struct {
 	Columns  int             // m: covariates and response
 	Privacy  release.Privacy // what is claimed
-	Noise    release.Kind    // release.Laplace or release.Gaussian
+	Noise    release.Kind    // release.Laplace, release.Gaussian or ssp.Auto
 	Releases int             // on average, of each of the two data sets; a tenth more go into the pilot
 
 	Seed     uint64                // of the coins that choose a data set, not of the noise
@@ -74,9 +73,9 @@ func (r *Result) Failures() []string {
 	return failures
 }
 
-// Run audits a path. Errors: those of Validate and of the path, a context that is done.
+// Run audits a path. Errors: those of Settle and of the path, a context that is done.
 func (a *Audit) Run(ctx context.Context, path Path) (*Result, error) {
-	if err := a.Validate(); err != nil {
+	if err := a.Settle(); err != nil {
 		return nil, err
 	}
 	b, err := a.open(ctx, path)
@@ -111,8 +110,8 @@ func (a *Audit) Run(ctx context.Context, path Path) (*Result, error) {
 	return r, nil
 }
 
-// Validate refuses what cannot be audited.
-func (a *Audit) Validate() error {
+// Settle chooses the noise where that is ssp.Auto, and refuses what cannot be audited.
+func (a *Audit) Settle() error {
 	switch {
 	case a.Columns < 2 || a.Columns > MaxColumns:
 		return fmt.Errorf("%d columns: an audit takes 2 to %d, the response among them", a.Columns, MaxColumns)
@@ -123,6 +122,10 @@ func (a *Audit) Validate() error {
 	case a.Workers < 1:
 		return errors.New("an audit needs a worker")
 	}
-	_, err := ssp.Calibrate(a.Columns, a.Privacy, a.Noise, ssp.Exact)
-	return err
+	s, err := a.order(nil)
+	if err != nil {
+		return err
+	}
+	a.Noise, a.Privacy = s.Mechanism, s.Privacy
+	return nil
 }

@@ -120,15 +120,7 @@ func (f *auditFlags) audits() ([]*audit.Audit, error) {
 	var audits []*audit.Audit
 	for _, m := range ms {
 		a := &audit.Audit{Columns: int(m), Privacy: privacy, Noise: kind, Releases: int(releases), Workers: runtime.GOMAXPROCS(0), Seed: freshSeed()}
-		if kind == ssp.Auto {
-			if a.Noise, _, err = ssp.Choose(a.Columns, privacy); err != nil {
-				return nil, usage(err)
-			}
-			if a.Noise == release.Laplace {
-				a.Privacy.Delta = 0
-			}
-		}
-		if err := a.Validate(); err != nil {
+		if err := a.Settle(); err != nil {
 			return nil, usage(err)
 		}
 		audits = append(audits, a)

@@ -41,7 +41,7 @@ func TestAuditRefuses(t *testing.T) {
 		"audit --eps 1e-6":                              "0.01 to 100",
 		"audit --eps -1":                                "above 0",
 		"audit --mechanism gaussian":                    "--mechanism gaussian needs",
-		"audit --mechanism laplace --delta 1e-6":        "delta must be 0",
+		"audit --mechanism laplace --delta 1e-6":        "needs no δ",
 		"audit --neighbours none":                       "--neighbours",
 		"audit --format xml":                            "--format",
 		"audit --sensitivity paper":                     "--sensitivity belongs to",

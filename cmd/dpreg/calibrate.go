@@ -1,19 +1,22 @@
 package main
 
 import (
-	"bufio"
-	"context"
-	"errors"
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/calibration"
-	"github.com/dpreg/dpreg/report"
+	"github.com/dpreg/dpreg/gibbs"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/nuts/individual"
+	"github.com/dpreg/dpreg/schema"
 )
 
 const calibrateHelp = `Ask whether a method is right, at this n and ε: draw parameters from the prior,
@@ -53,7 +56,7 @@ paper's code does, 5000 + 2000 sweeps of one chain, unless --warmup, --draws or
 --ess is given.`
 
 func newCalibrate() *cobra.Command {
-	var f calibrateFlags
+	f := calibrateFlags{studyFlags: studyFlags{studyOutput: studyOutput{command: calibrates}}}
 	cmd := &cobra.Command{
 		Use:   "calibrate (--preset NAME | --n N --eps EPS [--population FILE])",
 		Short: "Ask whether a method's posteriors are right, by simulation",
@@ -72,126 +75,272 @@ func newCalibrate() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), cmd)
+			return f.run(cmd, f.design)
 		},
 	}
 	f.register(cmd)
-	cmd.AddCommand(newCalibrateMerge())
 	return cmd
 }
 
-func (f *calibrateFlags) run(ctx context.Context, stdout, stderr io.Writer, cmd *cobra.Command) error {
-	d, rows, err := f.design(stderr, cmd)
+// calibrateFlags are the flags of calibrate.
+type calibrateFlags struct {
+	studyFlags
+	priorFlags
+	preset, x                   string
+	method, kernel, sensitivity string
+	chains, warmup, draws       int
+	ess                         float64
+	modelClamping               bool
+}
+
+// presets are the studies that have names.
+var presets = map[string]func() *calibration.Design{"fig3": calibration.Fig3, "fig4": calibration.Fig4}
+
+// ownTrials is the number of trials of a study of one's own.
+const ownTrials = 100
+
+func (f *calibrateFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.preset, "preset", "", "`NAME` of a study: fig3 or fig4")
+	fs.StringVar(&f.file, "population", "", "draw the rows with replacement from those of this `FILE`, coded and clamped; the truth is least squares on all of them")
+	fs.StringVar(&f.method, "method", "", "methods, a `LIST` of "+strings.Join(calibration.MethodNames(), ", ")+" (default: "+strings.Join(calibration.PaperMethods(), ", ")+"; of a population: "+calibration.PopulationMethod+")")
+	fs.StringVar(&f.kernel, "kernel", "", "kernels of the methods gibbs-ss-, a `LIST` of exact, plain (default exact; presets: both)")
+	fs.StringVar(&f.sensitivity, "sensitivity", "", "what noise is calibrated to, a `LIST` of exact, paper (default exact; presets: both)")
+	fs.BoolVar(&f.modelClamping, "model-clamping", false, "let mcmc-ind infer with the law of clamped rows; with --data clamped")
+	fs.StringVar(&f.x, "x", "", "`NAME` of the law of the covariates: normal (default), binary or skewed")
+	f.priorFlags.register(cmd)
+	fs.IntVar(&f.trials, "trials", 0, fmt.Sprintf("`NUMBER` of trials of each cell (default %d; fig3: 300, fig4: 100)", ownTrials))
+	fs.IntVar(&f.chains, "chains", 0, "`NUMBER` of chains (default 2; of a population: 4; kernel plain: 1)")
+	fs.IntVar(&f.warmup, "warmup", 0, "`NUMBER` of warm-up iterations of each chain (default 1000; kernel plain: 5000)")
+	fs.IntVar(&f.draws, "draws", 0, "`NUMBER` of draws kept of each chain (default: as many as --ess needs; of a population: 500; kernel plain: 2000)")
+	fs.Float64Var(&f.ess, "ess", 0, fmt.Sprintf("sample until the effective sample size of every parameter is this `NUMBER` (default %d)", calibration.DefaultESS))
+	f.studyFlags.register(cmd, 1)
+	oneOf(cmd, "preset", "fig3", "fig4")
+	oneOf(cmd, "x", string(calibration.NormalX), string(calibration.BinaryX), string(calibration.SkewedX))
+}
+
+// design is a preset or a study of one's own, with the changes that flags make; and the rows of
+// the population.
+func (f *calibrateFlags) design(stderr io.Writer, cmd *cobra.Command) (*calibration.Design, *calibration.Rows, error) {
+	d, err := f.base()
 	if err != nil {
+		return nil, nil, err
+	}
+	rows, err := f.draw(stderr, cmd, d)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, change := range []func(*calibration.Design) error{f.grid, f.columns, f.statePrior, f.arms} {
+		if err := change(d); err != nil {
+			return nil, nil, err
+		}
+	}
+	if f.x != "" {
+		d.X = calibration.XLaw(f.x)
+	}
+	if cmd.Flags().Changed("trials") {
+		d.Trials = f.trials
+	}
+	d.Seed = f.seed
+	return d, rows, f.runs(cmd, d)
+}
+
+// draw takes --population: its columns and its rows, nil where there is none.
+func (f *calibrateFlags) draw(stderr io.Writer, cmd *cobra.Command, d *calibration.Design) (*calibration.Rows, error) {
+	err := f.onlyFor(cmd, "by --population", []string{"bounds", "missing", "na", "i-hold-the-data"}, []string{"preset", "p", "data", "x"})
+	if err != nil || f.file == "" {
+		return nil, err
+	}
+	of, rows, err := f.table(stderr)
+	if err != nil {
+		return nil, err
+	}
+	d.Prior = calibration.PriorSpec{Name: calibration.DefaultPrior}
+	d.Data, d.X, d.Ps, d.Population, d.Arms = calibration.Resampled, "", nil, of, calibration.PopulationArms([]string{calibration.PopulationMethod}, exactKernel, exactNoise)
+	return rows, nil
+}
+
+// exactKernel and exactNoise are those of a study of one's own.
+var exactKernel, exactNoise = []string{string(gibbs.Exact)}, []string{calibration.ExactSensitivity}
+
+// base is a preset, or a study of one's own.
+func (f *calibrateFlags) base() (*calibration.Design, error) {
+	if f.preset != "" {
+		preset, ok := presets[f.preset]
+		if !ok {
+			return nil, usagef("--preset %q: choose one of fig3, fig4", f.preset)
+		}
+		return preset(), nil
+	}
+	if f.n == "" || f.eps == "" {
+		return nil, usagef("say what to study: --preset fig3 or fig4, or --n and --eps, as in --n 200 --eps 0.5")
+	}
+	return &calibration.Design{
+		Format: calibration.DesignFormat, Data: calibration.Unclamped, X: calibration.NormalX, Ps: []int{1},
+		Prior: calibration.PriorSpec{Name: calibration.BoxPrior}, Trials: ownTrials,
+		Arms: calibration.Arms(calibration.PaperMethods(), exactKernel, exactNoise),
+	}, nil
+}
+
+// columns takes --schema and --formula.
+func (f *calibrateFlags) columns(d *calibration.Design) (err error) {
+	schema, formula := f.reading.schema, f.reading.formula
+	switch {
+	case f.file != "":
+	case schema == "" && formula != "":
+		return usagef("--formula names columns of a schema: give --schema FILE")
+	case schema != "" && f.p != "":
+		return usagef("--p and --schema exclude each other: a schema has its covariates")
+	case schema != "":
+		columns := planFlags{schema: schema, formula: formula}
+		d.Columns, err = columns.design()
+		d.Ps = nil
+	}
+	return err
+}
+
+// statePrior takes the flags of the prior. A file alone is read for each design of the study;
+// words are of one.
+func (f *calibrateFlags) statePrior(d *calibration.Design) error {
+	if err := f.priorFlags.parse(); err != nil {
 		return err
 	}
-	study, err := d.Study(rows)
+	f.reads = f.prior
+	switch {
+	case f.shrink:
+		return usagef("--shrink is of the default prior, which depends on the release: state a prior file")
+	case f.stated != nil && f.file != "":
+		return usagef("a prior in words is the default with changes, which depends on the release: --population takes a prior file")
+	case f.stated == nil && f.prior == "":
+		return nil
+	case f.stated == nil:
+		text, err := os.ReadFile(f.prior)
+		if err != nil {
+			return usagef("--prior: %w", err)
+		}
+		if !json.Valid(bytes.TrimSpace(text)) {
+			return usagef("--prior %s: not JSON", f.prior)
+		}
+		d.Prior = calibration.PriorSpec{File: bytes.TrimSpace(text)}
+		return nil
+	}
+	columns := d.Columns
+	if columns == nil && len(d.Ps) != 1 {
+		return usagef("a prior in words is of one design: give one --p, or --schema FILE")
+	}
+	if columns == nil {
+		columns = dpreg.UnitDesign(d.Ps[0])
+	}
+	prior, err := f.over(unscaledBox(columns), columns, "")
 	if err != nil {
 		return usage(err)
 	}
-	shard, err := f.parseShard()
-	if err != nil {
-		return err
-	}
-	if err := f.writable(inputs{f.schema, f.prior, f.population, sidecar(f.population)}); err != nil {
-		return err
-	}
-	if f.prepare {
-		return prepareStudy(stderr, "calibrate", f.save, modeOf(d.Population != nil), study)
-	}
-	trials, err := finishStudy(ctx, stderr, "calibrate", f.save, modeOf(d.Population != nil), study, calibration.Options{Shard: shard})
-	if err != nil || shard.Count > 1 {
-		return err
-	}
-	return f.studyOutput.conclude(stdout, stderr, modeOf(d.Population != nil), study, trials)
+	text, err := json.Marshal(prior)
+	d.Prior = calibration.PriorSpec{File: text}
+	return err
 }
 
-// studyOutput is what is made of a study that is finished.
-type studyOutput struct {
-	save, format string
-	plots        bool
-	pageFlag
-}
-
-func (f *studyOutput) register(cmd *cobra.Command) {
-	fs := cmd.Flags()
-	fs.StringVar(&f.save, "save", "", "keep the study in this `DIR`, so that it can go on, and write its results there")
-	fs.BoolVar(&f.plots, "plots", false, "draw pictures, SVG and PNG, to DIR/plots")
-	f.pageFlag.register(cmd)
-	fs.StringVar(&f.format, "format", "table", "`NAME` of the format on stdout: table, json or csv")
-	oneOf(cmd, "format", "table", "json", "csv")
-}
-
-func (f *studyOutput) check(cmd *cobra.Command) error {
-	if f.plots && f.save == "" {
-		return usagef("--plots draws into the directory of --save: give --save DIR")
+// unscaledBox is model.BoxPrior with coefficients that have the same sds, but not in proportion
+// to σ: so that words can state one.
+func unscaledBox(d *schema.Design) *model.Prior {
+	prior := model.BoxPrior(model.Shape{P: len(d.Covariates), Intercept: d.Intercept})
+	theta := prior.Theta
+	for i := range theta.Precision {
+		theta.Precision[i] *= (theta.Shape - 1) / theta.Scale
 	}
-	if err := f.pageFlag.check(cmd); err != nil {
+	prior.Unscaled = true
+	return prior
+}
+
+// modelsClamping is the method that can.
+var modelsClamping = individual.Method{}.Name()
+
+// arms takes --method, --kernel and --sensitivity.
+func (f *calibrateFlags) arms(d *calibration.Design) error {
+	if f.method == "" && f.kernel == "" && f.sensitivity == "" {
+		return nil
+	}
+	var methods, kernels, sensitivities []string
+	for _, a := range d.Arms {
+		methods, kernels, sensitivities = addNew(methods, a.Method), addNew(kernels, a.Kernel), addNew(sensitivities, a.Sensitivity)
+	}
+	var err error
+	if f.method != "" { // a design says itself what it may be: `choose` would send non-private to fit
+		methods = splitWords(f.method)
+	}
+	if kernels == nil { // no method has a choice yet
+		kernels = exactKernel
+	}
+	if kernels, err = chooseList("kernel", f.kernel, []string{string(gibbs.Exact), string(gibbs.Plain)}, kernels); err != nil {
 		return err
 	}
-	return choose("format", f.format, []string{"table", "json", "csv"})
-}
-
-// writable looks whether the page can be written; the directory of --save will be there.
-func (f *studyOutput) writable(keep inputs) error {
-	if f.save != "" && filepath.Dir(f.page) == filepath.Clean(f.save) {
-		if _, err := os.Stat(f.save); errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-	}
-	return f.pageFlag.writable(keep)
-}
-
-// conclude prints the result, saves it where that was asked for, and says whether the
-// samplers did what they were to do.
-func (f *studyOutput) conclude(stdout, stderr io.Writer, mode fs.FileMode, study *calibration.Study, trials []*calibration.Trial) error {
-	summary, times := study.Summarise(trials), study.Runtimes(trials)
-	if f.save != "" {
-		err := writeStudy(f.save, mode, func(w io.Writer) error { return study.WriteTrials(w, trials) },
-			func(w io.Writer) error { return study.WriteTiming(w, trials) }, summary.WriteCSV, summary.WriteJSON)
-		if err != nil {
-			return err
-		}
-		note(stderr, "results written to %s", f.save)
-	}
-	if f.plots {
-		if err := drawStudy(f.save, mode, summary, times); err != nil {
-			return err
-		}
-		note(stderr, "pictures written to %s", plotsOf(f.save))
-	}
-	page := func(w io.Writer, made report.Run) error { return report.CalibrationPage(w, summary, times, made) }
-	if err := f.pageFlag.write(stderr, mode, page); err != nil {
+	if sensitivities, err = chooseList("sensitivity", f.sensitivity, []string{calibration.ExactSensitivity, calibration.PaperSensitivity}, sensitivities); err != nil {
 		return err
 	}
-	if err := f.print(stdout, summary, times); err != nil {
-		return err
-	}
-	unsound := 0
-	for _, c := range summary.Cells {
-		if !c.Sound {
-			unsound++
-		}
-	}
-	if unsound > 0 {
-		return &exitError{unconverged, fmt.Errorf("in %d of %d cells more than 1 %% of the trials failed or met the sampler's limit", unsound, len(summary.Cells))}
+	d.Arms = calibration.Arms(methods, kernels, sensitivities)
+	if d.Population != nil {
+		d.Arms = calibration.PopulationArms(methods, kernels, sensitivities)
 	}
 	return nil
 }
 
-func (f *studyOutput) print(stdout io.Writer, summary *calibration.Summary, times []calibration.Runtime) error {
-	out := bufio.NewWriter(stdout)
-	var err error
-	switch f.format {
-	case "json":
-		err = summary.WriteJSON(out)
-	case "csv":
-		err = summary.WriteCSV(out)
-	default:
-		err = report.Calibration(out, summary, times)
+// chooseList parses a list of some words.
+func chooseList(flag, text string, words, otherwise []string) ([]string, error) {
+	if text == "" {
+		return otherwise, nil
 	}
-	if err != nil {
-		return err
+	list := splitWords(text)
+	for _, word := range list {
+		if err := choose(flag, word, words); err != nil {
+			return nil, err
+		}
 	}
-	return out.Flush()
+	return list, nil
+}
+
+// splitWords are words between commas, each once.
+func splitWords(text string) (list []string) {
+	for word := range strings.SplitSeq(text, ",") {
+		list = addNew(list, strings.TrimSpace(word))
+	}
+	return list
+}
+
+// addNew appends a word that is neither empty nor there.
+func addNew(list []string, word string) []string {
+	if word == "" || slices.Contains(list, word) {
+		return list
+	}
+	return append(list, word)
+}
+
+// runs takes --chains, --warmup, --draws, --ess and --model-clamping.
+func (f *calibrateFlags) runs(cmd *cobra.Command, d *calibration.Design) error {
+	given := cmd.Flags().Changed
+	if f.modelClamping && !slices.ContainsFunc(d.Arms, func(a calibration.Arm) bool { return a.Method == modelsClamping }) {
+		return usagef("--model-clamping: %s alone can; give --method %s", modelsClamping, modelsClamping)
+	}
+	if given("draws") && given("ess") {
+		return usagef("--draws and --ess exclude each other: one fixes the number of draws, the other finds it")
+	}
+	for i := range d.Arms {
+		a := &d.Arms[i]
+		a.ModelClamping = f.modelClamping && a.Method == modelsClamping
+		if given("chains") {
+			a.Chains = f.chains
+		}
+		if given("warmup") {
+			a.Warmup = f.warmup
+		}
+		if given("draws") {
+			a.Draws, a.ESS = f.draws, 0
+		}
+		if given("ess") {
+			a.Draws, a.ESS = 0, f.ess
+		}
+		if a.Chains > maxChains || a.Warmup > maxDraws || a.Draws > maxDraws {
+			return usagef("at most %d chains, and %d iterations of each, are possible", maxChains, maxDraws)
+		}
+	}
+	return nil
 }

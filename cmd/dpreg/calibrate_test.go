@@ -115,26 +115,45 @@ func TestCalibratePrepared(t *testing.T) {
 	}
 }
 
-func TestCalibrateInterrupted(t *testing.T) {
-	workspace(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	line := append(strings.Fields(tiny), "--save", "s")
-	line[len(line)-3] = "100000" // trials
-	go func() {
-		for i := 0; i < 1000; i++ {
-			if text, err := os.ReadFile("s/journal"); err == nil && bytes.Count(text, []byte("\n")) > 3 {
-				break
+func TestStudiesInterrupted(t *testing.T) {
+	for _, line := range []string{tiny, few} {
+		t.Run(line, func(t *testing.T) {
+			workspace(t)
+			ctx, cancel := context.WithCancel(context.Background())
+			go func() {
+				for range 1000 {
+					if text, err := os.ReadFile("s/journal"); err == nil && bytes.Count(text, []byte("\n")) > 3 {
+						break
+					}
+					time.Sleep(10 * time.Millisecond)
+				}
+				cancel()
+			}()
+			r := commandContext(ctx, append(strings.Fields(line), "--trials", "100000", "--save", "s")...)
+			if r.code != interrupted || !strings.Contains(r.stderr, "the same command goes on") {
+				t.Errorf("exit code %d: %s", r.code, r.stderr)
 			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		cancel()
-	}()
-	r := commandContext(ctx, line...)
-	if r.code != interrupted || !strings.Contains(r.stderr, "the same command goes on") {
-		t.Errorf("exit code %d: %s", r.code, r.stderr)
+			if _, err := os.Stat("s/results.csv"); err == nil {
+				t.Error("results of a study that is not finished")
+			}
+		})
 	}
-	if _, err := os.Stat("s/results.csv"); err == nil {
-		t.Error("results of a study that is not finished")
+}
+
+// A command does not take the other's study.
+func TestStudyOfTheOther(t *testing.T) {
+	workspace(t)
+	calibrate(tiny, "--save", "a").finished(t)
+	compared(few, "--save", "b").finished(t)
+	for line, says := range map[string]string{
+		"calibrate --save b":         "of a study of dpreg compare",
+		"compare --save a":           "of a study of dpreg calibrate",
+		"compare merge --save c a a": "of a study of dpreg calibrate",
+		tiny + " --save b":           "of another study",
+	} {
+		if r := calibrate(line); r.code != misused || !strings.Contains(r.stderr, says) {
+			t.Errorf("%s: %d, %s", line, r.code, r.stderr)
+		}
 	}
 }
 

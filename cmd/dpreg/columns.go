@@ -2,14 +2,11 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"slices"
 	"strings"
 
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
 )
@@ -41,16 +38,7 @@ func (f *releaseFlags) columns(stderr io.Writer, data string) (*schema.Schema, e
 	if err != nil {
 		return nil, err
 	}
-	if described != nil {
-		if all, err = merge(stderr, all, described, path, data, bounds); err != nil {
-			return nil, err
-		}
-	}
-	all, err = all.WithBounds(bounds)
-	if err != nil {
-		return nil, usage(fmt.Errorf("--%w", err))
-	}
-	return all, nil
+	return custody.Columns(all, described, bounds, data, path, sayTo(stderr))
 }
 
 // header finds the rows, and gives their columns without bounds.
@@ -83,49 +71,7 @@ func (f *releaseFlags) place() string {
 
 // described reads the schema file, if there is one.
 func (f *releaseFlags) described(data string) (s *schema.Schema, path string, err error) {
-	path = f.schema
-	if path == "" {
-		path = sidecar(data)
-		if _, err := os.Stat(path); path == "" || errors.Is(err, fs.ErrNotExist) {
-			return nil, "", nil
-		}
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, "", usage(err)
-	}
-	defer file.Close()
-	s, err = schema.ReadSchema(file, path)
-	return s, path, usage(err)
-}
-
-// merge gives the columns in the file's order with the schema's bounds.
-func merge(stderr io.Writer, all, described *schema.Schema, path, data string, bounds schema.Bounds) (*schema.Schema, error) {
-	for _, c := range described.Columns {
-		if all.Index(c.Name) < 0 {
-			return nil, usagef("%s: it describes a column %q, which %s does not have; correct the name, or delete the field", path, c.Name, data)
-		}
-	}
-	bounded := func(name string) bool {
-		return slices.ContainsFunc(bounds, func(c schema.Column) bool { return c.Name == name })
-	}
-	out := &schema.Schema{}
-	var left []string
-	for _, c := range all.Columns {
-		switch i := described.Index(c.Name); {
-		case i >= 0:
-			out.Columns = append(out.Columns, described.Columns[i])
-		case bounded(c.Name):
-			out.Columns = append(out.Columns, c)
-		default:
-			left = append(left, fmt.Sprintf("%q", c.Name))
-		}
-	}
-	note(stderr, "bounds from %s", path)
-	if left != nil {
-		note(stderr, "columns that it does not describe are left out: %s", strings.Join(left, ", "))
-	}
-	return out, nil
+	return custody.ReadSchema(f.schema, sidecar(data))
 }
 
 // design resolves the formula, after a look at whether the columns that it uses
@@ -178,7 +124,7 @@ func used(s *schema.Schema, formula string) ([]schema.Column, error) {
 	return used, nil
 }
 
-// maxListed is how many columns a message lists.
+// maxListed is how many columns a message lists with what to type for each.
 const maxListed = 20
 
 // boundsAuto is how a release may do without bounds.
@@ -212,16 +158,4 @@ A column of categories needs its levels in place of bounds: see dpreg schema --h
 Take bounds from public knowledge (a codebook, what is possible at all): bounds
 read off the data would tell of the persons at the extremes and break the guarantee`,
 		strings.Join(names, ", "), strings.Join(flags, " "), shellWord(data), shellWord(cmp.Or(sidecar(data), "data.schema.json (and --schema of that name)")), instead)
-}
-
-// shellWord quotes a word for a POSIX shell where that is needed.
-func shellWord(word string) string {
-	const plain = "_./:=-,+%@"
-	special := func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(plain, r))
-	}
-	if word != "" && strings.IndexFunc(word, special) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -1,19 +1,13 @@
 package main
 
 import (
-	"bufio"
-	"context"
-	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dpreg/dpreg/calibration"
-	"github.com/dpreg/dpreg/calibration/compare"
-	"github.com/dpreg/dpreg/report"
 )
 
 const compareHelp = `Put many methods to the same data at the same budget, and say how near each comes to
@@ -44,8 +38,16 @@ same command. DIR then holds study.json, journal, results.csv, summary.csv,
 summary.json and timing.csv. Shards, by --shard, are put together by dpreg compare merge.
 Results do not depend on cores, shards or interruptions.`
 
+// compareFlags are the flags of compare.
+type compareFlags struct {
+	studyFlags
+	methods []string
+	clients int
+	test    float64
+}
+
 func newCompare() *cobra.Command {
-	var f compareFlags
+	f := compareFlags{studyFlags: studyFlags{studyOutput: studyOutput{command: compares}}}
 	cmd := &cobra.Command{
 		Use:   "compare --eps LIST (DATA.csv | --n LIST)",
 		Short: "Many methods on the same data at the same budget",
@@ -62,139 +64,60 @@ func newCompare() *cobra.Command {
 		},
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		data := ""
 		if len(args) > 0 {
-			data = args[0]
+			f.file = args[0]
 		}
-		return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), cmd, data)
+		return f.run(cmd, f.design)
 	}
 	f.register(cmd)
-	cmd.AddCommand(newCompareMerge())
 	return cmd
 }
 
-func (f *compareFlags) run(ctx context.Context, stdout, stderr io.Writer, cmd *cobra.Command, data string) error {
-	if err := f.comparisonOutput.check(); err != nil {
-		return err
-	}
-	if f.shard != "" && f.plot != "" {
-		return usagef("a shard has no result yet: give --plot to `dpreg compare merge`")
-	}
-	shard, err := parseShard(f.shard, f.save)
-	if err != nil {
-		return err
-	}
-	d, rows, err := f.design(stderr, cmd, data)
-	if err != nil {
-		return err
-	}
-	study, err := d.Study(rows)
-	if err != nil {
-		return usage(err)
-	}
-	if err := f.writable(inputs{data, sidecar(data), f.schema}); err != nil {
-		return err
-	}
-	if f.prepare {
-		return prepareStudy(stderr, "compare", f.save, modeOf(d.Table != nil), study)
-	}
-	trials, err := finishStudy(ctx, stderr, "compare", f.save, modeOf(d.Table != nil), study, calibration.Options{Shard: shard, Workers: f.jobs})
-	if err != nil || shard.Count > 1 {
-		return err
-	}
-	return f.conclude(stdout, stderr, d, study, trials)
-}
-
-// comparisonOutput is what is made of a comparison that is finished.
-type comparisonOutput struct{ save, format, plot string }
-
-func (f *comparisonOutput) register(cmd *cobra.Command) {
+func (f *compareFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVarP(&f.save, "save", "o", "", "keep the study in this `DIR`, so that it can go on, and write its results there")
-	fs.StringVar(&f.plot, "plot", "", "draw the results into this `FILE` (.svg, .png)")
-	fs.StringVar(&f.format, "format", "table", "`NAME` of the format on stdout: table, json or csv")
-	oneOf(cmd, "format", "table", "json", "csv")
+	fs.Float64Var(&f.test, "test", 0.2, "share of the table's rows that is predicted, a `NUMBER` between 0 and 1")
+	fs.StringSliceVar(&f.methods, "method", nil, "`NAME` of a method; repeatable, or a list: "+strings.Join(calibration.ComparedMethods(), ", ")+" (default: "+strings.Join(calibration.DefaultCompared(), ", ")+"; without --delta those whose noise is Gaussian are left out)")
+	fs.IntVar(&f.clients, "clients", 10, "`NUMBER` of clients of dp-pvi, who share the rows")
+	fs.IntVar(&f.trials, "trials", 20, "`NUMBER` of trials")
+	fs.IntVar(&f.jobs, "jobs", 0, "`NUMBER` of trials to work on at once (default: the number of cores)")
+	f.studyFlags.register(cmd, 2)
+	oneOf(cmd, "method", calibration.ComparedMethods()...)
 }
 
-func (f *comparisonOutput) check() error {
-	if err := checkPlotFile(f.plot); err != nil {
-		return err
+// design is what the flags say, and the rows of the table.
+func (f *compareFlags) design(stderr io.Writer, cmd *cobra.Command) (*calibration.Design, *calibration.Rows, error) {
+	if f.eps == "" {
+		return nil, nil, usagef("--eps is missing: say how much privacy methods may spend, as in --eps 1 or --eps 0.3,1,3")
 	}
-	return choose("format", f.format, []string{"table", "json", "csv"})
-}
-
-func (f *comparisonOutput) writable(keep inputs) error {
-	if f.plot == "" {
-		return nil
+	if err := f.onlyFor(cmd, "as in dpreg compare --eps 1 data.csv", []string{"bounds", "schema", "formula", "missing", "na", "test", "i-hold-the-data"}, []string{"n", "p", "data"}); err != nil {
+		return nil, nil, err
 	}
-	return within("--plot", keep.spare(f.plot))
-}
-
-// conclude prints the result, saves and draws it where that was asked for, and says
-// whether the samplers did what they were to do.
-func (f *comparisonOutput) conclude(stdout, stderr io.Writer, d *compare.Design, study *calibration.Study, trials []*calibration.Trial) error {
-	summary := d.Summarise(study, trials)
-	failed := func(t *calibration.Trial) bool { return t.Error != "" }
-	times := study.Runtimes(slices.DeleteFunc(slices.Clone(trials), failed))
-	if f.save != "" {
-		err := writeStudy(f.save, modeOf(d.Table != nil), func(w io.Writer) error { return compare.WriteTrials(w, study, trials) },
-			func(w io.Writer) error { return study.WriteTiming(w, trials) }, summary.WriteCSV, summary.WriteJSON)
-		if err != nil {
-			return err
-		}
-		note(stderr, "results written to %s", f.save)
+	d := &calibration.Design{
+		Format: calibration.ComparisonFormat, Data: calibration.Unclamped, X: calibration.NormalX, Ps: []int{2},
+		Prior: calibration.PriorSpec{Name: calibration.BoxPrior}, Clients: f.clients, Trials: f.trials, Seed: f.seed,
 	}
-	if f.plot != "" {
-		if err := f.draw(modeOf(d.Table != nil), summary, times); err != nil {
-			return err
-		}
-		note(stderr, "picture written to %s", f.plot)
+	if err := f.grid(d); err != nil {
+		return nil, nil, err
 	}
-	if err := f.print(stdout, summary, times); err != nil {
-		return err
-	}
-	for i := range summary.Cells {
-		if !summary.Cells[i].Sound(summary.Trials) {
-			return &exitError{unconverged, fmt.Errorf("more than 1 %% of the trials of a method failed or met the sampler's limit")}
+	if !cmd.Flags().Changed("method") {
+		f.methods = calibration.DefaultCompared()
+		if d.Delta == 0 {
+			f.methods = slices.DeleteFunc(f.methods, calibration.NeedsDelta)
+			note(stderr, "without --delta the methods whose noise is Gaussian are left out: %s, %s and %s", calibration.DPVI, calibration.DPPVI, calibration.AdaSSP)
 		}
 	}
-	return nil
-}
-
-func (f *comparisonOutput) draw(mode fs.FileMode, s *compare.Summary, times []calibration.Runtime) error {
-	figure, err := report.ComparisonPlot(s, times)
+	d.Arms = calibration.ComparisonArms(f.methods)
+	if f.file == "" && f.n == "" {
+		return nil, nil, usagef("say what to compare on: a table, as in dpreg compare --eps 1 data.csv, or --n for simulated rows, as in --n 1000")
+	}
+	if f.file == "" {
+		return d, nil, nil
+	}
+	of, rows, err := f.table(stderr)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	return writeFile(f.plot, mode, func(w io.Writer) error { return figure.Write(w, plotFormat(f.plot)) })
-}
-
-func (f *comparisonOutput) print(stdout io.Writer, s *compare.Summary, times []calibration.Runtime) error {
-	out := bufio.NewWriter(stdout)
-	var err error
-	switch f.format {
-	case "json":
-		err = s.WriteJSON(out)
-	case "csv":
-		err = s.WriteCSV(out)
-	default:
-		err = report.Comparison(out, s, times)
-	}
-	if err != nil {
-		return err
-	}
-	return out.Flush()
-}
-
-// readComparison reads the design of the comparison in a directory.
-func readComparison(dir string) (*compare.Design, error) {
-	text, err := os.ReadFile(designOf(dir))
-	if err != nil {
-		return nil, err
-	}
-	d, err := compare.ReadDesign(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", designOf(dir), err)
-	}
-	return d, nil
+	of.Test = f.test
+	d.Data, d.X, d.Ps, d.Population = calibration.Split, "", nil, of
+	return d, rows, nil
 }

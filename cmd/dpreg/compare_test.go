@@ -1,14 +1,10 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Comparisons that take no time: of simulated rows, and of a table.
@@ -112,33 +108,12 @@ func TestCompareGoesOn(t *testing.T) {
 	}
 }
 
-func TestCompareInterrupted(t *testing.T) {
-	workspace(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	line := append(strings.Fields(few), "--trials", "100000", "--save", "s")
-	go func() {
-		for range 1000 {
-			if text, err := os.ReadFile("s/journal"); err == nil && bytes.Count(text, []byte("\n")) > 3 {
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		cancel()
-	}()
-	if r := commandContext(ctx, line...); r.code != interrupted || !strings.Contains(r.stderr, "the same command goes on") {
-		t.Errorf("exit code %d: %s", r.code, r.stderr)
-	}
-	if _, err := os.Stat(filepath.Join("s", "results.csv")); err == nil {
-		t.Error("results of a comparison that is not finished")
-	}
-}
-
 func TestCompareWrong(t *testing.T) {
 	for _, w := range []wrong{
 		{name: "the rows may not be seen", args: "compare --eps 1 pums.csv", code: refused, says: "--i-hold-the-data"},
 		{name: "nothing to compare on", args: "compare --eps 1", code: misused, says: "or --n for simulated rows"},
 		{name: "no budget", args: "compare --n 50", code: misused, says: "--eps is missing"},
-		{name: "unknown method", args: "compare --n 50 --eps 1 --method gibs", code: misused, says: `"gibs"`},
+		{name: "unknown method", args: "compare --n 50 --eps 1 --method gibs", code: misused, says: "method gibs: there is none of this name"},
 		{name: "delta", args: "compare --n 50 --eps 1 --method dp-vi", code: misused, says: "needs a delta above 0"},
 		{name: "clients", args: "compare --n 50 --eps 1 --delta 1e-6 --clients 51", code: misused, says: "from 1 to the number of rows to infer from, 50"},
 		{name: "clients of a table", args: "compare --eps 1 --delta 1e-6 --clients 801 --formula income~age --i-hold-the-data pums.csv", code: misused, says: "rows to infer from, 800"},

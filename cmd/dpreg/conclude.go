@@ -63,20 +63,32 @@ func (f *inferFlags) summary(fit *dpreg.Fit, what *dpreg.WhatIf) *posterior.Summ
 
 // print writes the result in the format asked for, and nothing else.
 func (f *inferFlags) print(stdout io.Writer, fit *dpreg.Fit, what *dpreg.WhatIf, summary *posterior.Summary) error {
-	out := bufio.NewWriter(stdout)
-	var err error
-	switch f.format {
-	case "json":
-		err = summary.WriteJSON(out)
-	case "csv":
-		err = summary.WriteCSV(out)
-	default:
-		err = report.Fit(out, fit, report.Options{Units: dpreg.Units(f.units), Level: f.level})
+	return printAs(stdout, f.format, summary, func(out io.Writer) error {
+		err := report.Fit(out, fit, report.Options{Units: dpreg.Units(f.units), Level: f.level})
 		if err == nil && what != nil {
 			err = report.WhatIf(out, what)
 		}
+		return err
+	})
+}
+
+// written is a result that programs read.
+type written interface {
+	WriteJSON(io.Writer) error
+	WriteCSV(io.Writer) error
+}
+
+// printAs writes a result as --format says: as JSON, CSV or a text.
+func printAs(stdout io.Writer, format string, result written, text func(io.Writer) error) error {
+	out := bufio.NewWriter(stdout)
+	write := text
+	switch format {
+	case "json":
+		write = result.WriteJSON
+	case "csv":
+		write = result.WriteCSV
 	}
-	if err != nil {
+	if err := write(out); err != nil {
 		return err
 	}
 	return out.Flush()

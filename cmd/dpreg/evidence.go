@@ -121,12 +121,24 @@ func (f *inferFlags) sample(ctx context.Context, stderr io.Writer, e *evidence, 
 	if err != nil {
 		return nil, err
 	}
-	if err := rehearse(e.custodians, o); err != nil {
-		return nil, err
+	if err := dpreg.Can(e.custodians, o); err != nil {
+		return nil, usage(err)
 	}
 	bar := samplingBar(stderr, o.Plan)
 	o.Plan.Progress, o.Plan.Expect = bar.update, f.announce(stderr, e.rows())
 	fit, err := dpreg.InferJointly(ctx, e.custodians, o)
 	bar.finish()
 	return fit, err
+}
+
+// selectModel takes a model from a release.
+func selectModel(stderr io.Writer, r *release.Release, formula string) (*release.Release, error) {
+	out, err := r.Select(formula)
+	if err != nil {
+		return nil, formulaError(err)
+	}
+	if r.Moments != nil && out.Moments == nil {
+		note(stderr, "the moments of this release are left out: there are none of %q, which was the response and is a covariate now", r.Schema.Response.Name)
+	}
+	return out, nil
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/dpreg/dpreg/custody"
 )
 
 // The exit codes.
@@ -28,20 +30,11 @@ func (e *exitError) Unwrap() error { return e.err }
 
 // usage marks an error as the user's: a flag, a file or data that cannot serve.
 // Where the run was interrupted, that is what went wrong.
-func usage(err error) error {
-	if err == nil || errors.Is(err, context.Canceled) {
-		return err
-	}
-	return &exitError{misused, err}
-}
+func usage(err error) error { return custody.Misuse(err) }
 
-func usagef(format string, args ...any) error {
-	return &exitError{misused, fmt.Errorf(format, args...)}
-}
+func usagef(format string, args ...any) error { return custody.Misusef(format, args...) }
 
-func refusef(format string, args ...any) error {
-	return &exitError{refused, fmt.Errorf(format, args...)}
-}
+func refusef(format string, args ...any) error { return custody.Refusef(format, args...) }
 
 // exitCode prints the error, if there is one, and returns its code. What fails in a run
 // that was interrupted, failed of that.
@@ -55,9 +48,14 @@ func exitCode(ctx context.Context, stderr io.Writer, err error) int {
 	}
 	note(stderr, "%v", err)
 	var coded *exitError
+	var asked *custody.Error
 	switch {
 	case errors.As(err, &coded):
 		return coded.code
+	case errors.As(err, &asked) && asked.Private:
+		return refused
+	case asked != nil:
+		return misused
 	case ctx.Err() != nil:
 		return interrupted
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -73,91 +74,73 @@ func (c *fitCommand) run(ctx context.Context, stdout, stderr io.Writer, args []s
 		return err
 	}
 	// Whatever inference would refuse is refused before ε is spent.
-	keep := inputs{data, order.path, sidecar(data), c.schema, c.ledger}
-	o, err := c.options(order.design, keep)
+	keep := inputs{data, order.Path, sidecar(data), c.schema, c.ledger}
+	o, err := c.options(order.Design, keep)
 	if err != nil {
 		return err
 	}
-	order.prior = o.Prior
-	check := func(n int64) error { return rehearse(oneRelease(order.path, standIn(n, order)).custodians, o) }
-	former, err := order.former()
-	if err != nil {
-		return err
+	order.Check = func(rows int64) error {
+		n := rows
+		if order.Privacy.Neighbours == release.AddRemove {
+			n = manyRows
+		}
+		if err := dpreg.Can(oneRelease(order.Path, standIn(n, order)).custodians, o); err != nil {
+			return usage(err)
+		}
+		foretell(stderr, order, rows)
+		return nil
 	}
-	r, err := c.reuse(stderr, order, former)
+	r, err := c.reuse(stderr, order)
 	if err != nil {
 		return err
 	}
 	if r != nil {
-		err = order.charged(ctx, stderr)
+		err = order.Charged(ctx)
 	} else {
-		r, err = order.publish(ctx, stderr, former, check)
+		noteMissing(stderr, order.Cells)
+		r, err = order.Publish(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	c.repeatBy(order.path)
-	err = c.infer(ctx, stdout, stderr, oneRelease(order.path, r), keep)
+	c.repeatBy(order.Path)
+	err = c.infer(ctx, stdout, stderr, oneRelease(order.Path, r), keep)
 	if err != nil && ctx.Err() != nil {
-		note(stderr, "the release in %s is complete: the same command again uses it at no further cost", order.path)
+		note(stderr, "the release in %s is complete: the same command again uses it at no further cost", order.Path)
 	}
 	if err == nil && c.format == "table" {
-		note(stderr, "next, at no further cost: dpreg infer %s --formula %s", shellWord(order.path), shellWord(suggestion(order.design)))
+		note(stderr, "next, at no further cost: dpreg infer %s --formula %s", shellWord(order.Path), shellWord(suggestion(order.Design)))
 	}
 	return err
 }
 
 // reuse gives the release that a former run left, if it is the one ordered; nil
 // where there is none, or where it is to be overwritten.
-func (c *fitCommand) reuse(stderr io.Writer, o *order, former *release.Release) (*release.Release, error) {
-	if former == nil {
-		return nil, nil
+func (c *fitCommand) reuse(stderr io.Writer, o *custody.Settled) (*release.Release, error) {
+	former, err := o.Former()
+	if former == nil || o.SpendAgain {
+		return nil, err
 	}
-	if o.spendAgain {
-		o.again(stderr, former)
-		return nil, nil
-	}
-	stale, err := o.stale()
+	stale, err := o.Stale()
 	if err != nil {
 		return nil, err
 	}
+	const otherwise = " A new one would spend ε again.\n" +
+		"  At no further cost:  dpreg infer %s\n" +
+		"  To spend ε again:    --release FILE keeps both, --spend-again overwrites the old one"
+	word := shellWord(o.Path)
 	if stale != "" {
-		return nil, refusef("%s, so the release may not be of these data. A new one would spend ε again.\n"+
-			"  At no further cost:  dpreg infer %s\n"+
-			"  To spend ε again:    --release FILE keeps both, --spend-again overwrites the old one",
-			stale, shellWord(o.path))
+		return nil, refusef("%s, so the release may not be of these data."+otherwise, stale, word)
 	}
-	if err := o.differs(former); err != nil {
-		return nil, o.refuse(former, err)
+	if err := o.Differs(former); err != nil {
+		if formula := o.Selects(former); formula != "" {
+			return nil, refusef("%s is a release of another model (%w), but it answers this one at no further cost: dpreg infer %s --formula %s",
+				o.Path, err, word, shellWord(formula))
+		}
+		return nil, refusef("%s holds another release: %w."+otherwise, o.Path, err, word)
 	}
-	note(stderr, "%s is a release of these columns with %s: it is used again, at no further cost", o.path, describe(o.privacy))
+	note(stderr, "%s is a release of these columns with %s: it is used again, at no further cost", o.Path, custody.Describe(o.Privacy))
 	return former, nil
-}
-
-// refuse says that another release exists, and how to get along with it.
-func (o *order) refuse(former *release.Release, difference error) error {
-	if formula, ok := o.selects(former); ok {
-		return refusef("%s is a release of another model (%w), but it answers this one at no further cost: dpreg infer %s --formula %s",
-			o.path, difference, shellWord(o.path), shellWord(formula))
-	}
-	return refusef("%s holds another release: %w. A new one would spend ε again.\n"+
-		"  At no further cost:  dpreg infer %s\n"+
-		"  To spend ε again:    --release FILE keeps both, --spend-again overwrites the old one",
-		o.path, difference, shellWord(o.path))
-}
-
-// selects tells whether a release is of another model, of which the one ordered
-// is a sub-model.
-func (o *order) selects(former *release.Release) (formula string, ok bool) {
-	if former.Answers(o.adopt(former), o.privacy, o.noise) == nil {
-		return "", false
-	}
-	formula = formulaOf(o.design)
-	r, err := former.Select(formula)
-	if err != nil {
-		return "", false
-	}
-	return formula, r.Answers(o.adopt(r), o.privacy, o.noise) == nil && o.boundsDiffer(r) == nil && (r.Moments != nil || !o.moments) && r.WithoutYY() == o.withoutYY
 }
 
 // formulaOf writes a design as a formula.
@@ -186,7 +169,7 @@ func suggestion(d *schema.Design) string {
 // runNonPrivate is the study of what the noise costs: no release, no privacy.
 func (c *fitCommand) runNonPrivate(cmd *cobra.Command, args []string) error {
 	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
-	for _, flag := range []string{"eps", "delta", "mechanism", "release", "spend-again", "sensitivity", "with-moments", "without-yy", "ledger"} {
+	for _, flag := range []string{"eps", "delta", "mechanism", "release", "spend-again", "sensitivity", "with-moments", "ledger"} {
 		if cmd.Flags().Changed(flag) {
 			return usagef("--%s cannot be combined with --method %s, which makes no release and is not private", flag, nonPrivate)
 		}
@@ -214,12 +197,12 @@ func (c *fitCommand) runNonPrivate(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	source := order{data: data, source: c.source, remote: c.remote, design: design, cells: cells}
-	s, err := source.sum(ctx, stderr)
+	noteMissing(stderr, cells)
+	sums, err := custody.Exact(ctx, custody.Order{Rows: c.rowsOf(stderr), Cells: cells, Design: design, Say: sayTo(stderr)})
 	if err != nil {
 		return err
 	}
-	fit, err := dpreg.NonPrivate(ctx, s.Statistics, design, o)
+	fit, err := dpreg.NonPrivate(ctx, sums, design, o)
 	if err != nil {
 		return usage(err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"math"
 	"math/big"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -24,7 +25,7 @@ func FuzzFlags(f *testing.F) {
 		eps, err := (&releaseFlags{epsilon: text}).parseEpsilon()
 		if err == nil {
 			near, _ := asWritten(text).Float64()
-			if eps != near || !(eps > 0) || math.IsInf(eps, 0) || asStated(eps).Cmp(new(big.Rat)) <= 0 {
+			if eps != near || !(eps > 0) || math.IsInf(eps, 0) || asWritten(strconv.FormatFloat(eps, 'g', -1, 64)).Cmp(new(big.Rat)) <= 0 {
 				t.Errorf("epsilon %q is %v, and %v as written", text, eps, near)
 			}
 		}
@@ -35,7 +36,7 @@ func FuzzFlags(f *testing.F) {
 		if err == nil && text != "" && asWritten(text) == nil {
 			t.Errorf("delta %q is no number as written", text)
 		}
-		s, err := (&calibrateFlags{shard: text, studyOutput: studyOutput{save: "d"}}).parseShard()
+		s, err := (&studyFlags{shard: text, studyOutput: studyOutput{save: "d"}}).parseShard()
 		if err == nil && text != "" && !(1 <= s.Index && s.Index <= s.Count) {
 			t.Errorf("shard %q is %v", text, s)
 		}

@@ -7,18 +7,15 @@ import (
 	_ "embed"
 	"flag"
 	"fmt"
-	"iter"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/cryptotest"
 
-	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/golden"
 	"github.com/dpreg/dpreg/release"
-	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
 )
 
@@ -80,32 +77,31 @@ func noisy(t *testing.T, path string, args ...string) (r result, hash string) {
 func hashed(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
 // ordered are what custodians ask for: the data, the flags, other paths of the same rows,
-// each with flags of its own, and the library's call.
+// each with flags of its own, and whether the library is asked, too.
 var ordered = []struct {
 	name, data, flags string
 	paths             []string
-	library           func(tableRows, context.Context, release.Privacy) (*release.Release, error)
+	library           bool
 }{
 	{name: "laplace", data: "pums.csv", flags: "--eps 1 --schema pums.schema.json", paths: []string{
 		"shards", "./shards/", "packed", "packed/rows.csv.gz", "columns.parquet", "shards/*.csv", "-",
-	}, library: tableRows.publish},
+	}, library: true},
 	{name: "formula", data: "pums.csv", flags: "--eps 1 --formula income~age+educ --schema pums.schema.json", paths: []string{
 		"--aggregates sums.json",
-	}, library: tableRows.publish},
+	}, library: true},
 	{name: "through zero", data: "pums.csv", flags: "--eps 0.5 --formula income~educ-1"},
 	{name: "paper", data: "pums.csv", flags: "--eps 1 --sensitivity paper"},
-	{name: "gaussian", data: "pums.csv", flags: "--eps 1 --delta 1e-6", library: tableRows.publish},
-	{name: "add-remove", data: "pums.csv", flags: "--eps 1 --neighbours add-remove", library: tableRows.publish},
+	{name: "gaussian", data: "pums.csv", flags: "--eps 1 --delta 1e-6", library: true},
+	{name: "add-remove", data: "pums.csv", flags: "--eps 1 --neighbours add-remove", library: true},
 	{name: "gaussian add-remove", data: "pums.csv", flags: "--eps 1 --delta 1e-6 --neighbours add-remove"},
 	{name: "no rows", data: "none.csv", flags: "--eps 1 --neighbours add-remove --bounds x=0:1,y=0:1"},
-	{name: "moments together", data: "pums.csv", flags: "--eps 5 --with-moments --formula income~educ+age", library: tableRows.moments},
+	{name: "moments together", data: "pums.csv", flags: "--eps 5 --with-moments --formula income~educ+age", library: true},
 	{name: "moments apart", data: "pums.csv", flags: "--eps 5 --with-moments --formula income~educ+age+sex"},
 	{name: "moments gaussian add-remove", data: "pums.csv", flags: "--eps 1 --delta 1e-6 --neighbours add-remove --with-moments --formula income~educ"},
-	{name: "without yy", data: "pums.csv", flags: "--eps 1 --delta 1e-6 --mechanism gaussian --without-yy --formula income~educ+age-1"},
 	{name: "factors", data: "people.csv", flags: "--eps 10 --schema people.json"},
 	{name: "midpoint", data: "gaps.csv", flags: "--eps 10 --schema people.json --missing midpoint --na n/a --na - --na NA"},
 	{name: "drop", data: "gaps.csv", flags: "--eps 10 --schema people.json --missing drop --neighbours add-remove --na n/a --na - --na NA"},
-	{name: "bounds", data: "wide.csv", flags: "--eps 4 --bounds auto", paths: []string{"parts"}, library: tableRows.within},
+	{name: "bounds", data: "wide.csv", flags: "--eps 4 --bounds auto", paths: []string{"parts"}, library: true},
 	{name: "bounds and moments", data: "wide.csv", flags: "--eps 4 --bounds auto=0.25,w=0:1 --with-moments --formula y~x"},
 	{name: "bounds gaussian", data: "wide.csv", flags: "--eps 4 --delta 1e-6 --mechanism gaussian --bounds auto"},
 	{name: "bounds add-remove", data: "wide.csv", flags: "--eps 4 --neighbours add-remove --rows 5000 --bounds auto --missing drop"},
@@ -135,7 +131,7 @@ func TestReleasesAreIdentical(t *testing.T) {
 				t.Errorf("%s: dpreg %s makes another release", c.name, way)
 			}
 		}
-		if c.library != nil && byLibrary(t, name, c.data, c.library) != want {
+		if c.library && byLibrary(t, name, c.data) != want {
 			t.Errorf("%s: the library makes another release", c.name)
 		}
 	}
@@ -158,50 +154,31 @@ func rowsOfAll(t *testing.T) {
 	write(t, "sums.json", aggregates(t, sql.stdout))
 }
 
-// tableRows are the rows of a file for the library.
-type tableRows struct {
-	file   string
-	text   []byte
-	design *schema.Design
-	bounds *release.Bounds // found in the rows; nil: none
-}
-
-func (r tableRows) scaled(d *schema.Design) iter.Seq2[[]float64, error] {
-	return table.CSV(bytes.NewReader(r.text), r.file, d)
-}
-
-func (r tableRows) publish(ctx context.Context, p release.Privacy) (*release.Release, error) {
-	return dpreg.Publish(ctx, r.scaled(r.design), r.design, p)
-}
-
-func (r tableRows) moments(ctx context.Context, p release.Privacy) (*release.Release, error) {
-	return dpreg.PublishMoments(ctx, r.scaled(r.design), r.design, p)
-}
-
-// within publishes columns of which all have bounds found.
-func (r tableRows) within(ctx context.Context, p release.Privacy) (*release.Release, error) {
-	source, err := table.Find(r.file)
+// orderOf asks the library for the release r of a file again.
+func orderOf(t *testing.T, r *release.Release, file string) custody.Order {
+	t.Helper()
+	source, err := table.Find(file)
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	values := (table.Options{}).Values(source, r.design.Columns(), r.design.Factors)
-	return dpreg.PublishWithinBounds(ctx, values, r.scaled, r.design, p, *r.bounds, 0)
+	o := custody.Order{Rows: custody.Files{Source: source}, Design: &r.Schema, Privacy: *r.Privacy, WithMoments: r.Moments != nil}
+	if r.Bounds != nil {
+		o.Bounds = custody.Bounds{Columns: r.Bounds.Columns, Share: r.Bounds.Epsilon / r.Privacy.Epsilon}
+	}
+	return o
 }
 
 // byLibrary makes the release at path again by the library, with seeded noise, and returns
 // its hash.
-func byLibrary(t *testing.T, path, file string, publish func(tableRows, context.Context, release.Privacy) (*release.Release, error)) (hash string) {
+func byLibrary(t *testing.T, path, file string) (hash string) {
 	t.Helper()
 	r, err := release.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := orderOf(t, r, file)
 	cryptotest.SetGlobalRandom(t, 1)
-	again, err := publish(tableRows{file, text, &r.Schema, r.Bounds}, t.Context(), *r.Privacy)
+	again, err := custody.Publish(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -122,9 +122,9 @@ func (f *inferFlags) checkChoices(cmd *cobra.Command) error {
 	}
 	auto := f.method == dpreg.Auto
 	switch {
-	case f.kernel != "" && !auto && !strings.HasPrefix(f.method, "gibbs-ss-"):
+	case f.kernel != "" && !auto && !dpreg.Traits(f.method).Kernels:
 		return usagef("--kernel: method %s has no choice of kernel", f.method)
-	case f.clamping && !auto && f.method != individual.Method{}.Name():
+	case f.clamping && !auto && !dpreg.Traits(f.method).Clamping:
 		return usagef("--model-clamping: method %s cannot model clamping, %s can", f.method, individual.Method{}.Name())
 	case f.clamping && f.kernel != "":
 		return usagef("--model-clamping and --kernel exclude each other: no method has both")

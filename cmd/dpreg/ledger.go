@@ -2,15 +2,16 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"io"
 	"io/fs"
 	"math/big"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/release"
@@ -100,7 +101,7 @@ func (c *ledgerInit) run(cmd *cobra.Command, path string) error {
 	case errors.Is(err, fs.ErrExist):
 		return refusef("%s exists: a ledger is never overwritten, since what it counts stays spent; see dpreg ledger show %s", path, shellWord(path))
 	case err != nil:
-		return ledgerError(err)
+		return custody.LedgerError(err)
 	}
 	note(cmd.ErrOrStderr(), "ledger of %s made: next, dpreg release --ledger %s", b.Data, shellWord(path))
 	return nil
@@ -163,14 +164,14 @@ func showLedger(cmd *cobra.Command, path, plot string) error {
 	if err := checkPlotFile(plot); err != nil {
 		return err
 	}
-	l, err := openLedger(cmd.Context(), cmd.ErrOrStderr(), path)
+	l, err := custody.OpenLedger(cmd.Context(), sayTo(cmd.ErrOrStderr()), path)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
 	h, err := l.History(cmd.Context())
 	if err != nil {
-		return ledgerError(err)
+		return custody.LedgerError(err)
 	}
 	if plot != "" {
 		err := writeFile(plot, public, func(w io.Writer) error { return report.PlotLedger(w, h, plotFormat(plot)) })
@@ -186,31 +187,28 @@ func showLedger(cmd *cobra.Command, path, plot string) error {
 	return out.Flush()
 }
 
-// openLedger opens a ledger, and says so where others could open it until now.
-func openLedger(ctx context.Context, stderr io.Writer, path string) (*ledger.Ledger, error) {
-	l, err := ledger.Open(ctx, path, accounting.Sigma)
-	if err != nil {
-		return nil, ledgerError(err)
-	}
-	if l.Taken() {
-		note(stderr, "other users had rights on %s: only its owner can use it now", path)
-	}
-	return l, nil
-}
-
-// ledgerError gives an error of a ledger the exit code that it calls for.
-func ledgerError(err error) error {
-	var e *ledger.ExhaustedError
-	switch {
-	case errors.As(err, &e):
-		left, err := report.Left(e.History, e.Charge.Noise, e.Charge.Delta)
-		if err != nil {
-			return err
+// runCharge is what a run of noisy sums over samples costs: the (ε, δ) asked for, and what
+// the run is worth as one Gaussian release. It is named by a path.
+func runCharge(f *releaseFlags, name string, all ...accounting.Training) (c ledger.Charge, err error) {
+	var run accounting.Composition
+	for _, t := range all {
+		if err := run.Sampled(t); err != nil {
+			return c, err
 		}
-		return refusef("%s, the ledger of %s, has no room for epsilon = %s, delta = %s: nothing was charged or released.\n  Left for one more release: %s",
-			e.Path, e.History.Budget.Data, report.Rational(e.Charge.Epsilon), report.Rational(e.Charge.Delta), left)
-	case errors.Is(err, ledger.ErrUnusable):
-		return usage(err)
 	}
-	return err
+	delta, err := f.parseDelta()
+	if err != nil {
+		return c, err
+	}
+	mu, err := run.AsGaussian(delta)
+	if err != nil {
+		return c, err
+	}
+	if name, err = filepath.Abs(name); err != nil {
+		return c, err
+	}
+	return ledger.Charge{
+		Epsilon: asWritten(f.epsilon), Delta: asWritten(f.delta), Noise: ledger.Sampled,
+		Sensitivity: mu, Scale: 1, Neighbours: f.neighbours, Release: name,
+	}, nil
 }

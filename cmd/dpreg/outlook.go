@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/dpreg/dpreg"
-	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 )
@@ -23,25 +23,20 @@ const (
 // foretell says, before ε is spent, where next to nothing is to be told of the slopes, and what
 // would help. It knows what is public: the columns' number, the noise, and how many rows
 // there are, if that is public or was stated.
-func (o *order) foretell(stderr io.Writer, rows int64) {
-	if o.privacy.Neighbours == release.AddRemove {
-		if rows = 0; o.bounds != nil {
-			rows = o.bounds.rows
-		}
-	}
-	width := o.halfWidth(o.design)
+func foretell(stderr io.Writer, o *custody.Settled, rows int64) {
+	width := halfWidth(o, o.Design)
 	if rows == 0 || width == nil {
 		return
 	}
-	n, epsilon := float64(rows), o.privacy.Epsilon
+	n, epsilon := float64(rows), o.Privacy.Epsilon
 	if width(n, epsilon) < nothingTold {
 		return
 	}
 	help := wants(width, n, epsilon)
-	if len(o.design.Covariates) > 1 {
-		one := *o.design
+	if len(o.Design.Covariates) > 1 {
+		one := *o.Design
 		one.Covariates = one.Covariates[:1]
-		help += "; with one covariate " + wants(o.halfWidth(&one), n, epsilon)
+		help += "; with one covariate " + wants(halfWidth(o, &one), n, epsilon)
 	}
 	note(stderr, "warning: next to nothing will be told of the slopes: the 95 %% interval of a standardised slope, which lies between -1 and 1, would be ± %v or wider (`dpreg plan` simulates it). For ± %v it takes %s",
 		nothingTold, enoughTold, help)
@@ -49,15 +44,13 @@ func (o *order) foretell(stderr io.Writer, rows int64) {
 
 // halfWidth gives half of a standardised slope's interval as a function of rows and ε; nil
 // where nothing can be assumed of the columns.
-func (o *order) halfWidth(d *schema.Design) func(rows, epsilon float64) float64 {
+func halfWidth(o *custody.Settled, d *schema.Design) func(rows, epsilon float64) float64 {
 	outlook, err := dpreg.NewOutlook(d)
 	if err != nil {
 		return nil
 	}
 	return func(rows, epsilon float64) float64 {
-		other := *o
-		other.design, other.privacy.Epsilon = d, epsilon
-		noise, err := other.calibrate()
+		noise, err := o.NoiseAt(d, epsilon)
 		if err != nil {
 			return 0 // it is not for this to say
 		}

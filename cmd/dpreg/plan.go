@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -65,8 +64,8 @@ func (f *planFlags) run(ctx context.Context, stdout, stderr io.Writer, cmd *cobr
 	if err != nil {
 		return err
 	}
-	if err := rehearseForecast(o); err != nil {
-		return err
+	if err := o.Validate(); err != nil {
+		return usage(err)
 	}
 	f.sayGrid(stderr, o)
 	bar := countingBar(stderr, "simulating releases ", len(o.Epsilons)*len(o.Ns)*o.Releases)
@@ -86,30 +85,7 @@ func (f *planFlags) run(ctx context.Context, stdout, stderr io.Writer, cmd *cobr
 	if err := f.pageFlag.write(stderr, public, page); err != nil {
 		return err
 	}
-	out := bufio.NewWriter(stdout)
-	switch f.format {
-	case "json":
-		err = forecast.WriteJSON(out)
-	case "csv":
-		err = forecast.WriteCSV(out)
-	default:
-		err = report.Forecast(out, forecast, show)
-	}
-	if err != nil {
-		return err
-	}
-	return out.Flush()
-}
-
-// rehearseForecast returns what Foresee refuses before it simulates anything.
-func rehearseForecast(o dpreg.ForecastOptions) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	o.Progress = nil
-	if _, err := dpreg.Foresee(ctx, o); !isCanceled(err) {
-		return usage(err)
-	}
-	return nil
+	return printAs(stdout, f.format, forecast, func(out io.Writer) error { return report.Forecast(out, forecast, show) })
 }
 
 // draw draws first and then writes, so that no half of a picture is left.

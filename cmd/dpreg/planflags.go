@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -304,5 +303,3 @@ func joined[T any](list []T) string {
 	}
 	return strings.Join(parts, ", ")
 }
-
-func isCanceled(err error) bool { return errors.Is(err, context.Canceled) }

@@ -5,12 +5,11 @@ import (
 	csvfile "encoding/csv"
 	"io"
 	"os"
-	"runtime"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/parallel"
 	"github.com/dpreg/dpreg/table"
 )
 
@@ -98,18 +97,12 @@ func predictRows(ctx context.Context, w io.Writer, in *newRows, p *dpreg.Predict
 func (b *batch) flush(ctx context.Context, out *csvfile.Writer, name string, p *dpreg.Predictor) error {
 	rows := b.rows[:b.size]
 	b.size = 0
-	workers := min(runtime.GOMAXPROCS(0), len(rows))
-	var group sync.WaitGroup
-	for k := range workers {
-		group.Go(func() {
-			for i := k; i < len(rows) && ctx.Err() == nil; i += workers {
-				rows[i].law, rows[i].err = p.Predict(rows[i].x)
-			}
-		})
-	}
-	group.Wait()
-	if ctx.Err() != nil {
-		return ctx.Err()
+	err := parallel.Each(ctx, 0, len(rows), nil, func(_ context.Context, i int) error {
+		rows[i].law, rows[i].err = p.Predict(rows[i].x)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for i := range rows {
 		if rows[i].err != nil {

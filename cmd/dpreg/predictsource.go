@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 )
 
@@ -24,7 +25,7 @@ func (c *predictCommand) source(stderr io.Writer, args []string) (*predictSource
 		if err != nil {
 			return nil, err
 		}
-		pooled := slices.ContainsFunc(run.draws.Names, func(name string) bool { return strings.HasPrefix(name, "theta_at[") })
+		pooled := slices.ContainsFunc(run.draws.Names, func(name string) bool { return model.KindOf(name) == model.ThetaAt })
 		return &predictSource{run.evidence, run.draws, run.units, files, pooled}, nil
 	}
 	e, err := readEvidence(stderr, args[:len(args)-1], c.formula)

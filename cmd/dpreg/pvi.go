@@ -2,14 +2,21 @@ package main
 
 import (
 	"context"
-	commas "encoding/csv"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
-	"text/tabwriter"
+	"math"
+	"path/filepath"
+	"reflect"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/mechanisms/accounting"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/vi"
+	"github.com/dpreg/dpreg/vi/pvi"
 )
 
 const pviHelp = `Fit one regression to the rows of several clients, a file each, by partitioned
@@ -21,205 +28,258 @@ How many rows each has is public. Columns need public bounds, or levels, the sam
 (--schema). The files are on this machine: to run over a network, Go programs use the
 package vi/pvi. Every run spends ε anew; --ledger charges it before the first step.
 
-With --preset, repeat a published study:
-
-  workshop-A to -D    logistic regression on the Adult data (Sharma et al. 2019): PVI,
-                      global VI and DP-PVI over ten clients of unequal sizes and classes
-  thesis-dataset      linear regression, clients protected as a whole, under three ways
-                      to share the noise, of which the published one keeps no promise
-  thesis-datapoint    linear regression, records protected one by one
-
-The data of workshop presets is a directory with UCI's adult.data and adult.test. All
-noise of presets is simulated from --seed: this measures methods, and protects nobody.
-
---accounting pld draws batches by Poisson sampling, counts by privacy-loss distributions
-and stops each client before its ε would be passed. --accounting paper draws batches of
-fixed size, counts by the moments accountant as if they were Poisson's, and tests before
-an update, so that the last one passes ε, as in the paper.
-
-docs/pvi.md has the guarantees, docs/baselines.md what the presets give.`
-
-// pviFlags are the flags of pvi.
-type pviFlags struct {
-	preset, methods, eps, accounting, format string
-	seeds                                    int
-	seed, split                              uint64
-	rho, kappa                               float64
-	own                                      pviRows // of files
-}
+docs/pvi.md has the guarantees.`
 
 func newPVI() *cobra.Command {
 	var f pviFlags
 	cmd := &cobra.Command{
-		Use:   "pvi --eps NUMBER --delta NUMBER CLIENT.csv CLIENT.csv... | --preset NAME [DIRECTORY]",
-		Short: "Variational inference over clients that keep their rows; published studies of it",
-		Long:  pviHelp,
-		Example: `  dpreg pvi --eps 1 --delta 1e-5 --schema all.schema.json --formula 'income ~ .' north.csv south.csv
-  dpreg pvi --preset workshop-A adult/
-  dpreg pvi --preset workshop-B --method dp-pvi --eps 0.5,1 --accounting paper adult/
-  dpreg pvi --preset thesis-dataset --seeds 100`,
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.preset == "" && len(args) > 0 {
-				return f.runRows(cmd, args)
-			}
-			study, err := f.study(cmd, args)
-			if err != nil {
+		Use:     "pvi --eps NUMBER --delta NUMBER CLIENT.csv CLIENT.csv...",
+		Short:   "Variational inference over clients that keep their rows",
+		Long:    pviHelp,
+		Example: `  dpreg pvi --eps 1 --delta 1e-5 --schema all.schema.json --formula 'income ~ .' north.csv south.csv`,
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if err := f.checkClients(cmd, files); err != nil {
 				return err
 			}
-			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), study)
+			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), files)
 		},
 	}
 	f.register(cmd)
 	return cmd
 }
 
-var pviPresets = []string{"workshop-A", "workshop-B", "workshop-C", "workshop-D", "thesis-dataset", "thesis-datapoint"}
+// pviFlags are the flags of pvi.
+type pviFlags struct {
+	viFlags
+	rounds, local    int
+	damping, errorSD float64
+}
+
+const pviDraws = 20 // of z, for each batch
 
 func (f *pviFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVar(&f.preset, "preset", "", "`NAME` of the study: "+strings.Join(pviPresets, ", "))
-	fs.StringVar(&f.methods, "method", "pvi,global-vi,dp-pvi", "workshop: `LIST` of methods")
-	fs.StringVar(&f.eps, "eps", "0.5,0.75,1", "files: budget ε of each client, a `NUMBER` above 0; workshop: a list of them, for dp-pvi")
-	fs.StringVar(&f.accounting, "accounting", "pld", "workshop: `NAME` of the accounting of dp-pvi, pld or paper")
-	fs.Float64Var(&f.rho, "rho", 0, "workshop: ρ, how unequal clients' sizes are, a `NUMBER` in [0, 1) in place of the preset's")
-	fs.Float64Var(&f.kappa, "kappa", 0, "workshop: κ, how unequal their classes are, a `NUMBER` in place of the preset's")
-	fs.IntVar(&f.seeds, "seeds", 5, "`NUMBER` of runs of each setting")
-	fs.Uint64Var(&f.seed, "seed", 1, "seed of the first run, a `NUMBER`; the next has the next")
-	fs.Uint64Var(&f.split, "split", 0, "workshop: seed of the permutation that divides rows into those to train and to test, a `NUMBER`, for all runs")
-	fs.StringVar(&f.format, "format", "table", "`NAME` of the format on stdout: table, or csv; of presets a line a run; of files json, too")
-	f.own.register(cmd)
-	oneOf(cmd, "preset", pviPresets...)
-	oneOf(cmd, "accounting", "pld", "paper")
+	f.registerShared(cmd)
+	fs.StringVar(&f.model, "model", viLogistic, "`NAME`, logistic, or linear with a known --error-sd")
+	fs.StringVar(&f.epsilon, "eps", "", "privacy budget ε of each client, a `NUMBER` above 0")
+	fs.Float64Var(&f.priorSD, "prior-sd", 2.5, "prior standard deviation of coefficients in scaled units, a `NUMBER`")
+	fs.Float64Var(&f.errorSD, "error-sd", 0, "of --model linear, standard deviation of the response about its mean, a `NUMBER` in its units")
+	fs.IntVar(&f.rounds, "rounds", 20, "`NUMBER` of rounds, in each of which every client updates its factor once")
+	fs.IntVar(&f.local, "steps", 25, "`NUMBER` of steps in an update")
+	fs.Float64Var(&f.damping, "damping", 0.25, "share of the way that a factor moves in an update, a `NUMBER` up to 1")
+	fs.Float64Var(&f.rate, "rate", 0.05, "share of a client's rows in a batch, a `NUMBER` up to 1")
+	fs.Float64Var(&f.clip, "clip", 0, "largest norm of a row's gradient, a `NUMBER` (default: the length of the longest row that bounds allow; of linear regression three times it, over --error-sd)")
+	fs.Float64Var(&f.learningRate, "learning-rate", 0.2, "size of Adagrad's steps, a `NUMBER`")
+	oneOf(cmd, "model", viLinear, viLogistic)
+	oneOf(cmd, "units", "original", "scaled")
 	oneOf(cmd, "format", "table", "json", "csv")
+	f.neighbours, f.sampling, f.gradients, f.guide, f.optimiser = string(release.ReplaceOne), poisson, alignedGradients, meanField, adagrad
 }
 
-// study checks the flags and finds the preset's settings.
-func (f *pviFlags) study(cmd *cobra.Command, args []string) (*pviStudy, error) {
-	if f.preset == "" {
-		return nil, usagef("--preset is missing, or the files of two clients or more: presets are %s", strings.Join(pviPresets, ", "))
+// checkClients checks what vi's check does not.
+func (f *pviFlags) checkClients(cmd *cobra.Command, files []string) error {
+	linear := f.model == viLinear
+	switch {
+	case len(files) == 0:
+		return usagef("the files of two clients or more are missing")
+	case len(files) == 1:
+		return usagef("%s is one client: dpreg vi is for that; give a file for each client", files[0])
+	case f.model == viHierarchical:
+		return usagef("--model %q: choose one of %s, %s", f.model, viLinear, viLogistic)
+	case f.rounds < 1 || f.local < 1 || f.rounds > 1e6 || f.local > 1e6:
+		return usagef("--rounds %d --steps %d: at least 1, and at most a million", f.rounds, f.local)
+	case !(f.damping > 0 && f.damping <= 1):
+		return usagef("--damping %v: above 0, and at most 1", f.damping)
+	case linear && !(f.errorSD > 0 && f.errorSD <= math.MaxFloat64):
+		return usagef("--model linear needs --error-sd, which is public: the standard deviation of the response about its mean")
+	case !linear && cmd.Flags().Changed("error-sd"):
+		return usagef("--error-sd is for --model linear")
 	}
-	for _, flag := range pviRowsFlags {
-		if cmd.Flags().Changed(flag) {
-			return nil, usagef("--%s is for files of clients, without --preset, which fixes what was published", flag)
+	f.viFlags.steps = f.rounds * f.local
+	return f.viFlags.check(cmd)
+}
+
+// clientRows is a client's file and its rows.
+type clientRows struct {
+	file string
+	rows *vi.Rows
+}
+
+func (f *pviFlags) run(ctx context.Context, stdout, stderr io.Writer, files []string) (err error) {
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
+	design, clients, err := f.clients(stderr, files)
+	if err != nil {
+		return err
+	}
+	training := accounting.Training{Rate: f.drawn(clients), Steps: f.viFlags.steps, Scheme: accounting.PoissonReplaceOne}
+	if training.Multiplier, err = training.FindMultiplier(accounting.PLD, o.Privacy.Epsilon, o.Privacy.Delta); err != nil {
+		return usage(fmt.Errorf("(ε = %v, δ = %v) for %d updates of %d steps: %w", o.Privacy.Epsilon, o.Privacy.Delta, f.rounds, f.local, err))
+	}
+	server, err := f.server(design, clients, training.Multiplier)
+	if err != nil {
+		return usage(err)
+	}
+	paid, err := f.payment(ctx, stderr, files[0], training)
+	if err != nil {
+		return err
+	}
+	defer func() { paid.Finish(ctx, err == nil) }()
+	if err := paid.Pay(ctx); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := f.iterate(ctx, stderr, server, len(clients)); err != nil {
+		return err
+	}
+	fit := f.fitted(server.Global(), design)
+	fit.Training, fit.Seconds = training, time.Since(began).Seconds()
+	fit.Privacy = &vi.Privacy{Epsilon: o.Privacy.Epsilon, Delta: o.Privacy.Delta, Multiplier: training.Multiplier}
+	result := &viResult{fit: fit, design: design, flags: &f.viFlags, method: "pvi-" + f.model}
+	for _, c := range clients {
+		result.n += int64(len(c.rows.Y))
+	}
+	note(stderr, "%d clients, each of which spent what is stated on its own rows", len(clients))
+	return f.conclude(stdout, stderr, result)
+}
+
+// clients reads the files, which must be described alike.
+func (f *pviFlags) clients(stderr io.Writer, files []string) (*viDesign, []clientRows, error) {
+	cells, err := f.cells(true)
+	if err != nil {
+		return nil, nil, err
+	}
+	var design *viDesign
+	var clients []clientRows
+	for _, file := range files {
+		d, err := f.viDesign(stderr, file)
+		if err != nil {
+			return nil, nil, err
+		}
+		if design == nil {
+			design = d
+		}
+		if !reflect.DeepEqual(d.Design, design.Design) {
+			return nil, nil, usagef("%s and %s do not have the same columns, bounds and levels: give them all one --schema", files[0], file)
+		}
+		if err := f.checkOutputs(file); err != nil {
+			return nil, nil, err
+		}
+		rows, _, err := f.read(stderr, file, d, cells)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(rows.Y) == 0 {
+			return nil, nil, usagef("%s has no rows: leave this client out", file)
+		}
+		clients = append(clients, clientRows{file, rows})
+	}
+	return design, clients, nil
+}
+
+// batch is how many of so many rows a batch has on average.
+func (f *pviFlags) batch(rows int) float64 { return f.rate * float64(rows) }
+
+// drawn is the largest rate at which a client draws batches: --rate, up to rounding.
+func (f *pviFlags) drawn(clients []clientRows) float64 {
+	rate := 0.
+	for _, c := range clients {
+		n := len(c.rows.Y)
+		rate = max(rate, f.batch(n)/float64(n))
+	}
+	return rate
+}
+
+// server has a client for each file. The sizes of batches are public, as is how many rows
+// a client has; a gradient is scaled to that of one record, so that a clipping norm
+// serves clients of all sizes.
+func (f *pviFlags) server(d *viDesign, files []clientRows, multiplier float64) (*pvi.Server, error) {
+	clients := make([]*pvi.Client, len(files))
+	for m, h := range files {
+		batch := f.batch(len(h.rows.Y))
+		if batch < 1 {
+			return nil, fmt.Errorf("%s: --rate %v of %d rows is less than one row; take a larger rate, or leave this client out", h.file, f.rate, len(h.rows.Y))
+		}
+		model, err := f.likelihood(d, h.rows)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", h.file, err)
+		}
+		rule, err := pvi.NewGradient(model, pvi.GradientOptions{
+			Steps: f.local, Batch: batch, Scale: f.rate, Draws: pviDraws,
+			Mean: &vi.Adagrad{Rate: f.learningRate}, LogVar: &vi.Adagrad{Rate: f.learningRate},
+			Protect: pvi.Protection{Clip: f.norm(d), Multiplier: multiplier, Stream: mechanisms.NewStream(mechanisms.OS())},
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", h.file, err)
+		}
+		if clients[m], err = pvi.NewClient(rule, f.damping, nil); err != nil {
+			return nil, fmt.Errorf("%s: %w", h.file, err)
 		}
 	}
-	for flag, words := range map[string][]string{"preset": pviPresets, "accounting": {"pld", "paper"}, "format": {"table", "csv"}} {
-		if err := choose(flag, cmd.Flag(flag).Value.String(), words); err != nil {
-			return nil, err
-		}
+	family := pvi.Family{Dim: d.coefficients()}
+	return pvi.NewServer(family, family.Isotropic(f.priorSD), clients, nil)
+}
+
+// scaledSD is --error-sd over the half range of the response.
+func (f *pviFlags) scaledSD(d *viDesign) float64 { return f.errorSD / d.frame.Half[len(d.Covariates)] }
+
+func (f *pviFlags) likelihood(d *viDesign, rows *vi.Rows) (pvi.Likelihood, error) {
+	if d.binary {
+		return pvi.NewLogistic(rows)
 	}
-	if f.seeds < 1 || f.seeds > maxReleases {
-		return nil, usagef("--seeds %d: from 1 to %d", f.seeds, maxReleases)
+	return pvi.NewNormal(rows, f.scaledSD(d))
+}
+
+func (f *pviFlags) norm(d *viDesign) float64 {
+	norm := f.clippingNorm(d)
+	if !d.binary && f.clip == 0 {
+		norm /= f.scaledSD(d)
 	}
-	if distribution, ok := strings.CutPrefix(f.preset, "workshop-"); ok {
-		return f.workshop(cmd, distribution, args)
+	return norm
+}
+
+func (f *pviFlags) payment(ctx context.Context, stderr io.Writer, name string, training accounting.Training) (*custody.Payment, error) {
+	if f.ledger == "" {
+		return nil, nil
 	}
-	for _, flag := range []string{"method", "eps", "accounting", "rho", "kappa", "split"} {
-		if cmd.Flags().Changed(flag) {
-			return nil, usagef("--%s is for workshop presets", flag)
-		}
+	if f.save != "" {
+		name = f.save
+	} else {
+		name = filepath.Dir(name)
 	}
-	if err := noFile(cmd, args); err != nil {
+	cost, err := runCharge(&f.releaseFlags, name, training)
+	if err != nil {
 		return nil, err
 	}
-	if f.preset == "thesis-dataset" {
-		return thesisDataset(), nil
-	}
-	return thesisDatapoint(), nil
+	return custody.NewPayment(ctx, sayTo(stderr), f.ledger, cost)
 }
 
-// runRows fits files.
-func (f *pviFlags) runRows(cmd *cobra.Command, files []string) error {
-	for _, flag := range []string{"method", "accounting", "rho", "kappa", "split", "seeds"} {
-		if cmd.Flags().Changed(flag) {
-			return usagef("--%s is for --preset", flag)
-		}
-	}
-	if len(files) < 2 {
-		return usagef("%s is one client: dpreg vi is for that; give a file for each client, or --preset", files[0])
-	}
-	f.own.seed, f.own.format = f.seed, f.format
-	if cmd.Flags().Changed("eps") {
-		f.own.epsilon = f.eps
-	}
-	if err := f.own.checkRows(cmd); err != nil {
-		return err
-	}
-	return f.own.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), files)
-}
-
-// pviStudy is settings, each of which is run with every seed.
-type pviStudy struct {
-	intro    string
-	settings []string // names of what tells settings apart
-	measures []string // names of what a run gives
-	arms     []pviArm
-	// header and summary are of the table: what is shown of all runs of a setting.
-	header  []string
-	summary func(arm int, runs [][]float64) []string
-}
-
-type pviArm struct {
-	values []string // of settings
-	run    func(ctx context.Context, seed uint64) ([]float64, error)
-}
-
-func (f *pviFlags) run(ctx context.Context, stdout, stderr io.Writer, s *pviStudy) error {
-	bar := countingBar(stderr, "runs ", len(s.arms)*f.seeds)
-	runs := make([][][]float64, len(s.arms))
-	var err error
-	for i, arm := range s.arms {
-		for k := range f.seeds {
-			var measured []float64
-			if measured, err = arm.run(ctx, f.seed+uint64(k)); err != nil {
-				bar.finish()
-				return usage(err)
+// iterate lets one client after another update its factor, --rounds times each.
+func (f *pviFlags) iterate(ctx context.Context, stderr io.Writer, server *pvi.Server, clients int) error {
+	bar := countingBar(stderr, "updates ", f.rounds*clients)
+	defer bar.finish()
+	for round := range f.rounds {
+		for m := range clients {
+			if err := ctx.Err(); err != nil {
+				return err
 			}
-			runs[i] = append(runs[i], measured)
-			bar.update(i*f.seeds+k+1, 0)
+			server.Asynchronous(m)
+			bar.update(round*clients+m+1, 0)
 		}
 	}
-	bar.finish()
-	if f.format == "csv" {
-		return s.writeCSV(stdout, f.seed, runs)
-	}
-	return s.writeTable(stdout, runs)
+	return nil
 }
 
-func (s *pviStudy) writeCSV(w io.Writer, seed uint64, runs [][][]float64) error {
-	out := commas.NewWriter(w)
-	rows := [][]string{append(append(s.settings[:len(s.settings):len(s.settings)], "seed"), s.measures...)}
-	for i, arm := range s.arms {
-		for k, measured := range runs[i] {
-			row := append(arm.values[:len(arm.values):len(arm.values)], strconv.FormatUint(seed+uint64(k), 10))
-			for _, v := range measured {
-				row = append(row, strconv.FormatFloat(v, 'g', -1, 64))
-			}
-			rows = append(rows, row)
-		}
+// fitted is the server's law of coefficients, which of either regression have the names and
+// the prior that logistic regression's have.
+func (f *pviFlags) fitted(law []float64, d *viDesign) *vi.Fit {
+	p := d.coefficients()
+	mean, sd := make([]float64, p), make([]float64, p)
+	for j := range p {
+		mean[j], sd[j] = law[j]/law[p+j], 1/math.Sqrt(law[p+j])
 	}
-	return out.WriteAll(rows)
-}
-
-func (s *pviStudy) writeTable(w io.Writer, runs [][][]float64) error {
-	if _, err := fmt.Fprintf(w, "%s\n\n", s.intro); err != nil {
-		return err
-	}
-	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(out, strings.Join(append(s.settings[:len(s.settings):len(s.settings)], s.header...), "\t"))
-	for i, arm := range s.arms {
-		row := append(arm.values[:len(arm.values):len(arm.values)], s.summary(i, runs[i])...)
-		fmt.Fprintln(out, strings.Join(row, "\t"))
-	}
-	return out.Flush()
-}
-
-// column is one measure of all runs.
-func column(runs [][]float64, measure int) []float64 {
-	values := make([]float64, len(runs))
-	for k := range runs {
-		values[k] = runs[k][measure]
-	}
-	return values
+	return vi.NewFit(vi.Logistic(&vi.Rows{P: p}, f.priorSD), mean, sd)
 }

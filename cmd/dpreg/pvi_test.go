@@ -1,97 +1,128 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/mechanisms/ledger"
 )
 
-// adultDirectory has files like UCI's, with rows that a few numbers explain.
-func adultDirectory(t *testing.T) string {
+// hospitals are the files of three clients, of y = ½ + age/10 with errors of sd 1, and of
+// a response that is 1 for y above 5.
+func hospitals(t *testing.T) []string {
 	t.Helper()
-	dir := t.TempDir()
-	rng := rand.New(rand.NewPCG(1, 1))
-	for name, end := range map[string]string{"adult.data": "", "adult.test": "."} {
-		var text strings.Builder
-		for range 250 {
-			age, income := 20+rng.IntN(50), "<=50K"
-			if age+rng.IntN(20) > 55 {
-				income = ">50K"
+	t.Chdir(t.TempDir())
+	rng := rand.New(rand.NewPCG(2, 0))
+	files := []string{"north.csv", "south.csv", "west.csv"}
+	for m, file := range files {
+		var b strings.Builder
+		b.WriteString("age,y,high\n")
+		for range 300 * (m + 1) {
+			age := 20 + rng.IntN(60)
+			y := 0.5 + float64(age)/10 + rng.NormFloat64()
+			high := "no"
+			if y > 5 {
+				high = "yes"
 			}
-			fmt.Fprintf(&text, "%d, Private, 1, HS-grad, %d, Divorced, Sales, Husband, White, %s, %d, 0, 40, Cuba, %s%s\n",
-				age, rng.IntN(16), []string{"Male", "Female"}[rng.IntN(2)], rng.IntN(2), income, end)
+			fmt.Fprintf(&b, "%d,%.3f,%s\n", age, y, high)
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		write(t, file, b.String())
 	}
-	return dir
+	write(t, "all.schema.json", `{"fields":[
+		{"name":"age","type":"number","constraints":{"minimum":20,"maximum":80}},
+		{"name":"y","type":"number","constraints":{"minimum":0,"maximum":10}},
+		{"name":"high","type":"string","constraints":{"enum":["no","yes"]}}]}`)
+	return files
 }
 
-func TestPVIWorkshop(t *testing.T) {
-	dir := adultDirectory(t)
-	for _, accounting := range []string{"pld", "paper"} {
-		args := strings.Fields("pvi --preset workshop-A --method dp-pvi --eps 3 --seeds 2 --accounting " + accounting)
-		r := command(append(args, dir)...)
-		if r.code != done || r.stderr != "" {
-			t.Fatalf("exit code %d, stderr %q", r.code, r.stderr)
+// partitioned is a run of all rows in each step, for which noise is found at once.
+func partitioned(files []string, args ...string) result {
+	fixed := []string{"pvi", "--schema", "all.schema.json", "--rate", "1", "--delta", "1e-5"}
+	return command(append(append(fixed, args...), files...)...)
+}
+
+func TestPVIRows(t *testing.T) {
+	files := hospitals(t)
+	if r := command("ledger", "init", "b.db", "--data", "hospitals", "--eps", "60", "--delta", "1e-4"); r.code != done {
+		t.Fatal(r.stderr)
+	}
+	r := partitioned(files, "--eps", "50", "--model", "linear", "--error-sd", "1", "--formula", "y ~ age", "--format", "csv", "--ledger", "b.db", "--save", "fit").finished(t)
+	r.says(t, "3 clients, each of which").says(t, "charged to b.db as No 1")
+	slope := 0.
+	for line := range strings.Lines(r.stdout) {
+		if strings.Contains(line, ",age,") {
+			fmt.Sscan(strings.Split(line, ",")[2], &slope)
 		}
-		for _, text := range []string{"400 rows to train and 100 to test", "a\nleak", "simulated", "±", accounting} {
-			if !strings.Contains(r.stdout, text) {
-				t.Errorf("stdout does not say %q:\n%s", text, r.stdout)
-			}
+	}
+	if slope < 0.09 || slope > 0.11 {
+		t.Errorf("the slope is %v, not 0.1:\n%s", slope, r.stdout)
+	}
+	if _, err := os.Stat("fit/draws-4.csv"); err != nil {
+		t.Error(err)
+	}
+	if all := charges(t, "b.db"); len(all) != 1 || all[0].Noise != ledger.Sampled || !all[0].Written {
+		t.Errorf("charged %+v", all)
+	}
+	r = partitioned(files, "--eps", "10", "--formula", "high ~ age").finished(t)
+	for _, text := range []string{"epsilon = 10, delta = 1e-05, replace-one", "high = yes", "n = 1800", "500 steps", "do not account for the noise"} {
+		if !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), text) {
+			t.Errorf("stdout does not say %q:\n%s", text, r.stdout)
 		}
-		r = command(append(args, "--format", "csv", dir)...)
-		lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
-		if r.code != done || len(lines) != 3 || lines[0] != "method,eps,accounting,seed,accuracy,log_lik,updates_small,updates_large,epsilon_small,epsilon_large" {
-			t.Fatalf("exit code %d: %q", r.code, lines)
-		}
-		for _, line := range lines[1:] {
-			cells := strings.Split(line, ",")
-			spent, err := strconv.ParseFloat(cells[len(cells)-1], 64)
-			if err != nil || (spent <= 3) != (accounting == "pld") {
-				t.Errorf("%s: spent %v of 3, %v", accounting, spent, err)
-			}
-		}
+	}
+	if r = partitioned(files, "--eps", "50", "--formula", "high ~ age", "--ledger", "b.db"); r.code != refused || r.stdout != "" {
+		t.Errorf("exit code %d, stdout %q", r.code, r.stdout)
 	}
 }
 
-func TestPVIThesis(t *testing.T) {
-	for preset, text := range map[string]string{"thesis-dataset": "9.998", "thesis-datapoint": "hybrid"} {
-		r := command("pvi", "--preset", preset, "--seeds", "1")
-		if r.code != done || !strings.Contains(r.stdout, text) || !strings.Contains(r.stdout, "median KL") {
-			t.Errorf("%s: exit code %d\n%s%s", preset, r.code, r.stdout, r.stderr)
-		}
+func TestPVIRowsInterrupted(t *testing.T) {
+	files := hospitals(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	args := append(strings.Fields("pvi --schema all.schema.json --rate 1 --eps 1 --delta 1e-5 --formula high~age"), files...)
+	if r := commandContext(ctx, args...); r.code != interrupted || r.stdout != "" {
+		t.Errorf("exit code %d, stdout %q", r.code, r.stdout)
 	}
 }
 
-func TestPVIWrong(t *testing.T) {
-	dir := adultDirectory(t)
+func TestWrongPVIRows(t *testing.T) {
+	hospitals(t)
+	write(t, "empty.csv", "age,y,high\n")
+	write(t, "other.csv", "age,y,high\n30,1,no\n")
+	write(t, "other.schema.json", strings.Replace(read(t, "all.schema.json"), "80", "90", 1))
+	write(t, "west.schema.json", read(t, "all.schema.json"))
+	write(t, "tiny.csv", "age,y,high\n30,1,no\n40,7,yes\n")
+	before := tree(t)
 	for args, want := range map[string]string{
-		"pvi":                                                                "--preset is missing",
-		"pvi --preset workshop-E":                                            "choose one of",
-		"pvi --preset workshop-A":                                            "the directory of adult.data",
-		"pvi --preset workshop-A " + t.TempDir():                             "adult.data",
-		"pvi --preset workshop-A --rho 1 " + dir:                             "rho must lie in [0, 1)",
-		"pvi --preset workshop-A --rho 0.99 " + dir:                          "without records",
-		"pvi --preset workshop-A --kappa 9 " + dir:                           "kappa = 9",
-		"pvi --preset workshop-A --method sgd " + dir:                        "pvi, global-vi and dp-pvi",
-		"pvi --preset workshop-A --eps x " + dir:                             "--eps",
-		"pvi --preset workshop-A --method dp-pvi --eps 0.01 " + dir:          "too small for one update",
-		"pvi --preset workshop-A --accounting rdp " + dir:                    "choose one of pld, paper",
-		"pvi --preset workshop-A --seeds 0 " + dir:                           "--seeds 0",
-		"pvi --preset thesis-dataset --eps 1":                                "for workshop presets",
-		"pvi --preset thesis-dataset " + dir:                                 "takes no file",
-		"pvi --preset workshop-A --method dp-pvi --format json " + dir:       "choose one of table, csv",
-		"pvi --preset workshop-A --method dp-pvi --kappa NaN --eps 1 " + dir: "kappa = NaN",
+		"--eps 1 --delta 1e-5 --formula high~age west.csv other.csv": "2 do not have the same columns, bounds and levels",
+		"north.csv":                                                                                                      "2 dpreg vi is for that",
+		"--formula high~age north.csv south.csv":                                                                         "2 --eps is missing",
+		"--eps 1 --formula high~age north.csv south.csv":                                                                 "2 --delta is missing",
+		"--eps 0.5,1 --delta 1e-5 north.csv south.csv":                                                                   "2 --eps",
+		"--eps 1 --delta 1e-5 --formula high~age north.csv":                                                              "2 one client",
+		"--eps 1 --delta 1e-5 --formula high~age north.csv empty.csv --schema all.schema.json":                           "2 empty.csv",
+		"--eps 1 --delta 1e-5 --formula high~age north.csv tiny.csv --schema all.schema.json":                            "2 less than one row",
+		"--eps 1 --delta 1e-5 --formula high~age north.csv none.csv --schema all.schema.json":                            "2 none.csv",
+		"--eps 1 --delta 1e-5 --formula y~age north.csv south.csv --schema all.schema.json":                              "2 bounds 0:1",
+		"--eps 1 --delta 1e-5 --formula y~age north.csv south.csv --model linear":                                        "2 needs --error-sd",
+		"--eps 1 --delta 1e-5 --error-sd 1 north.csv south.csv":                                                          "2 --model linear",
+		"--eps 1 --delta 1e-5 --model hierarchical north.csv south.csv":                                                  "2 choose one of",
+		"--eps 1 --delta 1e-5 --damping 2 north.csv south.csv":                                                           "2 --damping 2",
+		"--eps 1 --delta 1e-5 --rounds 0 north.csv south.csv":                                                            "2 --rounds 0",
+		"--eps 1 --delta 1e-5 --ledger none.db --rate 1 --formula high~age north.csv south.csv --schema all.schema.json": "2 no such ledger",
+		"": "2 files of two clients",
 	} {
-		r := command(strings.Fields(args)...)
-		if r.code != misused || !strings.Contains(r.stderr, want) || r.stdout != "" {
-			t.Errorf("%s: exit code %d, %q, want %q", args, r.code, r.stderr, want)
+		code, text, _ := strings.Cut(want, " ")
+		r := command(append([]string{"pvi"}, strings.Fields(args)...)...)
+		if fmt.Sprint(r.code) != code || !strings.Contains(r.stderr, text) || r.stdout != "" {
+			t.Errorf("%q: exit code %d, want %s, stdout %q, stderr:\n%s", args, r.code, want, r.stdout, r.stderr)
 		}
+	}
+	if after := tree(t); !maps.Equal(after, before) {
+		t.Errorf("something was written:\n%s", after)
 	}
 }

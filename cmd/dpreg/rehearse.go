@@ -1,29 +1,18 @@
 package main
 
 import (
-	"context"
-	"errors"
-
-	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/release"
 )
 
-// rehearse returns what dpreg.InferJointly refuses of releases and options before it
-// draws anything: a context that is done keeps it from going further.
-func rehearse(custodians []dpreg.Custodian, o dpreg.Options) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if _, err := dpreg.InferJointly(ctx, custodians, o); !errors.Is(err, context.Canceled) {
-		return usage(err)
-	}
-	return nil
-}
+// manyRows stands for a number of rows that is not public: enough for any design.
+const manyRows = 1_000_000
 
 // standIn is a release of n rows as ordered, that tells nothing of any data, so
 // that inference can be rehearsed before ε is spent: rows as if uniform on the
 // box, linear sums 0 and squares n/3 in scaled units.
-func standIn(n int64, o *order) *release.Release {
-	m := len(o.design.Columns())
+func standIn(n int64, o *custody.Settled) *release.Release {
+	m := len(o.Design.Columns())
 	v := make([]float64, release.Length(m))
 	for j := range m {
 		v[release.Index(m, j, j)] = float64(n) / 3
@@ -31,19 +20,33 @@ func standIn(n int64, o *order) *release.Release {
 	r := &release.Release{
 		Format:     release.Format,
 		Simulated:  true,
-		Schema:     *o.design,
+		Schema:     *o.Design,
 		N:          n,
-		Noise:      release.Noise{Kind: o.noise, Scale: 1},
+		Noise:      release.Noise{Kind: o.Mechanism, Scale: 1},
 		Statistics: release.StatisticsFromVector(m, v),
 	}
-	if o.privacy.Neighbours == release.AddRemove {
-		r.Privacy, r.NNoise = &o.privacy, 1
+	if o.Privacy.Neighbours == release.AddRemove {
+		r.Privacy, r.NNoise = &o.Privacy, 1
 	}
-	if o.withoutYY {
-		r.Statistics, r.Withheld = release.StatisticsFromVector(m, v[:len(v)-1]), []string{release.WithheldYY}
-	}
-	if o.moments {
-		r.Moments = standInMoments(n, m-1, o.noise)
+	if o.WithMoments {
+		r.Moments = standInMoments(n, m-1, o.Mechanism)
 	}
 	return r
+}
+
+// standInMoments are those of rows uniform on the box, as good as without noise:
+// nothing is to be refused for it.
+func standInMoments(n int64, p int, noise release.Kind) *release.Moments {
+	x := &release.Moments{Noise: release.Noise{Kind: noise, Scale: 1e-9}, Exponents: release.MomentExponents(p, 1)}
+	for _, e := range x.Exponents {
+		sum := float64(n)
+		for _, k := range e {
+			if k%2 == 1 {
+				sum = 0
+			}
+			sum /= float64(k + 1)
+		}
+		x.Sums = append(x.Sums, sum)
+	}
+	return x
 }

@@ -26,8 +26,7 @@ covariates (dpreg infer --formula), at no further cost. So release once, with al
 the columns that will be wanted.
 
 With --with-moments it holds moments of the covariates as well, for the method
-gibbs-ss-noisy; all its noise is larger then. With --without-yy it lacks the sum of
-the response's squares: for the methods normalx and fixeds alone (docs/rivals.md).
+gibbs-ss-noisy; all its noise is larger then.
 
 A release that exists is not overwritten, since its ε was spent: exit 3, unless
 --spend-again is given.`
@@ -67,26 +66,18 @@ func (f *releaseFlags) run(ctx context.Context, stdout, stderr io.Writer, data, 
 	if err != nil {
 		return err
 	}
-	former, err := order.former()
-	if err != nil {
-		return err
+	order.Check = func(rows int64) error {
+		foretell(stderr, order, rows)
+		return nil
 	}
-	if former != nil {
-		if !order.spendAgain {
-			return refusef("%s holds a release already. A new one would spend ε again.\n"+
-				"  At no further cost:  dpreg infer %s\n"+
-				"  To spend ε again:    -o FILE keeps both, --spend-again overwrites the old one",
-				order.path, shellWord(order.path))
-		}
-		order.again(stderr, former)
-	}
-	r, err := order.publish(ctx, stderr, former, nil)
+	noteMissing(stderr, order.Cells)
+	r, err := order.Publish(ctx)
 	if err != nil {
 		return err
 	}
 	if err := report.Statement(stdout, r); err != nil {
 		return err
 	}
-	note(stderr, "next: dpreg infer %s", shellWord(order.path))
+	note(stderr, "next: dpreg infer %s", shellWord(order.Path))
 	return nil
 }

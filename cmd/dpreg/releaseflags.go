@@ -1,11 +1,14 @@
 package main
 
 import (
-	"fmt"
+	"context"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/pushdown"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
@@ -22,7 +25,6 @@ type releaseFlags struct {
 	ledger          string
 	spendAgain      bool
 	moments         bool
-	withoutYY       bool
 
 	done   <-chan struct{} // closed once the run is interrupted
 	source *table.Source   // of the rows, once the columns are known
@@ -45,7 +47,6 @@ func (f *releaseFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.neighbours, "neighbours", string(release.ReplaceOne), "`NAME`: which data sets must not be told apart: replace-one, with n public, or add-remove, with n noised")
 	f.registerCells(cmd)
 	fs.BoolVar(&f.moments, "with-moments", false, "release moments of the covariates of degree up to 4 as well, for --method gibbs-ss-noisy: at most 3 covariates, and more noise on all")
-	fs.BoolVar(&f.withoutYY, "without-yy", false, "leave the sum of the response's squares out, for --method normalx and fixeds, which do without: for comparison, as the noise is 6 % smaller at most")
 	fs.BoolVar(&f.spendAgain, "spend-again", false, "overwrite a release that exists: its ε stays spent, and that of the new one adds to it")
 	fs.StringVar(&f.ledger, "ledger", "", "charge what is spent to this `FILE` (dpreg ledger init), and refuse what it has no room for")
 	oneOf(cmd, "sensitivity", "exact", "paper")
@@ -53,69 +54,120 @@ func (f *releaseFlags) register(cmd *cobra.Command) {
 	oneOf(cmd, "mechanism", string(ssp.Auto), string(release.Laplace), string(release.Gaussian))
 }
 
-// privacy checks the flags on privacy and noise, as far as they tell without the
-// columns.
+// privacy checks the flags on privacy, and gives those on noise.
 func (f *releaseFlags) privacy() (p release.Privacy, noise release.Kind, kind ssp.Sensitivity, err error) {
-	if p.Neighbours, err = f.parseNeighbours(); err != nil {
-		return
+	switch strings.ToLower(f.sensitivity) {
+	case "exact":
+	case "paper":
+		kind = ssp.Paper
+	default:
+		return p, "", 0, usagef("--sensitivity %q: exact or paper", f.sensitivity)
 	}
-	if kind, err = f.calibration(); err != nil {
-		return
-	}
-	if p.Delta, err = f.parseDelta(); err != nil {
-		return
-	}
-	if noise, err = f.parseMechanism(p.Delta, kind); err != nil {
-		return
-	}
-	p.Epsilon, err = f.parseEpsilon()
-	return
+	p, err = custody.ParsePrivacy(f.epsilon, f.delta, f.neighbours)
+	return p, release.Kind(strings.ToLower(f.mechanism)), kind, err
 }
 
 func (f *releaseFlags) parseNeighbours() (release.Neighbours, error) {
-	switch n := release.Neighbours(f.neighbours); n {
-	case release.ReplaceOne, release.AddRemove:
-		return n, nil
-	}
-	return "", usagef("--neighbours %q: %s or %s", f.neighbours, release.ReplaceOne, release.AddRemove)
+	return custody.ParseNeighbours(f.neighbours)
 }
 
-func (f *releaseFlags) parseEpsilon() (float64, error) {
-	if f.epsilon == "" {
-		return 0, usagef("--eps is missing: say how much privacy to spend, as in --eps 1 (from 0.1, strong, to 10, weak)")
-	}
-	eps, err := schema.ParseNumber(f.epsilon)
-	switch {
-	case err != nil:
-		return 0, usagef("--eps %q: %w", f.epsilon, err)
-	case eps <= 0:
-		return 0, usagef("--eps %s: ε must be above 0", f.epsilon)
-	case eps < ssp.MinEpsilon:
-		return 0, usagef("--eps %s: below %v nothing is left but noise", f.epsilon, ssp.MinEpsilon)
-	case eps > ssp.MaxEpsilon:
-		return 0, usagef("--eps %s: above %v there is no privacy to speak of", f.epsilon, ssp.MaxEpsilon)
-	}
-	return eps, nil
+func (f *releaseFlags) parseEpsilon() (float64, error) { return custody.ParseEpsilon(f.epsilon) }
+
+// parseDelta gives δ, 0 where there is no --delta.
+func (f *releaseFlags) parseDelta() (float64, error) { return custody.ParseDelta(f.delta) }
+
+// registerCells registers the flags on how cells are read.
+func (f *releaseFlags) registerCells(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.missing, "missing", string(table.MissingError), "`NAME`: what to do about missing cells: error, midpoint (the middle of the public bounds), or drop the row (needs add-remove neighbours)")
+	fs.StringArrayVar(&f.na, "na", nil, "`TEXT` of a cell that means missing; repeatable (default: NA; an empty cell always does)")
+	oneOf(cmd, "missing", string(table.MissingError), string(table.Midpoint), string(table.Drop))
 }
 
-// calibration checks the sensitivity that the noise is calibrated to.
-func (f *releaseFlags) calibration() (ssp.Sensitivity, error) {
-	switch strings.ToLower(f.sensitivity) {
-	case "exact":
-		return ssp.Exact, nil
-	case "paper":
-		if f.neighbours != string(release.ReplaceOne) {
-			return 0, usagef("--sensitivity paper is for --neighbours %s", release.ReplaceOne)
+// cells turns the flags into options of the table. Rows may be left out where their
+// number is not public: under add-remove neighbours, or where nothing is released.
+func (f *releaseFlags) cells(released bool) (table.Options, error) {
+	neighbours := release.Neighbours(f.neighbours)
+	if !released {
+		neighbours = release.AddRemove
+	}
+	o, err := custody.Cells(table.Options{Missing: table.Missing(strings.ToLower(f.missing)), NA: f.na}, neighbours)
+	o.Empty = o.Empty && released
+	return o, err
+}
+
+// noteMissing says what becomes of missing cells. That there were any, and how many,
+// it must not say: it is computed from the rows.
+func noteMissing(stderr io.Writer, o table.Options) {
+	switch o.Missing {
+	case table.Midpoint:
+		note(stderr, "--missing midpoint: a missing cell counts as the middle of its public bounds, which biases slopes, as a rule towards 0 (docs/factors.md)")
+	case table.Drop:
+		note(stderr, "--missing drop: a row with a missing cell is left out (docs/factors.md)")
+	}
+}
+
+// order is what the flags ask for.
+func (f *releaseFlags) order(stderr io.Writer, data, path string) (*custody.Settled, error) {
+	o := custody.Order{
+		WithMoments: f.moments,
+		Path:        path,
+		SpendAgain:  f.spendAgain,
+		Ledger:      f.ledger,
+		Say:         sayTo(stderr),
+	}
+	var err error
+	if o.Privacy, o.Mechanism, o.Sensitivity, err = f.privacy(); err != nil {
+		return nil, err
+	}
+	if o.Cells, err = f.cells(true); err != nil {
+		return nil, err
+	}
+	if o.Design, o.Bounds.Columns, err = f.design(stderr, data); err != nil {
+		return nil, err
+	}
+	if _, o.Bounds.Share, err = splitBounds(f.bounds); err != nil {
+		return nil, err
+	}
+	if o.Bounds.Rows = f.rows; o.Bounds.Columns == nil && o.Bounds.Share != 0 {
+		note(stderr, "--bounds auto: every column has public bounds, so that no part of ε is used for any")
+	}
+	switch path {
+	case "":
+		if o.Path = besides(data, ".release.json"); o.Path == "" {
+			return nil, usagef("beside %s there is no place for a release: say where it is to go, by -o FILE (release) or --release FILE (fit)", f.place())
 		}
-		return ssp.Paper, nil
+	case "-":
+		return nil, usagef("a release cannot go to stdout: it was paid for, and needs a file")
 	}
-	return 0, usagef("--sensitivity %q: exact or paper", f.sensitivity)
+	o.Rows = f.rowsOf(stderr)
+	return custody.Settle(o)
 }
 
-// describe says a privacy in a few words.
-func describe(p release.Privacy) string {
-	if p.Delta > 0 {
-		return fmt.Sprintf("ε = %v, δ = %v (%s)", p.Epsilon, p.Delta, p.Neighbours)
+// rowsOf is where the rows are.
+func (f *releaseFlags) rowsOf(stderr io.Writer) custody.Source {
+	if f.remote == nil {
+		return filesOf(stderr, f.source)
 	}
-	return fmt.Sprintf("ε = %v (%s)", p.Epsilon, p.Neighbours)
+	return custody.Elsewhere{Name: f.remote.String(), Sum: f.sumRemote}
+}
+
+// sumRemote has the rows summed where they are.
+func (f *releaseFlags) sumRemote(ctx context.Context, d *schema.Design, cells table.Options) (*ssp.Statistics, error) {
+	q, err := pushdown.New(d, cells)
+	if err != nil {
+		return nil, usage(err)
+	}
+	s, err := f.remote.sum(ctx, q)
+	return s, usage(table.Offer(err))
+}
+
+// filesOf are rows that are read here, with a bar.
+func filesOf(stderr io.Writer, rows *table.Source) custody.Files {
+	return custody.Files{Source: rows, Reading: func(s *table.Source, bytes int64) func() { return readingBar(stderr, s, bytes) }}
+}
+
+// sayTo notes messages.
+func sayTo(stderr io.Writer) func(string) {
+	return func(text string) { note(stderr, "%s", text) }
 }

@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/pushdown"
 	"github.com/dpreg/dpreg/pushdown/duckdb"
 	"github.com/dpreg/dpreg/pushdown/postgres"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
-	"github.com/dpreg/dpreg/table"
 )
 
 const remoteHelp = `Rows in a PostgreSQL database are summed there: --from its URL, --table the table,
@@ -214,16 +214,6 @@ func (f *releaseFlags) close() {
 	}
 }
 
-// sumRemote has the rows summed where they are.
-func (o *order) sumRemote(ctx context.Context) (*ssp.Statistics, error) {
-	q, err := pushdown.New(o.design, o.cells)
-	if err != nil {
-		return nil, usage(err)
-	}
-	s, err := o.remote.sum(ctx, q)
-	return s, usage(table.Offer(err))
-}
-
 // checkBoundedRemote refuses columns without bounds.
 func checkBoundedRemote(columns []schema.Column) error {
 	var names []string
@@ -236,5 +226,5 @@ func checkBoundedRemote(columns []schema.Column) error {
 		return nil
 	}
 	return refusef("no bounds for %s: give them by --bounds NAME=LOWER:UPPER or in a schema file (--schema; dpreg schema --help), "+
-		"from public knowledge, or use fewer columns, by --formula; bounds read off the data would break the guarantee", quoted(names))
+		"from public knowledge, or use fewer columns, by --formula; bounds read off the data would break the guarantee", custody.Quoted(names))
 }

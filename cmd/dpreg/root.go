@@ -32,7 +32,7 @@ accounts for the noise, so its intervals tell the truth.
   audit    whether releases are as private as they claim, by attack
   sql      the query by which a database sums its rows for a release
   vi       logistic and other models on rows, by private variational inference
-  pvi      the same over clients that share no rows: published experiments
+  pvi      the same over clients that share no rows
 
 Exit codes: 0 done; 1 failed; 2 wrong usage or input; 3 refused for privacy;
 4 done, but a convergence diagnostic failed; 130 interrupted.`

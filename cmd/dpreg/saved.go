@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/files"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
 )
@@ -123,7 +125,7 @@ func chainFiles(dir string) ([]string, error) {
 	for k := range found {
 		chains = append(chains, filepath.Join(dir, fmt.Sprintf("draws-%d.csv", k+1)))
 		if _, err := os.Stat(chains[k]); err != nil {
-			return nil, fmt.Errorf("%d files of draws are in %s, and draws-%d.csv is not among them: %w", len(found), dir, k+1, plain(err))
+			return nil, fmt.Errorf("%d files of draws are in %s, and draws-%d.csv is not among them: %w", len(found), dir, k+1, files.Plain(err))
 		}
 	}
 	if chains == nil {
@@ -190,19 +192,17 @@ func releaseKey(j int) string { return fmt.Sprintf("release %d", j+1) }
 
 // fromZero counts coefficients from that of the intercept, 0, which files count from 1.
 func fromZero(name string) string {
-	var j, k int
-	if n, _ := fmt.Sscanf(name, "theta_at[%d,%d]", &j, &k); n == 2 {
-		return fmt.Sprintf("theta_at[%d,%d]", j, k-1)
+	p, ok := model.ParseParameter(name)
+	if !ok {
+		return name
 	}
-	if n, _ := fmt.Sscanf(name, "omega[%d,%d]", &j, &k); n == 2 {
-		return fmt.Sprintf("omega[%d,%d]", j-1, k-1)
+	switch p.Kind {
+	case model.Theta, model.RootOmega, model.ThetaAt:
+		p.K--
+	case model.Omega:
+		p.K, p.L = p.K-1, p.L-1
 	}
-	for _, base := range []string{"theta", "spread"} {
-		if n, _ := fmt.Sscanf(name, base+"[%d]", &k); n == 1 {
-			return fmt.Sprintf("%s[%d]", base, k-1)
-		}
-	}
-	return name
+	return p.Name()
 }
 
 // readChain reads a file of draws, and its comments of the form "key = value", of

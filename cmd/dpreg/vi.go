@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/table"
 	"github.com/dpreg/dpreg/vi"
@@ -36,23 +37,14 @@ func newVI() *cobra.Command {
 		Long:  viHelp,
 		Example: `  dpreg vi --model logistic --eps 1 --delta 1e-5 --formula 'income ~ .' adult.csv
   dpreg vi --model linear --eps 1 --delta 1e-6 --steps 1000 --batch 500 pums.csv
-  dpreg vi --model hierarchical --group state --eps 2 --delta 1e-6 people.csv
-  dpreg vi --preset abalone abalone.data`,
-	}
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if f.preset == "hierarchical" || f.preset == "mixture" {
-			return noFile(cmd, args)
-		}
-		return oneFile("a data file")(cmd, args)
-	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if f.preset != "" {
-			return f.runPreset(cmd, args)
-		}
-		if err := f.check(cmd); err != nil {
-			return err
-		}
-		return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0])
+  dpreg vi --model hierarchical --group state --eps 2 --delta 1e-6 people.csv`,
+		Args: oneFile("a data file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd); err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0])
+		},
 	}
 	f.register(cmd)
 	return cmd
@@ -92,8 +84,8 @@ func (f *viFlags) run(ctx context.Context, stdout, stderr io.Writer, data string
 	if err != nil {
 		return err
 	}
-	defer func() { paid.finish(ctx, stderr, err == nil) }()
-	if err := paid.pay(ctx, stderr); err != nil {
+	defer func() { paid.Finish(ctx, err == nil) }()
+	if err := paid.Pay(ctx); err != nil {
 		return err
 	}
 	fit, err := f.fit(ctx, stderr, design, rows, group, o)
@@ -105,7 +97,7 @@ func (f *viFlags) run(ctx context.Context, stdout, stderr io.Writer, data string
 
 // plan completes options by the public number of records, 0 where there is none, and says
 // what the run is to be charged.
-func (f *viFlags) plan(ctx context.Context, stderr io.Writer, o *vi.Options, records int64, data string) (*payment, error) {
+func (f *viFlags) plan(ctx context.Context, stderr io.Writer, o *vi.Options, records int64, data string) (*custody.Payment, error) {
 	if err := f.size(o, records); err != nil {
 		return nil, err
 	}
@@ -125,13 +117,13 @@ func (f *viFlags) plan(ctx context.Context, stderr io.Writer, o *vi.Options, rec
 	if err != nil {
 		return nil, err
 	}
-	return newPayment(ctx, stderr, f.ledger, cost)
+	return custody.NewPayment(ctx, sayTo(stderr), f.ledger, cost)
 }
 
 // read reads the rows, which must not change meanwhile.
 func (f *viFlags) read(stderr io.Writer, data string, d *viDesign, cells table.Options) (rows *vi.Rows, group []int, err error) {
 	noteMissing(stderr, cells)
-	_, err = scan(stderr, f.source, nil, func() error {
+	err = filesOf(stderr, f.source).Read(sayTo(stderr), func() error {
 		rows, group, err = d.read(f.source, cells)
 		return err
 	})

@@ -305,8 +305,6 @@ func TestWrongVI(t *testing.T) {
 		"--non-private --eps 1":                                          "2 spends nothing",
 		"--eps 1 --delta 1e-5 --ledger none.db":                          "2 no such ledger",
 		"--non-private --ledger b.db":                                    "2 spends nothing",
-		"--preset adult":                                                 "2 --preset",
-		"--preset mixture --eps 1":                                       "2 takes no file",
 		"--eps 1 --delta 1e-5 --clip 0":                                  "2 --clip",
 	} {
 		code, text, _ := strings.Cut(want, " ")

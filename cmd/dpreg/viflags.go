@@ -27,9 +27,9 @@ type viFlags struct {
 	guide, optimiser, sampling, gradients string
 	rate, learningRate, clip, priorSD     float64
 	average, level                        float64
-	batch, steps, draws, seeds            int
+	batch, steps, draws                   int
 	seed                                  uint64
-	format, units, save, plot, preset     string
+	format, units, save, plot             string
 	nonPrivate, holdsData                 bool
 }
 
@@ -45,9 +45,12 @@ func (f *viFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.model, "model", viLogistic, "`NAME`: linear, logistic, or hierarchical: logistic with coefficients for each --group")
 	fs.StringVar(&f.group, "group", "", "column of categories, `NAME`, of --model hierarchical")
-	fs.StringVar(&f.preset, "preset", "", "repeat a published study, `NAME`: abalone, hierarchical or mixture")
-	f.registerPrivacy(cmd)
-	f.registerCells(cmd)
+	f.registerShared(cmd)
+	fs.StringVar(&f.epsilon, "eps", "", "privacy budget ε of the whole run, a `NUMBER` above 0")
+	fs.StringVar(&f.neighbours, "neighbours", string(release.ReplaceOne), "`NAME`: which data sets must not be told apart: replace-one, with n public, or add-remove, with n secret")
+	fs.StringVar(&f.sampling, "sampling", poisson, "`NAME`: poisson, each row by itself, or fixed, batches of one size (replace-one)")
+	fs.Int64Var(&f.releaseFlags.rows, "rows", 0, "about how many rows there are, a public `NUMBER`: for --batch or --gradients joint with add-remove")
+	fs.Float64Var(&f.priorSD, "prior-sd", 2.5, "prior standard deviation of coefficients in scaled units, a `NUMBER`; of linear regression, in residual standard deviations")
 	fs.Float64Var(&f.rate, "rate", 0.02, "share of the rows in a batch, a `NUMBER` up to 1")
 	fs.IntVar(&f.batch, "batch", 0, "in place of --rate: `NUMBER` of rows that a batch has on average")
 	fs.IntVar(&f.steps, "steps", 2000, "`NUMBER` of steps")
@@ -57,14 +60,6 @@ func (f *viFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.optimiser, "optimiser", adam, "`NAME`: adam, adagrad or sgd")
 	fs.Float64Var(&f.learningRate, "learning-rate", 0.05, "size of steps, a `NUMBER`")
 	fs.Float64Var(&f.average, "average", 0.5, "share of the steps, the last ones, to average over, a `NUMBER` from 0 to 1")
-	fs.Float64Var(&f.priorSD, "prior-sd", 2.5, "prior standard deviation of coefficients in scaled units, a `NUMBER`; of linear regression, in residual standard deviations")
-	fs.IntVar(&f.draws, "draws", 1000, "`NUMBER` of draws of each of four chains from the fitted law")
-	fs.IntVar(&f.seeds, "seeds", 5, "`NUMBER` of runs of each setting of --preset")
-	fs.Uint64Var(&f.seed, "seed", 1, "seed of what is public, a `NUMBER`; batches and noise cannot be seeded")
-	fs.StringVar(&f.format, "format", "table", "`NAME` of the format on stdout: table, json or csv")
-	fs.StringVar(&f.units, "units", "original", "`NAME`: original, the data's units, or scaled")
-	fs.Float64Var(&f.level, "level", posterior.DefaultLevel, "probability of the intervals, a `NUMBER` between 0 and 1")
-	fs.StringVar(&f.save, "save", "", "write the draws (Stan CSV, a file a chain) and summary.json to this `DIR`")
 	fs.StringVar(&f.plot, "plot", "", "draw the centre of the fitted law over the steps, in --units, and without privacy the ELBO, into this `FILE` (.svg, .png)")
 	fs.BoolVar(&f.nonPrivate, "non-private", false, "add no noise and clip nothing: for comparison")
 	fs.BoolVar(&f.holdsData, "i-hold-the-data", false, "for --non-private: you may see the rows, and the output stays with you")
@@ -73,23 +68,26 @@ func (f *viFlags) register(cmd *cobra.Command) {
 	}
 }
 
-func (f *viFlags) registerPrivacy(cmd *cobra.Command) {
+// registerShared registers what vi and pvi share.
+func (f *viFlags) registerShared(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVar(&f.epsilon, "eps", "", "privacy budget ε of the whole run, a `NUMBER` above 0")
+	f.registerCells(cmd)
 	fs.StringVar(&f.delta, "delta", "", "δ, a `NUMBER` far below 1/n, such as 1e-6")
-	fs.StringVar(&f.neighbours, "neighbours", string(release.ReplaceOne), "`NAME`: which data sets must not be told apart: replace-one, with n public, or add-remove, with n secret")
-	fs.StringVar(&f.sampling, "sampling", poisson, "`NAME`: poisson, each row by itself, or fixed, batches of one size (replace-one)")
 	fs.StringVar(&f.ledger, "ledger", "", "charge the run to this ledger, a `FILE` of dpreg ledger init")
-	fs.Int64Var(&f.releaseFlags.rows, "rows", 0, "about how many rows there are, a public `NUMBER`: for --batch or --gradients joint with add-remove")
 	fs.StringArrayVar(&f.bounds, "bounds", nil, "public bounds of a column, `NAME=LOWER:UPPER`; repeatable; wins over a schema file")
 	fs.StringVar(&f.schema, "schema", "", "Frictionless Table Schema `FILE` with bounds and levels (default: data.schema.json beside data.csv)")
 	fs.StringVar(&f.formula, "formula", "", formulaUsage+"default: the last column on all others")
+	fs.IntVar(&f.draws, "draws", 1000, "`NUMBER` of draws of each of four chains from the fitted law")
+	fs.Uint64Var(&f.seed, "seed", 1, "seed of what is public, a `NUMBER`; batches and noise cannot be seeded")
+	fs.StringVar(&f.format, "format", "table", "`NAME` of the format on stdout: table, json or csv")
+	fs.StringVar(&f.units, "units", "original", "`NAME`: original, the data's units, or scaled")
+	fs.Float64Var(&f.level, "level", posterior.DefaultLevel, "probability of the intervals, a `NUMBER` between 0 and 1")
+	fs.StringVar(&f.save, "save", "", "write the draws (Stan CSV, a file a chain) and summary.json to this `DIR`")
 }
 
 func (f *viFlags) choices() map[string][]string {
 	return map[string][]string{
 		"model":      {viLinear, viLogistic, viHierarchical},
-		"preset":     {"", "abalone", "hierarchical", "mixture"},
 		"neighbours": {string(release.ReplaceOne), string(release.AddRemove)},
 		"sampling":   {poisson, fixedSize},
 		"gradients":  {alignedGradients, jointGradient},
@@ -102,7 +100,7 @@ func (f *viFlags) choices() map[string][]string {
 
 // check checks what needs no file.
 func (f *viFlags) check(cmd *cobra.Command) error {
-	got := map[string]string{"model": f.model, "preset": f.preset, "neighbours": f.neighbours, "sampling": f.sampling, "gradients": f.gradients,
+	got := map[string]string{"model": f.model, "neighbours": f.neighbours, "sampling": f.sampling, "gradients": f.gradients,
 		"guide": f.guide, "optimiser": f.optimiser, "format": f.format, "units": f.units}
 	for flag, words := range f.choices() {
 		if err := choose(flag, got[flag], words); err != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -166,20 +165,9 @@ func (r *viResult) priorVariances() []float64 {
 }
 
 func (f *viFlags) print(stdout io.Writer, r *viResult, s *posterior.Summary) error {
-	out := bufio.NewWriter(stdout)
-	var err error
-	switch f.format {
-	case "json":
-		err = s.WriteJSON(out)
-	case "csv":
-		err = s.WriteCSV(out)
-	default:
-		err = report.Variational(out, r.fit, s, r.design.statement(r.title()), f.neighbours)
-	}
-	if err != nil {
-		return err
-	}
-	return out.Flush()
+	return printAs(stdout, f.format, s, func(out io.Writer) error {
+		return report.Variational(out, r.fit, s, r.design.statement(r.title()), f.neighbours)
+	})
 }
 
 func (r *viResult) title() string {

@@ -113,8 +113,8 @@ func TestCalibrationRefuses(t *testing.T) {
 		func() error { _, err := base.FindMultiplier(Basic, 1e-9, 1e-100); return err },
 		func() error { _, err := base.FindMultiplier(Accountant(9), 1, 1e-5); return err },
 		func() error { _, err := base.FindSteps(Moments, 1e-9, 1e-100); return err },
-		func() error { _, err := NoiseMultiplier(1, 1e-5, 2, 10); return err },
-		func() error { _, err := NoiseMultiplier(1, 1e-5, 0.1, 0); return err },
+		func() error { _, err := Training{Rate: 2, Steps: 10}.FindMultiplier(PLD, 1, 1e-5); return err },
+		func() error { _, err := Training{Rate: 0.1}.FindMultiplier(PLD, 1, 1e-5); return err },
 		func() error { _, err := base.Epsilon(PLD, 2); return err },
 		func() error { _, err := base.Delta(PLD, -1); return err },
 	} {

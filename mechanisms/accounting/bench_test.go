@@ -26,9 +26,9 @@ func BenchmarkEpsilon(b *testing.B) {
 	}
 }
 
-func BenchmarkNoiseMultiplier(b *testing.B) {
+func BenchmarkFindMultiplier(b *testing.B) {
 	for b.Loop() {
-		if _, err := NoiseMultiplier(1, 1e-5, 0.01, 10000); err != nil {
+		if _, err := (Training{Rate: 0.01, Steps: 10000}).FindMultiplier(PLD, 1, 1e-5); err != nil {
 			b.Fatal(err)
 		}
 	}

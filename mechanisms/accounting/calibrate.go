@@ -5,14 +5,6 @@ import (
 	"math"
 )
 
-// NoiseMultiplier returns a σ for which steps steps of private stochastic gradient
-// descent, with Poisson sampling of rate q and neighbours that have one record more or
-// less, are (epsilon, delta)-differentially private: the smallest, up to a relative
-// 1e-5. Errors: those of Multiplier.
-func NoiseMultiplier(epsilon, delta, q float64, steps int) (float64, error) {
-	return Training{Rate: q, Steps: steps}.FindMultiplier(PLD, epsilon, delta)
-}
-
 // FindMultiplier returns the smallest multiplier for which an accountant's ε for delta
 // is at most epsilon, up to a relative 2e-6; t's own is not read. Optimistic has one that
 // does not serve: no smaller one is enough. Errors: those of Check for the other

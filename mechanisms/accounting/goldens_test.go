@@ -167,7 +167,7 @@ func TestCalibrationGoldens(t *testing.T) {
 		if !*all && g.Inputs.Q < 0.01 {
 			continue
 		}
-		got, err := NoiseMultiplier(g.Inputs.TargetEpsilon, g.Inputs.Delta, g.Inputs.Q, g.Inputs.T)
+		got, err := Training{Rate: g.Inputs.Q, Steps: g.Inputs.T}.FindMultiplier(PLD, g.Inputs.TargetEpsilon, g.Inputs.Delta)
 		if err != nil {
 			t.Fatal(err)
 		}

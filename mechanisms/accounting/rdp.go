@@ -1,6 +1,7 @@
 package accounting
 
 import (
+	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/integrate/quad"
@@ -176,4 +177,85 @@ func logSum(a, b float64) float64 {
 		a, b = b, a
 	}
 	return a + math.Log1p(math.Exp(b-a))
+}
+
+// ZCDP returns the ρ for which the composition is ρ-zero-concentrated differentially
+// private: Rényi divergences of all orders α are at most ρα (Bun & Steinke,
+// Concentrated Differential Privacy, TCC 2016). Noise that is (ε, 0)-differentially
+// private has ρ = ε²/2. ok is false where there is none: with sampling.
+func (c *Composition) ZCDP() (rho float64, ok bool) {
+	for j, p := range c.pairs {
+		switch p := p.(type) {
+		case laplace:
+			rho += c.counts[j] / (2 * p.scale * p.scale)
+		case pure:
+			rho += c.counts[j] * p.epsilon * p.epsilon / 2
+		case sampled:
+			if p.q < 1 {
+				return 0, false
+			}
+			rho += c.counts[j] * p.renyi(1)
+		default:
+			return 0, false
+		}
+	}
+	return rho * (1 + 1e-14*float64(len(c.pairs)+4)), true
+}
+
+// ZCDPEpsilon returns an ε for δ that follows from ρ: RDPEpsilon of ρα at the best of
+// many orders α. It is not above ρ + 2√(ρ log(1/δ)). Errors: rho negative or not
+// finite, delta not in [MinDelta, 1).
+func ZCDPEpsilon(rho, delta float64) (float64, error) {
+	if err := check(nonNegative("rho", rho), inRange(delta)); err != nil {
+		return 0, err
+	}
+	// At the order 1 + √(log(1/δ)/ρ) the bound is the one above less a bit.
+	best := math.Inf(1)
+	start := math.Sqrt(-math.Log(delta) / math.Max(rho, 1e-300))
+	for factor := 0.1; factor < 10; factor *= 1.001 {
+		order := 1 + factor*start
+		best = math.Min(best, RDPEpsilon(order, rho*order, delta))
+	}
+	return best, nil
+}
+
+// DefaultMoments is how many moments Abadi et al. (2016) take.
+const DefaultMoments = 32
+
+// Moments returns the ε of the moments accountant for δ: with α(λ) the log moment
+// log E_P e^{λℓ} of all steps,
+//
+//	ε = min over λ = 1, …, most of (α(λ) + log(1/δ))/λ
+//
+// (Abadi et al., Deep Learning with Differential Privacy, CCS 2016, Theorem 2). α(λ) is
+// λ times the Rényi divergence of order λ + 1. Errors: delta not in [MinDelta, 1), most
+// below 1, nothing composed.
+func (c *Composition) Moments(delta float64, most int) (float64, error) {
+	if err := inRange(delta); err != nil {
+		return 0, err
+	}
+	switch {
+	case most < 1:
+		return 0, fmt.Errorf("the moments accountant needs at least 1 moment, not %d", most)
+	case len(c.pairs) == 0:
+		return 0, errEmpty
+	}
+	return momentsEpsilon(c.moments(most), delta), nil
+}
+
+// moments are α(λ)/λ.
+func (c *Composition) moments(most int) []float64 {
+	all := make([]float64, most)
+	for i := range all {
+		all[i] = c.RDP(float64(i + 2))
+	}
+	return all
+}
+
+func momentsEpsilon(moments []float64, delta float64) float64 {
+	best := math.Inf(1)
+	for i, m := range moments {
+		best = math.Min(best, m-math.Log(delta)/float64(i+1))
+	}
+	return best
 }

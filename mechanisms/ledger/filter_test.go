@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 )
 
@@ -142,7 +143,7 @@ func TestLeft(t *testing.T) {
 				t.Fatal(left, err)
 			}
 			for factor, want := range map[float64]bool{1: true, 1.011: left == 2 && delta == "1e-6"} { // 2 is all that it says
-				epsilon := text(decimal(left * factor))
+				epsilon := text(number.Decimal(left * factor))
 				c := laplace(epsilon)
 				if delta != "0" {
 					c = gaussian(t, epsilon, delta)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/big"
 	"strconv"
+
+	"github.com/dpreg/dpreg/internal/number"
 )
 
 // History is a budget and what was charged to it, in order.
@@ -91,7 +93,7 @@ func part(x, total *big.Rat) float64 {
 func (h *History) Left(noise Noise, delta *big.Rat) (float64, error) {
 	base := h.account()
 	return largest(roundDown(h.Budget.Epsilon), func(epsilon float64) (bool, error) {
-		c := Charge{Epsilon: decimal(epsilon), Delta: delta, Noise: noise}
+		c := Charge{Epsilon: number.Decimal(epsilon), Delta: delta, Noise: noise}
 		if noise != Laplace {
 			s, err := h.sigma(epsilon, roundDown(delta), 1)
 			if err != nil {
@@ -135,13 +137,6 @@ func largest(most float64, fits func(float64) (bool, error)) (float64, error) {
 		}
 	}
 	return 0, nil
-}
-
-// decimal is the value of the shortest decimal that reads back as x, as a user would
-// type it.
-func decimal(x float64) *big.Rat {
-	q, _ := new(big.Rat).SetString(strconv.FormatFloat(x, 'g', -1, 64))
-	return q
 }
 
 // threeDigits rounds x > 0 down.

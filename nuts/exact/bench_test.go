@@ -11,6 +11,7 @@ import (
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
+	"github.com/dpreg/dpreg/nuts"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -36,7 +37,7 @@ type sized struct {
 func (c sized) String() string { return fmt.Sprintf("p%d_n%g_eps%g", c.p, c.n, c.epsilon) }
 
 // started returns a kernel after a warm-up.
-func started(t testing.TB, c *modeltest.Simulation, rng *rand.Rand) *kernel {
+func started(t testing.TB, c *modeltest.Simulation, rng *rand.Rand) *nuts.Kernel {
 	t.Helper()
 	_, obs := c.Draw(rng)
 	k, err := newKernel(obs, model.DefaultPrior(c.Shape), rng)
@@ -58,8 +59,8 @@ func TestNoAllocation(t *testing.T) {
 			c := simulated(p, 100, 1)
 			c.Count = count
 			k := started(t, c, rng)
-			grad := make([]float64, k.density.Dim())
-			if n := testing.AllocsPerRun(100, func() { k.density.LogDensity(grad, k.Position()) }); n != 0 {
+			grad := make([]float64, k.Chain.Dim())
+			if n := testing.AllocsPerRun(100, func() { k.Chain.LogDensity(grad, k.Position()) }); n != 0 {
 				t.Errorf("p = %d: the density allocates %g times", p, n)
 			}
 			if n := testing.AllocsPerRun(200, func() { k.Step(rng) }); n != 0 {
@@ -73,10 +74,10 @@ func BenchmarkLogDensity(b *testing.B) {
 	for _, p := range []int{1, 2, 3, 5, 10, 20, 50} {
 		b.Run(fmt.Sprintf("p=%d", p), func(b *testing.B) {
 			k := started(b, simulated(p, 1000, 1), rand.New(rand.NewPCG(1, 1)))
-			grad := make([]float64, k.density.Dim())
+			grad := make([]float64, k.Chain.Dim())
 			b.ReportAllocs()
 			for b.Loop() {
-				k.density.LogDensity(grad, k.Position())
+				k.Chain.LogDensity(grad, k.Position())
 			}
 		})
 	}

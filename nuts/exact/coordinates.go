@@ -44,7 +44,9 @@ type coordinates struct {
 
 	products, gProducts []float64 // m̂
 	left, rho           []float64 // V_ij and ρ_ij, m×m
-	square              []float64 // D_jj²
+	square, logSquare   []float64 // D_jj²
+	slope               []float64 // of softplus
+	product             logProduct
 }
 
 func newCoordinates(obs *model.Observation, prior *model.Prior, response *response) *coordinates {
@@ -53,7 +55,7 @@ func newCoordinates(obs *model.Observation, prior *model.Prior, response *respon
 	n := math.Max(obs.N, obs.Count.Least)
 	vec := func(n int) []float64 { return make([]float64, n) }
 	c := &coordinates{m: m, r: obs.Scale[quadratic(m, 0)] / n, root: math.Sqrt(2 * n), latent: obs.Count.Latent(),
-		products: vec(p), gProducts: vec(p), left: vec(m * m), rho: vec(m * m), square: vec(m)}
+		products: vec(p), gProducts: vec(p), left: vec(m * m), rho: vec(m * m), square: vec(m), logSquare: vec(m), slope: vec(m)}
 	if obs.Kind == release.Laplace {
 		c.r *= math.Sqrt2
 	}
@@ -72,7 +74,8 @@ func newCoordinates(obs *model.Observation, prior *model.Prior, response *respon
 		}
 	}
 	c.clear = least(scatter, m) > farFromSingular*c.r
-	variance := c.r * (1 + softplus(scatter[m*m-1]/c.r)) // V_y
+	above, _ := softplus(scatter[m*m-1] / c.r)
+	variance := c.r * (1 + above) // V_y
 	c.wide, c.fixed, c.per = vec(m), vec(m), vec(m)
 	slopes := vec(p)
 	for j := range m {
@@ -136,37 +139,55 @@ func least(a []float64, m int) float64 {
 // leastLog keeps D_ii² above exp(−300).
 const leastLog = -300
 
-func softplus(t float64) float64 {
-	if t > 40 {
-		return t
+// softplus returns log(1 + e^t) and its derivative.
+func softplus(t float64) (value, slope float64) {
+	e := math.Exp(-math.Abs(t))
+	value, slope = math.Log1p(e), 1/(1+e)
+	if t > 0 {
+		return t + value, slope
 	}
-	return math.Log1p(math.Exp(t))
+	return value, e * slope
 }
+
+// logProduct is the logarithm of a product of numbers between 1e-200 and 1e200.
+type logProduct struct{ rest, log float64 }
+
+func (l *logProduct) times(v float64) {
+	if l.rest *= v; !(l.rest > 1e-100 && l.rest < 1e100) {
+		l.log += math.Log(l.rest)
+		l.rest = 1
+	}
+}
+
+func (l *logProduct) value() float64 { return l.log + math.Log(l.rest) }
 
 // take takes v̄, D, λ and ℓ of x, and returns log|∂(v̄, D, λ, ℓ)/∂x| up to a constant. It
 // reports false where a column has no spread left in floating point.
 func (c *coordinates) take(t *statistics, lambda []float64, x []float64) (ell, logJ float64, ok bool) {
 	m, at := c.m, c.m
 	p := m - 1
+	c.product = logProduct{rest: 1}
 	for i := range m {
 		v, ok := c.takeRow(t.d[i*m:i*m+i+1], x[at:at+i+1])
 		if !ok {
 			return 0, 0, false
 		}
-		w := 1 / math.Sqrt(c.linear[i]+1/(c.fixed[i]+c.per[i]*c.square[i]))
-		c.wide[i], t.mean[i] = w, c.origin[i]+w*x[i]
-		logJ += v + math.Log(w)
+		square := 1 / (c.linear[i] + 1/(c.fixed[i]+c.per[i]*c.square[i]))
+		c.product.times(square)
+		c.wide[i] = math.Sqrt(square)
+		t.mean[i] = c.origin[i] + c.wide[i]*x[i]
+		logJ += v
 		at += i + 1
 	}
 	v, ok := c.prepare(t)
 	if !ok {
 		return 0, 0, false
 	}
-	logJ += v
+	logJ += v + 0.5*c.product.value()
 	at -= m
 	c.y.set(t.d[p*m:p*m+p], x[at:at+p])
 	c.scales.set(lambda, x[c.lambda():], t.d, m)
-	ell = 0.5*math.Log(c.square[p]) + x[c.ell()]/c.root
+	ell = 0.5*c.logSquare[p] + x[c.ell()]/c.root
 	return ell, logJ, math.Abs(ell) < -leastLog
 }
 
@@ -179,28 +200,26 @@ func (c *coordinates) correlations(i int) int {
 }
 
 // takeRow takes row i of D, i+1 numbers, of its c and t; of y's D_yy alone. With V_i of t and
-// D_i0, … of c in turn, the Jacobian is triangular, and D_ii² = V_i − Σ_{j<i} D_ij².
+// D_i0, … of c in turn, the Jacobian is triangular, and D_ii² = V_i − Σ_{j<i} D_ij². Factors of
+// which a root belongs to it are left to c.product.
 func (c *coordinates) takeRow(row, x []float64) (logJ float64, ok bool) {
 	i := len(row) - 1
 	if !(x[i] > leastLog) {
 		return 0, false
 	}
-	left, product := c.r*softplus(x[i]), 1.0
-	logJ = -math.Log1p(math.Exp(-x[i]))
+	plus, slope := softplus(x[i])
+	left := c.r * plus
 	for j := range c.correlations(i) {
 		a := c.weight(j, left)
 		rho := math.Tanh(x[j] / math.Sqrt(a))
 		rest := (1 - rho) * (1 + rho)
 		c.left[i*c.m+j], c.rho[i*c.m+j] = left, rho
 		row[j] = math.Sqrt(left) * rho
-		if product *= left * rest * rest / a; product < 1e-200 {
-			logJ += 0.5 * math.Log(product)
-			product = 1
-		}
+		c.product.times(left * rest * rest / a)
 		left *= rest
 	}
-	c.square[i], row[i] = left, math.Sqrt(left)
-	return logJ + 0.5*math.Log(product/left), left > math.Exp(leastLog)
+	c.square[i], row[i], c.slope[i], c.logSquare[i] = left, math.Sqrt(left), slope, math.Log(left)
+	return x[i] - plus - 0.5*c.logSquare[i], c.logSquare[i] > leastLog
 }
 
 // weight is A_ij, given V_ij.
@@ -259,8 +278,7 @@ func (c *coordinates) pullRow(grad []float64, t *statistics, gD, x []float64) {
 		g = g*rest + 0.5*(d*rho/root+1/left) + byA*c.square[j]/(c.r*c.r)
 		gD[j*m+j] += 2 * byA * left * t.d[j*m+j] / (c.r * c.r)
 	}
-	slope := 1 / (1 + math.Exp(-x[i]))
-	grad[i] = g*c.r*slope + 1 - slope
+	grad[i] = g*c.r*c.slope[i] + 1 - c.slope[i]
 }
 
 // place writes the coordinates of (v̄, D), D_ii² in square beforehand; the others stay. It

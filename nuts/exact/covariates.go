@@ -31,6 +31,7 @@ type covariates struct {
 	offset     []float64 // D_xξ
 	delta      []float64 // δ
 	chol, inv  []float64 // L, LLᵀ = Ψ_n, and Ψ_n⁻¹
+	logDet     float64   // log|Ψ_n|
 	g, gMu     []float64 // gradients in D_xξ and in μ_x
 }
 
@@ -81,7 +82,8 @@ func (c *covariates) value(t *statistics, xi, lambda []float64) (logp float64, o
 	if !dense.Cholesky(c.chol, p) {
 		return 0, false
 	}
-	return logp - 0.5*((c.dof+t.n)*dense.LogDet(c.chol, p)+float64(p)*math.Log(t.n)), true
+	c.logDet = dense.LogDet(c.chol, p)
+	return logp - 0.5*((c.dof+t.n)*c.logDet+float64(p)*math.Log(t.n)), true
 }
 
 // slope adds the gradient where value was last: in x̄; in W to the lower triangle of e, E with
@@ -112,7 +114,7 @@ func (c *covariates) slope(gMean, gD, e, gXi, gLambda []float64, t *statistics, 
 			gLambda[at] += 0.5 * (dof*row[i]*d.Scale[i*p+i]*math.Exp(-lambda[at]) - d.Dof)
 		}
 	}
-	return -0.5 * (dense.LogDet(c.chol, p) + dof*trace + (float64(p)+root*through)/t.n)
+	return -0.5 * (c.logDet + dof*trace + (float64(p)+root*through)/t.n)
 }
 
 // draw draws T where value was last.

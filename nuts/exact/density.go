@@ -3,6 +3,8 @@ package exact
 import (
 	"math"
 
+	"gonum.org/v1/gonum/mathext"
+
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
 )
@@ -32,6 +34,7 @@ type density struct {
 	coordinates *coordinates
 	covariates  *covariates
 	response    *response
+	params      *model.Params // see draw
 	noise       *model.Noise
 	s           []float64
 	gamma       []gammaTerm
@@ -46,7 +49,7 @@ type density struct {
 func newDensity(obs *model.Observation, prior *model.Prior) *density {
 	m := obs.Shape.M()
 	f := &density{obs: obs, statistics: newStatistics(m), covariates: newCovariates(prior), response: newResponse(obs.Shape, prior),
-		noise: model.NewNoise(obs),
+		params: model.NewParams(obs.Shape), noise: model.NewNoise(obs),
 		gMean: make([]float64, m), gD: make([]float64, m*m), e: make([]float64, m*m)}
 	f.gamma = gammaTerms(obs.Shape, f.covariates.dof)
 	f.coordinates = newCoordinates(obs, prior, f.response)
@@ -81,7 +84,7 @@ func (f *density) set(x []float64) (logJ float64, ok bool) {
 
 // value returns the log density alone, and leaves the noise's slopes in gMean and e.
 func (f *density) value(x []float64) (float64, error) {
-	t, m := f.statistics, f.obs.Shape.M()
+	t := f.statistics
 	logp, ok := f.set(x)
 	f.logJ = logp
 	if !ok || f.obs.Count.Latent() && !(t.n <= f.obs.Count.Most+0.5) {
@@ -100,8 +103,8 @@ func (f *density) value(x []float64) (float64, error) {
 	noise, byN := t.addNoise(f.noise, f.gMean, f.e)
 	f.byN = byN
 	logp += byX + byY + noise
-	for i := range m {
-		logp += f.power(i) * math.Log(t.d[i*m+i])
+	for i, log := range f.coordinates.logSquare {
+		logp += 0.5 * f.power(i) * log
 	}
 	for i, v := range f.lambda {
 		energy, _ := f.coordinates.scales.law(i, v)
@@ -133,7 +136,7 @@ func (f *density) slope(grad, x []float64) {
 	byN += d
 	t.pull(f.gD, f.e)
 	for i := range m {
-		byN += math.Log(t.d[i*m+i])
+		byN += 0.5 * f.coordinates.logSquare[i]
 		f.gD[i*m+i] += f.power(i) / t.d[i*m+i]
 	}
 	copy(grad[f.coordinates.lambda()-len(f.gXi):], f.gXi)
@@ -141,4 +144,56 @@ func (f *density) slope(grad, x []float64) {
 	if f.obs.Count.Latent() {
 		grad[len(grad)-1] = (1 + (t.n-f.leastRows())*(byN+f.countSlope(t.n))) / f.coordinates.perLog
 	}
+}
+
+// rows is n at x.
+func (f *density) rows(x []float64) float64 {
+	if f.obs.Count.Latent() {
+		return f.leastRows() + f.coordinates.rows(x)
+	}
+	return f.obs.N
+}
+
+// leastRows is n₀: continuous n is any number above it, as the whole ones from
+// Least on are the nearest to those.
+func (f *density) leastRows() float64 { return f.obs.Count.Least - 0.5 }
+
+// count returns what depends on n alone, beside what covariates and response have: the
+// noise of the count, and what the integral over T leaves with c(n) and the powers of
+// n in W and the Jacobian,
+//
+//	log p(noisy count | n) + log Γ_p(½ν_n) − log Γ_m(½(n−1)) + ½mn log n − ½n log 2.
+func (f *density) count(n float64) float64 {
+	logp, _ := f.noise.LogCount(n)
+	m := f.obs.Shape.M()
+	logp += 0.5 * n * (float64(m)*math.Log(n) - math.Ln2)
+	for _, g := range f.gamma {
+		v, _ := math.Lgamma(g.start + 0.5*n)
+		logp += g.sign * v
+	}
+	return logp
+}
+
+// countSlope returns its derivative in n.
+func (f *density) countSlope(n float64) float64 {
+	_, slope := f.noise.LogCount(n)
+	slope += 0.5 * (float64(f.obs.Shape.M())*(math.Log(n)+1) - math.Ln2)
+	for _, g := range f.gamma {
+		slope += 0.5 * g.sign * mathext.Digamma(g.start+0.5*n)
+	}
+	return slope
+}
+
+// gammaTerm is ± log Γ(start + ½n).
+type gammaTerm struct{ sign, start float64 }
+
+// gammaTerms lists the gamma functions: log Γ_k(x) = Σ_{i<k} log Γ(x − ½i) + const.
+func gammaTerms(s model.Shape, dof float64) (terms []gammaTerm) {
+	for i := range s.P {
+		terms = append(terms, gammaTerm{1, 0.5 * (dof - float64(i))})
+	}
+	for i := range s.M() {
+		terms = append(terms, gammaTerm{-1, -0.5 * float64(1+i)})
+	}
+	return terms
 }

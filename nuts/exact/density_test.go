@@ -221,14 +221,14 @@ func TestSlopeIsTheDerivative(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			dim := k.density.Dim()
+			dim := k.Chain.Dim()
 			grad, unused, direction, psi := make([]float64, dim), make([]float64, dim), make([]float64, dim), make([]float64, dim)
 			const warmup, draws, h = 400, 300, 1e-6
 			along := func(step float64) float64 {
 				for i, d := range direction {
 					psi[i] = k.Position()[i] + step*d
 				}
-				logp, err := k.density.LogDensity(unused, psi)
+				logp, err := k.Chain.LogDensity(unused, psi)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -241,7 +241,7 @@ func TestSlopeIsTheDerivative(t *testing.T) {
 					k.Adapt(i, warmup)
 					continue
 				}
-				logp, _ := k.density.LogDensity(grad, k.Position())
+				logp, _ := k.Chain.LogDensity(grad, k.Position())
 				slope, size := 0.0, 0.0
 				for j, g := range grad {
 					direction[j] = rng.NormFloat64()

@@ -1,8 +1,11 @@
 package exact
 
 import (
+	"math/rand/v2"
+
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
+	"github.com/dpreg/dpreg/release"
 )
 
 // joint is the posterior of several releases,
@@ -23,6 +26,10 @@ type joint struct {
 	frame  *arrow
 	x      []float64
 	s      []float64 // of one release
+
+	weave    *model.Interweave // nil unless pooling is partial
+	hubSigns []int
+	signs    []int // of a spoke's coordinates
 }
 
 func newJoint(t *model.Joint) *joint {
@@ -34,6 +41,14 @@ func newJoint(t *model.Joint) *joint {
 		f.at = append(f.at, f.at[j]+s.dim())
 	}
 	f.frame, f.x, f.s = newArrow(f.at), make([]float64, f.Dim()), make([]float64, t.Shape.Statistics())
+	f.hubSigns, f.signs = f.hub.Signs(), f.spokes[0].signs()
+	if t.Partial {
+		var sites []*model.Pooled
+		for _, s := range f.spokes {
+			sites = append(sites, s.pooled)
+		}
+		f.weave = model.NewInterweave(f.hub.Hub, sites)
+	}
 	return f
 }
 
@@ -74,5 +89,113 @@ func (f *joint) set(y []float64) {
 	f.hub.Constrain(f.x[:f.at[0]])
 	for j, s := range f.spokes {
 		s.set(f.x[f.at[j]:f.at[j+1]])
+	}
+}
+
+// accept is the acceptance to adapt to. Where noises differ normal ones are too steep for
+// that of Laplace's alone.
+func (f *joint) accept() float64 {
+	laplace := 0
+	for _, s := range f.spokes {
+		if s.Kind == release.Laplace {
+			laplace++
+		}
+	}
+	switch laplace {
+	case 0:
+		return steepAccept
+	case len(f.spokes):
+		return kinkedAccept
+	}
+	return 0 // the default
+}
+
+// newJointKernel starts a chain of joint. Its moves flip signs and, where pooling is
+// partial, interweave the spread of coefficients.
+func newJointKernel(t *model.Joint, rng *rand.Rand) (*nuts.Kernel, error) {
+	f := newJoint(t)
+	y := make([]float64, f.Dim())
+	if err := f.start(t, y, rng); err != nil {
+		return nil, err
+	}
+	k, err := nuts.NewKernel(f, y, nuts.Options{Dense: f.hub.Dim(), Blocks: f.blocks(), TargetAccept: f.accept()})
+	if err != nil {
+		return nil, errRounding
+	}
+	return k, nil
+}
+
+// signs lists the coordinates of a spoke to negate, those of x̄ and of D_x below its
+// diagonal; Bartlett's rows have the signs of the hub's.
+func (s *spoke) signs() (at []int) {
+	if s.covariates == nil {
+		return nil
+	}
+	for _, i := range signs(s.p) {
+		at = append(at, s.lead()+i)
+	}
+	return at
+}
+
+// signs lists the coordinates to negate: of m means, and of a lower triangle behind them
+// the entries below the diagonal.
+func signs(m int) (at []int) {
+	for i := range m {
+		at = append(at, i)
+		for j := range i {
+			at = append(at, diagonal(m, i)-i+j)
+		}
+	}
+	return at
+}
+
+// Move flips, and interweaves.
+func (f *joint) Move(k *nuts.Kernel, rng *rand.Rand) {
+	f.flip(k, rng)
+	if f.weave != nil {
+		f.interweave(k, rng)
+	}
+}
+
+// flip negates one coordinate, as of one release: one of the hub, or half of
+// the time, where they have such, one of a spoke.
+func (f *joint) flip(k *nuts.Kernel, rng *rand.Rand) {
+	at := f.hubSigns[rng.IntN(len(f.hubSigns))]
+	if len(f.signs) > 0 && rng.IntN(2) == 0 {
+		at = f.at[rng.IntN(len(f.spokes))] + f.signs[rng.IntN(len(f.signs))]
+	}
+	y, _ := k.Proposal()
+	f.frame.toX(f.x, y)
+	f.x[at] = -f.x[at]
+	f.frame.toY(y, f.x)
+	k.Try(y, rng)
+}
+
+// interweave moves the spread, and takes each spoke's coordinates of the same (θ_j, σ_j).
+func (f *joint) interweave(k *nuts.Kernel, rng *rand.Rand) {
+	y, _ := k.Proposal()
+	f.set(y)
+	f.weave.Step(f.x[f.at[0]-f.hub.Spread.Dim():f.at[0]], rng)
+	for j, s := range f.spokes {
+		s.pooled.Coordinates(f.x[f.at[j]:])
+	}
+	f.frame.toY(y, f.x)
+	k.Put(y)
+}
+
+// Write writes the parameters in the order of model.Joint.Names.
+func (f *joint) Write(dst, y []float64) {
+	f.set(y)
+	at := f.hub.Write(dst)
+	for _, s := range f.spokes {
+		if s.pooled != nil {
+			at += s.pooled.Write(dst[at:])
+		}
+	}
+	for _, s := range f.spokes {
+		if s.Count.Latent() {
+			dst[at] = s.n
+			at++
+		}
 	}
 }

@@ -55,7 +55,7 @@ func TestJointGradient(t *testing.T) {
 			for i := range y {
 				y[i] += rng.NormFloat64()
 			}
-			f.reach(y)
+			f.Reach(y)
 			smooth := func() float64 {
 				logp, err := f.LogDensity(make([]float64, len(y)), y)
 				if err != nil {

@@ -91,7 +91,7 @@ func BenchmarkInterweave(b *testing.B) {
 					start := func(_ int, rng *rand.Rand) (mcmc.Kernel[nuts.Info], error) {
 						k, err := newJointKernel(problem, rng)
 						if err == nil && !woven {
-							k.weave = nil
+							k.Chain.(*joint).weave = nil
 						}
 						return k, err
 					}

@@ -10,35 +10,25 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
-// kernel is one chain: NUTS and flips move the statistics, then the parameters
-// are drawn given them.
-type kernel struct {
-	*nuts.Sampler
-	density *density
-	flip    *flip
-	params  *model.Params
-	err     error
-}
-
 // errRounding is where a prior and statistics differ by so many orders of
 // magnitude that their sum is not positive definite in float64.
 var errRounding = errors.New("mcmc-exact: the prior and the statistics differ too much in scale to be added in floating point; state a prior closer to scaled units")
 
-// newKernel starts a chain.
-func newKernel(obs *model.Observation, prior *model.Prior, rng *rand.Rand) (*kernel, error) {
+// newKernel starts a chain of density, whose moves are flips and a draw of the parameters
+// given the statistics.
+func newKernel(obs *model.Observation, prior *model.Prior, rng *rand.Rand) (*nuts.Kernel, error) {
 	f := newDensity(obs, prior)
-	k := &kernel{density: f, flip: newFlip(f), params: model.NewParams(obs.Shape)}
 	x := make([]float64, f.Dim())
-	if !k.start(x, rng) {
+	if !f.start(x, rng) {
 		return nil, errRounding
 	}
 	f.ascend(x)
-	var err error
-	if k.Sampler, err = nuts.New(f, x, options(f)); err != nil {
+	k, err := nuts.NewKernel(f, x, options(f))
+	if err != nil {
 		return nil, errRounding
 	}
-	k.draw(rng)
-	return k, k.err
+	f.draw(k, rng)
+	return k, k.Err()
 }
 
 // The acceptances to adapt to where the noise is Laplace's, of which with five covariates the
@@ -65,56 +55,64 @@ func options(f *density) (o nuts.Options) {
 	return o
 }
 
-// Step does one transition.
-func (k *kernel) Step(rng *rand.Rand) nuts.Info {
-	info := k.Sampler.Step(rng)
-	k.flip.step(k.Sampler, rng)
-	info.LogDensity = k.LogDensity()
-	k.draw(rng)
-	return info
+// Move flips, and draws the parameters.
+func (f *density) Move(k *nuts.Kernel, rng *rand.Rand) {
+	f.flip(k, rng)
+	f.draw(k, rng)
 }
 
-// Adapt is called by the driver after each warm-up step.
-func (k *kernel) Adapt(iteration, warmup int) {
-	if done := iteration + 1; done == warmup/20 || done == warmup/10 {
-		k.density.reach(k.Position())
-		k.Moved()
+// flip negates one mean or one entry of D below its diagonal: the noisier linear
+// statistics may leave a sign open that the quadratic ones tell nothing of, so
+// that the posterior has mirrored modes which no trajectory joins. The negation
+// is an involution of Jacobian 1 in (v̄, D), so Metropolis' test by the density there leaves
+// the posterior invariant.
+func (f *density) flip(k *nuts.Kernel, rng *rand.Rand) {
+	t := f.statistics
+	x, grad := k.Proposal()
+	logJ, _ := f.set(x)
+	before := k.LogDensity() - logJ
+	i, j := rng.IntN(t.m), 0
+	if i > 0 {
+		j = rng.IntN(i + 1)
 	}
-	k.Sampler.Adapt(iteration, warmup)
+	if j == i {
+		t.mean[i] = -t.mean[i]
+	} else {
+		t.d[i*t.m+j] = -t.d[i*t.m+j]
+	}
+	if !f.coordinates.place(x, t) {
+		return
+	}
+	after, err := f.value(x)
+	if err == nil && rng.Float64() < math.Exp(after-f.logJ-before) {
+		f.slope(grad, x)
+		k.MoveTo(x, after, grad)
+	}
 }
 
 // draw draws the parameters given the statistics.
-func (k *kernel) draw(rng *rand.Rand) {
-	f, x := k.density, k.params
+func (f *density) draw(k *nuts.Kernel, rng *rand.Rand) {
 	if _, err := f.value(k.Position()); err != nil {
-		k.err = errRounding
+		k.Fail(errRounding)
 		return
 	}
-	copy(x.MuX, f.covariates.mu)
-	f.covariates.draw(x.Tau, f.statistics.n, rng)
-	x.Sigma2 = math.Exp(2 * f.ell)
-	f.response.draw(x.Theta, f.statistics, rng)
+	copy(f.params.MuX, f.covariates.mu)
+	f.covariates.draw(f.params.Tau, f.statistics.n, rng)
+	f.params.Sigma2 = math.Exp(2 * f.ell)
+	f.response.draw(f.params.Theta, f.statistics, rng)
 }
 
-// Err is the error that ends the run, if any.
-func (k *kernel) Err() error {
-	if k.err != nil {
-		return k.err
-	}
-	return k.Sampler.Err()
-}
-
-// Params writes the parameters, and n where it is latent.
-func (k *kernel) Params(dst []float64) {
-	at := k.params.Write(dst)
-	if k.density.obs.Count.Latent() {
-		dst[at] = k.density.statistics.n
+// Write writes the parameters of the last draw, and n where it is latent.
+func (f *density) Write(dst, _ []float64) {
+	at := f.params.Write(dst)
+	if f.obs.Count.Latent() {
+		dst[at] = f.statistics.n
 	}
 }
 
 // start writes coordinates to start from. It reports false where rounding forbids.
-func (k *kernel) start(x []float64, rng *rand.Rand) bool {
-	f, n := k.density, k.density.obs.N
+func (f *density) start(x []float64, rng *rand.Rand) bool {
+	n := f.obs.N
 	if f.obs.Count.Latent() {
 		n = f.obs.Count.Start(rng)
 		f.coordinates.setRows(x, n-f.leastRows())

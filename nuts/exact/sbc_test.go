@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/nuts"
@@ -138,7 +137,7 @@ func wideCases() (all []*modeltest.Simulation) {
 
 // calibrate returns the ranks of each parameter over the trials. fault, if not
 // nil, makes the kernel on trial of the right one.
-func calibrate(t *testing.T, c *modeltest.Simulation, trials int, fault func(*kernel) mcmc.Kernel[nuts.Info]) (names []string, ranks [][]float64) {
+func calibrate(t *testing.T, c *modeltest.Simulation, trials int, fault func(*nuts.Kernel) *nuts.Kernel) (names []string, ranks [][]float64) {
 	t.Helper()
 	chain := modeltest.Chain{Warmup: 400, Draws: 99, Thin: 8}
 	for trial := range trials {
@@ -148,16 +147,15 @@ func calibrate(t *testing.T, c *modeltest.Simulation, trials int, fault func(*ke
 		if obs.Count.Latent() && !c.Continuous {
 			truth[len(truth)-1] += rng.Float64() - 0.5
 		}
-		right, err := newKernel(obs, c.Prior, rng)
+		k, err := newKernel(obs, c.Prior, rng)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var k mcmc.Kernel[nuts.Info] = right
 		if fault != nil {
-			k = fault(right)
+			k = fault(k)
 		}
 		r := modeltest.Ranks(k, truth, chain, rng)
-		if err := right.Err(); err != nil {
+		if err := k.Err(); err != nil {
 			t.Fatal(err)
 		}
 		if ranks == nil {
@@ -183,25 +181,22 @@ func (f steep) LogDensity(grad, psi []float64) (float64, error) {
 	return logp, err
 }
 
-// steepened is a kernel of it: flips weigh by the right density, and leave that behind.
-type steepened struct{ *kernel }
-
-func (k steepened) Step(rng *rand.Rand) nuts.Info {
-	info := k.kernel.Step(rng)
+// Move has flips that weigh by the right density, and leave that behind.
+func (f steep) Move(k *nuts.Kernel, rng *rand.Rand) {
+	f.density.Move(k, rng)
 	k.Moved()
-	return info
 }
 
 // TestSBCFindsFaults plants one, which the trials must find.
 func TestSBCFindsFaults(t *testing.T) {
 	one := model.Shape{P: 1, Intercept: true}
 	c := &modeltest.Simulation{Shape: one, N: 3, Kind: release.Gaussian, Scale: 10, Prior: modeltest.NarrowPrior(one)}
-	_, ranks := calibrate(t, c, 60, func(k *kernel) mcmc.Kernel[nuts.Info] {
-		var err error
-		if k.Sampler, err = nuts.New(steep{k.density}, k.Position(), nuts.Options{Dense: k.density.Dim()}); err != nil {
-			t.Error(err)
+	_, ranks := calibrate(t, c, 60, func(right *nuts.Kernel) *nuts.Kernel {
+		k, err := nuts.NewKernel(steep{right.Chain.(*density)}, right.Position(), nuts.Options{Dense: right.Chain.Dim()})
+		if err != nil {
+			t.Fatal(err)
 		}
-		return steepened{k}
+		return k
 	})
 	for _, u := range ranks {
 		if modeltest.Uniform(u) != nil {

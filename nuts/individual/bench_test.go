@@ -30,10 +30,10 @@ func BenchmarkGradient(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					grad := make([]float64, k.density.Dim())
+					grad := make([]float64, k.Chain.Dim())
 					b.ReportAllocs()
 					for b.Loop() {
-						k.density.LogDensity(grad, k.Position())
+						k.Chain.LogDensity(grad, k.Position())
 					}
 				})
 			}

@@ -1,10 +1,14 @@
 package individual
 
 import (
+	"errors"
 	"math"
+	"math/rand/v2"
 
+	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
+	"github.com/dpreg/dpreg/release"
 )
 
 // density is the posterior p(φ, rows | z) in the coordinates of frame, by the law
@@ -18,6 +22,7 @@ type density struct {
 	obs   *model.Observation
 	noise *model.Noise
 	sums  sums
+	signs []int
 	s     []float64 // canonical order
 	line  []float64 // ∂ log p(z | s) in the linear sums, m
 	quad  []float64 // E, m×m symmetric: Σ_ij E_ij dB_ij, B the quadratic sums
@@ -40,6 +45,7 @@ func newDensity(obs *model.Observation, prior *model.Prior, clamping bool) *dens
 	r := obs.Scale[0] / obs.N
 	f := &density{frame: newFrame(obs.Shape, prior, int(obs.N), r/math.Sqrt(1+r*r)), obs: obs, noise: model.NewNoise(obs), s: make([]float64, obs.Shape.Statistics()),
 		line: make([]float64, m), quad: make([]float64, m*m)}
+	f.signs = f.frame.signs()
 	if clamping {
 		f.sums = newClamped(f.frame)
 	} else {
@@ -85,3 +91,132 @@ func addNoise(noise *model.Noise, line, quad, s []float64) float64 {
 
 // diagonal is the position, in a lower triangle row by row, of entry (i, i).
 func diagonal(i int) int { return i*(i+1)/2 + i }
+
+var errStart = errors.New("mcmc-ind: the prior and the statistics differ too much in scale to be computed with in floating point; state a prior closer to scaled units")
+
+// steepAccept is the acceptance to adapt to where the noise is normal: at 0.8 one step in
+// two thousand of gau1_n30_sd0.5 lands so far out that it counts as divergent. It costs no
+// leapfrog steps there.
+const steepAccept = 0.9
+
+// newKernel starts a chain of density, whose move is a flip.
+func newKernel(obs *model.Observation, prior *model.Prior, clamping bool, rng *rand.Rand) (*nuts.Kernel, error) {
+	f := newDensity(obs, prior, clamping)
+	x, o := make([]float64, f.Dim()), nuts.Options{Dense: f.lead()}
+	if obs.Kind == release.Gaussian {
+		o.TargetAccept = steepAccept
+	}
+	if !f.start(x, prior, rng) {
+		return nil, errStart
+	}
+	return begin(f, x, o)
+}
+
+func begin(c nuts.Chain, x []float64, o nuts.Options) (*nuts.Kernel, error) {
+	k, err := nuts.NewKernel(c, x, o)
+	if err != nil {
+		return nil, errStart
+	}
+	return k, nil
+}
+
+// Move negates one coordinate of v̄ or one of P below its diagonal: the noisier
+// linear statistics may leave a sign open that the quadratic ones tell nothing of,
+// so that the posterior has mirrored modes which no trajectory joins. The residuals
+// stay. The negation is an involution of Jacobian 1, so Metropolis' test leaves
+// the posterior invariant.
+func (f *density) Move(k *nuts.Kernel, rng *rand.Rand) {
+	at := f.signs[rng.IntN(len(f.signs))]
+	x, _ := k.Proposal()
+	x[at] = -x[at]
+	k.Try(x, rng)
+}
+
+// signs lists what Move negates.
+func (f *frame) signs() (at []int) {
+	for i := range f.means() {
+		at = append(at, i)
+	}
+	for i := range f.m {
+		for j := range i {
+			at = append(at, f.means()+diagonal(i)-i+j)
+		}
+	}
+	return at
+}
+
+// Reach makes the noise's slopes the derivative about x.
+func (f *density) Reach(x []float64) {
+	f.set(x)
+	f.sums.write(f.s)
+	f.noise.Reach(f.s)
+}
+
+// Write writes the parameters.
+func (f *density) Write(dst, x []float64) {
+	f.set(x)
+	f.params.Write(dst)
+}
+
+// start writes a point for a chain to start from: parameters from their laws given z with
+// noise drawn anew, projected; residuals from theirs; and a mean and scatter that z
+// allows. They are those of s = w s_z + (1 − w) s₀, s₀ of these parameters and residuals, s_z
+// that with z and its noise, each weighed by its precision, and w the first of 1, 0.7,
+// 0.7², … of which the scatter is positive definite. It reports false where rounding
+// forbids that.
+func (f *density) start(x []float64, prior *model.Prior, rng *rand.Rand) bool {
+	near, s := make([]float64, len(f.s)), make([]float64, len(f.s))
+	for i, z := range f.obs.Z {
+		near[i] = z + f.obs.Scale[i]*rng.NormFloat64()
+	}
+	copy(s, near)
+	model.NewProjection(f.m).Apply(s, f.obs.N)
+	params := model.NewParams(f.shape)
+	if !model.NewConditionals(f.shape, prior, true).Draw(params, s, f.obs.N, rng) {
+		return false
+	}
+	for i := range x {
+		x[i] = rng.NormFloat64()
+	}
+	if !f.coordinates(x, params) || !f.set(x) {
+		return false
+	}
+	f.sums.write(f.s)
+	for i, v := range f.s {
+		ratio := f.obs.Scale[i] / f.obs.N
+		near[i] = (near[i] + ratio*ratio*v) / (1 + ratio*ratio)
+	}
+	for w := 1.0; w > leastStart; w *= 0.7 {
+		for i, v := range f.s {
+			s[i] = w*near[i] + (1-w)*v
+		}
+		if f.place(x, s) {
+			break
+		}
+	}
+	return true
+}
+
+// leastStart is the w below which a chain starts from s₀.
+const leastStart = 1e-3
+
+// place writes the v̄ and P of rows whose mean and scatter n DDᵀ have statistics s.
+// It reports false, and writes nothing, where no rows have these.
+func (f *density) place(x, s []float64) bool {
+	m, n := f.m, float64(f.n)
+	at := m
+	for j := range m {
+		for k := j; k < m; k++ {
+			f.d[k*m+j] = s[at]/n - s[j]*s[k]/(n*n)
+			at++
+		}
+	}
+	if !dense.Cholesky(f.d, m) {
+		return false
+	}
+	for j := range f.means() {
+		x[j] = s[j] / (n * f.unit)
+	}
+	f.writeTriangle(x[f.means():])
+	return true
+}

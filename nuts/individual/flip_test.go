@@ -3,10 +3,12 @@ package individual
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
+	"github.com/dpreg/dpreg/nuts"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -20,9 +22,13 @@ func flipScores(s model.Shape, clamping, always bool) []float64 {
 	prior := modeltest.NarrowPrior(s)
 	obs := invented(s, 6, 0.7, release.Laplace)
 	f := newDensity(obs, prior, clamping)
-	k := newFlip(f)
 	params, conditionals := model.NewParams(s), model.NewConditionals(s, prior, true)
 	x, grad := make([]float64, f.Dim()), make([]float64, f.Dim())
+	k, err := nuts.NewKernel(f, x, nuts.Options{})
+	if err != nil {
+		panic(err)
+	}
+	x = k.Position()
 	var sum, squares []float64
 	moved := 0
 	for range draws {
@@ -36,17 +42,19 @@ func flipScores(s model.Shape, clamping, always bool) []float64 {
 		for i, v := range f.s {
 			obs.Z[i] = v + modeltest.Noise(obs.Kind, obs.Scale[i], rng)
 		}
-		before := functions(f, k.signs, x)
+		before := functions(f, f.signs, x)
 		for range flips {
-			logp, _ := f.LogDensity(grad, x)
+			k.Moved()
 			if always {
-				logp = math.Inf(-1)
+				k.MoveTo(x, math.Inf(-1), grad)
 			}
-			if k.step(x, logp, rng) {
+			was := slices.Clone(x)
+			f.Move(k, rng)
+			if !slices.Equal(was, x) {
 				moved++
 			}
 		}
-		for i, v := range functions(f, k.signs, x) {
+		for i, v := range functions(f, f.signs, x) {
 			if sum == nil {
 				sum, squares = make([]float64, len(before)), make([]float64, len(before))
 			}

@@ -76,3 +76,94 @@ func (g *gram) pull(line, quad []float64) {
 
 // pullRows has nothing to add: s depends on the rows through v̄, L and S alone.
 func (g *gram) pullRows([]float64) {}
+
+// The loops over rows. Columns are contiguous.
+
+// scatter writes UᵀU of a matrix of n rows and m columns, both triangles.
+func scatter(dst, u []float64, m, n int) {
+	if m == 2 {
+		dst[0], dst[1], dst[3] = products(u[:n], u[n:2*n])
+		dst[2] = dst[1]
+		return
+	}
+	for i := range m {
+		for j := range i + 1 {
+			v := dot(u[i*n:(i+1)*n], u[j*n:(j+1)*n])
+			dst[i*m+j], dst[j*m+i] = v, v
+		}
+	}
+}
+
+// times writes UG, G symmetric m×m.
+func times(dst, u, g []float64, m, n int) {
+	if m == 2 {
+		a, b, c := g[0], g[1], g[3]
+		x, y := u[:n], u[n:][:n]
+		dx, dy := dst[:n], dst[n:][:n]
+		for i, v := range x {
+			w := y[i]
+			dx[i] = a*v + b*w
+			dy[i] = b*v + c*w
+		}
+		return
+	}
+	for j := range m {
+		to := dst[j*n : (j+1)*n]
+		c := g[j*m+j]
+		for i, v := range u[j*n : (j+1)*n] {
+			to[i] = c * v
+		}
+		for k := range m {
+			if k != j {
+				addTo(to, g[j*m+k], u[k*n:(k+1)*n])
+			}
+		}
+	}
+}
+
+// products returns Σx², Σxy, Σy².
+func products(x, y []float64) (xx, xy, yy float64) {
+	y = y[:len(x)]
+	var xx1, xy1, yy1 float64
+	i := 0
+	for ; i+1 < len(x); i += 2 {
+		a, b, c, d := x[i], y[i], x[i+1], y[i+1]
+		xx += a * a
+		xy += a * b
+		yy += b * b
+		xx1 += c * c
+		xy1 += c * d
+		yy1 += d * d
+	}
+	if i < len(x) {
+		a, b := x[i], y[i]
+		xx += a * a
+		xy += a * b
+		yy += b * b
+	}
+	return xx + xx1, xy + xy1, yy + yy1
+}
+
+func dot(x, y []float64) float64 {
+	y = y[:len(x)]
+	var s0, s1, s2, s3 float64
+	i := 0
+	for ; i+3 < len(x); i += 4 {
+		s0 += x[i] * y[i]
+		s1 += x[i+1] * y[i+1]
+		s2 += x[i+2] * y[i+2]
+		s3 += x[i+3] * y[i+3]
+	}
+	for ; i < len(x); i++ {
+		s0 += x[i] * y[i]
+	}
+	return s0 + s1 + s2 + s3
+}
+
+// addTo adds ax to dst.
+func addTo(dst []float64, a float64, x []float64) {
+	dst = dst[:len(x)]
+	for i, v := range x {
+		dst[i] += a * v
+	}
+}

@@ -2,6 +2,7 @@ package individual
 
 import (
 	"math"
+	"math/rand/v2"
 
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
@@ -23,6 +24,8 @@ type sites struct {
 	block int       // coordinates of a site that stand before all rows
 	rows  []int     // where each site's rows begin, and the end
 	prior []float64 // gradient of the shared prior
+	signs []int
+	weave *model.Interweave // nil unless pooling is partial
 }
 
 func newSites(t *model.Joint, clamping bool) *sites {
@@ -44,7 +47,14 @@ func newSites(t *model.Joint, clamping bool) *sites {
 		at += m * (s.n - 1)
 	}
 	f.rows = append(f.rows, at)
-	f.prior = make([]float64, f.lead)
+	f.prior, f.signs = make([]float64, f.lead), f.allSigns()
+	if t.Partial {
+		var of []*model.Pooled
+		for _, s := range f.all {
+			of = append(of, s.pooled)
+		}
+		f.weave = model.NewInterweave(f.hub, of)
+	}
 	return f
 }
 
@@ -114,4 +124,159 @@ func (f *sites) hold(x []float64) {
 		f.parameters(x, j)
 		s.pooled.Coordinates(f.part(x, j).coefficients)
 	}
+}
+
+// newSitesKernel starts a chain of sites. Its moves flip signs and, where pooling is partial,
+// move Ω with every θ_j held.
+func newSitesKernel(t *model.Joint, clamping bool, rng *rand.Rand) (*nuts.Kernel, error) {
+	f := newSites(t, clamping)
+	x, o := make([]float64, f.Dim()), nuts.Options{Dense: f.lead}
+	for range f.all {
+		o.Blocks = append(o.Blocks, f.block)
+	}
+	if !f.start(t, x, rng) {
+		return nil, errStart
+	}
+	return begin(f, x, o)
+}
+
+// Move flips, and interweaves.
+func (f *sites) Move(k *nuts.Kernel, rng *rand.Rand) {
+	f.flip(k, rng)
+	if f.weave != nil {
+		f.interweave(k, rng)
+	}
+}
+
+// flip negates a mean or a coefficient; see density.Move.
+func (f *sites) flip(k *nuts.Kernel, rng *rand.Rand) {
+	at := f.signs[rng.IntN(len(f.signs))]
+	x, _ := k.Proposal()
+	f.negate(x, at)
+	k.Try(x, rng)
+}
+
+// interweave moves the spread, and takes each site's coordinates of the same (θ_j, σ_j).
+func (f *sites) interweave(k *nuts.Kernel, rng *rand.Rand) {
+	x, _ := k.Proposal()
+	f.hub.Constrain(x[:f.lead])
+	for j := range f.all {
+		f.set(x, j)
+	}
+	f.weave.Step(x[f.base:f.lead], rng)
+	f.hold(x)
+	k.Put(x)
+}
+
+// Reach makes the noise's slopes the derivative about x.
+func (f *sites) Reach(x []float64) {
+	f.LogDensity(make([]float64, len(x)), x) // the statistics at x
+	for _, s := range f.all {
+		s.noise.Reach(s.s)
+	}
+}
+
+// Write writes the parameters in the order of model.Joint.Names.
+func (f *sites) Write(dst, x []float64) {
+	f.hub.Constrain(x[:f.lead])
+	at := f.hub.Write(dst)
+	for j, s := range f.all {
+		if s.pooled != nil {
+			f.set(x, j)
+			at += s.pooled.Write(dst[at:])
+		}
+	}
+}
+
+// allSigns lists what flips negate, by coordinate: coefficients and means.
+func (f *sites) allSigns() []int {
+	signs := f.hub.Signs()
+	for j := range f.all {
+		for k := range f.theta - 1 { // σ_j has no sign
+			signs = append(signs, f.at(j)+k)
+		}
+		if !f.hub.Shared() {
+			for i := range f.hub.Shape.P {
+				signs = append(signs, f.at(j)+f.theta+i)
+			}
+		}
+	}
+	return signs
+}
+
+// negate negates what signs has at a coordinate. Where pooling is partial, a coefficient
+// of θ goes with those of all θ_j, and a coordinate of θ_j stands for its coefficient. At
+// fixed Ω the coordinates of θ_j are linear in θ and θ_j, so that this is an involution of
+// Jacobian 1.
+func (f *sites) negate(x []float64, at int) {
+	k, of := at, f.all
+	if behind := at - f.lead; behind >= 0 {
+		k, of = behind%f.block, f.all[behind/f.block:][:1]
+	}
+	if k >= f.theta {
+		x[at] = -x[at]
+		return
+	}
+	for j := range f.all {
+		f.set(x, j)
+	}
+	for _, s := range of {
+		s.pooled.Theta[k] = -s.pooled.Theta[k]
+	}
+	if at == k {
+		x[at] = -x[at]
+	}
+	f.hold(x)
+}
+
+// start writes a point to start from: of each release z with noise drawn anew,
+// projected; the parameters from their conjugate laws given these; residuals from
+// theirs. Where pooling is partial each (θ_j, σ_j) is from its release alone, θ and log σ² are the
+// means over releases, and Ω is from about its prior. It reports false where the parameters
+// cannot be computed with.
+func (f *sites) start(t *model.Joint, x []float64, rng *rand.Rand) bool {
+	q, rows := t.Shape.Statistics(), 0.0
+	total, params := make([]float64, q), model.NewParams(t.Shape)
+	theta, sigma2 := make([]float64, f.theta), 0.0
+	conditionals, projection := model.NewConditionals(t.Shape, t.Prior, true), model.NewProjection(t.Shape.M())
+	for i := range x {
+		x[i] = rng.NormFloat64()
+	}
+	for j, site := range t.Sites {
+		s := make([]float64, q)
+		for i, z := range site.Z {
+			s[i] = z + site.Scale[i]*rng.NormFloat64()
+		}
+		projection.Apply(s, site.N)
+		site.Units.Common(s, s, site.N)
+		for i, v := range s {
+			total[i] += v
+		}
+		rows += site.N
+		k := f.all[j]
+		if !conditionals.Draw(params, s, site.N, rng) || !k.hub.Unconstrain(k.phi, params) {
+			return false
+		}
+		copy(f.part(x, j).covariates, k.phi[f.base:])
+		if t.Partial {
+			k.pooled.Take(params)
+			addTo(theta, 1/float64(len(t.Sites)), params.Theta)
+			sigma2 += math.Log(params.Sigma2) / float64(len(t.Sites))
+		}
+	}
+	if !conditionals.Draw(params, total, rows, rng) {
+		return false
+	}
+	if t.Partial {
+		copy(params.Theta, theta)
+		params.Sigma2 = math.Exp(sigma2)
+		f.hub.Spread.Start(x[f.base:f.lead], rng)
+	}
+	if !f.hub.Unconstrain(x[:f.lead], params) {
+		return false
+	}
+	if t.Partial {
+		f.hold(x)
+	}
+	return true
 }

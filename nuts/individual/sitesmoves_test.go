@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
+	"github.com/dpreg/dpreg/nuts"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -60,7 +61,7 @@ func (f *sites) of(x []float64) (values []float64) {
 
 // moveScores are those of how far a kernel's move takes the expectations of functions of
 // parameters and z, all drawn forwards; see flipScores.
-func moveScores(t *testing.T, s model.Shape, v variant, move func(k *sitesKernel, rng *rand.Rand)) []float64 {
+func moveScores(t *testing.T, s model.Shape, v variant, move func(k *nuts.Kernel, rng *rand.Rand)) []float64 {
 	t.Helper()
 	c := &modeltest.Custodians{Shape: s, Prior: modeltest.NarrowPrior(s), Shared: v.shared, Partial: true}
 	for range 2 {
@@ -72,13 +73,14 @@ func moveScores(t *testing.T, s model.Shape, v variant, move func(k *sitesKernel
 	if err != nil {
 		t.Fatal(err)
 	}
+	f := k.Chain.(*sites)
 	var sum, squares []float64
 	for range 6000 {
-		forwards(k.density, problem, k.Position(), rng)
+		forwards(f, problem, k.Position(), rng)
 		k.Moved()
-		before := k.density.of(k.Position())
+		before := f.of(k.Position())
 		move(k, rng)
-		for i, v := range k.density.of(k.Position()) {
+		for i, v := range f.of(k.Position()) {
 			if sum == nil {
 				sum, squares = make([]float64, len(before)), make([]float64, len(before))
 			}
@@ -96,22 +98,22 @@ func moveScores(t *testing.T, s model.Shape, v variant, move func(k *sitesKernel
 // TestSitesMovesAreInvariant: each of some 1300 scores passes 6 with probability 2e-9. Flips
 // without a test, and Ω moved with coordinates and not coefficients held, are found.
 func TestSitesMovesAreInvariant(t *testing.T) {
-	moves := map[string]func(k *sitesKernel, rng *rand.Rand){
-		"flips": func(k *sitesKernel, rng *rand.Rand) {
+	moves := map[string]func(k *nuts.Kernel, rng *rand.Rand){
+		"flips": func(k *nuts.Kernel, rng *rand.Rand) {
 			for range 3 {
-				k.flip(rng)
+				k.Chain.(*sites).flip(k, rng)
 			}
 		},
-		"interweave": func(k *sitesKernel, rng *rand.Rand) { k.interweave(rng) },
+		"interweave": func(k *nuts.Kernel, rng *rand.Rand) { k.Chain.(*sites).interweave(k, rng) },
 	}
-	faults := map[string]func(k *sitesKernel, rng *rand.Rand){
-		"flips": func(k *sitesKernel, rng *rand.Rand) {
-			k.MoveTo(k.Position(), math.Inf(-1), k.grad)
-			k.flip(rng)
+	faults := map[string]func(k *nuts.Kernel, rng *rand.Rand){
+		"flips": func(k *nuts.Kernel, rng *rand.Rand) {
+			k.MoveTo(k.Position(), math.Inf(-1), make([]float64, k.Chain.Dim()))
+			k.Chain.(*sites).flip(k, rng)
 		},
-		"interweave": func(k *sitesKernel, rng *rand.Rand) {
-			f := k.density
-			k.weave.Step(k.Position()[f.base:f.lead], rng)
+		"interweave": func(k *nuts.Kernel, rng *rand.Rand) {
+			f := k.Chain.(*sites)
+			f.weave.Step(k.Position()[f.base:f.lead], rng)
 		},
 	}
 	for _, v := range []variant{{false, true, false}, {true, true, true}} {

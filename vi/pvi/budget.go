@@ -3,41 +3,14 @@ package pvi
 import (
 	"fmt"
 	"math"
-	"sync"
 
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 )
 
-// Accounting is how a client's updates are counted against its budget.
-type Accounting int
-
-const (
-	// Tight is by privacy-loss distributions: as many updates as certainly fit.
-	Tight Accounting = iota
-	// Paper is the moments accountant with 32 moments and Poisson's bound, whatever the
-	// batches are, tested before an update: the last one begins below the budget and
-	// ends above it. The guarantee is not ε.
-	Paper
-)
-
-func (a Accounting) String() string { return [...]string{"pld", "paper"}[a] }
-
-// Budget is what a client may spend on all its updates together.
+// Budget is what a client may spend on all its updates together, counted by privacy-loss
+// distributions.
 type Budget struct {
 	Epsilon, Delta float64
-	Accounting     Accounting
-	Counts         *Counts // nil: nothing is remembered
-}
-
-// Counts remembers how many updates budgets had room for: clients are often alike. The
-// zero value is empty. It serves several goroutines.
-type Counts struct{ known sync.Map }
-
-// count is what tells a Budget's updates apart.
-type count struct {
-	epsilon, delta float64
-	accounting     Accounting
-	one            string
 }
 
 // Updates returns how many updates a client may do, each of which makes all of the
@@ -49,29 +22,9 @@ func (b Budget) Updates(one []accounting.Training) (int, error) {
 	if len(one) == 0 {
 		return 0, fmt.Errorf("a budget needs an update that spends")
 	}
-	if b.Counts == nil {
-		return b.count(one)
-	}
-	key := count{b.Epsilon, b.Delta, b.Accounting, fmt.Sprint(one)}
-	if n, ok := b.Counts.known.Load(key); ok {
-		return n.(int), nil
-	}
-	n, err := b.count(one)
-	if err == nil {
-		b.Counts.known.Store(key, n)
-	}
-	return n, err
-}
-
-// count is Updates, computed.
-func (b Budget) count(one []accounting.Training) (int, error) {
 	n, err := b.search(one)
 	if err != nil {
 		return 0, err
-	}
-	// The moments accountant tests an update when nothing is spent yet as well.
-	if b.Accounting == Paper && -math.Log(b.Delta)/accounting.DefaultMoments <= b.Epsilon {
-		n++
 	}
 	if n == 0 {
 		first, err := b.Spent(one, 1)
@@ -126,15 +79,9 @@ func (b Budget) Spent(one []accounting.Training, updates int) (float64, error) {
 	var all accounting.Composition
 	for _, t := range one {
 		t.Steps *= updates
-		if b.Accounting == Paper {
-			t.Scheme = accounting.PoissonAddRemove
-		}
 		if err := all.Sampled(t); err != nil {
 			return 0, err
 		}
-	}
-	if b.Accounting == Paper {
-		return all.Moments(b.Delta, accounting.DefaultMoments)
 	}
 	bracket, err := all.Epsilon(b.Delta)
 	return bracket.Upper, err

@@ -60,9 +60,6 @@ func NewClient(rule Rule, damping float64, budget *Budget) (*Client, error) {
 // Factor is the natural parameters of t, not to be changed.
 func (c *Client) Factor() []float64 { return c.factor }
 
-// Solvent tells whether the budget has room for another update.
-func (c *Client) Solvent() bool { return c.left != 0 }
-
 // pay takes an update from the budget, before it is computed.
 func (c *Client) pay() bool {
 	if c.left == 0 {

@@ -41,10 +41,9 @@ type Gradient struct {
 
 // GradientOptions are those of NewGradient.
 type GradientOptions struct {
-	Steps   int     // of an Aim
-	Batch   float64 // L, the expected size where not Fixed; from N on it is N
-	Fixed   bool    // batches of Batch records without replacement, else by Poisson
-	Records float64 // N; 0: how many there are. Public.
+	Steps int     // of an Aim
+	Batch float64 // L, the expected size where not Fixed; from N on it is N
+	Fixed bool    // batches of Batch records without replacement, else by Poisson
 	// Scale multiplies all gradients before they are clipped; 0 is 1. 1/N makes C a bound
 	// for those of single records.
 	Scale float64
@@ -54,9 +53,6 @@ type GradientOptions struct {
 	Mean, LogVar vi.Optimiser
 	// InVariance clips and noises gradients in v, which then are moved to log v.
 	InVariance bool
-	// Warm is a rule for the same records, from whose aim q starts in place of q_old,
-	// where that is a law; nil: none.
-	Warm *Analytic
 	// Protect needs its Stream for batches, even where it does nothing else.
 	Protect Protection
 }
@@ -68,22 +64,17 @@ func NewGradient(model Likelihood, o GradientOptions) (*Gradient, error) {
 	}
 	d, n := model.Dim(), model.Len()
 	switch {
-	case !(o.Scale >= 0) || !(o.Records >= 0) || math.IsInf(o.Scale+o.Records, 0):
-		return nil, fmt.Errorf("a scale of %v for %v records: finite numbers of at least 0", o.Scale, o.Records)
+	case !(o.Scale >= 0) || math.IsInf(o.Scale, 0):
+		return nil, fmt.Errorf("a scale of %v: a finite number of at least 0", o.Scale)
 	case o.Steps < 1 || !(o.Batch >= 1) || o.Draws < 0 || o.Fixed && o.Batch != math.Trunc(o.Batch):
 		return nil, fmt.Errorf("%d steps with batches of %v and %d draws: at least 1 step, 1 record, 0 draws, and whole records in batches of fixed size", o.Steps, o.Batch, o.Draws)
 	case o.Mean == nil || o.LogVar == nil || o.Protect.Stream == nil:
 		return nil, errors.New("optimisers for means and log variances and a stream are needed")
-	case o.Warm != nil && (o.Warm.Family().Dim != d || o.Warm.Len() != n):
-		return nil, errors.New("the warm start is for other records")
 	}
 	if err := o.Protect.check(); err != nil {
 		return nil, err
 	}
 	o.Batch = math.Min(o.Batch, float64(n))
-	if o.Records == 0 {
-		o.Records = float64(n)
-	}
 	if o.Scale == 0 {
 		o.Scale = 1
 	}
@@ -126,11 +117,7 @@ func (g *Gradient) Spends() []accounting.Training {
 	if g.options.Fixed {
 		t.Scheme = accounting.FixedReplaceOne
 	}
-	all := []accounting.Training{t}
-	if g.options.Warm != nil {
-		all = append(all, g.options.Warm.Spends()...)
-	}
-	return all
+	return []accounting.Training{t}
 }
 
 // Aim implements Rule. It panics where global is not a law.
@@ -144,7 +131,6 @@ func (g *Gradient) Aim(dst, global, factor []float64) {
 		g.mean[j] = global[j] / global[d+j]
 		g.logVar[j] = -math.Log(global[d+j])
 	}
-	g.warm()
 	for range g.options.Steps {
 		g.step()
 	}
@@ -152,29 +138,6 @@ func (g *Gradient) Aim(dst, global, factor []float64) {
 		precision := math.Exp(-g.logVar[j])
 		dst[j] = precision*g.mean[j] - g.cavity[j]
 		dst[d+j] = precision - g.cavity[d+j]
-	}
-}
-
-// warm starts from the cavity times the warm rule's aim: of a full law N(μ, Λ⁻¹), the
-// closest independent one has the same mean and the precisions Λ_dd.
-func (g *Gradient) warm() {
-	if g.options.Warm == nil {
-		return
-	}
-	f := g.options.Warm.Family()
-	law := make([]float64, f.Len())
-	g.options.Warm.Aim(law, nil, nil)
-	for j := range f.Dim {
-		law[j] += g.cavity[j]
-		law[f.diagonal(j)] += g.cavity[f.Dim+j]
-	}
-	mean, _, err := f.Moments(law)
-	if err != nil {
-		return // the noise left no law: q_old serves
-	}
-	copy(g.mean, mean)
-	for j := range f.Dim {
-		g.logVar[j] = -math.Log(law[f.diagonal(j)])
 	}
 }
 
@@ -211,7 +174,7 @@ func (g *Gradient) step() {
 // record writes what record i adds: 0 in coordinates where x is, but for the divergence.
 func (g *Gradient) record(i int) {
 	index, value := g.rows.row(i)
-	d, scale := g.family.Dim, g.options.Scale*g.options.Records/g.options.Batch
+	d, scale := g.family.Dim, g.options.Scale*float64(g.model.Len())/g.options.Batch
 	m, s := 0., 0.
 	for k, v := range value {
 		m += v * g.mean[index[k]]

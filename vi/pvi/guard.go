@@ -21,14 +21,10 @@ const (
 	// Aggregated: each adds a share σC/√H, and only the sum over clients is ever seen.
 	// Clients measure from the factor that all have in common, (q − p)/M.
 	Aggregated
-	// Published is Algorithm 3 of Sharma's thesis: shares as of Aggregated, and a factor
-	// of each client with its own share in it. The guarantee does not hold, even where
-	// only sums are seen (docs/pvi.md).
-	Published
 )
 
 func (s Sharing) String() string {
-	return [...]string{"individual", "aggregated", "published"}[s]
+	return [...]string{"individual", "aggregated"}[s]
 }
 
 // Guard protects a client's records as a whole: neighbours are a client that takes part
@@ -81,7 +77,7 @@ func (g *Guard) prepare(clients []*Client) error {
 		c.floor = false // it would be done to what is not released
 	}
 	g.share = 1
-	if g.Sharing != Individual {
+	if g.Sharing == Aggregated {
 		g.share = 1 / math.Sqrt(float64(g.Honest))
 	}
 	g.left = -1

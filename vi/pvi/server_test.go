@@ -91,7 +91,7 @@ func TestGuardWithoutNoiseIsExact(t *testing.T) {
 // A proposal that would leave no law moves neither the server nor any client.
 func TestRejectionRollsBack(t *testing.T) {
 	f := Family{Dim: 1, Full: true}
-	for _, guard := range []*Guard{nil, {Clip: 100, Sharing: Individual}, {Clip: 100, Sharing: Published}} {
+	for _, guard := range []*Guard{nil, {Clip: 100, Sharing: Individual}} {
 		good := must(NewClient(constant{f, []float64{1, 1}}, 1, nil))
 		bad := must(NewClient(constant{f, []float64{1, -5}}, 1, nil))
 		s := must(NewServer(f, f.Isotropic(1), []*Client{good, bad}, guard))

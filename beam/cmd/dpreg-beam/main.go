@@ -23,6 +23,7 @@ import (
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal"
 
 	"github.com/dpreg/dpreg/beam/worker"
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/pushdown"
 )
 
@@ -66,29 +67,13 @@ const (
 	interrupted = 130
 )
 
-// exitError is an error with the exit code that it calls for.
-type exitError struct {
-	code int
-	err  error
-}
-
-func (e *exitError) Error() string { return e.err.Error() }
-func (e *exitError) Unwrap() error { return e.err }
-
 // usage marks an error as the user's. Where the run was interrupted, that is what went
 // wrong.
-func usage(err error) error {
-	if err == nil || errors.Is(err, context.Canceled) {
-		return err
-	}
-	return &exitError{misused, err}
-}
+func usage(err error) error { return custody.Misuse(err) }
 
-func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
+func usagef(format string, args ...any) error { return custody.Misusef(format, args...) }
 
-func refusef(format string, args ...any) error {
-	return &exitError{refused, fmt.Errorf(format, args...)}
-}
+func refusef(format string, args ...any) error { return custody.Refusef(format, args...) }
 
 // exitCode prints the error, if there is one, and returns its code. What fails in a run
 // that was interrupted, failed of that.
@@ -101,10 +86,12 @@ func exitCode(ctx context.Context, stderr io.Writer, err error) int {
 		return interrupted
 	}
 	note(stderr, "%v", err)
-	var coded *exitError
+	var asked *custody.Error
 	switch {
-	case errors.As(err, &coded):
-		return coded.code
+	case errors.As(err, &asked) && asked.Private:
+		return refused
+	case asked != nil:
+		return misused
 	case ctx.Err() != nil:
 		return interrupted
 	}

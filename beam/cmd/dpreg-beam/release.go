@@ -1,19 +1,14 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dpreg/dpreg/beam/sums"
-	"github.com/dpreg/dpreg/mechanisms"
-	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/report"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
@@ -47,37 +42,15 @@ func newRelease() *cobra.Command {
 	return cmd
 }
 
-// order is a release that is asked for.
-type order struct {
-	paths   []string // of the shards
-	output  string
-	design  *schema.Design
-	privacy release.Privacy
-	noise   release.Kind
-	stated  release.Noise
-	cells   table.Options
-	ledger  string
-}
-
 func (f *releaseFlags) run(cmd *cobra.Command, data string) error {
-	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
-	o, err := f.order(ctx, data)
+	o, err := f.order(cmd, data)
 	if err != nil {
 		return err
 	}
-	if err := o.free(); err != nil {
-		return err
+	if _, err := os.Lstat(f.output); !errors.Is(err, fs.ErrNotExist) {
+		return refusef("%s is there already, and if it is a release of these rows, its ε was spent: choose another name (-o)", f.output)
 	}
-	paid, err := o.payment(ctx, stderr)
-	if err != nil {
-		return err
-	}
-	defer paid.finish(ctx, stderr)
-	statistics, err := f.sum(cmd, o)
-	if err != nil {
-		return err
-	}
-	r, err := o.publish(ctx, stderr, statistics, paid)
+	r, err := custody.Publish(cmd.Context(), o)
 	if err != nil {
 		return err
 	}
@@ -86,9 +59,9 @@ func (f *releaseFlags) run(cmd *cobra.Command, data string) error {
 
 // sum has the rows summed, of files that must stay as they are meanwhile: rows that change
 // would make a release of no data set at all.
-func (f *releaseFlags) sum(cmd *cobra.Command, o *order) (*ssp.Statistics, error) {
+func (f *releaseFlags) sum(cmd *cobra.Command, paths []string, d *schema.Design, cells table.Options) (*ssp.Statistics, error) {
 	ctx := cmd.Context()
-	before, err := sums.StatesOf(ctx, o.paths)
+	before, err := sums.StatesOf(ctx, paths)
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -97,7 +70,7 @@ func (f *releaseFlags) sum(cmd *cobra.Command, o *order) (*ssp.Statistics, error
 		return nil, err
 	}
 	defer remove()
-	statistics, err := sums.Sum(ctx, engine, dir, o.paths, o.cells, o.design)
+	statistics, err := sums.Sum(ctx, engine, dir, paths, cells, d)
 	var wrong *table.Error
 	switch {
 	case errors.As(err, &wrong):
@@ -105,51 +78,9 @@ func (f *releaseFlags) sum(cmd *cobra.Command, o *order) (*ssp.Statistics, error
 	case err != nil:
 		return nil, err
 	}
-	after, err := sums.StatesOf(ctx, o.paths)
+	after, err := sums.StatesOf(ctx, paths)
 	if err != nil || !before.Same(after) {
 		return nil, usagef("the files changed while they were read: nothing was made of them; run this again when they are complete")
 	}
 	return statistics, nil
-}
-
-// publish spends ε: it draws the noise, here and once, and writes the release.
-func (o *order) publish(ctx context.Context, stderr io.Writer, s *ssp.Statistics, paid *payment) (*release.Release, error) {
-	if s.N < 1 && o.privacy.Neighbours != release.AddRemove {
-		return nil, usagef("there are no rows: nothing can be released")
-	}
-	if err := paid.pay(ctx, stderr); err != nil {
-		return nil, err
-	}
-	r, err := ssp.Publish(ctx, s, o.design, o.privacy, o.noise, ssp.Exact, mechanisms.OS())
-	if err != nil {
-		return nil, fmt.Errorf("no release was made: %w", err)
-	}
-	if err := r.WriteNewFile(o.output); err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			return nil, refusef("another run wrote %s while this one read the rows: this one made no release and showed nobody its noise", o.output)
-		}
-		return nil, err
-	}
-	paid.written = true
-	note(stderr, "release written to %s: it spent ε = %v, δ = %v (%s)", o.output, r.Privacy.Epsilon, r.Privacy.Delta, r.Privacy.Neighbours)
-	return r, nil
-}
-
-// free refuses, before anything is read, a place for the release that is taken.
-func (o *order) free() error {
-	if _, err := os.Lstat(o.output); !errors.Is(err, fs.ErrNotExist) {
-		return refusef("%s is there already, and if it is a release of these rows, its ε was spent: choose another name (-o)", o.output)
-	}
-	left, err := release.Leftovers(o.output)
-	switch {
-	case err != nil:
-		return usage(err)
-	case left != nil:
-		return refusef("%s was left by a run that was killed while it wrote, or another run writes it now: a release of which nobody knows may have been read. Use it, or remove it, before another one spends ε again", left[0])
-	}
-	probe, err := os.CreateTemp(filepath.Dir(o.output), ".dpreg-beam-*.tmp")
-	if err != nil {
-		return usagef("cannot write to %s: %w", o.output, err)
-	}
-	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }

@@ -102,8 +102,13 @@ func TestRelease(t *testing.T) {
 		t.Errorf("the release is of %d rows of %v", made.N, made.Schema)
 	}
 	program(t, folder, append(args, "r.json")...).ends(t, refused, "r.json is there already")
-	program(t, folder, append(args, "again.json")...).ends(t, refused, "budget has no room")
+	program(t, folder, append(args, "again.json")...).ends(t, refused, "budget, the ledger of rows, has no room")
 	program(t, folder, "release", "--eps", "1", "--missing", "drop", "rows", "-o", "x.json").ends(t, refused, "--neighbours")
+	program(t, folder, "release", "--eps", "1", "--delta", "0.01", "--mechanism", "gaussian", "rows", "-o", "d.json").ends(t, done, "δ = 0.01 is not below 1/n")
+	if err := os.WriteFile(in(".l.json.1.tmp"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program(t, folder, "release", "--eps", "1", "rows", "-o", "l.json").ends(t, refused, "was left by a run that was killed")
 	if _, err := os.Stat(in("again.json")); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("a release that was not paid for")
 	}
@@ -169,7 +174,7 @@ func TestBadRows(t *testing.T) {
 	args := []string{"release", "--eps", "1", "-o", "r.json", "--staging", ".", "rows"}
 	r := program(t, folder, args...)
 	r.ends(t, misused, `03.csv:41: column "educ": missing value`)
-	if strings.Count(r.stderr, "\n") != 1 {
+	if strings.Count(r.stderr, "\n") != 2 { // where bounds are from is the other
 		t.Errorf("stderr:\n%s", r.stderr)
 	}
 	r = program(t, folder, append(args, "--missing", "midpoint")...)
@@ -189,10 +194,10 @@ func TestWrongUsage(t *testing.T) {
 	folder := workspace(t)
 	for _, c := range []struct{ args, says string }{
 		{"release rows -o r.json", "--eps is missing"},
-		{"release --eps 0 rows -o r.json", "epsilon"},
+		{"release --eps 0 rows -o r.json", "ε must be above 0"},
 		{"release --eps 1 rows", "-o FILE"},
 		{"release --eps 1 -o r.json nothing", "nothing"},
-		{"release --eps 1 -o no/r.json rows", "no: no such file or directory"},
+		{"release --eps 1 -o no/r.json rows", "no/r.json: no such file or directory"},
 		{"release --eps 1 -o r.json -", "standard input"},
 		{"release --eps 1 -o r.json https://user:secret@host/rows", "https://user:…@host/rows"},
 		{"release --eps 1 -o r.json --mechanism gaussian rows", "delta"},

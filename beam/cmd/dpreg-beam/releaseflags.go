@@ -2,16 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dpreg/dpreg/beam/sums"
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
@@ -44,76 +40,44 @@ func (f *releaseFlags) register(cmd *cobra.Command) {
 	f.engineFlags.register(cmd)
 }
 
-// order checks all that can be checked before a row is read.
-func (f *releaseFlags) order(ctx context.Context, data string) (*order, error) {
-	o := &order{output: f.output, ledger: f.ledger}
-	if o.output == "" {
-		return nil, usagef("say where the release is to go: -o FILE")
+// order is what the flags ask for.
+func (f *releaseFlags) order(cmd *cobra.Command, data string) (o custody.Order, err error) {
+	o = custody.Order{
+		Mechanism: release.Kind(f.mechanism),
+		Path:      f.output,
+		Ledger:    f.ledger,
+		Say:       func(text string) { note(cmd.ErrOrStderr(), "%s", text) },
 	}
-	if err := f.spending(o); err != nil {
-		return nil, err
+	if o.Path == "" {
+		return o, usagef("say where the release is to go: -o FILE")
 	}
-	var err error
-	if o.paths, err = sums.Find(ctx, data); err != nil {
-		return nil, usage(err)
+	if o.Privacy, err = custody.ParsePrivacy(f.epsilon, f.delta, f.neighbours); err != nil {
+		return o, err
 	}
-	if o.design, err = f.design(ctx, data, o.paths[0]); err != nil {
-		return nil, err
+	if o.Cells, err = custody.Cells(table.Options{Missing: table.Missing(f.missing), NA: f.na}, o.Privacy.Neighbours); err != nil {
+		return o, err
 	}
-	m := len(o.design.Columns())
-	if o.noise == ssp.Auto {
-		if o.noise, _, err = ssp.Choose(m, o.privacy); err != nil {
-			return nil, usage(err)
-		}
-		if o.noise == release.Laplace {
-			o.privacy.Delta = 0
-		}
+	paths, err := sums.Find(cmd.Context(), data)
+	if err != nil {
+		return o, usage(err)
 	}
-	o.stated, err = ssp.Calibrate(m, o.privacy, o.noise, ssp.Exact)
-	return o, usage(err)
-}
-
-// spending reads the flags on privacy and cells.
-func (f *releaseFlags) spending(o *order) (err error) {
-	if f.epsilon == "" {
-		return usagef("--eps is missing: say how much privacy to spend, as in --eps 1")
-	}
-	if o.privacy.Epsilon, err = schema.ParseNumber(f.epsilon); err != nil {
-		return usagef("--eps %q: %w", f.epsilon, err)
-	}
-	if f.delta != "" {
-		if o.privacy.Delta, err = schema.ParseNumber(f.delta); err != nil || o.privacy.Delta <= 0 {
-			return usagef("--delta %q: a number above 0 is needed; leave --delta out for pure ε", f.delta)
-		}
-	}
-	o.noise = release.Kind(f.mechanism)
-	o.privacy.Neighbours = release.Neighbours(f.neighbours)
-	if n := o.privacy.Neighbours; n != release.ReplaceOne && n != release.AddRemove {
-		return usagef("--neighbours %q: %s or %s", n, release.ReplaceOne, release.AddRemove)
-	}
-	o.cells = table.Options{Missing: table.Missing(f.missing), NA: f.na}
-	switch o.cells.Missing {
-	case table.MissingError, table.Midpoint:
-	case table.Drop:
-		if o.privacy.Neighbours != release.AddRemove {
-			return refusef("--missing drop: leaving rows out changes their number, which %s neighbours take to be public: use --neighbours %s, or --missing midpoint", release.ReplaceOne, release.AddRemove)
-		}
-	default:
-		return usagef("--missing %q: error, midpoint or drop", f.missing)
-	}
-	return nil
+	o.Rows = custody.Elsewhere{Name: data, Sum: func(_ context.Context, d *schema.Design, cells table.Options) (*ssp.Statistics, error) {
+		return f.sum(cmd, paths, d, cells)
+	}}
+	o.Design, err = f.design(cmd.Context(), data, paths[0], o.Say)
+	return o, err
 }
 
 // design gives the columns of the formula with their public bounds, in the order in which
 // the first file has them: those of the schema file, if there is one, and of --bounds.
-func (f *releaseFlags) design(ctx context.Context, data, first string) (*schema.Design, error) {
+func (f *releaseFlags) design(ctx context.Context, data, first string, say func(string)) (*schema.Design, error) {
 	bounds, err := schema.ParseBounds(f.bounds...)
 	if err != nil {
 		return nil, usagef("--%w", err)
 	}
-	described, err := f.described(data)
+	described, from, err := custody.ReadSchema(f.schema, table.Stem(strings.TrimSuffix(data, "/"))+".schema.json")
 	if err != nil {
-		return nil, usage(err)
+		return nil, err
 	}
 	if described == nil && bounds == nil { // else a message would list names that may be a row
 		return nil, usagef("no bounds of any column: give them by --bounds NAME=LOWER:UPPER, or by --schema FILE (dpreg schema writes a template)")
@@ -126,38 +90,9 @@ func (f *releaseFlags) design(ctx context.Context, data, first string) (*schema.
 	if err != nil {
 		return nil, usagef("%s: %w", first, err)
 	}
-	if described != nil {
-		all.Columns = slices.DeleteFunc(all.Columns, func(c schema.Column) bool {
-			return described.Index(c.Name) < 0 && !slices.ContainsFunc(bounds, func(b schema.Column) bool { return b.Name == c.Name })
-		})
-		for _, c := range described.Columns {
-			i := all.Index(c.Name)
-			if i < 0 {
-				return nil, usagef("the schema describes a column %q, which %s does not have", c.Name, first)
-			}
-			all.Columns[i] = c
-		}
-	}
-	if all, err = all.WithBounds(bounds); err != nil {
-		return nil, usagef("--%w", err)
+	if all, err = custody.Columns(all, described, bounds, first, from, say); err != nil {
+		return nil, err
 	}
 	d, err := all.Design(f.formula)
 	return d, usage(err)
-}
-
-// described reads the schema file, if there is one.
-func (f *releaseFlags) described(data string) (*schema.Schema, error) {
-	path := f.schema
-	if path == "" {
-		path = table.Stem(strings.TrimSuffix(data, "/")) + ".schema.json"
-	}
-	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) && f.schema == "" {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("--schema: %w", err)
-	}
-	defer file.Close()
-	return schema.ReadSchema(file, path)
 }

@@ -19,7 +19,7 @@ A study of the rows of a table needs its file, under a path that all workers kno
 Nothing of such a study is private: say --i-hold-the-data (dpreg compare --help).`
 
 func newCalibrate() *cobra.Command {
-	f := studyFlags{kind: trials.Calibration}
+	f := studyFlags{kind: calibrates}
 	return f.command(&cobra.Command{
 		Use:   "calibrate --save DIR [DATA]",
 		Short: "Run the trials of a study that dpreg calibrate began",
@@ -32,7 +32,7 @@ func newCalibrate() *cobra.Command {
 }
 
 func newCompare() *cobra.Command {
-	f := studyFlags{kind: trials.Comparison}
+	f := studyFlags{kind: compares}
 	return f.command(&cobra.Command{
 		Use:   "compare --save DIR [DATA]",
 		Short: "Run the trials of a study that dpreg compare began",
@@ -44,9 +44,15 @@ func newCompare() *cobra.Command {
 	})
 }
 
+// The commands of dpreg that begin studies.
+const (
+	calibrates = "calibrate"
+	compares   = "compare"
+)
+
 // studyFlags are the flags of commands that run trials.
 type studyFlags struct {
-	kind      trials.Kind // the name of the command, too
+	kind      string // of studies: the command that begins them
 	save      string
 	holdsData bool
 	engineFlags
@@ -64,7 +70,7 @@ func (f *studyFlags) command(cmd *cobra.Command) *cobra.Command {
 		if err != nil {
 			return usagef("--save %s: there is no study, which dpreg %s --prepare begins: %w", f.save, f.kind, err)
 		}
-		s := trials.Study{Kind: f.kind, Text: text}
+		s := trials.Study{Text: text}
 		if len(args) > 0 {
 			if !f.holdsData {
 				return refusef("what comes of the rows of %s has no privacy. If you may see the rows and keep the output to yourself, say --i-hold-the-data", args[0])
@@ -82,6 +88,9 @@ func (f *studyFlags) run(cmd *cobra.Command, s trials.Study) (err error) {
 	study, err := s.Open()
 	if err != nil {
 		return usagef("the study in %s: %w", f.save, err)
+	}
+	if study.Compares != (f.kind == compares) {
+		return usagef("the study in %s is not one that dpreg %s begins", f.save, f.kind)
 	}
 	journal, recorded, err := calibration.OpenJournal(filepath.Join(f.save, "journal"), study, calibration.Shard{})
 	if err != nil {

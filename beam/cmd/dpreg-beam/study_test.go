@@ -14,7 +14,6 @@ import (
 
 	"github.com/dpreg/dpreg/beam/trials"
 	"github.com/dpreg/dpreg/calibration"
-	"github.com/dpreg/dpreg/calibration/compare"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
 )
@@ -30,20 +29,20 @@ func calibrated(t *testing.T, trialsEach int) trials.Study {
 	if err := d.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	return trials.Study{Kind: trials.Calibration, Text: d.Text()}
+	return trials.Study{Text: d.Text()}
 }
 
 // compared is a small comparison.
 func compared(t *testing.T) trials.Study {
 	t.Helper()
-	d := &compare.Design{
-		Format: compare.DesignFormat, Ns: []int64{50}, Ps: []int{1}, Epsilons: []float64{1}, Delta: 1e-6, Data: calibration.Unclamped,
-		Methods: []string{"naive", compare.AdaSSP}, Clients: 2, Trials: 3, Seed: 4,
+	d := &calibration.Design{
+		Format: calibration.ComparisonFormat, Ns: []int64{50}, Ps: []int{1}, Epsilons: []float64{1}, Delta: 1e-6, Data: calibration.Unclamped, X: calibration.NormalX,
+		Prior: calibration.PriorSpec{Name: calibration.BoxPrior}, Arms: calibration.ComparisonArms([]string{"naive", calibration.AdaSSP}), Clients: 2, Trials: 3, Seed: 4,
 	}
 	if err := d.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	return trials.Study{Kind: trials.Comparison, Text: d.Text()}
+	return trials.Study{Text: d.Text()}
 }
 
 // populated is a small study of the rows of a table.
@@ -68,16 +67,16 @@ func populated(t *testing.T) trials.Study {
 		Population: &calibration.Table{Name: "cirrhosis.csv", Columns: columns, Rows: rows.Len(), Digest: rows.Digest()},
 		Arms:       calibration.PopulationArms([]string{calibration.PopulationMethod}, nil, []string{calibration.ExactSensitivity}),
 	}
-	return trials.Study{Kind: trials.Calibration, Text: d.Text(), Data: path}
+	return trials.Study{Text: d.Text(), Data: path}
 }
 
 // Results are those of a run without an engine, to the last byte.
 func TestStudies(t *testing.T) {
 	all := engines(t)
-	for _, s := range []trials.Study{calibrated(t, *trialsEach), compared(t), populated(t)} {
+	for name, s := range map[string]trials.Study{"calibrate": calibrated(t, *trialsEach), "compare": compared(t), "population": populated(t)} {
 		alone, study := runAlone(t, s)
 		for _, e := range all {
-			t.Run(e.name+", "+string(s.Kind), func(t *testing.T) {
+			t.Run(e.name+", "+name, func(t *testing.T) {
 				_, j, dir := e.start(t)
 				path := filepath.Join(t.TempDir(), "journal")
 				journal, recorded, err := calibration.OpenJournal(path, study, calibration.Shard{})
@@ -96,7 +95,7 @@ func TestStudies(t *testing.T) {
 				if err := journal.Close(); err != nil {
 					t.Fatal(err)
 				}
-				sameStudy(t, s, study, path, alone)
+				sameStudy(t, study, path, alone)
 			})
 		}
 	}
@@ -117,7 +116,7 @@ func runAlone(t *testing.T, s trials.Study) ([]*calibration.Trial, *calibration.
 }
 
 // sameStudy compares all that is written of a study, times aside.
-func sameStudy(t *testing.T, s trials.Study, study *calibration.Study, journal string, alone []*calibration.Trial) {
+func sameStudy(t *testing.T, study *calibration.Study, journal string, alone []*calibration.Trial) {
 	t.Helper()
 	recorded, err := calibration.ReadJournal(journal, study)
 	if err != nil {
@@ -127,26 +126,16 @@ func sameStudy(t *testing.T, s trials.Study, study *calibration.Study, journal s
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(results(t, s, study, merged), results(t, s, study, alone)) {
+	if !bytes.Equal(results(t, study, merged), results(t, study, alone)) {
 		t.Error("other results")
 	}
 }
 
-func results(t *testing.T, s trials.Study, study *calibration.Study, all []*calibration.Trial) []byte {
+func results(t *testing.T, study *calibration.Study, all []*calibration.Trial) []byte {
 	t.Helper()
-	summary := study.Summarise(all)
+	summary := study.Results(all)
 	writers := []func(io.Writer) error{
 		func(w io.Writer) error { return study.WriteTrials(w, all) }, summary.WriteCSV, summary.WriteJSON,
-	}
-	if s.Kind == trials.Comparison {
-		d, err := compare.ReadDesign(s.Text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		summary := d.Summarise(study, all)
-		writers = []func(io.Writer) error{
-			func(w io.Writer) error { return compare.WriteTrials(w, study, all) }, summary.WriteCSV, summary.WriteJSON,
-		}
 	}
 	var out bytes.Buffer
 	for _, write := range writers {
@@ -190,7 +179,7 @@ func TestStudyKilledWorker(t *testing.T) {
 		}
 		return a.Trial - b.Trial
 	})
-	if !bytes.Equal(results(t, s, study, kept), results(t, s, study, alone)) {
+	if !bytes.Equal(results(t, study, kept), results(t, study, alone)) {
 		t.Error("other results")
 	}
 }

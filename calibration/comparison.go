@@ -1,0 +1,435 @@
+package calibration
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/vi"
+)
+
+// comparison is a trial that is measured by its distance from the posterior without privacy.
+type comparison struct {
+	method
+	fitter
+	n    int64
+	data Data
+	rows *Rows // of Split data
+}
+
+// method is one of the methods, set for a data set and a budget.
+type method interface {
+	// ready returns why the method cannot serve; what follows from budget and number of
+	// rows alone is found here, once.
+	ready() error
+	// infer infers. Where it refuses, the error says why.
+	infer(ctx context.Context, e *example, noise *mechanisms.Entropy, rng *rand.Rand) (*fitted, error)
+}
+
+// fitted is what a method gives, in scaled units.
+type fitted struct {
+	theta   []float64        // posterior mean, or the estimate
+	draws   *posterior.Draws // of θ and σ²; nil of a point estimate
+	epsilon float64          // that was spent; 0 where the method is not private
+	capped  bool             // the sampler met its limit
+}
+
+// newMethod is that of the fitter's arm.
+func newMethod(f fitter, n int64, clients int) method {
+	switch f.arm.Method {
+	case DPVI:
+		return newDPVI(n, f.privacy)
+	case DPPVI:
+		return newDPPVI(f.columns, clients, f.privacy)
+	case AdaSSP:
+		return adaSSP{f.privacy}
+	}
+	return released{f}
+}
+
+// released is a method that infers from a release, or the posterior without privacy.
+type released struct{ fitter }
+
+func (r released) ready() error { return nil }
+
+func (r released) infer(ctx context.Context, e *example, noise *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
+	fit, err := r.fit(ctx, e.summed, noise, rng)
+	if err != nil {
+		return nil, err
+	}
+	f := &fitted{draws: regressionDraws(fit), capped: r.capped(fit)}
+	f.theta = means(f.draws, e.shape.Q())
+	if r.arm.Method != NonPrivate {
+		f.epsilon = r.privacy.Epsilon
+	}
+	return f, nil
+}
+
+// Trial implements Subject. Noise comes from data, after the rows: methods that
+// infer from a release infer from the same one.
+func (s *comparison) Trial(ctx context.Context, data, sampler *rand.Rand) (*Sample, error) {
+	e, err := s.example(data)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.ready(); err != nil {
+		return nil, err
+	}
+	begin := time.Now()
+	f, err := s.infer(ctx, e, mechanisms.Simulated(data), sampler)
+	if err != nil {
+		return nil, err
+	}
+	seconds := time.Since(begin).Seconds()
+	measures, err := e.judge(ctx, f, sampler)
+	return &Sample{Measures: measures, Capped: f.capped, Clamped: e.outside, Seconds: seconds}, err
+}
+
+// example is the data of one trial: what methods infer from, and what they are judged by.
+// Rows are m values each, in scaled units.
+type example struct {
+	columns *schema.Design
+	shape   model.Shape
+	prior   *model.Prior
+	*summed
+
+	truth []float64      // θ of simulated rows
+	test  []float64      // rows to predict, of a table
+	exact *conjugate.NIG // the posterior of (θ, σ²) given the rows
+}
+
+// example draws the data of a trial.
+func (s *comparison) example(rng *rand.Rand) (*example, error) {
+	e := &example{columns: s.columns, shape: shapeOf(s.columns), prior: s.prior}
+	var next func([]float64)
+	var order []int // of a table
+	if s.data == Split {
+		if s.rows == nil {
+			panic("calibration: a trial without the rows of its table")
+		}
+		order = rng.Perm(int(s.rows.Len()))
+		next = func(v []float64) {
+			copy(v, s.rows.At(order[0]))
+			order = order[1:]
+		}
+	} else {
+		simulated, err := simulate(s.prior, e.shape, NormalX, rng)
+		if err != nil {
+			return nil, err
+		}
+		next, e.truth = simulated.next, simulated.params.Theta
+	}
+	o := s.summing(s.data != Unclamped)
+	o.keep = true
+	var err error
+	if e.summed, err = o.sum(next, s.n); err != nil {
+		return nil, err
+	}
+	for _, at := range order {
+		e.test = append(e.test, s.rows.At(at)...)
+	}
+	return e, e.solve()
+}
+
+// solve finds the posterior given the rows.
+func (e *example) solve() error {
+	sums, n := model.NewSums(e.shape), float64(e.statistics.N)
+	sums.Set(e.statistics.Vector(), n)
+	e.exact = e.prior.Theta.Clone()
+	if !conjugate.NewNIGSampler(e.shape.Q()).Update(e.exact, e.prior.Theta, sums.XX, sums.XY, sums.YY, n) {
+		return errors.New("the posterior without privacy is not proper in float64: columns are collinear")
+	}
+	return nil
+}
+
+// regression is rows of the design matrix and responses.
+func (e *example) regression(rows []float64) *vi.Rows {
+	r := &vi.Rows{P: e.shape.Q()}
+	for row := range slices.Chunk(rows, e.shape.M()) {
+		if e.shape.Intercept {
+			r.X = append(r.X, 1)
+		}
+		r.X = append(r.X, row[:e.shape.P]...)
+		r.Y = append(r.Y, row[e.shape.P])
+	}
+	return r
+}
+
+// The names of measures. All are in scaled units.
+const (
+	// MeasureError is the root mean squared difference, over coefficients, of the posterior mean
+	// or estimate of θ from the posterior mean without privacy.
+	MeasureError = "error"
+	// MeasureTruthError is the same from the true θ of simulated rows.
+	MeasureTruthError = "truth_error"
+	// MeasurePredictionError is the root mean squared error of predictions of a table's rows.
+	MeasurePredictionError = "prediction_error"
+	// MeasureWidth is the mean width of the intervals of θ.
+	MeasureWidth = "width"
+	// MeasureCoverage is the share of what intervals are to hold that they hold: true coefficients,
+	// or responses of rows that are predicted.
+	MeasureCoverage = "coverage"
+	// MeasureLogScore is the mean log predictive density of responses of rows that are predicted.
+	MeasureLogScore = "log_score"
+	// MeasureMMD2 is Distance, of (θ, σ²) to the posterior without privacy.
+	MeasureMMD2 = "mmd2"
+	// MeasureSpent is the ε that was.
+	MeasureSpent = "spent"
+)
+
+// measureNames are all of them, in the order of tables.
+var measureNames = []string{MeasureError, MeasureTruthError, MeasurePredictionError, MeasureWidth, MeasureCoverage, MeasureLogScore, MeasureMMD2, MeasureSpent}
+
+// ComparisonLevel is that of all intervals of a comparison, which are equal-tailed.
+const ComparisonLevel = 0.90
+
+// judge measures a fit.
+func (e *example) judge(ctx context.Context, f *fitted, rng *rand.Rand) (all []Measure, err error) {
+	add := func(name string, value float64) { all = append(all, Measure{Name: name, Value: value}) }
+	q := e.shape.Q()
+	add(MeasureError, rms(f.theta, e.exact.Mean))
+	if e.truth != nil {
+		add(MeasureTruthError, rms(f.theta, e.truth))
+	}
+	if e.test != nil {
+		add(MeasurePredictionError, e.predictionError(f.theta))
+	}
+	if f.draws != nil {
+		width, held := intervals(f.draws, q, e.truth)
+		add(MeasureWidth, width)
+		if e.truth != nil {
+			add(MeasureCoverage, held)
+		}
+		if e.test != nil {
+			held, score := e.predict(f.draws)
+			add(MeasureCoverage, held)
+			add(MeasureLogScore, score)
+		}
+		reference, err := e.sample(e.exact, rng)
+		if err != nil {
+			return nil, err
+		}
+		add(MeasureMMD2, Distance(f.draws, reference, q+1))
+	}
+	if f.epsilon > 0 {
+		add(MeasureSpent, f.epsilon)
+	}
+	return all, ctx.Err()
+}
+
+// rms is the root mean square of a − b.
+func rms(a, b []float64) float64 {
+	sum := 0.
+	for j, v := range a {
+		sum += float64((v - b[j]) * (v - b[j]))
+	}
+	return math.Sqrt(sum / float64(len(a)))
+}
+
+// intervals returns the mean width of the intervals of the first q columns, and the share of
+// them that holds the truth, where there is one.
+func intervals(d *posterior.Draws, q int, truth []float64) (width, held float64) {
+	for j := range q {
+		column := slices.Concat(d.Column(j)...)
+		slices.Sort(column)
+		low, high := posterior.Quantile(column, (1-ComparisonLevel)/2), posterior.Quantile(column, (1+ComparisonLevel)/2)
+		width += (high - low) / float64(q)
+		if truth != nil && low <= truth[j] && truth[j] <= high {
+			held++
+		}
+	}
+	return width, held / float64(q)
+}
+
+// predictionError is that of θᵀx for the rows to predict.
+func (e *example) predictionError(theta []float64) float64 {
+	rows := e.regression(e.test)
+	predicted := make([]float64, len(rows.Y))
+	for i := range predicted {
+		predicted[i] = dot(rows.X[i*rows.P:(i+1)*rows.P], theta)
+	}
+	return rms(predicted, rows.Y)
+}
+
+// predictive is how many draws, evenly spaced, a predictive law is made of.
+const predictive = 400
+
+// predict returns how large a share of the responses lies in its predictive interval, and
+// their mean log predictive density. A predictive law is the mixture of N(θ_kᵀx, σ_k²) over
+// draws k; with its distribution function F, y lies in the equal-tailed interval where
+// (1 − level)/2 ≤ F(y) ≤ (1 + level)/2.
+func (e *example) predict(d *posterior.Draws) (held, score float64) {
+	rows, law := e.regression(e.test), newMixture(d, e.shape.Q())
+	for i, y := range rows.Y {
+		below, density := law.at(rows.X[i*rows.P:(i+1)*rows.P], y)
+		if below >= (1-ComparisonLevel)/2 && below <= (1+ComparisonLevel)/2 {
+			held++
+		}
+		score += density
+	}
+	n := float64(len(rows.Y))
+	return held / n, score / n
+}
+
+// mixture is draws of (θ, σ), q and 1 wide.
+type mixture struct {
+	q     int
+	draws []float64
+	log   []float64 // scratch
+}
+
+func newMixture(d *posterior.Draws, q int) *mixture {
+	n, width := d.NumChains()*d.NumDraws(), len(d.Names)
+	k := min(n, predictive)
+	m := &mixture{q: q, log: make([]float64, k)}
+	for i := range k {
+		at := spaced(i, k, n)
+		row := d.Chains[at/d.NumDraws()][at%d.NumDraws()*width:]
+		m.draws = append(append(m.draws, row[:q]...), math.Sqrt(row[q]))
+	}
+	return m
+}
+
+// at returns the distribution function and the log density of y given x.
+func (m *mixture) at(x []float64, y float64) (below, density float64) {
+	for i := range m.log {
+		draw := m.draws[i*(m.q+1) : (i+1)*(m.q+1)]
+		sigma := draw[m.q]
+		z := (y - dot(x, draw[:m.q])) / sigma
+		below += math.Erfc(-z/math.Sqrt2) / 2
+		m.log[i] = -z*z/2 - math.Log(sigma)
+	}
+	n := float64(len(m.log))
+	largest, sum := slices.Max(m.log), 0.
+	for _, l := range m.log {
+		sum += math.Exp(l - largest)
+	}
+	return below / n, largest + math.Log(sum/n) - math.Log(2*math.Pi)/2
+}
+
+func dot(a, b []float64) (sum float64) {
+	for j, v := range a {
+		sum += float64(v * b[j])
+	}
+	return sum
+}
+
+// means are those of the first columns.
+func means(d *posterior.Draws, columns int) []float64 {
+	mean, width := make([]float64, columns), len(d.Names)
+	for _, chain := range d.Chains {
+		for at := 0; at < len(chain); at += width {
+			for j := range mean {
+				mean[j] += chain[at+j]
+			}
+		}
+	}
+	for j := range mean {
+		mean[j] /= float64(d.NumChains() * d.NumDraws())
+	}
+	return mean
+}
+
+// ComparisonSummaryFormat is the first member of a comparison's summary's JSON.
+const ComparisonSummaryFormat = "dpreg-comparison/1"
+
+// Comparison says what the trials of a comparison tell. It does not depend on how long they
+// took, and so is the same whenever the study is run again.
+type Comparison struct {
+	Format string `json:"format"`
+	// Table is the name of the file of real rows; empty where rows were simulated.
+	Table  string         `json:"table,omitempty"`
+	Note   string         `json:"note"`
+	Trials int            `json:"trials"` // of each cell
+	Seed   uint64         `json:"seed"`
+	Delta  float64        `json:"delta"`
+	Level  float64        `json:"level"` // of intervals
+	Cells  []ComparedCell `json:"cells"`
+}
+
+// ComparedCell is a method on one of the data sets at one budget.
+type ComparedCell struct {
+	Setting
+	Failed int    `json:"failed"` // trials that ended with an error
+	Capped int    `json:"capped"` // trials that met the sampler's limit
+	Error  string `json:"error,omitempty"`
+	// Refused: all trials failed, so that Error says why the method has no results.
+	Refused  bool             `json:"refused"`
+	Measures []MeasureSummary `json:"measures"` // those that the method has
+}
+
+// MeasureSummary is of one measure over the trials that have it.
+type MeasureSummary struct {
+	Name string   `json:"name"`
+	Mean float64  `json:"mean"`
+	SD   *float64 `json:"sd,omitempty"` // nil of one trial
+	Of   int      `json:"of"`
+}
+
+// Get returns the summary of a measure, nil where the method has none.
+func (c *ComparedCell) Get(name string) *MeasureSummary {
+	for i := range c.Measures {
+		if c.Measures[i].Name == name {
+			return &c.Measures[i]
+		}
+	}
+	return nil
+}
+
+// Sound tells whether no more than 1 % of the trials failed or were capped. That a method
+// refuses is a result.
+func (c *ComparedCell) Sound(trials int) bool { return c.Refused || sound(c.Failed, c.Capped, trials) }
+
+// Unsound implements Results.
+func (s *Comparison) Unsound() (n int) {
+	for i := range s.Cells {
+		n += int(indicator(!s.Cells[i].Sound(s.Trials)))
+	}
+	return n
+}
+
+// Compare summarises the trials of a comparison that Run or Merge returned.
+func (s *Study) Compare(trials []*Trial) *Comparison {
+	sum := &Comparison{Format: ComparisonSummaryFormat, Table: s.Population, Note: s.Note, Trials: s.Trials, Seed: s.Seed, Delta: s.Delta, Level: ComparisonLevel}
+	for i, trials := range s.byCell(trials) {
+		c, values := ComparedCell{Setting: s.Cells[i].Setting}, make(map[string][]float64)
+		for _, t := range trials {
+			if t.Error != "" {
+				if c.Failed++; c.Error == "" {
+					c.Error = t.Error
+				}
+			}
+			c.Capped += int(indicator(t.Capped))
+			for _, m := range t.Measures {
+				values[m.Name] = append(values[m.Name], m.Value)
+			}
+		}
+		c.Refused = c.Failed == s.Trials
+		for _, name := range measureNames {
+			if v := values[name]; v != nil {
+				sd := variance(v)
+				if sd != nil {
+					*sd = math.Sqrt(*sd)
+				}
+				c.Measures = append(c.Measures, MeasureSummary{name, *mean(v), sd, len(v)})
+			}
+		}
+		sum.Cells = append(sum.Cells, c)
+	}
+	return sum
+}
+
+// Has tells which measures any cell has, in the order of tables.
+func (s *Comparison) Has() []string {
+	return slices.DeleteFunc(slices.Clone(measureNames), func(name string) bool {
+		return !slices.ContainsFunc(s.Cells, func(c ComparedCell) bool { return c.Get(name) != nil })
+	})
+}

@@ -1,0 +1,263 @@
+package calibration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/mechanisms/accounting"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/ssp/adassp"
+	"github.com/dpreg/dpreg/vi"
+	"github.com/dpreg/dpreg/vi/pvi"
+)
+
+// adaSSP is a point estimate.
+type adaSSP struct{ budget release.Privacy }
+
+func (m adaSSP) ready() error { return nil }
+
+func (m adaSSP) infer(_ context.Context, e *example, noise *mechanisms.Entropy, _ *rand.Rand) (*fitted, error) {
+	estimate, err := adassp.Run(e.statistics, e.shape.Intercept, m.budget, noise)
+	if err != nil {
+		return nil, err
+	}
+	return &fitted{theta: estimate.Theta, epsilon: m.budget.Epsilon}, nil
+}
+
+// dpVI is variational inference on rows: dpreg vi with a guide that has correlations, and
+// gradients clipped to half of that command's norm. docs/compare.md has the reasons.
+type dpVI struct {
+	n      int64
+	budget release.Privacy
+	rate   float64
+	plan   func() viPlan // searched for once, which takes seconds
+}
+
+const (
+	viSteps   = 2000
+	viRate    = 0.02
+	viBatch   = 100 // rows that a batch has at least, on average
+	viAverage = 0.5
+	viClip    = 1.5 // lengths of the longest row
+)
+
+func newDPVI(n int64, budget release.Privacy) *dpVI {
+	m := &dpVI{n: n, budget: budget, rate: min(1, max(viRate, viBatch/float64(n)))}
+	m.plan = sync.OnceValue(m.find)
+	return m
+}
+
+func (m *dpVI) options() vi.Options {
+	return vi.Options{
+		Privacy: &vi.Privacy{Epsilon: m.budget.Epsilon, Delta: m.budget.Delta},
+		Scheme:  accounting.PoissonReplaceOne, Rate: m.rate, Steps: viSteps,
+		Optimiser: &vi.Adam{Rate: 0.02}, Average: viAverage, Guide: vi.FullCovariance,
+	}
+}
+
+// viPlan is the noise, and what it spends.
+type viPlan struct {
+	training accounting.Training
+	spent    float64
+	err      error
+}
+
+func (m *dpVI) find() (p viPlan) {
+	o := m.options()
+	o.Privacy.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(0, 0))) // nothing is drawn
+	if p.training, p.err = o.Plan(float64(m.n)); p.err == nil {
+		p.spent, p.err = p.training.Epsilon(accounting.PLD, m.budget.Delta)
+	}
+	return p
+}
+
+func (m *dpVI) ready() error { return m.plan().err }
+
+func (m *dpVI) infer(ctx context.Context, e *example, noise *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
+	p, o := m.plan(), m.options()
+	o.Clip = viClip * math.Sqrt(float64(e.shape.Q()))
+	o.Privacy.Entropy, o.Privacy.Multiplier = noise, p.training.Multiplier
+	o.Seed = rng.Uint64()
+	fit, err := vi.Run(ctx, newBoxRegression(e), o)
+	if err != nil {
+		return nil, err
+	}
+	draws := fit.Draws(independent/4, rng.Uint64()) // of each of four chains
+	return &fitted{theta: means(draws, e.shape.Q()), draws: draws, epsilon: p.spent}, nil
+}
+
+// boxRegression is vi.LinearRegression, whose parameters are β = θ/σ and w = log σ², under the
+// prior of all other methods: θ | σ² ~ N(0, σ² diag(λ)⁻¹), σ² ~ InvGamma(a, b), so that
+//
+//	log p(β, w) = −½ Σ λ_j β_j² − a w − b e^{−w}
+//
+// up to a constant.
+type boxRegression struct {
+	vi.Model
+	precision []float64 // λ
+	a, b      float64
+}
+
+func newBoxRegression(e *example) *boxRegression {
+	prior := e.prior.Theta
+	return &boxRegression{vi.LinearRegression(e.regression(e.rows), 1, prior.Shape, prior.Scale), precisions(e.prior, e.shape), prior.Shape, prior.Scale}
+}
+
+// LogPrior implements vi.Model.
+func (r *boxRegression) LogPrior(grad, theta []float64) float64 {
+	p, sum := len(r.precision), 0.
+	for j, l := range r.precision {
+		grad[j] = -l * theta[j]
+		sum += l * theta[j] * theta[j]
+	}
+	w := theta[p]
+	b := r.b * math.Exp(-w)
+	grad[p] = -r.a + b
+	return -sum/2 - r.a*w - b
+}
+
+// precisions are those of the default prior of θ, whose mean is 0 and which has no
+// other entries.
+func precisions(prior *model.Prior, s model.Shape) []float64 {
+	q := s.Q()
+	d := make([]float64, q)
+	for j := range d {
+		d[j] = prior.Theta.Precision[j*q+j]
+	}
+	return d
+}
+
+// dpPVI is partitioned variational inference by clients that protect their rows one by one:
+// Sharma's analytic update (thesis, equations 4.21 and 4.22), once, undamped. A row's factor
+// for unknown σ² has the natural parameters xxᵀ, xy and y²: the outer product of v = (x, y),
+// which is what the rule's precision is for covariates v. docs/compare.md has the reasons.
+type dpPVI struct {
+	clients int
+	budget  release.Privacy
+	clip    float64
+	// multiplier is of the noise of a client's update, one release of all its rows; searched
+	// for once.
+	multiplier func() (float64, error)
+}
+
+// pviClip is the clipping norm over the norm of the longest factor of a row in the box.
+const pviClip = 0.5
+
+// independent is how many draws are taken where they are.
+const independent = 1000
+
+func newDPPVI(columns *schema.Design, clients int, budget release.Privacy) *dpPVI {
+	d := shapeOf(columns).Q() + 1
+	return &dpPVI{clients, budget, pviClip * math.Sqrt(float64(d*(d+1))/2), sync.OnceValues(func() (float64, error) {
+		once := accounting.Training{Rate: 1, Steps: 1, Scheme: accounting.PoissonReplaceOne}
+		return once.FindMultiplier(accounting.PLD, budget.Epsilon, budget.Delta)
+	})}
+}
+
+func (m *dpPVI) ready() error {
+	_, err := m.multiplier()
+	return err
+}
+
+func (m *dpPVI) infer(_ context.Context, e *example, noise *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
+	multiplier, err := m.multiplier()
+	if err != nil {
+		return nil, err
+	}
+	server, err := m.server(e, multiplier, noise)
+	if err != nil {
+		return nil, err
+	}
+	law := e.prior.Theta // which stands where the noise leaves no law
+	if server.Synchronous(); server.Rejections() == 0 {
+		if law, err = e.normalInverseGamma(server.Global()); err != nil {
+			return nil, err
+		}
+	}
+	draws, err := e.sample(law, rng)
+	return &fitted{theta: law.Mean, draws: draws, epsilon: m.budget.Epsilon}, err
+}
+
+// server deals the rows, which are in random order, to the clients.
+func (m *dpPVI) server(e *example, multiplier float64, noise *mechanisms.Entropy) (*pvi.Server, error) {
+	all := e.regression(e.rows)
+	q := all.P
+	family := pvi.Family{Dim: q + 1, Full: true}
+	prior := make([]float64, family.Len())
+	for j, v := range append(precisions(e.prior, e.shape), 2*e.prior.Theta.Scale) { // b is half of a sum of squares
+		prior[family.Dim+j*(j+1)/2+j] = v
+	}
+	clients := make([]*pvi.Client, m.clients)
+	n := len(all.Y)
+	for k := range clients {
+		rows := &vi.Rows{P: q + 1}
+		for i := k * n / m.clients; i < (k+1)*n/m.clients; i++ {
+			rows.X = append(append(rows.X, all.X[i*q:(i+1)*q]...), all.Y[i])
+			rows.Y = append(rows.Y, 0)
+		}
+		protect := pvi.Protection{Clip: m.clip, Multiplier: multiplier, Stream: mechanisms.NewStream(noise)}
+		rule, err := pvi.NewAnalytic(rows, 1, protect)
+		if err != nil {
+			return nil, fmt.Errorf("client %d: %w", k+1, err)
+		}
+		if clients[k], err = pvi.NewClient(rule, 1, nil); err != nil {
+			return nil, fmt.Errorf("client %d: %w", k+1, err)
+		}
+	}
+	return pvi.NewServer(family, prior, clients, nil)
+}
+
+// normalInverseGamma reads G, the precision of a law of v: with its blocks G_xx, g_xy, g_yy,
+//
+//	θ | σ² ~ N(μ, σ² G_xx⁻¹),  μ = G_xx⁻¹ g_xy,  σ² ~ InvGamma(a + w/2, (g_yy − g_xyᵀμ)/2),
+//
+// where w is the number of rows, of which a clipped one counts as the part that is left of
+// it. With an intercept that is among the sums: the entry of 1·1.
+func (e *example) normalInverseGamma(law []float64) (*conjugate.NIG, error) {
+	q := e.shape.Q()
+	g, mean := make([]float64, q*q), make([]float64, q)
+	at := q + 1
+	for j := range q {
+		for k := 0; k <= j; k, at = k+1, at+1 {
+			g[j*q+k], g[k*q+j] = law[at], law[at]
+		}
+	}
+	copy(mean, law[at:at+q])
+	squares, chol := law[at+q], append([]float64(nil), g...)
+	if !dense.Cholesky(chol, q) {
+		return nil, errors.New("the server's law is not proper in float64")
+	}
+	dense.SolveLower(chol, q, mean)
+	for _, v := range mean {
+		squares -= float64(v * v)
+	}
+	dense.SolveLowerT(chol, q, mean)
+	weight := float64(e.statistics.N)
+	if e.shape.Intercept {
+		weight = max(0, g[0]-e.prior.Theta.Precision[0])
+	}
+	return conjugate.NewNIG(mean, g, e.prior.Theta.Shape+weight/2, squares/2)
+}
+
+// sample draws (θ, σ²).
+func (e *example) sample(law *conjugate.NIG, rng *rand.Rand) (*posterior.Draws, error) {
+	sampler, q := conjugate.NewNIGSampler(law.Dim()), law.Dim()
+	if !sampler.Set(law) {
+		return nil, errors.New("a law of the coefficients is not proper in float64")
+	}
+	chain := make([]float64, independent*(q+1))
+	for at := 0; at < len(chain); at += q + 1 {
+		chain[at+q] = sampler.Rand(chain[at:at+q], rng)
+	}
+	return &posterior.Draws{Names: e.shape.RegressionNames(), Chains: [][]float64{chain}}, nil
+}

@@ -1,0 +1,236 @@
+package custody
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/dpreg/dpreg/internal/files"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/ssp"
+)
+
+// Bounds that are found in the rows, for a part of ε: see docs/bounds-auto.md. The bounds
+// that the design has for these columns do not count.
+type Bounds struct {
+	Columns []string // none: all bounds are public
+	Share   float64  // of ε, below 1; default: DefaultShare
+	Rows    int64    // how many there are, about, from public knowledge: for add-remove neighbours
+}
+
+// DefaultShare is the part of ε that private bounds get where an order says none.
+const DefaultShare = 0.1
+
+// settleBounds completes the order where columns are without bounds.
+func (s *Settled) settleBounds() error {
+	b := &s.Bounds
+	if len(b.Columns) == 0 {
+		return s.checkRows(false)
+	}
+	if b.Share == 0 {
+		b.Share = DefaultShare
+	}
+	rows, err := s.files("--bounds auto")
+	switch {
+	case err != nil:
+		return err
+	case rows.Once():
+		return Misusef("--bounds auto reads the rows twice, and %s can be read once", rows)
+	case !(b.Share > 0 && b.Share < 1):
+		return Misusef("--bounds auto=%v: the share of ε must lie between 0 and 1, as in --bounds auto=0.1", b.Share)
+	case !(math.Abs(s.Privacy.Epsilon) <= ssp.MaxEpsilon):
+		return Misusef("epsilon %v: at most %v", s.Privacy.Epsilon, ssp.MaxEpsilon)
+	}
+	epsilon, _ := new(big.Rat).Mul(decimal(s.Privacy.Epsilon), decimal(b.Share)).Float64()
+	if _, err := ssp.CalibrateBounds(len(b.Columns), epsilon, s.Privacy.Neighbours); err != nil {
+		return Misuse(fmt.Errorf("--bounds auto: %w", err))
+	}
+	s.bounds = &release.Bounds{Method: release.AutoBounds, Epsilon: epsilon, Columns: b.Columns}
+	if s.left().Epsilon < ssp.MinEpsilon {
+		return Misusef("--bounds auto=%v: nothing of ε is left for the release", b.Share)
+	}
+	if s.Design, err = s.Design.WithBounds(anyBounds(b.Columns)); err != nil {
+		return Misuse(err)
+	}
+	if err := s.checkRows(s.Privacy.Neighbours == release.AddRemove); err != nil {
+		return err
+	}
+	s.sayf("--bounds auto: ε = %v of %v (%.3g %%) finds bounds of %d columns; the sums have the other %v",
+		epsilon, s.Privacy.Epsilon, 100*b.Share, len(b.Columns), s.left().Epsilon)
+	return nil
+}
+
+// anyBounds are none that are used.
+func anyBounds(names []string) schema.Bounds {
+	var b schema.Bounds
+	for _, name := range names {
+		b = append(b, schema.Column{Name: name, Lower: -1, Upper: 1})
+	}
+	return b
+}
+
+// checkRows checks Bounds.Rows, which is needed where a number of rows is that is not
+// public.
+func (s *Settled) checkRows(needed bool) error {
+	switch rows := s.Bounds.Rows; {
+	case rows < 0 || rows > ssp.MaxRows:
+		return Misusef("--rows %d: from 1 to %d", rows, int64(ssp.MaxRows))
+	case !needed && rows != 0:
+		return Misusef("--rows is for --bounds auto with --neighbours %s: otherwise the rows are counted, or their number does not matter", release.AddRemove)
+	case needed && rows == 0:
+		return Misusef("--bounds auto with --neighbours %s: the number of rows is not public, and says whether bounds can be found at all. "+
+			"State it about, from public knowledge: --rows NUMBER", release.AddRemove)
+	}
+	return nil
+}
+
+// readMagnitudes reads all cells that the sums will read, as they will, and counts those of
+// the columns without bounds. within then reads the rows again.
+func (s *Settled) readMagnitudes(ctx context.Context) (n int64, noised func() (*release.Release, error), err error) {
+	f := s.Rows.(Files)
+	columns := s.Design.Columns()
+	at := make([]int, len(s.bounds.Columns))
+	for j, name := range s.bounds.Columns {
+		at[j] = slices.IndexFunc(columns, func(c schema.Column) bool { return c.Name == name })
+		columns[at[j]].Lower, columns[at[j]].Upper = math.NaN(), math.NaN() // a missing cell is in no bin
+	}
+	h, values := ssp.NewMagnitudes(len(at)), make([]float64, len(at))
+	read, err := f.scan(s.Say, nil, func() error {
+		for row, err := range s.Cells.Values(f.Source, columns, s.Design.Factors) {
+			if err != nil {
+				return err
+			}
+			for j, i := range at {
+				values[j] = row[i]
+			}
+			if err := h.Add(values); err != nil {
+				return err
+			}
+			if h.N()%checkEvery == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	return h.N(), func() (*release.Release, error) { return s.within(ctx, f, h, read) }, nil
+}
+
+// checkEvery is the number of rows between two looks at the context.
+const checkEvery = 1 << 12
+
+// within finds the bounds and makes the release within them. The rows, which it
+// reads again, have been found sound, so that nothing in them can stop it. It shows
+// nobody the bounds without the release.
+func (s *Settled) within(ctx context.Context, f Files, h *ssp.Magnitudes, read states) (*release.Release, error) {
+	found, err := h.Bounds(s.bounds.Columns, s.bounds.Epsilon, s.Privacy.Neighbours, s.entropy())
+	if err != nil {
+		return nil, err
+	}
+	bounded := *s
+	if bounded.Design, err = s.Design.WithBounds(found); err != nil {
+		return nil, err
+	}
+	var all sums
+	_, err = f.scan(s.Say, read, func() error {
+		all, err = f.accumulate(ctx, &bounded)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	r, err := bounded.noised(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	return r.WithBounds(*s.bounds, s.Privacy.Epsilon)
+}
+
+// sayBounds says what was found, once the release is written.
+func (s *Settled) sayBounds(r *release.Release) {
+	if r.Bounds == nil {
+		return
+	}
+	for _, c := range r.Schema.Columns() {
+		switch {
+		case !slices.Contains(r.Bounds.Columns, c.Name):
+		case c.Upper == ssp.InnermostBound && c.Lower == -ssp.InnermostBound:
+			s.sayf("warning: no magnitude of column %q stood out from the noise: it is as good as 0 throughout, or its values are spread over very many magnitudes; it has the narrowest bounds there are, %v:%v, and its sums may say little",
+				c.Name, c.Lower, c.Upper)
+		default:
+			s.sayf("bounds found: %s", files.Quoted(fmt.Sprintf("%s=%v:%v", c.Name, c.Lower, c.Upper)))
+		}
+	}
+}
+
+// sufficient refuses too few rows for private bounds, before anything is spent. rows is
+// their number where it is public; else the one stated.
+func (s *Settled) sufficient(rows int64) error {
+	if s.bounds == nil || s.enough(rows, len(s.bounds.Columns), 1) {
+		return nil
+	}
+	needed, err := ssp.CalibrateBounds(len(s.bounds.Columns), s.bounds.Epsilon, s.Privacy.Neighbours)
+	if err != nil {
+		return Misuse(err)
+	}
+	return Refusef("--bounds auto: %d rows are too few for private bounds of %d columns with epsilon = %v: %d are needed. Nothing was spent.\n%s",
+		rows, len(s.bounds.Columns), s.bounds.Epsilon, needed.Rows, s.remedy(rows))
+}
+
+// enough tells whether so many rows do for private bounds of so many columns, with a
+// multiple of their ε.
+func (s *Settled) enough(rows int64, columns int, factor float64) bool {
+	c, err := ssp.CalibrateBounds(columns, factor*s.bounds.Epsilon, s.Privacy.Neighbours)
+	return err == nil && c.Rows <= rows
+}
+
+// remedy says with what so many rows would do.
+func (s *Settled) remedy(rows int64) string {
+	text := "  What would do:       public bounds (--bounds NAME=LOWER:UPPER, or a schema file), which cost nothing"
+	all := len(s.bounds.Columns)
+	columns := all
+	for columns > 0 && !s.enough(rows, columns, 1) {
+		columns--
+	}
+	if columns > 0 {
+		text += fmt.Sprintf(";\n                       of all of these columns but %d they would be enough", columns)
+	}
+	factor := 1.0
+	for factor < 1e6 && !s.enough(rows, all, factor) {
+		factor *= 1.01
+	}
+	if factor >= 1e6 {
+		return text
+	}
+	if share := factor * s.bounds.Epsilon / s.Privacy.Epsilon; share < 0.5 {
+		text += fmt.Sprintf("\n  Or a larger share:   --bounds auto=%.2g", roundedUp(share))
+	}
+	return text + fmt.Sprintf("\n  Or a larger ε:       --eps %.4g", roundedUp(factor*s.Privacy.Epsilon))
+}
+
+// roundedUp rounds x > 0 up to two digits.
+func roundedUp(x float64) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(x))-1)
+	return math.Ceil(x/unit) * unit
+}
+
+// maxListed is how many columns a message lists.
+const maxListed = 20
+
+// Quoted names columns.
+func Quoted(columns []string) string {
+	names := make([]string, len(columns))
+	for i, name := range columns {
+		names[i] = fmt.Sprintf("%q", name)
+	}
+	if more := len(names) - maxListed; more > 0 {
+		names = append(names[:maxListed], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
+}

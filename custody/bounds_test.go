@@ -1,0 +1,81 @@
+package custody_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// noBounds is a model of which the response has no bounds that count.
+var noBounds = &schema.Design{
+	Response:   schema.Column{Name: "y", Lower: -7, Upper: 9},
+	Covariates: []schema.Column{{Name: "x", Lower: 0, Upper: 1}}, Intercept: true,
+}
+
+// unscaled are n rows of x in [0, 1] and y around 50.
+func unscaled(n int) (lines []string) {
+	rng := rand.New(rand.NewPCG(12, 0))
+	for range n {
+		x := rng.Float64()
+		lines = append(lines, fmt.Sprintf("%v,%v", x, 40+20*x+rng.NormFloat64()))
+	}
+	return lines
+}
+
+// All 3000 rows have y in (32, 64], hundreds of scales of the noise above the threshold.
+func TestPublishWithinBounds(t *testing.T) {
+	source := rows(t, unscaled(3000)...)
+	for nb, stated := range map[release.Neighbours]int64{release.ReplaceOne: 0, release.AddRemove: 3000} {
+		p := release.Privacy{Epsilon: 2, Neighbours: nb}
+		r, err := custody.Publish(t.Context(), custody.Order{Rows: source, Design: noBounds, Privacy: p,
+			Bounds: custody.Bounds{Columns: []string{"y"}, Share: 0.25, Rows: stated}})
+		must(t, err)
+		must(t, r.Validate())
+		b := release.Bounds{Method: release.AutoBounds, Epsilon: 0.5, Columns: []string{"y"}}
+		if !reflect.DeepEqual(*r.Bounds, b) || *r.Privacy != p || r.Noise.Scale < r.Noise.Sensitivity/1.5 {
+			t.Errorf("%+v, %+v, %+v", r.Bounds, r.Privacy, r.Noise)
+		}
+		if y := r.Schema.Response; y.Upper < 64 || !reflect.DeepEqual(r.Schema.Covariates, noBounds.Covariates) {
+			t.Errorf("%+v", r.Schema)
+		}
+	}
+	if noBounds.Response.Upper != 9 {
+		t.Error("the design that was given changed")
+	}
+}
+
+func TestPublishWithinBoundsRefuses(t *testing.T) {
+	good := release.Privacy{Epsilon: 2, Neighbours: release.ReplaceOne}
+	addRemove := release.Privacy{Epsilon: 2, Neighbours: release.AddRemove}
+	source := rows(t, unscaled(3000)...)
+	for name, c := range map[string]struct {
+		source  custody.Source
+		bounds  custody.Bounds
+		p       release.Privacy
+		says    string
+		private bool
+	}{
+		"unknown column":    {source, custody.Bounds{Columns: []string{"z"}}, good, "z", false},
+		"all of epsilon":    {source, custody.Bounds{Columns: []string{"y"}, Share: 1}, good, "between 0 and 1", false},
+		"less than nothing": {source, custody.Bounds{Columns: []string{"y"}, Share: -0.1}, good, "between 0 and 1", false},
+		"no neighbours":     {source, custody.Bounds{Columns: []string{"y"}}, release.Privacy{Epsilon: 2}, "neighbours", false},
+		"rows not stated":   {source, custody.Bounds{Columns: []string{"y"}}, addRemove, "--rows", false},
+		"stated for naught": {source, custody.Bounds{Columns: []string{"y"}, Rows: 5}, good, "--rows", false},
+		"no bounds to find": {source, custody.Bounds{Rows: 5}, addRemove, "--rows", false},
+		"too few as stated": {source, custody.Bounds{Columns: []string{"y"}, Rows: 10}, addRemove, "10 rows are too few", true},
+		"too few for share": {source, custody.Bounds{Columns: []string{"y"}, Share: 0.005}, good, "3000 rows are too few", true},
+		"an error":          {rows(t, "0,1", "secret,2"), custody.Bounds{Columns: []string{"y"}}, good, "3:", false},
+		"three values":      {rows(t, "0,1", "0,1,2"), custody.Bounds{Columns: []string{"y"}}, good, "3:", false},
+	} {
+		_, err := custody.Publish(t.Context(), custody.Order{Rows: c.source, Design: noBounds, Privacy: c.p, Bounds: c.bounds})
+		if e, ok := err.(*custody.Error); !ok || e.Private != c.private || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,255 @@
+// Package custody is where ε is spent: it takes an order for a release, reads the rows,
+// charges a ledger, draws the noise and writes the file, in this sequence. Nothing else
+// draws noise of the operating system on the sums of rows.
+//
+// Messages call a field of an Order by the flag of dpreg that sets it. They hold nothing
+// of a row but where it is; what may be told of rows is in docs/threat-model.md.
+package custody
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/dpreg/dpreg/internal/files"
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/ssp"
+	"github.com/dpreg/dpreg/table"
+)
+
+// Order is a release that is asked for: Rows, Design and Privacy, and whatever else is not
+// to have its default.
+type Order struct {
+	Rows    Source
+	Cells   table.Options   // how cells are read
+	Design  *schema.Design  // columns with their public bounds, and the formula
+	Privacy release.Privacy // promise of the whole release
+
+	Mechanism   release.Kind    // law of the noise on the sums; default: ssp.Auto
+	Sensitivity ssp.Sensitivity // that it is calibrated to; default: ssp.Exact
+	WithMoments bool            // of the covariates, too
+	Bounds      Bounds          // that are found in the rows; default: none
+
+	Path       string // of the file; empty: none is written
+	SpendAgain bool   // a release that is there may be overwritten
+	Ledger     string // file that is charged; empty: none
+
+	// Check, if not nil, may refuse, once the rows are read and before anything is spent.
+	// rows is their number where it is public; else the one stated, or 0.
+	Check func(rows int64) error
+	// Say, if not nil, is told what a custodian should know, a message a call.
+	Say func(text string)
+	// Noise draws from Entropy. Default: the operating system. Simulated noise is for
+	// studies, and a release says that it has it.
+	Entropy *mechanisms.Entropy
+}
+
+// Settled is an order of which nothing is open any more: the dry run of Publish. Mechanism
+// is a law, and Privacy.Delta is 0 where that needs none.
+type Settled struct {
+	Order
+	Noise release.Noise // on the statistics, as the release will state it
+
+	bounds *release.Bounds // that are to be found; nil: all are public
+}
+
+// Settle checks all that can be checked before a row is read or a ledger opened, and
+// chooses what the order leaves open. It spends nothing. What it refuses is an *Error.
+func Settle(o Order) (*Settled, error) {
+	s := &Settled{Order: o}
+	for _, settle := range []func() error{s.checkPlaces, s.checkCells, s.settleBounds, s.checkMoments, s.settleNoise, s.sayMoments} {
+		if err := settle(); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (o *Order) sayf(format string, args ...any) {
+	if o.Say != nil {
+		o.Say(fmt.Sprintf(format, args...))
+	}
+}
+
+func (s *Settled) checkPlaces() error {
+	switch {
+	case s.Rows == nil || s.Design == nil:
+		return Misuse(errors.New("an order needs rows and a design"))
+	case s.Ledger == "":
+	case s.Path == "":
+		return Misuse(errors.New("--ledger names what is charged by the release's file: give a path"))
+	case files.Same(s.Path, s.Ledger):
+		return Misusef("--ledger: %s would be overwritten: this run reads or makes it; choose another name or directory", s.Ledger)
+	}
+	return Misuse(s.Design.Validate())
+}
+
+func (s *Settled) checkCells() (err error) {
+	s.Cells, err = Cells(s.Cells, s.Privacy.Neighbours)
+	return err
+}
+
+// Cells are options for what is to be private. It refuses to leave rows out where their number
+// is public. To add-remove neighbours a table without rows is one like any other.
+func Cells(o table.Options, nb release.Neighbours) (table.Options, error) {
+	o.Empty = nb == release.AddRemove
+	switch {
+	case o.Missing != "" && o.Missing != table.MissingError && o.Missing != table.Midpoint && o.Missing != table.Drop:
+		return o, Misusef("--missing %q: error, midpoint or drop", o.Missing)
+	case o.Missing == table.Drop && !o.Empty:
+		return o, Refusef("--missing drop: leaving rows out changes their number, which %s neighbours take to be public and the release states. "+
+			"Use --neighbours %s, which adds noise to the number, or --missing midpoint", release.ReplaceOne, release.AddRemove)
+	}
+	return o, nil
+}
+
+// left is the privacy of the sums: what private bounds leave.
+func (s *Settled) left() release.Privacy {
+	if s.bounds == nil {
+		return s.Privacy
+	}
+	return ssp.AfterBounds(s.Privacy, s.bounds.Epsilon)
+}
+
+// checkMoments refuses moments that cannot be had.
+func (s *Settled) checkMoments() error {
+	switch p := len(s.Design.Covariates); {
+	case !s.WithMoments:
+		return nil
+	case p > release.MaxMomentCovariates:
+		return Misusef("--with-moments is for at most %d covariates, and there are %d: choose among them with --formula", release.MaxMomentCovariates, p)
+	case s.Sensitivity != ssp.Exact:
+		return Misusef("--with-moments needs --sensitivity exact")
+	}
+	_, err := s.files("--with-moments")
+	return err
+}
+
+// sayMoments says how the noise is shared between the statistics and the moments.
+func (s *Settled) sayMoments() error {
+	if !s.WithMoments {
+		return nil
+	}
+	p := len(s.Design.Covariates)
+	c, err := ssp.CalibrateMoments(p, s.left(), s.Mechanism)
+	if err != nil {
+		return Misuse(err)
+	}
+	without, err := ssp.Calibrate(p+1, s.left(), s.Mechanism, ssp.Exact)
+	if err != nil {
+		return Misuse(err)
+	}
+	scales := "the statistics get noise of scale %.4g, against %.4g without moments"
+	if c.Together {
+		s.sayf("--with-moments: %d moments of degree 3 and 4, as one vector with the statistics; "+scales,
+			len(release.MomentExponents(p, 3)), c.Statistics.Scale, without.Scale)
+		return nil
+	}
+	s.sayf("--with-moments: %d moments of degree 1 to 4 with half of ε, and the statistics with the other half, which leaves these less noise than one vector would; "+scales,
+		len(release.MomentExponents(p, 1)), c.Statistics.Scale, without.Scale)
+	return nil
+}
+
+// checkNoise refuses a law that does not go with δ and the sensitivity.
+func (s *Settled) checkNoise() error {
+	switch s.Mechanism {
+	case "":
+		s.Mechanism = ssp.Auto
+	case release.Laplace, release.Gaussian, ssp.Auto:
+	default:
+		return Misusef("--mechanism %q: laplace, gaussian or auto", s.Mechanism)
+	}
+	switch delta := s.Privacy.Delta; {
+	case s.Mechanism == release.Gaussian && delta == 0:
+		return Misusef("--mechanism gaussian needs a δ above 0, far below 1/n, as in --delta 1e-6")
+	case s.Sensitivity == ssp.Paper && s.Privacy.Neighbours != release.ReplaceOne:
+		return Misusef("--sensitivity paper is for --neighbours %s", release.ReplaceOne)
+	case s.Sensitivity == ssp.Paper && delta != 0:
+		return Misusef("--sensitivity paper is for Laplace noise, which needs no --delta")
+	}
+	return nil
+}
+
+// settleNoise decides what auto is, compares the noise with what it could be, where there
+// is a δ, and calibrates it.
+func (s *Settled) settleNoise() (err error) {
+	if err := s.checkNoise(); err != nil {
+		return err
+	}
+	if s.Privacy.Delta == 0 {
+		s.Mechanism = release.Laplace
+	} else if err := s.chooseNoise(); err != nil {
+		return err
+	}
+	s.Noise, err = s.calibrate()
+	return Misuse(err)
+}
+
+func (s *Settled) chooseNoise() error {
+	better, factor, err := s.better()
+	if err != nil {
+		return Misuse(err)
+	}
+	// times says how much smaller, in parentheses.
+	times := fmt.Sprintf(" (sd by a factor of %.3g)", factor)
+	switch {
+	case s.Mechanism == release.Laplace:
+		var hint string
+		if better == release.Gaussian {
+			hint = "; or say --mechanism gaussian, whose noise is smaller here" + times
+		}
+		return Misusef("--delta %v with --mechanism laplace: Laplace noise needs no δ, so leave --delta out%s", s.Privacy.Delta, hint)
+	case s.Mechanism == release.Gaussian && better == release.Laplace:
+		s.sayf("Laplace noise would be smaller here%s, and needs no δ: --mechanism laplace without --delta", times)
+	case s.Mechanism == ssp.Auto && better == release.Laplace:
+		s.sayf("--mechanism auto: Laplace noise, which is smaller than Gaussian noise here%s and needs no δ: the release has δ = 0", times)
+		s.Privacy.Delta = 0
+	case s.Mechanism == ssp.Auto:
+		s.sayf("--mechanism auto: Gaussian noise, which is smaller than Laplace noise here%s", times)
+	}
+	if s.Mechanism == ssp.Auto {
+		s.Mechanism = better
+	}
+	return nil
+}
+
+// better compares Laplace and Gaussian noise.
+func (s *Settled) better() (release.Kind, float64, error) {
+	if s.WithMoments {
+		return ssp.ChooseMoments(len(s.Design.Covariates), s.left())
+	}
+	return ssp.Choose(len(s.Design.Columns()), s.left())
+}
+
+// calibrate is the noise on the statistics.
+func (s *Settled) calibrate() (release.Noise, error) {
+	if s.WithMoments {
+		c, err := ssp.CalibrateMoments(len(s.Design.Covariates), s.left(), s.Mechanism)
+		return c.Statistics, err
+	}
+	return ssp.Calibrate(len(s.Design.Columns()), s.left(), s.Mechanism, s.Sensitivity)
+}
+
+// NoiseAt is the noise on the statistics of another design and with another ε, all else
+// being as it is ordered.
+func (s *Settled) NoiseAt(d *schema.Design, epsilon float64) (release.Noise, error) {
+	other := *s
+	other.Design, other.Privacy.Epsilon = d, epsilon
+	return other.calibrate()
+}
+
+// sayDelta says of a δ that it is too large for n rows to mean much.
+func (s *Settled) sayDelta(n int64) {
+	if delta := s.Privacy.Delta; delta*float64(n) >= 1 {
+		s.sayf("warning: δ = %v is not below 1/n = %.2g: publishing one row at random, as it is, has no larger δ. Take one far below", delta, 1/float64(n))
+	}
+}
+
+// Describe says a privacy in a few words.
+func Describe(p release.Privacy) string {
+	if p.Delta > 0 {
+		return fmt.Sprintf("ε = %v, δ = %v (%s)", p.Epsilon, p.Delta, p.Neighbours)
+	}
+	return fmt.Sprintf("ε = %v (%s)", p.Epsilon, p.Neighbours)
+}

@@ -1,0 +1,164 @@
+package custody
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/dpreg/dpreg/internal/files"
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/ssp"
+)
+
+// Publish makes the release that is ordered. It spends ε, once: each call spends it again.
+//
+// Errors: an *Error where the order or the rows cannot stand. Any other tells that something
+// failed, of the machine or of the context. A ledger shows whether it was charged. No error
+// comes from the noise.
+func Publish(ctx context.Context, o Order) (*release.Release, error) {
+	s, err := Settle(o)
+	if err != nil {
+		return nil, err
+	}
+	return s.Publish(ctx)
+}
+
+// Publish makes the release: it reads the rows, charges, draws the noise and writes the
+// file, over the former one if there is one and SpendAgain. Whatever can be refused is
+// refused before the charge; where the number of rows is not public, it is not told, and no
+// refusal depends on it.
+func (s *Settled) Publish(ctx context.Context) (r *release.Release, err error) {
+	former, err := s.free()
+	if err != nil {
+		return nil, err
+	}
+	paid, err := s.payment(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { paid.Finish(ctx, err == nil) }()
+	rows, noised, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	public, err := s.check(rows)
+	if err != nil {
+		return nil, err
+	}
+	if err := paid.Pay(ctx); err != nil {
+		return nil, err
+	}
+	r, err = noised()
+	if err != nil {
+		return nil, fmt.Errorf("no release was made: %w", err)
+	}
+	if err := s.write(r, former); err != nil {
+		return nil, err
+	}
+	if !public {
+		s.sayDelta(max(1, r.N))
+	}
+	if s.Path != "" {
+		s.sayf("release written to %s: it spent %s", s.Path, Describe(s.Privacy))
+	}
+	s.sayBounds(r)
+	return r, nil
+}
+
+// sayAll is Say, and no nil.
+func (o *Order) sayAll(text string) { o.sayf("%s", text) }
+
+// free looks, before anything is read, whether the file can be written, and gives the release
+// that it would overwrite; nil if there is none.
+func (s *Settled) free() (former *release.Release, err error) {
+	if s.Path == "" {
+		return nil, nil
+	}
+	if former, err = s.Former(); err != nil {
+		return nil, err
+	}
+	if former != nil {
+		if !s.SpendAgain {
+			return nil, Refusef("%s holds a release already. A new one would spend ε again.\n"+
+				"  At no further cost:  dpreg infer %s\n"+
+				"  To spend ε again:    -o FILE keeps both, --spend-again overwrites the old one",
+				s.Path, files.Quoted(s.Path))
+		}
+		s.sayAgain(former)
+	}
+	if err := files.CheckWritable(s.Path); err != nil {
+		return nil, Misuse(err)
+	}
+	return former, s.leftovers(former)
+}
+
+// read reads the rows, and returns how many there are and what draws the noise; all
+// that may be refused for what a cell holds is refused here.
+func (s *Settled) read(ctx context.Context) (n int64, noised func() (*release.Release, error), err error) {
+	if s.bounds != nil {
+		return s.readMagnitudes(ctx)
+	}
+	all, err := s.Rows.sum(ctx, s)
+	if err != nil {
+		return 0, nil, err
+	}
+	return all.N, func() (*release.Release, error) { return s.noised(ctx, all) }, nil
+}
+
+// check refuses what can be refused once the number of rows is known, and tells whether
+// that is public.
+func (s *Settled) check(rows int64) (public bool, err error) {
+	public = s.Privacy.Neighbours != release.AddRemove
+	if !public {
+		rows = s.Bounds.Rows
+	}
+	if err := s.sufficient(rows); err != nil {
+		return public, err
+	}
+	if public && rows < 1 {
+		return public, Misuse(errors.New("there are no rows: nothing can be released"))
+	}
+	if s.Check != nil {
+		if err := s.Check(rows); err != nil {
+			return public, err
+		}
+	}
+	if public {
+		s.sayDelta(rows)
+	}
+	return public, nil
+}
+
+// entropy is what noise is drawn from.
+func (s *Settled) entropy() *mechanisms.Entropy {
+	if s.Entropy != nil {
+		return s.Entropy
+	}
+	return mechanisms.OS()
+}
+
+// noised draws the noise.
+func (s *Settled) noised(ctx context.Context, all sums) (*release.Release, error) {
+	if all.moments != nil {
+		return ssp.PublishMoments(ctx, all.Statistics, all.moments, s.Design, s.left(), s.Mechanism, s.entropy())
+	}
+	return ssp.Publish(ctx, all.Statistics, s.Design, s.left(), s.Mechanism, s.Sensitivity, s.entropy())
+}
+
+// write writes the release. Two runs at once must not both spend: what was drawn by the one
+// that comes second is forgotten.
+func (s *Settled) write(r, former *release.Release) error {
+	switch {
+	case s.Path == "":
+		return nil
+	case former != nil:
+		return r.WriteFile(s.Path)
+	}
+	err := r.WriteNewFile(s.Path)
+	if errors.Is(err, fs.ErrExist) {
+		return Refusef("another run wrote %s while this one read the rows: this one made no release and showed nobody its noise", s.Path)
+	}
+	return err
+}

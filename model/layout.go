@@ -1,0 +1,281 @@
+package model
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kind is what a column of draws is of.
+type Kind int
+
+const (
+	Theta Kind = iota
+	Sigma2
+	Sigma
+	MuX
+	Tau
+	Omega          // the covariance of coefficients between custodians
+	RootOmega      // √Ω_kk
+	SpreadLogSigma // υ
+	ThetaAt        // θ_j
+	SigmaAt        // σ_j
+	Rows           // a latent number of rows
+)
+
+// forms are the names of kinds, and which indices stand behind them: j is a custodian's.
+var forms = [...]struct{ base, indices string }{
+	Theta: {"theta", "k"}, Sigma2: {"sigma2", ""}, Sigma: {"sigma", ""}, MuX: {"mu_x", "k"}, Tau: {"tau", "kl"},
+	Omega: {"omega", "kl"}, RootOmega: {"spread", "k"}, SpreadLogSigma: {"spread_log_sigma", ""},
+	ThetaAt: {"theta_at", "jk"}, SigmaAt: {"sigma_at", "j"}, Rows: {"n", "j"},
+}
+
+// Parameter is what a column of draws is of, with the indices that its name has: K and L are
+// 0 for the intercept and j for covariate j, Custodian counts from 1, and is 0 for the number
+// of rows of one release.
+type Parameter struct {
+	Kind            Kind
+	Custodian, K, L int
+}
+
+// indices are those that the name has.
+func (p *Parameter) indices() (of []*int) {
+	for _, i := range forms[p.Kind].indices {
+		switch {
+		case i == 'j' && !(p.Kind == Rows && p.Custodian == 0):
+			of = append(of, &p.Custodian)
+		case i == 'k':
+			of = append(of, &p.K)
+		case i == 'l':
+			of = append(of, &p.L)
+		}
+	}
+	return of
+}
+
+// Name is the name of the column, such as theta_at[2,1].
+func (p Parameter) Name() string {
+	var at []string
+	for _, i := range p.indices() {
+		at = append(at, fmt.Sprint(*i))
+	}
+	if at == nil {
+		return forms[p.Kind].base
+	}
+	return forms[p.Kind].base + "[" + strings.Join(at, ",") + "]"
+}
+
+// ParseParameter reads a name that Name makes; false where it is none.
+func ParseParameter(name string) (Parameter, bool) {
+	base, at, _ := strings.Cut(name, "[")
+	for kind, form := range forms {
+		if form.base != base {
+			continue
+		}
+		p := Parameter{Kind: Kind(kind)}
+		if at != "" && strings.Contains(form.indices, "j") {
+			p.Custodian = 1
+		}
+		parts := strings.Split(at, ",")
+		for i, to := range p.indices() {
+			if i < len(parts) {
+				fmt.Sscan(parts[i], to)
+			}
+		}
+		return p, p.Name() == name
+	}
+	return Parameter{}, false
+}
+
+// KindOf is the kind of a name, −1 of others.
+func KindOf(name string) Kind {
+	if p, ok := ParseParameter(name); ok {
+		return p.Kind
+	}
+	return -1
+}
+
+// Label is the name in words, given those of covariates and custodians.
+func (p Parameter) Label(covariates, custodians []string) string {
+	x := func(k int) string {
+		if k == 0 {
+			return "(Intercept)"
+		}
+		return covariates[k-1]
+	}
+	at := ""
+	if p.Custodian > 0 {
+		at = " @ " + custodians[p.Custodian-1]
+	}
+	switch p.Kind {
+	case Theta, ThetaAt:
+		return x(p.K) + at
+	case MuX:
+		return "mean(" + x(p.K) + ")"
+	case Tau:
+		if p.K == p.L {
+			return "var(" + x(p.K) + ")"
+		}
+		return "cov(" + x(p.K) + ", " + x(p.L) + ")"
+	case Omega:
+		return "omega(" + x(p.K) + ", " + x(p.L) + ")"
+	case RootOmega:
+		return "spread(" + x(p.K) + ")"
+	case SpreadLogSigma:
+		return "spread(log sigma)"
+	case SigmaAt:
+		return "sigma" + at
+	}
+	return forms[p.Kind].base + at
+}
+
+// Several tells whether only draws of several releases have the parameter.
+func (p Parameter) Several() bool { return p.Kind >= Omega && (p.Kind != Rows || p.Custodian > 0) }
+
+// Layout says which columns draws have, and in which order.
+type Layout struct {
+	Shape      Shape
+	Covariates bool   // μ_x and T are among the parameters
+	Partial    bool   // so are Ω, υ, and each custodian's θ_j and σ_j
+	Latent     []bool // of each release, whether its number of rows is
+}
+
+// Drawn are the columns of a method's draws: θ, σ², μ_x, the upper triangle of T, that of Ω,
+// υ, each θ_j and σ_j, each latent n.
+func (l Layout) Drawn() []Parameter { return l.columns(false, false) }
+
+// Shown are those of results: σ behind σ², the roots of Ω's diagonal in place of it, or of
+// the whole matrices, behind the whole of Ω.
+func (l Layout) Shown(whole bool) []Parameter { return l.columns(true, whole) }
+
+// First is the index of the first coefficient, 0 for an intercept.
+func (s Shape) First() int { return 1 - s.first() }
+
+func (l Layout) columns(shown, whole bool) (all []Parameter) {
+	add := func(p Parameter) { all = append(all, p) }
+	matrix := func(kind Kind, first, size int) {
+		for k := range size {
+			for i := range size {
+				if whole || i >= k {
+					add(Parameter{Kind: kind, K: first + k, L: first + i})
+				}
+			}
+		}
+	}
+	vector := func(kind Kind, custodian, first, size int) {
+		for k := range size {
+			add(Parameter{Kind: kind, Custodian: custodian, K: first + k})
+		}
+	}
+	first, q, p := l.Shape.First(), l.Shape.Q(), l.Shape.P
+	vector(Theta, 0, first, q)
+	add(Parameter{Kind: Sigma2})
+	if shown {
+		add(Parameter{Kind: Sigma})
+	}
+	if l.Covariates {
+		vector(MuX, 0, 1, p)
+		matrix(Tau, 1, p)
+	}
+	if l.Partial {
+		if whole || !shown {
+			matrix(Omega, first, q)
+		}
+		if shown {
+			vector(RootOmega, 0, first, q)
+		}
+		add(Parameter{Kind: SpreadLogSigma})
+		for j := range l.Latent {
+			vector(ThetaAt, j+1, first, q)
+			add(Parameter{Kind: SigmaAt, Custodian: j + 1})
+		}
+	}
+	for j, latent := range l.Latent {
+		if latent {
+			add(l.Rows(j))
+		}
+	}
+	return all
+}
+
+// Rows is the number of rows of release j, from 0.
+func (l Layout) Rows(j int) Parameter {
+	if len(l.Latent) == 1 {
+		return Parameter{Kind: Rows}
+	}
+	return Parameter{Kind: Rows, Custodian: j + 1}
+}
+
+// Names are those of parameters.
+func Names(all []Parameter) (names []string) {
+	for _, p := range all {
+		names = append(names, p.Name())
+	}
+	return names
+}
+
+// RegressionNames names θ and σ²: theta[0] is the intercept, theta[j] the j-th
+// slope.
+func (s Shape) RegressionNames() []string { return Names(Layout{Shape: s}.Drawn()) }
+
+// Names names all parameters in the order of Params.Write: θ, σ², μ_x, and the
+// upper triangle of T.
+func (s Shape) Names() []string { return Names(Layout{Shape: s, Covariates: true}.Drawn()) }
+
+// Layout is that of draws from the joint posterior.
+func (t *Joint) Layout() Layout {
+	l := Layout{Shape: t.Shape, Covariates: t.Shared, Partial: t.Partial}
+	for _, s := range t.Sites {
+		l.Latent = append(l.Latent, s.Count.Latent())
+	}
+	return l
+}
+
+// Names names the parameters of draws, in order; see Layout.
+func (t *Joint) Names() []string { return Names(t.Layout().Drawn()) }
+
+// Names names all parameters in the order of draws: those of the shape, then n
+// where it is latent.
+func (o *Observation) Names() []string { return Names(o.layout(true).Drawn()) }
+
+func (o *Observation) layout(covariates bool) Layout {
+	return Layout{Shape: o.Shape, Covariates: covariates, Latent: []bool{o.Count.Latent()}}
+}
+
+// RegressionNames is Names without those of the covariates.
+func (o *Observation) RegressionNames() []string { return Names(o.layout(false).Drawn()) }
+
+// Write lays the parameters out in the order of Shape.Names and returns the
+// number written.
+func (p *Params) Write(dst []float64) int {
+	i := copy(dst, p.Theta)
+	dst[i] = p.Sigma2
+	i++
+	i += copy(dst[i:], p.MuX)
+	n := len(p.MuX)
+	for j := range n {
+		i += copy(dst[i:], p.Tau[j*n+j:(j+1)*n])
+	}
+	return i
+}
+
+// Read is the reverse of Write; a row that ends with σ² leaves what follows as it is.
+func (p *Params) Read(row []float64) {
+	i := copy(p.Theta, row)
+	p.Sigma2 = row[i]
+	if i++; i == len(row) {
+		return
+	}
+	i += copy(p.MuX, row[i:])
+	Expand(p.Tau, row[i:], len(p.MuX))
+}
+
+// Expand writes a symmetric n×n matrix, of which the upper triangle is given row by row.
+func Expand(dst, upper []float64, n int) {
+	at := 0
+	for j := range n {
+		for k := j; k < n; k++ {
+			dst[j*n+k], dst[k*n+j] = upper[at], upper[at]
+			at++
+		}
+	}
+}
