@@ -52,9 +52,15 @@ var floors = map[string]int{
 	"nuts/exact":            3,
 	"model/modeltest":       3,
 	"custody":               3,
+	"agree":                 3,
+	"internal/reference":    3,
 	"pushdown/duckdb":       4,
 	"pushdown/postgres":     4,
 	".":                     4,
+	"check":                 5,
+	"predict":               5,
+	"plan":                  5,
+	"whatif":                5,
 	"calibration":           5,
 	"calibration/audit":     5,
 	"report":                7,
@@ -72,7 +78,7 @@ var floors = map[string]int{
 // What infers sees a release, and rows live elsewhere: no package of inference
 // reaches one of rows, by any path.
 var (
-	inference = []string{"gibbs", "bench/rivals", "nuts", "nuts/individual", "nuts/exact", "model", "release", "posterior", "conjugate", "mcmc"}
+	inference = []string{"gibbs", "bench/rivals", "nuts", "nuts/individual", "nuts/exact", "model", "agree", "internal/reference", "release", "posterior", "conjugate", "mcmc"}
 	rows      = []string{"table", "ssp", "custody", "mechanisms", "mechanisms/accounting", "mechanisms/ledger", "vi", "vi/pvi", "ssp/adassp", "pushdown", "pushdown/pushdowntest", "pushdown/postgres", "pushdown/duckdb"}
 )
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/check"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -40,7 +41,7 @@ func TestAuto(t *testing.T) {
 		{100, dpreg.Options{Method: "naive"}, "naive", ""},
 	} {
 		c.options.Plan = plan
-		f, err := dpreg.Infer(t.Context(), releaseOf(c.n), c.options)
+		f, err := dpreg.Infer(t.Context(), dpreg.One(releaseOf(c.n)), c.options)
 		if err != nil {
 			t.Errorf("n = %d, %+v: %v", c.n, c.options, err)
 			continue
@@ -55,23 +56,23 @@ func TestAuto(t *testing.T) {
 		"here are 25000: it alone can model what clamping did": {{Name: "a", Release: many}},
 		"here are 25002: it alone":                             {{Name: "a", Release: many}, {Name: "b", Release: releaseOf(2)}},
 	} {
-		_, err := dpreg.InferJointly(t.Context(), custodians, dpreg.Options{ModelClamping: true, Plan: plan})
+		_, err := dpreg.Infer(t.Context(), custodians, dpreg.Options{ModelClamping: true, Plan: plan})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--method mcmc-ind") {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
 	few := []dpreg.Custodian{{Name: "a", Release: many}, {Name: "b", Release: releaseOf(2)}}
-	if _, err := dpreg.InferJointly(t.Context(), few, dpreg.Options{Plan: plan}); err == nil || !strings.Contains(err.Error(), "leave releases of so few rows out") {
+	if _, err := dpreg.Infer(t.Context(), few, dpreg.Options{Plan: plan}); err == nil || !strings.Contains(err.Error(), "leave releases of so few rows out") {
 		t.Errorf("2 rows beside 25,000: %v", err)
 	}
 	for _, o := range []dpreg.Options{
 		{Method: "mcmc-exact", Kernel: "plain"}, {Method: "mcmc-exact", ModelClamping: true}, {Method: "best"},
 	} {
-		if _, err := dpreg.Infer(t.Context(), releaseOf(100), o); err == nil {
+		if _, err := dpreg.Infer(t.Context(), dpreg.One(releaseOf(100)), o); err == nil {
 			t.Errorf("%+v is taken", o)
 		}
 	}
-	if _, err := dpreg.Infer(t.Context(), releaseOf(2), dpreg.Options{Method: "mcmc-exact", Plan: plan}); err == nil || !strings.Contains(err.Error(), "mcmc-ind") {
+	if _, err := dpreg.Infer(t.Context(), dpreg.One(releaseOf(2)), dpreg.Options{Method: "mcmc-exact", Plan: plan}); err == nil || !strings.Contains(err.Error(), "mcmc-ind") {
 		t.Errorf("two rows of two columns, mcmc-exact: %v", err)
 	}
 }
@@ -83,7 +84,7 @@ func TestAutoOfMany(t *testing.T) {
 		custodians = append(custodians, dpreg.Custodian{Name: fmt.Sprintf("%d.json", j+1), Release: releaseOf(100)})
 	}
 	for many, method := range map[int]string{9: "mcmc-exact", 10: "gibbs-ss-update"} {
-		f, err := dpreg.InferJointly(t.Context(), custodians[:many], dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10}})
+		f, err := dpreg.Infer(t.Context(), custodians[:many], dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +97,7 @@ func TestAutoOfMany(t *testing.T) {
 	counted.Noise.Sensitivity, counted.Noise.Scale = 6, 7.5
 	for name, other := range map[string]*release.Release{"few rows": releaseOf(39), "a noisy number of rows": &counted} {
 		custodians[4].Release = other
-		f, err := dpreg.InferJointly(t.Context(), custodians, dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10}})
+		f, err := dpreg.Infer(t.Context(), custodians, dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10}})
 		if err != nil {
 			t.Fatalf("one of %s: %v", name, err)
 		}
@@ -112,11 +113,11 @@ func TestCheckable(t *testing.T) {
 		if m != nil {
 			name = m.Name()
 		}
-		f, err := dpreg.Infer(t.Context(), releaseOf(100), dpreg.Options{Method: name, Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10}})
+		f, err := dpreg.Infer(t.Context(), dpreg.One(releaseOf(100)), dpreg.Options{Method: name, Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10}})
 		if err != nil {
 			continue // gibbs-ss-noisy needs moments
 		}
-		if _, err := f.Check(t.Context(), dpreg.CheckOptions{}); (err == nil) != dpreg.Checkable(name) {
+		if _, err := check.Fit(t.Context(), f, check.Options{}); (err == nil) != dpreg.Checkable(name) {
 			t.Errorf("%s: Checkable %v, Check %v", name, dpreg.Checkable(name), err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/check"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
@@ -69,9 +70,9 @@ func TestCheckJointlyFinds(t *testing.T) {
 		{steep, "shared", "complete", all}, {steep, "separate", "complete", all}, {steep, "separate", "partial", -1},
 	} {
 		custodians := publish(t, alike, alike, c.third)
-		fit, err := dpreg.InferJointly(context.Background(), custodians, dpreg.Options{Method: "mcmc-exact", Covariates: c.covariates, Pooling: c.pooling, Plan: plan, Prior: model.BoxPrior(model.Shape{P: 1, Intercept: true})})
+		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Method: "mcmc-exact", Covariates: c.covariates, Pooling: c.pooling, Plan: plan, Prior: model.BoxPrior(model.Shape{P: 1, Intercept: true})})
 		must(t, err)
-		check, err := fit.CheckJointly(context.Background(), dpreg.CheckOptions{Seed: 1})
+		check, err := check.Fit(context.Background(), fit, check.Options{Seed: 1})
 		must(t, err)
 		if c.block >= 0 {
 			if p := check.Releases[2].Blocks[c.block].P; !(p < 0.001) || !(check.All.P < 0.001) {
@@ -99,14 +100,14 @@ func TestCheckJointlyFinds(t *testing.T) {
 }
 
 // TestCheckJointlyCalibrates: p-values are ranked among those of releases of all
-// custodians, whatever the number of workers; of one release it is Check.
+// custodians, whatever the number of workers; all sums of one release are all.
 func TestCheckJointlyCalibrates(t *testing.T) {
 	custodians := publish(t, hospital{0, 0.3}, hospital{0.2, 0.3})
-	fit, err := dpreg.InferJointly(context.Background(), custodians, dpreg.Options{Plan: brief(1)})
+	fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Plan: brief(1)})
 	must(t, err)
 	var texts []string
 	for _, workers := range []int{1, 2} {
-		check, err := fit.CheckJointly(context.Background(), dpreg.CheckOptions{Calibrate: 3, Workers: workers})
+		check, err := check.Fit(context.Background(), fit, check.Options{Calibrate: 3, Workers: workers})
 		must(t, err)
 		for _, p := range append(ps(check.Releases[0]), append(ps(check.Releases[1]), check.All)...) {
 			if p.Calibrated == nil || !(*p.Calibrated >= 0.25 && *p.Calibrated <= 1) {
@@ -121,16 +122,11 @@ func TestCheckJointlyCalibrates(t *testing.T) {
 	if texts[0] != texts[1] || !strings.Contains(texts[0], `"format": "dpreg-joint-check/1"`) || !strings.Contains(texts[0], "h2.json,block,all sums") {
 		t.Errorf("1 worker gives\n%s2 give\n%s", texts[0], texts[1])
 	}
-	if _, err := fit.Check(context.Background(), dpreg.CheckOptions{}); err == nil || !strings.Contains(err.Error(), "CheckJointly") {
-		t.Errorf("Check of several: %v", err)
-	}
-	alone, err := dpreg.Infer(context.Background(), custodians[0].Release, dpreg.Options{Plan: brief(1)})
+	alone, err := dpreg.Infer(context.Background(), custodians[:1], dpreg.Options{Plan: brief(1)})
 	must(t, err)
-	one, err := alone.Check(context.Background(), dpreg.CheckOptions{Calibrate: 2})
+	one, err := check.Fit(context.Background(), alone, check.Options{Calibrate: 2})
 	must(t, err)
-	jointly, err := alone.CheckJointly(context.Background(), dpreg.CheckOptions{Calibrate: 2})
-	must(t, err)
-	if a, b := fmt.Sprint(one.Entries[3].Replicated), fmt.Sprint(jointly.Releases[0].Entries[3].Replicated); a != b || *one.Blocks[5].Calibrated != *jointly.All.Calibrated {
-		t.Errorf("of one release: %s, jointly %s", a, b)
+	if all := one.Releases[0].Blocks[5]; all.P != one.All.P || *all.Calibrated != *one.All.Calibrated {
+		t.Errorf("of one release: %v, of all %v", all.PValue, one.All)
 	}
 }

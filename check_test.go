@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/check"
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -39,14 +40,14 @@ func noisy(d schema.Design, s []float64, n int64, scale float64, rng *rand.Rand)
 }
 
 // checked fits a release and checks it.
-func checked(t *testing.T, r *release.Release, prior *model.Prior, refits int, seed uint64) *dpreg.Check {
+func checked(t *testing.T, r *release.Release, prior *model.Prior, refits int, seed uint64) *check.Release {
 	t.Helper()
 	plan := mcmc.Plan{Chains: 2, Warmup: 500, Draws: 500, Seed: seed}
-	fit, err := dpreg.Infer(context.Background(), r, dpreg.Options{Plan: plan, Prior: prior})
+	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: plan, Prior: prior})
 	must(t, err)
-	c, err := fit.Check(context.Background(), dpreg.CheckOptions{Calibrate: refits, Seed: seed})
+	c, err := check.Fit(context.Background(), fit, check.Options{Calibrate: refits, Seed: seed})
 	must(t, err)
-	return c
+	return c.Releases[0]
 }
 
 // boxed is a prior under which rows lie inside the box: releases drawn from it are
@@ -113,8 +114,8 @@ func TestCheckIsCalibrated(t *testing.T) {
 }
 
 // ps are the p-values of entries and blocks.
-func ps(c *dpreg.Check) []dpreg.PValue {
-	var all []dpreg.PValue
+func ps(c *check.Release) []check.PValue {
+	var all []check.PValue
 	for _, e := range c.Entries {
 		all = append(all, e.PValue)
 	}
@@ -181,12 +182,12 @@ func TestCheckReplicates(t *testing.T) {
 // The result depends on the seed, not on the workers.
 func TestCheckWorkers(t *testing.T) {
 	r := drawn(t, simple(true), boxed(t, model.Shape{P: 1, Intercept: true}), 300, 3, mcmc.Stream(9, 0))
-	fit, err := dpreg.Infer(context.Background(), r, dpreg.Options{Plan: brief(1)})
+	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: brief(1)})
 	must(t, err)
 	var texts []string
 	for _, workers := range []int{1, 3} {
 		done := 0
-		c, err := fit.Check(context.Background(), dpreg.CheckOptions{Calibrate: 4, Workers: workers, Progress: func(d, total int) { done += total - d }})
+		c, err := check.Fit(context.Background(), fit, check.Options{Calibrate: 4, Workers: workers, Progress: func(d, total int) { done += total - d }})
 		must(t, err)
 		if done != 4+3+2+1 {
 			t.Errorf("progress adds up to %d", done)
@@ -206,20 +207,20 @@ func TestCheckWorkers(t *testing.T) {
 
 func TestCheckRefuses(t *testing.T) {
 	r := drawn(t, simple(true), boxed(t, model.Shape{P: 1, Intercept: true}), 300, 3, mcmc.Stream(9, 0))
-	naive, err := dpreg.Infer(context.Background(), r, dpreg.Options{Method: "naive", Plan: brief(1)})
+	naive, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: "naive", Plan: brief(1)})
 	must(t, err)
-	if _, err := naive.Check(context.Background(), dpreg.CheckOptions{}); err == nil {
+	if _, err := check.Fit(context.Background(), naive, check.Options{}); err == nil {
 		t.Error("naive was checked")
 	}
-	fit, err := dpreg.Infer(context.Background(), r, dpreg.Options{Plan: brief(1)})
+	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: brief(1)})
 	must(t, err)
-	if _, err := fit.Check(context.Background(), dpreg.CheckOptions{Calibrate: -1}); err == nil {
+	if _, err := check.Fit(context.Background(), fit, check.Options{Calibrate: -1}); err == nil {
 		t.Error("-1 refits")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, refits := range []int{0, 3} {
-		if _, err := fit.Check(ctx, dpreg.CheckOptions{Calibrate: refits}); err != context.Canceled {
+		if _, err := check.Fit(ctx, fit, check.Options{Calibrate: refits}); err != context.Canceled {
 			t.Errorf("%v", err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/check"
 	"github.com/dpreg/dpreg/mcmc"
 )
 
@@ -34,10 +35,10 @@ func TestCheckJointlyPower(t *testing.T) {
 		var p []float64
 		small, calibrated := 0, 0
 		for k := range *power {
-			fit, err := dpreg.InferJointly(context.Background(), publishRows(t, 1000, 4, uint64(1000+k), alike, alike, c.law), dpreg.Options{
+			fit, err := dpreg.Infer(context.Background(), publishRows(t, 1000, 4, uint64(1000+k), alike, alike, c.law), dpreg.Options{
 				Covariates: c.covariates, Pooling: c.pooling, Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 500, Seed: uint64(k)}})
 			must(t, err)
-			check, err := fit.CheckJointly(context.Background(), dpreg.CheckOptions{Calibrate: 19, Seed: uint64(k)})
+			check, err := check.Fit(context.Background(), fit, check.Options{Calibrate: 19, Seed: uint64(k)})
 			must(t, err)
 			p = append(p, check.All.P)
 			if check.All.P <= 0.05 {

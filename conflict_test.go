@@ -16,7 +16,7 @@ import (
 func TestPriorConflict(t *testing.T) {
 	e := open(t, "pums", "income ~ age + educ", nil)
 	conflicts := func(prior *model.Prior) (found []string) {
-		fit, err := dpreg.Infer(t.Context(), e.written(0.5), dpreg.Options{Method: "gibbs-ss-update", Prior: prior, Plan: brief(2)})
+		fit, err := dpreg.Infer(t.Context(), dpreg.One(e.written(0.5)), dpreg.Options{Method: "gibbs-ss-update", Prior: prior, Plan: brief(2)})
 		must(t, err)
 		for _, w := range fit.Summary(dpreg.Original, 0.95).Warnings {
 			if strings.Contains(w, "prior standard deviations") {

@@ -4,24 +4,19 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
+	"github.com/dpreg/dpreg/internal/reference"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 )
 
-// The draws that a coefficient's prior is averaged over; those of the other parameters'
-// priors, fewer where p³ is large; and the streams of random numbers of both.
+// The draws of parameters that are not coefficients from their prior, fewer where p³ is large,
+// and their stream of random numbers.
 const (
-	scaleDraws       = 400
-	priorDraws       = 10_000
-	leastPriorDraws  = 400
-	priorDrawsWork   = 100_000_000
-	scaleStream      = 1
-	priorStream      = 2
-	contractionSeed  = 1
-	quantileAccuracy = 1e-12
+	priorDraws      = 10_000
+	leastPriorDraws = 400
+	priorDrawsWork  = 100_000_000
+	priorStream     = 2
 )
 
 // priorWidths returns the interquartile range w₀ of each parameter's prior, for
@@ -45,7 +40,7 @@ func (f *Fit) priorWidths(u Units) []float64 {
 	}
 	given := f.coefficientSDs(u)
 	for k := range f.shape().Q() {
-		widths[k] = 2 * mixtureQuantile(0.75, column(given, k))
+		widths[k] = 2 * reference.Quantile(0.75, reference.Column(given, k))
 		for j := range f.Custodians {
 			at := draws.Index(model.Parameter{Kind: model.ThetaAt, Custodian: j + 1, K: k + f.shape().First()}.Name())
 			if at < 0 {
@@ -56,66 +51,27 @@ func (f *Fit) priorWidths(u Units) []float64 {
 			for i, tau := range spread {
 				own[i] = math.Hypot(tau, given[i%len(given)][k])
 			}
-			widths[at] = 2 * mixtureQuantile(0.75, own)
+			widths[at] = 2 * reference.Quantile(0.75, own)
 		}
 	}
 	return widths
 }
 
-// coefficientSDs returns √V_ikk in the units: sds of θ, a row for each of some draws of σ² and
-// the free scales given the posterior's φ. One row where neither tells of θ.
-func (f *Fit) coefficientSDs(u Units) (sds [][]float64) {
-	prior, q := f.priorIn(u), f.shape().Q()
-	mixture, rng := model.NewMixture(prior), mcmc.Stream(contractionSeed, scaleStream)
-	convert, theta := f.converter(u, false), make([]float64, len(f.names(false)))
-	for _, row := range f.thinned(scaleDraws) {
-		convert(theta, row)
-		mixture.DrawRegression(theta[:q], theta[q], false, rng)
-		sd := make([]float64, q)
-		mixture.ThetaSD(sd, theta[q])
-		if sds = append(sds, sd); fixedTheta(prior) {
-			break
-		}
-	}
-	return sds
-}
-
-// fixedTheta tells whether θ is normal, whatever σ and the free scales.
-func fixedTheta(prior *model.Prior) bool {
-	return prior.Unscaled && !slices.ContainsFunc(prior.Scales, func(s model.Scale) bool { return len(s.Coefficients) > 0 })
-}
-
-func column(rows [][]float64, k int) []float64 {
-	x := make([]float64, len(rows))
+// coefficientSDs returns √V_ikk in the units: see reference.SDs.
+func (f *Fit) coefficientSDs(u Units) [][]float64 {
+	convert, width := f.converter(u, false), len(f.names(false))
+	rows := f.draws.Thin(reference.ScaleDraws)
 	for i, row := range rows {
-		x[i] = row[k]
+		rows[i] = make([]float64, width)
+		convert(rows[i], row)
 	}
-	return x
-}
-
-// mixtureQuantile returns the quantile at p ≥ ½ of the mean of normal laws about 0, by
-// bisection between those of the narrowest and the widest.
-func mixtureQuantile(p float64, sds []float64) float64 {
-	z := distuv.UnitNormal.Quantile(p)
-	low, high := z*slices.Min(sds), z*slices.Max(sds)
-	for high-low > quantileAccuracy*high {
-		x, below := 0.5*(low+high), 0.0
-		for _, sd := range sds {
-			below += distuv.UnitNormal.CDF(x/sd) / float64(len(sds))
-		}
-		if below < p {
-			low = x
-		} else {
-			high = x
-		}
-	}
-	return high
+	return reference.SDs(f.priorIn(u), rows)
 }
 
 // drawPrior draws all parameters but θ and its like from their prior, in the order of the
 // method's draws.
 func (f *Fit) drawPrior() *posterior.Draws {
-	shape, rng := f.shape(), mcmc.Stream(contractionSeed, priorStream)
+	shape, rng := f.shape(), mcmc.Stream(reference.Seed, priorStream)
 	conditionals, x := model.NewConditionals(shape, f.Prior, f.hasCovariates()), model.NewParams(shape)
 	spread := model.NewSpread(shape.Q())
 	phi := make([]float64, spread.Dim())

@@ -6,32 +6,14 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/reference"
 	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/schema"
 )
-
-// sharedSpread has slopes that share a free scale.
-func sharedSpread(s model.Shape) *model.Prior {
-	p := model.DefaultPrior(s)
-	p.Scales = append(p.Scales, model.Scale{SD: 1, Coefficients: []int{1, 2}, Precision: []float64{2, 0.5, 0.5, 1}})
-	for r := range 2 {
-		for c := range 2 {
-			p.Theta.Precision[(r+1)*s.Q()+c+1] = p.Scales[len(p.Scales)-1].Precision[2*r+c]
-		}
-	}
-	return p
-}
-
-// scaledBySigma is conjugate.
-func scaledBySigma(s model.Shape) *model.Prior {
-	p := model.DefaultPrior(s)
-	p.Unscaled, p.Scales = false, nil
-	p.Theta, _ = conjugate.NewNIG(make([]float64, 3), []float64{2, 0.3, 0, 0.3, 1, 0, 0, 0, 4}, 3, 0.1)
-	return p
-}
 
 // asDrawn is a fit whose posterior are n draws of the prior's, with σ² taken times by, and θ
 // with it where its prior is.
@@ -77,7 +59,6 @@ func asDrawn(t *testing.T, prior *model.Prior, n int, by float64, partial bool) 
 		}
 		draws.Chains[0] = append(draws.Chains[0], row...)
 	}
-	f.name = "a"
 	f, err := f.with(draws)
 	if err != nil {
 		t.Fatal(err)
@@ -107,12 +88,12 @@ func TestContraction(t *testing.T) {
 		partial bool
 	}{
 		"default":                 {model.DefaultPrior(shape), 1, false},
-		"shared spread":           {sharedSpread(shape), 1, false},
-		"scaled by σ":             {scaledBySigma(shape), 1, false},
+		"shared spread":           {modeltest.SharedSpread(shape), 1, false},
+		"scaled by σ":             {modeltest.ScaledBySigma(shape), 1, false},
 		"partial pooling":         {model.DefaultPrior(shape), 1, true},
 		"default, σ known":        {model.DefaultPrior(shape), 1e-4, false},
-		"scaled by σ, σ known":    {scaledBySigma(shape), 1e-4, false},
-		"partial pooling, scaled": {scaledBySigma(shape), 1, true},
+		"scaled by σ, σ known":    {modeltest.ScaledBySigma(shape), 1e-4, false},
+		"partial pooling, scaled": {modeltest.ScaledBySigma(shape), 1, true},
 	} {
 		f := asDrawn(t, c.prior, 40_000, c.by, c.partial)
 		scaled := contractions(f, Scaled)
@@ -149,7 +130,7 @@ func TestContractionOfNormal(t *testing.T) {
 	for i := range sds {
 		sds[i] = math.Sqrt(variate.InverseGamma(0.5, 0.5, rng))
 	}
-	if got := mixtureQuantile(0.75, sds); math.Abs(got-1) > 0.02 {
+	if got := reference.Quantile(0.75, sds); math.Abs(got-1) > 0.02 {
 		t.Errorf("quartile of a Cauchy law: %v", got)
 	}
 }

@@ -1,7 +1,6 @@
 package dpreg
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,12 +10,15 @@ import (
 	"github.com/dpreg/dpreg/schema"
 )
 
-// Custodian is one of several releases of which one regression is inferred, and the
-// name that results give it, such as its file's.
+// Custodian is a release of which a regression is inferred, and the name that results give it
+// where there are several, such as its file's.
 type Custodian struct {
 	Name    string
 	Release *release.Release
 }
+
+// One is one release alone, without a name.
+func One(r *release.Release) []Custodian { return []Custodian{{Release: r}} }
 
 // How several releases share a regression, and how the covariates' law.
 const (
@@ -42,9 +44,9 @@ func Join(custodians []Custodian) (arranged []Custodian, common *schema.Design, 
 	}
 	var names []string
 	var designs []*schema.Design
-	for _, c := range custodians {
+	for j, c := range custodians {
 		if err := c.Release.Validate(); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", c.Name, err)
+			return nil, nil, named(custodians, j, err)
 		}
 		names, designs = append(names, c.Name), append(designs, &c.Release.Schema)
 	}
@@ -77,103 +79,45 @@ func sameLevels(custodians []Custodian) error {
 	return nil
 }
 
-// InferJointly draws from the posterior of one regression given the releases of
-// several custodians, each with its own columns' bounds, rows, noise and privacy, and
-// none of whom sees another's rows. Options.Prior is in common scaled units, see Join.
-// One custodian alone has the posterior of Infer, draw by draw.
-//
-// With Options.SameRows the releases are several of one custodian's rows: measurements of the
-// same sums. Of columns with the same bounds, and of rows of which all have a public number
-// or all a noisy one, it is the posterior of one release of which these are the noise.
-//
-// It costs no privacy. Persons of whom two custodians have rows, or several releases the
-// same, lose the sum of what the releases cost. Errors: those of Infer and Join, each for its
-// release.
-func InferJointly(ctx context.Context, custodians []Custodian, o Options) (*Fit, error) {
-	if len(custodians) == 1 {
-		f, err := Infer(ctx, custodians[0].Release, o)
-		if err == nil {
-			f.name = custodians[0].Name
-		}
-		return f, err
-	}
-	q, err := o.jointly(custodians)
-	if err != nil {
-		return nil, err
-	}
-	f := q.fit
-	draws, err := q.method.Sample(ctx, q.problem, f.untilMixed())
-	if err != nil {
-		return nil, f.chosen(f.naming(err))
-	}
-	draws.Warnings = append(f.jointWarnings(), draws.Warnings...)
-	if f, err = f.with(draws); err != nil {
-		return nil, err
-	}
-	if f.contradicting = f.contradictions(); f.contradicting != nil {
-		draws.Warnings = append(draws.Warnings, contradictionWarning(f.contradicting, len(custodians)))
-	}
-	return f, nil
-}
-
-// jointly asks of several releases.
-func (o Options) jointly(custodians []Custodian) (*inquiry, error) {
-	custodians, common, err := Join(custodians)
-	if err != nil {
-		return nil, err
-	}
-	shared, partial, err := o.sharing()
-	if err != nil {
-		return nil, err
-	}
-	problem := &model.Problem{SharedCovariates: shared, PartialPooling: partial, SameRows: o.SameRows}
+// problem is what the releases and options ask of a method, but for the prior. What several
+// releases share, one has to itself; the same rows share everything.
+func (o Options) problem(custodians []Custodian) (*model.Problem, error) {
+	p := &model.Problem{}
 	for _, c := range custodians {
-		problem.Releases = append(problem.Releases, c.Release)
+		p.Releases = append(p.Releases, c.Release)
 	}
-	method, why, err := o.method(custodians...)
-	if err != nil {
-		return nil, err
-	}
-	f := &Fit{Custodians: custodians, Design: common, Method: method.Name(), Why: why, Kernel: o.Kernel, ModelClamping: o.ModelClamping, Plan: o.plan(), shared: shared, partial: partial, sameRows: o.SameRows, stated: o.Prior}
-	if f.Prior, err = o.prior(f.Design, problem.Releases...); err != nil {
-		return nil, err
-	}
-	problem.Prior = f.Prior
-	if f.N, err = rowsOf(problem); err != nil {
-		return nil, f.naming(err)
-	}
-	if shared && Checkable(f.Method) { // else draws leave it out
-		f.law = func() (model.Law, error) { return model.NewMoments(f.shape()), nil }
-	}
-	return &inquiry{f, method, problem}, nil
-}
-
-// sharing reads Options.Covariates and Options.Pooling; the same rows share everything.
-func (o Options) sharing() (shared, partial bool, err error) {
+	several := len(custodians) > 1
 	switch o.Covariates {
 	case "", SeparateCovariates:
 	case SharedCovariates:
-		shared = true
+		p.SharedCovariates = several
 	default:
-		return false, false, fmt.Errorf("covariates %q are neither %q nor %q", o.Covariates, SeparateCovariates, SharedCovariates)
+		return nil, fmt.Errorf("covariates %q are neither %q nor %q", o.Covariates, SeparateCovariates, SharedCovariates)
 	}
 	switch o.Pooling {
 	case "", CompletePooling:
 	case PartialPooling:
-		partial = true
+		p.PartialPooling = true
 	default:
-		return false, false, fmt.Errorf("pooling %q is neither %q nor %q", o.Pooling, CompletePooling, PartialPooling)
+		return nil, fmt.Errorf("pooling %q is neither %q nor %q", o.Pooling, CompletePooling, PartialPooling)
 	}
-	if o.SameRows && partial {
-		return false, false, errors.New("partial pooling is of several custodians, and these releases are of the same rows")
+	if o.Pooling == PartialPooling && !several {
+		return nil, errors.New("partial pooling is of several releases, and there is one")
 	}
-	shared = shared || o.SameRows
-	return shared, partial, nil
+	if o.SameRows && p.PartialPooling {
+		return nil, errors.New("partial pooling is of several custodians, and these releases are of the same rows")
+	}
+	p.SameRows = o.SameRows && several
+	p.SharedCovariates = p.SharedCovariates || p.SameRows
+	return p, nil
 }
 
 // Sharing says what several releases share in the fit, as Options.Covariates and
-// Options.Pooling do.
+// Options.Pooling do; of one release it is empty.
 func (f *Fit) Sharing() (covariates, pooling string) {
+	if len(f.Custodians) < 2 {
+		return "", ""
+	}
 	covariates, pooling = SeparateCovariates, CompletePooling
 	if f.shared {
 		covariates = SharedCovariates
@@ -188,15 +132,28 @@ func (f *Fit) Sharing() (covariates, pooling string) {
 func (f *Fit) naming(err error) error {
 	var of *model.SiteError
 	if errors.As(err, &of) {
-		return fmt.Errorf("%s: %w", f.Custodians[of.Site].Name, of.Err)
+		return named(f.Custodians, of.Site, of.Err)
 	}
 	return err
 }
 
-func (f *Fit) jointWarnings() (warnings []string) {
+// named puts a custodian's name in front of what is wrong with its release, where there are several.
+func named(custodians []Custodian, j int, err error) error {
+	if len(custodians) > 1 {
+		return fmt.Errorf("%s: %w", custodians[j].Name, err)
+	}
+	return err
+}
+
+// releaseWarnings are those of the releases, each under its name where there are several, and
+// of what they are together.
+func (f *Fit) releaseWarnings() (warnings []string) {
 	for _, c := range f.Custodians {
 		for _, w := range c.Release.Warnings() {
-			warnings = append(warnings, c.Name+": "+w)
+			if len(f.Custodians) > 1 {
+				w = c.Name + ": " + w
+			}
+			warnings = append(warnings, w)
 		}
 	}
 	if f.partial && len(f.Custodians) < fewCustodians {
@@ -209,4 +166,4 @@ func (f *Fit) jointWarnings() (warnings []string) {
 }
 
 // FromRows tells whether the fit is of rows themselves, without noise: not private.
-func (f *Fit) FromRows() bool { return f.Release == nil && f.Custodians == nil }
+func (f *Fit) FromRows() bool { return len(f.Custodians) == 0 }

@@ -47,7 +47,7 @@ func BenchmarkInferJointly(b *testing.B) {
 			custodians := alike(100, 5, c.pooling == dpreg.PartialPooling)
 			o := dpreg.Options{Method: c.method, Pooling: c.pooling, Plan: mcmc.Plan{Chains: 4, Warmup: 1000, ESS: 1000, Workers: 1}}
 			for b.Loop() {
-				fit, err := dpreg.InferJointly(context.Background(), custodians, o)
+				fit, err := dpreg.Infer(context.Background(), custodians, o)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -73,7 +73,7 @@ func BenchmarkEffectiveJointly(b *testing.B) {
 					b.Run(fmt.Sprintf("J=%d/p=%d/%s/%s", number, p, pooling, plan.method), func(b *testing.B) {
 						o := dpreg.Options{Method: plan.method, Pooling: pooling, Plan: mcmc.Plan{Chains: 1, Warmup: plan.warmup, Draws: plan.draws, Workers: 1}}
 						for b.Loop() {
-							fit, err := dpreg.InferJointly(context.Background(), custodians, o)
+							fit, err := dpreg.Infer(context.Background(), custodians, o)
 							if err != nil {
 								b.Fatal(err)
 							}

@@ -8,13 +8,14 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/predict"
 )
 
 // pooledPartially draws from the posterior of partially pooled releases.
 func pooledPartially(t *testing.T, custodians []dpreg.Custodian, o dpreg.Options) *posterior.Draws {
 	t.Helper()
 	o.Pooling = dpreg.PartialPooling
-	fit, err := dpreg.InferJointly(context.Background(), custodians, o)
+	fit, err := dpreg.Infer(context.Background(), custodians, o)
 	must(t, err)
 	return fit.Draws(dpreg.Scaled)
 }
@@ -51,5 +52,34 @@ func TestPartialNoiseless(t *testing.T) {
 				t.Errorf("kernel %q, %s: means %.1f errors from naive's, sds %.1f", o.Kernel, name, zMean, zSD)
 			}
 		})
+	}
+}
+
+// TestPredictJointly: a fit of several releases predicts, and in both units the draws that
+// it would save predict the same.
+func TestPredictJointly(t *testing.T) {
+	e := open(t, "pums", "income ~ educ", nil)
+	custodians := e.parts(t, []int{300, 300, 200}, 2)
+	for _, pooling := range []string{dpreg.CompletePooling, dpreg.PartialPooling} {
+		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Pooling: pooling, Plan: brief(3)})
+		must(t, err)
+		numbers := []int{0}
+		if pooling == dpreg.PartialPooling {
+			numbers = []int{0, 1, 2, 3}
+		}
+		for _, o := range numbers {
+			o := predict.Options{Custodian: o}
+			want, err := predict.Rows(fit, [][]float64{{13}}, o)
+			must(t, err)
+			for _, u := range []dpreg.Units{dpreg.Original, dpreg.Scaled} {
+				p, err := predict.New(fit.StanDraws(u), fit.Design, u, o)
+				must(t, err)
+				got, err := p.Predict([]float64{13})
+				must(t, err)
+				wantClose(t, "fitted", got.Fitted, want[0].Fitted, 1e-9*want[0].SD)
+				wantClose(t, "sd", got.SD, want[0].SD, 1e-9*want[0].SD)
+				wantClose(t, "upper", got.Upper, want[0].Upper, 1e-6*want[0].SD)
+			}
+		}
 	}
 }

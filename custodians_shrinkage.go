@@ -1,6 +1,7 @@
 package dpreg
 
 import "github.com/dpreg/dpreg/model"
+import "github.com/dpreg/dpreg/internal/reference"
 
 // Shrinkage returns, for each coefficient and of partial pooling, the share of the
 // difference between custodians that their posterior means have lost (Gelman & Pardoe
@@ -27,14 +28,14 @@ func (f *Fit) Shrinkage(u Units) []float64 {
 					diff[j] = chain[row+at+j*(q+1)+k] - chain[row+k]
 					means[j] += diff[j]
 				}
-				within += variance([][]float64{diff})
+				within += reference.Variance([][]float64{diff})
 				count++
 			}
 		}
 		for j := range means {
 			means[j] /= count
 		}
-		shrinkage[k] = 1 - variance([][]float64{means})/(within/count)
+		shrinkage[k] = 1 - reference.Variance([][]float64{means})/(within/count)
 	}
 	return shrinkage
 }

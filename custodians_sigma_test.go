@@ -57,11 +57,11 @@ func TestAreasHaveTheirOwnSigma(t *testing.T) {
 	custodians := publishAreas(t, unequalAreas, 3, 103)
 	for method, plan := range map[string]mcmc.Plan{
 		"mcmc-exact": {Chains: 2, Warmup: 500, Draws: 500, Seed: 1}, "gibbs-ss-update": {Chains: 2, Warmup: 1000, Draws: 1500, Seed: 1}} {
-		fit, err := dpreg.InferJointly(context.Background(), custodians, dpreg.Options{Pooling: dpreg.PartialPooling, Method: method, Plan: plan})
+		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Pooling: dpreg.PartialPooling, Method: method, Plan: plan})
 		must(t, err)
 		d := fit.Draws(dpreg.Original)
 		for j, law := range unequalAreas {
-			one, err := dpreg.Infer(context.Background(), custodians[j].Release, dpreg.Options{Method: "mcmc-exact", Plan: plan})
+			one, err := dpreg.Infer(context.Background(), dpreg.One(custodians[j].Release), dpreg.Options{Method: "mcmc-exact", Plan: plan})
 			must(t, err)
 			alone, width := meanSD(parameter(t, one.Draws(dpreg.Original), "theta[1]"))
 			slope, sd := meanSD(parameter(t, d, fmt.Sprintf("theta_at[%d,1]", j+1)))
@@ -90,7 +90,7 @@ func TestAgesHaveTheirOwnSigma(t *testing.T) {
 		truth = append(truth, simpleRegression(own.rows))
 	}
 	o := dpreg.Options{Pooling: dpreg.PartialPooling, Plan: mcmc.Plan{Chains: 2, Warmup: 1000, Draws: 2000, Seed: 1}}
-	fit, err := dpreg.InferJointly(context.Background(), custodians, o)
+	fit, err := dpreg.Infer(context.Background(), custodians, o)
 	must(t, err)
 	for j, want := range truth {
 		for k, name := range []string{"theta_at[%d,1]", "sigma_at[%d]"} {
@@ -125,10 +125,10 @@ func TestAreasCoverage(t *testing.T) {
 	var results [7][2]struct{ mean, held, width float64 }
 	for k := range *areaTrials {
 		custodians, plan := publishAreas(t, unequalAreas, 3, uint64(1000+k)), mcmc.Plan{Chains: 2, Warmup: 1000, Draws: 2000, Seed: uint64(k)}
-		fit, err := dpreg.InferJointly(context.Background(), custodians, dpreg.Options{Pooling: dpreg.PartialPooling, Plan: plan})
+		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Pooling: dpreg.PartialPooling, Plan: plan})
 		must(t, err)
 		for j, law := range unequalAreas {
-			alone, err := dpreg.Infer(context.Background(), custodians[j].Release, dpreg.Options{Plan: plan})
+			alone, err := dpreg.Infer(context.Background(), dpreg.One(custodians[j].Release), dpreg.Options{Plan: plan})
 			must(t, err)
 			for way, slopes := range [][]float64{parameter(t, fit.Draws(dpreg.Original), fmt.Sprintf("theta_at[%d,1]", j+1)), parameter(t, alone.Draws(dpreg.Original), "theta[1]")} {
 				mean, _ := meanSD(slopes)
@@ -157,7 +157,7 @@ func TestContradictions(t *testing.T) {
 	plan := mcmc.Plan{Chains: 2, Warmup: 300, Draws: 500, Seed: 1}
 	contradicting := func(custodians []dpreg.Custodian, o dpreg.Options) (warnings string) {
 		o.Plan = plan
-		fit, err := dpreg.InferJointly(context.Background(), custodians, o)
+		fit, err := dpreg.Infer(context.Background(), custodians, o)
 		must(t, err)
 		s := fit.Summary(dpreg.Original, 0.9)
 		for _, w := range s.Warnings {

@@ -54,22 +54,6 @@ func exactly(t *testing.T, e example, custodians []dpreg.Custodian, o dpreg.Opti
 	return fit
 }
 
-// TestJointlyOfOne: one custodian has the draws of its release alone, bit for bit.
-func TestJointlyOfOne(t *testing.T) {
-	e := open(t, "cirrhosis", "cirrhosis ~ wine", nil)
-	r := e.written(1)
-	for _, method := range []string{"naive", "mcmc-exact", "gibbs-ss-update"} {
-		o := dpreg.Options{Method: method, Plan: brief(7)}
-		alone, err := dpreg.Infer(context.Background(), r, o)
-		must(t, err)
-		jointly, err := dpreg.InferJointly(context.Background(), []dpreg.Custodian{{Name: "a.json", Release: r}}, o)
-		must(t, err)
-		if !slices.Equal(slices.Concat(alone.Draws(dpreg.Original).Chains...), slices.Concat(jointly.Draws(dpreg.Original).Chains...)) {
-			t.Errorf("%s: one custodian's draws are not those of its release", method)
-		}
-	}
-}
-
 // TestJointlyNoiselessIsPooled: where noise is negligible beside sampling (scale 0.01
 // beside Σ(y − θᵀx)², which varies by 0.2: 0.1 would add a sixth to the sd of σ), the joint posterior of three custodians with
 // boxes of their own is that of all rows together. Each of the 6 bounds has a
@@ -81,7 +65,7 @@ func TestJointlyNoiselessIsPooled(t *testing.T) {
 	want := exactly(t, e, custodians, dpreg.Options{Plan: mcmc.Plan{Chains: 4, Draws: 5000, Seed: 1}}).Draws(dpreg.Original)
 	for _, o := range []dpreg.Options{{}, {Covariates: dpreg.SharedCovariates}} {
 		o.Plan = mcmc.Plan{Chains: 2, Warmup: 400, Draws: 800, Seed: 1}
-		fit, err := dpreg.InferJointly(context.Background(), custodians, o)
+		fit, err := dpreg.Infer(context.Background(), custodians, o)
 		must(t, err)
 		got := fit.Draws(dpreg.Original)
 		scores(t, got, want.Map([]string{"theta[0]", "theta[1]", "sigma"}, func(dst, src []float64) {
@@ -101,7 +85,7 @@ func TestJointlyMethodsAgree(t *testing.T) {
 	custodians := e.parts(t, []int{40, 25, 60}, 2)
 	draws := map[string]*posterior.Draws{}
 	for method, kept := range map[string]int{"mcmc-exact": 4000, "gibbs-ss-update": 4000, "mcmc-ind": 1500} {
-		fit, err := dpreg.InferJointly(context.Background(), custodians, dpreg.Options{Method: method, Plan: mcmc.Plan{Chains: 2, Warmup: 600, Draws: kept, Seed: 1}})
+		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Method: method, Plan: mcmc.Plan{Chains: 2, Warmup: 600, Draws: kept, Seed: 1}})
 		must(t, err)
 		draws[method] = fit.Draws(dpreg.Scaled)
 	}
@@ -126,7 +110,7 @@ func TestJointlyMethodsAgreeOnCounts(t *testing.T) {
 	o.Plan = mcmc.Plan{Chains: 2, Warmup: 1000, Draws: 5000, Seed: 1}
 	draws := map[string]*posterior.Draws{}
 	for _, o.Method = range []string{"mcmc-exact", "gibbs-ss-update"} {
-		fit, err := dpreg.InferJointly(context.Background(), custodians, o)
+		fit, err := dpreg.Infer(context.Background(), custodians, o)
 		must(t, err)
 		draws[o.Method] = fit.Draws(dpreg.Scaled)
 	}
@@ -148,7 +132,7 @@ func TestJointlyMethodsAgreeOnCounts(t *testing.T) {
 func TestJointlyPartial(t *testing.T) {
 	e := open(t, "pums", "income ~ educ", nil)
 	custodians := e.parts(t, []int{300, 300}, 2)
-	fit, err := dpreg.InferJointly(context.Background(), custodians, dpreg.Options{Pooling: dpreg.PartialPooling, Plan: brief(3)})
+	fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Pooling: dpreg.PartialPooling, Plan: brief(3)})
 	must(t, err)
 	s := fit.Summary(dpreg.Original, 0.9)
 	want := []string{"(Intercept)", "educ", "sigma2", "sigma", "spread((Intercept))", "spread(educ)", "spread(log sigma)",
@@ -184,7 +168,7 @@ func TestJointlyRefuses(t *testing.T) {
 	e := open(t, "cirrhosis", "cirrhosis ~ wine", nil)
 	other := open(t, "cirrhosis", "cirrhosis ~ liquor", nil)
 	custodians := []dpreg.Custodian{{Name: "a.json", Release: e.written(1)}, {Name: "b.json", Release: other.written(1)}}
-	if _, err := dpreg.InferJointly(context.Background(), custodians, dpreg.Options{}); err == nil || !strings.Contains(err.Error(), "a.json and b.json") {
+	if _, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{}); err == nil || !strings.Contains(err.Error(), "a.json and b.json") {
 		t.Errorf("other columns: %v", err)
 	}
 	custodians[1].Release = e.written(2)
@@ -193,14 +177,14 @@ func TestJointlyRefuses(t *testing.T) {
 		`covariates "both"`: {Covariates: "both"},
 		"mcmc-exact":        {Method: "gibbs-ss-prior"},
 	} {
-		if _, err := dpreg.InferJointly(context.Background(), custodians, o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := dpreg.Infer(context.Background(), custodians, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
 	few := *custodians[1].Release
 	few.N = 2
 	custodians[1].Release = &few
-	if _, err := dpreg.InferJointly(context.Background(), custodians, dpreg.Options{Method: "mcmc-exact"}); err == nil || !strings.Contains(err.Error(), "b.json: mcmc-exact: 2 columns need") {
+	if _, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Method: "mcmc-exact"}); err == nil || !strings.Contains(err.Error(), "b.json: mcmc-exact: 2 columns need") {
 		t.Errorf("too few rows: %v", err)
 	}
 }

@@ -85,7 +85,7 @@ func TestDrawsAreIdentical(t *testing.T) {
 					o.Prior.X = model.UniformX{}
 				}
 				hashes := "refused"
-				fit, err := inferred(custodians, o)
+				fit, err := dpreg.Infer(context.Background(), custodians, o)
 				if err == nil {
 					hashes = hashOf(fit)
 				}
@@ -116,14 +116,6 @@ func plus(x, y, z float64) float64 { return x*y + z }
 func hashOf(fit *dpreg.Fit) string {
 	scaled, files := fit.Draws(dpreg.Scaled), fit.StanDraws(dpreg.Original)
 	return strings.Join([]string{bitsOf(scaled.Names, scaled.Chains...), bitsOf(scaled.InfoNames, scaled.Info...), bitsOf(files.Names, append(files.Chains, fit.PriceOfPrivacy())...)}, " ")
-}
-
-// inferred takes the one way of one release and the other of several.
-func inferred(custodians []dpreg.Custodian, o dpreg.Options) (*dpreg.Fit, error) {
-	if len(custodians) == 1 {
-		return dpreg.Infer(context.Background(), custodians[0].Release, o)
-	}
-	return dpreg.InferJointly(context.Background(), custodians, o)
 }
 
 // bitsOf hashes names and the bits of numbers.

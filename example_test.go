@@ -16,7 +16,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fit, err := dpreg.Infer(context.Background(), r, dpreg.Options{})
+	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func TestPrintedExamples(t *testing.T) {
 			r, err := ssp.Publish(context.Background(), e.statistics, e.design, release.Privacy{Epsilon: epsilon, Neighbours: release.ReplaceOne},
 				release.Laplace, ssp.Exact, mechanisms.Simulated(rand.New(rand.NewPCG(2026, k))))
 			must(t, err)
-			fit, err := dpreg.Infer(context.Background(), r, dpreg.Options{})
+			fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{})
 			must(t, err)
 			if ok, reason := fit.Converged(); !ok {
 				t.Errorf("%s, ε = %v: %s", x.file, epsilon, reason)

@@ -124,7 +124,7 @@ func (p *population) fit(n int, epsilon float64, seed uint64) (*posterior.Summar
 	if err != nil {
 		return nil, err
 	}
-	f, err := dpreg.Infer(context.Background(), r, dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 400, Draws: 600, Seed: seed, Workers: 1}})
+	f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 400, Draws: 600, Seed: seed, Workers: 1}})
 	if err != nil {
 		return nil, err
 	}

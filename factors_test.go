@@ -37,7 +37,7 @@ func TestNormalityWarnings(t *testing.T) {
 	} {
 		r, err := whole.Select(c.formula)
 		must(t, err)
-		f, err := dpreg.Infer(context.Background(), r, dpreg.Options{Method: c.method, Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10, Seed: 1}})
+		f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: c.method, Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10, Seed: 1}})
 		must(t, err)
 		var got []string
 		for _, w := range f.Summary(dpreg.Original, 0.95).Warnings {

@@ -7,7 +7,6 @@ import (
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
-	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -23,14 +22,11 @@ const (
 
 // Fit is a posterior: what was asked, and the draws.
 type Fit struct {
-	Release *release.Release // nil for non-private, and for several
-	// Custodians are several releases, arranged alike by Join; Design is in common
-	// units then.
-	Custodians []Custodian
-	Design     *schema.Design
-	Method     string // as taken
-	Why        string // it was taken, where Auto chose it; else empty
-	Kernel     string // as asked for; empty is the method's default
+	Custodians []Custodian    // the releases, arranged alike by Join; none for non-private
+	Design     *schema.Design // in common units
+	Method     string         // as taken
+	Why        string         // it was taken, where Auto chose it; else empty
+	Kernel     string         // as asked for; empty is the method's default
 	N          int64
 	Prior      *model.Prior // scaled units
 	stated     *model.Prior // as Options had it; nil: the default prior
@@ -41,7 +37,6 @@ type Fit struct {
 	frame    schema.Frame
 	original *model.Prior
 	draws    *posterior.Draws // scaled units, as the method gave them
-	name     string           // of the one release, where it has one
 
 	failure func() string                // see Converged; found once, like the next two
 	checked func() []posterior.Parameter // that Converged looks at
@@ -73,6 +68,14 @@ func (f *Fit) with(draws *posterior.Draws) (*Fit, error) {
 	}
 	draws.Warnings = append(draws.Warnings, f.conflictWarnings()...)
 	return f, nil
+}
+
+// Options are those that repeat the fit by the method that was taken, and report nothing.
+func (f *Fit) Options() Options {
+	o := Options{Method: f.Method, Kernel: f.Kernel, ModelClamping: f.ModelClamping, SameRows: f.sameRows, Prior: f.stated, Plan: f.Plan}
+	o.Covariates, o.Pooling = f.Sharing()
+	o.Plan.Progress, o.Plan.Expect = nil, nil
+	return o
 }
 
 // hasCovariates tells whether the method draws μ_x and T.

@@ -38,9 +38,9 @@ func TestUnitsOfTheData(t *testing.T) {
 	}
 	for _, method := range []string{"mcmc-exact", "gibbs-ss-update", "naive"} {
 		o := dpreg.Options{Method: method, Plan: brief(2)}
-		a, err := dpreg.Infer(context.Background(), metric, o)
+		a, err := dpreg.Infer(context.Background(), dpreg.One(metric), o)
 		must(t, err)
-		b, err := dpreg.Infer(context.Background(), imperial, o)
+		b, err := dpreg.Infer(context.Background(), dpreg.One(imperial), o)
 		must(t, err)
 		one, other := a.Draws(dpreg.Original), b.Draws(dpreg.Original)
 		for _, name := range one.Names {
@@ -90,7 +90,7 @@ func TestPriorRoundTrip(t *testing.T) {
 
 func TestNamesAndLabels(t *testing.T) {
 	e := open(t, "pums", "income ~ age + educ", nil)
-	fit, err := dpreg.Infer(context.Background(), e.written(1), dpreg.Options{Plan: brief(3)})
+	fit, err := dpreg.Infer(context.Background(), dpreg.One(e.written(1)), dpreg.Options{Plan: brief(3)})
 	must(t, err)
 	s := fit.Summary(dpreg.Original, 0.9)
 	var got [][2]string

@@ -72,7 +72,7 @@ func TestFixedMomentsAtLargeN(t *testing.T) {
 		prior := model.DefaultPrior(model.Shape{P: p, Intercept: true})
 		prior.X = model.UniformX{}
 		for _, method := range []string{"gibbs-ss-prior", "gibbs-ss-noisy"} {
-			fit, err := dpreg.Infer(context.Background(), e.withMoments(e.written(1e-3)), dpreg.Options{
+			fit, err := dpreg.Infer(context.Background(), dpreg.One(e.withMoments(e.written(1e-3))), dpreg.Options{
 				Method: method, Prior: prior, Plan: mcmc.Plan{Chains: 4, Warmup: 1000, Draws: 10_000, Seed: 1}})
 			must(t, err)
 			scores(t, exact.Draws(dpreg.Scaled), fit.Draws(dpreg.Scaled), func(name string, zMean, zSD, dMean, ratio float64) {
@@ -93,7 +93,7 @@ func TestPriorMomentsOfCount(t *testing.T) {
 	prior.X = model.NormalX{Mean: []float64{mean}, Covariance: []float64{s[2]/1000 - mean*mean}}
 	r.N, r.NNoise = 1003, 6
 	r.Privacy = &release.Privacy{Epsilon: 2, Neighbours: release.AddRemove}
-	fit, err := dpreg.Infer(context.Background(), r, dpreg.Options{Method: "gibbs-ss-prior", Prior: prior, Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 4000, Seed: 1}})
+	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: "gibbs-ss-prior", Prior: prior, Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 4000, Seed: 1}})
 	must(t, err)
 	all := fit.Summary(dpreg.Original, 0.95).Parameters
 	n := all[len(all)-1]

@@ -7,6 +7,7 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/ssp"
 )
@@ -42,15 +43,17 @@ func TestForeseeRealTables(t *testing.T) {
 		must(t, err)
 		sigma, _ := meanSD(parameter(t, exact.Draws(dpreg.Original), "sigma"))
 		sd := sds[e.design.Response.Name]
-		o := dpreg.ForecastOptions{Design: e.design, Ns: []int64{e.statistics.N}, Epsilons: []float64{c.epsilon}, Releases: 10, Means: means, SDs: sds, R2: max(0.01, 1-sigma*sigma/(sd*sd))}
-		told := foresee(t, o).Points[0].Slopes
+		o := plan.Options{Design: e.design, Ns: []int64{e.statistics.N}, Epsilons: []float64{c.epsilon}, Releases: 10, Means: means, SDs: sds, R2: max(0.01, 1-sigma*sigma/(sd*sd))}
+		forecast, err := plan.Foresee(t.Context(), o)
+		must(t, err)
+		told := forecast.Points[0].Slopes
 		real := make([]float64, len(told))
 		const releases = 3
 		for k := range releases {
 			r, err := ssp.Publish(t.Context(), e.statistics, e.design, release.Privacy{Epsilon: c.epsilon, Neighbours: release.ReplaceOne},
 				release.Laplace, ssp.Exact, mechanisms.Simulated(rand.New(rand.NewPCG(17, uint64(k)))))
 			must(t, err)
-			fit, err := dpreg.Infer(t.Context(), r, dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1000, Seed: 1}})
+			fit, err := dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1000, Seed: 1}})
 			must(t, err)
 			s := fit.Summary(dpreg.Original, 0.95)
 			for j := range real {

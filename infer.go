@@ -1,6 +1,7 @@
 package dpreg
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,15 +28,15 @@ type Options struct {
 	// ModelClamping lets the rows be unbounded, and their sums be those of the
 	// clamped rows: mcmc-ind alone can.
 	ModelClamping bool
-	// Covariates and Pooling say what several releases share, see InferJointly: empty
-	// is SeparateCovariates, CompletePooling.
+	// Covariates and Pooling say what several releases share: empty is SeparateCovariates,
+	// CompletePooling.
 	Covariates, Pooling string
 	// SameRows: several releases are of one population of rows, and measure the same sums.
 	SameRows bool
 	// Prior is in scaled units; nil is model.DefaultPriorFor the releases.
 	Prior *model.Prior
-	// Plan says how long to run. Where Chains, Warmup, Draws and ESS are all
-	// zero, those of DefaultPlan serve, and the other fields stand.
+	// Plan says how long to run. Of Chains and Warmup what is zero is that of DefaultPlan, and
+	// where neither Draws nor ESS says when to stop, its ESS does.
 	Plan mcmc.Plan
 }
 
@@ -44,10 +45,10 @@ type Options struct {
 func DefaultPlan() mcmc.Plan { return mcmc.Plan{Chains: 4, Warmup: 1000, ESS: 1000} }
 
 func (o Options) plan() mcmc.Plan {
-	p := o.Plan
-	if p.Chains == 0 && p.Warmup == 0 && p.Draws == 0 && p.ESS == 0 {
-		d := DefaultPlan()
-		p.Chains, p.Warmup, p.ESS = d.Chains, d.Warmup, d.ESS
+	p, d := o.Plan, DefaultPlan()
+	p.Chains, p.Warmup = cmp.Or(p.Chains, d.Chains), cmp.Or(p.Warmup, d.Warmup)
+	if p.Draws == 0 {
+		p.ESS = cmp.Or(p.ESS, d.ESS)
 	}
 	return p
 }
@@ -118,11 +119,7 @@ func (o Options) variant(m model.Method) (model.Method, error) {
 
 // Can returns what InferJointly, or of one release Infer, refuses before it draws anything.
 func Can(custodians []Custodian, o Options) error {
-	ask := o.jointly
-	if len(custodians) == 1 {
-		ask = o.alone
-	}
-	q, err := ask(custodians)
+	q, err := o.inquire(custodians)
 	if err != nil {
 		return err
 	}
@@ -147,48 +144,88 @@ type lawful interface {
 	Law(*model.Problem) (model.Law, error)
 }
 
-// Infer draws from the posterior of the regression that r is a release of; see
-// release.Release.Select for its sub-models. It costs no privacy. The result
-// depends on r and o alone, not on the number of workers.
+// Infer draws from the posterior of one regression given the releases of one custodian or
+// several, each with its own columns' bounds, rows, noise and privacy, and none of whom sees
+// another's rows. Options.Prior is in common scaled units, see Join; of one release these are
+// its own. See release.Release.Select for sub-models. The result depends on releases and
+// options alone, not on the number of workers.
 //
-// Errors: a release that is not valid or that the method cannot use, a prior of
-// other sizes, a plan that cannot stand, an unknown method or kernel, a context
-// that is done.
-func Infer(ctx context.Context, r *release.Release, o Options) (*Fit, error) {
-	q, err := o.alone([]Custodian{{Release: r}})
+// With Options.SameRows the releases are several of one custodian's rows: measurements of the
+// same sums. Of columns with the same bounds, and of rows of which all have a public number
+// or all a noisy one, it is the posterior of one release of which these are the noise.
+//
+// It costs no privacy. Persons of whom two custodians have rows, or several releases the
+// same, lose the sum of what the releases cost.
+//
+// Errors: those of Join; a release that the method cannot use, a prior of other sizes, a plan
+// that cannot stand, an unknown method, kernel or sharing, a context that is done.
+func Infer(ctx context.Context, custodians []Custodian, o Options) (*Fit, error) {
+	q, err := o.inquire(custodians)
 	if err != nil {
 		return nil, err
 	}
-	draws, err := q.method.Sample(ctx, q.problem, q.fit.untilMixed())
+	f := q.fit
+	draws, err := q.method.Sample(ctx, q.problem, f.untilMixed())
 	if err != nil {
-		return nil, q.fit.chosen(err)
+		return nil, f.chosen(f.naming(err))
 	}
-	draws.Warnings = append(append(r.Warnings(), q.fit.normalityWarnings()...), draws.Warnings...)
-	return q.fit.with(draws)
+	draws.Warnings = append(f.releaseWarnings(), draws.Warnings...)
+	if f, err = f.with(draws); err != nil {
+		return nil, err
+	}
+	if f.contradicting = f.contradictions(); f.contradicting != nil {
+		draws.Warnings = append(draws.Warnings, contradictionWarning(f.contradicting, len(custodians)))
+	}
+	return f, nil
 }
 
-// alone asks of one release.
-func (o Options) alone(custodians []Custodian) (*inquiry, error) {
-	r := custodians[0].Release
-	if o.Pooling == PartialPooling {
-		return nil, errors.New("partial pooling is of several releases, and there is one")
+// inquire asks of releases what Infer draws for.
+func (o Options) inquire(custodians []Custodian) (*inquiry, error) {
+	custodians, common, err := Join(custodians)
+	if err != nil {
+		return nil, err
+	}
+	problem, err := o.problem(custodians)
+	if err != nil {
+		return nil, err
 	}
 	method, why, err := o.method(custodians...)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Validate(); err != nil {
+	f := &Fit{Custodians: custodians, Design: common, Method: method.Name(), Why: why, Kernel: o.Kernel, ModelClamping: o.ModelClamping, Plan: o.plan(),
+		shared: problem.SharedCovariates, partial: problem.PartialPooling, sameRows: problem.SameRows, stated: o.Prior}
+	if f.Prior, err = o.prior(f.Design, problem.Releases...); err != nil {
 		return nil, err
 	}
-	f := &Fit{Release: r, Design: &r.Schema, Method: method.Name(), Why: why, Kernel: o.Kernel, ModelClamping: o.ModelClamping, N: r.N, Plan: o.plan(), stated: o.Prior}
-	if f.Prior, err = o.prior(f.Design, r); err != nil {
-		return nil, err
+	problem.Prior = f.Prior
+	if f.N, err = rowsOf(problem); err != nil {
+		return nil, f.naming(err)
 	}
-	problem := &model.Problem{Releases: []*release.Release{r}, Prior: f.Prior}
-	if m, ok := method.(lawful); ok {
-		f.law = func() (model.Law, error) { return m.Law(problem) }
-	}
+	f.law = lawOf(method, problem)
 	return &inquiry{f, method, problem}, nil
+}
+
+// Checkable tells whether a method learns the law of the covariates, so that there
+// is a fitted one to check.
+func Checkable(method string) bool {
+	return method == Auto || Traits(method).Covariates == model.LearntCovariates
+}
+
+// lawOf makes the law of the statistics of all rows that a method infers with; nil where it has
+// none, or draws leave it out, as they do where each of several custodians has its own.
+func lawOf(method model.Method, p *model.Problem) func() (model.Law, error) {
+	m, ok := method.(lawful)
+	switch {
+	case ok && len(p.Releases) == 1:
+		return func() (model.Law, error) { return m.Law(p) }
+	case p.SharedCovariates && Checkable(method.Name()):
+		d := p.Releases[0].Schema
+		return func() (model.Law, error) {
+			return model.NewMoments(model.Shape{P: len(d.Covariates), Intercept: d.Intercept}), nil
+		}
+	}
+	return nil
 }
 
 // chosen says of an error of a method that Auto took why it did.
@@ -197,4 +234,14 @@ func (f *Fit) chosen(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w (%s was taken: %s)", err, f.Method, f.Why)
+}
+
+// UnitDesign is a regression of p covariates x1 … xp with an intercept, all
+// bounds at -1 and 1, so that its units are the scaled ones.
+func UnitDesign(p int) *schema.Design {
+	d := &schema.Design{Response: schema.Column{Name: "y", Lower: -1, Upper: 1}, Intercept: true}
+	for j := range p {
+		d.Covariates = append(d.Covariates, schema.Column{Name: fmt.Sprintf("x%d", j+1), Lower: -1, Upper: 1})
+	}
+	return d
 }

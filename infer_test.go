@@ -25,12 +25,12 @@ func TestInferRefuses(t *testing.T) {
 		"prior":                 {Prior: model.DefaultPrior(model.Shape{P: 2})},
 		"exclude each other":    {Plan: mcmc.Plan{Chains: 1, Warmup: 200, Draws: 10, ESS: 10}},
 	} {
-		if _, err := dpreg.Infer(context.Background(), r, o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := dpreg.Infer(context.Background(), dpreg.One(r), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
 	r.Noise.Scale = -1
-	if _, err := dpreg.Infer(context.Background(), r, dpreg.Options{}); err == nil {
+	if _, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{}); err == nil {
 		t.Error("an invalid release is accepted")
 	}
 }
@@ -39,7 +39,7 @@ func TestInferStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	e := open(t, "cirrhosis", "", nil)
-	if _, err := dpreg.Infer(ctx, e.written(1), dpreg.Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := dpreg.Infer(ctx, dpreg.One(e.written(1)), dpreg.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Infer: %v", err)
 	}
 	if _, err := dpreg.NonPrivate(ctx, e.statistics, e.design, dpreg.Options{}); !errors.Is(err, context.Canceled) {
@@ -53,7 +53,7 @@ func TestInferRepeats(t *testing.T) {
 	run := func(seed uint64, workers int) []float64 {
 		plan := brief(seed)
 		plan.Workers = workers
-		fit, err := dpreg.Infer(context.Background(), e.written(1), dpreg.Options{Plan: plan})
+		fit, err := dpreg.Infer(context.Background(), dpreg.One(e.written(1)), dpreg.Options{Plan: plan})
 		must(t, err)
 		return slices.Concat(fit.Draws(dpreg.Original).Chains...)
 	}
@@ -69,7 +69,7 @@ func TestInferRepeats(t *testing.T) {
 func TestWarningsOfTheRelease(t *testing.T) {
 	e := open(t, "cirrhosis", "", nil)
 	r := e.written(1)
-	fit, err := dpreg.Infer(context.Background(), r, dpreg.Options{Method: "naive", Plan: brief(1)})
+	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: "naive", Plan: brief(1)})
 	must(t, err)
 	warnings := fit.Summary(dpreg.Original, 0.95).Warnings
 	if len(r.Warnings()) == 0 || !slices.Contains(warnings, r.Warnings()[0]) {
@@ -87,7 +87,7 @@ func TestMethods(t *testing.T) {
 			o.Prior = model.DefaultPrior(model.Shape{P: 1, Intercept: true})
 			o.Prior.X = model.UniformX{}
 		}
-		fit, err := dpreg.Infer(context.Background(), e.written(1), o)
+		fit, err := dpreg.Infer(context.Background(), dpreg.One(e.written(1)), o)
 		if m.Name() == "gibbs-ss-noisy" { // a release without moments
 			if err == nil || !strings.Contains(err.Error(), "--with-moments") {
 				t.Errorf("%s: %v", m.Name(), err)
@@ -107,7 +107,7 @@ func TestInferCount(t *testing.T) {
 	r := open(t, "pums", "income ~ educ", nil).written(5)
 	r.N, r.NNoise = 1003, 6
 	r.Privacy = &release.Privacy{Epsilon: 2, Neighbours: release.AddRemove}
-	fit, err := dpreg.Infer(context.Background(), r, dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 4000, Seed: 1}})
+	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 4000, Seed: 1}})
 	must(t, err)
 	s := fit.Summary(dpreg.Original, 0.95)
 	n := s.Parameters[len(s.Parameters)-1]
@@ -122,6 +122,26 @@ func TestInferCount(t *testing.T) {
 	for i, price := range fit.PriceOfPrivacy() {
 		if !(price >= 1) {
 			t.Errorf("price of theta[%d] is %g", i, price)
+		}
+	}
+}
+
+// TestOptionsOneByOne: what a plan leaves out is the default's, whatever else it states.
+func TestOptionsOneByOne(t *testing.T) {
+	r := open(t, "cirrhosis", "cirrhosis ~ wine", nil).written(1)
+	d := dpreg.DefaultPlan()
+	for _, c := range []struct{ given, want mcmc.Plan }{
+		{mcmc.Plan{}, d},
+		{mcmc.Plan{Seed: 3}, mcmc.Plan{Chains: d.Chains, Warmup: d.Warmup, ESS: d.ESS, Seed: 3}},
+		{mcmc.Plan{Chains: 2}, mcmc.Plan{Chains: 2, Warmup: d.Warmup, ESS: d.ESS}},
+		{mcmc.Plan{Warmup: 200}, mcmc.Plan{Chains: d.Chains, Warmup: 200, ESS: d.ESS}},
+		{mcmc.Plan{Draws: 2000}, mcmc.Plan{Chains: d.Chains, Warmup: d.Warmup, Draws: 2000}},
+		{mcmc.Plan{ESS: 200}, mcmc.Plan{Chains: d.Chains, Warmup: d.Warmup, ESS: 200}},
+	} {
+		fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: "naive", Plan: c.given})
+		must(t, err)
+		if got := fit.Plan; got.Chains != c.want.Chains || got.Warmup != c.want.Warmup || got.Draws != c.want.Draws || got.ESS != c.want.ESS || got.Seed != c.want.Seed {
+			t.Errorf("%+v: %+v, want %+v", c.given, got, c.want)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func TestNoiselessIsNonPrivate(t *testing.T) {
 	for name, e := range noiseless(t) {
 		exact, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Plan: mcmc.Plan{Chains: 4, Draws: 5000, Seed: 2}})
 		must(t, err)
-		fit, err := dpreg.Infer(context.Background(), e.written(1e-6), dpreg.Options{Plan: mcmc.Plan{Chains: 4, Warmup: 1000, Draws: 5000, Seed: 1}})
+		fit, err := dpreg.Infer(context.Background(), dpreg.One(e.written(1e-6)), dpreg.Options{Plan: mcmc.Plan{Chains: 4, Warmup: 1000, Draws: 5000, Seed: 1}})
 		must(t, err)
 		scores(t, fit.Draws(dpreg.Scaled), exact.Draws(dpreg.Scaled), func(parameter string, zMean, zSD, _, _ float64) {
 			if !(math.Abs(zMean) < 5.5 && math.Abs(zSD) < 5.5) {
@@ -81,7 +81,7 @@ func TestPlainKernel(t *testing.T) {
 		for _, name := range []string{"cirrhosis, n = 46", "pums, n = 100", "pums, n = 1000"} {
 			infer := func(kernel string, draws int) *posterior.Draws {
 				plan := mcmc.Plan{Chains: 4, Warmup: 1000, Draws: draws, Seed: 1}
-				fit, err := dpreg.Infer(context.Background(), all[name].written(scale), dpreg.Options{Kernel: kernel, Plan: plan})
+				fit, err := dpreg.Infer(context.Background(), dpreg.One(all[name].written(scale)), dpreg.Options{Kernel: kernel, Plan: plan})
 				must(t, err)
 				return fit.Draws(dpreg.Scaled)
 			}

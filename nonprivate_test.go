@@ -136,7 +136,7 @@ func TestNonPrivateSaysSo(t *testing.T) {
 	if w := fit.Summary(dpreg.Scaled, 0.9).Warnings; len(w) != 1 || !strings.Contains(w[0], "without noise") {
 		t.Errorf("warnings %q", w)
 	}
-	if fit.Release != nil || fit.PriceOfPrivacy() != nil || fit.Draws(dpreg.Scaled).Warmup != 0 {
+	if !fit.FromRows() || fit.PriceOfPrivacy() != nil || fit.Draws(dpreg.Scaled).Warmup != 0 {
 		t.Error("a fit without a release has one, or a price, or a warm-up")
 	}
 }

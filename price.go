@@ -4,12 +4,13 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dpreg/dpreg/internal/reference"
 	"github.com/dpreg/dpreg/model"
 )
 
 // priceDraws is the number of draws that PriceOfPrivacy averages over. The
 // expected variance varies little from draw to draw: at a coefficient of
-// variation of 1 its root is known to 2.5 %. The sweeps of withoutNoise at each, of 400 · 9
+// variation of 1 its root is known to 2.5 %. The sweeps of reference.WithoutNoise at each, of 400 · 9
 // degrees of freedom together, leave it known to 1.2 %.
 const (
 	priceDraws  = 400
@@ -27,7 +28,7 @@ const (
 //	Var(θ | z) = E[Var(θ | s) | z] + Var(E[θ | s] | z),
 //
 // and the ratio is √(Var(θ | z) / E[Var(θ | s) | z]). For Var(θ | s) see
-// withoutNoise; s is put at its expectation nμ_t given a draw of the
+// reference.WithoutNoise; s is put at its expectation nμ_t given a draw of the
 // parameters, n the rows of all releases, and the mean is taken over draws.
 func (f *Fit) PriceOfPrivacy() []float64 { return slices.Clone(f.price()) }
 
@@ -42,7 +43,7 @@ func (f *Fit) findPrice() []float64 {
 	draws := f.Draws(Original)
 	price := make([]float64, len(without))
 	for i, v := range without {
-		price[i] = math.Sqrt(variance(draws.Column(i)) / v)
+		price[i] = math.Sqrt(reference.Variance(draws.Column(i)) / v)
 	}
 	return price
 }
@@ -59,15 +60,15 @@ func (f *Fit) varianceWithoutNoise() []float64 {
 	if !f.hasCovariates() {
 		x = model.NewRegressionParams(shape)
 	}
-	s, without := make([]float64, shape.Statistics()), newWithoutNoise(shape, f.Prior, f.frame, priceSweeps)
+	s, without := make([]float64, shape.Statistics()), reference.NewWithoutNoise(shape, f.Prior, f.frame, priceSweeps)
 	mean, v := make([]float64, shape.Q()), make([]float64, shape.Q())
-	rows := f.thinned(priceDraws)
+	rows := f.draws.Thin(priceDraws)
 	for _, row := range rows {
 		x.Read(row)
 		n := f.count(row)
 		law.Set(x)
 		law.Expect(s, n)
-		if !without.variance(v, x, s, n) {
+		if !without.Variance(v, x, s, n) {
 			return nil
 		}
 		for i := range v {
@@ -90,31 +91,4 @@ func (f *Fit) count(row []float64) float64 {
 		}
 	}
 	return n
-}
-
-// thinned returns about count draws, evenly spaced in all chains.
-func (f *Fit) thinned(count int) [][]float64 {
-	width, n := len(f.draws.Names), f.draws.NumDraws()
-	step := max(1, n*f.draws.NumChains()/count)
-	var rows [][]float64
-	for _, chain := range f.draws.Chains {
-		for i := step - 1; i < n; i += step {
-			rows = append(rows, chain[i*width:(i+1)*width])
-		}
-	}
-	return rows
-}
-
-// variance is that of all chains' draws together.
-func variance(chains [][]float64) float64 {
-	mean, squares, n := 0.0, 0.0, 0.0
-	for _, chain := range chains {
-		for _, v := range chain { // Welford
-			n++
-			d := v - mean
-			mean += d / n
-			squares += d * (v - mean)
-		}
-	}
-	return squares / (n - 1)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/whatif"
 )
 
 // TestPriceJointly: of several releases with one law of the covariates the price is their
@@ -19,7 +20,7 @@ func TestPriceJointly(t *testing.T) {
 	plan := mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1000, Seed: 1}
 	for _, o := range []dpreg.Options{{Covariates: dpreg.SharedCovariates}, {}, {Covariates: dpreg.SharedCovariates, Pooling: dpreg.PartialPooling}} {
 		o.Plan = plan
-		fit, err := dpreg.InferJointly(context.Background(), custodians, o)
+		fit, err := dpreg.Infer(context.Background(), custodians, o)
 		must(t, err)
 		price := fit.PriceOfPrivacy()
 		if o.Covariates != dpreg.SharedCovariates || o.Pooling == dpreg.PartialPooling {
@@ -42,9 +43,9 @@ func TestPriceJointly(t *testing.T) {
 // TestWhatIfJointly: the fit of several releases is repeated with all of them.
 func TestWhatIfJointly(t *testing.T) {
 	custodians := publish(t, hospital{0, 0.3}, hospital{0.2, 0.3})
-	fit, err := dpreg.InferJointly(context.Background(), custodians, dpreg.Options{Plan: brief(1)})
+	fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Plan: brief(1)})
 	must(t, err)
-	w, err := fit.WhatIf(context.Background(), dpreg.WhatIfOptions{})
+	w, err := whatif.Of(context.Background(), fit, whatif.Options{})
 	must(t, err)
 	if len(w.Variants) != 5 || w.Variants[4].Name != "one law of all covariates" {
 		t.Errorf("%+v", w.Variants)

@@ -16,7 +16,7 @@ import (
 func TestPriceOfPrivacy(t *testing.T) {
 	e := open(t, "pums", "income ~ age + educ", nil)
 	price := func(scale float64, method string) []float64 {
-		fit, err := dpreg.Infer(context.Background(), e.written(scale), dpreg.Options{
+		fit, err := dpreg.Infer(context.Background(), dpreg.One(e.written(scale)), dpreg.Options{
 			Method: method, Plan: mcmc.Plan{Chains: 2, Warmup: 400, Draws: 1000, Seed: 1}})
 		must(t, err)
 		return fit.PriceOfPrivacy()

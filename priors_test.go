@@ -126,7 +126,7 @@ func TestPrintedPriorEffect(t *testing.T) {
 			name  string
 			prior *model.Prior
 		}{{"default", nil}, {"in words", stated}} {
-			fit, err := dpreg.Infer(context.Background(), r, dpreg.Options{Prior: c.prior})
+			fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Prior: c.prior})
 			must(t, err)
 			if ok, reason := fit.Converged(); !ok {
 				t.Fatalf("%s, %s: %s", path, c.name, reason)

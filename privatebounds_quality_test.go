@@ -74,7 +74,7 @@ func boundsQuality(t *testing.T, file, formula string, epsilon float64) {
 				r, err = ssp.Publish(context.Background(), e.statistics, e.design, p, release.Laplace, ssp.Exact, noise)
 				must(t, err)
 			}
-			fit, err := dpreg.Infer(context.Background(), r, dpreg.Options{})
+			fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{})
 			must(t, err)
 			for j, s := range fit.Summary(dpreg.Original, 0.95).Parameters[:len(e.design.Covariates)+1] {
 				into[j] = append(into[j], s)

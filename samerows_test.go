@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/check"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
@@ -32,14 +33,14 @@ func TestSameRows(t *testing.T) {
 		e.releaseOnce(t, release.Privacy{Epsilon: 5, Neighbours: release.ReplaceOne}, 2),
 	}
 	o := dpreg.Options{Method: "mcmc-exact", SameRows: true, Plan: mcmc.Plan{Chains: 2, Warmup: 600, Draws: 3000, Seed: 1}}
-	fit, err := dpreg.InferJointly(context.Background(), both, o)
+	fit, err := dpreg.Infer(context.Background(), both, o)
 	must(t, err)
 	want := fit.Draws(dpreg.Scaled)
 	if total := fit.TotalPrivacy(); fit.N != e.statistics.N || total.Epsilon != 13 {
 		t.Errorf("n = %d of %d, epsilon %g in all", fit.N, e.statistics.N, total.Epsilon)
 	}
 	o.Method = "mcmc-ind"
-	other, err := dpreg.InferJointly(context.Background(), both, o)
+	other, err := dpreg.Infer(context.Background(), both, o)
 	must(t, err)
 	scores(t, other.Draws(dpreg.Scaled), want, func(name string, zMean, zSD, _, _ float64) {
 		if !(math.Abs(zMean) < 5.5 && math.Abs(zSD) < 5.5) {
@@ -60,11 +61,11 @@ func TestSameRows(t *testing.T) {
 		{open(t, "pums", "income ~ educ", nil).parts(t, []int{300, 300}, 2), dpreg.Options{}, "part2.json: it has other bounds"},
 	} {
 		c.o.SameRows, c.o.Plan = true, brief(1)
-		if _, err := dpreg.InferJointly(context.Background(), c.custodians, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := dpreg.Infer(context.Background(), c.custodians, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("want %q: %v", c.want, err)
 		}
 	}
-	if _, err := fit.CheckJointly(context.Background(), dpreg.CheckOptions{}); err == nil {
+	if _, err := check.Fit(context.Background(), fit, check.Options{}); err == nil {
 		t.Error("a check of releases of the same rows is made, of what is not")
 	}
 }
@@ -73,7 +74,7 @@ func TestSameRows(t *testing.T) {
 // not, as many as they may be.
 func TestLookAlike(t *testing.T) {
 	alike := func(custodians []dpreg.Custodian) bool {
-		fit, err := dpreg.InferJointly(context.Background(), custodians, dpreg.Options{Method: "naive", Plan: brief(1)})
+		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Method: "naive", Plan: brief(1)})
 		must(t, err)
 		return strings.Contains(strings.Join(fit.Summary(dpreg.Original, 0.9).Warnings, ""), "--same-rows")
 	}

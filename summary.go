@@ -15,10 +15,8 @@ func (f *Fit) Summary(u Units, level float64) *posterior.Summary {
 	s := posterior.Summarise(f.Draws(u), level)
 	s.Method, s.Kernel, s.ModelClamping, s.Formula = f.Method, f.kernel(), f.ModelClamping, f.Design.Formula().String()
 	s.N, s.Units, s.Seed, s.Prior, s.Releases = f.N, string(u), f.Plan.Seed, f.Prior, f.releases()
-	if f.Custodians != nil {
-		s.Covariates, s.Pooling = f.Sharing()
-		s.SameRows = f.sameRows
-	}
+	s.Covariates, s.Pooling = f.Sharing()
+	s.SameRows = f.sameRows
 	ok, reason := f.Converged()
 	if f.Method != nonPrivate {
 		s.Converged, s.Checked = &ok, f.checked()
@@ -51,10 +49,7 @@ func (f *Fit) kernel() string {
 
 // releases are what the fit is of, for its summary; none where it is of rows.
 func (f *Fit) releases() (of []posterior.Release) {
-	if f.FromRows() {
-		return nil
-	}
-	for _, c := range f.custodians() {
+	for _, c := range f.Custodians {
 		r := posterior.Release{Name: c.Name, N: c.Release.N, Simulated: c.Release.Simulated, Noise: string(c.Release.Noise.Kind), NoiseSD: c.Release.Noise.SD(), Contradicts: slices.Contains(f.contradicting, c.Name)}
 		if c.Release.Privacy != nil {
 			r.Privacy = c.Release.Privacy

@@ -23,7 +23,7 @@ func TestInferWithheld(t *testing.T) {
 		names = append(names, m.Name())
 	}
 	for _, name := range names {
-		_, err := dpreg.Infer(t.Context(), r, dpreg.Options{Method: name, Plan: plan})
+		_, err := dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Method: name, Plan: plan})
 		if name == "gibbs-ss-noisy" { // asks for moments first
 			continue
 		}
@@ -32,12 +32,12 @@ func TestInferWithheld(t *testing.T) {
 		}
 	}
 	custodians := []dpreg.Custodian{{Name: "a", Release: r}, {Name: "b", Release: r}}
-	if _, err := dpreg.InferJointly(t.Context(), custodians, dpreg.Options{Plan: plan}); err == nil || !strings.HasPrefix(err.Error(), "a: this release withholds") {
+	if _, err := dpreg.Infer(t.Context(), custodians, dpreg.Options{Plan: plan}); err == nil || !strings.HasPrefix(err.Error(), "a: this release withholds") {
 		t.Errorf("two: %v", err)
 	}
 	sub, err := r.Select("u ~ v - 1")
 	must(t, err)
-	if fit, err := dpreg.Infer(t.Context(), sub, dpreg.Options{Plan: plan}); err != nil || fit.Method != "mcmc-exact" {
+	if fit, err := dpreg.Infer(t.Context(), dpreg.One(sub), dpreg.Options{Plan: plan}); err != nil || fit.Method != "mcmc-exact" {
 		t.Errorf("a sub-model without y: %v", err)
 	}
 }

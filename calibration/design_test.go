@@ -193,10 +193,11 @@ func TestSensitivities(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !fit.Release.Simulated {
+		r := fit.Custodians[0].Release
+		if !r.Simulated {
 			t.Error("the release is not marked simulated")
 		}
-		scale[sensitivity] = fit.Release.Noise.Scale
+		scale[sensitivity] = r.Noise.Scale
 	}
 	if math.Abs(scale["paper"]-24) > 1e-9 || math.Abs(scale["exact"]-16./3) > 1e-9 {
 		t.Errorf("scales %v", scale)

@@ -44,7 +44,7 @@ func (f *fitter) fit(ctx context.Context, s *summed, noise *mechanisms.Entropy, 
 	if f.tamper != nil {
 		f.tamper(r)
 	}
-	return dpreg.Infer(ctx, r, o)
+	return dpreg.Infer(ctx, dpreg.One(r), o)
 }
 
 // rehearsalEpsilon leaves so little noise that no release is refused for it.

@@ -44,11 +44,12 @@ type lawful interface {
 func newLogLikelihood(fit *dpreg.Fit, s *ssp.Statistics) (*logLikelihood, error) {
 	shape := shapeOf(fit.Design)
 	l := &logLikelihood{n: float64(fit.N)}
-	if fit.Release == nil {
+	if fit.FromRows() {
 		l.z = s.Vector()
 	} else {
-		noise := fit.Release.Noise
-		l.z, l.v = fit.Release.Statistics.Vector(), noise.Scale*noise.Scale
+		r := fit.Custodians[0].Release
+		noise := r.Noise
+		l.z, l.v = r.Statistics.Vector(), noise.Scale*noise.Scale
 		if noise.Kind == release.Laplace {
 			l.v *= 2
 		}
@@ -71,7 +72,7 @@ func newLogLikelihood(fit *dpreg.Fit, s *ssp.Statistics) (*logLikelihood, error)
 func lawOf(fit *dpreg.Fit) (model.Law, error) {
 	for _, m := range dpreg.Methods() {
 		if named, ok := m.(lawful); ok && m.Name() == fit.Method {
-			return named.Law(&model.Problem{Releases: []*release.Release{fit.Release}, Prior: fit.Prior})
+			return named.Law(&model.Problem{Releases: []*release.Release{fit.Custodians[0].Release}, Prior: fit.Prior})
 		}
 	}
 	if fit.Draws(dpreg.Scaled).Index("mu_x[1]") >= 0 {

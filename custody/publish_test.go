@@ -63,7 +63,7 @@ func TestPublishMoments(t *testing.T) {
 	if math.Abs(r.Moments.Sums[1]-400) > 40 || r.Moments.Noise.Scale != 0.7375 {
 		t.Errorf("moments %+v", r.Moments)
 	}
-	_, err = dpreg.Infer(t.Context(), r, dpreg.Options{Method: "gibbs-ss-noisy", Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 100, Seed: 1}})
+	_, err = dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Method: "gibbs-ss-noisy", Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 100, Seed: 1}})
 	must(t, err)
 }
 

@@ -1,12 +1,15 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/check"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -17,15 +20,23 @@ const (
 	muchOutside = 0.05
 )
 
-// Check writes a posterior predictive check of a release of the design: its sums
-// beside those of replicated releases, the blocks, the shares outside the bounds,
-// and what they say.
-func Check(w io.Writer, c *dpreg.Check, d *schema.Design) error {
+// Check writes a posterior predictive check of releases of the design: each one's sums beside
+// those of replicated releases, the blocks, the shares outside the bounds, and what they say.
+func Check(w io.Writer, c *check.Result, d *schema.Design) error {
 	p := &printer{w: w}
 	p.paragraph(checkSubject(c, d))
 	p.printf("\n")
-	for _, t := range []table{checkEntries(c), checkBlocks(c), checkColumns(c)} {
-		p.do(t.write)
+	for _, r := range leastLikely(c) {
+		if several(c) {
+			p.printf("%s\n\n", r.Name)
+		}
+		for _, t := range checkTables(r) {
+			p.do(t.write)
+			p.printf("\n")
+		}
+	}
+	if several(c) {
+		p.do(checkOverview(c).write)
 		p.printf("\n")
 	}
 	for _, text := range checkVerdict(c, d) {
@@ -35,37 +46,81 @@ func Check(w io.Writer, c *dpreg.Check, d *schema.Design) error {
 	return p.err
 }
 
-func checkSubject(c *dpreg.Check, d *schema.Design) string {
-	return fmt.Sprintf("Posterior predictive check of %s, method %s, n = %d: the release beside those that the fitted model makes, scaled units", Formula(d), c.Method, c.N)
+// several tells whether a check is of more releases than one, which have names and something
+// in common.
+func several(c *check.Result) bool { return len(c.Releases) > 1 }
+
+// leastLikely are the releases of which all sums are shown: of many, those of the
+// smallest p, in their order.
+func leastLikely(c *check.Result) []*check.Release {
+	if len(c.Releases) <= mostCustodians {
+		return c.Releases
+	}
+	p := func(r *check.Release) float64 { return allSums(r).P }
+	sorted := slices.SortedStableFunc(slices.Values(c.Releases), func(a, b *check.Release) int { return cmp.Compare(p(a), p(b)) })
+	least := sorted[:mostCustodians]
+	return slices.DeleteFunc(slices.Clone(c.Releases), func(r *check.Release) bool { return !slices.Contains(least, r) })
 }
 
-func checkEntries(c *dpreg.Check) table {
-	var rows [][]string
-	for _, e := range c.Entries {
+// allSums is the block of all sums of a release.
+func allSums(r *check.Release) check.Block { return r.Blocks[len(r.Blocks)-1] }
+
+func checkSubject(c *check.Result, d *schema.Design) string {
+	of, what := "", "the release"
+	if several(c) {
+		of, what = fmt.Sprintf(" at %d custodians", len(c.Releases)), "each release"
+	}
+	text := fmt.Sprintf("Posterior predictive check of %s%s, method %s, n = %d", Formula(d), of, c.Method, c.N)
+	if several(c) {
+		text += fmt.Sprintf(", %s pooling, %s covariates", c.Pooling, c.Covariates)
+	}
+	return text + ": " + what + " beside those that the fitted model makes, in its own scaled units"
+}
+
+// checkTables are those of a release's sums, blocks and columns.
+func checkTables(r *check.Release) []table {
+	entries := table{Header: []string{"Sum of", "Released", "Expected", "Sd", "l-95%", "u-95%", "p", "Calibrated"}, Left: 1, widest: []int{24}}
+	for _, e := range r.Entries {
 		d := common(e.SD, e.Z, e.Mean, e.Q2_5, e.Q97_5)
-		rows = append(rows, []string{e.Label, number(e.Z, d), number(e.Mean, d), number(e.SD, d),
+		entries.Rows = append(entries.Rows, []string{e.Label, number(e.Z, d), number(e.Mean, d), number(e.SD, d),
 			number(e.Q2_5, d), number(e.Q97_5, d), number(e.P, 3), calibrated(e.PValue)})
 	}
-	return table{Header: []string{"Sum of", "Released", "Expected", "Sd", "l-95%", "u-95%", "p", "Calibrated"}, Rows: rows, Left: 1, widest: []int{24}}
-}
-
-func checkBlocks(c *dpreg.Check) table {
-	var rows [][]string
-	for _, b := range c.Blocks {
-		rows = append(rows, []string{b.Name, fmt.Sprint(b.Size), number(b.P, 3), calibrated(b.PValue)})
+	blocks := table{Header: []string{"Block", "Sums", "p", "Calibrated"}, Left: 1}
+	for _, b := range r.Blocks {
+		blocks.Rows = append(blocks.Rows, []string{b.Name, fmt.Sprint(b.Size), number(b.P, 3), calibrated(b.PValue)})
 	}
-	return table{Header: []string{"Block", "Sums", "p", "Calibrated"}, Rows: rows, Left: 1}
-}
-
-func checkColumns(c *dpreg.Check) table {
-	var rows [][]string
-	for _, column := range c.Columns {
-		rows = append(rows, []string{column.Label, number(100*column.Outside, 1) + "%"})
+	columns := table{Header: []string{"Column", "Normal rows outside the bounds"}, Left: 1, widest: []int{40}}
+	for _, column := range r.Columns {
+		columns.Rows = append(columns.Rows, []string{column.Label, number(100*column.Outside, 1) + "%"})
 	}
-	return table{Header: []string{"Column", "Normal rows outside the bounds"}, Rows: rows, Left: 1, widest: []int{40}}
+	return []table{entries, blocks, columns}
 }
 
-func calibrated(p dpreg.PValue) string {
+// checkOverview has a row for each release, and a column for each block: calibrated p-values
+// where there are any.
+func checkOverview(c *check.Result) table {
+	p := func(v check.PValue) string {
+		if v.Calibrated != nil {
+			return calibrated(v)
+		}
+		return number(v.P, 3)
+	}
+	t := table{Header: []string{"p of", "x", "x x'", "y", "x y", "y²", "all sums"}, Left: 1, widest: []int{32}}
+	if c.Refits > 0 {
+		t.Header[0] = "Calibrated p of"
+	}
+	for _, r := range c.Releases {
+		row := []string{r.Name}
+		for _, b := range r.Blocks {
+			row = append(row, p(b.PValue))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	t.Rows = append(t.Rows, []string{"all releases", "", "", "", "", "", p(c.All)})
+	return t
+}
+
+func calibrated(p check.PValue) string {
 	if p.Calibrated == nil {
 		return "NA"
 	}
@@ -73,17 +128,36 @@ func calibrated(p dpreg.PValue) string {
 }
 
 // checkVerdict says what was found, what it can mean, and what the check cannot see.
-func checkVerdict(c *dpreg.Check, d *schema.Design) []string {
+func checkVerdict(c *check.Result, d *schema.Design) []string {
 	text := append([]string{checkFound(c)}, fewRefits(c.Refits)...)
 	if c.Refits > 0 {
-		text = append(text, fmt.Sprintf("Calibrated is the rank of p among those of %d releases that the model made; under the model it is near uniform, which p itself is not.", c.Refits))
+		text = append(text, fmt.Sprintf("Calibrated is the rank of p among those of %s to releases that the model made; under the model it is near uniform, which p itself is not.", count(c.Refits, "refit")))
 	} else {
-		text = append(text, "Not calibrated: under the model such p-values lie around 0.5 and are rarely small, so that one a little above 0.05 can mean as much as a smaller one elsewhere.")
+		text = append(text, "Not calibrated: under the model such p-values lie around 0.5 and are rarely small, so that one a little above 0.05 can mean as much as a smaller one elsewhere (--calibrate K).")
+	}
+	if c.Covariates == dpreg.SeparateCovariates {
+		text = append(text, "The law of each custodian's covariates is what its release alone says of it.")
 	}
 	if d.Intercept {
-		text = append(text, "What it cannot see: with an intercept the normal model has as many parameters as there are sums, and bends to nearly any of them; a p that is not small does not show that rows are normal.")
+		unseen := "What it cannot see: with an intercept the normal model has as many parameters as there are sums of a release, and bends to nearly any of them; a p that is not small does not show that rows are normal."
+		if several(c) {
+			unseen += " What is compared is what custodians are said to share."
+		}
+		text = append(text, unseen)
 	}
-	return append(text, checkOutside(c)...)
+	if len(c.Releases) > mostCustodians {
+		text = append(text, fmt.Sprintf("The sums of the %d releases with the smallest p are shown; --format csv or json has all.", mostCustodians))
+	}
+	for _, r := range leastLikely(c) {
+		outside := checkOutside(r)
+		if outside != "" && several(c) {
+			outside = r.Name + ": " + outside
+		}
+		if outside != "" {
+			text = append(text, outside)
+		}
+	}
+	return text
 }
 
 // fewRefits says where there were too few to find anything: the smallest rank of K is
@@ -95,30 +169,52 @@ func fewRefits(refits int) []string {
 	return nil
 }
 
-// checkFound goes by all sums together: of six blocks one would look unlike the
-// model's too often by chance.
-func checkFound(c *dpreg.Check) string {
+// checkFound goes by all sums together: of six blocks, or of many releases, one would look
+// unlike the model's too often by chance.
+func checkFound(c *check.Result) string {
+	first := c.Releases[0]
+	parts, all, part, unlike := first.Blocks[:len(first.Blocks)-1], "sums", "block", "x may not be normal, values may have been clamped, or the prior contradicts the release."
+	if several(c) {
+		parts, all, part, unlike = nil, "releases", "release", unshared(c)
+		for _, r := range c.Releases {
+			parts = append(parts, check.Block{Name: r.Name, PValue: allSums(r).PValue})
+		}
+	}
 	var small []string
-	all := len(c.Blocks) - 1
-	for _, b := range c.Blocks[:all] {
+	for _, b := range parts {
 		if isSmall(b.PValue) {
 			small = append(small, b.Name)
 		}
 	}
 	names := strings.Join(small, ", ")
 	switch {
-	case isSmall(c.Blocks[all].PValue):
+	case isSmall(c.All):
 		if small == nil {
-			names = "no block alone"
+			names = "no " + part + " alone"
 		}
-		return fmt.Sprintf("A small p for all sums together (%s): the model seldom makes such a release, even with parameters fitted to it. x may not be normal, values may have been clamped, or the prior contradicts the release.", names)
+		return fmt.Sprintf("A small p for all %s together (%s): the model seldom makes such %[1]s, even with parameters fitted to them. %[3]s", all, names, unlike)
 	case small != nil:
-		return fmt.Sprintf("All sums together are such as the fitted model makes. A small p for %s alone may be chance: one block in twenty has one.", names)
+		return fmt.Sprintf("All %s together are such as the fitted model makes. A small p for %s alone may be chance: one %s in twenty has one.", all, names, part)
 	}
-	return "The release is such as the fitted model makes."
+	return "All " + all + " are such as the fitted model makes."
 }
 
-func isSmall(p dpreg.PValue) bool {
+// unshared is what custodians may not have in common where the model says so.
+func unshared(c *check.Result) string {
+	var ways []string
+	if c.Covariates == dpreg.SharedCovariates {
+		ways = append(ways, "a law of the covariates (--covariates separate gives each its own)")
+	}
+	if c.Pooling == dpreg.CompletePooling {
+		ways = append(ways, "a regression (--pooling partial gives each its own coefficients)")
+	}
+	if ways == nil {
+		return "σ², which they share, may differ, values may have been clamped, or the prior contradicts the releases."
+	}
+	return "They may not share " + strings.Join(ways, ", or ") + "."
+}
+
+func isSmall(p check.PValue) bool {
 	if p.Calibrated != nil {
 		return *p.Calibrated <= smallP
 	}
@@ -126,7 +222,7 @@ func isSmall(p dpreg.PValue) bool {
 }
 
 // checkOutside names the columns whose normal law does not fit between the bounds.
-func checkOutside(c *dpreg.Check) []string {
+func checkOutside(c *check.Release) string {
 	var names []string
 	for _, column := range c.Columns {
 		if column.Outside > muchOutside {
@@ -134,7 +230,7 @@ func checkOutside(c *dpreg.Check) []string {
 		}
 	}
 	if names == nil {
-		return nil
+		return ""
 	}
-	return []string{fmt.Sprintf("Not normal, or clamped: %s. The normal law that fits the sums would put more than %s%% of the rows outside the public bounds, where none can be.", strings.Join(names, ", "), exactly(100*muchOutside))}
+	return fmt.Sprintf("Not normal, or clamped: %s. The normal law that fits the sums would put more than %s%% of the rows outside the public bounds, where none can be.", strings.Join(names, ", "), exactly(100*muchOutside))
 }

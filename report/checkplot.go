@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/check"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -36,17 +36,8 @@ var (
 // PlotCheck draws each released sum against the law of replicated ones, a row each,
 // in units of their standard deviation from their mean: a thin bar for 95 % of the
 // replicates, a thick one for half of them, a point for the release. A format that
-// is none of PlotFormats is an error.
-func PlotCheck(w io.Writer, c *dpreg.Check, d *schema.Design, format string) error {
-	f, err := drawCheck(d, c)
-	if err != nil {
-		return err
-	}
-	return f.Write(w, format)
-}
-
-// PlotCheckJointly is PlotCheck of several releases, each below its name.
-func PlotCheckJointly(w io.Writer, c *dpreg.JointCheck, d *schema.Design, format string) error {
+// is none of PlotFormats is an error. Several releases stand each below its name.
+func PlotCheck(w io.Writer, c *check.Result, d *schema.Design, format string) error {
 	f, err := drawCheck(d, leastLikely(c)...)
 	if err != nil {
 		return err
@@ -57,10 +48,10 @@ func PlotCheckJointly(w io.Writer, c *dpreg.JointCheck, d *schema.Design, format
 // checkLine is a row of the picture: a release's name, or one of its sums.
 type checkLine struct {
 	label string
-	entry *dpreg.CheckEntry // nil: a name
+	entry *check.Entry // nil: a name
 }
 
-func checkLines(checks []*dpreg.Check) (rows []checkLine) {
+func checkLines(checks []*check.Release) (rows []checkLine) {
 	var names []string
 	for _, c := range checks {
 		names = append(names, c.Name)
@@ -79,7 +70,7 @@ func checkLines(checks []*dpreg.Check) (rows []checkLine) {
 
 // sumLabels gives the label of each sum the one that a picture shows: short names of columns,
 // joined as the label joins those.
-func sumLabels(checks []*dpreg.Check) map[string]string {
+func sumLabels(checks []*check.Release) map[string]string {
 	var names []string
 	for _, c := range checks {
 		for _, column := range c.Columns {
@@ -97,7 +88,7 @@ func sumLabels(checks []*dpreg.Check) map[string]string {
 	return shown
 }
 
-func drawCheck(d *schema.Design, checks ...*dpreg.Check) (*Figure, error) {
+func drawCheck(d *schema.Design, checks ...*check.Release) (*Figure, error) {
 	p := newPlot()
 	p.X.Label.Text = "distance from the replicates' mean, in standard deviations"
 	p.Y.Label.Text = "sum of"
@@ -138,7 +129,7 @@ func drawCheck(d *schema.Design, checks ...*dpreg.Check) (*Figure, error) {
 }
 
 // checkDistance is that of a value from the mean of the replicates, in their sd.
-func checkDistance(e *dpreg.CheckEntry, v float64) float64 { return (v - e.Mean) / e.SD }
+func checkDistance(e *check.Entry, v float64) float64 { return (v - e.Mean) / e.SD }
 
 // spans are horizontal bars.
 type spans struct {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,6 +11,16 @@ import (
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
 )
+
+// private says what the releases of a fit promise: one in words, of several a table and words.
+func private(f *dpreg.Fit) (promises *table, words []string) {
+	if len(f.Custodians) == 1 {
+		r := f.Custodians[0].Release
+		return nil, []string{promise(r), contents(r)}
+	}
+	t := custodiansTable(f)
+	return &t, []string{custodiansWords(f)}
+}
 
 // custodiansWords go below the table of several releases.
 func custodiansWords(f *dpreg.Fit) string {
@@ -82,7 +93,7 @@ func subject(f *dpreg.Fit, u dpreg.Units) string {
 	switch covariates, pooling := f.Sharing(); {
 	case f.SameRows():
 		text += fmt.Sprintf(", %d releases of the same rows", len(f.Custodians))
-	case f.Custodians != nil:
+	case pooling != "":
 		text += fmt.Sprintf(", %s pooling, %s covariates", pooling, covariates)
 	}
 	return text
@@ -143,13 +154,5 @@ func leftOut(s *posterior.Summary, all bool) string {
 
 // ofSimulated tells whether any release of a fit is.
 func ofSimulated(f *dpreg.Fit) bool {
-	if f.Release != nil {
-		return f.Release.Simulated
-	}
-	for _, c := range f.Custodians {
-		if c.Release.Simulated {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Custodians, func(c dpreg.Custodian) bool { return c.Release.Simulated })
 }

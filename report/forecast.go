@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -30,7 +31,7 @@ func (o *ForecastOptions) fill() {
 // Forecast writes a forecast of one slope: what was simulated, a table with a row
 // for each point of the grid, and what follows in words. It panics where the
 // forecast has no such slope.
-func Forecast(w io.Writer, f *dpreg.Forecast, o ForecastOptions) error {
+func Forecast(w io.Writer, f *plan.Forecast, o ForecastOptions) error {
 	o.fill()
 	p := &printer{w: w}
 	p.paragraph(simulated(f, o))
@@ -47,7 +48,7 @@ func Forecast(w io.Writer, f *dpreg.Forecast, o ForecastOptions) error {
 }
 
 // simulated says what the numbers come from.
-func simulated(f *dpreg.Forecast, o ForecastOptions) string {
+func simulated(f *plan.Forecast, o ForecastOptions) string {
 	a, noise := f.Alone[o.Slope], "Laplace noise, delta = 0"
 	if f.Delta > 0 {
 		noise = fmt.Sprintf("the smaller of Laplace and Gaussian noise, delta = %s", exactly(f.Delta))
@@ -68,7 +69,7 @@ func simulated(f *dpreg.Forecast, o ForecastOptions) string {
 const maxAssumed = 8
 
 // assumed says what the rows are taken to be like, and that one may say it.
-func assumed(f *dpreg.Forecast) string {
+func assumed(f *plan.Forecast) string {
 	var columns []string
 	for _, c := range f.Assumed.Columns {
 		d := common(c.SD, c.SD)
@@ -88,7 +89,7 @@ func assumed(f *dpreg.Forecast) string {
 const pooled = "slope"
 
 // slopeName is how a sentence calls the slope.
-func slopeName(f *dpreg.Forecast, slope int) string {
+func slopeName(f *plan.Forecast, slope int) string {
 	if name := f.Alone[slope].Name; name != pooled {
 		return "the slope of " + name
 	}
@@ -99,9 +100,9 @@ func slopeName(f *dpreg.Forecast, slope int) string {
 }
 
 // meanOf says over how many slopes a pooled one is the mean.
-func meanOf(f *dpreg.Forecast) string { return fmt.Sprintf(" (mean of %d)", len(f.Design.Covariates)) }
+func meanOf(f *plan.Forecast) string { return fmt.Sprintf(" (mean of %d)", len(f.Design.Covariates)) }
 
-func forecastTable(f *dpreg.Forecast, slope int) table {
+func forecastTable(f *plan.Forecast, slope int) table {
 	level := exactly(percent(f.Level)) + "%"
 	header := []string{"n", "eps", level + " width", "MC error", "Contr.", "Price", "sd", "noiseless sd", "Detected"}
 	var rows [][]string
@@ -115,7 +116,7 @@ func forecastTable(f *dpreg.Forecast, slope int) table {
 }
 
 // forecastLegend explains the columns.
-func forecastLegend(f *dpreg.Forecast, slope int) string {
+func forecastLegend(f *plan.Forecast, slope int) string {
 	contraction, price, detected := math.NaN(), math.NaN(), math.NaN()
 	for _, p := range f.Points {
 		s := p.Slopes[slope]
@@ -146,7 +147,7 @@ func largest(a, b float64) float64 {
 }
 
 // kinds tells where on the grid which noise was smaller.
-func kinds(f *dpreg.Forecast) string {
+func kinds(f *plan.Forecast) string {
 	var laplace, gaussian []string
 	for _, p := range f.Points {
 		if p.N != f.Points[0].N {

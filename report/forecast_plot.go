@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/plan"
 )
 
 // The lines that are not of a series.
@@ -27,7 +27,7 @@ var (
 // format of PlotFormats. Bars are ± 2 Monte Carlo errors, broken lines (a
 // ring where there is but one) are the widths from the same rows without noise, the grey one is the prior's. It panics
 // where the forecast has no such slope.
-func ForecastPlot(w io.Writer, f *dpreg.Forecast, o ForecastOptions, format string) error {
+func ForecastPlot(w io.Writer, f *plan.Forecast, o ForecastOptions, format string) error {
 	figure, err := drawForecast(f, o)
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func ForecastPlot(w io.Writer, f *dpreg.Forecast, o ForecastOptions, format stri
 	return figure.Write(w, format)
 }
 
-func drawForecast(f *dpreg.Forecast, o ForecastOptions) (*Figure, error) {
+func drawForecast(f *plan.Forecast, o ForecastOptions) (*Figure, error) {
 	byEpsilon, series := seriesOf(f, o.Slope)
 	p := newPlot()
 	p.X.Label.Text = "number of records n"
@@ -78,7 +78,7 @@ func (c *curve) Len() int                         { return len(c.width) }
 func (c *curve) XY(i int) (x, y float64)          { return c.width[i].X, c.width[i].Y }
 func (c *curve) YError(i int) (low, high float64) { return c.errors[i].Low, c.errors[i].High }
 
-func (c *curve) append(x float64, s dpreg.SlopeForecast, level float64) {
+func (c *curve) append(x float64, s plan.SlopeForecast, level float64) {
 	bar := 2 * s.WidthError
 	if math.IsNaN(bar) {
 		bar = 0
@@ -90,7 +90,7 @@ func (c *curve) append(x float64, s dpreg.SlopeForecast, level float64) {
 }
 
 // seriesOf sorts the grid into lines.
-func seriesOf(f *dpreg.Forecast, slope int) (byEpsilon bool, series []*curve) {
+func seriesOf(f *plan.Forecast, slope int) (byEpsilon bool, series []*curve) {
 	for _, p := range f.Points {
 		byEpsilon = byEpsilon || p.Epsilon != f.Points[0].Epsilon
 	}

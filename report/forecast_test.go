@@ -10,25 +10,27 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
+	"github.com/dpreg/dpreg/whatif"
 )
 
 // foreseen is a forecast by hand: widths that fall as 1/(1 + εn/c).
-func foreseen(truth float64, epsilons []float64, ns ...int64) *dpreg.Forecast {
-	f := &dpreg.Forecast{
+func foreseen(truth float64, epsilons []float64, ns ...int64) *plan.Forecast {
+	f := &plan.Forecast{
 		Design: dpreg.UnitDesign(3), Method: "gibbs-ss-update", Level: 0.95, Releases: 40,
-		Alone:   []dpreg.PriorSlope{{Name: "slope", Width: 2.076, Truth: truth}},
-		Assumed: &dpreg.Assumption{R2: 0.3, Correlation: 0.25},
+		Alone:   []plan.PriorSlope{{Name: "slope", Width: 2.076, Truth: truth}},
+		Assumed: &plan.Assumption{R2: 0.3, Correlation: 0.25},
 	}
 	for _, name := range []string{"x1", "x2", "x3", "y"} {
-		f.Assumed.Columns = append(f.Assumed.Columns, dpreg.AssumedColumn{Name: name, Mean: -0.25, SD: 0.25})
+		f.Assumed.Columns = append(f.Assumed.Columns, plan.AssumedColumn{Name: name, Mean: -0.25, SD: 0.25})
 	}
 	for _, n := range ns {
 		for _, epsilon := range epsilons {
 			sd, without := 0.5196/(1+epsilon*float64(n)/400), 1/math.Sqrt(float64(n))
-			f.Points = append(f.Points, dpreg.ForecastPoint{N: n, Epsilon: epsilon, Noise: release.Noise{Kind: release.Laplace, Scale: 14.4 / epsilon},
-				Slopes: []dpreg.SlopeForecast{{
+			f.Points = append(f.Points, plan.Point{N: n, Epsilon: epsilon, Noise: release.Noise{Kind: release.Laplace, Scale: 14.4 / epsilon},
+				Slopes: []plan.SlopeForecast{{
 					Width: 3.92 * sd, WidthError: 0.041, Contraction: 1 - sd*sd/0.27, ContractionError: 0.0321, Price: sd / without, PriceError: 0.05 * sd / without,
 					SD: sd, NoiselessSD: without, Detected: 1 / (1 + sd), DetectedError: 0.044,
 				}}})
@@ -47,7 +49,7 @@ func TestForecast(t *testing.T) {
 	none := foreseen(math.NaN(), grid[:1], 50)
 	none.Points[0].Slopes[0].WidthError, none.Points[0].Slopes[0].ContractionError = math.NaN(), math.NaN()
 	wantNarrow(t, golden(t, "forecast", func(w io.Writer) error {
-		for _, f := range []*dpreg.Forecast{some, truth, none} {
+		for _, f := range []*plan.Forecast{some, truth, none} {
 			if err := report.Forecast(w, f, report.ForecastOptions{Units: dpreg.Scaled}); err != nil {
 				return err
 			}
@@ -62,7 +64,7 @@ func TestForecast(t *testing.T) {
 // A picture is drawn of any grid, and says what its axes are.
 func TestForecastPlot(t *testing.T) {
 	for _, c := range []struct {
-		f    *dpreg.Forecast
+		f    *plan.Forecast
 		says []string
 	}{
 		{foreseen(math.NaN(), []float64{0.1, 1}, 100, 1000), []string{"privacy budget", "n = 100", "n = 1000", "prior alone", "without noise", "95%"}},
@@ -97,14 +99,14 @@ func TestForecastPlot(t *testing.T) {
 	}
 }
 
-func whatIf() *dpreg.WhatIf {
-	effects := func(shift, width float64, sign int) []dpreg.Effect {
-		return []dpreg.Effect{
+func whatIf() *whatif.Answers {
+	effects := func(shift, width float64, sign int) []whatif.Effect {
+		return []whatif.Effect{
 			{Name: "theta[0]", Label: "(Intercept)", Shift: shift / 2, Width: 1.01, Sign: 0},
 			{Name: "theta[1]", Label: "years of schooling completed", Shift: shift, Width: width, Sign: sign, Changed: sign != 1},
 		}
 	}
-	return &dpreg.WhatIf{Units: dpreg.Original, Level: 0.95, Variants: []dpreg.Variant{
+	return &whatif.Answers{Units: dpreg.Original, Level: 0.95, Variants: []whatif.Variant{
 		{Name: "coefficients' prior sd halved", Effects: effects(-0.214, 0.93, 1)},
 		{Name: "sigma2's prior scale doubled", Effects: effects(0.1, 1.11, 1)},
 	}}
@@ -116,7 +118,7 @@ func TestWhatIf(t *testing.T) {
 	wider.Variants[1].Reason = "R-hat of educ is 1.050, above 1.02"
 	turns.Variants[1].Effects[1].Sign, turns.Variants[1].Effects[1].Changed = -1, true
 	wantNarrow(t, golden(t, "what-if", func(w io.Writer) error {
-		for _, what := range []*dpreg.WhatIf{stands, wider, turns} {
+		for _, what := range []*whatif.Answers{stands, wider, turns} {
 			if err := report.WhatIf(w, what); err != nil {
 				return err
 			}

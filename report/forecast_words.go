@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/plan"
 )
 
 // enoughDetected is the power that studies are commonly planned for.
@@ -13,13 +13,13 @@ const enoughDetected = 0.8
 
 // conclusions says in words what a forecast comes to: for each n the smallest ε
 // of the grid that is enough.
-func conclusions(f *dpreg.Forecast, slope int) []string {
+func conclusions(f *plan.Forecast, slope int) []string {
 	power := fmt.Sprintf("Detected at least %v", enoughDetected)
-	return []string{smallest(f, power, func(p dpreg.ForecastPoint) bool { return p.Slopes[slope].Detected >= enoughDetected })}
+	return []string{smallest(f, power, func(p plan.Point) bool { return p.Slopes[slope].Detected >= enoughDetected })}
 }
 
 // smallest writes, for each n, the smallest ε at which what is wanted holds.
-func smallest(f *dpreg.Forecast, wanted string, enough func(dpreg.ForecastPoint) bool) string {
+func smallest(f *plan.Forecast, wanted string, enough func(plan.Point) bool) string {
 	least := make(map[int64]float64)
 	var ns []int64
 	for _, p := range f.Points {

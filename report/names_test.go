@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 
-	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/check"
 )
 
 // TestShortNames: whatever names a picture has, and at each width that it gives them, no two
@@ -84,11 +84,11 @@ func set(names []string) map[string]bool {
 
 // TestSumLabels: no two sums of a check are shown as one.
 func TestSumLabels(t *testing.T) {
-	c := &dpreg.Check{}
+	c := &check.Release{}
 	for _, name := range []string{"income_of_the_household_in_2019_in_thousands_of_dollars", "income_of_the_household_in_2020_in_thousands_of_dollars", "income_of_the_household", "y"} {
-		c.Columns = append(c.Columns, dpreg.CheckColumn{Label: name})
+		c.Columns = append(c.Columns, check.Column{Label: name})
 	}
-	sums, seen := sumLabels([]*dpreg.Check{c, c}), make(map[string]bool)
+	sums, seen := sumLabels([]*check.Release{c, c}), make(map[string]bool)
 	for label, shown := range sums {
 		if seen[shown] || newPlot().Y.Tick.Label.Width(shown) > checkName {
 			t.Errorf("%q is shown as %q", label, shown)

@@ -7,12 +7,13 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/whatif"
 )
 
 // FitPage writes a fit as a page: what was asked, the promise of privacy, the
 // table, the posterior contraction, the diagnostics, and how to repeat it. The figures are
 // those of FitPlots; what may be nil. It panics on units or a level that do not exist.
-func FitPage(w io.Writer, f *dpreg.Fit, what *dpreg.WhatIf, figures []*Figure, o Options, run Run) error {
+func FitPage(w io.Writer, f *dpreg.Fit, what *whatif.Answers, figures []*Figure, o Options, run Run) error {
 	o.fill()
 	s := f.Summary(o.Units, o.Level)
 	pictures, err := picturesOf(figures)
@@ -30,12 +31,8 @@ func FitPage(w io.Writer, f *dpreg.Fit, what *dpreg.WhatIf, figures []*Figure, o
 		p.Alerts = append(p.Alerts, "Not converged: "+reason+".")
 	}
 	p.add("What was asked", fitAsked(f, run, fact{"Intervals", exactly(percent(o.Level)) + " %, equal tails"})...)
-	if f.Release != nil {
-		p.add("What is private", paragraphs(promise(f.Release), contents(f.Release))...)
-	}
-	if f.Custodians != nil {
-		table := custodiansTable(f)
-		p.add("What is private", append([]block{{Table: &table}}, paragraphs(custodiansWords(f))...)...)
+	if !f.FromRows() {
+		p.addPrivate(f)
 	}
 	p.add("Estimates", fitEstimates(f, s, o)...)
 	p.add("Posterior contraction", append(paragraphs(contraction(s)...), slices.Concat(pictures["posterior"], pictures[CustodiansPlot])...)...)
@@ -51,6 +48,16 @@ func FitPage(w io.Writer, f *dpreg.Fit, what *dpreg.WhatIf, figures []*Figure, o
 	}
 	p.addRepeat(run, how, fact{"Seed of the chains", fmt.Sprint(f.Plan.Seed)}, fact{"Chains", lengths(f, s)})
 	return p.write(w)
+}
+
+// addPrivate says what the releases promise.
+func (p *page) addPrivate(f *dpreg.Fit) {
+	promises, words := private(f)
+	blocks := paragraphs(words...)
+	if promises != nil {
+		blocks = append([]block{{Table: promises}}, blocks...)
+	}
+	p.add("What is private", blocks...)
 }
 
 // picturesOf makes a block of each figure, by its name.
@@ -79,7 +86,7 @@ func fitAsked(f *dpreg.Fit, run Run, more ...fact) []block {
 		method += ", kernel " + f.Kernel
 	}
 	columns, bounds := columnsTable(f.Design), "their public bounds, to which values were clamped:"
-	if f.Custodians != nil {
+	if len(f.Custodians) > 1 {
 		bounds = "the smallest bounds that hold those of all releases, each of which clamped values to its own:"
 	}
 	return []block{

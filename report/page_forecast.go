@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/plan"
 )
 
 // ForecastPage writes a forecast of one slope as a page. It panics where the forecast
 // has no such slope.
-func ForecastPage(w io.Writer, f *dpreg.Forecast, o ForecastOptions, run Run) error {
+func ForecastPage(w io.Writer, f *plan.Forecast, o ForecastOptions, run Run) error {
 	o.fill()
 	drawn, err := drawForecast(f, o)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/report"
+	"github.com/dpreg/dpreg/whatif"
 )
 
 // ran is as a command line gives it.
@@ -19,7 +20,7 @@ var ran = report.Run{
 	Version: "v1.2.3", Release: "d.release.json", Digest: strings.Repeat("0123456789abcdef", 4), Method: "auto",
 }
 
-func fitPage(w io.Writer, f, naive *dpreg.Fit, what *dpreg.WhatIf) error {
+func fitPage(w io.Writer, f, naive *dpreg.Fit, what *whatif.Answers) error {
 	figures, err := report.FitPlots(f, naive, report.Options{})
 	if err != nil {
 		return err
@@ -68,7 +69,7 @@ func pages(t *testing.T) map[string]string {
 	long := ran
 	long.Command += " --schema " + strings.Repeat("directory/", 20) + "d.schema.json"
 	check, plan := checkOf(true), foreseen(0.3, []float64{0.125, 0.5, 2}, 125, 500, 2000)
-	check.Entries[0].Label = strings.Repeat("long", 20)
+	check.Releases[0].Entries[0].Label = strings.Repeat("long", 20)
 	design := fig3()
 	design.Epsilons, design.Arms = design.Epsilons[:1], calibration.Arms([]string{calibration.NonPrivate, "naive", "gibbs-ss-update"}, nil, []string{"exact"})
 	study, times := studied(t, design)
@@ -111,7 +112,7 @@ func TestPagesStandAlone(t *testing.T) {
 // What is not private says so.
 func TestPageOfNonPrivate(t *testing.T) {
 	f := fitted(t, made(), "naive")
-	f.Release = nil
+	f.Custodians = nil
 	var b bytes.Buffer
 	if err := fitPage(&b, f, nil, nil); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/posterior"
-	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -39,15 +38,7 @@ func Fit(w io.Writer, f *dpreg.Fit, o Options) error {
 	o.fill()
 	s := f.Summary(o.Units, o.Level)
 	p := &printer{w: w}
-	if f.Release != nil {
-		p.do(func(w io.Writer) error { return Statement(w, f.Release) })
-		p.printf("\n")
-	}
-	if f.Custodians != nil {
-		p.do(func(w io.Writer) error { return custodiansTable(f).write(w) })
-		p.paragraph(custodiansWords(f))
-		p.printf("\n")
-	}
+	said := p.promises(f)
 	p.paragraph(Formula(f.Design) + ", " + subject(f, o.Units))
 	if f.Why != "" {
 		p.paragraph(chosen(f))
@@ -65,16 +56,29 @@ func Fit(w io.Writer, f *dpreg.Fit, o Options) error {
 	if text := shrunk(f, o.Units); text != "" {
 		p.paragraph(text)
 	}
-	p.do(func(w io.Writer) error { return Warnings(w, unsaid(s.Warnings, f.Release)) })
+	p.do(func(w io.Writer) error { return Warnings(w, unsaid(s.Warnings, said)) })
 	return p.err
 }
 
-// unsaid leaves out the warnings that Statement has given.
-func unsaid(warnings []string, r *release.Release) []string {
-	if r == nil {
-		return warnings
+// promises writes what the releases promise, and returns the warnings that it gave.
+func (p *printer) promises(f *dpreg.Fit) (said []string) {
+	switch len(f.Custodians) {
+	case 0:
+		return nil
+	case 1:
+		r := f.Custodians[0].Release
+		p.do(func(w io.Writer) error { return Statement(w, r) })
+		said = r.Warnings()
+	default:
+		p.do(func(w io.Writer) error { return custodiansTable(f).write(w) })
+		p.paragraph(custodiansWords(f))
 	}
-	said := r.Warnings()
+	p.printf("\n")
+	return said
+}
+
+// unsaid leaves out the warnings that were given before.
+func unsaid(warnings, said []string) []string {
 	return slices.DeleteFunc(slices.Clone(warnings), func(text string) bool { return slices.Contains(said, text) })
 }
 

@@ -6,12 +6,12 @@ import (
 	"math"
 	"strings"
 
-	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/whatif"
 )
 
 // WhatIf writes what became of each coefficient under each variant of a fit, and
 // whether the conclusions move.
-func WhatIf(w io.Writer, what *dpreg.WhatIf) error {
+func WhatIf(w io.Writer, what *whatif.Answers) error {
 	p := &printer{w: w}
 	p.printf("\nWhat if\n\n")
 	p.do(whatIfTable(what).write)
@@ -23,7 +23,7 @@ func WhatIf(w io.Writer, what *dpreg.WhatIf) error {
 }
 
 // whatIfWords explain the table, and say what follows.
-func whatIfWords(what *dpreg.WhatIf) []string {
+func whatIfWords(what *whatif.Answers) []string {
 	text := []string{"Shift: of the estimate, in posterior sds of the fit above. Width: of the interval, over the fit's. " +
 		"Sign: where the interval lies, + above 0, - below, 0 about it; ! where the fit's lies elsewhere.", whetherMoved(what)}
 	for _, v := range what.Variants {
@@ -34,7 +34,7 @@ func whatIfWords(what *dpreg.WhatIf) []string {
 	return text
 }
 
-func whatIfTable(what *dpreg.WhatIf) table {
+func whatIfTable(what *whatif.Answers) table {
 	var rows [][]string
 	for _, v := range what.Variants {
 		name := v.Name
@@ -51,7 +51,7 @@ func whatIfTable(what *dpreg.WhatIf) table {
 }
 
 // whetherMoved says in a sentence whether the conclusions move, and which one most.
-func whetherMoved(what *dpreg.WhatIf) string {
+func whetherMoved(what *whatif.Answers) string {
 	type worst struct {
 		size  float64
 		where string

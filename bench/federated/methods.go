@@ -58,7 +58,7 @@ func releases(name string) func(context.Context, [][][]float64, task) (*law, tra
 			custodians = append(custodians, dpreg.Custodian{Name: fmt.Sprintf("client %d", m+1), Release: r})
 		}
 		plan := mcmc.Plan{Chains: 1, Warmup: 300, Draws: 700, Seed: t.rng.Uint64(), Workers: 1}
-		fit, err := dpreg.InferJointly(ctx, custodians, dpreg.Options{Method: name, Covariates: dpreg.SharedCovariates, Plan: plan})
+		fit, err := dpreg.Infer(ctx, custodians, dpreg.Options{Method: name, Covariates: dpreg.SharedCovariates, Plan: plan})
 		if err != nil {
 			return nil, sent, err
 		}

@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/check"
 	"github.com/dpreg/dpreg/report"
+	"github.com/dpreg/dpreg/schema"
 )
 
 const checkHelp = `Check whether the release is one that the model makes: a posterior predictive
@@ -123,7 +125,7 @@ func (c *checkCommand) run(ctx context.Context, stdout, stderr io.Writer, paths 
 	if c.calibrate > 0 {
 		bar = countingBar(stderr, "refits ", c.calibrate+1)
 	}
-	result, err := checked(ctx, fit, dpreg.CheckOptions{Calibrate: c.calibrate, Seed: c.seed, Progress: bar.update})
+	result, err := check.Fit(ctx, fit, check.Options{Calibrate: c.calibrate, Seed: c.seed, Progress: bar.update})
 	bar.finish()
 	if err != nil {
 		return err
@@ -131,50 +133,19 @@ func (c *checkCommand) run(ctx context.Context, stdout, stderr io.Writer, paths 
 	return c.conclude(stdout, stderr, fit, result)
 }
 
-// checkResult is a check of one release or of several, and how it is shown.
-type checkResult struct {
-	file interface {
-		WriteJSON(io.Writer) error
-		WriteCSV(io.Writer) error
-	}
-	table func(io.Writer) error
-	page  func(io.Writer, report.Run) error
-	plot  func(w io.Writer, format string) error
-}
-
-func checked(ctx context.Context, fit *dpreg.Fit, o dpreg.CheckOptions) (*checkResult, error) {
-	d := fit.Design
-	if fit.Custodians == nil {
-		c, err := fit.Check(ctx, o)
-		return &checkResult{
-			file:  c,
-			table: func(w io.Writer) error { return report.Check(w, c, d) },
-			page:  func(w io.Writer, made report.Run) error { return report.CheckPage(w, c, fit, made) },
-			plot:  func(w io.Writer, format string) error { return report.PlotCheck(w, c, d, format) },
-		}, err
-	}
-	c, err := fit.CheckJointly(ctx, o)
-	return &checkResult{
-		file:  c,
-		table: func(w io.Writer) error { return report.CheckJointly(w, c, d) },
-		page:  func(w io.Writer, made report.Run) error { return report.CheckJointlyPage(w, c, fit, made) },
-		plot:  func(w io.Writer, format string) error { return report.PlotCheckJointly(w, c, d, format) },
-	}, err
-}
-
-func (c *checkCommand) conclude(stdout, stderr io.Writer, fit *dpreg.Fit, check *checkResult) error {
+func (c *checkCommand) conclude(stdout, stderr io.Writer, fit *dpreg.Fit, check *check.Result) error {
 	c.made.Method = c.method
-	if err := c.pageFlag.write(stderr, public, check.page); err != nil {
+	if err := c.pageFlag.write(stderr, public, func(w io.Writer, made report.Run) error { return report.CheckPage(w, check, fit, made) }); err != nil {
 		return err
 	}
 	if c.plot != "" {
-		draw := func(w io.Writer) error { return check.plot(w, plotFormat(c.plot)) }
+		draw := func(w io.Writer) error { return report.PlotCheck(w, check, fit.Design, plotFormat(c.plot)) }
 		if err := writeFile(c.plot, public, draw); err != nil {
 			return err
 		}
 		note(stderr, "plot written to %s", c.plot)
 	}
-	if err := c.show(stdout, check); err != nil {
+	if err := c.show(stdout, check, fit.Design); err != nil {
 		return err
 	}
 	if ok, reason := fit.Converged(); !ok {
@@ -183,16 +154,16 @@ func (c *checkCommand) conclude(stdout, stderr io.Writer, fit *dpreg.Fit, check 
 	return nil
 }
 
-func (c *checkCommand) show(stdout io.Writer, check *checkResult) error {
+func (c *checkCommand) show(stdout io.Writer, check *check.Result, d *schema.Design) error {
 	out := bufio.NewWriter(stdout)
 	var err error
 	switch c.format {
 	case "json":
-		err = check.file.WriteJSON(out)
+		err = check.WriteJSON(out)
 	case "csv":
-		err = check.file.WriteCSV(out)
+		err = check.WriteCSV(out)
 	default:
-		err = check.table(out)
+		err = report.Check(out, check, d)
 	}
 	if err != nil {
 		return err

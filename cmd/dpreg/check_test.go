@@ -12,7 +12,7 @@ func TestCheck(t *testing.T) {
 	workspace(t)
 	args := append([]string{"check", "good.json", "--calibrate", "3"}, quick...)
 	table := command(append(args, "--plot", "c.svg")...).finished(t).says(t, "plot written to c.svg")
-	for _, part := range []string{"Posterior predictive check of income ~ educ", "educ × income", "all sums", "outside the bounds", "3 releases"} {
+	for _, part := range []string{"Posterior predictive check of income ~ educ", "educ × income", "all sums", "outside the bounds", "3 refits to releases"} {
 		if !strings.Contains(table.stdout, part) {
 			t.Errorf("no %q in\n%s", part, table.stdout)
 		}

@@ -10,11 +10,12 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/report"
+	"github.com/dpreg/dpreg/whatif"
 )
 
 // conclude prints the result, saves and draws what is to be, and then says whether
 // the chains converged.
-func (f *inferFlags) conclude(ctx context.Context, stdout, stderr io.Writer, fit *dpreg.Fit, what *dpreg.WhatIf) error {
+func (f *inferFlags) conclude(ctx context.Context, stdout, stderr io.Writer, fit *dpreg.Fit, what *whatif.Answers) error {
 	summary := f.summary(fit, what)
 	if err := f.print(stdout, fit, what, summary); err != nil {
 		return err
@@ -38,7 +39,7 @@ func (f *inferFlags) conclude(ctx context.Context, stdout, stderr io.Writer, fit
 }
 
 // doubts are the variants of --what-if that did not converge, and why; what may be nil.
-func doubts(what *dpreg.WhatIf) (all []string) {
+func doubts(what *whatif.Answers) (all []string) {
 	if what == nil {
 		return nil
 	}
@@ -51,7 +52,7 @@ func doubts(what *dpreg.WhatIf) (all []string) {
 }
 
 // summary is that of the units and the level asked for, with the answer to --what-if.
-func (f *inferFlags) summary(fit *dpreg.Fit, what *dpreg.WhatIf) *posterior.Summary {
+func (f *inferFlags) summary(fit *dpreg.Fit, what *whatif.Answers) *posterior.Summary {
 	s := fit.Summary(dpreg.Units(f.units), f.level)
 	s.Version = version()
 	if what != nil {
@@ -62,7 +63,7 @@ func (f *inferFlags) summary(fit *dpreg.Fit, what *dpreg.WhatIf) *posterior.Summ
 }
 
 // print writes the result in the format asked for, and nothing else.
-func (f *inferFlags) print(stdout io.Writer, fit *dpreg.Fit, what *dpreg.WhatIf, summary *posterior.Summary) error {
+func (f *inferFlags) print(stdout io.Writer, fit *dpreg.Fit, what *whatif.Answers, summary *posterior.Summary) error {
 	return printAs(stdout, f.format, summary, func(out io.Writer) error {
 		err := report.Fit(out, fit, report.Options{Units: dpreg.Units(f.units), Level: f.level})
 		if err == nil && what != nil {

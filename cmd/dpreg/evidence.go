@@ -14,8 +14,7 @@ import (
 	"github.com/dpreg/dpreg/schema"
 )
 
-// evidence is what is inferred from: one release, or those of several custodians,
-// arranged alike.
+// evidence is what is inferred from: the releases of custodians, arranged alike.
 type evidence struct {
 	custodians []dpreg.Custodian // each named by its file
 	design     *schema.Design    // of all, in common units
@@ -58,11 +57,8 @@ func readEvidence(stderr io.Writer, paths []string, formula string) (*evidence, 
 	return join(custodians)
 }
 
-// join matches the columns of several releases.
+// join matches the columns of releases.
 func join(custodians []dpreg.Custodian) (e *evidence, err error) {
-	if len(custodians) == 1 {
-		return oneRelease(custodians[0].Name, custodians[0].Release), nil
-	}
 	e = &evidence{}
 	e.custodians, e.design, err = dpreg.Join(custodians)
 	return e, usage(err)
@@ -126,7 +122,7 @@ func (f *inferFlags) sample(ctx context.Context, stderr io.Writer, e *evidence, 
 	}
 	bar := samplingBar(stderr, o.Plan)
 	o.Plan.Progress, o.Plan.Expect = bar.update, f.announce(stderr, e.rows())
-	fit, err := dpreg.InferJointly(ctx, e.custodians, o)
+	fit, err := dpreg.Infer(ctx, e.custodians, o)
 	bar.finish()
 	return fit, err
 }

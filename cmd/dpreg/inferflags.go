@@ -169,8 +169,8 @@ func (f *inferFlags) checkPlan() error {
 		return usagef("--draws and --ess exclude each other: one fixes the number of draws, the other finds it")
 	case f.chains < 1 || f.chains > maxChains:
 		return usagef("--chains %d: from 1 to %d", f.chains, maxChains)
-	case f.warmup < 0 || f.warmup > maxDraws:
-		return usagef("--warmup %d: from 0 to %d", f.warmup, maxDraws)
+	case f.warmup < 1 || f.warmup > maxDraws:
+		return usagef("--warmup %d: from 1 to %d", f.warmup, maxDraws)
 	case f.drawsSet && (f.draws < 1 || f.draws > maxDraws):
 		return usagef("--draws %d: from 1 to %d", f.draws, maxDraws)
 	case !(f.ess > 0) || math.IsInf(f.ess, 1):

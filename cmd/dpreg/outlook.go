@@ -5,8 +5,8 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 )
@@ -45,7 +45,7 @@ func foretell(stderr io.Writer, o *custody.Settled, rows int64) {
 // halfWidth gives half of a standardised slope's interval as a function of rows and ε; nil
 // where nothing can be assumed of the columns.
 func halfWidth(o *custody.Settled, d *schema.Design) func(rows, epsilon float64) float64 {
-	outlook, err := dpreg.NewOutlook(d)
+	outlook, err := plan.NewOutlook(d)
 	if err != nil {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/report"
+	"github.com/dpreg/dpreg/whatif"
 )
 
 // plotFormat is the extension of a file's name, without the point.
@@ -42,7 +43,7 @@ func (f *inferFlags) plotFiles() []string {
 }
 
 // illustrate draws a fit where --plots or --report asks for it.
-func (f *inferFlags) illustrate(ctx context.Context, stderr io.Writer, fit *dpreg.Fit, what *dpreg.WhatIf) error {
+func (f *inferFlags) illustrate(ctx context.Context, stderr io.Writer, fit *dpreg.Fit, what *whatif.Answers) error {
 	if f.plots == "" && f.page == "" {
 		return nil
 	}
@@ -92,13 +93,9 @@ func naive(ctx context.Context, fit *dpreg.Fit) (*dpreg.Fit, error) {
 	if fit.FromRows() || fit.Method == method {
 		return nil, nil
 	}
-	custodians := fit.Custodians
-	if custodians == nil {
-		custodians = []dpreg.Custodian{{Release: fit.Release}}
-	}
-	o := dpreg.Options{Method: method, Prior: fit.Prior, Plan: mcmc.Plan{Chains: 4, Draws: 1000, Seed: fit.Plan.Seed}}
+	o := dpreg.Options{Method: method, SameRows: fit.SameRows(), Prior: fit.Prior, Plan: mcmc.Plan{Chains: 4, Draws: 1000, Seed: fit.Plan.Seed}}
 	_, o.Pooling = fit.Sharing()
-	other, err := dpreg.InferJointly(ctx, custodians, o)
+	other, err := dpreg.Infer(ctx, fit.Custodians, o)
 	if err != nil && ctx.Err() == nil {
 		return nil, nil // such releases it refuses
 	}

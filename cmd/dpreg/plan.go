@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/report"
 )
 
@@ -70,7 +70,7 @@ func (f *planFlags) run(ctx context.Context, stdout, stderr io.Writer, cmd *cobr
 	f.sayGrid(stderr, o)
 	bar := countingBar(stderr, "simulating releases ", len(o.Epsilons)*len(o.Ns)*o.Releases)
 	o.Progress = bar.update
-	forecast, err := dpreg.Foresee(ctx, o)
+	forecast, err := plan.Foresee(ctx, o)
 	bar.finish()
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func (f *planFlags) run(ctx context.Context, stdout, stderr io.Writer, cmd *cobr
 }
 
 // draw draws first and then writes, so that no half of a picture is left.
-func (f *planFlags) draw(forecast *dpreg.Forecast, show report.ForecastOptions) error {
+func (f *planFlags) draw(forecast *plan.Forecast, show report.ForecastOptions) error {
 	var picture bytes.Buffer
 	if err := report.ForecastPlot(&picture, forecast, show, plotFormat(f.plot)); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/report"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
@@ -45,7 +46,7 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.sd, "sd", "", "standard deviations of columns, a `LIST` such as age=15,income=40000 (default: an eighth of the range)")
 	fs.Float64Var(&f.r2, "r2", 0.3, "share of the response's variance that the covariates explain, a `NUMBER` between 0 and 1")
 	fs.StringVar(&f.delta, "delta", "0", "δ, a `NUMBER`; above 0, noise is Laplace or Gaussian, whichever is smaller")
-	fs.IntVar(&f.releases, "releases", dpreg.DefaultReleases, "`NUMBER` of simulated releases at each point: four times as many halve the Monte Carlo error")
+	fs.IntVar(&f.releases, "releases", plan.DefaultReleases, "`NUMBER` of simulated releases at each point: four times as many halve the Monte Carlo error")
 	fs.Float64Var(&f.level, "level", 0.95, "probability of the intervals, a `NUMBER` between 0 and 1")
 	fs.Uint64Var(&f.seed, "seed", 0, "seed of the simulation, a `NUMBER`")
 	fs.BoolVar(&f.noGrid, "no-grid", false, "add no values to a single ε or n")
@@ -62,10 +63,10 @@ const (
 	maxListLen  = 50
 )
 
-// options checks all flags and turns them into those of dpreg.Foresee.
-func (f *planFlags) options(cmd *cobra.Command) (o dpreg.ForecastOptions, err error) {
+// options checks all flags and turns them into those of plan.Foresee.
+func (f *planFlags) options(cmd *cobra.Command) (o plan.Options, err error) {
 	f.pSet, f.formulaSet, f.slopeSet = cmd.Flags().Changed("p"), cmd.Flags().Changed("formula"), cmd.Flags().Changed("slope")
-	o = dpreg.ForecastOptions{Releases: f.releases, Level: f.level, Seed: f.seed, Pool: f.schema == "" && f.covariate == ""}
+	o = plan.Options{Releases: f.releases, Level: f.level, Seed: f.seed, Pool: f.schema == "" && f.covariate == ""}
 	if err := f.pageFlag.check(cmd); err != nil {
 		return o, err
 	}
@@ -107,7 +108,7 @@ func (f *planFlags) options(cmd *cobra.Command) (o dpreg.ForecastOptions, err er
 }
 
 // assume parses what is said of the rows.
-func (f *planFlags) assume(o *dpreg.ForecastOptions) (err error) {
+func (f *planFlags) assume(o *plan.Options) (err error) {
 	if o.Means, err = namedNumbers("mean", f.mean); err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func (f *planFlags) assume(o *dpreg.ForecastOptions) (err error) {
 	if o.R2 = f.r2; !(f.r2 > 0 && f.r2 < 1) {
 		return usagef("--r2 %v: it must lie between 0 and 1, as 0.3 does", f.r2)
 	}
-	_, err = dpreg.Assume(o.Design, o.Means, o.SDs, o.R2)
+	_, err = plan.Assume(o.Design, o.Means, o.SDs, o.R2)
 	return usage(within("--mean, --sd", err))
 }
 
@@ -247,7 +248,7 @@ func (f *planFlags) design() (*schema.Design, error) {
 }
 
 // shown finds the slope that the table shows, and gives it the value of --slope.
-func (f *planFlags) shown(o *dpreg.ForecastOptions) (report.ForecastOptions, error) {
+func (f *planFlags) shown(o *plan.Options) (report.ForecastOptions, error) {
 	show := report.ForecastOptions{Units: dpreg.Original}
 	if f.schema == "" {
 		show.Units = dpreg.Scaled
@@ -284,7 +285,7 @@ func (f *planFlags) checkPlot() error {
 }
 
 // sayGrid says which values were added to single ones.
-func (f *planFlags) sayGrid(stderr io.Writer, o dpreg.ForecastOptions) {
+func (f *planFlags) sayGrid(stderr io.Writer, o plan.Options) {
 	if f.noGrid {
 		return
 	}

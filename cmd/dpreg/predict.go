@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/predict"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
 )
@@ -117,14 +118,14 @@ func (c *predictCommand) run(ctx context.Context, stdout, stderr io.Writer, args
 	if err := c.checkOutput(append(inputs{c.prior}, append(args, source.files...)...)); err != nil {
 		return err
 	}
-	o := dpreg.PredictOptions{Level: c.level, Mean: c.mean}
+	o := predict.Options{Level: c.level, Mean: c.mean}
 	if o.Custodian, err = c.number(source); err != nil {
 		return err
 	}
-	var p *dpreg.Predictor
+	var p *predict.Predictor
 	var unsettled error
 	if source.draws != nil {
-		p, err = dpreg.NewPredictor(source.draws, source.design, source.units, o)
+		p, err = predict.New(source.draws, source.design, source.units, o)
 		err = usage(err)
 	} else {
 		p, unsettled, err = c.infer(ctx, stderr, source.evidence, o)
@@ -143,7 +144,7 @@ func (c *predictCommand) run(ctx context.Context, stdout, stderr io.Writer, args
 }
 
 // infer draws from the posterior; unsettled tells that the chains did not converge.
-func (c *predictCommand) infer(ctx context.Context, stderr io.Writer, e *evidence, po dpreg.PredictOptions) (p *dpreg.Predictor, unsettled, err error) {
+func (c *predictCommand) infer(ctx context.Context, stderr io.Writer, e *evidence, po predict.Options) (p *predict.Predictor, unsettled, err error) {
 	fit, err := c.sample(ctx, stderr, e, nil)
 	if err != nil {
 		return nil, nil, err
@@ -156,7 +157,7 @@ func (c *predictCommand) infer(ctx context.Context, stderr io.Writer, e *evidenc
 	for _, w := range warnings {
 		note(stderr, "warning: %s", w)
 	}
-	p, err = fit.Predictor(po)
+	p, err = predict.Of(fit, po)
 	return p, unsettled, err
 }
 

@@ -8,15 +8,15 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/parallel"
+	"github.com/dpreg/dpreg/predict"
 	"github.com/dpreg/dpreg/table"
 )
 
 // write predicts all rows to the file or to stdout. What goes to stdout waits in a
 // temporary file until the last row is done, so that a bad one leaves nothing
 // half written.
-func (c *predictCommand) write(ctx context.Context, stdout io.Writer, in *newRows, p *dpreg.Predictor) error {
+func (c *predictCommand) write(ctx context.Context, stdout io.Writer, in *newRows, p *predict.Predictor) error {
 	if c.output != "" {
 		// Predictions say what the release says, but beside new rows, which may be
 		// private.
@@ -61,12 +61,12 @@ type predictedRow struct {
 	line   int
 	fields []string
 	x      []float64
-	law    dpreg.Prediction
+	law    predict.Prediction
 	err    error
 }
 
 // predictRows copies rows and adds the predictions.
-func predictRows(ctx context.Context, w io.Writer, in *newRows, p *dpreg.Predictor) error {
+func predictRows(ctx context.Context, w io.Writer, in *newRows, p *predict.Predictor) error {
 	out := csvfile.NewWriter(w)
 	if err := out.Write(append(slices.Clone(in.header), predicted...)); err != nil {
 		return err
@@ -94,7 +94,7 @@ func predictRows(ctx context.Context, w io.Writer, in *newRows, p *dpreg.Predict
 }
 
 // flush predicts the rows of the batch, on all processors, and writes them in order.
-func (b *batch) flush(ctx context.Context, out *csvfile.Writer, name string, p *dpreg.Predictor) error {
+func (b *batch) flush(ctx context.Context, out *csvfile.Writer, name string, p *predict.Predictor) error {
 	rows := b.rows[:b.size]
 	b.size = 0
 	err := parallel.Each(ctx, 0, len(rows), nil, func(_ context.Context, i int) error {
@@ -116,7 +116,7 @@ func (b *batch) flush(ctx context.Context, out *csvfile.Writer, name string, p *
 }
 
 // cells are in the order of predicted; R and Excel read TRUE and FALSE.
-func cells(law dpreg.Prediction) []string {
+func cells(law predict.Prediction) []string {
 	var text []string
 	for _, v := range []float64{law.Fitted, law.SD, law.Lower, law.Upper} {
 		text = append(text, strconv.FormatFloat(v, 'g', -1, 64))

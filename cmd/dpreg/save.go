@@ -133,12 +133,12 @@ func (f *inferFlags) comments(fit *dpreg.Fit, draws *posterior.Draws, summary *p
 	if fit.Kernel != "" {
 		lines = append(lines, "kernel = "+fit.Kernel)
 	}
-	if fit.Release != nil && fit.Release.Privacy != nil {
-		p := fit.Release.Privacy
-		lines = append(lines, fmt.Sprintf("privacy: epsilon = %v, delta = %v, %s", p.Epsilon, p.Delta, p.Neighbours))
-	}
 	for j, c := range fit.Custodians {
-		lines = append(lines, releaseKey(j)+" = "+strings.ReplaceAll(c.Name, "\n", " "))
+		if p := c.Release.Privacy; len(fit.Custodians) > 1 {
+			lines = append(lines, releaseKey(j)+" = "+strings.ReplaceAll(c.Name, "\n", " "))
+		} else if p != nil {
+			lines = append(lines, fmt.Sprintf("privacy: epsilon = %v, delta = %v, %s", p.Epsilon, p.Delta, p.Neighbours))
+		}
 	}
 	lines = append(lines, posterior.StanLabels(draws.Names, fit.StanLabels())...)
 	for _, w := range summary.Warnings {

@@ -24,8 +24,11 @@ const savedRelease = "draws-release.json"
 
 func (f *inferFlags) releaseFile() string { return filepath.Join(f.save, savedRelease) }
 
-// releasesOf are the places of several, in their order.
+// releasesOf are the places of a fit's releases, in their order.
 func (f *inferFlags) releasesOf(custodians int) (paths []string) {
+	if custodians == 1 {
+		return []string{f.releaseFile()}
+	}
 	for j := range custodians {
 		paths = append(paths, filepath.Join(f.save, fmt.Sprintf("draws-release-%d.json", j+1)))
 	}
@@ -49,9 +52,6 @@ func (f *inferFlags) writeReleases(fit *dpreg.Fit) error {
 			_, err := r.WriteTo(w)
 			return err
 		})
-	}
-	if fit.Release != nil {
-		err = write(f.releaseFile(), fit.Release)
 	}
 	for j, path := range f.releasesOf(len(fit.Custodians)) {
 		err = errors.Join(err, write(path, fit.Custodians[j].Release))

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/whatif"
 )
 
 const whatIfUsage = "repeat the fit with other priors (scales a third and three times as large) and another model of the covariates, and say whether the conclusions move"
@@ -23,7 +24,7 @@ func (f *inferFlags) checkWhatIf() error {
 }
 
 // asked answers --what-if; nil where it was not given.
-func (f *inferFlags) asked(ctx context.Context, stderr io.Writer, fit *dpreg.Fit) (*dpreg.WhatIf, error) {
+func (f *inferFlags) asked(ctx context.Context, stderr io.Writer, fit *dpreg.Fit) (*whatif.Answers, error) {
 	if !f.whatIf {
 		return nil, nil
 	}
@@ -35,5 +36,5 @@ func (f *inferFlags) asked(ctx context.Context, stderr io.Writer, fit *dpreg.Fit
 		}
 		bar.update(done, total)
 	}
-	return fit.WhatIf(ctx, dpreg.WhatIfOptions{Units: dpreg.Units(f.units), Level: f.level, Progress: progress})
+	return whatif.Of(ctx, fit, whatif.Options{Units: dpreg.Units(f.units), Level: f.level, Progress: progress})
 }

@@ -93,7 +93,7 @@ func timed(r *release.Release, o dpreg.Options) (*dpreg.Fit, float64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	fit, err := dpreg.Infer(context.Background(), r, o)
+	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), o)
 	if err != nil {
 		return nil, 0, err
 	}

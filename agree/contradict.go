@@ -1,0 +1,199 @@
+package agree
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/model"
+)
+
+// Contradicting returns the numbers of those releases that complete pooling does not fit, given
+// draws of the posterior. It is
+// the cheap form of a check: no refit, no law of the covariates. At a draw (θ, σ²)
+// the residual sums of release j,
+//
+//	v_j = (XY − XXθ, YY − 2θᵀXY + θᵀXXθ − nσ²)  of z_j,
+//
+// have expectation 0. Their variance is that of the noise, whose law is known, and that of
+// rows, diag(σ²XX, 2nσ⁴) for normal residuals, XX that of z_j, projected. Real rows have
+// heavier tails: that of the rows is taken fourfold, which holds for a kurtosis up to 9 and
+// residuals whose variance is up to fourfold where x is extreme; and σ_j² that differ by a
+// tenth are no contradiction worth a word: the last gets (nσ²/10)² more, which holds for a
+// kurtosis of 30 from 2100 rows on. With T_j = v_jᵀV_j⁻¹v_j
+//
+//	p_j = P(max_i T_i(z_rep) ≥ T_j(z) | z),
+//
+// replicates z_rep of all releases at each draw, j contradicts the others where
+// p_j ≤ Level. The least p_j is a posterior predictive p-value of all releases
+// at once, which under the model is at most α with probability 2α at most (Meng 1994,
+// Annals of Statistics 22): one fit of a hundred, however many releases it has, names any;
+// fewer, for rows that are normal.
+func Contradicting(releases []*model.Observation, sites []Site, draws [][]float64, rng *rand.Rand) (those []int) {
+	var all []*residualSite
+	for j, obs := range releases {
+		all = append(all, newResidualSite(obs, sites[j]))
+	}
+	reached, count := make([]float64, len(all)), 0.0
+	for _, row := range draws {
+		largest, ok := 0.0, true
+		for _, s := range all {
+			if ok = ok && s.at(row); ok {
+				largest = math.Max(largest, s.replicate(rng))
+			}
+		}
+		if !ok {
+			continue
+		}
+		count++
+		for j, s := range all {
+			if largest >= s.distance {
+				reached[j]++
+			}
+		}
+	}
+	for j := range all {
+		if reached[j] <= Level*count && count > 0 {
+			those = append(those, j)
+		}
+	}
+	return those
+}
+
+// Level is that of p_j.
+const Level = 0.005
+
+// The factor by which rows' variance is taken larger, and the sd by which σ_j² may differ.
+const (
+	rowsVariance    = 4.0
+	differentSigma2 = 0.1
+)
+
+// residualSite has the residual sums of one release.
+type residualSite struct {
+	Site
+	obs      *model.Observation
+	sums     *model.Sums // of z, of noise, of one statistic
+	xx       []float64   // XX of z, projected
+	theta    []float64
+	sigma2   float64
+	v        []float64
+	chol     []float64 // of V
+	root     []float64 // of XX, its eigenvectors
+	noise    []float64
+	distance float64 // T_j of z
+}
+
+func newResidualSite(obs *model.Observation, at Site) *residualSite {
+	q := obs.Shape.Q()
+	s := &residualSite{Site: at, obs: obs, sums: model.NewSums(obs.Shape), v: make([]float64, q+1),
+		chol: make([]float64, (q+1)*(q+1)), noise: make([]float64, len(obs.Z))}
+	z := append([]float64(nil), obs.Z...)
+	model.NewProjection(obs.Shape.M()).Apply(z, s.rows())
+	s.sums.Set(z, s.rows())
+	s.xx = append([]float64(nil), s.sums.XX...)
+	values, vectors, work := make([]float64, q), make([]float64, q*q), make([]float64, q*q)
+	dense.SymEigen(values, vectors, append([]float64(nil), s.xx...), q, work)
+	s.root = vectors
+	for l, v := range values {
+		for k := range q {
+			s.root[k*q+l] *= math.Sqrt(math.Max(0, v)) // projected sums may leave one at 0
+		}
+	}
+	return s
+}
+
+// rows is n, as far as it is known.
+func (s *residualSite) rows() float64 { return math.Max(s.obs.N, float64(s.obs.Shape.M()+1)) }
+
+// squaresVariance is that of the residual sum of squares of rows.
+func (s *residualSite) squaresVariance() float64 {
+	n := s.rows()
+	return (rowsVariance*2*n + differentSigma2*differentSigma2*n*n) * s.sigma2 * s.sigma2
+}
+
+// at takes a draw, V and T_j of z; it reports false where rounding leaves V indefinite.
+func (s *residualSite) at(row []float64) bool {
+	q := s.obs.Shape.Q()
+	own := s.Regression(row)
+	s.theta, s.sigma2 = own[:q], own[q]
+	k := q + 1
+	clear(s.chol)
+	for i := range q {
+		for l := range i + 1 {
+			s.chol[i*k+l] = rowsVariance * s.sigma2 * s.xx[i*q+l]
+		}
+	}
+	s.chol[k*k-1] = s.squaresVariance()
+	clear(s.noise)
+	for e, scale := range s.obs.Scale {
+		s.noise[e] = math.Sqrt(model.NoiseVariance(s.obs.Kind, scale))
+		s.addNoise(s.noise, 0)
+		s.noise[e] = 0
+	}
+	if s.obs.Count.Latent() {
+		s.addNoise(s.noise, math.Sqrt(model.NoiseVariance(s.obs.Count.Kind, s.obs.Count.Scale)))
+	}
+	if !dense.Cholesky(s.chol, k) {
+		return false
+	}
+	s.residual(s.obs.Z, s.obs.N)
+	s.distance = s.length()
+	return true
+}
+
+// addNoise adds to V the variance of one noise.
+func (s *residualSite) addNoise(e []float64, n float64) {
+	s.residual(e, n)
+	for i, a := range s.v {
+		for l, b := range s.v[:i+1] {
+			s.chol[i*len(s.v)+l] += a * b
+		}
+	}
+}
+
+// residual writes v of statistics of n rows, in which it is linear.
+func (s *residualSite) residual(z []float64, n float64) {
+	q := len(s.theta)
+	s.sums.Set(z, n)
+	rest := s.sums.YY - n*s.sigma2
+	for k, t := range s.theta {
+		fitted := 0.0
+		for l, u := range s.theta {
+			fitted += s.sums.XX[k*q+l] * u
+		}
+		s.v[k] = s.sums.XY[k] - fitted
+		rest -= t * (s.sums.XY[k] + s.v[k])
+	}
+	s.v[q] = rest
+}
+
+// length returns vᵀV⁻¹v.
+func (s *residualSite) length() (sum float64) {
+	dense.SolveLower(s.chol, len(s.v), s.v)
+	for _, u := range s.v {
+		sum += u * u
+	}
+	return sum
+}
+
+// replicate returns T_j of a replicate.
+func (s *residualSite) replicate(rng *rand.Rand) float64 {
+	q, n := len(s.theta), 0.0
+	for e, scale := range s.obs.Scale {
+		s.noise[e] = model.RandNoise(s.obs.Kind, scale, rng)
+	}
+	if s.obs.Count.Latent() {
+		n = model.RandNoise(s.obs.Count.Kind, s.obs.Count.Scale, rng)
+	}
+	s.residual(s.noise, n)
+	sd := math.Sqrt(rowsVariance * s.sigma2)
+	for l := range q {
+		e := sd * rng.NormFloat64()
+		for k := range q {
+			s.v[k] += s.root[k*q+l] * e
+		}
+	}
+	s.v[q] += math.Sqrt(s.squaresVariance()) * rng.NormFloat64()
+	return s.length()
+}

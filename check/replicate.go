@@ -1,0 +1,182 @@
+package check
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
+)
+
+// checker draws replicated releases and compares z with them.
+type checker struct {
+	obs    *model.Observation
+	blocks []checkBlock
+
+	n       float64 // rows given φ: latent where they were released with noise
+	params  *model.Params
+	moments *model.Moments
+	cov     []float64 // nΣ_t + Ω given φ, lower triangle, q×q
+
+	count        int
+	rep          []float64      // z_rep, q
+	mean, square []float64      // sums over φ of E z − z and of (E z − z)² + Var z
+	columns      []normalColumn // m
+	replicates   [][]float64    // of each entry
+}
+
+// checkBlock is a set of entries, with the factor of their covariance given φ.
+type checkBlock struct {
+	name    string
+	entries []int
+	chol    []float64 // of their covariance
+	scaled  []float64 // workspace
+}
+
+// normalColumn collects the marginal law of a column in scaled units, a draw each.
+type normalColumn struct{ mean, sd []float64 }
+
+func newChecker(obs *model.Observation) *checker {
+	q := len(obs.Z)
+	vec := func() []float64 { return make([]float64, q) }
+	return &checker{
+		obs: obs, blocks: checkBlocks(obs.Shape.P),
+		params: model.NewParams(obs.Shape), moments: model.NewMoments(obs.Shape), cov: make([]float64, q*q),
+		rep: vec(), mean: vec(), square: vec(),
+		columns: make([]normalColumn, obs.Shape.M()), replicates: make([][]float64, q),
+	}
+}
+
+// checkBlocks sorts the entries: sums of x, of xxᵀ, of y, of xy, of y², and all.
+func checkBlocks(p int) []checkBlock {
+	m := p + 1
+	blocks := []checkBlock{{name: "sums of x"}, {name: "sums of x x'"}, {name: "sum of y"}, {name: "sums of x y"}, {name: "sum of y²"}, {name: "all sums"}}
+	add := func(k, entry int) { blocks[k].entries = append(blocks[k].entries, entry) }
+	for j := range p {
+		add(0, j)
+		for k := j; k < p; k++ {
+			add(1, release.Index(m, j, k))
+		}
+		add(3, release.Index(m, j, p))
+	}
+	add(2, p)
+	add(4, release.Index(m, p, p))
+	for e := range release.Length(m) {
+		add(5, e)
+	}
+	for k := range blocks {
+		n := len(blocks[k].entries)
+		blocks[k].chol, blocks[k].scaled = make([]float64, n*n), make([]float64, n)
+	}
+	return blocks
+}
+
+// given puts the parameters at a draw, a row in the order of model.Shape.Names, followed
+// by n where it is latent; false where rounding leaves a matrix indefinite.
+func (c *checker) given(row []float64) bool {
+	q := len(c.obs.Z)
+	c.params.Read(row)
+	c.n = c.obs.N
+	if own := len(c.obs.Shape.Names()); len(row) > own {
+		c.n = row[own]
+	}
+	c.moments.Set(c.params)
+	if !c.moments.Factor() {
+		return false
+	}
+	c.moments.Covariance(c.cov, c.n)
+	for e, scale := range c.obs.Scale {
+		c.cov[e*q+e] += model.NoiseVariance(c.obs.Kind, scale)
+	}
+	for _, b := range c.blocks {
+		n := len(b.entries)
+		for i, e := range b.entries {
+			for k, g := range b.entries[:i+1] {
+				b.chol[i*n+k] = c.cov[max(e, g)*q+min(e, g)]
+			}
+		}
+		if !dense.Cholesky(b.chol, n) {
+			return false
+		}
+	}
+	return true
+}
+
+// collect adds the law of z given φ to that of z_rep, and the laws of the columns.
+func (c *checker) collect() {
+	q, m := len(c.obs.Z), c.obs.Shape.M()
+	c.count++
+	c.moments.Expect(c.rep, c.n)
+	for e, mean := range c.rep {
+		d := mean - c.obs.Z[e]
+		c.mean[e] += d
+		c.square[e] += d*d + c.cov[e*q+e]
+	}
+	for j := range c.columns {
+		c.columns[j].mean = append(c.columns[j].mean, c.moments.Mean[j])
+		c.columns[j].sd = append(c.columns[j].sd, math.Sqrt(c.moments.Cov[j*m+j]))
+	}
+}
+
+// draw draws z given φ: statistics from their exact law, and noise.
+func (c *checker) draw(z []float64, rng *rand.Rand) {
+	c.moments.RandExact(z, c.n, rng)
+	for e, scale := range c.obs.Scale {
+		z[e] += model.RandNoise(c.obs.Kind, scale, rng)
+	}
+}
+
+// replicate draws z_rep, and keeps it.
+func (c *checker) replicate(rng *rand.Rand) {
+	c.draw(c.rep, rng)
+	for e, z := range c.rep {
+		c.replicates[e] = append(c.replicates[e], z)
+	}
+}
+
+// discrepancies writes T(z, φ) of entries and then of blocks.
+func (c *checker) discrepancies(dst, z []float64) {
+	q := len(z)
+	c.moments.Expect(dst, c.n)
+	for e, v := range z {
+		dst[e] = v - dst[e]
+	}
+	for k, b := range c.blocks {
+		for i, e := range b.entries {
+			b.scaled[i] = dst[e]
+		}
+		dense.SolveLower(b.chol, len(b.entries), b.scaled)
+		dst[q+k] = 0
+		for _, u := range b.scaled {
+			dst[q+k] += u * u
+		}
+	}
+	for e := range q {
+		dst[e] = math.Abs(dst[e]) / math.Sqrt(c.cov[e*q+e])
+	}
+}
+
+// replicated is the law of an entry of z_rep; mean and sd are not of the replicates
+// but by the laws of total expectation and variance.
+func (c *checker) replicated(e int) Replicated {
+	n, sorted := float64(c.count), c.replicates[e]
+	slices.Sort(sorted)
+	q := func(p float64) float64 { return posterior.Quantile(sorted, p) }
+	d := c.mean[e] / n
+	return Replicated{Mean: c.obs.Z[e] + d, SD: math.Sqrt(max(c.square[e]/n-d*d, 0)),
+		Q2_5: q(0.025), Q25: q(0.25), Q50: q(0.5), Q75: q(0.75), Q97_5: q(0.975)}
+}
+
+// outside is the share of the law that lies outside the bounds, averaged over the
+// draws.
+func (c normalColumn) outside(lower, upper float64) float64 {
+	sum := 0.0
+	for i, mean := range c.mean {
+		s := math.Sqrt2 * c.sd[i]
+		sum += math.Erfc((mean-lower)/s)/2 + math.Erfc((upper-mean)/s)/2
+	}
+	return sum / float64(len(c.mean))
+}

@@ -1,0 +1,101 @@
+// Package reference has the laws that a posterior is compared with: that of the same rows
+// without noise, and that of the prior without a release.
+package reference
+
+import (
+	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// WithoutNoise has Var(θ | s), of statistics s without noise, in the data's units. For a
+// conjugate prior it is in closed form. Else given σ² and the free scales a
+//
+//	θ | s, σ², a ~ N(m, P⁻¹),   P = Λ₀(a) + XX/σ² or (Λ₀(a) + XX)/σ²,
+//	Var(θ | s) = E[P⁻¹ | s] + Var(m | s),
+//
+// and neither expectation is: with n not far above q, P⁻¹ at the mean of σ² is too narrow, and
+// where the prior holds a direction, m moves with σ². It is the variance within a run of Gibbs
+// sweeps of (a, θ, σ²) given s (model.Conditionals), which starts at parameters φ that s is
+// expected of: these lie in the bulk of p(φ | s), and the first sweeps are left out. A sweep
+// knows of the last one by σ² and a alone, on which m depends where prior and rows disagree;
+// so sweeps are nearly independent. The variance of k sweeps has k − 1 degrees of freedom.
+type WithoutNoise struct {
+	prior *model.Prior
+	frame schema.Frame
+	runs  *model.Conditionals
+	at    *model.Params
+	rng   *rand.Rand
+	kept  int // sweeps
+
+	sums    *model.Sums
+	sampler *conjugate.NIGSampler
+	given   *conjugate.NIG
+}
+
+// idleSweeps are left out of a run.
+const idleSweeps = 3
+
+// NewWithoutNoise prepares it; of a prior that is not conjugate by so many sweeps.
+func NewWithoutNoise(shape model.Shape, prior *model.Prior, frame schema.Frame, sweeps int) *WithoutNoise {
+	return &WithoutNoise{prior: prior, frame: frame, kept: sweeps, rng: mcmc.Stream(0, 0),
+		runs: model.NewConditionals(shape, prior, false), at: model.NewRegressionParams(shape),
+		sums: model.NewSums(shape), sampler: conjugate.NewNIGSampler(shape.Q()), given: prior.Theta.Clone()}
+}
+
+// Variance writes the diagonal of Var(θ | s), s of n rows and expected at x, into dst. It
+// reports false where rounding leaves a matrix indefinite.
+func (g *WithoutNoise) Variance(dst []float64, x *model.Params, s []float64, n float64) bool {
+	if !g.prior.Conjugate() {
+		return g.sampled(dst, x, s, n)
+	}
+	g.sums.Set(s, n)
+	if !g.sampler.Update(g.given, g.prior.Theta, g.sums.XX, g.sums.XY, g.sums.YY, n) {
+		return false
+	}
+	a, c := g.frame.ThetaMatrix()
+	original, err := g.given.Affine(a, c, g.frame.Half[len(g.frame.Half)-1])
+	if err != nil {
+		return false
+	}
+	original.VarTheta(dst)
+	return true
+}
+
+func (g *WithoutNoise) sampled(dst []float64, x *model.Params, s []float64, n float64) bool {
+	q := len(x.Theta)
+	copy(g.at.Theta, x.Theta)
+	g.at.Sigma2 = x.Sigma2
+	theta, chains := make([]float64, q), make([][]float64, q)
+	for i := range idleSweeps + g.kept {
+		if !g.runs.Draw(g.at, s, n, g.rng) {
+			return false
+		}
+		if g.frame.ThetaToOriginal(theta, g.at.Theta); i >= idleSweeps {
+			for k, v := range theta {
+				chains[k] = append(chains[k], v)
+			}
+		}
+	}
+	for k, chain := range chains {
+		dst[k] = Variance([][]float64{chain})
+	}
+	return true
+}
+
+// Variance is that of all chains' draws together.
+func Variance(chains [][]float64) float64 {
+	mean, squares, n := 0.0, 0.0, 0.0
+	for _, chain := range chains {
+		for _, v := range chain { // Welford
+			n++
+			d := v - mean
+			mean += d / n
+			squares += d * (v - mean)
+		}
+	}
+	return squares / (n - 1)
+}

@@ -1,0 +1,231 @@
+// Package plan foretells what a release would tell, before there are data: it simulates
+// releases over a grid of ε and n, and their posteriors. No row is read, and no ε is spent.
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/nuts/exact"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/ssp"
+)
+
+// DefaultReleases is the number of releases that Foresee simulates at each point
+// of the grid where its options say none.
+const DefaultReleases = 40
+
+// Options say of what Foresee makes a forecast. Design, Epsilons and Ns
+// have to be given; for all else the zero value serves.
+type Options struct {
+	Design *schema.Design
+	// Pool reports one slope in place of each covariate's: the mean over the
+	// slopes in every release, which has less Monte Carlo error. It is for
+	// columns that are alike, as those of dpreg.UnitDesign.
+	Pool bool
+	// Prior is in scaled units; nil is model.DefaultPriorFor each release.
+	Prior *model.Prior
+	// Means, SDs and R2 say what the rows are taken to be like, see Assume.
+	Means, SDs map[string]float64
+	R2         float64
+	// Epsilons and Ns span the grid.
+	Epsilons []float64
+	Ns       []int64
+	// Delta is 0 for Laplace noise; above 0, noise is what ssp.Auto chooses.
+	Delta float64
+	// Truth holds the slopes behind the simulated data, in the data's units;
+	// NaN, and nil for all, is a slope of Assumption.
+	Truth []float64
+	// Releases is the number of simulated releases at each point; 0 is
+	// DefaultReleases.
+	Releases int
+	// Level is that of the intervals; 0 is posterior.DefaultLevel.
+	Level float64
+	Seed  uint64
+	// Workers is the number of releases that are worked on at once, 0 for
+	// GOMAXPROCS. Results do not depend on it.
+	Workers int
+	// Progress, if not nil, is called after each release, by one goroutine
+	// at a time.
+	Progress func(done, total int)
+}
+
+// Forecast says what releases of a design would tell, from simulated ones: no
+// row was read, and no ε is spent.
+type Forecast struct {
+	Design   *schema.Design
+	Prior    *model.Prior // scaled units, before there is a release
+	Assumed  *Assumption
+	Method   string
+	Delta    float64
+	Level    float64
+	Releases int // at each point
+	Seed     uint64
+	Alone    []PriorSlope // in the order of each point's Slopes
+	Points   []Point
+	Warnings []string
+}
+
+// PriorSlope is what the prior alone says of a slope, in the data's units.
+type PriorSlope struct {
+	Name  string
+	Width float64 // of the equal-tailed interval
+	Truth float64 // behind the simulated data; NaN: as assumed
+}
+
+// Point is a point of the grid; points are ordered by n, then ε.
+type Point struct {
+	N       int64
+	Epsilon float64
+	Noise   release.Noise
+	Slopes  []SlopeForecast
+}
+
+// SlopeForecast averages over simulated releases, in the data's units. An error
+// is the Monte Carlo standard error of that average; it is NaN for one release.
+type SlopeForecast struct {
+	Width, WidthError float64 // of the equal-tailed interval
+	// Contraction is the mean of posterior contractions, see posterior.Parameter.
+	Contraction, ContractionError float64
+	// Price is the mean posterior sd over the mean sd without noise.
+	Price, PriceError float64
+	SD                float64 // mean posterior sd
+	NoiselessSD       float64 // mean posterior sd given the same rows without noise
+	// Detected is the share of releases whose interval lies on the true
+	// slope's side of 0.
+	Detected, DetectedError float64
+}
+
+// Foresee simulates releases before there are data, over a grid of ε and n:
+// parameters as assumed, the exact statistics of n normal rows, the noise of
+// a release with ε, and the posterior by mcmc-exact under the prior. All points share their
+// random numbers, so that they differ by n and ε more than by chance. The noise
+// comes from the seed, and the releases are marked simulated; none leaves here.
+//
+// Rows are normal and not clamped; what they are like beside that is in Forecast.Assumed.
+//
+// Errors: options that cannot stand, those of ssp.Publish on privacy, a context
+// that is done.
+func Foresee(ctx context.Context, o Options) (*Forecast, error) {
+	f, err := o.forecast()
+	if err != nil {
+		return nil, err
+	}
+	s := &simulation{forecast: f, frame: f.Design.Frame(), pool: o.Pool}
+	f.Alone = s.alone(o.Truth)
+	if err := s.run(ctx, o); err != nil {
+		return nil, err
+	}
+	for i := range f.Points {
+		f.Points[i].Slopes = s.average(i)
+	}
+	f.Warnings = s.warnings()
+	return f, nil
+}
+
+// Validate returns what Foresee refuses before it simulates anything.
+func (o Options) Validate() error {
+	_, err := o.forecast()
+	return err
+}
+
+// forecast checks the options, and returns a forecast that lacks its numbers.
+func (o Options) forecast() (*Forecast, error) {
+	if o.Design == nil {
+		return nil, errors.New("a forecast needs a design: the columns and their public bounds")
+	}
+	if err := o.Design.Validate(); err != nil {
+		return nil, err
+	}
+	f := &Forecast{Design: o.Design, Method: exact.Method{}.Name(), Delta: o.Delta, Level: o.Level, Releases: o.Releases, Seed: o.Seed}
+	if f.Level == 0 {
+		f.Level = posterior.DefaultLevel
+	}
+	if f.Releases == 0 {
+		f.Releases = DefaultReleases
+	}
+	p := len(o.Design.Covariates)
+	switch {
+	case !(f.Level > 0 && f.Level < 1):
+		return nil, fmt.Errorf("level %v is not between 0 and 1", f.Level)
+	case f.Releases < 1:
+		return nil, fmt.Errorf("%d releases: at least 1 is needed at each point", f.Releases)
+	case o.Truth != nil && len(o.Truth) != p:
+		return nil, fmt.Errorf("%d true slopes for %d covariates", len(o.Truth), p)
+	case len(o.Epsilons) == 0 || len(o.Ns) == 0:
+		return nil, errors.New("a forecast needs an ε and an n")
+	}
+	for _, v := range o.Truth {
+		if math.IsInf(v, 0) {
+			return nil, errors.New("a true slope is infinite")
+		}
+	}
+	var err error
+	if f.Prior, err = o.prior(); err != nil {
+		return nil, err
+	}
+	if f.Assumed, err = Assume(o.Design, o.Means, o.SDs, o.R2); err != nil {
+		return nil, err
+	}
+	f.Points, err = o.points()
+	return f, err
+}
+
+// prior is the one before there is a release.
+func (o Options) prior() (*model.Prior, error) {
+	if o.Prior == nil {
+		return model.DefaultPriorFor(o.Design)
+	}
+	return o.Prior, o.Prior.Check(shapeOf(o.Design))
+}
+
+func shapeOf(d *schema.Design) model.Shape {
+	return model.Shape{P: len(d.Covariates), Intercept: d.Intercept}
+}
+
+// points lays out the grid.
+func (o Options) points() ([]Point, error) {
+	m := len(o.Design.Covariates) + 1
+	var points []Point
+	for _, n := range o.Ns {
+		if n <= int64(m) {
+			return nil, fmt.Errorf("n = %d: %d columns need more than %d rows", n, m, m)
+		}
+		if n > ssp.MaxRows {
+			return nil, fmt.Errorf("n = %d: at most %d rows are possible", n, int64(ssp.MaxRows))
+		}
+		for _, epsilon := range o.Epsilons {
+			noise, err := ssp.Calibrate(m, o.privacy(epsilon), release.Laplace, ssp.Exact)
+			if o.Delta > 0 {
+				noise, err = o.chosen(m, epsilon)
+			}
+			if err != nil {
+				return nil, err
+			}
+			points = append(points, Point{N: n, Epsilon: epsilon, Noise: noise})
+		}
+	}
+	return points, nil
+}
+
+// chosen is the noise that a release has where δ > 0.
+func (o Options) chosen(m int, epsilon float64) (release.Noise, error) {
+	p := o.privacy(epsilon)
+	kind, _, err := ssp.Choose(m, p)
+	if err != nil {
+		return release.Noise{}, err
+	}
+	if kind == release.Laplace {
+		p.Delta = 0
+	}
+	return ssp.Calibrate(m, p, kind, ssp.Exact)
+}
+
+func (o Options) privacy(epsilon float64) release.Privacy {
+	return release.Privacy{Epsilon: epsilon, Delta: o.Delta, Neighbours: release.ReplaceOne}
+}

@@ -1,0 +1,229 @@
+package plan_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/plan"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+func foresee(t *testing.T, o plan.Options) *plan.Forecast {
+	t.Helper()
+	f, err := plan.Foresee(context.Background(), o)
+	must(t, err)
+	return f
+}
+
+func TestForeseeDoesNotDependOnWorkers(t *testing.T) {
+	var first string
+	for _, workers := range []int{1, 3} {
+		calls := 0
+		f := foresee(t, plan.Options{
+			Design: dpreg.UnitDesign(2), Epsilons: []float64{0.1, 3}, Ns: []int64{60, 900}, Releases: 3, Seed: 5, Workers: workers,
+			Progress: func(done, total int) {
+				if calls++; done != calls || total != 12 {
+					t.Errorf("call %d: %d of %d", calls, done, total)
+				}
+			},
+		})
+		var b bytes.Buffer
+		must(t, f.WriteJSON(&b))
+		switch {
+		case first == "":
+			first = b.String()
+		case first != b.String():
+			t.Errorf("one worker:\n%s\nthree:\n%s", first, b.String())
+		}
+	}
+}
+
+// Without noise to speak of the price is 1, and with nothing but noise the prior
+// is left, N(0, 2.5²) of a slope. A chain's sd is off by 8 % or so and an average over 20 of
+// them by 2 %.
+func TestForeseeAtTheEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates releases for some ten seconds")
+	}
+	f := foresee(t, plan.Options{Design: dpreg.UnitDesign(1), Epsilons: []float64{1e-7, 1e7}, Ns: []int64{200}, Releases: 20, Seed: 1})
+	blind, clear, alone := f.Points[0].Slopes[0], f.Points[1].Slopes[0], f.Alone[0]
+	wantClose(t, "Price without noise", clear.Price, 1, 0.09)
+	wantClose(t, "sd without noise", clear.SD, clear.NoiselessSD, 0.09*clear.NoiselessSD)
+	wantClose(t, "width of noise alone", blind.Width, alone.Width, 0.09*alone.Width)
+	wantClose(t, "Contraction from noise", blind.Contraction, 0, 5*blind.ContractionError)
+	wantClose(t, "sd without noise, of both", blind.NoiselessSD, clear.NoiselessSD, 0.01*clear.NoiselessSD) // their default priors differ
+	if !(clear.Contraction > 0.9) {
+		t.Errorf("%+v\n%+v", blind, clear)
+	}
+	wantClose(t, "width of the prior", alone.Width, 2*1.959964*2.5, 1e-5)
+}
+
+// Widths of other units are the same widths; pooled slopes are the mean.
+func TestForeseeUnits(t *testing.T) {
+	o := plan.Options{Design: dpreg.UnitDesign(2), Epsilons: []float64{1}, Ns: []int64{300}, Releases: 3}
+	scaled := foresee(t, o)
+	o.Pool = true
+	pooled := foresee(t, o)
+	o.Pool = false
+	o.Design = &schema.Design{
+		Response:   schema.Column{Name: "income", Lower: 0, Upper: 200},
+		Covariates: []schema.Column{{Name: "age", Lower: 20, Upper: 60}, {Name: "educ", Lower: 0, Upper: 10}}, Intercept: true,
+	}
+	dollars := foresee(t, o)
+	mean := 0.0
+	for j, factor := range []float64{100. / 20, 100. / 5} {
+		a, b := scaled.Points[0].Slopes[j], dollars.Points[0].Slopes[j]
+		wantClose(t, "width", b.Width, factor*a.Width, 1e-9*b.Width)
+		wantClose(t, "noiseless sd", b.NoiselessSD, factor*a.NoiselessSD, 1e-9*b.SD)
+		wantClose(t, "contraction", b.Contraction, a.Contraction, 1e-9)
+		wantClose(t, "price", b.Price, a.Price, 1e-9)
+		wantClose(t, "prior", dollars.Alone[j].Width, factor*scaled.Alone[j].Width, 1e-12*b.Width)
+		mean += a.Width / 2
+	}
+	wantClose(t, "pooled width", pooled.Points[0].Slopes[0].Width, mean, 1e-9)
+	if dollars.Alone[1].Name != "educ" || len(pooled.Alone) != 1 {
+		t.Errorf("%+v %+v", dollars.Alone, pooled.Alone)
+	}
+}
+
+// A large slope seen clearly is always found, on the side on which it is.
+func TestForeseeTruth(t *testing.T) {
+	for _, truth := range []float64{-0.9, 0.9, 0} {
+		f := foresee(t, plan.Options{Design: dpreg.UnitDesign(1), Epsilons: []float64{1e6}, Ns: []int64{5000}, Truth: []float64{truth}, Releases: 4})
+		want := 1.0
+		if truth == 0 {
+			want = 0 // no side to find
+		}
+		if got := f.Points[0].Slopes[0].Detected; got != want || f.Alone[0].Truth != truth {
+			t.Errorf("slope %v: detected %v", truth, got)
+		}
+	}
+}
+
+func TestForeseeNoise(t *testing.T) {
+	o := plan.Options{Design: dpreg.UnitDesign(1), Epsilons: []float64{0.5}, Ns: []int64{100}, Releases: 1}
+	f := foresee(t, o)
+	if n := f.Points[0].Noise; n.Kind != release.Laplace || math.Abs(n.Scale-32./3) > 1e-12 {
+		t.Errorf("%+v", n)
+	}
+	if s := f.Points[0].Slopes[0]; !math.IsNaN(s.WidthError) || math.IsNaN(s.Width) {
+		t.Errorf("the error of one release: %+v", s)
+	}
+	o.Design, o.Delta = dpreg.UnitDesign(5), 1e-2
+	if n := foresee(t, o).Points[0].Noise; n.Kind != release.Gaussian {
+		t.Errorf("6 columns, δ = 0.01: %+v", n)
+	}
+}
+
+func TestForecastFiles(t *testing.T) {
+	f := foresee(t, plan.Options{Design: dpreg.UnitDesign(2), Epsilons: []float64{1, 2}, Ns: []int64{50}, Releases: 1})
+	var text bytes.Buffer
+	must(t, f.WriteCSV(&text))
+	records, err := csv.NewReader(&text).ReadAll()
+	must(t, err)
+	if len(records) != 5 || records[1][4] != "x1" || records[4][1] != "2" || records[1][6] != "NA" {
+		t.Errorf("%q", records)
+	}
+	must(t, f.WriteJSON(&text))
+	var read struct {
+		Format    string
+		Simulated bool
+		Prior     []struct{ Truth *float64 }
+		Assumed   struct{ Columns []plan.AssumedColumn }
+		Points    []struct{ Slopes []map[string]any }
+	}
+	must(t, json.Unmarshal(text.Bytes(), &read))
+	if read.Format != plan.Format || !read.Simulated || read.Prior[0].Truth != nil || len(read.Points) != 2 || len(read.Assumed.Columns) != 3 || read.Assumed.Columns[2] != (plan.AssumedColumn{Name: "y", Mean: -0.25, SD: 0.25}) {
+		t.Errorf("%+v", read)
+	}
+	for i, name := range records[0][5:] {
+		if _, ok := read.Points[0].Slopes[0][name]; !ok {
+			t.Errorf("column %d of the CSV, %s, is no member of the JSON", i+5, name)
+		}
+	}
+}
+
+func TestForeseeRefuses(t *testing.T) {
+	good := plan.Options{Design: dpreg.UnitDesign(2), Epsilons: []float64{1}, Ns: []int64{100}, Releases: 1}
+	for what, c := range map[string]struct {
+		says   string
+		change func(*plan.Options)
+	}{
+		"no design": {"design", func(o *plan.Options) { o.Design = nil }},
+		"no ε":      {"ε", func(o *plan.Options) { o.Epsilons = nil }},
+		"no n":      {"n", func(o *plan.Options) { o.Ns = nil }},
+		"few rows":  {"more than 3 rows", func(o *plan.Options) { o.Ns = []int64{3} }},
+		"many rows": {"at most", func(o *plan.Options) { o.Ns = []int64{1 << 60} }},
+		"ε":         {"epsilon", func(o *plan.Options) { o.Epsilons = []float64{0} }},
+		"δ":         {"delta", func(o *plan.Options) { o.Delta = 2 }},
+		"level":     {"level", func(o *plan.Options) { o.Level = 1 }},
+		"releases":  {"releases", func(o *plan.Options) { o.Releases = -1 }},
+		"truth":     {"slopes", func(o *plan.Options) { o.Truth = []float64{1} }},
+		"infinity":  {"infinite", func(o *plan.Options) { o.Truth = []float64{1, math.Inf(1)} }},
+		"prior":     {"prior", func(o *plan.Options) { o.Prior = model.DefaultPrior(model.Shape{P: 1, Intercept: true}) }},
+	} {
+		o := good
+		c.change(&o)
+		if _, err := plan.Foresee(context.Background(), o); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	o := good
+	o.Releases = 1000
+	o.Progress = func(int, int) { cancel() }
+	if _, err := plan.Foresee(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// TestAssume: what is stated stands, what is not is an assumption that values within the bounds
+// can meet.
+func TestAssume(t *testing.T) {
+	d := &schema.Design{Response: schema.Column{Name: "income", Lower: 0, Upper: 200}, Intercept: true,
+		Factors: []schema.Factor{{Name: "region", Levels: []string{"a", "b", "c", "d"}}},
+		Covariates: []schema.Column{{Name: "age", Lower: 20, Upper: 60}, {Name: "regionb", Upper: 1, Factor: "region", Level: "b"},
+			{Name: "regionc", Upper: 1, Factor: "region", Level: "c"}, {Name: "regiond", Upper: 1, Factor: "region", Level: "d"}}}
+	must(t, d.Validate())
+	a, err := plan.Assume(d, map[string]float64{"income": 199, "regiond": 0.5}, map[string]float64{"age": 8}, 0)
+	must(t, err)
+	share := math.Sqrt(0.25 * 0.75)
+	want := []plan.AssumedColumn{{"age", 35, 8}, {"regionb", 0.25, share}, {"regionc", 0.25, share}, {"regiond", 0.5, 0.5}, {"income", 199, math.Sqrt(199)}}
+	if !slices.Equal(a.Columns, want) {
+		t.Errorf("%+v", a.Columns)
+	}
+	for says, stated := range map[string][2]map[string]float64{
+		`"height" is none`:     {{"height": 1}, nil},
+		"not within its bound": {{"age": 60}, nil},
+		"at most 19.4":         {nil, {"age": 30}},
+		"at most 0.433":        {nil, {"regionb": -1}},
+	} {
+		if _, err := plan.Assume(d, stated[0], stated[1], 0); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", says, err)
+		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantClose(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tolerance) {
+		t.Errorf("%s: got %v, want %v (difference %.3g, tolerance %.3g)", what, got, want, got-want, tolerance)
+	}
+}

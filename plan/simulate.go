@@ -1,0 +1,184 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync/atomic"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/parallel"
+	"github.com/dpreg/dpreg/internal/reference"
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/ssp"
+)
+
+// The chain of a simulated release is short: the error of its interval, some 6 %
+// at an effective sample size of 150, is small beside the spread over releases,
+// and averages out with it.
+const (
+	simulatedWarmup = 400
+	simulatedDraws  = 800
+	priorDraws      = 10_000
+	noiselessSweeps = 400  // see reference.WithoutNoise: the sd is known to 4 %
+	uneasyRHat      = 1.1  // of so short a chain
+	uneasyShare     = 0.05 // of all chains above uneasyRHat: worth a warning
+)
+
+// simulation works a forecast out.
+type simulation struct {
+	forecast *Forecast
+	frame    schema.Frame
+	pool     bool
+	truth    []float64   // scaled; NaN: as assumed
+	results  [][]outcome // [point][release]
+	uneasy   atomic.Int64
+}
+
+// outcome is what one simulated release told of the slopes reported, in the
+// data's units.
+type outcome []told
+
+type told struct{ width, contraction, sd, noiseless, detected float64 }
+
+// alone describes the prior of each slope without a release, normal given σ² and the free scales, which are
+// drawn from their prior.
+func (s *simulation) alone(truth []float64) []PriorSlope {
+	f := s.forecast
+	p, q := len(f.Design.Covariates), f.Prior.Theta.Dim()
+	sds := reference.PriorSDs(f.Prior, priorDraws)
+	s.truth = make([]float64, p)
+	slopes := make([]PriorSlope, p)
+	for j := range slopes {
+		factor := s.frame.Half[p] / s.frame.Half[j] // a slope in the data's units over the scaled one
+		slopes[j] = PriorSlope{f.Design.Covariates[j].Name, 2 * factor * reference.Quantile((1+f.Level)/2, reference.Column(sds, q-p+j)), math.NaN()}
+		if truth != nil {
+			slopes[j].Truth = truth[j]
+		}
+		s.truth[j] = slopes[j].Truth / factor
+	}
+	if !s.pool {
+		return slopes
+	}
+	one := PriorSlope{Name: "slope", Truth: slopes[0].Truth}
+	for _, a := range slopes {
+		one.Width += a.Width / float64(p)
+	}
+	return []PriorSlope{one}
+}
+
+// run simulates every release of every point.
+func (s *simulation) run(ctx context.Context, o Options) error {
+	f := s.forecast
+	total := len(f.Points) * f.Releases
+	s.results = make([][]outcome, len(f.Points))
+	for i := range s.results {
+		s.results[i] = make([]outcome, f.Releases)
+	}
+	return parallel.Each(ctx, o.Workers, total, o.Progress, func(ctx context.Context, i int) (err error) {
+		point, k := i%len(f.Points), i/len(f.Points)
+		s.results[point][k], err = s.release(ctx, o, point, k)
+		return err
+	})
+}
+
+// The streams of the random numbers of release k, the same at every point.
+const (
+	parameterStream = iota
+	rowStream
+	noiseStream
+	chainStream
+	streams
+)
+
+// release simulates release k of a point.
+func (s *simulation) release(ctx context.Context, o Options, point, k int) (outcome, error) {
+	f := s.forecast
+	at := f.Points[point]
+	stream := func(which int) *rand.Rand { return mcmc.Stream(f.Seed, streams*k+which) }
+	shape := shapeOf(f.Design)
+	x := f.Assumed.draw(shape, s.frame, s.truth, stream(parameterStream))
+	moments, v := model.NewMoments(shape), make([]float64, shape.Statistics())
+	moments.Set(x)
+	if !moments.Factor() {
+		return nil, errors.New("what is assumed of the columns gives covariance matrices that are singular in float64")
+	}
+	moments.RandExact(v, float64(at.N), stream(rowStream))
+	exact, err := ssp.FromVector(shape.M(), at.N, v)
+	if err != nil {
+		return nil, fmt.Errorf("normal rows as assumed reach too far beyond the bounds: %w", err)
+	}
+	privacy := o.privacy(at.Epsilon)
+	if at.Noise.Kind == release.Laplace {
+		privacy.Delta = 0
+	}
+	r, err := ssp.Publish(ctx, exact, f.Design, privacy, at.Noise.Kind, ssp.Exact, mechanisms.Simulated(stream(noiseStream)))
+	if err != nil {
+		return nil, err
+	}
+	plan := mcmc.Plan{Chains: 1, Warmup: simulatedWarmup, Draws: simulatedDraws, Seed: stream(chainStream).Uint64(), Workers: 1}
+	fit, err := dpreg.Infer(ctx, dpreg.One(r), dpreg.Options{Method: f.Method, Prior: o.Prior, Plan: plan})
+	if err != nil {
+		return nil, err
+	}
+	return s.told(fit, x, exact)
+}
+
+// told compares a fit with the truth x, and with the posterior given the exact
+// statistics.
+func (s *simulation) told(fit *dpreg.Fit, x *model.Params, exact *ssp.Statistics) (outcome, error) {
+	shape := shapeOf(fit.Design)
+	q, first := shape.Q(), shape.Q()-shape.P
+	noiseless := make([]float64, q)
+	if !reference.NewWithoutNoise(shape, fit.Prior, s.frame, noiselessSweeps).Variance(noiseless, x, exact.Vector(), float64(exact.N)) {
+		return nil, errors.New("the prior is too weak to tell collinear columns apart")
+	}
+	draws := fit.Draws(dpreg.Original)
+	prior, err := fit.Prior.Original(s.frame)
+	if err != nil {
+		return nil, err
+	}
+	sds := reference.SDs(prior, draws.Thin(reference.ScaleDraws))
+	draws = draws.Map(draws.Names[first:q], func(dst, src []float64) { copy(dst, src[first:]) })
+	slopes, worst := make(outcome, shape.P), 0.0
+	for j, parameter := range posterior.Summarise(draws, s.forecast.Level).Parameters {
+		k := first + j
+		parameter.Contract(2 * reference.Quantile(0.75, reference.Column(sds, k)))
+		worst = max(worst, parameter.RHat)
+		slopes[j] = told{width: parameter.Upper - parameter.Lower, contraction: math.NaN(), sd: parameter.SD, noiseless: math.Sqrt(noiseless[k])}
+		if c := parameter.Contraction; c != nil {
+			slopes[j].contraction = *c
+		}
+		if truth := x.Theta[k]; truth > 0 && parameter.Lower > 0 || truth < 0 && parameter.Upper < 0 {
+			slopes[j].detected = 1
+		}
+	}
+	if worst > uneasyRHat || math.IsNaN(worst) {
+		s.uneasy.Add(1)
+	}
+	if s.pool {
+		return slopes.pooled(), nil
+	}
+	return slopes, nil
+}
+
+// pooled is the mean over slopes.
+func (o outcome) pooled() outcome {
+	var mean told
+	w := 1 / float64(len(o))
+	for _, t := range o {
+		mean.width += w * t.width
+		mean.contraction += w * t.contraction
+		mean.sd += w * t.sd
+		mean.noiseless += w * t.noiseless
+		mean.detected += w * t.detected
+	}
+	return outcome{mean}
+}

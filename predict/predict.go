@@ -1,0 +1,254 @@
+// Package predict has the posterior predictive law of the response of rows.
+package predict
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// Options of predictions. The zero value serves.
+type Options struct {
+	// Level is the probability of the equal-tailed intervals; 0 is
+	// posterior.DefaultLevel.
+	Level float64
+	// Mean asks for the regression line θᵀ(1, x) in place of a new response.
+	Mean bool
+	// Custodian is, where several custodians are pooled partially, the number from 1
+	// of the one to whose rows predictions are for; 0 is a new one.
+	Custodian int
+}
+
+// Prediction is the posterior predictive law of the response of one row, or the
+// posterior of the regression line there, in the data's units.
+type Prediction struct {
+	Fitted       float64 // mean
+	SD           float64
+	Lower, Upper float64
+	// Outside tells that a covariate lies outside its public bounds: an
+	// extrapolation, as no row that was released can lie there. Covariates are
+	// not clamped.
+	Outside bool
+}
+
+// Predictor predicts rows one after another. It is safe for concurrent use.
+//
+// With a = (1, x) and draws (θ_i, σ_i²) of the posterior, the predictive law of a
+// new response is the mixture of the normals N(θ_iᵀa, σ_i²). Its mean and variance
+// need no simulation (the law of total variance),
+//
+//	E y = E θᵀa        Var y = aᵀ Cov(θ) a + E σ²,
+//
+// over all draws, and its quantiles are roots of the mixture's distribution
+// function, over at most 2000 evenly spaced draws: nothing depends on a seed but
+// the draws. All is computed in scaled units, where an intercept far from the
+// data cancels no digits, and mapped back.
+//
+// Under partial pooling a custodian's rows have its own θ_j and σ_j, and those of a new
+// custodian θ_new ~ N(θ, Ω) and log σ_new ~ N(log σ, υ²), so that given a draw
+//
+//	y ~ N(θᵀa, σ_new² + aᵀΩa),   σ_new = σ exp(υe),   e ~ N(0, 1),
+//
+// of variance σ² exp(2υ²) + aᵀΩa, and the line is N(θᵀa, aᵀΩa): mixtures of normals again,
+// where for quantiles each draw has an e of its own, those of all draws evenly spread over
+// the normal law (a Kronecker sequence).
+type Predictor struct {
+	frame  schema.Frame
+	design *schema.Design
+	level  float64
+	mean   bool
+
+	centre []float64 // E θ, q
+	cov    []float64 // Cov θ, q×q; of a new custodian's Cov θ_new = Cov θ + E Ω
+	sigma2 float64   // E σ²
+	theta  []float64 // draws for the quantiles, row-major, q wide
+	sigma  []float64 // and their σ, or σ_new
+	omega  []float64 // and Ω, q×q, of a new custodian; else nil
+}
+
+// Rows predicts a row for each of x from a fit: its p values are those of
+// f.Design.Covariates in their order and in the data's units.
+//
+// Errors: a level outside (0, 1), a row that has not p finite values, values so
+// far outside the bounds that the result overflows.
+func Rows(f *dpreg.Fit, x [][]float64, o Options) ([]Prediction, error) {
+	p, err := Of(f, o)
+	if err != nil {
+		return nil, err
+	}
+	predictions := make([]Prediction, len(x))
+	for i, row := range x {
+		if len(row) != len(f.Design.Covariates) {
+			return nil, fmt.Errorf("row %d has %d values, the model has %d covariates", i+1, len(row), len(f.Design.Covariates))
+		}
+		if predictions[i], err = p.Predict(row); err != nil {
+			return nil, fmt.Errorf("row %d: %w", i+1, err)
+		}
+	}
+	return predictions, nil
+}
+
+// Of prepares predictions from a fit, for rows too many to hold. Errors: a level
+// outside (0, 1).
+func Of(f *dpreg.Fit, o Options) (*Predictor, error) {
+	return New(f.StanDraws(dpreg.Scaled), f.Design, dpreg.Scaled, o)
+}
+
+// New predicts from draws that hold, among others, θ and σ² of a design
+// in the units u, under the names of Fit.StanDraws: theta[0] is the intercept, where
+// there is one, theta[j] the j-th slope, and sigma2; under partial pooling theta_at[c,j]
+// and sigma_at[c] of custodian c, or omega[j,k] and spread_log_sigma for a new one.
+//
+// Errors: an invalid design, a parameter that is missing or not finite, no draws,
+// a σ² that is not above 0, a level outside (0, 1), a custodian or units that there are not.
+func New(d *posterior.Draws, design *schema.Design, u dpreg.Units, o Options) (*Predictor, error) {
+	if u != dpreg.Original && u != dpreg.Scaled {
+		return nil, fmt.Errorf("units %q are neither %q nor %q", u, dpreg.Original, dpreg.Scaled)
+	}
+	if o.Level == 0 {
+		o.Level = posterior.DefaultLevel
+	}
+	if !(o.Level > 0 && o.Level < 1) {
+		return nil, fmt.Errorf("level %v of the intervals: it must lie between 0 and 1", o.Level)
+	}
+	if err := design.Validate(); err != nil {
+		return nil, err
+	}
+	p := &Predictor{frame: design.Frame(), design: design, level: o.Level, mean: o.Mean}
+	s := source{draws: d, units: u, frame: p.frame, shape: shapeOf(design)}
+	names, pooled, err := s.names(o.Custodian)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.rows(names)
+	if err != nil {
+		return nil, err
+	}
+	p.load(rows, len(names), pooled)
+	return p, nil
+}
+
+func shapeOf(d *schema.Design) model.Shape {
+	return model.Shape{P: len(d.Covariates), Intercept: d.Intercept}
+}
+
+// Most draws of which the quantiles are computed: those of a mixture of normals
+// are smooth in each of its parts, those of the line are order statistics.
+const (
+	mixtureDraws = 2000
+	lineDraws    = 20000
+)
+
+// load computes the moments of all draws, rows of θ, σ² and, where pooled, Ω and perhaps
+// υ, and keeps those for the quantiles.
+func (p *Predictor) load(rows []float64, width int, pooled bool) {
+	q := shapeOf(p.design).Q()
+	count, last := len(rows)/width, q+1 // θ and σ²; Ω
+	if pooled {
+		last += q * q
+	}
+	upsilon := func(row []float64) float64 {
+		if last < width {
+			return row[last]
+		}
+		return 0
+	}
+	p.centre, p.cov = make([]float64, q), make([]float64, q*q)
+	for i := range count {
+		row := rows[i*width:]
+		for j := range q {
+			p.centre[j] += row[j] / float64(count)
+		}
+		p.sigma2 += row[q] * math.Exp(2*upsilon(row)*upsilon(row)) / float64(count)
+	}
+	for i := range count {
+		row := rows[i*width:]
+		for j := range q {
+			for k := range q {
+				p.cov[j*q+k] += (row[j] - p.centre[j]) * (row[k] - p.centre[k]) / float64(max(count-1, 1))
+			}
+		}
+	}
+	if pooled {
+		for i := range count {
+			for j, v := range rows[i*width+q+1 : i*width+last] {
+				p.cov[j] += v / float64(count)
+			}
+		}
+	}
+	most := mixtureDraws
+	if p.mean && !pooled {
+		most = lineDraws
+	}
+	step := (count + most - 1) / most
+	for i := step - 1; i < count; i += step {
+		row := rows[i*width : (i+1)*width]
+		p.theta = append(p.theta, row[:q]...)
+		e := normalAt(len(p.sigma))
+		p.sigma = append(p.sigma, math.Sqrt(row[q])*math.Exp(upsilon(row)*e))
+		p.omega = append(p.omega, row[q+1:last]...)
+	}
+}
+
+// normalAt is the normal quantile of number i of a Kronecker sequence.
+func normalAt(i int) float64 {
+	_, u := math.Modf((float64(i) + 0.5) * (math.Sqrt(5) - 1) / 2)
+	return math.Sqrt2 * math.Erfinv(2*u-1)
+}
+
+var errOverflow = errors.New("the covariates lie so far outside their bounds that the prediction overflows")
+
+// Predict predicts the row with these p covariates, in the data's units; it
+// panics where there are not p. Errors: a covariate that is not finite, a result
+// that overflows.
+func (p *Predictor) Predict(x []float64) (Prediction, error) {
+	m := len(p.frame.Half)
+	if len(x) != m-1 {
+		panic(fmt.Sprintf("predict: %d covariates to predict from, want %d", len(x), m-1))
+	}
+	var out Prediction
+	a := make([]float64, 0, m)
+	if p.design.Intercept {
+		a = append(a, 1)
+	}
+	for j, v := range x {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return out, fmt.Errorf("covariate %q is %v", p.frame.Labels[j], v)
+		}
+		bounds := p.design.Covariates[j]
+		out.Outside = out.Outside || v < bounds.Lower || v > bounds.Upper
+		a = append(a, (v-p.frame.Centre[j])/p.frame.Half[j])
+	}
+	mean, variance := p.moments(a)
+	sd := math.Sqrt(variance)
+	lower, upper := p.interval(a, mean, sd)
+	c, h := p.frame.Centre[m-1], p.frame.Half[m-1]
+	out.Fitted, out.SD, out.Lower, out.Upper = c+h*mean, h*sd, c+h*lower, c+h*upper
+	for _, v := range []float64{out.Fitted, out.SD, out.Lower, out.Upper} {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return out, errOverflow
+		}
+	}
+	return out, nil
+}
+
+// moments are the mean and variance at a in scaled units.
+func (p *Predictor) moments(a []float64) (mean, variance float64) {
+	q := len(a)
+	for j, u := range a {
+		mean += u * p.centre[j]
+		for k, v := range a {
+			variance += u * p.cov[j*q+k] * v
+		}
+	}
+	variance = max(variance, 0) // rounding: the covariance is a sum of squares
+	if !p.mean {
+		variance += p.sigma2
+	}
+	return mean, variance
+}
