@@ -190,7 +190,7 @@ func TestFaults(t *testing.T) {
 }
 
 // studies know what their rows are, and what they publish has simulated noise, as it says.
-var studies = []string{".", "calibration", "calibration/compare", "bench/engines", "bench/federated"}
+var studies = []string{"plan", "calibration", "bench/engines", "bench/federated"}
 
 // spending are what draws noise on the sums of rows, and the directories that may name it.
 // Noise of the operating system is custody's, but for that of vi and pvi, on gradients of
@@ -199,7 +199,7 @@ var spending = map[string][]string{
 	"mechanisms.OS":        {"custody", "cmd/dpreg"},
 	"mechanisms.Laplace":   {"ssp", "ssp/adassp"},
 	"mechanisms.Gaussian":  {"ssp", "ssp/adassp"},
-	"mechanisms.NewStream": {"vi", "vi/pvi", "cmd/dpreg", "calibration/compare", "bench/federated"},
+	"mechanisms.NewStream": {"vi", "vi/pvi", "cmd/dpreg", "calibration", "bench/federated", "bench/published"},
 	"ssp.Publish":          append([]string{"custody"}, studies...),
 	"ssp.PublishMoments":   append([]string{"custody"}, studies...),
 	"ssp.NewMagnitudes":    {"custody"},
