@@ -36,12 +36,12 @@ func Example() {
 	//   not depend on n.
 	//
 	//             Estimate Est.Error  l-95% u-95%  Rhat Bulk_ESS Tail_ESS Contr.
-	// (Intercept)    -8790     17241 -43944 25189 1.001     2803     2317  0.999
-	// educ            4403      1687   1107  7892 1.001     2834     2214  0.999
-	// sigma          48312     12814  10745 67348 1.003     2107     1216  0.956
+	// (Intercept)    -9157     17809 -46357 25936 1.000     2834     2270  0.999
+	// educ            4450      1741    989  8087 1.000     2869     2215  0.999
+	// sigma          48632     12586  12172 67045 1.002     2754     1734  0.955
 	//
-	// 4 chains of 1000 draws: R-hat at most 1.003, of sigma; ESS at least 1216, of
+	// 4 chains of 1000 draws: R-hat at most 1.002, of sigma; ESS at least 1734, of
 	//   sigma2.
 	// Price of privacy (posterior sd over the sd expected without noise): (Intercept)
-	//   3.61, educ 3.70.
+	//   3.68, educ 3.75.
 }

@@ -20,10 +20,7 @@ const examplesPage = "docs/examples.md"
 
 // The examples of docs/examples.md, in its order.
 var examples = []struct{ file, formula string }{
-	{"cirrhosis", "cirrhosis ~ wine + liquor"},
-	{"pums", "income ~ age + educ + married"},
 	{"pums10000", "income ~ age + educ + married"},
-	{"wine-red", "quality ~ alcohol + `volatile acidity` + sulphates"},
 	{"diabetes", "progression ~ bmi + bp + s5"},
 }
 
@@ -58,35 +55,25 @@ func TestPrintedExamples(t *testing.T) {
 type fitted struct {
 	label    string
 	original *posterior.Summary
-	price    []float64 // nil without noise
 }
 
 func fittedOf(label string, f *dpreg.Fit) fitted {
-	return fitted{label, f.Summary(dpreg.Original, 0.95), f.PriceOfPrivacy()}
+	return fitted{label, f.Summary(dpreg.Original, 0.95)}
 }
 
-// exampleTable has a line for each coefficient but the intercept, and for σ, and
-// each fit, the first of which is the yardstick of widths.
+// exampleTable has a line for each coefficient but the intercept and each fit, the first
+// of which is the yardstick of widths.
 func exampleTable(fits []fitted) string {
 	var b strings.Builder
-	b.WriteString("| | noise | Estimate | 95 % interval | its width | Contraction | Price | The release says |\n|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| | noise | Estimate | 95 % interval | its width | Contraction | The release says |\n|---|---|---|---|---|---|---|\n")
 	q := slices.IndexFunc(fits[0].original.Parameters, func(p posterior.Parameter) bool { return p.Name == "sigma2" })
-	for j := 1; j < q+2; j++ {
-		if j == q { // σ², and σ follows
-			continue
-		}
+	for j := 1; j < q; j++ {
 		u := fits[0].original.Parameters[j]
 		places := max(0, 1-int(math.Floor(math.Log10(u.SD)))) // two digits of the sd without noise
 		for _, f := range fits {
-			p, price, says := f.original.Parameters[j], "", ""
-			if j < q {
-				says = saysOf(p)
-				if f.price != nil {
-					price = fmt.Sprintf("%.1f", f.price[j])
-				}
-			}
-			fmt.Fprintf(&b, "| %s | %s | %.*f | %.*f … %.*f | × %.1f | %.2f | %s | %s |\n", p.Label, f.label,
-				places, p.Mean, places, p.Lower, places, p.Upper, (p.Upper-p.Lower)/(u.Upper-u.Lower), *p.Contraction, price, says)
+			p := f.original.Parameters[j]
+			fmt.Fprintf(&b, "| %s | %s | %.*f | %.*f … %.*f | × %.1f | %.2f | %s |\n", p.Label, f.label,
+				places, p.Mean, places, p.Lower, places, p.Upper, (p.Upper-p.Lower)/(u.Upper-u.Lower), *p.Contraction, saysOf(p))
 		}
 	}
 	return strings.ReplaceAll(b.String(), " -0.00 ", " 0.00 ")

@@ -2,7 +2,7 @@
 // simulates releases of one regression, infers by each method, and says how far the
 // posterior means lie from the truth, and how often 90 % intervals hold it.
 //
-//	go run ./bench/custodians -delta 1e-6 -md docs/custodians.md -plot docs/custodians.svg
+//	go run ./bench/custodians -delta 1e-6 -plot custodians.svg
 //
 // With -delta noise is Gaussian, and methods that need it so are compared as well;
 // without, it is Laplace's.

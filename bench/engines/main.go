@@ -4,7 +4,7 @@
 // of n, ε and covariates, runs the engines that share the exact posterior on each,
 // and the published Gibbs kernel beside them.
 //
-//	go run ./bench/engines -md docs/engines.md -plot docs/engines.svg -csv engines.csv
+//	go run ./bench/engines -md docs/engines.md -plot engines.svg -csv engines.csv
 //
 // The tables go to stdout, or take their marked place in a Markdown file. It works
 // on one core, one engine after the other, in CPU seconds of the process; a run

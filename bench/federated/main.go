@@ -2,7 +2,7 @@
 // keep their rows, on UCI's Adult data: one release from each, and partitioned
 // variational inference (DP-PVI).
 //
-//	go run ./bench/federated -md docs/federated.md -plot docs/federated.svg DIR
+//	go run ./bench/federated -plot federated.svg DIR
 //
 // DIR holds adult.data, whose rows are dealt to the clients anew for each seed, and
 // adult.test, whose rows are predicted. Noise is simulated. The table goes to stdout, or

@@ -61,6 +61,7 @@ func newRoot() *cobra.Command {
 		},
 	}
 	root.AddCommand(newSchema(), newRelease(), newInfer(), newFit(), newShow(), newPlan(), newPredict(), newCheck(), newLedger(), newCalibrate(), newCompare(), newAccount(), newAudit(), newSQL(), newVI(), newPVI())
+	root.AddCommand(newTopics()...)
 	root.SetFlagErrorFunc(flagError)
 	root.InitDefaultHelpCmd()
 	help, _, _ := root.Find([]string{"help"})
@@ -77,7 +78,7 @@ func helpOn(cmd *cobra.Command, args []string) error {
 	}
 	var names []string
 	for _, c := range cmd.Root().Commands() {
-		if c.IsAvailableCommand() {
+		if c.IsAvailableCommand() || c.IsAdditionalHelpTopicCommand() {
 			names = append(names, c.Name())
 		}
 	}

@@ -1,0 +1,18 @@
+package main
+
+import (
+	"github.com/dpreg/dpreg/docs/help"
+	"github.com/spf13/cobra"
+)
+
+// newTopics are commands that do nothing but be found by dpreg help.
+func newTopics() (topics []*cobra.Command) {
+	for _, t := range help.Topics {
+		page, err := help.Page(t.Name)
+		if err != nil {
+			panic(err) // the program was built without it
+		}
+		topics = append(topics, &cobra.Command{Use: t.Name, Short: t.Short, Long: page})
+	}
+	return topics
+}
