@@ -232,7 +232,7 @@ const maxTold = 5
 func (f *Fit) normalityWarnings() []string {
 	var warnings []string
 	if f.Design.Response.Binary() {
-		warnings = append(warnings, fmt.Sprintf("the response %q is 0 or 1, and modelled as a line with normal residuals: see docs/factors.md", f.Design.Response.Name))
+		warnings = append(warnings, fmt.Sprintf("the response %q is 0 or 1, and modelled as a line with normal residuals: see dpreg help factors", f.Design.Response.Name))
 	}
 	if c := Traits(f.Method).Covariates; c == model.NoCovariates || c == model.ReleasedCovariates {
 		return warnings
@@ -245,7 +245,7 @@ func (f *Fit) normalityWarnings() []string {
 		if more := len(names) - maxTold; more > 0 {
 			names = append(names[:maxTold], fmt.Sprintf("%d more", more))
 		}
-		warnings = append(warnings, fmt.Sprintf("x is modelled as normal, and %s %s, 0 or 1: see docs/factors.md", strings.Join(names, ", "), are))
+		warnings = append(warnings, fmt.Sprintf("x is modelled as normal, and %s %s, 0 or 1: see dpreg help factors", strings.Join(names, ", "), are))
 	}
 	return warnings
 }

@@ -23,7 +23,7 @@ func TestNormalityWarnings(t *testing.T) {
 	row := make([]float64, len(d.Columns()))
 	rows := slices.Repeat([][]float64{row}, 50)
 	whole := released(t, d, rows...)
-	const line = `the response "fb" is 0 or 1, and modelled as a line with normal residuals: see docs/factors.md`
+	const line = `the response "fb" is 0 or 1, and modelled as a line with normal residuals: see dpreg help factors`
 	for _, c := range []struct {
 		formula, method string
 		want            []string
@@ -31,9 +31,9 @@ func TestNormalityWarnings(t *testing.T) {
 		{"y ~ x", "", nil},
 		{"y ~ f", "naive", nil},
 		{"fb ~ x", "naive", []string{line}},
-		{"y ~ x + fc", "", []string{`x is modelled as normal, and "fc" is a dummy, 0 or 1: see docs/factors.md`}},
-		{"fb ~ t + fc", "", []string{line, `x is modelled as normal, and "t", "fc" are dummies, 0 or 1: see docs/factors.md`}},
-		{"y ~ .", "", []string{`x is modelled as normal, and "t", "fb", "fc", "fd", "fe", 3 more are dummies, 0 or 1: see docs/factors.md`}},
+		{"y ~ x + fc", "", []string{`x is modelled as normal, and "fc" is a dummy, 0 or 1: see dpreg help factors`}},
+		{"fb ~ t + fc", "", []string{line, `x is modelled as normal, and "t", "fc" are dummies, 0 or 1: see dpreg help factors`}},
+		{"y ~ .", "", []string{`x is modelled as normal, and "t", "fb", "fc", "fd", "fe", 3 more are dummies, 0 or 1: see dpreg help factors`}},
 	} {
 		r, err := whole.Select(c.formula)
 		must(t, err)
