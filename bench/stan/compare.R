@@ -20,17 +20,18 @@ max_depth <- 10      # of a tree, Stan's default
 programs <- list(
   individuals = list(cases = c("lap1_n100_eps1", "lap1_n1000_eps1"), metrics = "diag_e"),
   collapsed = list(
-    cases = c("lap1_n100_eps1", "lap1_n1000_eps1", "lap1_n100_b1"), metrics = c("diag_e", "dense_e")
+    cases = c("lap1_n100_eps1", "lap1_n1000_eps1", "lap1_n100_b1", "lap5_n1000_b10", "gau5_n1000_sd10", "gau10_n1000_sd5"),
+    metrics = c("diag_e", "dense_e")
   )
 )
 
 release_file <- function(case) file.path("cases", paste0(case, ".release.json"))
-prior_file <- "cases/prior.json"
+prior_file <- function(case) sub("^[a-z]+([0-9]+)_.*", "cases/prior\\1.json", case) # its number of covariates is in its name
 
 # The data of a Stan program: sums of (x, y), then of their products j <= k.
 stan_data <- function(case) {
   r <- read_json(release_file(case), simplifyVector = TRUE)
-  prior <- read_json(prior_file, simplifyVector = TRUE)
+  prior <- read_json(prior_file(case), simplifyVector = TRUE)
   s <- r$statistics
   products <- rbind(cbind(s$sum_xx, s$sum_xy), c(s$sum_xy, s$sum_yy))
   list(
@@ -66,7 +67,7 @@ run_dpreg <- function(engines, method, case) {
   dir <- tempfile()
   dir.create(dir)
   out <- system2(engines, c(
-    "-method", method, "-prior", prior_file, "-save", dir, "-chains", chains,
+    "-method", method, "-prior", prior_file(case), "-save", dir, "-chains", chains,
     "-warmup", warmup, "-draws", draws_dpreg, "-seed", 1, release_file(case)
   ), stdout = TRUE)
   if (!is.null(attr(out, "status"))) stop(method, " failed on ", case)
