@@ -179,7 +179,7 @@ func (r *told) add(c *posterior.Parameter, truth float64) {
 
 func TestFactorCoverage(t *testing.T) {
 	if !*factorsLong {
-		t.Skip("a study: see dpreg help factors")
+		t.Skip("a study: see docs/factors.md")
 	}
 	sets := float64(*factorsSets)
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 1, ' ', tabwriter.Debug)

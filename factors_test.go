@@ -41,7 +41,7 @@ func TestNormalityWarnings(t *testing.T) {
 		must(t, err)
 		var got []string
 		for _, w := range f.Summary(dpreg.Original, 0.95).Warnings {
-			if strings.Contains(w, "docs/factors.md") {
+			if strings.Contains(w, "dpreg help factors") {
 				got = append(got, w)
 			}
 		}
