@@ -111,6 +111,14 @@ func (t *statistics) scatter(s []float64) {
 	}
 }
 
+// inBox returns the mean in the box [−1, 1] that is closest to that of a noisy sum, and one outside
+// where noise does not reach so far: rows of a simulation need not lie in the box.
+func inBox(sum, scale, n float64) float64 {
+	const reach = 7 // times the noise's scale: Laplace's is beyond in one of a thousand
+	mean, noise := sum/n, reach*scale/n
+	return max(mean-noise, min(mean+noise, max(-1, min(1, mean))))
+}
+
 // disperse takes statistics that n rows in the box may have and that lie about z as the
 // noise allows, and writes them to s: z with noise drawn anew, means in the box, and the
 // spread of each column given those before it not below what noise can hide, for chains
@@ -122,7 +130,7 @@ func (t *statistics) disperse(s []float64, obs *model.Observation, n float64, rn
 		s[i] = z + obs.Scale[i]*rng.NormFloat64()
 	}
 	for j := range m {
-		t.mean[j] = max(-1, min(1, s[j]/n))
+		t.mean[j] = inBox(s[j], obs.Scale[j], n)
 	}
 	t.scatter(s)
 	for i := range m {
