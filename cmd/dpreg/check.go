@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"slices"
 
@@ -149,7 +148,7 @@ func (c *checkCommand) conclude(stdout, stderr io.Writer, fit *dpreg.Fit, check 
 		return err
 	}
 	if ok, reason := fit.Converged(); !ok {
-		return &exitError{unconverged, fmt.Errorf("not converged: %s", reason)}
+		return unconvergedError("not converged: " + reason)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -32,10 +31,10 @@ func (f *inferFlags) conclude(ctx context.Context, stdout, stderr io.Writer, fit
 		return err
 	}
 	if ok, reason := fit.Converged(); !ok {
-		return &exitError{unconverged, fmt.Errorf("not converged: %s", reason)}
+		return unconvergedError("not converged: " + reason)
 	}
 	if all := doubts(what); all != nil {
-		return &exitError{unconverged, errors.New(all[0])}
+		return unconvergedError(all[0])
 	}
 	return nil
 }

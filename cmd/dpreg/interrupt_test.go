@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/dpreg/dpreg/custody"
 )
 
 const started = "started"
@@ -20,7 +22,7 @@ func TestProcess(t *testing.T) {
 	if args == "" {
 		t.Skip("a process of another test")
 	}
-	ctx := untilInterrupted()
+	ctx := custody.UntilInterrupted()
 	fmt.Println(started)
 	os.Exit(run(ctx, os.Stdout, os.Stderr, strings.Fields(args)))
 }

@@ -9,6 +9,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/custody"
+)
+
+// The exit codes.
+const (
+	done        = custody.Done
+	failed      = custody.Failed
+	misused     = custody.Misused
+	refused     = custody.Refused
+	unconverged = custody.Unconverged
+	interrupted = custody.Interrupted
 )
 
 // result is what a run left behind.

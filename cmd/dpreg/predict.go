@@ -4,7 +4,6 @@ import (
 	"context"
 	csvfile "encoding/csv"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"os"
@@ -157,7 +156,7 @@ func (c *predictCommand) infer(ctx context.Context, stderr io.Writer, e *evidenc
 	}
 	warnings := fit.Summary(dpreg.Original, c.level).Warnings
 	if ok, reason := fit.Converged(); !ok {
-		unsettled = &exitError{unconverged, fmt.Errorf("not converged: %s", reason)}
+		unsettled = unconvergedError("not converged: " + reason)
 		warnings = warnings[:len(warnings)-1] // which says it, too
 	}
 	for _, w := range warnings {

@@ -84,7 +84,7 @@ func (f *studyOutput) conclude(stdout, stderr io.Writer, study *calibration.Stud
 		return err
 	}
 	if n := results.Unsound(); n > 0 {
-		return &exitError{unconverged, fmt.Errorf("in %d of %d cells more than 1 %% of the trials failed or met the sampler's limit", n, len(study.Cells))}
+		return unconvergedError(fmt.Sprintf("in %d of %d cells more than 1 %% of the trials failed or met the sampler's limit", n, len(study.Cells)))
 	}
 	return nil
 }

@@ -6,12 +6,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/gcs"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/local"
@@ -29,23 +26,9 @@ import (
 
 func main() {
 	if args := os.Args[1:]; worker.Called(args) { // an engine ends its workers
-		os.Exit(exitCode(context.Background(), os.Stderr, worker.Main(context.Background(), args)))
+		os.Exit(custody.Exit(context.Background(), os.Stderr, "dpreg-beam", worker.Main(context.Background(), args)))
 	}
-	os.Exit(run(untilInterrupted(), os.Stdout, os.Stderr, os.Args[1:]))
-}
-
-// untilInterrupted is done at the first Ctrl-C; a second one ends the process at once.
-func untilInterrupted() context.Context {
-	ctx, stop := context.WithCancel(context.Background())
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-signals
-		stop()
-		<-signals
-		os.Exit(interrupted)
-	}()
-	return ctx
+	os.Exit(run(custody.UntilInterrupted(), os.Stdout, os.Stderr, os.Args[1:]))
 }
 
 // run is the launcher but for the process: it returns the exit code.
@@ -55,17 +38,8 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	return exitCode(ctx, stderr, root.ExecuteContext(ctx))
+	return custody.Exit(ctx, stderr, "dpreg-beam", root.ExecuteContext(ctx))
 }
-
-// The exit codes, which are dpreg's.
-const (
-	done        = 0
-	failed      = 1
-	misused     = 2
-	refused     = 3
-	interrupted = 130
-)
 
 // usage marks an error as the user's. Where the run was interrupted, that is what went
 // wrong.
@@ -74,29 +48,6 @@ func usage(err error) error { return custody.Misuse(err) }
 func usagef(format string, args ...any) error { return custody.Misusef(format, args...) }
 
 func refusef(format string, args ...any) error { return custody.Refusef(format, args...) }
-
-// exitCode prints the error, if there is one, and returns its code. What fails in a run
-// that was interrupted, failed of that.
-func exitCode(ctx context.Context, stderr io.Writer, err error) int {
-	if err == nil {
-		return done
-	}
-	if errors.Is(err, context.Canceled) {
-		note(stderr, "interrupted")
-		return interrupted
-	}
-	note(stderr, "%v", err)
-	var asked *custody.Error
-	switch {
-	case errors.As(err, &asked) && asked.Private:
-		return refused
-	case asked != nil:
-		return misused
-	case ctx.Err() != nil:
-		return interrupted
-	}
-	return failed
-}
 
 // note writes one message to stderr.
 func note(stderr io.Writer, format string, args ...any) {

@@ -20,6 +20,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 
 	"github.com/dpreg/dpreg/beam/sums"
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/table"
@@ -90,7 +91,7 @@ func TestRelease(t *testing.T) {
 	}
 	args := []string{"release", "--eps", "1", "--formula", "income ~ age + educ", "--ledger", "budget", "rows", "-o"}
 	r := program(t, folder, append(args, "r.json")...)
-	r.ends(t, done, "it spent ε = 1")
+	r.ends(t, custody.Done, "it spent ε = 1")
 	if !strings.Contains(r.stdout, "n = 1000") {
 		t.Errorf("stdout:\n%s", r.stdout)
 	}
@@ -101,14 +102,14 @@ func TestRelease(t *testing.T) {
 	if made.N != 1000 || made.Simulated || made.Schema.Response.Name != "income" || len(made.Schema.Covariates) != 2 {
 		t.Errorf("the release is of %d rows of %v", made.N, made.Schema)
 	}
-	program(t, folder, append(args, "r.json")...).ends(t, refused, "r.json is there already")
-	program(t, folder, append(args, "again.json")...).ends(t, refused, "budget, the ledger of rows, has no room")
-	program(t, folder, "release", "--eps", "1", "--missing", "drop", "rows", "-o", "x.json").ends(t, refused, "--neighbours")
-	program(t, folder, "release", "--eps", "1", "--delta", "0.01", "--mechanism", "gaussian", "rows", "-o", "d.json").ends(t, done, "δ = 0.01 is not below 1/n")
+	program(t, folder, append(args, "r.json")...).ends(t, custody.Refused, "r.json is there already")
+	program(t, folder, append(args, "again.json")...).ends(t, custody.Refused, "budget, the ledger of rows, has no room")
+	program(t, folder, "release", "--eps", "1", "--missing", "drop", "rows", "-o", "x.json").ends(t, custody.Refused, "--neighbours")
+	program(t, folder, "release", "--eps", "1", "--delta", "0.01", "--mechanism", "gaussian", "rows", "-o", "d.json").ends(t, custody.Done, "δ = 0.01 is not below 1/n")
 	if err := os.WriteFile(in(".l.json.1.tmp"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	program(t, folder, "release", "--eps", "1", "rows", "-o", "l.json").ends(t, refused, "was left by a run that was killed")
+	program(t, folder, "release", "--eps", "1", "rows", "-o", "l.json").ends(t, custody.Refused, "was left by a run that was killed")
 	if _, err := os.Stat(in("again.json")); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("a release that was not paid for")
 	}
@@ -139,7 +140,7 @@ func TestReleaseIsIdentical(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	stderr := noised{t: t}
 	args := []string{"release", "--eps", "1", "--formula", "income ~ age + educ", "--ledger", in("budget"), in("rows"), "-o", in("r.json")}
-	if code := run(t.Context(), new(bytes.Buffer), &stderr, args); code != done {
+	if code := run(t.Context(), new(bytes.Buffer), &stderr, args); code != custody.Done {
 		t.Fatalf("exit code %d:\n%s", code, &stderr.said)
 	}
 	made, err := os.ReadFile(in("r.json"))
@@ -173,12 +174,12 @@ func TestBadRows(t *testing.T) {
 	}
 	args := []string{"release", "--eps", "1", "-o", "r.json", "--staging", ".", "rows"}
 	r := program(t, folder, args...)
-	r.ends(t, misused, `03.csv:41: column "educ": missing value`)
+	r.ends(t, custody.Misused, `03.csv:41: column "educ": missing value`)
 	if strings.Count(r.stderr, "\n") != 2 { // where bounds are from is the other
 		t.Errorf("stderr:\n%s", r.stderr)
 	}
 	r = program(t, folder, append(args, "--missing", "midpoint")...)
-	r.ends(t, misused, `07.csv:41: column "educ"`)
+	r.ends(t, custody.Misused, `07.csv:41: column "educ"`)
 	if strings.Contains(r.stderr, "secret") {
 		t.Errorf("a cell is told: %s", r.stderr)
 	}
@@ -210,7 +211,7 @@ func TestWrongUsage(t *testing.T) {
 		{"release --epsilon 1 rows", "--help"},
 		{"help factors", "there is no help on"},
 	} {
-		program(t, folder, strings.Fields(c.args)...).ends(t, misused, c.says)
+		program(t, folder, strings.Fields(c.args)...).ends(t, custody.Misused, c.says)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dpreg/dpreg/beam/trials"
 	"github.com/dpreg/dpreg/calibration"
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
 )
@@ -195,9 +196,9 @@ func TestStudyCommand(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "study.json"), study.Description, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	program(t, folder, "compare", "--save", ".").ends(t, done, "all trials are finished")
-	program(t, folder, "compare", "--save", ".").ends(t, done, "going on after 6 finished trials")
-	program(t, folder, "compare", "--save", ".", "rows.csv").ends(t, refused, "--i-hold-the-data")
-	program(t, folder, "calibrate", "--save", ".").ends(t, misused, "study")
-	program(t, folder, "calibrate", "--save", "nothing").ends(t, misused, "--prepare")
+	program(t, folder, "compare", "--save", ".").ends(t, custody.Done, "all trials are finished")
+	program(t, folder, "compare", "--save", ".").ends(t, custody.Done, "going on after 6 finished trials")
+	program(t, folder, "compare", "--save", ".", "rows.csv").ends(t, custody.Refused, "--i-hold-the-data")
+	program(t, folder, "calibrate", "--save", ".").ends(t, custody.Misused, "study")
+	program(t, folder, "calibrate", "--save", "nothing").ends(t, custody.Misused, "--prepare")
 }
