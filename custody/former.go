@@ -48,9 +48,9 @@ func (s *Settled) Differs(r *release.Release) error {
 	if r.WithoutYY() {
 		return fmt.Errorf("it withholds the sum of squares of %q", r.Schema.Response.Name)
 	}
-	// The two kinds are a factor of four apart; rounding is not the question.
+	// Older releases may have the paper's sensitivity, a factor of four apart; rounding is not the question.
 	if math.Abs(r.Noise.Scale/s.Noise.Scale-1) > 1e-6 {
-		return errors.New("its noise is calibrated to another sensitivity (--sensitivity)")
+		return errors.New("its noise is calibrated to another sensitivity")
 	}
 	return nil
 }

@@ -26,10 +26,9 @@ type Order struct {
 	Design  *schema.Design  // columns with their public bounds, and the formula
 	Privacy release.Privacy // promise of the whole release
 
-	Mechanism   release.Kind    // law of the noise on the sums; default: ssp.Auto
-	Sensitivity ssp.Sensitivity // that it is calibrated to; default: ssp.Exact
-	WithMoments bool            // of the covariates, too
-	Bounds      Bounds          // that are found in the rows; default: none
+	Mechanism   release.Kind // law of the noise on the sums; default: ssp.Auto
+	WithMoments bool         // of the covariates, too
+	Bounds      Bounds       // that are found in the rows; default: none
 
 	Path       string // of the file; empty: none is written
 	SpendAgain bool   // a release that is there may be overwritten
@@ -119,8 +118,6 @@ func (s *Settled) checkMoments() error {
 		return nil
 	case p > release.MaxMomentCovariates:
 		return Misusef("--with-moments is for at most %d covariates, and there are %d: choose among them with --formula", release.MaxMomentCovariates, p)
-	case s.Sensitivity != ssp.Exact:
-		return Misusef("--with-moments needs --sensitivity exact")
 	}
 	_, err := s.files("--with-moments")
 	return err
@@ -160,13 +157,8 @@ func (s *Settled) checkNoise() error {
 	default:
 		return Misusef("--mechanism %q: laplace, gaussian or auto", s.Mechanism)
 	}
-	switch delta := s.Privacy.Delta; {
-	case s.Mechanism == release.Gaussian && delta == 0:
+	if s.Mechanism == release.Gaussian && s.Privacy.Delta == 0 {
 		return Misusef("--mechanism gaussian needs a δ above 0, far below 1/n, as in --delta 1e-6")
-	case s.Sensitivity == ssp.Paper && s.Privacy.Neighbours != release.ReplaceOne:
-		return Misusef("--sensitivity paper is for --neighbours %s", release.ReplaceOne)
-	case s.Sensitivity == ssp.Paper && delta != 0:
-		return Misusef("--sensitivity paper is for Laplace noise, which needs no --delta")
 	}
 	return nil
 }
@@ -228,7 +220,7 @@ func (s *Settled) calibrate() (release.Noise, error) {
 		c, err := ssp.CalibrateMoments(len(s.Design.Covariates), s.left(), s.Mechanism)
 		return c.Statistics, err
 	}
-	return ssp.Calibrate(len(s.Design.Columns()), s.left(), s.Mechanism, s.Sensitivity)
+	return ssp.Calibrate(len(s.Design.Columns()), s.left(), s.Mechanism, ssp.Exact)
 }
 
 // NoiseAt is the noise on the statistics of another design and with another ε, all else

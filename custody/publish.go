@@ -144,7 +144,7 @@ func (s *Settled) noised(ctx context.Context, all sums) (*release.Release, error
 	if all.moments != nil {
 		return ssp.PublishMoments(ctx, all.Statistics, all.moments, s.Design, s.left(), s.Mechanism, s.entropy())
 	}
-	return ssp.Publish(ctx, all.Statistics, s.Design, s.left(), s.Mechanism, s.Sensitivity, s.entropy())
+	return ssp.Publish(ctx, all.Statistics, s.Design, s.left(), s.Mechanism, ssp.Exact, s.entropy())
 }
 
 // write writes the release. Two runs at once must not both spend: what was drawn by the one

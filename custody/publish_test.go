@@ -122,7 +122,6 @@ func TestPublishRefuses(t *testing.T) {
 		{"δ above 0", false, func(o *custody.Order) { o.Mechanism = release.Gaussian }},
 		{"needs no δ", false, func(o *custody.Order) { o.Privacy, o.Mechanism = gaussian, release.Laplace }},
 		{"--mechanism", false, func(o *custody.Order) { o.Mechanism = "uniform" }},
-		{"--sensitivity paper", false, func(o *custody.Order) { o.Privacy, o.Sensitivity = gaussian, ssp.Paper }},
 		{"at most 3", false, func(o *custody.Order) { o.WithMoments, o.Design = true, &five }},
 		{"needs the rows", false, func(o *custody.Order) {
 			o.WithMoments, o.Rows = true, custody.Summed(ssp.NewAccumulator(2).Statistics())

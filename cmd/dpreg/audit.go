@@ -65,7 +65,6 @@ func newAudit() *cobra.Command {
 	fs.StringVar(&f.mechanism, "mechanism", string(ssp.Auto), "`NAME` of the law of the noise: laplace, gaussian (needs --delta), or auto, the smaller one")
 	fs.StringVar(&f.neighbours, "neighbours", string(release.ReplaceOne), "`NAME`: replace-one or add-remove")
 	fs.StringVar(&f.format, "format", "table", "`NAME` of the format on stdout: table or json")
-	f.sensitivity = "exact"
 	oneOf(cmd, "mechanism", string(ssp.Auto), string(release.Laplace), string(release.Gaussian))
 	oneOf(cmd, "neighbours", string(release.ReplaceOne), string(release.AddRemove))
 	oneOf(cmd, "format", "table", "json")
@@ -105,7 +104,7 @@ func (f *auditFlags) audits() ([]*audit.Audit, error) {
 	if err := choose("format", f.format, []string{"table", "json"}); err != nil {
 		return nil, err
 	}
-	privacy, kind, _, err := f.privacy()
+	privacy, err := f.privacy()
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +118,7 @@ func (f *auditFlags) audits() ([]*audit.Audit, error) {
 	}
 	var audits []*audit.Audit
 	for _, m := range ms {
-		a := &audit.Audit{Columns: int(m), Privacy: privacy, Noise: kind, Releases: int(releases), Workers: runtime.GOMAXPROCS(0), Seed: freshSeed()}
+		a := &audit.Audit{Columns: int(m), Privacy: privacy, Noise: release.Kind(strings.ToLower(f.mechanism)), Releases: int(releases), Workers: runtime.GOMAXPROCS(0), Seed: freshSeed()}
 		if err := a.Settle(); err != nil {
 			return nil, usage(err)
 		}

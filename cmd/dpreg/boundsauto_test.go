@@ -54,7 +54,6 @@ func TestAutoBounds(t *testing.T) {
 		"--eps 4 --bounds auto --neighbours add-remove --rows 5000":                            {4, 0.4},
 		"--eps 4 --bounds auto --delta 1e-6 --mechanism gaussian":                              {4, 0.4},
 		"--eps 4 --bounds auto --with-moments":                                                 {4, 0.4},
-		"--eps 4 --bounds auto --formula y~x --sensitivity paper":                              {4, 0.4},
 		"--eps 4 --bounds auto --formula y~x-1":                                                {4, 0.4},
 		"--eps 4 --bounds auto --missing midpoint --na -1":                                     {4, 0.4},
 		"--eps 4 --bounds auto --missing drop --rows 5000 --neighbours add-remove":             {4, 0.4},
@@ -101,7 +100,6 @@ func TestAutoBoundsAreUsedAgain(t *testing.T) {
 		"--bounds x=0:32,w=0:1,y=0:128":            "were found in the rows (--bounds auto)",
 		"--bounds auto --formula y~x":              "dpreg infer wide.release.json --formula 'y ~ x'",
 		"--bounds auto --delta 1e-6 --eps 3":       "it has epsilon 4, not 3",
-		"--bounds auto --sensitivity paper":        "--sensitivity",
 		"--bounds auto --formula w~x+y":            "it answers this one",
 		"--bounds auto --formula y~x+w --eps 4.01": "holds another release",
 	} {

@@ -23,7 +23,7 @@ of intervals of the coefficients.
   naive             takes the noisy sums for exact ones
   gibbs-ss-*, mcmc-*  infer from the same release, and account for its noise
   dp-vi             variational inference on rows (dpreg vi)
-  dp-pvi            variational inference by --clients, each protecting its own rows
+  dp-pvi            variational inference by ten clients, each protecting its own rows
   adassp            AdaSSP, a point estimate: it has no intervals
 
 Each method has its own documented settings, none chosen by looking at the rows
@@ -38,11 +38,13 @@ same command. DIR then holds study.json, journal, results.csv, summary.csv,
 summary.json and timing.csv. Shards, by --shard, are put together by dpreg compare merge.
 Results do not depend on cores, shards or interruptions.`
 
+// comparedClients are those of dp-pvi, who share the rows.
+const comparedClients = 10
+
 // compareFlags are the flags of compare.
 type compareFlags struct {
 	studyFlags
 	methods []string
-	clients int
 	test    float64
 }
 
@@ -77,7 +79,6 @@ func (f *compareFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.Float64Var(&f.test, "test", 0.2, "share of the table's rows that is predicted, a `NUMBER` between 0 and 1")
 	fs.StringSliceVar(&f.methods, "method", nil, "`NAME` of a method; repeatable, or a list: "+strings.Join(calibration.ComparedMethods(), ", ")+" (default: "+strings.Join(calibration.DefaultCompared(), ", ")+"; without --delta those whose noise is Gaussian are left out)")
-	fs.IntVar(&f.clients, "clients", 10, "`NUMBER` of clients of dp-pvi, who share the rows")
 	fs.IntVar(&f.trials, "trials", 20, "`NUMBER` of trials")
 	fs.IntVar(&f.jobs, "jobs", 0, "`NUMBER` of trials to work on at once (default: the number of cores)")
 	f.studyFlags.register(cmd, 2)
@@ -94,7 +95,7 @@ func (f *compareFlags) design(stderr io.Writer, cmd *cobra.Command) (*calibratio
 	}
 	d := &calibration.Design{
 		Format: calibration.ComparisonFormat, Data: calibration.Unclamped, X: calibration.NormalX, Ps: []int{2},
-		Prior: calibration.PriorSpec{Name: calibration.BoxPrior}, Clients: f.clients, Trials: f.trials, Seed: f.seed,
+		Prior: calibration.PriorSpec{Name: calibration.BoxPrior}, Clients: comparedClients, Trials: f.trials, Seed: f.seed,
 	}
 	if err := f.grid(d); err != nil {
 		return nil, nil, err

@@ -9,7 +9,7 @@ import (
 
 // Comparisons that take no time: of simulated rows, and of a table.
 const (
-	few   = "compare --n 60 --eps 1 --delta 1e-6 --method non-private,naive,dp-pvi --method adassp --clients 3 --trials 3"
+	few   = "compare --n 60 --eps 1 --delta 1e-6 --method non-private,naive,dp-pvi --method adassp --trials 3"
 	ofOne = "compare --eps 1 --delta 1e-6 --method non-private,naive,adassp --trials 3 --formula income~age+educ --i-hold-the-data"
 )
 
@@ -115,8 +115,6 @@ func TestCompareWrong(t *testing.T) {
 		{name: "no budget", args: "compare --n 50", code: misused, says: "--eps is missing"},
 		{name: "unknown method", args: "compare --n 50 --eps 1 --method gibs", code: misused, says: "method gibs: there is none of this name"},
 		{name: "delta", args: "compare --n 50 --eps 1 --method dp-vi", code: misused, says: "needs a delta above 0"},
-		{name: "clients", args: "compare --n 50 --eps 1 --delta 1e-6 --clients 51", code: misused, says: "from 1 to the number of rows to infer from, 50"},
-		{name: "clients of a table", args: "compare --eps 1 --delta 1e-6 --clients 801 --formula income~age --i-hold-the-data pums.csv", code: misused, says: "rows to infer from, 800"},
 		{name: "two kinds of rows", args: "compare --eps 1 --n 50 --i-hold-the-data pums.csv", code: misused, says: "--n is for simulated rows"},
 		{name: "a formula without a table", args: "compare --eps 1 --n 50 --formula y~x", code: misused, says: "--formula is for a table"},
 		{name: "no bounds", args: "compare --eps 1 --i-hold-the-data bad.csv", code: refused, says: "no bounds", files: csv("x,y", "1,2", "2,3")},

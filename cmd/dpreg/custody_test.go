@@ -129,7 +129,7 @@ func TestDataThatChangeWhileRead(t *testing.T) {
 					t.Error(err)
 				}
 			}}
-			flags := releaseFlags{epsilon: "1", mechanism: "laplace", neighbours: "replace-one", missing: "error", sensitivity: "exact"}
+			flags := releaseFlags{epsilon: "1", mechanism: "laplace", neighbours: "replace-one", missing: "error"}
 			err := flags.run(ctx, io.Discard, io.Discard, "pums.csv", "")
 			if err == nil || !strings.Contains(err.Error(), "pums.csv changed while it was read") {
 				t.Errorf("error %v", err)

@@ -173,7 +173,7 @@ func suggestion(d *schema.Design) string {
 // runNonPrivate is the study of what the noise costs: no release, no privacy.
 func (c *fitCommand) runNonPrivate(cmd *cobra.Command, args []string) error {
 	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
-	for _, flag := range []string{"eps", "delta", "mechanism", "release", "spend-again", "sensitivity", "with-moments", "ledger"} {
+	for _, flag := range []string{"eps", "delta", "mechanism", "release", "spend-again", "with-moments", "ledger"} {
 		if cmd.Flags().Changed(flag) {
 			return usagef("--%s cannot be combined with --method %s, which makes no release and is not private", flag, nonPrivate)
 		}

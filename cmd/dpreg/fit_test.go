@@ -30,11 +30,10 @@ func TestFitSpendsOnce(t *testing.T) {
 		t.Errorf("the same release and seed gave another result:\n%s\n%s", first.stdout, second.stdout)
 	}
 	for name, args := range map[string][]string{
-		"epsilon":     {"--eps", "2", "--formula", educ},
-		"columns":     {"--eps", "1", "--formula", "income ~ educ + age"},
-		"bounds":      {"--eps", "1", "--formula", educ, "--bounds", "income=0:100000"},
-		"intercept":   {"--eps", "1", "--formula", educ + " - 1"},
-		"sensitivity": {"--eps", "1", "--formula", educ, "--sensitivity", "paper"},
+		"epsilon":   {"--eps", "2", "--formula", educ},
+		"columns":   {"--eps", "1", "--formula", "income ~ educ + age"},
+		"bounds":    {"--eps", "1", "--formula", educ, "--bounds", "income=0:100000"},
+		"intercept": {"--eps", "1", "--formula", educ + " - 1"},
 	} {
 		if r := fit(args...).says(t, "spend ε again"); r.code != refused || r.stdout != "" {
 			t.Errorf("other %s: exit code %d, stdout %q", name, r.code, r.stdout)
@@ -70,7 +69,7 @@ func TestFitOfNewerData(t *testing.T) {
 
 func TestReleaseThenInfer(t *testing.T) {
 	workspace(t)
-	r := command("release", "pums.csv", "--eps", "1", "--sensitivity", "paper", "-o", "all.json")
+	r := command("release", "pums.csv", "--eps", "1", "-o", "all.json")
 	if r.code != done || !strings.Contains(r.stdout, "27 sums") {
 		t.Fatalf("exit code %d, stdout:\n%s\nstderr:\n%s", r.code, r.stdout, r.stderr)
 	}

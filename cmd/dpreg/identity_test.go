@@ -90,7 +90,6 @@ var ordered = []struct {
 		"--aggregates sums.json",
 	}, library: true},
 	{name: "through zero", data: "pums.csv", flags: "--eps 0.5 --formula income~educ-1"},
-	{name: "paper", data: "pums.csv", flags: "--eps 1 --sensitivity paper"},
 	{name: "gaussian", data: "pums.csv", flags: "--eps 1 --delta 1e-6", library: true},
 	{name: "add-remove", data: "pums.csv", flags: "--eps 1 --neighbours add-remove", library: true},
 	{name: "gaussian add-remove", data: "pums.csv", flags: "--eps 1 --delta 1e-6 --neighbours add-remove"},

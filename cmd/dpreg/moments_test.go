@@ -77,7 +77,6 @@ func TestMomentsRefused(t *testing.T) {
 	before := tree(t)
 	for args, want := range map[string]string{
 		"release pums.csv --eps 1 --with-moments":                                                  "at most 3 covariates",
-		"release pums.csv --eps 1 --with-moments --formula income~educ --sensitivity paper":        "--sensitivity exact",
 		"fit pums.csv --with-moments --method non-private --i-hold-the-data --formula income~educ": "--with-moments cannot be combined",
 	} {
 		if r := command(strings.Fields(args)...).says(t, want); r.code != misused {

@@ -74,7 +74,7 @@ func (f *pviFlags) register(cmd *cobra.Command) {
 	oneOf(cmd, "model", viLinear, viLogistic)
 	oneOf(cmd, "units", "original", "scaled")
 	oneOf(cmd, "format", "table", "json", "csv")
-	f.neighbours, f.sampling, f.gradients, f.guide, f.optimiser = string(release.ReplaceOne), poisson, alignedGradients, meanField, adagrad
+	f.neighbours = string(release.ReplaceOne)
 }
 
 // checkClients checks what vi's check does not.

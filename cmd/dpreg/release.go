@@ -91,7 +91,7 @@ func (f *releaseFlags) run(ctx context.Context, stdout, stderr io.Writer, data, 
 
 // releaseFlags are the flags of what spends ε: release and fit.
 type releaseFlags struct {
-	epsilon, delta, mechanism, neighbours, missing, sensitivity string
+	epsilon, delta, mechanism, neighbours, missing string
 
 	bounds, na      []string
 	rows            int64
@@ -115,7 +115,6 @@ func (f *releaseFlags) register(cmd *cobra.Command) {
 	fs.Int64Var(&f.rows, "rows", 0, "about how many rows there are, a public `NUMBER`: for --bounds auto with --neighbours add-remove")
 	fs.StringVar(&f.schema, "schema", "", "Frictionless Table Schema `FILE` with the bounds (default: data.schema.json beside data.csv)")
 	fs.StringVar(&f.formula, "formula", "", formulaUsage+"default: the last column on all others")
-	fs.StringVar(&f.sensitivity, "sensitivity", "exact", "`NAME`: exact, or paper, the larger one of Bernstein and Sheldon (2019)")
 	fs.StringVar(&f.delta, "delta", "", "δ, a `NUMBER` far below 1/n, such as 1e-6: allows Gaussian noise (default: none, pure ε)")
 	fs.StringVar(&f.mechanism, "mechanism", string(ssp.Auto), "`NAME` of the law of the noise: laplace, gaussian (needs --delta), or auto, the smaller one")
 	fs.StringVar(&f.neighbours, "neighbours", string(release.ReplaceOne), "`NAME`: which data sets must not be told apart: replace-one, with n public, or add-remove, with n noised")
@@ -123,22 +122,13 @@ func (f *releaseFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.moments, "with-moments", false, "release moments of the covariates of degree up to 4 as well, for --method gibbs-ss-noisy: at most 3 covariates, and more noise on all")
 	fs.BoolVar(&f.spendAgain, "spend-again", false, "overwrite a release that exists: its ε stays spent, and that of the new one adds to it")
 	fs.StringVar(&f.ledger, "ledger", "", "charge what is spent to this `FILE` (dpreg ledger init), and refuse what it has no room for")
-	oneOf(cmd, "sensitivity", "exact", "paper")
 	oneOf(cmd, "neighbours", string(release.ReplaceOne), string(release.AddRemove))
 	oneOf(cmd, "mechanism", string(ssp.Auto), string(release.Laplace), string(release.Gaussian))
 }
 
-// privacy checks the flags on privacy, and gives those on noise.
-func (f *releaseFlags) privacy() (p release.Privacy, noise release.Kind, kind ssp.Sensitivity, err error) {
-	switch strings.ToLower(f.sensitivity) {
-	case "exact":
-	case "paper":
-		kind = ssp.Paper
-	default:
-		return p, "", 0, usagef("--sensitivity %q: exact or paper", f.sensitivity)
-	}
-	p, err = custody.ParsePrivacy(f.epsilon, f.delta, f.neighbours)
-	return p, release.Kind(strings.ToLower(f.mechanism)), kind, err
+// privacy is what is promised.
+func (f *releaseFlags) privacy() (release.Privacy, error) {
+	return custody.ParsePrivacy(f.epsilon, f.delta, f.neighbours)
 }
 
 func (f *releaseFlags) parseNeighbours() (release.Neighbours, error) {
@@ -184,6 +174,7 @@ func noteMissing(stderr io.Writer, o table.Options) {
 // order is what the flags ask for.
 func (f *releaseFlags) order(stderr io.Writer, data, path string) (*custody.Settled, error) {
 	o := custody.Order{
+		Mechanism:   release.Kind(strings.ToLower(f.mechanism)),
 		WithMoments: f.moments,
 		Path:        path,
 		SpendAgain:  f.spendAgain,
@@ -191,7 +182,7 @@ func (f *releaseFlags) order(stderr io.Writer, data, path string) (*custody.Sett
 		Say:         sayTo(stderr),
 	}
 	var err error
-	if o.Privacy, o.Mechanism, o.Sensitivity, err = f.privacy(); err != nil {
+	if o.Privacy, err = f.privacy(); err != nil {
 		return nil, err
 	}
 	if o.Cells, err = f.cells(true); err != nil {
