@@ -117,8 +117,8 @@ func TestAccountPlot(t *testing.T) {
 }
 
 var wrongAccounts = []wrong{
-	{name: "neither", args: "account poisson", code: misused, says: "gaussian or laplace"},
-	{name: "file", args: "account gaussian pums.csv --sigma 1 --delta 1e-5", code: misused, says: "reads no data"},
+	{name: "neither", args: "account poisson", code: misused, says: "`dpreg account --help` lists the commands"},
+	{name: "file", args: "account gaussian pums.csv --sigma 1 --delta 1e-5", code: misused, says: "takes no file"},
 	{name: "nothing", args: "account gaussian", code: misused, says: "two of --sigma, --eps and --delta"},
 	{name: "one", args: "account gaussian --delta 1e-5 --q 0.1 --steps 10", code: misused, says: "two of --sigma"},
 	{name: "all", args: "account gaussian --sigma 1 --q 0.1 --steps 10 --eps 1 --delta 1e-5", code: misused, says: "leave out the one"},

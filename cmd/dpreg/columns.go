@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -24,7 +23,7 @@ func sidecar(data string) string {
 // the schema file, which is the sidecar where none is named, and over them those
 // of --bounds. Where there is a schema file, columns that it leaves out are not
 // used unless --bounds names them.
-func (f *releaseFlags) columns(stderr io.Writer, data string) (*schema.Schema, error) {
+func (f *dataset) columns(data string) (*schema.Schema, error) {
 	named, _, err := splitBounds(f.bounds)
 	if err != nil {
 		return nil, err
@@ -41,18 +40,25 @@ func (f *releaseFlags) columns(stderr io.Writer, data string) (*schema.Schema, e
 	if err != nil {
 		return nil, err
 	}
-	return custody.Columns(all, described, bounds, data, path, sayTo(stderr))
+	return custody.Columns(all, described, bounds, data, path, f.say)
 }
 
 // header finds the rows, and gives their columns without bounds.
-func (f *releaseFlags) header(data string) (_ *schema.Schema, err error) {
+func (f *dataset) header(data string) (_ *schema.Schema, err error) {
 	if f.remote != nil {
-		return f.remote.header(f)
+		names := f.remote.Header()
+		if f.names = true; names == nil {
+			if names, err = f.publicColumns(data); err != nil {
+				return nil, err
+			}
+		}
+		columns, err := schema.FromHeader(names)
+		return columns, usage(within(f.remote.String(), err))
 	}
 	if f.source, err = findRows(data); err != nil {
 		return nil, err
 	}
-	f.source.Done = f.done
+	f.source.Done = f.ctx().Done()
 	described, _, err := f.described(data)
 	if err != nil {
 		return nil, err
@@ -65,7 +71,7 @@ func (f *releaseFlags) header(data string) (_ *schema.Schema, err error) {
 }
 
 // place is what messages call the rows.
-func (f *releaseFlags) place() string {
+func (f *dataset) place() string {
 	if f.remote != nil {
 		return f.remote.String()
 	}
@@ -73,7 +79,7 @@ func (f *releaseFlags) place() string {
 }
 
 // described reads the schema file, if there is one.
-func (f *releaseFlags) described(data string) (s *schema.Schema, path string, err error) {
+func (f *flags) described(data string) (s *schema.Schema, path string, err error) {
 	return custody.ReadSchema(f.schema, sidecar(data))
 }
 
@@ -81,8 +87,8 @@ func (f *releaseFlags) described(data string) (s *schema.Schema, path string, er
 // have bounds at all: that is not a mistake in typing but a matter of privacy.
 // unbounded are the columns whose bounds are to be found; the design gives them
 // others, which are not to be used.
-func (f *releaseFlags) design(stderr io.Writer, data string) (d *schema.Design, unbounded []string, err error) {
-	columns, err := f.columns(stderr, data)
+func (f *dataset) design(data string) (d *schema.Design, unbounded []string, err error) {
+	columns, err := f.columns(data)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -136,7 +142,7 @@ const boundsAuto = `
 
 // checkBounded refuses columns without bounds, and says what to type, or what else may be done.
 // Names that may be a row of data it does not show.
-func (f *releaseFlags) checkBounded(columns []schema.Column, data, instead string) error {
+func (f *dataset) checkBounded(columns []schema.Column, data, instead string) error {
 	var names, flags []string
 	for _, c := range columns {
 		if c.Type == "" && !c.Bounded() {
@@ -196,14 +202,14 @@ func splitBounds(texts []string) (named []string, share float64, err error) {
 
 // unbounded lists the columns whose bounds are to be found. Without --bounds auto
 // there must be none, and a column of which one bound is known is a mistake.
-func (f *releaseFlags) unbounded(columns []schema.Column, data string) ([]string, error) {
+func (f *dataset) unbounded(columns []schema.Column, data string) ([]string, error) {
 	_, share, err := splitBounds(f.bounds)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case share == 0 && f.remote != nil:
-		return nil, checkBoundedRemote(columns)
+		return nil, f.checkBounded(columns, data, "")
 	case share == 0:
 		return nil, f.checkBounded(columns, data, boundsAuto)
 	}

@@ -26,7 +26,7 @@ func TestCompare(t *testing.T) {
 			t.Errorf("no %q in\n%s", part, r.stdout)
 		}
 	}
-	r = compared(ofOne, "pums.csv", "--plot", "all.svg").finished(t).says(t, "picture written to all.svg")
+	r = compared(ofOne, "pums.csv", "--plot", "all.svg").finished(t).says(t, "plot written to all.svg")
 	words = strings.Join(strings.Fields(r.stdout), " ")
 	for _, part := range []string{"NO PRIVACY", "800 2 1 naive", "prediction", "log score", "predictive interval"} {
 		if !strings.Contains(words, part) {

@@ -129,10 +129,8 @@ func TestDataThatChangeWhileRead(t *testing.T) {
 					t.Error(err)
 				}
 			}}
-			flags := releaseFlags{epsilon: "1", mechanism: "laplace", neighbours: "replace-one", missing: "error"}
-			err := flags.run(ctx, io.Discard, io.Discard, "pums.csv", "")
-			if err == nil || !strings.Contains(err.Error(), "pums.csv changed while it was read") {
-				t.Errorf("error %v", err)
+			if r := commandContext(ctx, "release", "pums.csv", "--eps", "1").says(t, "pums.csv changed while it was read"); r.code == done {
+				t.Error("it is done")
 			}
 			if _, err := os.Stat("pums.release.json"); err == nil {
 				t.Error("a release was made")

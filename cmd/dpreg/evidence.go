@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
 	"strings"
@@ -25,9 +23,9 @@ func oneRelease(path string, r *release.Release) *evidence {
 	return &evidence{[]dpreg.Custodian{{Name: path, Release: r}}, &r.Schema}
 }
 
-// readEvidence reads the releases at paths, takes the model of the formula from each, and
+// evidence reads the releases at paths, takes the model of the formula from each, and
 // matches the columns of several.
-func readEvidence(stderr io.Writer, paths []string, formula string) (*evidence, error) {
+func (f *flags) evidence(paths []string) (*evidence, error) {
 	var custodians []dpreg.Custodian
 	for _, path := range paths {
 		r, err := readRelease(path)
@@ -45,7 +43,7 @@ func readEvidence(stderr io.Writer, paths []string, formula string) (*evidence, 
 		custodians = append(custodians, dpreg.Custodian{Name: path, Release: r})
 	}
 	for i, custodian := range custodians {
-		r, err := selectModel(stderr, custodian.Release, formula)
+		r, err := f.selectModel(custodian.Release)
 		switch {
 		case err != nil && len(paths) > 1:
 			return nil, usage(fmt.Errorf("%s: %w", custodian.Name, err))
@@ -110,31 +108,14 @@ func (e *evidence) differ() string {
 	return ""
 }
 
-// sample draws from the posterior, with a bar. keep is what the run must not overwrite.
-func (f *inferFlags) sample(ctx context.Context, stderr io.Writer, e *evidence, keep inputs) (*dpreg.Fit, error) {
-	f.differ = e.differ()
-	o, err := f.options(e.design, keep, e.releases()...)
-	if err != nil {
-		return nil, err
-	}
-	if err := dpreg.Can(e.custodians, o); err != nil {
-		return nil, usage(err)
-	}
-	bar := samplingBar(stderr, o.Plan)
-	o.Plan.Progress, o.Plan.Expect = bar.update, f.announce(stderr, e.rows())
-	fit, err := dpreg.Infer(ctx, e.custodians, o)
-	bar.finish()
-	return fit, err
-}
-
 // selectModel takes a model from a release.
-func selectModel(stderr io.Writer, r *release.Release, formula string) (*release.Release, error) {
-	out, err := r.Select(formula)
+func (f *flags) selectModel(r *release.Release) (*release.Release, error) {
+	out, err := r.Select(f.formula)
 	if err != nil {
 		return nil, formulaError(err)
 	}
 	if r.Moments != nil && out.Moments == nil {
-		note(stderr, "the moments of this release are left out: there are none of %q, which was the response and is a covariate now", r.Schema.Response.Name)
+		f.note("the moments of this release are left out: there are none of %q, which was the response and is a covariate now", r.Schema.Response.Name)
 	}
 	return out, nil
 }

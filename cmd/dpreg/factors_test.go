@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/release"
-	"github.com/dpreg/dpreg/schema"
 )
 
 // people has a factor, a boolean and missing cells in rows 4 and 5.
@@ -49,7 +48,7 @@ var wrongFactors = []wrong{
 	{name: "other gaps", args: "fit --eps 1 gaps.csv --schema people.json --missing midpoint", code: misused, says: `gaps.csv:63: column "age": a cell is not a finite`},
 	{name: "drop", args: "fit --eps 1 gaps.csv --schema people.json --missing drop", code: refused, says: "changes their number"},
 	{name: "drop, add-remove", args: "fit --eps 1 gaps.csv --schema people.json --missing drop --neighbours add-remove", code: misused, says: `gaps.csv:63: column "age": a cell is not a finite`},
-	{name: "missing what", args: "fit --eps 1 gaps.csv --schema people.json --missing mean", code: misused, says: `--missing "mean": error, midpoint or drop`},
+	{name: "missing what", args: "fit --eps 1 gaps.csv --schema people.json --missing mean", code: misused, says: `--missing "mean": choose one of error, midpoint, drop`},
 	{name: "NA and level", args: "release --eps 1 people.csv --schema people.json --na green", code: misused, says: `"green" is a level, and means that a cell is missing, too`},
 }
 
@@ -127,28 +126,5 @@ func TestDropRows(t *testing.T) {
 	out := command(append(append([]string{"fit", "--method", "non-private", "--i-hold-the-data"}, drop...), quick...)...).finished(t)
 	if !strings.Contains(out.stdout, "n = 60") {
 		t.Errorf("stdout:\n%s", out.stdout)
-	}
-}
-
-func TestSuggestion(t *testing.T) {
-	for formula, want := range map[string]string{
-		"y ~ a + f":     "y ~ a",
-		"y ~ f + a":     "y ~ f",
-		"y ~ f":         "y ~ fv",
-		"y ~ a":         "a ~ y",
-		"y ~ a + f - 1": "y ~ a - 1",
-	} {
-		s, err := schema.ReadSchema(strings.NewReader(`{"fields":[{"name":"a","constraints":{"minimum":0,"maximum":1}},
-			{"name":"f","type":"string","constraints":{"enum":["u","v","w"]}},{"name":"y","constraints":{"minimum":0,"maximum":1}}]}`), "s")
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := s.Design(formula)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := suggestion(d); got != want {
-			t.Errorf("%s: got %s, want %s", formula, got, want)
-		}
 	}
 }

@@ -45,10 +45,6 @@ func (in inputs) spare(path string) error {
 	return nil
 }
 
-const rowsHelp = `DATA is a file of comma-separated values, packed by gzip or zstd or not, or a
-.parquet file; a directory or a quoted pattern of such files ('part-*.csv'), which
-together are one table; or -, standard input.`
-
 // findRows finds the rows that data names.
 func findRows(data string) (*table.Source, error) {
 	s, err := table.Find(data)

@@ -1,85 +1,42 @@
 package main
 
 import (
-	"context"
 	"io"
 	"math"
 	"strconv"
-
-	"github.com/spf13/cobra"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/report"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 )
 
-const fitHelp = `Make a release of the data and infer from it: dpreg release, then dpreg infer.
-
-ε is spent once. The release is written, before anything is inferred, to --release
-(default: data.release.json beside data.csv). Where that file exists and has the
-privacy, the columns and the bounds that are asked for, fit infers from it and
-spends nothing. Where it differs, or where the data are newer than it, fit refuses
-(exit 3), as it does where their age is not known, in a database: --spend-again
-makes a new release in its place, and its ε comes on top of what was spent before. Sub-models and other responses need no new release: use
-dpreg infer RELEASE.json --formula.
-
-The last column is the response unless --formula says otherwise. Each column needs
-public bounds; see dpreg schema.`
-
-type fitCommand struct {
-	releaseFlags
-	inferFlags
-	remoteFlags
-	release   string
-	holdsData bool
-}
-
-func newFit() *cobra.Command {
-	var c fitCommand
-	cmd := &cobra.Command{
-		Use:   "fit --eps NUMBER DATA.csv",
-		Short: "Make a release and infer from it: spends ε, once",
-		Long:  fitHelp + "\n\n" + rowsHelp + "\n\n" + remoteHelp,
-		Example: `  dpreg fit --eps 1 pums.csv --formula 'income ~ age + educ'
-  dpreg fit --eps 0.1 --bounds dose=0:40 --bounds response=0:100 trial.csv`,
-		Args: c.args,
+func runFit(f *flags, args []string) error {
+	if err := f.checkFit(); err != nil {
+		return err
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := c.check(cmd); err != nil {
-			return err
-		}
-		if c.method == nonPrivate {
-			return c.runNonPrivate(cmd, args)
-		}
-		if c.holdsData {
-			return usagef("--i-hold-the-data is for --method %s, which was not asked for", nonPrivate)
-		}
-		return c.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args)
+	d := &dataset{flags: f}
+	if f.method == nonPrivate {
+		return d.fitNonPrivate(args)
 	}
-	c.releaseFlags.register(cmd)
-	c.inferFlags.register(cmd)
-	c.remoteFlags.register(cmd)
-	cmd.Flags().StringVar(&c.release, "release", "", "write the release to this `FILE`, or use the one there (default: data.release.json beside data.csv)")
-	cmd.Flags().BoolVar(&c.holdsData, "i-hold-the-data", false, "for --method non-private: you may see the rows, and the output stays with you")
-	return cmd
-}
-
-func (c *fitCommand) run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
-	data, err := c.locate(ctx, stderr, &c.releaseFlags, args, c.release)
+	if f.holdsData {
+		return usagef("--i-hold-the-data is for --method %s, which was not asked for", nonPrivate)
+	}
+	data, err := d.locate(args, f.release)
 	if err != nil {
 		return err
 	}
-	defer c.close()
-	order, err := c.order(stderr, data, c.release)
+	defer d.close()
+	order, err := d.order(data, f.release)
 	if err != nil {
 		return err
 	}
 	// Whatever inference would refuse is refused before ε is spent.
-	keep := inputs{data, order.Path, sidecar(data), c.schema, c.ledger}
-	o, err := c.options(order.Design, keep)
+	keep := inputs{data, order.Path, sidecar(data), f.schema, f.ledger}
+	o, err := f.options(order.Design, "", keep)
 	if err != nil {
 		return err
 	}
@@ -91,36 +48,35 @@ func (c *fitCommand) run(ctx context.Context, stdout, stderr io.Writer, args []s
 		if err := dpreg.Can(oneRelease(order.Path, standIn(n, order)).custodians, o); err != nil {
 			return usage(err)
 		}
-		foretell(stderr, order, rows)
+		foretell(f.stderr(), order, rows)
 		return nil
 	}
-	r, err := c.reuse(stderr, order)
+	r, err := f.reuse(order)
 	if err != nil {
 		return err
 	}
 	if r != nil {
-		err = order.Charged(ctx)
+		err = order.Charged(f.ctx())
 	} else {
-		noteMissing(stderr, order.Cells)
-		r, err = order.Publish(ctx)
+		f.noteMissing(order.Cells)
+		r, err = order.Publish(f.ctx())
 	}
 	if err != nil {
 		return err
 	}
-	c.repeatBy(order.Path)
-	err = c.infer(ctx, stdout, stderr, oneRelease(order.Path, r), keep)
-	if err != nil && ctx.Err() != nil {
-		note(stderr, "the release in %s is complete: the same command again uses it at no further cost", order.Path)
+	err = f.infer(oneRelease(order.Path, r), keep, f.repeat(order.Path))
+	if err != nil && f.ctx().Err() != nil {
+		f.note("the release in %s is complete: the same command again uses it at no further cost", order.Path)
 	}
-	if err == nil && c.format == "table" {
-		note(stderr, "next, at no further cost: dpreg infer %s --formula %s", shellWord(order.Path), shellWord(suggestion(order.Design)))
+	if err == nil && f.format == "table" {
+		f.note("next, at no further cost: dpreg infer %s, with any other --formula of its columns", shellWord(order.Path))
 	}
 	return err
 }
 
 // reuse gives the release that a former run left, if it is the one ordered; nil
 // where there is none, or where it is to be overwritten.
-func (c *fitCommand) reuse(stderr io.Writer, o *custody.Settled) (*release.Release, error) {
+func (f *flags) reuse(o *custody.Settled) (*release.Release, error) {
 	former, err := o.Former()
 	if former == nil || o.SpendAgain {
 		return nil, err
@@ -143,75 +99,53 @@ func (c *fitCommand) reuse(stderr io.Writer, o *custody.Settled) (*release.Relea
 		}
 		return nil, refusef("%s holds another release: %w."+otherwise, o.Path, err, word)
 	}
-	note(stderr, "%s is a release of these columns with %s: it is used again, at no further cost", o.Path, custody.Describe(o.Privacy))
+	f.note("%s is a release of these columns with %s: it is used again, at no further cost", o.Path, custody.Describe(o.Privacy))
 	return former, nil
 }
 
 // formulaOf writes a design as a formula.
 func formulaOf(d *schema.Design) string { return d.Formula().String() }
 
-// suggestion is a model to try next: a sub-model without the last term, or
-// with one term the regression the other way round; a factor, which cannot be
-// turned round, gives one of its levels.
-func suggestion(d *schema.Design) string {
-	next, n := *d, len(d.Covariates)-1
-	last := d.Covariates[n]
-	for n > 0 && last.Factor != "" && d.Covariates[n-1].Factor == last.Factor {
-		n--
+// fitNonPrivate is the study of what the noise costs: no release, no privacy.
+func (d *dataset) fitNonPrivate(args []string) error {
+	const apart = "--%s cannot be combined with --method " + nonPrivate + ", which makes no release and is not private"
+	if err := d.refuseGiven("eps delta mechanism release spend-again with-moments ledger rows", apart); err != nil {
+		return err
 	}
-	switch {
-	case n > 0:
-		next.Covariates = d.Covariates[:n]
-	case last.Factor != "":
-		next.Covariates = d.Covariates[:1]
-	default:
-		next.Response, next.Covariates = d.Covariates[0], []schema.Column{d.Response}
-	}
-	return formulaOf(&next)
-}
-
-// runNonPrivate is the study of what the noise costs: no release, no privacy.
-func (c *fitCommand) runNonPrivate(cmd *cobra.Command, args []string) error {
-	ctx, stdout, stderr := cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr()
-	for _, flag := range []string{"eps", "delta", "mechanism", "release", "spend-again", "with-moments", "ledger"} {
-		if cmd.Flags().Changed(flag) {
-			return usagef("--%s cannot be combined with --method %s, which makes no release and is not private", flag, nonPrivate)
-		}
-	}
-	if !c.holdsData {
+	if !d.holdsData {
 		return refusef("method %s prints what the rows say, without noise: nothing of it is private. If you may see the rows and keep the output to yourself, say --i-hold-the-data", nonPrivate)
 	}
-	cells, err := c.cells(false)
+	cells, err := d.cells(false)
 	if err != nil {
 		return err
 	}
-	if _, share, _ := splitBounds(c.bounds); share != 0 || c.rows != 0 {
-		return usagef("--bounds auto and --rows cannot be combined with --method %s, which makes no release and is not private", nonPrivate)
+	if _, share, _ := splitBounds(d.bounds); share != 0 {
+		return usagef(apart, "bounds auto")
 	}
-	data, err := c.locate(ctx, stderr, &c.releaseFlags, args, "")
+	data, err := d.locate(args, "")
 	if err != nil {
 		return err
 	}
-	defer c.close()
-	design, _, err := c.design(stderr, data)
+	defer d.close()
+	design, _, err := d.design(data)
 	if err != nil {
 		return err
 	}
-	o, err := c.options(design, inputs{data, sidecar(data), c.schema})
+	o, err := d.options(design, "", inputs{data, sidecar(data), d.schema})
 	if err != nil {
 		return err
 	}
-	noteMissing(stderr, cells)
-	sums, err := custody.Exact(ctx, custody.Order{Rows: c.rowsOf(stderr), Cells: cells, Design: design, Say: sayTo(stderr)})
+	d.noteMissing(cells)
+	sums, err := custody.Exact(d.ctx(), custody.Order{Rows: d.rowsOf(), Cells: cells, Design: design, Say: d.say})
 	if err != nil {
 		return err
 	}
-	fit, err := dpreg.NonPrivate(ctx, sums, design, o)
+	fit, err := dpreg.NonPrivate(d.ctx(), sums, design, o)
 	if err != nil {
 		return usage(err)
 	}
-	note(stderr, "this output is NOT private: it was computed from the rows, without noise")
-	return c.conclude(ctx, stdout, stderr, fit, nil)
+	d.note("this output is NOT private: it was computed from the rows, without noise")
+	return d.conclude(fit, nil, report.Run{})
 }
 
 // manyRows stands for a number of rows that is not public: enough for any design.

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -22,33 +25,34 @@ func FuzzFlags(f *testing.F) {
 				t.Errorf("%q: %d", text, n)
 			}
 		}
-		eps, err := (&releaseFlags{epsilon: text}).parseEpsilon()
+		eps, err := custody.ParseEpsilon(text)
 		if err == nil {
 			near, _ := asWritten(text).Float64()
 			if eps != near || !(eps > 0) || math.IsInf(eps, 0) || asWritten(strconv.FormatFloat(eps, 'g', -1, 64)).Cmp(new(big.Rat)) <= 0 {
 				t.Errorf("epsilon %q is %v, and %v as written", text, eps, near)
 			}
 		}
-		delta, err := (&releaseFlags{delta: text}).parseDelta()
+		delta, err := custody.ParseDelta(text)
 		if err == nil && !(delta >= 0 && delta < 1) {
 			t.Errorf("delta %q is %v", text, delta)
 		}
 		if err == nil && text != "" && asWritten(text) == nil {
 			t.Errorf("delta %q is no number as written", text)
 		}
-		s, err := (&studyFlags{shard: text, studyOutput: studyOutput{save: "d"}}).parseShard()
+		s, err := (&flags{cmd: &cobra.Command{}, shard: text, save: "d"}).parseShard()
 		if err == nil && text != "" && !(1 <= s.Index && s.Index <= s.Count) {
 			t.Errorf("shard %q is %v", text, s)
 		}
-		if v, ok, err := parseFlag("q", text, isRate, "a rate"); ok && err == nil {
-			if again, _ := schema.ParseNumber(text); v != again || !isRate(v) {
-				t.Errorf("rate %q is %v", text, v)
+		c := account{accountInputs: accountInputs{Mechanism: gaussian}}
+		if err := c.parse(&flags{rate: text, sigma: "1", delta: "1e-5", sensitivity: "1"}); err == nil && text != "" {
+			if again, _ := schema.ParseNumber(text); *c.Q != again || !(*c.Q > 0 && *c.Q <= 1) {
+				t.Errorf("rate %q is %v", text, *c.Q)
 			}
 		}
 		if strings.ContainsAny(text, "\x00") {
 			return // no argument of a program has one
 		}
-		if o, err := (&auditFlags{m: text, releases: "1000", format: "table", releaseFlags: releaseFlags{epsilon: "1", mechanism: "auto", neighbours: "replace-one"}}).audits(); err == nil && len(o) == 0 {
+		if o, err := (&flags{audited: text, releases: "1000", epsilon: "1", mechanism: "auto", neighbours: "replace-one"}).audits(); err == nil && len(o) == 0 {
 			t.Errorf("--m %q: neither audits nor an error", text)
 		}
 	})

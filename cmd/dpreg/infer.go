@@ -1,99 +1,38 @@
 package main
 
 import (
-	"context"
+	"bufio"
+	"errors"
+	"fmt"
 	"io"
-	"math"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dpreg/dpreg"
-	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/nuts/individual"
-	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/report"
 	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/whatif"
 )
 
-const inferHelp = `Draw from the posterior of the regression, given a release and nothing else.
-Several releases, of custodians who may not pool rows, give one joint posterior:
-columns are matched by name, bounds may differ, and each release keeps its own noise,
-number of rows and ε (docs/custodians.md). Where they contradict one another, a
-warning names those that do: --pooling partial gives each a regression of its own.
-Several releases of the same rows measure the same sums: --same-rows.
+// fitFlags are those of what samples and shows a fit.
+const fitFlags = samplerFlags + " draws format level units save plots report what-if "
 
-The noise of the release is part of the model, so intervals have the width that
-data seen through noise deserve. It costs no privacy, however often it is done:
---formula takes any column of the release as the response and any others as
-covariates.
-
-Below the table stands the price of privacy: the posterior standard deviation
-over the one expected had there been no noise. The column Contr. is
-the posterior contraction, 1 - (posterior IQR / prior IQR)^2: near 0, the release says
-nothing on that parameter and the prior speaks.
-
-Chains run until every parameter has the effective sample size --ess, bulk and
-tail, and R-hat is below its limit; or for --draws iterations each. The same release
-and --seed give the same draws. Exit code 4 says that a convergence diagnostic failed: R-hat above 1.01 (1.02
-where an effective sample size is below 1000), or such a size below 400 without
---draws (Vehtari et al. 2021, Bayesian Analysis 16).`
-
-type inferCommand struct {
-	inferFlags
-	formula    string
-	printPrior bool
-}
-
-func newInfer() *cobra.Command {
-	var c inferCommand
-	cmd := &cobra.Command{
-		Use:   "infer RELEASE.json ...",
-		Short: "Infer the posterior from a release, or from several: costs no privacy",
-		Long:  inferHelp,
-		Example: `  dpreg infer pums.release.json
-  dpreg infer pums.release.json --formula 'income ~ educ' --level 0.9
-  dpreg infer pums.release.json --prior 'educ ~ normal(4000, 2000)' --print-prior
-  dpreg infer pums.release.json --format json --save posterior/
-  dpreg infer north.release.json south.release.json --pooling partial`,
-		Args: releases,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.check(cmd); err != nil {
-				return err
-			}
-			if err := c.checkSharing(cmd, len(args)); err != nil {
-				return err
-			}
-			return c.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args)
-		},
+func runInfer(f *flags, paths []string) error {
+	if err := errors.Join(f.checkFit(), f.checkSharing(len(paths))); err != nil {
+		return err
 	}
-	c.register(cmd)
-	cmd.Flags().StringVar(&c.formula, "formula", "", formulaUsage+"default: the release's own")
-	cmd.Flags().BoolVar(&c.printPrior, "print-prior", false, "print the prior in words, in the data's units, and sample nothing")
-	c.registerSharing(cmd)
-	c.registerSameRows(cmd)
-	return cmd
-}
-
-func (c *inferCommand) run(ctx context.Context, stdout, stderr io.Writer, paths []string) error {
-	e, err := readEvidence(stderr, paths, c.formula)
+	e, err := f.evidence(paths)
 	if err != nil {
 		return err
 	}
-	if c.printPrior {
-		return c.priorFlags.print(stdout, e.design, e.differ(), e.releases()...)
+	if f.printPrior {
+		return f.printThePrior(e)
 	}
-	return c.infer(ctx, stdout, stderr, e, slices.Clone(paths))
-}
-
-// releases is the cobra.PositionalArgs of a command on one release or several.
-func releases(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return usagef("%s needs a release: %s", cmd.Name(), cmd.UseLine())
-	}
-	return nil
+	return f.infer(e, slices.Clone(paths), "")
 }
 
 // readRelease reads a release that was named on the command line.
@@ -105,87 +44,8 @@ func readRelease(path string) (*release.Release, error) {
 	return r, nil
 }
 
-// infer draws from the posterior, and shows it. keep is what it must not overwrite.
-func (f *inferFlags) infer(ctx context.Context, stdout, stderr io.Writer, e *evidence, keep inputs) error {
-	if err := f.of(e.names()); err != nil {
-		return err
-	}
-	fit, err := f.sample(ctx, stderr, e, keep)
-	if err != nil {
-		return err
-	}
-	what, err := f.asked(ctx, stderr, fit)
-	if err != nil {
-		return err
-	}
-	return f.conclude(ctx, stdout, stderr, fit, what)
-}
-
 // nonPrivate is the method that needs rows, so that only fit has it.
 const nonPrivate = "non-private"
-
-// inferFlags are the flags of what samples and reports: infer and fit.
-type inferFlags struct {
-	priorFlags
-	method, kernel, format, units string
-
-	covariates, pooling string // of several releases
-	sameRows            bool
-	differ              string // how their bounds do, in words; empty: they do not
-
-	save, plots string // directories to write to
-	pageFlag
-
-	chains, warmup, draws int
-	drawsSet, essSet      bool
-	whatIf, clamping      bool
-	ess, level            float64
-	seed                  uint64
-}
-
-func (f *inferFlags) register(cmd *cobra.Command) {
-	f.registerSampler(cmd)
-	f.registerDraws(cmd)
-	fs := cmd.Flags()
-	fs.StringVar(&f.save, "save", "", "write the draws (Stan CSV, a file a chain), the release and summary.json to this `DIR`")
-	fs.StringVar(&f.plots, "plots", "", "draw posterior against prior, traces, ranks and pairs into this `DIR`, as SVG and as PNG")
-	f.pageFlag.register(cmd)
-	f.registerFormat(cmd)
-	fs.StringVar(&f.units, "units", string(dpreg.Original), "`NAME`: original, the data's units, or scaled, with bounds at -1 and 1")
-	f.registerLevel(cmd)
-	fs.BoolVar(&f.whatIf, "what-if", false, whatIfUsage)
-	oneOf(cmd, "units", string(dpreg.Original), string(dpreg.Scaled))
-}
-
-func (f *inferFlags) registerDraws(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&f.draws, "draws", 0, "`NUMBER` of draws kept of each chain (default: as many as --ess needs)")
-}
-
-func (f *inferFlags) registerFormat(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.format, "format", "table", "`NAME` of the format on stdout: table, json or csv")
-	oneOf(cmd, "format", "table", "json", "csv")
-}
-
-func (f *inferFlags) registerLevel(cmd *cobra.Command) {
-	cmd.Flags().Float64Var(&f.level, "level", posterior.DefaultLevel, "probability of the intervals, a `NUMBER` between 0 and 1")
-}
-
-// registerSampler registers what says how to sample, and not what is shown: predict
-// and check have these, too.
-func (f *inferFlags) registerSampler(cmd *cobra.Command) {
-	plan, fs := dpreg.DefaultPlan(), cmd.Flags()
-	f.priorFlags.register(cmd)
-	f.format, f.units, f.level = "table", string(dpreg.Original), posterior.DefaultLevel
-	fs.StringVar(&f.method, "method", dpreg.DefaultMethod, "`NAME` of the method: "+strings.Join(methods(cmd), ", "))
-	fs.BoolVar(&f.clamping, "model-clamping", false, "let the rows be unbounded, and the sums be those of the clamped rows (mcmc-ind)")
-	fs.IntVar(&f.chains, "chains", plan.Chains, "`NUMBER` of chains")
-	fs.IntVar(&f.warmup, "warmup", plan.Warmup, "`NUMBER` of warm-up iterations of each chain")
-	fs.Float64Var(&f.ess, "ess", plan.ESS, "sample until the effective sample size of every parameter is this `NUMBER`")
-	fs.Uint64Var(&f.seed, "seed", plan.Seed, "seed of the chains, a `NUMBER`; noise of a release cannot be seeded")
-	fs.StringVar(&f.kernel, "kernel", "", "advanced: `NAME` of the kernel of a method gibbs-ss-, exact or plain (as published; for studies)")
-	oneOf(cmd, "method", methods(cmd)...)
-	oneOf(cmd, "kernel", string(gibbs.Exact), string(gibbs.Plain))
-}
 
 // methods lists the methods of a command.
 func methods(cmd *cobra.Command) []string {
@@ -199,33 +59,8 @@ func methods(cmd *cobra.Command) []string {
 	return names
 }
 
-// check checks what needs no file, and must come before anything is spent.
-func (f *inferFlags) check(cmd *cobra.Command) error {
-	f.drawsSet, f.essSet = cmd.Flags().Changed("draws"), cmd.Flags().Changed("ess")
-	if err := f.pageFlag.check(cmd); err != nil {
-		return err
-	}
-	return f.checkChoices(cmd)
-}
-
-// checkChoices is check for flags some of which a command may not have.
-func (f *inferFlags) checkChoices(cmd *cobra.Command) error {
-	for _, choice := range []struct {
-		flag, got string
-		words     []string
-	}{
-		{"method", f.method, methods(cmd)},
-		{"kernel", f.kernel, []string{"", string(gibbs.Exact), string(gibbs.Plain)}},
-		{"format", f.format, []string{"table", "json", "csv"}},
-		{"units", f.units, []string{string(dpreg.Original), string(dpreg.Scaled)}},
-	} {
-		if err := choose(choice.flag, choice.got, choice.words); err != nil {
-			return err
-		}
-	}
-	if err := f.priorFlags.parse(); err != nil {
-		return err
-	}
+// checkFit checks what needs no file, and must come before anything is spent.
+func (f *flags) checkFit() error {
 	auto := f.method == dpreg.Auto
 	switch {
 	case f.kernel != "" && !auto && !dpreg.Traits(f.method).Kernels:
@@ -234,60 +69,33 @@ func (f *inferFlags) checkChoices(cmd *cobra.Command) error {
 		return usagef("--model-clamping: method %s cannot model clamping, %s can", f.method, individual.Method{}.Name())
 	case f.clamping && f.kernel != "":
 		return usagef("--model-clamping and --kernel exclude each other: no method has both")
-	}
-	if !(f.level > 0 && f.level < 1) {
-		return usagef("--level %v: it must lie between 0 and 1, as 0.95 does", f.level)
-	}
-	if err := f.checkWhatIf(); err != nil {
-		return err
-	}
-	return f.checkPlan()
-}
-
-func choose(flag, got string, words []string) error {
-	for _, w := range words {
-		if got == w {
-			return nil
-		}
-	}
-	if flag == "method" && got == nonPrivate {
-		return usagef("--method %s needs the rows, and a release has none: use `dpreg fit --method %s --i-hold-the-data DATA.csv`", nonPrivate, nonPrivate)
-	}
-	return usagef("--%s %q: choose one of %s", flag, got, strings.Join(nonEmpty(words), ", "))
-}
-
-func nonEmpty(words []string) []string {
-	if words[0] == "" {
-		return words[1:]
-	}
-	return words
-}
-
-// Limits beyond which a number is a slip of the keyboard: memory would not do.
-const (
-	maxChains = 1000
-	maxDraws  = 10_000_000
-)
-
-func (f *inferFlags) checkPlan() error {
-	switch {
-	case f.drawsSet && f.essSet:
+	case f.draws > 0 && f.given("ess"):
 		return usagef("--draws and --ess exclude each other: one fixes the number of draws, the other finds it")
-	case f.chains < 1 || f.chains > maxChains:
-		return usagef("--chains %d: from 1 to %d", f.chains, maxChains)
-	case f.warmup < 1 || f.warmup > maxDraws:
-		return usagef("--warmup %d: from 1 to %d", f.warmup, maxDraws)
-	case f.drawsSet && (f.draws < 1 || f.draws > maxDraws):
-		return usagef("--draws %d: from 1 to %d", f.draws, maxDraws)
-	case !(f.ess > 0) || math.IsInf(f.ess, 1):
-		return usagef("--ess %v: it must be a positive number", f.ess)
+	case f.whatIf && f.method == nonPrivate:
+		return usagef("--what-if repeats a fit of a release, and --method %s has none", nonPrivate)
+	case f.whatIf && f.format == "csv":
+		return usagef("--what-if has no CSV: choose --format table or json")
+	}
+	return f.checkPage()
+}
+
+// checkSharing checks the flags for so many releases.
+func (f *flags) checkSharing(releases int) error {
+	for _, flag := range []string{"covariates", "pooling", "same-rows"} {
+		switch changed := f.given(flag); {
+		case changed && releases == 1:
+			return usagef("--%s is of several releases, and there is one", flag)
+		case changed && f.sameRows && flag != "same-rows":
+			return usagef("--same-rows and --%s exclude each other: the same rows share everything", flag)
+		}
 	}
 	return nil
 }
 
-// options turns flags that check passed into those of dpreg.Infer. keep is what
-// the run reads or pays for beside the prior. The default prior is that for the releases.
-func (f *inferFlags) options(d *schema.Design, keep inputs, releases ...*release.Release) (dpreg.Options, error) {
+// options turns flags that were checked into those of dpreg.Infer. keep is what the run reads
+// or pays for beside the prior. The default prior is that for the releases; differ says how
+// their scaled units do.
+func (f *flags) options(d *schema.Design, differ string, keep inputs, releases ...*release.Release) (dpreg.Options, error) {
 	o := dpreg.Options{
 		Method:        f.method,
 		Kernel:        f.kernel,
@@ -297,25 +105,155 @@ func (f *inferFlags) options(d *schema.Design, keep inputs, releases ...*release
 		SameRows:      f.sameRows,
 		Plan:          mcmc.Plan{Chains: f.chains, Warmup: f.warmup, ESS: f.ess, Seed: f.seed},
 	}
-	if f.drawsSet {
+	if f.draws > 0 {
 		o.Plan.Draws, o.Plan.ESS = f.draws, 0
 	}
-	err := f.checkOutputs(append(keep, f.prior))
+	p, err := f.statedPrior()
 	if err != nil {
 		return o, err
 	}
-	o.Prior, err = f.priorFlags.read(d, f.differ, releases...)
+	if err := f.checkOutputs(append(keep, p.file)); err != nil {
+		return o, err
+	}
+	o.Prior, err = p.read(d, differ, releases...)
 	return o, usage(err)
 }
 
 // checkOutputs looks, before anything is spent, whether what is asked for can be
 // written.
-func (f *inferFlags) checkOutputs(keep inputs) error {
+func (f *flags) checkOutputs(keep inputs) error {
 	if err := f.checkSave(keep); err != nil {
 		return err
 	}
 	if _, err := checkDir(f.plots, f.plotFiles(), keep); err != nil {
 		return within("--plots", err)
 	}
-	return f.writable(keep)
+	return f.pageWritable(keep)
+}
+
+// sample draws from the posterior, with a bar. keep is what the run must not overwrite.
+func (f *flags) sample(e *evidence, keep inputs) (*dpreg.Fit, error) {
+	o, err := f.options(e.design, e.differ(), keep, e.releases()...)
+	if err != nil {
+		return nil, err
+	}
+	if err := dpreg.Can(e.custodians, o); err != nil {
+		return nil, usage(err)
+	}
+	bar := samplingBar(f.stderr(), o.Plan)
+	o.Plan.Progress, o.Plan.Expect = bar.update, f.announce(e.rows())
+	fit, err := dpreg.Infer(f.ctx(), e.custodians, o)
+	bar.finish()
+	return fit, err
+}
+
+// infer draws from the posterior, and shows it. keep is what it must not overwrite; repeat is
+// how to repeat it, where it is not the command line.
+func (f *flags) infer(e *evidence, keep inputs, repeat string) error {
+	made, err := f.made(e.names())
+	if err != nil {
+		return err
+	}
+	made.Repeat = repeat
+	fit, err := f.sample(e, keep)
+	if err != nil {
+		return err
+	}
+	var what *whatif.Answers
+	if f.whatIf {
+		if what, err = f.askWhatIf(fit); err != nil {
+			return err
+		}
+	}
+	return f.conclude(fit, what, made)
+}
+
+// askWhatIf answers --what-if, with a bar.
+func (f *flags) askWhatIf(fit *dpreg.Fit) (*whatif.Answers, error) {
+	bar := countingBar(f.stderr(), "what if ")
+	defer bar.finish()
+	return whatif.Of(f.ctx(), fit, whatif.Options{Units: dpreg.Units(f.units), Level: f.level, Progress: bar.update})
+}
+
+// conclude prints the result, saves and draws what is to be, and then says whether
+// the chains converged. what is nil where it was not asked for.
+func (f *flags) conclude(fit *dpreg.Fit, what *whatif.Answers, made report.Run) error {
+	doubts := doubts(what)
+	summary := fit.Summary(dpreg.Units(f.units), f.level)
+	summary.Version = version()
+	if what != nil {
+		summary.WhatIf = what
+	}
+	summary.Warnings = append(summary.Warnings, doubts...)
+	err := f.print(summary, func(out io.Writer) error {
+		err := report.Fit(out, fit, report.Options{Units: dpreg.Units(f.units), Level: f.level})
+		if err == nil && what != nil {
+			err = report.WhatIf(out, what)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if f.save != "" {
+		if err := f.saveFit(fit, summary); err != nil {
+			return err
+		}
+		f.note("draws and summary saved in %s", f.save)
+	}
+	if err := f.illustrate(fit, what, made); err != nil {
+		return err
+	}
+	if err := converged(fit); err != nil || doubts == nil {
+		return err
+	}
+	return unconvergedError(doubts[0])
+}
+
+// converged is an error where a fit's chains did not converge.
+func converged(fit *dpreg.Fit) error {
+	if ok, reason := fit.Converged(); !ok {
+		return unconvergedError("not converged: " + reason)
+	}
+	return nil
+}
+
+// doubts are the variants of --what-if that did not converge, and why; what may be nil.
+func doubts(what *whatif.Answers) (all []string) {
+	if what == nil {
+		return nil
+	}
+	for _, v := range what.Variants {
+		if v.Reason != "" {
+			all = append(all, fmt.Sprintf("--what-if: not converged, %s: %s", v.Name, v.Reason))
+		}
+	}
+	return all
+}
+
+// written is a result that programs read.
+type written interface {
+	WriteJSON(io.Writer) error
+	WriteCSV(io.Writer) error
+}
+
+// print writes a result as --format says: as JSON, CSV or a text.
+func (f *flags) print(result written, text func(io.Writer) error) error {
+	write := text
+	switch f.format {
+	case "json":
+		write = result.WriteJSON
+	case "csv":
+		write = result.WriteCSV
+	}
+	return buffered(f.stdout(), write)
+}
+
+// buffered writes in large pieces.
+func buffered(w io.Writer, write func(io.Writer) error) error {
+	out := bufio.NewWriter(w)
+	if err := write(out); err != nil {
+		return err
+	}
+	return out.Flush()
 }

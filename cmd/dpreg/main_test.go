@@ -3,12 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 
 	"github.com/dpreg/dpreg/custody"
 )
@@ -36,6 +39,25 @@ func commandContext(ctx context.Context, args ...string) result {
 	var stdout, stderr bytes.Buffer
 	code := run(ctx, &stdout, &stderr, args)
 	return result{code, stdout.String(), stderr.String()}
+}
+
+// silent is a command that is called, and shows nothing.
+func silent(t *testing.T) *cobra.Command {
+	cmd := &cobra.Command{}
+	cmd.SetContext(t.Context())
+	cmd.SetOut(io.Discard)
+	cmd.SetErr(io.Discard)
+	return cmd
+}
+
+// called is one of the program's commands.
+func called(t *testing.T, name string) *cobra.Command {
+	t.Helper()
+	cmd, _, err := newRoot().Find([]string{name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd
 }
 
 // quick keeps inference short.

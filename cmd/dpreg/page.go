@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -21,65 +23,50 @@ import (
 	"github.com/dpreg/dpreg/whatif"
 )
 
-// pageFlag is --report.
-type pageFlag struct {
-	page  string
-	made  report.Run
-	given []string // flags of inference, as words
-}
-
-func (f *pageFlag) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.page, "report", "", "write the result with its plots as a page to this `FILE`, .html, that needs no other file and no network")
-}
-
-// check checks the file's name, and keeps the command line.
-func (f *pageFlag) check(cmd *cobra.Command) error {
-	f.made.Command, f.made.Version = typed(cmd), version()
-	f.given = givenFlags(cmd)
+// checkPage checks the file's name of --report.
+func (f *flags) checkPage() error {
 	if f.page != "" && plotFormat(f.page) != "html" {
 		return usagef("--report %s: the name must end in .html", f.page)
 	}
 	return nil
 }
 
-// writable looks whether the page can be written. keep is what it must not overwrite.
-func (f *pageFlag) writable(keep inputs) error {
+// pageWritable looks whether the page can be written. keep is what it must not overwrite.
+func (f *flags) pageWritable(keep inputs) error {
 	if f.page == "" {
 		return nil
 	}
-	if err := keep.spare(f.page); err != nil {
-		return within("--report", err)
-	}
-	return within("--report", checkWritable(f.page))
+	return within("--report", errors.Join(keep.spare(f.page), checkWritable(f.page)))
 }
 
-// of says of which releases the page is.
-func (f *pageFlag) of(paths []string) error {
+// made says for the page how it came about, and from which releases.
+func (f *flags) made(releases []string) (report.Run, error) {
+	run := report.Run{Command: typed(f.cmd), Version: version(), Method: f.method}
 	if f.page == "" {
-		return nil
+		return run, nil
 	}
 	var digests []string
-	for _, path := range paths {
+	for _, path := range releases {
 		content, err := os.ReadFile(path)
 		if err != nil {
-			return err
+			return run, err
 		}
 		sum := sha256.Sum256(content)
 		digests = append(digests, hex.EncodeToString(sum[:]))
 	}
-	f.made.Release, f.made.Digest = strings.Join(paths, ", "), strings.Join(digests, ", ")
-	return nil
+	run.Release, run.Digest = strings.Join(releases, ", "), strings.Join(digests, ", ")
+	return run, nil
 }
 
-// write writes the page, if one was asked for.
-func (f *pageFlag) write(stderr io.Writer, mode fs.FileMode, page func(io.Writer, report.Run) error) error {
+// writePage writes the page, if one was asked for.
+func (f *flags) writePage(mode fs.FileMode, page func(io.Writer) error) error {
 	if f.page == "" {
 		return nil
 	}
-	if err := writeFile(f.page, mode, func(w io.Writer) error { return page(w, f.made) }); err != nil {
+	if err := writeFile(f.page, mode, page); err != nil {
 		return err
 	}
-	note(stderr, "report written to %s", f.page)
+	f.note("report written to %s", f.page)
 	return nil
 }
 
@@ -137,10 +124,9 @@ func givenFlags(cmd *cobra.Command) []string {
 	return words
 }
 
-// repeatBy makes the infer that repeats the inference of a fit from its release the
-// way to repeat the page.
-func (f *pageFlag) repeatBy(path string) {
-	f.made.Repeat = shellLine(append([]string{"dpreg", "infer", path}, f.given...))
+// repeat is the infer that repeats the inference of a fit from its release.
+func (f *flags) repeat(path string) string {
+	return shellLine(append([]string{"dpreg", "infer", path}, givenFlags(f.cmd)...))
 }
 
 // plotFormat is the extension of a file's name, without the point.
@@ -148,20 +134,39 @@ func plotFormat(path string) string {
 	return strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))
 }
 
-// checkPlotFile looks whether --plot names a picture that can be written; empty is
-// none.
-func checkPlotFile(path string) error {
-	if path == "" {
+// checkPlot looks whether --plot names a picture that can be written, and none of keep.
+func (f *flags) checkPlot(keep ...string) error {
+	if f.plot == "" {
 		return nil
 	}
-	if !slices.Contains(report.PlotFormats, plotFormat(path)) {
-		return usagef("--plot %s: the name must end in .svg or .png", path)
+	if !slices.Contains(report.PlotFormats, plotFormat(f.plot)) {
+		return usagef("--plot %s: the name must end in .svg or .png", f.plot)
 	}
-	return within("--plot", checkWritable(path))
+	return within("--plot", errors.Join(inputs(keep).spare(f.plot), checkWritable(f.plot)))
+}
+
+// writePlot draws what --plot asks for, if it does: all of it first, so that no half of a
+// picture is left.
+func (f *flags) writePlot(mode fs.FileMode, draw func(w io.Writer, format string) error) error {
+	if f.plot == "" {
+		return nil
+	}
+	var picture bytes.Buffer
+	if err := draw(&picture, plotFormat(f.plot)); err != nil {
+		return err
+	}
+	err := writeFile(f.plot, mode, func(w io.Writer) error {
+		_, err := picture.WriteTo(w)
+		return err
+	})
+	if err == nil {
+		f.note("plot written to %s", f.plot)
+	}
+	return err
 }
 
 // plotFiles are those of --plots.
-func (f *inferFlags) plotFiles() []string {
+func (f *flags) plotFiles() []string {
 	var files []string
 	for _, name := range append(slices.Clone(report.FitPlotNames), report.CustodiansPlot) {
 		for _, format := range report.PlotFormats {
@@ -172,11 +177,11 @@ func (f *inferFlags) plotFiles() []string {
 }
 
 // illustrate draws a fit where --plots or --report asks for it.
-func (f *inferFlags) illustrate(ctx context.Context, stderr io.Writer, fit *dpreg.Fit, what *whatif.Answers) error {
+func (f *flags) illustrate(fit *dpreg.Fit, what *whatif.Answers, made report.Run) error {
 	if f.plots == "" && f.page == "" {
 		return nil
 	}
-	other, err := naive(ctx, fit)
+	other, err := naive(f.ctx(), fit)
 	if err != nil {
 		return err
 	}
@@ -185,33 +190,29 @@ func (f *inferFlags) illustrate(ctx context.Context, stderr io.Writer, fit *dpre
 	if err != nil {
 		return err
 	}
+	mode := modeOfFit(fit)
 	if f.plots != "" {
-		if err := f.draw(stderr, fit, figures); err != nil {
+		if err := drawFigures(f.plots, mode, figures); err != nil {
 			return err
 		}
+		f.note("plots written to %s", f.plots)
 	}
-	f.made.Method = f.method
-	mode, _ := modes(fit)
-	return f.pageFlag.write(stderr, mode, func(w io.Writer, made report.Run) error {
-		return report.FitPage(w, fit, what, figures, o, made)
-	})
+	return f.writePage(mode, func(w io.Writer) error { return report.FitPage(w, fit, what, figures, o, made) })
 }
 
-// draw draws figures into the directory of --plots, each in each format.
-func (f *inferFlags) draw(stderr io.Writer, fit *dpreg.Fit, figures []*report.Figure) error {
-	mode, dirMode := modes(fit)
-	if err := makeDir(f.plots, dirMode); err != nil {
+// drawFigures draws figures into a directory, each in each format.
+func drawFigures(dir string, mode fs.FileMode, figures []*report.Figure) error {
+	if err := makeDir(dir, mode); err != nil {
 		return within("--plots", err)
 	}
 	for _, figure := range figures {
 		for _, format := range report.PlotFormats {
-			path := filepath.Join(f.plots, figure.Name+"."+format)
+			path := filepath.Join(dir, figure.Name+"."+format)
 			if err := writeFile(path, mode, func(w io.Writer) error { return figure.Write(w, format) }); err != nil {
 				return err
 			}
 		}
 	}
-	note(stderr, "plots written to %s", f.plots)
 	return nil
 }
 

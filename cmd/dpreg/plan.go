@@ -1,62 +1,24 @@
 package main
 
 import (
-	"bytes"
-	"context"
+	"errors"
+	"fmt"
 	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
 
-	"github.com/spf13/cobra"
-
+	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/report"
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/ssp"
 )
 
-const planHelp = `Say what a release would tell, before any row is touched: which ε, how many
-records?
-
-For each ε and n, releases are simulated: the exact sums of n normal rows, noise as a release has it, and the posterior as infer
-draws it. The table has, averaged over them, the width of a slope's interval;
-posterior contraction, 1 - (posterior IQR / prior IQR)^2; the price of privacy, posterior
-sd over the sd from the same rows without noise. Nothing is spent: no data are
-read, and the simulated releases are not kept.
-
---eps and --n take lists. Of a single value a quarter and four times it are added,
-unless --no-grid is given. Without --schema, columns are on [-1, 1]: with a slope
-of 0.5 the response goes from the middle of its range half way to the end, as the
-covariate goes from the middle of its own to the end. With --schema, widths are in
-the data's units.
-
-What a release tells hangs on how far columns spread within their bounds. Without rows
-that is assumed, and said above the table: state what is publicly known by --mean, --sd
-and --r2, in the data's units. --slope fixes the slope, and then the share of intervals
-that find its sign is shown.
-The same --seed gives the same result, whatever the number of cores.`
-
-func newPlan() *cobra.Command {
-	var c planFlags
-	cmd := &cobra.Command{
-		Use:   "plan --n N --eps EPS (--p P | --schema FILE)",
-		Short: "Foresee what a release would tell: which ε, how many records",
-		Long:  planHelp,
-		Example: `  dpreg plan --n 500 --p 3 --eps 0.5
-  dpreg plan --n 200,1000,5000 --eps 0.1,0.5,1 --p 2 --slope 0.3 --plot plan.svg
-  dpreg plan --n 1000 --eps 1 --schema pums.schema.json --formula 'income ~ age + educ' --mean income=35000 --sd income=50000,educ=3 --covariate educ`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("plan takes no file but by a flag, and reads no data: %q (is a blank in a list, or a quotation mark missing around a formula?)", args[0])
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), cmd)
-		},
-	}
-	c.register(cmd)
-	return cmd
-}
-
-func (f *planFlags) run(ctx context.Context, stdout, stderr io.Writer, cmd *cobra.Command) error {
-	o, err := f.options(cmd)
+func runPlan(f *flags, _ []string) error {
+	o, p, err := f.planned()
 	if err != nil {
 		return err
 	}
@@ -64,38 +26,257 @@ func (f *planFlags) run(ctx context.Context, stdout, stderr io.Writer, cmd *cobr
 	if err != nil {
 		return err
 	}
+	show.Prior = p.describe()
 	if err := o.Validate(); err != nil {
 		return usage(err)
 	}
-	f.sayGrid(stderr, o)
-	bar := countingBar(stderr, "simulating releases ", len(o.Epsilons)*len(o.Ns)*o.Releases)
+	f.sayGrid(o)
+	bar := countingBar(f.stderr(), "simulating releases ")
 	o.Progress = bar.update
-	forecast, err := plan.Foresee(ctx, o)
+	forecast, err := plan.Foresee(f.ctx(), o)
 	bar.finish()
 	if err != nil {
 		return err
 	}
-	if f.plot != "" {
-		if err := f.draw(forecast, show); err != nil {
-			return err
-		}
-		note(stderr, "picture written to %s", f.plot)
-	}
-	page := func(w io.Writer, made report.Run) error { return report.ForecastPage(w, forecast, show, made) }
-	if err := f.pageFlag.write(stderr, public, page); err != nil {
+	draw := func(w io.Writer, format string) error { return report.ForecastPlot(w, forecast, show, format) }
+	if err := f.writePlot(public, draw); err != nil {
 		return err
 	}
-	return printAs(stdout, f.format, forecast, func(out io.Writer) error { return report.Forecast(out, forecast, show) })
+	made, err := f.made(nil)
+	if err != nil {
+		return err
+	}
+	page := func(w io.Writer) error { return report.ForecastPage(w, forecast, show, made) }
+	if err := f.writePage(public, page); err != nil {
+		return err
+	}
+	return f.print(forecast, func(out io.Writer) error { return report.Forecast(out, forecast, show) })
 }
 
-// draw draws first and then writes, so that no half of a picture is left.
-func (f *planFlags) draw(forecast *plan.Forecast, show report.ForecastOptions) error {
-	var picture bytes.Buffer
-	if err := report.ForecastPlot(&picture, forecast, show, plotFormat(f.plot)); err != nil {
+// Limits beyond which a plan is a slip of the keyboard, or would take days.
+const (
+	maxPlanned  = 30
+	maxReleases = 100_000
+	maxListLen  = 50
+)
+
+// planned checks all flags and turns them into the options of plan.Foresee, and the prior.
+func (f *flags) planned() (o plan.Options, p statedPrior, err error) {
+	o = plan.Options{Releases: f.simulated, Level: f.level, Seed: f.seed, Pool: f.schema == "" && f.covariate == ""}
+	if err := f.checkPage(); err != nil {
+		return o, p, err
+	}
+	if f.delta != "" {
+		if o.Delta, err = schema.ParseNumber(f.delta); err != nil || !(o.Delta == 0 || o.Delta >= ssp.MinDelta && o.Delta < 1) {
+			return o, p, usagef("--delta %q: 0, or a number from %v to below 1", f.delta, ssp.MinDelta)
+		}
+	}
+	if p, err = f.statedPrior(); err != nil {
+		return o, p, err
+	}
+	if o.Epsilons, err = f.epsilons(); err != nil {
+		return o, p, err
+	}
+	if o.Design, err = f.plannedDesign(); err != nil {
+		return o, p, err
+	}
+	if err := f.assume(&o); err != nil {
+		return o, p, err
+	}
+	if o.Ns, err = f.counts(len(o.Design.Covariates) + 1); err != nil {
+		return o, p, err
+	}
+	if err := errors.Join(f.checkPlot(f.schema, p.file), f.pageWritable(inputs{f.schema, p.file})); err != nil {
+		return o, p, err
+	}
+	o.Prior, err = p.read(o.Design, "")
+	return o, p, usage(err)
+}
+
+// assume parses what is said of the rows.
+func (f *flags) assume(o *plan.Options) (err error) {
+	if o.Means, err = namedNumbers("mean", f.means); err != nil {
 		return err
 	}
-	return writeFile(f.plot, public, func(w io.Writer) error {
-		_, err := picture.WriteTo(w)
+	if o.SDs, err = namedNumbers("sd", f.sds); err != nil {
 		return err
+	}
+	o.R2 = f.r2
+	_, err = plan.Assume(o.Design, o.Means, o.SDs, o.R2)
+	return usage(within("--mean, --sd", err))
+}
+
+// namedNumbers parses NAME=NUMBER between commas.
+func namedNumbers(flag, text string) (map[string]float64, error) {
+	numbers := make(map[string]float64)
+	if text == "" {
+		return numbers, nil
+	}
+	for _, part := range strings.Split(text, ",") {
+		at := strings.LastIndex(part, "=")
+		if at < 1 {
+			return nil, usagef("--%s %q: NAME=NUMBER is needed between commas, as in age=40,income=30000", flag, part)
+		}
+		name := strings.TrimSpace(part[:at])
+		v, err := schema.ParseNumber(strings.TrimSpace(part[at+1:]))
+		if err != nil {
+			return nil, usagef("--%s %q: %w", flag, part, err)
+		}
+		if _, twice := numbers[name]; twice {
+			return nil, usagef("--%s: %q is named twice", flag, name)
+		}
+		numbers[name] = v
+	}
+	return numbers, nil
+}
+
+// epsilons parses --eps and, of one value, makes three.
+func (f *flags) epsilons() ([]float64, error) {
+	if f.epsilon == "" {
+		return nil, usagef("--eps is missing: say which privacy budgets to look at, as in --eps 0.1,0.5,1")
+	}
+	list, err := parseList("eps", f.epsilon, func(text string) (float64, error) {
+		v, err := schema.ParseNumber(text)
+		if err == nil && !(v >= ssp.MinEpsilon && v <= ssp.MaxEpsilon) {
+			err = fmt.Errorf("ε must lie between %v and %v", ssp.MinEpsilon, ssp.MaxEpsilon)
+		}
+		return v, err
 	})
+	if err != nil || len(list) > 1 || f.noGrid {
+		return list, err
+	}
+	grid := []float64{decimal(list[0] / 4), list[0], decimal(list[0] * 4)}
+	return slices.DeleteFunc(grid, func(v float64) bool { return v < ssp.MinEpsilon || v > ssp.MaxEpsilon }), nil
+}
+
+// decimal keeps twelve digits: 4 times 0.3 is 1.2.
+func decimal(v float64) float64 {
+	short, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 12, 64), 64)
+	return short
+}
+
+// counts parses --n for m columns and, of one value, makes three.
+func (f *flags) counts(m int) ([]int64, error) {
+	if f.n == "" {
+		return nil, usagef("--n is missing: say how many records there may be, as in --n 200,1000")
+	}
+	list, err := parseList("n", f.n, func(text string) (int64, error) {
+		v, err := schema.ParseNumber(text)
+		switch {
+		case err != nil:
+			return 0, err
+		case v != math.Trunc(v):
+			return 0, errors.New("a number of records is whole")
+		case !(v > float64(m)):
+			return 0, fmt.Errorf("%d columns, the response among them, need more than %d records", m, m)
+		case v > ssp.MaxRows:
+			return 0, fmt.Errorf("at most %d records are possible", int64(ssp.MaxRows))
+		}
+		return int64(v), nil
+	})
+	if err != nil || len(list) > 1 || f.noGrid {
+		return list, err
+	}
+	grid := []int64{list[0] / 4, list[0], 4 * list[0]}
+	return slices.DeleteFunc(grid, func(n int64) bool { return n <= int64(m) || n > ssp.MaxRows }), nil
+}
+
+// parseList parses numbers between commas, and returns them in order, each once.
+func parseList[T int64 | float64](flag, text string, parse func(string) (T, error)) ([]T, error) {
+	var list []T
+	for _, part := range strings.Split(text, ",") {
+		v, err := parse(strings.TrimSpace(part))
+		if err != nil {
+			return nil, usagef("--%s %q: %w", flag, text, err)
+		}
+		list = append(list, v)
+	}
+	slices.Sort(list)
+	if list = slices.Compact(list); len(list) > maxListLen {
+		return nil, usagef("--%s: %d values are too many, at most %d", flag, len(list), maxListLen)
+	}
+	return list, nil
+}
+
+// plannedDesign gives the columns: those of the schema, or p on [-1, 1].
+func (f *flags) plannedDesign() (*schema.Design, error) {
+	switch p, err := parseWhole(f.p, maxPlanned); {
+	case f.schema != "" && f.p != "":
+		return nil, usagef("--p and --schema exclude each other: a schema has its covariates")
+	case f.schema == "" && f.p == "":
+		return nil, usagef("say which columns: --p 3 for three covariates on [-1, 1], or --schema FILE with their public bounds")
+	case f.schema == "" && f.formula != "":
+		return nil, usagef("--formula names columns of a schema: give --schema FILE, in place of --p")
+	case f.schema == "" && err != nil:
+		return nil, usagef("--p %s: from 1 to %d covariates", f.p, maxPlanned)
+	case f.schema == "":
+		return dpreg.UnitDesign(int(p)), nil
+	}
+	file, err := os.Open(f.schema)
+	if err != nil {
+		return nil, usagef("--schema: %w", err)
+	}
+	defer file.Close()
+	columns, err := schema.ReadSchema(file, f.schema)
+	if err != nil {
+		return nil, usage(err)
+	}
+	d, err := columns.Design(f.formula)
+	if err != nil {
+		return nil, formulaError(fmt.Errorf("%s: %w", f.schema, err))
+	}
+	if p := len(d.Covariates); p > maxPlanned {
+		return nil, usagef("%d covariates: a plan has at most %d; name fewer by --formula", p, maxPlanned)
+	}
+	return d, nil
+}
+
+// shown finds the slope that the table shows, and gives it the value of --slope.
+func (f *flags) shown(o *plan.Options) (report.ForecastOptions, error) {
+	show := report.ForecastOptions{Units: dpreg.Original}
+	if f.schema == "" {
+		show.Units = dpreg.Scaled
+	}
+	if f.covariate != "" {
+		is := func(c schema.Column) bool { return c.Name == f.covariate }
+		if show.Slope = slices.IndexFunc(o.Design.Covariates, is); show.Slope < 0 {
+			return show, usagef("--covariate %q is none of the covariates of %s", f.covariate, report.Formula(o.Design))
+		}
+	}
+	if f.slope == "" {
+		return show, nil
+	}
+	v, err := schema.ParseNumber(f.slope)
+	if err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
+		return show, usagef("--slope %q: a number is needed, in the units of the columns", f.slope)
+	}
+	o.Truth = make([]float64, len(o.Design.Covariates))
+	for j := range o.Truth {
+		o.Truth[j] = math.NaN()
+		if o.Pool || j == show.Slope {
+			o.Truth[j] = v
+		}
+	}
+	return show, nil
+}
+
+// sayGrid says which values were added to single ones.
+func (f *flags) sayGrid(o plan.Options) {
+	if f.noGrid {
+		return
+	}
+	if !strings.Contains(f.epsilon, ",") {
+		f.note("around the one ε given: %s (--eps takes a list; --no-grid keeps the one)", joined(o.Epsilons))
+	}
+	if !strings.Contains(f.n, ",") {
+		f.note("around the one n given: %s (--n takes a list; --no-grid keeps the one)", joined(o.Ns))
+	}
+}
+
+func joined[T any](list []T) string {
+	parts := make([]string, len(list))
+	for i, v := range list {
+		parts[i] = fmt.Sprint(v)
+	}
+	return strings.Join(parts, ", ")
 }

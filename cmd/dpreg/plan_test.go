@@ -16,7 +16,7 @@ func planned(args ...string) result {
 
 func TestPlan(t *testing.T) {
 	workspace(t)
-	r := planned("--p", "2", "--plot", "p.png").finished(t).says(t, "picture written to p.png")
+	r := planned("--p", "2", "--plot", "p.png").finished(t).says(t, "plot written to p.png")
 	for _, part := range []string{"y ~ x1 + x2, scaled units", "No row was read", "95% width", "Contr.", "Price", "Detected", "mean of 2", "default prior", "± 0.250", "--sd"} {
 		if !strings.Contains(r.stdout, part) {
 			t.Errorf("no %q in\n%s", part, r.stdout)
@@ -120,7 +120,7 @@ func TestWrongPlans(t *testing.T) {
 		{name: "no schema", args: "plan --n 100 --eps 1 --schema nothing.json", says: "nothing.json"},
 		{name: "no prior", args: "plan --n 100 --eps 1 --p 1 --prior nothing.json", says: "nothing.json"},
 		{name: "formula", args: "plan --n 100 --eps 1 --schema pums.schema.json --formula income~height", says: "height"},
-		{name: "data", args: "plan pums.csv --n 100 --eps 1", says: "reads no data"},
+		{name: "data", args: "plan pums.csv --n 100 --eps 1", says: "takes no file"},
 		{name: "what-if of non-private", args: "fit pums.csv --method non-private --i-hold-the-data --what-if", says: "--what-if"},
 		{name: "what-if as CSV", args: "infer good.json --what-if --format csv", says: "--what-if"},
 	} {

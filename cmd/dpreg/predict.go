@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/parallel"
 	"github.com/dpreg/dpreg/model"
@@ -22,96 +20,28 @@ import (
 	"github.com/dpreg/dpreg/table"
 )
 
-const predictHelp = `Predict the response of new rows, given a release or draws that --save kept.
-
-NEW.csv needs the covariates by name, factors in their levels; other columns, the
-response as well, are kept as they are. The columns added are in the data's units:
-
-  .fitted         posterior predictive mean of a new response
-  .sd             its standard deviation: residual, and what is not known of θ
-  .lower, .upper  its interval of probability --level
-  .outside        TRUE where a covariate lies outside its public bounds: the line
-                  is extrapolated to where no row of the release can lie
-
---mean asks for the regression line instead: where the mean of many responses
-with these covariates lies. Nothing is simulated, and values are not clamped.
-
-Given a release it infers first, as dpreg infer does; --draws DIR takes the draws
-of dpreg infer --save DIR, and is done at once. The result appears only when all
-rows are predicted.
-
-Several releases, before NEW.csv, predict by their joint posterior. With --pooling
-partial rows are those of a new custodian, θ_new ~ N(θ, Ω), or of the one that
---custodian names as its release was named; stderr says which. Bounds are the smallest
-that hold those of all releases.`
-
-type predictCommand struct {
-	inferFlags
-	formula, dir, output, custodian string
-	mean                            bool
-}
-
-func newPredict() *cobra.Command {
-	var c predictCommand
-	cmd := &cobra.Command{
-		Use:   "predict {RELEASE.json ... | --draws DIR} NEW.csv",
-		Short: "Predict new responses, with intervals",
-		Long:  predictHelp,
-		Example: `  dpreg predict pums.release.json new.csv -o predicted.csv
-  dpreg predict pums.release.json new.csv --formula 'income ~ educ' --level 0.9
-  dpreg infer pums.release.json --save posterior/
-  dpreg predict --draws posterior/ new.csv --mean
-  dpreg predict north.json south.json new.csv --pooling partial --custodian south.json`,
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := c.check(cmd, args); err != nil {
-				return err
-			}
-			return c.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args)
-		},
-	}
-	c.registerSampler(cmd)
-	c.registerLevel(cmd)
-	c.registerSharing(cmd)
-	c.registerSameRows(cmd)
-	fs := cmd.Flags()
-	fs.StringVar(&c.formula, "formula", "", formulaUsage+"default: the release's own")
-	fs.StringVar(&c.dir, "draws", "", "predict from the draws in this `DIR`, which dpreg infer --save wrote")
-	fs.StringVar(&c.custodian, "custodian", "", "with --pooling partial, predict for the custodian of this `NAME`, its release's (default: a new one)")
-	fs.BoolVar(&c.mean, "mean", false, "the regression line and its interval, in place of a new response")
-	fs.StringVarP(&c.output, "output", "o", "", "write to this `FILE`, all or nothing (default: stdout)")
-	return cmd
-}
-
-func (c *predictCommand) check(cmd *cobra.Command, args []string) error {
-	saved := cmd.Flags().Changed("draws")
+func (f *flags) checkPredict(args []string) error {
+	saved := f.given("draws")
 	switch last := len(args) - 1; {
 	case saved && len(args) != 1:
-		return usagef("predict --draws DIR takes one file, that of the new rows, and %d were given: %s", len(args), cmd.UseLine())
+		return usagef("predict --draws DIR takes one file, that of the new rows, and %d were given: %s", len(args), f.cmd.UseLine())
 	case !saved && len(args) == 1:
-		return usagef("predict needs a release and a file of new rows, or --draws DIR in place of the release: %s", cmd.UseLine())
+		return usagef("predict needs a release and a file of new rows, or --draws DIR in place of the release: %s", f.cmd.UseLine())
 	case !saved && len(args) == 0:
-		return usagef("predict needs a release and a file of new rows: %s", cmd.UseLine())
+		return usagef("predict needs a release and a file of new rows: %s", f.cmd.UseLine())
 	case !saved && strings.HasSuffix(args[last], ".json"):
-		return usagef("predict needs a file of new rows behind the releases, and %s, the last one given, is no such file: %s", args[last], cmd.UseLine())
+		return usagef("predict needs a file of new rows behind the releases, and %s, the last one given, is no such file: %s", args[last], f.cmd.UseLine())
+	case saved:
+		return f.refuseGiven("formula"+samplerFlags+sharingFlags, "--%s cannot be combined with --draws, since the draws are there already; dpreg infer --save makes others")
 	}
-	if !saved {
-		if err := c.checkSharing(cmd, len(args)-1); err != nil {
-			return err
-		}
-	} else {
-		for _, name := range []string{"formula", "prior", "prior-sd", "shrink", "method", "kernel", "chains", "warmup", "ess", "seed", "pooling", "covariates"} {
-			if cmd.Flags().Changed(name) {
-				return usagef("--%s cannot be combined with --draws: the draws of %s are there already; dpreg infer --save makes others", name, c.dir)
-			}
-		}
-	}
-	c.essSet = cmd.Flags().Changed("ess")
-	return c.checkChoices(cmd)
+	return errors.Join(f.checkSharing(len(args)-1), f.checkFit())
 }
 
-func (c *predictCommand) run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
-	source, err := c.source(stderr, args)
+func runPredict(f *flags, args []string) error {
+	if err := f.checkPredict(args); err != nil {
+		return err
+	}
+	source, err := f.predictSource(args)
 	if err != nil {
 		return err
 	}
@@ -120,11 +50,11 @@ func (c *predictCommand) run(ctx context.Context, stdout, stderr io.Writer, args
 		return err
 	}
 	defer in.file.Close()
-	if err := c.checkOutput(append(inputs{c.prior}, append(args, source.files...)...)); err != nil {
+	if err := f.checkOutput(append(args, source.files...)); err != nil {
 		return err
 	}
-	o := predict.Options{Level: c.level, Mean: c.mean}
-	if o.Custodian, err = c.number(source); err != nil {
+	o := predict.Options{Level: f.level, Mean: f.line}
+	if o.Custodian, err = f.custodianNumber(source); err != nil {
 		return err
 	}
 	var p *predict.Predictor
@@ -133,36 +63,35 @@ func (c *predictCommand) run(ctx context.Context, stdout, stderr io.Writer, args
 		p, err = predict.New(source.draws, source.design, source.units, o)
 		err = usage(err)
 	} else {
-		p, unsettled, err = c.infer(ctx, stderr, source.evidence, o)
+		p, unsettled, err = f.predictor(source.evidence, o)
 	}
 	if err != nil {
 		return err
 	}
-	c.sayWhose(stderr, source)
-	if err := c.write(ctx, stdout, in, p); err != nil {
+	f.sayWhose(source)
+	if err := f.writePredictions(in, p); err != nil {
 		return err
 	}
 	if in.warning != nil {
-		note(stderr, "warning: %v", in.warning)
+		f.note("warning: %v", in.warning)
 	}
 	return unsettled
 }
 
-// infer draws from the posterior; unsettled tells that the chains did not converge.
-func (c *predictCommand) infer(ctx context.Context, stderr io.Writer, e *evidence, po predict.Options) (p *predict.Predictor, unsettled, err error) {
-	fit, err := c.sample(ctx, stderr, e, nil)
+// predictor draws from the posterior; unsettled tells that the chains did not converge.
+func (f *flags) predictor(e *evidence, o predict.Options) (p *predict.Predictor, unsettled, err error) {
+	fit, err := f.sample(e, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	warnings := fit.Summary(dpreg.Original, c.level).Warnings
-	if ok, reason := fit.Converged(); !ok {
-		unsettled = unconvergedError("not converged: " + reason)
+	warnings := fit.Summary(dpreg.Original, f.level).Warnings
+	if unsettled = converged(fit); unsettled != nil {
 		warnings = warnings[:len(warnings)-1] // which says it, too
 	}
 	for _, w := range warnings {
-		note(stderr, "warning: %s", w)
+		f.note("warning: %s", w)
 	}
-	p, err = predict.Of(fit, po)
+	p, err = predict.Of(fit, o)
 	return p, unsettled, err
 }
 
@@ -211,11 +140,12 @@ func (in *newRows) checkHeader() error {
 }
 
 // checkOutput tells, before any row is predicted, whether the file can be written.
-func (c *predictCommand) checkOutput(keep inputs) error {
-	if c.output == "" {
-		return nil
+func (f *flags) checkOutput(keep inputs) error {
+	p, err := f.statedPrior()
+	if f.output == "" || err != nil {
+		return err
 	}
-	return within("-o", errors.Join(keep.spare(c.output), checkWritable(c.output)))
+	return within("-o", errors.Join(append(keep, p.file).spare(f.output), checkWritable(f.output)))
 }
 
 // predictSource is what is predicted from: releases, or a saved run of them.
@@ -227,58 +157,58 @@ type predictSource struct {
 	pooled bool     // partially
 }
 
-func (c *predictCommand) source(stderr io.Writer, args []string) (*predictSource, error) {
-	if c.dir != "" {
-		run, files, err := readSaved(c.dir)
+func (f *flags) predictSource(args []string) (*predictSource, error) {
+	if f.dir != "" {
+		run, files, err := readSaved(f.dir)
 		if err != nil {
 			return nil, err
 		}
 		pooled := slices.ContainsFunc(run.draws.Names, func(name string) bool { return model.KindOf(name) == model.ThetaAt })
 		return &predictSource{run.evidence, run.draws, run.units, files, pooled}, nil
 	}
-	e, err := readEvidence(stderr, args[:len(args)-1], c.formula)
-	return &predictSource{evidence: e, pooled: c.pooling == dpreg.PartialPooling}, err
+	e, err := f.evidence(args[:len(args)-1])
+	return &predictSource{evidence: e, pooled: f.pooling == dpreg.PartialPooling}, err
 }
 
-// number is the custodian's that --custodian names, from 1; 0 where it names none.
-func (c *predictCommand) number(s *predictSource) (int, error) {
-	if c.custodian == "" {
+// custodianNumber is the custodian's that --custodian names, from 1; 0 where it names none.
+func (f *flags) custodianNumber(s *predictSource) (int, error) {
+	if f.custodian == "" {
 		return 0, nil
 	}
 	names := s.names()
-	at := slices.Index(names, c.custodian)
+	at := slices.Index(names, f.custodian)
 	switch {
 	case len(names) == 1:
 		return 0, usagef("--custodian is of several releases, and there is one")
 	case !s.pooled:
-		return 0, usagef("--custodian %s: with complete pooling all custodians have one regression; --pooling partial gives each its own", c.custodian)
+		return 0, usagef("--custodian %s: with complete pooling all custodians have one regression; --pooling partial gives each its own", f.custodian)
 	case at < 0:
-		return 0, usagef("--custodian %s: the custodians are %s", c.custodian, strings.Join(names, ", "))
+		return 0, usagef("--custodian %s: the custodians are %s", f.custodian, strings.Join(names, ", "))
 	}
 	return at + 1, nil
 }
 
 // sayWhose says of which custodian the rows are taken to be, where it matters.
-func (c *predictCommand) sayWhose(stderr io.Writer, s *predictSource) {
+func (f *flags) sayWhose(s *predictSource) {
 	switch {
 	case !s.pooled:
-	case c.custodian != "":
-		note(stderr, "predicted for the custodian %s", c.custodian)
+	case f.custodian != "":
+		f.note("predicted for the custodian %s", f.custodian)
 	default:
-		note(stderr, "predicted for a new custodian, whose regression lies about that of all, θ_new ~ N(θ, Ω), log σ_new ~ N(log σ, υ²); --custodian NAME predicts for one of %s", strings.Join(s.names(), ", "))
+		f.note("predicted for a new custodian, whose regression lies about that of all, θ_new ~ N(θ, Ω), log σ_new ~ N(log σ, υ²); --custodian NAME predicts for one of %s", strings.Join(s.names(), ", "))
 	}
 }
 
-// write predicts all rows to the file or to stdout. What goes to stdout waits in a
+// writePredictions predicts all rows to the file or to stdout. What goes to stdout waits in a
 // temporary file until the last row is done, so that a bad one leaves nothing
 // half written.
-func (c *predictCommand) write(ctx context.Context, stdout io.Writer, in *newRows, p *predict.Predictor) error {
-	if c.output != "" {
+func (f *flags) writePredictions(in *newRows, p *predict.Predictor) error {
+	if f.output != "" {
 		// Predictions say what the release says, but beside new rows, which may be
 		// private.
 		var bad error
-		err := writeFile(c.output, private, func(w io.Writer) error {
-			bad = predictRows(ctx, w, in, p)
+		err := writeFile(f.output, private, func(w io.Writer) error {
+			bad = predictRows(f.ctx(), w, in, p)
 			return bad
 		})
 		if bad != nil {
@@ -293,13 +223,13 @@ func (c *predictCommand) write(ctx context.Context, stdout io.Writer, in *newRow
 	os.Remove(spool.Name())       // nothing stays, whatever ends the process
 	defer os.Remove(spool.Name()) // where an open file cannot be removed
 	defer spool.Close()
-	if err := predictRows(ctx, spool, in, p); err != nil {
+	if err := predictRows(f.ctx(), spool, in, p); err != nil {
 		return err
 	}
 	if _, err := spool.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	_, err = io.Copy(stdout, spool)
+	_, err = io.Copy(f.stdout(), spool)
 	return err
 }
 

@@ -72,7 +72,7 @@ func TestWrongPriors(t *testing.T) {
 		"plan --n 100 --eps 1 --p 2 --prior-sd x3=1":                                                                         "there is no x3; the priors that can be stated are of (Intercept), x1, x2",
 		"calibrate --n 100 --eps 1 --p 1,2 --prior-sd x1=1 --save s":                                                         "a prior in words is of one design",
 		"calibrate --n 100 --eps 1 --p 1 --prior sigma~normal(0,1) --save s":                                                 "character 7",
-		"calibrate --n 100 --eps 1 --p 1 --shrink --save s":                                                                  "--shrink is of the default prior",
+		"calibrate --n 100 --eps 1 --p 1 --shrink --save s":                                                                  "--shrink belongs to",
 		"calibrate --n 100 --eps 1 --population pums.csv --formula income~educ --i-hold-the-data --prior-sd educ=1 --save s": "--population takes a prior file",
 		"predict --draws s pums.csv --prior-sd educ=1":                                                                       "--prior-sd cannot be combined with --draws",
 		"predict --draws s pums.csv --shrink":                                                                                "--shrink cannot be combined with --draws",
@@ -83,7 +83,7 @@ func TestWrongPriors(t *testing.T) {
 
 // TestPriorFlagsRepeated: a page says every prior that was given.
 func TestPriorFlagsRepeated(t *testing.T) {
-	cmd := newFit()
+	cmd := called(t, "fit")
 	if err := cmd.Flags().Parse([]string{"--prior", "x ~ normal(0, 1)", "--shrink", "--prior", "p.json"}); err != nil {
 		t.Fatal(err)
 	}

@@ -45,90 +45,132 @@ func readingBar(stderr io.Writer, rows *table.Source, size int64) (finish func()
 	}
 }
 
-// sampling shows how far the chains are and how much time is left, where stderr is a
-// terminal: a bar for the steps of warm-up, then one for the draws or the effective sample
-// size.
-type sampling struct {
-	stderr       io.Writer
-	container    *mpb.Progress
-	warmup, draw *mpb.Bar
-	plan         mcmc.Plan
-	pace         *pace
-	text, left   atomic.Pointer[string] // beside the bars; another goroutine draws them
+// bar shows how far a thing is and how much time is left, where stderr is a terminal. It is
+// drawn from the first update on: notes on the run stand above.
+type bar struct {
+	stderr    io.Writer
+	name      string
+	container *mpb.Progress
+	bar       *mpb.Bar
+	pace      *pace
+	text      atomic.Pointer[string] // behind the bar; another goroutine draws it
 }
 
-// samplingBar is nil, which is a bar that shows nothing, where none is drawn.
-func samplingBar(stderr io.Writer, plan mcmc.Plan) *sampling {
+// newBar is nil, which is a bar that shows nothing, where none is drawn.
+func newBar(stderr io.Writer, name string, pace *pace) *bar {
 	if !isTerminal(stderr) {
 		return nil
 	}
-	return &sampling{stderr: stderr, plan: plan}
+	return &bar{stderr: stderr, name: name, pace: pace}
 }
 
-// begin draws the first bar, once the run is under way: notes on it stand above.
-func (s *sampling) begin() {
-	s.pace = newPace(0, time.Now())
-	s.left.Store(new(string))
-	s.container = mpb.New(mpb.WithOutput(s.stderr), mpb.WithWidth(40))
-	s.warmup = s.container.AddBar(int64(s.plan.Chains*s.plan.Warmup), mpb.BarRemoveOnComplete(),
-		mpb.PrependDecorators(decor.Name(fmt.Sprintf("warm-up, %d chains ", s.plan.Chains))), mpb.AppendDecorators(decor.Percentage(), s.remaining()))
+// countingBar shows how many of a number of things are done.
+func countingBar(stderr io.Writer, name string) *bar {
+	return newBar(stderr, name, newPace(0, time.Now()))
 }
 
-// remaining writes how much time is left.
-func (s *sampling) remaining() decor.Decorator {
-	return decor.Any(func(decor.Statistics) string { return *s.left.Load() })
+func (b *bar) update(done, total int) {
+	if b != nil {
+		b.show(done, total, fmt.Sprintf(" %d of %d%s", done, total, b.pace.left(done, total, time.Now())))
+	}
+}
+
+func (b *bar) show(done, total int, text string) {
+	b.text.Store(&text)
+	if b.container == nil {
+		b.container = mpb.New(mpb.WithOutput(b.stderr), mpb.WithWidth(40))
+		b.bar = b.container.AddBar(int64(total), mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Name(b.name)),
+			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return *b.text.Load() })))
+	}
+	b.bar.SetCurrent(int64(min(done, total)))
+}
+
+// finish takes the bar away.
+func (b *bar) finish() {
+	if b != nil && b.container != nil {
+		b.bar.Abort(true)
+		b.container.Wait()
+	}
+}
+
+// samplingBars show how far the chains are: a bar for the steps of warm-up, then one for the
+// draws or the effective sample size.
+type samplingBars struct {
+	warmup, draws *bar
+	plan          mcmc.Plan
+}
+
+func samplingBar(stderr io.Writer, plan mcmc.Plan) *samplingBars {
+	pace := newPace(0, time.Now())
+	return &samplingBars{newBar(stderr, fmt.Sprintf("warm-up, %d chains ", plan.Chains), pace), newBar(stderr, "sampling ", pace), plan}
 }
 
 // update is a plan's Progress.
-func (s *sampling) update(p mcmc.Progress) {
-	if s == nil {
+func (s *samplingBars) update(p mcmc.Progress) {
+	if s.warmup == nil {
 		return
 	}
-	if s.container == nil {
-		s.begin()
-	}
-	left := s.pace.left(p.Done, p.Total, time.Now())
+	left := s.warmup.pace.left(p.Done, p.Total, time.Now())
 	if p.Target > 0 && p.ESS == 0 { // how long it is to be, that check tells
 		left = strings.Replace(left, "left", "to the first check of ESS", 1)
 	}
-	s.left.Store(&left)
 	steps := s.plan.Chains * s.plan.Warmup
-	s.warmup.SetCurrent(int64(min(p.Done, steps)))
 	if p.Phase != mcmc.Sampling {
+		s.warmup.show(p.Done, steps, fmt.Sprintf(" %d %%%s", 100*p.Done/steps, left))
 		return
 	}
-	kept, total := max(0, p.Done-steps), s.plan.Chains*s.plan.Draws
-	text := fmt.Sprintf("%d of %d draws", kept, total)
-	if s.plan.Draws == 0 {
-		text = fmt.Sprintf("ESS %.0f of %.0f, %d draws", p.ESS, p.Target, kept)
-		kept, total = int(p.ESS), int(math.Ceil(p.Target))
+	s.warmup.finish()
+	kept := max(0, p.Done-steps)
+	if total := s.plan.Chains * s.plan.Draws; total > 0 {
+		s.draws.show(kept, total, fmt.Sprintf(" %d of %d draws%s", kept, total, left))
+	} else {
+		s.draws.show(int(p.ESS), int(math.Ceil(p.Target)), fmt.Sprintf(" ESS %.0f of %.0f, %d draws%s", p.ESS, p.Target, kept, left))
 	}
-	s.text.Store(&text)
-	if s.draw == nil {
-		show := func(decor.Statistics) string { return " " + *s.text.Load() }
-		s.draw = s.container.AddBar(int64(total), mpb.BarRemoveOnComplete(),
-			mpb.PrependDecorators(decor.Name("sampling ")), mpb.AppendDecorators(decor.Any(show), s.remaining()))
-	}
-	s.draw.SetCurrent(int64(min(kept, total)))
 }
 
-// finish takes the bars away.
-func (s *sampling) finish() {
-	if s == nil || s.container == nil {
+func (s *samplingBars) finish() {
+	s.warmup.finish()
+	s.draws.finish()
+}
+
+// studyProgress shows how far a study is: by a bar or, where stderr is no terminal, a line a
+// minute, since a study may run for hours.
+type studyProgress struct {
+	*bar
+	stderr io.Writer
+	pace   *pace
+	said   time.Time
+}
+
+// sayEvery is the time between two lines.
+const sayEvery = time.Minute
+
+// newStudyProgress is that of a study of which so many trials were finished before.
+func newStudyProgress(stderr io.Writer, before int) *studyProgress {
+	now := time.Now()
+	pace := newPace(before, now)
+	return &studyProgress{newBar(stderr, "trials ", pace), stderr, pace, now}
+}
+
+// update is a study's Progress.
+func (p *studyProgress) update(done, total int) {
+	if p.bar != nil {
+		p.bar.update(done, total)
 		return
 	}
-	s.warmup.Abort(true)
-	if s.draw != nil {
-		s.draw.Abort(true)
+	now := time.Now()
+	left := p.pace.left(done, total, now)
+	if now.Sub(p.said) >= sayEvery {
+		p.said = now
+		note(p.stderr, "%d of %d trials%s", done, total, left)
 	}
-	s.container.Wait()
 }
 
 // longRun is from where on a run is announced with the time that it is to take.
 const longRun = time.Minute
 
 // announce says how long a run of mcmc-ind is to take, where that is long.
-func (f *inferFlags) announce(stderr io.Writer, rows int64) func(least, most time.Duration) {
+func (f *flags) announce(rows int64) func(least, most time.Duration) {
 	return func(least, most time.Duration) {
 		if most < longRun {
 			return
@@ -137,46 +179,7 @@ func (f *inferFlags) announce(stderr io.Writer, rows int64) func(least, most tim
 		if f.clamping {
 			instead = ""
 		}
-		note(stderr, "this run is expected to take from %s to %s: the cost of mcmc-ind grows with the rows, n = %d%s", inWords(least), inWords(most), rows, instead)
-	}
-}
-
-// counting shows how many of a number of things are done and how much time is left, where
-// stderr is a terminal.
-type counting struct {
-	container *mpb.Progress
-	bar       *mpb.Bar
-	total     int
-	pace      *pace
-	left      atomic.Pointer[string] // another goroutine draws it
-}
-
-// countingBar is nil, which is a bar that shows nothing, where none is drawn.
-func countingBar(stderr io.Writer, name string, total int) *counting {
-	if !isTerminal(stderr) {
-		return nil
-	}
-	c := &counting{container: mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(40)), total: total, pace: newPace(0, time.Now())}
-	c.left.Store(new(string))
-	c.bar = c.container.AddBar(int64(total), mpb.BarRemoveOnComplete(), mpb.PrependDecorators(decor.Name(name)),
-		mpb.AppendDecorators(decor.CountersNoUnit(" %d of %d"), decor.Any(func(decor.Statistics) string { return *c.left.Load() })))
-	return c
-}
-
-func (c *counting) update(done, _ int) {
-	if c == nil {
-		return
-	}
-	left := c.pace.left(done, c.total, time.Now())
-	c.left.Store(&left)
-	c.bar.SetCurrent(int64(done))
-}
-
-// finish takes the bar away.
-func (c *counting) finish() {
-	if c != nil {
-		c.bar.Abort(true)
-		c.container.Wait()
+		f.note("this run is expected to take from %s to %s: the cost of mcmc-ind grows with the rows, n = %d%s", inWords(least), inWords(most), rows, instead)
 	}
 }
 

@@ -112,13 +112,13 @@ func TestReleaseOfAggregates(t *testing.T) {
 func TestSQLWrong(t *testing.T) {
 	workspace(t)
 	for says, args := range map[string]string{
-		"no dialect":              "--dialect oracle --table t --schema pums.schema.json",
-		"--table: table":          "--dialect duckdb --schema pums.schema.json",
-		"there are no columns":    "--dialect duckdb --table t",
-		"auto looks at":           "--dialect duckdb --table t --bounds auto",
-		`no column "z"`:           "--dialect duckdb --table t --bounds x=0:1,y=0:1 --formula y~z",
-		"sql reads no data":       "--dialect duckdb --table t --bounds x=0:1,y=0:1 t.csv",
-		"error, midpoint or drop": "--dialect duckdb --table t --bounds x=0:1,y=0:1 --missing guess",
+		"choose one of":         "--dialect oracle --table t --schema pums.schema.json",
+		"--table: table":        "--dialect duckdb --schema pums.schema.json",
+		"there are no columns":  "--dialect duckdb --table t",
+		"auto looks at":         "--dialect duckdb --table t --bounds auto",
+		`no column "z"`:         "--dialect duckdb --table t --bounds x=0:1,y=0:1 --formula y~z",
+		"sql takes no file":     "--dialect duckdb --table t --bounds x=0:1,y=0:1 t.csv",
+		"error, midpoint, drop": "--dialect duckdb --table t --bounds x=0:1,y=0:1 --missing guess",
 	} {
 		if r := command(append([]string{"sql"}, strings.Fields(args)...)...).says(t, says); r.code != misused || r.stdout != "" {
 			t.Errorf("%s: exit code %d, stdout %q", args, r.code, r.stdout)

@@ -1,72 +1,92 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
+
+	"github.com/dpreg/dpreg/docs/help"
 )
 
-const rootHelp = `dpreg does Bayesian linear regression under differential privacy.
-
-Rows that must stay secret become one small file, a release: sums of x, y and
-their products over rows clamped to public bounds, with noise that makes them
-ε-differentially private. The posterior is inferred from that file alone and
-accounts for the noise, so its intervals tell the truth.
-
-  plan     which ε, how many records? from simulations, before any row is touched
-  schema   a template for the public bounds of a table's columns
-  release  rows -> release: spends ε, once
-  infer    release, or several -> posterior: costs nothing, as often as wanted
-  fit      release and infer in one step
-  show     what a release holds
-  predict  new responses, with intervals that account for the noise
-  check    whether the release is one that the model makes
-  ledger   the budget of a data set over many releases
-  account  what repeated noise spends, by every accountant
-  calibrate  whether a method's posteriors are right, by simulation
-  compare  many methods on the same data at the same budget
-  audit    whether releases are as private as they claim, by attack
-  sql      the query by which a database sums its rows for a release
-  vi       logistic and other models on rows, by private variational inference
-  pvi      the same over clients that share no rows
-
-Exit codes: 0 done; 1 failed; 2 wrong usage or input; 3 refused for privacy;
-4 done, but a convergence diagnostic failed; 130 interrupted.`
-
-const rootExample = `  dpreg schema pums.csv -o pums.schema.json        # then fill in the bounds
-  dpreg fit pums.csv --eps 1 --formula 'income ~ age + educ'
-  dpreg infer pums.release.json --formula 'income ~ educ'`
-
+// newRoot has all commands, each with its flags and what it does.
 func newRoot() *cobra.Command {
-	root := &cobra.Command{
-		Use:           "dpreg",
-		Short:         "Bayesian linear regression under differential privacy",
-		Long:          rootHelp,
-		Example:       rootExample,
-		Version:       version(),
-		SilenceErrors: true,
-		// Of a mistyped command's name: how many letters may be wrong.
-		SuggestionsMinimumDistance: 2,
-		SilenceUsage:               true,
-		Args:                       cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownCommand(cmd, args[0])
-			}
-			return cmd.Help()
-		},
+	cobra.EnableCommandSorting = false
+	root := parent("")
+	root.Version, root.SilenceErrors, root.SilenceUsage = version(), true, true
+	root.SuggestionsMinimumDistance = 2 // letters of a mistyped command's name that may be wrong
+	custodians := []*cobra.Command{
+		declare("plan", noFile, priorFlags+"n p schema formula covariate slope mean sd r2 eps delta releases seed no-grid level format plot report", runPlan),
+		declare("schema", nil, "from table output", writeTemplate),
+		declare("release", nil, releaseFlags+"output", runRelease),
+		declare("fit", nil, releaseFlags+fitFlags+"release i-hold-the-data", runFit),
+		declare("sql", noFile, columnFlags+"dialect table", writeSQL),
+		parent("ledger",
+			declare("ledger init", oneFile("a file to make"), "data eps delta neighbours filter", initLedger),
+			declare("ledger show", oneFile("a ledger"), "plot", showLedger)),
+		declare("vi", oneFile("a data file"), viFlags+"group neighbours rows batch plot non-private i-hold-the-data", runVI),
+		declare("pvi", nil, viFlags+"error-sd rounds damping", runPVI),
 	}
-	root.AddCommand(newSchema(), newRelease(), newInfer(), newFit(), newShow(), newPlan(), newPredict(), newCheck(), newLedger(), newCalibrate(), newCompare(), newAccount(), newAudit(), newSQL(), newVI(), newPVI())
+	analysts := []*cobra.Command{
+		declare("show", someFiles("a release"), "", show),
+		declare("infer", someFiles("a release"), fitFlags+sharingFlags+"formula print-prior same-rows", runInfer),
+		declare("predict", nil, samplerFlags+sharingFlags+"same-rows level formula draws custodian mean output", runPredict),
+		declare("check", someFiles("a release"), samplerFlags+sharingFlags+"formula draws calibrate format plot report", runCheck),
+	}
+	calibrate := declare(calibrates, noFile, studyFlags+"prior prior-sd preset population x kernel sensitivity model-clamping chains warmup draws ess plots report", runCalibrate)
+	calibrate.AddCommand(declare("calibrate merge", someFiles("the directories of the shards"), "save format plots report", runMerge(calibrates)))
+	compare := declare(compares, oneTable, studyFlags+"test plot", runCompare)
+	compare.AddCommand(declare("compare merge", someFiles("the directories of the shards"), "save format plot", runMerge(compares)))
+	studies := []*cobra.Command{
+		calibrate, compare,
+		declare("audit", noFile, "m eps delta mechanism neighbours releases format", runAudits),
+		parent("account",
+			declare("account gaussian", noFile, "sigma q steps eps delta sensitivity neighbours sampling plot format", accountGaussian),
+			declare("account laplace", noFile, "scale count eps delta sensitivity plot format", accountLaplace)),
+	}
+	group(root, "Who holds rows:", custodians)
+	group(root, "Who holds releases:", analysts)
+	group(root, "Who studies methods:", studies)
 	root.AddCommand(newTopics()...)
+	groupUsage(root)
 	root.SetFlagErrorFunc(flagError)
 	root.InitDefaultHelpCmd()
 	help, _, _ := root.Find([]string{"help"})
 	help.Run, help.RunE = nil, helpOn
 	return root
+}
+
+// group adds commands under a heading.
+func group(root *cobra.Command, title string, commands []*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, c := range commands {
+		c.GroupID = title
+	}
+	root.AddCommand(commands...)
+}
+
+// parent is a command that does nothing but have others.
+func parent(name string, children ...*cobra.Command) *cobra.Command {
+	cmd := described(name)
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unknownCommand(cmd, args[0])
+		}
+		return cmd.Help()
+	}
+	cmd.AddCommand(children...)
+	return cmd
+}
+
+// described is a command of which its help is known.
+func described(path string) *cobra.Command {
+	text := help.Command(strings.TrimSpace("dpreg " + path))
+	of := strings.TrimSuffix(path, path[strings.LastIndex(path, " ")+1:]) // "ledger " of "ledger init"
+	use := strings.TrimPrefix(text.Use, "dpreg "+of)
+	return &cobra.Command{Use: use, Short: text.Short, Long: text.Long, Example: text.Example}
 }
 
 // helpOn is dpreg help: cobra's own shows the root's for what it does not know.
@@ -82,6 +102,7 @@ func helpOn(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
+	slices.Sort(names)
 	return usagef("there is no help on %q: there is help on %s", strings.Join(args, " "), listed(names))
 }
 
@@ -103,93 +124,46 @@ func version() string {
 	return "development"
 }
 
-func unknownCommand(root *cobra.Command, name string) error {
+func unknownCommand(parent *cobra.Command, name string) error {
 	var hint string
-	if near := root.SuggestionsFor(name); len(near) > 0 {
-		hint = fmt.Sprintf("; did you mean `dpreg %s`?", near[0])
+	if near := parent.SuggestionsFor(name); len(near) > 0 {
+		hint = fmt.Sprintf("; did you mean `%s %s`?", parent.CommandPath(), near[0])
 	}
-	return usagef("unknown command %q%s (`dpreg --help` lists the commands)", name, hint)
+	return usagef("unknown command %q%s (`%s --help` lists the commands)", name, hint, parent.CommandPath())
 }
 
 // oneFile is the cobra.PositionalArgs of a command on one file; what names it.
 func oneFile(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		switch len(args) {
-		case 1:
-			return nil
-		case 0:
+		if len(args) == 0 {
+			return someFiles(what)(cmd, args)
+		}
+		return oneTable(cmd, args)
+	}
+}
+
+// someFiles is that of a command on one file or several.
+func someFiles(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
 			return usagef("%s needs %s: %s", cmd.Name(), what, cmd.UseLine())
 		}
+		return nil
+	}
+}
+
+// oneTable is that of a command on one file or none.
+func oneTable(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
 		return usagef("%s takes one file, and %d were given (is a quotation mark missing around a formula?)", cmd.Name(), len(args))
 	}
+	return nil
 }
 
-// flagError says of a flag that another command has where it belongs.
-func flagError(cmd *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) {
-		name := unknown.GetSpecifiedName()
-		if owners := owners(cmd.Root(), name); len(owners) > 0 {
-			return usagef("%s belongs to %s%s", dashed(name), listed(owners), elsewhere(cmd, name))
-		}
+// noFile is that of a command that takes no file.
+func noFile(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("%s takes no file but by a flag: %q (is a blank in a list, or a quotation mark missing around a formula?)", cmd.CommandPath(), args[0])
 	}
-	// strconv's part of the message says nothing to a user.
-	text, _, _ := strings.Cut(err.Error(), ": strconv.")
-	return usagef("%s (`%s --help` lists the flags)", text, cmd.CommandPath())
-}
-
-// owners lists the commands that have a flag of this name or shorthand.
-func owners(root *cobra.Command, name string) []string {
-	var owners []string
-	for _, c := range root.Commands() {
-		has := c.Flags().Lookup(name) != nil
-		if len(name) == 1 {
-			has = c.Flags().ShorthandLookup(name) != nil
-		}
-		if has {
-			owners = append(owners, "`"+c.CommandPath()+"`")
-		}
-	}
-	return owners
-}
-
-// listed joins words: a, b and c.
-func listed(words []string) string {
-	last := len(words) - 1
-	if last == 0 {
-		return words[0]
-	}
-	return strings.Join(words[:last], ", ") + " and " + words[last]
-}
-
-func dashed(name string) string {
-	if len(name) == 1 {
-		return "-" + name
-	}
-	return "--" + name
-}
-
-// elsewhere adds how this command comes by what the flag says.
-func elsewhere(cmd *cobra.Command, name string) string {
-	switch {
-	case cmd.Name() == "fit" && (name == "o" || name == "output"):
-		return "; fit writes its release to --release FILE"
-	case cmd.Name() == "release" && name == "release":
-		return "; release writes to -o FILE"
-	case cmd.Name() == "infer":
-		return "; infer reads a release, whose privacy and bounds stand"
-	case cmd.Name() == "release":
-		return "; infer from the release once it is made"
-	}
-	return ""
-}
-
-// oneOf completes a flag with a few fixed words.
-func oneOf(cmd *cobra.Command, flag string, words ...string) {
-	complete := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return words, cobra.ShellCompDirectiveNoFileComp
-	}
-	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
-		panic(err) // the flag is not there: a mistake in this package
-	}
+	return nil
 }

@@ -11,9 +11,9 @@ import (
 // fit is release and infer of one table of rows: it has the flags of both, but for
 // those of several releases, or of a release that is there.
 func TestFitHasAllFlags(t *testing.T) {
-	all := newFit().Flags()
+	all := called(t, "fit").Flags()
 	others := []string{"covariates", "pooling", "same-rows", "print-prior"}
-	for _, cmd := range []*cobra.Command{newRelease(), newInfer()} {
+	for _, cmd := range []*cobra.Command{called(t, "release"), called(t, "infer")} {
 		for word := range strings.FieldsSeq(cmd.Flags().FlagUsages()) {
 			name, isFlag := strings.CutPrefix(word, "--")
 			if !isFlag || name == "output" || slices.Contains(others, name) {

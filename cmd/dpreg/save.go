@@ -11,7 +11,10 @@ import (
 	"strings"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/files"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
 )
 
 // within puts a flag's name in front of an error.
@@ -22,17 +25,17 @@ func within(flag string, err error) error {
 	return fmt.Errorf("%s: %w", flag, err)
 }
 
-func (f *inferFlags) drawsFile(chain int) string {
+func (f *flags) drawsFile(chain int) string {
 	return filepath.Join(f.save, fmt.Sprintf("draws-%d.csv", chain+1))
 }
 
-func (f *inferFlags) summaryFile() string { return filepath.Join(f.save, "summary.json") }
+func (f *flags) summaryFile() string { return filepath.Join(f.save, "summary.json") }
 
 // checkSave looks, before anything is spent, whether files can be written to the
 // directory of --save. Draws that a run with more chains left there would be taken
 // for draws of this one. What the run itself reads or pays for, keep, is not to be
 // overwritten.
-func (f *inferFlags) checkSave(keep inputs) error {
+func (f *flags) checkSave(keep inputs) error {
 	own := append(f.formerReleases(), f.summaryFile(), f.releaseFile())
 	for chain := range f.chains {
 		own = append(own, f.drawsFile(chain))
@@ -68,25 +71,24 @@ func checkDir(dir string, own []string, keep inputs) (exists bool, err error) {
 	return true, checkWritable(own[0])
 }
 
-// makeDir makes a directory unless it is there.
+// makeDir makes a directory of files of a mode, unless it is there.
 func makeDir(dir string, mode fs.FileMode) error {
-	if err := os.Mkdir(dir, mode); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Mkdir(dir, mode|mode&0o444>>2); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return nil
 }
 
-// modes are those of a fit's files and directories: what is not private only its
-// owner may read.
-func modes(fit *dpreg.Fit) (file, dir fs.FileMode) {
+// modeOfFit is that of a fit's files: what is not private only its owner may read.
+func modeOfFit(fit *dpreg.Fit) fs.FileMode {
 	if fit.FromRows() {
-		return private, 0o700
+		return private
 	}
-	return public, 0o755
+	return public
 }
 
 // checkDraws refuses draws that would stay beside the run's own files.
-func (f *inferFlags) checkDraws(own []string) error {
+func (f *flags) checkDraws(own []string) error {
 	entries, err := os.ReadDir(f.save)
 	if err != nil {
 		return within("--save", usage(err))
@@ -101,12 +103,18 @@ func (f *inferFlags) checkDraws(own []string) error {
 	return nil
 }
 
-// write saves draws and summary, each file all or nothing.
-func (f *inferFlags) write(fit *dpreg.Fit, summary *posterior.Summary) error {
+// saveFit saves draws, the releases that they are of, and the summary.
+func (f *flags) saveFit(fit *dpreg.Fit, summary *posterior.Summary) error {
 	draws := fit.StanDraws(dpreg.Units(f.units))
-	comments := f.comments(fit, draws, summary)
-	mode, dirMode := modes(fit)
-	if err := makeDir(f.save, dirMode); err != nil {
+	if err := f.saveDraws(draws, summary, f.comments(fit, draws, summary), modeOfFit(fit)); err != nil {
+		return err
+	}
+	return f.writeReleases(fit)
+}
+
+// saveDraws saves draws and summary, each file all or nothing.
+func (f *flags) saveDraws(draws *posterior.Draws, summary *posterior.Summary, comments []string, mode fs.FileMode) error {
+	if err := makeDir(f.save, mode); err != nil {
 		return within("--save", err)
 	}
 	for chain := range draws.NumChains() {
@@ -115,14 +123,11 @@ func (f *inferFlags) write(fit *dpreg.Fit, summary *posterior.Summary) error {
 			return err
 		}
 	}
-	if err := f.writeReleases(fit); err != nil {
-		return err
-	}
 	return writeFile(f.summaryFile(), mode, summary.WriteJSON)
 }
 
 // comments say at the head of a file of draws where it comes from.
-func (f *inferFlags) comments(fit *dpreg.Fit, draws *posterior.Draws, summary *posterior.Summary) []string {
+func (f *flags) comments(fit *dpreg.Fit, draws *posterior.Draws, summary *posterior.Summary) []string {
 	lines := []string{
 		"dpreg " + version(),
 		"formula = " + formulaOf(fit.Design),
@@ -145,4 +150,211 @@ func (f *inferFlags) comments(fit *dpreg.Fit, draws *posterior.Draws, summary *p
 		lines = append(lines, "warning: "+w)
 	}
 	return lines
+}
+
+// savedRelease is the release in a directory of --save: that of the model, columns
+// and bounds included. Its name is no release's that another command writes, so
+// that --save beside one's data overwrites none that ε was spent on.
+const savedRelease = "draws-release.json"
+
+func (f *flags) releaseFile() string { return filepath.Join(f.save, savedRelease) }
+
+// releasesOf are the places of a fit's releases, in their order.
+func (f *flags) releasesOf(custodians int) (paths []string) {
+	if custodians == 1 {
+		return []string{f.releaseFile()}
+	}
+	for j := range custodians {
+		paths = append(paths, filepath.Join(f.save, fmt.Sprintf("draws-release-%d.json", j+1)))
+	}
+	return paths
+}
+
+// formerReleases are those of several that a former run saved.
+func (f *flags) formerReleases() []string {
+	paths, _ := filepath.Glob(filepath.Join(f.save, "draws-release-*.json")) // the pattern is sound
+	return paths
+}
+
+// writeReleases saves the release that was inferred from, or the several. Those of a
+// former run, which would be those of other draws, are taken away.
+func (f *flags) writeReleases(fit *dpreg.Fit) error {
+	var err error
+	former := append(f.formerReleases(), f.releaseFile())
+	write := func(path string, r *release.Release) error {
+		former = slices.DeleteFunc(former, func(other string) bool { return other == path })
+		return writeFile(path, public, func(w io.Writer) error {
+			_, err := r.WriteTo(w)
+			return err
+		})
+	}
+	for j, path := range f.releasesOf(len(fit.Custodians)) {
+		err = errors.Join(err, write(path, fit.Custodians[j].Release))
+	}
+	for _, path := range former {
+		if gone := os.Remove(path); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, within("--save", gone))
+		}
+	}
+	return err
+}
+
+// savedRun is what a directory of --save holds.
+type savedRun struct {
+	*evidence
+	draws *posterior.Draws // named as Fit.StanDraws
+	units dpreg.Units
+}
+
+// readSaved reads such a directory, and lists the files that it read.
+func readSaved(dir string) (run *savedRun, files []string, err error) {
+	info, err := os.Stat(dir)
+	if err != nil || !info.IsDir() {
+		return nil, nil, usagef("--draws: there is no directory %s; give the one that `dpreg infer --save DIR` wrote", dir)
+	}
+	releases := savedReleases(dir)
+	if releases == nil {
+		return nil, nil, usagef("--draws: %s has no %s, which tells columns and bounds: `dpreg infer --save DIR` writes it, but for --method %s", dir, savedRelease, nonPrivate)
+	}
+	var custodians []dpreg.Custodian
+	for _, path := range releases {
+		r, err := release.ReadFile(path)
+		if err != nil {
+			return nil, nil, within("--draws", usage(err))
+		}
+		custodians = append(custodians, dpreg.Custodian{Name: path, Release: r})
+	}
+	run = &savedRun{}
+	if run.evidence, err = join(custodians); err != nil {
+		return nil, nil, within("--draws", err)
+	}
+	chains, err := chainFiles(dir)
+	if err == nil {
+		err = run.readChains(chains)
+	}
+	return run, append(chains, releases...), within("--draws", usage(err))
+}
+
+// savedReleases are draws-release.json or draws-release-1.json and so on; nil where
+// there are none.
+func savedReleases(dir string) []string {
+	f := &flags{save: dir}
+	if exists(f.releaseFile()) {
+		return []string{f.releaseFile()}
+	}
+	return f.releasesOf(len(f.formerReleases()))
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// chainFiles are draws-1.csv, draws-2.csv and so on, and no others.
+func chainFiles(dir string) ([]string, error) {
+	found, err := filepath.Glob(filepath.Join(dir, "draws-*.csv"))
+	if err != nil {
+		return nil, err
+	}
+	var chains []string
+	for k := range found {
+		chains = append(chains, filepath.Join(dir, fmt.Sprintf("draws-%d.csv", k+1)))
+		if _, err := os.Stat(chains[k]); err != nil {
+			return nil, fmt.Errorf("%d files of draws are in %s, and draws-%d.csv is not among them: %w", len(found), dir, k+1, files.Plain(err))
+		}
+	}
+	if chains == nil {
+		return nil, fmt.Errorf("%s has no draws-1.csv; `dpreg infer --save DIR` writes it", dir)
+	}
+	return chains, nil
+}
+
+// readChains reads the draws, which must all be of the release's model.
+func (s *savedRun) readChains(paths []string) error {
+	var parts []*posterior.Draws
+	for _, path := range paths {
+		d, comments, err := readChain(path)
+		if err != nil {
+			return err
+		}
+		if got, want := comments["formula"], formulaOf(s.design); got != want {
+			return fmt.Errorf("%s is of the model %q, and the release beside it of %q: they are of two runs", path, got, want)
+		}
+		if err := s.named(comments); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		units := dpreg.Units(comments["units"])
+		if units != dpreg.Original && units != dpreg.Scaled {
+			return fmt.Errorf("%s does not say its units (%s or %s) in a comment: it is no file of `dpreg infer --save`", path, dpreg.Original, dpreg.Scaled)
+		}
+		if len(parts) > 0 && units != s.units {
+			return fmt.Errorf("%s is in %s units, the chains before it in %s ones", path, units, s.units)
+		}
+		s.units, parts = units, append(parts, d)
+	}
+	var err error
+	if s.draws, err = posterior.Bind(parts...); err != nil {
+		return fmt.Errorf("%s: %w", filepath.Dir(paths[0]), err)
+	}
+	if s.design.Intercept {
+		for j, name := range s.draws.Names {
+			s.draws.Names[j] = fromZero(name)
+		}
+	}
+	return nil
+}
+
+// named gives custodians the names that a file of draws has for them.
+func (s *savedRun) named(comments map[string]string) error {
+	count := 0
+	for comments[releaseKey(count)] != "" {
+		count++
+	}
+	if len(s.custodians) == 1 && count == 0 {
+		return nil
+	}
+	if count != len(s.custodians) {
+		return fmt.Errorf("it is of %d releases, and %d are beside it: they are of two runs", max(count, 1), len(s.custodians))
+	}
+	for j := range s.custodians {
+		s.custodians[j].Name = comments[releaseKey(j)]
+	}
+	return nil
+}
+
+// releaseKey is that of the comment that names release j of several.
+func releaseKey(j int) string { return fmt.Sprintf("release %d", j+1) }
+
+// fromZero counts coefficients from that of the intercept, 0, which files count from 1.
+func fromZero(name string) string {
+	p, ok := model.ParseParameter(name)
+	if !ok {
+		return name
+	}
+	switch p.Kind {
+	case model.Theta, model.RootOmega, model.ThetaAt:
+		p.K--
+	case model.Omega:
+		p.K, p.L = p.K-1, p.L-1
+	}
+	return p.Name()
+}
+
+// readChain reads a file of draws, and its comments of the form "key = value", of
+// which the first of a key stands: what follows may be a column's label.
+func readChain(path string) (*posterior.Draws, map[string]string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	d, lines, err := posterior.ReadStanCSV(file, path)
+	comments := make(map[string]string)
+	for _, line := range lines {
+		key, value, _ := strings.Cut(line, " = ")
+		if _, ok := comments[key]; !ok {
+			comments[key] = value
+		}
+	}
+	return d, comments, err
 }

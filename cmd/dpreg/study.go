@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"path/filepath"
 	"slices"
-
-	"github.com/spf13/cobra"
 
 	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/schema"
@@ -23,38 +20,15 @@ const (
 	compares   = "compare"
 )
 
-// studyFlags are the flags that both have, and how a study is run.
-type studyFlags struct {
-	studyOutput
-	n, eps, p, delta, data, shard string
-	trials, jobs                  int
-	seed                          uint64
-	prepare, holdsData            bool
-
-	file    string       // with the rows of a table; empty: they are simulated
-	reading releaseFlags // how it is read
-	reads   string       // a file that is read, too
+// study is a study that flags say, and how it is run.
+type study struct {
+	*dataset
+	command string
+	reads   string // a file that is read, too
 }
 
-// register registers the flags; covariates is the default of --p.
-func (f *studyFlags) register(cmd *cobra.Command, covariates int) {
-	fs := cmd.Flags()
-	fs.StringVar(&f.n, "n", "", "numbers of records, a `LIST` such as 200,1000")
-	fs.StringVar(&f.eps, "eps", "", "privacy budgets ε, a `LIST` such as 0.1,0.5,1")
-	fs.StringVar(&f.p, "p", "", fmt.Sprintf("of simulated rows: numbers of covariates, a `LIST` (default %d)", covariates))
-	fs.StringVar(&f.delta, "delta", "", "δ, a `NUMBER` far below 1/n, such as 1e-6; without it noise is Laplace, else Laplace or Gaussian, whichever is smaller")
-	fs.StringVar(&f.data, "data", "", "of simulated rows: `NAME` of what becomes of values outside the bounds: unclamped (default) or clamped")
-	fs.StringVar(&f.reading.schema, "schema", "", "Frictionless Table Schema `FILE` with the columns and their public bounds (of data.csv by default data.schema.json)")
-	fs.StringVar(&f.reading.formula, "formula", "", formulaUsage+"default: the last column on all others")
-	fs.StringArrayVar(&f.reading.bounds, "bounds", nil, "public bounds of a table's column, `NAME=LOWER:UPPER`; repeatable; wins over a schema file")
-	f.reading.registerCells(cmd)
-	fs.BoolVar(&f.holdsData, "i-hold-the-data", false, "for rows of a table: you may see them, and the output stays with you")
-	fs.Uint64Var(&f.seed, "seed", 0, "seed of the study, its noise included, a `NUMBER`")
-	fs.BoolVar(&f.prepare, "prepare", false, "run no trial, but make the directory of --save, for dpreg-beam "+f.command)
-	fs.StringVar(&f.shard, "shard", "", "run part `I/K` of the trials only, with --save")
-	f.studyOutput.register(cmd)
-	oneOf(cmd, "data", string(calibration.Unclamped), string(calibration.Clamped))
-	cmd.AddCommand(newMerge(f.command))
+func newStudy(f *flags, command string) *study {
+	return &study{dataset: &dataset{flags: f}, command: command}
 }
 
 // notOfDesign are the flags that do not say what is studied.
@@ -62,56 +36,52 @@ var notOfDesign = []string{"save", "prepare", "shard", "plots", "plot", "report"
 
 // run runs the study that the flags say or, where they say nothing, that --save holds. build
 // makes its design, and the rows of its table.
-func (f *studyFlags) run(cmd *cobra.Command, build func(io.Writer, *cobra.Command) (*calibration.Design, *calibration.Rows, error)) error {
-	stdout, stderr := cmd.OutOrStdout(), cmd.ErrOrStderr()
-	if err := f.check(cmd); err != nil {
+func (f *study) run(build func() (*calibration.Design, *calibration.Rows, error)) error {
+	if err := f.checkStudy(); err != nil {
 		return err
 	}
 	shard, err := f.parseShard()
 	if err != nil {
 		return err
 	}
-	if f.file != "" && !f.holdsData {
-		return refusef("%s prints what the rows of %s say, without privacy. If you may see the rows and keep the output to yourself, say --i-hold-the-data", f.command, f.file)
+	if f.population != "" && !f.holdsData {
+		return refusef("%s prints what the rows of %s say, without privacy. If you may see the rows and keep the output to yourself, say --i-hold-the-data", f.command, f.population)
 	}
-	if f.jobs < 0 {
-		return usagef("--jobs %d: at least 1, or 0 for the number of cores", f.jobs)
-	}
-	if isGiven := cmd.Flags().Changed; f.save != "" {
-		if said := slices.DeleteFunc(slices.Clone(notOfDesign), func(name string) bool { return !isGiven(name) }); cmd.Flags().NFlag() == len(said) {
+	if f.save != "" {
+		if said := slices.DeleteFunc(slices.Clone(notOfDesign), func(name string) bool { return !f.given(name) }); f.cmd.Flags().NFlag() == len(said) {
 			build = f.again
 		}
 	}
-	d, rows, err := build(stderr, cmd)
+	d, rows, err := build()
 	if err != nil {
 		return err
 	}
-	study, err := d.Study(rows)
+	of, err := d.Study(rows)
 	if err != nil {
 		return usage(err)
 	}
-	if err := f.writable(inputs{f.reading.schema, f.reads, f.file, sidecar(f.file)}); err != nil {
+	if err := f.writable(inputs{f.schema, f.reads, f.population, sidecar(f.population)}); err != nil {
 		return err
 	}
 	if f.prepare {
-		return f.prepareStudy(stderr, study)
+		return f.prepareStudy(of)
 	}
-	trials, err := f.finish(cmd, study, calibration.Options{Shard: shard, Workers: f.jobs})
+	trials, err := f.finish(of, calibration.Options{Shard: shard, Workers: f.jobs})
 	if err != nil || shard.Count > 1 {
 		return err
 	}
-	return f.conclude(stdout, stderr, study, trials)
+	return f.conclude(of, trials)
 }
 
 // parseShard parses --shard, which needs --save and has no result yet.
-func (f *studyFlags) parseShard() (s calibration.Shard, err error) {
+func (f *flags) parseShard() (s calibration.Shard, err error) {
 	switch {
 	case f.shard == "":
 		return s, nil
 	case f.save == "":
 		return s, usagef("--shard keeps its part in the directory of --save: give --save DIR")
-	case f.plots || f.plot != "" || f.page != "":
-		return s, usagef("a shard has no result yet: give what draws or reports one to `dpreg %s merge`", f.command)
+	case f.pictures || f.plot != "" || f.page != "":
+		return s, usagef("a shard has no result yet: give what draws or reports one to `dpreg %s merge`", f.cmd.Name())
 	}
 	var rest string
 	if n, _ := fmt.Sscanf(f.shard+" .", "%d/%d %s", &s.Index, &s.Count, &rest); n != 3 || rest != "." || s.Index < 1 || s.Index > s.Count {
@@ -121,7 +91,7 @@ func (f *studyFlags) parseShard() (s calibration.Shard, err error) {
 }
 
 // again goes on with the study that --save holds.
-func (f *studyFlags) again(stderr io.Writer, _ *cobra.Command) (*calibration.Design, *calibration.Rows, error) {
+func (f *study) again() (*calibration.Design, *calibration.Rows, error) {
 	flag, by, say := "--population", " by --population", "--preset fig3 or fig4, or --n and --eps"
 	if f.command == compares {
 		flag, by, say = "table", "", "--eps, and a table or --n"
@@ -132,82 +102,71 @@ func (f *studyFlags) again(stderr io.Writer, _ *cobra.Command) (*calibration.Des
 		return nil, nil, usagef("--save %s: there is no study yet; say what to study: %s", f.save, say)
 	case err != nil:
 		return nil, nil, usage(err)
-	case d.Population == nil && f.file != "":
+	case d.Population == nil && f.population != "":
 		return nil, nil, usagef("--save %s: its study simulates rows, and takes no %s", f.save, flag)
 	case d.Population == nil:
 		return d, nil, nil
-	case f.file == "":
+	case f.population == "":
 		return nil, nil, usagef("--save %s: its study is of %s: name the file%s", f.save, d.Population.Name, by)
 	}
-	source, err := findRows(f.file)
-	if err != nil {
+	if f.source, err = findRows(f.population); err != nil {
 		return nil, nil, err
 	}
-	rows, err := readAll(stderr, source, &d.Population.Columns, table.Options{Missing: d.Population.Missing, NA: d.Population.NA})
+	rows, err := f.readAll(&d.Population.Columns, table.Options{Missing: d.Population.Missing, NA: d.Population.NA})
 	return d, rows, err
 }
 
 // onlyFor refuses flags that are for the other kind of rows: those of a table, whose file how
 // says to name, or simulated ones.
-func (f *studyFlags) onlyFor(cmd *cobra.Command, how string, ofTable, ofSimulated []string) error {
-	if f.file == "" {
-		return given(cmd, ofTable, "--%s is for a table: name its file, "+how)
+func (f *study) onlyFor(how, ofTable, ofSimulated string) error {
+	if f.population == "" {
+		return f.refuseGiven(ofTable, "--%s is for a table: name its file, "+how)
 	}
-	return given(cmd, ofSimulated, "--%s is for simulated rows: leave the flag out, or "+f.file)
-}
-
-// given refuses the first of some flags that was.
-func given(cmd *cobra.Command, names []string, says string) error {
-	for _, name := range names {
-		if cmd.Flags().Changed(name) {
-			return usagef(says, name)
-		}
-	}
-	return nil
+	return f.refuseGiven(ofSimulated, "--%s is for simulated rows: leave the flag out, or "+f.population)
 }
 
 // errNoBounds refuses to look for bounds in a study's rows.
 var errNoBounds = usagef("--bounds auto is for a release; a study needs public bounds of every column (dpreg schema)")
 
-// table reads the rows of the file, and says which they are.
-func (f *studyFlags) table(stderr io.Writer) (*calibration.Table, *calibration.Rows, error) {
-	cells, err := f.reading.cells(false)
+// readTable reads the rows of the file, and says which they are.
+func (f *study) readTable() (*calibration.Table, *calibration.Rows, error) {
+	cells, err := f.cells(false)
 	if err != nil {
 		return nil, nil, err
 	}
-	columns, unbounded, err := f.reading.design(stderr, f.file)
+	columns, unbounded, err := f.design(f.population)
 	if err != nil {
 		return nil, nil, err
 	}
 	if unbounded != nil {
 		return nil, nil, errNoBounds
 	}
-	rows, err := readAll(stderr, f.reading.source, columns, cells)
+	rows, err := f.readAll(columns, cells)
 	if err != nil {
 		return nil, nil, err
 	}
-	return &calibration.Table{Name: filepath.Base(f.file), Columns: *columns, Missing: cells.Missing, NA: cells.NA, Rows: rows.Len(), Digest: rows.Digest()}, rows, nil
+	return &calibration.Table{Name: filepath.Base(f.population), Columns: *columns, Missing: cells.Missing, NA: cells.NA, Rows: rows.Len(), Digest: rows.Digest()}, rows, nil
 }
 
 // readAll keeps all rows of a study's table, which must not change meanwhile.
-func readAll(stderr io.Writer, source *table.Source, design *schema.Design, cells table.Options) (rows *calibration.Rows, err error) {
-	noteMissing(stderr, cells)
-	err = filesOf(stderr, source).Read(sayTo(stderr), func() error {
-		rows, err = calibration.ReadRows(cells.Rows(source, design), len(design.Covariates)+1)
+func (d *dataset) readAll(design *schema.Design, cells table.Options) (rows *calibration.Rows, err error) {
+	d.noteMissing(cells)
+	err = filesOf(d.stderr(), d.source).Read(d.say, func() error {
+		rows, err = calibration.ReadRows(cells.Rows(d.source, design), len(design.Covariates)+1)
 		return err
 	})
 	return rows, err
 }
 
 // grid takes --n, --eps, --p, --delta and --data, each where it is given.
-func (f *studyFlags) grid(d *calibration.Design) (err error) {
+func (f *study) grid(d *calibration.Design) (err error) {
 	if f.n != "" {
 		if d.Ns, err = parseList("n", f.n, func(text string) (int64, error) { return parseWhole(text, math.MaxInt32) }); err != nil {
 			return err
 		}
 	}
-	if f.eps != "" {
-		if d.Epsilons, err = parseList("eps", f.eps, schema.ParseNumber); err != nil {
+	if f.epsilon != "" {
+		if d.Epsilons, err = parseList("eps", f.epsilon, schema.ParseNumber); err != nil {
 			return err
 		}
 	}
@@ -226,9 +185,8 @@ func (f *studyFlags) grid(d *calibration.Design) (err error) {
 			return usagef("--delta %q: %w", f.delta, err)
 		}
 	}
-	if f.data != "" {
-		d.Data = calibration.Data(f.data)
-		return choose("data", f.data, []string{string(calibration.Unclamped), string(calibration.Clamped)})
+	if f.rowLaw != "" {
+		d.Data = calibration.Data(f.rowLaw)
 	}
 	return nil
 }
@@ -244,8 +202,7 @@ func parseWhole(text string, most float64) (int64, error) {
 
 // finish runs the study to its end, or a shard of it, in the directory of --save where there
 // is one, and says how it goes on.
-func (f *studyFlags) finish(cmd *cobra.Command, study *calibration.Study, o calibration.Options) ([]*calibration.Trial, error) {
-	ctx, stderr := cmd.Context(), cmd.ErrOrStderr()
+func (f *study) finish(study *calibration.Study, o calibration.Options) ([]*calibration.Trial, error) {
 	var journal *calibration.Journal
 	if f.save != "" {
 		var recorded *calibration.Recorded
@@ -254,16 +211,16 @@ func (f *studyFlags) finish(cmd *cobra.Command, study *calibration.Study, o cali
 			return nil, err
 		}
 		if n := len(recorded.Trials); n > 0 {
-			note(stderr, "going on after %d finished trials", n)
+			f.note("going on after %d finished trials", n)
 		}
 		if recorded.Cut {
-			note(stderr, "the journal's last line was cut off: that trial is run again")
+			f.note("the journal's last line was cut off: that trial is run again")
 		}
 		o.Done, o.Keep = recorded.Trials, journal.Keep
 	}
-	progress := newStudyProgress(stderr, len(o.Done))
+	progress := newStudyProgress(f.stderr(), len(o.Done))
 	o.Progress = progress.update
-	trials, err := study.Run(ctx, o)
+	trials, err := study.Run(f.ctx(), o)
 	progress.finish()
 	if journal == nil {
 		return trials, err
@@ -273,15 +230,15 @@ func (f *studyFlags) finish(cmd *cobra.Command, study *calibration.Study, o cali
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
-		note(stderr, "finished trials are kept in %s: the same command goes on", f.save)
+		f.note("finished trials are kept in %s: the same command goes on", f.save)
 	case err == nil && o.Shard.Count > 1:
-		note(stderr, "shard %v is finished; put the shards together by `dpreg %s merge --save DIR %s ...`", o.Shard, f.command, shellWord(f.save))
+		f.note("shard %v is finished; put the shards together by `dpreg %s merge --save DIR %s ...`", o.Shard, f.command, shellWord(f.save))
 	}
 	return trials, err
 }
 
 // prepareStudy makes the directory of a study, for dpreg-beam to run the trials.
-func (f *studyFlags) prepareStudy(stderr io.Writer, study *calibration.Study) error {
+func (f *study) prepareStudy(study *calibration.Study) error {
 	if f.save == "" {
 		return usagef("--prepare makes the directory of --save: give --save DIR")
 	}
@@ -289,6 +246,6 @@ func (f *studyFlags) prepareStudy(stderr io.Writer, study *calibration.Study) er
 	if err != nil {
 		return err
 	}
-	note(stderr, "the study is in %s: dpreg-beam %s runs its trials, dpreg %s --save tells the results", f.save, f.command, f.command)
+	f.note("the study is in %s: dpreg-beam %s runs its trials, dpreg %s --save tells the results", f.save, f.command, f.command)
 	return journal.Close()
 }

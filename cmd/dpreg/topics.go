@@ -1,8 +1,9 @@
 package main
 
 import (
-	"github.com/dpreg/dpreg/docs/help"
 	"github.com/spf13/cobra"
+
+	"github.com/dpreg/dpreg/docs/help"
 )
 
 // newTopics are commands that do nothing but be found by dpreg help.

@@ -1,57 +1,39 @@
 package main
 
 import (
-	"context"
-	"io"
-
-	"github.com/spf13/cobra"
-
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/table"
 	"github.com/dpreg/dpreg/vi"
 )
 
-const viHelp = `Fit a model to rows by variational inference under differential privacy.
+// The models of dpreg vi.
+const (
+	viLinear       = "linear"
+	viLogistic     = "logistic"
+	viHierarchical = "hierarchical"
+)
 
-The posterior is approximated by normal laws, which stochastic gradients find. Each
-row's gradient is clipped to a norm, and a batch's sum gets noise from the operating
-system's randomness, so that all steps together are (ε, δ)-differentially private
-(docs/vi.md has the proof). For linear regression, dpreg fit is the better way: its
-intervals account for the noise, and those of this command do not.
+// viFlags are those of vi and pvi.
+const viFlags = columnFlags + " eps delta ledger model prior-sd rate steps clip learning-rate seed draws format level units save "
 
-Each column needs public bounds, or levels (see dpreg schema); numbers are scaled to
-[-1, 1]. The response of --model logistic has two levels, the second of which is
-modelled, is boolean, or is a number with bounds 0:1; one between them, such as a missing
-cell's midpoint, counts as that share of a 1 and the rest of a 0.
-
-Every run spends ε anew: what is to be kept, keep with --save. With --ledger it is
-charged before the first step. The draws are from the fitted law and independent; R-hat
-and effective sizes say nothing of the fit.`
-
-func newVI() *cobra.Command {
-	var f viFlags
-	cmd := &cobra.Command{
-		Use:   "vi --eps NUMBER --delta NUMBER DATA.csv",
-		Short: "Variational inference on rows: logistic and other models; spends ε",
-		Long:  viHelp,
-		Example: `  dpreg vi --model logistic --eps 1 --delta 1e-5 --formula 'income ~ .' adult.csv
-  dpreg vi --model linear --eps 1 --delta 1e-6 --steps 1000 --batch 500 pums.csv
-  dpreg vi --model hierarchical --group state --eps 2 --delta 1e-6 people.csv`,
-		Args: oneFile("a data file"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.check(cmd); err != nil {
-				return err
-			}
-			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0])
-		},
-	}
-	f.register(cmd)
-	return cmd
+// viFit is a fit to rows by variational inference, and what it is of.
+type viFit struct {
+	*dataset
+	design *viDesign
+	method string
+	fit    *vi.Fit
+	n      int64 // 0 where it is not public
 }
 
-func (f *viFlags) run(ctx context.Context, stdout, stderr io.Writer, data string) (err error) {
-	o, err := f.options()
+func runVI(f *flags, args []string) (err error) {
+	if err := f.checkVI(); err != nil {
+		return err
+	}
+	r := &viFit{dataset: &dataset{flags: f}, method: "vi-" + f.model}
+	o, err := r.viOptions()
 	if err != nil {
 		return err
 	}
@@ -59,86 +41,132 @@ func (f *viFlags) run(ctx context.Context, stdout, stderr io.Writer, data string
 	if err != nil {
 		return err
 	}
-	design, err := f.viDesign(stderr, data)
-	if err != nil {
+	data := args[0]
+	if r.design, err = r.viDesign(data); err != nil {
 		return err
 	}
-	if err := f.checkOutputs(data); err != nil {
+	if err := r.checkOutputs(data); err != nil {
 		return err
 	}
 	if o.Privacy != nil {
-		o.Clip = f.clippingNorm(design)
-		note(stderr, "gradients are clipped to a norm of %.4g", o.Clip)
+		o.Clip = r.clippingNorm()
+		f.note("gradients are clipped to a norm of %.4g", o.Clip)
 	}
-	rows, group, err := f.read(stderr, data, design, cells)
+	rows, group, err := r.read(cells)
 	if err != nil {
 		return err
 	}
-	public := f.releaseFlags.rows
+	r.n = f.rows
 	if f.neighbours == string(release.ReplaceOne) {
-		if public = int64(len(rows.Y)); public == 0 {
-			return usagef("%s has no rows to fit", f.source.Name)
+		if r.n = int64(len(rows.Y)); r.n == 0 {
+			return usagef("%s has no rows to fit", r.source.Name)
 		}
 	}
-	paid, err := f.plan(ctx, stderr, &o, public, data)
+	paid, err := r.plan(&o, data)
 	if err != nil {
 		return err
 	}
-	defer func() { paid.Finish(ctx, err == nil) }()
-	if err := paid.Pay(ctx); err != nil {
+	defer func() { paid.Finish(f.ctx(), err == nil) }()
+	if err := paid.Pay(f.ctx()); err != nil {
 		return err
 	}
-	fit, err := f.fit(ctx, stderr, design, rows, group, o)
-	if err != nil {
+	if r.fit, err = r.climb(rows, group, o); err != nil {
 		return err
 	}
-	return f.conclude(stdout, stderr, &viResult{fit: fit, design: design, flags: f, method: "vi-" + f.model, n: public})
+	return r.conclude()
 }
 
-// plan completes options by the public number of records, 0 where there is none, and says
-// what the run is to be charged.
-func (f *viFlags) plan(ctx context.Context, stderr io.Writer, o *vi.Options, records int64, data string) (*custody.Payment, error) {
-	if err := f.size(o, records); err != nil {
-		return nil, err
+// checkVI checks what needs no file.
+func (f *flags) checkVI() error {
+	switch {
+	case f.given("rate") && f.batch > 0:
+		return usagef("--rate and --batch exclude each other: both say how large batches are")
+	case f.rows < 0:
+		return usagef("--rows %d: at least 1", f.rows)
+	case f.neighbours == string(release.AddRemove) && f.rows == 0 && f.batch > 0:
+		return usagef("with --neighbours add-remove the number of rows is secret: use --rate, or say with --rows about how many there are by public knowledge")
+	case f.model == viHierarchical && f.group == "":
+		return usagef("--model %s needs --group, a column of categories", viHierarchical)
+	case f.model != viHierarchical && f.group != "":
+		return usagef("--group is for --model %s", viHierarchical)
+	case f.nonPrivate && (f.given("eps") || f.given("delta") || f.given("ledger")):
+		return usagef("--non-private spends nothing: leave out --eps, --delta and --ledger")
+	case f.nonPrivate && !f.holdsData:
+		return refusef("--non-private prints what the rows say, without noise: nothing of it is private. If you may see the rows and keep the output to yourself, say --i-hold-the-data")
+	case f.holdsData && !f.nonPrivate:
+		return usagef("--i-hold-the-data is for --non-private, which was not asked for")
 	}
-	training, err := o.Plan(float64(records))
+	return f.checkPlot()
+}
+
+// averaged is the share of the steps, the last ones, over which the law is averaged.
+const averaged = 0.5
+
+// viOptions turns flags into those of vi.Run, but for the size of batches.
+func (f *flags) viOptions() (o vi.Options, err error) {
+	o = vi.Options{Steps: f.iterations, Average: averaged, Seed: f.seed, Rate: f.batchRate, Optimiser: &vi.Adam{Rate: f.learningRate}}
+	if f.neighbours == string(release.ReplaceOne) {
+		o.Scheme = accounting.PoissonReplaceOne
+	}
+	if f.plot != "" {
+		o.Trace = 400
+	}
+	if !f.nonPrivate {
+		o.Privacy, err = f.viPrivacy()
+	}
+	return o, err
+}
+
+// viPrivacy is what is promised of a run.
+func (f *flags) viPrivacy() (*vi.Privacy, error) {
+	p, err := f.privacy()
+	switch {
+	case err != nil:
+		return nil, err
+	case p.Delta == 0:
+		return nil, usagef("--delta is missing: noise on gradients is Gaussian, which needs a δ far below 1/n, as in --delta 1e-6")
+	case p.Delta < accounting.MinSampledDelta:
+		return nil, usagef("--delta %s: it must be at least %v", f.delta, accounting.MinSampledDelta)
+	}
+	return &vi.Privacy{Epsilon: p.Epsilon, Delta: p.Delta, Entropy: mechanisms.OS()}, nil
+}
+
+// plan completes options by the public number of records, and says what the run is to be
+// charged.
+func (r *viFit) plan(o *vi.Options, data string) (*custody.Payment, error) {
+	o.Records = float64(r.n)
+	if r.batch > 0 {
+		if o.Rate = float64(r.batch) / o.Records; o.Rate > 1 {
+			return nil, usagef("--batch %d: there are %d rows", r.batch, r.n)
+		}
+	}
+	training, err := o.Plan(o.Records)
 	if err != nil || o.Privacy == nil {
 		return nil, usage(err)
 	}
 	o.Privacy.Multiplier = training.Multiplier
-	if f.ledger == "" {
-		return nil, nil
-	}
-	name := f.save
-	if name == "" {
-		name = data
-	}
-	cost, err := runCharge(&f.releaseFlags, name, training)
-	if err != nil {
-		return nil, err
-	}
-	return custody.NewPayment(ctx, sayTo(stderr), f.ledger, cost)
+	return r.payment(data, training)
 }
 
 // read reads the rows, which must not change meanwhile.
-func (f *viFlags) read(stderr io.Writer, data string, d *viDesign, cells table.Options) (rows *vi.Rows, group []int, err error) {
-	noteMissing(stderr, cells)
-	err = filesOf(stderr, f.source).Read(sayTo(stderr), func() error {
-		rows, group, err = d.read(f.source, cells)
+func (r *viFit) read(cells table.Options) (rows *vi.Rows, group []int, err error) {
+	r.noteMissing(cells)
+	err = filesOf(r.stderr(), r.source).Read(r.say, func() error {
+		rows, group, err = r.design.read(r.source, cells)
 		return err
 	})
 	return rows, group, err
 }
 
-// fit runs, with a bar.
-func (f *viFlags) fit(ctx context.Context, stderr io.Writer, d *viDesign, rows *vi.Rows, group []int, o vi.Options) (*vi.Fit, error) {
-	bar := countingBar(stderr, "climbing ", o.Steps)
+// climb runs, with a bar.
+func (r *viFit) climb(rows *vi.Rows, group []int, o vi.Options) (*vi.Fit, error) {
+	bar := countingBar(r.stderr(), "climbing ")
 	o.Progress = func(done int) {
 		if done%64 == 0 {
-			bar.update(done, 0)
+			bar.update(done, o.Steps)
 		}
 	}
-	fit, err := vi.Run(ctx, f.of(d, rows, group), o)
+	fit, err := vi.Run(r.ctx(), r.modelOf(rows, group), o)
 	bar.finish()
 	switch {
 	case err == nil:
@@ -147,7 +175,7 @@ func (f *viFlags) fit(ctx context.Context, stderr io.Writer, d *viDesign, rows *
 		return nil, usage(err)
 	case fit.Privacy != nil:
 		if spent, e := fit.Spent(); e == nil {
-			note(stderr, "interrupted after %d of %d steps, and nothing is shown or kept of them; had anybody seen them, they would have spent ε = %.3g", fit.Training.Steps, o.Steps, spent)
+			r.note("interrupted after %d of %d steps, and nothing is shown or kept of them; had anybody seen them, they would have spent ε = %.3g", fit.Training.Steps, o.Steps, spent)
 		}
 	}
 	return nil, err
@@ -158,28 +186,28 @@ func (f *viFlags) fit(ctx context.Context, stderr io.Writer, d *viDesign, rows *
 // longest row, and none is clipped. Half of it cuts off the rows that the model foresees
 // least, and moves slopes by a tenth, at any ε. A slope of linear regression has no bound: it is a
 // residual over its standard deviation, seldom above 3.
-func (f *viFlags) clippingNorm(d *viDesign) float64 {
+func (r *viFit) clippingNorm() float64 {
 	switch {
-	case f.clip > 0:
-		return f.clip
-	case d.binary:
-		return d.longest()
+	case r.clip > 0:
+		return r.clip
+	case r.design.binary:
+		return r.design.longest()
 	}
-	return 3 * d.longest()
+	return 3 * r.design.longest()
 }
 
-// of is the model of the rows.
-func (f *viFlags) of(d *viDesign, rows *vi.Rows, group []int) vi.Model {
-	switch f.model {
+// modelOf is the model of the rows.
+func (r *viFit) modelOf(rows *vi.Rows, group []int) vi.Model {
+	switch r.model {
 	case viLinear:
 		const shape, scale = 2, 0.1 // σ² about a tenth of the response's half range, squared
-		return vi.LinearRegression(rows, f.priorSD, shape, scale)
+		return vi.LinearRegression(rows, r.priorSD, shape, scale)
 	case viHierarchical:
-		descriptors := make([]float64, d.groups)
+		descriptors := make([]float64, r.design.groups)
 		for l := range descriptors {
 			descriptors[l] = 1
 		}
-		return vi.Hierarchical(rows, group, descriptors, 1, f.priorSD)
+		return vi.Hierarchical(rows, group, descriptors, 1, r.priorSD)
 	}
-	return vi.Logistic(rows, f.priorSD)
+	return vi.Logistic(rows, r.priorSD)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -128,19 +127,16 @@ func TestVIClipsNothing(t *testing.T) {
 		{"name":"f","type":"string","constraints":{"enum":["a","b","c"]}},
 		{"name":"y","type":"number","constraints":{"minimum":0,"maximum":1}}]}`)
 	for _, model := range []string{viLogistic, viHierarchical} {
-		f := viFlags{model: model, priorSD: 1}
+		f := &flags{cmd: silent(t), model: model, priorSD: 1}
 		if model == viHierarchical {
 			f.group = "f"
 		}
-		d, err := f.viDesign(io.Discard, "rare.csv")
+		r := viFitOf(t, f, "rare.csv")
+		rows, group, err := r.design.read(r.source, table.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, group, err := d.read(f.source, table.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, longest := f.of(d, rows, group), 0.
+		m, longest := r.modelOf(rows, group), 0.
 		grad, theta := make([]float64, m.Dim()), make([]float64, m.Dim())
 		for _, sign := range []float64{-1, 1} {
 			for j := range theta {
@@ -151,7 +147,7 @@ func TestVIClipsNothing(t *testing.T) {
 				longest = max(longest, floats.Norm(grad, 2))
 			}
 		}
-		if got := f.clippingNorm(d); math.Abs(got/longest-1) > 1e-9 {
+		if got := r.clippingNorm(); math.Abs(got/longest-1) > 1e-9 {
 			t.Errorf("%s: gradients are up to %v long, and clipped to %v", model, longest, got)
 		}
 	}
@@ -178,6 +174,17 @@ func TestVIClipsNothing(t *testing.T) {
 	}
 }
 
+// viFitOf is a fit to rows whose design is known.
+func viFitOf(t *testing.T, f *flags, data string) *viFit {
+	t.Helper()
+	r := &viFit{dataset: &dataset{flags: f}, method: "vi-" + f.model}
+	var err error
+	if r.design, err = r.viDesign(data); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // A picture has the table's parameters in the table's units: those of a narrow law are its
 // estimates.
 func TestVIPictureIsOfTheTable(t *testing.T) {
@@ -186,21 +193,16 @@ func TestVIPictureIsOfTheTable(t *testing.T) {
 		{viLinear, "", "dose ~ age + town"}, {viLogistic, "", "vote ~ age + town"}, {viHierarchical, "state", "vote ~ age + town"},
 	} {
 		for _, units := range []string{"original", "scaled"} {
-			f := &viFlags{model: c.model, group: c.group, units: units, draws: 10, level: 0.95, priorSD: 1}
-			f.formula = c.formula
-			d, err := f.viDesign(io.Discard, "votes.csv")
-			if err != nil {
-				t.Fatal(err)
-			}
-			model := f.of(d, &vi.Rows{P: d.coefficients()}, nil)
+			r := viFitOf(t, &flags{cmd: silent(t), model: c.model, group: c.group, formula: c.formula, units: units, draws: 10, level: 0.95, priorSD: 1}, "votes.csv")
+			model := r.modelOf(&vi.Rows{P: r.design.coefficients()}, nil)
 			mean, sd := make([]float64, model.Dim()), make([]float64, model.Dim())
 			for j := range mean {
 				mean[j], sd[j] = 0.3*float64(j+1), 1e-9
 			}
-			r := &viResult{fit: vi.NewFit(model, mean, sd), design: d, flags: f, method: "vi-" + c.model}
+			r.fit = vi.NewFit(model, mean, sd)
 			r.fit.Trace = []vi.Point{{Mean: mean}}
 			drawn := r.trace()[0].Mean
-			for j, p := range r.summary(r.draws()).Parameters {
+			for j, p := range r.summary(r.drawn()).Parameters {
 				if math.Abs(drawn[j]/p.Mean-1) > 1e-6 {
 					t.Errorf("%s of %s units: %v is drawn, and the table has %v", p.Label, units, drawn[j], p.Mean)
 				}

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -24,11 +23,11 @@ type viDesign struct {
 }
 
 // viDesign resolves the formula. A response with two levels is their second one's dummy.
-func (f *viFlags) viDesign(stderr io.Writer, data string) (*viDesign, error) {
+func (f *dataset) viDesign(data string) (*viDesign, error) {
 	if _, share, err := splitBounds(f.bounds); err != nil || share != 0 {
 		return nil, usagef("--bounds auto is for a release; vi needs public bounds of every column (dpreg schema)")
 	}
-	columns, err := f.columns(stderr, data)
+	columns, err := f.columns(data)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +53,7 @@ func (f *viFlags) viDesign(stderr io.Writer, data string) (*viDesign, error) {
 }
 
 // resolve is Schema.Design, but for a response with levels.
-func (f *viFlags) resolve(columns *schema.Schema) (*schema.Design, error) {
+func (f *flags) resolve(columns *schema.Schema) (*schema.Design, error) {
 	name := responseName(columns, f.formula)
 	i := columns.Index(name)
 	if f.model == viLinear || i < 0 {
@@ -96,7 +95,7 @@ func responseName(s *schema.Schema, formula string) string {
 }
 
 // addGroup puts the dummies of --group behind the covariates.
-func (f *viFlags) addGroup(d *viDesign, columns *schema.Schema) error {
+func (f *flags) addGroup(d *viDesign, columns *schema.Schema) error {
 	d.own = len(d.Covariates)
 	if f.model != viHierarchical {
 		return nil

@@ -1,11 +1,49 @@
-// Package help holds what dpreg help TOPIC shows: the pages of this folder, which
-// docs/ links to as well.
+// Package help holds what dpreg help TOPIC shows, the pages of this folder, which docs/ links
+// to as well, and what dpreg COMMAND --help says of the command.
 package help
 
-import "embed"
+import (
+	"embed"
+	"strings"
+	"unicode"
+)
 
-//go:embed *.md
+//go:embed *.md commands.txt
 var pages embed.FS
+
+// Text is what --help says of a command.
+type Text struct{ Use, Short, Long, Example string }
+
+// Command returns the section of commands.txt on a command: the first line of a section has
+// the names and the arguments, the second what it does in a line; <rows> and <remote> stand
+// for the sections of these names.
+func Command(name string) Text {
+	text, err := pages.ReadFile("commands.txt")
+	if err != nil {
+		panic(err) // the program was built without it
+	}
+	for section := range strings.SplitSeq("\n"+string(text), "\n# ") {
+		head, body, _ := strings.Cut(section, "\n")
+		if nameIn(head) != name {
+			continue
+		}
+		short, body, _ := strings.Cut(body, "\n\n")
+		long, example, _ := strings.Cut(body, "\n\nExamples:\n")
+		for _, part := range []string{"rows", "remote"} {
+			if strings.Contains(long, "<"+part+">") {
+				long = strings.ReplaceAll(long, "<"+part+">", Command(part).Long)
+			}
+		}
+		return Text{head, short, strings.TrimSpace(long), strings.TrimRight(example, "\n")}
+	}
+	panic("there is no help on " + name)
+}
+
+// nameIn is what a heading begins with, before the arguments.
+func nameIn(head string) string {
+	end := strings.IndexFunc(head+"-", func(r rune) bool { return r != ' ' && !unicode.IsLower(r) })
+	return strings.TrimSpace(head[:end])
+}
 
 // Topics are the names of the pages, and what each is on.
 var Topics = []struct{ Name, Short string }{

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/calibration"
+	"github.com/dpreg/dpreg/gibbs"
+	"github.com/dpreg/dpreg/mechanisms/accounting"
+	"github.com/dpreg/dpreg/mechanisms/ledger"
+	"github.com/dpreg/dpreg/nuts/individual"
+	"github.com/dpreg/dpreg/plan"
+	"github.com/dpreg/dpreg/pushdown"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/ssp"
+	"github.com/dpreg/dpreg/table"
+)
+
+// flags are what a command line says. A command has those that it declares; the others have
+// their zero values.
+type flags struct {
+	cmd *cobra.Command
+
+	// Data: rows and columns, or what is assumed of them.
+	bounds, na                       []string
+	schema, formula, missing         string
+	from, table, aggregates, dialect string
+	rows                             int64
+	population, dir, dataName        string
+	n, p, rowLaw, covariateLaw       string
+	means, sds, slope, covariate     string
+	r2, test                         float64
+	holdsData                        bool
+
+	// Privacy.
+	epsilon, delta, mechanism, neighbours, ledger, filter string
+	spendAgain, moments, nonPrivate                       bool
+	sensitivity, sampled, audited, releases               string
+	sigma, rate, steps, count, scale                      string // of account
+
+	// The model.
+	priors, priorSDs                    []string
+	shrink, printPrior                  bool
+	method, kernel, covariates, pooling string
+	methods                             []string
+	clamping, sameRows, whatIf, line    bool
+	custodian, model, group, preset     string
+	priorSD, errorSD                    float64
+
+	// Sampling, or how else a result is found.
+	chains, warmup, draws, calibrate, simulated int
+	ess, batchRate, clip, learningRate, damping float64
+	batch, iterations, rounds, trials, jobs     int
+	seed                                        uint64
+	shard                                       string
+	prepare, noGrid                             bool
+
+	// Output.
+	output, format, units, save, page, plot, plots, release string
+	level                                                   float64
+	pictures                                                bool
+}
+
+// Limits beyond which a number is a slip of the keyboard: memory would not do.
+const (
+	maxChains = 1000
+	maxDraws  = 10_000_000
+)
+
+const formulaUsage = "`FORMULA` such as 'y ~ x1 + x2', 'y ~ .' or 'y ~ x - 1'; "
+
+// Flags that commands have together.
+const (
+	columnFlags  = " schema bounds formula missing na "
+	remoteFlags  = " from table aggregates "
+	priorFlags   = " prior prior-sd shrink "
+	samplerFlags = priorFlags + " method kernel model-clamping chains warmup ess seed "
+	sharingFlags = " covariates pooling "
+	studyFlags   = columnFlags + " n p data i-hold-the-data eps delta method trials jobs seed shard prepare save format "
+)
+
+// all declares the flags, in the order of --help: what everybody needs comes first.
+func (f *flags) all() (all []declared) {
+	for i, of := range [][]declared{f.ofData(), f.ofPrivacy(), f.ofModel(), f.ofSampling(), f.ofOutput()} {
+		for _, d := range of {
+			d.group = groupNames[i]
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+func (f *flags) ofData() []declared {
+	return []declared{
+		{name: "n", to: &f.n, usage: "numbers of records, a `LIST` such as 200,1000"},
+		{name: "p", to: &f.p, usage: "of simulated rows: numbers of covariates, a `LIST` (default 1; of compare 2)"},
+		{name: "p", of: "plan", to: &f.p, usage: "`NUMBER` of covariates, each on [-1, 1]; or give --schema"},
+		{name: "data", of: "init", to: &f.dataName, usage: "public `NAME` of the data set, such as its file"},
+		{name: "schema", to: &f.schema, usage: "Frictionless Table Schema `FILE` with columns, public bounds and levels (default: data.schema.json beside data.csv)"},
+		{name: "schema", of: "plan", to: &f.schema, usage: "Frictionless Table Schema `FILE` with columns, public bounds and levels"},
+		{name: "schema", of: "sql", to: &f.schema, usage: "Frictionless Table Schema `FILE` with columns, public bounds and levels (default: table.schema.json, if it is there)"},
+		{name: "bounds", to: &f.bounds, usage: "public bounds of a column, `NAME=LOWER:UPPER`; repeatable; wins over a schema file"},
+		{name: "bounds", of: "release fit", to: &f.bounds, usage: "public bounds of a column, `NAME=LOWER:UPPER`; repeatable; wins over a schema file; or auto[=SHARE]: columns without get bounds found in the rows, for a share of ε (0.1)"},
+		{name: "formula", to: &f.formula, usage: formulaUsage + "default: the last column on all others"},
+		{name: "formula", of: "infer check predict", to: &f.formula, usage: formulaUsage + "default: the release's own"},
+		{name: "draws", of: "predict", to: &f.dir, usage: "predict from the draws in this `DIR`, which dpreg infer --save wrote"},
+		{name: "population", to: &f.population, usage: "draw the rows with replacement from those of this `FILE`, coded and clamped; the truth is least squares on all of them"},
+		{name: "test", to: &f.test, value: "0.2", usage: "share of the table's rows that is predicted, a `NUMBER` between 0 and 1"},
+		{name: "data", to: &f.rowLaw, words: []string{string(calibration.Unclamped), string(calibration.Clamped)}, usage: "of simulated rows: `NAME` of what becomes of values outside the bounds: unclamped (default) or clamped"},
+		{name: "x", to: &f.covariateLaw, words: []string{string(calibration.NormalX), string(calibration.BinaryX), string(calibration.SkewedX)}, usage: "`NAME` of the law of the covariates: normal (default), binary or skewed"},
+		{name: "covariate", to: &f.covariate, usage: "`NAME` of the covariate whose slope is shown (default: the first; with --p, the mean over slopes)"},
+		{name: "slope", to: &f.slope, usage: "true slope of the simulated rows, a `NUMBER` (default: as --r2 has it)"},
+		{name: "mean", of: "plan", to: &f.means, usage: "means of columns, a `LIST` such as age=40,income=30000 (default: 3/8 of the way between the bounds; of a 0/1 column its share)"},
+		{name: "sd", to: &f.sds, usage: "standard deviations of columns, a `LIST` such as age=15,income=40000 (default: an eighth of the range)"},
+		{name: "r2", to: &f.r2, value: "0.3", accepts: aShare, usage: "share of the response's variance that the covariates explain, a `NUMBER` between 0 and 1"},
+		{name: "missing", to: &f.missing, value: string(table.MissingError), words: []string{string(table.MissingError), string(table.Midpoint), string(table.Drop)}, usage: "`NAME`: what to do about missing cells: error, midpoint (the middle of the public bounds), or drop the row (needs add-remove neighbours)"},
+		{name: "na", to: &f.na, usage: "`TEXT` of a cell that means missing; repeatable (default: NA; an empty cell always does)"},
+		{name: "dialect", to: &f.dialect, words: pushdown.Dialects(), usage: "`NAME` of the engine's SQL: " + strings.Join(pushdown.Dialects(), ", ")},
+		{name: "from", to: &f.from, usage: "`URL` of a PostgreSQL database with the rows of --table, postgres://user@host/database; the password is better left to ~/.pgpass or PGPASSWORD. Or duckdb:FILE, or duckdb: alone"},
+		{name: "table", to: &f.table, usage: "`NAME` of the table or view of --from, such as people or public.people, exactly as the database has it; to duckdb: alone, what can follow FROM"},
+		{name: "table", of: "sql", to: &f.table, usage: "`NAME` of the table or view, up to three parts between dots, exactly as the database has it"},
+		{name: "aggregates", to: &f.aggregates, usage: "`FILE` with the result, in JSON, of the query that dpreg sql wrote with the same flags; it is as sensitive as the rows"},
+		{name: "rows", to: &f.rows, usage: "about how many rows there are, a public `NUMBER`: with --neighbours add-remove, for --bounds auto"},
+		{name: "rows", of: "vi", to: &f.rows, usage: "about how many rows there are, a public `NUMBER`: with --neighbours add-remove, for --batch"},
+		{name: "i-hold-the-data", to: &f.holdsData, usage: "for what is not private: you may see the rows, and the output stays with you"},
+	}
+}
+
+func (f *flags) ofPrivacy() []declared {
+	return []declared{
+		{name: "eps", to: &f.epsilon, usage: "privacy budget ε, a `NUMBER` above 0: smaller is more private and noisier"},
+		{name: "eps", of: "plan calibrate compare", to: &f.epsilon, usage: "privacy budgets ε, a `LIST` such as 0.1,0.5,1"},
+		{name: "eps", of: "pvi", to: &f.epsilon, usage: "privacy budget ε of each client, a `NUMBER` above 0"},
+		{name: "eps", of: "init", to: &f.epsilon, usage: "total ε of all releases, a `NUMBER` above 0"},
+		{name: "eps", of: "audit", to: &f.epsilon, value: "1", usage: "ε that is claimed, a `NUMBER` above 0"},
+		{name: "delta", to: &f.delta, usage: "δ, a `NUMBER` far below 1/n, such as 1e-6: allows Gaussian noise (default: none, pure ε)"},
+		{name: "delta", of: "vi pvi", to: &f.delta, usage: "δ, a `NUMBER` far below 1/n, such as 1e-6"},
+		{name: "delta", of: "gaussian laplace", to: &f.delta, usage: fmt.Sprintf("δ, a `NUMBER` from %v to below 1", accounting.MinSampledDelta)},
+		{name: "sigma", to: &f.sigma, usage: "standard deviation of the noise, a `NUMBER`"},
+		{name: "scale", to: &f.scale, usage: "scale b of the noise, a `NUMBER`"},
+		{name: "count", to: &f.count, usage: "`NUMBER` of releases"},
+		{name: "steps", of: "gaussian", to: &f.steps, usage: "`NUMBER` of releases"},
+		{name: "q", to: &f.rate, usage: "rate of sampling, a `NUMBER` up to 1"},
+		{name: "sensitivity", of: "gaussian", to: &f.sensitivity, value: "1", usage: "L2 sensitivity, or what a record may add to a sum, a `NUMBER`"},
+		{name: "sensitivity", of: "laplace", to: &f.sensitivity, value: "1", usage: "L1 sensitivity, a `NUMBER`"},
+		{name: "sensitivity", to: &f.sensitivity, usage: "what noise is calibrated to, a `LIST` of exact, paper (default exact; presets: both)"},
+		{name: "neighbours", to: &f.neighbours, value: string(release.ReplaceOne), words: []string{string(release.ReplaceOne), string(release.AddRemove)}, usage: "`NAME`: which data sets must not be told apart: replace-one, with n public, or add-remove, with n noised"},
+		{name: "neighbours", of: "gaussian", to: &f.neighbours, value: string(release.AddRemove), words: []string{string(release.AddRemove), string(release.ReplaceOne)}, usage: "`RELATION` of data sets, of sampling: add-remove or replace-one"},
+		{name: "sampling", to: &f.sampled, value: poisson, words: []string{poisson, fixedSize}, usage: "`KIND` of sampling: poisson or fixed (batches of one size)"},
+		{name: "mechanism", to: &f.mechanism, value: string(ssp.Auto), words: []string{string(release.Laplace), string(release.Gaussian), string(ssp.Auto)}, usage: "`NAME` of the law of the noise: laplace, gaussian (needs --delta), or auto, the smaller one"},
+		{name: "with-moments", to: &f.moments, usage: "release moments of the covariates of degree up to 4 as well, for --method gibbs-ss-noisy: at most 3 covariates, and more noise on all"},
+		{name: "ledger", to: &f.ledger, usage: "charge what is spent to this `FILE` (dpreg ledger init), and refuse what it has no room for"},
+		{name: "filter", to: &f.filter, value: string(ledger.Auto), words: []string{string(ledger.Auto), string(ledger.Sum)}, usage: "`NAME` of what decides: auto, the sum of (ε, δ) or the count of Gaussian noise; or sum"},
+		{name: "spend-again", to: &f.spendAgain, usage: "overwrite a release that exists: its ε stays spent, and that of the new one adds to it"},
+		{name: "non-private", to: &f.nonPrivate, usage: "add no noise and clip nothing: for comparison"},
+	}
+}
+
+func (f *flags) ofModel() []declared {
+	return []declared{
+		{name: "preset", to: &f.preset, words: []string{"fig3", "fig4"}, usage: "`NAME` of a study: fig3 or fig4"},
+		{name: "model", of: "vi", to: &f.model, value: viLogistic, words: []string{viLinear, viLogistic, viHierarchical}, usage: "`NAME`: linear, logistic, or hierarchical: logistic with coefficients for each --group"},
+		{name: "model", to: &f.model, value: viLogistic, words: []string{viLinear, viLogistic}, usage: "`NAME`, logistic, or linear with a known --error-sd"},
+		{name: "group", to: &f.group, usage: "column of categories, `NAME`, of --model hierarchical"},
+		{name: "error-sd", to: &f.errorSD, accepts: isPositive, usage: "of --model linear, standard deviation of the response about its mean, a `NUMBER` in its units"},
+		{name: "prior", to: &f.priors, usage: "prior `FILE`, or a line in words such as 'educ ~ normal(4000, 2000)', 'sigma ~ half_t(3, 5000)', in the data's units; repeatable (default: weakly informative)"},
+		{name: "prior-sd", to: &f.priorSDs, usage: "prior sd of a coefficient about 0, `NAME=SD`, in the data's units; repeatable"},
+		{name: "prior-sd", of: "vi pvi", to: &f.priorSD, value: "2.5", accepts: isPositive, usage: "prior standard deviation of coefficients in scaled units, a `NUMBER`; of linear vi, in residual standard deviations"},
+		{name: "shrink", to: &f.shrink, usage: "all slopes share one free prior sd, in standardised columns: for many columns"},
+		{name: "print-prior", to: &f.printPrior, usage: "print the prior in words, in the data's units, and sample nothing"},
+		{name: "method", to: &f.method, value: dpreg.DefaultMethod, words: methods(f.cmd), usage: "`NAME` of the method: " + strings.Join(methods(f.cmd), ", ")},
+		{name: "method", of: calibrates, to: &f.method, usage: "methods, a `LIST` of " + strings.Join(calibration.MethodNames(), ", ") + " (default: " + strings.Join(calibration.PaperMethods(), ", ") + "; of a population: " + calibration.PopulationMethod + ")"},
+		{name: "method", of: compares, to: &f.methods, usage: "`NAME` of a method; repeatable, or a list: " + strings.Join(calibration.ComparedMethods(), ", ") + " (default: " + strings.Join(calibration.DefaultCompared(), ", ") + "; without --delta those whose noise is Gaussian are left out)"},
+		{name: "kernel", to: &f.kernel, words: []string{string(gibbs.Exact), string(gibbs.Plain)}, usage: "advanced: `NAME` of the kernel of a method gibbs-ss-, exact or plain (as published; for studies)"},
+		{name: "kernel", of: calibrates, to: &f.kernel, usage: "kernels of the methods gibbs-ss-, a `LIST` of exact, plain (default exact; presets: both)"},
+		{name: "model-clamping", to: &f.clamping, usage: "let the rows be unbounded, and the sums be those of the clamped rows (" + individual.Method{}.Name() + ")"},
+		{name: "covariates", to: &f.covariates, value: dpreg.SeparateCovariates, words: []string{dpreg.SeparateCovariates, dpreg.SharedCovariates}, usage: "of several releases, `NAME`: separate, each has a law of the covariates of its own, or shared"},
+		{name: "pooling", to: &f.pooling, value: dpreg.CompletePooling, words: []string{dpreg.CompletePooling, dpreg.PartialPooling}, usage: "of several releases, `NAME`: complete, one regression, or partial, coefficients and sigma of each about common ones"},
+		{name: "same-rows", to: &f.sameRows, usage: "all releases are of the same rows, and measure the same sums"},
+		{name: "custodian", to: &f.custodian, usage: "with --pooling partial, predict for the custodian of this `NAME`, its release's (default: a new one)"},
+		{name: "mean", to: &f.line, usage: "the regression line and its interval, in place of a new response"},
+		{name: "what-if", to: &f.whatIf, usage: "repeat the fit with other priors (scales a third and three times as large) and another model of the covariates, and say whether the conclusions move"},
+	}
+}
+
+func (f *flags) ofSampling() []declared {
+	return []declared{
+		{name: "ess", to: &f.ess, value: fmt.Sprint(dpreg.DefaultPlan().ESS), accepts: isPositive, usage: "sample until the effective sample size of every parameter is this `NUMBER`"},
+		{name: "ess", of: calibrates, to: &f.ess, usage: fmt.Sprintf("sample until the effective sample size of every parameter is this `NUMBER` (default %d)", calibration.DefaultESS)},
+		{name: "draws", to: &f.draws, accepts: between(1, maxDraws), usage: "`NUMBER` of draws kept of each chain (default: as many as --ess needs)"},
+		{name: "draws", of: "vi pvi", to: &f.draws, value: "1000", accepts: between(1, maxDraws), usage: "`NUMBER` of draws of each of four chains from the fitted law"},
+		{name: "draws", of: calibrates, to: &f.draws, usage: "`NUMBER` of draws kept of each chain (default: as many as --ess needs; of a population: 500; kernel plain: 2000)"},
+		{name: "chains", to: &f.chains, value: fmt.Sprint(dpreg.DefaultPlan().Chains), accepts: between(1, maxChains), usage: "`NUMBER` of chains"},
+		{name: "chains", of: calibrates, to: &f.chains, usage: "`NUMBER` of chains (default 2; of a population: 4; kernel plain: 1)"},
+		{name: "warmup", to: &f.warmup, value: fmt.Sprint(dpreg.DefaultPlan().Warmup), accepts: between(1, maxDraws), usage: "`NUMBER` of warm-up iterations of each chain"},
+		{name: "warmup", of: calibrates, to: &f.warmup, usage: "`NUMBER` of warm-up iterations of each chain (default 1000; kernel plain: 5000)"},
+		{name: "calibrate", to: &f.calibrate, value: fmt.Sprint(defaultRefits), accepts: between(0, maxRefits), usage: "`NUMBER` of refits that calibrate the p-values; 0: none (and none unasked where there are many sums)"},
+		{name: "rounds", to: &f.rounds, value: "20", accepts: between(1, 1e6), usage: "`NUMBER` of rounds, in each of which every client updates its factor once"},
+		{name: "steps", to: &f.iterations, value: "2000", accepts: between(1, accounting.MaxCount), usage: "`NUMBER` of steps"},
+		{name: "steps", of: "pvi", to: &f.iterations, value: "25", accepts: between(1, 1e6), usage: "`NUMBER` of steps in an update"},
+		{name: "rate", to: &f.batchRate, value: "0.02", accepts: upToOne, usage: "share of the rows in a batch, a `NUMBER` up to 1"},
+		{name: "rate", of: "pvi", to: &f.batchRate, value: "0.05", accepts: upToOne, usage: "share of a client's rows in a batch, a `NUMBER` up to 1"},
+		{name: "batch", to: &f.batch, accepts: between(1, 1e9), usage: "in place of --rate: `NUMBER` of rows that a batch has on average"},
+		{name: "damping", to: &f.damping, value: "0.25", accepts: upToOne, usage: "share of the way that a factor moves in an update, a `NUMBER` up to 1"},
+		{name: "clip", to: &f.clip, accepts: isPositive, usage: "largest norm of a row's gradient, a `NUMBER`; longer ones are shortened to it (default: the length of the longest row that bounds allow, which clips nothing; of linear regression three times it, in pvi over --error-sd)"},
+		{name: "learning-rate", to: &f.learningRate, value: "0.05", accepts: isPositive, usage: "size of Adam's steps, a `NUMBER`"},
+		{name: "learning-rate", of: "pvi", to: &f.learningRate, value: "0.2", accepts: isPositive, usage: "size of Adagrad's steps, a `NUMBER`"},
+		{name: "releases", of: "plan", to: &f.simulated, value: fmt.Sprint(plan.DefaultReleases), accepts: between(1, maxReleases), usage: "`NUMBER` of simulated releases at each point: four times as many halve the Monte Carlo error"},
+		{name: "m", to: &f.audited, value: "2", usage: "numbers of columns, the response among them, a `LIST` such as 2,3,4"},
+		{name: "releases", to: &f.releases, value: "1e5", usage: "`NUMBER` of releases of each of the two data sets"},
+		{name: "trials", of: calibrates, to: &f.trials, usage: fmt.Sprintf("`NUMBER` of trials of each cell (default %d; fig3: 300, fig4: 100)", ownTrials)},
+		{name: "trials", to: &f.trials, value: "20", usage: "`NUMBER` of trials"},
+		{name: "jobs", to: &f.jobs, accepts: between(0, maxDraws), usage: "`NUMBER` of trials to work on at once (default: the number of cores)"},
+		{name: "seed", to: &f.seed, usage: "seed of the simulation, its noise included, a `NUMBER`"},
+		{name: "seed", of: "infer fit check predict", to: &f.seed, value: fmt.Sprint(dpreg.DefaultPlan().Seed), usage: "seed of the chains, a `NUMBER`; noise of a release cannot be seeded"},
+		{name: "seed", of: "vi pvi", to: &f.seed, value: "1", usage: "seed of what is public, a `NUMBER`; batches and noise cannot be seeded"},
+		{name: "no-grid", to: &f.noGrid, usage: "add no values to a single ε or n"},
+		{name: "shard", to: &f.shard, usage: "run part `I/K` of the trials only, with --save"},
+		{name: "prepare", to: &f.prepare, usage: "run no trial, but make the directory of --save, for dpreg-beam"},
+	}
+}
+
+func (f *flags) ofOutput() []declared {
+	return []declared{
+		{name: "release", to: &f.release, usage: "write the release to this `FILE`, or use the one there (default: data.release.json beside data.csv)"},
+		{name: "output", short: "o", of: "release", to: &f.output, usage: "write the release to this `FILE` (default: data.release.json beside data.csv)"},
+		{name: "output", short: "o", of: "schema", to: &f.output, usage: "write to this `FILE`, which must not exist yet, instead of stdout"},
+		{name: "output", short: "o", to: &f.output, usage: "write to this `FILE`, all or nothing (default: stdout)"},
+		{name: "format", to: &f.format, value: "table", words: []string{"table", "json", "csv"}, usage: "`NAME` of the format on stdout: table, json or csv"},
+		{name: "format", of: "gaussian laplace audit", to: &f.format, value: "table", words: []string{"table", "json"}, usage: "`NAME` of the format on stdout: table or json"},
+		{name: "level", to: &f.level, value: "0.95", accepts: aShare, usage: "probability of the intervals, a `NUMBER` between 0 and 1"},
+		{name: "units", to: &f.units, value: string(dpreg.Original), words: []string{string(dpreg.Original), string(dpreg.Scaled)}, usage: "`NAME`: original, the data's units, or scaled, with bounds at -1 and 1"},
+		{name: "save", to: &f.save, usage: "write the draws (Stan CSV, a file a chain), the release and summary.json to this `DIR`"},
+		{name: "save", of: "vi pvi", to: &f.save, usage: "write the draws (Stan CSV, a file a chain) and summary.json to this `DIR`"},
+		{name: "save", short: "o", of: "calibrate compare merge", to: &f.save, usage: "keep the study in this `DIR`, so that it can go on, and write its results there"},
+		{name: "report", to: &f.page, usage: "write the result with its plots as a page to this `FILE`, .html, that needs no other file and no network"},
+		{name: "plot", to: &f.plot, usage: "draw the result into this `FILE`, .svg or .png"},
+		{name: "plots", to: &f.plots, usage: "draw posterior against prior, traces, ranks and pairs into this `DIR`, as SVG and as PNG"},
+		{name: "plots", of: calibrates + " merge", to: &f.pictures, usage: "draw pictures, SVG and PNG, to DIR/plots"},
+	}
+}
