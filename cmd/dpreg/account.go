@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/release"
@@ -21,19 +23,29 @@ const (
 	fixedSize = "fixed"
 )
 
-// accountInputs are what is given, and the member "inputs" of the JSON.
+// accountInputs are what is given, and the member "inputs" of the JSON; 0 is what is not.
 type accountInputs struct {
-	Mechanism   string   `json:"mechanism"`
-	Sigma       *float64 `json:"sigma,omitempty"`
-	Q           *float64 `json:"q,omitempty"`
-	Steps       *float64 `json:"steps,omitempty"`
-	Scale       *float64 `json:"scale,omitempty"`
-	Count       *float64 `json:"count,omitempty"`
-	Epsilon     *float64 `json:"epsilon,omitempty"`
-	Delta       *float64 `json:"delta,omitempty"`
-	Sensitivity float64  `json:"sensitivity"`
-	Neighbours  string   `json:"neighbours,omitempty"`
-	Sampling    string   `json:"sampling,omitempty"`
+	Mechanism   string  `json:"mechanism"`
+	Sigma       float64 `json:"sigma,omitzero"`
+	Q           float64 `json:"q,omitzero"`
+	Steps       float64 `json:"steps,omitzero"`
+	Scale       float64 `json:"scale,omitzero"`
+	Count       float64 `json:"count,omitzero"`
+	Epsilon     float64 `json:"epsilon,omitzero"`
+	AtDelta     float64 `json:"delta,omitzero"`
+	Sensitivity float64 `json:"sensitivity"`
+	Neighbours  string  `json:"neighbours,omitempty"`
+	Sampling    string  `json:"sampling,omitempty"`
+}
+
+// missing lists which quantities of some are to be found.
+func (in *accountInputs) missing(names ...string) []string {
+	return slices.DeleteFunc(names, func(name string) bool { return *in.quantity(name) != 0 })
+}
+
+// quantity is the one of a name.
+func (in *accountInputs) quantity(name string) *float64 {
+	return map[string]*float64{"sigma": &in.Sigma, "scale": &in.Scale, "q": &in.Q, "steps": &in.Steps, "count": &in.Count, "epsilon": &in.Epsilon, "delta": &in.AtDelta}[name]
 }
 
 // account is a question and what each accountant answers.
@@ -58,45 +70,55 @@ func (f *flags) account(mechanism string) error {
 	if err := c.ask(); err != nil {
 		return err
 	}
-	inputs := c.accountInputs
 	if err := c.draw(f); err != nil {
 		return err
 	}
 	return buffered(f.stdout(), func(w io.Writer) error {
 		if f.format == "json" {
-			return c.writeJSON(w, inputs)
+			return c.writeJSON(w)
 		}
 		return report.WriteAccount(w, c.Account)
 	})
 }
 
 // parse reads the numbers, and finds out what is asked for.
-func (c *account) parse(f *flags) (err error) {
-	number := func(flag, text string, holds func(float64) bool, want string) *float64 {
-		if text == "" || err != nil {
-			return nil
-		}
-		v, e := schema.ParseNumber(text)
-		if e != nil || !holds(v) {
-			err = usagef("--%s %q: it must be %s", flag, text, want)
-		}
-		return &v
-	}
+func (c *account) parse(f *flags) error {
 	positive := func(v float64) bool { return v > 0 }
-	isCount := func(v float64) bool { return v >= 1 && v <= accounting.MaxCount && v == math.Trunc(v) }
+	whole := func(v float64) bool { return v >= 1 && v <= accounting.MaxCount && v == math.Trunc(v) }
 	isRate := func(v float64) bool { return v >= accounting.MinRate && v <= 1 }
 	isDelta := func(v float64) bool { return v >= accounting.MinSampledDelta && v < 1 }
-	const above, whole = "a number above 0", "a whole number from 1 to 1000000000"
-	c.Sigma, c.Scale, c.Epsilon = number("sigma", f.sigma, positive, above), number("scale", f.scale, positive, above), number("eps", f.epsilon, positive, above)
-	c.Q = number("q", f.rate, isRate, fmt.Sprintf("a number from %v to 1", accounting.MinRate))
-	c.Steps, c.Count = number("steps", f.steps, isCount, whole), number("count", f.count, isCount, whole)
-	c.accountInputs.Delta = number("delta", f.delta, isDelta, fmt.Sprintf("a number from %v to below 1, and far below 1/n to mean anything, as in --delta 1e-6", accounting.MinSampledDelta))
-	c.Sensitivity = value(number("sensitivity", f.sensitivity, positive, above))
-	if err != nil {
-		return err
+	const above = "a number above 0"
+	count := fmt.Sprintf("a whole number from 1 to %d", accounting.MaxCount)
+	for _, p := range []struct {
+		flag, text string
+		to         *float64
+		accepts    func(float64) bool
+		want       string
+	}{
+		{"sigma", f.sigma, &c.Sigma, positive, above},
+		{"scale", f.scale, &c.Scale, positive, above},
+		{"eps", f.epsilon, &c.Epsilon, positive, above},
+		{"sensitivity", f.sensitivity, &c.Sensitivity, positive, above},
+		{"q", f.rate, &c.Q, isRate, fmt.Sprintf("a number from %v to 1", accounting.MinRate)},
+		{"steps", f.steps, &c.Steps, whole, count},
+		{"count", f.count, &c.Count, whole, count},
+		{"delta", f.delta, &c.AtDelta, isDelta, fmt.Sprintf("a number from %v to below 1, and far below 1/n to mean anything, as in --delta 1e-6", accounting.MinSampledDelta)},
+	} {
+		if p.text == "" {
+			continue
+		}
+		var err error
+		if *p.to, err = schema.ParseNumber(p.text); err != nil || !p.accepts(*p.to) {
+			return usagef("--%s %q: it must be %s", p.flag, p.text, p.want)
+		}
 	}
 	if c.Mechanism == laplace {
-		return c.laplaceAsked()
+		left := c.missing("scale", "count", "epsilon", "delta")
+		if len(left) != 1 {
+			return usagef("three of --scale, --count, --eps and --delta are needed, as in --scale 10 --count 100 --delta 1e-5, and the fourth is found")
+		}
+		c.Quantity = left[0]
+		return nil
 	}
 	if err := c.gaussianAsked(); err != nil {
 		return err
@@ -104,62 +126,31 @@ func (c *account) parse(f *flags) (err error) {
 	return c.findScheme()
 }
 
-// value is 0 where there is none.
-func value(v *float64) float64 {
-	if v == nil {
-		return 0
-	}
-	return *v
-}
-
-// missing lists which quantities of some are not given, and are to be found.
-func missing(of ...any) (names []string) {
-	for i := 0; i < len(of); i += 2 {
-		if of[i+1].(*float64) == nil {
-			names = append(names, of[i].(string))
-		}
-	}
-	return names
-}
-
-func (c *account) laplaceAsked() error {
-	left := missing("scale", c.Scale, "count", c.Count, "epsilon", c.Epsilon, "delta", c.accountInputs.Delta)
-	if len(left) != 1 {
-		return usagef("three of --scale, --count, --eps and --delta are needed, as in --scale 10 --count 100 --delta 1e-5, and the fourth is found")
-	}
-	c.Quantity = left[0]
-	return nil
-}
-
+// gaussianAsked finds out what is asked for of Gaussian noise.
 func (c *account) gaussianAsked() error {
-	left := missing("epsilon", c.Epsilon, "delta", c.accountInputs.Delta, "sigma", c.Sigma)
+	left, rest := c.missing("epsilon", "delta", "sigma"), c.missing("q", "steps")
 	switch {
 	case len(left) > 1:
 		return usagef("two of --sigma, --eps and --delta are needed, as in --sigma 4 --delta 1e-5, and the third is found")
 	case len(left) == 1:
-		if c.Quantity = left[0]; c.Steps == nil {
-			one := 1.
-			c.Steps = &one
-		}
-		return nil
-	}
-	switch left = missing("q", c.Q, "steps", c.Steps); len(left) {
-	case 0:
+		c.Quantity, c.Steps = left[0], max(c.Steps, 1)
+	case len(rest) == 0:
 		return usagef("--sigma, --q, --steps, --eps and --delta are all given: leave out the one that is to be found")
-	case 1:
-		c.Quantity = left[0]
-		return nil
+	case len(rest) == 2:
+		return usagef("--sigma, --eps and --delta are all given: leave out the one that is to be found, or add --q to find the number of steps, or --steps to find q")
+	default:
+		c.Quantity = rest[0]
 	}
-	return usagef("--sigma, --eps and --delta are all given: leave out the one that is to be found, or add --q to find the number of steps, or --steps to find q")
+	return nil
 }
 
 // findScheme checks --neighbours and --sampling, which are of sampling only.
 func (c *account) findScheme() error {
 	replace, fixed := c.Neighbours == string(release.ReplaceOne), c.Sampling == fixedSize
 	switch {
-	case c.Q == nil && c.Quantity != "q" && (replace || fixed):
+	case c.Q == 0 && c.Quantity != "q" && (replace || fixed):
 		return usagef("--neighbours and --sampling are of sampling, with --q; without it, --sensitivity says how far neighbours are apart")
-	case c.Q == nil && c.Quantity != "q":
+	case c.Q == 0 && c.Quantity != "q":
 		c.Neighbours, c.Sampling = "", ""
 	case fixed && !replace:
 		return usagef("--sampling fixed needs --neighbours replace-one: a record more or less would change the size of batches")
@@ -179,15 +170,11 @@ type noise interface {
 }
 
 func (c *account) training() accounting.Training {
-	t := accounting.Training{Multiplier: value(c.Sigma) / c.Sensitivity, Rate: 1, Steps: int(value(c.Steps)), Scheme: c.scheme}
-	if c.Q != nil {
-		t.Rate = *c.Q
-	}
-	return t
+	return accounting.Training{Multiplier: c.Sigma / c.Sensitivity, Rate: cmp.Or(c.Q, 1), Steps: int(c.Steps), Scheme: c.scheme}
 }
 
 func (c *account) repeated() accounting.Repeated {
-	return accounting.Repeated{Multiplier: value(c.Scale) / c.Sensitivity, Count: int(value(c.Count))}
+	return accounting.Repeated{Multiplier: c.Scale / c.Sensitivity, Count: int(c.Count)}
 }
 
 func (c *account) noise() noise {
@@ -199,7 +186,7 @@ func (c *account) noise() noise {
 
 // answer is an accountant's.
 func (c *account) answer(a accounting.Accountant) (float64, error) {
-	epsilon, delta := value(c.Epsilon), value(c.accountInputs.Delta)
+	epsilon, delta := c.Epsilon, c.AtDelta
 	switch c.Quantity {
 	case "epsilon":
 		return c.noise().Epsilon(a, delta)
@@ -234,61 +221,54 @@ func (c *account) ask() error {
 }
 
 // draw has the picture show the first answer: ε of as many releases and δ.
-func (c *account) draw(f *flags) error {
-	first, count := &c.Answers[0].Value, &c.Steps
+func (c account) draw(f *flags) error {
+	*c.quantity(c.Quantity) = c.Answers[0].Value
+	c.Delta = c.AtDelta
+	times := &c.Steps
 	if c.Mechanism == laplace {
-		count = &c.Count
+		times = &c.Count
 	}
-	if to := map[string]**float64{"sigma": &c.Sigma, "scale": &c.Scale, "q": &c.Q, "steps": &c.Steps, "count": &c.Count, "delta": &c.accountInputs.Delta}[c.Quantity]; to != nil {
-		*to = first
-	}
-	c.Account.Delta = value(c.accountInputs.Delta)
+	count := int(*times)
 	epsilon := func(a accounting.Accountant, n int) (float64, error) {
-		of := float64(n)
-		*count = &of
-		return c.noise().Epsilon(a, c.Account.Delta)
+		*times = float64(n)
+		return c.noise().Epsilon(a, c.Delta)
 	}
-	times := int(value(*count))
 	return f.writePlot(public, func(w io.Writer, format string) error {
-		return report.PlotAccount(w, c.Account, times, epsilon, format)
+		return report.PlotAccount(w, c.Account, count, epsilon, format)
 	})
 }
 
 // subject says in words what is accounted for.
 func (c *account) subject() string {
-	gaussian := c.Mechanism != laplace
-	text, kind, times, spread := "releases", "Laplace", c.Count, " of scale %v"
-	if gaussian {
-		kind, times, spread = "Gaussian", c.Steps, " of standard deviation %v"
-	}
-	switch n := value(times); {
-	case n == 1:
-		text = "1 release"
-	case n > 1:
-		text = fmt.Sprintf("%.0f releases", n)
-	}
-	text += " with " + kind + " noise"
-	if sd := max(value(c.Sigma), value(c.Scale)); sd > 0 {
-		text += fmt.Sprintf(spread, sd)
-	}
-	of := ""
-	if c.Q != nil {
-		of = fmt.Sprintf(" of rate %v", *c.Q)
-	}
+	times, noise, of := c.Steps, "Gaussian noise", " of standard deviation %v"
+	gap := fmt.Sprintf(", L2 sensitivity %v", c.Sensitivity)
 	switch {
-	case !gaussian:
-		text += fmt.Sprintf(", L1 sensitivity %v", c.Sensitivity)
-	case c.Sampling == "":
-		text += fmt.Sprintf(", L2 sensitivity %v", c.Sensitivity)
-	default:
-		how := map[string]string{poisson: "Poisson", fixedSize: "fixed-size"}[c.Sampling]
-		text += fmt.Sprintf(" of %s samples%s, to which a record adds up to %v, %s neighbours", how, of, c.Sensitivity, c.Neighbours)
+	case c.Mechanism == laplace:
+		times, noise, of = c.Count, "Laplace noise", " of scale %v"
+		gap = fmt.Sprintf(", L1 sensitivity %v", c.Sensitivity)
+	case c.Sampling != "":
+		gap = map[string]string{poisson: " of Poisson samples", fixedSize: " of fixed-size samples"}[c.Sampling]
+		if c.Q > 0 {
+			gap += fmt.Sprintf(" of rate %v", c.Q)
+		}
+		gap += fmt.Sprintf(", to which a record adds up to %v, %s neighbours", c.Sensitivity, c.Neighbours)
 	}
-	if c.Epsilon != nil {
-		text += fmt.Sprintf(", epsilon = %v", *c.Epsilon)
+	text := "releases with " + noise
+	switch {
+	case times == 1:
+		text = "1 release with " + noise
+	case times > 1:
+		text = fmt.Sprintf("%.0f ", times) + text
 	}
-	if c.accountInputs.Delta != nil {
-		text += fmt.Sprintf(", delta = %v", *c.accountInputs.Delta)
+	if sd := cmp.Or(c.Sigma, c.Scale); sd > 0 {
+		text += fmt.Sprintf(of, sd)
+	}
+	text += gap
+	if c.Epsilon > 0 {
+		text += fmt.Sprintf(", epsilon = %v", c.Epsilon)
+	}
+	if c.AtDelta > 0 {
+		text += fmt.Sprintf(", delta = %v", c.AtDelta)
 	}
 	return text
 }
@@ -296,7 +276,7 @@ func (c *account) subject() string {
 // writeJSON writes dpreg-account/1: the inputs, and under the name of what was asked for each
 // accountant's answer, null where it has none. "upper" and "lower" come from the upper and
 // the lower bound on ε or δ.
-func (c *account) writeJSON(w io.Writer, inputs accountInputs) error {
+func (c *account) writeJSON(w io.Writer) error {
 	var answers struct {
 		PLD struct {
 			Upper *float64 `json:"upper"`
@@ -315,7 +295,7 @@ func (c *account) writeJSON(w io.Writer, inputs accountInputs) error {
 	for i := range c.Answers {
 		*of[c.Answers[i].Accountant] = &c.Answers[i].Value
 	}
-	given, err := json.Marshal(inputs)
+	given, err := json.Marshal(c.accountInputs)
 	if err != nil {
 		return err
 	}

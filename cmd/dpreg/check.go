@@ -47,6 +47,7 @@ func runCheck(f *flags, paths []string) error {
 	if err != nil {
 		return err
 	}
+	made.Method = f.method
 	fit, err := f.sample(e, slices.Clone(paths))
 	if err != nil {
 		return err

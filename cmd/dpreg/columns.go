@@ -24,13 +24,9 @@ func sidecar(data string) string {
 // of --bounds. Where there is a schema file, columns that it leaves out are not
 // used unless --bounds names them.
 func (f *dataset) columns(data string) (*schema.Schema, error) {
-	named, _, err := splitBounds(f.bounds)
+	bounds, _, err := f.publicBounds()
 	if err != nil {
 		return nil, err
-	}
-	bounds, err := schema.ParseBounds(named...)
-	if err != nil {
-		return nil, usage(fmt.Errorf("--%w", err))
 	}
 	all, err := f.header(data)
 	if err != nil {
@@ -63,8 +59,10 @@ func (f *dataset) header(data string) (_ *schema.Schema, err error) {
 	if err != nil {
 		return nil, err
 	}
-	named, _, _ := splitBounds(f.bounds)
-	bounds, _ := schema.ParseBounds(named...) // what is wrong with them is told elsewhere
+	bounds, _, err := f.publicBounds()
+	if err != nil {
+		return nil, err
+	}
 	known := schema.Known(described, bounds, f.formula)
 	f.names = len(known) > 0 || f.source.Files[0].Format == table.ParquetFormat
 	return header(f.source, known)
@@ -88,13 +86,9 @@ func (f *flags) described(data string) (s *schema.Schema, path string, err error
 // unbounded are the columns whose bounds are to be found; the design gives them
 // others, which are not to be used.
 func (f *dataset) design(data string) (d *schema.Design, unbounded []string, err error) {
-	columns, err := f.columns(data)
+	columns, used, err := f.usedColumns(data)
 	if err != nil {
 		return nil, nil, err
-	}
-	used, err := used(columns, f.formula)
-	if err != nil {
-		return nil, nil, formulaError(err)
 	}
 	if unbounded, err = f.unbounded(used, data); err != nil {
 		return nil, nil, err
@@ -114,23 +108,25 @@ func formulaError(err error) error {
 	return usage(err)
 }
 
-// used lists the columns that a formula names; what it names wrongly,
+// usedColumns gives all columns, and those that the formula names; what it names wrongly,
 // schema.Design will say.
-func used(s *schema.Schema, formula string) ([]schema.Column, error) {
-	if strings.TrimSpace(formula) == "" {
-		return s.Columns, nil
+func (f *dataset) usedColumns(data string) (s *schema.Schema, used []schema.Column, err error) {
+	if s, err = f.columns(data); err != nil {
+		return nil, nil, err
 	}
-	f, err := schema.ParseFormula(formula)
-	if err != nil || f.All {
-		return s.Columns, err
+	if strings.TrimSpace(f.formula) == "" {
+		return s, s.Columns, nil
 	}
-	var used []schema.Column
-	for _, name := range append(f.Terms, f.Response) {
+	formula, err := schema.ParseFormula(f.formula)
+	if err != nil || formula.All {
+		return s, s.Columns, formulaError(err)
+	}
+	for _, name := range append(formula.Terms, formula.Response) {
 		if i := s.Index(name); i >= 0 {
 			used = append(used, s.Columns[i])
 		}
 	}
-	return used, nil
+	return s, used, nil
 }
 
 // maxListed is how many columns a message lists with what to type for each.
@@ -171,10 +167,12 @@ read off the data would tell of the persons at the extremes and break the guaran
 
 // --bounds auto: bounds that are found in the rows, for a part of ε.
 
-// splitBounds takes auto and auto=SHARE out of what --bounds says. share is 0 where
-// neither is there. A column that is called auto has bounds with a colon.
-func splitBounds(texts []string) (named []string, share float64, err error) {
-	for _, text := range texts {
+// publicBounds are those that --bounds states, and the share of ε for others that are to be
+// found (auto and auto=SHARE), 0 where none are. A column that is called auto has bounds with
+// a colon.
+func (f *flags) publicBounds() (stated schema.Bounds, share float64, err error) {
+	var named []string
+	for _, text := range f.bounds {
 		var rest []string
 		for item := range strings.SplitSeq(text, ",") {
 			name, value, given := strings.Cut(strings.TrimSpace(item), "=")
@@ -197,13 +195,28 @@ func splitBounds(texts []string) (named []string, share float64, err error) {
 			named = append(named, strings.Join(rest, ","))
 		}
 	}
-	return named, share, nil
+	if stated, err = schema.ParseBounds(named...); err != nil {
+		return nil, 0, usagef("--%w", err)
+	}
+	return stated, share, nil
+}
+
+// isForRelease is why runs on rows have no --bounds auto.
+const isForRelease = "is for a release; this needs public bounds of every column (dpreg schema)"
+
+// refuseAuto refuses --bounds auto where it cannot be.
+func (f *flags) refuseAuto(reason string) error {
+	_, share, err := f.publicBounds()
+	if err == nil && share != 0 {
+		err = usagef("--bounds auto %s", reason)
+	}
+	return err
 }
 
 // unbounded lists the columns whose bounds are to be found. Without --bounds auto
 // there must be none, and a column of which one bound is known is a mistake.
 func (f *dataset) unbounded(columns []schema.Column, data string) ([]string, error) {
-	_, share, err := splitBounds(f.bounds)
+	_, share, err := f.publicBounds()
 	if err != nil {
 		return nil, err
 	}

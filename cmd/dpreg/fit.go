@@ -9,7 +9,6 @@ import (
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/release"
-	"github.com/dpreg/dpreg/report"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 )
@@ -108,8 +107,8 @@ func formulaOf(d *schema.Design) string { return d.Formula().String() }
 
 // fitNonPrivate is the study of what the noise costs: no release, no privacy.
 func (d *dataset) fitNonPrivate(args []string) error {
-	const apart = "--%s cannot be combined with --method " + nonPrivate + ", which makes no release and is not private"
-	if err := d.refuseGiven("eps delta mechanism release spend-again with-moments ledger rows", apart); err != nil {
+	const apart = "cannot be combined with --method " + nonPrivate + ", which makes no release and is not private"
+	if err := d.refuseGiven("eps delta mechanism release spend-again with-moments ledger rows", "--%s "+apart); err != nil {
 		return err
 	}
 	if !d.holdsData {
@@ -119,8 +118,8 @@ func (d *dataset) fitNonPrivate(args []string) error {
 	if err != nil {
 		return err
 	}
-	if _, share, _ := splitBounds(d.bounds); share != 0 {
-		return usagef(apart, "bounds auto")
+	if err := d.refuseAuto(apart); err != nil {
+		return err
 	}
 	data, err := d.locate(args, "")
 	if err != nil {
@@ -145,7 +144,11 @@ func (d *dataset) fitNonPrivate(args []string) error {
 		return usage(err)
 	}
 	d.note("this output is NOT private: it was computed from the rows, without noise")
-	return d.conclude(fit, nil, report.Run{})
+	made, err := d.made(nil)
+	if err != nil {
+		return err
+	}
+	return d.conclude(fit, nil, made)
 }
 
 // manyRows stands for a number of rows that is not public: enough for any design.

@@ -45,8 +45,8 @@ func FuzzFlags(f *testing.F) {
 		}
 		c := account{accountInputs: accountInputs{Mechanism: gaussian}}
 		if err := c.parse(&flags{rate: text, sigma: "1", delta: "1e-5", sensitivity: "1"}); err == nil && text != "" {
-			if again, _ := schema.ParseNumber(text); *c.Q != again || !(*c.Q > 0 && *c.Q <= 1) {
-				t.Errorf("rate %q is %v", text, *c.Q)
+			if again, _ := schema.ParseNumber(text); c.Q != again || !(c.Q > 0 && c.Q <= 1) {
+				t.Errorf("rate %q is %v", text, c.Q)
 			}
 		}
 		if strings.ContainsAny(text, "\x00") {

@@ -201,6 +201,7 @@ func (f *flags) conclude(fit *dpreg.Fit, what *whatif.Answers, made report.Run) 
 		}
 		f.note("draws and summary saved in %s", f.save)
 	}
+	made.Method = f.method
 	if err := f.illustrate(fit, what, made); err != nil {
 		return err
 	}

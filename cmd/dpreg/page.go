@@ -41,7 +41,7 @@ func (f *flags) pageWritable(keep inputs) error {
 
 // made says for the page how it came about, and from which releases.
 func (f *flags) made(releases []string) (report.Run, error) {
-	run := report.Run{Command: typed(f.cmd), Version: version(), Method: f.method}
+	run := report.Run{Command: typed(f.cmd), Version: version()}
 	if f.page == "" {
 		return run, nil
 	}
@@ -101,7 +101,7 @@ func shellLine(words []string) string {
 }
 
 // inferenceFlags are those of fit that say how to infer from its release.
-var inferenceFlags = []string{"prior", "prior-sd", "shrink", "method", "kernel", "chains", "warmup", "draws", "ess", "seed", "units", "level", "what-if"}
+var inferenceFlags = strings.Fields(samplerFlags + "draws units level what-if")
 
 // givenFlags are those of inferenceFlags that were given, as words of a command line.
 func givenFlags(cmd *cobra.Command) []string {

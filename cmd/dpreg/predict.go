@@ -14,7 +14,6 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/parallel"
 	"github.com/dpreg/dpreg/model"
-	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/predict"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
@@ -41,34 +40,33 @@ func runPredict(f *flags, args []string) error {
 	if err := f.checkPredict(args); err != nil {
 		return err
 	}
-	source, err := f.predictSource(args)
+	run, err := f.predictedFrom(args)
 	if err != nil {
 		return err
 	}
-	in, err := openRows(args[len(args)-1], source.design)
+	in, err := openRows(args[len(args)-1], run.design)
 	if err != nil {
 		return err
 	}
 	defer in.file.Close()
-	if err := f.checkOutput(append(args, source.files...)); err != nil {
+	if err := f.checkOutput(append(args, run.files...)); err != nil {
 		return err
 	}
 	o := predict.Options{Level: f.level, Mean: f.line}
-	if o.Custodian, err = f.custodianNumber(source); err != nil {
+	if o.Custodian, err = f.custodianNumber(run); err != nil {
 		return err
 	}
-	var p *predict.Predictor
 	var unsettled error
-	if source.draws != nil {
-		p, err = predict.New(source.draws, source.design, source.units, o)
-		err = usage(err)
-	} else {
-		p, unsettled, err = f.predictor(source.evidence, o)
+	if run.draws == nil {
+		if unsettled, err = f.draw(run); err != nil {
+			return err
+		}
 	}
+	p, err := predict.New(run.draws, run.design, run.units, o)
 	if err != nil {
-		return err
+		return usage(err)
 	}
-	f.sayWhose(source)
+	f.sayWhose(run)
 	if err := f.writePredictions(in, p); err != nil {
 		return err
 	}
@@ -78,11 +76,20 @@ func runPredict(f *flags, args []string) error {
 	return unsettled
 }
 
-// predictor draws from the posterior; unsettled tells that the chains did not converge.
-func (f *flags) predictor(e *evidence, o predict.Options) (p *predict.Predictor, unsettled, err error) {
-	fit, err := f.sample(e, nil)
+// predictedFrom is a saved run, or the releases of one that is still to be made.
+func (f *flags) predictedFrom(args []string) (*savedRun, error) {
+	if f.dir != "" {
+		return readSaved(f.dir)
+	}
+	e, err := f.evidence(args[:len(args)-1])
+	return &savedRun{evidence: e}, err
+}
+
+// draw draws from the posterior; unsettled tells that the chains did not converge.
+func (f *flags) draw(run *savedRun) (unsettled, err error) {
+	fit, err := f.sample(run.evidence, nil)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	warnings := fit.Summary(dpreg.Original, f.level).Warnings
 	if unsettled = converged(fit); unsettled != nil {
@@ -91,8 +98,8 @@ func (f *flags) predictor(e *evidence, o predict.Options) (p *predict.Predictor,
 	for _, w := range warnings {
 		f.note("warning: %s", w)
 	}
-	p, err = predict.Of(fit, o)
-	return p, unsettled, err
+	run.draws, run.units = fit.StanDraws(dpreg.Scaled), dpreg.Scaled
+	return unsettled, nil
 }
 
 // newRows are the rows to predict, of which the header is read.
@@ -148,39 +155,25 @@ func (f *flags) checkOutput(keep inputs) error {
 	return within("-o", errors.Join(append(keep, p.file).spare(f.output), checkWritable(f.output)))
 }
 
-// predictSource is what is predicted from: releases, or a saved run of them.
-type predictSource struct {
-	*evidence
-	draws  *posterior.Draws // nil: infer from the releases
-	units  dpreg.Units
-	files  []string // of the run
-	pooled bool     // partially
-}
-
-func (f *flags) predictSource(args []string) (*predictSource, error) {
-	if f.dir != "" {
-		run, files, err := readSaved(f.dir)
-		if err != nil {
-			return nil, err
-		}
-		pooled := slices.ContainsFunc(run.draws.Names, func(name string) bool { return model.KindOf(name) == model.ThetaAt })
-		return &predictSource{run.evidence, run.draws, run.units, files, pooled}, nil
+// pooled tells whether a run's regressions are pooled partially.
+func (f *flags) pooled(run *savedRun) bool {
+	if run.draws == nil {
+		return f.pooling == dpreg.PartialPooling
 	}
-	e, err := f.evidence(args[:len(args)-1])
-	return &predictSource{evidence: e, pooled: f.pooling == dpreg.PartialPooling}, err
+	return slices.ContainsFunc(run.draws.Names, func(name string) bool { return model.KindOf(name) == model.ThetaAt })
 }
 
 // custodianNumber is the custodian's that --custodian names, from 1; 0 where it names none.
-func (f *flags) custodianNumber(s *predictSource) (int, error) {
+func (f *flags) custodianNumber(run *savedRun) (int, error) {
 	if f.custodian == "" {
 		return 0, nil
 	}
-	names := s.names()
+	names := run.names()
 	at := slices.Index(names, f.custodian)
 	switch {
 	case len(names) == 1:
 		return 0, usagef("--custodian is of several releases, and there is one")
-	case !s.pooled:
+	case !f.pooled(run):
 		return 0, usagef("--custodian %s: with complete pooling all custodians have one regression; --pooling partial gives each its own", f.custodian)
 	case at < 0:
 		return 0, usagef("--custodian %s: the custodians are %s", f.custodian, strings.Join(names, ", "))
@@ -189,13 +182,13 @@ func (f *flags) custodianNumber(s *predictSource) (int, error) {
 }
 
 // sayWhose says of which custodian the rows are taken to be, where it matters.
-func (f *flags) sayWhose(s *predictSource) {
+func (f *flags) sayWhose(run *savedRun) {
 	switch {
-	case !s.pooled:
+	case !f.pooled(run):
 	case f.custodian != "":
 		f.note("predicted for the custodian %s", f.custodian)
 	default:
-		f.note("predicted for a new custodian, whose regression lies about that of all, θ_new ~ N(θ, Ω), log σ_new ~ N(log σ, υ²); --custodian NAME predicts for one of %s", strings.Join(s.names(), ", "))
+		f.note("predicted for a new custodian, whose regression lies about that of all, θ_new ~ N(θ, Ω), log σ_new ~ N(log σ, υ²); --custodian NAME predicts for one of %s", strings.Join(run.names(), ", "))
 	}
 }
 

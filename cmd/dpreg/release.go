@@ -99,7 +99,7 @@ func (d *dataset) order(data, path string) (*custody.Settled, error) {
 	if o.Design, o.Bounds.Columns, err = d.design(data); err != nil {
 		return nil, err
 	}
-	if _, o.Bounds.Share, err = splitBounds(d.bounds); err != nil {
+	if _, o.Bounds.Share, err = d.publicBounds(); err != nil {
 		return nil, err
 	}
 	if o.Bounds.Rows = d.rows; o.Bounds.Columns == nil && o.Bounds.Share != 0 {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/url"
 	"os"
@@ -10,7 +9,6 @@ import (
 	"github.com/dpreg/dpreg/pushdown"
 	"github.com/dpreg/dpreg/pushdown/duckdb"
 	"github.com/dpreg/dpreg/pushdown/postgres"
-	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 )
 
@@ -99,9 +97,9 @@ func (f *flags) publicColumns(data string) (names []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	bounds, err := schema.ParseBounds(f.bounds...)
+	bounds, _, err := f.publicBounds()
 	if err != nil {
-		return nil, usage(fmt.Errorf("--%w", err))
+		return nil, err
 	}
 	if described != nil {
 		for _, c := range described.Columns {
@@ -128,14 +126,12 @@ func (d *dataset) locate(args []string, path string) (data string, err error) {
 	if !d.elsewhere() {
 		return args[0], nil
 	}
-	_, share, err := splitBounds(d.bounds)
-	switch {
-	case err != nil:
+	const apart = "the rows, which --from and --aggregates leave where they are"
+	if err := d.refuseAuto("looks at " + apart + ": give public bounds"); err != nil {
 		return "", err
-	case share != 0:
-		return "", usagef("--bounds auto looks at the rows, which --from and --aggregates leave where they are: give public bounds")
-	case d.moments:
-		return "", usagef("--with-moments needs the rows, which --from and --aggregates leave where they are")
+	}
+	if d.moments {
+		return "", usagef("--with-moments needs %s", apart)
 	}
 	if err := (inputs{d.aggregates}).spare(path); err != nil {
 		return "", err
@@ -164,8 +160,8 @@ func writeSQL(f *flags, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if _, share, err := splitBounds(f.bounds); err != nil || share != 0 {
-		return usagef("--bounds auto looks at the rows: give public bounds")
+	if err := f.refuseAuto("looks at the rows: give public bounds"); err != nil {
+		return err
 	}
 	data := at[len(at)-1]
 	d := &dataset{flags: f, remote: aggregatesFile(data)} // the columns are known as they will be to release --aggregates

@@ -204,35 +204,37 @@ type savedRun struct {
 	*evidence
 	draws *posterior.Draws // named as Fit.StanDraws
 	units dpreg.Units
+	files []string // that it was read from
 }
 
-// readSaved reads such a directory, and lists the files that it read.
-func readSaved(dir string) (run *savedRun, files []string, err error) {
+// readSaved reads such a directory.
+func readSaved(dir string) (*savedRun, error) {
 	info, err := os.Stat(dir)
 	if err != nil || !info.IsDir() {
-		return nil, nil, usagef("--draws: there is no directory %s; give the one that `dpreg infer --save DIR` wrote", dir)
+		return nil, usagef("--draws: there is no directory %s; give the one that `dpreg infer --save DIR` wrote", dir)
 	}
 	releases := savedReleases(dir)
 	if releases == nil {
-		return nil, nil, usagef("--draws: %s has no %s, which tells columns and bounds: `dpreg infer --save DIR` writes it, but for --method %s", dir, savedRelease, nonPrivate)
+		return nil, usagef("--draws: %s has no %s, which tells columns and bounds: `dpreg infer --save DIR` writes it, but for --method %s", dir, savedRelease, nonPrivate)
 	}
 	var custodians []dpreg.Custodian
 	for _, path := range releases {
 		r, err := release.ReadFile(path)
 		if err != nil {
-			return nil, nil, within("--draws", usage(err))
+			return nil, within("--draws", usage(err))
 		}
 		custodians = append(custodians, dpreg.Custodian{Name: path, Release: r})
 	}
-	run = &savedRun{}
-	if run.evidence, err = join(custodians); err != nil {
-		return nil, nil, within("--draws", err)
+	e, err := join(custodians)
+	if err != nil {
+		return nil, within("--draws", err)
 	}
 	chains, err := chainFiles(dir)
+	run := &savedRun{evidence: e, files: append(chains, releases...)}
 	if err == nil {
 		err = run.readChains(chains)
 	}
-	return run, append(chains, releases...), within("--draws", usage(err))
+	return run, within("--draws", usage(err))
 }
 
 // savedReleases are draws-release.json or draws-release-1.json and so on; nil where

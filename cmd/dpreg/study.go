@@ -125,21 +125,18 @@ func (f *study) onlyFor(how, ofTable, ofSimulated string) error {
 	return f.refuseGiven(ofSimulated, "--%s is for simulated rows: leave the flag out, or "+f.population)
 }
 
-// errNoBounds refuses to look for bounds in a study's rows.
-var errNoBounds = usagef("--bounds auto is for a release; a study needs public bounds of every column (dpreg schema)")
-
 // readTable reads the rows of the file, and says which they are.
 func (f *study) readTable() (*calibration.Table, *calibration.Rows, error) {
 	cells, err := f.cells(false)
 	if err != nil {
 		return nil, nil, err
 	}
-	columns, unbounded, err := f.design(f.population)
-	if err != nil {
+	if err := f.refuseAuto(isForRelease); err != nil {
 		return nil, nil, err
 	}
-	if unbounded != nil {
-		return nil, nil, errNoBounds
+	columns, _, err := f.design(f.population)
+	if err != nil {
+		return nil, nil, err
 	}
 	rows, err := f.readAll(columns, cells)
 	if err != nil {

@@ -24,16 +24,12 @@ type viDesign struct {
 
 // viDesign resolves the formula. A response with two levels is their second one's dummy.
 func (f *dataset) viDesign(data string) (*viDesign, error) {
-	if _, share, err := splitBounds(f.bounds); err != nil || share != 0 {
-		return nil, usagef("--bounds auto is for a release; vi needs public bounds of every column (dpreg schema)")
-	}
-	columns, err := f.columns(data)
-	if err != nil {
+	if err := f.refuseAuto(isForRelease); err != nil {
 		return nil, err
 	}
-	used, err := used(columns, f.formula)
+	columns, used, err := f.usedColumns(data)
 	if err != nil {
-		return nil, formulaError(err)
+		return nil, err
 	}
 	if err := f.checkBounded(used, data, ""); err != nil {
 		return nil, err
@@ -56,29 +52,26 @@ func (f *dataset) viDesign(data string) (*viDesign, error) {
 func (f *flags) resolve(columns *schema.Schema) (*schema.Design, error) {
 	name := responseName(columns, f.formula)
 	i := columns.Index(name)
-	if f.model == viLinear || i < 0 {
-		d, err := columns.Design(f.formula)
+	var levels []string
+	if f.model != viLinear && i >= 0 {
+		response := columns.Columns[i]
+		switch levels = response.Levels; {
+		case levels != nil && len(levels) != 2:
+			return nil, usagef("the response %q has %d levels, and --model %s needs two: the second is the one whose probability is modelled", name, len(levels), f.model)
+		case levels == nil && !response.Binary() && (response.Lower != 0 || response.Upper != 1):
+			return nil, usagef("the response %q of --model %s must have two levels in the schema, be boolean, or a number with bounds 0:1", name, f.model)
+		}
+	}
+	if levels != nil {
+		columns = &schema.Schema{Columns: slices.Clone(columns.Columns)}
+		columns.Columns[i] = schema.Column{Name: name, Upper: 1}
+	}
+	d, err := columns.Design(f.formula)
+	if err != nil || levels == nil {
 		return d, formulaError(err)
 	}
-	response := columns.Columns[i]
-	switch {
-	case response.Levels != nil && len(response.Levels) != 2:
-		return nil, usagef("the response %q has %d levels, and --model %s needs two: the second is the one whose probability is modelled", name, len(response.Levels), f.model)
-	case response.Levels == nil && !response.Binary() && (response.Lower != 0 || response.Upper != 1):
-		return nil, usagef("the response %q of --model %s must have two levels in the schema, be boolean, or a number with bounds 0:1", name, f.model)
-	case response.Levels == nil:
-		d, err := columns.Design(f.formula)
-		return d, formulaError(err)
-	}
-	stand := &schema.Schema{Columns: slices.Clone(columns.Columns)}
-	stand.Columns[i] = schema.Column{Name: name, Upper: 1}
-	d, err := stand.Design(f.formula)
-	if err != nil {
-		return nil, formulaError(err)
-	}
-	level := response.Levels[1]
-	d.Response = schema.Column{Name: name + level, Upper: 1, Factor: name, Level: level}
-	d.Factors = append(d.Factors, schema.Factor{Name: name, Levels: response.Levels})
+	d.Response = schema.Column{Name: name + levels[1], Upper: 1, Factor: name, Level: levels[1]}
+	d.Factors = append(d.Factors, schema.Factor{Name: name, Levels: levels})
 	return d, nil
 }
 
