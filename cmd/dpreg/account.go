@@ -15,12 +15,10 @@ import (
 	"github.com/dpreg/dpreg/schema"
 )
 
-// The mechanisms, and kinds of sampling.
+// The mechanisms.
 const (
-	gaussian  = "gaussian"
-	laplace   = "laplace"
-	poisson   = "poisson"
-	fixedSize = "fixed"
+	gaussian = "gaussian"
+	laplace  = "laplace"
 )
 
 // accountInputs are what is given, and the member "inputs" of the JSON; 0 is what is not.
@@ -62,7 +60,7 @@ func (f *flags) account(mechanism string) error {
 	if err := f.checkPlot(); err != nil {
 		return err
 	}
-	c := &account{accountInputs: accountInputs{Mechanism: mechanism, Neighbours: f.neighbours, Sampling: f.sampled}}
+	c := &account{accountInputs: accountInputs{Mechanism: mechanism, Neighbours: f.neighbours}}
 	if err := c.parse(f); err != nil {
 		return err
 	}
@@ -144,20 +142,18 @@ func (c *account) gaussianAsked() error {
 	return nil
 }
 
-// findScheme checks --neighbours and --sampling, which are of sampling only.
+// findScheme checks --neighbours, which is of sampling only.
 func (c *account) findScheme() error {
-	replace, fixed := c.Neighbours == string(release.ReplaceOne), c.Sampling == fixedSize
-	switch {
-	case c.Q == 0 && c.Quantity != "q" && (replace || fixed):
-		return usagef("--neighbours and --sampling are of sampling, with --q; without it, --sensitivity says how far neighbours are apart")
-	case c.Q == 0 && c.Quantity != "q":
-		c.Neighbours, c.Sampling = "", ""
-	case fixed && !replace:
-		return usagef("--sampling fixed needs --neighbours replace-one: a record more or less would change the size of batches")
-	case fixed:
-		c.scheme, c.Loose = accounting.FixedReplaceOne, true
+	replace := c.Neighbours == string(release.ReplaceOne)
+	switch sampled := c.Q > 0 || c.Quantity == "q"; {
+	case !sampled && replace:
+		return usagef("--neighbours is of sampling, with --q; without it, --sensitivity says how far neighbours are apart")
+	case !sampled:
+		c.Neighbours = ""
 	case replace:
-		c.scheme = accounting.PoissonReplaceOne
+		c.scheme, c.Sampling = accounting.PoissonReplaceOne, "poisson"
+	default:
+		c.Sampling = "poisson"
 	}
 	return nil
 }
@@ -247,7 +243,7 @@ func (c *account) subject() string {
 		times, noise, of = c.Count, "Laplace noise", " of scale %v"
 		gap = fmt.Sprintf(", L1 sensitivity %v", c.Sensitivity)
 	case c.Sampling != "":
-		gap = map[string]string{poisson: " of Poisson samples", fixedSize: " of fixed-size samples"}[c.Sampling]
+		gap = " of Poisson samples"
 		if c.Q > 0 {
 			gap += fmt.Sprintf(" of rate %v", c.Q)
 		}

@@ -17,10 +17,6 @@ func TestAccountTable(t *testing.T) {
 			t.Errorf("stdout does not say %q:\n%s", text, r.stdout)
 		}
 	}
-	fixed := command(strings.Fields("account gaussian --sigma 4 --q 0.1 --delta 1e-5 --sampling fixed --neighbours replace-one")...)
-	if fixed.code != done || !strings.Contains(fixed.stdout, "batches of fixed size") {
-		t.Errorf("exit code %d: %s%s", fixed.code, fixed.stdout, fixed.stderr)
-	}
 }
 
 // accountOf runs account and returns what stands under a key of the JSON.
@@ -140,8 +136,6 @@ var wrongAccounts = []wrong{
 	{name: "eps infinite", args: "account gaussian --sigma 1 --eps Inf", code: misused, says: "--eps"},
 	{name: "sensitivity", args: "account gaussian --sigma 1 --delta 1e-5 --sensitivity 0", code: misused, says: "--sensitivity"},
 	{name: "neighbours", args: "account gaussian --sigma 1 --delta 1e-5 --q 0.1 --neighbours next", code: misused, says: "add-remove, replace-one"},
-	{name: "sampling", args: "account gaussian --sigma 1 --delta 1e-5 --q 0.1 --sampling some", code: misused, says: "poisson, fixed"},
-	{name: "fixed, add-remove", args: "account gaussian --sigma 1 --delta 1e-5 --q 0.1 --sampling fixed", code: misused, says: "replace-one"},
 	{name: "replace-one without q", args: "account gaussian --sigma 1 --delta 1e-5 --neighbours replace-one", code: misused, says: "with --q"},
 	{name: "out of reach", args: "account gaussian --sigma 1 --q 0.1 --eps 1e-9 --delta 1e-100", code: misused, says: "no number of steps"},
 	{name: "format", args: "account gaussian --sigma 1 --delta 1e-5 --format csv", code: misused, says: "table, json"},

@@ -56,6 +56,11 @@ func declare(path string, takes cobra.PositionalArgs, names string, run func(f *
 			d.add(cmd)
 		}
 	}
+	for _, name := range picked {
+		if cmd.Flags().Lookup(name) == nil {
+			panic("there is no flag " + name)
+		}
+	}
 	cmd.RunE = func(_ *cobra.Command, args []string) error { return run(f, args) }
 	return cmd
 }

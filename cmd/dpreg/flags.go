@@ -38,7 +38,7 @@ type flags struct {
 	// Privacy.
 	epsilon, delta, mechanism, neighbours, ledger, filter string
 	spendAgain, moments, nonPrivate                       bool
-	sensitivity, sampled, audited, releases               string
+	sensitivity, audited, releases                        string
 	sigma, rate, steps, count, scale                      string // of account
 
 	// The model.
@@ -149,7 +149,6 @@ func (f *flags) ofPrivacy() []declared {
 		{name: "sensitivity", to: &f.sensitivity, usage: "what noise is calibrated to, a `LIST` of exact, paper (default exact; presets: both)"},
 		{name: "neighbours", to: &f.neighbours, value: string(release.ReplaceOne), words: []string{string(release.ReplaceOne), string(release.AddRemove)}, usage: "`NAME`: which data sets must not be told apart: replace-one, with n public, or add-remove, with n noised"},
 		{name: "neighbours", of: "gaussian", to: &f.neighbours, value: string(release.AddRemove), words: []string{string(release.AddRemove), string(release.ReplaceOne)}, usage: "`RELATION` of data sets, of sampling: add-remove or replace-one"},
-		{name: "sampling", to: &f.sampled, value: poisson, words: []string{poisson, fixedSize}, usage: "`KIND` of sampling: poisson or fixed (batches of one size)"},
 		{name: "mechanism", to: &f.mechanism, value: string(ssp.Auto), words: []string{string(release.Laplace), string(release.Gaussian), string(ssp.Auto)}, usage: "`NAME` of the law of the noise: laplace, gaussian (needs --delta), or auto, the smaller one"},
 		{name: "with-moments", to: &f.moments, usage: "release moments of the covariates of degree up to 4 as well, for --method gibbs-ss-noisy: at most 3 covariates, and more noise on all"},
 		{name: "ledger", to: &f.ledger, usage: "charge what is spent to this `FILE` (dpreg ledger init), and refuse what it has no room for"},

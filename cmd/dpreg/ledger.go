@@ -56,9 +56,6 @@ func asWritten(text string) *big.Rat {
 }
 
 func showLedger(f *flags, args []string) error {
-	if err := f.checkPlot(args[0]); err != nil {
-		return err
-	}
 	l, err := custody.OpenLedger(f.ctx(), f.say, args[0])
 	if err != nil {
 		return err
@@ -67,9 +64,6 @@ func showLedger(f *flags, args []string) error {
 	h, err := l.History(f.ctx())
 	if err != nil {
 		return custody.LedgerError(err)
-	}
-	if err := f.writePlot(public, func(w io.Writer, format string) error { return report.PlotLedger(w, h, format) }); err != nil {
-		return err
 	}
 	return buffered(f.stdout(), func(out io.Writer) error { return report.Ledger(out, h) })
 }

@@ -25,7 +25,7 @@ func newRoot() *cobra.Command {
 		declare("sql", noFile, columnFlags+"dialect table", writeSQL),
 		parent("ledger",
 			declare("ledger init", oneFile("a file to make"), "data eps delta neighbours filter", initLedger),
-			declare("ledger show", oneFile("a ledger"), "plot", showLedger)),
+			declare("ledger show", oneFile("a ledger"), "", showLedger)),
 		declare("vi", oneFile("a data file"), viFlags+"group neighbours rows batch plot non-private i-hold-the-data", runVI),
 		declare("pvi", nil, viFlags+"error-sd rounds damping", runPVI),
 	}
@@ -43,7 +43,7 @@ func newRoot() *cobra.Command {
 		calibrate, compare,
 		declare("audit", noFile, "m eps delta mechanism neighbours releases format", runAudits),
 		parent("account",
-			declare("account gaussian", noFile, "sigma q steps eps delta sensitivity neighbours sampling plot format", accountGaussian),
+			declare("account gaussian", noFile, "sigma q steps eps delta sensitivity neighbours plot format", accountGaussian),
 			declare("account laplace", noFile, "scale count eps delta sensitivity plot format", accountLaplace)),
 	}
 	group(root, "Who holds rows:", custodians)
