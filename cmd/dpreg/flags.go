@@ -56,7 +56,7 @@ type flags struct {
 	batch, iterations, rounds, trials, jobs     int
 	seed                                        uint64
 	shard                                       string
-	prepare, noGrid                             bool
+	noGrid                                      bool
 
 	// Output.
 	output, format, units, save, page, plot, plots, release string
@@ -79,7 +79,7 @@ const (
 	priorFlags   = " prior prior-sd shrink "
 	samplerFlags = priorFlags + " method kernel model-clamping chains warmup ess seed "
 	sharingFlags = " covariates pooling "
-	studyFlags   = columnFlags + " n p data i-hold-the-data eps delta method trials jobs seed shard prepare save format "
+	studyFlags   = columnFlags + " n p data i-hold-the-data eps delta method trials jobs seed shard save format "
 )
 
 // all declares the flags, in the order of --help: what everybody needs comes first.
@@ -218,7 +218,6 @@ func (f *flags) ofSampling() []declared {
 		{name: "seed", of: "vi pvi", to: &f.seed, value: "1", usage: "seed of what is public, a `NUMBER`; batches and noise cannot be seeded"},
 		{name: "no-grid", to: &f.noGrid, usage: "add no values to a single ε or n"},
 		{name: "shard", to: &f.shard, usage: "run part `I/K` of the trials only, with --save"},
-		{name: "prepare", to: &f.prepare, usage: "run no trial, but make the directory of --save, for dpreg-beam"},
 	}
 }
 

@@ -32,7 +32,7 @@ func newStudy(f *flags, command string) *study {
 }
 
 // notOfDesign are the flags that do not say what is studied.
-var notOfDesign = []string{"save", "prepare", "shard", "plots", "plot", "report", "format", "jobs", "help", "population", "i-hold-the-data"}
+var notOfDesign = []string{"save", "shard", "plots", "plot", "report", "format", "jobs", "help", "population", "i-hold-the-data"}
 
 // run runs the study that the flags say or, where they say nothing, that --save holds. build
 // makes its design, and the rows of its table.
@@ -62,9 +62,6 @@ func (f *study) run(build func() (*calibration.Design, *calibration.Rows, error)
 	}
 	if err := f.writable(inputs{f.schema, f.reads, f.population, sidecar(f.population)}); err != nil {
 		return err
-	}
-	if f.prepare {
-		return f.prepareStudy(of)
 	}
 	trials, err := f.finish(of, calibration.Options{Shard: shard, Workers: f.jobs})
 	if err != nil || shard.Count > 1 {
@@ -232,17 +229,4 @@ func (f *study) finish(study *calibration.Study, o calibration.Options) ([]*cali
 		f.note("shard %v is finished; put the shards together by `dpreg %s merge --save DIR %s ...`", o.Shard, f.command, shellWord(f.save))
 	}
 	return trials, err
-}
-
-// prepareStudy makes the directory of a study, for dpreg-beam to run the trials.
-func (f *study) prepareStudy(study *calibration.Study) error {
-	if f.save == "" {
-		return usagef("--prepare makes the directory of --save: give --save DIR")
-	}
-	journal, _, err := f.open(study, calibration.Shard{})
-	if err != nil {
-		return err
-	}
-	f.note("the study is in %s: dpreg-beam %s runs its trials, dpreg %s --save tells the results", f.save, f.command, f.command)
-	return journal.Close()
 }
