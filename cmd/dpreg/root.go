@@ -106,22 +106,13 @@ func helpOn(cmd *cobra.Command, args []string) error {
 	return usagef("there is no help on %q: there is help on %s", strings.Join(args, " "), listed(names))
 }
 
-// version is that of the module, or the revision it was built from.
+// version is that of the module, which names the revision that it was built from.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "development"
 	}
-	v := info.Main.Version
-	if v != "" && v != "(devel)" {
-		return v
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return "development, " + s.Value
-		}
-	}
-	return "development"
+	return info.Main.Version
 }
 
 func unknownCommand(parent *cobra.Command, name string) error {
