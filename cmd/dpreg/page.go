@@ -101,7 +101,7 @@ func shellLine(words []string) string {
 }
 
 // inferenceFlags are those of fit that say how to infer from its release.
-var inferenceFlags = strings.Fields(priorFlags + "method kernel chains warmup draws ess seed units level what-if")
+var inferenceFlags = strings.Fields(priorFlags + "method kernel model-clamping chains warmup draws ess seed units level what-if")
 
 // givenFlags are those of inferenceFlags that were given, as words of a command line.
 func givenFlags(cmd *cobra.Command) []string {
