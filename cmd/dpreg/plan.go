@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -142,11 +141,10 @@ func (f *flags) epsilons() ([]float64, error) {
 		}
 		return v, err
 	})
-	if err != nil || len(list) > 1 || f.noGrid {
-		return list, err
+	if err == nil && len(list) == 1 && !f.noGrid {
+		list = []float64{decimal(list[0] / 4), list[0], decimal(list[0] * 4)}
 	}
-	grid := []float64{decimal(list[0] / 4), list[0], decimal(list[0] * 4)}
-	return slices.DeleteFunc(grid, func(v float64) bool { return v < ssp.MinEpsilon || v > ssp.MaxEpsilon }), nil
+	return slices.DeleteFunc(list, func(v float64) bool { return v < ssp.MinEpsilon || v > ssp.MaxEpsilon }), err
 }
 
 // decimal keeps twelve digits: 4 times 0.3 is 1.2.
@@ -174,11 +172,10 @@ func (f *flags) counts(m int) ([]int64, error) {
 		}
 		return int64(v), nil
 	})
-	if err != nil || len(list) > 1 || f.noGrid {
-		return list, err
+	if err == nil && len(list) == 1 && !f.noGrid {
+		list = []int64{list[0] / 4, list[0], 4 * list[0]}
 	}
-	grid := []int64{list[0] / 4, list[0], 4 * list[0]}
-	return slices.DeleteFunc(grid, func(n int64) bool { return n <= int64(m) || n > ssp.MaxRows }), nil
+	return slices.DeleteFunc(list, func(n int64) bool { return n <= int64(m) || n > ssp.MaxRows }), err
 }
 
 // parseList parses numbers between commas, and returns them in order, each once.
@@ -212,14 +209,9 @@ func (f *flags) plannedDesign() (*schema.Design, error) {
 	case f.schema == "":
 		return dpreg.UnitDesign(int(p)), nil
 	}
-	file, err := os.Open(f.schema)
+	columns, _, err := f.described("")
 	if err != nil {
-		return nil, usagef("--schema: %w", err)
-	}
-	defer file.Close()
-	columns, err := schema.ReadSchema(file, f.schema)
-	if err != nil {
-		return nil, usage(err)
+		return nil, err
 	}
 	d, err := columns.Design(f.formula)
 	if err != nil {
@@ -274,9 +266,5 @@ func (f *flags) sayGrid(o plan.Options) {
 }
 
 func joined[T any](list []T) string {
-	parts := make([]string, len(list))
-	for i, v := range list {
-		parts[i] = fmt.Sprint(v)
-	}
-	return strings.Join(parts, ", ")
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", ", ")
 }
