@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/report"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -118,4 +119,22 @@ func (f *flags) selectModel(r *release.Release) (*release.Release, error) {
 		f.note("the moments of this release are left out: there are none of %q, which was the response and is a covariate now", r.Schema.Response.Name)
 	}
 	return out, nil
+}
+
+func show(f *flags, paths []string) error {
+	for i, path := range paths {
+		r, err := readRelease(path)
+		if err != nil {
+			return err
+		}
+		if len(paths) > 1 {
+			if _, err := fmt.Fprintf(f.stdout(), "%s%s\n", strings.Repeat("\n", min(i, 1)), path); err != nil {
+				return err
+			}
+		}
+		if err := report.Show(f.stdout(), r); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -81,6 +81,18 @@ func parent(name string, children ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// newTopics are commands that do nothing but be found by dpreg help.
+func newTopics() (topics []*cobra.Command) {
+	for _, t := range help.Topics {
+		page, err := help.Page(t.Name)
+		if err != nil {
+			panic(err) // the program was built without it
+		}
+		topics = append(topics, &cobra.Command{Use: t.Name, Short: t.Short, Long: page})
+	}
+	return topics
+}
+
 // described is a command of which its help is known.
 func described(path string) *cobra.Command {
 	text := help.Command(strings.TrimSpace("dpreg " + path))
