@@ -155,14 +155,18 @@ func (f *dataset) checkBounded(columns []schema.Column, data, instead string) er
 		names = append(names[:maxListed], fmt.Sprintf("and %d more", more))
 		flags = append(flags[:maxListed], "...")
 	}
+	template := "dpreg schema " + shellWord(data)
+	if f.remote != nil {
+		template = "dpreg schema --from URL --table NAME"
+	}
 	return refusef(`no bounds for %s: the noise is calibrated to public bounds of every column.
   Give them:          %s
-  or fill in a file:  dpreg schema %s -o %s
+  or fill in a file:  %s -o %s
   or use fewer columns, by --formula%s
 A column of categories needs its levels in place of bounds: see dpreg schema --help.
 Take bounds from public knowledge (a codebook, what is possible at all): bounds
 read off the data would tell of the persons at the extremes and break the guarantee`,
-		strings.Join(names, ", "), strings.Join(flags, " "), shellWord(data), shellWord(cmp.Or(sidecar(data), "data.schema.json (and --schema of that name)")), instead)
+		strings.Join(names, ", "), strings.Join(flags, " "), template, shellWord(cmp.Or(sidecar(data), "data.schema.json (and --schema of that name)")), instead)
 }
 
 // --bounds auto: bounds that are found in the rows, for a part of ε.
