@@ -51,3 +51,44 @@ func TestNoHelp(t *testing.T) {
 		}
 	}
 }
+
+// --help has a heading for each group of flags, in one order; where there are few, one.
+func TestHelpGroupsFlags(t *testing.T) {
+	for name, want := range map[string][]string{
+		"fit":         {"Flags, data:", "--schema", "Flags, privacy:", "--eps", "Flags, model:", "--prior", "Flags, sampling:", "--ess", "Flags, output:", "--format", "--help"},
+		"schema":      {"Flags:", "--from", "--output", "--help"},
+		"ledger init": {"Flags:", "--data", "--eps", "--help"},
+	} {
+		rest := command(append(strings.Fields(name), "--help")...).stdout
+		if n := strings.Count(rest, "\nFlags"); n != strings.Count(strings.Join(want, ""), "Flags") {
+			t.Errorf("%s has %d headings", name, n)
+		}
+		_, rest, _ = strings.Cut(rest, "Examples:")
+		for _, word := range want {
+			_, after, ok := strings.Cut(rest, word)
+			if !ok {
+				t.Errorf("%s: %q is not there, or out of order", name, word)
+			}
+			rest = after
+		}
+	}
+}
+
+// Every declaration is of a command: none of a flag that no command has, or of a command that
+// there is not.
+func TestDeclaredFlagsAreUsed(t *testing.T) {
+	var commands []*cobra.Command
+	for _, c := range newRoot().Commands() {
+		commands = append(append(commands, c), c.Commands()...)
+	}
+	for _, d := range (&flags{cmd: silent(t)}).all() {
+		for name := range strings.FieldsSeq(d.of) {
+			if !slices.ContainsFunc(commands, func(c *cobra.Command) bool { return c.Name() == name && c.Flags().Lookup(d.name) != nil }) {
+				t.Errorf("--%s is declared for %s, which has no such flag", d.name, name)
+			}
+		}
+		if !slices.ContainsFunc(commands, func(c *cobra.Command) bool { f := c.Flags().Lookup(d.name); return f != nil && f.Usage == d.usage }) && d.name != "method" {
+			t.Errorf("--%s of %q is no command's: %s", d.name, d.of, d.usage)
+		}
+	}
+}
