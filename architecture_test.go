@@ -72,7 +72,6 @@ var floors = map[string]int{
 	"bench/federated":       8,
 	"bench/engines":         8,
 	"bench/identity":        7,
-	"bench/stan/engines":    7,
 }
 
 // What infers sees a release, and rows live elsewhere: no package of inference
