@@ -2,15 +2,14 @@
 // simulates releases of one regression, infers by each method, and says how far the
 // posterior means lie from the truth, and how often 90 % intervals hold it.
 //
-//	go run ./bench/custodians -delta 1e-6 -plot custodians.svg
+//	go run ./bench/custodians -delta 1e-6
 //
 // With -delta noise is Gaussian, and methods that need it so are compared as well;
 // without, it is Laplace's.
 //
 // Parameters are from the box prior, rows from the model: two covariates, no
-// intercept, one law of the covariates for all but in the last case. The tables go to
-// stdout, or take their marked place in a Markdown file. Progress goes to stderr.
-// Interrupted, it writes the cases that it has.
+// intercept, one law of the covariates for all. The tables go to stdout, in Markdown,
+// progress to stderr. Interrupted, it writes the cases that it has.
 package main
 
 import (
@@ -19,10 +18,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/signal"
-	"strconv"
 	"strings"
 )
 
@@ -40,9 +37,7 @@ type settings struct {
 	rows, trials, draws int
 	seed                uint64
 	delta               float64 // 0: Laplace noise
-	plot, markdown      string
-	only                []string // methods; none: all
-	part                string   // of the names of cases to run
+	part                string  // of the names of cases to run
 }
 
 func parse(stderr io.Writer, args []string) (*settings, error) {
@@ -54,14 +49,7 @@ func parse(stderr io.Writer, args []string) (*settings, error) {
 	f.IntVar(&s.draws, "draws", 1000, "`NUMBER` of draws of a chain, after 500 of warm-up; normalx: of each 20 times as many")
 	f.Uint64Var(&s.seed, "seed", 1, "seed, a `NUMBER`")
 	f.Float64Var(&s.delta, "delta", 0, "δ, a `NUMBER`: Gaussian noise, of all methods; default: Laplace noise, of those that take it")
-	f.Func("eps", "the ε of custodians that are alike, a `LIST` with commas", parseEpsilons)
-	f.Func("method", "a method to run, by `NAME`; repeatable; default: all", func(name string) error {
-		s.only = append(s.only, name)
-		return nil
-	})
 	f.StringVar(&s.part, "case", "", "run the cases whose names have this `TEXT`; default: all")
-	f.StringVar(&s.plot, "plot", "", "`FILE`.svg for the picture")
-	f.StringVar(&s.markdown, "md", "", "Markdown `FILE` that has a marked place for the tables")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
@@ -74,18 +62,6 @@ func parse(stderr io.Writer, args []string) (*settings, error) {
 		return nil, errors.New("-n from 1000, -trials from 2, -draws from 10")
 	}
 	return s, nil
-}
-
-func parseEpsilons(list string) error {
-	epsilons = nil
-	for _, word := range strings.Split(list, ",") {
-		e, err := strconv.ParseFloat(word, 64)
-		if err != nil || !(e > 0) || math.IsInf(e, 1) {
-			return fmt.Errorf("%q is no number above 0", word)
-		}
-		epsilons = append(epsilons, e)
-	}
-	return nil
 }
 
 func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
@@ -108,5 +84,43 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 		}
 		results = append(results, more...)
 	}
-	return s.write(stdout, results)
+	s.tables(stdout, results)
+	return nil
+}
+
+// tables are two, mean squared errors and coverage, a row for each case; then come the
+// chains that warn at their longest.
+func (s *settings) tables(w io.Writer, all []result) {
+	noise := "Laplace noise"
+	if s.delta > 0 {
+		noise = fmt.Sprintf("Gaussian noise with δ = %g", s.delta)
+	}
+	fmt.Fprintf(w, "\nn = %d rows in all, %d data sets a case, %s, seed %d.\n", s.rows, s.trials, noise, s.seed)
+	fmt.Fprint(w, "\nMean squared error of the posterior mean of θ, scaled units, and its standard error:\n\n")
+	s.table(w, all, func(r result) string { return fmt.Sprintf("%.2g ± %.1g", r.square, r.squareError) })
+	fmt.Fprint(w, "\nCoverage of 90 % intervals, in per cent, and their mean width:\n\n")
+	s.table(w, all, func(r result) string { return fmt.Sprintf("%.0f (%.2g)", 100*r.coverage, r.width) })
+	fmt.Fprint(w, "\nChains that warned, made longer or not:\n\n")
+	for _, r := range all {
+		if r.warned > 0 {
+			fmt.Fprintf(w, "- %s, %s: %d\n", r.scenario, r.method, r.warned)
+		}
+	}
+}
+
+// table has a column for each method.
+func (s *settings) table(w io.Writer, all []result, cell func(result) string) {
+	methods := s.methods()
+	fmt.Fprint(w, "| |")
+	for _, m := range methods {
+		fmt.Fprintf(w, " %s |", m.name)
+	}
+	fmt.Fprintf(w, "\n|---|%s", strings.Repeat("---|", len(methods)))
+	for i, r := range all {
+		if i%len(methods) == 0 {
+			fmt.Fprintf(w, "\n| %s |", r.scenario)
+		}
+		fmt.Fprintf(w, " %s |", cell(r))
+	}
+	fmt.Fprintln(w)
 }

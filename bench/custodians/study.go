@@ -8,9 +8,12 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/dpreg/dpreg/bench/rivals"
+	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
+	"github.com/dpreg/dpreg/nuts/exact"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -20,39 +23,33 @@ import (
 // shape is the regression: two slopes, no intercept.
 var shape = model.Shape{P: 2}
 
-// site is one custodian's rows and privacy.
-type site struct {
+// custodian is one's rows and privacy.
+type custodian struct {
 	rows    int
 	epsilon float64
 }
 
-// scenario is a case of the study; sites that are alike have a grid's place.
+// scenario is a case of the study.
 type scenario struct {
-	name    string
-	sites   []site
-	epsilon float64 // 0 where custodians differ
-	laws    bool    // each site has a law of the covariates of its own, in all methods too
-	seed    uint64  // of its first data set
+	name       string
+	custodians []custodian
+	seed       uint64 // of its first data set
 }
 
-var (
-	epsilons = []float64{0.1, 0.2, 0.5, 1, 2, 5, 10}
-	numbers  = []int{1, 5, 10} // of custodians
-)
+// numbers are of custodians that are alike.
+var numbers = []int{1, 5, 10}
 
-// cases are the grid, and custodians that differ.
+// cases are custodians that are alike, then some that differ.
 func (s *settings) cases() (all []scenario) {
 	for _, j := range numbers {
-		for _, epsilon := range epsilons {
-			all = append(all, scenario{name: fmt.Sprintf("J = %d, ε = %g", j, epsilon), sites: slices.Repeat([]site{{s.rows / j, epsilon}}, j), epsilon: epsilon})
+		for _, epsilon := range []float64{0.1, 0.2, 0.5, 1, 2, 5, 10} {
+			all = append(all, scenario{name: fmt.Sprintf("J = %d, ε = %g", j, epsilon), custodians: slices.Repeat([]custodian{{s.rows / j, epsilon}}, j)})
 		}
 	}
 	few := s.rows / 50
 	all = append(all,
-		scenario{name: "J = 5, one ε = 10, four ε = 0.1", sites: append([]site{{s.rows / 5, 10}}, slices.Repeat([]site{{s.rows / 5, 0.1}}, 4)...)},
-		scenario{name: "J = 5, ε = 0.3, one has 92 % of the rows", sites: append([]site{{s.rows - 4*few, 0.3}}, slices.Repeat([]site{{few, 0.3}}, 4)...)},
-		scenario{name: "J = 5, one has 92 % of the rows and ε = 0.1, four ε = 10", sites: append([]site{{s.rows - 4*few, 0.1}}, slices.Repeat([]site{{few, 10}}, 4)...)},
-		scenario{name: "J = 10, ε = 0.1, ten laws of the covariates", sites: slices.Repeat([]site{{s.rows / 10, 0.1}}, 10), laws: true})
+		scenario{name: "J = 5, one ε = 10, four ε = 0.1", custodians: append([]custodian{{s.rows / 5, 10}}, slices.Repeat([]custodian{{s.rows / 5, 0.1}}, 4)...)},
+		scenario{name: "J = 5, ε = 0.3, one has 92 % of the rows", custodians: append([]custodian{{s.rows - 4*few, 0.3}}, slices.Repeat([]custodian{{few, 0.3}}, 4)...)})
 	for i := range all {
 		all[i].seed = uint64(i) << 32
 	}
@@ -68,18 +65,13 @@ type data struct {
 // draw simulates a trial: statistics by their exact law.
 func (c scenario) draw(delta float64, rng *rand.Rand) (data, error) {
 	prior := model.BoxPrior(shape)
-	parameters := model.NewConditionals(shape, prior, true)
 	x, law := model.NewParams(shape), model.NewMoments(shape)
-	parameters.DrawPrior(x, rng)
-	d := data{x.Theta, &model.Problem{Prior: prior, SharedCovariates: !c.laws}, &model.Problem{Prior: prior, SharedCovariates: !c.laws}}
-	for i, s := range c.sites {
-		if own := model.NewParams(shape); c.laws && i > 0 {
-			parameters.DrawPrior(own, rng)
-			x.MuX, x.Tau = own.MuX, own.Tau
-		}
-		if law.Set(x); !law.Factor() {
-			return data{}, errors.New("the law of the rows is not positive definite")
-		}
+	model.NewConditionals(shape, prior, true).DrawPrior(x, rng)
+	if law.Set(x); !law.Factor() {
+		return data{}, errors.New("the law of the rows is not positive definite")
+	}
+	d := data{x.Theta, &model.Problem{Prior: prior, SharedCovariates: true}, &model.Problem{Prior: prior, SharedCovariates: true}}
+	for _, s := range c.custodians {
 		z := make([]float64, shape.Statistics())
 		law.RandExact(z, float64(s.rows), rng)
 		noise, err := s.noise(delta)
@@ -88,7 +80,7 @@ func (c scenario) draw(delta float64, rng *rand.Rand) (data, error) {
 		}
 		d.without.Releases = append(d.without.Releases, written(s.rows, noise.Kind, noise.Scale, z))
 		for i := range z {
-			z[i] += variate(noise, rng)
+			z[i] += model.RandNoise(noise.Kind, noise.Scale, rng)
 		}
 		d.noisy.Releases = append(d.noisy.Releases, written(s.rows, noise.Kind, noise.Scale, z))
 	}
@@ -96,19 +88,12 @@ func (c scenario) draw(delta float64, rng *rand.Rand) (data, error) {
 }
 
 // noise is that of a release, for replace-one neighbours.
-func (s site) noise(delta float64) (release.Noise, error) {
+func (c custodian) noise(delta float64) (release.Noise, error) {
 	kind := release.Laplace
 	if delta > 0 {
 		kind = release.Gaussian
 	}
-	return ssp.Calibrate(shape.M(), release.Privacy{Epsilon: s.epsilon, Delta: delta, Neighbours: release.ReplaceOne}, kind, ssp.Exact)
-}
-
-func variate(n release.Noise, rng *rand.Rand) float64 {
-	if n.Kind == release.Gaussian {
-		return n.Scale * rng.NormFloat64()
-	}
-	return n.Scale * math.Copysign(rng.ExpFloat64(), rng.Float64()-0.5)
+	return ssp.Calibrate(shape.M(), release.Privacy{Epsilon: c.epsilon, Delta: delta, Neighbours: release.ReplaceOne}, kind, ssp.Exact)
 }
 
 func written(rows int, kind release.Kind, scale float64, z []float64) *release.Release {
@@ -118,27 +103,58 @@ func written(rows int, kind release.Kind, scale float64, z []float64) *release.R
 		Noise:  release.Noise{Kind: kind, Scale: scale}, Statistics: release.StatisticsFromVector(shape.M(), z)}
 }
 
-// result is how a method did in a case.
-type result struct {
-	scenario
-	method          string
-	square          float64 // mean squared error of θ's posterior mean, over coefficients and trials
-	squareError     float64 // its standard error, over trials
-	coverage, width float64 // of 90 % intervals; the mean width
-	warned          int     // chains whose draws are not to be trusted
+// method infers θ, the first parameters of its draws, from a trial's data.
+type method struct {
+	name string
+	long int // of the chains, as a multiple
+	model.Method
+	given func(data) *model.Problem
+}
+
+// methods lists those that are compared. The chains and the warm-up of normalx, one in fifty
+// of whose sweeps counts where noise dominates, are longer.
+func (s *settings) methods() []method {
+	without, noisy := func(d data) *model.Problem { return d.without }, func(d data) *model.Problem { return d.noisy }
+	all := []method{
+		{"non-private", 1, model.Naive{}, without},
+		{"naive", 1, model.Naive{}, noisy},
+		{"summed", 1, exact.Method{}, summed},
+		{"gibbs-ss-update", 1, gibbs.Update{}, noisy},
+		{"mcmc-exact", 1, exact.Method{}, noisy},
+	}
+	if s.delta > 0 {
+		all = append(all, method{"normalx", 20, rivals.NormalX{}, noisy}, method{"fixeds", 1, rivals.FixedS{}, noisy})
+	}
+	return all
+}
+
+// summed is what an analyst has who adds the releases up first: one release of all
+// rows, with noise of the summed variance, which is taken for normal.
+func summed(d data) *model.Problem {
+	if len(d.noisy.Releases) == 1 {
+		return d.noisy
+	}
+	z, rows, variance := make([]float64, shape.Statistics()), 0, 0.0
+	for _, r := range d.noisy.Releases {
+		for i, v := range r.Statistics.Vector() {
+			z[i] += v
+		}
+		rows += int(r.N)
+		variance += r.Noise.SD() * r.Noise.SD()
+	}
+	return &model.Problem{Prior: d.noisy.Prior, Releases: []*release.Release{written(rows, release.Gaussian, math.Sqrt(variance), z)}}
 }
 
 // study runs a case, on data sets of its own.
-func (s *settings) study(ctx context.Context, c scenario) ([]result, error) {
-	var all []result
-	chosen := s.methods()
-	scores := make([][]score, len(chosen))
+func (s *settings) study(ctx context.Context, c scenario) (all []result, err error) {
+	methods := s.methods()
+	scores := make([][]score, len(methods))
 	for trial := range s.trials {
 		d, err := c.draw(s.delta, rand.New(rand.NewPCG(s.seed, c.seed+uint64(trial))))
 		if err != nil {
 			return nil, err
 		}
-		for i, m := range chosen {
+		for i, m := range methods {
 			draws, err := s.arrive(ctx, m, d, uint64(trial))
 			if err != nil {
 				return nil, fmt.Errorf("%s, trial %d: %w", m.name, trial, err)
@@ -146,8 +162,8 @@ func (s *settings) study(ctx context.Context, c scenario) ([]result, error) {
 			scores[i] = append(scores[i], judge(draws, d.theta))
 		}
 	}
-	for i, m := range chosen {
-		all = append(all, summarise(c, m.name, scores[i]))
+	for i, m := range methods {
+		all = append(all, summarise(c.name, m.name, scores[i]))
 	}
 	return all, nil
 }
@@ -157,8 +173,8 @@ var longest = 16
 
 // arrive runs a chain, and a longer one where that warns.
 func (s *settings) arrive(ctx context.Context, m method, d data, seed uint64) (*posterior.Draws, error) {
-	for long := max(1, m.long); ; long *= 4 {
-		draws, err := m.sample(ctx, d, mcmc.Plan{Chains: 1, Warmup: 500 * long, Draws: s.draws * long, Seed: seed, Workers: 1})
+	for long := m.long; ; long *= 4 {
+		draws, err := m.Sample(ctx, m.given(d), mcmc.Plan{Chains: 1, Warmup: 500 * long, Draws: s.draws * long, Seed: seed, Workers: 1})
 		if err != nil || 4*long > longest || !warned(draws) {
 			return draws, err
 		}
@@ -201,8 +217,17 @@ func judge(d *posterior.Draws, theta []float64) (s score) {
 	return s
 }
 
-func summarise(c scenario, method string, all []score) result {
-	r, n, squares := result{scenario: c, method: method}, float64(len(all)), 0.0
+// result is how a method did in a case.
+type result struct {
+	scenario, method string
+	square           float64 // mean squared error of θ's posterior mean, over coefficients and trials
+	squareError      float64 // its standard error, over trials
+	coverage, width  float64 // of 90 % intervals; the mean width
+	warned           int     // chains whose draws are not to be trusted
+}
+
+func summarise(scenario, method string, all []score) result {
+	r, n, squares := result{scenario: scenario, method: method}, float64(len(all)), 0.0
 	for _, s := range all {
 		r.square += s.square / n
 		r.coverage += s.covered / n
