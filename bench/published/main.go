@@ -1,5 +1,5 @@
 // Command published repeats published experiments with variational inference under
-// differential privacy:
+// differential privacy, and compares it with releases (federated):
 //
 //	go run ./bench/published abalone abalone.data       # Jälkö, Dikmen & Honkela 2017
 //	go run ./bench/published hierarchical               # d3p: Prediger et al. 2022
@@ -7,6 +7,7 @@
 //	go run ./bench/published workshop-A DIR             # and -B, -C, -D: Sharma et al. 2019
 //	go run ./bench/published -seeds 500 thesis-dataset  # Sharma's thesis, 2019
 //	go run ./bench/published -seeds 100 thesis-datapoint
+//	go run ./bench/published -seed 0 federated DIR
 //
 // abalone.data is UCI's file, and DIR a directory with UCI's adult.data and adult.test.
 // With -only TEXT, settings that do not begin with it are left out. The table goes to
@@ -62,6 +63,7 @@ var studies = map[string]struct {
 	"workshop-D":       {needsAdult, workshopStudy("D")},
 	"thesis-dataset":   {"", thesisDataset},
 	"thesis-datapoint": {"", thesisDatapoint},
+	"federated":        {needsAdult, federatedStudy},
 }
 
 const needsAdult = "a directory with UCI's adult.data and adult.test"
