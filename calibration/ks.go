@@ -3,6 +3,8 @@ package calibration
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // KS returns the one-sample Kolmogorov–Smirnov statistic of u against the
@@ -91,81 +93,31 @@ func ksLimitTail(x float64) float64 {
 }
 
 // ksExact returns P(D_n < d) by Durbin's formula n!/nⁿ·(Hⁿ)_kk with
-// d = (k − h)/n, 0 ≤ h < 1, H of size 2k − 1, as Marsaglia, Tsang & Wang compute it.
+// d = (k − h)/n, 0 ≤ h < 1, H of size 2k − 1 (Marsaglia, Tsang & Wang), of which H/e
+// is raised to its power: so no entry leaves the range of float64.
 func ksExact(n int, d float64) float64 {
-	k := int(float64(n)*d) + 1
-	size, h := 2*k-1, float64(k)-float64(n)*d
-	a := durbin(size, h)
-	power, exponent := matrixPower(a, size, n)
-	v := power[(k-1)*size+k-1]
-	for i := 1; i <= n; i++ {
-		v *= float64(i) / float64(n)
-		if v < 1e-140 {
-			v *= 1e140
-			exponent -= 140
-		}
-	}
-	return v * math.Pow(10, float64(exponent))
-}
-
-// durbin is the matrix H.
-func durbin(size int, h float64) []float64 {
-	a := make([]float64, size*size)
+	f := float64(n)
+	k := int(f*d) + 1
+	size, h := 2*k-1, float64(k)-f*d
+	a := mat.NewDense(size, size, nil)
 	for i := range size {
 		for j := range min(size, i+2) {
-			a[i*size+j] = 1
-		}
-	}
-	for i := range size {
-		a[i*size] -= math.Pow(h, float64(i+1))
-		a[(size-1)*size+i] -= math.Pow(h, float64(size-i))
-	}
-	if 2*h > 1 {
-		a[(size-1)*size] += math.Pow(2*h-1, float64(size))
-	}
-	for i := range size {
-		for j := range min(size, i+2) {
-			factorial := 1.0
-			for g := 2; g <= i-j+1; g++ {
-				factorial *= float64(g)
+			v := 1.0
+			if j == 0 {
+				v -= math.Pow(h, float64(i+1))
 			}
-			a[i*size+j] /= factorial
-		}
-	}
-	return a
-}
-
-// matrixPower returns aⁿ as a matrix times 10^exponent, by squaring.
-func matrixPower(a []float64, size, n int) (power []float64, exponent int) {
-	if n == 1 {
-		return slices.Clone(a), 0
-	}
-	half, e := matrixPower(a, size, n/2)
-	power, exponent = multiply(half, half, size), 2*e
-	if n%2 == 1 {
-		power = multiply(a, power, size)
-	}
-	if power[size/2*size+size/2] > 1e140 {
-		for i := range power {
-			power[i] *= 1e-140
-		}
-		exponent += 140
-	}
-	return power, exponent
-}
-
-func multiply(a, b []float64, size int) []float64 {
-	c := make([]float64, size*size)
-	for i := range size {
-		row := c[i*size : (i+1)*size]
-		for k := range size {
-			f := a[i*size+k]
-			for j, v := range b[k*size : (k+1)*size] {
-				row[j] += float64(f * v)
+			if i == size-1 {
+				v -= math.Pow(h, float64(size-j))
 			}
+			if j == 0 && i == size-1 && 2*h > 1 {
+				v += math.Pow(2*h-1, float64(size))
+			}
+			a.Set(i, j, v/math.Gamma(float64(i-j+2))/math.E)
 		}
 	}
-	return c
+	a.Pow(a, n)
+	factorial, _ := math.Lgamma(f + 1)
+	return a.At(k-1, k-1) * math.Exp(factorial-f*math.Log(f)+f)
 }
 
 // KSCritical returns the d that D_n, of n uniform values, reaches with probability
