@@ -62,7 +62,7 @@ var floors = map[string]int{
 	"plan":                  5,
 	"whatif":                5,
 	"calibration":           5,
-	"calibration/audit":     5,
+	"calibration/audit":     6,
 	"report":                7,
 	"cmd/dpreg":             8,
 	"bench/rivals":          7,

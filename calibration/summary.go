@@ -87,18 +87,20 @@ type Coverage struct {
 // binomialLevel is that of the intervals of coverage.
 const binomialLevel = 0.95
 
-// newCoverage has the exact interval of Clopper & Pearson (1934, Biometrika 26(4)):
-// its ends are quantiles of beta laws.
+// newCoverage has the exact interval of Clopper & Pearson.
 func newCoverage(level float64, hits, of int) Coverage {
-	c := Coverage{Level: level, Hits: hits, Of: of, Share: float64(hits) / float64(of), Upper: 1}
-	k, n, tail := float64(hits), float64(of), (1-binomialLevel)/2
-	if hits > 0 {
-		c.Lower = distuv.Beta{Alpha: k, Beta: n - k + 1}.Quantile(tail)
+	const tail = (1 - binomialLevel) / 2
+	return Coverage{level, hits, of, float64(hits) / float64(of), LeastShare(hits, of, tail), 1 - LeastShare(of-hits, of, tail)}
+}
+
+// LeastShare is the lower bound of Clopper & Pearson (The Use of Confidence or
+// Fiducial Limits Illustrated in the Case of the Binomial, Biometrika 1934) for k of n:
+// the x at which P(Binomial(n, x) ≥ k) = I_x(k, n−k+1) is level.
+func LeastShare(k, n int, level float64) float64 {
+	if k == 0 {
+		return 0
 	}
-	if hits < of {
-		c.Upper = distuv.Beta{Alpha: k + 1, Beta: n - k}.Quantile(1 - tail)
-	}
-	return c
+	return distuv.Beta{Alpha: float64(k), Beta: float64(n - k + 1)}.Quantile(level)
 }
 
 // SE is the Monte Carlo standard error of a share.
