@@ -223,29 +223,27 @@ func Merge(s *Study, parts []*Recorded) ([]*Trial, error) {
 		return nil, errors.New("there is nothing to merge")
 	}
 	count, from := parts[0].Shard.Count, make(map[int]string)
+	var all []*Trial
 	for _, r := range parts {
-		if r.Study != s.Fingerprint() {
+		other, twice := from[r.Shard.Index]
+		missing := s.missing(r)
+		switch {
+		case r.Study != s.Fingerprint():
 			return nil, fmt.Errorf("%s holds no trials of this study", r.Name)
-		}
-		if r.Shard.Count != count {
+		case r.Shard.Count != count:
 			return nil, fmt.Errorf("%s is shard %v and %s is shard %v: they do not fit together", r.Name, r.Shard, parts[0].Name, parts[0].Shard)
-		}
-		if other, twice := from[r.Shard.Index]; twice {
+		case twice:
 			return nil, fmt.Errorf("%s and %s are both shard %v", other, r.Name, r.Shard)
+		case missing > 0:
+			return nil, fmt.Errorf("%s: %d of its trials are not finished: run its command again first", r.Name, missing)
 		}
 		from[r.Shard.Index] = r.Name
+		all = append(all, r.Trials...)
 	}
 	for i := 1; i <= count; i++ {
 		if from[i] == "" {
 			return nil, fmt.Errorf("shard %d/%d is missing", i, count)
 		}
-	}
-	var all []*Trial
-	for _, r := range parts {
-		if missing := s.missing(r); missing > 0 {
-			return nil, fmt.Errorf("%s: %d of its trials are not finished: run its command again first", r.Name, missing)
-		}
-		all = append(all, r.Trials...)
 	}
 	slices.SortFunc(all, func(a, b *Trial) int { return cmp.Or(cmp.Compare(a.Cell, b.Cell), cmp.Compare(a.Trial, b.Trial)) })
 	return all, nil
