@@ -66,7 +66,6 @@ var floors = map[string]int{
 	"report":                7,
 	"cmd/dpreg":             8,
 	"bench/rivals":          7,
-	"bench/custodians":      8,
 	"bench/population":      8,
 	"bench/published":       8,
 	"bench/engines":         8,

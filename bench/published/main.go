@@ -1,5 +1,6 @@
 // Command published repeats published experiments with variational inference under
-// differential privacy, and compares it with releases (federated):
+// differential privacy, and compares it (federated), and other published methods for several
+// custodians, with what is inferred from releases:
 //
 //	go run ./bench/published abalone abalone.data       # Jälkö, Dikmen & Honkela 2017
 //	go run ./bench/published hierarchical               # d3p: Prediger et al. 2022
@@ -8,6 +9,7 @@
 //	go run ./bench/published -seeds 500 thesis-dataset  # Sharma's thesis, 2019
 //	go run ./bench/published -seeds 100 thesis-datapoint
 //	go run ./bench/published -seed 0 federated DIR
+//	go run ./bench/published -seed 0 -seeds 60 custodians   # and custodians-gaussian
 //
 // abalone.data is UCI's file, and DIR a directory with UCI's adult.data and adult.test.
 // With -only TEXT, settings that do not begin with it are left out. The table goes to
@@ -54,16 +56,18 @@ var studies = map[string]struct {
 	needs string
 	open  func(source) (*study, error)
 }{
-	"abalone":          {"UCI's abalone.data", abaloneStudy},
-	"hierarchical":     {"", groupsStudy},
-	"mixture":          {"", clustersStudy},
-	"workshop-A":       {needsAdult, workshopStudy("A")},
-	"workshop-B":       {needsAdult, workshopStudy("B")},
-	"workshop-C":       {needsAdult, workshopStudy("C")},
-	"workshop-D":       {needsAdult, workshopStudy("D")},
-	"thesis-dataset":   {"", thesisDataset},
-	"thesis-datapoint": {"", thesisDatapoint},
-	"federated":        {needsAdult, federatedStudy},
+	"abalone":             {"UCI's abalone.data", abaloneStudy},
+	"hierarchical":        {"", groupsStudy},
+	"mixture":             {"", clustersStudy},
+	"workshop-A":          {needsAdult, workshopStudy("A")},
+	"workshop-B":          {needsAdult, workshopStudy("B")},
+	"workshop-C":          {needsAdult, workshopStudy("C")},
+	"workshop-D":          {needsAdult, workshopStudy("D")},
+	"thesis-dataset":      {"", thesisDataset},
+	"thesis-datapoint":    {"", thesisDatapoint},
+	"federated":           {needsAdult, federatedStudy},
+	"custodians":          {"", custodiansStudy(0)},
+	"custodians-gaussian": {"", custodiansStudy(1e-6)},
 }
 
 const needsAdult = "a directory with UCI's adult.data and adult.test"

@@ -229,6 +229,22 @@ func TestThesis(t *testing.T) {
 	}
 }
 
+// Where noise is unequal, the sum of releases has wider intervals than the releases.
+func TestSummedIsWorthLess(t *testing.T) {
+	weak := custodian{rows: 1000, epsilon: 0.1}
+	c, width := custodianCase{custodians: []custodian{{rows: 1000, epsilon: 10}, weak, weak, weak, weak}}, map[string]float64{}
+	for _, m := range custodianMethods(0) {
+		measured, err := c.run(t.Context(), m, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		width[m.name] = measured[2]
+	}
+	if !(width["mcmc-exact"] < 0.7*width["summed"]) {
+		t.Errorf("widths %v", width)
+	}
+}
+
 const (
 	abaloneLine = "M,0.4,0.3,0.1,0.5,0.2,0.1,0.15,9"
 	adultLine   = "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, 2174, 0, 40, United-States, <=50K"
