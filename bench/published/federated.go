@@ -3,14 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"iter"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
@@ -33,7 +31,7 @@ release from each, and DP-PVI, which is told the σ² of all rows. Means ± sd.
 
 θ off: root mean square of its distance from the fit of all rows without noise, in scaled
 units. θ held, test held: share, in %, of that fit's coefficients, and of the test rows, in
-90 % intervals. RMSE in hours. bytes pass between clients and server. Noise is simulated.`
+90 % intervals. RMSE in hours. Noise is simulated.`
 
 // federatedDelta is below one over the rows of any client.
 const (
@@ -90,12 +88,12 @@ func federatedStudy(from source) (*study, error) {
 		return nil, err
 	}
 	s := &study{intro: federatedIntro, settings: []string{"eps", "method"},
-		header: []string{"θ off", "θ held", "test RMSE", "test log score", "test held", "rounds", "bytes", "s"}}
+		header: []string{"θ off", "θ held", "test RMSE", "test log score", "test held", "rounds"}}
 	add := func(epsilon, method string, run func(context.Context, uint64) ([]float64, error)) {
 		s.arms = append(s.arms, arm{[]string{epsilon, method}, run, federatedRow})
 	}
 	add("none", "pooled", func(context.Context, uint64) ([]float64, error) {
-		return append(pooled.measures(pooled, test), 0, 0, 0), nil
+		return append(pooled.measures(pooled, test), 0), nil
 	})
 	for _, epsilon := range []float64{0.1, 0.5, 1, 5} {
 		f := &federation{train, test, pooled, epsilon, make(map[uint64][][]float64)}
@@ -114,9 +112,7 @@ func federatedStudy(from source) (*study, error) {
 
 func federatedRow(runs [][]float64) []string {
 	percent := func(measure int) string { return fmt.Sprintf("%.0f", 100*stat.Mean(column(runs, measure), nil)) }
-	last := runs[0]
-	return []string{meanSD(column(runs, 0), 4), percent(1), meanSD(column(runs, 2), 2), meanSD(column(runs, 3), 3), percent(4),
-		fmt.Sprint(last[5]), fmt.Sprint(last[6]), fmt.Sprintf("%.2g", stat.Mean(column(runs, 7), nil))}
+	return []string{meanSD(column(runs, 0), 4), percent(1), meanSD(column(runs, 2), 2), meanSD(column(runs, 3), 3), percent(4), fmt.Sprint(runs[0][5])}
 }
 
 // federation is a budget, and what all methods measured at it, by seed: they share the
@@ -141,22 +137,21 @@ func (f *federation) run(ctx context.Context, seed uint64) ([][]float64, error) 
 	}
 	var all [][]float64
 	for _, m := range federatedMethods {
-		start := time.Now()
-		l, rounds, bytes, err := m.learn(ctx, dealt, f, rng)
+		l, rounds, err := m.learn(ctx, dealt, f, rng)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.name, err)
 		}
-		all = append(all, append(l.measures(f.pooled, f.test), float64(rounds), float64(bytes), time.Since(start).Seconds()))
+		all = append(all, append(l.measures(f.pooled, f.test), float64(rounds)))
 	}
 	f.done[seed] = all
 	return all, nil
 }
 
 // federatedMethods learn from clients' rows under (ε, δ) for each client and its own rows.
-// They also return the rounds, and the bytes that pass between clients and the server.
+// They also return the rounds.
 var federatedMethods = []struct {
 	name  string
-	learn func(context.Context, [][][]float64, *federation, *rand.Rand) (l *law, rounds, bytes int, err error)
+	learn func(context.Context, [][][]float64, *federation, *rand.Rand) (l *law, rounds int, err error)
 }{
 	{"releases, mcmc-exact", releases("mcmc-exact")},
 	{"releases, naive", releases("naive")},
@@ -166,44 +161,37 @@ var federatedMethods = []struct {
 
 // releases is one release of each client, of the noise that is smaller, and the joint
 // posterior by this method, of one law of the covariates, since rows are dealt at random.
-// What is sent is the files.
-func releases(name string) func(context.Context, [][][]float64, *federation, *rand.Rand) (*law, int, int, error) {
-	return func(ctx context.Context, clients [][][]float64, f *federation, rng *rand.Rand) (*law, int, int, error) {
-		bytes := 0
+func releases(name string) func(context.Context, [][][]float64, *federation, *rand.Rand) (*law, int, error) {
+	return func(ctx context.Context, clients [][][]float64, f *federation, rng *rand.Rand) (*law, int, error) {
 		var custodians []dpreg.Custodian
 		for m, rows := range clients {
 			s, err := dpreg.Accumulate(ctx, each(rows), hours)
 			if err != nil {
-				return nil, 0, 0, err
+				return nil, 0, err
 			}
 			privacy := release.Privacy{Epsilon: f.epsilon, Delta: federatedDelta, Neighbours: release.AddRemove}
 			r, err := ssp.Publish(ctx, s, hours, privacy, ssp.Auto, ssp.Exact, simulated(rng.Uint64(), 0))
 			if err != nil {
-				return nil, 0, 0, err
+				return nil, 0, err
 			}
-			n, err := r.WriteTo(io.Discard)
-			if err != nil {
-				return nil, 0, 0, err
-			}
-			bytes += int(n)
 			custodians = append(custodians, dpreg.Custodian{Name: fmt.Sprintf("client %d", m+1), Release: r})
 		}
 		plan := mcmc.Plan{Chains: 1, Warmup: 300, Draws: 700, Seed: rng.Uint64(), Workers: 1}
 		fit, err := dpreg.Infer(ctx, custodians, dpreg.Options{Method: name, Covariates: dpreg.SharedCovariates, Plan: plan})
 		if err != nil {
-			return nil, 0, 0, err
+			return nil, 0, err
 		}
-		return lawOf(fit), 1, bytes, nil
+		return lawOf(fit), 1, nil
 	}
 }
 
 // byAnalytic is DP-PVI by Sharma's analytic update (thesis, equations 4.21 and 4.22), once
 // and undamped. C is half the length of the longest row's factor.
-func byAnalytic(ctx context.Context, clients [][][]float64, f *federation, rng *rand.Rand) (*law, int, int, error) {
+func byAnalytic(ctx context.Context, clients [][][]float64, f *federation, rng *rand.Rand) (*law, int, error) {
 	once := accounting.Training{Rate: 1, Steps: 1}
 	noise, err := once.FindMultiplier(accounting.PLD, f.epsilon, federatedDelta)
 	if err != nil {
-		return nil, 0, 0, err
+		return nil, 0, err
 	}
 	family := pvi.Family{Dim: len(f.pooled.mean), Full: true}
 	clip := 0.5 * math.Sqrt(float64(family.Len()))
@@ -216,7 +204,7 @@ func byAnalytic(ctx context.Context, clients [][][]float64, f *federation, rng *
 // Adult: 25 steps of 2 % of a client's rows in an update, Adagrad of rate 0.5, noise of 5 C,
 // in rounds of all clients that go 1/M of their way; at most 50 rounds, with less noise where
 // that leaves budget. C is half the length of the longest row's gradient at a residual of σ.
-func byGradients(ctx context.Context, clients [][][]float64, f *federation, rng *rand.Rand) (*law, int, int, error) {
+func byGradients(ctx context.Context, clients [][][]float64, f *federation, rng *rand.Rand) (*law, int, error) {
 	one := accounting.Training{Multiplier: 5, Rate: 0.02, Steps: 25}
 	budget, rounds := pvi.Budget{Epsilon: f.epsilon, Delta: federatedDelta}, 50
 	spent, err := budget.Spent([]accounting.Training{one}, rounds)
@@ -229,7 +217,7 @@ func byGradients(ctx context.Context, clients [][][]float64, f *federation, rng 
 		one.Multiplier, err = all.FindMultiplier(accounting.PLD, f.epsilon, federatedDelta)
 	}
 	if err != nil {
-		return nil, 0, 0, err
+		return nil, 0, err
 	}
 	sd, q := math.Sqrt(f.pooled.sigma2), len(f.pooled.mean)
 	return f.rounds(ctx, clients, rng, pvi.Family{Dim: q}, rounds, 1/float64(len(clients)), func(rows *vi.Rows, stream *mechanisms.Stream) (pvi.Rule, error) {
@@ -243,34 +231,29 @@ func byGradients(ctx context.Context, clients [][][]float64, f *federation, rng 
 	})
 }
 
-// rounds runs so many rounds of all clients. In each, every client gets the global law
-// and sends a change of its factor, float64 each way. The prior of θ is N(0, I) in scaled
+// rounds runs so many rounds of all clients. The prior of θ is N(0, I) in scaled
 // units; σ is known, that of the pooled fit, which no ε covers.
-func (f *federation) rounds(ctx context.Context, dealt [][][]float64, rng *rand.Rand, family pvi.Family, rounds int, damping float64, rule func(*vi.Rows, *mechanisms.Stream) (pvi.Rule, error)) (*law, int, int, error) {
-	var all []*pvi.Client
+func (f *federation) rounds(ctx context.Context, dealt [][][]float64, rng *rand.Rand, family pvi.Family, rounds int, damping float64, rule func(*vi.Rows, *mechanisms.Stream) (pvi.Rule, error)) (*law, int, error) {
+	var rules []pvi.Rule
 	for _, rows := range dealt {
 		r, err := rule(withIntercept(rows), mechanisms.NewStream(simulated(rng.Uint64(), 0)))
 		if err != nil {
-			return nil, 0, 0, err
+			return nil, 0, err
 		}
-		c, err := pvi.NewClient(r, damping, &pvi.Budget{Epsilon: f.epsilon, Delta: federatedDelta})
-		if err != nil {
-			return nil, 0, 0, err
-		}
-		all = append(all, c)
+		rules = append(rules, r)
 	}
-	server, err := pvi.NewServer(family, family.Isotropic(1), all, nil)
+	server, err := serve(family, family.Isotropic(1), damping, &pvi.Budget{Epsilon: f.epsilon, Delta: federatedDelta}, nil, rules...)
 	if err != nil {
-		return nil, 0, 0, err
+		return nil, 0, err
 	}
 	for range rounds {
 		if err := ctx.Err(); err != nil {
-			return nil, 0, 0, err
+			return nil, 0, err
 		}
 		server.Synchronous()
 	}
 	mean, covariance, err := family.Moments(server.Global())
-	return &law{mean, covariance, f.pooled.sigma2}, rounds, 2 * 8 * family.Len() * rounds * len(dealt), err
+	return &law{mean, covariance, f.pooled.sigma2}, rounds, err
 }
 
 // withIntercept puts a 1 before x.

@@ -34,6 +34,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/vi/pvi"
 )
 
 func main() {
@@ -175,4 +176,16 @@ func budgetName(epsilon float64) string {
 // simulated is randomness that a seed repeats.
 func simulated(seed, stream uint64) *mechanisms.Entropy {
 	return mechanisms.Simulated(rand.New(rand.NewPCG(seed, stream)))
+}
+
+// serve starts a server of clients with these rules.
+func serve(f pvi.Family, prior []float64, damping float64, budget *pvi.Budget, guard *pvi.Guard, rules ...pvi.Rule) (*pvi.Server, error) {
+	clients := make([]*pvi.Client, len(rules))
+	for m, rule := range rules {
+		var err error
+		if clients[m], err = pvi.NewClient(rule, damping, budget); err != nil {
+			return nil, fmt.Errorf("client %d: %w", m+1, err)
+		}
+	}
+	return pvi.NewServer(f, prior, clients, guard)
 }

@@ -135,22 +135,19 @@ func (t thesis) run(ctx context.Context, seed uint64) ([]float64, error) {
 	f := pvi.Family{Dim: 1, Full: t.local == analytic}
 	prior := f.Isotropic(t.prior)
 	exact := slices.Clone(prior)
-	all := make([]*pvi.Client, t.clients)
-	for m := range all {
+	rules := make([]pvi.Rule, t.clients)
+	for m := range rules {
 		rows := t.simulate(theta, rng)
 		for i, x := range rows.X {
 			exact[0] += x * rows.Y[i] / (t.sd * t.sd)
 			exact[1] += x * x / (t.sd * t.sd)
 		}
-		rule, err := t.rule(rows, mechanisms.NewStream(simulated(seed, uint64(m)+1)))
-		if err != nil {
-			return nil, fmt.Errorf("client %d: %w", m+1, err)
-		}
-		if all[m], err = pvi.NewClient(rule, t.damping, nil); err != nil {
+		var err error
+		if rules[m], err = t.rule(rows, mechanisms.NewStream(simulated(seed, uint64(m)+1))); err != nil {
 			return nil, fmt.Errorf("client %d: %w", m+1, err)
 		}
 	}
-	server, err := pvi.NewServer(f, prior, all, t.guard(seed))
+	server, err := serve(f, prior, t.damping, nil, t.guard(seed), rules...)
 	if err != nil {
 		return nil, err
 	}
