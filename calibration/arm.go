@@ -68,7 +68,7 @@ func MethodNames() []string {
 
 // choices are the kernels and the sensitivities that a method can have, of all that there are.
 func choices(method string) (kernels, sensitivities []string) {
-	kernels, sensitivities = []string{""}, []string{ExactSensitivity, PaperSensitivity}
+	kernels, sensitivities = []string{""}, []string{PaperSensitivity, ExactSensitivity}
 	if dpreg.Traits(method).Kernels {
 		kernels = []string{string(gibbs.Exact), string(gibbs.Plain)}
 	}
