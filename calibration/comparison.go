@@ -1,6 +1,7 @@
 package calibration
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -376,12 +377,11 @@ type MeasureSummary struct {
 
 // Get returns the summary of a measure, nil where the method has none.
 func (c *ComparedCell) Get(name string) *MeasureSummary {
-	for i := range c.Measures {
-		if c.Measures[i].Name == name {
-			return &c.Measures[i]
-		}
+	i := slices.IndexFunc(c.Measures, func(m MeasureSummary) bool { return m.Name == name })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &c.Measures[i]
 }
 
 // Sound tells whether no more than 1 % of the trials failed or were capped. That a method
@@ -400,26 +400,15 @@ func (s *Comparison) Unsound() (n int) {
 func (s *Study) Compare(trials []*Trial) *Comparison {
 	sum := &Comparison{Format: ComparisonSummaryFormat, Table: s.Population, Note: s.Note, Trials: s.Trials, Seed: s.Seed, Delta: s.Delta, Level: ComparisonLevel}
 	for i, trials := range s.byCell(trials) {
-		c, values := ComparedCell{Setting: s.Cells[i].Setting}, make(map[string][]float64)
+		c := ComparedCell{Setting: s.Cells[i].Setting}
 		for _, t := range trials {
-			if t.Error != "" {
-				if c.Failed++; c.Error == "" {
-					c.Error = t.Error
-				}
-			}
+			c.Failed, c.Error = c.Failed+int(indicator(t.Error != "")), cmp.Or(c.Error, t.Error)
 			c.Capped += int(indicator(t.Capped))
-			for _, m := range t.Measures {
-				values[m.Name] = append(values[m.Name], m.Value)
-			}
 		}
 		c.Refused = c.Failed == s.Trials
 		for _, name := range measureNames {
-			if v := values[name]; v != nil {
-				sd := variance(v)
-				if sd != nil {
-					*sd = math.Sqrt(*sd)
-				}
-				c.Measures = append(c.Measures, MeasureSummary{name, *mean(v), sd, len(v)})
+			if v := values(trials, func(t *Trial) *float64 { return t.measure(name) }); v != nil {
+				c.Measures = append(c.Measures, MeasureSummary{name, *mean(v), deviation(v), len(v)})
 			}
 		}
 		sum.Cells = append(sum.Cells, c)

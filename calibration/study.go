@@ -283,7 +283,7 @@ func (s *Study) Runtimes(trials []*Trial) []Runtime {
 	for i, c := range s.Cells {
 		times[i].Setting = c.Setting
 		if all := seconds[i]; len(all) > 0 {
-			times[i].Median, times[i].Total = median(all), *mean(all)*float64(len(all))
+			times[i].Median, times[i].Total = *median(all), *mean(all)*float64(len(all))
 		}
 	}
 	return times
