@@ -55,7 +55,7 @@ func Run(s *ssp.Statistics, intercept bool, budget release.Privacy, e *mechanism
 	case s.N < 1 && budget.Neighbours != release.AddRemove:
 		return nil, fmt.Errorf("there are no rows")
 	}
-	noise, err := Calibrate(p, intercept, budget)
+	noise, err := calibrate(p, intercept, budget)
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +78,8 @@ func Run(s *ssp.Statistics, intercept bool, budget release.Privacy, e *mechanism
 	return noisy, err
 }
 
-// Calibrate returns the noise of each part, a third of the budget for each.
-func Calibrate(p int, intercept bool, budget release.Privacy) (noise Noise, err error) {
+// calibrate returns the noise of each part, a third of the budget for each.
+func calibrate(p int, intercept bool, budget release.Privacy) (noise Noise, err error) {
 	s, err := sensitivities(p, intercept, budget.Neighbours)
 	if err != nil {
 		return noise, err
@@ -89,7 +89,7 @@ func Calibrate(p int, intercept bool, budget release.Privacy) (noise Noise, err 
 	}
 	for _, part := range []struct {
 		sigma   *float64
-		squared *big.Int
+		squared int64
 	}{{&noise.Least, s.least}, {&noise.XX, s.xx}, {&noise.XY, s.xy}} {
 		if *part.sigma, err = accounting.Sigma(third(budget.Epsilon), third(budget.Delta), rootUp(part.squared)); err != nil {
 			return noise, err
@@ -103,9 +103,8 @@ func Calibrate(p int, intercept bool, budget release.Privacy) (noise Noise, err 
 func third(x float64) float64 { return x / 3 * (1 - 0x1p-50) }
 
 // rootUp is at least the square root.
-func rootUp(squared *big.Int) float64 {
-	f, _ := squared.Float64()
-	return math.Nextafter(math.Sqrt(f), math.Inf(1))
+func rootUp(squared int64) float64 {
+	return math.Nextafter(math.Sqrt(float64(squared)), math.Inf(1))
 }
 
 // addNoise adds normal noise of a standard deviation in scaled units to integers of the lattice.
@@ -146,7 +145,7 @@ func scaled(z *big.Int) float64 {
 
 // squares are the squared L2 sensitivities of λ_min(XᵀX), of the unique entries of XᵀX and of
 // Xᵀy, in scaled units.
-type squares struct{ least, xx, xy *big.Int }
+type squares struct{ least, xx, xy int64 }
 
 // sensitivities are those of q columns x, which lie in [-1, 1] as y does, so that B² = q
 // bounds |x|². With the sums of x alone, as ssp has them, docs/adassp.md derives
@@ -162,19 +161,17 @@ func sensitivities(p int, intercept bool, nb release.Neighbours) (squares, error
 	if intercept {
 		q++
 	}
-	s := squares{least: big.NewInt(q * q)}
 	switch nb {
 	case release.AddRemove:
-		s.xx, s.xy = big.NewInt(q*(q+1)/2), big.NewInt(q)
+		return squares{q * q, q * (q + 1) / 2, q}, nil
 	case release.ReplaceOne:
-		s.xx, s.xy = new(big.Int).Set(ssp.SensitivityL2Squared(p, nb).Num()), big.NewInt(4*q)
-		if general := big.NewInt(2 * q * q); !intercept && general.Cmp(s.xx) < 0 {
-			s.xx = general
+		xx := ssp.SensitivityL2Squared(p, nb).Num().Int64()
+		if !intercept {
+			xx = min(xx, 2*q*q)
 		}
-	default:
-		return s, fmt.Errorf("neighbours must be %q or %q, not %q", release.ReplaceOne, release.AddRemove, nb)
+		return squares{q * q, xx, 4 * q}, nil
 	}
-	return s, nil
+	return squares{}, fmt.Errorf("neighbours must be %q or %q, not %q", release.ReplaceOne, release.AddRemove, nb)
 }
 
 // sums are XᵀX, of which the upper triangle counts, and Xᵀy, in units of the lattice.
