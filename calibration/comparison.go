@@ -280,37 +280,24 @@ func (e *example) predict(d *posterior.Draws) (held, score float64) {
 	return held / n, score / n
 }
 
-// mixture is draws of (θ, σ), q and 1 wide.
-type mixture struct {
-	q     int
-	draws []float64
-	log   []float64 // scratch
-}
+// mixture is draws of (θ, σ²), a row each.
+type mixture [][]float64
 
-func newMixture(d *posterior.Draws, q int) *mixture {
-	n, width := d.NumChains()*d.NumDraws(), len(d.Names)
-	k := min(n, predictive)
-	m := &mixture{q: q, log: make([]float64, k)}
-	for i := range k {
-		at := spaced(i, k, n)
-		row := d.Chains[at/d.NumDraws()][at%d.NumDraws()*width:]
-		m.draws = append(append(m.draws, row[:q]...), math.Sqrt(row[q]))
-	}
-	return m
+func newMixture(d *posterior.Draws, q int) mixture {
+	return points(d, min(d.NumChains()*d.NumDraws(), predictive), q+1)
 }
 
 // at returns the distribution function and the log density of y given x.
-func (m *mixture) at(x []float64, y float64) (below, density float64) {
-	for i := range m.log {
-		draw := m.draws[i*(m.q+1) : (i+1)*(m.q+1)]
-		sigma := draw[m.q]
-		z := (y - dot(x, draw[:m.q])) / sigma
+func (m mixture) at(x []float64, y float64) (below, density float64) {
+	q, n, logs := len(x), float64(len(m)), make([]float64, len(m))
+	for i, draw := range m {
+		sigma := math.Sqrt(draw[q])
+		z := (y - dot(x, draw[:q])) / sigma
 		below += math.Erfc(-z/math.Sqrt2) / 2
-		m.log[i] = -z*z/2 - math.Log(sigma)
+		logs[i] = -z*z/2 - math.Log(sigma)
 	}
-	n := float64(len(m.log))
-	largest, sum := slices.Max(m.log), 0.
-	for _, l := range m.log {
+	largest, sum := slices.Max(logs), 0.
+	for _, l := range logs {
 		sum += math.Exp(l - largest)
 	}
 	return below / n, largest + math.Log(sum/n) - math.Log(2*math.Pi)/2

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -14,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/integrate"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/dpreg/dpreg/vi"
@@ -295,22 +296,12 @@ func predict(rows *vi.Rows, mean, sd []float64) (accuracy, logLik float64) {
 // response 1 and a response 0 in which the first has the larger score, ties counting
 // half (Mann and Whitney's statistic).
 func auc(score, y []float64) float64 {
-	order := make([]int, len(score))
-	for i := range order {
-		order[i] = i
+	sorted, order := slices.Clone(score), make([]int, len(score))
+	floats.Argsort(sorted, order)
+	ones := make([]bool, len(order))
+	for i, at := range order {
+		ones[i] = y[at] == 1
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(score[a], score[b]) })
-	sum, ones := 0., 0.
-	for i := 0; i < len(order); {
-		j, tied := i, 0.
-		for ; j < len(order) && score[order[j]] == score[order[i]]; j++ {
-			tied += y[order[j]]
-		}
-		rank := float64(i+j+1) / 2 // the mean of i+1, …, j
-		sum += rank * tied
-		ones += tied
-		i = j
-	}
-	zeros := float64(len(y)) - ones
-	return (sum - ones*(ones+1)/2) / (ones * zeros)
+	tpr, fpr, _ := stat.ROC(nil, sorted, ones, nil)
+	return integrate.Trapezoidal(fpr, tpr)
 }
