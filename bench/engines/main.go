@@ -4,7 +4,7 @@
 // of n, ε and covariates, runs the engines that share the exact posterior on each,
 // and the published Gibbs kernel beside them.
 //
-//	go run ./bench/engines -n 100,10000 -eps 0.1,1 -p 1,5 -releases 1 -limit 0.5
+//	go run ./bench/engines
 //
 // The table goes to stdout, in Markdown. It works on one core, one engine after the
 // other, in CPU seconds of the process; a run that reaches the limit is cut, and the
@@ -29,8 +29,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -49,23 +47,19 @@ func main() {
 
 // settings are what the command line asks for.
 type settings struct {
-	rows, epsilons, covariates []float64
-	releases                   int
-	limit                      float64 // CPU seconds of a run's sampling
-	plan                       mcmc.Plan
-	method, prior, save        string
-	release                    string // a file; empty: the grid
+	releases            int
+	limit               float64 // CPU seconds of a run's sampling
+	plan                mcmc.Plan
+	method, prior, save string
+	release             string // a file; empty: the grid
 }
 
 func parse(stderr io.Writer, args []string) (*settings, error) {
-	s := &settings{rows: []float64{10, 30, 100, 1000, 10000}, epsilons: []float64{0.1, 1, 10}, covariates: []float64{1, 3, 5, 10}}
+	s := &settings{}
 	f := flag.NewFlagSet("engines", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.Func("n", "numbers of rows, a `LIST`", numbers(&s.rows))
-	f.Func("eps", "privacy budgets, a `LIST`", numbers(&s.epsilons))
-	f.Func("p", "numbers of covariates, a `LIST`", numbers(&s.covariates))
-	f.IntVar(&s.releases, "releases", 2, "`NUMBER` of simulated releases of a cell")
-	f.Float64Var(&s.limit, "limit", 2, "CPU `SECONDS` of sampling after which a run on the grid is cut")
+	f.IntVar(&s.releases, "releases", 1, "`NUMBER` of simulated releases of a cell")
+	f.Float64Var(&s.limit, "limit", 0.5, "CPU `SECONDS` of sampling after which a run on the grid is cut")
 	f.Uint64Var(&s.plan.Seed, "seed", 1, "seed of releases and chains, a `NUMBER`")
 	f.IntVar(&s.plan.Chains, "chains", 2, "`NUMBER` of chains of a run")
 	f.IntVar(&s.plan.Warmup, "warmup", 1000, "`NUMBER` of warm-up iterations of a chain")
@@ -87,21 +81,6 @@ func parse(stderr io.Writer, args []string) (*settings, error) {
 	return s, nil
 }
 
-// numbers takes a flag's list.
-func numbers(list *[]float64) func(string) error {
-	return func(text string) error {
-		*list = nil
-		for word := range strings.SplitSeq(text, ",") {
-			v, err := strconv.ParseFloat(word, 64)
-			if err != nil || !(v > 0) {
-				return fmt.Errorf("%q is no number above 0", word)
-			}
-			*list = append(*list, v)
-		}
-		return nil
-	}
-}
-
 func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 	s, err := parse(stderr, args)
 	if err != nil {
@@ -112,7 +91,7 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 		return s.one(ctx, stdout)
 	}
 	var all []outcome
-	for _, c := range s.cells() {
+	for _, c := range cells() {
 		fmt.Fprintf(stderr, "p = %d, ε = %g, n = %d\n", c.p, c.epsilon, c.n)
 		for k := range s.releases {
 			more, err := s.race(ctx, c, k)

@@ -27,15 +27,19 @@ type cell struct {
 	epsilon float64
 }
 
-// cells lists the grid, but for fewer rows than columns and one more: their
-// statistics have no density, and there is one engine.
-func (s *settings) cells() (all []cell) {
-	for _, p := range s.covariates {
-		for _, epsilon := range s.epsilons {
-			for _, n := range s.rows {
-				if n > p+1 {
-					all = append(all, cell{int(p), int(n), epsilon})
-				}
+// The grid. It has more rows than columns and one more: statistics of fewer have no density,
+// and there is one engine.
+var (
+	covariates = []int{1, 5}
+	epsilons   = []float64{0.1, 1}
+	rows       = []int{100, 10000}
+)
+
+func cells() (all []cell) {
+	for _, p := range covariates {
+		for _, epsilon := range epsilons {
+			for _, n := range rows {
+				all = append(all, cell{p, n, epsilon})
 			}
 		}
 	}

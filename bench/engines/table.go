@@ -20,7 +20,7 @@ func (s *settings) table(w io.Writer, all []outcome) {
 		fmt.Fprintf(w, " `%s` |", e.name)
 	}
 	fmt.Fprintf(w, "\n|%s\n", strings.Repeat("---|", 3+len(engines)))
-	for _, c := range s.cells() {
+	for _, c := range cells() {
 		fmt.Fprintf(w, "| %d | %g | %d |", c.p, c.epsilon, c.n)
 		fastest := fastest(all, c)
 		for _, e := range engines {
