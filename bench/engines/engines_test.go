@@ -19,7 +19,7 @@ import (
 func TestOneCell(t *testing.T) {
 	var stdout bytes.Buffer
 	covariates, epsilons, rows = []int{1}, []float64{1}, []int{12}
-	if err := run(t.Context(), &stdout, io.Discard, strings.Fields("-releases 2 -warmup 150 -ess 50")); err != nil {
+	if err := run(t.Context(), &stdout, io.Discard, strings.Fields("-warmup 150 -ess 50")); err != nil {
 		t.Fatal(err)
 	}
 	text := stdout.String()
@@ -62,14 +62,14 @@ func TestLimit(t *testing.T) {
 	if err := run(t.Context(), &stdout, io.Discard, args); err != nil {
 		t.Fatal(err)
 	}
-	if row := "| 3 | 1 | 3000 | ‡1 | – | ‡1 | ‡1 |\n"; !strings.Contains(stdout.String(), row) {
+	if row := "| 3 | 1 | 3000 | ‡ | – | ‡ | ‡ |\n"; !strings.Contains(stdout.String(), row) {
 		t.Errorf("no row %q:\n%s", row, &stdout)
 	}
 }
 
 // TestUsage: what cannot be meant is an error.
 func TestUsage(t *testing.T) {
-	for _, args := range []string{"-releases 0", "-limit 0", "x.release.json stray", "-method nobody x.release.json", "missing.release.json"} {
+	for _, args := range []string{"-limit 0", "x.release.json stray", "-method nobody x.release.json", "missing.release.json"} {
 		if err := run(t.Context(), io.Discard, io.Discard, strings.Fields(args)); err == nil {
 			t.Errorf("%s: no error", args)
 		}

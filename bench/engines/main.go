@@ -47,7 +47,6 @@ func main() {
 
 // settings are what the command line asks for.
 type settings struct {
-	releases            int
 	limit               float64 // CPU seconds of a run's sampling
 	plan                mcmc.Plan
 	method, prior, save string
@@ -58,7 +57,6 @@ func parse(stderr io.Writer, args []string) (*settings, error) {
 	s := &settings{}
 	f := flag.NewFlagSet("engines", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.IntVar(&s.releases, "releases", 1, "`NUMBER` of simulated releases of a cell")
 	f.Float64Var(&s.limit, "limit", 0.5, "CPU `SECONDS` of sampling after which a run on the grid is cut")
 	f.Uint64Var(&s.plan.Seed, "seed", 1, "seed of releases and chains, a `NUMBER`")
 	f.IntVar(&s.plan.Chains, "chains", 2, "`NUMBER` of chains of a run")
@@ -71,8 +69,8 @@ func parse(stderr io.Writer, args []string) (*settings, error) {
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
-	if f.NArg() > 1 || s.releases < 1 || !(s.limit > 0) {
-		return nil, errors.New("one release file at most, and numbers above 0 for -releases and -limit")
+	if f.NArg() > 1 || !(s.limit > 0) {
+		return nil, errors.New("one release file at most, and a -limit above 0")
 	}
 	s.release, s.plan.Workers = f.Arg(0), s.plan.Chains
 	if s.plan.Draws > 0 {
@@ -90,15 +88,11 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 	if s.release != "" {
 		return s.one(ctx, stdout)
 	}
-	var all []outcome
+	all := make(map[cell][]outcome)
 	for _, c := range cells() {
 		fmt.Fprintf(stderr, "p = %d, ε = %g, n = %d\n", c.p, c.epsilon, c.n)
-		for k := range s.releases {
-			more, err := s.race(ctx, c, k)
-			if err != nil {
-				return fmt.Errorf("p = %d, ε = %g, n = %d, release %d: %w", c.p, c.epsilon, c.n, k+1, err)
-			}
-			all = append(all, more...)
+		if all[c], err = s.race(ctx, c); err != nil {
+			return fmt.Errorf("p = %d, ε = %g, n = %d: %w", c.p, c.epsilon, c.n, err)
 		}
 	}
 	s.table(stdout, all)

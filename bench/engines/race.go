@@ -46,32 +46,31 @@ func cells() (all []cell) {
 	return all
 }
 
-// The streams of the random numbers of release k, the same in every cell.
+// The streams of the random numbers, the same in every cell.
 const (
 	parameterStream = iota
 	rowStream
 	noiseStream
-	streams
 )
 
-// problem simulates release k: parameters from the box prior, statistics of n
+// problem simulates a release: parameters from the box prior, statistics of n
 // rows by their exact law, and noise for ε.
-func (c cell) problem(ctx context.Context, seed uint64, k int) (*model.Problem, error) {
+func (c cell) problem(ctx context.Context, seed uint64) (*model.Problem, error) {
 	shape := model.Shape{P: c.p, Intercept: true}
 	prior, x, law := model.BoxPrior(shape), model.NewParams(shape), model.NewMoments(shape)
-	model.NewConditionals(shape, prior, true).DrawPrior(x, mcmc.Stream(seed, streams*k+parameterStream))
+	model.NewConditionals(shape, prior, true).DrawPrior(x, mcmc.Stream(seed, parameterStream))
 	law.Set(x)
 	if !law.Factor() {
 		return nil, errors.New("the parameters drawn have a covariance that is singular in float64; take another -seed")
 	}
 	v := make([]float64, shape.Statistics())
-	law.RandExact(v, float64(c.n), mcmc.Stream(seed, streams*k+rowStream))
+	law.RandExact(v, float64(c.n), mcmc.Stream(seed, rowStream))
 	exact, err := ssp.FromVector(shape.M(), int64(c.n), v)
 	if err != nil {
 		return nil, err
 	}
 	privacy := release.Privacy{Epsilon: c.epsilon, Neighbours: release.ReplaceOne}
-	noise := mechanisms.Simulated(mcmc.Stream(seed, streams*k+noiseStream))
+	noise := mechanisms.Simulated(mcmc.Stream(seed, noiseStream))
 	r, err := ssp.Publish(ctx, exact, dpreg.UnitDesign(c.p), privacy, release.Laplace, ssp.Exact, noise)
 	if err != nil {
 		return nil, err
@@ -98,8 +97,7 @@ const mostIndividuals = 1000
 
 // outcome is what one engine did on one release.
 type outcome struct {
-	cell
-	engine         string
+	left           bool    // not run
 	warmupCut, cut bool    // by the limit: in warm-up, then there is nothing below; in sampling
 	warmup         float64 // CPU seconds, of all chains
 	sampling       float64
@@ -107,26 +105,26 @@ type outcome struct {
 	least, slope   float64 // effective draws a CPU second of sampling, the smaller of bulk and tail: over all parameters, of θ₁
 }
 
-// race runs the engines in turn on release k of a cell.
-func (s *settings) race(ctx context.Context, c cell, k int) (all []outcome, err error) {
-	problem, err := c.problem(ctx, s.plan.Seed, k)
+// race runs the engines in turn on the release of a cell.
+func (s *settings) race(ctx context.Context, c cell) (all []outcome, err error) {
+	problem, err := c.problem(ctx, s.plan.Seed)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range engines {
-		if e.method == (individual.Method{}) && c.n > mostIndividuals {
-			continue
+		o := outcome{left: e.method == (individual.Method{}) && c.n > mostIndividuals}
+		if !o.left {
+			err = o.run(ctx, e.method, problem, s)
 		}
-		o := outcome{cell: c, engine: e.name}
-		if err := o.run(ctx, e.method, problem, s); err != nil {
+		if err != nil {
 			return nil, err
 		}
-		if !o.warmupCut {
+		if o.draws != nil && !o.warmupCut {
 			slope := o.draws.Column(o.draws.Index("theta[1]"))
 			least, _ := o.draws.MinESS(1)
 			o.least, o.slope = least/o.sampling, min(posterior.ESSBulk(slope), posterior.ESSTail(slope))/o.sampling
 		}
-		o.draws = nil // of all releases they would fill the memory
+		o.draws = nil // of all cells they would fill the memory
 		all = append(all, o)
 	}
 	return all, nil
