@@ -152,7 +152,7 @@ func custodianMethods(delta float64) []custodianMethod {
 		{"mcmc-exact", 1, exact.Method{}, noisy},
 	}
 	if delta > 0 {
-		all = append(all, custodianMethod{"normalx", 20, rivals.NormalX{}, noisy}, custodianMethod{"fixeds", 1, rivals.FixedS{}, noisy})
+		all = append(all, custodianMethod{"normalx", 20, rivals.NormalX, noisy}, custodianMethod{"fixeds", 1, rivals.FixedS, noisy})
 	}
 	return all
 }

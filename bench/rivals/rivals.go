@@ -24,57 +24,42 @@ import (
 	"github.com/dpreg/dpreg/posterior"
 )
 
-// NormalX is the method that has S_j latent: Σ and S_j are drawn with θ and σ².
-type NormalX struct{}
+// Method is one of theirs.
+type Method struct {
+	fixed bool
+}
+
+// NormalX is the method that has S_j latent: Σ and S_j are drawn with θ and σ². FixedS takes
+// the nearest positive semidefinite matrix to Ŝ_j for S_j: fast, and wrong by what the noise on
+// S_j hides.
+var NormalX, FixedS = Method{}, Method{fixed: true}
 
 // Name returns the method's name.
-func (NormalX) Name() string { return "normalx" }
+func (m Method) Name() string {
+	if m.fixed {
+		return "fixeds"
+	}
+	return "normalx"
+}
 
-// Traits are of a method whose law of the covariates draws leave out.
-func (NormalX) Traits() model.Traits {
+// Traits are of a method whose law of the covariates, where it has one, draws leave out.
+func (m Method) Traits() model.Traits {
+	if m.fixed {
+		return model.Traits{Warmup: model.AdaptiveWarmup}
+	}
 	return model.Traits{Warmup: model.AdaptiveWarmup, Covariates: model.HiddenCovariates}
 }
 
 // Can refuses what the model is not of: a release with an intercept, Laplace noise, a noisy
 // number of rows or fewer rows than covariates, partial pooling.
-func (m NormalX) Can(p *model.Problem) error {
+func (m Method) Can(p *model.Problem) error {
 	_, _, err := read(m.Name(), p)
 	return err
 }
 
 // Sample draws from the posterior of θ and σ², which the draws are named for by
 // Shape.RegressionNames.
-func (m NormalX) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
-	return sample(ctx, m, p, plan, func(t *model.Joint, parties []*party, rng *rand.Rand) (*chain, error) {
-		return newNormalX(parties, t.Prior, t.Shared, rng)
-	})
-}
-
-// FixedS is the method that takes the nearest positive semidefinite matrix to Ŝ_j for
-// S_j: fast, and wrong by what the noise on S_j hides.
-type FixedS struct{}
-
-// Name returns the method's name.
-func (FixedS) Name() string { return "fixeds" }
-
-// Traits are of a method without a law of the covariates.
-func (FixedS) Traits() model.Traits { return model.Traits{Warmup: model.AdaptiveWarmup} }
-
-// Can is NormalX.Can.
-func (m FixedS) Can(p *model.Problem) error {
-	_, _, err := read(m.Name(), p)
-	return err
-}
-
-// Sample is NormalX.Sample for FixedS.
-func (m FixedS) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
-	return sample(ctx, m, p, plan, func(t *model.Joint, parties []*party, rng *rand.Rand) (*chain, error) {
-		return newFixedS(parties, t.Prior, rng)
-	})
-}
-
-// sample runs the chains that start makes.
-func sample(ctx context.Context, m model.Method, p *model.Problem, plan mcmc.Plan, start func(*model.Joint, []*party, *rand.Rand) (*chain, error)) (*posterior.Draws, error) {
+func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
 	joint, parties, err := read(m.Name(), p)
 	if err != nil {
 		return nil, err
@@ -83,7 +68,12 @@ func sample(ctx context.Context, m model.Method, p *model.Problem, plan mcmc.Pla
 		return nil, err
 	}
 	columns := mcmc.Columns{Params: joint.Shape.RegressionNames(), Info: infoNames}
-	begin := func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) { return start(joint, parties, rng) }
+	begin := func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) {
+		if m.fixed {
+			return newFixedS(parties, joint.Prior, rng)
+		}
+		return newNormalX(parties, joint.Prior, joint.Shared, rng)
+	}
 	draws, err := mcmc.Run(ctx, columns, begin, keep, plan)
 	if n := failures(draws); n > 0 {
 		draws.Warnings = append(draws.Warnings, fmt.Sprintf("%d sweeps skipped a step because rounding left a matrix indefinite", n))
