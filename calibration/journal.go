@@ -113,19 +113,13 @@ func parseJournal(name string, text []byte, s *Study) (*Recorded, error) {
 // errNoJournal keeps a file that has the name of a journal from being cut off as one.
 var errNoJournal = fmt.Errorf("not a journal of this version, or its first line is damaged: it has to say %q; choose another directory, or move the file away to begin anew", JournalFormat)
 
-// isHeadOf tells whether a text is the beginning of a study's journal.
+// isHeadOf tells whether a text is the beginning of a study's journal, of whatever shard.
 func isHeadOf(text []byte, s *Study) bool {
 	const sum = 8
-	head, err := json.Marshal(journalHead{Format: JournalFormat, Study: s.Fingerprint()})
-	if err != nil {
-		panic(err) // it is three strings
-	}
-	if len(bytes.Trim(text[:min(sum, len(text))], "0123456789abcdef")) > 0 {
-		return false
-	}
-	head = append([]byte(" "), head[:len(head)-len(`"}`)]...) // the shard may be any
-	text = text[min(sum, len(text)):]
-	return bytes.HasPrefix(head, text[:min(len(head), len(text))])
+	head := fmt.Sprintf(`%*s {"format":%q,"study":%q`, sum, "", JournalFormat, s.Fingerprint())
+	n := min(len(text), len(head))
+	k := min(sum, n)
+	return len(bytes.Trim(text[:k], "0123456789abcdef")) == 0 && string(text[k:n]) == head[k:n]
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

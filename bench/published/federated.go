@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"iter"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -165,7 +164,7 @@ func releases(name string) func(context.Context, [][][]float64, *federation, *ra
 	return func(ctx context.Context, clients [][][]float64, f *federation, rng *rand.Rand) (*law, int, error) {
 		var custodians []dpreg.Custodian
 		for m, rows := range clients {
-			s, err := dpreg.Accumulate(ctx, each(rows), hours)
+			s, err := sums(rows)
 			if err != nil {
 				return nil, 0, err
 			}
@@ -290,7 +289,7 @@ func lawOf(f *dpreg.Fit) *law {
 
 // pool fits all rows without noise.
 func pool(ctx context.Context, rows [][]float64) (*law, error) {
-	s, err := dpreg.Accumulate(ctx, each(rows), hours)
+	s, err := sums(rows)
 	if err != nil {
 		return nil, err
 	}
@@ -301,14 +300,10 @@ func pool(ctx context.Context, rows [][]float64) (*law, error) {
 	return lawOf(f), nil
 }
 
-func each(rows [][]float64) iter.Seq2[[]float64, error] {
-	return func(yield func([]float64, error) bool) {
-		for _, row := range rows {
-			if !yield(row, nil) {
-				return
-			}
-		}
-	}
+func sums(rows [][]float64) (*ssp.Statistics, error) {
+	a := ssp.NewAccumulator(len(rows[0]))
+	err := a.AddRows(slices.Concat(rows...))
+	return a.Statistics(), err
 }
 
 // measures compares with the pooled fit, and predicts rows by the normal law with the
