@@ -62,17 +62,14 @@ var floors = map[string]int{
 	"plan":                  5,
 	"whatif":                5,
 	"calibration":           5,
-	"calibration/audit":     5,
+	"calibration/audit":     6,
 	"report":                7,
 	"cmd/dpreg":             8,
 	"bench/rivals":          7,
-	"bench/custodians":      8,
 	"bench/population":      8,
-	"bench/published":       4,
-	"bench/federated":       8,
+	"bench/published":       8,
 	"bench/engines":         8,
 	"bench/identity":        7,
-	"bench/stan/engines":    7,
 }
 
 // What infers sees a release, and rows live elsewhere: no package of inference
@@ -190,7 +187,7 @@ func TestFaults(t *testing.T) {
 }
 
 // studies know what their rows are, and what they publish has simulated noise, as it says.
-var studies = []string{"plan", "calibration", "bench/engines", "bench/federated"}
+var studies = []string{"plan", "calibration", "bench/engines", "bench/published"}
 
 // spending are what draws noise on the sums of rows, and the directories that may name it.
 // Noise of the operating system is custody's, but for that of vi and pvi, on gradients of
@@ -199,7 +196,7 @@ var spending = map[string][]string{
 	"mechanisms.OS":        {"custody", "cmd/dpreg"},
 	"mechanisms.Laplace":   {"ssp", "ssp/adassp"},
 	"mechanisms.Gaussian":  {"ssp", "ssp/adassp"},
-	"mechanisms.NewStream": {"vi", "vi/pvi", "cmd/dpreg", "calibration", "bench/federated", "bench/published"},
+	"mechanisms.NewStream": {"vi", "vi/pvi", "cmd/dpreg", "calibration", "bench/published"},
 	"ssp.Publish":          append([]string{"custody"}, studies...),
 	"ssp.PublishMoments":   append([]string{"custody"}, studies...),
 	"ssp.NewMagnitudes":    {"custody"},

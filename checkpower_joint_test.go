@@ -11,11 +11,11 @@ import (
 	"github.com/dpreg/dpreg/mcmc"
 )
 
-// docs/custodians.md has the table that
+// TestCheckJointlyPower says how often the check finds a custodian that is unlike the others:
 //
 //	go test . -run TestCheckJointlyPower -power 12 -v -timeout 1h
 //
-// prints.
+// prints a table.
 func TestCheckJointlyPower(t *testing.T) {
 	if *power == 0 {
 		t.Skip("asked for by -power")

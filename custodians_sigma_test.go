@@ -112,7 +112,7 @@ func simpleRegression(rows [][]float64) [2]float64 {
 	return [2]float64{sxy / sxx, math.Sqrt((syy - sxy*sxy/sxx) / (n - 2))}
 }
 
-// docs/custodians.md has the table that
+// docs/custodians.md says in short what
 //
 //	go test . -run TestAreasCoverage -areas 200 -v -timeout 1h
 //

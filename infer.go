@@ -228,6 +228,15 @@ func lawOf(method model.Method, p *model.Problem) func() (model.Law, error) {
 	return nil
 }
 
+// Law is the law of the statistics of all rows that the method infers with; nil where it has
+// none, or draws leave it out.
+func (f *Fit) Law() (model.Law, error) {
+	if f.law == nil {
+		return nil, nil
+	}
+	return f.law()
+}
+
 // chosen says of an error of a method that Auto took why it did.
 func (f *Fit) chosen(err error) error {
 	if f.Why == "" || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {

@@ -72,7 +72,7 @@ func TestNoiselessIsNonPrivate(t *testing.T) {
 //
 //	go test . -run PlainKernel -v
 //
-// prints the table of docs/gibbs.md. As the noise vanishes s is pinned to z and
+// prints a table, which docs/gibbs.md tells in short. As the noise vanishes s is pinned to z and
 // the two agree. Where noise and sampling are of one size they do not, at n = 46
 // visibly: a comparison that missed that would see nothing.
 func TestPlainKernel(t *testing.T) {

@@ -1,6 +1,8 @@
 package calibration
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -8,8 +10,11 @@ import (
 	"strings"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/schema"
 )
 
 // Arm is a method, the sensitivity of the noise that it is to bear, and how long it
@@ -29,23 +34,22 @@ type Arm struct {
 
 // Setting names the arm's part of a cell; clients are those of a comparison's DPPVI.
 func (a Arm) setting(clients int) Setting {
-	switch a.Method {
-	case DPVI:
-		return Setting{Method: a.Method, Run: fmt.Sprintf("%d steps", viSteps)}
-	case DPPVI:
-		return Setting{Method: a.Method, Run: fmt.Sprintf("%d clients", clients)}
-	case AdaSSP:
-		return Setting{Method: a.Method}
+	s := Setting{Method: a.Method, Kernel: a.Kernel, Sensitivity: a.Sensitivity}
+	switch {
+	case a.Method == DPVI:
+		s.Run = fmt.Sprintf("%d steps", viSteps)
+	case a.Method == DPPVI:
+		s.Run = fmt.Sprintf("%d clients", clients)
+	case a.Method == AdaSSP:
+	case a.ESS > 0:
+		s.Run = fmt.Sprintf("%d x %d, ESS %g", a.Chains, a.Warmup, a.ESS)
+	default:
+		s.Run = fmt.Sprintf("%d x (%d + %d)", a.Chains, a.Warmup, a.Draws)
 	}
-	run := fmt.Sprintf("%d x (%d + %d)", a.Chains, a.Warmup, a.Draws)
-	if a.ESS > 0 {
-		run = fmt.Sprintf("%d x %d, ESS %g", a.Chains, a.Warmup, a.ESS)
-	}
-	method := a.Method
 	if a.ModelClamping {
-		method += " (clamping)"
+		s.Method += " (clamping)"
 	}
-	return Setting{Method: method, Kernel: a.Kernel, Sensitivity: a.Sensitivity, Run: run}
+	return s
 }
 
 const (
@@ -62,8 +66,20 @@ func MethodNames() []string {
 	return names
 }
 
-// HasKernels tells whether a method has a choice of kernels.
-func HasKernels(method string) bool { return dpreg.Traits(method).Kernels }
+// choices are the kernels and the sensitivities that a method can have, of all that there are.
+func choices(method string) (kernels, sensitivities []string) {
+	kernels, sensitivities = []string{""}, []string{PaperSensitivity, ExactSensitivity}
+	if dpreg.Traits(method).Kernels {
+		kernels = []string{string(gibbs.Exact), string(gibbs.Plain)}
+	}
+	switch method {
+	case NonPrivate:
+		sensitivities = []string{""}
+	case noisyMoments:
+		sensitivities = []string{ExactSensitivity}
+	}
+	return kernels, sensitivities
+}
 
 // PaperMethods are those of the paper's figures that take one kind of release and do not
 // cost more for more rows, and mcmc-exact, whose posterior is that of the paper's
@@ -76,32 +92,24 @@ const DefaultESS = 400
 // Arms combines methods with kernels and sensitivities, those that a method has; nil
 // is all of them. Kernel plain runs as the paper's code does, a burn-in of 5000 and
 // 2000 draws of one chain; all else runs to DefaultESS.
-func Arms(methods, kernels, sensitivities []string) []Arm {
-	if kernels == nil {
-		kernels = []string{string(gibbs.Exact), string(gibbs.Plain)}
-	}
-	if sensitivities == nil {
-		sensitivities = []string{PaperSensitivity, ExactSensitivity}
-	}
-	var arms []Arm
+func Arms(methods, kernels, sensitivities []string) (arms []Arm) {
 	for _, method := range methods {
-		of, bears := kernels, sensitivities
-		if !HasKernels(method) {
-			of = []string{""}
-		}
-		switch method {
-		case NonPrivate:
-			bears = []string{""}
-		case noisyMoments:
-			bears = []string{ExactSensitivity}
-		}
-		for _, sensitivity := range bears {
-			for _, kernel := range of {
+		of, bears := choices(method)
+		for _, sensitivity := range wanted(bears, sensitivities) {
+			for _, kernel := range wanted(of, kernels) {
 				arms = append(arms, arm(method, kernel, sensitivity))
 			}
 		}
 	}
 	return arms
+}
+
+// wanted are those asked for, where a method has more than one.
+func wanted(has, asked []string) []string {
+	if asked == nil || len(has) == 1 {
+		return has
+	}
+	return asked
 }
 
 // arm runs as long as its kernel does by default.
@@ -149,8 +157,7 @@ func NeedsDelta(method string) bool { return slices.Contains([]string{DPVI, DPPV
 
 // ComparisonArms are those of a comparison of methods: with their default kernel and noise of
 // the proven sensitivity.
-func ComparisonArms(methods []string) []Arm {
-	var arms []Arm
+func ComparisonArms(methods []string) (arms []Arm) {
 	for _, method := range methods {
 		arms = append(arms, arm(method, "", ""))
 	}
@@ -167,30 +174,20 @@ func (a Arm) validate(d *Design) error {
 	if d.Compares() {
 		names = ComparedMethods()
 	}
-	if !slices.Contains(names, a.Method) {
-		return fmt.Errorf("there is none of this name; choose of %s", strings.Join(names, ", "))
-	}
-	if d.Compares() {
-		return a.validateCompared(d)
-	}
-	kernels := []string{""}
-	if HasKernels(a.Method) {
-		kernels = []string{string(gibbs.Exact), string(gibbs.Plain)}
-	}
-	if !slices.Contains(kernels, a.Kernel) {
-		return fmt.Errorf("kernel %q: choose one of %q", a.Kernel, kernels)
-	}
+	kernels, sensitivities := choices(a.Method)
 	switch {
-	case a.Method == NonPrivate && a.Sensitivity != "":
-		return fmt.Errorf("sensitivity %q: it bears no noise", a.Sensitivity)
-	case a.Method != NonPrivate && a.Sensitivity != ExactSensitivity && a.Sensitivity != PaperSensitivity:
-		return fmt.Errorf("sensitivity %q: choose %s or %s", a.Sensitivity, ExactSensitivity, PaperSensitivity)
+	case !slices.Contains(names, a.Method):
+		return fmt.Errorf("there is none of this name; choose of %s", strings.Join(names, ", "))
+	case d.Compares():
+		return a.validateCompared(d)
+	case !slices.Contains(kernels, a.Kernel):
+		return fmt.Errorf("kernel %q: choose one of %q", a.Kernel, kernels)
+	case !slices.Contains(sensitivities, a.Sensitivity):
+		return fmt.Errorf("sensitivity %q: choose one of %q", a.Sensitivity, sensitivities)
 	case a.Sensitivity == PaperSensitivity && d.Delta > 0:
 		return errors.New("the paper's sensitivity is for Laplace noise: delta has to be 0")
 	case a.ModelClamping && !dpreg.Traits(a.Method).Clamping:
 		return fmt.Errorf("it cannot model clamping; %s can", individuals)
-	case a.Sensitivity == PaperSensitivity && a.Method == noisyMoments:
-		return errors.New("the paper's sensitivity is not for releases with moments")
 	}
 	plan := a.plan(0)
 	if err := plan.Validate(); err != nil {
@@ -203,16 +200,91 @@ func (a Arm) validate(d *Design) error {
 }
 
 func (a Arm) validateCompared(d *Design) error {
+	n := slices.Min(append(d.ns(), maxN))
 	switch {
 	case a != arm(a.Method, "", ""):
 		return errors.New("in a comparison it runs as in all others")
 	case NeedsDelta(a.Method) && d.Delta == 0:
 		return errors.New("its noise is Gaussian, which needs a delta above 0, such as 1e-6")
-	}
-	for _, n := range d.ns() {
-		if a.Method == DPPVI && (d.Clients < 1 || int64(d.Clients) > n) {
-			return fmt.Errorf("clients: %d, and it has to be from 1 to the number of rows to infer from, %d: each holds some", d.Clients, n)
-		}
+	case a.Method == DPPVI && (d.Clients < 1 || int64(d.Clients) > n):
+		return fmt.Errorf("clients: %d, and it has to be from 1 to the number of rows to infer from, %d: each holds some", d.Clients, n)
 	}
 	return nil
+}
+
+// PriorSpec names a prior, with which methods infer and from which, unless rows are of a
+// population, the true parameters are drawn: one of the names below, or what a prior file
+// says, BoxPrior where it says nothing. Its JSON is that name or the file.
+type PriorSpec struct {
+	Name string
+	File json.RawMessage // of a prior file, where Name is empty
+}
+
+// The priors that have names.
+const (
+	DefaultPrior = "default" // what Infer takes by itself, of each release; for Resampled data alone
+	BoxPrior     = "box"     // model.BoxPrior
+	PaperPrior   = "paper"   // of Figure 3: NIG(0, .5/19·I, 20, .5), NIW(0, 1, I, 50)
+)
+
+// MarshalJSON implements json.Marshaler.
+func (s PriorSpec) MarshalJSON() ([]byte, error) {
+	if s.Name != "" {
+		return json.Marshal(s.Name)
+	}
+	var compact bytes.Buffer
+	err := json.Compact(&compact, s.File)
+	return compact.Bytes(), err
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *PriorSpec) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '"' {
+		return json.Unmarshal(text, &s.Name)
+	}
+	var compact bytes.Buffer
+	err := json.Compact(&compact, text)
+	s.File = compact.Bytes()
+	return err
+}
+
+// of returns the prior for a design, in scaled units.
+func (s PriorSpec) of(d *schema.Design) (*model.Prior, error) {
+	shape := shapeOf(d)
+	switch {
+	case s.Name == DefaultPrior:
+		return model.DefaultPriorFor(d)
+	case s.Name == BoxPrior:
+		return model.BoxPrior(shape), nil
+	case s.Name == PaperPrior:
+		return paperPrior(shape)
+	case s.Name != "":
+		return nil, fmt.Errorf("there is none of the name %q", s.Name)
+	case len(s.File) == 0:
+		return nil, errors.New("it is missing")
+	}
+	return model.BoxPrior(shape).Read(bytes.NewReader(s.File), "prior", d, "")
+}
+
+func shapeOf(d *schema.Design) model.Shape {
+	return model.Shape{P: len(d.Covariates), Intercept: d.Intercept}
+}
+
+// paperPrior is that of Bernstein & Sheldon's Figure 3, where p = 1.
+func paperPrior(s model.Shape) (*model.Prior, error) {
+	const a, b = 20, 0.5
+	theta, err := conjugate.NewNIG(make([]float64, s.Q()), diagonal(s.Q(), b/(a-1.)), a, b)
+	if err != nil {
+		return nil, err
+	}
+	covariates, err := conjugate.NewNIW(make([]float64, s.P), 1, diagonal(s.P, 1), 50)
+	return &model.Prior{Theta: theta, Covariates: covariates}, err
+}
+
+func diagonal(n int, v float64) []float64 {
+	a := make([]float64, n*n)
+	for i := range n {
+		a[i*n+i] = v
+	}
+	return a
 }

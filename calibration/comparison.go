@@ -1,6 +1,7 @@
 package calibration
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -279,37 +280,24 @@ func (e *example) predict(d *posterior.Draws) (held, score float64) {
 	return held / n, score / n
 }
 
-// mixture is draws of (θ, σ), q and 1 wide.
-type mixture struct {
-	q     int
-	draws []float64
-	log   []float64 // scratch
-}
+// mixture is draws of (θ, σ²), a row each.
+type mixture [][]float64
 
-func newMixture(d *posterior.Draws, q int) *mixture {
-	n, width := d.NumChains()*d.NumDraws(), len(d.Names)
-	k := min(n, predictive)
-	m := &mixture{q: q, log: make([]float64, k)}
-	for i := range k {
-		at := spaced(i, k, n)
-		row := d.Chains[at/d.NumDraws()][at%d.NumDraws()*width:]
-		m.draws = append(append(m.draws, row[:q]...), math.Sqrt(row[q]))
-	}
-	return m
+func newMixture(d *posterior.Draws, q int) mixture {
+	return points(d, min(d.NumChains()*d.NumDraws(), predictive), q+1)
 }
 
 // at returns the distribution function and the log density of y given x.
-func (m *mixture) at(x []float64, y float64) (below, density float64) {
-	for i := range m.log {
-		draw := m.draws[i*(m.q+1) : (i+1)*(m.q+1)]
-		sigma := draw[m.q]
-		z := (y - dot(x, draw[:m.q])) / sigma
+func (m mixture) at(x []float64, y float64) (below, density float64) {
+	q, n, logs := len(x), float64(len(m)), make([]float64, len(m))
+	for i, draw := range m {
+		sigma := math.Sqrt(draw[q])
+		z := (y - dot(x, draw[:q])) / sigma
 		below += math.Erfc(-z/math.Sqrt2) / 2
-		m.log[i] = -z*z/2 - math.Log(sigma)
+		logs[i] = -z*z/2 - math.Log(sigma)
 	}
-	n := float64(len(m.log))
-	largest, sum := slices.Max(m.log), 0.
-	for _, l := range m.log {
+	largest, sum := slices.Max(logs), 0.
+	for _, l := range logs {
 		sum += math.Exp(l - largest)
 	}
 	return below / n, largest + math.Log(sum/n) - math.Log(2*math.Pi)/2
@@ -376,12 +364,11 @@ type MeasureSummary struct {
 
 // Get returns the summary of a measure, nil where the method has none.
 func (c *ComparedCell) Get(name string) *MeasureSummary {
-	for i := range c.Measures {
-		if c.Measures[i].Name == name {
-			return &c.Measures[i]
-		}
+	i := slices.IndexFunc(c.Measures, func(m MeasureSummary) bool { return m.Name == name })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &c.Measures[i]
 }
 
 // Sound tells whether no more than 1 % of the trials failed or were capped. That a method
@@ -400,26 +387,15 @@ func (s *Comparison) Unsound() (n int) {
 func (s *Study) Compare(trials []*Trial) *Comparison {
 	sum := &Comparison{Format: ComparisonSummaryFormat, Table: s.Population, Note: s.Note, Trials: s.Trials, Seed: s.Seed, Delta: s.Delta, Level: ComparisonLevel}
 	for i, trials := range s.byCell(trials) {
-		c, values := ComparedCell{Setting: s.Cells[i].Setting}, make(map[string][]float64)
+		c := ComparedCell{Setting: s.Cells[i].Setting}
 		for _, t := range trials {
-			if t.Error != "" {
-				if c.Failed++; c.Error == "" {
-					c.Error = t.Error
-				}
-			}
+			c.Failed, c.Error = c.Failed+int(indicator(t.Error != "")), cmp.Or(c.Error, t.Error)
 			c.Capped += int(indicator(t.Capped))
-			for _, m := range t.Measures {
-				values[m.Name] = append(values[m.Name], m.Value)
-			}
 		}
 		c.Refused = c.Failed == s.Trials
 		for _, name := range measureNames {
-			if v := values[name]; v != nil {
-				sd := variance(v)
-				if sd != nil {
-					*sd = math.Sqrt(*sd)
-				}
-				c.Measures = append(c.Measures, MeasureSummary{name, *mean(v), sd, len(v)})
+			if v := values(trials, func(t *Trial) *float64 { return t.measure(name) }); v != nil {
+				c.Measures = append(c.Measures, MeasureSummary{name, *mean(v), deviation(v), len(v)})
 			}
 		}
 		sum.Cells = append(sum.Cells, c)

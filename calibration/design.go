@@ -2,6 +2,7 @@ package calibration
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -165,9 +166,6 @@ func (d *Design) Validate() error {
 	if d.Format != DesignFormat && d.Format != ComparisonFormat {
 		return fmt.Errorf("format %q: this version reads %q and %q", d.Format, DesignFormat, ComparisonFormat)
 	}
-	if d.Trials < 1 || d.Trials > maxTrials {
-		return fmt.Errorf("trials: %d, and it has to be from 1 to %d", d.Trials, maxTrials)
-	}
 	for _, validate := range []func() error{d.validateData, d.validateGrid, d.validateArms} {
 		if err := validate(); err != nil {
 			return err
@@ -205,42 +203,43 @@ func (d *Design) validateData() error {
 		return fmt.Errorf("data %s: it has n = %d, p = 1 and its own covariate", d.Data, cirrhosisTrain)
 	case t == nil && !slices.Contains([]XLaw{NormalX, BinaryX, SkewedX}, d.X):
 		return fmt.Errorf("x %q: choose %s, %s or %s", d.X, NormalX, BinaryX, SkewedX)
+	case d.columns() != nil && len(d.Ps) > 0:
+		return errors.New("p: the columns say how many covariates there are")
+	}
+	if columns := d.columns(); columns != nil {
+		if err := columns.Validate(); err != nil {
+			return fmt.Errorf("columns: %w", err)
+		}
 	}
 	return nil
 }
 
 func (d *Design) validateGrid() error {
-	if columns := d.columns(); columns != nil {
-		if len(d.Ps) > 0 {
-			return errors.New("p: the columns say how many covariates there are")
-		}
-		if err := columns.Validate(); err != nil {
-			return fmt.Errorf("columns: %w", err)
-		}
-	}
-	for _, p := range d.Ps {
-		if p < 1 || p > maxP {
-			return fmt.Errorf("p: %d covariates, and it has to be from 1 to %d", p, maxP)
-		}
-	}
-	for _, n := range d.Ns {
-		if n < 1 || n > maxN {
-			return fmt.Errorf("n: %d rows, and it has to be from 1 to %d", n, maxN)
-		}
+	err := within("trials: %d", 1, maxTrials, d.Trials)
+	err = cmp.Or(err, within("p: %d covariates", 1, maxP, d.Ps...), within("n: %d rows", 1, maxN, d.Ns...))
+	err = cmp.Or(err, within("epsilon: %v", ssp.MinEpsilon, ssp.MaxEpsilon, d.Epsilons...))
+	switch {
+	case err != nil:
+		return err
+	case d.Delta != 0 && !(d.Delta >= ssp.MinDelta && d.Delta < 1):
+		return fmt.Errorf("delta: %v, and it has to be 0, or from %v to below 1", d.Delta, ssp.MinDelta)
+	case len(d.ns()) == 0 || len(d.Epsilons) == 0 || len(d.designs()) == 0:
+		return errors.New("a study needs an n, an epsilon and a number of covariates")
 	}
 	for i, e := range d.Epsilons {
-		if !(e >= ssp.MinEpsilon && e <= ssp.MaxEpsilon) {
-			return fmt.Errorf("epsilon: %v, and it has to be from %v to %v", e, ssp.MinEpsilon, ssp.MaxEpsilon)
-		}
 		if slices.Contains(d.Epsilons[:i], e) {
 			return fmt.Errorf("epsilon: %v stands twice", e)
 		}
 	}
-	if d.Delta != 0 && !(d.Delta >= ssp.MinDelta && d.Delta < 1) {
-		return fmt.Errorf("delta: %v, and it has to be 0, or from %v to below 1", d.Delta, ssp.MinDelta)
-	}
-	if len(d.ns()) == 0 || len(d.Epsilons) == 0 || len(d.designs()) == 0 {
-		return errors.New("a study needs an n, an epsilon and a number of covariates")
+	return nil
+}
+
+// within returns an error that names the first value that is not from low to high.
+func within[T int | int64 | float64](what string, low, high T, values ...T) error {
+	for _, v := range values {
+		if !(v >= low && v <= high) {
+			return fmt.Errorf(what+", and it has to be from %v to %v", v, low, high)
+		}
 	}
 	return nil
 }
@@ -250,11 +249,12 @@ func (d *Design) validateArms() error {
 		return errors.New("methods: there is no method")
 	}
 	for i, a := range d.Arms {
-		if err := a.validate(d); err != nil {
-			return fmt.Errorf("method %s: %w", a.Method, err)
+		err := a.validate(d)
+		if err == nil && slices.Contains(d.Arms[:i], a) {
+			err = errors.New("it stands twice")
 		}
-		if slices.Contains(d.Arms[:i], a) {
-			return fmt.Errorf("method %s stands twice", a.Method)
+		if err != nil {
+			return fmt.Errorf("method %s: %w", a.Method, err)
 		}
 	}
 	return nil
@@ -312,11 +312,14 @@ func (d *Design) Study(rows *Rows) (*Study, error) {
 		if err != nil {
 			return nil, err
 		}
+		fit := func(arm Arm, epsilon float64) fitter {
+			return fitter{arm: arm, columns: columns, prior: prior, privacy: d.privacy(epsilon)}
+		}
 		for _, arm := range d.Arms {
 			if d.Compares() {
 				break // that a method refuses is a result
 			}
-			f := fitter{arm: arm, columns: columns, prior: prior, privacy: d.privacy(rehearsalEpsilon)}
+			f := fit(arm, rehearsalEpsilon)
 			if err := f.rehearse(slices.Min(d.Ns), d.Seed); err != nil {
 				return nil, err
 			}
@@ -326,8 +329,7 @@ func (d *Design) Study(rows *Rows) (*Study, error) {
 				for _, arm := range d.Arms {
 					setting := arm.setting(d.Clients)
 					setting.N, setting.Epsilon, setting.P = n, epsilon, len(columns.Covariates)
-					fit := fitter{arm: arm, columns: columns, prior: prior, privacy: d.privacy(epsilon)}
-					s.Cells = append(s.Cells, Cell{setting, d.subject(fit, n, rows, truth)})
+					s.Cells = append(s.Cells, Cell{setting, d.subject(fit(arm, epsilon), n, rows, truth)})
 				}
 			}
 		}
@@ -344,27 +346,24 @@ func (d *Design) uniform() bool {
 
 // note says what the data are.
 func (d *Design) note() string {
-	const model = "Rows follow the model, with parameters from the default prior, and are "
+	const simulated = "The noise is simulated: no privacy guarantee."
+	rows := "Rows follow the model"
 	switch {
 	case d.Data == Split:
 		return "NO PRIVACY: all of this was computed from real rows, and its noise was simulated from the seed, which is in it. It is for those who may see the rows."
-	case d.Compares() && d.Data == Clamped:
-		return model + "clamped to [-1, 1], as those of a release are. The noise is simulated: no privacy guarantee."
-	case d.Compares():
-		return model + "not clamped. The noise is simulated: no privacy guarantee."
 	case d.Data == Resampled:
-		return "Rows are drawn with replacement from " + d.Population.Name + ", coded and clamped as those of a release are, and the truth is least squares on all rows of it. " +
-			"The noise is simulated: no privacy guarantee."
+		return "Rows are drawn with replacement from " + d.Population.Name + ", coded and clamped as those of a release are, and the truth is least squares on all rows of it. " + simulated
 	case d.Data == Cirrhosis:
-		return "Real rows, with bounds at their extremes: no privacy guarantee. The noise is simulated."
-	case d.Data == Clamped && d.X == NormalX:
-		return "Rows follow the model and are clamped to [-1, 1], as those of a release are. The noise is simulated: no privacy guarantee."
-	case d.Data == Clamped:
-		return "Rows have " + string(d.X) + " covariates, which the model takes for normal, and are clamped to [-1, 1]. The noise is simulated: no privacy guarantee."
+		return "Real rows, with bounds at their extremes. " + simulated
+	case d.Compares():
+		rows += ", with parameters from the box prior,"
 	case d.X != NormalX:
-		return "Rows have " + string(d.X) + " covariates, which the model takes for normal, and are not clamped: no privacy guarantee. The noise is simulated."
+		rows = "Rows have " + string(d.X) + " covariates, which the model takes for normal,"
 	}
-	return "Rows follow the model and are not clamped: no privacy guarantee. The noise is simulated."
+	if d.Data == Clamped {
+		return rows + " and are clamped to [-1, 1], as those of a release are. " + simulated
+	}
+	return rows + " and are not clamped. " + simulated
 }
 
 func (d *Design) privacy(epsilon float64) release.Privacy {

@@ -85,7 +85,7 @@ func TestDesignRefuses(t *testing.T) {
 		"none of this name":        func(d *Design) { d.Arms[0].Method = "gibs" },
 		"stands twice":             func(d *Design) { d.Arms = append(d.Arms, d.Arms[1]) },
 		"kernel":                   func(d *Design) { d.Arms[1].Kernel = "plain" },
-		"bears no noise":           func(d *Design) { d.Arms[0].Sensitivity = "exact" },
+		`one of [""]`:              func(d *Design) { d.Arms[0].Sensitivity = "exact" },
 		`sensitivity ""`:           func(d *Design) { d.Arms[1].Sensitivity = "" },
 		"for Laplace noise":        func(d *Design) { d.Arms[1].Sensitivity, d.Delta = "paper", 1e-6 },
 		"ranked among":             func(d *Design) { d.Arms[1].Draws = 100 },
@@ -96,7 +96,7 @@ func TestDesignRefuses(t *testing.T) {
 		"how many covariates":      func(d *Design) { d.Columns = dpreg.UnitDesign(1) },
 		"its own covariate":        func(d *Design) { d.Data = Cirrhosis },
 		"cannot model clamping":    func(d *Design) { d.Arms[1].ModelClamping = true },
-		"not for releases with": func(d *Design) {
+		`one of ["exact"]`: func(d *Design) {
 			d.Arms[1] = Arms([]string{noisyMoments}, nil, nil)[0]
 			d.Arms[1].Sensitivity = "paper"
 		},

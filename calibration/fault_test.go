@@ -76,10 +76,8 @@ func (m *cltModel) Trial(ctx context.Context, data, sampler *rand.Rand) (*Sample
 	if err != nil {
 		return nil, err
 	}
-	all, err := drawPrior(prior, cltShape, data)
-	if err != nil {
-		return nil, err
-	}
+	all := model.NewParams(cltShape)
+	model.NewConditionals(cltShape, prior, true).DrawPrior(all, data)
 	truth := &model.Params{Theta: all.Theta, Sigma2: all.Sigma2}
 	law := cltLaw()
 	law.Set(truth)

@@ -113,19 +113,13 @@ func parseJournal(name string, text []byte, s *Study) (*Recorded, error) {
 // errNoJournal keeps a file that has the name of a journal from being cut off as one.
 var errNoJournal = fmt.Errorf("not a journal of this version, or its first line is damaged: it has to say %q; choose another directory, or move the file away to begin anew", JournalFormat)
 
-// isHeadOf tells whether a text is the beginning of a study's journal.
+// isHeadOf tells whether a text is the beginning of a study's journal, of whatever shard.
 func isHeadOf(text []byte, s *Study) bool {
 	const sum = 8
-	head, err := json.Marshal(journalHead{Format: JournalFormat, Study: s.Fingerprint()})
-	if err != nil {
-		panic(err) // it is three strings
-	}
-	if len(bytes.Trim(text[:min(sum, len(text))], "0123456789abcdef")) > 0 {
-		return false
-	}
-	head = append([]byte(" "), head[:len(head)-len(`"}`)]...) // the shard may be any
-	text = text[min(sum, len(text)):]
-	return bytes.HasPrefix(head, text[:min(len(head), len(text))])
+	head := fmt.Sprintf(`%*s {"format":%q,"study":%q`, sum, "", JournalFormat, s.Fingerprint())
+	n := min(len(text), len(head))
+	k := min(sum, n)
+	return len(bytes.Trim(text[:k], "0123456789abcdef")) == 0 && string(text[k:n]) == head[k:n]
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -223,29 +217,27 @@ func Merge(s *Study, parts []*Recorded) ([]*Trial, error) {
 		return nil, errors.New("there is nothing to merge")
 	}
 	count, from := parts[0].Shard.Count, make(map[int]string)
+	var all []*Trial
 	for _, r := range parts {
-		if r.Study != s.Fingerprint() {
+		other, twice := from[r.Shard.Index]
+		missing := s.missing(r)
+		switch {
+		case r.Study != s.Fingerprint():
 			return nil, fmt.Errorf("%s holds no trials of this study", r.Name)
-		}
-		if r.Shard.Count != count {
+		case r.Shard.Count != count:
 			return nil, fmt.Errorf("%s is shard %v and %s is shard %v: they do not fit together", r.Name, r.Shard, parts[0].Name, parts[0].Shard)
-		}
-		if other, twice := from[r.Shard.Index]; twice {
+		case twice:
 			return nil, fmt.Errorf("%s and %s are both shard %v", other, r.Name, r.Shard)
+		case missing > 0:
+			return nil, fmt.Errorf("%s: %d of its trials are not finished: run its command again first", r.Name, missing)
 		}
 		from[r.Shard.Index] = r.Name
+		all = append(all, r.Trials...)
 	}
 	for i := 1; i <= count; i++ {
 		if from[i] == "" {
 			return nil, fmt.Errorf("shard %d/%d is missing", i, count)
 		}
-	}
-	var all []*Trial
-	for _, r := range parts {
-		if missing := s.missing(r); missing > 0 {
-			return nil, fmt.Errorf("%s: %d of its trials are not finished: run its command again first", r.Name, missing)
-		}
-		all = append(all, r.Trials...)
 	}
 	slices.SortFunc(all, func(a, b *Trial) int { return cmp.Or(cmp.Compare(a.Cell, b.Cell), cmp.Compare(a.Trial, b.Trial)) })
 	return all, nil

@@ -6,7 +6,6 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
-	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/ssp"
 )
 
@@ -35,11 +34,6 @@ type logLikelihood struct {
 	fit  []float64
 }
 
-// lawful methods infer with a law of the statistics.
-type lawful interface {
-	Law(*model.Problem) (model.Law, error)
-}
-
 // newLogLikelihood is that of a fit: given its release or, where it has none, s.
 func newLogLikelihood(fit *dpreg.Fit, s *ssp.Statistics) (*logLikelihood, error) {
 	shape := shapeOf(fit.Design)
@@ -48,13 +42,11 @@ func newLogLikelihood(fit *dpreg.Fit, s *ssp.Statistics) (*logLikelihood, error)
 		l.z = s.Vector()
 	} else {
 		r := fit.Custodians[0].Release
-		noise := r.Noise
-		l.z, l.v = r.Statistics.Vector(), noise.Scale*noise.Scale
-		if noise.Kind == release.Laplace {
-			l.v *= 2
-		}
+		l.z, l.v = r.Statistics.Vector(), model.NoiseVariance(r.Noise.Kind, r.Noise.Scale)
 		var err error
-		if l.law, err = lawOf(fit); err != nil {
+		if fit.ModelClamping { // no law has a closed form, and any function of both serves
+			l.law = model.NewMoments(shape)
+		} else if l.law, err = fit.Law(); err != nil {
 			return nil, err
 		}
 	}
@@ -65,20 +57,6 @@ func newLogLikelihood(fit *dpreg.Fit, s *ssp.Statistics) (*logLikelihood, error)
 	}
 	l.mean, l.cov = make([]float64, len(l.z)), make([]float64, len(l.z)*len(l.z))
 	return l, nil
-}
-
-// lawOf is the law that the fit's method states; else that of normal rows, where it
-// has a model of the covariates; else none.
-func lawOf(fit *dpreg.Fit) (model.Law, error) {
-	for _, m := range dpreg.Methods() {
-		if named, ok := m.(lawful); ok && m.Name() == fit.Method {
-			return named.Law(&model.Problem{Releases: []*release.Release{fit.Custodians[0].Release}, Prior: fit.Prior})
-		}
-	}
-	if fit.Draws(dpreg.Scaled).Index("mu_x[1]") >= 0 {
-		return model.NewMoments(shapeOf(fit.Design)), nil
-	}
-	return nil, nil
 }
 
 // at returns the log-likelihood at parameters; −Inf where rounding leaves a

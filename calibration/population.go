@@ -32,26 +32,6 @@ type CoefficientSummary struct {
 	Sharp *Coverage `json:"sharp,omitempty"`
 }
 
-// unmixed is the share of trials above RHatLimit, nil where none has the measure.
-func unmixed(trials []*Trial) *float64 {
-	var above []float64
-	for _, t := range trials {
-		for _, m := range t.Measures {
-			if m.Name == RHat {
-				above = append(above, indicator(m.Value > RHatLimit))
-			}
-		}
-	}
-	return mean(above)
-}
-
-func indicator(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // summariseCoefficient is nil of a quantity that is none.
 func summariseCoefficient(trials []*Trial, name string) *CoefficientSummary {
 	c := new(CoefficientSummary)
@@ -82,7 +62,7 @@ func summariseCoefficient(trials []*Trial, name string) *CoefficientSummary {
 	if widths == nil {
 		return nil
 	}
-	c.Width, c.Ratio, c.Contraction = median(widths), medianOf(ratios), medianOf(contractions)
+	c.Width, c.Ratio, c.Contraction = *median(widths), median(ratios), median(contractions)
 	if sharp > 0 {
 		coverage := newCoverage(Levels[last], held, sharp)
 		c.Sharp = &coverage
@@ -94,15 +74,6 @@ func summariseCoefficient(trials []*Trial, name string) *CoefficientSummary {
 		}
 	}
 	return c
-}
-
-// medianOf is nil of nothing.
-func medianOf(values []float64) *float64 {
-	if values == nil {
-		return nil
-	}
-	v := median(values)
-	return &v
 }
 
 // Margin is by how much the share of 95 % intervals that hold the coefficient exceeds what is

@@ -10,7 +10,6 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
@@ -77,18 +76,6 @@ func (t *Table) Check(r *Rows) error {
 	return nil
 }
 
-// drawPrior draws parameters from the prior.
-func drawPrior(prior *model.Prior, shape model.Shape, rng *rand.Rand) (*model.Params, error) {
-	theta, covariates := conjugate.NewNIGSampler(shape.Q()), conjugate.NewNIWSampler(shape.P)
-	if !theta.Set(prior.Theta) || !covariates.Set(prior.Covariates) {
-		return nil, errors.New("the prior is not proper in float64")
-	}
-	x := model.NewParams(shape)
-	x.Sigma2 = theta.Rand(x.Theta, rng)
-	covariates.Rand(x.MuX, x.Tau, rng)
-	return x, nil
-}
-
 // rows draws rows v = (x, y), x with mean μ_x and covariance T = LLᵀ by one of the
 // laws, y ~ N(θᵀ(1, x), σ²).
 type rows struct {
@@ -141,10 +128,8 @@ func (r *rows) standard() float64 {
 
 // simulate draws parameters from the prior, and then their rows.
 func simulate(prior *model.Prior, shape model.Shape, law XLaw, rng *rand.Rand) (*rows, error) {
-	params, err := drawPrior(prior, shape, rng)
-	if err != nil {
-		return nil, err
-	}
+	params := model.NewParams(shape)
+	model.NewConditionals(shape, prior, true).DrawPrior(params, rng)
 	return newRows(params, shape, law, rng)
 }
 

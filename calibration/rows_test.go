@@ -54,6 +54,30 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// True parameters are drawn from all that a prior says: where it is unscaled, θ does not vary
+// with σ; and σ is half-t where its scale is free, P(σ < A t) for t the median of |t₃|. Bounds
+// are of 5 standard errors.
+func TestTruthsFollowThePrior(t *testing.T) {
+	const trials, scale, median = 4000, 3.0, 0.7648923
+	shape, rng := model.Shape{P: 1, Intercept: true}, rand.New(rand.NewPCG(4, 4))
+	prior := model.BoxPrior(shape)
+	prior.Unscaled, prior.Scales = true, []model.Scale{{SD: scale, Sigma: true}}
+	prior.Theta.Shape, prior.Theta.Scale = 1.5, 3
+	squares, below := 0.0, 0.0
+	for range trials {
+		rows, err := simulate(prior, shape, NormalX, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slope := rows.params.Theta[1]
+		squares += slope * slope * prior.Theta.Precision[3] / trials
+		below += indicator(rows.params.Sigma2 < scale*scale*median*median) / trials
+	}
+	if math.Abs(squares-1) > 5*math.Sqrt(2./trials) || math.Abs(below-0.5) > 5*0.5/math.Sqrt(trials) {
+		t.Errorf("variance of a slope over its prior's %v, P(σ < median) %v", squares, below)
+	}
+}
+
 // Binary covariates take two values each where there is one, and skewed ones are not
 // symmetric.
 func TestLawsDiffer(t *testing.T) {

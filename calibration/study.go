@@ -182,73 +182,52 @@ func (s *Study) Run(ctx context.Context, o Options) ([]*Trial, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	r := &running{study: s, options: o, trials: make([]*Trial, len(s.Cells)*s.Trials)}
+	trials, tasks := make([]*Trial, len(s.Cells)*s.Trials), []task(nil)
 	for _, t := range o.Done {
-		r.trials[t.Cell*s.Trials+t.Trial] = t
+		trials[t.Cell*s.Trials+t.Trial] = t
 	}
-	tasks := r.tasks()
-	r.total, r.done = r.finished()+len(tasks), r.finished()
-	err := parallel.Each(ctx, o.Workers, len(tasks), nil, func(ctx context.Context, i int) error { return r.do(ctx, tasks[i]) })
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(r.trials, func(t *Trial) bool { return t == nil }), nil
-}
-
-// running is one call of Run.
-type running struct {
-	study   *Study
-	options Options
-	mu      sync.Mutex
-	trials  []*Trial // [cell × trials + trial]
-	done    int
-	total   int
-}
-
-type task struct{ cell, trial int }
-
-// tasks are the shard's trials to run, the first ones of all cells first: so the time
-// that is left can be told from the time that went by.
-func (r *running) tasks() []task {
-	var tasks []task
-	for trial := range r.study.Trials {
-		for cell := range r.study.Cells {
-			if r.options.Shard.has(trial*len(r.study.Cells)+cell) && r.trials[cell*r.study.Trials+trial] == nil {
+	done := len(present(trials))
+	// The first trials of all cells come first: so the time that is left can be told from
+	// the time that went by.
+	for trial := range s.Trials {
+		for cell := range s.Cells {
+			if o.Shard.has(trial*len(s.Cells)+cell) && trials[cell*s.Trials+trial] == nil {
 				tasks = append(tasks, task{cell, trial})
 			}
 		}
 	}
-	return tasks
-}
-
-func (r *running) finished() (n int) {
-	for _, t := range r.trials {
-		if t != nil {
-			n++
-		}
-	}
-	return n
-}
-
-// do runs one trial and keeps it.
-func (r *running) do(ctx context.Context, k task) error {
-	t, err := r.study.Trial(ctx, k.cell, k.trial)
-	if err != nil {
-		return err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.options.Keep != nil {
-		if err := r.options.Keep(t); err != nil {
+	total := done + len(tasks)
+	var mu sync.Mutex
+	err := parallel.Each(ctx, o.Workers, len(tasks), nil, func(ctx context.Context, i int) error {
+		t, err := s.Trial(ctx, tasks[i].cell, tasks[i].trial)
+		if err != nil {
 			return err
 		}
+		mu.Lock()
+		defer mu.Unlock()
+		if o.Keep != nil {
+			if err := o.Keep(t); err != nil {
+				return err
+			}
+		}
+		trials[t.Cell*s.Trials+t.Trial] = t
+		if done++; o.Progress != nil {
+			o.Progress(done, total)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	r.trials[k.cell*r.study.Trials+k.trial] = t
-	r.done++
-	if r.options.Progress != nil {
-		r.options.Progress(r.done, r.total)
-	}
-	return nil
+	return present(trials), nil
+}
+
+// task is a trial of a cell.
+type task struct{ cell, trial int }
+
+// present are the trials that are there.
+func present(trials []*Trial) []*Trial {
+	return slices.DeleteFunc(slices.Clone(trials), func(t *Trial) bool { return t == nil })
 }
 
 // Trial runs one trial of one cell, both counted from 0. What it returns depends on the
@@ -303,9 +282,8 @@ func (s *Study) Runtimes(trials []*Trial) []Runtime {
 	times := make([]Runtime, len(s.Cells))
 	for i, c := range s.Cells {
 		times[i].Setting = c.Setting
-		if len(seconds[i]) > 0 {
-			times[i].Median = median(seconds[i])
-			times[i].Total = *mean(seconds[i]) * float64(len(seconds[i]))
+		if all := seconds[i]; len(all) > 0 {
+			times[i].Median, times[i].Total = *median(all), *mean(all)*float64(len(all))
 		}
 	}
 	return times

@@ -1,9 +1,11 @@
 package calibration
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -87,18 +89,20 @@ type Coverage struct {
 // binomialLevel is that of the intervals of coverage.
 const binomialLevel = 0.95
 
-// newCoverage has the exact interval of Clopper & Pearson (1934, Biometrika 26(4)):
-// its ends are quantiles of beta laws.
+// newCoverage has the exact interval of Clopper & Pearson.
 func newCoverage(level float64, hits, of int) Coverage {
-	c := Coverage{Level: level, Hits: hits, Of: of, Share: float64(hits) / float64(of), Upper: 1}
-	k, n, tail := float64(hits), float64(of), (1-binomialLevel)/2
-	if hits > 0 {
-		c.Lower = distuv.Beta{Alpha: k, Beta: n - k + 1}.Quantile(tail)
+	const tail = (1 - binomialLevel) / 2
+	return Coverage{level, hits, of, float64(hits) / float64(of), LeastShare(hits, of, tail), 1 - LeastShare(of-hits, of, tail)}
+}
+
+// LeastShare is the lower bound of Clopper & Pearson (The Use of Confidence or
+// Fiducial Limits Illustrated in the Case of the Binomial, Biometrika 1934) for k of n:
+// the x at which P(Binomial(n, x) ≥ k) = I_x(k, n−k+1) is level.
+func LeastShare(k, n int, level float64) float64 {
+	if k == 0 {
+		return 0
 	}
-	if hits < of {
-		c.Upper = distuv.Beta{Alpha: k + 1, Beta: n - k}.Quantile(1 - tail)
-	}
-	return c
+	return distuv.Beta{Alpha: float64(k), Beta: float64(n - k + 1)}.Quantile(level)
 }
 
 // SE is the Monte Carlo standard error of a share.
@@ -123,21 +127,19 @@ func (s *Study) Summarise(trials []*Trial) *Summary {
 	if s.Population == "" {
 		walks = make(map[int]*walk)
 	}
+	var tested []*QuantitySummary
 	for i, c := range s.Cells {
 		sum.Cells[i] = summariseCell(c.Setting, byCell[i], walks)
-		for _, q := range sum.Cells[i].Quantities {
-			if q.P != nil {
-				sum.Tests++
+		for j := range sum.Cells[i].Quantities {
+			if q := &sum.Cells[i].Quantities[j]; q.P != nil {
+				tested = append(tested, q)
 			}
 		}
 	}
-	for _, c := range sum.Cells {
-		for j := range c.Quantities {
-			if q := &c.Quantities[j]; q.P != nil {
-				p := min(1, *q.P*float64(sum.Tests))
-				q.PBonferroni = &p
-			}
-		}
+	sum.Tests = len(tested)
+	for _, q := range tested {
+		p := min(1, *q.P*float64(sum.Tests))
+		q.PBonferroni = &p
 	}
 	return sum
 }
@@ -153,32 +155,31 @@ func (s *Study) byCell(trials []*Trial) [][]*Trial {
 
 func summariseCell(setting Setting, trials []*Trial, walks map[int]*walk) CellSummary {
 	c := CellSummary{Setting: setting}
-	var ess, draws, clamped, mmd, accept, projected, divergent []float64
+	var ess, draws, clamped []float64
 	for _, t := range trials {
 		if t.Error != "" {
-			if c.Failed++; c.Error == "" {
-				c.Error = t.Error
-			}
+			c.Failed, c.Error = c.Failed+1, cmp.Or(c.Error, t.Error)
 			continue
 		}
-		if t.Capped {
-			c.Capped++
-		}
-		if t.ESS < Ranked {
-			c.Short++
-		}
+		c.Capped += int(indicator(t.Capped))
+		c.Short += int(indicator(t.ESS < Ranked))
 		ess, draws, clamped = append(ess, t.ESS), append(draws, float64(t.Draws)), append(clamped, t.Clamped)
-		mmd, accept = appendTo(mmd, t.MMD2), appendTo(accept, t.Accept)
-		projected, divergent = appendTo(projected, t.Projected), appendTo(divergent, t.Divergent)
 	}
 	c.Sound = sound(c.Failed, c.Capped, len(trials))
 	if len(ess) > 0 {
-		c.ESSMedian, c.ESSLeast = median(ess), slices.Min(ess)
+		c.ESSMedian, c.ESSLeast = *median(ess), slices.Min(ess)
 		c.Draws, c.Clamped = *mean(draws), *mean(clamped)
 	}
+	mmd := values(trials, func(t *Trial) *float64 { return t.MMD2 })
 	c.MMD2, c.MMD2Error = mean(mmd), standardError(mmd)
-	c.Accept, c.Projected, c.Divergent = mean(accept), mean(projected), mean(divergent)
-	c.Unmixed = unmixed(trials)
+	c.Accept = mean(values(trials, func(t *Trial) *float64 { return t.Accept }))
+	c.Projected = mean(values(trials, func(t *Trial) *float64 { return t.Projected }))
+	c.Divergent = mean(values(trials, func(t *Trial) *float64 { return t.Divergent }))
+	unmixed := values(trials, func(t *Trial) *float64 { return t.measure(RHat) })
+	for i, v := range unmixed {
+		unmixed[i] = indicator(v > RHatLimit)
+	}
+	c.Unmixed = mean(unmixed)
 	c.Quantities = summariseQuantities(trials, walks)
 	return c
 }
@@ -199,9 +200,7 @@ func summariseQuantities(trials []*Trial, walks map[int]*walk) []QuantitySummary
 			q.Pooled = q.Pooled || i > 0 && slices.ContainsFunc(t.Scores[:i], func(o Score) bool { return o.Name == score.Name })
 			q.Ranks, q.U = append(q.Ranks, score.Rank), append(q.U, score.U)
 			for l, hit := range score.Hits {
-				if hit {
-					hits[score.Name][l]++
-				}
+				hits[score.Name][l] += int(indicator(hit))
 			}
 		}
 	}
@@ -229,11 +228,14 @@ func (q *QuantitySummary) conclude(hits *[len(Levels)]int, walks map[int]*walk) 
 	q.KS, q.P, q.ECDF = &d, &p, &e
 }
 
-func appendTo(values []float64, v *float64) []float64 {
-	if v == nil {
-		return values
+// values are those that trials have.
+func values(trials []*Trial, of func(*Trial) *float64) (all []float64) {
+	for _, t := range trials {
+		if v := of(t); v != nil {
+			all = append(all, *v)
+		}
 	}
-	return append(values, *v)
+	return all
 }
 
 // mean is nil of nothing.
@@ -241,39 +243,42 @@ func mean(values []float64) *float64 {
 	if len(values) == 0 {
 		return nil
 	}
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	sum /= float64(len(values))
-	return &sum
+	m := stat.Mean(values, nil)
+	return &m
 }
 
-// variance is nil of fewer than two values.
-func variance(values []float64) *float64 {
+// deviation is the standard deviation, nil of fewer than two values.
+func deviation(values []float64) *float64 {
 	if len(values) < 2 {
 		return nil
 	}
-	m, sum := *mean(values), 0.0
-	for _, v := range values {
-		sum += float64((v - m) * (v - m))
-	}
-	sum /= float64(len(values) - 1)
-	return &sum
+	sd := stat.StdDev(values, nil)
+	return &sd
 }
 
 // standardError of the mean is nil of fewer than two values.
 func standardError(values []float64) *float64 {
-	v := variance(values)
-	if v != nil {
-		*v = math.Sqrt(*v / float64(len(values)))
+	sd := deviation(values)
+	if sd != nil {
+		*sd /= math.Sqrt(float64(len(values)))
 	}
-	return v
+	return sd
 }
 
-func median(values []float64) float64 {
-	sorted := slices.Clone(values)
-	slices.Sort(sorted)
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+// median is nil of nothing.
+func median(values []float64) *float64 {
+	n := len(values)
+	if n == 0 {
+		return nil
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	m := (sorted[(n-1)/2] + sorted[n/2]) / 2
+	return &m
+}
+
+func indicator(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -66,9 +66,13 @@ func score(s *Sample, rng *rand.Rand) (*Trial, error) {
 	if t.ESS, _ = s.Draws.MinESS(1); math.IsInf(t.ESS, 0) || math.IsNaN(t.ESS) {
 		t.ESS = 0
 	}
+	ranked, thinned := points(s.Draws, Ranked, len(s.Names)), make([]float64, Ranked)
 	for j, name := range s.Names {
 		column := slices.Concat(s.Draws.Column(j)...)
-		rank := rankOf(thin(column), s.Truth[j], rng)
+		for i, row := range ranked {
+			thinned[i] = row[j]
+		}
+		rank := rankOf(thinned, s.Truth[j], rng)
 		slices.Sort(column)
 		scored := Score{Name: name, Truth: s.Truth[j], U: quantileOf(column, s.Truth[j]), Rank: rank, Hits: hits(column, s.Truth[j])}
 		if s.Coefficients != nil {
@@ -116,18 +120,6 @@ func (s *Sample) check() error {
 	return nil
 }
 
-// thin returns Ranked values of a longer series, evenly spaced.
-func thin(series []float64) []float64 {
-	kept := make([]float64, Ranked)
-	for i := range kept {
-		kept[i] = series[spaced(i, Ranked, len(series))]
-	}
-	return kept
-}
-
-// spaced is the place of the i-th of k values evenly spaced among n.
-func spaced(i, k, n int) int { return (2*i + 1) * n / (2 * k) }
-
 // rankOf counts the draws below the truth, and of those that equal it a number
 // uniform on 0 … all.
 func rankOf(draws []float64, truth float64, rng *rand.Rand) int {
@@ -162,12 +154,12 @@ func hits(sorted []float64, truth float64) (hit [len(Levels)]bool) {
 	return hit
 }
 
-// points are Ranked draws of the first columns, a row each.
-func points(d *posterior.Draws, columns int) [][]float64 {
+// points are so many draws of the first columns, evenly spaced, a row each.
+func points(d *posterior.Draws, number, columns int) [][]float64 {
 	n, width := d.NumDraws(), len(d.Names)
-	rows := make([][]float64, Ranked)
+	rows := make([][]float64, number)
 	for i := range rows {
-		at := spaced(i, Ranked, n*d.NumChains())
+		at := (2*i + 1) * n * d.NumChains() / (2 * number)
 		first := at % n * width
 		rows[i] = d.Chains[at/n][first : first+columns]
 	}
@@ -209,7 +201,7 @@ func MMD2(x, y [][]float64) float64 {
 // Distance is MMD2 of Ranked draws of x and of y, evenly spaced, each a point of its first
 // so many columns. It panics if either has fewer draws or columns.
 func Distance(x, y *posterior.Draws, columns int) float64 {
-	return MMD2(points(x, columns), points(y, columns))
+	return MMD2(points(x, Ranked, columns), points(y, Ranked, columns))
 }
 
 // kernelPairs sums k over i < j.

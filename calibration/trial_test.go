@@ -75,8 +75,7 @@ func TestRankOfTies(t *testing.T) {
 
 func TestThin(t *testing.T) {
 	for _, n := range []int{Ranked, 128, 500, 10_001} {
-		series := ladder(n).Chains[0]
-		kept := thin(series)
+		kept := slices.Concat(points(ladder(n), Ranked, 1)...)
 		if !slices.IsSorted(kept) || len(slices.Compact(slices.Clone(kept))) != Ranked {
 			t.Errorf("of %d: %v", n, kept)
 		}
@@ -95,7 +94,7 @@ func TestPoints(t *testing.T) {
 			d.Chains[c] = append(d.Chains[c], v, v+0.25, -1)
 		}
 	}
-	rows := points(d, 2)
+	rows := points(d, Ranked, 2)
 	for _, row := range rows {
 		if len(row) != 2 || row[1] != row[0]+0.25 {
 			t.Fatal(row)
@@ -161,5 +160,32 @@ func TestCoverage(t *testing.T) {
 	}
 	if c = newCoverage(0.5, 10, 10); c.Upper != 1 || math.Abs(c.Lower-math.Pow(0.025, 0.1)) > 1e-9 {
 		t.Errorf("%+v", c)
+	}
+}
+
+// binomialTail is P(Binomial(n, x) ≥ k), summed.
+func binomialTail(k, n int, x float64) float64 {
+	sum := 0.0
+	whole, _ := math.Lgamma(float64(n + 1))
+	for i := k; i <= n; i++ {
+		a, _ := math.Lgamma(float64(i + 1))
+		b, _ := math.Lgamma(float64(n - i + 1))
+		sum += math.Exp(whole - a - b + float64(i)*math.Log(x) + float64(n-i)*math.Log1p(-x))
+	}
+	return sum
+}
+
+// At the bound of Clopper and Pearson, what was seen has exactly the level's probability.
+func TestLeastShare(t *testing.T) {
+	for _, c := range []struct{ k, n int }{{1, 1}, {1, 10}, {7, 10}, {10, 10}, {300, 1000}, {66105, 90886}, {40, 2000000}} {
+		for _, level := range []float64{1e-5, 2.5e-6, 0.1} {
+			x := LeastShare(c.k, c.n, level)
+			if p := binomialTail(c.k, c.n, x); math.Abs(p/level-1) > 1e-6 {
+				t.Errorf("%d of %d at %v: the tail at %v is %v", c.k, c.n, level, x, p)
+			}
+		}
+	}
+	if LeastShare(0, 10, 0.1) != 0 {
+		t.Error("of nothing there is a bound")
 	}
 }

@@ -26,205 +26,225 @@ func (s *Study) Results(trials []*Trial) Results {
 	return s.Summarise(trials)
 }
 
-// settingHeader and fields are a setting's columns; comparedHeader and comparedFields those of
-// a comparison. Its guarantee is none in every row: a file of numbers says of itself what it is.
-var (
-	settingHeader  = []string{"n", "epsilon", "p", "method", "kernel", "sensitivity", "run"}
-	comparedHeader = []string{"guarantee", "n", "epsilon", "p", "method", "run"}
-)
+// record is a row of a CSV, with the names of its columns.
+type record struct{ names, fields []string }
 
-func (c Setting) fields() []string {
-	return []string{strconv.FormatInt(c.N, 10), number(c.Epsilon), strconv.Itoa(c.P), c.Method, c.Kernel, c.Sensitivity, c.Run}
-}
-
-func (c Setting) comparedFields() []string {
-	return []string{"none", strconv.FormatInt(c.N, 10), number(c.Epsilon), strconv.Itoa(c.P), c.Method, c.Run}
-}
-
-// writeCSV writes a header and rows, which may lack fields at their end.
-func writeCSV(w io.Writer, header []string, rows [][]string) error {
-	for i, row := range rows {
-		rows[i] = append(row, make([]string, len(header)-len(row))...)
+// add adds columns, a name before each value: text, a number, a bool, which becomes 0 or 1, or
+// nil, which stays empty.
+func (r *record) add(columns ...any) *record {
+	for i := 0; i < len(columns); i += 2 {
+		r.names, r.fields = append(r.names, columns[i].(string)), append(r.fields, field(columns[i+1]))
 	}
-	return csv.NewWriter(w).WriteAll(append([][]string{header}, rows...))
+	return r
 }
 
-// levels names a column for each of Levels.
-func levels(prefix string) (names []string) {
-	for _, level := range Levels {
-		names = append(names, fmt.Sprintf("%s%g", prefix, 100*level))
+// join adds the columns of another record, which are empty unless filled.
+func (r *record) join(o *record, filled bool) *record {
+	if !filled {
+		clear(o.fields)
 	}
-	return names
+	r.names, r.fields = append(r.names, o.names...), append(r.fields, o.fields...)
+	return r
+}
+
+// levels adds columns for each of Levels.
+func (r *record) levels(prefix string, of func(i int, name string)) *record {
+	for i, level := range Levels {
+		of(i, fmt.Sprintf("%s%g", prefix, 100*level))
+	}
+	return r
+}
+
+func (r *record) hits(prefix string, hits [len(Levels)]bool) *record {
+	return r.levels(prefix, func(i int, name string) { r.add(name, hits[i]) })
+}
+
+// share adds a coverage and its standard error; nil has neither.
+func (r *record) share(name string, c *Coverage) *record {
+	if c == nil {
+		return r.add(name, nil, name+"_se", nil)
+	}
+	return r.add(name, c.Share, name+"_se", c.SE())
+}
+
+func field(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case *float64:
+		if v == nil {
+			return ""
+		}
+		return field(*v)
+	case bool:
+		return strconv.Itoa(int(indicator(v)))
+	}
+	return fmt.Sprint(v)
+}
+
+// writeCSV writes the names of the first record, and the fields of all others.
+func writeCSV(w io.Writer, records []*record) error {
+	rows := [][]string{records[0].names}
+	for _, r := range records[1:] {
+		rows = append(rows, r.fields)
+	}
+	return csv.NewWriter(w).WriteAll(rows)
+}
+
+func (c Setting) record() *record {
+	return new(record).add("n", c.N, "epsilon", c.Epsilon, "p", c.P, "method", c.Method, "kernel", c.Kernel, "sensitivity", c.Sensitivity, "run", c.Run)
+}
+
+// compared is the record of a setting in a comparison. Its guarantee is none in every row: a
+// file of numbers says of itself what it is.
+func (c Setting) compared() *record {
+	return new(record).add("guarantee", "none", "n", c.N, "epsilon", c.Epsilon, "p", c.P, "method", c.Method, "run", c.Run)
 }
 
 // WriteTrials writes a CSV with a row for each trial and quantity, and one for each
 // trial that failed; of a comparison a row for each trial, in which the cells of a measure that
 // the method has not are empty.
 func (s *Study) WriteTrials(w io.Writer, trials []*Trial) error {
+	records := []*record{s.record(Setting{}, &Trial{}, nil)}
+	for _, t := range trials {
+		setting := s.Cells[t.Cell].Setting
+		if s.Compares || t.Error != "" {
+			records = append(records, s.record(setting, t, nil))
+		}
+		for i := range t.Scores {
+			records = append(records, s.record(setting, t, &t.Scores[i]))
+		}
+	}
+	return writeCSV(w, records)
+}
+
+func (s *Study) record(c Setting, t *Trial, q *Score) *record {
 	if s.Compares {
-		return s.writeCompared(w, trials)
-	}
-	scored := append([]string{"quantity", "truth", "u", "rank"}, levels("hit")...)
-	if s.Population != "" {
-		scored = slices.Concat(scored, []string{"width", "contraction", "ls_width"}, levels("ls_hit"), []string{RHat})
-	}
-	header := slices.Concat(settingHeader, []string{"trial"}, scored, []string{"ess", "draws", "capped", "mmd2", "clamped", "accept", "projected", "divergent", "error"})
-	var rows [][]string
-	for _, t := range trials {
-		before := append(s.Cells[t.Cell].fields(), strconv.Itoa(t.Trial))
-		after := []string{number(t.ESS), strconv.Itoa(t.Draws), flag(t.Capped), optional(t.MMD2), number(t.Clamped),
-			optional(t.Accept), optional(t.Projected), optional(t.Divergent), t.Error}
-		if t.Error != "" {
-			rows = append(rows, slices.Concat(before, make([]string, len(scored)), after))
-		}
-		for _, q := range t.Scores {
-			of := append([]string{q.Name, number(q.Truth), number(q.U), strconv.Itoa(q.Rank)}, flags(q.Hits)...)
-			if s.Population != "" {
-				of = append(of, q.Coefficient.fields(t)...)
-			}
-			rows = append(rows, slices.Concat(before, of, after))
-		}
-	}
-	return writeCSV(w, header, rows)
-}
-
-// fields are what a row of WriteTrials has besides in a population.
-func (c *Coefficient) fields(t *Trial) []string {
-	plain := make([]string, 1+len(Levels))
-	if l := c.LeastSquares; l != nil {
-		plain = append([]string{number(l.Width)}, flags(l.Hits)...)
-	}
-	return slices.Concat([]string{number(c.Width), optional(c.Contraction)}, plain, []string{number(t.Measures[0].Value)})
-}
-
-func (s *Study) writeCompared(w io.Writer, trials []*Trial) error {
-	var rows [][]string
-	for _, t := range trials {
-		row := append(s.Cells[t.Cell].comparedFields(), strconv.Itoa(t.Trial))
+		r := c.compared().add("trial", t.Trial)
 		for _, name := range measureNames {
-			i := slices.IndexFunc(t.Measures, func(m Measure) bool { return m.Name == name })
-			if i < 0 {
-				row = append(row, "")
-			} else {
-				row = append(row, number(t.Measures[i].Value))
-			}
+			r.add(name, t.measure(name))
 		}
-		rows = append(rows, append(row, number(t.Clamped), strconv.FormatBool(t.Capped), t.Error))
+		return r.add("clamped", t.Clamped, "capped", strconv.FormatBool(t.Capped), "message", t.Error)
 	}
-	return writeCSV(w, slices.Concat(comparedHeader, []string{"trial"}, measureNames, []string{"clamped", "capped", "message"}), rows)
+	filled := q != nil
+	if !filled {
+		q = &Score{Coefficient: new(Coefficient)}
+	}
+	of := new(record).add("quantity", q.Name, "truth", q.Truth, "u", q.U, "rank", q.Rank).hits("hit", q.Hits)
+	if s.Population != "" {
+		l := q.Coefficient.LeastSquares
+		hasLeastSquares := l != nil
+		if !hasLeastSquares {
+			l = new(LeastSquares)
+		}
+		of.add("width", q.Coefficient.Width, "contraction", q.Coefficient.Contraction)
+		of.join(new(record).add("ls_width", l.Width).hits("ls_hit", l.Hits), hasLeastSquares).add(RHat, t.measure(RHat))
+	}
+	return c.record().add("trial", t.Trial).join(of, filled).add("ess", t.ESS, "draws", t.Draws, "capped", t.Capped, "mmd2", t.MMD2, "clamped", t.Clamped,
+		"accept", t.Accept, "projected", t.Projected, "divergent", t.Divergent, "error", t.Error)
+}
+
+// measure is one of the trial's, nil where it has none of the name.
+func (t *Trial) measure(name string) *float64 {
+	i := slices.IndexFunc(t.Measures, func(m Measure) bool { return m.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &t.Measures[i].Value
 }
 
 // WriteTiming writes a CSV with the seconds of each trial.
 func (s *Study) WriteTiming(w io.Writer, trials []*Trial) error {
-	var rows [][]string
+	timing := func(c Setting, t *Trial) *record { return c.record().add("trial", t.Trial, "seconds", t.Seconds) }
+	records := []*record{timing(Setting{}, &Trial{})}
 	for _, t := range trials {
-		rows = append(rows, append(s.Cells[t.Cell].fields(), strconv.Itoa(t.Trial), number(t.Seconds)))
+		records = append(records, timing(s.Cells[t.Cell].Setting, t))
 	}
-	return writeCSV(w, append(slices.Clone(settingHeader), "trial", "seconds"), rows)
+	return writeCSV(w, records)
 }
 
 // WriteCSV writes a row for each cell and quantity, and one for a cell without any. That of a
 // population has columns of its own.
 func (s *Summary) WriteCSV(w io.Writer) error {
+	of := s.record
 	if s.Population != "" {
-		return s.writePopulation(w)
+		of = s.populationRecord
 	}
-	header := append(slices.Clone(settingHeader), "trials", "failed", "capped", "short", "sound", "ess_median", "ess_least",
-		"draws", "mmd2", "mmd2_error", "accept", "projected", "divergent", "clamped", "quantity", "ks", "p_value", "p_bonferroni", "ecdf_p_value")
-	for _, name := range levels("cover") {
-		header = append(header, name, name+"_lower", name+"_upper")
-	}
-	var rows [][]string
-	for _, c := range s.Cells {
-		before := append(c.fields(), strconv.Itoa(s.Trials), strconv.Itoa(c.Failed), strconv.Itoa(c.Capped), strconv.Itoa(c.Short), flag(c.Sound),
-			number(c.ESSMedian), number(c.ESSLeast), number(c.Draws), optional(c.MMD2), optional(c.MMD2Error),
-			optional(c.Accept), optional(c.Projected), optional(c.Divergent), number(c.Clamped))
+	records := []*record{of(&CellSummary{}, nil)}
+	for i := range s.Cells {
+		c := &s.Cells[i]
 		if len(c.Quantities) == 0 {
-			rows = append(rows, before)
+			records = append(records, of(c, nil))
 		}
-		for _, q := range c.Quantities {
-			row := append(slices.Clone(before), q.Name, optional(q.KS), optional(q.P), optional(q.PBonferroni), optional(q.ECDF))
-			for _, v := range q.Coverage {
-				row = append(row, number(v.Share), number(v.Lower), number(v.Upper))
-			}
-			rows = append(rows, row)
+		for j := range c.Quantities {
+			records = append(records, of(c, &c.Quantities[j]))
 		}
 	}
-	return writeCSV(w, header, rows)
+	return writeCSV(w, records)
 }
 
-// writePopulation writes a row for each cell and coefficient; se is the Monte Carlo standard
-// error of a share.
-func (s *Summary) writePopulation(w io.Writer) error {
-	header := slices.Concat([]string{"population"}, settingHeader, []string{"trials", "failed", "capped", "coefficient", "truth"})
-	for _, name := range slices.Concat(levels("cover"), levels("ls_cover")) {
-		header = append(header, name, name+"_se")
+func (s *Summary) record(c *CellSummary, q *QuantitySummary) *record {
+	filled := q != nil
+	if !filled {
+		q = new(QuantitySummary)
 	}
-	header = append(header, "margin", "width", "width_ratio", "contraction", "sharp", "sharp_cover95", "sharp_cover95_se", "unmixed", "divergent")
-	var rows [][]string
-	for _, c := range s.Cells {
-		before := append(append([]string{s.Population}, c.fields()...), strconv.Itoa(s.Trials), strconv.Itoa(c.Failed), strconv.Itoa(c.Capped))
-		if len(c.Quantities) == 0 {
-			rows = append(rows, before)
-		}
-		for i := range c.Quantities {
-			rows = append(rows, slices.Concat(before, c.Quantities[i].populationFields(), []string{optional(c.Unmixed), optional(c.Divergent)}))
-		}
-	}
-	return writeCSV(w, header, rows)
+	of := new(record).add("quantity", q.Name, "ks", q.KS, "p_value", q.P, "p_bonferroni", q.PBonferroni, "ecdf_p_value", q.ECDF)
+	of.levels("cover", func(i int, name string) {
+		v := q.Coverage[i]
+		of.add(name, v.Share, name+"_lower", v.Lower, name+"_upper", v.Upper)
+	})
+	return c.record().add("trials", s.Trials, "failed", c.Failed, "capped", c.Capped, "short", c.Short, "sound", c.Sound, "ess_median", c.ESSMedian,
+		"ess_least", c.ESSLeast, "draws", c.Draws, "mmd2", c.MMD2, "mmd2_error", c.MMD2Error, "accept", c.Accept, "projected", c.Projected,
+		"divergent", c.Divergent, "clamped", c.Clamped).join(of, filled)
 }
 
-// populationFields are those of a coefficient in a row of writePopulation.
-func (q *QuantitySummary) populationFields() []string {
-	of := q.Coefficient
-	row := []string{q.Name, number(of.Truth)}
-	for i := range Levels {
-		row = append(row, share(&q.Coverage[i])...)
+// populationRecord is of a coefficient; se is the Monte Carlo standard error of a share.
+func (s *Summary) populationRecord(c *CellSummary, q *QuantitySummary) *record {
+	filled := q != nil
+	if !filled {
+		q = &QuantitySummary{Coefficient: new(CoefficientSummary)}
 	}
-	for i := range Levels {
-		if of.LeastSquares == nil {
-			row = append(row, share(nil)...)
-			continue
-		}
-		row = append(row, share(&of.LeastSquares[i])...)
-	}
-	fits := 0
+	of, sharp := q.Coefficient, 0
 	if of.Sharp != nil {
-		fits = of.Sharp.Of
+		sharp = of.Sharp.Of
 	}
-	row = append(row, number(q.Margin()), number(of.Width), optional(of.Ratio), optional(of.Contraction), strconv.Itoa(fits))
-	return append(row, share(of.Sharp)...)
-}
-
-// share is a coverage and its standard error, empty of none.
-func share(c *Coverage) []string {
-	if c == nil {
-		return []string{"", ""}
-	}
-	return []string{number(c.Share), number(c.SE())}
+	r := new(record).add("coefficient", q.Name, "truth", of.Truth)
+	r.levels("cover", func(i int, name string) { r.share(name, &q.Coverage[i]) })
+	r.levels("ls_cover", func(i int, name string) {
+		if of.LeastSquares == nil {
+			r.share(name, nil)
+		} else {
+			r.share(name, &of.LeastSquares[i])
+		}
+	})
+	r.add("margin", q.Margin(), "width", of.Width, "width_ratio", of.Ratio, "contraction", of.Contraction, "sharp", sharp)
+	r.share("sharp_cover95", of.Sharp).add("unmixed", c.Unmixed, "divergent", c.Divergent)
+	whole := new(record).add("population", s.Population).join(c.record(), true)
+	return whole.add("trials", s.Trials, "failed", c.Failed, "capped", c.Capped).join(r, filled)
 }
 
 // WriteCSV writes a row for each cell: of each measure the mean and the standard deviation
 // over trials.
 func (s *Comparison) WriteCSV(w io.Writer) error {
-	header := append(slices.Clone(comparedHeader), "trials", "failed", "capped")
-	for _, name := range measureNames {
-		header = append(header, name, name+"_sd")
-	}
-	var rows [][]string
+	records := []*record{s.record(&ComparedCell{})}
 	for i := range s.Cells {
-		c := &s.Cells[i]
-		row := append(c.comparedFields(), strconv.Itoa(s.Trials), strconv.Itoa(c.Failed), strconv.Itoa(c.Capped))
-		for _, name := range measureNames {
-			if m := c.Get(name); m != nil {
-				row = append(row, number(m.Mean), optional(m.SD))
-			} else {
-				row = append(row, "", "")
-			}
-		}
-		rows = append(rows, append(row, c.Error))
+		records = append(records, s.record(&s.Cells[i]))
 	}
-	return writeCSV(w, append(header, "message"), rows)
+	return writeCSV(w, records)
+}
+
+func (s *Comparison) record(c *ComparedCell) *record {
+	r := c.compared().add("trials", s.Trials, "failed", c.Failed, "capped", c.Capped)
+	for _, name := range measureNames {
+		if m := c.Get(name); m != nil {
+			r.add(name, m.Mean, name+"_sd", m.SD)
+		} else {
+			r.add(name, nil, name+"_sd", nil)
+		}
+	}
+	return r.add("message", c.Error)
 }
 
 // WriteJSON writes the summary as one JSON object.
@@ -238,28 +258,4 @@ func writeJSON(w io.Writer, v any) error {
 	e.SetIndent("", " ")
 	e.SetEscapeHTML(false)
 	return e.Encode(v)
-}
-
-func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-
-// optional is empty for what does not exist.
-func optional(v *float64) string {
-	if v == nil {
-		return ""
-	}
-	return number(*v)
-}
-
-func flag(b bool) string {
-	if b {
-		return "1"
-	}
-	return "0"
-}
-
-func flags(all [len(Levels)]bool) (fields []string) {
-	for _, b := range all {
-		fields = append(fields, flag(b))
-	}
-	return fields
 }

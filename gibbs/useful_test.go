@@ -90,7 +90,7 @@ type useful struct{ refused, learned, covered, update float64 }
 // and parameters drawn from the narrow prior: how often it refuses, the median
 // of what it learned of the first slope, and how often that slope lies in its
 // 90 % interval; beside it what gibbs-ss-update learns of statistics that have the whole
-// ε. The table of docs/gibbs.md is
+// ε. All of the range, and a table:
 //
 //	go test ./gibbs -run WhereNoisy -geweke.long -v
 func TestWhereNoisyIsUseful(t *testing.T) {

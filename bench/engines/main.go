@@ -4,26 +4,36 @@
 // of n, ε and covariates, runs the engines that share the exact posterior on each,
 // and the published Gibbs kernel beside them.
 //
-//	go run ./bench/engines -md docs/engines.md -plot engines.svg -csv engines.csv
+//	go run ./bench/engines
 //
-// The tables go to stdout, or take their marked place in a Markdown file. It works
-// on one core, one engine after the other, in CPU seconds of the process; a run
-// that reaches the limit is cut, and the tables say so. Progress goes to stderr.
+// The table goes to stdout, in Markdown. It works on one core, one engine after the
+// other, in CPU seconds of the process; a run that reaches the limit is cut, and the
+// table says so. Progress goes to stderr.
+//
+//	go run ./bench/engines -method mcmc-ind -draws 10000 -prior prior.json -save DIR x.release.json
+//
+// runs one engine on a release, for bench/stan: its draws go to DIR, in Stan CSV and
+// scaled units, and the CPU seconds of warm-up and of sampling to stdout, as JSON.
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
-	"strconv"
-	"strings"
+	"slices"
 
 	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
 )
 
 func main() {
@@ -37,63 +47,36 @@ func main() {
 
 // settings are what the command line asks for.
 type settings struct {
-	rows, epsilons, covariates []float64
-	releases                   int
-	seed                       uint64
-	individual                 float64 // most rows of mcmc-ind
-	limit                      float64 // CPU seconds of a run's sampling
-	plan, reference            mcmc.Plan
-	csv, plot, markdown        string
+	limit               float64 // CPU seconds of a run's sampling
+	plan                mcmc.Plan
+	method, prior, save string
+	release             string // a file; empty: the grid
 }
 
 func parse(stderr io.Writer, args []string) (*settings, error) {
-	s := &settings{rows: []float64{10, 30, 100, 1000, 10000}, epsilons: []float64{0.1, 1, 10}, covariates: []float64{1, 3, 5, 10}}
+	s := &settings{}
 	f := flag.NewFlagSet("engines", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.Var((*numbers)(&s.rows), "n", "numbers of rows, a `LIST`")
-	f.Var((*numbers)(&s.epsilons), "eps", "privacy budgets, a `LIST`")
-	f.Var((*numbers)(&s.covariates), "p", "numbers of covariates, a `LIST`")
-	f.IntVar(&s.releases, "releases", 2, "`NUMBER` of simulated releases of a cell")
-	f.Uint64Var(&s.seed, "seed", 1, "seed of releases and chains, a `NUMBER`")
-	f.Float64Var(&s.individual, "individual", 1000, "most rows on which mcmc-ind is run, a `NUMBER`")
-	f.Float64Var(&s.limit, "limit", 2, "CPU `SECONDS` of sampling after which a run is cut")
+	f.Float64Var(&s.limit, "limit", 0.5, "CPU `SECONDS` of sampling after which a run on the grid is cut")
+	f.Uint64Var(&s.plan.Seed, "seed", 1, "seed of releases and chains, a `NUMBER`")
 	f.IntVar(&s.plan.Chains, "chains", 2, "`NUMBER` of chains of a run")
 	f.IntVar(&s.plan.Warmup, "warmup", 1000, "`NUMBER` of warm-up iterations of a chain")
+	f.IntVar(&s.plan.Draws, "draws", 0, "`NUMBER` of draws of a chain; default: until -ess")
 	f.Float64Var(&s.plan.ESS, "ess", 4000, "effective draws at which a run stops, a `NUMBER`")
-	f.Float64Var(&s.reference.ESS, "reference", 10000, "effective draws of the reference, a `NUMBER`")
-	f.StringVar(&s.csv, "csv", "", "`FILE` for a line of each run")
-	f.StringVar(&s.plot, "plot", "", "`FILE`.svg for the picture")
-	f.StringVar(&s.markdown, "md", "", "Markdown `FILE` that has a marked place for the tables")
+	f.StringVar(&s.method, "method", engines[0].name, "of a release: `NAME` of the engine")
+	f.StringVar(&s.prior, "prior", "", "of a release: prior `FILE`")
+	f.StringVar(&s.save, "save", ".", "of a release: `DIR` for the draws")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
-	if f.NArg() > 0 {
-		return nil, fmt.Errorf("%q is no flag", f.Arg(0))
+	if f.NArg() > 1 || !(s.limit > 0) {
+		return nil, errors.New("one release file at most, and a -limit above 0")
 	}
-	if s.releases < 1 || !(s.limit > 0) {
-		return nil, errors.New("-releases and -limit need a number above 0")
+	s.release, s.plan.Workers = f.Arg(0), s.plan.Chains
+	if s.plan.Draws > 0 {
+		s.plan.ESS = 0
 	}
-	s.plan.Seed, s.plan.Workers = s.seed, s.plan.Chains
-	s.reference.Chains, s.reference.Warmup, s.reference.Workers = 4, s.plan.Warmup, 4
-	s.reference.Seed = s.seed + 1
 	return s, nil
-}
-
-// numbers is a flag's comma-separated list.
-type numbers []float64
-
-func (l *numbers) String() string { return fmt.Sprint(*l) }
-
-func (l *numbers) Set(text string) error {
-	*l = nil
-	for _, word := range strings.Split(text, ",") {
-		v, err := strconv.ParseFloat(word, 64)
-		if err != nil || !(v > 0) {
-			return fmt.Errorf("%q is no number above 0", word)
-		}
-		*l = append(*l, v)
-	}
-	return nil
 }
 
 func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
@@ -102,16 +85,56 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 		return err
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // all chains in turn on one core
-	var all []outcome
-	for _, c := range s.cells() {
+	if s.release != "" {
+		return s.one(ctx, stdout)
+	}
+	all := make(map[cell][]outcome)
+	for _, c := range cells() {
 		fmt.Fprintf(stderr, "p = %d, ε = %g, n = %d\n", c.p, c.epsilon, c.n)
-		for k := range s.releases {
-			more, err := s.race(ctx, c, k)
-			if err != nil {
-				return fmt.Errorf("p = %d, ε = %g, n = %d, release %d: %w", c.p, c.epsilon, c.n, k+1, err)
-			}
-			all = append(all, more...)
+		if all[c], err = s.race(ctx, c); err != nil {
+			return fmt.Errorf("p = %d, ε = %g, n = %d: %w", c.p, c.epsilon, c.n, err)
 		}
 	}
-	return s.write(stdout, all)
+	s.table(stdout, all)
+	return nil
+}
+
+// one runs an engine on the release.
+func (s *settings) one(ctx context.Context, stdout io.Writer) error {
+	i := slices.IndexFunc(engines, func(e engine) bool { return e.name == s.method })
+	if i < 0 {
+		return fmt.Errorf("-method %q: there is none of this name", s.method)
+	}
+	r, err := release.ReadFile(s.release)
+	if err != nil {
+		return err
+	}
+	file, err := os.Open(s.prior)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	prior, err := model.ReadPrior(file, s.prior, &r.Schema)
+	if err != nil {
+		return err
+	}
+	s.limit = math.Inf(1)
+	var o outcome
+	if err := o.run(ctx, engines[i].method, &model.Problem{Releases: []*release.Release{r}, Prior: prior}, s); err != nil {
+		return err
+	}
+	for chain := range o.draws.NumChains() {
+		if err := write(o.draws, chain, filepath.Join(s.save, fmt.Sprintf("draws-%d.csv", chain+1))); err != nil {
+			return err
+		}
+	}
+	return json.NewEncoder(stdout).Encode(map[string]float64{"warmup": o.warmup, "sampling": o.sampling})
+}
+
+func write(draws *posterior.Draws, chain int, path string) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(draws.WriteStanCSV(file, chain, nil), file.Close())
 }

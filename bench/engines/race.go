@@ -5,19 +5,78 @@ package main
 import (
 	"context"
 	"errors"
-	"math"
 	"runtime"
-	"slices"
 	"syscall"
 	"time"
 
+	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts/exact"
 	"github.com/dpreg/dpreg/nuts/individual"
 	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/ssp"
 )
+
+// cell is a place in the grid.
+type cell struct {
+	p, n    int
+	epsilon float64
+}
+
+// The grid. It has more rows than columns and one more: statistics of fewer have no density,
+// and there is one engine.
+var (
+	covariates = []int{1, 5}
+	epsilons   = []float64{0.1, 1}
+	rows       = []int{100, 10000}
+)
+
+func cells() (all []cell) {
+	for _, p := range covariates {
+		for _, epsilon := range epsilons {
+			for _, n := range rows {
+				all = append(all, cell{p, n, epsilon})
+			}
+		}
+	}
+	return all
+}
+
+// The streams of the random numbers, the same in every cell.
+const (
+	parameterStream = iota
+	rowStream
+	noiseStream
+)
+
+// problem simulates a release: parameters from the box prior, statistics of n
+// rows by their exact law, and noise for ε.
+func (c cell) problem(ctx context.Context, seed uint64) (*model.Problem, error) {
+	shape := model.Shape{P: c.p, Intercept: true}
+	prior, x, law := model.BoxPrior(shape), model.NewParams(shape), model.NewMoments(shape)
+	model.NewConditionals(shape, prior, true).DrawPrior(x, mcmc.Stream(seed, parameterStream))
+	law.Set(x)
+	if !law.Factor() {
+		return nil, errors.New("the parameters drawn have a covariance that is singular in float64; take another -seed")
+	}
+	v := make([]float64, shape.Statistics())
+	law.RandExact(v, float64(c.n), mcmc.Stream(seed, rowStream))
+	exact, err := ssp.FromVector(shape.M(), int64(c.n), v)
+	if err != nil {
+		return nil, err
+	}
+	privacy := release.Privacy{Epsilon: c.epsilon, Neighbours: release.ReplaceOne}
+	noise := mechanisms.Simulated(mcmc.Stream(seed, noiseStream))
+	r, err := ssp.Publish(ctx, exact, dpreg.UnitDesign(c.p), privacy, release.Laplace, ssp.Exact, noise)
+	if err != nil {
+		return nil, err
+	}
+	return &model.Problem{Releases: []*release.Release{r}, Prior: prior}, nil
+}
 
 // engine is one that is compared.
 type engine struct {
@@ -25,6 +84,7 @@ type engine struct {
 	method model.Method
 }
 
+// engines are those of the exact posterior, then another.
 var engines = []engine{
 	{"mcmc-exact", exact.Method{}},
 	{"mcmc-ind", individual.Method{}},
@@ -32,115 +92,62 @@ var engines = []engine{
 	{"--kernel plain", gibbs.Update{Kernel: gibbs.Plain}},
 }
 
+// mostIndividuals is the most rows on which mcmc-ind is run.
+const mostIndividuals = 1000
+
 // outcome is what one engine did on one release.
 type outcome struct {
-	cell
-	release int
-	engine  string
-
-	warmupCut, cut bool    // by the limit: in warm-up, then all below is NaN; in sampling
+	left           bool    // not run
+	warmupCut, cut bool    // by the limit: in warm-up, then there is nothing below; in sampling
 	warmup         float64 // CPU seconds, of all chains
 	sampling       float64
-	draws          int
-	least, slope   float64 // effective draws, the smaller of bulk and tail: over all parameters, of θ₁
-	rhat           float64 // largest
-	leapfrogs      float64 // a draw
-	divergent      float64 // share of draws
-	correction     float64 // mean acceptance of the Gibbs kernel's correction
-	apart          distance
+	draws          *posterior.Draws
+	least, slope   float64 // effective draws a CPU second of sampling, the smaller of bulk and tail: over all parameters, of θ₁
 }
 
-// race runs the engines in turn on release k of a cell, after the reference.
-func (s *settings) race(ctx context.Context, c cell, k int) ([]outcome, error) {
-	problem, err := c.problem(ctx, s.seed, k)
+// race runs the engines in turn on the release of a cell.
+func (s *settings) race(ctx context.Context, c cell) (all []outcome, err error) {
+	problem, err := c.problem(ctx, s.plan.Seed)
 	if err != nil {
 		return nil, err
 	}
-	reference, err := timed(ctx, exact.Method{}, problem, s.reference, referenceShare*s.limit)
-	if err != nil {
-		return nil, err
-	}
-	var all []outcome
 	for _, e := range engines {
-		if _, ok := e.method.(individual.Method); ok && float64(c.n) > s.individual {
-			continue
+		o := outcome{left: e.method == (individual.Method{}) && c.n > mostIndividuals}
+		if !o.left {
+			err = o.run(ctx, e.method, problem, s)
 		}
-		o := outcome{cell: c, release: k + 1, engine: e.name}
-		if err := o.run(ctx, e.method, problem, s, reference.draws); err != nil {
+		if err != nil {
 			return nil, err
 		}
+		if o.draws != nil && !o.warmupCut {
+			slope := o.draws.Column(o.draws.Index("theta[1]"))
+			least, _ := o.draws.MinESS(1)
+			o.least, o.slope = least/o.sampling, min(posterior.ESSBulk(slope), posterior.ESSTail(slope))/o.sampling
+		}
+		o.draws = nil // of all cells they would fill the memory
 		all = append(all, o)
 	}
 	return all, nil
 }
 
-// What warm-up, and the whole of a reference, may take: so many limits.
-const (
-	warmupShare    = 2
-	referenceShare = 3
-)
+// warmupShare is what warm-up may take: so many limits.
+const warmupShare = 2
 
 // fewest is the number of draws of a chain that say something.
 const fewest = 20
 
 // run runs the method twice from the same seed: to the first draw, and to the end.
 // The difference of the CPU times is that of sampling.
-func (o *outcome) run(ctx context.Context, m model.Method, problem *model.Problem, s *settings, reference *posterior.Draws) error {
+func (o *outcome) run(ctx context.Context, m model.Method, problem *model.Problem, s *settings) (err error) {
 	first := s.plan
 	first.ESS, first.Draws = 0, 1
-	warmup, err := timed(ctx, m, problem, first, warmupShare*s.limit)
-	if err != nil {
+	if _, o.warmup, o.warmupCut, err = timed(ctx, m, problem, first, warmupShare*s.limit); err != nil || o.warmupCut {
 		return err
 	}
-	o.warmup, o.warmupCut = warmup.seconds, warmup.cut
-	if o.warmupCut {
-		return nil
-	}
-	whole, err := timed(ctx, m, problem, s.plan, warmup.seconds+s.limit)
-	if err != nil {
-		return err
-	}
-	o.sampling, o.cut = whole.seconds-warmup.seconds, whole.cut
-	if o.warmupCut = whole.draws.NumDraws() < fewest; !o.warmupCut {
-		o.read(whole.draws)
-		o.apart = apart(whole.draws, reference, o.p)
-	}
-	return nil
-}
-
-// read takes what the draws say.
-func (o *outcome) read(d *posterior.Draws) {
-	o.draws = d.NumChains() * d.NumDraws()
-	o.least, _ = d.MinESS(1)
-	slope := d.Column(d.Index("theta[1]"))
-	o.slope = min(posterior.ESSBulk(slope), posterior.ESSTail(slope))
-	for j := range d.Names {
-		if r := posterior.RHat(d.Column(j)); !(r <= o.rhat) {
-			o.rhat = r
-		}
-	}
-	o.leapfrogs, o.divergent, o.correction = infoMean(d, "n_leapfrog__"), infoMean(d, "divergent__"), infoMean(d, "correction__")
-}
-
-// infoMean is the mean of a sampler's column, NaN where it has none.
-func infoMean(d *posterior.Draws, name string) float64 {
-	j, sum := slices.Index(d.InfoNames, name), 0.0
-	if j < 0 {
-		return math.NaN()
-	}
-	for _, info := range d.Info {
-		for i := j; i < len(info); i += len(d.InfoNames) {
-			sum += info[i]
-		}
-	}
-	return sum / float64(d.NumChains()*d.NumDraws())
-}
-
-// ran is what a run took.
-type ran struct {
-	draws   *posterior.Draws
-	seconds float64
-	cut     bool
+	whole := 0.0
+	o.draws, whole, o.cut, err = timed(ctx, m, problem, s.plan, o.warmup+s.limit)
+	o.sampling, o.warmupCut = whole-o.warmup, err == nil && o.draws.NumDraws() < fewest
+	return err
 }
 
 // errLimit ends a run that takes too long.
@@ -149,11 +156,11 @@ var errLimit = errors.New("the limit of CPU seconds is reached")
 // timed runs a method until its plan is done or a limit of CPU seconds is reached;
 // the chains, as many as the plan's workers, have then come about as far as each
 // other.
-func timed(ctx context.Context, m model.Method, problem *model.Problem, plan mcmc.Plan, limit float64) (r ran, err error) {
+func timed(ctx context.Context, m model.Method, problem *model.Problem, plan mcmc.Plan, limit float64) (draws *posterior.Draws, seconds float64, cut bool, err error) {
 	runtime.GC() // each run pays for its own garbage
 	before, err := cpu()
 	if err != nil {
-		return r, err
+		return nil, 0, false, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -164,16 +171,15 @@ func timed(ctx context.Context, m model.Method, problem *model.Problem, plan mcm
 			cancel(errLimit)
 		}
 	}
-	r.draws, err = m.Sample(ctx, problem, plan)
+	draws, err = m.Sample(ctx, problem, plan)
 	if err != nil && context.Cause(ctx) == errLimit {
-		r.cut, err = true, nil
+		cut, err = true, nil
 	}
 	if err != nil {
-		return r, err
+		return nil, 0, false, err
 	}
 	after, err := cpu()
-	r.seconds = (after - before).Seconds()
-	return r, err
+	return draws, (after - before).Seconds(), cut, err
 }
 
 // cpu is the CPU time of this process so far, its own and the system's for it.

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/integrate"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/dpreg/dpreg/vi"
@@ -212,4 +214,94 @@ func (a *adult) code() *vi.Rows {
 	}
 	standardise(rows, len(adultNumeric))
 	return rows
+}
+
+// partition deals records to ten clients, half of them small and half large, with classes
+// in unequal shares. With N records, M clients and λ the share of negative records,
+//
+//	N_small = ⌊N/M (1 − ρ)⌋,  N_large = ⌊N/M (1 + ρ)⌋,
+//
+// and ⌊N_small (λ + (1 − λ)κ)⌋ of a small client's records are negative. ρ = κ = 0 makes
+// all alike; κ = 1 makes small clients all negative, κ = −λ/(1 − λ) all positive.
+type partition struct{ rho, kappa float64 }
+
+const clients = 10
+
+// partitions are the paper's.
+var partitions = map[string]partition{"A": {}, "B": {0.9, 0.95}, "C": {0.7, -3}, "D": {0.6, -1.5}}
+
+// deal returns the indices of each client's records, whose class y is 0 or 1, small
+// clients first. What is left over is dealt to nobody. It is an error where there are too
+// few of a class.
+func (p partition) deal(y []float64, rng *rand.Rand) (dealt [][]int, err error) {
+	const half = clients / 2
+	var classes [2][]int
+	for i, class := range y {
+		classes[int(class)] = append(classes[int(class)], i)
+	}
+	each, share := float64(len(y))/clients, float64(len(classes[0]))/float64(len(y))
+	small, large := int(each*(1-p.rho)), int(each*(1+p.rho))
+	negatives := int(math.Floor(float64(small) * (share + (1-share)*p.kappa)))
+	for class, wanted := range [2]int{negatives, small - negatives} {
+		if small < 1 || wanted < 0 || wanted*half > len(classes[class]) {
+			return nil, fmt.Errorf("%d records are too few for %d clients with ρ = %v, κ = %v", len(y), clients, p.rho, p.kappa)
+		}
+	}
+	for range half {
+		var records []int
+		for class, n := range [2]int{negatives, small - negatives} {
+			records = append(records, classes[class][:n]...)
+			classes[class] = classes[class][n:]
+		}
+		dealt = append(dealt, records)
+	}
+	rest := append(append([]int{}, classes[0]...), classes[1]...)
+	rng.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
+	for range half {
+		dealt = append(dealt, rest[:large:large])
+		rest = rest[large:]
+	}
+	return dealt, nil
+}
+
+// predictor is xᵀθ at a fitted law, over √(1 + π xᵀVx/8): the logistic function of it is
+// about the probability averaged over the law (MacKay, Neural Computation 4, 1992).
+func predictor(x, mean, sd []float64) float64 {
+	m, v := 0., 0.
+	for j, u := range x {
+		m += u * mean[j]
+		v += u * u * sd[j] * sd[j]
+	}
+	return m / math.Sqrt(1+math.Pi*v/8)
+}
+
+// predict returns the share of responses on whose side the predictor is, and the mean log
+// probability of the responses.
+func predict(rows *vi.Rows, mean, sd []float64) (accuracy, logLik float64) {
+	n := float64(len(rows.Y))
+	for i, y := range rows.Y {
+		a := predictor(rows.X[i*rows.P:(i+1)*rows.P], mean, sd)
+		if a > 0 == (y == 1) {
+			accuracy += 1 / n
+		}
+		if y == 0 {
+			a = -a
+		}
+		logLik -= (math.Max(-a, 0) + math.Log1p(math.Exp(-math.Abs(a)))) / n // log σ(a)
+	}
+	return accuracy, logLik
+}
+
+// auc is the area under the receiver operating characteristic: the share of pairs of a
+// response 1 and a response 0 in which the first has the larger score, ties counting
+// half (Mann and Whitney's statistic).
+func auc(score, y []float64) float64 {
+	sorted, order := slices.Clone(score), make([]int, len(score))
+	floats.Argsort(sorted, order)
+	ones := make([]bool, len(order))
+	for i, at := range order {
+		ones[i] = y[at] == 1
+	}
+	tpr, fpr, _ := stat.ROC(nil, sorted, ones, nil)
+	return integrate.Trapezoidal(fpr, tpr)
 }

@@ -1,5 +1,6 @@
 // Command published repeats published experiments with variational inference under
-// differential privacy:
+// differential privacy, and compares it (federated), and other published methods for several
+// custodians, with what is inferred from releases:
 //
 //	go run ./bench/published abalone abalone.data       # Jälkö, Dikmen & Honkela 2017
 //	go run ./bench/published hierarchical               # d3p: Prediger et al. 2022
@@ -7,6 +8,8 @@
 //	go run ./bench/published workshop-A DIR             # and -B, -C, -D: Sharma et al. 2019
 //	go run ./bench/published -seeds 500 thesis-dataset  # Sharma's thesis, 2019
 //	go run ./bench/published -seeds 100 thesis-datapoint
+//	go run ./bench/published -seed 0 federated DIR
+//	go run ./bench/published -seed 0 -seeds 60 custodians   # and custodians-gaussian
 //
 // abalone.data is UCI's file, and DIR a directory with UCI's adult.data and adult.test.
 // With -only TEXT, settings that do not begin with it are left out. The table goes to
@@ -31,6 +34,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/vi/pvi"
 )
 
 func main() {
@@ -53,15 +57,18 @@ var studies = map[string]struct {
 	needs string
 	open  func(source) (*study, error)
 }{
-	"abalone":          {"UCI's abalone.data", abaloneStudy},
-	"hierarchical":     {"", groupsStudy},
-	"mixture":          {"", clustersStudy},
-	"workshop-A":       {needsAdult, workshopStudy("A")},
-	"workshop-B":       {needsAdult, workshopStudy("B")},
-	"workshop-C":       {needsAdult, workshopStudy("C")},
-	"workshop-D":       {needsAdult, workshopStudy("D")},
-	"thesis-dataset":   {"", thesisDataset},
-	"thesis-datapoint": {"", thesisDatapoint},
+	"abalone":             {"UCI's abalone.data", abaloneStudy},
+	"hierarchical":        {"", groupsStudy},
+	"mixture":             {"", clustersStudy},
+	"workshop-A":          {needsAdult, workshopStudy("A")},
+	"workshop-B":          {needsAdult, workshopStudy("B")},
+	"workshop-C":          {needsAdult, workshopStudy("C")},
+	"workshop-D":          {needsAdult, workshopStudy("D")},
+	"thesis-dataset":      {"", thesisDataset},
+	"thesis-datapoint":    {"", thesisDatapoint},
+	"federated":           {needsAdult, federatedStudy},
+	"custodians":          {"", custodiansStudy(0)},
+	"custodians-gaussian": {"", custodiansStudy(1e-6)},
 }
 
 const needsAdult = "a directory with UCI's adult.data and adult.test"
@@ -169,4 +176,16 @@ func budgetName(epsilon float64) string {
 // simulated is randomness that a seed repeats.
 func simulated(seed, stream uint64) *mechanisms.Entropy {
 	return mechanisms.Simulated(rand.New(rand.NewPCG(seed, stream)))
+}
+
+// serve starts a server of clients with these rules.
+func serve(f pvi.Family, prior []float64, damping float64, budget *pvi.Budget, guard *pvi.Guard, rules ...pvi.Rule) (*pvi.Server, error) {
+	clients := make([]*pvi.Client, len(rules))
+	for m, rule := range rules {
+		var err error
+		if clients[m], err = pvi.NewClient(rule, damping, budget); err != nil {
+			return nil, fmt.Errorf("client %d: %w", m+1, err)
+		}
+	}
+	return pvi.NewServer(f, prior, clients, guard)
 }

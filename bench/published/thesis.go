@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/dpreg/dpreg/mechanisms"
@@ -32,7 +31,7 @@ added by each client (individual), or in shares of which only the sum is seen
 const datapointNote = `
 
 Records are protected one by one; ten a client, sd of y's noise 0.5. Damping is 1 for
-DP-SGD and 0.1 for the others.`
+DP-SGD and 0.1 for the analytic update.`
 
 // How the noise of clients that are protected as a whole is shared.
 const (
@@ -48,7 +47,6 @@ const (
 const (
 	analytic = "analytic"
 	descent  = "DP-SGD"
-	hybrid   = "hybrid" // by descent from where analytic leads, which the thesis leaves as future work (4.2.3)
 )
 
 // thesisDataset has the published settings, then how they depend on M, ρ and C.
@@ -65,12 +63,6 @@ func thesisDataset(source) (*study, error) {
 	adaptive := base
 	adaptive.sharing, adaptive.quantile = aggregated, &pvi.Quantile{Target: 0.5, Rate: 0.2, Noise: 5}
 	s.add(adaptive, "aggregated, C → median")
-	for _, clip := range []float64{0.25, 1, 4, 5, 8, 16, 32, 64} {
-		noiseless := base
-		noiseless.clip, noiseless.multiplier = clip, 0
-		noiseless.rounds = 100 + int(600/clip) // a factor grows by αC a round at most
-		s.add(noiseless, "no noise")
-	}
 	return s.study, nil
 }
 
@@ -80,14 +72,9 @@ func thesisDatapoint(source) (*study, error) {
 	for _, clip := range []float64{0.25, 1, 4, 8, 16, 32, 64} {
 		s.add(thesis{clients: 20, records: 10, prior: 5, sd: 0.5, damping: 0.1, rounds: 77, clip: clip, multiplier: 5, local: analytic}, analytic)
 	}
-	for _, local := range []string{descent, hybrid} {
-		for _, prior := range []float64{5, 1} {
-			t := thesis{clients: 5, records: 10, prior: prior, sd: 0.5, damping: 0.1, rounds: 500, clip: 10, multiplier: 1, local: local}
-			if local == descent {
-				t.damping = 1
-			}
-			s.add(t, fmt.Sprintf("%s, θ ~ N(0, %v²)", local, prior))
-		}
+	for _, prior := range []float64{5, 1} {
+		t := thesis{clients: 5, records: 10, prior: prior, sd: 0.5, damping: 1, rounds: 500, clip: 10, multiplier: 1, local: descent}
+		s.add(t, fmt.Sprintf("%s, θ ~ N(0, %v²)", descent, prior))
 	}
 	return s.study, nil
 }
@@ -111,11 +98,8 @@ func (t thesis) row(runs [][]float64) []string {
 	slices.Sort(kl)
 	quantile := func(p float64) string { return fmt.Sprintf("%.3g", stat.Quantile(p, stat.Empirical, kl, nil)) }
 	row := []string{quantile(0.5), quantile(0.25) + " - " + quantile(0.75), fmt.Sprintf("%.2g", stat.Mean(column(runs, 1), nil))}
-	switch {
-	case t.sharing == published:
+	if t.sharing == published {
 		return append(row, "none", "none")
-	case t.multiplier == 0:
-		return append(row, "", "")
 	}
 	byMoments, byPLD, err := t.spent()
 	if err != nil {
@@ -151,22 +135,19 @@ func (t thesis) run(ctx context.Context, seed uint64) ([]float64, error) {
 	f := pvi.Family{Dim: 1, Full: t.local == analytic}
 	prior := f.Isotropic(t.prior)
 	exact := slices.Clone(prior)
-	all := make([]*pvi.Client, t.clients)
-	for m := range all {
+	rules := make([]pvi.Rule, t.clients)
+	for m := range rules {
 		rows := t.simulate(theta, rng)
 		for i, x := range rows.X {
 			exact[0] += x * rows.Y[i] / (t.sd * t.sd)
 			exact[1] += x * x / (t.sd * t.sd)
 		}
-		rule, err := t.rule(rows, mechanisms.NewStream(simulated(seed, uint64(m)+1)))
-		if err != nil {
-			return nil, fmt.Errorf("client %d: %w", m+1, err)
-		}
-		if all[m], err = pvi.NewClient(rule, t.damping, nil); err != nil {
+		var err error
+		if rules[m], err = t.rule(rows, mechanisms.NewStream(simulated(seed, uint64(m)+1))); err != nil {
 			return nil, fmt.Errorf("client %d: %w", m+1, err)
 		}
 	}
-	server, err := pvi.NewServer(f, prior, all, t.guard(seed))
+	server, err := serve(f, prior, t.damping, nil, t.guard(seed), rules...)
 	if err != nil {
 		return nil, err
 	}
@@ -209,36 +190,7 @@ func (t thesis) rule(rows *vi.Rows, stream *mechanisms.Stream) (pvi.Rule, error)
 		return closed, err
 	}
 	o := pvi.GradientOptions{Steps: 50, Batch: 1, Scale: 1 / float64(t.records), InVariance: true, Mean: &vi.SGD{Rate: 1e-5}, LogVar: &vi.SGD{Rate: 1e-2}, Protect: protect}
-	steps, err := pvi.NewGradient(closed.Normal, o)
-	if err != nil || t.local == descent {
-		return steps, err
-	}
-	return warmed{steps, closed}, nil
-}
-
-// warmed starts each update of one coefficient's law from the cavity times a noisy analytic
-// factor, where that is a law.
-type warmed struct {
-	*pvi.Gradient
-	closed *pvi.Analytic
-}
-
-// Spends implements pvi.Rule.
-func (w warmed) Spends() []accounting.Training {
-	return append(w.Gradient.Spends(), w.closed.Spends()...)
-}
-
-// Aim implements pvi.Rule: Gradient starts at its global law, and its cavity is that less
-// its factor.
-func (w warmed) Aim(dst, global, factor []float64) {
-	near, start := make([]float64, 2), make([]float64, 2)
-	w.closed.Aim(near, nil, nil)
-	floats.SubTo(start, global, factor)
-	floats.Add(start, near)
-	if !w.Family().Proper(start) {
-		start, near = global, factor // the noise left no law
-	}
-	w.Gradient.Aim(dst, start, near)
+	return pvi.NewGradient(closed.Normal, o)
 }
 
 func (t thesis) iterate(ctx context.Context, f pvi.Family, server *pvi.Server, exact []float64) ([]float64, error) {

@@ -212,14 +212,12 @@ func (w workshop) spent(one accounting.Training, updates int, delta float64) (fl
 
 // partitioned runs rounds of as many draws as there are clients, until no budget is left.
 func (r *workshopRun) partitioned(ctx context.Context, draw func() int) (law []float64, updates []int, err error) {
-	all := make([]*pvi.Client, len(r.rules))
-	for m, rule := range r.rules {
-		if all[m], err = pvi.NewClient(rule, 0.1, nil); err != nil {
-			return nil, nil, fmt.Errorf("client %d: %w", m+1, err)
-		}
+	var rules []pvi.Rule
+	for _, rule := range r.rules {
+		rules = append(rules, rule)
 	}
 	f := r.rules[0].Family()
-	server, err := pvi.NewServer(f, f.Isotropic(1), all, nil)
+	server, err := serve(f, f.Isotropic(1), 0.1, nil, nil, rules...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -227,12 +225,12 @@ func (r *workshopRun) partitioned(ctx context.Context, draw func() int) (law []f
 	if r.method == pviMethod {
 		rounds = 100
 	}
-	updates = make([]int, len(all))
+	updates = make([]int, len(rules))
 	for range rounds {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
-		for range all {
+		for range rules {
 			if m := draw(); updates[m] < r.left[m] {
 				server.Asynchronous(m)
 				updates[m]++

@@ -32,7 +32,7 @@ func Example() {
 		return
 	}
 	problem := &model.Problem{Releases: []*release.Release{r}, Prior: prior}
-	for _, m := range []model.Method{rivals.NormalX{}, rivals.FixedS{}} {
+	for _, m := range []model.Method{rivals.NormalX, rivals.FixedS} {
 		draws, err := m.Sample(context.Background(), problem, mcmc.Plan{Chains: 4, Warmup: 1000, Draws: 4000, Seed: 1})
 		if err != nil {
 			fmt.Println(err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/variate"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
 )
 
@@ -104,4 +105,45 @@ func mulLower(dst, l, a []float64, p int, c float64) {
 			}
 		}
 	}
+}
+
+// group is a Σ with the parties that have it.
+type group struct {
+	mixture   *model.Mixture
+	drawn     bool // Σ has been
+	rows      float64
+	moves     []*move
+	scale     []float64 // Ψ + Σ S_j, then its Cholesky factor
+	factor    []float64 // of Σ
+	sigma     []float64 // Σ
+	precision []float64 // Σ⁻¹
+	work      []float64
+}
+
+func newGroup(prior *model.Prior, p int) *group {
+	square := func() []float64 { return make([]float64, p*p) }
+	return &group{mixture: model.NewMixture(prior), scale: square(), factor: square(), sigma: square(), precision: square(), work: make([]float64, p)}
+}
+
+// drawSigma draws Σ ~ InvWishart(Ψ + Σ S_j, ν + Σ n_j); false where rounding leaves
+// that scale indefinite.
+func (g *group) drawSigma(rng *rand.Rand) bool {
+	p, x := len(g.work), g.mixture.Covariates
+	if g.drawn && !g.mixture.DrawCovariates(g.sigma, rng) {
+		return false
+	}
+	copy(g.scale, x.Scale)
+	for _, w := range g.moves {
+		for i, v := range w.s {
+			g.scale[i] += v
+		}
+	}
+	if !dense.Cholesky(g.scale, p) {
+		return false
+	}
+	variate.InverseWishartFactor(g.factor, g.scale, p, x.Dof+g.rows, g.work, rng)
+	dense.InverseFromCholesky(g.precision, g.factor, p)
+	dense.LLt(g.sigma, g.factor, p)
+	g.drawn = true
+	return true
 }

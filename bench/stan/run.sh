@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
-go build -o "$build/engines" ./engines
+go build -o "$build/engines" ../engines
 
 export GOMAXPROCS=1 R_MAKEVARS_USER=$PWD/Makevars
 

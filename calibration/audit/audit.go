@@ -16,8 +16,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/ssp"
+	"github.com/dpreg/dpreg/table"
 )
 
 // FalseAlarm is the probability with which the bounds of one audit are wrong, at least
@@ -103,7 +109,7 @@ func (a *Audit) Run(ctx context.Context, path Path) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Columns: a.Columns, Privacy: a.Privacy, Noise: b.noise, Releases: a.Releases, Pilot: pilot, Checks: t.checks(b)}
+	r := &Result{Columns: a.Columns, Privacy: a.Privacy, Noise: b.noise, Releases: a.Releases, Pilot: pilot, Checks: b.checks(t)}
 	for i, q := range questions {
 		r.Bounds = append(r.Bounds, q.answer(limits[i], t.scores[i]))
 	}
@@ -128,4 +134,41 @@ func (a *Audit) Settle() error {
 	}
 	a.Noise, a.Privacy = s.Mechanism, s.Privacy
 	return nil
+}
+
+// Path is a way from rows to releases. It reads a table, CSV in the data's units, and
+// returns what publishes it: with fresh noise at each call, by any number of goroutines
+// at once. trial numbers the calls of an audit, for paths that are to be repeatable.
+type Path func(ctx context.Context, csv string) (publisher, error)
+
+type publisher = func(ctx context.Context, trial int) (*release.Release, error)
+
+// Released is the path of custody.Publish, with the noise of the operating system, but that
+// rows are read and summed once.
+func (a *Audit) Released() Path {
+	return a.released(func(int) *mechanisms.Entropy { return nil })
+}
+
+func (a *Audit) released(entropy func(trial int) *mechanisms.Entropy) Path {
+	return func(ctx context.Context, csv string) (publisher, error) {
+		d := a.design()
+		s, err := dpreg.Accumulate(ctx, table.CSV(strings.NewReader(csv), "pair", d), d)
+		if err != nil {
+			return nil, err
+		}
+		order, err := a.order(s)
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context, trial int) (*release.Release, error) {
+			o := *order
+			o.Entropy = entropy(trial)
+			return o.Publish(ctx)
+		}, nil
+	}
+}
+
+// order is that of a release of sums of rows.
+func (a *Audit) order(s *ssp.Statistics) (*custody.Settled, error) {
+	return custody.Settle(custody.Order{Rows: custody.Summed(s), Design: a.design(), Privacy: a.Privacy, Mechanism: a.Noise})
 }

@@ -3,9 +3,14 @@ package audit
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/dpreg/dpreg/internal/parallel"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/ssp"
 )
@@ -15,12 +20,19 @@ import (
 type bench struct {
 	*Audit
 	sides   [2]side
-	publish [2]func(ctx context.Context, trial int) (*release.Release, error)
+	publish [2]publisher
 	noise   release.Noise
 	laws    []law // of each entry
 	fine    []cells
 	quarter []cells
+	// expected are the probabilities of what is counted: the noise of each entry, in fine
+	// cells; of each pair of entries, and of each entry and itself in the release before, in
+	// quarters; the last bits of statistics of each data set.
+	expected [][]float64
 }
+
+// lowValues is the number of values of the bits that are looked at.
+const lowValues = 64
 
 func (a *Audit) open(ctx context.Context, path Path) (*bench, error) {
 	b := &bench{Audit: a, sides: a.pair()}
@@ -42,7 +54,25 @@ func (a *Audit) open(ctx context.Context, path Path) (*bench, error) {
 	for _, l := range b.laws {
 		b.fine, b.quarter = append(b.fine, l.cells(64)), append(b.quarter, l.cells(4))
 	}
+	for _, c := range b.fine {
+		b.expected = append(b.expected, c.probability)
+	}
+	b.pairs(func(i, j int) { b.expected = append(b.expected, b.quarter[i].with(b.quarter[j])) })
+	uniform := slices.Repeat([]float64{1. / lowValues}, lowValues)
+	b.expected = append(b.expected, uniform, uniform)
 	return b, nil
+}
+
+// pairs visits i < j, and then each entry and itself.
+func (b *bench) pairs(visit func(i, j int)) {
+	for i := range b.laws {
+		for j := i + 1; j < len(b.laws); j++ {
+			visit(i, j)
+		}
+	}
+	for i := range b.laws {
+		visit(i, i)
+	}
 }
 
 // block is the number of trials that a worker does at once.
@@ -51,56 +81,209 @@ const block = 500
 // run does trials number first to first+trials−1. Guesses are kept where limits is nil,
 // else scored, at each limit.
 func (b *bench) run(ctx context.Context, first, trials int, limits []float64, progress func(n int)) (*tally, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	sum := b.newTally(limits)
-	var next int
 	var mu sync.Mutex
-	var group sync.WaitGroup
-	take := func() (begin, n int) {
+	err := parallel.Each(ctx, b.Workers, (trials+block-1)/block, nil, func(ctx context.Context, i int) error {
+		t, begin := b.newTally(limits), i*block
+		n := min(block, trials-begin)
+		if err := b.block(ctx, t, first+begin, n); err != nil {
+			return err
+		}
 		mu.Lock()
 		defer mu.Unlock()
-		begin, n = first+next, min(block, trials-next)
-		next += n
-		return begin, n
-	}
-	for range b.Workers {
-		group.Go(func() {
-			t := b.newTally(limits)
-			for begin, n := take(); n > 0; begin, n = take() {
-				if err := b.block(ctx, t, begin, n, limits); err != nil {
-					cancel(err)
-					return
-				}
-				mu.Lock()
-				progress(n)
-				mu.Unlock()
-			}
-			mu.Lock()
-			sum.merge(t)
-			mu.Unlock()
-		})
-	}
-	group.Wait()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	return sum, nil
+		sum.merge(t)
+		progress(n)
+		return nil
+	})
+	return sum, err
 }
 
 // block does trials that share a generator of coins.
-func (b *bench) block(ctx context.Context, t *tally, first, trials int, limits []float64) error {
+func (b *bench) block(ctx context.Context, t *tally, first, trials int) error {
 	coins := rand.New(rand.NewPCG(b.Seed, uint64(first)))
-	t.last = nil
 	for trial := first; trial < first+trials; trial++ {
 		chosen := coins.IntN(2)
 		r, err := b.publish[chosen](ctx, trial)
 		if err == nil {
-			err = b.observe(t, r, chosen, limits)
+			err = b.observe(t, r, chosen)
 		}
 		if err != nil {
 			return fmt.Errorf("release %d: %w", trial+1, err)
 		}
 	}
 	return nil
+}
+
+// tally is what is counted over trials.
+type tally struct {
+	limits  []float64
+	guesses []guess // where there are no limits yet
+	scores  []score
+
+	misstated, off int
+	counts         [][]int      // by what is expected
+	keys           [][2]float64 // the noise on two entries of each release
+	last           []int        // the trial before: its quarters
+}
+
+func (b *bench) newTally(limits []float64) *tally {
+	t := &tally{limits: limits, scores: make([]score, len(limits)), counts: make([][]int, len(b.expected))}
+	for i, p := range b.expected {
+		t.counts[i] = make([]int, len(p))
+	}
+	return t
+}
+
+// observe takes one release, of the data set chosen.
+func (b *bench) observe(t *tally, r *release.Release, chosen int) error {
+	if r.Dim() != b.Columns {
+		return fmt.Errorf("it has %d columns, not %d", r.Dim(), b.Columns)
+	}
+	z := r.Statistics.Vector()
+	if r.Noise != b.noise || r.Privacy == nil || *r.Privacy != b.Privacy || b.counted() != (r.NNoise == b.noise.Scale) {
+		t.misstated++
+	}
+	low := t.counts[len(t.counts)-2+chosen]
+	for _, x := range z {
+		units := x / b.noise.Lattice
+		if units != math.Floor(units) {
+			t.off++
+		}
+		low[int64(math.Floor(units))&(lowValues-1)]++
+	}
+	if b.counted() {
+		z = append([]float64{float64(r.N)}, z...)
+	}
+	t.guess(guess{b.ratio(z), chosen == 0})
+	b.compare(t, z, b.sides[chosen].sums)
+	return nil
+}
+
+// ratio is the log-likelihood ratio of the first data set to the second.
+func (b *bench) ratio(z []float64) float64 {
+	sum := 0.0
+	for i, l := range b.laws {
+		sum += l.logRatio(z[i]-b.sides[0].sums[i], z[i]-b.sides[1].sums[i])
+	}
+	if b.Noise == release.Laplace {
+		sum /= b.noise.Scale
+	}
+	return sum
+}
+
+func (t *tally) guess(g guess) {
+	if t.limits == nil {
+		t.guesses = append(t.guesses, g)
+	}
+	for i, c := range t.limits {
+		t.scores[i].add(g, c)
+	}
+}
+
+// compare puts the noise into cells, each entry's and those of pairs.
+func (b *bench) compare(t *tally, z, sums []float64) {
+	now, table := make([]int, len(z)), 0
+	for ; table < len(z); table++ {
+		units := (z[table] - sums[table]) / b.laws[table].unit
+		t.counts[table][b.fine[table].find(units)]++
+		now[table] = b.quarter[table].find(units)
+	}
+	b.pairs(func(i, j int) {
+		at := now
+		if i == j {
+			at = t.last
+		}
+		if at != nil {
+			t.counts[table][at[i]*len(b.quarter[j].probability)+now[j]]++
+		}
+		table++
+	})
+	t.last = now
+	k := len(z) - 2 // n, whose noise is coarse, is not among the last two
+	t.keys = append(t.keys, [2]float64{z[k] - sums[k], z[k+1] - sums[k+1]})
+}
+
+// merge adds another tally, in whatever order.
+func (t *tally) merge(other *tally) {
+	t.guesses = append(t.guesses, other.guesses...)
+	t.keys = append(t.keys, other.keys...)
+	t.misstated, t.off = t.misstated+other.misstated, t.off+other.off
+	for i, s := range other.scores {
+		t.scores[i].correct += s.correct
+		t.scores[i].wrong += s.wrong
+		t.scores[i].trials += s.trials
+	}
+	for i, counts := range other.counts {
+		for j, n := range counts {
+			t.counts[i][j] += n
+		}
+	}
+}
+
+// Check is a property that noise must have. Value is a number of releases or entries
+// that do not have it; or, for a test of a law, the p-value, multiplied by the
+// number of tests made for it.
+type Check struct {
+	Name    string  `json:"name"`
+	Value   float64 `json:"value"`
+	Passed  bool    `json:"passed"`
+	Failure string  `json:"-"` // what a failure means
+}
+
+// tested is the number of checks that can fail by chance.
+const tested = 3
+
+// checks are Pearson's tests, and counts that have to be 0. A law in pieces of 1/128 of
+// its probability at least, and 2000 releases, make for an expected count of 15; each
+// check has FalseAlarm/tested, divided by its number of tests.
+//
+// Two sound releases agree in the noise on two entries with a probability of 1/16t², t the
+// scale in units, which is above 2³⁵ up to MaxEpsilon: among 10⁸ of each data set, two that
+// do have a probability below 1e-6.
+func (b *bench) checks(t *tally) []Check {
+	var p []float64
+	for i, counts := range t.counts {
+		p = append(p, pearson(counts, b.expected[i]))
+	}
+	entries, low := len(b.laws), len(p)-2
+	return []Check{
+		count("claims", t.misstated, "%d releases state another privacy or noise than the claim calls for"),
+		count("lattice", t.off, "%d statistics are no multiple of the lattice's spacing: noise that is rounded like the sum betrays it"),
+		count("repeated", t.repeated(), "%d releases have the noise of another one: two such give away what is under it"),
+		test("law", p[:entries], "an entry's noise does not have the law that the claim calls for"),
+		test("independence", p[entries:low], "the noise on an entry tells of that on another one, or in the next release"),
+		test("low bits", p[low:], "the last bits of the statistics are not uniform: their support tells of the sum"),
+	}
+}
+
+func count(name string, n int, failure string) Check {
+	return Check{name, float64(n), n == 0, fmt.Sprintf(failure, n)}
+}
+
+func test(name string, p []float64, failure string) Check {
+	least := min(1, slices.Min(p)*float64(len(p)))
+	return Check{name, least, least >= FalseAlarm/tested, fmt.Sprintf("%s (p = %.2g)", failure, least)}
+}
+
+// repeated counts releases whose noise is that of another.
+func (t *tally) repeated() int {
+	keys := slices.Clone(t.keys)
+	slices.SortFunc(keys, func(a, b [2]float64) int { return slices.Compare(a[:], b[:]) })
+	return len(keys) - len(slices.Compact(keys))
+}
+
+// pearson returns the p-value of the chi-square test of counts; 1 for a single cell.
+func pearson(counts []int, probability []float64) float64 {
+	if len(counts) == 1 {
+		return 1
+	}
+	n, sum := 0, 0.0
+	for _, c := range counts {
+		n += c
+	}
+	for i, c := range counts {
+		e := float64(n) * probability[i]
+		sum += (float64(c) - e) * (float64(c) - e) / e
+	}
+	return distuv.ChiSquared{K: float64(len(counts) - 1)}.Survival(sum)
 }

@@ -1,13 +1,14 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/release"
 )
@@ -43,7 +44,7 @@ func (s *score) add(g guess, c float64) {
 // q are the probabilities of a correct and of a wrong guess, p ≤ e^ε q + δ.
 func (s score) epsilon(delta, level float64) float64 {
 	if delta == 0 {
-		x := leastProbability(s.correct, s.correct+s.wrong, level)
+		x := calibration.LeastShare(s.correct, s.correct+s.wrong, level)
 		return math.Log(x) - math.Log1p(-x)
 	}
 	p, q := s.probabilities(level)
@@ -59,25 +60,7 @@ func (s score) delta(epsilon, level float64) float64 {
 // probabilities bounds that of a correct guess from below and that of a wrong one from
 // above, both at once at confidence 1 − level.
 func (s score) probabilities(level float64) (p, q float64) {
-	return leastProbability(s.correct, s.trials, level/2), 1 - leastProbability(s.trials-s.wrong, s.trials, level/2)
-}
-
-// leastProbability is the lower bound of Clopper & Pearson (The Use of Confidence or
-// Fiducial Limits Illustrated in the Case of the Binomial, Biometrika 1934) for k of n:
-// the x at which P(Binomial(n, x) ≥ k) = I_x(k, n−k+1) is level.
-func leastProbability(k, n int, level float64) float64 {
-	if k == 0 {
-		return 0
-	}
-	low, high := 0.0, 1.0
-	for range 60 {
-		if x := (low + high) / 2; mathext.RegIncBeta(float64(k), float64(n-k+1), x) <= level {
-			low = x
-		} else {
-			high = x
-		}
-	}
-	return low
+	return calibration.LeastShare(s.correct, s.trials, level/2), 1 - calibration.LeastShare(s.trials-s.wrong, s.trials, level/2)
 }
 
 // question asks for a bound on one number.
@@ -120,15 +103,7 @@ const tie = 1e-9
 // chance. Both are had by a level of its own: a confidence of z standard errors for the
 // trials planned is one of z·√(pilot/planned) for the pilot.
 func (q question) threshold(pilot []guess, planned int) float64 {
-	slices.SortFunc(pilot, func(a, b guess) int {
-		switch x, y := math.Abs(a.ratio), math.Abs(b.ratio); {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(pilot, func(a, b guess) int { return cmp.Compare(math.Abs(b.ratio), math.Abs(a.ratio)) })
 	z := distuv.UnitNormal.Quantile(1 - q.level)
 	level := distuv.UnitNormal.Survival(1 + z*math.Sqrt(float64(len(pilot))/float64(planned)))
 	best, c := math.Inf(-1), 0.0

@@ -8,33 +8,6 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
-// binomialTail is P(Binomial(n, x) ≥ k), summed.
-func binomialTail(k, n int, x float64) float64 {
-	sum := 0.0
-	whole, _ := math.Lgamma(float64(n + 1))
-	for i := k; i <= n; i++ {
-		a, _ := math.Lgamma(float64(i + 1))
-		b, _ := math.Lgamma(float64(n - i + 1))
-		sum += math.Exp(whole - a - b + float64(i)*math.Log(x) + float64(n-i)*math.Log1p(-x))
-	}
-	return sum
-}
-
-// At the bound of Clopper and Pearson, what was seen has exactly the level's probability.
-func TestLeastProbability(t *testing.T) {
-	for _, c := range []struct{ k, n int }{{1, 1}, {1, 10}, {7, 10}, {10, 10}, {300, 1000}, {66105, 90886}, {40, 2000000}} {
-		for _, level := range []float64{1e-5, 2.5e-6, 0.1} {
-			x := leastProbability(c.k, c.n, level)
-			if p := binomialTail(c.k, c.n, x); math.Abs(p/level-1) > 1e-6 {
-				t.Errorf("%d of %d at %v: the tail at %v is %v", c.k, c.n, level, x, p)
-			}
-		}
-	}
-	if leastProbability(0, 10, 0.1) != 0 {
-		t.Error("of nothing there is a bound")
-	}
-}
-
 // What an optimal guesser finds of randomised response is e^ε/(1+e^ε), and the bound on ε
 // covers: at level 0.05 it is above ε in 0.05 of 2000 cases at most, within 4.3 standard errors.
 func TestBoundCovers(t *testing.T) {

@@ -97,3 +97,13 @@ func (c cells) find(k float64) int {
 	}
 	return i
 }
+
+// with are the probabilities of cells of two independent laws.
+func (c cells) with(other cells) (joint []float64) {
+	for _, x := range c.probability {
+		for _, y := range other.probability {
+			joint = append(joint, x*y)
+		}
+	}
+	return joint
+}

@@ -1,11 +1,11 @@
 package audit
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
+	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
@@ -54,7 +54,10 @@ func (a *Audit) counted() bool { return a.Privacy.Neighbours == release.AddRemov
 func (a *Audit) side(rows ...[]float64) side {
 	m := a.Columns
 	var s side
-	s.text = strings.Join(columns(m), ",") + "\n"
+	for _, column := range a.design().Columns() {
+		s.text += column.Name + ","
+	}
+	s.text = strings.TrimSuffix(s.text, ",") + "\n"
 	sums := make([]float64, release.Length(m))
 	for _, row := range rows {
 		cells := make([]string, m)
@@ -92,23 +95,12 @@ func outside(x float64) float64 {
 	return x
 }
 
-// columns are the names: covariates, then the response.
-func columns(m int) []string {
-	names := make([]string, m)
-	for j := range m - 1 {
-		names[j] = fmt.Sprintf("x%d", j+1)
-	}
-	names[m-1] = "y"
-	return names
-}
-
 // design has the columns of the pair.
 func (a *Audit) design() *schema.Design {
-	d := &schema.Design{Intercept: true}
-	names := columns(a.Columns)
-	for _, name := range names[:a.Columns-1] {
-		d.Covariates = append(d.Covariates, schema.Column{Name: name, Lower: lower, Upper: upper})
+	d := dpreg.UnitDesign(a.Columns - 1)
+	d.Response.Lower, d.Response.Upper = lower, upper
+	for j := range d.Covariates {
+		d.Covariates[j].Lower, d.Covariates[j].Upper = lower, upper
 	}
-	d.Response = schema.Column{Name: names[a.Columns-1], Lower: lower, Upper: upper}
 	return d
 }

@@ -55,7 +55,7 @@ func Run(s *ssp.Statistics, intercept bool, budget release.Privacy, e *mechanism
 	case s.N < 1 && budget.Neighbours != release.AddRemove:
 		return nil, fmt.Errorf("there are no rows")
 	}
-	noise, err := Calibrate(p, intercept, budget)
+	noise, err := calibrate(p, intercept, budget)
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +78,8 @@ func Run(s *ssp.Statistics, intercept bool, budget release.Privacy, e *mechanism
 	return noisy, err
 }
 
-// Calibrate returns the noise of each part, a third of the budget for each.
-func Calibrate(p int, intercept bool, budget release.Privacy) (noise Noise, err error) {
+// calibrate returns the noise of each part, a third of the budget for each.
+func calibrate(p int, intercept bool, budget release.Privacy) (noise Noise, err error) {
 	s, err := sensitivities(p, intercept, budget.Neighbours)
 	if err != nil {
 		return noise, err
@@ -89,7 +89,7 @@ func Calibrate(p int, intercept bool, budget release.Privacy) (noise Noise, err 
 	}
 	for _, part := range []struct {
 		sigma   *float64
-		squared *big.Int
+		squared int64
 	}{{&noise.Least, s.least}, {&noise.XX, s.xx}, {&noise.XY, s.xy}} {
 		if *part.sigma, err = accounting.Sigma(third(budget.Epsilon), third(budget.Delta), rootUp(part.squared)); err != nil {
 			return noise, err
@@ -103,9 +103,8 @@ func Calibrate(p int, intercept bool, budget release.Privacy) (noise Noise, err 
 func third(x float64) float64 { return x / 3 * (1 - 0x1p-50) }
 
 // rootUp is at least the square root.
-func rootUp(squared *big.Int) float64 {
-	f, _ := squared.Float64()
-	return math.Nextafter(math.Sqrt(f), math.Inf(1))
+func rootUp(squared int64) float64 {
+	return math.Nextafter(math.Sqrt(float64(squared)), math.Inf(1))
 }
 
 // addNoise adds normal noise of a standard deviation in scaled units to integers of the lattice.
@@ -142,4 +141,136 @@ func ridge(x *sums, penalty float64) ([]float64, error) {
 func scaled(z *big.Int) float64 {
 	f, _ := z.Float64()
 	return math.Ldexp(f, -latticeBits)
+}
+
+// squares are the squared L2 sensitivities of λ_min(XᵀX), of the unique entries of XᵀX and of
+// Xᵀy, in scaled units.
+type squares struct{ least, xx, xy int64 }
+
+// sensitivities are those of q columns x, which lie in [-1, 1] as y does, so that B² = q
+// bounds |x|². With the sums of x alone, as ssp has them, docs/adassp.md derives
+//
+//	              λ_min   XᵀX, squared                        Xᵀy
+//	add-remove    q       q(q+1)/2                            √q
+//	replace-one   q       4⌊q²/4⌋ with an intercept, else     2√q
+//	                      the smaller of 2q², 4⌊(q+1)²/4⌋
+//
+// It is an error if there are other neighbours.
+func sensitivities(p int, intercept bool, nb release.Neighbours) (squares, error) {
+	q := int64(p)
+	if intercept {
+		q++
+	}
+	switch nb {
+	case release.AddRemove:
+		return squares{q * q, q * (q + 1) / 2, q}, nil
+	case release.ReplaceOne:
+		xx := ssp.SensitivityL2Squared(p, nb).Num().Int64()
+		if !intercept {
+			xx = min(xx, 2*q*q)
+		}
+		return squares{q * q, xx, 4 * q}, nil
+	}
+	return squares{}, fmt.Errorf("neighbours must be %q or %q, not %q", release.ReplaceOne, release.AddRemove, nb)
+}
+
+// sums are XᵀX, of which the upper triangle counts, and Xᵀy, in units of the lattice.
+type sums struct {
+	xx [][]*big.Int
+	xy []*big.Int
+}
+
+// newSums arranges the exact sums of m = p + 1 columns.
+func newSums(s *ssp.Statistics, intercept bool) *sums {
+	m, z := s.Dim(), s.BigInts()
+	p := m - 1
+	first := 0
+	if intercept {
+		first = 1
+	}
+	q := p + first
+	x := &sums{xx: make([][]*big.Int, q), xy: make([]*big.Int, q)}
+	for i := range x.xx {
+		x.xx[i] = make([]*big.Int, q)
+	}
+	if intercept {
+		x.xx[0][0] = new(big.Int).Lsh(big.NewInt(s.N), latticeBits)
+		x.xy[0] = z[p]
+	}
+	for j := range p {
+		if intercept {
+			x.xx[0][j+1] = z[j]
+		}
+		for k := j; k < p; k++ {
+			x.xx[first+j][first+k] = z[release.Index(m, j, k)]
+		}
+		x.xy[first+j] = z[release.Index(m, j, p)]
+	}
+	return x
+}
+
+// secret is the unique entries of XᵀX, without the first where it is a public number of rows.
+func (x *sums) secret(public bool) (z []*big.Int) {
+	for i := range x.xx {
+		z = append(z, x.xx[i][i:]...)
+	}
+	if public {
+		z = z[1:]
+	}
+	return z
+}
+
+// leastEigenvalue returns max(0, ⌈λ⌉ − 1) for the least eigenvalue λ ≥ 0 of an integer matrix,
+// of which it reads the upper triangle, exactly: the largest integer t > 0 for which A − tI
+// is positive definite, or 0. Where λ moves by an integer at most, so does this.
+func leastEigenvalue(a [][]*big.Int) *big.Int {
+	low, high := new(big.Int), new(big.Int).Set(a[0][0]) // low ≤ t ≤ high, as λ ≤ a_ii
+	for i := range a {
+		if a[i][i].Cmp(high) < 0 {
+			high.Set(a[i][i])
+		}
+	}
+	one := big.NewInt(1)
+	for low.Cmp(high) < 0 {
+		middle := new(big.Int).Add(low, high)
+		middle.Add(middle, one).Rsh(middle, 1)
+		if definite(a, middle) {
+			low = middle
+		} else {
+			high = middle.Sub(middle, one)
+		}
+	}
+	return low
+}
+
+// definite tells whether A − tI is positive definite: whether all pivots are positive in
+// elimination without fractions (Bareiss 1968, Sylvester's Identity and Multistep
+// Integer-Preserving Gaussian Elimination), with pivot π and the one before it π′,
+//
+//	a_ij ← (a_ij π − a_ki a_kj) / π′.
+func definite(a [][]*big.Int, t *big.Int) bool {
+	work := make([][]*big.Int, len(a))
+	for i := range a {
+		work[i] = make([]*big.Int, len(a))
+		for j := i; j < len(a); j++ {
+			work[i][j] = new(big.Int).Set(a[i][j])
+		}
+		work[i][i].Sub(work[i][i], t)
+	}
+	var product big.Int
+	before := big.NewInt(1)
+	for k, row := range work {
+		pivot := row[k]
+		if pivot.Sign() <= 0 {
+			return false
+		}
+		for i := k + 1; i < len(work); i++ {
+			for j := i; j < len(work); j++ {
+				v := work[i][j]
+				v.Mul(v, pivot).Sub(v, product.Mul(row[i], row[j])).Quo(v, before)
+			}
+		}
+		before = pivot
+	}
+	return true
 }

@@ -123,7 +123,7 @@ func TestNoiseIsDrawn(t *testing.T) {
 // Each part is within a third of the budget, and would not be with noise that is less by 1e-6.
 func TestBudgetInThirds(t *testing.T) {
 	for _, nb := range []release.Neighbours{release.ReplaceOne, release.AddRemove} {
-		noise, err := Calibrate(3, true, release.Privacy{Epsilon: 1, Delta: 1e-6, Neighbours: nb})
+		noise, err := calibrate(3, true, release.Privacy{Epsilon: 1, Delta: 1e-6, Neighbours: nb})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func TestBudgetInThirds(t *testing.T) {
 		}
 		for _, part := range []struct {
 			sigma   float64
-			squared *big.Int
+			squared int64
 		}{{noise.Least, s.least}, {noise.XX, s.xx}, {noise.XY, s.xy}} {
 			spent := func(sigma float64) float64 {
 				delta, err := accounting.Delta(1./3, sigma, rootUp(part.squared))

@@ -48,7 +48,7 @@ func TestSensitivities(t *testing.T) {
 					t.Fatal(err)
 				}
 				xx, xy := search(p, intercept, nb, rng)
-				boundXX, boundXY := float64(s.xx.Int64()), float64(s.xy.Int64())
+				boundXX, boundXY := float64(s.xx), float64(s.xy)
 				if xx > boundXX*(1+1e-12) || xy > boundXY*(1+1e-12) {
 					t.Errorf("p = %d, %s: rows move XᵀX by √%v and Xᵀy by √%v, above √%v and √%v", p, nb, xx, xy, boundXX, boundXY)
 				}
