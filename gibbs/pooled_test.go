@@ -186,7 +186,7 @@ func (g pooledSites) test(dst []float64, k *exactSites) []float64 {
 // TestPooledInvariant: the default kernel leaves the joint law invariant where pooling is
 // partial. The long form: go test ./gibbs -run PooledInvariant -geweke.long -timeout 2h
 func TestPooledInvariant(t *testing.T) {
-	draws := 5000
+	draws := inShort(1500, 5000)
 	if *gewekeLong {
 		draws *= 60
 	}

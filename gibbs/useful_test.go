@@ -165,7 +165,7 @@ func study(t *testing.T, p int, nEpsilon float64, l model.SampledX, releases int
 // for, the 90 % interval holds the slope as often as it says: to 4.4 sds of a
 // binomial share, false alarms of 1e-5.
 func TestTrueMomentsCover(t *testing.T) {
-	const fits = 100
+	fits := inShort(25, 100)
 	for _, p := range []int{1, 3} {
 		rng := rand.New(rand.NewPCG(3, uint64(p)))
 		prior := narrow(model.Shape{P: p, Intercept: true})
@@ -181,7 +181,7 @@ func TestTrueMomentsCover(t *testing.T) {
 				held++
 			}
 		}
-		if share := float64(held) / fits; math.Abs(share-0.9) > 4.4*math.Sqrt(0.09/fits) {
+		if share := float64(held) / float64(fits); math.Abs(share-0.9) > 4.4*math.Sqrt(0.09/float64(fits)) {
 			t.Errorf("p = %d: the 90 %% interval holds the slope in %.3f of the fits", p, share)
 		}
 	}

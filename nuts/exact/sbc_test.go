@@ -28,7 +28,7 @@ var sbcLong = flag.Bool("sbc.long", false, "simulation-based calibration on 500 
 // parameters of the long form 1e-3. Of one and two columns the long form takes half an hour of
 // processor time, of three ten minutes (-run TestSBC/p=3), of ten an hour (-run TestSBC/p=10).
 func TestSBC(t *testing.T) {
-	trials, all := 60, shortCases()
+	trials, all := inShort(20, 60), shortCases()
 	if *sbcLong {
 		trials, all = 500, longCases()
 	}

@@ -90,7 +90,7 @@ func scene(p, n int, kind release.Kind, scale float64) *trial {
 // TestSBC is simulation-based calibration (Talts et al. 2018) against rows drawn
 // one by one. Both bounds of modeltest.Uniform have a false-alarm rate of 1e-6.
 func TestSBC(t *testing.T) {
-	trials := 50
+	trials := inShort(15, 50)
 	if *long {
 		trials *= 8
 	}
@@ -104,6 +104,9 @@ func TestSBC(t *testing.T) {
 		"clamped":                 clamped,
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && c.clamping {
+				t.Skip("clamped rows take longer chains")
+			}
 			t.Parallel()
 			ranks := c.ranks(t, trials, func(obs *model.Observation, rng *rand.Rand) (*nuts.Kernel, error) {
 				return newKernel(obs, c.prior, c.clamping, rng)
@@ -131,6 +134,9 @@ func (f tilted) LogDensity(grad, x []float64) (float64, error) {
 // TestSBCFindsFaults plants faults, which calibration must find: a forgotten
 // Jacobian, and clamped data for a model that does not know of clamping.
 func TestSBCFindsFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("60 data sets take half a minute")
+	}
 	clamped, jacobian := scene(1, 100, release.Laplace, 1), scene(3, 5, release.Laplace, 3)
 	clamped.clamping = true
 	for name, c := range map[string]*trial{"clamping": clamped, "Jacobian": jacobian} {
