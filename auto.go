@@ -84,11 +84,11 @@ func (o Options) prefer(custodians []Custodian) (m model.Method, why string) {
 	}
 	switch {
 	case o.Kernel != "":
-		return gibbs.Update{Kernel: gibbs.Kernel(o.Kernel)}, "a kernel was asked for"
+		return gibbs.Method{Moments: gibbs.Update, Kernel: gibbs.Kernel(o.Kernel)}, "a kernel was asked for"
 	case o.ModelClamping:
 		return individual.Method{ModelClamping: true}, "it alone can model what clamping did"
 	case len(custodians) >= many && !slices.ContainsFunc(custodians, poor):
-		return gibbs.Update{}, "it is exact for normal columns, and " + faster
+		return gibbs.Method{Moments: gibbs.Update}, "it is exact for normal columns, and " + faster
 	case few < 0:
 		return exact.Method{}, "it is exact for normal columns, at a cost that does not depend on n"
 	}

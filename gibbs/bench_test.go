@@ -1,7 +1,6 @@
 package gibbs
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -122,7 +121,7 @@ func BenchmarkEffectiveDraws(b *testing.B) {
 func effective(b *testing.B, kernel Kernel, obs *model.Observation, prior *model.Prior, sweeps int) {
 	for b.Loop() {
 		plan := mcmc.Plan{Chains: 1, Warmup: 1000, Draws: sweeps, Seed: 1, Workers: 1}
-		d, err := Update{Kernel: kernel}.run(alone(obs, prior)).sample(context.Background(), plan)
+		d, err := sampleAlone(obs, prior, kernel, plan)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -16,7 +16,9 @@ import (
 
 func fixedLawOf(t testing.TB, s model.Shape, l model.XLaw) *model.FixedMoments {
 	t.Helper()
-	law, err := fixedLaw(s, func() (*model.XMoments, error) { return l.Moments(s.P) })
+	prior := model.DefaultPrior(s)
+	prior.X = l
+	law, err := (Method{Moments: Prior}).fixedLaw(&model.Observation{Shape: s}, prior)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +82,7 @@ func TestGewekeFixed(t *testing.T) {
 	noisy := func(p int) func(t *testing.T) *model.FixedMoments {
 		return func(t *testing.T) *model.FixedMoments {
 			m := noisyMoments(t, p, skewed, 500, 5, rand.New(rand.NewPCG(7, 1)))
-			law, err := fixedLaw(model.Shape{P: p, Intercept: true}, m.XMoments)
+			law, err := (Method{Moments: Noisy}).fixedLaw(&model.Observation{Shape: model.Shape{P: p, Intercept: true}, Moments: m}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -182,22 +184,22 @@ func TestFixedGradient(t *testing.T) {
 func TestFixedRefuses(t *testing.T) {
 	p := modeltest.Goldens(t)[0].Problem
 	plan := mcmc.Plan{Chains: 1, Warmup: 200, Draws: 10}
-	for want, m := range map[string]model.Method{"--with-moments": Noisy{}, "unknown kernel": Prior{Kernel: "fast"}} {
+	for want, m := range map[string]model.Method{"--with-moments": Method{Moments: Noisy}, "unknown kernel": Method{Moments: Prior, Kernel: "fast"}} {
 		if _, err := m.Sample(context.Background(), p, plan); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	if d, err := (Prior{}).Sample(context.Background(), p, plan); err != nil || !strings.Contains(strings.Join(d.Warnings, " "), "normal law") {
+	if d, err := (Method{Moments: Prior}).Sample(context.Background(), p, plan); err != nil || !strings.Contains(strings.Join(d.Warnings, " "), "normal law") {
 		t.Errorf("a prior without a law of x: no warning, %v", err)
 	}
 	other := *p.Prior
 	other.X = model.NormalX{Mean: []float64{-0.8}, Covariance: []float64{0.01}}
 	p.Prior = &other
-	if d, err := (Prior{}).Sample(context.Background(), p, plan); err != nil || !strings.Contains(strings.Join(d.Warnings, " "), "are not the moments of its rows") {
+	if d, err := (Method{Moments: Prior}).Sample(context.Background(), p, plan); err != nil || !strings.Contains(strings.Join(d.Warnings, " "), "are not the moments of its rows") {
 		t.Errorf("a law of x far from the rows: no warning, %v", err)
 	}
 	other.X = model.NormalX{Mean: []float64{0, 0, 0, 0}, Covariance: make([]float64, 16)}
-	if _, err := (Prior{}).Sample(context.Background(), p, plan); err == nil {
+	if _, err := (Method{Moments: Prior}).Sample(context.Background(), p, plan); err == nil {
 		t.Error("a law of another number of covariates is accepted")
 	}
 }

@@ -18,7 +18,7 @@ func TestGoldens(t *testing.T) {
 		t.Run(g.Name, func(t *testing.T) {
 			t.Parallel()
 			plan := mcmc.Plan{Chains: 4, Warmup: 1000, ESS: ess, Seed: 1}
-			d, err := Update{}.Sample(context.Background(), g.Problem, plan)
+			d, err := Method{Moments: Update}.Sample(context.Background(), g.Problem, plan)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -135,12 +135,12 @@ func study(t *testing.T, p int, nEpsilon float64, l model.SampledX, releases int
 	for i := range releases {
 		plan.Seed = uint64(i)
 		obs, whole, truth := releasedMoments(t, p, n, nEpsilon/n, l, rng)
-		law, err := fixedLaw(obs.Shape, obs.Moments.XMoments)
+		law, err := (Method{Moments: Noisy}).fixedLaw(obs, prior)
 		if err != nil {
 			u.refused++
 			continue
 		}
-		d, err := fixedSample(context.Background(), "noisy", Exact, obs, prior, law, plan)
+		d, err := Method{Moments: Noisy}.sample(context.Background(), fixedRun(obs, prior, law), plan)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func study(t *testing.T, p int, nEpsilon float64, l model.SampledX, releases int
 		if holds(d, truth) {
 			u.covered++
 		}
-		if d, err = (Update{}).run(alone(whole, prior)).sample(context.Background(), plan); err != nil {
+		if d, err = sampleAlone(whole, prior, Exact, plan); err != nil {
 			t.Fatal(err)
 		}
 		_, sd = modeltest.Pooled(d.Column(1))
@@ -173,7 +173,7 @@ func TestTrueMomentsCover(t *testing.T) {
 		for i := range fits {
 			obs, _, truth := releasedMoments(t, p, 1000, 3, skewed, rng)
 			plan := mcmc.Plan{Chains: 1, Warmup: 300, Draws: 500, Workers: 1, Seed: uint64(i)}
-			d, err := fixedSample(context.Background(), "test", Exact, obs, prior, law, plan)
+			d, err := Method{Moments: Prior}.sample(context.Background(), fixedRun(obs, prior, law), plan)
 			if err != nil {
 				t.Fatal(err)
 			}

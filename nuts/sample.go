@@ -83,7 +83,7 @@ const lowEBFMI = 0.3
 // panics where d lacks one of those columns.
 func Warnings(d *posterior.Draws, o Options) []string {
 	var w []string
-	divergent, depth, energy := infoColumn(d, "divergent__"), infoColumn(d, "treedepth__"), infoColumn(d, "energy__")
+	divergent, depth, energy := InfoColumn(d, "divergent__"), InfoColumn(d, "treedepth__"), InfoColumn(d, "energy__")
 	var total, diverged, longest int
 	worst := math.Inf(1)
 	for c := range energy {
@@ -112,8 +112,8 @@ func Warnings(d *posterior.Draws, o Options) []string {
 	return w
 }
 
-// infoColumn returns one of the sampler's columns by chain.
-func infoColumn(d *posterior.Draws, name string) [][]float64 {
+// InfoColumn returns one of the sampler's columns by chain.
+func InfoColumn(d *posterior.Draws, name string) [][]float64 {
 	j, width := slices.Index(d.InfoNames, name), len(d.InfoNames)
 	columns := make([][]float64, len(d.Info))
 	for c, info := range d.Info {

@@ -35,7 +35,7 @@ func (s *settings) methods() (chosen []method) {
 		{"summed", 0, func(ctx context.Context, d data, plan mcmc.Plan) (*posterior.Draws, error) {
 			return exact.Method{}.Sample(ctx, summed(d.noisy), plan)
 		}},
-		{"gibbs-ss-update", 0, of(gibbs.Update{}, nil)},
+		{"gibbs-ss-update", 0, of(gibbs.Method{Moments: gibbs.Update}, nil)},
 		{"mcmc-exact", 0, of(exact.Method{}, nil)},
 		{"mcmc-exact, separate covariates", 0, of(exact.Method{}, func(p *model.Problem) { p.SharedCovariates = false })},
 	}

@@ -54,7 +54,7 @@ func TestMethodsAgree(t *testing.T) {
 				modeltest.Agree(t, want, got, 4.8)
 			}
 			plan.Draws *= 6
-			got, err := gibbs.Update{}.Sample(context.Background(), problem, plan)
+			got, err := gibbs.Method{Moments: gibbs.Update}.Sample(context.Background(), problem, plan)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -105,7 +105,7 @@ func TestMethodsAgreeOnSeveral(t *testing.T) {
 			}
 			modeltest.Agree(t, want, got, 4.8)
 			plan.Draws *= 10
-			got, err = gibbs.Update{}.Sample(context.Background(), problem, plan)
+			got, err = gibbs.Method{Moments: gibbs.Update}.Sample(context.Background(), problem, plan)
 			if err != nil {
 				t.Fatal(err)
 			}
