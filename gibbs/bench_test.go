@@ -38,7 +38,7 @@ func BenchmarkSweep(b *testing.B) {
 					}
 					obs := noised(p, 1000, kind, scale, rng)
 					problem := alone(obs, model.DefaultPrior(shape))
-					k := mcmc.Kernel[Info](newPlainSites(problem, rng))
+					k := mcmc.Kernel[Info](newPlain(newSites(problem, rng)))
 					if name == Exact {
 						k = newExactSites(problem, rng)
 					}
@@ -76,7 +76,7 @@ func BenchmarkFixedSweep(b *testing.B) {
 				obs := simulated(p, 1000, 1, rng)
 				prior := model.DefaultPrior(obs.Shape)
 				law := fixedLawOf(b, obs.Shape, model.UniformX{})
-				var k mcmc.Kernel[Info] = newPlain(obs, prior, newFixed(obs.Shape, prior, law), rng)
+				var k mcmc.Kernel[Info] = fixedRun(obs, prior, law).plain(rng)
 				if name == Exact {
 					clt := newCLT(obs, prior, newFixed(obs.Shape, prior, law), rng)
 					for i := range 1000 {
@@ -151,8 +151,8 @@ func TestSweepsDoNotAllocate(t *testing.T) {
 		}
 		for name, k := range map[string]mcmc.Kernel[Info]{
 			"default": exact, "CLT": clt,
-			"plain":            newPlainSites(alone(obs, prior), rng),
-			"plain, x's fixed": newPlain(obs, prior, newFixed(obs.Shape, prior, law), rng),
+			"plain":            newPlain(newSites(alone(obs, prior), rng)),
+			"plain, x's fixed": fixedRun(obs, prior, law).plain(rng),
 		} {
 			if n := testing.AllocsPerRun(200, func() { k.Step(rng) }); n != 0 {
 				t.Errorf("p = %d: the sweep of kernel %s allocates %g times", p, name, n)

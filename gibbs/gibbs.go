@@ -157,7 +157,7 @@ func (m Method) hierarchical(p *model.Joint) *run {
 	r := &run{
 		names: p.Names(), rows: math.Inf(1),
 		exact: func(rng *rand.Rand) mcmc.Kernel[Info] { return newExactSites(p, rng) },
-		plain: func(rng *rand.Rand) mcmc.Kernel[Info] { return newPlainSites(p, rng) },
+		plain: func(rng *rand.Rand) mcmc.Kernel[Info] { return newPlain(newSites(p, rng)) },
 	}
 	for _, s := range p.Sites {
 		if m.Kernel == Plain {
@@ -174,7 +174,9 @@ func fixedRun(obs *model.Observation, prior *model.Prior, law *model.FixedMoment
 			return newCLT(obs, prior, newFixed(obs.Shape, prior, law), rng)
 		},
 		plain: func(rng *rand.Rand) mcmc.Kernel[Info] {
-			return newPlain(obs, prior, newFixed(obs.Shape, prior, law), rng)
+			c := newState(obs, prior, newFixed(obs.Shape, prior, law))
+			c.start(rng)
+			return newPlain(c)
 		},
 	}
 }

@@ -36,7 +36,8 @@ type latent struct {
 	p    []float64 // P, m×m
 	r    []float64 // L⁻¹EL⁻ᵀ, m×m, lower triangle
 	e    []float64 // L⁻¹δ
-	to   []float64 // z − s
+	next []float64 // s′
+	to   []float64 // z − s, then z − s′
 	per  []float64 // 1/ω²
 	q, b []float64 // Q and b; b is then Δ
 
@@ -46,12 +47,12 @@ type latent struct {
 func newLatent(c *state, law *model.Moments) *latent {
 	m := c.obs.Shape.M()
 	vec := func(n int) []float64 { return make([]float64, n) }
-	return &latent{state: c, law: law, m: m, p: vec(m * m), r: vec(m * m), e: vec(m), to: vec(c.q), per: vec(c.q), q: vec(m * m), b: vec(m), a: vec(m), g: vec(m), h: vec(m), step: vec(m)}
+	return &latent{state: c, law: law, m: m, p: vec(m * m), r: vec(m * m), e: vec(m), next: vec(c.q), to: vec(c.q), per: vec(c.q), q: vec(m * m), b: vec(m), a: vec(m), g: vec(m), h: vec(m), step: vec(m)}
 }
 
-// draw writes s′ and z − s′, drawn from s, after Factor of the law. It reports false where
-// rounding leaves some Q indefinite.
-func (t *latent) draw(s, resid []float64, rng *rand.Rand) bool {
+// draw draws next of s, after Factor of the law. It reports false where rounding leaves some Q
+// indefinite.
+func (t *latent) draw(rng *rand.Rand) bool {
 	t.hold()
 	last, forth := t.m+1, rng.Uint64()&1 == 0
 	for k := range last + 1 {
@@ -64,9 +65,8 @@ func (t *latent) draw(s, resid []float64, rng *rand.Rand) bool {
 		}
 		t.take(k)
 	}
-	copy(resid, t.to)
 	for i, z := range t.obs.Z {
-		s[i] = z - resid[i]
+		t.next[i] = z - t.to[i]
 	}
 	return true
 }

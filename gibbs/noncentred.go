@@ -94,17 +94,6 @@ func (t *noncentred) settle() {
 	}
 }
 
-// rowCoordinates are coordinates of one release's parameters and the law of its rows in
-// them; see model.Coordinates, which are such.
-type rowCoordinates interface {
-	Dim() int
-	Unconstrain(phi []float64, x *model.Params) bool
-	Constrain(x *model.Params, phi []float64)
-	Rows(mean, factor []float64, x *model.Params)
-	LogPrior(grad []float64, x *model.Params) float64
-	PullRows(grad []float64, x *model.Params, gMean, gFactor []float64)
-}
-
 // pooled is located for a release with a regression of its own, w_j = (θ_j, log σ_j²) ~
 // N(u, BBᵀ), see model.Spread; θ_j and σ_j stand in the site's parameters, u and B in the
 // hierarchy. The coordinates are located's, what is shared first:

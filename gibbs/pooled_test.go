@@ -219,7 +219,7 @@ func TestPooledInvariantFindsFaults(t *testing.T) {
 	}{
 		"(c) without the prior of w_j": {false, func(k *exactSites) {
 			for _, s := range k.all {
-				s.ancillary.coordinates = flat{s.law.(*pooled)}
+				s.ancillary.law = flat{s.law.(*pooled)}
 			}
 		}},
 		"Ω left behind where η is held": {false, func(k *exactSites) {
@@ -247,7 +247,7 @@ func TestPooledAllocates(t *testing.T) {
 		if n := testing.AllocsPerRun(20, func() { k.Step(rng) }); n != 0 {
 			t.Errorf("shared=%t: %g allocations a sweep", shared, n)
 		}
-		plain := newPlainSites(problem, rng)
+		plain := newPlain(newSites(problem, rng))
 		if n := testing.AllocsPerRun(20, func() { plain.Step(rng) }); n != 0 {
 			t.Errorf("shared=%t, plain: %g allocations a sweep", shared, n)
 		}

@@ -31,7 +31,6 @@ type site struct {
 	count        *count // nil where n is public
 	ancillary    *ancillary
 	latent       *latent
-	propS, propR []float64 // s′ and z − s′
 	chance       *chance
 	record       bool      // whether rough takes a gradient from the next density of own
 	own          *mover    // nil where it has no parameters of its own
@@ -47,12 +46,11 @@ type site struct {
 func newSite(p *model.Joint, j, lead int, hierarchy *model.Hierarchy, rng *rand.Rand) *site {
 	obs, units := p.Sites[j].Observation, p.Sites[j].Units
 	rows := newLocated(p.Shape, p.Prior, units)
-	var law source = rows
-	var coordinates rowCoordinates = rows.Coordinates
+	var law rowSource = rows
 	var guess *rough
 	if hierarchy != nil {
 		own := newPooled(rows, hierarchy, lead)
-		law, coordinates, guess = own, own, newRough(own.slope)
+		law, guess = own, newRough(own.slope)
 	}
 	c := newState(obs, p.Prior, law)
 	if hierarchy != nil {
@@ -61,8 +59,8 @@ func newSite(p *model.Joint, j, lead int, hierarchy *model.Hierarchy, rng *rand.
 	c.units, c.common = units, make([]float64, c.q)
 	c.start(rng)
 	k := &site{lead: lead, state: c, moments: rows.Moments, correction: newCorrection(p.Shape.M()),
-		latent: newLatent(c, rows.Moments), propS: make([]float64, c.q), propR: make([]float64, c.q),
-		ancillary: newAncillary(c, coordinates), rough: guess, regression: newRegression(lead, law.Dim()-lead), phi: make([]float64, law.Dim()),
+		latent: newLatent(c, rows.Moments), ancillary: newAncillary(c, law),
+		rough: guess, regression: newRegression(lead, law.Dim()-lead), phi: make([]float64, law.Dim()),
 		alone: model.NewNoise(obs), among: p.Noise(j)}
 	k.chance = newChance(k.ancillary, k.alone, lead == 0 || len(p.Sites) == 1)
 	if law.Dim() > lead {
@@ -120,6 +118,14 @@ func newSites(p *model.Joint, rng *rand.Rand) *sites {
 	}
 	c.drawConjugate(rng)
 	return c
+}
+
+// states are those of all releases.
+func (c *sites) states() (all []*state) {
+	for _, s := range c.all {
+		all = append(all, s.state)
+	}
+	return all
 }
 
 // drawConjugate draws the parameters from their conjugate laws given all s.

@@ -20,6 +20,13 @@ type source interface {
 	LogPrior(grad []float64, x *model.Params) float64
 }
 
+// rowSource is a source that has the law of rows in its coordinates; see model.Coordinates.
+type rowSource interface {
+	source
+	Rows(mean, factor []float64, x *model.Params)
+	PullRows(grad []float64, x *model.Params, gMean, gFactor []float64)
+}
+
 // fixed takes moments of x that do not depend on parameters.
 type fixed struct {
 	*model.FixedMoments
