@@ -34,25 +34,20 @@ func Sample(ctx context.Context, names []string, target func(chain int) Target, 
 	if len(names) == 0 {
 		return nil, errors.New("nuts: no coordinate is named")
 	}
-	start := func(chain int, rng *rand.Rand) (mcmc.Kernel[Info], error) {
+	return Run(ctx, names, func(chain int, rng *rand.Rand) (*Sampler, error) {
 		t := target(chain)
 		if t.Dim() != len(names) {
 			return nil, fmt.Errorf("nuts: %d names for a target of dimension %d", len(names), t.Dim())
 		}
 		return scatter(t, o, rng)
-	}
-	return run(ctx, names, start, o, plan)
+	}, o, plan)
 }
 
-// Run runs chains of kernels of the default depth, and says what their columns tell against
-// them.
-func Run(ctx context.Context, names []string, start func(chain int, rng *rand.Rand) (*Kernel, error), plan mcmc.Plan) (*posterior.Draws, error) {
+// Run runs chains that start begins, with these options, and says what their columns tell
+// against them.
+func Run(ctx context.Context, names []string, start func(chain int, rng *rand.Rand) (*Sampler, error), o Options, plan mcmc.Plan) (*posterior.Draws, error) {
 	begin := func(chain int, rng *rand.Rand) (mcmc.Kernel[Info], error) { return start(chain, rng) }
-	return run(ctx, names, begin, Options{}, plan)
-}
-
-func run(ctx context.Context, names []string, start func(chain int, rng *rand.Rand) (mcmc.Kernel[Info], error), o Options, plan mcmc.Plan) (*posterior.Draws, error) {
-	draws, err := mcmc.Run(ctx, mcmc.Columns{Params: names, Info: InfoNames}, start, Keep, plan)
+	draws, err := mcmc.Run(ctx, mcmc.Columns{Params: names, Info: InfoNames}, begin, Keep, plan)
 	if draws != nil {
 		draws.Warnings = append(draws.Warnings, Warnings(draws, o)...)
 	}

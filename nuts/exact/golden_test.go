@@ -77,7 +77,7 @@ func infoSum(d *posterior.Draws, name string) (sum float64) {
 // careless flips signs without Metropolis' test.
 type careless struct{ *density }
 
-func (f careless) Move(k *nuts.Kernel, rng *rand.Rand) {
+func (f careless) Move(k *nuts.Sampler, rng *rand.Rand) {
 	f.density.Move(k, rng)
 	psi, signs := k.Position(), signs(f.obs.Shape.M())
 	at := signs[rng.IntN(len(signs))]

@@ -61,7 +61,7 @@ func (c *trial) draw(rng *rand.Rand) (truth []float64, obs *model.Observation) {
 }
 
 // ranks are those of each parameter over trials of a kernel.
-func (c *trial) ranks(t *testing.T, trials int, kernel func(obs *model.Observation, rng *rand.Rand) (*nuts.Kernel, error)) [][]float64 {
+func (c *trial) ranks(t *testing.T, trials int, kernel func(obs *model.Observation, rng *rand.Rand) (*nuts.Sampler, error)) [][]float64 {
 	t.Helper()
 	u := make([][]float64, len(c.shape.Names()))
 	chain := modeltest.Chain{Warmup: 200, Draws: 49, Thin: 2}
@@ -108,7 +108,7 @@ func TestSBC(t *testing.T) {
 				t.Skip("clamped rows take longer chains")
 			}
 			t.Parallel()
-			ranks := c.ranks(t, trials, func(obs *model.Observation, rng *rand.Rand) (*nuts.Kernel, error) {
+			ranks := c.ranks(t, trials, func(obs *model.Observation, rng *rand.Rand) (*nuts.Sampler, error) {
 				return newKernel(obs, c.prior, c.clamping, rng)
 			})
 			for j, name := range c.shape.Names() {
@@ -142,11 +142,11 @@ func TestSBCFindsFaults(t *testing.T) {
 	for name, c := range map[string]*trial{"clamping": clamped, "Jacobian": jacobian} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ranks := c.ranks(t, 60, func(obs *model.Observation, rng *rand.Rand) (*nuts.Kernel, error) {
+			ranks := c.ranks(t, 60, func(obs *model.Observation, rng *rand.Rand) (*nuts.Sampler, error) {
 				k, err := newKernel(obs, c.prior, false, rng)
 				if err == nil && name == "Jacobian" {
 					f := k.Chain.(*density)
-					return nuts.NewKernel(tilted{f}, k.Position(), nuts.Options{Dense: f.lead()})
+					return nuts.New(tilted{f}, k.Position(), nuts.Options{Dense: f.lead()})
 				}
 				return k, err
 			})

@@ -128,7 +128,7 @@ func (f *sites) hold(x []float64) {
 
 // newSitesKernel starts a chain of sites. Its moves flip signs and, where pooling is partial,
 // move Ω with every θ_j held.
-func newSitesKernel(t *model.Joint, clamping bool, rng *rand.Rand) (*nuts.Kernel, error) {
+func newSitesKernel(t *model.Joint, clamping bool, rng *rand.Rand) (*nuts.Sampler, error) {
 	f := newSites(t, clamping)
 	x, o := make([]float64, f.Dim()), nuts.Options{Dense: f.lead}
 	for range f.all {
@@ -141,7 +141,7 @@ func newSitesKernel(t *model.Joint, clamping bool, rng *rand.Rand) (*nuts.Kernel
 }
 
 // Move flips, and interweaves.
-func (f *sites) Move(k *nuts.Kernel, rng *rand.Rand) {
+func (f *sites) Move(k *nuts.Sampler, rng *rand.Rand) {
 	f.flip(k, rng)
 	if f.weave != nil {
 		f.interweave(k, rng)
@@ -149,7 +149,7 @@ func (f *sites) Move(k *nuts.Kernel, rng *rand.Rand) {
 }
 
 // flip negates a mean or a coefficient; see density.Move.
-func (f *sites) flip(k *nuts.Kernel, rng *rand.Rand) {
+func (f *sites) flip(k *nuts.Sampler, rng *rand.Rand) {
 	at := f.signs[rng.IntN(len(f.signs))]
 	x, _ := k.Proposal()
 	f.negate(x, at)
@@ -157,7 +157,7 @@ func (f *sites) flip(k *nuts.Kernel, rng *rand.Rand) {
 }
 
 // interweave moves the spread, and takes each site's coordinates of the same (θ_j, σ_j).
-func (f *sites) interweave(k *nuts.Kernel, rng *rand.Rand) {
+func (f *sites) interweave(k *nuts.Sampler, rng *rand.Rand) {
 	x, _ := k.Proposal()
 	f.hub.Constrain(x[:f.lead])
 	for j := range f.all {
