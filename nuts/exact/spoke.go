@@ -247,15 +247,12 @@ func (s *spoke) gram() {
 }
 
 // vector writes s in canonical order and the release's own units.
-func (s *spoke) vector(dst []float64) { vectorOf(dst, s.own, s.m) }
-
-// vectorOf writes the statistics that stand in B.
-func vectorOf(dst, b []float64, m int) {
-	k, at := m+1, m
-	for j := range m {
-		dst[j] = b[(j+1)*k]
-		for l := j; l < m; l++ {
-			dst[at] = b[(l+1)*k+j+1]
+func (s *spoke) vector(dst []float64) {
+	k, at := s.m+1, s.m
+	for j := range s.m {
+		dst[j] = s.own[(j+1)*k]
+		for l := j; l < s.m; l++ {
+			dst[at] = s.own[(l+1)*k+j+1]
 			at++
 		}
 	}
