@@ -94,10 +94,10 @@ func (t *latent) hold() {
 
 // load writes Q and b of part k in the order.
 func (t *latent) load(k int) {
-	switch k {
-	case 0:
+	switch {
+	case k == 0:
 		t.loadAlong()
-	case 1:
+	case k == 1:
 		t.loadAlone()
 	default:
 		t.loadRow(k - 2)
@@ -121,13 +121,27 @@ func (t *latent) turn(rng *rand.Rand) bool {
 
 // take moves by Δ of part k.
 func (t *latent) take(k int) {
-	switch k {
-	case 0:
+	if k == 0 {
 		t.takeAlong()
-	case 1:
-		t.takeAlone()
-	default:
-		t.takeRow(k - 2)
+		return
+	}
+	for i, d := range t.b {
+		at := i // of the part in which S is held
+		if k > 1 {
+			at = release.Index(t.m, k-2, i)
+		}
+		if i == k-2 {
+			d *= 2
+		}
+		t.to[at] -= d
+	}
+	if k == 1 {
+		axpy(t.e, 1, t.step)
+	}
+	for i, a := range t.a {
+		row := t.r[i*t.m : i*t.m+i+1]
+		axpy(row, a, t.step)
+		axpy(row, t.step[i], t.a)
 	}
 }
 
@@ -193,14 +207,6 @@ func (t *latent) loadAlone() {
 	}
 }
 
-func (t *latent) takeAlone() {
-	for i, d := range t.b {
-		t.to[i] -= d
-		t.e[i] += t.step[i]
-	}
-	t.update()
-}
-
 func (t *latent) loadRow(i int) {
 	clear(t.a)
 	t.a[i] = 1
@@ -215,16 +221,6 @@ func (t *latent) loadRow(i int) {
 	}
 }
 
-func (t *latent) takeRow(i int) {
-	for j, d := range t.b {
-		if j == i {
-			d *= 2
-		}
-		t.to[release.Index(t.m, i, j)] -= d
-	}
-	t.update()
-}
-
 // towards takes g and h of a, and returns c.
 func (t *latent) towards() (c float64) {
 	dense.SymMulVec(t.g, t.r, t.m, t.a)
@@ -234,13 +230,4 @@ func (t *latent) towards() (c float64) {
 		c += v * v
 	}
 	return c
-}
-
-// update takes the step into E.
-func (t *latent) update() {
-	for i, a := range t.a {
-		row := t.r[i*t.m : i*t.m+i+1]
-		axpy(row, a, t.step)
-		axpy(row, t.step[i], t.a)
-	}
 }

@@ -133,13 +133,8 @@ func (c *sites) drawConjugate(rng *rand.Rand) bool {
 	if c.hierarchy != nil {
 		return c.drawHierarchy(rng)
 	}
-	clear(c.total)
-	rows := 0.0
+	rows := c.sum()
 	for _, s := range c.all {
-		for i, v := range s.statistics() {
-			c.total[i] += v
-		}
-		rows += s.n
 		if !c.problem.Shared && !s.state.drawConjugate(rng) {
 			return false
 		}
@@ -158,19 +153,23 @@ func (c *sites) drawConjugate(rng *rand.Rand) bool {
 	return true
 }
 
+// sum adds up all statistics in common units, and returns the number of rows.
+func (c *sites) sum() (rows float64) {
+	clear(c.total)
+	for _, s := range c.all {
+		axpy(c.total, 1, s.statistics())
+		rows += s.n
+	}
+	return rows
+}
+
 // drawHierarchy draws the parameters given all s, where pooling is partial: (μ_x, T) from
 // NIW, all others by the hierarchy's steps.
 func (c *sites) drawHierarchy(rng *rand.Rand) bool {
-	clear(c.total)
-	rows := 0.0
+	rows := c.sum()
 	c.takeScales()
 	for j, s := range c.all {
-		stats := s.statistics()
-		for i, v := range stats {
-			c.total[i] += v
-		}
-		rows += s.n
-		if !c.hierarchy.Observe(j, stats, s.n) || !c.problem.Shared && !s.conditionals.DrawCovariates(s.params, stats, s.n, rng) {
+		if !c.hierarchy.Observe(j, s.common, s.n) || !c.problem.Shared && !s.conditionals.DrawCovariates(s.params, s.common, s.n, rng) {
 			return false
 		}
 	}
