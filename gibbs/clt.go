@@ -73,7 +73,7 @@ func (k *clt) sweep(rng *rand.Rand) (info Info) {
 	case u < flipShare+countShare && k.count != nil:
 		info.transition = k.count.step(k.phi, rng)
 	default:
-		info = Info{transition: k.hmc.step(k.phi, rng), Hamiltonian: true}
+		info.transition = k.hmc.step(k.phi, rng)
 	}
 	k.law.Constrain(k.params, k.phi)
 	info.Failed = !k.drawLatent(rng)
@@ -164,7 +164,7 @@ func (k *clt) Adapt(iteration, warmup int) {
 	if iteration == 0 {
 		k.hmc.restart(firstStepSize)
 	}
-	if k.last.Hamiltonian && !k.last.Failed {
+	if k.last.leapfrogs > 0 && !k.last.Failed {
 		k.hmc.stepSize.Update(k.last.accept)
 	}
 	done := iteration + 1

@@ -76,7 +76,7 @@ func (k *exactSites) Step(rng *rand.Rand) (info Info) {
 	info.Failed = !k.drawConjugate(rng) || info.Failed
 	var ok bool
 	info.transition, ok = k.interweave(rng)
-	info.Hamiltonian, info.Failed = ok && k.told().moved, info.Failed || !ok
+	info.Failed = info.Failed || !ok
 	for _, s := range k.all {
 		s.drawOmega(rng)
 	}

@@ -211,10 +211,9 @@ func (m Method) sample(ctx context.Context, r *run, plan mcmc.Plan) (*posterior.
 // Info is what one sweep did beside moving the state.
 type Info struct {
 	transition
-	Hamiltonian bool    // (a) was HMC
-	Correction  float64 // acceptance probability of s′, the mean over releases
-	Projected   bool    // the plain kernel projected s
-	Failed      bool    // rounding left a matrix indefinite: a step was skipped
+	Correction float64 // acceptance probability of s′, the mean over releases
+	Projected  bool    // the plain kernel projected s
+	Failed     bool    // rounding left a matrix indefinite: a step was skipped
 }
 
 // InfoNames names the columns that Sample keeps of an Info, in Stan's manner.
