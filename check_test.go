@@ -84,13 +84,21 @@ func drawn(t *testing.T, d schema.Design, prior *model.Prior, n int64, scale flo
 	return noisy(d, s, n, scale, rng)
 }
 
+// inShort is the size of a test, in short form and else.
+func inShort(short, full int) int {
+	if testing.Short() {
+		return short
+	}
+	return full
+}
+
 // Under the model the calibrated p-values are uniform on {1/(K+1), …, 1}: mean
 // (K+2)/(2K+2), variance (K²+2K)/(12(K+1)²). By the normal approximation the
 // mean of 30 lies within 4.6 standard errors but with probability 4e-6, for each of
 // the 11 p-values 5e-5 in all. The mean of squares, which a law that is too narrow
 // or too wide would change, is held likewise.
 func TestCheckIsCalibrated(t *testing.T) {
-	const trials, refits = 30, 9
+	trials, refits := inShort(8, 30), 9
 	sums, squares := make([]float64, 11), make([]float64, 11)
 	for k := range trials {
 		rng := mcmc.Stream(2026, k)
@@ -98,18 +106,18 @@ func TestCheckIsCalibrated(t *testing.T) {
 		prior := boxed(t, model.Shape{P: 1, Intercept: d.Intercept})
 		c := checked(t, drawn(t, d, prior, 300, 3, rng), prior, refits, uint64(k))
 		for i, p := range ps(c) {
-			sums[i] += *p.Calibrated / trials
-			squares[i] += *p.Calibrated * *p.Calibrated / trials
+			sums[i] += *p.Calibrated / float64(trials)
+			squares[i] += *p.Calibrated * *p.Calibrated / float64(trials)
 		}
 	}
 	mean, meanSquare, fourth := 0.0, 0.0, 0.0
 	for k := 1; k <= refits+1; k++ {
-		u := float64(k) / (refits + 1)
-		mean, meanSquare, fourth = mean+u/(refits+1), meanSquare+u*u/(refits+1), fourth+u*u*u*u/(refits+1)
+		u := float64(k) / float64(refits+1)
+		mean, meanSquare, fourth = mean+u/float64(refits+1), meanSquare+u*u/float64(refits+1), fourth+u*u*u*u/float64(refits+1)
 	}
 	for i := range sums {
-		wantClose(t, "mean of calibrated p-values", sums[i], mean, 4.6*math.Sqrt((meanSquare-mean*mean)/trials))
-		wantClose(t, "their mean square", squares[i], meanSquare, 4.6*math.Sqrt((fourth-meanSquare*meanSquare)/trials))
+		wantClose(t, "mean of calibrated p-values", sums[i], mean, 4.6*math.Sqrt((meanSquare-mean*mean)/float64(trials)))
+		wantClose(t, "their mean square", squares[i], meanSquare, 4.6*math.Sqrt((fourth-meanSquare*meanSquare)/float64(trials)))
 	}
 }
 

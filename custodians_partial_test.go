@@ -25,9 +25,9 @@ func pooledPartially(t *testing.T, custodians []dpreg.Custodian, o dpreg.Options
 func TestPartialMethodsAgree(t *testing.T) {
 	custodians := open(t, "pums", "income ~ educ", nil).parts(t, []int{40, 25, 60}, 2)
 	for _, covariates := range []string{dpreg.SeparateCovariates, dpreg.SharedCovariates} {
-		o := dpreg.Options{Method: "mcmc-exact", Covariates: covariates, Plan: mcmc.Plan{Chains: 2, Warmup: 600, Draws: 3000, Seed: 1}}
+		o := dpreg.Options{Method: "mcmc-exact", Covariates: covariates, Plan: mcmc.Plan{Chains: 2, Warmup: 600, Draws: inShort(750, 3000), Seed: 1}}
 		want := pooledPartially(t, custodians, o)
-		o.Method, o.Plan.Draws = "gibbs-ss-update", 6000
+		o.Method, o.Plan.Draws = "gibbs-ss-update", 2*o.Plan.Draws
 		scores(t, pooledPartially(t, custodians, o), want, func(name string, zMean, zSD, _, _ float64) {
 			if !(math.Abs(zMean) < 5.5 && math.Abs(zSD) < 5.5) {
 				t.Errorf("covariates %s, %s: means %.1f Monte Carlo errors apart, sds %.1f", covariates, name, zMean, zSD)

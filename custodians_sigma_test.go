@@ -182,7 +182,7 @@ func TestContradictions(t *testing.T) {
 	if got := contradicting(unequal, dpreg.Options{Pooling: dpreg.PartialPooling}); got != "" {
 		t.Errorf("partial pooling: %q", got)
 	}
-	for seed := range uint64(max(10, *areaTrials)) {
+	for seed := range uint64(max(inShort(3, 10), *areaTrials)) {
 		if got := contradicting(publishAreas(t, equalAreas, 3, seed), dpreg.Options{}); got != "" {
 			t.Errorf("areas of one law: %q", got)
 		}

@@ -63,7 +63,7 @@ func (o Options) prior(d *schema.Design, releases ...*release.Release) (*model.P
 
 // Methods lists the methods that infer from a release. Auto chooses among them.
 func Methods() []model.Method {
-	return []model.Method{exact.Method{}, individual.Method{}, gibbs.Update{}, gibbs.Prior{}, gibbs.Noisy{}, model.Naive{}}
+	return []model.Method{exact.Method{}, individual.Method{}, gibbs.Method{Moments: gibbs.Update}, gibbs.Method{Moments: gibbs.Prior}, gibbs.Method{Moments: gibbs.Noisy}, model.Naive{}}
 }
 
 // method finds the method that the options name, and says why where it was chosen.
@@ -104,13 +104,9 @@ func (o Options) variant(m model.Method) (model.Method, error) {
 	case !can.Clamping && o.ModelClamping:
 		return nil, fmt.Errorf("method %s cannot model clamping; mcmc-ind can", m.Name())
 	}
-	switch m.(type) {
-	case gibbs.Update:
-		m = gibbs.Update{Kernel: kernel}
-	case gibbs.Prior:
-		m = gibbs.Prior{Kernel: kernel}
-	case gibbs.Noisy:
-		m = gibbs.Noisy{Kernel: kernel}
+	switch g := m.(type) {
+	case gibbs.Method:
+		m = gibbs.Method{Moments: g.Moments, Kernel: kernel}
 	case individual.Method:
 		m = individual.Method{ModelClamping: o.ModelClamping}
 	}

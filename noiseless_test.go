@@ -86,7 +86,7 @@ func TestPlainKernel(t *testing.T) {
 				return fit.Draws(dpreg.Scaled)
 			}
 			var mean, sd, largest float64
-			scores(t, infer("plain", 50_000), infer("exact", 5000), func(_ string, zMean, zSD, dMean, ratio float64) {
+			scores(t, infer("plain", inShort(20_000, 50_000)), infer("exact", 5000), func(_ string, zMean, zSD, dMean, ratio float64) {
 				mean, sd = max(mean, math.Abs(dMean)), max(sd, math.Abs(ratio-1))
 				largest = max(largest, math.Abs(zMean), math.Abs(zSD))
 			})

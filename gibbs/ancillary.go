@@ -20,7 +20,7 @@ import (
 // No law of s is needed, nor a correction, nor a factor of the size of Σ_t.
 type ancillary struct {
 	*state
-	coordinates rowCoordinates
+	law rowSource
 
 	phi, grad []float64
 	mean, l   []float64 // μ and L in common units
@@ -30,17 +30,17 @@ type ancillary struct {
 	gFactor   []float64 // and in L
 }
 
-func newAncillary(c *state, coordinates rowCoordinates) *ancillary {
-	m, dim := c.obs.Shape.M(), coordinates.Dim()
+func newAncillary(c *state, law rowSource) *ancillary {
+	m, dim := c.obs.Shape.M(), law.Dim()
 	vec := func(n int) []float64 { return make([]float64, n) }
-	return &ancillary{state: c, coordinates: coordinates, phi: vec(dim), grad: vec(dim),
+	return &ancillary{state: c, law: law, phi: vec(dim), grad: vec(dim),
 		mean: vec(m), l: vec(m * m), f: vec(m), a: vec(m * m), v: vec(m), d: vec(m * m), gMean: vec(m), gD: vec(m * m), gFactor: vec(m * m)}
 }
 
 // hold takes φ and (f, A) of the parameters and statistics. It reports false where rounding
 // forbids that, or s lies at the border of what data can have.
 func (t *ancillary) hold(phi []float64) bool {
-	if !t.coordinates.Unconstrain(phi, t.params) {
+	if !t.law.Unconstrain(phi, t.params) {
 		return false
 	}
 	t.rows(phi)
@@ -72,8 +72,8 @@ func (t *ancillary) of() bool {
 
 // rows takes the parameters of φ, and μ and L with them.
 func (t *ancillary) rows(phi []float64) {
-	t.coordinates.Constrain(t.params, phi)
-	t.coordinates.Rows(t.mean, t.l, t.params)
+	t.law.Constrain(t.params, phi)
+	t.law.Rows(t.mean, t.l, t.params)
 }
 
 // move takes the parameters of φ, and v̄ and D with them.
@@ -104,7 +104,7 @@ func (t *ancillary) place() {
 // of model.Noise, in grad.
 func (t *ancillary) density(phi []float64, noise *model.Noise) float64 {
 	t.move(phi)
-	return t.coordinates.LogPrior(t.grad, t.params) + t.likelihood(noise)
+	return t.law.LogPrior(t.grad, t.params) + t.likelihood(noise)
 }
 
 // likelihood returns log p(z | s) and adds its slope to grad.
@@ -153,14 +153,10 @@ func (t *ancillary) pull() {
 		t.gMean[i] *= scale
 		gi := t.gD[i*m : i*m+i+1]
 		for k := range i + 1 {
-			sum := 0.0
-			for h, a := range t.a[k*m : k*m+k+1] {
-				sum += gi[h] * a
-			}
-			t.gFactor[i*m+k] = scale*sum + t.gMean[i]*t.f[k]
+			t.gFactor[i*m+k] = scale*dot(t.a[k*m:k*m+k+1], gi) + t.gMean[i]*t.f[k]
 		}
 	}
-	t.coordinates.PullRows(t.grad, t.params, t.gMean, t.gFactor)
+	t.law.PullRows(t.grad, t.params, t.gMean, t.gFactor)
 }
 
 // write writes the statistics of v̄ and D.

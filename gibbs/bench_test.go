@@ -1,7 +1,6 @@
 package gibbs
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -39,7 +38,7 @@ func BenchmarkSweep(b *testing.B) {
 					}
 					obs := noised(p, 1000, kind, scale, rng)
 					problem := alone(obs, model.DefaultPrior(shape))
-					k := mcmc.Kernel[Info](newPlainSites(problem, rng))
+					k := mcmc.Kernel[Info](newPlain(newSites(problem, rng)))
 					if name == Exact {
 						k = newExactSites(problem, rng)
 					}
@@ -77,9 +76,9 @@ func BenchmarkFixedSweep(b *testing.B) {
 				obs := simulated(p, 1000, 1, rng)
 				prior := model.DefaultPrior(obs.Shape)
 				law := fixedLawOf(b, obs.Shape, model.UniformX{})
-				var k mcmc.Kernel[Info] = newPlain(obs, prior, newFixed(obs.Shape, prior, law), rng)
+				var k mcmc.Kernel[Info] = fixedRun(obs, prior, law).plain(rng)
 				if name == Exact {
-					clt := newCLT(obs, prior, newFixed(obs.Shape, prior, law), rng)
+					clt := newCLT(obs, prior, newFixed(prior, law), rng)
 					for i := range 1000 {
 						clt.Step(rng)
 						clt.Adapt(i, 1000)
@@ -122,7 +121,7 @@ func BenchmarkEffectiveDraws(b *testing.B) {
 func effective(b *testing.B, kernel Kernel, obs *model.Observation, prior *model.Prior, sweeps int) {
 	for b.Loop() {
 		plan := mcmc.Plan{Chains: 1, Warmup: 1000, Draws: sweeps, Seed: 1, Workers: 1}
-		d, err := Update{Kernel: kernel}.run(alone(obs, prior)).sample(context.Background(), plan)
+		d, err := sampleAlone(obs, prior, kernel, plan)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -142,7 +141,7 @@ func TestSweepsDoNotAllocate(t *testing.T) {
 		obs := simulated(p, 100, 1, rng)
 		prior := model.DefaultPrior(obs.Shape)
 		law := fixedLawOf(t, obs.Shape, model.UniformX{})
-		source := newFixed(obs.Shape, prior, law)
+		source := newFixed(prior, law)
 		exact, clt := newExactSites(alone(obs, prior), rng), newCLT(obs, prior, source, rng)
 		for i := range 300 {
 			exact.Step(rng)
@@ -152,8 +151,8 @@ func TestSweepsDoNotAllocate(t *testing.T) {
 		}
 		for name, k := range map[string]mcmc.Kernel[Info]{
 			"default": exact, "CLT": clt,
-			"plain":            newPlainSites(alone(obs, prior), rng),
-			"plain, x's fixed": newPlain(obs, prior, newFixed(obs.Shape, prior, law), rng),
+			"plain":            newPlain(newSites(alone(obs, prior), rng)),
+			"plain, x's fixed": fixedRun(obs, prior, law).plain(rng),
 		} {
 			if n := testing.AllocsPerRun(200, func() { k.Step(rng) }); n != 0 {
 				t.Errorf("p = %d: the sweep of kernel %s allocates %g times", p, name, n)

@@ -107,7 +107,7 @@ func (t *chance) density(phi []float64) (logp float64) {
 	if math.IsInf(logp, -1) {
 		return logp
 	}
-	return logp + t.coordinates.LogPrior(t.grad, t.params)
+	return logp + t.law.LogPrior(t.grad, t.params)
 }
 
 // follow writes φ of s and x, and returns log p(x | n) − log|∂s/∂φ|.
@@ -137,10 +137,10 @@ func (t *chance) follow(phi []float64) float64 {
 		}
 	}
 	t.take()
-	if !t.coordinates.Unconstrain(phi, t.params) {
+	if !t.law.Unconstrain(phi, t.params) {
 		return math.Inf(-1)
 	}
-	t.coordinates.Constrain(t.params, phi)
+	t.law.Constrain(t.params, phi)
 	return logp
 }
 

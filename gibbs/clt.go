@@ -20,17 +20,23 @@ import (
 // A move that flips a sign, or one of n where that is latent, takes the place of
 // HMC in (a) now and then; a mixture of reversible kernels is reversible.
 //
+// (a) is on
+//
+//	log π(φ) = log p(φ) − ½ log|K| − ½ eᵀK⁻¹e,  K = nΣ_t + diag ω², e = z − nμ_t.
+//
 // No s is off the support of this law, so nothing is projected.
 type clt struct {
-	*proposal
-	target *sloped
+	*state
+	law    *fixed
 	hmc    *hmc
 	metric *nuts.Metric
-	flip   *flip
 	count  *count // nil where n is public
 
-	phi  []float64
-	last Info
+	phi, prop     []float64
+	inverse       []float64 // K⁻¹, then W, q×q
+	before, after []float64 // nμ_t at a flip
+	omega         []float64 // ω² before it
+	last          Info
 }
 
 // flipShare is how often a sign flip takes the place of HMC: the more often, the better
@@ -39,136 +45,64 @@ const flipShare = 0.25
 
 // newCLT starts a chain.
 func newCLT(obs *model.Observation, prior *model.Prior, law *fixed, rng *rand.Rand) *clt {
-	c := newState(obs, prior, law)
+	c := newState(obs, prior, law, model.NewRegressionParams(obs.Shape))
 	c.start(rng)
-	target := &sloped{newCollapsed(c), law, make([]float64, c.q*c.q)}
-	metric := nuts.NewMetric(target.Dim(), target.Dim())
-	return &clt{
-		metric:   metric,
-		proposal: newProposal(c), count: newCount(c, target.value), target: target, hmc: newHMC(target, metric), flip: newFlip(target.collapsed),
-		phi: make([]float64, target.Dim()),
-	}
+	dim, vec := law.Dim(), func(n int) []float64 { return make([]float64, n) }
+	k := &clt{state: c, law: law, metric: nuts.NewMetric(dim, dim), count: newCount(c, c.collapsed),
+		phi: vec(dim), prop: vec(dim), inverse: vec(c.q * c.q), before: vec(c.q), after: vec(c.q), omega: vec(c.q)}
+	k.hmc = newHMC(k, k.metric, maxLeapfrogs, targetAccept)
+	return k
 }
 
 // Step does one sweep.
 func (k *clt) Step(rng *rand.Rand) Info {
-	info := k.propose(rng)
-	k.conclude(!info.Failed)
+	k.last = k.sweep(rng)
 	k.drawOmega(rng)
-	k.last = info
-	return info
+	return k.last
 }
 
-// propose does (a) and (b): the parameters and ω move, s′ waits in propS until
-// conclude. It fails where rounding leaves a matrix indefinite.
-func (k *clt) propose(rng *rand.Rand) Info {
-	k.save()
+// sweep does (a) and (b). It fails, and moves nothing, where rounding leaves a matrix
+// indefinite.
+func (k *clt) sweep(rng *rand.Rand) (info Info) {
 	if !k.law.Unconstrain(k.phi, k.params) {
 		return Info{Failed: true}
 	}
-	var info Info
 	switch u := rng.Float64(); {
 	case u < flipShare:
-		info = Info{transition: k.flip.step(k.phi, rng)}
+		info.transition = k.flip(k.phi, rng)
 	case u < flipShare+countShare && k.count != nil:
-		info = Info{transition: k.count.step(k.phi, rng)}
+		info.transition = k.count.step(k.phi, rng)
 	default:
-		info = Info{transition: k.hmc.step(k.phi, rng), Hamiltonian: true}
+		info.transition = k.hmc.step(k.phi, rng)
 	}
 	k.law.Constrain(k.params, k.phi)
-	if info.Failed = !k.factorLatent(); !info.Failed {
-		k.drawLatent(k.propS, k.propR, rng)
-	}
+	info.Failed = !k.drawLatent(rng)
 	return info
 }
 
-// collapsed is the density of the unconstrained parameters φ with the latent
-// statistics integrated out of the CLT model, given ω:
-//
-//	log π(φ) = log p(φ) − ½ log|K| − ½ eᵀK⁻¹e,  K = nΣ_t + diag ω², e = z − nμ_t.
-type collapsed struct {
-	*state
-	unused []float64 // a gradient that value does not want
-}
-
-func newCollapsed(c *state) *collapsed {
-	return &collapsed{state: c, unused: make([]float64, c.law.Dim())}
-}
-
-// value returns log π(φ). It leaves the state's parameters at φ and its factors as
-// factorLatent does. Where rounding leaves a matrix indefinite it returns −∞.
-func (t *collapsed) value(phi []float64) float64 {
-	t.law.Constrain(t.params, phi)
-	if !t.factorLatent() {
-		return math.Inf(-1)
-	}
-	return t.law.LogPrior(t.unused, t.params) + t.logLikelihood()
-}
-
-// sloped is collapsed with a gradient, for moments of x that are fixed. It goes through
-// α = K⁻¹e and W = ½(ααᵀ − K⁻¹), the derivatives in nμ_t and nΣ_t, back to φ.
-type sloped struct {
-	*collapsed
-	law     *fixed
-	inverse []float64 // K⁻¹, then W, q×q
-}
-
 // Dim returns the number of unconstrained parameters.
-func (t *sloped) Dim() int { return t.law.Dim() }
+func (k *clt) Dim() int { return len(k.phi) }
 
-// LogDensity returns log π(φ) and writes its gradient; see value.
-func (t *sloped) LogDensity(grad, phi []float64) float64 {
-	t.law.Constrain(t.params, phi)
-	if !t.factorLatent() {
+// LogDensity returns log π(φ) and writes its gradient; see state.collapsed. It goes through
+// α = K⁻¹e and W = ½(ααᵀ − K⁻¹), the derivatives in nμ_t and nΣ_t, back to φ.
+func (k *clt) LogDensity(grad, phi []float64) float64 {
+	k.law.Constrain(k.params, phi)
+	if !k.factorLatent() {
 		return math.Inf(-1)
 	}
-	logp := t.law.LogPrior(grad, t.params) + t.logLikelihood()
-	alpha := t.gain
-	dense.SolveLowerT(t.chol, t.q, alpha)
+	logp := k.law.LogPrior(grad, k.params) + k.logLikelihood()
+	alpha := k.gain
+	dense.SolveLowerT(k.chol, k.q, alpha)
 
-	dense.InverseFromCholesky(t.inverse, t.chol, t.q)
+	dense.InverseFromCholesky(k.inverse, k.chol, k.q)
 	for i, a := range alpha {
-		row := t.inverse[i*t.q : i*t.q+i+1]
+		row := k.inverse[i*k.q : i*k.q+i+1]
 		for j := range row {
 			row[j] = 0.5 * (a*alpha[j] - row[j])
 		}
 	}
-	t.law.Pullback(grad, t.params, alpha, t.inverse, t.n)
+	k.law.Pullback(grad, k.params, alpha, k.inverse, k.n)
 	return logp
-}
-
-// proposal is a state and what a step proposes for it: parameters, ω² and n move at
-// once, s′ waits until conclude.
-type proposal struct {
-	*state
-	before       *model.Params // parameters, ω² and n before the step
-	omega        []float64
-	beforeN      float64
-	propS, propR []float64 // s′ and z − s′
-}
-
-func newProposal(c *state) *proposal {
-	vec := func() []float64 { return make([]float64, c.q) }
-	return &proposal{state: c, before: c.law.params(), omega: vec(), propS: vec(), propR: vec()}
-}
-
-// save keeps what conclude may have to bring back.
-func (k *proposal) save() {
-	k.before.Copy(k.params)
-	copy(k.omega, k.omega2)
-	k.beforeN = k.n
-}
-
-// conclude takes s′, or takes back all that moved since save.
-func (k *proposal) conclude(accepted bool) {
-	if accepted {
-		copy(k.s, k.propS)
-		copy(k.resid, k.propR)
-		return
-	}
-	k.params.Copy(k.before)
-	copy(k.omega2, k.omega)
-	k.n = k.beforeN
 }
 
 // flip negates one coefficient or one mean of the covariates. The quadratic
@@ -184,72 +118,71 @@ func (k *proposal) conclude(accepted bool) {
 //	min(1, π(φ′, ω′) q(ω | φ) / (π(φ, ω) q(ω′ | φ′))),
 //
 // π(φ, ω) = p(φ) p(ω) N(z; nμ_t, nΣ_t + diag ω²), and is reversible.
-type flip struct {
-	*collapsed
-	prop          []float64
-	before, after []float64 // nμ_t
-	omega         []float64 // ω² before the move
-}
-
-func newFlip(c *collapsed) *flip {
-	vec := func() []float64 { return make([]float64, c.q) }
-	return &flip{collapsed: c, prop: make([]float64, c.law.Dim()),
-		before: vec(), after: vec(), omega: vec()}
-}
-
-// step moves phi and omega2.
-func (f *flip) step(phi []float64, rng *rand.Rand) transition {
-	q := f.obs.Shape.Q()
-	k := rng.IntN(q + len(f.params.MuX))
-	if k >= q {
-		k++ // log σ² stands between θ and μ_x
+func (k *clt) flip(phi []float64, rng *rand.Rand) (t transition) {
+	copy(k.omega, k.omega2)
+	copy(k.prop, phi)
+	at := rng.IntN(k.obs.Shape.Q() + len(k.params.MuX))
+	if at >= k.obs.Shape.Q() {
+		at++ // log σ² stands between θ and μ_x
 	}
-	start, end, gain := f.try(phi, k, rng)
-	t := transition{logDensity: start}
-	if t.accept = math.Min(1, math.Exp(gain)); !(t.accept >= 0) {
-		t.accept = 0
+	k.prop[at] = -phi[at]
+
+	t.logDensity = k.expected(k.before, phi)
+	gain := -t.logDensity
+	k.law.Constrain(k.params, k.prop)
+	k.law.Set(k.params)
+	k.law.Expect(k.after, k.n)
+	for i, b := range k.noise.scale {
+		if !k.noise.latent() || k.before[i] == k.after[i] {
+			continue
+		}
+		old, rOld, rNew := k.omega[i], k.obs.Z[i]-k.before[i], k.obs.Z[i]-k.after[i]
+		w := variate.LaplaceMixture(b, rNew, rng)
+		k.omega2[i] = w
+		gain += (old-w)/(2*b*b) + variate.LaplaceMixtureLogDensity(old, b, rOld) -
+			variate.LaplaceMixtureLogDensity(w, b, rNew)
 	}
-	if t.accepted = rng.Float64() < t.accept; t.accepted {
+	end := k.expected(k.after, k.prop)
+	if t.test(gain+end, rng) {
 		t.logDensity = end
-		copy(phi, f.prop)
+		copy(phi, k.prop)
 	} else {
-		f.undo()
+		copy(k.omega2, k.omega)
 	}
 	return t
 }
 
-// try puts the negation of coordinate k into prop and draws ω anew. It returns
-// log π before and after, and the logarithm of the ratio above.
-func (f *flip) try(phi []float64, k int, rng *rand.Rand) (start, end, gain float64) {
-	copy(f.omega, f.omega2)
-	copy(f.prop, phi)
-	f.prop[k] = -phi[k]
-
-	gain = -f.at(f.before, phi)
-	start = -gain
-	f.law.Constrain(f.params, f.prop)
-	f.law.Set(f.params)
-	f.law.Expect(f.after, f.n)
-	for i, b := range f.noise.scale {
-		if !f.noise.latent() || f.before[i] == f.after[i] {
-			continue
-		}
-		old, rOld, rNew := f.omega[i], f.obs.Z[i]-f.before[i], f.obs.Z[i]-f.after[i]
-		w := variate.LaplaceMixture(b, rNew, rng)
-		f.omega2[i] = w
-		gain += (old-w)/(2*b*b) + variate.LaplaceMixtureLogDensity(old, b, rOld) -
-			variate.LaplaceMixtureLogDensity(w, b, rNew)
-	}
-	end = f.at(f.after, f.prop)
-	return start, end, gain + end
+// expected returns log π(φ | ω) and writes nμ_t.
+func (k *clt) expected(mean, phi []float64) float64 {
+	v := k.collapsed(phi)
+	k.law.Expect(mean, k.n)
+	return v
 }
 
-// undo takes ω back.
-func (f *flip) undo() { copy(f.omega2, f.omega) }
-
-// at returns log π(φ | ω) and writes nμ_t.
-func (f *flip) at(mean, phi []float64) float64 {
-	v := f.value(phi)
-	f.law.Expect(mean, f.n)
-	return v
+// Adapt is called by the driver after each warm-up step.
+func (k *clt) Adapt(iteration, warmup int) {
+	if iteration == 0 {
+		k.hmc.restart(firstStepSize)
+	}
+	if k.last.leapfrogs > 0 && !k.last.Failed {
+		k.hmc.stepSize.Update(k.last.accept)
+	}
+	done := iteration + 1
+	if done > share(firstWindow/2, warmup) && k.law.Unconstrain(k.phi, k.params) {
+		k.metric.Add(k.phi)
+		if k.count != nil {
+			k.count.add(k.phi)
+		}
+	}
+	if windowCloses(done, warmup) {
+		if k.metric.Update() {
+			k.hmc.restart(whitenedStep)
+		}
+		if k.count != nil {
+			k.count.update()
+		}
+	}
+	if done == warmup {
+		k.hmc.stepSize.Settle()
+	}
 }

@@ -76,7 +76,7 @@ func (k *exactSites) Step(rng *rand.Rand) (info Info) {
 	info.Failed = !k.drawConjugate(rng) || info.Failed
 	var ok bool
 	info.transition, ok = k.interweave(rng)
-	info.Hamiltonian, info.Failed = ok && k.told().moved, info.Failed || !ok
+	info.Failed = info.Failed || !ok
 	for _, s := range k.all {
 		s.drawOmega(rng)
 	}
@@ -98,14 +98,14 @@ func (s *site) renewExact(rng *rand.Rand) (accept float64, ok bool) {
 		return 0, false
 	}
 	s.law.Set(s.params)
-	if !s.moments.Factor() || !s.latent.draw(s.propS, s.propR, rng) {
+	if !s.moments.Factor() || !s.latent.draw(rng) {
 		return 0, false
 	}
-	ratio := s.correction.logWeight(s.propS, s.moments, s.n) - s.correction.logWeight(s.s, s.moments, s.n)
+	ratio := s.correction.logWeight(s.latent.next, s.moments, s.n) - s.correction.logWeight(s.s, s.moments, s.n)
 	accept = math.Min(1, math.Exp(ratio))
 	if rng.Float64() < accept {
-		copy(s.s, s.propS)
-		copy(s.resid, s.propR)
+		copy(s.s, s.latent.next)
+		copy(s.resid, s.latent.to)
 	}
 	return accept, true
 }

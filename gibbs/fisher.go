@@ -43,11 +43,7 @@ func newFisher(k int) *fisher {
 // Push adds a·Fp to dst.
 func (f *fisher) Push(dst []float64, a float64, p []float64) {
 	for i := range dst {
-		sum := 0.0
-		for j, v := range f.factor[i*f.k : (i+1)*f.k] {
-			sum += v * p[j]
-		}
-		dst[i] += a * sum
+		dst[i] += a * dot(f.factor[i*f.k:(i+1)*f.k], p)
 	}
 }
 
@@ -102,13 +98,7 @@ func (f *fisher) estimate() bool {
 	}
 	dense.Symmetrise(f.draws, k)
 	for i := range k { // CL, then LᵀCL, both without 1/n
-		for j := range k {
-			sum := 0.0
-			for h := j; h < k; h++ {
-				sum += f.draws[i*k+h] * f.lower[h*k+j]
-			}
-			f.work[i*k+j] = sum
-		}
+		dense.MulLowerTVec(f.work[i*k:(i+1)*k], f.lower, k, f.draws[i*k:(i+1)*k])
 	}
 	for i := range k {
 		for j := range i + 1 {

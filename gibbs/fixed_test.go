@@ -16,7 +16,9 @@ import (
 
 func fixedLawOf(t testing.TB, s model.Shape, l model.XLaw) *model.FixedMoments {
 	t.Helper()
-	law, err := fixedLaw(s, func() (*model.XMoments, error) { return l.Moments(s.P) })
+	prior := model.DefaultPrior(s)
+	prior.X = l
+	law, err := (Method{Moments: Prior}).fixedLaw(&model.Observation{Shape: s}, prior)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +82,7 @@ func TestGewekeFixed(t *testing.T) {
 	noisy := func(p int) func(t *testing.T) *model.FixedMoments {
 		return func(t *testing.T) *model.FixedMoments {
 			m := noisyMoments(t, p, skewed, 500, 5, rand.New(rand.NewPCG(7, 1)))
-			law, err := fixedLaw(model.Shape{P: p, Intercept: true}, m.XMoments)
+			law, err := (Method{Moments: Noisy}).fixedLaw(&model.Observation{Shape: model.Shape{P: p, Intercept: true}, Moments: m}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -105,6 +107,9 @@ func TestGewekeFixed(t *testing.T) {
 		{"noisy", 1, noisy(1), 12, 6, release.Laplace, 0}, {"noisy", 2, noisy(2), 20, 8, release.Laplace, 0},
 	} {
 		t.Run(fmt.Sprintf("%s p=%d", c.name, c.p), func(t *testing.T) {
+			if testing.Short() && c.p > 1 {
+				t.Skip("the cases of one covariate are the faster ones")
+			}
 			t.Parallel()
 			g := newJoint(t, c.p, c.n, c.b)
 			g.law, g.kind, g.count = c.law(t), c.kind, c.count
@@ -116,24 +121,34 @@ func TestGewekeFixed(t *testing.T) {
 	}
 }
 
+// spoilt is a source of another nΣ_t.
+type spoilt struct {
+	source
+	covariance func(dst []float64, n float64)
+}
+
+// Covariance writes it.
+func (s spoilt) Covariance(dst []float64, n float64) { s.covariance(dst, n) }
+
 // TestGewekeFixedFindsFaults plants faults, which the test must find.
 func TestGewekeFixedFindsFaults(t *testing.T) {
 	for name, fault := range map[string]func(t *testing.T, g *joint){
 		"variance of y² given x dropped": func(_ *testing.T, g *joint) {
 			g.fault = func(k *subject) {
-				k.covariance = func(dst []float64, n float64) {
-					k.law.Covariance(dst, n)
+				right := k.law
+				k.law = spoilt{right, func(dst []float64, n float64) {
+					right.Covariance(dst, n)
 					dst[k.q*k.q-1] -= 2 * n * k.params.Sigma2 * k.params.Sigma2 // 2σ⁴
-				}
+				}}
 			}
 		},
 		"moments of another law of x": func(t *testing.T, g *joint) {
 			g.fault = func(k *subject) {
 				other := fixedLawOf(t, g.shape, skewed)
-				k.covariance = func(dst []float64, n float64) {
+				k.law = spoilt{k.law, func(dst []float64, n float64) {
 					other.Set(k.params)
 					other.Covariance(dst, n)
-				}
+				}}
 			}
 		},
 		"omega scaled": func(_ *testing.T, g *joint) { g.omega = 1.5 },
@@ -158,15 +173,15 @@ func TestFixedGradient(t *testing.T) {
 		rng := rand.New(rand.NewPCG(9, 1))
 		obs := simulated(p, 50, 1, rng)
 		prior := model.DefaultPrior(obs.Shape)
-		k := newCLT(obs, prior, newFixed(obs.Shape, prior, fixedLawOf(t, obs.Shape, skewed)), rng)
+		k := newCLT(obs, prior, newFixed(prior, fixedLawOf(t, obs.Shape, skewed)), rng)
 		k.law.Unconstrain(k.phi, k.params)
 		grad, other := make([]float64, len(k.phi)), make([]float64, len(k.phi))
-		k.target.LogDensity(grad, k.phi)
+		k.LogDensity(grad, k.phi)
 		for i, old := range k.phi {
 			k.phi[i] = old + h
-			up := k.target.LogDensity(other, k.phi)
+			up := k.LogDensity(other, k.phi)
 			k.phi[i] = old - h
-			down := k.target.LogDensity(other, k.phi)
+			down := k.LogDensity(other, k.phi)
 			k.phi[i] = old
 			if got := (up - down) / (2 * h); math.Abs(got-grad[i]) > 1e-5*(1+math.Abs(grad[i])) {
 				t.Errorf("p = %d: in coordinate %d the difference quotient is %g, the gradient %g", p, i, got, grad[i])
@@ -179,22 +194,22 @@ func TestFixedGradient(t *testing.T) {
 func TestFixedRefuses(t *testing.T) {
 	p := modeltest.Goldens(t)[0].Problem
 	plan := mcmc.Plan{Chains: 1, Warmup: 200, Draws: 10}
-	for want, m := range map[string]model.Method{"--with-moments": Noisy{}, "unknown kernel": Prior{Kernel: "fast"}} {
+	for want, m := range map[string]model.Method{"--with-moments": Method{Moments: Noisy}, "unknown kernel": Method{Moments: Prior, Kernel: "fast"}} {
 		if _, err := m.Sample(context.Background(), p, plan); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	if d, err := (Prior{}).Sample(context.Background(), p, plan); err != nil || !strings.Contains(strings.Join(d.Warnings, " "), "normal law") {
+	if d, err := (Method{Moments: Prior}).Sample(context.Background(), p, plan); err != nil || !strings.Contains(strings.Join(d.Warnings, " "), "normal law") {
 		t.Errorf("a prior without a law of x: no warning, %v", err)
 	}
 	other := *p.Prior
 	other.X = model.NormalX{Mean: []float64{-0.8}, Covariance: []float64{0.01}}
 	p.Prior = &other
-	if d, err := (Prior{}).Sample(context.Background(), p, plan); err != nil || !strings.Contains(strings.Join(d.Warnings, " "), "are not the moments of its rows") {
+	if d, err := (Method{Moments: Prior}).Sample(context.Background(), p, plan); err != nil || !strings.Contains(strings.Join(d.Warnings, " "), "are not the moments of its rows") {
 		t.Errorf("a law of x far from the rows: no warning, %v", err)
 	}
 	other.X = model.NormalX{Mean: []float64{0, 0, 0, 0}, Covariance: make([]float64, 16)}
-	if _, err := (Prior{}).Sample(context.Background(), p, plan); err == nil {
+	if _, err := (Method{Moments: Prior}).Sample(context.Background(), p, plan); err == nil {
 		t.Error("a law of another number of covariates is accepted")
 	}
 }

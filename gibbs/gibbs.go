@@ -6,13 +6,38 @@ package gibbs
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/nuts"
 	"github.com/dpreg/dpreg/posterior"
+)
+
+// Method is gibbs-ss-update, gibbs-ss-prior or gibbs-ss-noisy, by where the moments of the
+// covariates come from.
+type Method struct {
+	Moments Moments
+	Kernel  Kernel // empty: Exact
+}
+
+// Moments names a source of the moments of the covariates.
+type Moments string
+
+// The sources. The posterior of Prior and Noisy is that of (θ, σ²) under the CLT's law of the
+// statistics, which is right as n → ∞.
+const (
+	// Update is the hierarchical normal prior.
+	Update Moments = "update"
+	// Prior is a fixed law that the prior states (model.Prior.XMoments).
+	Prior Moments = "prior"
+	// Noisy are the moments of degree ≤ 4 that the release holds beside the statistics, with
+	// noise, taken for exact once they are projected to moments of some distribution
+	// (model.NoisyMoments.XMoments).
+	Noisy Moments = "noisy"
 )
 
 // Kernel names the sweep that a method runs.
@@ -27,13 +52,168 @@ const (
 	Plain Kernel = "plain"
 )
 
+// Name returns the method's name on the command line.
+func (m Method) Name() string { return "gibbs-ss-" + string(m.Moments) }
+
+// Traits say what is made of the covariates' law, and that the default kernel adapts.
+func (m Method) Traits() model.Traits {
+	t := model.Traits{Warmup: model.AdaptiveWarmup, Kernels: true, Covariates: model.LearntCovariates}
+	switch m.Moments {
+	case Prior:
+		t.Covariates = model.StatedCovariates
+	case Noisy:
+		t.Covariates = model.ReleasedCovariates
+	}
+	if m.Kernel == Plain {
+		t.Warmup = 0
+	}
+	return t
+}
+
+// Law returns the law of the statistics that the method infers with.
+func (m Method) Law(p *model.Problem) (model.Law, error) {
+	if m.Moments == Update {
+		return p.NormalLaw()
+	}
+	r, err := m.read(p)
+	if err != nil {
+		return nil, err
+	}
+	return r.law, nil
+}
+
+// Can refuses several measurements of a sum; of Update and the default kernel releases of no
+// more rows than columns, whose scatter has no density; of Prior and Noisy several releases,
+// laws without moments, and releases without them.
+func (m Method) Can(p *model.Problem) error {
+	_, err := m.read(p)
+	return err
+}
+
+func (m Method) read(p *model.Problem) (*run, error) {
+	if m.Moments == Update {
+		joint, err := p.Join()
+		if err != nil {
+			return nil, err
+		}
+		return m.hierarchical(joint), joint.Each(func(o *model.Observation) error {
+			if c := o.Shape.M(); m.Kernel != Plain && !o.Count.Latent() && o.N <= float64(c) {
+				return fmt.Errorf("%s: %d columns need more than %d rows, and the release has n = %g: the law of their scatter has no density; infer a smaller model by --formula", m.Name(), c, c, o.N)
+			}
+			return m.check(o)
+		})
+	}
+	obs, err := p.Single()
+	if err != nil {
+		return nil, err
+	}
+	if err := m.check(obs); err != nil {
+		return nil, err
+	}
+	law, err := m.fixedLaw(obs, p.Prior)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.Name(), err)
+	}
+	return fixedRun(obs, p.Prior, law), nil
+}
+
+// check refuses kernels that there are not, and several measurements of a sum.
+func (m Method) check(obs *model.Observation) error {
+	switch m.Kernel {
+	case Exact, Plain, "":
+		return obs.Once("a method gibbs-ss-")
+	}
+	return fmt.Errorf("%s: unknown kernel %q: %q or %q", m.Name(), m.Kernel, Exact, Plain)
+}
+
+// fixedLaw is the law of the statistics of Prior and Noisy.
+func (m Method) fixedLaw(obs *model.Observation, prior *model.Prior) (*model.FixedMoments, error) {
+	moments := prior.XMoments
+	if m.Moments == Noisy {
+		if obs.Moments == nil {
+			return nil, errors.New("the release holds no moments of the covariates of degree 3 and 4: make one with --with-moments, or take gibbs-ss-update")
+		}
+		moments = obs.Moments.XMoments
+	}
+	x, err := moments()
+	if err != nil {
+		return nil, err
+	}
+	return model.NewFixedMoments(obs.Shape, x)
+}
+
+// run is a problem as a method reads it.
+type run struct {
+	names        []string
+	rows         float64                            // the fewest of a release
+	exact, plain func(*rand.Rand) mcmc.Kernel[Info] // start a chain
+
+	obs   *model.Observation // of Prior and Noisy, as the next two
+	prior *model.Prior
+	law   *model.FixedMoments
+}
+
+func (m Method) hierarchical(p *model.Joint) *run {
+	r := &run{
+		names: p.Names(), rows: math.Inf(1),
+		exact: func(rng *rand.Rand) mcmc.Kernel[Info] { return newExactSites(p, rng) },
+		plain: func(rng *rand.Rand) mcmc.Kernel[Info] { return newPlain(newSites(p, rng)) },
+	}
+	for _, s := range p.Sites {
+		if m.Kernel == Plain {
+			r.rows = min(r.rows, s.N)
+		}
+	}
+	return r
+}
+
+func fixedRun(obs *model.Observation, prior *model.Prior, law *model.FixedMoments) *run {
+	return &run{
+		names: obs.RegressionNames(), rows: obs.N, obs: obs, prior: prior, law: law,
+		exact: func(rng *rand.Rand) mcmc.Kernel[Info] {
+			return newCLT(obs, prior, newFixed(prior, law), rng)
+		},
+		plain: func(rng *rand.Rand) mcmc.Kernel[Info] {
+			c := newState(obs, prior, newFixed(prior, law), model.NewRegressionParams(obs.Shape))
+			c.start(rng)
+			return newPlain(c)
+		},
+	}
+}
+
+// Sample draws from the posterior. Draws are in scaled units, named of Update by
+// model.Joint.Names, else by model.Shape.RegressionNames, and n where it is latent.
+func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*posterior.Draws, error) {
+	r, err := m.read(p)
+	if err != nil {
+		return nil, err
+	}
+	return m.sample(ctx, r, plan)
+}
+
+// sample runs the chains and says what a reader of the draws should know.
+func (m Method) sample(ctx context.Context, r *run, plan mcmc.Plan) (*posterior.Draws, error) {
+	if err := m.Traits().Check(m.Name(), plan); err != nil {
+		return nil, err
+	}
+	begin := r.exact
+	if m.Kernel == Plain {
+		begin = r.plain
+	}
+	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) { return begin(rng), nil }
+	draws, err := mcmc.Run(ctx, mcmc.Columns{Params: r.names, Info: InfoNames}, start, keep, plan)
+	if draws != nil {
+		draws.Warnings = append(append(draws.Warnings, m.warnings(r, draws)...), m.fixedWarnings(r)...)
+	}
+	return draws, err
+}
+
 // Info is what one sweep did beside moving the state.
 type Info struct {
 	transition
-	Hamiltonian bool    // (a) was HMC
-	Correction  float64 // acceptance probability of s′, the mean over releases
-	Projected   bool    // the plain kernel projected s
-	Failed      bool    // rounding left a matrix indefinite: a step was skipped
+	Correction float64 // acceptance probability of s′, the mean over releases
+	Projected  bool    // the plain kernel projected s
+	Failed     bool    // rounding left a matrix indefinite: a step was skipped
 }
 
 // InfoNames names the columns that Sample keeps of an Info, in Stan's manner.
@@ -51,50 +231,6 @@ func indicator(b bool) float64 {
 	return 0
 }
 
-// run is what the methods differ in.
-type run struct {
-	method       string
-	kernel       Kernel
-	names        []string
-	rows         float64                            // the fewest of a release whose statistics are taken for normal
-	exact, plain func(*rand.Rand) mcmc.Kernel[Info] // start a chain
-}
-
-// check refuses kernels that there are not, and several measurements of a sum.
-func (k Kernel) check(method string, obs *model.Observation) error {
-	switch k {
-	case Exact, Plain, "":
-		return obs.Once("a method gibbs-ss-")
-	}
-	return fmt.Errorf("%s: unknown kernel %q: %q or %q", method, k, Exact, Plain)
-}
-
-// traits are those of a method that runs the kernel.
-func (k Kernel) traits(x model.Covariates) model.Traits {
-	t := model.Traits{Warmup: model.AdaptiveWarmup, Kernels: true, Covariates: x}
-	if k == Plain {
-		t.Warmup = 0
-	}
-	return t
-}
-
-// sample runs the chains and says what a reader of the draws should know.
-func (r *run) sample(ctx context.Context, plan mcmc.Plan) (*posterior.Draws, error) {
-	if err := r.kernel.traits(0).Check(r.method, plan); err != nil {
-		return nil, err
-	}
-	begin := r.exact
-	if r.kernel == Plain {
-		begin = r.plain
-	}
-	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[Info], error) { return begin(rng), nil }
-	draws, err := mcmc.Run(ctx, mcmc.Columns{Params: r.names, Info: InfoNames}, start, keep, plan)
-	if draws != nil {
-		draws.Warnings = append(draws.Warnings, r.warnings(draws)...)
-	}
-	return draws, err
-}
-
 // smallest is the number of rows below which the CLT is a poor description of
 // the statistics.
 const smallest = 30
@@ -105,11 +241,11 @@ const smallest = 30
 const manyDivergences = 0.05
 
 // warnings tells what a reader of the posterior should know.
-func (r *run) warnings(d *posterior.Draws) (w []string) {
+func (m Method) warnings(r *run, d *posterior.Draws) (w []string) {
 	if r.rows < smallest {
 		w = append(w, fmt.Sprintf("n = %g is below %d: the normal approximation of the statistics is poor there", r.rows, smallest))
 	}
-	if r.kernel == Plain {
+	if m.Kernel == Plain {
 		w = append(w, "kernel plain is the sampler as published: its conditionals are not those of one joint law, so its draws are near the posterior's, not from it")
 	}
 	if share := infoMean(d, "divergent__"); share > manyDivergences {
@@ -128,16 +264,35 @@ func (r *run) warnings(d *posterior.Draws) (w []string) {
 
 // infoMean is the mean of a sampler's column over all kept draws.
 func infoMean(d *posterior.Draws, column string) float64 {
-	j, width := slices.Index(d.InfoNames, column), len(d.InfoNames)
 	sum, count := 0.0, 0
-	for _, info := range d.Info {
-		for i := j; i < len(info); i += width {
-			sum += info[i]
+	for _, chain := range nuts.InfoColumn(d, column) {
+		for _, v := range chain {
+			sum += v
 			count++
 		}
 	}
-	if count == 0 {
-		return 0
+	return sum / max(1, float64(count))
+}
+
+// inConflict is the distance, in standard deviations, between sums of covariates and
+// what their moments say that is told. A sum with Laplace noise alone goes
+// beyond it with probability 2e-4.
+const inConflict = 6
+
+// fixedWarnings tells where moments that are taken for known cannot be.
+func (m Method) fixedWarnings(r *run) (w []string) {
+	if r.law == nil {
+		return nil
 	}
-	return sum / float64(count)
+	e := noise{r.obs.Kind, r.obs.Scale}
+	if far := r.law.Conflict(r.obs.Z, r.obs.N, e.sd, math.Sqrt2*r.obs.Count.Scale); far > inConflict {
+		w = append(w, fmt.Sprintf("the release's sums of covariates lie up to %.0f standard deviations from what the moments that %s takes for known make of them: these are not the moments of its rows, and the posterior is wrong with them; take gibbs-ss-update, or state another law of the covariates", far, m.Name()))
+	}
+	switch {
+	case m.Moments == Noisy:
+		w = append(w, m.Name()+" takes the noisy moments of the covariates for exact: its intervals are too narrow wherever the noise matters")
+	case r.prior.X == nil:
+		w = append(w, m.Name()+` takes the moments of the covariates for known, and the prior states no "x": those of a normal law serve, with the mean of the covariates' prior and the mean of its T`)
+	}
+	return w
 }

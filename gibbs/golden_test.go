@@ -10,20 +10,30 @@ import (
 
 // TestGoldens compares the default kernel with Stan at ESS ≥ 10,000: means and
 // quantiles within 0.05 reference sd and sds within 3 %, both beyond four combined
-// Monte Carlo errors (false alarms of about 6e-5 a comparison even at tolerance 0).
+// Monte Carlo errors (false alarms of about 6e-5 a comparison even at tolerance 0). In
+// short form ESS ≥ 2500.
 func TestGoldens(t *testing.T) {
+	ess := float64(inShort(2500, 10_000))
 	for _, g := range modeltest.Goldens(t) {
 		t.Run(g.Name, func(t *testing.T) {
 			t.Parallel()
-			plan := mcmc.Plan{Chains: 4, Warmup: 1000, ESS: 10000, Seed: 1}
-			d, err := Update{}.Sample(context.Background(), g.Problem, plan)
+			plan := mcmc.Plan{Chains: 4, Warmup: 1000, ESS: ess, Seed: 1}
+			d, err := Method{Moments: Update}.Sample(context.Background(), g.Problem, plan)
 			if err != nil {
 				t.Fatal(err)
 			}
 			g.Compare(t, d, 0.05)
-			if worst, j := d.MinESS(0); worst < 10000 {
+			if worst, j := d.MinESS(0); worst < ess {
 				t.Errorf("%s: the effective sample size is %.0f", d.Names[j], worst)
 			}
 		})
 	}
+}
+
+// inShort is the size of a test, in short form and else.
+func inShort(short, full int) int {
+	if testing.Short() {
+		return short
+	}
+	return full
 }

@@ -39,10 +39,10 @@ type hmc struct {
 	momentum, force      []float64
 }
 
-func newHMC(t target, metric metric) *hmc {
+func newHMC(t target, metric metric, most int, accept float64) *hmc {
 	k := t.Dim()
 	vec := func() []float64 { return make([]float64, k) }
-	return &hmc{target: t, metric: metric, stepSize: nuts.StepSize{Target: targetAccept}, most: maxLeapfrogs,
+	return &hmc{target: t, metric: metric, most: most, stepSize: nuts.StepSize{Target: accept},
 		grad: vec(), prop: vec(), propGrad: vec(), momentum: vec(), force: vec()}
 }
 
@@ -60,6 +60,15 @@ type transition struct {
 	leapfrogs  int
 	accepted   bool
 	divergent  bool
+}
+
+// test is Metropolis', of a log ratio.
+func (t *transition) test(gain float64, rng *rand.Rand) bool {
+	if t.accept = math.Min(1, math.Exp(gain)); !(t.accept >= 0) {
+		t.accept = 0
+	}
+	t.accepted = rng.Float64() < t.accept
+	return t.accepted
 }
 
 // halfPeriod is how long a trajectory lasts at most: over a time uniform in
@@ -80,12 +89,10 @@ func (h *hmc) step(x []float64, rng *rand.Rand) transition {
 	most := min(h.most, max(1, int(math.Round(halfPeriod/eps))))
 	steps := 1 + rng.IntN(most)
 
-	kinetic := 0.0
 	for i := range h.momentum {
-		z := rng.NormFloat64()
-		h.momentum[i] = z
-		kinetic += z * z
+		h.momentum[i] = rng.NormFloat64()
 	}
+	kinetic := dot(h.momentum, h.momentum)
 	copy(h.prop, x)
 	h.metric.Pull(h.force, h.grad)
 	end := logp
@@ -98,21 +105,21 @@ func (h *hmc) step(x []float64, rng *rand.Rand) transition {
 		h.metric.Pull(h.force, h.propGrad)
 		axpy(h.momentum, 0.5*eps, h.force)
 	}
-	endKinetic := 0.0
-	for _, p := range h.momentum {
-		endKinetic += p * p
-	}
-	gain := end - logp - 0.5*(endKinetic-kinetic)
+	gain := end - logp - 0.5*(dot(h.momentum, h.momentum)-kinetic)
 	t.divergent = !(gain > -maxEnergyError)
-	if !t.divergent {
-		t.accept = math.Min(1, math.Exp(gain))
-	}
 	t.logDensity = logp
-	if t.accepted = rng.Float64() < t.accept; t.accepted {
+	if t.test(gain, rng) {
 		copy(x, h.prop)
 		t.logDensity = end
 	}
 	return t
+}
+
+func dot(a, b []float64) (sum float64) {
+	for i, v := range a {
+		sum += v * b[i]
+	}
+	return sum
 }
 
 func axpy(dst []float64, a float64, x []float64) {
@@ -145,8 +152,7 @@ const (
 
 func newMover(t, flips target, signs []int, most int) *mover {
 	f := newFisher(t.Dim())
-	k := &mover{hmc: newHMC(t, f), flips: flips, fisher: f, signs: signs}
-	k.most, k.stepSize.Target = most, kinkedAccept
+	k := &mover{hmc: newHMC(t, f, most, kinkedAccept), flips: flips, fisher: f, signs: signs}
 	k.restart(firstStepSize)
 	return k
 }
@@ -170,10 +176,7 @@ func (k *mover) flip(x []float64, rng *rand.Rand) transition {
 	at := k.signs[rng.IntN(len(k.signs))]
 	k.prop[at] = -k.prop[at]
 	after := k.flips.LogDensity(k.propGrad, k.prop)
-	if t.accept = math.Min(1, math.Exp(after-t.logDensity)); !(t.accept >= 0) {
-		t.accept = 0
-	}
-	if t.accepted = rng.Float64() < t.accept; t.accepted {
+	if t.test(after-t.logDensity, rng) {
 		copy(x, k.prop)
 		t.logDensity = after
 	}
@@ -207,34 +210,6 @@ const (
 	firstStepSize = 0.1 // in the metric of warm-up's start, the identity
 	whitenedStep  = 0.7 // a guess once the metric has been estimated
 )
-
-// Adapt is called by the driver after each warm-up step.
-func (k *clt) Adapt(iteration, warmup int) {
-	if iteration == 0 {
-		k.hmc.restart(firstStepSize)
-	}
-	if k.last.Hamiltonian && !k.last.Failed {
-		k.hmc.stepSize.Update(k.last.accept)
-	}
-	done := iteration + 1
-	if done > share(firstWindow/2, warmup) && k.law.Unconstrain(k.phi, k.params) {
-		k.metric.Add(k.phi)
-		if k.count != nil {
-			k.count.add(k.phi)
-		}
-	}
-	if windowCloses(done, warmup) {
-		if k.metric.Update() {
-			k.hmc.restart(whitenedStep)
-		}
-		if k.count != nil {
-			k.count.update()
-		}
-	}
-	if done == warmup {
-		k.hmc.stepSize.Settle()
-	}
-}
 
 func share(of float64, warmup int) int { return int(of * float64(warmup)) }
 

@@ -182,8 +182,10 @@ func (t *sharedTarget) at(grad, h []float64) float64 {
 		if s.own == nil || t.rigid {
 			continue
 		}
-		for i, g := range a.grad[len(h):] {
-			axpy(grad, g, s.regression.row(i))
+		for k := range h {
+			for i, slope := range s.regression.of(k) {
+				grad[k] += slope * a.grad[len(h)+i]
+			}
 		}
 		if t.record {
 			s.regression.add(a.grad)
@@ -200,9 +202,7 @@ func (s *site) follow(phi, h []float64, rigid bool) {
 	if rigid {
 		return
 	}
-	for i := range x {
-		for k, slope := range s.regression.row(i) {
-			x[i] += slope * (h[k] - s.phi[k])
-		}
+	for k, v := range h {
+		axpy(x, v-s.phi[k], s.regression.of(k))
 	}
 }

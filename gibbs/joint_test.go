@@ -1,12 +1,14 @@
 package gibbs
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/posterior"
@@ -77,7 +79,7 @@ func (g *joint) start(rng *rand.Rand) *subject {
 
 func (g *joint) subject(obs *model.Observation, rng *rand.Rand) *subject {
 	if g.law != nil {
-		k := newCLT(obs, g.prior, newFixed(g.shape, g.prior, g.law), rng)
+		k := newCLT(obs, g.prior, newFixed(g.prior, g.law), rng)
 		k.hmc.restart(firstStepSize)
 		return &subject{k.state, nil, k, k.law.Rand}
 	}
@@ -246,4 +248,10 @@ func alone(obs *model.Observation, prior *model.Prior) *model.Joint {
 	m := obs.Shape.M()
 	same := &model.Units{Scale: slices.Repeat([]float64{1}, m), Shift: make([]float64, m)}
 	return &model.Joint{Shape: obs.Shape, Prior: prior, Shared: true, Sites: []*model.Site{{Observation: obs, Units: same}}}
+}
+
+// sampleAlone is Update of one release.
+func sampleAlone(obs *model.Observation, prior *model.Prior, kernel Kernel, plan mcmc.Plan) (*posterior.Draws, error) {
+	m := Method{Update, kernel}
+	return m.sample(context.Background(), m.hierarchical(alone(obs, prior)), plan)
 }

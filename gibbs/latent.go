@@ -36,7 +36,8 @@ type latent struct {
 	p    []float64 // P, m×m
 	r    []float64 // L⁻¹EL⁻ᵀ, m×m, lower triangle
 	e    []float64 // L⁻¹δ
-	to   []float64 // z − s
+	next []float64 // s′
+	to   []float64 // z − s, then z − s′
 	per  []float64 // 1/ω²
 	q, b []float64 // Q and b; b is then Δ
 
@@ -46,12 +47,12 @@ type latent struct {
 func newLatent(c *state, law *model.Moments) *latent {
 	m := c.obs.Shape.M()
 	vec := func(n int) []float64 { return make([]float64, n) }
-	return &latent{state: c, law: law, m: m, p: vec(m * m), r: vec(m * m), e: vec(m), to: vec(c.q), per: vec(c.q), q: vec(m * m), b: vec(m), a: vec(m), g: vec(m), h: vec(m), step: vec(m)}
+	return &latent{state: c, law: law, m: m, p: vec(m * m), r: vec(m * m), e: vec(m), next: vec(c.q), to: vec(c.q), per: vec(c.q), q: vec(m * m), b: vec(m), a: vec(m), g: vec(m), h: vec(m), step: vec(m)}
 }
 
-// draw writes s′ and z − s′, drawn from s, after Factor of the law. It reports false where
-// rounding leaves some Q indefinite.
-func (t *latent) draw(s, resid []float64, rng *rand.Rand) bool {
+// draw draws next of s, after Factor of the law. It reports false where rounding leaves some Q
+// indefinite.
+func (t *latent) draw(rng *rand.Rand) bool {
 	t.hold()
 	last, forth := t.m+1, rng.Uint64()&1 == 0
 	for k := range last + 1 {
@@ -64,9 +65,8 @@ func (t *latent) draw(s, resid []float64, rng *rand.Rand) bool {
 		}
 		t.take(k)
 	}
-	copy(resid, t.to)
 	for i, z := range t.obs.Z {
-		s[i] = z - resid[i]
+		t.next[i] = z - t.to[i]
 	}
 	return true
 }
@@ -94,10 +94,10 @@ func (t *latent) hold() {
 
 // load writes Q and b of part k in the order.
 func (t *latent) load(k int) {
-	switch k {
-	case 0:
+	switch {
+	case k == 0:
 		t.loadAlong()
-	case 1:
+	case k == 1:
 		t.loadAlone()
 	default:
 		t.loadRow(k - 2)
@@ -121,13 +121,27 @@ func (t *latent) turn(rng *rand.Rand) bool {
 
 // take moves by Δ of part k.
 func (t *latent) take(k int) {
-	switch k {
-	case 0:
+	if k == 0 {
 		t.takeAlong()
-	case 1:
-		t.takeAlone()
-	default:
-		t.takeRow(k - 2)
+		return
+	}
+	for i, d := range t.b {
+		at := i // of the part in which S is held
+		if k > 1 {
+			at = release.Index(t.m, k-2, i)
+		}
+		if i == k-2 {
+			d *= 2
+		}
+		t.to[at] -= d
+	}
+	if k == 1 {
+		axpy(t.e, 1, t.step)
+	}
+	for i, a := range t.a {
+		row := t.r[i*t.m : i*t.m+i+1]
+		axpy(row, a, t.step)
+		axpy(row, t.step[i], t.a)
 	}
 }
 
@@ -193,14 +207,6 @@ func (t *latent) loadAlone() {
 	}
 }
 
-func (t *latent) takeAlone() {
-	for i, d := range t.b {
-		t.to[i] -= d
-		t.e[i] += t.step[i]
-	}
-	t.update()
-}
-
 func (t *latent) loadRow(i int) {
 	clear(t.a)
 	t.a[i] = 1
@@ -215,32 +221,10 @@ func (t *latent) loadRow(i int) {
 	}
 }
 
-func (t *latent) takeRow(i int) {
-	for j, d := range t.b {
-		if j == i {
-			d *= 2
-		}
-		t.to[release.Index(t.m, i, j)] -= d
-	}
-	t.update()
-}
-
 // towards takes g and h of a, and returns c.
 func (t *latent) towards() (c float64) {
 	dense.SymMulVec(t.g, t.r, t.m, t.a)
 	copy(t.h, t.a)
 	dense.SolveLowerT(t.law.Chol, t.m, t.h)
-	for _, v := range t.a {
-		c += v * v
-	}
-	return c
-}
-
-// update takes the step into E.
-func (t *latent) update() {
-	for i, a := range t.a {
-		row := t.r[i*t.m : i*t.m+i+1]
-		axpy(row, a, t.step)
-		axpy(row, t.step[i], t.a)
-	}
+	return dot(t.a, t.a)
 }

@@ -31,11 +31,11 @@ func TestCollapsedInvariance(t *testing.T) {
 		observeAnew(k.state, rng)
 		k.law.Unconstrain(c.phi, k.params)
 	}
-	for name, step := range map[string]func([]float64, *rand.Rand) transition{"hmc": c.hmc.step, "flip": c.flip.step, "count": c.count.step} {
+	for name, step := range map[string]func([]float64, *rand.Rand) transition{"hmc": c.hmc.step, "flip": c.flip, "count": c.count.step} {
 		leavesUnchanged(t, name, 20_000, draw, func() {
 			for range 3 {
 				said := step(c.phi, rng).logDensity
-				density := c.target.value(c.phi)
+				density := c.collapsed(c.phi)
 				if name == "count" {
 					density += k.obs.Count.LogDensity(k.n)
 				}

@@ -75,12 +75,9 @@ func (t *noncentred) LogDensity(grad, x []float64) float64 {
 // place writes w_j of η at the hub's point, and Cη to turn.
 func (t *noncentred) place(own, eta []float64) {
 	spread, n := t.hub.Spread, len(t.turn)
-	for k := range n {
-		t.turn[k] = 0
-		for l, e := range eta[:k+1] {
-			t.turn[k] += spread.Factor[k*n+l] * e
-		}
-		own[k] = t.hub.Centre[k] + spread.Tau[k]*t.turn[k]
+	dense.MulLowerVec(t.turn, spread.Factor, n, eta)
+	for k, v := range t.turn {
+		own[k] = t.hub.Centre[k] + spread.Tau[k]*v
 	}
 }
 
@@ -92,17 +89,6 @@ func (t *noncentred) settle() {
 	for j, s := range t.all {
 		t.place(s.coefficients(), t.eta[j])
 	}
-}
-
-// rowCoordinates are coordinates of one release's parameters and the law of its rows in
-// them; see model.Coordinates, which are such.
-type rowCoordinates interface {
-	Dim() int
-	Unconstrain(phi []float64, x *model.Params) bool
-	Constrain(x *model.Params, phi []float64)
-	Rows(mean, factor []float64, x *model.Params)
-	LogPrior(grad []float64, x *model.Params) float64
-	PullRows(grad []float64, x *model.Params, gMean, gFactor []float64)
 }
 
 // pooled is located for a release with a regression of its own, w_j = (θ_j, log σ_j²) ~
@@ -122,7 +108,7 @@ type pooled struct {
 
 func newPooled(l *located, hierarchy *model.Hierarchy, lead int) *pooled {
 	vec := func(n int) []float64 { return make([]float64, n) }
-	k := l.shape.Q() + 1
+	k := len(hierarchy.Centre)
 	return &pooled{located: l, hierarchy: hierarchy, k: k, lead: lead, phi: vec(l.Dim()), grad: vec(l.Dim()), slope: vec(k)}
 }
 

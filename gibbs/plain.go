@@ -1,10 +1,6 @@
 package gibbs
 
-import (
-	"math/rand/v2"
-
-	"github.com/dpreg/dpreg/model"
-)
+import "math/rand/v2"
 
 // plain is the sweep of Bernstein & Sheldon (2019, Algorithm 2) as published:
 //
@@ -23,8 +19,9 @@ type plain struct {
 	each []*renewal
 }
 
-// given draws the parameters given all statistics, and writes them.
+// given are the statistics of releases, given which it draws the parameters, and writes them.
 type given interface {
+	states() []*state
 	drawConjugate(*rand.Rand) bool
 	Params(dst []float64)
 }
@@ -36,25 +33,10 @@ type renewal struct {
 	phi   []float64
 }
 
-func newPlain(obs *model.Observation, prior *model.Prior, law source, rng *rand.Rand) *plain {
-	c := newState(obs, prior, law)
-	c.start(rng)
-	return plainOf(c, c)
-}
-
-func newPlainSites(p *model.Joint, rng *rand.Rand) *plain {
-	c := newSites(p, rng)
-	var of []*state
-	for _, s := range c.all {
-		of = append(of, s.state)
-	}
-	return plainOf(c, of...)
-}
-
-func plainOf(c given, of ...*state) *plain {
+func newPlain(c given) *plain {
 	k := &plain{given: c}
-	for _, s := range of {
-		k.each = append(k.each, &renewal{s, newCount(s, newCollapsed(s).value), make([]float64, s.law.Dim())})
+	for _, s := range c.states() {
+		k.each = append(k.each, &renewal{s, newCount(s, s.collapsed), make([]float64, s.law.Dim())})
 	}
 	return k
 }
@@ -62,7 +44,11 @@ func plainOf(c given, of ...*state) *plain {
 // Step does one sweep.
 func (k *plain) Step(rng *rand.Rand) (info Info) {
 	for _, s := range k.each {
-		if info.Failed = !s.renew(rng); info.Failed {
+		if s.count != nil && s.law.Unconstrain(s.phi, s.params) {
+			s.count.step(s.phi, rng)
+			s.law.Constrain(s.params, s.phi)
+		}
+		if info.Failed = !s.drawLatent(rng); info.Failed {
 			return info
 		}
 		info.Projected = s.project() || info.Projected
@@ -72,18 +58,4 @@ func (k *plain) Step(rng *rand.Rand) (info Info) {
 		s.drawOmega(rng)
 	}
 	return info
-}
-
-// renew draws n where it is latent, and s given the parameters; it reports false where
-// rounding leaves a matrix indefinite.
-func (k *renewal) renew(rng *rand.Rand) bool {
-	if k.count != nil && k.law.Unconstrain(k.phi, k.params) {
-		k.count.step(k.phi, rng)
-		k.law.Constrain(k.params, k.phi)
-	}
-	if !k.factorLatent() {
-		return false
-	}
-	k.drawLatent(k.s, k.resid, rng)
-	return true
 }

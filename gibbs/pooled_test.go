@@ -186,7 +186,7 @@ func (g pooledSites) test(dst []float64, k *exactSites) []float64 {
 // TestPooledInvariant: the default kernel leaves the joint law invariant where pooling is
 // partial. The long form: go test ./gibbs -run PooledInvariant -geweke.long -timeout 2h
 func TestPooledInvariant(t *testing.T) {
-	draws := 5000
+	draws := inShort(1500, 5000)
 	if *gewekeLong {
 		draws *= 60
 	}
@@ -219,7 +219,7 @@ func TestPooledInvariantFindsFaults(t *testing.T) {
 	}{
 		"(c) without the prior of w_j": {false, func(k *exactSites) {
 			for _, s := range k.all {
-				s.ancillary.coordinates = flat{s.law.(*pooled)}
+				s.ancillary.law = flat{s.law.(*pooled)}
 			}
 		}},
 		"Ω left behind where η is held": {false, func(k *exactSites) {
@@ -247,7 +247,7 @@ func TestPooledAllocates(t *testing.T) {
 		if n := testing.AllocsPerRun(20, func() { k.Step(rng) }); n != 0 {
 			t.Errorf("shared=%t: %g allocations a sweep", shared, n)
 		}
-		plain := newPlainSites(problem, rng)
+		plain := newPlain(newSites(problem, rng))
 		if n := testing.AllocsPerRun(20, func() { plain.Step(rng) }); n != 0 {
 			t.Errorf("shared=%t, plain: %g allocations a sweep", shared, n)
 		}

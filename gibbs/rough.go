@@ -38,18 +38,14 @@ func (r *rough) at(h *model.Hierarchy) bool {
 
 // toC replaces w_j by c.
 func (r *rough) toC(x []float64) {
-	for k, v := range r.centre {
-		x[k] -= v
-	}
+	axpy(x, -1, r.centre)
 	dense.MulLowerTVec(x, r.guess.Root, r.q, x)
 }
 
 // toOwn replaces c by w_j.
 func (r *rough) toOwn(x []float64) {
 	dense.SolveLowerT(r.guess.Root, r.q, x)
-	for k, v := range r.centre {
-		x[k] += v
-	}
+	axpy(x, 1, r.centre)
 }
 
 // pull replaces the gradient in w_j by that in c.
@@ -93,28 +89,30 @@ func (r *rough) update() {
 // that of the mode of x on h, since E ggᵀ is the mean of minus the Hessian. It is 0 until
 // warm-up has estimated it.
 type regression struct {
-	lead, own     int
-	slope         []float64 // own×lead
+	own           int
+	slope         []float64 // of each shared coordinate, own of them
 	count         float64
-	square, cross []float64 // sums of g_x g_xᵀ, its lower triangle, and of g_x g_hᵀ
-	column        []float64
+	square, cross []float64 // sums of g_x g_xᵀ, its lower triangle, and of g_h g_xᵀ
 }
 
 func newRegression(lead, own int) *regression {
 	vec := func(n int) []float64 { return make([]float64, n) }
-	return &regression{lead: lead, own: own, slope: vec(own * lead), square: vec(own * own), cross: vec(own * lead), column: vec(own)}
+	return &regression{own: own, slope: vec(lead * own), square: vec(own * own), cross: vec(lead * own)}
 }
 
-// row is the slope of one coordinate.
-func (r *regression) row(i int) []float64 { return r.slope[i*r.lead : (i+1)*r.lead] }
+// of are the slopes on shared coordinate k.
+func (r *regression) of(k int) []float64 { return r.slope[k*r.own : (k+1)*r.own] }
 
 // add takes a gradient in (h, x).
 func (r *regression) add(grad []float64) {
 	r.count++
-	h, x := grad[:r.lead], grad[r.lead:]
+	lead := len(grad) - r.own
+	x := grad[lead:]
 	for i, v := range x {
 		axpy(r.square[i*r.own:i*r.own+i+1], v, x)
-		axpy(r.cross[i*r.lead:(i+1)*r.lead], v, h)
+	}
+	for k, v := range grad[:lead] {
+		axpy(r.cross[k*r.own:(k+1)*r.own], v, x)
 	}
 }
 
@@ -128,15 +126,12 @@ func (r *regression) update() {
 		}
 	}
 	if dense.Cholesky(r.square, r.own) {
-		for k := range r.lead {
-			for i := range r.column {
-				r.column[i] = -shrink * r.cross[i*r.lead+k]
-			}
-			dense.SolveLower(r.square, r.own, r.column)
-			dense.SolveLowerT(r.square, r.own, r.column)
-			for i, v := range r.column {
-				r.slope[i*r.lead+k] = v
-			}
+		for i, v := range r.cross {
+			r.slope[i] = -shrink * v
+		}
+		for k := range len(r.slope) / max(1, r.own) {
+			dense.SolveLower(r.square, r.own, r.of(k))
+			dense.SolveLowerT(r.square, r.own, r.of(k))
 		}
 	}
 	r.count = 0

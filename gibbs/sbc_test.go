@@ -25,7 +25,7 @@ var sbcLong = flag.Bool("sbc.long", false, "simulation-based calibration on 500 
 // Each bound (χ² of the ranks in 10 cells; coverage) has a false-alarm rate of
 // 1e-6, some 1e-4 over all cases and parameters of the long form.
 func TestSBC(t *testing.T) {
-	trials, sizes := 60, []int{1}
+	trials, sizes := inShort(15, 60), []int{1}
 	if *sbcLong {
 		trials, sizes = 500, []int{1, 3}
 	}

@@ -31,7 +31,6 @@ type site struct {
 	count        *count // nil where n is public
 	ancillary    *ancillary
 	latent       *latent
-	propS, propR []float64 // s′ and z − s′
 	chance       *chance
 	record       bool      // whether rough takes a gradient from the next density of own
 	own          *mover    // nil where it has no parameters of its own
@@ -47,22 +46,21 @@ type site struct {
 func newSite(p *model.Joint, j, lead int, hierarchy *model.Hierarchy, rng *rand.Rand) *site {
 	obs, units := p.Sites[j].Observation, p.Sites[j].Units
 	rows := newLocated(p.Shape, p.Prior, units)
-	var law source = rows
-	var coordinates rowCoordinates = rows.Coordinates
+	var law rowSource = rows
 	var guess *rough
 	if hierarchy != nil {
 		own := newPooled(rows, hierarchy, lead)
-		law, coordinates, guess = own, own, newRough(own.slope)
+		law, guess = own, newRough(own.slope)
 	}
-	c := newState(obs, p.Prior, law)
+	c := newState(obs, p.Prior, law, model.NewParams(p.Shape))
 	if hierarchy != nil {
 		c.params.Theta = hierarchy.At[j][:p.Shape.Q()]
 	}
 	c.units, c.common = units, make([]float64, c.q)
 	c.start(rng)
 	k := &site{lead: lead, state: c, moments: rows.Moments, correction: newCorrection(p.Shape.M()),
-		latent: newLatent(c, rows.Moments), propS: make([]float64, c.q), propR: make([]float64, c.q),
-		ancillary: newAncillary(c, coordinates), rough: guess, regression: newRegression(lead, law.Dim()-lead), phi: make([]float64, law.Dim()),
+		latent: newLatent(c, rows.Moments), ancillary: newAncillary(c, law),
+		rough: guess, regression: newRegression(lead, law.Dim()-lead), phi: make([]float64, law.Dim()),
 		alone: model.NewNoise(obs), among: p.Noise(j)}
 	k.chance = newChance(k.ancillary, k.alone, lead == 0 || len(p.Sites) == 1)
 	if law.Dim() > lead {
@@ -122,18 +120,21 @@ func newSites(p *model.Joint, rng *rand.Rand) *sites {
 	return c
 }
 
+// states are those of all releases.
+func (c *sites) states() (all []*state) {
+	for _, s := range c.all {
+		all = append(all, s.state)
+	}
+	return all
+}
+
 // drawConjugate draws the parameters from their conjugate laws given all s.
 func (c *sites) drawConjugate(rng *rand.Rand) bool {
 	if c.hierarchy != nil {
 		return c.drawHierarchy(rng)
 	}
-	clear(c.total)
-	rows := 0.0
+	rows := c.sum()
 	for _, s := range c.all {
-		for i, v := range s.statistics() {
-			c.total[i] += v
-		}
-		rows += s.n
 		if !c.problem.Shared && !s.state.drawConjugate(rng) {
 			return false
 		}
@@ -152,19 +153,23 @@ func (c *sites) drawConjugate(rng *rand.Rand) bool {
 	return true
 }
 
+// sum adds up all statistics in common units, and returns the number of rows.
+func (c *sites) sum() (rows float64) {
+	clear(c.total)
+	for _, s := range c.all {
+		axpy(c.total, 1, s.statistics())
+		rows += s.n
+	}
+	return rows
+}
+
 // drawHierarchy draws the parameters given all s, where pooling is partial: (μ_x, T) from
 // NIW, all others by the hierarchy's steps.
 func (c *sites) drawHierarchy(rng *rand.Rand) bool {
-	clear(c.total)
-	rows := 0.0
+	rows := c.sum()
 	c.takeScales()
 	for j, s := range c.all {
-		stats := s.statistics()
-		for i, v := range stats {
-			c.total[i] += v
-		}
-		rows += s.n
-		if !c.hierarchy.Observe(j, stats, s.n) || !c.problem.Shared && !s.conditionals.DrawCovariates(s.params, stats, s.n, rng) {
+		if !c.hierarchy.Observe(j, s.common, s.n) || !c.problem.Shared && !s.conditionals.DrawCovariates(s.params, s.common, s.n, rng) {
 			return false
 		}
 	}

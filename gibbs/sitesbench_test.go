@@ -33,7 +33,7 @@ func (c alike) start(name Kernel, warmup int, rng *rand.Rand) mcmc.Kernel[Info] 
 	}
 	_, problem := all.Draw(rng)
 	if name == Plain {
-		return newPlainSites(problem, rng)
+		return newPlain(newSites(problem, rng))
 	}
 	k := newExactSites(problem, rng)
 	for i := range warmup {

@@ -108,6 +108,9 @@ func (g *jointSites) test(dst []float64, k *exactSites) []float64 {
 // TestSitesGeweke is Geweke's test of the default kernel for several releases. The long
 // form, in which n is public too: go test ./gibbs -run SitesGeweke -geweke.long -timeout 2h
 func TestSitesGeweke(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestSitesInvariance is of the same sweeps, from independent states")
+	}
 	draws, latent := 10_000, []bool{true}
 	if *gewekeLong {
 		draws, latent = 40*draws, []bool{false, true}
@@ -127,6 +130,9 @@ func TestSitesGeweke(t *testing.T) {
 
 // TestSitesGewekeFindsFaults plants faults, which the test must find.
 func TestSitesGewekeFindsFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long chains take seconds")
+	}
 	for name, c := range map[string]struct {
 		shared, counts bool
 		draws          int

@@ -27,11 +27,10 @@ type state struct {
 	resid  []float64 // z − s
 	omega2 []float64 // variances of the noise
 
-	// covariance writes nΣ_t: law.Covariance, unless a test plants a fault.
-	covariance func(dst []float64, n float64)
-	chol       []float64 // lower Cholesky factor of nΣ_t + diag ω², q×q
-	clt        []float64 // a draw of N(nμ_t, nΣ_t)
-	gain       []float64
+	chol   []float64 // lower Cholesky factor of nΣ_t + diag ω², q×q
+	clt    []float64 // a draw of N(nμ_t, nΣ_t)
+	gain   []float64
+	unused []float64 // a gradient that collapsed does not want
 
 	projection *model.Projection
 	projected  bool // start moved s to the border of what data can have
@@ -44,14 +43,14 @@ type state struct {
 	common []float64
 }
 
-func newState(obs *model.Observation, prior *model.Prior, law source) *state {
+func newState(obs *model.Observation, prior *model.Prior, law source, params *model.Params) *state {
 	sh := obs.Shape
 	q := sh.Statistics()
 	vec := func() []float64 { return make([]float64, q) }
 	c := &state{
 		obs: obs, noise: noise{obs.Kind, obs.Scale}, prior: prior, law: law, q: q, n: obs.N,
-		params: law.params(), s: vec(), resid: vec(), omega2: vec(),
-		covariance: law.Covariance, chol: make([]float64, q*q), clt: vec(), gain: vec(),
+		params: params, s: vec(), resid: vec(), omega2: vec(),
+		chol: make([]float64, q*q), clt: vec(), gain: vec(), unused: make([]float64, law.Dim()),
 		projection: model.NewProjection(sh.M()),
 	}
 	c.conditionals = model.NewConditionals(sh, prior, len(c.params.MuX) > 0)
@@ -122,7 +121,7 @@ func (c *state) factorLatent() bool {
 	if !c.law.Factor() {
 		return false
 	}
-	c.covariance(c.chol, c.n)
+	c.law.Covariance(c.chol, c.n)
 	for i, w := range c.omega2 {
 		c.chol[i*c.q+i] += w
 	}
@@ -138,32 +137,43 @@ func (c *state) logLikelihood() float64 {
 		e[i] = z - e[i]
 	}
 	dense.SolveLower(c.chol, c.q, e)
-	quad := 0.0
-	for _, v := range e {
-		quad += v * v
-	}
-	return -0.5 * (dense.LogDet(c.chol, c.q) + quad)
+	return -0.5 * (dense.LogDet(c.chol, c.q) + dot(e, e))
 }
 
-// drawLatent draws s ~ N(nμ_t, nΣ_t)·N(z, diag ω²) after factorLatent. With
-// s̃ ~ N(nμ_t, nΣ_t), η ~ N(0, diag ω²), g = (nΣ_t + diag ω²)⁻¹(z − s̃ − η),
+// collapsed returns the log density of the unconstrained parameters φ with the latent
+// statistics integrated out of the CLT model, given ω. It leaves the parameters at φ and the
+// factors as factorLatent does. Where rounding leaves a matrix indefinite it returns −∞.
+func (c *state) collapsed(phi []float64) float64 {
+	c.law.Constrain(c.params, phi)
+	if !c.factorLatent() {
+		return math.Inf(-1)
+	}
+	return c.law.LogPrior(c.unused, c.params) + c.logLikelihood()
+}
+
+// drawLatent draws s ~ N(nμ_t, nΣ_t)·N(z, diag ω²); it reports false where rounding
+// leaves a matrix indefinite. With s̃ ~ N(nμ_t, nΣ_t), η ~ N(0, diag ω²), g = (nΣ_t + diag ω²)⁻¹(z − s̃ − η),
 //
 //	s = s̃ + nΣ_t g,   z − s = η + diag(ω²) g.
 //
 // The second form serves: it needs no product with nΣ_t, and keeps z − s to
 // full relative precision as the noise vanishes.
-func (c *state) drawLatent(s, resid []float64, rng *rand.Rand) {
+func (c *state) drawLatent(rng *rand.Rand) bool {
+	if !c.factorLatent() {
+		return false
+	}
 	c.law.Rand(c.clt, c.n, rng)
 	for i, w := range c.omega2 {
-		resid[i] = math.Sqrt(w) * rng.NormFloat64()
-		c.gain[i] = c.obs.Z[i] - c.clt[i] - resid[i]
+		c.resid[i] = math.Sqrt(w) * rng.NormFloat64()
+		c.gain[i] = c.obs.Z[i] - c.clt[i] - c.resid[i]
 	}
 	dense.SolveLower(c.chol, c.q, c.gain)
 	dense.SolveLowerT(c.chol, c.q, c.gain)
 	for i, w := range c.omega2 {
-		resid[i] += w * c.gain[i]
-		s[i] = c.obs.Z[i] - resid[i]
+		c.resid[i] += w * c.gain[i]
+		c.s[i] = c.obs.Z[i] - c.resid[i]
 	}
+	return true
 }
 
 // drawOmega draws ω given z − s.
@@ -173,6 +183,9 @@ func (c *state) drawOmega(rng *rand.Rand) { c.noise.drawVariances(c.omega2, c.re
 func (c *state) drawConjugate(rng *rand.Rand) bool {
 	return c.conditionals.Draw(c.params, c.statistics(), c.n, rng)
 }
+
+// states are those of all releases: of this one.
+func (c *state) states() []*state { return []*state{c} }
 
 // statistics are s in the parameters' units.
 func (c *state) statistics() []float64 {

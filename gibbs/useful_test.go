@@ -59,7 +59,7 @@ func releasedMoments(t *testing.T, p int, n, epsilon float64, l model.SampledX, 
 	b := m * (m + 2) * (m + 2) / (2 * (m + 1)) / (epsilon / 2)
 	law := fixedLawOf(t, shape, l)
 	prior := narrow(shape)
-	c := newState(&model.Observation{Shape: shape, N: n}, prior, newFixed(shape, prior, law))
+	c := newState(&model.Observation{Shape: shape, N: n}, prior, newFixed(prior, law), model.NewRegressionParams(shape))
 	c.conditionals.DrawPrior(c.params, rng)
 	law.Set(c.params)
 	q := shape.Statistics()
@@ -135,12 +135,12 @@ func study(t *testing.T, p int, nEpsilon float64, l model.SampledX, releases int
 	for i := range releases {
 		plan.Seed = uint64(i)
 		obs, whole, truth := releasedMoments(t, p, n, nEpsilon/n, l, rng)
-		law, err := fixedLaw(obs.Shape, obs.Moments.XMoments)
+		law, err := (Method{Moments: Noisy}).fixedLaw(obs, prior)
 		if err != nil {
 			u.refused++
 			continue
 		}
-		d, err := fixedSample(context.Background(), "noisy", Exact, obs, prior, law, plan)
+		d, err := Method{Moments: Noisy}.sample(context.Background(), fixedRun(obs, prior, law), plan)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func study(t *testing.T, p int, nEpsilon float64, l model.SampledX, releases int
 		if holds(d, truth) {
 			u.covered++
 		}
-		if d, err = (Update{}).run(alone(whole, prior)).sample(context.Background(), plan); err != nil {
+		if d, err = sampleAlone(whole, prior, Exact, plan); err != nil {
 			t.Fatal(err)
 		}
 		_, sd = modeltest.Pooled(d.Column(1))
@@ -165,7 +165,7 @@ func study(t *testing.T, p int, nEpsilon float64, l model.SampledX, releases int
 // for, the 90 % interval holds the slope as often as it says: to 4.4 sds of a
 // binomial share, false alarms of 1e-5.
 func TestTrueMomentsCover(t *testing.T) {
-	const fits = 100
+	fits := inShort(25, 100)
 	for _, p := range []int{1, 3} {
 		rng := rand.New(rand.NewPCG(3, uint64(p)))
 		prior := narrow(model.Shape{P: p, Intercept: true})
@@ -173,7 +173,7 @@ func TestTrueMomentsCover(t *testing.T) {
 		for i := range fits {
 			obs, _, truth := releasedMoments(t, p, 1000, 3, skewed, rng)
 			plan := mcmc.Plan{Chains: 1, Warmup: 300, Draws: 500, Workers: 1, Seed: uint64(i)}
-			d, err := fixedSample(context.Background(), "test", Exact, obs, prior, law, plan)
+			d, err := Method{Moments: Prior}.sample(context.Background(), fixedRun(obs, prior, law), plan)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -181,7 +181,7 @@ func TestTrueMomentsCover(t *testing.T) {
 				held++
 			}
 		}
-		if share := float64(held) / fits; math.Abs(share-0.9) > 4.4*math.Sqrt(0.09/fits) {
+		if share := float64(held) / float64(fits); math.Abs(share-0.9) > 4.4*math.Sqrt(0.09/float64(fits)) {
 			t.Errorf("p = %d: the 90 %% interval holds the slope in %.3f of the fits", p, share)
 		}
 	}

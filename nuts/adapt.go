@@ -8,6 +8,10 @@ import (
 
 // Adapt is called by the driver after each warm-up step.
 func (s *Sampler) Adapt(iteration, warmup int) {
+	if done := iteration + 1; s.Chain != nil && (done == warmup/20 || done == warmup/10) {
+		s.Chain.Reach(s.Position())
+		s.Moved()
+	}
 	if s.err != nil {
 		return
 	}

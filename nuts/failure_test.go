@@ -40,7 +40,7 @@ func TestRejections(t *testing.T) {
 		}},
 	} {
 		d := draw(t, target, Options{}, mcmc.Plan{Chains: 4, Warmup: 300, Draws: 3000, Seed: 1})
-		if total(infoColumn(d, "divergent__")) == 0 {
+		if total(InfoColumn(d, "divergent__")) == 0 {
 			t.Errorf("%s: no divergence", what)
 		}
 		// E[x | x < e] = −φ(e)/Φ(e)

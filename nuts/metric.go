@@ -2,7 +2,6 @@ package nuts
 
 import (
 	"math"
-	"slices"
 
 	"github.com/dpreg/dpreg/internal/dense"
 )
@@ -22,36 +21,27 @@ import (
 // Dynamics run in u, so that momenta are standard normal and the U-turn
 // criterion p♯·ρ = pᵀM⁻¹ρ is the plain product of momenta in u.
 type Metric struct {
-	dim, lead int
-	factor    []float64 // of the block, lead×lead, lower triangular
-	blocks    []block
-	scale     []float64 // of the other coordinates, the last
+	head   block // of the leading coordinates
+	blocks []block
+	scale  []float64 // of the other coordinates, the last
 
 	count         float64   // draws in the window; moments by Welford's recursion
 	mean, squares []float64 // of each coordinate, and its squares about the mean
 	absMean       []float64 // the same of its absolute value
 	absSquares    []float64
 	delta         []float64 // scratch
-	cross, trial  []float64 // the block's products about the mean, below the diagonal
 }
 
-// NewMetric returns the identity with blocks of these sizes. It panics unless they
-// fit: 0 ≤ lead, and lead and blocks together ≤ dim.
+// NewMetric returns the identity with blocks of these sizes. It panics where they do not fit
+// into dim.
 func NewMetric(dim, lead int, blocks ...int) *Metric {
 	behind := lead
 	for _, size := range blocks {
 		behind += size
 	}
-	if lead < 0 || behind > dim || slices.ContainsFunc(blocks, func(size int) bool { return size < 1 }) {
-		panic("nuts: dense blocks larger than the metric")
-	}
 	vec := func() []float64 { return make([]float64, dim) }
-	block := func() []float64 { return make([]float64, lead*lead) }
-	m := &Metric{dim: dim, lead: lead, factor: block(), scale: make([]float64, dim-behind),
-		mean: vec(), squares: vec(), absMean: vec(), absSquares: vec(), delta: vec(), cross: block(), trial: block()}
-	for i := range lead {
-		m.factor[i*lead+i] = 1
-	}
+	m := &Metric{head: newBlock(0, 0, lead), scale: make([]float64, dim-behind),
+		mean: vec(), squares: vec(), absMean: vec(), absSquares: vec(), delta: vec()}
 	for i := range m.scale {
 		m.scale[i] = 1
 	}
@@ -65,9 +55,9 @@ func NewMetric(dim, lead int, blocks ...int) *Metric {
 
 // Push adds a·Fp to dst.
 func (m *Metric) Push(dst []float64, a float64, p []float64) {
-	k := m.lead
+	k := m.head.size
 	if k > 0 {
-		dense.MulLowerVec(m.delta, m.factor, k, p)
+		dense.MulLowerVec(m.delta, m.head.factor, k, p)
 		for i, v := range m.delta[:k] {
 			dst[i] += a * v
 		}
@@ -75,7 +65,7 @@ func (m *Metric) Push(dst []float64, a float64, p []float64) {
 	for i := range m.blocks {
 		m.blocks[i].push(dst, a, p)
 	}
-	k = m.dim - len(m.scale)
+	k = len(m.mean) - len(m.scale)
 	rest, q := dst[k:][:len(m.scale)], p[k:][:len(m.scale)]
 	for i, s := range m.scale {
 		rest[i] += a * s * q[i]
@@ -84,12 +74,11 @@ func (m *Metric) Push(dst []float64, a float64, p []float64) {
 
 // Pull writes Fᵀg, g being a gradient in x; dst may be g.
 func (m *Metric) Pull(dst, g []float64) {
-	k := m.lead
-	dense.MulLowerTVec(dst, m.factor, k, g)
+	dense.MulLowerTVec(dst, m.head.factor, m.head.size, g)
 	for i := range m.blocks {
 		m.blocks[i].pull(dst, g)
 	}
-	k = m.dim - len(m.scale)
+	k := len(m.mean) - len(m.scale)
 	rest, h := dst[k:][:len(m.scale)], g[k:][:len(m.scale)]
 	for i, s := range m.scale {
 		rest[i] = s * h[i]
@@ -109,28 +98,22 @@ func (m *Metric) Add(x []float64) {
 		m.absMean[i] += d / m.count
 		m.absSquares[i] += d * (a - m.absMean[i])
 	}
-	k := m.lead
-	for i, v := range x[:k] {
-		row, d := m.cross[i*k:i*k+i], v-m.mean[i]
-		for j := range row {
-			row[j] += d * m.delta[j]
-		}
-	}
+	m.head.add(m, x)
 	for i := range m.blocks {
 		m.blocks[i].add(m, x)
 	}
 }
 
 // Update replaces F by the factor of the window's covariance, and starts a new
-// window. Correlations are shrunk towards 0 by n/(n + 5 + k), k the size of the
-// block, so that the estimate is positive definite and well conditioned after
-// any number of draws, k with that of the largest of the other blocks; variances are not, for a bound in absolute terms would
-// fit no coordinate but those of scale 1. It reports false, and leaves F as it
-// is, where some coordinate never moved.
+// window. Correlations are shrunk towards 0 by n/(n + 5 + k), k the sizes of the
+// leading block and of the largest of the others, so that the estimate is positive
+// definite and well conditioned after any number of draws; variances are not, for a
+// bound in absolute terms would fit no coordinate but those of scale 1. It reports
+// false, and leaves F as it is, where some coordinate never moved.
 func (m *Metric) Update() bool {
 	ok := m.estimate()
 	m.count = 0
-	for _, v := range [][]float64{m.mean, m.squares, m.absMean, m.absSquares, m.cross} {
+	for _, v := range [][]float64{m.mean, m.squares, m.absMean, m.absSquares, m.head.cross} {
 		clear(v)
 	}
 	for i := range m.blocks {
@@ -140,41 +123,32 @@ func (m *Metric) Update() bool {
 }
 
 func (m *Metric) estimate() bool {
-	for i := range m.dim {
+	largest := 0
+	for i := range m.mean {
 		if !(m.spread(i) > 0) {
 			return false
 		}
 	}
-	k := m.lead
-	shrink := m.count / (m.count + 5 + float64(k+m.largest()))
-	for i := range k {
-		row := m.trial[i*k : i*k+i+1]
-		for j, c := range m.cross[i*k : i*k+i] {
-			row[j] = c * shrink
-			if m.bimodal(i) || m.bimodal(j) {
-				row[j] = 0
-			}
-		}
-		row[i] = m.spread(i)
+	for i := range m.blocks {
+		largest = max(largest, m.blocks[i].size)
 	}
-	if !dense.Cholesky(m.trial, k) {
+	shrink := m.count / (m.count + 5 + float64(m.head.size+largest))
+	m.head.fill(m, shrink)
+	if !dense.Cholesky(m.head.trial, m.head.size) {
 		return false
 	}
-	unit := 1 / math.Sqrt(m.count-1)
 	for i := range m.blocks {
-		if !m.blocks[i].estimate(m, shrink) {
+		m.blocks[i].fill(m, shrink)
+		if !m.blocks[i].estimate(m.head.trial) {
 			return false
 		}
 	}
+	unit := 1 / math.Sqrt(m.count-1)
+	m.head.take(unit)
 	for i := range m.blocks {
 		m.blocks[i].take(unit)
 	}
-	for i := range k {
-		for j := range i + 1 {
-			m.factor[i*k+j] = unit * m.trial[i*k+j]
-		}
-	}
-	k = m.dim - len(m.scale)
+	k := len(m.mean) - len(m.scale)
 	for i := range m.scale {
 		m.scale[i] = unit * math.Sqrt(m.spread(k+i))
 	}
@@ -192,8 +166,8 @@ func (m *Metric) spread(i int) float64 {
 	return m.squares[i]
 }
 
-// block is one of the metric's blocks: with the leading coordinates h it has the
-// covariance
+// block is one of the metric's blocks, or with no h before it the leading one: with the
+// leading coordinates h it has the covariance
 //
 //	[ C_hh  C_hx ]          F = [ F_h  0   ]
 //	[ C_xh  C_xx ] = F Fᵀ,      [ G    F_x ]
@@ -263,8 +237,8 @@ func (b *block) add(m *Metric, x []float64) {
 	}
 }
 
-// estimate continues the Cholesky factor in the metric's trial by the block's rows.
-func (b *block) estimate(m *Metric, shrink float64) bool {
+// fill writes the block's rows of the covariance to trial.
+func (b *block) fill(m *Metric, shrink float64) {
 	width := b.lead + b.size
 	for i := range b.size {
 		row := b.trial[i*width : i*width+b.lead+i+1]
@@ -282,7 +256,15 @@ func (b *block) estimate(m *Metric, shrink float64) bool {
 				row[j] = shrink * b.cross[i*width+j]
 			}
 		}
-		dense.SolveLower(m.trial, b.lead, row[:b.lead])
+	}
+}
+
+// estimate continues the Cholesky factor of the leading coordinates by the block's rows.
+func (b *block) estimate(head []float64) bool {
+	width := b.lead + b.size
+	for i := range b.size {
+		row := b.trial[i*width : i*width+b.lead+i+1]
+		dense.SolveLower(head, b.lead, row[:b.lead])
 		for j := range i + 1 {
 			other := b.trial[j*width : j*width+b.lead+j+1]
 			sum := row[b.lead+j]
@@ -307,12 +289,4 @@ func (b *block) take(unit float64) {
 	for i, v := range b.trial {
 		b.factor[i] = unit * v
 	}
-}
-
-// largest is the size of the largest block.
-func (m *Metric) largest() (size int) {
-	for i := range m.blocks {
-		size = max(size, m.blocks[i].size)
-	}
-	return size
 }

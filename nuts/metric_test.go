@@ -11,9 +11,9 @@ import (
 
 // factor returns F, by what Push does to unit vectors.
 func factor(m *Metric) *mat.Dense {
-	f := mat.NewDense(m.dim, m.dim, nil)
-	for j := range m.dim {
-		unit, column := make([]float64, m.dim), make([]float64, m.dim)
+	f := mat.NewDense(len(m.mean), len(m.mean), nil)
+	for j := range len(m.mean) {
+		unit, column := make([]float64, len(m.mean)), make([]float64, len(m.mean))
 		unit[j] = 1
 		m.Push(column, 1, unit)
 		f.SetCol(j, column)
@@ -23,14 +23,14 @@ func factor(m *Metric) *mat.Dense {
 
 // matrix returns FFᵀ.
 func matrix(m *Metric) *mat.SymDense {
-	c := mat.NewSymDense(m.dim, nil)
+	c := mat.NewSymDense(len(m.mean), nil)
 	c.SymOuterK(1, factor(m))
 	return c
 }
 
 // window fills a window of correlated draws and returns their covariance.
 func window(m *Metric, n int, rng *rand.Rand, bimodal bool) *mat.SymDense {
-	draws := mat.NewDense(n, m.dim, nil)
+	draws := mat.NewDense(n, len(m.mean), nil)
 	for i := range n {
 		x := draws.RawRowView(i)
 		common := rng.NormFloat64()
@@ -42,7 +42,7 @@ func window(m *Metric, n int, rng *rand.Rand, bimodal bool) *mat.SymDense {
 		}
 		m.Add(x)
 	}
-	c := mat.NewSymDense(m.dim, nil)
+	c := mat.NewSymDense(len(m.mean), nil)
 	stat.CovarianceMatrix(c, draws, nil)
 	return c
 }

@@ -34,25 +34,20 @@ func Sample(ctx context.Context, names []string, target func(chain int) Target, 
 	if len(names) == 0 {
 		return nil, errors.New("nuts: no coordinate is named")
 	}
-	start := func(chain int, rng *rand.Rand) (mcmc.Kernel[Info], error) {
+	return Run(ctx, names, func(chain int, rng *rand.Rand) (*Sampler, error) {
 		t := target(chain)
 		if t.Dim() != len(names) {
 			return nil, fmt.Errorf("nuts: %d names for a target of dimension %d", len(names), t.Dim())
 		}
 		return scatter(t, o, rng)
-	}
-	return run(ctx, names, start, o, plan)
+	}, o, plan)
 }
 
-// Run runs chains of kernels of the default depth, and says what their columns tell against
-// them.
-func Run(ctx context.Context, names []string, start func(chain int, rng *rand.Rand) (*Kernel, error), plan mcmc.Plan) (*posterior.Draws, error) {
+// Run runs chains that start begins, with these options, and says what their columns tell
+// against them.
+func Run(ctx context.Context, names []string, start func(chain int, rng *rand.Rand) (*Sampler, error), o Options, plan mcmc.Plan) (*posterior.Draws, error) {
 	begin := func(chain int, rng *rand.Rand) (mcmc.Kernel[Info], error) { return start(chain, rng) }
-	return run(ctx, names, begin, Options{}, plan)
-}
-
-func run(ctx context.Context, names []string, start func(chain int, rng *rand.Rand) (mcmc.Kernel[Info], error), o Options, plan mcmc.Plan) (*posterior.Draws, error) {
-	draws, err := mcmc.Run(ctx, mcmc.Columns{Params: names, Info: InfoNames}, start, Keep, plan)
+	draws, err := mcmc.Run(ctx, mcmc.Columns{Params: names, Info: InfoNames}, begin, Keep, plan)
 	if draws != nil {
 		draws.Warnings = append(draws.Warnings, Warnings(draws, o)...)
 	}
@@ -83,7 +78,7 @@ const lowEBFMI = 0.3
 // panics where d lacks one of those columns.
 func Warnings(d *posterior.Draws, o Options) []string {
 	var w []string
-	divergent, depth, energy := infoColumn(d, "divergent__"), infoColumn(d, "treedepth__"), infoColumn(d, "energy__")
+	divergent, depth, energy := InfoColumn(d, "divergent__"), InfoColumn(d, "treedepth__"), InfoColumn(d, "energy__")
 	var total, diverged, longest int
 	worst := math.Inf(1)
 	for c := range energy {
@@ -112,8 +107,8 @@ func Warnings(d *posterior.Draws, o Options) []string {
 	return w
 }
 
-// infoColumn returns one of the sampler's columns by chain.
-func infoColumn(d *posterior.Draws, name string) [][]float64 {
+// InfoColumn returns one of the sampler's columns by chain.
+func InfoColumn(d *posterior.Draws, name string) [][]float64 {
 	j, width := slices.Index(d.InfoNames, name), len(d.InfoNames)
 	columns := make([][]float64, len(d.Info))
 	for c, info := range d.Info {

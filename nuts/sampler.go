@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 )
 
 // Options of a sampler. The zero value serves.
@@ -63,9 +64,12 @@ type Info struct {
 	Energy     float64 // H at the new state, with the momentum that led there
 }
 
-// Sampler is one chain: an mcmc.Kernel[Info], and an Adapter and Failer too. It
-// allocates only where a trajectory is longer than all before it.
+// Sampler is one chain, of trajectories and the moves of its Chain in turns: an
+// mcmc.Kernel[Info], and an Adapter and Failer too. It allocates only where a
+// trajectory is longer than all before it.
 type Sampler struct {
+	Chain Chain // nil where the target has no moves of its own
+
 	target   Target
 	options  Options
 	metric   *Metric
@@ -82,12 +86,14 @@ type Sampler struct {
 	acceptSum     float64
 	info          Info
 	err           error
+	proposed      []float64 // see Proposal
+	grad          []float64
 }
 
 // errOutside ends a chain that stands at a point without a density.
 var errOutside = errors.New("the log density or its gradient is not finite where the chain stands")
 
-// New starts a chain at a point, which it copies. It is an error for the log
+// New starts a chain at a point, which it copies, of a target that may be a Chain. It is an error for the log
 // density or its gradient not to be finite there, or for options not to stand.
 // It panics where the point has another dimension than the target.
 func New(t Target, start []float64, o Options) (*Sampler, error) {
@@ -101,7 +107,9 @@ func New(t Target, start []float64, o Options) (*Sampler, error) {
 	}
 	s := &Sampler{target: t, options: o, metric: NewMetric(dim, o.Dense, o.Blocks...), fresh: true,
 		state: newPoint(dim), forward: newPoint(dim), back: newPoint(dim),
-		tree: newSpan(dim), grown: newSpan(dim), added: newSpan(dim)}
+		tree: newSpan(dim), grown: newSpan(dim), added: newSpan(dim),
+		proposed: make([]float64, dim), grad: make([]float64, dim)}
+	s.Chain, _ = t.(Chain)
 	s.stepSize.Target = o.TargetAccept
 	s.stepSize.Restart(1, 10)
 	copy(s.state.x, start)
@@ -128,17 +136,50 @@ func (s *Sampler) MoveTo(x []float64, logp float64, grad []float64) {
 	s.state.logp = logp
 }
 
+// Proposal is a copy of the position, for a move to change, and space for a gradient.
+func (s *Sampler) Proposal() (x, grad []float64) {
+	copy(s.proposed, s.Position())
+	return s.proposed, s.grad
+}
+
+// Try moves the chain to x by Metropolis' test, x being what an involution of Jacobian 1
+// makes of the position.
+func (s *Sampler) Try(x []float64, rng *rand.Rand) {
+	after, err := s.target.LogDensity(s.grad, x)
+	if err == nil && rng.Float64() < math.Exp(after-s.LogDensity()) {
+		s.MoveTo(x, after, s.grad)
+	}
+}
+
+// Put moves the chain to x, where a move that leaves the target invariant went; it stays
+// where x has no density in floating point.
+func (s *Sampler) Put(x []float64) {
+	if after, err := s.target.LogDensity(s.grad, x); err == nil {
+		s.MoveTo(x, after, s.grad)
+	}
+}
+
+// Fail ends the run, unless an error has already.
+func (s *Sampler) Fail(err error) {
+	if s.err == nil {
+		s.err = err
+	}
+}
+
 // LogDensity is that of the present state.
 func (s *Sampler) LogDensity() float64 { return s.state.logp }
 
-// Params writes the present state.
-func (s *Sampler) Params(dst []float64) { copy(dst, s.state.x) }
+// Params writes the present state, or what the Chain keeps of it.
+func (s *Sampler) Params(dst []float64) {
+	if s.Chain == nil {
+		copy(dst, s.state.x)
+		return
+	}
+	s.Chain.Write(dst, s.state.x)
+}
 
 // Err is the error that ends the run, if any.
 func (s *Sampler) Err() error { return s.err }
-
-// Metric is the present estimate of the target's covariance.
-func (s *Sampler) Metric() *Metric { return s.metric }
 
 // settle computes density and gradient at the state, which must have them.
 func (s *Sampler) settle() bool {

@@ -5,7 +5,10 @@
 // across neighbouring subtrees too. It knows nothing of regression or privacy.
 package nuts
 
-import "errors"
+import (
+	"errors"
+	"math/rand/v2"
+)
 
 // Target is a density on R^Dim, known up to a constant. LogDensity returns its
 // logarithm at x and writes the gradient, both of length Dim; it does not keep
@@ -25,6 +28,19 @@ import "errors"
 type Target interface {
 	Dim() int
 	LogDensity(grad, x []float64) (float64, error)
+}
+
+// Chain is a target with what one chain of it does beside trajectories. It holds the chain's
+// workspace.
+type Chain interface {
+	Target
+	// Move makes the moves that follow a trajectory, by Try, Put or MoveTo.
+	Move(s *Sampler, rng *rand.Rand)
+	// Reach makes the gradient that of the density about x, where it was that of a smoother
+	// function nearby. It is called twice, at the ends of a twentieth and a tenth of warm-up.
+	Reach(x []float64)
+	// Write writes what is kept of a draw x.
+	Write(dst, x []float64)
 }
 
 // ErrReject is returned by a Target at a point outside its support.

@@ -8,8 +8,18 @@ import (
 // maxEnergyError marks a divergence, as in Stan.
 const maxEnergyError = 1000
 
-// Step does one transition. Where the chain has failed, it does nothing.
+// Step does one transition, and the moves that follow it.
 func (s *Sampler) Step(rng *rand.Rand) Info {
+	info := s.follow(rng)
+	if s.Chain != nil {
+		s.Chain.Move(s, rng)
+		info.LogDensity = s.LogDensity()
+	}
+	return info
+}
+
+// follow goes along a trajectory. Where the chain has failed, it does nothing.
+func (s *Sampler) follow(rng *rand.Rand) Info {
 	if s.fresh && s.err == nil {
 		s.searchStepSize(rng)
 	}

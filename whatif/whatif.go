@@ -199,7 +199,7 @@ func xModels(f *dpreg.Fit) []question {
 	if prior.X == nil {
 		name, prior.X = "covariates' moments known, as estimated", estimatedX(f)
 	}
-	return []question{{name, gibbs.Prior{}.Name(), "", "", &prior}}
+	return []question{{name, gibbs.Method{Moments: gibbs.Prior}.Name(), "", "", &prior}}
 }
 
 // estimatedX is the normal law at the posterior means of μ_x and T.

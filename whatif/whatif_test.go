@@ -88,10 +88,10 @@ func TestQuestions(t *testing.T) {
 		}
 	}
 	last := questionsOf(f)[4]
-	if last.method != (gibbs.Prior{}).Name() || last.prior.X == nil || f.Prior.X != nil {
+	if last.method != (gibbs.Method{Moments: gibbs.Prior}).Name() || last.prior.X == nil || f.Prior.X != nil {
 		t.Errorf("%+v", last)
 	}
-	if f, w := weighed(t, "pums-eps1.release.json", dpreg.Options{Method: (gibbs.Prior{}).Name(), Prior: last.prior}); len(w.Variants) != 4 || questionsOf(f)[3].method != dpreg.DefaultMethod {
+	if f, w := weighed(t, "pums-eps1.release.json", dpreg.Options{Method: (gibbs.Method{Moments: gibbs.Prior}).Name(), Prior: last.prior}); len(w.Variants) != 4 || questionsOf(f)[3].method != dpreg.DefaultMethod {
 		t.Errorf("%+v", w.Variants)
 	}
 	if f, w := weighed(t, "pums-eps1.release.json", dpreg.Options{Method: "naive"}); len(questionsOf(f)) != 3 || len(w.Variants) != 3 {

@@ -88,8 +88,8 @@ type engine struct {
 var engines = []engine{
 	{"mcmc-exact", exact.Method{}},
 	{"mcmc-ind", individual.Method{}},
-	{"gibbs-ss-update", gibbs.Update{}},
-	{"--kernel plain", gibbs.Update{Kernel: gibbs.Plain}},
+	{"gibbs-ss-update", gibbs.Method{Moments: gibbs.Update}},
+	{"--kernel plain", gibbs.Method{Moments: gibbs.Update, Kernel: gibbs.Plain}},
 }
 
 // mostIndividuals is the most rows on which mcmc-ind is run.

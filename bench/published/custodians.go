@@ -148,7 +148,7 @@ func custodianMethods(delta float64) []custodianMethod {
 		{"non-private", 1, model.Naive{}, without},
 		{"naive", 1, model.Naive{}, noisy},
 		{"summed", 1, exact.Method{}, summed},
-		{"gibbs-ss-update", 1, gibbs.Update{}, noisy},
+		{"gibbs-ss-update", 1, gibbs.Method{Moments: gibbs.Update}, noisy},
 		{"mcmc-exact", 1, exact.Method{}, noisy},
 	}
 	if delta > 0 {

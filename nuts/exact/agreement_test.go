@@ -39,11 +39,14 @@ func TestMethodsAgree(t *testing.T) {
 			_, obs := simulation.Draw(rand.New(rand.NewPCG(uint64(c.p), 5)))
 			problem := modeltest.Problem(obs, model.DefaultPrior(shape))
 			plan := mcmc.Plan{Chains: 4, Warmup: 1000, Draws: 2000, Seed: 1}
+			if testing.Short() {
+				plan.Warmup, plan.Draws = 500, 500
+			}
 			want, err := exact.Method{}.Sample(context.Background(), problem, plan)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c.individual {
+			if c.individual && (c.p == 1 || !testing.Short()) {
 				got, err := individual.Method{}.Sample(context.Background(), problem, plan)
 				if err != nil {
 					t.Fatal(err)
@@ -51,7 +54,7 @@ func TestMethodsAgree(t *testing.T) {
 				modeltest.Agree(t, want, got, 4.8)
 			}
 			plan.Draws *= 6
-			got, err := gibbs.Update{}.Sample(context.Background(), problem, plan)
+			got, err := gibbs.Method{Moments: gibbs.Update}.Sample(context.Background(), problem, plan)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,6 +72,9 @@ func TestMethodsAgreeOnSeveral(t *testing.T) {
 		sd              float64
 	}{{false, false, 0.05}, {true, false, 0.3}, {true, false, 0.05}, {false, true, 0.3}, {true, true, 0.05}} {
 		t.Run(fmt.Sprintf("shared=%t partial=%t sd=%g", c.shared, c.partial, c.sd), func(t *testing.T) {
+			if testing.Short() && c.partial {
+				t.Skip("trajectories of mcmc-ind are long")
+			}
 			t.Parallel()
 			shape := model.Shape{P: 1, Intercept: true}
 			problem := &model.Problem{Prior: model.DefaultPrior(shape), SharedCovariates: c.shared, PartialPooling: c.partial}
@@ -86,6 +92,9 @@ func TestMethodsAgreeOnSeveral(t *testing.T) {
 				problem.Releases = append(problem.Releases, modeltest.Problem(obs, problem.Prior).Releases[0])
 			}
 			plan := mcmc.Plan{Chains: 4, Warmup: 500, Draws: 1000, Seed: 1}
+			if testing.Short() {
+				plan.Draws = 250
+			}
 			want, err := exact.Method{}.Sample(context.Background(), problem, plan)
 			if err != nil {
 				t.Fatal(err)
@@ -96,7 +105,7 @@ func TestMethodsAgreeOnSeveral(t *testing.T) {
 			}
 			modeltest.Agree(t, want, got, 4.8)
 			plan.Draws *= 10
-			got, err = gibbs.Update{}.Sample(context.Background(), problem, plan)
+			got, err = gibbs.Method{Moments: gibbs.Update}.Sample(context.Background(), problem, plan)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,49 +6,57 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/optimize"
+
+	"github.com/dpreg/dpreg/nuts"
 )
 
 // ascend moves x, which is dispersed, along an ascent of the density to the first point
 // from which trajectories find on: a draw is about half as many below the mode as there
 // are coordinates.
 func (f *density) ascend(x []float64) {
-	slope := func(grad, x []float64) error {
-		_, err := f.value(x)
-		if err == nil {
-			f.slope(grad, x)
-		}
-		return err
+	logp, err := f.value(x)
+	if err != nil {
+		logp = math.Inf(-1)
 	}
-	problem := descent(f.value, slope, f.Reach)
 	p := &path{}
-	p.take(x, -problem.Func(x))
-	settings := &optimize.Settings{MajorIterations: polishing, Recorder: p, Converger: &optimize.FunctionConverge{Absolute: gain, Iterations: 5}}
-	// At the kinks of Laplace noise a line search may fail, at the best point so far.
-	optimize.Minimize(problem, x, settings, &optimize.LBFGS{})
+	p.take(x, logp)
+	polish(f, x, p)
 	best := slices.Max(p.heights)
 	copy(x, p.points[slices.IndexFunc(p.heights, func(h float64) bool { return h >= best-2*float64(len(x)) })])
 	f.Reach(p.points[slices.Index(p.heights, best)])
 }
 
-// descent is that of minus a log density along its own slopes, within the reach of the noise's
-// at each point. Outside the support it is +∞, and level.
-func descent(value func(x []float64) (float64, error), slope func(grad, x []float64) error, reach func(x []float64)) optimize.Problem {
-	return optimize.Problem{
+// polish returns what L-BFGS (Liu & Nocedal 1989, Mathematical Programming 45) reaches from
+// x along a density's own slopes, within the reach of the noise's at each point, and its log
+// density; p, if not nil, records its steps. Outside the support the density is 0, and level.
+func polish(f nuts.Chain, x []float64, p *path) (mode []float64, logp float64) {
+	unused := make([]float64, len(x))
+	problem := optimize.Problem{
 		Func: func(x []float64) float64 {
-			logp, err := value(x)
+			logp, err := f.LogDensity(unused, x)
 			if err != nil {
 				return math.Inf(1)
 			}
 			return -logp
 		},
 		Grad: func(grad, x []float64) {
-			reach(x)
-			if slope(grad, x) != nil {
+			f.Reach(x)
+			if _, err := f.LogDensity(grad, x); err != nil {
 				clear(grad)
 			}
 			floats.Scale(-1, grad)
 		},
 	}
+	settings := &optimize.Settings{MajorIterations: polishing, Converger: &optimize.FunctionConverge{Absolute: gain, Iterations: 5}}
+	if p != nil {
+		settings.Recorder = p
+	}
+	// At the kinks of Laplace noise a line search may fail, at the best point so far.
+	result, _ := optimize.Minimize(problem, x, settings, &optimize.LBFGS{})
+	if math.IsInf(result.F, 1) { // not even x is in the prior's support
+		return x, math.Inf(-1)
+	}
+	return result.X, -result.F
 }
 
 // path records the steps of an ascent.
@@ -99,7 +107,10 @@ func (f *joint) fit(x []float64) bool {
 	path, heights := f.ascend(x)
 	y := make([]float64, f.Dim())
 	f.frame.toY(y, path[len(path)-1])
-	mode, height := f.polish(y)
+	// Where releases contradict one another, residuals are of tens of standard deviations, bent
+	// slopes would have their mode elsewhere, and the statistics' second derivatives, which the
+	// map leaves out, count: ascend creeps along a ridge.
+	mode, height := polish(f, y, nil)
 	f.frame.toX(mode, mode)
 	if !f.standardise(mode) {
 		return f.standardise(x)
@@ -125,7 +136,7 @@ func (f *joint) ascend(x []float64) (path [][]float64, heights []float64) {
 			break
 		}
 		heights[last] = logp
-		height := f.climb(next, y, grad)
+		height := f.climb(next, y, grad, logp)
 		if height < logp+gain {
 			break
 		}
@@ -141,41 +152,17 @@ func (f *joint) ascend(x []float64) (path [][]float64, heights []float64) {
 }
 
 // climb writes the point y + cg, c = 1, ½, …, that is above y, g being the gradient at
-// y, and returns its log density, or that of the last c.
-func (f *joint) climb(next, y, g []float64) (logp float64) {
+// y, and returns its log density, or that of y, before.
+func (f *joint) climb(next, y, g []float64, before float64) float64 {
 	unused := make([]float64, len(y))
-	before, _ := f.LogDensity(unused, y)
 	for c := 1.0; c > 1e-6; c /= 2 {
 		copy(next, y)
 		addScaled(next, c, g)
-		var err error
-		if logp, err = f.LogDensity(unused, next); err == nil && logp > before {
+		if logp, err := f.LogDensity(unused, next); err == nil && logp > before {
 			return logp
 		}
 	}
 	return before
-}
-
-// polish returns what L-BFGS (Liu & Nocedal 1989, Mathematical Programming 45) reaches from
-// y along the density's own slopes, and its log density. Where releases contradict one
-// another, residuals are of tens of standard deviations, bent slopes would have their mode
-// elsewhere, and the statistics' second derivatives, which the map leaves out, count:
-// ascend creeps along a ridge then.
-func (f *joint) polish(y []float64) (mode []float64, logp float64) {
-	unused := make([]float64, len(y))
-	value := func(y []float64) (float64, error) { return f.LogDensity(unused, y) }
-	slope := func(grad, y []float64) error {
-		_, err := f.LogDensity(grad, y)
-		return err
-	}
-	problem := descent(value, slope, f.Reach)
-	settings := &optimize.Settings{MajorIterations: polishing, Converger: &optimize.FunctionConverge{Absolute: gain, Iterations: 5}}
-	// At the kinks of Laplace noise a line search may fail, at the best point so far.
-	result, _ := optimize.Minimize(problem, y, settings, &optimize.LBFGS{})
-	if math.IsInf(result.F, 1) { // not even y is in the prior's support
-		return y, math.Inf(-1)
-	}
-	return result.X, -result.F
 }
 
 // Reach makes the noise's slopes the derivative about y.

@@ -37,7 +37,7 @@ type sized struct {
 func (c sized) String() string { return fmt.Sprintf("p%d_n%g_eps%g", c.p, c.n, c.epsilon) }
 
 // started returns a kernel after a warm-up.
-func started(t testing.TB, c *modeltest.Simulation, rng *rand.Rand) *nuts.Kernel {
+func started(t testing.TB, c *modeltest.Simulation, rng *rand.Rand) *nuts.Sampler {
 	t.Helper()
 	_, obs := c.Draw(rng)
 	k, err := newKernel(obs, model.DefaultPrior(c.Shape), rng)

@@ -58,7 +58,7 @@ func newCoordinates(obs *model.Observation, prior *model.Prior, response *respon
 	p := m - 1
 	n := math.Max(obs.N, obs.Count.Least)
 	vec := func(n int) []float64 { return make([]float64, n) }
-	c := &coordinates{m: m, r: obs.Scale[quadratic(m, 0)] / n, root: math.Sqrt(2 * n), latent: obs.Count.Latent(),
+	c := &coordinates{m: m, r: obs.Scale[m] / n, root: math.Sqrt(2 * n), latent: obs.Count.Latent(),
 		products: vec(p), gProducts: vec(p), left: vec(m * m), rho: vec(m * m), square: vec(m), logSquare: vec(m), slope: vec(m)}
 	if obs.Kind == release.Laplace {
 		c.r *= math.Sqrt2

@@ -43,6 +43,7 @@ type density struct {
 
 	gMean, gD, e, gXi, gLambda []float64
 	byN                        float64 // of the noise, at fixed v̄ and D
+	countSlope                 float64 // see count
 	logJ                       float64 // of coordinates
 }
 
@@ -111,7 +112,9 @@ func (f *density) value(x []float64) (float64, error) {
 		logp -= energy
 	}
 	if f.obs.Count.Latent() {
-		logp += f.count(t.n) + math.Log(t.n-f.leastRows())
+		count, slope := f.count(t.n)
+		f.countSlope = slope
+		logp += count + math.Log(t.n-f.leastRows())
 	}
 	return logp, nil
 }
@@ -142,7 +145,7 @@ func (f *density) slope(grad, x []float64) {
 	copy(grad[f.coordinates.lambda()-len(f.gXi):], f.gXi)
 	f.coordinates.pull(grad, t, f.gMean, f.gD, f.gLambda, byEll, x)
 	if f.obs.Count.Latent() {
-		grad[len(grad)-1] = (1 + (t.n-f.leastRows())*(byN+f.countSlope(t.n))) / f.coordinates.perLog
+		grad[len(grad)-1] = (1 + (t.n-f.leastRows())*(byN+f.countSlope)) / f.coordinates.perLog
 	}
 }
 
@@ -163,25 +166,19 @@ func (f *density) leastRows() float64 { return f.obs.Count.Least - 0.5 }
 // n in W and the Jacobian,
 //
 //	log p(noisy count | n) + log Γ_p(½ν_n) − log Γ_m(½(n−1)) + ½mn log n − ½n log 2.
-func (f *density) count(n float64) float64 {
-	logp, _ := f.noise.LogCount(n)
-	m := f.obs.Shape.M()
-	logp += 0.5 * n * (float64(m)*math.Log(n) - math.Ln2)
+//
+// and its derivative in n.
+func (f *density) count(n float64) (logp, slope float64) {
+	logp, slope = f.noise.LogCount(n)
+	m := float64(f.obs.Shape.M())
+	logp += 0.5 * n * (m*math.Log(n) - math.Ln2)
+	slope += 0.5 * (m*(math.Log(n)+1) - math.Ln2)
 	for _, g := range f.gamma {
 		v, _ := math.Lgamma(g.start + 0.5*n)
 		logp += g.sign * v
-	}
-	return logp
-}
-
-// countSlope returns its derivative in n.
-func (f *density) countSlope(n float64) float64 {
-	_, slope := f.noise.LogCount(n)
-	slope += 0.5 * (float64(f.obs.Shape.M())*(math.Log(n)+1) - math.Ln2)
-	for _, g := range f.gamma {
 		slope += 0.5 * g.sign * mathext.Digamma(g.start+0.5*n)
 	}
-	return slope
+	return logp, slope
 }
 
 // gammaTerm is ± log Γ(start + ½n).

@@ -62,10 +62,10 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 	if err := m.Traits().Check(m.Name(), plan); err != nil {
 		return nil, err
 	}
-	return nuts.Run(ctx, joint.Names(), func(_ int, rng *rand.Rand) (*nuts.Kernel, error) {
+	return nuts.Run(ctx, joint.Names(), func(_ int, rng *rand.Rand) (*nuts.Sampler, error) {
 		if len(joint.Sites) == 1 {
 			return newKernel(joint.Sites[0].Observation, joint.Prior, rng)
 		}
 		return newJointKernel(joint, rng)
-	}, plan)
+	}, nuts.Options{}, plan)
 }

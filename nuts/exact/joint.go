@@ -112,13 +112,13 @@ func (f *joint) accept() float64 {
 
 // newJointKernel starts a chain of joint. Its moves flip signs and, where pooling is
 // partial, interweave the spread of coefficients.
-func newJointKernel(t *model.Joint, rng *rand.Rand) (*nuts.Kernel, error) {
+func newJointKernel(t *model.Joint, rng *rand.Rand) (*nuts.Sampler, error) {
 	f := newJoint(t)
 	y := make([]float64, f.Dim())
 	if err := f.start(t, y, rng); err != nil {
 		return nil, err
 	}
-	k, err := nuts.NewKernel(f, y, nuts.Options{Dense: f.hub.Dim(), Blocks: f.blocks(), TargetAccept: f.accept()})
+	k, err := nuts.New(f, y, nuts.Options{Dense: f.hub.Dim(), Blocks: f.blocks(), TargetAccept: f.accept()})
 	if err != nil {
 		return nil, errRounding
 	}
@@ -150,7 +150,7 @@ func signs(m int) (at []int) {
 }
 
 // Move flips, and interweaves.
-func (f *joint) Move(k *nuts.Kernel, rng *rand.Rand) {
+func (f *joint) Move(k *nuts.Sampler, rng *rand.Rand) {
 	f.flip(k, rng)
 	if f.weave != nil {
 		f.interweave(k, rng)
@@ -159,7 +159,7 @@ func (f *joint) Move(k *nuts.Kernel, rng *rand.Rand) {
 
 // flip negates one coordinate, as of one release: one of the hub, or half of
 // the time, where they have such, one of a spoke.
-func (f *joint) flip(k *nuts.Kernel, rng *rand.Rand) {
+func (f *joint) flip(k *nuts.Sampler, rng *rand.Rand) {
 	at := f.hubSigns[rng.IntN(len(f.hubSigns))]
 	if len(f.signs) > 0 && rng.IntN(2) == 0 {
 		at = f.at[rng.IntN(len(f.spokes))] + f.signs[rng.IntN(len(f.signs))]
@@ -172,7 +172,7 @@ func (f *joint) flip(k *nuts.Kernel, rng *rand.Rand) {
 }
 
 // interweave moves the spread, and takes each spoke's coordinates of the same (θ_j, σ_j).
-func (f *joint) interweave(k *nuts.Kernel, rng *rand.Rand) {
+func (f *joint) interweave(k *nuts.Sampler, rng *rand.Rand) {
 	y, _ := k.Proposal()
 	f.set(y)
 	f.weave.Step(f.x[f.at[0]-f.hub.Spread.Dim():f.at[0]], rng)

@@ -20,14 +20,14 @@ import (
 // Each of the two bounds has a false-alarm rate of 1e-6, over all cases and
 // parameters of the long form 3e-3.
 func TestJointSBC(t *testing.T) {
-	trials, columns := 24, []int{1}
+	trials, columns := inShort(12, 24), []int{1}
 	if *sbcLong {
 		trials, columns = 500, []int{1, 2, 3, 10}
 	}
 	for _, p := range columns {
 		for _, v := range variants {
 			for _, counts := range []bool{false, true} {
-				if (counts || v.shared && v.partial) && !*sbcLong {
+				if (counts || v.partial && (v.shared || testing.Short())) && !*sbcLong {
 					continue
 				}
 				c := &modeltest.Custodians{Shape: model.Shape{P: p, Intercept: true}, Sites: modeltest.Unequal(3), Shared: v.shared, Partial: v.partial, Counts: counts}
@@ -81,6 +81,9 @@ func jointRanks(t *testing.T, c *modeltest.Custodians, trials int, fault func(*m
 // TestJointSBCFindsFaults: a release in units of its own, taken to be in common ones,
 // is found.
 func TestJointSBCFindsFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("60 data sets take seconds")
+	}
 	one := model.Shape{P: 1, Intercept: true}
 	c := &modeltest.Custodians{Shape: one, Sites: modeltest.Unequal(3), Prior: modeltest.NarrowPrior(one)}
 	_, ranks := jointRanks(t, c, 60, func(p *model.Joint) { p.Sites[2].Units = p.Sites[0].Units })

@@ -16,14 +16,14 @@ var errRounding = errors.New("mcmc-exact: the prior and the statistics differ to
 
 // newKernel starts a chain of density, whose moves are flips and a draw of the parameters
 // given the statistics.
-func newKernel(obs *model.Observation, prior *model.Prior, rng *rand.Rand) (*nuts.Kernel, error) {
+func newKernel(obs *model.Observation, prior *model.Prior, rng *rand.Rand) (*nuts.Sampler, error) {
 	f := newDensity(obs, prior)
 	x := make([]float64, f.Dim())
 	if !f.start(x, rng) {
 		return nil, errRounding
 	}
 	f.ascend(x)
-	k, err := nuts.NewKernel(f, x, options(f))
+	k, err := nuts.New(f, x, options(f))
 	if err != nil {
 		return nil, errRounding
 	}
@@ -56,7 +56,7 @@ func options(f *density) (o nuts.Options) {
 }
 
 // Move flips, and draws the parameters.
-func (f *density) Move(k *nuts.Kernel, rng *rand.Rand) {
+func (f *density) Move(k *nuts.Sampler, rng *rand.Rand) {
 	f.flip(k, rng)
 	f.draw(k, rng)
 }
@@ -66,7 +66,7 @@ func (f *density) Move(k *nuts.Kernel, rng *rand.Rand) {
 // that the posterior has mirrored modes which no trajectory joins. The negation
 // is an involution of Jacobian 1 in (v̄, D), so Metropolis' test by the density there leaves
 // the posterior invariant.
-func (f *density) flip(k *nuts.Kernel, rng *rand.Rand) {
+func (f *density) flip(k *nuts.Sampler, rng *rand.Rand) {
 	t := f.statistics
 	x, grad := k.Proposal()
 	logJ, _ := f.set(x)
@@ -91,7 +91,7 @@ func (f *density) flip(k *nuts.Kernel, rng *rand.Rand) {
 }
 
 // draw draws the parameters given the statistics.
-func (f *density) draw(k *nuts.Kernel, rng *rand.Rand) {
+func (f *density) draw(k *nuts.Sampler, rng *rand.Rand) {
 	if _, err := f.value(k.Position()); err != nil {
 		k.Fail(errRounding)
 		return

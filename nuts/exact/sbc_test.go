@@ -28,7 +28,7 @@ var sbcLong = flag.Bool("sbc.long", false, "simulation-based calibration on 500 
 // parameters of the long form 1e-3. Of one and two columns the long form takes half an hour of
 // processor time, of three ten minutes (-run TestSBC/p=3), of ten an hour (-run TestSBC/p=10).
 func TestSBC(t *testing.T) {
-	trials, all := 60, shortCases()
+	trials, all := inShort(20, 60), shortCases()
 	if *sbcLong {
 		trials, all = 500, longCases()
 	}
@@ -137,7 +137,7 @@ func wideCases() (all []*modeltest.Simulation) {
 
 // calibrate returns the ranks of each parameter over the trials. fault, if not
 // nil, makes the kernel on trial of the right one.
-func calibrate(t *testing.T, c *modeltest.Simulation, trials int, fault func(*nuts.Kernel) *nuts.Kernel) (names []string, ranks [][]float64) {
+func calibrate(t *testing.T, c *modeltest.Simulation, trials int, fault func(*nuts.Sampler) *nuts.Sampler) (names []string, ranks [][]float64) {
 	t.Helper()
 	chain := modeltest.Chain{Warmup: 400, Draws: 99, Thin: 8}
 	for trial := range trials {
@@ -182,7 +182,7 @@ func (f steep) LogDensity(grad, psi []float64) (float64, error) {
 }
 
 // Move has flips that weigh by the right density, and leave that behind.
-func (f steep) Move(k *nuts.Kernel, rng *rand.Rand) {
+func (f steep) Move(k *nuts.Sampler, rng *rand.Rand) {
 	f.density.Move(k, rng)
 	k.Moved()
 }
@@ -191,8 +191,8 @@ func (f steep) Move(k *nuts.Kernel, rng *rand.Rand) {
 func TestSBCFindsFaults(t *testing.T) {
 	one := model.Shape{P: 1, Intercept: true}
 	c := &modeltest.Simulation{Shape: one, N: 3, Kind: release.Gaussian, Scale: 10, Prior: modeltest.NarrowPrior(one)}
-	_, ranks := calibrate(t, c, 60, func(right *nuts.Kernel) *nuts.Kernel {
-		k, err := nuts.NewKernel(steep{right.Chain.(*density)}, right.Position(), nuts.Options{Dense: right.Chain.Dim()})
+	_, ranks := calibrate(t, c, 60, func(right *nuts.Sampler) *nuts.Sampler {
+		k, err := nuts.New(steep{right.Chain.(*density)}, right.Position(), nuts.Options{Dense: right.Chain.Dim()})
 		if err != nil {
 			t.Fatal(err)
 		}

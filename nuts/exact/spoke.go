@@ -225,9 +225,7 @@ func (s *spoke) response() {
 	}
 	for i, b := range beta {
 		v += b * s.mean[i]
-		for k, d := range s.d[i*m : i*m+i+1] {
-			row[k] += b * d
-		}
+		addScaled(row[:i+1], b, s.d[i*m:])
 	}
 	s.mean[p] = v
 }
@@ -247,15 +245,12 @@ func (s *spoke) gram() {
 }
 
 // vector writes s in canonical order and the release's own units.
-func (s *spoke) vector(dst []float64) { vectorOf(dst, s.own, s.m) }
-
-// vectorOf writes the statistics that stand in B.
-func vectorOf(dst, b []float64, m int) {
-	k, at := m+1, m
-	for j := range m {
-		dst[j] = b[(j+1)*k]
-		for l := j; l < m; l++ {
-			dst[at] = b[(l+1)*k+j+1]
+func (s *spoke) vector(dst []float64) {
+	k, at := s.m+1, s.m
+	for j := range s.m {
+		dst[j] = s.own[(j+1)*k]
+		for l := j; l < s.m; l++ {
+			dst[at] = s.own[(l+1)*k+j+1]
 			at++
 		}
 	}

@@ -77,7 +77,7 @@ func TestStartsAnywhere(t *testing.T) {
 func finite(t *testing.T, obs *model.Observation, prior *model.Prior, rng *rand.Rand) {
 	t.Helper()
 	draw := make([]float64, len(obs.Names()))
-	for range 20 {
+	for range inShort(5, 20) {
 		k, err := newKernel(obs, prior, rng)
 		if err != nil {
 			t.Fatal(err)
@@ -139,15 +139,15 @@ func TestNoChainFreezes(t *testing.T) {
 	for name, p := range problems {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			plan := mcmc.Plan{Chains: 40, Warmup: 400, Draws: 100, Seed: 3}
+			plan := mcmc.Plan{Chains: inShort(10, 40), Warmup: 400, Draws: 100, Seed: 3}
 			d, err := Method{}.Sample(context.Background(), p, plan)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if name, r := worstRHat(d); !(r < 1.1) {
-				t.Errorf("%s has R-hat %.3f over 40 chains", name, r)
+				t.Errorf("%s has R-hat %.3f over %d chains", name, r, plan.Chains)
 			}
-			if steps := infoSum(d, "n_leapfrog__") / 4000; steps > 31 {
+			if steps := infoSum(d, "n_leapfrog__") / float64(100*plan.Chains); steps > 31 {
 				t.Errorf("%.0f leapfrogs a draw", steps)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
 )
 
 // statistics are s of n rows by the rows' mean v̄ and a lower triangular root D of their
@@ -73,11 +74,7 @@ func (t *statistics) pull(gD, e []float64) {
 	for i := range m {
 		row, to := e[i*m:(i+1)*m], gD[i*m:i*m+i+1]
 		for l, v := range row {
-			v *= 2
-			from := t.d[l*m : l*m+min(i, l)+1]
-			for j, d := range from {
-				to[j] += v * d
-			}
+			addScaled(to[:min(i, l)+1], 2*v, t.d[l*m:])
 		}
 	}
 }
@@ -85,9 +82,6 @@ func (t *statistics) pull(gD, e []float64) {
 // diagonal is the position of the entry in row and column i of a lower triangle, written
 // row by row, behind m others.
 func diagonal(m, i int) int { return m + i*(i+1)/2 + i }
-
-// quadratic is the position in s of Σv_i².
-func quadratic(m, i int) int { return m + i*m - i*(i-1)/2 }
 
 // take takes v̄ and D of statistics s, canonical order, of n rows; it reports false where no
 // n rows have these, or their scatter is singular.
@@ -135,7 +129,7 @@ func (t *statistics) disperse(s []float64, obs *model.Observation, n float64, rn
 	t.scatter(s)
 	for i := range m {
 		row := t.d[i*m : i*m+i+1]
-		hidden := obs.Scale[quadratic(m, i)] / n
+		hidden := obs.Scale[release.Index(m, i, i)] / n
 		left := max(min(row[i], 1), hidden)
 		for j := range i {
 			dj := t.d[j*m : j*m+j+1]

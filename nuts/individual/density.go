@@ -100,7 +100,7 @@ var errStart = errors.New("mcmc-ind: the prior and the statistics differ too muc
 const steepAccept = 0.9
 
 // newKernel starts a chain of density, whose move is a flip.
-func newKernel(obs *model.Observation, prior *model.Prior, clamping bool, rng *rand.Rand) (*nuts.Kernel, error) {
+func newKernel(obs *model.Observation, prior *model.Prior, clamping bool, rng *rand.Rand) (*nuts.Sampler, error) {
 	f := newDensity(obs, prior, clamping)
 	x, o := make([]float64, f.Dim()), nuts.Options{Dense: f.lead()}
 	if obs.Kind == release.Gaussian {
@@ -109,11 +109,7 @@ func newKernel(obs *model.Observation, prior *model.Prior, clamping bool, rng *r
 	if !f.start(x, prior, rng) {
 		return nil, errStart
 	}
-	return begin(f, x, o)
-}
-
-func begin(c nuts.Chain, x []float64, o nuts.Options) (*nuts.Kernel, error) {
-	k, err := nuts.NewKernel(c, x, o)
+	k, err := nuts.New(f, x, o)
 	if err != nil {
 		return nil, errStart
 	}
@@ -125,7 +121,7 @@ func begin(c nuts.Chain, x []float64, o nuts.Options) (*nuts.Kernel, error) {
 // so that the posterior has mirrored modes which no trajectory joins. The residuals
 // stay. The negation is an involution of Jacobian 1, so Metropolis' test leaves
 // the posterior invariant.
-func (f *density) Move(k *nuts.Kernel, rng *rand.Rand) {
+func (f *density) Move(k *nuts.Sampler, rng *rand.Rand) {
 	at := f.signs[rng.IntN(len(f.signs))]
 	x, _ := k.Proposal()
 	x[at] = -x[at]

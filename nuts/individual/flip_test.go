@@ -24,7 +24,7 @@ func flipScores(s model.Shape, clamping, always bool) []float64 {
 	f := newDensity(obs, prior, clamping)
 	params, conditionals := model.NewParams(s), model.NewConditionals(s, prior, true)
 	x, grad := make([]float64, f.Dim()), make([]float64, f.Dim())
-	k, err := nuts.NewKernel(f, x, nuts.Options{})
+	k, err := nuts.New(f, x, nuts.Options{})
 	if err != nil {
 		panic(err)
 	}

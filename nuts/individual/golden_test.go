@@ -15,23 +15,25 @@ var long = flag.Bool("individual.long", false, "reference posteriors of n = 1000
 
 // TestGoldens compares with Stan at ESS ≥ 10,000: means and quantiles within four
 // combined Monte Carlo errors, sds within 3 % beyond that. No transition may
-// diverge, no more than 31 leapfrog steps be taken on average. Long form:
+// diverge, no more than 31 leapfrog steps be taken on average. In short form ESS ≥ 2500.
+// Long form:
 //
 //	go test ./nuts/individual -individual.long -timeout 1h
 func TestGoldens(t *testing.T) {
+	ess := float64(inShort(2500, 10_000))
 	for _, g := range modeltest.Goldens(t) {
 		if g.Problem.Releases[0].N > 100 && !*long {
 			continue
 		}
 		t.Run(g.Name, func(t *testing.T) {
 			t.Parallel()
-			plan := mcmc.Plan{Chains: 4, Warmup: 1000, ESS: 10000, Seed: 1}
+			plan := mcmc.Plan{Chains: 4, Warmup: 1000, ESS: ess, Seed: 1}
 			d, err := Method{}.Sample(context.Background(), g.Problem, plan)
 			if err != nil {
 				t.Fatal(err)
 			}
 			g.Compare(t, d, 0)
-			if worst, j := d.MinESS(0); worst < 10000 {
+			if worst, j := d.MinESS(0); worst < ess {
 				t.Errorf("%s: the effective sample size is %.0f", d.Names[j], worst)
 			}
 			for j, name := range d.Names {
@@ -49,6 +51,14 @@ func TestGoldens(t *testing.T) {
 			}
 		})
 	}
+}
+
+// inShort is the size of a test, in short form and else.
+func inShort(short, full int) int {
+	if testing.Short() {
+		return short
+	}
+	return full
 }
 
 // infoMean is the mean of a sampler's column.

@@ -1,6 +1,10 @@
 package individual
 
-import "math"
+import (
+	"math"
+
+	"github.com/dpreg/dpreg/internal/dense"
+)
 
 // prior returns the log density of parameters and residuals in these coordinates,
 // and starts the gradients gMean, gL, gS.
@@ -40,14 +44,20 @@ func (f *frame) pull(grad, x []float64) {
 		grad[i] *= f.unit
 	}
 	f.pullCentre(grad[lead-m:lead], x[lead-m:lead])
-	of := f.work[0] // ∂U = U(2∂S − I)
+	f.pullScatter(grad[lead:])
+}
+
+// pullScatter writes the gradient in the other rows of U by S and by their law,
+// ∂U = U(2∂S − I).
+func (f *frame) pullScatter(grad []float64) {
+	of := f.work[0]
 	for i, g := range f.gS {
 		of[i] = 2 * g
 	}
-	for i := range m {
-		of[i*m+i]--
+	for i := range f.m {
+		of[i*f.m+i]--
 	}
-	times(grad[lead:], x[lead:], of, m, f.n-1)
+	times(grad, f.rows, of, f.m, f.n-1)
 }
 
 // pullCentre finishes the gradient in u_1 = √n ē: −Lᵀ∂μ/√n − u_1.
@@ -127,14 +137,8 @@ func (f *frame) pullVariances() {
 func (f *frame) pullFactors(gP []float64) {
 	m := f.m
 	gD, gR, half := f.work[0], f.work[1], f.work[2]
-	for i := range m {
-		for j := range m { // above the diagonal too, for ∂R
-			sum := 0.0
-			for k := range min(i, j) + 1 {
-				sum += f.gL[i*m+k] * f.rinv[j*m+k]
-			}
-			gD[i*m+j] = sum
-		}
+	for i := range m { // above the diagonal too, for ∂R
+		dense.MulLowerVec(gD[i*m:(i+1)*m], f.rinv, m, f.gL[i*m:(i+1)*m])
 	}
 	f.pullTriangle(gP, gD)
 	for i := range m {

@@ -76,7 +76,7 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 	if err := m.Traits().Check(m.Name(), plan); err != nil {
 		return nil, err
 	}
-	start := func(_ int, rng *rand.Rand) (*nuts.Kernel, error) {
+	start := func(_ int, rng *rand.Rand) (*nuts.Sampler, error) {
 		if len(joint.Sites) == 1 {
 			return newKernel(joint.Sites[0].Observation, joint.Prior, m.ModelClamping, rng)
 		}
@@ -87,7 +87,7 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 			return nil, err
 		}
 	}
-	return nuts.Run(ctx, joint.Names(), start, plan)
+	return nuts.Run(ctx, joint.Names(), start, nuts.Options{}, plan)
 }
 
 // Leapfrog steps of an adapted transition over the fourth root of the dimension, to which
@@ -103,7 +103,7 @@ const measured = 100 * time.Millisecond
 
 // expect tells plan.Expect what a run of the plan is to take: it times the leapfrog steps
 // of a chain of its own, not yet adapted, and of a generator of its own.
-func expect(start func(int, *rand.Rand) (*nuts.Kernel, error), plan mcmc.Plan) error {
+func expect(start func(int, *rand.Rand) (*nuts.Sampler, error), plan mcmc.Plan) error {
 	rng := rand.New(rand.NewPCG(plan.Seed, 0))
 	k, err := start(0, rng)
 	if err != nil {

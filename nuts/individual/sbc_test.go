@@ -61,7 +61,7 @@ func (c *trial) draw(rng *rand.Rand) (truth []float64, obs *model.Observation) {
 }
 
 // ranks are those of each parameter over trials of a kernel.
-func (c *trial) ranks(t *testing.T, trials int, kernel func(obs *model.Observation, rng *rand.Rand) (*nuts.Kernel, error)) [][]float64 {
+func (c *trial) ranks(t *testing.T, trials int, kernel func(obs *model.Observation, rng *rand.Rand) (*nuts.Sampler, error)) [][]float64 {
 	t.Helper()
 	u := make([][]float64, len(c.shape.Names()))
 	chain := modeltest.Chain{Warmup: 200, Draws: 49, Thin: 2}
@@ -90,7 +90,7 @@ func scene(p, n int, kind release.Kind, scale float64) *trial {
 // TestSBC is simulation-based calibration (Talts et al. 2018) against rows drawn
 // one by one. Both bounds of modeltest.Uniform have a false-alarm rate of 1e-6.
 func TestSBC(t *testing.T) {
-	trials := 50
+	trials := inShort(15, 50)
 	if *long {
 		trials *= 8
 	}
@@ -104,8 +104,11 @@ func TestSBC(t *testing.T) {
 		"clamped":                 clamped,
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && c.clamping {
+				t.Skip("clamped rows take longer chains")
+			}
 			t.Parallel()
-			ranks := c.ranks(t, trials, func(obs *model.Observation, rng *rand.Rand) (*nuts.Kernel, error) {
+			ranks := c.ranks(t, trials, func(obs *model.Observation, rng *rand.Rand) (*nuts.Sampler, error) {
 				return newKernel(obs, c.prior, c.clamping, rng)
 			})
 			for j, name := range c.shape.Names() {
@@ -131,16 +134,19 @@ func (f tilted) LogDensity(grad, x []float64) (float64, error) {
 // TestSBCFindsFaults plants faults, which calibration must find: a forgotten
 // Jacobian, and clamped data for a model that does not know of clamping.
 func TestSBCFindsFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("60 data sets take half a minute")
+	}
 	clamped, jacobian := scene(1, 100, release.Laplace, 1), scene(3, 5, release.Laplace, 3)
 	clamped.clamping = true
 	for name, c := range map[string]*trial{"clamping": clamped, "Jacobian": jacobian} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ranks := c.ranks(t, 60, func(obs *model.Observation, rng *rand.Rand) (*nuts.Kernel, error) {
+			ranks := c.ranks(t, 60, func(obs *model.Observation, rng *rand.Rand) (*nuts.Sampler, error) {
 				k, err := newKernel(obs, c.prior, false, rng)
 				if err == nil && name == "Jacobian" {
 					f := k.Chain.(*density)
-					return nuts.NewKernel(tilted{f}, k.Position(), nuts.Options{Dense: f.lead()})
+					return nuts.New(tilted{f}, k.Position(), nuts.Options{Dense: f.lead()})
 				}
 				return k, err
 			})

@@ -85,14 +85,10 @@ func (f *sites) LogDensity(grad, x []float64) (float64, error) {
 			return 0, nuts.ErrReject
 		}
 		logp += v
-		for i, v := range s.grad[:f.base] {
-			grad[i] += v
-		}
+		addTo(grad, 1, s.grad[:f.base])
 		own := s.grad[f.base:]
 		own = own[copy(g.covariates, own):]
-		for i, v := range own {
-			grad[f.base+i] += v
-		}
+		addTo(grad[f.base:], 1, own)
 	}
 	if math.IsNaN(logp) {
 		return 0, nuts.ErrReject
@@ -128,7 +124,7 @@ func (f *sites) hold(x []float64) {
 
 // newSitesKernel starts a chain of sites. Its moves flip signs and, where pooling is partial,
 // move Ω with every θ_j held.
-func newSitesKernel(t *model.Joint, clamping bool, rng *rand.Rand) (*nuts.Kernel, error) {
+func newSitesKernel(t *model.Joint, clamping bool, rng *rand.Rand) (*nuts.Sampler, error) {
 	f := newSites(t, clamping)
 	x, o := make([]float64, f.Dim()), nuts.Options{Dense: f.lead}
 	for range f.all {
@@ -137,11 +133,15 @@ func newSitesKernel(t *model.Joint, clamping bool, rng *rand.Rand) (*nuts.Kernel
 	if !f.start(t, x, rng) {
 		return nil, errStart
 	}
-	return begin(f, x, o)
+	k, err := nuts.New(f, x, o)
+	if err != nil {
+		return nil, errStart
+	}
+	return k, nil
 }
 
 // Move flips, and interweaves.
-func (f *sites) Move(k *nuts.Kernel, rng *rand.Rand) {
+func (f *sites) Move(k *nuts.Sampler, rng *rand.Rand) {
 	f.flip(k, rng)
 	if f.weave != nil {
 		f.interweave(k, rng)
@@ -149,7 +149,7 @@ func (f *sites) Move(k *nuts.Kernel, rng *rand.Rand) {
 }
 
 // flip negates a mean or a coefficient; see density.Move.
-func (f *sites) flip(k *nuts.Kernel, rng *rand.Rand) {
+func (f *sites) flip(k *nuts.Sampler, rng *rand.Rand) {
 	at := f.signs[rng.IntN(len(f.signs))]
 	x, _ := k.Proposal()
 	f.negate(x, at)
@@ -157,7 +157,7 @@ func (f *sites) flip(k *nuts.Kernel, rng *rand.Rand) {
 }
 
 // interweave moves the spread, and takes each site's coordinates of the same (θ_j, σ_j).
-func (f *sites) interweave(k *nuts.Kernel, rng *rand.Rand) {
+func (f *sites) interweave(k *nuts.Sampler, rng *rand.Rand) {
 	x, _ := k.Proposal()
 	f.hub.Constrain(x[:f.lead])
 	for j := range f.all {
@@ -249,9 +249,7 @@ func (f *sites) start(t *model.Joint, x []float64, rng *rand.Rand) bool {
 		}
 		projection.Apply(s, site.N)
 		site.Units.Common(s, s, site.N)
-		for i, v := range s {
-			total[i] += v
-		}
+		addTo(total, 1, s)
 		rows += site.N
 		k := f.all[j]
 		if !conditionals.Draw(params, s, site.N, rng) || !k.hub.Unconstrain(k.phi, params) {

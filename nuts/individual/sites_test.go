@@ -111,7 +111,7 @@ func TestSitesNoAllocation(t *testing.T) {
 //	go test ./nuts/individual -run SitesSBC -individual.long -v -timeout 4h
 func TestSitesSBC(t *testing.T) {
 	for _, v := range variants() {
-		if !*long && v.clamping != (v.partial && v.shared) {
+		if !*long && v.clamping != (v.partial && v.shared) || testing.Short() && v.partial {
 			continue
 		}
 		t.Run(v.String(), func(t *testing.T) {

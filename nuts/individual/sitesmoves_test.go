@@ -61,7 +61,7 @@ func (f *sites) of(x []float64) (values []float64) {
 
 // moveScores are those of how far a kernel's move takes the expectations of functions of
 // parameters and z, all drawn forwards; see flipScores.
-func moveScores(t *testing.T, s model.Shape, v variant, move func(k *nuts.Kernel, rng *rand.Rand)) []float64 {
+func moveScores(t *testing.T, s model.Shape, v variant, move func(k *nuts.Sampler, rng *rand.Rand)) []float64 {
 	t.Helper()
 	c := &modeltest.Custodians{Shape: s, Prior: modeltest.NarrowPrior(s), Shared: v.shared, Partial: true}
 	for range 2 {
@@ -98,20 +98,20 @@ func moveScores(t *testing.T, s model.Shape, v variant, move func(k *nuts.Kernel
 // TestSitesMovesAreInvariant: each of some 1300 scores passes 6 with probability 2e-9. Flips
 // without a test, and Ω moved with coordinates and not coefficients held, are found.
 func TestSitesMovesAreInvariant(t *testing.T) {
-	moves := map[string]func(k *nuts.Kernel, rng *rand.Rand){
-		"flips": func(k *nuts.Kernel, rng *rand.Rand) {
+	moves := map[string]func(k *nuts.Sampler, rng *rand.Rand){
+		"flips": func(k *nuts.Sampler, rng *rand.Rand) {
 			for range 3 {
 				k.Chain.(*sites).flip(k, rng)
 			}
 		},
-		"interweave": func(k *nuts.Kernel, rng *rand.Rand) { k.Chain.(*sites).interweave(k, rng) },
+		"interweave": func(k *nuts.Sampler, rng *rand.Rand) { k.Chain.(*sites).interweave(k, rng) },
 	}
-	faults := map[string]func(k *nuts.Kernel, rng *rand.Rand){
-		"flips": func(k *nuts.Kernel, rng *rand.Rand) {
+	faults := map[string]func(k *nuts.Sampler, rng *rand.Rand){
+		"flips": func(k *nuts.Sampler, rng *rand.Rand) {
 			k.MoveTo(k.Position(), math.Inf(-1), make([]float64, k.Chain.Dim()))
 			k.Chain.(*sites).flip(k, rng)
 		},
-		"interweave": func(k *nuts.Kernel, rng *rand.Rand) {
+		"interweave": func(k *nuts.Sampler, rng *rand.Rand) {
 			f := k.Chain.(*sites)
 			f.weave.Step(k.Position()[f.base:f.lead], rng)
 		},
