@@ -9,28 +9,17 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dpreg/dpreg/calibration"
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-
-	"github.com/dpreg/dpreg/calibration"
 )
 
 // Comparison writes the summary of a comparison: what was done to which rows, a table with a
 // row for each method, size and budget, why methods refused, and what the columns are.
 // times are the cells'.
 func Comparison(w io.Writer, s *calibration.Comparison, times []calibration.Runtime) error {
-	p := &printer{w: w}
-	p.paragraph(comparisonStatement(s))
-	p.printf("\n")
-	p.do(comparisonTable(s, times).write)
-	p.printf("\n")
-	p.paragraph(comparisonLegend(s))
-	if texts := refusals(s); texts != nil {
-		p.do(func(w io.Writer) error { return Warnings(w, texts) })
-	}
-	return p.err
+	return write(w, say(comparisonStatement(s)), show(comparisonTable(s, times)), say(comparisonLegend(s)), warn(refusals(s)))
 }
 
 func comparisonStatement(s *calibration.Comparison) string {
@@ -241,90 +230,62 @@ func (v *comparisonView) measure(i int, name string) (mean, sd float64) {
 	return m.Mean, sd
 }
 
-// add adds a panel, unless no cell has a value.
+// add adds a panel, unless no cell has a value: a row for each method, in it a bar for each size
+// and budget.
 func (v *comparisonView) add(f *Figure, name string, value func(i int) (mean, sd float64)) {
-	p, rows := newPlot(), len(v.methods)
-	marks, low, high, best := &whiskers{}, math.Inf(1), math.Inf(-1), math.Inf(-1)
-	isLog := measures[name].log
+	p, of, isCoverage := newPlot(), measures[name], name == calibration.MeasureCoverage
+	drawn := make([]*bars, len(v.series))
+	for k := range drawn {
+		drawn[k] = &bars{wide: draw.LineStyle{Color: seriesColours[k], Width: 1.2}, mark: draw.GlyphStyle{Color: seriesColours[k], Radius: 2.4, Shape: seriesMarks[k]}}
+	}
+	low, high, best := math.Inf(1), math.Inf(-1), math.Inf(-1)
 	for i, c := range v.summary.Cells {
 		mean, sd := value(i)
-		if math.IsNaN(mean) || isLog && !(mean > 0) {
+		if math.IsNaN(mean) || of.log && !(mean > 0) {
 			continue
 		}
 		k := slices.Index(v.series, scene{p: c.P, n: c.N, epsilon: c.Epsilon})
 		shift := (float64(k) + 0.5 - float64(len(v.series))/2) * 0.7 / float64(len(v.series))
-		w := whisker{mean, mean - sd, mean + sd, float64(rows-1-slices.Index(v.methods, c.Method)) - shift, k}
-		if isLog {
-			w.low = max(w.low, mean/10)
+		b := bar{y: -float64(slices.Index(v.methods, c.Method)) - shift, low: mean - sd, high: mean + sd, at: mean}
+		if of.log {
+			b.low = max(b.low, mean/10)
 		}
-		if name == calibration.MeasureCoverage {
-			w.low, w.high = max(0, w.low), min(1, w.high)
+		if isCoverage {
+			b.low, b.high = max(0, b.low), min(1, b.high)
 		}
-		low, high, best = min(low, w.low), max(high, w.high), max(best, mean)
-		marks.all = append(marks.all, w)
+		low, high, best = min(low, b.low), max(high, b.high), max(best, mean)
+		drawn[k].all = append(drawn[k].all, b)
 	}
-	if marks.all == nil {
+	if low > high {
 		return
 	}
-	if p.Title.Text = measures[name].title; name == calibration.MeasureCoverage && v.summary.Table != "" {
+	if p.Title.Text = of.title; isCoverage && v.summary.Table != "" {
 		p.Title.Text = "coverage of 90 % predictive intervals"
 	}
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = low-0.05*(high-low), high+0.05*(high-low), -0.6, float64(rows)-0.4
+	nameRows(p, v.methods)
+	left, right := low-0.05*(high-low), high+0.05*(high-low)
 	switch {
-	case isLog:
+	case of.log:
 		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, logTicks{namesRoom}
-		p.X.Min, p.X.Max = low/1.3, high*1.3
-	case name == calibration.MeasureCoverage:
-		p.X.Min, p.X.Max = -0.03, 1.03
+		left, right = low/1.3, high*1.3
+	case isCoverage:
+		left, right = -0.03, 1.03
 		p.X.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 0.5, Label: "50 %"}, {Value: calibration.ComparisonLevel, Label: "90 %"}}
-		p.Add(level(calibration.ComparisonLevel, p))
+		upright(p, calibration.ComparisonLevel)
 	case name == calibration.MeasureLogScore:
-		p.X.Min, p.X.Max = max(p.X.Min, best-worstScore), min(p.X.Max, best+0.3)
+		left, right = max(left, best-worstScore), min(right, best+0.3)
 	}
-	if low == high && !isLog {
-		p.X.Min, p.X.Max = low-1, high+1
+	if low == high && !of.log {
+		left, right = low-1, high+1
 	}
-	names := make(plot.ConstantTicks, rows)
-	for i, method := range v.methods {
-		names[i] = plot.Tick{Value: float64(rows - 1 - i), Label: method}
+	for _, b := range drawn {
+		p.Add(b)
 	}
-	p.Y.Tick.Marker, p.Y.Tick.Length = names, 0
-	p.Add(marks)
-	height := 2.4*vg.Centimeter + vg.Length(rows)*(0.3+0.14*vg.Length(len(v.series)))*vg.Centimeter
+	p.X.Min, p.X.Max = left, right
+	rows := vg.Length(len(v.methods))
+	height := 2.4*vg.Centimeter + rows*(0.3+0.14*vg.Length(len(v.series)))*vg.Centimeter
 	f.panels = append(f.panels, panel{plot: p, width: 9 * vg.Centimeter, height: height})
-}
-
-// level is a vertical line.
-func level(x float64, p *plot.Plot) plot.Plotter {
-	l := &plotter.Line{XYs: plotter.XYs{{X: x, Y: p.Y.Min}, {X: x, Y: p.Y.Max}}}
-	l.LineStyle = draw.LineStyle{Color: middleGrey, Width: 1, Dashes: []vg.Length{3, 2}}
-	return l
 }
 
 // worstScore is how far below the best a mean log density is still told apart.
 const worstScore = 2
-
-// whisker is a mean and what lies about it, in the colour of a series.
-type whisker struct {
-	mean, low, high, y float64
-	series             int
-}
-
-// whiskers are drawn as far as the panel goes: a mean that lies beyond it is a ring at its
-// edge.
-type whiskers struct{ all []whisker }
-
-// Plot implements plot.Plotter.
-func (w *whiskers) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	inside := func(v float64) vg.Length { return x(min(p.X.Max, max(p.X.Min, v))) }
-	for _, a := range w.all {
-		colour := seriesColours[a.series]
-		c.StrokeLine2(draw.LineStyle{Color: colour, Width: 1.2}, inside(a.low), y(a.y), inside(a.high), y(a.y))
-		glyph := draw.GlyphStyle{Color: colour, Radius: 2.4, Shape: seriesMarks[a.series]}
-		if a.mean < p.X.Min {
-			glyph.Shape = draw.RingGlyph{}
-		}
-		c.DrawGlyph(glyph, vg.Point{X: inside(a.mean), Y: y(a.y)})
-	}
-}

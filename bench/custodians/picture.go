@@ -27,15 +27,9 @@ func draw(w io.Writer, all []result) error {
 	keys := report.SeriesKeys(methods...)
 	var squares, coverages []*plot.Plot
 	for _, number := range numbers {
-		square, err := panel(fmt.Sprintf("J = %d", number), "mean squared error of θ", keys, all, number, func(r result) float64 { return r.square })
-		if err != nil {
-			return err
-		}
+		square := panel(fmt.Sprintf("J = %d", number), "mean squared error of θ", keys, all, number, func(r result) float64 { return r.square })
 		report.LogY(square, low, high)
-		coverage, err := panel(fmt.Sprintf("J = %d", number), "coverage of 90 % intervals, %", keys, all, number, func(r result) float64 { return 100 * r.coverage })
-		if err != nil {
-			return err
-		}
+		coverage := panel(fmt.Sprintf("J = %d", number), "coverage of 90 % intervals, %", keys, all, number, func(r result) float64 { return 100 * r.coverage })
 		coverage.Y.Min, coverage.Y.Max = 0, 100
 		squares, coverages = append(squares, square), append(coverages, coverage)
 	}
@@ -43,7 +37,7 @@ func draw(w io.Writer, all []result) error {
 }
 
 // panel has a line for each method.
-func panel(title, y string, keys []report.Key, all []result, number int, value func(result) float64) (*plot.Plot, error) {
+func panel(title, y string, keys []report.Key, all []result, number int, value func(result) float64) *plot.Plot {
 	p := report.Panel(title, "ε", y)
 	report.MarkX(p, epsilons)
 	for _, k := range keys {
@@ -53,9 +47,7 @@ func panel(title, y string, keys []report.Key, all []result, number int, value f
 				points = append(points, plotter.XY{X: r.epsilon, Y: value(r)})
 			}
 		}
-		if err := k.Add(p, points); err != nil {
-			return nil, err
-		}
+		k.Add(p, points)
 	}
-	return p, nil
+	return p
 }

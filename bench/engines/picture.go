@@ -21,10 +21,7 @@ func (s *settings) draw(w io.Writer, all []outcome) error {
 	var drawn []*plot.Plot
 	for _, p := range s.covariates {
 		for _, epsilon := range s.epsilons {
-			panel, err := s.panel(all, int(p), epsilon)
-			if err != nil {
-				return err
-			}
+			panel := s.panel(all, int(p), epsilon)
 			report.LogY(panel, low, high)
 			drawn = append(drawn, panel)
 		}
@@ -44,7 +41,7 @@ func (s *settings) span(all []outcome) (low, high float64) {
 }
 
 // panel has a line for each engine.
-func (s *settings) panel(all []outcome, p int, epsilon float64) (*plot.Plot, error) {
+func (s *settings) panel(all []outcome, p int, epsilon float64) *plot.Plot {
 	panel := report.Panel(fmt.Sprintf("p = %d, ε = %g", p, epsilon), "number of rows n", "draws a second")
 	report.MarkX(panel, s.rows)
 	for i, k := range keys() {
@@ -54,11 +51,9 @@ func (s *settings) panel(all []outcome, p int, epsilon float64) (*plot.Plot, err
 				points = append(points, plotter.XY{X: n, Y: r})
 			}
 		}
-		if err := k.Add(panel, points); err != nil {
-			return nil, err
-		}
+		k.Add(panel, points)
 	}
-	return panel, nil
+	return panel
 }
 
 // keys are those of the engines; the last has another posterior, and dashes.

@@ -116,12 +116,8 @@ func draw(w io.Writer, all []result) error {
 					below = append(below, plotter.XY{X: r.epsilon, Y: r.mean(loss) - all[0].mean(loss)})
 				}
 			}
-			if err := k.Add(off, above); err != nil {
-				return err
-			}
-			if err := k.Add(logs, below); err != nil {
-				return err
-			}
+			k.Add(off, above)
+			k.Add(logs, below)
 		}
 		report.LogY(off, low, high)
 		logs.Y.Min, logs.Y.Max = worst-all[0].mean(loss), 0

@@ -139,7 +139,7 @@ func (c *checkCommand) conclude(stdout, stderr io.Writer, fit *dpreg.Fit, check 
 		return err
 	}
 	if c.plot != "" {
-		draw := func(w io.Writer) error { return report.PlotCheck(w, check, fit.Design, plotFormat(c.plot)) }
+		draw := func(w io.Writer) error { return report.CheckPlot(check, fit.Design).Write(w, plotFormat(c.plot)) }
 		if err := writeFile(c.plot, public, draw); err != nil {
 			return err
 		}

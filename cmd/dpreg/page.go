@@ -181,10 +181,7 @@ func (f *inferFlags) illustrate(ctx context.Context, stderr io.Writer, fit *dpre
 		return err
 	}
 	o := report.Options{Units: dpreg.Units(f.units), Level: f.level}
-	figures, err := report.FitPlots(fit, other, o)
-	if err != nil {
-		return err
-	}
+	figures := report.FitPlots(fit, other, o)
 	if f.plots != "" {
 		if err := f.draw(stderr, fit, figures); err != nil {
 			return err

@@ -91,7 +91,7 @@ func (f *planFlags) run(ctx context.Context, stdout, stderr io.Writer, cmd *cobr
 // draw draws first and then writes, so that no half of a picture is left.
 func (f *planFlags) draw(forecast *plan.Forecast, show report.ForecastOptions) error {
 	var picture bytes.Buffer
-	if err := report.ForecastPlot(&picture, forecast, show, plotFormat(f.plot)); err != nil {
+	if err := report.ForecastPlot(forecast, show).Write(&picture, plotFormat(f.plot)); err != nil {
 		return err
 	}
 	return writeFile(f.plot, public, func(w io.Writer) error {

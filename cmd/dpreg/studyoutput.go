@@ -135,14 +135,10 @@ func (f *studyOutput) draw(stderr io.Writer, mode fs.FileMode, results calibrati
 
 // drawStudy draws every figure in every format.
 func drawStudy(dir string, mode fs.FileMode, summary *calibration.Summary, times []calibration.Runtime) error {
-	figures, err := report.CalibrationPlots(summary, times)
-	if err != nil {
-		return err
-	}
 	if err := os.Mkdir(dir, searchable(mode)); err != nil && !errors.Is(err, fs.ErrExist) {
 		return within("--plots", err)
 	}
-	for _, figure := range figures {
+	for _, figure := range report.CalibrationPlots(summary, times) {
 		for _, format := range report.PlotFormats {
 			if err := writeFigure(filepath.Join(dir, figure.Name+"."+format), mode, figure); err != nil {
 				return err

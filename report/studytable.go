@@ -6,10 +6,17 @@ import (
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"github.com/dpreg/dpreg/calibration"
+	"gonum.org/v1/gonum/stat/distuv"
 )
+
+// cellsTable has a row for each cell, of a population for each cell and coefficient, and a legend.
+func cellsTable(s *calibration.Summary, times []calibration.Runtime) (t table, legend string) {
+	if s.Population != "" {
+		return populationTable(s, times), populationLegend
+	}
+	return studyTable(s, times)
+}
 
 // studyTable has a row for each cell, and a legend; columns that say nothing of the cells are
 // left out.
@@ -194,6 +201,7 @@ const populationLegend = "95%, 50%: how many per cent of such intervals hold the
 	"divergent: of all transitions; sec: median seconds of a trial."
 
 func kolmogorov(q *calibration.QuantitySummary) *float64 { return q.KS }
+
 func bonferroni(q *calibration.QuantitySummary) *float64 { return q.PBonferroni }
 
 // worst is the largest or smallest of a number over quantities, nil of none.

@@ -19,41 +19,90 @@ const uniformAt = 0.01
 // Calibration writes the summary of a study: what was simulated, a table with a row
 // for each cell, and what follows in words. times are the cells', or nil.
 func Calibration(w io.Writer, s *calibration.Summary, times []calibration.Runtime) error {
-	p := &printer{w: w}
-	p.paragraph(studyStatement(s))
-	p.printf("\n")
+	cells, legend := cellsTable(s, times)
+	size, warnings := say(strings.TrimSpace(studySize(s)+" "+s.Note)), warn(unsoundness(s))
 	if s.Population != "" {
-		p.do(populationTable(s, times).write)
-		p.printf("\n")
-		p.paragraph(populationLegend)
-		p.paragraph(Judgement(calibration.Judge(s)))
-	} else {
-		cells, legend := studyTable(s, times)
-		p.do(cells.write)
-		p.printf("\n")
-		p.paragraph(legend)
-		p.printf("\n")
-		p.do(armTable(s).write)
-		p.printf("\n")
-		p.paragraph(armLegend(s))
-		p.paragraph(uniformity(s))
+		return write(w, size, show(cells), say(legend, Judgement(calibration.Judge(s))), warnings)
 	}
-	if text := unsoundness(s); text != "" {
-		p.do(func(w io.Writer) error { return Warnings(w, []string{text}) })
-	}
-	return p.err
-}
-
-func studyStatement(s *calibration.Summary) string {
-	text := studySize(s)
-	if s.Note != "" {
-		text += " " + s.Note
-	}
-	return text
+	return write(w, size, show(cells), say(legend), show(armTable(s)), say(armLegend(s), uniformity(s)), warnings)
 }
 
 func studySize(s *calibration.Summary) string {
 	return fmt.Sprintf("%s of each of %s, seed %d.", count(s.Trials, "trial"), count(len(s.Cells), "cell"), s.Seed)
+}
+
+// CalibrationPage writes the summary of a study as a page: what was asked, what it
+// tells, how far the samplers can be trusted, the pictures of CalibrationPlots, and the
+// table. times are the cells', or nil.
+func CalibrationPage(w io.Writer, s *calibration.Summary, times []calibration.Runtime, run Run) error {
+	figures := CalibrationPlots(s, times)
+	pictures, err := picturesOf(figures)
+	if err != nil {
+		return err
+	}
+	shown := func(prefix string) (blocks []block) {
+		for _, f := range figures {
+			if strings.HasPrefix(f.Name, prefix) {
+				blocks = append(blocks, pictures[f.Name]...)
+			}
+		}
+		return blocks
+	}
+	p := page{Title: "Calibration of " + strings.Join(studied(s, func(c calibration.Setting) string { return c.Method }), ", "),
+		Lead: "Are posteriors right? Where the truth lies in them, over many simulated data sets."}
+	for _, alert := range warn(unsoundness(s)) {
+		p.Alerts = append(p.Alerts, alert.Warning)
+	}
+	p.add("What was asked", []block{{Command: run.Command}, {Facts: studyFacts(s)}})
+	p.add("What is private", say(s.Note))
+	if s.Population != "" {
+		p.add("Do intervals hold the truth?", say(Judgement(calibration.Judge(s))), shown("coverage"))
+	} else {
+		p.add("What was learned", say(uniformity(s)), show(armTable(s).joined()), say(armLegend(s)), shown("ks-"), shown("mmd"))
+		p.add("Do intervals hold the truth?", shown("coverage-"))
+		ranks := shown("ecdf-")
+		if ranks == nil { // of quantities that are pooled
+			ranks = shown("qq-")
+		}
+		p.add("Are ranks uniform?", ranks)
+	}
+	p.add("Can the samplers be trusted?", say(samplerWords(s)...), show(samplerTable(s)), say(samplerLegend), shown("runtime"))
+	cells, legend := cellsTable(s, times)
+	p.add("The numbers", show(cells.joined()), say(legend))
+	p.addRepeat(run, "The same command and version give the same numbers, whatever the number of cores, shards or interruptions; seconds aside. "+
+		"Of a study that was saved, study.json is the whole design.", fact{"Seed", fmt.Sprint(s.Seed)})
+	return p.write(w)
+}
+
+// studyFacts says what was varied.
+func studyFacts(s *calibration.Summary) []fact {
+	facts := []fact{{"Size", studySize(s)}}
+	for _, part := range []struct {
+		name string
+		of   func(calibration.Setting) string
+	}{
+		{"Rows n", func(c calibration.Setting) string { return nonZero(float64(c.N)) }},
+		{"Budgets ε", func(c calibration.Setting) string { return nonZero(c.Epsilon) }},
+		{"Covariates p", func(c calibration.Setting) string { return nonZero(float64(c.P)) }},
+		{"Noise", func(c calibration.Setting) string { return c.Sensitivity }},
+		{"Chains x (warm-up + draws)", func(c calibration.Setting) string { return c.Run }},
+	} {
+		if values := studied(s, part.of); values != nil {
+			facts = append(facts, fact{part.name, strings.Join(values, "; ")})
+		}
+	}
+	return facts
+}
+
+// studied lists what cells differ in, each value once.
+func studied(s *calibration.Summary, of func(calibration.Setting) string) []string {
+	var values []string
+	for _, c := range s.Cells {
+		if v := of(c.Setting); v != "" && !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	return values
 }
 
 // uniformity says whether ranks are uniform, where those of a right method are.
@@ -73,9 +122,8 @@ func uniformity(s *calibration.Summary) string {
 	return fmt.Sprintf("Not uniform at level %v over all tests, in %s: %s.", uniformAt, count(len(failing), "cell"), some(failing))
 }
 
-// unsoundness names the cells in which samplers did not do what they were to do; empty
-// where there is none.
-func unsoundness(s *calibration.Summary) string {
+// unsoundness warns of the cells in which samplers did not do what they were to do.
+func unsoundness(s *calibration.Summary) []string {
 	var unsound []string
 	for i := range s.Cells {
 		if c := &s.Cells[i]; !c.Sound {
@@ -83,10 +131,10 @@ func unsoundness(s *calibration.Summary) string {
 		}
 	}
 	if unsound == nil {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("more than 1 %% of the trials failed or met the sampler's limit in %s, whose results do not stand: %s.",
-		count(len(unsound), "cell"), some(unsound))
+	return []string{fmt.Sprintf("more than 1 %% of the trials failed or met the sampler's limit in %s, whose results do not stand: %s.",
+		count(len(unsound), "cell"), some(unsound))}
 }
 
 // mostNamed is how many cells a sentence names.
@@ -155,94 +203,6 @@ func judged(j *calibration.Judged) string {
 		text += ", " + shareAndSE(&l[level95]) + "% of least squares"
 	}
 	return text
-}
-
-// CalibrationPage writes the summary of a study as a page: what was asked, what it
-// tells, how far the samplers can be trusted, the pictures of CalibrationPlots, and the
-// table. times are the cells', or nil.
-func CalibrationPage(w io.Writer, s *calibration.Summary, times []calibration.Runtime, run Run) error {
-	figures, err := CalibrationPlots(s, times)
-	if err != nil {
-		return err
-	}
-	pictures, err := picturesOf(figures)
-	if err != nil {
-		return err
-	}
-	shown := func(prefix string) (blocks []block) {
-		for _, f := range figures {
-			if strings.HasPrefix(f.Name, prefix) {
-				blocks = append(blocks, pictures[f.Name]...)
-			}
-		}
-		return blocks
-	}
-	p := page{Title: "Calibration of " + strings.Join(studied(s, func(c calibration.Setting) string { return c.Method }), ", "),
-		Lead: "Are posteriors right? Where the truth lies in them, over many simulated data sets."}
-	if text := unsoundness(s); text != "" {
-		p.Alerts = append(p.Alerts, warned(text))
-	}
-	p.add("What was asked", block{Command: run.Command}, block{Facts: studyFacts(s)})
-	if s.Note != "" {
-		p.add("What is private", block{Text: s.Note})
-	}
-	if s.Population != "" {
-		p.add("Do intervals hold the truth?", append([]block{{Text: Judgement(calibration.Judge(s))}}, shown("coverage")...)...)
-	} else {
-		arms := armTable(s).joined()
-		verdict := []block{{Text: uniformity(s)}, {Table: &arms}, {Text: armLegend(s)}}
-		p.add("What was learned", slices.Concat(verdict, shown("ks-"), shown("mmd"))...)
-		p.add("Do intervals hold the truth?", shown("coverage-")...)
-		ranks := shown("ecdf-")
-		if ranks == nil { // of quantities that are pooled
-			ranks = shown("qq-")
-		}
-		p.add("Are ranks uniform?", ranks...)
-	}
-	samplers := samplerTable(s)
-	p.add("Can the samplers be trusted?", slices.Concat(paragraphs(samplerWords(s)...), []block{{Table: &samplers}, {Text: samplerLegend}}, shown("runtime"))...)
-	if s.Population != "" {
-		cells := populationTable(s, times).joined()
-		p.add("The numbers", block{Table: &cells}, block{Text: populationLegend})
-	} else {
-		t, legend := studyTable(s, times)
-		cells := t.joined()
-		p.add("The numbers", block{Table: &cells}, block{Text: legend})
-	}
-	p.addRepeat(run, "The same command and version give the same numbers, whatever the number of cores, shards or interruptions; seconds aside. "+
-		"Of a study that was saved, study.json is the whole design.", fact{"Seed", fmt.Sprint(s.Seed)})
-	return p.write(w)
-}
-
-// studyFacts says what was varied.
-func studyFacts(s *calibration.Summary) []fact {
-	facts := []fact{{"Size", studySize(s)}}
-	for _, part := range []struct {
-		name string
-		of   func(calibration.Setting) string
-	}{
-		{"Rows n", func(c calibration.Setting) string { return nonZero(float64(c.N)) }},
-		{"Budgets ε", func(c calibration.Setting) string { return nonZero(c.Epsilon) }},
-		{"Covariates p", func(c calibration.Setting) string { return nonZero(float64(c.P)) }},
-		{"Noise", func(c calibration.Setting) string { return c.Sensitivity }},
-		{"Chains x (warm-up + draws)", func(c calibration.Setting) string { return c.Run }},
-	} {
-		if values := studied(s, part.of); values != nil {
-			facts = append(facts, fact{part.name, strings.Join(values, "; ")})
-		}
-	}
-	return facts
-}
-
-// studied lists what cells differ in, each value once.
-func studied(s *calibration.Summary, of func(calibration.Setting) string) []string {
-	var values []string
-	for _, c := range s.Cells {
-		if v := of(c.Setting); v != "" && !slices.Contains(values, v) {
-			values = append(values, v)
-		}
-	}
-	return values
 }
 
 // testLevel is the level at which single tests are counted.
