@@ -37,14 +37,10 @@ func Check(w io.Writer, c *check.Result, d *schema.Design) error {
 
 // CheckPage writes a posterior predictive check of the releases of f as a page.
 func CheckPage(w io.Writer, c *check.Result, f *dpreg.Fit, run Run) error {
-	pictures, err := picturesOf([]*Figure{CheckPlot(c, f.Design)})
-	if err != nil {
-		return err
-	}
 	p := page{Title: "Check of " + Formula(f.Design), Lead: checkSubject(c, f.Design) + ".", Alerts: alerts(f)}
 	p.add("What was asked", fitAsked(f, run))
 	p.add("What is private", private(f))
-	p.add("What the check says", checkOverview(c), say(checkVerdict(c, f.Design)...), pictures["check"])
+	p.add("What the check says", checkOverview(c), say(checkVerdict(c, f.Design)...), []block{{Picture: CheckPlot(c, f.Design).picture()}})
 	for _, r := range leastLikely(c) {
 		title := "The numbers"
 		if several(c) {

@@ -1,14 +1,20 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/vi"
 	"github.com/dpreg/dpreg/whatif"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 // Options say how a fit is written.
@@ -21,12 +27,7 @@ type Options struct {
 
 // fill puts defaults where nothing was said.
 func (o *Options) fill() {
-	if o.Units == "" {
-		o.Units = dpreg.Original
-	}
-	if o.Level == 0 {
-		o.Level = posterior.DefaultLevel
-	}
+	o.Units, o.Level = cmp.Or(o.Units, dpreg.Original), cmp.Or(o.Level, posterior.DefaultLevel)
 }
 
 // Fit writes the whole result: what was released, the table, the diagnostics,
@@ -88,18 +89,14 @@ func shrunk(f *dpreg.Fit, u dpreg.Units) string {
 func FitPage(w io.Writer, f *dpreg.Fit, what *whatif.Answers, figures []*Figure, o Options, run Run) error {
 	o.fill()
 	s := f.Summary(o.Units, o.Level)
-	pictures, err := picturesOf(figures)
-	if err != nil {
-		return err
-	}
 	p := page{Title: Formula(f.Design), Lead: "Bayesian linear regression, " + subject(f, o.Units) + ".", Alerts: alerts(f)}
 	p.add("What was asked", fitAsked(f, run, fact{"Intervals", exactly(percent(o.Level)) + " %, equal tails"}))
 	p.add("What is private", private(f))
 	p.add("Estimates", show(summaryTable(s, o.All)), say("Estimate and Est.Error: posterior mean and standard deviation; l and u: the interval; "+
 		"Contr.: posterior contraction, 1 - (posterior IQR / prior IQR)^2, near 0 where the release says nothing and the prior speaks.",
 		leftOut(s, o.All), priced(s, f.PriceOfPrivacy()), shrunk(f, o.Units)))
-	p.add("Posterior contraction", say(contraction(s)...), pictures["posterior"], pictures[CustodiansPlot])
-	p.add("Can the chains be trusted?", say(diagnosed(s), trusted(f)), pictures["trace"], pictures["ranks"], pictures["pairs"])
+	p.add("Posterior contraction", say(contraction(s)...), picturesOf(figures, "posterior", CustodiansPlot))
+	p.add("Can the chains be trusted?", say(diagnosed(s), trusted(f)), picturesOf(figures, "trace", "ranks", "pairs"))
 	if what != nil {
 		p.add("What if", whatIf(what))
 	}
@@ -206,3 +203,52 @@ func priced(s *posterior.Summary, prices []float64) string {
 
 // ratio has three digits, or those before the point.
 func ratio(v float64) string { return number(v, min(precision(v), 2)) }
+
+// Variational writes the result of variational inference: what was promised and spent,
+// what was modelled, and the table.
+func Variational(w io.Writer, f *vi.Fit, s *posterior.Summary, model, neighbours string) error {
+	promised := say("Privacy: none. This was computed from the rows, without noise.")
+	if f.Privacy != nil {
+		first := ""
+		if f.Simulated {
+			first = simulatedRelease
+		}
+		r := &release.Release{Privacy: &release.Privacy{Epsilon: f.Privacy.Epsilon, Delta: f.Privacy.Delta, Neighbours: release.Neighbours(neighbours)}}
+		t := f.Training
+		promised = say(first, promise(r), fmt.Sprintf("Released: the fitted law, after %s on batches of %s of the rows, the sum of clipped gradients with Gaussian noise of %s clipping norms each.",
+			count(t.Steps, "step"), exactly(t.Rate), general(t.Multiplier)))
+	}
+	if s.N > 0 {
+		model += fmt.Sprintf(", n = %d", s.N)
+	}
+	return write(w, promised, blank, say(fmt.Sprintf("%s, %s units", model, s.Units)), show(summaryTable(s, true)),
+		say(fmt.Sprintf("%s of the fitted law.", count(s.Chains*s.Draws, "independent draw"))), warn(s.Warnings))
+}
+
+// VariationalTrace draws the means over the steps, which are in the units named and have labels, of as many parameters as
+// fit, and the ELBO where the trace has one. A format that is none of PlotFormats is an error.
+func VariationalTrace(w io.Writer, trace []vi.Point, labels []string, units, format string) error {
+	f := &Figure{Name: "trace", title: fmt.Sprintf("The fitted law's centre over the steps, %s units", units)}
+	shown := labels[:min(len(labels), mostPanels)]
+	short := titles(append([]string{"ELBO"}, shown...)...)
+	if len(labels) > mostPanels {
+		f.note = fmt.Sprintf("Shown are the first %d of %d parameters.", mostPanels, len(labels))
+	}
+	add := func(name string, value func(vi.Point) float64) {
+		p, points := Panel(name, "step", ""), make(plotter.XYs, len(trace))
+		for i, at := range trace {
+			points[i] = plotter.XY{X: float64(at.Step), Y: value(at)}
+		}
+		traceKey.Add(p, points)
+		f.panels = append(f.panels, newPanel(p))
+	}
+	if len(trace) > 0 && !math.IsNaN(trace[0].ELBO) {
+		add("ELBO", func(p vi.Point) float64 { return p.ELBO })
+	}
+	for j, label := range shown {
+		add(short[label], func(p vi.Point) float64 { return p.Mean[j] })
+	}
+	return f.Write(w, format)
+}
+
+var traceKey = Key{LineStyle: draw.LineStyle{Color: blue, Width: 1}}

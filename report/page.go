@@ -88,15 +88,14 @@ func (p *page) addRepeat(r Run, how string, facts ...fact) {
 	p.add("How to repeat it", []block{{Text: how}, {Command: cmp.Or(r.Repeat, r.Command)}, {Facts: facts}})
 }
 
-// picturesOf makes a block of each figure, by its name.
-func picturesOf(figures []*Figure) (map[string][]block, error) {
-	blocks := make(map[string][]block)
-	for _, f := range figures {
-		picture, err := f.picture()
-		if err != nil {
-			return nil, err
+// picturesOf makes a block of each figure whose name begins with one of these.
+func picturesOf(figures []*Figure, names ...string) (blocks []block) {
+	for _, name := range names {
+		for _, f := range figures {
+			if strings.HasPrefix(f.Name, name) {
+				blocks = append(blocks, block{Picture: f.picture()})
+			}
 		}
-		blocks[f.Name] = []block{{Picture: picture}}
 	}
-	return blocks, nil
+	return blocks
 }

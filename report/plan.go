@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"io"
@@ -26,12 +27,7 @@ type ForecastOptions struct {
 
 // fill puts defaults where nothing was said.
 func (o *ForecastOptions) fill() {
-	if o.Units == "" {
-		o.Units = dpreg.Original
-	}
-	if o.Prior == "" {
-		o.Prior = "the default prior"
-	}
+	o.Units, o.Prior = cmp.Or(o.Units, dpreg.Original), cmp.Or(o.Prior, "the default prior")
 }
 
 // Forecast writes a forecast of one slope: what was simulated, a table with a row
@@ -46,13 +42,9 @@ func Forecast(w io.Writer, f *plan.Forecast, o ForecastOptions) error {
 // has no such slope.
 func ForecastPage(w io.Writer, f *plan.Forecast, o ForecastOptions, run Run) error {
 	o.fill()
-	pictures, err := picturesOf([]*Figure{ForecastPlot(f, o)})
-	if err != nil {
-		return err
-	}
 	p := page{Title: "Plan for " + Formula(f.Design), Lead: "What a release would tell, before any row is touched: no data were read, and nothing was spent."}
 	p.add("What was asked", []block{{Command: run.Command}}, say(simulated(f, o), assumed(f)))
-	p.add("What follows", say(conclusion(f, o.Slope)), pictures["plan"])
+	p.add("What follows", say(conclusion(f, o.Slope)), []block{{Picture: ForecastPlot(f, o).picture()}})
 	p.add("The numbers", show(forecastTable(f, o.Slope)), say(forecastLegend(f, o.Slope)))
 	p.add("Warnings", warn(f.Warnings))
 	p.addRepeat(run, "The same command and version give the same numbers, whatever the number of cores.", fact{"Seed", fmt.Sprint(f.Seed)})

@@ -3,13 +3,11 @@ package report
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/dpreg/dpreg/calibration"
-	"github.com/dpreg/dpreg/model"
 )
 
 // uniformAt is the level at which ranks are said not to be uniform, after
@@ -36,18 +34,6 @@ func studySize(s *calibration.Summary) string {
 // table. times are the cells', or nil.
 func CalibrationPage(w io.Writer, s *calibration.Summary, times []calibration.Runtime, run Run) error {
 	figures := CalibrationPlots(s, times)
-	pictures, err := picturesOf(figures)
-	if err != nil {
-		return err
-	}
-	shown := func(prefix string) (blocks []block) {
-		for _, f := range figures {
-			if strings.HasPrefix(f.Name, prefix) {
-				blocks = append(blocks, pictures[f.Name]...)
-			}
-		}
-		return blocks
-	}
 	p := page{Title: "Calibration of " + strings.Join(studied(s, func(c calibration.Setting) string { return c.Method }), ", "),
 		Lead: "Are posteriors right? Where the truth lies in them, over many simulated data sets."}
 	for _, alert := range warn(unsoundness(s)) {
@@ -56,17 +42,13 @@ func CalibrationPage(w io.Writer, s *calibration.Summary, times []calibration.Ru
 	p.add("What was asked", []block{{Command: run.Command}, {Facts: studyFacts(s)}})
 	p.add("What is private", say(s.Note))
 	if s.Population != "" {
-		p.add("Do intervals hold the truth?", say(Judgement(calibration.Judge(s))), shown("coverage"))
+		p.add("Do intervals hold the truth?", say(Judgement(calibration.Judge(s))), picturesOf(figures, "coverage"))
 	} else {
-		p.add("What was learned", say(uniformity(s)), show(armTable(s).joined()), say(armLegend(s)), shown("ks-"), shown("mmd"))
-		p.add("Do intervals hold the truth?", shown("coverage-"))
-		ranks := shown("ecdf-")
-		if ranks == nil { // of quantities that are pooled
-			ranks = shown("qq-")
-		}
-		p.add("Are ranks uniform?", ranks)
+		p.add("What was learned", say(uniformity(s)), show(armTable(s).joined()), say(armLegend(s)), picturesOf(figures, "ks-", "mmd"))
+		p.add("Do intervals hold the truth?", picturesOf(figures, "coverage-"))
+		p.add("Are ranks uniform?", picturesOf(figures, "ecdf-"))
 	}
-	p.add("Can the samplers be trusted?", say(samplerWords(s)...), show(samplerTable(s)), say(samplerLegend), shown("runtime"))
+	p.add("Can the samplers be trusted?", say(samplerWords(s)...), picturesOf(figures, "runtime"))
 	cells, legend := cellsTable(s, times)
 	p.add("The numbers", show(cells.joined()), say(legend))
 	p.addRepeat(run, "The same command and version give the same numbers, whatever the number of cores, shards or interruptions; seconds aside. "+
@@ -205,105 +187,17 @@ func judged(j *calibration.Judged) string {
 	return text
 }
 
-// testLevel is the level at which single tests are counted.
-const testLevel = 0.01
-
-// armTally is what all cells of a method, a kernel and a noise have in common.
-type armTally struct {
-	setting       calibration.Setting
-	cells, tests  int
-	below, ecdf   int // p-values below testLevel, of either test
-	failing       int // cells that are not uniform after Bonferroni's correction
-	hits, of      int // 95 % intervals of parameters
-	worse, beside int // cells farther from the noiseless posterior than naive's, of so many
-
-	failed, capped, short, trials int
-	ess, draws                    limits // over cells
-	accept, projected, divergent  limits
-	leastESS                      float64
-}
-
-// name is how a sentence calls it.
-func (t *armTally) name() string { return cellName(t.setting) }
-
-// tallies are those of a study, in the order of its cells.
-func tallies(s *calibration.Summary) []*armTally {
-	var all []*armTally
-	for i := range s.Cells {
-		c := &s.Cells[i]
-		who := calibration.Setting{Method: c.Method, Kernel: c.Kernel, Sensitivity: c.Sensitivity, Run: c.Run}
-		at := slices.IndexFunc(all, func(t *armTally) bool { return t.setting == who })
-		if at < 0 {
-			at = len(all)
-			all = append(all, &armTally{setting: who, ess: noLimits(), draws: noLimits(),
-				accept: noLimits(), projected: noLimits(), divergent: noLimits(), leastESS: math.Inf(1)})
-		}
-		all[at].add(c, s.Trials)
-		all[at].compare(c, s)
-	}
-	return all
-}
-
-// compare asks whether a cell's MMD² is above that of naive with the same noise, by more
-// than two standard errors of the difference.
-func (t *armTally) compare(c *calibration.CellSummary, s *calibration.Summary) {
-	naive := c.Setting
-	naive.Method, naive.Kernel, naive.Run = model.Naive{}.Name(), "", ""
-	i := slices.IndexFunc(s.Cells, func(o calibration.CellSummary) bool {
-		other := o.Setting
-		other.Run = ""
-		return other == naive
-	})
-	if i < 0 || c.Method == naive.Method || c.MMD2Error == nil || s.Cells[i].MMD2Error == nil {
-		return
-	}
-	t.beside++
-	if *c.MMD2-*s.Cells[i].MMD2 > 2*math.Hypot(*c.MMD2Error, *s.Cells[i].MMD2Error) {
-		t.worse++
-	}
-}
-
-func (t *armTally) add(c *calibration.CellSummary, trials int) {
-	t.cells++
-	t.failed, t.capped, t.short, t.trials = t.failed+c.Failed, t.capped+c.Capped, t.short+c.Short, t.trials+trials
-	t.ess.add(&c.ESSMedian)
-	t.draws.add(&c.Draws)
-	if c.Accept != nil && *c.Accept > 0 { // 0: the sampler proposes nothing
-		t.accept.add(c.Accept)
-	}
-	t.projected.add(c.Projected)
-	t.divergent.add(c.Divergent)
-	t.leastESS = min(t.leastESS, c.ESSLeast)
-	if !isUniform(c) {
-		t.failing++
-	}
-	for _, q := range c.Quantities {
-		if q.Name != calibration.LogLikelihood {
-			last := q.Coverage[len(q.Coverage)-1]
-			t.hits += last.Hits
-			t.of += last.Of
-		}
-		if q.P == nil {
-			continue
-		}
-		t.tests++
-		if *q.P < testLevel {
-			t.below++
-		}
-		if *q.ECDF < testLevel {
-			t.ecdf++
-		}
-	}
-}
-
 // samplerWords says in words whether trials came to their end.
 func samplerWords(s *calibration.Summary) []string {
 	failed, capped, trials := 0, 0, 0
 	var short []string
-	for _, a := range tallies(s) {
-		failed, capped, trials = failed+a.failed, capped+a.capped, trials+a.trials
-		if a.short > 0 {
-			short = append(short, fmt.Sprintf("%s (%d of %d)", a.name(), a.short, a.trials))
+	for _, a := range arms(s) {
+		few := 0
+		for _, c := range a.cells {
+			failed, capped, few = failed+c.Failed, capped+c.Capped, few+c.Short
+		}
+		if trials += a.trials; few > 0 {
+			short = append(short, fmt.Sprintf("%s (%d of %d)", cellName(a.Setting), few, a.trials))
 		}
 	}
 	words := []string{fmt.Sprintf("Of %s %d failed, and %d met the sampler's limit. None is left out.", count(trials, "trial"), failed, capped)}
@@ -312,26 +206,4 @@ func samplerWords(s *calibration.Summary) []string {
 			"so that ranks need not be uniform even where the sampler's target is right: %s.", calibration.Ranked, strings.Join(short, "; ")))
 	}
 	return words
-}
-
-// limits of a number; those of nothing are empty.
-type limits struct{ low, high float64 }
-
-func noLimits() limits { return limits{math.Inf(1), math.Inf(-1)} }
-
-func (s *limits) add(v *float64) {
-	if v != nil {
-		s.low, s.high = min(s.low, *v), max(s.high, *v)
-	}
-}
-
-func (s limits) text(times float64, decimals int) string {
-	if s.low > s.high {
-		return ""
-	}
-	low, high := number(times*s.low, decimals), number(times*s.high, decimals)
-	if low == high {
-		return low
-	}
-	return low + "-" + high
 }

@@ -10,10 +10,9 @@ import (
 	"gonum.org/v1/plot/plotter"
 )
 
-// What a line shows at most: quantiles, and places of a distribution function.
-// What a line shows at most: quantiles, and places of a distribution function.
+// What a line shows at most: places of a distribution function.
+// What a line shows at most: places of a distribution function.
 const (
-	qqPoints   = 60
 	ecdfEvery  = 2
 	bandLevel  = 0.95
 	bandShares = 3. // how many half-widths of the band a panel is high
@@ -44,23 +43,8 @@ func (v *studyView) ofQuantity(f *Figure, name, x, y string, begin func(*plot.Pl
 		}
 		plots = append(plots, p)
 	}
-	f.arrange(plots, v.columns())
+	f.arrange(plots, columns(v.scenes))
 	return f
-}
-
-// columns puts panels that differ in ε beside each other; those that differ in n, where
-// ε is the same in all.
-func (v *studyView) columns() int {
-	n := 0
-	for _, at := range v.scenes {
-		if at.noise == v.scenes[0].noise && at.p == v.scenes[0].p && at.n == v.scenes[0].n {
-			n++
-		}
-	}
-	if n == 1 {
-		return min(3, inARow(v.scenes))
-	}
-	return n
 }
 
 // quantity is that of a name, nil where a cell has none.
@@ -86,33 +70,6 @@ func shownQuantity(name string) string {
 // fileOf is a quantity's part of a file's name.
 func fileOf(name string) string {
 	return strings.NewReplacer("[", "", "]", "", "_", "-", ",", "-").Replace(name)
-}
-
-// qq draws the truth's quantiles among draws, in order, against uniform ones.
-func (v *studyView) qq(name string) *Figure {
-	f := &Figure{
-		Name: "qq-" + fileOf(name), title: "Quantiles of the truth among draws: " + shownQuantity(name), keys: v.lines,
-		caption: "Of " + shownQuantity(name) + ": posterior quantiles of the truth, in order, against those of a uniform law: on the grey line where posteriors are right; above it on the right and below on the left where they are too narrow.",
-	}
-	return v.ofQuantity(f, name, "uniform quantile", "truth's quantile", func(p *plot.Plot, _ []*calibration.QuantitySummary) {
-		straight.Add(p, plotter.XYs{{}, {X: 1, Y: 1}})
-	}, func(p *plot.Plot, series int, q *calibration.QuantitySummary) {
-		v.lines[series].Add(p, quantiles(q.U))
-	})
-}
-
-// quantiles are points of a QQ plot.
-func quantiles(u []float64) plotter.XYs {
-	sorted := slices.Clone(u)
-	slices.Sort(sorted)
-	n := len(sorted)
-	shown := min(n, qqPoints)
-	points := make(plotter.XYs, shown)
-	for k := range points {
-		i := (2*k + 1) * n / (2 * shown)
-		points[k] = plotter.XY{X: (float64(i) + 0.5) / float64(n), Y: sorted[i]}
-	}
-	return points
 }
 
 // ecdf draws F(rank) less its uniform value, with the band in which it stays at all
@@ -307,15 +264,20 @@ func (v *studyView) sweep(w sweep, scenes []scene, keys []Key, title func(scene)
 	return plots
 }
 
-// inARow puts panels that differ in n or ε beside each other.
-func inARow(scenes []scene) int {
-	n := 0
+// columns puts panels that differ in ε beside each other; those that differ in n, where
+// ε is the same in all.
+func columns(scenes []scene) int {
+	several, same := 0, 0
 	for _, at := range scenes {
 		if at.noise == scenes[0].noise && at.p == scenes[0].p {
-			n++
+			several++
+			same += one(at.n == scenes[0].n)
 		}
 	}
-	return n
+	if same == 1 {
+		return min(3, several)
+	}
+	return same
 }
 
 // population draws by ε how often 95 % intervals hold each coefficient, and those of least

@@ -15,7 +15,7 @@ import (
 // log-likelihood always have.
 const mostCoefficients = 4
 
-// CalibrationPlots draws the summary of a study: for each quantity a QQ plot, the
+// CalibrationPlots draws the summary of a study: for each quantity the
 // difference of the empirical distribution function of ranks and that of uniform ones,
 // and coverage; the Kolmogorov–Smirnov statistic by n and by ε, MMD², and, where times
 // is not nil, runtime. There is none of what no cell has. Of a population it draws coverage
@@ -27,12 +27,12 @@ func CalibrationPlots(s *calibration.Summary, times []calibration.Runtime) []*Fi
 	}
 	var figures []*Figure
 	for _, name := range v.quantities {
-		figures = append(figures, v.qq(name), v.ecdf(name), v.coverage(name))
+		figures = append(figures, v.ecdf(name), v.coverage(name))
 	}
 	for _, w := range v.sweeps(times) {
 		f := &Figure{Name: w.name, title: w.title, caption: w.caption, keys: v.keys}
 		scenes := v.over(w.leaveOut)
-		f.arrange(v.sweep(w, scenes, v.keys, v.name), inARow(scenes))
+		f.arrange(v.sweep(w, scenes, v.keys, v.name), columns(scenes))
 		figures = append(figures, f)
 	}
 	return slices.DeleteFunc(figures, func(f *Figure) bool { return f == nil || len(f.panels) == 0 })

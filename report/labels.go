@@ -1,13 +1,114 @@
 package report
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
 )
+
+// shortNames gives each of the names in a picture a text that is at most width wide, and no
+// two names the same: an ellipsis stands for what a name shares with others. Names that
+// have no room for what tells them apart are numbered, which may be wider.
+func shortNames(style text.Style, width vg.Length, names ...string) map[string]string {
+	short, taken := make(map[string]string), make(map[string]bool)
+	split := make(map[string][]string)
+	for _, name := range names {
+		split[name] = letters(name)
+	}
+	for _, name := range names {
+		if _, done := short[name]; done {
+			continue
+		}
+		order := byImportance(name, split)
+		brief := cut(style, width, split[name], order, "")
+		for n := 2; taken[brief]; n++ {
+			brief = cut(style, width, split[name], order, " ("+strconv.Itoa(n)+")")
+		}
+		short[name], taken[brief] = brief, true
+	}
+	return short
+}
+
+// letters are the characters of a name, each with its combining marks. A picture shows one
+// blank for any number of them.
+func letters(name string) (all []string) {
+	for _, r := range strings.Join(strings.Fields(name), " ") {
+		if last := len(all) - 1; last >= 0 && unicode.Is(unicode.M, r) {
+			all[last] += string(r)
+		} else {
+			all = append(all, string(r))
+		}
+	}
+	return all
+}
+
+// byImportance orders the letters of a name: first those at which it begins to differ from
+// another one, then by their distance to these and to both ends.
+func byImportance(name string, names map[string][]string) []int {
+	own := names[name]
+	nearest, order := make([]int, len(own)), make([]int, len(own))
+	for i := range own {
+		nearest[i], order[i] = 1+min(i, len(own)-1-i), i
+	}
+	for other, text := range names {
+		if other == name || len(own) == 0 {
+			continue
+		}
+		at := 0
+		for at < min(len(own)-1, len(text)) && own[at] == text[at] {
+			at++
+		}
+		for i := range own {
+			nearest[i] = min(nearest[i], max(i-at, at-i))
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(nearest[a], nearest[b]) })
+	return order
+}
+
+// cut keeps as many letters as have room, in an order, and ends them with a suffix.
+func cut(style text.Style, width vg.Length, letters []string, order []int, suffix string) string {
+	if whole := strings.Join(letters, "") + suffix; style.Width(whole) <= width {
+		return whole
+	}
+	kept, brief := make([]bool, len(letters)), "…"+suffix
+	for _, at := range order {
+		kept[at] = true
+		longer := elided(letters, kept) + suffix
+		if style.Width(longer) > width {
+			break
+		}
+		brief = longer
+	}
+	return brief
+}
+
+// elided has an ellipsis for each two letters or more in a row that are not kept.
+func elided(letters []string, kept []bool) string {
+	var b strings.Builder
+	for at := 0; at < len(letters); {
+		gap := at
+		for gap < len(letters) && !kept[gap] {
+			gap++
+		}
+		if gap > at+1 {
+			b.WriteString("…")
+			at = gap
+			continue
+		}
+		b.WriteString(letters[at])
+		at++
+	}
+	return b.String()
+}
 
 // The characters that labels have room for along the axis of a panel, of a small one or
 // one with names beside it, and of one as wide as a page; the most labels of an axis.
