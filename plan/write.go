@@ -2,7 +2,6 @@ package plan
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"io"
 	"strconv"
 
@@ -80,10 +79,7 @@ func (f *Forecast) WriteJSON(w io.Writer) error {
 		}
 		out.Points = append(out.Points, point)
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(out)
+	return number.Indented(w, out)
 }
 
 // numbers are in the order of the JSON's members.

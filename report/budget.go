@@ -9,14 +9,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dpreg/dpreg/calibration/audit"
-	"github.com/dpreg/dpreg/custody"
-	"github.com/dpreg/dpreg/mechanisms/accounting"
-	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/dpreg/dpreg/calibration/audit"
+	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/mechanisms/accounting"
+	"github.com/dpreg/dpreg/mechanisms/ledger"
 )
 
 // Account is what accountants answer to one question.

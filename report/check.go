@@ -9,10 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/plot/vg"
+
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/check"
 	"github.com/dpreg/dpreg/schema"
-	"gonum.org/v1/plot/vg"
 )
 
 // smallP is from where on a p-value is called small, and muchOutside a share of rows

@@ -9,10 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dpreg/dpreg/calibration"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/dpreg/dpreg/calibration"
 )
 
 // Comparison writes the summary of a comparison: what was done to which rows, a table with a

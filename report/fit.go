@@ -8,13 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg/draw"
+
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/vi"
 	"github.com/dpreg/dpreg/whatif"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg/draw"
 )
 
 // Options say how a fit is written.

@@ -6,13 +6,14 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/dpreg/dpreg"
-	"github.com/dpreg/dpreg/model"
-	"github.com/dpreg/dpreg/posterior"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/posterior"
 )
 
 // What is shown at most of a fit, so that pictures stay readable and their files small.

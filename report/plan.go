@@ -9,13 +9,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dpreg/dpreg"
-	"github.com/dpreg/dpreg/plan"
-	"github.com/dpreg/dpreg/release"
 	"gonum.org/v1/gonum/stat/distuv"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/plan"
+	"github.com/dpreg/dpreg/release"
 )
 
 // ForecastOptions say how a forecast is written.

@@ -13,10 +13,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/dpreg/dpreg/schema"
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
+
+	"github.com/dpreg/dpreg/schema"
 )
 
 // block is one thing of a result: the field that is not empty. A table may have a text right

@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dpreg/dpreg/calibration"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+
+	"github.com/dpreg/dpreg/calibration"
 )
 
 // What a line shows at most: places of a distribution function.

@@ -5,10 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/plot/vg"
+
 	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/model"
-	"gonum.org/v1/plot/vg"
 )
 
 // mostCoefficients is how many coefficients have figures of their own; σ² and the

@@ -7,9 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/model"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // cellsTable has a row for each cell, of a population for each cell and coefficient, and a legend.
