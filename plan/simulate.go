@@ -46,7 +46,16 @@ type simulation struct {
 // data's units.
 type outcome []told
 
-type told struct{ width, contraction, sd, noiseless, detected float64 }
+// told are what a release told of a slope.
+type told [5]float64
+
+const (
+	width = iota
+	contraction
+	sd
+	noiselessSD
+	detected
+)
 
 // alone describes the prior of each slope without a release, normal given σ² and the free scales, which are
 // drawn from their prior.
@@ -152,12 +161,12 @@ func (s *simulation) told(fit *dpreg.Fit, x *model.Params, exact *ssp.Statistics
 		k := first + j
 		parameter.Contract(2 * reference.Quantile(0.75, reference.Column(sds, k)))
 		worst = max(worst, parameter.RHat)
-		slopes[j] = told{width: parameter.Upper - parameter.Lower, contraction: math.NaN(), sd: parameter.SD, noiseless: math.Sqrt(noiseless[k])}
+		slopes[j] = told{width: parameter.Upper - parameter.Lower, contraction: math.NaN(), sd: parameter.SD, noiselessSD: math.Sqrt(noiseless[k])}
 		if c := parameter.Contraction; c != nil {
-			slopes[j].contraction = *c
+			slopes[j][contraction] = *c
 		}
 		if truth := x.Theta[k]; truth > 0 && parameter.Lower > 0 || truth < 0 && parameter.Upper < 0 {
-			slopes[j].detected = 1
+			slopes[j][detected] = 1
 		}
 	}
 	if worst > uneasyRHat || math.IsNaN(worst) {
@@ -171,14 +180,11 @@ func (s *simulation) told(fit *dpreg.Fit, x *model.Params, exact *ssp.Statistics
 
 // pooled is the mean over slopes.
 func (o outcome) pooled() outcome {
-	var mean told
-	w := 1 / float64(len(o))
+	mean, w := told{}, 1/float64(len(o))
 	for _, t := range o {
-		mean.width += w * t.width
-		mean.contraction += w * t.contraction
-		mean.sd += w * t.sd
-		mean.noiseless += w * t.noiseless
-		mean.detected += w * t.detected
+		for k, v := range t {
+			mean[k] += w * v
+		}
 	}
 	return outcome{mean}
 }
@@ -187,21 +193,20 @@ func (o outcome) pooled() outcome {
 func (s *simulation) average(point int) []SlopeForecast {
 	slopes := make([]SlopeForecast, len(s.forecast.Alone))
 	for j := range slopes {
-		pick := func(of func(told) float64) []float64 {
-			x := make([]float64, len(s.results[point]))
-			for k, r := range s.results[point] {
-				x[k] = of(r[j])
+		pick := func(k int) []float64 {
+			var x []float64
+			for _, r := range s.results[point] {
+				x = append(x, r[j][k])
 			}
 			return x
 		}
 		a := &slopes[j]
-		a.Width, a.WidthError = meanError(pick(func(t told) float64 { return t.width }))
-		a.Detected, a.DetectedError = meanError(pick(func(t told) float64 { return t.detected }))
-		a.Contraction, a.ContractionError = meanError(pick(func(t told) float64 { return t.contraction }))
-		sd, without := pick(func(t told) float64 { return t.sd }), pick(func(t told) float64 { return t.noiseless })
-		a.SD, _ = meanError(sd)
-		a.NoiselessSD, _ = meanError(without)
-		a.Price, a.PriceError = ratioError(sd, without)
+		a.Width, a.WidthError = meanError(pick(width))
+		a.Detected, a.DetectedError = meanError(pick(detected))
+		a.Contraction, a.ContractionError = meanError(pick(contraction))
+		a.SD, _ = meanError(pick(sd))
+		a.NoiselessSD, _ = meanError(pick(noiselessSD))
+		a.Price, a.PriceError = ratioError(pick(sd), pick(noiselessSD))
 	}
 	return slopes
 }

@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/report"
 )
 
@@ -141,8 +140,7 @@ func TestFilesInBrowser(t *testing.T) {
 		"account": func(w io.Writer) error {
 			return report.PlotAccount(w, accountOf("epsilon", false), 10_000, linear, "svg")
 		},
-		"ledger": func(w io.Writer) error { return report.PlotLedger(w, charged(t, ledger.Auto, 3), "svg") },
-		"check":  func(w io.Writer) error { return report.CheckPlot(checkOf(true), &d).Write(w, "svg") },
+		"check": func(w io.Writer) error { return report.CheckPlot(checkOf(true), &d).Write(w, "svg") },
 		"plan": func(w io.Writer) error {
 			return report.ForecastPlot(foreseen(0.3, []float64{0.125, 0.5, 2}, 125, 500), report.ForecastOptions{}).Write(w, "svg")
 		},

@@ -26,7 +26,7 @@ const (
 
 // ofChains completes a figure: a key for each chain that is shown, and a panel for each
 // parameter, to which add adds what its chains are like.
-func (s *shown) ofChains(f *Figure, add func(*plot.Plot, [][]float64)) *Figure {
+func (s *shown) ofChains(f *Figure, x string, add func(*plot.Plot, [][]float64)) *Figure {
 	chains, note := s.draws.NumChains(), s.leftOut
 	if chains > mostChains {
 		note += fmt.Sprintf("Shown are %d of %d chains. ", mostChains, chains)
@@ -36,7 +36,7 @@ func (s *shown) ofChains(f *Figure, add func(*plot.Plot, [][]float64)) *Figure {
 		f.keys = append(f.keys, Key{Name: fmt.Sprintf("chain %d", c+1), LineStyle: draw.LineStyle{Color: seriesColours[c], Width: 2}})
 	}
 	for _, p := range s.parameters {
-		drawn := panelOf(p.title)
+		drawn := Panel(p.title, x, "")
 		add(drawn, s.draws.Column(p.column))
 		f.panels = append(f.panels, newPanel(drawn))
 	}
@@ -53,8 +53,7 @@ func (s *shown) traces() *Figure {
 	if step > 1 {
 		f.note = fmt.Sprintf("One draw in %d is shown.", step)
 	}
-	return s.ofChains(f, func(p *plot.Plot, chains [][]float64) {
-		p.X.Label.Text = "draw"
+	return s.ofChains(f, "draw", func(p *plot.Plot, chains [][]float64) {
 		for c, k := range f.keys {
 			k.Width = 0.6
 			var points plotter.XYs
@@ -78,9 +77,8 @@ func (s *shown) ranks() *Figure {
 		caption: "Histograms of the ranks of each chain's draws among those of all chains. Chains that agree are flat, near the grey lines; one that lies too high leans to the right, one too narrow is a hill.",
 	}
 	end := float64(s.draws.NumChains() * s.draws.NumDraws())
-	return s.ofChains(f, func(p *plot.Plot, chains [][]float64) {
+	return s.ofChains(f, "rank among all draws", func(p *plot.Plot, chains [][]float64) {
 		p.HideY()
-		p.X.Label.Text = "rank among all draws"
 		for c, counts := range rankCounts(chains)[:len(f.keys)] {
 			base := float64(len(f.keys) - 1 - c) // the first chain on top
 			outline := plotter.XYs{{X: 0, Y: base}}

@@ -54,25 +54,24 @@ var measures = map[string]struct {
 // secondsPanel is beside those of measures.
 const secondsPanel = "seconds"
 
-// comparisonTable has a row for each cell; the first left columns name it.
+// comparisonTable has a row for each cell.
 func comparisonTable(s *calibration.Comparison, times []calibration.Runtime) table {
-	t := table{Rows: make([][]string, len(s.Cells)), Left: 4}
-	column := func(name string, cell func(i int, c *calibration.ComparedCell) string) {
-		t.column(name, false, func(i int) string { return cell(i, &s.Cells[i]) })
-	}
-	column("n", func(_ int, c *calibration.ComparedCell) string { return strconv.FormatInt(c.N, 10) })
-	column("p", func(_ int, c *calibration.ComparedCell) string { return strconv.Itoa(c.P) })
-	column("eps", func(_ int, c *calibration.ComparedCell) string { return exactly(c.Epsilon) })
-	column("method", func(_ int, c *calibration.ComparedCell) string { return c.Method })
+	t := table{Header: []string{"n", "p", "eps", "method"}, Left: 4}
 	for _, name := range s.Has() {
-		column(measures[name].header, func(_ int, c *calibration.ComparedCell) string { return meanAndSD(c.Get(name)) })
+		t.Header = append(t.Header, measures[name].header)
 	}
-	column("sec", func(i int, c *calibration.ComparedCell) string {
-		if c.Refused {
-			return "-"
+	t.Header = append(t.Header, measures[secondsPanel].header)
+	for i := range s.Cells {
+		c, seconds := &s.Cells[i], "-"
+		if !c.Refused {
+			seconds = fmt.Sprintf("%.2g", times[i].Median)
 		}
-		return fmt.Sprintf("%.2g", times[i].Median)
-	})
+		row := []string{strconv.FormatInt(c.N, 10), strconv.Itoa(c.P), exactly(c.Epsilon), c.Method}
+		for _, name := range s.Has() {
+			row = append(row, meanAndSD(c.Get(name)))
+		}
+		t.Rows = append(t.Rows, append(row, seconds))
+	}
 	return t
 }
 
@@ -139,12 +138,29 @@ const mostSeries = 6
 // it for each size and budget the mean over trials and a standard deviation to either side.
 // It is an error if there are more than six sizes and budgets.
 func ComparisonPlot(s *calibration.Comparison, times []calibration.Runtime) (*Figure, error) {
-	v := newComparisonView(s)
+	v := &comparisonView{summary: s}
+	for _, c := range s.Cells {
+		if !slices.Contains(v.methods, c.Method) {
+			v.methods = append(v.methods, c.Method)
+		}
+		if at := (scene{p: c.P, n: c.N, epsilon: c.Epsilon}); !slices.Contains(v.series, at) {
+			v.series = append(v.series, at)
+		}
+	}
 	if len(v.series) > mostSeries {
 		return nil, fmt.Errorf("a picture shows at most %d sizes and budgets, and there are %d: run fewer, or draw summary.csv", mostSeries, len(v.series))
 	}
-	f := &Figure{Name: "comparison", title: v.title(), keys: v.keys(), columns: 2}
-	if len(v.series) > 3 {
+	title := "Methods on simulated rows"
+	if s.Table != "" {
+		title = "Methods on " + s.Table + " (no privacy: a study)"
+	}
+	shared, own := apart(v.series)
+	v.keys = SeriesKeys(own...)
+	f := &Figure{Name: "comparison", title: title + shared, columns: 2}
+	if len(own) > 1 {
+		f.keys = v.keys
+	}
+	if len(own) > 3 {
 		f.columns = 3 // for the keys
 	}
 	for _, name := range s.Has() {
@@ -168,53 +184,27 @@ func ComparisonPlot(s *calibration.Comparison, times []calibration.Runtime) (*Fi
 type comparisonView struct {
 	summary *calibration.Comparison
 	methods []string
-	series  []scene // a colour each
+	series  []scene
+	keys    []Key // of series
 }
 
-func newComparisonView(s *calibration.Comparison) *comparisonView {
-	v := &comparisonView{summary: s}
-	for _, c := range s.Cells {
-		if !slices.Contains(v.methods, c.Method) {
-			v.methods = append(v.methods, c.Method)
-		}
-		if at := (scene{p: c.P, n: c.N, epsilon: c.Epsilon}); !slices.Contains(v.series, at) {
-			v.series = append(v.series, at)
-		}
+// apart names sizes and budgets: by what all share, each part behind a comma, and by what tells
+// each from others.
+func apart(series []scene) (shared string, own []string) {
+	own, parts := make([]string, len(series)), make([][]string, len(series))
+	for i, at := range series {
+		parts[i] = []string{fmt.Sprintf("n = %d", at.n), fmt.Sprintf("p = %d", at.p), "ε = " + exactly(at.epsilon)}
 	}
-	return v
-}
-
-func (v *comparisonView) title() string {
-	text := "Methods on simulated rows"
-	if v.summary.Table != "" {
-		text = "Methods on " + v.summary.Table + " (no privacy: a study)"
-	}
-	return strings.Join(append([]string{text}, v.name(v.series[0], true)...), ", ")
-}
-
-// name is the part of a size and budget that all share, or that tells it from others.
-func (v *comparisonView) name(at scene, shared bool) (parts []string) {
-	add := func(text func(scene) string) {
-		differs := func(other scene) bool { return text(other) != text(at) }
-		if slices.ContainsFunc(v.series, differs) != shared {
-			parts = append(parts, text(at))
+	for k, text := range parts[0] {
+		if !slices.ContainsFunc(parts, func(other []string) bool { return other[k] != text }) {
+			shared += ", " + text
+			continue
+		}
+		for i := range own {
+			own[i] = strings.TrimPrefix(own[i]+", "+parts[i][k], ", ")
 		}
 	}
-	add(func(d scene) string { return fmt.Sprintf("n = %d", d.n) })
-	add(func(d scene) string { return fmt.Sprintf("p = %d", d.p) })
-	add(func(d scene) string { return "ε = " + exactly(d.epsilon) })
-	return parts
-}
-
-func (v *comparisonView) keys() []Key {
-	if len(v.series) == 1 {
-		return nil
-	}
-	var names []string
-	for _, at := range v.series {
-		names = append(names, strings.Join(v.name(at, false), ", "))
-	}
-	return SeriesKeys(names...)
+	return shared, own
 }
 
 // measure is NaN where there is none, or it says nothing: the posterior without privacy is
@@ -236,8 +226,8 @@ func (v *comparisonView) measure(i int, name string) (mean, sd float64) {
 func (v *comparisonView) add(f *Figure, name string, value func(i int) (mean, sd float64)) {
 	p, of, isCoverage := newPlot(), measures[name], name == calibration.MeasureCoverage
 	drawn := make([]*bars, len(v.series))
-	for k := range drawn {
-		drawn[k] = &bars{wide: draw.LineStyle{Color: seriesColours[k], Width: 1.2}, mark: draw.GlyphStyle{Color: seriesColours[k], Radius: 2.4, Shape: seriesMarks[k]}}
+	for k, key := range v.keys {
+		drawn[k] = &bars{wide: draw.LineStyle{Color: key.Color, Width: 1.2}, mark: key.mark}
 	}
 	low, high, best := math.Inf(1), math.Inf(-1), math.Inf(-1)
 	for i, c := range v.summary.Cells {

@@ -95,13 +95,6 @@ func titlesOf(all []posterior.Parameter) map[string]string {
 	return titles(labels...)
 }
 
-// panelOf is an empty plot with a parameter's title on it.
-func panelOf(title string) *plot.Plot {
-	p := Panel(title, "", "")
-	p.X.Padding = 2
-	return p
-}
-
 // tallest is the height of a panel, in those of the posterior: a naive posterior may
 // be so narrow that the others would lie flat beside it.
 const tallest = 1.4
@@ -154,7 +147,7 @@ type curves struct {
 }
 
 func (c *curves) draw(parameter *parameter) *plot.Plot {
-	p := panelOf(parameter.title)
+	p := Panel(parameter.title, "", "")
 	p.HideY()
 	low, high := c.posterior[0].X, c.posterior[densityPoints].X
 	top := min(tallest*highest(c.posterior), max(highest(c.posterior), highest(c.naive), highest(c.prior)))
@@ -266,7 +259,7 @@ func (s *shown) custodians() *Figure {
 
 // drawCustodians draws rows from top to bottom, the last one below a line.
 func drawCustodians(title string, names []string, rows []*posterior.Parameter) *plot.Plot {
-	p, drawn := panelOf(title), &bars{wide: wideLine, half: halfLine, mark: barMark}
+	p, drawn := Panel(title, "", ""), &bars{wide: wideLine, half: halfLine, mark: barMark}
 	last := len(rows) - 1
 	low, high := rows[last].Lower, rows[last].Upper
 	for i, r := range rows {

@@ -149,7 +149,7 @@ func Panel(name, x, y string) *plot.Plot {
 	p.Title.Text = strings.Join(folded(p.Title.TextStyle, name, titleWidth), "\n")
 	p.X.Label.Text, p.Y.Label.Text = x, y
 	p.X.Label.TextStyle.Font, p.Y.Label.TextStyle.Font = sans(9), sans(9)
-	p.X.Padding, p.Y.Padding = 0, 0
+	p.X.Padding, p.Y.Padding = 2, 0
 	return p
 }
 
@@ -163,12 +163,6 @@ func LogY(p *plot.Plot, low, high float64) {
 	p.Y.Min, p.Y.Max = low, high
 }
 
-// The size of a panel: three fit beside each other. One that is alone is twice as wide.
-const (
-	scenePanelWidth  = 6.6 * vg.Centimeter
-	scenePanelHeight = 5.4 * vg.Centimeter
-)
-
 // Panels is a figure of plots, in so many columns, below a title and keys.
 func Panels(name, title string, keys []Key, columns int, plots []*plot.Plot) *Figure {
 	f := &Figure{Name: name, title: title, keys: keys}
@@ -176,13 +170,13 @@ func Panels(name, title string, keys []Key, columns int, plots []*plot.Plot) *Fi
 	return f
 }
 
-// arrange takes plots as panels in so many columns.
+// arrange takes plots as panels in so many columns; one that is alone is twice as wide.
 func (f *Figure) arrange(plots []*plot.Plot, columns int) {
 	f.columns = max(1, min(columns, len(plots)))
 	for _, p := range plots {
-		f.panels = append(f.panels, panel{plot: p, width: scenePanelWidth, height: scenePanelHeight})
+		f.panels = append(f.panels, newPanel(p))
 	}
 	if f.whole = len(plots) == 1; f.whole {
-		f.panels[0].width, f.panels[0].height = 2*scenePanelWidth, 1.3*scenePanelHeight
+		f.panels[0].width, f.panels[0].height = 2*panelWidth, 1.4*panelHeight
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"errors"
-	"io"
 	"io/fs"
 	"math/big"
 	"path/filepath"
@@ -53,7 +52,7 @@ func newLedger() *cobra.Command {
 		Long:  ledgerHelp,
 		Example: `  dpreg ledger init budget.db --data pums.csv --eps 3 --delta 1e-5
   dpreg release pums.csv --eps 0.5 --delta 1e-6 --ledger budget.db
-  dpreg ledger show budget.db --plot budget.svg`,
+  dpreg ledger show budget.db`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usagef("ledger %q: init or show", args[0])
@@ -144,26 +143,17 @@ func asWritten(text string) *big.Rat {
 }
 
 func newLedgerShow() *cobra.Command {
-	var plot string
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:     "show LEDGER.db",
 		Short:   "Show what was charged to a ledger, and what is left",
 		Long:    ledgerShowHelp,
-		Example: "  dpreg ledger show budget.db --plot budget.svg",
+		Example: "  dpreg ledger show budget.db",
 		Args:    oneFile("a ledger"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return showLedger(cmd, args[0], plot) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return showLedger(cmd, args[0]) },
 	}
-	cmd.Flags().StringVar(&plot, "plot", "", "draw what was used after each release into this `FILE`, .svg or .png")
-	return cmd
 }
 
-func showLedger(cmd *cobra.Command, path, plot string) error {
-	if err := (inputs{path}).spare(plot); plot != "" && err != nil {
-		return within("--plot", err)
-	}
-	if err := checkPlotFile(plot); err != nil {
-		return err
-	}
+func showLedger(cmd *cobra.Command, path string) error {
 	l, err := custody.OpenLedger(cmd.Context(), sayTo(cmd.ErrOrStderr()), path)
 	if err != nil {
 		return err
@@ -172,13 +162,6 @@ func showLedger(cmd *cobra.Command, path, plot string) error {
 	h, err := l.History(cmd.Context())
 	if err != nil {
 		return custody.LedgerError(err)
-	}
-	if plot != "" {
-		err := writeFile(plot, public, func(w io.Writer) error { return report.PlotLedger(w, h, plotFormat(plot)) })
-		if err != nil {
-			return err
-		}
-		note(cmd.ErrOrStderr(), "plot written to %s", plot)
 	}
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	if err := report.Ledger(out, h); err != nil {

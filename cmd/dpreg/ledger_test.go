@@ -95,8 +95,8 @@ func TestLedgerOfReleases(t *testing.T) {
 		t.Errorf("what is left is refused: %s", r.stderr)
 	}
 	command("release", "pums.csv", "--eps", "1e-3", "--ledger", "b.db", "-o", "x.json").says(t, "nothing with Laplace noise")
-	shown := command("ledger", "show", "b.db", "--plot", "b.svg")
-	if shown.code != done || !strings.Contains(shown.stdout, "100.0%") || !strings.Contains(read(t, "b.svg"), "<svg") {
+	shown := command("ledger", "show", "b.db")
+	if shown.code != done || !strings.Contains(shown.stdout, "100.0%") {
 		t.Errorf("exit code %d, stderr %s\n%s", shown.code, shown.stderr, shown.stdout)
 	}
 }
@@ -225,7 +225,6 @@ func TestLedgerIsNotOverwritten(t *testing.T) {
 		"release pums.csv --eps 1 --ledger b.db -o b.db":                 misused,
 		"fit pums.csv --eps 1 --ledger b.db --release ./b.db":            misused,
 		"fit pums.csv --eps 1 --ledger b.db --save b.db":                 misused,
-		"ledger show b.db --plot b.db":                                   misused,
 		"release pums.csv --eps 1 --ledger b.db --neighbours add-remove": misused,
 	} {
 		if r := command(strings.Fields(args)...); r.code != code || r.stdout != "" {
@@ -246,7 +245,6 @@ func TestWrongLedgers(t *testing.T) {
 		{name: "empty", args: "ledger show empty.db", code: misused, says: "not a ledger of dpreg", files: text},
 		{name: "show missing", args: "ledger show no.db", code: misused, says: "no such ledger"},
 		{name: "show no file", args: "ledger show", code: misused, says: "needs a ledger"},
-		{name: "plot", args: "ledger show no.db --plot b.txt", code: misused, says: ".svg or .png"},
 		{name: "no subcommand", args: "ledger spend", code: misused, says: "init or show"},
 		{name: "no eps", args: "ledger init n.db --data x", code: misused, says: "--eps is missing"},
 		{name: "no data", args: "ledger init n.db --eps 1", code: misused, says: "--data is missing"},
