@@ -201,6 +201,7 @@ func (s *simulation) average(point int) []SlopeForecast {
 			return x
 		}
 		a := &slopes[j]
+		a.Name = s.forecast.Alone[j].Name
 		a.Width, a.WidthError = meanError(pick(width))
 		a.Detected, a.DetectedError = meanError(pick(detected))
 		a.Contraction, a.ContractionError = meanError(pick(contraction))

@@ -114,6 +114,7 @@ func whatIf() *whatif.Answers {
 
 func TestWhatIf(t *testing.T) {
 	stands, wider, turns := whatIf(), whatIf(), whatIf()
+	wider.Moved, turns.Moved = true, true
 	wider.Variants[0].Effects[1].Width = 0.6
 	wider.Variants[1].Reason = "R-hat of educ is 1.050, above 1.02"
 	turns.Variants[1].Effects[1].Sign, turns.Variants[1].Effects[1].Changed = -1, true

@@ -233,7 +233,7 @@ func whetherMoved(what *whatif.Answers) string {
 		}
 	}
 	level := exactly(percent(what.Level))
-	if !what.Moved() {
+	if !what.Moved {
 		return fmt.Sprintf("The conclusions stand: estimates shift by at most %s posterior sds, no interval is more than %s times as wide or as narrow, and no sign at %s %% changes.",
 			number(shift.size, 2), number(width.size, 2), level)
 	}
