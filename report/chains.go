@@ -146,16 +146,19 @@ func (s *shown) pairs() *Figure {
 	for i := range shown {
 		for j := range shown {
 			p := newPlot()
+			centred := func(words string, size vg.Length, height float64) {
+				label(p, words, size, plotter.XY{X: 0.5, Y: height}, draw.XCenter, draw.YCenter)
+			}
 			p.HideAxes()
 			p.X.Padding, p.Y.Padding = 0, 0
 			p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 1
 			switch low, high := extent(some[i]); {
 			case i == j:
-				centred(p, strings.Join(folded(small, short[labels[i]], pairsText), "\n"), 9, 0.6)
+				centred(strings.Join(folded(small, short[labels[i]], pairsText), "\n"), 9, 0.6)
 				d := common(high-low, low, high)
-				centred(p, number(low, d)+" … "+number(high, d), 8, 0.3)
+				centred(number(low, d)+" … "+number(high, d), 8, 0.3)
 			case i < j:
-				centred(p, number(stat.Correlation(all[i], all[j], nil), 2), 11, 0.5)
+				centred(number(stat.Correlation(all[i], all[j], nil), 2), 11, 0.5)
 			default:
 				p.Add(dots{some[j], some[i]})
 				p.X.Min, p.X.Max = extent(some[j])
@@ -212,11 +215,11 @@ func together(chains [][]float64, step int) []float64 {
 	return all
 }
 
-// centred writes a text at a height of a panel from 0 to 1.
-func centred(p *plot.Plot, words string, size vg.Length, height float64) {
+// label writes a text at a place of a panel.
+func label(p *plot.Plot, words string, size vg.Length, at plotter.XY, x text.XAlignment, y text.YAlignment) {
 	style := p.Title.TextStyle
-	style.XAlign, style.YAlign, style.Font = draw.XCenter, draw.YCenter, sans(size)
-	p.Add(&plotter.Labels{XYs: plotter.XYs{{X: 0.5, Y: height}}, Labels: []string{words}, TextStyle: []text.Style{style}})
+	style.XAlign, style.YAlign, style.Font = x, y, sans(size)
+	p.Add(&plotter.Labels{XYs: plotter.XYs{at}, Labels: []string{words}, TextStyle: []text.Style{style}})
 }
 
 // dots are small squares in one path, which keeps an SVG small.

@@ -38,7 +38,7 @@ func Check(w io.Writer, c *check.Result, d *schema.Design) error {
 
 // CheckPage writes a posterior predictive check of the releases of f as a page.
 func CheckPage(w io.Writer, c *check.Result, f *dpreg.Fit, run Run) error {
-	p := page{Title: "Check of " + Formula(f.Design), Lead: checkSubject(c, f.Design) + ".", Alerts: alerts(f)}
+	p := page{Title: "Check of " + f.Design.Formula().String(), Lead: checkSubject(c, f.Design) + ".", Alerts: alerts(f)}
 	p.add("What was asked", fitAsked(f, run))
 	p.add("What is private", private(f))
 	p.add("What the check says", checkOverview(c), say(checkVerdict(c, f.Design)...), []block{{Picture: CheckPlot(c, f.Design).picture()}})
@@ -78,7 +78,7 @@ func checkSubject(c *check.Result, d *schema.Design) string {
 	if several(c) {
 		of, what = fmt.Sprintf(" at %d custodians", len(c.Releases)), "each release"
 	}
-	text := fmt.Sprintf("Posterior predictive check of %s%s, method %s, n = %d", Formula(d), of, c.Method, c.N)
+	text := fmt.Sprintf("Posterior predictive check of %s%s, method %s, n = %d", d.Formula(), of, c.Method, c.N)
 	if several(c) {
 		text += fmt.Sprintf(", %s pooling, %s covariates", c.Pooling, c.Covariates)
 	}
@@ -283,7 +283,7 @@ func CheckPlot(c *check.Result, d *schema.Design) *Figure {
 	upright(p, 0)
 	p.Add(drawn)
 	p.X.Min, p.X.Max = -reach, reach
-	f := alone("check", "Posterior predictive check: "+Formula(d), p, checkMargins+vg.Length(len(rows))*checkRow,
+	f := alone("check", "Posterior predictive check: "+d.Formula().String(), p, checkMargins+vg.Length(len(rows))*checkRow,
 		Key{Name: "released", mark: barMark}, Key{Name: "half of the replicates", LineStyle: halfLine}, Key{Name: "95 % of the replicates", LineStyle: wideLine})
 	f.caption = "Each released sum against those of replicated releases, in their standard deviations: a point outside the thin bar is one that the fitted model makes less than one time in twenty."
 	return f

@@ -46,7 +46,7 @@ func Fit(w io.Writer, f *dpreg.Fit, o Options) error {
 	if promises != nil {
 		promises = append(promises, blank...)
 	}
-	return write(w, promises, say(Formula(f.Design)+", "+subject(f, o.Units), chosen(f)), show(summaryTable(s, o.All)),
+	return write(w, promises, say(f.Design.Formula().String()+", "+subject(f, o.Units), chosen(f)), show(summaryTable(s, o.All)),
 		say(leftOut(s, o.All), diagnosed(s), priced(s, f.PriceOfPrivacy()), shrunk(f, o.Units)), warn(warnings))
 }
 
@@ -90,7 +90,7 @@ func shrunk(f *dpreg.Fit, u dpreg.Units) string {
 func FitPage(w io.Writer, f *dpreg.Fit, what *whatif.Answers, figures []*Figure, o Options, run Run) error {
 	o.fill()
 	s := f.Summary(o.Units, o.Level)
-	p := page{Title: Formula(f.Design), Lead: "Bayesian linear regression, " + subject(f, o.Units) + ".", Alerts: alerts(f)}
+	p := page{Title: f.Design.Formula().String(), Lead: "Bayesian linear regression, " + subject(f, o.Units) + ".", Alerts: alerts(f)}
 	p.add("What was asked", fitAsked(f, run, fact{"Intervals", exactly(percent(o.Level)) + " %, equal tails"}))
 	p.add("What is private", private(f))
 	p.add("Estimates", show(summaryTable(s, o.All)), say("Estimate and Est.Error: posterior mean and standard deviation; l and u: the interval; "+
@@ -143,7 +143,7 @@ func fitAsked(f *dpreg.Fit, run Run, more ...fact) []block {
 	}
 	return []block{
 		{Command: run.Command},
-		{Facts: append([]fact{{"Model", Formula(f.Design)}, {"Method", method}}, more...)},
+		{Facts: append([]fact{{"Model", f.Design.Formula().String()}, {"Method", method}}, more...)},
 		{Text: "The columns of the model and " + bounds},
 		{Table: &columns},
 	}

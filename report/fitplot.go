@@ -159,30 +159,19 @@ func (c *curves) draw(parameter *parameter) *plot.Plot {
 	naiveKey.Add(p, c.naive)
 	posteriorKey.Add(p, c.posterior)
 	priorKey.Add(p, c.prior)
-	if c.naive != nil && (c.naiveMean < low || c.naiveMean > high) {
-		p.Add(beside{c.naiveMean, parameter.SD})
+	// A naive posterior that lies beside the axis is told of in words, in the digits of the
+	// posterior's sd.
+	rounded, _ := strconv.ParseFloat(number(c.naiveMean, common(parameter.SD, c.naiveMean)), 64)
+	inside := (high - low) / 200 // what lies on the edge may be cut
+	switch told := "naive: " + tickLabel(rounded); {
+	case c.naive == nil:
+	case c.naiveMean < low:
+		label(p, "← "+told, 9, plotter.XY{X: low + inside, Y: 1.05 * top}, draw.XLeft, draw.YTop)
+	case c.naiveMean > high:
+		label(p, told+" →", 9, plotter.XY{X: high - inside, Y: 1.05 * top}, draw.XRight, draw.YTop)
 	}
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = low, high, 0, 1.06*top
 	return p
-}
-
-// beside tells in words of a naive posterior that lies beside the axis; its mean is
-// written in the digits of the posterior's sd.
-type beside struct{ mean, sd float64 }
-
-// Plot implements plot.Plotter.
-func (b beside) Plot(c draw.Canvas, p *plot.Plot) {
-	style := p.X.Tick.Label
-	style.YAlign = draw.YTop
-	rounded, _ := strconv.ParseFloat(number(b.mean, common(b.sd, b.mean)), 64)
-	text := "naive: " + tickLabel(rounded)
-	if b.mean < p.X.Min {
-		style.XAlign = draw.XLeft
-		c.FillText(style, vg.Point{X: c.Min.X, Y: c.Max.Y}, "← "+text)
-		return
-	}
-	style.XAlign = draw.XRight
-	c.FillText(style, vg.Point{X: c.Max.X, Y: c.Max.Y}, text+" →")
 }
 
 func highest(points plotter.XYs) float64 {

@@ -43,7 +43,7 @@ func Forecast(w io.Writer, f *plan.Forecast, o ForecastOptions) error {
 // has no such slope.
 func ForecastPage(w io.Writer, f *plan.Forecast, o ForecastOptions, run Run) error {
 	o.fill()
-	p := page{Title: "Plan for " + Formula(f.Design), Lead: "What a release would tell, before any row is touched: no data were read, and nothing was spent."}
+	p := page{Title: "Plan for " + f.Design.Formula().String(), Lead: "What a release would tell, before any row is touched: no data were read, and nothing was spent."}
 	p.add("What was asked", []block{{Command: run.Command}}, say(simulated(f, o), assumed(f)))
 	p.add("What follows", say(conclusion(f, o.Slope)), []block{{Picture: ForecastPlot(f, o).picture()}})
 	p.add("The numbers", show(forecastTable(f, o.Slope)), say(forecastLegend(f, o.Slope)))
@@ -60,7 +60,7 @@ func simulated(f *plan.Forecast, o ForecastOptions) string {
 	}
 	text := fmt.Sprintf("Plan for %s, %s units: %s, replace-one neighbours, method %s. No row was read and no epsilon is spent: "+
 		"each line is the mean over %s of normal rows, with posteriors under %s",
-		Formula(f.Design), o.Units, noise, f.Method, count(f.Releases, "simulated release"), o.Prior)
+		f.Design.Formula(), o.Units, noise, f.Method, count(f.Releases, "simulated release"), o.Prior)
 	switch {
 	case math.IsNaN(a.Truth):
 		return text + "."

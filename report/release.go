@@ -105,7 +105,7 @@ func noise(n release.Noise) string {
 // Show explains a release, which Validate accepts: its columns and their bounds,
 // its privacy, and each statistic and moment beside the sd of its noise.
 func Show(w io.Writer, r *release.Release) error {
-	return write(w, say(r.Format+": "+Formula(&r.Schema)), statement(r), show(columnsTable(&r.Schema)), statistics(r), moments(r),
+	return write(w, say(r.Format+": "+r.Schema.Formula().String()), statement(r), show(columnsTable(&r.Schema)), statistics(r), moments(r),
 		say("Other models of these columns cost no further privacy: see dpreg infer --formula."))
 }
 

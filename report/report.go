@@ -16,8 +16,6 @@ import (
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
-
-	"github.com/dpreg/dpreg/schema"
 )
 
 // block is one thing of a result: the field that is not empty. A table may have a text right
@@ -88,15 +86,6 @@ func write(w io.Writer, parts ...[]block) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// Formula writes a design as one types it.
-func Formula(d *schema.Design) string {
-	text := d.Response.Name + " ~ " + strings.Join(d.Terms(), " + ")
-	if !d.Intercept {
-		text += " - 1"
-	}
-	return text
 }
 
 // count writes a number of things.

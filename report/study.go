@@ -189,18 +189,18 @@ func judged(j *calibration.Judged) string {
 
 // samplerWords says in words whether trials came to their end.
 func samplerWords(s *calibration.Summary) []string {
-	failed, capped, trials := 0, 0, 0
+	failed, capped := 0, 0
 	var short []string
 	for _, a := range arms(s) {
 		few := 0
 		for _, c := range a.cells {
 			failed, capped, few = failed+c.Failed, capped+c.Capped, few+c.Short
 		}
-		if trials += a.trials; few > 0 {
-			short = append(short, fmt.Sprintf("%s (%d of %d)", cellName(a.Setting), few, a.trials))
+		if few > 0 {
+			short = append(short, fmt.Sprintf("%s (%d of %d)", cellName(a.Setting), few, len(a.cells)*s.Trials))
 		}
 	}
-	words := []string{fmt.Sprintf("Of %s %d failed, and %d met the sampler's limit. None is left out.", count(trials, "trial"), failed, capped)}
+	words := []string{fmt.Sprintf("Of %s %d failed, and %d met the sampler's limit. None is left out.", count(len(s.Cells)*s.Trials, "trial"), failed, capped)}
 	if short != nil {
 		words = append(words, fmt.Sprintf("The truth is ranked among %d draws. In trials of these samplers they were worth fewer independent ones, "+
 			"so that ranks need not be uniform even where the sampler's target is right: %s.", calibration.Ranked, strings.Join(short, "; ")))

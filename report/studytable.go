@@ -78,8 +78,7 @@ const testLevel = 0.01
 // arm is all cells of a method, a kernel and a noise.
 type arm struct {
 	calibration.Setting
-	cells  []*calibration.CellSummary
-	trials int
+	cells []*calibration.CellSummary
 }
 
 // arms are those of a study, in the order of its cells.
@@ -93,7 +92,6 @@ func arms(s *calibration.Summary) []*arm {
 			at, all = len(all), append(all, &arm{Setting: who})
 		}
 		all[at].cells = append(all[at].cells, c)
-		all[at].trials += s.Trials
 	}
 	return all
 }
@@ -105,7 +103,7 @@ func armTable(s *calibration.Summary) table {
 		t.Header = append(t.Header, "tests", "KS", "ECDF", "chance", "failing")
 	}
 	for _, a := range arms(s) {
-		short, hits, of, worse, beside, tests, below, ecdf, failing := 0, 0, 0, 0, 0, 0, 0, 0, 0
+		var short, hits, of, worse, beside, tests, below, ecdf, failing int
 		for _, c := range a.cells {
 			if d, ok := farther(c, s); ok {
 				worse, beside = worse+one(d), beside+1
@@ -120,7 +118,7 @@ func armTable(s *calibration.Summary) table {
 				}
 			}
 		}
-		row := []string{a.Method, a.Kernel, a.Sensitivity, strconv.Itoa(len(a.cells)), "", number(100*float64(short)/float64(a.trials), 0) + "%", ""}
+		row := []string{a.Method, a.Kernel, a.Sensitivity, strconv.Itoa(len(a.cells)), "", number(100*float64(short)/float64(len(a.cells)*s.Trials), 0) + "%", ""}
 		if of > 0 {
 			row[4] = number(100*float64(hits)/float64(of), 1)
 		}

@@ -257,7 +257,7 @@ func (f *planFlags) shown(o *plan.Options) (report.ForecastOptions, error) {
 	if f.covariate != "" {
 		is := func(c schema.Column) bool { return c.Name == f.covariate }
 		if show.Slope = slices.IndexFunc(o.Design.Covariates, is); show.Slope < 0 {
-			return show, usagef("--covariate %q is none of the covariates of %s", f.covariate, report.Formula(o.Design))
+			return show, usagef("--covariate %q is none of the covariates of %s", f.covariate, o.Design.Formula())
 		}
 	}
 	if !f.slopeSet {
