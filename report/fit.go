@@ -19,7 +19,6 @@ import (
 )
 
 // Options say how a fit is written.
-// Options say how a fit is written.
 type Options struct {
 	Units dpreg.Units // empty: dpreg.Original
 	Level float64     // of the intervals; 0: posterior.DefaultLevel

@@ -191,7 +191,6 @@ func tint(p *plot.Plot, points plotter.XYs, low, high float64) {
 }
 
 // What is shown at most, and the height of a custodian and of the rest of a panel.
-// What is shown at most, and the height of a custodian and of the rest of a panel.
 const (
 	mostCustodians   = 30
 	custodianName    = 3.2 * vg.Centimeter

@@ -12,8 +12,6 @@ import (
 
 // page is a report that a browser shows: one file of HTML that needs no other, no
 // network and no script. Its parts are values, so that any result can have a page.
-// page is a report that a browser shows: one file of HTML that needs no other, no
-// network and no script. Its parts are values, so that any result can have a page.
 type page struct {
 	Title    string
 	Lead     string   // what it is, in a sentence

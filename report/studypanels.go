@@ -11,8 +11,7 @@ import (
 	"github.com/dpreg/dpreg/calibration"
 )
 
-// What a line shows at most: places of a distribution function.
-// What a line shows at most: places of a distribution function.
+// Which places of a distribution function a line shows, and the band about it.
 const (
 	ecdfEvery  = 2
 	bandLevel  = 0.95
