@@ -85,30 +85,30 @@ func numbersWidth(header []string, rows [][]string) int {
 // farthest returns the places of those custodians' coefficients that lie lowest and highest,
 // of each coefficient and of sigma, where custodians are too many to show them all; nil otherwise.
 func farthest(parameters []posterior.Parameter) map[int]bool {
-	lowest, highest, most := map[model.Parameter]int{}, map[model.Parameter]int{}, 0
+	ends, most := map[model.Parameter]*[2]int{}, 0 // lowest and highest
 	for i, p := range parameters {
 		of, _ := model.ParseParameter(p.Name)
 		if of.Kind != model.ThetaAt && of.Kind != model.SigmaAt {
 			continue
 		}
-		j, k := of.Custodian, model.Parameter{Kind: of.Kind, K: of.K}
-		if _, ok := lowest[k]; !ok {
-			lowest[k], highest[k] = i, i
+		k := model.Parameter{Kind: of.Kind, K: of.K}
+		if ends[k] == nil {
+			ends[k] = &[2]int{i, i}
 		}
-		if p.Mean < parameters[lowest[k]].Mean {
-			lowest[k] = i
+		if p.Mean < parameters[ends[k][0]].Mean {
+			ends[k][0] = i
 		}
-		if p.Mean > parameters[highest[k]].Mean {
-			highest[k] = i
+		if p.Mean > parameters[ends[k][1]].Mean {
+			ends[k][1] = i
 		}
-		most = max(most, j)
+		most = max(most, of.Custodian)
 	}
 	if most <= mostCustodians {
 		return nil
 	}
 	places := map[int]bool{}
-	for k := range lowest {
-		places[lowest[k]], places[highest[k]] = true, true
+	for _, end := range ends {
+		places[end[0]], places[end[1]] = true, true
 	}
 	return places
 }
@@ -130,56 +130,50 @@ const (
 // contraction says in words on which side of 0 the slopes are, and which parameters'
 // priors the release narrows, and how much.
 func contraction(s *posterior.Summary) []string {
-	var above, below, about, much, some, hardly []string
+	const above, below, about, some = "above 0 for", "below 0 for", "about 0 for", "somewhat for"
+	much := fmt.Sprintf("much (contraction at least %v) for", muchContracted)
+	hardly := fmt.Sprintf("hardly or not at all (contraction below %v) for", hardlyContracted)
+	labels := map[string][]string{}
 	for _, p := range s.Parameters {
 		if !isMain(p.Name) {
 			continue
 		}
+		side, amount := about, hardly
+		switch {
+		case p.Lower > 0:
+			side = above
+		case p.Upper < 0:
+			side = below
+		}
 		if p.Name != "theta[0]" && p.Name != "sigma" {
-			switch {
-			case p.Lower > 0:
-				above = append(above, p.Label)
-			case p.Upper < 0:
-				below = append(below, p.Label)
-			default:
-				about = append(about, p.Label)
-			}
+			labels[side] = append(labels[side], p.Label)
 		}
 		switch c := p.Contraction; {
 		case c == nil:
+			continue
 		case *c >= muchContracted:
-			much = append(much, p.Label)
+			amount = much
 		case *c >= hardlyContracted:
-			some = append(some, p.Label)
-		default:
-			hardly = append(hardly, p.Label)
+			amount = some
 		}
+		labels[amount] = append(labels[amount], p.Label)
 	}
-	signs := sentence("The slope's "+exactly(percent(s.Level))+" % interval lies",
-		part{"above 0 for", above}, part{"below 0 for", below}, part{"about 0 for", about})
-	amounts := sentence("The release narrows the prior",
-		part{fmt.Sprintf("much (contraction at least %v) for", muchContracted), much}, part{"somewhat for", some},
-		part{fmt.Sprintf("hardly or not at all (contraction below %v) for", hardlyContracted), hardly})
-	return append(signs, amounts...)
+	return []string{sentence("The slope's "+exactly(percent(s.Level))+" % interval lies", labels, above, below, about),
+		sentence("The release narrows the prior", labels, much, some, hardly)}
 }
 
-// part of a sentence is left out where it has no names.
-type part struct {
-	words string
-	names []string
-}
-
-func sentence(start string, parts ...part) []string {
+// sentence says of each of these words the names that it has; it is empty where none has any.
+func sentence(start string, names map[string][]string, words ...string) string {
 	var said []string
-	for _, p := range parts {
-		if p.names != nil {
-			said = append(said, p.words+" "+strings.Join(p.names, ", "))
+	for _, w := range words {
+		if names[w] != nil {
+			said = append(said, w+" "+strings.Join(names[w], ", "))
 		}
 	}
 	if said == nil {
-		return nil
+		return ""
 	}
-	return []string{start + " " + strings.Join(said, "; ") + "."}
+	return start + " " + strings.Join(said, "; ") + "."
 }
 
 // WhatIf writes what became of each coefficient under each variant of a fit, and
