@@ -69,16 +69,18 @@ func TestPredictJointly(t *testing.T) {
 		}
 		for _, o := range numbers {
 			o := predict.Options{Custodian: o}
-			want, err := predict.Rows(fit, [][]float64{{13}}, o)
+			of, err := predict.Of(fit, o)
+			must(t, err)
+			want, err := of.Predict([]float64{13})
 			must(t, err)
 			for _, u := range []dpreg.Units{dpreg.Original, dpreg.Scaled} {
 				p, err := predict.New(fit.StanDraws(u), fit.Design, u, o)
 				must(t, err)
 				got, err := p.Predict([]float64{13})
 				must(t, err)
-				wantClose(t, "fitted", got.Fitted, want[0].Fitted, 1e-9*want[0].SD)
-				wantClose(t, "sd", got.SD, want[0].SD, 1e-9*want[0].SD)
-				wantClose(t, "upper", got.Upper, want[0].Upper, 1e-6*want[0].SD)
+				wantClose(t, "fitted", got.Fitted, want.Fitted, 1e-9*want.SD)
+				wantClose(t, "sd", got.SD, want.SD, 1e-9*want.SD)
+				wantClose(t, "upper", got.Upper, want.Upper, 1e-6*want.SD)
 			}
 		}
 	}

@@ -2,9 +2,9 @@ package check
 
 import (
 	"encoding/csv"
-	"encoding/json"
 	"io"
-	"strconv"
+
+	"github.com/dpreg/dpreg/internal/number"
 )
 
 // WriteJSON writes the check, indented, numbers in full precision: that of one release as
@@ -16,10 +16,7 @@ func (c *Result) WriteJSON(w io.Writer) error {
 		one := *c.Releases[0]
 		one.Warnings, v = c.Warnings, &one
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(v)
+	return number.Indented(w, v)
 }
 
 var checkHeader = []string{"kind", "label", "block", "z", "mean", "sd", "q2.5", "q25", "q50", "q75", "q97.5", "p", "calibrated", "outside"}
@@ -47,28 +44,26 @@ func (c *Release) records() (records [][]string) {
 	for _, e := range c.Entries {
 		record := []string{"entry", e.Label, e.Block}
 		for _, v := range []float64{e.Z, e.Mean, e.SD, e.Q2_5, e.Q25, e.Q50, e.Q75, e.Q97_5} {
-			record = append(record, full(v))
+			record = append(record, number.CSV(v))
 		}
-		records = append(records, append(record, full(e.P), e.calibrated(), na))
+		records = append(records, append(record, number.CSV(e.P), e.calibrated(), na))
 	}
 	for _, b := range c.Blocks {
 		records = append(records, blockRecord(b))
 	}
 	for _, column := range c.Columns {
-		records = append(records, []string{"column", column.Label, na, na, na, na, na, na, na, na, na, na, na, full(column.Outside)})
+		records = append(records, []string{"column", column.Label, na, na, na, na, na, na, na, na, na, na, na, number.CSV(column.Outside)})
 	}
 	return records
 }
 
 func blockRecord(b Block) []string {
-	return []string{"block", b.Name, b.Name, na, na, na, na, na, na, na, na, full(b.P), b.calibrated(), na}
+	return []string{"block", b.Name, b.Name, na, na, na, na, na, na, na, na, number.CSV(b.P), b.calibrated(), na}
 }
-
-func full(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 func (p PValue) calibrated() string {
 	if p.Calibrated == nil {
 		return na
 	}
-	return full(*p.Calibrated)
+	return number.CSV(*p.Calibrated)
 }

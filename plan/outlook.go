@@ -5,7 +5,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -43,7 +42,7 @@ func newOutlook(d *schema.Design, most int) (*Outlook, error) {
 	if err != nil {
 		return nil, err
 	}
-	shape := model.Shape{P: len(d.Covariates), Intercept: d.Intercept}
+	shape := shapeOf(d)
 	o := &Outlook{square: assumed.square(shape, d.Frame())}
 	mean, sd := assumed.scaled(d.Frame())
 	shape.P = min(shape.P, most)
@@ -57,7 +56,7 @@ func newOutlook(d *schema.Design, most int) (*Outlook, error) {
 
 // gram is E[xxᵀ | μ_x, T] of a row with its constant, if there is one.
 func gram(x *model.Params, shape model.Shape) []float64 {
-	mean := append([]float64(nil), x.MuX...)
+	mean := x.MuX
 	if shape.Intercept {
 		mean = append([]float64{1}, mean...)
 	}
@@ -80,35 +79,22 @@ func gram(x *model.Params, shape model.Shape) []float64 {
 // collinear in float64.
 func (o *Outlook) HalfWidth(n float64, noise release.Noise) float64 {
 	q := len(o.unit)
-	s, c, inverse, cov := make([]float64, q*q), make([]float64, q*q), make([]float64, q*q), make([]float64, q*q)
-	for i, g := range o.gram {
-		s[i] = n * g
-		c[i] = o.sigma2 * s[i]
-	}
+	var s, c, half, cov mat.Dense
+	s.Scale(n, mat.NewDense(q, q, o.gram))
+	c.Scale(o.sigma2, &s)
 	for k := range q {
-		c[k*q+k] += noise.SD() * noise.SD() * (1 + o.square)
+		c.Set(k, k, c.At(k, k)+noise.SD()*noise.SD()*(1+o.square))
 	}
-	if !invert(inverse, s, q) {
+	var factor mat.Cholesky
+	if !factor.Factorize(mat.NewSymDense(q, s.RawMatrix().Data)) || factor.SolveTo(&half, &c) != nil || factor.SolveTo(&cov, half.T()) != nil {
 		return math.Inf(1)
 	}
-	half, sandwich := mat.NewDense(q, q, nil), mat.NewDense(q, q, cov)
-	half.Mul(mat.NewDense(q, q, inverse), mat.NewDense(q, q, c))
-	sandwich.Mul(half, mat.NewDense(q, q, inverse).T())
 	sum, slopes := 0.0, 0.0
 	for k, unit := range o.unit {
 		if unit > 0 {
-			sum += unit * math.Sqrt(cov[k*q+k])
+			sum += unit * math.Sqrt(cov.At(k, k))
 			slopes++
 		}
 	}
 	return 1.96 * sum / slopes
-}
-
-// invert writes A⁻¹ into dst, and A's factor into a; false where A is not positive definite.
-func invert(dst, a []float64, n int) bool {
-	if !dense.Cholesky(a, n) {
-		return false
-	}
-	dense.InverseFromCholesky(dst, a, n)
-	return true
 }

@@ -3,11 +3,16 @@
 package plan
 
 import (
+	"cmp"
 	"context"
+	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"math"
+	"strconv"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts/exact"
 	"github.com/dpreg/dpreg/posterior"
@@ -55,50 +60,61 @@ type Options struct {
 	Progress func(done, total int)
 }
 
+// Format is the first member of a forecast's JSON.
+const Format = "dpreg-plan/2"
+
 // Forecast says what releases of a design would tell, from simulated ones: no
 // row was read, and no ε is spent.
 type Forecast struct {
-	Design   *schema.Design
-	Prior    *model.Prior // scaled units, before there is a release
-	Assumed  *Assumption
-	Method   string
-	Delta    float64
-	Level    float64
-	Releases int // at each point
-	Seed     uint64
-	Alone    []PriorSlope // in the order of each point's Slopes
-	Points   []Point
-	Warnings []string
+	Format     string             `json:"format"`
+	Simulated  bool               `json:"simulated"` // true
+	Design     *schema.Design     `json:"schema"`
+	Method     string             `json:"method"`
+	Neighbours release.Neighbours `json:"neighbours"`
+	Delta      float64            `json:"delta"`
+	Level      float64            `json:"level"`
+	Releases   int                `json:"releases"` // at each point
+	Seed       uint64             `json:"seed"`
+	Assumed    *Assumption        `json:"assumed"`
+	Alone      []PriorSlope       `json:"prior"`  // in the order of each point's Slopes
+	Points     []Point            `json:"points"` // ordered by n, then ε
+	Warnings   []string           `json:"warnings"`
+	Prior      *model.Prior       `json:"-"` // scaled units, before there is a release
 }
 
 // PriorSlope is what the prior alone says of a slope, in the data's units.
 type PriorSlope struct {
-	Name  string
-	Width float64 // of the equal-tailed interval
-	Truth float64 // behind the simulated data; NaN: as assumed
+	Name  string  `json:"name"`
+	Width float64 `json:"width"` // of the equal-tailed interval
+	Truth float64 `json:"truth"` // behind the simulated data; NaN: as assumed
 }
 
-// Point is a point of the grid; points are ordered by n, then ε.
+// Point is a point of the grid.
 type Point struct {
-	N       int64
-	Epsilon float64
-	Noise   release.Noise
-	Slopes  []SlopeForecast
+	N       int64           `json:"n"`
+	Epsilon float64         `json:"epsilon"`
+	Noise   release.Noise   `json:"noise"`
+	Slopes  []SlopeForecast `json:"slopes"`
 }
 
 // SlopeForecast averages over simulated releases, in the data's units. An error
 // is the Monte Carlo standard error of that average; it is NaN for one release.
 type SlopeForecast struct {
-	Width, WidthError float64 // of the equal-tailed interval
+	Name       string  `json:"name"`
+	Width      float64 `json:"width"` // of the equal-tailed interval
+	WidthError float64 `json:"width_mcse"`
 	// Contraction is the mean of posterior contractions, see posterior.Parameter.
-	Contraction, ContractionError float64
+	Contraction      float64 `json:"contraction"`
+	ContractionError float64 `json:"contraction_mcse"`
 	// Price is the mean posterior sd over the mean sd without noise.
-	Price, PriceError float64
-	SD                float64 // mean posterior sd
-	NoiselessSD       float64 // mean posterior sd given the same rows without noise
+	Price       float64 `json:"price"`
+	PriceError  float64 `json:"price_mcse"`
+	SD          float64 `json:"sd"`           // mean posterior sd
+	NoiselessSD float64 `json:"noiseless_sd"` // mean posterior sd given the same rows without noise
 	// Detected is the share of releases whose interval lies on the true
 	// slope's side of 0.
-	Detected, DetectedError float64
+	Detected      float64 `json:"detected"`
+	DetectedError float64 `json:"detected_mcse"`
 }
 
 // Foresee simulates releases before there are data, over a grid of ε and n:
@@ -142,13 +158,7 @@ func (o Options) forecast() (*Forecast, error) {
 	if err := o.Design.Validate(); err != nil {
 		return nil, err
 	}
-	f := &Forecast{Design: o.Design, Method: exact.Method{}.Name(), Delta: o.Delta, Level: o.Level, Releases: o.Releases, Seed: o.Seed}
-	if f.Level == 0 {
-		f.Level = posterior.DefaultLevel
-	}
-	if f.Releases == 0 {
-		f.Releases = DefaultReleases
-	}
+	f := &Forecast{Format: Format, Simulated: true, Neighbours: release.ReplaceOne, Design: o.Design, Method: exact.Method{}.Name(), Delta: o.Delta, Level: cmp.Or(o.Level, posterior.DefaultLevel), Releases: cmp.Or(o.Releases, DefaultReleases), Seed: o.Seed}
 	p := len(o.Design.Covariates)
 	switch {
 	case !(f.Level > 0 && f.Level < 1):
@@ -228,4 +238,26 @@ func (o Options) chosen(m int, epsilon float64) (release.Noise, error) {
 
 func (o Options) privacy(epsilon float64) release.Privacy {
 	return release.Privacy{Epsilon: epsilon, Delta: o.Delta, Neighbours: release.ReplaceOne}
+}
+
+// WriteJSON writes the forecast as dpreg-plan/2, indented, numbers in full
+// precision, null for what does not exist.
+func (f *Forecast) WriteJSON(w io.Writer) error { return number.Lines(w, f) }
+
+// WriteCSV writes a line for each slope at each point under the names of the
+// JSON's members, numbers in full precision, NA for what does not exist.
+func (f *Forecast) WriteCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	records := [][]string{{"n", "epsilon", "noise", "noise_scale", "name", "width", "width_mcse", "contraction", "contraction_mcse",
+		"price", "price_mcse", "sd", "noiseless_sd", "detected", "detected_mcse"}}
+	for _, p := range f.Points {
+		for _, s := range p.Slopes {
+			record := []string{strconv.FormatInt(p.N, 10), number.CSV(p.Epsilon), string(p.Noise.Kind), number.CSV(p.Noise.Scale), s.Name}
+			for _, v := range []float64{s.Width, s.WidthError, s.Contraction, s.ContractionError, s.Price, s.PriceError, s.SD, s.NoiselessSD, s.Detected, s.DetectedError} {
+				record = append(record, number.CSV(v))
+			}
+			records = append(records, record)
+		}
+	}
+	return out.WriteAll(records)
 }

@@ -46,7 +46,16 @@ type simulation struct {
 // data's units.
 type outcome []told
 
-type told struct{ width, contraction, sd, noiseless, detected float64 }
+// told are what a release told of a slope.
+type told [5]float64
+
+const (
+	width = iota
+	contraction
+	sd
+	noiselessSD
+	detected
+)
 
 // alone describes the prior of each slope without a release, normal given σ² and the free scales, which are
 // drawn from their prior.
@@ -152,12 +161,12 @@ func (s *simulation) told(fit *dpreg.Fit, x *model.Params, exact *ssp.Statistics
 		k := first + j
 		parameter.Contract(2 * reference.Quantile(0.75, reference.Column(sds, k)))
 		worst = max(worst, parameter.RHat)
-		slopes[j] = told{width: parameter.Upper - parameter.Lower, contraction: math.NaN(), sd: parameter.SD, noiseless: math.Sqrt(noiseless[k])}
+		slopes[j] = told{width: parameter.Upper - parameter.Lower, contraction: math.NaN(), sd: parameter.SD, noiselessSD: math.Sqrt(noiseless[k])}
 		if c := parameter.Contraction; c != nil {
-			slopes[j].contraction = *c
+			slopes[j][contraction] = *c
 		}
 		if truth := x.Theta[k]; truth > 0 && parameter.Lower > 0 || truth < 0 && parameter.Upper < 0 {
-			slopes[j].detected = 1
+			slopes[j][detected] = 1
 		}
 	}
 	if worst > uneasyRHat || math.IsNaN(worst) {
@@ -171,14 +180,68 @@ func (s *simulation) told(fit *dpreg.Fit, x *model.Params, exact *ssp.Statistics
 
 // pooled is the mean over slopes.
 func (o outcome) pooled() outcome {
-	var mean told
-	w := 1 / float64(len(o))
+	mean, w := told{}, 1/float64(len(o))
 	for _, t := range o {
-		mean.width += w * t.width
-		mean.contraction += w * t.contraction
-		mean.sd += w * t.sd
-		mean.noiseless += w * t.noiseless
-		mean.detected += w * t.detected
+		for k, v := range t {
+			mean[k] += w * v
+		}
 	}
 	return outcome{mean}
+}
+
+// average averages over the releases of a point.
+func (s *simulation) average(point int) []SlopeForecast {
+	slopes := make([]SlopeForecast, len(s.forecast.Alone))
+	for j := range slopes {
+		pick := func(k int) []float64 {
+			var x []float64
+			for _, r := range s.results[point] {
+				x = append(x, r[j][k])
+			}
+			return x
+		}
+		a := &slopes[j]
+		a.Name = s.forecast.Alone[j].Name
+		a.Width, a.WidthError = meanError(pick(width))
+		a.Detected, a.DetectedError = meanError(pick(detected))
+		a.Contraction, a.ContractionError = meanError(pick(contraction))
+		a.SD, _ = meanError(pick(sd))
+		a.NoiselessSD, _ = meanError(pick(noiselessSD))
+		a.Price, a.PriceError = ratioError(pick(sd), pick(noiselessSD))
+	}
+	return slopes
+}
+
+// meanError returns the mean and its standard error, NaN for one number.
+func meanError(x []float64) (mean, err float64) {
+	n := float64(len(x))
+	for _, v := range x {
+		mean += v / n
+	}
+	for _, v := range x {
+		err += (v - mean) * (v - mean)
+	}
+	return mean, math.Sqrt(err / (n - 1) / n)
+}
+
+// ratioError returns mean(x)/mean(y) for pairs, and its standard error by the
+// delta method: that of the mean of x − ratio·y, over mean(y).
+func ratioError(x, y []float64) (ratio, err float64) {
+	mx, _ := meanError(x)
+	my, _ := meanError(y)
+	ratio = mx / my
+	rest := make([]float64, len(x))
+	for i := range x {
+		rest[i] = x[i] - ratio*y[i]
+	}
+	_, err = meanError(rest)
+	return ratio, err / my
+}
+
+func (s *simulation) warnings() []string {
+	total := len(s.forecast.Points) * s.forecast.Releases
+	if n := s.uneasy.Load(); float64(n) > uneasyShare*float64(total) {
+		return []string{fmt.Sprintf("%d of %d short chains mixed slowly (R-hat above %v): widths may be off by more than their Monte Carlo error", n, total, uneasyRHat)}
+	}
+	return nil
 }

@@ -20,7 +20,7 @@ import (
 
 // The income that the release predicts for three codes of education, the last of
 // which lies outside the public bounds.
-func ExampleRows() {
+func ExamplePredictor_Predict() {
 	r, err := release.ReadFile("../testdata/pums-eps1.release.json")
 	if err != nil {
 		log.Fatal(err)
@@ -29,11 +29,15 @@ func ExampleRows() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	predictions, err := predict.Rows(fit, [][]float64{{8}, {13}, {20}}, predict.Options{Level: 0.9})
+	predictor, err := predict.Of(fit, predict.Options{Level: 0.9})
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, p := range predictions {
+	for _, education := range []float64{8, 13, 20} {
+		p, err := predictor.Predict([]float64{education})
+		if err != nil {
+			log.Fatal(err)
+		}
 		fmt.Printf("%.0f thousand dollars, sd %.0f, interval %.0f to %.0f, outside %t\n",
 			p.Fitted/1000, p.SD/1000, p.Lower/1000, p.Upper/1000, p.Outside)
 	}
@@ -167,7 +171,9 @@ func TestPredictRefuses(t *testing.T) {
 	must(t, err)
 	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 200, Draws: 100}})
 	must(t, err)
-	if _, err := predict.Rows(fit, [][]float64{{3}, {3, 4}}, predict.Options{}); err == nil {
+	of, err := predict.Of(fit, predict.Options{})
+	must(t, err)
+	if _, err := of.Predict([]float64{3, 4}); err == nil {
 		t.Error("a row of two was taken")
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/report"
 )
 
@@ -130,14 +129,7 @@ func TestFilesInBrowser(t *testing.T) {
 	design := fig3()
 	design.Ns, design.Epsilons = design.Ns[:1], design.Epsilons[:1]
 	study, times := studied(t, design)
-	fits, err := report.FitPlots(fitted(t, wide(14, 0), "naive"), fitted(t, wide(14, 150), "naive"), report.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	studies, err := report.CalibrationPlots(study, times)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fits := report.FitPlots(fitted(t, wide(14, 0), "naive"), fitted(t, wide(14, 150), "naive"), report.Options{})
 	comparisons, seconds := comparison()
 	compared, err := report.ComparisonPlot(comparisons, seconds)
 	if err != nil {
@@ -148,13 +140,12 @@ func TestFilesInBrowser(t *testing.T) {
 		"account": func(w io.Writer) error {
 			return report.PlotAccount(w, accountOf("epsilon", false), 10_000, linear, "svg")
 		},
-		"ledger": func(w io.Writer) error { return report.PlotLedger(w, charged(t, ledger.Auto, 3), "svg") },
-		"check":  func(w io.Writer) error { return report.PlotCheck(w, checkOf(true), &d, "svg") },
+		"check": func(w io.Writer) error { return report.CheckPlot(checkOf(true), &d).Write(w, "svg") },
 		"plan": func(w io.Writer) error {
-			return report.ForecastPlot(w, foreseen(0.3, []float64{0.125, 0.5, 2}, 125, 500), report.ForecastOptions{}, "svg")
+			return report.ForecastPlot(foreseen(0.3, []float64{0.125, 0.5, 2}, 125, 500), report.ForecastOptions{}).Write(w, "svg")
 		},
 	}
-	for _, f := range slices.Concat(fits, studies, []*report.Figure{compared}) {
+	for _, f := range slices.Concat(fits, report.CalibrationPlots(study, times), []*report.Figure{compared}) {
 		draws[f.Name] = func(w io.Writer) error { return f.Write(w, "svg") }
 	}
 	texts := make(map[string]string)

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
+
+	"gonum.org/v1/plot/vg"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/check"
@@ -23,27 +26,32 @@ const (
 // Check writes a posterior predictive check of releases of the design: each one's sums beside
 // those of replicated releases, the blocks, the shares outside the bounds, and what they say.
 func Check(w io.Writer, c *check.Result, d *schema.Design) error {
-	p := &printer{w: w}
-	p.paragraph(checkSubject(c, d))
-	p.printf("\n")
+	parts := [][]block{say(checkSubject(c, d)), blank}
 	for _, r := range leastLikely(c) {
 		if several(c) {
-			p.printf("%s\n\n", r.Name)
+			parts = append(parts, say(r.Name), blank)
 		}
-		for _, t := range checkTables(r) {
-			p.do(t.write)
-			p.printf("\n")
+		parts = append(parts, show(checkTables(r)...))
+	}
+	return write(w, append(parts, checkOverview(c), say(checkVerdict(c, d)...), warn(c.Warnings))...)
+}
+
+// CheckPage writes a posterior predictive check of the releases of f as a page.
+func CheckPage(w io.Writer, c *check.Result, f *dpreg.Fit, run Run) error {
+	p := page{Title: "Check of " + f.Design.Formula().String(), Lead: checkSubject(c, f.Design) + ".", Alerts: alerts(f)}
+	p.add("What was asked", fitAsked(f, run))
+	p.add("What is private", private(f))
+	p.add("What the check says", checkOverview(c), say(checkVerdict(c, f.Design)...), []block{{Picture: CheckPlot(c, f.Design).picture()}})
+	for _, r := range leastLikely(c) {
+		title := "The numbers"
+		if several(c) {
+			title = r.Name
 		}
+		p.add(title, show(checkTables(r)...))
 	}
-	if several(c) {
-		p.do(checkOverview(c).write)
-		p.printf("\n")
-	}
-	for _, text := range checkVerdict(c, d) {
-		p.paragraph(text)
-	}
-	p.do(func(w io.Writer) error { return Warnings(w, c.Warnings) })
-	return p.err
+	p.add("Warnings", warn(c.Warnings))
+	p.addRepeat(run, "The same release, command and version give the same numbers, and cost no further ε.", fact{"Seed", fmt.Sprint(f.Plan.Seed)})
+	return p.write(w)
 }
 
 // several tells whether a check is of more releases than one, which have names and something
@@ -70,7 +78,7 @@ func checkSubject(c *check.Result, d *schema.Design) string {
 	if several(c) {
 		of, what = fmt.Sprintf(" at %d custodians", len(c.Releases)), "each release"
 	}
-	text := fmt.Sprintf("Posterior predictive check of %s%s, method %s, n = %d", Formula(d), of, c.Method, c.N)
+	text := fmt.Sprintf("Posterior predictive check of %s%s, method %s, n = %d", d.Formula(), of, c.Method, c.N)
 	if several(c) {
 		text += fmt.Sprintf(", %s pooling, %s covariates", c.Pooling, c.Covariates)
 	}
@@ -96,14 +104,11 @@ func checkTables(r *check.Release) []table {
 	return []table{entries, blocks, columns}
 }
 
-// checkOverview has a row for each release, and a column for each block: calibrated p-values
-// where there are any.
-func checkOverview(c *check.Result) table {
-	p := func(v check.PValue) string {
-		if v.Calibrated != nil {
-			return calibrated(v)
-		}
-		return number(v.P, 3)
+// checkOverview has a row for each of several releases, and a column for each block: calibrated
+// p-values where there are any.
+func checkOverview(c *check.Result) []block {
+	if !several(c) {
+		return nil
 	}
 	t := table{Header: []string{"p of", "x", "x x'", "y", "x y", "y²", "all sums"}, Left: 1, widest: []int{32}}
 	if c.Refits > 0 {
@@ -112,13 +117,23 @@ func checkOverview(c *check.Result) table {
 	for _, r := range c.Releases {
 		row := []string{r.Name}
 		for _, b := range r.Blocks {
-			row = append(row, p(b.PValue))
+			row = append(row, number(best(b.PValue), 3))
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	t.Rows = append(t.Rows, []string{"all releases", "", "", "", "", "", p(c.All)})
-	return t
+	t.Rows = append(t.Rows, []string{"all releases", "", "", "", "", "", number(best(c.All), 3)})
+	return show(t)
 }
+
+// best is the calibrated p-value, where there is one.
+func best(p check.PValue) float64 {
+	if p.Calibrated != nil {
+		return *p.Calibrated
+	}
+	return p.P
+}
+
+func isSmall(p check.PValue) bool { return best(p) <= smallP }
 
 func calibrated(p check.PValue) string {
 	if p.Calibrated == nil {
@@ -214,13 +229,6 @@ func unshared(c *check.Result) string {
 	return "They may not share " + strings.Join(ways, ", or ") + "."
 }
 
-func isSmall(p check.PValue) bool {
-	if p.Calibrated != nil {
-		return *p.Calibrated <= smallP
-	}
-	return p.P <= smallP
-}
-
 // checkOutside names the columns whose normal law does not fit between the bounds.
 func checkOutside(c *check.Release) string {
 	var names []string
@@ -233,4 +241,70 @@ func checkOutside(c *check.Release) string {
 		return ""
 	}
 	return fmt.Sprintf("Not normal, or clamped: %s. The normal law that fits the sums would put more than %s%% of the rows outside the public bounds, where none can be.", strings.Join(names, ", "), exactly(100*muchOutside))
+}
+
+// The height of an entry in a picture, and of the rest; the width of a release's name, and
+// of a column's, of which a product has two.
+const (
+	checkRow     = 0.6 * vg.Centimeter
+	checkMargins = 2.2 * vg.Centimeter
+	checkName    = 6 * vg.Centimeter
+	checkFactor  = (checkName - 12) / 2
+)
+
+// CheckPlot draws each released sum against the law of replicated ones, a row each,
+// in units of their standard deviation from their mean: a thin bar for 95 % of the
+// replicates, a thick one for half of them, a point for the release. Several releases stand
+// each below its name.
+func CheckPlot(c *check.Result, d *schema.Design) *Figure {
+	p := newPlot()
+	p.X.Label.Text = "distance from the replicates' mean, in standard deviations"
+	p.Y.Label.Text = "sum of"
+	p.X.Label.Padding, p.X.Tick.Marker = 4, linearTicks{pageRoom, 1}
+	var names, rows []string
+	checks := leastLikely(c)
+	for _, r := range checks {
+		names = append(names, r.Name)
+	}
+	short, sums := shortNames(newPlot().Y.Tick.Label, checkName, names...), sumLabels(checks)
+	drawn, reach := &bars{wide: wideLine, half: halfLine, mark: barMark}, 2.5
+	for _, r := range checks {
+		if len(checks) > 1 {
+			rows = append(rows, short[r.Name])
+		}
+		for _, e := range r.Entries {
+			distance := func(v float64) float64 { return (v - e.Mean) / e.SD }
+			b := bar{-float64(len(rows)), distance(e.Q2_5), distance(e.Q97_5), distance(e.Q25), distance(e.Q75), distance(e.Z)}
+			drawn.all, rows = append(drawn.all, b), append(rows, sums[e.Label])
+			reach = max(reach, 1.1*math.Abs(b.at), -1.1*b.low, 1.1*b.high)
+		}
+	}
+	nameRows(p, rows)
+	upright(p, 0)
+	p.Add(drawn)
+	p.X.Min, p.X.Max = -reach, reach
+	f := alone("check", "Posterior predictive check: "+d.Formula().String(), p, checkMargins+vg.Length(len(rows))*checkRow,
+		Key{Name: "released", mark: barMark}, Key{Name: "half of the replicates", LineStyle: halfLine}, Key{Name: "95 % of the replicates", LineStyle: wideLine})
+	f.caption = "Each released sum against those of replicated releases, in their standard deviations: a point outside the thin bar is one that the fitted model makes less than one time in twenty."
+	return f
+}
+
+// sumLabels gives the label of each sum the one that a picture shows: short names of columns,
+// joined as the label joins those.
+func sumLabels(checks []*check.Release) map[string]string {
+	var names []string
+	for _, c := range checks {
+		for _, column := range c.Columns {
+			names = append(names, column.Label)
+		}
+	}
+	short := shortNames(newPlot().Y.Tick.Label, checkFactor, names...)
+	shown := maps.Clone(short)
+	for a := range short {
+		shown[a+"²"] = short[a] + "²"
+		for b := range short {
+			shown[a+" × "+b] = short[a] + " × " + short[b]
+		}
+	}
+	return shown
 }

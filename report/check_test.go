@@ -67,7 +67,7 @@ func TestCheck(t *testing.T) {
 func TestPlotCheck(t *testing.T) {
 	d := made().Schema
 	var svg, raster bytes.Buffer
-	if err := report.PlotCheck(&svg, checkOf(true), &d, "svg"); err != nil {
+	if err := report.CheckPlot(checkOf(true), &d).Write(&svg, "svg"); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"educ × a", "income²", "released", "replicates", "standard deviations"} {
@@ -75,13 +75,13 @@ func TestPlotCheck(t *testing.T) {
 			t.Errorf("the SVG has no %q", text)
 		}
 	}
-	if err := report.PlotCheck(&raster, checkOf(true), &d, "png"); err != nil {
+	if err := report.CheckPlot(checkOf(true), &d).Write(&raster, "png"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := png.Decode(&raster); err != nil {
 		t.Error(err)
 	}
-	if err := report.PlotCheck(io.Discard, checkOf(true), &d, "bmp"); err == nil {
+	if err := report.CheckPlot(checkOf(true), &d).Write(io.Discard, "bmp"); err == nil {
 		t.Error("bmp was taken")
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -21,16 +20,7 @@ import (
 // row for each method, size and budget, why methods refused, and what the columns are.
 // times are the cells'.
 func Comparison(w io.Writer, s *calibration.Comparison, times []calibration.Runtime) error {
-	p := &printer{w: w}
-	p.paragraph(comparisonStatement(s))
-	p.printf("\n")
-	p.do(comparisonTable(s, times).write)
-	p.printf("\n")
-	p.paragraph(comparisonLegend(s))
-	if texts := refusals(s); texts != nil {
-		p.do(func(w io.Writer) error { return Warnings(w, texts) })
-	}
-	return p.err
+	return write(w, say(comparisonStatement(s)), show(comparisonTable(s, times)), say(comparisonLegend(s)), warn(refusals(s)))
 }
 
 func comparisonStatement(s *calibration.Comparison) string {
@@ -64,25 +54,24 @@ var measures = map[string]struct {
 // secondsPanel is beside those of measures.
 const secondsPanel = "seconds"
 
-// comparisonTable has a row for each cell; the first left columns name it.
+// comparisonTable has a row for each cell.
 func comparisonTable(s *calibration.Comparison, times []calibration.Runtime) table {
-	t := table{Rows: make([][]string, len(s.Cells)), Left: 4}
-	column := func(name string, cell func(i int, c *calibration.ComparedCell) string) {
-		t.column(name, false, func(i int) string { return cell(i, &s.Cells[i]) })
-	}
-	column("n", func(_ int, c *calibration.ComparedCell) string { return strconv.FormatInt(c.N, 10) })
-	column("p", func(_ int, c *calibration.ComparedCell) string { return strconv.Itoa(c.P) })
-	column("eps", func(_ int, c *calibration.ComparedCell) string { return exactly(c.Epsilon) })
-	column("method", func(_ int, c *calibration.ComparedCell) string { return c.Method })
+	t := table{Header: []string{"n", "p", "eps", "method"}, Left: 4}
 	for _, name := range s.Has() {
-		column(measures[name].header, func(_ int, c *calibration.ComparedCell) string { return meanAndSD(c.Get(name)) })
+		t.Header = append(t.Header, measures[name].header)
 	}
-	column("sec", func(i int, c *calibration.ComparedCell) string {
-		if c.Refused {
-			return "-"
+	t.Header = append(t.Header, measures[secondsPanel].header)
+	for i := range s.Cells {
+		c, seconds := &s.Cells[i], "-"
+		if !c.Refused {
+			seconds = fmt.Sprintf("%.2g", times[i].Median)
 		}
-		return fmt.Sprintf("%.2g", times[i].Median)
-	})
+		row := []string{strconv.FormatInt(c.N, 10), strconv.Itoa(c.P), exactly(c.Epsilon), c.Method}
+		for _, name := range s.Has() {
+			row = append(row, meanAndSD(c.Get(name)))
+		}
+		t.Rows = append(t.Rows, append(row, seconds))
+	}
 	return t
 }
 
@@ -149,12 +138,29 @@ const mostSeries = 6
 // it for each size and budget the mean over trials and a standard deviation to either side.
 // It is an error if there are more than six sizes and budgets.
 func ComparisonPlot(s *calibration.Comparison, times []calibration.Runtime) (*Figure, error) {
-	v := newComparisonView(s)
+	v := &comparisonView{summary: s}
+	for _, c := range s.Cells {
+		if !slices.Contains(v.methods, c.Method) {
+			v.methods = append(v.methods, c.Method)
+		}
+		if at := (scene{p: c.P, n: c.N, epsilon: c.Epsilon}); !slices.Contains(v.series, at) {
+			v.series = append(v.series, at)
+		}
+	}
 	if len(v.series) > mostSeries {
 		return nil, fmt.Errorf("a picture shows at most %d sizes and budgets, and there are %d: run fewer, or draw summary.csv", mostSeries, len(v.series))
 	}
-	f := &Figure{Name: "comparison", title: v.title(), keys: v.keys(), columns: 2}
-	if len(v.series) > 3 {
+	title := "Methods on simulated rows"
+	if s.Table != "" {
+		title = "Methods on " + s.Table + " (no privacy: a study)"
+	}
+	shared, own := apart(v.series)
+	v.keys = SeriesKeys(own...)
+	f := &Figure{Name: "comparison", title: title + shared, columns: 2}
+	if len(own) > 1 {
+		f.keys = v.keys
+	}
+	if len(own) > 3 {
 		f.columns = 3 // for the keys
 	}
 	for _, name := range s.Has() {
@@ -178,53 +184,27 @@ func ComparisonPlot(s *calibration.Comparison, times []calibration.Runtime) (*Fi
 type comparisonView struct {
 	summary *calibration.Comparison
 	methods []string
-	series  []scene // a colour each
+	series  []scene
+	keys    []Key // of series
 }
 
-func newComparisonView(s *calibration.Comparison) *comparisonView {
-	v := &comparisonView{summary: s}
-	for _, c := range s.Cells {
-		if !slices.Contains(v.methods, c.Method) {
-			v.methods = append(v.methods, c.Method)
-		}
-		if at := (scene{p: c.P, n: c.N, epsilon: c.Epsilon}); !slices.Contains(v.series, at) {
-			v.series = append(v.series, at)
-		}
+// apart names sizes and budgets: by what all share, each part behind a comma, and by what tells
+// each from others.
+func apart(series []scene) (shared string, own []string) {
+	own, parts := make([]string, len(series)), make([][]string, len(series))
+	for i, at := range series {
+		parts[i] = []string{fmt.Sprintf("n = %d", at.n), fmt.Sprintf("p = %d", at.p), "ε = " + exactly(at.epsilon)}
 	}
-	return v
-}
-
-func (v *comparisonView) title() string {
-	text := "Methods on simulated rows"
-	if v.summary.Table != "" {
-		text = "Methods on " + v.summary.Table + " (no privacy: a study)"
-	}
-	return strings.Join(append([]string{text}, v.name(v.series[0], true)...), ", ")
-}
-
-// name is the part of a size and budget that all share, or that tells it from others.
-func (v *comparisonView) name(at scene, shared bool) (parts []string) {
-	add := func(text func(scene) string) {
-		differs := func(other scene) bool { return text(other) != text(at) }
-		if slices.ContainsFunc(v.series, differs) != shared {
-			parts = append(parts, text(at))
+	for k, text := range parts[0] {
+		if !slices.ContainsFunc(parts, func(other []string) bool { return other[k] != text }) {
+			shared += ", " + text
+			continue
+		}
+		for i := range own {
+			own[i] = strings.TrimPrefix(own[i]+", "+parts[i][k], ", ")
 		}
 	}
-	add(func(d scene) string { return fmt.Sprintf("n = %d", d.n) })
-	add(func(d scene) string { return fmt.Sprintf("p = %d", d.p) })
-	add(func(d scene) string { return "ε = " + exactly(d.epsilon) })
-	return parts
-}
-
-func (v *comparisonView) keys() []Key {
-	if len(v.series) == 1 {
-		return nil
-	}
-	var names []string
-	for _, at := range v.series {
-		names = append(names, strings.Join(v.name(at, false), ", "))
-	}
-	return SeriesKeys(names...)
+	return shared, own
 }
 
 // measure is NaN where there is none, or it says nothing: the posterior without privacy is
@@ -241,90 +221,62 @@ func (v *comparisonView) measure(i int, name string) (mean, sd float64) {
 	return m.Mean, sd
 }
 
-// add adds a panel, unless no cell has a value.
+// add adds a panel, unless no cell has a value: a row for each method, in it a bar for each size
+// and budget.
 func (v *comparisonView) add(f *Figure, name string, value func(i int) (mean, sd float64)) {
-	p, rows := newPlot(), len(v.methods)
-	marks, low, high, best := &whiskers{}, math.Inf(1), math.Inf(-1), math.Inf(-1)
-	isLog := measures[name].log
+	p, of, isCoverage := newPlot(), measures[name], name == calibration.MeasureCoverage
+	drawn := make([]*bars, len(v.series))
+	for k, key := range v.keys {
+		drawn[k] = &bars{wide: draw.LineStyle{Color: key.Color, Width: 1.2}, mark: key.mark}
+	}
+	low, high, best := math.Inf(1), math.Inf(-1), math.Inf(-1)
 	for i, c := range v.summary.Cells {
 		mean, sd := value(i)
-		if math.IsNaN(mean) || isLog && !(mean > 0) {
+		if math.IsNaN(mean) || of.log && !(mean > 0) {
 			continue
 		}
 		k := slices.Index(v.series, scene{p: c.P, n: c.N, epsilon: c.Epsilon})
 		shift := (float64(k) + 0.5 - float64(len(v.series))/2) * 0.7 / float64(len(v.series))
-		w := whisker{mean, mean - sd, mean + sd, float64(rows-1-slices.Index(v.methods, c.Method)) - shift, k}
-		if isLog {
-			w.low = max(w.low, mean/10)
+		b := bar{y: -float64(slices.Index(v.methods, c.Method)) - shift, low: mean - sd, high: mean + sd, at: mean}
+		if of.log {
+			b.low = max(b.low, mean/10)
 		}
-		if name == calibration.MeasureCoverage {
-			w.low, w.high = max(0, w.low), min(1, w.high)
+		if isCoverage {
+			b.low, b.high = max(0, b.low), min(1, b.high)
 		}
-		low, high, best = min(low, w.low), max(high, w.high), max(best, mean)
-		marks.all = append(marks.all, w)
+		low, high, best = min(low, b.low), max(high, b.high), max(best, mean)
+		drawn[k].all = append(drawn[k].all, b)
 	}
-	if marks.all == nil {
+	if low > high {
 		return
 	}
-	if p.Title.Text = measures[name].title; name == calibration.MeasureCoverage && v.summary.Table != "" {
+	if p.Title.Text = of.title; isCoverage && v.summary.Table != "" {
 		p.Title.Text = "coverage of 90 % predictive intervals"
 	}
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = low-0.05*(high-low), high+0.05*(high-low), -0.6, float64(rows)-0.4
+	nameRows(p, v.methods)
+	left, right := low-0.05*(high-low), high+0.05*(high-low)
 	switch {
-	case isLog:
+	case of.log:
 		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, logTicks{namesRoom}
-		p.X.Min, p.X.Max = low/1.3, high*1.3
-	case name == calibration.MeasureCoverage:
-		p.X.Min, p.X.Max = -0.03, 1.03
+		left, right = low/1.3, high*1.3
+	case isCoverage:
+		left, right = -0.03, 1.03
 		p.X.Tick.Marker = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 0.5, Label: "50 %"}, {Value: calibration.ComparisonLevel, Label: "90 %"}}
-		p.Add(level(calibration.ComparisonLevel, p))
+		upright(p, calibration.ComparisonLevel)
 	case name == calibration.MeasureLogScore:
-		p.X.Min, p.X.Max = max(p.X.Min, best-worstScore), min(p.X.Max, best+0.3)
+		left, right = max(left, best-worstScore), min(right, best+0.3)
 	}
-	if low == high && !isLog {
-		p.X.Min, p.X.Max = low-1, high+1
+	if low == high && !of.log {
+		left, right = low-1, high+1
 	}
-	names := make(plot.ConstantTicks, rows)
-	for i, method := range v.methods {
-		names[i] = plot.Tick{Value: float64(rows - 1 - i), Label: method}
+	for _, b := range drawn {
+		p.Add(b)
 	}
-	p.Y.Tick.Marker, p.Y.Tick.Length = names, 0
-	p.Add(marks)
-	height := 2.4*vg.Centimeter + vg.Length(rows)*(0.3+0.14*vg.Length(len(v.series)))*vg.Centimeter
+	p.X.Min, p.X.Max = left, right
+	rows := vg.Length(len(v.methods))
+	height := 2.4*vg.Centimeter + rows*(0.3+0.14*vg.Length(len(v.series)))*vg.Centimeter
 	f.panels = append(f.panels, panel{plot: p, width: 9 * vg.Centimeter, height: height})
-}
-
-// level is a vertical line.
-func level(x float64, p *plot.Plot) plot.Plotter {
-	l := &plotter.Line{XYs: plotter.XYs{{X: x, Y: p.Y.Min}, {X: x, Y: p.Y.Max}}}
-	l.LineStyle = draw.LineStyle{Color: middleGrey, Width: 1, Dashes: []vg.Length{3, 2}}
-	return l
 }
 
 // worstScore is how far below the best a mean log density is still told apart.
 const worstScore = 2
-
-// whisker is a mean and what lies about it, in the colour of a series.
-type whisker struct {
-	mean, low, high, y float64
-	series             int
-}
-
-// whiskers are drawn as far as the panel goes: a mean that lies beyond it is a ring at its
-// edge.
-type whiskers struct{ all []whisker }
-
-// Plot implements plot.Plotter.
-func (w *whiskers) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	inside := func(v float64) vg.Length { return x(min(p.X.Max, max(p.X.Min, v))) }
-	for _, a := range w.all {
-		colour := seriesColours[a.series]
-		c.StrokeLine2(draw.LineStyle{Color: colour, Width: 1.2}, inside(a.low), y(a.y), inside(a.high), y(a.y))
-		glyph := draw.GlyphStyle{Color: colour, Radius: 2.4, Shape: seriesMarks[a.series]}
-		if a.mean < p.X.Min {
-			glyph.Shape = draw.RingGlyph{}
-		}
-		c.DrawGlyph(glyph, vg.Point{X: inside(a.mean), Y: y(a.y)})
-	}
-}

@@ -47,15 +47,12 @@ func (d drawing) write(w io.Writer, format string) error {
 		_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(w)
 		return err
 	}
-	picture, err := d.svg(true)
-	if err == nil {
-		_, err = io.WriteString(w, picture)
-	}
+	_, err := io.WriteString(w, d.svg(true))
 	return err
 }
 
 // svg draws on white, or on nothing.
-func (d drawing) svg(ground bool) (string, error) {
+func (d drawing) svg(ground bool) string {
 	c := vgsvg.New(d.width, d.height)
 	area := draw.New(c)
 	if ground {
@@ -65,10 +62,10 @@ func (d drawing) svg(ground bool) (string, error) {
 	d.draw(area)
 	var b strings.Builder
 	if _, err := c.WriteTo(&b); err != nil {
-		return "", err
+		panic(err) // not of a Builder
 	}
 	text := strings.ReplaceAll(b.String(), "font-family:Liberation Sans", svgFonts)
-	return svgText.ReplaceAllStringFunc(text, withLength), nil
+	return svgText.ReplaceAllStringFunc(text, withLength)
 }
 
 // svgText is a text of vgsvg: its attributes, the font's size, and what it says.
@@ -142,15 +139,8 @@ var (
 // inline draws for a page: in its colours, which follow the reader's choice of light
 // or dark, and on its ground. The label is for those who do not see the picture; where
 // it is empty they miss nothing.
-func (d drawing) inline(label string) (template.HTML, error) {
-	text, err := d.svg(false)
-	if err != nil {
-		return "", err
-	}
-	_, text, ok := strings.Cut(text, "<svg ")
-	if !ok {
-		return "", fmt.Errorf("plot: no SVG in %.40q", text)
-	}
+func (d drawing) inline(label string) template.HTML {
+	_, text, _ := strings.Cut(d.svg(false), "<svg ")
 	text = svgStyle.ReplaceAllStringFunc(text, func(style string) string {
 		return svgColour.ReplaceAllStringFunc(svgFont.ReplaceAllString(style, ""), pageColour)
 	})
@@ -158,7 +148,7 @@ func (d drawing) inline(label string) (template.HTML, error) {
 	if label != "" {
 		about = fmt.Sprintf(`role="img" aria-label="%s"`, template.HTMLEscapeString(label))
 	}
-	return template.HTML("<svg " + about + " " + strings.TrimSpace(text)), nil
+	return template.HTML("<svg " + about + " " + strings.TrimSpace(text))
 }
 
 // pageColour is the style sheet's name of #RRGGBB. One that it does not know, which
@@ -173,32 +163,23 @@ func pageColour(hex string) string {
 }
 
 // picture puts a figure on a page.
-func (f *Figure) picture() (*picture, error) {
+func (f *Figure) picture() *picture {
 	p := &picture{Caption: strings.TrimSpace(f.caption + " " + f.note), Wide: f.whole}
 	for _, k := range f.keys {
-		sample, err := k.sample()
-		if err != nil {
-			return nil, err
-		}
-		p.Keys = append(p.Keys, pictureKey{k.Name, sample})
+		p.Keys = append(p.Keys, pictureKey{k.Name, k.sample()})
 	}
 	if f.whole {
-		svg, err := f.body().inline(f.title)
-		p.Panels = []template.HTML{svg}
-		return p, err
+		p.Panels = []template.HTML{f.body().inline(f.title)}
+		return p
 	}
 	for _, panel := range f.panels {
-		svg, err := drawing{panel.width, panel.height, panel.draw}.inline(f.title + ": " + panel.plot.Title.Text)
-		if err != nil {
-			return nil, err
-		}
-		p.Panels = append(p.Panels, svg)
+		p.Panels = append(p.Panels, drawing{panel.width, panel.height, panel.draw}.inline(f.title+": "+panel.plot.Title.Text))
 	}
-	return p, nil
+	return p
 }
 
 // sample is a piece of the line, and the mark, that the key explains.
-func (k Key) sample() (template.HTML, error) {
+func (k Key) sample() template.HTML {
 	const width, height = keyLine, 9
 	return drawing{width, height, func(c draw.Canvas) {
 		keysInLine{{LineStyle: k.LineStyle, mark: k.mark}}.draw(draw.Crop(c, -panelGap, 0, 0, 0), newPlot().Legend.TextStyle, height/2)

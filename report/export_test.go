@@ -1,6 +1,12 @@
 package report
 
-import "gonum.org/v1/plot"
+import (
+	"io"
+
+	"gonum.org/v1/plot"
+
+	"github.com/dpreg/dpreg/posterior"
+)
 
 // Plots are the panels of a figure.
 func (f *Figure) Plots() (plots []*plot.Plot) {
@@ -8,4 +14,14 @@ func (f *Figure) Plots() (plots []*plot.Plot) {
 		plots = append(plots, p.plot)
 	}
 	return plots
+}
+
+// Table writes the table of a summary.
+func Table(w io.Writer, s *posterior.Summary, all bool) error {
+	return write(w, show(summaryTable(s, all)))
+}
+
+// Lines writes what goes below that table.
+func Lines(w io.Writer, s *posterior.Summary, prices []float64) error {
+	return write(w, say(diagnosed(s), priced(s, prices)), warn(s.Warnings))
 }

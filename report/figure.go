@@ -35,7 +35,7 @@ type panel struct {
 // that can be read, and of one that is alone.
 const (
 	panelWidth  = 7 * vg.Centimeter
-	panelHeight = 4.8 * vg.Centimeter
+	panelHeight = 5.2 * vg.Centimeter
 	aloneWidth  = 17.5 * vg.Centimeter
 	aloneHeight = 9.5 * vg.Centimeter
 )

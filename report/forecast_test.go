@@ -74,7 +74,7 @@ func TestForecastPlot(t *testing.T) {
 	} {
 		c.f.Points[0].Slopes[0].WidthError = math.NaN()
 		var svg, raster bytes.Buffer
-		if err := report.ForecastPlot(&svg, c.f, report.ForecastOptions{}, "svg"); err != nil {
+		if err := report.ForecastPlot(c.f, report.ForecastOptions{}).Write(&svg, "svg"); err != nil {
 			t.Fatal(err)
 		}
 		for _, text := range c.says {
@@ -86,7 +86,7 @@ func TestForecastPlot(t *testing.T) {
 		if drawn := strings.Count(svg.String(), "dasharray:6,4") + strings.Count(svg.String(), "A3,3 0 1 1")/2; drawn < 2 {
 			t.Errorf("%v: without noise is drawn %d times, in the key and in the panel", c.says, drawn)
 		}
-		if err := report.ForecastPlot(&raster, c.f, report.ForecastOptions{}, "png"); err != nil {
+		if err := report.ForecastPlot(c.f, report.ForecastOptions{}).Write(&raster, "png"); err != nil {
 			t.Fatal(err)
 		}
 		picture, err := png.Decode(&raster)
@@ -94,7 +94,7 @@ func TestForecastPlot(t *testing.T) {
 			t.Errorf("%v: %v", picture.Bounds(), err)
 		}
 	}
-	if err := report.ForecastPlot(io.Discard, foreseen(0, []float64{1}, 9), report.ForecastOptions{}, "bmp"); err == nil {
+	if err := report.ForecastPlot(foreseen(0, []float64{1}, 9), report.ForecastOptions{}).Write(io.Discard, "bmp"); err == nil {
 		t.Error("a format that is not there is drawn")
 	}
 }
@@ -114,6 +114,7 @@ func whatIf() *whatif.Answers {
 
 func TestWhatIf(t *testing.T) {
 	stands, wider, turns := whatIf(), whatIf(), whatIf()
+	wider.Moved, turns.Moved = true, true
 	wider.Variants[0].Effects[1].Width = 0.6
 	wider.Variants[1].Reason = "R-hat of educ is 1.050, above 1.02"
 	turns.Variants[1].Effects[1].Sign, turns.Variants[1].Effects[1].Changed = -1, true
@@ -131,7 +132,7 @@ func TestForecastWriteErrors(t *testing.T) {
 	f := foreseen(0.3, []float64{1, 2}, 100)
 	for name, write := range map[string]func(io.Writer) error{
 		"Forecast":     func(w io.Writer) error { return report.Forecast(w, f, report.ForecastOptions{}) },
-		"ForecastPlot": func(w io.Writer) error { return report.ForecastPlot(w, f, report.ForecastOptions{}, "svg") },
+		"ForecastPlot": func(w io.Writer) error { return report.ForecastPlot(f, report.ForecastOptions{}).Write(w, "svg") },
 		"WhatIf":       func(w io.Writer) error { return report.WhatIf(w, whatIf()) },
 	} {
 		for left := 0; left < 600; left += 149 {

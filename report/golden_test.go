@@ -104,13 +104,7 @@ func TestLines(t *testing.T) {
 	s := incomes()
 	s.Parameters[6] = s.Parameters[1]
 	wantNarrow(t, golden(t, "lines", func(w io.Writer) error {
-		if err := report.Diagnostics(w, s); err != nil {
-			return err
-		}
-		if err := report.Price(w, s, []float64{3.051, 1, 12.34, 123.4}); err != nil {
-			return err
-		}
-		return report.Warnings(w, s.Warnings)
+		return report.Lines(w, s, []float64{3.051, 1, 12.34, 123.4})
 	}))
 }
 

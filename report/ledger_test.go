@@ -1,14 +1,10 @@
 package report_test
 
 import (
-	"bytes"
 	"context"
-	"image/png"
 	"io"
 	"math/big"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -74,40 +70,4 @@ func TestLedger(t *testing.T) {
 		}
 		return nil
 	}))
-}
-
-// start is where the last line of a style begins on the x axis.
-func start(svg, style string) (x string) {
-	for _, found := range regexp.MustCompile(`d="M([^,]*),[^"]*" style="fill:none;stroke:`+style).FindAllStringSubmatch(svg, -1) {
-		x = found[1]
-	}
-	return x
-}
-
-func TestPlotLedger(t *testing.T) {
-	for _, h := range []*ledger.History{charged(t, ledger.Auto, 6), charged(t, ledger.Sum, 2), charged(t, ledger.Auto, 0)} {
-		var picture, text bytes.Buffer
-		if err := report.PlotLedger(&picture, h, "png"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := png.Decode(&picture); err != nil {
-			t.Error(err)
-		}
-		if err := report.PlotLedger(&text, h, "svg"); err != nil {
-			t.Fatal(err)
-		}
-		gaussian := strings.Contains(text.String(), "by the count of Gaussian noise")
-		if !strings.Contains(text.String(), "größe.csv") || gaussian != (len(h.Entries) > 2) {
-			t.Errorf("the count of Gaussian noise is drawn: %v\n%s", gaussian, text.String())
-		}
-		if used, budget := start(text.String(), "#99C7E0"), start(text.String(), "#000000;stroke-dasharray"); used == "" || used != budget {
-			t.Errorf("what is used begins at %s, the budget at %s", used, budget)
-		}
-		if most := strings.Contains(text.String(), ">150<"); len(h.Entries) <= 2 && most || !strings.Contains(text.String(), ">100<") {
-			t.Errorf("%d releases: 150 %% is marked: %v\n%s", len(h.Entries), most, text.String())
-		}
-	}
-	if err := report.PlotLedger(io.Discard, charged(t, ledger.Auto, 1), "gif"); err == nil {
-		t.Error("a GIF was drawn")
-	}
 }

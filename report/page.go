@@ -2,9 +2,11 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -21,19 +23,6 @@ type section struct {
 	Title  string
 	Blocks []block
 }
-
-// block is one thing of a section: the field that is not empty.
-type block struct {
-	Text    string
-	Warning string
-	Table   *table
-	Picture *picture
-	Facts   []fact
-	Command string
-}
-
-// fact is a line of a list: what is the case of what.
-type fact struct{ Name, Value string }
 
 // picture is a figure on a page.
 type picture struct {
@@ -81,40 +70,30 @@ func (p *page) write(w io.Writer) error {
 	return err
 }
 
-// paragraphs makes a block of each text.
-func paragraphs(texts ...string) []block {
-	var blocks []block
-	for _, text := range texts {
-		blocks = append(blocks, block{Text: text})
-	}
-	return blocks
-}
-
 // add puts a section at the end, unless it is empty.
-func (p *page) add(title string, blocks ...block) {
-	if blocks != nil {
+func (p *page) add(title string, parts ...[]block) {
+	if blocks := slices.Concat(parts...); blocks != nil {
 		p.Sections = append(p.Sections, section{title, blocks})
 	}
 }
 
-// addWarnings adds those that a result comes with.
-func (p *page) addWarnings(warnings []string) {
-	var blocks []block
-	for _, text := range warnings {
-		blocks = append(blocks, block{Warning: warned(text)})
-	}
-	p.add("Warnings", blocks...)
-}
-
 // addRepeat ends a page: how to come by the same result.
 func (p *page) addRepeat(r Run, how string, facts ...fact) {
-	command := r.Repeat
-	if command == "" {
-		command = r.Command
-	}
 	if r.Release != "" {
 		facts = append(facts, fact{"Release", r.Release}, fact{"SHA-256 of the release", r.Digest})
 	}
 	facts = append(facts, fact{"Version of dpreg", r.Version})
-	p.add("How to repeat it", block{Text: how}, block{Command: command}, block{Facts: facts})
+	p.add("How to repeat it", []block{{Text: how}, {Command: cmp.Or(r.Repeat, r.Command)}, {Facts: facts}})
+}
+
+// picturesOf makes a block of each figure whose name begins with one of these.
+func picturesOf(figures []*Figure, names ...string) (blocks []block) {
+	for _, name := range names {
+		for _, f := range figures {
+			if strings.HasPrefix(f.Name, name) {
+				blocks = append(blocks, block{Picture: f.picture()})
+			}
+		}
+	}
+	return blocks
 }

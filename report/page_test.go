@@ -21,11 +21,7 @@ var ran = report.Run{
 }
 
 func fitPage(w io.Writer, f, naive *dpreg.Fit, what *whatif.Answers) error {
-	figures, err := report.FitPlots(f, naive, report.Options{})
-	if err != nil {
-		return err
-	}
-	return report.FitPage(w, f, what, figures, report.Options{}, ran)
+	return report.FitPage(w, f, what, report.FitPlots(f, naive, report.Options{}), report.Options{}, ran)
 }
 
 var anySVG = regexp.MustCompile(`(?s)<svg .*?</svg>`)

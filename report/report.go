@@ -1,119 +1,324 @@
-// Package report writes results as text: the table of a fit and the lines that
-// go with it, and what a release says. Text is for people, at most 80 columns
+// Package report writes results as text, pictures and pages: fits, checks, plans, studies
+// and what releases say. Text is for people, at most 80 columns
 // wide where names are reasonable; programs read the JSON of package posterior.
 package report
 
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
-	"github.com/dpreg/dpreg"
-	"github.com/dpreg/dpreg/posterior"
-	"github.com/dpreg/dpreg/schema"
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
 )
 
-// Options say how a fit is written.
-type Options struct {
-	Units dpreg.Units // empty: dpreg.Original
-	Level float64     // of the intervals; 0: posterior.DefaultLevel
-	All   bool        // sigma2, mean(x), var(x) and cov(x, w) as well
+// block is one thing of a result: the field that is not empty. A table may have a text right
+// below it.
+type block struct {
+	Table   *table
+	Text    string
+	Warning string
+	Picture *picture
+	Facts   []fact
+	Command string
 }
 
-// fill puts defaults where nothing was said.
-func (o *Options) fill() {
-	if o.Units == "" {
-		o.Units = dpreg.Original
+// fact is a line of a list: what is the case of what.
+type fact struct{ Name, Value string }
+
+// say makes a block of each text that says something.
+func say(texts ...string) (blocks []block) {
+	for _, text := range texts {
+		if text != "" {
+			blocks = append(blocks, block{Text: text})
+		}
 	}
-	if o.Level == 0 {
-		o.Level = posterior.DefaultLevel
-	}
+	return blocks
 }
 
-// Fit writes the whole result: what was released, the table, the diagnostics,
-// the price of privacy and the warnings. It panics on units or a level that do
-// not exist.
-func Fit(w io.Writer, f *dpreg.Fit, o Options) error {
-	o.fill()
-	s := f.Summary(o.Units, o.Level)
-	p := &printer{w: w}
-	said := p.promises(f)
-	p.paragraph(Formula(f.Design) + ", " + subject(f, o.Units))
-	if f.Why != "" {
-		p.paragraph(chosen(f))
+// warn makes a block of each warning.
+func warn(warnings []string) (blocks []block) {
+	for _, text := range warnings {
+		blocks = append(blocks, block{Warning: "Warning: " + strings.TrimRight(text, ".") + "."})
 	}
-	p.printf("\n")
-	p.do(func(w io.Writer) error { return Table(w, s, o.All) })
-	p.printf("\n")
-	if text := leftOut(s, o.All); text != "" {
-		p.paragraph(text)
-	}
-	p.do(func(w io.Writer) error { return Diagnostics(w, s) })
-	if price := f.PriceOfPrivacy(); price != nil {
-		p.do(func(w io.Writer) error { return Price(w, s, price) })
-	}
-	if text := shrunk(f, o.Units); text != "" {
-		p.paragraph(text)
-	}
-	p.do(func(w io.Writer) error { return Warnings(w, unsaid(s.Warnings, said)) })
-	return p.err
+	return blocks
 }
 
-// promises writes what the releases promise, and returns the warnings that it gave.
-func (p *printer) promises(f *dpreg.Fit) (said []string) {
-	switch len(f.Custodians) {
-	case 0:
-		return nil
-	case 1:
-		r := f.Custodians[0].Release
-		p.do(func(w io.Writer) error { return Statement(w, r) })
-		said = r.Warnings()
-	default:
-		p.do(func(w io.Writer) error { return custodiansTable(f).write(w) })
-		p.paragraph(custodiansWords(f))
+// show makes a block of each table.
+func show(tables ...table) []block {
+	blocks := make([]block, len(tables))
+	for i := range tables {
+		blocks[i].Table = &tables[i]
 	}
-	p.printf("\n")
-	return said
+	return blocks
 }
 
-// unsaid leaves out the warnings that were given before.
-func unsaid(warnings, said []string) []string {
-	return slices.DeleteFunc(slices.Clone(warnings), func(text string) bool { return slices.Contains(said, text) })
+// blank is an empty line of a text.
+var blank = []block{{}}
+
+// write writes blocks as text, with an empty line around each table.
+func write(w io.Writer, parts ...[]block) error {
+	var b strings.Builder
+	apart := false // from what was before
+	for i, x := range slices.Concat(parts...) {
+		text := x.Text + x.Warning
+		if x.Table == nil && text == "" {
+			apart = true
+			continue
+		}
+		if apart || x.Table != nil && i > 0 {
+			b.WriteByte('\n')
+		}
+		if apart = x.Table != nil; apart {
+			if err := x.Table.write(&b); err != nil {
+				return err
+			}
+		}
+		if text != "" {
+			b.WriteString(wrap(text) + "\n")
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
-// chosen says which engine was taken, and why.
-func chosen(f *dpreg.Fit) string {
-	return fmt.Sprintf("Method %s was taken: %s.", f.Method, f.Why)
+// count writes a number of things.
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return strconv.Itoa(n) + " " + what
 }
 
-// Formula writes a design as one types it.
-func Formula(d *schema.Design) string {
-	text := d.Response.Name + " ~ "
-	text += strings.Join(d.Terms(), " + ")
-	if !d.Intercept {
-		text += " - 1"
+// table is rows of cells below a header, the first Left columns aligned left and the
+// others right.
+type table struct {
+	Header []string
+	Rows   [][]string
+	Left   int
+	widest []int // most characters of a line of the first columns, which are folded; nil: any
+}
+
+// column adds a column with a cell for each row; false leaves out one that is empty and, where
+// names is true, one that names what all rows share.
+func (t *table) column(header string, names bool, cell func(i int) string) bool {
+	cells := make([]string, len(t.Rows))
+	for i := range cells {
+		cells[i] = cell(i)
+	}
+	if kinds := slices.Compact(slices.Clone(cells)); len(kinds) < 2 && (names || slices.Contains(kinds, "")) {
+		return false
+	}
+	t.Header = append(t.Header, header)
+	for i, text := range cells {
+		t.Rows[i] = append(t.Rows[i], text)
+	}
+	return true
+}
+
+// joined makes one column of those that name a row, so that a narrow screen shows all
+// of the name while numbers scroll past it.
+func (t table) joined() table {
+	join := func(row []string) []string {
+		name := slices.DeleteFunc(slices.Clone(row[:t.Left]), func(part string) bool { return part == "" })
+		return append([]string{strings.Join(name, ", ")}, row[t.Left:]...)
+	}
+	all := table{Header: join(t.Header), Left: 1}
+	for _, row := range t.Rows {
+		all.Rows = append(all.Rows, join(row))
+	}
+	return all
+}
+
+// write writes a table as text, without rules. The first columns are aligned left, the others
+// right. A cell may have several lines.
+func (t table) write(w io.Writer) error {
+	align, padding := make(tw.Alignment, len(t.Header)), make([]tw.Padding, len(t.Header))
+	for j := range t.Header {
+		align[j], padding[j] = tw.AlignRight, tw.Padding{Left: " ", Overwrite: true}
+		if j < t.Left {
+			align[j] = tw.AlignLeft
+		}
+	}
+	padding[0] = tw.PaddingNone
+	var text strings.Builder
+	drawn := tablewriter.NewTable(&text,
+		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
+			Borders:  tw.BorderNone,
+			Symbols:  tw.NewSymbols(tw.StyleNone),
+			Settings: tw.Settings{Separators: tw.SeparatorsNone, Lines: tw.LinesNone},
+		})),
+		tablewriter.WithAlignment(align),
+		tablewriter.WithHeaderPaddingPerColumn(padding),
+		tablewriter.WithRowPaddingPerColumn(padding),
+		tablewriter.WithHeaderAutoFormat(tw.Off), // else "2.5%" becomes "2 . 5 %"
+		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
+		tablewriter.WithRowAutoWrap(tw.WrapNone),
+		tablewriter.WithTrimSpace(tw.Off),
+		tablewriter.WithEastAsian(tw.Off), // else "…" is as wide as the locale says
+	)
+	drawn.Header(t.Header)
+	for _, row := range t.Rows {
+		cells := slices.Clone(row)
+		for j, most := range t.widest {
+			cells[j] = fold(row[j], most)
+		}
+		if err := drawn.Append(cells); err != nil {
+			return err
+		}
+	}
+	if err := drawn.Render(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(text.String()) {
+		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scientific stands for three digits and a power of ten in place of a number of
+// decimals.
+const scientific = -1
+
+// precision is the number of decimals that shows three digits of an sd;
+// scientific where there would be more than seven.
+func precision(sd float64) int {
+	if !(sd > 0) || math.IsInf(sd, 0) {
+		return 3
+	}
+	// Rounding to three digits first: 0.9996 has the magnitude of 1.00.
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(sd, 'e', 2, 64), 64)
+	decimals := 2 - int(math.Floor(math.Log10(rounded)))
+	switch {
+	case decimals > 7:
+		return scientific
+	case decimals < 0:
+		return 0
+	}
+	return decimals
+}
+
+// longest is the most characters of a number with decimals in a table, unless
+// its three leading digits would not tell it from a number an sd away.
+const (
+	longest = 9
+	mostSDs = 50
+)
+
+// common is the number of decimals for a row of numbers with this sd.
+func common(sd float64, row ...float64) int {
+	d, long, most := precision(sd), false, 0.0
+	for _, x := range row {
+		long = long || len(number(x, d)) > longest
+		most = max(most, math.Abs(x))
+	}
+	if long && most < mostSDs*sd {
+		return scientific
+	}
+	return d
+}
+
+// number writes x with so many decimals; NA where it does not exist.
+func number(x float64, decimals int) string {
+	switch {
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return "NA"
+	case decimals == scientific:
+		return strconv.FormatFloat(x, 'e', 2, 64)
+	}
+	return unsigned(strconv.FormatFloat(x, 'f', decimals, 64))
+}
+
+// unsigned takes the sign off a zero such as -0.00.
+func unsigned(text string) string {
+	if strings.Trim(text, "-0.") == "" {
+		return strings.TrimPrefix(text, "-")
 	}
 	return text
 }
 
-// printer keeps the first error, after which it writes nothing.
-type printer struct {
-	w   io.Writer
-	err error
-}
+// general writes a number that stands alone in a sentence, in four digits.
+func general(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
 
-func (p *printer) do(write func(io.Writer) error) {
-	if p.err == nil {
-		p.err = write(p.w)
+// exactly writes a number that has to be read back, such as a bound or ε.
+func exactly(x float64) string {
+	if a := math.Abs(x); a >= 1e-4 && a < 1e15 || a == 0 {
+		return strconv.FormatFloat(x, 'f', -1, 64)
 	}
+	return strconv.FormatFloat(x, 'g', -1, 64)
 }
 
-func (p *printer) printf(format string, args ...any) {
-	p.do(func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, format, args...)
-		return err
-	})
+// percent is 100·level, with 0.95 giving 95 and not its neighbour.
+func percent(level float64) float64 { return math.Round(level*1e12) / 1e10 }
+
+// width is that of a line of text.
+const width = 80
+
+// wrap breaks text between words into lines of at most width characters; lines
+// after the first are indented.
+func wrap(text string) string {
+	var b strings.Builder
+	at := 0
+	for _, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case at == 0:
+		case at+1+n > width:
+			b.WriteString("\n  ")
+			at = 2
+		default:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += n
+	}
+	return b.String()
 }
 
-func (p *printer) paragraph(text string) { p.printf("%s\n", wrap(text)) }
+// fold breaks a name into lines of at most n ≥ 2 characters, so that nothing of what tells
+// it from others is lost; lines after the first are indented. It breaks behind a mark,
+// before a bracket or before the level of a factor where it can.
+func fold(name string, n int) string {
+	var lines []string
+	rest := []rune(name)
+	for len(rest) > n {
+		at := foldAt(rest, n)
+		lines = append(lines, strings.TrimRight(string(rest[:at]), " "))
+		rest = []rune(" " + strings.TrimLeft(string(rest[at:]), " "))
+	}
+	return strings.Join(append(lines, string(rest)), "\n")
+}
+
+// foldAt is where to break text, which is longer than n: at least two characters from its
+// beginning, so that a line behind an indent has one, and not before a combining mark.
+func foldAt(text []rune, n int) int {
+	for at := n; at > 2; at-- {
+		before, behind := text[at-1], text[at]
+		if strings.ContainsRune(" _-.,:;@/×=", before) || strings.ContainsRune("[(", behind) || unicode.IsLower(before) && unicode.IsUpper(behind) {
+			return at
+		}
+	}
+	at := n
+	for at > 2 && unicode.Is(unicode.M, text[at]) {
+		at--
+	}
+	return at
+}
+
+// truncate shortens text to at most n ≥ 1 characters, the last of which is then
+// an ellipsis.
+func truncate(text string, n int) string {
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	return string([]rune(text)[:n-1]) + "…"
+}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 
@@ -102,16 +101,6 @@ func TestWriteErrors(t *testing.T) {
 				t.Fatalf("%s: after %d bytes: %v", name, left, err)
 			}
 		}
-	}
-}
-
-func TestFormula(t *testing.T) {
-	d := made().Schema
-	got := []string{report.Formula(&d)}
-	d.Intercept, d.Covariates = false, d.Covariates[:1]
-	got = append(got, report.Formula(&d))
-	if !slices.Equal(got, []string{"income ~ educ + a", "income ~ educ - 1"}) {
-		t.Errorf("got %q", got)
 	}
 }
 

@@ -3,9 +3,8 @@ package report
 import (
 	"image/color"
 	"math"
-	"strconv"
+	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -40,22 +39,100 @@ func SeriesKeys(names ...string) []Key {
 	return keys
 }
 
-// Add draws a line in the key's style, with its marks, unless it has no points.
-func (k Key) Add(p *plot.Plot, points plotter.XYs) error {
+// Add draws a line in the key's style, with its marks, through those of the points that are
+// finite.
+func (k Key) Add(p *plot.Plot, points plotter.XYs) {
+	points = slices.DeleteFunc(slices.Clone(points), func(at plotter.XY) bool { return !isFinite(at.X) || !isFinite(at.Y) })
 	if len(points) == 0 {
-		return nil
+		return
 	}
-	drawn, marks, err := plotter.NewLinePoints(points)
-	if err != nil {
-		return err
-	}
-	drawn.LineStyle, marks.GlyphStyle = k.LineStyle, k.mark
-	p.Add(drawn)
+	p.Add(&plotter.Line{XYs: points, LineStyle: k.LineStyle})
 	if k.mark.Shape != nil {
-		p.Add(marks)
+		p.Add(&plotter.Scatter{XYs: points, GlyphStyle: k.mark})
 	}
-	return nil
 }
+
+func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// The lines that values are seen against: what is expected of them, and 0.
+var (
+	straight = Key{LineStyle: draw.LineStyle{Color: grey, Width: 1}}
+	zeroLine = Key{LineStyle: draw.LineStyle{Color: middleGrey, Width: 0.8}}
+)
+
+// upright draws a line at x, as high as the panel is.
+func upright(p *plot.Plot, x float64) {
+	zeroLine.Add(p, plotter.XYs{{X: x, Y: p.Y.Min}, {X: x, Y: p.Y.Max}})
+}
+
+// fill tints what an outline holds.
+func fill(p *plot.Plot, outline plotter.XYs, colour color.Color) {
+	p.Add(&plotter.Polygon{XYs: []plotter.XYs{outline}, Color: colour})
+}
+
+// measured is a line of values with an interval about each.
+type measured struct {
+	plotter.XYs
+	plotter.YErrors
+}
+
+func (m *measured) add(x, y, low, high float64) {
+	m.XYs = append(m.XYs, plotter.XY{X: x, Y: y})
+	m.YErrors = append(m.YErrors, struct{ Low, High float64 }{y - low, high - y})
+}
+
+// draw adds a series to a plot, with bars where there is any error.
+func (m *measured) draw(p *plot.Plot, k Key) {
+	k.Add(p, m.XYs)
+	if slices.ContainsFunc(m.YErrors, func(e struct{ Low, High float64 }) bool { return e.Low > 0 || e.High > 0 }) {
+		p.Add(&plotter.YErrorBars{XYs: m.XYs, YErrors: m.YErrors, LineStyle: draw.LineStyle{Color: k.Color, Width: 0.8}, CapWidth: 4})
+	}
+}
+
+// bars are intervals, each a thin bar, a thick one in its middle and a mark. They are drawn as
+// far as the panel goes: a mark that lies beyond its left edge is a ring there.
+type bars struct {
+	wide, half draw.LineStyle
+	mark       draw.GlyphStyle
+	all        []bar
+}
+
+// bar is an interval, one within it, and a value, at a height.
+type bar struct{ y, low, high, lower, upper, at float64 }
+
+// Plot implements plot.Plotter.
+func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	inside := func(v float64) vg.Length { return x(min(p.X.Max, max(p.X.Min, v))) }
+	for _, a := range b.all {
+		c.StrokeLine2(b.wide, inside(a.low), y(a.y), inside(a.high), y(a.y))
+		if b.half.Width > 0 {
+			c.StrokeLine2(b.half, inside(a.lower), y(a.y), inside(a.upper), y(a.y))
+		}
+		mark := b.mark
+		if a.at < p.X.Min {
+			mark.Shape = draw.RingGlyph{}
+		}
+		c.DrawGlyph(mark, vg.Point{X: inside(a.at), Y: y(a.y)})
+	}
+}
+
+// nameRows gives the Y axis a row for each name, from 0 down.
+func nameRows(p *plot.Plot, names []string) {
+	ticks := make(plot.ConstantTicks, len(names))
+	for i, name := range names {
+		ticks[i] = plot.Tick{Value: -float64(i), Label: name}
+	}
+	p.Y.Tick.Marker, p.Y.Tick.Length = ticks, 0
+	p.Y.Min, p.Y.Max = 0.4-float64(len(names)), 0.6
+}
+
+// The keys of intervals of a posterior, or of replicates.
+var (
+	wideLine = draw.LineStyle{Color: lightBlue, Width: 3}
+	halfLine = draw.LineStyle{Color: blue, Width: 8}
+	barMark  = draw.GlyphStyle{Color: vermilion, Radius: 3, Shape: draw.CircleGlyph{}}
+)
 
 // titleWidth is that of a panel's name.
 const titleWidth = 0.85 * panelWidth
@@ -72,7 +149,7 @@ func Panel(name, x, y string) *plot.Plot {
 	p.Title.Text = strings.Join(folded(p.Title.TextStyle, name, titleWidth), "\n")
 	p.X.Label.Text, p.Y.Label.Text = x, y
 	p.X.Label.TextStyle.Font, p.Y.Label.TextStyle.Font = sans(9), sans(9)
-	p.X.Padding, p.Y.Padding = 0, 0
+	p.X.Padding, p.Y.Padding = 2, 0
 	return p
 }
 
@@ -86,12 +163,6 @@ func LogY(p *plot.Plot, low, high float64) {
 	p.Y.Min, p.Y.Max = low, high
 }
 
-// The size of a panel: three fit beside each other. One that is alone is twice as wide.
-const (
-	scenePanelWidth  = 6.6 * vg.Centimeter
-	scenePanelHeight = 5.4 * vg.Centimeter
-)
-
 // Panels is a figure of plots, in so many columns, below a title and keys.
 func Panels(name, title string, keys []Key, columns int, plots []*plot.Plot) *Figure {
 	f := &Figure{Name: name, title: title, keys: keys}
@@ -99,159 +170,13 @@ func Panels(name, title string, keys []Key, columns int, plots []*plot.Plot) *Fi
 	return f
 }
 
-// arrange takes plots as panels in so many columns.
+// arrange takes plots as panels in so many columns; one that is alone is twice as wide.
 func (f *Figure) arrange(plots []*plot.Plot, columns int) {
 	f.columns = max(1, min(columns, len(plots)))
 	for _, p := range plots {
-		f.panels = append(f.panels, panel{plot: p, width: scenePanelWidth, height: scenePanelHeight})
+		f.panels = append(f.panels, newPanel(p))
 	}
 	if f.whole = len(plots) == 1; f.whole {
-		f.panels[0].width, f.panels[0].height = 2*scenePanelWidth, 1.3*scenePanelHeight
+		f.panels[0].width, f.panels[0].height = 2*panelWidth, 1.4*panelHeight
 	}
-}
-
-// The characters that labels have room for along the axis of a panel, of a small one or
-// one with names beside it, and of one as wide as a page; the most labels of an axis.
-const (
-	panelRoom  = 40
-	namesRoom  = 26
-	pageRoom   = 80
-	mostLabels = 6
-)
-
-// linearTicks marks multiples of 1, 2 or 5 times a power of ten: as many as have room,
-// and at least two, unless they would be closer than least. A range that is nothing
-// beside its place has none.
-type linearTicks struct {
-	room  int
-	least float64
-}
-
-// Ticks implements plot.Ticker.
-func (t linearTicks) Ticks(low, high float64) (ticks []plot.Tick) {
-	if !(high-low > 1e-9*max(-low, high)) || math.IsInf(high-low, 0) {
-		return nil
-	}
-	for e := math.Ceil(math.Log10(high - low)); ; e-- {
-		for _, m := range []float64{5, 2, 1} {
-			finer := labelled(multiples(m, int(e), low, high))
-			if len(ticks) >= 2 && !hold(finer, t.room) || m*math.Pow10(int(e)) < t.least {
-				return ticks
-			}
-			if ticks = finer; len(ticks) > 2 && !hold(ticks, t.room) {
-				for i := 1; i < len(ticks); i += 2 {
-					ticks[i].Label = ""
-				}
-				return ticks
-			}
-		}
-	}
-}
-
-// hold tells whether labels have room beside each other.
-func hold(ticks []plot.Tick, room int) bool {
-	used := 0
-	for _, tick := range ticks {
-		used += utf8.RuneCountInString(tick.Label) + 2
-	}
-	return len(ticks) <= mostLabels && used <= room
-}
-
-// multiples are those of m·10^e from low to high.
-func multiples(m float64, e int, low, high float64) (values []float64) {
-	step := m * math.Pow10(e)
-	for k := math.Ceil(low/step - 1e-9); k*step <= high+1e-9*step; k++ {
-		// Twelve digits leave out the rounding of the product.
-		v, _ := strconv.ParseFloat(strconv.FormatFloat(k*step, 'g', 12, 64), 64)
-		values = append(values, v+0) // no -0
-	}
-	return values
-}
-
-// logTicks marks 1, 2 and 5 times the powers of ten, or powers of ten, every one or
-// fewer of them; on a range that has fewer than two of these, what linearTicks does.
-type logTicks struct{ room int }
-
-// Ticks implements plot.Ticker.
-func (t logTicks) Ticks(low, high float64) []plot.Tick {
-	first, last := math.Floor(math.Log10(low)), math.Ceil(math.Log10(high))
-	for skip := 0; skip <= int(last-first); skip++ {
-		var values []float64
-		for e := first; e <= last; e += max(1, float64(skip)) {
-			for _, m := range []float64{1, 2, 5} {
-				if v := m * math.Pow10(int(e)); v >= low && v <= high && (m == 1 || skip == 0) {
-					values = append(values, v)
-				}
-			}
-		}
-		if len(values) < 2 {
-			break
-		}
-		if ticks := labelled(values); hold(ticks, t.room) {
-			return ticks
-		}
-	}
-	return linearTicks{room: t.room}.Ticks(low, high)
-}
-
-// valueTicks marks values, in ascending order, on a logarithmic scale, and labels those
-// that have room.
-type valueTicks struct {
-	values []float64
-	room   int
-}
-
-// Ticks implements plot.Ticker.
-func (t valueTicks) Ticks(low, high float64) []plot.Tick {
-	ticks := labelled(t.values)
-	end := math.Inf(-1) // of the last label, in characters
-	for i, tick := range ticks {
-		at := float64(t.room) * math.Log(tick.Value/low) / math.Log(high/low)
-		half := float64(utf8.RuneCountInString(tick.Label))/2 + 0.5
-		if at-half < end {
-			ticks[i].Label = ""
-			continue
-		}
-		end = at + half
-	}
-	return ticks
-}
-
-// markValues makes the x axis a logarithmic one that marks values, in ascending order,
-// and reaches beyond them by a factor; of one value, one that is marked around it.
-func markValues(p *plot.Plot, values []float64, room int, beyond float64) {
-	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, valueTicks{values, room}
-	if len(values) < 2 {
-		p.X.Tick.Marker = logTicks{room}
-		beyond = 2
-	}
-	p.X.Min, p.X.Max = values[0]/beyond, values[len(values)-1]*beyond
-}
-
-// labelled marks values.
-func labelled(values []float64) []plot.Tick {
-	ticks := make([]plot.Tick, len(values))
-	for i, v := range values {
-		ticks[i] = plot.Tick{Value: v, Label: tickLabel(v)}
-	}
-	return ticks
-}
-
-// tickLabel writes what exactly does, with thousands set apart, and shorter where there
-// are many zeros.
-func tickLabel(v float64) string {
-	a := math.Abs(v)
-	if a >= 1e7 || a < 1e-4 && a > 0 {
-		text := strconv.FormatFloat(v, 'e', -1, 64)
-		return strings.NewReplacer("e+0", "e", "e-0", "e-", "e+", "e").Replace(text)
-	}
-	text := exactly(v)
-	whole, rest, _ := strings.Cut(text, ".")
-	for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
-	if rest != "" {
-		rest = "." + rest
-	}
-	return whole + rest
 }

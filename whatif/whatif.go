@@ -2,14 +2,18 @@
 package whatif
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/gibbs"
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 )
@@ -22,46 +26,44 @@ const (
 
 // Answers say how a fit answers to what it took for granted.
 type Answers struct {
-	Units    dpreg.Units
-	Level    float64
-	Variants []Variant
+	Units    dpreg.Units `json:"units"`
+	Level    float64     `json:"level"`
+	Moved    bool        `json:"moved"` // any coefficient, under any variant
+	Variants []Variant   `json:"variants"`
+}
+
+// MarshalJSON writes the member "what_if" of a summary.
+func (w *Answers) MarshalJSON() ([]byte, error) {
+	type plain Answers
+	return json.Marshal((*plain)(w), number.Null)
 }
 
 // Variant is the fit once more, with one thing changed.
 type Variant struct {
-	Name    string // what was changed, in words
-	Method  string
-	Effects []Effect // of each θ, in the order of Draws
-	Reason  string   // why its chains are not to be trusted; empty where they are
+	Name      string   `json:"name"` // what was changed, in words
+	Method    string   `json:"method"`
+	Converged bool     `json:"converged"`
+	Reason    string   `json:"reason,omitzero"` // why its chains are not to be trusted; empty where they are
+	Effects   []Effect `json:"effects"`         // of each θ, in the order of Draws
 }
 
 // Effect compares a coefficient of a variant with that of the fit.
 type Effect struct {
-	Name, Label string
-	Shift       float64 // (mean of the variant − mean) / sd of the fit
-	ShiftError  float64 // its Monte Carlo standard error
-	Width       float64 // width of the interval over that of the fit
-	Sign        int     // of the interval: -1 below 0, 1 above it, 0 holds it
-	Changed     bool    // the sign is not that of the fit's interval
+	Name       string  `json:"name"`
+	Label      string  `json:"label"`
+	Shift      float64 `json:"shift"`        // (mean of the variant − mean) / sd of the fit
+	ShiftError float64 `json:"shift_mcse"`   // its Monte Carlo standard error
+	Width      float64 `json:"width_ratio"`  // width of the interval over that of the fit
+	Sign       int     `json:"sign"`         // of the interval: -1 below 0, 1 above it, 0 holds it
+	Changed    bool    `json:"sign_changed"` // the sign is not that of the fit's interval
+	Moved      bool    `json:"moved"`        // the coefficient is another one in effect
 }
 
-// Moved tells whether the coefficient is another one in effect: its sign at the
+// moved tells whether a coefficient is another one in effect: its sign at the
 // level changed, its estimate moved by more than half a posterior sd, or its interval
 // is wider or narrower by more than a quarter of the narrower one.
-func (e Effect) Moved() bool {
+func (e Effect) moved() bool {
 	return e.Changed || !(math.Abs(e.Shift) <= movedShift) || !(e.Width <= movedWidth && e.Width >= 1/movedWidth)
-}
-
-// Moved tells whether any coefficient moves under any variant.
-func (w *Answers) Moved() bool {
-	for _, v := range w.Variants {
-		for _, e := range v.Effects {
-			if e.Moved() {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // Options of Of. The zero value serves.
@@ -91,13 +93,7 @@ func Of(ctx context.Context, f *dpreg.Fit, o Options) (*Answers, error) {
 	if f.FromRows() {
 		return nil, errors.New("what if needs a release: a fit of the rows themselves has none")
 	}
-	w := &Answers{Units: o.Units, Level: o.Level}
-	if w.Units == "" {
-		w.Units = dpreg.Original
-	}
-	if w.Level == 0 {
-		w.Level = posterior.DefaultLevel
-	}
+	w := &Answers{Units: cmp.Or(o.Units, dpreg.Original), Level: cmp.Or(o.Level, posterior.DefaultLevel)}
 	base := f.Summary(w.Units, w.Level)
 	questions := questionsOf(f)
 	for i, q := range questions {
@@ -109,9 +105,10 @@ func Of(ctx context.Context, f *dpreg.Fit, o Options) (*Answers, error) {
 			return nil, fmt.Errorf("%s: %w", q.name, err)
 		}
 		v := Variant{Name: q.name, Method: other.Method, Effects: effects(base, other.Summary(w.Units, w.Level), f.Prior.Theta.Dim())}
-		if ok, reason := other.Converged(); !ok {
-			v.Reason = reason
+		if v.Converged, v.Reason = other.Converged(); v.Converged {
+			v.Reason = ""
 		}
+		w.Moved = w.Moved || slices.ContainsFunc(v.Effects, func(e Effect) bool { return e.Moved })
 		w.Variants = append(w.Variants, v)
 		if o.Progress != nil {
 			o.Progress(i+1, len(questions))
@@ -125,14 +122,15 @@ func effects(base, other *posterior.Summary, q int) []Effect {
 	out := make([]Effect, q)
 	for i := range out {
 		a, b := base.Parameters[i], other.Parameters[i]
-		out[i] = Effect{
+		e := Effect{
 			Name: a.Name, Label: a.Label,
 			Shift:      (b.Mean - a.Mean) / a.SD,
 			ShiftError: math.Hypot(a.MCSEMean, b.MCSEMean) / a.SD,
 			Width:      (b.Upper - b.Lower) / (a.Upper - a.Lower),
-			Sign:       sign(b),
+			Sign:       sign(b), Changed: sign(b) != sign(a),
 		}
-		out[i].Changed = out[i].Sign != sign(a)
+		e.Moved = e.moved()
+		out[i] = e
 	}
 	return out
 }

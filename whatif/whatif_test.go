@@ -37,13 +37,13 @@ func weighed(t *testing.T, file string, o dpreg.Options) (*dpreg.Fit, *Answers) 
 // question has the same answer.
 func TestWhatIf(t *testing.T) {
 	f, strong := weighed(t, "pums-eps1.release.json", dpreg.Options{})
-	if strong.Moved() {
+	if strong.Moved {
 		t.Errorf("a strong release moves: %+v", strong.Variants)
 	}
 	if strong.Units != dpreg.Original || strong.Level != 0.95 || len(strong.Variants) != 5 {
 		t.Errorf("%+v", strong)
 	}
-	if _, weak := weighed(t, "pums-weak.release.json", dpreg.Options{}); !weak.Moved() {
+	if _, weak := weighed(t, "pums-weak.release.json", dpreg.Options{}); !weak.Moved {
 		t.Errorf("a weak release stands: %+v", weak.Variants)
 	}
 	calls := 0
@@ -112,14 +112,14 @@ func TestMoved(t *testing.T) {
 		{Effect{Shift: 0, Width: 1, Changed: true}, true},
 		{Effect{Shift: math.NaN(), Width: 1}, true},
 	} {
-		if c.e.Moved() != c.want {
-			t.Errorf("%+v: %v", c.e, c.e.Moved())
+		if c.e.moved() != c.want {
+			t.Errorf("%+v: %v", c.e, c.e.moved())
 		}
 	}
 }
 
 func TestWhatIfJSON(t *testing.T) {
-	w := &Answers{Units: dpreg.Scaled, Level: 0.9, Variants: []Variant{{Name: "a", Method: "m", Reason: "few", Effects: []Effect{{Name: "theta[0]", Shift: math.NaN()}}}}}
+	w := &Answers{Units: dpreg.Scaled, Level: 0.9, Moved: true, Variants: []Variant{{Name: "a", Method: "m", Reason: "few", Effects: []Effect{{Name: "theta[0]", Shift: math.NaN(), Moved: true}}}}}
 	text, err := json.Marshal(w)
 	if err != nil {
 		t.Fatal(err)

@@ -75,7 +75,7 @@ func TestCalibrateGoesOn(t *testing.T) {
 	workspace(t)
 	calibrate(tiny, "--save", "whole", "--plots").finished(t).says(t, "pictures written to whole/plots")
 	want := outcome(t, "whole")
-	if len(read(t, "whole/plots/qq-theta1.svg")) == 0 || len(read(t, "whole/plots/mmd.png")) == 0 {
+	if len(read(t, "whole/plots/ecdf-theta1.svg")) == 0 || len(read(t, "whole/plots/mmd.png")) == 0 {
 		t.Error("an empty picture")
 	}
 	journal := read(t, "whole/journal")

@@ -61,8 +61,7 @@ func runCheck(f *flags, paths []string) error {
 	if err := f.writePage(public, func(w io.Writer) error { return report.CheckPage(w, result, fit, made) }); err != nil {
 		return err
 	}
-	draw := func(w io.Writer, format string) error { return report.PlotCheck(w, result, fit.Design, format) }
-	if err := f.writePlot(public, draw); err != nil {
+	if err := f.writePlot(public, report.CheckPlot(result, fit.Design).Write); err != nil {
 		return err
 	}
 	if err := f.print(result, func(out io.Writer) error { return report.Check(out, result, fit.Design) }); err != nil {

@@ -186,10 +186,7 @@ func (f *flags) illustrate(fit *dpreg.Fit, what *whatif.Answers, made report.Run
 		return err
 	}
 	o := report.Options{Units: dpreg.Units(f.units), Level: f.level}
-	figures, err := report.FitPlots(fit, other, o)
-	if err != nil {
-		return err
-	}
+	figures := report.FitPlots(fit, other, o)
 	mode := modeOfFit(fit)
 	if f.plots != "" {
 		if err := drawFigures(f.plots, mode, figures); err != nil {

@@ -37,8 +37,7 @@ func runPlan(f *flags, _ []string) error {
 	if err != nil {
 		return err
 	}
-	draw := func(w io.Writer, format string) error { return report.ForecastPlot(w, forecast, show, format) }
-	if err := f.writePlot(public, draw); err != nil {
+	if err := f.writePlot(public, report.ForecastPlot(forecast, show).Write); err != nil {
 		return err
 	}
 	made, err := f.made(nil)
@@ -232,7 +231,7 @@ func (f *flags) shown(o *plan.Options) (report.ForecastOptions, error) {
 	if f.covariate != "" {
 		is := func(c schema.Column) bool { return c.Name == f.covariate }
 		if show.Slope = slices.IndexFunc(o.Design.Covariates, is); show.Slope < 0 {
-			return show, usagef("--covariate %q is none of the covariates of %s", f.covariate, report.Formula(o.Design))
+			return show, usagef("--covariate %q is none of the covariates of %s", f.covariate, o.Design.Formula())
 		}
 	}
 	if f.slope == "" {

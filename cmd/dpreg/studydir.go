@@ -71,12 +71,8 @@ func (f *study) show(mode fs.FileMode, results calibration.Results, times []cali
 	}
 	s := results.(*calibration.Summary)
 	if f.pictures {
-		figures, err := report.CalibrationPlots(s, times)
-		if err != nil {
-			return nil, err
-		}
 		dir := filepath.Join(f.save, "plots")
-		if err := drawFigures(dir, mode, figures); err != nil {
+		if err := drawFigures(dir, mode, report.CalibrationPlots(s, times)); err != nil {
 			return nil, err
 		}
 		f.note("pictures written to %s", dir)

@@ -3,8 +3,13 @@ package number
 
 import (
 	"encoding/json"
+	"errors"
+	"io"
 	"math"
 	"strconv"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // JSON is a float64 whose NaN and infinities are null.
@@ -16,6 +21,23 @@ func (n JSON) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	return json.Marshal(float64(n))
+}
+
+// Null makes null of numbers that are NaN or infinite.
+var Null = jsonv2.WithMarshalers(jsonv2.MarshalToFunc(func(e *jsontext.Encoder, x float64) error {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return e.WriteToken(jsontext.Null)
+	}
+	return errors.ErrUnsupported // else as without
+}))
+
+// Lines writes v as JSON, a member a line, with Null.
+func Lines(w io.Writer, v any) error {
+	text, err := jsonv2.Marshal(v, jsontext.WithIndent("  "), Null)
+	if err == nil {
+		_, err = w.Write(append(text, '\n'))
+	}
+	return err
 }
 
 // CSV is a field of a CSV file: NA for NaN and infinities.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,7 +10,16 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpreg/dpreg/calibration"
+	"github.com/dpreg/dpreg/model"
 )
+
+// cellsTable has a row for each cell, of a population for each cell and coefficient, and a legend.
+func cellsTable(s *calibration.Summary, times []calibration.Runtime) (t table, legend string) {
+	if s.Population != "" {
+		return populationTable(s, times), populationLegend
+	}
+	return studyTable(s, times)
+}
 
 // studyTable has a row for each cell, and a legend; columns that say nothing of the cells are
 // left out.
@@ -62,28 +72,88 @@ func studyTable(s *calibration.Summary, times []calibration.Runtime) (t table, l
 	return t, strings.Join(parts, "; ") + "."
 }
 
+// testLevel is the level at which single tests are counted.
+const testLevel = 0.01
+
+// arm is all cells of a method, a kernel and a noise.
+type arm struct {
+	calibration.Setting
+	cells []*calibration.CellSummary
+}
+
+// arms are those of a study, in the order of its cells.
+func arms(s *calibration.Summary) []*arm {
+	var all []*arm
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		who := calibration.Setting{Method: c.Method, Kernel: c.Kernel, Sensitivity: c.Sensitivity, Run: c.Run}
+		at := slices.IndexFunc(all, func(a *arm) bool { return a.Setting == who })
+		if at < 0 {
+			at, all = len(all), append(all, &arm{Setting: who})
+		}
+		all[at].cells = append(all[at].cells, c)
+	}
+	return all
+}
+
 // armTable has a row for each method, kernel and noise.
 func armTable(s *calibration.Summary) table {
-	t := table{Left: 3}
-	t.Header = []string{"method", "kernel", "noise", "cells", "95%", "short", "farther"}
+	t := table{Header: []string{"method", "kernel", "noise", "cells", "95%", "short", "farther"}, Left: 3}
 	if s.Uniform {
 		t.Header = append(t.Header, "tests", "KS", "ECDF", "chance", "failing")
 	}
-	for _, a := range tallies(s) {
-		row := []string{a.setting.Method, a.setting.Kernel, a.setting.Sensitivity, strconv.Itoa(a.cells), "",
-			number(100*float64(a.short)/float64(a.trials), 0) + "%", ""}
-		if a.of > 0 {
-			row[4] = number(100*float64(a.hits)/float64(a.of), 1)
+	for _, a := range arms(s) {
+		var short, hits, of, worse, beside, tests, below, ecdf, failing int
+		for _, c := range a.cells {
+			if d, ok := farther(c, s); ok {
+				worse, beside = worse+one(d), beside+1
+			}
+			short, failing = short+c.Short, failing+one(!isUniform(c))
+			for _, q := range c.Quantities {
+				if q.Name != calibration.LogLikelihood {
+					hits, of = hits+q.Coverage[level95].Hits, of+q.Coverage[level95].Of
+				}
+				if q.P != nil {
+					tests, below, ecdf = tests+1, below+one(*q.P < testLevel), ecdf+one(*q.ECDF < testLevel)
+				}
+			}
 		}
-		if a.beside > 0 {
-			row[6] = fmt.Sprintf("%d of %d", a.worse, a.beside)
+		row := []string{a.Method, a.Kernel, a.Sensitivity, strconv.Itoa(len(a.cells)), "", number(100*float64(short)/float64(len(a.cells)*s.Trials), 0) + "%", ""}
+		if of > 0 {
+			row[4] = number(100*float64(hits)/float64(of), 1)
+		}
+		if beside > 0 {
+			row[6] = fmt.Sprintf("%d of %d", worse, beside)
 		}
 		if s.Uniform {
-			row = append(row, strconv.Itoa(a.tests), strconv.Itoa(a.below), strconv.Itoa(a.ecdf), "<= "+strconv.Itoa(byChance(a.tests)), strconv.Itoa(a.failing))
+			row = append(row, strconv.Itoa(tests), strconv.Itoa(below), strconv.Itoa(ecdf), "<= "+strconv.Itoa(byChance(tests)), strconv.Itoa(failing))
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+func one(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// farther asks whether a cell's MMD² is above that of naive with the same noise, by more
+// than two standard errors of the difference; ok is false where there is none of either.
+func farther(c *calibration.CellSummary, s *calibration.Summary) (is, ok bool) {
+	naive := c.Setting
+	naive.Method, naive.Kernel, naive.Run = model.Naive{}.Name(), "", ""
+	i := slices.IndexFunc(s.Cells, func(o calibration.CellSummary) bool {
+		other := o.Setting
+		other.Run = ""
+		return other == naive
+	})
+	if i < 0 || c.Method == naive.Method || c.MMD2Error == nil || s.Cells[i].MMD2Error == nil {
+		return false, false
+	}
+	return *c.MMD2-*s.Cells[i].MMD2 > 2*math.Hypot(*c.MMD2Error, *s.Cells[i].MMD2Error), true
 }
 
 // byChance is the 99 % quantile of the number of p-values below testLevel of a right
@@ -113,23 +183,9 @@ func armLegend(s *calibration.Summary) string {
 	return text + "."
 }
 
-// samplerTable has a row for each method, kernel and noise: what its sampler says of
-// itself.
-func samplerTable(s *calibration.Summary) table {
-	t := table{Header: []string{"method", "failed", "capped", "ESS", "least ESS", "draws", "acceptance", "projected", "divergent"}, Left: 1}
-	for _, a := range tallies(s) {
-		t.Rows = append(t.Rows, []string{a.name(), fmt.Sprint(a.failed), fmt.Sprint(a.capped), a.ess.text(1, 0), number(a.leastESS, 0), a.draws.text(1, 0),
-			a.accept.text(1, 2), a.projected.text(100, 1), a.divergent.text(100, 2)})
-	}
-	return t
-}
-
-const samplerLegend = "Ranges are over cells. failed, capped: trials that ended with an error, or at the sampler's limit; ESS: median over trials of the smallest effective sample size; " +
-	"least ESS: that of the worst trial; draws: mean over trials; projected, divergent: per cent of steps."
-
 // populationTable has a row for each cell and coefficient.
 func populationTable(s *calibration.Summary, times []calibration.Runtime) (t table) {
-	several := len(tallies(s)) > 1
+	several := len(arms(s)) > 1
 	t.Header = []string{"n", "eps", "coefficient"}
 	if several {
 		t.Header = []string{"n", "eps", "method", "noise", "coefficient"}
@@ -194,6 +250,7 @@ const populationLegend = "95%, 50%: how many per cent of such intervals hold the
 	"divergent: of all transitions; sec: median seconds of a trial."
 
 func kolmogorov(q *calibration.QuantitySummary) *float64 { return q.KS }
+
 func bonferroni(q *calibration.QuantitySummary) *float64 { return q.PBonferroni }
 
 // worst is the largest or smallest of a number over quantities, nil of none.

@@ -5,9 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/gibbs"
@@ -18,35 +16,27 @@ import (
 // log-likelihood always have.
 const mostCoefficients = 4
 
-// CalibrationPlots draws the summary of a study: for each quantity a QQ plot, the
+// CalibrationPlots draws the summary of a study: for each quantity the
 // difference of the empirical distribution function of ranks and that of uniform ones,
 // and coverage; the Kolmogorov–Smirnov statistic by n and by ε, MMD², and, where times
 // is not nil, runtime. There is none of what no cell has. Of a population it draws coverage
 // by cell alone.
-func CalibrationPlots(s *calibration.Summary, times []calibration.Runtime) ([]*Figure, error) {
-	if s.Population != "" {
-		f, err := populationPlot(s)
-		return []*Figure{f}, err
-	}
+func CalibrationPlots(s *calibration.Summary, times []calibration.Runtime) []*Figure {
 	v := newStudyView(s)
+	if s.Population != "" {
+		return []*Figure{v.population()}
+	}
 	var figures []*Figure
 	for _, name := range v.quantities {
-		for _, draw := range []func(string) (*Figure, error){v.qq, v.ecdf, v.coverage} {
-			f, err := draw(name)
-			if err != nil {
-				return nil, fmt.Errorf("plot: %w", err)
-			}
-			figures = append(figures, f)
-		}
+		figures = append(figures, v.ecdf(name), v.coverage(name))
 	}
-	for _, draw := range []func() (*Figure, error){v.ksByN, v.ksByEpsilon, v.mmd, func() (*Figure, error) { return v.runtime(times) }} {
-		f, err := draw()
-		if err != nil {
-			return nil, fmt.Errorf("plot: %w", err)
-		}
+	for _, w := range v.sweeps(times) {
+		f := &Figure{Name: w.name, title: w.title, caption: w.caption, keys: v.keys}
+		scenes := v.over(w.leaveOut)
+		f.arrange(v.sweep(w, scenes, v.keys, v.name), columns(scenes))
 		figures = append(figures, f)
 	}
-	return slices.DeleteFunc(figures, func(f *Figure) bool { return f == nil || len(f.panels) == 0 }), nil
+	return slices.DeleteFunc(figures, func(f *Figure) bool { return f == nil || len(f.panels) == 0 })
 }
 
 // scene is what a panel shows: a part of a setting, zero where a panel has several.
@@ -63,6 +53,7 @@ type studyView struct {
 	scenes     []scene // noise, p, n, ε, in this order
 	series     []calibration.Setting
 	keys       []Key
+	lines      []Key // without marks
 	quantities []string
 	bands      map[int]*calibration.Band
 
@@ -105,20 +96,12 @@ func newStudyView(s *calibration.Summary) *studyView {
 	for _, who := range v.series {
 		names = append(names, v.seriesName(who))
 	}
-	v.keys = SeriesKeys(names...)
+	v.keys, v.lines = SeriesKeys(names...), SeriesKeys(names...)
 	for i := range v.keys {
 		v.keys[i].Dashes = seriesDashes[i%len(seriesDashes)]
+		v.lines[i] = Key{Name: v.keys[i].Name, LineStyle: v.keys[i].LineStyle}
 	}
 	return v
-}
-
-// lineKeys are the keys of lines that have no marks.
-func (v *studyView) lineKeys() []Key {
-	keys := slices.Clone(v.keys)
-	for i := range keys {
-		keys[i].mark = draw.GlyphStyle{}
-	}
-	return keys
 }
 
 // seriesDashes tell lines apart where colours do not.
@@ -170,15 +153,6 @@ func (v *studyView) find(at scene, who calibration.Setting) []*calibration.CellS
 	return cells
 }
 
-// scenesOf are those in which some cell has a quantity.
-func (v *studyView) scenesOf(name string) []scene {
-	return slices.DeleteFunc(slices.Clone(v.scenes), func(at scene) bool {
-		return !slices.ContainsFunc(v.series, func(who calibration.Setting) bool {
-			return slices.ContainsFunc(v.find(at, who), func(c *calibration.CellSummary) bool { return quantity(c, name) != nil })
-		})
-	})
-}
-
 // over lists the scenes with a part left out.
 func (v *studyView) over(leaveOut func(*scene)) []scene {
 	var scenes []scene
@@ -207,49 +181,4 @@ func (v *studyView) name(at scene) string {
 		parts = append(parts, at.noise+" noise")
 	}
 	return strings.Join(parts, ", ")
-}
-
-// panel is an empty plot of a scene.
-func (v *studyView) panel(at scene, x, y string) *plot.Plot {
-	return Panel(v.name(at), x, y)
-}
-
-// columns puts panels that differ in ε beside each other; those that differ in n, where
-// ε is the same in all.
-func (v *studyView) columns() int {
-	n := 0
-	for _, at := range v.scenes {
-		if at.noise == v.scenes[0].noise && at.p == v.scenes[0].p && at.n == v.scenes[0].n {
-			n++
-		}
-	}
-	if n == 1 {
-		return min(3, inARow(v.scenes))
-	}
-	return n
-}
-
-// quantity is that of a name, nil where a cell has none.
-func quantity(c *calibration.CellSummary, name string) *calibration.QuantitySummary {
-	i := slices.IndexFunc(c.Quantities, func(q calibration.QuantitySummary) bool { return q.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &c.Quantities[i]
-}
-
-// shownQuantity is how a title calls a quantity.
-func shownQuantity(name string) string {
-	switch name {
-	case calibration.LogLikelihood:
-		return "the log-likelihood"
-	case "prediction":
-		return "predictions"
-	}
-	return name
-}
-
-// fileOf is a quantity's part of a file's name.
-func fileOf(name string) string {
-	return strings.NewReplacer("[", "", "]", "", "_", "-", ",", "-").Replace(name)
 }

@@ -1,0 +1,275 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/stat/distuv"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/plan"
+	"github.com/dpreg/dpreg/release"
+)
+
+// ForecastOptions say how a forecast is written.
+type ForecastOptions struct {
+	Slope int         // which of the slopes that the forecast has
+	Units dpreg.Units // what the design's units are called; empty: dpreg.Original
+	Prior string      // what the prior is called; empty: the default prior
+}
+
+// fill puts defaults where nothing was said.
+func (o *ForecastOptions) fill() {
+	o.Units, o.Prior = cmp.Or(o.Units, dpreg.Original), cmp.Or(o.Prior, "the default prior")
+}
+
+// Forecast writes a forecast of one slope: what was simulated, a table with a row
+// for each point of the grid, and what follows in words. It panics where the
+// forecast has no such slope.
+func Forecast(w io.Writer, f *plan.Forecast, o ForecastOptions) error {
+	o.fill()
+	return write(w, say(simulated(f, o), assumed(f)), show(forecastTable(f, o.Slope)), say(forecastLegend(f, o.Slope), conclusion(f, o.Slope)), warn(f.Warnings))
+}
+
+// ForecastPage writes a forecast of one slope as a page. It panics where the forecast
+// has no such slope.
+func ForecastPage(w io.Writer, f *plan.Forecast, o ForecastOptions, run Run) error {
+	o.fill()
+	p := page{Title: "Plan for " + f.Design.Formula().String(), Lead: "What a release would tell, before any row is touched: no data were read, and nothing was spent."}
+	p.add("What was asked", []block{{Command: run.Command}}, say(simulated(f, o), assumed(f)))
+	p.add("What follows", say(conclusion(f, o.Slope)), []block{{Picture: ForecastPlot(f, o).picture()}})
+	p.add("The numbers", show(forecastTable(f, o.Slope)), say(forecastLegend(f, o.Slope)))
+	p.add("Warnings", warn(f.Warnings))
+	p.addRepeat(run, "The same command and version give the same numbers, whatever the number of cores.", fact{"Seed", fmt.Sprint(f.Seed)})
+	return p.write(w)
+}
+
+// simulated says what the numbers come from.
+func simulated(f *plan.Forecast, o ForecastOptions) string {
+	a, noise := f.Alone[o.Slope], "Laplace noise, delta = 0"
+	if f.Delta > 0 {
+		noise = fmt.Sprintf("the smaller of Laplace and Gaussian noise, delta = %s", exactly(f.Delta))
+	}
+	text := fmt.Sprintf("Plan for %s, %s units: %s, replace-one neighbours, method %s. No row was read and no epsilon is spent: "+
+		"each line is the mean over %s of normal rows, with posteriors under %s",
+		f.Design.Formula(), o.Units, noise, f.Method, count(f.Releases, "simulated release"), o.Prior)
+	switch {
+	case math.IsNaN(a.Truth):
+		return text + "."
+	case a.Name == pooled && len(f.Design.Covariates) > 1:
+		return text + fmt.Sprintf(". The slopes are %s.", exactly(a.Truth))
+	}
+	return text + fmt.Sprintf(". The slope is %s.", exactly(a.Truth))
+}
+
+// maxAssumed is how many columns are told apart.
+const maxAssumed = 8
+
+// assumed says what the rows are taken to be like, and that one may say it.
+func assumed(f *plan.Forecast) string {
+	var columns []string
+	for _, c := range f.Assumed.Columns {
+		d := common(c.SD, c.SD)
+		columns = append(columns, fmt.Sprintf("%s %s ± %s", c.Name, number(c.Mean, d), number(c.SD, d)))
+	}
+	if more := len(columns) - maxAssumed; more > 0 {
+		columns = append(columns[:maxAssumed], fmt.Sprintf("%d more", more))
+	}
+	text := "Assumed of the rows, mean ± sd: " + strings.Join(columns, ", ")
+	if len(f.Design.Covariates) > 1 {
+		text += fmt.Sprintf("; correlations of covariates of %s", exactly(f.Assumed.Correlation))
+	}
+	return text + fmt.Sprintf("; R2 of %s. Widths follow the sds: state what is known by --mean, --sd and --r2.", exactly(f.Assumed.R2))
+}
+
+// pooled is the name that dpreg gives to the mean over slopes.
+const pooled = "slope"
+
+// slopeName is how a sentence calls the slope.
+func slopeName(f *plan.Forecast, slope int) string {
+	if name := f.Alone[slope].Name; name != pooled {
+		return "the slope of " + name
+	}
+	if len(f.Design.Covariates) > 1 {
+		return fmt.Sprintf("a slope (mean of %d)", len(f.Design.Covariates))
+	}
+	return "the slope"
+}
+
+func forecastTable(f *plan.Forecast, slope int) table {
+	t := table{Header: []string{"n", "eps", exactly(percent(f.Level)) + "% width", "MC error", "Contr.", "Price", "sd", "noiseless sd", "Detected"}}
+	for _, p := range f.Points {
+		s := p.Slopes[slope]
+		d := common(s.SD, s.Width, s.SD)
+		t.Rows = append(t.Rows, []string{fmt.Sprint(p.N), exactly(p.Epsilon), number(s.Width, d), number(s.WidthError, d), number(s.Contraction, 2),
+			ratio(s.Price), number(s.SD, d), number(s.NoiselessSD, common(s.NoiselessSD, s.NoiselessSD)), number(s.Detected, 2)})
+	}
+	return t
+}
+
+// forecastLegend explains the columns.
+func forecastLegend(f *plan.Forecast, slope int) string {
+	contraction, price, detected := math.NaN(), math.NaN(), math.NaN()
+	for _, p := range f.Points {
+		s := p.Slopes[slope]
+		contraction, price, detected = largest(contraction, s.ContractionError), largest(price, s.PriceError/s.Price), largest(detected, s.DetectedError)
+	}
+	level := exactly(percent(f.Level)) + "%"
+	a := f.Alone[slope]
+	text := fmt.Sprintf("Width of the %s interval for %s; %s under the prior alone. "+
+		"Contr. = posterior contraction, 1 - (posterior IQR / prior IQR)^2 (Monte Carlo error up to %s). "+
+		"Price = posterior sd over the sd from the same rows without noise (up to %s %%). "+
+		"Detected = share of intervals on the true side of 0 (up to %s).",
+		level, slopeName(f, slope), number(a.Width, common(a.Width, a.Width)), number(contraction, 2), number(100*price, 0), number(detected, 2))
+	if f.Delta > 0 {
+		text += " Noise: " + kinds(f) + "."
+	}
+	return text
+}
+
+// largest is NaN only where both are.
+func largest(a, b float64) float64 {
+	switch {
+	case math.IsNaN(a):
+		return b
+	case math.IsNaN(b):
+		return a
+	}
+	return max(a, b)
+}
+
+// kinds tells where on the grid which noise was smaller.
+func kinds(f *plan.Forecast) string {
+	at := map[release.Kind][]string{}
+	for _, p := range f.Points {
+		if p.N == f.Points[0].N {
+			at[p.Noise.Kind] = append(at[p.Noise.Kind], exactly(p.Epsilon))
+		}
+	}
+	var parts []string
+	if at[release.Gaussian] != nil {
+		parts = append(parts, "Gaussian at eps "+strings.Join(at[release.Gaussian], ", "))
+	}
+	if at[release.Laplace] != nil {
+		parts = append(parts, "Laplace at eps "+strings.Join(at[release.Laplace], ", "))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// enoughDetected is the power that studies are commonly planned for.
+const enoughDetected = 0.8
+
+// conclusion says what a forecast comes to: for each n the smallest ε of the grid at which
+// enough intervals lie on the slope's side of 0.
+func conclusion(f *plan.Forecast, slope int) string {
+	least := make(map[int64]float64)
+	var ns []int64
+	for _, p := range f.Points {
+		if _, seen := least[p.N]; !seen {
+			ns, least[p.N] = append(ns, p.N), math.Inf(1)
+		}
+		if p.Slopes[slope].Detected >= enoughDetected {
+			least[p.N] = min(least[p.N], p.Epsilon)
+		}
+	}
+	var from, never []string
+	for _, n := range ns {
+		if math.IsInf(least[n], 1) {
+			never = append(never, fmt.Sprint(n))
+			continue
+		}
+		from = append(from, fmt.Sprintf("%s for n = %d", exactly(least[n]), n))
+	}
+	wanted := fmt.Sprintf("Detected at least %v", enoughDetected)
+	if from == nil {
+		return fmt.Sprintf("No point of this grid has %s: it takes a larger epsilon, more records, or fewer columns.", wanted)
+	}
+	text := fmt.Sprintf("The smallest epsilon on this grid with %s is %s", wanted, strings.Join(from, ", "))
+	if never != nil {
+		text += "; none is enough for n = " + strings.Join(never, ", ")
+	}
+	return text + "."
+}
+
+// The lines that are not of a series.
+var (
+	priorAlone   = Key{Name: "prior alone", LineStyle: draw.LineStyle{Color: grey, Width: 1.5, Dashes: []vg.Length{2, 3}}}
+	withoutNoise = Key{Name: "without noise", LineStyle: draw.LineStyle{Color: grey, Width: 1.2, Dashes: []vg.Length{6, 4}}}
+)
+
+// curve is one line of the picture, and what it would be without noise.
+type curve struct {
+	measured
+	noiseless plotter.XYs
+}
+
+// ForecastPlot draws the expected width of one slope's interval against ε, a line
+// for each n (against n, a line for each ε, where ε has but one value). Bars are ± 2 Monte Carlo
+// errors, broken lines (a ring where there is but one) are the widths from the same rows without
+// noise, the grey one is the prior's. It panics where the forecast has no such slope.
+func ForecastPlot(f *plan.Forecast, o ForecastOptions) *Figure {
+	prior := f.Alone[o.Slope].Width
+	low, high := prior, prior
+	var names []string
+	var curves []*curve
+	var xs []float64
+	byEpsilon := slices.ContainsFunc(f.Points, func(p plan.Point) bool { return p.Epsilon != f.Points[0].Epsilon })
+	for _, p := range f.Points {
+		name, x, s := "ε = "+exactly(p.Epsilon), float64(p.N), p.Slopes[o.Slope]
+		if byEpsilon {
+			name, x = fmt.Sprintf("n = %d", p.N), p.Epsilon
+		}
+		i := slices.Index(names, name)
+		if i < 0 {
+			i, names, curves = len(names), append(names, name), append(curves, &curve{})
+		}
+		bar := 2 * s.WidthError
+		if math.IsNaN(bar) {
+			bar = 0
+		}
+		// On a logarithmic scale a bar cannot go down to 0.
+		below, without := max(s.Width-bar, 0.1*s.Width), 2*s.NoiselessSD*distuv.UnitNormal.Quantile((1+f.Level)/2)
+		curves[i].add(x, s.Width, below, s.Width+bar)
+		curves[i].noiseless = append(curves[i].noiseless, plotter.XY{X: x, Y: without})
+		xs, low, high = append(xs, x), min(low, without, below), max(high, s.Width+bar)
+	}
+	slices.Sort(xs)
+	p := newPlot()
+	p.X.Label.Text, p.Y.Label.Text = "number of records n", fmt.Sprintf("expected width of the %s%% interval", exactly(percent(f.Level)))
+	if byEpsilon {
+		p.X.Label.Text = "privacy budget ε (more private to the left)"
+	}
+	markValues(p, slices.Compact(xs), pageRoom, 1.1)
+	grid := plotter.NewGrid()
+	grid.Horizontal.Color, grid.Vertical.Color = lightGrey, lightGrey
+	p.Add(grid)
+	priorAlone.Add(p, plotter.XYs{{X: p.X.Min, Y: prior}, {X: p.X.Max, Y: prior}})
+	keys := SeriesKeys(names...)
+	for i, c := range curves {
+		c.without(keys[i].Color).Add(p, c.noiseless)
+		c.draw(p, keys[i])
+	}
+	LogY(p, low/1.15, high*1.15)
+	figure := alone("plan", "What a release will tell of "+slopeName(f, o.Slope), p, aloneHeight, slices.Concat([]Key{priorAlone}, keys, []Key{curves[0].without(grey)})...)
+	figure.caption = "Expected width of the interval, and that from the same rows without noise; bars are two Monte Carlo errors to either side."
+	return figure
+}
+
+// without is the key of the widths without noise: a broken line, or a ring where there is but
+// one of them.
+func (c *curve) without(colour color.Color) Key {
+	k := withoutNoise
+	k.Color = colour
+	if len(c.noiseless) == 1 {
+		k.LineStyle, k.mark = draw.LineStyle{}, draw.GlyphStyle{Color: colour, Radius: 3, Shape: draw.RingGlyph{}}
+	}
+	return k
+}

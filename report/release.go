@@ -1,0 +1,267 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+const simulatedRelease = "SIMULATED RELEASE: what it promises would hold if its noise were secret."
+
+// Statement writes what a release promises, in plain words: ε, δ and the
+// neighbours, what was released, the noise on it, and the release's warnings.
+func Statement(w io.Writer, r *release.Release) error { return write(w, statement(r)) }
+
+func statement(r *release.Release) []block {
+	first := ""
+	if r.Simulated {
+		first = simulatedRelease
+	}
+	return append(say(first, promise(r), contents(r)), warn(r.Warnings())...)
+}
+
+func promise(r *release.Release) string {
+	if r.Privacy == nil {
+		return "Privacy: not stated, epsilon unknown. Replace-one neighbours are assumed."
+	}
+	text := fmt.Sprintf("Privacy: epsilon = %s, delta = %s, %s neighbours: ",
+		exactly(r.Privacy.Epsilon), exactly(r.Privacy.Delta), r.Privacy.Neighbours)
+	change := "exchanging any one row for another"
+	if r.Privacy.Neighbours == release.AddRemove {
+		change = "adding or removing any one row"
+	}
+	text += change + fmt.Sprintf(" changes the probability of any outcome by a factor of at most %s", factor(r.Privacy.Epsilon))
+	if r.Privacy.Delta > 0 {
+		text += fmt.Sprintf(", but for a part of %s", exactly(r.Privacy.Delta))
+	}
+	return text + "." + ofBounds(r)
+}
+
+// ofBounds tells what part of ε found bounds in the rows.
+func ofBounds(r *release.Release) string {
+	if r.Bounds == nil {
+		return ""
+	}
+	share := 100 * r.Bounds.Epsilon / r.Privacy.Epsilon
+	if len(r.Bounds.Columns) == 0 {
+		return fmt.Sprintf(" Of this epsilon %s (%.3g %%) found the bounds of columns that are left out here.", exactly(r.Bounds.Epsilon), share)
+	}
+	return fmt.Sprintf(" Of this epsilon %s (%.3g %%) found the bounds of %s: values beyond them were clamped.",
+		exactly(r.Bounds.Epsilon), share, strings.Join(r.Bounds.Columns, ", "))
+}
+
+// factor is e^ε in words.
+func factor(epsilon float64) string {
+	switch {
+	case epsilon > 20:
+		return "exp(" + exactly(epsilon) + "), which is hardly a limit"
+	case epsilon < 0.01:
+		return fmt.Sprintf("exp(%s) = 1 + %.2g", exactly(epsilon), math.Expm1(epsilon))
+	}
+	return fmt.Sprintf("exp(%s) = %.3g", exactly(epsilon), math.Exp(epsilon))
+}
+
+func contents(r *release.Release) string {
+	m := r.Dim()
+	text := fmt.Sprintf("Released: n = %d, public and exact, and ", r.N)
+	if r.Neighbours() == release.AddRemove {
+		text = fmt.Sprintf("Released: n = %d with noise of scale %s, and ", r.N, general(r.NNoise))
+	}
+	products := "their squares and products"
+	if r.WithoutYY() {
+		products += fmt.Sprintf(" but the square of %s", r.Schema.Response.Name)
+	}
+	return text + fmt.Sprintf("%d sums over the rows (of %s, %s, scaled to [-1, 1]), each with %s (sd %s).",
+		r.Sums(), count(m, "column"), products, noise(r.Noise), general(r.Noise.SD())) + withMoments(r)
+}
+
+// withMoments tells what else was released.
+func withMoments(r *release.Release) string {
+	switch x := r.Moments; {
+	case x == nil:
+		return ""
+	case x.Together():
+		return fmt.Sprintf(" And %d sums of products of 3 and 4 values of the covariates, with the same noise.", len(x.Sums))
+	default:
+		return fmt.Sprintf(" And %d sums of products of 1 to 4 values of the covariates, each with %s (sd %s): the privacy above is that of both together.",
+			len(x.Sums), noise(x.Noise), general(x.Noise.SD()))
+	}
+}
+
+// noise names the law of the noise and its scale.
+func noise(n release.Noise) string {
+	if n.Kind == release.Gaussian {
+		return "Gaussian noise"
+	}
+	return "Laplace noise of scale " + general(n.Scale)
+}
+
+// Show explains a release, which Validate accepts: its columns and their bounds,
+// its privacy, and each statistic and moment beside the sd of its noise.
+func Show(w io.Writer, r *release.Release) error {
+	return write(w, say(r.Format+": "+r.Schema.Formula().String()), statement(r), show(columnsTable(&r.Schema)), statistics(r), moments(r),
+		say("Other models of these columns cost no further privacy: see dpreg infer --formula."))
+}
+
+// columnsTable has the columns and their public bounds, in the data's units.
+func columnsTable(d *schema.Design) table {
+	var rows [][]string
+	all := d.Columns()
+	for j, c := range all {
+		role := "covariate"
+		if j == len(all)-1 {
+			role = "response"
+		}
+		rows = append(rows, []string{c.Name, role, exactly(c.Lower), exactly(c.Upper)})
+	}
+	return table{Header: []string{"Column", "Role", "Lower", "Upper"}, Rows: rows, Left: 2, widest: []int{40}}
+}
+
+// sumsTable has noisy sums, in scaled units, with as many decimals as show three digits of the
+// noise.
+type sumsTable struct {
+	table
+	sd float64
+}
+
+func newSumsTable(what string, noise release.Noise) *sumsTable {
+	return &sumsTable{table{Header: []string{what + " (scaled units)", "Released", "Noise sd", "|Released|/sd"}, Left: 1, widest: []int{sumWidth}}, noise.SD()}
+}
+
+func (t *sumsTable) add(label string, v float64) {
+	d := precision(t.sd)
+	t.Rows = append(t.Rows, []string{"sum of " + label, number(v, d), number(t.sd, d), number(math.Abs(v)/t.sd, 1)})
+}
+
+// statistics are the noisy sums and sums of products.
+func statistics(r *release.Release) []block {
+	z, columns := r.Statistics.Vector(), r.Schema.Columns()
+	m, t := len(columns), newSumsTable("Statistic", r.Noise)
+	add := func(label string, at int) {
+		if at < len(z) {
+			t.add(label, z[at])
+		} else {
+			t.Rows = append(t.Rows, []string{"sum of " + label, "withheld", "-", "-"})
+		}
+	}
+	for j, c := range columns {
+		add(c.Name, j)
+	}
+	for j, c := range columns {
+		add(c.Name+"²", release.Index(m, j, j))
+		for k := j + 1; k < m && m <= mostMultiplied; k++ {
+			add(c.Name+" × "+columns[k].Name, release.Index(m, j, k))
+		}
+	}
+	out := block{Table: &t.table}
+	if m > mostMultiplied {
+		out.Text = fmt.Sprintf("And the sums of %s products of two columns, which the file has.", number(float64(m*(m-1)/2), 0))
+	}
+	return []block{out}
+}
+
+// mostMultiplied is the number of columns up to which sums of products of two are listed:
+// nobody reads half a million.
+const mostMultiplied = 40
+
+// sumWidth is what the numbers leave of a line.
+const sumWidth = 44
+
+// moments are those of the covariates, where a release has any.
+func moments(r *release.Release) []block {
+	if r.Moments == nil {
+		return nil
+	}
+	t := newSumsTable("Moment", r.Moments.Noise)
+	for i, e := range r.Moments.Exponents {
+		var factors []string
+		for j, k := range e {
+			if k > 0 {
+				factors = append(factors, r.Schema.Covariates[j].Name+[]string{"", "", "²", "³", "⁴"}[k])
+			}
+		}
+		t.add(strings.Join(factors, " × "), r.Moments.Sums[i])
+	}
+	return show(t.table)
+}
+
+// private says what the releases of a fit promise: one in words, of several a table and words.
+func private(f *dpreg.Fit) []block {
+	switch len(f.Custodians) {
+	case 0:
+		return nil
+	case 1:
+		r := f.Custodians[0].Release
+		return say(promise(r), contents(r))
+	}
+	t := custodiansTable(f)
+	return []block{{Table: &t, Text: custodiansWords(f)}}
+}
+
+// custodiansWords go below the table of several releases.
+func custodiansWords(f *dpreg.Fit) string {
+	if !f.SameRows() {
+		return "Each release is private by itself, for the rows of its custodian. A person of whom two custodians have rows loses what both releases cost together: their epsilons add up, and so do their deltas."
+	}
+	words := "All releases are of the same rows. A person loses what they cost together: their epsilons add up, and so do their deltas"
+	if total := f.TotalPrivacy(); total != nil {
+		words += fmt.Sprintf(", to epsilon = %s, delta = %s", exactly(total.Epsilon), exactly(total.Delta))
+	}
+	return words + "."
+}
+
+// custodiansTable lists several releases and what each promises; of many, those that
+// promise the same have one row.
+func custodiansTable(f *dpreg.Fit) table {
+	t := table{Header: []string{"Release", "n", "epsilon", "delta", "neighbours", "noise", "sd"}, Left: 1}
+	places := map[[5]string]int{}
+	var groups [][]dpreg.Custodian
+	for i, c := range f.Custodians {
+		terms := termsOf(c.Release)
+		at, known := places[terms]
+		if !known || len(f.Custodians) <= mostCustodians {
+			at = len(groups)
+			places[terms], groups = at, append(groups, nil)
+		}
+		groups[at] = append(groups[at], f.Custodians[i])
+	}
+	for _, all := range groups {
+		t.Rows = append(t.Rows, custodiansRow(all))
+	}
+	return t
+}
+
+// termsOf are what a release says of its privacy: ε, δ, neighbours, noise and its sd.
+func termsOf(r *release.Release) [5]string {
+	terms := [5]string{"not stated", "", string(r.Neighbours()), string(r.Noise.Kind), general(r.Noise.SD())}
+	if r.Privacy != nil {
+		terms[0], terms[1] = exactly(r.Privacy.Epsilon), exactly(r.Privacy.Delta)
+	}
+	return terms
+}
+
+// custodiansRow is that of releases on the same terms.
+func custodiansRow(all []dpreg.Custodian) []string {
+	name, least, most := all[0].Name, all[0].Release.N, all[0].Release.N
+	if len(all) > 1 {
+		name = count(len(all), "release")
+	}
+	for _, c := range all {
+		least, most = min(least, c.Release.N), max(most, c.Release.N)
+	}
+	n := strconv.FormatInt(least, 10)
+	if most > least {
+		n += " to " + strconv.FormatInt(most, 10)
+	}
+	if all[0].Release.Neighbours() == release.AddRemove {
+		n = "about " + n
+	}
+	terms := termsOf(all[0].Release)
+	return append([]string{name, n}, terms[:]...)
+}
