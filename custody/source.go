@@ -152,13 +152,15 @@ func (f Files) sum(ctx context.Context, s *Settled) (all sums, err error) {
 
 // accumulate reads the rows on all processors.
 func (f Files) accumulate(ctx context.Context, s *Settled) (all sums, err error) {
-	workers := runtime.GOMAXPROCS(0)
-	if s.WithMoments {
-		all.Statistics, all.moments, err = ssp.SumMoments(ctx, f.Source, s.Cells, s.Design, workers)
+	low, high, err := ssp.Accumulate(ctx, f.Source, s.Cells, s.Design, s.WithMoments, runtime.GOMAXPROCS(0))
+	if err != nil {
 		return all, err
 	}
-	all.Statistics, err = ssp.Sum(ctx, f.Source, s.Cells, s.Design, workers)
-	return all, err
+	all.Statistics = low.Statistics()
+	if high != nil {
+		all.moments = high.Moments()
+	}
+	return all, nil
 }
 
 // stale tells whether rows were changed after the file was written. Of standard input that

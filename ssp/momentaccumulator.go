@@ -81,6 +81,16 @@ func (a *MomentAccumulator) Add(row []float64) error {
 	return nil
 }
 
+// addRows adds rows of m values each that lie one after another.
+func (a *MomentAccumulator) addRows(rows []float64, m int) error {
+	for ; len(rows) > 0; rows = rows[m:] {
+		if err := a.Add(rows[:m]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // times is the product in two's complement: that of the bits as if without signs,
 // less 2⁶⁴ times the other factor for each negative one.
 func times(x, y int64) int128 {

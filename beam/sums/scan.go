@@ -2,24 +2,27 @@ package sums
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
-	"math/big"
+	"reflect"
 	"runtime"
+	"slices"
 
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
-	"github.com/dpreg/dpreg/beam/staging"
+	"github.com/dpreg/dpreg/beam/job"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 	"github.com/dpreg/dpreg/table"
 )
 
 func init() {
-	register.DoFn4x1[context.Context, Shard, func(Part), func(Fault), error](&scan{})
-	register.Emitter1[Part]()
-	register.Emitter1[Fault]()
-	register.DoFn2x1[context.Context, []byte, error](&store{})
+	register.DoFn2x2[context.Context, Shard, Part, error](&scan{})
+	register.Function2x2(merge)
+	register.DoFn2x1[context.Context, Part, error](&store{})
+	beam.RegisterCoder(reflect.TypeFor[Part](), encode, decode)
 }
 
 // Shard is a file, the unit of work.
@@ -28,82 +31,96 @@ type Shard struct {
 	Path   string
 }
 
+// Part are the sums of some shards, and which these are: what engines promise of elements
+// that are lost or repeated is not taken on trust.
+type Part struct {
+	Shards   []int // in order
+	Enclosed table.Enclosed
+	Sums     []byte // an ssp.Accumulator; nil where there is a fault
+	Fault    *Fault // of the first shard that has one; nil: none
+}
+
 // Fault is what is wrong with the rows of a shard. It is a result, not a failure: a runner
 // would repeat the work of a failure, to no avail, and tell of it in pages of its own. It
 // holds nothing of a cell.
 type Fault struct {
-	Shard   int
 	Line    int    // 0: the whole file
 	Column  string // empty: the whole line
 	Missing bool   // the cell is missing
 	Text    string
+	Shard   int
 }
 
-// scan sums shards, on all the processors of the worker, one after another, and emits one
-// sum of a bundle: engines keep all that is emitted.
+func encode(p Part) ([]byte, error) { return json.Marshal(p) }
+
+func decode(data []byte) (p Part, err error) { return p, json.Unmarshal(data, &p) }
+
+// merge adds the sums of shards. Integers: so it is associative and commutative, exactly.
+func merge(a, b Part) (Part, error) {
+	all := Part{Shards: slices.Sorted(slices.Values(slices.Concat(a.Shards, b.Shards))), Enclosed: a.Enclosed, Fault: a.Fault}
+	all.Enclosed.Add(b.Enclosed)
+	if a.Fault == nil || b.Fault != nil && b.Fault.Shard < a.Fault.Shard {
+		all.Fault = b.Fault
+	}
+	if all.Fault != nil {
+		return all, nil
+	}
+	var x, y ssp.Accumulator
+	err := errors.Join(x.UnmarshalBinary(a.Sums), y.UnmarshalBinary(b.Sums))
+	if err == nil {
+		err = x.Merge(&y)
+	}
+	if err == nil {
+		all.Sums, err = x.MarshalBinary()
+	}
+	return all, err
+}
+
+// scan sums shards, on all the processors of the worker, one after another.
 type scan struct {
 	Design  *schema.Design
 	Options table.Options
-
-	part Part
 }
 
-func (f *scan) StartBundle(context.Context, func(Part), func(Fault)) {
-	f.part = newPart(len(f.Design.Columns()))
-}
-
-func (f *scan) FinishBundle(_ context.Context, parts func(Part), _ func(Fault)) { parts(f.part) }
-
-// ProcessElement adds the sums of the rows, or emits what is wrong with them. Other errors,
-// of disks and networks, are for the runner, which may try again.
-func (f *scan) ProcessElement(ctx context.Context, s Shard, _ func(Part), faults func(Fault)) error {
-	part, err := f.sum(ctx, s)
+// ProcessElement sums the rows, or tells what is wrong with them. Other errors, of disks and
+// networks, are for the runner, which may try again.
+func (f *scan) ProcessElement(ctx context.Context, s Shard) (part Part, err error) {
+	part.Shards = []int{s.Number}
+	err = f.sum(ctx, s.Path, &part)
 	var wrong *table.Error
 	switch {
 	case errors.As(err, &wrong):
-		faults(Fault{s.Number, wrong.Line, wrong.Column, errors.Is(wrong, table.ErrMissing), wrong.Err.Error()})
-		return nil
+		part.Fault = &Fault{wrong.Line, wrong.Column, errors.Is(wrong, table.ErrMissing), wrong.Err.Error(), s.Number}
 	case errors.Is(err, fs.ErrNotExist):
-		faults(Fault{Shard: s.Number, Text: "a worker does not find this file"})
-		return nil
-	case err != nil:
-		return err
-	}
-	f.part, err = f.part.add(part)
-	return err
-}
-
-func (f *scan) sum(ctx context.Context, s Shard) (part Part, err error) {
-	rows, remove, err := open(ctx, s.Path)
-	if err != nil {
+		part.Fault = &Fault{Shard: s.Number, Text: "a worker does not find this file"}
+	default:
 		return part, err
-	}
-	defer remove()
-	parts := make([]*ssp.Accumulator, runtime.GOMAXPROCS(0))
-	sinks := make([]func([]float64) error, len(parts))
-	for i := range parts {
-		parts[i] = ssp.NewAccumulator(len(f.Design.Columns()))
-		sinks[i] = parts[i].AddRows
-	}
-	if err := f.Options.Scan(ctx, rows, f.Design, sinks...); err != nil {
-		return part, err
-	}
-	part = Part{Shards: new(big.Int).SetBit(new(big.Int), s.Number, 1), Sums: parts[0]}
-	errors.As(rows.Warning(), &part.Enclosed)
-	for _, other := range parts[1:] {
-		if err := parts[0].Merge(other); err != nil {
-			return part, err
-		}
 	}
 	return part, nil
 }
 
-// store writes the one element that there is to the staging directory.
-type store struct {
-	Dir  staging.Dir
-	Kind string
+func (f *scan) sum(ctx context.Context, path string, part *Part) error {
+	rows, remove, err := open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	sums, _, err := ssp.Accumulate(ctx, rows, f.Options, f.Design, false, runtime.GOMAXPROCS(0))
+	if err != nil {
+		return err
+	}
+	errors.As(rows.Warning(), &part.Enclosed)
+	part.Sums, err = sums.MarshalBinary()
+	return err
 }
 
-func (f *store) ProcessElement(ctx context.Context, content []byte) error {
-	return f.Dir.Write(ctx, f.Kind, content)
+// store writes the one element that there is to the staging directory.
+type store struct{ Dir job.Dir }
+
+func (f *store) ProcessElement(ctx context.Context, all Part) error {
+	text, err := encode(all)
+	if err != nil {
+		return err
+	}
+	return f.Dir.Write(ctx, text)
 }

@@ -98,23 +98,6 @@ func TestCalibrateGoesOn(t *testing.T) {
 	}
 }
 
-// A study that is prepared has no trials yet, and goes on as any.
-func TestCalibratePrepared(t *testing.T) {
-	workspace(t)
-	calibrate(tiny, "--save", "whole").finished(t)
-	calibrate(tiny, "--save", "ready", "--prepare").finished(t).says(t, "dpreg-beam calibrate")
-	if n := strings.Count(read(t, "ready/journal"), "\n"); n != 1 {
-		t.Errorf("the journal has %d lines", n)
-	}
-	calibrate("calibrate --save ready").finished(t)
-	if outcome(t, "ready") != outcome(t, "whole") {
-		t.Error("other results")
-	}
-	if r := calibrate(tiny, "--prepare"); r.code != misused {
-		t.Errorf("without --save it ends with %d", r.code)
-	}
-}
-
 func TestStudiesInterrupted(t *testing.T) {
 	for _, line := range []string{tiny, few} {
 		t.Run(line, func(t *testing.T) {

@@ -29,7 +29,7 @@ type studyFlags struct {
 	n, eps, p, delta, data, shard string
 	trials, jobs                  int
 	seed                          uint64
-	prepare, holdsData            bool
+	holdsData                     bool
 
 	file    string       // with the rows of a table; empty: they are simulated
 	reading releaseFlags // how it is read
@@ -50,7 +50,6 @@ func (f *studyFlags) register(cmd *cobra.Command, covariates int) {
 	f.reading.registerCells(cmd)
 	fs.BoolVar(&f.holdsData, "i-hold-the-data", false, "for rows of a table: you may see them, and the output stays with you")
 	fs.Uint64Var(&f.seed, "seed", 0, "seed of the study, its noise included, a `NUMBER`")
-	fs.BoolVar(&f.prepare, "prepare", false, "run no trial, but make the directory of --save, for dpreg-beam "+f.command)
 	fs.StringVar(&f.shard, "shard", "", "run part `I/K` of the trials only, with --save")
 	f.studyOutput.register(cmd)
 	oneOf(cmd, "data", string(calibration.Unclamped), string(calibration.Clamped))
@@ -58,7 +57,7 @@ func (f *studyFlags) register(cmd *cobra.Command, covariates int) {
 }
 
 // notOfDesign are the flags that do not say what is studied.
-var notOfDesign = []string{"save", "prepare", "shard", "plots", "plot", "report", "format", "jobs", "help", "population", "i-hold-the-data"}
+var notOfDesign = []string{"save", "shard", "plots", "plot", "report", "format", "jobs", "help", "population", "i-hold-the-data"}
 
 // run runs the study that the flags say or, where they say nothing, that --save holds. build
 // makes its design, and the rows of its table.
@@ -92,9 +91,6 @@ func (f *studyFlags) run(cmd *cobra.Command, build func(io.Writer, *cobra.Comman
 	}
 	if err := f.writable(inputs{f.reading.schema, f.reads, f.file, sidecar(f.file)}); err != nil {
 		return err
-	}
-	if f.prepare {
-		return f.prepareStudy(stderr, study)
 	}
 	trials, err := f.finish(cmd, study, calibration.Options{Shard: shard, Workers: f.jobs})
 	if err != nil || shard.Count > 1 {
@@ -278,17 +274,4 @@ func (f *studyFlags) finish(cmd *cobra.Command, study *calibration.Study, o cali
 		note(stderr, "shard %v is finished; put the shards together by `dpreg %s merge --save DIR %s ...`", o.Shard, f.command, shellWord(f.save))
 	}
 	return trials, err
-}
-
-// prepareStudy makes the directory of a study, for dpreg-beam to run the trials.
-func (f *studyFlags) prepareStudy(stderr io.Writer, study *calibration.Study) error {
-	if f.save == "" {
-		return usagef("--prepare makes the directory of --save: give --save DIR")
-	}
-	journal, _, err := f.open(study, calibration.Shard{})
-	if err != nil {
-		return err
-	}
-	note(stderr, "the study is in %s: dpreg-beam %s runs its trials, dpreg %s --save tells the results", f.save, f.command, f.command)
-	return journal.Close()
 }
