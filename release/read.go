@@ -6,10 +6,9 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"strconv"
 
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/internal/jsontree"
 )
 
 const (
@@ -19,8 +18,6 @@ const (
 	// maxArray bounds an array: a square matrix of more rows than this would
 	// not fit in maxBytes.
 	maxArray = 8192
-	// maxDepth bounds the nesting of a value that is skipped.
-	maxDepth = 64
 )
 
 var errTooLarge = fmt.Errorf("larger than the %d MiB that a release may have", maxBytes>>20)
@@ -29,23 +26,49 @@ var errTooLarge = fmt.Errorf("larger than the %d MiB that a release may have", m
 // and repeated fields, a missing field, anything after the release, and more
 // than 64 MiB are errors. Errors in a field are *FieldError.
 func Read(r io.Reader) (*Release, error) {
-	d := decoder{jsontext.NewDecoder(&limited{r: r, left: maxBytes + 1}, jsontext.AllowInvalidUTF8(true))}
-	out := &Release{}
-	err := d.value(reflect.ValueOf(out).Elem())
-	if errors.Is(err, errUnknown) && out.Format == "" {
-		// Most likely another kind of file, which this says better.
-		return nil, within("format", checkFormat(""))
+	text, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) > maxBytes:
+		return nil, errTooLarge
 	}
-	if err == nil {
-		err = d.end()
-	}
-	if err == nil {
-		err = out.Validate()
-	}
+	tree, err := jsontree.Decode(text)
 	if err != nil {
+		return nil, syntax(err)
+	}
+	// Of another kind of file, or a later version, nothing else that is wrong is told.
+	object, _ := tree.(map[string]any)
+	if format, ok := object["format"].(string); object != nil && (ok || object["format"] == nil) {
+		if err := within("format", checkFormat(format)); err != nil {
+			return nil, err
+		}
+	}
+	out := &Release{}
+	if err := decode(reflect.ValueOf(out).Elem(), tree); err != nil {
+		return nil, err
+	}
+	if err := out.Validate(); err != nil {
 		return nil, err
 	}
 	return out, nil
+}
+
+// syntax puts the path in front of what is wrong with the JSON.
+func syntax(err error) error {
+	var e *jsontree.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	err = fmt.Errorf("%w (line %d)", e.Err, e.Line)
+	for p := e.Pointer; p != ""; p = p.Parent() {
+		segment := p.LastToken()
+		if _, no := strconv.ParseUint(segment, 10, 64); no == nil {
+			segment = "[" + segment + "]"
+		}
+		err = within(abbreviate(segment), err)
+	}
+	return err
 }
 
 // ReadFile reads the release in a file. Errors name the file.
@@ -65,27 +88,8 @@ func ReadFile(path string) (*Release, error) {
 	return r, nil
 }
 
-// limited reads left bytes and then fails, where io.LimitReader would end.
-type limited struct {
-	r    io.Reader
-	left int64
-}
-
-func (l *limited) Read(p []byte) (int, error) {
-	if l.left <= 0 {
-		return 0, errTooLarge
-	}
-	if int64(len(p)) > l.left {
-		p = p[:l.left]
-	}
-	n, err := l.r.Read(p)
-	l.left -= int64(n)
-	return n, err
-}
-
 // hints say what to write where a field is missing.
 var hints = map[string]string{
-	"Release.format":     fmt.Sprintf("write \"format\": %q", Format),
 	"Release.schema":     "the columns and their bounds stand here",
 	"Release.n":          "the number of rows stands here",
 	"Release.noise":      "the law of the noise stands here, such as {\"kind\": \"laplace\", \"scale\": 5.5}",
@@ -120,15 +124,3 @@ var hints = map[string]string{
 }
 
 const columnHint = `{"name": ..., "lower": ..., "upper": ...}`
-
-// checks are made as soon as a text is read: of the format, so that nothing else
-// that is wrong with another kind of file, or a later version, is told before.
-var checks = map[string]func(string) error{
-	"Release.format": checkFormat,
-	"Column.type": func(text string) error {
-		if !(schema.Column{Type: text}).Boolean() {
-			return errors.New("must be \"boolean\", or left out for numbers")
-		}
-		return nil
-	},
-}
