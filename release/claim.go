@@ -8,42 +8,9 @@ import (
 	"github.com/dpreg/dpreg/internal/number"
 )
 
-// What a release may claim. With t(v) = (v_j ; v_j v_k, j ≤ k) on the box
-// [-1,1]^m the joint sensitivities are
-//
-//	                L1                  L2²
-//	replace-one     m(m+2)²/(2(m+1))    4⌊(m+1)²/4⌋
-//	add-remove      1 + m + m(m+1)/2    the same
-//
-// and add-remove counts n itself among the entries. Without Σy², L1 is
-// m(m+3)/2 with replace-one neighbours, add-remove counts an entry less, and the
-// third bound stays. They are attained, so a
-// smaller one cannot be right unless the values are restricted by more than
-// their bounds; package ssp has the proofs and draws the noise from them.
-
-// boundL1 is the L1 sensitivity of the statistics.
-func (r *Release) boundL1() *big.Rat {
-	k := int64(r.Dim())
-	switch {
-	case r.Privacy.Neighbours == AddRemove:
-		return big.NewRat(r.entries(), 1)
-	case r.WithoutYY():
-		return big.NewRat(k*(k+3), 2)
-	}
-	return big.NewRat(k*(k+2)*(k+2), 2*(k+1))
-}
-
-// boundL2Squared is the square of their L2 sensitivity.
-func (r *Release) boundL2Squared() *big.Rat {
-	k := int64(r.Dim())
-	if r.Privacy.Neighbours == AddRemove {
-		return big.NewRat(r.entries(), 1)
-	}
-	return big.NewRat(4*((k+1)*(k+1)/4), 1)
-}
-
-// entries counts the statistics, n among them.
-func (r *Release) entries() int64 { return 1 + int64(r.Sums()) }
+// What a release may claim. Sensitivities are attained, so a smaller one cannot be right
+// unless the values are restricted by more than their bounds; package ssp draws the noise
+// from the same ones.
 
 // relax lowers a bound by one part in 10¹². Files written by hand hold it
 // rounded to some digits, often downwards: 16/3 as 5.333333333333333.
@@ -51,17 +18,29 @@ func relax(bound *big.Rat) *big.Rat {
 	return new(big.Rat).Mul(bound, big.NewRat(1e12-1, 1e12))
 }
 
-// validateSensitivity refuses a stated sensitivity below the proven one.
-func (r *Release) validateSensitivity() error {
-	bound := r.leastL1()
-	if r.Noise.Kind == Gaussian {
-		bound = r.leastL2Squared()
+// validateClaims checks sensitivities and scales against the privacy, where all are
+// stated.
+func (r *Release) validateClaims() error {
+	if r.Privacy == nil || r.Noise.Sensitivity == 0 {
+		return nil
 	}
 	what := fmt.Sprintf("%d columns", r.Dim())
 	if r.together() {
 		what += " and their moments"
 	}
-	return r.covers(r.Noise.Sensitivity, bound, what)
+	if err := r.covers(r.Noise.Sensitivity, r.least(r.vector()), what); err != nil {
+		return within("noise", within("sensitivity", err))
+	}
+	if r.apart() && r.Moments.Noise.Sensitivity != 0 {
+		if err := r.covers(r.Moments.Noise.Sensitivity, r.least(MomentsAlone), "the moments"); err != nil {
+			return within("moments", within("noise", within("sensitivity", err)))
+		}
+	}
+	claim := r.validateClaim
+	if r.Noise.Kind == Gaussian {
+		claim = func() error { return r.gaussianClaim(r.Noise.Sensitivity) }
+	}
+	return within("noise", within("scale", claim()))
 }
 
 // covers compares a stated sensitivity of something with the proven one, which
@@ -99,7 +78,7 @@ func (r *Release) laplaceClaim(s *big.Rat) error {
 	}
 	f, _ := s.Float64()
 	return fmt.Errorf("%v is too small for epsilon %v at sensitivity %v%s: the privacy claimed does not hold",
-		r.Noise.Scale, r.Privacy.Epsilon, f, r.besidesMoments()+r.besidesBounds())
+		r.Noise.Scale, r.Privacy.Epsilon, f, r.besides())
 }
 
 // claimHolds is s/scale ≤ ε where n is public. Where n is released too, it is
@@ -124,15 +103,10 @@ func (r *Release) claimHolds(s *big.Rat, value func(float64) *big.Rat) bool {
 // exact is the value of a finite float64.
 func exact(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 
-// validateGaussianClaim refuses Gaussian noise that is certainly too small for
-// the ε and δ claimed. The writer calibrates it to δ itself, which is computed
-// with an error bound (package accounting); here a lower bound of δ serves, which
-// a few elementary functions give.
-func (r *Release) validateGaussianClaim() error {
-	return r.gaussianClaim(r.Noise.Sensitivity)
-}
-
-// gaussianClaim reports a scale that is too small for L2 sensitivity s. Where n
+// gaussianClaim reports Gaussian noise that is certainly too small for the ε and δ claimed,
+// at L2 sensitivity s. The writer calibrates it to δ itself, which is computed with an error
+// bound (package accounting); here a lower bound of δ serves, which a few elementary
+// functions give. Where n
 // is released too, it is one of the entries that s counts, with a scale of its own; moments of their own
 // lengthen the vector.
 func (r *Release) gaussianClaim(s float64) error {
@@ -146,15 +120,45 @@ func (r *Release) gaussianClaim(s float64) error {
 	epsilon, _ := r.statisticsEpsilon().Float64()
 	if least := leastDelta(epsilon, ratio); least > r.Privacy.Delta {
 		return fmt.Errorf("%v is too small for epsilon %v and delta %v at sensitivity %v%s: delta is at least %.3g, so the privacy claimed does not hold",
-			r.Noise.Scale, r.Privacy.Epsilon, r.Privacy.Delta, s, r.besidesMoments()+r.besidesBounds(), least)
+			r.Noise.Scale, r.Privacy.Epsilon, r.Privacy.Delta, s, r.besides(), least)
 	}
 	return nil
 }
 
-// rootL2 is the proven L2 sensitivity, a part in 10¹² below it at most.
-func (r *Release) rootL2() float64 {
-	square, _ := relax(r.leastL2Squared()).Float64()
-	return math.Sqrt(square)
+// momentsSpend is what moments of their own add to s/scale: their L1 sensitivity,
+// stated or proven, over the scale of their noise.
+func (r *Release) momentsSpend(value func(float64) *big.Rat) *big.Rat {
+	s := relax(r.least(MomentsAlone))
+	if n := r.Moments.Noise; n.Sensitivity != 0 {
+		s = value(n.Sensitivity)
+	}
+	return s.Quo(s, value(r.Moments.Noise.Scale))
+}
+
+// momentsRatio is the same for Gaussian noise and the L2 sensitivity.
+func (r *Release) momentsRatio() float64 {
+	s := r.Moments.Noise.Sensitivity
+	if s == 0 {
+		s = root(r.least(MomentsAlone))
+	}
+	return s / r.Moments.Noise.Scale
+}
+
+// root is the root of a proven sensitivity's square, a part in 10¹² below it at most.
+func root(square *big.Rat) float64 {
+	s, _ := relax(square).Float64()
+	return math.Sqrt(s)
+}
+
+// besides says what has its part in the claim.
+func (r *Release) besides() (text string) {
+	if r.apart() {
+		text = fmt.Sprintf(", beside moments with noise of scale %v", r.Moments.Noise.Scale)
+	}
+	if r.Bounds != nil {
+		text += fmt.Sprintf(", beside bounds with epsilon %v", r.Bounds.Epsilon)
+	}
+	return text
 }
 
 // leastDelta is a lower bound of the smallest δ of Gaussian noise whose standard

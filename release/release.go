@@ -126,11 +126,16 @@ func (r *Release) Warnings() []string {
 }
 
 func (r *Release) unstatedSensitivity() string {
-	switch {
-	case r.Noise.Kind == Laplace && r.laplaceClaim(relax(r.leastL1())) != nil:
-		return fmt.Sprintf("this release states no sensitivity, and its noise is too small for epsilon %v if values are restricted by their bounds alone", r.Privacy.Epsilon)
-	case r.Noise.Kind == Gaussian && r.gaussianClaim(r.rootL2()) != nil:
-		return fmt.Sprintf("this release states no sensitivity, and its noise is too small for epsilon %v and delta %v if values are restricted by their bounds alone", r.Privacy.Epsilon, r.Privacy.Delta)
+	bound, claim := r.least(r.vector()), fmt.Sprintf("epsilon %v", r.Privacy.Epsilon)
+	var err error
+	if r.Noise.Kind == Gaussian {
+		claim += fmt.Sprintf(" and delta %v", r.Privacy.Delta)
+		err = r.gaussianClaim(root(bound))
+	} else {
+		err = r.laplaceClaim(relax(bound))
+	}
+	if err != nil {
+		return "this release states no sensitivity, and its noise is too small for " + claim + " if values are restricted by their bounds alone"
 	}
 	return "this release states no sensitivity: its privacy is taken on trust"
 }

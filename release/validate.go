@@ -131,25 +131,6 @@ func (n Noise) validate() error {
 	return nil
 }
 
-// validateClaims checks sensitivities and scales against the privacy, where all are
-// stated.
-func (r *Release) validateClaims() error {
-	if r.Privacy == nil || r.Noise.Sensitivity == 0 {
-		return nil
-	}
-	if err := r.validateSensitivity(); err != nil {
-		return within("noise", within("sensitivity", err))
-	}
-	if err := r.validateMomentSensitivity(); err != nil {
-		return within("moments", within("noise", within("sensitivity", err)))
-	}
-	claim := r.validateClaim
-	if r.Noise.Kind == Gaussian {
-		claim = r.validateGaussianClaim
-	}
-	return within("noise", within("scale", claim()))
-}
-
 // validate checks the blocks for p covariates.
 func (s *Statistics) validate(p int) error {
 	if err := within("sum_x", checkVector(s.SumX, p)); err != nil {

@@ -58,16 +58,12 @@ func CalibrateBounds(columns int, epsilon float64, nb release.Neighbours) (Bound
 }
 
 // BoundsSensitivity is the L1 sensitivity of the histograms of magnitudes of so many
-// columns, together. It panics if there is none or nb is neither.
-func BoundsSensitivity(m int, nb release.Neighbours) *big.Rat {
-	k := columns(m)
-	switch nb {
-	case release.ReplaceOne:
-		return big.NewRat(2*k, 1)
-	case release.AddRemove:
-		return big.NewRat(k, 1)
+// columns, together.
+func BoundsSensitivity(columns int, nb release.Neighbours) *big.Rat {
+	if nb == release.AddRemove {
+		return big.NewRat(int64(columns), 1)
 	}
-	panic(unknownNeighbours(nb))
+	return big.NewRat(2*int64(columns), 1)
 }
 
 // AfterBounds is what bounds that cost epsilon leave of a privacy for the statistics:

@@ -64,9 +64,9 @@ func TestStatisticsOfRefuses(t *testing.T) {
 		"square < 0":    {50, func(z []*big.Int) { z[at(1, 1)].SetInt64(-2) }, "so many rows"},
 		"rounded":       {50, func(z []*big.Int) { z[at(2, 2)].Add(z[at(2, 2)], big.NewInt(1)) }, "of column 3"},
 		"mean² > n·Σv²": {50, func(z []*big.Int) { z[1].Lsh(big.NewInt(40), 40); z[at(1, 1)].Lsh(big.NewInt(20), 40) }, "semidefinite"},
-		"too few":  {50, nil, "8 sums"},
-		"no row":   {0, func([]*big.Int) {}, "so many rows"},
-		"zero row": {50, func(z []*big.Int) { z[0].SetInt64(0); z[at(0, 0)].SetInt64(0) }, "semidefinite"},
+		"too few":       {50, nil, "8 sums"},
+		"no row":        {0, func([]*big.Int) {}, "so many rows"},
+		"zero row":      {50, func(z []*big.Int) { z[0].SetInt64(0); z[at(0, 0)].SetInt64(0) }, "semidefinite"},
 	} {
 		z := sound.BigInts()
 		if c.change == nil {

@@ -66,7 +66,7 @@ func TestGaussianCalibrationIsItsOwn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sigma, err := accounting.Sigma(1, 1e-6, rootUp(SensitivityL2Squared(3, release.ReplaceOne)))
+			sigma, err := accounting.Sigma(1, 1e-6, rootUp(sensitivityL2Squared(3, release.ReplaceOne)))
 			if err != nil || n.Scale != sigma {
 				t.Errorf("after %+v: σ = %v, want %v (%v)", a, n.Scale, sigma, err)
 			}
@@ -88,7 +88,7 @@ func TestGaussianCalibrationRoundsUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		square := SensitivityL2Squared(m, release.ReplaceOne)
+		square := sensitivityL2Squared(m, release.ReplaceOne)
 		covers := func(x float64) bool { return new(big.Rat).Mul(exactly(x), exactly(x)).Cmp(square) >= 0 }
 		if !covers(n.Sensitivity) || covers(math.Nextafter(n.Sensitivity, 0)) {
 			t.Fatalf("m = %d: sensitivity %v is not the root of %v rounded up", m, n.Sensitivity, square)

@@ -224,7 +224,7 @@ func TestMomentsClaim(t *testing.T) {
 func TestSensitivityOfMoments(t *testing.T) {
 	rng := rand.New(rand.NewPCG(63, 1))
 	for p := 1; p <= release.MaxMomentCovariates; p++ {
-		limit, _ := MomentsL1(p, release.ReplaceOne).Float64()
+		limit, _ := momentsL1(p, release.ReplaceOne).Float64()
 		worst := [][]float64{make([]float64, p), make([]float64, p)}
 		for j := range p {
 			worst[0][j], worst[1][j] = 1, [...]float64{-0.60583, -0.43708, -0.34238}[p-1]

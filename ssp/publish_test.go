@@ -103,7 +103,7 @@ func TestCalibrationRoundsUp(t *testing.T) {
 	}
 	for i, epsilon := range epsilons {
 		m := 2 + i%9
-		for kind, delta := range map[Sensitivity]*big.Rat{Exact: SensitivityL1(m, release.ReplaceOne), Paper: PaperSensitivity(m)} {
+		for kind, delta := range map[Sensitivity]*big.Rat{Exact: sensitivityL1(m, release.ReplaceOne), Paper: PaperSensitivity(m)} {
 			c, err := Calibrate(m, pure(epsilon), release.Laplace, kind)
 			if err != nil {
 				t.Fatal(err)

@@ -89,14 +89,17 @@ func CalibrateMoments(p int, pr release.Privacy, noise release.Kind) (Calibratio
 	if err := checkPrivacy(pr, noise); err != nil {
 		return Calibration{}, err
 	}
+	l1, squared := release.SumsAndMoments.Sensitivity(p+1, pr.Neighbours)
 	if noise == release.Gaussian {
-		n, err := gaussianNoise(TogetherL2Squared(p, pr.Neighbours), pr)
+		n, err := gaussianNoise(squared, pr)
 		return asOne(n), err
 	}
 	epsilon := number.Decimal(pr.Epsilon)
-	one := asOne(laplaceNoise(TogetherL1(p, pr.Neighbours), epsilon))
+	one := asOne(laplaceNoise(l1, epsilon))
 	half := epsilon.Quo(epsilon, big.NewRat(2, 1))
-	two := Calibration{Statistics: laplaceNoise(SensitivityL1(p+1, pr.Neighbours), half), Moments: laplaceNoise(MomentsL1(p, pr.Neighbours), half)}
+	sums, _ := release.Sums.Sensitivity(p+1, pr.Neighbours)
+	moments, _ := release.MomentsAlone.Sensitivity(p+1, pr.Neighbours)
+	two := Calibration{Statistics: laplaceNoise(sums, half), Moments: laplaceNoise(moments, half)}
 	if two.Statistics.Scale < one.Statistics.Scale {
 		two.Moments.Lattice = momentLattice
 		return two, nil

@@ -5,7 +5,6 @@ import (
 	"math/big"
 
 	"github.com/dpreg/dpreg/release"
-	"github.com/dpreg/dpreg/ssp"
 )
 
 // squares are the squared L2 sensitivities of λ_min(XᵀX), of the unique entries of XᵀX and of
@@ -31,7 +30,8 @@ func sensitivities(p int, intercept bool, nb release.Neighbours) (squares, error
 	case release.AddRemove:
 		s.xx, s.xy = big.NewInt(q*(q+1)/2), big.NewInt(q)
 	case release.ReplaceOne:
-		s.xx, s.xy = new(big.Int).Set(ssp.SensitivityL2Squared(p, nb).Num()), big.NewInt(4*q)
+		_, squared := release.Sums.Sensitivity(p, nb)
+		s.xx, s.xy = new(big.Int).Set(squared.Num()), big.NewInt(4*q)
 		if general := big.NewInt(2 * q * q); !intercept && general.Cmp(s.xx) < 0 {
 			s.xx = general
 		}
