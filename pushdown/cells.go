@@ -20,15 +20,10 @@ type field struct {
 	wrong   error    // what a cell is that has no number
 }
 
-// Texts of truth values, as files have them.
-var (
-	trueTexts  = []string{"true", "True", "TRUE", "1"}
-	falseTexts = []string{"false", "False", "FALSE", "0"}
-)
-
 var (
 	errBoolean = errors.New("a cell is neither true nor false")
 	errLevel   = errors.New("a cell is none of the levels that the schema lists")
+	errNumber  = errors.New("a cell is no finite number")
 )
 
 // add adds column j of the design; all dummies of a factor are of one field.
@@ -44,7 +39,7 @@ func (q *Query) add(j int, c schema.Column) {
 	case c.Boolean():
 		q.fields = append(q.fields, field{name: c.Name, columns: []int{j}, wrong: errBoolean})
 	default:
-		q.fields = append(q.fields, field{name: c.Name, columns: []int{j}, numeric: true, wrong: errNoNumber})
+		q.fields = append(q.fields, field{name: c.Name, columns: []int{j}, numeric: true, wrong: errNumber})
 	}
 }
 
@@ -100,7 +95,7 @@ func (q *Query) rounded(d Dialect, j int, difference string) string {
 // category is k of column j, which has one of a few values: 1 of a level or of truth, 0 of the
 // others, ½ of a missing cell where the middle of the bounds stands for it.
 func (q *Query) category(d Dialect, f field, j int, x string) string {
-	ones, zeros := trueTexts, falseTexts
+	ones, zeros := table.TrueTexts, table.FalseTexts
 	if f.levels != nil {
 		level := q.columns[j].Level
 		ones = []string{level}

@@ -20,7 +20,6 @@ package pushdown
 import (
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -54,21 +53,10 @@ func New(d *schema.Design, o table.Options) (*Query, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	switch o.Missing {
-	case "":
-		o.Missing = table.MissingError
-	case table.MissingError, table.Midpoint, table.Drop:
-	default:
-		return nil, fmt.Errorf("missing cells: %q is none of error, midpoint and drop", o.Missing)
+	o, err := o.Settle()
+	if err != nil {
+		return nil, err
 	}
-	texts := []string{""}
-	if o.NA == nil {
-		o.NA = []string{"NA"}
-	}
-	for _, text := range o.NA {
-		texts = append(texts, schema.Trim(text))
-	}
-	o.NA = texts
 	q := &Query{design: d, frame: d.Frame(), columns: d.Columns(), options: o}
 	for j, c := range q.columns {
 		q.add(j, c)
@@ -82,15 +70,14 @@ func New(d *schema.Design, o table.Options) (*Query, error) {
 	return q, nil
 }
 
-// Numbers are the names of the columns that must be of a number's type.
-func (q *Query) Numbers() []string {
-	var names []string
+// CheckNumbers refuses a column of numbers that is of another type in the table of this name.
+func (q *Query) CheckNumbers(table string, isNumber func(column string) bool) error {
 	for _, f := range q.fields {
-		if f.numeric {
-			names = append(names, f.name)
+		if f.numeric && !isNumber(f.name) {
+			return fmt.Errorf("%s: column %q is of no type of numbers: describe it in the schema as what it is, or cast it to a number, as in a view", table, f.name)
 		}
 	}
-	return names
+	return nil
 }
 
 // ID names the format and, by a hash, all that the sums depend on besides the rows.
@@ -198,8 +185,6 @@ func (q *Query) write(b *strings.Builder, d Dialect, t Table) {
 	}
 	fmt.Fprintf(b, "%s) AS dpreg_clamped%s", d.fence, d.fence)
 }
-
-var errNoNumber = errors.New("a cell is no finite number")
 
 // lattice is the integer that a value in the data's units becomes in column j.
 func (q *Query) lattice(j int, v float64) int {

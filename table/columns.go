@@ -28,7 +28,7 @@ func (r Row) Warning() error { return r.enclosed.warning() }
 // Errors are *Error, as of CSV: those of the header come at once, the first one of
 // the rows ends the sequence. A file without rows is one, unless o.Empty.
 func (o Options) Columns(r io.Reader, name string, columns []schema.Column, factors []schema.Factor) (header []string, rows iter.Seq2[Row, error], err error) {
-	if o, err = o.check(); err != nil {
+	if o, err = o.Settle(); err != nil {
 		return nil, nil, err
 	}
 	blocks, b, enclosed := newBlockReader(r, name), &block{}, &enclosed{}

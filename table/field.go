@@ -135,12 +135,17 @@ func (f *field) put(row []float64, v float64, err error, o *Options) (missing bo
 	return missing, nil
 }
 
-// parseBoolean reads a truth value as Frictionless writes it.
+// TrueTexts and FalseTexts are the texts of truth values, as Frictionless writes them.
+var (
+	TrueTexts  = []string{"true", "True", "TRUE", "1"}
+	FalseTexts = []string{"false", "False", "FALSE", "0"}
+)
+
 func parseBoolean(text string) (float64, error) {
-	switch text {
-	case "true", "True", "TRUE", "1":
+	switch {
+	case slices.Contains(TrueTexts, text):
 		return 1, nil
-	case "false", "False", "FALSE", "0":
+	case slices.Contains(FalseTexts, text):
 		return 0, nil
 	}
 	return 0, errBoolean

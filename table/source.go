@@ -123,7 +123,7 @@ func (o Options) Rows(s *Source, d *schema.Design) iter.Seq2[[]float64, error] {
 // o.Missing is Midpoint.
 func (o Options) Values(s *Source, columns []schema.Column, factors []schema.Factor) iter.Seq2[[]float64, error] {
 	return func(yield func([]float64, error) bool) {
-		o, err := o.check()
+		o, err := o.Settle()
 		if err != nil {
 			yield(nil, err)
 			return

@@ -144,11 +144,7 @@ func (path aggregatesFile) sum(_ context.Context, q *pushdown.Query) (*ssp.Stati
 	if err != nil {
 		return nil, err
 	}
-	s, err := q.Statistics(a)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", string(path), err)
-	}
-	return s, nil
+	return q.Statistics(a, string(path))
 }
 
 func (path aggregatesFile) name() string   { return string(path) }
