@@ -112,7 +112,7 @@ func decodeObject(v reflect.Value, object map[string]any) error {
 		case name == "-", !there && options != "":
 			continue
 		case !there:
-			return within(name, fmt.Errorf("missing; %s", hints[v.Type().Name()+"."+name]))
+			return within(name, errors.New("missing: a release must have it (docs/release-format.md)"))
 		}
 		err := decode(v.Field(i), x)
 		if f := v.Field(i); err == nil && options != "" && f.CanFloat() && f.Float() <= 0 {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/dpreg/dpreg/internal/files"
 )
 
 // Design is the regression that is asked for: a response, at least one covariate,
@@ -119,7 +121,7 @@ func checkBounded(columns []Column) error {
 	for _, c := range columns {
 		if !c.Bounded() {
 			names = append(names, fmt.Sprintf("%q", c.Name))
-			flags = append(flags, "--bounds "+shellWord(c.Name+"=LOWER:UPPER"))
+			flags = append(flags, "--bounds "+files.Quoted(c.Name+"=LOWER:UPPER"))
 		}
 	}
 	if names == nil {
@@ -128,15 +130,4 @@ func checkBounded(columns []Column) error {
 	return fmt.Errorf("no bounds for %s: give %s, or fill in the template that `dpreg schema data.csv` writes; "+
 		"take them from public knowledge: bounds read off the data would break the privacy guarantee",
 		strings.Join(names, ", "), strings.Join(flags, " "))
-}
-
-// shellWord quotes a word for a POSIX shell where that is needed.
-func shellWord(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_.:=-", r)
-	}
-	if strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
