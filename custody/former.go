@@ -92,7 +92,7 @@ func (s *Settled) boundsDiffer(r *release.Release) error {
 	case s.bounds == nil && r.Bounds == nil:
 		return nil
 	case s.bounds == nil:
-		return fmt.Errorf("its bounds of %s were found in the rows (--bounds auto)", Quoted(r.Bounds.Columns))
+		return fmt.Errorf("its bounds of %s were found in the rows (--bounds auto)", schema.Listed(r.Bounds.Columns))
 	case r.Bounds == nil:
 		return errors.New("its bounds are public, and were not found in the rows (--bounds auto)")
 	case r.Bounds.Epsilon != s.bounds.Epsilon && r.Privacy.Epsilon == s.Privacy.Epsilon:
@@ -100,7 +100,7 @@ func (s *Settled) boundsDiffer(r *release.Release) error {
 	}
 	sorted := func(names []string) []string { return slices.Sorted(slices.Values(names)) }
 	if !slices.Equal(sorted(r.Bounds.Columns), sorted(s.bounds.Columns)) {
-		return fmt.Errorf("it found bounds of %s, not of %s", Quoted(r.Bounds.Columns), Quoted(s.bounds.Columns))
+		return fmt.Errorf("it found bounds of %s, not of %s", schema.Listed(r.Bounds.Columns), schema.Listed(s.bounds.Columns))
 	}
 	return nil
 }

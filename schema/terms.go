@@ -173,7 +173,7 @@ func (v *vocabulary) unknown(name string) error {
 			}
 		}
 	}
-	return fmt.Errorf("formula: no column %q; the columns are %s", name, (&Schema{Columns: v.listed}).names())
+	return fmt.Errorf("formula: no column %q; the columns are %s", name, listed(v.listed))
 }
 
 // Formula is the design's model.

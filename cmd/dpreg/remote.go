@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/pushdown"
 	"github.com/dpreg/dpreg/pushdown/duckdb"
 	"github.com/dpreg/dpreg/pushdown/postgres"
@@ -223,7 +222,7 @@ func checkBoundedRemote(columns []schema.Column) error {
 		return nil
 	}
 	return refusef("no bounds for %s: give them by --bounds NAME=LOWER:UPPER or in a schema file (--schema; dpreg schema --help), "+
-		"from public knowledge, or use fewer columns, by --formula; bounds read off the data would break the guarantee", custody.Quoted(names))
+		"from public knowledge, or use fewer columns, by --formula; bounds read off the data would break the guarantee", schema.Listed(names))
 }
 
 const sqlHelp = `Write the one query by which a database sums its own rows, for engines that dpreg
