@@ -132,7 +132,7 @@ func (s *Settled) sayMoments() error {
 		return nil
 	}
 	p := len(s.Design.Covariates)
-	c, err := ssp.CalibrateMoments(p, s.left(), s.Mechanism)
+	c, err := ssp.CalibrateAll(p+1, true, s.left(), s.Mechanism, ssp.Exact)
 	if err != nil {
 		return Misuse(err)
 	}
@@ -216,19 +216,13 @@ func (s *Settled) chooseNoise() error {
 
 // better compares Laplace and Gaussian noise.
 func (s *Settled) better() (release.Kind, float64, error) {
-	if s.WithMoments {
-		return ssp.ChooseMoments(len(s.Design.Covariates), s.left())
-	}
-	return ssp.Choose(len(s.Design.Columns()), s.left())
+	return ssp.Choose(len(s.Design.Columns()), s.WithMoments, s.left())
 }
 
 // calibrate is the noise on the statistics.
 func (s *Settled) calibrate() (release.Noise, error) {
-	if s.WithMoments {
-		c, err := ssp.CalibrateMoments(len(s.Design.Covariates), s.left(), s.Mechanism)
-		return c.Statistics, err
-	}
-	return ssp.Calibrate(len(s.Design.Columns()), s.left(), s.Mechanism, s.Sensitivity)
+	c, err := ssp.CalibrateAll(len(s.Design.Columns()), s.WithMoments, s.left(), s.Mechanism, s.Sensitivity)
+	return c.Statistics, err
 }
 
 // NoiseAt is the noise on the statistics of another design and with another ε, all else

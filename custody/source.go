@@ -27,7 +27,7 @@ type Source interface {
 // asked for.
 type sums struct {
 	*ssp.Statistics
-	moments *ssp.Moments
+	moments *ssp.MomentAccumulator
 }
 
 // Exact sums the rows of an order without noise, for studies of whoever may see the rows.
@@ -156,11 +156,7 @@ func (f Files) accumulate(ctx context.Context, s *Settled) (all sums, err error)
 	if err != nil {
 		return all, err
 	}
-	all.Statistics = low.Statistics()
-	if high != nil {
-		all.moments = high.Moments()
-	}
-	return all, nil
+	return sums{low.Statistics(), high}, nil
 }
 
 // stale tells whether rows were changed after the file was written. Of standard input that

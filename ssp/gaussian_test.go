@@ -124,13 +124,13 @@ func TestChoose(t *testing.T) {
 			if ratio < 1 {
 				want, ratio = release.Laplace, 1/ratio
 			}
-			got, factor, err := Choose(m, approximate(1, delta))
+			got, factor, err := Choose(m, false, approximate(1, delta))
 			if err != nil || got != want || math.Abs(factor/ratio-1) > 1e-12 {
 				t.Errorf("m = %d, delta %v: %s by %v (%v), want %s by %v", m, delta, got, factor, err, want, ratio)
 			}
 		}
 	}
-	if got, factor, err := Choose(30, pure(1)); err != nil || got != release.Laplace || !math.IsInf(factor, 1) {
+	if got, factor, err := Choose(30, false, pure(1)); err != nil || got != release.Laplace || !math.IsInf(factor, 1) {
 		t.Errorf("without delta: %s by %v, %v", got, factor, err)
 	}
 	for m, want := range map[int]release.Kind{2: release.Laplace, 12: release.Gaussian} {

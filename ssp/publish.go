@@ -45,32 +45,44 @@ const (
 // done. No error tells anything about a row, and none comes from the noise. Publish
 // panics if e was not made by mechanisms.OS or mechanisms.Simulated.
 func Publish(ctx context.Context, s *Statistics, d *schema.Design, pr release.Privacy, noise release.Kind, kind Sensitivity, e *mechanisms.Entropy) (*release.Release, error) {
-	if err := checkPublishable(s, d, pr.Neighbours); err != nil {
-		return nil, err
-	}
-	pr, noise, err := resolve(pr, noise, func() (release.Kind, float64, error) { return Choose(s.m, pr) })
-	if err != nil {
-		return nil, err
-	}
-	stated, err := Calibrate(s.m, pr, noise, kind)
-	if err != nil {
-		return nil, err
-	}
-	return publish(ctx, s, d, pr, stated, e, nil)
+	return publish(ctx, s, nil, d, pr, noise, kind, e)
 }
 
-// publish draws the noise that is stated on the sums of s. moments, where it is not nil,
-// gives the moments of the release with theirs.
-func publish(ctx context.Context, s *Statistics, d *schema.Design, pr release.Privacy, stated release.Noise, e *mechanisms.Entropy, moments func() (*release.Moments, error)) (*release.Release, error) {
+// PublishMoments is Publish, with the exact sensitivity, of the statistics s and of
+// the moments x of the covariates of the same rows; (ε, δ) is that of both together.
+// Calibrate says what noise they get. Errors: those of Publish, more than
+// release.MaxMomentCovariates covariates, moments of other rows.
+func PublishMoments(ctx context.Context, s *Statistics, x *MomentAccumulator, d *schema.Design, pr release.Privacy, noise release.Kind, e *mechanisms.Entropy) (*release.Release, error) {
+	if s.m != x.p+1 || s.N != x.n {
+		return nil, errors.New("the moments are not of the rows and covariates of the statistics")
+	}
+	return publish(ctx, s, x, d, pr, noise, Exact, e)
+}
+
+// publish draws the noise on the sums of s, and of x where it is not nil.
+func publish(ctx context.Context, s *Statistics, x *MomentAccumulator, d *schema.Design, pr release.Privacy, noise release.Kind, kind Sensitivity, e *mechanisms.Entropy) (*release.Release, error) {
 	simulated := e.IsSimulated()
 	if err := checkPublishable(s, d, pr.Neighbours); err != nil {
 		return nil, err
 	}
-	drawn, err := mechanism(stated, 2*LatticeBits)
+	if noise == Auto {
+		var err error
+		if noise, _, err = Choose(s.m, x != nil, pr); err != nil {
+			return nil, err
+		}
+		if noise == release.Laplace {
+			pr.Delta = 0
+		}
+	}
+	stated, err := CalibrateAll(s.m, x != nil, pr, noise, kind)
 	if err != nil {
 		return nil, err
 	}
-	count, countScale, err := publishedCount(s.N, pr.Neighbours, stated, e)
+	drawn, err := mechanism(stated.Statistics, 2*LatticeBits)
+	if err != nil {
+		return nil, err
+	}
+	count, countScale, err := publishedCount(s.N, pr.Neighbours, stated.Statistics, e)
 	if err != nil {
 		return nil, err
 	}
@@ -86,11 +98,11 @@ func publish(ctx context.Context, s *Statistics, d *schema.Design, pr release.Pr
 		Privacy:    &pr,
 		N:          count,
 		NNoise:     countScale,
-		Noise:      stated,
+		Noise:      stated.Statistics,
 		Statistics: release.StatisticsFromVector(s.m, toScaled(z, 2*LatticeBits)),
 	}
-	if moments != nil {
-		if r.Moments, err = moments(); err != nil {
+	if x != nil {
+		if r.Moments, err = x.noised(s, stated, e); err != nil {
 			return nil, err
 		}
 	}
@@ -116,18 +128,6 @@ func publishedCount(n int64, nb release.Neighbours, stated release.Noise, e *mec
 	z := []*big.Int{big.NewInt(n)}
 	drawn.AddNoise(z, e)
 	return z[0].Int64(), stated.Scale, nil
-}
-
-// resolve turns Auto into the noise that it stands for.
-func resolve(pr release.Privacy, noise release.Kind, choose func() (release.Kind, float64, error)) (release.Privacy, release.Kind, error) {
-	if noise != Auto {
-		return pr, noise, nil
-	}
-	noise, _, err := choose()
-	if noise == release.Laplace {
-		pr.Delta = 0
-	}
-	return pr, noise, err
 }
 
 // An error for want of rows would tell add-remove neighbours apart.
