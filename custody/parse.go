@@ -35,15 +35,11 @@ func ParseEpsilon(text string) (float64, error) {
 		return 0, Misusef("--eps is missing: say how much privacy to spend, as in --eps 1 (from 0.1, strong, to 10, weak)")
 	}
 	eps, err := schema.ParseNumber(text)
-	switch {
-	case err != nil:
+	if err == nil {
+		err = ssp.CheckEpsilon(eps)
+	}
+	if err != nil {
 		return 0, Misusef("--eps %q: %w", text, err)
-	case eps <= 0:
-		return 0, Misusef("--eps %s: ε must be above 0", text)
-	case eps < ssp.MinEpsilon:
-		return 0, Misusef("--eps %s: below %v nothing is left but noise", text, ssp.MinEpsilon)
-	case eps > ssp.MaxEpsilon:
-		return 0, Misusef("--eps %s: above %v there is no privacy to speak of", text, ssp.MaxEpsilon)
 	}
 	return eps, nil
 }
@@ -54,15 +50,11 @@ func ParseDelta(text string) (float64, error) {
 		return 0, nil
 	}
 	delta, err := schema.ParseNumber(text)
-	switch {
-	case err != nil:
-		return 0, Misusef("--delta %q: %w", text, err)
-	case delta <= 0:
-		return 0, Misusef("--delta %s: δ must be above 0; leave --delta out for pure ε, with Laplace noise", text)
-	case delta >= 1:
-		return 0, Misusef("--delta %s: δ must be below 1, and far below 1/n to mean anything, as in --delta 1e-6", text)
-	case delta < ssp.MinDelta:
-		return 0, Misusef("--delta %s: below %v it is as good as none; leave --delta out for pure ε, with Laplace noise", text, ssp.MinDelta)
+	if err == nil {
+		err = ssp.CheckDelta(delta)
+	}
+	if err != nil {
+		return 0, Misusef("--delta %q: %w; leave --delta out for pure ε, with Laplace noise", text, err)
 	}
 	return delta, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/big"
 
 	"github.com/dpreg/dpreg/mechanisms"
@@ -146,24 +145,47 @@ func checkPublishable(s *Statistics, d *schema.Design, nb release.Neighbours) er
 	return nil
 }
 
-func checkPrivacy(pr release.Privacy, noise release.Kind) error {
+// CheckEpsilon refuses an ε that is not in [MinEpsilon, MaxEpsilon].
+func CheckEpsilon(epsilon float64) error {
 	switch {
-	case !(pr.Epsilon > 0) || math.IsInf(pr.Epsilon, 1):
-		return fmt.Errorf("epsilon must be a positive finite number, not %v", pr.Epsilon)
-	case pr.Epsilon < MinEpsilon:
-		return fmt.Errorf("epsilon %v is too small: below %v nothing is left but noise", pr.Epsilon, MinEpsilon)
-	case pr.Epsilon > MaxEpsilon:
-		return fmt.Errorf("epsilon %v is too large: above %v there is no privacy to speak of", pr.Epsilon, MaxEpsilon)
+	case !(epsilon > 0):
+		return errors.New("ε must be above 0")
+	case epsilon < MinEpsilon:
+		return fmt.Errorf("below %v nothing is left but noise", MinEpsilon)
+	case epsilon > MaxEpsilon:
+		return fmt.Errorf("above %v there is no privacy to speak of", MaxEpsilon)
+	}
+	return nil
+}
+
+// CheckDelta refuses a δ that is not in [MinDelta, 1).
+func CheckDelta(delta float64) error {
+	switch {
+	case !(delta > 0):
+		return errors.New("δ must be above 0")
+	case delta >= 1:
+		return errors.New("δ must be below 1, and far below 1/n to mean anything, as in 1e-6")
+	case delta < MinDelta:
+		return fmt.Errorf("below %v it is as good as none", MinDelta)
+	}
+	return nil
+}
+
+func checkPrivacy(pr release.Privacy, noise release.Kind) error {
+	if err := CheckEpsilon(pr.Epsilon); err != nil {
+		return fmt.Errorf("epsilon %v: %w", pr.Epsilon, err)
+	}
+	switch {
 	case noise != release.Laplace && noise != release.Gaussian:
 		return fmt.Errorf("noise must be %q or %q, not %q", release.Laplace, release.Gaussian, noise)
 	case noise == release.Laplace && pr.Delta != 0:
 		return fmt.Errorf("delta must be 0 with Laplace noise, which needs none, not %v", pr.Delta)
-	case noise == release.Gaussian && !(pr.Delta > 0 && pr.Delta < 1):
-		return fmt.Errorf("delta must be above 0 and below 1 with Gaussian noise, not %v", pr.Delta)
-	case noise == release.Gaussian && pr.Delta < MinDelta:
-		return fmt.Errorf("delta %v is too small: from %v on, or 0 with Laplace noise", pr.Delta, MinDelta)
 	case pr.Neighbours != release.ReplaceOne && pr.Neighbours != release.AddRemove:
 		return fmt.Errorf("neighbours must be %q or %q, not %q", release.ReplaceOne, release.AddRemove, pr.Neighbours)
+	case noise == release.Gaussian:
+		if err := CheckDelta(pr.Delta); err != nil {
+			return fmt.Errorf("delta %v with Gaussian noise: %w", pr.Delta, err)
+		}
 	}
 	return nil
 }
