@@ -144,9 +144,9 @@ func TestFactorAnswers(t *testing.T) {
 		t.Error(err)
 	}
 	for want, edit := range map[string]func(d *schema.Design){
-		`factor "f" has other levels`:   func(d *schema.Design) { d.Factors[0].Levels[0] = "z" },
-		`column "t" is a number`:        func(d *schema.Design) { d.Covariates[3].Type = "" },
-		`column "fw" is a number, a tr`: func(d *schema.Design) { d.Covariates[2].Factor, d.Covariates[2].Level = "", "" },
+		`factor "f" with levels`: func(d *schema.Design) { d.Factors[0].Levels[0] = "z" },
+		`column "t" as`:          func(d *schema.Design) { d.Covariates[3].Type = "" },
+		`column "fw" as`:         func(d *schema.Design) { d.Covariates[2].Factor, d.Covariates[2].Level = "", "" },
 	} {
 		d := withFactor(true)
 		edit(&d)

@@ -36,19 +36,7 @@ func (r *Release) Select(formula string) (*Release, error) {
 	if last := len(have) - 1; r.WithoutYY() && slices.Contains(at[:len(at)-1], last) {
 		return nil, fmt.Errorf("formula %q: this release withholds the sum of squares of %q, which can be the response or be left out, but not a covariate", formula, have[last].Name)
 	}
-	out := *r
-	out.Schema = *design
-	out.Statistics = r.Statistics.pick(at)
-	out.Moments = r.Moments.pick(at[:len(at)-1], r.Dim()-1)
-	out.Bounds = r.Bounds.pick(design)
-	if out.Withheld = nil; out.WithoutYY() {
-		out.Withheld = slices.Clone(r.Withheld)
-	}
-	if r.Privacy != nil {
-		p := *r.Privacy
-		out.Privacy = &p
-	}
-	return &out, nil
+	return r.take(design, at), nil
 }
 
 // pick takes the statistics of the columns at these positions of v. Σy² that is
@@ -120,16 +108,31 @@ func symmetric(c schema.Column) schema.Column {
 // where a column is missing.
 func (r *Release) Arrange(d *schema.Design) *Release {
 	have := r.Schema.Columns()
-	out, at := *r, []int(nil)
-	out.Schema.Covariates = nil
+	arranged, at := r.Schema, []int(nil)
+	arranged.Covariates = nil
 	for _, w := range d.Columns() {
 		j := slices.IndexFunc(have, func(c schema.Column) bool { return c.Name == w.Name })
 		at = append(at, j)
 		if w.Name != d.Response.Name {
-			out.Schema.Covariates = append(out.Schema.Covariates, have[j])
+			arranged.Covariates = append(arranged.Covariates, have[j])
 		}
 	}
+	return r.take(&arranged, at)
+}
+
+// take gives the release of a design whose columns are at these places.
+func (r *Release) take(d *schema.Design, at []int) *Release {
+	out := *r
+	out.Schema = *d
 	out.Statistics = r.Statistics.pick(at)
 	out.Moments = r.Moments.pick(at[:len(at)-1], r.Dim()-1)
+	out.Bounds = r.Bounds.pick(d)
+	if out.Withheld = nil; out.WithoutYY() {
+		out.Withheld = slices.Clone(r.Withheld)
+	}
+	if r.Privacy != nil {
+		p := *r.Privacy
+		out.Privacy = &p
+	}
 	return &out
 }
