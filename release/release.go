@@ -93,14 +93,6 @@ const WithheldYY = "yy"
 // WithoutYY tells whether Σy² is withheld.
 func (r *Release) WithoutYY() bool { return r.Statistics.SumYY == nil }
 
-// Sums is the number of statistics beside n: Length(m), or one less without Σy².
-func (r *Release) Sums() int {
-	if r.WithoutYY() {
-		return Length(r.Dim()) - 1
-	}
-	return Length(r.Dim())
-}
-
 // Neighbours is the relation the release states, or ReplaceOne where it
 // states none (Privacy is nil); Warnings then says so.
 func (r *Release) Neighbours() Neighbours {

@@ -83,21 +83,3 @@ func StatisticsFromVector(m int, v []float64) Statistics {
 	}
 	return s
 }
-
-// Matrix is the noisy moment matrix B = Σ a aᵀ with a = (1, v), symmetric,
-// (m+1)×(m+1), row-major; B₀₀ is N. With noise it need not be positive
-// semidefinite. It panics where Σy² is withheld.
-func (r *Release) Matrix() []float64 {
-	m := r.Dim()
-	d := m + 1
-	v := r.Statistics.Vector()
-	b := make([]float64, d*d)
-	b[0] = float64(r.N)
-	for j := range m {
-		b[j+1], b[(j+1)*d] = v[j], v[j]
-		for k := range m {
-			b[(j+1)*d+k+1] = v[Index(m, j, k)]
-		}
-	}
-	return b
-}

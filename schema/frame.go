@@ -62,17 +62,6 @@ func (f Frame) Scale(dst, row []float64) {
 	}
 }
 
-// Unscale maps row from scaled units to the data's units, Centre + Half·v. Both
-// have length m (else it panics) and may be the same slice.
-func (f Frame) Unscale(dst, row []float64) {
-	m := len(f.Half)
-	mustLen("row", len(row), m)
-	mustLen("dst", len(dst), m)
-	for j, v := range row {
-		dst[j] = f.Centre[j] + float64(f.Half[j]*v)
-	}
-}
-
 func mustLen(what string, got, want int) {
 	if got != want {
 		panic(fmt.Sprintf("schema: %s has length %d, want %d", what, got, want))
