@@ -140,14 +140,12 @@ func (s *Settled) sayMoments() error {
 	if err != nil {
 		return Misuse(err)
 	}
-	scales := "the statistics get noise of scale %.4g, against %.4g without moments"
+	least, how := 1, "of degree 1 to 4 with half of ε, and the statistics with the other half, which leaves these less noise than one vector would"
 	if c.Together {
-		s.sayf("--with-moments: %d moments of degree 3 and 4, as one vector with the statistics; "+scales,
-			len(release.MomentExponents(p, 3)), c.Statistics.Scale, without.Scale)
-		return nil
+		least, how = 3, "of degree 3 and 4, as one vector with the statistics"
 	}
-	s.sayf("--with-moments: %d moments of degree 1 to 4 with half of ε, and the statistics with the other half, which leaves these less noise than one vector would; "+scales,
-		len(release.MomentExponents(p, 1)), c.Statistics.Scale, without.Scale)
+	s.sayf("--with-moments: %d moments %s; the statistics get noise of scale %.4g, against %.4g without moments",
+		len(release.MomentExponents(p, least)), how, c.Statistics.Scale, without.Scale)
 	return nil
 }
 

@@ -106,9 +106,8 @@ func exact(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 // gaussianClaim reports Gaussian noise that is certainly too small for the ε and δ claimed,
 // at L2 sensitivity s. The writer calibrates it to δ itself, which is computed with an error
 // bound (package accounting); here a lower bound of δ serves, which a few elementary
-// functions give. Where n
-// is released too, it is one of the entries that s counts, with a scale of its own; moments of their own
-// lengthen the vector.
+// functions give. Where n is released too, it is one of the entries that s counts, with a
+// scale of its own; moments of their own lengthen the vector.
 func (r *Release) gaussianClaim(s float64) error {
 	ratio := s / r.Noise.Scale
 	if r.Privacy.Neighbours == AddRemove {

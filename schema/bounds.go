@@ -19,7 +19,7 @@ func (d *Design) WithBounds(b Bounds) (*Design, error) {
 	out.Covariates = slices.Clone(d.Covariates)
 	for _, c := range b {
 		at := &out.Response
-		if i := slices.IndexFunc(out.Covariates, func(x Column) bool { return x.Name == c.Name }); i >= 0 {
+		if i := indexOf(out.Covariates, c.Name); i >= 0 {
 			at = &out.Covariates[i]
 		}
 		if at.Name != c.Name {

@@ -180,15 +180,17 @@ func checkLevels(levels []string) error {
 	return nil
 }
 
-// factor returns the factor with that name, nil where there is none.
-func (d *Design) factor(name string) *Factor {
-	for i := range d.Factors {
-		if d.Factors[i].Name == name {
-			return &d.Factors[i]
+// factorOf returns the factor with that name, nil where there is none.
+func factorOf(factors []Factor, name string) *Factor {
+	for i := range factors {
+		if factors[i].Name == name {
+			return &factors[i]
 		}
 	}
 	return nil
 }
+
+func (d *Design) factor(name string) *Factor { return factorOf(d.Factors, name) }
 
 // validateFactors checks the factors and their dummies: every dummy is one of a
 // level of a factor, named after both, from 0 to 1 (or from -1 to 1, as the bounds

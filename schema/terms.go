@@ -116,22 +116,13 @@ func (v *vocabulary) resolve(f Formula) (*Design, error) {
 }
 
 func (v *vocabulary) column(name string) *Column {
-	for i := range v.columns {
-		if v.columns[i].Name == name {
-			return &v.columns[i]
-		}
+	if i := indexOf(v.columns, name); i >= 0 {
+		return &v.columns[i]
 	}
 	return nil
 }
 
-func (v *vocabulary) factor(name string) *Factor {
-	for i := range v.factors {
-		if v.factors[i].Name == name {
-			return &v.factors[i]
-		}
-	}
-	return nil
-}
+func (v *vocabulary) factor(name string) *Factor { return factorOf(v.factors, name) }
 
 // dummies codes a factor.
 func (v *vocabulary) dummies(f Factor, full bool) ([]Column, error) {
