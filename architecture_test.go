@@ -24,8 +24,9 @@ const module = "github.com/dpreg/dpreg"
 // package gets its place here first.
 var floors = map[string]int{
 	"internal/dense":        0,
-	"internal/files":        0,
+	"internal/files":        -1,
 	"internal/golden":       0,
+	"internal/jsontree":     -1,
 	"internal/number":       -1,
 	"internal/parallel":     -1,
 	"internal/variate":      0,

@@ -46,7 +46,9 @@ func open(t *testing.T, name, formula string, change func(*schema.Design)) examp
 	for row, err := range table.CSV(bytes.NewReader(csv), name, d) {
 		must(t, err)
 		v := make([]float64, len(row))
-		d.Frame().Unscale(v, row)
+		for j, f := 0, d.Frame(); j < len(v); j++ {
+			v[j] = f.Centre[j] + float64(f.Half[j]*row[j])
+		}
 		e.rows = append(e.rows, v)
 	}
 	e.statistics, err = dpreg.Accumulate(context.Background(), table.CSV(bytes.NewReader(csv), name, d), d)

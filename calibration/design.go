@@ -57,7 +57,7 @@ const (
 
 // The sensitivities that noise is calibrated to.
 const (
-	ExactSensitivity = "exact" // ssp.SensitivityL1 or ssp.SensitivityL2Squared
+	ExactSensitivity = "exact" // release.Vector.Sensitivity
 	PaperSensitivity = "paper" // ssp.PaperSensitivity
 )
 

@@ -137,8 +137,8 @@ func simulate(prior *model.Prior, shape model.Shape, law XLaw, rng *rand.Rand) (
 type summed struct {
 	rows       []float64 // one after another; nil unless asked for
 	statistics *ssp.Statistics
-	moments    *ssp.Moments // of the covariates, clamped; nil unless asked for
-	outside    float64      // the share of values outside [-1, 1], clamped or not
+	moments    *ssp.MomentAccumulator // of the covariates, clamped; nil unless asked for
+	outside    float64                // the share of values outside [-1, 1], clamped or not
 }
 
 // summing says what is made of rows of m values: they are clamped to [-1, 1], or left as they
@@ -181,7 +181,7 @@ func (o summing) sum(next func([]float64), n int64) (s *summed, err error) {
 	}
 	s.outside = float64(outside) / float64(n*int64(o.m))
 	if o.moments {
-		s.moments = high.Moments()
+		s.moments = high
 	}
 	if o.clamp {
 		s.statistics = exact.Statistics()

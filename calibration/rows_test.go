@@ -134,7 +134,7 @@ func TestSum(t *testing.T) {
 	if with.outside < 0.02 || with.outside > 0.3 || without.outside != with.outside {
 		t.Errorf("outside: %v, %v", with.outside, without.outside)
 	}
-	if with.statistics.N != 1000 || without.statistics.N != 1000 || with.moments.N != 1000 {
+	if with.statistics.N != 1000 || without.statistics.N != 1000 || with.moments.N() != 1000 {
 		t.Error("other numbers of rows")
 	}
 	outside := func(v float64) bool { return v < -1 || v > 1 }

@@ -6,9 +6,9 @@ import (
 	"math"
 	"math/big"
 	"slices"
-	"strings"
 
 	"github.com/dpreg/dpreg/internal/files"
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
@@ -45,7 +45,7 @@ func (s *Settled) settleBounds() error {
 	case !(math.Abs(s.Privacy.Epsilon) <= ssp.MaxEpsilon):
 		return Misusef("epsilon %v: at most %v", s.Privacy.Epsilon, ssp.MaxEpsilon)
 	}
-	epsilon, _ := new(big.Rat).Mul(decimal(s.Privacy.Epsilon), decimal(b.Share)).Float64()
+	epsilon, _ := new(big.Rat).Mul(number.Decimal(s.Privacy.Epsilon), number.Decimal(b.Share)).Float64()
 	if _, err := ssp.CalibrateBounds(len(b.Columns), epsilon, s.Privacy.Neighbours); err != nil {
 		return Misuse(fmt.Errorf("--bounds auto: %w", err))
 	}
@@ -172,65 +172,23 @@ func (s *Settled) sayBounds(r *release.Release) {
 // sufficient refuses too few rows for private bounds, before anything is spent. rows is
 // their number where it is public; else the one stated.
 func (s *Settled) sufficient(rows int64) error {
-	if s.bounds == nil || s.enough(rows, len(s.bounds.Columns), 1) {
+	if s.bounds == nil {
 		return nil
 	}
 	needed, err := ssp.CalibrateBounds(len(s.bounds.Columns), s.bounds.Epsilon, s.Privacy.Neighbours)
-	if err != nil {
+	switch {
+	case err != nil:
 		return Misuse(err)
+	case needed.Rows <= rows:
+		return nil
+	}
+	// The number that is needed goes as 1/ε, but for logarithms.
+	factor := 1.05 * float64(needed.Rows) / float64(max(1, rows))
+	text := fmt.Sprintf("  What would do:       public bounds (--bounds NAME=LOWER:UPPER, or a schema file), which cost nothing; or fewer columns\n"+
+		"  Or a larger ε:       --eps %.2g", factor*s.Privacy.Epsilon)
+	if share := factor * s.bounds.Epsilon / s.Privacy.Epsilon; share < 0.5 {
+		text += fmt.Sprintf("\n  Or a larger share:   --bounds auto=%.2g", share)
 	}
 	return Refusef("--bounds auto: %d rows are too few for private bounds of %d columns with epsilon = %v: %d are needed. Nothing was spent.\n%s",
-		rows, len(s.bounds.Columns), s.bounds.Epsilon, needed.Rows, s.remedy(rows))
-}
-
-// enough tells whether so many rows do for private bounds of so many columns, with a
-// multiple of their ε.
-func (s *Settled) enough(rows int64, columns int, factor float64) bool {
-	c, err := ssp.CalibrateBounds(columns, factor*s.bounds.Epsilon, s.Privacy.Neighbours)
-	return err == nil && c.Rows <= rows
-}
-
-// remedy says with what so many rows would do.
-func (s *Settled) remedy(rows int64) string {
-	text := "  What would do:       public bounds (--bounds NAME=LOWER:UPPER, or a schema file), which cost nothing"
-	all := len(s.bounds.Columns)
-	columns := all
-	for columns > 0 && !s.enough(rows, columns, 1) {
-		columns--
-	}
-	if columns > 0 {
-		text += fmt.Sprintf(";\n                       of all of these columns but %d they would be enough", columns)
-	}
-	factor := 1.0
-	for factor < 1e6 && !s.enough(rows, all, factor) {
-		factor *= 1.01
-	}
-	if factor >= 1e6 {
-		return text
-	}
-	if share := factor * s.bounds.Epsilon / s.Privacy.Epsilon; share < 0.5 {
-		text += fmt.Sprintf("\n  Or a larger share:   --bounds auto=%.2g", roundedUp(share))
-	}
-	return text + fmt.Sprintf("\n  Or a larger ε:       --eps %.4g", roundedUp(factor*s.Privacy.Epsilon))
-}
-
-// roundedUp rounds x > 0 up to two digits.
-func roundedUp(x float64) float64 {
-	unit := math.Pow(10, math.Floor(math.Log10(x))-1)
-	return math.Ceil(x/unit) * unit
-}
-
-// maxListed is how many columns a message lists.
-const maxListed = 20
-
-// Quoted names columns.
-func Quoted(columns []string) string {
-	names := make([]string, len(columns))
-	for i, name := range columns {
-		names[i] = fmt.Sprintf("%q", name)
-	}
-	if more := len(names) - maxListed; more > 0 {
-		names = append(names[:maxListed], fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(names, ", ")
+		rows, len(s.bounds.Columns), s.bounds.Epsilon, needed.Rows, text)
 }

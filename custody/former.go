@@ -19,13 +19,11 @@ import (
 // there is nothing. What is no release is not to be overwritten, whatever is
 // asked.
 func (s *Settled) Former() (*release.Release, error) {
-	switch info, err := os.Stat(s.Path); {
-	case errors.Is(err, fs.ErrNotExist) && files.IsLink(s.Path):
-		return nil, Misusef("%s is a link to a file that is not there: a release may stand on a disk that is not mounted. Mount it, or remove the link", s.Path)
-	case errors.Is(err, fs.ErrNotExist):
+	if _, err := files.Resolve(s.Path); err != nil {
+		return nil, Misusef("cannot write to %s: %w", s.Path, err)
+	}
+	if _, err := os.Stat(s.Path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
-	case err == nil && !info.Mode().IsRegular():
-		return nil, Misusef("cannot write to %s: it is not a regular file", s.Path)
 	}
 	r, err := release.ReadFile(s.Path)
 	if err != nil {
@@ -94,7 +92,7 @@ func (s *Settled) boundsDiffer(r *release.Release) error {
 	case s.bounds == nil && r.Bounds == nil:
 		return nil
 	case s.bounds == nil:
-		return fmt.Errorf("its bounds of %s were found in the rows (--bounds auto)", Quoted(r.Bounds.Columns))
+		return fmt.Errorf("its bounds of %s were found in the rows (--bounds auto)", schema.Listed(r.Bounds.Columns))
 	case r.Bounds == nil:
 		return errors.New("its bounds are public, and were not found in the rows (--bounds auto)")
 	case r.Bounds.Epsilon != s.bounds.Epsilon && r.Privacy.Epsilon == s.Privacy.Epsilon:
@@ -102,7 +100,7 @@ func (s *Settled) boundsDiffer(r *release.Release) error {
 	}
 	sorted := func(names []string) []string { return slices.Sorted(slices.Values(names)) }
 	if !slices.Equal(sorted(r.Bounds.Columns), sorted(s.bounds.Columns)) {
-		return fmt.Errorf("it found bounds of %s, not of %s", Quoted(r.Bounds.Columns), Quoted(s.bounds.Columns))
+		return fmt.Errorf("it found bounds of %s, not of %s", schema.Listed(r.Bounds.Columns), schema.Listed(s.bounds.Columns))
 	}
 	return nil
 }
@@ -115,7 +113,7 @@ func (s *Settled) Stale() (how string, err error) { return s.Rows.stale(s.Path) 
 // what it left would be a second release of these rows, that nobody counts. It
 // may serve as the release where none stands.
 func (s *Settled) leftovers(former *release.Release) error {
-	left, err := release.Leftovers(s.Path)
+	left, err := files.Leftovers(s.Path)
 	if err != nil || left == nil {
 		return Misuse(err)
 	}

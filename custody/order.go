@@ -129,7 +129,7 @@ func (s *Settled) sayMoments() error {
 		return nil
 	}
 	p := len(s.Design.Covariates)
-	c, err := ssp.CalibrateMoments(p, s.left(), s.Mechanism)
+	c, err := ssp.CalibrateAll(p+1, true, s.left(), s.Mechanism, ssp.Exact)
 	if err != nil {
 		return Misuse(err)
 	}
@@ -137,14 +137,12 @@ func (s *Settled) sayMoments() error {
 	if err != nil {
 		return Misuse(err)
 	}
-	scales := "the statistics get noise of scale %.4g, against %.4g without moments"
+	least, how := 1, "of degree 1 to 4 with half of ε, and the statistics with the other half, which leaves these less noise than one vector would"
 	if c.Together {
-		s.sayf("--with-moments: %d moments of degree 3 and 4, as one vector with the statistics; "+scales,
-			len(release.MomentExponents(p, 3)), c.Statistics.Scale, without.Scale)
-		return nil
+		least, how = 3, "of degree 3 and 4, as one vector with the statistics"
 	}
-	s.sayf("--with-moments: %d moments of degree 1 to 4 with half of ε, and the statistics with the other half, which leaves these less noise than one vector would; "+scales,
-		len(release.MomentExponents(p, 1)), c.Statistics.Scale, without.Scale)
+	s.sayf("--with-moments: %d moments %s; the statistics get noise of scale %.4g, against %.4g without moments",
+		len(release.MomentExponents(p, least)), how, c.Statistics.Scale, without.Scale)
 	return nil
 }
 
@@ -208,19 +206,13 @@ func (s *Settled) chooseNoise() error {
 
 // better compares Laplace and Gaussian noise.
 func (s *Settled) better() (release.Kind, float64, error) {
-	if s.WithMoments {
-		return ssp.ChooseMoments(len(s.Design.Covariates), s.left())
-	}
-	return ssp.Choose(len(s.Design.Columns()), s.left())
+	return ssp.Choose(len(s.Design.Columns()), s.WithMoments, s.left())
 }
 
 // calibrate is the noise on the statistics.
 func (s *Settled) calibrate() (release.Noise, error) {
-	if s.WithMoments {
-		c, err := ssp.CalibrateMoments(len(s.Design.Covariates), s.left(), s.Mechanism)
-		return c.Statistics, err
-	}
-	return ssp.Calibrate(len(s.Design.Columns()), s.left(), s.Mechanism, ssp.Exact)
+	c, err := ssp.CalibrateAll(len(s.Design.Columns()), s.WithMoments, s.left(), s.Mechanism, ssp.Exact)
+	return c.Statistics, err
 }
 
 // NoiseAt is the noise on the statistics of another design and with another ε, all else

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math/big"
 	"path/filepath"
-	"strconv"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/release"
@@ -126,8 +126,8 @@ func (s *Settled) cost() ([]ledger.Charge, error) {
 		return nil, err
 	}
 	c := ledger.Charge{
-		Epsilon:    decimal(s.Privacy.Epsilon),
-		Delta:      decimal(s.Privacy.Delta),
+		Epsilon:    number.Decimal(s.Privacy.Epsilon),
+		Delta:      number.Decimal(s.Privacy.Delta),
 		Noise:      ledger.Noise(s.Mechanism),
 		Neighbours: string(s.Privacy.Neighbours),
 		Release:    path,
@@ -140,17 +140,10 @@ func (s *Settled) cost() ([]ledger.Charge, error) {
 		return []ledger.Charge{c}, nil
 	}
 	found := c
-	found.Epsilon, found.Delta = decimal(s.bounds.Epsilon), new(big.Rat)
+	found.Epsilon, found.Delta = number.Decimal(s.bounds.Epsilon), new(big.Rat)
 	found.Noise, found.Sensitivity, found.Scale = ledger.Laplace, 0, 0
 	c.Epsilon = new(big.Rat).Sub(c.Epsilon, found.Epsilon)
 	return []ledger.Charge{found, c}, nil
-}
-
-// decimal is the value of the decimal that a release states, to which its noise is
-// calibrated.
-func decimal(x float64) *big.Rat {
-	q, _ := new(big.Rat).SetString(strconv.FormatFloat(x, 'g', -1, 64))
-	return q
 }
 
 // Charged says of a release that is used again whether the ledger counts it.

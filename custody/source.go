@@ -27,7 +27,7 @@ type Source interface {
 // asked for.
 type sums struct {
 	*ssp.Statistics
-	moments *ssp.Moments
+	moments *ssp.MomentAccumulator
 }
 
 // Exact sums the rows of an order without noise, for studies of whoever may see the rows.
@@ -152,13 +152,11 @@ func (f Files) sum(ctx context.Context, s *Settled) (all sums, err error) {
 
 // accumulate reads the rows on all processors.
 func (f Files) accumulate(ctx context.Context, s *Settled) (all sums, err error) {
-	workers := runtime.GOMAXPROCS(0)
-	if s.WithMoments {
-		all.Statistics, all.moments, err = ssp.SumMoments(ctx, f.Source, s.Cells, s.Design, workers)
+	low, high, err := ssp.Accumulate(ctx, f.Source, s.Cells, s.Design, s.WithMoments, runtime.GOMAXPROCS(0))
+	if err != nil {
 		return all, err
 	}
-	all.Statistics, err = ssp.Sum(ctx, f.Source, s.Cells, s.Design, workers)
-	return all, err
+	return sums{low.Statistics(), high}, nil
 }
 
 // stale tells whether rows were changed after the file was written. Of standard input that

@@ -226,7 +226,7 @@ func (o Options) points() ([]Point, error) {
 // chosen is the noise that a release has where δ > 0.
 func (o Options) chosen(m int, epsilon float64) (release.Noise, error) {
 	p := o.privacy(epsilon)
-	kind, _, err := ssp.Choose(m, p)
+	kind, _, err := ssp.Choose(m, false, p)
 	if err != nil {
 		return release.Noise{}, err
 	}

@@ -1,8 +1,6 @@
 package pushdown
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dpreg/dpreg/internal/jsontree"
 	"github.com/dpreg/dpreg/ssp"
 	"github.com/dpreg/dpreg/table"
 )
@@ -55,49 +54,36 @@ func ReadAggregates(r io.Reader, name string) (Aggregates, error) {
 var errForm = errors.New(`it is not the one row of the query's result in JSON: {"design": "…", "rows": "…", "counts": "…", "sums": "…"}, or a list of that one object`)
 
 func (a *Aggregates) decode(text []byte) error {
-	text = bytes.TrimSpace(text)
-	if bytes.HasPrefix(text, []byte("[")) {
-		var rows []json.RawMessage
-		if json.Unmarshal(text, &rows) != nil || len(rows) != 1 {
-			return errForm
-		}
-		text = rows[0]
+	tree, err := jsontree.Decode(text)
+	if rows, ok := tree.([]any); ok && len(rows) == 1 {
+		tree = rows[0]
 	}
+	row, _ := tree.(map[string]any)
 	places := map[string]*string{"design": &a.Design, "rows": &a.Rows, "counts": &a.Counts, "sums": &a.Sums}
-	tokens := json.NewDecoder(bytes.NewReader(text))
-	if open, err := tokens.Token(); err != nil || open != json.Delim('{') {
+	if err != nil || len(row) != len(places) {
 		return errForm
 	}
-	for tokens.More() {
-		key, err := tokens.Token()
-		if err != nil {
+	for key, place := range places {
+		var isText bool
+		if *place, isText = row[key].(string); !isText {
 			return errForm
 		}
-		place := places[key.(string)]
-		if place == nil {
-			return errForm
-		}
-		delete(places, key.(string))
-		value, err := tokens.Token()
-		content, isText := value.(string)
-		if err != nil || !isText {
-			return errForm
-		}
-		*place = content
-	}
-	if _, err := tokens.Token(); err != nil || len(places) != 0 {
-		return errForm
-	}
-	if _, err := tokens.Token(); err != io.EOF {
-		return errForm
 	}
 	return nil
 }
 
-// Statistics are the sums, once they are found to be ones that rows can have. Errors hold
-// no sum: a result of another query, a cell that is missing (table.ErrMissing) or has no
+// Statistics are the sums, once they are found to be ones that rows can have. Errors name
+// where they are from, and hold no sum: a result of another query, a cell that is missing (table.ErrMissing) or has no
 // number, with the name of its column, no integers, what ssp.StatisticsOf refuses.
-func (q *Query) Statistics(a Aggregates) (*ssp.Statistics, error) {
+func (q *Query) Statistics(a Aggregates, from string) (*ssp.Statistics, error) {
+	s, err := q.statistics(a)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", from, err)
+	}
+	return s, nil
+}
+
+func (q *Query) statistics(a Aggregates) (*ssp.Statistics, error) {
 	if a.Design != q.ID() {
 		return nil, errors.New("it is the result of another query: columns, formula, bounds, levels and what becomes of missing cells " +
 			"must be those that the query was written with, and so must the version of the program be")

@@ -54,7 +54,7 @@ func TestDuckDB(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := q.Statistics(a)
+		s, err := q.Statistics(a, "engine")
 		if err != nil {
 			t.Errorf("%s: %v", c.Name, err)
 		} else if got, want := pushdowntest.Text(s), pushdowntest.Text(c.Want(t)); got != want {

@@ -49,14 +49,6 @@ func (r *Release) statisticsEpsilon() *big.Rat {
 	return epsilon
 }
 
-// besidesBounds says that bounds have their part in the claim.
-func (r *Release) besidesBounds() string {
-	if r.Bounds == nil {
-		return ""
-	}
-	return fmt.Sprintf(", beside bounds with epsilon %v", r.Bounds.Epsilon)
-}
-
 // validateBounds checks all of Bounds but the claim on the noise.
 func (r *Release) validateBounds() error {
 	b := r.Bounds

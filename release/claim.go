@@ -8,42 +8,9 @@ import (
 	"github.com/dpreg/dpreg/internal/number"
 )
 
-// What a release may claim. With t(v) = (v_j ; v_j v_k, j ≤ k) on the box
-// [-1,1]^m the joint sensitivities are
-//
-//	                L1                  L2²
-//	replace-one     m(m+2)²/(2(m+1))    4⌊(m+1)²/4⌋
-//	add-remove      1 + m + m(m+1)/2    the same
-//
-// and add-remove counts n itself among the entries. Without Σy², L1 is
-// m(m+3)/2 with replace-one neighbours, add-remove counts an entry less, and the
-// third bound stays. They are attained, so a
-// smaller one cannot be right unless the values are restricted by more than
-// their bounds; package ssp has the proofs and draws the noise from them.
-
-// boundL1 is the L1 sensitivity of the statistics.
-func (r *Release) boundL1() *big.Rat {
-	k := int64(r.Dim())
-	switch {
-	case r.Privacy.Neighbours == AddRemove:
-		return big.NewRat(r.entries(), 1)
-	case r.WithoutYY():
-		return big.NewRat(k*(k+3), 2)
-	}
-	return big.NewRat(k*(k+2)*(k+2), 2*(k+1))
-}
-
-// boundL2Squared is the square of their L2 sensitivity.
-func (r *Release) boundL2Squared() *big.Rat {
-	k := int64(r.Dim())
-	if r.Privacy.Neighbours == AddRemove {
-		return big.NewRat(r.entries(), 1)
-	}
-	return big.NewRat(4*((k+1)*(k+1)/4), 1)
-}
-
-// entries counts the statistics, n among them.
-func (r *Release) entries() int64 { return 1 + int64(r.Sums()) }
+// What a release may claim. Sensitivities are attained, so a smaller one cannot be right
+// unless the values are restricted by more than their bounds; package ssp draws the noise
+// from the same ones.
 
 // relax lowers a bound by one part in 10¹². Files written by hand hold it
 // rounded to some digits, often downwards: 16/3 as 5.333333333333333.
@@ -51,17 +18,29 @@ func relax(bound *big.Rat) *big.Rat {
 	return new(big.Rat).Mul(bound, big.NewRat(1e12-1, 1e12))
 }
 
-// validateSensitivity refuses a stated sensitivity below the proven one.
-func (r *Release) validateSensitivity() error {
-	bound := r.leastL1()
-	if r.Noise.Kind == Gaussian {
-		bound = r.leastL2Squared()
+// validateClaims checks sensitivities and scales against the privacy, where all are
+// stated.
+func (r *Release) validateClaims() error {
+	if r.Privacy == nil || r.Noise.Sensitivity == 0 {
+		return nil
 	}
 	what := fmt.Sprintf("%d columns", r.Dim())
 	if r.together() {
 		what += " and their moments"
 	}
-	return r.covers(r.Noise.Sensitivity, bound, what)
+	if err := r.covers(r.Noise.Sensitivity, r.least(r.vector()), what); err != nil {
+		return within("noise", within("sensitivity", err))
+	}
+	if r.apart() && r.Moments.Noise.Sensitivity != 0 {
+		if err := r.covers(r.Moments.Noise.Sensitivity, r.least(MomentsAlone), "the moments"); err != nil {
+			return within("moments", within("noise", within("sensitivity", err)))
+		}
+	}
+	claim := r.validateClaim
+	if r.Noise.Kind == Gaussian {
+		claim = func() error { return r.gaussianClaim(r.Noise.Sensitivity) }
+	}
+	return within("noise", within("scale", claim()))
 }
 
 // covers compares a stated sensitivity of something with the proven one, which
@@ -99,7 +78,7 @@ func (r *Release) laplaceClaim(s *big.Rat) error {
 	}
 	f, _ := s.Float64()
 	return fmt.Errorf("%v is too small for epsilon %v at sensitivity %v%s: the privacy claimed does not hold",
-		r.Noise.Scale, r.Privacy.Epsilon, f, r.besidesMoments()+r.besidesBounds())
+		r.Noise.Scale, r.Privacy.Epsilon, f, r.besides())
 }
 
 // claimHolds is s/scale ≤ ε where n is public. Where n is released too, it is
@@ -124,17 +103,11 @@ func (r *Release) claimHolds(s *big.Rat, value func(float64) *big.Rat) bool {
 // exact is the value of a finite float64.
 func exact(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 
-// validateGaussianClaim refuses Gaussian noise that is certainly too small for
-// the ε and δ claimed. The writer calibrates it to δ itself, which is computed
-// with an error bound (package accounting); here a lower bound of δ serves, which
-// a few elementary functions give.
-func (r *Release) validateGaussianClaim() error {
-	return r.gaussianClaim(r.Noise.Sensitivity)
-}
-
-// gaussianClaim reports a scale that is too small for L2 sensitivity s. Where n
-// is released too, it is one of the entries that s counts, with a scale of its own; moments of their own
-// lengthen the vector.
+// gaussianClaim reports Gaussian noise that is certainly too small for the ε and δ claimed,
+// at L2 sensitivity s. The writer calibrates it to δ itself, which is computed with an error
+// bound (package accounting); here a lower bound of δ serves, which a few elementary
+// functions give. Where n is released too, it is one of the entries that s counts, with a
+// scale of its own; moments of their own lengthen the vector.
 func (r *Release) gaussianClaim(s float64) error {
 	ratio := s / r.Noise.Scale
 	if r.Privacy.Neighbours == AddRemove {
@@ -146,15 +119,45 @@ func (r *Release) gaussianClaim(s float64) error {
 	epsilon, _ := r.statisticsEpsilon().Float64()
 	if least := leastDelta(epsilon, ratio); least > r.Privacy.Delta {
 		return fmt.Errorf("%v is too small for epsilon %v and delta %v at sensitivity %v%s: delta is at least %.3g, so the privacy claimed does not hold",
-			r.Noise.Scale, r.Privacy.Epsilon, r.Privacy.Delta, s, r.besidesMoments()+r.besidesBounds(), least)
+			r.Noise.Scale, r.Privacy.Epsilon, r.Privacy.Delta, s, r.besides(), least)
 	}
 	return nil
 }
 
-// rootL2 is the proven L2 sensitivity, a part in 10¹² below it at most.
-func (r *Release) rootL2() float64 {
-	square, _ := relax(r.leastL2Squared()).Float64()
-	return math.Sqrt(square)
+// momentsSpend is what moments of their own add to s/scale: their L1 sensitivity,
+// stated or proven, over the scale of their noise.
+func (r *Release) momentsSpend(value func(float64) *big.Rat) *big.Rat {
+	s := relax(r.least(MomentsAlone))
+	if n := r.Moments.Noise; n.Sensitivity != 0 {
+		s = value(n.Sensitivity)
+	}
+	return s.Quo(s, value(r.Moments.Noise.Scale))
+}
+
+// momentsRatio is the same for Gaussian noise and the L2 sensitivity.
+func (r *Release) momentsRatio() float64 {
+	s := r.Moments.Noise.Sensitivity
+	if s == 0 {
+		s = root(r.least(MomentsAlone))
+	}
+	return s / r.Moments.Noise.Scale
+}
+
+// root is the root of a proven sensitivity's square, a part in 10¹² below it at most.
+func root(square *big.Rat) float64 {
+	s, _ := relax(square).Float64()
+	return math.Sqrt(s)
+}
+
+// besides says what has its part in the claim.
+func (r *Release) besides() (text string) {
+	if r.apart() {
+		text = fmt.Sprintf(", beside moments with noise of scale %v", r.Moments.Noise.Scale)
+	}
+	if r.Bounds != nil {
+		text += fmt.Sprintf(", beside bounds with epsilon %v", r.Bounds.Epsilon)
+	}
+	return text
 }
 
 // leastDelta is a lower bound of the smallest δ of Gaussian noise whose standard
@@ -171,4 +174,105 @@ func leastDelta(epsilon, mu float64) float64 {
 	density := math.Exp(-a*a/2) / math.Sqrt(2*math.Pi)
 	least := upper - 4*density/(3*b+math.Sqrt(b*b+8))
 	return least*(1-1e-6) - upper*(1e-10+1e-15*math.Abs(a)*b)
+}
+
+// Vector is one of the vectors of sums that noise stands on as a whole.
+type Vector int
+
+const (
+	// Sums are the statistics of the columns, and n where it is not public.
+	Sums Vector = iota
+	// SumsWithoutYY are Sums without Σy².
+	SumsWithoutYY
+	// SumsAndMoments are Sums, and the moments of the covariates of degree 3 and 4.
+	SumsAndMoments
+	// MomentsAlone are the moments of the covariates of degree 1 to 4.
+	MomentsAlone
+)
+
+// Sensitivity is how far apart the vector of two neighbouring data sets of m columns can
+// be, over the box [-1,1]^m, in scaled units: the largest L1 distance, and the square of
+// the largest L2 distance. They are joint over all entries and attained; a box or a lattice
+// inside [-1,1]^m can only do with less. docs/sensitivity.md has the proofs.
+//
+// To add-remove neighbours both are the number of entries, with n among those of the sums.
+// To replace-one neighbours, where n is public, they are, of the sums,
+//
+//	                L1                  L2²
+//	with Σy²        m(m+2)²/(2(m+1))    4⌊(m+1)²/4⌋
+//	without it      m(m+3)/2            4⌊(m+1)²/4⌋
+//
+// and with moments what momentSensitivities has. It panics if m is not in 1 … 2²⁰, where
+// there are moments of a number of covariates other than 1 … MaxMomentCovariates, and if nb
+// is neither.
+func (v Vector) Sensitivity(m int, nb Neighbours) (l1, l2Squared *big.Rat) {
+	p := m - 1
+	if m < 1 || m > 1<<20 || v >= SumsAndMoments && (p < 1 || p > MaxMomentCovariates) {
+		panic(fmt.Sprintf("release: sensitivity of sums of %d columns", m))
+	}
+	switch nb {
+	case AddRemove:
+		return big.NewRat(v.entries(m), 1), big.NewRat(v.entries(m), 1)
+	case ReplaceOne:
+	default:
+		panic(fmt.Sprintf("release: unknown neighbours %q", string(nb)))
+	}
+	k := int64(m)
+	l2Squared = big.NewRat(4*((k+1)*(k+1)/4), 1)
+	switch v {
+	case Sums:
+		return big.NewRat(k*(k+2)*(k+2), 2*(k+1)), l2Squared
+	case SumsWithoutYY:
+		return big.NewRat(k*(k+3), 2), l2Squared
+	}
+	s := momentSensitivities[v][p-1]
+	return big.NewRat(s.l1, 1e9), big.NewRat(s.l2Squared, 1)
+}
+
+// momentSensitivities are those to replace-one neighbours, of p = 1, 2, 3 covariates, the
+// L1 one in billionths. Over the box, for any list of monomials and with N of them,
+//
+//	max ‖t(v) − t(w)‖₁  = N − min_u Σ_α u^α        at v = (1, …, 1), w = u,
+//	max ‖t(v) − t(w)‖₂² = max_u Σ_α (1 − u^α)²     at the same.
+//
+// The first minimum is that of a convex quartic in one variable, here rounded so
+// that the sensitivity is up in the ninth decimal; the second maximum is at a
+// corner. Tests of package ssp certify both.
+var momentSensitivities = map[Vector][MaxMomentCovariates]struct{ l1, l2Squared int64 }{
+	SumsAndMoments: {{7_375000000, 12}, {18_458196126, 32}, {39_519311059, 72}},
+	MomentsAlone:   {{4_326446777, 8}, {14_452561040, 24}, {34_519025147, 64}},
+}
+
+// entries counts those of m columns; among the sums n.
+func (v Vector) entries(m int) int64 {
+	switch v {
+	case SumsWithoutYY:
+		return int64(Length(m))
+	case SumsAndMoments:
+		return int64(1 + Length(m) + len(MomentExponents(m-1, leastTogether)))
+	case MomentsAlone:
+		return int64(len(MomentExponents(m-1, leastApart)))
+	}
+	return int64(1 + Length(m))
+}
+
+// vector is the one that Noise is on.
+func (r *Release) vector() Vector {
+	switch {
+	case r.together():
+		return SumsAndMoments
+	case r.WithoutYY():
+		return SumsWithoutYY
+	}
+	return Sums
+}
+
+// least is the proven sensitivity of a vector in the norm of the noise: L1, or the square
+// of L2.
+func (r *Release) least(v Vector) *big.Rat {
+	l1, l2Squared := v.Sensitivity(r.Dim(), r.Privacy.Neighbours)
+	if r.Noise.Kind == Gaussian {
+		return l2Squared
+	}
+	return l1
 }

@@ -63,9 +63,9 @@ func TestFactorFileRefuses(t *testing.T) {
 		{`"level": "v"`, `"level": "x"`, `schema: column "fv": factor "f" has no level "x"`},
 		{`, "level": "v"`, ``, `has no level ""`},
 		{`"factor": "f", "level": "v"`, `"factor": "g", "level": "v"`, `of a factor "g", which is not described`},
-		{`"factor": "f", "level": "v"`, `"factor": "f", "factor": "f", "level": "v"`, "schema.covariates[1].factor: stands twice"},
+		{`"factor": "f", "level": "v"`, `"factor": "f", "factor": "f", "level": "v"`, "schema.covariates[1].factor: a key stands twice"},
 		{`"factor": "f", "level": "v"`, `"factor": 7, "level": "v"`, "schema.covariates[1].factor: must be a string"},
-		{`"type": "boolean"`, `"type": "string"`, `schema.covariates[3].type: must be "boolean"`},
+		{`"type": "boolean"`, `"type": "string"`, `schema: column "t" is of type "string"`},
 		{`"type": "boolean"`, `"type": "boolean", "levels": []`, "schema.covariates[3].levels: unknown field"},
 		{`["u", "v", "w"]`, `["v", "w", "v"]`, `schema: factor "f": level "v" stands twice`},
 		{`["u", "v", "w"]`, `["u", "v", "w", "v"]`, `level "v" stands twice`},
@@ -144,9 +144,9 @@ func TestFactorAnswers(t *testing.T) {
 		t.Error(err)
 	}
 	for want, edit := range map[string]func(d *schema.Design){
-		`factor "f" has other levels`:   func(d *schema.Design) { d.Factors[0].Levels[0] = "z" },
-		`column "t" is a number`:        func(d *schema.Design) { d.Covariates[3].Type = "" },
-		`column "fw" is a number, a tr`: func(d *schema.Design) { d.Covariates[2].Factor, d.Covariates[2].Level = "", "" },
+		`factor "f" with levels`: func(d *schema.Design) { d.Factors[0].Levels[0] = "z" },
+		`column "t" as`:          func(d *schema.Design) { d.Covariates[3].Type = "" },
+		`column "fw" as`:         func(d *schema.Design) { d.Covariates[2].Factor, d.Covariates[2].Level = "", "" },
 	} {
 		d := withFactor(true)
 		edit(&d)

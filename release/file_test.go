@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/files"
 )
 
 // entries are the names in a directory.
@@ -108,7 +110,7 @@ func TestWriteFileFails(t *testing.T) {
 func TestWriteNewFile(t *testing.T) {
 	t.Run("link", func(t *testing.T) { oneWriter(t, (*Release).WriteNewFile) })
 	t.Run("claim", func(t *testing.T) {
-		oneWriter(t, func(r *Release, path string) error { return r.place(path, claimNew) })
+		oneWriter(t, func(r *Release, path string) error { return r.place(path, files.ClaimNew) })
 	})
 }
 
@@ -165,11 +167,11 @@ func TestLeftovers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := Leftovers(path)
+	got, err := files.Leftovers(path)
 	if err != nil || !slices.Equal(got, []string{filepath.Join(dir, ".a*.json.17.tmp")}) {
 		t.Errorf("found %q, error %v", got, err)
 	}
-	if _, err := Leftovers(filepath.Join(dir, "none", "r.json")); err == nil {
+	if _, err := files.Leftovers(filepath.Join(dir, "none", "r.json")); err == nil {
 		t.Error("no error where there is no directory")
 	}
 }

@@ -4,12 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"math"
 	"os"
 	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/internal/jsontree"
 )
 
 const (
@@ -19,8 +22,6 @@ const (
 	// maxArray bounds an array: a square matrix of more rows than this would
 	// not fit in maxBytes.
 	maxArray = 8192
-	// maxDepth bounds the nesting of a value that is skipped.
-	maxDepth = 64
 )
 
 var errTooLarge = fmt.Errorf("larger than the %d MiB that a release may have", maxBytes>>20)
@@ -29,23 +30,49 @@ var errTooLarge = fmt.Errorf("larger than the %d MiB that a release may have", m
 // and repeated fields, a missing field, anything after the release, and more
 // than 64 MiB are errors. Errors in a field are *FieldError.
 func Read(r io.Reader) (*Release, error) {
-	d := decoder{jsontext.NewDecoder(&limited{r: r, left: maxBytes + 1}, jsontext.AllowInvalidUTF8(true))}
-	out := &Release{}
-	err := d.value(reflect.ValueOf(out).Elem())
-	if errors.Is(err, errUnknown) && out.Format == "" {
-		// Most likely another kind of file, which this says better.
-		return nil, within("format", checkFormat(""))
+	text, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) > maxBytes:
+		return nil, errTooLarge
 	}
-	if err == nil {
-		err = d.end()
-	}
-	if err == nil {
-		err = out.Validate()
-	}
+	tree, err := jsontree.Decode(text)
 	if err != nil {
+		return nil, syntax(err)
+	}
+	// Of another kind of file, or a later version, nothing else that is wrong is told.
+	object, _ := tree.(map[string]any)
+	if format, ok := object["format"].(string); object != nil && (ok || object["format"] == nil) {
+		if err := within("format", checkFormat(format)); err != nil {
+			return nil, err
+		}
+	}
+	out := &Release{}
+	if err := decode(reflect.ValueOf(out).Elem(), tree); err != nil {
+		return nil, err
+	}
+	if err := out.Validate(); err != nil {
 		return nil, err
 	}
 	return out, nil
+}
+
+// syntax puts the path in front of what is wrong with the JSON.
+func syntax(err error) error {
+	var e *jsontree.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	err = fmt.Errorf("%w (line %d)", e.Err, e.Line)
+	for p := e.Pointer; p != ""; p = p.Parent() {
+		segment := p.LastToken()
+		if _, no := strconv.ParseUint(segment, 10, 64); no == nil {
+			segment = "[" + segment + "]"
+		}
+		err = within(abbreviate(segment), err)
+	}
+	return err
 }
 
 // ReadFile reads the release in a file. Errors name the file.
@@ -65,70 +92,123 @@ func ReadFile(path string) (*Release, error) {
 	return r, nil
 }
 
-// limited reads left bytes and then fails, where io.LimitReader would end.
-type limited struct {
-	r    io.Reader
-	left int64
-}
-
-func (l *limited) Read(p []byte) (int, error) {
-	if l.left <= 0 {
-		return 0, errTooLarge
-	}
-	if int64(len(p)) > l.left {
-		p = p[:l.left]
-	}
-	n, err := l.r.Read(p)
-	l.left -= int64(n)
-	return n, err
-}
-
-// hints say what to write where a field is missing.
-var hints = map[string]string{
-	"Release.format":     fmt.Sprintf("write \"format\": %q", Format),
-	"Release.schema":     "the columns and their bounds stand here",
-	"Release.n":          "the number of rows stands here",
-	"Release.noise":      "the law of the noise stands here, such as {\"kind\": \"laplace\", \"scale\": 5.5}",
-	"Release.statistics": "the noisy sums stand here",
-
-	"Design.response":   columnHint,
-	"Design.covariates": "a list of " + columnHint,
-	"Design.intercept":  "write true, or false for a model without one",
-	"Column.name":       "the column's name",
-	"Column.lower":      "the lower bound, in the data's units",
-	"Column.upper":      "the upper bound, in the data's units",
-	"Factor.name":       "the factor's name",
-	"Factor.levels":     "a list of the public levels, the baseline first",
-
-	"Privacy.epsilon":    "a positive number; or leave \"privacy\" out altogether",
-	"Privacy.delta":      "write 0 for pure epsilon",
-	"Privacy.neighbours": fmt.Sprintf("write %q or %q", ReplaceOne, AddRemove),
-	"Bounds.method":      fmt.Sprintf("write %q", AutoBounds),
-	"Bounds.epsilon":     "the part of privacy.epsilon that found the bounds",
-	"Bounds.columns":     "a list, the names of the columns whose bounds were found",
-	"Noise.kind":         fmt.Sprintf("write %q or %q", Laplace, Gaussian),
-	"Noise.scale":        "b of Laplace noise, the standard deviation of Gaussian noise",
-
-	"Statistics.sum_x":  "a list, one sum for each covariate",
-	"Statistics.sum_xx": "the symmetric matrix of the covariates' products, a list of rows",
-	"Statistics.sum_y":  "the sum of the response",
-	"Statistics.sum_xy": "a list, the covariates' products with the response",
-	"Statistics.sum_yy": "the sum of the response's squares",
-	"Moments.noise":     "the law of the noise on the moments",
-	"Moments.exponents": "a list, the exponents of the covariates in each monomial",
-	"Moments.sums":      "a list, the noisy sum of each monomial",
-}
-
-const columnHint = `{"name": ..., "lower": ..., "upper": ...}`
-
-// checks are made as soon as a text is read: of the format, so that nothing else
-// that is wrong with another kind of file, or a later version, is told before.
-var checks = map[string]func(string) error{
-	"Release.format": checkFormat,
-	"Column.type": func(text string) error {
-		if !(schema.Column{Type: text}).Boolean() {
-			return errors.New("must be \"boolean\", or left out for numbers")
+// decode sets v to a JSON value, as the json tags of its structs say, and is stricter than
+// the library: a field that is not tagged omitzero must be there; null is a value only of
+// a pointer to a number; a whole number may have any notation (R writes 100000 as
+// 1e+05); a number that may be left out is positive.
+func decode(v reflect.Value, x any) error {
+	if v.Kind() == reflect.Pointer {
+		if x == nil && v.Type().Elem().Kind() == reflect.Float64 {
+			return nil
 		}
+		v.Set(reflect.New(v.Type().Elem()))
+		v = v.Elem()
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		object, ok := x.(map[string]any)
+		if !ok {
+			return errors.New("must be an object")
+		}
+		return decodeObject(v, object)
+	case reflect.Slice:
+		list, ok := x.([]any)
+		if !ok {
+			return errors.New("must be an array")
+		}
+		return decodeArray(v, list)
+	case reflect.String:
+		text, ok := x.(string)
+		if !ok {
+			return errors.New("must be a string")
+		}
+		v.SetString(text)
 		return nil
-	},
+	case reflect.Bool:
+		truth, ok := x.(bool)
+		if !ok {
+			return errors.New("must be true or false")
+		}
+		v.SetBool(truth)
+		return nil
+	}
+	return decodeNumber(v, x)
+}
+
+// decodeNumber sets v, a float64 or an integer.
+func decodeNumber(v reflect.Value, n any) error {
+	text, ok := n.(jsontree.Number)
+	if !ok {
+		return errors.New("must be a number")
+	}
+	x, err := strconv.ParseFloat(string(text), 64)
+	switch {
+	case err != nil:
+		return errors.New("a number out of range")
+	case v.CanFloat():
+		v.SetFloat(x)
+	case x != math.Trunc(x):
+		return errors.New("must be a whole number")
+	case math.Abs(x) > maxN:
+		return errors.New("a number out of range")
+	default:
+		v.SetInt(int64(x))
+	}
+	return nil
+}
+
+func decodeArray(v reflect.Value, list []any) error {
+	switch n := len(list); {
+	case n > maxArray:
+		return fmt.Errorf("more than %d entries", maxArray)
+	case n > 0:
+		v.Set(reflect.MakeSlice(v.Type(), n, n))
+	}
+	for i, item := range list {
+		if err := decode(v.Index(i), item); err != nil {
+			return within(index(i), err)
+		}
+	}
+	return nil
+}
+
+func decodeObject(v reflect.Value, object map[string]any) error {
+	var names []string
+	for i := range v.NumField() {
+		if name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ","); name != "-" {
+			names = append(names, name)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		if !slices.Contains(names, key) {
+			return within(abbreviate(key), fmt.Errorf("unknown field; the fields here are %s", strings.Join(names, ", ")))
+		}
+	}
+	for i := range v.NumField() {
+		name, options, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		x, there := object[name]
+		switch {
+		case name == "-", !there && options != "":
+			continue
+		case !there:
+			return within(name, errors.New("missing: a release must have it (docs/release-format.md)"))
+		}
+		err := decode(v.Field(i), x)
+		if f := v.Field(i); err == nil && options != "" && f.CanFloat() && f.Float() <= 0 {
+			err = fmt.Errorf("must be a positive number, not %v", f.Float())
+		}
+		if err != nil {
+			return within(name, err)
+		}
+	}
+	return nil
+}
+
+// abbreviate keeps a stray key from filling the screen.
+func abbreviate(key string) string {
+	const most = 60
+	if len(key) > most {
+		return strings.ToValidUTF8(key[:most], "") + "..."
+	}
+	return key
 }

@@ -30,27 +30,27 @@ func TestReadByHand(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	const privacy = `"n":1e+02,"privacy":`
 	for _, c := range []struct{ old, new, want string }{
-		{byHand, ``, "the file ends early"},
+		{byHand, ``, "not valid JSON: it ends too early"},
 		{byHand, `[]`, "must be an object"},
-		{byHand, `"x","y"`, "must be an object"},
-		{byHand, `secret,y`, "not a JSON file"},
+		{byHand, `"x","y"`, "something follows"},
+		{byHand, `secret,y`, "not valid JSON"},
 		{byHand, `{"fields":[{"name":"x"}]}`, `format: missing; a release says "format": "dpreg-release/1"`},
-		{byHand, `{"fields":` + strings.Repeat("[", 100), `fields: nested too deeply`},
-		{`"format":"dpreg-release/1",`, ``, `format: missing; write "format": "dpreg-release/1"`},
+		{byHand, `{"fields":` + strings.Repeat("[", 100), `nested deeper than`},
+		{`"format":"dpreg-release/1",`, ``, `format: missing; a release says "format": "dpreg-release/1"`},
 		{`dpreg-release/1`, `dpreg-release/2`, `format: version "2" of the release format is not known`},
 		{`dpreg-release/1`, `dpreg-summary/1`, `format: "dpreg-summary/1" is not a release`},
 		{`"dpreg-release/1"`, `1`, `format: must be a string`},
-		{`"n":1e+02`, `"n":100,"n":100`, "n: stands twice"},
+		{`"n":1e+02`, `"n":100,"n":100`, "n: a key stands twice"},
 		{`"n":1e+02`, `"n":100,"N":100`, "N: unknown field; the fields here are format, "},
 		{`"n":1e+02`, `"n":100,"` + strings.Repeat("k", 99) + `":0`, strings.Repeat("k", 60) + "...: unknown field"},
-		{`"n":1e+02,`, ``, "n: missing; the number of rows"},
+		{`"n":1e+02,`, ``, "n: missing"},
 		{`"n":1e+02`, `"n":0`, "n: must be at least 1, not 0"},
 		{`"n":1e+02`, `"n":-3`, "n: must be at least 1, not -3"},
-		{`"n":1e+02`, `"n":100,"\u006e":100`, "n: stands twice"},
+		{`"n":1e+02`, `"n":100,"\u006e":100`, "n: a key stands twice"},
 		{`"n":1e+02`, `"n":100,"":0`, ": unknown field"},
 		{`"name":"a",`, `"name":"a","-":["x"],`, "schema.covariates[0].-: unknown field"},
-		{`"name":"a",`, `"name":"a","name":"a",`, "schema.covariates[0].name: stands twice"},
-		{`"name":"a",`, `"name":"a","type":"string",`, `schema.covariates[0].type: must be "boolean", or left out`},
+		{`"name":"a",`, `"name":"a","name":"a",`, "schema.covariates[0].name: a key stands twice"},
+		{`"name":"a",`, `"name":"a","type":"string",`, `schema: column "a" is of type "string"`},
 		{`"n":1e+02`, `"n":100,"factors":[]`, "factors: unknown field"},
 		{`"intercept":true`, `"intercept":null`, "schema.intercept: must be true or false"},
 		{`[1,2]`, `[1,null]`, "statistics.sum_x[1]: must be a number"},
@@ -66,7 +66,7 @@ func TestReadRefuses(t *testing.T) {
 		{`"n":1e+02`, `"n":100,"withheld":["xx"]`, "withheld: must be [\"yy\"], or left out"},
 		{`"n":1e+02`, `"n":100,"moments":{}`, "moments.noise: missing"},
 		{`"n":1e+02`, privacy + `null`, "privacy: must be an object"},
-		{`"n":1e+02`, privacy + `{"epsilon":1,"neighbours":"replace-one"}`, "privacy.delta: missing; write 0"},
+		{`"n":1e+02`, privacy + `{"epsilon":1,"neighbours":"replace-one"}`, "privacy.delta: missing"},
 		{`"n":1e+02`, privacy + `{"epsilon":0,"delta":0,"neighbours":"replace-one"}`, "privacy.epsilon: must be a positive"},
 		{`"n":1e+02`, privacy + `{"epsilon":1e999,"delta":0,"neighbours":"replace-one"}`, "privacy.epsilon: a number out of range"},
 		{`"n":1e+02`, privacy + `{"epsilon":1,"delta":1,"neighbours":"replace-one"}`, "privacy.delta: must be at least 0 and less than 1"},
@@ -75,7 +75,7 @@ func TestReadRefuses(t *testing.T) {
 		{`"laplace"`, `"cauchy"`, `noise.kind: must be "laplace" or "gaussian", not "cauchy"`},
 		{`"scale":5.5`, `"scale":0`, "noise.scale: must be a positive finite number, not 0"},
 		{`"scale":5.5`, `"scale":-1`, "noise.scale: must be a positive finite number, not -1"},
-		{`"scale":5.5`, `"scale":NaN`, "noise.scale: not JSON: invalid character 'N'"},
+		{`"scale":5.5`, `"scale":NaN`, "noise.scale: not valid JSON"},
 		{`"scale":5.5`, `"scale":1,"sensitivity":0`, "noise.sensitivity: must be a positive number"},
 		{`"scale":5.5`, `"scale":1,"lattice":-1`, "noise.lattice: must be a positive number"},
 		{`,"scale":5.5`, ``, "noise.scale: missing"},
@@ -84,12 +84,12 @@ func TestReadRefuses(t *testing.T) {
 		{`"name":"b",`, ``, "schema.covariates[1].name: missing"},
 		{`"name":"b"`, `"name":"y"`, "schema: column \"y\" is both"},
 		{`"intercept":true`, `"intercept":"yes"`, "schema.intercept: must be true or false"},
-		{`,"intercept":true`, ``, "schema.intercept: missing; write true, or false"},
+		{`,"intercept":true`, ``, "schema.intercept: missing"},
 		{`[1,2]`, `[1]`, "statistics.sum_x: must have 2 entries, one for each covariate, not 1"},
 		{`[7,8]`, `[7,8,9]`, "statistics.sum_xy: must have 2 entries"},
 		{`[7,8]`, `7`, "statistics.sum_xy: must be an array"},
 		{`[7,8]`, `[7,"8"]`, "statistics.sum_xy[1]: must be a number"},
-		{`[7,8]`, `[7 8]`, "statistics.sum_xy: not JSON: invalid character '8' after array element"},
+		{`[7,8]`, `[7 8]`, "statistics.sum_xy: not valid JSON"},
 		{`[[3,4],[4,5]]`, `[[3,4]]`, "statistics.sum_xx: must have 2 rows"},
 		{`[[3,4],[4,5]]`, `[[3,4],[4]]`, "statistics.sum_xx[1]: must have 2 entries"},
 		{`[[3,4],[4,5]]`, `[[3,4],[4.5,5]]`, "statistics.sum_xx[1][0]: 4.5 differs from 4 at [0][1]: the matrix must be symmetric"},
@@ -99,10 +99,10 @@ func TestReadRefuses(t *testing.T) {
 		{`"sum_yy":9}`, `"sum_yy":null},"withheld":["yy","yy"]`, "withheld: must be"},
 		{`"sum_yy":9}`, `"sum_yy":null},"withheld":"yy"`, "withheld: must be an array"},
 		{`"sum_yy":9`, `"sum_yy":true`, "statistics.sum_yy: must be a number"},
-		{`"sum_yy":9}}`, `"sum_yy":9}`, "the file ends early"},
-		{`"sum_yy":9}}`, `"sum_yy":9`, "statistics: the file ends early"},
-		{`"sum_yy":9}}`, `"sum_yy":9}} {}`, "something follows the end of the release"},
-		{`"sum_yy":9}}`, `"sum_yy":9}}]`, "something follows the end of the release"},
+		{`"sum_yy":9}}`, `"sum_yy":9}`, "not valid JSON: it ends too early"},
+		{`"sum_yy":9}}`, `"sum_yy":9`, "statistics: not valid JSON: it ends too early"},
+		{`"sum_yy":9}}`, `"sum_yy":9}} {}`, "something follows the end"},
+		{`"sum_yy":9}}`, `"sum_yy":9}}]`, "something follows the end"},
 		{`[1,2]`, "[" + strings.Repeat("1,", maxArray) + "1]", "statistics.sum_x: more than 8192 entries"},
 	} {
 		text := strings.Replace(byHand, c.old, c.new, 1)
@@ -170,11 +170,11 @@ func TestReadFile(t *testing.T) {
 		t.Errorf("took %v to refuse", d)
 	}
 	bad := filepath.Join(dir, "bad.json")
-	if err := os.WriteFile(bad, []byte(`{"format":"dpreg-release/1","n":true}`), 0o600); err != nil {
+	if err := os.WriteFile(bad, []byte(`{"format":"dpreg-release/1","schema":true}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		bad:                       bad + ": n: must be a number",
+		bad:                       bad + ": schema: must be an object",
 		dir:                       dir,
 		filepath.Join(dir, "not"): "no such file",
 	} {
@@ -216,8 +216,5 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("%s\n%s", first, second)
 		}
 		r.Warnings()
-		if m := r.Dim(); !r.WithoutYY() && len(r.Matrix()) != (m+1)*(m+1) {
-			t.Errorf("matrix of %d entries for %d columns", len(r.Matrix()), m)
-		}
 	})
 }

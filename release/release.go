@@ -8,9 +8,9 @@
 package release
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/dpreg/dpreg/schema"
 )
@@ -93,14 +93,6 @@ const WithheldYY = "yy"
 // WithoutYY tells whether Σy² is withheld.
 func (r *Release) WithoutYY() bool { return r.Statistics.SumYY == nil }
 
-// Sums is the number of statistics beside n: Length(m), or one less without Σy².
-func (r *Release) Sums() int {
-	if r.WithoutYY() {
-		return Length(r.Dim()) - 1
-	}
-	return Length(r.Dim())
-}
-
 // Neighbours is the relation the release states, or ReplaceOne where it
 // states none (Privacy is nil); Warnings then says so.
 func (r *Release) Neighbours() Neighbours {
@@ -126,11 +118,16 @@ func (r *Release) Warnings() []string {
 }
 
 func (r *Release) unstatedSensitivity() string {
-	switch {
-	case r.Noise.Kind == Laplace && r.laplaceClaim(relax(r.leastL1())) != nil:
-		return fmt.Sprintf("this release states no sensitivity, and its noise is too small for epsilon %v if values are restricted by their bounds alone", r.Privacy.Epsilon)
-	case r.Noise.Kind == Gaussian && r.gaussianClaim(r.rootL2()) != nil:
-		return fmt.Sprintf("this release states no sensitivity, and its noise is too small for epsilon %v and delta %v if values are restricted by their bounds alone", r.Privacy.Epsilon, r.Privacy.Delta)
+	bound, claim := r.least(r.vector()), fmt.Sprintf("epsilon %v", r.Privacy.Epsilon)
+	var err error
+	if r.Noise.Kind == Gaussian {
+		claim += fmt.Sprintf(" and delta %v", r.Privacy.Delta)
+		err = r.gaussianClaim(root(bound))
+	} else {
+		err = r.laplaceClaim(relax(bound))
+	}
+	if err != nil {
+		return "this release states no sensitivity, and its noise is too small for " + claim + " if values are restricted by their bounds alone"
 	}
 	return "this release states no sensitivity: its privacy is taken on trust"
 }
@@ -145,42 +142,37 @@ func (r *Release) Answers(d *schema.Design, p Privacy, kind Kind) error {
 		return fmt.Errorf("its noise is simulated")
 	case r.Privacy == nil:
 		return fmt.Errorf("it states no privacy")
-	case r.Privacy.Epsilon != p.Epsilon:
-		return fmt.Errorf("it has epsilon %v, not %v", r.Privacy.Epsilon, p.Epsilon)
-	case r.Privacy.Delta != p.Delta:
-		return fmt.Errorf("it has delta %v, not %v", r.Privacy.Delta, p.Delta)
-	case r.Privacy.Neighbours != p.Neighbours:
-		return fmt.Errorf("it has neighbours %s, not %s", r.Privacy.Neighbours, p.Neighbours)
-	case r.Noise.Kind != kind:
-		return fmt.Errorf("it has %s noise, not %s", r.Noise.Kind, kind)
 	}
-	return sameDesign(&r.Schema, d)
-}
-
-func sameDesign(have, want *schema.Design) error {
-	if have.Intercept != want.Intercept {
-		return fmt.Errorf("one of the two models has an intercept, the other has none")
-	}
-	a, b := have.Columns(), want.Columns()
-	if len(a) != len(b) {
-		return fmt.Errorf("it has %d columns, not %d", len(a), len(b))
-	}
-	for j := range a {
-		if a[j].Name != b[j].Name {
-			return fmt.Errorf("its columns are in another order or have other names: %q where %q is asked for", a[j].Name, b[j].Name)
-		}
-		if a[j].Lower != b[j].Lower || a[j].Upper != b[j].Upper {
-			return fmt.Errorf("column %q has bounds %v:%v, not %v:%v", a[j].Name, a[j].Lower, a[j].Upper, b[j].Lower, b[j].Upper)
-		}
-		if a[j].Type != b[j].Type || a[j].Factor != b[j].Factor || a[j].Level != b[j].Level {
-			return fmt.Errorf("column %q is a number, a truth value or a level of a factor, and not the same in both", a[j].Name)
-		}
-	}
-	for _, f := range have.Factors {
-		same := func(g schema.Factor) bool { return g.Name == f.Name && slices.Equal(g.Levels, f.Levels) }
-		if !slices.ContainsFunc(want.Factors, same) {
-			return fmt.Errorf("factor %q has other levels", f.Name)
+	has, asked := facts(&r.Schema, *r.Privacy, r.Noise.Kind), facts(d, p, kind)
+	for i := range min(len(has), len(asked)) {
+		if has[i] != asked[i] {
+			return fmt.Errorf("it has %s %s, not %s", asked[i].of, has[i].is, asked[i].is)
 		}
 	}
 	return nil
+}
+
+// fact is something that a release states.
+type fact struct{ of, is string }
+
+// facts are those that must be the same. Where the names of columns are, the others are of
+// the same columns.
+func facts(d *schema.Design, p Privacy, kind Kind) []fact {
+	columns := d.Columns()
+	names := make([]string, len(columns))
+	for j, c := range columns {
+		names[j] = c.Name
+	}
+	all := []fact{
+		{"epsilon", fmt.Sprint(p.Epsilon)}, {"delta", fmt.Sprint(p.Delta)}, {"neighbours", string(p.Neighbours)}, {"noise", string(kind)},
+		{"an intercept:", fmt.Sprint(d.Intercept)}, {"columns, in this order,", fmt.Sprintf("%q", names)},
+	}
+	for _, c := range columns {
+		bounds, coded := fmt.Sprintf("column %q with bounds", c.Name), fmt.Sprintf("column %q as", c.Name)
+		all = append(all, fact{bounds, fmt.Sprintf("%v:%v", c.Lower, c.Upper)}, fact{coded, fmt.Sprintf("%s of factor %q, level %q", cmp.Or(c.Type, "number"), c.Factor, c.Level)})
+	}
+	for _, f := range d.Factors {
+		all = append(all, fact{fmt.Sprintf("factor %q with levels", f.Name), fmt.Sprintf("%q", f.Levels)})
+	}
+	return all
 }

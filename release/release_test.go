@@ -133,14 +133,14 @@ func TestAnswers(t *testing.T) {
 		return r.Answers(&e.Schema, *e.Privacy, kind)
 	}
 	for want, change := range map[string]func(d *schema.Design, p *Privacy, k *Kind){
-		"epsilon":      func(d *schema.Design, p *Privacy, k *Kind) { p.Epsilon = 0.5 },
-		"delta":        func(d *schema.Design, p *Privacy, k *Kind) { p.Delta = 1e-6 },
-		"neighbours":   func(d *schema.Design, p *Privacy, k *Kind) { p.Neighbours = AddRemove },
-		"noise":        func(d *schema.Design, p *Privacy, k *Kind) { *k = Gaussian },
-		"intercept":    func(d *schema.Design, p *Privacy, k *Kind) { d.Intercept = false },
-		"columns, not": func(d *schema.Design, p *Privacy, k *Kind) { d.Covariates = nil },
-		"names":        func(d *schema.Design, p *Privacy, k *Kind) { d.Response.Name = "z" },
-		"bounds":       func(d *schema.Design, p *Privacy, k *Kind) { d.Covariates[0].Upper = 2 },
+		"epsilon":       func(d *schema.Design, p *Privacy, k *Kind) { p.Epsilon = 0.5 },
+		"delta":         func(d *schema.Design, p *Privacy, k *Kind) { p.Delta = 1e-6 },
+		"neighbours":    func(d *schema.Design, p *Privacy, k *Kind) { p.Neighbours = AddRemove },
+		"noise":         func(d *schema.Design, p *Privacy, k *Kind) { *k = Gaussian },
+		"intercept":     func(d *schema.Design, p *Privacy, k *Kind) { d.Intercept = false },
+		"columns":       func(d *schema.Design, p *Privacy, k *Kind) { d.Covariates = nil },
+		"in this order": func(d *schema.Design, p *Privacy, k *Kind) { d.Response.Name = "z" },
+		"bounds":        func(d *schema.Design, p *Privacy, k *Kind) { d.Covariates[0].Upper = 2 },
 	} {
 		if err := asked(change); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v does not say %q", err, want)

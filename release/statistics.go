@@ -1,6 +1,12 @@
 package release
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpreg/dpreg/schema"
+)
 
 // Statistics are the noisy sums over the rows, in scaled units: with
 // v = (x_1..x_p, y) in [-1,1]^m, m = p+1, they are Σx_j, Σx_j x_k, Σy, Σx_j y
@@ -84,20 +90,131 @@ func StatisticsFromVector(m int, v []float64) Statistics {
 	return s
 }
 
-// Matrix is the noisy moment matrix B = Σ a aᵀ with a = (1, v), symmetric,
-// (m+1)×(m+1), row-major; B₀₀ is N. With noise it need not be positive
-// semidefinite. It panics where Σy² is withheld.
-func (r *Release) Matrix() []float64 {
-	m := r.Dim()
-	d := m + 1
-	v := r.Statistics.Vector()
-	b := make([]float64, d*d)
-	b[0] = float64(r.N)
-	for j := range m {
-		b[j+1], b[(j+1)*d] = v[j], v[j]
-		for k := range m {
-			b[(j+1)*d+k+1] = v[Index(m, j, k)]
+// Select gives the release of another model on the same columns: any of them
+// as the response, any others as covariates, by a formula as
+// schema.ParseFormula reads it (`y ~ .` takes all other columns). A factor is
+// named as a whole, or single dummies of it are (see schema.Design.Select). The release
+// holds the whole moment matrix, so this only picks entries of it: it costs no
+// privacy, and privacy, noise and n stay as they are. The empty formula gives
+// the release itself. The result shares nothing with r. Moments are those of the
+// covariates that are left; where the old response is one, there are none of it, and
+// the result has no moments. Where Σy² is withheld, so it is from a model of the same
+// response, and the response is no covariate; a model without it withholds nothing.
+//
+// Errors: a formula that does not parse or names an unknown column, a factor as
+// the response or without the dummies that it needs; `- 1`
+// from a release with an intercept whose columns are not centred at 0; as a
+// covariate the response whose Σy² is withheld.
+func (r *Release) Select(formula string) (*Release, error) {
+	design, err := r.selectDesign(formula)
+	if err != nil {
+		return nil, err
+	}
+	have, want := r.Schema.Columns(), design.Columns()
+	at := make([]int, len(want))
+	for j, w := range want {
+		at[j] = slices.IndexFunc(have, func(c schema.Column) bool { return c.Name == w.Name })
+	}
+	if last := len(have) - 1; r.WithoutYY() && slices.Contains(at[:len(at)-1], last) {
+		return nil, fmt.Errorf("formula %q: this release withholds the sum of squares of %q, which can be the response or be left out, but not a covariate", formula, have[last].Name)
+	}
+	return r.take(design, at), nil
+}
+
+// pick takes the statistics of the columns at these positions of v. Σy² that is
+// withheld is so from a pick whose last column is y; no other may be y then.
+func (s *Statistics) pick(at []int) Statistics {
+	m := len(s.SumX) + 1
+	old := s.Vector()
+	v := make([]float64, Length(len(at)))
+	for j, a := range at {
+		v[j] = old[a]
+		for k, b := range at[:j+1] {
+			if from := Index(m, a, b); from < len(old) {
+				v[Index(len(at), j, k)] = old[from]
+			}
 		}
 	}
-	return b
+	if s.SumYY == nil && at[len(at)-1] == m-1 {
+		v = v[:len(v)-1]
+	}
+	return StatisticsFromVector(len(at), v)
+}
+
+// selectDesign resolves the formula against the release's columns. Their
+// scaled values are fixed, so whatever bounds the new design states, its frame
+// must be the same affine map of each column:
+//
+//	with an intercept     v = (x - (l+u)/2) / ((u-l)/2)
+//	without one           v = x / max(|l|,|u|)
+//
+// From the first to the second they agree only for l = -u. From the second to
+// the first, the box is restated as [-h, h], h = max(|l|,|u|): it holds the
+// box [l, u], its middle is 0 and half its width is h.
+func (r *Release) selectDesign(formula string) (*schema.Design, error) {
+	if strings.TrimSpace(formula) == "" {
+		d := r.Schema
+		d.Covariates, d.Factors = slices.Clone(d.Covariates), slices.Clone(d.Factors)
+		return &d, nil
+	}
+	d, err := r.Schema.Select(formula)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case r.Schema.Intercept && !d.Intercept:
+		for _, c := range d.Columns() {
+			if c.Lower != -c.Upper {
+				return nil, fmt.Errorf("formula %q: no model without an intercept from this release: column %q was centred, since its bounds %v:%v do not lie symmetrically about 0; make a release with a formula that says \"- 1\"",
+					formula, c.Name, c.Lower, c.Upper)
+			}
+		}
+	case !r.Schema.Intercept && d.Intercept:
+		d.Response = symmetric(d.Response)
+		for j, c := range d.Covariates {
+			d.Covariates[j] = symmetric(c)
+		}
+	}
+	return d, nil
+}
+
+func symmetric(c schema.Column) schema.Column {
+	h := max(c.Upper, -c.Lower) // = max(|l|,|u|), since l < u
+	c.Lower, c.Upper = -h, h
+	return c
+}
+
+// Arrange gives the release with its covariates in the order of another design,
+// which must have the same columns by name (schema.Hull sees to that), and its own
+// bounds. It costs no privacy, and shares nothing with r that it changes. It panics
+// where a column is missing.
+func (r *Release) Arrange(d *schema.Design) *Release {
+	have := r.Schema.Columns()
+	arranged, at := r.Schema, []int(nil)
+	arranged.Covariates = nil
+	for _, w := range d.Columns() {
+		j := slices.IndexFunc(have, func(c schema.Column) bool { return c.Name == w.Name })
+		at = append(at, j)
+		if w.Name != d.Response.Name {
+			arranged.Covariates = append(arranged.Covariates, have[j])
+		}
+	}
+	return r.take(&arranged, at)
+}
+
+// take gives the release of a design whose columns are at these places.
+func (r *Release) take(d *schema.Design, at []int) *Release {
+	out := *r
+	out.Schema = *d
+	out.Statistics = r.Statistics.pick(at)
+	out.Moments = r.Moments.pick(at[:len(at)-1], r.Dim()-1)
+	out.Bounds = r.Bounds.pick(d)
+	if out.Withheld = nil; out.WithoutYY() {
+		out.Withheld = slices.Clone(r.Withheld)
+	}
+	if r.Privacy != nil {
+		p := *r.Privacy
+		out.Privacy = &p
+	}
+	return &out
 }

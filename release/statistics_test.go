@@ -1,7 +1,6 @@
 package release
 
 import (
-	"math/rand/v2"
 	"reflect"
 	"testing"
 )
@@ -36,17 +35,6 @@ func TestVector(t *testing.T) {
 	}
 	if back := StatisticsFromVector(3, v); !reflect.DeepEqual(back, s) {
 		t.Errorf("back %+v, want %+v", back, s)
-	}
-	r := Release{N: 10, Statistics: s}
-	r.Schema.Covariates = random(3, rand.New(rand.NewPCG(1, 1))).Schema.Covariates
-	b := []float64{
-		10, 1, 2, 3,
-		1, 4, 5, 6,
-		2, 5, 7, 8,
-		3, 6, 8, 9,
-	}
-	if got := r.Matrix(); !reflect.DeepEqual(got, b) {
-		t.Errorf("matrix %v, want %v", got, b)
 	}
 }
 

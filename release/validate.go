@@ -1,6 +1,7 @@
 package release
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -18,34 +19,17 @@ const maxN = 1 << 53
 // scale·ε ≥ sensitivity, of moments too, and Gaussian noise must not have a δ that is certainly
 // larger than the one stated.
 func (r *Release) Validate() error {
-	if err := within("format", checkFormat(r.Format)); err != nil {
-		return err
+	err := cmp.Or(within("format", checkFormat(r.Format)), within("schema", r.Schema.Validate()), within("privacy", r.validatePrivacy()))
+	if err == nil {
+		err = cmp.Or(within("bounds", r.validateBounds()), r.validateCount(), within("noise", r.Noise.validate()))
 	}
-	if err := within("schema", r.Schema.Validate()); err != nil {
-		return err
+	if err == nil {
+		err = cmp.Or(within("moments", r.validateMoments()), r.validateWithheld())
 	}
-	if err := within("privacy", r.validatePrivacy()); err != nil {
-		return err
+	if err == nil {
+		err = cmp.Or(r.validateClaims(), within("statistics", r.Statistics.validate(r.Dim()-1)))
 	}
-	if err := within("bounds", r.validateBounds()); err != nil {
-		return err
-	}
-	if err := r.validateCount(); err != nil {
-		return err
-	}
-	if err := within("noise", r.Noise.validate()); err != nil {
-		return err
-	}
-	if err := within("moments", r.validateMoments()); err != nil {
-		return err
-	}
-	if err := r.validateWithheld(); err != nil {
-		return err
-	}
-	if err := r.validateClaims(); err != nil {
-		return err
-	}
-	return within("statistics", r.Statistics.validate(r.Dim()-1))
+	return err
 }
 
 // validateWithheld checks that the release withholds what it says, and nothing
@@ -131,43 +115,15 @@ func (n Noise) validate() error {
 	return nil
 }
 
-// validateClaims checks sensitivities and scales against the privacy, where all are
-// stated.
-func (r *Release) validateClaims() error {
-	if r.Privacy == nil || r.Noise.Sensitivity == 0 {
-		return nil
-	}
-	if err := r.validateSensitivity(); err != nil {
-		return within("noise", within("sensitivity", err))
-	}
-	if err := r.validateMomentSensitivity(); err != nil {
-		return within("moments", within("noise", within("sensitivity", err)))
-	}
-	claim := r.validateClaim
-	if r.Noise.Kind == Gaussian {
-		claim = r.validateGaussianClaim
-	}
-	return within("noise", within("scale", claim()))
-}
-
 // validate checks the blocks for p covariates.
 func (s *Statistics) validate(p int) error {
-	if err := within("sum_x", checkVector(s.SumX, p)); err != nil {
-		return err
+	var yy float64
+	if s.SumYY != nil {
+		yy = *s.SumYY
 	}
-	if err := within("sum_xx", checkSymmetric(s.SumXX, p)); err != nil {
-		return err
-	}
-	if err := within("sum_y", checkFinite(s.SumY)); err != nil {
-		return err
-	}
-	if err := within("sum_xy", checkVector(s.SumXY, p)); err != nil {
-		return err
-	}
-	if s.SumYY == nil {
-		return nil
-	}
-	return within("sum_yy", checkFinite(*s.SumYY))
+	return cmp.Or(
+		within("sum_x", checkVector(s.SumX, p)), within("sum_xx", checkSymmetric(s.SumXX, p)), within("sum_y", checkFinite(s.SumY)),
+		within("sum_xy", checkVector(s.SumXY, p)), within("sum_yy", checkFinite(yy)))
 }
 
 func checkVector(v []float64, p int) error {

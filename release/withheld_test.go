@@ -37,7 +37,7 @@ func TestWithheldRoundTrip(t *testing.T) {
 	if !reflect.DeepEqual(back, without()) || write(t, back) != text {
 		t.Errorf("read back as %+v", back)
 	}
-	if v := back.Statistics.Vector(); len(v) != back.Sums() || v[len(v)-1] != 23 {
+	if v := back.Statistics.Vector(); len(v) != Length(back.Dim())-1 || v[len(v)-1] != 23 {
 		t.Errorf("its vector is %v", v)
 	}
 }

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/dpreg/dpreg/internal/files"
 )
 
 // WriteTo writes the release as indented JSON, keys in a fixed order and
@@ -30,6 +33,23 @@ func (r *Release) WriteTo(w io.Writer) (int64, error) {
 		return 0, fmt.Errorf("release not written: %d columns make it %w", r.Dim(), errTooLarge)
 	}
 	return b.WriteTo(w)
+}
+
+// WriteFile writes the release to a file, mode 0644, all or nothing (files.Write). Only a
+// process that is killed can leave what files.Leftovers finds.
+func (r *Release) WriteFile(path string) error { return r.place(path, os.Rename) }
+
+// WriteNewFile is WriteFile for a target that must not exist: of several
+// writers at once one succeeds, and the others get an error that wraps
+// fs.ErrExist and have written nothing, however close the race. A release that
+// was paid for is so never overwritten by another.
+func (r *Release) WriteNewFile(path string) error { return r.place(path, files.MoveNew) }
+
+func (r *Release) place(path string, move func(from, to string) error) error {
+	return files.Place(path, 0o644, move, func(w io.Writer) error {
+		_, err := r.WriteTo(w)
+		return err
+	})
 }
 
 // tall are the objects and arrays that have a line for each member. The others have one

@@ -78,7 +78,7 @@ func contents(r *release.Release) string {
 		products += fmt.Sprintf(" but the square of %s", r.Schema.Response.Name)
 	}
 	return text + fmt.Sprintf("%d sums over the rows (of %s, %s, scaled to [-1, 1]), each with %s (sd %s).",
-		r.Sums(), count(m, "column"), products, noise(r.Noise), general(r.Noise.SD())) + withMoments(r)
+		len(r.Statistics.Vector()), count(m, "column"), products, noise(r.Noise), general(r.Noise.SD())) + withMoments(r)
 }
 
 // withMoments tells what else was released.

@@ -3,7 +3,10 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/dpreg/dpreg/internal/files"
 )
 
 // Design is the regression that is asked for: a response, at least one covariate,
@@ -119,7 +122,7 @@ func checkBounded(columns []Column) error {
 	for _, c := range columns {
 		if !c.Bounded() {
 			names = append(names, fmt.Sprintf("%q", c.Name))
-			flags = append(flags, "--bounds "+shellWord(c.Name+"=LOWER:UPPER"))
+			flags = append(flags, "--bounds "+files.Quoted(c.Name+"=LOWER:UPPER"))
 		}
 	}
 	if names == nil {
@@ -130,13 +133,145 @@ func checkBounded(columns []Column) error {
 		strings.Join(names, ", "), strings.Join(flags, " "))
 }
 
-// shellWord quotes a word for a POSIX shell where that is needed.
-func shellWord(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_.:=-", r)
+// Factor is a categorical column with its public levels, of which the first is
+// the baseline.
+type Factor struct {
+	Name   string   `json:"name"`
+	Levels []string `json:"levels"`
+}
+
+// dummy is the 0/1 column of a level, named as R's model.matrix names it: the
+// column's name immediately followed by the level.
+func (f Factor) dummy(level string) Column {
+	return Column{Name: f.Name + level, Lower: 0, Upper: 1, Factor: f.Name, Level: level}
+}
+
+// coding lists the levels that get a dummy: all but the baseline, or where full
+// all of them. R codes the first factor of a formula fully where there is no
+// intercept, since its dummies add up to the one that is left out.
+func (f Factor) coding(full bool) []string {
+	if full {
+		return f.Levels
 	}
-	if strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
+	return f.Levels[1:]
+}
+
+// checkLevels returns what is wrong with the levels of a factor. Cells are
+// compared without the spaces around them, so that levels must have none.
+func checkLevels(levels []string) error {
+	switch n := len(levels); {
+	case n == 0:
+		return errors.New("a factor needs levels, and there is none")
+	case n == 1:
+		return errors.New("a factor needs at least two levels: with one only it is a constant")
+	case n > MaxColumns:
+		return fmt.Errorf("%d levels are too many, at most %d are possible: merge some", n, MaxColumns)
 	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	seen := make(map[string]bool, len(levels))
+	for i, level := range levels {
+		if err := checkTyped(level); err != nil {
+			return fmt.Errorf("level %d: %w", i+1, err)
+		}
+		if seen[level] {
+			return fmt.Errorf("level %q stands twice", level)
+		}
+		seen[level] = true
+	}
+	return nil
+}
+
+// factorOf returns the factor with that name, nil where there is none.
+func factorOf(factors []Factor, name string) *Factor {
+	for i := range factors {
+		if factors[i].Name == name {
+			return &factors[i]
+		}
+	}
+	return nil
+}
+
+func (d *Design) factor(name string) *Factor { return factorOf(d.Factors, name) }
+
+// validateFactors checks the factors and their dummies: every dummy is one of a
+// level of a factor, named after both, from 0 to 1 (or from -1 to 1, as the bounds
+// of columns that were scaled without a shift are restated); no factor is without
+// dummies, has a column's name, or is coded so that an intercept is a sum of dummies.
+func (d *Design) validateFactors() error {
+	columns, used := d.Columns(), make(map[string]int)
+	for _, c := range columns {
+		if err := d.validateDummy(c); err != nil {
+			return fmt.Errorf("column %q: %w", c.Name, err)
+		}
+		used[c.Factor]++
+	}
+	seen := make(map[string]bool, len(d.Factors))
+	for i, f := range d.Factors {
+		if err := CheckName(f.Name); err != nil {
+			return fmt.Errorf("factor %d: %w", i+1, err)
+		}
+		if err := checkLevels(f.Levels); err != nil {
+			return fmt.Errorf("factor %q: %w", f.Name, err)
+		}
+		switch {
+		case seen[f.Name]:
+			return fmt.Errorf("factor %q is given twice", f.Name)
+		case used[f.Name] == 0:
+			return fmt.Errorf("factor %q has no column", f.Name)
+		case slices.ContainsFunc(columns, func(c Column) bool { return c.Name == f.Name }):
+			return fmt.Errorf("%q is both a factor and a column", f.Name)
+		}
+		seen[f.Name] = true
+	}
+	return d.validateCoding()
+}
+
+// validateDummy checks what Factor, Level and Type say of a column.
+func (d *Design) validateDummy(c Column) error {
+	if c.Factor == "" && c.Level == "" && c.Type != typeBoolean {
+		return nil
+	}
+	if c.Upper != 1 || c.Lower != 0 && c.Lower != -1 {
+		return fmt.Errorf("it is 0 or 1, and cannot have the bounds %v:%v", c.Lower, c.Upper)
+	}
+	if c.Type == typeBoolean {
+		if c.Factor != "" || c.Level != "" {
+			return errors.New("it is both boolean and a level of a factor")
+		}
+		return nil
+	}
+	f := d.factor(c.Factor)
+	switch {
+	case f == nil:
+		return fmt.Errorf("it is a level of a factor %q, which is not described", c.Factor)
+	case !slices.Contains(f.Levels, c.Level):
+		return fmt.Errorf("factor %q has no level %q", c.Factor, c.Level)
+	case c.Name != c.Factor+c.Level:
+		return fmt.Errorf("level %q of factor %q must have the name %q", c.Level, c.Factor, c.Factor+c.Level)
+	}
+	return nil
+}
+
+// validateCoding refuses covariates that are collinear by their coding: the
+// dummies of all levels add up to 1, which the intercept is already, or another
+// factor with all levels.
+func (d *Design) validateCoding() error {
+	count := make(map[string]int)
+	for _, c := range d.Covariates {
+		count[c.Factor]++
+	}
+	constant := ""
+	if d.Intercept {
+		constant = "the intercept"
+	}
+	for _, f := range d.Factors {
+		switch {
+		case count[f.Name] < len(f.Levels):
+		case constant != "":
+			return fmt.Errorf("the dummies of all levels of %q add up to 1, and so does %s: leave one of them out, such as %q",
+				f.Name, constant, f.Name+f.Levels[0])
+		default:
+			constant = fmt.Sprintf("all levels of %q", f.Name)
+		}
+	}
+	return nil
 }

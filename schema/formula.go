@@ -2,7 +2,11 @@ package schema
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Formula is a parsed model formula: Response ~ Terms, or Response ~ . where All.
@@ -32,11 +36,28 @@ func ParseFormula(text string) (Formula, error) {
 	if err != nil {
 		return Formula{}, err
 	}
-	p := formulaParser{tokens: tokens, f: Formula{Intercept: true}}
-	if err := p.parse(); err != nil {
+	f := Formula{Intercept: true}
+	if tokens, err = f.response(tokens); err != nil {
 		return Formula{}, err
 	}
-	return p.f, nil
+	for spoken := false; tokens[0] != end; tokens = tokens[1:] {
+		sign := plus
+		switch t := tokens[0]; {
+		case t == plus || t == minus:
+			sign, tokens = t, tokens[1:]
+		case t == tilde:
+			return Formula{}, refuse("there is more than one `~`")
+		case f.All || f.Terms != nil || spoken:
+			return Formula{}, refuse("%s has no `+` before it", t)
+		}
+		if err := f.term(sign, tokens[0], &spoken); err != nil {
+			return Formula{}, err
+		}
+	}
+	if !f.All && f.Terms == nil {
+		return Formula{}, refuse("it has no covariate, and a regression needs at least one")
+	}
+	return f, nil
 }
 
 // refuse is the one form of a formula's errors.
@@ -45,130 +66,64 @@ func refuse(format string, args ...any) error {
 		"and backquotes around a name with other characters than letters, digits, '.' and '_'", fmt.Sprintf(format, args...))
 }
 
-// formulaParser walks the tokens of
-//
-//	formula = name "~" [sign] term { sign term }
-//	term    = name | "." | "0" | "1"
-//	sign    = "+" | "-"
-type formulaParser struct {
-	tokens []token // ends with tokenEnd
-	f      Formula
-	spoken bool // the intercept has been spoken of
+// response reads what stands up to "~", and returns the rest.
+func (f *Formula) response(tokens []token) (rest []token, err error) {
+	switch t := tokens[0]; {
+	case t == tilde:
+		return nil, refuse("nothing stands before `~`")
+	case t == end:
+		return nil, refuse("it is empty")
+	case !t.name:
+		return nil, refuse("the response must be the name of a column, and %s is none", t)
+	case tokens[1] != tilde:
+		return nil, refuse("the response must be one column with `~` after it, and %s follows it", tokens[1])
+	case tokens[2] == end:
+		return nil, refuse("nothing stands after `~`")
+	}
+	f.Response = tokens[0].text
+	return tokens[2:], nil
 }
 
-func (p *formulaParser) next() token {
-	t := p.tokens[0]
-	if t.kind != tokenEnd {
-		p.tokens = p.tokens[1:]
-	}
-	return t
-}
-
-func (p *formulaParser) peek() tokenKind { return p.tokens[0].kind }
-
-func (p *formulaParser) parse() error {
-	if err := p.response(); err != nil {
-		return err
-	}
-	if p.peek() == tokenEnd {
-		return refuse("nothing stands after `~`")
-	}
-	sign := tokenPlus
-	if k := p.peek(); k == tokenPlus || k == tokenMinus {
-		sign = p.next().kind
-	}
-	for {
-		if err := p.term(sign, p.next()); err != nil {
-			return err
-		}
-		switch t := p.next(); t.kind {
-		case tokenEnd:
-			return p.finish()
-		case tokenPlus, tokenMinus:
-			sign = t.kind
-		case tokenTilde:
-			return refuse("there is more than one `~`")
-		default:
-			return refuse("%s has no `+` before it", t)
-		}
-	}
-}
-
-func (p *formulaParser) response() error {
-	switch t := p.next(); t.kind {
-	case tokenName:
-		p.f.Response = t.text
-	case tokenTilde:
-		return refuse("nothing stands before `~`")
-	case tokenEnd:
-		return refuse("it is empty")
-	default:
-		return refuse("the response must be the name of a column, and %s is none", t)
-	}
-	if t := p.next(); t.kind != tokenTilde {
-		return refuse("the response must be one column with `~` after it, and %s follows it", t)
-	}
-	return nil
-}
-
-func (p *formulaParser) term(sign tokenKind, t token) error {
-	switch t.kind {
-	case tokenName, tokenDot:
-		if sign == tokenMinus {
+// term adds a covariate, or speaks of the intercept.
+func (f *Formula) term(sign, t token, spoken *bool) error {
+	switch {
+	case t.name || t == dot:
+		if sign == minus {
 			return refuse("%s cannot be taken away: name the covariates to use", t)
 		}
-		return p.covariate(t)
-	case tokenZero, tokenOne:
-		return p.intercept(sign, t)
-	case tokenNumber:
-		return refuse("the number %s is neither 0 nor 1", t)
-	case tokenEnd:
-		return refuse("nothing stands after the last `+` or `-`")
-	case tokenTilde:
-		return refuse("there is more than one `~`")
-	}
-	return refuse("%s stands where a covariate should", t)
-}
-
-func (p *formulaParser) covariate(t token) error {
-	if p.f.All || t.kind == tokenDot && p.f.Terms != nil {
-		return refuse("`.` already stands for every column but the response, so it must stand alone")
-	}
-	if t.kind == tokenDot {
-		p.f.All = true
+		return f.covariate(t)
+	case t == zero || t == one:
+		if *spoken {
+			return refuse("it speaks of the intercept twice")
+		}
+		if sign == minus && t == zero {
+			return refuse("`- 0` is unclear: write `- 1` for no intercept, `+ 1` for one")
+		}
+		*spoken, f.Intercept = true, sign == plus && t == one
 		return nil
+	case t == end:
+		return refuse("nothing stands after the last `+` or `-`")
+	case t == tilde:
+		return refuse("there is more than one `~`")
+	case t == plus || t == minus:
+		return refuse("%s stands where a covariate should", t)
 	}
-	p.f.Terms = append(p.f.Terms, t.text)
-	return nil
+	return refuse("the number %s is neither 0 nor 1", t)
 }
 
-func (p *formulaParser) intercept(sign tokenKind, t token) error {
-	if p.spoken {
-		return refuse("it speaks of the intercept twice")
+func (f *Formula) covariate(t token) error {
+	switch {
+	case f.All || t == dot && f.Terms != nil:
+		return refuse("`.` already stands for every column but the response, so it must stand alone")
+	case t == dot:
+		f.All = true
+		return nil
+	case t.text == f.Response:
+		return refuse("%q is both response and covariate", t.text)
+	case slices.Contains(f.Terms, t.text):
+		return refuse("covariate %q is given twice", t.text)
 	}
-	if sign == tokenMinus && t.kind == tokenZero {
-		return refuse("`- 0` is unclear: write `- 1` for no intercept, `+ 1` for one")
-	}
-	p.spoken = true
-	p.f.Intercept = sign == tokenPlus && t.kind == tokenOne
-	return nil
-}
-
-// finish checks what needs the whole formula.
-func (p *formulaParser) finish() error {
-	if !p.f.All && p.f.Terms == nil {
-		return refuse("it has no covariate, and a regression needs at least one")
-	}
-	seen := make(map[string]bool, len(p.f.Terms))
-	for _, name := range p.f.Terms {
-		if name == p.f.Response {
-			return refuse("%q is both response and covariate", name)
-		}
-		if seen[name] {
-			return refuse("covariate %q is given twice", name)
-		}
-		seen[name] = true
-	}
+	f.Terms = append(f.Terms, t.text)
 	return nil
 }
 
@@ -186,4 +141,100 @@ func (f Formula) String() string {
 		s += " - 1"
 	}
 	return s
+}
+
+// token is a word of a formula: a name, without its backquotes, a sign or a number.
+type token struct {
+	text string
+	name bool
+}
+
+var tilde, plus, minus, dot, zero, one, end = token{text: "~"}, token{text: "+"}, token{text: "-"}, token{text: "."}, token{text: "0"}, token{text: "1"}, token{}
+
+// String is the token as an error shows it.
+func (t token) String() string {
+	switch {
+	case t == end:
+		return "nothing"
+	case t.name:
+		return quoteName(t.text)
+	}
+	return "`" + t.text + "`"
+}
+
+var (
+	words  = regexp.MustCompile("^(?:[~+-]|`(?:[^`\\\\]|\\\\[`\\\\])*`|[\\p{L}\\p{Nd}\\p{M}._]+)")
+	stray  = regexp.MustCompile("\\\\(?:[^`\\\\]|$)") // backslash
+	plain  = regexp.MustCompile(`^(?:\p{L}|\.[\p{L}\p{M}._])[\p{L}\p{Nd}\p{M}._]*$`)
+	quoted = strings.NewReplacer("\\", "\\\\", "`", "\\`")
+	bare   = strings.NewReplacer("\\\\", "\\", "\\`", "`")
+)
+
+// lexFormula splits a formula into words; the last one is end.
+func lexFormula(text string) ([]token, error) {
+	if !utf8.ValidString(text) {
+		return nil, refuse("it is not valid UTF-8")
+	}
+	var tokens []token
+	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimLeftFunc(rest, unicode.IsSpace) {
+		word := words.FindString(rest)
+		if word == "" {
+			return nil, refuseRune(rest)
+		}
+		t, err := lexWord(word)
+		if err != nil {
+			return nil, err
+		}
+		if rest = rest[len(word):]; t.name && strings.HasPrefix(strings.TrimSpace(rest), "(") {
+			return nil, refuse("%s(...) is a transformation, and there are none: make it a column before the release", t)
+		}
+		tokens = append(tokens, t)
+	}
+	return append(tokens, end), nil
+}
+
+func lexWord(word string) (token, error) {
+	if word[0] == '`' {
+		name := bare.Replace(word[1 : len(word)-1])
+		if err := checkTyped(name); err != nil {
+			return end, refuse("between backquotes %v", err)
+		}
+		return token{name, true}, nil
+	}
+	if isPlainName(word) {
+		return token{word, true}, nil
+	}
+	if _, err := ParseNumber(word); err == nil || strings.Contains("~+-.", word) {
+		return token{word, false}, nil
+	}
+	return end, refuse("the name %s needs backquotes", quoteName(word))
+}
+
+// refuseRune refuses the character that s begins with.
+func refuseRune(s string) error {
+	r, _ := utf8.DecodeRuneInString(s)
+	switch {
+	case strings.ContainsRune("*:^/%|()", r):
+		return refuse("%q is not supported, since there are no interactions and no transformations: "+
+			"make a product or a function of columns a column of its own before the release", r)
+	case r == '"' || r == '\'':
+		return refuse("names stand in backquotes, not in %q", r)
+	case r == '`' && stray.MatchString(s):
+		return refuse("within backquotes a backslash may only stand before a backquote or a backslash")
+	case r == '`':
+		return refuse("a backquote is not closed")
+	}
+	return refuse("the character %q has no meaning here", r)
+}
+
+// isPlainName reports whether a formula may hold the name without backquotes: a
+// letter, or a dot and no digit after it, then letters, digits, dots and underscores.
+func isPlainName(name string) bool { return len(name) <= maxName && plain.MatchString(name) }
+
+// quoteName writes a name as a formula holds it, in backquotes where needed.
+func quoteName(name string) string {
+	if isPlainName(name) {
+		return name
+	}
+	return "`" + quoted.Replace(name) + "`"
 }

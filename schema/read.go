@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/dpreg/dpreg/internal/jsontree"
 )
 
 // maxFile is the largest schema file that is read, in bytes.
@@ -49,7 +50,7 @@ func parseSchema(text []byte) (*Schema, error) {
 	if !utf8.Valid(text) {
 		return nil, errors.New("not valid UTF-8")
 	}
-	tree, err := decodeTree(bytes.TrimPrefix(text, []byte("\ufeff")))
+	tree, err := jsontree.Decode(text)
 	if err != nil {
 		return nil, err
 	}
@@ -158,8 +159,8 @@ func (c Column) withConstraints(constraints map[string]any) (Column, error) {
 
 // constraint returns a bound, NaN where there is none.
 func constraint(constraints map[string]any, key string) (float64, error) {
-	number, err := optional[jsontext.Value](constraints, key, "a number")
-	if err != nil || number == nil {
+	number, err := optional[jsontree.Number](constraints, key, "a number")
+	if err != nil || number == "" {
 		return math.NaN(), err
 	}
 	bound, err := ParseNumber(string(number))
@@ -200,51 +201,6 @@ func (c Column) boolean(object map[string]any) (Column, error) {
 	}
 	c.Type, c.Lower, c.Upper = typeBoolean, 0, 1
 	return c, nil
-}
-
-// maxDepth bounds how deep a schema file may nest.
-const maxDepth = 64
-
-var errDeep = fmt.Errorf("nested deeper than %d levels", maxDepth)
-
-// decodeTree reads one JSON value into maps, slices, strings, bools, nil, and
-// jsontext.Value for numbers. Keys that stand twice are refused, and those that differ
-// in case are told apart, so that a file cannot mean two things to two readers. Errors
-// give the line and never repeat the text: the file may have been taken for a schema by
-// mistake, and be the data.
-func decodeTree(text []byte) (tree any, err error) {
-	d := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowInvalidUTF8(true))
-	err = json.UnmarshalDecode(d, &tree, json.WithUnmarshalers(json.UnmarshalFromFunc(
-		func(d *jsontext.Decoder, v *any) error {
-			switch {
-			case d.StackDepth() > maxDepth:
-				return errDeep
-			case d.PeekKind() != '0':
-				return errors.ErrUnsupported // the library's own way
-			}
-			number, err := d.ReadValue()
-			*v = number.Clone()
-			return err
-		})))
-	wrong := errors.New("not valid JSON")
-	switch {
-	case err == nil:
-		if _, err = d.ReadToken(); err == io.EOF {
-			return tree, nil
-		}
-		wrong = errors.New("something follows the end of the JSON value")
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, errors.New("not valid JSON: it ends too early")
-	case errors.Is(err, jsontext.ErrDuplicateName):
-		wrong = errors.New("a key stands twice in one object")
-	case errors.Is(err, errDeep):
-		wrong = errDeep
-	}
-	at, syntax := d.InputOffset(), new(jsontext.SyntacticError)
-	if errors.As(err, &syntax) {
-		at = syntax.ByteOffset
-	}
-	return nil, fmt.Errorf("line %d: %w", 1+bytes.Count(text[:at], []byte("\n")), wrong)
 }
 
 // WriteTemplate writes s as a Frictionless Table Schema for a custodian to fill

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -161,14 +162,7 @@ func FromHeader(names []string) (*Schema, error) {
 }
 
 // Index returns the position of the column with that name, or -1.
-func (s *Schema) Index(name string) int {
-	for i, c := range s.Columns {
-		if c.Name == name {
-			return i
-		}
-	}
-	return -1
-}
+func (s *Schema) Index(name string) int { return indexOf(s.Columns, name) }
 
 // Known lists the names of columns that a user gave: by a schema, nil where there is none,
 // by bounds, and by a formula. What is wrong with a formula is told elsewhere.
@@ -193,7 +187,7 @@ func (s *Schema) WithBounds(b Bounds) (*Schema, error) {
 	for _, c := range b {
 		i := s.Index(c.Name)
 		if i < 0 {
-			return nil, fmt.Errorf("bounds: no column %q; the columns are %s", c.Name, s.names())
+			return nil, fmt.Errorf("bounds: no column %q; the columns are %s", c.Name, listed(s.Columns))
 		}
 		if out.Columns[i].Levels != nil || out.Columns[i].Boolean() {
 			return nil, fmt.Errorf("bounds: column %q is no number, and needs none: its levels are public", c.Name)
@@ -206,21 +200,26 @@ func (s *Schema) WithBounds(b Bounds) (*Schema, error) {
 // maxListed is how many names an error lists.
 const maxListed = 20
 
-// names lists the columns for an error.
-func (s *Schema) names() string {
-	if len(s.Columns) == 0 {
+// Listed quotes names for a message, and counts those that are too many.
+func Listed(names []string) string {
+	if len(names) == 0 {
 		return "none"
 	}
-	var b strings.Builder
-	for i, c := range s.Columns {
-		if i == maxListed {
-			fmt.Fprintf(&b, " and %d more", len(s.Columns)-maxListed)
-			break
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%q", c.Name)
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = strconv.Quote(name)
 	}
-	return b.String()
+	if more := len(names) - maxListed; more > 0 {
+		quoted = append(quoted[:maxListed], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// listed is Listed of columns.
+func listed(columns []Column) string {
+	var names []string
+	for _, c := range columns {
+		names = append(names, c.Name)
+	}
+	return Listed(names)
 }

@@ -116,22 +116,13 @@ func (v *vocabulary) resolve(f Formula) (*Design, error) {
 }
 
 func (v *vocabulary) column(name string) *Column {
-	for i := range v.columns {
-		if v.columns[i].Name == name {
-			return &v.columns[i]
-		}
+	if i := indexOf(v.columns, name); i >= 0 {
+		return &v.columns[i]
 	}
 	return nil
 }
 
-func (v *vocabulary) factor(name string) *Factor {
-	for i := range v.factors {
-		if v.factors[i].Name == name {
-			return &v.factors[i]
-		}
-	}
-	return nil
-}
+func (v *vocabulary) factor(name string) *Factor { return factorOf(v.factors, name) }
 
 // dummies codes a factor.
 func (v *vocabulary) dummies(f Factor, full bool) ([]Column, error) {
@@ -173,7 +164,7 @@ func (v *vocabulary) unknown(name string) error {
 			}
 		}
 	}
-	return fmt.Errorf("formula: no column %q; the columns are %s", name, (&Schema{Columns: v.listed}).names())
+	return fmt.Errorf("formula: no column %q; the columns are %s", name, listed(v.listed))
 }
 
 // Formula is the design's model.

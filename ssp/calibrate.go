@@ -16,45 +16,113 @@ import (
 type Sensitivity int
 
 const (
-	// Exact is SensitivityL1 or SensitivityL2Squared, the smallest that serves.
+	// Exact is release.Vector.Sensitivity, the smallest that serves.
 	Exact Sensitivity = iota
 	// Paper is PaperSensitivity, for reproducing the figures of the paper; it is
 	// for Laplace noise only.
 	Paper
 )
 
-// lattice is the spacing of the statistics and of the noise.
-const lattice = 1. / (unit * unit)
+// The spacing of the statistics and of the noise, and that of moments and theirs.
+const (
+	lattice       = 1. / (unit * unit)
+	momentLattice = lattice * lattice
+)
 
-// Calibrate returns what a release of m columns states of its noise. With ε and
-// δ the decimals they are written as and Δ the proven sensitivity, which is rounded
-// up to a float64 (in L1 for Laplace noise, in L2 for Gaussian),
+// Calibration is the noise on the statistics and on the moments of one release.
+type Calibration struct {
+	Statistics, Moments release.Noise // Moments is zero where there are none
+
+	// Together: both are one vector, with moments of degree 3 and 4. Else the moments
+	// are of degree 1 to 4, and each of the two vectors has half of ε.
+	Together bool
+}
+
+// Calibrate is CalibrateAll of a release without moments.
+func Calibrate(m int, pr release.Privacy, noise release.Kind, kind Sensitivity) (release.Noise, error) {
+	c, err := CalibrateAll(m, false, pr, noise, kind)
+	return c.Statistics, err
+}
+
+// CalibrateAll returns what a release of m columns states of its noise, with the moments of
+// their covariates or without. With ε and δ the decimals they are written as and Δ the
+// proven sensitivity of the vector, which is rounded up to a float64 (in L1 for Laplace
+// noise, in L2 for Gaussian),
 //
 //   - the Laplace scale is the smallest float64 b with b·ε ≥ Δ, decided in rational
 //     arithmetic;
 //   - the Gaussian scale is a float64 σ with δ(ε, σ, Δ) ≤ δ, accounting.Sigma of ε
 //     and δ rounded down.
 //
+// Gaussian noise is on statistics and moments together, since an L2 sensitivity hardly
+// grows; with Laplace noise, they are together or apart, whichever puts less noise on the
+// statistics.
+//
 // The noise that Publish draws has exactly that scale. Errors: those of Publish on
-// privacy, noise other than Laplace and Gaussian.
-func Calibrate(m int, pr release.Privacy, noise release.Kind, kind Sensitivity) (release.Noise, error) {
-	if err := checkPrivacy(pr, noise); err != nil {
-		return release.Noise{}, err
+// privacy, noise other than Laplace and Gaussian, moments of more than
+// release.MaxMomentCovariates covariates or with the paper's sensitivity. It panics if m < 1.
+func CalibrateAll(m int, moments bool, pr release.Privacy, noise release.Kind, kind Sensitivity) (c Calibration, err error) {
+	if err := checkCalibration(m, moments, pr, noise, kind); err != nil {
+		return c, err
 	}
-	if kind != Exact && kind != Paper {
-		return release.Noise{}, fmt.Errorf("unknown sensitivity %d: choose ssp.Exact or ssp.Paper", int(kind))
+	vector := release.Sums
+	if moments {
+		vector = release.SumsAndMoments
+	}
+	l1, squared := vector.Sensitivity(m, pr.Neighbours)
+	if kind == Paper {
+		l1 = PaperSensitivity(m)
 	}
 	if noise == release.Gaussian {
-		return calibrateGaussian(m, pr, kind)
+		c.Statistics, err = gaussianNoise(squared, pr)
+	} else {
+		c.Statistics = laplaceNoise(l1, number.Decimal(pr.Epsilon))
 	}
-	delta := SensitivityL1(m, pr.Neighbours)
-	if kind == Paper {
-		if pr.Neighbours != release.ReplaceOne {
-			return release.Noise{}, fmt.Errorf("the paper's sensitivity is for %s neighbours: %s needs ssp.Exact", release.ReplaceOne, pr.Neighbours)
+	if err != nil || !moments {
+		return c, err
+	}
+	c.Moments, c.Together = c.Statistics, true
+	if noise == release.Laplace {
+		half := new(big.Rat).Quo(number.Decimal(pr.Epsilon), big.NewRat(2, 1))
+		sums, _ := release.Sums.Sensitivity(m, pr.Neighbours)
+		alone, _ := release.MomentsAlone.Sensitivity(m, pr.Neighbours)
+		if apart := laplaceNoise(sums, half); apart.Scale < c.Statistics.Scale {
+			c = Calibration{Statistics: apart, Moments: laplaceNoise(alone, half)}
 		}
-		delta = PaperSensitivity(m)
 	}
-	return laplaceNoise(delta, number.Decimal(pr.Epsilon)), nil
+	c.Moments.Lattice = momentLattice
+	return c, nil
+}
+
+func checkCalibration(m int, moments bool, pr release.Privacy, noise release.Kind, kind Sensitivity) error {
+	switch {
+	case moments && m-1 > release.MaxMomentCovariates:
+		return fmt.Errorf("%d covariates: moments are released of at most %d", m-1, release.MaxMomentCovariates)
+	case kind == Exact:
+	case kind != Paper:
+		return fmt.Errorf("unknown sensitivity %d: choose ssp.Exact or ssp.Paper", int(kind))
+	case moments || noise == release.Gaussian || pr.Neighbours != release.ReplaceOne:
+		return fmt.Errorf("the paper's sensitivity is for %s noise and %s neighbours, without moments: all else needs ssp.Exact", release.Laplace, release.ReplaceOne)
+	}
+	return checkPrivacy(pr, noise)
+}
+
+// PaperSensitivity is the L1 sensitivity (replace-one) that Bernstein & Sheldon
+// (Differentially Private Bayesian Linear Regression, NeurIPS 2019) calibrate to:
+// with d = p+1 features, the unit feature among them, and widths w_X, w_Y,
+//
+//	Δ_s = w_X² d(d+1)/2 + w_X w_Y d + w_Y²,
+//
+// which is 2(m+1)(m+2) for w_X = w_Y = 2, d = m. It bounds entries one by one and
+// counts the unit feature as one of width 2; on this box it is 4 to 4.5 times
+// that of the sums, so it wastes noise and protects. On boxes away from zero a
+// formula in widths is wrong; here it only ever meets [-1,1]. It panics if m < 1.
+func PaperSensitivity(m int) *big.Rat {
+	if m < 1 {
+		panic(fmt.Sprintf("ssp: sensitivity for %d columns", m))
+	}
+	k := int64(m)
+	return big.NewRat(2*(k+1)*(k+2), 1)
 }
 
 // laplaceNoise is calibrated to an L1 sensitivity.
@@ -63,13 +131,6 @@ func laplaceNoise(delta, epsilon *big.Rat) release.Noise {
 	b := new(big.Rat).SetFloat64(sensitivity)
 	scale := roundUp(b.Quo(b, epsilon))
 	return release.Noise{Kind: release.Laplace, Scale: scale, Sensitivity: sensitivity, Lattice: lattice}
-}
-
-func calibrateGaussian(m int, pr release.Privacy, kind Sensitivity) (release.Noise, error) {
-	if kind == Paper {
-		return release.Noise{}, fmt.Errorf("the paper's sensitivity is for %s noise: %s noise needs ssp.Exact", release.Laplace, release.Gaussian)
-	}
-	return gaussianNoise(SensitivityL2Squared(m, pr.Neighbours), pr)
 }
 
 // gaussianNoise is calibrated to the square of an L2 sensitivity.
@@ -150,32 +211,26 @@ func exactly(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 const Auto release.Kind = "auto"
 
 // Choose returns the noise whose standard deviation, √2·b or σ, is the smaller
-// for m columns, calibrated to the exact sensitivity, and how many times as large
-// the other's is. With δ = 0 it is Laplace noise, and no Gaussian noise would do:
-// the factor is +Inf. Roughly, Laplace noise wins for few columns and δ far below
-// ε, Gaussian noise for many, since an L2 sensitivity grows as m and an L1
-// sensitivity as m². Errors: those of Publish on privacy.
-func Choose(m int, pr release.Privacy) (noise release.Kind, factor float64, err error) {
-	return choose(pr, func(pr release.Privacy, kind release.Kind) (release.Noise, error) {
-		return Calibrate(m, pr, kind, Exact)
-	})
-}
-
-func choose(pr release.Privacy, calibrate func(release.Privacy, release.Kind) (release.Noise, error)) (noise release.Kind, factor float64, err error) {
+// for m columns, with the moments of their covariates or without, calibrated to the exact
+// sensitivity, and how many times as large the other's is. With δ = 0 it is Laplace noise,
+// and no Gaussian noise would do: the factor is +Inf. Roughly, Laplace noise wins for few
+// columns and δ far below ε, Gaussian noise for many, since an L2 sensitivity grows as m and
+// an L1 sensitivity as m². Errors: those of Calibrate.
+func Choose(m int, moments bool, pr release.Privacy) (noise release.Kind, factor float64, err error) {
 	pure := pr
 	pure.Delta = 0
-	laplace, err := calibrate(pure, release.Laplace)
+	laplace, err := CalibrateAll(m, moments, pure, release.Laplace, Exact)
 	if err != nil {
 		return "", 0, err
 	}
 	if pr.Delta == 0 {
 		return release.Laplace, math.Inf(1), nil
 	}
-	gaussian, err := calibrate(pr, release.Gaussian)
+	gaussian, err := CalibrateAll(m, moments, pr, release.Gaussian, Exact)
 	if err != nil {
 		return "", 0, err
 	}
-	factor = math.Sqrt2 * laplace.Scale / gaussian.Scale
+	factor = math.Sqrt2 * laplace.Statistics.Scale / gaussian.Statistics.Scale
 	if factor > 1 {
 		return release.Gaussian, factor, nil
 	}

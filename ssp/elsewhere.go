@@ -1,27 +1,23 @@
 package ssp
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 	"math/big"
 
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
 )
-
-// maxExact is the number of columns up to which StatisticsOf finds out exactly whether
-// the sums are those of a Gram matrix: elimination of m columns takes m³/6 steps on
-// integers of up to 75m bits, a second or two for a hundred.
-const maxExact = 100
 
 var errNotGram = errors.New("the sums are none that rows can have together: their matrix is not positive semidefinite")
 
 // StatisticsOf returns statistics that were summed elsewhere over n rows of m values:
 // the sums in canonical order as multiples of 2^-40, as BigInts returns them. It
 // refuses what no rows in the box have: a number of rows or sums that is not possible, a
-// sum of another size or parity, a matrix B = Σ a aᵀ, a = (1, v), that is not positive
-// semidefinite (of more than 100 columns: of which two rows and columns are not). Errors
-// tell nothing of the sums. It panics if m < 1.
+// sum of another size or parity, a matrix Σ a aᵀ, a = (1, v), of which two rows and columns are
+// not positive semidefinite. Errors tell nothing of the sums. It panics if m < 1.
 func StatisticsOf(m int, n int64, sums []*big.Int) (*Statistics, error) {
 	a := NewAccumulator(m)
 	switch {
@@ -49,11 +45,7 @@ func StatisticsOf(m int, n int64, sums []*big.Int) (*Statistics, error) {
 			return nil, fmt.Errorf("the sum of column %d and that of its squares are not of the same integers: are they rounded?", j+1)
 		}
 	}
-	gram := everyTwo
-	if m <= maxExact {
-		gram = semidefinite
-	}
-	if !gram(a.matrix()) {
+	if !a.everyTwo() {
 		return nil, errNotGram
 	}
 	return a.Statistics(), nil
@@ -65,87 +57,23 @@ func int128Of(x *big.Int) int128 {
 	return int128{hi.Int64(), lo.Uint64()}
 }
 
-// matrix is B in units of 2^-40.
-func (a *Accumulator) matrix() [][]*big.Int {
+// everyTwo tells whether b_ij² ≤ b_ii b_jj throughout, b = Σ a aᵀ, where no diagonal entry
+// is negative.
+func (a *Accumulator) everyTwo() bool {
 	sums := bigInts(a.total)
-	b := make([][]*big.Int, a.m+1)
-	for i := range b {
-		b[i] = make([]*big.Int, a.m+1)
-	}
-	b[0][0] = new(big.Int).Lsh(big.NewInt(a.n), 2*LatticeBits)
-	for j := range a.m {
-		b[0][j+1], b[j+1][0] = sums[j], sums[j]
-		for i := j; i < a.m; i++ {
-			x := sums[release.Index(a.m, j, i)]
-			b[j+1][i+1], b[i+1][j+1] = x, x
+	at := func(i, j int) *big.Int {
+		switch {
+		case j == 0:
+			return new(big.Int).Lsh(big.NewInt(a.n), 2*LatticeBits)
+		case i == 0:
+			return sums[j-1]
 		}
+		return sums[release.Index(a.m, i-1, j-1)]
 	}
-	return b
-}
-
-// everyTwo tells whether b_ij² ≤ b_ii b_jj throughout, where no diagonal entry is negative.
-func everyTwo(b [][]*big.Int) bool {
 	var left, right big.Int
-	for i := range b {
-		for j := range i {
-			if left.Mul(b[i][j], b[i][j]).Cmp(right.Mul(b[i][i], b[j][j])) > 0 {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// semidefinite tells whether the symmetric matrix b is positive semidefinite, by symmetric
-// elimination without fractions (Bareiss 1968, Sylvester's Identity and Multistep
-// Integer-Preserving Gaussian Elimination): with pivot p and the one before it q,
-//
-//	b_ij ← (b_ij p - b_i0 b_0j) / q ,
-//
-// exactly, which is the Schur complement times a positive number. b is semidefinite if
-// every diagonal entry on the way is ≥ 0, and where all that are left are 0, so is all
-// that is left.
-func semidefinite(b [][]*big.Int) bool {
-	rows := make([]int, len(b)) // of b that are left
-	work := make([][]*big.Int, len(b))
-	for i := range b {
-		rows[i] = i
-		work[i] = append([]*big.Int(nil), b[i]...)
-	}
-	before := big.NewInt(1)
-	for len(rows) > 0 {
-		at := -1
-		for i, r := range rows {
-			switch work[r][r].Sign() {
-			case -1:
-				return false
-			case 1:
-				at = i
-			}
-		}
-		if at < 0 {
-			return zero(work, rows)
-		}
-		p := rows[at]
-		rows = append(rows[:at:at], rows[at+1:]...)
-		pivot := work[p][p]
-		for x, i := range rows {
-			for _, j := range rows[x:] {
-				v := new(big.Int).Mul(work[i][j], pivot)
-				v.Sub(v, new(big.Int).Mul(work[i][p], work[p][j]))
-				v.Quo(v, before)
-				work[i][j], work[j][i] = v, v
-			}
-		}
-		before = pivot
-	}
-	return true
-}
-
-func zero(b [][]*big.Int, rows []int) bool {
-	for _, i := range rows {
-		for _, j := range rows {
-			if b[i][j].Sign() != 0 {
+	for j := range a.m + 1 {
+		for i := range j {
+			if left.Mul(at(i, j), at(i, j)).Cmp(right.Mul(at(i, i), at(j, j))) > 0 {
 				return false
 			}
 		}
@@ -178,4 +106,79 @@ func FromVector(m int, n int64, v []float64) (*Statistics, error) {
 		s.sum[i] = int128Of(z)
 	}
 	return s, nil
+}
+
+// The encoding of an accumulator: 8 bytes of name and version, m and n as big-endian
+// 64-bit integers, and the sums in canonical order as 128-bit ones in two's complement.
+const (
+	encodingName   = "dpregac1"
+	encodingHeader = len(encodingName) + 8 + 8
+	encodedSum     = 16
+)
+
+// MarshalBinary encodes the sums exactly, so that accumulators can be merged where
+// their rows are not. Equal sums have equal encodings, however the rows came. What it
+// returns is as sensitive as the rows. It never fails.
+func (a *Accumulator) MarshalBinary() ([]byte, error) {
+	a.carry()
+	out := make([]byte, 0, encodingHeader+encodedSum*len(a.total))
+	out = append(out, encodingName...)
+	out = binary.BigEndian.AppendUint64(out, uint64(a.m))
+	out = binary.BigEndian.AppendUint64(out, uint64(a.n))
+	for _, sum := range a.total {
+		out = binary.BigEndian.AppendUint64(out, uint64(sum.hi))
+		out = binary.BigEndian.AppendUint64(out, sum.lo)
+	}
+	return out, nil
+}
+
+// UnmarshalBinary makes a what was encoded, whatever it was before. It is an error,
+// and a is unchanged, if data is no encoding of an accumulator, or one that no rows
+// have: of more than MaxRows rows, or with a sum that they cannot reach. Errors tell
+// nothing of the sums.
+func (a *Accumulator) UnmarshalBinary(data []byte) error {
+	if len(data) < encodingHeader || string(data[:len(encodingName)]) != encodingName {
+		return errors.New("these are not the encoded sums of an accumulator, or of another version")
+	}
+	rest := data[len(encodingName):]
+	m, n := binary.BigEndian.Uint64(rest), binary.BigEndian.Uint64(rest[8:])
+	rest = rest[16:]
+	if m < 1 || m > schema.MaxColumns {
+		return fmt.Errorf("encoded sums over %d columns: from 1 to %d are possible", m, schema.MaxColumns)
+	}
+	if n > MaxRows {
+		return errTooManyRows
+	}
+	b := NewAccumulator(int(m))
+	if len(rest) != encodedSum*len(b.total) {
+		return fmt.Errorf("encoded sums over %d columns have %d bytes, not %d", m, encodingHeader+encodedSum*len(b.total), len(data))
+	}
+	b.n = int64(n)
+	for i := range b.total {
+		b.total[i] = int128{int64(binary.BigEndian.Uint64(rest)), binary.BigEndian.Uint64(rest[8:])}
+		rest = rest[encodedSum:]
+	}
+	if err := b.check(); err != nil {
+		return fmt.Errorf("the encoding is damaged: %w", err)
+	}
+	*a = *b
+	return nil
+}
+
+// check refuses sums that n rows in the box cannot have: |Σ k_i k_j| ≤ 2⁴⁰n, linear
+// sums that are no multiples of 2²⁰, and negative sums of squares.
+func (a *Accumulator) check() error {
+	limit := new(big.Int).Lsh(big.NewInt(a.n), 2*LatticeBits)
+	square, left := a.m, a.m // the place of the next sum of squares, and the row's length
+	for i, sum := range bigInts(a.total) {
+		bad := sum.CmpAbs(limit) > 0 || i < a.m && a.total[i].lo%unit != 0
+		if i == square {
+			bad = bad || sum.Sign() < 0
+			square, left = square+left, left-1
+		}
+		if bad {
+			return fmt.Errorf("sum %d is none that so many rows can have", i+1)
+		}
+	}
+	return nil
 }

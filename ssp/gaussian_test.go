@@ -66,7 +66,7 @@ func TestGaussianCalibrationIsItsOwn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sigma, err := accounting.Sigma(1, 1e-6, rootUp(SensitivityL2Squared(3, release.ReplaceOne)))
+			sigma, err := accounting.Sigma(1, 1e-6, rootUp(sensitivityL2Squared(3, release.ReplaceOne)))
 			if err != nil || n.Scale != sigma {
 				t.Errorf("after %+v: σ = %v, want %v (%v)", a, n.Scale, sigma, err)
 			}
@@ -88,7 +88,7 @@ func TestGaussianCalibrationRoundsUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		square := SensitivityL2Squared(m, release.ReplaceOne)
+		square := sensitivityL2Squared(m, release.ReplaceOne)
 		covers := func(x float64) bool { return new(big.Rat).Mul(exactly(x), exactly(x)).Cmp(square) >= 0 }
 		if !covers(n.Sensitivity) || covers(math.Nextafter(n.Sensitivity, 0)) {
 			t.Fatalf("m = %d: sensitivity %v is not the root of %v rounded up", m, n.Sensitivity, square)
@@ -124,13 +124,13 @@ func TestChoose(t *testing.T) {
 			if ratio < 1 {
 				want, ratio = release.Laplace, 1/ratio
 			}
-			got, factor, err := Choose(m, approximate(1, delta))
+			got, factor, err := Choose(m, false, approximate(1, delta))
 			if err != nil || got != want || math.Abs(factor/ratio-1) > 1e-12 {
 				t.Errorf("m = %d, delta %v: %s by %v (%v), want %s by %v", m, delta, got, factor, err, want, ratio)
 			}
 		}
 	}
-	if got, factor, err := Choose(30, pure(1)); err != nil || got != release.Laplace || !math.IsInf(factor, 1) {
+	if got, factor, err := Choose(30, false, pure(1)); err != nil || got != release.Laplace || !math.IsInf(factor, 1) {
 		t.Errorf("without delta: %s by %v, %v", got, factor, err)
 	}
 	for m, want := range map[int]release.Kind{2: release.Laplace, 12: release.Gaussian} {

@@ -79,8 +79,8 @@ func TestMaxRowsMoments(t *testing.T) {
 	a := many(t, func() *MomentAccumulator { return NewMomentAccumulator(1) }, row, MaxRows)
 	one := new(big.Int).Lsh(big.NewInt(MaxRows), momentBits)
 	want := []*big.Int{new(big.Int).Neg(one), one}
-	if got := a.Moments(); got.N != MaxRows || !equalInts(got.BigInts(), want) {
-		t.Errorf("%d rows: %v", got.N, got.BigInts())
+	if got := a; got.N() != MaxRows || !equalInts(got.BigInts(), want) {
+		t.Errorf("%d rows: %v", got.N(), got.BigInts())
 	}
 	if a.Add(row) == nil {
 		t.Error("one row more is taken")

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -81,6 +82,16 @@ func (a *MomentAccumulator) Add(row []float64) error {
 	return nil
 }
 
+// addRows adds rows of m values each that lie one after another.
+func (a *MomentAccumulator) addRows(rows []float64, m int) error {
+	for ; len(rows) > 0; rows = rows[m:] {
+		if err := a.Add(rows[:m]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // times is the product in two's complement: that of the bits as if without signs,
 // less 2⁶⁴ times the other factor for each negative one.
 func times(x, y int64) int128 {
@@ -105,30 +116,47 @@ func (a *MomentAccumulator) Merge(b *MomentAccumulator) error {
 	return nil
 }
 
-// Moments returns the sums so far. Rows added later do not change it.
-func (a *MomentAccumulator) Moments() *Moments {
-	return &Moments{N: a.n, p: a.p, sum: slices.Clone(a.total)}
-}
+// N is the number of rows added.
+func (a *MomentAccumulator) N() int64 { return a.n }
+
+// BigInts returns the sums in the order of release.MomentExponents(p, 3), exactly,
+// as multiples of 2^-80 in scaled units. The caller owns them. They are not private.
+func (a *MomentAccumulator) BigInts() []*big.Int { return bigInts(a.total) }
 
 // Format prints no sum, whatever the verb.
 func (a MomentAccumulator) Format(f fmt.State, _ rune) {
 	fmt.Fprintf(f, "ssp.MomentAccumulator(%d covariates, sums withheld)", a.p)
 }
 
-// Moments are exact sums over N rows of the monomials of degree 3 and 4 of p
-// covariates. They are not private: PublishMoments makes a release of them. They
-// print as a placeholder.
-type Moments struct {
-	N   int64
-	p   int
-	sum []int128 // in the order of release.MomentExponents, units of 2^-80
+// noised are the moments with the noise of c: those of degree 3 and 4, or all.
+func (a *MomentAccumulator) noised(s *Statistics, c Calibration, e *mechanisms.Entropy) (*release.Moments, error) {
+	drawn, err := mechanism(c.Moments, momentBits)
+	if err != nil {
+		return nil, err
+	}
+	z, least := a.BigInts(), leastSummed
+	if !c.Together {
+		z, least = slices.Concat(a.low(s), z), 1
+	}
+	drawn.AddNoise(z, e)
+	return &release.Moments{
+		Noise:     c.Moments,
+		Exponents: release.MomentExponents(a.p, least),
+		Sums:      toScaled(z, momentBits),
+	}, nil
 }
 
-// BigInts returns the sums in the order of release.MomentExponents(p, 3), exactly,
-// as multiples of 2^-80 in scaled units. The caller owns them.
-func (x *Moments) BigInts() []*big.Int { return bigInts(x.sum) }
-
-// Format prints no sum, whatever the verb.
-func (x Moments) Format(f fmt.State, _ rune) {
-	fmt.Fprintf(f, "ssp.Moments(%d covariates, sums withheld)", x.p)
+// low takes the moments of degree 1 and 2 from the statistics, in units of 2^-80.
+// release.MomentExponents has them in canonical order.
+func (a *MomentAccumulator) low(s *Statistics) []*big.Int {
+	all := s.BigInts()
+	z := slices.Clone(all[:a.p])
+	for j := range a.p {
+		first := release.Index(s.m, j, j)
+		z = append(z, all[first:first+a.p-j]...)
+	}
+	for _, v := range z {
+		v.Lsh(v, momentBits-2*LatticeBits)
+	}
+	return z
 }

@@ -35,7 +35,7 @@ func momentReference(rows [][]float64, p, least int) []*big.Int {
 	return z
 }
 
-func testMoments(t testing.TB, rows ...[]float64) *Moments {
+func testMoments(t testing.TB, rows ...[]float64) *MomentAccumulator {
 	t.Helper()
 	a := NewMomentAccumulator(len(rows[0]) - 1)
 	for _, row := range rows {
@@ -43,7 +43,7 @@ func testMoments(t testing.TB, rows ...[]float64) *Moments {
 			t.Fatal(err)
 		}
 	}
-	return a.Moments()
+	return a
 }
 
 // Exact, and the same bits however rows are ordered, divided and merged.
@@ -52,7 +52,7 @@ func TestMomentSumsAreExact(t *testing.T) {
 	for p := 1; p <= release.MaxMomentCovariates; p++ {
 		rows := randomRows(rng, 300, p+1)
 		want := momentReference(rows, p, 3)
-		if got := testMoments(t, rows...); got.N != 300 || !equalInts(got.BigInts(), want) {
+		if got := testMoments(t, rows...); got.N() != 300 || !equalInts(got.BigInts(), want) {
 			t.Errorf("p = %d: sums differ", p)
 		}
 		parts := []*MomentAccumulator{NewMomentAccumulator(p), NewMomentAccumulator(p), NewMomentAccumulator(p)}
@@ -67,7 +67,7 @@ func TestMomentSumsAreExact(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := parts[0].Moments(); got.N != 300 || !equalInts(got.BigInts(), want) {
+		if got := parts[0]; got.N() != 300 || !equalInts(got.BigInts(), want) {
 			t.Errorf("p = %d: merged sums differ", p)
 		}
 	}
@@ -86,10 +86,10 @@ func TestManyMoments(t *testing.T) {
 	}
 	one := new(big.Int).Lsh(big.NewInt(a.n), momentBits)
 	want := []*big.Int{new(big.Int).Neg(one), one}
-	if got := a.Moments(); !equalInts(got.BigInts(), want) {
-		t.Errorf("after %d rows: %v", got.N, got.BigInts())
+	if got := a; !equalInts(got.BigInts(), want) {
+		t.Errorf("after %d rows: %v", got.N(), got.BigInts())
 	}
-	if err := a.Merge(a); err == nil || !equalInts(a.Moments().BigInts(), want) {
+	if err := a.Merge(a); err == nil || !equalInts(a.BigInts(), want) {
 		t.Errorf("more than MaxRows rows: error %v", err)
 	}
 	a.n = MaxRows
@@ -116,7 +116,7 @@ func TestMomentsRefuse(t *testing.T) {
 		t.Errorf("%v allocations a row", n)
 	}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%d"} {
-		for _, value := range []any{a, *a, a.Moments(), *a.Moments()} {
+		for _, value := range []any{a, *a, a, *a} {
 			if got := fmt.Sprintf(verb, value); !strings.Contains(got, "withheld") {
 				t.Errorf("%s prints %s", verb, got)
 			}
@@ -126,7 +126,7 @@ func TestMomentsRefuse(t *testing.T) {
 	if _, err := PublishMoments(t.Context(), s, testMoments(t, row), testDesign(3), pure(1), release.Laplace, seeded(1)); err == nil {
 		t.Error("moments of other rows")
 	}
-	if _, err := CalibrateMoments(4, pure(1), release.Laplace); err == nil || !strings.Contains(err.Error(), "at most 3") {
+	if _, err := CalibrateAll(4+1, true, pure(1), release.Laplace, Exact); err == nil || !strings.Contains(err.Error(), "at most 3") {
 		t.Errorf("four covariates: %v", err)
 	}
 }
@@ -224,7 +224,7 @@ func TestMomentsClaim(t *testing.T) {
 func TestSensitivityOfMoments(t *testing.T) {
 	rng := rand.New(rand.NewPCG(63, 1))
 	for p := 1; p <= release.MaxMomentCovariates; p++ {
-		limit, _ := MomentsL1(p, release.ReplaceOne).Float64()
+		limit, _ := momentsL1(p, release.ReplaceOne).Float64()
 		worst := [][]float64{make([]float64, p), make([]float64, p)}
 		for j := range p {
 			worst[0][j], worst[1][j] = 1, [...]float64{-0.60583, -0.43708, -0.34238}[p-1]

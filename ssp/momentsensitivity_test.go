@@ -62,7 +62,7 @@ func TestMomentsL1IsCertified(t *testing.T) {
 		for _, c := range []struct {
 			y    bool
 			used *big.Rat
-		}{{false, MomentsL1(p, release.ReplaceOne)}, {true, TogetherL1(p, release.ReplaceOne)}} {
+		}{{false, momentsL1(p, release.ReplaceOne)}, {true, togetherL1(p, release.ReplaceOne)}} {
 			q, count := alongDiagonal(p, c.y)
 			slope := q.derivative()
 			second := slope.derivative()
@@ -138,9 +138,9 @@ func TestMomentsSearch(t *testing.T) {
 					return sum
 				}
 			}
-			claims := map[string]*big.Rat{"L1": MomentsL1(p, release.ReplaceOne)}
+			claims := map[string]*big.Rat{"L1": momentsL1(p, release.ReplaceOne)}
 			if y {
-				claims = map[string]*big.Rat{"L1": TogetherL1(p, release.ReplaceOne), "L2": TogetherL2Squared(p, release.ReplaceOne)}
+				claims = map[string]*big.Rat{"L1": togetherL1(p, release.ReplaceOne), "L2": togetherL2Squared(p, release.ReplaceOne)}
 			}
 			for norm, claim := range claims {
 				f := math.Abs

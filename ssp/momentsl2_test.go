@@ -88,7 +88,7 @@ func TestMomentsL2IsCertified(t *testing.T) {
 		if n := certify(t, p, 1, alone, monomials(p, false)); n == 0 {
 			t.Fatal("no box was looked at")
 		}
-		used, _ := TogetherL2Squared(p, release.ReplaceOne).Float64()
+		used, _ := togetherL2Squared(p, release.ReplaceOne).Float64()
 		attained := false
 		for _, y := range []float64{-1, 1} {
 			certify(t, p, y, used, monomials(p, true))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/big"
 
 	"github.com/dpreg/dpreg/mechanisms"
@@ -45,32 +44,44 @@ const (
 // done. No error tells anything about a row, and none comes from the noise. Publish
 // panics if e was not made by mechanisms.OS or mechanisms.Simulated.
 func Publish(ctx context.Context, s *Statistics, d *schema.Design, pr release.Privacy, noise release.Kind, kind Sensitivity, e *mechanisms.Entropy) (*release.Release, error) {
-	if err := checkPublishable(s, d, pr.Neighbours); err != nil {
-		return nil, err
-	}
-	pr, noise, err := resolve(pr, noise, func() (release.Kind, float64, error) { return Choose(s.m, pr) })
-	if err != nil {
-		return nil, err
-	}
-	stated, err := Calibrate(s.m, pr, noise, kind)
-	if err != nil {
-		return nil, err
-	}
-	return publish(ctx, s, d, pr, stated, e, nil)
+	return publish(ctx, s, nil, d, pr, noise, kind, e)
 }
 
-// publish draws the noise that is stated on the sums of s. moments, where it is not nil,
-// gives the moments of the release with theirs.
-func publish(ctx context.Context, s *Statistics, d *schema.Design, pr release.Privacy, stated release.Noise, e *mechanisms.Entropy, moments func() (*release.Moments, error)) (*release.Release, error) {
+// PublishMoments is Publish, with the exact sensitivity, of the statistics s and of
+// the moments x of the covariates of the same rows; (ε, δ) is that of both together.
+// Calibrate says what noise they get. Errors: those of Publish, more than
+// release.MaxMomentCovariates covariates, moments of other rows.
+func PublishMoments(ctx context.Context, s *Statistics, x *MomentAccumulator, d *schema.Design, pr release.Privacy, noise release.Kind, e *mechanisms.Entropy) (*release.Release, error) {
+	if s.m != x.p+1 || s.N != x.n {
+		return nil, errors.New("the moments are not of the rows and covariates of the statistics")
+	}
+	return publish(ctx, s, x, d, pr, noise, Exact, e)
+}
+
+// publish draws the noise on the sums of s, and of x where it is not nil.
+func publish(ctx context.Context, s *Statistics, x *MomentAccumulator, d *schema.Design, pr release.Privacy, noise release.Kind, kind Sensitivity, e *mechanisms.Entropy) (*release.Release, error) {
 	simulated := e.IsSimulated()
 	if err := checkPublishable(s, d, pr.Neighbours); err != nil {
 		return nil, err
 	}
-	drawn, err := mechanism(stated, 2*LatticeBits)
+	if noise == Auto {
+		var err error
+		if noise, _, err = Choose(s.m, x != nil, pr); err != nil {
+			return nil, err
+		}
+		if noise == release.Laplace {
+			pr.Delta = 0
+		}
+	}
+	stated, err := CalibrateAll(s.m, x != nil, pr, noise, kind)
 	if err != nil {
 		return nil, err
 	}
-	count, countScale, err := publishedCount(s.N, pr.Neighbours, stated, e)
+	drawn, err := mechanism(stated.Statistics, 2*LatticeBits)
+	if err != nil {
+		return nil, err
+	}
+	count, countScale, err := publishedCount(s.N, pr.Neighbours, stated.Statistics, e)
 	if err != nil {
 		return nil, err
 	}
@@ -86,11 +97,11 @@ func publish(ctx context.Context, s *Statistics, d *schema.Design, pr release.Pr
 		Privacy:    &pr,
 		N:          count,
 		NNoise:     countScale,
-		Noise:      stated,
+		Noise:      stated.Statistics,
 		Statistics: release.StatisticsFromVector(s.m, toScaled(z, 2*LatticeBits)),
 	}
-	if moments != nil {
-		if r.Moments, err = moments(); err != nil {
+	if x != nil {
+		if r.Moments, err = x.noised(s, stated, e); err != nil {
 			return nil, err
 		}
 	}
@@ -118,18 +129,6 @@ func publishedCount(n int64, nb release.Neighbours, stated release.Noise, e *mec
 	return z[0].Int64(), stated.Scale, nil
 }
 
-// resolve turns Auto into the noise that it stands for.
-func resolve(pr release.Privacy, noise release.Kind, choose func() (release.Kind, float64, error)) (release.Privacy, release.Kind, error) {
-	if noise != Auto {
-		return pr, noise, nil
-	}
-	noise, _, err := choose()
-	if noise == release.Laplace {
-		pr.Delta = 0
-	}
-	return pr, noise, err
-}
-
 // An error for want of rows would tell add-remove neighbours apart.
 func checkPublishable(s *Statistics, d *schema.Design, nb release.Neighbours) error {
 	if err := d.Validate(); err != nil {
@@ -146,24 +145,47 @@ func checkPublishable(s *Statistics, d *schema.Design, nb release.Neighbours) er
 	return nil
 }
 
-func checkPrivacy(pr release.Privacy, noise release.Kind) error {
+// CheckEpsilon refuses an ε that is not in [MinEpsilon, MaxEpsilon].
+func CheckEpsilon(epsilon float64) error {
 	switch {
-	case !(pr.Epsilon > 0) || math.IsInf(pr.Epsilon, 1):
-		return fmt.Errorf("epsilon must be a positive finite number, not %v", pr.Epsilon)
-	case pr.Epsilon < MinEpsilon:
-		return fmt.Errorf("epsilon %v is too small: below %v nothing is left but noise", pr.Epsilon, MinEpsilon)
-	case pr.Epsilon > MaxEpsilon:
-		return fmt.Errorf("epsilon %v is too large: above %v there is no privacy to speak of", pr.Epsilon, MaxEpsilon)
+	case !(epsilon > 0):
+		return errors.New("ε must be above 0")
+	case epsilon < MinEpsilon:
+		return fmt.Errorf("below %v nothing is left but noise", MinEpsilon)
+	case epsilon > MaxEpsilon:
+		return fmt.Errorf("above %v there is no privacy to speak of", MaxEpsilon)
+	}
+	return nil
+}
+
+// CheckDelta refuses a δ that is not in [MinDelta, 1).
+func CheckDelta(delta float64) error {
+	switch {
+	case !(delta > 0):
+		return errors.New("δ must be above 0")
+	case delta >= 1:
+		return errors.New("δ must be below 1, and far below 1/n to mean anything, as in 1e-6")
+	case delta < MinDelta:
+		return fmt.Errorf("below %v it is as good as none", MinDelta)
+	}
+	return nil
+}
+
+func checkPrivacy(pr release.Privacy, noise release.Kind) error {
+	if err := CheckEpsilon(pr.Epsilon); err != nil {
+		return fmt.Errorf("epsilon %v: %w", pr.Epsilon, err)
+	}
+	switch {
 	case noise != release.Laplace && noise != release.Gaussian:
 		return fmt.Errorf("noise must be %q or %q, not %q", release.Laplace, release.Gaussian, noise)
 	case noise == release.Laplace && pr.Delta != 0:
 		return fmt.Errorf("delta must be 0 with Laplace noise, which needs none, not %v", pr.Delta)
-	case noise == release.Gaussian && !(pr.Delta > 0 && pr.Delta < 1):
-		return fmt.Errorf("delta must be above 0 and below 1 with Gaussian noise, not %v", pr.Delta)
-	case noise == release.Gaussian && pr.Delta < MinDelta:
-		return fmt.Errorf("delta %v is too small: from %v on, or 0 with Laplace noise", pr.Delta, MinDelta)
 	case pr.Neighbours != release.ReplaceOne && pr.Neighbours != release.AddRemove:
 		return fmt.Errorf("neighbours must be %q or %q, not %q", release.ReplaceOne, release.AddRemove, pr.Neighbours)
+	case noise == release.Gaussian:
+		if err := CheckDelta(pr.Delta); err != nil {
+			return fmt.Errorf("delta %v with Gaussian noise: %w", pr.Delta, err)
+		}
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ func TestCalibrationRoundsUp(t *testing.T) {
 	}
 	for i, epsilon := range epsilons {
 		m := 2 + i%9
-		for kind, delta := range map[Sensitivity]*big.Rat{Exact: SensitivityL1(m, release.ReplaceOne), Paper: PaperSensitivity(m)} {
+		for kind, delta := range map[Sensitivity]*big.Rat{Exact: sensitivityL1(m, release.ReplaceOne), Paper: PaperSensitivity(m)} {
 			c, err := Calibrate(m, pure(epsilon), release.Laplace, kind)
 			if err != nil {
 				t.Fatal(err)
@@ -144,24 +144,24 @@ func TestPublishRefuses(t *testing.T) {
 		change func(*request)
 		want   string
 	}{
-		"epsilon zero":      {func(r *request) { r.p.Epsilon = 0 }, "epsilon must be"},
-		"epsilon negative":  {func(r *request) { r.p.Epsilon = -1 }, "epsilon must be"},
-		"epsilon NaN":       {func(r *request) { r.p.Epsilon = math.NaN() }, "epsilon must be"},
-		"epsilon infinite":  {func(r *request) { r.p.Epsilon = math.Inf(1) }, "epsilon must be"},
-		"epsilon tiny":      {func(r *request) { r.p.Epsilon = 5e-324 }, "too small"},
-		"epsilon huge":      {func(r *request) { r.p.Epsilon = 1e300 }, "too large"},
+		"epsilon zero":      {func(r *request) { r.p.Epsilon = 0 }, "ε must be above 0"},
+		"epsilon negative":  {func(r *request) { r.p.Epsilon = -1 }, "ε must be above 0"},
+		"epsilon NaN":       {func(r *request) { r.p.Epsilon = math.NaN() }, "ε must be above 0"},
+		"epsilon infinite":  {func(r *request) { r.p.Epsilon = math.Inf(1) }, "no privacy to speak of"},
+		"epsilon tiny":      {func(r *request) { r.p.Epsilon = 5e-324 }, "nothing is left but noise"},
+		"epsilon huge":      {func(r *request) { r.p.Epsilon = 1e300 }, "no privacy to speak of"},
 		"delta":             {func(r *request) { r.p.Delta = 1e-6 }, "delta must be 0"},
 		"delta NaN":         {func(r *request) { r.p.Delta = math.NaN() }, "delta must be 0"},
 		"add-remove, paper": {func(r *request) { r.p.Neighbours, r.k = release.AddRemove, Paper }, "the paper's sensitivity"},
 		"neighbours":        {func(r *request) { r.p.Neighbours = "" }, "neighbours must be"},
 		"sensitivity":       {func(r *request) { r.k = 7 }, "unknown sensitivity"},
-		"gaussian, pure":    {func(r *request) { r.n = release.Gaussian }, "delta must be above 0"},
-		"gaussian, 1":       {func(r *request) { r.n, r.p.Delta = release.Gaussian, 1 }, "delta must be above 0"},
-		"gaussian, NaN":     {func(r *request) { r.n, r.p.Delta = release.Gaussian, math.NaN() }, "delta must be above 0"},
-		"gaussian, tiny":    {func(r *request) { r.n, r.p.Delta = release.Gaussian, 1e-201 }, "too small"},
+		"gaussian, pure":    {func(r *request) { r.n = release.Gaussian }, "δ must be above 0"},
+		"gaussian, 1":       {func(r *request) { r.n, r.p.Delta = release.Gaussian, 1 }, "δ must be below 1"},
+		"gaussian, NaN":     {func(r *request) { r.n, r.p.Delta = release.Gaussian, math.NaN() }, "δ must be above 0"},
+		"gaussian, tiny":    {func(r *request) { r.n, r.p.Delta = release.Gaussian, 1e-201 }, "as good as none"},
 		"gaussian, paper":   {func(r *request) { r.n, r.p.Delta, r.k = release.Gaussian, 1e-6, Paper }, "the paper's sensitivity"},
-		"auto, NaN":         {func(r *request) { r.n, r.p.Delta = Auto, math.NaN() }, "delta must be above 0"},
-		"auto, negative":    {func(r *request) { r.n, r.p.Delta = Auto, -0.1 }, "delta must be above 0"},
+		"auto, NaN":         {func(r *request) { r.n, r.p.Delta = Auto, math.NaN() }, "δ must be above 0"},
+		"auto, negative":    {func(r *request) { r.n, r.p.Delta = Auto, -0.1 }, "δ must be above 0"},
 		"noise":             {func(r *request) { r.n = "cauchy" }, "noise must be"},
 		"one column":        {func(r *request) { r.s = testStatistics(t, []float64{0.8125}) }, "at least two columns"},
 		"another design":    {func(r *request) { r.d = testDesign(3) }, "the design has 3"},

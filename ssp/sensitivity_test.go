@@ -82,10 +82,10 @@ func TestSearchNeverBeatsTheClaim(t *testing.T) {
 			claim *big.Rat
 			found float64
 		}{
-			{"L1 replace-one", SensitivityL1(m, release.ReplaceOne), search(rng, m, true, l1)},
-			{"L2 replace-one", SensitivityL2Squared(m, release.ReplaceOne), search(rng, m, true, l2Squared)},
-			{"L1 add-remove", SensitivityL1(m, release.AddRemove), search(rng, m, false, l1)},
-			{"L2 add-remove", SensitivityL2Squared(m, release.AddRemove), search(rng, m, false, l2Squared)},
+			{"L1 replace-one", sensitivityL1(m, release.ReplaceOne), search(rng, m, true, l1)},
+			{"L2 replace-one", sensitivityL2Squared(m, release.ReplaceOne), search(rng, m, true, l2Squared)},
+			{"L1 add-remove", sensitivityL1(m, release.AddRemove), search(rng, m, false, l1)},
+			{"L2 add-remove", sensitivityL2Squared(m, release.AddRemove), search(rng, m, false, l2Squared)},
 		} {
 			claim, _ := c.claim.Float64()
 			if c.found > claim*(1+1e-12) {
@@ -111,10 +111,10 @@ func TestMaximaAreAttained(t *testing.T) {
 				flipped[j] = big.NewRat(-1, 1)
 			}
 		}
-		if got, want := exactDistance(v, w, false), SensitivityL1(m, release.ReplaceOne); got.Cmp(want) != 0 {
+		if got, want := exactDistance(v, w, false), sensitivityL1(m, release.ReplaceOne); got.Cmp(want) != 0 {
 			t.Errorf("m = %d: L1 attains %v, claimed %v", m, got, want)
 		}
-		if got, want := exactDistance(v, flipped, true), SensitivityL2Squared(m, release.ReplaceOne); got.Cmp(want) != 0 {
+		if got, want := exactDistance(v, flipped, true), sensitivityL2Squared(m, release.ReplaceOne); got.Cmp(want) != 0 {
 			t.Errorf("m = %d: squared L2 attains %v, claimed %v", m, got, want)
 		}
 	}
@@ -142,7 +142,7 @@ func exactDistance(v, w []*big.Rat, squared bool) *big.Rat {
 func TestSensitivityOfSums(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	for m := 1; m <= 6; m++ {
-		limit := SensitivityL1(m, release.ReplaceOne)
+		limit := sensitivityL1(m, release.ReplaceOne)
 		limit.Mul(limit, big.NewRat(1<<40, 1))
 		worst := make([]float64, 2*m)
 		for j := range m {
@@ -178,7 +178,7 @@ func TestSensitivityOfSums(t *testing.T) {
 // 16/3 and 24 at p = 1 are the numbers that DESIGN and the reference posteriors
 // state; the paper's is an upper bound, 4 to 4.5 times too large.
 func TestPaperSensitivity(t *testing.T) {
-	if got := SensitivityL1(2, release.ReplaceOne); got.Cmp(big.NewRat(16, 3)) != 0 {
+	if got := sensitivityL1(2, release.ReplaceOne); got.Cmp(big.NewRat(16, 3)) != 0 {
 		t.Errorf("exact sensitivity at p = 1: %v", got)
 	}
 	if got := PaperSensitivity(2); got.Cmp(big.NewRat(24, 1)) != 0 {
@@ -186,7 +186,7 @@ func TestPaperSensitivity(t *testing.T) {
 	}
 	for m := 2; m <= 100; m++ {
 		ratio := PaperSensitivity(m)
-		ratio.Quo(ratio, SensitivityL1(m, release.ReplaceOne))
+		ratio.Quo(ratio, sensitivityL1(m, release.ReplaceOne))
 		if ratio.Cmp(big.NewRat(4, 1)) < 0 || ratio.Cmp(big.NewRat(9, 2)) > 0 {
 			t.Errorf("m = %d: the paper's sensitivity is %v times the exact one", m, ratio)
 		}
@@ -198,13 +198,39 @@ func TestPaperSensitivity(t *testing.T) {
 func TestSensitivitiesAreOrdered(t *testing.T) {
 	for _, nb := range []release.Neighbours{release.ReplaceOne, release.AddRemove} {
 		for m := 1; m <= 50; m++ {
-			s := SensitivityL1(m, nb)
-			if SensitivityL1(m+1, nb).Cmp(s) <= 0 || SensitivityL2Squared(m+1, nb).Cmp(SensitivityL2Squared(m, nb)) <= 0 {
+			s := sensitivityL1(m, nb)
+			if sensitivityL1(m+1, nb).Cmp(s) <= 0 || sensitivityL2Squared(m+1, nb).Cmp(sensitivityL2Squared(m, nb)) <= 0 {
 				t.Errorf("m = %d, %s: not increasing", m, nb)
 			}
-			if SensitivityL2Squared(m, nb).Cmp(s.Mul(s, s)) > 0 {
+			if sensitivityL2Squared(m, nb).Cmp(s.Mul(s, s)) > 0 {
 				t.Errorf("m = %d, %s: L2 above L1", m, nb)
 			}
 		}
 	}
+}
+
+// Sensitivities of vectors, one by one.
+func sensitivityL1(m int, nb release.Neighbours) *big.Rat {
+	l1, _ := release.Sums.Sensitivity(m, nb)
+	return l1
+}
+
+func sensitivityL2Squared(m int, nb release.Neighbours) *big.Rat {
+	_, l2Squared := release.Sums.Sensitivity(m, nb)
+	return l2Squared
+}
+
+func momentsL1(p int, nb release.Neighbours) *big.Rat {
+	l1, _ := release.MomentsAlone.Sensitivity(p+1, nb)
+	return l1
+}
+
+func togetherL1(p int, nb release.Neighbours) *big.Rat {
+	l1, _ := release.SumsAndMoments.Sensitivity(p+1, nb)
+	return l1
+}
+
+func togetherL2Squared(p int, nb release.Neighbours) *big.Rat {
+	_, l2Squared := release.SumsAndMoments.Sensitivity(p+1, nb)
+	return l2Squared
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -60,14 +59,7 @@ var errUnknown = errors.New("the first line may be a row of data, since neither 
 
 // errNone is of a first line without any name that the user gave.
 func errNone(known []string) error {
-	some := slices.Compact(slices.Sorted(slices.Values(known)))
-	for i := range some {
-		some[i] = strconv.Quote(some[i])
-	}
-	if more := len(some) - 5; more > 0 {
-		some = append(some[:5], fmt.Sprintf("the %d others that are named", more))
-	}
-	return fmt.Errorf("the first line may be a row of data, and is not shown: it has no column %s", strings.Join(some, ", "))
+	return fmt.Errorf("the first line may be a row of data, and is not shown: it has no column %s", schema.Listed(slices.Compact(slices.Sorted(slices.Values(known)))))
 }
 
 // below tells by the rows that follow whether a header can be one.

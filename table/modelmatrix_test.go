@@ -71,7 +71,9 @@ func modelMatrix(t *testing.T, data []byte, d *schema.Design) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		frame.Unscale(row, scaled)
+		for j, v := range scaled {
+			row[j] = frame.Centre[j] + float64(frame.Half[j]*v)
+		}
 		var cells []string
 		if d.Intercept {
 			cells = append(cells, "1")

@@ -37,8 +37,8 @@ type Options struct {
 	Empty bool
 }
 
-// check returns o with its defaults, or what is wrong with it.
-func (o Options) check() (Options, error) {
+// Settle returns o with its defaults, or what is wrong with it.
+func (o Options) Settle() (Options, error) {
 	if o.Missing == "" {
 		o.Missing = MissingError
 	}
@@ -61,7 +61,7 @@ func (o Options) scaled(d *schema.Design) (wanted, error) {
 	if err := d.Validate(); err != nil {
 		return wanted{}, err
 	}
-	o, err := o.check()
+	o, err := o.Settle()
 	frame := d.Frame()
 	return wanted{columns: d.Columns(), factors: d.Factors, frame: &frame, options: o}, err
 }

@@ -62,7 +62,7 @@ func (f *parquetFile) open() (err error) {
 	if _, err := f.ReadAt(footer, f.size-8-size); err != nil {
 		return err
 	}
-	(&thriftWalk{}).structure(footer, 0)
+	(&thriftWalk{len(footer) / 4}).structure(footer, 0)
 	if err := thrift.Unmarshal(&thrift.CompactProtocol{}, footer, &f.metadata); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (f *parquetFile) open() (err error) {
 		}
 		rows -= g.NumRows
 	}
-	if rows != 0 || len(f.metadata.Schema) > maxColumns {
+	if rows != 0 {
 		return errParquet
 	}
 	data, err := parquet.OpenFile(f.File, f.size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))

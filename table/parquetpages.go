@@ -103,7 +103,7 @@ func (p *pages) header() (*format.PageHeader, error) {
 		}
 		var length int
 		if soundly(func() error {
-			length = len(head) - len((&thriftWalk{}).structure(head, 0))
+			length = len(head) - len((&thriftWalk{len(head)}).structure(head, 0))
 			return nil
 		}) != nil {
 			if size == maxPageHeader || size >= p.end-p.at {

@@ -17,9 +17,6 @@ import (
 // these limits.
 const (
 	maxFooter     = 64 << 20  // bytes
-	maxChunks     = 1 << 19   // row groups times columns, about: structs of the footer's outer lists
-	maxStructs    = 1 << 21   // in the footer
-	maxColumns    = 1 << 14   // and groups of columns
 	maxPage       = 128 << 20 // bytes, packed or not; DuckDB's end at 100 MiB
 	maxPageValues = 1 << 24   // cells of a page
 	maxHeld       = 1 << 30   // bytes of the pages that a worker holds, one of each column
@@ -48,18 +45,14 @@ func soundly(read func() error) (err error) {
 
 // thriftWalk passes over values of Thrift's compact protocol
 // (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md).
-// Its methods return what follows the value; they panic where it is cut off.
-type thriftWalk struct{ structs, chunks int }
-
-// chunkDepth is that of column chunks, in a list of a row group in a list of the footer.
-const chunkDepth = 4
+// Its methods return what follows the value; they panic where it is cut off. In a sound
+// footer or header a struct has four bytes on average, at least, while the library takes
+// hundreds for an empty one: left is how many there may still be.
+type thriftWalk struct{ left int }
 
 // structure passes over a struct.
 func (t *thriftWalk) structure(text []byte, depth int) []byte {
-	if depth <= chunkDepth {
-		t.chunks++
-	}
-	if t.structs++; t.structs > maxStructs || t.chunks > maxChunks {
+	if t.left--; t.left < 0 {
 		panic(errPage)
 	}
 	for {

@@ -3,14 +3,15 @@ package sums
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
 
+	"github.com/dpreg/dpreg/beam/job"
 	"github.com/dpreg/dpreg/table"
 )
 
@@ -20,7 +21,7 @@ func Find(ctx context.Context, data string) (paths []string, err error) {
 	switch {
 	case data == table.Stdin:
 		return nil, errors.New("standard input cannot be read by several workers: dpreg release reads it")
-	case remote(data):
+	case job.Remote(data):
 		return list(ctx, data)
 	}
 	s, err := table.Find(data)
@@ -61,13 +62,11 @@ func Header(ctx context.Context, path string, known ...string) ([]string, error)
 	return s.Header(known...)
 }
 
-func remote(path string) bool { return strings.Contains(path, "://") }
-
 // open gives the rows of a file. One that is not on a disk is copied to one first, for the
 // user's eyes alone, until remove is called.
 func open(ctx context.Context, path string) (s *table.Source, remove func(), err error) {
 	remove = func() {}
-	if remote(path) {
+	if job.Remote(path) {
 		folder, err := os.MkdirTemp("", "dpreg-rows-")
 		if err != nil {
 			return nil, nil, err
@@ -104,4 +103,30 @@ func fetch(ctx context.Context, from, to string) error {
 	}
 	_, err = io.Copy(out, in)
 	return errors.Join(err, out.Close())
+}
+
+// States gives of each file what changes when it does: its size, and when it was modified,
+// where the file system tells.
+func States(ctx context.Context, paths []string) (states []string, err error) {
+	fs, err := filesystem.New(ctx, paths[0])
+	if err != nil {
+		return nil, err
+	}
+	defer fs.Close()
+	for _, path := range paths {
+		size, err := fs.Size(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		state := fmt.Sprint(size)
+		if dated, ok := fs.(filesystem.LastModifiedGetter); ok {
+			modified, err := dated.LastModified(ctx, path)
+			if err != nil {
+				return nil, err
+			}
+			state += modified.UTC().String()
+		}
+		states = append(states, state)
+	}
+	return states, nil
 }

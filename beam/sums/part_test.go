@@ -1,7 +1,6 @@
 package sums
 
 import (
-	"math/big"
 	"testing"
 
 	"github.com/dpreg/dpreg/ssp"
@@ -10,50 +9,64 @@ import (
 
 // An engine that counts a shard twice, or leaves one out, is found out.
 func TestPart(t *testing.T) {
-	part := func(shards int64, rows ...float64) Part {
+	part := func(shard int, rows ...float64) Part {
 		a := ssp.NewAccumulator(1)
 		if err := a.AddRows(rows); err != nil {
 			t.Fatal(err)
 		}
-		return Part{big.NewInt(shards), table.Enclosed{Cells: 1, Lines: 2}, a}
+		sums, err := a.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Part{Shards: []int{shard}, Enclosed: table.Enclosed{Cells: 1, Lines: 2}, Sums: sums}
 	}
-	f := &merge{Columns: 1}
-	all, err := f.AddInput(f.CreateAccumulator(), part(0b001, 0.5))
-	if err == nil {
-		all, err = f.MergeAccumulators(part(0b100, -1, 1), all)
+	merged := func(a, b Part) Part {
+		t.Helper()
+		all, err := merge(a, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
 	}
-	if err != nil {
-		t.Fatal(err)
+	text := func(p Part) []byte {
+		encoded, err := encode(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return encoded
 	}
-	if _, err := f.AddInput(all, part(0b100, 1)); err != errTwice {
-		t.Errorf("a shard twice: %v", err)
+	paths := []string{"0", "1", "2"}
+	some := merged(part(2, -1, 1), part(0, 0.5))
+	for name, bad := range map[string]Part{
+		"the second shard is missing":  some,
+		"the third one is there twice": merged(some, part(2, 1)),
+		"a shard twice beside all":     merged(merged(some, part(1, 0.25)), part(1, 0.25)),
+	} {
+		if _, err := one([][]byte{text(bad)}, paths); err == nil {
+			t.Error(name)
+		}
 	}
-	text, err := f.ExtractOutput(all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := one([][]byte{text, text}, 3); err == nil {
-		t.Error("the second shard is missing")
-	}
-	if all, err = f.AddInput(all, part(0b010, 0.25)); err != nil {
-		t.Fatal(err)
-	}
-	whole, err := f.ExtractOutput(all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s, err := one([][]byte{whole, whole}, 3); err != nil || s.Sums.Statistics().N != 4 || s.Enclosed != (table.Enclosed{Cells: 3, Lines: 6}) {
+	all := merged(part(1, 0.25), some)
+	whole := text(all)
+	var sums ssp.Accumulator
+	if s, err := one([][]byte{whole, whole}, paths); err != nil || sums.UnmarshalBinary(s.Sums) != nil || sums.N() != 4 || s.Enclosed != (table.Enclosed{Cells: 3, Lines: 6}) {
 		t.Errorf("%v: %v", s, err)
 	}
 	for i := range whole {
-		if s, err := one([][]byte{whole[:i]}, 3); err == nil {
+		if s, err := one([][]byte{whole[:i]}, paths); err == nil {
 			t.Fatalf("%d bytes of %d give a part of shards %v", i, len(whole), s.Shards)
 		}
 	}
-	if _, err := one([][]byte{whole, text}, 3); err == nil {
+	if _, err := one([][]byte{whole, text(some)}, paths); err == nil {
 		t.Error("two different sums")
 	}
-	if _, err := one(nil, 3); err == nil {
+	if _, err := one(nil, paths); err == nil {
 		t.Error("no sums")
+	}
+	faulty := func(shard int) Part {
+		return Part{Shards: []int{shard}, Fault: &Fault{Shard: shard, Text: paths[shard]}}
+	}
+	if _, err := one([][]byte{text(merged(merged(faulty(2), all), faulty(1)))}, paths); err == nil || err.Error() != "1: 1" {
+		t.Errorf("the fault of the first shard: %v", err)
 	}
 }

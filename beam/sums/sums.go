@@ -9,20 +9,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"reflect"
+	"runtime"
+	"slices"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
 	"github.com/dpreg/dpreg/beam/job"
-	"github.com/dpreg/dpreg/beam/staging"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 	"github.com/dpreg/dpreg/table"
-)
-
-// Kinds of files in the staging directory.
-const (
-	sumsKind  = "sums"
-	faultKind = "fault"
 )
 
 // Sum sums the rows of files, of the columns of d in scaled units, exactly and without
@@ -31,7 +29,7 @@ const (
 // Errors: what is wrong with the rows, an *table.Error about the first shard that has
 // something wrong, with the least path first; what the engine says where job.Run gives up.
 // As for ssp.Sum, it is none that there are no rows. A warning of the rows is told to e.Say.
-func Sum(ctx context.Context, e job.Engine, dir staging.Dir, paths []string, o table.Options, d *schema.Design) (*ssp.Statistics, error) {
+func Sum(ctx context.Context, e job.Engine, dir job.Dir, paths []string, o table.Options, d *schema.Design) (*ssp.Statistics, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
@@ -39,57 +37,40 @@ func Sum(ctx context.Context, e job.Engine, dir staging.Dir, paths []string, o t
 	if err := e.Run(ctx, func() *beam.Pipeline { return pipeline(dir, paths, o, d) }); err != nil {
 		return nil, err
 	}
-	faults, err := dir.Read(ctx, faultKind)
+	found, err := dir.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if len(faults) > 0 {
-		return nil, read(faults[0], paths)
-	}
-	found, err := dir.Read(ctx, sumsKind)
-	if err != nil {
-		return nil, err
-	}
-	all, err := one(found, len(paths))
+	all, err := one(found, paths)
 	if err != nil {
 		return nil, err
 	}
 	if all.Enclosed.Cells > 0 && e.Say != nil {
 		e.Say("warning: " + all.Enclosed.Error())
 	}
-	return all.Sums.Statistics(), nil
+	var sums ssp.Accumulator
+	if err := sums.UnmarshalBinary(all.Sums); err != nil {
+		return nil, fmt.Errorf("the job's sums: %w", err)
+	}
+	return sums.Statistics(), nil
 }
 
 // pipeline is the whole job.
-func pipeline(dir staging.Dir, paths []string, o table.Options, d *schema.Design) *beam.Pipeline {
+func pipeline(dir job.Dir, paths []string, o table.Options, d *schema.Design) *beam.Pipeline {
 	shards := make([]Shard, len(paths))
 	for i, path := range paths {
 		shards[i] = Shard{i, path}
 	}
 	p, s := beam.NewPipelineWithRoot()
 	spread := beam.Reshuffle(s, beam.CreateList(s, shards))
-	parts, faults := beam.ParDo2(s, &scan{Design: d, Options: o}, spread)
-	beam.ParDo0(s, &store{dir, sumsKind}, beam.Combine(s, &merge{len(d.Columns())}, parts))
-	beam.ParDo0(s, &store{dir, faultKind}, beam.Combine(s, &first{}, faults))
+	parts := beam.ParDo(s, &scan{Design: d, Options: o}, spread)
+	beam.ParDo0(s, &store{dir}, beam.Combine(s, merge, parts))
 	return p
-}
-
-// read turns the fault of a worker into the error that it was.
-func read(text []byte, paths []string) error {
-	var f Fault
-	if err := json.Unmarshal(text, &f); err != nil || f.Shard < 0 || f.Shard >= len(paths) {
-		return errors.New("a worker's message cannot be read: is it of the same version as this program?")
-	}
-	wrong := error(errors.New(f.Text))
-	if f.Missing {
-		wrong = table.ErrMissing
-	}
-	return &table.Error{File: paths[f.Shard], Line: f.Line, Column: f.Column, Err: wrong}
 }
 
 // one gives the sums that were found, which have to be of all shards: engines may do the
 // last step more than once, each time with the same result.
-func one(found [][]byte, shards int) (all Part, err error) {
+func one(found [][]byte, paths []string) (all Part, err error) {
 	if len(found) == 0 {
 		return all, errors.New("the job ended without sums: can its workers write to the staging directory?")
 	}
@@ -99,12 +80,129 @@ func one(found [][]byte, shards int) (all Part, err error) {
 		}
 	}
 	if all, err = decode(found[0]); err != nil {
-		return all, fmt.Errorf("the job's sums: %w", err)
+		return all, errors.New("the job's sums cannot be read: are its workers of the same version as this program?")
 	}
-	for i := range shards {
-		if all.Shards.Bit(i) == 0 {
-			return all, fmt.Errorf("the engine left out a shard, file %d of %d, and did not say so", i+1, shards)
+	if f := all.Fault; f != nil {
+		wrong := error(errors.New(f.Text))
+		if f.Missing {
+			wrong = table.ErrMissing
+		}
+		return all, &table.Error{File: paths[f.Shard], Line: f.Line, Column: f.Column, Err: wrong}
+	}
+	for i := range paths {
+		if i >= len(all.Shards) || all.Shards[i] != i {
+			return all, fmt.Errorf("the engine left out a shard, or counted one twice, about file %d of %d, and did not say so", i+1, len(paths))
 		}
 	}
+	if len(all.Shards) > len(paths) {
+		return all, errors.New("the engine counted a shard twice, and did not say so")
+	}
 	return all, nil
+}
+
+func init() {
+	register.DoFn2x2[context.Context, Shard, Part, error](&scan{})
+	register.Function2x2(merge)
+	register.DoFn2x1[context.Context, Part, error](&store{})
+	beam.RegisterCoder(reflect.TypeFor[Part](), encode, decode)
+}
+
+// Shard is a file, the unit of work.
+type Shard struct {
+	Number int // in the order of paths
+	Path   string
+}
+
+// Part are the sums of some shards, and which these are: what engines promise of elements
+// that are lost or repeated is not taken on trust.
+type Part struct {
+	Shards   []int // in order
+	Enclosed table.Enclosed
+	Sums     []byte // an ssp.Accumulator; nil where there is a fault
+	Fault    *Fault // of the first shard that has one; nil: none
+}
+
+// Fault is what is wrong with the rows of a shard. It is a result, not a failure: a runner
+// would repeat the work of a failure, to no avail, and tell of it in pages of its own. It
+// holds nothing of a cell.
+type Fault struct {
+	Line    int    // 0: the whole file
+	Column  string // empty: the whole line
+	Missing bool   // the cell is missing
+	Text    string
+	Shard   int
+}
+
+func encode(p Part) ([]byte, error) { return json.Marshal(p) }
+
+func decode(data []byte) (p Part, err error) { return p, json.Unmarshal(data, &p) }
+
+// merge adds the sums of shards. Integers: so it is associative and commutative, exactly.
+func merge(a, b Part) (Part, error) {
+	all := Part{Shards: slices.Sorted(slices.Values(slices.Concat(a.Shards, b.Shards))), Enclosed: a.Enclosed, Fault: a.Fault}
+	all.Enclosed.Add(b.Enclosed)
+	if a.Fault == nil || b.Fault != nil && b.Fault.Shard < a.Fault.Shard {
+		all.Fault = b.Fault
+	}
+	if all.Fault != nil {
+		return all, nil
+	}
+	var x, y ssp.Accumulator
+	err := errors.Join(x.UnmarshalBinary(a.Sums), y.UnmarshalBinary(b.Sums))
+	if err == nil {
+		err = x.Merge(&y)
+	}
+	if err == nil {
+		all.Sums, err = x.MarshalBinary()
+	}
+	return all, err
+}
+
+// scan sums shards, on all the processors of the worker, one after another.
+type scan struct {
+	Design  *schema.Design
+	Options table.Options
+}
+
+// ProcessElement sums the rows, or tells what is wrong with them. Other errors, of disks and
+// networks, are for the runner, which may try again.
+func (f *scan) ProcessElement(ctx context.Context, s Shard) (part Part, err error) {
+	part.Shards = []int{s.Number}
+	err = f.sum(ctx, s.Path, &part)
+	var wrong *table.Error
+	switch {
+	case errors.As(err, &wrong):
+		part.Fault = &Fault{wrong.Line, wrong.Column, errors.Is(wrong, table.ErrMissing), wrong.Err.Error(), s.Number}
+	case errors.Is(err, fs.ErrNotExist):
+		part.Fault = &Fault{Shard: s.Number, Text: "a worker does not find this file"}
+	default:
+		return part, err
+	}
+	return part, nil
+}
+
+func (f *scan) sum(ctx context.Context, path string, part *Part) error {
+	rows, remove, err := open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	sums, _, err := ssp.Accumulate(ctx, rows, f.Options, f.Design, false, runtime.GOMAXPROCS(0))
+	if err != nil {
+		return err
+	}
+	errors.As(rows.Warning(), &part.Enclosed)
+	part.Sums, err = sums.MarshalBinary()
+	return err
+}
+
+// store writes the one element that there is to the staging directory.
+type store struct{ Dir job.Dir }
+
+func (f *store) ProcessElement(ctx context.Context, all Part) error {
+	text, err := encode(all)
+	if err != nil {
+		return err
+	}
+	return f.Dir.Write(ctx, text)
 }

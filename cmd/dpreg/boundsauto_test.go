@@ -203,7 +203,6 @@ func TestWrongAutoBounds(t *testing.T) {
 		{name: "too few rows", args: "release --eps 1 --bounds auto bad.csv", code: refused, says: "900 rows are too few for private bounds of 2 columns with epsilon = 0.1: 6610 are needed. Nothing was spent", files: rows(900, "1,2")},
 		{name: "what would do", args: "fit --eps 1 --bounds auto bad.csv", code: refused, says: "--eps 7.", files: rows(900, "1,2")},
 		{name: "another share", args: "fit --eps 10 --bounds auto=0.01 bad.csv", code: refused, says: "--bounds auto=0.07", files: rows(900, "1,2")},
-		{name: "fewer columns", args: "fit --eps 2 --bounds auto=0.1 bad.csv", code: refused, says: "all of these columns but 1", files: rows(2500, "1,2")},
 		{name: "hopeless", args: "fit --eps 1 --bounds auto bad.csv", code: refused, says: "public bounds", files: rows(9, "1,2")},
 		{name: "rows not stated", args: "release --eps 1 --bounds auto --neighbours add-remove bad.csv", code: misused, says: "--rows NUMBER", files: rows(9, "1,2")},
 		{name: "too few stated", args: "release --eps 1 --bounds auto --neighbours add-remove --rows 900 bad.csv", code: refused, says: "900 rows are too few", files: rows(9, "1,2")},

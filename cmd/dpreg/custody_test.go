@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/internal/files"
 )
 
 // What a custodian paid for is not paid for twice, and not lost.
@@ -35,7 +35,7 @@ func TestTwoRunsAtOnce(t *testing.T) {
 		if written != 1 {
 			t.Errorf("%d runs at once made a release", written)
 		}
-		if left, err := release.Leftovers(path); err != nil || left != nil {
+		if left, err := files.Leftovers(path); err != nil || left != nil {
 			t.Errorf("left behind: %v (%v)", left, err)
 		}
 	}
@@ -81,7 +81,7 @@ func TestReleaseOnUnmountedDisk(t *testing.T) {
 	}
 	for _, name := range []string{"release", "fit"} {
 		for _, more := range []string{"--eps=1", "--spend-again"} {
-			if r := command(name, "pums.csv", "--eps", "1", more).says(t, "pums.release.json is a link"); r.code != misused {
+			if r := command(name, "pums.csv", "--eps", "1", more).says(t, "pums.release.json: it is a link"); r.code != misused {
 				t.Errorf("%s: exit code %d", name, r.code)
 			}
 		}

@@ -39,8 +39,7 @@ func (path aggregatesFile) Sum(_ context.Context, q *pushdown.Query) (*ssp.Stati
 	if err != nil {
 		return nil, err
 	}
-	s, err := q.Statistics(a)
-	return s, within(string(path), err)
+	return q.Statistics(a, string(path))
 }
 
 // open connects to what sums the rows, and says what release and schema are called after.

@@ -9,49 +9,100 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
 // CheckWritable tells, before anything is read or spent, whether a file can be
 // written: as all files here are, beside it and renamed.
 func CheckWritable(path string) error {
-	info, err := os.Stat(path)
-	switch {
-	case err == nil && !info.Mode().IsRegular():
-		return fmt.Errorf("cannot write to %s: it is not a regular file", path)
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return err
+	target, err := Resolve(path)
+	var f *os.File
+	if err == nil {
+		f, err = createBeside(target, passing)
 	}
-	if errors.Is(err, fs.ErrNotExist) && IsLink(path) {
-		return fmt.Errorf("cannot write to %s: it is a link to a file that is not there", path)
-	}
-	f, err := createBeside(path)
 	if err != nil {
 		return fmt.Errorf("cannot write to %s: %w", path, Plain(err))
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// IsLink reports whether a path names a symbolic link, wherever it leads.
-func IsLink(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.Mode()&fs.ModeSymlink != 0
+// Resolve follows a link to the file that is to be written, which is regular or not there.
+// A link that leads nowhere is refused: there may be a file on a disk that is not mounted.
+func Resolve(path string) (string, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if link, err := os.Lstat(path); err == nil && link.Mode()&fs.ModeSymlink != 0 {
+			return "", errors.New("it is a link to a file that is not there, perhaps on a disk that is not mounted: mount it, or remove the link")
+		}
+		return path, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", errors.New("it is not a regular file")
+	}
+	return filepath.EvalSymlinks(path)
 }
 
-// createBeside creates the file that will be renamed to path. No release is
-// written so: release.Leftovers must not take it for one.
-func createBeside(path string) (*os.File, error) {
-	return os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".new-*.tmp")
+// What the name of a file has that will be renamed, before a number: nothing where it must
+// not be forgotten.
+const (
+	counted = ""
+	passing = "new-"
+)
+
+// temporary is what stands around the number.
+func temporary(target, mark string) (before, after string) {
+	return "." + filepath.Base(target) + "." + mark, ".tmp"
 }
 
-// Write writes a file all or nothing: beside the target, synced, renamed.
+// createBeside creates the file that will be renamed to target.
+func createBeside(target, mark string) (*os.File, error) {
+	before, after := temporary(target, mark)
+	return os.CreateTemp(filepath.Dir(target), before+"*"+after)
+}
+
+// Write writes a file all or nothing: beside the target, synced, and renamed over it, so
+// that a crash leaves the old file or the new one, and a failure leaves nothing behind. A
+// target that exists and is not a regular file is refused. Errors name the file.
 func Write(path string, mode fs.FileMode, write func(io.Writer) error) error {
-	f, err := createBeside(path)
+	return place(path, passing, mode, os.Rename, write)
+}
+
+// Place is Write of a file of which Leftovers finds what a process that was killed began.
+// move puts it there: os.Rename, or MoveNew.
+func Place(path string, mode fs.FileMode, move func(from, to string) error, write func(io.Writer) error) error {
+	return place(path, counted, mode, move, write)
+}
+
+func place(path, mark string, mode fs.FileMode, move func(from, to string) error, write func(io.Writer) error) error {
+	target, err := Resolve(path)
+	if err == nil {
+		var f *os.File
+		if f, err = createBeside(target, mark); err == nil {
+			if err = fill(f, mode, write); err == nil {
+				err = move(f.Name(), target)
+			}
+			if err != nil {
+				os.Remove(f.Name())
+			}
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("cannot write to %s: %w", path, Plain(err))
 	}
+	if err := syncDir(filepath.Dir(target)); err != nil {
+		return fmt.Errorf("%s: written, but a crash may still undo it: %w", path, err)
+	}
+	return nil
+}
+
+// fill writes a file, with its final mode, on to the disk.
+func fill(f *os.File, mode fs.FileMode, write func(io.Writer) error) error {
 	out := bufio.NewWriter(f)
-	err = write(out)
+	err := write(out)
 	if err == nil {
 		err = out.Flush()
 	}
@@ -61,21 +112,82 @@ func Write(path string, mode fs.FileMode, write func(io.Writer) error) error {
 	if err == nil {
 		err = f.Sync()
 	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
+	return errors.Join(err, f.Close())
+}
+
+// syncDir makes the renaming itself durable. Windows cannot sync a directory.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
 	}
+	d, err := os.Open(dir)
 	if err != nil {
-		os.Remove(f.Name())
-		return fmt.Errorf("cannot write to %s: %w", path, Plain(err))
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// MoveNew renames from to to, which must not exist: unlike renaming, linking
+// never replaces a file. Of several at once one succeeds; the others wrap fs.ErrExist.
+func MoveNew(from, to string) error {
+	err := os.Link(from, to)
+	if err == nil {
+		os.Remove(from) // only a second name of the same file
+		return nil
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return ClaimNew(from, to)
+}
+
+// ClaimNew is MoveNew where the file system has no hard links (FAT, some network
+// disks): an empty file claims the name, and it is the claim that is replaced.
+func ClaimNew(from, to string) error {
+	claim, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(claim.Close(), os.Rename(from, to)); err != nil {
+		os.Remove(to)
+		return err
 	}
 	return nil
 }
 
-// Plain takes the temporary file's name out of an error.
+// Leftovers lists what Place left beside a file because its process was killed, or writes
+// at this moment.
+func Leftovers(path string) ([]string, error) {
+	target, err := Resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Dir(target)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	before, after := temporary(target, counted)
+	var left []string
+	for _, e := range entries {
+		unique, ok := strings.CutPrefix(e.Name(), before)
+		unique, suffixed := strings.CutSuffix(unique, after)
+		if ok && suffixed && strings.Trim(unique, "0123456789") == "" {
+			left = append(left, filepath.Join(dir, e.Name()))
+		}
+	}
+	return left, nil
+}
+
+// Plain takes the temporary file's name, which means nothing to a user, out of an error.
 func Plain(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return p.Err
+	}
+	var l *os.LinkError
+	if errors.As(err, &l) {
+		return l.Err
 	}
 	return err
 }

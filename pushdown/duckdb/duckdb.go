@@ -140,11 +140,16 @@ var numbers = []string{
 // cell, but that it is missing (table.ErrMissing) or has no number, and the name of its
 // column.
 func (t *Table) Sum(ctx context.Context, q *pushdown.Query) (*ssp.Statistics, error) {
-	for _, c := range t.columns {
-		kind, _, _ := strings.Cut(c.Type, "(") // of DECIMAL(18,3)
-		if slices.Contains(q.Numbers(), c.Name) && !slices.Contains(numbers, kind) {
-			return nil, fmt.Errorf("%s: column %q is of no type of numbers: describe it in the schema as what it is, or cast it to DOUBLE", t, c.Name)
+	err := q.CheckNumbers(t.String(), func(name string) bool {
+		i := slices.IndexFunc(t.columns, func(c column) bool { return c.Name == name })
+		if i < 0 {
+			return true
 		}
+		kind, _, _ := strings.Cut(t.columns[i].Type, "(") // of DECIMAL(18,3)
+		return slices.Contains(numbers, kind)
+	})
+	if err != nil {
+		return nil, err
 	}
 	out, err := t.run(ctx, q.SQL(pushdown.DuckDB(), pushdown.Table{view}))
 	if err != nil {
@@ -154,11 +159,7 @@ func (t *Table) Sum(ctx context.Context, q *pushdown.Query) (*ssp.Statistics, er
 	if err != nil {
 		return nil, err
 	}
-	s, err := q.Statistics(a)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", t, err)
-	}
-	return s, nil
+	return q.Statistics(a, t.String())
 }
 
 // Name is what the table is called, without its schema; empty of what has no name.

@@ -93,12 +93,12 @@ var numbers = []uint32{pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.Fl
 // them. Errors tell nothing of a cell, but that it is missing (table.ErrMissing) or has no
 // number, and the name of its column: of the server's own errors they have the code alone.
 func (t *Table) Sum(ctx context.Context, q *pushdown.Query) (*ssp.Statistics, error) {
-	for _, name := range q.Numbers() {
-		i := slices.IndexFunc(t.columns, func(c pgconn.FieldDescription) bool { return c.Name == name })
-		if i >= 0 && !slices.Contains(numbers, t.columns[i].DataTypeOID) {
-			return nil, fmt.Errorf("%s: column %q is of no type of numbers: describe it in the schema as what it is, or make it a number in a view",
-				t, name)
-		}
+	err := q.CheckNumbers(t.String(), func(column string) bool {
+		i := slices.IndexFunc(t.columns, func(c pgconn.FieldDescription) bool { return c.Name == column })
+		return i < 0 || slices.Contains(numbers, t.columns[i].DataTypeOID)
+	})
+	if err != nil {
+		return nil, err
 	}
 	tx, err := t.conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
@@ -109,11 +109,7 @@ func (t *Table) Sum(ctx context.Context, q *pushdown.Query) (*ssp.Statistics, er
 	if err := tx.QueryRow(ctx, q.SQL(pushdown.Postgres(), t.name)).Scan(&a.Design, &a.Rows, &a.Counts, &a.Sums); err != nil {
 		return nil, t.explain(ctx, err)
 	}
-	s, err := q.Statistics(a)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", t, err)
-	}
-	return s, nil
+	return q.Statistics(a, t.String())
 }
 
 // String is the table's name.

@@ -165,7 +165,8 @@ func sensitivities(p int, intercept bool, nb release.Neighbours) (squares, error
 	case release.AddRemove:
 		return squares{q * q, q * (q + 1) / 2, q}, nil
 	case release.ReplaceOne:
-		xx := ssp.SensitivityL2Squared(p, nb).Num().Int64()
+		_, squared := release.Sums.Sensitivity(p, nb)
+		xx := squared.Num().Int64()
 		if !intercept {
 			xx = min(xx, 2*q*q)
 		}

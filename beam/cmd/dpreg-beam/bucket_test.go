@@ -13,9 +13,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/memfs"
 
-	"github.com/dpreg/dpreg/beam/staging"
+	"github.com/dpreg/dpreg/beam/job"
 	"github.com/dpreg/dpreg/beam/sums"
-	"github.com/dpreg/dpreg/beam/worker"
 	"github.com/dpreg/dpreg/pushdown/pushdowntest"
 	"github.com/dpreg/dpreg/table"
 )
@@ -47,7 +46,7 @@ func TestBucket(t *testing.T) {
 		t.Errorf("header %v: %v", header, err)
 	}
 	_, j, _ := inProcess.start(t)
-	dir, err := staging.New("memfs://staging")
+	dir, err := job.NewDir("memfs://staging")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,12 +84,12 @@ func put(t *testing.T, fs filesystem.Interface, path string, text []byte) {
 
 // What a worker wrote in part, or too late, is not read, and others cannot read any of it.
 func TestStaging(t *testing.T) {
-	dir, err := staging.New(t.TempDir())
+	dir, err := job.NewDir(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"one", "two"} {
-		if err := dir.Write(t.Context(), "kind", []byte(text)); err != nil {
+		if err := dir.Write(t.Context(), []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -107,7 +106,7 @@ func TestStaging(t *testing.T) {
 		if err := os.Truncate(files[0], cut); err != nil {
 			t.Fatal(err)
 		}
-		found, err := dir.Read(t.Context(), "kind")
+		found, err := dir.Read(t.Context())
 		if err != nil || len(found) != 1 || !slices.Contains([]string{"one", "two"}, string(found[0])) {
 			t.Errorf("cut to %d bytes: %q, %v", cut, found, err)
 		}
@@ -115,7 +114,7 @@ func TestStaging(t *testing.T) {
 	if err := dir.Remove(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := dir.Write(t.Context(), "kind", nil); err == nil {
+	if err := dir.Write(t.Context(), nil); err == nil {
 		t.Error("a worker made the directory again")
 	}
 }
@@ -130,7 +129,7 @@ func TestWorkerCalled(t *testing.T) {
 		"release --eps 1 -o provision_endpoint worker":        false,
 		"": false,
 	} {
-		if got := worker.Called(strings.Fields(args)); got != want {
+		if got := isWorker(strings.Fields(args)); got != want {
 			t.Errorf("%q: %v", args, got)
 		}
 	}

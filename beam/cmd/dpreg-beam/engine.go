@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/dpreg/dpreg/beam/job"
-	"github.com/dpreg/dpreg/beam/staging"
+	"github.com/dpreg/dpreg/custody"
 )
 
 // engineFlags say where a job runs; the flags of Beam's SDK stand beside them.
@@ -45,9 +45,9 @@ var shown = map[string]bool{"runner": true, "endpoint": true, "environment_type"
 
 // launch gives the engine and a directory to meet its workers, to be removed when all is
 // done.
-func (f *engineFlags) launch(stderr io.Writer, cmd *cobra.Command) (e job.Engine, dir staging.Dir, remove func(), err error) {
+func (f *engineFlags) launch(stderr io.Writer, cmd *cobra.Command) (e job.Engine, dir job.Dir, remove func(), err error) {
 	if f.attempts < 1 {
-		return e, "", nil, usagef("--attempts %d: at least 1", f.attempts)
+		return e, "", nil, custody.Misusef("--attempts %d: at least 1", f.attempts)
 	}
 	// Beam looks which of its flags were given, and tells the workers.
 	cmd.Flags().Visit(func(given *pflag.Flag) {
@@ -56,7 +56,7 @@ func (f *engineFlags) launch(stderr io.Writer, cmd *cobra.Command) (e job.Engine
 		}
 	})
 	if err != nil {
-		return e, "", nil, usage(err)
+		return e, "", nil, custody.Misuse(err)
 	}
 	quiet()
 	if f.log != "" {
@@ -64,16 +64,16 @@ func (f *engineFlags) launch(stderr io.Writer, cmd *cobra.Command) (e job.Engine
 	}
 	e = job.Engine{Runner: *runners.Runner, Attempts: f.attempts, Patience: job.DefaultPatience, Say: func(text string) { note(stderr, "%s", text) }}
 	if err := e.Settle(); err != nil {
-		return e, "", nil, usage(err)
+		return e, "", nil, custody.Misuse(err)
 	}
 	dir, remove, err = f.meet(stderr)
 	return e, dir, remove, err
 }
 
 // meet makes the directory.
-func (f *engineFlags) meet(stderr io.Writer) (dir staging.Dir, remove func(), err error) {
+func (f *engineFlags) meet(stderr io.Writer) (dir job.Dir, remove func(), err error) {
 	if f.staging == "" && !job.Here() {
-		return "", nil, usagef("workers are on other machines: name a directory or a bucket that they and this process reach, by --staging gs://BUCKET/FOLDER or --staging /SHARED/FOLDER; exact sums will be there until they are read")
+		return "", nil, custody.Misusef("workers are on other machines: name a directory or a bucket that they and this process reach, by --staging gs://BUCKET/FOLDER or --staging /SHARED/FOLDER; exact sums will be there until they are read")
 	}
 	// Beam makes temporary files of its own, and leaves them.
 	temporary, err := os.MkdirTemp("", "dpreg-beam-")
@@ -83,8 +83,8 @@ func (f *engineFlags) meet(stderr io.Writer) (dir staging.Dir, remove func(), er
 	if err := os.Setenv("TMPDIR", temporary); err != nil {
 		return "", nil, err
 	}
-	if dir, err = staging.New(cmp.Or(f.staging, temporary)); err != nil {
-		return "", nil, errors.Join(usagef("--staging: %w", err), os.RemoveAll(temporary))
+	if dir, err = job.NewDir(cmp.Or(f.staging, temporary)); err != nil {
+		return "", nil, errors.Join(custody.Misusef("--staging: %w", err), os.RemoveAll(temporary))
 	}
 	return dir, func() {
 		if err := errors.Join(dir.Remove(context.Background()), os.RemoveAll(temporary)); err != nil {

@@ -17,10 +17,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 
 	"github.com/dpreg/dpreg/beam/job"
-	"github.com/dpreg/dpreg/beam/staging"
 )
 
 // asProgram makes the test binary the program: as the launcher, the job service and the
@@ -28,7 +29,16 @@ import (
 const asProgram = "DPREG_BEAM_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
+	switch {
+	case os.Getenv(asProgram) == "":
+	case os.Args[1] == "prism":
+		log.SetupLogging("error", "text")
+		port, _ := strconv.Atoi(os.Args[2])
+		if _, err := prism.CreateJobServer(context.Background(), prism.Options{Port: port}); err != nil {
+			panic(err)
+		}
+		select {}
+	default:
 		main()
 	}
 	quiet()
@@ -45,7 +55,7 @@ func serve(t *testing.T) (endpoint string, process *os.Process) {
 	endpoint = free.Addr().String()
 	free.Close()
 	_, port, _ := net.SplitHostPort(endpoint)
-	cmd := exec.Command(os.Args[0], "prism", "--port", port)
+	cmd := exec.Command(os.Args[0], "prism", port)
 	cmd.Env = append(os.Environ(), asProgram+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
@@ -90,7 +100,7 @@ func engines(t *testing.T) []engine {
 
 // start sets the flags of Beam as the command line does, and gives the engine and the place
 // to meet its workers.
-func (e engine) start(t *testing.T) (*spoken, job.Engine, staging.Dir) {
+func (e engine) start(t *testing.T) (*spoken, job.Engine, job.Dir) {
 	t.Helper()
 	*jobopts.Endpoint, *jobopts.EnvironmentType, *jobopts.EnvironmentConfig, *jobopts.WorkerBinary = e.endpoint, e.environment, "", ""
 	s := &spoken{}
@@ -100,7 +110,7 @@ func (e engine) start(t *testing.T) (*spoken, job.Engine, staging.Dir) {
 	}
 	t.Setenv("TMPDIR", t.TempDir())
 	t.Setenv(asProgram, "1") // for workers
-	dir, err := staging.New(t.TempDir())
+	dir, err := job.NewDir(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

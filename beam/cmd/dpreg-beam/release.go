@@ -1,14 +1,18 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/dpreg/dpreg/beam/sums"
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
@@ -42,13 +46,96 @@ func newRelease() *cobra.Command {
 	return cmd
 }
 
+// releaseFlags are those of dpreg release that need nothing but sums, by the same names.
+type releaseFlags struct {
+	epsilon, delta, mechanism, neighbours, missing string
+
+	bounds, na              []string
+	schema, formula, ledger string
+	output                  string
+	engineFlags
+}
+
+func (f *releaseFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.epsilon, "eps", "", "privacy budget ε, a `NUMBER` above 0")
+	fs.StringVar(&f.delta, "delta", "", "δ, a `NUMBER` far below 1/n: allows Gaussian noise (default: none, pure ε)")
+	fs.StringVar(&f.mechanism, "mechanism", string(ssp.Auto), "`NAME` of the law of the noise: laplace, gaussian or auto, the smaller one")
+	fs.StringVar(&f.neighbours, "neighbours", string(release.ReplaceOne), "`NAME`: replace-one, with n public, or add-remove, with n noised")
+	fs.StringArrayVar(&f.bounds, "bounds", nil, "public bounds of a column, `NAME=LOWER:UPPER`; repeatable; wins over a schema file")
+	fs.StringVar(&f.schema, "schema", "", "Frictionless Table Schema `FILE` with the bounds (default: data.schema.json beside the directory or file data)")
+	fs.StringVar(&f.formula, "formula", "", "`FORMULA` such as 'y ~ x1 + x2'; default: the last column on all others")
+	fs.StringVar(&f.missing, "missing", string(table.MissingError), "`NAME`: what to do about missing cells: error, midpoint, or drop the row (needs add-remove neighbours)")
+	fs.StringArrayVar(&f.na, "na", nil, "`TEXT` of a cell that means missing; repeatable (default: NA; an empty cell always does)")
+	fs.StringVar(&f.ledger, "ledger", "", "charge what is spent to this `FILE` (dpreg ledger init), and refuse what it has no room for")
+	fs.StringVarP(&f.output, "output", "o", "", "write the release to this `FILE`, which must not exist")
+	f.engineFlags.register(cmd)
+}
+
+// order is what the flags ask for.
+func (f *releaseFlags) order(cmd *cobra.Command, data string) (o custody.Order, err error) {
+	o = custody.Order{
+		Mechanism: release.Kind(f.mechanism),
+		Path:      f.output,
+		Ledger:    f.ledger,
+		Say:       func(text string) { note(cmd.ErrOrStderr(), "%s", text) },
+	}
+	if o.Path == "" {
+		return o, custody.Misusef("say where the release is to go: -o FILE")
+	}
+	if o.Privacy, err = custody.ParsePrivacy(f.epsilon, f.delta, f.neighbours); err != nil {
+		return o, err
+	}
+	if o.Cells, err = custody.Cells(table.Options{Missing: table.Missing(f.missing), NA: f.na}, o.Privacy.Neighbours); err != nil {
+		return o, err
+	}
+	paths, err := sums.Find(cmd.Context(), data)
+	if err != nil {
+		return o, custody.Misuse(err)
+	}
+	o.Rows = custody.Elsewhere{Name: data, Sum: func(_ context.Context, d *schema.Design, cells table.Options) (*ssp.Statistics, error) {
+		return f.sum(cmd, paths, d, cells)
+	}}
+	o.Design, err = f.design(cmd.Context(), data, paths[0], o.Say)
+	return o, err
+}
+
+// design gives the columns of the formula with their public bounds, in the order in which
+// the first file has them: those of the schema file, if there is one, and of --bounds.
+func (f *releaseFlags) design(ctx context.Context, data, first string, say func(string)) (*schema.Design, error) {
+	bounds, err := schema.ParseBounds(f.bounds...)
+	if err != nil {
+		return nil, custody.Misusef("--%w", err)
+	}
+	described, from, err := custody.ReadSchema(f.schema, table.Stem(strings.TrimSuffix(data, "/"))+".schema.json")
+	if err != nil {
+		return nil, err
+	}
+	if described == nil && bounds == nil { // else a message would list names that may be a row
+		return nil, custody.Misusef("no bounds of any column: give them by --bounds NAME=LOWER:UPPER, or by --schema FILE (dpreg schema writes a template)")
+	}
+	names, err := sums.Header(ctx, first, schema.Known(described, bounds, f.formula)...)
+	if err != nil {
+		return nil, custody.Misuse(err)
+	}
+	all, err := schema.FromHeader(names)
+	if err != nil {
+		return nil, custody.Misusef("%s: %w", first, err)
+	}
+	if all, err = custody.Columns(all, described, bounds, first, from, say); err != nil {
+		return nil, err
+	}
+	d, err := all.Design(f.formula)
+	return d, custody.Misuse(err)
+}
+
 func (f *releaseFlags) run(cmd *cobra.Command, data string) error {
 	o, err := f.order(cmd, data)
 	if err != nil {
 		return err
 	}
 	if _, err := os.Lstat(f.output); !errors.Is(err, fs.ErrNotExist) {
-		return refusef("%s is there already, and if it is a release of these rows, its ε was spent: choose another name (-o)", f.output)
+		return custody.Refusef("%s is there already, and if it is a release of these rows, its ε was spent: choose another name (-o)", f.output)
 	}
 	r, err := custody.Publish(cmd.Context(), o)
 	if err != nil {
@@ -61,9 +148,9 @@ func (f *releaseFlags) run(cmd *cobra.Command, data string) error {
 // would make a release of no data set at all.
 func (f *releaseFlags) sum(cmd *cobra.Command, paths []string, d *schema.Design, cells table.Options) (*ssp.Statistics, error) {
 	ctx := cmd.Context()
-	before, err := sums.StatesOf(ctx, paths)
+	before, err := sums.States(ctx, paths)
 	if err != nil {
-		return nil, usage(err)
+		return nil, custody.Misuse(err)
 	}
 	engine, dir, remove, err := f.launch(cmd.ErrOrStderr(), cmd)
 	if err != nil {
@@ -74,13 +161,13 @@ func (f *releaseFlags) sum(cmd *cobra.Command, paths []string, d *schema.Design,
 	var wrong *table.Error
 	switch {
 	case errors.As(err, &wrong):
-		return nil, usage(table.Offer(err))
+		return nil, custody.Misuse(table.Offer(err))
 	case err != nil:
 		return nil, err
 	}
-	after, err := sums.StatesOf(ctx, paths)
-	if err != nil || !before.Same(after) {
-		return nil, usagef("the files changed while they were read: nothing was made of them; run this again when they are complete")
+	after, err := sums.States(ctx, paths)
+	if err != nil || !slices.Equal(before, after) {
+		return nil, custody.Misusef("the files changed while they were read: nothing was made of them; run this again when they are complete")
 	}
 	return statistics, nil
 }

@@ -209,7 +209,6 @@ func TestWrongUsage(t *testing.T) {
 		{"release --eps 1 -o r.json --runner flink --endpoint localhost:1 rows", "--staging"},
 		{"release --eps 1 -o r.json --attempts 0 rows", "--attempts"},
 		{"release --epsilon 1 rows", "--help"},
-		{"help factors", "there is no help on"},
 	} {
 		program(t, folder, strings.Fields(c.args)...).ends(t, custody.Misused, c.says)
 	}

@@ -1,5 +1,4 @@
-// Package worker lets this program be a worker that an engine starts as a process.
-package worker
+package main
 
 import (
 	"context"
@@ -13,11 +12,11 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
 )
 
-// Called tells whether the arguments of the program are those with which engines start
+// isWorker tells whether the arguments of the program are those with which engines start
 // a worker: as a command of --environment_type=PROCESS, by Beam's container contract
 // (https://s.apache.org/beam-fn-api-container-contract), or as the staged binary of a
 // container, by its boot program.
-func Called(args []string) bool {
+func isWorker(args []string) bool {
 	for _, arg := range args {
 		if name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "="); name == "provision_endpoint" || name == "worker" {
 			return strings.HasPrefix(arg, "-")
@@ -26,8 +25,8 @@ func Called(args []string) bool {
 	return false
 }
 
-// Main works until the engine is done. It returns where it cannot begin.
-func Main(ctx context.Context, args []string) error {
+// work works until the engine is done. It returns where it cannot begin.
+func work(ctx context.Context, args []string) error {
 	contract := flag.NewFlagSet("worker", flag.ContinueOnError)
 	contract.Usage = func() {}
 	id := contract.String("id", "", "")

@@ -1,6 +1,4 @@
-// Package staging is the way of a job's results from its workers to the process that
-// launched it: a directory that both can reach, on a disk or in a bucket.
-package staging
+package job
 
 import (
 	"bytes"
@@ -9,7 +7,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,15 +15,16 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
 )
 
-// Dir is the directory of one job: a path, or a URL of a file system that the program
+// Dir is the way of a job's results from its workers to the process that launched it: a
+// directory that both can reach, a path, or a URL of a file system that the program
 // knows, such as gs://bucket/dpreg. What is in it may be as sensitive as the rows.
 type Dir string
 
-// New makes a directory within parent, for the user's own eyes: on a disk with mode 0700,
+// NewDir makes a directory within parent, for the user's own eyes: on a disk with mode 0700,
 // in a bucket as the bucket has it. It has a name that nobody can guess.
-func New(parent string) (Dir, error) {
+func NewDir(parent string) (Dir, error) {
 	d := Dir(strings.TrimSuffix(parent, "/") + "/dpreg-" + rand.Text())
-	if d.remote() {
+	if Remote(string(d)) {
 		return d, nil
 	}
 	path, err := filepath.Abs(string(d))
@@ -36,17 +34,17 @@ func New(parent string) (Dir, error) {
 	return Dir(path), os.Mkdir(path, 0o700)
 }
 
-// remote tells whether the directory is a URL.
-func (d Dir) remote() bool { return strings.Contains(string(d), "://") }
+// Remote tells whether a path is a URL.
+func Remote(path string) bool { return strings.Contains(path, "://") }
 
-// Write writes a file of a kind, with its SHA-256 behind it, under a name of its own: what
+// Write writes a file, with its SHA-256 behind it, under a name of its own: what
 // a worker writes that is thought dead harms nobody's file. On a disk the file is for the
 // user alone, and is not written where the directory is gone.
-func (d Dir) Write(ctx context.Context, kind string, content []byte) error {
+func (d Dir) Write(ctx context.Context, content []byte) error {
 	sum := sha256.Sum256(content)
 	content = slices.Concat(content, sum[:])
-	path := string(d) + "/" + kind + "-" + rand.Text()
-	if !d.remote() {
+	path := string(d) + "/sums-" + rand.Text()
+	if !Remote(path) {
 		return os.WriteFile(path, content, 0o600)
 	}
 	fs, err := filesystem.New(ctx, path)
@@ -54,28 +52,23 @@ func (d Dir) Write(ctx context.Context, kind string, content []byte) error {
 		return err
 	}
 	defer fs.Close()
-	out, err := fs.OpenWrite(ctx, path)
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(content)
-	return errors.Join(err, out.Close())
+	return filesystem.Write(ctx, fs, path, content)
 }
 
-// Read gives the files of a kind that are whole.
-func (d Dir) Read(ctx context.Context, kind string) ([][]byte, error) {
+// Read gives the files that are whole.
+func (d Dir) Read(ctx context.Context) ([][]byte, error) {
 	fs, err := filesystem.New(ctx, string(d))
 	if err != nil {
 		return nil, err
 	}
 	defer fs.Close()
-	paths, err := fs.List(ctx, string(d)+"/"+kind+"-*")
+	paths, err := fs.List(ctx, string(d)+"/sums-*")
 	if err != nil {
 		return nil, err
 	}
 	var all [][]byte
 	for _, path := range paths {
-		content, err := readAll(ctx, fs, path)
+		content, err := filesystem.Read(ctx, fs, path)
 		if err != nil {
 			return nil, err
 		}
@@ -90,18 +83,9 @@ func (d Dir) Read(ctx context.Context, kind string) ([][]byte, error) {
 	return all, nil
 }
 
-func readAll(ctx context.Context, fs filesystem.Interface, path string) ([]byte, error) {
-	in, err := fs.OpenRead(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	return io.ReadAll(in)
-}
-
 // Remove removes the directory with all that is in it.
 func (d Dir) Remove(ctx context.Context) error {
-	if !d.remote() {
+	if !Remote(string(d)) {
 		return os.RemoveAll(string(d))
 	}
 	fs, err := filesystem.New(ctx, string(d))
