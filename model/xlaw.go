@@ -121,8 +121,10 @@ func (p *Prior) XMoments() (*XMoments, error) {
 	if p.Covariates.Dof <= float64(k)+1 {
 		return nil, errors.New(`the prior of the covariates has no mean of T, since its dof are not above p + 1: state a law of the covariates, "x"`)
 	}
-	v := make([]float64, k*k)
-	NewMixture(p).Covariates.MeanT(v)
+	v := NewMixture(p).Covariates.Scale
+	for i := range v {
+		v[i] /= p.Covariates.Dof - float64(k+1)
+	}
 	return NormalX{p.Covariates.Mean, v}.Moments(k)
 }
 
