@@ -99,6 +99,9 @@ func (c *column) minESS() float64 {
 
 // size returns the effective sample size of the series, and uses it up.
 func (c *column) size() float64 {
+	if low, high := extremes(c.series); high-low < constantRange {
+		return math.NaN()
+	}
 	c.acov.reset(c.series, c.means)
 	return effectiveSize(&c.acov, c.half(), c.means)
 }
@@ -109,9 +112,6 @@ func (c *column) essBulk() float64 {
 		return math.NaN()
 	}
 	c.rank()
-	if low, high := extremes(c.series); high-low < constantRange {
-		return math.NaN()
-	}
 	return c.size()
 }
 
@@ -120,22 +120,12 @@ func (c *column) essTail() float64 {
 	return min(c.essQuantile(0.05), c.essQuantile(0.95))
 }
 
-// examine puts f of the draws into the series, and tells whether that has
-// an effective sample size.
-func (c *column) examine(f func(x float64) float64) bool {
-	if !c.finite || c.constant || c.half() < 3 {
-		return false
-	}
-	c.split(f)
-	low, high := extremes(c.series)
-	return high-low >= constantRange
-}
-
 // essOf examines f of the draws.
 func (c *column) essOf(f func(x float64) float64) float64 {
-	if !c.examine(f) {
+	if !c.finite || c.constant || c.half() < 3 {
 		return math.NaN()
 	}
+	c.split(f)
 	return c.size()
 }
 
@@ -164,16 +154,8 @@ func (c *column) essQuantile(p float64) float64 {
 		}
 		return 0
 	}
-	if !c.examine(below) {
-		return math.NaN()
-	}
-	c.ones.reset(c.series, c.means, &c.acov)
-	return effectiveSize(&c.ones, c.half(), c.means)
+	return c.essOf(below)
 }
-
-// covariances gives γ̂(t), the mean over chains of their autocovariances at
-// lag t.
-type covariances interface{ at(t int) float64 }
 
 // effectiveSize returns the effective sample size of chains of length n with
 // the given means (Vehtari et al. 2021, section 3.2). With W the mean within-chain
@@ -186,7 +168,7 @@ type covariances interface{ at(t int) float64 }
 // Pairs and the last, single lag are treated as R's posterior treats them.
 // It is NaN for chains of fewer than three draws, for constants, and where
 // a variance overflows.
-func effectiveSize(a covariances, length int, means []float64) float64 {
+func effectiveSize(a *autocovariance, length int, means []float64) float64 {
 	if length < 3 {
 		return math.NaN()
 	}

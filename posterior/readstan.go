@@ -214,22 +214,3 @@ func parseStan(text string) (float64, error) {
 	}
 	return v, nil
 }
-
-// Bind puts chains of one run together, with the first one's Warmup. Errors: no
-// chains, names that differ, lengths that differ.
-func Bind(parts ...*Draws) (*Draws, error) {
-	if len(parts) == 0 {
-		return nil, errors.New("there are no chains")
-	}
-	all := &Draws{Names: parts[0].Names, InfoNames: parts[0].InfoNames, Warmup: parts[0].Warmup}
-	for i, d := range parts {
-		if !slices.Equal(d.Names, all.Names) || !slices.Equal(d.InfoNames, all.InfoNames) {
-			return nil, fmt.Errorf("chain %d has other parameters than the first", i+1)
-		}
-		if d.NumDraws() != parts[0].NumDraws() {
-			return nil, fmt.Errorf("chain %d has %d draws, the first %d", i+1, d.NumDraws(), parts[0].NumDraws())
-		}
-		all.Chains, all.Info = append(all.Chains, d.Chains...), append(all.Info, d.Info...)
-	}
-	return all, nil
-}

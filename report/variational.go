@@ -32,8 +32,8 @@ func Variational(w io.Writer, f *vi.Fit, s *posterior.Summary, model, neighbours
 	}
 	p.printf("\n")
 	text := model
-	if s.N > 0 {
-		text += fmt.Sprintf(", n = %d", s.N)
+	if s.N != nil {
+		text += fmt.Sprintf(", n = %d", *s.N)
 	}
 	p.paragraph(text + fmt.Sprintf(", %s units", s.Units))
 	p.printf("\n")

@@ -56,7 +56,7 @@ func doubts(what *whatif.Answers) (all []string) {
 // summary is that of the units and the level asked for, with the answer to --what-if.
 func (f *inferFlags) summary(fit *dpreg.Fit, what *whatif.Answers) *posterior.Summary {
 	s := fit.Summary(dpreg.Units(f.units), f.level)
-	s.Version = version()
+	s.Version = posterior.Known(version())
 	if what != nil {
 		s.WhatIf = what
 	}
