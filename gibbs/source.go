@@ -23,7 +23,7 @@ type source interface {
 // fixed takes moments of x that do not depend on parameters.
 type fixed struct {
 	*model.FixedMoments
-	*model.RegressionCoordinates
+	*model.Coordinates
 	shape model.Shape
 	grad  []float64 // in (θ, σ²)
 }
