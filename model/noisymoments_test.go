@@ -36,9 +36,9 @@ func discrete(p int, rng *rand.Rand) *XMoments {
 	for i := range points {
 		points[i] = 2*rng.Float64() - 1
 	}
-	x, err := sampledMoments(p, 50, rng, func(dst []float64, rng *rand.Rand) {
+	x, err := sampledX{draws: 50, seed: rng.Uint64(), rand: func(dst []float64, rng *rand.Rand) {
 		copy(dst, points[p*rng.IntN(len(points)/p):])
-	})
+	}}.Moments(p)
 	if err != nil {
 		panic(err)
 	}

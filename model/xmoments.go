@@ -4,20 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/dpreg/dpreg/internal/dense"
 )
 
-// XLaw is a stated law of the covariates: NormalX, UniformX or SampledX. Their
+// XLaw is a stated law of the covariates: NormalX or UniformX. Their
 // moments stand in for unknown ones in the method gibbs-ss-prior.
 type XLaw interface {
 	// Moments returns the moments of degree ≤ 4 of p covariates, of a law stated
 	// in scaled units. Errors: a law of another number of covariates, or not one.
 	Moments(p int) (*XMoments, error)
-	// affine returns the law of (h_j x_j + c_j): a change of units.
-	affine(h, c []float64) XLaw
 }
 
 // NormalX is x ~ N(Mean, Covariance): Mean has length p, Covariance is p×p
@@ -39,7 +36,7 @@ func (l NormalX) check(p int) error {
 	if len(l.Mean) != p || len(l.Covariance) != p*p {
 		return fmt.Errorf("a normal law of %d covariates with %d covariances, the model has %d covariates", len(l.Mean), len(l.Covariance), p)
 	}
-	a := append([]float64(nil), l.Covariance...)
+	a := slices.Clone(l.Covariance)
 	symmetric := true
 	for j := range p {
 		for k := range j {
@@ -53,13 +50,22 @@ func (l NormalX) check(p int) error {
 	return nil
 }
 
-func (l NormalX) affine(h, c []float64) XLaw {
+// changed returns the law of (c_j + h_j x_j), by power −1 the one of which l is that.
+func (l NormalX) changed(h, c []float64, power float64) NormalX {
 	p := len(l.Mean)
 	out := NormalX{make([]float64, p), make([]float64, p*p)}
+	unit := func(j int) (h1, c1 float64) {
+		if power < 0 {
+			return 1 / h[j], -c[j] / h[j]
+		}
+		return h[j], c[j]
+	}
 	for j := range p {
-		out.Mean[j] = c[j] + h[j]*l.Mean[j]
+		hj, cj := unit(j)
+		out.Mean[j] = cj + hj*l.Mean[j]
 		for k := range p {
-			out.Covariance[j*p+k] = h[j] * l.Covariance[j*p+k] * h[k]
+			hk, _ := unit(k)
+			out.Covariance[j*p+k] = hj * l.Covariance[j*p+k] * hk
 		}
 	}
 	return out
@@ -71,45 +77,6 @@ type UniformX struct{}
 
 // Moments are in closed form.
 func (UniformX) Moments(p int) (*XMoments, error) { return uniformMoments(p), nil }
-
-func (u UniformX) affine(_, _ []float64) XLaw { return u }
-
-// SampledX is any law that can be drawn from: Rand writes one x of length p.
-// Its moments are the means over Draws draws from a generator seeded by Seed, so that they
-// are the same whenever they are computed.
-type SampledX struct {
-	Draws int
-	Seed  uint64
-	Rand  func(dst []float64, rng *rand.Rand)
-}
-
-// Moments are by Monte Carlo.
-func (l SampledX) Moments(p int) (*XMoments, error) {
-	if l.Rand == nil || l.Draws < 1 {
-		return nil, errors.New("a sampled law of the covariates needs a sampler and at least one draw")
-	}
-	return sampledMoments(p, l.Draws, rand.New(rand.NewPCG(l.Seed, 0)), l.Rand)
-}
-
-func (l SampledX) affine(h, c []float64) XLaw {
-	sample := l.Rand
-	l.Rand = func(dst []float64, rng *rand.Rand) {
-		sample(dst, rng)
-		for j := range dst {
-			dst[j] = c[j] + h[j]*dst[j]
-		}
-	}
-	return l
-}
-
-// affineInverse returns the law of which l is the affine(h, c).
-func affineInverse(l XLaw, h, c []float64) XLaw {
-	inverse, shift := make([]float64, len(h)), make([]float64, len(h))
-	for j := range h {
-		inverse[j], shift[j] = 1/h[j], -c[j]/h[j]
-	}
-	return l.affine(inverse, shift)
-}
 
 // XMoments returns the moments of the covariates that the prior states: those of X,
 // and where that is nil of N(m₀, E T), with E T = E Ψ₀(a)/(ν₀ − p − 1), E 1/a = A²/2.
@@ -217,39 +184,4 @@ func uniformMoments(p int) *XMoments {
 		}
 		return moment
 	})
-}
-
-// sampledMoments are the means over draws of a sampler, the covariates one after
-// the other in its dst: positive semidefinite whatever their number.
-func sampledMoments(p, draws int, rng *rand.Rand, sample func(dst []float64, rng *rand.Rand)) (*XMoments, error) {
-	d := monomials(p)
-	x := &XMoments{P: p, M: make([]float64, d*d)}
-	u := make([]float64, d)
-	u[0] = 1
-	for range draws {
-		v := u[1 : p+1]
-		sample(v, rng)
-		at := 1 + p
-		for j := range p {
-			if math.IsNaN(v[j]) || math.IsInf(v[j], 0) {
-				return nil, fmt.Errorf("the sampler of covariates drew %v for covariate %d", v[j], j+1)
-			}
-			for k := j; k < p; k++ {
-				u[at] = v[j] * v[k]
-				at++
-			}
-		}
-		for r, a := range u {
-			for c, b := range u[:r+1] {
-				x.M[r*d+c] += a * b
-			}
-		}
-	}
-	for r := range d {
-		for c := range r + 1 {
-			v := x.M[r*d+c] / float64(draws)
-			x.M[r*d+c], x.M[c*d+r] = v, v
-		}
-	}
-	return x, nil
 }
