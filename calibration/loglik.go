@@ -35,11 +35,6 @@ type logLikelihood struct {
 	fit  []float64
 }
 
-// lawful methods infer with a law of the statistics.
-type lawful interface {
-	Law(*model.Problem) (model.Law, error)
-}
-
 // newLogLikelihood is that of a fit: given its release or, where it has none, s.
 func newLogLikelihood(fit *dpreg.Fit, s *ssp.Statistics) (*logLikelihood, error) {
 	shape := shapeOf(fit.Design)
@@ -71,7 +66,7 @@ func newLogLikelihood(fit *dpreg.Fit, s *ssp.Statistics) (*logLikelihood, error)
 // has a model of the covariates; else none.
 func lawOf(fit *dpreg.Fit) (model.Law, error) {
 	for _, m := range dpreg.Methods() {
-		if named, ok := m.(lawful); ok && m.Name() == fit.Method {
+		if named, ok := m.(model.Lawful); ok && m.Name() == fit.Method {
 			return named.Law(&model.Problem{Releases: []*release.Release{fit.Custodians[0].Release}, Prior: fit.Prior})
 		}
 	}

@@ -34,18 +34,6 @@ func (u *Units) Moments(mean, cov []float64) {
 	}
 }
 
-// PullMoments takes a gradient in the mean and covariance in the release's units to
-// that in common ones, in place.
-func (u *Units) PullMoments(mean, cov []float64) {
-	m := len(u.Scale)
-	for j, a := range u.Scale {
-		mean[j] *= a
-		for k, b := range u.Scale {
-			cov[j*m+k] *= a * b
-		}
-	}
-}
-
 // Gram writes B_own = K B Kᵀ; of both matrices, (m+1)×(m+1), the lower triangle is
 // given.
 func (u *Units) Gram(own, b []float64) {

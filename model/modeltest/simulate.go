@@ -86,9 +86,6 @@ func (c *Simulation) measure(obs *model.Observation, n float64, rng *rand.Rand) 
 			m.Z[i], m.Scale[i] = s+model.RandNoise(m.Kind, scale, rng), scale
 		}
 	}
-	if len(all) == 1 {
-		return obs
-	}
 	return model.Together(all)
 }
 

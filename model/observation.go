@@ -9,6 +9,40 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
+// Observation is one release as the samplers read it, or several of the same rows.
+type Observation struct {
+	Shape Shape
+	N     float64 // as published: exact, or noisy where Count is latent
+	Count Count
+	Z     []float64 // noisy statistics, canonical order, length Shape.Statistics()
+	Kind  release.Kind
+	Scale []float64 // noise scale of each entry: b of the Laplace law, σ of the Gaussian
+
+	Moments *NoisyMoments // of the covariates, where the release has them
+
+	// Measurements are those of the same sums where there are several whose law is not that
+	// of one; nil otherwise. Z, Kind, Scale and Count then only stand for them, to start
+	// from; the law is Noise's.
+	Measurements []*Observation
+}
+
+// Observe reads a release. It refuses one that withholds Σy².
+func Observe(r *release.Release) (*Observation, error) {
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	if y := r.Schema.Response.Name; r.WithoutYY() {
+		return nil, fmt.Errorf("this release withholds the sum of squares of %q (\"withheld\": [\"yy\"]), and no method does without: infer from it by a --formula that leaves %q out", y, y)
+	}
+	n, kind, z := float64(r.N), r.Noise.Kind, r.Statistics.Vector()
+	shape := Shape{P: len(r.Schema.Covariates), Intercept: r.Schema.Intercept}
+	return &Observation{
+		Shape: shape, N: n, Z: z, Kind: kind, Scale: slices.Repeat([]float64{r.Noise.Scale}, len(z)),
+		Count:   Count{Noisy: n, Kind: kind, Scale: r.NNoise, Least: float64(shape.P + 2), Most: MaxRows},
+		Moments: observeMoments(r),
+	}, nil
+}
+
 // Once reports an error where the sums were measured several times, which the method of
 // this name cannot take.
 func (o *Observation) Once(method string) error {
@@ -18,18 +52,17 @@ func (o *Observation) Once(method string) error {
 	return nil
 }
 
-// observeSame reads releases of the same rows. Errors are of the release that does not fit
-// the first.
-func observeSame(releases []*release.Release) (*Observation, error) {
+// observeAll reads releases of the same rows, one or more. Errors are of the release that does
+// not fit the first.
+func observeAll(releases []*release.Release) (*Observation, error) {
 	var all []*Observation
-	first := releases[0]
 	for j, r := range releases {
 		o, err := Observe(r)
 		if err == nil {
-			err = sameSums(first, r)
+			err = sameSums(releases[0], r)
 		}
 		if err != nil {
-			return nil, &SiteError{j, err}
+			return nil, siteError(j, len(releases), err)
 		}
 		all = append(all, o)
 	}
@@ -52,7 +85,7 @@ func sameSums(a, b *release.Release) error {
 	return nil
 }
 
-// Together is the observation of independent measurements of the same sums,
+// Together is the observation of independent measurements of the same sums, one or more,
 //
 //	log p(z_1 … z_K | s) = Σ_k log p(z_k | s).
 //
@@ -61,6 +94,9 @@ func sameSums(a, b *release.Release) error {
 // that mean stands for them where one is wanted to start from.
 func Together(all []*Observation) *Observation {
 	o := all[0]
+	if len(all) == 1 {
+		return o
+	}
 	out, normal := *o, true
 	out.Z, out.Scale, out.Moments = make([]float64, len(o.Z)), make([]float64, len(o.Z)), nil
 	for _, m := range all {
@@ -83,15 +119,12 @@ func Together(all []*Observation) *Observation {
 }
 
 // weighted is the mean of measurements, weighted by the inverses of their variances, and its
-// scale as noise of a kind. A Laplace law of scale b has the variance 2b².
+// scale as noise of a kind.
 func weighted(all []*Observation, kind release.Kind, of func(*Observation) (value float64, kind release.Kind, scale float64)) (mean, scale float64) {
 	precision := 0.0
 	for _, m := range all {
 		z, kind, scale := of(m)
-		w := 1 / (scale * scale)
-		if kind == release.Laplace {
-			w /= 2
-		}
+		w := 1 / NoiseVariance(kind, scale)
 		mean += w * z
 		precision += w
 	}
