@@ -74,11 +74,14 @@ const (
 	Rows           // a latent number of rows
 )
 
-// forms are the names of kinds, and which indices stand behind them: j is a custodian's.
-var forms = [...]struct{ base, indices string }{
-	Theta: {"theta", "k"}, Sigma2: {"sigma2", ""}, Sigma: {"sigma", ""}, MuX: {"mu_x", "k"}, Tau: {"tau", "kl"},
-	Omega: {"omega", "kl"}, RootOmega: {"spread", "k"}, SpreadLogSigma: {"spread_log_sigma", ""},
-	ThetaAt: {"theta_at", "jk"}, SigmaAt: {"sigma_at", "j"}, Rows: {"n", "j"},
+// forms are the names of kinds, which indices stand behind them, j being a custodian's, and
+// labels, with the names of covariates k and l.
+var forms = [...]struct{ base, indices, label string }{
+	Theta: {"theta", "k", "%s"}, Sigma2: {"sigma2", "", "sigma2"}, Sigma: {"sigma", "", "sigma"},
+	MuX: {"mu_x", "k", "mean(%s)"}, Tau: {"tau", "kl", "cov(%s, %s)"},
+	Omega: {"omega", "kl", "omega(%s, %s)"}, RootOmega: {"spread", "k", "spread(%s)"},
+	SpreadLogSigma: {"spread_log_sigma", "", "spread(log sigma)"},
+	ThetaAt:        {"theta_at", "jk", "%s"}, SigmaAt: {"sigma_at", "j", "sigma"}, Rows: {"n", "j", "n"},
 }
 
 // Parameter is what a column of draws is of, with the indices that its name has: K and L are
@@ -148,36 +151,24 @@ func KindOf(name string) Kind {
 
 // Label is the name in words, given those of covariates and custodians.
 func (p Parameter) Label(covariates, custodians []string) string {
-	x := func(k int) string {
-		if k == 0 {
-			return "(Intercept)"
+	names := append([]string{"(Intercept)"}, covariates...)
+	label := forms[p.Kind].label
+	if p.Kind == Tau && p.K == p.L {
+		label = "var(%[1]s)"
+	}
+	var of []any
+	for _, i := range forms[p.Kind].indices {
+		switch i {
+		case 'k':
+			of = append(of, names[p.K])
+		case 'l':
+			of = append(of, names[p.L])
 		}
-		return covariates[k-1]
 	}
-	at := ""
-	if p.Custodian > 0 {
-		at = " @ " + custodians[p.Custodian-1]
+	if label = fmt.Sprintf(label, of...); p.Custodian > 0 {
+		label += " @ " + custodians[p.Custodian-1]
 	}
-	switch p.Kind {
-	case Theta, ThetaAt:
-		return x(p.K) + at
-	case MuX:
-		return "mean(" + x(p.K) + ")"
-	case Tau:
-		if p.K == p.L {
-			return "var(" + x(p.K) + ")"
-		}
-		return "cov(" + x(p.K) + ", " + x(p.L) + ")"
-	case Omega:
-		return "omega(" + x(p.K) + ", " + x(p.L) + ")"
-	case RootOmega:
-		return "spread(" + x(p.K) + ")"
-	case SpreadLogSigma:
-		return "spread(log sigma)"
-	case SigmaAt:
-		return "sigma" + at
-	}
-	return forms[p.Kind].base + at
+	return label
 }
 
 // Several tells whether only draws of several releases have the parameter.
