@@ -1,8 +1,8 @@
 package conjugate
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -33,17 +33,9 @@ func NewNIG(mean, precision []float64, shape, scale float64) (*NIG, error) {
 	if len(mean) == 0 {
 		return nil, errors.New("theta mean is empty: give one number for each coefficient")
 	}
-	if err := checkVector("theta mean", mean); err != nil {
-		return nil, err
-	}
 	m, err := positiveDefinite("theta precision", precision, len(mean))
+	err = cmp.Or(checkVector("theta mean", mean), err, checkAbove("sigma2 shape", shape, 0), checkAbove("sigma2 scale", scale, 0))
 	if err != nil {
-		return nil, err
-	}
-	if err := checkAbove("sigma2 shape", shape, 0); err != nil {
-		return nil, err
-	}
-	if err := checkAbove("sigma2 scale", scale, 0); err != nil {
 		return nil, err
 	}
 	return &NIG{slices.Clone(mean), m, shape, scale}, nil
@@ -77,7 +69,7 @@ func (d *NIG) Affine(a, c []float64, h float64) (*NIG, error) {
 	for i := range mean {
 		mean[i] += c[i]
 	}
-	return d.changed(mean, congruence(transpose(inverse, q), d.Precision, q), h*h*d.Scale)
+	return changed(NewNIG(mean, congruence(transpose(inverse, q), d.Precision, q), d.Shape, h*h*d.Scale))
 }
 
 // AffineInverse returns the law that Affine(a, c, h) turns into d.
@@ -95,16 +87,7 @@ func (d *NIG) AffineInverse(a, c []float64, h float64) (*NIG, error) {
 	for i := range m {
 		m[i] = a[i] / h
 	}
-	return d.changed(mulVec(inverse, mean), congruence(transpose(m, q), d.Precision, q), d.Scale/(h*h))
-}
-
-// changed makes the law in other units; its shape has none.
-func (d *NIG) changed(mean, precision []float64, scale float64) (*NIG, error) {
-	out, err := NewNIG(mean, precision, d.Shape, scale)
-	if err != nil {
-		return nil, fmt.Errorf("change of units: %w", err)
-	}
-	return out, nil
+	return changed(NewNIG(mulVec(inverse, mean), congruence(transpose(m, q), d.Precision, q), d.Shape, d.Scale/(h*h)))
 }
 
 // VarTheta writes the q marginal variances Scale/(Shape−1)·(Precision⁻¹)_jj

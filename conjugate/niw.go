@@ -1,8 +1,8 @@
 package conjugate
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -33,17 +33,9 @@ func NewNIW(mean []float64, kappa float64, scale []float64, dof float64) (*NIW, 
 	if len(mean) == 0 {
 		return nil, errors.New("covariates mean is empty: give one number for each covariate")
 	}
-	if err := checkVector("covariates mean", mean); err != nil {
-		return nil, err
-	}
-	if err := checkAbove("covariates kappa", kappa, 0); err != nil {
-		return nil, err
-	}
 	m, err := positiveDefinite("covariates scale", scale, len(mean))
+	err = cmp.Or(checkVector("covariates mean", mean), checkAbove("covariates kappa", kappa, 0), err, checkAbove("covariates dof", dof, float64(len(mean)-1)))
 	if err != nil {
-		return nil, err
-	}
-	if err := checkAbove("covariates dof", dof, float64(len(mean)-1)); err != nil {
 		return nil, err
 	}
 	return &NIW{slices.Clone(mean), kappa, m, dof}, nil
@@ -66,7 +58,7 @@ func (d *NIW) Affine(h, c []float64) (*NIW, error) {
 	for i := range mean {
 		mean[i] += c[i]
 	}
-	return d.changed(mean, congruence(h, d.Scale, d.Dim()))
+	return changed(NewNIW(mean, d.Kappa, congruence(h, d.Scale, d.Dim()), d.Dof))
 }
 
 // AffineInverse returns the law that Affine(h, c) turns into d.
@@ -80,15 +72,7 @@ func (d *NIW) AffineInverse(h, c []float64) (*NIW, error) {
 	for i := range mean {
 		mean[i] = d.Mean[i] - c[i]
 	}
-	return d.changed(mulVec(inverse, mean), congruence(inverse, d.Scale, p))
-}
-
-func (d *NIW) changed(mean, scale []float64) (*NIW, error) {
-	out, err := NewNIW(mean, d.Kappa, scale, d.Dof)
-	if err != nil {
-		return nil, fmt.Errorf("change of units: %w", err)
-	}
-	return out, nil
+	return changed(NewNIW(mulVec(inverse, mean), d.Kappa, congruence(inverse, d.Scale, p), d.Dof))
 }
 
 // NIWSampler draws from one NIW law at a time. It holds the factor of that law's

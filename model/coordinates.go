@@ -318,9 +318,9 @@ func (r *regressionPrior) logDensity(grad []float64, x *Params) float64 {
 	for k := range r.e {
 		r.e[k] = x.Theta[k] - r.Theta.Mean[k]
 	}
-	shape, scale, c := r.Theta.Shape+0.5*float64(q), r.Theta.Scale, x.Sigma2
+	shape, scale, c := r.Theta.Shape+0.5*float64(q), r.Theta.Scale, r.factor(x.Sigma2)
 	if r.Unscaled {
-		shape, c = r.Theta.Shape, 1
+		shape = r.Theta.Shape
 	}
 	if r.free {
 		scale = 0
@@ -348,10 +348,7 @@ func (r *regressionPrior) logDensity(grad []float64, x *Params) float64 {
 
 // addScale returns −k log Q of a scale and adds its gradient.
 func (r *regressionPrior) addScale(grad []float64, s *Scale, sigma2, c float64) float64 {
-	energy := r.Theta.Scale / sigma2
-	if !s.Sigma {
-		energy = 0.5 * s.square(r.e) / c
-	}
+	energy := r.Prior.energy(s, r.e, sigma2)
 	k, sum := r.Exponent(s), s.Rate()+energy
 	w, n := k/sum, len(s.Coefficients)
 	for i, at := range s.Coefficients {

@@ -137,10 +137,7 @@ func (h *Hierarchy) drawSpread(rng *rand.Rand) bool {
 func (h *Hierarchy) marginal() float64 {
 	q := len(h.Theta)
 	h.setRoot()
-	c := 1.0
-	if !h.mixture.prior.Unscaled {
-		c = h.centreSigma2()
-	}
+	c := h.mixture.prior.factor(h.centreSigma2())
 	logp := h.Spread.LogPrior(h.unused, h.Phi)
 	dense.SymMulVec(h.mean, h.prior.Precision, q, h.prior.Mean)
 	for k := range q {
@@ -177,14 +174,7 @@ func (h *Hierarchy) drawTheta(rng *rand.Rand) bool {
 	if math.IsNaN(h.marginal()) {
 		return false
 	}
-	q := len(h.Theta)
-	for k := range q {
-		h.deviates[k] = rng.NormFloat64()
-	}
-	dense.SolveLowerT(h.chol, q, h.deviates)
-	for k, v := range h.mean {
-		h.Theta[k] = v + h.deviates[k]
-	}
+	drawNormal(h.Theta, h.mean, h.chol, rng)
 	return true
 }
 
@@ -362,11 +352,8 @@ func newGramRoot(q int) *gramRoot {
 // set takes the rows of sums; it reports false where these are not finite.
 func (g *gramRoot) set(t *Sums, n float64) bool {
 	q, k := g.q, g.q+1
-	for i := range q {
-		copy(g.gram[i*k:i*k+q], t.XX[i*q:])
-		g.gram[q*k+i] = t.XY[i]
-	}
-	g.gram[q*k+q], g.n = t.YY, n
+	t.gram(g.gram)
+	g.n = n
 	if !dense.SymEigen(g.values, g.vectors, g.gram, k, g.work) {
 		return false
 	}
