@@ -39,14 +39,18 @@ func (m *NoisyMoments) XMoments() (*XMoments, error) {
 	if !(m.N >= 1) {
 		return nil, fmt.Errorf("the release's noisy count of rows is %g: there is nothing to divide the moments by; gibbs-ss-update needs none", m.N)
 	}
+	places := make(map[string]int) // the last of each monomial
+	for i, e := range m.Exponents {
+		places[fmt.Sprint(e)] = i
+	}
 	var missing error
 	noise := 0.0 // of the moments used
 	x := newXMoments(m.P, func(f []int) float64 {
 		if len(f) == 0 {
 			return 1
 		}
-		i := m.find(f)
-		if i < 0 {
+		i, ok := places[fmt.Sprint(exponents(m.P, f))]
+		if !ok {
 			missing = fmt.Errorf("the released moments lack the one of %v", f)
 			return 0
 		}
@@ -82,14 +86,7 @@ func observeMoments(r *release.Release) *NoisyMoments {
 	}
 	s := r.Statistics.Vector()
 	for _, f := range factors(p)[1:] {
-		e, at := make([]int, p), f[0]
-		for _, j := range f {
-			e[j]++
-		}
-		if len(f) == 2 {
-			at = release.Index(p+1, f[0], f[1])
-		}
-		add(e, s[at], r.Noise)
+		add(exponents(p, f), s[statistic(p+1, f)], r.Noise)
 	}
 	for i, e := range r.Moments.Exponents {
 		add(e, r.Moments.Sums[i], r.Moments.Noise)
@@ -97,18 +94,21 @@ func observeMoments(r *release.Release) *NoisyMoments {
 	return m
 }
 
-// find returns the position of the monomial with these factors, or -1.
-func (m *NoisyMoments) find(factors []int) int {
-	want := make([]int, m.P)
+// exponents are those of the monomial with these factors.
+func exponents(p int, factors []int) []int {
+	e := make([]int, p)
 	for _, j := range factors {
-		want[j]++
+		e[j]++
 	}
-	for i := len(m.Exponents) - 1; i >= 0; i-- {
-		if slices.Equal(m.Exponents[i], want) {
-			return i
-		}
+	return e
+}
+
+// statistic is the place among m columns' statistics of a monomial of one factor or two.
+func statistic(m int, factors []int) int {
+	if len(factors) == 1 {
+		return factors[0]
 	}
-	return -1
+	return release.Index(m, factors[0], factors[1])
 }
 
 // leastVariance is the smallest eigenvalue of Cov x, or NaN.
@@ -153,16 +153,22 @@ const (
 func projectMoments(x *XMoments) error {
 	d := monomials(x.P)
 	square := func() []float64 { return make([]float64, d*d) }
-	cone := psdCone{n: d, values: make([]float64, d), vectors: square(), work: square()}
-	same := sameMoments(x.P)
-	y, first, second := square(), square(), square()
+	same, values := sameMoments(x.P), make([]float64, d)
+	y, first, second, vectors, work := square(), square(), square(), square(), square()
 	for range momentIterations {
 		for i, v := range x.M {
 			first[i] += v
 		}
-		if !cone.project(y, first) {
+		if !dense.SymEigen(values, vectors, first, d, work) {
 			return errors.New("the released moments are too large to be moments")
 		}
+		for j, v := range values { // to the cone: eigenvalues are clipped at 0
+			scale := math.Sqrt(max(0, v))
+			for i := range d {
+				vectors[i*d+j] *= scale
+			}
+		}
+		dense.MulABt(y, vectors, vectors, d, d, d)
 		distance := 0.0
 		for i, v := range y {
 			first[i] -= v
@@ -179,29 +185,6 @@ func projectMoments(x *XMoments) error {
 		}
 	}
 	return fmt.Errorf("no valid covariance of the statistics: the released moments are too far from those of any distribution to be projected (%d iterations); n·ε is too small for this method, take gibbs-ss-update", momentIterations)
-}
-
-// psdCone projects symmetric matrices to the positive semidefinite ones: their
-// eigenvalues are clipped at 0.
-type psdCone struct {
-	n             int
-	values        []float64
-	vectors, work []float64
-}
-
-func (c *psdCone) project(dst, a []float64) bool {
-	n := c.n
-	if !dense.SymEigen(c.values, c.vectors, a, n, c.work) {
-		return false
-	}
-	for j, v := range c.values {
-		scale := math.Sqrt(max(0, v))
-		for i := range n {
-			c.vectors[i*n+j] *= scale
-		}
-	}
-	dense.MulABt(dst, c.vectors, c.vectors, n, n, n)
-	return true
 }
 
 // sameMoments lists the places in M of each moment, the constant's first.
