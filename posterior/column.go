@@ -2,7 +2,6 @@ package posterior
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
@@ -33,15 +32,6 @@ type column struct {
 	acov   autocovariance
 }
 
-// load takes chains of equal lengths.
-func (c *column) load(chains [][]float64) {
-	c.shape(len(chains), length(chains))
-	for i, chain := range chains {
-		copy(c.x[i*c.n:], chain)
-	}
-	c.inspect()
-}
-
 // loadFrom takes parameter j of d.
 func (c *column) loadFrom(d *Draws, j int) {
 	c.shape(d.NumChains(), d.NumDraws())
@@ -49,20 +39,6 @@ func (c *column) loadFrom(d *Draws, j int) {
 		d.copyColumn(c.x[i*c.n:(i+1)*c.n], i, j)
 	}
 	c.inspect()
-}
-
-// length returns the common length of the chains and panics if there is
-// none.
-func length(chains [][]float64) int {
-	if len(chains) == 0 {
-		return 0
-	}
-	for _, chain := range chains[1:] {
-		if len(chain) != len(chains[0]) {
-			panic(fmt.Sprintf("posterior: chains of %d and %d draws", len(chains[0]), len(chain)))
-		}
-	}
-	return len(chains[0])
 }
 
 func (c *column) shape(chains, n int) {

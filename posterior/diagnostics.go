@@ -2,6 +2,7 @@ package posterior
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"sync"
 
@@ -14,8 +15,13 @@ import (
 
 // load prepares chains for one diagnostic.
 func load(chains [][]float64) *column {
+	for _, chain := range chains {
+		if len(chain) != len(chains[0]) {
+			panic(fmt.Sprintf("posterior: chains of %d and %d draws", len(chains[0]), len(chain)))
+		}
+	}
 	c := new(column)
-	c.load(chains)
+	c.loadFrom(&Draws{Names: []string{"x"}, Chains: chains}, 0)
 	return c
 }
 
