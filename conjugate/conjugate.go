@@ -105,13 +105,3 @@ func mulVec(a, x []float64) []float64 {
 	dense.MulABt(y, a, x, len(x), 1, len(x))
 	return y
 }
-
-func transpose(a []float64, n int) []float64 {
-	t := make([]float64, n*n)
-	for i := range n {
-		for j := range n {
-			t[j*n+i] = a[i*n+j]
-		}
-	}
-	return t
-}

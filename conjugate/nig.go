@@ -65,11 +65,12 @@ func (d *NIG) Affine(a, c []float64, h float64) (*NIG, error) {
 	for i := range inverse {
 		inverse[i] *= h // M⁻¹ = hA⁻¹
 	}
+	dense.Transpose(inverse, q)
 	mean := mulVec(a, d.Mean)
 	for i := range mean {
 		mean[i] += c[i]
 	}
-	return changed(NewNIG(mean, congruence(transpose(inverse, q), d.Precision, q), d.Shape, h*h*d.Scale))
+	return changed(NewNIG(mean, congruence(inverse, d.Precision, q), d.Shape, h*h*d.Scale))
 }
 
 // AffineInverse returns the law that Affine(a, c, h) turns into d.
@@ -87,7 +88,8 @@ func (d *NIG) AffineInverse(a, c []float64, h float64) (*NIG, error) {
 	for i := range m {
 		m[i] = a[i] / h
 	}
-	return changed(NewNIG(mulVec(inverse, mean), congruence(transpose(m, q), d.Precision, q), d.Shape, d.Scale/(h*h)))
+	dense.Transpose(m, q)
+	return changed(NewNIG(mulVec(inverse, mean), congruence(m, d.Precision, q), d.Shape, d.Scale/(h*h)))
 }
 
 // VarTheta writes the q marginal variances Scale/(Shape−1)·(Precision⁻¹)_jj

@@ -84,8 +84,6 @@ func (h *Hierarchy) Take(centre, phi []float64) {
 	h.setRoot()
 }
 
-func (h *Hierarchy) centreSigma2() float64 { return math.Exp(h.Centre[len(h.Theta)]) }
-
 // sigma2 is σ_j².
 func (h *Hierarchy) sigma2(j int) float64 { return math.Exp(h.At[j][len(h.Theta)]) }
 
@@ -99,7 +97,7 @@ func (h *Hierarchy) Observe(j int, s []float64, n float64) bool {
 // Step draws all parameters once. It reports false where rounding leaves a matrix
 // indefinite.
 func (h *Hierarchy) Step(rng *rand.Rand) bool {
-	h.mixture.DrawRegression(h.Theta, h.centreSigma2(), false, rng)
+	h.mixture.DrawRegression(h.Theta, math.Exp(h.Centre[len(h.Theta)]), false, rng)
 	return h.drawSpread(rng) && h.drawTheta(rng) && h.drawSites(rng) && h.scales.draw(rng)
 }
 
@@ -137,7 +135,7 @@ func (h *Hierarchy) drawSpread(rng *rand.Rand) bool {
 func (h *Hierarchy) marginal() float64 {
 	q := len(h.Theta)
 	h.setRoot()
-	c := h.mixture.prior.factor(h.centreSigma2())
+	c := h.mixture.prior.factor(math.Exp(h.Centre[q]))
 	logp := h.Spread.LogPrior(h.unused, h.Phi)
 	dense.SymMulVec(h.mean, h.prior.Precision, q, h.prior.Mean)
 	for k := range q {

@@ -53,37 +53,43 @@ func (Naive) Sample(ctx context.Context, p *Problem, plan mcmc.Plan) (*posterior
 		return nil, err
 	}
 	all, projected := joint.taken()
-	run := joint.naively
+	names, start := joint.Shape.RegressionNames(), joint.naively(all)
 	if joint.Partial {
-		run = joint.naivelyPooled
+		names = Names(Layout{Shape: joint.Shape, Partial: true, Latent: make([]bool, len(joint.Sites))}.Drawn())
+		start = joint.naivelyPooled(all)
+	} else {
+		plan.Warmup = 0
 	}
-	draws, err := run(ctx, all, plan)
+	draws, err := mcmc.Run(ctx, mcmc.Columns{Params: names}, start, func(struct{}, []float64) {}, plan)
 	if draws != nil {
-		draws.Warnings = append(draws.Warnings, naiveWarnings(projected)...)
+		draws.Warnings = append(draws.Warnings, "naive takes the noisy statistics for exact ones: its intervals are too narrow")
+	}
+	if draws != nil && projected {
+		draws.Warnings = append(draws.Warnings, "the noisy statistics are such as no data could have: naive projected them, once")
 	}
 	return draws, err
 }
 
+// naiveStart makes a chain.
+type naiveStart func(chain int, rng *rand.Rand) (mcmc.Kernel[struct{}], error)
+
 // naively draws from the posterior of all rows together.
-func (t *Joint) naively(ctx context.Context, all [][]float64, plan mcmc.Plan) (*posterior.Draws, error) {
+func (t *Joint) naively(all [][]float64) naiveStart {
 	z := make([]float64, t.Shape.Statistics())
 	for _, s := range all {
 		for i, v := range s {
 			z[i] += v
 		}
 	}
-	start := func(int, *rand.Rand) (mcmc.Kernel[struct{}], error) {
+	return func(int, *rand.Rand) (mcmc.Kernel[struct{}], error) {
 		return NewGiven("naive", t.Shape, t.Prior, false, z, t.Rows()), nil
 	}
-	plan.Warmup = 0
-	columns := mcmc.Columns{Params: t.Shape.RegressionNames()}
-	return mcmc.Run(ctx, columns, start, func(struct{}, []float64) {}, plan)
 }
 
 // naivelyPooled draws from the posterior of partially pooled regressions of these
 // statistics.
-func (t *Joint) naivelyPooled(ctx context.Context, all [][]float64, plan mcmc.Plan) (*posterior.Draws, error) {
-	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[struct{}], error) {
+func (t *Joint) naivelyPooled(all [][]float64) naiveStart {
+	return func(_ int, rng *rand.Rand) (mcmc.Kernel[struct{}], error) {
 		k := &pooledKernel{hierarchy: NewHierarchy(t.Shape, t.Prior, len(t.Sites))}
 		for j, s := range all {
 			if !k.hierarchy.Observe(j, s, t.Sites[j].N) {
@@ -93,8 +99,6 @@ func (t *Joint) naivelyPooled(ctx context.Context, all [][]float64, plan mcmc.Pl
 		k.hierarchy.Start(rng)
 		return k, nil
 	}
-	columns := mcmc.Columns{Params: Names(Layout{Shape: t.Shape, Partial: true, Latent: make([]bool, len(t.Sites))}.Drawn())}
-	return mcmc.Run(ctx, columns, start, func(struct{}, []float64) {}, plan)
 }
 
 // pooledKernel is a chain of Hierarchy, statistics held.
@@ -131,14 +135,6 @@ func (t *Joint) taken() (all [][]float64, projected bool) {
 		all = append(all, s)
 	}
 	return all, projected
-}
-
-func naiveWarnings(projected bool) []string {
-	w := []string{"naive takes the noisy statistics for exact ones: its intervals are too narrow"}
-	if projected {
-		w = append(w, "the noisy statistics are such as no data could have: naive projected them, once")
-	}
-	return w
 }
 
 // Projection maps statistics s that no data could have to the nearest that
