@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/variate"
 )
@@ -62,14 +64,10 @@ func (d *NIG) Affine(a, c []float64, h float64) (*NIG, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range inverse {
-		inverse[i] *= h // M⁻¹ = hA⁻¹
-	}
+	floats.Scale(h, inverse) // M⁻¹ = hA⁻¹
 	dense.Transpose(inverse, q)
 	mean := mulVec(a, d.Mean)
-	for i := range mean {
-		mean[i] += c[i]
-	}
+	floats.Add(mean, c)
 	return changed(NewNIG(mean, congruence(inverse, d.Precision, q), d.Shape, h*h*d.Scale))
 }
 
@@ -80,10 +78,7 @@ func (d *NIG) AffineInverse(a, c []float64, h float64) (*NIG, error) {
 	if err != nil {
 		return nil, err
 	}
-	mean := make([]float64, q)
-	for i := range mean {
-		mean[i] = d.Mean[i] - c[i]
-	}
+	mean := floats.SubTo(make([]float64, q), d.Mean, c)
 	m := make([]float64, q*q)
 	for i := range m {
 		m[i] = a[i] / h
@@ -214,8 +209,6 @@ func (s *NIGSampler) Rand(theta []float64, rng *rand.Rand) (sigma2 float64) {
 	}
 	// Var(L⁻ᵀz) = (LLᵀ)⁻¹.
 	dense.SolveLowerT(s.chol, len(theta), theta)
-	for i, m := range s.mean {
-		theta[i] += m
-	}
+	floats.Add(theta, s.mean)
 	return sigma2
 }

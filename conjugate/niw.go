@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/variate"
 )
@@ -55,9 +57,7 @@ func (d *NIW) Clone() *NIW {
 // numbers that overflow.
 func (d *NIW) Affine(h, c []float64) (*NIW, error) {
 	mean := mulVec(h, d.Mean)
-	for i := range mean {
-		mean[i] += c[i]
-	}
+	floats.Add(mean, c)
 	return changed(NewNIW(mean, d.Kappa, congruence(h, d.Scale, d.Dim()), d.Dof))
 }
 
@@ -68,10 +68,7 @@ func (d *NIW) AffineInverse(h, c []float64) (*NIW, error) {
 	if err != nil {
 		return nil, err
 	}
-	mean := make([]float64, p)
-	for i := range mean {
-		mean[i] = d.Mean[i] - c[i]
-	}
+	mean := floats.SubTo(make([]float64, p), d.Mean, c)
 	return changed(NewNIW(mulVec(inverse, mean), d.Kappa, congruence(inverse, d.Scale, p), d.Dof))
 }
 
@@ -158,8 +155,6 @@ func (s *NIWSampler) Rand(mu, t []float64, rng *rand.Rand) {
 		mu[i] = r * rng.NormFloat64()
 	}
 	dense.MulLowerVec(mu, f, p, mu)
-	for i, m := range s.mean {
-		mu[i] += m
-	}
+	floats.Add(mu, s.mean)
 	dense.LLt(t, f, p)
 }

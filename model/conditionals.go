@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/variate"
@@ -142,9 +144,7 @@ func (c *Conditionals) setRegression(x *Params, n float64, rng *rand.Rand) bool 
 	}
 	dense.SolveLower(c.chol, q, c.mean)
 	dense.SolveLowerT(c.chol, q, c.mean)
-	for k, v := range law.Mean {
-		c.mean[k] += v
-	}
+	floats.Add(c.mean, law.Mean)
 	return true
 }
 
@@ -174,9 +174,7 @@ func drawNormal(theta, mean, chol []float64, rng *rand.Rand) {
 		theta[k] = rng.NormFloat64()
 	}
 	dense.SolveLowerT(chol, len(theta), theta)
-	for k, v := range mean {
-		theta[k] += v
-	}
+	floats.Add(theta, mean)
 }
 
 // setCovariates draws the free scales of the covariates and takes the law of (μ_x, T).

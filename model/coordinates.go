@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/internal/dense"
 )
 
@@ -150,9 +152,7 @@ func (c *Coordinates) addCovariates(logp float64, grad []float64, x *Params) flo
 	p, q := c.p, c.nig.q
 	niw := c.prior.Covariates
 	dense.InvertLower(c.linv, c.l, p)
-	for j := range p {
-		c.d[j] = x.MuX[j] - niw.Mean[j]
-	}
+	floats.SubTo(c.d, x.MuX, niw.Mean)
 	u := c.u
 	clear(c.e)
 	for i := range p {
@@ -315,9 +315,7 @@ func newRegressionPrior(prior *Prior) regressionPrior {
 // logDensity returns log p up to a constant and writes its gradient.
 func (r *regressionPrior) logDensity(grad []float64, x *Params) float64 {
 	q := r.q
-	for k := range r.e {
-		r.e[k] = x.Theta[k] - r.Theta.Mean[k]
-	}
+	floats.SubTo(r.e, x.Theta, r.Theta.Mean)
 	shape, scale, c := r.Theta.Shape+0.5*float64(q), r.Theta.Scale, r.factor(x.Sigma2)
 	if r.Unscaled {
 		shape = r.Theta.Shape

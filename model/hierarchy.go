@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/variate"
@@ -184,9 +186,7 @@ func (h *Hierarchy) drawSites(rng *rand.Rand) bool {
 			return false
 		}
 		dense.MulLowerVec(h.At[j][:q], h.block, q, h.deviates)
-		for k, v := range h.Theta {
-			h.At[j][k] += v
-		}
+		floats.Add(h.At[j][:q], h.Theta)
 	}
 	return true
 }

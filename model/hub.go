@@ -1,6 +1,10 @@
 package model
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // Hub are the parameters that custodians share, in unconstrained coordinates
 //
@@ -89,13 +93,9 @@ func (h *Hub) LogPrior(grad, phi []float64) (logp float64) {
 // Pull adds to grad, in φ, the gradient that stands in the fields; ∂σ/∂ log σ² = ½σ.
 func (h *Hub) Pull(grad []float64) {
 	q, p := h.Shape.Q(), h.coordinates.p
-	for k, g := range h.GTheta {
-		grad[k] += g
-	}
+	floats.Add(grad[:q+1], h.GTheta)
 	grad[q] += 0.5 * math.Sqrt(h.Params.Sigma2) * h.GSigma
-	for j, g := range h.GMuX {
-		grad[q+1+j] += g
-	}
+	floats.Add(grad[q+1:q+1+p], h.GMuX)
 	for i := range p {
 		for j := range i + 1 {
 			h.coordinates.addFactor(grad, i, j, h.GFactor[i*p+j])

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/variate"
@@ -105,9 +107,7 @@ func (m *Mixture) DrawPrior(rng *rand.Rand) {
 // DrawRegression draws the scales of σ and of coefficients given (θ, σ²); that of σ is the
 // typical one instead where border says so, see Conditionals.
 func (m *Mixture) DrawRegression(theta []float64, sigma2 float64, border bool, rng *rand.Rand) {
-	for k, v := range m.prior.Theta.Mean {
-		m.apart[k] = theta[k] - v
-	}
+	floats.SubTo(m.apart, theta, m.prior.Theta.Mean)
 	m.each(false, func(s *Scale) float64 {
 		if s.Sigma && border {
 			return s.typical()

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/posterior"
@@ -77,9 +79,7 @@ type naiveStart func(chain int, rng *rand.Rand) (mcmc.Kernel[struct{}], error)
 func (t *Joint) naively(all [][]float64) naiveStart {
 	z := make([]float64, t.Shape.Statistics())
 	for _, s := range all {
-		for i, v := range s {
-			z[i] += v
-		}
+		floats.Add(z, s)
 	}
 	return func(int, *rand.Rand) (mcmc.Kernel[struct{}], error) {
 		return NewGiven("naive", t.Shape, t.Prior, false, z, t.Rows()), nil

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
 )
@@ -274,9 +276,7 @@ func (g *Guess) At(root, u []float64) bool {
 		}
 	}
 	ok := dense.Cholesky(g.Root, q)
-	for k, v := range u {
-		g.apart[k] = g.Mean[k] - v
-	}
+	floats.SubTo(g.apart, g.Mean, u)
 	g.weigh(g.Centre, g.apart)
 	dense.SolveLower(g.Root, q, g.Centre)
 	dense.SolveLowerT(g.Root, q, g.Centre)

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/release"
 )
@@ -333,9 +335,7 @@ func projectMoments(x *XMoments) error {
 	same, values := sameMoments(x.P), make([]float64, d)
 	y, first, second, vectors, work := square(), square(), square(), square(), square()
 	for range momentIterations {
-		for i, v := range x.M {
-			first[i] += v
-		}
+		floats.Add(first, x.M)
 		if !dense.SymEigen(values, vectors, first, d, work) {
 			return errors.New("the released moments are too large to be moments")
 		}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
@@ -165,15 +167,7 @@ func (g *Golden) Compare(t *testing.T, d *posterior.Draws, slack float64) {
 
 // Pooled returns mean and sd over the draws of all chains.
 func Pooled(chains [][]float64) (mean, sd float64) {
-	all := slices.Concat(chains...)
-	for _, v := range all {
-		mean += v
-	}
-	mean /= float64(len(all))
-	for _, v := range all {
-		sd += (v - mean) * (v - mean)
-	}
-	return mean, math.Sqrt(sd / float64(len(all)-1))
+	return stat.MeanStdDev(slices.Concat(chains...), nil)
 }
 
 // Agree reports where two runs of the same posterior differ, in means and sds, by
