@@ -118,36 +118,33 @@ const (
 // neither tells of θ.
 func SDs(prior *model.Prior, draws [][]float64) (sds [][]float64) {
 	q := prior.Theta.Dim()
-	mixture, rng := model.NewMixture(prior), mcmc.Stream(Seed, scaleStream)
-	for _, row := range draws {
-		mixture.DrawRegression(row[:q], row[q], false, rng)
-		sd := make([]float64, q)
-		mixture.ThetaSD(sd, row[q])
-		if sds = append(sds, sd); fixedTheta(prior) {
-			break
-		}
-	}
-	return sds
+	return manySDs(prior, len(draws), func(i int, m *model.Mixture, rng *rand.Rand) (sigma2 float64) {
+		m.DrawRegression(draws[i][:q], draws[i][q], false, rng)
+		return draws[i][q]
+	})
 }
 
 // PriorSDs is SDs where there is no release: of so many draws of σ² and the free scales from
 // their prior.
 func PriorSDs(prior *model.Prior, draws int) (sds [][]float64) {
-	mixture, rng := model.NewMixture(prior), mcmc.Stream(Seed, scaleStream)
-	for range draws {
-		mixture.DrawPrior(rng)
-		sd := make([]float64, prior.Theta.Dim())
-		mixture.ThetaSD(sd, variate.InverseGamma(mixture.Theta.Shape, mixture.Theta.Scale, rng))
-		if sds = append(sds, sd); fixedTheta(prior) {
-			break
-		}
-	}
-	return sds
+	return manySDs(prior, draws, func(_ int, m *model.Mixture, rng *rand.Rand) (sigma2 float64) {
+		m.DrawPrior(rng)
+		return variate.InverseGamma(m.Theta.Shape, m.Theta.Scale, rng)
+	})
 }
 
-// fixedTheta tells whether θ is normal, whatever σ and the free scales.
-func fixedTheta(prior *model.Prior) bool {
-	return prior.Unscaled && !slices.ContainsFunc(prior.Scales, func(s model.Scale) bool { return len(s.Coefficients) > 0 })
+// manySDs draws scales and σ² n times, once where θ is normal whatever they are.
+func manySDs(prior *model.Prior, n int, draw func(i int, m *model.Mixture, rng *rand.Rand) (sigma2 float64)) (sds [][]float64) {
+	if prior.Unscaled && !slices.ContainsFunc(prior.Scales, func(s model.Scale) bool { return len(s.Coefficients) > 0 }) {
+		n = min(n, 1)
+	}
+	mixture, rng := model.NewMixture(prior), mcmc.Stream(Seed, scaleStream)
+	for i := range n {
+		sd := make([]float64, prior.Theta.Dim())
+		mixture.ThetaSD(sd, draw(i, mixture, rng))
+		sds = append(sds, sd)
+	}
+	return sds
 }
 
 // Column is column k of a matrix.
