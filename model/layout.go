@@ -278,14 +278,14 @@ func (t *Joint) Names() []string { return Names(t.Layout().Drawn()) }
 
 // Names names all parameters in the order of draws: those of the shape, then n
 // where it is latent.
-func (o *Observation) Names() []string { return Names(o.layout(true).Drawn()) }
-
-func (o *Observation) layout(covariates bool) Layout {
-	return Layout{Shape: o.Shape, Covariates: covariates, Latent: []bool{o.Count.Latent()}}
+func (o *Observation) Names() []string {
+	return Names(Layout{Shape: o.Shape, Covariates: true, Latent: []bool{o.Count.Latent()}}.Drawn())
 }
 
 // RegressionNames is Names without those of the covariates.
-func (o *Observation) RegressionNames() []string { return Names(o.layout(false).Drawn()) }
+func (o *Observation) RegressionNames() []string {
+	return Names(Layout{Shape: o.Shape, Latent: []bool{o.Count.Latent()}}.Drawn())
+}
 
 // Write lays the parameters out in the order of Shape.Names and returns the
 // number written.

@@ -396,19 +396,12 @@ func positiveSemidefinite(a, b []float64, n int) bool {
 
 // disjoint checks that no part of the prior has two free scales.
 func (p *Prior) disjoint(s Scale) error {
-	seen := func(have, of []int) bool {
-		for i, j := range of {
-			if slices.Contains(have, j) || slices.Contains(of[:i], j) {
-				return true
-			}
-		}
-		return false
-	}
-	if seen(nil, s.Covariates) || seen(nil, s.Coefficients) {
+	twice := func(x []int) bool { return len(slices.Compact(slices.Sorted(slices.Values(x)))) < len(x) }
+	if twice(s.Covariates) || twice(s.Coefficients) {
 		return errors.New("a number stands twice")
 	}
 	for _, other := range p.Scales {
-		if s.Sigma && other.Sigma || seen(other.Covariates, s.Covariates) || seen(other.Coefficients, s.Coefficients) {
+		if s.Sigma && other.Sigma || twice(slices.Concat(other.Covariates, s.Covariates)) || twice(slices.Concat(other.Coefficients, s.Coefficients)) {
 			return errors.New("another free scale is of the same")
 		}
 	}
