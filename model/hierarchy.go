@@ -355,11 +355,7 @@ func (g *gramRoot) set(t *Sums, n float64) bool {
 	if !dense.SymEigen(g.values, g.vectors, g.gram, k, g.work) {
 		return false
 	}
-	least, most := g.values[0], g.values[0]
-	for _, v := range g.values {
-		least, most = math.Min(least, v), math.Max(most, v)
-	}
-	g.border = n > float64(q) && least <= borderShare*most
+	g.border = n > float64(q) && g.values[0] <= borderShare*g.values[q] // ascending
 	for i, v := range g.values {
 		root := math.Sqrt(math.Max(0, v))
 		for l := range q {

@@ -227,11 +227,7 @@ func (t *Pooled) congruence(a func(row []float64)) {
 		for k := range q {
 			a(t.square[k*q : (k+1)*q])
 		}
-		for k := range q {
-			for l := range k {
-				t.square[k*q+l], t.square[l*q+k] = t.square[l*q+k], t.square[k*q+l]
-			}
-		}
+		dense.Transpose(t.square, q)
 	}
 }
 
