@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -54,7 +55,12 @@ func (Naive) Sample(ctx context.Context, p *Problem, plan mcmc.Plan) (*posterior
 	if err != nil {
 		return nil, err
 	}
-	all, projected := joint.taken()
+	var all [][]float64 // as naive takes them for exact
+	projected := false
+	for _, site := range joint.Sites {
+		s, changed := site.projected(site.N)
+		all, projected = append(all, s), projected || changed
+	}
 	names, start := joint.Shape.RegressionNames(), joint.naively(all)
 	if joint.Partial {
 		names = Names(Layout{Shape: joint.Shape, Partial: true, Latent: make([]bool, len(joint.Sites))}.Drawn())
@@ -122,19 +128,13 @@ func (k *pooledKernel) Params(dst []float64) {
 	h.Write(dst[h.WriteShared(dst):])
 }
 
-// taken are the noisy statistics of each release as naive takes them: in common units,
-// those projected that no rows could have.
-func (t *Joint) taken() (all [][]float64, projected bool) {
-	projection := NewProjection(t.Shape.M())
-	for _, site := range t.Sites {
-		s := append([]float64(nil), site.Z...)
-		if projection.Apply(s, site.N) {
-			projected = true
-		}
-		site.Units.Common(s, s, site.N)
-		all = append(all, s)
-	}
-	return all, projected
+// projected are the noisy statistics as those of n rows, in common units: the nearest ones
+// that rows can have, where none have these.
+func (s *Site) projected(n float64) (z []float64, changed bool) {
+	z = slices.Clone(s.Z)
+	changed = NewProjection(s.Shape.M()).Apply(z, n)
+	s.Units.Common(z, z, n)
+	return z, changed
 }
 
 // Projection maps statistics s that no data could have to the nearest that

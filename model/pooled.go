@@ -69,9 +69,7 @@ func (t *Pooled) Write(dst []float64) int {
 func (t *Pooled) rough(s *Site) {
 	shape, q := s.Shape, s.Shape.Q()
 	n := math.Max(s.N, s.Count.Least)
-	z := append([]float64(nil), s.Z...)
-	NewProjection(shape.M()).Apply(z, n)
-	s.Units.Common(z, z, n)
+	z, _ := s.projected(n)
 	sums, prior := NewSums(shape), roughPrior(q)
 	sums.Set(z, n)
 	k := q + 1

@@ -259,11 +259,9 @@ func (t *apart) leave(p *Prior, j int) {
 		n := len(s.Coefficients)
 		marginalise(s.Precision, n, at)
 		var rest []float64
-		for r := range n {
-			for c := range n {
-				if r != at && c != at {
-					rest = append(rest, s.Precision[r*n+c])
-				}
+		for r, row := range rowsOf(s.Precision, n) {
+			if r != at {
+				rest = append(append(rest, row[:at]...), row[at+1:]...)
 			}
 		}
 		s.Coefficients, s.Precision = slices.Delete(s.Coefficients, at, at+1), rest
