@@ -166,8 +166,8 @@ func TestContradictions(t *testing.T) {
 			}
 		}
 		for _, r := range s.Releases {
-			if r.Contradicts != strings.Contains(warnings, r.Name) {
-				t.Errorf("%s contradicts: %t, and the warning is %q", r.Name, r.Contradicts, warnings)
+			if r.Contradicts != strings.Contains(warnings, *r.Name) {
+				t.Errorf("%s contradicts: %t, and the warning is %q", *r.Name, r.Contradicts, warnings)
 			}
 		}
 		return warnings

@@ -105,7 +105,7 @@ func TestNamesAndLabels(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v", got)
 	}
-	if s.Method != "mcmc-exact" || s.N != 1000 || s.Units != "original" || s.Level != 0.9 {
+	if s.Method != "mcmc-exact" || *s.N != 1000 || s.Units != "original" || s.Level != 0.9 {
 		t.Errorf("got %+v", s)
 	}
 	names := []string{

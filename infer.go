@@ -135,11 +135,6 @@ type inquiry struct {
 	problem *model.Problem
 }
 
-// lawful methods infer with a law of the statistics.
-type lawful interface {
-	Law(*model.Problem) (model.Law, error)
-}
-
 // Infer draws from the posterior of one regression given the releases of one custodian or
 // several, each with its own columns' bounds, rows, noise and privacy, and none of whom sees
 // another's rows. Options.Prior is in common scaled units, see Join; of one release these are
@@ -211,7 +206,7 @@ func Checkable(method string) bool {
 // lawOf makes the law of the statistics of all rows that a method infers with; nil where it has
 // none, or draws leave it out, as they do where each of several custodians has its own.
 func lawOf(method model.Method, p *model.Problem) func() (model.Law, error) {
-	m, ok := method.(lawful)
+	m, ok := method.(model.Lawful)
 	switch {
 	case ok && len(p.Releases) == 1:
 		return func() (model.Law, error) { return m.Law(p) }

@@ -13,9 +13,10 @@ import (
 // the prior, see priorWidths; nil for n, whose prior is flat. Where Converged says no, the last warning says why.
 func (f *Fit) Summary(u Units, level float64) *posterior.Summary {
 	s := posterior.Summarise(f.Draws(u), level)
-	s.Method, s.Kernel, s.ModelClamping, s.Formula = f.Method, f.kernel(), f.ModelClamping, f.Design.Formula().String()
-	s.N, s.Units, s.Seed, s.Prior, s.Releases = f.N, string(u), f.Plan.Seed, f.Prior, f.releases()
-	s.Covariates, s.Pooling = f.Sharing()
+	s.Method, s.Kernel, s.ModelClamping, s.Formula = f.Method, posterior.Known(f.kernel()), f.ModelClamping, posterior.Known(f.Design.Formula().String())
+	s.N, s.Units, s.Seed, s.Prior, s.Releases = posterior.Known(f.N), string(u), f.Plan.Seed, f.Prior, f.releases()
+	covariates, pooling := f.Sharing()
+	s.Covariates, s.Pooling = posterior.Known(covariates), posterior.Known(pooling)
 	s.SameRows = f.sameRows
 	ok, reason := f.Converged()
 	if f.Method != nonPrivate {
@@ -50,7 +51,7 @@ func (f *Fit) kernel() string {
 // releases are what the fit is of, for its summary; none where it is of rows.
 func (f *Fit) releases() (of []posterior.Release) {
 	for _, c := range f.Custodians {
-		r := posterior.Release{Name: c.Name, N: c.Release.N, Simulated: c.Release.Simulated, Noise: string(c.Release.Noise.Kind), NoiseSD: c.Release.Noise.SD(), Contradicts: slices.Contains(f.contradicting, c.Name)}
+		r := posterior.Release{Name: posterior.Known(c.Name), N: posterior.Known(c.Release.N), Simulated: c.Release.Simulated, Noise: posterior.Known(string(c.Release.Noise.Kind)), NoiseSD: c.Release.Noise.SD(), Contradicts: slices.Contains(f.contradicting, c.Name)}
 		if c.Release.Privacy != nil {
 			r.Privacy = c.Release.Privacy
 		}

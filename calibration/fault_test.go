@@ -113,7 +113,7 @@ func cltLaw() *model.FixedMoments {
 type randomWalk struct {
 	model           *cltModel
 	law             *model.FixedMoments
-	coordinates     *model.RegressionCoordinates
+	coordinates     *model.Coordinates
 	z, mean, cov, g []float64
 	params          *model.Params
 	at, proposed    []float64

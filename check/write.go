@@ -16,7 +16,7 @@ func (c *Result) WriteJSON(w io.Writer) error {
 		one := *c.Releases[0]
 		one.Warnings, v = c.Warnings, &one
 	}
-	return number.Indented(w, v)
+	return number.Lines(w, v)
 }
 
 var checkHeader = []string{"kind", "label", "block", "z", "mean", "sd", "q2.5", "q25", "q50", "q75", "q97.5", "p", "calibrated", "outside"}

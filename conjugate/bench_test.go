@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
-
-	"github.com/dpreg/dpreg/internal/dense"
 )
 
 // statistics returns a prior of p covariates and the sums of 100 rows.
@@ -30,7 +28,6 @@ func BenchmarkNIG(b *testing.B) {
 		rng := source()
 		prior, _, xx, xy, yy, _, _ := statistics(p, rng)
 		s, post, theta := NewNIGSampler(p+1), prior.Clone(), make([]float64, p+1)
-		var sigma2 float64
 		b.Run(fmt.Sprint("Update/p=", p), func(b *testing.B) {
 			for b.Loop() {
 				s.Update(post, prior, xx, xy, yy, 100)
@@ -38,12 +35,7 @@ func BenchmarkNIG(b *testing.B) {
 		})
 		b.Run(fmt.Sprint("Rand/p=", p), func(b *testing.B) {
 			for b.Loop() {
-				sigma2 = s.Rand(theta, rng)
-			}
-		})
-		b.Run(fmt.Sprint("LogDensity/p=", p), func(b *testing.B) {
-			for b.Loop() {
-				s.LogDensity(theta, sigma2)
+				s.Rand(theta, rng)
 			}
 		})
 	}
@@ -53,7 +45,7 @@ func BenchmarkNIW(b *testing.B) {
 	for _, p := range []int{1, 5, 10} {
 		rng := source()
 		_, prior, _, _, _, sx, sxx := statistics(p, rng)
-		s, post, mu, tau, f := NewNIWSampler(p), prior.Clone(), make([]float64, p), make([]float64, p*p), make([]float64, p*p)
+		s, post, mu, tau := NewNIWSampler(p), prior.Clone(), make([]float64, p), make([]float64, p*p)
 		b.Run(fmt.Sprint("Update/p=", p), func(b *testing.B) {
 			for b.Loop() {
 				s.Update(post, prior, 100, sx, sxx)
@@ -62,17 +54,6 @@ func BenchmarkNIW(b *testing.B) {
 		b.Run(fmt.Sprint("Rand/p=", p), func(b *testing.B) {
 			for b.Loop() {
 				s.Rand(mu, tau, rng)
-			}
-		})
-		b.Run(fmt.Sprint("RandFactor/p=", p), func(b *testing.B) {
-			for b.Loop() {
-				s.RandFactor(mu, f, rng)
-			}
-		})
-		dense.LLt(tau, f, p)
-		b.Run(fmt.Sprint("LogDensity/p=", p), func(b *testing.B) {
-			for b.Loop() {
-				s.LogDensity(mu, tau)
 			}
 		})
 	}

@@ -1,14 +1,15 @@
 // Package conjugate holds the two conjugate families of the regression model:
 // NIG, normal-inverse-gamma, for the coefficients and the residual variance,
 // and NIW, normal-inverse-Wishart, for the mean and covariance of the
-// covariates. Both update on sufficient statistics, give densities and
-// moments, are drawn from, and change units by affine maps.
+// covariates. Both update on sufficient statistics, are drawn from, and change
+// units by affine maps.
 package conjugate
 
 import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -55,7 +56,7 @@ func positiveDefinite(name string, a []float64, n int) ([]float64, error) {
 			}
 		}
 	}
-	b, l := append([]float64(nil), a...), append([]float64(nil), a...)
+	b, l := slices.Clone(a), slices.Clone(a)
 	dense.Symmetrise(b, n)
 	if !dense.Cholesky(l, n) {
 		values := make([]float64, n)
@@ -72,7 +73,7 @@ func invert(a []float64, n int) ([]float64, error) {
 	inverse := make([]float64, n*n)
 	// Beside singular matrices gonum reports ill-conditioned ones, inverted
 	// all the same: bounds far from zero make such units, legitimately.
-	err := mat.NewDense(n, n, inverse).Inverse(mat.NewDense(n, n, append([]float64(nil), a...)))
+	err := mat.NewDense(n, n, inverse).Inverse(mat.NewDense(n, n, slices.Clone(a)))
 	if condition, ok := err.(mat.Condition); err != nil && (!ok || condition > maxCondition) {
 		return nil, errors.New("change of units: the matrix is singular")
 	}
@@ -81,6 +82,14 @@ func invert(a []float64, n int) ([]float64, error) {
 
 // maxCondition is where an inverse has no correct digit left.
 const maxCondition = 1e16
+
+// changed is a law in other units, or why there is none.
+func changed[L any](law *L, err error) (*L, error) {
+	if err != nil {
+		return nil, fmt.Errorf("change of units: %w", err)
+	}
+	return law, nil
+}
 
 // congruence returns B A Bᵀ, exactly symmetric, for symmetric n×n A.
 func congruence(b, a []float64, n int) []float64 {
@@ -95,14 +104,4 @@ func mulVec(a, x []float64) []float64 {
 	y := make([]float64, len(x))
 	dense.MulABt(y, a, x, len(x), 1, len(x))
 	return y
-}
-
-func transpose(a []float64, n int) []float64 {
-	t := make([]float64, n*n)
-	for i := range n {
-		for j := range n {
-			t[j*n+i] = a[i*n+j]
-		}
-	}
-	return t
 }

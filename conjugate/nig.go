@@ -1,11 +1,16 @@
 package conjugate
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/variate"
 )
 
 // NIG is the normal-inverse-gamma distribution of regression coefficients θ
@@ -30,20 +35,12 @@ func NewNIG(mean, precision []float64, shape, scale float64) (*NIG, error) {
 	if len(mean) == 0 {
 		return nil, errors.New("theta mean is empty: give one number for each coefficient")
 	}
-	if err := checkVector("theta mean", mean); err != nil {
-		return nil, err
-	}
 	m, err := positiveDefinite("theta precision", precision, len(mean))
+	err = cmp.Or(checkVector("theta mean", mean), err, checkAbove("sigma2 shape", shape, 0), checkAbove("sigma2 scale", scale, 0))
 	if err != nil {
 		return nil, err
 	}
-	if err := checkAbove("sigma2 shape", shape, 0); err != nil {
-		return nil, err
-	}
-	if err := checkAbove("sigma2 scale", scale, 0); err != nil {
-		return nil, err
-	}
-	return &NIG{append([]float64(nil), mean...), m, shape, scale}, nil
+	return &NIG{slices.Clone(mean), m, shape, scale}, nil
 }
 
 // Dim returns the number q of coefficients.
@@ -51,11 +48,7 @@ func (d *NIG) Dim() int { return len(d.Mean) }
 
 // Clone returns a deep copy, such as NIGSampler.Update can write into.
 func (d *NIG) Clone() *NIG {
-	return &NIG{
-		append([]float64(nil), d.Mean...),
-		append([]float64(nil), d.Precision...),
-		d.Shape, d.Scale,
-	}
+	return &NIG{slices.Clone(d.Mean), slices.Clone(d.Precision), d.Shape, d.Scale}
 }
 
 // Affine returns the law of (Aθ + c, h²σ²), a change of units: A is q×q
@@ -71,14 +64,11 @@ func (d *NIG) Affine(a, c []float64, h float64) (*NIG, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range inverse {
-		inverse[i] *= h // M⁻¹ = hA⁻¹
-	}
+	floats.Scale(h, inverse) // M⁻¹ = hA⁻¹
+	dense.Transpose(inverse, q)
 	mean := mulVec(a, d.Mean)
-	for i := range mean {
-		mean[i] += c[i]
-	}
-	return d.changed(mean, congruence(transpose(inverse, q), d.Precision, q), h*h*d.Scale)
+	floats.Add(mean, c)
+	return changed(NewNIG(mean, congruence(inverse, d.Precision, q), d.Shape, h*h*d.Scale))
 }
 
 // AffineInverse returns the law that Affine(a, c, h) turns into d.
@@ -88,127 +78,137 @@ func (d *NIG) AffineInverse(a, c []float64, h float64) (*NIG, error) {
 	if err != nil {
 		return nil, err
 	}
-	mean := make([]float64, q)
-	for i := range mean {
-		mean[i] = d.Mean[i] - c[i]
-	}
+	mean := floats.SubTo(make([]float64, q), d.Mean, c)
 	m := make([]float64, q*q)
 	for i := range m {
 		m[i] = a[i] / h
 	}
-	return d.changed(mulVec(inverse, mean), congruence(transpose(m, q), d.Precision, q), d.Scale/(h*h))
-}
-
-// changed makes the law in other units; its shape has none.
-func (d *NIG) changed(mean, precision []float64, scale float64) (*NIG, error) {
-	out, err := NewNIG(mean, precision, d.Shape, scale)
-	if err != nil {
-		return nil, fmt.Errorf("change of units: %w", err)
-	}
-	return out, nil
-}
-
-// MeanTheta writes E θ into dst (length q): NaN where Shape ≤ ½, since θ is
-// Student t with 2·Shape degrees of freedom.
-func (d *NIG) MeanTheta(dst []float64) {
-	copy(dst[:d.Dim()], d.Mean)
-	if d.Shape <= 0.5 {
-		fill(dst[:d.Dim()], math.NaN())
-	}
+	dense.Transpose(m, q)
+	return changed(NewNIG(mulVec(inverse, mean), congruence(m, d.Precision, q), d.Shape, d.Scale/(h*h)))
 }
 
 // VarTheta writes the q marginal variances Scale/(Shape−1)·(Precision⁻¹)_jj
-// into dst: +Inf where ½ < Shape ≤ 1, NaN below. It allocates.
+// into dst: θ is Student t with 2·Shape degrees of freedom, and they are +Inf where
+// ½ < Shape ≤ 1, NaN below. It allocates.
 func (d *NIG) VarTheta(dst []float64) {
-	q := d.Dim()
-	l, inverse := append([]float64(nil), d.Precision...), make([]float64, q*q)
-	if d.Shape <= 0.5 || !dense.Cholesky(l, q) {
-		fill(dst[:q], math.NaN())
-		return
+	q, s := d.Dim(), math.NaN()
+	l, inverse := slices.Clone(d.Precision), make([]float64, q*q)
+	switch {
+	case d.Shape <= 0.5 || !dense.Cholesky(l, q):
+	case d.Shape <= 1:
+		s = math.Inf(1)
+	default:
+		s = d.Scale / (d.Shape - 1)
 	}
 	dense.InverseFromCholesky(inverse, l, q)
-	s := d.MeanSigma2()
 	for j := range q {
 		dst[j] = s * inverse[j*q+j]
 	}
 }
 
-func fill(x []float64, v float64) {
-	for i := range x {
-		x[i] = v
+// NIGSampler draws from one NIG law at a time. It holds the factor of that law's
+// precision and the space to update laws; after construction nothing allocates. It is
+// not for use by several goroutines.
+type NIGSampler struct {
+	mean         []float64
+	chol         []float64 // L, with Precision = L Lᵀ
+	shape, scale float64
+	work         []float64
+}
+
+// NewNIGSampler returns a sampler for q coefficients, as yet without a law.
+func NewNIGSampler(q int) *NIGSampler {
+	return &NIGSampler{
+		mean: make([]float64, q),
+		chol: make([]float64, q*q),
+		work: make([]float64, 2*q),
 	}
 }
 
-// MeanSigma2 returns E σ² = Scale/(Shape−1); +Inf where Shape ≤ 1.
-func (d *NIG) MeanSigma2() float64 {
-	if d.Shape <= 1 {
-		return math.Inf(1)
-	}
-	return d.Scale / (d.Shape - 1)
+// Set makes d, which it copies, the law of Rand. It reports false,
+// and leaves the sampler without a law, unless the precision is positive
+// definite and shape and scale are above zero.
+func (s *NIGSampler) Set(d *NIG) bool {
+	s.shape = 0
+	copy(s.chol, d.Precision)
+	return dense.Cholesky(s.chol, len(s.mean)) && s.adopt(d)
 }
 
-// VarSigma2 returns Var σ² = (E σ²)²/(Shape−2): +Inf where 1 < Shape ≤ 2, and
-// NaN where the mean is infinite.
-func (d *NIG) VarSigma2() float64 {
-	m := d.MeanSigma2()
-	switch {
-	case math.IsInf(m, 1):
-		return math.NaN()
-	case d.Shape <= 2:
-		return math.Inf(1)
+// adopt takes over all of d but the precision, whose factor s holds. Shape 0
+// marks a sampler without a law.
+func (s *NIGSampler) adopt(d *NIG) bool {
+	if !(d.Shape > 0 && d.Scale > 0) {
+		return false
 	}
-	return m * m / (d.Shape - 2)
+	copy(s.mean, d.Mean)
+	s.shape, s.scale = d.Shape, d.Scale
+	return true
 }
 
-// MeanSigma returns E σ = √Scale · Γ(Shape−½)/Γ(Shape); +Inf where Shape ≤ ½.
-func (d *NIG) MeanSigma() float64 {
-	if d.Shape <= 0.5 {
-		return math.Inf(1)
+// Update writes into dst the law of (θ, σ²) given n rows of a regression with
+// prior law prior, and makes it the sampler's as Set does. xx = XᵀX is q×q (its
+// lower triangle alone is read; the constant is a column of X like another),
+// xy = Xᵀy has length q, yy = yᵀy; n need not be whole. dst and prior must not
+// share memory.
+//
+// It reports false, with dst partly overwritten, if the posterior is improper:
+// its precision not positive definite or its scale not positive, which noisy
+// statistics can bring about and exact ones cannot but by rounding.
+//
+// With δ = Λ_n⁻¹(Xᵀy − XᵀXμ₀),
+//
+//	Λ_n = Λ₀ + XᵀX,   μ_n = μ₀ + δ,   a_n = a₀ + n/2,
+//	b_n = b₀ + ½[RSS(μ_n) + δᵀΛ₀δ],
+//	RSS(μ) = yᵀy − μᵀ(Xᵀy + (Xᵀy − XᵀXμ)).
+//
+// The usual yᵀy + μ₀ᵀΛ₀μ₀ − μ_nᵀΛ_nμ_n is the same number, but cancels the
+// prior's part, which may exceed b_n by any factor, and takes errors of μ_n in
+// full. Here the prior's part is a sum of squares, μ_n stands at the minimum of
+// the bracket, so that its errors count in second order only, and what cancels
+// is yᵀy with the explained part: an error of a few units in the last place of
+// yᵀy + |μ_n|ᵀ|XᵀX||μ_n|, no more than rounding xx, xy and yy brings in.
+func (s *NIGSampler) Update(dst, prior *NIG, xx, xy []float64, yy, n float64) bool {
+	s.shape = 0
+	q := len(s.mean)
+	for i, v := range prior.Precision[:q*q] {
+		dst.Precision[i] = v + xx[i]
 	}
-	h2, _ := gammaRatio(d.Shape - 0.5)
-	return math.Sqrt(d.Scale / h2)
+	dense.Symmetrise(dst.Precision, q)
+	copy(s.chol, dst.Precision)
+	if !dense.Cholesky(s.chol, q) {
+		return false
+	}
+	delta, fit := s.work[:q], s.work[q:][:q]
+	dense.SymMulVec(fit, xx, q, prior.Mean)
+	for i, v := range fit {
+		delta[i] = xy[i] - v
+	}
+	dense.SolveLower(s.chol, q, delta)
+	dense.SolveLowerT(s.chol, q, delta)
+	for i, v := range delta {
+		dst.Mean[i] = prior.Mean[i] + v
+	}
+	dense.SymMulVec(fit, xx, q, dst.Mean)
+	rss := yy
+	for i, m := range dst.Mean[:q] {
+		rss -= m * (xy[i] + (xy[i] - fit[i]))
+	}
+	dst.Shape = prior.Shape + n/2
+	dst.Scale = prior.Scale + (rss+dense.QuadForm(prior.Precision, q, delta))/2
+	return s.adopt(dst)
 }
 
-// VarSigma returns Var σ = E σ² − (E σ)²: +Inf where ½ < Shape ≤ 1, and NaN
-// where the mean is infinite.
-//
-// With h = Γ(a)/Γ(a−½) and h² = (a−½) − ¼ + δ, as gammaRatio has it,
-//
-//	b/(a−1) − b/h² = b/(a−1) · (¼ + δ)/h²,
-//
-// where the difference on the left would lose log₁₀(4a) digits.
-func (d *NIG) VarSigma() float64 {
-	switch {
-	case d.Shape <= 0.5:
-		return math.NaN()
-	case d.Shape <= 1:
-		return math.Inf(1)
+// Rand draws θ into theta (length q) and returns σ². It panics if the sampler
+// has no law.
+func (s *NIGSampler) Rand(theta []float64, rng *rand.Rand) (sigma2 float64) {
+	sigma2 = variate.InverseGamma(s.shape, s.scale, rng)
+	sigma := math.Sqrt(sigma2)
+	theta = theta[:len(s.mean)]
+	for i := range theta {
+		theta[i] = sigma * rng.NormFloat64()
 	}
-	h2, delta := gammaRatio(d.Shape - 0.5)
-	return d.MeanSigma2() * (0.25 + delta) / h2
-}
-
-// gammaRatio returns h² = (Γ(x+½)/Γ(x))² for x > 0, and δ = h² − x + ¼, which
-// is positive and tends to 0 as 1/(32x).
-//
-// From x = 64 the asymptotic series serves,
-//
-//	δ = 1/(32x) + 1/(128x²) − 5/(2048x³) − 23/(8192x⁴) + 53/(65536x⁵) + O(x⁻⁶),
-//
-// the square of that of Tricomi & Erdélyi (1951), Pacific J. Math. 1, 133–142,
-// which there leaves 4e-14; below, h(x) = h(x+1)·x/(x+½).
-func gammaRatio(x float64) (h2, delta float64) {
-	scale, y := 1.0, x
-	for ; y < 64; y++ {
-		r := y / (y + 0.5)
-		scale *= r * r
-	}
-	z := 1 / y
-	delta = z * (1./32 + z*(1./128+z*(-5./2048+z*(-23./8192+z*53./65536))))
-	h2 = y - 0.25 + delta
-	if y == x {
-		return h2, delta
-	}
-	h2 *= scale
-	return h2, h2 - x + 0.25
+	// Var(L⁻ᵀz) = (LLᵀ)⁻¹.
+	dense.SolveLowerT(s.chol, len(theta), theta)
+	floats.Add(theta, s.mean)
+	return sigma2
 }

@@ -1,9 +1,16 @@
 package conjugate
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/variate"
 )
 
 // NIW is the normal-inverse-Wishart distribution of the mean μ (length p) and
@@ -28,20 +35,12 @@ func NewNIW(mean []float64, kappa float64, scale []float64, dof float64) (*NIW, 
 	if len(mean) == 0 {
 		return nil, errors.New("covariates mean is empty: give one number for each covariate")
 	}
-	if err := checkVector("covariates mean", mean); err != nil {
-		return nil, err
-	}
-	if err := checkAbove("covariates kappa", kappa, 0); err != nil {
-		return nil, err
-	}
 	m, err := positiveDefinite("covariates scale", scale, len(mean))
+	err = cmp.Or(checkVector("covariates mean", mean), checkAbove("covariates kappa", kappa, 0), err, checkAbove("covariates dof", dof, float64(len(mean)-1)))
 	if err != nil {
 		return nil, err
 	}
-	if err := checkAbove("covariates dof", dof, float64(len(mean)-1)); err != nil {
-		return nil, err
-	}
-	return &NIW{append([]float64(nil), mean...), kappa, m, dof}, nil
+	return &NIW{slices.Clone(mean), kappa, m, dof}, nil
 }
 
 // Dim returns the number p of covariates.
@@ -49,10 +48,7 @@ func (d *NIW) Dim() int { return len(d.Mean) }
 
 // Clone returns a deep copy, such as NIWSampler.Update can write into.
 func (d *NIW) Clone() *NIW {
-	return &NIW{
-		append([]float64(nil), d.Mean...), d.Kappa,
-		append([]float64(nil), d.Scale...), d.Dof,
-	}
+	return &NIW{slices.Clone(d.Mean), d.Kappa, slices.Clone(d.Scale), d.Dof}
 }
 
 // Affine returns the law of (c + Hμ, HTHᵀ), a change of units: H is p×p
@@ -61,10 +57,8 @@ func (d *NIW) Clone() *NIW {
 // numbers that overflow.
 func (d *NIW) Affine(h, c []float64) (*NIW, error) {
 	mean := mulVec(h, d.Mean)
-	for i := range mean {
-		mean[i] += c[i]
-	}
-	return d.changed(mean, congruence(h, d.Scale, d.Dim()))
+	floats.Add(mean, c)
+	return changed(NewNIW(mean, d.Kappa, congruence(h, d.Scale, d.Dim()), d.Dof))
 }
 
 // AffineInverse returns the law that Affine(h, c) turns into d.
@@ -74,83 +68,93 @@ func (d *NIW) AffineInverse(h, c []float64) (*NIW, error) {
 	if err != nil {
 		return nil, err
 	}
-	mean := make([]float64, p)
-	for i := range mean {
-		mean[i] = d.Mean[i] - c[i]
-	}
-	return d.changed(mulVec(inverse, mean), congruence(inverse, d.Scale, p))
+	mean := floats.SubTo(make([]float64, p), d.Mean, c)
+	return changed(NewNIW(mulVec(inverse, mean), d.Kappa, congruence(inverse, d.Scale, p), d.Dof))
 }
 
-func (d *NIW) changed(mean, scale []float64) (*NIW, error) {
-	out, err := NewNIW(mean, d.Kappa, scale, d.Dof)
-	if err != nil {
-		return nil, fmt.Errorf("change of units: %w", err)
-	}
-	return out, nil
+// NIWSampler draws from one NIW law at a time. It holds the factor of that law's
+// scale; after construction nothing allocates. It is not for use by several goroutines.
+type NIWSampler struct {
+	mean       []float64
+	chol       []float64 // C, with Scale = C Cᵀ
+	kappa, dof float64
+	factor     []float64
+	work       []float64
 }
 
-// excess returns ν − p + 1, the degrees of freedom of μ's Student law.
-func (d *NIW) excess() float64 { return d.Dof - float64(d.Dim()-1) }
-
-// MeanMu writes E μ into dst (length p): NaN where Dof ≤ p.
-func (d *NIW) MeanMu(dst []float64) {
-	copy(dst[:d.Dim()], d.Mean)
-	if d.excess() <= 1 {
-		fill(dst[:d.Dim()], math.NaN())
+// NewNIWSampler returns a sampler for p covariates, as yet without a law.
+func NewNIWSampler(p int) *NIWSampler {
+	return &NIWSampler{
+		mean:   make([]float64, p),
+		chol:   make([]float64, p*p),
+		factor: make([]float64, p*p),
+		work:   make([]float64, p),
 	}
 }
 
-// VarMu writes the p marginal variances Scale_jj/(Kappa (Dof−p−1)) into dst:
-// +Inf where p < Dof ≤ p+1, NaN below.
-func (d *NIW) VarMu(dst []float64) {
-	p, e := d.Dim(), d.excess()
-	for j := range p {
-		switch {
-		case e <= 1:
-			dst[j] = math.NaN()
-		case e <= 2:
-			dst[j] = math.Inf(1)
-		default:
-			dst[j] = d.Scale[j*p+j] / (d.Kappa * (e - 2))
-		}
+// Set makes d, which it copies, the law of Rand. It reports false,
+// and leaves the sampler without a law, unless the scale is positive
+// definite, kappa > 0 and dof > p − 1.
+func (s *NIWSampler) Set(d *NIW) bool {
+	p := len(s.mean)
+	s.dof = 0
+	copy(s.chol, d.Scale)
+	if !(dense.Cholesky(s.chol, p) && d.Kappa > 0 && d.Dof > float64(p-1)) {
+		return false
 	}
+	copy(s.mean, d.Mean)
+	s.kappa, s.dof = d.Kappa, d.Dof
+	return true
 }
 
-// MeanT writes E T = Scale/(Dof−p−1) into dst (p×p). Where Dof ≤ p+1 the
-// diagonal is +Inf and the rest NaN.
-func (d *NIW) MeanT(dst []float64) {
-	p, e := d.Dim(), d.excess()
-	for i, v := range d.Scale[:p*p] {
-		switch {
-		case e > 2:
-			dst[i] = v / (e - 2)
-		case i/p == i%p:
-			dst[i] = math.Inf(1)
-		default:
-			dst[i] = math.NaN()
-		}
-	}
-}
-
-// VarT writes the variances of the elements of T into dst (p×p):
+// Update writes into dst the law of (μ, T) given n rows x of which sx = Σx
+// (length p) and sxx = Σxxᵀ (p×p, lower triangle alone read), with prior law
+// prior, and makes it the sampler's as Set does. n need not be whole; 0 gives
+// the prior back. dst and prior must not share memory. It reports false, with
+// dst overwritten, if the posterior is improper, which noisy statistics can
+// bring about.
 //
-//	((ν−p+1)Ψ_jk² + (ν−p−1)Ψ_jjΨ_kk) / ((ν−p)(ν−p−1)²(ν−p−3)),
+// With δ = m_n − m₀ = (Σx − nm₀)/κ_n,
 //
-// +Inf where p+1 < Dof ≤ p+3, NaN below.
-func (d *NIW) VarT(dst []float64) {
-	p, e := d.Dim(), d.excess()
-	for i, v := range d.Scale[:p*p] {
-		j, k := i/p, i%p
-		switch {
-		case e <= 2:
-			dst[i] = math.NaN()
-		case e <= 4:
-			dst[i] = math.Inf(1)
-		default:
-			// Dividing first keeps the squares in range.
-			m := v / (e - 2)
-			jj, kk := d.Scale[j*p+j]/(e-2), d.Scale[k*p+k]/(e-2)
-			dst[i] = (e*m*m + (e-2)*jj*kk) / ((e - 1) * (e - 4))
+//	κ_n = κ₀ + n,   ν_n = ν₀ + n,   m_n = m₀ + δ,
+//	Ψ_n = Ψ₀ + Σ(x−m_n)(x−m_n)ᵀ + κ₀δδᵀ,
+//
+// where, from Σx = nm_n + κ₀δ, the scatter about m_n is
+//
+//	Σxxᵀ − nm_nm_nᵀ − κ₀(δm_nᵀ + m_nδᵀ).
+//
+// The usual Ψ₀ + Σxxᵀ + κ₀m₀m₀ᵀ − κ_nm_nm_nᵀ would cancel the prior's part too.
+func (s *NIWSampler) Update(dst, prior *NIW, n float64, sx, sxx []float64) bool {
+	p, k := len(s.mean), prior.Kappa
+	dst.Kappa, dst.Dof = k+n, prior.Dof+n
+	kd := s.work
+	for i, m := range prior.Mean[:p] {
+		d := (sx[i] - n*m) / dst.Kappa
+		dst.Mean[i] = m + d
+		kd[i] = k * d
+	}
+	for i := range p {
+		m, d := dst.Mean[i], kd[i]
+		for j := range i + 1 {
+			e := dst.Mean[j]
+			scatter := sxx[i*p+j] - n*m*e - (d*e + m*kd[j])
+			dst.Scale[i*p+j] = prior.Scale[i*p+j] + (scatter + d*kd[j]/k)
 		}
 	}
+	dense.Symmetrise(dst.Scale, p)
+	return s.Set(dst)
+}
+
+// Rand draws μ into mu (length p) and T, full and symmetric, into t (p×p). It
+// panics if the sampler has no law.
+func (s *NIWSampler) Rand(mu, t []float64, rng *rand.Rand) {
+	p, f := len(s.mean), s.factor
+	variate.InverseWishartFactor(f, s.chol, p, s.dof, s.work, rng)
+	r := 1 / math.Sqrt(s.kappa)
+	for i := range p {
+		mu[i] = r * rng.NormFloat64()
+	}
+	dense.MulLowerVec(mu, f, p, mu)
+	floats.Add(mu, s.mean)
+	dense.LLt(t, f, p)
 }

@@ -26,12 +26,41 @@ func fixedLawOf(t testing.TB, s model.Shape, l model.XLaw) *model.FixedMoments {
 }
 
 // skewed is a law of x on [0, 1]^p, dependent.
-var skewed = model.SampledX{Draws: 20_000, Seed: 1, Rand: func(dst []float64, rng *rand.Rand) {
+var skewed = sampledX{1, func(dst []float64, rng *rand.Rand) {
 	u := rng.Float64()
 	for j := range dst {
 		dst[j] = u * rng.Float64()
 	}
 }}
+
+// sampledX is a law by the means over 20,000 draws.
+type sampledX struct {
+	seed uint64
+	rand func(dst []float64, rng *rand.Rand)
+}
+
+func (l sampledX) Moments(p int) (*model.XMoments, error) {
+	const draws = 20_000
+	rng, d := rand.New(rand.NewPCG(l.seed, 0)), 1+p+p*(p+1)/2
+	x, u := &model.XMoments{P: p, M: make([]float64, d*d)}, make([]float64, d)
+	u[0] = 1
+	for range draws {
+		v, at := u[1:p+1], p+1
+		l.rand(v, rng)
+		for j := range v {
+			for _, w := range v[j:] {
+				u[at] = v[j] * w
+				at++
+			}
+		}
+		for r, a := range u {
+			for c, b := range u {
+				x.M[r*d+c] += a * b / draws
+			}
+		}
+	}
+	return x, nil
+}
 
 // noisyMoments are moments of n rows of a law, with Gaussian noise.
 func noisyMoments(t testing.TB, p int, l model.XLaw, n, sd float64, rng *rand.Rand) *model.NoisyMoments {

@@ -28,7 +28,7 @@ type rowSource interface {
 // fixed takes moments of x that do not depend on parameters.
 type fixed struct {
 	*model.FixedMoments
-	*model.RegressionCoordinates
+	*model.Coordinates
 	grad []float64 // in (θ, σ²)
 }
 

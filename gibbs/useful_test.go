@@ -52,7 +52,7 @@ func narrow(s model.Shape) *model.Prior {
 // releasedMoments draws parameters from the narrow prior and the statistics of
 // n rows with x from a law, and releases statistics and moments with half of ε
 // each, and again the statistics alone with the whole.
-func releasedMoments(t *testing.T, p int, n, epsilon float64, l model.SampledX, rng *rand.Rand) (half, whole *model.Observation, truth *model.Params) {
+func releasedMoments(t *testing.T, p int, n, epsilon float64, l model.XLaw, rng *rand.Rand) (half, whole *model.Observation, truth *model.Params) {
 	t.Helper()
 	shape := model.Shape{P: p, Intercept: true}
 	m := float64(p + 1)
@@ -98,12 +98,12 @@ func TestWhereNoisyIsUseful(t *testing.T) {
 	if *gewekeLong {
 		releases = 500
 	}
-	wide := model.SampledX{Draws: 20_000, Seed: 2, Rand: func(dst []float64, rng *rand.Rand) {
+	wide := sampledX{2, func(dst []float64, rng *rand.Rand) {
 		for j := range dst {
 			dst[j] = 2*rng.Float64() - 1
 		}
 	}}
-	for name, l := range map[string]model.SampledX{"uniform": wide, "skewed": skewed} {
+	for name, l := range map[string]model.XLaw{"uniform": wide, "skewed": skewed} {
 		for _, p := range []int{1, 3} {
 			for _, nEpsilon := range []float64{10, 30, 100, 300, 1000, 3000, 10_000} {
 				if !*gewekeLong && (p > 1 || nEpsilon != 10 && nEpsilon != 1000) {
@@ -122,7 +122,7 @@ func TestWhereNoisyIsUseful(t *testing.T) {
 	}
 }
 
-func study(t *testing.T, p int, nEpsilon float64, l model.SampledX, releases int) useful {
+func study(t *testing.T, p int, nEpsilon float64, l model.XLaw, releases int) useful {
 	t.Helper()
 	const n = 1000
 	rng := rand.New(rand.NewPCG(uint64(nEpsilon), uint64(p)))

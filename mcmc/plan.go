@@ -121,10 +121,8 @@ func (p Plan) length(enough float64) int {
 // Foresee returns the least and the most time of a run whose steps take from least to
 // most, of which a draw is worth from one to a quarter of an independent one.
 func (p Plan) Foresee(least, most time.Duration) (shortest, longest time.Duration) {
-	inTurn, each := 1, p.ESS/float64(p.Chains)
-	for workers := p.workers(p.Chains); inTurn*workers < p.Chains; {
-		inTurn++
-	}
+	workers, each := p.workers(p.Chains), p.ESS/float64(p.Chains)
+	inTurn := (p.Chains + workers - 1) / workers
 	return least * time.Duration(inTurn*(p.Warmup+p.length(each))), most * time.Duration(inTurn*(p.Warmup+p.length(4*each)))
 }
 

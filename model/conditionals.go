@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/variate"
@@ -67,7 +69,7 @@ func (c *Conditionals) DrawPrior(x *Params, rng *rand.Rand) {
 		copy(c.chol, law.Precision)
 		dense.Cholesky(c.chol, len(c.mean))
 		copy(c.mean, law.Mean)
-		c.drawTheta(x.Theta, rng)
+		drawNormal(x.Theta, c.mean, c.chol, rng)
 	} else {
 		c.nigS.Set(law)
 		x.Sigma2 = c.nigS.Rand(x.Theta, rng)
@@ -142,9 +144,7 @@ func (c *Conditionals) setRegression(x *Params, n float64, rng *rand.Rand) bool 
 	}
 	dense.SolveLower(c.chol, q, c.mean)
 	dense.SolveLowerT(c.chol, q, c.mean)
-	for k, v := range law.Mean {
-		c.mean[k] += v
-	}
+	floats.Add(c.mean, law.Mean)
 	return true
 }
 
@@ -154,7 +154,7 @@ func (c *Conditionals) drawRegression(x *Params, n float64, rng *rand.Rand) bool
 		return true
 	}
 	law, rss := c.mixture.Theta, c.sums.YY
-	c.drawTheta(c.theta, rng)
+	drawNormal(c.theta, c.mean, c.chol, rng)
 	dense.SymMulVec(c.mean, c.sums.XX, len(c.mean), c.theta)
 	for k, v := range c.theta {
 		rss -= v * (c.sums.XY[k] + (c.sums.XY[k] - c.mean[k]))
@@ -168,15 +168,13 @@ func (c *Conditionals) drawRegression(x *Params, n float64, rng *rand.Rand) bool
 	return true
 }
 
-// drawTheta draws from N(mean, P⁻¹).
-func (c *Conditionals) drawTheta(theta []float64, rng *rand.Rand) {
+// drawNormal draws from N(mean, P⁻¹), P of this Cholesky factor.
+func drawNormal(theta, mean, chol []float64, rng *rand.Rand) {
 	for k := range theta {
 		theta[k] = rng.NormFloat64()
 	}
-	dense.SolveLowerT(c.chol, len(theta), theta)
-	for k, v := range c.mean {
-		theta[k] += v
-	}
+	dense.SolveLowerT(chol, len(theta), theta)
+	floats.Add(theta, mean)
 }
 
 // setCovariates draws the free scales of the covariates and takes the law of (μ_x, T).
@@ -239,13 +237,8 @@ func (c *Conditionals) drawCovariates(x *Params, n float64, rng *rand.Rand) bool
 // regressionAtBorder reports whether some θ leaves no residuals.
 func (c *Conditionals) regressionAtBorder(n float64) bool {
 	q := len(c.mean)
-	k := q + 1
-	for i := range q {
-		copy(c.gram[i*k:], c.sums.XX[i*q:i*q+i+1])
-	}
-	copy(c.gram[q*k:], c.sums.XY)
-	c.gram[q*k+q] = c.sums.YY
-	return n > float64(q) && singular(c.gram, k, q)
+	c.sums.gram(c.gram)
+	return n > float64(q) && singular(c.gram, q+1, q)
 }
 
 // covariatesAtBorder reports whether some combination of the covariates is constant.
@@ -323,6 +316,16 @@ func (t *Sums) Set(s []float64, n float64) {
 		at++
 	}
 	t.YY = s[at]
+}
+
+// gram writes [XX XY; XYᵀ YY], (q+1)×(q+1), of which the lower triangle.
+func (t *Sums) gram(dst []float64) {
+	q := len(t.XY)
+	for i := range q {
+		copy(dst[i*(q+1):], t.XX[i*q:i*q+i+1])
+	}
+	copy(dst[q*(q+1):], t.XY)
+	dst[q*(q+1)+q] = t.YY
 }
 
 // Given is the kernel of the parameters given statistics that are held, by Conditionals.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/release"
@@ -25,7 +26,18 @@ import (
 //
 // It is positive semidefinite for every (θ, σ²) if and only if F and A are.
 type FixedMoments struct {
-	*fixedSource
+	// What does not depend on parameters, and chains share:
+	shape Shape
+	d     int
+	mean  []float64 // ū
+	f     []float64 // d×d; the first row and column, of the constant, are 0
+	froot []float64 // F = froot frootᵀ without the constant: (d−1)×(d−1)
+	a     []float64 // A, (p+1)×(p+1)
+	aroot []float64 // A = aroot arootᵀ
+	at    []int     // position in u of a_j a_k, (p+1)×(p+1)
+	stat  []int     // position in t of u_k, k ≥ 1
+	line  []int     // position in t of a_j y, then that of y²: p+2
+
 	sigma2 float64
 	c      []float64 // p+1
 	rf     []float64 // rows R_jF, j = 0…p, then the one of y²: (p+2)×d
@@ -36,16 +48,14 @@ type FixedMoments struct {
 	rows []float64 // (p+2)×d
 }
 
-// law adds a workspace.
-func (t *fixedSource) law() *FixedMoments {
-	m := t.shape.M()
-	vec := func(n int) []float64 { return make([]float64, n) }
-	return &FixedMoments{fixedSource: t, c: vec(m), ac: vec(m), rf: vec((m + 1) * t.d),
-		g: vec(t.d), z: vec(max(t.d, m)), rows: vec((m + 1) * t.d)}
-}
-
 // Another returns the same law with a workspace of its own, for another chain.
-func (t *FixedMoments) Another() *FixedMoments { return t.fixedSource.law() }
+func (t *FixedMoments) Another() *FixedMoments {
+	m, out := t.shape.M(), *t
+	vec := func(n int) []float64 { return make([]float64, n) }
+	out.c, out.ac, out.rf = vec(m), vec(m), vec((m+1)*t.d)
+	out.g, out.z, out.rows = vec(t.d), vec(max(t.d, m)), vec((m+1)*t.d)
+	return &out
+}
 
 // Set takes θ and σ².
 func (t *FixedMoments) Set(x *Params) {
@@ -176,20 +186,6 @@ func normals(dst []float64, sd float64, rng *rand.Rand) {
 	}
 }
 
-// fixedSource is what does not depend on parameters, shared by all chains.
-type fixedSource struct {
-	shape Shape
-	d     int
-	mean  []float64 // ū
-	f     []float64 // d×d; the first row and column, of the constant, are 0
-	froot []float64 // F = froot frootᵀ without the constant: (d−1)×(d−1)
-	a     []float64 // A, (p+1)×(p+1)
-	aroot []float64 // A = aroot arootᵀ
-	at    []int     // position in u of a_j a_k, (p+1)×(p+1)
-	stat  []int     // position in t of u_k, k ≥ 1
-	line  []int     // position in t of a_j y, then that of y²: p+2
-}
-
 // semidefinite is how far below 0, relative to the trace, an eigenvalue may
 // lie by rounding or by the tolerance of a projection.
 const semidefinite = 1e-7
@@ -202,7 +198,7 @@ func NewFixedMoments(s Shape, x *XMoments) (*FixedMoments, error) {
 		return nil, fmt.Errorf("moments of %d covariates, the model has %d", x.P, s.P)
 	}
 	p, d, m := s.P, monomials(s.P), s.M()
-	t := &fixedSource{shape: s, d: d, mean: append([]float64(nil), x.M[:d]...),
+	t := &FixedMoments{shape: s, d: d, mean: slices.Clone(x.M[:d]),
 		f: make([]float64, d*d),
 		a: make([]float64, m*m), aroot: make([]float64, m*m), at: make([]int, m*m)}
 	var central []float64 // F without the constant
@@ -226,17 +222,13 @@ func NewFixedMoments(s Shape, x *XMoments) (*FixedMoments, error) {
 	}
 	t.stat = []int{-1}
 	for _, f := range factors(p)[1:] {
-		if len(f) == 1 {
-			t.stat = append(t.stat, f[0])
-			continue
-		}
-		t.stat = append(t.stat, release.Index(m, f[0], f[1]))
+		t.stat = append(t.stat, statistic(m, f))
 	}
 	t.line = []int{p}
 	for j := range m {
 		t.line = append(t.line, release.Index(m, j, p))
 	}
-	return t.law(), nil
+	return t.Another(), nil
 }
 
 // product is the position in u of a_j a_k, j ≤ k.

@@ -54,8 +54,37 @@ func laws(p int) map[string]struct {
 	}
 	return map[string]law{
 		"uniform": {UniformX{}, uniform}, "normal": {normalLaw(p), normal},
-		"skewed": {SampledX{Draws: 2_000_000, Seed: 1, Rand: skewed}, skewed},
+		"skewed": {sampledX{draws: 2_000_000, seed: 1, rand: skewed}, skewed},
 	}
+}
+
+// sampledX is a law by the means over draws.
+type sampledX struct {
+	draws int
+	seed  uint64
+	rand  func(dst []float64, rng *rand.Rand)
+}
+
+func (l sampledX) Moments(p int) (*XMoments, error) {
+	rng, v := rand.New(rand.NewPCG(l.seed, 0)), make([]float64, p)
+	u := factors(p)
+	x := &XMoments{P: p, M: make([]float64, len(u)*len(u))}
+	row := make([]float64, len(u))
+	for range l.draws {
+		l.rand(v, rng)
+		for i, of := range u {
+			row[i] = 1
+			for _, j := range of {
+				row[i] *= v[j]
+			}
+		}
+		for r, a := range row {
+			for c, b := range row {
+				x.M[r*len(u)+c] += a * b / float64(l.draws)
+			}
+		}
+	}
+	return x, nil
 }
 
 func fixedLaw(t testing.TB, s Shape, l XLaw) *FixedMoments {
@@ -112,7 +141,7 @@ func TestFixedMomentsOfRows(t *testing.T) {
 // has x² = 1.
 func TestRandFixed(t *testing.T) {
 	const n = 40
-	dummy := SampledX{Draws: 10_000, Seed: 2, Rand: func(dst []float64, rng *rand.Rand) {
+	dummy := sampledX{draws: 10_000, seed: 2, rand: func(dst []float64, rng *rand.Rand) {
 		uniform(dst, rng)
 		dst[0] = math.Copysign(1, dst[0]-0.3)
 	}}

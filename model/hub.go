@@ -1,6 +1,10 @@
 package model
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // Hub are the parameters that custodians share, in unconstrained coordinates
 //
@@ -24,16 +28,15 @@ type Hub struct {
 	GMuX    []float64
 	GFactor []float64
 
-	regression *RegressionCoordinates
-	covariates *Coordinates // nil unless covariates are shared
+	coordinates *Coordinates
 }
 
 // NewHub allocates for a problem.
 func NewHub(t *Joint) *Hub {
 	s := t.Shape
-	h := &Hub{Shape: s, Params: NewRegressionParams(s), Centre: make([]float64, s.Q()+1), GTheta: make([]float64, s.Q()+1), regression: NewRegressionCoordinates(t.Prior)}
+	h := &Hub{Shape: s, Params: NewRegressionParams(s), Centre: make([]float64, s.Q()+1), GTheta: make([]float64, s.Q()+1), coordinates: NewRegressionCoordinates(t.Prior)}
 	if t.Shared {
-		h.Params, h.covariates = NewParams(s), NewCoordinates(s, t.Prior)
+		h.Params, h.coordinates = NewParams(s), NewCoordinates(s, t.Prior)
 		h.GMuX, h.GFactor = make([]float64, s.P), make([]float64, s.P*s.P)
 	}
 	if t.Partial {
@@ -43,62 +46,40 @@ func NewHub(t *Joint) *Hub {
 }
 
 // Shared reports whether the covariates' law is among the parameters.
-func (h *Hub) Shared() bool { return h.covariates != nil }
+func (h *Hub) Shared() bool { return h.coordinates.p > 0 }
 
 // Dim returns the number of coordinates.
 func (h *Hub) Dim() int {
-	dim := h.params()
+	dim := h.coordinates.Dim()
 	if h.Spread != nil {
 		dim += h.Spread.Dim()
 	}
 	return dim
 }
 
-// params is the number of coordinates before those of Spread.
-func (h *Hub) params() int {
-	if h.covariates != nil {
-		return h.covariates.Dim()
-	}
-	return h.regression.Dim()
-}
-
 // Factor is the lower Cholesky factor of T, p×p, where covariates are shared.
-func (h *Hub) Factor() []float64 { return h.covariates.l }
+func (h *Hub) Factor() []float64 { return h.coordinates.l }
 
 // Unconstrain writes φ of parameters x, and leaves Spread's; it reports false where T
 // is not positive definite.
-func (h *Hub) Unconstrain(phi []float64, x *Params) bool {
-	if h.covariates != nil {
-		return h.covariates.Unconstrain(phi, x)
-	}
-	return h.regression.Unconstrain(phi, x)
-}
+func (h *Hub) Unconstrain(phi []float64, x *Params) bool { return h.coordinates.Unconstrain(phi, x) }
 
 // Constrain takes the parameters of φ.
 func (h *Hub) Constrain(phi []float64) {
-	k := h.params()
 	copy(h.Centre, phi)
-	if h.covariates != nil {
-		h.covariates.Constrain(h.Params, phi[:k])
-	} else {
-		h.regression.Constrain(h.Params, phi)
-	}
+	h.coordinates.Constrain(h.Params, phi)
 	if h.Spread != nil {
-		h.Spread.Constrain(phi[k:])
+		h.Spread.Constrain(phi[h.coordinates.Dim():])
 	}
 }
 
 // LogPrior returns log p(φ) up to a constant, at the point of the last Constrain,
 // and writes its gradient. It clears what Pull takes.
 func (h *Hub) LogPrior(grad, phi []float64) (logp float64) {
-	k := h.params()
-	if h.covariates != nil {
-		logp = h.covariates.LogPrior(grad[:k], h.Params)
-		clear(h.GMuX)
-		clear(h.GFactor)
-	} else {
-		logp = h.regression.LogPrior(grad[:k], h.Params)
-	}
+	k := h.coordinates.Dim()
+	logp = h.coordinates.LogPrior(grad[:k], h.Params)
+	clear(h.GMuX)
+	clear(h.GFactor)
 	if h.Spread != nil {
 		logp += h.Spread.LogPrior(grad[k:], phi[k:])
 		clear(h.Spread.GTau)
@@ -111,23 +92,17 @@ func (h *Hub) LogPrior(grad, phi []float64) (logp float64) {
 
 // Pull adds to grad, in φ, the gradient that stands in the fields; ∂σ/∂ log σ² = ½σ.
 func (h *Hub) Pull(grad []float64) {
-	q, p := h.Shape.Q(), h.Shape.P
-	for k, g := range h.GTheta {
-		grad[k] += g
-	}
+	q, p := h.Shape.Q(), h.coordinates.p
+	floats.Add(grad[:q+1], h.GTheta)
 	grad[q] += 0.5 * math.Sqrt(h.Params.Sigma2) * h.GSigma
-	if h.covariates != nil {
-		for j, g := range h.GMuX {
-			grad[q+1+j] += g
-		}
-		for i := range p {
-			for j := range i + 1 {
-				h.covariates.addFactor(grad, i, j, h.GFactor[i*p+j])
-			}
+	floats.Add(grad[q+1:q+1+p], h.GMuX)
+	for i := range p {
+		for j := range i + 1 {
+			h.coordinates.addFactor(grad, i, j, h.GFactor[i*p+j])
 		}
 	}
 	if h.Spread != nil {
-		h.Spread.Pull(grad[h.params():])
+		h.Spread.Pull(grad[h.coordinates.Dim():])
 	}
 }
 

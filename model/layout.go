@@ -5,6 +5,58 @@ import (
 	"strings"
 )
 
+// Shape says how large the regression is: P covariates, and whether θ has an
+// intercept.
+type Shape struct {
+	P         int
+	Intercept bool
+}
+
+// M is the length of v = (x₁…x_p, y).
+func (s Shape) M() int { return s.P + 1 }
+
+// Q is the length of θ.
+func (s Shape) Q() int { return s.P + s.first() }
+
+// first is the index in θ of the first slope: 1 with an intercept, else 0.
+func (s Shape) first() int {
+	if s.Intercept {
+		return 1
+	}
+	return 0
+}
+
+// Statistics is the length of s: m linear and m(m+1)/2 quadratic sums.
+func (s Shape) Statistics() int { return statistics(s.M()) }
+
+func statistics(m int) int { return m + m*(m+1)/2 }
+
+// Params are the parameters in scaled units. MuX and Tau are empty where x has
+// no model.
+type Params struct {
+	Theta  []float64 // Q
+	Sigma2 float64
+	MuX    []float64 // P
+	Tau    []float64 // P×P row-major, symmetric
+}
+
+// NewParams returns zero parameters of a shape.
+func NewParams(s Shape) *Params {
+	return &Params{Theta: make([]float64, s.Q()), MuX: make([]float64, s.P), Tau: make([]float64, s.P*s.P)}
+}
+
+// NewRegressionParams returns zero parameters (θ, σ²) of a model that has no
+// others: MuX and Tau are empty.
+func NewRegressionParams(s Shape) *Params { return &Params{Theta: make([]float64, s.Q())} }
+
+// Copy copies src, of the same shape.
+func (p *Params) Copy(src *Params) {
+	copy(p.Theta, src.Theta)
+	p.Sigma2 = src.Sigma2
+	copy(p.MuX, src.MuX)
+	copy(p.Tau, src.Tau)
+}
+
 // Kind is what a column of draws is of.
 type Kind int
 
@@ -22,11 +74,14 @@ const (
 	Rows           // a latent number of rows
 )
 
-// forms are the names of kinds, and which indices stand behind them: j is a custodian's.
-var forms = [...]struct{ base, indices string }{
-	Theta: {"theta", "k"}, Sigma2: {"sigma2", ""}, Sigma: {"sigma", ""}, MuX: {"mu_x", "k"}, Tau: {"tau", "kl"},
-	Omega: {"omega", "kl"}, RootOmega: {"spread", "k"}, SpreadLogSigma: {"spread_log_sigma", ""},
-	ThetaAt: {"theta_at", "jk"}, SigmaAt: {"sigma_at", "j"}, Rows: {"n", "j"},
+// forms are the names of kinds, which indices stand behind them, j being a custodian's, and
+// labels, with the names of covariates k and l.
+var forms = [...]struct{ base, indices, label string }{
+	Theta: {"theta", "k", "%s"}, Sigma2: {"sigma2", "", "sigma2"}, Sigma: {"sigma", "", "sigma"},
+	MuX: {"mu_x", "k", "mean(%s)"}, Tau: {"tau", "kl", "cov(%s, %s)"},
+	Omega: {"omega", "kl", "omega(%s, %s)"}, RootOmega: {"spread", "k", "spread(%s)"},
+	SpreadLogSigma: {"spread_log_sigma", "", "spread(log sigma)"},
+	ThetaAt:        {"theta_at", "jk", "%s"}, SigmaAt: {"sigma_at", "j", "sigma"}, Rows: {"n", "j", "n"},
 }
 
 // Parameter is what a column of draws is of, with the indices that its name has: K and L are
@@ -96,36 +151,24 @@ func KindOf(name string) Kind {
 
 // Label is the name in words, given those of covariates and custodians.
 func (p Parameter) Label(covariates, custodians []string) string {
-	x := func(k int) string {
-		if k == 0 {
-			return "(Intercept)"
+	names := append([]string{"(Intercept)"}, covariates...)
+	label := forms[p.Kind].label
+	if p.Kind == Tau && p.K == p.L {
+		label = "var(%[1]s)"
+	}
+	var of []any
+	for _, i := range forms[p.Kind].indices {
+		switch i {
+		case 'k':
+			of = append(of, names[p.K])
+		case 'l':
+			of = append(of, names[p.L])
 		}
-		return covariates[k-1]
 	}
-	at := ""
-	if p.Custodian > 0 {
-		at = " @ " + custodians[p.Custodian-1]
+	if label = fmt.Sprintf(label, of...); p.Custodian > 0 {
+		label += " @ " + custodians[p.Custodian-1]
 	}
-	switch p.Kind {
-	case Theta, ThetaAt:
-		return x(p.K) + at
-	case MuX:
-		return "mean(" + x(p.K) + ")"
-	case Tau:
-		if p.K == p.L {
-			return "var(" + x(p.K) + ")"
-		}
-		return "cov(" + x(p.K) + ", " + x(p.L) + ")"
-	case Omega:
-		return "omega(" + x(p.K) + ", " + x(p.L) + ")"
-	case RootOmega:
-		return "spread(" + x(p.K) + ")"
-	case SpreadLogSigma:
-		return "spread(log sigma)"
-	case SigmaAt:
-		return "sigma" + at
-	}
-	return forms[p.Kind].base + at
+	return label
 }
 
 // Several tells whether only draws of several releases have the parameter.
@@ -235,14 +278,14 @@ func (t *Joint) Names() []string { return Names(t.Layout().Drawn()) }
 
 // Names names all parameters in the order of draws: those of the shape, then n
 // where it is latent.
-func (o *Observation) Names() []string { return Names(o.layout(true).Drawn()) }
-
-func (o *Observation) layout(covariates bool) Layout {
-	return Layout{Shape: o.Shape, Covariates: covariates, Latent: []bool{o.Count.Latent()}}
+func (o *Observation) Names() []string {
+	return Names(Layout{Shape: o.Shape, Covariates: true, Latent: []bool{o.Count.Latent()}}.Drawn())
 }
 
 // RegressionNames is Names without those of the covariates.
-func (o *Observation) RegressionNames() []string { return Names(o.layout(false).Drawn()) }
+func (o *Observation) RegressionNames() []string {
+	return Names(Layout{Shape: o.Shape, Latent: []bool{o.Count.Latent()}}.Drawn())
+}
 
 // Write lays the parameters out in the order of Shape.Names and returns the
 // number written.

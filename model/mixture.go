@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/variate"
@@ -40,7 +42,8 @@ func NewMixture(prior *Prior) *Mixture {
 		p := x.Dim()
 		m.Covariates, m.factor, m.inverse = x.Clone(), make([]float64, p*p), make([]float64, p*p)
 	}
-	m.Typical()
+	m.typical(true)
+	m.typical(false)
 	return m
 }
 
@@ -62,6 +65,22 @@ func (p *Prior) Exponent(s *Scale) float64 {
 	return 0.5 + 0.5*float64(len(s.Coefficients))
 }
 
+// factor is c, which θ's precision is relative to.
+func (p *Prior) factor(sigma2 float64) float64 {
+	if p.Unscaled {
+		return 1
+	}
+	return sigma2
+}
+
+// energy is e of a scale of σ or of coefficients, at θ − μ₀ = apart.
+func (p *Prior) energy(s *Scale, apart []float64, sigma2 float64) float64 {
+	if s.Sigma {
+		return p.Theta.Scale / sigma2
+	}
+	return 0.5 * s.square(apart) / p.factor(sigma2)
+}
+
 // square returns eᵀ Precision e of the scale's coefficients, e of length q.
 func (s *Scale) square(e []float64) (sum float64) {
 	n := len(s.Coefficients)
@@ -75,12 +94,7 @@ func (s *Scale) square(e []float64) (sum float64) {
 
 func (s *Scale) typical() float64 { return 2 * s.Rate() }
 
-// Typical takes every a at the mean of 1/a under its prior, A²/2.
-func (m *Mixture) Typical() {
-	m.typical(true)
-	m.typical(false)
-}
-
+// typical takes every a of the covariates, or of all else, at the mean of 1/a under its prior, A²/2.
 func (m *Mixture) typical(covariates bool) { m.each(covariates, (*Scale).typical) }
 
 // DrawPrior draws every a from its prior.
@@ -93,21 +107,12 @@ func (m *Mixture) DrawPrior(rng *rand.Rand) {
 // DrawRegression draws the scales of σ and of coefficients given (θ, σ²); that of σ is the
 // typical one instead where border says so, see Conditionals.
 func (m *Mixture) DrawRegression(theta []float64, sigma2 float64, border bool, rng *rand.Rand) {
-	c := sigma2
-	if m.prior.Unscaled {
-		c = 1
-	}
-	for k, v := range m.prior.Theta.Mean {
-		m.apart[k] = theta[k] - v
-	}
+	floats.SubTo(m.apart, theta, m.prior.Theta.Mean)
 	m.each(false, func(s *Scale) float64 {
-		energy := m.prior.Theta.Scale / sigma2
 		if s.Sigma && border {
 			return s.typical()
-		} else if !s.Sigma {
-			energy = 0.5 * s.square(m.apart) / c
 		}
-		return variate.InverseGamma(m.prior.Exponent(s), s.Rate()+energy, rng)
+		return variate.InverseGamma(m.prior.Exponent(s), s.Rate()+m.prior.energy(s, m.apart, sigma2), rng)
 	})
 }
 
@@ -204,19 +209,13 @@ func (m *Mixture) setCovariates() {
 // the diagonal of Λ₀(a)⁻¹, of σ²Λ₀(a)⁻¹ where the prior is not Unscaled. NaN where Λ₀(a) is
 // not positive definite in float64. It allocates.
 func (m *Mixture) ThetaSD(dst []float64, sigma2 float64) {
-	q := m.Theta.Dim()
-	l, inverse := append([]float64(nil), m.Theta.Precision...), make([]float64, q*q)
-	if m.prior.Unscaled {
-		sigma2 = 1
+	q, c := m.Theta.Dim(), m.prior.factor(sigma2)
+	l, inverse := slices.Clone(m.Theta.Precision), make([]float64, q*q)
+	if !dense.Cholesky(l, q) {
+		c = math.NaN()
 	}
-	ok := dense.Cholesky(l, q)
-	if ok {
-		dense.InverseFromCholesky(inverse, l, q)
-	}
+	dense.InverseFromCholesky(inverse, l, q)
 	for k := range q {
-		dst[k] = math.NaN()
-		if ok {
-			dst[k] = math.Sqrt(sigma2 * inverse[k*q+k])
-		}
+		dst[k] = math.Sqrt(c * inverse[k*q+k])
 	}
 }

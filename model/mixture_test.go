@@ -6,6 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/distmat"
+	"gonum.org/v1/gonum/stat/distmv"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpreg/dpreg/conjugate"
@@ -70,27 +73,39 @@ func wishart(n int, rng *rand.Rand) []float64 {
 	return a
 }
 
+// logNormal is the log density of x ~ N(mean, (c·precision)⁻¹).
+func logNormal(x, mean []float64, c float64, precision []float64) float64 {
+	p := mat.NewSymDense(len(x), append([]float64(nil), precision...))
+	p.ScaleSym(c, p)
+	normal, ok := distmv.NewNormalPrecision(mean, p, nil)
+	if !ok {
+		panic("gonum refused")
+	}
+	return normal.LogProb(x)
+}
+
 // logJoint is log p(a) + log p(x | a) − log p(a | x), with respect to dx, up to a constant.
 func (m *Mixture) logJoint(x *Params) float64 {
-	nig, niw := conjugate.NewNIGSampler(len(x.Theta)), conjugate.NewNIWSampler(len(x.MuX))
-	law, q, p := m.Theta.Clone(), len(x.Theta), len(x.MuX)
+	law, covariates, q, p := m.Theta, m.Covariates, len(x.Theta), len(x.MuX)
+	c := 1 / x.Sigma2
 	if m.prior.Unscaled {
-		for i := range law.Precision {
-			law.Precision[i] *= x.Sigma2
-		}
+		c = 1
 	}
-	nig.Set(law)
-	niw.Set(m.Covariates)
+	logp := distuv.InverseGamma{Alpha: law.Shape, Beta: law.Scale}.LogProb(x.Sigma2) + logNormal(x.Theta, law.Mean, c, law.Precision)
 	e, inverse, l := make([]float64, q), make([]float64, p*p), append([]float64(nil), x.Tau...)
 	dense.Cholesky(l, p)
-	logp := nig.LogDensity(x.Theta, x.Sigma2) + niw.LogDensity(x.MuX, x.Tau)
-	if m.prior.MeanSD != nil { // NIW's density of T at its mean is InvWishart's by |T|^−½
-		logp += niw.LogDensity(m.Covariates.Mean, x.Tau) + 0.5*dense.LogDet(l, p) - niw.LogDensity(x.MuX, x.Tau)
+	psi, scale := make([]float64, p*p), append([]float64(nil), covariates.Scale...)
+	dense.Cholesky(scale, p)
+	dense.InverseFromCholesky(psi, scale, p)
+	dense.InverseFromCholesky(inverse, l, p)
+	wishart, _ := distmat.NewWishart(mat.NewSymDense(p, psi), covariates.Dof, nil)
+	logp += wishart.LogProbSym(mat.NewSymDense(p, append([]float64(nil), inverse...))) - float64(p+1)*dense.LogDet(l, p)
+	if m.prior.MeanSD == nil {
+		logp += logNormal(x.MuX, covariates.Mean, covariates.Kappa, inverse)
 	}
 	for j, sd := range m.prior.MeanSD {
-		logp += distuv.Normal{Mu: m.Covariates.Mean[j], Sigma: sd}.LogProb(x.MuX[j])
+		logp += distuv.Normal{Mu: covariates.Mean[j], Sigma: sd}.LogProb(x.MuX[j])
 	}
-	dense.InverseFromCholesky(inverse, l, p)
 	for k, v := range m.prior.Theta.Mean {
 		e[k] = x.Theta[k] - v
 	}

@@ -164,16 +164,7 @@ func (t *Moments) Rand(dst []float64, n float64, rng *rand.Rand) {
 		t.lg[j] = a
 		dst[j] = n*t.Mean[j] + root*a
 	}
-	for j := range m { // LK, lower triangular
-		lj := l[j*m : j*m+j+1]
-		for k := 0; k <= j; k++ {
-			a := 0.0
-			for i := k; i <= j; i++ {
-				a += lj[i] * t.low[i*m+k]
-			}
-			t.prod[j*m+k] = a
-		}
-	}
+	t.product() // LK
 	at := m
 	for j := range m {
 		mj, gj := t.Mean[j], t.lg[j]
@@ -225,15 +216,7 @@ func (t *Moments) RandExact(dst []float64, n float64, rng *rand.Rand) {
 		dst[j] = n * mean[j]
 	}
 	variate.WishartFactor(t.low, m, n-1, rng)
-	for j := range m {
-		for k := 0; k <= j; k++ {
-			a := 0.0
-			for i := k; i <= j; i++ {
-				a += l[j*m+i] * t.low[i*m+k]
-			}
-			t.prod[j*m+k] = a
-		}
-	}
+	t.product() // LA
 	at := m
 	for j := range m {
 		for k := j; k < m; k++ {
@@ -243,6 +226,21 @@ func (t *Moments) RandExact(dst []float64, n float64, rng *rand.Rand) {
 			}
 			dst[at] = a
 			at++
+		}
+	}
+}
+
+// product writes Chol times low, both lower triangular, to prod.
+func (t *Moments) product() {
+	m := t.Shape.M()
+	for j := range m {
+		lj := t.Chol[j*m : j*m+j+1]
+		for k := range j + 1 {
+			a := 0.0
+			for i := k; i <= j; i++ {
+				a += lj[i] * t.low[i*m+k]
+			}
+			t.prod[j*m+k] = a
 		}
 	}
 }

@@ -5,7 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/posterior"
 )
@@ -51,38 +55,47 @@ func (Naive) Sample(ctx context.Context, p *Problem, plan mcmc.Plan) (*posterior
 	if err != nil {
 		return nil, err
 	}
-	all, projected := joint.taken()
-	run := joint.naively
-	if joint.Partial {
-		run = joint.naivelyPooled
+	var all [][]float64 // as naive takes them for exact
+	projected := false
+	for _, site := range joint.Sites {
+		s, changed := site.projected(site.N)
+		all, projected = append(all, s), projected || changed
 	}
-	draws, err := run(ctx, all, plan)
+	names, start := joint.Shape.RegressionNames(), joint.naively(all)
+	if joint.Partial {
+		names = Names(Layout{Shape: joint.Shape, Partial: true, Latent: make([]bool, len(joint.Sites))}.Drawn())
+		start = joint.naivelyPooled(all)
+	} else {
+		plan.Warmup = 0
+	}
+	draws, err := mcmc.Run(ctx, mcmc.Columns{Params: names}, start, func(struct{}, []float64) {}, plan)
 	if draws != nil {
-		draws.Warnings = append(draws.Warnings, naiveWarnings(projected)...)
+		draws.Warnings = append(draws.Warnings, "naive takes the noisy statistics for exact ones: its intervals are too narrow")
+	}
+	if draws != nil && projected {
+		draws.Warnings = append(draws.Warnings, "the noisy statistics are such as no data could have: naive projected them, once")
 	}
 	return draws, err
 }
 
+// naiveStart makes a chain.
+type naiveStart func(chain int, rng *rand.Rand) (mcmc.Kernel[struct{}], error)
+
 // naively draws from the posterior of all rows together.
-func (t *Joint) naively(ctx context.Context, all [][]float64, plan mcmc.Plan) (*posterior.Draws, error) {
+func (t *Joint) naively(all [][]float64) naiveStart {
 	z := make([]float64, t.Shape.Statistics())
 	for _, s := range all {
-		for i, v := range s {
-			z[i] += v
-		}
+		floats.Add(z, s)
 	}
-	start := func(int, *rand.Rand) (mcmc.Kernel[struct{}], error) {
+	return func(int, *rand.Rand) (mcmc.Kernel[struct{}], error) {
 		return NewGiven("naive", t.Shape, t.Prior, false, z, t.Rows()), nil
 	}
-	plan.Warmup = 0
-	columns := mcmc.Columns{Params: t.Shape.RegressionNames()}
-	return mcmc.Run(ctx, columns, start, func(struct{}, []float64) {}, plan)
 }
 
 // naivelyPooled draws from the posterior of partially pooled regressions of these
 // statistics.
-func (t *Joint) naivelyPooled(ctx context.Context, all [][]float64, plan mcmc.Plan) (*posterior.Draws, error) {
-	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[struct{}], error) {
+func (t *Joint) naivelyPooled(all [][]float64) naiveStart {
+	return func(_ int, rng *rand.Rand) (mcmc.Kernel[struct{}], error) {
 		k := &pooledKernel{hierarchy: NewHierarchy(t.Shape, t.Prior, len(t.Sites))}
 		for j, s := range all {
 			if !k.hierarchy.Observe(j, s, t.Sites[j].N) {
@@ -92,8 +105,6 @@ func (t *Joint) naivelyPooled(ctx context.Context, all [][]float64, plan mcmc.Pl
 		k.hierarchy.Start(rng)
 		return k, nil
 	}
-	columns := mcmc.Columns{Params: Names(Layout{Shape: t.Shape, Partial: true, Latent: make([]bool, len(t.Sites))}.Drawn())}
-	return mcmc.Run(ctx, columns, start, func(struct{}, []float64) {}, plan)
 }
 
 // pooledKernel is a chain of Hierarchy, statistics held.
@@ -117,25 +128,77 @@ func (k *pooledKernel) Params(dst []float64) {
 	h.Write(dst[h.WriteShared(dst):])
 }
 
-// taken are the noisy statistics of each release as naive takes them: in common units,
-// those projected that no rows could have.
-func (t *Joint) taken() (all [][]float64, projected bool) {
-	projection := NewProjection(t.Shape.M())
-	for _, site := range t.Sites {
-		s := append([]float64(nil), site.Z...)
-		if projection.Apply(s, site.N) {
-			projected = true
-		}
-		site.Units.Common(s, s, site.N)
-		all = append(all, s)
-	}
-	return all, projected
+// projected are the noisy statistics as those of n rows, in common units: the nearest ones
+// that rows can have, where none have these.
+func (s *Site) projected(n float64) (z []float64, changed bool) {
+	z = slices.Clone(s.Z)
+	changed = NewProjection(s.Shape.M()).Apply(z, n)
+	s.Units.Common(z, z, n)
+	return z, changed
 }
 
-func naiveWarnings(projected bool) []string {
-	w := []string{"naive takes the noisy statistics for exact ones: its intervals are too narrow"}
-	if projected {
-		w = append(w, "the noisy statistics are such as no data could have: naive projected them, once")
+// Projection maps statistics s that no data could have to the nearest that
+// some could: n and the linear sums s₁ stay, the eigenvalues of the scatter
+// A = S − s₁s₁ᵀ/n are clipped at 0 (the projection of A onto the PSD cone in
+// Frobenius norm). B is PSD if and only if A is, by the Schur complement.
+type Projection struct {
+	m       int
+	scatter []float64
+	factor  []float64
+	vectors []float64
+	values  []float64
+	work    []float64
+}
+
+// NewProjection allocates for m columns.
+func NewProjection(m int) *Projection {
+	square := func() []float64 { return make([]float64, m*m) }
+	return &Projection{m: m, scatter: square(), factor: square(), vectors: square(),
+		values: make([]float64, m), work: make([]float64, m*m)}
+}
+
+// Apply projects s, canonical order, of n rows in place and reports whether it
+// had to.
+func (p *Projection) Apply(s []float64, n float64) bool {
+	m := p.m
+	Scatter(p.scatter, s, m, n)
+	copy(p.factor, p.scatter)
+	if dense.Cholesky(p.factor, m) {
+		return false
 	}
-	return w
+	dense.SymEigen(p.values, p.vectors, p.scatter, m, p.work)
+	clipped := false
+	for i, v := range p.values {
+		if v < 0 {
+			p.values[i], clipped = 0, true
+		}
+	}
+	if !clipped {
+		return false
+	}
+	at := m
+	for j := range m {
+		for k := j; k < m; k++ {
+			a := 0.0
+			for i, v := range p.values {
+				a += v * p.vectors[j*m+i] * p.vectors[k*m+i]
+			}
+			s[at] = a + s[j]*s[k]/n
+			at++
+		}
+	}
+	return true
+}
+
+// Scatter writes A = S − s₁s₁ᵀ/n, m×m row-major, from s in canonical order.
+func Scatter(dst, s []float64, m int, n float64) {
+	at := m
+	for j := range m {
+		mean := s[j] / n
+		for k := j; k < m; k++ {
+			a := s[at] - mean*s[k]
+			dst[j*m+k], dst[k*m+j] = a, a
+			at++
+		}
+	}
 }

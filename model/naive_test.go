@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -59,10 +61,10 @@ func TestNaiveIsConjugate(t *testing.T) {
 		if !conjugate.NewNIGSampler(q).Update(want, p.Prior.Theta, xx, xy, 25, 100) {
 			t.Fatal("the posterior is not proper")
 		}
-		means, variances := make([]float64, q), make([]float64, q)
-		want.MeanTheta(means)
+		sigma2, variances := distuv.InverseGamma{Alpha: want.Shape, Beta: want.Scale}, make([]float64, q)
 		want.VarTheta(variances)
-		means, variances = append(means, want.MeanSigma2()), append(variances, want.VarSigma2())
+		means := append(want.Mean, sigma2.Mean())
+		variances = append(variances, sigma2.Variance())
 		for j, name := range d.Names {
 			mean := 0.0
 			for _, v := range slices.Concat(d.Column(j)...) {

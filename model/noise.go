@@ -173,3 +173,19 @@ func (c *Count) Start(rng *rand.Rand) float64 {
 	}
 	return math.Min(c.Most, math.Max(c.Least, math.Round(c.Noisy+c.Scale*e)))
 }
+
+// RandNoise draws noise in float64, for replicates of releases that no one publishes.
+func RandNoise(kind release.Kind, scale float64, rng *rand.Rand) float64 {
+	if kind == release.Laplace {
+		return scale * math.Copysign(rng.ExpFloat64(), rng.Float64()-0.5)
+	}
+	return scale * rng.NormFloat64()
+}
+
+// NoiseVariance is 2b² for Laplace noise of scale b.
+func NoiseVariance(kind release.Kind, scale float64) float64 {
+	if kind == release.Laplace {
+		return 2 * scale * scale
+	}
+	return scale * scale
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -36,9 +37,9 @@ func discrete(p int, rng *rand.Rand) *XMoments {
 	for i := range points {
 		points[i] = 2*rng.Float64() - 1
 	}
-	x, err := sampledMoments(p, 50, rng, func(dst []float64, rng *rand.Rand) {
+	x, err := sampledX{draws: 50, seed: rng.Uint64(), rand: func(dst []float64, rng *rand.Rand) {
 		copy(dst, points[p*rng.IntN(len(points)/p):])
-	})
+	}}.Moments(p)
 	if err != nil {
 		panic(err)
 	}
@@ -72,8 +73,7 @@ func TestProjectMoments(t *testing.T) {
 					}
 				}
 				values := make([]float64, d)
-				cone := psdCone{n: d, values: values, vectors: make([]float64, d*d), work: make([]float64, d*d)}
-				if cone.project(twice, m.M); values[0] < -momentTolerance {
+				if dense.SymEigen(values, make([]float64, d*d), m.M, d, twice); values[0] < -momentTolerance {
 					t.Fatalf("an eigenvalue is %g", values[0])
 				}
 				for range 20 {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
 )
@@ -67,9 +69,7 @@ func (t *Pooled) Write(dst []float64) int {
 func (t *Pooled) rough(s *Site) {
 	shape, q := s.Shape, s.Shape.Q()
 	n := math.Max(s.N, s.Count.Least)
-	z := append([]float64(nil), s.Z...)
-	NewProjection(shape.M()).Apply(z, n)
-	s.Units.Common(z, z, n)
+	z, _ := s.projected(n)
 	sums, prior := NewSums(shape), roughPrior(q)
 	sums.Set(z, n)
 	k := q + 1
@@ -225,11 +225,7 @@ func (t *Pooled) congruence(a func(row []float64)) {
 		for k := range q {
 			a(t.square[k*q : (k+1)*q])
 		}
-		for k := range q {
-			for l := range k {
-				t.square[k*q+l], t.square[l*q+k] = t.square[l*q+k], t.square[k*q+l]
-			}
-		}
+		dense.Transpose(t.square, q)
 	}
 }
 
@@ -274,9 +270,7 @@ func (g *Guess) At(root, u []float64) bool {
 		}
 	}
 	ok := dense.Cholesky(g.Root, q)
-	for k, v := range u {
-		g.apart[k] = g.Mean[k] - v
-	}
+	floats.SubTo(g.apart, g.Mean, u)
 	g.weigh(g.Centre, g.apart)
 	dense.SolveLower(g.Root, q, g.Centre)
 	dense.SolveLowerT(g.Root, q, g.Centre)

@@ -90,58 +90,213 @@ func describe(s Shape) string {
 // Original returns the same prior in the data's units, and FromOriginal undoes
 // it: θ_o = h_y M θ_s + c_y e₀, so that Λ_o = M⁻ᵀΛ_sM⁻¹, by h_y² less where θ has no factor
 // σ, and b_o = h_y² b_s. Free scales have no units.
-func (p *Prior) Original(f schema.Frame) (*Prior, error) {
-	return p.convert(f, 1, (*conjugate.NIG).Affine, (*conjugate.NIW).Affine, XLaw.affine)
-}
+func (p *Prior) Original(f schema.Frame) (*Prior, error) { return p.convert(f, 1) }
 
 // FromOriginal takes a prior stated in the data's units to scaled units.
-func (p *Prior) FromOriginal(f schema.Frame) (*Prior, error) {
-	return p.convert(f, -1, (*conjugate.NIG).AffineInverse, (*conjugate.NIW).AffineInverse, affineInverse)
-}
+func (p *Prior) FromOriginal(f schema.Frame) (*Prior, error) { return p.convert(f, -1) }
 
-func (p *Prior) convert(f schema.Frame, power float64,
-	nig func(d *conjugate.NIG, a, c []float64, h float64) (*conjugate.NIG, error),
-	niw func(d *conjugate.NIW, h, c []float64) (*conjugate.NIW, error),
-	law func(l XLaw, h, c []float64) XLaw,
-) (*Prior, error) {
+// convert is Original by power 1, its inverse by −1.
+func (p *Prior) convert(f schema.Frame, power float64) (_ *Prior, err error) {
 	n := len(f.Half) - 1
+	half, centre, y := f.Half[:n], f.Centre[:n], f.Half[n]
 	a, c := f.ThetaMatrix()
-	theta, err := nig(p.Theta, a, c, f.Half[n])
-	if err != nil {
+	h := make([]float64, n*n)
+	for j, v := range half {
+		h[j*n+j] = v
+	}
+	out := p.clone()
+	nig, niw := p.Theta.Affine, p.Covariates.Affine
+	if power < 0 {
+		nig, niw = p.Theta.AffineInverse, p.Covariates.AffineInverse
+	}
+	if out.Theta, err = nig(a, c, y); err != nil {
 		return nil, err
 	}
-	q := len(theta.Mean)
+	if out.Covariates, err = niw(h, centre); err != nil {
+		return nil, err
+	}
+	if x, ok := p.X.(NormalX); ok {
+		out.X = x.changed(half, centre, power)
+	}
 	unit := 1.0 // of θ, for the block of a free scale, by 1/h_x
 	if p.Unscaled {
-		unit = math.Pow(f.Half[n], power)
-		for i := range theta.Precision {
-			theta.Precision[i] /= unit * unit
+		unit = math.Pow(y, power)
+		for i := range out.Theta.Precision {
+			out.Theta.Precision[i] /= unit * unit
 		}
 	}
-	h := make([]float64, n*n)
-	for j := range n {
-		h[j*n+j] = f.Half[j]
-	}
-	covariates, err := niw(p.Covariates, h, f.Centre[:n])
-	if err != nil {
-		return nil, err
-	}
-	x := p.X
-	if x != nil {
-		x = law(x, f.Half[:n], f.Centre[:n])
-	}
-	out := &Prior{Theta: theta, Unscaled: p.Unscaled, Covariates: covariates, MeanSD: slices.Clone(p.MeanSD), X: x, Scales: slices.Clone(p.Scales)}
 	for j := range out.MeanSD {
-		out.MeanSD[j] *= math.Pow(f.Half[j], power)
+		out.MeanSD[j] *= math.Pow(half[j], power)
 	}
-	for i, s := range p.Scales {
+	first := p.first()
+	for _, s := range out.Scales {
 		k := len(s.Coefficients)
-		out.Scales[i].Precision = slices.Clone(s.Precision)
 		for r, from := range s.Coefficients {
 			for l, to := range s.Coefficients {
-				out.Scales[i].Precision[r*k+l] *= math.Pow(f.Half[from-(q-n)]*f.Half[to-(q-n)], power) / (unit * unit)
+				s.Precision[r*k+l] *= math.Pow(half[from-first]*half[to-first], power) / (unit * unit)
 			}
 		}
 	}
 	return out, nil
+}
+
+// first is the index in θ of the first slope.
+func (p *Prior) first() int { return p.Theta.Dim() - p.Covariates.Dim() }
+
+// clone returns a deep copy, but of X, which nothing changes.
+func (p *Prior) clone() *Prior {
+	out := *p
+	out.Theta, out.Covariates, out.MeanSD, out.Scales = p.Theta.Clone(), p.Covariates.Clone(), slices.Clone(p.MeanSD), slices.Clone(p.Scales)
+	for i, s := range p.Scales {
+		out.Scales[i].Covariates = slices.Clone(s.Covariates)
+		out.Scales[i].Coefficients = slices.Clone(s.Coefficients)
+		out.Scales[i].Precision = slices.Clone(s.Precision)
+	}
+	return &out
+}
+
+// valid reports whether the laws of the prior are proper in float64, and makes their
+// matrices symmetric to the last bit.
+func (p *Prior) valid() (err error) {
+	t, x := p.Theta, p.Covariates
+	if p.Theta, err = conjugate.NewNIG(t.Mean, t.Precision, t.Shape, t.Scale); err != nil {
+		return fmt.Errorf("theta, sigma2: %w", err)
+	}
+	if p.Covariates, err = conjugate.NewNIW(x.Mean, x.Kappa, x.Scale, x.Dof); err != nil {
+		return fmt.Errorf("covariates: %w", err)
+	}
+	for j, sd := range p.MeanSD {
+		if !(sd > 0) || math.IsInf(sd, 1) {
+			return fmt.Errorf("covariates.mean_sd[%d] is %g; a positive finite number is needed", j, sd)
+		}
+	}
+	return nil
+}
+
+// drop takes free scales out; what they scaled stays as it is with them at 1.
+func (p *Prior) drop(which func(Scale) bool) {
+	if p.Scales = slices.DeleteFunc(p.Scales, which); len(p.Scales) == 0 {
+		p.Scales = nil
+	}
+}
+
+// SharesSpread reports whether all slopes share one free spread.
+func (p *Prior) SharesSpread() bool {
+	return slices.ContainsFunc(p.Scales, func(s Scale) bool { return len(s.Coefficients) == p.Covariates.Dim() })
+}
+
+// apart is the normal law of θ as independent laws of the intercept at a centre c of x and
+// of the slopes,
+//
+//	α = θ₀ + cᵀβ ~ N(alpha, variance)   β ~ N(beta, precision⁻¹),
+//
+// which every normal law is: Λ₀ = λvvᵀ + blockdiag(0, S) with v = (1, c). Without an intercept
+// there are the slopes alone. Where the prior is not Unscaled all this is relative to σ².
+// Precision is that with free scales at 1.
+type apart struct {
+	first           int // of the slopes in θ
+	alpha, variance float64
+	centre, beta    []float64 // p
+	precision       []float64 // S, p×p
+}
+
+func (p *Prior) apart() *apart {
+	q, n := p.Theta.Dim(), p.Covariates.Dim()
+	t := &apart{first: q - n, variance: 1, centre: make([]float64, n), beta: slices.Clone(p.Theta.Mean[q-n:]), precision: make([]float64, n*n)}
+	lambda := p.Theta.Precision
+	if t.first == 1 {
+		t.variance, t.alpha = 1/lambda[0], p.Theta.Mean[0]
+		for j, b := range t.beta {
+			t.centre[j] = lambda[1+j] * t.variance
+			t.alpha += t.centre[j] * b
+		}
+	}
+	for j := range n {
+		for k := range n {
+			v := lambda[(t.first+j)*q+t.first+k]
+			if t.first == 1 {
+				v -= t.centre[j] * t.centre[k] * lambda[0]
+			}
+			t.precision[j*n+k] = v
+		}
+	}
+	return t
+}
+
+// join writes the law to the prior's Theta, of which it takes the place.
+func (p *Prior) join(t *apart) {
+	q, n := p.Theta.Dim(), len(t.beta)
+	lambda := p.Theta.Precision
+	copy(p.Theta.Mean[t.first:], t.beta)
+	if t.first == 1 {
+		lambda[0], p.Theta.Mean[0] = 1/t.variance, t.alpha
+		for j, c := range t.centre {
+			lambda[1+j], lambda[(1+j)*q] = c/t.variance, c/t.variance
+			p.Theta.Mean[0] -= c * t.beta[j]
+		}
+	}
+	for j := range n {
+		for k := range n {
+			v := t.precision[j*n+k]
+			if t.first == 1 {
+				v += t.centre[j] * t.centre[k] / t.variance
+			}
+			lambda[(t.first+j)*q+t.first+k] = v
+		}
+	}
+}
+
+// leave takes slope j out of the law, and out of a free scale of the prior: the others keep
+// their marginal law, and it has none until its precision is set.
+func (t *apart) leave(p *Prior, j int) {
+	marginalise(t.precision, len(t.beta), j)
+	for i := range p.Scales {
+		s := &p.Scales[i]
+		at := slices.Index(s.Coefficients, t.first+j)
+		if at < 0 {
+			continue
+		}
+		n := len(s.Coefficients)
+		marginalise(s.Precision, n, at)
+		var rest []float64
+		for r, row := range rowsOf(s.Precision, n) {
+			if r != at {
+				rest = append(append(rest, row[:at]...), row[at+1:]...)
+			}
+		}
+		s.Coefficients, s.Precision = slices.Delete(s.Coefficients, at, at+1), rest
+	}
+	p.drop(Scale.empty)
+}
+
+// empty tells of a free scale that is of nothing.
+func (s Scale) empty() bool { return !s.Sigma && len(s.Covariates) == 0 && len(s.Coefficients) == 0 }
+
+// marginalise takes the precision A, n×n, to that of all but element k, whose row and column
+// become 0.
+func marginalise(a []float64, n, k int) {
+	pivot := a[k*n+k]
+	for r := range n {
+		for c := range n {
+			if r != k && c != k && pivot > 0 {
+				a[r*n+c] -= a[r*n+k] * a[k*n+c] / pivot
+			}
+		}
+	}
+	for r := range n {
+		a[r*n+k], a[k*n+r] = 0, 0
+	}
+}
+
+// free adds a precision to that of slopes, which have none, and returns the free scale
+// that divides it.
+func (t *apart) free(slopes []int, precision []float64) Scale {
+	s, n := Scale{SD: freeSD, Precision: precision}, len(slopes)
+	for r, j := range slopes {
+		s.Coefficients = append(s.Coefficients, t.first+j)
+		for c, k := range slopes {
+			t.precision[j*len(t.beta)+k] += precision[r*n+c]
+		}
+	}
+	return s
 }

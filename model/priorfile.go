@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -62,7 +64,11 @@ type xFile struct {
 
 // MarshalJSON writes a prior as ReadPrior reads it, all of it, in scaled units.
 func (p *Prior) MarshalJSON() ([]byte, error) {
-	nig := p.Theta
+	nig, niw := p.Theta, p.Covariates
+	covariates := &covariatesFile{Mean: niw.Mean, MeanSD: p.MeanSD, Scale: rowsOf(niw.Scale, len(niw.Mean)), Dof: &niw.Dof}
+	if p.MeanSD == nil {
+		covariates.Kappa = &niw.Kappa
+	}
 	scales := make([]scaleFile, len(p.Scales))
 	for i, s := range p.Scales {
 		scales[i] = scaleFile{SD: s.SD, Sigma: s.Sigma}
@@ -80,38 +86,22 @@ func (p *Prior) MarshalJSON() ([]byte, error) {
 		Units:      "scaled",
 		Theta:      &thetaFile{nig.Mean, rowsOf(nig.Precision, len(nig.Mean)), &p.Unscaled},
 		Sigma2:     &sigma2File{&nig.Shape, &nig.Scale},
-		Covariates: p.covariatesFile(),
+		Covariates: covariates,
 		Scales:     &scales,
 		X:          xOf(p.X),
 	})
 }
 
-// covariatesFile states the law of μ_x by sds or by κ₀.
-func (p *Prior) covariatesFile() *covariatesFile {
-	niw := p.Covariates
-	f := &covariatesFile{Mean: niw.Mean, MeanSD: p.MeanSD, Scale: rowsOf(niw.Scale, len(niw.Mean)), Dof: &niw.Dof}
-	if p.MeanSD == nil {
-		f.Kappa = &niw.Kappa
-	}
-	return f
-}
-
-// first is the index in θ of the first slope.
-func (p *Prior) first() int { return p.Theta.Dim() - p.Covariates.Dim() }
-
 // rowsOf are the rows of an n×n matrix.
 func rowsOf(a []float64, n int) [][]float64 { return slices.Collect(slices.Chunk(a, n)) }
 
-// xOf is the file's form of a law; nil of none. A sampled one, which no file states, has
-// its kind alone.
+// xOf is the file's form of a law; nil of none.
 func xOf(l XLaw) *xFile {
 	switch l := l.(type) {
 	case NormalX:
 		return &xFile{"normal", l.Mean, rowsOf(l.Covariance, len(l.Mean))}
 	case UniformX:
 		return &xFile{Kind: "uniform"}
-	case SampledX:
-		return &xFile{Kind: "sampled"}
 	}
 	return nil
 }
@@ -187,140 +177,233 @@ func (p *Prior) read(r io.Reader, d *schema.Design, differ string) (*Prior, erro
 	return nil, fmt.Errorf(`units: %q is neither "scaled" nor "original"`, f.Units)
 }
 
+// stating puts what a file states in place of a prior's parts, up to the first error.
+type stating struct {
+	*Prior
+	err error
+}
+
 // over returns the prior with the file's parts in place of its own.
 func (f *priorFile) over(p *Prior) (*Prior, error) {
-	out := p.clone()
-	for _, part := range []func(*Prior) error{f.theta, f.sigma2, f.covariates} {
-		if err := part(out); err != nil {
-			return nil, err
-		}
+	s := &stating{Prior: p.clone()}
+	s.theta(f.Theta)
+	s.sigma2(f.Sigma2)
+	s.covariates(f.Covariates)
+	if s.err == nil {
+		s.err = s.valid()
 	}
-	err := out.valid()
-	if err == nil {
-		err = f.scales(out)
+	if s.err == nil && f.Scales != nil {
+		s.err = s.scales(*f.Scales)
 	}
-	if err != nil {
-		return nil, err
+	if s.err == nil && f.X != nil {
+		s.x(f.X)
 	}
-	if f.X != nil {
-		out.X, err = f.X.law(out.Covariates.Dim())
-	}
-	return out, err
+	return s.Prior, s.err
 }
 
-func (f *priorFile) theta(p *Prior) error {
-	t := f.Theta
+// refuse is an error where something is wrong.
+func (s *stating) refuse(wrong bool, format string, args ...any) {
+	if wrong && s.err == nil {
+		s.err = fmt.Errorf(format, args...)
+	}
+}
+
+func (s *stating) theta(t *thetaFile) {
 	if t == nil {
-		return nil
+		return
 	}
-	if err := setVector(p.Theta.Mean, t.Mean, "theta.mean"); err != nil {
-		return err
+	s.vector(s.Theta.Mean, t.Mean, "theta.mean")
+	s.refuse(t.Precision == nil && t.Unscaled != nil, "theta.unscaled says what theta.precision is relative to: state it, too")
+	if t.Precision != nil {
+		s.Unscaled = t.Unscaled != nil && *t.Unscaled
+		s.drop(func(s Scale) bool { return len(s.Coefficients) > 0 })
+		s.matrix(s.Theta.Precision, t.Precision, s.Theta.Dim(), "theta.precision")
 	}
-	if t.Precision == nil {
-		if t.Unscaled != nil {
-			return errors.New("theta.unscaled says what theta.precision is relative to: state it, too")
-		}
-		return nil
-	}
-	p.Unscaled = t.Unscaled != nil && *t.Unscaled
-	p.drop(func(s Scale) bool { return len(s.Coefficients) > 0 })
-	return setMatrix(p.Theta.Precision, t.Precision, p.Theta.Dim(), "theta.precision")
 }
 
-func (f *priorFile) sigma2(p *Prior) error {
-	s := f.Sigma2
-	if s == nil {
-		return nil
+func (s *stating) sigma2(v *sigma2File) {
+	switch {
+	case v == nil:
+	case v.Shape == nil || v.Scale == nil:
+		s.refuse(true, "sigma2: shape and scale make a law together: state both")
+	default:
+		s.Theta.Shape, s.Theta.Scale = *v.Shape, *v.Scale
+		s.drop(func(s Scale) bool { return s.Sigma })
 	}
-	if s.Shape == nil || s.Scale == nil {
-		return errors.New("sigma2: shape and scale make a law together: state both")
-	}
-	p.Theta.Shape, p.Theta.Scale = *s.Shape, *s.Scale
-	p.drop(func(s Scale) bool { return s.Sigma })
-	return nil
 }
 
-func (f *priorFile) covariates(p *Prior) error {
-	c, niw := f.Covariates, p.Covariates
+func (s *stating) covariates(c *covariatesFile) {
 	if c == nil {
-		return nil
+		return
 	}
-	if err := setVector(niw.Mean, c.Mean, "covariates.mean"); err != nil {
-		return err
+	niw := s.Covariates
+	s.vector(niw.Mean, c.Mean, "covariates.mean")
+	s.refuse(c.Kappa != nil && c.MeanSD != nil, "covariates: kappa and mean_sd both state how wide the means' law is: state one")
+	if c.Kappa != nil {
+		niw.Kappa, s.MeanSD = *c.Kappa, nil
 	}
-	switch {
-	case c.Kappa != nil && c.MeanSD != nil:
-		return errors.New("covariates: kappa and mean_sd both state how wide the means' law is: state one")
-	case c.Kappa != nil:
-		niw.Kappa, p.MeanSD = *c.Kappa, nil
-	case c.MeanSD != nil:
-		p.MeanSD = make([]float64, niw.Dim())
-		if err := setVector(p.MeanSD, c.MeanSD, "covariates.mean_sd"); err != nil {
-			return err
-		}
+	if c.MeanSD != nil {
+		s.MeanSD = make([]float64, niw.Dim())
+		s.vector(s.MeanSD, c.MeanSD, "covariates.mean_sd")
 	}
-	switch {
-	case c.Scale == nil && c.Dof == nil:
-		return nil
-	case c.Scale == nil || c.Dof == nil:
-		return errors.New("covariates: scale and dof make a law together: state both")
+	s.refuse((c.Scale == nil) != (c.Dof == nil), "covariates: scale and dof make a law together: state both")
+	if c.Scale != nil && c.Dof != nil {
+		niw.Dof = *c.Dof
+		s.drop(func(s Scale) bool { return len(s.Covariates) > 0 })
+		s.matrix(niw.Scale, c.Scale, niw.Dim(), "covariates.scale")
 	}
-	niw.Dof = *c.Dof
-	p.drop(func(s Scale) bool { return len(s.Covariates) > 0 })
-	return setMatrix(niw.Scale, c.Scale, niw.Dim(), "covariates.scale")
 }
 
-// law returns the law of p covariates, which has no default for what a kind
-// needs.
-func (f *xFile) law(p int) (XLaw, error) {
+// x takes the law of the covariates, which has no default for what a kind needs.
+func (s *stating) x(f *xFile) {
+	p := s.Covariates.Dim()
 	switch f.Kind {
 	case "uniform":
-		if f.Mean != nil || f.Covariance != nil {
-			return nil, errors.New("x: a uniform law is that on the box of the public bounds, and has no mean or covariance to state")
-		}
-		return UniformX{}, nil
+		s.refuse(f.Mean != nil || f.Covariance != nil, "x: a uniform law is that on the box of the public bounds, and has no mean or covariance to state")
+		s.X = UniformX{}
 	case "normal":
-		if f.Mean == nil || f.Covariance == nil {
-			return nil, errors.New("x: a normal law needs both mean and covariance")
-		}
 		l := NormalX{make([]float64, p), make([]float64, p*p)}
-		if err := setVector(l.Mean, f.Mean, "x.mean"); err != nil {
-			return nil, err
-		}
-		if err := setMatrix(l.Covariance, f.Covariance, p, "x.covariance"); err != nil {
-			return nil, err
-		}
+		s.refuse(f.Mean == nil || f.Covariance == nil, "x: a normal law needs both mean and covariance")
+		s.vector(l.Mean, f.Mean, "x.mean")
+		s.matrix(l.Covariance, f.Covariance, p, "x.covariance")
 		if err := l.check(p); err != nil {
-			return nil, fmt.Errorf("x: %w", err)
+			s.refuse(true, "x: %w", err)
 		}
-		return l, nil
+		s.X = l
+	default:
+		s.refuse(true, `x.kind: %q is neither "normal" nor "uniform"`, f.Kind)
 	}
-	return nil, fmt.Errorf(`x.kind: %q is neither "normal" nor "uniform"`, f.Kind)
 }
 
-func setVector(dst, v []float64, field string) error {
-	if v == nil {
-		return nil
-	}
-	if len(v) != len(dst) {
-		return fmt.Errorf("%s: %d numbers, the model needs %d", field, len(v), len(dst))
+// vector copies numbers, if any are stated, as many as dst has.
+func (s *stating) vector(dst, v []float64, field string) {
+	if v != nil && len(v) != len(dst) {
+		s.refuse(true, "%s: %d numbers, the model needs %d", field, len(v), len(dst))
+		return
 	}
 	copy(dst, v)
+}
+
+// matrix copies the rows of an n×n matrix.
+func (s *stating) matrix(dst []float64, rows [][]float64, n int, field string) {
+	s.refuse(len(rows) != n, "%s: %d rows, the model needs %d", field, len(rows), n)
+	for i, row := range rows[:min(n, len(rows))] {
+		s.refuse(len(row) != n, "%s[%d]: %d numbers, the model needs %d", field, i, len(row), n)
+		copy(dst[i*n:(i+1)*n], row)
+	}
+}
+
+// scales takes the free scales, which are then all there are.
+func (s *stating) scales(all []scaleFile) error {
+	s.Scales = nil
+	for i, f := range all {
+		scale, err := s.scale(f)
+		if err == nil {
+			err = s.disjoint(scale)
+		}
+		if err != nil {
+			return fmt.Errorf("scales[%d]: %w", i, err)
+		}
+		s.Scales = append(s.Scales, scale)
+	}
 	return nil
 }
 
-func setMatrix(dst []float64, rows [][]float64, n int, field string) error {
-	if rows == nil {
-		return nil
-	}
-	if len(rows) != n {
-		return fmt.Errorf("%s: %d rows, the model needs %d", field, len(rows), n)
-	}
-	for i, row := range rows {
-		if len(row) != n {
-			return fmt.Errorf("%s[%d]: %d numbers, the model needs %d", field, i, len(row), n)
+func (s *stating) scale(f scaleFile) (Scale, error) {
+	out, p := Scale{SD: f.SD, Sigma: f.Sigma}, s.Covariates.Dim()
+	kinds := 0
+	for _, stated := range []bool{f.Sigma, f.Covariates != nil, f.Coefficients != nil} {
+		if stated {
+			kinds++
 		}
-		copy(dst[i*n:], row)
+	}
+	s.refuse(!(f.SD > 0), "sd must be above 0")
+	s.refuse(kinds != 1, `a free scale is of one of "sigma": true, "covariates": [...] and "coefficients": [...]`)
+	s.refuse(f.Coefficients == nil && f.Precision != nil, "precision is of coefficients")
+	for _, j := range f.Covariates {
+		s.refuse(j < 1 || j > p, "covariates: %d is not between 1 and %d, the number of covariates", j, p)
+		out.Covariates = append(out.Covariates, j-1)
+	}
+	for _, k := range f.Coefficients {
+		s.refuse(k < 1 || k > p, "coefficients: %d is not between 1 and %d, the number of covariates", k, p)
+		out.Coefficients = append(out.Coefficients, k-1+s.first())
+	}
+	if f.Coefficients != nil {
+		n := len(f.Coefficients)
+		s.refuse(f.Precision == nil, "precision is missing: the part of theta.precision that the scale divides")
+		out.Precision = make([]float64, n*n)
+		s.matrix(out.Precision, f.Precision, n, "precision")
+	}
+	switch {
+	case s.err != nil:
+		return out, s.err
+	case f.Covariates != nil:
+		return out, out.checkCovariates(s.Covariates)
+	case f.Coefficients != nil:
+		return out, out.checkCoefficients(s.Theta)
+	}
+	return out, nil
+}
+
+func (s Scale) checkCovariates(x *conjugate.NIW) error {
+	if len(s.Covariates) == 0 {
+		return errors.New("covariates: there is none")
+	}
+	for _, j := range s.Covariates {
+		for k := range x.Dim() {
+			if k != j && x.Scale[j*x.Dim()+k] != 0 {
+				return fmt.Errorf("covariates.scale has an element off the diagonal, of %d and %d, and no free scale can divide that", j+1, k+1)
+			}
+		}
+	}
+	return nil
+}
+
+// checkCoefficients checks that Precision is a part of Λ₀: both it and the rest positive
+// semidefinite.
+func (s Scale) checkCoefficients(theta *conjugate.NIG) error {
+	n, q := len(s.Coefficients), theta.Dim()
+	if n == 0 {
+		return errors.New("coefficients: there is none")
+	}
+	rest := slices.Clone(theta.Precision)
+	for r, i := range s.Coefficients {
+		for c, j := range s.Coefficients {
+			rest[i*q+j] -= s.Precision[r*n+c]
+			if s.Precision[r*n+c] != s.Precision[c*n+r] {
+				return errors.New("precision is not symmetric")
+			}
+		}
+	}
+	if !positiveSemidefinite(s.Precision, s.Precision, n) {
+		return errors.New("precision is not positive semidefinite")
+	}
+	if !positiveSemidefinite(rest, theta.Precision, q) {
+		return errors.New("precision is no part of theta.precision: what is left of that without it is not positive semidefinite")
+	}
+	return nil
+}
+
+// positiveSemidefinite tells it of a symmetric matrix, up to rounding of numbers of the size
+// of b's diagonal.
+func positiveSemidefinite(a, b []float64, n int) bool {
+	root := slices.Clone(a)
+	for i := range n {
+		root[i*n+i] += semidefinite * b[i*n+i]
+	}
+	return dense.Cholesky(root, n)
+}
+
+// disjoint checks that no part of the prior has two free scales.
+func (p *Prior) disjoint(s Scale) error {
+	twice := func(x []int) bool { return len(slices.Compact(slices.Sorted(slices.Values(x)))) < len(x) }
+	if twice(s.Covariates) || twice(s.Coefficients) {
+		return errors.New("a number stands twice")
+	}
+	for _, other := range p.Scales {
+		if s.Sigma && other.Sigma || twice(slices.Concat(other.Covariates, s.Covariates)) || twice(slices.Concat(other.Coefficients, s.Coefficients)) {
+			return errors.New("another free scale is of the same")
+		}
 	}
 	return nil
 }

@@ -74,39 +74,25 @@ func (w *wording) normal(of string, mean, sd float64, factor string) {
 }
 
 func (w *wording) slopes() {
-	said := make(map[int]bool) // free scales
-	for j := range w.n {
+	n, s := w.n, w.law.precision
+	for j := range n {
 		in := slices.IndexFunc(w.Scales, func(s Scale) bool { return slices.Contains(s.Coefficients, w.law.first+j) })
-		switch {
-		case in >= 0 && !said[in]:
-			said[in] = true
-			w.free(in)
-		case in < 0:
-			of := w.name(j)
-			sd, independent := w.marginal(j)
-			if !independent {
-				w.add("# not independent of other slopes, as in theta.precision of the prior file, and by itself")
-				of = "# " + of
+		if in >= 0 {
+			if slices.Min(w.Scales[in].Coefficients) == w.law.first+j { // the first of its slopes
+				w.free(in)
 			}
-			w.normal(of, w.law.beta[j]*w.unit(j), sd*w.unit(j), "")
+			continue
 		}
-	}
-}
-
-// marginal is the sd of slope j, and whether it is independent of the others.
-func (w *wording) marginal(j int) (sd float64, independent bool) {
-	n := w.n
-	independent = true
-	s := w.law.precision
-	for k := range n {
-		if k != j && math.Abs(s[j*n+k]) > roundingOf*math.Sqrt(s[j*n+j]*s[k*n+k]) {
-			independent = false
+		of, sd := w.name(j), 1/math.Sqrt(s[j*n+j])
+		for k := range n {
+			if k != j && math.Abs(s[j*n+k]) > roundingOf*math.Sqrt(s[j*n+j]*s[k*n+k]) {
+				w.add("# not independent of other slopes, as in theta.precision of the prior file, and by itself")
+				of, sd = "# "+of, math.Sqrt(inverseDiagonal(s, n)[j])
+				break
+			}
 		}
+		w.normal(of, w.law.beta[j]*w.unit(j), sd*w.unit(j), "")
 	}
-	if independent {
-		return 1 / math.Sqrt(s[j*n+j]), true
-	}
-	return math.Sqrt(inverseDiagonal(s, n)[j]), false
 }
 
 // roundingOf is what is left, of 1, where numbers that cancel were rounded.
@@ -234,7 +220,7 @@ func meanDigits(mean, sd float64) string {
 		return strconv.FormatFloat(rounded, 'g', -1, 64)
 	}
 	text := strconv.FormatFloat(rounded, 'f', decimals, 64)
-	if strings.Contains(text, ".") {
+	if decimals > 0 {
 		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
 	}
 	return text

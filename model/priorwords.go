@@ -1,10 +1,14 @@
 package model
 
 import (
+	"errors"
 	"fmt"
+	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/dpreg/dpreg/schema"
 )
@@ -37,127 +41,132 @@ const (
 	ofSpread      target = "spread"
 )
 
-// fits are the laws that a target can have, and how they are written.
+// fits are the laws that a target can have, how they are written, and the degrees of freedom
+// of those that have some.
 var fits = map[target]struct {
-	laws []string
-	form string
+	laws, form  string
+	least, most float64
+	why         string
 }{
-	ofCoefficient: {[]string{"normal"}, "normal(mean, sd)"},
-	ofIntercept:   {[]string{"normal"}, "normal(mean, sd)"},
-	ofSigma:       {[]string{"half_t", "half_normal", "half_cauchy"}, "half_t(degrees of freedom, scale), half_normal(scale) or half_cauchy(scale)"},
-	ofSD:          {[]string{"half_t"}, "half_t(2, scale)"},
-	ofSpread:      {[]string{"inv_chi"}, "inv_chi(1, scale)"},
+	ofCoefficient: {laws: "normal", form: "normal(mean, sd)"},
+	ofIntercept:   {laws: "normal", form: "normal(mean, sd)"},
+	ofSigma:       {"half_t half_normal half_cauchy", "half_t(degrees of freedom, scale), half_normal(scale) or half_cauchy(scale)", 1, 1000, "degrees of freedom are from 1 to 1000"},
+	ofSD:          {"half_t", "half_t(2, scale)", 2, 2, "sds of covariates have 2 degrees of freedom, with which each correlation is uniform"},
+	ofSpread:      {"inv_chi", "inv_chi(1, scale)", 1, 1, "spreads have 1 degree of freedom"},
 }
 
-// Degrees of freedom of half-t laws of σ, and those that stand for a half-normal one.
-const (
-	minDegrees, maxDegrees = 1, 1000
-	normalDegrees          = 200
-)
+// implied are the degrees of freedom of laws that are written by a scale alone, 0 of the
+// others; 200 stand for a half-normal law.
+var implied = map[string]float64{"normal": 0, "half_t": 0, "inv_chi": 0, "half_normal": 200, "half_cauchy": 1}
 
 // ParseStatement reads a line of a prior in words. Errors name the text and the character,
 // counted from 1, at which it goes wrong.
 func ParseStatement(text string) (Statement, error) {
-	w := &words{text: []rune(text)}
 	s := Statement{Text: text}
-	if err := w.statement(&s); err != nil {
-		return s, fmt.Errorf("%q, character %d: %w", text, w.at+1, err)
+	at, err := s.parse(text)
+	return s, misread(text, at, err)
+}
+
+func misread(text string, at int, err error) error {
+	if err != nil {
+		err = fmt.Errorf("%q, character %d: %w", text, utf8.RuneCountInString(text[:at])+1, err)
 	}
-	return s, nil
+	return err
 }
 
 // ParsePriorSD reads NAME=SD, the sd of a coefficient about 0.
-func ParsePriorSD(text string) (Statement, error) {
+func ParsePriorSD(text string) (s Statement, err error) {
 	at := strings.LastIndexByte(text, '=')
 	if at < 0 {
-		return Statement{}, fmt.Errorf("%q has no '=': name a coefficient and its sd, as in educ=5000", text)
+		return s, fmt.Errorf("%q has no '=': name a coefficient and its sd, as in educ=5000", text)
 	}
-	if schema.Trim(text[:at]) == "" {
-		return Statement{}, fmt.Errorf("%q, character 1: a coefficient's name is missing before the '='", text)
+	s = Statement{Text: text, target: ofCoefficient, name: schema.Trim(text[:at])}
+	if s.name == "" {
+		return s, misread(text, 0, errors.New("a coefficient's name is missing before the '='"))
 	}
-	s := Statement{Text: text, target: ofCoefficient, name: schema.Trim(text[:at])}
 	if s.name == string(ofIntercept) {
 		s.target, s.name = ofIntercept, ""
 	}
-	var err error
 	if s.b, err = schema.ParseNumber(text[at+1:]); err != nil || !(s.b > 0) {
-		return s, fmt.Errorf("%q, character %d: an sd is needed here, a number above 0", text, len([]rune(text[:at]))+2)
+		return s, misread(text, at+1, errors.New("an sd is needed here, a number above 0"))
 	}
 	return s, nil
 }
 
-// words reads a statement from left to right.
-type words struct {
-	text []rune
-	at   int
-}
+// token is a number, a word or a mark of what stands behind the '~'.
+var token = regexp.MustCompile(`[\pL\p{Nd}_.+-]+|\S`)
 
-// fail is an error at a character, from 0.
-func (w *words) fail(at int, format string, args ...any) error {
-	w.at = at
-	return fmt.Errorf(format, args...)
-}
-
-func (w *words) statement(s *Statement) error {
-	if err := w.target(s); err != nil {
-		return err
+// parse reads a statement from left to right, and says at which byte it goes wrong. No law
+// has a '~', but a name may.
+func (s *Statement) parse(text string) (at int, err error) {
+	end := strings.LastIndexByte(text, '~')
+	if end < 0 {
+		return len(text), fmt.Errorf("a '~' is missing: write NAME ~ %s", fits[ofCoefficient].form)
 	}
-	w.space()
-	at := w.at
-	law := w.word("_")
-	if !slices.Contains([]string{"normal", "half_t", "half_normal", "half_cauchy", "inv_chi"}, law) {
-		return w.fail(at, "a law is needed here: %s", fits[s.target].form)
+	left := strings.TrimLeftFunc(text[:end], unicode.IsSpace)
+	if at = end - len(left); left == "" {
+		return at, errors.New("a name is missing before the '~'")
 	}
-	args, places, err := w.arguments()
-	if err != nil {
-		return err
+	if err := s.read(strings.TrimSpace(left)); err != nil {
+		return at, err
 	}
-	switch law {
-	case "half_normal":
-		args, places = slices.Insert(args, 0, normalDegrees), slices.Insert(places, 0, at)
-	case "half_cauchy":
-		args, places = slices.Insert(args, 0, 1), slices.Insert(places, 0, at)
+	tokens := token.FindAllStringIndex(text[end+1:], -1)
+	next := func() string {
+		if at = len(text); len(tokens) == 0 {
+			return ""
+		}
+		from, to := end+1+tokens[0][0], end+1+tokens[0][1]
+		at, tokens = from, tokens[1:]
+		return text[from:to]
+	}
+	law, fit := next(), fits[s.target]
+	degrees, known := implied[law]
+	if !known {
+		return at, fmt.Errorf("a law is needed here: %s", fit.form)
+	}
+	var args []float64
+	var places []int
+	of := at
+	if degrees > 0 {
+		args, places = []float64{degrees}, []int{of}
+	}
+	if next() != "(" {
+		return at, errors.New("a '(' is needed here")
+	}
+	for closed := false; !closed; {
+		v, err := schema.ParseNumber(next())
+		if err != nil {
+			return at, errors.New("a number is needed here")
+		}
+		args, places = append(args, v), append(places, at)
+		switch next() {
+		case ",":
+		case ")":
+			closed = true
+		default:
+			return at, errors.New("a ',' or a ')' is needed here")
+		}
 	}
 	switch {
-	case !slices.Contains(fits[s.target].laws, law) || len(args) != 2:
-		return w.fail(at, "the prior of %s can be stated as %s", s.of(), fits[s.target].form)
+	case next() != "":
+		return at, errors.New("nothing may follow the ')'")
+	case !slices.Contains(strings.Fields(fit.laws), law) || len(args) != 2:
+		return of, fmt.Errorf("the prior of %s can be stated as %s", s.of(), fit.form)
 	case !(args[1] > 0):
-		return w.fail(places[1], "an sd or a scale must be above 0")
-	case s.target == ofSigma && !(args[0] >= minDegrees && args[0] <= maxDegrees):
-		return w.fail(places[0], "degrees of freedom are from %d to %d", minDegrees, maxDegrees)
-	case s.target == ofSD && args[0] != 2:
-		return w.fail(places[0], "sds of covariates have 2 degrees of freedom, with which each correlation is uniform")
-	case s.target == ofSpread && args[0] != 1:
-		return w.fail(places[0], "spreads have 1 degree of freedom")
+		return places[1], errors.New("an sd or a scale must be above 0")
+	case fit.why != "" && !(args[0] >= fit.least && args[0] <= fit.most):
+		return places[0], errors.New(fit.why)
 	}
 	s.a, s.b = args[0], args[1]
-	return nil
+	return 0, nil
 }
 
-// target reads up to the last '~' and over it; no law has one.
-func (w *words) target(s *Statement) error {
-	end := -1
-	for i, r := range w.text {
-		if r == '~' {
-			end = i
-		}
-	}
-	if end < 0 {
-		return w.fail(len(w.text), "a '~' is missing: write NAME ~ %s", fits[ofCoefficient].form)
-	}
-	w.space()
-	start := w.at
-	w.at = end + 1
-	if start >= end {
-		return w.fail(start, "a name is missing before the '~'")
-	}
-	left := strings.TrimSpace(string(w.text[start:end]))
+// read takes what a statement is of, as it is typed.
+func (s *Statement) read(left string) error {
 	s.target, s.name = ofCoefficient, left
-	for _, t := range []target{ofSigma, ofIntercept} {
-		if left == string(t) {
-			s.target, s.name = t, ""
-			return nil
-		}
+	if t := target(left); t == ofSigma || t == ofIntercept {
+		s.target, s.name = t, ""
+		return nil
 	}
 	for _, t := range []target{ofSD, ofSpread} {
 		if inside, ok := strings.CutPrefix(left, string(t)+"("); ok && strings.HasSuffix(inside, ")") {
@@ -166,62 +175,11 @@ func (w *words) target(s *Statement) error {
 	}
 	if inside, ok := strings.CutPrefix(s.name, "`"); ok {
 		if inside, ok = strings.CutSuffix(inside, "`"); !ok {
-			return w.fail(start, "a backquote is not closed")
+			return errors.New("a backquote is not closed")
 		}
 		s.name = strings.NewReplacer("\\\\", "\\", "\\`", "`").Replace(inside)
 	}
 	return nil
-}
-
-// arguments reads numbers in brackets, and where each stands, to the end of the text.
-func (w *words) arguments() (args []float64, places []int, err error) {
-	w.space()
-	if !w.take('(') {
-		return nil, nil, w.fail(w.at, "a '(' is needed here")
-	}
-	for {
-		w.space()
-		at := w.at
-		v, err := schema.ParseNumber(w.word("+-."))
-		if err != nil {
-			return nil, nil, w.fail(at, "a number is needed here")
-		}
-		args, places = append(args, v), append(places, at)
-		w.space()
-		switch {
-		case w.take(','):
-			continue
-		case !w.take(')'):
-			return nil, nil, w.fail(w.at, "a ',' or a ')' is needed here")
-		}
-		if w.space(); w.at < len(w.text) {
-			return nil, nil, w.fail(w.at, "nothing may follow the ')'")
-		}
-		return args, places, nil
-	}
-}
-
-// word reads letters, digits and other characters that are given.
-func (w *words) word(others string) string {
-	start := w.at
-	for w.at < len(w.text) && (unicode.IsLetter(w.text[w.at]) || unicode.IsDigit(w.text[w.at]) || strings.ContainsRune(others, w.text[w.at])) {
-		w.at++
-	}
-	return string(w.text[start:w.at])
-}
-
-func (w *words) space() {
-	for w.at < len(w.text) && unicode.IsSpace(w.text[w.at]) {
-		w.at++
-	}
-}
-
-func (w *words) take(r rune) bool {
-	if w.at == len(w.text) || w.text[w.at] != r {
-		return false
-	}
-	w.at++
-	return true
 }
 
 // of names what the statement is of, as it is typed.
@@ -237,12 +195,157 @@ func (s *Statement) of() string {
 
 // quoteName writes a name as a Statement holds it.
 func quoteName(name string) string {
-	plain := name != "" && !strings.ContainsAny(name, "~`") && name != string(ofSigma) && name != string(ofIntercept)
-	for _, t := range []target{ofSD, ofSpread} {
-		plain = plain && !strings.HasPrefix(name, string(t)+"(")
-	}
-	if plain {
+	var read Statement
+	if name != "" && !strings.ContainsAny(name, "~`") && read.read(name) == nil && read.target == ofCoefficient {
 		return name
 	}
 	return "`" + strings.NewReplacer("\\", "\\\\", "`", "\\`").Replace(name) + "`"
+}
+
+// State returns the prior p, in scaled units of a design, with statements in place of what it
+// says of the same. A coefficient that is stated is independent of the others, which keep
+// their marginal law: it leaves a free scale that it had, as a dummy does its factor's. Where
+// a spread and a dummy of the same factor are stated, the dummy has what is stated of it.
+//
+// Errors: a name that the design has not, with a list of what can be stated; something
+// stated twice; a prior file's law that has no such part.
+func (p *Prior) State(d *schema.Design, statements ...Statement) (*Prior, error) {
+	out := p.clone()
+	isSpread := func(s Statement) bool { return s.target == ofSpread }
+	dummies := slices.DeleteFunc(slices.Clone(statements), isSpread)
+	spreads := slices.DeleteFunc(slices.Clone(statements), func(s Statement) bool { return !isSpread(s) })
+	ordered := append(spreads, dummies...)
+	for i, s := range ordered {
+		err := out.state(d, s)
+		for _, other := range ordered[:i] {
+			if other.target == s.target && other.name == s.name {
+				err = fmt.Errorf("the prior of %s is stated twice", s.of())
+			}
+		}
+		if err == nil {
+			err = out.valid()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", s.Text, err)
+		}
+	}
+	return out, nil
+}
+
+func (p *Prior) state(d *schema.Design, s Statement) error {
+	frame := d.Frame()
+	n := len(d.Covariates)
+	y := frame.Half[n]
+	if !p.Unscaled && (s.target == ofCoefficient || s.target == ofIntercept || s.target == ofSpread) {
+		return errors.New(`the prior file states coefficients relative to σ, and words do not: state all of them in one way, or say "unscaled": true in the file's theta`)
+	}
+	switch s.target {
+	case ofSigma:
+		scale := s.b / y
+		if err := reachable(scale); err != nil {
+			return err
+		}
+		p.Theta.Shape, p.Theta.Scale = s.a/2, s.a*scale*scale
+		p.drop(func(s Scale) bool { return s.Sigma })
+		p.Scales = slices.Insert(p.Scales, 0, Scale{SD: 1, Sigma: true})
+		return nil
+	case ofSpread:
+		for _, g := range groups(d) {
+			if g.factor == s.name {
+				p.spread(d, g, s.b/y)
+				return reachable(s.b / y)
+			}
+		}
+		return unknown(d, s)
+	case ofIntercept:
+		if !d.Intercept {
+			return errors.New("the model has no intercept")
+		}
+		t := p.apart()
+		t.alpha, t.variance = (s.a-frame.Centre[n])/y, s.b/y*(s.b/y)
+		p.join(t)
+		return reachable(t.alpha, s.b/y)
+	}
+	j := slices.IndexFunc(d.Covariates, func(c schema.Column) bool { return c.Name == s.name })
+	if j < 0 {
+		return unknown(d, s)
+	}
+	if s.target == ofSD {
+		if err := reachable(s.b / frame.Half[j]); err != nil {
+			return err
+		}
+		return p.stateSD(j, s.b/frame.Half[j])
+	}
+	t, unit := p.apart(), frame.Half[j]/y
+	t.leave(p, j)
+	t.beta[j], t.precision[j*n+j] = s.a*unit, 1/(s.b*unit*s.b*unit)
+	p.join(t)
+	return reachable(s.a*unit, s.b*unit)
+}
+
+// Statements in scaled units beyond this, or sds below its inverse, leave no digits to others.
+const reach = 1e10
+
+// reachable checks numbers, the last of which is an sd, in scaled units.
+func reachable(v ...float64) error {
+	for i, x := range v {
+		if !(math.Abs(x) <= reach) || i == len(v)-1 && x < 1/reach {
+			return fmt.Errorf("in units of the bounds that is %.3g, too far from 1 to compute with: is it in the data's units?", x)
+		}
+	}
+	return nil
+}
+
+// stateSD gives the sd of covariate j a half-t law of 2 degrees of freedom.
+func (p *Prior) stateSD(j int, scale float64) error {
+	x := p.Covariates
+	if x.Dof != float64(x.Dim()+1) || (Scale{Covariates: []int{j}}).checkCovariates(x) != nil {
+		return errors.New("the prior file states an inverse Wishart law of all covariates, of which no single sd can be changed: leave covariates.scale and covariates.dof out of it")
+	}
+	for i := range p.Scales {
+		p.Scales[i].Covariates = slices.DeleteFunc(p.Scales[i].Covariates, func(k int) bool { return k == j })
+	}
+	p.drop(Scale.empty)
+	x.Scale[j*x.Dim()+j] = 4 * scale * scale
+	p.Scales = append(p.Scales, Scale{SD: 1, Covariates: []int{j}})
+	return nil
+}
+
+// unknown says what can be stated in place of a name that is not there.
+func unknown(d *schema.Design, s Statement) error {
+	for _, f := range d.Factors {
+		switch at := slices.IndexFunc(f.Levels, func(level string) bool { return f.Name+level == s.name }); {
+		case s.target == ofCoefficient && f.Name == s.name:
+			return fmt.Errorf("%q is a factor: state the spread of its levels, spread(%s) ~ %s, or the coefficient of a level; %s", f.Name, quoteName(f.Name), fits[ofSpread].form, statable(d))
+		case s.target == ofSpread && f.Name == s.name:
+			return fmt.Errorf("factor %q has one coefficient, and no spread: state that; %s", f.Name, statable(d))
+		case s.target == ofCoefficient && at >= 0:
+			return fmt.Errorf("%q is the level of %q with which the others are compared, and has no coefficient; %s", f.Levels[at], f.Name, statable(d))
+		}
+	}
+	return fmt.Errorf("there is no %s; %s", s.of(), statable(d))
+}
+
+// maxStatable is how many names of a kind an error lists.
+const maxStatable = 30
+
+// statable lists what a prior in words can be of.
+func statable(d *schema.Design) string {
+	var coefficients, sds, names []string
+	for i, c := range d.Covariates {
+		if i == maxStatable {
+			more := fmt.Sprintf("%d more", len(d.Covariates)-i)
+			coefficients, sds = append(coefficients, more), append(sds, more)
+			break
+		}
+		coefficients, sds = append(coefficients, quoteName(c.Name)), append(sds, fmt.Sprintf("sd(%s)", quoteName(c.Name)))
+	}
+	if d.Intercept {
+		names = append(names, string(ofIntercept))
+	}
+	names = append(append(append(names, coefficients...), string(ofSigma)), sds...)
+	for _, g := range groups(d) {
+		names = append(names, fmt.Sprintf("spread(%s)", quoteName(g.factor)))
+	}
+	return "the priors that can be stated are of " + strings.Join(names, ", ")
 }

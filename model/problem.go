@@ -12,11 +12,13 @@ package model
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
 )
 
 // Problem is what a method infers from: the releases, which share θ and σ²,
@@ -47,6 +49,11 @@ type Method interface {
 	Can(p *Problem) error
 	// Sample draws. Its errors are those of Can, Traits.Check and mcmc.Run.
 	Sample(ctx context.Context, p *Problem, plan mcmc.Plan) (*posterior.Draws, error)
+}
+
+// Lawful methods infer with a law of the statistics.
+type Lawful interface {
+	Law(*Problem) (Law, error)
 }
 
 // Traits are what a method needs, what it can do beside, and what it takes for known.
@@ -104,42 +111,116 @@ func (p *Problem) Single() (*Observation, error) {
 	return joint.Sites[0].Observation, nil
 }
 
-// Observation is one release as the samplers read it, or several of the same rows.
-type Observation struct {
-	Shape Shape
-	N     float64 // as published: exact, or noisy where Count is latent
-	Count Count
-	Z     []float64 // noisy statistics, canonical order, length Shape.Statistics()
-	Kind  release.Kind
-	Scale []float64 // noise scale of each entry: b of the Laplace law, σ of the Gaussian
-
-	Moments *NoisyMoments // of the covariates, where the release has them
-
-	// Measurements are those of the same sums where there are several whose law is not that
-	// of one; nil otherwise. Z, Kind, Scale and Count then only stand for them, to start
-	// from; the law is Noise's.
-	Measurements []*Observation
+// Joint is a problem of one release or more as the samplers read it: several
+// custodians whose rows share a regression.
+//
+//	y ~ N(θ_jᵀ(1, x), σ_j²) at custodian j;  θ_j = θ and σ_j = σ, or where Partial
+//	θ_j ~ N(θ, Ω), log σ_j ~ N(log σ, υ²)
+//	x ~ N(μ_x, T) of each custodian's own (μ_x, T), or where Shared of one, as of one release
+//	z_j = s_j + noise, for each j
+//
+// Parameters and prior are in common units: the scaled ones of the smallest boxes
+// that hold all of the releases'. The noise of a release is independent from entry
+// to entry in its own units alone, so that each s_j and z_j stays in those, and moments
+// are mapped to them. Releases are never summed: unequal noise weighs them.
+type Joint struct {
+	Shape           Shape
+	Prior           *Prior
+	Frame           schema.Frame // of common units
+	Sites           []*Site
+	Shared, Partial bool
 }
 
-// Observe reads a release. It refuses one that withholds Σy².
-func Observe(r *release.Release) (*Observation, error) {
-	if err := r.Validate(); err != nil {
+// Site is the release of one custodian.
+type Site struct {
+	*Observation
+	Units *Units // from common to its own
+}
+
+// SiteError is what is wrong with one of several releases.
+type SiteError struct {
+	Site int // from 0
+	Err  error
+}
+
+func (e *SiteError) Error() string { return fmt.Sprintf("release %d: %v", e.Site+1, e.Err) }
+func (e *SiteError) Unwrap() error { return e.Err }
+
+// Join reads a problem. Errors: no release or prior, a release that Observe
+// refuses, releases of other columns or in another order, a prior of other sizes,
+// partial pooling of one release.
+func (p *Problem) Join() (*Joint, error) {
+	if len(p.Releases) == 0 {
+		return nil, errors.New("model: the problem has no release")
+	}
+	if p.Prior == nil {
+		return nil, errors.New("model: the problem has no prior; model.DefaultPrior gives the documented one")
+	}
+	var names []string
+	var designs []*schema.Design
+	var sites [][]*release.Release // those of the same rows together
+	for j, r := range p.Releases {
+		names, designs = append(names, fmt.Sprintf("release %d", j+1)), append(designs, &r.Schema)
+		sites = append(sites, []*release.Release{r})
+	}
+	hull, err := schema.Hull(names, designs)
+	if err != nil {
 		return nil, err
 	}
-	if y := r.Schema.Response.Name; r.WithoutYY() {
-		return nil, fmt.Errorf("this release withholds the sum of squares of %q (\"withheld\": [\"yy\"]), and no method does without: infer from it by a --formula that leaves %q out", y, y)
+	if p.SameRows {
+		sites = [][]*release.Release{p.Releases}
 	}
-	o := &Observation{
-		Shape: Shape{P: len(r.Schema.Covariates), Intercept: r.Schema.Intercept},
-		N:     float64(r.N),
-		Z:     r.Statistics.Vector(),
-		Kind:  r.Noise.Kind,
-		Count: Count{Noisy: float64(r.N), Kind: r.Noise.Kind, Scale: r.NNoise, Least: float64(len(r.Schema.Covariates) + 2), Most: MaxRows},
+	single := len(sites) == 1
+	if single && p.PartialPooling {
+		return nil, errors.New("partial pooling is of several releases of rows of their own, and there is one")
 	}
-	o.Moments = observeMoments(r)
-	o.Scale = make([]float64, len(o.Z))
-	for i := range o.Scale {
-		o.Scale[i] = r.Noise.Scale
+	out := &Joint{Prior: p.Prior, Frame: hull.Frame(), Shared: p.SharedCovariates || single, Partial: p.PartialPooling}
+	for j, measured := range sites {
+		obs, err := observeAll(measured)
+		if err != nil {
+			return nil, siteError(j, len(sites), err)
+		}
+		own := measured[0].Schema.Frame()
+		for k, label := range own.Labels {
+			if label != out.Frame.Labels[k] {
+				return nil, &SiteError{j, fmt.Errorf("column %q stands where the first has %q: arrange the releases alike", label, out.Frame.Labels[k])}
+			}
+		}
+		out.Shape = obs.Shape
+		out.Sites = append(out.Sites, &Site{obs, UnitsBetween(out.Frame, own)})
 	}
-	return o, nil
+	return out, p.Prior.Check(out.Shape)
+}
+
+// Each returns the first error that a method finds with a release.
+func (t *Joint) Each(of func(*Observation) error) error {
+	for j, s := range t.Sites {
+		if err := siteError(j, len(t.Sites), of(s.Observation)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// siteError is an error of release j; of one release it needs no name.
+func siteError(j, releases int, err error) error {
+	if err == nil || releases == 1 {
+		return err
+	}
+	return &SiteError{j, err}
+}
+
+// Rows is the number of rows in all, noisy counts as they were published.
+func (t *Joint) Rows() (n float64) {
+	for _, s := range t.Sites {
+		n += s.N
+	}
+	return n
+}
+
+// Noise returns the law of a release's noise where the statistics of all are moved
+// together.
+func (t *Joint) Noise(j int) *Noise {
+	obs := t.Sites[j].Observation
+	return newNoise(obs, len(t.Sites)*len(obs.Z))
 }

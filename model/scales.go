@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/internal/dense"
 )
 
@@ -48,9 +50,7 @@ func (s *scales) draw(rng *rand.Rand) bool {
 	h, q := s.of, len(s.of.Theta)
 	s.shape, s.energy = h.prior.Shape, h.prior.Scale
 	if !h.mixture.prior.Unscaled {
-		for k, v := range h.Theta {
-			h.deviates[k] = v - h.prior.Mean[k]
-		}
+		floats.SubTo(h.deviates, h.Theta, h.prior.Mean)
 		s.shape += 0.5 * float64(q)
 		s.energy += 0.5 * dense.QuadForm(h.prior.Precision, q, h.deviates)
 	}

@@ -1,8 +1,11 @@
 package posterior
 
 import (
-	"fmt"
+	"cmp"
 	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mathext"
 )
 
 // column is one parameter under study. It owns every buffer, so that the
@@ -27,16 +30,6 @@ type column struct {
 	series []float64 // what is split and examined: split chain after split chain
 	means  []float64 // of the split chains
 	acov   autocovariance
-	ones   indicator
-}
-
-// load takes chains of equal lengths.
-func (c *column) load(chains [][]float64) {
-	c.shape(len(chains), length(chains))
-	for i, chain := range chains {
-		copy(c.x[i*c.n:], chain)
-	}
-	c.inspect()
 }
 
 // loadFrom takes parameter j of d.
@@ -46,20 +39,6 @@ func (c *column) loadFrom(d *Draws, j int) {
 		d.copyColumn(c.x[i*c.n:(i+1)*c.n], i, j)
 	}
 	c.inspect()
-}
-
-// length returns the common length of the chains and panics if there is
-// none.
-func length(chains [][]float64) int {
-	if len(chains) == 0 {
-		return 0
-	}
-	for _, chain := range chains[1:] {
-		if len(chain) != len(chains[0]) {
-			panic(fmt.Sprintf("posterior: chains of %d and %d draws", len(chains[0]), len(chain)))
-		}
-	}
-	return len(chains[0])
 }
 
 func (c *column) shape(chains, n int) {
@@ -157,8 +136,11 @@ func (c *column) rank() {
 // rankFolded puts the normal scores of the distances from the median into
 // the series; the median must be finite.
 func (c *column) rankFolded(median float64) {
-	c.folded = resize(c.folded, len(c.halves))
-	fold(c.folded, c.halves, median)
+	c.folded = append(c.folded[:0], c.halves...)
+	for i := range c.folded {
+		c.folded[i].value = math.Abs(c.folded[i].value - median)
+	}
+	inOrder(c.folded)
 	c.scores.write(c.series, c.folded)
 	c.average()
 }
@@ -169,4 +151,149 @@ func resize[T any](s []T, n int) []T {
 		return make([]T, n)
 	}
 	return s[:n]
+}
+
+// placed is a value and its place before sorting.
+type placed struct {
+	value float64
+	place int32
+}
+
+// order returns the values of x, none of them NaN, in increasing order, each with its
+// place in x, in items' memory where they fit. -0 becomes 0.
+func order(items []placed, x []float64) []placed {
+	items = resize(items, len(x))
+	for i, v := range x {
+		items[i] = placed{v + 0, int32(i)}
+	}
+	inOrder(items)
+	return items
+}
+
+func inOrder(items []placed) {
+	slices.SortFunc(items, func(a, b placed) int { return cmp.Compare(a.value, b.value) })
+}
+
+// normalScores replaces values by the standard normal quantiles of their
+// ranks among S (Vehtari et al. 2021, equation 14; Blom 1958):
+//
+//	z = Φ⁻¹((r − 3/8) / (S + 1/4)),
+//
+// tied values sharing their average rank r.
+type normalScores struct {
+	table []float64 // z at the whole ranks 1 … S
+}
+
+func (s *normalScores) prepare(size int) {
+	if len(s.table) == size {
+		return
+	}
+	s.table = resize(s.table, size)
+	for i := range s.table {
+		s.table[i] = normalScore(float64(i+1), size)
+	}
+}
+
+func normalScore(rank float64, size int) float64 {
+	return mathext.NormalQuantile((rank - 0.375) / (float64(size) + 0.25))
+}
+
+// write puts the scores of the sorted items into dst, each at its own place.
+func (s *normalScores) write(dst []float64, items []placed) {
+	s.prepare(len(items))
+	for from := 0; from < len(items); {
+		to := from + 1
+		for to < len(items) && items[to].value == items[from].value {
+			to++
+		}
+		score := s.table[from]
+		if ties := to - from; ties > 1 {
+			score = normalScore(float64(from+1)+float64(ties-1)/2, len(items))
+		}
+		for _, item := range items[from:to] {
+			dst[item.place] = score
+		}
+		from = to
+	}
+}
+
+// mean returns the average of x, as x₀ plus the average difference from x₀.
+// So it is exact for constant x, and constant chains have variance 0 and not
+// rounding. Four sums run side by side, for one would wait for each addition.
+func mean(x []float64) float64 {
+	if len(x) == 0 {
+		return math.NaN()
+	}
+	first := x[0]
+	if math.IsInf(first, 0) {
+		first = 0
+	}
+	var a, b, c, d float64
+	i := 0
+	for ; i+4 <= len(x); i += 4 {
+		four := x[i : i+4 : i+4]
+		a += four[0] - first
+		b += four[1] - first
+		c += four[2] - first
+		d += four[3] - first
+	}
+	for ; i < len(x); i++ {
+		a += x[i] - first
+	}
+	return first + (a+b+c+d)/float64(len(x))
+}
+
+// variance returns the unbiased variance of x about its mean m, NaN where x
+// holds fewer than two values.
+func variance(x []float64, m float64) float64 {
+	if len(x) < 2 {
+		return math.NaN()
+	}
+	var sum float64
+	for _, v := range x {
+		d := v - m
+		sum += d * d
+	}
+	return sum / float64(len(x)-1)
+}
+
+// constantRange is the range below which values count as constant: ε = 2⁻⁵²,
+// an absolute bound, as R's posterior has it.
+const constantRange = 0x1p-52
+
+// extremes returns the least and greatest value of x, NaN where one is NaN.
+func extremes(x []float64) (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, v := range x {
+		if v != v {
+			return v, v
+		}
+		if v < low {
+			low = v
+		}
+		if v > high {
+			high = v
+		}
+	}
+	return low, high
+}
+
+// Quantile returns the p-quantile of sorted, which is in increasing order,
+// by Hyndman and Fan's definition 7 (1996, The American Statistician 50(4)),
+// R's default: linear interpolation at position (n-1)p. It is NaN where
+// sorted is empty or p is not in [0, 1].
+func Quantile(sorted []float64, p float64) float64 {
+	n := len(sorted)
+	if n == 0 || !(p >= 0 && p <= 1) {
+		return math.NaN()
+	}
+	position := float64(n-1) * p
+	low := int(position)
+	value := sorted[low]
+	// Equal neighbours are not interpolated, for rounding must not move the
+	// quantile off a value that it is compared with.
+	if h := position - float64(low); h > 0 && sorted[low+1] != value {
+		value = float64((1-h)*value) + float64(h*sorted[low+1])
+	}
+	return value
 }

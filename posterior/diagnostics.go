@@ -2,9 +2,12 @@ package posterior
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"sync"
 
+	"gonum.org/v1/gonum/dsp/fourier"
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/dpreg/dpreg/internal/parallel"
@@ -12,8 +15,13 @@ import (
 
 // load prepares chains for one diagnostic.
 func load(chains [][]float64) *column {
+	for _, chain := range chains {
+		if len(chain) != len(chains[0]) {
+			panic(fmt.Sprintf("posterior: chains of %d and %d draws", len(chains[0]), len(chain)))
+		}
+	}
 	c := new(column)
-	c.load(chains)
+	c.loadFrom(&Draws{Names: []string{"x"}, Chains: chains}, 0)
 	return c
 }
 
@@ -99,6 +107,9 @@ func (c *column) minESS() float64 {
 
 // size returns the effective sample size of the series, and uses it up.
 func (c *column) size() float64 {
+	if low, high := extremes(c.series); high-low < constantRange {
+		return math.NaN()
+	}
 	c.acov.reset(c.series, c.means)
 	return effectiveSize(&c.acov, c.half(), c.means)
 }
@@ -109,9 +120,6 @@ func (c *column) essBulk() float64 {
 		return math.NaN()
 	}
 	c.rank()
-	if low, high := extremes(c.series); high-low < constantRange {
-		return math.NaN()
-	}
 	return c.size()
 }
 
@@ -120,22 +128,12 @@ func (c *column) essTail() float64 {
 	return min(c.essQuantile(0.05), c.essQuantile(0.95))
 }
 
-// examine puts f of the draws into the series, and tells whether that has
-// an effective sample size.
-func (c *column) examine(f func(x float64) float64) bool {
-	if !c.finite || c.constant || c.half() < 3 {
-		return false
-	}
-	c.split(f)
-	low, high := extremes(c.series)
-	return high-low >= constantRange
-}
-
 // essOf examines f of the draws.
 func (c *column) essOf(f func(x float64) float64) float64 {
-	if !c.examine(f) {
+	if !c.finite || c.constant || c.half() < 3 {
 		return math.NaN()
 	}
+	c.split(f)
 	return c.size()
 }
 
@@ -164,16 +162,8 @@ func (c *column) essQuantile(p float64) float64 {
 		}
 		return 0
 	}
-	if !c.examine(below) {
-		return math.NaN()
-	}
-	c.ones.reset(c.series, c.means, &c.acov)
-	return effectiveSize(&c.ones, c.half(), c.means)
+	return c.essOf(below)
 }
-
-// covariances gives γ̂(t), the mean over chains of their autocovariances at
-// lag t.
-type covariances interface{ at(t int) float64 }
 
 // effectiveSize returns the effective sample size of chains of length n with
 // the given means (Vehtari et al. 2021, section 3.2). With W the mean within-chain
@@ -186,7 +176,7 @@ type covariances interface{ at(t int) float64 }
 // Pairs and the last, single lag are treated as R's posterior treats them.
 // It is NaN for chains of fewer than three draws, for constants, and where
 // a variance overflows.
-func effectiveSize(a covariances, length int, means []float64) float64 {
+func effectiveSize(a *autocovariance, length int, means []float64) float64 {
 	if length < 3 {
 		return math.NaN()
 	}
@@ -308,4 +298,102 @@ func (c *column) mcseQuantile(p float64) float64 {
 	low := math.Floor(mathext.InvRegIncBeta(a, b, below) * size)
 	high := math.Ceil(mathext.InvRegIncBeta(a, b, above) * size)
 	return (c.sorted[int(min(high, size))-1] - c.sorted[int(max(low, 1))-1]) / 2
+}
+
+// autocovariance is the mean over chains of
+//
+//	γ̂(t) = (1/N) Σ_i (x_i − x̄)(x_{i+t} − x̄),   0 ≤ t < N,
+//
+// computed when asked for. Chains that mix well are done after a few lags,
+// which are plain dot products; the first lag at or above directLags brings
+// in the Fourier transform for all of them.
+type autocovariance struct {
+	centred []float64 // chain after chain, each about its own mean
+	chains  int
+	n       int
+	lags    []float64
+	known   int // lags[:known] are computed
+
+	transform *fourier.FFT
+	padded    []float64
+	spectrum  []complex128
+	power     []complex128
+}
+
+// directLags is about where a dot product for each lag has cost as much as
+// the transforms do, at 1,000 to 10,000 draws; so at worst twice the cheaper
+// way is spent.
+const directLags = 128
+
+// reset takes over x, chains × n, centring it in place; means are the
+// chains'.
+func (a *autocovariance) reset(x, means []float64) {
+	a.centred, a.chains, a.n = x, len(means), len(x)/len(means)
+	a.lags, a.known = resize(a.lags, a.n), 0
+	for c, m := range means {
+		floats.AddConst(-m, x[c*a.n:(c+1)*a.n])
+	}
+}
+
+// at returns γ̂(t).
+func (a *autocovariance) at(t int) float64 {
+	for t >= a.known {
+		if a.known == directLags {
+			a.fourier()
+			break
+		}
+		a.lags[a.known] = a.direct(a.known)
+		a.known++
+	}
+	return a.lags[t]
+}
+
+func (a *autocovariance) direct(t int) float64 {
+	var sum float64
+	for c := range a.chains {
+		x := a.centred[c*a.n : (c+1)*a.n]
+		sum += floats.Dot(x[:a.n-t], x[t:])
+	}
+	return sum / float64(a.chains*a.n)
+}
+
+// fourier computes the lags that are not known from the power spectrum: by
+// the theorem of Wiener and Khinchin the autocovariance of the chain, padded
+// with at least n−1 zeros, is the inverse transform of |x̂|². Transforms are
+// linear, so spectra are summed over chains and inverted once.
+func (a *autocovariance) fourier() {
+	size := transformSize(2*a.n - 1)
+	if a.transform == nil || a.transform.Len() != size {
+		a.transform = fourier.NewFFT(size)
+		a.padded = make([]float64, size)
+		a.spectrum = make([]complex128, size/2+1)
+		a.power = make([]complex128, size/2+1)
+	}
+	clear(a.power)
+	for c := range a.chains {
+		copy(a.padded, a.centred[c*a.n:(c+1)*a.n])
+		clear(a.padded[a.n:])
+		for k, z := range a.transform.Coefficients(a.spectrum, a.padded) {
+			a.power[k] += complex(real(z)*real(z)+imag(z)*imag(z), 0)
+		}
+	}
+	sums := a.transform.Sequence(a.padded, a.power)
+	scale := 1 / (float64(size) * float64(a.chains) * float64(a.n))
+	for t := a.known; t < a.n; t++ {
+		a.lags[t] = sums[t] * scale
+	}
+	a.known = a.n
+}
+
+// transformSize returns the smallest 2^a or 3·2^a, even, that is at least n:
+// fourier is no faster at the sizes between.
+func transformSize(n int) int {
+	two, three := 2, 6
+	for two < n {
+		two *= 2
+	}
+	for three < n {
+		three *= 2
+	}
+	return min(two, three)
 }

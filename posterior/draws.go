@@ -9,6 +9,7 @@
 package posterior
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -88,4 +89,36 @@ func (d *Draws) Map(names []string, f func(dst, src []float64)) *Draws {
 		mapped.Chains[c] = rows
 	}
 	return &mapped
+}
+
+// Thin returns about count draws, evenly spaced in all chains, chain after chain.
+func (d *Draws) Thin(count int) [][]float64 {
+	width, n := len(d.Names), d.NumDraws()
+	step := max(1, n*d.NumChains()/count)
+	var rows [][]float64
+	for _, chain := range d.Chains {
+		for i := step - 1; i < n; i += step {
+			rows = append(rows, chain[i*width:(i+1)*width])
+		}
+	}
+	return rows
+}
+
+// Bind puts chains of one run together, with the first one's Warmup. Errors: no
+// chains, names that differ, lengths that differ.
+func Bind(parts ...*Draws) (*Draws, error) {
+	if len(parts) == 0 {
+		return nil, errors.New("there are no chains")
+	}
+	all := &Draws{Names: parts[0].Names, InfoNames: parts[0].InfoNames, Warmup: parts[0].Warmup}
+	for i, d := range parts {
+		if !slices.Equal(d.Names, all.Names) || !slices.Equal(d.InfoNames, all.InfoNames) {
+			return nil, fmt.Errorf("chain %d has other parameters than the first", i+1)
+		}
+		if d.NumDraws() != parts[0].NumDraws() {
+			return nil, fmt.Errorf("chain %d has %d draws, the first %d", i+1, d.NumDraws(), parts[0].NumDraws())
+		}
+		all.Chains, all.Info = append(all.Chains, d.Chains...), append(all.Info, d.Info...)
+	}
+	return all, nil
 }

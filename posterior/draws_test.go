@@ -100,25 +100,6 @@ func TestAutocovarianceByTransformEqualsDirect(t *testing.T) {
 	}
 }
 
-func TestAutocovarianceOfIndicatorEqualsDense(t *testing.T) {
-	const n = indicatorLags + 500
-	d := autoregression(2, n, 1, 0.9, 2)
-	x := slices.Concat(d.Chains...)
-	for i := range x {
-		x[i] = math.Round(1 / (1 + math.Exp(-x[i])))
-	}
-	means := []float64{mean(x[:n]), mean(x[n:])}
-	var dense, spare autocovariance
-	dense.reset(slices.Clone(x), means)
-	var ones indicator
-	ones.reset(x, means, &spare)
-	for _, lag := range []int{0, 1, 2, 63, 64, 65, 127, 128, 1000, indicatorLags - 1, indicatorLags, n - 1} {
-		if want, got := dense.direct(lag), ones.at(lag); math.Abs(got-want) > 1e-12*dense.direct(0) {
-			t.Errorf("lag %d: %v by counts, %v directly", lag, got, want)
-		}
-	}
-}
-
 func TestTransformSize(t *testing.T) {
 	for n, want := range map[int]int{1: 2, 2: 2, 5: 6, 7: 8, 11: 12, 1999: 2048, 3000: 3072, 4097: 6144} {
 		if got := transformSize(n); got != want {

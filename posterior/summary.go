@@ -7,6 +7,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+
 	"github.com/dpreg/dpreg/internal/number"
 )
 
@@ -20,62 +24,84 @@ const NormalIQR = 1.3489795003921634
 // and 97.5 % quantiles.
 const DefaultLevel = 0.95
 
-// Summary says what draws tell of each parameter, and what they are draws of. What is
-// empty there does not exist, or is not known.
+// Summary says what draws tell of each parameter, and what they are draws of, as
+// dpreg-summary/3 has it (docs/summary-format.md). What is nil there does not exist, or is not
+// known; see Known.
 type Summary struct {
-	Version       string // of the program
-	Method        string // the method's name, as on the command line
-	Kernel        string // of a method that has a choice of them
-	Formula       string
-	ModelClamping bool
-	Pooling       string  // of several releases, like Covariates
-	SameRows      bool    // several releases are of the same rows
-	Covariates    string  // separate or shared
-	N             int64   // rows behind the releases; 0 where it is not public
-	Units         string  // "original" or "scaled"
-	Level         float64 // of the intervals Lower, Upper
-	Releases      []Release
-	Prior         any // what marshals to its JSON
-	Seed          uint64
-	Chains        int     // number of chains
-	Warmup        int     // steps of each chain before its draws
-	Draws         int     // kept draws of each chain
-	Seconds       float64 // sampling time: Draws.Seconds
-	Converged     *bool   // nil: draws of no Markov chain
-	Warnings      []string
+	Format        string      `json:"format"`  // SummaryFormat where it is written
+	Version       *string     `json:"version"` // of the program
+	Method        string      `json:"method"`  // the method's name, as on the command line
+	Kernel        *string     `json:"kernel"`  // of a method that has a choice of them
+	Formula       *string     `json:"formula"`
+	ModelClamping bool        `json:"model_clamping"`
+	Pooling       *string     `json:"pooling"`    // of several releases, like Covariates
+	Covariates    *string     `json:"covariates"` // separate or shared
+	SameRows      bool        `json:"same_rows"`  // several releases are of the same rows
+	N             *int64      `json:"n"`          // rows behind the releases; nil where it is not public
+	Units         string      `json:"units"`      // "original" or "scaled"
+	Level         float64     `json:"level"`      // of the intervals Lower, Upper
+	Releases      []Release   `json:"releases"`
+	Prior         any         `json:"prior"` // what marshals to its JSON
+	Seed          uint64      `json:"seed"`
+	Chains        int         `json:"chains"`    // number of chains
+	Warmup        int         `json:"warmup"`    // steps of each chain before its draws
+	Draws         int         `json:"draws"`     // kept draws of each chain
+	Seconds       float64     `json:"seconds"`   // sampling time: Draws.Seconds
+	Converged     *bool       `json:"converged"` // nil: draws of no Markov chain
+	Warnings      []string    `json:"warnings"`
+	Parameters    []Parameter `json:"parameters"`
+	WhatIf        any         `json:"what_if"` // what marshals to JSON
 
-	Parameters []Parameter
 	// Checked are those by which Converged was found, where they are not Parameters: a
 	// summary in other units has another intercept.
-	Checked []Parameter
-
-	WhatIf any // what marshals to the JSON's last member, "what_if"
+	Checked []Parameter `json:"-"`
 }
 
 // Release is what was released: a release that was inferred from, or a law that was
 // fitted to rows with noise.
 type Release struct {
-	Name      string // such as the file's
-	N         int64  // rows; 0 where it is not public
-	Simulated bool   // the noise came from a seed
-	Privacy   any    // what marshals to epsilon, delta and neighbours; nil: not stated
-	Noise     string // its kind
-	NoiseSD   float64
+	Name      *string `json:"name"`      // such as the file's
+	N         *int64  `json:"n"`         // rows; nil where it is not public
+	Simulated bool    `json:"simulated"` // the noise came from a seed
+	Privacy   any     `json:"privacy"`   // what marshals to epsilon, delta and neighbours; nil: not stated
+	Noise     *string `json:"noise"`     // its kind
+	NoiseSD   float64 `json:"noise_sd"`
 	// Contradicts: of several with complete pooling, it contradicts the regression of all.
-	Contradicts bool
+	Contradicts bool `json:"contradicts"`
 }
 
 // Parameter summarises one parameter. What does not exist is NaN.
 type Parameter struct {
-	Name, Label                string
-	Mean, SD, MCSEMean         float64
-	Q2_5, Q25, Q50, Q75, Q97_5 float64
-	RHat, ESSBulk, ESSTail     float64
-	Undefined                  string // why one of these three is NaN; else empty
+	Name     string  `json:"name"`
+	Column   string  `json:"column"` // in files of draws, see StanNames
+	Label    string  `json:"label"`
+	Mean     float64 `json:"mean"`
+	SD       float64 `json:"sd"`
+	MCSEMean float64 `json:"mcse_mean"`
+	Lower    float64 `json:"lower"` // of the equal-tailed interval at Summary.Level
+	Upper    float64 `json:"upper"`
+	Q2_5     float64 `json:"q2.5"`
+	Q25      float64 `json:"q25"`
+	Q50      float64 `json:"q50"`
+	Q75      float64 `json:"q75"`
+	Q97_5    float64 `json:"q97.5"`
+	RHat     float64 `json:"rhat"`
+	ESSBulk  float64 `json:"ess_bulk"`
+	ESSTail  float64 `json:"ess_tail"`
 	// Contraction is set by Contract, Price is the price of privacy, and Shrinkage how far partial pooling drew custodians together; nil if unknown.
-	Contraction, Price, Shrinkage *float64
-	// Lower and Upper bound the equal-tailed interval at Summary.Level.
-	Lower, Upper float64
+	Contraction *float64 `json:"contraction"`
+	Price       *float64 `json:"price_of_privacy"`
+	Shrinkage   *float64 `json:"shrinkage"`
+	Undefined   string   `json:"-"` // why RHat, ESSBulk or ESSTail is NaN; else empty
+}
+
+// Known is nil for a value that is zero.
+func Known[T comparable](v T) *T {
+	var none T
+	if v == none {
+		return nil
+	}
+	return &v
 }
 
 // Summarise fills what draws know. Method, N, Units, Contraction and labels
@@ -178,146 +204,50 @@ func tail(level float64) float64 {
 	return math.Round((1-level)/2*1e15) / 1e15
 }
 
-// known is nil, null in JSON, for a value that is zero.
-func known[T comparable](v T) *T {
-	var none T
-	if v == none {
-		return nil
-	}
-	return &v
-}
-
-type summaryJSON struct {
-	Format        string          `json:"format"`
-	Version       *string         `json:"version"`
-	Method        string          `json:"method"`
-	Kernel        *string         `json:"kernel"`
-	Formula       *string         `json:"formula"`
-	ModelClamping bool            `json:"model_clamping"`
-	Pooling       *string         `json:"pooling"`
-	Covariates    *string         `json:"covariates"`
-	SameRows      bool            `json:"same_rows"`
-	N             *int64          `json:"n"`
-	Units         string          `json:"units"`
-	Level         number.JSON     `json:"level"`
-	Releases      []releaseJSON   `json:"releases"`
-	Prior         any             `json:"prior"`
-	Seed          uint64          `json:"seed"`
-	Chains        int             `json:"chains"`
-	Warmup        int             `json:"warmup"`
-	Draws         int             `json:"draws"`
-	Seconds       number.JSON     `json:"seconds"`
-	Converged     *bool           `json:"converged"`
-	Warnings      []string        `json:"warnings"`
-	Parameters    []parameterJSON `json:"parameters"`
-	WhatIf        any             `json:"what_if"`
-}
-
-type releaseJSON struct {
-	Name        *string     `json:"name"`
-	N           *int64      `json:"n"`
-	Simulated   bool        `json:"simulated"`
-	Privacy     any         `json:"privacy"`
-	Noise       *string     `json:"noise"`
-	NoiseSD     number.JSON `json:"noise_sd"`
-	Contradicts bool        `json:"contradicts"`
-}
-
-type parameterJSON struct {
-	Name        string       `json:"name"`
-	Column      string       `json:"column"`
-	Label       string       `json:"label"`
-	Mean        number.JSON  `json:"mean"`
-	SD          number.JSON  `json:"sd"`
-	MCSEMean    number.JSON  `json:"mcse_mean"`
-	Lower       number.JSON  `json:"lower"`
-	Upper       number.JSON  `json:"upper"`
-	Q2_5        number.JSON  `json:"q2.5"`
-	Q25         number.JSON  `json:"q25"`
-	Q50         number.JSON  `json:"q50"`
-	Q75         number.JSON  `json:"q75"`
-	Q97_5       number.JSON  `json:"q97.5"`
-	RHat        number.JSON  `json:"rhat"`
-	ESSBulk     number.JSON  `json:"ess_bulk"`
-	ESSTail     number.JSON  `json:"ess_tail"`
-	Contraction *number.JSON `json:"contraction"`
-	Price       *number.JSON `json:"price_of_privacy"`
-	Shrinkage   *number.JSON `json:"shrinkage"`
-}
-
-// WriteJSON writes the summary as dpreg-summary/3 (docs/summary-format.md), indented,
-// numbers in full precision, null for what does not exist. Every member is always there.
+// WriteJSON writes the summary indented, numbers in full precision, null for what does not
+// exist. Every member is always there.
 func (s *Summary) WriteJSON(w io.Writer) error {
-	out := summaryJSON{
-		Format: SummaryFormat, Version: known(s.Version), Method: s.Method, Kernel: known(s.Kernel),
-		Formula: known(s.Formula), ModelClamping: s.ModelClamping, Pooling: known(s.Pooling), Covariates: known(s.Covariates), SameRows: s.SameRows,
-		N: known(s.N), Units: s.Units, Level: number.JSON(s.Level), Releases: []releaseJSON{}, Prior: s.Prior,
-		Seed: s.Seed, Chains: s.Chains, Warmup: s.Warmup, Draws: s.Draws, Seconds: number.JSON(s.Seconds),
-		Converged: s.Converged, Warnings: append([]string{}, s.Warnings...), Parameters: make([]parameterJSON, len(s.Parameters)), WhatIf: s.WhatIf,
+	out := *s
+	out.Format, out.Parameters = SummaryFormat, s.named()
+	out.Releases, out.Warnings = append([]Release{}, s.Releases...), append([]string{}, s.Warnings...)
+	if err := json.MarshalWrite(w, &out, jsonv1.DefaultOptionsV1(), jsontext.WithIndent("  "), jsontext.EscapeForHTML(false), number.Null); err != nil {
+		return err
 	}
-	for _, r := range s.Releases {
-		out.Releases = append(out.Releases, releaseJSON{known(r.Name), known(r.N), r.Simulated, r.Privacy, known(r.Noise), number.JSON(r.NoiseSD), r.Contradicts})
-	}
-	for i, column := range s.columns() {
-		out.Parameters[i] = s.Parameters[i].json(column)
-	}
-	return number.Indented(w, out)
-}
-
-func (p *Parameter) json(column string) parameterJSON {
-	return parameterJSON{
-		Name: p.Name, Column: column, Label: p.Label,
-		Mean: number.JSON(p.Mean), SD: number.JSON(p.SD), MCSEMean: number.JSON(p.MCSEMean),
-		Lower: number.JSON(p.Lower), Upper: number.JSON(p.Upper),
-		Q2_5: number.JSON(p.Q2_5), Q25: number.JSON(p.Q25), Q50: number.JSON(p.Q50),
-		Q75: number.JSON(p.Q75), Q97_5: number.JSON(p.Q97_5),
-		RHat: number.JSON(p.RHat), ESSBulk: number.JSON(p.ESSBulk), ESSTail: number.JSON(p.ESSTail),
-		Contraction: (*number.JSON)(p.Contraction), Price: (*number.JSON)(p.Price), Shrinkage: (*number.JSON)(p.Shrinkage),
-	}
+	_, err := io.WriteString(w, "\n")
+	return err
 }
 
 // WriteCSV writes a line for each parameter under the names of the JSON's
 // members, numbers in full precision, NA for what does not exist.
 func (s *Summary) WriteCSV(w io.Writer) error {
-	header := []string{"name", "label", "mean", "sd", "mcse_mean", "q2.5", "q25", "q50", "q75",
-		"q97.5", "rhat", "ess_bulk", "ess_tail", "contraction", "lower", "upper", "price_of_privacy", "shrinkage", "column"}
-	out := csv.NewWriter(w)
-	if err := out.Write(header); err != nil {
-		return err
-	}
-	columns := s.columns()
-	for i := range s.Parameters {
-		p := &s.Parameters[i]
-		record := []string{p.Name, p.Label}
-		for _, v := range p.numbers() {
-			record = append(record, number.CSV(v))
-		}
-		record = append(record, columns[i])
-		if err := out.Write(record); err != nil {
-			return err
-		}
-	}
-	out.Flush()
-	return out.Error()
-}
-
-// columns are the parameters' in the files of draws.
-func (s *Summary) columns() []string {
-	names := make([]string, len(s.Parameters))
-	for i := range s.Parameters {
-		names[i] = s.Parameters[i].Name
-	}
-	return StanNames(names)
-}
-
-// numbers lists the columns after the label, but for the last.
-func (p *Parameter) numbers() []float64 {
+	records := [][]string{{"name", "label", "mean", "sd", "mcse_mean", "q2.5", "q25", "q50", "q75",
+		"q97.5", "rhat", "ess_bulk", "ess_tail", "contraction", "lower", "upper", "price_of_privacy", "shrinkage", "column"}}
 	known := func(v *float64) float64 {
 		if v == nil {
 			return math.NaN()
 		}
 		return *v
 	}
-	return []float64{p.Mean, p.SD, p.MCSEMean, p.Q2_5, p.Q25, p.Q50, p.Q75,
-		p.Q97_5, p.RHat, p.ESSBulk, p.ESSTail, known(p.Contraction), p.Lower, p.Upper, known(p.Price), known(p.Shrinkage)}
+	for _, p := range s.named() {
+		record := []string{p.Name, p.Label}
+		for _, v := range []float64{p.Mean, p.SD, p.MCSEMean, p.Q2_5, p.Q25, p.Q50, p.Q75,
+			p.Q97_5, p.RHat, p.ESSBulk, p.ESSTail, known(p.Contraction), p.Lower, p.Upper, known(p.Price), known(p.Shrinkage)} {
+			record = append(record, number.CSV(v))
+		}
+		records = append(records, append(record, p.Column))
+	}
+	return csv.NewWriter(w).WriteAll(records)
+}
+
+// named are the parameters with the names of their columns in the files of draws.
+func (s *Summary) named() []Parameter {
+	all := append([]Parameter{}, s.Parameters...)
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].Name
+	}
+	for i, column := range StanNames(names) {
+		all[i].Column = column
+	}
+	return all
 }

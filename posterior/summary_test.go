@@ -19,9 +19,9 @@ func summary() *Summary {
 	}
 	none := Parameter{Name: "tau[1,2]", Label: "a,b <c>", Mean: math.Inf(1), RHat: math.NaN(), ESSBulk: math.NaN(), Shrinkage: &p.Mean}
 	return &Summary{
-		Version: "v1", Method: "naive", Kernel: "exact", Formula: "y ~ `a b`", N: 100, Seed: math.MaxUint64, Chains: 4, Warmup: 10, Draws: 1000, Seconds: 0.25,
+		Version: Known("v1"), Method: "naive", Kernel: Known("exact"), Formula: Known("y ~ `a b`"), N: Known(int64(100)), Seed: math.MaxUint64, Chains: 4, Warmup: 10, Draws: 1000, Seconds: 0.25,
 		Units: "original", Level: 0.9, Parameters: []Parameter{p, none}, Converged: &settled, Warnings: []string{"not converged: <it>"},
-		Releases: []Release{{Name: "a.json", N: 100, Simulated: true, Privacy: map[string]int{"epsilon": 1}, Noise: "laplace", NoiseSD: 7.5}, {}},
+		Releases: []Release{{Name: Known("a.json"), N: Known(int64(100)), Simulated: true, Privacy: map[string]int{"epsilon": 1}, Noise: Known("laplace"), NoiseSD: 7.5}, {}},
 	}
 }
 

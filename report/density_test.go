@@ -88,7 +88,12 @@ func TestPriorDensities(t *testing.T) {
 	for units, nig := range map[dpreg.Units]*conjugate.NIG{dpreg.Scaled: theta, dpreg.Original: original.Theta} {
 		want := make([]float64, 2, 4)
 		nig.VarTheta(want)
-		want = append(want, nig.VarSigma2(), nig.VarSigma())
+		gamma := func(x float64) float64 {
+			v, _ := math.Lgamma(x)
+			return v
+		}
+		sigma := math.Sqrt(nig.Scale) * math.Exp(gamma(nig.Shape-0.5)-gamma(nig.Shape))
+		want = append(want, distuv.InverseGamma{Alpha: nig.Shape, Beta: nig.Scale}.Variance(), nig.Scale/(nig.Shape-1)-sigma*sigma)
 		for j, density := range priorDensities(f, units) {
 			sum, mean, square := 0.0, 0.0, 0.0
 			step := math.Sqrt(want[j]) / 25

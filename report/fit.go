@@ -218,7 +218,7 @@ func Variational(w io.Writer, f *vi.Fit, s *posterior.Summary, model, neighbours
 		promised = say(first, promise(r), fmt.Sprintf("Released: the fitted law, after %s on batches of %s of the rows, the sum of clipped gradients with Gaussian noise of %s clipping norms each.",
 			count(t.Steps, "step"), exactly(t.Rate), general(t.Multiplier)))
 	}
-	if s.N > 0 {
+	if s.N != nil {
 		model += fmt.Sprintf(", n = %d", s.N)
 	}
 	return write(w, promised, blank, say(fmt.Sprintf("%s, %s units", model, s.Units)), show(summaryTable(s, true)),

@@ -68,7 +68,7 @@ func incomes() *posterior.Summary {
 	constant := parameter("theta[6]", "constant", 0, math.NaN(), nil)
 	constant.RHat, constant.ESSBulk, constant.ESSTail = math.NaN(), math.NaN(), math.NaN()
 	return &posterior.Summary{
-		Method: "gibbs-ss-update", N: 1000, Chains: 4, Draws: 1000, Units: "original", Level: 0.95,
+		Method: "gibbs-ss-update", N: posterior.Known(int64(1000)), Chains: 4, Draws: 1000, Units: "original", Level: 0.95,
 		Warnings: []string{"n = 20 is below 30: the normal approximation of the statistics is poor there", "and a full stop."},
 		Parameters: []posterior.Parameter{
 			parameter("theta[0]", "(Intercept)", -412902.4, 216205.2, known(0.9971)),

@@ -180,7 +180,7 @@ func (f *flags) askWhatIf(fit *dpreg.Fit) (*whatif.Answers, error) {
 func (f *flags) conclude(fit *dpreg.Fit, what *whatif.Answers, made report.Run) error {
 	doubts := doubts(what)
 	summary := fit.Summary(dpreg.Units(f.units), f.level)
-	summary.Version = version()
+	summary.Version = posterior.Known(version())
 	if what != nil {
 		summary.WhatIf = what
 	}

@@ -103,12 +103,12 @@ func (r *viFit) toOriginal(dst, src []float64) {
 
 func (r *viFit) summary(d *posterior.Draws) *posterior.Summary {
 	s := posterior.Summarise(d, r.level)
-	s.Version, s.Method, s.N, s.Units, s.Seed = version(), r.method, r.n, r.units, r.seed
-	s.Formula = r.design.formula()
+	s.Version, s.Method, s.N, s.Units, s.Seed = posterior.Known(version()), r.method, posterior.Known(r.n), r.units, r.seed
+	s.Formula = posterior.Known(r.design.formula())
 	s.Prior = map[string]any{"units": "scaled", "theta": map[string]float64{"sd": r.priorSD}}
 	if p := r.fit.Privacy; p != nil {
 		spent := release.Privacy{Epsilon: p.Epsilon, Delta: p.Delta, Neighbours: release.Neighbours(r.neighbours)}
-		s.Releases = []posterior.Release{{N: r.n, Simulated: r.fit.Simulated, Privacy: spent, Noise: string(release.Gaussian), NoiseSD: math.NaN()}}
+		s.Releases = []posterior.Release{{N: posterior.Known(r.n), Simulated: r.fit.Simulated, Privacy: spent, Noise: posterior.Known(string(release.Gaussian)), NoiseSD: math.NaN()}}
 	}
 	prior := r.priorVariances()
 	for i, label := range r.labels() {

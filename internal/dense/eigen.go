@@ -44,7 +44,7 @@ func SymEigen(values, vectors, a []float64, n int, work []float64) bool {
 		values[i] = w[i*n+i]
 	}
 	sortRows(values[:n], v, n)
-	transpose(v, n)
+	Transpose(v, n)
 	return true
 }
 
@@ -110,8 +110,8 @@ func sortRows(values, v []float64, n int) {
 	}
 }
 
-// transpose transposes the n×n matrix a in place.
-func transpose(a []float64, n int) {
+// Transpose transposes the n×n matrix a in place.
+func Transpose(a []float64, n int) {
 	for i := range n {
 		for j := range i {
 			a[i*n+j], a[j*n+i] = a[j*n+i], a[i*n+j]

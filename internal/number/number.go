@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"math/big"
 	"strconv"
 
 	jsonv2 "github.com/go-json-experiment/json"
@@ -46,4 +47,14 @@ func CSV(v float64) string {
 		return "NA"
 	}
 	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// Decimal is the value of the shortest decimal that reads back as a finite x: what a
+// user who typed 0.1 meant, and what a file says. It panics if x is not finite.
+func Decimal(x float64) *big.Rat {
+	q, ok := new(big.Rat).SetString(strconv.FormatFloat(x, 'g', -1, 64))
+	if !ok {
+		panic("number: not finite")
+	}
+	return q
 }

@@ -1,18 +1,14 @@
 package number
 
 import (
+	"encoding/json"
 	"math"
-	"strings"
 	"testing"
 )
 
 func TestNumbers(t *testing.T) {
-	var b strings.Builder
-	if err := Indented(&b, []any{"a<b", JSON(0.1), JSON(math.NaN()), JSON(math.Inf(-1)), JSON(1e300)}); err != nil {
-		t.Fatal(err)
-	}
-	if want := "[\n  \"a<b\",\n  0.1,\n  null,\n  null,\n  1e+300\n]\n"; b.String() != want {
-		t.Errorf("got %q, want %q", b.String(), want)
+	if got, err := json.Marshal([]JSON{0.1, JSON(math.NaN()), JSON(math.Inf(-1)), 1e300}); err != nil || string(got) != "[0.1,null,null,1e+300]" {
+		t.Errorf("got %s, %v", got, err)
 	}
 	for v, want := range map[float64]string{0.1: "0.1", -1.0 / 3: "-0.3333333333333333", 1e21: "1e+21", math.Inf(1): "NA"} {
 		if got := CSV(v); got != want {

@@ -20,11 +20,12 @@ import (
 // accepted where log U < Z²/2 + d(1 − v + log v), a squeeze first. Below 1, if
 // G ~ Gamma(shape+1) then G·U^{1/shape} ~ Gamma(shape).
 func Gamma(shape float64, rng *rand.Rand) float64 {
-	if shape < 1 {
-		return Gamma(shape+1, rng) * math.Exp(-boost(shape, rng))
+	if !(shape > 0) {
+		panic("variate: gamma shape is not positive")
 	}
-	if !(shape >= 1) {
-		panic("variate: gamma shape is NaN")
+	if shape < 1 {
+		g := Gamma(shape+1, rng)
+		return g * math.Exp(-rng.ExpFloat64()/shape)
 	}
 	d := shape - 1./3
 	c := 1 / (3 * math.Sqrt(d))
@@ -40,14 +41,6 @@ func Gamma(shape float64, rng *rand.Rand) float64 {
 			return d * v
 		}
 	}
-}
-
-// boost returns −log(U)/shape.
-func boost(shape float64, rng *rand.Rand) float64 {
-	if !(shape > 0) {
-		panic("variate: gamma shape is not positive")
-	}
-	return rng.ExpFloat64() / shape
 }
 
 // Chi2 draws from the chi-squared distribution. It panics unless dof > 0,

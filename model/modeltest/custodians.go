@@ -51,7 +51,7 @@ func (c *Custodians) Draw(rng *rand.Rand) (truth []float64, problem *model.Joint
 	coordinates := make([]float64, hub.Dim())
 	hub.Unconstrain(coordinates, shared)
 	if c.Partial {
-		DrawSpread(coordinates[hub.Dim()-hub.Spread.Dim():], c.Shape.Q(), rng)
+		hub.Spread.DrawPrior(coordinates[hub.Dim()-hub.Spread.Dim():], rng)
 	}
 	hub.Constrain(coordinates)
 	var coefficients, counts []float64
@@ -76,7 +76,7 @@ func (c *Custodians) Draw(rng *rand.Rand) (truth []float64, problem *model.Joint
 			law.RandExact(obs.Z, n, rng)
 		}
 		for i := range obs.Z {
-			obs.Z[i] += Noise(site.Kind, site.Scale, rng)
+			obs.Z[i] += model.RandNoise(site.Kind, site.Scale, rng)
 		}
 		problem.Sites = append(problem.Sites, &model.Site{Observation: obs, Units: units})
 		coefficients, counts = append(append(coefficients, own.Theta...), math.Sqrt(own.Sigma2)), append(counts, n+rng.Float64()-0.5)
@@ -146,20 +146,4 @@ func (c *Custodians) units(site Custodian) *model.Units {
 		}
 	}
 	return u
-}
-
-// DrawSpread draws coordinates of model.Spread from their prior: τ_k = ½|N(0, 1)|, that of
-// log σ_j² 0.6|N(0, 1)|, and the partial correlation tanh y of density ∝ (1 − ρ²)^{α−1}, (ρ + 1)/2 ~ Beta(α, α).
-func DrawSpread(phi []float64, q int, rng *rand.Rand) {
-	for k := range q {
-		phi[k] = logHalfNormal(0.5, rng)
-	}
-	phi[q] = logHalfNormal(0.6, rng)
-	at := q + 1
-	for i := range q {
-		for k := range i {
-			phi[at] = logitBeta(2+0.5*float64(q-2-k), rng)
-			at++
-		}
-	}
 }

@@ -8,8 +8,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"strings"
+	"slices"
 	"testing"
+
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/model"
@@ -27,35 +29,15 @@ type Golden struct {
 // Levels are those of a Reference's quantiles.
 var Levels = [5]float64{0.025, 0.25, 0.5, 0.75, 0.975}
 
-// Reference is what is known of one parameter's posterior, and its Monte Carlo
-// errors. Importance sampling states the error of the mean alone, and ESS for the
-// others.
-type Reference struct {
-	Mean, SD  float64
-	MCSEMean  float64 `json:"mcse_mean"`
-	MCSESD    float64 `json:"mcse_sd"`
-	Q2_5      float64 `json:"q2.5"`
-	Q25       float64 `json:"q25"`
-	Q50       float64 `json:"q50"`
-	Q75       float64 `json:"q75"`
-	Q97_5     float64 `json:"q97.5"`
-	MCSEQ2_5  float64 `json:"mcse_q2.5"`
-	MCSEQ25   float64 `json:"mcse_q25"`
-	MCSEQ50   float64 `json:"mcse_q50"`
-	MCSEQ75   float64 `json:"mcse_q75"`
-	MCSEQ97_5 float64 `json:"mcse_q97.5"`
-	ESS       float64 `json:"-"`
-}
-
-// Quantiles returns the quantiles at Levels, and their errors.
-func (r Reference) Quantiles() (q, mcse [5]float64) {
-	return [5]float64{r.Q2_5, r.Q25, r.Q50, r.Q75, r.Q97_5}, [5]float64{r.MCSEQ2_5, r.MCSEQ25, r.MCSEQ50, r.MCSEQ75, r.MCSEQ97_5}
-}
+// Reference is what is known of one parameter's posterior: "mean", "sd", the quantiles at
+// Levels, "q2.5" for one, and the Monte Carlo error of each, "mcse_mean". Importance sampling
+// states the error of the mean alone, and "ess" for the others.
+type Reference map[string]float64
 
 // file is a golden as it is written.
 type file struct {
 	Name      string
-	N         int64
+	N         float64
 	Mechanism struct {
 		Kind  release.Kind
 		Scale float64
@@ -69,7 +51,7 @@ type file struct {
 		Psi0    [][]float64
 		Nu0     float64
 	}
-	Z         json.RawMessage
+	Z         release.Statistics
 	Reference struct {
 		Params struct {
 			Theta  []Reference
@@ -110,22 +92,9 @@ func Goldens(t testing.TB) []*Golden {
 	return all
 }
 
-// problem writes the case as a hand-written release, and reads that.
 func (f *file) problem(t testing.TB) *model.Problem {
 	t.Helper()
-	var columns []string
-	for j := range f.Priors.M0x {
-		columns = append(columns, fmt.Sprintf(`{"name":"x%d","lower":-1,"upper":1}`, j+1))
-	}
-	text := fmt.Sprintf(`{"format":"dpreg-release/1",
-		"schema":{"response":{"name":"y","lower":-1,"upper":1},"covariates":[%s],"intercept":true},
-		"n":%d,"noise":{"kind":%q,"scale":%g},"statistics":%s}`,
-		strings.Join(columns, ","), f.N, f.Mechanism.Kind, f.Mechanism.Scale, f.Z)
-	r, err := release.Read(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := f.Priors
+	p, q := f.Priors, len(f.Priors.Mu0)
 	nig, err := conjugate.NewNIG(p.Mu0, flat(p.Lambda0), p.A0, p.B0)
 	if err != nil {
 		t.Fatal(err)
@@ -134,16 +103,11 @@ func (f *file) problem(t testing.TB) *model.Problem {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &model.Problem{Releases: []*release.Release{r}, Prior: &model.Prior{Theta: nig, Covariates: niw}}
+	obs := &model.Observation{Shape: model.Shape{P: q - 1, Intercept: true}, N: f.N, Kind: f.Mechanism.Kind, Scale: []float64{f.Mechanism.Scale}, Z: f.Z.Vector()}
+	return Problem(obs, &model.Prior{Theta: nig, Covariates: niw})
 }
 
-func flat(rows [][]float64) []float64 {
-	var a []float64
-	for _, r := range rows {
-		a = append(a, r...)
-	}
-	return a
-}
+func flat(rows [][]float64) []float64 { return slices.Concat(rows...) }
 
 // reference sorts Stan's numbers by name, but for two parameters where importance
 // sampling of more than 100,000 effective draws knows better: θ₀ of lap1_n30_eps1
@@ -164,10 +128,10 @@ func (f *file) reference() map[string]Reference {
 	}
 	switch c := f.Crosscheck; f.Name {
 	case "lap1_n30_eps1":
-		c.Params.Theta0.ESS = c.ESS
+		c.Params.Theta0["ess"] = c.ESS
 		ref["theta[0]"] = c.Params.Theta0
 	case "lap1_n100_eps0.1":
-		c.Params.Sigma2.ESS = c.ESS
+		c.Params.Sigma2["ess"] = c.ESS
 		ref["sigma2"] = c.Params.Sigma2
 	}
 	return ref
@@ -182,22 +146,46 @@ func (g *Golden) Compare(t *testing.T, d *posterior.Draws, slack float64) {
 	for j, name := range d.Names {
 		x, r := d.Column(j), g.Reference[name]
 		mean, sd := Pooled(x)
-		differ := func(what string, got, want, mcse, wantMCSE, ess, tolerance float64) {
+		differ := func(what string, got, mcse, ess, tolerance float64) {
 			t.Helper()
+			want, wantMCSE := r[what], r["mcse_"+what]
 			if wantMCSE == 0 { // the law's, at the reference's effective size
-				wantMCSE = mcse * math.Sqrt(ess/r.ESS)
+				wantMCSE = mcse * math.Sqrt(ess/r["ess"])
 			}
 			if errors := math.Hypot(mcse, wantMCSE); !(math.Abs(got-want) < tolerance+4*errors) {
 				t.Errorf("%s: %s %g, reference %g, %.2f combined errors apart, tolerance beside them %g", name, what, got, want, (got-want)/errors, tolerance)
 			}
 		}
-		differ("mean", mean, r.Mean, posterior.MCSEMean(x), r.MCSEMean, posterior.ESSMean(x), slack*r.SD)
-		differ("sd", sd, r.SD, posterior.MCSESD(x), r.MCSESD, posterior.ESSSD(x), 0.03*r.SD)
-		quantiles, errors := r.Quantiles()
-		sorted := sortedPool(x)
-		for i, level := range Levels {
-			differ(fmt.Sprintf("%g quantile", level), posterior.Quantile(sorted, level), quantiles[i],
-				posterior.MCSEQuantile(level, x), errors[i], posterior.ESSQuantile(level, x), slack*r.SD)
+		differ("mean", mean, posterior.MCSEMean(x), posterior.ESSMean(x), slack*r["sd"])
+		differ("sd", sd, posterior.MCSESD(x), posterior.ESSSD(x), 0.03*r["sd"])
+		sorted := slices.Sorted(slices.Values(slices.Concat(x...)))
+		for _, level := range Levels {
+			differ(fmt.Sprintf("q%g", 100*level), posterior.Quantile(sorted, level), posterior.MCSEQuantile(level, x), posterior.ESSQuantile(level, x), slack*r["sd"])
+		}
+	}
+}
+
+// Pooled returns mean and sd over the draws of all chains.
+func Pooled(chains [][]float64) (mean, sd float64) {
+	return stat.MeanStdDev(slices.Concat(chains...), nil)
+}
+
+// Agree reports where two runs of the same posterior differ, in means and sds, by
+// more than bound combined Monte Carlo errors.
+func Agree(t *testing.T, a, b *posterior.Draws, bound float64) {
+	t.Helper()
+	if !slices.Equal(a.Names, b.Names) {
+		t.Fatalf("parameters %v and %v", a.Names, b.Names)
+	}
+	for j, name := range a.Names {
+		x, y := a.Column(j), b.Column(j)
+		meanX, sdX := Pooled(x)
+		meanY, sdY := Pooled(y)
+		if z := (meanX - meanY) / math.Hypot(posterior.MCSEMean(x), posterior.MCSEMean(y)); !(math.Abs(z) < bound) {
+			t.Errorf("%s: means %g and %g, %.2f combined errors apart", name, meanX, meanY, z)
+		}
+		if z := (sdX - sdY) / math.Hypot(posterior.MCSESD(x), posterior.MCSESD(y)); !(math.Abs(z) < bound) {
+			t.Errorf("%s: sds %g and %g, %.2f combined errors apart", name, sdX, sdY, z)
 		}
 	}
 }

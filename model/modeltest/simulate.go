@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/dpreg/dpreg/model"
@@ -82,11 +83,8 @@ func (c *Simulation) measure(obs *model.Observation, n float64, rng *rand.Rand) 
 		}
 		m.Z, m.Scale = make([]float64, len(exact)), make([]float64, len(exact))
 		for i, s := range exact {
-			m.Z[i], m.Scale[i] = s+Noise(m.Kind, scale, rng), scale
+			m.Z[i], m.Scale[i] = s+model.RandNoise(m.Kind, scale, rng), scale
 		}
-	}
-	if len(all) == 1 {
-		return obs
 	}
 	return model.Together(all)
 }
@@ -113,7 +111,7 @@ func (c *Simulation) countNoise(kind release.Kind, rng *rand.Rand) float64 {
 	if !c.Continuous {
 		return wholeNoise(kind, c.Count, rng)
 	}
-	e := Noise(kind, c.Count, rng)
+	e := model.RandNoise(kind, c.Count, rng)
 	if kind == release.Gaussian {
 		e += rng.Float64() - 0.5 // the density of the sum is the normal law's mass of a cell
 	}
@@ -137,4 +135,23 @@ func Problem(obs *model.Observation, prior *model.Prior) *model.Problem {
 		}
 	}
 	return &model.Problem{Releases: []*release.Release{r}, Prior: prior}
+}
+
+// wholeNoise is the noise of a count: discrete Laplace, the difference of two
+// geometric variates, or rounded normal.
+func wholeNoise(kind release.Kind, scale float64, rng *rand.Rand) float64 {
+	if kind == release.Laplace {
+		return math.Floor(scale*rng.ExpFloat64()) - math.Floor(scale*rng.ExpFloat64())
+	}
+	return math.Round(scale * rng.NormFloat64())
+}
+
+// SmoothNoise is the log density, up to a constant and at a residual in units of the scale,
+// whose derivative model.Noise's LogDensity gives as slope, where so many statistics are
+// moved together; of normal noise only as far as Noise.Reach made it the density's own.
+func SmoothNoise(kind release.Kind, u float64, statistics int) float64 {
+	if kind == release.Laplace {
+		return -math.Sqrt(u*u + min(1, 27/float64(statistics))/16)
+	}
+	return -0.5 * u * u
 }

@@ -87,7 +87,7 @@ func TestMethodsAgreeOnSeveral(t *testing.T) {
 				law.RandExact(obs.Z, obs.N, rng)
 				for i := range obs.Z {
 					obs.Scale = append(obs.Scale, 1)
-					obs.Z[i] += modeltest.Noise(kind, 1, rng)
+					obs.Z[i] += model.RandNoise(kind, 1, rng)
 				}
 				problem.Releases = append(problem.Releases, modeltest.Problem(obs, problem.Prior).Releases[0])
 			}

@@ -122,7 +122,7 @@ func normalRows(p int, n, sd float64, kind release.Kind) *model.Problem {
 	}
 	for i := range obs.Z {
 		obs.Scale = append(obs.Scale, scale)
-		obs.Z[i] += modeltest.Noise(kind, scale, rng)
+		obs.Z[i] += model.RandNoise(kind, scale, rng)
 	}
 	return modeltest.Problem(obs, model.DefaultPrior(s))
 }

@@ -480,15 +480,24 @@ func (b *bayes) logCovariates(t *testing.T, prior *conjugate.NIW, n float64) flo
 	return log - logInverseWishart(t, b.x.Tau, after)
 }
 
-// logInverseWishart is the log density of T ~ InvWishart(Ψ, ν), that of NIW at its mean but
-// for N(m; m, T/κ).
+// logInverseWishart is the log density of T ~ InvWishart(Ψ, ν): Wishart's of T⁻¹ times |T|^{−(p+1)}.
 func logInverseWishart(t *testing.T, tau []float64, d *conjugate.NIW) float64 {
-	niw := conjugate.NewNIWSampler(d.Dim())
-	if !niw.Set(d) {
+	p := d.Dim()
+	inverse := func(a []float64) (*mat.SymDense, float64) {
+		var c mat.Cholesky
+		out := mat.NewSymDense(p, nil)
+		if !c.Factorize(mat.NewSymDense(p, append([]float64(nil), a...))) || c.InverseTo(out) != nil {
+			t.Fatal("improper")
+		}
+		return out, c.LogDet()
+	}
+	psi, _ := inverse(d.Scale)
+	precision, logDet := inverse(tau)
+	wishart, ok := distmat.NewWishart(psi, d.Dof, nil)
+	if !ok {
 		t.Fatal("improper")
 	}
-	logDet, _ := mat.LogDet(mat.NewDense(d.Dim(), d.Dim(), tau))
-	return niw.LogDensity(d.Mean, tau) + 0.5*logDet - 0.5*float64(d.Dim())*math.Log(d.Kappa)
+	return wishart.LogProbSym(precision) - float64(p+1)*logDet
 }
 
 // TestDensityFindsFaults plants faults that TestDensity must find.

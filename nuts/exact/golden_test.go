@@ -107,9 +107,9 @@ func TestGoldensFindAFault(t *testing.T) {
 			t.Fatal(err)
 		}
 		mean, _ := modeltest.Pooled(d.Column(0))
-		far := mean-g.Reference["theta[0]"].Mean > 4*posterior.MCSEMean(d.Column(0))
+		far := mean-g.Reference["theta[0]"]["mean"] > 4*posterior.MCSEMean(d.Column(0))
 		if far != fault {
-			t.Errorf("flips without a test: %t; θ₀ has mean %g, reference %g", fault, mean, g.Reference["theta[0]"].Mean)
+			t.Errorf("flips without a test: %t; θ₀ has mean %g, reference %g", fault, mean, g.Reference["theta[0]"]["mean"])
 		}
 	}
 }

@@ -40,7 +40,7 @@ func flipScores(s model.Shape, clamping, always bool) []float64 {
 		f.set(x)
 		f.sums.write(f.s)
 		for i, v := range f.s {
-			obs.Z[i] = v + modeltest.Noise(obs.Kind, obs.Scale[i], rng)
+			obs.Z[i] = v + model.RandNoise(obs.Kind, obs.Scale[i], rng)
 		}
 		before := functions(f, f.signs, x)
 		for range flips {

@@ -53,7 +53,7 @@ func (c *trial) draw(rng *rand.Rand) (truth []float64, obs *model.Observation) {
 		addStatistics(obs.Z, v)
 	}
 	for i := range obs.Z {
-		obs.Z[i] += modeltest.Noise(c.kind, c.scale, rng)
+		obs.Z[i] += model.RandNoise(c.kind, c.scale, rng)
 	}
 	truth = make([]float64, len(c.shape.Names()))
 	x.Write(truth)

@@ -20,7 +20,7 @@ func forwards(f *sites, problem *model.Joint, x []float64, rng *rand.Rand) {
 	}
 	conditionals.DrawPrior(params, rng)
 	f.hub.Unconstrain(x[:f.lead], params)
-	modeltest.DrawSpread(x[f.base:f.lead], f.theta-1, rng)
+	f.hub.Spread.DrawPrior(x[f.base:f.lead], rng)
 	f.hub.Constrain(x[:f.lead])
 	for j, s := range f.all {
 		if !problem.Shared {
@@ -34,7 +34,7 @@ func forwards(f *sites, problem *model.Joint, x []float64, rng *rand.Rand) {
 	f.LogDensity(make([]float64, len(x)), x)
 	for _, s := range f.all {
 		for i, v := range s.s {
-			s.release.Z[i] = v + modeltest.Noise(s.release.Kind, s.release.Scale[i], rng)
+			s.release.Z[i] = v + model.RandNoise(s.release.Kind, s.release.Scale[i], rng)
 		}
 	}
 }

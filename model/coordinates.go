@@ -2,6 +2,9 @@ package model
 
 import (
 	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/dpreg/dpreg/internal/dense"
 )
@@ -17,14 +20,16 @@ import (
 // have to go down and up. The Jacobians are σ² for log σ², 2^p ∏_i L_ii^{p−i+2} for T
 // from (log L_ii, L_ij), i = 1…p, and ∏_i L_ii^{i−1} for L_ij from U_ij.
 //
+// Where the model has no law of x, they are (θ, log σ²) alone.
+//
 // A Coordinates holds a workspace, so each chain needs its own.
 type Coordinates struct {
-	Shape Shape
-	prior *Prior
-	kappa float64 // κ₀, 0 where μ_x's law has no factor T
-	dof   float64 // ν₀, 1 more where it has
-	nig   regressionPrior
-	psi   []float64 // lower Cholesky factor of Ψ₀, p×p
+	p, first int // of covariates, 0 where the model has no law of them; of θ's first slope
+	prior    *Prior
+	kappa    float64 // κ₀, 0 where μ_x's law has no factor T
+	dof      float64 // ν₀, 1 more where it has
+	nig      regressionPrior
+	psi      []float64 // lower Cholesky factor of Ψ₀, p×p
 
 	l    []float64 // L, p×p, zero above the diagonal
 	linv []float64
@@ -36,24 +41,28 @@ type Coordinates struct {
 	gt   []float64 // gradient in T
 }
 
+// NewRegressionCoordinates builds the map for a prior and a model without a law of x.
+func NewRegressionCoordinates(prior *Prior) *Coordinates {
+	return &Coordinates{prior: prior, nig: newRegressionPrior(prior)}
+}
+
 // NewCoordinates builds the map for a prior of this shape.
 func NewCoordinates(s Shape, prior *Prior) *Coordinates {
-	p := s.P
-	c := &Coordinates{Shape: s, prior: prior, nig: newRegressionPrior(prior), psi: append([]float64(nil), prior.Covariates.Scale...)}
+	p, c := s.P, NewRegressionCoordinates(prior)
+	c.p, c.first, c.psi = p, s.first(), slices.Clone(prior.Covariates.Scale)
 	if !dense.Cholesky(c.psi, p) {
 		panic("model: prior scale matrix of the covariates is not positive definite")
 	}
 	if c.dof = prior.Covariates.Dof; prior.MeanSD == nil {
 		c.kappa, c.dof = prior.Covariates.Kappa, c.dof+1
 	}
-	square := func() []float64 { return make([]float64, p*p) }
-	c.l, c.linv, c.a, c.gt = square(), square(), square(), square()
-	vec := func() []float64 { return make([]float64, p) }
-	c.d, c.u, c.e, c.w = vec(), vec(), vec(), vec()
-	c.free = make([]bool, p)
-	for j := range c.w {
-		c.w[j] = 1
+	for _, square := range []*[]float64{&c.l, &c.linv, &c.a, &c.gt} {
+		*square = make([]float64, p*p)
 	}
+	for _, vector := range []*[]float64{&c.d, &c.u, &c.e} {
+		*vector = make([]float64, p)
+	}
+	c.free, c.w = make([]bool, p), slices.Repeat([]float64{1}, p)
 	for _, s := range prior.Scales {
 		for _, j := range s.Covariates {
 			c.free[j] = true
@@ -63,18 +72,15 @@ func NewCoordinates(s Shape, prior *Prior) *Coordinates {
 }
 
 // Dim returns K.
-func (c *Coordinates) Dim() int {
-	p := c.Shape.P
-	return c.Shape.Q() + 1 + p + p*(p+1)/2
-}
+func (c *Coordinates) Dim() int { return c.at(c.p, 0) }
 
 // Unconstrain writes φ of x; it reports false where T is not positive definite.
 func (c *Coordinates) Unconstrain(phi []float64, x *Params) bool {
-	p := c.Shape.P
+	p := c.p
 	at := copy(phi, x.Theta)
 	phi[at] = math.Log(x.Sigma2)
 	at++
-	at += copy(phi[at:], x.MuX)
+	at += copy(phi[at:], x.MuX[:p])
 	copy(c.gt, x.Tau)
 	if !dense.Cholesky(c.gt, p) {
 		return false
@@ -93,7 +99,7 @@ func (c *Coordinates) Unconstrain(phi []float64, x *Params) bool {
 // Constrain writes the parameters of φ into x, and keeps L for
 // LogPrior.
 func (c *Coordinates) Constrain(x *Params, phi []float64) {
-	p, q := c.Shape.P, c.Shape.Q()
+	p, q := c.p, c.nig.q
 	at := copy(x.Theta, phi[:q])
 	x.Sigma2 = math.Exp(phi[at])
 	at++
@@ -107,9 +113,9 @@ func (c *Coordinates) Constrain(x *Params, phi []float64) {
 		at += i + 1
 	}
 	for i := range p {
-		for j := 0; j <= i; j++ {
+		for j := range i + 1 {
 			t := 0.0
-			for k := 0; k <= j; k++ {
+			for k := range j + 1 {
 				t += c.l[i*p+k] * c.l[j*p+k]
 			}
 			x.Tau[i*p+j], x.Tau[j*p+i] = t, t
@@ -128,23 +134,25 @@ func (c *Coordinates) Constrain(x *Params, phi []float64) {
 // e = ½Σ_j|A_j|² = ½Σ_jΨ_jj(T⁻¹)_jj: in place of −e stands −k log Q, see Mixture, and in the
 // gradient they have the weight k/Q.
 func (c *Coordinates) LogPrior(grad []float64, x *Params) float64 {
-	return c.addCovariates(c.nig.logDensity(grad, x), grad, x)
+	logp := c.nig.logDensity(grad, x)
+	if c.p == 0 {
+		return logp
+	}
+	return c.addCovariates(logp, grad, x)
 }
 
 // LogCovariates is LogPrior of (μ_x, T) alone; the gradient in (θ, log σ²) is 0.
 func (c *Coordinates) LogCovariates(grad []float64, x *Params) float64 {
-	clear(grad[:c.Shape.Q()+1])
+	clear(grad[:c.nig.q+1])
 	return c.addCovariates(0, grad, x)
 }
 
 // addCovariates adds log p(μ_x, T) to logp, and writes the gradient in those.
 func (c *Coordinates) addCovariates(logp float64, grad []float64, x *Params) float64 {
-	p, q := c.Shape.P, c.Shape.Q()
+	p, q := c.p, c.nig.q
 	niw := c.prior.Covariates
 	dense.InvertLower(c.linv, c.l, p)
-	for j := range p {
-		c.d[j] = x.MuX[j] - niw.Mean[j]
-	}
+	floats.SubTo(c.d, x.MuX, niw.Mean)
 	u := c.u
 	clear(c.e)
 	for i := range p {
@@ -225,15 +233,13 @@ func (c *Coordinates) weigh() (logp float64) {
 }
 
 // at is the position in φ of U_ij, i ≥ j.
-func (c *Coordinates) at(i, j int) int { return c.Shape.Q() + 1 + c.Shape.P + i*(i+1)/2 + j }
+func (c *Coordinates) at(i, j int) int { return c.nig.q + 1 + c.p + i*(i+1)/2 + j }
 
 // addFactor adds to grad, in φ, the gradient g in L_ij, i ≥ j.
 func (c *Coordinates) addFactor(grad []float64, i, j int, g float64) {
-	p := c.Shape.P
-	lij := c.l[i*p+j]
-	grad[c.at(i, i)] += g * lij
+	grad[c.at(i, i)] += g * c.l[i*c.p+j]
 	if i != j {
-		grad[c.at(i, j)] += g * c.l[i*p+i]
+		grad[c.at(i, j)] += g * c.l[i*c.p+i]
 	}
 }
 
@@ -243,12 +249,12 @@ func (c *Coordinates) addFactor(grad []float64, i, j int, g float64) {
 //	μ = (μ_x, θ₀ + βᵀμ_x)      L = [ L_x    0 ]
 //	                               [ βᵀL_x  σ ]
 func (c *Coordinates) Rows(mean, factor []float64, x *Params) {
-	p, m := c.Shape.P, c.Shape.M()
-	beta := x.Theta[c.Shape.first():]
+	p, m := c.p, c.p+1
+	beta := x.Theta[c.first:]
 	last := factor[p*m : p*m+m]
 	clear(last)
 	my := 0.0
-	if c.Shape.Intercept {
+	if c.first > 0 {
 		my = x.Theta[0]
 	}
 	for i, b := range beta {
@@ -267,8 +273,7 @@ func (c *Coordinates) Rows(mean, factor []float64, x *Params) {
 // is gMean (m) and the lower triangle of gFactor (m×m), at the parameters x of the last
 // Constrain. It is the reverse of Rows, ∂σ/∂ log σ² = ½σ.
 func (c *Coordinates) PullRows(grad []float64, x *Params, gMean, gFactor []float64) {
-	p, q, m := c.Shape.P, c.Shape.Q(), c.Shape.M()
-	first := c.Shape.first()
+	p, q, m, first := c.p, c.nig.q, c.p+1, c.first
 	gy, last := gMean[p], gFactor[p*m:p*m+m]
 	if first > 0 {
 		grad[0] += gy
@@ -283,4 +288,74 @@ func (c *Coordinates) PullRows(grad []float64, x *Params, gMean, gFactor []float
 		grad[first+i] += g
 		grad[q+1+i] += gMean[i] + b*gy
 	}
+}
+
+// regressionPrior is the prior's log density in (θ, log σ²) with free scales integrated
+// out, where the Jacobian σ² is counted in. Without free scales it is
+//
+//	log p = −(a₀ + q/2) log σ² − (b₀ + ½(θ−μ₀)ᵀΛ₀(θ−μ₀))/σ²,
+//	log p = −a₀ log σ² − b₀/σ² − ½(θ−μ₀)ᵀΛ₀(θ−μ₀) where Unscaled.
+//
+// A free scale takes its energy e of that and has −k log Q in place of −e, see Mixture; the
+// gradient is that of −we, w = k/Q = E[1/a | θ, σ²].
+type regressionPrior struct {
+	*Prior
+	q     int
+	fixed []float64 // the part of Λ₀ that no free scale divides
+	free  bool      // b₀ is divided by one
+	e     []float64 // θ − μ₀
+	le    []float64 // Λ₀(θ − μ₀)
+}
+
+func newRegressionPrior(prior *Prior) regressionPrior {
+	q := prior.Theta.Dim()
+	return regressionPrior{prior, q, prior.fixed(), prior.free(false), make([]float64, q), make([]float64, q)}
+}
+
+// logDensity returns log p up to a constant and writes its gradient.
+func (r *regressionPrior) logDensity(grad []float64, x *Params) float64 {
+	q := r.q
+	floats.SubTo(r.e, x.Theta, r.Theta.Mean)
+	shape, scale, c := r.Theta.Shape+0.5*float64(q), r.Theta.Scale, r.factor(x.Sigma2)
+	if r.Unscaled {
+		shape = r.Theta.Shape
+	}
+	if r.free {
+		scale = 0
+	}
+	dense.SymMulVec(r.le, r.fixed, q, r.e)
+	quad := 0.0
+	for k, v := range r.le {
+		grad[k] = -v / c
+		quad += v * r.e[k]
+	}
+	apart := 0.0
+	if r.Unscaled {
+		quad, apart = 0, 0.5*quad
+	}
+	energy := (scale + 0.5*quad) / x.Sigma2
+	grad[q] = energy - shape
+	logp := -shape*math.Log(x.Sigma2) - energy - apart
+	for i := range r.Scales {
+		if s := &r.Scales[i]; len(s.Covariates) == 0 {
+			logp += r.addScale(grad, s, x.Sigma2, c)
+		}
+	}
+	return logp
+}
+
+// addScale returns −k log Q of a scale and adds its gradient.
+func (r *regressionPrior) addScale(grad []float64, s *Scale, sigma2, c float64) float64 {
+	energy := r.Prior.energy(s, r.e, sigma2)
+	k, sum := r.Exponent(s), s.Rate()+energy
+	w, n := k/sum, len(s.Coefficients)
+	for i, at := range s.Coefficients {
+		for j, from := range s.Coefficients {
+			grad[at] -= w * s.Precision[i*n+j] * r.e[from] / c
+		}
+	}
+	if s.Sigma || !r.Unscaled {
+		grad[r.q] += w * energy
+	}
+	return -k * math.Log(sum)
 }

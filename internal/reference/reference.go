@@ -4,8 +4,12 @@ package reference
 
 import (
 	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/schema"
@@ -98,4 +102,75 @@ func Variance(chains [][]float64) float64 {
 		}
 	}
 	return squares / (n - 1)
+}
+
+// ScaleDraws is the number of draws that a coefficient's prior is averaged over. Its scales come
+// from a fixed seed, and from a stream that no chain has.
+const (
+	ScaleDraws       = 400
+	Seed             = 1
+	scaleStream      = 1
+	quantileAccuracy = 1e-12
+)
+
+// SDs returns √V_ikk, sds of θ under a prior given σ² and its free scales: a row for each draw of
+// the posterior, of θ and σ² in the prior's units, the scales drawn given these. One row where
+// neither tells of θ.
+func SDs(prior *model.Prior, draws [][]float64) (sds [][]float64) {
+	q := prior.Theta.Dim()
+	return manySDs(prior, len(draws), func(i int, m *model.Mixture, rng *rand.Rand) (sigma2 float64) {
+		m.DrawRegression(draws[i][:q], draws[i][q], false, rng)
+		return draws[i][q]
+	})
+}
+
+// PriorSDs is SDs where there is no release: of so many draws of σ² and the free scales from
+// their prior.
+func PriorSDs(prior *model.Prior, draws int) (sds [][]float64) {
+	return manySDs(prior, draws, func(_ int, m *model.Mixture, rng *rand.Rand) (sigma2 float64) {
+		m.DrawPrior(rng)
+		return variate.InverseGamma(m.Theta.Shape, m.Theta.Scale, rng)
+	})
+}
+
+// manySDs draws scales and σ² n times, once where θ is normal whatever they are.
+func manySDs(prior *model.Prior, n int, draw func(i int, m *model.Mixture, rng *rand.Rand) (sigma2 float64)) (sds [][]float64) {
+	if prior.Unscaled && !slices.ContainsFunc(prior.Scales, func(s model.Scale) bool { return len(s.Coefficients) > 0 }) {
+		n = min(n, 1)
+	}
+	mixture, rng := model.NewMixture(prior), mcmc.Stream(Seed, scaleStream)
+	for i := range n {
+		sd := make([]float64, prior.Theta.Dim())
+		mixture.ThetaSD(sd, draw(i, mixture, rng))
+		sds = append(sds, sd)
+	}
+	return sds
+}
+
+// Column is column k of a matrix.
+func Column(rows [][]float64, k int) []float64 {
+	x := make([]float64, len(rows))
+	for i, row := range rows {
+		x[i] = row[k]
+	}
+	return x
+}
+
+// Quantile returns the quantile at p ≥ ½ of the mean of normal laws about 0, by
+// bisection between those of the narrowest and the widest.
+func Quantile(p float64, sds []float64) float64 {
+	z := distuv.UnitNormal.Quantile(p)
+	low, high := z*slices.Min(sds), z*slices.Max(sds)
+	for high-low > quantileAccuracy*high {
+		x, below := 0.5*(low+high), 0.0
+		for _, sd := range sds {
+			below += distuv.UnitNormal.CDF(x/sd) / float64(len(sds))
+		}
+		if below < p {
+			low = x
+		} else {
+			high = x
+		}
+	}
+	return high
 }

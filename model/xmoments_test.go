@@ -61,9 +61,6 @@ func TestReadPriorXRefuses(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if _, err := (&Prior{Covariates: DefaultPrior(Shape{P: 1}).Covariates, X: SampledX{}}).XMoments(); err == nil {
-		t.Error("a sampled law without a sampler is accepted")
-	}
 }
 
 // TestXMomentsOfFreeScales: an sd that is half-t of 4 degrees of freedom and scale A has
