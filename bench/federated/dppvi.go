@@ -36,13 +36,12 @@ func gradients(ctx context.Context, clients [][][]float64, t task) (*law, traffi
 	q := len(t.pooled.mean)
 	family := pvi.Family{Dim: q}
 	return rounded(ctx, clients, t, family, updates, 1/float64(len(clients)), func(rows *vi.Rows, stream *mechanisms.Stream) (pvi.Rule, error) {
-		likelihood, err := pvi.NewNormal(rows, sd)
+		likelihood, err := pvi.Normal(rows, sd)
 		if err != nil {
 			return nil, err
 		}
 		return pvi.NewGradient(likelihood, pvi.GradientOptions{Steps: steps, Batch: rate * float64(len(rows.Y)),
-			Mean: &vi.Adagrad{Rate: 0.5}, LogVar: &vi.Adagrad{Rate: 0.5},
-			Protect: pvi.Protection{Clip: 0.5 * math.Sqrt(float64(q)) / (rate * sd), Multiplier: noise, Stream: stream}})
+			LearningRate: 0.5, Protect: pvi.Protection{Clip: 0.5 * math.Sqrt(float64(q)) / (rate * sd), Multiplier: noise, Stream: stream}})
 	})
 }
 
@@ -51,17 +50,17 @@ func afford(epsilon float64) (updates int, noise float64, err error) {
 	if known, ok := afforded[epsilon]; ok {
 		return known.updates, known.noise, nil
 	}
-	one := []accounting.Training{{Multiplier: multiplier, Rate: rate, Steps: steps}}
-	budget := pvi.Budget{Epsilon: epsilon, Delta: delta}
-	spent, err := budget.Spent(one, rounds)
+	all := accounting.Training{Multiplier: multiplier, Rate: rate, Steps: steps * rounds}
+	spent, err := all.Epsilon(accounting.PLD, delta)
 	if err != nil {
 		return 0, 0, err
 	}
 	updates, noise = rounds, multiplier
 	if spent > epsilon {
-		updates, err = budget.Updates(one)
+		one := accounting.Training{Multiplier: multiplier, Rate: rate, Steps: steps}
+		updates, err = pvi.Budget{Epsilon: epsilon, Delta: delta}.Updates(one)
 	} else {
-		noise, err = accounting.Training{Rate: rate, Steps: steps * rounds}.FindMultiplier(accounting.PLD, epsilon, delta)
+		noise, err = all.FindMultiplier(accounting.PLD, epsilon, delta)
 	}
 	if err == nil {
 		afforded[epsilon] = plan{updates, noise}
@@ -107,7 +106,7 @@ func rounded(ctx context.Context, dealt [][][]float64, t task, f pvi.Family, rou
 		}
 		clients = append(clients, c)
 	}
-	server, err := pvi.NewServer(f, f.Isotropic(1), clients, nil)
+	server, err := pvi.NewServer(f, f.Isotropic(1), clients)
 	if err != nil {
 		return nil, sent, err
 	}

@@ -57,17 +57,27 @@ func abaloneStudy(from source) (*study, error) {
 	return s, nil
 }
 
-// moments is the ε of the moments accountant, of so many moments, with the bound of Poisson's
-// sampling, whatever the batches are.
-func moments(delta float64, most int, all ...accounting.Training) (float64, error) {
-	var c accounting.Composition
-	for _, t := range all {
-		t.Scheme = accounting.PoissonAddRemove
-		if err := c.Sampled(t); err != nil {
+// defaultMoments is how many moments Abadi et al. (2016) take.
+const defaultMoments = 32
+
+// moments is the ε of the moments accountant, with the bound of Poisson's sampling and
+// add-remove neighbours, whatever the batches are: with α(λ) the log moment log E_P e^{λℓ} of
+// all steps, which is λ times the Rényi divergence of order λ + 1,
+//
+//	ε = min over λ = 1, …, most of (α(λ) + log(1/δ))/λ
+//
+// (Abadi et al., Deep Learning with Differential Privacy, CCS 2016, Theorem 2).
+func moments(delta float64, most int, t accounting.Training) (float64, error) {
+	t.Scheme = accounting.PoissonAddRemove
+	best := math.Inf(1)
+	for k := 1; k <= most; k++ {
+		divergence, err := t.RDP(float64(k + 1))
+		if err != nil {
 			return 0, err
 		}
+		best = min(best, divergence-math.Log(delta)/float64(k))
 	}
-	return c.Moments(delta, most)
+	return best, nil
 }
 
 // abaloneRun is a setting: sigma is the paper's σ, 0 without privacy, of noise with the
@@ -78,14 +88,14 @@ type abaloneRun struct{ sigma, clip float64 }
 // jointly, with each record's share of prior and entropy.
 func (a abaloneRun) run(ctx context.Context, data *parted, seed uint64) (float64, error) {
 	o := vi.Options{
-		Rate: abaloneRate, Steps: abaloneSteps, Seed: seed, Joint: true, Records: abaloneTrain,
-		Optimiser: &vi.Adagrad{Rate: 0.1, Window: 10}, Scheme: accounting.PoissonReplaceOne,
+		Rate: abaloneRate, Steps: abaloneSteps, Seed: seed, Scheme: accounting.PoissonReplaceOne,
 	}
 	if a.sigma > 0 {
 		o.Clip = a.clip * abaloneRate // per record, before the scaling by N/B
 		o.Privacy = &vi.Privacy{Epsilon: math.MaxFloat64, Delta: abaloneDelta, Multiplier: 2 * a.sigma, Entropy: simulated(seed, entropyOfVI)}
 	}
-	fit, err := vi.Run(ctx, vi.Logistic(data.train, 1), o)
+	climb := windowed{rate: 0.1, window: 10}
+	fit, err := joint{abaloneTrain, climb.step}.run(ctx, vi.Logistic(data.train, 1), o)
 	if err != nil {
 		return 0, err
 	}

@@ -87,23 +87,25 @@ type groupsRun struct {
 // run returns the area under the ROC of the test records.
 func (r groupsRun) run(ctx context.Context, data *groups, seed uint64) (float64, error) {
 	n := float64(len(data.train.Y))
-	o := vi.Options{
-		Rate: 10 / n, Steps: r.steps, Seed: seed, Joint: r.joint, Records: n, Average: 0.5,
-		Optimiser: &vi.Adam{Rate: 1e-3},
-	}
-	if r.epsilon > 0 {
-		o.Clip = 1
-		o.Privacy = &vi.Privacy{Epsilon: r.epsilon, Delta: 1 / n, Entropy: simulated(seed, entropyOfVI)}
-	}
 	descriptors := make([]float64, numGroups*numGroups)
 	for l := range numGroups {
 		descriptors[l*numGroups+l] = 1
 	}
-	fit, err := vi.Run(ctx, vi.Hierarchical(data.train, data.trainGroup, descriptors, numGroups, groupPriorSD), o)
+	m := vi.Hierarchical(data.train, data.trainGroup, descriptors, numGroups, groupPriorSD)
+	o := vi.Options{Rate: 10 / n, Steps: r.steps, Seed: seed, Average: 0.5, LearningRate: 1e-3}
+	if r.epsilon > 0 {
+		o.Clip = 1
+		o.Privacy = &vi.Privacy{Epsilon: r.epsilon, Delta: 1 / n, Entropy: simulated(seed, entropyOfVI)}
+	}
+	fit := vi.Run
+	if r.joint {
+		fit = joint{records: n, climb: vi.NewAdam(o.LearningRate, 2*m.Dim()).Step}.run
+	}
+	fitted, err := fit(ctx, m, o)
 	if err != nil {
 		return 0, err
 	}
-	mean, sd := fit.Moments()
+	mean, sd := fitted.Moments()
 	scores := make([]float64, len(data.test.Y))
 	for i, l := range data.testGroup {
 		at := l * groupDim
@@ -136,14 +138,14 @@ func newClusters(seed uint64) *clusters {
 // random points, gradients find local optima, with privacy or without.
 func (c *clusters) fit(ctx context.Context, epsilon float64, seed uint64) (float64, error) {
 	const number = 5
-	m := vi.Mixture(c.train, 2, number, 1)
+	m := newMixture(c.train, 2, number, 1)
 	start := make([]float64, m.Dim())
 	turn := rand.New(rand.NewPCG(seed, 0x7374)).Float64()
 	for j := range number {
 		angle := 2 * math.Pi * (turn + float64(j)) / number
 		start[number-1+2*j], start[number+2*j] = 2*math.Cos(angle), 2*math.Sin(angle)
 	}
-	o := vi.Options{Rate: 0.05, Steps: 1000, Seed: seed, Start: start, Optimiser: &vi.Adam{Rate: 0.02}, Average: 0.25}
+	o := vi.Options{Rate: 0.05, Steps: 1000, Seed: seed, Start: start, LearningRate: 0.02, Average: 0.25}
 	if epsilon > 0 {
 		o.Clip = 3
 		o.Privacy = &vi.Privacy{Epsilon: epsilon, Delta: 1e-3, Entropy: simulated(seed, entropyOfVI)}
@@ -153,7 +155,7 @@ func (c *clusters) fit(ctx context.Context, epsilon float64, seed uint64) (float
 		return 0, err
 	}
 	mean, _ := fit.Moments()
-	test, sum, grad := vi.Mixture(c.test, 2, number, 1), 0., make([]float64, m.Dim())
+	test, sum, grad := newMixture(c.test, 2, number, 1), 0., make([]float64, m.Dim())
 	for i := range test.Len() {
 		sum += test.LogLik(grad, mean, i)
 	}

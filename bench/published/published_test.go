@@ -14,7 +14,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/vi"
 )
@@ -45,7 +44,7 @@ func TestPaperAccounting(t *testing.T) {
 		{390, 20, 1e-3, [3]int{7, 14, 25}},
 		{7424, 149, 1e-4, [3]int{31, 71, 124}},
 	} {
-		one := accounting.Training{Multiplier: 5, Rate: c.batch / c.n, Steps: 25, Scheme: accounting.FixedReplaceOne}
+		one := accounting.Training{Multiplier: 5, Rate: c.batch / c.n, Steps: 25}
 		for i, epsilon := range []float64{0.5, 0.75, 1} {
 			if n, err := (workshop{epsilon: epsilon, paper: true}).updates(one, c.delta); n != c.want[i] || err != nil {
 				t.Errorf("N = %v, ε = %v: %d updates, want %d (%v)", c.n, epsilon, n, c.want[i], err)
@@ -182,7 +181,7 @@ func TestPartition(t *testing.T) {
 // The thesis's figures, by few seeds: without noise the posterior is exact; with it the
 // median divergence is about 2, in medians of 100 runs.
 func TestThesis(t *testing.T) {
-	base := thesis{clients: 20, records: 10, prior: 5, sd: 1.75, damping: 0.1, local: analytic}
+	base := thesis{clients: 20, records: 10, prior: 5, sd: 1.75, damping: 0.1}
 	for _, c := range []struct {
 		sharing          string
 		clip, multiplier float64
@@ -214,44 +213,14 @@ func TestThesis(t *testing.T) {
 	if byMoments, _, err := base.spent(); err != nil || math.Abs(byMoments-9.998) > 5e-4 {
 		t.Errorf("moments accountant: %v (%v)", byMoments, err)
 	}
-	spent := make(map[string]float64)
-	for _, local := range []string{analytic, descent, hybrid} {
-		s := thesis{clients: 3, records: 10, prior: 5, sd: 0.5, damping: 0.1, rounds: 10, clip: 4, multiplier: 2, local: local}
-		m, err := s.run(t.Context(), 1)
-		if err != nil || math.IsNaN(m[0]) {
-			t.Errorf("%s: KL %v (%v)", local, m, err)
-		}
-		if _, spent[local], err = s.spent(); err != nil {
-			t.Error(err)
-		}
-	}
-	if !(spent[hybrid] > spent[descent]) {
-		t.Error("the hybrid's analytic update costs nothing")
+	records := thesis{clients: 3, records: 10, prior: 5, sd: 0.5, damping: 0.1, rounds: 10, clip: 4, multiplier: 2}
+	if m, err := records.run(t.Context(), 1); err != nil || math.IsNaN(m[0]) {
+		t.Errorf("KL %v (%v)", m, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := base.run(ctx, 1); !errors.Is(err, context.Canceled) {
 		t.Error(err)
-	}
-}
-
-// From where the analytic update leads, q is at the optimum at once: gradients that do not
-// move leave it there.
-func TestWarmed(t *testing.T) {
-	s := thesis{records: 30, sd: 0.5, clip: 1e9, multiplier: 1e-9, local: hybrid}
-	rng := rand.New(rand.NewPCG(6, 6))
-	rule, err := s.rule(s.simulate(2, rng), mechanisms.NewStream(simulated(7, 7)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	still := rule.(warmed)
-	aim, want := make([]float64, 2), make([]float64, 2)
-	still.closed.Aim(want, nil, nil)
-	still.Aim(aim, []float64{0.5, 3}, []float64{0.25, 1})
-	for j := range aim {
-		if math.Abs(aim[j]/want[j]-1) > 0.05 {
-			t.Errorf("aims at %v, want %v", aim, want)
-		}
 	}
 }
 
@@ -363,7 +332,7 @@ func TestRun(t *testing.T) {
 		"-seeds 2 -only none abalone " + abalones:        "0.7667",
 		"-seeds 2 -only dp-pvi\x000.5 workshop-A " + dir: "2000 rows to train and 500 to test",
 		"-seeds 1 thesis-dataset":                        "9.998",
-		"-seeds 1 -only hybrid thesis-datapoint":         "median KL",
+		"-seeds 1 -only analytic thesis-datapoint":       "median KL",
 		"-only nothing hierarchical":                     "AUC",
 		"-seeds 1 -only 10 mixture":                      "log-likelihood",
 	} {

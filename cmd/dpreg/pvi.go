@@ -74,7 +74,7 @@ func (f *pviFlags) register(cmd *cobra.Command) {
 	oneOf(cmd, "model", viLinear, viLogistic)
 	oneOf(cmd, "units", "original", "scaled")
 	oneOf(cmd, "format", "table", "json", "csv")
-	f.neighbours, f.sampling, f.gradients, f.guide, f.optimiser = string(release.ReplaceOne), poisson, alignedGradients, meanField, adagrad
+	f.neighbours = string(release.ReplaceOne)
 }
 
 // checkClients checks what vi's check does not.
@@ -209,8 +209,8 @@ func (f *pviFlags) server(d *viDesign, files []clientRows, multiplier float64) (
 		}
 		rule, err := pvi.NewGradient(model, pvi.GradientOptions{
 			Steps: f.local, Batch: batch, Scale: f.rate, Draws: pviDraws,
-			Mean: &vi.Adagrad{Rate: f.learningRate}, LogVar: &vi.Adagrad{Rate: f.learningRate},
-			Protect: pvi.Protection{Clip: f.norm(d), Multiplier: multiplier, Stream: mechanisms.NewStream(mechanisms.OS())},
+			LearningRate: f.learningRate,
+			Protect:      pvi.Protection{Clip: f.norm(d), Multiplier: multiplier, Stream: mechanisms.NewStream(mechanisms.OS())},
 		})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", h.file, err)
@@ -220,7 +220,7 @@ func (f *pviFlags) server(d *viDesign, files []clientRows, multiplier float64) (
 		}
 	}
 	family := pvi.Family{Dim: d.coefficients()}
-	return pvi.NewServer(family, family.Isotropic(f.priorSD), clients, nil)
+	return pvi.NewServer(family, family.Isotropic(f.priorSD), clients)
 }
 
 // scaledSD is --error-sd over the half range of the response.
@@ -228,9 +228,9 @@ func (f *pviFlags) scaledSD(d *viDesign) float64 { return f.errorSD / d.frame.Ha
 
 func (f *pviFlags) likelihood(d *viDesign, rows *vi.Rows) (pvi.Likelihood, error) {
 	if d.binary {
-		return pvi.NewLogistic(rows)
+		return pvi.Logistic(rows)
 	}
-	return pvi.NewNormal(rows, f.scaledSD(d))
+	return pvi.Normal(rows, f.scaledSD(d))
 }
 
 func (f *pviFlags) norm(d *viDesign) float64 {

@@ -80,7 +80,7 @@ func TestVI(t *testing.T) {
 // The fits are of the data's units: of votes by age, and of dose = age/10 + ½.
 func TestVIModels(t *testing.T) {
 	votes(t)
-	long := append([]string{"--steps", "1500", "--rate", "1", "--guide", "full", "--format", "csv"}, unpaid...)
+	long := append([]string{"--steps", "1500", "--rate", "1", "--format", "csv"}, unpaid...)
 	r := variational(append(long, "--model", "linear", "--formula", "dose ~ age")...).finished(t)
 	var name, label string
 	var mean float64
@@ -284,28 +284,26 @@ func TestWrongVI(t *testing.T) {
 		"":                               "2 --eps is missing",
 		"--eps 1":                        "2 --delta is missing",
 		"--eps 1 --delta 1e-5 --steps 0": "2 --steps 0",
-		"--eps 1 --delta 1e-5 --formula state~age":                       "2 has 3 levels",
-		"--eps 1 --delta 1e-5 --formula dose~age":                        "2 bounds 0:1",
-		"--eps 1 --delta 1e-5 --formula vote~dosage":                     "2 no column",
-		"--eps 1 --delta 1e-5 --bounds auto":                             "2 --bounds auto",
-		"--eps 1 --delta 1e-5 --model probit":                            "2 --model",
-		"--eps 1 --delta 1e-5 --model hierarchical":                      "2 --group",
-		"--eps 1 --delta 1e-5 --model hierarchical --group age":          "2 categories",
-		"--eps 1 --delta 1e-5 --rate 2":                                  "2 --rate 2",
-		"--eps 1 --delta 1e-5 --rate 0.1 --batch 5":                      "2 exclude",
-		"--eps 1 --delta 1e-5 --batch 500":                               "2 400 rows",
-		"--eps 1 --delta 1e-5 --batch 5 --neighbours add-remove":         "2 secret",
-		"--eps 1 --delta 1e-5 --sampling fixed --neighbours add-remove":  "2 fixed",
-		"--eps 1 --delta 1e-5 --gradients joint --neighbours add-remove": "2 secret",
-		"--eps 1 --delta 1e-5 --missing drop":                            "3 drop",
-		"--eps 0.0001 --delta 1e-5 --rate 0.02":                          "2 budget is too small",
-		"--eps 1 --delta 1e-5 --save votes.csv":                          "2 --save",
-		"--eps 1 --delta 1e-5 --plot trace.pdf":                          "2 --plot",
-		"--non-private":                                                  "3 --i-hold-the-data",
-		"--non-private --eps 1":                                          "2 spends nothing",
-		"--eps 1 --delta 1e-5 --ledger none.db":                          "2 no such ledger",
-		"--non-private --ledger b.db":                                    "2 spends nothing",
-		"--eps 1 --delta 1e-5 --clip 0":                                  "2 --clip",
+		"--eps 1 --delta 1e-5 --formula state~age":               "2 has 3 levels",
+		"--eps 1 --delta 1e-5 --formula dose~age":                "2 bounds 0:1",
+		"--eps 1 --delta 1e-5 --formula vote~dosage":             "2 no column",
+		"--eps 1 --delta 1e-5 --bounds auto":                     "2 --bounds auto",
+		"--eps 1 --delta 1e-5 --model probit":                    "2 --model",
+		"--eps 1 --delta 1e-5 --model hierarchical":              "2 --group",
+		"--eps 1 --delta 1e-5 --model hierarchical --group age":  "2 categories",
+		"--eps 1 --delta 1e-5 --rate 2":                          "2 --rate 2",
+		"--eps 1 --delta 1e-5 --rate 0.1 --batch 5":              "2 exclude",
+		"--eps 1 --delta 1e-5 --batch 500":                       "2 400 rows",
+		"--eps 1 --delta 1e-5 --batch 5 --neighbours add-remove": "2 secret",
+		"--eps 1 --delta 1e-5 --missing drop":                    "3 drop",
+		"--eps 0.0001 --delta 1e-5 --rate 0.02":                  "2 budget is too small",
+		"--eps 1 --delta 1e-5 --save votes.csv":                  "2 --save",
+		"--eps 1 --delta 1e-5 --plot trace.pdf":                  "2 --plot",
+		"--non-private":                                          "3 --i-hold-the-data",
+		"--non-private --eps 1":                                  "2 spends nothing",
+		"--eps 1 --delta 1e-5 --ledger none.db":                  "2 no such ledger",
+		"--non-private --ledger b.db":                            "2 spends nothing",
+		"--eps 1 --delta 1e-5 --clip 0":                          "2 --clip",
 	} {
 		code, text, _ := strings.Cut(want, " ")
 		r := variational(strings.Fields(args)...)

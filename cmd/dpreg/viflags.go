@@ -19,27 +19,21 @@ const (
 	viHierarchical = "hierarchical"
 )
 
+// averaged is the share of the steps, the last ones, over which the law is averaged.
+const averaged = 0.5
+
 // viFlags are the flags of vi.
 type viFlags struct {
 	releaseFlags
 
-	model, group                          string
-	guide, optimiser, sampling, gradients string
-	rate, learningRate, clip, priorSD     float64
-	average, level                        float64
-	batch, steps, draws                   int
-	seed                                  uint64
-	format, units, save, plot             string
-	nonPrivate, holdsData                 bool
+	model, group                      string
+	rate, learningRate, clip, priorSD float64
+	level                             float64
+	batch, steps, draws               int
+	seed                              uint64
+	format, units, save, plot         string
+	nonPrivate, holdsData             bool
 }
-
-// Words of flags.
-const (
-	meanField, fullCovariance       = "mean-field", "full"
-	adam, adagrad, sgd              = "adam", "adagrad", "sgd"
-	poisson, fixedSize              = "poisson", "fixed"
-	alignedGradients, jointGradient = "aligned", "joint"
-)
 
 func (f *viFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
@@ -48,18 +42,13 @@ func (f *viFlags) register(cmd *cobra.Command) {
 	f.registerShared(cmd)
 	fs.StringVar(&f.epsilon, "eps", "", "privacy budget ε of the whole run, a `NUMBER` above 0")
 	fs.StringVar(&f.neighbours, "neighbours", string(release.ReplaceOne), "`NAME`: which data sets must not be told apart: replace-one, with n public, or add-remove, with n secret")
-	fs.StringVar(&f.sampling, "sampling", poisson, "`NAME`: poisson, each row by itself, or fixed, batches of one size (replace-one)")
-	fs.Int64Var(&f.releaseFlags.rows, "rows", 0, "about how many rows there are, a public `NUMBER`: for --batch or --gradients joint with add-remove")
+	fs.Int64Var(&f.releaseFlags.rows, "rows", 0, "about how many rows there are, a public `NUMBER`: for --batch with add-remove")
 	fs.Float64Var(&f.priorSD, "prior-sd", 2.5, "prior standard deviation of coefficients in scaled units, a `NUMBER`; of linear regression, in residual standard deviations")
 	fs.Float64Var(&f.rate, "rate", 0.02, "share of the rows in a batch, a `NUMBER` up to 1")
 	fs.IntVar(&f.batch, "batch", 0, "in place of --rate: `NUMBER` of rows that a batch has on average")
 	fs.IntVar(&f.steps, "steps", 2000, "`NUMBER` of steps")
 	fs.Float64Var(&f.clip, "clip", 0, "largest norm of a row's gradient, a `NUMBER`; longer ones are shortened to it (default: the length of the longest row that bounds allow, which clips nothing; of linear regression three times it)")
-	fs.StringVar(&f.gradients, "gradients", alignedGradients, "`NAME`: aligned, or joint, clipped together with those of scales as published")
-	fs.StringVar(&f.guide, "guide", meanField, "`NAME` of the normal laws fitted: mean-field or full")
-	fs.StringVar(&f.optimiser, "optimiser", adam, "`NAME`: adam, adagrad or sgd")
 	fs.Float64Var(&f.learningRate, "learning-rate", 0.05, "size of steps, a `NUMBER`")
-	fs.Float64Var(&f.average, "average", 0.5, "share of the steps, the last ones, to average over, a `NUMBER` from 0 to 1")
 	fs.StringVar(&f.plot, "plot", "", "draw the centre of the fitted law over the steps, in --units, and without privacy the ELBO, into this `FILE` (.svg, .png)")
 	fs.BoolVar(&f.nonPrivate, "non-private", false, "add no noise and clip nothing: for comparison")
 	fs.BoolVar(&f.holdsData, "i-hold-the-data", false, "for --non-private: you may see the rows, and the output stays with you")
@@ -89,10 +78,6 @@ func (f *viFlags) choices() map[string][]string {
 	return map[string][]string{
 		"model":      {viLinear, viLogistic, viHierarchical},
 		"neighbours": {string(release.ReplaceOne), string(release.AddRemove)},
-		"sampling":   {poisson, fixedSize},
-		"gradients":  {alignedGradients, jointGradient},
-		"guide":      {meanField, fullCovariance},
-		"optimiser":  {adam, adagrad, sgd},
 		"format":     {"table", "json", "csv"},
 		"units":      {"original", "scaled"},
 	}
@@ -100,8 +85,7 @@ func (f *viFlags) choices() map[string][]string {
 
 // check checks what needs no file.
 func (f *viFlags) check(cmd *cobra.Command) error {
-	got := map[string]string{"model": f.model, "neighbours": f.neighbours, "sampling": f.sampling, "gradients": f.gradients,
-		"guide": f.guide, "optimiser": f.optimiser, "format": f.format, "units": f.units}
+	got := map[string]string{"model": f.model, "neighbours": f.neighbours, "format": f.format, "units": f.units}
 	for flag, words := range f.choices() {
 		if err := choose(flag, got[flag], words); err != nil {
 			return err
@@ -109,7 +93,7 @@ func (f *viFlags) check(cmd *cobra.Command) error {
 	}
 	changed := cmd.Flags().Changed
 	positive := func(x float64) bool { return x > 0 && x <= math.MaxFloat64 }
-	switch addRemove := f.neighbours == string(release.AddRemove); {
+	switch {
 	case changed("rate") && changed("batch"):
 		return usagef("--rate and --batch exclude each other: both say how large batches are")
 	case changed("batch") && f.batch < 1:
@@ -118,14 +102,10 @@ func (f *viFlags) check(cmd *cobra.Command) error {
 		return usagef("--rate %v: above 0, and at most 1", f.rate)
 	case f.steps < 1 || f.steps > accounting.MaxCount:
 		return usagef("--steps %d: from 1 to %d", f.steps, accounting.MaxCount)
-	case !(f.average >= 0 && f.average <= 1):
-		return usagef("--average %v: from 0 to 1", f.average)
 	case f.releaseFlags.rows < 0:
 		return usagef("--rows %d: at least 1", f.releaseFlags.rows)
-	case addRemove && f.releaseFlags.rows == 0 && (changed("batch") || f.gradients == jointGradient):
-		return usagef("with --neighbours add-remove the number of rows is secret: use --rate and --gradients aligned, or say with --rows about how many there are by public knowledge")
-	case addRemove && f.sampling == fixedSize:
-		return usagef("--sampling fixed tells the number of rows: it is for --neighbours replace-one")
+	case f.neighbours == string(release.AddRemove) && f.releaseFlags.rows == 0 && changed("batch"):
+		return usagef("with --neighbours add-remove the number of rows is secret: use --rate, or say with --rows about how many there are by public knowledge")
 	case !positive(f.learningRate) || !positive(f.priorSD) || changed("clip") && !positive(f.clip):
 		return usagef("--learning-rate, --prior-sd and --clip must be positive numbers")
 	case f.draws < 1 || f.draws > maxDraws:
@@ -148,23 +128,9 @@ func (f *viFlags) check(cmd *cobra.Command) error {
 
 // options turns flags into those of vi.Run, but for the size of batches.
 func (f *viFlags) options() (vi.Options, error) {
-	o := vi.Options{Steps: f.steps, Joint: f.gradients == jointGradient, Average: f.average, Seed: f.seed, Rate: f.rate}
-	switch {
-	case f.sampling == fixedSize:
-		o.Scheme = accounting.FixedReplaceOne
-	case f.neighbours == string(release.ReplaceOne):
+	o := vi.Options{Steps: f.steps, Average: averaged, Seed: f.seed, Rate: f.rate, LearningRate: f.learningRate}
+	if f.neighbours == string(release.ReplaceOne) {
 		o.Scheme = accounting.PoissonReplaceOne
-	}
-	if f.guide == fullCovariance {
-		o.Guide = vi.FullCovariance
-	}
-	switch f.optimiser {
-	case adagrad:
-		o.Optimiser = &vi.Adagrad{Rate: f.learningRate}
-	case sgd:
-		o.Optimiser = &vi.SGD{Rate: f.learningRate}
-	default:
-		o.Optimiser = &vi.Adam{Rate: f.learningRate}
 	}
 	if f.plot != "" {
 		o.Trace = 400
@@ -192,9 +158,8 @@ func (f *viFlags) options() (vi.Options, error) {
 
 // size completes options by the public number of records, 0 where there is none.
 func (f *viFlags) size(o *vi.Options, records int64) error {
-	o.Records = float64(records)
 	if f.batch > 0 {
-		o.Rate = float64(f.batch) / o.Records
+		o.Rate = float64(f.batch) / float64(records)
 		if o.Rate > 1 {
 			return usagef("--batch %d: there are %d rows", f.batch, records)
 		}

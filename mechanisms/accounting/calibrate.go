@@ -137,10 +137,11 @@ func (s search) bracket(excess func(float64) float64) (serves, fails tried, err 
 	}
 	for factor := s.factor; last.x != end; factor *= factor {
 		x := end
-		if s.start > end && last.x/factor > end {
-			x = last.x / factor
-		} else if s.start < end && last.x*factor < end {
-			x = last.x * factor
+		switch {
+		case s.start > end && last.x/factor > end:
+			x = s.round(last.x/factor, math.Floor)
+		case s.start < end && last.x*factor < end:
+			x = s.round(last.x*factor, math.Ceil)
 		}
 		next := tried{x, excess(x)}
 		switch {
@@ -155,6 +156,14 @@ func (s search) bracket(excess func(float64) float64) (serves, fails tried, err 
 		return last, last, fmt.Errorf("no %s within [%v, %v] gives this privacy", s.name, math.Min(s.few, s.many), math.Max(s.few, s.many))
 	}
 	return last, last, nil
+}
+
+// round keeps to whole numbers where the field has them.
+func (s search) round(x float64, whole func(float64) float64) float64 {
+	if s.whole {
+		return whole(x)
+	}
+	return x
 }
 
 // close narrows the bracket by the rule of false position in log x, with the Illinois

@@ -134,3 +134,12 @@ func (r Repeated) basic(float64) (float64, error) { return r.step().Basic(r.Coun
 func (r Repeated) advanced(delta float64) (float64, error) {
 	return r.step().Advanced(r.Count, delta).Epsilon, nil
 }
+
+// RDP is as of Composition. Errors: those of Check.
+func (t Training) RDP(order float64) (float64, error) {
+	c, err := t.composition()
+	if err != nil {
+		return 0, err
+	}
+	return c.RDP(order), nil
+}

@@ -2,7 +2,6 @@ package pvi
 
 import (
 	"errors"
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -95,44 +94,4 @@ func (f Family) Moments(law []float64) (mean []float64, covariance *mat.SymDense
 		return nil, nil, err
 	}
 	return mean, covariance, factor.InverseTo(covariance)
-}
-
-// KL returns the divergence of two laws of the family,
-//
-//	KL(q‖p) = ½ [tr(Λ_p Λ_q⁻¹) − d + (μ_q − μ_p)ᵀΛ_p(μ_q − μ_p) + log|Λ_q| − log|Λ_p|].
-//
-// Errors: a law is not Proper.
-func (f Family) KL(q, p []float64) (float64, error) {
-	meanQ, covarianceQ, err := f.Moments(q)
-	if err != nil {
-		return 0, fmt.Errorf("KL: %w", err)
-	}
-	meanP, _, err := f.Moments(p)
-	if err != nil {
-		return 0, fmt.Errorf("KL: %w", err)
-	}
-	if !f.Full || f.Dim == 1 {
-		return f.diagonalKL(q, p, meanQ, meanP), nil
-	}
-	precision := f.precision(p)
-	var factorP, factorQ mat.Cholesky
-	factorP.Factorize(precision)
-	factorQ.Factorize(f.precision(q))
-	gap := mat.NewVecDense(f.Dim, nil)
-	gap.SubVec(mat.NewVecDense(f.Dim, meanQ), mat.NewVecDense(f.Dim, meanP))
-	var product mat.Dense
-	product.Mul(precision, covarianceQ)
-	return (mat.Trace(&product) - float64(f.Dim) + mat.Inner(gap, precision, gap) + factorQ.LogDet() - factorP.LogDet()) / 2, nil
-}
-
-// diagonalKL is the sum over coefficients, with v_q/v_p − 1 − log(v_q/v_p) by Log1p.
-func (f Family) diagonalKL(q, p, meanQ, meanP []float64) float64 {
-	total := 0.
-	for j := range meanQ {
-		precisionQ, precisionP := q[f.Dim+j], p[f.Dim+j]
-		gap := meanQ[j] - meanP[j]
-		excess := (precisionP - precisionQ) / precisionQ
-		total += (excess - math.Log1p(excess) + gap*gap*precisionP) / 2
-	}
-	return total
 }
