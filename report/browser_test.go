@@ -146,7 +146,7 @@ func TestFilesInBrowser(t *testing.T) {
 	d := made().Schema
 	draws := map[string]func(io.Writer) error{
 		"account": func(w io.Writer) error {
-			return report.PlotAccount(w, accountOf("epsilon", false), 10_000, linear, "svg")
+			return report.PlotAccount(w, accountOf("epsilon"), 10_000, linear, "svg")
 		},
 		"ledger": func(w io.Writer) error { return report.PlotLedger(w, charged(t, ledger.Auto, 3), "svg") },
 		"check":  func(w io.Writer) error { return report.PlotCheck(w, checkOf(true), &d, "svg") },

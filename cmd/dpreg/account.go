@@ -19,14 +19,14 @@ import (
 const accountHelp = `Account for the privacy of repeated noise: ε from the noise, how often it is used and
 δ; or δ, or how much noise, or how often, from the others. No data are read.
 
-All accountants are set side by side. Privacy-loss distributions (PLD) give a proven
-upper and a proven lower bound, between which the truth lies; the others are upper
-bounds that came before (docs/accounting.md).`
+Privacy-loss distributions (PLD) give a proven upper and a proven lower bound, between
+which the truth lies; Rényi divergences (RDP) give an upper bound that is looser
+(docs/accounting.md).`
 
 func newAccount() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "account",
-		Short: "Account for the privacy of repeated noise, by every accountant",
+		Short: "Account for the privacy of repeated noise, ",
 		Long:  accountHelp,
 		Example: `  dpreg account gaussian --sigma 4 --q 0.01 --steps 10000 --delta 1e-5
   dpreg account gaussian --eps 1 --q 0.01 --steps 10000 --delta 1e-5
@@ -160,11 +160,7 @@ type answersJSON struct {
 		Upper *float64 `json:"upper"`
 		Lower *float64 `json:"lower"`
 	} `json:"pld"`
-	RDP      *float64 `json:"rdp"`
-	ZCDP     *float64 `json:"zcdp"`
-	Moments  *float64 `json:"moments"`
-	Advanced *float64 `json:"advanced"`
-	Basic    *float64 `json:"basic"`
+	RDP *float64 `json:"rdp"`
 }
 
 func (c *account) writeJSON(w io.Writer) error {
@@ -185,15 +181,14 @@ func (c *account) writeJSON(w io.Writer) error {
 // of is the member of an accountant.
 func (j *answersJSON) of(a accounting.Accountant) **float64 {
 	return map[accounting.Accountant]**float64{
-		accounting.PLD: &j.PLD.Upper, accounting.Optimistic: &j.PLD.Lower, accounting.RDP: &j.RDP, accounting.ZCDP: &j.ZCDP,
-		accounting.Moments: &j.Moments, accounting.Advanced: &j.Advanced, accounting.Basic: &j.Basic,
+		accounting.PLD: &j.PLD.Upper, accounting.Optimistic: &j.PLD.Lower, accounting.RDP: &j.RDP,
 	}[a]
 }
 
 const accountLaplaceHelp = `Account for Laplace noise on statistics of an L1 sensitivity of 1, or --sensitivity.
 
 Give all but one of --scale, --count, --eps and --delta, and the one that is left out
-is found by every accountant. One release of scale b is (1/b, 0)-differentially
+is found. One release of scale b is (1/b, 0)-differentially
 private; so many are much better than the sum says where a δ is allowed. Vectors
 count as one number: the bounds hold for noise on all their entries.`
 
@@ -281,12 +276,12 @@ func (c *accountLaplace) run(stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var r accounting.Repeated
+	r := accounting.Training{Rate: 1, Scheme: accounting.LaplaceNoise}
 	if in.Scale != nil {
 		r.Multiplier = *in.Scale / in.Sensitivity
 	}
 	if in.Count != nil {
-		r.Count = *in.Count
+		r.Steps = *in.Count
 	}
 	a := &account{Account: report.Account{Subject: in.subject(), Quantity: asked}, inputs: in}
 	if err := a.ask(in.question(r, asked)); err != nil {
@@ -297,19 +292,19 @@ func (c *accountLaplace) run(stdout, stderr io.Writer) error {
 	case "scale":
 		r.Multiplier = first / in.Sensitivity
 	case "count":
-		r.Count = int(first)
+		r.Steps = int(first)
 	case "delta":
 		in.Delta = &first
 	}
-	a.Delta, a.count = *orZero(in.Delta), r.Count
+	a.Delta, a.count = *orZero(in.Delta), r.Steps
 	a.epsilon = func(by accounting.Accountant, count int) (float64, error) {
-		r.Count = count
+		r.Steps = count
 		return r.Epsilon(by, a.Delta)
 	}
 	return c.conclude(stdout, stderr, a)
 }
 
-func (in *laplaceInputs) question(r accounting.Repeated, asked string) func(accounting.Accountant) (float64, error) {
+func (in *laplaceInputs) question(r accounting.Training, asked string) func(accounting.Accountant) (float64, error) {
 	return func(a accounting.Accountant) (float64, error) {
 		switch asked {
 		case "epsilon":
@@ -320,7 +315,7 @@ func (in *laplaceInputs) question(r accounting.Repeated, asked string) func(acco
 			multiplier, err := r.FindMultiplier(a, *in.Epsilon, *in.Delta)
 			return multiplier * in.Sensitivity, err
 		}
-		count, err := r.FindCount(a, *in.Epsilon, *in.Delta)
+		count, err := r.FindSteps(a, *in.Epsilon, *in.Delta)
 		return float64(count), err
 	}
 }

@@ -13,21 +13,19 @@ import (
 
 const accountGaussianHelp = `Account for Gaussian noise, of all records or, with --q, of random samples of them.
 
-Give all but one of --sigma, --eps and --delta, and the one that is left out is found
-by every accountant. --steps is the number of releases, 1 unless given. With --q, or
+Give all but one of --sigma, --eps and --delta, and the one that is left out is found.
+--steps is the number of releases, 1 unless given. With --q, or
 where --sigma, --eps and --delta are all given, --steps or --q can be found likewise:
 the most that the accountant allows.
 
 Without --q the noise's standard deviation is --sigma, for a statistic of an L2
 --sensitivity of 1, or what is given. With --q a release is a sum over a sample, as in
 stochastic gradient descent, to which a record adds a vector of norm 1 at most (or
---sensitivity). --sampling poisson takes each record with probability q; fixed draws
-a share q of them without replacement, which needs --neighbours replace-one, and for
-which PLD is a bound that may not be reached from below.`
+--sensitivity); a sample has each record with probability q.`
 
 type accountGaussian struct {
 	accountFlags
-	sigma, q, steps, neighbours, sampling string
+	sigma, q, steps, neighbours string
 }
 
 func newAccountGaussian() *cobra.Command {
@@ -51,9 +49,7 @@ func newAccountGaussian() *cobra.Command {
 	fs.StringVar(&c.steps, "steps", "", "`NUMBER` of releases")
 	fs.StringVar(&c.sensitivity, "sensitivity", "1", "L2 sensitivity, or what a record may add to a sum, a `NUMBER`")
 	fs.StringVar(&c.neighbours, "neighbours", "add-remove", "`RELATION` of data sets, of sampling: add-remove or replace-one")
-	fs.StringVar(&c.sampling, "sampling", "poisson", "`KIND` of sampling: poisson or fixed (batches of one size)")
 	oneOf(cmd, "neighbours", "add-remove", "replace-one")
-	oneOf(cmd, "sampling", "poisson", "fixed")
 	return cmd
 }
 
@@ -142,30 +138,20 @@ func (in *gaussianInputs) asked() (string, error) {
 	return "", usagef("--sigma, --eps and --delta are all given: leave out the one that is to be found, or add --q to find the number of steps, or --steps to find q")
 }
 
-// scheme checks --neighbours and --sampling, which are of sampling only.
+// scheme checks --neighbours, which is of sampling only.
 func (c *accountGaussian) scheme(in *gaussianInputs, asked string) (accounting.Scheme, error) {
-	for _, w := range []struct {
-		flag, got string
-		words     []string
-	}{{"neighbours", c.neighbours, []string{"add-remove", "replace-one"}}, {"sampling", c.sampling, []string{"poisson", "fixed"}}} {
-		if err := choose(w.flag, w.got, w.words); err != nil {
-			return 0, err
-		}
+	if err := choose("neighbours", c.neighbours, []string{"add-remove", "replace-one"}); err != nil {
+		return 0, err
 	}
-	replace, fixed := c.neighbours == "replace-one", c.sampling == "fixed"
+	replace := c.neighbours == "replace-one"
 	if in.Q == nil && asked != "q" {
-		if replace || fixed {
-			return 0, usagef("--neighbours and --sampling are of sampling, with --q; without it, --sensitivity says how far neighbours are apart")
+		if replace {
+			return 0, usagef("--neighbours is of sampling, with --q; without it, --sensitivity says how far neighbours are apart")
 		}
 		return accounting.PoissonAddRemove, nil
 	}
-	in.Neighbours, in.Sampling = c.neighbours, c.sampling
-	switch {
-	case fixed && !replace:
-		return 0, usagef("--sampling fixed needs --neighbours replace-one: a record more or less would change the size of batches")
-	case fixed:
-		return accounting.FixedReplaceOne, nil
-	case replace:
+	in.Neighbours, in.Sampling = c.neighbours, "poisson"
+	if replace {
 		return accounting.PoissonReplaceOne, nil
 	}
 	return accounting.PoissonAddRemove, nil
@@ -193,7 +179,7 @@ func (c *accountGaussian) run(stdout, stderr io.Writer) error {
 	if in.Steps != nil {
 		t.Steps = *in.Steps
 	}
-	a := &account{Account: report.Account{Subject: in.subject(), Quantity: asked, Loose: scheme == accounting.FixedReplaceOne}, inputs: in}
+	a := &account{Account: report.Account{Subject: in.subject(), Quantity: asked}, inputs: in}
 	if err := a.ask(in.question(t, asked)); err != nil {
 		return err
 	}
@@ -261,18 +247,11 @@ func (in *gaussianInputs) subject() string {
 	case in.Sampling == "":
 		text += fmt.Sprintf(", L2 sensitivity %s", short(in.Sensitivity))
 	case in.Q == nil:
-		text += fmt.Sprintf(" of %s samples, to which a record adds up to %s, %s neighbours", in.kind(), short(in.Sensitivity), in.Neighbours)
+		text += fmt.Sprintf(" of Poisson samples, to which a record adds up to %s, %s neighbours", short(in.Sensitivity), in.Neighbours)
 	default:
-		text += fmt.Sprintf(" of %s samples of rate %s, to which a record adds up to %s, %s neighbours", in.kind(), short(*in.Q), short(in.Sensitivity), in.Neighbours)
+		text += fmt.Sprintf(" of Poisson samples of rate %s, to which a record adds up to %s, %s neighbours", short(*in.Q), short(in.Sensitivity), in.Neighbours)
 	}
 	return text + budget(in.Epsilon, in.Delta)
-}
-
-func (in *gaussianInputs) kind() string {
-	if in.Sampling == "fixed" {
-		return "fixed-size"
-	}
-	return "Poisson"
 }
 
 // budget adds what ε and δ are given.

@@ -189,13 +189,7 @@ func showLedger(cmd *cobra.Command, path, plot string) error {
 
 // runCharge is what a run of noisy sums over samples costs: the (ε, δ) asked for, and what
 // the run is worth as one Gaussian release. It is named by a path.
-func runCharge(f *releaseFlags, name string, all ...accounting.Training) (c ledger.Charge, err error) {
-	var run accounting.Composition
-	for _, t := range all {
-		if err := run.Sampled(t); err != nil {
-			return c, err
-		}
-	}
+func runCharge(f *releaseFlags, name string, run accounting.Training) (c ledger.Charge, err error) {
 	delta, err := f.parseDelta()
 	if err != nil {
 		return c, err

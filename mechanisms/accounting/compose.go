@@ -9,7 +9,7 @@ import (
 // composed is the law of the sum L of all losses, tilted by e^{λℓ} and wrapped
 // around a circle of n points, as its discrete Fourier transform:
 //
-//	ẑ_k = Π_j (ŷ_jk)^{count_j},  y_j the tilted law of a step, summing to 1,
+//	ẑ_k = ŷ_k^count,  y the tilted law of a step, summing to 1,
 //
 // for 0 ≤ k < len(transform); what is beyond is below e^negligible altogether.
 type composed struct {
@@ -37,49 +37,32 @@ const (
 // rounding errors to what it sums (docs/accounting.md).
 func fftError(n int) float64 { return 32 * unit * (math.Log2(float64(n)) + 1) }
 
-// compose transforms each part's tilted law and multiplies the powers.
-func compose(parts []part[*lattice], lambda float64, fft *fourier.FFT) *composed {
+// compose transforms a lattice's tilted law and takes the power, and remakes the window's
+// bounds on tails, of which only θ is taken, for the lattice.
+func compose(l *lattice, count float64, w window, fft *fourier.FFT, rounding float64) *composed {
 	n := fft.Len()
-	c := &composed{n: n, step: parts[0].law.step, lambda: lambda}
+	circle := make([]float64, n)
+	log, middle := l.wrap(circle, w.lambda)
+	c := &composed{n: n, step: l.step, lambda: w.lambda, k: count * log, origin: count * l.loss(middle), infinite: count * l.infinite, rounding: rounding}
+	difference := func(theta float64) float64 { return -c.k + count*l.logMoment(c.lambda+theta) }
+	c.above = chernoff{w.above.theta, difference(w.above.theta)}
+	c.below = chernoff{w.below.theta, difference(w.below.theta)}
 	size := n/2 + 1
 	modulus, argument, bound := make([]float64, size), make([]float64, size), make([]float64, size)
 	e := fftError(n)
-	count := 0.
-	circle, coefficients := make([]float64, n), make([]complex128, size)
-	for _, p := range parts {
-		log, middle := p.law.wrap(circle, lambda)
-		count += p.count
-		c.k += p.count * log
-		c.origin += p.count * p.law.loss(middle)
-		c.infinite += p.count * p.law.infinite
-		fft.Coefficients(coefficients, circle)
-		least := math.Max(0, math.Exp(negligible/p.count)-e) // whose power is negligible
-		for k, y := range coefficients {
-			if real(y)*real(y)+imag(y)*imag(y) < least*least {
-				bound[k] = math.Inf(-1)
-				continue
-			}
-			size := math.Hypot(real(y), imag(y))
-			bound[k] += p.count * math.Log(size+e)
-			modulus[k] += p.count * math.Log(size)
-			argument[k] += p.count * math.Atan2(imag(y), real(y))
+	least := math.Max(0, math.Exp(negligible/count)-e) // whose power is negligible
+	for k, y := range fft.Coefficients(nil, circle) {
+		if real(y)*real(y)+imag(y)*imag(y) < least*least {
+			bound[k] = math.Inf(-1)
+			continue
 		}
+		size := math.Hypot(real(y), imag(y))
+		bound[k] = count * math.Log(size+e)
+		modulus[k] = count * math.Log(size)
+		argument[k] = count * math.Atan2(imag(y), real(y))
 	}
 	c.collect(modulus, argument, bound, count)
 	return c
-}
-
-// bounds remakes the bounds on tails, of which only θ is taken, for the lattices.
-func (c *composed) bounds(parts []part[*lattice], above, below chernoff) {
-	difference := func(theta float64) float64 {
-		sum := -c.k
-		for _, p := range parts {
-			sum += p.count * p.law.logMoment(c.lambda+theta)
-		}
-		return sum
-	}
-	c.above = chernoff{above.theta, difference(above.theta)}
-	c.below = chernoff{below.theta, difference(below.theta)}
 }
 
 // collect keeps the coefficients that matter, and adds up the errors of all.
@@ -87,7 +70,7 @@ func (c *composed) collect(modulus, argument, bound []float64, count float64) {
 	rounding := 16 * unit * count // of the exponents
 	last, sum := 0, 0.
 	for k, b := range bound {
-		if b < negligible { // the parts to come add less than 1 to what it was
+		if b < negligible {
 			sum += math.Exp(negligible + 1)
 			continue
 		}

@@ -18,12 +18,9 @@ type grid struct {
 func (d *direction) grid(w window, step float64) grid {
 	least := math.Max(2*w.distance/maxSize, d.widest/(maxSize/2))
 	step = math.Max(step, least)
-	for _, p := range d.pairs {
-		if span := p.span(); span > 0 {
-			if aligned := span / 2 / math.Ceil(span/2/step); aligned >= least/2 {
-				step = aligned
-			}
-			break
+	if span := d.pair.span(); span > 0 {
+		if aligned := span / 2 / math.Ceil(span/2/step); aligned >= least/2 {
+			step = aligned
 		}
 	}
 	return grid{w, step, smooth(2 * w.distance / step)}
@@ -44,22 +41,17 @@ func smooth(least float64) int {
 type composer struct {
 	*direction
 	grid
-	laws []*law
-	fft  *fourier.FFT
+	law *law
+	fft *fourier.FFT
 	// Bounds on errors: of log δ by those of masses and of K, of ε by those of losses.
 	rounding, shift float64
 }
 
 func (d *direction) on(g grid, f focus) *composer {
-	c := &composer{direction: d, grid: g, laws: make([]*law, len(d.pairs)), fft: fourier.NewFFT(g.n)}
-	for j, pair := range d.pairs {
-		f.mirrored, f.both = d.mirrors(j), pair.symmetric()
-		l := pair.law(resolution{step: g.step, tail: d.tail, focus: f})
-		c.laws[j] = l
-		c.shift += d.counts[j] * lossError * l.reach()
-		c.rounding += d.counts[j] * (massError + unit*4*(g.lambda*l.reach()+4))
-	}
-	return c
+	f.mirrored, f.both = d.mirrored, d.pair.symmetric()
+	l := d.pair.law(resolution{step: g.step, tail: d.tail, focus: f})
+	return &composer{direction: d, grid: g, law: l, fft: fourier.NewFFT(g.n), shift: d.count * lossError * l.reach(),
+		rounding: d.count * (massError + unit*4*(g.lambda*l.reach()+4))}
 }
 
 // curve bounds δ(ε) from above or from below: value at points of the lattice.
@@ -81,19 +73,12 @@ func (c *composer) lower() curve {
 }
 
 func (c *composer) compose(discretise func(*law, float64) *lattice) *profile {
-	parts := make([]part[*lattice], len(c.laws))
-	for j, l := range c.laws {
-		lattice := discretise(l, c.step)
-		if c.mirrors(j) {
-			lattice = lattice.mirrored()
-		}
-		lattice.settle()
-		parts[j].law, parts[j].count = lattice, c.counts[j]
+	l := discretise(c.law, c.step)
+	if c.mirrored {
+		l = l.mirrored()
 	}
-	sum := compose(parts, c.lambda, c.fft)
-	sum.bounds(parts, c.above, c.below)
-	sum.rounding = c.rounding
-	return sum.profile()
+	l.settle()
+	return compose(l, c.count, c.window, c.fft, c.rounding).profile()
 }
 
 // epsilon is the ε ≥ 0 where the curve falls to delta, looked for around near; +Inf where

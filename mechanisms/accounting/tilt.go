@@ -5,12 +5,6 @@ import (
 	"slices"
 )
 
-// part is a law of the loss and how often it is composed.
-type part[L any] struct {
-	law   L
-	count float64
-}
-
 // logMoment is K(λ) = log Σ mass·e^{λℓ}, the cumulant generating function.
 func (l *law) logMoment(lambda float64) float64 {
 	return logMoment(lambda, len(l.cells), func(i int) (mass, loss float64) { return l.cells[i].mass, l.cells[i].loss })
@@ -62,15 +56,11 @@ type chernoff struct{ theta, difference float64 }
 
 func (c chernoff) log(x float64) float64 { return c.difference - float64(c.theta*x) }
 
-// tilts holds K of a sum of losses, at many tilts in increasing order.
+// tilts holds K of a sum of count losses, at many tilts in increasing order.
 type tilts struct{ at, k []float64 }
 
-func newTilts(parts []part[*law]) *tilts {
-	scale := 0.
-	for _, p := range parts {
-		scale += p.count * p.law.square()
-	}
-	scale = 1 / math.Sqrt(scale)
+func newTilts(l *law, count float64) *tilts {
+	scale := 1 / math.Sqrt(count*l.square())
 	t := &tilts{}
 	// Few large losses may lie far beyond the standard deviation of many small ones.
 	for x := math.Min(0.01*scale, 0.02); x < 1e5*scale; x *= 1.3 {
@@ -79,11 +69,7 @@ func newTilts(parts []part[*law]) *tilts {
 	t.at = append(t.at, 0)
 	slices.Sort(t.at)
 	for _, lambda := range t.at {
-		k := 0.
-		for _, p := range parts {
-			k += p.count * p.law.logMoment(lambda)
-		}
-		t.k = append(t.k, k)
+		t.k = append(t.k, count*l.logMoment(lambda))
 	}
 	return t
 }
