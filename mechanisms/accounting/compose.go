@@ -1,31 +1,6 @@
 package accounting
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/dsp/fourier"
-)
-
-// composed is the law of the sum L of all losses, tilted by e^{λℓ} and wrapped
-// around a circle of n points, as its discrete Fourier transform:
-//
-//	ẑ_k = ŷ_k^count,  y the tilted law of a step, summing to 1,
-//
-// for 0 ≤ k < len(transform); what is beyond is below e^negligible altogether.
-type composed struct {
-	n            int
-	step, lambda float64
-	k            float64 // K(λ) of the lattices
-	origin       float64 // the loss at index 0
-	transform    []complex128
-	// fault bounds the error of each point of the wrapped law.
-	fault float64
-	// infinite bounds the mass at an infinite loss.
-	infinite float64
-	// rounding bounds the error of k.
-	rounding     float64
-	above, below chernoff
-}
+import "math"
 
 const (
 	unit       = 0x1p-53
@@ -37,59 +12,39 @@ const (
 // rounding errors to what it sums (docs/accounting.md).
 func fftError(n int) float64 { return 32 * unit * (math.Log2(float64(n)) + 1) }
 
-// compose transforms a lattice's tilted law and takes the power, and remakes the window's
-// bounds on tails, of which only θ is taken, for the lattice.
-func compose(l *lattice, count float64, w window, fft *fourier.FFT, rounding float64) *composed {
-	n := fft.Len()
-	circle := make([]float64, n)
-	log, middle := l.wrap(circle, w.lambda)
-	c := &composed{n: n, step: l.step, lambda: w.lambda, k: count * log, origin: count * l.loss(middle), infinite: count * l.infinite, rounding: rounding}
-	difference := func(theta float64) float64 { return -c.k + count*l.logMoment(c.lambda+theta) }
-	c.above = chernoff{w.above.theta, difference(w.above.theta)}
-	c.below = chernoff{w.below.theta, difference(w.below.theta)}
-	size := n/2 + 1
-	modulus, argument, bound := make([]float64, size), make([]float64, size), make([]float64, size)
+// power is the law of the sum L of count losses, tilted by e^{λℓ} and wrapped around a circle
+// of n points, as its discrete Fourier transform:
+//
+//	ẑ_k = ŷ_k^count,  y the tilted law of a step, summing to 1,
+//
+// for 0 ≤ k < len(transform); what is beyond is below e^negligible altogether. fault bounds
+// the error of each point of the wrapped law. It overwrites ŷ.
+func power(transform []complex128, count float64, n int) (_ []complex128, fault float64) {
+	rounding := 16 * unit * count // of the exponents
 	e := fftError(n)
 	least := math.Max(0, math.Exp(negligible/count)-e) // whose power is negligible
-	for k, y := range fft.Coefficients(nil, circle) {
+	length, total := 0, 0.
+	for k, y := range transform {
+		transform[k] = 0
 		if real(y)*real(y)+imag(y)*imag(y) < least*least {
-			bound[k] = math.Inf(-1)
+			fault += math.Exp(negligible + 1)
 			continue
 		}
 		size := math.Hypot(real(y), imag(y))
-		bound[k] = count * math.Log(size+e)
-		modulus[k] = count * math.Log(size)
-		argument[k] = count * math.Atan2(imag(y), real(y))
-	}
-	c.collect(modulus, argument, bound, count)
-	return c
-}
-
-// collect keeps the coefficients that matter, and adds up the errors of all.
-func (c *composed) collect(modulus, argument, bound []float64, count float64) {
-	rounding := 16 * unit * count // of the exponents
-	last, sum := 0, 0.
-	for k, b := range bound {
-		if b < negligible {
-			sum += math.Exp(negligible + 1)
+		bound := count * math.Log(size+e)
+		if bound < negligible {
+			fault += math.Exp(negligible + 1)
 			continue
 		}
-		last = k
-		sum += math.Exp(b+rounding) - math.Exp(modulus[k])
-	}
-	c.transform = make([]complex128, last+1)
-	total := 0.
-	for k := range c.transform {
-		if bound[k] < negligible {
-			continue
-		}
-		sin, cos := math.Sincos(argument[k])
-		size := math.Exp(modulus[k])
-		total += size
-		c.transform[k] = complex(size*cos, size*sin)
+		sin, cos := math.Sincos(count * math.Atan2(imag(y), real(y)))
+		modulus := math.Exp(count * math.Log(size))
+		fault += math.Exp(bound+rounding) - modulus
+		total += modulus
+		transform[k] = complex(modulus*cos, modulus*sin)
+		length = k + 1
 	}
 	// Coefficients k and n − k are conjugate, and each but the first counts twice.
-	c.fault = 2 * (sum + 32*unit*total) / float64(c.n)
+	return transform[:max(1, length)], 2 * (fault + 32*unit*total) / float64(n)
 }
 
 // wrap writes the law tilted by e^{λℓ} and divided by its sum, whose logarithm it
