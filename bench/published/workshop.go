@@ -133,8 +133,9 @@ func (w workshop) run(ctx context.Context, data *parted, seed uint64) ([]float64
 type workshopRun struct {
 	workshop
 	rules  []*pvi.Gradient
-	left   []int     // updates that a client may do
-	deltas []float64 // of each client
+	spends []accounting.Training // what an update is to the accountant, with Poisson's batches
+	left   []int                 // updates that a client may do
+	deltas []float64             // of each client
 }
 
 // add makes the rule of a client, in the paper's settings, and counts what it may do.
@@ -163,17 +164,18 @@ func (r *workshopRun) add(rows *vi.Rows, all int, stream *mechanisms.Stream) err
 	if err != nil {
 		return err
 	}
+	one := accounting.Training{Multiplier: o.Protect.Multiplier, Rate: math.Min(o.Batch, n) / n, Steps: o.Steps}
 	delta, left := math.Pow(10, math.Floor(-math.Log10(n))), math.MaxInt
 	if r.method == dpPVI {
-		key := fmt.Sprint(rule.Spends(), delta)
+		key := fmt.Sprint(one, delta)
 		if _, ok := r.counts[key]; !ok {
-			if r.counts[key], err = r.updates(rule.Spends(), delta); err != nil {
+			if r.counts[key], err = r.updates(one, delta); err != nil {
 				return err
 			}
 		}
 		left = r.counts[key]
 	}
-	r.rules, r.left, r.deltas = append(r.rules, rule), append(r.left, left), append(r.deltas, delta)
+	r.rules, r.spends, r.left, r.deltas = append(r.rules, rule), append(r.spends, one), append(r.left, left), append(r.deltas, delta)
 	return nil
 }
 
@@ -297,7 +299,7 @@ func (r *workshopRun) measures(law []float64, updates []int, test *vi.Rows) ([]f
 		if r.method != dpPVI {
 			continue
 		}
-		spent, err := r.spent(r.rules[m].Spends(), n, r.deltas[m])
+		spent, err := r.spent(r.spends[m], n, r.deltas[m])
 		if err != nil {
 			return nil, err
 		}

@@ -31,6 +31,7 @@ type Gradient struct {
 	rows    *sparse
 	options GradientOptions
 	family  Family
+	batches vi.Batches
 	rng     *rand.Rand
 	sum     vi.Summer
 
@@ -44,8 +45,8 @@ type Gradient struct {
 type GradientOptions struct {
 	Steps int     // of an Aim
 	Batch float64 // L, the expected size; from N on it is N
-	// Batches draws them, nil for Poisson's. Others are for studies: Spends counts them as
-	// Poisson's, which proves nothing.
+	// Batches draws them, nil for Poisson's. Others are for studies: Spends does not know what
+	// they spend, and has no steps.
 	Batches vi.Batches
 	// Scale multiplies all gradients before they are clipped; 0 is 1. 1/N makes C a bound
 	// for those of single records.
@@ -77,11 +78,12 @@ func NewGradient(model Likelihood, o GradientOptions) (*Gradient, error) {
 	if o.Scale == 0 {
 		o.Scale = 1
 	}
-	if o.Batches == nil {
-		o.Batches = vi.Poisson(n, o.Batch/float64(n), o.Protect.Stream)
+	batches := o.Batches
+	if batches == nil {
+		batches = vi.Poisson(n, o.Batch/float64(n), o.Protect.Stream)
 	}
 	vector := func() []float64 { return make([]float64, 2*d) }
-	g := &Gradient{model: model, rows: newSparse(model.Rows), options: o, family: Family{Dim: d}, rng: rand.New(o.Protect.Stream), sum: o.Protect.sum(2 * d),
+	g := &Gradient{model: model, rows: newSparse(model.Rows), options: o, family: Family{Dim: d}, batches: batches, rng: rand.New(o.Protect.Stream), sum: o.Protect.sum(2 * d),
 		lambda: vector(), squares: vector(), variance: make([]float64, d), cavity: vector(), share: vector(), of: vector(), total: vector(), z: []float64{-1, 1}}
 	if o.Draws > 0 {
 		g.z = make([]float64, o.Draws)
@@ -96,7 +98,10 @@ func (g *Gradient) Family() Family { return g.family }
 func (g *Gradient) Len() int { return len(g.model.Rows.Y) }
 
 // Spends implements Rule.
-func (g *Gradient) Spends() accounting.Training {
+func (g *Gradient) Spends() (none accounting.Training) {
+	if g.options.Batches != nil {
+		return none
+	}
 	return g.options.Protect.spends(g.options.Batch/float64(g.Len()), g.options.Steps)
 }
 
@@ -136,7 +141,7 @@ func (g *Gradient) step() {
 			g.z[j] = g.rng.NormFloat64()
 		}
 	}
-	for _, i := range o.Batches.Next() {
+	for _, i := range g.batches.Next() {
 		g.record(i)
 		g.sum.Add(1, g.of, math.Sqrt(floats.Dot(g.of, g.of)))
 	}

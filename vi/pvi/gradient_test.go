@@ -235,9 +235,13 @@ func TestGradientSpends(t *testing.T) {
 	if got := g.Spends(); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
+	o.Batches = g.batches
+	if got := must(NewGradient(must(Normal(rows, 1)), o)).Spends(); got != (accounting.Training{}) {
+		t.Errorf("batches of any kind spend %+v", got)
+	}
 	total := 0
 	for range 2000 {
-		total += len(g.options.Batches.Next())
+		total += len(g.batches.Next())
 	}
 	near(t, "mean batch", float64(total)/2000, 40*want.Rate, 4.4*0.061)
 }
