@@ -3,6 +3,8 @@ package accounting
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // logMoment is K(λ) = log Σ mass·e^{λℓ}, the cumulant generating function.
@@ -17,35 +19,22 @@ func logMoment(lambda float64, n int, at func(i int) (mass, loss float64)) float
 	}
 	_, first := at(0)
 	_, last := at(n - 1)
-	relative := func(top float64) (sum float64) {
-		for i := range n {
-			if mass, loss := at(i); mass > 0 {
-				sum += mass * math.Exp(lambda*loss-top)
-			}
+	top, sum := math.Max(lambda*first, lambda*last), 0.
+	for i := range n {
+		if mass, loss := at(i); mass > 0 {
+			sum += mass * math.Exp(lambda*loss-top)
 		}
-		return sum
 	}
-	top := math.Max(lambda*first, lambda*last)
-	if sum := relative(top); sum > 1e-200 {
+	if sum > 1e-200 {
 		return top + math.Log(sum)
 	}
 	// The ends have so little mass that all may underflow beside them.
-	top = math.Inf(-1)
+	terms := make([]float64, n)
 	for i := range n {
-		if mass, loss := at(i); mass > 0 {
-			top = math.Max(top, math.Log(mass)+float64(lambda*loss))
-		}
+		mass, loss := at(i)
+		terms[i] = math.Log(mass) + float64(lambda*loss)
 	}
-	if math.IsInf(top, -1) {
-		return top
-	}
-	sum := 0.
-	for i := range n {
-		if mass, loss := at(i); mass > 0 {
-			sum += math.Exp(math.Log(mass) + float64(lambda*loss) - top)
-		}
-	}
-	return top + math.Log(sum)
+	return floats.LogSumExp(terms)
 }
 
 // chernoff bounds the mass of a law tilted by e^{λℓ} on one side of a point, above

@@ -26,18 +26,13 @@ func (f Family) Len() int {
 // Isotropic returns N(0, sd² I).
 func (f Family) Isotropic(sd float64) []float64 {
 	law := make([]float64, f.Len())
-	for j := range f.Dim {
-		law[f.diagonal(j)] = 1 / (sd * sd)
+	for j, at := 0, f.Dim; j < f.Dim; j, at = j+1, at+1 {
+		if f.Full {
+			at += j
+		}
+		law[at] = 1 / (sd * sd)
 	}
 	return law
-}
-
-// diagonal is where Λ_jj is.
-func (f Family) diagonal(j int) int {
-	if f.Full {
-		return f.Dim + j*(j+1)/2 + j
-	}
-	return f.Dim + j
 }
 
 // Proper tells whether the precision is positive definite and all is finite: whether
