@@ -33,7 +33,7 @@ var floors = map[string]int{
 	"docs/help":             0,
 	"schema":                0,
 	"mechanisms":            0,
-	"mechanisms/accounting": 0,
+	"mechanisms/accounting": -1,
 	"mechanisms/ledger":     0,
 	"posterior":             0,
 	"table":                 1,

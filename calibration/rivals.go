@@ -61,7 +61,7 @@ func (m *dpVI) options() vi.Options {
 	return vi.Options{
 		Privacy: &vi.Privacy{Epsilon: m.budget.Epsilon, Delta: m.budget.Delta},
 		Scheme:  accounting.PoissonReplaceOne, Rate: m.rate, Steps: viSteps,
-		Optimiser: &vi.Adam{Rate: 0.02}, Average: viAverage, Guide: vi.FullCovariance,
+		LearningRate: 0.02, Average: viAverage, Full: true,
 	}
 }
 
@@ -214,7 +214,7 @@ func (m *dpPVI) server(e *example, multiplier float64, noise *mechanisms.Entropy
 			return nil, fmt.Errorf("client %d: %w", k+1, err)
 		}
 	}
-	return pvi.NewServer(family, prior, clients, nil)
+	return pvi.NewServer(family, prior, clients)
 }
 
 // normalInverseGamma reads G, the precision of a law of v: with its blocks G_xx, g_xy, g_yy,

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"github.com/dpreg/dpreg/internal/number"
-	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/release"
 )
@@ -39,7 +38,7 @@ func NewPayment(ctx context.Context, say func(text string), path string, cost ..
 
 // OpenLedger opens a ledger, and says so where others could open it until now.
 func OpenLedger(ctx context.Context, say func(text string), path string) (*ledger.Ledger, error) {
-	l, err := ledger.Open(ctx, path, accounting.Sigma)
+	l, err := ledger.Open(ctx, path)
 	if err != nil {
 		return nil, LedgerError(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"math/big"
 	"testing"
 
-	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 )
 
@@ -16,7 +15,7 @@ func newLedger(t *testing.T, path string) error {
 // charges are those of a ledger.
 func charges(t *testing.T, path string) []ledger.Entry {
 	t.Helper()
-	l, err := ledger.Open(t.Context(), path, accounting.Sigma)
+	l, err := ledger.Open(t.Context(), path)
 	must(t, err)
 	defer l.Close()
 	h, err := l.History(t.Context())

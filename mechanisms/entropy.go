@@ -4,6 +4,7 @@ import (
 	cryptorand "crypto/rand"
 	"encoding/binary"
 	"math/big"
+	"math/bits"
 	"math/rand/v2"
 	"sync"
 )
@@ -96,8 +97,8 @@ func (s *entropyState) drop() {
 // many bits as n−1 has and starts again while they make n or more (less than
 // two rounds on average).
 func (s *entropyState) below(z, n *big.Int, scratch *uniformScratch) {
-	bits := scratch.limit.Sub(n, one).BitLen()
-	size := (bits + 7) / 8
+	width := scratch.limit.Sub(n, one).BitLen()
+	size := (width + 7) / 8
 	if cap(scratch.bytes) < size {
 		scratch.bytes = make([]byte, size)
 	}
@@ -105,7 +106,7 @@ func (s *entropyState) below(z, n *big.Int, scratch *uniformScratch) {
 	defer clear(b)
 	for {
 		s.read(b)
-		if excess := 8*size - bits; excess > 0 {
+		if excess := 8*size - width; excess > 0 {
 			b[0] >>= excess
 		}
 		if z.SetBytes(b).Cmp(n) < 0 {
@@ -120,10 +121,28 @@ type uniformScratch struct {
 }
 
 // coin returns a fair bit.
-func (s *entropyState) coin() bool {
+func (s *entropyState) coin() bool { return s.digit()&1 == 1 }
+
+// digit returns 8 uniform bits, the digits of a normalSampler.
+func (s *entropyState) digit() uint64 {
 	var b [1]byte
 	s.read(b[:])
-	return b[0]&1 == 1
+	return uint64(b[0])
+}
+
+// uniform is as of below.
+func (s *entropyState) uniform(n uint64) uint64 {
+	width := bits.Len64(n - 1)
+	size := (width + 7) / 8
+	for {
+		v := s.digit() >> (8*size - width)
+		for range size - 1 {
+			v = v<<8 | s.digit()
+		}
+		if v < n {
+			return v
+		}
+	}
 }
 
 var one = big.NewInt(1)

@@ -5,15 +5,6 @@ import (
 	"math/big"
 )
 
-// gaussian is the normal law with standard deviation p/q in lowest terms, rounded
-// to the integers.
-type gaussian struct {
-	p, q big.Int
-	// lead is how many digits of a normal variate there are at least when it is
-	// first rounded: so many that at most one draw in 128 needs another.
-	lead int
-}
-
 // Gaussian returns the Gaussian mechanism: independent noise R(σX), where X is a
 // standard normal variate, exactly, and R rounds to the nearest integer. With Φ
 // the normal distribution function,
@@ -28,35 +19,32 @@ type gaussian struct {
 // an error if it is nil or not positive.
 func Gaussian(sigma *big.Rat) (Mechanism, error) {
 	if sigma == nil || sigma.Sign() <= 0 {
-		return nil, errors.New("mechanisms: the standard deviation of Gaussian noise must be positive")
+		return Mechanism{}, errors.New("mechanisms: the standard deviation of Gaussian noise must be positive")
 	}
-	g := new(gaussian)
-	g.p.Set(sigma.Num())
-	g.q.Set(sigma.Denom())
-	g.lead = max(0, g.p.BitLen()-g.q.BitLen()+digitBits+digitBits-1) / digitBits
-	return g, nil
+	p, q := new(big.Int).Set(sigma.Num()), new(big.Int).Set(sigma.Denom())
+	// So many digits that at most one draw in 128 needs another.
+	lead := max(0, p.BitLen()-q.BitLen()+2*byteDigits-1) / byteDigits
+	return Mechanism{func(source *entropyState) sampler {
+		return &gaussian{p: p, q: q, lead: lead, normal: newNormalSampler(source, byteDigits, lead)}
+	}}, nil
 }
 
-// AddNoise implements Mechanism.
-func (g *gaussian) AddNoise(z []*big.Int, e *Entropy) {
-	source := e.mustState()
-	source.mu.Lock()
-	defer source.mu.Unlock()
-	defer source.drop()
-	sampler := gaussianSampler{gaussian: g, normal: newNormalSampler(source, g.lead)}
-	defer sampler.normal.wipe()
-	var noise big.Int
-	for _, v := range z {
-		sampler.draw(&noise)
-		v.Add(v, &noise)
-	}
-}
-
-// gaussianSampler holds the scratch of draws from one law.
-type gaussianSampler struct {
-	*gaussian
-	normal              normalSampler
+// gaussian draws from the normal law with standard deviation p/q in lowest terms, rounded to
+// the integers.
+type gaussian struct {
+	p, q *big.Int
+	// lead is how many digits of a normal variate there are at least when it is
+	// first rounded.
+	lead                int
+	normal              *normalSampler
 	low, high, unit, by big.Int
+	bytes               []byte
+}
+
+// wipe implements sampler.
+func (g *gaussian) wipe() {
+	g.normal.wipe()
+	clear(g.bytes[:cap(g.bytes)])
 }
 
 // draw sets y to the integer nearest to σX, X standard normal.
@@ -71,32 +59,43 @@ type gaussianSampler struct {
 // Else another digit is drawn. That σ|X| + ½ is an integer has probability 0, so
 // the ends of the interval, the direction in which ties would be rounded, and the
 // order of rounding and sign do not matter.
-func (g *gaussianSampler) draw(y *big.Int) {
+func (g *gaussian) draw(y *big.Int) {
 	k, negative := g.normal.draw()
-	x := &g.normal.x
-	for len(x.digits) < g.lead {
-		x.extend(g.normal.source)
+	for len(g.normal.x) < g.lead {
+		g.normal.extend(&g.normal.x)
 	}
-	for !g.round(y, k, x.digits) {
-		x.extend(g.normal.source)
-	}
+	g.decide(y, k)
 	if negative {
 		y.Neg(y)
 	}
 }
 
+// decide sets y to the integer nearest to σ(k + x), with as many digits of x as it takes.
+func (g *gaussian) decide(y *big.Int, k uint64) {
+	for !g.round(y, k, g.normal.x) {
+		g.normal.extend(&g.normal.x)
+	}
+}
+
 // round sets y to the integer nearest to σ(k + x) and reports whether the digits
 // of x decide it.
-func (g *gaussianSampler) round(y *big.Int, k uint64, digits []byte) bool {
-	shift := uint(digitBits * len(digits))
+func (g *gaussian) round(y *big.Int, k uint64, x fraction) bool {
+	g.bytes = g.bytes[:0]
+	for _, digit := range x {
+		for shift := g.normal.bits; shift > 0; {
+			shift -= 8
+			g.bytes = append(g.bytes, byte(digit>>shift))
+		}
+	}
+	shift := uint(8 * len(g.bytes))
 	g.low.SetUint64(k)
 	g.low.Lsh(&g.low, shift)
-	g.low.Add(&g.low, g.by.SetBytes(digits))
-	g.low.Mul(&g.low, &g.p)
+	g.low.Add(&g.low, g.by.SetBytes(g.bytes))
+	g.low.Mul(&g.low, g.p)
 	g.low.Lsh(&g.low, 1)
-	g.unit.Lsh(&g.q, shift)
+	g.unit.Lsh(g.q, shift)
 	g.low.Add(&g.low, &g.unit)
-	g.high.Add(&g.low, g.by.Lsh(&g.p, 1))
+	g.high.Add(&g.low, g.by.Lsh(g.p, 1))
 	g.high.Sub(&g.high, one)
 	g.unit.Lsh(&g.unit, 1)
 	// The largest integer part below the upper end, which x does not reach, is

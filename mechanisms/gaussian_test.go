@@ -223,21 +223,22 @@ func TestGaussianRounding(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := gaussianSampler{gaussian: mechanism.(*gaussian)}
+		s := mechanism.law(nil).(*gaussian)
 		k := rng.Uint64N(9)
-		digits := make([]byte, 16)
+		digits, number := make(fraction, 16), new(big.Int)
 		for i := range digits {
-			digits[i] = byte(rng.Uint32())
+			digits[i] = rng.Uint64() & 255
 			if rng.IntN(3) == 0 {
-				digits[i] = []byte{0, 127, 128, 255}[rng.IntN(4)]
+				digits[i] = []uint64{0, 127, 128, 255}[rng.IntN(4)]
 			}
+			number.Add(number.Lsh(number, byteDigits), new(big.Int).SetUint64(digits[i]))
 		}
 		if !s.round(new(big.Int), k, digits) {
 			continue // on a tie to 128 bits: σ a power of two, say
 		}
 		y := new(big.Int)
 		s.round(y, k, digits)
-		x := new(big.Rat).SetFrac(new(big.Int).SetBytes(digits), new(big.Int).Lsh(one, 128))
+		x := new(big.Rat).SetFrac(number, new(big.Int).Lsh(one, 128))
 		x.Add(x, new(big.Rat).SetUint64(k)).Mul(x, sigma)
 		x.Sub(x, new(big.Rat).SetInt(y)).Abs(x)
 		if x.Cmp(big.NewRat(1, 2)) > 0 {

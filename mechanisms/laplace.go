@@ -5,12 +5,6 @@ import (
 	"math/big"
 )
 
-// laplace is the discrete Laplace law on the integers with scale t/s in lowest
-// terms.
-type laplace struct {
-	t, s big.Int
-}
-
 // Laplace returns the discrete Laplace mechanism: independent noise with
 //
 //	P(k) = (e^{1/scale} − 1)/(e^{1/scale} + 1) · exp(−|k|/scale),  k = 0, ±1, ±2, …
@@ -21,35 +15,22 @@ type laplace struct {
 // lattice and is copied. It is an error if it is nil or not positive.
 func Laplace(scale *big.Rat) (Mechanism, error) {
 	if scale == nil || scale.Sign() <= 0 {
-		return nil, errors.New("mechanisms: the scale of Laplace noise must be positive")
+		return Mechanism{}, errors.New("mechanisms: the scale of Laplace noise must be positive")
 	}
-	l := new(laplace)
-	l.t.Set(scale.Num())
-	l.s.Set(scale.Denom())
-	return l, nil
+	t, s := new(big.Int).Set(scale.Num()), new(big.Int).Set(scale.Denom())
+	return Mechanism{func(source *entropyState) sampler { return &laplace{t: t, s: s, source: source} }}, nil
 }
 
-// AddNoise implements Mechanism.
-func (l *laplace) AddNoise(z []*big.Int, e *Entropy) {
-	source := e.mustState()
-	source.mu.Lock()
-	defer source.mu.Unlock()
-	defer source.drop()
-	sampler := laplaceSampler{laplace: l, source: source}
-	var noise big.Int
-	for _, v := range z {
-		sampler.draw(&noise)
-		v.Add(v, &noise)
-	}
-}
-
-// laplaceSampler holds the scratch of draws from one law.
-type laplaceSampler struct {
-	*laplace
+// laplace draws from the discrete Laplace law with scale t/s in lowest terms.
+type laplace struct {
+	t, s    *big.Int
 	source  *entropyState
 	u, w, n big.Int
 	uniform uniformScratch
 }
+
+// wipe implements sampler. What is drawn is not kept.
+func (l *laplace) wipe() {}
 
 // draw sets x to a discrete Laplace variate: Algorithm 2 of Canonne, Kamath &
 // Steinke (The Discrete Gaussian for Differential Privacy, NeurIPS 2020).
@@ -61,19 +42,19 @@ type laplaceSampler struct {
 //
 // so Y = ⌊X/s⌋ has P(Y = y) ∝ e^{−y·s/t}. A fair sign, with −0 refused, makes it
 // two-sided.
-func (l *laplaceSampler) draw(x *big.Int) {
+func (l *laplace) draw(x *big.Int) {
 	for {
-		l.source.below(&l.u, &l.t, &l.uniform)
+		l.source.below(&l.u, l.t, &l.uniform)
 		if !l.bernoulliExp(&l.u) {
 			continue
 		}
 		v := int64(0)
-		for l.bernoulliExp(&l.t) {
+		for l.bernoulliExp(l.t) {
 			v++
 		}
-		x.Mul(&l.t, l.w.SetInt64(v))
+		x.Mul(l.t, l.w.SetInt64(v))
 		x.Add(x, &l.u)
-		x.Quo(x, &l.s)
+		x.Quo(x, l.s)
 		negative := l.source.coin()
 		if negative && x.Sign() == 0 {
 			continue
@@ -91,9 +72,9 @@ func (l *laplaceSampler) draw(x *big.Int) {
 // With γ = u/t, let K be the first k ≥ 1 at which a Bernoulli(γ/k) trial fails.
 // P(K > k) = γᵏ/k!, so P(K odd) = Σ_k (−γ)ᵏ/k! = e^{−γ}. A trial is a uniform
 // integer below k·t compared with u: no number is ever rounded.
-func (l *laplaceSampler) bernoulliExp(u *big.Int) bool {
+func (l *laplace) bernoulliExp(u *big.Int) bool {
 	for k := int64(1); ; k++ {
-		l.n.Mul(&l.t, l.w.SetInt64(k))
+		l.n.Mul(l.t, l.w.SetInt64(k))
 		l.source.below(&l.w, &l.n, &l.uniform)
 		if l.w.Cmp(u) >= 0 {
 			return k%2 == 1

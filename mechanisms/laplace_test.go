@@ -113,8 +113,7 @@ func TestRatioOfNeighbours(t *testing.T) {
 func TestBernoulliExp(t *testing.T) {
 	const n = 40000
 	for _, u := range []int64{0, 1, 3, 6, 7} {
-		l := laplaceSampler{laplace: new(laplace), source: Simulated(rand.New(rand.NewPCG(7, 7))).state}
-		l.t.SetInt64(7)
+		l := laplace{t: big.NewInt(7), s: one, source: Simulated(rand.New(rand.NewPCG(7, 7))).state}
 		hits := 0.0
 		for range n {
 			if l.bernoulliExp(big.NewInt(u)) {

@@ -16,10 +16,30 @@ package mechanisms
 
 import "math/big"
 
-// A Mechanism adds independent noise to every entry of an integer vector.
-type Mechanism interface {
-	// AddNoise adds noise to z in place. It panics if an entry of z or e is
-	// nil, or if e was not made by OS or Simulated. It holds e for the whole
-	// call, so one source may serve several goroutines.
-	AddNoise(z []*big.Int, e *Entropy)
+// A Mechanism adds independent noise of one law to every entry of an integer vector.
+type Mechanism struct {
+	law func(*entropyState) sampler
+}
+
+// sampler draws variates of a law.
+type sampler interface {
+	draw(*big.Int)
+	wipe() // clears what was drawn
+}
+
+// AddNoise adds noise to z in place. It panics if an entry of z or e is nil, or if e was
+// not made by OS or Simulated. It holds e for the whole call, so one source may serve
+// several goroutines.
+func (m Mechanism) AddNoise(z []*big.Int, e *Entropy) {
+	source := e.mustState()
+	source.mu.Lock()
+	defer source.mu.Unlock()
+	defer source.drop()
+	s := m.law(source)
+	defer s.wipe()
+	var noise big.Int
+	for _, v := range z {
+		s.draw(&noise)
+		v.Add(v, &noise)
+	}
 }

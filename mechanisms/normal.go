@@ -1,24 +1,35 @@
 package mechanisms
 
-import "math/big"
+// source is what a normalSampler draws from: the bytes of an Entropy, or the words of a
+// Stream.
+type source interface {
+	// digit returns uniform bits, as many as a digit has.
+	digit() uint64
+	// uniform returns a uniform integer in {0, …, n−1}, exactly.
+	uniform(n uint64) uint64
+	// coin returns a fair bit.
+	coin() bool
+}
+
+// byteDigits and wordDigits are the bits of a digit.
+const byteDigits, wordDigits = 8, 64
 
 // normalSampler draws from the standard normal law: Algorithm N of Karney
 // (Sampling Exactly from the Normal Distribution, ACM TOMS 42(1), 2016), with
 // von Neumann's comparisons of uniform variates (1951), whose digits are drawn as
 // they are needed. Nothing is rounded.
 type normalSampler struct {
-	source  *entropyState
+	source  source
+	bits    int      // of a digit
 	x       fraction // the fractional part of the variate
 	a, b, r fraction // scratch
-	j, m    big.Int
-	uniform uniformScratch
 }
 
 // newNormalSampler returns a sampler with room for so many digits, and for all
 // more that are likely to be needed.
-func newNormalSampler(source *entropyState, digits int) normalSampler {
-	room := func() fraction { return fraction{make([]byte, 0, digits+16)} }
-	return normalSampler{source: source, x: room(), a: room(), b: room(), r: room()}
+func newNormalSampler(from source, bits, digits int) *normalSampler {
+	room := func() fraction { return make(fraction, 0, digits+16) }
+	return &normalSampler{source: from, bits: bits, x: room(), a: room(), b: room(), r: room()}
 }
 
 // draw gives the integer part k and the sign of a standard normal variate
@@ -36,7 +47,10 @@ func (s *normalSampler) draw() (k uint64, negative bool) {
 		if !s.expHalfAll(k) {
 			continue
 		}
-		s.x.reset()
+		s.x = s.x[:0]
+		if s.bits == wordDigits {
+			s.extend(&s.x)
+		}
 		if s.accept(k) {
 			return k, s.source.coin()
 		}
@@ -68,14 +82,13 @@ func (s *normalSampler) expHalfAll(k uint64) bool {
 // of even length with probability Σ_n (−½)ⁿ/n!.
 func (s *normalSampler) expHalf() bool {
 	last, next := &s.a, &s.b
-	last.reset()
-	last.extend(s.source)
-	if last.digits[0] >= 1<<(digitBits-1) {
+	s.begin(last)
+	if (*last)[0]>>(s.bits-1) == 1 {
 		return true
 	}
 	for even := false; ; even = !even {
-		next.reset()
-		if !next.less(last, s.source) {
+		s.begin(next)
+		if !s.less(next, last) {
 			return even
 		}
 		last, next = next, last
@@ -98,8 +111,8 @@ func (s *normalSampler) accept(k uint64) bool {
 func (s *normalSampler) acceptOnce(k uint64) bool {
 	last, next, spare := &s.x, &s.a, &s.b
 	for even := true; ; even = !even {
-		next.reset()
-		if !next.less(last, s.source) || !s.trial(k) {
+		s.begin(next)
+		if !s.less(next, last) || !s.trial(k) {
 			return even
 		}
 		last, next, spare = next, spare, next
@@ -109,55 +122,49 @@ func (s *normalSampler) acceptOnce(k uint64) bool {
 // trial returns true with probability (2k+x)/(2k+2): of 2k+2 equal cases 2k
 // succeed, one does with probability x, and one never.
 func (s *normalSampler) trial(k uint64) bool {
-	s.m.SetUint64(2*k + 2)
-	s.source.below(&s.j, &s.m, &s.uniform)
-	switch {
-	case s.j.Sign() == 0:
+	switch s.source.uniform(2*k + 2) {
+	case 0:
 		return false
-	case s.j.Cmp(one) == 0:
-		s.r.reset()
-		return s.r.less(&s.x, s.source)
+	case 1:
+		s.begin(&s.r)
+		return s.less(&s.r, &s.x)
 	}
 	return true
 }
 
 // wipe clears all digits that were drawn.
 func (s *normalSampler) wipe() {
-	for _, f := range []*fraction{&s.x, &s.a, &s.b, &s.r} {
-		clear(f.digits[:cap(f.digits)])
+	for _, f := range []fraction{s.x, s.a, s.b, s.r} {
+		clear(f[:cap(f)])
 	}
 }
 
-// digitBits is the size of a digit of a fraction: a byte.
-const digitBits = 8
+// fraction is a uniform variate in (0, 1), Σ f[i]·2^{−bits(i+1)}, of which the digits
+// drawn so far are known. Those to come are independent and uniform whatever these are,
+// since nothing was ever decided by a digit not yet drawn.
+type fraction []uint64
 
-// fraction is a uniform variate in (0, 1), Σ digits[i]·256^{−i−1}, of which
-// the digits drawn so far are known. Those to come are independent and uniform
-// whatever these are, since nothing was ever decided by a digit not yet drawn.
-type fraction struct{ digits []byte }
-
-// reset makes a new variate, without a digit.
-func (f *fraction) reset() { f.digits = f.digits[:0] }
+// begin makes a new variate, of one digit.
+func (s *normalSampler) begin(f *fraction) { *f = append((*f)[:0], s.source.digit()) }
 
 // extend draws the next digit.
-func (f *fraction) extend(source *entropyState) {
-	n := len(f.digits)
-	f.digits = append(f.digits, 0)
-	source.read(f.digits[n:])
-}
+func (s *normalSampler) extend(f *fraction) { *f = append(*f, s.source.digit()) }
 
 // less reports whether f < g, two different variates, drawing digits of both
 // until they differ: with probability 1 they do.
-func (f *fraction) less(g *fraction, source *entropyState) bool {
+func (s *normalSampler) less(f, g *fraction) bool {
+	if len(*g) > 0 && (*f)[0] != (*g)[0] {
+		return (*f)[0] < (*g)[0]
+	}
 	for i := 0; ; i++ {
-		if i == len(f.digits) {
-			f.extend(source)
+		if i == len(*f) {
+			s.extend(f)
 		}
-		if i == len(g.digits) {
-			g.extend(source)
+		if i == len(*g) {
+			s.extend(g)
 		}
-		if f.digits[i] != g.digits[i] {
-			return f.digits[i] < g.digits[i]
+		if (*f)[i] != (*g)[i] {
+			return (*f)[i] < (*g)[i]
 		}
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-func testNormalSampler(seed uint64) normalSampler {
-	return newNormalSampler(Simulated(rand.New(rand.NewPCG(seed, 3))).state, 0)
+func testNormalSampler(seed uint64) *normalSampler {
+	return newNormalSampler(Simulated(rand.New(rand.NewPCG(seed, 3))).state, byteDigits, 0)
 }
 
 // frequency compares how often trial succeeds with p, ± 4.6 standard deviations
@@ -29,19 +29,20 @@ func frequency(t *testing.T, what string, p float64, trial func() bool) {
 // The parts of Algorithm N, each with the probability that its comment states; x
 // is fixed to its first digits, the others being drawn anew.
 func TestNormalParts(t *testing.T) {
-	s := testNormalSampler(31)
-	frequency(t, "expHalf", math.Exp(-0.5), s.expHalf)
-	for k := uint64(0); k <= 3; k++ {
-		frequency(t, "geometric", math.Exp(-float64(k)/2), func() bool { return s.geometric() >= k })
-		frequency(t, "expHalfAll", math.Exp(-float64(k)*(float64(k)-1)/2), func() bool { return s.expHalfAll(k) })
-		for _, digit := range []byte{0, 77, 128, 255} {
-			// Over the digits to come, x is uniform on an interval of length 1/256:
-			// to 1e-6, the mean of a smooth function of x is its value at the middle.
-			x, j := (float64(digit)+0.5)/256, float64(k)
-			fix := func() { s.x.digits = append(s.x.digits[:0], digit) }
-			frequency(t, "trial", (2*j+x)/(2*j+2), func() bool { fix(); return s.trial(k) })
-			frequency(t, "acceptOnce", math.Exp(-x*(2*j+x)/(2*j+2)), func() bool { fix(); return s.acceptOnce(k) })
-			frequency(t, "accept", math.Exp(-x*(2*j+x)/2), func() bool { fix(); return s.accept(k) })
+	for _, s := range []*normalSampler{testNormalSampler(31), simulatedStream(31).normal} {
+		frequency(t, "expHalf", math.Exp(-0.5), s.expHalf)
+		for k := uint64(0); k <= 3; k++ {
+			frequency(t, "geometric", math.Exp(-float64(k)/2), func() bool { return s.geometric() >= k })
+			frequency(t, "expHalfAll", math.Exp(-float64(k)*(float64(k)-1)/2), func() bool { return s.expHalfAll(k) })
+			for _, first := range []uint64{0, 77, 128, 255} {
+				// Over the bits to come, x is uniform on an interval of length 1/256:
+				// to 1e-6, the mean of a smooth function of x is its value at the middle.
+				x, j := (float64(first)+0.5)/256, float64(k)
+				fix := func() { s.x = append(s.x[:0], first<<(s.bits-8)|s.source.digit()&(1<<(s.bits-8)-1)) }
+				frequency(t, "trial", (2*j+x)/(2*j+2), func() bool { fix(); return s.trial(k) })
+				frequency(t, "acceptOnce", math.Exp(-x*(2*j+x)/(2*j+2)), func() bool { fix(); return s.acceptOnce(k) })
+				frequency(t, "accept", math.Exp(-x*(2*j+x)/2), func() bool { fix(); return s.accept(k) })
+			}
 		}
 	}
 }
@@ -49,17 +50,15 @@ func TestNormalParts(t *testing.T) {
 // A comparison of two variates is fair, also where first digits agree, and says
 // the same again.
 func TestFractionLess(t *testing.T) {
-	source := Simulated(rand.New(rand.NewPCG(32, 3))).state
-	var f, g fraction
-	deep := 0
+	s, deep := testNormalSampler(32), 0
 	frequency(t, "less", 0.5, func() bool {
-		f.reset()
-		g.reset()
-		less := f.less(&g, source)
-		if f.less(&g, source) != less || g.less(&f, source) == less {
+		var f, g fraction
+		s.begin(&f)
+		less := s.less(&f, &g)
+		if s.less(&f, &g) != less || s.less(&g, &f) == less {
 			t.Fatal("a comparison changed its mind")
 		}
-		if len(f.digits) > 1 {
+		if len(f) > 1 {
 			deep++
 		}
 		return less
@@ -77,7 +76,7 @@ func TestNormalWipes(t *testing.T) {
 	}
 	s.wipe()
 	for _, f := range []fraction{s.x, s.a, s.b, s.r} {
-		for _, d := range f.digits[:cap(f.digits)] {
+		for _, d := range f[:cap(f)] {
 			if d != 0 {
 				t.Fatal("digits outlive the call")
 			}

@@ -1,6 +1,7 @@
 package mechanisms
 
 import (
+	"math/big"
 	"math/bits"
 	"math/rand/v2"
 )
@@ -12,9 +13,7 @@ import (
 type Stream struct {
 	chacha    *rand.ChaCha8
 	simulated bool
-
-	x       lazy // the fractional part of the normal variate
-	a, b, r lazy // scratch
+	normal    *normalSampler
 }
 
 // NewStream takes a key of 256 bits from e. It panics if e was not made by OS or
@@ -27,7 +26,9 @@ func NewStream(e *Entropy) *Stream {
 	var key [32]byte
 	defer clear(key[:])
 	source.read(key[:])
-	return &Stream{chacha: rand.NewChaCha8(key), simulated: source.simulated}
+	s := &Stream{chacha: rand.NewChaCha8(key), simulated: source.simulated}
+	s.normal = newNormalSampler(s, wordDigits, 0)
+	return s
 }
 
 // IsSimulated reports whether the key came from Simulated.
@@ -49,38 +50,45 @@ func (s *Stream) Below(n uint64) uint64 {
 	}
 }
 
-// lazy is a uniform variate in (0, 1) of which the first 64 bits are known, and more
-// where they were needed: fraction with digits of 64 bits, almost always one.
-type lazy struct {
-	first uint64
-	rest  []uint64
-}
+func (s *Stream) digit() uint64           { return s.Uint64() }
+func (s *Stream) uniform(n uint64) uint64 { return s.Below(n) }
+func (s *Stream) coin() bool              { return s.Uint64()>>63 == 1 }
 
-func (f *lazy) reset(s *Stream) {
-	f.first = s.Uint64()
-	f.rest = f.rest[:0]
-}
-
-// less reports whether f < g, two different variates.
-func (f *lazy) less(g *lazy, s *Stream) bool {
-	if f.first != g.first {
-		return f.first < g.first
+// AddGaussian adds independent noise R(σX) to every entry of z: the law of Gaussian,
+// for an integer σ from 1 to 2⁶². It panics for others. Sums wrap around as those of
+// integers do: what follows from the result modulo 2⁶⁴ is post-processing.
+func (s *Stream) AddGaussian(z []int64, sigma uint64) {
+	if sigma == 0 || sigma > 1<<62 {
+		panic("mechanisms: the standard deviation of Gaussian noise must be from 1 to 2^62")
 	}
-	return f.lessBeyond(g, s)
-}
-
-func (f *lazy) lessBeyond(g *lazy, s *Stream) bool {
-	for i := 0; ; i++ {
-		if x, y := f.digit(i, s), g.digit(i, s); x != y {
-			return x < y
-		}
+	for i := range z {
+		z[i] += s.gaussian(sigma)
 	}
 }
 
-// digit returns the i-th digit after the first, drawing what is not yet known.
-func (f *lazy) digit(i int, s *Stream) uint64 {
-	for i >= len(f.rest) {
-		f.rest = append(f.rest, s.Uint64())
+// gaussian returns R(σX), X = ±(k + x): where N/2⁶⁴ < x < (N+1)/2⁶⁴,
+//
+//	σ|X| + ½ = σk + (σN + 2⁶³ + σr)/2⁶⁴, r in (0, 1),
+//
+// whose integer part is known if adding σ carries nothing over; else it is left to
+// the mechanism's way, with more digits of x. As there, neither the direction of ties nor
+// the order of rounding and sign matters.
+func (s *Stream) gaussian(sigma uint64) int64 {
+	k, negative := s.normal.draw()
+	high, low := bits.Mul64(sigma, s.normal.x[0])
+	low, carry := bits.Add64(low, 1<<63, 0)
+	y := int64(sigma*k + high + carry)
+	if low > -sigma { // low + σ > 2⁶⁴
+		g := gaussian{p: new(big.Int).SetUint64(sigma), q: one, normal: s.normal}
+		defer func() { clear(g.bytes) }()
+		var whole big.Int
+		g.decide(&whole, k)
+		y = int64(whole.And(&whole, mask).Uint64())
 	}
-	return f.rest[i]
+	if negative {
+		return -y
+	}
+	return y
 }
+
+var mask = new(big.Int).SetUint64(^uint64(0))

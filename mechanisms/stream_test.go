@@ -1,7 +1,6 @@
 package mechanisms
 
 import (
-	"encoding/binary"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -55,7 +54,7 @@ func TestStreamGaussianTails(t *testing.T) {
 	}
 }
 
-// What 64-bit arithmetic says of σ(k + x) is what gaussianSampler says, wherever the
+// What 64-bit arithmetic says of σ(k + x) is what rational arithmetic says, wherever the
 // first digit decides; σ is large, so that often it does not.
 func TestStreamRounding(t *testing.T) {
 	s := simulatedStream(33)
@@ -63,39 +62,36 @@ func TestStreamRounding(t *testing.T) {
 	for range 20000 {
 		sigma := rng.Uint64N(1<<62) + 1
 		y := s.gaussian(sigma)
-		g := gaussianSampler{gaussian: new(gaussian)}
-		g.p.SetUint64(sigma)
-		g.q.SetUint64(1)
-		digits := binary.BigEndian.AppendUint64(nil, s.x.first)
-		for i := range 3 { // 192 bits more
-			digits = binary.BigEndian.AppendUint64(digits, s.x.digit(i, s))
+		g := gaussian{p: new(big.Int).SetUint64(sigma), q: one, normal: s.normal}
+		for len(s.normal.x) < 4 { // 192 bits more
+			s.normal.extend(&s.normal.x)
 		}
 		var want big.Int
 		found := false
 		for k := uint64(0); k < 8 && !found; k++ {
-			if !g.round(&want, k, digits) {
+			if !g.round(&want, k, s.normal.x) {
 				t.Fatal("256 digits decide nothing")
 			}
 			w := int64(want.And(&want, mask).Uint64())
 			found = y == w || y == -w
 		}
 		if !found {
-			t.Fatalf("sigma %d, x = %d/2^64: %d", sigma, s.x.first, y)
+			t.Fatalf("sigma %d, x = %d/2^64: %d", sigma, s.normal.x[0], y)
 		}
 	}
 }
 
 // Two variates whose first digits are equal are told apart by the next.
-func TestLazyTie(t *testing.T) {
+func TestStreamTie(t *testing.T) {
 	s := simulatedStream(34)
 	less := 0
 	const n = 4000
 	for range n {
-		f, g := lazy{first: 7}, lazy{first: 7}
-		if f.less(&g, s) {
+		f, g := fraction{7}, fraction{7}
+		if s.normal.less(&f, &g) {
 			less++
 		}
-		if f.less(&g, s) == g.less(&f, s) {
+		if s.normal.less(&f, &g) == s.normal.less(&g, &f) {
 			t.Fatal("a variate is less than another that is less than it")
 		}
 	}

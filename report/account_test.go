@@ -12,8 +12,8 @@ import (
 	"github.com/dpreg/dpreg/report"
 )
 
-func accountOf(quantity string, loose bool) report.Account {
-	a := report.Account{Subject: "1000 releases with Gaussian noise of standard deviation 4 of Poisson samples of rate 0.01, delta = 1e-05", Quantity: quantity, Delta: 1e-5, Loose: loose}
+func accountOf(quantity string) report.Account {
+	a := report.Account{Subject: "1000 releases with Gaussian noise of standard deviation 4 of Poisson samples of rate 0.01, delta = 1e-05", Quantity: quantity, Delta: 1e-5}
 	for i, by := range accounting.Accountants() {
 		a.Answers = append(a.Answers, report.Answer{Accountant: by, Value: 0.27213543 * float64(i+1)})
 	}
@@ -22,7 +22,7 @@ func accountOf(quantity string, loose bool) report.Account {
 
 func TestAccount(t *testing.T) {
 	wantNarrow(t, golden(t, "account", func(w io.Writer) error {
-		for _, a := range []report.Account{accountOf("epsilon", false), accountOf("sigma", true), accountOf("steps", false)} {
+		for _, a := range []report.Account{accountOf("epsilon"), accountOf("sigma"), accountOf("steps")} {
 			if err := report.WriteAccount(w, a); err != nil {
 				return err
 			}
@@ -31,9 +31,9 @@ func TestAccount(t *testing.T) {
 	}))
 }
 
-// linear is an ε that grows; basic composition has none.
+// linear is an ε that grows; Rényi divergences have none.
 func linear(a accounting.Accountant, count int) (float64, error) {
-	if a == accounting.Basic {
+	if a == accounting.RDP {
 		return 0, errors.New("none")
 	}
 	return 0.01 * float64(count) * float64(a+1), nil
@@ -41,32 +41,32 @@ func linear(a accounting.Accountant, count int) (float64, error) {
 
 func TestPlotAccount(t *testing.T) {
 	var svg, raster bytes.Buffer
-	if err := report.PlotAccount(&svg, accountOf("epsilon", false), 1000, linear, "svg"); err != nil {
+	if err := report.PlotAccount(&svg, accountOf("epsilon"), 1000, linear, "svg"); err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{"releases", "advanced composition", "privacy-loss distributions", "1e-05"} {
+	for _, text := range []string{"releases", "privacy-loss distributions", "1e-05"} {
 		if !strings.Contains(svg.String(), text) {
 			t.Errorf("the picture does not say %q", text)
 		}
 	}
-	if strings.Contains(svg.String(), "basic") {
+	if strings.Contains(svg.String(), "Rényi") {
 		t.Error("a line without points has a name")
 	}
-	if err := report.PlotAccount(&raster, accountOf("sigma", false), 1, linear, "png"); err != nil {
+	if err := report.PlotAccount(&raster, accountOf("sigma"), 1, linear, "png"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := png.Decode(&raster); err != nil {
 		t.Error(err)
 	}
 	none := func(accounting.Accountant, int) (float64, error) { return 0, nil }
-	if err := report.PlotAccount(io.Discard, accountOf("delta", false), 1, none, "svg"); err != nil {
+	if err := report.PlotAccount(io.Discard, accountOf("delta"), 1, none, "svg"); err != nil {
 		t.Error(err)
 	}
-	if err := report.PlotAccount(io.Discard, accountOf("delta", false), 1, linear, "bmp"); err == nil {
+	if err := report.PlotAccount(io.Discard, accountOf("delta"), 1, linear, "bmp"); err == nil {
 		t.Error("a format that is not there is drawn")
 	}
 	for left := 0; left < 400; left += 99 {
-		if err := report.WriteAccount(&short{left}, accountOf("epsilon", true)); !errors.Is(err, errFull) {
+		if err := report.WriteAccount(&short{left}, accountOf("epsilon")); !errors.Is(err, errFull) {
 			t.Fatalf("after %d bytes: %v", left, err)
 		}
 	}

@@ -138,7 +138,7 @@ func TestFilesInBrowser(t *testing.T) {
 	d := made().Schema
 	draws := map[string]func(io.Writer) error{
 		"account": func(w io.Writer) error {
-			return report.PlotAccount(w, accountOf("epsilon", false), 10_000, linear, "svg")
+			return report.PlotAccount(w, accountOf("epsilon"), 10_000, linear, "svg")
 		},
 		"check": func(w io.Writer) error { return report.CheckPlot(checkOf(true), &d).Write(w, "svg") },
 		"plan": func(w io.Writer) error {

@@ -219,7 +219,7 @@ func Variational(w io.Writer, f *vi.Fit, s *posterior.Summary, model, neighbours
 			count(t.Steps, "step"), exactly(t.Rate), general(t.Multiplier)))
 	}
 	if s.N != nil {
-		model += fmt.Sprintf(", n = %d", s.N)
+		model += fmt.Sprintf(", n = %d", *s.N)
 	}
 	return write(w, promised, blank, say(fmt.Sprintf("%s, %s units", model, s.Units)), show(summaryTable(s, true)),
 		say(fmt.Sprintf("%s of the fitted law.", count(s.Chains*s.Draws, "independent draw"))), warn(s.Warnings))

@@ -29,7 +29,7 @@ func charged(t *testing.T, filter ledger.Filter, releases int) *ledger.History {
 	if err := ledger.Create(ctx, path, b); err != nil {
 		t.Fatal(err)
 	}
-	l, err := ledger.Open(ctx, path, accounting.Sigma)
+	l, err := ledger.Open(ctx, path)
 	if err != nil {
 		t.Fatal(err)
 	}

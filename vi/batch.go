@@ -65,31 +65,3 @@ func (p *poisson) take(records int) (taken uint64) {
 	}
 	return taken // what is open yet is no less than the threshold
 }
-
-// fixedSize draws batches of one size without replacement: the first steps of Fisher and
-// Yates's shuffle, which makes a uniform one of any permutation.
-type fixedSize struct {
-	order  []int
-	size   int
-	stream *mechanisms.Stream
-}
-
-// FixedSize returns batches of size records of n. It panics unless 1 ≤ size ≤ n.
-func FixedSize(n, size int, stream *mechanisms.Stream) Batches {
-	if size < 1 || size > n {
-		panic("vi: a batch must have a record, and no more than there are")
-	}
-	f := &fixedSize{order: make([]int, n), size: size, stream: stream}
-	for i := range f.order {
-		f.order[i] = i
-	}
-	return f
-}
-
-func (f *fixedSize) Next() []int {
-	for i := range f.size {
-		j := i + int(f.stream.Below(uint64(len(f.order)-i)))
-		f.order[i], f.order[j] = f.order[j], f.order[i]
-	}
-	return f.order[:f.size]
-}

@@ -50,24 +50,3 @@ func TestPoissonSmallRate(t *testing.T) {
 		t.Errorf("%d, want %v", count, n*rounds*rate)
 	}
 }
-
-func TestFixedSize(t *testing.T) {
-	const n, size, rounds = 20, 6, 20000
-	b := FixedSize(n, size, stream(8))
-	var counts [n]int
-	for range rounds {
-		batch := slices.Sorted(slices.Values(b.Next()))
-		if len(slices.Compact(batch)) != size {
-			t.Fatal("a record is twice in a batch")
-		}
-		for _, i := range batch {
-			counts[i]++
-		}
-	}
-	const p = float64(size) / n
-	for i, c := range counts {
-		if math.Abs(float64(c)-rounds*p) > 5*math.Sqrt(rounds*p*(1-p)) {
-			t.Errorf("record %d is in %d batches", i, c)
-		}
-	}
-}

@@ -15,12 +15,10 @@ import (
 // a machine with other work.
 func steps(b *testing.B, m Model, o Options) {
 	o.Privacy = &Privacy{Epsilon: 1e9, Delta: 1e-5, Multiplier: 2, Entropy: mechanisms.OS()}
-	s, err := newSetting(m, o)
+	a, err := newAscent(m, o)
 	if err != nil {
 		b.Fatal(err)
 	}
-	a := &ascent{setting: s, fit: &Fit{}, estimator: s.estimator()}
-	a.start()
 	const stretch = 20 // steps
 	least := math.Inf(1)
 	b.ReportAllocs()
@@ -41,7 +39,7 @@ func BenchmarkLogistic(b *testing.B) {
 	for _, n := range []int{1000, 2000, 5000, 10000, 50000} {
 		m := Logistic(simulatedRows(n, 100, 30, coin), 1)
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			steps(b, m, Options{Rate: 1000 / float64(n), Steps: 1000, Clip: 5, Optimiser: &Adam{Rate: 1e-3}})
+			steps(b, m, Options{Rate: 1000 / float64(n), Steps: 1000, Clip: 5, LearningRate: 1e-3})
 		})
 	}
 }
@@ -53,12 +51,5 @@ func BenchmarkHierarchical(b *testing.B) {
 		group[i] = rand.New(rand.NewPCG(31, uint64(i))).IntN(3)
 	}
 	m := Hierarchical(rows, group, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1}, 3, 4)
-	steps(b, m, Options{Rate: 0.01, Steps: 1000, Clip: 1, Optimiser: &Adam{Rate: 1e-3}})
-}
-
-// The mixture, which has no linear predictor.
-func BenchmarkMixture(b *testing.B) {
-	v := make([]float64, 4000)
-	normal(v, rand.New(rand.NewPCG(32, 0)))
-	steps(b, Mixture(v, 2, 5, 1), Options{Rate: 0.05, Steps: 1000, Clip: 1, Optimiser: &Adam{Rate: 1e-3}})
+	steps(b, m, Options{Rate: 0.01, Steps: 1000, Clip: 1, LearningRate: 1e-3})
 }

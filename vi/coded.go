@@ -108,7 +108,7 @@ func (c *coded) flush() {
 	c.blockSize = 0
 }
 
-// Release implements summer.
+// Release implements Summer.
 func (c *coded) Release(dst []float64) {
 	c.flush()
 	c.Sum.Release(dst)

@@ -40,17 +40,14 @@ func Example() {
 		}
 		sum += data[i]
 	}
-	if err := vi.CheckGradients(data, []float64{0.3}, 0, 1); err != nil {
-		fmt.Println(err)
-	}
 	fit, err := vi.Run(context.Background(), data, vi.Options{
 		// Outside of studies the noise is that of mechanisms.OS().
-		Privacy:   &vi.Privacy{Epsilon: 2, Delta: 1e-5, Entropy: mechanisms.Simulated(rng)},
-		Rate:      0.05,
-		Steps:     1000,
-		Clip:      3,
-		Optimiser: &vi.Adam{Rate: 0.02},
-		Average:   0.5,
+		Privacy:      &vi.Privacy{Epsilon: 2, Delta: 1e-5, Entropy: mechanisms.Simulated(rng)},
+		Rate:         0.05,
+		Steps:        1000,
+		Clip:         3,
+		LearningRate: 0.02,
+		Average:      0.5,
 	})
 	if err != nil {
 		fmt.Println(err)

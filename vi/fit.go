@@ -45,7 +45,7 @@ func NewFit(m Model, mean, sd []float64) *Fit {
 		}
 		lambda = append(lambda, math.Log(s))
 	}
-	return &Fit{Guide: MeanField(m.Dim()), Lambda: lambda, model: m}
+	return &Fit{Guide: Guide{Dim: m.Dim()}, Lambda: lambda, model: m}
 }
 
 // Point is one of the trace: mean and standard deviations of θ after a step, and the mean

@@ -22,7 +22,7 @@ type Model interface {
 	Len() int
 	// LogLik returns log p(record i | θ) and overwrites grad, of length Dim, with its
 	// gradient. Both are functions of record i and θ alone, to the last bit: that is what
-	// the guarantee rests on. Where either is not finite, the record counts as having a gradient of 0.
+	// the guarantee rests on. Where either is not finite, the record's gradient counts as 0.
 	LogLik(grad, theta []float64, i int) float64
 	// LogPrior returns the log density of θ, with the Jacobian of the transformations,
 	// and overwrites grad with its gradient. It does not depend on records.
@@ -37,8 +37,9 @@ type Model interface {
 //
 //	log p(record i | θ) = f_i(η_i),  η_i = Σ_j x_ij θ_j,
 //
-// the sum being over the first Predictors() parameters: the gradient is f′_i(η_i) x_i there and 0 elsewhere. Such a model need not write
-// gradients out, and no noise is added where they are 0.
+// the sum being over the first Predictors() parameters: the gradient is f′_i(η_i) x_i there
+// and 0 elsewhere. Such a model need not write gradients out, and no noise is added where
+// they are 0.
 type Linear interface {
 	Model
 	// Predictors is the length of every x_i, whether there are records or not.

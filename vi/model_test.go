@@ -1,10 +1,13 @@
 package vi
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
+
+	"gonum.org/v1/gonum/diff/fd"
+	"gonum.org/v1/gonum/floats"
 )
 
 // simulatedRows are n rows of p standard normal covariates with responses by draw.
@@ -32,11 +35,9 @@ func coin(eta float64, rng *rand.Rand) float64 {
 func plusNormal(eta float64, rng *rand.Rand) float64 { return eta + 0.5*rng.NormFloat64() }
 
 // models are those that are built in, of 30 records with p covariates, the first two of which
-// may be twins, or of p numbers.
+// may be twins; one hides its predictor.
 func models(p int, twins bool) map[string]Model {
-	rng := rand.New(rand.NewPCG(8, 0))
-	v, groups := make([]float64, 30*((p+1)/2)), make([]int, 30)
-	normal(v, rng)
+	groups := make([]int, 30)
 	for i := range groups {
 		groups[i] = i % 3
 	}
@@ -51,84 +52,50 @@ func models(p int, twins bool) map[string]Model {
 		"logistic":     Logistic(rows(1, coin), 2),
 		"linear":       LinearRegression(rows(2, plusNormal), 3, 2, 1),
 		"hierarchical": Hierarchical(rows(3, coin), groups, []float64{1, 0, 0.5, 1, -1, 2}, 2, 4),
-		"mixture":      Mixture(v, (p+1)/2, 5, 1),
+		"no predictor": struct{ Model }{Logistic(rows(4, coin), 1)},
 	}
 }
 
+// Gradients are those by central differences: of a step h, with errors of h² times a third
+// derivative and of rounding.
 func TestGradients(t *testing.T) {
 	for name, m := range models(4, false) {
 		rng := rand.New(rand.NewPCG(9, 0))
-		theta := make([]float64, m.Dim())
+		theta, grad, scratch := make([]float64, m.Dim()), make([]float64, m.Dim()), make([]float64, m.Dim())
+		check := func(what string, f func(grad, theta []float64) float64) {
+			f(grad, theta)
+			want := fd.Gradient(nil, func(x []float64) float64 { return f(scratch, x) }, theta, &fd.Settings{Formula: fd.Central, Step: 1e-5})
+			for j, g := range grad {
+				if !(math.Abs(g-want[j]) <= 1e-5*max(1, floats.Norm(grad, math.Inf(1)))) {
+					t.Errorf("%s, %s: the derivative in parameter %d is %v, and its gradient has %v", name, what, j, want[j], g)
+				}
+			}
+		}
 		for range 5 {
 			normal(theta, rng)
-			if err := CheckGradients(m, theta, 0, 7, 29); err != nil {
-				t.Errorf("%s: %v", name, err)
+			check("prior", m.LogPrior)
+			for _, i := range []int{0, 7, 29} {
+				check(fmt.Sprint("record ", i), func(grad, theta []float64) float64 { return m.LogLik(grad, theta, i) })
+				l, ok := m.(Linear)
+				for j := range grad {
+					if want := 0.; ok {
+						if x := l.Covariates(i); j < len(x) {
+							want = l.Slope(i, floats.Dot(x, theta[:len(x)])) * x[j]
+						}
+						if math.Abs(grad[j]-want) > 1e-12 {
+							t.Errorf("%s: by Slope the derivative in parameter %d is %v, and the gradient of LogLik has %v", name, j, want, grad[j])
+						}
+					}
+				}
 			}
-		}
-		if got := len(m.Names()); got == 0 {
-			t.Errorf("%s has no names", name)
 		}
 		shown := make([]float64, len(m.Names()))
+		if len(shown) == 0 {
+			t.Errorf("%s has no names", name)
+		}
 		m.Constrain(shown, theta)
-		grad := make([]float64, m.Dim())
 		if n := testing.AllocsPerRun(10, func() { m.LogLik(grad, theta, 3); m.LogPrior(grad, theta) }); n > 0 {
 			t.Errorf("%s allocates", name)
-		}
-	}
-}
-
-// wrong has a mistake in one entry of a gradient.
-type wrong struct {
-	Model
-	entry int
-	prior bool
-}
-
-func (w wrong) LogLik(grad, theta []float64, i int) float64 {
-	l := w.Model.LogLik(grad, theta, i)
-	if !w.prior {
-		grad[w.entry] *= 1.001
-	}
-	return l
-}
-
-func (w wrong) LogPrior(grad, theta []float64) float64 {
-	l := w.Model.LogPrior(grad, theta)
-	if w.prior {
-		grad[w.entry] += 0.01
-	}
-	return l
-}
-
-func TestCheckerNamesTheParameter(t *testing.T) {
-	for name, m := range models(4, false) {
-		theta := make([]float64, m.Dim())
-		normal(theta, rand.New(rand.NewPCG(10, 0)))
-		err := CheckGradients(wrong{m, 1, true}, theta, 3)
-		if err == nil || !strings.Contains(err.Error(), "the log prior: the derivative in parameter 1 ") {
-			t.Errorf("%s: %v", name, err)
-		}
-		err = CheckGradients(wrong{m, 2, false}, theta, 3)
-		if err == nil || !strings.Contains(err.Error(), "record 3: the derivative in parameter 2 ") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-// The mixture's weights are positive and sum to 1, and are equal in the middle.
-func TestSimplex(t *testing.T) {
-	s := newSimplex(4)
-	for _, u := range [][]float64{{0, 0, 0}, {3, -2, 0.5}, {-40, 30, 700}} {
-		s.set(u)
-		sum := 0.
-		for _, l := range s.log {
-			if u[0] == 0 && math.Abs(l-math.Log(0.25)) > 1e-15 {
-				t.Errorf("the middle has a weight of %v", math.Exp(l))
-			}
-			sum += math.Exp(l)
-		}
-		if math.Abs(sum-1) > 1e-12 {
-			t.Errorf("weights of %v sum to %v", u, sum)
 		}
 	}
 }

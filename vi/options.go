@@ -9,31 +9,26 @@ import (
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 )
 
-// Options say how Run goes about it. Rate, Steps and Optimiser must be set.
+// Options say how Run goes about it. Rate, Steps and LearningRate must be set.
 type Options struct {
 	// Privacy is nil for a run that is not private.
 	Privacy *Privacy
-	// Scheme says how batches are drawn and which data sets are neighbours.
+	// Scheme says which data sets are neighbours.
 	Scheme accounting.Scheme
-	// Rate is the share of the records that a batch has: the probability of each with
-	// Poisson sampling, otherwise rounded to whole records. It is public, and what is
-	// seen of a batch is divided by it: no number of records is needed, or told.
+	// Rate is the probability with which each record is in a batch. It is public, and what
+	// is seen of a batch is divided by it: no number of records is needed, or told.
 	Rate  float64
 	Steps int
 	// Clip is the largest norm of what a record adds. 0 stands for none, where the run
 	// is not private.
 	Clip float64
-	// Joint clips gradients as d3p does, see joint; Records is then the public number
-	// of records over which prior and entropy are spread.
-	Joint   bool
-	Records float64
-
-	Guide     func(dim int) Guide // nil: MeanField
-	Optimiser Optimiser
-	// Start is the guide's mean in the beginning, nil for 0, and StartSD its standard
-	// deviation, 0 for 0.1. Neither may be taken from the records.
-	Start   []float64
-	StartSD float64
+	// Full fits a law with correlations.
+	Full bool
+	// LearningRate is of Adam.
+	LearningRate float64
+	// Start is the law's mean in the beginning, nil for 0. It may not be taken from the
+	// records.
+	Start []float64
 	// Average is the share of the steps, the last ones, over which λ is averaged; 0
 	// takes the last λ.
 	Average float64
@@ -55,43 +50,67 @@ type Privacy struct {
 	Entropy    *mechanisms.Entropy
 }
 
-const defaultStartSD = 0.1
+// ErrBudget is the error of a budget that does not pay for the steps asked for.
+var ErrBudget = errors.New("the privacy budget is too small")
 
-// check returns what is wrong with the options for a model, by field.
+// check returns what is wrong with the options for a model, by field; what accounting
+// refuses Plan finds.
 func (o *Options) check(m Model) error {
 	switch {
-	case o.Scheme < accounting.PoissonAddRemove || o.Scheme > accounting.FixedReplaceOne:
-		return fmt.Errorf("unknown scheme %d of sampling", int(o.Scheme))
 	case !(o.Rate >= accounting.MinRate && o.Rate <= 1):
 		return fmt.Errorf("the rate of sampling must be from %v to 1, not %v", accounting.MinRate, o.Rate)
 	case o.Steps < 1 || o.Steps > accounting.MaxCount:
 		return fmt.Errorf("the number of steps must be from 1 to %d, not %d", accounting.MaxCount, o.Steps)
-	case o.Optimiser == nil:
-		return errors.New("an optimiser is needed")
+	case !(o.LearningRate > 0 && o.LearningRate <= math.MaxFloat64):
+		return fmt.Errorf("the learning rate must be positive and finite, not %v", o.LearningRate)
 	case o.Start != nil && len(o.Start) != m.Dim():
 		return fmt.Errorf("the start has %d parameters, the model %d", len(o.Start), m.Dim())
-	case !(o.StartSD >= 0 && o.StartSD <= math.MaxFloat64):
-		return fmt.Errorf("the standard deviation to start from must be finite and not negative, not %v", o.StartSD)
 	case !(o.Average >= 0 && o.Average <= 1):
 		return fmt.Errorf("the share of steps to average must be from 0 to 1, not %v", o.Average)
-	case o.Joint && !(o.Records >= 1 && o.Records <= math.MaxInt64):
-		return errors.New("to clip jointly, the public number of records must be known")
 	case o.Trace < 0:
 		return fmt.Errorf("the trace cannot have %d points", o.Trace)
-	case o.Scheme == accounting.FixedReplaceOne && m.Len() == 0:
-		return errors.New("there are no records to draw batches from")
 	case m.Dim() < 1 || len(m.Names()) < 1:
 		return errors.New("the model has no parameters")
-	}
-	return o.checkClip()
-}
-
-func (o *Options) checkClip() error {
-	if o.Privacy == nil && o.Clip == 0 {
-		return nil
-	}
-	if !(o.Clip >= minClip && o.Clip <= maxClip) {
+	case (o.Privacy != nil || o.Clip != 0) && !(o.Clip >= minClip && o.Clip <= maxClip):
 		return fmt.Errorf("the clipping norm must be from %v to %v, not %v", minClip, maxClip, o.Clip)
 	}
 	return nil
+}
+
+// Plan returns what a run is to the accountant, with the multiplier of its noise, for records
+// that number about this many. The number must be public: under add-remove neighbours, one
+// from elsewhere, or 0 for none. An error that is ErrBudget says that the budget does not
+// pay for the steps, or that nothing could be learnt: over all steps T the noise, of standard
+// deviation √T·multiplier·Clip, would be larger than all that the records can add,
+// T·Rate·records·Clip.
+func (o *Options) Plan(records float64) (accounting.Training, error) {
+	t := accounting.Training{Rate: o.Rate, Steps: o.Steps, Scheme: o.Scheme}
+	p := o.Privacy
+	if p == nil {
+		return t, nil
+	}
+	if p.Entropy == nil {
+		return t, errors.New("a private run needs a source of randomness for its noise")
+	}
+	if t.Multiplier = p.Multiplier; t.Multiplier != 0 {
+		epsilon, err := t.Epsilon(accounting.PLD, p.Delta)
+		if err == nil && epsilon > p.Epsilon {
+			err = fmt.Errorf("%w: %d steps with noise of %v clipping norms spend ε = %.4g, not %v", ErrBudget, t.Steps, t.Multiplier, epsilon, p.Epsilon)
+		}
+		if err != nil {
+			return t, err
+		}
+	} else {
+		var err error
+		if t.Multiplier, err = t.FindMultiplier(accounting.PLD, p.Epsilon, p.Delta); err != nil {
+			return t, fmt.Errorf("(ε = %v, δ = %v) for %d steps: %w", p.Epsilon, p.Delta, o.Steps, err)
+		}
+	}
+	if t.Multiplier > accounting.MaxMultiplier {
+		return t, fmt.Errorf("%w: for ε = %v, %d steps need noise of %.4g clipping norms each; take fewer steps", ErrBudget, p.Epsilon, o.Steps, t.Multiplier)
+	}
+	if most := math.Sqrt(float64(t.Steps)) * t.Rate * records; records > 0 && t.Multiplier > most {
+		return t, fmt.Errorf("%w: for ε = %v, %d steps need noise of %.4g clipping norms each, and hide all that about %.4g records of a batch can add; take fewer steps or a larger rate", ErrBudget, p.Epsilon, t.Steps, t.Multiplier, t.Rate*records)
+	}
+	return t, nil
 }

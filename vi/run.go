@@ -8,136 +8,133 @@ import (
 	"time"
 
 	"github.com/dpreg/dpreg/mechanisms"
-	"github.com/dpreg/dpreg/mechanisms/accounting"
 )
 
-// setting is what an estimator is made of.
-type setting struct {
-	model    Model
-	options  Options
-	training accounting.Training
-	guide    Guide
-	batches  Batches
-	stream   *mechanisms.Stream
-	rng      *rand.Rand
-}
-
-// sum is the door for vectors of length dim.
-func (s *setting) sum(dim int) summer {
-	if s.options.Privacy == nil {
-		clip := s.options.Clip
-		if clip == 0 {
-			clip = math.Inf(1)
-		}
-		return &plainSum{clip: clip, total: make([]float64, dim)}
-	}
-	return NewSum(dim, s.options.Clip, s.training.Multiplier, s.stream)
-}
-
-// newSetting puts options and model together. The noise's stream also draws the batches,
-// which must stay secret for sampling to count. A θ that a batch shares is public: they
-// have a generator of their own.
-func newSetting(m Model, o Options) (*setting, error) {
-	if err := o.check(m); err != nil {
-		return nil, err
-	}
-	training, err := o.training(m.Len())
-	if err != nil {
-		return nil, err
-	}
-	s := &setting{model: m, options: o, training: training, guide: MeanField(m.Dim())}
-	if o.Guide != nil {
-		s.guide = o.Guide(m.Dim())
-	}
-	s.rng = rand.New(rand.NewPCG(o.Seed, 1))
-	entropy := mechanisms.Simulated(rand.New(rand.NewPCG(o.Seed, 2)))
-	if o.Privacy != nil {
-		entropy = o.Privacy.Entropy
-	}
-	s.stream = mechanisms.NewStream(entropy)
-	if o.Scheme == accounting.FixedReplaceOne {
-		s.batches = FixedSize(m.Len(), o.batchSize(m.Len()), s.stream)
-	} else {
-		s.batches = Poisson(m.Len(), o.Rate, s.stream)
-	}
-	return s, nil
-}
-
-// tellsELBO says whether the trace has the ELBO. It is computed from records without
-// noise, so it is not told of a private run.
-func (s *setting) tellsELBO() bool {
-	return s.options.Trace > 0 && (s.options.Privacy == nil || s.stream.IsSimulated())
-}
-
-func (s *setting) estimator() estimator {
-	if s.options.Joint {
-		return newJoint(s)
-	}
-	return newAligned(s)
-}
-
-// Run maximises the evidence lower bound. Errors: options that cannot serve, a budget
-// that does not pay for them (nothing is then computed), and ctx's, with which comes the
-// fit as far as it got: its Training says what had been spent. No error depends on
-// records.
+// Run maximises the evidence lower bound
+//
+//	ELBO(λ) = E_q[log p(θ) + Σ_i log p(record i | θ)] + entropy(q).
+//
+// Errors: options that cannot serve, a budget that does not pay for them (nothing is then
+// computed), and ctx's, with which comes the fit as far as it got: its Training says what had
+// been spent. No error depends on records.
 func Run(ctx context.Context, m Model, o Options) (*Fit, error) {
-	s, err := newSetting(m, o)
+	a, err := newAscent(m, o)
 	if err != nil {
 		return nil, err
 	}
 	began := time.Now()
-	fit := &Fit{Guide: s.guide, Lambda: make([]float64, s.guide.Len()), Training: s.training, model: m}
-	if p := o.Privacy; p != nil {
-		fit.Privacy = &Privacy{Epsilon: p.Epsilon, Delta: p.Delta, Multiplier: s.training.Multiplier}
-		fit.Simulated = s.stream.IsSimulated()
-	}
-	a := &ascent{setting: s, fit: fit, estimator: s.estimator()}
-	a.start()
 	for step := range o.Steps {
 		if err := ctx.Err(); err != nil {
-			fit.Training.Steps = step
+			a.fit.Training.Steps = step
 			a.finish()
-			return fit, err
+			return a.fit, err
 		}
 		a.step(step)
 	}
 	a.finish()
-	fit.Seconds = time.Since(began).Seconds()
-	return fit, nil
+	a.fit.Seconds = time.Since(began).Seconds()
+	return a.fit, nil
 }
 
-// ascent is a run under way.
+// ascent is a run under way. Its gradients are doubly stochastic (Titsias & Lázaro-Gredilla,
+// ICML 2014): one θ = m + Sε a step, the same for all records of the batch. Then their
+// gradients with respect to every λ are functions of one vector of θ's length,
+//
+//	∇_λ = J(ε)ᵀ Σ_i ∇_θ log p(record i | θ),
+//
+// with J public. So that sum is what is clipped and noised, and the gradients of scales
+// and covariances follow from it at no further cost and with the noise in line (the
+// aligned gradients of Jälkö, Prediger, Honkela & Kaski, DPVIm, 2023). Prior and entropy
+// are public and are added afterwards, without noise.
 type ascent struct {
-	*setting
-	estimator estimator
-	fit       *Fit
+	model   Model
+	options Options
+	fit     *Fit
+	guide   Guide
+	batches Batches
+	stream  *mechanisms.Stream
+	rng     *rand.Rand // of θs
+	sum     Summer
+	linear  Linear // with coded: nil for another model, or where the ELBO is asked for
+	coded   *coded
 
-	lambda, gradient []float64
-	average          []float64 // over averaged steps
-	half             []float64 // over the first half of these
-	averaged         int
-	elbo             float64 // summed since the last point of the trace
-	since            int
+	lambda, gradient         []float64
+	theta, epsilon, g, prior []float64
+	width                    int // the first so many parameters have gradients
+	adam                     *Adam
+
+	average  []float64 // over averaged steps
+	half     []float64 // over the first half of these
+	averaged int
+	elbo     float64 // summed since the last point of the trace
+	since    int
 }
 
-func (a *ascent) start() {
-	o := &a.options
+// startSD is the standard deviation of the law in the beginning.
+const startSD = 0.1
+
+// newAscent puts options and model together. The noise's stream also draws the batches,
+// which must stay secret for sampling to count. A θ that a batch shares is public: they
+// have a generator of their own.
+func newAscent(m Model, o Options) (*ascent, error) {
+	if err := o.check(m); err != nil {
+		return nil, err
+	}
+	training, err := o.Plan(0)
+	if err != nil {
+		return nil, err
+	}
+	dim := m.Dim()
+	vector := func() []float64 { return make([]float64, dim) }
+	a := &ascent{model: m, options: o, guide: Guide{dim, o.Full}, rng: rand.New(rand.NewPCG(o.Seed, 1)),
+		theta: vector(), epsilon: vector(), g: vector(), prior: vector(), width: dim}
+	a.fit = &Fit{Guide: a.guide, Training: training, model: m}
 	a.lambda, a.gradient, a.average = make([]float64, a.guide.Len()), make([]float64, a.guide.Len()), make([]float64, a.guide.Len())
-	mean, sd := o.Start, o.StartSD
-	if mean == nil {
-		mean = make([]float64, a.model.Dim())
+	a.adam = NewAdam(o.LearningRate, a.guide.Len())
+	if o.Start == nil {
+		o.Start = a.theta
 	}
-	if sd == 0 {
-		sd = defaultStartSD
+	a.guide.Set(a.lambda, o.Start, startSD)
+	entropy := mechanisms.Simulated(rand.New(rand.NewPCG(o.Seed, 2)))
+	if p := o.Privacy; p != nil {
+		entropy = p.Entropy
+		a.fit.Privacy = &Privacy{Epsilon: p.Epsilon, Delta: p.Delta, Multiplier: training.Multiplier}
+		a.fit.Simulated = entropy.IsSimulated()
 	}
-	a.guide.Set(a.lambda, mean, sd)
-	o.Optimiser.Start(len(a.lambda))
+	a.stream = mechanisms.NewStream(entropy)
+	a.batches = Poisson(m.Len(), o.Rate, a.stream)
+	a.open()
+	return a, nil
+}
+
+// open makes the door through which records leave.
+func (a *ascent) open() {
+	linear, ok := a.model.(Linear)
+	if ok {
+		a.width = linear.Predictors()
+	}
+	if a.options.Privacy == nil {
+		a.sum = Plain(a.width, a.options.Clip)
+		return
+	}
+	sum := NewSum(a.width, a.options.Clip, a.fit.Training.Multiplier, a.stream)
+	a.sum = sum
+	if ok && !a.tellsELBO() {
+		a.linear, a.coded = linear, newCoded(linear, sum)
+		a.sum = a.coded
+	}
+}
+
+// tellsELBO says whether the trace has the ELBO. It is computed from records without
+// noise, so it is not told of a private run.
+func (a *ascent) tellsELBO() bool {
+	return a.options.Trace > 0 && (a.options.Privacy == nil || a.stream.IsSimulated())
 }
 
 func (a *ascent) step(step int) {
 	o := &a.options
-	a.estimator.gradient(a.gradient, a.lambda)
-	o.Optimiser.Step(a.lambda, a.gradient)
+	elbo := a.climb()
+	a.adam.Step(a.lambda, a.gradient)
 	if float64(o.Steps-step) <= o.Average*float64(o.Steps) {
 		a.averaged++
 		for j, v := range a.lambda {
@@ -148,25 +145,64 @@ func (a *ascent) step(step int) {
 		}
 	}
 	if o.Trace > 0 {
-		a.trace(step)
+		a.trace(step, elbo)
 	}
 	if o.Progress != nil {
 		o.Progress(step + 1)
 	}
 }
 
+// climb writes an estimate of the ELBO's gradient at λ, and returns one of the ELBO, which is
+// computed from records and has no noise.
+func (a *ascent) climb() (elbo float64) {
+	normal(a.epsilon, a.rng)
+	a.guide.Draw(a.theta, a.lambda, a.epsilon)
+	batch, logLik := a.batches.Next(), 0.
+	if a.linear != nil {
+		a.coded.add(batch, a.theta[:a.width], a.linear.Slope)
+	} else {
+		logLik = a.add(batch)
+	}
+	a.sum.Release(a.g[:a.width])
+	clear(a.g[a.width:])
+	elbo = logLik/a.options.Rate + a.model.LogPrior(a.prior, a.theta) + a.guide.Entropy(a.lambda)
+	for j, p := range a.prior {
+		a.g[j] = a.g[j]/a.options.Rate + p
+	}
+	a.guide.Gradient(a.gradient, a.lambda, a.g, a.epsilon, 1)
+	return elbo
+}
+
+// add goes through a batch, and returns its log-likelihood.
+func (a *ascent) add(batch []int) (logLik float64) {
+	for _, i := range batch {
+		l := a.model.LogLik(a.g, a.theta, i)
+		if l-l != 0 { // not finite
+			continue
+		}
+		logLik += l
+		a.sum.Add(1, a.g[:a.width], norm(a.g[:a.width]))
+	}
+	return logLik
+}
+
+func normal(dst []float64, rng *rand.Rand) {
+	for j := range dst {
+		dst[j] = rng.NormFloat64()
+	}
+}
+
 // trace keeps a point wherever a further share 1/Trace of the steps is done.
-func (a *ascent) trace(step int) {
+func (a *ascent) trace(step int, elbo float64) {
 	o := &a.options
 	if a.tellsELBO() {
-		a.elbo += a.estimator.elbo()
+		a.elbo += elbo
 		a.since++
 	}
 	if (step+1)*o.Trace/o.Steps == step*o.Trace/o.Steps {
 		return
 	}
-	mean, sd := make([]float64, a.model.Dim()), make([]float64, a.model.Dim())
-	a.guide.Moments(mean, sd, a.lambda)
+	mean, sd := a.fit.moments(a.lambda)
 	a.fit.Trace = append(a.fit.Trace, Point{Step: step + 1, Mean: mean, SD: sd, ELBO: a.elbo / float64(a.since)})
 	a.elbo, a.since = 0, 0
 }
@@ -185,5 +221,31 @@ func (a *ascent) finish() {
 	a.fit.Moved = make([]float64, len(mean))
 	for j := range mean {
 		a.fit.Moved[j] = 2 * (mean[j] - first[j]) / sd[j] // the average of all is amid both halves
+	}
+}
+
+// Adam is that of Kingma & Ba (ICLR 2015), with their β₁ = 0.9, β₂ = 0.999 and 1e-8.
+type Adam struct {
+	rate         float64
+	mean, square []float64
+	steps        int
+}
+
+// NewAdam is for a function of dim variables.
+func NewAdam(rate float64, dim int) *Adam {
+	return &Adam{rate: rate, mean: make([]float64, dim), square: make([]float64, dim)}
+}
+
+// Step goes up a function, given a noisy gradient.
+func (a *Adam) Step(lambda, gradient []float64) {
+	const beta1, beta2, small = 0.9, 0.999, 1e-8
+	a.steps++
+	first := 1 - math.Pow(beta1, float64(a.steps))
+	second := 1 - math.Pow(beta2, float64(a.steps))
+	for j, g := range gradient {
+		m := beta1*a.mean[j] + (1-beta1)*g
+		v := beta2*a.square[j] + (1-beta2)*g*g
+		a.mean[j], a.square[j] = m, v
+		lambda[j] += a.rate * (m / first) / (math.Sqrt(v/second) + small)
 	}
 }

@@ -81,27 +81,23 @@ func TestGuidesOfConjugateModel(t *testing.T) {
 	if err := inverse.Inverse(covariance); err != nil {
 		t.Fatal(err)
 	}
-	for name, guide := range map[string]func(int) Guide{"full": FullCovariance, "mean-field": MeanField} {
-		for _, joint := range []bool{false, true} {
-			fit, err := Run(context.Background(), k, Options{
-				Rate: 1, Steps: 8000, Optimiser: &Adam{Rate: 0.01}, Guide: guide, Average: 0.5, Joint: joint, Records: 40, Seed: 12,
-			})
-			if err != nil {
-				t.Fatal(err)
+	for _, full := range []bool{false, true} {
+		fit, err := Run(context.Background(), k, Options{Rate: 1, Steps: 8000, LearningRate: 0.01, Full: full, Average: 0.5, Seed: 12})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, sd := fit.Moments()
+		for j := range mean {
+			want := 1 / math.Sqrt(inverse.At(j, j))
+			if full {
+				want = math.Sqrt(covariance.At(j, j))
 			}
-			m, sd := fit.Moments()
-			for j := range mean {
-				want := math.Sqrt(covariance.At(j, j))
-				if name == "mean-field" {
-					want = 1 / math.Sqrt(inverse.At(j, j))
-				}
-				if math.Abs(m[j]-mean[j]) > 0.03*want || math.Abs(sd[j]/want-1) > 0.04 {
-					t.Errorf("%s, joint %v, parameter %d: %.4f (%.4f), exactly %.4f (%.4f)", name, joint, j, m[j], sd[j], mean[j], want)
-				}
+			if math.Abs(m[j]-mean[j]) > 0.03*want || math.Abs(sd[j]/want-1) > 0.04 {
+				t.Errorf("full %v, parameter %d: %.4f (%.4f), exactly %.4f (%.4f)", full, j, m[j], sd[j], mean[j], want)
 			}
-			if name == "full" {
-				checkCovariance(t, fit, covariance)
-			}
+		}
+		if full {
+			checkCovariance(t, fit, covariance)
 		}
 	}
 }
@@ -136,7 +132,7 @@ func TestLogisticSettles(t *testing.T) {
 		floats.Add(mode, step.RawVector().Data)
 	}
 	for _, rate := range []float64{0.02, 1e-3} {
-		fit, err := Run(context.Background(), m, Options{Rate: 1, Steps: 600, Optimiser: &Adam{Rate: rate}, Average: 0.5, Seed: 22})
+		fit, err := Run(context.Background(), m, Options{Rate: 1, Steps: 600, LearningRate: rate, Average: 0.5, Seed: 22})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +150,7 @@ func TestLogisticSettles(t *testing.T) {
 
 // checkCovariance looks at LLᵀ off the diagonal.
 func checkCovariance(t *testing.T, fit *Fit, want *mat.SymDense) {
-	f := fit.Guide.(fullCovariance)
+	f := fit.Guide
 	entry := func(i, j int) float64 {
 		switch row := f.row(fit.Lambda, i); {
 		case j < i:
@@ -164,10 +160,10 @@ func checkCovariance(t *testing.T, fit *Fit, want *mat.SymDense) {
 		}
 		return 0
 	}
-	for i := range int(f) {
+	for i := range f.Dim {
 		for j := range i {
 			got := 0.
-			for k := range int(f) {
+			for k := range f.Dim {
 				got += entry(i, k) * entry(j, k)
 			}
 			if math.Abs(got-want.At(i, j)) > 0.06*math.Sqrt(want.At(i, i)*want.At(j, j)) {
@@ -183,12 +179,12 @@ func private(o Options) Options {
 	return o
 }
 
-var quick = Options{Rate: 0.1, Steps: 200, Clip: 1, Optimiser: &Adam{Rate: 0.02}}
+var quick = Options{Rate: 0.1, Steps: 200, Clip: 1, LearningRate: 0.02}
 
 // The multiplier is the accountant's, and what was spent does not pass the budget.
 func TestBudget(t *testing.T) {
 	m := Logistic(simulatedRows(500, 3, 14, coin), 2)
-	for _, scheme := range []accounting.Scheme{accounting.PoissonAddRemove, accounting.FixedReplaceOne} {
+	for _, scheme := range []accounting.Scheme{accounting.PoissonAddRemove, accounting.PoissonReplaceOne} {
 		o := private(quick)
 		o.Scheme, o.Steps = scheme, 5
 		o.Privacy.Epsilon, o.Privacy.Multiplier = 2, 0
@@ -290,48 +286,48 @@ func TestNotFinite(t *testing.T) {
 	for j := range 3 * 3 {
 		clean.X[j] = 0
 	}
-	for _, joint := range []bool{false, true} {
-		o := private(quick)
-		o.Joint, o.Records = joint, 60
-		var fits [2]*Fit
-		for k, m := range []Model{broken{Logistic(rows, 2)}, broken{Logistic(&clean, 2)}} {
-			o.Privacy.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(18, 0)))
-			var err error
-			if fits[k], err = Run(context.Background(), m, o); err != nil {
-				t.Fatal(err)
-			}
+	o := private(quick)
+	var fits [2]*Fit
+	for k, m := range []Model{broken{Logistic(rows, 2)}, broken{Logistic(&clean, 2)}} {
+		o.Privacy.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(18, 0)))
+		var err error
+		if fits[k], err = Run(context.Background(), m, o); err != nil {
+			t.Fatal(err)
 		}
-		for j, v := range fits[0].Lambda {
-			if v != fits[1].Lambda[j] || v-v != 0 {
-				t.Errorf("joint %v: λ[%d] is %v, and %v where broken records are 0", joint, j, v, fits[1].Lambda[j])
-			}
+	}
+	for j, v := range fits[0].Lambda {
+		if v != fits[1].Lambda[j] || v-v != 0 {
+			t.Errorf("λ[%d] is %v, and %v where broken records are 0", j, v, fits[1].Lambda[j])
 		}
 	}
 }
 
 // The two ways through a Linear model are one, but for the coding of rows, 1e-6 of them:
-// with the same noise, λ differs by as little.
+// with the same noise, gradients differ by as little.
 func TestLinearWay(t *testing.T) {
 	m := Logistic(simulatedRows(80, 5, 19, coin), 2)
-	var fits [2]*Fit
+	var ways [2]*ascent
 	for k, model := range []Model{m, struct{ Model }{m}} {
-		o := private(quick)
-		o.Optimiser = &SGD{Rate: 1e-4} // Adam would make more of a difference near 0
 		var err error
-		if fits[k], err = Run(context.Background(), model, o); err != nil {
+		if ways[k], err = newAscent(model, private(quick)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for j, v := range fits[0].Lambda {
-		if math.Abs(v-fits[1].Lambda[j]) > 1e-5 {
-			t.Errorf("λ[%d]: %v and %v", j, v, fits[1].Lambda[j])
+	for range 50 {
+		for _, a := range ways {
+			a.climb()
+		}
+		for j, v := range ways[0].gradient {
+			if w := ways[1].gradient[j]; math.Abs(v-w) > 1e-3 || v == 0 {
+				t.Fatalf("the gradient in λ[%d] is %v, and %v", j, v, w)
+			}
 		}
 	}
 }
 
 func TestDraws(t *testing.T) {
 	m := LinearRegression(simulatedRows(100, 2, 20, plusNormal), 3, 2, 1)
-	fit, err := Run(context.Background(), m, Options{Rate: 1, Steps: 2000, Optimiser: &Adam{Rate: 0.02}, Average: 0.5})
+	fit, err := Run(context.Background(), m, Options{Rate: 1, Steps: 2000, LearningRate: 0.02, Average: 0.5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,19 +359,9 @@ func TestNoRecords(t *testing.T) {
 		if err != nil || fit.Lambda[0] == 0 || fit.Lambda[0]-fit.Lambda[0] != 0 {
 			t.Errorf("%s: %v, %v", name, fit, err)
 		}
-		o := private(quick)
-		s, err := newSetting(m, o)
-		if err != nil {
-			t.Fatal(err)
+		if a, err := newAscent(m, private(quick)); err != nil || a.width != m.(Linear).Predictors() {
+			t.Errorf("%s: noise of length %d (%v)", name, a.width, err)
 		}
-		if a := newAligned(s); a.width != m.(Linear).Predictors() {
-			t.Errorf("%s: noise of length %d", name, a.width)
-		}
-	}
-	o := private(quick)
-	o.Scheme = accounting.FixedReplaceOne
-	if _, err := Run(context.Background(), Logistic(&Rows{P: 3}, 1), o); err == nil {
-		t.Error("batches of a fixed size without records")
 	}
 }
 
@@ -384,11 +370,9 @@ func TestOptions(t *testing.T) {
 	for want, change := range map[string]func(*Options){
 		"rate":          func(o *Options) { o.Rate = 0 },
 		"steps":         func(o *Options) { o.Steps = 0 },
-		"optimiser":     func(o *Options) { o.Optimiser = nil },
+		"learning rate": func(o *Options) { o.LearningRate = 0 },
 		"start":         func(o *Options) { o.Start = []float64{1} },
-		"deviation":     func(o *Options) { o.StartSD = math.NaN() },
 		"average":       func(o *Options) { o.Average = 2 },
-		"number of rec": func(o *Options) { o.Joint = true },
 		"trace":         func(o *Options) { o.Trace = -1 },
 		"clipping norm": func(o *Options) { o.Clip = 0; o.Privacy = &Privacy{Epsilon: 1, Delta: 1e-5} },
 		"randomness":    func(o *Options) { o.Privacy = &Privacy{Epsilon: 1, Delta: 1e-5} },
@@ -406,19 +390,15 @@ func TestOptions(t *testing.T) {
 // A step does not allocate.
 func TestStepDoesNotAllocate(t *testing.T) {
 	for name, m := range models(4, false) {
-		for _, joint := range []bool{false, true} {
-			o := private(quick)
-			o.Joint, o.Records, o.Rate, o.Clip = joint, 30, 1, 1
-			s, err := newSetting(m, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			a := &ascent{setting: s, fit: &Fit{}, estimator: s.estimator()}
-			a.start()
-			a.step(0)
-			if n := testing.AllocsPerRun(20, func() { a.step(1) }); n > 0 {
-				t.Errorf("%s, joint %v: %v allocations a step", name, joint, n)
-			}
+		o := private(quick)
+		o.Rate, o.Clip = 1, 1
+		a, err := newAscent(m, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.step(0)
+		if n := testing.AllocsPerRun(20, func() { a.step(1) }); n > 0 {
+			t.Errorf("%s: %v allocations a step", name, n)
 		}
 	}
 }

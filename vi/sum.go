@@ -8,8 +8,8 @@ import (
 	"github.com/dpreg/dpreg/mechanisms"
 )
 
-// A summer adds up vectors c·x, each scaled down to a norm if its own is larger.
-type summer interface {
+// A Summer adds up vectors c·x, each scaled down to a norm if its own is larger.
+type Summer interface {
 	// Add adds c·x, where norm is |x|, both x and norm being the caller's. What is not
 	// finite counts as 0.
 	Add(c float64, x []float64, norm float64)
@@ -57,7 +57,7 @@ func NewSum(dim int, clip, multiplier float64, stream *mechanisms.Stream) *Sum {
 	}
 }
 
-// Add implements summer. len(x) may be smaller than the sum's.
+// Add implements Summer. len(x) may be smaller than the sum's.
 func (s *Sum) Add(c float64, x []float64, norm float64) {
 	size := math.Abs(c) * norm
 	if !(size <= math.MaxFloat64 && math.Abs(c) <= maxScalar) {
@@ -70,7 +70,7 @@ func (s *Sum) Add(c float64, x []float64, norm float64) {
 	}
 }
 
-// Release implements summer.
+// Release implements Summer.
 func (s *Sum) Release(dst []float64) {
 	s.stream.AddGaussian(s.total, s.noise)
 	unit := s.clip / limit
@@ -80,13 +80,23 @@ func (s *Sum) Release(dst []float64) {
 	clear(s.total)
 }
 
-// plainSum is without lattice and noise, for what is not private; its clip may be +Inf.
-type plainSum struct {
+// plain is without lattice and noise.
+type plain struct {
 	clip  float64
 	total []float64
 }
 
-func (s *plainSum) Add(c float64, x []float64, norm float64) {
+// Plain returns a sum of vectors of length dim for what is not private, exact but for
+// rounding; a clip of 0 stands for none.
+func Plain(dim int, clip float64) Summer {
+	if clip == 0 {
+		clip = math.Inf(1)
+	}
+	return &plain{clip, make([]float64, dim)}
+}
+
+// Add implements Summer.
+func (s *plain) Add(c float64, x []float64, norm float64) {
 	size := math.Abs(c) * norm
 	if !(size <= math.MaxFloat64) {
 		return
@@ -100,7 +110,8 @@ func (s *plainSum) Add(c float64, x []float64, norm float64) {
 	}
 }
 
-func (s *plainSum) Release(dst []float64) {
+// Release implements Summer.
+func (s *plain) Release(dst []float64) {
 	copy(dst, s.total)
 	clear(s.total)
 }

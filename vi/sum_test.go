@@ -78,31 +78,29 @@ func oneRow(x []float64) Linear { return Logistic(&Rows{P: len(x), X: x, Y: []fl
 // What a batch adds is the sum of what each of its records adds alone, to the bit, whatever
 // the batch's size and order, and of that no record exceeds 2⁴⁰ steps: a record more moves a
 // sum by no more than the sensitivity. Predictors are differences of huge terms, whose last bits
-// order decides. Both kinds of gradients draw θ without spread.
+// order decides. θ is drawn without spread.
 func TestBatchesAddUp(t *testing.T) {
 	limit := new(big.Int).Lsh(big.NewInt(1), 2*latticeBits)
 	rng := rand.New(rand.NewPCG(12, 0))
 	for p := 1; p <= 9; p++ {
 		for name, m := range models(p, true) {
-			for _, joint := range []bool{false, true} {
-				add := adder(t, m, p, joint, rng)
-				alone := make([][]int64, m.Len())
-				for i := range alone {
-					if alone[i] = add(i); squared(alone[i]).Cmp(limit) > 0 {
-						t.Fatalf("%s of %d, joint %v: record %d adds more than the clipping norm", name, p, joint, i)
+			add := adder(t, m, p, rng)
+			alone := make([][]int64, m.Len())
+			for i := range alone {
+				if alone[i] = add(i); squared(alone[i]).Cmp(limit) > 0 {
+					t.Fatalf("%s of %d: record %d adds more than the clipping norm", name, p, i)
+				}
+			}
+			for size := 1; size <= m.Len(); size++ {
+				batch := rng.Perm(m.Len())[:size]
+				got := add(batch...)
+				for _, i := range batch {
+					for j, k := range alone[i] {
+						got[j] -= k
 					}
 				}
-				for size := 1; size <= m.Len(); size++ {
-					batch := rng.Perm(m.Len())[:size]
-					got := add(batch...)
-					for _, i := range batch {
-						for j, k := range alone[i] {
-							got[j] -= k
-						}
-					}
-					if squared(got).Sign() != 0 {
-						t.Fatalf("%s of %d, joint %v: a batch of %d adds other than its records alone, by %v", name, p, joint, size, got)
-					}
+				if squared(got).Sign() != 0 {
+					t.Fatalf("%s of %d: a batch of %d adds other than its records alone, by %v", name, p, size, got)
 				}
 			}
 		}
@@ -111,36 +109,30 @@ func TestBatchesAddUp(t *testing.T) {
 
 // adder returns the sum over a batch, before noise, at a θ with opposite
 // coefficients of twins.
-func adder(t *testing.T, m Model, p int, isJoint bool, rng *rand.Rand) func(batch ...int) []int64 {
-	s, err := newSetting(m, Options{Privacy: &Privacy{Epsilon: 1e9, Delta: 1e-5, Multiplier: 1, Entropy: mechanisms.Simulated(rng)},
-		Rate: 1, Steps: 1, Clip: 1, Records: 30, Joint: isJoint, Optimiser: &SGD{}})
+func adder(t *testing.T, m Model, p int, rng *rand.Rand) func(batch ...int) []int64 {
+	a, err := newAscent(m, Options{Privacy: &Privacy{Epsilon: 1e9, Delta: 1e-5, Multiplier: 1, Entropy: mechanisms.Simulated(rng)},
+		Rate: 1, Steps: 1, Clip: 1, LearningRate: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	mean, lambda := make([]float64, m.Dim()), make([]float64, s.guide.Len())
+	mean := make([]float64, m.Dim())
 	normal(mean, rng)
 	for j := 0; p > 1 && j+1 < len(mean); j += p {
 		mean[j], mean[j+1] = 1e9, -1e9
 	}
-	s.guide.Set(lambda, mean, 0)
+	a.guide.Set(a.lambda, mean, 0)
 	batches := new(someBatch)
-	s.batches = batches
-	e := s.estimator()
-	door := new(beforeNoise)
-	switch e := e.(type) {
-	case *joint:
-		door.Sum, e.sum = e.sum.(*Sum), door
-	case *aligned:
-		if e.coded != nil {
-			door.Sum, door.block = e.coded.Sum, e.coded
-		} else {
-			door.Sum = e.sum.(*Sum)
-		}
-		e.sum = door
+	a.batches = batches
+	door := &beforeNoise{block: a.coded}
+	if a.coded != nil {
+		door.Sum = a.coded.Sum
+	} else {
+		door.Sum = a.sum.(*Sum)
 	}
+	a.sum = door
 	return func(batch ...int) []int64 {
 		*batches = batch
-		e.gradient(make([]float64, len(lambda)), lambda)
+		a.climb()
 		return door.last
 	}
 }
@@ -226,7 +218,7 @@ func TestSumNotFinite(t *testing.T) {
 		if s.total[0] != 0 || s.total[1] != 0 {
 			t.Errorf("%v·%v adds %v", c.c, c.x, s.total)
 		}
-		p := plainSum{clip: inf, total: make([]float64, 2)}
+		p := Plain(2, 0).(*plain)
 		p.Add(c.c, c.x, norm(c.x))
 		if p.total[0]-p.total[0] != 0 || p.total[1]-p.total[1] != 0 {
 			t.Errorf("without privacy, %v·%v adds %v", c.c, c.x, p.total)

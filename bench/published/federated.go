@@ -205,14 +205,14 @@ func byAnalytic(ctx context.Context, clients [][][]float64, f *federation, rng *
 // that leaves budget. C is half the length of the longest row's gradient at a residual of σ.
 func byGradients(ctx context.Context, clients [][][]float64, f *federation, rng *rand.Rand) (*law, int, error) {
 	one := accounting.Training{Multiplier: 5, Rate: 0.02, Steps: 25}
-	budget, rounds := pvi.Budget{Epsilon: f.epsilon, Delta: federatedDelta}, 50
-	spent, err := budget.Spent([]accounting.Training{one}, rounds)
+	all, rounds := one, 50
+	all.Steps *= rounds
+	spent, err := all.Epsilon(accounting.PLD, federatedDelta)
 	switch {
 	case err != nil:
 	case spent > f.epsilon:
-		rounds, err = budget.Updates([]accounting.Training{one})
+		rounds, err = pvi.Budget{Epsilon: f.epsilon, Delta: federatedDelta}.Updates(one)
 	default:
-		all := accounting.Training{Rate: one.Rate, Steps: one.Steps * rounds}
 		one.Multiplier, err = all.FindMultiplier(accounting.PLD, f.epsilon, federatedDelta)
 	}
 	if err != nil {
@@ -220,13 +220,12 @@ func byGradients(ctx context.Context, clients [][][]float64, f *federation, rng 
 	}
 	sd, q := math.Sqrt(f.pooled.sigma2), len(f.pooled.mean)
 	return f.rounds(ctx, clients, rng, pvi.Family{Dim: q}, rounds, 1/float64(len(clients)), func(rows *vi.Rows, stream *mechanisms.Stream) (pvi.Rule, error) {
-		likelihood, err := pvi.NewNormal(rows, sd)
+		likelihood, err := pvi.Normal(rows, sd)
 		if err != nil {
 			return nil, err
 		}
 		return pvi.NewGradient(likelihood, pvi.GradientOptions{Steps: one.Steps, Batch: one.Rate * float64(len(rows.Y)),
-			Mean: &vi.Adagrad{Rate: 0.5}, LogVar: &vi.Adagrad{Rate: 0.5},
-			Protect: pvi.Protection{Clip: 0.5 * math.Sqrt(float64(q)) / (one.Rate * sd), Multiplier: one.Multiplier, Stream: stream}})
+			LearningRate: 0.5, Protect: pvi.Protection{Clip: 0.5 * math.Sqrt(float64(q)) / (one.Rate * sd), Multiplier: one.Multiplier, Stream: stream}})
 	})
 }
 
@@ -241,7 +240,7 @@ func (f *federation) rounds(ctx context.Context, dealt [][][]float64, rng *rand.
 		}
 		rules = append(rules, r)
 	}
-	server, err := serve(family, family.Isotropic(1), damping, &pvi.Budget{Epsilon: f.epsilon, Delta: federatedDelta}, nil, rules...)
+	server, err := serve(family, family.Isotropic(1), damping, &pvi.Budget{Epsilon: f.epsilon, Delta: federatedDelta}, rules...)
 	if err != nil {
 		return nil, 0, err
 	}

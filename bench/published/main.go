@@ -179,7 +179,7 @@ func simulated(seed, stream uint64) *mechanisms.Entropy {
 }
 
 // serve starts a server of clients with these rules.
-func serve(f pvi.Family, prior []float64, damping float64, budget *pvi.Budget, guard *pvi.Guard, rules ...pvi.Rule) (*pvi.Server, error) {
+func serve(f pvi.Family, prior []float64, damping float64, budget *pvi.Budget, rules ...pvi.Rule) (*pvi.Server, error) {
 	clients := make([]*pvi.Client, len(rules))
 	for m, rule := range rules {
 		var err error
@@ -187,5 +187,5 @@ func serve(f pvi.Family, prior []float64, damping float64, budget *pvi.Budget, g
 			return nil, fmt.Errorf("client %d: %w", m+1, err)
 		}
 	}
-	return pvi.NewServer(f, prior, clients, guard)
+	return pvi.NewServer(f, prior, clients)
 }

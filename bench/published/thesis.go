@@ -30,28 +30,11 @@ added by each client (individual), or in shares of which only the sum is seen
 
 const datapointNote = `
 
-Records are protected one by one; ten a client, sd of y's noise 0.5. Damping is 1 for
-DP-SGD and 0.1 for the analytic update.`
+Records are protected one by one; ten a client, sd of y's noise 0.5, damping 0.1.`
 
-// How the noise of clients that are protected as a whole is shared.
-const (
-	individual = "individual"
-	aggregated = "aggregated"
-	// published is Algorithm 3 of the thesis: shares as of aggregated, and a factor of each
-	// client with its own share in it. The guarantee does not hold, even where only sums are
-	// seen. To the server it is individual noise, of a share's size.
-	published = "published"
-)
-
-// How clients find their factors.
-const (
-	analytic = "analytic"
-	descent  = "DP-SGD"
-)
-
-// thesisDataset has the published settings, then how they depend on M, ρ and C.
+// thesisDataset has the published settings, then how they depend on M and ρ.
 func thesisDataset(source) (*study, error) {
-	base := thesis{clients: 20, records: 10, prior: 5, sd: 1.75, damping: 0.1, rounds: 77, local: analytic, sharing: individual, clip: 5, multiplier: 5}
+	base := thesis{clients: 20, records: 10, prior: 5, sd: 1.75, damping: 0.1, rounds: 77, sharing: individual, clip: 5, multiplier: 5}
 	s := newThesisStudy(datasetNote)
 	for _, sharing := range []string{published, aggregated, individual} {
 		for _, k := range [][2]int{{20, 10}, {10, 10}, {30, 10}, {50, 10}, {20, 50}, {20, 90}} {
@@ -60,21 +43,14 @@ func thesisDataset(source) (*study, error) {
 			s.add(t, sharing)
 		}
 	}
-	adaptive := base
-	adaptive.sharing, adaptive.quantile = aggregated, &pvi.Quantile{Target: 0.5, Rate: 0.2, Noise: 5}
-	s.add(adaptive, "aggregated, C → median")
 	return s.study, nil
 }
 
-// thesisDatapoint has the analytic updates for each C, then stochastic ones.
+// thesisDatapoint has the analytic updates for each C.
 func thesisDatapoint(source) (*study, error) {
 	s := newThesisStudy(datapointNote)
 	for _, clip := range []float64{0.25, 1, 4, 8, 16, 32, 64} {
-		s.add(thesis{clients: 20, records: 10, prior: 5, sd: 0.5, damping: 0.1, rounds: 77, clip: clip, multiplier: 5, local: analytic}, analytic)
-	}
-	for _, prior := range []float64{5, 1} {
-		t := thesis{clients: 5, records: 10, prior: prior, sd: 0.5, damping: 1, rounds: 500, clip: 10, multiplier: 1, local: descent}
-		s.add(t, fmt.Sprintf("%s, θ ~ N(0, %v²)", descent, prior))
+		s.add(thesis{clients: 20, records: 10, prior: 5, sd: 0.5, damping: 0.1, rounds: 77, clip: clip, multiplier: 5}, "analytic")
 	}
 	return s.study, nil
 }
@@ -120,11 +96,9 @@ type thesis struct {
 	damping          float64 // α
 	rounds           int
 	clip, multiplier float64
-	local            string
 	// sharing is of the noise that protects clients as a whole; where it is empty, records
 	// are protected.
-	sharing  string
-	quantile *pvi.Quantile // that C follows; nil: C stays
+	sharing string
 }
 
 // run returns the divergence of the global law from the exact posterior, averaged over the
@@ -132,7 +106,7 @@ type thesis struct {
 func (t thesis) run(ctx context.Context, seed uint64) ([]float64, error) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	theta := t.prior * rng.NormFloat64()
-	f := pvi.Family{Dim: 1, Full: t.local == analytic}
+	f := pvi.Family{Dim: 1, Full: true}
 	prior := f.Isotropic(t.prior)
 	exact := slices.Clone(prior)
 	rules := make([]pvi.Rule, t.clients)
@@ -142,16 +116,37 @@ func (t thesis) run(ctx context.Context, seed uint64) ([]float64, error) {
 			exact[0] += x * rows.Y[i] / (t.sd * t.sd)
 			exact[1] += x * x / (t.sd * t.sd)
 		}
+		protect := pvi.Protection{}
+		if t.sharing == "" {
+			protect = pvi.Protection{Clip: t.clip, Multiplier: t.multiplier, Stream: mechanisms.NewStream(simulated(seed, uint64(m)+1))}
+		}
 		var err error
-		if rules[m], err = t.rule(rows, mechanisms.NewStream(simulated(seed, uint64(m)+1))); err != nil {
+		if rules[m], err = pvi.NewAnalytic(rows, t.sd, protect); err != nil {
 			return nil, fmt.Errorf("client %d: %w", m+1, err)
 		}
 	}
-	server, err := serve(f, prior, t.damping, nil, t.guard(seed), rules...)
+	s, err := t.server(f, prior, rules, seed)
 	if err != nil {
 		return nil, err
 	}
-	return t.iterate(ctx, f, server, exact)
+	return t.iterate(ctx, s, exact)
+}
+
+// server is what pvi.Server and guarded are.
+type server interface {
+	Global() []float64
+	Rejections() int
+	Synchronous() bool
+}
+
+func (t thesis) server(f pvi.Family, prior []float64, rules []pvi.Rule, seed uint64) (server, error) {
+	if t.sharing != "" {
+		g := newGuarded(f, prior, rules)
+		g.sharing, g.damping, g.clip, g.multiplier = t.sharing, t.damping, t.clip, t.multiplier
+		g.stream = mechanisms.NewStream(simulated(seed, math.MaxUint64))
+		return g, nil
+	}
+	return serve(f, prior, t.damping, nil, rules...)
 }
 
 // simulate draws the records of a client.
@@ -164,74 +159,33 @@ func (t thesis) simulate(theta float64, rng *rand.Rand) *vi.Rows {
 	return rows
 }
 
-// guard protects clients as a whole.
-func (t thesis) guard(seed uint64) *pvi.Guard {
-	if t.sharing == "" {
-		return nil
-	}
-	g := &pvi.Guard{Clip: t.clip, Multiplier: t.multiplier, Quantile: t.quantile, Stream: mechanisms.NewStream(simulated(seed, math.MaxUint64))}
-	switch t.sharing {
-	case aggregated:
-		g.Sharing = pvi.Aggregated
-	case published:
-		g.Multiplier /= math.Sqrt(float64(t.clients))
-	}
-	return g
-}
-
-// rule makes a client's, in the thesis's settings.
-func (t thesis) rule(rows *vi.Rows, stream *mechanisms.Stream) (pvi.Rule, error) {
-	protect := pvi.Protection{Clip: t.clip, Multiplier: t.multiplier, Stream: stream}
-	if t.sharing != "" {
-		protect = pvi.Protection{}
-	}
-	closed, err := pvi.NewAnalytic(rows, t.sd, protect)
-	if err != nil || t.local == analytic {
-		return closed, err
-	}
-	o := pvi.GradientOptions{Steps: 50, Batch: 1, Scale: 1 / float64(t.records), InVariance: true, Mean: &vi.SGD{Rate: 1e-5}, LogVar: &vi.SGD{Rate: 1e-2}, Protect: protect}
-	return pvi.NewGradient(closed.Normal, o)
-}
-
-func (t thesis) iterate(ctx context.Context, f pvi.Family, server *pvi.Server, exact []float64) ([]float64, error) {
+func (t thesis) iterate(ctx context.Context, s server, exact []float64) ([]float64, error) {
 	const last = 10
 	kl := 0.
 	for round := range t.rounds {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		server.Synchronous()
-		if round < t.rounds-last {
-			continue
+		if s.Synchronous(); round >= t.rounds-last {
+			kl += divergence(s.Global(), exact) / float64(min(last, t.rounds))
 		}
-		divergence, err := f.KL(server.Global(), exact)
-		if err != nil {
-			return nil, err
-		}
-		kl += divergence / float64(min(last, t.rounds))
 	}
-	return []float64{kl, float64(server.Rejections())}, nil
+	return []float64{kl, float64(s.Rejections())}, nil
+}
+
+// divergence is KL(q ‖ p) of normal laws of one coefficient in natural parameters, with
+// v_q/v_p − 1 − log(v_q/v_p) by Log1p.
+func divergence(q, p []float64) float64 {
+	gap, excess := q[0]/q[1]-p[0]/p[1], (p[1]-q[1])/q[1]
+	return (excess - math.Log1p(excess) + gap*gap*p[1]) / 2
 }
 
 // spent is the ε that a client's part in all rounds comes to at δ = 1e-5, by the moments
 // accountant and by privacy-loss distributions.
 func (t thesis) spent() (byMoments, byPLD float64, err error) {
 	const delta = 1e-5
-	var one []accounting.Training
-	if t.sharing != "" {
-		one = t.guard(0).Spends()
-	} else {
-		rng := rand.New(rand.NewPCG(0, 0))
-		rule, err := t.rule(t.simulate(0, rng), mechanisms.NewStream(mechanisms.Simulated(rng)))
-		if err != nil {
-			return 0, 0, err
-		}
-		one = rule.Spends()
-	}
-	byPLD, err = pvi.Budget{Delta: delta}.Spent(one, t.rounds)
-	for i := range one {
-		one[i].Steps *= t.rounds
-	}
-	byMoments, err2 := moments(delta, accounting.DefaultMoments, one...)
+	all := accounting.Training{Multiplier: t.multiplier, Rate: 1, Steps: t.rounds}
+	byPLD, err = all.Epsilon(accounting.PLD, delta)
+	byMoments, err2 := moments(delta, defaultMoments, all)
 	return byMoments, byPLD, errors.Join(err, err2)
 }

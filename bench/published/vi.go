@@ -58,17 +58,27 @@ func abaloneStudy(from source) (*study, error) {
 	return s, nil
 }
 
-// moments is the ε of the moments accountant, of so many moments, with the bound of Poisson's
-// sampling, whatever the batches are.
-func moments(delta float64, most int, all ...accounting.Training) (float64, error) {
-	var c accounting.Composition
-	for _, t := range all {
-		t.Scheme = accounting.PoissonAddRemove
-		if err := c.Sampled(t); err != nil {
+// defaultMoments is how many moments Abadi et al. (2016) take.
+const defaultMoments = 32
+
+// moments is the ε of the moments accountant, with the bound of Poisson's sampling and
+// add-remove neighbours, whatever the batches are: with α(λ) the log moment log E_P e^{λℓ} of
+// all steps, which is λ times the Rényi divergence of order λ + 1,
+//
+//	ε = min over λ = 1, …, most of (α(λ) + log(1/δ))/λ
+//
+// (Abadi et al., Deep Learning with Differential Privacy, CCS 2016, Theorem 2).
+func moments(delta float64, most int, t accounting.Training) (float64, error) {
+	t.Scheme = accounting.PoissonAddRemove
+	best := math.Inf(1)
+	for k := 1; k <= most; k++ {
+		divergence, err := t.RDP(float64(k + 1))
+		if err != nil {
 			return 0, err
 		}
+		best = min(best, divergence-math.Log(delta)/float64(k))
 	}
-	return c.Moments(delta, most)
+	return best, nil
 }
 
 // abaloneRun is a setting: sigma is the paper's σ, 0 without privacy, of noise with the
@@ -79,14 +89,14 @@ type abaloneRun struct{ sigma, clip float64 }
 // jointly, with each record's share of prior and entropy.
 func (a abaloneRun) run(ctx context.Context, data *parted, seed uint64) (float64, error) {
 	o := vi.Options{
-		Rate: abaloneRate, Steps: abaloneSteps, Seed: seed, Joint: true, Records: abaloneTrain,
-		Optimiser: &vi.Adagrad{Rate: 0.1, Window: 10}, Scheme: accounting.PoissonReplaceOne,
+		Rate: abaloneRate, Steps: abaloneSteps, Seed: seed, Scheme: accounting.PoissonReplaceOne,
 	}
 	if a.sigma > 0 {
 		o.Clip = a.clip * abaloneRate // per record, before the scaling by N/B
 		o.Privacy = &vi.Privacy{Epsilon: math.MaxFloat64, Delta: abaloneDelta, Multiplier: 2 * a.sigma, Entropy: simulated(seed, entropyOfVI)}
 	}
-	fit, err := vi.Run(ctx, vi.Logistic(data.train, 1), o)
+	climb := windowed{rate: 0.1, window: 10}
+	fit, err := joint{abaloneTrain, climb.step}.run(ctx, vi.Logistic(data.train, 1), o)
 	if err != nil {
 		return 0, err
 	}
@@ -177,23 +187,25 @@ type groupsRun struct {
 // run returns the area under the ROC of the test records.
 func (r groupsRun) run(ctx context.Context, data *groups, seed uint64) (float64, error) {
 	n := float64(len(data.train.Y))
-	o := vi.Options{
-		Rate: 10 / n, Steps: r.steps, Seed: seed, Joint: r.joint, Records: n, Average: 0.5,
-		Optimiser: &vi.Adam{Rate: 1e-3},
-	}
-	if r.epsilon > 0 {
-		o.Clip = 1
-		o.Privacy = &vi.Privacy{Epsilon: r.epsilon, Delta: 1 / n, Entropy: simulated(seed, entropyOfVI)}
-	}
 	descriptors := make([]float64, numGroups*numGroups)
 	for l := range numGroups {
 		descriptors[l*numGroups+l] = 1
 	}
-	fit, err := vi.Run(ctx, vi.Hierarchical(data.train, data.trainGroup, descriptors, numGroups, groupPriorSD), o)
+	m := vi.Hierarchical(data.train, data.trainGroup, descriptors, numGroups, groupPriorSD)
+	o := vi.Options{Rate: 10 / n, Steps: r.steps, Seed: seed, Average: 0.5, LearningRate: 1e-3}
+	if r.epsilon > 0 {
+		o.Clip = 1
+		o.Privacy = &vi.Privacy{Epsilon: r.epsilon, Delta: 1 / n, Entropy: simulated(seed, entropyOfVI)}
+	}
+	fit := vi.Run
+	if r.joint {
+		fit = joint{records: n, climb: vi.NewAdam(o.LearningRate, 2*m.Dim()).Step}.run
+	}
+	fitted, err := fit(ctx, m, o)
 	if err != nil {
 		return 0, err
 	}
-	mean, sd := fit.Moments()
+	mean, sd := fitted.Moments()
 	scores := make([]float64, len(data.test.Y))
 	for i, l := range data.testGroup {
 		at := l * groupDim
@@ -226,14 +238,14 @@ func newClusters(seed uint64) *clusters {
 // random points, gradients find local optima, with privacy or without.
 func (c *clusters) fit(ctx context.Context, epsilon float64, seed uint64) (float64, error) {
 	const number = 5
-	m := vi.Mixture(c.train, 2, number, 1)
+	m := newMixture(c.train, 2, number, 1)
 	start := make([]float64, m.Dim())
 	turn := rand.New(rand.NewPCG(seed, 0x7374)).Float64()
 	for j := range number {
 		angle := 2 * math.Pi * (turn + float64(j)) / number
 		start[number-1+2*j], start[number+2*j] = 2*math.Cos(angle), 2*math.Sin(angle)
 	}
-	o := vi.Options{Rate: 0.05, Steps: 1000, Seed: seed, Start: start, Optimiser: &vi.Adam{Rate: 0.02}, Average: 0.25}
+	o := vi.Options{Rate: 0.05, Steps: 1000, Seed: seed, Start: start, LearningRate: 0.02, Average: 0.25}
 	if epsilon > 0 {
 		o.Clip = 3
 		o.Privacy = &vi.Privacy{Epsilon: epsilon, Delta: 1e-3, Entropy: simulated(seed, entropyOfVI)}
@@ -243,7 +255,7 @@ func (c *clusters) fit(ctx context.Context, epsilon float64, seed uint64) (float
 		return 0, err
 	}
 	mean, _ := fit.Moments()
-	test, sum, grad := vi.Mixture(c.test, 2, number, 1), 0., make([]float64, m.Dim())
+	test, sum, grad := newMixture(c.test, 2, number, 1), 0., make([]float64, m.Dim())
 	for i := range test.Len() {
 		sum += test.LogLik(grad, mean, i)
 	}

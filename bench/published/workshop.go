@@ -133,66 +133,81 @@ func (w workshop) run(ctx context.Context, data *parted, seed uint64) ([]float64
 type workshopRun struct {
 	workshop
 	rules  []*pvi.Gradient
-	left   []int     // updates that a client may do
-	deltas []float64 // of each client
+	spends []accounting.Training // what an update is to the accountant, with Poisson's batches
+	left   []int                 // updates that a client may do
+	deltas []float64             // of each client
 }
 
 // add makes the rule of a client, in the paper's settings, and counts what it may do.
 func (r *workshopRun) add(rows *vi.Rows, all int, stream *mechanisms.Stream) error {
 	n := float64(len(rows.Y))
-	logistic, err := pvi.NewLogistic(rows)
+	model, err := pvi.Logistic(rows)
 	if err != nil {
 		return err
 	}
-	var model pvi.Likelihood = logistic
-	o := pvi.GradientOptions{Draws: 50, Fixed: true, Protect: pvi.Protection{Stream: stream}}
-	rate := 0.
+	o := pvi.GradientOptions{Draws: 50, Protect: pvi.Protection{Stream: stream}}
 	switch r.method {
 	case pviMethod:
-		o.Steps, o.Batch, rate = 20, 100, 2
-	case globalVI:
-		o.Steps, o.Batch, rate = 1, 100, 0.05
-		model = weighted{logistic, float64(all) / n}
+		o.Steps, o.Batch, o.LearningRate = 20, 100, 2
+	case globalVI: // each record counts as many
+		o.Steps, o.Batch, o.LearningRate = 1, 100, 0.05
+		one := model.Slope
+		model.Slope = func(i int, eta float64) float64 { return float64(all) / n * one(i, eta) }
 	case dpPVI:
-		o.Steps, o.Batch, rate = 25, math.Max(20, math.Ceil(0.02*n)), 0.5
-		o.Fixed = r.paper
+		o.Steps, o.Batch, o.LearningRate = 25, math.Max(20, math.Ceil(0.02*n)), 0.5
 		o.Protect.Clip, o.Protect.Multiplier = 75, 5
 	}
-	o.Mean, o.LogVar = &vi.Adagrad{Rate: rate}, &vi.Adagrad{Rate: rate}
+	if r.paper || r.method != dpPVI {
+		o.Batches = newFixedSize(len(rows.Y), int(math.Min(o.Batch, n)), stream)
+	}
 	rule, err := pvi.NewGradient(model, o)
 	if err != nil {
 		return err
 	}
+	one := accounting.Training{Multiplier: o.Protect.Multiplier, Rate: math.Min(o.Batch, n) / n, Steps: o.Steps}
 	delta, left := math.Pow(10, math.Floor(-math.Log10(n))), math.MaxInt
 	if r.method == dpPVI {
-		key := fmt.Sprint(rule.Spends(), delta)
+		key := fmt.Sprint(one, delta)
 		if _, ok := r.counts[key]; !ok {
-			if r.counts[key], err = r.updates(rule.Spends()[0], delta); err != nil {
+			if r.counts[key], err = r.updates(one, delta); err != nil {
 				return err
 			}
 		}
 		left = r.counts[key]
 	}
-	r.rules, r.left, r.deltas = append(r.rules, rule), append(r.left, left), append(r.deltas, delta)
+	r.rules, r.spends, r.left, r.deltas = append(r.rules, rule), append(r.spends, one), append(r.left, left), append(r.deltas, delta)
 	return nil
 }
 
-// weighted counts each record as many.
-type weighted struct {
-	*pvi.Logistic
-	by float64
+// fixedSize draws batches of one size without replacement: the first steps of Fisher and
+// Yates's shuffle, which makes a uniform one of any permutation.
+type fixedSize struct {
+	order  []int
+	size   int
+	stream *mechanisms.Stream
 }
 
-func (w weighted) Slopes(i int, eta []float64) {
-	w.Logistic.Slopes(i, eta)
-	floats.Scale(w.by, eta)
+func newFixedSize(n, size int, stream *mechanisms.Stream) *fixedSize {
+	f := &fixedSize{order: make([]int, n), size: size, stream: stream}
+	for i := range f.order {
+		f.order[i] = i
+	}
+	return f
+}
+
+func (f *fixedSize) Next() []int {
+	for i := range f.size {
+		j := i + int(f.stream.Below(uint64(len(f.order)-i)))
+		f.order[i], f.order[j] = f.order[j], f.order[i]
+	}
+	return f.order[:f.size]
 }
 
 // updates is how many a client may do. The paper's last one begins below the budget and
 // ends above it, since an update is tested before it is done.
 func (w workshop) updates(one accounting.Training, delta float64) (int, error) {
 	if !w.paper {
-		return pvi.Budget{Epsilon: w.epsilon, Delta: delta}.Updates([]accounting.Training{one})
+		return pvi.Budget{Epsilon: w.epsilon, Delta: delta}.Updates(one)
 	}
 	for n := 1; ; n++ {
 		if spent, err := w.spent(one, n, delta); err != nil || spent > w.epsilon {
@@ -203,11 +218,14 @@ func (w workshop) updates(one accounting.Training, delta float64) (int, error) {
 
 // spent is the ε that so many updates come to.
 func (w workshop) spent(one accounting.Training, updates int, delta float64) (float64, error) {
-	if !w.paper {
-		return pvi.Budget{Delta: delta}.Spent([]accounting.Training{one}, updates)
-	}
 	one.Steps *= updates
-	return moments(delta, accounting.DefaultMoments, one)
+	if !w.paper {
+		if updates == 0 {
+			return 0, nil
+		}
+		return one.Epsilon(accounting.PLD, delta)
+	}
+	return moments(delta, defaultMoments, one)
 }
 
 // partitioned runs rounds of as many draws as there are clients, until no budget is left.
@@ -217,7 +235,7 @@ func (r *workshopRun) partitioned(ctx context.Context, draw func() int) (law []f
 		rules = append(rules, rule)
 	}
 	f := r.rules[0].Family()
-	server, err := serve(f, f.Isotropic(1), 0.1, nil, nil, rules...)
+	server, err := serve(f, f.Isotropic(1), 0.1, nil, rules...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -279,7 +297,7 @@ func (r *workshopRun) measures(law []float64, updates []int, test *vi.Rows) ([]f
 		if r.method != dpPVI {
 			continue
 		}
-		spent, err := r.spent(r.rules[m].Spends()[0], n, r.deltas[m])
+		spent, err := r.spent(r.spends[m], n, r.deltas[m])
 		if err != nil {
 			return nil, err
 		}

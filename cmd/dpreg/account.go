@@ -115,7 +115,7 @@ func (c *account) parse(f *flags) error {
 		if len(left) != 1 {
 			return usagef("three of --scale, --count, --eps and --delta are needed, as in --scale 10 --count 100 --delta 1e-5, and the fourth is found")
 		}
-		c.Quantity = left[0]
+		c.Quantity, c.scheme = left[0], accounting.LaplaceNoise
 		return nil
 	}
 	if err := c.gaussianAsked(); err != nil {
@@ -158,26 +158,10 @@ func (c *account) findScheme() error {
 	return nil
 }
 
-// noise is what an accountant can say of either mechanism.
-type noise interface {
-	Epsilon(a accounting.Accountant, delta float64) (float64, error)
-	Delta(a accounting.Accountant, epsilon float64) (float64, error)
-	FindMultiplier(a accounting.Accountant, epsilon, delta float64) (float64, error)
-}
-
+// training is the noise, of either mechanism: one of Steps and Count is 0, and one of Sigma and
+// Scale.
 func (c *account) training() accounting.Training {
-	return accounting.Training{Multiplier: c.Sigma / c.Sensitivity, Rate: cmp.Or(c.Q, 1), Steps: int(c.Steps), Scheme: c.scheme}
-}
-
-func (c *account) repeated() accounting.Repeated {
-	return accounting.Repeated{Multiplier: c.Scale / c.Sensitivity, Count: int(c.Count)}
-}
-
-func (c *account) noise() noise {
-	if c.Mechanism == laplace {
-		return c.repeated()
-	}
-	return c.training()
+	return accounting.Training{Multiplier: (c.Sigma + c.Scale) / c.Sensitivity, Rate: cmp.Or(c.Q, 1), Steps: int(c.Steps + c.Count), Scheme: c.scheme}
 }
 
 // answer is an accountant's.
@@ -185,19 +169,16 @@ func (c *account) answer(a accounting.Accountant) (float64, error) {
 	epsilon, delta := c.Epsilon, c.AtDelta
 	switch c.Quantity {
 	case "epsilon":
-		return c.noise().Epsilon(a, delta)
+		return c.training().Epsilon(a, delta)
 	case "delta":
-		return c.noise().Delta(a, epsilon)
+		return c.training().Delta(a, epsilon)
 	case "q":
 		return c.training().FindRate(a, epsilon, delta)
-	case "steps":
+	case "steps", "count":
 		steps, err := c.training().FindSteps(a, epsilon, delta)
 		return float64(steps), err
-	case "count":
-		count, err := c.repeated().FindCount(a, epsilon, delta)
-		return float64(count), err
 	}
-	multiplier, err := c.noise().FindMultiplier(a, epsilon, delta)
+	multiplier, err := c.training().FindMultiplier(a, epsilon, delta)
 	return multiplier * c.Sensitivity, err
 }
 
@@ -227,7 +208,7 @@ func (c account) draw(f *flags) error {
 	count := int(*times)
 	epsilon := func(a accounting.Accountant, n int) (float64, error) {
 		*times = float64(n)
-		return c.noise().Epsilon(a, c.Delta)
+		return c.training().Epsilon(a, c.Delta)
 	}
 	return f.writePlot(public, func(w io.Writer, format string) error {
 		return report.PlotAccount(w, c.Account, count, epsilon, format)
@@ -278,15 +259,10 @@ func (c *account) writeJSON(w io.Writer) error {
 			Upper *float64 `json:"upper"`
 			Lower *float64 `json:"lower"`
 		} `json:"pld"`
-		RDP      *float64 `json:"rdp"`
-		ZCDP     *float64 `json:"zcdp"`
-		Moments  *float64 `json:"moments"`
-		Advanced *float64 `json:"advanced"`
-		Basic    *float64 `json:"basic"`
+		RDP *float64 `json:"rdp"`
 	}
 	of := map[accounting.Accountant]**float64{
-		accounting.PLD: &answers.PLD.Upper, accounting.Optimistic: &answers.PLD.Lower, accounting.RDP: &answers.RDP, accounting.ZCDP: &answers.ZCDP,
-		accounting.Moments: &answers.Moments, accounting.Advanced: &answers.Advanced, accounting.Basic: &answers.Basic,
+		accounting.PLD: &answers.PLD.Upper, accounting.Optimistic: &answers.PLD.Lower, accounting.RDP: &answers.RDP,
 	}
 	for i := range c.Answers {
 		*of[c.Answers[i].Accountant] = &c.Answers[i].Value

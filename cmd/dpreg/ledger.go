@@ -74,15 +74,11 @@ func (f *flags) payment(name string, t accounting.Training) (*custody.Payment, e
 	if f.ledger == "" {
 		return nil, nil
 	}
-	var run accounting.Composition
-	if err := run.Sampled(t); err != nil {
-		return nil, err
-	}
 	privacy, err := f.privacy()
 	if err != nil {
 		return nil, err
 	}
-	mu, err := run.AsGaussian(privacy.Delta)
+	mu, err := t.AsGaussian(privacy.Delta)
 	if err != nil {
 		return nil, err
 	}

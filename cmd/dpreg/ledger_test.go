@@ -30,7 +30,7 @@ func withLedger(t *testing.T, args ...string) {
 func charges(t *testing.T, path string) []ledger.Entry {
 	t.Helper()
 	ctx := context.Background()
-	l, err := ledger.Open(ctx, path, accounting.Sigma)
+	l, err := ledger.Open(ctx, path)
 	if err != nil {
 		t.Fatal(err)
 	}

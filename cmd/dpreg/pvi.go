@@ -140,8 +140,8 @@ func (r *viFit) server(files []clientRows, multiplier float64) (*pvi.Server, err
 		}
 		rule, err := pvi.NewGradient(model, pvi.GradientOptions{
 			Steps: r.iterations, Batch: batch, Scale: r.batchRate, Draws: pviDraws,
-			Mean: &vi.Adagrad{Rate: r.learningRate}, LogVar: &vi.Adagrad{Rate: r.learningRate},
-			Protect: pvi.Protection{Clip: r.norm(), Multiplier: multiplier, Stream: mechanisms.NewStream(mechanisms.OS())},
+			LearningRate: r.learningRate,
+			Protect:      pvi.Protection{Clip: r.norm(), Multiplier: multiplier, Stream: mechanisms.NewStream(mechanisms.OS())},
 		})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", h.file, err)
@@ -151,7 +151,7 @@ func (r *viFit) server(files []clientRows, multiplier float64) (*pvi.Server, err
 		}
 	}
 	family := pvi.Family{Dim: r.design.coefficients()}
-	return pvi.NewServer(family, family.Isotropic(r.priorSD), clients, nil)
+	return pvi.NewServer(family, family.Isotropic(r.priorSD), clients)
 }
 
 // scaledSD is --error-sd over the half range of the response.
@@ -161,9 +161,9 @@ func (r *viFit) scaledSD() float64 {
 
 func (r *viFit) likelihood(rows *vi.Rows) (pvi.Likelihood, error) {
 	if r.design.binary {
-		return pvi.NewLogistic(rows)
+		return pvi.Logistic(rows)
 	}
-	return pvi.NewNormal(rows, r.scaledSD())
+	return pvi.Normal(rows, r.scaledSD())
 }
 
 func (r *viFit) norm() float64 {

@@ -104,7 +104,7 @@ const averaged = 0.5
 
 // viOptions turns flags into those of vi.Run, but for the size of batches.
 func (f *flags) viOptions() (o vi.Options, err error) {
-	o = vi.Options{Steps: f.iterations, Average: averaged, Seed: f.seed, Rate: f.batchRate, Optimiser: &vi.Adam{Rate: f.learningRate}}
+	o = vi.Options{Steps: f.iterations, Average: averaged, Seed: f.seed, Rate: f.batchRate, LearningRate: f.learningRate}
 	if f.neighbours == string(release.ReplaceOne) {
 		o.Scheme = accounting.PoissonReplaceOne
 	}
@@ -134,13 +134,12 @@ func (f *flags) viPrivacy() (*vi.Privacy, error) {
 // plan completes options by the public number of records, and says what the run is to be
 // charged.
 func (r *viFit) plan(o *vi.Options, data string) (*custody.Payment, error) {
-	o.Records = float64(r.n)
 	if r.batch > 0 {
-		if o.Rate = float64(r.batch) / o.Records; o.Rate > 1 {
+		if o.Rate = float64(r.batch) / float64(r.n); o.Rate > 1 {
 			return nil, usagef("--batch %d: there are %d rows", r.batch, r.n)
 		}
 	}
-	training, err := o.Plan(o.Records)
+	training, err := o.Plan(float64(r.n))
 	if err != nil || o.Privacy == nil {
 		return nil, usage(err)
 	}

@@ -17,11 +17,10 @@ type law struct {
 	origin float64 // of the lattice
 	// edge says that the loss cannot be below origin, and may crowd there.
 	edge bool
-	// symmetric says that (Q, P) has the same law. Then origin is 0, below cells have
-	// losses below 0, and atom is the mass at 0.
+	// symmetric says that (Q, P) has the same law. Then origin is 0, and below cells have
+	// losses below 0.
 	symmetric bool
 	below     int
-	atom      float64
 	// cutP and cutQ are the masses that P and Q have outside of all cells.
 	cutP, cutQ float64
 }

@@ -1,31 +1,6 @@
 package accounting
 
-import (
-	"math"
-
-	"gonum.org/v1/gonum/dsp/fourier"
-)
-
-// composed is the law of the sum L of all losses, tilted by e^{λℓ} and wrapped
-// around a circle of n points, as its discrete Fourier transform:
-//
-//	ẑ_k = Π_j (ŷ_jk)^{count_j},  y_j the tilted law of a step, summing to 1,
-//
-// for 0 ≤ k < len(transform); what is beyond is below e^negligible altogether.
-type composed struct {
-	n            int
-	step, lambda float64
-	k            float64 // K(λ) of the lattices
-	origin       float64 // the loss at index 0
-	transform    []complex128
-	// fault bounds the error of each point of the wrapped law.
-	fault float64
-	// infinite bounds the mass at an infinite loss.
-	infinite float64
-	// rounding bounds the error of k.
-	rounding     float64
-	above, below chernoff
-}
+import "math"
 
 const (
 	unit       = 0x1p-53
@@ -37,76 +12,39 @@ const (
 // rounding errors to what it sums (docs/accounting.md).
 func fftError(n int) float64 { return 32 * unit * (math.Log2(float64(n)) + 1) }
 
-// compose transforms each part's tilted law and multiplies the powers.
-func compose(parts []part[*lattice], lambda float64, fft *fourier.FFT) *composed {
-	n := fft.Len()
-	c := &composed{n: n, step: parts[0].law.step, lambda: lambda}
-	size := n/2 + 1
-	modulus, argument, bound := make([]float64, size), make([]float64, size), make([]float64, size)
-	e := fftError(n)
-	count := 0.
-	circle, coefficients := make([]float64, n), make([]complex128, size)
-	for _, p := range parts {
-		log, middle := p.law.wrap(circle, lambda)
-		count += p.count
-		c.k += p.count * log
-		c.origin += p.count * p.law.loss(middle)
-		c.infinite += p.count * p.law.infinite
-		fft.Coefficients(coefficients, circle)
-		least := math.Max(0, math.Exp(negligible/p.count)-e) // whose power is negligible
-		for k, y := range coefficients {
-			if real(y)*real(y)+imag(y)*imag(y) < least*least {
-				bound[k] = math.Inf(-1)
-				continue
-			}
-			size := math.Hypot(real(y), imag(y))
-			bound[k] += p.count * math.Log(size+e)
-			modulus[k] += p.count * math.Log(size)
-			argument[k] += p.count * math.Atan2(imag(y), real(y))
-		}
-	}
-	c.collect(modulus, argument, bound, count)
-	return c
-}
-
-// bounds remakes the bounds on tails, of which only θ is taken, for the lattices.
-func (c *composed) bounds(parts []part[*lattice], above, below chernoff) {
-	difference := func(theta float64) float64 {
-		sum := -c.k
-		for _, p := range parts {
-			sum += p.count * p.law.logMoment(c.lambda+theta)
-		}
-		return sum
-	}
-	c.above = chernoff{above.theta, difference(above.theta)}
-	c.below = chernoff{below.theta, difference(below.theta)}
-}
-
-// collect keeps the coefficients that matter, and adds up the errors of all.
-func (c *composed) collect(modulus, argument, bound []float64, count float64) {
+// power is the law of the sum L of count losses, tilted by e^{λℓ} and wrapped around a circle
+// of n points, as its discrete Fourier transform:
+//
+//	ẑ_k = ŷ_k^count,  y the tilted law of a step, summing to 1,
+//
+// for 0 ≤ k < len(transform); what is beyond is below e^negligible altogether. fault bounds
+// the error of each point of the wrapped law. It overwrites ŷ.
+func power(transform []complex128, count float64, n int) (_ []complex128, fault float64) {
 	rounding := 16 * unit * count // of the exponents
-	last, sum := 0, 0.
-	for k, b := range bound {
-		if b < negligible { // the parts to come add less than 1 to what it was
-			sum += math.Exp(negligible + 1)
+	e := fftError(n)
+	least := math.Max(0, math.Exp(negligible/count)-e) // whose power is negligible
+	length, total := 0, 0.
+	for k, y := range transform {
+		transform[k] = 0
+		if real(y)*real(y)+imag(y)*imag(y) < least*least {
+			fault += math.Exp(negligible + 1)
 			continue
 		}
-		last = k
-		sum += math.Exp(b+rounding) - math.Exp(modulus[k])
-	}
-	c.transform = make([]complex128, last+1)
-	total := 0.
-	for k := range c.transform {
-		if bound[k] < negligible {
+		size := math.Hypot(real(y), imag(y))
+		bound := count * math.Log(size+e)
+		if bound < negligible {
+			fault += math.Exp(negligible + 1)
 			continue
 		}
-		sin, cos := math.Sincos(argument[k])
-		size := math.Exp(modulus[k])
-		total += size
-		c.transform[k] = complex(size*cos, size*sin)
+		sin, cos := math.Sincos(count * math.Atan2(imag(y), real(y)))
+		modulus := math.Exp(count * math.Log(size))
+		fault += math.Exp(bound+rounding) - modulus
+		total += modulus
+		transform[k] = complex(modulus*cos, modulus*sin)
+		length = k + 1
 	}
 	// Coefficients k and n − k are conjugate, and each but the first counts twice.
-	c.fault = 2 * (sum + 32*unit*total) / float64(c.n)
+	return transform[:max(1, length)], 2 * (fault + 32*unit*total) / float64(n)
 }
 
 // wrap writes the law tilted by e^{λℓ} and divided by its sum, whose logarithm it

@@ -2,11 +2,10 @@ package accounting
 
 import "math"
 
-// direction is a composition of pairs (P, Q), or, mirrored, of (Q, P): of removing
+// direction is a composition of the pair (P, Q), or, mirrored, of (Q, P): of removing
 // a record, or of adding one.
 type direction struct {
-	pairs    []pair
-	counts   []float64
+	composition
 	mirrored bool
 	tail     float64
 	widest   float64 // absolute loss
@@ -14,44 +13,24 @@ type direction struct {
 	tilts    *tilts
 }
 
-func (c *Composition) direction(mirrored bool, tail float64) *direction {
-	d := &direction{pairs: c.pairs, counts: c.counts, mirrored: mirrored, tail: tail}
-	parts := make([]part[*law], len(c.pairs))
-	for j, p := range c.pairs {
-		l := p.law(resolution{step: math.Inf(1), tail: tail})
-		d.widest = math.Max(d.widest, l.reach())
-		d.most += c.counts[j] * p.most(d.mirrors(j))
-		if d.mirrors(j) {
-			l = l.mirrored()
-		}
-		parts[j] = part[*law]{l, c.counts[j]}
+func (c composition) direction(mirrored bool, tail float64) *direction {
+	l := c.pair.law(resolution{step: math.Inf(1), tail: tail})
+	d := &direction{composition: c, mirrored: mirrored, tail: tail, widest: l.reach(), most: c.count * c.pair.most(mirrored)}
+	if mirrored {
+		l = l.mirrored()
 	}
-	d.tilts = newTilts(parts)
+	d.tilts = newTilts(l, c.count)
 	return d
 }
-
-func (d *direction) mirrors(j int) bool { return d.mirrored && !d.pairs[j].symmetric() }
-
-func (d *direction) total() float64 { return sum(d.counts) }
 
 // loud is how large, relative to a law's whole mass, what is summed up for δ(ε) should
 // be for rounding errors to be about 1e-6 beside it. They grow with the number of
 // releases, and with that of coefficients that matter: all, where there are atoms.
 func (d *direction) loud() float64 {
-	for _, p := range d.pairs {
-		if p.span() > 0 {
-			return 1e-4 * d.total()
-		}
+	if d.pair.span() > 0 {
+		return 1e-4 * d.count
 	}
-	return 1e-7 * d.total()
-}
-
-func sum(numbers []float64) float64 {
-	total := 0.
-	for _, n := range numbers {
-		total += n
-	}
-	return total
+	return 1e-7 * d.count
 }
 
 // A bound may be off the truth by accuracy, relative to ε. Transforms of about scout
@@ -124,17 +103,14 @@ func (d *direction) rough(w window, margin, bend float64) grid {
 	step := d.stepFor(w.distance/deviations/10, bend)
 	w.distance += margin
 	step = math.Max(math.Min(step, 2*w.distance/scout), math.Max(2*w.distance/(64*scout), d.widest/(8*scout)))
-	for _, p := range d.pairs {
-		step = math.Max(step, p.span()/(scout/2))
-	}
-	return d.grid(w, step)
+	return d.grid(w, math.Max(step, d.pair.span()/(scout/2)))
 }
 
 // stepFor is the step for which connect moves ε by shift: a step of h adds about h²/6 to the
 // variance of each loss and, as E_Q e^ℓ stays, h²/12 to its mean, which moves ε by
-// total·(h²/12)(1 + |δ″/δ′|).
+// count·(h²/12)(1 + |δ″/δ′|).
 func (d *direction) stepFor(shift, bend float64) float64 {
-	return math.Sqrt(12 * shift / (d.total() * (1 + bend)))
+	return math.Sqrt(12 * shift / (d.count * (1 + bend)))
 }
 
 // fine is the grid for which connect moves ε by shift or less.
@@ -145,34 +121,32 @@ func (d *direction) fine(e estimate, shift float64) (g grid, ok bool) {
 	}
 	w.distance *= 1.05
 	step := d.stepFor(math.Max(shift, accuracy*w.distance/100), e.bend)
-	for _, p := range d.pairs {
-		if span := p.span(); span > 0 { // the estimate is worse, and a step costs less
-			step = math.Max(step/2, span/(8*scout))
-		}
+	if span := d.pair.span(); span > 0 { // the estimate is worse, and a step costs less
+		step = math.Max(step/2, span/(8*scout))
 	}
 	return d.grid(w, step), true
 }
 
-// epsilon brackets the ε of a δ; where no window was found between 0 and +Inf.
-func (d *direction) epsilon(e estimate, delta float64) Interval {
+// bracketEpsilon brackets the ε of a δ; where no window was found between 0 and +Inf.
+func (d *direction) bracketEpsilon(e estimate, delta float64) interval {
 	g, ok := d.fine(e, accuracy*e.epsilon)
 	if !ok {
-		return Interval{0, e.upper}
+		return interval{0, e.upper}
 	}
 	on := d.on(g, e.focus())
 	upper, lower := on.upper().epsilon(delta, e.epsilon), on.lower().epsilon(delta, e.epsilon)
 	if math.IsInf(lower, 1) { // not found
 		lower = 0
 	}
-	return Interval{math.Max(0, lower), math.Max(0, math.Min(upper, e.upper))}
+	return interval{math.Max(0, lower), math.Max(0, math.Min(upper, e.upper))}
 }
 
-// delta brackets the δ of an ε; where no window was found between 0 and 1.
-func (d *direction) delta(e estimate) Interval {
+// bracketDelta brackets the δ of an ε; where no window was found between 0 and 1.
+func (d *direction) bracketDelta(e estimate) interval {
 	g, ok := d.fine(e, 10*accuracy/(1+e.bend))
 	if !ok {
-		return Interval{0, 1}
+		return interval{0, 1}
 	}
 	on := d.on(g, e.focus())
-	return Interval{on.lower().delta(e.epsilon), math.Min(1, on.upper().delta(e.epsilon))}
+	return interval{on.lower().delta(e.epsilon), math.Min(1, on.upper().delta(e.epsilon))}
 }

@@ -116,7 +116,7 @@ func inRange(delta float64) error {
 // knots is at how many ε AsGaussian looks.
 const knots = 16
 
-// AsGaussian returns a μ for which the composition is, up to delta, no less private than
+// AsGaussian returns a μ for which all steps together are, up to delta, no less private than
 // one release of Gaussian noise with a sensitivity of μ standard deviations: with d(ε) the
 // smallest δ for which it is (ε, δ)-differentially private,
 //
@@ -131,21 +131,19 @@ const knots = 16
 // and these are straight lines: it is enough to compare them at a and at b. For sums over
 // many samples μ is about that of Gaussian noise with the same (Epsilon(delta), delta), to
 // some hundredths. Errors: as of Epsilon, no μ.
-func (c *Composition) AsGaussian(delta float64) (mu float64, err error) {
-	end, err := c.Epsilon(delta)
+func (t Training) AsGaussian(delta float64) (mu float64, err error) {
+	end, err := t.Epsilon(PLD, delta)
 	if err != nil {
 		return 0, err
 	}
 	var epsilons, deltas [knots + 1]float64
 	for i := range knots {
-		epsilons[i] = end.Upper * float64(i) / knots
-		d, err := c.Delta(epsilons[i])
-		if err != nil {
+		epsilons[i] = end * float64(i) / knots
+		if deltas[i], err = t.Delta(PLD, epsilons[i]); err != nil {
 			return 0, err
 		}
-		deltas[i] = d.Upper
 	}
-	epsilons[knots], deltas[knots] = end.Upper, delta
+	epsilons[knots], deltas[knots] = end, delta
 	return smallest("mu", func(mu float64) bool {
 		for i := range knots {
 			if !covered(mu, delta, epsilons[i], epsilons[i+1], deltas[i], deltas[i+1]) {

@@ -209,21 +209,21 @@ func TestAsGaussian(t *testing.T) {
 	for _, run := range []Training{
 		{Multiplier: 6.7, Rate: 0.02, Steps: 2000, Scheme: PoissonReplaceOne},
 		{Multiplier: 2.6, Rate: 0.5, Steps: 20},
-		{Multiplier: 8, Rate: 0.02, Steps: 50, Scheme: FixedReplaceOne},
+		{Multiplier: 8, Rate: 0.02, Steps: 50, Scheme: PoissonReplaceOne},
 	} {
 		c, err := run.composition()
 		if err != nil {
 			t.Fatal(err)
 		}
-		end, err := c.Epsilon(delta)
+		end, err := c.epsilon(delta)
 		if err != nil {
 			t.Fatal(err)
 		}
-		mu, err := c.AsGaussian(delta)
+		mu, err := run.AsGaussian(delta)
 		if err != nil {
 			t.Fatal(err)
 		}
-		sigma, err := Sigma(end.Upper, delta, 1)
+		sigma, err := Sigma(end.upper, delta, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -231,12 +231,9 @@ func TestAsGaussian(t *testing.T) {
 			t.Errorf("%v: μ = %v, and 1/σ = %v", run, mu, 1/sigma)
 		}
 		for _, at := range []float64{0.01, 0.31, 0.77, 0.95, 1.1} {
-			d, err := c.Delta(at * end.Upper)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if g := math.Exp(logDelta(at*end.Upper, 1/mu, 1)); d.Lower > delta+(1-delta)*g {
-				t.Errorf("%v: at %v δ is %v, and bounded by %v", run, at*end.Upper, d, delta+(1-delta)*g)
+			d := c.delta(at * end.upper)
+			if g := math.Exp(logDelta(at*end.upper, 1/mu, 1)); d.lower > delta+(1-delta)*g {
+				t.Errorf("%v: at %v δ is %v, and bounded by %v", run, at*end.upper, d, delta+(1-delta)*g)
 			}
 		}
 	}
@@ -244,11 +241,7 @@ func TestAsGaussian(t *testing.T) {
 
 // Nine releases of Gaussian noise are one of a third of it.
 func TestAsGaussianOfGaussian(t *testing.T) {
-	var c Composition
-	if err := c.Gaussian(6, 1, 9); err != nil {
-		t.Fatal(err)
-	}
-	mu, err := c.AsGaussian(1e-6)
+	mu, err := Training{Multiplier: 6, Rate: 1, Steps: 9}.AsGaussian(1e-6)
 	if err != nil || mu > 0.5*1.02 || mu < 0.49 {
 		t.Errorf("μ = %v, want 0.5 (%v)", mu, err)
 	}

@@ -34,15 +34,17 @@ func (l laplace) law(r resolution) *law {
 	return &law{symmetric: true, below: below, cells: append(cells, cell{mass: 0.5, loss: reach, span: 1})}
 }
 
-// pure is the dominating pair of all that is (ε, 0)-differentially private: a coin
-// with P(heads) = e^ε/(1 + e^ε), tossed by P, and turned round by Q.
-type pure struct{ epsilon float64 }
+// renyi is Mironov (2017), Proposition 6.
+func (l laplace) renyi(order float64) float64 {
+	a := math.Log(order/(2*order-1)) + (order-1)/l.scale
+	b := math.Log((order-1)/(2*order-1)) - order/l.scale
+	return logSum(a, b) / (order - 1)
+}
 
-func (p pure) symmetric() bool   { return true }
-func (p pure) most(bool) float64 { return p.epsilon }
-func (p pure) span() float64     { return 2 * p.epsilon }
-
-func (p pure) law(resolution) *law {
-	low := 1 / (1 + math.Exp(p.epsilon))
-	return &law{symmetric: true, below: 1, cells: []cell{{mass: low, loss: -p.epsilon, span: 1}, {mass: 1 - low, loss: p.epsilon, span: 1}}}
+// logSum is log(e^a + e^b).
+func logSum(a, b float64) float64 {
+	if a < b {
+		a, b = b, a
+	}
+	return a + math.Log1p(math.Exp(b-a))
 }

@@ -61,7 +61,7 @@ func merge(l *law, step float64) *lattice {
 		return gather(l.cells, origin, step, lossError*l.reach()/2)
 	}
 	low := gather(l.cells[:l.below], origin, step, lossError*l.reach()/2)
-	middle := low.rest.mass*(1+math.Exp(-low.rest.loss)) + l.atom
+	middle := low.rest.mass * (1 + math.Exp(-low.rest.loss))
 	low.rest = cell{}
 	high := low.mirrored()
 	low.add(0, middle)

@@ -3,13 +3,9 @@ package accounting
 import (
 	"math"
 	"slices"
-)
 
-// part is a law of the loss and how often it is composed.
-type part[L any] struct {
-	law   L
-	count float64
-}
+	"gonum.org/v1/gonum/floats"
+)
 
 // logMoment is K(λ) = log Σ mass·e^{λℓ}, the cumulant generating function.
 func (l *law) logMoment(lambda float64) float64 {
@@ -23,35 +19,22 @@ func logMoment(lambda float64, n int, at func(i int) (mass, loss float64)) float
 	}
 	_, first := at(0)
 	_, last := at(n - 1)
-	relative := func(top float64) (sum float64) {
-		for i := range n {
-			if mass, loss := at(i); mass > 0 {
-				sum += mass * math.Exp(lambda*loss-top)
-			}
+	top, sum := math.Max(lambda*first, lambda*last), 0.
+	for i := range n {
+		if mass, loss := at(i); mass > 0 {
+			sum += mass * math.Exp(lambda*loss-top)
 		}
-		return sum
 	}
-	top := math.Max(lambda*first, lambda*last)
-	if sum := relative(top); sum > 1e-200 {
+	if sum > 1e-200 {
 		return top + math.Log(sum)
 	}
 	// The ends have so little mass that all may underflow beside them.
-	top = math.Inf(-1)
+	terms := make([]float64, n)
 	for i := range n {
-		if mass, loss := at(i); mass > 0 {
-			top = math.Max(top, math.Log(mass)+float64(lambda*loss))
-		}
+		mass, loss := at(i)
+		terms[i] = math.Log(mass) + float64(lambda*loss)
 	}
-	if math.IsInf(top, -1) {
-		return top
-	}
-	sum := 0.
-	for i := range n {
-		if mass, loss := at(i); mass > 0 {
-			sum += math.Exp(math.Log(mass) + float64(lambda*loss) - top)
-		}
-	}
-	return top + math.Log(sum)
+	return floats.LogSumExp(terms)
 }
 
 // chernoff bounds the mass of a law tilted by e^{λℓ} on one side of a point, above
@@ -62,15 +45,11 @@ type chernoff struct{ theta, difference float64 }
 
 func (c chernoff) log(x float64) float64 { return c.difference - float64(c.theta*x) }
 
-// tilts holds K of a sum of losses, at many tilts in increasing order.
+// tilts holds K of a sum of count losses, at many tilts in increasing order.
 type tilts struct{ at, k []float64 }
 
-func newTilts(parts []part[*law]) *tilts {
-	scale := 0.
-	for _, p := range parts {
-		scale += p.count * p.law.square()
-	}
-	scale = 1 / math.Sqrt(scale)
+func newTilts(l *law, count float64) *tilts {
+	scale := 1 / math.Sqrt(count*l.square())
 	t := &tilts{}
 	// Few large losses may lie far beyond the standard deviation of many small ones.
 	for x := math.Min(0.01*scale, 0.02); x < 1e5*scale; x *= 1.3 {
@@ -79,11 +58,7 @@ func newTilts(parts []part[*law]) *tilts {
 	t.at = append(t.at, 0)
 	slices.Sort(t.at)
 	for _, lambda := range t.at {
-		k := 0.
-		for _, p := range parts {
-			k += p.count * p.law.logMoment(lambda)
-		}
-		t.k = append(t.k, k)
+		t.k = append(t.k, count*l.logMoment(lambda))
 	}
 	return t
 }

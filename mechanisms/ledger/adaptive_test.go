@@ -4,8 +4,6 @@ import (
 	"math"
 	"math/big"
 	"testing"
-
-	"github.com/dpreg/dpreg/mechanisms/accounting"
 )
 
 func tail(x float64) float64 { return math.Erfc(x/math.Sqrt2) / 2 }
@@ -38,7 +36,7 @@ func adversary(t *testing.T, first Charge, after account) float64 {
 			middle := (low + high) / 2
 			a, c := after, next(middle)
 			a.add(&c)
-			if ok, err := a.within(accounting.Sigma); err != nil {
+			if ok, err := a.within(); err != nil {
 				t.Fatal(err)
 			} else if ok {
 				low = middle
@@ -99,7 +97,7 @@ func afterFirst(t *testing.T, total Budget, first Charge) (a account, ok bool) {
 	t.Helper()
 	a = newAccount(total)
 	a.add(&first)
-	ok, err := a.within(accounting.Sigma)
+	ok, err := a.within()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -100,7 +100,7 @@ func TestChargeOfParts(t *testing.T) {
 		if len(h.Entries) != 2 || h.Entries[0].Noise != Laplace || h.Entries[1].Noise != Gaussian {
 			t.Errorf("charged %+v", h.Entries)
 		}
-		one := &History{Budget: h.Budget, Entries: []Entry{{Charge: first}, {Charge: second}}, sigma: h.sigma}
+		one := &History{Budget: h.Budget, Entries: []Entry{{Charge: first}, {Charge: second}}}
 		for _, c := range []Charge{laplace("0.5"), laplace("0.500001"), gaussian(t, "0.5", "5e-7"), gaussian(t, "0.5", "7e-7")} {
 			want, err := one.Fits(c)
 			if err != nil {

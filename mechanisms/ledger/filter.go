@@ -3,11 +3,9 @@ package ledger
 import (
 	"math"
 	"math/big"
-)
 
-// Sigma is accounting.Sigma: a standard deviation for which Gaussian noise is
-// (epsilon, delta)-differentially private at a sensitivity, rounded up.
-type Sigma func(epsilon, delta, sensitivity float64) (float64, error)
+	"github.com/dpreg/dpreg/mechanisms/accounting"
+)
 
 // account is what a sequence of charges has used. Its numbers are exact, and never
 // changed in place.
@@ -100,11 +98,11 @@ func (a *account) summed(delta *big.Rat) bool {
 }
 
 // within reports whether what is charged is within the budget.
-func (a *account) within(sigma Sigma) (bool, error) {
+func (a *account) within() (bool, error) {
 	if a.summed(a.limit()) {
 		return true, nil
 	}
-	used, err := a.counted(sigma)
+	used, err := a.counted()
 	return used != nil && used.Cmp(one) <= 0, err
 }
 
@@ -118,12 +116,12 @@ func (a *account) limit() *big.Rat {
 
 // counted is the part of (G) that is used, τσ² with σ the noise of a single release
 // that would use all of it; nil where (G) has no share, or D_S none for runs.
-func (a *account) counted(sigma Sigma) (*big.Rat, error) {
+func (a *account) counted() (*big.Rat, error) {
 	rest := new(big.Rat).Sub(a.total.Epsilon, a.before)
 	if rest.Sign() < 0 || a.forCount.Sign() == 0 || a.apart.Cmp(a.forSum) > 0 {
 		return nil, nil
 	}
-	s, err := sigma(roundDown(rest), roundDown(a.forCount), 1)
+	s, err := accounting.Sigma(roundDown(rest), roundDown(a.forCount), 1)
 	if err != nil {
 		return nil, err
 	}

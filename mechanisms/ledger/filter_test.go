@@ -49,7 +49,7 @@ func budget(epsilon, delta string, filter Filter) Budget {
 // accepted charges what fits, in order, and says what did.
 func accepted(t *testing.T, b Budget, charges ...Charge) []bool {
 	t.Helper()
-	h := &History{Budget: b, sigma: accounting.Sigma}
+	h := &History{Budget: b}
 	var did []bool
 	for _, c := range charges {
 		ok, err := h.Fits(c)
@@ -131,7 +131,7 @@ func TestCountIsNoStricterThanSum(t *testing.T) {
 }
 
 func TestLeft(t *testing.T) {
-	h := &History{Budget: budget("2", "1e-5", Auto), sigma: accounting.Sigma}
+	h := &History{Budget: budget("2", "1e-5", Auto)}
 	for range 4 {
 		for _, delta := range []string{"0", "1e-6", "1e-5"} {
 			noise := Laplace
@@ -155,14 +155,14 @@ func TestLeft(t *testing.T) {
 		}
 		h.Entries = append(h.Entries, Entry{Charge: gaussian(t, "0.3", "1e-6")})
 	}
-	full := &History{Budget: budget("1", "0", Auto), Entries: []Entry{{Charge: laplace("1")}}, sigma: accounting.Sigma}
+	full := &History{Budget: budget("1", "0", Auto), Entries: []Entry{{Charge: laplace("1")}}}
 	if left, err := full.Left(Laplace, new(big.Rat)); left != 0 || err != nil {
 		t.Errorf("left %v (%v)", left, err)
 	}
 }
 
 func TestUses(t *testing.T) {
-	h := &History{Budget: budget("2", "4e-6", Auto), sigma: accounting.Sigma}
+	h := &History{Budget: budget("2", "4e-6", Auto)}
 	for _, c := range []Charge{laplace("0.5"), gaussian(t, "0.5", "1e-6"), gaussian(t, "0.5", "1e-6"), laplace("0.5")} {
 		h.Entries = append(h.Entries, Entry{Charge: c})
 	}

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
-
-	"github.com/dpreg/dpreg/mechanisms/accounting"
 )
 
 // A ledger of any bytes is refused, or has a history that can be asked what it has room
@@ -28,7 +26,7 @@ func FuzzOpen(f *testing.F) {
 			f.Fatal(err)
 		}
 		f.Add(text)
-		l, err := Open(ctx, path, accounting.Sigma)
+		l, err := Open(ctx, path)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -46,7 +44,7 @@ func FuzzOpen(f *testing.F) {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		l, err := Open(ctx, path, accounting.Sigma)
+		l, err := Open(ctx, path)
 		if err != nil {
 			return
 		}

@@ -6,13 +6,13 @@ import (
 	"strconv"
 
 	"github.com/dpreg/dpreg/internal/number"
+	"github.com/dpreg/dpreg/mechanisms/accounting"
 )
 
 // History is a budget and what was charged to it, in order.
 type History struct {
 	Budget  Budget
 	Entries []Entry
-	sigma   Sigma
 }
 
 var one = big.NewRat(1, 1)
@@ -34,7 +34,7 @@ func (h *History) Fits(parts ...Charge) (bool, error) {
 			return false, err
 		}
 		a.add(&c)
-		if ok, err := a.within(h.sigma); !ok || err != nil {
+		if ok, err := a.within(); !ok || err != nil {
 			return false, err
 		}
 	}
@@ -61,7 +61,7 @@ func (h *History) Uses() ([]Use, error) {
 	a := newAccount(h.Budget)
 	for i := range h.Entries {
 		a.add(&h.Entries[i].Charge)
-		used, err := a.counted(h.sigma)
+		used, err := a.counted()
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +95,7 @@ func (h *History) Left(noise Noise, delta *big.Rat) (float64, error) {
 	return largest(roundDown(h.Budget.Epsilon), func(epsilon float64) (bool, error) {
 		c := Charge{Epsilon: number.Decimal(epsilon), Delta: delta, Noise: noise}
 		if noise != Laplace {
-			s, err := h.sigma(epsilon, roundDown(delta), 1)
+			s, err := accounting.Sigma(epsilon, roundDown(delta), 1)
 			if err != nil {
 				return false, err
 			}
@@ -106,7 +106,7 @@ func (h *History) Left(noise Noise, delta *big.Rat) (float64, error) {
 		}
 		a := base
 		a.add(&c)
-		return a.within(h.sigma)
+		return a.within()
 	})
 }
 

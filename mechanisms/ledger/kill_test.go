@@ -15,8 +15,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/dpreg/dpreg/mechanisms/accounting"
 )
 
 var kills = flag.Int("kills", 12, "how many processes that charge are killed, at random moments; docs/ledger.md has 500")
@@ -42,7 +40,7 @@ func TestChargingProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	for {
-		l, err := Open(context.Background(), path, accounting.Sigma)
+		l, err := Open(context.Background(), path)
 		if err != nil {
 			t.Fatal(err)
 		}

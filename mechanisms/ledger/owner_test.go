@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-
-	"github.com/dpreg/dpreg/mechanisms/accounting"
 )
 
 // A ledger, and what stands beside it, is its owner's alone, whatever the umask; one that was
@@ -55,7 +53,7 @@ func TestOwnerOnly(t *testing.T) {
 	if _, err := os.Stat(path + "-journal"); err == nil {
 		mode(path+"-journal", 0o600)
 	}
-	if _, err := Open(t.Context(), data, accounting.Sigma); !errors.Is(err, ErrUnusable) {
+	if _, err := Open(t.Context(), data); !errors.Is(err, ErrUnusable) {
 		t.Errorf("error %v", err)
 	}
 	mode(data, 0o664)

@@ -20,7 +20,6 @@ import (
 type Ledger struct {
 	path  string
 	db    *sql.DB
-	sigma Sigma
 	taken bool // others than the owner had rights
 }
 
@@ -89,10 +88,10 @@ func connect(path string) (*sql.DB, error) {
 	return db, nil
 }
 
-// Open opens a ledger; sigma is accounting.Sigma. What others than its owner may do with
+// Open opens a ledger. What others than its owner may do with
 // the file is taken from them. An error wraps ErrUnusable where the file is none that can
 // serve: missing, no ledger, of a later version, open to others whatever is done.
-func Open(ctx context.Context, path string, sigma Sigma) (*Ledger, error) {
+func Open(ctx context.Context, path string) (*Ledger, error) {
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, unusable("%s: there is no such ledger", path)
@@ -105,7 +104,7 @@ func Open(ctx context.Context, path string, sigma Sigma) (*Ledger, error) {
 	if err != nil {
 		return nil, plain(path, err)
 	}
-	l := &Ledger{path: path, db: db, sigma: sigma}
+	l := &Ledger{path: path, db: db}
 	if err = l.identify(ctx); err == nil {
 		l.taken, err = keepToOwner(path)
 	}
@@ -203,7 +202,7 @@ type querier interface {
 }
 
 func (l *Ledger) history(ctx context.Context, q querier) (*History, error) {
-	h := &History{sigma: l.sigma}
+	h := new(History)
 	b := &h.Budget
 	var epsilon, delta string
 	err := q.QueryRowContext(ctx, "SELECT data, neighbours, epsilon, delta, filter FROM budget").

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/dpreg/dpreg/mechanisms/accounting"
 )
 
 // create makes a ledger in a new directory.
@@ -26,7 +24,7 @@ func create(t *testing.T, b Budget) string {
 
 func open(t *testing.T, path string) *Ledger {
 	t.Helper()
-	l, err := Open(context.Background(), path, accounting.Sigma)
+	l, err := Open(context.Background(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +182,7 @@ func TestUnusableFiles(t *testing.T) {
 		changed(charge + "'-1', '0', 0, 0, 0)"):                                    "damaged: charge 1",
 		changed(strings.Replace(charge, "2020", "soon", 1) + "'1', '0', 0, 0, 0)"): "damaged: charge 1",
 	} {
-		l, err := Open(ctx, path, accounting.Sigma)
+		l, err := Open(ctx, path)
 		if err == nil {
 			_, err = l.Charge(ctx, laplace("0.1"))
 			l.Close()
@@ -250,7 +248,7 @@ func TestInterruptedWait(t *testing.T) {
 		func(ctx context.Context) error { return l.Check(ctx, laplace("0.5")) },
 		func(ctx context.Context) error { return l.SetWritten(ctx, 1) },
 		func(ctx context.Context) error { _, err := l.History(ctx); return err },
-		func(ctx context.Context) error { _, err := Open(ctx, path, accounting.Sigma); return err },
+		func(ctx context.Context) error { _, err := Open(ctx, path); return err },
 	}
 	for hold, waiting := range map[string][]func(context.Context) error{
 		"BEGIN EXCLUSIVE":                  all,

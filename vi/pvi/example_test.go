@@ -31,7 +31,7 @@ func Example() {
 		clients = append(clients, client)
 	}
 	family := pvi.Family{Dim: 1, Full: true}
-	server, err := pvi.NewServer(family, family.Isotropic(5), clients, nil)
+	server, err := pvi.NewServer(family, family.Isotropic(5), clients)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -54,7 +54,7 @@ func ExampleServer_Synchronous() {
 		client, _ := pvi.NewClient(rule, 0.5, nil)
 		clients = append(clients, client)
 	}
-	server, _ := pvi.NewServer(family, family.Isotropic(1), clients, nil)
+	server, _ := pvi.NewServer(family, family.Isotropic(1), clients)
 	for range 50 {
 		server.Synchronous()
 	}

@@ -58,10 +58,10 @@ type constant struct {
 	aim    []float64
 }
 
-func (c constant) Family() Family                { return c.family }
-func (c constant) Len() int                      { return 1 }
-func (c constant) Spends() []accounting.Training { return nil }
-func (c constant) Aim(dst, _, _ []float64)       { copy(dst, c.aim) }
+func (c constant) Family() Family                  { return c.family }
+func (c constant) Len() int                        { return 1 }
+func (c constant) Spends() (t accounting.Training) { return t }
+func (c constant) Aim(dst, _, _ []float64)         { copy(dst, c.aim) }
 
 func near(t *testing.T, what string, got, want, tolerance float64) {
 	t.Helper()

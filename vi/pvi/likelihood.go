@@ -1,77 +1,84 @@
 package pvi
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
 	"github.com/dpreg/dpreg/vi"
 )
 
-// Likelihood is records whose log likelihoods f_i depend on θ through x_iᵀθ.
-type Likelihood interface {
-	Dim() int
-	Len() int
-	// Covariates returns x_i, of length Dim.
-	Covariates(i int) []float64
-	// Slopes overwrites each η of eta with f′_i(η).
-	Slopes(i int, eta []float64)
+// Likelihood is records whose log likelihoods f_i depend on θ through η = x_iᵀθ.
+type Likelihood struct {
+	Rows *vi.Rows
+	// Slope is f′_i(η).
+	Slope func(i int, eta float64) float64
 }
 
-// regression is what all likelihoods share.
-type regression struct{ rows *vi.Rows }
-
-// Dim implements Likelihood.
-func (r regression) Dim() int { return r.rows.P }
-
-// Len implements Likelihood.
-func (r regression) Len() int { return len(r.rows.Y) }
-
-// Covariates implements Likelihood.
-func (r regression) Covariates(i int) []float64 {
-	return r.rows.X[i*r.rows.P : (i+1)*r.rows.P]
-}
-
-// Normal is the likelihood of linear regression with noise of known standard deviation.
-type Normal struct {
-	regression
-	precision float64
-}
-
-// NewNormal has y ~ N(xᵀθ, sd²). Errors: rows that do not fit or are not finite, sd not
-// positive and finite.
-func NewNormal(rows *vi.Rows, sd float64) (*Normal, error) {
+// Normal is the likelihood of linear regression with noise of known standard deviation,
+// y ~ N(xᵀθ, sd²), f′(η) = (y − η)/sd². Errors: rows that do not fit or are not finite, sd
+// not positive and finite.
+func Normal(rows *vi.Rows, sd float64) (Likelihood, error) {
 	if !(sd > 0) || math.IsInf(sd, 0) {
-		return nil, fmt.Errorf("the noise of y must have a positive standard deviation, not %v", sd)
+		return Likelihood{}, fmt.Errorf("the noise of y must have a positive standard deviation, not %v", sd)
 	}
-	return &Normal{regression{rows}, 1 / (sd * sd)}, checkRows(rows)
+	precision := 1 / (sd * sd)
+	return Likelihood{rows, func(i int, eta float64) float64 { return precision * (rows.Y[i] - eta) }}, check(rows)
 }
 
-// Slopes implements Likelihood: f′(η) = (y − η)/sd².
-func (n *Normal) Slopes(i int, eta []float64) {
-	for j, v := range eta {
-		eta[j] = n.precision * (n.rows.Y[i] - v)
-	}
-}
-
-// Logistic is the likelihood of logistic regression.
-type Logistic struct{ regression }
-
-// NewLogistic has y = 1 with probability σ(xᵀθ), σ(η) = 1/(1 + e^{−η}); a y between 0 and 1
-// counts as that share of a 1 and the rest of a 0. Errors: rows that do not fit or are not
-// finite, a response outside [0, 1].
-func NewLogistic(rows *vi.Rows) (*Logistic, error) {
+// Logistic is the likelihood of logistic regression: y = 1 with probability σ(xᵀθ),
+// σ(η) = 1/(1 + e^{−η}); a y between 0 and 1 counts as that share of a 1 and the rest of a
+// 0. Errors: rows that do not fit or are not finite, a response outside [0, 1].
+func Logistic(rows *vi.Rows) (Likelihood, error) {
 	for i, y := range rows.Y {
 		if !(y >= 0 && y <= 1) {
-			return nil, fmt.Errorf("row %d: a response of logistic regression lies between 0 and 1", i+1)
+			return Likelihood{}, fmt.Errorf("row %d: a response of logistic regression lies between 0 and 1", i+1)
 		}
 	}
-	return &Logistic{regression{rows}}, checkRows(rows)
+	return Likelihood{rows, func(i int, eta float64) float64 { return vi.BernoulliSlope(rows.Y[i], eta) }}, check(rows)
 }
 
-// Slopes implements Likelihood: f′(η) = y − σ(η). Where e^{−η} overflows, σ is 0.
-func (l *Logistic) Slopes(i int, eta []float64) {
-	y := l.rows.Y[i]
-	for j, v := range eta {
-		eta[j] = y - 1/(1+math.Exp(-v))
+// errEmpty is of a client that would only add noise.
+var errEmpty = errors.New("a client without data: leave it out, or give it records")
+
+// check tells whether there are rows, which fit together and are finite.
+func check(rows *vi.Rows) error {
+	if len(rows.Y) == 0 {
+		return errEmpty
 	}
+	if rows.P < 1 || len(rows.X) != rows.P*len(rows.Y) {
+		return fmt.Errorf("%d entries of X for %d responses and %d covariates", len(rows.X), len(rows.Y), rows.P)
+	}
+	for _, values := range [][]float64{rows.X, rows.Y} {
+		for i, v := range values {
+			if v-v != 0 {
+				return fmt.Errorf("row %d is not finite", i*len(rows.Y)/len(values)+1)
+			}
+		}
+	}
+	return nil
+}
+
+// sparse is rows without their zeros.
+type sparse struct {
+	start []int // of each row, and the end of the last
+	index []int
+	value []float64
+}
+
+func newSparse(rows *vi.Rows) *sparse {
+	s := &sparse{start: []int{0}}
+	for i, v := range rows.X {
+		if v != 0 {
+			s.index, s.value = append(s.index, i%rows.P), append(s.value, v)
+		}
+		if (i+1)%rows.P == 0 {
+			s.start = append(s.start, len(s.index))
+		}
+	}
+	return s
+}
+
+func (s *sparse) row(i int) (index []int, value []float64) {
+	return s.index[s.start[i]:s.start[i+1]], s.value[s.start[i]:s.start[i+1]]
 }

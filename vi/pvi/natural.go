@@ -2,7 +2,6 @@ package pvi
 
 import (
 	"errors"
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
@@ -27,18 +26,13 @@ func (f Family) Len() int {
 // Isotropic returns N(0, sd² I).
 func (f Family) Isotropic(sd float64) []float64 {
 	law := make([]float64, f.Len())
-	for j := range f.Dim {
-		law[f.diagonal(j)] = 1 / (sd * sd)
+	for j, at := 0, f.Dim; j < f.Dim; j, at = j+1, at+1 {
+		if f.Full {
+			at += j
+		}
+		law[at] = 1 / (sd * sd)
 	}
 	return law
-}
-
-// diagonal is where Λ_jj is.
-func (f Family) diagonal(j int) int {
-	if f.Full {
-		return f.Dim + j*(j+1)/2 + j
-	}
-	return f.Dim + j
 }
 
 // Proper tells whether the precision is positive definite and all is finite: whether
@@ -95,44 +89,4 @@ func (f Family) Moments(law []float64) (mean []float64, covariance *mat.SymDense
 		return nil, nil, err
 	}
 	return mean, covariance, factor.InverseTo(covariance)
-}
-
-// KL returns the divergence of two laws of the family,
-//
-//	KL(q‖p) = ½ [tr(Λ_p Λ_q⁻¹) − d + (μ_q − μ_p)ᵀΛ_p(μ_q − μ_p) + log|Λ_q| − log|Λ_p|].
-//
-// Errors: a law is not Proper.
-func (f Family) KL(q, p []float64) (float64, error) {
-	meanQ, covarianceQ, err := f.Moments(q)
-	if err != nil {
-		return 0, fmt.Errorf("KL: %w", err)
-	}
-	meanP, _, err := f.Moments(p)
-	if err != nil {
-		return 0, fmt.Errorf("KL: %w", err)
-	}
-	if !f.Full || f.Dim == 1 {
-		return f.diagonalKL(q, p, meanQ, meanP), nil
-	}
-	precision := f.precision(p)
-	var factorP, factorQ mat.Cholesky
-	factorP.Factorize(precision)
-	factorQ.Factorize(f.precision(q))
-	gap := mat.NewVecDense(f.Dim, nil)
-	gap.SubVec(mat.NewVecDense(f.Dim, meanQ), mat.NewVecDense(f.Dim, meanP))
-	var product mat.Dense
-	product.Mul(precision, covarianceQ)
-	return (mat.Trace(&product) - float64(f.Dim) + mat.Inner(gap, precision, gap) + factorQ.LogDet() - factorP.LogDet()) / 2, nil
-}
-
-// diagonalKL is the sum over coefficients, with v_q/v_p − 1 − log(v_q/v_p) by Log1p.
-func (f Family) diagonalKL(q, p, meanQ, meanP []float64) float64 {
-	total := 0.
-	for j := range meanQ {
-		precisionQ, precisionP := q[f.Dim+j], p[f.Dim+j]
-		gap := meanQ[j] - meanP[j]
-		excess := (precisionP - precisionQ) / precisionQ
-		total += (excess - math.Log1p(excess) + gap*gap*precisionP) / 2
-	}
-	return total
 }

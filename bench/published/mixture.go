@@ -1,10 +1,6 @@
-package vi
+package main
 
-import (
-	"fmt"
-	"math"
-	"slices"
-)
+import "math"
 
 // mixture is a mixture of K spherical normal laws in R^d, the components summed out (d3p,
 // appendix A):
@@ -21,12 +17,8 @@ type mixture struct {
 	r       []float64 // by component
 }
 
-// Mixture returns the mixture of k ≥ 2 components for records v, n × d, row-major. It
-// panics where sizes do not fit.
-func Mixture(v []float64, d, k int, sd float64) Model {
-	if d < 1 || k < 2 || len(v)%d != 0 {
-		panic(fmt.Sprintf("vi: a mixture of %d components for %d numbers in dimension %d", k, len(v), d))
-	}
+// newMixture is for records v, n × d, row-major, and k ≥ 2.
+func newMixture(v []float64, d, k int, sd float64) *mixture {
 	return &mixture{v: v, k: k, d: d, sd: sd, weights: newSimplex(k), r: make([]float64, k)}
 }
 
@@ -40,25 +32,9 @@ func (m *mixture) parts(theta []float64) (u, mean, logVariance []float64) {
 	return theta[:means], theta[means:scales], theta[scales:]
 }
 
-func (m *mixture) Names() []string {
-	var means []string
-	for i := range m.k * m.d {
-		means = append(means, fmt.Sprintf("mean[%d,%d]", i/m.d, i%m.d))
-	}
-	return slices.Concat(indexed("weight", m.k), means, indexed("variance", m.k))
-}
-
-func (m *mixture) Constrain(dst, theta []float64) {
-	u, mean, logVariance := m.parts(theta)
-	m.weights.set(u)
-	for k, l := range m.weights.log {
-		dst[k] = math.Exp(l)
-	}
-	copy(dst[m.k:], mean)
-	for k, w := range logVariance {
-		dst[m.k+m.k*m.d+k] = math.Exp(w)
-	}
-}
+// The mixture is fitted, and not shown.
+func (m *mixture) Names() []string                { return make([]string, m.Dim()) }
+func (m *mixture) Constrain(dst, theta []float64) { copy(dst, theta) }
 
 // LogLik has, with the responsibilities r_k ∝ π_k N(v; μ_k, τ_k I), the gradients r_k in
 // log π_k, r_k (v − μ_k)/τ_k in μ_k and r_k (|v − μ_k|²/τ_k − d)/2 in log τ_k.
@@ -99,7 +75,11 @@ func (m *mixture) LogPrior(grad, theta []float64) float64 {
 	u, mean, logVariance := m.parts(theta)
 	gradU, gradMean, gradVariance := m.parts(grad)
 	m.weights.set(u)
-	logPrior := normalPrior(gradMean, mean, m.sd)
+	logPrior := 0.
+	for j, v := range mean {
+		gradMean[j] = -v / (m.sd * m.sd)
+		logPrior -= v * v / (2 * m.sd * m.sd)
+	}
 	for k, l := range m.weights.log {
 		logPrior += l
 		m.r[k] = 1
@@ -112,3 +92,43 @@ func (m *mixture) LogPrior(grad, theta []float64) float64 {
 	}
 	return logPrior
 }
+
+// simplex is x on the simplex of K parts, by breaking K−1 times a part off a stick:
+//
+//	x_k = z_k ∏_{j<k} (1 − z_j),  z_k = 1/(1 + (K−k) e^{−u_k}),  z_K = 1,
+//
+// k = 1, …, K; u = 0 is the middle. log x_k has the gradient 1 − z_k in u_k and −z_j in
+// u_j, j < k. The log Jacobian is Σ_k log x_k, so the Dirichlet law of parameters α has
+// the density Π x_k^α_k in u, up to a constant.
+type simplex struct {
+	log []float64 // log x_k, length K
+	z   []float64 // length K−1
+}
+
+func newSimplex(parts int) simplex {
+	return simplex{log: make([]float64, parts), z: make([]float64, parts-1)}
+}
+
+// set finds log x and z from u, length K−1.
+func (s simplex) set(u []float64) {
+	rest := 0. // log of what is left of the stick
+	for k, v := range u {
+		v -= math.Log(float64(len(u) - k))
+		s.z[k] = 1 / (1 + math.Exp(-v))
+		s.log[k] = rest - softplus(-v)
+		rest -= softplus(v)
+	}
+	s.log[len(u)] = rest
+}
+
+// pull writes the gradient in u of a function with gradient f in log x.
+func (s simplex) pull(dst, f []float64) {
+	after := f[len(s.z)]
+	for k := len(s.z) - 1; k >= 0; k-- {
+		dst[k] = f[k]*(1-s.z[k]) - s.z[k]*after
+		after += f[k]
+	}
+}
+
+// softplus is log(1 + e^x).
+func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
