@@ -78,7 +78,7 @@ func BenchmarkFixedSweep(b *testing.B) {
 				law := fixedLawOf(b, obs.Shape, model.UniformX{})
 				var k mcmc.Kernel[Info] = fixedRun(obs, prior, law).plain(rng)
 				if name == Exact {
-					clt := newCLT(obs, prior, newFixed(obs.Shape, prior, law), rng)
+					clt := newCLT(obs, prior, newFixed(prior, law), rng)
 					for i := range 1000 {
 						clt.Step(rng)
 						clt.Adapt(i, 1000)
@@ -141,7 +141,7 @@ func TestSweepsDoNotAllocate(t *testing.T) {
 		obs := simulated(p, 100, 1, rng)
 		prior := model.DefaultPrior(obs.Shape)
 		law := fixedLawOf(t, obs.Shape, model.UniformX{})
-		source := newFixed(obs.Shape, prior, law)
+		source := newFixed(prior, law)
 		exact, clt := newExactSites(alone(obs, prior), rng), newCLT(obs, prior, source, rng)
 		for i := range 300 {
 			exact.Step(rng)

@@ -45,7 +45,7 @@ const flipShare = 0.25
 
 // newCLT starts a chain.
 func newCLT(obs *model.Observation, prior *model.Prior, law *fixed, rng *rand.Rand) *clt {
-	c := newState(obs, prior, law)
+	c := newState(obs, prior, law, model.NewRegressionParams(obs.Shape))
 	c.start(rng)
 	dim, vec := law.Dim(), func(n int) []float64 { return make([]float64, n) }
 	k := &clt{state: c, law: law, metric: nuts.NewMetric(dim, dim), count: newCount(c, c.collapsed),

@@ -121,24 +121,34 @@ func TestGewekeFixed(t *testing.T) {
 	}
 }
 
+// spoilt is a source of another nΣ_t.
+type spoilt struct {
+	source
+	covariance func(dst []float64, n float64)
+}
+
+// Covariance writes it.
+func (s spoilt) Covariance(dst []float64, n float64) { s.covariance(dst, n) }
+
 // TestGewekeFixedFindsFaults plants faults, which the test must find.
 func TestGewekeFixedFindsFaults(t *testing.T) {
 	for name, fault := range map[string]func(t *testing.T, g *joint){
 		"variance of y² given x dropped": func(_ *testing.T, g *joint) {
 			g.fault = func(k *subject) {
-				k.covariance = func(dst []float64, n float64) {
-					k.law.Covariance(dst, n)
+				right := k.law
+				k.law = spoilt{right, func(dst []float64, n float64) {
+					right.Covariance(dst, n)
 					dst[k.q*k.q-1] -= 2 * n * k.params.Sigma2 * k.params.Sigma2 // 2σ⁴
-				}
+				}}
 			}
 		},
 		"moments of another law of x": func(t *testing.T, g *joint) {
 			g.fault = func(k *subject) {
 				other := fixedLawOf(t, g.shape, skewed)
-				k.covariance = func(dst []float64, n float64) {
+				k.law = spoilt{k.law, func(dst []float64, n float64) {
 					other.Set(k.params)
 					other.Covariance(dst, n)
-				}
+				}}
 			}
 		},
 		"omega scaled": func(_ *testing.T, g *joint) { g.omega = 1.5 },
@@ -163,7 +173,7 @@ func TestFixedGradient(t *testing.T) {
 		rng := rand.New(rand.NewPCG(9, 1))
 		obs := simulated(p, 50, 1, rng)
 		prior := model.DefaultPrior(obs.Shape)
-		k := newCLT(obs, prior, newFixed(obs.Shape, prior, fixedLawOf(t, obs.Shape, skewed)), rng)
+		k := newCLT(obs, prior, newFixed(prior, fixedLawOf(t, obs.Shape, skewed)), rng)
 		k.law.Unconstrain(k.phi, k.params)
 		grad, other := make([]float64, len(k.phi)), make([]float64, len(k.phi))
 		k.LogDensity(grad, k.phi)

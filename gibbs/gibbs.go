@@ -171,10 +171,10 @@ func fixedRun(obs *model.Observation, prior *model.Prior, law *model.FixedMoment
 	return &run{
 		names: obs.RegressionNames(), rows: obs.N, obs: obs, prior: prior, law: law,
 		exact: func(rng *rand.Rand) mcmc.Kernel[Info] {
-			return newCLT(obs, prior, newFixed(obs.Shape, prior, law), rng)
+			return newCLT(obs, prior, newFixed(prior, law), rng)
 		},
 		plain: func(rng *rand.Rand) mcmc.Kernel[Info] {
-			c := newState(obs, prior, newFixed(obs.Shape, prior, law))
+			c := newState(obs, prior, newFixed(prior, law), model.NewRegressionParams(obs.Shape))
 			c.start(rng)
 			return newPlain(c)
 		},

@@ -79,7 +79,7 @@ func (g *joint) start(rng *rand.Rand) *subject {
 
 func (g *joint) subject(obs *model.Observation, rng *rand.Rand) *subject {
 	if g.law != nil {
-		k := newCLT(obs, g.prior, newFixed(g.shape, g.prior, g.law), rng)
+		k := newCLT(obs, g.prior, newFixed(g.prior, g.law), rng)
 		k.hmc.restart(firstStepSize)
 		return &subject{k.state, nil, k, k.law.Rand}
 	}

@@ -111,7 +111,7 @@ type pooled struct {
 
 func newPooled(l *located, hierarchy *model.Hierarchy, lead int) *pooled {
 	vec := func(n int) []float64 { return make([]float64, n) }
-	k := l.shape.Q() + 1
+	k := len(hierarchy.Centre)
 	return &pooled{located: l, hierarchy: hierarchy, k: k, lead: lead, phi: vec(l.Dim()), grad: vec(l.Dim()), slope: vec(k)}
 }
 

@@ -52,7 +52,7 @@ func newSite(p *model.Joint, j, lead int, hierarchy *model.Hierarchy, rng *rand.
 		own := newPooled(rows, hierarchy, lead)
 		law, guess = own, newRough(own.slope)
 	}
-	c := newState(obs, p.Prior, law)
+	c := newState(obs, p.Prior, law, model.NewParams(p.Shape))
 	if hierarchy != nil {
 		c.params.Theta = hierarchy.At[j][:p.Shape.Q()]
 	}

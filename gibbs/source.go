@@ -7,8 +7,6 @@ import "github.com/dpreg/dpreg/model"
 // the steps know of the model, and holds a workspace, so each chain has its own.
 type source interface {
 	model.Law
-	// params returns zero parameters of the model.
-	params() *model.Params
 	// Dim is the length of φ.
 	Dim() int
 	// Unconstrain writes φ of x; it reports false where rounding forbids that.
@@ -31,15 +29,13 @@ type rowSource interface {
 type fixed struct {
 	*model.FixedMoments
 	*model.RegressionCoordinates
-	shape model.Shape
-	grad  []float64 // in (θ, σ²)
+	grad []float64 // in (θ, σ²)
 }
 
-func newFixed(s model.Shape, prior *model.Prior, law *model.FixedMoments) *fixed {
-	return &fixed{law.Another(), model.NewRegressionCoordinates(prior), s, make([]float64, s.Q()+1)}
+func newFixed(prior *model.Prior, law *model.FixedMoments) *fixed {
+	coordinates := model.NewRegressionCoordinates(prior)
+	return &fixed{law.Another(), coordinates, make([]float64, coordinates.Dim())}
 }
-
-func (f *fixed) params() *model.Params { return model.NewRegressionParams(f.shape) }
 
 // Pullback adds to grad, in φ, the gradient of a function f of (nμ_t, nΣ_t), given alpha =
 // ∂f/∂(nμ_t) and the symmetric w with df = Σ_rc w_rc d(nΣ_t)_rc, of which only the lower
@@ -58,15 +54,12 @@ func (f *fixed) Pullback(grad []float64, x *model.Params, alpha, w []float64, n 
 type located struct {
 	*model.Moments
 	*model.Coordinates
-	shape model.Shape
 	units *model.Units
 }
 
 func newLocated(s model.Shape, prior *model.Prior, units *model.Units) *located {
-	return &located{model.NewMoments(s), model.NewCoordinates(s, prior), s, units}
+	return &located{model.NewMoments(s), model.NewCoordinates(s, prior), units}
 }
-
-func (l *located) params() *model.Params { return model.NewParams(l.shape) }
 
 // Set takes the parameters that the other methods speak of.
 func (l *located) Set(x *model.Params) {

@@ -27,12 +27,10 @@ type state struct {
 	resid  []float64 // z − s
 	omega2 []float64 // variances of the noise
 
-	// covariance writes nΣ_t: law.Covariance, unless a test plants a fault.
-	covariance func(dst []float64, n float64)
-	chol       []float64 // lower Cholesky factor of nΣ_t + diag ω², q×q
-	clt        []float64 // a draw of N(nμ_t, nΣ_t)
-	gain       []float64
-	unused     []float64 // a gradient that collapsed does not want
+	chol   []float64 // lower Cholesky factor of nΣ_t + diag ω², q×q
+	clt    []float64 // a draw of N(nμ_t, nΣ_t)
+	gain   []float64
+	unused []float64 // a gradient that collapsed does not want
 
 	projection *model.Projection
 	projected  bool // start moved s to the border of what data can have
@@ -45,14 +43,14 @@ type state struct {
 	common []float64
 }
 
-func newState(obs *model.Observation, prior *model.Prior, law source) *state {
+func newState(obs *model.Observation, prior *model.Prior, law source, params *model.Params) *state {
 	sh := obs.Shape
 	q := sh.Statistics()
 	vec := func() []float64 { return make([]float64, q) }
 	c := &state{
 		obs: obs, noise: noise{obs.Kind, obs.Scale}, prior: prior, law: law, q: q, n: obs.N,
-		params: law.params(), s: vec(), resid: vec(), omega2: vec(),
-		covariance: law.Covariance, chol: make([]float64, q*q), clt: vec(), gain: vec(), unused: make([]float64, law.Dim()),
+		params: params, s: vec(), resid: vec(), omega2: vec(),
+		chol: make([]float64, q*q), clt: vec(), gain: vec(), unused: make([]float64, law.Dim()),
 		projection: model.NewProjection(sh.M()),
 	}
 	c.conditionals = model.NewConditionals(sh, prior, len(c.params.MuX) > 0)
@@ -123,7 +121,7 @@ func (c *state) factorLatent() bool {
 	if !c.law.Factor() {
 		return false
 	}
-	c.covariance(c.chol, c.n)
+	c.law.Covariance(c.chol, c.n)
 	for i, w := range c.omega2 {
 		c.chol[i*c.q+i] += w
 	}

@@ -59,7 +59,7 @@ func releasedMoments(t *testing.T, p int, n, epsilon float64, l model.SampledX, 
 	b := m * (m + 2) * (m + 2) / (2 * (m + 1)) / (epsilon / 2)
 	law := fixedLawOf(t, shape, l)
 	prior := narrow(shape)
-	c := newState(&model.Observation{Shape: shape, N: n}, prior, newFixed(shape, prior, law))
+	c := newState(&model.Observation{Shape: shape, N: n}, prior, newFixed(prior, law), model.NewRegressionParams(shape))
 	c.conditionals.DrawPrior(c.params, rng)
 	law.Set(c.params)
 	q := shape.Statistics()

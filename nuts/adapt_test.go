@@ -23,7 +23,7 @@ func TestAdaptRenewsTheGradient(t *testing.T) {
 			renewed++
 		}
 		target.LogDensity(g, s.Position())
-		s.Metric().Pull(g, g)
+		s.metric.Pull(g, g)
 		for j := range g {
 			if math.Abs(g[j]-s.state.g[j]) > 1e-9*(1+math.Abs(g[j])) {
 				t.Fatalf("iteration %d: gradient %v, not %v", i, s.state.g, g)

@@ -108,8 +108,8 @@ func (m *Metric) Add(x []float64) {
 // window. Correlations are shrunk towards 0 by n/(n + 5 + k), k the sizes of the
 // leading block and of the largest of the others, so that the estimate is positive
 // definite and well conditioned after any number of draws; variances are not, for a
-// bound in absolute terms would fit no coordinate but those of scale 1. It reports false, and leaves F as it
-// is, where some coordinate never moved.
+// bound in absolute terms would fit no coordinate but those of scale 1. It reports
+// false, and leaves F as it is, where some coordinate never moved.
 func (m *Metric) Update() bool {
 	ok := m.estimate()
 	m.count = 0

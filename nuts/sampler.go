@@ -181,9 +181,6 @@ func (s *Sampler) Params(dst []float64) {
 // Err is the error that ends the run, if any.
 func (s *Sampler) Err() error { return s.err }
 
-// Metric is the present estimate of the target's covariance.
-func (s *Sampler) Metric() *Metric { return s.metric }
-
 // settle computes density and gradient at the state, which must have them.
 func (s *Sampler) settle() bool {
 	ok := s.evaluate(&s.state)

@@ -109,11 +109,7 @@ func newKernel(obs *model.Observation, prior *model.Prior, clamping bool, rng *r
 	if !f.start(x, prior, rng) {
 		return nil, errStart
 	}
-	return begin(f, x, o)
-}
-
-func begin(c nuts.Chain, x []float64, o nuts.Options) (*nuts.Sampler, error) {
-	k, err := nuts.New(c, x, o)
+	k, err := nuts.New(f, x, o)
 	if err != nil {
 		return nil, errStart
 	}

@@ -40,14 +40,20 @@ func (f *frame) pull(grad, x []float64) {
 		grad[i] *= f.unit
 	}
 	f.pullCentre(grad[lead-m:lead], x[lead-m:lead])
-	of := f.work[0] // ∂U = U(2∂S − I)
+	f.pullScatter(grad[lead:])
+}
+
+// pullScatter writes the gradient in the other rows of U by S and by their law,
+// ∂U = U(2∂S − I).
+func (f *frame) pullScatter(grad []float64) {
+	of := f.work[0]
 	for i, g := range f.gS {
 		of[i] = 2 * g
 	}
-	for i := range m {
-		of[i*m+i]--
+	for i := range f.m {
+		of[i*f.m+i]--
 	}
-	times(grad[lead:], x[lead:], of, m, f.n-1)
+	times(grad, f.rows, of, f.m, f.n-1)
 }
 
 // pullCentre finishes the gradient in u_1 = √n ē: −Lᵀ∂μ/√n − u_1.

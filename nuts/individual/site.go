@@ -91,14 +91,7 @@ func (k *site) add(g, x part) (logp float64, ok bool) {
 		g.first[j] = sum/root - u
 		logp -= 0.5 * (u*u + k.scatter[j*m+j])
 	}
-	of := k.work[0] // ∂U = U(2∂S − I)
-	for i, v := range k.gS {
-		of[i] = 2 * v
-	}
-	for i := range m {
-		of[i*m+i]--
-	}
-	times(g.rows, x.rows, of, m, k.n-1)
+	k.pullScatter(g.rows)
 	k.sums.pullRows(g.rows)
 	ok = true
 	if k.pooled != nil {

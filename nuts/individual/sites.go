@@ -137,7 +137,11 @@ func newSitesKernel(t *model.Joint, clamping bool, rng *rand.Rand) (*nuts.Sample
 	if !f.start(t, x, rng) {
 		return nil, errStart
 	}
-	return begin(f, x, o)
+	k, err := nuts.New(f, x, o)
+	if err != nil {
+		return nil, errStart
+	}
+	return k, nil
 }
 
 // Move flips, and interweaves.
