@@ -102,13 +102,7 @@ func (f *fisher) estimate() bool {
 	}
 	dense.Symmetrise(f.draws, k)
 	for i := range k { // CL, then LᵀCL, both without 1/n
-		for j := range k {
-			sum := 0.0
-			for h := j; h < k; h++ {
-				sum += f.draws[i*k+h] * f.lower[h*k+j]
-			}
-			f.work[i*k+j] = sum
-		}
+		dense.MulLowerTVec(f.work[i*k:(i+1)*k], f.lower, k, f.draws[i*k:(i+1)*k])
 	}
 	for i := range k {
 		for j := range i + 1 {

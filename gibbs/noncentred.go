@@ -75,12 +75,9 @@ func (t *noncentred) LogDensity(grad, x []float64) float64 {
 // place writes w_j of η at the hub's point, and Cη to turn.
 func (t *noncentred) place(own, eta []float64) {
 	spread, n := t.hub.Spread, len(t.turn)
-	for k := range n {
-		t.turn[k] = 0
-		for l, e := range eta[:k+1] {
-			t.turn[k] += spread.Factor[k*n+l] * e
-		}
-		own[k] = t.hub.Centre[k] + spread.Tau[k]*t.turn[k]
+	dense.MulLowerVec(t.turn, spread.Factor, n, eta)
+	for k, v := range t.turn {
+		own[k] = t.hub.Centre[k] + spread.Tau[k]*v
 	}
 }
 

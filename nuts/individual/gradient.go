@@ -1,6 +1,10 @@
 package individual
 
-import "math"
+import (
+	"math"
+
+	"github.com/dpreg/dpreg/internal/dense"
+)
 
 // prior returns the log density of parameters and residuals in these coordinates,
 // and starts the gradients gMean, gL, gS.
@@ -133,14 +137,8 @@ func (f *frame) pullVariances() {
 func (f *frame) pullFactors(gP []float64) {
 	m := f.m
 	gD, gR, half := f.work[0], f.work[1], f.work[2]
-	for i := range m {
-		for j := range m { // above the diagonal too, for ∂R
-			sum := 0.0
-			for k := range min(i, j) + 1 {
-				sum += f.gL[i*m+k] * f.rinv[j*m+k]
-			}
-			gD[i*m+j] = sum
-		}
+	for i := range m { // above the diagonal too, for ∂R
+		dense.MulLowerVec(gD[i*m:(i+1)*m], f.rinv, m, f.gL[i*m:(i+1)*m])
 	}
 	f.pullTriangle(gP, gD)
 	for i := range m {

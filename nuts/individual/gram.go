@@ -1,10 +1,12 @@
 package individual
 
+import "github.com/dpreg/dpreg/internal/dense"
+
 // gram has the statistics from the residuals' mean and scatter, which is all that
 // they need of the rows: the quadratic sums are LSLᵀ + n v̄v̄ᵀ, the linear n v̄.
 type gram struct {
 	*frame
-	ls   []float64 // LS
+	ls   []float64 // LS, by column
 	work []float64
 }
 
@@ -14,14 +16,8 @@ func newGram(f *frame) *gram {
 
 func (g *gram) write(s []float64) {
 	m, n := g.m, float64(g.n)
-	for i := range m {
-		for j := range m {
-			v := 0.0
-			for k, l := range g.l[i*m : i*m+i+1] {
-				v += l * g.scatter[k*m+j]
-			}
-			g.ls[i*m+j] = v
-		}
+	for j := range m {
+		dense.MulLowerVec(g.ls[j*m:(j+1)*m], g.l, m, g.scatter[j*m:(j+1)*m])
 	}
 	at := m
 	for j := range m {
@@ -30,7 +26,7 @@ func (g *gram) write(s []float64) {
 		for k := j; k < m; k++ {
 			v := nv * g.mean[k]
 			for i, l := range g.l[j*m : j*m+j+1] {
-				v += l * g.ls[k*m+i]
+				v += l * g.ls[i*m+k]
 			}
 			s[at] = v
 			at++
@@ -52,7 +48,7 @@ func (g *gram) pull(line, quad []float64) {
 		for j := range m {
 			el, els := 0.0, 0.0
 			for k, e := range quad[i*m : (i+1)*m] {
-				els += e * g.ls[k*m+j]
+				els += e * g.ls[j*m+k]
 				if k >= j {
 					el += e * g.l[k*m+j]
 				}
