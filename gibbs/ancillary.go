@@ -153,11 +153,7 @@ func (t *ancillary) pull() {
 		t.gMean[i] *= scale
 		gi := t.gD[i*m : i*m+i+1]
 		for k := range i + 1 {
-			sum := 0.0
-			for h, a := range t.a[k*m : k*m+k+1] {
-				sum += gi[h] * a
-			}
-			t.gFactor[i*m+k] = scale*sum + t.gMean[i]*t.f[k]
+			t.gFactor[i*m+k] = scale*dot(t.a[k*m:k*m+k+1], gi) + t.gMean[i]*t.f[k]
 		}
 	}
 	t.law.PullRows(t.grad, t.params, t.gMean, t.gFactor)

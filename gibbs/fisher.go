@@ -43,11 +43,7 @@ func newFisher(k int) *fisher {
 // Push adds a·Fp to dst.
 func (f *fisher) Push(dst []float64, a float64, p []float64) {
 	for i := range dst {
-		sum := 0.0
-		for j, v := range f.factor[i*f.k : (i+1)*f.k] {
-			sum += v * p[j]
-		}
-		dst[i] += a * sum
+		dst[i] += a * dot(f.factor[i*f.k:(i+1)*f.k], p)
 	}
 }
 

@@ -89,12 +89,10 @@ func (h *hmc) step(x []float64, rng *rand.Rand) transition {
 	most := min(h.most, max(1, int(math.Round(halfPeriod/eps))))
 	steps := 1 + rng.IntN(most)
 
-	kinetic := 0.0
 	for i := range h.momentum {
-		z := rng.NormFloat64()
-		h.momentum[i] = z
-		kinetic += z * z
+		h.momentum[i] = rng.NormFloat64()
 	}
+	kinetic := dot(h.momentum, h.momentum)
 	copy(h.prop, x)
 	h.metric.Pull(h.force, h.grad)
 	end := logp
@@ -107,11 +105,7 @@ func (h *hmc) step(x []float64, rng *rand.Rand) transition {
 		h.metric.Pull(h.force, h.propGrad)
 		axpy(h.momentum, 0.5*eps, h.force)
 	}
-	endKinetic := 0.0
-	for _, p := range h.momentum {
-		endKinetic += p * p
-	}
-	gain := end - logp - 0.5*(endKinetic-kinetic)
+	gain := end - logp - 0.5*(dot(h.momentum, h.momentum)-kinetic)
 	t.divergent = !(gain > -maxEnergyError)
 	t.logDensity = logp
 	if t.test(gain, rng) {
@@ -119,6 +113,14 @@ func (h *hmc) step(x []float64, rng *rand.Rand) transition {
 		t.logDensity = end
 	}
 	return t
+}
+
+func dot(a, b []float64) (sum float64) {
+	b = b[:len(a)]
+	for i, v := range a {
+		sum += v * b[i]
+	}
+	return sum
 }
 
 func axpy(dst []float64, a float64, x []float64) {

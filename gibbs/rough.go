@@ -38,18 +38,14 @@ func (r *rough) at(h *model.Hierarchy) bool {
 
 // toC replaces w_j by c.
 func (r *rough) toC(x []float64) {
-	for k, v := range r.centre {
-		x[k] -= v
-	}
+	axpy(x, -1, r.centre)
 	dense.MulLowerTVec(x, r.guess.Root, r.q, x)
 }
 
 // toOwn replaces c by w_j.
 func (r *rough) toOwn(x []float64) {
 	dense.SolveLowerT(r.guess.Root, r.q, x)
-	for k, v := range r.centre {
-		x[k] += v
-	}
+	axpy(x, 1, r.centre)
 }
 
 // pull replaces the gradient in w_j by that in c.

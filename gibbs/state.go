@@ -137,11 +137,7 @@ func (c *state) logLikelihood() float64 {
 		e[i] = z - e[i]
 	}
 	dense.SolveLower(c.chol, c.q, e)
-	quad := 0.0
-	for _, v := range e {
-		quad += v * v
-	}
-	return -0.5 * (dense.LogDet(c.chol, c.q) + quad)
+	return -0.5 * (dense.LogDet(c.chol, c.q) + dot(e, e))
 }
 
 // collapsed returns the log density of the unconstrained parameters φ with the latent

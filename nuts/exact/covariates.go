@@ -62,10 +62,7 @@ func (c *covariates) value(t *statistics, xi, lambda []float64) (logp float64, o
 	p, m, d := c.p, t.m, c.prior
 	root := 1 / math.Sqrt(t.n)
 	for i := range p {
-		sum := 0.0
-		for j, v := range t.d[i*m : i*m+i+1] {
-			sum += v * xi[j]
-		}
+		sum := dot(t.d[i*m:i*m+i+1], xi)
 		c.offset[i] = sum
 		c.mu[i] = t.mean[i] + root*sum
 		c.delta[i] = c.mu[i] - d.Mean[i]

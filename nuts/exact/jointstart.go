@@ -153,9 +153,7 @@ func (s *spoke) row(i int, mean, d []float64) (f float64, a []float64, sd float6
 	copy(a, d[p*m:p*m+m])
 	for j, b := range s.theta[first:] {
 		f -= b * mean[j]
-		for k := range j + 1 {
-			a[k] -= b * d[j*m+k]
-		}
+		addScaled(a[:j+1], -b, d[j*m:])
 	}
 	for k := range a {
 		a[k] /= sd

@@ -133,11 +133,7 @@ func (r *response) value(t *statistics, ell float64, lambda []float64) (logp flo
 	}
 	dense.SymMulVec(r.pulled, r.given, p, r.mean)
 	for i := range p {
-		sum := 0.0
-		for l, v := range t.d[i*m : i*m+i+1] {
-			sum += v * dy[l]
-		}
-		r.beta[i] = r.per*r.pulled[i] + r.kappa*sum + r.omega*r.delta[i]*(t.mean[p]-r.level)
+		r.beta[i] = r.per*r.pulled[i] + r.kappa*dot(t.d[i*m:i*m+i+1], dy) + r.omega*r.delta[i]*(t.mean[p]-r.level)
 	}
 	if !dense.Cholesky(r.chol, p) {
 		return 0, false
@@ -156,14 +152,10 @@ func (r *response) fit(t *statistics) (quad float64) {
 	for j, b := range r.beta {
 		r.dev[j] = b - r.mean[j]
 		r.rho -= r.delta[j] * b
-		for l, v := range t.d[j*m : j*m+j+1] {
-			r.residual[l] -= v * b
-		}
+		addScaled(r.residual[:j+1], -b, t.d[j*m:])
 	}
 	dense.SymMulVec(r.pulled, r.given, p, r.dev)
-	for j, v := range r.dev {
-		quad += v * r.pulled[j]
-	}
+	quad = dot(r.dev, r.pulled)
 	dyy := t.d[p*m+p]
 	r.square = dyy * dyy
 	for _, v := range r.residual {
@@ -205,9 +197,7 @@ func (r *response) slope(gMean, gD, e, gLambda []float64, t *statistics, ell flo
 			gD[i*m+l] += r.kappa * r.residual[l] * r.beta[i]
 		}
 	}
-	for l, v := range r.residual {
-		gD[p*m+l] -= r.kappa * v
-	}
+	addScaled(gD[p*m:p*m+p], -r.kappa, r.residual)
 	gD[p*m+p] -= r.kappa * t.d[p*m+p]
 	r.slopeFree(gLambda, lambda)
 

@@ -225,9 +225,7 @@ func (s *spoke) response() {
 	}
 	for i, b := range beta {
 		v += b * s.mean[i]
-		for k, d := range s.d[i*m : i*m+i+1] {
-			row[k] += b * d
-		}
+		addScaled(row[:i+1], b, s.d[i*m:])
 	}
 	s.mean[p] = v
 }

@@ -57,9 +57,7 @@ func (s *spoke) through(grad, x []float64) (logp float64, ok bool) {
 		v, ok := s.pooled.Add(grad, x, s.gTheta)
 		return logp + v, ok
 	}
-	for k, g := range s.gTheta {
-		s.hub.GTheta[k] += g
-	}
+	addScaled(s.hub.GTheta[:len(s.gTheta)], 1, s.gTheta)
 	return logp, true
 }
 

@@ -74,11 +74,7 @@ func (t *statistics) pull(gD, e []float64) {
 	for i := range m {
 		row, to := e[i*m:(i+1)*m], gD[i*m:i*m+i+1]
 		for l, v := range row {
-			v *= 2
-			from := t.d[l*m : l*m+min(i, l)+1]
-			for j, d := range from {
-				to[j] += v * d
-			}
+			addScaled(to[:min(i, l)+1], 2*v, t.d[l*m:])
 		}
 	}
 }

@@ -105,18 +105,14 @@ func (f *yRow) congruence(dst, a []float64) {
 func (f *yRow) set(row, c []float64) {
 	copy(f.y, c)
 	dense.SolveLowerT(f.pi, f.p, f.y)
-	for k, v := range f.given {
-		f.y[k] += v
-	}
+	addScaled(f.y, 1, f.given)
 	dense.MulLowerVec(row, f.root, f.p, f.y)
 }
 
 func (f *yRow) coordinates(c, row []float64) {
 	copy(c, row)
 	dense.SolveLower(f.root, f.p, c)
-	for k, v := range f.given {
-		c[k] -= v
-	}
+	addScaled(c, -1, f.given)
 	dense.MulLowerTVec(c, f.pi, f.p, c)
 }
 
@@ -185,14 +181,8 @@ func (f *yRow) pull(grad, gD, gProducts, gRow, d []float64, m int, c, products [
 	for j := range p {
 		row, to, s := d[j*m:j*m+j+1], gD[j*m:j*m+j+1], 2*f.prior(j)
 		for k, v := range row {
-			sum := products[j] * f.gH[k]
-			gram, root := f.gGram[k*p:(k+1)*p], f.gPi[k*p:(k+1)*p]
-			at, own := 0.0, 0.0
-			for l, u := range row {
-				at += gram[l] * u
-				own += root[l] * u
-			}
-			to[k] += per*(sum+2*at) + s*own
+			at, own := dot(row, f.gGram[k*p:]), dot(row, f.gPi[k*p:])
+			to[k] += per*(products[j]*f.gH[k]+2*at) + s*own
 			if f.scaled {
 				bySquare += f.variance[j] * v * own
 			}

@@ -85,14 +85,10 @@ func (f *sites) LogDensity(grad, x []float64) (float64, error) {
 			return 0, nuts.ErrReject
 		}
 		logp += v
-		for i, v := range s.grad[:f.base] {
-			grad[i] += v
-		}
+		addTo(grad, 1, s.grad[:f.base])
 		own := s.grad[f.base:]
 		own = own[copy(g.covariates, own):]
-		for i, v := range own {
-			grad[f.base+i] += v
-		}
+		addTo(grad[f.base:], 1, own)
 	}
 	if math.IsNaN(logp) {
 		return 0, nuts.ErrReject
@@ -253,9 +249,7 @@ func (f *sites) start(t *model.Joint, x []float64, rng *rand.Rand) bool {
 		}
 		projection.Apply(s, site.N)
 		site.Units.Common(s, s, site.N)
-		for i, v := range s {
-			total[i] += v
-		}
+		addTo(total, 1, s)
 		rows += site.N
 		k := f.all[j]
 		if !conditionals.Draw(params, s, site.N, rng) || !k.hub.Unconstrain(k.phi, params) {
