@@ -116,7 +116,6 @@ func (h *hmc) step(x []float64, rng *rand.Rand) transition {
 }
 
 func dot(a, b []float64) (sum float64) {
-	b = b[:len(a)]
 	for i, v := range a {
 		sum += v * b[i]
 	}
