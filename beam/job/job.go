@@ -55,7 +55,7 @@ func (e *Engine) Settle() error {
 	if *jobopts.Endpoint == "" {
 		e.Runner = cmp.Or(e.Runner, Direct)
 		if e.Runner == Direct && *kind != "" || strings.HasPrefix(strings.ToLower(e.Runner), Prism) {
-			return errors.New("name the engine's job service by --endpoint (`dpreg-beam prism` is one); or leave out --runner and --environment_type, and all is done in this process")
+			return errors.New("name the job service of an engine by --endpoint, such as that of Apache Beam's own Prism; or leave out --runner and --environment_type, and all is done in this process")
 		}
 	} else if e.Runner = cmp.Or(e.Runner, Prism); e.Runner == Prism {
 		*kind = cmp.Or(*kind, process)
