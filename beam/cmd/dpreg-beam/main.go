@@ -56,14 +56,6 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	return custody.Exit(ctx, stderr, "dpreg-beam", root.ExecuteContext(ctx))
 }
 
-// usage marks an error as the user's. Where the run was interrupted, that is what went
-// wrong.
-func usage(err error) error { return custody.Misuse(err) }
-
-func usagef(format string, args ...any) error { return custody.Misusef(format, args...) }
-
-func refusef(format string, args ...any) error { return custody.Refusef(format, args...) }
-
 // note writes one message to stderr.
 func note(stderr io.Writer, format string, args ...any) {
 	fmt.Fprintln(stderr, "dpreg-beam: "+fmt.Sprintf(format, args...))
