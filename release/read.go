@@ -191,7 +191,7 @@ func decodeObject(v reflect.Value, object map[string]any) error {
 		case name == "-", !there && options != "":
 			continue
 		case !there:
-			return within(name, errors.New("missing: a release must have it (docs/release-format.md)"))
+			return within(name, errors.New("missing; docs/release-format.md says what stands here"))
 		}
 		err := decode(v.Field(i), x)
 		if f := v.Field(i); err == nil && options != "" && f.CanFloat() && f.Float() <= 0 {

@@ -39,6 +39,7 @@ func between(least, most int) *limits {
 
 var (
 	aShare     = &limits{func(v float64) bool { return v > 0 && v < 1 }, "it must lie between 0 and 1, as 0.95 does"}
+	aFit       = &limits{func(v float64) bool { return v > 0 && v < 1 }, "it must lie between 0 and 1, as 0.3 does"}
 	upToOne    = &limits{func(v float64) bool { return v > 0 && v <= 1 }, "above 0, and at most 1"}
 	isPositive = &limits{func(v float64) bool { return v > 0 && v <= math.MaxFloat64 }, "it must be a positive number"}
 )
@@ -273,7 +274,7 @@ func elsewhere(cmd *cobra.Command, name string) string {
 		return "; release writes to -o FILE"
 	case cmd.Name() == "infer":
 		return "; infer reads a release, whose privacy and bounds stand"
-	case cmd.Name() == "release":
+	case cmd.Name() == "release" && slices.Contains(strings.Fields(samplerFlags), name):
 		return "; infer from the release once it is made"
 	}
 	return ""

@@ -68,9 +68,19 @@ func runFit(f *flags, args []string) error {
 		f.note("the release in %s is complete: the same command again uses it at no further cost", order.Path)
 	}
 	if err == nil && f.format == "table" {
-		f.note("next, at no further cost: dpreg infer %s, with any other --formula of its columns", shellWord(order.Path))
+		f.note("next, at no further cost: dpreg infer %s --formula %s", shellWord(order.Path), shellWord(another(order.Design)))
 	}
 	return err
+}
+
+// another is a model to try next: the first column alone or, where it is, the regression the
+// other way round.
+func another(d *schema.Design) string {
+	next := *d
+	if next.Covariates = d.Covariates[:1]; len(d.Covariates) == 1 && d.Covariates[0].Factor == "" {
+		next.Response, next.Covariates = d.Covariates[0], []schema.Column{d.Response}
+	}
+	return next.Formula().String()
 }
 
 // reuse gives the release that a former run left, if it is the one ordered; nil

@@ -166,7 +166,7 @@ func oneTable(cmd *cobra.Command, args []string) error {
 // noFile is that of a command that takes no file.
 func noFile(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usagef("%s takes no file but by a flag: %q (is a blank in a list, or a quotation mark missing around a formula?)", cmd.CommandPath(), args[0])
+		return usagef("%s takes no file but by a flag: %q (is a blank in a list, or a quotation mark missing around a formula?)", cmd.Name(), args[0])
 	}
 	return nil
 }

@@ -52,6 +52,17 @@ func TestNoHelp(t *testing.T) {
 	}
 }
 
+// Help says where rows may be.
+func TestHelpNamesPlacesOfRows(t *testing.T) {
+	for _, name := range []string{"release", "fit", "schema"} {
+		for _, text := range []string{"DATA is a file", "PostgreSQL"} {
+			if shown := command(name, "--help").stdout; !strings.Contains(shown, text) {
+				t.Errorf("%s --help does not say %q", name, text)
+			}
+		}
+	}
+}
+
 // --help has a heading for each group of flags, in one order; where there are few, one.
 func TestHelpGroupsFlags(t *testing.T) {
 	for name, want := range map[string][]string{
