@@ -37,9 +37,12 @@ func between(least, most int) *limits {
 	return &limits{func(v float64) bool { return v >= float64(least) && v <= float64(most) }, fmt.Sprintf("from %d to %d", least, most)}
 }
 
+// aShare is a number between 0 and 1, as like is.
+func aShare(like string) *limits {
+	return &limits{func(v float64) bool { return v > 0 && v < 1 }, "it must lie between 0 and 1, as " + like + " does"}
+}
+
 var (
-	aShare     = &limits{func(v float64) bool { return v > 0 && v < 1 }, "it must lie between 0 and 1, as 0.95 does"}
-	aFit       = &limits{func(v float64) bool { return v > 0 && v < 1 }, "it must lie between 0 and 1, as 0.3 does"}
 	upToOne    = &limits{func(v float64) bool { return v > 0 && v <= 1 }, "above 0, and at most 1"}
 	isPositive = &limits{func(v float64) bool { return v > 0 && v <= math.MaxFloat64 }, "it must be a positive number"}
 )

@@ -93,7 +93,7 @@ func place(path, mark string, mode fs.FileMode, move func(from, to string) error
 	if err != nil {
 		return fmt.Errorf("cannot write to %s: %w", path, Plain(err))
 	}
-	if err := syncDir(filepath.Dir(target)); err != nil {
+	if err := SyncDir(filepath.Dir(target)); err != nil {
 		return fmt.Errorf("%s: written, but a crash may still undo it: %w", path, err)
 	}
 	return nil
@@ -115,8 +115,8 @@ func fill(f *os.File, mode fs.FileMode, write func(io.Writer) error) error {
 	return errors.Join(err, f.Close())
 }
 
-// syncDir makes the renaming itself durable. Windows cannot sync a directory.
-func syncDir(dir string) error {
+// SyncDir makes the renaming itself durable. Windows cannot sync a directory.
+func SyncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}

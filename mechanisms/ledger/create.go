@@ -7,7 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
+
+	"github.com/dpreg/dpreg/internal/files"
 )
 
 // Create makes a ledger that has nothing charged, for its owner alone, all or nothing: it
@@ -24,7 +25,7 @@ func Create(ctx context.Context, path string, b Budget) error {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".new-*.tmp")
 	if err != nil {
-		return unusable("no ledger was made at %s: %w", path, reason(err))
+		return unusable("no ledger was made at %s: %w", path, files.Plain(err))
 	}
 	defer os.Remove(f.Name())
 	err = f.Chmod(0o600)
@@ -32,13 +33,13 @@ func Create(ctx context.Context, path string, b Budget) error {
 		err = fill(ctx, f.Name(), b)
 	}
 	if err == nil {
-		err = move(f.Name(), path)
+		err = files.MoveNew(f.Name(), path)
 	}
 	if err == nil {
-		err = syncDir(dir)
+		err = files.SyncDir(dir)
 	}
 	if err != nil {
-		return fmt.Errorf("no ledger was made at %s: %w", path, reason(err))
+		return fmt.Errorf("no ledger was made at %s: %w", path, files.Plain(err))
 	}
 	return nil
 }
@@ -68,48 +69,4 @@ func fill(ctx context.Context, path string, b Budget) error {
 		return err
 	}
 	return db.Close()
-}
-
-// move renames a file to a name that must not exist. Linking never replaces a file;
-// where the file system has no links, an empty file claims the name.
-func move(from, to string) error {
-	err := os.Link(from, to)
-	if err == nil || errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	claim, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(claim.Close(), os.Rename(from, to)); err != nil {
-		os.Remove(to)
-		return err
-	}
-	return nil
-}
-
-// syncDir makes the new name durable. Windows cannot sync a directory.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
-
-// reason takes the temporary file's name, which means nothing to a user, out of an
-// error.
-func reason(err error) error {
-	var p *fs.PathError
-	var l *os.LinkError
-	switch {
-	case errors.As(err, &p):
-		return p.Err
-	case errors.As(err, &l):
-		return l.Err
-	}
-	return err
 }

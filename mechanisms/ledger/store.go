@@ -14,6 +14,8 @@ import (
 	"time"
 
 	_ "modernc.org/sqlite" // SQLite in Go
+
+	"github.com/dpreg/dpreg/internal/files"
 )
 
 // Ledger is an open ledger. Any number of processes may have the same one open.
@@ -130,7 +132,7 @@ func keepToOwner(path string) (taken bool, _ error) {
 			taken = true
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return false, unusable("other users can open %s%s, and so keep releases waiting: its owner can forbid it, by chmod 600 (%w)", path, beside, reason(err))
+			return false, unusable("other users can open %s%s, and so keep releases waiting: its owner can forbid it, by chmod 600 (%w)", path, beside, files.Plain(err))
 		}
 	}
 	return taken, nil
