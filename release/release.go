@@ -15,8 +15,11 @@ import (
 	"github.com/dpreg/dpreg/schema"
 )
 
-// Format is the version that this package writes and reads.
-const Format = "dpreg-release/1"
+// Format is the version of a release in the box, and FormatFrame that of one in a frame.
+const (
+	Format      = "dpreg-release/1"
+	FormatFrame = "dpreg-release/2"
+)
 
 // Neighbours says which two data sets privacy must not tell apart.
 type Neighbours string
@@ -36,6 +39,10 @@ const (
 	Laplace Kind = "laplace"
 	// Gaussian noise; the scale is its standard deviation.
 	Gaussian Kind = "gaussian"
+	// Ball noise: √V times independent normal noise of these scales, V of the χ² law of
+	// Freedom degrees. With one degree more than entries e_i of scales s_i its density is
+	// proportional to exp(−‖(e_i/s_i)‖₂).
+	Ball Kind = "ball"
 )
 
 // Privacy is what the release promises: (Epsilon, Delta)-differential privacy
@@ -46,21 +53,30 @@ type Privacy struct {
 	Neighbours Neighbours `json:"neighbours"`
 }
 
-// Noise is the noise on every entry of the statistics, independent from one
-// entry to the next, in scaled units. Sensitivity (L1 for Laplace, L2 for
-// Gaussian) and Lattice (the spacing on which the noise was drawn) are zero
+// Noise is the noise on every entry of the statistics, in scaled units: independent from one
+// entry to the next, but for Ball. Sensitivity (L1 for Laplace, L2 for
+// Gaussian and Ball) and Lattice (the spacing on which the noise was drawn) are zero
 // where the file does not state them.
+//
+// In a frame Scale is that on squares; Cross is that on products of two columns and Linear
+// that on linear sums. They are zero elsewhere, where all have Scale.
 type Noise struct {
 	Kind        Kind    `json:"kind"`
 	Scale       float64 `json:"scale"`
+	Cross       float64 `json:"cross,omitzero"`
+	Linear      float64 `json:"linear,omitzero"`
+	Freedom     float64 `json:"freedom,omitzero"` // of Ball: one more than the entries that were noised
 	Sensitivity float64 `json:"sensitivity,omitzero"`
 	Lattice     float64 `json:"lattice,omitzero"`
 }
 
-// SD is the standard deviation of the noise: √2·b for Laplace noise of scale b.
+// SD is the standard deviation of the noise on squares: √2·b for Laplace noise of scale b.
 func (n Noise) SD() float64 {
-	if n.Kind == Laplace {
+	switch n.Kind {
+	case Laplace:
 		return math.Sqrt2 * n.Scale
+	case Ball:
+		return math.Sqrt(n.Freedom) * n.Scale
 	}
 	return n.Scale
 }
@@ -81,6 +97,9 @@ type Release struct {
 	Noise      Noise         `json:"noise"`
 	Statistics Statistics    `json:"statistics"`
 	Withheld   []string      `json:"withheld,omitempty"` // WithheldYY or nothing
+	Frame      *Frame        `json:"frame,omitzero"`     // of the statistics; nil: the box
+	Radii      *Radii        `json:"radii,omitzero"`     // see Look
+	Steps      []Look        `json:"steps,omitempty"`    // looks before this one, which found the frame
 	Moments    *Moments      `json:"moments,omitzero"`   // of the covariates; nil: none were released
 }
 
