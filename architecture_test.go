@@ -197,6 +197,7 @@ var spending = map[string][]string{
 	"mechanisms.OS":        {"custody", "cmd/dpreg"},
 	"mechanisms.Laplace":   {"ssp", "ssp/adassp"},
 	"mechanisms.Gaussian":  {"ssp", "ssp/adassp"},
+	"mechanisms.Ball":      {"ssp"},
 	"mechanisms.NewStream": {"vi", "vi/pvi", "cmd/dpreg", "calibration", "bench/published"},
 	"ssp.Publish":          append([]string{"custody"}, studies...),
 	"ssp.PublishMoments":   append([]string{"custody"}, studies...),

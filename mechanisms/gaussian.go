@@ -24,7 +24,7 @@ func Gaussian(sigma *big.Rat) (Mechanism, error) {
 	p, q := new(big.Int).Set(sigma.Num()), new(big.Int).Set(sigma.Denom())
 	// So many digits that at most one draw in 128 needs another.
 	lead := max(0, p.BitLen()-q.BitLen()+2*byteDigits-1) / byteDigits
-	return Mechanism{func(source *entropyState) sampler {
+	return Mechanism{law: func(source *entropyState) sampler {
 		return &gaussian{p: p, q: q, lead: lead, normal: newNormalSampler(source, byteDigits, lead)}
 	}}, nil
 }

@@ -18,7 +18,7 @@ func Laplace(scale *big.Rat) (Mechanism, error) {
 		return Mechanism{}, errors.New("mechanisms: the scale of Laplace noise must be positive")
 	}
 	t, s := new(big.Int).Set(scale.Num()), new(big.Int).Set(scale.Denom())
-	return Mechanism{func(source *entropyState) sampler { return &laplace{t: t, s: s, source: source} }}, nil
+	return Mechanism{law: func(source *entropyState) sampler { return &laplace{t: t, s: s, source: source} }}, nil
 }
 
 // laplace draws from the discrete Laplace law with scale t/s in lowest terms.

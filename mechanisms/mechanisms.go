@@ -14,24 +14,32 @@
 // docs/mechanism-laplace.md has the proofs.
 package mechanisms
 
-import "math/big"
+import (
+	"fmt"
+	"math/big"
+)
 
-// A Mechanism adds independent noise of one law to every entry of an integer vector.
+// A Mechanism adds noise of one law to the entries of an integer vector, independent from
+// one to the next but for Ball.
 type Mechanism struct {
-	law func(*entropyState) sampler
+	law     func(*entropyState) sampler
+	entries int // of a vector; 0: any number
 }
 
-// sampler draws variates of a law.
+// sampler draws the noise of a vector, entry by entry.
 type sampler interface {
 	draw(*big.Int)
 	wipe() // clears what was drawn
 }
 
-// AddNoise adds noise to z in place. It panics if an entry of z or e is nil, or if e was
-// not made by OS or Simulated. It holds e for the whole call, so one source may serve
-// several goroutines.
+// AddNoise adds noise to z in place. It panics if an entry of z or e is nil, if e was
+// not made by OS or Simulated, or if the mechanism is one of vectors of another length. It
+// holds e for the whole call, so one source may serve several goroutines.
 func (m Mechanism) AddNoise(z []*big.Int, e *Entropy) {
 	source := e.mustState()
+	if m.entries > 0 && len(z) != m.entries {
+		panic(fmt.Sprintf("mechanisms: noise of %d entries on a vector of %d", m.entries, len(z)))
+	}
 	source.mu.Lock()
 	defer source.mu.Unlock()
 	defer source.drop()

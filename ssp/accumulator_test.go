@@ -236,19 +236,30 @@ func FuzzAdd(f *testing.F) {
 	})
 }
 
-// BenchmarkAddRows adds rows of ten columns, which have 65 sums.
+// BenchmarkAddRows adds rows to each kind of accumulator; of the box, in a frame of
+// whitened rows of which about one in twenty is clipped, and counts of their radii.
 func BenchmarkAddRows(b *testing.B) {
-	const m, n = 10, 1024
-	a := NewAccumulator(m)
-	rows := slices.Concat(randomRows(rand.New(rand.NewPCG(3, 3)), n, m)...)
-	b.ReportAllocs()
-	for b.Loop() {
-		if a.n > MaxRows-n {
-			a = NewAccumulator(m)
-		}
-		if err := a.AddRows(rows); err != nil {
+	const n = 1024
+	for _, m := range []int{5, 10, 40} {
+		rows := slices.Concat(normalRows(rand.New(rand.NewPCG(3, 3)), n, m, 0.1)...)
+		f := RoundFrame(testFrame(rand.New(rand.NewPCG(4, 4)), m, 10))
+		f.Radius = math.Sqrt(float64(m) + 2*math.Sqrt(2*float64(m)))
+		ball, err := NewBall(f, m)
+		if err != nil {
 			b.Fatal(err)
 		}
+		for name, sink := range map[string]func([]float64) error{
+			"box": NewAccumulator(m).AddRows, "ball": ball.NewAccumulator().AddRows, "radii": ball.Radii().AddRows,
+		} {
+			b.Run(fmt.Sprintf("m=%d/%s", m, name), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if err := sink(rows); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+			})
+		}
 	}
-	b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 }

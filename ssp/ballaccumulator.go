@@ -1,0 +1,114 @@
+package ssp
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// BallAccumulator sums rows in a frame, clipped to its radius R: ũ = u·min(1, R/‖u‖). It is
+// not safe for concurrent use: give each worker its own, and Merge them. The result is the
+// same, bit for bit, however rows are ordered or divided, and on every machine.
+//
+// With 2^b the least power of two not below R, ũ is a multiple of 2^(b−20), and an
+// Accumulator sums the integers, at most 2²⁰ in magnitude, as it sums those of rows.
+type BallAccumulator struct {
+	places
+	sums  *Accumulator
+	limit int64 // K = ⌊R·2^(20−b)⌋
+}
+
+// NewAccumulator returns an empty accumulator. It panics if the frame's radius is 0.
+func (b *Ball) NewAccumulator() *BallAccumulator {
+	if !(b.frame.Radius > 0) {
+		panic("ssp: sums in a frame without a radius")
+	}
+	lattice := radiusLattice(b.frame.Radius)
+	return &BallAccumulator{
+		places: b.newPlaces(lattice),
+		sums:   NewAccumulator(b.Dim()),
+		limit:  int64(math.Ldexp(b.frame.Radius, lattice)), // the product is exact
+	}
+}
+
+// radiusLattice is 20 − b: rows clipped to this radius are multiples of 2^-radiusLattice.
+func radiusLattice(radius float64) int { return LatticeBits - ceilLog2(radius) }
+
+// AddRows adds rows of scaled values as Accumulator.AddRows does, with its errors. It
+// allocates nothing.
+func (s *BallAccumulator) AddRows(rows []float64) error {
+	s.whole(rows)
+	for m := s.Dim(); len(rows) > 0; rows = rows[m:] {
+		if err := s.take(rows[:m]); err != nil {
+			return err
+		}
+		clip(s.u, s.limit)
+		s.sums.push(s.u)
+	}
+	return nil
+}
+
+// clip makes Σu_j² ≤ K², K ≤ 2²⁰, for up to 1000 integers below 2⁶² in magnitude. Where it
+// holds, u stays as it is. Else u loses digits until its entries are below 2²⁶, of which at
+// most 1000 squares have a sum q < 2⁶² that has a root r = ⌈√q⌉; with f = ⌊2³⁰K/r⌋
+//
+//	ũ_j = u_j·f/2³⁰ towards 0,   Σũ_j² ≤ q·(K/r)² ≤ K².
+//
+// Where digits were lost, one entry has 26 and r ≥ 2²⁵; else r > K. So f ≤ 2³⁰, and
+// products are below 2⁵⁶.
+func clip(u []int64, limit int64) {
+	var all uint64 // has as many digits as the largest magnitude
+	for _, x := range u {
+		all |= uint64(max(x, -x))
+	}
+	if all <= clipDigits { // the squares do not overflow
+		if squares(u) <= uint64(limit*limit) {
+			return
+		}
+	} else {
+		lost := bits.Len64(all) - bits.Len64(clipDigits)
+		for j, x := range u {
+			u[j] = x / (1 << lost)
+		}
+	}
+	f := limit << 30 / int64(ceilSqrt(squares(u)))
+	for j, x := range u {
+		u[j] = x * f / (1 << 30)
+	}
+}
+
+// clipDigits is the largest number of 26 digits.
+const clipDigits = 1<<26 - 1
+
+func squares(u []int64) (sum uint64) {
+	for _, x := range u {
+		sum += uint64(x * x)
+	}
+	return sum
+}
+
+// ceilSqrt is ⌈√q⌉ for 0 < q < 2⁶²: a float64 is where the search begins.
+func ceilSqrt(q uint64) uint64 {
+	r := uint64(math.Sqrt(float64(q)))
+	for r*r < q {
+		r++
+	}
+	for (r-1)*(r-1) >= q {
+		r--
+	}
+	return r
+}
+
+// Merge adds the rows of t to s; t keeps its own. It is an error, and s is unchanged, if the
+// two are not of one Ball, or have more than MaxRows rows together.
+func (s *BallAccumulator) Merge(t *BallAccumulator) error {
+	if err := s.merge(&t.places); err != nil {
+		return err
+	}
+	return s.sums.Merge(t.sums)
+}
+
+// Format prints no sum, whatever the verb.
+func (s BallAccumulator) Format(f fmt.State, _ rune) {
+	fmt.Fprintf(f, "ssp.BallAccumulator(%d columns, sums withheld)", s.Dim())
+}
