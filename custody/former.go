@@ -82,7 +82,7 @@ func (s *Settled) answered(r *release.Release) error {
 			design = d
 		}
 	}
-	return r.Answers(design, s.Privacy, s.Mechanism)
+	return r.Answers(design, s.Privacy, s.Mechanism, 1)
 }
 
 // boundsDiffer says why the bounds of r did not come about as those ordered would,

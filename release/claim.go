@@ -1,9 +1,11 @@
 package release
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/dpreg/dpreg/internal/number"
 )
@@ -21,8 +23,11 @@ func relax(bound *big.Rat) *big.Rat {
 // validateClaims checks sensitivities and scales against the privacy, where all are
 // stated.
 func (r *Release) validateClaims() error {
-	if r.Privacy == nil || r.Noise.Sensitivity == 0 {
+	if r.Privacy == nil || r.onTrust() {
 		return nil
+	}
+	if r.Frame != nil {
+		return cmp.Or(r.inLooks(func(l *Look) error { return l.claims(r.Neighbours()) }), within("privacy", r.frameClaim()))
 	}
 	what := fmt.Sprintf("%d columns", r.Dim())
 	if r.together() {
@@ -41,6 +46,11 @@ func (r *Release) validateClaims() error {
 		claim = func() error { return r.gaussianClaim(r.Noise.Sensitivity) }
 	}
 	return within("noise", within("scale", claim()))
+}
+
+// onTrust tells whether a sensitivity is not stated.
+func (r *Release) onTrust() bool {
+	return slices.ContainsFunc(r.Looks(), func(l Look) bool { return l.Noise.Sensitivity == 0 })
 }
 
 // covers compares a stated sensitivity of something with the proven one, which
@@ -167,8 +177,10 @@ func (r *Release) besides() (text string) {
 //	δ = Q(a) − φ(a) R(b),   R(b) < 4/(3b + √(b² + 8)),  b > −1
 //
 // (Balle & Wang 2018, Theorem 8; Sampford 1953). What rounding could have added,
-// and one part in 10⁶, is taken off.
+// and one part in 10⁶, is taken off. δ grows with μ: where it is all but 1, a smaller μ
+// serves, at which rounding tells less.
 func leastDelta(epsilon, mu float64) float64 {
+	mu = min(mu, 10*(1+math.Sqrt(epsilon)))
 	a, b := epsilon/mu-mu/2, epsilon/mu+mu/2
 	upper := math.Erfc(a/math.Sqrt2) / 2
 	density := math.Exp(-a*a/2) / math.Sqrt(2*math.Pi)

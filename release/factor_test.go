@@ -140,7 +140,7 @@ func TestFactorSelect(t *testing.T) {
 func TestFactorAnswers(t *testing.T) {
 	r := exactRelease(withFactor(true), rowsOf(true))
 	d := withFactor(true)
-	if err := r.Answers(&d, *r.Privacy, Laplace); err != nil {
+	if err := r.Answers(&d, *r.Privacy, Laplace, 1); err != nil {
 		t.Error(err)
 	}
 	for want, edit := range map[string]func(d *schema.Design){
@@ -150,7 +150,7 @@ func TestFactorAnswers(t *testing.T) {
 	} {
 		d := withFactor(true)
 		edit(&d)
-		if err := r.Answers(&d, *r.Privacy, Laplace); err == nil || !strings.Contains(err.Error(), want) {
+		if err := r.Answers(&d, *r.Privacy, Laplace, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v does not say %q", err, want)
 		}
 	}

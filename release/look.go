@@ -1,5 +1,13 @@
 package release
 
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
 // A look at the rows is one measurement of their sums. In the box it is what
 // dpreg-release/1 holds. In a frame, which what was released before it decides, rows are
 //
@@ -42,4 +50,179 @@ type Radii struct {
 	Least  int     `json:"least"`
 	Counts []int64 `json:"counts"`
 	Scale  float64 `json:"scale"`
+}
+
+// last is the look that the release is.
+func (r *Release) last() Look {
+	return Look{r.Frame, r.Radii, r.N, r.NNoise, r.Noise, r.Statistics}
+}
+
+// Looks are all looks at the rows, in order: the release itself is the last.
+func (r *Release) Looks() []Look { return append(slices.Clip(r.Steps), r.last()) }
+
+// inLooks puts what f says of each look below its place in the file.
+func (r *Release) inLooks(f func(l *Look) error) error {
+	for i, l := range r.Looks() {
+		err := f(&l)
+		if i < len(r.Steps) {
+			err = within("steps", within(index(i), err))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withFrame is said of fields that the box has not.
+const withFrame = "only in a release that has a \"frame\""
+
+// validateLooks checks the looks but for claims, and that the file is one of a frame or of
+// the box, not of both.
+func (r *Release) validateLooks() error {
+	switch {
+	case r.Frame == nil && r.Format == FormatFrame:
+		return within("frame", fmt.Errorf("missing; %q has one", FormatFrame))
+	case r.Frame != nil && r.Format != FormatFrame:
+		return within("frame", fmt.Errorf("only in %q", FormatFrame))
+	case r.Frame == nil && r.Radii != nil:
+		return within("radii", errors.New(withFrame))
+	case r.Frame == nil && len(r.Steps) > 0:
+		return within("steps", errors.New(withFrame))
+	case r.Frame == nil:
+		return within("noise", r.Noise.validate(false))
+	case r.Moments != nil:
+		return within("moments", errors.New("not with \"frame\": moments are those of the box"))
+	case len(r.Withheld) > 0:
+		return within("withheld", errors.New("not with \"frame\", where no sum is of y alone"))
+	}
+	for i := range r.Steps {
+		if err := r.Steps[i].validateStep(r); err != nil {
+			return within("steps", within(index(i), err))
+		}
+	}
+	return r.inLooks(func(l *Look) error { return l.validate(r.Dim(), r.Neighbours()) })
+}
+
+// validateStep checks what a look before the last has in another way than that, or of its own.
+func (l *Look) validateStep(r *Release) error {
+	noisy := r.Neighbours() == AddRemove
+	switch {
+	case l.Frame == nil:
+		return within("frame", errors.New("missing; in the box the centre is 0, the matrix 1 and the radius √m"))
+	case l.Noise.Kind != r.Noise.Kind:
+		return within("noise", within("kind", fmt.Errorf("must be %q, that of the last look, not %q", r.Noise.Kind, l.Noise.Kind)))
+	case !noisy && l.N != 0:
+		return within("n", fmt.Errorf("only with \"neighbours\": %q, where each look has a noisy one", AddRemove))
+	case l.N > maxN || l.N < -maxN:
+		return within("n", fmt.Errorf("%d is out of range", l.N))
+	case l.Statistics.SumYY == nil:
+		return within("statistics", within("sum_yy", errors.New("must be a number")))
+	}
+	return cmp.Or(validateCountNoise(l.NNoise, noisy), within("statistics", l.Statistics.validate(r.Dim()-1)))
+}
+
+// validate checks frame, radii and noise of a look at m columns.
+func (l *Look) validate(m int, nb Neighbours) error {
+	err := cmp.Or(within("frame", l.Frame.validate(m)), within("radii", l.Radii.validate()), within("noise", l.Noise.validate(true)))
+	if err == nil {
+		err = within("noise", l.isotropic(m, nb))
+	}
+	return err
+}
+
+// isotropy is how far, relatively, noise may be from the isotropic one: what a decimal of
+// seven digits leaves. The noise on a sub-model, a rotation, is that of the file only if it is.
+const isotropy = 1e-6
+
+// isotropic checks the scales of noise that Validate accepts otherwise.
+func (l *Look) isotropic(m int, nb Neighbours) error {
+	n := l.Noise
+	for _, s := range []struct {
+		field, what string
+		has, want   float64
+	}{
+		{"cross", "scale/√2", n.Cross, n.Scale / math.Sqrt2},
+		{"linear", "scale/(√2·weight)", n.Linear, n.Scale / (math.Sqrt2 * l.Frame.Weight)},
+	} {
+		if !(math.Abs(s.has/s.want-1) <= isotropy) {
+			return within(s.field, fmt.Errorf("must be %s = %v, not %v", s.what, s.want, s.has))
+		}
+	}
+	least := Length(m) + 1
+	if nb == AddRemove {
+		least++
+	}
+	if n.Kind == Ball && !(n.Freedom >= float64(least) && n.Freedom <= maxN && n.Freedom == math.Trunc(n.Freedom)) {
+		return within("freedom", fmt.Errorf("must be a whole number, one more than the sums that were noised as one vector, and so at least %d, not %v", least, n.Freedom))
+	}
+	return nil
+}
+
+// validate checks a frame of m columns.
+func (f *Frame) validate(m int) error {
+	if len(f.Centre) != m {
+		return within("centre", fmt.Errorf("must have %d entries, one for each column, not %d", m, len(f.Centre)))
+	}
+	if len(f.Matrix) != m {
+		return within("matrix", fmt.Errorf("must have %d rows, one for each column, not %d", m, len(f.Matrix)))
+	}
+	for j, row := range f.Matrix {
+		if err := cmp.Or(within("centre", within(index(j), checkFinite(f.Centre[j]))), within("matrix", within(index(j), checkTriangle(row, j)))); err != nil {
+			return err
+		}
+	}
+	switch {
+	case !positive(f.Radius):
+		return within("radius", fmt.Errorf("must be a positive finite number, not %v", f.Radius))
+	case !positive(f.Weight):
+		return within("weight", fmt.Errorf("must be a positive finite number, not %v", f.Weight))
+	case f.Lost != 0 && !positive(f.Lost):
+		return within("lost", fmt.Errorf("must be a positive finite number, not %v", f.Lost))
+	}
+	for _, x := range f.inverse() {
+		if checkFinite(x) != nil {
+			return within("matrix", errors.New("its inverse is beyond the range of numbers"))
+		}
+	}
+	return nil
+}
+
+// checkTriangle checks row j of a lower triangular matrix.
+func checkTriangle(row []float64, j int) error {
+	if len(row) != j+1 {
+		return fmt.Errorf("must have %d entries: the matrix is lower triangular, and what is right of the diagonal is left out; not %d", j+1, len(row))
+	}
+	for k, x := range row {
+		if err := checkFinite(x); err != nil {
+			return within(index(k), err)
+		}
+	}
+	if row[j] <= 0 {
+		return within(index(j), fmt.Errorf("must be positive, not %v: it is on the diagonal", row[j]))
+	}
+	return nil
+}
+
+// maxRadii is the largest magnitude of 2·log₂ of an edge between bins.
+const maxRadii = 2000
+
+// validate checks radii, if there are any.
+func (r *Radii) validate() error {
+	switch {
+	case r == nil:
+		return nil
+	case r.Least < -maxRadii || r.Least > maxRadii:
+		return within("least", fmt.Errorf("must be in -%d … %d, not %d", maxRadii, maxRadii, r.Least))
+	case len(r.Counts) < 2 || r.Least+len(r.Counts) > maxRadii:
+		return within("counts", fmt.Errorf("must have at least 2 entries, and with %q no more than %d, not %d", "least", maxRadii, len(r.Counts)))
+	case !positive(r.Scale):
+		return within("scale", fmt.Errorf("must be a positive finite number, not %v", r.Scale))
+	}
+	for i, n := range r.Counts {
+		if n > maxN || n < -maxN {
+			return within("counts", within(index(i), fmt.Errorf("%d is out of range", n)))
+		}
+	}
+	return nil
 }

@@ -106,7 +106,7 @@ func (r *Release) validateMoments() error {
 
 func (r *Release) validateMomentNoise() error {
 	n := r.Moments.Noise
-	if err := n.validate(); err != nil {
+	if err := n.validate(false); err != nil {
 		return err
 	}
 	switch {

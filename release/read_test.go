@@ -37,7 +37,7 @@ func TestReadRefuses(t *testing.T) {
 		{byHand, `{"fields":[{"name":"x"}]}`, `format: missing; a release says "format": "dpreg-release/1"`},
 		{byHand, `{"fields":` + strings.Repeat("[", 100), `nested deeper than`},
 		{`"format":"dpreg-release/1",`, ``, `format: missing; a release says "format": "dpreg-release/1"`},
-		{`dpreg-release/1`, `dpreg-release/2`, `format: version "2" of the release format is not known`},
+		{`dpreg-release/1`, `dpreg-release/3`, `format: version "3" of the release format is not known`},
 		{`dpreg-release/1`, `dpreg-summary/1`, `format: "dpreg-summary/1" is not a release`},
 		{`"dpreg-release/1"`, `1`, `format: must be a string`},
 		{`"n":1e+02`, `"n":100,"n":100`, "n: a key stands twice"},
@@ -118,8 +118,8 @@ func TestReadRefuses(t *testing.T) {
 
 // A later version is named as such even where its unknown fields come first.
 func TestReadLaterVersionFirst(t *testing.T) {
-	_, err := Read(strings.NewReader(`{"news":[{}],"format":"dpreg-release/2"}`))
-	if err == nil || !strings.Contains(err.Error(), `version "2"`) {
+	_, err := Read(strings.NewReader(`{"news":[{}],"format":"dpreg-release/3"}`))
+	if err == nil || !strings.Contains(err.Error(), `version "3"`) {
 		t.Errorf("error %v does not name the version", err)
 	}
 }

@@ -130,39 +130,44 @@ func (r *Release) Warnings() []string {
 	}
 	if r.Privacy == nil {
 		w = append(w, "this release states no privacy: replace-one neighbours and a public n are assumed")
-	} else if r.Noise.Sensitivity == 0 {
+	} else if r.onTrust() {
 		w = append(w, r.unstatedSensitivity())
 	}
 	return w
 }
 
 func (r *Release) unstatedSensitivity() string {
-	bound, claim := r.least(r.vector()), fmt.Sprintf("epsilon %v", r.Privacy.Epsilon)
-	var err error
+	claim, restricted := fmt.Sprintf("epsilon %v", r.Privacy.Epsilon), "values are restricted by their bounds"
 	if r.Noise.Kind == Gaussian {
 		claim += fmt.Sprintf(" and delta %v", r.Privacy.Delta)
-		err = r.gaussianClaim(root(bound))
-	} else {
-		err = r.laplaceClaim(relax(bound))
+	}
+	var err error
+	switch {
+	case r.Frame != nil:
+		restricted, err = "rows are restricted by their radius", r.frameClaim()
+	case r.Noise.Kind == Gaussian:
+		err = r.gaussianClaim(root(r.least(r.vector())))
+	default:
+		err = r.laplaceClaim(relax(r.least(r.vector())))
 	}
 	if err != nil {
-		return "this release states no sensitivity, and its noise is too small for " + claim + " if values are restricted by their bounds alone"
+		return "this release states no sensitivity, and its noise is too small for " + claim + " if " + restricted + " alone"
 	}
 	return "this release states no sensitivity: its privacy is taken on trust"
 }
 
 // Answers tells whether the release is what a release of the columns d with
-// privacy p and noise of this kind would be, so that it can serve again at no
+// privacy p, noise of this kind and so many looks at the rows would be, so that it can serve again at no
 // further cost. It returns nil if so, otherwise an error that names the first
 // difference.
-func (r *Release) Answers(d *schema.Design, p Privacy, kind Kind) error {
+func (r *Release) Answers(d *schema.Design, p Privacy, kind Kind, looks int) error {
 	switch {
 	case r.Simulated:
 		return fmt.Errorf("its noise is simulated")
 	case r.Privacy == nil:
 		return fmt.Errorf("it states no privacy")
 	}
-	has, asked := facts(&r.Schema, *r.Privacy, r.Noise.Kind), facts(d, p, kind)
+	has, asked := facts(&r.Schema, *r.Privacy, r.Noise.Kind, len(r.Looks())), facts(d, p, kind, looks)
 	for i := range min(len(has), len(asked)) {
 		if has[i] != asked[i] {
 			return fmt.Errorf("it has %s %s, not %s", asked[i].of, has[i].is, asked[i].is)
@@ -176,7 +181,7 @@ type fact struct{ of, is string }
 
 // facts are those that must be the same. Where the names of columns are, the others are of
 // the same columns.
-func facts(d *schema.Design, p Privacy, kind Kind) []fact {
+func facts(d *schema.Design, p Privacy, kind Kind, looks int) []fact {
 	columns := d.Columns()
 	names := make([]string, len(columns))
 	for j, c := range columns {
@@ -184,6 +189,7 @@ func facts(d *schema.Design, p Privacy, kind Kind) []fact {
 	}
 	all := []fact{
 		{"epsilon", fmt.Sprint(p.Epsilon)}, {"delta", fmt.Sprint(p.Delta)}, {"neighbours", string(p.Neighbours)}, {"noise", string(kind)},
+		{"looks at the rows:", fmt.Sprint(looks)},
 		{"an intercept:", fmt.Sprint(d.Intercept)}, {"columns, in this order,", fmt.Sprintf("%q", names)},
 	}
 	for _, c := range columns {

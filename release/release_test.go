@@ -123,14 +123,14 @@ func TestLayout(t *testing.T) {
 
 func TestAnswers(t *testing.T) {
 	r := example()
-	if err := r.Answers(&r.Schema, *r.Privacy, Laplace); err != nil {
+	if err := r.Answers(&r.Schema, *r.Privacy, Laplace, 1); err != nil {
 		t.Error(err)
 	}
 	asked := func(change func(d *schema.Design, p *Privacy, k *Kind)) error {
 		e := example()
 		kind := Laplace
 		change(&e.Schema, e.Privacy, &kind)
-		return r.Answers(&e.Schema, *e.Privacy, kind)
+		return r.Answers(&e.Schema, *e.Privacy, kind, 1)
 	}
 	for want, change := range map[string]func(d *schema.Design, p *Privacy, k *Kind){
 		"epsilon":       func(d *schema.Design, p *Privacy, k *Kind) { p.Epsilon = 0.5 },
@@ -147,11 +147,11 @@ func TestAnswers(t *testing.T) {
 		}
 	}
 	r.Simulated = true
-	if r.Answers(&r.Schema, *r.Privacy, Laplace) == nil {
+	if r.Answers(&r.Schema, *r.Privacy, Laplace, 1) == nil {
 		t.Error("a simulated release may not serve as a real one")
 	}
 	r.Simulated, r.Privacy = false, nil
-	if r.Answers(&r.Schema, Privacy{}, Laplace) == nil {
+	if r.Answers(&r.Schema, Privacy{}, Laplace, 1) == nil {
 		t.Error("a release that states no privacy may not serve as one that does")
 	}
 }

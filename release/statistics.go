@@ -94,8 +94,9 @@ func StatisticsFromVector(m int, v []float64) Statistics {
 // as the response, any others as covariates, by a formula as
 // schema.ParseFormula reads it (`y ~ .` takes all other columns). A factor is
 // named as a whole, or single dummies of it are (see schema.Design.Select). The release
-// holds the whole moment matrix, so this only picks entries of it: it costs no
-// privacy, and privacy, noise and n stay as they are. The empty formula gives
+// holds the whole moment matrix, so this only picks entries of it, or turns a frame (see
+// Look): it costs no privacy, and privacy, noise and n stay as they are, and so do radii,
+// which are those of all columns. The empty formula gives
 // the release itself. The result shares nothing with r. Moments are those of the
 // covariates that are left; where the old response is one, there are none of it, and
 // the result has no moments. Where Σy² is withheld, so it is from a model of the same
@@ -206,7 +207,12 @@ func (r *Release) Arrange(d *schema.Design) *Release {
 func (r *Release) take(d *schema.Design, at []int) *Release {
 	out := *r
 	out.Schema = *d
-	out.Statistics = r.Statistics.pick(at)
+	last := r.last().pick(at, r.Dim())
+	out.Frame, out.Radii, out.Statistics = last.Frame, last.Radii, last.Statistics
+	out.Steps = nil
+	for _, l := range r.Steps {
+		out.Steps = append(out.Steps, l.pick(at, r.Dim()))
+	}
 	out.Moments = r.Moments.pick(at[:len(at)-1], r.Dim()-1)
 	out.Bounds = r.Bounds.pick(d)
 	if out.Withheld = nil; out.WithoutYY() {

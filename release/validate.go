@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -21,7 +22,7 @@ const maxN = 1 << 53
 func (r *Release) Validate() error {
 	err := cmp.Or(within("format", checkFormat(r.Format)), within("schema", r.Schema.Validate()), within("privacy", r.validatePrivacy()))
 	if err == nil {
-		err = cmp.Or(within("bounds", r.validateBounds()), r.validateCount(), within("noise", r.Noise.validate()))
+		err = cmp.Or(within("bounds", r.validateBounds()), r.validateCount(), r.validateLooks())
 	}
 	if err == nil {
 		err = cmp.Or(within("moments", r.validateMoments()), r.validateWithheld())
@@ -51,7 +52,7 @@ func (r *Release) validateWithheld() error {
 
 // checkFormat accepts this version, and says of anything else what it is.
 func checkFormat(format string) error {
-	if format == Format {
+	if format == Format || format == FormatFrame {
 		return nil
 	}
 	kind, version, _ := strings.Cut(format, "/")
@@ -59,7 +60,7 @@ func checkFormat(format string) error {
 	case format == "":
 		return fmt.Errorf("missing; a release says \"format\": %q", Format)
 	case kind == "dpreg-release":
-		return fmt.Errorf("version %q of the release format is not known; this version of dpreg reads %q", version, Format)
+		return fmt.Errorf("version %q of the release format is not known; this version of dpreg reads %q and %q", version, Format, FormatFrame)
 	}
 	return fmt.Errorf("%q is not a release; a release says \"format\": %q", format, Format)
 }
@@ -78,6 +79,8 @@ func (r *Release) validatePrivacy() error {
 		return within("neighbours", fmt.Errorf("must be %q or %q, not %q", ReplaceOne, AddRemove, p.Neighbours))
 	case p.Delta == 0 && r.Noise.Kind == Gaussian:
 		return within("delta", fmt.Errorf("must be above 0 where noise.kind is %q", Gaussian))
+	case p.Delta > 0 && r.Noise.Kind == Ball:
+		return within("delta", fmt.Errorf("must be 0 where noise.kind is %q, not %v", Ball, p.Delta))
 	}
 	return nil
 }
@@ -86,25 +89,45 @@ func (r *Release) validateCount() error {
 	if r.N > maxN || r.N < -maxN {
 		return within("n", fmt.Errorf("%d is out of range", r.N))
 	}
-	if r.Neighbours() == AddRemove {
-		if !positive(r.NNoise) {
-			return within("n_noise", fmt.Errorf("add-remove neighbours need the scale of the noise on n, a positive finite number, not %v", r.NNoise))
-		}
-		return nil
+	noisy := r.Neighbours() == AddRemove
+	if err := validateCountNoise(r.NNoise, noisy); err != nil {
+		return err
 	}
-	if r.NNoise != 0 {
-		return within("n_noise", fmt.Errorf("only with \"neighbours\": %q, where n is noisy", AddRemove))
-	}
-	if r.N < 1 {
+	if !noisy && r.N < 1 {
 		return within("n", fmt.Errorf("must be at least 1, not %d", r.N))
 	}
 	return nil
 }
 
-func (n Noise) validate() error {
+// validateCountNoise checks the scale of the noise on n, where n is noisy, and elsewhere
+// that there is none.
+func validateCountNoise(scale float64, noisy bool) error {
 	switch {
-	case n.Kind != Laplace && n.Kind != Gaussian:
-		return within("kind", fmt.Errorf("must be %q or %q, not %q", Laplace, Gaussian, n.Kind))
+	case noisy && !positive(scale):
+		return within("n_noise", fmt.Errorf("add-remove neighbours need the scale of the noise on n, a positive finite number, not %v", scale))
+	case !noisy && scale != 0:
+		return within("n_noise", fmt.Errorf("only with \"neighbours\": %q, where n is noisy", AddRemove))
+	}
+	return nil
+}
+
+// validate checks the noise in a frame or in the box, but for what isotropic checks.
+func (n Noise) validate(frame bool) error {
+	kinds := [2]Kind{Laplace, Gaussian}
+	if frame {
+		kinds[0] = Ball
+	}
+	switch {
+	case !slices.Contains(kinds[:], n.Kind) && frame:
+		return within("kind", fmt.Errorf("must be %q or %q in a frame, not %q", kinds[0], kinds[1], n.Kind))
+	case !slices.Contains(kinds[:], n.Kind):
+		return within("kind", fmt.Errorf("must be %q or %q, not %q", kinds[0], kinds[1], n.Kind))
+	case n.Cross != 0 && !frame:
+		return within("cross", errors.New(withFrame))
+	case n.Linear != 0 && !frame:
+		return within("linear", errors.New(withFrame))
+	case n.Freedom != 0 && n.Kind != Ball:
+		return within("freedom", fmt.Errorf("only where \"kind\" is %q", Ball))
 	case !positive(n.Scale):
 		return within("scale", fmt.Errorf("must be a positive finite number, not %v", n.Scale))
 	case n.Sensitivity != 0 && !positive(n.Sensitivity):

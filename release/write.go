@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,7 +26,7 @@ func (r *Release) WriteTo(w io.Writer) (int64, error) {
 		return 0, fmt.Errorf("release not written: %w", err)
 	}
 	var b bytes.Buffer
-	if err := lines(&b, jsontext.NewDecoder(bytes.NewReader(text)), ""); err != nil {
+	if err := lines(&b, jsontext.NewDecoder(bytes.NewReader(text)), "", ""); err != nil {
 		return 0, fmt.Errorf("release not written: %w", err)
 	}
 	b.WriteByte('\n')
@@ -52,46 +53,49 @@ func (r *Release) place(path string, move func(from, to string) error) error {
 	})
 }
 
-// tall are the objects and arrays that have a line for each member. The others have one
-// for all: the library's own indentation would give every number of a matrix a line.
-var tall = map[jsontext.Pointer]bool{
+// tall are the objects and arrays that have a line for each member, of a release and of a
+// step. The others have one for all: the library's own indentation would give every number
+// of a matrix a line.
+var tall = map[string]bool{
 	"/schema": true, "/schema/covariates": true, "/schema/factors": true,
 	"/statistics": true, "/statistics/sum_xx": true,
+	"/frame": true, "/frame/matrix": true,
+	"/steps": true, "": true,
 	"/moments": true,
 }
 
-// lines lays out the object or array that comes next: a member a line.
-func lines(b *bytes.Buffer, d *jsontext.Decoder, indent string) error {
+// lines lays out the object or array that comes next, at a path: a member a line.
+func lines(b *bytes.Buffer, d *jsontext.Decoder, indent, path string) error {
 	open, err := d.ReadToken()
 	if err != nil {
 		return err
 	}
-	kind := open.Kind()
 	b.WriteString(open.String())
 	for i := 0; d.PeekKind() != '}' && d.PeekKind() != ']'; i++ {
 		if i > 0 {
 			b.WriteByte(',')
 		}
 		b.WriteString("\n  " + indent)
-		if kind == '{' {
+		below := path + "/-" // of an array
+		if open.Kind() == '{' {
 			name, err := d.ReadValue()
 			if err != nil {
 				return err
 			}
 			b.Write(name)
 			b.WriteString(": ")
-			if tall[d.StackPointer()] {
-				if err := lines(b, d, indent+"  "); err != nil {
-					return err
-				}
-				continue
-			}
+			below = path + "/" + strings.Trim(string(name), `"`)
 		}
-		v, err := d.ReadValue()
+		if tall[strings.TrimPrefix(below, "/steps/-")] {
+			err = lines(b, d, indent+"  ", below)
+		} else {
+			var v jsontext.Value
+			v, err = d.ReadValue()
+			b.Write(v)
+		}
 		if err != nil {
 			return err
 		}
-		b.Write(v)
 	}
 	end, err := d.ReadToken()
 	b.WriteString("\n" + indent + end.String())
