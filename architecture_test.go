@@ -40,6 +40,7 @@ var floors = map[string]int{
 	"release":               1,
 	"conjugate":             1,
 	"mcmc":                  1,
+	"adaptive":              2,
 	"ssp":                   2,
 	"nuts":                  2,
 	"model":                 2,

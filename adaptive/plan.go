@@ -1,0 +1,105 @@
+// Package adaptive decides how a release looks at its rows in several steps: what share of
+// the budget each step has, how far a look reaches, and in which frame the next one is taken.
+// All of it is post-processing: it sees public facts and what was released with noise, never
+// rows, and gives the same frames for the same numbers. Frames are rounded by
+// ssp.RoundFrame. docs/adaptive.md has the mechanism.
+package adaptive
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dpreg/dpreg/mechanisms/accounting"
+	"github.com/dpreg/dpreg/release"
+)
+
+// Plan has the shares of the budget by step, of the sums of a look and of the radii before
+// it; they add up to at most 1. Of Gaussian noise they are shares of μ² (√Σμ_t²-GDP), of
+// pure ε shares of ε.
+type Plan struct{ Looks, Radii []float64 }
+
+// The last look alone is evidence; those before it have to find its frame, and no more. A
+// look at m columns in the box, with all of the budget, has noise whose spectral norm is
+// about √m·SD, SD = (m+1)·unit, so that directions are found in which rows spread by more
+// than
+//
+//	x = (m+1)√m·unit/n
+//
+// of variance in scaled units, with a share s by more than x/√s (Gaussian) or x/s. An early
+// look gets the share that finds a variance of fine, and no less or more than the bounds.
+const (
+	fine       = .05
+	leastShare = .02
+	mostFirst  = .15
+	mostLater  = .2
+	radiiEarly = .3 // of the share of an early step
+	radiiLast  = .1 // of that of the last
+)
+
+// NewPlan returns the shares for m columns and n rows, a public number (0: not known).
+func NewPlan(m int, n float64, pr release.Privacy, steps int) Plan {
+	p, left := Plan{}, 1.
+	for t := range steps - 1 {
+		most := mostLater
+		if t == 0 {
+			most = mostFirst
+		}
+		share := min(max(needed(m, n, pr), leastShare), most, left/2)
+		p.add(share, radiiEarly)
+		left -= share
+	}
+	p.add(left, radiiLast)
+	return p
+}
+
+func (p *Plan) add(share, radii float64) {
+	p.Looks, p.Radii = append(p.Looks, share*(1-radii)), append(p.Radii, share*radii)
+}
+
+func needed(m int, n float64, pr release.Privacy) float64 {
+	x := hidden(m, n, pr) / fine
+	if pr.Delta > 0 {
+		return x * x
+	}
+	return x
+}
+
+// hidden is x: the variance that a look in the box with all of the budget leaves hidden.
+func hidden(m int, n float64, pr release.Privacy) float64 {
+	return float64(m+1) * math.Sqrt(float64(m)) * unit(m, pr) / max(n, 1)
+}
+
+// unit is the standard deviation of the noise on a square for κ² + R² = 1 and all of the
+// budget. The Gaussian one is √2 S or S, S = Sigma(ε, δ, 1). Ball noise of k entries has
+// √(k+1)·√2/ε or √(k+1)/ε.
+func unit(m int, pr release.Privacy) float64 {
+	u := 1.
+	if pr.Neighbours != release.AddRemove {
+		u = math.Sqrt2
+	}
+	if pr.Delta > 0 {
+		if s, err := accounting.Sigma(pr.Epsilon, pr.Delta, 1); err == nil {
+			return u * s
+		}
+	}
+	return u * math.Sqrt(float64(release.Length(m)+1)) / pr.Epsilon
+}
+
+// Where even the box's variance is hidden a first look finds nothing: one look serves. The
+// study that found these bounds is in docs/adaptive.md.
+const (
+	mostHidden = 2
+	steps      = 3
+)
+
+// Auto returns a number of steps, and why, from public facts alone.
+func Auto(m int, n float64, pr release.Privacy) (int, string) {
+	x := hidden(m, n, pr)
+	switch {
+	case n == 0:
+		return 1, "one step: the number of rows is not known beforehand"
+	case x > mostHidden:
+		return 1, fmt.Sprintf("one step: noise hides where %.4g rows lie at this epsilon", n)
+	}
+	return steps, fmt.Sprintf("%d steps: %.4g rows are enough to find where they lie", steps, n)
+}
