@@ -3,6 +3,7 @@ package ssp
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"math/bits"
 )
 
@@ -15,7 +16,7 @@ import (
 type BallAccumulator struct {
 	places
 	sums  *Accumulator
-	limit int64 // K = ⌊R·2^(20−b)⌋
+	limit limit
 }
 
 // NewAccumulator returns an empty accumulator. It panics if the frame's radius is 0.
@@ -23,11 +24,10 @@ func (b *Ball) NewAccumulator() *BallAccumulator {
 	if !(b.frame.Radius > 0) {
 		panic("ssp: sums in a frame without a radius")
 	}
-	lattice := radiusLattice(b.frame.Radius)
 	return &BallAccumulator{
-		places: b.newPlaces(lattice),
+		places: b.newPlaces(radiusLattice(b.frame.Radius)),
 		sums:   NewAccumulator(b.Dim()),
-		limit:  int64(math.Ldexp(b.frame.Radius, lattice)), // the product is exact
+		limit:  limitOf(b.frame.Radius),
 	}
 }
 
@@ -42,27 +42,40 @@ func (s *BallAccumulator) AddRows(rows []float64) error {
 		if err := s.take(rows[:m]); err != nil {
 			return err
 		}
-		clip(s.u, s.limit)
+		s.limit.clip(s.u)
 		s.sums.push(s.u)
 	}
 	return nil
 }
 
-// clip makes Σu_j² ≤ K², K ≤ 2²⁰, for up to 1000 integers below 2⁶² in magnitude. Where it
-// holds, u stays as it is. Else u loses digits until its entries are below 2²⁶, of which at
-// most 1000 squares have a sum q < 2⁶² that has a root r = ⌈√q⌉; with f = ⌊2³⁰K/r⌋
+// limit holds integers u to Σu_j² ≤ L², L = 2^(20−b)R ≤ 2²⁰.
+type limit struct {
+	whole  int64  // ⌊L⌋
+	square uint64 // ⌊L²⌋
+}
+
+func limitOf(radius float64) limit {
+	whole := math.Ldexp(radius, radiusLattice(radius)) // exact
+	squared := square(whole)
+	return limit{int64(whole), new(big.Int).Quo(squared.Num(), squared.Denom()).Uint64()}
+}
+
+// clip takes up to 1000 integers, at most 2⁶¹ in magnitude, to the limit. Where they are
+// within it, they stay as they are. Else u loses digits until its entries are below 2²⁶, of
+// which at most 1000 squares have a sum q < 2⁶² that has a root r = ⌈√q⌉; with
+// f = ⌊2³⁰⌊L⌋/r⌋
 //
-//	ũ_j = u_j·f/2³⁰ towards 0,   Σũ_j² ≤ q·(K/r)² ≤ K².
+//	ũ_j = u_j·f/2³⁰ towards 0,   Σũ_j² ≤ q·(L/r)² ≤ L².
 //
-// Where digits were lost, one entry has 26 and r ≥ 2²⁵; else r > K. So f ≤ 2³⁰, and
+// Where digits were lost, one entry has 26 and r ≥ 2²⁵; else r > ⌊L⌋. So f ≤ 2³⁰, and
 // products are below 2⁵⁶.
-func clip(u []int64, limit int64) {
+func (l limit) clip(u []int64) {
 	var all uint64 // has as many digits as the largest magnitude
 	for _, x := range u {
 		all |= uint64(max(x, -x))
 	}
 	if all <= clipDigits { // the squares do not overflow
-		if squares(u) <= uint64(limit*limit) {
+		if squares(u) <= l.square {
 			return
 		}
 	} else {
@@ -71,7 +84,7 @@ func clip(u []int64, limit int64) {
 			u[j] = x / (1 << lost)
 		}
 	}
-	f := limit << 30 / int64(ceilSqrt(squares(u)))
+	f := l.whole << 30 / int64(ceilSqrt(squares(u)))
 	for j, x := range u {
 		u[j] = x * f / (1 << 30)
 	}
