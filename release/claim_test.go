@@ -84,6 +84,10 @@ func TestClaim(t *testing.T) {
 			r.Noise = Noise{Kind: Gaussian, Scale: 10.34, Sensitivity: 2.8284271247461903}
 			r.Privacy.Delta = 1e-5
 		}, "noise.scale"},
+		{"gaussian, scale nothing", func(r *Release) {
+			r.Noise = Noise{Kind: Gaussian, Scale: 1e-9, Sensitivity: 2.8284271247461903}
+			r.Privacy.Delta = 1e-5
+		}, "noise.scale"},
 		{"gaussian, add-remove", func(r *Release) { // 5/12² + 1/6² = 0.25²
 			r.Privacy.Neighbours, r.NNoise, r.Privacy.Delta = AddRemove, 6, 1e-4
 			r.Noise = Noise{Kind: Gaussian, Scale: 12, Sensitivity: 2.4494897427831783}

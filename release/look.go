@@ -89,12 +89,13 @@ func (r *Release) validateLooks() error {
 		return within("radii", errors.New(withFrame))
 	case r.Frame == nil && len(r.Steps) > 0:
 		return within("steps", errors.New(withFrame))
-	case r.Frame == nil:
-		return within("noise", r.Noise.validate(false))
-	case r.Moments != nil:
+	case r.Frame != nil && r.Moments != nil:
 		return within("moments", errors.New("not with \"frame\": moments are those of the box"))
-	case len(r.Withheld) > 0:
+	case r.Frame != nil && len(r.Withheld) > 0:
 		return within("withheld", errors.New("not with \"frame\", where no sum is of y alone"))
+	}
+	if err := within("noise", r.Noise.validate(r.Frame != nil)); err != nil || r.Frame == nil {
+		return err
 	}
 	for i := range r.Steps {
 		if err := r.Steps[i].validateStep(r); err != nil {

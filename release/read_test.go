@@ -2,6 +2,7 @@ package release
 
 import (
 	"errors"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -197,6 +198,10 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(write(f, without())))
 	f.Add([]byte(strings.Replace(byHand, `"n":1e+02`, `"n":100,`+momentsByHand, 1)))
 	f.Add([]byte(strings.Replace(byHand, `"n":1e+02`, `"n":100,"moments":{"noise":{"kind":"laplace","scale":5.5},"exponents":[[1e300,-1],[]],"sums":[1]}`, 1)))
+	for _, w := range ways {
+		f.Add([]byte(write(f, framed(2, w.kind, w.nb, rand.New(rand.NewPCG(1, 2))))))
+	}
+	f.Add([]byte(strings.Replace(byHand, `"n":1e+02`, `"n":100,"frame":{"centre":[0,1e300,0],"matrix":[[1],[1,1],[1,1,1e-300]],"radius":1e300,"weight":1},"steps":[{"noise":{"kind":"ball","scale":1}}]`, 1)))
 	f.Add([]byte(`{"a":[[{"b":[]}]],"format":"dpreg-release/3"}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		r, err := Read(strings.NewReader(string(in)))
@@ -216,5 +221,9 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("%s\n%s", first, second)
 		}
 		r.Warnings()
+		r.ScaledSD()
+		if _, err := r.Select(r.Schema.Response.Name + " ~ " + r.Schema.Covariates[0].Name); err == nil {
+			r.Scaled()
+		}
 	})
 }

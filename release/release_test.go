@@ -146,6 +146,13 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("error %v does not say %q", err, want)
 		}
 	}
+	looked := framed(2, Gaussian, ReplaceOne, rand.New(rand.NewPCG(1, 2)))
+	if err := looked.Answers(&looked.Schema, *looked.Privacy, Gaussian, 3); err != nil {
+		t.Error(err)
+	}
+	if err := looked.Answers(&looked.Schema, *looked.Privacy, Gaussian, 1); err == nil || !strings.Contains(err.Error(), "looks at the rows: 3, not 1") {
+		t.Errorf("error %v does not tell the number of looks", err)
+	}
 	r.Simulated = true
 	if r.Answers(&r.Schema, *r.Privacy, Laplace, 1) == nil {
 		t.Error("a simulated release may not serve as a real one")
