@@ -38,7 +38,7 @@ const (
 
 // NewPlan returns the shares for m columns and n rows, a public number (0: not known).
 func NewPlan(m int, n float64, pr release.Privacy, steps int) Plan {
-	p, left := Plan{}, 1.
+	p, left := Plan{}, 1-1./(1<<40) // products are rounded, and the shares are not to exceed 1
 	for t := range steps - 1 {
 		most := mostLater
 		if t == 0 {

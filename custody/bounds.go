@@ -19,7 +19,6 @@ import (
 type Bounds struct {
 	Columns []string // none: all bounds are public
 	Share   float64  // of ε, below 1; default: DefaultShare
-	Rows    int64    // how many there are, about, from public knowledge: for add-remove neighbours
 }
 
 // DefaultShare is the part of ε that private bounds get where an order says none.
@@ -39,7 +38,7 @@ func (s *Settled) settleBounds() error {
 	case err != nil:
 		return err
 	case rows.Once():
-		return Misusef("--bounds auto reads the rows twice, and %s can be read once", rows)
+		return once("--bounds auto", rows)
 	case !(b.Share > 0 && b.Share < 1):
 		return Misusef("--bounds auto=%v: the share of ε must lie between 0 and 1, as in --bounds auto=0.1", b.Share)
 	case !(math.Abs(s.Privacy.Epsilon) <= ssp.MaxEpsilon):
@@ -73,14 +72,15 @@ func anyBounds(names []string) schema.Bounds {
 	return b
 }
 
-// checkRows checks Bounds.Rows, which is needed where a number of rows is that is not
-// public.
+// checkRows checks StatedRows, which bounds need where the number of rows is not public, and
+// which serves steps there.
 func (s *Settled) checkRows(needed bool) error {
-	switch rows := s.Bounds.Rows; {
+	serves := needed || s.Steps > 1 && s.Privacy.Neighbours == release.AddRemove
+	switch rows := s.StatedRows; {
 	case rows < 0 || rows > ssp.MaxRows:
 		return Misusef("--rows %d: from 1 to %d", rows, int64(ssp.MaxRows))
-	case !needed && rows != 0:
-		return Misusef("--rows is for --bounds auto with --neighbours %s: otherwise the rows are counted, or their number does not matter", release.AddRemove)
+	case !serves && rows != 0:
+		return Misusef("--rows is for --bounds auto or --steps with --neighbours %s: otherwise the rows are counted, or their number does not matter", release.AddRemove)
 	case needed && rows == 0:
 		return Misusef("--bounds auto with --neighbours %s: the number of rows is not public, and says whether bounds can be found at all. "+
 			"State it about, from public knowledge: --rows NUMBER", release.AddRemove)
@@ -91,7 +91,11 @@ func (s *Settled) checkRows(needed bool) error {
 // readMagnitudes reads all cells that the sums will read, as they will, and counts those of
 // the columns without bounds. within then reads the rows again.
 func (s *Settled) readMagnitudes(ctx context.Context) (n int64, noised func() (*release.Release, error), err error) {
-	f := s.Rows.(Files)
+	times := 2 // with the sums
+	if s.Steps > 1 {
+		times = 1 + 2*s.Steps
+	}
+	p := s.Rows.(Files).passes(s.Say, times)
 	columns := s.Design.Columns()
 	at := make([]int, len(s.bounds.Columns))
 	for j, name := range s.bounds.Columns {
@@ -99,8 +103,8 @@ func (s *Settled) readMagnitudes(ctx context.Context) (n int64, noised func() (*
 		columns[at[j]].Lower, columns[at[j]].Upper = math.NaN(), math.NaN() // a missing cell is in no bin
 	}
 	h, values := ssp.NewMagnitudes(len(at)), make([]float64, len(at))
-	read, err := f.scan(s.Say, nil, func() error {
-		for row, err := range s.Cells.Values(f.Source, columns, s.Design.Factors) {
+	err = p.read(func() error {
+		for row, err := range s.Cells.Values(p.Source, columns, s.Design.Factors) {
 			if err != nil {
 				return err
 			}
@@ -119,7 +123,7 @@ func (s *Settled) readMagnitudes(ctx context.Context) (n int64, noised func() (*
 	if err != nil {
 		return 0, nil, err
 	}
-	return h.N(), func() (*release.Release, error) { return s.within(ctx, f, h, read) }, nil
+	return h.N(), func() (*release.Release, error) { return s.within(ctx, p, h) }, nil
 }
 
 // checkEvery is the number of rows between two looks at the context.
@@ -128,7 +132,7 @@ const checkEvery = 1 << 12
 // within finds the bounds and makes the release within them. The rows, which it
 // reads again, have been found sound, so that nothing in them can stop it. It shows
 // nobody the bounds without the release.
-func (s *Settled) within(ctx context.Context, f Files, h *ssp.Magnitudes, read states) (*release.Release, error) {
+func (s *Settled) within(ctx context.Context, p *passes, h *ssp.Magnitudes) (*release.Release, error) {
 	found, err := h.Bounds(s.bounds.Columns, s.bounds.Epsilon, s.Privacy.Neighbours, s.entropy())
 	if err != nil {
 		return nil, err
@@ -137,19 +141,28 @@ func (s *Settled) within(ctx context.Context, f Files, h *ssp.Magnitudes, read s
 	if bounded.Design, err = s.Design.WithBounds(found); err != nil {
 		return nil, err
 	}
-	var all sums
-	_, err = f.scan(s.Say, read, func() error {
-		all, err = f.accumulate(ctx, &bounded)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	r, err := bounded.noised(ctx, all)
+	r, err := bounded.again(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	return r.WithBounds(*s.bounds, s.Privacy.Epsilon)
+}
+
+// again reads the rows again, and makes the release of them.
+func (s *Settled) again(ctx context.Context, p *passes) (*release.Release, error) {
+	if s.Steps > 1 {
+		l := &looker{Settled: s, from: p}
+		counted, err := l.count(ctx, 0, s.Frame)
+		if err != nil {
+			return nil, err
+		}
+		return l.looks(ctx, counted)
+	}
+	all, err := p.sum(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return s.noised(ctx, all)
 }
 
 // sayBounds says what was found, once the release is written.

@@ -34,7 +34,7 @@ func TestPublishWithinBounds(t *testing.T) {
 	for nb, stated := range map[release.Neighbours]int64{release.ReplaceOne: 0, release.AddRemove: 3000} {
 		p := release.Privacy{Epsilon: 2, Neighbours: nb}
 		r, err := custody.Publish(t.Context(), custody.Order{Rows: source, Design: noBounds, Privacy: p,
-			Bounds: custody.Bounds{Columns: []string{"y"}, Share: 0.25, Rows: stated}})
+			Bounds: custody.Bounds{Columns: []string{"y"}, Share: 0.25}, StatedRows: stated})
 		must(t, err)
 		must(t, r.Validate())
 		b := release.Bounds{Method: release.AutoBounds, Epsilon: 0.5, Columns: []string{"y"}}
@@ -60,20 +60,21 @@ func TestPublishWithinBoundsRefuses(t *testing.T) {
 		p       release.Privacy
 		says    string
 		private bool
+		stated  int64
 	}{
-		"unknown column":    {source, custody.Bounds{Columns: []string{"z"}}, good, "z", false},
-		"all of epsilon":    {source, custody.Bounds{Columns: []string{"y"}, Share: 1}, good, "between 0 and 1", false},
-		"less than nothing": {source, custody.Bounds{Columns: []string{"y"}, Share: -0.1}, good, "between 0 and 1", false},
-		"no neighbours":     {source, custody.Bounds{Columns: []string{"y"}}, release.Privacy{Epsilon: 2}, "neighbours", false},
-		"rows not stated":   {source, custody.Bounds{Columns: []string{"y"}}, addRemove, "--rows", false},
-		"stated for naught": {source, custody.Bounds{Columns: []string{"y"}, Rows: 5}, good, "--rows", false},
-		"no bounds to find": {source, custody.Bounds{Rows: 5}, addRemove, "--rows", false},
-		"too few as stated": {source, custody.Bounds{Columns: []string{"y"}, Rows: 10}, addRemove, "10 rows are too few", true},
-		"too few for share": {source, custody.Bounds{Columns: []string{"y"}, Share: 0.005}, good, "3000 rows are too few", true},
-		"an error":          {rows(t, "0,1", "secret,2"), custody.Bounds{Columns: []string{"y"}}, good, "3:", false},
-		"three values":      {rows(t, "0,1", "0,1,2"), custody.Bounds{Columns: []string{"y"}}, good, "3:", false},
+		"unknown column":    {source, custody.Bounds{Columns: []string{"z"}}, good, "z", false, 0},
+		"all of epsilon":    {source, custody.Bounds{Columns: []string{"y"}, Share: 1}, good, "between 0 and 1", false, 0},
+		"less than nothing": {source, custody.Bounds{Columns: []string{"y"}, Share: -0.1}, good, "between 0 and 1", false, 0},
+		"no neighbours":     {source, custody.Bounds{Columns: []string{"y"}}, release.Privacy{Epsilon: 2}, "neighbours", false, 0},
+		"rows not stated":   {source, custody.Bounds{Columns: []string{"y"}}, addRemove, "--rows", false, 0},
+		"stated for naught": {source, custody.Bounds{Columns: []string{"y"}}, good, "--rows", false, 5},
+		"no bounds to find": {source, custody.Bounds{}, addRemove, "--rows", false, 5},
+		"too few as stated": {source, custody.Bounds{Columns: []string{"y"}}, addRemove, "10 rows are too few", true, 10},
+		"too few for share": {source, custody.Bounds{Columns: []string{"y"}, Share: 0.005}, good, "3000 rows are too few", true, 0},
+		"an error":          {rows(t, "0,1", "secret,2"), custody.Bounds{Columns: []string{"y"}}, good, "3:", false, 0},
+		"three values":      {rows(t, "0,1", "0,1,2"), custody.Bounds{Columns: []string{"y"}}, good, "3:", false, 0},
 	} {
-		_, err := custody.Publish(t.Context(), custody.Order{Rows: c.source, Design: noBounds, Privacy: c.p, Bounds: c.bounds})
+		_, err := custody.Publish(t.Context(), custody.Order{Rows: c.source, Design: noBounds, Privacy: c.p, Bounds: c.bounds, StatedRows: c.stated})
 		if e, ok := err.(*custody.Error); !ok || e.Private != c.private || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", name, err)
 		}

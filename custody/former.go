@@ -47,7 +47,7 @@ func (s *Settled) Differs(r *release.Release) error {
 		return fmt.Errorf("it withholds the sum of squares of %q", r.Schema.Response.Name)
 	}
 	// Older releases may have the paper's sensitivity, a factor of four apart; rounding is not the question.
-	if math.Abs(r.Noise.Scale/s.Noise.Scale-1) > 1e-6 {
+	if s.Steps == 1 && math.Abs(r.Noise.Scale/s.Noise.Scale-1) > 1e-6 {
 		return errors.New("its noise is calibrated to another sensitivity")
 	}
 	return nil
@@ -82,7 +82,7 @@ func (s *Settled) answered(r *release.Release) error {
 			design = d
 		}
 	}
-	return r.Answers(design, s.Privacy, s.Mechanism, 1)
+	return r.Answers(design, s.Privacy, s.Mechanism, s.Steps)
 }
 
 // boundsDiffer says why the bounds of r did not come about as those ordered would,

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/dpreg/dpreg/adaptive"
 	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
@@ -29,6 +30,8 @@ type Order struct {
 	Mechanism   release.Kind // law of the noise on the sums; default: ssp.Auto
 	WithMoments bool         // of the covariates, too
 	Bounds      Bounds       // that are found in the rows; default: none
+	Steps       int          // looks at the rows, each in a frame that those before it found; default: 1, in the box
+	StatedRows  int64        // how many there are, about, from public knowledge: for add-remove neighbours
 
 	Path       string // of the file; empty: none is written
 	SpendAgain bool   // a release that is there may be overwritten
@@ -48,16 +51,19 @@ type Order struct {
 // is a law, and Privacy.Delta is 0 where that needs none.
 type Settled struct {
 	Order
-	Noise release.Noise // on the statistics, as the release will state it
+	Noise release.Noise  // on the statistics, as the release will state it; of several steps, if the first frame were the last
+	Frame *release.Frame // of the first of several steps; nil: the box, and there is one
 
 	bounds *release.Bounds // that are to be found; nil: all are public
+	budget ssp.Budget      // of several steps
+	plan   adaptive.Plan   // and its shares, once the number of rows is known
 }
 
 // Settle checks all that can be checked before a row is read or a ledger opened, and
 // chooses what the order leaves open. It spends nothing. What it refuses is an *Error.
 func Settle(o Order) (*Settled, error) {
 	s := &Settled{Order: o}
-	for _, settle := range []func() error{s.checkPlaces, s.checkCells, s.settleBounds, s.checkMoments, s.settleNoise, s.sayMoments} {
+	for _, settle := range []func() error{s.checkPlaces, s.checkCells, s.settleSteps, s.settleBounds, s.checkMoments, s.settleNoise, s.sayMoments} {
 		if err := settle(); err != nil {
 			return nil, err
 		}
@@ -151,7 +157,9 @@ func (s *Settled) checkNoise() error {
 	switch s.Mechanism {
 	case "":
 		s.Mechanism = ssp.Auto
-	case release.Laplace, release.Gaussian, ssp.Auto:
+	case s.pure(), release.Gaussian, ssp.Auto:
+	case release.Laplace:
+		return Misusef("--mechanism laplace is for --steps 1: with %d steps noise is that of a ball, or Gaussian with --delta; leave --mechanism out", s.Steps)
 	default:
 		return Misusef("--mechanism %q: laplace, gaussian or auto", s.Mechanism)
 	}
@@ -161,6 +169,14 @@ func (s *Settled) checkNoise() error {
 	return nil
 }
 
+// pure is the law of the noise where there is no δ.
+func (s *Settled) pure() release.Kind {
+	if s.Steps > 1 {
+		return release.Ball
+	}
+	return release.Laplace
+}
+
 // settleNoise decides what auto is, compares the noise with what it could be, where there
 // is a δ, and calibrates it.
 func (s *Settled) settleNoise() (err error) {
@@ -168,9 +184,15 @@ func (s *Settled) settleNoise() (err error) {
 		return err
 	}
 	if s.Privacy.Delta == 0 {
-		s.Mechanism = release.Laplace
+		s.Mechanism = s.pure()
 	} else if err := s.chooseNoise(); err != nil {
 		return err
+	}
+	if s.Steps > 1 {
+		if s.budget, err = ssp.NewBudget(s.left()); err != nil {
+			return Misuse(err)
+		}
+		s.Frame = ssp.RoundFrame(adaptive.First(s.dim()))
 	}
 	s.Noise, err = s.calibrate()
 	return Misuse(err)
@@ -183,20 +205,21 @@ func (s *Settled) chooseNoise() error {
 	}
 	// times says how much smaller, in parentheses.
 	times := fmt.Sprintf(" (sd by a factor of %.3g)", factor)
+	pure := map[release.Kind]string{release.Laplace: "Laplace", release.Ball: "ball"}[s.pure()]
 	switch {
-	case s.Mechanism == release.Laplace:
+	case s.Mechanism == s.pure():
 		var hint string
 		if better == release.Gaussian {
 			hint = "; or say --mechanism gaussian, whose noise is smaller here" + times
 		}
-		return Misusef("--delta %v with --mechanism laplace: Laplace noise needs no δ, so leave --delta out%s", s.Privacy.Delta, hint)
-	case s.Mechanism == release.Gaussian && better == release.Laplace:
-		s.sayf("Laplace noise would be smaller here%s, and needs no δ: --mechanism laplace without --delta", times)
-	case s.Mechanism == ssp.Auto && better == release.Laplace:
-		s.sayf("--mechanism auto: Laplace noise, which is smaller than Gaussian noise here%s and needs no δ: the release has δ = 0", times)
+		return Misusef("--delta %v with --mechanism %s: %s noise needs no δ, so leave --delta out%s", s.Privacy.Delta, s.Mechanism, pure, hint)
+	case s.Mechanism == release.Gaussian && better != release.Gaussian:
+		s.sayf("%s noise would be smaller here%s, and needs no δ: leave --mechanism and --delta out", pure, times)
+	case s.Mechanism == ssp.Auto && better != release.Gaussian:
+		s.sayf("--mechanism auto: %s noise, which is smaller than Gaussian noise here%s and needs no δ: the release has δ = 0", pure, times)
 		s.Privacy.Delta = 0
 	case s.Mechanism == ssp.Auto:
-		s.sayf("--mechanism auto: Gaussian noise, which is smaller than Laplace noise here%s", times)
+		s.sayf("--mechanism auto: Gaussian noise, which is smaller than %s noise here%s", pure, times)
 	}
 	if s.Mechanism == ssp.Auto {
 		s.Mechanism = better
@@ -204,13 +227,23 @@ func (s *Settled) chooseNoise() error {
 	return nil
 }
 
-// better compares Laplace and Gaussian noise.
+// better compares Gaussian noise with that which needs no δ.
 func (s *Settled) better() (release.Kind, float64, error) {
+	if s.Steps > 1 {
+		return s.betterInSteps()
+	}
 	return ssp.Choose(len(s.Design.Columns()), s.WithMoments, s.left())
 }
 
 // calibrate is the noise on the statistics.
 func (s *Settled) calibrate() (release.Noise, error) {
+	if s.Steps > 1 {
+		all, err := s.noises(s.left())
+		if err != nil {
+			return release.Noise{}, err
+		}
+		return all[s.Steps-1], nil
+	}
 	c, err := ssp.CalibrateAll(len(s.Design.Columns()), s.WithMoments, s.left(), s.Mechanism, ssp.Exact)
 	return c.Statistics, err
 }

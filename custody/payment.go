@@ -116,7 +116,8 @@ func (s *Settled) payment(ctx context.Context) (*Payment, error) {
 	return NewPayment(ctx, s.sayAll, s.Ledger, cost...)
 }
 
-// cost is what the release that is ordered states of its privacy and its noise. Where
+// cost is what the release that is ordered states of its privacy and its noise. All steps
+// are one charge: of ε, or of one Gaussian noise. Where
 // the bounds are found in the rows and the noise is Gaussian, these are two charges,
 // since a ledger counts the two kinds of noise apart; they add up to the whole.
 func (s *Settled) cost() ([]ledger.Charge, error) {
@@ -127,14 +128,17 @@ func (s *Settled) cost() ([]ledger.Charge, error) {
 	c := ledger.Charge{
 		Epsilon:    number.Decimal(s.Privacy.Epsilon),
 		Delta:      number.Decimal(s.Privacy.Delta),
-		Noise:      ledger.Noise(s.Mechanism),
+		Noise:      ledger.Laplace, // stands for all that needs no δ
 		Neighbours: string(s.Privacy.Neighbours),
 		Release:    path,
 	}
 	if s.Mechanism != release.Gaussian {
 		return []ledger.Charge{c}, nil
 	}
-	c.Sensitivity, c.Scale = s.Noise.Sensitivity, s.Noise.Scale
+	c.Noise, c.Sensitivity, c.Scale = ledger.Gaussian, s.Noise.Sensitivity, s.Noise.Scale
+	if s.Steps > 1 {
+		c.Sensitivity, c.Scale = 1, s.budget.Sigma()
+	}
 	if s.bounds == nil {
 		return []ledger.Charge{c}, nil
 	}

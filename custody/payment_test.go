@@ -5,11 +5,16 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/mechanisms/ledger"
+	"github.com/dpreg/dpreg/release"
 )
 
 // newLedger makes one with room for ε = 1.
 func newLedger(t *testing.T, path string) error {
-	return ledger.Create(t.Context(), path, ledger.Budget{Data: "rows", Epsilon: big.NewRat(1, 1), Delta: big.NewRat(1, 100), Neighbours: "replace-one", Filter: ledger.Auto})
+	return newLedgerOf(t, path, release.ReplaceOne)
+}
+
+func newLedgerOf(t *testing.T, path string, nb release.Neighbours) error {
+	return ledger.Create(t.Context(), path, ledger.Budget{Data: "rows", Epsilon: big.NewRat(1, 1), Delta: big.NewRat(1, 100), Neighbours: string(nb), Filter: ledger.Auto})
 }
 
 // charges are those of a ledger.

@@ -64,6 +64,7 @@ func (s *Settled) Publish(ctx context.Context) (r *release.Release, err error) {
 		s.sayf("release written to %s: it spent %s", s.Path, Describe(s.Privacy))
 	}
 	s.sayBounds(r)
+	s.saySteps(r)
 	return r, nil
 }
 
@@ -97,8 +98,11 @@ func (s *Settled) free() (former *release.Release, err error) {
 // read reads the rows, and returns how many there are and what draws the noise; all
 // that may be refused for what a cell holds is refused here.
 func (s *Settled) read(ctx context.Context) (n int64, noised func() (*release.Release, error), err error) {
-	if s.bounds != nil {
+	switch {
+	case s.bounds != nil:
 		return s.readMagnitudes(ctx)
+	case s.Steps > 1:
+		return s.readRadii(ctx)
 	}
 	all, err := s.Rows.sum(ctx, s)
 	if err != nil {
@@ -110,9 +114,9 @@ func (s *Settled) read(ctx context.Context) (n int64, noised func() (*release.Re
 // check refuses what can be refused once the number of rows is known, and tells whether
 // that is public.
 func (s *Settled) check(rows int64) (public bool, err error) {
-	public = s.Privacy.Neighbours != release.AddRemove
+	public = s.public()
 	if !public {
-		rows = s.Bounds.Rows
+		rows = s.StatedRows
 	}
 	if err := s.sufficient(rows); err != nil {
 		return public, err
@@ -128,8 +132,11 @@ func (s *Settled) check(rows int64) (public bool, err error) {
 	if public {
 		s.sayDelta(rows)
 	}
-	return public, nil
+	return public, s.share(rows)
 }
+
+// public tells whether the number of rows is.
+func (s *Settled) public() bool { return s.Privacy.Neighbours != release.AddRemove }
 
 // entropy is what noise is drawn from.
 func (s *Settled) entropy() *mechanisms.Entropy {

@@ -73,10 +73,14 @@ func TestPublishNoRows(t *testing.T) {
 		"sums":    func(*custody.Order) {},
 		"moments": func(o *custody.Order) { o.WithMoments = true },
 		// Rows are as stated: no number that is not public is looked at.
-		"bounds": func(o *custody.Order) { o.Bounds = custody.Bounds{Columns: []string{"y"}, Share: 0.5, Rows: 1e6} },
+		"bounds": func(o *custody.Order) {
+			o.Bounds, o.StatedRows = custody.Bounds{Columns: []string{"y"}, Share: 0.5}, 1e6
+		},
 		"elsewhere": func(o *custody.Order) {
 			o.Rows = custody.Summed(ssp.NewAccumulator(2).Statistics())
 		},
+		"steps":  func(o *custody.Order) { o.Steps = 2 },
+		"scaled": func(o *custody.Order) { o.Rows, o.Steps = custody.Scaled{}, 2 },
 	} {
 		o := ordered(rows(t), 1)
 		o.Privacy.Neighbours = release.AddRemove
@@ -126,6 +130,19 @@ func TestPublishRefuses(t *testing.T) {
 		{"needs the rows", false, func(o *custody.Order) {
 			o.WithMoments, o.Rows = true, custody.Summed(ssp.NewAccumulator(2).Statistics())
 		}},
+		{"from 1 to 8", false, func(o *custody.Order) { o.Steps = 9 }},
+		{"from 1 to 8", false, func(o *custody.Order) { o.Steps = -1 }},
+		{"--steps 1", false, func(o *custody.Order) { o.Steps, o.WithMoments = 2, true }},
+		{"--steps 1", false, func(o *custody.Order) { o.Steps, o.Mechanism = 2, release.Laplace }},
+		{"needs no δ", false, func(o *custody.Order) { o.Steps, o.Privacy, o.Mechanism = 2, gaussian, release.Ball }},
+		{"needs the rows", false, func(o *custody.Order) {
+			o.Steps, o.Rows = 2, custody.Summed(ssp.NewAccumulator(2).Statistics())
+		}},
+		{"3 values are no rows", false, func(o *custody.Order) { o.Steps, o.Rows = 2, custody.Scaled{Name: "memory", Rows: make([]float64, 3)} }},
+		{"[-1, 1]", false, func(o *custody.Order) { o.Rows = custody.Scaled{Name: "memory", Rows: []float64{0, 2}} }},
+		{"[-1, 1]", false, func(o *custody.Order) { o.Steps, o.Rows = 2, custody.Scaled{Name: "memory", Rows: []float64{0, 2}} }},
+		{"no rows", false, func(o *custody.Order) { o.Steps, o.Rows = 2, custody.Scaled{} }},
+		{"decimal number", false, func(o *custody.Order) { o.Steps, o.Rows = 2, rows(t, "0,secret") }},
 		{"--missing drop", true, func(o *custody.Order) { o.Cells.Missing = table.Drop }},
 		{"checked", false, func(o *custody.Order) {
 			o.Check = func(n int64) error {
@@ -237,6 +254,11 @@ func TestChargeBeforeNoise(t *testing.T) {
 		"moments":  func(o *custody.Order) { o.WithMoments = true },
 		"gaussian": func(o *custody.Order) { o.Privacy.Delta, o.Mechanism = 0.009, release.Gaussian },
 		"bounds":   func(o *custody.Order) { o.Bounds.Columns, o.Bounds.Share = []string{"y"}, 0.5 },
+		"steps":    func(o *custody.Order) { o.Steps = 3 },
+		"steps within bounds, gaussian": func(o *custody.Order) {
+			o.Steps, o.Privacy.Delta, o.Mechanism = 2, 0.009, release.Gaussian
+			o.Bounds.Columns, o.Bounds.Share = []string{"y"}, 0.5
+		},
 	} {
 		o := ordered(rows(t, unscaled(3000)...), 1)
 		change(&o)

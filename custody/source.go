@@ -64,8 +64,9 @@ func (e Elsewhere) stale(path string) (string, error) {
 // Files are rows that this process reads.
 type Files struct {
 	*table.Source
-	// Reading, if not nil, is told of how many bytes are to be read; finish, when they are.
-	Reading func(s *table.Source, bytes int64) (finish func())
+	// Reading, if not nil, is told before the files are read of how many bytes were read, and
+	// will have been when they are read no more; finish, when they are read this time.
+	Reading func(s *table.Source, done, total int64) (finish func())
 }
 
 func (f Files) String() string { return f.Name }
@@ -97,66 +98,88 @@ func (s states) same(other states) bool {
 // would make a release of no data set at all, which looks newer than the data. say is told
 // of what is odd about them. What is wrong with them is an *Error.
 func (f Files) Read(say func(text string), do func() error) error {
-	_, err := f.scan(say, nil, do)
-	return err
+	return f.passes(say, 1).read(do)
 }
 
-// scan is Read; where the files were read before, they must be as they were.
-func (f Files) scan(say func(text string), before states, do func() error) (states, error) {
-	now, err := f.states()
+// passes are the times that files are read for one release. From one to the next they must
+// stay as they are, too.
+type passes struct {
+	Files
+	say         func(text string)
+	done, times int
+	before      states // nil before the first
+}
+
+func (f Files) passes(say func(text string), times int) *passes {
+	return &passes{Files: f, say: say, times: times}
+}
+
+// read lets do read the rows once more.
+func (p *passes) read(do func() error) error {
+	now, err := p.states()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	first := before == nil
+	first := p.before == nil
 	if first {
-		before = now
+		p.before = now
 	}
-	if err := f.reading(now, do); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, Misuse(table.Offer(err))
+	if err := p.reading(now, do); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Misuse(table.Offer(err))
 	}
-	if warning := f.Warning(); warning != nil && first && say != nil {
-		say("warning: " + warning.Error())
+	p.done++
+	if warning := p.Warning(); warning != nil && first && p.say != nil {
+		p.say("warning: " + warning.Error())
 	}
-	if f.Once() {
-		return before, nil
+	if p.Once() {
+		return nil
 	}
 	// Files may have come and gone, too.
-	found, err := table.Find(f.Name)
+	found, err := table.Find(p.Name)
 	if err == nil {
 		now, err = found.Stat()
 	}
-	if err != nil || !before.same(now) {
-		return nil, Misusef("%s changed while it was read: nothing was made of it; run this again when it is complete", f.Name)
+	if err != nil || !p.before.same(now) {
+		return changed(p)
 	}
-	return before, nil
+	return nil
 }
 
-func (f Files) reading(s states, do func() error) error {
+// changed is the error of rows that did not stay what they were.
+func changed(rows Source) error {
+	return Misusef("%s changed while it was read: nothing was made of it; run this again when it is complete", rows)
+}
+
+func (p *passes) reading(s states, do func() error) error {
 	var bytes int64
 	for _, info := range s {
 		bytes += info.Size()
 	}
-	if f.Reading != nil {
-		defer f.Reading(f.Source, bytes)()
+	if p.Reading != nil {
+		defer p.Reading(p.Source, bytes*int64(p.done), bytes*int64(p.times))()
 	}
 	return do()
 }
 
-func (f Files) sum(ctx context.Context, s *Settled) (all sums, err error) {
-	err = f.Read(s.Say, func() error {
-		all, err = f.accumulate(ctx, s)
+func (f Files) sum(ctx context.Context, s *Settled) (sums, error) {
+	return f.passes(s.Say, 1).sum(ctx, s)
+}
+
+// sum reads the rows on all processors.
+func (p *passes) sum(ctx context.Context, s *Settled) (all sums, err error) {
+	err = p.read(func() error {
+		low, high, err := ssp.Accumulate(ctx, p.Source, s.Cells, s.Design, s.WithMoments, runtime.GOMAXPROCS(0))
+		if err == nil {
+			all = sums{low.Statistics(), high}
+		}
 		return err
 	})
 	return all, err
 }
 
-// accumulate reads the rows on all processors.
-func (f Files) accumulate(ctx context.Context, s *Settled) (all sums, err error) {
-	low, high, err := ssp.Accumulate(ctx, f.Source, s.Cells, s.Design, s.WithMoments, runtime.GOMAXPROCS(0))
-	if err != nil {
-		return all, err
-	}
-	return sums{low.Statistics(), high}, nil
+// scan hands the rows in scaled units to the sinks, which share them.
+func (p *passes) scan(ctx context.Context, s *Settled, sinks ...func(rows []float64) error) error {
+	return p.read(func() error { return s.Cells.Scan(ctx, p.Source, s.Design, sinks...) })
 }
 
 // stale tells whether rows were changed after the file was written. Of standard input that

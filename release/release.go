@@ -188,8 +188,8 @@ func facts(d *schema.Design, p Privacy, kind Kind, looks int) []fact {
 		names[j] = c.Name
 	}
 	all := []fact{
-		{"epsilon", fmt.Sprint(p.Epsilon)}, {"delta", fmt.Sprint(p.Delta)}, {"neighbours", string(p.Neighbours)}, {"noise", string(kind)},
 		{"looks at the rows:", fmt.Sprint(looks)},
+		{"epsilon", fmt.Sprint(p.Epsilon)}, {"delta", fmt.Sprint(p.Delta)}, {"neighbours", string(p.Neighbours)}, {"noise", string(kind)},
 		{"an intercept:", fmt.Sprint(d.Intercept)}, {"columns, in this order,", fmt.Sprintf("%q", names)},
 	}
 	for _, c := range columns {

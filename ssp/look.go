@@ -36,6 +36,10 @@ func NewBudget(pr release.Privacy) (Budget, error) {
 	return Budget{release.Gaussian, pr.Neighbours, noise.Scale}, err
 }
 
+// Sigma is the standard deviation that Gaussian noise has which takes the whole at a
+// sensitivity of 1: all queries together are worth it. It is for budgets of that kind.
+func (b Budget) Sigma() float64 { return b.unit }
+
 // scale is the smallest float64 s for which a query of sensitivity Δ, given squared, takes
 // no more than a share of the whole. Gaussian mechanisms compose by Σ(Δ/s)², which is 1/S²
 // for the whole, and others by ΣΔ/s, which is ε:

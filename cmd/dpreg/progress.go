@@ -23,10 +23,10 @@ func isTerminal(w io.Writer) bool {
 	return ok && cwriter.IsTerminal(int(f.Fd()))
 }
 
-// readingBar shows how many bytes of the files are read, where stderr is a terminal:
-// their size is no secret, unlike the number of rows. The bar is gone after finish. Of
-// standard input the size is not known, 0.
-func readingBar(stderr io.Writer, rows *table.Source, size int64) (finish func()) {
+// readingBar shows how many bytes of the files are read, done of them before this time, where
+// stderr is a terminal: their size is no secret, unlike the number of rows. The bar is gone
+// after finish. Of standard input the size is not known, 0.
+func readingBar(stderr io.Writer, rows *table.Source, done, size int64) (finish func()) {
 	if !isTerminal(stderr) {
 		return func() {}
 	}
@@ -37,6 +37,7 @@ func readingBar(stderr io.Writer, rows *table.Source, size int64) (finish func()
 	container := mpb.New(mpb.WithOutput(stderr), mpb.WithWidth(40))
 	bar := container.AddBar(size, mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.Name("reading rows ")), mpb.AppendDecorators(how))
+	bar.SetCurrent(done)
 	rows.Progress = bar.IncrInt64
 	return func() {
 		bar.Abort(true)

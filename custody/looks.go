@@ -1,0 +1,224 @@
+package custody
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/dpreg/dpreg/adaptive"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/ssp"
+)
+
+// A release in several steps: see docs/adaptive.md. Step t = 1 … K has a frame, which is
+// public: the first is the box, each later one was found in what the step before published.
+//
+//	count the radii of the rows in the frame      a pass
+//	publish the counts                            noise; they choose the radius
+//	sum the rows, clipped to the radius           a pass
+//	publish the sums                              noise; they find the next frame
+//
+// The first pass comes before the charge, and whatever a cell may be refused for is refused
+// there. All else comes after it, in memory, until the release is complete: a run that ends
+// before that has shown nobody any noise, and the next one pays, and draws, again.
+
+// Scaled are rows in memory: one after another, each of as many values as the design has
+// columns, in scaled units, the response last.
+type Scaled struct {
+	Name string
+	Rows []float64
+}
+
+func (r Scaled) String() string { return r.Name }
+
+func (r Scaled) sum(ctx context.Context, s *Settled) (sums, error) {
+	a := ssp.NewAccumulator(s.dim())
+	if err := r.scan(ctx, s, a.AddRows); err != nil {
+		return sums{}, err
+	}
+	return sums{a.Statistics(), nil}, nil
+}
+
+func (r Scaled) stale(path string) (string, error) {
+	return r.Name + " may be newer than " + path, nil
+}
+
+// scan is that of a scanner. The first sink gets all rows.
+func (r Scaled) scan(ctx context.Context, s *Settled, sinks ...func(rows []float64) error) error {
+	if len(r.Rows)%s.dim() != 0 {
+		return Misusef("%s: %d values are no rows of %d columns", r.Name, len(r.Rows), s.dim())
+	}
+	for some := range slices.Chunk(r.Rows, checkEvery*s.dim()) {
+		if ctx.Err() != nil {
+			break
+		}
+		if err := sinks[0](some); err != nil {
+			return Misuse(fmt.Errorf("%s: %w", r.Name, err))
+		}
+	}
+	return ctx.Err()
+}
+
+// scanner are rows that can be read again and again.
+type scanner interface {
+	// scan hands the rows in scaled units to the sinks, which share them.
+	scan(ctx context.Context, s *Settled, sinks ...func(rows []float64) error) error
+}
+
+func (s *Settled) scanner() scanner {
+	if f, ok := s.Rows.(Files); ok {
+		return f.passes(s.Say, 2*s.Steps)
+	}
+	return s.Rows.(Scaled) // readable refused all others
+}
+
+// summand is what a worker adds rows to.
+type summand[T any] interface {
+	AddRows(rows []float64) error
+	Merge(other T) error
+	Digest() ssp.Digest
+}
+
+// gather reads the rows on all processors. Rows that are not those of the first pass are an
+// error, whatever the files' times say.
+func gather[T summand[T]](ctx context.Context, l *looker, empty func() T) (sum T, err error) {
+	all := make([]T, runtime.GOMAXPROCS(0))
+	sinks := make([]func([]float64) error, len(all))
+	for i := range all {
+		all[i] = empty()
+		sinks[i] = all[i].AddRows
+	}
+	if err := l.from.scan(ctx, l.Settled, sinks...); err != nil {
+		return sum, err
+	}
+	for _, other := range all[1:] {
+		if err := all[0].Merge(other); err != nil {
+			return sum, err
+		}
+	}
+	sum = all[0]
+	found := sum.Digest()
+	if l.rows == nil {
+		l.rows = &found
+	}
+	if found != *l.rows {
+		return sum, changed(l.Rows)
+	}
+	return sum, nil
+}
+
+// looker takes the looks of one release.
+type looker struct {
+	*Settled
+	from scanner
+	rows *ssp.Digest // nil before the first pass
+	n    float64     // number of rows: public, or as the first noisy radii have it
+}
+
+// readRadii reads the rows as they will be read again, and counts their radii in the first
+// frame.
+func (s *Settled) readRadii(ctx context.Context) (n int64, noised func() (*release.Release, error), err error) {
+	l := &looker{Settled: s, from: s.scanner()}
+	counted, err := l.count(ctx, 0, s.Frame)
+	if err != nil {
+		return 0, nil, err
+	}
+	return counted.N(), func() (*release.Release, error) { return l.looks(ctx, counted) }, nil
+}
+
+// looks takes all looks, and makes the release of them. counted are the radii in the first
+// frame.
+func (l *looker) looks(ctx context.Context, counted *ssp.RadiusCount) (*release.Release, error) {
+	if l.public() {
+		l.n = float64(counted.N())
+	}
+	var looks []release.Look
+	for frame := l.Frame; ; {
+		look, err := l.look(ctx, len(looks), frame, counted)
+		if err != nil {
+			return nil, err
+		}
+		if looks = append(looks, look); len(looks) == l.Steps {
+			return l.made(looks)
+		}
+		frame = ssp.RoundFrame(adaptive.Next(&look, l.n, l.dim()))
+		if counted, err = l.count(ctx, len(looks), frame); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// count counts the radii of the rows in the frame of step t, from 0.
+func (l *looker) count(ctx context.Context, t int, f *release.Frame) (*ssp.RadiusCount, error) {
+	ball, err := ssp.NewBall(f, l.dim())
+	if err != nil {
+		return nil, err
+	}
+	l.sayf("step %d of %d: radii", t+1, l.Steps)
+	return gather(ctx, l, ball.Radii)
+}
+
+// look publishes the radii of step t, sums the rows within the radius that they tell, and
+// publishes the sums.
+func (l *looker) look(ctx context.Context, t int, f *release.Frame, counted *ssp.RadiusCount) (look release.Look, err error) {
+	radii, n, err := l.budget.PublishRadii(counted, l.plan.Radii[t], l.entropy())
+	if err != nil {
+		return look, err
+	}
+	if t == 0 && !l.public() {
+		l.n = float64(max(1, n))
+	}
+	if f, err = l.within(t, f, radii); err != nil {
+		return look, err
+	}
+	ball, err := ssp.NewBall(f, l.dim())
+	if err != nil {
+		return look, err
+	}
+	l.sayf("step %d of %d: sums", t+1, l.Steps)
+	sums, err := gather(ctx, l, ball.NewAccumulator)
+	if err != nil {
+		return look, err
+	}
+	look, err = l.budget.PublishLook(sums, f, l.plan.Looks[t], l.entropy())
+	look.Radii = radii
+	return look, err
+}
+
+// within is the frame with its radius.
+func (l *looker) within(t int, f *release.Frame, radii *release.Radii) (_ *release.Frame, err error) {
+	f = l.plan.Radius(t, f, radii, l.n, func(f *release.Frame) release.Noise {
+		noise, failed := l.budget.Noise(l.dim(), f, l.plan.Looks[t])
+		err = cmp.Or(err, failed)
+		return noise
+	})
+	return ssp.RoundFrame(f), err
+}
+
+// made is the release of its last look, with a record of those before.
+func (l *looker) made(looks []release.Look) (*release.Release, error) {
+	before, last := looks[:len(looks)-1], looks[len(looks)-1]
+	privacy := l.left()
+	r := &release.Release{
+		Format:     release.FormatFrame,
+		Simulated:  l.entropy().IsSimulated(),
+		Schema:     *l.Design,
+		Privacy:    &privacy,
+		N:          last.N,
+		NNoise:     last.NNoise,
+		Noise:      last.Noise,
+		Statistics: last.Statistics,
+		Frame:      last.Frame,
+		Radii:      last.Radii,
+		Steps:      before,
+	}
+	if l.public() {
+		r.N = int64(l.n)
+	}
+	if err := r.Validate(); err != nil {
+		return nil, fmt.Errorf("the release is not valid: %w", err)
+	}
+	return r, nil
+}

@@ -1,0 +1,176 @@
+package custody_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/mechanisms/accounting"
+	"github.com/dpreg/dpreg/release"
+)
+
+// inSteps is an order of three steps on 3000 rows, under simulated noise.
+func inSteps(t *testing.T, source custody.Source) custody.Order {
+	t.Helper()
+	o := ordered(source, 1)
+	o.Privacy.Delta, o.Mechanism, o.Steps = 1e-6, release.Gaussian, 3
+	o.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(1, 2)))
+	return o
+}
+
+// tight are n rows of x and y near a line, in scaled units, as text and as numbers.
+func tight(n int) (lines []string, values []float64) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range n {
+		x := 0.2 + 0.1*rng.NormFloat64()
+		y := 0.5*x + 0.02*rng.NormFloat64()
+		lines, values = append(lines, fmt.Sprintf("%v,%v", x, y)), append(values, x, y)
+	}
+	return lines, values
+}
+
+// Three steps spend what one release does, and end with less noise than it has.
+func TestSteps(t *testing.T) {
+	lines, _ := tight(3000)
+	source := rows(t, lines...)
+	for name, change := range map[string]func(*custody.Order){
+		"gaussian":             func(*custody.Order) {},
+		"pure":                 func(o *custody.Order) { o.Privacy.Delta, o.Mechanism = 0, "" },
+		"gaussian, add-remove": func(o *custody.Order) { o.Privacy.Neighbours = release.AddRemove },
+		"pure, add-remove": func(o *custody.Order) {
+			o.Privacy.Delta, o.Mechanism, o.Privacy.Neighbours, o.StatedRows = 0, "", release.AddRemove, 3000
+		},
+		"bounds": func(o *custody.Order) { o.Bounds = custody.Bounds{Columns: []string{"y"}, Share: 0.25} },
+	} {
+		o := inSteps(t, source)
+		change(&o)
+		o.Path, o.Ledger = filepath.Join(t.TempDir(), "r.json"), filepath.Join(t.TempDir(), "ledger.db")
+		must(t, newLedgerOf(t, o.Ledger, o.Privacy.Neighbours))
+		var said []string
+		o.Say = func(text string) { said = append(said, text) }
+		r, err := custody.Publish(t.Context(), o)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		must(t, r.Validate())
+		if *r.Privacy != o.Privacy || !r.Simulated || len(r.Steps) != 2 || (r.NNoise == 0) == (o.Privacy.Neighbours == release.AddRemove) || (r.Bounds == nil) == (name == "bounds") {
+			t.Errorf("%s: %+v", name, r)
+		}
+		written, err := release.ReadFile(o.Path)
+		if err != nil || !reflect.DeepEqual(written, r) {
+			t.Errorf("%s: the file holds %+v, %v", name, written, err)
+		}
+		spent := charges(t, o.Ledger)
+		if last := spent[len(spent)-1]; len(spent) != map[bool]int{true: 2, false: 1}[name == "bounds"] || !last.Written {
+			t.Errorf("%s: charges %+v", name, spent)
+		} else if o.Privacy.Delta > 0 {
+			left := o.Privacy.Epsilon
+			if r.Bounds != nil {
+				left -= r.Bounds.Epsilon
+			}
+			if s, err := accounting.Sigma(left, o.Privacy.Delta, 1); err != nil || last.Scale/last.Sensitivity != s {
+				t.Errorf("%s: a charge of Gaussian noise of scale %v for sensitivity %v", name, last.Scale, last.Sensitivity)
+			}
+		}
+		// The last message but the ledger's says what share the noise has of that of one step.
+		var share float64
+		if _, err := fmt.Sscanf(said[len(said)-2], "3 steps: the noise of the last one has %g of", &share); err != nil || share > 0.5 && name != "bounds" {
+			t.Errorf("%s: %v, and it said %q", name, err, said)
+		}
+		s, err := custody.Settle(o)
+		must(t, err)
+		r.Simulated = false
+		if err := s.Differs(r); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		s.Steps = 2
+		if err := s.Differs(r); err == nil || !strings.Contains(err.Error(), "looks at the rows: 3, not 2") {
+			t.Errorf("%s: another number of steps: %v", name, err)
+		}
+	}
+}
+
+// A release has the same bits whatever the rows' order and wherever they are.
+func TestStepsSameRows(t *testing.T) {
+	lines, values := tight(1000)
+	want, err := custody.Publish(t.Context(), inSteps(t, custody.Scaled{Name: "rows", Rows: values}))
+	must(t, err)
+	for range 3 {
+		rand.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
+		got, err := custody.Publish(t.Context(), inSteps(t, rows(t, lines...)))
+		if must(t, err); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%+v\n%+v", got, want)
+		}
+	}
+}
+
+// stopping is an order whose run is disturbed when it comes to a step.
+func stopping(t *testing.T, at string, disturb func(path string)) (o custody.Order, said *strings.Builder) {
+	t.Helper()
+	lines, _ := tight(500)
+	source := rows(t, lines...)
+	folder := t.TempDir()
+	o = inSteps(t, source)
+	o.Path, o.Ledger = filepath.Join(folder, "r.json"), filepath.Join(folder, "ledger.db")
+	must(t, newLedger(t, o.Ledger))
+	said = &strings.Builder{}
+	o.Say = func(text string) {
+		if said.WriteString(text + "\n"); text == at {
+			disturb(source.Name)
+		}
+	}
+	return o, said
+}
+
+// Rows that do not stay what they are, and an interruption, end a run: before the charge
+// nothing is spent; after it the charge stays, which is said, and nothing is written.
+func TestStepsStopped(t *testing.T) {
+	grow := func(path string) {
+		text, err := os.ReadFile(path)
+		must(t, err)
+		must(t, os.WriteFile(path, append(text, "0,0\n"...), 0o600))
+	}
+	forge := func(path string) { // of the same length and time of change
+		info, err := os.Stat(path)
+		must(t, err)
+		text, err := os.ReadFile(path)
+		must(t, err)
+		must(t, os.WriteFile(path, bytes.Replace(text, []byte("0.2"), []byte("0.9"), 1), 0o600))
+		must(t, os.Chtimes(path, info.ModTime(), info.ModTime()))
+	}
+	for _, at := range []string{"step 1 of 3: radii", "step 1 of 3: sums", "step 2 of 3: radii", "step 3 of 3: sums"} {
+		charged := at != "step 1 of 3: radii"
+		for name, disturb := range map[string]func(path string){"grown": grow, "forged": forge, "interrupted": nil} {
+			if !charged && disturb != nil {
+				continue // these are the rows
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			says := "changed while it was read"
+			if disturb == nil {
+				disturb, says = func(string) { cancel() }, "canceled"
+			}
+			o, said := stopping(t, at, disturb)
+			_, err := custody.Publish(ctx, o)
+			if err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s at %s: %v", name, at, err)
+			}
+			spent := charges(t, o.Ledger)
+			if kept := strings.Contains(said.String(), "keeps the charge"); kept != charged || (len(spent) == 1) != charged || charged && spent[0].Written {
+				t.Errorf("%s at %s: charges %+v, and it said\n%s", name, at, spent, said)
+			}
+			if left, _ := filepath.Glob(filepath.Join(filepath.Dir(o.Path), "*r.json*")); left != nil {
+				t.Errorf("%s at %s: left %v", name, at, left)
+			}
+			cancel()
+		}
+	}
+}
