@@ -221,3 +221,14 @@ func TestFrameRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestBeyond(t *testing.T) {
+	r := &Radii{Least: 1, Counts: []int64{500, 300, 100, -3, 12}, Scale: 4} // ‖u‖² up to √2, 2, 2√2, 4 and beyond
+	for radius, want := range map[float64][2]float64{0.5: {909, 5}, 1.19: {409, 4}, math.Sqrt2: {109, 3}, 2: {12, 1}, 3: {0, 0}} {
+		for kind, sd := range map[Kind]float64{Gaussian: 4, Ball: 4 * math.Sqrt2} {
+			if rows, got := r.Beyond(radius, kind); rows != want[0] || math.Abs(got-sd*math.Sqrt(want[1])) > 1e-12 {
+				t.Errorf("radius %v, %s: %v rows, sd %v", radius, kind, rows, got)
+			}
+		}
+	}
+}
