@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// maxBytes bounds the size of a release. A look at a thousand columns, its matrices written
-	// in full precision, has at most 40 MB.
-	maxBytes = 128 << 20
+	// maxBytes bounds the size of a release. A release of a thousand columns,
+	// the matrix written whole in full precision, has about 25 MB.
+	maxBytes = 64 << 20
 	// maxArray bounds an array: a square matrix of more rows than this would
 	// not fit in maxBytes.
 	maxArray = 8192
@@ -28,7 +28,7 @@ var errTooLarge = fmt.Errorf("larger than the %d MiB that a release may have", m
 
 // Read reads one release and checks it (see Validate). It is strict: unknown
 // and repeated fields, a missing field, anything after the release, and more
-// than 128 MiB are errors. Errors in a field are *FieldError.
+// than 64 MiB are errors. Errors in a field are *FieldError.
 func Read(r io.Reader) (*Release, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
 	switch {
