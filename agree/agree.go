@@ -24,7 +24,7 @@ import (
 // The last is no likelihood but odds: two releases with the same bounds of as many rows are
 // mostly of one table, unless their sums say otherwise. A public number that three custodians
 // have was agreed on, and tells nothing. Of other bounds, of columns or public numbers of
-// rows, it is −∞.
+// rows, it is −∞. Sums in frames are compared in scaled units.
 func Alike(a, b *release.Release, agreed bool) float64 {
 	u, v := a.Schema.Frame(), b.Schema.Frame()
 	for j := range u.Half {
@@ -37,9 +37,9 @@ func Alike(a, b *release.Release, agreed bool) float64 {
 	if agreed && a.NNoise == 0 {
 		ratio = math.Min(ratio, 0)
 	}
-	noise := a.Noise.SD()*a.Noise.SD() + b.Noise.SD()*b.Noise.SD()
-	x, y, m := a.Statistics.Vector(), b.Statistics.Vector(), a.Dim()
+	x, y, sdA, sdB, m := a.Scaled(), b.Scaled(), a.ScaledSD(), b.ScaledSD(), a.Dim()
 	for j := range m {
+		noise := sdA[j]*sdA[j] + sdB[j]*sdB[j]
 		d, rows := x[j]-y[j], noise
 		if at := release.Index(m, j, j); at < len(x) { // Σy² may be withheld
 			rows += 2 * n * math.Max(0, x[at]/n-x[j]*x[j]/(n*n))
@@ -51,11 +51,8 @@ func Alike(a, b *release.Release, agreed bool) float64 {
 
 // countsAlike is the part of Alike that the numbers of rows have.
 func countsAlike(a, b *release.Release, n float64) float64 {
-	sd2 := a.NNoise*a.NNoise + b.NNoise*b.NNoise
-	if a.Noise.Kind == release.Laplace {
-		sd2 *= 2
-	}
-	d := float64(a.N - b.N)
+	sdA, sdB := a.Noise.SDOf(a.NNoise), b.Noise.SDOf(b.NNoise)
+	sd2, d := sdA*sdA+sdB*sdB, float64(a.N-b.N)
 	switch {
 	case (a.NNoise > 0) != (b.NNoise > 0) || sd2 == 0 && d != 0:
 		return math.Inf(-1)

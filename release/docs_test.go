@@ -1,6 +1,8 @@
 package release
 
 import (
+	"fmt"
+	"math"
 	"os"
 	"regexp"
 	"strings"
@@ -14,19 +16,51 @@ func TestDocumentedExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	examples := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(page), -1)
-	if len(examples) != 2 {
-		t.Fatalf("%d examples, want 2", len(examples))
+	if len(examples) != 3 {
+		t.Fatalf("%d examples, want 3", len(examples))
 	}
 	for i, e := range examples {
 		r, err := Read(strings.NewReader(e[1]))
 		if err != nil {
 			t.Fatalf("example %d: %v", i, err)
 		}
-		if i == 0 && write(t, r) != e[1] {
-			t.Error("the first example is not laid out as dpreg writes it")
+		if i < 2 && write(t, r) != e[1] {
+			t.Errorf("example %d is not laid out as dpreg writes it", i)
 		}
-		if byHand := i == 1; byHand != (r.Privacy == nil) {
+		if byHand := i == 2; byHand != (r.Privacy == nil) {
 			t.Errorf("example %d: privacy %v", i, r.Privacy)
 		}
+	}
+}
+
+// The numbers that the page gives for the release in a frame.
+func TestDocumentedFrame(t *testing.T) {
+	page, err := os.ReadFile("../docs/release-format.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	example := regexp.MustCompile("(?s)```json\n(\\{\n  \"format\": \"dpreg-release/2\".*?)```").FindStringSubmatch(string(page))
+	r, err := Read(strings.NewReader(example[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := []float64{0.9, 0.1}
+	u, w := inFrame(r.Frame, v), inFrame(r.Frame, clipped(r.Frame, [][]float64{v})[0])
+	s, sd := r.Scaled(), r.ScaledSD()
+	spent, _ := total(r.parts(exact)).Float64()
+	sub, err := r.Select("x ~ y")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "a row          v = %v, u = %v, ‖u‖ = %.4g, ũ = %.4g\n", v, u, math.Sqrt(inner(u, u)), w)
+	fmt.Fprintf(&b, "sensitivity    √2·(1.25² + 2²) = %.6g\n", math.Sqrt2*(1.25*1.25+2*2))
+	fmt.Fprintf(&b, "spent of ε     %s; in all %.6g\n", listed(r.parts(exact)), spent)
+	fmt.Fprintf(&b, "L, by rows     %v\n", r.Frame.inverse())
+	fmt.Fprintf(&b, "Σx, Σy         %.6g, sd of the noise %.3g\n", s[:2], sd[:2])
+	fmt.Fprintf(&b, "Σx², Σxy, Σy²  %.6g, sd of the noise %.3g\n", s[2:], sd[2:])
+	fmt.Fprintf(&b, "of (y, x)      c = %v, W = %.4g, Σũ = %.6g, Σũũᵀ = %.6g\n", sub.Frame.Centre, sub.Frame.Matrix, sub.Statistics.Vector()[:2], sub.Statistics.Vector()[2:])
+	if !strings.Contains(string(page), "```\n"+b.String()+"```") {
+		t.Errorf("the page has not\n%s", b.String())
 	}
 }

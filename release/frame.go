@@ -98,8 +98,7 @@ func (r *Release) ScaledSD() []float64 {
 	}
 	c, l, gram, sd := r.Frame.Centre, r.Frame.inverse(), make([]float64, m*m), make([]float64, Length(m))
 	dense.LLt(gram, l, m)
-	unit := r.Noise.SD() / r.Noise.Scale
-	sigma, tau, nu := r.Noise.SD(), unit*r.Noise.Linear, unit*r.NNoise
+	sigma, tau, nu := r.Noise.SD(), r.Noise.SDOf(r.Noise.Linear), r.Noise.SDOf(r.NNoise)
 	for j := range m {
 		jj := gram[j*m+j]
 		sd[j] = math.Hypot(tau*math.Sqrt(jj), nu*c[j])

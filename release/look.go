@@ -205,6 +205,21 @@ func checkTriangle(row []float64, j int) error {
 	return nil
 }
 
+// Beyond is the noisy number of rows with ‖u‖ beyond a radius, of the bins whose middle, by
+// log ‖u‖, is, and the standard deviation of its noise where that on the sums is of this kind.
+func (r *Radii) Beyond(radius float64, kind Kind) (rows, sd float64) {
+	bins := 0.0
+	for i, n := range r.Counts {
+		if float64(r.Least+i)-0.5 > 4*math.Log2(radius) {
+			rows, bins = rows+float64(n), bins+1
+		}
+	}
+	if kind == Ball { // counts have Laplace noise then
+		kind = Laplace
+	}
+	return rows, math.Sqrt(bins) * Noise{Kind: kind}.SDOf(r.Scale)
+}
+
 // maxRadii is the largest magnitude of 2·log₂ of an edge between bins.
 const maxRadii = 2000
 

@@ -1,9 +1,11 @@
 package release
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -218,6 +220,40 @@ func TestFrameRefuses(t *testing.T) {
 	} {
 		if _, err := Read(strings.NewReader(strings.Replace(text, old, c.new, 1))); err == nil || !strings.HasPrefix(strings.TrimPrefix(err.Error(), "steps[0]."), strings.TrimPrefix(c.want, "steps[0].")) {
 			t.Errorf("%s: error %v, want %q", c.new, err, c.want)
+		}
+	}
+}
+
+func TestBeyond(t *testing.T) {
+	r := &Radii{Least: 1, Counts: []int64{500, 300, 100, -3, 12}, Scale: 4} // ‖u‖² up to √2, 2, 2√2, 4 and beyond
+	for radius, want := range map[float64][2]float64{0.5: {909, 5}, 1.19: {409, 4}, math.Sqrt2: {109, 3}, 2: {12, 1}, 3: {0, 0}} {
+		for kind, sd := range map[Kind]float64{Gaussian: 4, Ball: 4 * math.Sqrt2} {
+			if rows, got := r.Beyond(radius, kind); rows != want[0] || math.Abs(got-sd*math.Sqrt(want[1])) > 1e-12 {
+				t.Errorf("radius %v, %s: %v rows, sd %v", radius, kind, rows, got)
+			}
+		}
+	}
+}
+
+// What Fits lets pass is no larger than a file may be, whatever its numbers.
+func TestFits(t *testing.T) {
+	const m, long = 20, -1.2345678901234567e-308
+	r, z := framed(m, Gaussian, ReplaceOne, rand.New(rand.NewPCG(1, 2))), slices.Repeat([]float64{long}, Length(m))
+	r.Statistics, r.Steps[0].Statistics, r.Steps[1].Statistics = StatisticsFromVector(m, z), StatisticsFromVector(m, z), StatisticsFromVector(m, z)
+	for _, l := range r.Looks() {
+		for j, row := range l.Frame.Matrix {
+			copy(row[:j], z)
+		}
+	}
+	if n, most := len(write(t, r)), 3*26*(m*m+Length(m)); n > most+4000 || n < most*8/10 {
+		t.Errorf("%d bytes, at most %d foreseen", n, most)
+	}
+	for looks, m := range map[int]int{1: 1000, 2: 900, 3: 740, 8: 450} {
+		if err := Fits(m, looks); err != nil {
+			t.Error(err)
+		}
+		if err := Fits(m+600, looks); !errors.Is(err, errTooLarge) {
+			t.Errorf("%d looks at %d columns: %v", looks, m+600, err)
 		}
 	}
 }

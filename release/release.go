@@ -70,15 +70,19 @@ type Noise struct {
 	Lattice     float64 `json:"lattice,omitzero"`
 }
 
-// SD is the standard deviation of the noise on squares: √2·b for Laplace noise of scale b.
-func (n Noise) SD() float64 {
+// SD is the standard deviation of the noise on squares.
+func (n Noise) SD() float64 { return n.SDOf(n.Scale) }
+
+// SDOf is the standard deviation of noise of this law and another scale: √2·b for Laplace
+// noise of scale b.
+func (n Noise) SDOf(scale float64) float64 {
 	switch n.Kind {
 	case Laplace:
-		return math.Sqrt2 * n.Scale
+		return math.Sqrt2 * scale
 	case Ball:
-		return math.Sqrt(n.Freedom) * n.Scale
+		return math.Sqrt(n.Freedom) * scale
 	}
-	return n.Scale
+	return scale
 }
 
 // Release is a published set of noisy statistics.

@@ -36,6 +36,16 @@ func (r *Release) WriteTo(w io.Writer) (int64, error) {
 	return b.WriteTo(w)
 }
 
+// Fits reports an error where a release of m columns and so many looks in frames could be
+// larger than a file may be: who orders one asks before it is paid for.
+func Fits(m, looks int) error {
+	const number, other = len(", -1.2345678901234567e-308"), 1 << 20
+	if looks*number*(m*m+Length(m))+other > maxBytes {
+		return fmt.Errorf("%d looks at %d columns could make a release %w: take fewer looks, or fewer columns", looks, m, errTooLarge)
+	}
+	return nil
+}
+
 // WriteFile writes the release to a file, mode 0644, all or nothing (files.Write). Only a
 // process that is killed can leave what files.Leftovers finds.
 func (r *Release) WriteFile(path string) error { return r.place(path, os.Rename) }

@@ -161,6 +161,20 @@ func TestShowWithheld(t *testing.T) {
 	wantNarrow(t, golden(t, "withheld", func(w io.Writer) error { return report.Show(w, r) }))
 }
 
+// TestShowLooks: the release of the format's page, whose rows were simulated.
+func TestShowLooks(t *testing.T) {
+	page, err := os.ReadFile("../docs/release-format.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, _ := strings.Cut(string(page), "```json\n{\n  \"format\": \"dpreg-release/2\"")
+	r, err := release.Read(strings.NewReader("{\"format\": \"dpreg-release/2\"" + strings.Split(example, "```")[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantNarrow(t, golden(t, "show-looks", func(w io.Writer) error { return report.Show(w, r) }))
+}
+
 // withMoments is made with moments, noised with the statistics or apart.
 func withMoments(least int, noise release.Noise) *release.Release {
 	r := made()

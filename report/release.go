@@ -77,8 +77,20 @@ func contents(r *release.Release) string {
 	if r.WithoutYY() {
 		products += fmt.Sprintf(" but the square of %s", r.Schema.Response.Name)
 	}
-	return text + fmt.Sprintf("%d sums over the rows (of %s, %s, scaled to [-1, 1]), each with %s (sd %s).",
-		len(r.Statistics.Vector()), count(m, "column"), products, noise(r.Noise), general(r.Noise.SD())) + withMoments(r)
+	text += fmt.Sprintf("%d sums over the rows (of %s, %s, scaled to [-1, 1]), ", len(r.Statistics.Vector()), count(m, "column"), products)
+	if r.Frame != nil {
+		return text + inFrame(r)
+	}
+	return text + fmt.Sprintf("each with %s (sd %s).", noise(r.Noise), general(r.Noise.SD())) + withMoments(r)
+}
+
+// inFrame tells how a release in a frame came about.
+func inFrame(r *release.Release) string {
+	text := "in an ellipsoid: "
+	if len(r.Steps) > 0 {
+		text = fmt.Sprintf("as the last of %s saw them. Each look has an ellipsoid, which the looks before it found, and the privacy above is that of all looks together: ", count(len(r.Looks()), "look"))
+	}
+	return text + "rows outside it are moved to its surface, and the sums have " + noise(r.Noise) + " in proportion to its size."
 }
 
 // withMoments tells what else was released.
@@ -96,16 +108,19 @@ func withMoments(r *release.Release) string {
 
 // noise names the law of the noise and its scale.
 func noise(n release.Noise) string {
-	if n.Kind == release.Gaussian {
+	switch n.Kind {
+	case release.Gaussian:
 		return "Gaussian noise"
+	case release.Ball:
+		return "K-norm noise, whose density falls as exp(-|e|),"
 	}
 	return "Laplace noise of scale " + general(n.Scale)
 }
 
 // Show explains a release, which Validate accepts: its columns and their bounds,
-// its privacy, and each statistic and moment beside the sd of its noise.
+// its privacy, its looks at the rows, and each statistic and moment beside the sd of its noise.
 func Show(w io.Writer, r *release.Release) error {
-	return write(w, say(r.Format+": "+r.Schema.Formula().String()), statement(r), show(columnsTable(&r.Schema)), statistics(r), moments(r),
+	return write(w, say(r.Format+": "+r.Schema.Formula().String()), statement(r), show(columnsTable(&r.Schema)), looks(r), statistics(r), moments(r),
 		say("Other models of these columns cost no further privacy: see dpreg infer --formula."))
 }
 
@@ -123,29 +138,56 @@ func columnsTable(d *schema.Design) table {
 	return table{Header: []string{"Column", "Role", "Lower", "Upper"}, Rows: rows, Left: 2, widest: []int{40}}
 }
 
+// looks are those at the rows of a release in a frame. Of the ellipsoid ‖W(v − c)‖ ≤ R they
+// have the geometric mean h = R/det(W)^(1/m) of its half-axes, and the noise on a square along
+// one as long, σ(h/R)².
+func looks(r *release.Release) []block {
+	if r.Frame == nil {
+		return nil
+	}
+	t := table{Header: []string{"Look", "Half-axis", "Radius", "Noise sd of a square", "Rows beyond"}, Left: 1}
+	for i, l := range r.Looks() {
+		log := 0.0
+		for j, row := range l.Frame.Matrix {
+			log -= math.Log(row[j])
+		}
+		unit := math.Exp(log / float64(r.Dim()))
+		t.Rows = append(t.Rows, []string{strconv.Itoa(i + 1), general(unit * l.Frame.Radius), general(l.Frame.Radius), general(unit * unit * l.Noise.SD()), beyond(r, &l)})
+	}
+	return []block{{Table: &t, Text: "Half-axis: the geometric mean of those of the look's ellipsoid, in scaled units, and the noise on a square along it. Rows beyond: the share of rows outside, by noisy counts, and its sd."}}
+}
+
+// beyond is the share of rows that a look clips, by its noisy radii.
+func beyond(r *release.Release, l *release.Look) string {
+	n := float64(r.N)
+	if l.Radii == nil || n < 1 {
+		return "-"
+	}
+	rows, sd := l.Radii.Beyond(l.Frame.Radius, l.Noise.Kind)
+	d := precision(100 * sd / n)
+	return number(100*rows/n, d) + "% ± " + number(100*sd/n, d) + "%"
+}
+
 // sumsTable has noisy sums, in scaled units, with as many decimals as show three digits of the
 // noise.
-type sumsTable struct {
-	table
-	sd float64
+type sumsTable struct{ table }
+
+func newSumsTable(what string) *sumsTable {
+	return &sumsTable{table{Header: []string{what + " (scaled units)", "Released", "Noise sd", "|Released|/sd"}, Left: 1, widest: []int{sumWidth}}}
 }
 
-func newSumsTable(what string, noise release.Noise) *sumsTable {
-	return &sumsTable{table{Header: []string{what + " (scaled units)", "Released", "Noise sd", "|Released|/sd"}, Left: 1, widest: []int{sumWidth}}, noise.SD()}
-}
-
-func (t *sumsTable) add(label string, v float64) {
-	d := precision(t.sd)
-	t.Rows = append(t.Rows, []string{"sum of " + label, number(v, d), number(t.sd, d), number(math.Abs(v)/t.sd, 1)})
+func (t *sumsTable) add(label string, v, sd float64) {
+	d := precision(sd)
+	t.Rows = append(t.Rows, []string{"sum of " + label, number(v, d), number(sd, d), number(math.Abs(v)/sd, 1)})
 }
 
 // statistics are the noisy sums and sums of products.
 func statistics(r *release.Release) []block {
-	z, columns := r.Statistics.Vector(), r.Schema.Columns()
-	m, t := len(columns), newSumsTable("Statistic", r.Noise)
+	z, sd, columns := r.Scaled(), r.ScaledSD(), r.Schema.Columns()
+	m, t := len(columns), newSumsTable("Statistic")
 	add := func(label string, at int) {
 		if at < len(z) {
-			t.add(label, z[at])
+			t.add(label, z[at], sd[at])
 		} else {
 			t.Rows = append(t.Rows, []string{"sum of " + label, "withheld", "-", "-"})
 		}
@@ -178,7 +220,7 @@ func moments(r *release.Release) []block {
 	if r.Moments == nil {
 		return nil
 	}
-	t := newSumsTable("Moment", r.Moments.Noise)
+	t := newSumsTable("Moment")
 	for i, e := range r.Moments.Exponents {
 		var factors []string
 		for j, k := range e {
@@ -186,7 +228,7 @@ func moments(r *release.Release) []block {
 				factors = append(factors, r.Schema.Covariates[j].Name+[]string{"", "", "²", "³", "⁴"}[k])
 			}
 		}
-		t.add(strings.Join(factors, " × "), r.Moments.Sums[i])
+		t.add(strings.Join(factors, " × "), r.Moments.Sums[i], r.Moments.Noise.SD())
 	}
 	return show(t.table)
 }
