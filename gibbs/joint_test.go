@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/dpreg/dpreg/conjugate"
@@ -245,9 +244,7 @@ func largest(z []float64) float64 {
 
 // alone is the joint problem of one release, in its own units.
 func alone(obs *model.Observation, prior *model.Prior) *model.Joint {
-	m := obs.Shape.M()
-	same := &model.Units{Scale: slices.Repeat([]float64{1}, m), Shift: make([]float64, m)}
-	return &model.Joint{Shape: obs.Shape, Prior: prior, Shared: true, Sites: []*model.Site{{Observation: obs, Units: same}}}
+	return &model.Joint{Shape: obs.Shape, Prior: prior, Shared: true, Sites: []*model.Site{{Observation: obs, Units: model.Identity(obs.Shape.M())}}}
 }
 
 // sampleAlone is Update of one release.

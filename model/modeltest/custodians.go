@@ -138,12 +138,13 @@ func (c *Custodians) observe(site Custodian, rng *rand.Rand) (*model.Observation
 }
 
 func (c *Custodians) units(site Custodian) *model.Units {
-	u := &model.Units{Scale: make([]float64, c.Shape.M()), Shift: make([]float64, c.Shape.M())}
-	for j := range u.Scale {
-		u.Scale[j] = 1 / site.Units
+	m := c.Shape.M()
+	a, b := make([]float64, m*m), make([]float64, m)
+	for j := range m {
+		a[j*m+j] = 1 / site.Units
 		if c.Shape.Intercept {
-			u.Shift[j] = 0.25 * (1 - site.Units) / site.Units
+			b[j] = 0.25 * (1 - site.Units) / site.Units
 		}
 	}
-	return u
+	return model.NewUnits(a, b)
 }

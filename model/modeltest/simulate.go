@@ -155,3 +155,21 @@ func SmoothNoise(kind release.Kind, u float64, statistics int) float64 {
 	}
 	return -0.5 * u * u
 }
+
+// Smoothing is what the law whose derivative model.Noise gives as slope has beyond its log
+// density at s, where the statistics of so many releases are moved together: at Laplace's kinks.
+func Smoothing(obs *model.Observation, s []float64, releases int) (more float64) {
+	if obs.Kind == release.Ball {
+		return 0
+	}
+	for i, v := range s {
+		u := (obs.Z[i] - v) / obs.Scale[i]
+		more += SmoothNoise(obs.Kind, u, releases*len(s))
+		if obs.Kind == release.Laplace {
+			more += math.Abs(u)
+		} else {
+			more += 0.5 * u * u
+		}
+	}
+	return more
+}

@@ -147,7 +147,7 @@ func calibrate(t *testing.T, c *modeltest.Simulation, trials int, fault func(*nu
 		if obs.Count.Latent() && !c.Continuous {
 			truth[len(truth)-1] += rng.Float64() - 0.5
 		}
-		k, err := newKernel(obs, c.Prior, rng)
+		k, err := newKernel(alone(obs), c.Prior, rng)
 		if err != nil {
 			t.Fatal(err)
 		}

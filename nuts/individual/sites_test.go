@@ -56,10 +56,7 @@ func TestSitesGradient(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, k := range f.all {
-					for i, v := range k.s {
-						w, _ := k.noise.LogDensity(i, v)
-						logp += modeltest.SmoothNoise(k.release.Kind, (k.release.Z[i]-v)/k.release.Scale[i], len(f.all)*len(k.s)) - w
-					}
+					logp += modeltest.Smoothing(k.release.Observation, k.s, len(f.all))
 				}
 				return logp
 			}
