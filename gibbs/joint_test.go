@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -105,9 +106,13 @@ func drawRows(k *state, rng *rand.Rand) {
 
 // drawOmegaPrior draws ω from its prior.
 func drawOmegaPrior(c *state, rng *rand.Rand) {
+	v := 1.0
+	if c.obs.Kind == release.Ball {
+		v = variate.Chi2(c.obs.Freedom, rng)
+	}
 	for i, b := range c.obs.Scale {
-		c.omega2[i] = b * b
-		if c.noise.latent() {
+		c.omega2[i] = b * b * v
+		if c.obs.Kind == release.Laplace {
 			c.omega2[i] *= 2 * rng.ExpFloat64()
 		}
 	}

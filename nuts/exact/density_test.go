@@ -101,12 +101,12 @@ func cases(t testing.TB, f func(name string, c *modeltest.Simulation)) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, p := range []int{1, 2, 3} {
 		for _, intercept := range []bool{true, false} {
-			for _, kind := range []release.Kind{release.Laplace, release.Gaussian} {
+			for _, kind := range []release.Kind{release.Laplace, release.Gaussian, release.Ball} {
 				for _, count := range []float64{0, 3} {
 					s := model.Shape{P: p, Intercept: intercept}
 					for which, prior := range []*model.Prior{randomPrior(t, s, rng), mixedPrior(t, s, rng)} {
 						f(fmt.Sprintf("p=%d intercept=%t %s count%+g prior %d", p, intercept, kind, count, which), &modeltest.Simulation{
-							Shape: s, Prior: prior, N: 20, Kind: kind, Scale: 2, Count: count, Continuous: true})
+							Shape: s, Prior: prior, N: 20, Kind: kind, Scale: 2, Count: count, Continuous: true, Tilted: kind == release.Ball || p == 2 && count == 0})
 					}
 				}
 			}
@@ -167,17 +167,15 @@ func TestGradient(t *testing.T) {
 			n := f.rows(psi)
 			f.own.vector(s)
 			logp += modeltest.Smoothing(obs, s, 1)
-			if obs.Count.Latent() && obs.Kind == release.Laplace {
+			if obs.Count.Latent() && obs.Count.Kind == release.Laplace {
 				exact, _ := model.NewNoise(obs).LogCount(n)
-				logp += modeltest.SmoothNoise(obs.Kind, (obs.Count.Noisy-n)/obs.Count.Scale, 1) - exact
+				logp += modeltest.SmoothNoise(obs.Count.Kind, (obs.Count.Noisy-n)/obs.Count.Scale, 1) - exact
 			}
 			return logp
 		}
 		for range 20 {
 			n := at(f, psi, rng)
-			f.set(psi)
-			f.statistics.vector(s)
-			f.noise.Reach(s)
+			f.Reach(psi)
 			if obs.Count.Latent() {
 				obs.Count.Noisy = math.Round(n + 3*obs.Count.Scale*(2*rng.Float64()-1))
 			}
@@ -293,10 +291,11 @@ func againstBayes(t *testing.T, c *modeltest.Simulation, f *density, fault func(
 		}
 		logp -= b.logJacobian(f, x)
 		f.set(x)
+		f.own.vector(b.s)
+		logp -= model.NewNoise(obs).LogDensity(make([]float64, len(b.s)), b.s)
 		f.statistics.vector(b.s)
 		b.sigma, b.lambda = math.Exp(f.ell), f.lambda
 		copy(b.x.MuX, f.covariates.mu)
-		logp -= model.NewNoise(obs).LogDensity(make([]float64, len(b.s)), b.s)
 		if obs.Count.Latent() {
 			noise, _ := model.NewNoise(obs).LogCount(n)
 			logp -= noise + math.Log(n-f.leastRows())

@@ -65,9 +65,9 @@ func TestJointGradient(t *testing.T) {
 				for _, site := range f.spokes {
 					site.vector(s)
 					logp += modeltest.Smoothing(site.Observation, s, len(f.spokes))
-					if site.Count.Latent() && site.Kind == release.Laplace { // the count's kink is that of one statistic
+					if site.Count.Latent() && site.Count.Kind == release.Laplace { // the count's kink is that of one statistic
 						w, _ := site.noise.LogCount(site.n)
-						logp += modeltest.SmoothNoise(site.Kind, (site.Count.Noisy-site.n)/site.Count.Scale, 1) - w
+						logp += modeltest.SmoothNoise(site.Count.Kind, (site.Count.Noisy-site.n)/site.Count.Scale, 1) - w
 					}
 				}
 				return logp
