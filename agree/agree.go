@@ -115,7 +115,10 @@ type Site struct {
 func NewSite(d *posterior.Draws, common, own schema.Frame, j int) Site {
 	u := model.UnitsBetween(common, own)
 	shape := model.Shape{P: len(own.Half) - 1, Intercept: common.Intercept}
-	s := Site{shape: shape, own: schema.Frame{Centre: u.Shift, Half: u.Scale, Intercept: common.Intercept}}
+	s := Site{shape: shape, own: schema.Frame{Intercept: common.Intercept}}
+	for k := range own.Half {
+		s.own.Centre, s.own.Half = append(s.own.Centre, u.Shift(k)), append(s.own.Half, u.Scale(k))
+	}
 	s.theta = max(0, d.Index(fmt.Sprintf("theta_at[%d,%d]", j+1, shape.P+1-shape.Q())))
 	s.sigma = d.Index(fmt.Sprintf("sigma_at[%d]", j+1))
 	s.mu = d.Index("mu_x[1]")
