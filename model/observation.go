@@ -98,7 +98,7 @@ func observeAll(releases []*release.Release) (*Observation, error) {
 	var all []*Observation
 	for j, r := range releases {
 		o, err := Observe(r)
-		if err == nil {
+		if err == nil && j > 0 {
 			err = sameSums(releases[0], r)
 		}
 		if err != nil {
