@@ -26,6 +26,9 @@ func (s *Settled) settleSteps() error {
 	case s.Steps > 1 && s.WithMoments:
 		return Misusef("--with-moments goes with --steps 1: moments are not released of rows in a frame")
 	case s.Steps > 1:
+		if err := release.Fits(s.dim(), s.Steps); err != nil {
+			return Misuse(err)
+		}
 		return s.readable(flag)
 	}
 	return nil

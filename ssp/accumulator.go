@@ -148,19 +148,6 @@ func (a *Accumulator) AddRows(rows []float64) error {
 	return nil
 }
 
-// push adds a row of integers, at most 2²⁰ in magnitude.
-func (a *Accumulator) push(k []int64) {
-	at := stride + a.rows
-	for _, x := range k {
-		a.block[at] = float64(x)
-		at += stride
-	}
-	a.n++
-	if a.rows++; a.rows == blockRows {
-		a.carry()
-	}
-}
-
 // toLattice is ⌊v·2²⁰ + ½⌋; ok tells whether v is in [-1,1].
 func toLattice(v float64) (k float64, ok bool) {
 	return math.Floor(float64(v*unit) + 0.5), v >= -1 && v <= 1

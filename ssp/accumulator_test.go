@@ -242,9 +242,12 @@ func BenchmarkAddRows(b *testing.B) {
 	const n = 1024
 	for _, m := range []int{5, 10, 40} {
 		rows := slices.Concat(normalRows(rand.New(rand.NewPCG(3, 3)), n, m, 0.1)...)
-		f := RoundFrame(testFrame(rand.New(rand.NewPCG(4, 4)), m, 10))
+		f := testFrame(rand.New(rand.NewPCG(4, 4)), m, 1)
+		for j, row := range f.Matrix {
+			row[j], f.Centre[j] = 10, 0
+		}
 		f.Radius = math.Sqrt(float64(m) + 2*math.Sqrt(2*float64(m)))
-		ball, err := NewBall(f, m)
+		ball, err := NewBall(RoundFrame(f), m)
 		if err != nil {
 			b.Fatal(err)
 		}

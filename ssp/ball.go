@@ -16,7 +16,7 @@ import (
 // multiples of 2^(x−frameBits), frameBits digits in all. A radius is from 2^leastRadius to
 // 2^mostRadius.
 const (
-	frameBits   = 30
+	frameBits   = 22
 	steepest    = 20
 	leastRadius = -10
 	mostRadius  = LatticeBits
@@ -26,17 +26,17 @@ const (
 // it makes is not.
 //
 // With v and c in units of 2⁻²⁰ and row j of W in units of 2^(−e_j), the integers are at
-// most 2²¹ and 2³⁰ in magnitude, so that for m ≤ 1000 < 2¹⁰ columns
+// most 2²¹ and 2²² in magnitude, so that for m ≤ 1000 < 2¹⁰ columns
 //
-//	|Σ_i W_ji (v_i − c_i)| < 2⁶¹
+//	Σ_i |W_ji (v_i − c_i)| < 2⁵³
 //
-// in units of 2^(−e_j−20): 64 bits hold it, exactly. Each u_j is then rounded once, to the
-// nearest multiple of a unit that all have.
+// in units of 2^(−e_j−20): a float64 holds it, exactly, and every part of the sum. Each u_j is
+// then rounded once, to the nearest multiple of a unit that all have.
 type Ball struct {
 	frame  release.Frame
-	centre []int64 // in units of 2^-20
-	matrix []int64 // row after row, of lengths 1, …, m; row j in units of 2^(-digits[j])
-	digits []int   // e_j
+	centre []float64 // in units of 2^-20
+	matrix []float64 // m×m, lower triangular; row j in units of 2^(-digits[j])
+	digits []int     // e_j
 }
 
 // RoundFrame returns f on the grid of NewBall: the centre moved into the box, a row of the
@@ -105,13 +105,12 @@ func NewBall(f *release.Frame, m int) (*Ball, error) {
 	if err := checkFrame(f, m); err != nil {
 		return nil, err
 	}
-	b := &Ball{frame: *RoundFrame(f), centre: make([]int64, m)}
+	b := &Ball{frame: *RoundFrame(f), centre: make([]float64, m), matrix: make([]float64, m*m), digits: make([]int, m)}
 	for j, row := range b.frame.Matrix {
-		b.centre[j] = int64(b.frame.Centre[j] * unit)
-		digits := frameBits - rowExponent(row)
-		b.digits = append(b.digits, digits)
-		for _, w := range row {
-			b.matrix = append(b.matrix, int64(math.Ldexp(w, digits)))
+		b.centre[j] = b.frame.Centre[j] * unit
+		b.digits[j] = frameBits - rowExponent(row)
+		for i, w := range row {
+			b.matrix[j*m+i] = math.Ldexp(w, b.digits[j])
 		}
 	}
 	return b, nil
@@ -153,14 +152,14 @@ func sameFrame(f, g *release.Frame) bool {
 func (b *Ball) Dim() int { return len(b.centre) }
 
 // reach is for each coordinate the largest |u_j| in the box, attained at a corner, in units
-// of 2^(−e_j−20).
-func (b *Ball) reach() []int64 {
-	reach, matrix := make([]int64, len(b.centre)), b.matrix
+// of 2^(−e_j−20): an integer.
+func (b *Ball) reach() []float64 {
+	m := b.Dim()
+	reach := make([]float64, m)
 	for j := range reach {
-		for i, a := range matrix[:j+1] {
-			reach[j] += max(a, -a) * (unit + max(b.centre[i], -b.centre[i]))
+		for i, a := range b.matrix[j*m : j*m+j+1] {
+			reach[j] += float64(math.Abs(a) * (unit + math.Abs(b.centre[i])))
 		}
-		matrix = matrix[j+1:]
 	}
 	return reach
 }

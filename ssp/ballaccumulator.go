@@ -15,8 +15,9 @@ import (
 // Accumulator sums the integers, at most 2²⁰ in magnitude, as it sums those of rows.
 type BallAccumulator struct {
 	places
-	sums  *Accumulator
+	sums  *Accumulator // its block is that of places
 	limit limit
+	row   []int64 // scratch
 }
 
 // NewAccumulator returns an empty accumulator. It panics if the frame's radius is 0.
@@ -24,10 +25,12 @@ func (b *Ball) NewAccumulator() *BallAccumulator {
 	if !(b.frame.Radius > 0) {
 		panic("ssp: sums in a frame without a radius")
 	}
+	sums := NewAccumulator(b.Dim())
 	return &BallAccumulator{
-		places: b.newPlaces(radiusLattice(b.frame.Radius)),
-		sums:   NewAccumulator(b.Dim()),
+		places: b.newPlaces(radiusLattice(b.frame.Radius), sums.block[stride:]),
+		sums:   sums,
 		limit:  limitOf(b.frame.Radius),
+		row:    make([]int64, b.Dim()),
 	}
 }
 
@@ -36,62 +39,66 @@ func radiusLattice(radius float64) int { return LatticeBits - ceilLog2(radius) }
 
 // AddRows adds rows of scaled values as Accumulator.AddRows does, with its errors. It
 // allocates nothing.
-func (s *BallAccumulator) AddRows(rows []float64) error {
-	s.whole(rows)
-	for m := s.Dim(); len(rows) > 0; rows = rows[m:] {
-		if err := s.take(rows[:m]); err != nil {
-			return err
+func (s *BallAccumulator) AddRows(rows []float64) error { return s.addRows(rows, s.flush) }
+
+// flush moves the rows of the block to the sums.
+func (s *BallAccumulator) flush() {
+	s.move()
+	for i, square := range s.square[:s.rows] {
+		if square > s.limit.square {
+			s.clip(i)
 		}
-		s.limit.clip(s.u)
-		s.sums.push(s.u)
 	}
-	return nil
+	s.sums.rows, s.rows = s.rows, 0
+	s.sums.carry()
+}
+
+// clip clips a row of the block. Its entries are below 2⁵³·2⁸ in magnitude: at the least
+// radius and the steepest row a unit of W(v − c) is 2⁸ of u.
+func (s *BallAccumulator) clip(at int) {
+	for j := range s.row {
+		s.row[j] = int64(s.block[j*stride+at])
+	}
+	s.limit.clip(s.row)
+	for j, x := range s.row {
+		s.block[j*stride+at] = float64(x)
+	}
 }
 
 // limit holds integers u to Σu_j² ≤ L², L = 2^(20−b)R ≤ 2²⁰.
 type limit struct {
-	whole  int64  // ⌊L⌋
-	square uint64 // ⌊L²⌋
+	whole  int64   // ⌊L⌋
+	square float64 // ⌊L²⌋
 }
 
 func limitOf(radius float64) limit {
 	whole := math.Ldexp(radius, radiusLattice(radius)) // exact
 	squared := square(whole)
-	return limit{int64(whole), new(big.Int).Quo(squared.Num(), squared.Denom()).Uint64()}
+	return limit{int64(whole), float64(new(big.Int).Quo(squared.Num(), squared.Denom()).Uint64())}
 }
 
-// clip takes up to 1000 integers, at most 2⁶¹ in magnitude, to the limit. Where they are
-// within it, they stay as they are. Else u loses digits until its entries are below 2²⁶, of
-// which at most 1000 squares have a sum q < 2⁶² that has a root r = ⌈√q⌉; with
-// f = ⌊2³⁰⌊L⌋/r⌋
+// clip takes up to 1000 integers, at most 2⁶¹ in magnitude and beyond the limit, to it. They
+// lose digits until they are below 2²⁶, so that their squares have a sum q < 2⁶². With the
+// root r = ⌈√q⌉ and f = ⌊2³⁰⌊L⌋/r⌋
 //
 //	ũ_j = u_j·f/2³⁰ towards 0,   Σũ_j² ≤ q·(L/r)² ≤ L².
 //
-// Where digits were lost, one entry has 26 and r ≥ 2²⁵; else r > ⌊L⌋. So f ≤ 2³⁰, and
+// Where digits were lost, one integer has 26 and r ≥ 2²⁵; else r > ⌊L⌋. So f ≤ 2³⁰, and
 // products are below 2⁵⁶.
 func (l limit) clip(u []int64) {
 	var all uint64 // has as many digits as the largest magnitude
 	for _, x := range u {
 		all |= uint64(max(x, -x))
 	}
-	if all <= clipDigits { // the squares do not overflow
-		if squares(u) <= l.square {
-			return
-		}
-	} else {
-		lost := bits.Len64(all) - bits.Len64(clipDigits)
-		for j, x := range u {
-			u[j] = x / (1 << lost)
-		}
+	lost := max(0, bits.Len64(all)-26)
+	for j, x := range u {
+		u[j] = x / (1 << lost)
 	}
 	f := l.whole << 30 / int64(ceilSqrt(squares(u)))
 	for j, x := range u {
 		u[j] = x * f / (1 << 30)
 	}
 }
-
-// clipDigits is the largest number of 26 digits.
-const clipDigits = 1<<26 - 1
 
 func squares(u []int64) (sum uint64) {
 	for _, x := range u {
@@ -118,6 +125,8 @@ func (s *BallAccumulator) Merge(t *BallAccumulator) error {
 	if err := s.merge(&t.places); err != nil {
 		return err
 	}
+	s.flush()
+	t.flush()
 	return s.sums.Merge(t.sums)
 }
 

@@ -11,6 +11,7 @@ import (
 
 // attack looks for neighbours whose sums in a frame are far apart.
 type attack struct {
+	*testing.T
 	*BallAccumulator
 	kappa float64 // in units of the lattice of rows
 	pair  bool    // one row for another; else one row more
@@ -31,13 +32,7 @@ func (t *attack) distance(rows []float64) float64 {
 	return norm*norm + other*other - 2*inner*inner
 }
 
-func (t *attack) at(row []float64) []int64 {
-	if err := t.take(row); err != nil {
-		panic(err)
-	}
-	t.limit.clip(t.u)
-	return t.u
-}
+func (t *attack) at(row []float64) []int64 { return t.placed(t.T, row) }
 
 func dot(a, b []int64) (sum float64) {
 	for i, x := range a {
@@ -123,7 +118,7 @@ func checkNeighbours(t *testing.T, rng *rand.Rand, b Budget, f *release.Frame) f
 	m := len(f.Centre)
 	ball := mustBall(t, f, m)
 	s := ball.NewAccumulator()
-	find := attack{s, math.Ldexp(f.Weight, radiusLattice(f.Radius)), b.Neighbours == release.ReplaceOne, make([]int64, m), make([]int64, m)}
+	find := attack{t, s, math.Ldexp(f.Weight, radiusLattice(f.Radius)), b.Neighbours == release.ReplaceOne, make([]int64, m), make([]int64, m)}
 	worst := find.climb(rng, 24)
 	noise, err := b.Noise(m, f, 0.5)
 	if err != nil {

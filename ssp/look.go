@@ -82,6 +82,7 @@ func (b Budget) PublishRadii(c *RadiusCount, share float64, e *mechanisms.Entrop
 	if noise.Scale, err = b.scale(big.NewRat(squared, 1), share); err != nil {
 		return nil, 0, err
 	}
+	c.flush()
 	z := make([]*big.Int, len(c.count))
 	for i, n := range c.count {
 		z[i] = big.NewInt(n)
@@ -196,7 +197,8 @@ func (b Budget) PublishLook(s *BallAccumulator, f *release.Frame, share float64,
 // BallAccumulator: of products those of integers, and of linear sums 2^−b times what sums
 // has, 2²⁰ times an integer, b ≤ 20.
 func (s *BallAccumulator) integers() []*big.Int {
-	z := s.sums.Statistics().BigInts()
+	s.flush()
+	z := bigInts(s.sums.total)
 	b := ceilLog2(s.ball.frame.Radius)
 	for _, linear := range z[:s.Dim()] {
 		if b > 0 {

@@ -190,6 +190,7 @@ func TestLookIsSumsPlusNoise(t *testing.T) {
 // exactSums are those of an Accumulator of w = ũ/2^b, times 2^b and 4^b.
 func exactSums(f *release.Frame, s *BallAccumulator) []float64 {
 	scale := math.Exp2(math.Ceil(math.Log2(f.Radius)))
+	s.flush()
 	v := s.sums.Statistics().Vector()
 	for i := range v {
 		v[i] *= scale

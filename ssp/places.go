@@ -3,31 +3,38 @@ package ssp
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// places is what every pass over rows does with one of them: it rounds it to the lattice,
-// as Accumulator.Add does, takes it to the frame and keeps a digest.
+// places is what every pass over rows does with them: it rounds each to the lattice, as
+// Accumulator.Add does, and keeps a digest; and takes them to the frame, by the block, whose
+// layout is that of an Accumulator without its first column.
 type places struct {
-	ball    *Ball
-	shift   []uint8 // row j is in units of 2^(shift[j]) when it leaves
-	n       int64
-	digest  Digest
-	from, u []int64 // of the row at hand: v − c, and u
+	ball   *Ball
+	n      int64
+	digest Digest
+	block  []float64 // of v − c, in units of 2⁻²⁰, and after move of u
+	rows   int       // of the block
+	scale  []float64 // from units of W(v − c) to those of u
+	square []float64 // after move: of ‖u‖, row by row
 }
 
-// newPlaces returns places on the lattice 2^-lattice, where that is no finer than what W(v-c)
-// is in. A sum of less than 2⁶¹ is 0 in units of 2⁶² and of all above.
-func (b *Ball) newPlaces(lattice int) places {
-	p := places{ball: b, shift: make([]uint8, b.Dim()), from: make([]int64, b.Dim()), u: make([]int64, b.Dim())}
-	for j, e := range b.digits {
-		p.shift[j] = uint8(min(e+LatticeBits-lattice, 62))
+// newPlaces returns places on the lattice 2^-lattice. A sum of less than 2⁵³ is 0 in units
+// of 2⁶² and of all above.
+func (b *Ball) newPlaces(lattice int, block []float64) places {
+	p := places{ball: b, block: block, square: make([]float64, blockRows)}
+	for _, e := range b.digits {
+		p.scale = append(p.scale, math.Ldexp(1, -min(e+LatticeBits-lattice, 62)))
 	}
 	return p
 }
 
 // Dim is m, the length of a row.
-func (p *places) Dim() int { return len(p.u) }
+func (p *places) Dim() int { return len(p.scale) }
 
 // N is the number of rows added.
 func (p *places) N() int64 { return p.n }
@@ -35,40 +42,61 @@ func (p *places) N() int64 { return p.n }
 // Digest is that of the rows added.
 func (p *places) Digest() Digest { return p.digest }
 
-// whole panics if these are no rows.
-func (p *places) whole(rows []float64) {
-	if len(rows)%p.Dim() != 0 {
-		panic(fmt.Sprintf("ssp: rows of length %d for %d columns", len(rows), p.Dim()))
+// addRows adds rows to the block, and calls flush when it is full.
+func (p *places) addRows(rows []float64, flush func()) error {
+	m := p.Dim()
+	if len(rows)%m != 0 {
+		panic(fmt.Sprintf("ssp: rows of length %d for %d columns", len(rows), m))
 	}
+	for ; len(rows) > 0; rows = rows[m:] {
+		if err := p.add(rows[:m]); err != nil {
+			return err
+		}
+		if p.rows == blockRows {
+			flush()
+		}
+	}
+	return nil
 }
 
-// take sets u to the place of a row.
-func (p *places) take(row []float64) error {
+// add adds a row to the block, which has room.
+func (p *places) add(row []float64) error {
 	if p.n >= MaxRows {
 		return errTooManyRows
 	}
-	hash, centre, from := uint64(digestSeed), p.ball.centre[:len(row)], p.from[:len(row)]
-	for i, v := range row {
+	hash, at, centre := uint64(digestSeed), p.rows, p.ball.centre[:len(row)]
+	for j, v := range row {
 		k, ok := toLattice(v)
 		if !ok {
-			return offBox(i)
+			return offBox(j)
 		}
-		from[i] = int64(k) - centre[i]
+		p.block[at] = k - centre[j]
+		at += stride
 		hash = bits.RotateLeft64((hash^uint64(int64(k)))*digestPrime, 29)
-	}
-	matrix, shift := p.ball.matrix, p.shift[:len(from)]
-	for j := range p.u[:len(from)] {
-		sum, d := int64(0), from[:j+1]
-		for i, a := range matrix[:len(d)] {
-			sum += a * d[i]
-		}
-		matrix = matrix[len(d):]
-		s := shift[j] & 63
-		p.u[j] = (sum + 1<<s>>1) >> s
 	}
 	p.digest.add(hash)
 	p.n++
+	p.rows++
 	return nil
+}
+
+// move takes the block to the frame. Products and their sums are integers below 2⁵³, as
+// NewBall has them: exact, in whatever order and with whatever instructions they are
+// computed. So is a square below 2⁵³, and one that is not does not end below it.
+func (p *places) move() {
+	m := p.Dim()
+	w := blas64.Triangular{N: m, Stride: m, Data: p.ball.matrix, Uplo: blas.Lower, Diag: blas.NonUnit}
+	blas64.Trmm(blas.Left, blas.NoTrans, 1, w, blas64.General{Rows: m, Cols: p.rows, Stride: stride, Data: p.block})
+	square := p.square[:p.rows]
+	clear(square)
+	for j, scale := range p.scale {
+		u := p.block[j*stride:][:len(square)]
+		for i, x := range u {
+			x = math.Floor(float64(x*scale) + 0.5)
+			u[i] = x
+			square[i] += float64(x * x)
+		}
+	}
 }
 
 // merge adds rows of other places in the same frame.

@@ -26,20 +26,19 @@ const radiiBelowReach, radiiBelowMean = 30, 8
 // Radii returns an empty counter. The frame's radius does not matter.
 //
 // With C ≥ ‖u‖² throughout the box, Σ_j reach_j², the u_j are rounded to multiples of 2^−g,
-// g the largest integer with C·4^g ≤ 2⁶¹. A sum of their squares, q, is then below 2⁶²,
-// since rounding adds √m/2 to the root at most. Shifts are never negative: the reach of each
-// u_j is at least 2⁴⁹ in units of 2^(−e_j−20), and below 2³¹ in units of 2^−g.
+// g the largest integer with C·4^g ≤ 2⁵¹. A sum of their squares, q, is then below 2⁵²,
+// since rounding adds √m/2 to the root at most.
 func (b *Ball) Radii() *RadiusCount {
 	reach := new(big.Rat)
 	for j, r := range b.reach() {
-		u := new(big.Rat).Mul(new(big.Rat).SetInt64(r), powerOfTwo(-b.digits[j]-LatticeBits))
+		u := new(big.Rat).Mul(new(big.Rat).SetInt64(int64(r)), powerOfTwo(-b.digits[j]-LatticeBits))
 		reach.Add(reach, u.Mul(u, u))
 	}
-	lattice := (61 - ratCeilLog2(reach)) >> 1
+	lattice := (51 - ratCeilLog2(reach)) >> 1
 	top := ratCeilLog2(new(big.Rat).Mul(reach, reach))
 	least := min(top-radiiBelowReach, 2*bits.Len(uint(b.Dim()))-2-radiiBelowMean)
 	return &RadiusCount{
-		places: b.newPlaces(lattice),
+		places: b.newPlaces(lattice, make([]float64, b.Dim()*stride)),
 		least:  least,
 		zero:   -4 * lattice,
 		count:  make([]int64, top-least+1),
@@ -65,15 +64,15 @@ func powerOfTwo(b int) *big.Rat {
 
 // AddRows counts rows of scaled values, with the errors of Accumulator.AddRows. It allocates
 // nothing.
-func (c *RadiusCount) AddRows(rows []float64) error {
-	c.whole(rows)
-	for m := c.Dim(); len(rows) > 0; rows = rows[m:] {
-		if err := c.take(rows[:m]); err != nil {
-			return err
-		}
-		c.count[c.bin(squares(c.u))]++
+func (c *RadiusCount) AddRows(rows []float64) error { return c.addRows(rows, c.flush) }
+
+// flush counts the rows of the block.
+func (c *RadiusCount) flush() {
+	c.move()
+	for _, square := range c.square[:c.rows] {
+		c.count[c.bin(uint64(square))]++
 	}
-	return nil
+	c.rows = 0
 }
 
 // rootTwo is ⌊√2·2⁶²⌋.
@@ -102,6 +101,7 @@ func (c *RadiusCount) Merge(d *RadiusCount) error {
 	if err := c.merge(&d.places); err != nil {
 		return err
 	}
+	d.flush()
 	for i, n := range d.count {
 		c.count[i] += n
 	}

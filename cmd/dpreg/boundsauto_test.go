@@ -54,6 +54,8 @@ func TestAutoBounds(t *testing.T) {
 		"--eps 4 --bounds auto --neighbours add-remove --rows 5000":                            {4, 0.4},
 		"--eps 4 --bounds auto --delta 1e-6 --mechanism gaussian":                              {4, 0.4},
 		"--eps 4 --bounds auto --with-moments":                                                 {4, 0.4},
+		"--eps 4 --bounds auto --steps 2":                                                      {4, 0.4},
+		"--eps 4 --bounds auto --steps 2 --delta 1e-6 --neighbours add-remove --rows 5000":     {4, 0.4},
 		"--eps 4 --bounds auto --formula y~x-1":                                                {4, 0.4},
 		"--eps 4 --bounds auto --missing midpoint --na -1":                                     {4, 0.4},
 		"--eps 4 --bounds auto --missing drop --rows 5000 --neighbours add-remove":             {4, 0.4},

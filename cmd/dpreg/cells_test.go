@@ -18,6 +18,8 @@ var readers = []string{
 	"release bad.csv --schema all.json --eps 1 --missing midpoint --mechanism gaussian --delta 1e-5 -o made.json",
 	"release bad.csv --schema all.json --eps 1 --missing drop --neighbours add-remove -o made.json",
 	"release bad.csv --schema open.json --bounds auto --eps 60 -o made.json",
+	"release bad.csv --schema all.json --eps 1 --steps 3 -o made.json",
+	"release bad.csv --schema all.json --eps 1 --delta 1e-5 --steps 2 --missing drop --neighbours add-remove -o made.json",
 	"release bad.csv --schema all.json --eps 1 --with-moments --formula y~x -o made.json",
 	"fit bad.csv --schema all.json --eps 1 --warmup 200 --draws 200 --save made",
 	"vi bad.csv --schema all.json --eps 5 --delta 1e-4 --steps 3 --rate 1 --save made --plot made.svg",

@@ -118,7 +118,7 @@ func formulaOf(d *schema.Design) string { return d.Formula().String() }
 // fitNonPrivate is the study of what the noise costs: no release, no privacy.
 func (d *dataset) fitNonPrivate(args []string) error {
 	const apart = "cannot be combined with --method " + nonPrivate + ", which makes no release and is not private"
-	if err := d.refuseGiven("eps delta mechanism release spend-again with-moments ledger rows", "--%s "+apart); err != nil {
+	if err := d.refuseGiven("eps delta mechanism steps release spend-again with-moments ledger rows", "--%s "+apart); err != nil {
 		return err
 	}
 	if !d.holdsData {
@@ -181,6 +181,10 @@ func standIn(n int64, o *custody.Settled) *release.Release {
 		Noise:      release.Noise{Kind: o.Mechanism, Scale: 1},
 		Statistics: release.StatisticsFromVector(m, v),
 	}
+	if o.Frame != nil {
+		r.Format, r.Frame = release.FormatFrame, o.Frame
+		r.Noise.Cross, r.Noise.Linear, r.Noise.Freedom = o.Noise.Cross/o.Noise.Scale, o.Noise.Linear/o.Noise.Scale, o.Noise.Freedom
+	}
 	if o.Privacy.Neighbours == release.AddRemove {
 		r.Privacy, r.NNoise = &o.Privacy, 1
 	}
@@ -218,10 +222,11 @@ const (
 
 // foretell says, before ε is spent, where next to nothing is to be told of the slopes, and what
 // would help. It knows what is public: the columns' number, the noise, and how many rows
-// there are, if that is public or was stated.
+// there are, if that is public or was stated. Of several steps it says nothing: their noise is
+// not known before.
 func foretell(stderr io.Writer, o *custody.Settled, rows int64) {
 	width := halfWidth(o, o.Design)
-	if rows == 0 || width == nil {
+	if rows == 0 || width == nil || o.Steps > 1 {
 		return
 	}
 	n, epsilon := float64(rows), o.Privacy.Epsilon

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/calibration"
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
@@ -39,6 +40,7 @@ type flags struct {
 	epsilon, delta, mechanism, neighbours, ledger, filter string
 	spendAgain, moments, nonPrivate                       bool
 	sensitivity, audited, releases                        string
+	looks                                                 string // --steps of a release
 	sigma, rate, steps, count, scale                      string // of account
 
 	// The model.
@@ -79,6 +81,7 @@ const (
 	priorFlags   = " prior prior-sd shrink "
 	samplerFlags = priorFlags + " method kernel model-clamping chains warmup ess seed "
 	sharingFlags = " covariates pooling "
+	withLooks    = "release fit audit"
 	studyFlags   = columnFlags + " n p data i-hold-the-data eps delta method trials jobs seed shard save format "
 )
 
@@ -124,7 +127,7 @@ func (f *flags) ofData() []declared {
 		{name: "table", to: &f.table, usage: "`NAME` of the table or view of --from, such as people or public.people, exactly as the database has it; to duckdb: alone, what can follow FROM"},
 		{name: "table", of: "sql", to: &f.table, usage: "`NAME` of the table or view, up to three parts between dots, exactly as the database has it"},
 		{name: "aggregates", to: &f.aggregates, usage: "`FILE` with the result, in JSON, of the query that dpreg sql wrote with the same flags; it is as sensitive as the rows"},
-		{name: "rows", to: &f.rows, usage: "about how many rows there are, a public `NUMBER`: with --neighbours add-remove, for --bounds auto"},
+		{name: "rows", to: &f.rows, usage: "about how many rows there are, a public `NUMBER`: with --neighbours add-remove, for --bounds auto or --steps"},
 		{name: "rows", of: "vi", to: &f.rows, usage: "about how many rows there are, a public `NUMBER`: with --neighbours add-remove, for --batch"},
 		{name: "i-hold-the-data", to: &f.holdsData, usage: "for what is not private: you may see the rows, and the output stays with you"},
 	}
@@ -146,6 +149,7 @@ func (f *flags) ofPrivacy() []declared {
 		{name: "sigma", to: &f.sigma, usage: "standard deviation of the noise, a `NUMBER`"},
 		{name: "scale", to: &f.scale, usage: "scale b of the noise, a `NUMBER`"},
 		{name: "count", to: &f.count, usage: "`NUMBER` of releases"},
+		{name: "steps", of: withLooks, to: &f.looks, value: "1", usage: fmt.Sprintf("`NUMBER` of looks at the rows, up to %d, for one ε: from the second on noise is in proportion to the rows, and no longer to their bounds; or auto, which is 1 for now", custody.MaxSteps)},
 		{name: "steps", of: "gaussian", to: &f.steps, usage: "`NUMBER` of releases"},
 		{name: "q", to: &f.rate, usage: "rate of sampling, a `NUMBER` up to 1"},
 		{name: "sensitivity", of: "gaussian", to: &f.sensitivity, value: "1", usage: "L2 sensitivity, or what a record may add to a sum, a `NUMBER`"},

@@ -28,7 +28,7 @@ func TestReleasingProcess(t *testing.T) {
 	t.Chdir(dir)
 	for i := 0; ; i++ {
 		var stderr bytes.Buffer
-		args := []string{"release", "pums.csv", "--eps", "0.01", "--ledger", "b.db", "-o", fmt.Sprintf("%d-%d.json", os.Getpid(), i)}
+		args := []string{"release", "pums.csv", "--eps", "0.01", "--steps", []string{"1", "3"}[i%2], "--ledger", "b.db", "-o", fmt.Sprintf("%d-%d.json", os.Getpid(), i)}
 		switch code := run(context.Background(), io.Discard, &stderr, args); code {
 		case done:
 		case refused:

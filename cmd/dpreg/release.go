@@ -14,7 +14,7 @@ import (
 )
 
 // releaseFlags are those of what makes a release.
-const releaseFlags = columnFlags + remoteFlags + " rows eps delta mechanism neighbours with-moments spend-again ledger "
+const releaseFlags = columnFlags + remoteFlags + " rows eps delta mechanism neighbours steps with-moments spend-again ledger "
 
 func runRelease(f *flags, args []string) error {
 	d := &dataset{flags: f}
@@ -56,6 +56,18 @@ func (f *flags) privacy() (release.Privacy, error) {
 	return custody.ParsePrivacy(f.epsilon, f.delta, f.neighbours)
 }
 
+// parseSteps is --steps as an order has it.
+func (f *flags) parseSteps() (int, error) {
+	if f.looks == "auto" {
+		return 0, nil
+	}
+	k, err := parseWhole(f.looks, custody.MaxSteps)
+	if err != nil {
+		return 0, usagef("--steps %q: %w, or auto", f.looks, err)
+	}
+	return int(k), nil
+}
+
 // cells turns the flags into options of the table. Rows may be left out where their
 // number is not public: under add-remove neighbours, or where nothing is released.
 func (f *flags) cells(released bool) (table.Options, error) {
@@ -84,6 +96,7 @@ func (d *dataset) order(data, path string) (*custody.Settled, error) {
 	o := custody.Order{
 		Mechanism:   release.Kind(d.mechanism),
 		WithMoments: d.moments,
+		StatedRows:  d.rows,
 		Path:        path,
 		SpendAgain:  d.spendAgain,
 		Ledger:      d.ledger,
@@ -91,6 +104,9 @@ func (d *dataset) order(data, path string) (*custody.Settled, error) {
 	}
 	var err error
 	if o.Privacy, err = d.privacy(); err != nil {
+		return nil, err
+	}
+	if o.Steps, err = d.parseSteps(); err != nil {
 		return nil, err
 	}
 	if o.Cells, err = d.cells(true); err != nil {
@@ -102,7 +118,7 @@ func (d *dataset) order(data, path string) (*custody.Settled, error) {
 	if _, o.Bounds.Share, err = d.publicBounds(); err != nil {
 		return nil, err
 	}
-	if o.Bounds.Rows = d.rows; o.Bounds.Columns == nil && o.Bounds.Share != 0 {
+	if o.Bounds.Columns == nil && o.Bounds.Share != 0 {
 		d.note("--bounds auto: every column has public bounds, so that no part of ε is used for any")
 	}
 	switch path {
@@ -137,5 +153,5 @@ func (d *dataset) sumRemote(ctx context.Context, of *schema.Design, cells table.
 
 // filesOf are rows that are read here, with a bar.
 func filesOf(stderr io.Writer, rows *table.Source) custody.Files {
-	return custody.Files{Source: rows, Reading: func(s *table.Source, bytes int64) func() { return readingBar(stderr, s, bytes) }}
+	return custody.Files{Source: rows, Reading: func(s *table.Source, done, total int64) func() { return readingBar(stderr, s, done, total) }}
 }

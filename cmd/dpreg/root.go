@@ -41,7 +41,7 @@ func newRoot() *cobra.Command {
 	compare.AddCommand(declare("compare merge", someFiles("the directories of the shards"), "save format plot", runMerge(compares)))
 	studies := []*cobra.Command{
 		calibrate, compare,
-		declare("audit", noFile, "m eps delta mechanism neighbours releases format", runAudits),
+		declare("audit", noFile, "m eps delta mechanism neighbours steps releases format", runAudits),
 		parent("account",
 			declare("account gaussian", noFile, "sigma q steps eps delta sensitivity neighbours plot format", accountGaussian),
 			declare("account laplace", noFile, "scale count eps delta sensitivity plot format", accountLaplace)),

@@ -116,9 +116,11 @@ func TestReleaseOfSources(t *testing.T) {
 	if r := command("fit", "--eps", "1", "-", "--schema", "pums.schema.json", "--release", "columns.release.json").says(t, "standard input is newer"); r.code != refused {
 		t.Errorf("exit code %d", r.code)
 	}
-	stdin(t, "pums.csv")
-	if r := command("release", "--eps", "1", "-", "--bounds", "auto", "-o", "r.json").says(t, "can be read once"); r.code != misused {
-		t.Errorf("exit code %d", r.code)
+	for _, twice := range [][]string{{"--bounds", "auto"}, {"--steps", "2", "--schema", "pums.schema.json"}} {
+		stdin(t, "pums.csv")
+		if r := command(append([]string{"release", "--eps", "1", "-", "-o", "r.json"}, twice...)...).says(t, "can be read once"); r.code != misused {
+			t.Errorf("%q: exit code %d", twice, r.code)
+		}
 	}
 }
 
