@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
@@ -75,6 +76,7 @@ type Design struct {
 	Ns       []int64   `json:"n"`           // none of Split data
 	Epsilons []float64 `json:"epsilon"`
 	Delta    float64   `json:"delta,omitempty"` // 0: Laplace noise; above: ssp.Auto
+	Steps    int       `json:"steps,omitempty"` // of a release; 0: one
 	Ps       []int     `json:"p,omitempty"`
 	// Columns, if not nil, takes the place of Ps.
 	Columns *schema.Design `json:"columns,omitempty"`
@@ -99,6 +101,7 @@ type comparisonText struct {
 	Data     Data      `json:"data,omitempty"`
 	Epsilons []float64 `json:"epsilon"`
 	Delta    float64   `json:"delta,omitempty"`
+	Steps    int       `json:"steps,omitempty"`
 	Methods  []string  `json:"methods"`
 	Clients  int       `json:"clients"`
 	Trials   int       `json:"trials"`
@@ -107,7 +110,7 @@ type comparisonText struct {
 
 func (c *comparisonText) design() *Design {
 	d := &Design{
-		Format: c.Format, Data: c.Data, X: NormalX, Ns: c.Ns, Epsilons: c.Epsilons, Delta: c.Delta, Ps: c.Ps, Population: c.Table,
+		Format: c.Format, Data: c.Data, X: NormalX, Ns: c.Ns, Epsilons: c.Epsilons, Delta: c.Delta, Steps: c.Steps, Ps: c.Ps, Population: c.Table,
 		Prior: PriorSpec{Name: BoxPrior}, Arms: ComparisonArms(c.Methods), Trials: c.Trials, Seed: c.Seed, Clients: c.Clients,
 	}
 	if c.Table != nil && c.Data == "" {
@@ -120,7 +123,7 @@ func (c *comparisonText) design() *Design {
 func (d *Design) Text() []byte {
 	layout := any(d)
 	if d.Compares() {
-		c := &comparisonText{d.Format, d.Population, d.Ns, d.Ps, d.Data, d.Epsilons, d.Delta, nil, d.Clients, d.Trials, d.Seed}
+		c := &comparisonText{d.Format, d.Population, d.Ns, d.Ps, d.Data, d.Epsilons, d.Delta, d.Steps, nil, d.Clients, d.Trials, d.Seed}
 		if d.Data == Split {
 			c.Data = ""
 		}
@@ -223,6 +226,10 @@ func (d *Design) validateGrid() error {
 		return err
 	case d.Delta != 0 && !(d.Delta >= ssp.MinDelta && d.Delta < 1):
 		return fmt.Errorf("delta: %v, and it has to be 0, or from %v to below 1", d.Delta, ssp.MinDelta)
+	case d.Steps < 0 || d.Steps > custody.MaxSteps:
+		return fmt.Errorf("steps: %d, and it has to be from 1 to %d", d.Steps, custody.MaxSteps)
+	case d.Steps > 1 && d.Data == Unclamped:
+		return errors.New("steps: rows that are not clamped have no box, and are looked at once")
 	case len(d.ns()) == 0 || len(d.Epsilons) == 0 || len(d.designs()) == 0:
 		return errors.New("a study needs an n, an epsilon and a number of covariates")
 	}
@@ -313,7 +320,7 @@ func (d *Design) Study(rows *Rows) (*Study, error) {
 			return nil, err
 		}
 		fit := func(arm Arm, epsilon float64) fitter {
-			return fitter{arm: arm, columns: columns, prior: prior, privacy: d.privacy(epsilon)}
+			return fitter{arm: arm, columns: columns, prior: prior, privacy: d.privacy(epsilon), steps: d.Steps}
 		}
 		for _, arm := range d.Arms {
 			if d.Compares() {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
@@ -23,13 +24,14 @@ type fitter struct {
 	columns *schema.Design
 	prior   *model.Prior // nil: the one that Infer takes by itself
 	privacy release.Privacy
+	steps   int                    // of a release
 	tamper  func(*release.Release) // a fault planted by a test
 }
 
 // summing says what the arm infers from.
 func (f *fitter) summing(clamp bool) summing {
 	p := len(f.columns.Covariates)
-	return summing{m: p + 1, clamp: clamp, moments: f.arm.Method == noisyMoments && p <= release.MaxMomentCovariates}
+	return summing{m: p + 1, clamp: clamp, keep: f.steps > 1, moments: f.arm.Method == noisyMoments && p <= release.MaxMomentCovariates}
 }
 
 // fit releases the sums with simulated noise, unless the method is non-private, and
@@ -80,6 +82,10 @@ func (f *fitter) release(ctx context.Context, s *summed, e *mechanisms.Entropy) 
 	privacy, kind := f.privacy, release.Laplace
 	if privacy.Delta > 0 {
 		kind = ssp.Auto
+	}
+	if f.steps > 1 {
+		return custody.Publish(ctx, custody.Order{Rows: custody.Scaled{Name: "rows of a trial", Rows: s.rows}, Design: f.columns, Privacy: privacy,
+			Steps: f.steps, WithMoments: f.arm.Method == noisyMoments, Entropy: e})
 	}
 	if f.arm.Method == noisyMoments {
 		if s.moments == nil {

@@ -81,8 +81,8 @@ const (
 	priorFlags   = " prior prior-sd shrink "
 	samplerFlags = priorFlags + " method kernel model-clamping chains warmup ess seed "
 	sharingFlags = " covariates pooling "
-	withLooks    = "release fit audit"
-	studyFlags   = columnFlags + " n p data i-hold-the-data eps delta method trials jobs seed shard save format "
+	withLooks    = "release fit audit calibrate compare"
+	studyFlags   = columnFlags + " n p data i-hold-the-data eps delta steps method trials jobs seed shard save format "
 )
 
 // all declares the flags, in the order of --help: what everybody needs comes first.

@@ -174,6 +174,12 @@ func (f *study) grid(d *calibration.Design) (err error) {
 			d.Ps = append(d.Ps, int(p))
 		}
 	}
+	if d.Steps, err = f.parseSteps(); err != nil {
+		return err
+	}
+	if d.Steps == 1 {
+		d.Steps = 0
+	}
 	if f.delta != "" {
 		if d.Delta, err = schema.ParseNumber(f.delta); err != nil {
 			return usagef("--delta %q: %w", f.delta, err)
