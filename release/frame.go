@@ -98,7 +98,7 @@ func (r *Release) ScaledSD() []float64 {
 	}
 	c, l, gram, sd := r.Frame.Centre, r.Frame.inverse(), make([]float64, m*m), make([]float64, Length(m))
 	dense.LLt(gram, l, m)
-	sigma, tau, nu := r.Noise.SD(), r.Noise.SDOf(r.Noise.Linear), r.Noise.SDOf(r.NNoise)
+	sigma, tau, nu := r.Noise.SD(), r.Noise.SDOf(r.Noise.Linear), r.countSD()
 	for j := range m {
 		jj := gram[j*m+j]
 		sd[j] = math.Hypot(tau*math.Sqrt(jj), nu*c[j])
@@ -109,6 +109,14 @@ func (r *Release) ScaledSD() []float64 {
 		}
 	}
 	return sd
+}
+
+// countSD is the standard deviation of the noise on n, which beside a ball is Laplace's.
+func (r *Release) countSD() float64 {
+	if r.Noise.Kind == Ball {
+		return math.Sqrt2 * r.NNoise
+	}
+	return r.NNoise
 }
 
 // pick is the look at these columns of m, which shares nothing with l.

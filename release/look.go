@@ -127,7 +127,7 @@ func (l *Look) validateStep(r *Release) error {
 func (l *Look) validate(m int, nb Neighbours) error {
 	err := cmp.Or(within("frame", l.Frame.validate(m)), within("radii", l.Radii.validate()), within("noise", l.Noise.validate(true)))
 	if err == nil {
-		err = within("noise", l.isotropic(m, nb))
+		err = within("noise", l.isotropic(m))
 	}
 	return err
 }
@@ -137,7 +137,7 @@ func (l *Look) validate(m int, nb Neighbours) error {
 const isotropy = 1e-6
 
 // isotropic checks the scales of noise that Validate accepts otherwise.
-func (l *Look) isotropic(m int, nb Neighbours) error {
+func (l *Look) isotropic(m int) error {
 	n := l.Noise
 	for _, s := range []struct {
 		field, what string
@@ -151,9 +151,6 @@ func (l *Look) isotropic(m int, nb Neighbours) error {
 		}
 	}
 	least := Length(m) + 1
-	if nb == AddRemove {
-		least++
-	}
 	if n.Kind == Ball && !(n.Freedom >= float64(least) && n.Freedom <= maxN && n.Freedom == math.Trunc(n.Freedom)) {
 		return within("freedom", fmt.Errorf("must be a whole number, one more than the sums that were noised as one vector, and so at least %d, not %v", least, n.Freedom))
 	}

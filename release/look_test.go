@@ -55,18 +55,21 @@ func look(l *Look, kind Kind, nb Neighbours, share float64) {
 	delta := up((f.Weight*f.Weight + f.Radius*f.Radius) * math.Sqrt(d))
 	l.Noise = Noise{Kind: kind, Sensitivity: delta, Lattice: 0x1p-30}
 	if kind == Ball {
-		l.Noise.Scale, l.Radii.Scale = up(delta/(0.8*share)), up(d/(0.2*share))
-		l.Noise.Freedom = float64(Length(m) + 1)
+		sums := 0.8
 		if nb == AddRemove {
-			l.Noise.Freedom++
+			sums, l.NNoise = 0.7, up(1/(0.1*share))
 		}
+		l.Noise.Scale, l.Radii.Scale, l.Noise.Freedom = up(delta/(sums*share)), up(d/(0.2*share)), float64(Length(m)+1)
 	} else {
 		const mu = 0.2367 // that has δ = 1e-6 at ε = 1
 		l.Noise.Scale, l.Radii.Scale = up(delta/(mu*math.Sqrt(0.8*share))), up(math.Sqrt(d)/(mu*math.Sqrt(0.2*share)))
 	}
 	l.Noise.Cross, l.Noise.Linear = up(l.Noise.Scale/math.Sqrt2), up(l.Noise.Scale/math.Sqrt2/f.Weight)
 	if nb == AddRemove {
-		l.N, l.NNoise = 990, up(l.Noise.Scale/f.Weight/f.Weight)
+		l.N = 990
+		if kind == Gaussian {
+			l.NNoise = up(l.Noise.Scale / f.Weight / f.Weight)
+		}
 	}
 }
 
@@ -132,6 +135,9 @@ func TestFrameClaim(t *testing.T) {
 				continue
 			}
 			c.edit(r)
+			if c.noisy && w.kind == Ball { // n has a part of ε
+				c.want = "privacy: "
+			}
 			err := r.Validate()
 			if (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("%s, %s, %s: error %v, want %q", c.name, w.kind, w.nb, err, c.want)

@@ -17,9 +17,11 @@ import (
 // single count. These compose adaptively (Dong, Roth & Su 2022, Gaussian differential
 // privacy, Corollary 2; Dwork & Roth 2014, Theorem 3.16):
 //
-//	Gaussian   μ² = Σ Δ_t²/σ_t² + Σ d/σ_h²      ball   ε = Σ Δ_t/σ_t + Σ d/b_h,
+//	Gaussian   μ² = Σ Δ_t²/σ_t² + Σ d/σ_h²      ball   ε = Σ Δ_t/σ_t + Σ d/b_h + Σ 1/b_n,
 //
-// d = 2 for replace-one, 1 for add-remove.
+// d = 2 for replace-one, 1 for add-remove. To these the number of rows is noised too: with
+// Gaussian noise as the first coordinate of φ, which costs nothing; beside a ball by discrete
+// Laplace noise of scale b_n, since the samplers need noise on n that is its own.
 
 // changed is d.
 func changed(nb Neighbours) *big.Rat {
@@ -66,7 +68,7 @@ func (l *Look) claims(nb Neighbours) error {
 		return within("noise", within("cross", fmt.Errorf(short, n.Cross, n.Scale, "scale/√2")))
 	case linear.Cmp(scale2) < 0:
 		return within("noise", within("linear", fmt.Errorf(short, n.Linear, n.Scale, "scale/(√2·weight)")))
-	case nb == AddRemove && weight2.Mul(weight2, exact(l.NNoise)).Cmp(relax(exact(n.Scale))) < 0:
+	case nb == AddRemove && n.Kind == Gaussian && weight2.Mul(weight2, exact(l.NNoise)).Cmp(relax(exact(n.Scale))) < 0:
 		return within("n_noise", fmt.Errorf(short, l.NNoise, n.Scale, "scale/weight²"))
 	}
 	return nil
@@ -92,6 +94,9 @@ func (r *Release) parts(value func(float64) *big.Rat) (all []part) {
 			norm = l.Frame.sensitivity(nb)
 		}
 		all = append(all, part{place + "noise", r.power(norm.Quo(norm, scale))})
+		if l.Noise.Kind == Ball && nb == AddRemove {
+			all = append(all, part{place + "n_noise", new(big.Rat).Inv(value(l.NNoise))})
+		}
 		if l.Radii != nil {
 			all = append(all, part{place + "radii", new(big.Rat).Quo(changed(nb), r.power(value(l.Radii.Scale)))})
 		}

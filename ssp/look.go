@@ -41,15 +41,15 @@ func NewBudget(pr release.Privacy) (Budget, error) {
 func (b Budget) Sigma() float64 { return b.unit }
 
 // scale is the smallest float64 s for which a query of sensitivity Δ, given squared, takes
-// no more than a share of the whole. Gaussian mechanisms compose by Σ(Δ/s)², which is 1/S²
+// no more than so much of a share of the whole. Gaussian mechanisms compose by Σ(Δ/s)², which is 1/S²
 // for the whole, and others by ΣΔ/s, which is ε:
 //
 //	s² ≥ Δ²·S²/share,     s² ≥ (Δ/(ε·share))².
-func (b Budget) scale(squared *big.Rat, share float64) (float64, error) {
+func (b Budget) scale(squared *big.Rat, share float64, of *big.Rat) (float64, error) {
 	if !(share > 0 && share <= 1) {
 		return 0, fmt.Errorf("a share of %v of the privacy: it must be above 0 and at most 1", share)
 	}
-	part, whole := exactly(share), exactly(b.unit)
+	part, whole := new(big.Rat).Mul(exactly(share), of), exactly(b.unit)
 	if b.Kind == release.Ball {
 		part.Mul(part, part)
 		whole.Inv(number.Decimal(b.unit))
@@ -79,7 +79,7 @@ func (b Budget) PublishRadii(c *RadiusCount, share float64, e *mechanisms.Entrop
 		squared = 1
 	}
 	var err error
-	if noise.Scale, err = b.scale(big.NewRat(squared, 1), share); err != nil {
+	if noise.Scale, err = b.scale(big.NewRat(squared, 1), share, all); err != nil {
 		return nil, 0, err
 	}
 	c.flush()
@@ -119,8 +119,9 @@ func saturated(x *big.Int) int64 {
 //	Δ² = 2(κ² + R²)²   to replace-one neighbours,      Δ = κ² + R²   to add-remove ones,
 //
 // so that, each rounded up to a float64, a square has Scale ≥ s, a product of two columns
-// Cross ≥ Scale/√2, a linear sum Linear ≥ Scale/(√2κ), and the number of rows, where it is
-// released too, Scale/κ². Errors: a radius outside the grid, a weight that is not in its
+// Cross ≥ Scale/√2, and a linear sum Linear ≥ Scale/(√2κ). The number of rows, where it is
+// released too, has Gaussian noise of Scale/κ², the first coordinate of φ; beside a ball it has
+// discrete Laplace noise, of sensitivity 1, for a twentieth of the share. Errors: a radius outside the grid, a weight that is not in its
 // range, a share that is none, or too small. It panics if m < 1.
 func (b Budget) Noise(m int, f *release.Frame, share float64) (release.Noise, error) {
 	if !(f.Radius >= 1./(1<<-leastRadius) && f.Radius <= 1<<mostRadius) {
@@ -131,7 +132,11 @@ func (b Budget) Noise(m int, f *release.Frame, share float64) (release.Noise, er
 	}
 	noise := release.Noise{Kind: b.Kind, Sensitivity: rootUp(b.squaredSensitivity(f))}
 	var err error
-	if noise.Scale, err = b.scale(square(noise.Sensitivity), share); err != nil {
+	of := all
+	if b.countsApart() {
+		of = besideCount
+	}
+	if noise.Scale, err = b.scale(square(noise.Sensitivity), share, of); err != nil {
 		return release.Noise{}, err
 	}
 	half := new(big.Rat).Quo(square(noise.Scale), big.NewRat(2, 1))
@@ -139,13 +144,16 @@ func (b Budget) Noise(m int, f *release.Frame, share float64) (release.Noise, er
 	noise.Linear = rootUp(half.Quo(half, square(f.Weight)))
 	if b.Kind == release.Ball {
 		noise.Freedom = float64(release.Length(m) + 1)
-		if b.Neighbours == release.AddRemove {
-			noise.Freedom++
-		}
 	}
 	noise.Lattice = math.Ldexp(1, -2*radiusLattice(f.Radius))
 	return noise, nil
 }
+
+// all and besideCount are what the sums have of a look's share, and ofCount the number of rows.
+var all, besideCount, ofCount = big.NewRat(1, 1), big.NewRat(19, 20), big.NewRat(1, 20)
+
+// countsApart tells whether the number of rows is noised, and not with the sums as one vector.
+func (b Budget) countsApart() bool { return b.Kind == release.Ball && b.Neighbours == release.AddRemove }
 
 func (b Budget) squaredSensitivity(f *release.Frame) *big.Rat {
 	q := square(f.Weight)
@@ -177,20 +185,30 @@ func (b Budget) PublishLook(s *BallAccumulator, f *release.Frame, share float64,
 	}
 	look := release.Look{Frame: RoundFrame(f), Noise: noise}
 	z, digits := s.integers(), 2*radiusLattice(f.Radius)
-	parts := byScale(m, z, noise, digits)
-	count := big.NewInt(s.n)
-	if b.Neighbours == release.AddRemove {
-		look.NNoise = roundUp(new(big.Rat).Quo(exactly(noise.Scale), square(f.Weight)))
-		parts = append(parts, part{[]*big.Int{count}, look.NNoise, 0})
-	}
-	if err := addNoise(b.Kind, parts, e); err != nil {
+	if err := addNoise(b.Kind, byScale(m, z, noise, digits), e); err != nil {
 		return release.Look{}, err
 	}
 	if b.Neighbours == release.AddRemove {
-		look.N = saturated(count)
+		if look.N, look.NNoise, err = b.count(s.n, noise.Scale, f, share, e); err != nil {
+			return release.Look{}, err
+		}
 	}
 	look.Statistics = release.StatisticsFromVector(m, toScaled(z, digits))
 	return look, nil
+}
+
+// count is the number of rows with noise, and the scale of that.
+func (b Budget) count(n int64, scale float64, f *release.Frame, share float64, e *mechanisms.Entropy) (noisy int64, noise float64, err error) {
+	kind := release.Gaussian
+	if noise = roundUp(new(big.Rat).Quo(exactly(scale), square(f.Weight))); b.countsApart() {
+		kind = release.Laplace
+		if noise, err = b.scale(all, share, ofCount); err != nil {
+			return 0, 0, err
+		}
+	}
+	z := big.NewInt(n)
+	err = addNoise(kind, []part{{[]*big.Int{z}, noise, 0}}, e)
+	return saturated(z), noise, err
 }
 
 // integers are the sums in canonical order, as multiples of 4^b·2⁻⁴⁰ in the frame, b as of
