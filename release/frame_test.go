@@ -241,7 +241,11 @@ func TestScaledSD(t *testing.T) {
 		if w.nb == AddRemove {
 			moved := *r
 			moved.N++
-			add(moved.Scaled(), f*r.NNoise)
+			count := r.NNoise // Gaussian, or Laplace noise beside a ball
+			if w.kind == Ball {
+				count *= math.Sqrt2
+			}
+			add(moved.Scaled(), count)
 		}
 		for i, s := range squares {
 			squares[i] = math.Sqrt(s)
