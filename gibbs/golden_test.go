@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model/modeltest"
 )
@@ -13,7 +14,7 @@ import (
 // Monte Carlo errors (false alarms of about 6e-5 a comparison even at tolerance 0). In
 // short form ESS ≥ 2500.
 func TestGoldens(t *testing.T) {
-	ess := float64(inShort(2500, 10_000))
+	ess := float64(testsize.Of(2500, 10_000))
 	for _, g := range modeltest.Goldens(t) {
 		t.Run(g.Name, func(t *testing.T) {
 			t.Parallel()
@@ -28,12 +29,4 @@ func TestGoldens(t *testing.T) {
 			}
 		})
 	}
-}
-
-// inShort is the size of a test, in short form and else.
-func inShort(short, full int) int {
-	if testing.Short() {
-		return short
-	}
-	return full
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
 )
@@ -186,7 +187,7 @@ func (g pooledSites) test(dst []float64, k *exactSites) []float64 {
 // TestPooledInvariant: the default kernel leaves the joint law invariant where pooling is
 // partial. The long form: go test ./gibbs -run PooledInvariant -geweke.long -timeout 2h
 func TestPooledInvariant(t *testing.T) {
-	draws := inShort(1500, 5000)
+	draws := testsize.Of(1500, 5000)
 	if *gewekeLong {
 		draws *= 60
 	}

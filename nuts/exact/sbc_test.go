@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/nuts"
@@ -28,7 +29,7 @@ var sbcLong = flag.Bool("sbc.long", false, "simulation-based calibration on 500 
 // parameters of the long form 1e-3. Of one and two columns the long form takes half an hour of
 // processor time, of three ten minutes (-run TestSBC/p=3), of ten an hour (-run TestSBC/p=10).
 func TestSBC(t *testing.T) {
-	trials, all := inShort(20, 60), shortCases()
+	trials, all := testsize.Of(20, 60), shortCases()
 	if *sbcLong {
 		trials, all = 500, longCases()
 	}

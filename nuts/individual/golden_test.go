@@ -5,6 +5,7 @@ import (
 	"flag"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/nuts"
@@ -20,7 +21,7 @@ var long = flag.Bool("individual.long", false, "reference posteriors of n = 1000
 //
 //	go test ./nuts/individual -individual.long -timeout 1h
 func TestGoldens(t *testing.T) {
-	ess := float64(inShort(2500, 10_000))
+	ess := float64(testsize.Of(2500, 10_000))
 	for _, g := range modeltest.Goldens(t) {
 		if g.Problem.Releases[0].N > 100 && !*long {
 			continue
@@ -51,14 +52,6 @@ func TestGoldens(t *testing.T) {
 			}
 		})
 	}
-}
-
-// inShort is the size of a test, in short form and else.
-func inShort(short, full int) int {
-	if testing.Short() {
-		return short
-	}
-	return full
 }
 
 // infoMean is the mean of a sampler's column.
