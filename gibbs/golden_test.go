@@ -12,13 +12,13 @@ import (
 // TestGoldens compares the default kernel with Stan at ESS ≥ 10,000: means and
 // quantiles within 0.05 reference sd and sds within 3 %, both beyond four combined
 // Monte Carlo errors (false alarms of about 6e-5 a comparison even at tolerance 0). In
-// short form ESS ≥ 2500.
+// short form ESS ≥ 1000.
 func TestGoldens(t *testing.T) {
-	ess := float64(testsize.Of(2500, 10_000))
+	ess := float64(testsize.Of(1000, 10_000))
 	for _, g := range modeltest.Goldens(t) {
 		t.Run(g.Name, func(t *testing.T) {
 			t.Parallel()
-			plan := mcmc.Plan{Chains: 4, Warmup: 1000, ESS: ess, Seed: 1}
+			plan := mcmc.Plan{Chains: 4, Warmup: testsize.Of(400, 1000), ESS: ess, Seed: 1}
 			d, err := Method{Moments: Update}.Sample(context.Background(), g.Problem, plan)
 			if err != nil {
 				t.Fatal(err)

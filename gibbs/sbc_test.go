@@ -34,6 +34,9 @@ func TestSBC(t *testing.T) {
 		for _, kind := range []release.Kind{release.Laplace, release.Gaussian} {
 			for _, neighbours := range []release.Neighbours{release.ReplaceOne, release.AddRemove} {
 				t.Run(fmt.Sprintf("p=%d %s %s", p, kind, neighbours), func(t *testing.T) {
+					if testing.Short() && neighbours == release.AddRemove {
+						t.Skip("n moves slowly, and TestGeweke has it")
+					}
 					t.Parallel()
 					sbc(t, p, trials, kind, neighbours)
 				})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -91,7 +92,7 @@ func checkSlope(t *testing.T, f target, at []float64, sites ...*site) {
 //
 // Each of the two bounds has a false-alarm rate of 1e-6.
 func TestSitesSBC(t *testing.T) {
-	trials, columns := 24, []int{1}
+	trials, columns := testsize.Of(12, 24), []int{1}
 	if *sbcLong {
 		trials, columns = 500, []int{1, 2}
 	}

@@ -20,11 +20,11 @@ import (
 // ESS ≥ 2500: Monte Carlo errors are twice as large, and the bound of R-hat is still
 // beyond what eight halves of chains have by chance, 1 + 20/ESS.
 func TestGoldens(t *testing.T) {
-	ess := testsize.Of(2500, 10_000)
+	ess := testsize.Of(1200, 10_000)
 	for _, g := range modeltest.Goldens(t) {
 		t.Run(g.Name, func(t *testing.T) {
 			t.Parallel()
-			d, err := Method{}.Sample(context.Background(), g.Problem, mcmc.Plan{Chains: 4, Warmup: 1000, ESS: float64(ess), Seed: 1})
+			d, err := Method{}.Sample(context.Background(), g.Problem, mcmc.Plan{Chains: 4, Warmup: testsize.Of(400, 1000), ESS: float64(ess), Seed: 1})
 			if err != nil {
 				t.Fatal(err)
 			}

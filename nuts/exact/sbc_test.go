@@ -29,7 +29,7 @@ var sbcLong = flag.Bool("sbc.long", false, "simulation-based calibration on 500 
 // parameters of the long form 1e-3. Of one and two columns the long form takes half an hour of
 // processor time, of three ten minutes (-run TestSBC/p=3), of ten an hour (-run TestSBC/p=10).
 func TestSBC(t *testing.T) {
-	trials, all := testsize.Of(20, 60), shortCases()
+	trials, all := testsize.Of(10, 60), shortCases()
 	if *sbcLong {
 		trials, all = 500, longCases()
 	}
@@ -192,7 +192,7 @@ func (f steep) Move(k *nuts.Sampler, rng *rand.Rand) {
 func TestSBCFindsFaults(t *testing.T) {
 	one := model.Shape{P: 1, Intercept: true}
 	c := &modeltest.Simulation{Shape: one, N: 3, Kind: release.Gaussian, Scale: 10, Prior: modeltest.NarrowPrior(one)}
-	_, ranks := calibrate(t, c, 60, func(right *nuts.Sampler) *nuts.Sampler {
+	_, ranks := calibrate(t, c, testsize.Of(30, 60), func(right *nuts.Sampler) *nuts.Sampler {
 		k, err := nuts.New(steep{right.Chain.(*density)}, right.Position(), nuts.Options{Dense: right.Chain.Dim()})
 		if err != nil {
 			t.Fatal(err)

@@ -21,14 +21,14 @@ var long = flag.Bool("individual.long", false, "reference posteriors of n = 1000
 //
 //	go test ./nuts/individual -individual.long -timeout 1h
 func TestGoldens(t *testing.T) {
-	ess := float64(testsize.Of(2500, 10_000))
+	ess := float64(testsize.Of(1000, 10_000))
 	for _, g := range modeltest.Goldens(t) {
 		if g.Problem.Releases[0].N > 100 && !*long {
 			continue
 		}
 		t.Run(g.Name, func(t *testing.T) {
 			t.Parallel()
-			plan := mcmc.Plan{Chains: 4, Warmup: 1000, ESS: ess, Seed: 1}
+			plan := mcmc.Plan{Chains: 4, Warmup: testsize.Of(400, 1000), ESS: ess, Seed: 1}
 			d, err := Method{}.Sample(context.Background(), g.Problem, plan)
 			if err != nil {
 				t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/nuts"
@@ -75,7 +76,7 @@ func moveScores(t *testing.T, s model.Shape, v variant, move func(k *nuts.Sample
 	}
 	f := k.Chain.(*sites)
 	var sum, squares []float64
-	for range 6000 {
+	for range testsize.Of(3000, 6000) {
 		forwards(f, problem, k.Position(), rng)
 		k.Moved()
 		before := f.of(k.Position())
