@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/report"
 )
 
@@ -105,7 +106,7 @@ func browse(t *testing.T, texts map[string]string, widths []int, dark bool) (fou
 // pictures are there, their texts are whole and can be read, and the console is silent.
 func TestPagesInBrowser(t *testing.T) {
 	texts := pages(t)
-	for _, dark := range []bool{false, true} {
+	for _, dark := range []bool{false, true}[:testsize.Of(1, 2)] {
 		found, console := browse(t, texts, widths, dark)
 		for _, s := range found {
 			if s.Dark != dark {
@@ -174,7 +175,7 @@ func TestPrintedTables(t *testing.T) {
 		t.Skip("without pdftotext paper cannot be read")
 	}
 	dir := t.TempDir()
-	for _, p := range []int{8, 16, 24, 60} {
+	for _, p := range []int{8, 60, 16, 24}[:testsize.Of(2, 4)] {
 		page, pdf := filepath.Join(dir, "page.html"), filepath.Join(dir, "page.pdf")
 		var b bytes.Buffer
 		if err := fitPage(&b, fitted(t, wide(p, 0), "naive"), nil, nil); err != nil {
