@@ -103,7 +103,7 @@ func logistic(n int, rng *rand.Rand) *vi.Rows {
 // accounting; and what is learned is about what can be.
 func TestWorkshop(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
-	data := &parted{logistic(2000, rng), logistic(500, rng)}
+	data := &parted{logistic(testsize.Of(1000, 2000), rng), logistic(500, rng)}
 	for _, w := range []workshop{
 		{method: dpPVI, epsilon: 2},
 		{method: dpPVI, epsilon: 2, paper: true},
@@ -358,6 +358,9 @@ func TestRun(t *testing.T) {
 		"-seeds 1 -only 10 mixture":                      "log-likelihood",
 		"-seeds 2 -only 0.1 federated " + dir:            "DP-PVI, gradients ",
 	} {
+		if testing.Short() && strings.Contains(args, "federated") {
+			continue // it takes as long as the others
+		}
 		var stdout bytes.Buffer
 		words := strings.Fields(args)
 		for i := range words {
