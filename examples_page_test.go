@@ -28,7 +28,7 @@ var examples = []struct{ file, formula string }{
 // releases, the k-th of the page with noise from PCG(2026, k), as dpreg infer does.
 func TestPrintedExamples(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the whole page")
+		t.Skip("whole runs")
 	}
 	k := uint64(0)
 	for _, x := range examples {

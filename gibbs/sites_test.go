@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -92,7 +91,10 @@ func checkSlope(t *testing.T, f target, at []float64, sites ...*site) {
 //
 // Each of the two bounds has a false-alarm rate of 1e-6.
 func TestSitesSBC(t *testing.T) {
-	trials, columns := testsize.Of(12, 24), []int{1}
+	if testing.Short() {
+		t.Skip("TestSitesInvariance is of the same kernel, and sharper")
+	}
+	trials, columns := 24, []int{1}
 	if *sbcLong {
 		trials, columns = 500, []int{1, 2}
 	}

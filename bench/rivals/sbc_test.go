@@ -139,9 +139,12 @@ func TestSBCFindsFaults(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name == "noise on the sums of xx forgotten" {
+				t.Skip("found by 100 data sets, and not by 60")
+			}
 			t.Parallel()
 			found := false
-			for _, u := range three(t, true).ranks(t, 100, plant) {
+			for _, u := range three(t, true).ranks(t, testsize.Of(40, 100), plant) {
 				found = found || modeltest.Uniform(u) != nil
 			}
 			if !found {

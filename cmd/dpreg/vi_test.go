@@ -324,7 +324,7 @@ func TestVIInterrupted(t *testing.T) {
 	votes(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	r := commandContext(ctx, "vi", "votes.csv", "--eps", "3", "--delta", "1e-4", "--steps", "50")
+	r := commandContext(ctx, "vi", "votes.csv", "--eps", "3", "--delta", "1e-4", "--steps", "50", "--rate", "1")
 	if r.code != interrupted || r.stdout != "" {
 		t.Errorf("exit code %d, stdout %q", r.code, r.stdout)
 	}

@@ -135,7 +135,7 @@ func TestJointOfOne(t *testing.T) {
 		{Shape: one, N: 12, Kind: release.Gaussian, Scale: 2, Count: 4, Prior: modeltest.TamePrior(one)},
 		{Shape: two, N: 6, Kind: release.Gaussian, Scale: 2, Prior: still},
 		{Shape: two, N: 12, Kind: release.Laplace, Scale: 2, Count: 4, Prior: modeltest.NarrowPrior(two)},
-	}[:testsize.Of(2, 4)] {
+	}[:testsize.Of(1, 4)] {
 		_, obs := c.Draw(rand.New(rand.NewPCG(41, 2)))
 		p := modeltest.Problem(obs, c.Prior)
 		want, err := Method{}.Sample(context.Background(), p, plan)
