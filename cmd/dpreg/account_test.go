@@ -133,7 +133,7 @@ var wrongAccounts = []wrong{
 	{name: "sensitivity", args: "account gaussian --sigma 1 --delta 1e-5 --sensitivity 0", code: misused, says: "--sensitivity"},
 	{name: "neighbours", args: "account gaussian --sigma 1 --delta 1e-5 --q 0.1 --neighbours next", code: misused, says: "add-remove, replace-one"},
 	{name: "replace-one without q", args: "account gaussian --sigma 1 --delta 1e-5 --neighbours replace-one", code: misused, says: "with --q"},
-	{name: "out of reach", args: "account gaussian --sigma 1 --q 0.1 --eps 1e-9 --delta 1e-100", code: misused, says: "no number of steps"},
+	{name: "out of reach", args: "account gaussian --sigma 1 --q 1 --eps 1e-9 --delta 1e-100", code: misused, says: "no number of steps"},
 	{name: "format", args: "account gaussian --sigma 1 --delta 1e-5 --format csv", code: misused, says: "table, json"},
 	{name: "plot", args: "account gaussian --sigma 1 --delta 1e-5 --plot a.pdf", code: misused, says: ".svg or .png"},
 	{name: "plot, no directory", args: "account gaussian --sigma 1 --delta 1e-5 --plot nowhere/a.svg", code: misused, says: "--plot"},
