@@ -102,6 +102,9 @@ func TestCheckJointlyFinds(t *testing.T) {
 // TestCheckJointlyCalibrates: p-values are ranked among those of releases of all
 // custodians, whatever the number of workers; all sums of one release are all.
 func TestCheckJointlyCalibrates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("refits take seconds; TestCheckFinds has some")
+	}
 	custodians := publish(t, hospital{0, 0.3}, hospital{0.2, 0.3})
 	fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Plan: brief(1)})
 	must(t, err)
