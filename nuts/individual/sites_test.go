@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/release"
@@ -113,11 +114,11 @@ func TestSitesNoAllocation(t *testing.T) {
 //	go test ./nuts/individual -run SitesSBC -individual.long -v -timeout 4h
 func TestSitesSBC(t *testing.T) {
 	for _, v := range variants() {
-		if !*long && v.clamping != (v.partial && v.shared) || testing.Short() && v.partial {
+		if !*long && v.clamping != (v.partial && v.shared) || testing.Short() && (v.partial || !v.shared) {
 			continue
 		}
 		t.Run(v.String(), func(t *testing.T) {
-			trials := 12
+			trials := testsize.Of(8, 12)
 			if *long {
 				trials = 500
 			}
