@@ -20,6 +20,7 @@ type Observation struct {
 
 	Freedom float64        // of ball noise
 	Frame   *release.Frame // that Z is in; nil: the box
+	wider   float64        // how many times as large scales are for what clipping takes; see inFrame
 
 	Moments *NoisyMoments // of the covariates, where the release has them
 
@@ -57,8 +58,8 @@ const lostToSlopes = 0.2
 // inFrame takes the noise of sums in a frame. What clipping takes is as noise of so much larger a
 // scale, √(1 + (ρ lost/sd)²) times: its size is told, and not its direction.
 func (o *Observation) inFrame(r *release.Release) {
-	o.Frame, o.Freedom = r.Frame, r.Noise.Freedom
 	wider := math.Hypot(1, lostToSlopes*r.Frame.Lost/r.Noise.SD())
+	o.Frame, o.Freedom, o.wider = r.Frame, r.Noise.Freedom, wider
 	m := o.Shape.M()
 	for j := range m {
 		o.Scale[j] = wider * r.Noise.Linear
@@ -73,6 +74,21 @@ func (o *Observation) inFrame(r *release.Release) {
 	if r.Noise.Kind == release.Ball { // which the number of rows has not
 		o.Count.Kind = release.Laplace
 	}
+}
+
+// Clipped is the observation for a method that knows of the clipping: scales are those of the
+// noise alone.
+func (o *Observation) Clipped() *Observation {
+	if o.Frame == nil {
+		return o
+	}
+	out := *o
+	out.Scale = slices.Clone(o.Scale)
+	for i := range out.Scale {
+		out.Scale[i] /= o.wider
+	}
+	out.wider = 1
+	return &out
 }
 
 // Reach is how far rows lie from 0 in any column: of the box 1, of a frame its radius.
