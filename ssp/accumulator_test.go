@@ -244,7 +244,7 @@ func BenchmarkAddRows(b *testing.B) {
 		rows := slices.Concat(normalRows(rand.New(rand.NewPCG(3, 3)), n, m, 0.1)...)
 		f := testFrame(rand.New(rand.NewPCG(4, 4)), m, 1)
 		for j, row := range f.Matrix {
-			row[j] = 10
+			row[j], f.Centre[j] = 10, 0
 		}
 		f.Radius = math.Sqrt(float64(m) + 2*math.Sqrt(2*float64(m)))
 		ball, err := NewBall(RoundFrame(f), m)

@@ -90,9 +90,10 @@ func (l limit) clip(u []int64) {
 	for _, x := range u {
 		all |= uint64(max(x, -x))
 	}
-	lost := max(0, bits.Len64(all)-26)
-	for j, x := range u {
-		u[j] = x / (1 << lost)
+	if lost := bits.Len64(all) - 26; lost > 0 {
+		for j, x := range u {
+			u[j] = x / (1 << lost)
+		}
 	}
 	f := l.whole << 30 / int64(ceilSqrt(squares(u)))
 	for j, x := range u {

@@ -119,7 +119,7 @@ func checkNeighbours(t *testing.T, rng *rand.Rand, b Budget, f *release.Frame) f
 	ball := mustBall(t, f, m)
 	s := ball.NewAccumulator()
 	find := attack{t, s, math.Ldexp(f.Weight, radiusLattice(f.Radius)), b.Neighbours == release.ReplaceOne, make([]int64, m), make([]int64, m)}
-	worst := find.climb(rng, 24)
+	worst := find.climb(rng, 12)
 	noise, err := b.Noise(m, f, 0.5)
 	if err != nil {
 		t.Fatal(err)

@@ -55,14 +55,15 @@ func (b Budget) scale(squared *big.Rat, share float64) (float64, error) {
 		whole.Inv(number.Decimal(b.unit))
 	}
 	q := new(big.Rat).Mul(squared, whole.Mul(whole, whole))
-	if s := rootUp(q.Quo(q, part)); s <= mostScale {
-		return s, nil
+	if q.Quo(q, part).Cmp(powerOfTwo(2*mostScale)) > 0 {
+		return 0, fmt.Errorf("a share of %v of the privacy leaves nothing but noise", share)
 	}
-	return 0, fmt.Errorf("a share of %v of the privacy leaves nothing but noise", share)
+	return rootUp(q), nil
 }
 
-// mostScale is the largest scale of noise: noisy counts are far inside 64 bits.
-const mostScale = 1 << 56
+// mostScale is the binary logarithm of the largest scale of noise. With MinEpsilon and
+// MinDelta a share of 2⁻⁵⁰ still has less in any frame.
+const mostScale = 200
 
 // PublishRadii returns the counts with noise that takes this share: a row is in one bin, so
 // that the L2 sensitivity is √2 to replace-one neighbours and the L1 sensitivity 2, and both

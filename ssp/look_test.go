@@ -124,7 +124,7 @@ func TestBudgetRefuses(t *testing.T) {
 	}
 	b, f := mustBudget(t, budgets[0]), boxFrame(2)
 	s := mustBall(t, f, 2).NewAccumulator()
-	for _, share := range []float64{0, -1, math.NaN(), 1.5, 1e-40} {
+	for _, share := range []float64{0, -1, math.NaN(), 1.5, 1e-200} {
 		if _, _, err := b.PublishRadii(mustBall(t, f, 2).Radii(), share, seeded(1)); err == nil {
 			t.Errorf("radii with a share of %v", share)
 		}
@@ -145,6 +145,29 @@ func TestBudgetRefuses(t *testing.T) {
 		if _, err := b.PublishLook(s, f, 0.5, seeded(1)); err == nil {
 			t.Errorf("a look in another frame, %d", i)
 		}
+	}
+}
+
+// The least privacy, shares and frames that there are: noise has no end, and counts stay
+// within 64 bits.
+func TestHugeNoise(t *testing.T) {
+	f := boxFrame(2)
+	f.Radius, f.Weight = 1<<mostRadius, 1<<mostRadius
+	for _, pr := range budgets {
+		pr.Epsilon = MinEpsilon
+		pr.Delta = min(pr.Delta, MinDelta)
+		b, s := mustBudget(t, pr), mustBall(t, f, 2).NewAccumulator()
+		look, err := b.PublishLook(s, f, 1./(1<<50), seeded(1))
+		if err != nil || math.IsInf(look.Noise.Scale, 0) || look.Noise.Scale < 1<<100 {
+			t.Errorf("%+v: noise %+v (%v)", pr, look.Noise, err)
+		}
+		if _, _, err := b.PublishRadii(mustBall(t, f, 2).Radii(), 1./(1<<50), seeded(1)); err != nil {
+			t.Errorf("%+v: %v", pr, err)
+		}
+	}
+	huge := new(big.Int).Lsh(big.NewInt(1), 70)
+	if saturated(huge) != math.MaxInt64 || saturated(huge.Neg(huge)) != math.MinInt64 || saturated(big.NewInt(-5)) != -5 {
+		t.Error("counts wrap")
 	}
 }
 
