@@ -92,11 +92,11 @@ func (f *Fit) TotalPrivacy() *release.Privacy {
 // rowsOf is the number of rows that releases are of, as published.
 func rowsOf(p *model.Problem) (n int64, err error) {
 	if p.SameRows {
-		obs, err := p.Single()
+		joint, err := p.Join()
 		if err != nil {
 			return 0, err
 		}
-		return int64(obs.N), nil
+		return int64(joint.Rows()), nil
 	}
 	for _, r := range p.Releases {
 		n += r.N

@@ -3,9 +3,11 @@
 package agree
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
+	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
@@ -24,7 +26,8 @@ import (
 // The last is no likelihood but odds: two releases with the same bounds of as many rows are
 // mostly of one table, unless their sums say otherwise. A public number that three custodians
 // have was agreed on, and tells nothing. Of other bounds, of columns or public numbers of
-// rows, it is −∞. Sums in frames are compared in scaled units.
+// rows, it is −∞. Where one is in a frame, sums are those in it, about independent from one to
+// another, as neither rows nor noise are in scaled units.
 func Alike(a, b *release.Release, agreed bool) float64 {
 	u, v := a.Schema.Frame(), b.Schema.Frame()
 	for j := range u.Half {
@@ -37,6 +40,8 @@ func Alike(a, b *release.Release, agreed bool) float64 {
 	if agreed && a.NNoise == 0 {
 		ratio = math.Min(ratio, 0)
 	}
+	f := cmp.Or(a.Frame, b.Frame)
+	a, b = in(a, f), in(b, f)
 	x, y, sdA, sdB, m := a.Scaled(), b.Scaled(), a.ScaledSD(), b.ScaledSD(), a.Dim()
 	for j := range m {
 		noise := sdA[j]*sdA[j] + sdB[j]*sdB[j]
@@ -47,6 +52,40 @@ func Alike(a, b *release.Release, agreed bool) float64 {
 		ratio += 0.5 * (math.Log(rows/noise) - d*d/noise + d*d/rows)
 	}
 	return ratio
+}
+
+// in gives a release whose scaled units are the coordinates u = W(v − c) of a frame f, in which
+// its own, W_r and c_r, is that of W_rW⁻¹ and W(c_r − c); its noise on linear sums is right. It
+// is the release itself where f is nil.
+func in(r *release.Release, f *release.Frame) *release.Release {
+	if f == nil {
+		return r
+	}
+	m, out := r.Dim(), *r
+	own := r.Frame
+	if own == nil {
+		own, out.Noise.Linear = &release.Frame{Centre: make([]float64, m), Matrix: make([][]float64, m)}, r.Noise.Scale
+		for j := range m {
+			own.Matrix[j] = make([]float64, j+1)
+			own.Matrix[j][j] = 1
+		}
+	}
+	w, l := make([]float64, m*m), make([]float64, m*m)
+	for j, row := range f.Matrix {
+		copy(w[j*m:], row)
+	}
+	dense.InvertLower(l, w, m)
+	out.Frame = &release.Frame{Centre: make([]float64, m), Matrix: make([][]float64, m)}
+	for j, row := range own.Matrix {
+		out.Frame.Matrix[j] = make([]float64, j+1)
+		for k, v := range row {
+			out.Frame.Centre[j] += f.Matrix[j][k] * (own.Centre[k] - f.Centre[k])
+			for i := range k + 1 {
+				out.Frame.Matrix[j][i] += v * l[k*m+i]
+			}
+		}
+	}
+	return &out
 }
 
 // countsAlike is the part of Alike that the numbers of rows have.
@@ -76,7 +115,10 @@ type Site struct {
 func NewSite(d *posterior.Draws, common, own schema.Frame, j int) Site {
 	u := model.UnitsBetween(common, own)
 	shape := model.Shape{P: len(own.Half) - 1, Intercept: common.Intercept}
-	s := Site{shape: shape, own: schema.Frame{Centre: u.Shift, Half: u.Scale, Intercept: common.Intercept}}
+	s := Site{shape: shape, own: schema.Frame{Intercept: common.Intercept}}
+	for k := range own.Half {
+		s.own.Centre, s.own.Half = append(s.own.Centre, u.Shift(k)), append(s.own.Half, u.Scale(k))
+	}
 	s.theta = max(0, d.Index(fmt.Sprintf("theta_at[%d,%d]", j+1, shape.P+1-shape.Q())))
 	s.sigma = d.Index(fmt.Sprintf("sigma_at[%d]", j+1))
 	s.mu = d.Index("mu_x[1]")

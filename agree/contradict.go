@@ -6,6 +6,7 @@ import (
 
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
 )
 
 // Contradicting returns the numbers of those releases that complete pooling does not fit, given
@@ -69,29 +70,41 @@ const (
 	differentSigma2 = 0.1
 )
 
-// residualSite has the residual sums of one release.
+// residualSite has the residual sums of one release, in the coordinates u of its sums, which
+// in the box are v. With (1, v) = K(1, u) covariates are X(1, u), X those rows of K, the
+// residual is ρᵀ(1, u), ρ = Kᵀ(−θ, 1), and of B = Σ(1, u)(1, u)ᵀ
+//
+//	v_j = (XBρ, ρᵀBρ − nσ²).
 type residualSite struct {
 	Site
 	obs      *model.Observation
-	sums     *model.Sums // of z, of noise, of one statistic
-	xx       []float64   // XX of z, projected
+	k        []float64 // K
+	x        []float64 // X
 	theta    []float64
+	rho      []float64
+	times    []float64 // Bρ
 	sigma2   float64
 	v        []float64
 	chol     []float64 // of V
+	xx       []float64 // XX of z, projected
 	root     []float64 // of XX, its eigenvectors
 	noise    []float64
 	distance float64 // T_j of z
 }
 
 func newResidualSite(obs *model.Observation, at Site) *residualSite {
-	q := obs.Shape.Q()
-	s := &residualSite{Site: at, obs: obs, sums: model.NewSums(obs.Shape), v: make([]float64, q+1),
-		chol: make([]float64, (q+1)*(q+1)), noise: make([]float64, len(obs.Z))}
+	q, m := obs.Shape.Q(), obs.Shape.M()
+	s := &residualSite{Site: at, obs: obs, k: lift(obs.Frame, m), rho: make([]float64, m+1), times: make([]float64, m+1),
+		v: make([]float64, q+1), chol: make([]float64, (q+1)*(q+1)), noise: make([]float64, len(obs.Z)), xx: make([]float64, q*q)}
+	s.x = s.k[(m-q)*(m+1) : m*(m+1)]
 	z := append([]float64(nil), obs.Z...)
-	model.NewProjection(obs.Shape.M()).Apply(z, s.rows())
-	s.sums.Set(z, s.rows())
-	s.xx = append([]float64(nil), s.sums.XX...)
+	model.NewProjection(m).Apply(z, s.rows())
+	for k := range q {
+		s.multiply(s.x[k*(m+1):(k+1)*(m+1)], z, s.rows())
+		for l := range q {
+			s.xx[k*q+l] = inner(s.x[l*(m+1):(l+1)*(m+1)], s.times)
+		}
+	}
 	values, vectors, work := make([]float64, q), make([]float64, q*q), make([]float64, q*q)
 	dense.SymEigen(values, vectors, append([]float64(nil), s.xx...), q, work)
 	s.root = vectors
@@ -101,6 +114,55 @@ func newResidualSite(obs *model.Observation, at Site) *residualSite {
 		}
 	}
 	return s
+}
+
+// lift is K of a frame, v = c + W⁻¹u, (m+1)×(m+1); of the box 1.
+func lift(f *release.Frame, m int) []float64 {
+	k := make([]float64, (m+1)*(m+1))
+	for j := range m + 1 {
+		k[j*(m+1)+j] = 1
+	}
+	if f == nil {
+		return k
+	}
+	w, l := make([]float64, m*m), make([]float64, m*m)
+	for j, row := range f.Matrix {
+		copy(w[j*m:], row)
+	}
+	dense.InvertLower(l, w, m)
+	for j := range m {
+		row := k[(j+1)*(m+1):]
+		row[0] = f.Centre[j]
+		copy(row[1:], l[j*m:j*m+j+1])
+	}
+	return k
+}
+
+func inner(a, b []float64) (sum float64) {
+	for i, x := range a {
+		sum += x * b[i]
+	}
+	return sum
+}
+
+// multiply writes Ba into times, B of statistics z of n rows.
+func (s *residualSite) multiply(a, z []float64, n float64) {
+	m := len(a) - 1
+	s.times[0] = n * a[0]
+	for j := range m {
+		s.times[0] += z[j] * a[j+1]
+		s.times[j+1] = z[j] * a[0]
+	}
+	at := m
+	for j := 1; j <= m; j++ {
+		for k := j; k <= m; k++ {
+			s.times[j] += z[at] * a[k]
+			if k > j {
+				s.times[k] += z[at] * a[j]
+			}
+			at++
+		}
+	}
 }
 
 // rows is n, as far as it is known.
@@ -116,7 +178,7 @@ func (s *residualSite) squaresVariance() float64 {
 func (s *residualSite) at(row []float64) bool {
 	q := s.obs.Shape.Q()
 	own := s.Regression(row)
-	s.theta, s.sigma2 = own[:q], own[q]
+	s.set(own[:q], own[q])
 	k := q + 1
 	clear(s.chol)
 	for i := range q {
@@ -126,8 +188,8 @@ func (s *residualSite) at(row []float64) bool {
 	}
 	s.chol[k*k-1] = s.squaresVariance()
 	clear(s.noise)
-	for e, scale := range s.obs.Scale {
-		s.noise[e] = math.Sqrt(model.NoiseVariance(s.obs.Kind, scale))
+	for e := range s.noise {
+		s.noise[e] = math.Sqrt(s.obs.Variance(e))
 		s.addNoise(s.noise, 0)
 		s.noise[e] = 0
 	}
@@ -142,6 +204,18 @@ func (s *residualSite) at(row []float64) bool {
 	return true
 }
 
+// set takes θ and σ².
+func (s *residualSite) set(theta []float64, sigma2 float64) {
+	s.theta, s.sigma2 = theta, sigma2
+	m := len(s.rho) - 1
+	for i := range s.rho {
+		s.rho[i] = s.k[m*(m+1)+i]
+		for k, t := range theta {
+			s.rho[i] -= t * s.x[k*(m+1)+i]
+		}
+	}
+}
+
 // addNoise adds to V the variance of one noise.
 func (s *residualSite) addNoise(e []float64, n float64) {
 	s.residual(e, n)
@@ -154,18 +228,12 @@ func (s *residualSite) addNoise(e []float64, n float64) {
 
 // residual writes v of statistics of n rows, in which it is linear.
 func (s *residualSite) residual(z []float64, n float64) {
-	q := len(s.theta)
-	s.sums.Set(z, n)
-	rest := s.sums.YY - n*s.sigma2
-	for k, t := range s.theta {
-		fitted := 0.0
-		for l, u := range s.theta {
-			fitted += s.sums.XX[k*q+l] * u
-		}
-		s.v[k] = s.sums.XY[k] - fitted
-		rest -= t * (s.sums.XY[k] + s.v[k])
+	s.multiply(s.rho, z, n)
+	w := len(s.rho)
+	for k := range s.theta {
+		s.v[k] = inner(s.x[k*w:(k+1)*w], s.times)
 	}
-	s.v[q] = rest
+	s.v[len(s.theta)] = inner(s.rho, s.times) - n*s.sigma2
 }
 
 // length returns vᵀV⁻¹v.
@@ -180,9 +248,8 @@ func (s *residualSite) length() (sum float64) {
 // replicate returns T_j of a replicate.
 func (s *residualSite) replicate(rng *rand.Rand) float64 {
 	q, n := len(s.theta), 0.0
-	for e, scale := range s.obs.Scale {
-		s.noise[e] = model.RandNoise(s.obs.Kind, scale, rng)
-	}
+	clear(s.noise)
+	s.obs.AddNoise(s.noise, 1, rng)
 	if s.obs.Count.Latent() {
 		n = model.RandNoise(s.obs.Count.Kind, s.obs.Count.Scale, rng)
 	}

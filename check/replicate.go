@@ -17,6 +17,7 @@ import (
 // checker draws replicated releases and compares z with them.
 type checker struct {
 	obs    *model.Observation
+	units  *model.Units // from the release's scaled units to those of its sums
 	blocks []checkBlock
 
 	n       float64 // rows given φ: latent where they were released with noise
@@ -40,13 +41,16 @@ type checkBlock struct {
 }
 
 // normalColumn collects the marginal law of a column in scaled units, a draw each.
-type normalColumn struct{ mean, sd []float64 }
+type normalColumn struct {
+	at, within float64 // at the draw
+	mean, sd   []float64
+}
 
 func newChecker(obs *model.Observation) *checker {
 	q := len(obs.Z)
 	vec := func() []float64 { return make([]float64, q) }
 	return &checker{
-		obs: obs, blocks: checkBlocks(obs.Shape.P),
+		obs: obs, units: model.Identity(obs.Shape.M()).In(obs.Frame), blocks: checkBlocks(obs.Shape.P),
 		params: model.NewParams(obs.Shape), moments: model.NewMoments(obs.Shape), cov: make([]float64, q*q),
 		rep: vec(), mean: vec(), square: vec(),
 		columns: make([]normalColumn, obs.Shape.M()), replicates: make([][]float64, q),
@@ -87,12 +91,16 @@ func (c *checker) given(row []float64) bool {
 		c.n = row[own]
 	}
 	c.moments.Set(c.params)
+	for j := range c.columns {
+		c.columns[j].at, c.columns[j].within = c.moments.Mean[j], math.Sqrt(c.moments.Cov[j*len(c.columns)+j])
+	}
+	c.units.Moments(c.moments.Mean, c.moments.Cov)
 	if !c.moments.Factor() {
 		return false
 	}
 	c.moments.Covariance(c.cov, c.n)
-	for e, scale := range c.obs.Scale {
-		c.cov[e*q+e] += model.NoiseVariance(c.obs.Kind, scale)
+	for e := range q {
+		c.cov[e*q+e] += c.obs.Variance(e)
 	}
 	for _, b := range c.blocks {
 		n := len(b.entries)
@@ -110,7 +118,7 @@ func (c *checker) given(row []float64) bool {
 
 // collect adds the law of z given φ to that of z_rep, and the laws of the columns.
 func (c *checker) collect() {
-	q, m := len(c.obs.Z), c.obs.Shape.M()
+	q := len(c.obs.Z)
 	c.count++
 	c.moments.Expect(c.rep, c.n)
 	for e, mean := range c.rep {
@@ -119,17 +127,15 @@ func (c *checker) collect() {
 		c.square[e] += d*d + c.cov[e*q+e]
 	}
 	for j := range c.columns {
-		c.columns[j].mean = append(c.columns[j].mean, c.moments.Mean[j])
-		c.columns[j].sd = append(c.columns[j].sd, math.Sqrt(c.moments.Cov[j*m+j]))
+		c.columns[j].mean = append(c.columns[j].mean, c.columns[j].at)
+		c.columns[j].sd = append(c.columns[j].sd, c.columns[j].within)
 	}
 }
 
 // draw draws z given φ: statistics from their exact law, and noise.
 func (c *checker) draw(z []float64, rng *rand.Rand) {
 	c.moments.RandExact(z, c.n, rng)
-	for e, scale := range c.obs.Scale {
-		z[e] += model.RandNoise(c.obs.Kind, scale, rng)
-	}
+	c.obs.AddNoise(z, 1, rng)
 }
 
 // replicate draws z_rep, and keeps it.

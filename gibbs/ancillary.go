@@ -28,13 +28,14 @@ type ancillary struct {
 	v, d      []float64 // v̄ and D in the release's units
 	gMean, gD []float64 // gradients in v̄, or μ, and in D
 	gFactor   []float64 // and in L
+	at, slope []float64 // statistics of v̄ and D, and the noise's slope in them
 }
 
 func newAncillary(c *state, law rowSource) *ancillary {
 	m, dim := c.obs.Shape.M(), law.Dim()
 	vec := func(n int) []float64 { return make([]float64, n) }
 	return &ancillary{state: c, law: law, phi: vec(dim), grad: vec(dim),
-		mean: vec(m), l: vec(m * m), f: vec(m), a: vec(m * m), v: vec(m), d: vec(m * m), gMean: vec(m), gD: vec(m * m), gFactor: vec(m * m)}
+		mean: vec(m), l: vec(m * m), f: vec(m), a: vec(m * m), v: vec(m), d: vec(m * m), gMean: vec(m), gD: vec(m * m), gFactor: vec(m * m), at: vec(c.q), slope: vec(c.q)}
 }
 
 // hold takes φ and (f, A) of the parameters and statistics. It reports false where rounding
@@ -86,7 +87,7 @@ func (t *ancillary) move(phi []float64) {
 func (t *ancillary) place() {
 	m := t.obs.Shape.M()
 	for i := range m {
-		v, scale := t.mean[i], t.units.Scale[i]
+		v := t.mean[i]
 		li := t.l[i*m : i*m+i+1]
 		for k, f := range t.f[:i+1] {
 			v += li[k] * f
@@ -94,10 +95,12 @@ func (t *ancillary) place() {
 			for h := k; h <= i; h++ {
 				d += li[h] * t.a[h*m+k]
 			}
-			t.d[i*m+k] = scale * d
+			t.d[i*m+k] = d
 		}
-		t.v[i] = scale*v + t.units.Shift[i]
+		t.v[i] = v
 	}
+	t.units.Mean(t.v)
+	t.units.Factor(t.d)
 }
 
 // density returns log p(φ | f, A, z) up to a constant, and leaves its slope, in the sense
@@ -116,22 +119,16 @@ func (t *ancillary) likelihood(noise *model.Noise) float64 {
 
 // fit returns log p(z | s) and leaves its slope in v̄ and D, over n, in gMean and gD.
 func (t *ancillary) fit(noise *model.Noise) float64 {
-	m, n := t.obs.Shape.M(), t.n
+	m := t.obs.Shape.M()
 	clear(t.gD)
 	clear(t.gMean)
-	logp, at := 0.0, m
+	t.write(t.at)
+	logp, at := noise.LogDensity(t.slope, t.at), m
 	for i, vi := range t.v {
-		value, slope := noise.LogDensity(i, n*vi)
-		logp += value
-		g, di, gi := slope, t.d[i*m:i*m+i+1], t.gD[i*m:i*m+i+1]
+		g, di, gi := t.slope[i], t.d[i*m:i*m+i+1], t.gD[i*m:i*m+i+1]
 		for j := i; j < m; j++ {
 			dj, gj := t.d[j*m:j*m+i+1], t.gD[j*m:j*m+i+1]
-			s := vi * t.v[j]
-			for k, d := range di {
-				s += d * dj[k]
-			}
-			value, slope := noise.LogDensity(at, n*s)
-			logp += value
+			slope := t.slope[at]
 			g += slope * t.v[j]
 			t.gMean[j] += slope * vi
 			for k, d := range di {
@@ -148,12 +145,13 @@ func (t *ancillary) fit(noise *model.Noise) float64 {
 // pull takes the gradient in v̄ and D to φ: ∂L = ∂v̄ fᵀ + ∂D Aᵀ.
 func (t *ancillary) pull() {
 	m := t.obs.Shape.M()
+	t.units.PullMean(t.gMean)
+	t.units.PullFactor(t.gD)
 	for i := range m {
-		scale := t.n * t.units.Scale[i]
-		t.gMean[i] *= scale
+		t.gMean[i] *= t.n
 		gi := t.gD[i*m : i*m+i+1]
 		for k := range i + 1 {
-			t.gFactor[i*m+k] = scale*dot(t.a[k*m:k*m+k+1], gi) + t.gMean[i]*t.f[k]
+			t.gFactor[i*m+k] = t.n*dot(t.a[k*m:k*m+k+1], gi) + t.gMean[i]*t.f[k]
 		}
 	}
 	t.law.PullRows(t.grad, t.params, t.gMean, t.gFactor)

@@ -132,7 +132,7 @@ func (k *clt) flip(phi []float64, rng *rand.Rand) (t transition) {
 	k.law.Constrain(k.params, k.prop)
 	k.law.Set(k.params)
 	k.law.Expect(k.after, k.n)
-	for i, b := range k.noise.scale {
+	for i, b := range k.noise.Scale {
 		if !k.noise.latent() || k.before[i] == k.after[i] {
 			continue
 		}

@@ -284,8 +284,8 @@ func (m Method) fixedWarnings(r *run) (w []string) {
 	if r.law == nil {
 		return nil
 	}
-	e := noise{r.obs.Kind, r.obs.Scale}
-	if far := r.law.Conflict(r.obs.Z, r.obs.N, e.sd, math.Sqrt2*r.obs.Count.Scale); far > inConflict {
+	sd := func(i int) float64 { return math.Sqrt(r.obs.Variance(i)) }
+	if far := r.law.Conflict(r.obs.Z, r.obs.N, sd, math.Sqrt2*r.obs.Count.Scale); far > inConflict {
 		w = append(w, fmt.Sprintf("the release's sums of covariates lie up to %.0f standard deviations from what the moments that %s takes for known make of them: these are not the moments of its rows, and the posterior is wrong with them; take gibbs-ss-update, or state another law of the covariates", far, m.Name()))
 	}
 	switch {

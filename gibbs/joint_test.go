@@ -4,10 +4,10 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -106,9 +106,13 @@ func drawRows(k *state, rng *rand.Rand) {
 
 // drawOmegaPrior draws ω from its prior.
 func drawOmegaPrior(c *state, rng *rand.Rand) {
+	v := 1.0
+	if c.obs.Kind == release.Ball {
+		v = variate.Chi2(c.obs.Freedom, rng)
+	}
 	for i, b := range c.obs.Scale {
-		c.omega2[i] = b * b
-		if c.noise.latent() {
+		c.omega2[i] = b * b * v
+		if c.obs.Kind == release.Laplace {
 			c.omega2[i] *= 2 * rng.ExpFloat64()
 		}
 	}
@@ -245,9 +249,7 @@ func largest(z []float64) float64 {
 
 // alone is the joint problem of one release, in its own units.
 func alone(obs *model.Observation, prior *model.Prior) *model.Joint {
-	m := obs.Shape.M()
-	same := &model.Units{Scale: slices.Repeat([]float64{1}, m), Shift: make([]float64, m)}
-	return &model.Joint{Shape: obs.Shape, Prior: prior, Shared: true, Sites: []*model.Site{{Observation: obs, Units: same}}}
+	return &model.Joint{Shape: obs.Shape, Prior: prior, Shared: true, Sites: []*model.Site{{Observation: obs, Units: model.Identity(obs.Shape.M())}}}
 }
 
 // sampleAlone is Update of one release.

@@ -56,10 +56,7 @@ func checkSlope(t *testing.T, f target, at []float64, sites ...*site) {
 		for _, s := range sites {
 			stats := make([]float64, s.q)
 			s.ancillary.write(stats)
-			for i, v := range stats {
-				value, _ := s.alone.LogDensity(i, v)
-				logp += modeltest.SmoothNoise(s.obs.Kind, (s.obs.Z[i]-v)/s.obs.Scale[i], len(sites)*s.q) - value
-			}
+			logp += modeltest.Smoothing(s.obs, stats, len(sites))
 		}
 		return logp
 	}

@@ -28,7 +28,7 @@ func newJointSites(t *testing.T, shared, counts bool) *jointSites {
 	return &jointSites{
 		Custodians: modeltest.Custodians{
 			Shape: model.Shape{P: 1, Intercept: true}, Prior: prior, Shared: shared, Counts: counts,
-			Sites: []modeltest.Custodian{{N: 6, Kind: release.Laplace, Scale: 2, Units: 1}, {N: 12, Kind: release.Gaussian, Scale: 2, Units: 0.8}, {N: 5, Kind: release.Laplace, Scale: 1.5, Units: 0.9}},
+			Sites: []modeltest.Custodian{{N: 6, Kind: release.Laplace, Scale: 2, Units: 1}, {N: 12, Kind: release.Gaussian, Scale: 2, Units: 0.8}, {N: 5, Kind: release.Ball, Scale: 0.7, Units: 0.9, Tilted: true}},
 		},
 		fault: func(*exactSites) {},
 		sweep: func(k *exactSites, rng *rand.Rand) { k.Step(rng) },

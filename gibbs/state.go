@@ -48,7 +48,7 @@ func newState(obs *model.Observation, prior *model.Prior, law source, params *mo
 	q := sh.Statistics()
 	vec := func() []float64 { return make([]float64, q) }
 	c := &state{
-		obs: obs, noise: noise{obs.Kind, obs.Scale}, prior: prior, law: law, q: q, n: obs.N,
+		obs: obs, noise: noise{obs}, prior: prior, law: law, q: q, n: obs.N,
 		params: params, s: vec(), resid: vec(), omega2: vec(),
 		chol: make([]float64, q*q), clt: vec(), gain: vec(), unused: make([]float64, law.Dim()),
 		projection: model.NewProjection(sh.M()),
@@ -68,9 +68,11 @@ func (c *state) start(rng *rand.Rand) {
 		c.n = c.obs.Count.Start(rng)
 	}
 	c.invent(rng)
+	clear(c.clt)
+	c.obs.AddNoise(c.clt, 1, rng)
 	for i, z := range c.obs.Z {
-		near := z - c.noise.draw(i, rng)
-		ratio := c.noise.sd(i) / c.n
+		near := z - c.clt[i]
+		ratio := math.Sqrt(c.obs.Variance(i)) / c.n
 		c.s[i] = (near + ratio*ratio*c.s[i]) / (1 + ratio*ratio)
 		c.resid[i] = z - c.s[i]
 	}
@@ -83,15 +85,16 @@ func (c *state) start(rng *rand.Rand) {
 // about a random middle as far as the box goes.
 func (c *state) invent(rng *rand.Rand) {
 	m := c.obs.Shape.M()
+	reach := c.obs.Reach()
 	for j := range m {
-		c.s[j] = 2*rng.Float64() - 1
+		c.s[j] = reach * (2*rng.Float64() - 1)
 	}
 	at := m
 	for j, middle := range c.s[:m] {
 		for k, other := range c.s[j:m] {
 			c.s[at] = c.n * middle * other
 			if k == 0 {
-				width := 1 - math.Abs(middle)
+				width := reach - math.Abs(middle)
 				c.s[at] += c.n * width * width / 3
 			}
 			at++
@@ -204,43 +207,46 @@ func (c *state) Params(dst []float64) {
 	}
 }
 
-// noise is the law of z − s, entries independent, written as a normal law whose
-// variance ω² may be latent: for Laplace noise of scale b, ω² is exponential of
+// noise is the law of z − s, written as a normal law of independent entries whose
+// variances ω² may be latent: for Laplace noise of scale b, ω² is exponential of
 // mean 2b², and given r = z − s it is GIG(½, 1/b², r²); for Gaussian noise of
-// standard deviation σ it is σ², known.
-type noise struct {
-	kind  release.Kind
-	scale []float64 // b or σ of each entry
-}
+// standard deviation σ it is σ², known; for ball noise of scales s_i it is s_i²V with one V of
+// the χ² law of F degrees.
+type noise struct{ *model.Observation }
 
 // latent reports whether ω² is.
-func (e *noise) latent() bool { return e.kind == release.Laplace }
-
-// sd is the standard deviation of entry i.
-func (e *noise) sd(i int) float64 {
-	if e.latent() {
-		return math.Sqrt2 * e.scale[i]
-	}
-	return e.scale[i]
-}
-
-// draw draws the noise of entry i.
-func (e *noise) draw(i int, rng *rand.Rand) float64 {
-	if e.latent() {
-		return e.scale[i] * math.Copysign(rng.ExpFloat64(), rng.Float64()-0.5)
-	}
-	return e.scale[i] * rng.NormFloat64()
-}
+func (e noise) latent() bool { return e.Kind != release.Gaussian }
 
 // drawVariances draws ω² given z − s.
-func (e *noise) drawVariances(omega2, resid []float64, rng *rand.Rand) {
-	if !e.latent() {
-		for i, sd := range e.scale {
+func (e noise) drawVariances(omega2, resid []float64, rng *rand.Rand) {
+	switch e.Kind {
+	case release.Laplace:
+		for i, b := range e.Scale {
+			omega2[i] = variate.LaplaceMixture(b, resid[i], rng)
+		}
+	case release.Ball:
+		e.drawBall(omega2, resid, rng)
+	default:
+		for i, sd := range e.Scale {
 			omega2[i] = sd * sd
 		}
-		return
 	}
-	for i, b := range e.scale {
-		omega2[i] = variate.LaplaceMixture(b, resid[i], rng)
+}
+
+// drawBall draws V, given residuals of q entries and, where F > q + 1, F − q − 1 more that no
+// one measured, which it draws first, given the V that stands in ω²: with all of them
+// p(V | r) ∝ V^{−½} exp(−½(V + ‖r/s‖²/V)), the law of LaplaceMixture with b = 1.
+func (e noise) drawBall(omega2, resid []float64, rng *rand.Rand) {
+	square := 0.0
+	for i, s := range e.Scale {
+		u := resid[i] / s
+		square += u * u
+	}
+	if more := e.Freedom - float64(len(resid)) - 1; more > 0 {
+		square += omega2[0] / (e.Scale[0] * e.Scale[0]) * variate.Chi2(more, rng)
+	}
+	v := variate.LaplaceMixture(1, math.Sqrt(square), rng)
+	for i, s := range e.Scale {
+		omega2[i] = s * s * v
 	}
 }

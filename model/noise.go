@@ -4,6 +4,9 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -18,10 +21,12 @@ import (
 // Each chain has its own.
 type Noise struct {
 	obs   *Observation
+	m     int       // columns
 	per   []float64 // 1/b or 1/σ
 	kink2 float64   // Laplace: the square of the width within which the kink is rounded off
 	reach []float64 // normal: of each statistic, the residual up to which slopes are the derivative
 	each  []*Noise  // of several measurements, which it is the sum of; nil of one
+	part  []float64 // slope of one of them
 }
 
 // The kink is rounded off within a quarter of b, less where many statistics have
@@ -38,8 +43,8 @@ func NewNoise(o *Observation) *Noise { return newNoise(o, len(o.Z)) }
 
 // newNoise returns it where so many statistics are moved together.
 func newNoise(o *Observation, together int) *Noise {
-	f := &Noise{obs: o, kink2: kinkWidth * kinkWidth * math.Min(1, manyKinks/float64(together)),
-		reach: make([]float64, len(o.Z)), per: make([]float64, len(o.Z))}
+	f := &Noise{obs: o, m: o.Shape.M(), kink2: kinkWidth * kinkWidth * math.Min(1, manyKinks/float64(together)),
+		reach: make([]float64, len(o.Z)), per: make([]float64, len(o.Z)), part: make([]float64, len(o.Z))}
 	for i, scale := range o.Scale {
 		f.per[i], f.reach[i] = 1/scale, leastReach
 	}
@@ -49,24 +54,70 @@ func newNoise(o *Observation, together int) *Noise {
 	return f
 }
 
-// LogDensity returns log p(z_i | s_i) up to a constant, and the slope in s_i. With
-// r = z_i − s_i,
+// LogDensity returns log p(z | s) up to a constant, s in canonical order, and writes its slope in s. With
+// r = z − s, entry by entry,
 //
 //	Laplace  log p = −|r|/b        slope = r / (b √(r² + (kb)²)),  k = ¼ min(1, √(27/q))
 //	normal   log p = −½ (r/σ)²     slope = bend(r/σ) / σ,
 //
-// q the number of statistics that are moved together.
-func (f *Noise) LogDensity(i int, s float64) (logp, slope float64) {
-	if f.each != nil {
-		return f.sum(func(m *Noise) (float64, float64) { return m.LogDensity(i, s) })
+// q the number of statistics that are moved together; ball has that of all entries together.
+func (f *Noise) LogDensity(slope, s []float64) (logp float64) {
+	switch {
+	case f.each != nil:
+		clear(slope)
+		for _, m := range f.each {
+			logp += m.LogDensity(f.part, s)
+			floats.Add(slope, f.part)
+		}
+	case f.obs.Kind == release.Ball:
+		logp = f.ball(slope, s)
+	default: // by columns, each with its products
+		at, m := f.m, f.m
+		for j := range m {
+			logp += f.entry(slope, s, j)
+			for range m - j {
+				logp += f.entry(slope, s, at)
+				at++
+			}
+		}
 	}
-	per := f.per[i]
-	u := (f.obs.Z[i] - s) * per
-	if f.obs.Kind == release.Laplace {
-		return -math.Abs(u), per * u / math.Sqrt(u*u+f.kink2)
-	}
-	return -0.5 * u * u, per * bend(u, f.reach[i])
+	return logp
 }
+
+// entry is LogDensity of entry i.
+func (f *Noise) entry(slope, s []float64, i int) (logp float64) {
+	per := f.per[i]
+	u := (f.obs.Z[i] - s[i]) * per
+	if f.obs.Kind == release.Laplace {
+		slope[i] = per * u / math.Sqrt(u*u+f.kink2)
+		return -math.Abs(u)
+	}
+	slope[i] = per * bend(u, f.reach[i])
+	return -0.5 * u * u
+}
+
+// ball is LogDensity of √V times normal noise of the scales, V ~ χ² of F degrees. With
+// u_i = r_i/σ_i of q entries and ν = ½(F − q),
+//
+//	p ∝ ∫ V^{ν−1} exp(−½(V + ‖u‖²/V)) dV ∝ ‖u‖^ν K_ν(‖u‖),
+//
+// which is exp(−‖u‖) where F = q + 1. Its slope in u is −K_{ν−1}/K_ν · u/‖u‖.
+func (f *Noise) ball(slope, s []float64) float64 {
+	norm := 0.0
+	for i, per := range f.per {
+		slope[i] = (f.obs.Z[i] - s[i]) * per
+		norm += slope[i] * slope[i]
+	}
+	norm = math.Sqrt(norm)
+	logp, ratio := logBesselPower(0.5*(f.obs.Freedom-float64(len(s))), norm)
+	for i, per := range f.per {
+		slope[i] *= per * ratio / max(norm, leastNorm)
+	}
+	return logp
+}
+
+// leastNorm keeps the slope finite at 0, where that of a norm has none.
+const leastNorm = 1e-3
 
 // bend returns u where |u| ≤ w, and beyond ±(w + t/√(1 + t²)), t = |u| − w: it stays
 // below w + 1, and has two continuous derivatives.
@@ -81,16 +132,11 @@ func bend(u, w float64) float64 {
 // LogCount returns log p(noisy count | n) up to a constant, n any real number, and the
 // slope in n.
 func (f *Noise) LogCount(n float64) (logp, slope float64) {
-	if f.each != nil {
-		return f.sum(func(m *Noise) (float64, float64) { return m.LogCount(n) })
+	if f.each == nil {
+		return f.obs.Count.logNoise(n)
 	}
-	return f.obs.Count.logNoise(n)
-}
-
-// sum adds up what each measurement has.
-func (f *Noise) sum(of func(*Noise) (logp, slope float64)) (logp, slope float64) {
 	for _, m := range f.each {
-		v, g := of(m)
+		v, g := m.LogCount(n)
 		logp, slope = logp+v, slope+g
 	}
 	return logp, slope
@@ -188,4 +234,23 @@ func NoiseVariance(kind release.Kind, scale float64) float64 {
 		return 2 * scale * scale
 	}
 	return scale * scale
+}
+
+// Variance is that of the noise on entry i.
+func (o *Observation) Variance(i int) float64 {
+	if o.Kind == release.Ball {
+		return o.Freedom * o.Scale[i] * o.Scale[i]
+	}
+	return NoiseVariance(o.Kind, o.Scale[i])
+}
+
+// AddNoise adds noise anew to s, of the scales times so much.
+func (o *Observation) AddNoise(s []float64, times float64, rng *rand.Rand) {
+	kind := o.Kind
+	if kind == release.Ball {
+		kind, times = release.Gaussian, times*math.Sqrt(variate.Chi2(o.Freedom, rng))
+	}
+	for i, scale := range o.Scale {
+		s[i] += times * RandNoise(kind, scale, rng)
+	}
 }

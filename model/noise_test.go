@@ -13,18 +13,24 @@ import (
 // 10⁻¹⁶|log p|/h and, where u passes from one branch to the next, h.
 func TestSlopes(t *testing.T) {
 	for _, sigma := range []float64{0.3, 1, 20, 1e4} {
-		obs := &Observation{Kind: release.Gaussian, Z: []float64{7}, Scale: []float64{sigma},
+		obs := &Observation{Kind: release.Gaussian, Z: []float64{7, 7}, Scale: []float64{sigma, sigma},
 			Count: Count{Kind: release.Gaussian, Noisy: 7, Scale: sigma}}
 		for _, residual := range []float64{0, -30} {
 			f := NewNoise(obs)
 			reach := leastReach + math.Abs(residual)
-			f.Reach([]float64{7 - residual*sigma})
+			f.Reach([]float64{7 - residual*sigma, 7})
 			for u := -1.5 * reach; u <= 1.5*reach; u += reach / 64 {
-				checkSlope(t, "sum", u, sigma, reach, func(s float64) (float64, float64) { return f.LogDensity(0, s) })
+				checkSlope(t, "sum", u, sigma, reach, func(s float64) (float64, float64) { return entry(f, 0, []float64{s, 7}) })
 				checkSlope(t, "count", u, sigma, leastReach, f.LogCount)
 			}
 		}
 	}
+}
+
+// entry is the log density at s and its slope in entry i.
+func entry(f *Noise, i int, s []float64) (logp, slope float64) {
+	g := make([]float64, len(s))
+	return f.LogDensity(g, s), g[i]
 }
 
 // checkSlope compares at a residual of u σ.

@@ -85,8 +85,8 @@ func (t *Pooled) rough(s *Site) {
 	for _, v := range given.Mean {
 		size += v * v
 	}
-	for _, a := range s.Units.Scale {
-		noise = math.Max(noise, s.Scale[0]/(a*s.Units.Scale[shape.P]))
+	for j := range shape.M() {
+		noise = math.Max(noise, s.Scale[0]/(s.Units.Scale(j)*s.Units.Scale(shape.P)))
 	}
 	sigma2, half := given.Scale/(given.Shape-1), make([]float64, q*q)
 	for i, v := range given.Precision {

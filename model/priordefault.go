@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -189,7 +192,7 @@ func standard(d *schema.Design, releases []*release.Release) (centre, sd []float
 		if len(frame.Half) != m {
 			return nil, nil, fmt.Errorf("default prior: release %d has %d columns, the design has %d", i+1, len(frame.Half), m)
 		}
-		sites[i] = site{r, r.Statistics.Vector(), UnitsBetween(d.Frame(), frame)}
+		sites[i] = newSite(r, UnitsBetween(d.Frame(), frame), d.Intercept)
 	}
 	for j := range m {
 		centre[j], sd[j] = column(sites, j, d.Intercept)
@@ -197,21 +200,77 @@ func standard(d *schema.Design, releases []*release.Release) (centre, sd []float
 	return centre, sd, nil
 }
 
-// site is a release with the map from the design's units to its own.
+// site is what a release tells of each column in its scaled units: mean, in the box, and
+// variance, without an intercept the mean square, and the sd of the noise of each. Without
+// noise, in studies, that of 1/n of a row stands for it.
 type site struct {
-	*release.Release
-	z     []float64
-	units *Units
+	units          *Units // from the design's to its own
+	mean, variance []float64
+	meanSD, sd     []float64 // of the noise
+}
+
+// newSite reads a release. In the box noise of a variance is that of a square and of twice the
+// mean; in a frame, where v = c + Lu, noise is isotropic, so that of L_jEL_jᵀ has ‖L_j‖² of its
+// sd, and no mean is in it.
+func newSite(r *release.Release, units *Units, intercept bool) site {
+	m, z := r.Dim(), r.Statistics.Vector()
+	n := max(float64(r.N), float64(m+1))
+	noise := max(r.Noise.SD(), 1/n) / n
+	s := site{units: units}
+	for j := range m {
+		mean, sd := max(-1, min(1, z[j]/n)), noise
+		variance := 1.0 // of one that is withheld
+		if at := release.Index(m, j, j); at < len(z) {
+			variance = z[at]/n - mean*mean
+		}
+		if intercept {
+			sd *= math.Sqrt(1 + 4*mean*mean)
+		} else {
+			variance += mean * mean
+		}
+		s.mean, s.variance = append(s.mean, mean), append(s.variance, variance)
+		s.meanSD, s.sd = append(s.meanSD, noise), append(s.sd, sd)
+	}
+	if r.Frame != nil {
+		s.inFrame(r, z, n, intercept)
+	}
+	return s
+}
+
+func (s *site) inFrame(r *release.Release, z []float64, n float64, intercept bool) {
+	m := len(s.mean)
+	w, l, scatter := make([]float64, m*m), make([]float64, m*m), make([]float64, m*m)
+	for i, row := range r.Frame.Matrix {
+		copy(w[i*m:], row)
+	}
+	dense.InvertLower(l, w, m)
+	Scatter(scatter, z, m, n)
+	noise := r.Noise.SD() / n
+	for j, mean := range r.Frame.Centre {
+		row := l[j*m : j*m+j+1]
+		variance, square := 0.0, floats.Dot(row, row)
+		for i, a := range row {
+			mean += a * z[i] / n
+			for k, b := range row {
+				variance += a * b * scatter[i*m+k] / n
+			}
+		}
+		mean = max(-1, min(1, mean))
+		if !intercept {
+			variance += mean * mean
+		}
+		s.mean[j], s.variance[j] = mean, variance
+		s.meanSD[j], s.sd[j] = noise*math.Sqrt(square)*r.Noise.Linear/r.Noise.Scale, noise*square
+	}
 }
 
 // column pools what releases tell of a column, each weighed by the precision of its noise.
 func column(sites []site, j int, intercept bool) (centre, sd float64) {
 	weight := 0.0
 	for _, s := range sites {
-		mean, _, noise := s.moments(j)
-		a, b := s.units.Scale[j], s.units.Shift[j]
-		w := a * a / (noise * noise)
-		centre += w * (mean - b) / a
+		a := s.units.Scale(j)
+		w := a * a / (s.meanSD[j] * s.meanSD[j])
+		centre += w * (s.mean[j] - s.units.Shift(j)) / a
 		weight += w
 	}
 	if weight == 0 {
@@ -221,35 +280,18 @@ func column(sites []site, j int, intercept bool) (centre, sd float64) {
 	variance, most := 0.0, 0.0
 	weight = 0
 	for _, s := range sites {
-		mean, square, noise := s.moments(j)
-		a, b := s.units.Scale[j], s.units.Shift[j]
-		v := square / (a * a)
+		a := s.units.Scale(j)
+		v := s.variance[j] / (a * a)
 		if intercept {
-			apart := (mean-b)/a - centre
-			v += apart*apart - mean*mean/(a*a)
-			noise *= math.Sqrt(1 + 4*mean*mean)
+			between := (s.mean[j]-s.units.Shift(j))/a - centre
+			v += between * between
 		}
-		w := a * a * a * a / (noise * noise)
+		w := a * a * a * a / (s.sd[j] * s.sd[j])
 		variance += w * v
 		weight += w
 		most = max(most, 1/(a*a))
 	}
 	return centre, math.Sqrt(min(most, max(variance/weight, 1/math.Sqrt(weight))))
-}
-
-// moments are a column's mean, in the box, and mean square by the noisy sums, and the
-// sd of the noise of each, in the release's units. Without noise, in studies, that of 1/n
-// of a row stands for it.
-func (s site) moments(j int) (mean, square, noise float64) {
-	m := s.Dim()
-	n := max(float64(s.N), float64(m+1))
-	noise = max(s.Noise.SD(), 1/n) / n
-	mean = max(-1, min(1, s.z[j]/n))
-	square = 1 + mean*mean // of a variance that is withheld
-	if at := release.Index(m, j, j); at < len(s.z) {
-		square = s.z[at] / n
-	}
-	return mean, square, noise
 }
 
 // BoxPrior is a conjugate prior for data that fill their boxes: σ² ~ InvGamma(3, 0.15),

@@ -92,23 +92,33 @@ func (t Traits) Check(method string, plan mcmc.Plan) error {
 
 // NormalLaw is the law of the statistics of one release whose rows are normal.
 func (p *Problem) NormalLaw() (Law, error) {
-	obs, err := p.Single()
+	joint, err := p.Join()
 	if err != nil {
 		return nil, err
 	}
-	return NewMoments(obs.Shape), nil
+	return NewMoments(joint.Shape), joint.single()
 }
 
-// Single is Join for methods that infer from one release.
+// Single is Join for methods that infer from one release, in its box.
 func (p *Problem) Single() (*Observation, error) {
 	joint, err := p.Join()
 	if err != nil {
 		return nil, err
 	}
-	if n := len(joint.Sites); n > 1 {
-		return nil, fmt.Errorf("this method infers from one release, and there are %d; mcmc-exact, mcmc-ind, gibbs-ss-update and naive take several", n)
+	if err := joint.single(); err != nil {
+		return nil, err
+	}
+	if joint.Sites[0].Frame != nil {
+		return nil, errors.New("this method infers from sums in the box (--steps 1), and these are in a frame; mcmc-exact, mcmc-ind, gibbs-ss-update and naive take them")
 	}
 	return joint.Sites[0].Observation, nil
+}
+
+func (t *Joint) single() error {
+	if n := len(t.Sites); n > 1 {
+		return fmt.Errorf("this method infers from one release, and there are %d; mcmc-exact, mcmc-ind, gibbs-ss-update and naive take several", n)
+	}
+	return nil
 }
 
 // Joint is a problem of one release or more as the samplers read it: several
@@ -187,7 +197,7 @@ func (p *Problem) Join() (*Joint, error) {
 			}
 		}
 		out.Shape = obs.Shape
-		out.Sites = append(out.Sites, &Site{obs, UnitsBetween(out.Frame, own)})
+		out.Sites = append(out.Sites, &Site{obs, UnitsBetween(out.Frame, own).In(obs.Frame)})
 	}
 	return out, p.Prior.Check(out.Shape)
 }

@@ -11,7 +11,7 @@ import (
 // product of theirs, wherever s lies, and its slope the sum.
 func TestTogether(t *testing.T) {
 	measured := func(kind release.Kind, scale float64, z ...float64) *Observation {
-		o := &Observation{Shape: Shape{P: 1}, N: 30, Z: z, Kind: kind}
+		o := &Observation{Shape: Shape{}, N: 30, Z: z, Kind: kind}
 		for range z {
 			o.Scale = append(o.Scale, scale)
 		}
@@ -25,16 +25,20 @@ func TestTogether(t *testing.T) {
 	together := NewNoise(Together(all))
 	for i := range 2 {
 		for s := -20.0; s < 30; s += 0.7 {
-			logp, slope := together.LogDensity(i, s)
+			at := []float64{1, 1}
+			at[i] = s
+			logp, slope := entry(together, i, at)
 			sum, slopes := 0.0, 0.0
 			for _, m := range all {
-				u := (m.Z[i] - s) / m.Scale[i]
-				if m.Kind == release.Laplace {
-					sum -= math.Abs(u)
-				} else {
-					sum -= 0.5 * u * u
+				for k, v := range at {
+					u := (m.Z[k] - v) / m.Scale[k]
+					if m.Kind == release.Laplace {
+						sum -= math.Abs(u)
+					} else {
+						sum -= 0.5 * u * u
+					}
 				}
-				_, g := newNoise(m, 3*len(m.Z)).LogDensity(i, s)
+				_, g := entry(newNoise(m, 3*len(m.Z)), i, at)
 				slopes += g
 			}
 			if !about(logp, sum, 1e-12) || !about(slope, slopes, 1e-12) {

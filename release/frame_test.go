@@ -160,7 +160,7 @@ func TestFrameNoise(t *testing.T) {
 		r := framed(4, kind, ReplaceOne, rng)
 		k := 3
 		sums, want := make([]float64, Length(k)*Length(k)), scales(k, r.Noise)
-		for range draws {
+		for n := range draws {
 			e := scales(4, r.Noise)
 			v := 1.0
 			if kind == Ball {
@@ -177,6 +177,9 @@ func TestFrameNoise(t *testing.T) {
 			sub, err := r.Select("y ~ c + a")
 			if err != nil {
 				t.Fatal(err)
+			}
+			if n == 0 && sub.Validate() != nil { // its claim too
+				t.Error(sub.Validate())
 			}
 			z := sub.Statistics.Vector()
 			for i := range z {

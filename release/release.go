@@ -1,7 +1,7 @@
 // Package release holds the one thing that leaves the custodian: the noisy
 // sufficient statistics of a Bayesian linear regression, with the public
 // facts needed to infer from them. It reads and writes the file
-// (dpreg-release/1, see docs/release-format.md), checks it strictly, and
+// (dpreg-release/1 and /2, see docs/release-format.md), checks it strictly, and
 // selects sub-models from it.
 //
 // Everything here is public. The package sees no row of data.

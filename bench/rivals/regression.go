@@ -83,10 +83,10 @@ func newParty(site *model.Site) *party {
 	a := site.Units.Scale
 	for j := range p {
 		for k := range p {
-			i, unit := release.Index(m, j, k), a[j]*a[k]
+			i, unit := release.Index(m, j, k), a(j)*a(k)
 			t.xx[j*p+k], t.sdXX[j*p+k] = site.Z[i]/unit, site.Scale[i]/unit
 		}
-		i, unit := release.Index(m, j, p), a[j]*a[p]
+		i, unit := release.Index(m, j, p), a(j)*a(p)
 		t.xy[j], t.sdXY[j] = site.Z[i]/unit, site.Scale[i]/unit
 	}
 	return t

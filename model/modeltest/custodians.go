@@ -23,15 +23,17 @@ type Custodians struct {
 
 // Custodian is one of them.
 type Custodian struct {
-	N     float64
-	Kind  release.Kind
-	Scale float64
-	Units float64 // of its box, as a part of common units; its middle is off by a quarter of the rest
+	N      float64
+	Kind   release.Kind
+	Scale  float64
+	Units  float64 // of its box, as a part of common units; its middle is off by a quarter of the rest
+	Tilted bool    // its statistics are in Frame
 }
 
-// Unequal are custodians that differ in rows, noise and units.
+// Unequal are custodians that differ in rows, noise and units; the sums of the last two are in
+// a frame.
 func Unequal(j int) []Custodian {
-	return []Custodian{{60, release.Laplace, 5, 1}, {25, release.Gaussian, 2, 0.6}, {150, release.Laplace, 12, 0.8}}[:j]
+	return []Custodian{{60, release.Laplace, 5, 1, false}, {25, release.Gaussian, 3, 0.6, true}, {150, release.Ball, 6, 0.8, true}}[:j]
 }
 
 // Draw returns parameters in the order of the problem's names, and the problem. A
@@ -75,9 +77,7 @@ func (c *Custodians) Draw(rng *rand.Rand) (truth []float64, problem *model.Joint
 		} else {
 			law.RandExact(obs.Z, n, rng)
 		}
-		for i := range obs.Z {
-			obs.Z[i] += model.RandNoise(site.Kind, site.Scale, rng)
-		}
+		obs.AddNoise(obs.Z, 1, rng)
 		problem.Sites = append(problem.Sites, &model.Site{Observation: obs, Units: units})
 		coefficients, counts = append(append(coefficients, own.Theta...), math.Sqrt(own.Sigma2)), append(counts, n+rng.Float64()-0.5)
 	}
@@ -125,9 +125,10 @@ func clampedSums(dst []float64, law *model.Moments, n float64, rng *rand.Rand) {
 func (c *Custodians) observe(site Custodian, rng *rand.Rand) (*model.Observation, float64) {
 	q := c.Shape.Statistics()
 	obs := &model.Observation{Shape: c.Shape, N: site.N, Kind: site.Kind, Z: make([]float64, q), Scale: make([]float64, q)}
-	for i := range obs.Scale {
-		obs.Scale[i] = site.Scale
+	if site.Tilted {
+		tilt(obs)
 	}
+	scales(obs, site.Scale)
 	if !c.Counts {
 		return obs, site.N
 	}
@@ -138,12 +139,17 @@ func (c *Custodians) observe(site Custodian, rng *rand.Rand) (*model.Observation
 }
 
 func (c *Custodians) units(site Custodian) *model.Units {
-	u := &model.Units{Scale: make([]float64, c.Shape.M()), Shift: make([]float64, c.Shape.M())}
-	for j := range u.Scale {
-		u.Scale[j] = 1 / site.Units
+	m := c.Shape.M()
+	a, b := make([]float64, m*m), make([]float64, m)
+	for j := range m {
+		a[j*m+j] = 1 / site.Units
 		if c.Shape.Intercept {
-			u.Shift[j] = 0.25 * (1 - site.Units) / site.Units
+			b[j] = 0.25 * (1 - site.Units) / site.Units
 		}
+	}
+	u := model.NewUnits(a, b)
+	if site.Tilted {
+		u = u.In(Frame(m))
 	}
 	return u
 }

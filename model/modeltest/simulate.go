@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
@@ -13,11 +14,12 @@ import (
 // Simulation is the model as a whole: parameters from the prior, statistics of n
 // rows by their exact law, noise.
 type Simulation struct {
-	Shape model.Shape
-	Prior *model.Prior
-	N     float64
-	Kind  release.Kind
-	Scale float64 // of the noise on the statistics
+	Shape  model.Shape
+	Prior  *model.Prior
+	N      float64
+	Kind   release.Kind
+	Scale  float64 // of the noise on the statistics
+	Tilted bool    // the statistics are in Frame
 
 	// Again are the noises of more measurements of the same statistics, and of n.
 	Again []release.Noise
@@ -60,9 +62,53 @@ func (c *Simulation) Release(x *model.Params, rng *rand.Rand) (obs *model.Observ
 	n = c.rows(&obs.Count, rng)
 	law := model.NewMoments(c.Shape)
 	law.Set(x)
+	if c.Tilted {
+		tilt(obs)
+	}
+	model.Identity(c.Shape.M()).In(obs.Frame).Moments(law.Mean, law.Cov)
 	law.Factor()
 	law.RandExact(obs.Z, n, rng)
 	return c.measure(obs, n, rng), n
+}
+
+// Frame is one of m columns that is far from the box.
+func Frame(m int) *release.Frame {
+	f := &release.Frame{Radius: 5, Weight: 1.5}
+	for i := range m {
+		f.Centre = append(f.Centre, 0.3-0.2*float64(i))
+		row := make([]float64, i+1)
+		for j := range i {
+			row[j] = 0.8 * float64(1+j-i%2)
+		}
+		row[i] = 1.2 + float64(i)
+		f.Matrix = append(f.Matrix, row)
+	}
+	return f
+}
+
+// tilt puts an observation into Frame, its statistics yet to come.
+func tilt(obs *model.Observation) {
+	obs.Frame = Frame(obs.Shape.M())
+	if obs.Kind == release.Ball {
+		obs.Freedom = float64(len(obs.Z) + 1)
+	}
+}
+
+// scales writes those of noise of this scale on squares.
+func scales(obs *model.Observation, scale float64) {
+	for i := range obs.Scale {
+		obs.Scale[i] = scale
+	}
+	if obs.Frame == nil {
+		return
+	}
+	m := obs.Shape.M()
+	for j := range m {
+		obs.Scale[j] /= math.Sqrt2 * obs.Frame.Weight
+		for k := range j {
+			obs.Scale[release.Index(m, j, k)] /= math.Sqrt2
+		}
+	}
 }
 
 // measure adds noise to the statistics of n rows, as often as they are measured.
@@ -81,10 +127,9 @@ func (c *Simulation) measure(obs *model.Observation, n float64, rng *rand.Rand) 
 		if k > 0 {
 			scale = c.Again[k-1].Scale
 		}
-		m.Z, m.Scale = make([]float64, len(exact)), make([]float64, len(exact))
-		for i, s := range exact {
-			m.Z[i], m.Scale[i] = s+model.RandNoise(m.Kind, scale, rng), scale
-		}
+		m.Z, m.Scale = slices.Clone(exact), make([]float64, len(exact))
+		scales(m, scale)
+		m.AddNoise(m.Z, 1, rng)
 	}
 	return model.Together(all)
 }
@@ -94,15 +139,19 @@ func (c *Simulation) rows(count *model.Count, rng *rand.Rand) (n float64) {
 	if c.Count == 0 {
 		return c.N
 	}
-	*count = model.Count{Kind: c.Kind, Scale: c.Count, Least: float64(c.Shape.M() + 1), Most: 2 * c.N}
+	kind := c.Kind
+	if kind == release.Ball {
+		kind = release.Laplace
+	}
+	*count = model.Count{Kind: kind, Scale: c.Count, Least: float64(c.Shape.M() + 1), Most: 2 * c.N}
 	if !c.Continuous {
 		n = count.Least + float64(rng.IntN(int(count.Most-count.Least)+1))
-		count.Noisy = n + c.countNoise(c.Kind, rng)
+		count.Noisy = n + c.countNoise(kind, rng)
 		return n
 	}
 	least := count.Least - 0.5
 	n = least + (count.Most-least)*rng.Float64()
-	count.Noisy = n + c.countNoise(c.Kind, rng)
+	count.Noisy = n + c.countNoise(kind, rng)
 	return n
 }
 
@@ -154,4 +203,22 @@ func SmoothNoise(kind release.Kind, u float64, statistics int) float64 {
 		return -math.Sqrt(u*u + min(1, 27/float64(statistics))/16)
 	}
 	return -0.5 * u * u
+}
+
+// Smoothing is what the law whose derivative model.Noise gives as slope has beyond its log
+// density at s, where the statistics of so many releases are moved together: at Laplace's kinks.
+func Smoothing(obs *model.Observation, s []float64, releases int) (more float64) {
+	if obs.Kind == release.Ball {
+		return 0
+	}
+	for i, v := range s {
+		u := (obs.Z[i] - v) / obs.Scale[i]
+		more += SmoothNoise(obs.Kind, u, releases*len(s))
+		if obs.Kind == release.Laplace {
+			more += math.Abs(u)
+		} else {
+			more += 0.5 * u * u
+		}
+	}
+	return more
 }

@@ -72,7 +72,9 @@ func boxed(t *testing.T, obs *model.Observation, wx, wy float64) *posterior.Draw
 	units := model.UnitsBetween(box.Frame(), r.Schema.Frame())
 	units.Common(read.Z, obs.Z, obs.N)
 	units.Common(read.Scale, obs.Scale, obs.N) // about the same middle, an entry is divided
-	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[nuts.Info], error) { return newKernel(&read, prior, rng) }
+	start := func(_ int, rng *rand.Rand) (mcmc.Kernel[nuts.Info], error) {
+		return newKernel(alone(&read), prior, rng)
+	}
 	d, err := mcmc.Run(context.Background(), mcmc.Columns{Params: obs.Names()}, start, nil, mcmc.Plan{Chains: 4, Warmup: 500, ESS: 1000, Seed: uint64(wx + wy)})
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
-	"github.com/dpreg/dpreg/release"
 )
 
 // coordinates of (v̄, D, ξ, λ, ℓ) range over all of R^k, whatever data could have, and are about
@@ -53,19 +52,17 @@ type coordinates struct {
 	product             logProduct
 }
 
-func newCoordinates(obs *model.Observation, prior *model.Prior, response *response) *coordinates {
+func newCoordinates(site *model.Site, prior *model.Prior, response *response) *coordinates {
+	obs, u := site.Observation, site.Units
 	m := obs.Shape.M()
 	p := m - 1
 	n := math.Max(obs.N, obs.Count.Least)
 	vec := func(n int) []float64 { return make([]float64, n) }
-	c := &coordinates{m: m, r: obs.Scale[m] / n, root: math.Sqrt(2 * n), latent: obs.Count.Latent(),
+	c := &coordinates{m: m, r: math.Sqrt(obs.Variance(m)) / n, root: math.Sqrt(2 * n), latent: obs.Count.Latent(),
 		products: vec(p), gProducts: vec(p), left: vec(m * m), rho: vec(m * m), square: vec(m), logSquare: vec(m), slope: vec(m)}
-	if obs.Kind == release.Laplace {
-		c.r *= math.Sqrt2
-	}
-	at, scatter := m, vec(m*m)
+	at, scatter, reach := m, vec(m*m), obs.Reach()
 	for _, z := range obs.Z[:m] {
-		c.origin = append(c.origin, max(-1, min(1, z/n)))
+		c.origin = append(c.origin, max(-reach, min(reach, z/n)))
 	}
 	for j := range m {
 		c.linear = append(c.linear, n*n/(obs.Scale[j]*obs.Scale[j]))
@@ -85,21 +82,25 @@ func newCoordinates(obs *model.Observation, prior *model.Prior, response *respon
 	for j := range m {
 		c.per[j] = 1 / n
 	}
+	a := u.Scale(p)
 	switch {
 	case !response.intercept: // 0 at x = 0
 		c.fixed[p] = variance
 	case prior.Unscaled:
-		c.fixed[p] = 1 / response.alpha
+		c.fixed[p] = a * a / response.alpha
 	default:
 		c.per[p] += 1 / response.alpha
 	}
 	for j := range p {
 		if prior.MeanSD != nil {
-			c.fixed[j] = prior.MeanSD[j] * prior.MeanSD[j]
+			for k, b := range u.Row(j) {
+				c.fixed[j] += b * b * prior.MeanSD[k] * prior.MeanSD[k]
+			}
 		} else {
 			c.per[j] += 1 / prior.Covariates.Kappa
 		}
-		slopes[j] = 1 / response.precision[j*p+j]
+		b := a / u.Scale(j)
+		slopes[j] = b * b / response.precision[j*p+j]
 	}
 	if c.y = newYRow(p, slopes, !prior.Unscaled, n, variance, c.r); c.clear {
 		c.y = newToldRow(p, c.r)
@@ -165,9 +166,9 @@ func (l *logProduct) times(v float64) {
 
 func (l *logProduct) value() float64 { return l.log + math.Log(l.rest) }
 
-// take takes v̄, D, λ and ℓ of x, and returns log|∂(v̄, D, λ, ℓ)/∂x| up to a constant. It
+// take takes v̄, D and ℓ of x, and returns log|∂(v̄, D, λ, ℓ)/∂x| up to a constant. It
 // reports false where a column has no spread left in floating point.
-func (c *coordinates) take(t *statistics, lambda []float64, x []float64) (ell, logJ float64, ok bool) {
+func (c *coordinates) take(t *statistics, x []float64) (ell, logJ float64, ok bool) {
 	m, at := c.m, c.m
 	p := m - 1
 	c.product = logProduct{rest: 1}
@@ -190,7 +191,6 @@ func (c *coordinates) take(t *statistics, lambda []float64, x []float64) (ell, l
 	logJ += v + 0.5*c.product.value()
 	at -= m
 	c.y.set(t.d[p*m:p*m+p], x[at:at+p])
-	c.scales.set(lambda, x[c.lambda():], t.d, m)
 	ell = 0.5*c.logSquare[p] + x[c.ell()]/c.root
 	return ell, logJ, math.Abs(ell) < -leastLog
 }
@@ -240,11 +240,10 @@ func (c *coordinates) prepare(t *statistics) (logJ float64, ok bool) {
 	return c.y.prepare(t.d, c.m, c.products, c.square[p])
 }
 
-// pull writes the gradient in x, where take was last: given those in v̄, D, λ and ℓ, of which it
+// pull writes the gradient in x but ζ, where take was last: given those in v̄, D and ℓ, of which it
 // spends the first two, and adds that of log J.
-func (c *coordinates) pull(grad []float64, t *statistics, gMean, gD, gLambda []float64, gEll float64, x []float64) {
+func (c *coordinates) pull(grad []float64, t *statistics, gMean, gD []float64, gEll float64, x []float64) {
 	m, p := c.m, c.m-1
-	c.scales.pull(grad[c.lambda():], gLambda, gD, m)
 	grad[c.ell()] = gEll / c.root
 	gD[m*m-1] += gEll / t.d[m*m-1]
 	at := diagonal(m, p) - p

@@ -30,7 +30,10 @@ import (
 // allows, see count.
 type density struct {
 	obs         *model.Observation
-	statistics  *statistics
+	own         *statistics  // in the units of the noise, of which the coordinates are
+	back        *model.Units // to common units, those of the prior; nil where they are the same
+	statistics  *statistics  // in common units; own where these are the same
+	logScale    []float64    // log of each D_ii in common units less that in own ones
 	coordinates *coordinates
 	covariates  *covariates
 	response    *response
@@ -41,19 +44,28 @@ type density struct {
 	xi, lambda  []float64
 	ell         float64
 
+	ownMean, ownE              []float64 // the noise's gradients in own units; gMean and e where these are common
 	gMean, gD, e, gXi, gLambda []float64
 	byN                        float64 // of the noise, at fixed v̄ and D
 	countSlope                 float64 // see count
 	logJ                       float64 // of coordinates
 }
 
-func newDensity(obs *model.Observation, prior *model.Prior) *density {
+func newDensity(site *model.Site, prior *model.Prior) *density {
+	obs := site.Observation
 	m := obs.Shape.M()
-	f := &density{obs: obs, statistics: newStatistics(m), covariates: newCovariates(prior), response: newResponse(obs.Shape, prior),
+	f := &density{obs: obs, statistics: newStatistics(m), logScale: make([]float64, m), covariates: newCovariates(prior), response: newResponse(obs.Shape, prior),
 		params: model.NewParams(obs.Shape), noise: model.NewNoise(obs),
 		gMean: make([]float64, m), gD: make([]float64, m*m), e: make([]float64, m*m)}
 	f.gamma = gammaTerms(obs.Shape, f.covariates.dof)
-	f.coordinates = newCoordinates(obs, prior, f.response)
+	f.own, f.ownMean, f.ownE = f.statistics, f.gMean, f.e
+	if obs.Frame != nil {
+		f.own, f.ownMean, f.ownE, f.back = newStatistics(m), make([]float64, m), make([]float64, m*m), site.Units.Inverse()
+		for i := range m {
+			f.logScale[i] = math.Log(f.back.Scale(i))
+		}
+	}
+	f.coordinates = newCoordinates(site, prior, f.response)
 	f.gXi = make([]float64, m-1)
 	f.lambda, f.gLambda = make([]float64, f.coordinates.scales.dim()), make([]float64, f.coordinates.scales.dim())
 	f.s = make([]float64, len(obs.Z))
@@ -75,12 +87,29 @@ func (f *density) LogDensity(grad, x []float64) (float64, error) {
 
 // set takes v̄, D, λ and ℓ of x; see coordinates.take.
 func (f *density) set(x []float64) (logJ float64, ok bool) {
-	f.statistics.n = f.rows(x)
-	f.ell, logJ, ok = f.coordinates.take(f.statistics, f.lambda, x)
+	f.own.n = f.rows(x)
+	f.ell, logJ, ok = f.coordinates.take(f.own, x)
+	f.ell += f.logScale[f.obs.Shape.P]
 	at := f.coordinates.lambda()
 	f.xi = x[at-f.obs.Shape.P : at]
-	f.statistics.spread()
+	f.own.spread()
+	f.toCommon()
+	f.coordinates.scales.set(f.lambda, x[at:], f.statistics.d, f.statistics.m)
 	return logJ, ok
+}
+
+// toCommon takes the statistics in common units of those in own ones.
+func (f *density) toCommon() {
+	if f.back == nil {
+		return
+	}
+	t := f.statistics
+	t.n = f.own.n
+	copy(t.mean, f.own.mean)
+	copy(t.d, f.own.d)
+	f.back.Mean(t.mean)
+	f.back.Factor(t.d)
+	t.spread()
 }
 
 // value returns the log density alone, and leaves the noise's slopes in gMean and e.
@@ -99,13 +128,13 @@ func (f *density) value(x []float64) (float64, error) {
 	if !ok {
 		return 0, nuts.ErrReject
 	}
-	clear(f.gMean)
-	clear(f.e)
-	noise, byN := t.addNoise(f.noise, f.gMean, f.e)
+	clear(f.ownMean)
+	clear(f.ownE)
+	noise, byN := f.own.addNoise(f.noise, f.ownMean, f.ownE)
 	f.byN = byN
 	logp += byX + byY + noise
 	for i, log := range f.coordinates.logSquare {
-		logp += 0.5 * f.power(i) * log
+		logp += f.power(i) * (0.5*log + f.logScale[i])
 	}
 	for i, v := range f.lambda {
 		energy, _ := f.coordinates.scales.law(i, v)
@@ -131,6 +160,10 @@ func (f *density) power(i int) float64 {
 func (f *density) slope(grad, x []float64) {
 	t, m := f.statistics, f.obs.Shape.M()
 	clear(f.gD)
+	if f.back != nil {
+		clear(f.gMean)
+		clear(f.e)
+	}
 	for i, v := range f.lambda {
 		_, f.gLambda[i] = f.coordinates.scales.law(i, v)
 	}
@@ -138,12 +171,19 @@ func (f *density) slope(grad, x []float64) {
 	byEll, d := f.response.slope(f.gMean, f.gD, f.e, f.gLambda, t, f.ell, f.lambda)
 	byN += d
 	t.pull(f.gD, f.e)
+	f.coordinates.scales.pull(grad[f.coordinates.lambda():], f.gLambda, f.gD, m)
+	if f.back != nil {
+		f.back.PullMean(f.gMean)
+		f.back.PullFactor(f.gD)
+		addScaled(f.gMean, 1, f.ownMean)
+		f.own.pull(f.gD, f.ownE)
+	}
 	for i := range m {
-		byN += 0.5 * f.coordinates.logSquare[i]
-		f.gD[i*m+i] += f.power(i) / t.d[i*m+i]
+		byN += 0.5*f.coordinates.logSquare[i] + f.logScale[i]
+		f.gD[i*m+i] += f.power(i) / f.own.d[i*m+i]
 	}
 	copy(grad[f.coordinates.lambda()-len(f.gXi):], f.gXi)
-	f.coordinates.pull(grad, t, f.gMean, f.gD, f.gLambda, byEll, x)
+	f.coordinates.pull(grad, f.own, f.gMean, f.gD, byEll, x)
 	if f.obs.Count.Latent() {
 		grad[len(grad)-1] = (1 + (t.n-f.leastRows())*(byN+f.countSlope)) / f.coordinates.perLog
 	}

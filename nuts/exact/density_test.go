@@ -101,12 +101,12 @@ func cases(t testing.TB, f func(name string, c *modeltest.Simulation)) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, p := range []int{1, 2, 3} {
 		for _, intercept := range []bool{true, false} {
-			for _, kind := range []release.Kind{release.Laplace, release.Gaussian} {
+			for _, kind := range []release.Kind{release.Laplace, release.Gaussian, release.Ball} {
 				for _, count := range []float64{0, 3} {
 					s := model.Shape{P: p, Intercept: intercept}
 					for which, prior := range []*model.Prior{randomPrior(t, s, rng), mixedPrior(t, s, rng)} {
 						f(fmt.Sprintf("p=%d intercept=%t %s count%+g prior %d", p, intercept, kind, count, which), &modeltest.Simulation{
-							Shape: s, Prior: prior, N: 20, Kind: kind, Scale: 2, Count: count, Continuous: true})
+							Shape: s, Prior: prior, N: 20, Kind: kind, Scale: 2, Count: count, Continuous: true, Tilted: kind == release.Ball || p == 2 && count == 0})
 					}
 				}
 			}
@@ -125,7 +125,7 @@ func at(f *density, psi []float64, rng *rand.Rand) float64 {
 // withRows returns the density in the coordinates that newDensity takes and in those of the other
 // rowOfY.
 func withRows(obs *model.Observation, prior *model.Prior) [2]*density {
-	f, other := newDensity(obs, prior), newDensity(obs, prior)
+	f, other := newDensity(alone(obs), prior), newDensity(alone(obs), prior)
 	if c := other.coordinates; c.clear {
 		panic("clear of noise")
 	} else {
@@ -165,22 +165,17 @@ func TestGradient(t *testing.T) {
 				t.Fatal(name, err)
 			}
 			n := f.rows(psi)
-			f.statistics.vector(s)
-			for i, v := range s {
-				exact, _ := model.NewNoise(obs).LogDensity(i, v)
-				logp += modeltest.SmoothNoise(obs.Kind, (obs.Z[i]-v)/obs.Scale[i], len(obs.Z)) - exact
-			}
-			if obs.Count.Latent() && obs.Kind == release.Laplace {
+			f.own.vector(s)
+			logp += modeltest.Smoothing(obs, s, 1)
+			if obs.Count.Latent() && obs.Count.Kind == release.Laplace {
 				exact, _ := model.NewNoise(obs).LogCount(n)
-				logp += modeltest.SmoothNoise(obs.Kind, (obs.Count.Noisy-n)/obs.Count.Scale, 1) - exact
+				logp += modeltest.SmoothNoise(obs.Count.Kind, (obs.Count.Noisy-n)/obs.Count.Scale, 1) - exact
 			}
 			return logp
 		}
 		for range 20 {
 			n := at(f, psi, rng)
-			f.set(psi)
-			f.statistics.vector(s)
-			f.noise.Reach(s)
+			f.Reach(psi)
 			if obs.Count.Latent() {
 				obs.Count.Noisy = math.Round(n + 3*obs.Count.Scale*(2*rng.Float64()-1))
 			}
@@ -217,7 +212,7 @@ func TestSlopeIsTheDerivative(t *testing.T) {
 				t.Fatal(err)
 			}
 			rng := rand.New(rand.NewPCG(1, 6))
-			k, err := newKernel(obs, p.Prior, rng)
+			k, err := newKernel(alone(obs), p.Prior, rng)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -296,13 +291,11 @@ func againstBayes(t *testing.T, c *modeltest.Simulation, f *density, fault func(
 		}
 		logp -= b.logJacobian(f, x)
 		f.set(x)
+		f.own.vector(b.s)
+		logp -= model.NewNoise(obs).LogDensity(make([]float64, len(b.s)), b.s)
 		f.statistics.vector(b.s)
 		b.sigma, b.lambda = math.Exp(f.ell), f.lambda
 		copy(b.x.MuX, f.covariates.mu)
-		for i, v := range b.s {
-			noise, _ := model.NewNoise(obs).LogDensity(i, v)
-			logp -= noise
-		}
 		if obs.Count.Latent() {
 			noise, _ := model.NewNoise(obs).LogCount(n)
 			logp -= noise + math.Log(n-f.leastRows())
@@ -519,7 +512,7 @@ func TestDensityFindsFaults(t *testing.T) {
 		"c(n) with n^m":                   func(f *density, x []float64) float64 { return math.Log(f.rows(x)) },
 	} {
 		cases(t, func(which string, c *modeltest.Simulation) {
-			f := newDensity(near(c, rand.New(rand.NewPCG(3, 4))), c.Prior)
+			f := newDensity(alone(near(c, rand.New(rand.NewPCG(3, 4)))), c.Prior)
 			if spread := againstBayes(t, c, f, fault); c.Count > 0 && spread < 1e-2 {
 				t.Errorf("%s: %s went unnoticed: %g", which, name, spread)
 			}

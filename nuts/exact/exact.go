@@ -64,7 +64,7 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 	}
 	return nuts.Run(ctx, joint.Names(), func(_ int, rng *rand.Rand) (*nuts.Sampler, error) {
 		if len(joint.Sites) == 1 {
-			return newKernel(joint.Sites[0].Observation, joint.Prior, rng)
+			return newKernel(joint.Sites[0], joint.Prior, rng)
 		}
 		return newJointKernel(joint, rng)
 	}, nuts.Options{}, plan)

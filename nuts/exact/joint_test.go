@@ -64,13 +64,10 @@ func TestJointGradient(t *testing.T) {
 				s := make([]float64, c.Shape.Statistics())
 				for _, site := range f.spokes {
 					site.vector(s)
-					for i, v := range s {
-						w, _ := site.noise.LogDensity(i, v)
-						logp += modeltest.SmoothNoise(site.Kind, (site.Z[i]-v)/site.Scale[i], len(f.spokes)*len(s)) - w
-					}
-					if site.Count.Latent() && site.Kind == release.Laplace { // the count's kink is that of one statistic
+					logp += modeltest.Smoothing(site.Observation, s, len(f.spokes))
+					if site.Count.Latent() && site.Count.Kind == release.Laplace { // the count's kink is that of one statistic
 						w, _ := site.noise.LogCount(site.n)
-						logp += modeltest.SmoothNoise(site.Kind, (site.Count.Noisy-site.n)/site.Count.Scale, 1) - w
+						logp += modeltest.SmoothNoise(site.Count.Kind, (site.Count.Noisy-site.n)/site.Count.Scale, 1) - w
 					}
 				}
 				return logp

@@ -16,8 +16,8 @@ var errRounding = errors.New("mcmc-exact: the prior and the statistics differ to
 
 // newKernel starts a chain of density, whose moves are flips and a draw of the parameters
 // given the statistics.
-func newKernel(obs *model.Observation, prior *model.Prior, rng *rand.Rand) (*nuts.Sampler, error) {
-	f := newDensity(obs, prior)
+func newKernel(site *model.Site, prior *model.Prior, rng *rand.Rand) (*nuts.Sampler, error) {
+	f := newDensity(site, prior)
 	x := make([]float64, f.Dim())
 	if !f.start(x, rng) {
 		return nil, errRounding
@@ -67,7 +67,7 @@ func (f *density) Move(k *nuts.Sampler, rng *rand.Rand) {
 // is an involution of Jacobian 1 in (v̄, D), so Metropolis' test by the density there leaves
 // the posterior invariant.
 func (f *density) flip(k *nuts.Sampler, rng *rand.Rand) {
-	t := f.statistics
+	t := f.own
 	x, grad := k.Proposal()
 	logJ, _ := f.set(x)
 	before := k.LogDensity() - logJ
@@ -117,9 +117,9 @@ func (f *density) start(x []float64, rng *rand.Rand) bool {
 		n = f.obs.Count.Start(rng)
 		f.coordinates.setRows(x, n-f.leastRows())
 	}
-	f.statistics.disperse(f.s, f.obs, n, rng)
+	f.own.disperse(f.s, f.obs, n, rng)
 	for i := range f.obs.Shape.P + f.coordinates.scales.dim() + 1 {
 		x[f.coordinates.lambda()-f.obs.Shape.P+i] = rng.NormFloat64()
 	}
-	return f.coordinates.place(x, f.statistics)
+	return f.coordinates.place(x, f.own)
 }

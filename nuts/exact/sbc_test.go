@@ -79,6 +79,9 @@ func name(c *modeltest.Simulation) string {
 	case c.Count > 0:
 		s += fmt.Sprintf(" n whole, noise %g", c.Count)
 	}
+	if c.Tilted {
+		s += " in a frame"
+	}
 	for _, again := range c.Again {
 		s += fmt.Sprintf(" again %s %.3g", again.Kind, again.Scale)
 	}
@@ -94,6 +97,9 @@ func shortCases() []*modeltest.Simulation {
 		{Shape: one, N: 16, Kind: release.Laplace, Scale: 3, Count: 4, Continuous: true},
 		{Shape: one, N: 16, Kind: release.Gaussian, Scale: 3, Count: 4, Continuous: true},
 		{Shape: one, N: 100, Kind: release.Laplace, Scale: 9, Count: 9},
+		{Shape: one, N: 40, Kind: release.Gaussian, Scale: 5, Tilted: true},
+		{Shape: two, N: 30, Kind: release.Ball, Scale: 2, Tilted: true},
+		{Shape: one, N: 16, Kind: release.Ball, Scale: 1, Count: 4, Continuous: true, Tilted: true},
 		{Shape: one, N: 30, Kind: release.Laplace, Scale: 3, Again: []release.Noise{{Kind: release.Laplace, Scale: 6}, {Kind: release.Gaussian, Scale: 4}}},
 		{Shape: one, N: 16, Kind: release.Laplace, Scale: 3, Count: 4, Continuous: true, Again: []release.Noise{{Kind: release.Gaussian, Scale: 2}}},
 		{Shape: three, N: 100, Kind: release.Laplace, Scale: 10},
@@ -147,7 +153,7 @@ func calibrate(t *testing.T, c *modeltest.Simulation, trials int, fault func(*nu
 		if obs.Count.Latent() && !c.Continuous {
 			truth[len(truth)-1] += rng.Float64() - 0.5
 		}
-		k, err := newKernel(obs, c.Prior, rng)
+		k, err := newKernel(alone(obs), c.Prior, rng)
 		if err != nil {
 			t.Fatal(err)
 		}

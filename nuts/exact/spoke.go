@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/dpreg/dpreg/model"
-	"github.com/dpreg/dpreg/release"
 )
 
 // spoke is one custodian's part of the density of several releases: the latent
@@ -84,11 +83,9 @@ func newSpoke(t *model.Joint, j int, hub *model.Hub) *spoke {
 // noiseOfSquares returns the sd of the noise of each column's mean square, in common units.
 func noiseOfSquares(s *model.Site) []float64 {
 	r, at := make([]float64, s.Shape.M()), s.Shape.M()
-	for i, a := range s.Units.Scale {
-		r[i] = s.Scale[at] / (math.Max(s.N, s.Count.Least) * a * a)
-		if s.Kind == release.Laplace {
-			r[i] *= math.Sqrt2
-		}
+	for i := range r {
+		a := s.Units.Scale(i)
+		r[i] = math.Sqrt(s.Variance(at)) / (math.Max(s.N, s.Count.Least) * a * a)
 		at += len(r) - i
 	}
 	return r
@@ -97,7 +94,8 @@ func noiseOfSquares(s *model.Site) []float64 {
 // noiseOfMeans returns the precision of each column's mean as noise leaves it.
 func noiseOfMeans(s *model.Site) []float64 {
 	e, r := make([]float64, s.Shape.M()), noiseOfSquares(s)
-	for i, a := range s.Units.Scale {
+	for i := range e {
+		a := s.Units.Scale(i)
 		e[i] = 1 / (r[i] * r[i] * a * a)
 	}
 	return e

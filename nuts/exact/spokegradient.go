@@ -63,15 +63,13 @@ func (s *spoke) through(grad, x []float64) (logp float64, ok bool) {
 
 // addNoise returns log p(z | s), and writes its gradient to E.
 func (s *spoke) addNoise() float64 {
-	clear(s.e)
-	logp, k, at := 0.0, s.m+1, s.m
+	s.vector(s.s)
+	logp := s.noise.LogDensity(s.slope, s.s)
+	k, at := s.m+1, s.m
 	for j := range s.m {
-		v, g := s.noise.LogDensity(j, s.own[(j+1)*k])
-		logp += v
-		s.e[(j+1)*k] = 0.5 * g
+		s.e[(j+1)*k] = 0.5 * s.slope[j]
 		for l := j; l < s.m; l++ {
-			v, g := s.noise.LogDensity(at, s.own[(l+1)*k+j+1])
-			logp += v
+			g := s.slope[at]
 			if l > j {
 				g *= 0.5
 			}
@@ -79,6 +77,7 @@ func (s *spoke) addNoise() float64 {
 			at++
 		}
 	}
+	s.e[0] = 0
 	return logp
 }
 

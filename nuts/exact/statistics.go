@@ -17,10 +17,13 @@ type statistics struct {
 	mean []float64 // v̄
 	d    []float64 // D, m×m, zero above the diagonal
 	w    []float64 // W = DDᵀ, lower triangle
+
+	s, slope []float64 // s and the noise's slope in it
 }
 
 func newStatistics(m int) *statistics {
-	return &statistics{m: m, mean: make([]float64, m), d: make([]float64, m*m), w: make([]float64, m*m)}
+	vec := func(n int) []float64 { return make([]float64, n) }
+	return &statistics{m: m, mean: vec(m), d: vec(m * m), w: vec(m * m), s: vec(release.Length(m)), slope: vec(release.Length(m))}
 }
 
 // spread computes W.
@@ -43,16 +46,15 @@ func (t *statistics) vector(s []float64) {
 // fixed v̄ and D.
 func (t *statistics) addNoise(noise *model.Noise, gMean, e []float64) (logp, byN float64) {
 	m, at := t.m, t.m
+	t.vector(t.s)
+	logp = noise.LogDensity(t.slope, t.s)
 	for j, u := range t.mean {
-		v, g := noise.LogDensity(j, t.n*u)
-		logp += v
+		g := t.slope[j]
 		gMean[j] += t.n * g
 		byN += g * u
 		for l := j; l < m; l++ {
-			square := t.w[l*m+j] + u*t.mean[l]
-			v, g := noise.LogDensity(at, t.n*square)
-			logp += v
-			byN += g * square
+			g := t.slope[at]
+			byN += g * t.s[at] / t.n
 			g *= t.n
 			gMean[j] += g * t.mean[l]
 			gMean[l] += g * u
@@ -105,12 +107,12 @@ func (t *statistics) scatter(s []float64) {
 	}
 }
 
-// inBox returns the mean in the box [−1, 1] that is closest to that of a noisy sum, and one outside
+// inBox returns the mean in [−box, box] that is closest to that of a noisy sum, and one outside
 // where noise does not reach so far: rows of a simulation need not lie in the box.
-func inBox(sum, scale, n float64) float64 {
+func inBox(sum, scale, n, box float64) float64 {
 	const reach = 7 // times the noise's scale: Laplace's is beyond in one of a thousand
 	mean, noise := sum/n, reach*scale/n
-	return max(mean-noise, min(mean+noise, max(-1, min(1, mean))))
+	return max(mean-noise, min(mean+noise, max(-box, min(box, mean))))
 }
 
 // disperse takes statistics that n rows in the box may have and that lie about z as the
@@ -123,14 +125,15 @@ func (t *statistics) disperse(s []float64, obs *model.Observation, n float64, rn
 	for i, z := range obs.Z {
 		s[i] = z + obs.Scale[i]*rng.NormFloat64()
 	}
+	box := obs.Reach()
 	for j := range m {
-		t.mean[j] = inBox(s[j], obs.Scale[j], n)
+		t.mean[j] = inBox(s[j], obs.Scale[j], n, box)
 	}
 	t.scatter(s)
 	for i := range m {
 		row := t.d[i*m : i*m+i+1]
 		hidden := obs.Scale[release.Index(m, i, i)] / n
-		left := max(min(row[i], 1), hidden)
+		left := max(min(row[i], box*box), hidden)
 		for j := range i {
 			dj := t.d[j*m : j*m+j+1]
 			for l, v := range dj[:j] {

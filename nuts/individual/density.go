@@ -24,6 +24,7 @@ type density struct {
 	sums  sums
 	signs []int
 	s     []float64 // canonical order
+	slope []float64 // the noise's, in s
 	line  []float64 // ∂ log p(z | s) in the linear sums, m
 	quad  []float64 // E, m×m symmetric: Σ_ij E_ij dB_ij, B the quadratic sums
 }
@@ -43,7 +44,7 @@ type sums interface {
 func newDensity(obs *model.Observation, prior *model.Prior, clamping bool) *density {
 	m := obs.Shape.M()
 	r := obs.Scale[0] / obs.N
-	f := &density{frame: newFrame(obs.Shape, prior, int(obs.N), r/math.Sqrt(1+r*r)), obs: obs, noise: model.NewNoise(obs), s: make([]float64, obs.Shape.Statistics()),
+	f := &density{frame: newFrame(obs.Shape, prior, int(obs.N), r/math.Sqrt(1+r*r)), obs: obs, noise: model.NewNoise(obs), s: make([]float64, obs.Shape.Statistics()), slope: make([]float64, obs.Shape.Statistics()),
 		line: make([]float64, m), quad: make([]float64, m*m)}
 	f.signs = f.frame.signs()
 	if clamping {
@@ -60,7 +61,7 @@ func (f *density) LogDensity(grad, x []float64) (float64, error) {
 		return 0, nuts.ErrReject
 	}
 	f.sums.write(f.s)
-	logp := f.prior() + addNoise(f.noise, f.line, f.quad, f.s)
+	logp := f.prior() + addNoise(f.noise, f.slope, f.line, f.quad, f.s)
 	f.sums.pull(f.line, f.quad)
 	f.pull(grad, x)
 	f.sums.pullRows(grad[f.lead():])
@@ -69,16 +70,13 @@ func (f *density) LogDensity(grad, x []float64) (float64, error) {
 
 // addNoise returns log p(z | s), and writes its gradient in the m linear statistics
 // and, symmetric, in the m×m quadratic ones.
-func addNoise(noise *model.Noise, line, quad, s []float64) float64 {
+func addNoise(noise *model.Noise, slope, line, quad, s []float64) float64 {
 	m := len(line)
-	logp, at := 0.0, m
+	logp, at := noise.LogDensity(slope, s), m
 	for j := range m {
-		v, g := noise.LogDensity(j, s[j])
-		logp += v
-		line[j] = g
+		line[j] = slope[j]
 		for k := j; k < m; k++ {
-			v, g := noise.LogDensity(at, s[at])
-			logp += v
+			g := slope[at]
 			if k > j {
 				g *= 0.5
 			}

@@ -66,11 +66,7 @@ func plainLogDensity(f *density, rows *mat.Dense) float64 {
 		logp += law.LogProb(v[:p]) - 0.5*r*r/x.Sigma2 - 0.5*math.Log(x.Sigma2)
 		addStatistics(sums, v)
 	}
-	for i, v := range sums {
-		noise, _ := f.noise.LogDensity(i, v)
-		logp += noise
-	}
-	return logp
+	return logp + f.noise.LogDensity(make([]float64, len(sums)), sums)
 }
 
 // addStatistics adds those of one row, canonical order.

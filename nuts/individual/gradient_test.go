@@ -42,11 +42,7 @@ func TestGradient(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for i, v := range f.s {
-					rough, _ := f.noise.LogDensity(i, v)
-					logp += modeltest.SmoothNoise(f.obs.Kind, (f.obs.Z[i]-v)/f.obs.Scale[i], len(f.s)) - rough
-				}
-				return logp
+				return logp + modeltest.Smoothing(f.obs, f.s, 1)
 			}
 			for range 3 {
 				for i := range x {

@@ -56,6 +56,8 @@ func (m Method) read(p *model.Problem) (*model.Joint, error) {
 	rows := joint.Rows()
 	return joint, joint.Each(func(obs *model.Observation) error {
 		switch {
+		case m.ModelClamping && obs.Frame != nil:
+			return fmt.Errorf("%s: the release's rows were clipped in a frame, and clamping is modelled of sums in the box alone (--steps 1)", m.Name())
 		case obs.Count.Latent():
 			return fmt.Errorf("%s: the release's neighbours are add-remove, so the number of rows is not known, and this method has a latent variable for each row; take --method mcmc-exact", m.Name())
 		case rows > mostRows:
@@ -77,7 +79,7 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 		return nil, err
 	}
 	start := func(_ int, rng *rand.Rand) (*nuts.Sampler, error) {
-		if len(joint.Sites) == 1 {
+		if len(joint.Sites) == 1 && joint.Sites[0].Frame == nil {
 			return newKernel(joint.Sites[0].Observation, joint.Prior, m.ModelClamping, rng)
 		}
 		return newSitesKernel(joint, m.ModelClamping, rng)

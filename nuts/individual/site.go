@@ -29,6 +29,7 @@ type site struct {
 	noise   *model.Noise
 	sums    sums
 	s       []float64
+	slope   []float64 // the noise's, in s
 	line    []float64 // as density has them
 	quad    []float64
 	phi     []float64
@@ -50,7 +51,7 @@ func newJointSite(t *model.Joint, j int, clamping bool) *site {
 	square := func() []float64 { return make([]float64, m*m) }
 	f := &frame{shape: t.Shape, m: m, p: t.Shape.P, n: int(t.Sites[j].N), centre: vec(), scatter: square(), mean: vec(), mu: vec(), l: square(),
 		gMean: vec(), gL: square(), gS: square(), work: [3][]float64{square()}}
-	k := &site{frame: f, release: t.Sites[j], noise: t.Noise(j), s: make([]float64, t.Shape.Statistics()), line: vec(), quad: square(), common: square(),
+	k := &site{frame: f, release: t.Sites[j], noise: t.Noise(j), s: make([]float64, t.Shape.Statistics()), slope: make([]float64, t.Shape.Statistics()), line: vec(), quad: square(), common: square(),
 		hub: model.NewHub(&model.Joint{Shape: t.Shape, Prior: t.Prior, Shared: true, Partial: t.Partial})}
 	k.phi, k.grad = make([]float64, k.hub.Dim()), make([]float64, k.hub.Dim())
 	k.theta, k.gTheta = k.hub.Params.Theta, k.hub.GTheta
@@ -75,7 +76,7 @@ func (k *site) add(g, x part) (logp float64, ok bool) {
 	clear(k.gTheta)
 	k.place(x.first, x.rows)
 	k.sums.write(k.s)
-	logp += addNoise(k.noise, k.line, k.quad, k.s)
+	logp += addNoise(k.noise, k.slope, k.line, k.quad, k.s)
 	clear(k.gMean)
 	clear(k.gL)
 	clear(k.gS)
@@ -126,15 +127,16 @@ func (k *site) place(first, rows []float64) {
 		}
 	}
 	l[m*m-1] = k.sigma()
-	for i, a := range k.release.Units.Scale {
-		v := k.mu[i]
+	for i, v := range k.mu {
 		for j := range i + 1 {
 			k.centre[j] = first[j] / root
 			v += l[i*m+j] * k.centre[j]
-			k.l[i*m+j] = a * l[i*m+j]
 		}
-		k.mean[i] = a*v + k.release.Units.Shift[i]
+		k.mean[i] = v
 	}
+	copy(k.l, l)
+	k.release.Units.Mean(k.mean)
+	k.release.Units.Factor(k.l)
 }
 
 // sigma is σ, or σ_j.
@@ -148,10 +150,11 @@ func (k *site) sigma() float64 {
 // pullLaw takes the gradients in v̄ and L to common units, and on to the parameters.
 func (k *site) pullLaw() {
 	m, p, h := k.m, k.p, k.hub
-	for i, a := range k.release.Units.Scale {
-		k.gMean[i] *= a
+	k.release.Units.PullMean(k.gMean)
+	k.release.Units.PullFactor(k.gL)
+	for i, g := range k.gMean {
 		for j := range i + 1 {
-			k.gL[i*m+j] = a*k.gL[i*m+j] + k.gMean[i]*k.centre[j]
+			k.gL[i*m+j] += g * k.centre[j]
 		}
 	}
 	first := len(k.theta) - p

@@ -11,9 +11,14 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
-// unequal are custodians of few rows.
-func unequal() []modeltest.Custodian {
-	return []modeltest.Custodian{{N: 12, Kind: release.Laplace, Scale: 2, Units: 1}, {N: 3, Kind: release.Gaussian, Scale: 1, Units: 0.6}, {N: 25, Kind: release.Laplace, Scale: 4, Units: 0.8}}
+// unequal are custodians of few rows; the sums of the last two are in a frame, unless clamping
+// is modelled.
+func unequal(clamping bool) []modeltest.Custodian {
+	last := modeltest.Custodian{N: 25, Kind: release.Ball, Scale: 2, Units: 0.8, Tilted: true}
+	if clamping {
+		last.Kind, last.Tilted = release.Laplace, false
+	}
+	return []modeltest.Custodian{{N: 12, Kind: release.Laplace, Scale: 2, Units: 1}, {N: 3, Kind: release.Gaussian, Scale: 1, Units: 0.6, Tilted: !clamping}, last}
 }
 
 // variants are the kinds of problems of several releases.
@@ -33,7 +38,7 @@ func variants() (all []variant) {
 // sitesAt draws a problem and a point to start from.
 func sitesAt(t *testing.T, s model.Shape, v variant, rng *rand.Rand) (*model.Joint, *sites, []float64) {
 	t.Helper()
-	c := &modeltest.Custodians{Shape: s, Sites: unequal(), Shared: v.shared, Partial: v.partial}
+	c := &modeltest.Custodians{Shape: s, Sites: unequal(v.clamping), Shared: v.shared, Partial: v.partial}
 	c.Sites[1].N = max(c.Sites[1].N, float64(s.M()+1)) // the exact law that draws s needs n > m
 	_, problem := c.Draw(rng)
 	f := newSites(problem, v.clamping)
@@ -56,10 +61,7 @@ func TestSitesGradient(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, k := range f.all {
-					for i, v := range k.s {
-						w, _ := k.noise.LogDensity(i, v)
-						logp += modeltest.SmoothNoise(k.release.Kind, (k.release.Z[i]-v)/k.release.Scale[i], len(f.all)*len(k.s)) - w
-					}
+					logp += modeltest.Smoothing(k.release.Observation, k.s, len(f.all))
 				}
 				return logp
 			}
@@ -133,7 +135,7 @@ func TestSitesSBC(t *testing.T) {
 // sitesRanks returns the ranks of each parameter over the trials.
 func sitesRanks(t *testing.T, v variant, trials int) (names []string, ranks [][]float64) {
 	t.Helper()
-	c := &modeltest.Custodians{Shape: model.Shape{P: 1, Intercept: true}, Sites: unequal(), Shared: v.shared, Partial: v.partial, Clamped: v.clamping}
+	c := &modeltest.Custodians{Shape: model.Shape{P: 1, Intercept: true}, Sites: unequal(v.clamping), Shared: v.shared, Partial: v.partial, Clamped: v.clamping}
 	chain := modeltest.Chain{Warmup: 300, Draws: 99, Thin: 3}
 	if v.partial { // the spread moves slower, and trajectories are longer
 		chain = modeltest.Chain{Warmup: 150, Draws: 24, Thin: 3}

@@ -123,8 +123,8 @@ func plainRows(s *site, params *model.Params, x part, clamping bool) (logp float
 			}
 			v[p] += theta[first+j] * v[j]
 		}
-		for j, a := range s.release.Units.Scale {
-			v[j] = a*v[j] + s.release.Units.Shift[j]
+		s.release.Units.Mean(v)
+		for j := range v {
 			if clamping {
 				v[j] = min(1, max(-1, v[j]))
 			}
@@ -134,11 +134,7 @@ func plainRows(s *site, params *model.Params, x part, clamping bool) (logp float
 			logp -= 0.5 * w * w
 		}
 	}
-	for i, v := range sums {
-		noise, _ := s.noise.LogDensity(i, v)
-		logp += noise
-	}
-	return logp
+	return logp + s.noise.LogDensity(make([]float64, len(sums)), sums)
 }
 
 // offBy returns how far the densities' difference varies over points near a start.
