@@ -27,132 +27,120 @@ func First(m int) *release.Frame {
 // c + Lū, L = W⁻¹, shrunk toward 0 where noise is as wide as the box, and clamped into it.
 // W of the next frame is the inverse of the Cholesky factor of L S Lᵀ + raised.
 //
-// Whitening serves rows that fill an ellipsoid. A column of few rows far out, most being at an
-// end of the box, would reach far beyond it, and all noise would pay for its R². Its spread is
-// raised. How far out it reaches is told by its moments and by the radii: rows that are within
-// a of an end of the box, a the distance from there to the mean, have a variance σ² only with
-// values about σ²/a off; and if the radii ask for R², beyond B = m + 2√(2m) that fills an
-// ellipsoid, then some column reaches √(R² − B) of its spread: one that is skewed, σ > a.
-// Noise of slopes is least where a column's reach is about √B of its spread.
+// Whitening serves rows that fill an ellipsoid. A column of few rows far out would reach far
+// beyond it, and all noise would pay for its R². Noise of slopes is least where a column
+// reaches about √B of its spread, B = m + 2√(2m): what an ellipsoid is filled to. So spreads σ
+// are raised, to end = most·(1+|c|)/√B at most, by two signs of rows far out:
+//
+//   - σ over a, the distance from c to the nearer end of the box. It is below about .8 where
+//     rows lie about c, and above 1.2 only if most are near that end and few far from it.
+//     From little to much, σ goes to σ^(1−part)·end^part;
+//   - the R² that the radii ask for, foreseen for a look of less noise: √(R² − B) in the
+//     look's frame is how far some column reaches. If it is a skewed one, σ > a, then all
+//     of that; any other column is suspected only where R² is beyond 2B.
 const (
-	floor      = .7
-	widest     = 4    // of an eigenvalue in the look's frame
-	narrowest  = 1e-7 // variance in scaled units: rows of W fit the grid
-	halfway    = .5   // sd of a column's mean at which it is worth half
-	reachShare = 2.   // σ²/a over the spread that it asks for
-	lastLook   = 1. / 3
-	leastSkew  = 1.1
-	mostReach  = .7
+	floor     = .7
+	widest    = 4    // of an eigenvalue in the look's frame
+	narrowest = 1e-7 // variance in scaled units: rows of W fit the grid
+	halfway   = .5   // sd of a column's mean at which it is worth half
+	most      = .7
+	little    = .8
+	much      = 1.2
+	part      = .7
+	skewed    = 1.1
+	lastLook  = 1. / 3 // noise of a later look to this one's
 )
 
-// Next returns the frame of the next look, by the look before it; n is the number of rows (0:
-// the look's). Its radius is for Plan.Radius to set.
+// Next returns the frame of the next look, by the look before it, of m columns; n is the number
+// of rows where that is public, else the look has it. Its radius is for Plan.Radius to set.
 func Next(look *release.Look, n float64, m int) *release.Frame {
-	f := look.Frame
-	if n <= 0 {
-		n = float64(look.N)
+	if look.NNoise > 0 || n <= 0 {
+		n = max(float64(look.N), look.NNoise, 1)
 	}
-	n = max(n, 1)
-	l := inverse(f)
-	c := centre(look, n, l)
-	cov := covariance(look, n, c, l)
-	old := spread(f)
-	reach := reached(look, n)
-	for j := range m {
-		v := cov[j*m+j]
-		a := min(1-math.Abs(c[j])+old[j]*look.Noise.SD()*linear(look)/n, 1)
-		want := min(v/a, 2) / reachShare
-		if e := min(reach*old[j], mostReach*(1+math.Abs(c[j]))) / math.Sqrt(filled(m)); math.Sqrt(v) > leastSkew*a {
-			want = max(want, e)
+	f, l := look.Frame, inverse(look.Frame)
+	mean := spread(f) // the noise on it
+	for j := range mean {
+		mean[j] *= look.Noise.SD() * look.Noise.Linear / look.Noise.Scale / n
+	}
+	c := centre(look, n, l, mean)
+	cov := covariance(look, n, l, c)
+	ends, other := reached(look, n)
+	for j, old := range spread(f) {
+		sigma, near, far := math.Sqrt(cov[j*m+j]), min(1-math.Abs(c[j])+mean[j], 1), 1+math.Abs(c[j])
+		by := other
+		if sigma > skewed*near {
+			by = ends
 		}
-		cov[j*m+j] = max(v, want*want) + narrowest
+		sigma = raised(sigma, sigma/near, most*far/math.Sqrt(filled(m)), by*old)
+		cov[j*m+j] = sigma*sigma + narrowest
 	}
-	next := &release.Frame{Centre: c, Matrix: f.Matrix}
+	next := &release.Frame{Centre: c, Matrix: slices.Clone(f.Matrix)}
 	if !dense.Cholesky(cov, m) { // not finite: the frame is kept
 		return next
 	}
-	w := make([]float64, m*m)
-	dense.InvertLower(w, cov, m)
-	next.Matrix = make([][]float64, m)
+	dense.InvertLower(l, cov, m)
 	for j := range m {
-		next.Matrix[j] = slices.Clone(w[j*m : j*m+j+1])
+		next.Matrix[j] = slices.Clone(l[j*m : j*m+j+1])
 	}
 	return next
+}
+
+// raised is the spread that a column is to have: skew is σ/a, and asked is what the radii say.
+func raised(sigma, skew, end, asked float64) float64 {
+	if sigma >= end {
+		return sigma
+	}
+	grade := min(max((skew-little)/(much-little), 0), 1)
+	return max(sigma*math.Pow(end/sigma, part*grade), min(asked, end))
 }
 
 // filled is B.
 func filled(m int) float64 { return float64(m) + 2*math.Sqrt(float64(2*m)) }
 
-// reached is √(R² − B) for the R² that a later look, of less noise, would choose.
-func reached(look *release.Look, n float64) float64 {
-	f := look.Frame
+// reached is √((R² − B)/B), and √((R² − 2B)/B), for the R² that a later look would choose.
+func reached(look *release.Look, n float64) (skewed, other float64) {
+	f, b := look.Frame, filled(len(look.Frame.Centre))
 	if look.Radii == nil {
-		return 0
+		return 0, 0
 	}
 	edges, lost := tails(f, look.Radii, n, look.Noise.Kind == release.Ball)
-	k := best(edges, lost, lastLook*look.Noise.SD()/(f.Radius*f.Radius), len(f.Centre))
-	return math.Sqrt(max(edges[k]-filled(len(f.Centre)), 0))
+	square := edges[best(edges, lost, lastLook*look.Noise.SD()/(f.Radius*f.Radius), len(f.Centre))]
+	return math.Sqrt(max(square/b-1, 0)), math.Sqrt(max(square/b-2, 0))
 }
 
-// linear is the ratio of the noise on linear sums to that on squares.
-func linear(look *release.Look) float64 { return look.Noise.Linear / look.Noise.Scale }
-
-func centre(look *release.Look, n float64, l []float64) []float64 {
-	m, f, z := len(look.Frame.Centre), look.Frame, look.Statistics.Vector()
-	c, u, s := make([]float64, m), make([]float64, m), spread(f)
-	for j := range u {
-		u[j] = z[j] / n
-	}
-	dense.MulLowerVec(c, l, m, u)
-	for j := range c {
-		noise := s[j] * look.Noise.SD() * linear(look) / n / halfway
-		c[j] = min(max(f.Centre[j]+c[j]/(1+noise*noise), -1), 1)
+func centre(look *release.Look, n float64, l, noise []float64) []float64 {
+	m, c := len(noise), make([]float64, len(noise))
+	dense.MulLowerVec(c, l, m, look.Statistics.Vector()[:m])
+	for j, from := range look.Frame.Centre {
+		doubt := noise[j] / halfway
+		c[j] = min(max(from+c[j]/n/(1+doubt*doubt), -1), 1)
 	}
 	return c
 }
 
 // covariance is that of the rows about c, in scaled units.
-func covariance(look *release.Look, n float64, c, l []float64) []float64 {
-	f, z := look.Frame, look.Statistics.Vector()
-	m := len(c)
-	off, u, s := make([]float64, m), make([]float64, m), make([]float64, m*m)
-	for j := range c {
-		off[j] = c[j] - f.Centre[j]
-	}
-	for j, row := range f.Matrix {
+func covariance(look *release.Look, n float64, l, c []float64) []float64 {
+	m, z := len(c), look.Statistics.Vector()
+	u, s := make([]float64, m), make([]float64, m*m)
+	for j, row := range look.Frame.Matrix {
 		for i, w := range row {
-			u[j] += w * off[i]
+			u[j] += w * (c[i] - look.Frame.Centre[i])
 		}
-	}
-	for j := range m {
 		for k := range j + 1 {
 			s[j*m+k] = z[release.Index(m, j, k)]/n - u[j]*u[k]
 		}
 	}
-	values, vectors := make([]float64, m), make([]float64, m*m)
-	dense.SymEigen(values, vectors, s, m, make([]float64, m*m))
-	hide := min(floor*math.Sqrt(float64(m))*look.Noise.SD()/n, 1)
-	root, half := make([]float64, m*m), make([]float64, m*m)
-	for j := range m {
-		for k, v := range values {
-			root[j*m+k] = vectors[j*m+k] * math.Sqrt(min(max(v, hide), widest))
+	values, vectors, root := make([]float64, m), make([]float64, m*m), make([]float64, m*m)
+	dense.SymEigen(values, vectors, s, m, root)
+	hidden := min(floor*math.Sqrt(float64(m))*look.Noise.SD()/n, 1)
+	for k, v := range values {
+		for j := range m { // an eigenvector times the root of its value, in row k
+			root[k*m+j] = vectors[j*m+k] * math.Sqrt(min(max(v, hidden), widest))
 		}
 	}
-	product(half, l, root, m)
-	dense.MulABt(s, half, half, m, m, m)
+	dense.MulABt(vectors, l, root, m, m, m)
+	dense.MulABt(s, vectors, vectors, m, m, m)
 	return s
-}
-
-func product(dst, a, b []float64, m int) {
-	for i := range m {
-		for j := range m {
-			var sum float64
-			for k := range m {
-				sum += a[i*m+k] * b[k*m+j]
-			}
-			dst[i*m+j] = sum
-		}
-	}
 }
 
 // inverse is L = W⁻¹, m×m, zeros above the diagonal.
