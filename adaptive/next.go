@@ -57,15 +57,15 @@ func Next(look *release.Look, n float64, m int) *release.Frame {
 	if look.NNoise > 0 || n <= 0 {
 		n = max(float64(look.N), look.NNoise, 1)
 	}
-	f, l := look.Frame, inverse(look.Frame)
-	mean := spread(f) // the noise on it
-	for j := range mean {
-		mean[j] *= look.Noise.SD() * look.Noise.Linear / look.Noise.Scale / n
+	l, spread := inverse(look.Frame)
+	mean := make([]float64, m) // the noise on it
+	for j, old := range spread {
+		mean[j] = old * look.Noise.SD() * look.Noise.Linear / look.Noise.Scale / n
 	}
 	c := centre(look, n, l, mean)
 	cov := covariance(look, n, l, c)
 	ends, other := reached(look, n)
-	for j, old := range spread(f) {
+	for j, old := range spread {
 		sigma, near, far := math.Sqrt(cov[j*m+j]), min(1-math.Abs(c[j])+mean[j], 1), 1+math.Abs(c[j])
 		by := other
 		if sigma > skewed*near {
@@ -74,7 +74,7 @@ func Next(look *release.Look, n float64, m int) *release.Frame {
 		sigma = raised(sigma, sigma/near, most*far/math.Sqrt(filled(m)), by*old)
 		cov[j*m+j] = sigma*sigma + narrowest
 	}
-	next := &release.Frame{Centre: c, Matrix: slices.Clone(f.Matrix)}
+	next := &release.Frame{Centre: c, Matrix: slices.Clone(look.Frame.Matrix)}
 	if !dense.Cholesky(cov, m) { // not finite: the frame is kept
 		return next
 	}
@@ -103,7 +103,7 @@ func reached(look *release.Look, n float64) (skewed, other float64) {
 	if look.Radii == nil {
 		return 0, 0
 	}
-	edges, lost := tails(f, look.Radii, n, look.Noise.Kind == release.Ball)
+	edges, lost := tails(look.Radii, n, look.Noise.Kind == release.Ball)
 	square := edges[best(edges, lost, lastLook*look.Noise.SD()/(f.Radius*f.Radius), len(f.Centre))]
 	return math.Sqrt(max(square/b-1, 0)), math.Sqrt(max(square/b-2, 0))
 }
@@ -143,25 +143,17 @@ func covariance(look *release.Look, n float64, l, c []float64) []float64 {
 	return s
 }
 
-// inverse is L = W⁻¹, m×m, zeros above the diagonal.
-func inverse(f *release.Frame) []float64 {
+// inverse returns L = W⁻¹, m×m, zeros above the diagonal, and the norms of its rows: the spread
+// of each column, in scaled units, of rows whose u is spread by 1.
+func inverse(f *release.Frame) (l, spread []float64) {
 	m := len(f.Matrix)
-	w, l := make([]float64, m*m), make([]float64, m*m)
+	w, l, spread := make([]float64, m*m), make([]float64, m*m), make([]float64, m)
 	for j, row := range f.Matrix {
 		copy(w[j*m:], row)
 	}
 	dense.InvertLower(l, w, m)
-	return l
-}
-
-// spread is of each column, in scaled units, that of a ball of radius 1 in u.
-func spread(f *release.Frame) []float64 {
-	m, l := len(f.Matrix), inverse(f)
-	s := make([]float64, m)
-	for j := range s {
-		for _, x := range l[j*m : j*m+j+1] {
-			s[j] = math.Hypot(s[j], x)
-		}
+	for i, x := range l {
+		spread[i/m] = math.Hypot(spread[i/m], x)
 	}
-	return s
+	return l, spread
 }
