@@ -2,6 +2,7 @@ package dpreg
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/dpreg/dpreg/gibbs"
@@ -16,14 +17,15 @@ import (
 const Auto = "auto"
 
 // Where gibbs-ss-update is the faster engine: with fewer rows the normal approximation that it
-// proposes from is poor, a latent number of rows moves slowly, and a sweep costs O(m⁴). See
-// docs/engines.md.
+// proposes from is poor, a latent number of rows moves slowly, a sweep costs O(m⁴), and moves
+// parameters given sums about as far as they stray by the choice of rows. See docs/engines.md.
 const (
 	manyCustodians = 10
 	manyCounted    = 30 // custodians, where the number of rows of one is latent
 	manyRows       = 20 // a column
-	mostColumns    = 11 // of sums that are clear of their noise, the response counted
-	clearOfNoise   = 10 // the exact.Clearance from which they are
+	mostColumns    = 11 // the response counted
+	clearOfNoise   = 10 // exact.Clearance
+	mostNoise      = 4  // √n/Clearance: noise over what the choice of rows adds to the least eigenvalue
 )
 
 // mostLatent is the number of rows up to which Auto takes mcmc-ind, whose cost grows with
@@ -38,8 +40,9 @@ const mostLatent = 10_000
 //     time, and trajectories of all together grow long (docs/custodians.md); for any number
 //     where pooling is partial, the law of whose spread is a funnel that trajectories hardly
 //     enter and it draws with the coefficients integrated out;
-//   - gibbs-ss-update where few columns' sums are all clear of their noise: it then proposes
-//     nearly from the posterior (docs/engines.md);
+//   - gibbs-ss-update where columns are few and noise is small beside their spread, and not
+//     much beside the choice of rows: there sums and parameters follow each other closely
+//     (docs/engines.md);
 //   - mcmc-exact elsewhere, if the scatter of n rows of m columns has a density, n > m;
 //   - mcmc-ind where a release has fewer rows, whose cost grows with n, but is small there.
 //
@@ -109,12 +112,12 @@ func (o Options) gibbsIsFaster(custodians []Custodian) string {
 	case o.SameRows || columns > mostColumns || slices.ContainsFunc(custodians, hidden):
 		return ""
 	}
-	return "where noise is small beside what columns have of their own"
+	return "where noise is small beside the spread of columns"
 }
 
-// hidden tells whether the number of rows is noisy, or what a column has that the others have not
-// is near the noise.
+// hidden tells whether the number of rows is noisy, or noise is not small beside what a column
+// has that the others have not.
 func hidden(c Custodian) bool {
 	obs, err := model.Observe(c.Release)
-	return err != nil || obs.Count.Latent() || exact.Clearance(obs) < clearOfNoise
+	return err != nil || obs.Count.Latent() || exact.Clearance(obs) < max(clearOfNoise, math.Sqrt(obs.N)/mostNoise)
 }

@@ -80,11 +80,11 @@ func TestAuto(t *testing.T) {
 // Where the sums of a few columns are clear of their noise auto takes the engine that is faster
 // there.
 func TestAutoClearOfNoise(t *testing.T) {
-	correlated, counted, rows := *releaseOf(1000), *releaseOf(1000), *releaseOf(39)
+	correlated, counted, rows, large := *releaseOf(1000), *releaseOf(1000), *releaseOf(39), *releaseOf(100_000)
 	correlated.Statistics.SumXY = []float64{490} // of Σx² = Σy² = 500
 	counted.NNoise, counted.Privacy = 7.5, &release.Privacy{Epsilon: 1, Neighbours: release.AddRemove}
 	counted.Noise.Sensitivity, counted.Noise.Scale = 6, 7.5
-	rows.Noise.Scale = 0.1
+	rows.Noise.Scale, large.Noise.Scale = 0.1, 900
 	one, clear := dpreg.One, releaseOf(1000)
 	for name, c := range map[string]struct {
 		custodians []dpreg.Custodian
@@ -97,6 +97,7 @@ func TestAutoClearOfNoise(t *testing.T) {
 		"one of two hidden":         {[]dpreg.Custodian{{Name: "a", Release: clear}, {Name: "b", Release: releaseOf(100)}}, false, "mcmc-exact"},
 		"nearly collinear":          {one(&correlated), false, "mcmc-exact"},
 		"a noisy number of rows":    {one(&counted), false, "mcmc-exact"},
+		"noise beyond chance":       {one(&large), false, "mcmc-exact"},
 		"few rows":                  {one(&rows), false, "mcmc-exact"},
 		"ten covariates":            {one(wide(10)), false, "gibbs-ss-update"},
 		"more columns than it does": {one(wide(11)), false, "mcmc-exact"},
