@@ -27,22 +27,28 @@ func First(m int) *release.Frame {
 // c + Lū, L = W⁻¹, shrunk toward 0 where noise is as wide as the box, and clamped into it.
 // W of the next frame is the inverse of the Cholesky factor of L S Lᵀ + raised.
 //
-// Whitening serves rows that fill an ellipsoid. A column of few rows far out, most being at an
-// end of the box, would reach far beyond it, and all noise would pay for its R². Its spread is
-// raised. How far out it reaches is told by its moments and by the radii: rows that are within
-// a of an end of the box, a the distance from there to the mean, have a variance σ² only with
-// values about σ²/a off; and if the radii ask for R², beyond B = m + 2√(2m) that fills an
-// ellipsoid, then some column reaches √(R² − B) of its spread: one that is skewed, σ > a.
-// Noise of slopes is least where a column's reach is about √B of its spread.
+// Whitening serves rows that fill an ellipsoid. A column of few rows far out would reach far
+// beyond it, and all noise would pay for its R². Noise of slopes is least where a column
+// reaches about √B of its spread, B = m + 2√(2m): what an ellipsoid is filled to. So spreads σ
+// are raised, to end = most·(1+|c|)/√B at most, by two signs of rows far out:
+//
+//   - σ over a, the distance from c to the nearer end of the box. It is below about .8 where
+//     rows lie about c, and above 1.2 only if most are near that end and few far from it.
+//     From little to much, σ goes to σ^(1−part)·end^part;
+//   - the R² that the radii ask for, foreseen for a look of less noise: √(R² − B) in the
+//     look's frame is how far some column reaches. If it is a skewed one, σ > a, then all
+//     of that; any other column is suspected only where R² is beyond 2B.
 const (
-	floor      = .7
-	widest     = 4    // of an eigenvalue in the look's frame
-	narrowest  = 1e-7 // variance in scaled units: rows of W fit the grid
-	halfway    = .5   // sd of a column's mean at which it is worth half
-	reachShare = 2.   // σ²/a over the spread that it asks for
-	lastLook   = 1. / 3
-	leastSkew  = 1.1
-	mostReach  = .7
+	floor     = .7
+	widest    = 4    // of an eigenvalue in the look's frame
+	narrowest = 1e-7 // variance in scaled units: rows of W fit the grid
+	halfway   = .5   // sd of a column's mean at which it is worth half
+	most      = .7
+	little    = .8
+	much      = 1.2
+	part      = .7
+	skewed    = 1.1
+	lastLook  = 1. / 3 // noise of a later look to this one's
 )
 
 // Next returns the frame of the next look, by the look before it; n is the number of rows (0:
@@ -56,16 +62,11 @@ func Next(look *release.Look, n float64, m int) *release.Frame {
 	l := inverse(f)
 	c := centre(look, n, l)
 	cov := covariance(look, n, c, l)
-	old := spread(f)
 	reach := reached(look, n)
-	for j := range m {
-		v := cov[j*m+j]
-		a := min(1-math.Abs(c[j])+old[j]*look.Noise.SD()*linear(look)/n, 1)
-		want := min(v/a, 2) / reachShare
-		if e := min(reach*old[j], mostReach*(1+math.Abs(c[j]))) / math.Sqrt(filled(m)); math.Sqrt(v) > leastSkew*a {
-			want = max(want, e)
-		}
-		cov[j*m+j] = max(v, want*want) + narrowest
+	for j, old := range spread(f) {
+		mean := old * look.Noise.SD() * linear(look) / n // its noise
+		v := raised(math.Sqrt(cov[j*m+j]), min(1-math.Abs(c[j])+mean, 1), most*(1+math.Abs(c[j]))/math.Sqrt(filled(m)), old, reach)
+		cov[j*m+j] = v*v + narrowest
 	}
 	next := &release.Frame{Centre: c, Matrix: f.Matrix}
 	if !dense.Cholesky(cov, m) { // not finite: the frame is kept
@@ -80,18 +81,34 @@ func Next(look *release.Look, n float64, m int) *release.Frame {
 	return next
 }
 
+// raised is the spread that a column is to have; near is a, and old its spread in the frame of
+// the look.
+func raised(sigma, near, end, old float64, reach reaches) float64 {
+	if sigma >= end {
+		return sigma
+	}
+	skew := min(max((sigma/near-little)/(much-little), 0), 1)
+	by := reach.other
+	if sigma > skewed*near {
+		by = reach.skewed
+	}
+	return max(sigma*math.Pow(end/sigma, part*skew), min(by*old, end))
+}
+
 // filled is B.
 func filled(m int) float64 { return float64(m) + 2*math.Sqrt(float64(2*m)) }
 
-// reached is √(R² − B) for the R² that a later look, of less noise, would choose.
-func reached(look *release.Look, n float64) float64 {
-	f := look.Frame
+// reaches are √((R² − B)/B) and √((R² − 2B)/B) for the R² that a later look would choose.
+type reaches struct{ skewed, other float64 }
+
+func reached(look *release.Look, n float64) reaches {
+	f, b := look.Frame, filled(len(look.Frame.Centre))
 	if look.Radii == nil {
-		return 0
+		return reaches{}
 	}
 	edges, lost := tails(f, look.Radii, n, look.Noise.Kind == release.Ball)
 	k := best(edges, lost, lastLook*look.Noise.SD()/(f.Radius*f.Radius), len(f.Centre))
-	return math.Sqrt(max(edges[k]-filled(len(f.Centre)), 0))
+	return reaches{math.Sqrt(max(edges[k]/b-1, 0)), math.Sqrt(max(edges[k]/b-2, 0))}
 }
 
 // linear is the ratio of the noise on linear sums to that on squares.

@@ -32,8 +32,8 @@ const (
 	leastShare = .02
 	mostFirst  = .15
 	mostLater  = .2
-	radiiEarly = .3 // of the share of an early step
-	radiiLast  = .1 // of that of the last
+	radiiEarly = .3  // of the share of an early step
+	radiiLast  = .08 // of that of the last
 )
 
 // NewPlan returns the shares for m columns and n rows, a public number (0: not known).
@@ -85,21 +85,30 @@ func unit(m int, pr release.Privacy) float64 {
 	return u * math.Sqrt(float64(release.Length(m)+1)) / pr.Epsilon
 }
 
-// Where even the box's variance is hidden a first look finds nothing: one look serves. The
-// study that found these bounds is in docs/adaptive.md.
+// A first look finds nothing where noise hides the box: then one look serves. The bounds are
+// those of the noise per row on an entry, (m+1)·unit/n, beyond which some of many small tables
+// lost by more steps. Of pure ε they are stricter, since there a share s costs 1/s in noise, and
+// not 1/√s. Many columns hide directions behind directions: they need one step more.
 const (
-	mostHidden = 2
-	steps      = 3
+	mostGaussian = .3
+	mostPure     = .125
+	manyColumns  = 7
 )
 
 // Auto returns a number of steps, and why, from public facts alone.
 func Auto(m int, n float64, pr release.Privacy) (int, string) {
-	x := hidden(m, n, pr)
-	switch {
-	case n == 0:
-		return 1, "one step: the number of rows is not known beforehand"
-	case x > mostHidden:
-		return 1, fmt.Sprintf("one step: noise hides where %.4g rows lie at this epsilon", n)
+	noise, most, steps := float64(m+1)*unit(m, pr)/max(n, 1), mostPure, 3
+	if pr.Delta > 0 {
+		most = mostGaussian
+		if m >= manyColumns {
+			steps = 4
+		}
 	}
-	return steps, fmt.Sprintf("%d steps: %.4g rows are enough to find where they lie", steps, n)
+	switch {
+	case n <= 0:
+		return 1, "one step: the number of rows is not known beforehand"
+	case noise > most:
+		return 1, fmt.Sprintf("one step: %.4g rows are too few to find where they lie at this privacy (noise of %.2g a row, up to %g serves)", n, noise, most)
+	}
+	return steps, fmt.Sprintf("%d steps: %.4g rows are enough to find where they lie (noise of %.2g a row, up to %g serves)", steps, n, noise, most)
 }

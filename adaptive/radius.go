@@ -7,30 +7,30 @@ import (
 )
 
 // The radius. Noise grows as R², and clipping takes T(R²) = Σ(‖u‖² − R²)₊ of Σ‖u‖², which
-// moves a slope by some ρT, ρ about .4/m over data sets. R² is the edge of a bin where
+// moves a slope by some ρT, ρ about .2/m to .6/m over data sets. R² is the edge of a bin where
 //
 //	SD(R²)² + (slant/m · T̂(R²))²
 //
-// is least. T(x) = ∫_x^∞ H(r) dr, H(r) the number of rows beyond r = ‖u‖². The histogram
-// tells H at its edges with noise: cumulated from outside, its standard deviation grows as
-// the root of the number of bins.
+// is least. T(x) = ∫_x^∞ H(r) dr, H(r) the number of rows beyond r = ‖u‖². The histogram tells
+// H at its edges, by sums from outside. All k bins have n rows together: what the counts have
+// too many or too few is shared among them, after which H at edge i, i bins below it, has a
+// standard deviation of √(i(k−i)/k) times a count's, that of a Brownian bridge. (A histogram
+// that is far from n speaks of another n, and keeps its own.)
 //
 // The outermost edge e whose H stands out by standsOut standard deviations ends what is seen.
 // Beyond it rows are too few to be seen, and yet far: H is continued as Pareto's law,
 //
-//	H(r) = H(e)(e/r)^a,   a = log(H(e₁)/H(e))/log(e/e₁),   H(e₁) ≥ 3 H(e) at an edge e₁ < e,
+//	H(r) = H(e)(e/r)^a,   a = log(H(e₁)/H(e))/log(e/e₁),   H(e₁) ≥ steeper·H(e) at an edge e₁ < e,
 //
-// and cut at every edge at what the histogram has there, plus doubt standard deviations. a is
-// at least lightTail, or heavyTail where a column is skewed: where its standard deviation
-// exceeds the distance from its mean to the nearer end of the box.
+// a at least lightest, and cut at every edge at what the histogram has there, plus doubt
+// standard deviations. Lost is T̂ with that doubt.
 const (
 	slant     = .48
 	standsOut = 2.5
-	doubt     = .5
-	lightTail = 2.
-	heavyTail = 1.3
-	skewed    = 1.2
-	steeper   = 3.
+	doubt     = .25
+	lightest  = 2.2
+	steeper   = 6.
+	apart     = 4. // standard deviations between the histogram's n and n
 )
 
 // The weight κ of linear sums as a part of R. Early, where the centre is far from the mean,
@@ -38,6 +38,8 @@ const (
 const (
 	weightFirst = 1. / 2
 	weightLater = 1. / 4
+	leastRadius = 1. / (1 << 8)
+	mostRadius  = 1 << 20
 )
 
 // Radius returns f with the radius, the weight and what clipping takes: r is the noisy
@@ -53,7 +55,7 @@ func (p Plan) Radius(t int, f *release.Frame, r *release.Radii, n float64, noise
 	stated := noise(&g)
 	edges, lost := tails(f, r, n, stated.Kind == release.Ball)
 	k := best(edges, lost, stated.SD(), len(f.Centre))
-	g.Radius = math.Sqrt(edges[k])
+	g.Radius = min(max(math.Sqrt(edges[k]), leastRadius), mostRadius)
 	g.Weight, g.Lost = weight*g.Radius, lost[k]
 	return &g
 }
@@ -77,7 +79,7 @@ func tails(f *release.Frame, r *release.Radii, n float64, laplace bool) (edges, 
 		edges[i] = math.Exp2(float64(r.Least+i) / 2)
 	}
 	edges[k-1] = max(edges[k-1], corner(f))
-	h := beyond(f, r, edges, n, laplace)
+	h := beyond(r, edges, n, laplace)
 	// Between two edges H is between a straight line and a power.
 	for i := k - 2; i >= 0; i-- {
 		lost[i] = lost[i+1] + (edges[i+1]-edges[i])*(math.Sqrt(h[i+1]*h[i+2])/2+(h[i+1]+h[i+2])/4)
@@ -98,46 +100,30 @@ func corner(f *release.Frame) (square float64) {
 }
 
 // beyond returns Ĥ at the lower edge of each bin, and 0 above the last: never increasing.
-func beyond(f *release.Frame, r *release.Radii, edges []float64, n float64, laplace bool) []float64 {
-	k, sd := len(edges), r.Scale
-	if laplace {
-		sd *= math.Sqrt2
-	}
-	h, s := make([]float64, k+1), make([]float64, k)
-	end, sum := 1, 0.
-	for i := k - 1; i >= 0; i-- {
-		sum += float64(r.Counts[i])
-		h[i], s[i] = sum, sd*math.Sqrt(float64(k-i))
-		if end == 1 && h[i] > standsOut*s[i] {
-			end = max(i, 1)
-		}
-	}
-	if n <= 0 {
-		n = max(sum, 1)
-	}
+func beyond(r *release.Radii, edges []float64, n float64, laplace bool) []float64 {
+	h, s, n := bridge(r, n, laplace)
+	k := len(s)
 	if k == 1 {
 		return []float64{n, 0}
 	}
 	lower := func(i int) float64 { return edges[i-1] } // of i ≥ 1
-	seen := max(min(h[end], n), standsOut*s[end])
-	a := 0.
-	for i := end - 1; i >= 1 && a == 0; i-- {
-		if min(h[i], n) >= steeper*seen {
-			a = math.Log(min(h[i], n)/seen) / math.Log(lower(end)/lower(i))
+	end := k - 1
+	for end > 1 && !(h[end] > standsOut*s[end]) {
+		end--
+	}
+	seen, a := max(min(h[end], n), standsOut*s[end]), lightest
+	for i := end - 1; i >= 1; i-- {
+		if more := min(h[i], n); more >= steeper*seen {
+			a = max(a, math.Log(more/seen)/math.Log(lower(end)/lower(i)))
+			break
 		}
 	}
-	a = max(a, lightest(f))
 	for i := end; i < k; i++ {
 		h[i] = min(seen*math.Pow(lower(end)/lower(i), a), max(h[i], 0)+doubt*s[i])
 	}
 	for i := end - 1; i >= 0; i-- { // what noise made less than what lies farther out
 		h[i] = max(h[i], h[i+1])
 	}
-	return falling(h, n)
-}
-
-// falling makes h at most n and never increasing.
-func falling(h []float64, n float64) []float64 {
 	for i := range h {
 		n = min(n, h[i])
 		h[i] = n
@@ -145,11 +131,24 @@ func falling(h []float64, n float64) []float64 {
 	return h
 }
 
-func lightest(f *release.Frame) float64 {
-	for j, s := range spread(f) {
-		if s > skewed*(1-math.Abs(f.Centre[j])) {
-			return heavyTail
-		}
+// bridge returns the sums of the k bins from outside, with 0 above the last, their standard
+// deviations, and the number of rows: n, or the histogram's where n is not known or it
+// is far from n.
+func bridge(r *release.Radii, n float64, laplace bool) (h, s []float64, rows float64) {
+	k, sd, sum := len(r.Counts), r.Scale, 0.
+	if laplace {
+		sd *= math.Sqrt2
 	}
-	return lightTail
+	for _, c := range r.Counts {
+		sum += float64(c)
+	}
+	if n <= 0 || math.Abs(sum-n) > apart*sd*math.Sqrt(float64(k)) {
+		n = max(sum, 1)
+	}
+	h, s = make([]float64, k+1), make([]float64, k)
+	for i := k - 1; i >= 0; i-- {
+		h[i] = h[i+1] + float64(r.Counts[i]) + (n-sum)/float64(k)
+		s[i] = sd * math.Sqrt(float64(i)*float64(k-i)/float64(k))
+	}
+	return h, s, n
 }
