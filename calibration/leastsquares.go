@@ -49,7 +49,7 @@ func (d *Design) truth(rows *Rows) ([]float64, error) {
 		return nil, err
 	}
 	columns := &d.Population.Columns
-	theta, _ := leastSquares(sums.Statistics(), columns)
+	theta, _ := OrdinaryLeastSquares(sums.Statistics(), columns)
 	for j, v := range theta {
 		if math.IsNaN(v) {
 			return nil, fmt.Errorf("the rows of %s leave the coefficient of %q open: it is constant, or a combination of others; name fewer columns in the formula",
@@ -77,8 +77,8 @@ func newLeastSquares(theta, se, truth float64) *LeastSquares {
 // rounding.
 const aliased = 1e-10
 
-// leastSquares returns the coefficients of a design in the data's units, intercept first, and
-// their standard errors; NaN where the rows do not determine a coefficient or leave no degree
+// OrdinaryLeastSquares returns the coefficients of a design in the data's units, intercept first,
+// and their standard errors; NaN where the rows do not determine a coefficient or leave no degree
 // of freedom. The sweep operator (Goodnight 1979, The American Statistician 33(3)) takes
 //
 //	⎡ XᵀX Xᵀy ⎤      ⎡ (XᵀX)⁻¹  θ̂   ⎤
@@ -87,7 +87,7 @@ const aliased = 1e-10
 // by one column after the other. A column that is a combination of those before it is left
 // out, as R leaves it out: the others are then those of the smaller model.
 // Var θ̂ = RSS/(n − rank)·(XᵀX)⁻¹.
-func leastSquares(s *ssp.Statistics, d *schema.Design) (theta, se []float64) {
+func OrdinaryLeastSquares(s *ssp.Statistics, d *schema.Design) (theta, se []float64) {
 	shape := shapeOf(d)
 	q := shape.Q()
 	sums := model.NewSums(shape)

@@ -89,7 +89,7 @@ func TestPopulationFindsNarrowPrior(t *testing.T) {
 	}
 }
 
-// leastSquares is what the normal equations in the data's units have, and leaves out a level
+// OrdinaryLeastSquares is what the normal equations in the data's units have, and leaves out a level
 // that no row has. Scaled values are multiples of 2⁻¹⁰, so that nothing is rounded.
 func TestLeastSquares(t *testing.T) {
 	for _, intercept := range []bool{true, false} {
@@ -110,7 +110,7 @@ func TestLeastSquares(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		theta, se := leastSquares(sums.Statistics(), d)
+		theta, se := OrdinaryLeastSquares(sums.Statistics(), d)
 		q := len(x) / n
 		if open := q - 1; !math.IsNaN(theta[open]) || !math.IsNaN(se[open]) {
 			t.Errorf("a column of zeros: %v, %v", theta, se)

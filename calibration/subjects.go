@@ -250,7 +250,7 @@ func (p *population) Trial(ctx context.Context, data, sampler *rand.Rand) (*Samp
 		return nil, errors.New("the draws do not vary: there is no R-hat")
 	}
 	s := &Sample{Truth: p.truth, Capped: p.capped(fit), Measures: []Measure{{RHat, worst.RHat}}}
-	theta, se := leastSquares(sums.statistics, p.columns)
+	theta, se := OrdinaryLeastSquares(sums.statistics, p.columns)
 	for j, truth := range p.truth {
 		of := summary.Parameters[j]
 		s.Names = append(s.Names, of.Label)

@@ -63,7 +63,7 @@ func populations() []population {
 		{name: "adult", table: table("adult-factors")},
 		{name: "gain", table: table("adult"), formula: "gain ~ age + education"},
 		{name: "of-gain", table: table("adult"), formula: "above50k ~ gain + education"},
-		{name: "wine", table: table("wine-white")},
+		{name: "wine", table: table("wine-white"), formula: "quality ~ alcohol + `volatile acidity` + `residual sugar`"},
 		{name: "abalone", table: table("abalone-sizes")},
 		{name: "diabetes", table: table("diabetes")},
 	}

@@ -1,0 +1,300 @@
+// Command adaptive says what a release in several steps gains on one of a single step: of the same
+// rows both are made again and again, with simulated noise, and the default method infers from them.
+//
+//	go run ./bench/adaptive -only red,pums -trials 12
+//
+// It runs in the root of the repository. Slopes of each fit go to stdout as it ends, in the data's
+// units and comma-separated values, and then a table; an interrupt ends it with what is done.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/calibration"
+	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/parallel"
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/table"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Stdout, os.Stderr, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "adaptive:", err)
+		os.Exit(1)
+	}
+}
+
+// population is a regression on a table of testdata, or on normal rows of three covariates and a
+// response, all of one sd, in scaled units, and all pairs of one correlation.
+type population struct {
+	name, table, formula string
+	sd, correlation      float64
+}
+
+var populations = []population{
+	{name: "abalone", table: "abalone", formula: "rings ~ ."},
+	{name: "red", table: "wine-red", formula: "quality ~ ."},
+	{name: "white", table: "wine-white", formula: "quality ~ ."},
+	{name: "pums", table: "pums", formula: "income ~ age + educ + married"},
+	{name: "pums10000", table: "pums10000", formula: "income ~ age + educ + married"},
+	{name: "diabetes", table: "diabetes", formula: "progression ~ ."},
+	{name: "adult", table: "adult", formula: "hours ~ age + education + gain"},
+	{name: "normal-.2-.7", sd: 0.2, correlation: 0.7}, {name: "normal-.2-0", sd: 0.2},
+	{name: "normal-.4-.7", sd: 0.4, correlation: 0.7}, {name: "normal-.4-0", sd: 0.4},
+}
+
+// study is what the command line asks for.
+type study struct {
+	privacy       release.Privacy
+	steps, trials int
+	resample      bool
+	plan          mcmc.Plan
+	tables        []*rows
+}
+
+func parse(ctx context.Context, stderr io.Writer, args []string) (*study, error) {
+	s := &study{privacy: release.Privacy{Neighbours: release.ReplaceOne}, plan: mcmc.Plan{Workers: 1}}
+	f := flag.NewFlagSet("adaptive", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	only := f.String("only", "", "`NAMES` of populations, with commas between; default: all")
+	f.Float64Var(&s.privacy.Epsilon, "eps", 1, "ε, a `NUMBER`")
+	f.Float64Var(&s.privacy.Delta, "delta", 1e-6, "δ, a `NUMBER`; 0: pure ε")
+	f.IntVar(&s.trials, "trials", 12, "`NUMBER` of releases of each kind")
+	f.IntVar(&s.steps, "steps", 3, "`NUMBER` of steps that is compared with 1")
+	f.BoolVar(&s.resample, "resample", false, "each trial has rows of its own, drawn from the table with replacement")
+	f.IntVar(&s.plan.Chains, "chains", 2, "`NUMBER` of chains of a fit")
+	f.IntVar(&s.plan.Draws, "draws", 500, "`NUMBER` of draws of a chain, after as many of warm-up")
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	} else if f.NArg() > 0 || s.trials < 1 || s.steps < 2 || s.plan.Draws < 1 {
+		return nil, errors.New("it takes flags alone; a trial, a draw and two steps are the least")
+	}
+	s.plan.Warmup = s.plan.Draws
+	names := strings.Split(*only, ",")
+	for _, p := range populations {
+		if *only != "" && !slices.Contains(names, p.name) {
+			continue
+		}
+		r, err := p.rows(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s.tables = append(s.tables, r)
+	}
+	if *only != "" && len(s.tables) != len(names) {
+		return nil, fmt.Errorf("-only %s: not all of these are populations", *only)
+	}
+	return s, nil
+}
+
+func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
+	s, err := parse(ctx, stderr, args)
+	if err != nil {
+		return err
+	}
+	var one sync.Mutex
+	done, kinds := make([][2][]fit, len(s.tables)), [2]int{1, s.steps}
+	fmt.Fprintln(stdout, "data,trial,steps,slope,truth,least_squares,se,mean,sd,lower,upper,rhat")
+	err = parallel.Each(ctx, 0, 2*s.trials*len(s.tables), nil, func(ctx context.Context, i int) error {
+		trial, at, kind := i/2/len(s.tables), i/2%len(s.tables), i%2
+		f, err := s.fit(ctx, s.tables[at], kinds[kind], trial)
+		if err != nil {
+			return fmt.Errorf("%s, trial %d, %d steps: %w", s.tables[at].Name, trial, kinds[kind], err)
+		}
+		one.Lock()
+		defer one.Unlock()
+		done[at][kind] = append(done[at][kind], f)
+		for j, b := range f.slopes {
+			fmt.Fprintf(stdout, "%s,%d,%d,%d,%g,%g,%g,%g,%g,%g,%g,%.3f\n", s.tables[at].Name, trial, kinds[kind], j+1, b.truth, b.plain, b.se, b.Mean, b.SD, b.Lower, b.Upper, f.rhat)
+		}
+		return nil
+	})
+	s.write(stdout, done)
+	return err
+}
+
+// rows are those of a design of m columns, with their coefficients of least squares and the
+// standard errors of these.
+type rows struct {
+	custody.Scaled
+	design    *schema.Design
+	m         int
+	theta, se []float64
+}
+
+// rows reads the table, or draws 4000 normal rows, which are clipped to [−1, 1]: with e and z of
+// variance 1, columns √c·z + √(1−c)·e, each with an e of its own, have correlations c.
+func (p *population) rows(ctx context.Context) (*rows, error) {
+	r := &rows{Scaled: custody.Scaled{Name: p.name}, design: dpreg.UnitDesign(3), m: 4}
+	if p.table == "" {
+		rng := stream(p.name, 0)
+		for range 4000 {
+			z := rng.NormFloat64()
+			for _, mean := range []float64{0.3, -0.2, 0, 0.1} {
+				e := math.Sqrt(p.correlation)*z + math.Sqrt(1-p.correlation)*rng.NormFloat64()
+				r.Rows = append(r.Rows, min(1, max(-1, mean+p.sd*e)))
+			}
+		}
+		return r.fitted(ctx)
+	}
+	path := "testdata/" + p.table + ".csv"
+	described, _, err := custody.ReadSchema("testdata/"+p.table+".schema.json", "")
+	if err == nil {
+		r.design, err = described.Design(p.formula)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.m = len(r.design.Columns())
+	source := &table.Source{Name: path, Files: []table.File{{Path: path, Format: table.CSVFormat}}}
+	for v, err := range (table.Options{}).Rows(source, r.design) {
+		if err != nil {
+			return nil, err
+		}
+		r.Rows = append(r.Rows, v...)
+	}
+	return r.fitted(ctx)
+}
+
+// stream gives each purpose and trial random numbers of its own.
+func stream(purpose string, trial int) *rand.Rand {
+	h := fnv.New64a()
+	io.WriteString(h, purpose)
+	return mcmc.Stream(h.Sum64(), trial)
+}
+
+// fitted finds the least squares of the rows.
+func (r *rows) fitted(ctx context.Context) (*rows, error) {
+	exact, err := custody.Exact(ctx, custody.Order{Rows: r.Scaled, Design: r.design})
+	if err == nil {
+		r.theta, r.se = calibration.OrdinaryLeastSquares(exact, r.design)
+	}
+	return r, err
+}
+
+// slope is one of a posterior, and by least squares of the table and of the trial's rows, with the
+// standard error of these; in the data's units.
+type slope struct {
+	posterior.Parameter
+	truth, plain, se float64
+}
+
+// fit is what is inferred from one release.
+type fit struct {
+	slopes []slope
+	rhat   float64 // largest of all parameters
+}
+
+// fit makes a release of the table's rows, or of as many drawn from them, and infers from it.
+func (s *study) fit(ctx context.Context, table *rows, steps, trial int) (f fit, err error) {
+	r, rng := *table, stream(table.Name, 1+trial)
+	if s.resample {
+		r.Rows = nil
+		for range len(table.Rows) / r.m {
+			i := r.m * rng.IntN(len(table.Rows)/r.m)
+			r.Rows = append(r.Rows, table.Rows[i:i+r.m]...)
+		}
+		if _, err := r.fitted(ctx); err != nil {
+			return f, err
+		}
+	}
+	purpose, plan := fmt.Sprint(r.Name, s.privacy, steps), s.plan
+	order := custody.Order{Rows: r.Scaled, Design: r.design, Privacy: s.privacy, Steps: steps, Entropy: mechanisms.Simulated(stream(purpose, 2*trial))}
+	published, err := custody.Publish(ctx, order)
+	if err != nil {
+		return f, err
+	}
+	plan.Seed = stream(purpose, 2*trial+1).Uint64()
+	inferred, err := dpreg.Infer(ctx, dpreg.One(published), dpreg.Options{Plan: plan})
+	if err != nil {
+		return f, err
+	}
+	parameters := posterior.Summarise(inferred.Draws(dpreg.Original), 0.95).Parameters
+	for _, p := range parameters {
+		f.rhat = max(f.rhat, p.RHat)
+	}
+	for j := 1; j < r.m; j++ {
+		f.slopes = append(f.slopes, slope{parameters[j], table.theta[j], r.theta[j], r.se[j]})
+	}
+	return f, nil
+}
+
+// write writes the table of errors, widths and prices: medians over slopes of medians over trials.
+func (s *study) write(w io.Writer, done [][2][]fit) {
+	fmt.Fprintf(w, "\nε = %g, δ = %g, 1 step → %d\n\n| data | n | trials | error | width | price | holds that of the rows, %% | of the table, %% | R-hat > %g, %% |\n|%s\n",
+		s.privacy.Epsilon, s.privacy.Delta, s.steps, calibration.RHatLimit, strings.Repeat("---|", 9))
+	for i, r := range s.tables {
+		a, b := done[i][0], done[i][1]
+		if min(len(a), len(b)) == 0 {
+			continue
+		}
+		smaller := func(f func(slope) float64) float64 {
+			ratios := medians(a, f)
+			for j, v := range medians(b, f) {
+				ratios[j] /= v
+			}
+			return median(ratios)
+		}
+		fmt.Fprintf(w, "| %s | %d | %d | ÷ %.2g | ÷ %.2g |", r.Name, len(r.Rows)/r.m, min(len(a), len(b)),
+			smaller(func(b slope) float64 { return math.Abs(b.Mean - b.plain) }), smaller(func(b slope) float64 { return b.Upper - b.Lower }))
+		price := func(b slope) float64 { return b.SD / b.se }
+		fmt.Fprintf(w, " %.3g → %.3g |", median(medians(a, price)), median(medians(b, price)))
+		for _, is := range []func(fit, slope) bool{
+			func(_ fit, b slope) bool { return b.Lower <= b.plain && b.plain <= b.Upper },
+			func(_ fit, b slope) bool { return b.Lower <= b.truth && b.truth <= b.Upper },
+			func(f fit, _ slope) bool { return !(f.rhat <= calibration.RHatLimit) },
+		} {
+			fmt.Fprintf(w, " %.0f → %.0f |", percent(a, is), percent(b, is))
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+// medians are those over fits, by slope.
+func medians(fits []fit, of func(slope) float64) []float64 {
+	all, v := make([]float64, len(fits[0].slopes)), make([]float64, len(fits))
+	for j := range all {
+		for i, f := range fits {
+			v[i] = of(f.slopes[j])
+		}
+		all[j] = median(v)
+	}
+	return all
+}
+
+func median(v []float64) float64 {
+	slices.Sort(v)
+	return posterior.Quantile(v, 0.5)
+}
+
+// percent says of how many slopes something is so.
+func percent(fits []fit, is func(fit, slope) bool) float64 {
+	so, all := 0, 0
+	for _, f := range fits {
+		for _, b := range f.slopes {
+			if all++; is(f, b) {
+				so++
+			}
+		}
+	}
+	return 100 * float64(so) / float64(all)
+}

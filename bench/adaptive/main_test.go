@@ -1,0 +1,32 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+)
+
+// A study runs; the same one says the same; and only what can be done is.
+func TestRun(t *testing.T) {
+	t.Chdir("../..")
+	var texts [2]string
+	for i := range texts {
+		var stdout bytes.Buffer
+		if err := run(t.Context(), &stdout, io.Discard, strings.Fields("-only diabetes -trials 2 -steps 2 -chains 1 -draws 100 -resample")); err != nil {
+			t.Fatal(err)
+		}
+		_, texts[i], _ = strings.Cut(stdout.String(), "\nε = ")
+		if n := strings.Count(stdout.String(), "\ndiabetes,"); n != 2*2*3 || !strings.Contains(texts[i], "\n| diabetes | 442 | 2 | ÷ ") {
+			t.Errorf("%d lines of slopes:\n%s", n, &stdout)
+		}
+	}
+	if texts[0] != texts[1] {
+		t.Errorf("%s\nand then\n%s", texts[0], texts[1])
+	}
+	for _, args := range []string{"-only nobody", "-only red,red", "-trials 0", "-steps 1", "stray"} {
+		if err := run(t.Context(), io.Discard, io.Discard, strings.Fields(args)); err == nil {
+			t.Errorf("%s: no error", args)
+		}
+	}
+}
