@@ -88,7 +88,16 @@ func (s *Settled) readRadii(ctx context.Context) (n int64, noised func() (*relea
 	if err != nil {
 		return 0, nil, err
 	}
-	return counted.N(), func() (*release.Release, error) { return l.looks(ctx, counted) }, nil
+	return counted.N(), func() (*release.Release, error) {
+		if s.Steps > 1 {
+			return l.looks(ctx, counted)
+		}
+		all, err := s.Rows.sum(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		return s.noised(ctx, all)
+	}, nil
 }
 
 // looks takes all looks, and makes the release of them. counted are the radii in the first
@@ -119,7 +128,6 @@ func (l *looker) count(ctx context.Context, t int, f *release.Frame) (*ssp.Radiu
 	if err != nil {
 		return nil, err
 	}
-	l.sayf("step %d of %d: radii", t+1, l.Steps)
 	return gather(ctx, l, ball.Radii)
 }
 
@@ -140,7 +148,6 @@ func (l *looker) look(ctx context.Context, t int, f *release.Frame, counted *ssp
 	if err != nil {
 		return look, err
 	}
-	l.sayf("step %d of %d: sums", t+1, l.Steps)
 	sums, err := gather(ctx, l, ball.NewAccumulator)
 	if err != nil {
 		return look, err
