@@ -21,7 +21,7 @@ import (
 	"github.com/dpreg/dpreg/table"
 )
 
-// inSteps is an order of three steps on 3000 rows, under simulated noise.
+// inSteps is an order of three steps, under simulated noise.
 func inSteps(t *testing.T, source custody.Source) custody.Order {
 	t.Helper()
 	o := ordered(source, 1)
@@ -43,14 +43,14 @@ func tight(n int) (lines []string, values []float64) {
 
 // Three steps spend what one release does, and end with less noise than it has.
 func TestSteps(t *testing.T) {
-	lines, _ := tight(3000)
+	lines, _ := tight(20000)
 	source := rows(t, lines...)
 	for name, change := range map[string]func(*custody.Order){
 		"gaussian":             func(*custody.Order) {},
 		"pure":                 func(o *custody.Order) { o.Privacy.Delta, o.Mechanism = 0, "" },
 		"gaussian, add-remove": func(o *custody.Order) { o.Privacy.Neighbours = release.AddRemove },
 		"pure, add-remove": func(o *custody.Order) {
-			o.Privacy.Delta, o.Mechanism, o.Privacy.Neighbours, o.StatedRows = 0, "", release.AddRemove, 3000
+			o.Privacy.Delta, o.Mechanism, o.Privacy.Neighbours, o.StatedRows = 0, "", release.AddRemove, 20000
 		},
 		"bounds": func(o *custody.Order) { o.Bounds = custody.Bounds{Columns: []string{"y"}, Share: 0.25} },
 	} {
