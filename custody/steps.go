@@ -160,13 +160,13 @@ func (s *Settled) saySteps(r *release.Release) {
 	if len(r.Steps) == 0 {
 		return
 	}
-	once := *s
-	once.Steps, once.Mechanism = 1, release.Laplace
-	if s.Mechanism == release.Gaussian {
-		once.Mechanism = release.Gaussian
+	one := *s
+	kind, _, err := ssp.Choose(s.dim(), false, s.left())
+	if one.Steps, one.Mechanism = 1, kind; kind == release.Laplace {
+		one.Privacy.Delta = 0
 	}
-	box, err := once.calibrate()
-	if err != nil {
+	box, failed := one.calibrate()
+	if err != nil || failed != nil {
 		return // it is not for this to say
 	}
 	s.sayf("%d steps: the noise of the last one has %.2g of the sd that one step would have (geometric mean over directions)",
