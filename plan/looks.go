@@ -17,8 +17,8 @@ import (
 
 // A release in several steps finds the frame of its last look in what the looks before it
 // published (docs/adaptive.md). Foresee has the sums of n normal rows, and no rows. A crowd stands
-// for them: normal rows of the same mean and covariance, clamped to the box, whose counts and
-// clipped sums count n times over their number. The rules of package adaptive see them with
+// for them: normal rows of the same mean and covariance, whose counts and clipped sums count
+// n times over their number. The rules of package adaptive see them with
 // noise, as a release's: where it nearly hides the rows, frames that it turned are what makes
 // intervals wide.
 //
@@ -64,7 +64,7 @@ func newCrowd(sums []float64, m int, n float64, standard []float64) (*crowd, err
 		v := c.rows[at : at+m]
 		dense.MulLowerVec(v, chol, m, standard[at:at+m])
 		for j := range v {
-			v[j] = min(max(mean[j]+v[j], -1), 1)
+			v[j] += mean[j]
 		}
 	}
 	return c, nil

@@ -48,6 +48,10 @@ type Options struct {
 	Neighbours release.Neighbours
 	// Steps is the number of looks of each release, 0 for one, or Auto.
 	Steps int
+	// Width, where it is not 0, is the widest that the interval of slope Slope may be, in the
+	// data's units: Epsilons or Ns are left out, and the least of them for that are sought.
+	Width float64
+	Slope int
 	// Truth holds the slopes behind the simulated data, in the data's units;
 	// NaN, and nil for all, is a slope of Assumption.
 	Truth []float64
@@ -84,9 +88,9 @@ type Forecast struct {
 	Releases   int                `json:"releases"` // at each point
 	Seed       uint64             `json:"seed"`
 	Assumed    *Assumption        `json:"assumed"`
-	Alone      []PriorSlope       `json:"prior"`  // in the order of each point's Slopes
-	Points     []Point            `json:"points"` // ordered by n, then ε
-	Wanted     *Wanted            `json:"wanted,omitzero"` // what the points answer, see Seek
+	Alone      []PriorSlope       `json:"prior"`           // in the order of each point's Slopes
+	Points     []Point            `json:"points"`          // ordered by n, then ε
+	Wanted     *Wanted            `json:"wanted,omitzero"` // what the points answer, if Options.Width did
 	Warnings   []string           `json:"warnings"`
 	Prior      *model.Prior       `json:"-"` // scaled units, before there is a release
 }
@@ -143,6 +147,9 @@ type SlopeForecast struct {
 // Errors: options that cannot stand, those of ssp.Publish on privacy, a context
 // that is done.
 func Foresee(ctx context.Context, o Options) (*Forecast, error) {
+	if o.Width != 0 {
+		return o.seek(ctx)
+	}
 	f, err := o.forecast()
 	if err != nil {
 		return nil, err
@@ -164,7 +171,11 @@ func Foresee(ctx context.Context, o Options) (*Forecast, error) {
 
 // Validate returns what Foresee refuses before it simulates anything.
 func (o Options) Validate() error {
-	_, err := o.forecast()
+	check := o.forecast
+	if o.Width != 0 {
+		check = o.sought
+	}
+	_, err := check()
 	return err
 }
 
@@ -264,25 +275,23 @@ func (f *Forecast) InSteps() bool {
 func (f *Forecast) WriteJSON(w io.Writer) error { return number.Lines(w, f) }
 
 // WriteCSV writes a line for each slope at each point under the names of the
-// JSON's members, numbers in full precision, NA for what does not exist.
+// JSON's members, numbers in full precision, NA for what does not exist. Steps and medians are
+// there where InSteps.
 func (f *Forecast) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	first := []string{"n", "epsilon"}
-	steps := f.InSteps()
-	if steps {
-		first = append(first, "steps")
+	records := [][]string{{"n", "epsilon", "noise", "noise_scale", "name", "width", "width_mcse", "contraction", "contraction_mcse",
+		"price", "price_mcse", "sd", "noiseless_sd", "detected", "detected_mcse"}}
+	if f.InSteps() {
+		records[0] = append(records[0], "steps", "width_median")
 	}
-	records := [][]string{append(first, "noise", "noise_scale", "name", "width", "width_mcse", "contraction", "contraction_mcse",
-		"price", "price_mcse", "sd", "noiseless_sd", "detected", "detected_mcse")}
 	for _, p := range f.Points {
 		for _, s := range p.Slopes {
-			record := []string{strconv.FormatInt(p.N, 10), number.CSV(p.Epsilon)}
-			if steps {
-				record = append(record, strconv.Itoa(max(p.Steps, 1)))
-			}
-			record = append(record, string(p.Noise.Kind), number.CSV(p.Noise.Scale), s.Name)
+			record := []string{strconv.FormatInt(p.N, 10), number.CSV(p.Epsilon), string(p.Noise.Kind), number.CSV(p.Noise.Scale), s.Name}
 			for _, v := range []float64{s.Width, s.WidthError, s.Contraction, s.ContractionError, s.Price, s.PriceError, s.SD, s.NoiselessSD, s.Detected, s.DetectedError} {
 				record = append(record, number.CSV(v))
+			}
+			if f.InSteps() {
+				record = append(record, strconv.Itoa(max(p.Steps, 1)), number.CSV(s.median))
 			}
 			records = append(records, record)
 		}

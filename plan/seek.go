@@ -30,20 +30,17 @@ type Failure struct {
 	Noiseless float64 `json:"noiseless_width,omitzero"`
 }
 
-// Seek answers the reverse question: for each of the Ns the smallest ε, or for each of the
-// Epsilons the smallest n, at which the median width of the interval of a slope is at most this.
-// One of the two is given, and the points of the forecast are the answers. They have two digits.
-// It bisects on simulated releases. These share their random numbers, so that the median falls
-// with ε and n but for the little that chains leave to chance.
-//
-// Errors: those of Foresee, both or neither given, a width that is not positive, a slope that
-// there is none of.
-func Seek(ctx context.Context, o Options, slope int, width float64) (*Forecast, error) {
-	s := &seeker{Options: o, slope: slope, width: width}
-	f, err := s.check()
+// seek answers the reverse question: for each of the Ns the smallest ε, or for each of the
+// Epsilons the smallest n, at which the median width of the slope's interval is at most Width.
+// The points of the forecast are the answers; what is sought has two digits. It bisects on
+// simulated releases. These share their random numbers, so that the median falls with ε and n
+// but for the little that chains leave to chance.
+func (o Options) seek(ctx context.Context) (*Forecast, error) {
+	f, err := o.sought()
 	if err != nil {
 		return nil, err
 	}
+	s := &seeker{Options: o}
 	for _, n := range o.Ns {
 		if err := s.seek(ctx, f, Failure{N: n}, epsilons); err != nil {
 			return nil, err
@@ -57,12 +54,37 @@ func Seek(ctx context.Context, o Options, slope int, width float64) (*Forecast, 
 	return f, nil
 }
 
+// sought checks the options, and returns a forecast that has no answers yet.
+func (o Options) sought() (*Forecast, error) {
+	switch {
+	case len(o.Ns) > 0 && len(o.Epsilons) > 0:
+		return nil, errors.New("a width is sought for numbers of rows or for ε, and both are given")
+	case len(o.Ns) == 0 && len(o.Epsilons) == 0:
+		return nil, errors.New("a width is sought for numbers of rows or for ε, and neither is given")
+	case !(o.Width > 0 && o.Width <= math.MaxFloat64):
+		return nil, fmt.Errorf("a width of %v: it must be a positive number", o.Width)
+	}
+	if len(o.Ns) == 0 {
+		o.Ns = []int64{int64(nth(counts.first))}
+	} else {
+		o.Epsilons = []float64{nth(epsilons.first)}
+	}
+	f, err := o.forecast()
+	if err != nil {
+		return nil, err
+	}
+	f.Alone = (&simulation{forecast: f, frame: f.Design.Frame(), pool: o.Pool}).alone(o.Truth)
+	if o.Slope < 0 || o.Slope >= len(f.Alone) {
+		return nil, fmt.Errorf("slope %d: there are %d", o.Slope, len(f.Alone))
+	}
+	f.Points, f.Wanted = []Point{}, &Wanted{Name: f.Alone[o.Slope].Name, Width: o.Width, Failed: []Failure{}}
+	return f, nil
+}
+
 // seeker seeks one answer after another.
 type seeker struct {
 	Options
-	slope int
-	width float64
-	done  int // evaluations
+	done int // evaluations
 }
 
 // nth is number i of those of two digits, 1.0 being number 0: there are 90 from one power of ten
@@ -78,41 +100,17 @@ const decade = 90
 // span is what is sought: numbers from the least to the most, and first one of them.
 type span struct{ least, first, most int }
 
-// ε up to 1000, beyond which nothing is promised, and n from 100 to 10¹² are sought.
+// MostEpsilon is the largest ε that is sought: beyond it nothing is promised.
+const MostEpsilon = 1000
+
+// n from 100 to 10¹² are sought.
 var (
-	epsilons = span{-6 * decade, 0, 3 * decade}
+	epsilons = span{-6 * decade, 0, 3 * decade} // to MostEpsilon
 	counts   = span{2 * decade, 3 * decade, 12 * decade}
 )
 
 // evaluations are about as many as an answer takes.
 const evaluations = 10
-
-func (s *seeker) check() (*Forecast, error) {
-	switch {
-	case len(s.Ns) > 0 && len(s.Epsilons) > 0:
-		return nil, errors.New("a width is sought for numbers of rows or for ε, and both are given")
-	case len(s.Ns) == 0 && len(s.Epsilons) == 0:
-		return nil, errors.New("a width is sought for numbers of rows or for ε, and neither is given")
-	case !(s.width > 0 && s.width <= math.MaxFloat64):
-		return nil, fmt.Errorf("a width of %v: it must be a positive number", s.width)
-	}
-	o := s.Options
-	if o.Ns == nil {
-		o.Ns = []int64{int64(nth(counts.first))}
-	} else {
-		o.Epsilons = []float64{nth(epsilons.first)}
-	}
-	f, err := o.forecast()
-	if err != nil {
-		return nil, err
-	}
-	f.Alone = (&simulation{forecast: f, frame: f.Design.Frame(), pool: s.Pool}).alone(s.Truth)
-	if s.slope < 0 || s.slope >= len(f.Alone) {
-		return nil, fmt.Errorf("slope %d: there are %d", s.slope, len(f.Alone))
-	}
-	f.Points, f.Wanted = []Point{}, &Wanted{Name: f.Alone[s.slope].Name, Width: s.width, Failed: []Failure{}}
-	return f, nil
-}
 
 // seek adds to f the point that is sought for what is given, or that there is none.
 func (s *seeker) seek(ctx context.Context, f *Forecast, given Failure, in span) (err error) {
@@ -121,12 +119,12 @@ func (s *seeker) seek(ctx context.Context, f *Forecast, given Failure, in span) 
 		if err == nil && tried[i] == nil {
 			tried[i], err = s.try(ctx, given, i)
 		}
-		return err != nil || tried[i].Points[0].Slopes[s.slope].median <= s.width
+		return err != nil || tried[i].Points[0].Slopes[s.Slope].median <= s.Width
 	}
 	high := in.first
 	for !enough(high) {
-		noiseless := 2 * distuv.UnitNormal.Quantile((1+f.Level)/2) * tried[high].Points[0].Slopes[s.slope].NoiselessSD
-		if given.N == 0 || noiseless <= s.width {
+		noiseless := 2 * distuv.UnitNormal.Quantile((1+f.Level)/2) * tried[high].Points[0].Slopes[s.Slope].NoiselessSD
+		if given.N == 0 || noiseless <= s.Width {
 			noiseless = 0
 		}
 		if high += decade; noiseless > 0 || high > in.most {
@@ -151,6 +149,7 @@ func (s *seeker) seek(ctx context.Context, f *Forecast, given Failure, in span) 
 // try foresees releases with number i in place of what is sought.
 func (s *seeker) try(ctx context.Context, given Failure, i int) (*Forecast, error) {
 	o := s.Options
+	o.Width = 0
 	o.Ns, o.Epsilons = []int64{given.N}, []float64{given.Epsilon}
 	if given.N > 0 {
 		o.Epsilons[0] = nth(i)

@@ -210,7 +210,7 @@ func (s *simulation) average(point int) []SlopeForecast {
 		a.Name = s.forecast.Alone[j].Name
 		a.Width, a.WidthError = meanError(pick(width))
 		a.median = median(pick(width))
-		if s.forecast.Points[point].Steps > 1 {
+		if s.forecast.InSteps() {
 			a.Median = a.median
 		}
 		a.Detected, a.DetectedError = meanError(pick(detected))
