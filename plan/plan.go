@@ -144,6 +144,9 @@ type SlopeForecast struct {
 //
 // Rows are normal and not clamped; what they are like beside that is in Forecast.Assumed.
 //
+// Where the options have a Width the grid is of what is found for it: for each of the Ns the
+// smallest ε, or for each of the Epsilons the smallest n.
+//
 // Errors: options that cannot stand, those of ssp.Publish on privacy, a context
 // that is done.
 func Foresee(ctx context.Context, o Options) (*Forecast, error) {

@@ -103,10 +103,9 @@ type span struct{ least, first, most int }
 // MostEpsilon is the largest ε that is sought: beyond it nothing is promised.
 const MostEpsilon = 1000
 
-// n from 100 to 10¹² are sought.
 var (
-	epsilons = span{-6 * decade, 0, 3 * decade} // to MostEpsilon
-	counts   = span{2 * decade, 3 * decade, 12 * decade}
+	epsilons = span{-12 * decade, 0, 3 * decade}     // ssp.MinEpsilon to MostEpsilon
+	counts   = span{decade, 3 * decade, 12 * decade} // 10 to ssp.MaxRows
 )
 
 // evaluations are about as many as an answer takes.
@@ -114,21 +113,25 @@ const evaluations = 10
 
 // seek adds to f the point that is sought for what is given, or that there is none.
 func (s *seeker) seek(ctx context.Context, f *Forecast, given Failure, in span) (err error) {
-	tried := make(map[int]*Forecast)
+	tried, columns := make(map[int]*Forecast), float64(len(f.Design.Covariates)+1)
 	enough := func(i int) bool {
+		if given.N == 0 && nth(i) <= columns {
+			return false
+		}
 		if err == nil && tried[i] == nil {
 			tried[i], err = s.try(ctx, given, i)
 		}
 		return err != nil || tried[i].Points[0].Slopes[s.Slope].median <= s.Width
 	}
 	high := in.first
-	for !enough(high) {
-		noiseless := 2 * distuv.UnitNormal.Quantile((1+f.Level)/2) * tried[high].Points[0].Slopes[s.Slope].NoiselessSD
-		if given.N == 0 || noiseless <= s.Width {
-			noiseless = 0
+	for ; !enough(high); high += decade {
+		if given.N > 0 {
+			noiseless := 2 * distuv.UnitNormal.Quantile((1+f.Level)/2) * tried[high].Points[0].Slopes[s.Slope].NoiselessSD
+			if noiseless > s.Width {
+				given.Noiseless = noiseless
+			}
 		}
-		if high += decade; noiseless > 0 || high > in.most {
-			given.Noiseless = noiseless
+		if given.Noiseless > 0 || high == in.most {
 			f.Wanted.Failed = append(f.Wanted.Failed, given)
 			return nil
 		}
