@@ -29,6 +29,7 @@ var floors = map[string]int{
 	"internal/jsontree":     -1,
 	"internal/number":       -1,
 	"internal/parallel":     -1,
+	"internal/testsize":     -1,
 	"internal/variate":      0,
 	"docs/help":             0,
 	"schema":                0,

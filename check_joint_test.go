@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/check"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
@@ -65,10 +66,9 @@ func TestCheckJointlyFinds(t *testing.T) {
 		covariates, pooling string
 		block               int // of the third, that is small; -1: none is
 	}{
-		{alike, "shared", "complete", -1}, {alike, "separate", "complete", -1},
-		{other, "shared", "complete", x}, {other, "separate", "complete", -1},
-		{steep, "shared", "complete", all}, {steep, "separate", "complete", all}, {steep, "separate", "partial", -1},
-	} {
+		{other, "separate", "complete", -1}, {other, "shared", "complete", x}, {steep, "separate", "complete", all}, {steep, "separate", "partial", -1},
+		{alike, "shared", "complete", -1}, {alike, "separate", "complete", -1}, {steep, "shared", "complete", all},
+	}[:testsize.Of(3, 7)] {
 		custodians := publish(t, alike, alike, c.third)
 		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Method: "mcmc-exact", Covariates: c.covariates, Pooling: c.pooling, Plan: plan, Prior: model.BoxPrior(model.Shape{P: 1, Intercept: true})})
 		must(t, err)
@@ -102,6 +102,9 @@ func TestCheckJointlyFinds(t *testing.T) {
 // TestCheckJointlyCalibrates: p-values are ranked among those of releases of all
 // custodians, whatever the number of workers; all sums of one release are all.
 func TestCheckJointlyCalibrates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("refits take seconds; TestCheckFinds has some")
+	}
 	custodians := publish(t, hospital{0, 0.3}, hospital{0.2, 0.3})
 	fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Plan: brief(1)})
 	must(t, err)

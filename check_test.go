@@ -84,21 +84,16 @@ func drawn(t *testing.T, d schema.Design, prior *model.Prior, n int64, scale flo
 	return noisy(d, s, n, scale, rng)
 }
 
-// inShort is the size of a test, in short form and else.
-func inShort(short, full int) int {
-	if testing.Short() {
-		return short
-	}
-	return full
-}
-
 // Under the model the calibrated p-values are uniform on {1/(K+1), …, 1}: mean
 // (K+2)/(2K+2), variance (K²+2K)/(12(K+1)²). By the normal approximation the
 // mean of 30 lies within 4.6 standard errors but with probability 4e-6, for each of
 // the 11 p-values 5e-5 in all. The mean of squares, which a law that is too narrow
 // or too wide would change, is held likewise.
 func TestCheckIsCalibrated(t *testing.T) {
-	trials, refits := inShort(8, 30), 9
+	if testing.Short() {
+		t.Skip("300 fits, of which fewer show little")
+	}
+	const trials, refits = 30, 9
 	sums, squares := make([]float64, 11), make([]float64, 11)
 	for k := range trials {
 		rng := mcmc.Stream(2026, k)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/reference"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -95,7 +96,7 @@ func TestContraction(t *testing.T) {
 		"scaled by σ, σ known":    {modeltest.ScaledBySigma(shape), 1e-4, false},
 		"partial pooling, scaled": {modeltest.ScaledBySigma(shape), 1, true},
 	} {
-		f := asDrawn(t, c.prior, 40_000, c.by, c.partial)
+		f := asDrawn(t, c.prior, testsize.Of(10_000, 40_000), c.by, c.partial)
 		scaled := contractions(f, Scaled)
 		for units, of := range map[Units]map[string]float64{Scaled: scaled, Original: contractions(f, Original)} {
 			for parameter, got := range of {

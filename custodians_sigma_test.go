@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/schema"
@@ -57,10 +58,16 @@ func TestAreasHaveTheirOwnSigma(t *testing.T) {
 	custodians := publishAreas(t, unequalAreas, 3, 103)
 	for method, plan := range map[string]mcmc.Plan{
 		"mcmc-exact": {Chains: 2, Warmup: 500, Draws: 500, Seed: 1}, "gibbs-ss-update": {Chains: 2, Warmup: 1000, Draws: 1500, Seed: 1}} {
+		if testing.Short() && method == "gibbs-ss-update" {
+			continue
+		}
 		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Pooling: dpreg.PartialPooling, Method: method, Plan: plan})
 		must(t, err)
 		d := fit.Draws(dpreg.Original)
 		for j, law := range unequalAreas {
+			if testing.Short() && j%3 > 0 {
+				continue
+			}
 			one, err := dpreg.Infer(context.Background(), dpreg.One(custodians[j].Release), dpreg.Options{Method: "mcmc-exact", Plan: plan})
 			must(t, err)
 			alone, width := meanSD(parameter(t, one.Draws(dpreg.Original), "theta[1]"))
@@ -182,7 +189,7 @@ func TestContradictions(t *testing.T) {
 	if got := contradicting(unequal, dpreg.Options{Pooling: dpreg.PartialPooling}); got != "" {
 		t.Errorf("partial pooling: %q", got)
 	}
-	for seed := range uint64(max(inShort(3, 10), *areaTrials)) {
+	for seed := range uint64(max(testsize.Of(2, 10), *areaTrials)) {
 		if got := contradicting(publishAreas(t, equalAreas, 3, seed), dpreg.Options{}); got != "" {
 			t.Errorf("areas of one law: %q", got)
 		}
@@ -191,7 +198,7 @@ func TestContradictions(t *testing.T) {
 	// parts as they come, which is at random.
 	e := open(t, "pums10000", "income ~ educ", nil)
 	for _, sizes := range [][]int{{5000, 5000}, {500, 4500, 3000, 2000}, slices.Repeat([]int{1000}, 10)} {
-		for _, scale := range []float64{0.2, 1, 10} {
+		for _, scale := range []float64{0.2, 1, 10}[:testsize.Of(1, 3)] {
 			if got := contradicting(e.parts(t, sizes, scale), dpreg.Options{}); got != "" {
 				t.Errorf("parts of one table, noise %g: %q", scale, got)
 			}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
@@ -64,7 +65,7 @@ func TestJointlyNoiselessIsPooled(t *testing.T) {
 	custodians := e.parts(t, []int{100, 300, 400}, 0.01)
 	want := exactly(t, e, custodians, dpreg.Options{Plan: mcmc.Plan{Chains: 4, Draws: 5000, Seed: 1}}).Draws(dpreg.Original)
 	for _, o := range []dpreg.Options{{}, {Covariates: dpreg.SharedCovariates}} {
-		o.Plan = mcmc.Plan{Chains: 2, Warmup: 400, Draws: 800, Seed: 1}
+		o.Plan = mcmc.Plan{Chains: 2, Warmup: testsize.Of(200, 400), Draws: testsize.Of(200, 800), Seed: 1}
 		fit, err := dpreg.Infer(context.Background(), custodians, o)
 		must(t, err)
 		got := fit.Draws(dpreg.Original)
@@ -84,7 +85,7 @@ func TestJointlyMethodsAgree(t *testing.T) {
 	e := open(t, "pums", "income ~ educ", nil)
 	custodians := e.parts(t, []int{40, 25, 60}, 2)
 	draws := map[string]*posterior.Draws{}
-	for method, kept := range map[string]int{"mcmc-exact": 4000, "gibbs-ss-update": 4000, "mcmc-ind": 1500} {
+	for method, kept := range map[string]int{"mcmc-exact": testsize.Of(1000, 4000), "gibbs-ss-update": testsize.Of(2000, 4000), "mcmc-ind": testsize.Of(300, 1500)} {
 		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Method: method, Plan: mcmc.Plan{Chains: 2, Warmup: 600, Draws: kept, Seed: 1}})
 		must(t, err)
 		draws[method] = fit.Draws(dpreg.Scaled)
@@ -107,7 +108,7 @@ func TestJointlyMethodsAgreeOnCounts(t *testing.T) {
 		c.Release.Noise.Sensitivity, c.Release.NNoise = 6, 5
 	}
 	o := dpreg.Options{Covariates: dpreg.SharedCovariates}
-	o.Plan = mcmc.Plan{Chains: 2, Warmup: 1000, Draws: 5000, Seed: 1}
+	o.Plan = mcmc.Plan{Chains: 2, Warmup: testsize.Of(300, 1000), Draws: testsize.Of(1000, 5000), Seed: 1}
 	draws := map[string]*posterior.Draws{}
 	for _, o.Method = range []string{"mcmc-exact", "gibbs-ss-update"} {
 		fit, err := dpreg.Infer(context.Background(), custodians, o)

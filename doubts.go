@@ -109,7 +109,7 @@ const farFromPrior = 2
 
 // conflictWarnings name the coefficients whose posterior median lies more than farFromPrior
 // prior sds from the prior mean, where the prior may pull the estimate. An sd is the interquartile range of
-// priorWidths in those of a normal law, in the data's units.
+// findPriorWidths in those of a normal law, in the data's units.
 //
 // Data from the prior have such a coefficient once in twenty-two times, less where noise
 // keeps the median near the prior mean. Under the default prior a slope has to be five times

@@ -27,6 +27,9 @@ var examples = []struct{ file, formula string }{
 // TestPrintedExamples infers from each example without noise and from simulated
 // releases, the k-th of the page with noise from PCG(2026, k), as dpreg infer does.
 func TestPrintedExamples(t *testing.T) {
+	if testing.Short() {
+		t.Skip("whole runs")
+	}
 	k := uint64(0)
 	for _, x := range examples {
 		e := open(t, x.file, x.formula, nil)

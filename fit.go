@@ -43,7 +43,8 @@ type Fit struct {
 	checked func() []posterior.Parameter // that Converged looks at
 	price   func() []float64             // see PriceOfPrivacy
 
-	simulatedPrior func() *posterior.Draws // see priorWidths
+	simulatedPrior func() *posterior.Draws // see findPriorWidths
+	priorWidths    func(Units) []float64   // see findPriorWidths; found once for each
 
 	// law makes the law of the statistics that the method infers with; nil where it
 	// has none.
@@ -63,6 +64,13 @@ func (f *Fit) with(draws *posterior.Draws) (*Fit, error) {
 	f.frame, f.draws = f.Design.Frame(), draws
 	f.failure, f.checked, f.price = sync.OnceValue(f.diagnose), sync.OnceValue(f.findChecked), sync.OnceValue(f.findPrice)
 	f.simulatedPrior = sync.OnceValue(f.drawPrior)
+	original, scaled := sync.OnceValue(func() []float64 { return f.findPriorWidths(Original) }), sync.OnceValue(func() []float64 { return f.findPriorWidths(Scaled) })
+	f.priorWidths = func(u Units) []float64 {
+		if u == Scaled {
+			return scaled()
+		}
+		return original()
+	}
 	var err error
 	if f.original, err = f.Prior.Original(f.frame); err != nil {
 		return nil, fmt.Errorf("prior in the data's units: %w", err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/ssp"
@@ -57,7 +58,7 @@ func TestNoiselessIsNonPrivate(t *testing.T) {
 	for name, e := range noiseless(t) {
 		exact, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Plan: mcmc.Plan{Chains: 4, Draws: 5000, Seed: 2}})
 		must(t, err)
-		fit, err := dpreg.Infer(context.Background(), dpreg.One(e.written(1e-6)), dpreg.Options{Plan: mcmc.Plan{Chains: 4, Warmup: 1000, Draws: 5000, Seed: 1}})
+		fit, err := dpreg.Infer(context.Background(), dpreg.One(e.written(1e-6)), dpreg.Options{Plan: mcmc.Plan{Chains: 4, Warmup: testsize.Of(300, 1000), Draws: testsize.Of(1000, 5000), Seed: 1}})
 		must(t, err)
 		scores(t, fit.Draws(dpreg.Scaled), exact.Draws(dpreg.Scaled), func(parameter string, zMean, zSD, _, _ float64) {
 			if !(math.Abs(zMean) < 5.5 && math.Abs(zSD) < 5.5) {
@@ -79,6 +80,9 @@ func TestPlainKernel(t *testing.T) {
 	all := noiseless(t)
 	for _, scale := range []float64{1e-6, 0.5, 16. / 3} {
 		for _, name := range []string{"cirrhosis, n = 46", "pums, n = 100", "pums, n = 1000"} {
+			if testing.Short() && scale > 1e-3 && (scale > 0.5 || name != "cirrhosis, n = 46") {
+				continue // for the table alone
+			}
 			infer := func(kernel string, draws int) *posterior.Draws {
 				plan := mcmc.Plan{Chains: 4, Warmup: 1000, Draws: draws, Seed: 1}
 				fit, err := dpreg.Infer(context.Background(), dpreg.One(all[name].written(scale)), dpreg.Options{Kernel: kernel, Plan: plan})
@@ -86,7 +90,7 @@ func TestPlainKernel(t *testing.T) {
 				return fit.Draws(dpreg.Scaled)
 			}
 			var mean, sd, largest float64
-			scores(t, infer("plain", inShort(20_000, 50_000)), infer("exact", 5000), func(_ string, zMean, zSD, dMean, ratio float64) {
+			scores(t, infer("plain", testsize.Of(20_000, 50_000)), infer("exact", testsize.Of(2000, 5000)), func(_ string, zMean, zSD, dMean, ratio float64) {
 				mean, sd = max(mean, math.Abs(dMean)), max(sd, math.Abs(ratio-1))
 				largest = max(largest, math.Abs(zMean), math.Abs(zSD))
 			})

@@ -104,7 +104,7 @@ const (
 	priorStream     = 2
 )
 
-// priorWidths returns the interquartile range w₀ of each parameter's prior, for
+// findPriorWidths returns the interquartile range w₀ of each parameter's prior, for
 // posterior.Parameter.Contract: in the order of Draws, 0 of what has a flat prior.
 //
 // Contraction is to be high only where the release made the posterior narrow, and not σ or a
@@ -115,7 +115,7 @@ const (
 //
 // of a custodian's coefficient V_i + Ω, Ω from its prior. All other parameters have their
 // marginal prior, by draws from a fixed seed: an interquartile range is known to 1 % of itself, to 3 % of a heavy tail.
-func (f *Fit) priorWidths(u Units) []float64 {
+func (f *Fit) findPriorWidths(u Units) []float64 {
 	draws := f.simulatedPrior().Map(f.names(false), f.converter(u, false))
 	widths := make([]float64, len(draws.Names))
 	for i := range widths {

@@ -110,6 +110,9 @@ func TestPrintedPriorWords(t *testing.T) {
 
 // TestPrintedPriorEffect: both releases under each prior, as dpreg infer --prior has them.
 func TestPrintedPriorEffect(t *testing.T) {
+	if testing.Short() {
+		t.Skip("whole runs")
+	}
 	var b strings.Builder
 	b.WriteString("| release | prior | educ | its 95 % interval | Contraction | sigma | its 95 % interval | Contraction |\n|---|---|---|---|---|---|---|---|\n")
 	for _, path := range []string{sharp, weak} {

@@ -54,9 +54,10 @@ func TestHeavyOf(t *testing.T) {
 	}
 }
 
-// TestProgram: dpreg stays small enough to be carried to where the rows are.
-func TestProgram(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "dpreg")
+// built is the path of dpreg, which stays small enough to be carried to where the rows are.
+func built(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "dpreg.exe") // the suffix harms nowhere
 	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, "./cmd/dpreg")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -69,4 +70,5 @@ func TestProgram(t *testing.T) {
 	if info.Size() > maxProgram {
 		t.Errorf("dpreg has %d bytes, more than %d: go tool nm -size -sort size tells of what", info.Size(), maxProgram)
 	}
+	return path
 }

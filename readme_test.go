@@ -15,10 +15,10 @@ const goRun = "go run ./cmd/dpreg "
 // release print the same each time. fit draws new noise, so of its output only
 // what comes before the table is compared; its release goes to a new folder.
 func TestPrintedREADME(t *testing.T) {
-	dpreg := filepath.Join(t.TempDir(), "dpreg.exe") // the suffix harms nowhere
-	if out, err := exec.Command("go", "build", "-o", dpreg, "./cmd/dpreg").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	if testing.Short() {
+		t.Skip("it builds dpreg, and runs what README shows")
 	}
+	dpreg := built(t)
 	commands := regexp.MustCompile(`(?m)^\$ `+goRun+`(.*)\n`).FindAllStringSubmatch(read(t, "README.md"), -1)
 	var inferred, fitted string
 	for _, c := range commands {

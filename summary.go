@@ -10,7 +10,7 @@ import (
 // Summary summarises Draws(u), with equal-tailed intervals at a level between 0
 // and 1 (else it panics). Labels are the columns' names: (Intercept), x, sigma,
 // mean(x), var(x), cov(x, w). Contraction is the posterior's against
-// the prior, see priorWidths; nil for n, whose prior is flat. Where Converged says no, the last warning says why.
+// the prior, see findPriorWidths; nil for n, whose prior is flat. Where Converged says no, the last warning says why.
 func (f *Fit) Summary(u Units, level float64) *posterior.Summary {
 	s := posterior.Summarise(f.Draws(u), level)
 	s.Method, s.Kernel, s.ModelClamping, s.Formula = f.Method, posterior.Known(f.kernel()), f.ModelClamping, posterior.Known(f.Design.Formula().String())

@@ -2,6 +2,7 @@ package adaptive
 
 import (
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 
@@ -78,6 +79,190 @@ func TestFramesAreSane(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// Shares are above 0 and add up to at most 1, as exact numbers, and the last look has most
+// where rows are many.
+func TestShares(t *testing.T) {
+	for steps := 1; steps < 9; steps++ {
+		for _, n := range []float64{0, 1e3, 1e4, 1e8} {
+			for _, delta := range []float64{0, 1e-6} {
+				p, sum := NewPlan(4, n, release.Privacy{Epsilon: 1, Delta: delta}, steps), new(big.Rat)
+				for i := range p.Looks {
+					if !(p.Looks[i] > 0 && p.Radii[i] > 0) {
+						t.Errorf("%v", p)
+					}
+					sum.Add(sum, new(big.Rat).SetFloat64(p.Looks[i]))
+					sum.Add(sum, new(big.Rat).SetFloat64(p.Radii[i]))
+				}
+				if sum.Cmp(big.NewRat(1, 1)) > 0 || len(p.Looks) != steps || len(p.Radii) != steps {
+					t.Errorf("%d steps of %v rows: %v", steps, n, p)
+				}
+				if n == 1e8 && p.Looks[steps-1] < .76 {
+					t.Errorf("the last look of %v rows has %v", n, p.Looks)
+				}
+			}
+		}
+	}
+}
+
+// Rows that all lie in one bin are held by its upper edge, and hardly any is said to be lost.
+func TestRadiusOfOneBin(t *testing.T) {
+	plan, pr := NewPlan(4, 1e5, release.Privacy{Epsilon: 1, Delta: 1e-6}, 3), release.Privacy{Epsilon: 1, Delta: 1e-6}
+	r := &release.Radii{Least: -8, Counts: make([]int64, 20), Scale: 1}
+	r.Counts[14] = 1e5
+	if f := plan.Radius(2, First(4), r, 1e5, noiseOf(4, pr, .8)); math.Abs(f.Radius*f.Radius-8) > 1e-9 || f.Lost > 100 {
+		t.Errorf("R² is %v, and %v is lost", f.Radius*f.Radius, f.Lost)
+	}
+}
+
+// gram is Σ(x − c)(x − c)ᵀ/n in the frame, in which the rows lie as they should if it is near I.
+func gram(f *release.Frame, rows [][]float64) (sums []float64, mean, worst float64) {
+	m := len(f.Centre)
+	z := make([]float64, release.Length(m))
+	for _, row := range rows {
+		u, square := make([]float64, m), 0.
+		for j, w := range f.Matrix {
+			for i, x := range w {
+				u[j] += x * (row[i] - f.Centre[i])
+			}
+			square += u[j] * u[j]
+		}
+		short := 1.
+		if square > f.Radius*f.Radius {
+			short = f.Radius / math.Sqrt(square)
+		}
+		for j := range u {
+			z[j] += u[j] * short
+			for k := j; k < m; k++ {
+				z[release.Index(m, j, k)] += u[j] * u[k] * short * short
+			}
+		}
+	}
+	for j := range m {
+		mean = max(mean, math.Abs(z[j])/float64(len(rows)))
+		for k := j; k < m; k++ {
+			want := 0.
+			if j == k {
+				want = 1
+			}
+			worst = max(worst, math.Abs(z[release.Index(m, j, k)]/float64(len(rows))-want))
+		}
+	}
+	return z, mean, worst
+}
+
+func radiiOf(f *release.Frame, rows [][]float64) []int64 {
+	counts := make([]int64, 44)
+	for _, row := range rows {
+		g := *f
+		g.Radius = math.Inf(1)
+		z, _, _ := gram(&g, [][]float64{row})
+		var square float64
+		for j := range row {
+			square += z[release.Index(len(row), j, j)]
+		}
+		counts[min(max(int(math.Ceil(2*math.Log2(square)))+14, 0), 43)]++
+	}
+	return counts
+}
+
+// Three looks find rows that lie in a small, tilted ellipsoid, by both laws of noise; where
+// noise hides them all, the frame stays about the box.
+func TestFindsTheRows(t *testing.T) {
+	rng, rows := rand.New(rand.NewPCG(3, 4)), make([][]float64, 20000)
+	for i := range rows {
+		z := rng.NormFloat64()
+		for j := range 4 {
+			rows[i] = append(rows[i], .3-.2*float64(j)+.1*z+.05*rng.NormFloat64())
+		}
+	}
+	for _, pr := range []release.Privacy{{Epsilon: 1, Delta: 1e-6}, {Epsilon: 1}, {Epsilon: 1e-4}} {
+		plan, f := NewPlan(4, 20000, pr, 3), First(4)
+		for i := range plan.Looks {
+			share, sd := plan.Looks[i], unit(4, pr)
+			r := &release.Radii{Least: -14, Counts: radiiOf(f, rows), Scale: math.Sqrt2 / pr.Epsilon / plan.Radii[i]}
+			if pr.Delta > 0 {
+				r.Scale = sd / math.Sqrt(plan.Radii[i])
+			}
+			for k := range r.Counts {
+				r.Counts[k] += int64(rng.NormFloat64() * r.Scale)
+			}
+			noise := noiseOf(4, pr, share)
+			f = plan.Radius(i, f, r, 20000, noise)
+			z, mean, worst := gram(f, rows)
+			switch last := i == len(plan.Looks)-1; {
+			case last && pr.Epsilon == 1 && !(mean < .1 && worst < .35 && f.Radius < 5 && f.Lost < 2000):
+				t.Errorf("%v: in the last frame rows are %.2g off its centre and %.2g off their shape; %+v", pr, mean, worst, f)
+			case last && pr.Epsilon < 1:
+				for j, c := range f.Centre {
+					if !(math.Abs(c) < .5 && f.Matrix[j][j] > .2) {
+						t.Errorf("noise alone made the frame %+v", f)
+					}
+				}
+			}
+			look := release.Look{Frame: f, Radii: r, Noise: noise(f)}
+			for k := range z {
+				scale := look.Noise.Cross
+				if k < 4 {
+					scale = look.Noise.Linear
+				}
+				z[k] += rng.NormFloat64() * scale * look.Noise.SD() / look.Noise.Scale
+			}
+			look.Statistics = release.StatisticsFromVector(4, z)
+			f = Next(&look, 20000, 4)
+		}
+	}
+}
+
+func TestAuto(t *testing.T) {
+	for _, c := range []struct {
+		m     int
+		n     float64
+		delta float64
+		want  int
+	}{{4, 0, 1e-6, 1}, {4, 50, 1e-6, 1}, {4, 1000, 1e-6, 3}, {12, 5000, 1e-6, 4}, {4, 200, 0, 1}, {4, 1000, 0, 3}, {12, 5000, 0, 3}} {
+		if got, why := Auto(c.m, c.n, release.Privacy{Epsilon: 1, Delta: c.delta, Neighbours: release.ReplaceOne}); got != c.want {
+			t.Errorf("%+v: %d (%s)", c, got, why)
+		}
+	}
+}
+
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= 1e-6*math.Abs(want)+1e-9) {
+		t.Errorf("%s is %v, not %v", what, got, want)
+	}
+}
+
+// The numbers of an independent prototype, in Python, of the same rules.
+func TestAgainstPrototype(t *testing.T) {
+	pr := release.Privacy{Epsilon: 1, Delta: 1e-6, Neighbours: release.ReplaceOne}
+	plan := NewPlan(3, 2000, pr, 3)
+	for i, share := range []float64{.105, .11993796674444762, .6243672437072973} {
+		near(t, "a share of a look", plan.Looks[i], share)
+		near(t, "a share of radii", plan.Radii[i], []float64{.045, .051401985747620414, .05429280380063456}[i])
+	}
+	f := &release.Frame{Centre: []float64{.1, -.8, .25}, Matrix: [][]float64{{4}, {-1.5, 3}, {.5, -2, 6}}}
+	r := &release.Radii{Least: -8, Scale: 9.5, Counts: []int64{3, -7, 5, 20, -4, 16, 40, 33, 70, 110, 160, 230, 301, 330,
+		280, 205, 120, 60, 30, -9, 14, 6, -12, 8, 3, -5, 11, 2, -6, 4, 1, 0, -3}}
+	first := plan.Radius(0, f, r, 2000, noiseOf(3, pr, plan.Looks[0]))
+	near(t, "R", first.Radius, 3.3635856610148585)
+	near(t, "κ", first.Weight, 1.6817928305074292)
+	near(t, "Lost", first.Lost, 1934.3294900173173)
+	later := plan.Radius(1, f, r, 2000, noiseOf(3, pr, plan.Looks[1]))
+	near(t, "R", later.Radius, 4)
+	near(t, "κ", later.Weight, 1)
+	near(t, "Lost", later.Lost, 1231.1496442385749)
+	look := release.Look{Frame: later, Radii: r, Noise: noiseOf(3, pr, plan.Looks[1])(later),
+		Statistics: release.StatisticsFromVector(3, []float64{120, -340, 55, 1900, 210, -90, 900, 333, 1500})}
+	next := Next(&look, 2000, 3)
+	for j, c := range []float64{.11495979, -.84890014, .23696718} {
+		near(t, "the centre", math.Round(next.Centre[j]*1e8)/1e8, c)
+		for i, w := range [][]float64{{4.11166607}, {-1.5349081, 2.31794873}, {-.09038563, -.75903812, 5.6717481}}[j] {
+			near(t, "W", math.Round(next.Matrix[j][i]*1e8)/1e8, w)
 		}
 	}
 }

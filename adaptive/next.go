@@ -51,146 +51,109 @@ const (
 	lastLook  = 1. / 3 // noise of a later look to this one's
 )
 
-// Next returns the frame of the next look, by the look before it; n is the number of rows (0:
-// the look's). Its radius is for Plan.Radius to set.
+// Next returns the frame of the next look, by the look before it, of m columns; n is the number
+// of rows where that is public, else the look has it. Its radius is for Plan.Radius to set.
 func Next(look *release.Look, n float64, m int) *release.Frame {
-	f := look.Frame
-	if n <= 0 {
-		n = float64(look.N)
+	if look.NNoise > 0 || n <= 0 {
+		n = max(float64(look.N), look.NNoise, 1)
 	}
-	n = max(n, 1)
-	l := inverse(f)
-	c := centre(look, n, l)
-	cov := covariance(look, n, c, l)
-	reach := reached(look, n)
-	for j, old := range spread(f) {
-		mean := old * look.Noise.SD() * linear(look) / n // its noise
-		v := raised(math.Sqrt(cov[j*m+j]), min(1-math.Abs(c[j])+mean, 1), most*(1+math.Abs(c[j]))/math.Sqrt(filled(m)), old, reach)
-		cov[j*m+j] = v*v + narrowest
+	l, spread := inverse(look.Frame)
+	mean := make([]float64, m) // the noise on it
+	for j, old := range spread {
+		mean[j] = old * look.Noise.SD() * look.Noise.Linear / look.Noise.Scale / n
 	}
-	next := &release.Frame{Centre: c, Matrix: f.Matrix}
+	c := centre(look, n, l, mean)
+	cov := covariance(look, n, l, c)
+	ends, other := reached(look, n)
+	for j, old := range spread {
+		sigma, near, far := math.Sqrt(cov[j*m+j]), min(1-math.Abs(c[j])+mean[j], 1), 1+math.Abs(c[j])
+		by := other
+		if sigma > skewed*near {
+			by = ends
+		}
+		sigma = raised(sigma, sigma/near, most*far/math.Sqrt(filled(m)), by*old)
+		cov[j*m+j] = sigma*sigma + narrowest
+	}
+	next := &release.Frame{Centre: c, Matrix: slices.Clone(look.Frame.Matrix)}
 	if !dense.Cholesky(cov, m) { // not finite: the frame is kept
 		return next
 	}
-	w := make([]float64, m*m)
-	dense.InvertLower(w, cov, m)
-	next.Matrix = make([][]float64, m)
+	dense.InvertLower(l, cov, m)
 	for j := range m {
-		next.Matrix[j] = slices.Clone(w[j*m : j*m+j+1])
+		next.Matrix[j] = slices.Clone(l[j*m : j*m+j+1])
 	}
 	return next
 }
 
-// raised is the spread that a column is to have; near is a, and old its spread in the frame of
-// the look.
-func raised(sigma, near, end, old float64, reach reaches) float64 {
+// raised is the spread that a column is to have: skew is σ/a, and asked is what the radii say.
+func raised(sigma, skew, end, asked float64) float64 {
 	if sigma >= end {
 		return sigma
 	}
-	skew := min(max((sigma/near-little)/(much-little), 0), 1)
-	by := reach.other
-	if sigma > skewed*near {
-		by = reach.skewed
-	}
-	return max(sigma*math.Pow(end/sigma, part*skew), min(by*old, end))
+	grade := min(max((skew-little)/(much-little), 0), 1)
+	return max(sigma*math.Pow(end/sigma, part*grade), min(asked, end))
 }
 
 // filled is B.
 func filled(m int) float64 { return float64(m) + 2*math.Sqrt(float64(2*m)) }
 
-// reaches are √((R² − B)/B) and √((R² − 2B)/B) for the R² that a later look would choose.
-type reaches struct{ skewed, other float64 }
-
-func reached(look *release.Look, n float64) reaches {
+// reached is √((R² − B)/B), and √((R² − 2B)/B), for the R² that a later look would choose.
+func reached(look *release.Look, n float64) (skewed, other float64) {
 	f, b := look.Frame, filled(len(look.Frame.Centre))
 	if look.Radii == nil {
-		return reaches{}
+		return 0, 0
 	}
-	edges, lost := tails(f, look.Radii, n, look.Noise.Kind == release.Ball)
-	k := best(edges, lost, lastLook*look.Noise.SD()/(f.Radius*f.Radius), len(f.Centre))
-	return reaches{math.Sqrt(max(edges[k]/b-1, 0)), math.Sqrt(max(edges[k]/b-2, 0))}
+	edges, lost := tails(look.Radii, n, look.Noise.Kind == release.Ball)
+	square := edges[best(edges, lost, lastLook*look.Noise.SD()/(f.Radius*f.Radius), len(f.Centre))]
+	return math.Sqrt(max(square/b-1, 0)), math.Sqrt(max(square/b-2, 0))
 }
 
-// linear is the ratio of the noise on linear sums to that on squares.
-func linear(look *release.Look) float64 { return look.Noise.Linear / look.Noise.Scale }
-
-func centre(look *release.Look, n float64, l []float64) []float64 {
-	m, f, z := len(look.Frame.Centre), look.Frame, look.Statistics.Vector()
-	c, u, s := make([]float64, m), make([]float64, m), spread(f)
-	for j := range u {
-		u[j] = z[j] / n
-	}
-	dense.MulLowerVec(c, l, m, u)
-	for j := range c {
-		noise := s[j] * look.Noise.SD() * linear(look) / n / halfway
-		c[j] = min(max(f.Centre[j]+c[j]/(1+noise*noise), -1), 1)
+func centre(look *release.Look, n float64, l, noise []float64) []float64 {
+	m, c := len(noise), make([]float64, len(noise))
+	dense.MulLowerVec(c, l, m, look.Statistics.Vector()[:m])
+	for j, from := range look.Frame.Centre {
+		doubt := noise[j] / halfway
+		c[j] = min(max(from+c[j]/n/(1+doubt*doubt), -1), 1)
 	}
 	return c
 }
 
 // covariance is that of the rows about c, in scaled units.
-func covariance(look *release.Look, n float64, c, l []float64) []float64 {
-	f, z := look.Frame, look.Statistics.Vector()
-	m := len(c)
-	off, u, s := make([]float64, m), make([]float64, m), make([]float64, m*m)
-	for j := range c {
-		off[j] = c[j] - f.Centre[j]
-	}
-	for j, row := range f.Matrix {
+func covariance(look *release.Look, n float64, l, c []float64) []float64 {
+	m, z := len(c), look.Statistics.Vector()
+	u, s := make([]float64, m), make([]float64, m*m)
+	for j, row := range look.Frame.Matrix {
 		for i, w := range row {
-			u[j] += w * off[i]
+			u[j] += w * (c[i] - look.Frame.Centre[i])
 		}
-	}
-	for j := range m {
 		for k := range j + 1 {
 			s[j*m+k] = z[release.Index(m, j, k)]/n - u[j]*u[k]
 		}
 	}
-	values, vectors := make([]float64, m), make([]float64, m*m)
-	dense.SymEigen(values, vectors, s, m, make([]float64, m*m))
-	hide := min(floor*math.Sqrt(float64(m))*look.Noise.SD()/n, 1)
-	root, half := make([]float64, m*m), make([]float64, m*m)
-	for j := range m {
-		for k, v := range values {
-			root[j*m+k] = vectors[j*m+k] * math.Sqrt(min(max(v, hide), widest))
+	values, vectors, root := make([]float64, m), make([]float64, m*m), make([]float64, m*m)
+	dense.SymEigen(values, vectors, s, m, root)
+	hidden := min(floor*math.Sqrt(float64(m))*look.Noise.SD()/n, 1)
+	for k, v := range values {
+		for j := range m { // an eigenvector times the root of its value, in row k
+			root[k*m+j] = vectors[j*m+k] * math.Sqrt(min(max(v, hidden), widest))
 		}
 	}
-	product(half, l, root, m)
-	dense.MulABt(s, half, half, m, m, m)
+	dense.MulABt(vectors, l, root, m, m, m)
+	dense.MulABt(s, vectors, vectors, m, m, m)
 	return s
 }
 
-func product(dst, a, b []float64, m int) {
-	for i := range m {
-		for j := range m {
-			var sum float64
-			for k := range m {
-				sum += a[i*m+k] * b[k*m+j]
-			}
-			dst[i*m+j] = sum
-		}
-	}
-}
-
-// inverse is L = W⁻¹, m×m, zeros above the diagonal.
-func inverse(f *release.Frame) []float64 {
+// inverse returns L = W⁻¹, m×m, zeros above the diagonal, and the norms of its rows: the spread
+// of each column, in scaled units, of rows whose u is spread by 1.
+func inverse(f *release.Frame) (l, spread []float64) {
 	m := len(f.Matrix)
-	w, l := make([]float64, m*m), make([]float64, m*m)
+	w, l, spread := make([]float64, m*m), make([]float64, m*m), make([]float64, m)
 	for j, row := range f.Matrix {
 		copy(w[j*m:], row)
 	}
 	dense.InvertLower(l, w, m)
-	return l
-}
-
-// spread is of each column, in scaled units, that of a ball of radius 1 in u.
-func spread(f *release.Frame) []float64 {
-	m, l := len(f.Matrix), inverse(f)
-	s := make([]float64, m)
-	for j := range s {
-		for _, x := range l[j*m : j*m+j+1] {
-			s[j] = math.Hypot(s[j], x)
-		}
+	for i, x := range l {
+		spread[i/m] = math.Hypot(spread[i/m], x)
 	}
-	return s
+	return l, spread
 }

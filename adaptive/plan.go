@@ -38,35 +38,26 @@ const (
 
 // NewPlan returns the shares for m columns and n rows, a public number (0: not known).
 func NewPlan(m int, n float64, pr release.Privacy, steps int) Plan {
-	p, left := Plan{}, 1-1./(1<<40) // products are rounded, and the shares are not to exceed 1
+	early := perRow(m, n, pr) * math.Sqrt(float64(m)) / fine
+	if pr.Delta > 0 {
+		early *= early
+	}
+	p, left := Plan{}, 1-1./(1<<40) // rounded shares may add up to more
 	for t := range steps - 1 {
 		most := mostLater
 		if t == 0 {
 			most = mostFirst
 		}
-		share := min(max(needed(m, n, pr), leastShare), most, left/2)
-		p.add(share, radiiEarly)
+		share := min(max(early, leastShare), most, left/2)
+		p.Looks, p.Radii = append(p.Looks, share*(1-radiiEarly)), append(p.Radii, share*radiiEarly)
 		left -= share
 	}
-	p.add(left, radiiLast)
-	return p
+	return Plan{append(p.Looks, left*(1-radiiLast)), append(p.Radii, left*radiiLast)}
 }
 
-func (p *Plan) add(share, radii float64) {
-	p.Looks, p.Radii = append(p.Looks, share*(1-radii)), append(p.Radii, share*radii)
-}
-
-func needed(m int, n float64, pr release.Privacy) float64 {
-	x := hidden(m, n, pr) / fine
-	if pr.Delta > 0 {
-		return x * x
-	}
-	return x
-}
-
-// hidden is x: the variance that a look in the box with all of the budget leaves hidden.
-func hidden(m int, n float64, pr release.Privacy) float64 {
-	return float64(m+1) * math.Sqrt(float64(m)) * unit(m, pr) / max(n, 1)
+// perRow is x/√m: the noise on a mean square in the box, for κ = 1 and all of the budget.
+func perRow(m int, n float64, pr release.Privacy) float64 {
+	return float64(m+1) * unit(m, pr) / max(n, 1)
 }
 
 // unit is the standard deviation of the noise on a square for κ² + R² = 1 and all of the
@@ -86,9 +77,9 @@ func unit(m int, pr release.Privacy) float64 {
 }
 
 // A first look finds nothing where noise hides the box: then one look serves. The bounds are
-// those of the noise per row on an entry, (m+1)·unit/n, beyond which some of many small tables
-// lost by more steps. Of pure ε they are stricter, since there a share s costs 1/s in noise, and
-// not 1/√s. Many columns hide directions behind directions: they need one step more.
+// those of perRow beyond which some of many small tables lost by more steps. Of pure ε they are
+// stricter: there a share s costs 1/s in noise, and not 1/√s. Many columns hide directions
+// behind directions: they need one step more.
 const (
 	mostGaussian = .3
 	mostPure     = .125
@@ -97,18 +88,19 @@ const (
 
 // Auto returns a number of steps, and why, from public facts alone.
 func Auto(m int, n float64, pr release.Privacy) (int, string) {
-	noise, most, steps := float64(m+1)*unit(m, pr)/max(n, 1), mostPure, 3
+	noise, most, steps := perRow(m, n, pr), mostPure, 3
 	if pr.Delta > 0 {
 		most = mostGaussian
 		if m >= manyColumns {
 			steps = 4
 		}
 	}
-	switch {
-	case n <= 0:
+	if n <= 0 {
 		return 1, "one step: the number of rows is not known beforehand"
-	case noise > most:
-		return 1, fmt.Sprintf("one step: %.4g rows are too few to find where they lie at this privacy (noise of %.2g a row, up to %g serves)", n, noise, most)
 	}
-	return steps, fmt.Sprintf("%d steps: %.4g rows are enough to find where they lie (noise of %.2g a row, up to %g serves)", steps, n, noise, most)
+	why := fmt.Sprintf("%.4g rows at this privacy have noise of %.2g a row, and up to %g serves to find where they lie", n, noise, most)
+	if noise > most {
+		steps = 1
+	}
+	return steps, fmt.Sprintf("%d steps: %s", steps, why)
 }

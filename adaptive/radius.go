@@ -53,7 +53,7 @@ func (p Plan) Radius(t int, f *release.Frame, r *release.Radii, n float64, noise
 	}
 	g.Radius, g.Weight, g.Lost = 1, weight, 0
 	stated := noise(&g)
-	edges, lost := tails(f, r, n, stated.Kind == release.Ball)
+	edges, lost := tails(r, n, stated.Kind == release.Ball)
 	k := best(edges, lost, stated.SD(), len(f.Centre))
 	g.Radius = min(max(math.Sqrt(edges[k]), leastRadius), mostRadius)
 	g.Weight, g.Lost = weight*g.Radius, lost[k]
@@ -71,32 +71,19 @@ func best(edges, lost []float64, sd float64, m int) (best int) {
 	return best
 }
 
-// tails returns the upper edges of the bins, and T̂ at each.
-func tails(f *release.Frame, r *release.Radii, n float64, laplace bool) (edges, lost []float64) {
+// tails returns the upper edges of the bins, the last above all rows, and T̂ at each.
+func tails(r *release.Radii, n float64, laplace bool) (edges, lost []float64) {
 	k := len(r.Counts)
 	edges, lost = make([]float64, k), make([]float64, k)
 	for i := range edges {
 		edges[i] = math.Exp2(float64(r.Least+i) / 2)
 	}
-	edges[k-1] = max(edges[k-1], corner(f))
 	h := beyond(r, edges, n, laplace)
 	// Between two edges H is between a straight line and a power.
 	for i := k - 2; i >= 0; i-- {
 		lost[i] = lost[i+1] + (edges[i+1]-edges[i])*(math.Sqrt(h[i+1]*h[i+2])/2+(h[i+1]+h[i+2])/4)
 	}
 	return edges, lost
-}
-
-// corner is the largest ‖u‖² that a corner of the box may have.
-func corner(f *release.Frame) (square float64) {
-	for _, row := range f.Matrix {
-		var u float64
-		for i, w := range row {
-			u += math.Abs(w) * (1 + math.Abs(f.Centre[i]))
-		}
-		square += u * u
-	}
-	return square
 }
 
 // beyond returns Ĥ at the lower edge of each bin, and 0 above the last: never increasing.

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 )
@@ -32,7 +33,7 @@ func normalPopulation(t *testing.T, prior string) (*Design, *Rows) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &Design{Format: DesignFormat, Data: Resampled, Ns: []int64{200}, Epsilons: []float64{1e5}, Prior: PriorSpec{Name: DefaultPrior}, Trials: 60,
+	d := &Design{Format: DesignFormat, Data: Resampled, Ns: []int64{200}, Epsilons: []float64{1e5}, Prior: PriorSpec{Name: DefaultPrior}, Trials: testsize.Of(20, 60),
 		Population: &Table{Name: "rows.csv", Columns: *dpreg.UnitDesign(1), Rows: rows.Len(), Digest: rows.Digest()},
 		Arms:       PopulationArms([]string{PopulationMethod}, nil, []string{ExactSensitivity})}
 	if prior != "" {
@@ -65,10 +66,10 @@ func TestPopulationWithoutNoise(t *testing.T) {
 		if differ := q.Coverage[last].Hits - of.LeastSquares[last].Hits; differ < -5 || differ > 5 || q.KS != nil {
 			t.Errorf("%s: %d hits, %d of least squares", q.Name, q.Coverage[last].Hits, of.LeastSquares[last].Hits)
 		}
-		if l := of.LeastSquares[last].Hits; l < 50 { // of 60 at 95 %: once in 1000
+		if l := of.LeastSquares[last].Hits; l < testsize.Of(15, 50) { // of 20 and 60 at 95 %: once in 1000
 			t.Errorf("%s: %d hits of least squares", q.Name, l)
 		}
-		if !(*of.Ratio > 0.97 && *of.Ratio < 1.1) || *of.Contraction < 0.99 || of.Sharp.Of != 60 {
+		if !(*of.Ratio > 0.97 && *of.Ratio < 1.1) || *of.Contraction < 0.99 || of.Sharp.Of != d.Trials {
 			t.Errorf("%s: %+v", q.Name, of)
 		}
 	}
@@ -80,10 +81,10 @@ func TestPopulationWithoutNoise(t *testing.T) {
 // A prior that is far too narrow is found.
 func TestPopulationFindsNarrowPrior(t *testing.T) {
 	d, rows := normalPopulation(t, `{"theta":{"mean":[0,0],"precision":[[1,0],[0,1e6]]}}`)
-	d.Ns, d.Epsilons, d.Trials = []int64{1000}, []float64{0.1, 3}, 20
+	d.Ns, d.Epsilons, d.Trials = []int64{1000}, []float64{3, 0.1}[:testsize.Of(1, 2)], testsize.Of(10, 20)
 	s := populationSummary(t, d, rows)
 	v := Judge(s)
-	if v.Failing != 2 || v.Worst.Coverage[last].Share > 0.5 || v.Worst.Margin() > -0.4 || v.Worst.Name != "x1" {
+	if v.Failing != len(d.Epsilons) || v.Worst.Coverage[last].Share > 0.5 || v.Worst.Margin() > -0.4 || v.Worst.Name != "x1" {
 		t.Errorf("%+v", v.Worst)
 	}
 }

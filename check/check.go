@@ -55,6 +55,7 @@ type Release struct {
 	N        int64    `json:"n"`
 	Draws    int      `json:"draws"`  // of the posterior, used for the check
 	Refits   int      `json:"refits"` // K of the calibration; 0: none
+	InFrame  bool     `json:"in_frame,omitempty"`
 	Entries  []Entry  `json:"entries"`
 	Blocks   []Block  `json:"blocks"` // the last one is of all sums
 	Columns  []Column `json:"columns"`
@@ -63,7 +64,7 @@ type Release struct {
 
 // Entry is one released sum.
 type Entry struct {
-	Label string  `json:"label"` // x, x², x × w
+	Label string  `json:"label"` // x, x², x × w; in a frame u(x), …: x less what the columns before it tell, in the frame's units
 	Block string  `json:"block"`
 	Z     float64 `json:"z"` // as released
 	Replicated
@@ -191,8 +192,8 @@ func Fit(ctx context.Context, f *dpreg.Fit, o Options) (*Result, error) {
 // describe is what c found of a release of the design d; p has the p-values of the
 // entries and then of the blocks.
 func (c *checker) describe(d *schema.Design, p []PValue) *Release {
-	out := &Release{Format: Format, N: int64(c.obs.N), Draws: c.count, Warnings: []string{}}
-	labels, frame := statisticLabels(d), d.Frame()
+	out := &Release{Format: Format, N: int64(c.obs.N), Draws: c.count, InFrame: c.obs.Frame != nil, Warnings: []string{}}
+	labels, frame := statisticLabels(d, out.InFrame), d.Frame()
 	blockOf := make([]string, len(labels))
 	for _, b := range c.blocks[:len(c.blocks)-1] { // the last one has them all
 		for _, e := range b.entries {
@@ -213,17 +214,21 @@ func (c *checker) describe(d *schema.Design, p []PValue) *Release {
 	return out
 }
 
-// statisticLabels are in canonical order: x, y, x², x × y, y².
-func statisticLabels(d *schema.Design) []string {
-	columns := d.Columns()
-	var labels []string
-	for _, c := range columns {
-		labels = append(labels, c.Name)
+// statisticLabels are in canonical order: x, y, x², x × y, y². In a frame they are of its
+// coordinates, u(x) for column x.
+func statisticLabels(d *schema.Design, framed bool) []string {
+	var names, labels []string
+	for _, c := range d.Columns() {
+		if framed {
+			c.Name = "u(" + c.Name + ")"
+		}
+		names = append(names, c.Name)
 	}
-	for j, c := range columns {
-		labels = append(labels, c.Name+"²")
-		for _, d := range columns[j+1:] {
-			labels = append(labels, c.Name+" × "+d.Name)
+	labels = append(labels, names...)
+	for j, a := range names {
+		labels = append(labels, a+"²")
+		for _, b := range names[j+1:] {
+			labels = append(labels, a+" × "+b)
 		}
 	}
 	return labels

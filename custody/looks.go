@@ -24,43 +24,6 @@ import (
 // there. All else comes after it, in memory, until the release is complete: a run that ends
 // before that has shown nobody any noise, and the next one pays, and draws, again.
 
-// Scaled are rows in memory: one after another, each of as many values as the design has
-// columns, in scaled units, the response last.
-type Scaled struct {
-	Name string
-	Rows []float64
-}
-
-func (r Scaled) String() string { return r.Name }
-
-func (r Scaled) sum(ctx context.Context, s *Settled) (sums, error) {
-	a := ssp.NewAccumulator(s.dim())
-	if err := r.scan(ctx, s, a.AddRows); err != nil {
-		return sums{}, err
-	}
-	return sums{a.Statistics(), nil}, nil
-}
-
-func (r Scaled) stale(path string) (string, error) {
-	return r.Name + " may be newer than " + path, nil
-}
-
-// scan is that of a scanner. The first sink gets all rows.
-func (r Scaled) scan(ctx context.Context, s *Settled, sinks ...func(rows []float64) error) error {
-	if len(r.Rows)%s.dim() != 0 {
-		return Misusef("%s: %d values are no rows of %d columns", r.Name, len(r.Rows), s.dim())
-	}
-	for some := range slices.Chunk(r.Rows, checkEvery*s.dim()) {
-		if ctx.Err() != nil {
-			break
-		}
-		if err := sinks[0](some); err != nil {
-			return Misuse(fmt.Errorf("%s: %w", r.Name, err))
-		}
-	}
-	return ctx.Err()
-}
-
 // scanner are rows that can be read again and again.
 type scanner interface {
 	// scan hands the rows in scaled units to the sinks, which share them.
@@ -200,11 +163,12 @@ func (l *looker) within(t int, f *release.Frame, radii *release.Radii) (_ *relea
 // made is the release of its last look, with a record of those before.
 func (l *looker) made(looks []release.Look) (*release.Release, error) {
 	before, last := looks[:len(looks)-1], looks[len(looks)-1]
-	privacy := l.left()
+	privacy, design := l.left(), *l.Design
+	design.Covariates, design.Factors = slices.Clone(design.Covariates), slices.Clone(design.Factors)
 	r := &release.Release{
 		Format:     release.FormatFrame,
 		Simulated:  l.entropy().IsSimulated(),
-		Schema:     *l.Design,
+		Schema:     design,
 		Privacy:    &privacy,
 		N:          last.N,
 		NNoise:     last.NNoise,

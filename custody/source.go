@@ -3,6 +3,7 @@ package custody
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"runtime"
@@ -13,7 +14,7 @@ import (
 	"github.com/dpreg/dpreg/table"
 )
 
-// Source is where the rows are: Files, which this process reads, or Elsewhere.
+// Source is where the rows are: Files, which this process reads, Scaled, or Elsewhere.
 type Source interface {
 	// String is what messages call the rows.
 	String() string
@@ -201,4 +202,41 @@ func (f Files) stale(path string) (string, error) {
 		return f.Name + " is newer than " + path, nil
 	}
 	return "", nil
+}
+
+// Scaled are rows in memory: one after another, each of as many values as the design has
+// columns, in scaled units, the response last.
+type Scaled struct {
+	Name string
+	Rows []float64
+}
+
+func (r Scaled) String() string { return r.Name }
+
+func (r Scaled) sum(ctx context.Context, s *Settled) (sums, error) {
+	a := ssp.NewAccumulator(s.dim())
+	if err := r.scan(ctx, s, a.AddRows); err != nil {
+		return sums{}, err
+	}
+	return sums{a.Statistics(), nil}, nil
+}
+
+func (r Scaled) stale(path string) (string, error) {
+	return r.Name + " may be newer than " + path, nil
+}
+
+// scan is that of a scanner. The first sink gets all rows.
+func (r Scaled) scan(ctx context.Context, s *Settled, sinks ...func(rows []float64) error) error {
+	if len(r.Rows)%s.dim() != 0 {
+		return Misusef("%s: %d values are no rows of %d columns", r.Name, len(r.Rows), s.dim())
+	}
+	for some := range slices.Chunk(r.Rows, checkEvery*s.dim()) {
+		if ctx.Err() != nil {
+			break
+		}
+		if err := sinks[0](some); err != nil {
+			return Misuse(fmt.Errorf("%s: %w", r.Name, err))
+		}
+	}
+	return ctx.Err()
 }

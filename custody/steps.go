@@ -117,7 +117,8 @@ func (s *Settled) betterInSteps() (kind release.Kind, factor float64, err error)
 	return release.Ball, 1 / factor, nil
 }
 
-// saySteps says how the noise shrank from one step to the next, by what was released.
+// saySteps compares the noise of the last step with that which one step would have, by what was
+// released.
 func (s *Settled) saySteps(r *release.Release) {
 	if len(r.Steps) == 0 {
 		return

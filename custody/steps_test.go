@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -11,10 +12,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/adaptive"
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/ssp"
+	"github.com/dpreg/dpreg/table"
 )
 
 // inSteps is an order of three steps on 3000 rows, under simulated noise.
@@ -109,6 +113,39 @@ func TestStepsSameRows(t *testing.T) {
 		got, err := custody.Publish(t.Context(), inSteps(t, rows(t, lines...)))
 		if must(t, err); !reflect.DeepEqual(got, want) {
 			t.Fatalf("%+v\n%+v", got, want)
+		}
+	}
+}
+
+// Of real rows: whoever has the release can compute each of its frames again, by the number of
+// rows or, where that is private, by what the first counts of radii say of it.
+func TestStepsRecord(t *testing.T) {
+	source, err := table.Find("../testdata/pums10000.csv")
+	must(t, err)
+	described, _, err := custody.ReadSchema("../testdata/pums10000.schema.json", "")
+	must(t, err)
+	design, err := described.Design("income ~ age + educ + married")
+	must(t, err)
+	for _, nb := range []release.Neighbours{release.ReplaceOne, release.AddRemove} {
+		o := inSteps(t, custody.Files{Source: source})
+		o.Design, o.Privacy.Neighbours = design, nb
+		r, err := custody.Publish(t.Context(), o)
+		must(t, err)
+		looks, n := r.Looks(), 0.0
+		for _, count := range looks[0].Radii.Counts {
+			n += float64(count)
+		}
+		if nb == release.ReplaceOne {
+			n = float64(r.N)
+		}
+		if math.Abs(n-10000) > 1000 || math.Abs(float64(r.N)-10000) > 2000 {
+			t.Errorf("%s: n = %v, %d", nb, n, r.N)
+		}
+		for i := range looks[1:] {
+			next, found := ssp.RoundFrame(adaptive.Next(&looks[i], n, r.Dim())), looks[i+1].Frame
+			if !reflect.DeepEqual(next.Centre, found.Centre) || !reflect.DeepEqual(next.Matrix, found.Matrix) {
+				t.Errorf("%s: frame %d is %+v, not %+v", nb, i+2, found, next)
+			}
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -104,7 +105,7 @@ func noisyMoments(t testing.TB, p int, l model.XLaw, n, sd float64, rng *rand.Ra
 // TestGewekeFixed is Geweke's test of the default kernel of gibbs-ss-prior and
 // gibbs-ss-noisy against the CLT model. The long form: go test ./gibbs -run GewekeFixed -geweke.long
 func TestGewekeFixed(t *testing.T) {
-	draws := 10_000
+	draws := testsize.Of(4000, 10_000)
 	if *gewekeLong {
 		draws *= 40
 	}
@@ -187,7 +188,7 @@ func TestGewekeFixedFindsFaults(t *testing.T) {
 			g := newJoint(t, 1, 12, 2)
 			g.law = fixedLawOf(t, g.shape, model.UniformX{})
 			fault(t, g)
-			if worst := largest(g.scores(10_000, 1)); worst < gewekeBound {
+			if worst := largest(g.scores(testsize.Of(3000, 10_000), 1)); worst < gewekeBound {
 				t.Errorf("the fault went unnoticed: largest score %.2f", worst)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/release"
 )
@@ -18,7 +19,7 @@ const gewekeBound = 5.5
 // TestGeweke is Geweke's joint-distribution test of the default kernel against
 // the exact model. The long form: go test ./gibbs -run Geweke -geweke.long -timeout 2h
 func TestGeweke(t *testing.T) {
-	draws := 10_000
+	draws := testsize.Of(4000, 10_000)
 	if *gewekeLong {
 		draws *= 40
 	}
@@ -50,21 +51,24 @@ func TestGeweke(t *testing.T) {
 
 // TestGewekeFindsFaults plants faults, which the test must find.
 func TestGewekeFindsFaults(t *testing.T) {
-	for name, plant := range map[string]func(*joint){
-		"statistics drawn of more rows": func(g *joint) {
+	for name, c := range map[string]struct {
+		draws int
+		plant func(*joint)
+	}{
+		"statistics drawn of more rows": {20_000, func(g *joint) {
 			g.fault = func(k *subject) {
 				more := *k.state
 				more.n *= 1.1
 				k.site.latent.state = &more
 			}
-		},
-		"omega scaled": func(g *joint) { g.omega = 1.5 },
+		}},
+		"omega scaled": {2000, func(g *joint) { g.omega = 1.5 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := newJoint(t, 1, 40, 4)
-			plant(g)
-			if worst := largest(g.scores(20_000, 1)); worst < gewekeBound {
+			c.plant(g)
+			if worst := largest(g.scores(c.draws, 1)); worst < gewekeBound {
 				t.Errorf("the fault went unnoticed: largest score %.2f", worst)
 			}
 		})

@@ -100,14 +100,19 @@ func (c *state) chances(t *testing.T) []float64 {
 
 // density is log p(φ) p(z | s).
 func (s *site) density() float64 {
-	logp := 0.0
+	logp, square := 0.0, 0.0
 	for i, z := range s.obs.Z {
 		u := (z - s.s[i]) / s.obs.Scale[i]
+		square += u * u
 		if s.obs.Kind == release.Laplace {
 			logp -= math.Abs(u)
-		} else {
-			logp -= 0.5 * u * u
 		}
+	}
+	switch s.obs.Kind {
+	case release.Gaussian:
+		logp = -0.5 * square
+	case release.Ball: // of one degree of freedom more than entries
+		logp = -math.Sqrt(square)
 	}
 	c := model.NewCoordinates(s.obs.Shape, s.prior)
 	phi := make([]float64, c.Dim())

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -15,7 +16,7 @@ import (
 func leavesUnchanged(t *testing.T, name string, draws int, draw, move func(), test func(dst []float64) []float64) {
 	t.Helper()
 	var before, after, sum, squares []float64
-	for range inShort(draws/4, draws) {
+	for range testsize.Of(draws/4, draws) {
 		draw()
 		before = test(before[:0])
 		move()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
 )
@@ -186,7 +187,7 @@ func (g pooledSites) test(dst []float64, k *exactSites) []float64 {
 // TestPooledInvariant: the default kernel leaves the joint law invariant where pooling is
 // partial. The long form: go test ./gibbs -run PooledInvariant -geweke.long -timeout 2h
 func TestPooledInvariant(t *testing.T) {
-	draws := inShort(1500, 5000)
+	draws := testsize.Of(700, 5000)
 	if *gewekeLong {
 		draws *= 60
 	}
@@ -228,7 +229,7 @@ func TestPooledInvariantFindsFaults(t *testing.T) {
 	} {
 		g := newPooledSites(t, c.shared, false)
 		g.fault = c.fault
-		if worst := largest(g.scores(5000, 4)); worst < gewekeBound {
+		if worst := largest(g.scores(testsize.Of(2000, 5000), 4)); worst < gewekeBound {
 			t.Errorf("%s went unnoticed: largest score %.2f", name, worst)
 		}
 	}

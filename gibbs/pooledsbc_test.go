@@ -18,6 +18,9 @@ import (
 // Each of the two bounds has a false-alarm rate of 1e-6, over all cases and parameters of
 // the long form 1e-4.
 func TestPooledSBC(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestPooledInvariant is of the same kernel, and sharper")
+	}
 	trials := 12
 	if *sbcLong {
 		trials = 500

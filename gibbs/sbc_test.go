@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/release"
@@ -25,7 +26,7 @@ var sbcLong = flag.Bool("sbc.long", false, "simulation-based calibration on 500 
 // Each bound (χ² of the ranks in 10 cells; coverage) has a false-alarm rate of
 // 1e-6, some 1e-4 over all cases and parameters of the long form.
 func TestSBC(t *testing.T) {
-	trials, sizes := inShort(15, 60), []int{1}
+	trials, sizes := testsize.Of(15, 60), []int{1}
 	if *sbcLong {
 		trials, sizes = 500, []int{1, 3}
 	}
@@ -33,6 +34,9 @@ func TestSBC(t *testing.T) {
 		for _, kind := range []release.Kind{release.Laplace, release.Gaussian} {
 			for _, neighbours := range []release.Neighbours{release.ReplaceOne, release.AddRemove} {
 				t.Run(fmt.Sprintf("p=%d %s %s", p, kind, neighbours), func(t *testing.T) {
+					if testing.Short() && neighbours == release.AddRemove {
+						t.Skip("n moves slowly, and TestGeweke has it")
+					}
 					t.Parallel()
 					sbc(t, p, trials, kind, neighbours)
 				})

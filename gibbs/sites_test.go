@@ -88,6 +88,9 @@ func checkSlope(t *testing.T, f target, at []float64, sites ...*site) {
 //
 // Each of the two bounds has a false-alarm rate of 1e-6.
 func TestSitesSBC(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestSitesInvariance is of the same kernel, and sharper")
+	}
 	trials, columns := 24, []int{1}
 	if *sbcLong {
 		trials, columns = 500, []int{1, 2}

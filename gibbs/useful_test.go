@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -165,7 +166,7 @@ func study(t *testing.T, p int, nEpsilon float64, l model.XLaw, releases int) us
 // for, the 90 % interval holds the slope as often as it says: to 4.4 sds of a
 // binomial share, false alarms of 1e-5.
 func TestTrueMomentsCover(t *testing.T) {
-	fits := inShort(25, 100)
+	fits := testsize.Of(12, 100)
 	for _, p := range []int{1, 3} {
 		rng := rand.New(rand.NewPCG(3, uint64(p)))
 		prior := narrow(model.Shape{P: p, Intercept: true})

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 // A skewed law of dependent covariates on [−1, 1].
@@ -44,7 +46,7 @@ func normalLaw(p int) NormalX {
 
 // laws of x, each with a sampler. The moments of skewed come from 20 times
 // as many draws as the tests compare them with.
-func laws(p int) map[string]struct {
+func laws(p, draws int) map[string]struct {
 	XLaw
 	draw func([]float64, *rand.Rand)
 } {
@@ -54,7 +56,7 @@ func laws(p int) map[string]struct {
 	}
 	return map[string]law{
 		"uniform": {UniformX{}, uniform}, "normal": {normalLaw(p), normal},
-		"skewed": {sampledX{draws: 2_000_000, seed: 1, rand: skewed}, skewed},
+		"skewed": {sampledX{draws: draws, seed: 1, rand: skewed}, skewed},
 	}
 }
 
@@ -113,13 +115,13 @@ func randomRegression(s Shape, rng *rand.Rand) *Params {
 // Σ_t, whatever the law of x.
 func TestFixedMomentsOfRows(t *testing.T) {
 	for _, s := range []Shape{{1, true}, {1, false}, {2, true}, {3, false}} {
-		for name, law := range laws(s.P) {
+		for name, law := range laws(s.P, testsize.Of(500_000, 2_000_000)) {
 			rng := rand.New(rand.NewPCG(21, 1))
 			f, x := fixedLaw(t, s, law), randomRegression(s, rng)
 			f.Set(x)
 			want := newSampled(f, s, 1)
 			v, d := make([]float64, s.M()), make([]float64, s.Statistics())
-			for range 100_000 {
+			for range testsize.Of(30_000, 100_000) {
 				law.draw(v[:s.P], rng)
 				y := math.Sqrt(x.Sigma2) * rng.NormFloat64()
 				if s.Intercept {
@@ -154,7 +156,7 @@ func TestRandFixed(t *testing.T) {
 			for i := range want.mean { // a constant has no variance to compare; one of 10⁻⁹ is added to all
 				want.cov[i*len(want.mean)+i] += 1e-9
 			}
-			for range 100_000 {
+			for range testsize.Of(30_000, 100_000) {
 				f.Rand(d, n, rng)
 				for r := range d {
 					d[r] += math.Sqrt(1e-9) * rng.NormFloat64()
@@ -194,7 +196,7 @@ func TestFixedAdjoint(t *testing.T) {
 	const n, h = 7, 1e-5
 	rng := rand.New(rand.NewPCG(24, 1))
 	for _, s := range shapes {
-		for name, law := range laws(s.P) {
+		for name, law := range laws(s.P, 1000) {
 			q := s.Statistics()
 			f, x := fixedLaw(t, s, law), randomRegression(s, rng)
 			alpha, w := make([]float64, q), make([]float64, q*q)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 // variousPriors are a conjugate prior, the default, and ones whose scales are free in every
@@ -170,7 +171,8 @@ func TestHalfT(t *testing.T) {
 // differ by 5.5 standard errors in one case of 4e-8 each, 4e-5 in all.
 func TestConditionalsInvariant(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 1))
-	const pairs, n = 20_000, 8
+	const n = 8
+	pairs := testsize.Of(6000, 20_000)
 	for _, s := range shapes[:4] {
 		for which, prior := range variousPriors(s, rng) {
 			c, x, moments, stats := NewConditionals(s, prior, true), NewParams(s), NewMoments(s), make([]float64, s.Statistics())

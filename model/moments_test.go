@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 // randomParams draws parameters far from any special value.
@@ -138,7 +139,7 @@ func TestRandMoments(t *testing.T) {
 		d := make([]float64, s.Statistics())
 		for name, draw := range map[string]func([]float64, float64, *rand.Rand){"CLT": mo.Rand, "exact": mo.RandExact} {
 			want := newSampled(mo, s, n)
-			for range 100_000 {
+			for range testsize.Of(30_000, 100_000) {
 				draw(d, n, rng)
 				want.add(d)
 			}

@@ -20,6 +20,7 @@ type Observation struct {
 
 	Freedom float64        // of ball noise
 	Frame   *release.Frame // that Z is in; nil: the box
+	wider   float64        // how many times as large scales are for what clipping takes; see inFrame
 
 	Moments *NoisyMoments // of the covariates, where the release has them
 
@@ -50,16 +51,17 @@ func Observe(r *release.Release) (*Observation, error) {
 	return o, nil
 }
 
-// lostToSlopes is ρ: clipping takes a matrix L from Σuuᵀ, tr L = Frame.Lost, and its largest row,
-// max_j ‖L_j‖/tr L, which is what may move a slope, was .03 to .22 over data sets and steps, .1 mostly.
-const lostToSlopes = 0.2
+// lostToSlopes is mρ: clipping takes a matrix L from Σuuᵀ, tr L = Frame.Lost, and what may move
+// a slope is its largest row, max_j ‖L_j‖ = ρ tr L. Over data sets and steps ρ was .05 to .2 at
+// m = 4 columns and .02 to .05 at m = 12.
+const lostToSlopes = 0.8
 
 // inFrame takes the noise of sums in a frame. What clipping takes is as noise of so much larger a
 // scale, √(1 + (ρ lost/sd)²) times: its size is told, and not its direction.
 func (o *Observation) inFrame(r *release.Release) {
-	o.Frame, o.Freedom = r.Frame, r.Noise.Freedom
-	wider := math.Hypot(1, lostToSlopes*r.Frame.Lost/r.Noise.SD())
 	m := o.Shape.M()
+	wider := math.Hypot(1, lostToSlopes/float64(m)*r.Frame.Lost/r.Noise.SD())
+	o.Frame, o.Freedom, o.wider = r.Frame, r.Noise.Freedom, wider
 	for j := range m {
 		o.Scale[j] = wider * r.Noise.Linear
 		for k := j; k < m; k++ {
@@ -73,6 +75,21 @@ func (o *Observation) inFrame(r *release.Release) {
 	if r.Noise.Kind == release.Ball { // which the number of rows has not
 		o.Count.Kind = release.Laplace
 	}
+}
+
+// Clipped is the observation for a method that knows of the clipping: scales are those of the
+// noise alone.
+func (o *Observation) Clipped() *Observation {
+	if o.Frame == nil {
+		return o
+	}
+	out := *o
+	out.Scale = slices.Clone(o.Scale)
+	for i := range out.Scale {
+		out.Scale[i] /= o.wider
+	}
+	out.wider = 1
+	return &out
 }
 
 // Reach is how far rows lie from 0 in any column: of the box 1, of a frame its radius.

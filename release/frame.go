@@ -134,6 +134,7 @@ func (l Look) pick(at []int, m int) Look {
 	factorLQ(q, r, k, m)
 	l.Statistics = StatisticsFromVector(k, turned(q, k, m, l.Statistics.Vector()))
 	dense.InvertLower(r, slices.Clone(r), k)
+	f.Lost *= float64(k) / float64(m) // of Σ‖u'‖², about, directions being alike
 	f.Centre, f.Matrix = make([]float64, k), make([][]float64, k)
 	still := true // the columns up to here are the first: W has their rows, to the bit
 	for i, a := range at {

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/report"
 )
 
@@ -105,7 +106,7 @@ func browse(t *testing.T, texts map[string]string, widths []int, dark bool) (fou
 // pictures are there, their texts are whole and can be read, and the console is silent.
 func TestPagesInBrowser(t *testing.T) {
 	texts := pages(t)
-	for _, dark := range []bool{false, true} {
+	for _, dark := range []bool{false, true}[:testsize.Of(1, 2)] {
 		found, console := browse(t, texts, widths, dark)
 		for _, s := range found {
 			if s.Dark != dark {
@@ -169,6 +170,9 @@ func TestFilesInBrowser(t *testing.T) {
 
 // On paper a table stays on one page where it fits, and else repeats its header.
 func TestPrintedTables(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the browser prints four pages")
+	}
 	reader, err := exec.LookPath("pdftotext")
 	if err != nil {
 		t.Skip("without pdftotext paper cannot be read")
@@ -211,6 +215,9 @@ func TestPrintedTables(t *testing.T) {
 
 // The tests above can fail: each fault that is planted is seen.
 func TestBrowserSeesFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("whether the two tests above can fail is seen in full form")
+	}
 	whole := pages(t)["plan"]
 	faults := map[string]struct{ old, new, says string }{
 		"wide":      {"<main>", `<main><p style="width:1500px">wide</p>`, "sticks out"},

@@ -142,7 +142,11 @@ func auditSubject(r *audit.Result) string {
 	if r.Privacy.Delta > 0 {
 		words = append(words, fmt.Sprintf("delta = %v", r.Privacy.Delta))
 	}
-	return strings.Join(append(words, string(r.Privacy.Neighbours)+" neighbours"), ", ") + "."
+	words = append(words, string(r.Privacy.Neighbours)+" neighbours")
+	if r.Steps > 1 {
+		words = append(words, fmt.Sprintf("%d steps", r.Steps))
+	}
+	return strings.Join(words, ", ") + "."
 }
 
 // Ledger writes a ledger's budget, its releases with what they used, and what is

@@ -3,6 +3,7 @@ package report_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"image/png"
 	"io"
@@ -13,6 +14,9 @@ import (
 	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/report"
 )
+
+// studies has the trials of the studies so far, by their designs.
+var studies = make(map[string][]*calibration.Trial)
 
 // studied is the summary of a small study, its times made up.
 func studied(t *testing.T, d *calibration.Design) (*calibration.Summary, []calibration.Runtime) {
@@ -26,12 +30,19 @@ func studied(t *testing.T, d *calibration.Design) (*calibration.Summary, []calib
 	if err != nil {
 		t.Fatal(err)
 	}
-	trials, err := s.Run(context.Background(), calibration.Options{})
+	text, err := json.Marshal(d)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range trials {
-		trials[i].Seconds = 0.01 * float64(1+trials[i].Cell)
+	trials, ok := studies[string(text)]
+	if !ok {
+		if trials, err = s.Run(context.Background(), calibration.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		for i := range trials {
+			trials[i].Seconds = 0.01 * float64(1+trials[i].Cell)
+		}
+		studies[string(text)] = trials
 	}
 	return s.Summarise(trials), s.Runtimes(trials)
 }

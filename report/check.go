@@ -145,6 +145,9 @@ func calibrated(p check.PValue) string {
 // checkVerdict says what was found, what it can mean, and what the check cannot see.
 func checkVerdict(c *check.Result, d *schema.Design) []string {
 	text := append([]string{checkFound(c)}, fewRefits(c.Refits)...)
+	if slices.ContainsFunc(c.Releases, func(r *check.Release) bool { return r.InFrame }) {
+		text = append(text, "u(x) is the coordinate of column x in the frame of the last look: x less what the columns before it tell, about 0 and of a spread of about 1.")
+	}
 	if c.Refits > 0 {
 		text = append(text, fmt.Sprintf("Calibrated is the rank of p among those of %s to releases that the model made; under the model it is near uniform, which p itself is not.", count(c.Refits, "refit")))
 	} else {

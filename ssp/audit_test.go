@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
 )
@@ -14,7 +15,8 @@ import (
 // first. From its counts comes a lower confidence bound on ε: the logarithm of
 // the ratio less 4.3 standard errors √(1/a+1/b), false alarm 1e-5.
 func TestAuditWorstPair(t *testing.T) {
-	const epsilon, releases = 1, 30000
+	const epsilon = 1
+	releases := testsize.Of(20_000, 30_000)
 	lower, estimate := audit(t, epsilon, releases)
 	if lower > epsilon {
 		t.Errorf("epsilon is at least %.3f, claimed %v", lower, epsilon)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/number"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/release"
@@ -150,7 +151,8 @@ func TestChoose(t *testing.T) {
 // the event u > c where the densities' ratio is e^ε has P(first) − e^ε P(second) = δ
 // exactly. Counts of n each give it ± 4.3 standard errors (1e-5).
 func TestAuditGaussian(t *testing.T) {
-	const epsilon, delta, n = 1, 0.05, 20000
+	const epsilon, delta = 1, 0.05
+	n := testsize.Of(8000, 20_000)
 	stated, err := Calibrate(2, approximate(epsilon, delta), release.Gaussian, Exact)
 	if err != nil {
 		t.Fatal(err)
@@ -173,10 +175,10 @@ func TestAuditGaussian(t *testing.T) {
 					hits++
 				}
 			}
-			return hits / n
+			return hits / float64(n)
 		}
 		a, b := count(1, 51), count(-1, 52)
-		return a - math.E*b, 4.3 * math.Sqrt((a*(1-a)+math.E*math.E*b*(1-b))/n)
+		return a - math.E*b, 4.3 * math.Sqrt((a*(1-a)+math.E*math.E*b*(1-b))/float64(n))
 	}
 	if d, tolerance := estimate(1); math.Abs(d-delta) > tolerance {
 		t.Errorf("the audit finds delta = %.4f ± %.4f, claimed %v", d, tolerance, delta)

@@ -77,6 +77,13 @@ func TestSharesMakeTheWhole(t *testing.T) {
 					delta = exactly(n.Sensitivity)
 				}
 				taken.Add(taken, takes(delta, n.Scale))
+				if b.countsApart() {
+					count, err := b.scale(big.NewRat(1, 1), share, ofCount)
+					if err != nil {
+						t.Fatal(err)
+					}
+					taken.Add(taken, takes(big.NewRat(1, 1), count))
+				}
 				shares.Add(shares, exactly(share))
 
 				share = left * rng.Float64() / 4

@@ -11,6 +11,9 @@ import (
 
 // Studies of a table and of normal rows run, and their results stand in one table.
 func TestRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestCalibratePopulation of cmd/dpreg has such a study")
+	}
 	t.Chdir("../..")
 	dir := t.TempDir()
 	var stdout bytes.Buffer

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/vi"
 )
@@ -104,11 +105,11 @@ func TestWorkshop(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	data := &parted{logistic(2000, rng), logistic(500, rng)}
 	for _, w := range []workshop{
-		{method: dpPVI, epsilon: 2},
 		{method: dpPVI, epsilon: 2, paper: true},
+		{method: dpPVI, epsilon: 2},
 		{method: pviMethod},
 		{method: globalVI},
-	} {
+	}[:testsize.Of(2, 4)] {
 		w.partition, w.counts = partition{rho: 0.5}, make(map[string]int)
 		m, err := w.run(t.Context(), data, 1)
 		if err != nil {
@@ -227,8 +228,11 @@ func TestThesis(t *testing.T) {
 // Where noise is unequal, the sum of releases has wider intervals than the releases.
 func TestSummedIsWorthLess(t *testing.T) {
 	weak := custodian{rows: 1000, epsilon: 0.1}
-	c, width := custodianCase{custodians: []custodian{{rows: 1000, epsilon: 10}, weak, weak, weak, weak}}, map[string]float64{}
+	c, width := custodianCase{custodians: []custodian{{rows: 1000, epsilon: 10}, weak, weak, weak, weak}[:testsize.Of(3, 5)]}, map[string]float64{}
 	for _, m := range custodianMethods(0) {
+		if testing.Short() && m.name != "mcmc-exact" && m.name != "summed" {
+			continue
+		}
 		measured, err := c.run(t.Context(), m, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -354,6 +358,9 @@ func TestRun(t *testing.T) {
 		"-seeds 1 -only 10 mixture":                      "log-likelihood",
 		"-seeds 2 -only 0.1 federated " + dir:            "DP-PVI, gradients ",
 	} {
+		if testing.Short() && strings.Contains(args, "federated") {
+			continue // it takes as long as the others
+		}
 		var stdout bytes.Buffer
 		words := strings.Fields(args)
 		for i := range words {

@@ -16,13 +16,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
-	"github.com/dpreg/dpreg/ssp"
 	"github.com/dpreg/dpreg/table"
 )
 
@@ -31,8 +31,11 @@ import (
 const FalseAlarm = 1e-5
 
 // Least and most of what an audit takes. Below MinEpsilon sums no longer fit in the 53
-// bits of a float64; MaxReleases keeps releases in memory, 16 bytes each.
+// bits of a float64, and of several steps below leastInSteps; MaxReleases keeps releases in
+// memory, 16 bytes each.
 const (
+	leastInSteps = 0.1
+
 	MinReleases = 1000
 	MaxReleases = 100_000_000
 	MinEpsilon  = 0.01
@@ -44,7 +47,8 @@ const (
 type Audit struct {
 	Columns  int             // m: covariates and response
 	Privacy  release.Privacy // what is claimed
-	Noise    release.Kind    // release.Laplace, release.Gaussian or ssp.Auto
+	Noise    release.Kind    // release.Laplace, release.Gaussian or ssp.Auto; of several steps release.Ball in place of Laplace
+	Steps    int             // custody.Order's
 	Releases int             // on average, of each of the two data sets; a tenth more go into the pilot
 
 	Seed     uint64                // of the coins that choose a data set, not of the noise
@@ -55,6 +59,7 @@ type Audit struct {
 // Result is what an audit found.
 type Result struct {
 	Columns  int             `json:"columns"`
+	Steps    int             `json:"steps"`
 	Privacy  release.Privacy `json:"privacy"`
 	Noise    release.Noise   `json:"noise"`    // that the claim calls for
 	Releases int             `json:"releases"` // of each side, on average
@@ -109,7 +114,7 @@ func (a *Audit) Run(ctx context.Context, path Path) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Columns: a.Columns, Privacy: a.Privacy, Noise: b.noise, Releases: a.Releases, Pilot: pilot, Checks: b.checks(t)}
+	r := &Result{Columns: a.Columns, Steps: a.Steps, Privacy: a.Privacy, Noise: b.noise, Releases: a.Releases, Pilot: pilot, Checks: b.checks(t)}
 	for i, q := range questions {
 		r.Bounds = append(r.Bounds, q.answer(limits[i], t.scores[i]))
 	}
@@ -128,11 +133,14 @@ func (a *Audit) Settle() error {
 	case a.Workers < 1:
 		return errors.New("an audit needs a worker")
 	}
-	s, err := a.order(nil)
+	s, err := a.order(custody.Scaled{})
 	if err != nil {
 		return err
 	}
-	a.Noise, a.Privacy = s.Mechanism, s.Privacy
+	a.Noise, a.Privacy, a.Steps = s.Mechanism, s.Privacy, s.Steps
+	if a.Steps > 1 && a.Privacy.Epsilon < leastInSteps {
+		return fmt.Errorf("epsilon %v: an audit of several steps takes %v to %v", a.Privacy.Epsilon, leastInSteps, MaxEpsilon)
+	}
 	return nil
 }
 
@@ -151,12 +159,11 @@ func (a *Audit) Released() Path {
 
 func (a *Audit) released(entropy func(trial int) *mechanisms.Entropy) Path {
 	return func(ctx context.Context, csv string) (publisher, error) {
-		d := a.design()
-		s, err := dpreg.Accumulate(ctx, table.CSV(strings.NewReader(csv), "pair", d), d)
+		rows, err := a.read(ctx, table.CSV(strings.NewReader(csv), "pair", a.design()))
 		if err != nil {
 			return nil, err
 		}
-		order, err := a.order(s)
+		order, err := a.order(rows)
 		if err != nil {
 			return nil, err
 		}
@@ -168,7 +175,27 @@ func (a *Audit) released(entropy func(trial int) *mechanisms.Entropy) Path {
 	}
 }
 
-// order is that of a release of sums of rows.
-func (a *Audit) order(s *ssp.Statistics) (*custody.Settled, error) {
-	return custody.Settle(custody.Order{Rows: custody.Summed(s), Design: a.design(), Privacy: a.Privacy, Mechanism: a.Noise})
+// read sums the rows, or keeps them where they are to be looked at in several steps.
+func (a *Audit) read(ctx context.Context, rows iter.Seq2[[]float64, error]) (custody.Source, error) {
+	if a.Steps <= 1 {
+		s, err := dpreg.Accumulate(ctx, rows, a.design())
+		return custody.Summed(s), err
+	}
+	kept := custody.Scaled{Name: "pair"}
+	for row, err := range rows {
+		if err != nil {
+			return nil, err
+		}
+		kept.Rows = append(kept.Rows, row...)
+	}
+	return kept, ctx.Err()
+}
+
+// order is that of a release of rows.
+func (a *Audit) order(rows custody.Source) (*custody.Settled, error) {
+	o := custody.Order{Rows: rows, Design: a.design(), Privacy: a.Privacy, Mechanism: a.Noise, Steps: a.Steps}
+	if a.Steps > 1 && a.counted() {
+		o.StatedRows = commonRows
+	}
+	return custody.Settle(o)
 }

@@ -27,11 +27,13 @@ var audits = map[string]struct {
 	audit Audit
 	share float64 // of one of its claims
 }{
-	"laplace":              {Audit{Columns: 2, Privacy: release.Privacy{Epsilon: 2, Neighbours: release.ReplaceOne}, Noise: release.Laplace, Releases: 10000}, 0.60},
-	"laplace, add-remove":  {Audit{Columns: 2, Privacy: release.Privacy{Epsilon: 2, Neighbours: release.AddRemove}, Noise: release.Laplace, Releases: 10000}, 0.60},
-	"laplace, six columns": {Audit{Columns: 6, Privacy: release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}, Noise: release.Laplace, Releases: 4000}, 0},
-	"gaussian":             {Audit{Columns: 2, Privacy: release.Privacy{Epsilon: 2, Delta: 0.1, Neighbours: release.ReplaceOne}, Noise: release.Gaussian, Releases: 1000}, 0.55},
-	"gaussian, add-remove": {Audit{Columns: 3, Privacy: release.Privacy{Epsilon: 2, Delta: 0.1, Neighbours: release.AddRemove}, Noise: release.Gaussian, Releases: 1000}, 0.55},
+	"laplace":                       {Audit{Columns: 2, Privacy: release.Privacy{Epsilon: 2, Neighbours: release.ReplaceOne}, Noise: release.Laplace, Releases: 10000}, 0.60},
+	"laplace, add-remove":           {Audit{Columns: 2, Privacy: release.Privacy{Epsilon: 2, Neighbours: release.AddRemove}, Noise: release.Laplace, Releases: 10000}, 0.60},
+	"laplace, six columns":          {Audit{Columns: 6, Privacy: release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}, Noise: release.Laplace, Releases: 4000}, 0},
+	"gaussian":                      {Audit{Columns: 2, Privacy: release.Privacy{Epsilon: 2, Delta: 0.1, Neighbours: release.ReplaceOne}, Noise: release.Gaussian, Releases: 1000}, 0.55},
+	"three steps, gaussian":         {Audit{Columns: 2, Steps: 3, Privacy: release.Privacy{Epsilon: 2, Delta: 0.1, Neighbours: release.ReplaceOne}, Noise: release.Gaussian, Releases: 1000}, 0.55},
+	"three steps, ball, add-remove": {Audit{Columns: 2, Steps: 3, Privacy: release.Privacy{Epsilon: 2, Neighbours: release.AddRemove}, Noise: release.Ball, Releases: 1000}, 0.15},
+	"gaussian, add-remove":          {Audit{Columns: 3, Privacy: release.Privacy{Epsilon: 2, Delta: 0.1, Neighbours: release.AddRemove}, Noise: release.Gaussian, Releases: 1000}, 0.55},
 }
 
 // The real path gives no less privacy than it claims, and the audit is strong enough to

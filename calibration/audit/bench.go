@@ -21,7 +21,8 @@ type bench struct {
 	*Audit
 	sides   [2]side
 	publish [2]publisher
-	noise   release.Noise
+	noise   release.Noise // that the claim calls for: of several steps, if they were one of sensitivity 1
+	see     func(r *release.Release, trial int) (*seen, error)
 	laws    []law // of each entry
 	fine    []cells
 	quarter []cells
@@ -37,19 +38,17 @@ const lowValues = 64
 func (a *Audit) open(ctx context.Context, path Path) (*bench, error) {
 	b := &bench{Audit: a, sides: a.pair()}
 	var err error
-	if b.noise, err = ssp.Calibrate(a.Columns, a.Privacy, a.Noise, ssp.Exact); err != nil {
-		return nil, err
-	}
 	for i, s := range b.sides {
 		if b.publish[i], err = path(ctx, s.text); err != nil {
 			return nil, err
 		}
 	}
-	if a.counted() {
-		b.laws = append(b.laws, law{a.Noise, b.noise.Scale, 1})
+	know := b.inBox
+	if a.Steps > 1 {
+		know = b.inSteps
 	}
-	for range release.Length(a.Columns) {
-		b.laws = append(b.laws, law{a.Noise, b.noise.Scale, b.noise.Lattice})
+	if err := know(ctx); err != nil {
+		return nil, err
 	}
 	for _, l := range b.laws {
 		b.fine, b.quarter = append(b.fine, l.cells(64)), append(b.quarter, l.cells(4))
@@ -61,6 +60,21 @@ func (a *Audit) open(ctx context.Context, path Path) (*bench, error) {
 	uniform := slices.Repeat([]float64{1. / lowValues}, lowValues)
 	b.expected = append(b.expected, uniform, uniform)
 	return b, nil
+}
+
+// inBox knows releases of the sums in the box.
+func (b *bench) inBox(context.Context) (err error) {
+	if b.noise, err = ssp.Calibrate(b.Columns, b.Privacy, b.Noise, ssp.Exact); err != nil {
+		return err
+	}
+	b.see = b.seeBox
+	if b.counted() {
+		b.laws = append(b.laws, law{b.Noise, b.noise.Scale, 1})
+	}
+	for range release.Length(b.Columns) {
+		b.laws = append(b.laws, law{b.Noise, b.noise.Scale, b.noise.Lattice})
+	}
+	return nil
 }
 
 // pairs visits i < j, and then each entry and itself.
@@ -134,29 +148,55 @@ func (b *bench) newTally(limits []float64) *tally {
 	return t
 }
 
+// seen is what one release says.
+type seen struct {
+	misstated bool         // another privacy or noise than the claim calls for
+	units     []float64    // statistics, in units of their lattice
+	noise     [2][]float64 // by law, in its units, if the release is of the first data set, or of the second
+	ratio     float64      // log-likelihood ratio of the first data set to the second
+}
+
 // observe takes one release, of the data set chosen.
 func (b *bench) observe(t *tally, r *release.Release, chosen int) error {
 	if r.Dim() != b.Columns {
 		return fmt.Errorf("it has %d columns, not %d", r.Dim(), b.Columns)
 	}
-	z := r.Statistics.Vector()
-	if r.Noise != b.noise || r.Privacy == nil || *r.Privacy != b.Privacy || b.counted() != (r.NNoise == b.noise.Scale) {
+	s, err := b.see(r, len(t.keys))
+	if err != nil {
+		return err
+	}
+	if s.misstated {
 		t.misstated++
 	}
 	low := t.counts[len(t.counts)-2+chosen]
-	for _, x := range z {
-		units := x / b.noise.Lattice
+	for _, units := range s.units {
 		if units != math.Floor(units) {
 			t.off++
 		}
 		low[int64(math.Floor(units))&(lowValues-1)]++
 	}
+	t.guess(guess{s.ratio, chosen == 0})
+	b.compare(t, s.noise[chosen])
+	return nil
+}
+
+// seeBox sees a release in the box.
+func (b *bench) seeBox(r *release.Release, _ int) (*seen, error) {
+	z := r.Statistics.Vector()
+	s := &seen{misstated: r.Noise != b.noise || r.Privacy == nil || *r.Privacy != b.Privacy || b.counted() != (r.NNoise == b.noise.Scale)}
+	for _, x := range z {
+		s.units = append(s.units, x/b.noise.Lattice)
+	}
 	if b.counted() {
 		z = append([]float64{float64(r.N)}, z...)
 	}
-	t.guess(guess{b.ratio(z), chosen == 0})
-	b.compare(t, z, b.sides[chosen].sums)
-	return nil
+	for i, side := range b.sides {
+		for j, l := range b.laws {
+			s.noise[i] = append(s.noise[i], (z[j]-side.sums[j])/l.unit)
+		}
+	}
+	s.ratio = b.ratio(z)
+	return s, nil
 }
 
 // ratio is the log-likelihood ratio of the first data set to the second.
@@ -181,12 +221,11 @@ func (t *tally) guess(g guess) {
 }
 
 // compare puts the noise into cells, each entry's and those of pairs.
-func (b *bench) compare(t *tally, z, sums []float64) {
-	now, table := make([]int, len(z)), 0
-	for ; table < len(z); table++ {
-		units := (z[table] - sums[table]) / b.laws[table].unit
-		t.counts[table][b.fine[table].find(units)]++
-		now[table] = b.quarter[table].find(units)
+func (b *bench) compare(t *tally, noise []float64) {
+	now, table := make([]int, len(noise)), 0
+	for ; table < len(noise); table++ {
+		t.counts[table][b.fine[table].find(noise[table])]++
+		now[table] = b.quarter[table].find(noise[table])
 	}
 	b.pairs(func(i, j int) {
 		at := now
@@ -199,8 +238,7 @@ func (b *bench) compare(t *tally, z, sums []float64) {
 		table++
 	})
 	t.last = now
-	k := len(z) - 2 // n, whose noise is coarse, is not among the last two
-	t.keys = append(t.keys, [2]float64{z[k] - sums[k], z[k+1] - sums[k+1]})
+	t.keys = append(t.keys, [2]float64(noise[len(noise)-2:])) // n, whose noise is coarse, is not among them
 }
 
 // merge adds another tally, in whatever order.

@@ -67,9 +67,13 @@ func (f *flags) audits() ([]*audit.Audit, error) {
 	if err != nil {
 		return nil, usagef("--releases %q: %w", f.releases, err)
 	}
+	steps, err := f.parseSteps()
+	if err != nil {
+		return nil, err
+	}
 	var audits []*audit.Audit
 	for _, m := range ms {
-		a := &audit.Audit{Columns: int(m), Privacy: privacy, Noise: release.Kind(f.mechanism), Releases: int(releases), Workers: runtime.GOMAXPROCS(0), Seed: freshSeed()}
+		a := &audit.Audit{Columns: int(m), Privacy: privacy, Noise: release.Kind(f.mechanism), Steps: steps, Releases: int(releases), Workers: runtime.GOMAXPROCS(0), Seed: freshSeed()}
 		if err := a.Settle(); err != nil {
 			return nil, usage(err)
 		}

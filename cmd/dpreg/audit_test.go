@@ -31,6 +31,12 @@ func TestAuditJSON(t *testing.T) {
 	}
 }
 
+func TestAuditOfSteps(t *testing.T) {
+	if r := command("audit", "--eps", "2", "--steps", "2", "--releases", "1000").finished(t); !strings.Contains(r.stdout, "2 steps.") || !strings.Contains(r.stdout, "ball  epsilon") {
+		t.Error(r.stdout)
+	}
+}
+
 func TestAuditRefuses(t *testing.T) {
 	for line, says := range map[string]string{
 		"audit rows.csv":                                "takes no file",
@@ -39,6 +45,8 @@ func TestAuditRefuses(t *testing.T) {
 		"audit --releases 10":                           "1000 to",
 		"audit --releases many":                         "--releases",
 		"audit --eps 1e-6":                              "0.01 to 100",
+		"audit --eps 0.05 --steps 2":                    "0.1 to 100",
+		"audit --steps 9":                               "--steps",
 		"audit --eps -1":                                "above 0",
 		"audit --mechanism gaussian":                    "--mechanism gaussian needs",
 		"audit --mechanism laplace --delta 1e-6":        "needs no δ",

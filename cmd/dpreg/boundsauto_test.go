@@ -112,7 +112,7 @@ func TestAutoBoundsAreUsedAgain(t *testing.T) {
 	if read(t, "wide.release.json") != before {
 		t.Error("the release changed")
 	}
-	command("infer", "wide.release.json", "--formula", "x ~ w", "--warmup", "200", "--draws", "200").finished(t)
+	command("infer", "wide.release.json", "--formula", "x ~ w", "--warmup", "100", "--draws", "100").finished(t)
 }
 
 // The ledger is charged the whole once, before the first noise, and nothing where

@@ -21,7 +21,7 @@ var readers = []string{
 	"release bad.csv --schema all.json --eps 1 --steps 3 -o made.json",
 	"release bad.csv --schema all.json --eps 1 --delta 1e-5 --steps 2 --missing drop --neighbours add-remove -o made.json",
 	"release bad.csv --schema all.json --eps 1 --with-moments --formula y~x -o made.json",
-	"fit bad.csv --schema all.json --eps 1 --warmup 200 --draws 200 --save made",
+	"fit bad.csv --schema all.json --eps 1 --method gibbs-ss-update --warmup 100 --draws 10 --save made",
 	"vi bad.csv --schema all.json --eps 5 --delta 1e-4 --steps 3 --rate 1 --save made --plot made.svg",
 	"vi bad.csv --schema all.json --eps 5 --delta 1e-4 --steps 3 --rate 1 --missing midpoint",
 	"vi bad.csv --schema all.json --eps 5 --delta 1e-4 --steps 3 --rate 1 --model linear",
@@ -31,7 +31,7 @@ var readers = []string{
 	"pvi good.csv bad.csv --schema all.json --eps 5 --delta 1e-4 --rounds 1 --steps 2 --rate 1 --missing midpoint",
 	"pvi good.csv bad.csv --schema all.json --eps 5 --delta 1e-4 --rounds 1 --steps 2 --rate 1 --model linear --error-sd 1",
 	"pvi good.csv bad.csv --schema all.json --eps 5 --delta 1e-4 --rounds 1 --steps 2 --rate 1 --formula b~x+f",
-	"predict good.json bad.csv",
+	"predict --draws drawn bad.csv",
 	"compare bad.csv --schema all.json --eps 5 --delta 1e-4 --trials 1 --method adassp,non-private,dp-vi --i-hold-the-data --save made",
 }
 
@@ -68,6 +68,7 @@ func TestNoCellIsTold(t *testing.T) {
 	}
 	write(t, "good.csv", table(rows))
 	command("release", "good.csv", "--schema", "all.json", "--eps", "1", "--formula", "y~x+f+b", "-o", "good.json").finished(t)
+	command("infer", "good.json", "--method", "gibbs-ss-update", "--warmup", "100", "--draws", "10", "--save", "drawn").finished(t)
 	for _, stray := range strays {
 		spoilt := slices.Clone(rows)
 		spoilt[41] = slices.Clone(rows[41])

@@ -120,7 +120,7 @@ func TestReleasesAreIdentical(t *testing.T) {
 		name, again := fmt.Sprintf("%d.json", i), append(strings.Fields(c.flags), "--spend-again")
 		_, want := noisy(t, name, append([]string{"release", c.data, "-o", name}, again[:len(again)-1]...)...)
 		fmt.Fprintf(&got, "%s %s\n", want, c.name)
-		ways := []string{"fit --chains 1 --warmup 100 --draws 5 --release " + name + " " + c.data}
+		ways := []string{"fit --method gibbs-ss-update --chains 1 --warmup 100 --draws 5 --release " + name + " " + c.data}
 		for _, path := range c.paths {
 			ways = append(ways, "release -o "+name+" "+path)
 		}

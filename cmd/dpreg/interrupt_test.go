@@ -44,7 +44,7 @@ func TestInterrupted(t *testing.T) {
 		"compare --i-hold-the-data --trials 1000" + model,
 		"vi --delta 1e-6 --model logistic --steps 20000 --save draws" + model,
 	} {
-		for times, after := range map[int]time.Duration{1: 300 * time.Millisecond, 2: 30 * time.Millisecond} {
+		for times, after := range map[int]time.Duration{1: 120 * time.Millisecond, 2: 30 * time.Millisecond} {
 			t.Run(args, func(t *testing.T) {
 				workspace(t)
 				if strings.Contains(args, "pums.release.json") {

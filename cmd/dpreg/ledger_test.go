@@ -64,7 +64,7 @@ func TestLedgerThatKeepsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := tree(t)
-	for _, args := range []string{"release pums.csv --eps 1", "fit pums.csv --eps 1 --delta 1e-6", "vi pums.csv --model linear --eps 1 --delta 1e-6 --save vi"} {
+	for _, args := range []string{"release pums.csv --eps 1", "fit pums.csv --eps 1 --delta 1e-6", "vi pums.csv --model linear --eps 1 --delta 1e-6 --rate 1 --save vi"} {
 		r := command(append(strings.Fields(args), "--ledger", "b.db")...).says(t, "b.db did not keep the charge")
 		if r.code != misused || r.stdout != "" || strings.Contains(r.stderr, "keeps the charge") {
 			t.Errorf("%s: exit code %d, stdout %q, stderr:\n%s", args, r.code, r.stdout, r.stderr)

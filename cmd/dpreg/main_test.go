@@ -61,7 +61,7 @@ func called(t *testing.T, name string) *cobra.Command {
 }
 
 // quick keeps inference short.
-var quick = []string{"--warmup", "200", "--draws", "200"}
+var quick = []string{"--warmup", "100", "--draws", "100"}
 
 func fit(args ...string) result {
 	return command(append(append([]string{"fit", "pums.csv"}, quick...), args...)...)

@@ -101,7 +101,7 @@ func TestPredictOutputs(t *testing.T) {
 func TestPredictFromRelease(t *testing.T) {
 	save(t, "--draws", "500", "--seed", "3") // --ess 1 stops at the first look, at 500 draws
 	want := predictions(t, command("predict", "--draws", "s", "new.csv").stdout)
-	r := command("predict", "good.json", "new.csv", "--formula", educ, "--chains", "2", "--warmup", "200", "--ess", "1", "--seed", "3").finished(t)
+	r := command("predict", "good.json", "new.csv", "--formula", educ, "--chains", "2", "--warmup", "100", "--ess", "1", "--seed", "3").finished(t)
 	got := predictions(t, r.stdout)
 	if len(got) != 4 {
 		t.Fatalf("got %q", got)
@@ -230,7 +230,7 @@ func TestBrokenSave(t *testing.T) {
 	good := savedFiles(t)
 	for name, c := range map[string]struct{ file, old, new, says string }{
 		"number":           {"s/draws-1.csv", "\n-", "\nx", "draws-1.csv"},
-		"cut":              {"s/draws-2.csv", "# num_samples = 200", "# num_samples = 201", "cut short"},
+		"cut":              {"s/draws-2.csv", "# num_samples = 100", "# num_samples = 101", "cut short"},
 		"model":            {"s/draws-2.csv", "income ~ educ", "income ~ age", "of two runs"},
 		"units":            {"s/draws-1.csv", "units = original", "units = feet", "units"},
 		"other units":      {"s/draws-2.csv", "units = original", "units = scaled", "in scaled units"},

@@ -10,8 +10,8 @@ import (
 func TestPredictSeveral(t *testing.T) {
 	twoHospitals(t)
 	write(t, "new.csv", someRows)
-	given := []string{"north.json", "south.json", "new.csv", "--pooling", "partial", "--chains", "2", "--warmup", "200", "--ess", "1"}
-	inferred := []string{"infer", "north.json", "south.json", "--pooling", "partial", "--chains", "2", "--warmup", "200", "--ess", "1"}
+	given := []string{"north.json", "south.json", "new.csv", "--pooling", "partial", "--chains", "2", "--warmup", "100", "--ess", "1"}
+	inferred := []string{"infer", "north.json", "south.json", "--pooling", "partial", "--chains", "2", "--warmup", "100", "--ess", "1"}
 	for _, units := range []string{"original", "scaled"} {
 		command(append(inferred, "--save", units, "--units", units)...).finished(t)
 	}
@@ -32,7 +32,7 @@ func TestPredictSeveral(t *testing.T) {
 			}
 		}
 	}
-	command("infer", "north.json", "south.json", "--save", "complete", "--warmup", "200", "--draws", "200").finished(t)
+	command("infer", "north.json", "south.json", "--save", "complete", "--warmup", "100", "--draws", "100").finished(t)
 	if r := command("predict", "new.csv", "--draws", "complete"); r.code != done || r.stderr != "" {
 		t.Errorf("complete pooling: exit code %d, %s", r.code, r.stderr)
 	}

@@ -298,12 +298,12 @@ func TestWrongVI(t *testing.T) {
 		"--eps 1 --delta 1e-5 --batch 500":                       "2 400 rows",
 		"--eps 1 --delta 1e-5 --batch 5 --neighbours add-remove": "2 secret",
 		"--eps 1 --delta 1e-5 --missing drop":                    "3 drop",
-		"--eps 0.0001 --delta 1e-5 --rate 0.02":                  "2 budget is too small",
+		"--eps 1e-9 --delta 1e-10 --rate 1":                      "2 budget is too small",
 		"--eps 1 --delta 1e-5 --save votes.csv":                  "2 --save",
 		"--eps 1 --delta 1e-5 --plot trace.pdf":                  "2 --plot",
 		"--non-private":                                          "3 --i-hold-the-data",
 		"--non-private --eps 1":                                  "2 spends nothing",
-		"--eps 1 --delta 1e-5 --ledger none.db":                  "2 no such ledger",
+		"--eps 1 --delta 1e-5 --rate 1 --ledger none.db":         "2 no such ledger",
 		"--non-private --ledger b.db":                            "2 spends nothing",
 		"--eps 1 --delta 1e-5 --clip 0":                          "2 --clip",
 	} {
@@ -324,7 +324,7 @@ func TestVIInterrupted(t *testing.T) {
 	votes(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	r := commandContext(ctx, "vi", "votes.csv", "--eps", "3", "--delta", "1e-4", "--steps", "50")
+	r := commandContext(ctx, "vi", "votes.csv", "--eps", "3", "--delta", "1e-4", "--steps", "50", "--rate", "1")
 	if r.code != interrupted || r.stdout != "" {
 		t.Errorf("exit code %d, stdout %q", r.code, r.stdout)
 	}

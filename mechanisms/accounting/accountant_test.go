@@ -78,14 +78,14 @@ func TestInverses(t *testing.T) {
 }
 
 func TestCalibrationRefuses(t *testing.T) {
-	base := Training{Multiplier: 1, Rate: 0.02, Steps: 200}
+	base, whole := Training{Multiplier: 1, Rate: 0.02, Steps: 200}, Training{Multiplier: 1, Rate: 1, Steps: 200}
 	nan := math.NaN()
 	for i, call := range []func() error{
 		func() error { _, err := base.FindMultiplier(PLD, 0, 1e-5); return err },
 		func() error { _, err := base.FindMultiplier(PLD, nan, 1e-5); return err },
 		func() error { _, err := base.FindMultiplier(RDP, 1, nan); return err },
-		func() error { _, err := base.FindMultiplier(RDP, 1e-9, 1e-100); return err },
-		func() error { _, err := base.FindSteps(PLD, 1e-9, 1e-100); return err },
+		func() error { _, err := whole.FindMultiplier(RDP, 1e-9, 1e-100); return err },
+		func() error { _, err := whole.FindSteps(PLD, 1e-9, 1e-100); return err },
 		func() error { _, err := Training{Rate: 2, Steps: 10}.FindMultiplier(PLD, 1, 1e-5); return err },
 		func() error { _, err := Training{Rate: 0.1}.FindMultiplier(PLD, 1, 1e-5); return err },
 		func() error { _, err := base.Epsilon(PLD, 2); return err },

@@ -73,7 +73,7 @@ func (c *Custodians) Draw(rng *rand.Rand) (truth []float64, problem *model.Joint
 			units.Moments(law.Mean, law.Cov)
 		}
 		if c.Clamped {
-			clampedSums(obs.Z, law, n, rng)
+			clampedSums(obs, law, n, rng)
 		} else {
 			law.RandExact(obs.Z, n, rng)
 		}
@@ -97,9 +97,10 @@ func (c *Custodians) Draw(rng *rand.Rand) (truth []float64, problem *model.Joint
 	return truth, problem
 }
 
-// clampedSums writes the statistics of n rows, each clamped to [−1, 1].
-func clampedSums(dst []float64, law *model.Moments, n float64, rng *rand.Rand) {
-	m := len(law.Mean)
+// clampedSums writes the statistics of n rows, each clamped to [−1, 1], or clipped to the
+// radius of the frame.
+func clampedSums(obs *model.Observation, law *model.Moments, n float64, rng *rand.Rand) {
+	m, dst := len(law.Mean), obs.Z
 	g, v := make([]float64, m), make([]float64, m)
 	clear(dst)
 	for range int(n) {
@@ -107,9 +108,17 @@ func clampedSums(dst []float64, law *model.Moments, n float64, rng *rand.Rand) {
 			g[j] = rng.NormFloat64()
 		}
 		dense.MulLowerVec(v, law.Chol, m, g)
-		at := m
+		at, norm := m, 0.0
 		for j := range v {
-			v[j] = min(1, max(-1, law.Mean[j]+v[j]))
+			v[j] += law.Mean[j]
+			norm = math.Hypot(norm, v[j])
+		}
+		for j := range v {
+			if obs.Frame == nil {
+				v[j] = min(1, max(-1, v[j]))
+			} else {
+				v[j] *= min(1, obs.Frame.Radius/norm)
+			}
 			dst[j] += v[j]
 		}
 		for j := range v {

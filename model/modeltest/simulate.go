@@ -73,7 +73,7 @@ func (c *Simulation) Release(x *model.Params, rng *rand.Rand) (obs *model.Observ
 
 // Frame is one of m columns that is far from the box.
 func Frame(m int) *release.Frame {
-	f := &release.Frame{Radius: 5, Weight: 1.5}
+	f := &release.Frame{Radius: 2, Weight: 1.5}
 	for i := range m {
 		f.Centre = append(f.Centre, 0.3-0.2*float64(i))
 		row := make([]float64, i+1)

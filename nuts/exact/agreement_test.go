@@ -32,6 +32,9 @@ func TestMethodsAgree(t *testing.T) {
 		{1, 60, 5, release.Laplace, false},
 	} {
 		t.Run(fmt.Sprintf("p=%d n=%g%+g %s", c.p, c.n, c.count, c.kind), func(t *testing.T) {
+			if testing.Short() && c.p > 1 {
+				t.Skip("one covariate takes a tenth of the time")
+			}
 			t.Parallel()
 			shape := model.Shape{P: c.p, Intercept: true}
 			simulation := &modeltest.Simulation{Shape: shape, Prior: modeltest.NarrowPrior(shape), N: c.n,
@@ -40,13 +43,13 @@ func TestMethodsAgree(t *testing.T) {
 			problem := modeltest.Problem(obs, model.DefaultPrior(shape))
 			plan := mcmc.Plan{Chains: 4, Warmup: 1000, Draws: 2000, Seed: 1}
 			if testing.Short() {
-				plan.Warmup, plan.Draws = 500, 500
+				plan.Warmup, plan.Draws = 300, 300
 			}
 			want, err := exact.Method{}.Sample(context.Background(), problem, plan)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c.individual && (c.p == 1 || !testing.Short()) {
+			if c.individual {
 				got, err := individual.Method{}.Sample(context.Background(), problem, plan)
 				if err != nil {
 					t.Fatal(err)
@@ -67,14 +70,14 @@ func TestMethodsAgree(t *testing.T) {
 // so narrow that noise hides their spread, under the default prior. Each of some 50 means
 // and sds a case may differ by 4.8 combined errors.
 func TestMethodsAgreeOnSeveral(t *testing.T) {
+	if testing.Short() {
+		t.Skip("they agree in TestJointlyMethodsAgree and TestPartialMethodsAgree, of other releases")
+	}
 	for i, c := range []struct {
 		shared, partial bool
 		sd              float64
 	}{{false, false, 0.05}, {true, false, 0.3}, {true, false, 0.05}, {false, true, 0.3}, {true, true, 0.05}} {
 		t.Run(fmt.Sprintf("shared=%t partial=%t sd=%g", c.shared, c.partial, c.sd), func(t *testing.T) {
-			if testing.Short() && c.partial {
-				t.Skip("trajectories of mcmc-ind are long")
-			}
 			t.Parallel()
 			shape := model.Shape{P: 1, Intercept: true}
 			problem := &model.Problem{Prior: model.DefaultPrior(shape), SharedCovariates: c.shared, PartialPooling: c.partial}
@@ -92,9 +95,6 @@ func TestMethodsAgreeOnSeveral(t *testing.T) {
 				problem.Releases = append(problem.Releases, modeltest.Problem(obs, problem.Prior).Releases[0])
 			}
 			plan := mcmc.Plan{Chains: 4, Warmup: 500, Draws: 1000, Seed: 1}
-			if testing.Short() {
-				plan.Draws = 250
-			}
 			want, err := exact.Method{}.Sample(context.Background(), problem, plan)
 			if err != nil {
 				t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -33,7 +34,7 @@ func TestBoxTenTimesAsWide(t *testing.T) {
 			continue
 		}
 		for _, kind := range []release.Kind{release.Laplace, release.Gaussian} {
-			for _, c := range []modeltest.Simulation{{N: 1000, Scale: 1}, {N: 200, Scale: 30}}[:inShort(1, 2)] {
+			for _, c := range []modeltest.Simulation{{N: 1000, Scale: 1}, {N: 200, Scale: 30}}[:testsize.Of(1, 2)] {
 				c.Shape, c.Kind = model.Shape{P: p, Intercept: true}, kind
 				t.Run(fmt.Sprintf("p=%d %s %g", p, kind, c.Scale), func(t *testing.T) {
 					t.Parallel()

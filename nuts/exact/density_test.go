@@ -206,6 +206,9 @@ func TestSlopeIsTheDerivative(t *testing.T) {
 	maps.Copy(problems, beyondRows())
 	for name, p := range problems {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name == "normal rows, p=10" {
+				t.Skip("it takes as long as all others")
+			}
 			t.Parallel()
 			obs, err := p.Single()
 			if err != nil {
@@ -512,8 +515,11 @@ func TestDensityFindsFaults(t *testing.T) {
 		"c(n) with n^m":                   func(f *density, x []float64) float64 { return math.Log(f.rows(x)) },
 	} {
 		cases(t, func(which string, c *modeltest.Simulation) {
+			if c.Count == 0 {
+				return // a factor of n is the same everywhere
+			}
 			f := newDensity(alone(near(c, rand.New(rand.NewPCG(3, 4)))), c.Prior)
-			if spread := againstBayes(t, c, f, fault); c.Count > 0 && spread < 1e-2 {
+			if spread := againstBayes(t, c, f, fault); spread < 1e-2 {
 				t.Errorf("%s: %s went unnoticed: %g", which, name, spread)
 			}
 		})

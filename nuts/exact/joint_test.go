@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -122,7 +123,7 @@ func outside(s *model.Site) bool {
 
 // TestJointOfOne: one release has the posterior that it has without a hub.
 func TestJointOfOne(t *testing.T) {
-	plan := mcmc.Plan{Chains: 4, Warmup: inShort(300, 600), Draws: inShort(600, 6000), Seed: 4}
+	plan := mcmc.Plan{Chains: 4, Warmup: testsize.Of(300, 600), Draws: testsize.Of(600, 6000), Seed: 4}
 	one, two := model.Shape{P: 1, Intercept: true}, model.Shape{P: 2, Intercept: true}
 	still := modeltest.TamePrior(two) // means of x are known
 	still.MeanSD[0], still.MeanSD[1] = 0.02, 0.02
@@ -131,7 +132,7 @@ func TestJointOfOne(t *testing.T) {
 		{Shape: one, N: 12, Kind: release.Gaussian, Scale: 2, Count: 4, Prior: modeltest.TamePrior(one)},
 		{Shape: two, N: 6, Kind: release.Gaussian, Scale: 2, Prior: still},
 		{Shape: two, N: 12, Kind: release.Laplace, Scale: 2, Count: 4, Prior: modeltest.NarrowPrior(two)},
-	}[:inShort(2, 4)] {
+	}[:testsize.Of(1, 4)] {
 		_, obs := c.Draw(rand.New(rand.NewPCG(41, 2)))
 		p := modeltest.Problem(obs, c.Prior)
 		want, err := Method{}.Sample(context.Background(), p, plan)
@@ -176,7 +177,7 @@ func sampleJoint(t *testing.T, problem *model.Joint, plan mcmc.Plan) *posterior.
 // θ_j centred coefficient by coefficient, transitions on ten large releases would take
 // hundreds of leapfrog steps.
 func TestJointTrajectoriesAreShort(t *testing.T) {
-	for i, v := range append(variants, variants[:2]...)[:inShort(2, 6)] {
+	for i, v := range append(variants, variants[:2]...)[:testsize.Of(2, 6)] {
 		c, sites := &modeltest.Custodians{Shape: model.Shape{P: 2}, Shared: v.shared, Partial: v.partial}, 10
 		if i >= len(variants) { // more statistics a release
 			c.Shape, sites = model.Shape{P: 4, Intercept: true}, 5
@@ -202,7 +203,7 @@ func TestJointTrajectoriesAreShortThoughReleasesDisagree(t *testing.T) {
 		scale float64
 		truth variant // as which the others of variants are taken
 		taken bool    // shared
-	}{{150, variants[0], true}, {5, variants[0], true}, {30, variants[2], false}, {30, variants[3], true}}[:inShort(1, 4)] {
+	}{{150, variants[0], true}, {5, variants[0], true}, {30, variants[2], false}, {30, variants[3], true}}[:testsize.Of(1, 4)] {
 		simulated := &modeltest.Custodians{Shape: model.Shape{P: 2}, Shared: c.truth.shared, Partial: c.truth.partial}
 		for range 10 {
 			simulated.Sites = append(simulated.Sites, modeltest.Custodian{N: 10000, Kind: release.Gaussian, Scale: c.scale, Units: 1})

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -20,7 +21,7 @@ import (
 // Each of the two bounds has a false-alarm rate of 1e-6, over all cases and
 // parameters of the long form 3e-3.
 func TestJointSBC(t *testing.T) {
-	trials, columns := inShort(12, 24), []int{1}
+	trials, columns := testsize.Of(8, 24), []int{1}
 	if *sbcLong {
 		trials, columns = 500, []int{1, 2, 3, 10}
 	}

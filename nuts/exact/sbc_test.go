@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/nuts"
@@ -28,12 +29,12 @@ var sbcLong = flag.Bool("sbc.long", false, "simulation-based calibration on 500 
 // parameters of the long form 1e-3. Of one and two columns the long form takes half an hour of
 // processor time, of three ten minutes (-run TestSBC/p=3), of ten an hour (-run TestSBC/p=10).
 func TestSBC(t *testing.T) {
-	trials, all := inShort(20, 60), shortCases()
+	trials, all := testsize.Of(10, 60), shortCases()
 	if *sbcLong {
 		trials, all = 500, longCases()
 	}
 	for i, c := range all {
-		if testing.Short() && c.Shape.P > 2 {
+		if testing.Short() && (c.Shape.P > 2 || i%2 > 0) {
 			continue
 		}
 		c.Prior = modeltest.TamePrior(c.Shape)
@@ -197,7 +198,7 @@ func (f steep) Move(k *nuts.Sampler, rng *rand.Rand) {
 func TestSBCFindsFaults(t *testing.T) {
 	one := model.Shape{P: 1, Intercept: true}
 	c := &modeltest.Simulation{Shape: one, N: 3, Kind: release.Gaussian, Scale: 10, Prior: modeltest.NarrowPrior(one)}
-	_, ranks := calibrate(t, c, 60, func(right *nuts.Sampler) *nuts.Sampler {
+	_, ranks := calibrate(t, c, testsize.Of(30, 60), func(right *nuts.Sampler) *nuts.Sampler {
 		k, err := nuts.New(steep{right.Chain.(*density)}, right.Position(), nuts.Options{Dense: right.Chain.Dim()})
 		if err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -37,7 +38,7 @@ func TestExtremes(t *testing.T) {
 				if c.scale >= 1e6 { // then the prior is all there is, and has heavy tails
 					prior = s.Prior
 				}
-				plan := mcmc.Plan{Chains: 4, Warmup: 300, Draws: 1000, Seed: 1}
+				plan := mcmc.Plan{Chains: 4, Warmup: 300, Draws: testsize.Of(400, 1000), Seed: 1}
 				d, err := Method{}.Sample(context.Background(), modeltest.Problem(obs, prior), plan)
 				if err != nil {
 					t.Fatal(err)
@@ -77,7 +78,7 @@ func TestStartsAnywhere(t *testing.T) {
 func finite(t *testing.T, obs *model.Observation, prior *model.Prior, rng *rand.Rand) {
 	t.Helper()
 	draw := make([]float64, len(obs.Names()))
-	for range inShort(5, 20) {
+	for range testsize.Of(5, 20) {
 		k, err := newKernel(alone(obs), prior, rng)
 		if err != nil {
 			t.Fatal(err)
@@ -139,7 +140,7 @@ func TestNoChainFreezes(t *testing.T) {
 	for name, p := range problems {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			plan := mcmc.Plan{Chains: inShort(10, 40), Warmup: 400, Draws: 100, Seed: 3}
+			plan := mcmc.Plan{Chains: testsize.Of(10, 40), Warmup: 400, Draws: 100, Seed: 3}
 			d, err := Method{}.Sample(context.Background(), p, plan)
 			if err != nil {
 				t.Fatal(err)

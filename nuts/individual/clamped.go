@@ -2,10 +2,11 @@ package individual
 
 import "math"
 
-// clamped has the statistics from the rows as they were clamped to [−1, 1]:
-// the model's rows are unbounded, and what was released is the sums of the
-// clamped ones. That is censoring: the law of the rows needs no normaliser, and a
-// value outside the box has no gradient by the statistics.
+// clamped has the statistics from the rows as they were clamped to [−1, 1], or in a frame
+// clipped to its radius, ũ = u min(1, R/‖u‖): the model's rows are unbounded, and what was
+// released is the sums of the clamped ones. That is censoring: the law of the rows needs no
+// normaliser, and a value outside the box has no gradient by the statistics, nor a row beyond
+// R one along itself.
 //
 // The rows are v_i = v̄ + L ẽ_i with ẽ = H (0, u_2, …, u_n)ᵀ. With t = Σ_{i≥2} u_i,
 //
@@ -14,11 +15,14 @@ type clamped struct {
 	*frame
 	e, v []float64 // ẽ and the clamped rows, by column, m×n
 	r    []float64 // gradient in the rows, then in ẽ
+
+	radius float64   // R; 0: the box
+	short  []float64 // min(1, R/‖u‖) of each row
 }
 
-func newClamped(f *frame) *clamped {
+func newClamped(f *frame, radius float64) *clamped {
 	table := func() []float64 { return make([]float64, f.m*f.n) }
-	return &clamped{f, table(), table(), table()}
+	return &clamped{f, table(), table(), table(), radius, make([]float64, f.n)}
 }
 
 func column(table []float64, j, n int) []float64 { return table[j*n : (j+1)*n : (j+1)*n] }
@@ -34,7 +38,16 @@ func (c *clamped) write(s []float64) {
 		for k, l := range c.l[j*m : j*m+j+1] {
 			addTo(v, l, column(c.e, k, n))
 		}
-		s[j] = clamp(v)
+	}
+	if c.radius > 0 {
+		c.clip()
+	}
+	for j := range m {
+		v := column(c.v, j, n)
+		if c.radius == 0 {
+			clamp(v)
+		}
+		s[j] = total(v)
 	}
 	at := m
 	for j := range m {
@@ -70,15 +83,47 @@ func (c *clamped) weights() (first, rest float64) {
 	return 1 / math.Sqrt(n), 1 / (n - math.Sqrt(n))
 }
 
-// clamp clamps v and returns the sum.
-func clamp(v []float64) float64 {
-	sum := 0.0
+// clamp clamps v to the box.
+func clamp(v []float64) {
 	for i, x := range v {
-		x = min(1, max(-1, x))
-		v[i] = x
-		sum += x
+		v[i] = min(1, max(-1, x))
 	}
-	return sum
+}
+
+// clip moves rows beyond R onto it.
+func (c *clamped) clip() {
+	clear(c.short)
+	for j := range c.m {
+		for i, x := range column(c.v, j, c.n) {
+			c.short[i] += x * x
+		}
+	}
+	for i, square := range c.short {
+		c.short[i] = min(1, c.radius/math.Sqrt(square))
+	}
+	for j := range c.m {
+		v := column(c.v, j, c.n)
+		for i, f := range c.short {
+			v[i] *= f
+		}
+	}
+}
+
+// pullClip takes the gradient in rows ũ of length R to that in u: f(r − ũ(ũᵀr)/R²), f = R/‖u‖.
+func (c *clamped) pullClip() {
+	for i, f := range c.short {
+		if f == 1 {
+			continue
+		}
+		along := 0.0
+		for at := i; at < len(c.r); at += c.n {
+			along += c.v[at] * c.r[at]
+		}
+		along /= c.radius * c.radius
+		for at := i; at < len(c.r); at += c.n {
+			c.r[at] = f * (c.r[at] - along*c.v[at])
+		}
+	}
 }
 
 func total(x []float64) float64 {
@@ -100,10 +145,16 @@ func (c *clamped) pull(line, quad []float64) {
 			addTo(r, 2*g, column(c.v, k, n))
 		}
 		for i, v := range column(c.v, j, n) {
-			if v <= -1 || v >= 1 {
+			if c.radius == 0 && (v <= -1 || v >= 1) {
 				r[i] = 0
 			}
 		}
+	}
+	if c.radius > 0 {
+		c.pullClip()
+	}
+	for j := range m {
+		r := column(c.r, j, n)
 		c.gMean[j] += total(r)
 		for k := range j + 1 {
 			c.gL[j*m+k] += dot(r, column(c.e, k, n))

@@ -48,7 +48,7 @@ func newDensity(obs *model.Observation, prior *model.Prior, clamping bool) *dens
 		line: make([]float64, m), quad: make([]float64, m*m)}
 	f.signs = f.frame.signs()
 	if clamping {
-		f.sums = newClamped(f.frame)
+		f.sums = newClamped(f.frame, 0)
 	} else {
 		f.sums = newGram(f.frame)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/nuts"
@@ -17,7 +18,8 @@ import (
 // expectation if flips leave the posterior invariant. Differences are of the same
 // draws before and after, so that a score is that of a mean of independent terms.
 func flipScores(s model.Shape, clamping, always bool) []float64 {
-	const draws, flips = 20_000, 3
+	const flips = 3
+	draws := testsize.Of(8000, 20_000)
 	rng := rand.New(rand.NewPCG(5, 5))
 	prior := modeltest.NarrowPrior(s)
 	obs := invented(s, 6, 0.7, release.Laplace)
@@ -90,8 +92,8 @@ func TestFlipsAreInvariant(t *testing.T) {
 			if worst := furthest(scores[:last]); worst > 5.5 {
 				t.Errorf("%+v, clamping %v: the largest score is %.1f", s, clamping, worst)
 			}
-			if scores[last] < 1000 {
-				t.Errorf("%+v, clamping %v: %g of 60,000 flips were accepted", s, clamping, scores[last])
+			if scores[last] < float64(testsize.Of(400, 1000)) {
+				t.Errorf("%+v, clamping %v: %g flips were accepted", s, clamping, scores[last])
 			}
 		}
 	}

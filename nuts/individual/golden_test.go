@@ -5,6 +5,7 @@ import (
 	"flag"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/nuts"
@@ -20,14 +21,17 @@ var long = flag.Bool("individual.long", false, "reference posteriors of n = 1000
 //
 //	go test ./nuts/individual -individual.long -timeout 1h
 func TestGoldens(t *testing.T) {
-	ess := float64(inShort(2500, 10_000))
-	for _, g := range modeltest.Goldens(t) {
+	ess := float64(testsize.Of(1000, 10_000))
+	for i, g := range modeltest.Goldens(t) {
+		if testing.Short() && i%2 > 0 {
+			continue
+		}
 		if g.Problem.Releases[0].N > 100 && !*long {
 			continue
 		}
 		t.Run(g.Name, func(t *testing.T) {
 			t.Parallel()
-			plan := mcmc.Plan{Chains: 4, Warmup: 1000, ESS: ess, Seed: 1}
+			plan := mcmc.Plan{Chains: 4, Warmup: testsize.Of(400, 1000), ESS: ess, Seed: 1}
 			d, err := Method{}.Sample(context.Background(), g.Problem, plan)
 			if err != nil {
 				t.Fatal(err)
@@ -51,14 +55,6 @@ func TestGoldens(t *testing.T) {
 			}
 		})
 	}
-}
-
-// inShort is the size of a test, in short form and else.
-func inShort(short, full int) int {
-	if testing.Short() {
-		return short
-	}
-	return full
 }
 
 // infoMean is the mean of a sampler's column.

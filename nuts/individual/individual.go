@@ -18,7 +18,8 @@ import (
 // Method is mcmc-ind.
 type Method struct {
 	// ModelClamping makes clamping a part of the model: rows are unbounded, and
-	// the statistics are those of the rows clamped to [−1, 1].
+	// the statistics are those of the rows clamped to [−1, 1], or clipped to the radius of
+	// the release's frame.
 	ModelClamping bool
 }
 
@@ -54,10 +55,14 @@ func (m Method) read(p *model.Problem) (*model.Joint, error) {
 		return nil, err
 	}
 	rows := joint.Rows()
+	if m.ModelClamping {
+		for _, site := range joint.Sites {
+			site.Observation = site.Clipped()
+		}
+	}
 	return joint, joint.Each(func(obs *model.Observation) error {
 		switch {
-		case m.ModelClamping && obs.Frame != nil:
-			return fmt.Errorf("%s: the release's rows were clipped in a frame, and clamping is modelled of sums in the box alone (--steps 1)", m.Name())
+
 		case obs.Count.Latent():
 			return fmt.Errorf("%s: the release's neighbours are add-remove, so the number of rows is not known, and this method has a latent variable for each row; take --method mcmc-exact", m.Name())
 		case rows > mostRows:

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -90,7 +91,7 @@ func scene(p, n int, kind release.Kind, scale float64) *trial {
 // TestSBC is simulation-based calibration (Talts et al. 2018) against rows drawn
 // one by one. Both bounds of modeltest.Uniform have a false-alarm rate of 1e-6.
 func TestSBC(t *testing.T) {
-	trials := inShort(15, 50)
+	trials := testsize.Of(10, 50)
 	if *long {
 		trials *= 8
 	}

@@ -60,7 +60,11 @@ func newJointSite(t *model.Joint, j int, clamping bool) *site {
 		k.theta, k.gTheta = k.pooled.Theta, make([]float64, len(k.pooled.Own))
 	}
 	if clamping {
-		k.sums = newClamped(f)
+		radius := 0.0
+		if frame := k.release.Frame; frame != nil {
+			radius = frame.Radius
+		}
+		k.sums = newClamped(f, radius)
 	} else {
 		k.sums = newGram(f)
 	}

@@ -124,8 +124,15 @@ func plainRows(s *site, params *model.Params, x part, clamping bool) (logp float
 			v[p] += theta[first+j] * v[j]
 		}
 		s.release.Units.Mean(v)
+		norm, frame := 0.0, s.release.Frame
+		for _, x := range v {
+			norm = math.Hypot(norm, x)
+		}
 		for j := range v {
-			if clamping {
+			switch {
+			case clamping && frame != nil:
+				v[j] *= min(1, frame.Radius/norm)
+			case clamping:
 				v[j] = min(1, max(-1, v[j]))
 			}
 		}

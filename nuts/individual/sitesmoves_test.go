@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/nuts"
@@ -61,7 +62,7 @@ func (f *sites) of(x []float64) (values []float64) {
 
 // moveScores are those of how far a kernel's move takes the expectations of functions of
 // parameters and z, all drawn forwards; see flipScores.
-func moveScores(t *testing.T, s model.Shape, v variant, move func(k *nuts.Sampler, rng *rand.Rand)) []float64 {
+func moveScores(t *testing.T, s model.Shape, v variant, draws int, move func(k *nuts.Sampler, rng *rand.Rand)) []float64 {
 	t.Helper()
 	c := &modeltest.Custodians{Shape: s, Prior: modeltest.NarrowPrior(s), Shared: v.shared, Partial: true}
 	for range 2 {
@@ -75,7 +76,7 @@ func moveScores(t *testing.T, s model.Shape, v variant, move func(k *nuts.Sample
 	}
 	f := k.Chain.(*sites)
 	var sum, squares []float64
-	for range 6000 {
+	for range draws {
 		forwards(f, problem, k.Position(), rng)
 		k.Moved()
 		before := f.of(k.Position())
@@ -119,10 +120,10 @@ func TestSitesMovesAreInvariant(t *testing.T) {
 	for _, v := range []variant{{false, true, false}, {true, true, true}} {
 		for _, s := range []model.Shape{{P: 1, Intercept: true}, {P: 2}} {
 			for name, move := range moves {
-				if worst := furthest(moveScores(t, s, v, move)); worst > 6 {
+				if worst := furthest(moveScores(t, s, v, testsize.Of(2000, 6000), move)); worst > 6 {
 					t.Errorf("%s %+v, %s: the largest score is %.1f", v, s, name, worst)
 				}
-				if worst := furthest(moveScores(t, s, v, faults[name])); worst < 10 {
+				if worst := furthest(moveScores(t, s, v, 6000, faults[name])); worst < 10 {
 					t.Errorf("%s %+v, %s that are wrong went unnoticed: %.1f", v, s, name, worst)
 				}
 			}
