@@ -30,23 +30,26 @@ func First(m int) *release.Frame {
 // Whitening serves rows that fill an ellipsoid. A column of few rows far out would reach far
 // beyond it, and all noise would pay for its R². Noise of slopes is least where a column
 // reaches about √B of its spread, B = m + 2√(2m): what an ellipsoid is filled to. So spreads σ
-// are raised, to end = most·(1+|c|)/√B at most, by two signs of rows far out:
+// are raised, to end = sure·(1+|c|)/√B at most, by two signs of rows far out:
 //
 //   - σ over a, the distance from c to the nearer end of the box. It is below about .8 where
 //     rows lie about c, and above 1.2 only if most are near that end and few far from it.
-//     From little to much, σ goes to σ^(1−part)·end^part;
+//     From little to much, σ goes to σ^(1−sure)·end^sure;
 //   - the R² that the radii ask for, foreseen for a look of less noise: √(R² − B) in the
 //     look's frame is how far some column reaches. If it is a skewed one, σ > a, then all
 //     of that; any other column is suspected only where R² is beyond 2B.
+//
+// The less noise, the farther out are the rows for which R² is worth its noise: sure falls
+// from mostSure with what noise may hide.
 const (
 	floor     = .7
 	widest    = 4    // of an eigenvalue in the look's frame
 	narrowest = 1e-7 // variance in scaled units: rows of W fit the grid
 	halfway   = .5   // sd of a column's mean at which it is worth half
-	most      = .7
+	mostSure  = .9
+	perHidden = .85
 	little    = .8
 	much      = 1.2
-	part      = .7
 	skewed    = 1.1
 	lastLook  = 1. / 3 // noise of a later look to this one's
 )
@@ -65,13 +68,14 @@ func Next(look *release.Look, n float64, m int) *release.Frame {
 	c := centre(look, n, l, mean)
 	cov := covariance(look, n, l, c)
 	ends, other := reached(look, n)
+	sure := mostSure - perHidden*hidden(look, n, m)
 	for j, old := range spread {
 		sigma, near, far := math.Sqrt(cov[j*m+j]), min(1-math.Abs(c[j])+mean[j], 1), 1+math.Abs(c[j])
 		by := other
 		if sigma > skewed*near {
 			by = ends
 		}
-		sigma = raised(sigma, sigma/near, most*far/math.Sqrt(filled(m)), by*old)
+		sigma = raised(sigma, sigma/near, sure*far/math.Sqrt(filled(m)), by*old, sure)
 		cov[j*m+j] = sigma*sigma + narrowest
 	}
 	next := &release.Frame{Centre: c, Matrix: slices.Clone(look.Frame.Matrix)}
@@ -86,12 +90,17 @@ func Next(look *release.Look, n float64, m int) *release.Frame {
 }
 
 // raised is the spread that a column is to have: skew is σ/a, and asked is what the radii say.
-func raised(sigma, skew, end, asked float64) float64 {
+func raised(sigma, skew, end, asked, sure float64) float64 {
 	if sigma >= end {
 		return sigma
 	}
 	grade := min(max((skew-little)/(much-little), 0), 1)
-	return max(sigma*math.Pow(end/sigma, part*grade), min(asked, end))
+	return max(sigma*math.Pow(end/sigma, sure*grade), min(asked, end))
+}
+
+// hidden is the variance in the look's frame that noise may hide, 1 at most.
+func hidden(look *release.Look, n float64, m int) float64 {
+	return min(floor*math.Sqrt(float64(m))*look.Noise.SD()/n, 1)
 }
 
 // filled is B.
@@ -132,10 +141,10 @@ func covariance(look *release.Look, n float64, l, c []float64) []float64 {
 	}
 	values, vectors, root := make([]float64, m), make([]float64, m*m), make([]float64, m*m)
 	dense.SymEigen(values, vectors, s, m, root)
-	hidden := min(floor*math.Sqrt(float64(m))*look.Noise.SD()/n, 1)
+	least := hidden(look, n, m)
 	for k, v := range values {
 		for j := range m { // an eigenvector times the root of its value, in row k
-			root[k*m+j] = vectors[j*m+k] * math.Sqrt(min(max(v, hidden), widest))
+			root[k*m+j] = vectors[j*m+k] * math.Sqrt(min(max(v, least), widest))
 		}
 	}
 	dense.MulABt(vectors, l, root, m, m, m)
