@@ -2,6 +2,7 @@ package dpreg
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/dpreg/dpreg/gibbs"
@@ -15,13 +16,16 @@ import (
 // posterior.
 const Auto = "auto"
 
-// Where several releases make gibbs-ss-update the faster engine: with fewer rows the
-// normal approximation that it proposes from is poor, and a latent number of rows moves
-// slowly.
+// Where gibbs-ss-update is the faster engine: with fewer rows the normal approximation that it
+// proposes from is poor, a latent number of rows moves slowly, a sweep costs O(m⁴), and moves
+// parameters given sums about as far as they stray by the choice of rows. See docs/engines.md.
 const (
 	manyCustodians = 10
-	manyCounted    = 30 // custodians, where the number of rows of one is latent
-	manyRows       = 20 // a column
+	manyCounted    = 30  // custodians, where the number of rows of one is latent
+	manyRows       = 20  // a column
+	mostColumns    = 11  // the response counted
+	clearOfNoise   = 10  // exact.Clearance
+	mostNoise      = 0.5 // √n/Clearance: noise over what the choice of rows adds to the least eigenvalue
 )
 
 // mostLatent is the number of rows up to which Auto takes mcmc-ind, whose cost grows with
@@ -32,13 +36,14 @@ const mostLatent = 10_000
 //
 //   - gibbs-ss-update where a kernel is asked for, which only the Gibbs methods have;
 //   - mcmc-ind where clamping is to be modelled, which only it can;
-//   - mcmc-exact wherever the scatter of n rows of m columns has a density, n > m: up to
-//     five covariates gibbs-ss-update has more effective draws a second in most cells, at
-//     most twice as many, and in others a third as many (docs/engines.md);
-//   - gibbs-ss-update there for many custodians of many rows, since it looks at one
-//     release at a time, and trajectories of all together grow long (docs/custodians.md);
-//     for any number where pooling is partial, the law of whose spread is a funnel that
-//     trajectories hardly enter and it draws with the coefficients integrated out;
+//   - gibbs-ss-update for many custodians of many rows, since it looks at one release at a
+//     time, and trajectories of all together grow long (docs/custodians.md); for any number
+//     where pooling is partial, the law of whose spread is a funnel that trajectories hardly
+//     enter and it draws with the coefficients integrated out;
+//   - gibbs-ss-update where columns are few and noise is small beside their spread, and beside
+//     what the choice of rows adds: there parameters given sums move as far as they can
+//     (docs/engines.md);
+//   - mcmc-exact elsewhere, if the scatter of n rows of m columns has a density, n > m;
 //   - mcmc-ind where a release has fewer rows, whose cost grows with n, but is small there.
 //
 // It is an error where mcmc-ind alone can do what is asked and all releases together have
@@ -74,23 +79,45 @@ func (o Options) otherwise(custodians []Custodian) string {
 func (o Options) prefer(custodians []Custodian) (m model.Method, why string) {
 	columns := int64(custodians[0].Release.Dim())
 	few := slices.IndexFunc(custodians, func(c Custodian) bool { return c.Release.N <= columns && c.Release.NNoise == 0 })
-	poor := func(c Custodian) bool { return c.Release.N < manyRows*columns }
-	many, faster := manyCustodians, "the faster one with so many releases"
-	if o.Pooling == PartialPooling {
-		many, faster = 2, "the faster one where pooling is partial"
-	}
-	if slices.ContainsFunc(custodians, func(c Custodian) bool { return c.Release.NNoise > 0 }) {
-		many = manyCounted
-	}
+	faster := o.gibbsIsFaster(custodians)
 	switch {
 	case o.Kernel != "":
 		return gibbs.Method{Moments: gibbs.Update, Kernel: gibbs.Kernel(o.Kernel)}, "a kernel was asked for"
 	case o.ModelClamping:
 		return individual.Method{ModelClamping: true}, "it alone can model what clamping did"
-	case len(custodians) >= many && !slices.ContainsFunc(custodians, poor):
-		return gibbs.Method{Moments: gibbs.Update}, "it is exact for normal columns, and " + faster
+	case faster != "":
+		return gibbs.Method{Moments: gibbs.Update}, "it is exact for normal columns, and the faster one " + faster
 	case few < 0:
 		return exact.Method{}, "it is exact for normal columns, at a cost that does not depend on n"
 	}
 	return individual.Method{}, fmt.Sprintf("it is exact for normal columns, and can do with n = %d rows of %d columns", custodians[few].Release.N, columns)
+}
+
+// gibbsIsFaster says where gibbs-ss-update is faster than mcmc-exact, if it is here; else it is
+// empty. It looks at the releases alone.
+func (o Options) gibbsIsFaster(custodians []Custodian) string {
+	columns := custodians[0].Release.Dim()
+	many, where := manyCustodians, "with so many releases"
+	if o.Pooling == PartialPooling {
+		many, where = 2, "where pooling is partial"
+	}
+	if slices.ContainsFunc(custodians, func(c Custodian) bool { return c.Release.NNoise > 0 }) {
+		many = manyCounted
+	}
+	switch {
+	case slices.ContainsFunc(custodians, func(c Custodian) bool { return c.Release.N < int64(manyRows*columns) }):
+		return ""
+	case len(custodians) >= many:
+		return where
+	case o.SameRows || columns > mostColumns || slices.ContainsFunc(custodians, hidden):
+		return ""
+	}
+	return "where noise is small beside the choice of rows"
+}
+
+// hidden tells whether the number of rows is noisy, or noise is not small beside what a column
+// has that the others have not and what the choice of rows adds to that.
+func hidden(c Custodian) bool {
+	obs, err := model.Observe(c.Release)
+	return err != nil || obs.Count.Latent() || exact.Clearance(obs) < max(clearOfNoise, math.Sqrt(obs.N)/mostNoise)
 }

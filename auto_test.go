@@ -77,6 +77,51 @@ func TestAuto(t *testing.T) {
 	}
 }
 
+// Where the sums of a few columns are clear of their noise auto takes the engine that is faster
+// there.
+func TestAutoClearOfNoise(t *testing.T) {
+	correlated, counted, rows, large := *releaseOf(1000), *releaseOf(1000), *releaseOf(39), *releaseOf(100_000)
+	correlated.Statistics.SumXY = []float64{490} // of Σx² = Σy² = 500
+	counted.NNoise, counted.Privacy = 7.5, &release.Privacy{Epsilon: 1, Neighbours: release.AddRemove}
+	counted.Noise.Sensitivity, counted.Noise.Scale = 6, 7.5
+	rows.Noise.Scale, large.Noise.Scale = 0.1, 900
+	one, clear := dpreg.One, releaseOf(1000)
+	for name, c := range map[string]struct {
+		custodians []dpreg.Custodian
+		sameRows   bool
+		method     string
+	}{
+		"clear":                     {one(clear), false, "gibbs-ss-update"},
+		"two that are":              {[]dpreg.Custodian{{Name: "a", Release: clear}, {Name: "b", Release: clear}}, false, "gibbs-ss-update"},
+		"measured twice":            {[]dpreg.Custodian{{Name: "a", Release: clear}, {Name: "b", Release: clear}}, true, "mcmc-exact"},
+		"one of two hidden":         {[]dpreg.Custodian{{Name: "a", Release: clear}, {Name: "b", Release: releaseOf(100)}}, false, "mcmc-exact"},
+		"nearly collinear":          {one(&correlated), false, "mcmc-exact"},
+		"a noisy number of rows":    {one(&counted), false, "mcmc-exact"},
+		"noise beyond chance":       {one(&large), false, "mcmc-exact"},
+		"few rows":                  {one(&rows), false, "mcmc-exact"},
+		"ten covariates":            {one(wide(10)), false, "gibbs-ss-update"},
+		"more columns than it does": {one(wide(11)), false, "mcmc-exact"},
+	} {
+		f, err := dpreg.Infer(t.Context(), c.custodians, dpreg.Options{SameRows: c.sameRows, Plan: mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10}})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if f.Method != c.method || strings.Contains(f.Why, "noise is small") != (f.Method == "gibbs-ss-update") {
+			t.Errorf("%s: %s, because %q", name, f.Method, f.Why)
+		}
+	}
+}
+
+// wide is releaseOf for p covariates and 1000 rows.
+func wide(p int) *release.Release {
+	r := releaseOf(1000)
+	r.Schema, r.Statistics = *dpreg.UnitDesign(p), release.Statistics{SumX: make([]float64, p), SumXY: make([]float64, p), SumYY: r.Statistics.SumYY}
+	for j := range p {
+		r.Statistics.SumXX = append(r.Statistics.SumXX, make([]float64, p))
+		r.Statistics.SumXX[j][j] = *r.Statistics.SumYY
+	}
+	return r
+}
+
 // With many releases auto takes the engine whose cost grows slowest.
 func TestAutoOfMany(t *testing.T) {
 	var custodians []dpreg.Custodian

@@ -36,12 +36,12 @@ func Example() {
 	//   not depend on n.
 	//
 	//             Estimate Est.Error  l-95% u-95%  Rhat Bulk_ESS Tail_ESS Contr.
-	// (Intercept)    -9157     17809 -46357 25936 1.000     2834     2270  0.999
-	// educ            4450      1741    989  8087 1.000     2869     2215  0.999
-	// sigma          48632     12586  12172 67045 1.002     2754     1734  0.955
+	// (Intercept)    -8768     18103 -46645 26665 1.002     3274     2420  0.999
+	// educ            4417      1786    830  8204 1.002     3345     2450  0.999
+	// sigma          49035     11943  15883 66859 1.002     2957     2013  0.957
 	//
-	// 4 chains of 1000 draws: R-hat at most 1.002, of sigma; ESS at least 1734, of
-	//   sigma2.
+	// 4 chains of 1000 draws: R-hat at most 1.002, of mean(educ); ESS at least 2013,
+	//   of sigma2.
 	// Price of privacy (posterior sd over the sd expected without noise): (Intercept)
-	//   3.68, educ 3.75.
+	//   3.81, educ 3.94.
 }

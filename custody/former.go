@@ -47,7 +47,7 @@ func (s *Settled) Differs(r *release.Release) error {
 		return fmt.Errorf("it withholds the sum of squares of %q", r.Schema.Response.Name)
 	}
 	// Older releases may have the paper's sensitivity, a factor of four apart; rounding is not the question.
-	if s.Steps == 1 && math.Abs(r.Noise.Scale/s.Noise.Scale-1) > 1e-6 {
+	if s.Steps == 1 && !s.auto && math.Abs(r.Noise.Scale/s.Noise.Scale-1) > 1e-6 {
 		return errors.New("its noise is calibrated to another sensitivity")
 	}
 	return nil
@@ -82,7 +82,13 @@ func (s *Settled) answered(r *release.Release) error {
 			design = d
 		}
 	}
-	return r.Answers(design, s.Privacy, s.Mechanism, s.Steps)
+	looks, kind := s.Steps, s.Mechanism
+	if s.auto { // it has what the number of rows had for it
+		if looks = len(r.Looks()); looks == 1 && kind == release.Ball {
+			kind = release.Laplace
+		}
+	}
+	return r.Answers(design, s.Privacy, kind, looks)
 }
 
 // boundsDiffer says why the bounds of r did not come about as those ordered would,

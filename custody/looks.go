@@ -88,7 +88,16 @@ func (s *Settled) readRadii(ctx context.Context) (n int64, noised func() (*relea
 	if err != nil {
 		return 0, nil, err
 	}
-	return counted.N(), func() (*release.Release, error) { return l.looks(ctx, counted) }, nil
+	return counted.N(), func() (*release.Release, error) {
+		if s.Steps > 1 {
+			return l.looks(ctx, counted)
+		}
+		all, err := s.Rows.sum(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		return s.noised(ctx, all)
+	}, nil
 }
 
 // looks takes all looks, and makes the release of them. counted are the radii in the first

@@ -30,7 +30,7 @@ type Order struct {
 	Mechanism   release.Kind // law of the noise on the sums; default: ssp.Auto
 	WithMoments bool         // of the covariates, too
 	Bounds      Bounds       // that are found in the rows; default: none
-	Steps       int          // looks at the rows, each in a frame that those before it found; default: 1, in the box
+	Steps       int          // looks at the rows, each in a frame that those before it found; default: as many as adaptive.Auto says, 1 of rows that can be read once
 	StatedRows  int64        // how many there are, about, from public knowledge: for add-remove neighbours
 
 	Path       string // of the file; empty: none is written
@@ -55,6 +55,7 @@ type Settled struct {
 	Frame *release.Frame // of the first of several steps; nil: the box, and there is one
 
 	bounds *release.Bounds // that are to be found; nil: all are public
+	auto   bool            // Steps are open until the number of rows is known
 	budget ssp.Budget      // of several steps
 	plan   adaptive.Plan   // and its shares, once the number of rows is known
 }

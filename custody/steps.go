@@ -20,7 +20,7 @@ const MaxSteps = 8
 func (s *Settled) settleSteps() error {
 	switch flag := fmt.Sprintf("--steps %d", s.Steps); {
 	case s.Steps == 0:
-		s.Steps = 1
+		s.settleAuto()
 	case s.Steps < 0 || s.Steps > MaxSteps:
 		return Misusef("%s: from 1 to %d", flag, MaxSteps)
 	case s.Steps > 1 && s.WithMoments:
@@ -32,6 +32,28 @@ func (s *Settled) settleSteps() error {
 		return s.readable(flag)
 	}
 	return nil
+}
+
+// settleAuto takes one step where rows can be read once, or are asked for moments or Laplace
+// noise. Else the number of rows decides: the one that is stated, or that is counted, see share.
+func (s *Settled) settleAuto() {
+	s.Steps = 1
+	if s.WithMoments || s.Mechanism == release.Laplace || s.readable("") != nil {
+		return
+	}
+	if s.public() {
+		s.Steps, _ = adaptive.Auto(s.dim(), math.Inf(1), s.Privacy)
+		s.auto = true
+		return
+	}
+	s.takeAuto(s.StatedRows)
+}
+
+// takeAuto takes the steps for so many rows.
+func (s *Settled) takeAuto(rows int64) {
+	steps, why := adaptive.Auto(s.dim(), float64(rows), s.Privacy)
+	s.Steps = steps
+	s.sayf("--steps auto: %s", why)
 }
 
 // readable refuses rows that cannot be read several times.
@@ -59,6 +81,12 @@ func (s *Settled) shares(p release.Privacy, rows int64) adaptive.Plan {
 
 // share makes the plan, and refuses one that would spend more than there is.
 func (s *Settled) share(rows int64) error {
+	if s.auto {
+		s.takeAuto(rows)
+		if s.Steps == 1 {
+			return s.settleOnce()
+		}
+	}
 	if s.Steps == 1 {
 		return nil
 	}
@@ -71,6 +99,15 @@ func (s *Settled) share(rows int64) error {
 		return fmt.Errorf("the shares of %d steps, %v, are more than there is: nothing was charged or released", s.Steps, s.plan)
 	}
 	_, err := s.budget.Noise(s.dim(), s.Frame, slices.Min(all))
+	return Misuse(err)
+}
+
+// settleOnce settles the noise of one step, where several were in question.
+func (s *Settled) settleOnce() (err error) {
+	if s.Frame = nil; s.Mechanism == release.Ball {
+		s.Mechanism = release.Laplace
+	}
+	s.Noise, err = s.calibrate()
 	return Misuse(err)
 }
 
@@ -115,33 +152,4 @@ func (s *Settled) betterInSteps() (kind release.Kind, factor float64, err error)
 		return release.Gaussian, factor, nil
 	}
 	return release.Ball, 1 / factor, nil
-}
-
-// saySteps compares the noise of the last step with that which one step would have, by what was
-// released.
-func (s *Settled) saySteps(r *release.Release) {
-	if len(r.Steps) == 0 {
-		return
-	}
-	once := *s
-	once.Steps, once.Mechanism = 1, release.Laplace
-	if s.Mechanism == release.Gaussian {
-		once.Mechanism = release.Gaussian
-	}
-	box, err := once.calibrate()
-	if err != nil {
-		return // it is not for this to say
-	}
-	s.sayf("%d steps: the noise of the last one has %.2g of the sd that one step would have (geometric mean over directions)",
-		s.Steps, r.Noise.SD()*shrunk(r.Frame)/box.SD())
-}
-
-// shrunk is the geometric mean over directions of what noise on squares in a frame is in scaled
-// units: det(W)^(−2/m).
-func shrunk(f *release.Frame) float64 {
-	logDet := 0.0
-	for j, row := range f.Matrix {
-		logDet += math.Log(row[j])
-	}
-	return math.Exp(-2 * logDet / float64(len(f.Matrix)))
 }

@@ -81,7 +81,6 @@ const (
 	priorFlags   = " prior prior-sd shrink "
 	samplerFlags = priorFlags + " method kernel model-clamping chains warmup ess seed "
 	sharingFlags = " covariates pooling "
-	withLooks    = "release fit audit calibrate compare"
 	studyFlags   = columnFlags + " n p data i-hold-the-data eps delta steps method trials jobs seed shard save format "
 )
 
@@ -149,7 +148,8 @@ func (f *flags) ofPrivacy() []declared {
 		{name: "sigma", to: &f.sigma, usage: "standard deviation of the noise, a `NUMBER`"},
 		{name: "scale", to: &f.scale, usage: "scale b of the noise, a `NUMBER`"},
 		{name: "count", to: &f.count, usage: "`NUMBER` of releases"},
-		{name: "steps", of: withLooks, to: &f.looks, value: "1", usage: fmt.Sprintf("`NUMBER` of looks at the rows, up to %d, for one ε: from the second on noise is in proportion to the rows, and no longer to their bounds; or auto, which is 1 for now", custody.MaxSteps)},
+		{name: "steps", of: "release fit", to: &f.looks, value: "auto", usage: fmt.Sprintf("`NUMBER` of looks at the rows, up to %d, for one ε: from the second on noise is in proportion to the rows, and no longer to their bounds; auto: several where the rows are enough to be found", custody.MaxSteps)},
+		{name: "steps", of: "audit calibrate compare", to: &f.looks, value: "1", usage: fmt.Sprintf("`NUMBER` of looks at the rows that a release takes, up to %d", custody.MaxSteps)},
 		{name: "steps", of: "gaussian", to: &f.steps, usage: "`NUMBER` of releases"},
 		{name: "q", to: &f.rate, usage: "rate of sampling, a `NUMBER` up to 1"},
 		{name: "sensitivity", of: "gaussian", to: &f.sensitivity, value: "1", usage: "L2 sensitivity, or what a record may add to a sum, a `NUMBER`"},

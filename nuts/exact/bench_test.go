@@ -8,10 +8,12 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/nuts"
+	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -98,16 +100,20 @@ func BenchmarkEffectiveDraws(b *testing.B) {
 	}
 }
 
-// normalRows is a release of n rows at ε = 1: x ~ N(0, sd²) independently, y of slopes 0.5/√p
-// and a residual sd of sd, in boxes from −1 to 1, with Laplace noise, or at δ = 10⁻⁶ Gaussian
-// noise of L2 sensitivity m + 1.
-func normalRows(p int, n, sd float64, kind release.Kind) *model.Problem {
+// normalRows is a release of n rows at ε: x ~ N(mean, sd²) with correlations ρ, y of mean −mean,
+// slopes 0.5/√p and a residual sd of sd, in boxes from −1 to 1, with Laplace noise, or of L2 sensitivity m + 1
+// Gaussian noise, that of δ = 10⁻⁶ at ε = 1.
+func normalRows(p int, n, sd, mean, rho float64, kind release.Kind, epsilon float64) *model.Problem {
 	s := model.Shape{P: p, Intercept: true}
 	rng := rand.New(rand.NewPCG(uint64(p), 5))
 	x, law := model.NewParams(s), model.NewMoments(s)
-	x.Sigma2 = sd * sd
+	x.Sigma2, x.Theta[0] = sd*sd, -mean*(1+0.5*math.Sqrt(float64(p)))
 	for j := range p {
-		x.Theta[j+1], x.Tau[j*p+j] = 0.5/math.Sqrt(float64(p)), sd*sd
+		x.MuX[j], x.Theta[j+1] = mean, 0.5/math.Sqrt(float64(p))
+		for l := range p {
+			x.Tau[j*p+l] = rho * sd * sd
+		}
+		x.Tau[j*p+j] = sd * sd
 	}
 	law.Set(x)
 	if !law.Factor() {
@@ -115,10 +121,10 @@ func normalRows(p int, n, sd float64, kind release.Kind) *model.Problem {
 	}
 	obs := &model.Observation{Shape: s, N: n, Kind: kind, Z: make([]float64, s.Statistics())}
 	law.RandExact(obs.Z, n, rng)
-	scale := modeltest.LaplaceScale(s, 1)
+	scale := modeltest.LaplaceScale(s, epsilon)
 	if kind == release.Gaussian {
 		const oneUnit = 4.2246789 // of sensitivity
-		scale = oneUnit * float64(s.M()+1)
+		scale = oneUnit * float64(s.M()+1) / epsilon
 	}
 	for i := range obs.Z {
 		obs.Scale = append(obs.Scale, scale)
@@ -143,19 +149,79 @@ func BenchmarkColumns(b *testing.B) {
 		{release.Laplace, 100_000, 0.3, []int{3, 5, 10}},
 	} {
 		for _, p := range c.p {
-			b.Run(fmt.Sprintf("%s_n%g_sd%g/p%d", c.kind, c.n, c.sd, p), func(b *testing.B) { effective(b, normalRows(p, c.n, c.sd, c.kind), 2000) })
+			b.Run(fmt.Sprintf("%s_n%g_sd%g/p%d", c.kind, c.n, c.sd, p), func(b *testing.B) { effective(b, normalRows(p, c.n, c.sd, 0, 0, c.kind, 1), 2000) })
 		}
 	}
 }
 
+// BenchmarkEngines puts gibbs-ss-update beside mcmc-exact where a release has a Clearance of 4
+// or more, with the prior and the plan of dpreg infer: effective draws a CPU second of
+// mcmc-exact after warm-up; over these, those of gibbs-ss-update; and how many times as fast
+// that has 1000 of them from four chains, warm-up included.
+//
+//	go test ./nuts/exact -run xxx -bench Engines -benchtime 1x -timeout 2h
+func BenchmarkEngines(b *testing.B) {
+	for _, p := range []int{1, 2, 3, 5, 7, 10, 20} {
+		b.Run(fmt.Sprintf("p=%d/plain", p), func(b *testing.B) { raceOver(b, p, 0, 0) })
+		b.Run(fmt.Sprintf("p=%d/off-centre", p), func(b *testing.B) { raceOver(b, p, 0.8, 0) })
+		b.Run(fmt.Sprintf("p=%d/correlated", p), func(b *testing.B) { raceOver(b, p, 0, 0.8) })
+	}
+}
+
+func raceOver(b *testing.B, p int, mean, rho float64) {
+	for _, kind := range []release.Kind{release.Gaussian, release.Laplace} {
+		for _, n := range []float64{300, 1000, 10_000, 100_000} {
+			for _, sd := range []float64{0.05, 0.1, 0.3} {
+				for _, epsilon := range []float64{0.3, 1, 10} {
+					b.Run(fmt.Sprintf("%s/n=%g/sd=%g/eps=%g", kind, n, sd, epsilon), func(b *testing.B) {
+						race(b, normalRows(p, n, sd, mean, rho, kind, epsilon), 20_000/(p+1))
+					})
+				}
+			}
+		}
+	}
+}
+
+func race(b *testing.B, problem *model.Problem, draws int) {
+	obs, err := problem.Single()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if Clearance(obs) < 4 {
+		b.Skip("noise hides the scatter")
+	}
+	if problem.Prior, err = model.DefaultPriorFor(&problem.Releases[0].Schema, problem.Releases...); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		var rates, seconds [2]float64
+		for i, m := range []model.Method{Method{}, gibbs.Method{Moments: gibbs.Update}} {
+			_, warmup := sampled(b, m, problem, 2, 1)
+			d, whole := sampled(b, m, problem, 2, draws)
+			least, _ := d.MinESS(1)
+			rates[i] = least / (whole - warmup)
+			seconds[i] = 2*warmup + 1000/rates[i]
+		}
+		b.ReportMetric(Clearance(obs), "clearance")
+		b.ReportMetric(math.Round(rates[0]), "ess/CPU-s")
+		b.ReportMetric(rates[1]/rates[0], "times")
+		b.ReportMetric(seconds[0]/seconds[1], "times-whole")
+	}
+}
+
+// sampled draws after a warm-up of 1000, and returns what that took of processors.
+func sampled(b *testing.B, m model.Method, problem *model.Problem, chains, draws int) (d *posterior.Draws, seconds float64) {
+	begin := processorSeconds()
+	d, err := m.Sample(context.Background(), problem, mcmc.Plan{Chains: chains, Warmup: 1000, Draws: draws, Seed: 1, Workers: 1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return d, processorSeconds() - begin
+}
+
 func effective(b *testing.B, problem *model.Problem, draws int) {
 	for b.Loop() {
-		begin := processorSeconds()
-		d, err := Method{}.Sample(context.Background(), problem, mcmc.Plan{Chains: 1, Warmup: 1000, Draws: draws, Seed: 1, Workers: 1})
-		if err != nil {
-			b.Fatal(err)
-		}
-		seconds := processorSeconds() - begin
+		d, seconds := sampled(b, Method{}, problem, 1, draws)
 		least, _ := d.MinESS(1)
 		b.ReportMetric(math.Round(least/seconds), "ess/CPU-s")
 		b.ReportMetric(infoSum(d, "n_leapfrog__")/float64(draws), "leapfrogs/draw")

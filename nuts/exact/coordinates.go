@@ -5,6 +5,7 @@ import (
 
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
 )
 
 // coordinates of (v̄, D, ξ, λ, ℓ) range over all of R^k, whatever data could have, and are about
@@ -56,26 +57,19 @@ func newCoordinates(site *model.Site, prior *model.Prior, response *response) *c
 	obs, u := site.Observation, site.Units
 	m := obs.Shape.M()
 	p := m - 1
-	n := math.Max(obs.N, obs.Count.Least)
+	n := rowsTold(obs)
 	vec := func(n int) []float64 { return make([]float64, n) }
-	c := &coordinates{m: m, r: math.Sqrt(obs.Variance(m)) / n, root: math.Sqrt(2 * n), latent: obs.Count.Latent(),
+	c := &coordinates{m: m, r: resolution(obs, n), root: math.Sqrt(2 * n), latent: obs.Count.Latent(), clear: Clearance(obs) > farFromSingular,
 		products: vec(p), gProducts: vec(p), left: vec(m * m), rho: vec(m * m), square: vec(m), logSquare: vec(m), slope: vec(m)}
-	at, scatter, reach := m, vec(m*m), obs.Reach()
-	for _, z := range obs.Z[:m] {
+	reach := obs.Reach()
+	for j, z := range obs.Z[:m] {
 		c.origin = append(c.origin, max(-reach, min(reach, z/n)))
-	}
-	for j := range m {
 		c.linear = append(c.linear, n*n/(obs.Scale[j]*obs.Scale[j]))
-		for l := j; l < m; l++ {
-			if l == p && j < p {
-				c.told = append(c.told, obs.Z[at]/n)
-			}
-			scatter[l*m+j] = obs.Z[at]/n - c.origin[j]*c.origin[l]
-			at++
+		if j < p {
+			c.told = append(c.told, obs.Z[release.Index(m, j, p)]/n)
 		}
 	}
-	c.clear = least(scatter, m) > farFromSingular*c.r
-	above, _ := softplus(scatter[m*m-1] / c.r)
+	above, _ := softplus((obs.Z[len(obs.Z)-1]/n - c.origin[p]*c.origin[p]) / c.r)
 	variance := c.r * (1 + above) // V_y
 	c.wide, c.fixed, c.per = vec(m), vec(m), vec(m)
 	slopes := vec(p)
@@ -127,10 +121,27 @@ func (c *coordinates) lambda() int { return 2*c.m - 1 + c.m*(c.m+1)/2 }
 // ell is where that of ℓ stands.
 func (c *coordinates) ell() int { return c.lambda() + c.scales.dim() }
 
-// farFromSingular is how many times the sd r of noise the least eigenvalue of the scatter that
-// z tells is above 0, for the posterior to be about normal: noise on m×m entries moves it by
-// 2r√m, and 21 columns by 9r.
+// farFromSingular is the Clearance above which the posterior is about normal: noise on m×m
+// entries moves it by 2√m, and 21 columns by 9.
 const farFromSingular = 20
+
+// Clearance returns how far z tells the scatter of the rows from singular: its least eigenvalue by
+// z, in sds of the noise of a sum of products. Where noise hides the scatter it is small, or
+// below 0.
+func Clearance(obs *model.Observation) float64 {
+	m, n := obs.Shape.M(), rowsTold(obs)
+	scatter := make([]float64, m*m)
+	model.Scatter(scatter, obs.Z, m, n)
+	return least(scatter, m) / (n * resolution(obs, n))
+}
+
+// rowsTold is the number of rows as published, or the least there can be.
+func rowsTold(obs *model.Observation) float64 { return math.Max(obs.N, obs.Count.Least) }
+
+// resolution is r, the sd of the noise of a mean of products of n rows.
+func resolution(obs *model.Observation, n float64) float64 {
+	return math.Sqrt(obs.Variance(obs.Shape.M())) / n
+}
 
 // least returns the least eigenvalue of a symmetric matrix, of which the lower triangle is given.
 func least(a []float64, m int) float64 {
