@@ -21,11 +21,11 @@ const Auto = "auto"
 // parameters given sums about as far as they stray by the choice of rows. See docs/engines.md.
 const (
 	manyCustodians = 10
-	manyCounted    = 30 // custodians, where the number of rows of one is latent
-	manyRows       = 20 // a column
-	mostColumns    = 11 // the response counted
-	clearOfNoise   = 10 // exact.Clearance
-	mostNoise      = 4  // √n/Clearance: noise over what the choice of rows adds to the least eigenvalue
+	manyCounted    = 30  // custodians, where the number of rows of one is latent
+	manyRows       = 20  // a column
+	mostColumns    = 11  // the response counted
+	clearOfNoise   = 10  // exact.Clearance
+	mostNoise      = 0.5 // √n/Clearance: noise over what the choice of rows adds to the least eigenvalue
 )
 
 // mostLatent is the number of rows up to which Auto takes mcmc-ind, whose cost grows with
@@ -40,8 +40,8 @@ const mostLatent = 10_000
 //     time, and trajectories of all together grow long (docs/custodians.md); for any number
 //     where pooling is partial, the law of whose spread is a funnel that trajectories hardly
 //     enter and it draws with the coefficients integrated out;
-//   - gibbs-ss-update where columns are few and noise is small beside their spread, and not
-//     much beside the choice of rows: there sums and parameters follow each other closely
+//   - gibbs-ss-update where columns are few and noise is small beside their spread, and beside
+//     what the choice of rows adds: there parameters given sums move as far as they can
 //     (docs/engines.md);
 //   - mcmc-exact elsewhere, if the scatter of n rows of m columns has a density, n > m;
 //   - mcmc-ind where a release has fewer rows, whose cost grows with n, but is small there.
@@ -112,11 +112,11 @@ func (o Options) gibbsIsFaster(custodians []Custodian) string {
 	case o.SameRows || columns > mostColumns || slices.ContainsFunc(custodians, hidden):
 		return ""
 	}
-	return "where noise is small beside the spread of columns"
+	return "where noise is small beside the choice of rows"
 }
 
 // hidden tells whether the number of rows is noisy, or noise is not small beside what a column
-// has that the others have not.
+// has that the others have not and what the choice of rows adds to that.
 func hidden(c Custodian) bool {
 	obs, err := model.Observe(c.Release)
 	return err != nil || obs.Count.Latent() || exact.Clearance(obs) < max(clearOfNoise, math.Sqrt(obs.N)/mostNoise)

@@ -57,14 +57,17 @@ func exactly(t *testing.T, e example, custodians []dpreg.Custodian, o dpreg.Opti
 
 // TestJointlyNoiselessIsPooled: where noise is negligible beside sampling (scale 0.01
 // beside Σ(y − θᵀx)², which varies by 0.2: 0.1 would add a sixth to the sd of σ), the joint posterior of three custodians with
-// boxes of their own is that of all rows together. Each of the 6 bounds has a
+// boxes of their own is that of all rows together, by either engine. Each of the 12 bounds has a
 // false-alarm rate of 1e-7, and slack for the noise.
 func TestJointlyNoiselessIsPooled(t *testing.T) {
 	e := open(t, "pums", "income ~ educ", nil)
 	e.keep(t, 800)
 	custodians := e.parts(t, []int{100, 300, 400}, 0.01)
 	want := exactly(t, e, custodians, dpreg.Options{Plan: mcmc.Plan{Chains: 4, Draws: 5000, Seed: 1}}).Draws(dpreg.Original)
-	for _, o := range []dpreg.Options{{}, {Covariates: dpreg.SharedCovariates}} {
+	for _, o := range []dpreg.Options{
+		{Method: "mcmc-exact"}, {Method: "mcmc-exact", Covariates: dpreg.SharedCovariates},
+		{Method: "gibbs-ss-update"}, {Method: "gibbs-ss-update", Covariates: dpreg.SharedCovariates},
+	} {
 		o.Plan = mcmc.Plan{Chains: 2, Warmup: testsize.Of(200, 400), Draws: testsize.Of(200, 800), Seed: 1}
 		fit, err := dpreg.Infer(context.Background(), custodians, o)
 		must(t, err)
@@ -73,7 +76,7 @@ func TestJointlyNoiselessIsPooled(t *testing.T) {
 			dst[0], dst[1], dst[2] = src[0], src[1], src[3]
 		}), func(name string, zMean, zSD, dMean, ratio float64) {
 			if !(math.Abs(zMean) < 5.5 || math.Abs(dMean) < 0.02) || !(math.Abs(zSD) < 5.5 || math.Abs(ratio-1) < 0.02) {
-				t.Errorf("covariates %q, %s: means %.1f errors apart, sds %.1f", o.Covariates, name, zMean, zSD)
+				t.Errorf("%s, covariates %q, %s: means %.1f errors apart, sds %.1f", o.Method, o.Covariates, name, zMean, zSD)
 			}
 		})
 	}

@@ -118,6 +118,16 @@ func TestRadiusOfOneBin(t *testing.T) {
 	}
 }
 
+// An empty histogram in noise does not say that rows lie within its least edge: clipping would
+// take nearly all of them, and Lost says so.
+func TestRadiusOfNothing(t *testing.T) {
+	pr := release.Privacy{Epsilon: 1e-3, Delta: 1e-6}
+	plan, r := NewPlan(4, 1000, pr, 3), &release.Radii{Least: -26, Counts: make([]int64, 31), Scale: 3000}
+	if f := plan.Radius(0, First(4), r, 1000, noiseOf(4, pr, .1)); f.Lost < 200 {
+		t.Errorf("R is %v, and %v is lost", f.Radius, f.Lost)
+	}
+}
+
 // gram is Σ(x − c)(x − c)ᵀ/n in the frame, in which the rows lie as they should if it is near I.
 func gram(f *release.Frame, rows [][]float64) (sums []float64, mean, worst float64) {
 	m := len(f.Centre)

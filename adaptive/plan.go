@@ -88,19 +88,18 @@ const (
 
 // Auto returns a number of steps, and why, from public facts alone.
 func Auto(m int, n float64, pr release.Privacy) (int, string) {
-	noise, most, steps := perRow(m, n, pr), mostPure, 3
+	most, steps := mostPure, 3
 	if pr.Delta > 0 {
 		most = mostGaussian
 		if m >= manyColumns {
 			steps = 4
 		}
 	}
-	if n <= 0 {
+	switch {
+	case n <= 0:
 		return 1, "one step: the number of rows is not known beforehand"
+	case perRow(m, n, pr) > most:
+		return 1, fmt.Sprintf("one step: %.6g rows are too few at this privacy for a first look to find where they lie", n)
 	}
-	why := fmt.Sprintf("%.4g rows at this privacy have noise of %.2g a row, and up to %g serves to find where they lie", n, noise, most)
-	if noise > most {
-		steps = 1
-	}
-	return steps, fmt.Sprintf("%d steps: %s", steps, why)
+	return steps, fmt.Sprintf("%d steps: %.6g rows are enough at this privacy for a first look to find where they lie", steps, n)
 }

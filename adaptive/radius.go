@@ -95,10 +95,14 @@ func beyond(r *release.Radii, edges []float64, n float64, laplace bool) []float6
 	}
 	lower := func(i int) float64 { return edges[i-1] } // of i ≥ 1
 	end := k - 1
-	for end > 1 && !(h[end] > standsOut*s[end]) {
+	for end > 0 && !(h[end] > standsOut*s[end]) {
 		end--
 	}
-	seen, a := max(min(h[end], n), standsOut*s[end]), lightest
+	a := lightest
+	if end == 0 { // nothing stands out, and nothing is known of how H falls
+		end, a = 1, 0
+	}
+	seen := max(min(h[end], n), standsOut*s[end])
 	for i := end - 1; i >= 1; i-- {
 		if more := min(h[i], n); more >= steeper*seen {
 			a = max(a, math.Log(more/seen)/math.Log(lower(end)/lower(i)))

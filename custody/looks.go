@@ -128,6 +128,7 @@ func (l *looker) count(ctx context.Context, t int, f *release.Frame) (*ssp.Radiu
 	if err != nil {
 		return nil, err
 	}
+	l.sayf("step %d of %d: radii", t+1, l.Steps)
 	return gather(ctx, l, ball.Radii)
 }
 
@@ -148,6 +149,7 @@ func (l *looker) look(ctx context.Context, t int, f *release.Frame, counted *ssp
 	if err != nil {
 		return look, err
 	}
+	l.sayf("step %d of %d: sums", t+1, l.Steps)
 	sums, err := gather(ctx, l, ball.NewAccumulator)
 	if err != nil {
 		return look, err

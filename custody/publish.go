@@ -64,7 +64,6 @@ func (s *Settled) Publish(ctx context.Context) (r *release.Release, err error) {
 		s.sayf("release written to %s: it spent %s", s.Path, Describe(s.Privacy))
 	}
 	s.sayBounds(r)
-	s.saySteps(r)
 	return r, nil
 }
 
@@ -124,6 +123,9 @@ func (s *Settled) check(rows int64) (public bool, err error) {
 	if public && rows < 1 {
 		return public, Misuse(errors.New("there are no rows: nothing can be released"))
 	}
+	if err := s.share(rows); err != nil {
+		return public, err
+	}
 	if s.Check != nil {
 		if err := s.Check(rows); err != nil {
 			return public, err
@@ -132,7 +134,7 @@ func (s *Settled) check(rows int64) (public bool, err error) {
 	if public {
 		s.sayDelta(rows)
 	}
-	return public, s.share(rows)
+	return public, nil
 }
 
 // public tells whether the number of rows is.

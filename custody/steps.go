@@ -153,32 +153,3 @@ func (s *Settled) betterInSteps() (kind release.Kind, factor float64, err error)
 	}
 	return release.Ball, 1 / factor, nil
 }
-
-// saySteps compares the noise of the last step with that which one step would have, by what was
-// released.
-func (s *Settled) saySteps(r *release.Release) {
-	if len(r.Steps) == 0 {
-		return
-	}
-	one := *s
-	kind, _, err := ssp.Choose(s.dim(), false, s.left())
-	if one.Steps, one.Mechanism = 1, kind; kind == release.Laplace {
-		one.Privacy.Delta = 0
-	}
-	box, failed := one.calibrate()
-	if err != nil || failed != nil {
-		return // it is not for this to say
-	}
-	s.sayf("%d steps: the noise of the last one has %.2g of the sd that one step would have (geometric mean over directions)",
-		s.Steps, r.Noise.SD()*shrunk(r.Frame)/box.SD())
-}
-
-// shrunk is the geometric mean over directions of what noise on squares in a frame is in scaled
-// units: det(W)^(−2/m).
-func shrunk(f *release.Frame) float64 {
-	logDet := 0.0
-	for j, row := range f.Matrix {
-		logDet += math.Log(row[j])
-	}
-	return math.Exp(-2 * logDet / float64(len(f.Matrix)))
-}

@@ -135,7 +135,7 @@ func (c *sites) drawConjugate(rng *rand.Rand) bool {
 	}
 	rows := c.sum()
 	for _, s := range c.all {
-		if !c.problem.Shared && !s.state.drawConjugate(rng) {
+		if !c.problem.Shared && !s.conditionals.DrawCovariates(s.params, s.common, s.n, rng) {
 			return false
 		}
 	}

@@ -154,7 +154,9 @@ func (b Budget) Noise(m int, f *release.Frame, share float64) (release.Noise, er
 var all, besideCount, ofCount = big.NewRat(1, 1), big.NewRat(19, 20), big.NewRat(1, 20)
 
 // countsApart tells whether the number of rows is noised, and not with the sums as one vector.
-func (b Budget) countsApart() bool { return b.Kind == release.Ball && b.Neighbours == release.AddRemove }
+func (b Budget) countsApart() bool {
+	return b.Kind == release.Ball && b.Neighbours == release.AddRemove
+}
 
 func (b Budget) squaredSensitivity(f *release.Frame) *big.Rat {
 	q := square(f.Weight)

@@ -193,6 +193,9 @@ func xModels(f *dpreg.Fit) []question {
 	case covariates == dpreg.SeparateCovariates:
 		return []question{{"one law of all covariates", f.Method, f.Kernel, dpreg.SharedCovariates, f.Prior}}
 	}
+	if f.Custodians[0].Release.Frame != nil {
+		return nil // moments that are known are of the box
+	}
 	name, prior := "covariates' law as the prior states it", *f.Prior
 	if prior.X == nil {
 		name, prior.X = "covariates' moments known, as estimated", estimatedX(f)

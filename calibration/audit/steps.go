@@ -119,6 +119,10 @@ func (b *bench) seeSums(s *seen, look *release.Look, exact [2]inFrame) {
 		s.ratio += (length[1] - length[0]) * (length[1] + length[0]) / 2
 	} else {
 		s.ratio += length[1] - length[0]
+		if b.counted() { // beside a ball n has Laplace noise of its own
+			n := float64(look.N)
+			s.ratio += (math.Abs(n-exact[1].n) - math.Abs(n-exact[0].n)) / look.NNoise
+		}
 	}
 	for _, z := range look.Statistics.Vector() {
 		s.units = append(s.units, z/look.Noise.Lattice)
@@ -173,10 +177,10 @@ func place(u, v []float64, f *release.Frame) (square float64) {
 }
 
 // standard are the differences of a look from exact sums, in the coordinates in which noise is
-// isotropic of scale 1: n, where it has noise, and the sums.
+// isotropic of scale 1: n, where it has Gaussian noise, and the sums.
 func (b *bench) standard(look *release.Look, exact *inFrame) (x []float64) {
 	m, kappa, scale := b.Columns, look.Frame.Weight, look.Noise.Scale
-	if b.counted() {
+	if b.counted() && b.Noise == release.Gaussian {
 		x = append(x, (float64(look.N)-exact.n)*kappa*kappa/scale)
 	}
 	for i, z := range look.Statistics.Vector() {
@@ -227,7 +231,11 @@ func (b *bench) covered(r *release.Release) bool {
 	spent := 0.
 	for _, look := range r.Looks() {
 		kappa, radius := look.Frame.Weight, look.Frame.Radius
-		for _, part := range []float64{step * (kappa*kappa + radius*radius) / look.Noise.Scale, bins / look.Radii.Scale} {
+		parts := []float64{step * (kappa*kappa + radius*radius) / look.Noise.Scale, bins / look.Radii.Scale}
+		if b.counted() && b.Noise == release.Ball {
+			parts = append(parts, 1/look.NNoise)
+		}
+		for _, part := range parts {
 			if b.Noise == release.Gaussian {
 				part *= part
 			}

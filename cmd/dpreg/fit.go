@@ -29,6 +29,9 @@ func runFit(f *flags, args []string) error {
 		return err
 	}
 	defer d.close()
+	if f.looks == "auto" && dpreg.Traits(f.method).Covariates.Known() { // of sums in the box
+		f.looks = "1"
+	}
 	order, err := d.order(data, f.release)
 	if err != nil {
 		return err

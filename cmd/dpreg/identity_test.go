@@ -103,6 +103,8 @@ var ordered = []struct {
 	{name: "bounds", data: "wide.csv", flags: "--eps 4 --bounds auto", paths: []string{"parts"}, library: true},
 	{name: "bounds and moments", data: "wide.csv", flags: "--eps 4 --bounds auto=0.25,w=0:1 --with-moments --formula y~x"},
 	{name: "bounds gaussian", data: "wide.csv", flags: "--eps 4 --delta 1e-6 --mechanism gaussian --bounds auto"},
+	{name: "steps", data: "pums.csv", flags: "--eps 1 --steps 3 --formula income~educ+age"},
+	{name: "steps gaussian add-remove", data: "pums.csv", flags: "--eps 1 --delta 1e-6 --steps 2 --neighbours add-remove --rows 1000", paths: []string{"shards", "columns.parquet"}},
 	{name: "bounds add-remove", data: "wide.csv", flags: "--eps 4 --neighbours add-remove --rows 5000 --bounds auto --missing drop"},
 }
 
@@ -117,7 +119,7 @@ func TestReleasesAreIdentical(t *testing.T) {
 	rowsOfAll(t)
 	var got strings.Builder
 	for i, c := range ordered {
-		name, again := fmt.Sprintf("%d.json", i), append(strings.Fields(c.flags), "--spend-again")
+		name, again := fmt.Sprintf("%d.json", i), append(strings.Fields(c.flags+once(c.flags)), "--spend-again")
 		_, want := noisy(t, name, append([]string{"release", c.data, "-o", name}, again[:len(again)-1]...)...)
 		fmt.Fprintf(&got, "%s %s\n", want, c.name)
 		ways := []string{"fit --method gibbs-ss-update --chains 1 --warmup 100 --draws 5 --release " + name + " " + c.data}
@@ -135,6 +137,14 @@ func TestReleasesAreIdentical(t *testing.T) {
 		}
 	}
 	golden.Compare(t, path, got.String(), *update)
+}
+
+// once is --steps 1 where nothing is said of steps.
+func once(flags string) string {
+	if strings.Contains(flags, "--steps") {
+		return ""
+	}
+	return " --steps 1"
 }
 
 // rowsOfAll goes to a workspace with the rows of all cases.
@@ -160,7 +170,7 @@ func orderOf(t *testing.T, r *release.Release, file string) custody.Order {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := custody.Order{Rows: custody.Files{Source: source}, Design: &r.Schema, Privacy: *r.Privacy, WithMoments: r.Moments != nil}
+	o := custody.Order{Rows: custody.Files{Source: source}, Design: &r.Schema, Privacy: *r.Privacy, WithMoments: r.Moments != nil, Steps: 1}
 	if r.Bounds != nil {
 		o.Bounds = custody.Bounds{Columns: r.Bounds.Columns, Share: r.Bounds.Epsilon / r.Privacy.Epsilon}
 	}

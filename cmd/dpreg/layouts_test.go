@@ -38,7 +38,8 @@ func TestLayouts(t *testing.T) {
 	}
 	for _, c := range []struct{ args, files string }{
 		{args: "release people.csv --schema people.json --formula income~age+colour --with-moments --eps 1 --delta 1e-6 --mechanism gaussian --neighbours add-remove -o r.json", files: "r.json"},
-		{args: "release wide.csv --bounds auto --eps 4 -o r.json --spend-again", files: "r.json"},
+		{args: "release wide.csv --bounds auto --eps 4 --steps 1 -o r.json --spend-again", files: "r.json"},
+		{args: "release pums.csv --eps 1 --delta 1e-6 --steps 2 --formula income~educ -o r.json --spend-again", files: "r.json"},
 		{args: "infer north.json --what-if --save one --format json" + short, files: "one/*"},
 		{args: "infer north.json south.json --pooling partial --save two" + short, files: "two/*"},
 		{args: "infer north.json south.json --covariates shared --format csv" + short},

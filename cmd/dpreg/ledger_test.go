@@ -115,7 +115,7 @@ func chargesWhatIsDrawn(t *testing.T, relation string) {
 		"--eps 0.3 --delta 1e-5 --with-moments --formula income~educ --mechanism gaussian", "--eps 0.3 --with-moments --formula income~educ",
 	} {
 		path := fmt.Sprintf("%d.json", i)
-		r := command(append([]string{"release", "pums.csv", "--ledger", "b.db", "--neighbours", relation, "-o", path}, strings.Fields(args)...)...)
+		r := command(append([]string{"release", "pums.csv", "--ledger", "b.db", "--steps", "1", "--neighbours", relation, "-o", path}, strings.Fields(args)...)...)
 		if r.code != done {
 			t.Fatal(r.stderr)
 		}

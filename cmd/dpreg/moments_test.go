@@ -63,7 +63,7 @@ func TestFitWithMoments(t *testing.T) {
 		t.Errorf("another release: exit code %d", r.code)
 	}
 	unchanged(t, made)
-	if r := command("release", "pums.csv", "--eps", "5", "--formula", educ, "-o", "plain.json"); r.code != done {
+	if r := command("release", "pums.csv", "--eps", "5", "--steps", "1", "--formula", educ, "-o", "plain.json"); r.code != done {
 		t.Fatal(r.stderr)
 	}
 	if r := fit(append(args, "--release", "plain.json")...).says(t, "it has no moments"); r.code != refused {

@@ -36,7 +36,7 @@ func TestMechanisms(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			workspace(t)
-			run := command(append([]string{"release", "pums.csv", "--eps", "1"}, strings.Fields(c.args)...)...).says(t, c.says)
+			run := command(append([]string{"release", "pums.csv", "--eps", "1", "--steps", "1"}, strings.Fields(c.args)...)...).says(t, c.says)
 			if run.code != done {
 				t.Fatal(run.stderr)
 			}

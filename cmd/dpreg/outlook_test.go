@@ -43,7 +43,7 @@ func TestForetell(t *testing.T) {
 	if other := warning("release v.csv --eps 1 -o v.json"); other != says {
 		t.Errorf("%q of some rows, %q of others", says, other)
 	}
-	if says := warning("release pums.csv --eps 0.1 --formula income~educ -o q.json"); !strings.Contains(says, "or ε = 0.") {
+	if says := warning("release pums.csv --eps 0.1 --steps 1 --formula income~educ -o q.json"); !strings.Contains(says, "or ε = 0.") {
 		t.Errorf("%q names no ε that would do", says)
 	}
 	for line, want := range map[string]bool{

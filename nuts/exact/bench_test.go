@@ -100,16 +100,16 @@ func BenchmarkEffectiveDraws(b *testing.B) {
 	}
 }
 
-// normalRows is a release of n rows at ε: x ~ N(0, sd²) with correlations ρ, y of slopes 0.5/√p
-// and a residual sd of sd, in boxes from −1 to 1, with Laplace noise, or of L2 sensitivity m + 1
+// normalRows is a release of n rows at ε: x ~ N(mean, sd²) with correlations ρ, y of mean −mean,
+// slopes 0.5/√p and a residual sd of sd, in boxes from −1 to 1, with Laplace noise, or of L2 sensitivity m + 1
 // Gaussian noise, that of δ = 10⁻⁶ at ε = 1.
-func normalRows(p int, n, sd, rho float64, kind release.Kind, epsilon float64) *model.Problem {
+func normalRows(p int, n, sd, mean, rho float64, kind release.Kind, epsilon float64) *model.Problem {
 	s := model.Shape{P: p, Intercept: true}
 	rng := rand.New(rand.NewPCG(uint64(p), 5))
 	x, law := model.NewParams(s), model.NewMoments(s)
-	x.Sigma2 = sd * sd
+	x.Sigma2, x.Theta[0] = sd*sd, -mean*(1+0.5*math.Sqrt(float64(p)))
 	for j := range p {
-		x.Theta[j+1] = 0.5 / math.Sqrt(float64(p))
+		x.MuX[j], x.Theta[j+1] = mean, 0.5/math.Sqrt(float64(p))
 		for l := range p {
 			x.Tau[j*p+l] = rho * sd * sd
 		}
@@ -149,7 +149,7 @@ func BenchmarkColumns(b *testing.B) {
 		{release.Laplace, 100_000, 0.3, []int{3, 5, 10}},
 	} {
 		for _, p := range c.p {
-			b.Run(fmt.Sprintf("%s_n%g_sd%g/p%d", c.kind, c.n, c.sd, p), func(b *testing.B) { effective(b, normalRows(p, c.n, c.sd, 0, c.kind, 1), 2000) })
+			b.Run(fmt.Sprintf("%s_n%g_sd%g/p%d", c.kind, c.n, c.sd, p), func(b *testing.B) { effective(b, normalRows(p, c.n, c.sd, 0, 0, c.kind, 1), 2000) })
 		}
 	}
 }
@@ -162,19 +162,19 @@ func BenchmarkColumns(b *testing.B) {
 //	go test ./nuts/exact -run xxx -bench Engines -benchtime 1x -timeout 2h
 func BenchmarkEngines(b *testing.B) {
 	for _, p := range []int{1, 2, 3, 5, 7, 10, 20} {
-		for _, rho := range []float64{0, 0.8} {
-			b.Run(fmt.Sprintf("p=%d/rho=%g", p, rho), func(b *testing.B) { raceOver(b, p, rho) })
-		}
+		b.Run(fmt.Sprintf("p=%d/plain", p), func(b *testing.B) { raceOver(b, p, 0, 0) })
+		b.Run(fmt.Sprintf("p=%d/off-centre", p), func(b *testing.B) { raceOver(b, p, 0.8, 0) })
+		b.Run(fmt.Sprintf("p=%d/correlated", p), func(b *testing.B) { raceOver(b, p, 0, 0.8) })
 	}
 }
 
-func raceOver(b *testing.B, p int, rho float64) {
+func raceOver(b *testing.B, p int, mean, rho float64) {
 	for _, kind := range []release.Kind{release.Gaussian, release.Laplace} {
 		for _, n := range []float64{300, 1000, 10_000, 100_000} {
 			for _, sd := range []float64{0.05, 0.1, 0.3} {
 				for _, epsilon := range []float64{0.3, 1, 10} {
 					b.Run(fmt.Sprintf("%s/n=%g/sd=%g/eps=%g", kind, n, sd, epsilon), func(b *testing.B) {
-						race(b, normalRows(p, n, sd, rho, kind, epsilon), 20_000/(p+1))
+						race(b, normalRows(p, n, sd, mean, rho, kind, epsilon), 20_000/(p+1))
 					})
 				}
 			}

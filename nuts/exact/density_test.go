@@ -201,7 +201,7 @@ func TestGradient(t *testing.T) {
 // own, along a random direction, in 99 draws of a hundred at least. The error of
 // differences of h is h²|f‴|/6 + 10⁻¹⁶|f|/h.
 func TestSlopeIsTheDerivative(t *testing.T) {
-	problems := map[string]*model.Problem{"normal rows, p=1": normalRows(1, 1000, 0.3, 0, release.Gaussian, 1), "normal rows, p=5": normalRows(5, 100_000, 0.3, 0, release.Gaussian, 1), "normal rows, p=10": normalRows(10, 1000, 0.3, 0, release.Gaussian, 1)}
+	problems := map[string]*model.Problem{"normal rows, p=1": normalRows(1, 1000, 0.3, 0, 0, release.Gaussian, 1), "normal rows, p=5": normalRows(5, 100_000, 0.3, 0, 0, release.Gaussian, 1), "normal rows, p=10": normalRows(10, 1000, 0.3, 0, 0, release.Gaussian, 1)}
 	maps.Copy(problems, gaussianGoldens(t))
 	maps.Copy(problems, beyondRows())
 	for name, p := range problems {
