@@ -39,12 +39,12 @@ func Example() {
 	//   not depend on n.
 	//
 	//             Estimate Est.Error  l-95% u-95%  Rhat Bulk_ESS Tail_ESS Contr.
-	// (Intercept)   -13369     13571 -43009 11044 1.001     3325     2109  0.999
-	// educ            4407      1123   2267  6831 1.000     3499     2423  0.999
-	// sigma          32958      6795  14122 42595 1.000     3353     1628  0.971
+	// (Intercept)    -8847      9576 -26876 10782 1.002     3986     2622  0.999
+	// educ            3952      1051   1702  5808 1.001     3666     2393  0.999
+	// sigma          28665      3899  18894 34349 1.000     3542     1663  0.987
 	//
-	// 4 chains of 1000 draws: R-hat at most 1.001, of the intercept in scaled units;
-	//   ESS at least 1628, of sigma2.
+	// 4 chains of 1000 draws: R-hat at most 1.002, of the intercept in scaled units;
+	//   ESS at least 1663, of sigma2.
 	// Price of privacy (posterior sd over the sd expected without noise): (Intercept)
-	//   3.80, educ 3.32.
+	//   2.85, educ 3.27.
 }
