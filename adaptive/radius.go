@@ -53,11 +53,28 @@ func (p Plan) Radius(t int, f *release.Frame, r *release.Radii, n float64, noise
 	}
 	g.Radius, g.Weight, g.Lost = 1, weight, 0
 	stated := noise(&g)
-	edges, lost := tails(r, n, stated.Kind == release.Ball)
+	laplace := stated.Kind == release.Ball
+	edges, lost := tails(r, n, laplace)
 	k := best(edges, lost, stated.SD(), len(f.Centre))
 	g.Radius = min(max(math.Sqrt(edges[k]), leastRadius), mostRadius)
-	g.Weight, g.Lost = weight*g.Radius, lost[k]
+	g.Weight, g.Lost = weight*g.Radius, max(lost[k], unproven(edges, k, r, n, laplace))
 	return &g
+}
+
+// unproven is T where the histogram does not show that half of the rows are within edge k, for
+// all that it tells; 0 where it does: proof is H, with proof standard deviations, of ½n at most.
+// Rows that noise hides are then taken to lie as far out as one standard deviation allows, and
+// intervals grow with that.
+func unproven(edges []float64, k int, r *release.Radii, n float64, laplace bool) (lost float64) {
+	const proof = 2
+	h, s, n := bridge(r, n, laplace)
+	if k+1 >= len(s) || h[k+1]+proof*s[k+1] <= n/2 {
+		return 0
+	}
+	for i := k + 1; i < len(s); i++ {
+		lost += (edges[i] - edges[i-1]) * min(max(h[i], 0)+s[i], n)
+	}
+	return lost
 }
 
 // best is the edge of the least error; sd is that of the noise at R = 1.

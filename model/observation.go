@@ -20,7 +20,7 @@ type Observation struct {
 
 	Freedom float64        // of ball noise
 	Frame   *release.Frame // that Z is in; nil: the box
-	wider   float64        // how many times as large scales are for what clipping takes; see inFrame
+	clipped [2][]float64   // Z and Scale without what inFrame does for clipping
 
 	Moments *NoisyMoments // of the covariates, where the release has them
 
@@ -57,21 +57,30 @@ func Observe(r *release.Release) (*Observation, error) {
 const lostToSlopes = 0.8
 
 // inFrame takes the noise of sums in a frame. What clipping takes is as noise of so much larger a
-// scale, √(1 + (ρ lost/sd)²) times: its size is told, and not its direction.
+// scale, √(1 + (ρ lost/sd)²) times: its size is told, and not its direction. Of the response's
+// square, that of what the covariates leave of it, clipping takes between nothing and all: ½ ± ½ of
+// it, or σ of a skewed response would come out too small.
 func (o *Observation) inFrame(r *release.Release) {
 	m := o.Shape.M()
-	wider := math.Hypot(1, lostToSlopes/float64(m)*r.Frame.Lost/r.Noise.SD())
-	o.Frame, o.Freedom, o.wider = r.Frame, r.Noise.Freedom, wider
 	for j := range m {
-		o.Scale[j] = wider * r.Noise.Linear
+		o.Scale[j] = r.Noise.Linear
 		for k := j; k < m; k++ {
 			scale := r.Noise.Cross
 			if k == j {
 				scale = r.Noise.Scale
 			}
-			o.Scale[release.Index(m, j, k)] = wider * scale
+			o.Scale[release.Index(m, j, k)] = scale
 		}
 	}
+	o.Frame, o.Freedom, o.clipped = r.Frame, r.Noise.Freedom, [2][]float64{slices.Clone(o.Z), slices.Clone(o.Scale)}
+	lost, sd := r.Frame.Lost, r.Noise.SD()
+	wider := math.Hypot(1, lostToSlopes/float64(m)*lost/sd)
+	for i := range o.Scale {
+		o.Scale[i] *= wider
+	}
+	last := len(o.Z) - 1
+	o.Z[last] += lost / 2
+	o.Scale[last] *= math.Hypot(1, lost/2/(wider*sd))
 	if r.Noise.Kind == release.Ball { // which the number of rows has not
 		o.Count.Kind = release.Laplace
 	}
@@ -84,11 +93,7 @@ func (o *Observation) Clipped() *Observation {
 		return o
 	}
 	out := *o
-	out.Scale = slices.Clone(o.Scale)
-	for i := range out.Scale {
-		out.Scale[i] /= o.wider
-	}
-	out.wider = 1
+	out.Z, out.Scale = o.clipped[0], o.clipped[1]
 	return &out
 }
 
