@@ -1,19 +1,22 @@
 package dpreg_test
 
 import (
+	"cmp"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/release"
-	"github.com/dpreg/dpreg/ssp"
 )
 
-// Widths of real tables' releases are those that Foresee has for the same n and ε, within a
-// factor of 1.3, where it is told the columns' means, sds and R²: the mean over three releases.
+// Widths of real tables' releases are those that Foresee has for the same n and ε, where it is
+// told the columns' means, sds and R²: within a factor of 1.3 in one step, and of 2.2 in three, as
+// radii depend on tails. Medians over five releases.
 func TestForeseeRealTables(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates releases for some ten seconds")
@@ -43,28 +46,48 @@ func TestForeseeRealTables(t *testing.T) {
 		must(t, err)
 		sigma, _ := meanSD(parameter(t, exact.Draws(dpreg.Original), "sigma"))
 		sd := sds[e.design.Response.Name]
-		o := plan.Options{Design: e.design, Ns: []int64{e.statistics.N}, Epsilons: []float64{c.epsilon}, Releases: 10, Means: means, SDs: sds, R2: max(0.01, 1-sigma*sigma/(sd*sd))}
-		forecast, err := plan.Foresee(t.Context(), o)
-		must(t, err)
-		told := forecast.Points[0].Slopes
-		real := make([]float64, len(told))
-		const releases = 3
-		for k := range releases {
-			r, err := ssp.Publish(t.Context(), e.statistics, e.design, release.Privacy{Epsilon: c.epsilon, Neighbours: release.ReplaceOne},
-				release.Laplace, ssp.Exact, mechanisms.Simulated(rand.New(rand.NewPCG(17, uint64(k)))))
+		for steps, factor := range map[int]float64{1: 1.3, 3: 2.2} {
+			o := plan.Options{Design: e.design, Ns: []int64{e.statistics.N}, Epsilons: []float64{c.epsilon}, Steps: steps, Releases: 11, Means: means, SDs: sds, R2: max(0.01, 1-sigma*sigma/(sd*sd))}
+			forecast, err := plan.Foresee(t.Context(), o)
 			must(t, err)
-			fit, err := dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1000, Seed: 1}})
-			must(t, err)
-			s := fit.Summary(dpreg.Original, 0.95)
-			for j := range real {
-				p := s.Parameters[1+j]
-				real[j] += (p.Upper - p.Lower) / releases
-			}
-		}
-		for j, width := range real {
-			if ratio := told[j].Width / width; ratio < 1/1.3 || ratio > 1.3 {
-				t.Errorf("%s, ε = %v, %s: %.4g foreseen, %.4g found, a factor of %.2f", c.file, c.epsilon, e.design.Covariates[j].Name, told[j].Width, width, ratio)
+			for j, width := range e.widths(t, c.epsilon, steps) {
+				told := forecast.Points[0].Slopes[j]
+				foreseen := cmp.Or(told.Median, told.Width)
+				if ratio := foreseen / width; ratio < 1/factor || ratio > factor {
+					t.Errorf("%s, ε = %v, %d steps, %s: %.4g foreseen, %.4g found, a factor of %.2f", c.file, c.epsilon, steps, told.Name, foreseen, width, ratio)
+				}
 			}
 		}
 	}
+}
+
+// widths are the medians, over five releases, of the widths of the slopes' intervals.
+func (e *example) widths(t *testing.T, epsilon float64, steps int) []float64 {
+	t.Helper()
+	var rows []float64
+	for _, row := range e.rows {
+		v := make([]float64, len(row))
+		e.design.Frame().Scale(v, row)
+		for _, x := range v {
+			rows = append(rows, min(max(x, -1), 1))
+		}
+	}
+	all := make([][]float64, len(e.design.Covariates))
+	for k := range uint64(5) {
+		r, err := custody.Publish(t.Context(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: rows}, Design: e.design, Steps: steps,
+			Privacy: release.Privacy{Epsilon: epsilon, Neighbours: release.ReplaceOne}, Entropy: mechanisms.Simulated(rand.New(rand.NewPCG(17, k)))})
+		must(t, err)
+		fit, err := dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1000, Seed: 1}})
+		must(t, err)
+		for j := range all {
+			p := fit.Summary(dpreg.Original, 0.95).Parameters[1+j]
+			all[j] = append(all[j], p.Upper-p.Lower)
+		}
+	}
+	medians := make([]float64, len(all))
+	for j, widths := range all {
+		slices.Sort(widths)
+		medians[j] = widths[2]
+	}
+	return medians
 }

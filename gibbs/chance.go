@@ -25,7 +25,7 @@ import (
 //
 //	log p(u_i | n) = νw − ½ν exp 2w + ½ν log ½ν − ½ log ν − log Γ(½ν),
 //	log p(s | φ, n) = −½n(‖f‖² + ‖A‖²) + ½m(n − m − 3) log n − ½m(n − 1) log 2
-//	                  + Σ_i [(n − m − 2) log A_ii − (m + 1) log L_ii − log Γ(½ν_i)],
+//	                  + Σ_i [(n − m − 2) log A_ii − (m + 2) log L_ii − log Γ(½ν_i)],
 //	log|∂s/∂φ| = ½m(m + 3) log n + Σ_i [(m − i) log(D_ii A_ii) + m log L_ii] − (m − 1) log L_ii, i = m − 1 in the last,
 //
 // by s = (nv̄, n(DDᵀ + v̄v̄ᵀ)), D = LA, and L = [L_x 0; βᵀL_x σ] of model.Coordinates.
@@ -176,7 +176,7 @@ func (t *chance) given() float64 {
 			square += a * a
 		}
 		g, _ := math.Lgamma(0.5 * t.degrees(i))
-		logp += (n-float64(m)-2)*math.Log(row[i]) - float64(m+1)*math.Log(t.l[i*m+i]) - g - 0.5*n*square
+		logp += (n-float64(m)-2)*math.Log(row[i]) - float64(m+2)*math.Log(t.l[i*m+i]) - g - 0.5*n*square
 	}
 	return logp
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/dpreg/dpreg/internal/number"
@@ -43,6 +44,14 @@ type Options struct {
 	Ns       []int64
 	// Delta is 0 for Laplace noise; above 0, noise is what ssp.Auto chooses.
 	Delta float64
+	// Neighbours are release.ReplaceOne where it is empty.
+	Neighbours release.Neighbours
+	// Steps is the number of looks of each release, 0 for one, or Auto.
+	Steps int
+	// Width, where it is not 0, is the widest that the interval of slope Slope may be, in the
+	// data's units: Epsilons or Ns are left out, and the least of them for that are sought.
+	Width float64
+	Slope int
 	// Truth holds the slopes behind the simulated data, in the data's units;
 	// NaN, and nil for all, is a slope of Assumption.
 	Truth []float64
@@ -60,6 +69,9 @@ type Options struct {
 	Progress func(done, total int)
 }
 
+// Auto are as many steps as adaptive.Auto has for the columns, n and ε.
+const Auto = -1
+
 // Format is the first member of a forecast's JSON.
 const Format = "dpreg-plan/2"
 
@@ -76,8 +88,9 @@ type Forecast struct {
 	Releases   int                `json:"releases"` // at each point
 	Seed       uint64             `json:"seed"`
 	Assumed    *Assumption        `json:"assumed"`
-	Alone      []PriorSlope       `json:"prior"`  // in the order of each point's Slopes
-	Points     []Point            `json:"points"` // ordered by n, then ε
+	Alone      []PriorSlope       `json:"prior"`           // in the order of each point's Slopes
+	Points     []Point            `json:"points"`          // ordered by n, then ε
+	Wanted     *Wanted            `json:"wanted,omitzero"` // what the points answer, if Options.Width did
 	Warnings   []string           `json:"warnings"`
 	Prior      *model.Prior       `json:"-"` // scaled units, before there is a release
 }
@@ -93,8 +106,10 @@ type PriorSlope struct {
 type Point struct {
 	N       int64           `json:"n"`
 	Epsilon float64         `json:"epsilon"`
-	Noise   release.Noise   `json:"noise"`
+	Steps   int             `json:"steps,omitzero"` // looks of a release, where there are several
+	Noise   release.Noise   `json:"noise"`          // of the last of several looks, if the first frame were the last
 	Slopes  []SlopeForecast `json:"slopes"`
+	order   *order
 }
 
 // SlopeForecast averages over simulated releases, in the data's units. An error
@@ -103,6 +118,10 @@ type SlopeForecast struct {
 	Name       string  `json:"name"`
 	Width      float64 `json:"width"` // of the equal-tailed interval
 	WidthError float64 `json:"width_mcse"`
+	// Median is that of the widths, where releases have several looks: a frame that was not
+	// found makes the mean much larger.
+	Median float64 `json:"width_median,omitzero"`
+	median float64
 	// Contraction is the mean of posterior contractions, see posterior.Parameter.
 	Contraction      float64 `json:"contraction"`
 	ContractionError float64 `json:"contraction_mcse"`
@@ -125,14 +144,23 @@ type SlopeForecast struct {
 //
 // Rows are normal and not clamped; what they are like beside that is in Forecast.Assumed.
 //
+// Where the options have a Width the grid is of what is found for it: for each of the Ns the
+// smallest ε, or for each of the Epsilons the smallest n.
+//
 // Errors: options that cannot stand, those of ssp.Publish on privacy, a context
 // that is done.
 func Foresee(ctx context.Context, o Options) (*Forecast, error) {
+	if o.Width != 0 {
+		return o.seek(ctx)
+	}
 	f, err := o.forecast()
 	if err != nil {
 		return nil, err
 	}
 	s := &simulation{forecast: f, frame: f.Design.Frame(), pool: o.Pool}
+	if f.InSteps() {
+		s.standard = standardRows(len(f.Design.Covariates) + 1)
+	}
 	f.Alone = s.alone(o.Truth)
 	if err := s.run(ctx, o); err != nil {
 		return nil, err
@@ -146,7 +174,11 @@ func Foresee(ctx context.Context, o Options) (*Forecast, error) {
 
 // Validate returns what Foresee refuses before it simulates anything.
 func (o Options) Validate() error {
-	_, err := o.forecast()
+	check := o.forecast
+	if o.Width != 0 {
+		check = o.sought
+	}
+	_, err := check()
 	return err
 }
 
@@ -158,7 +190,7 @@ func (o Options) forecast() (*Forecast, error) {
 	if err := o.Design.Validate(); err != nil {
 		return nil, err
 	}
-	f := &Forecast{Format: Format, Simulated: true, Neighbours: release.ReplaceOne, Design: o.Design, Method: exact.Method{}.Name(), Delta: o.Delta, Level: cmp.Or(o.Level, posterior.DefaultLevel), Releases: cmp.Or(o.Releases, DefaultReleases), Seed: o.Seed}
+	f := &Forecast{Format: Format, Simulated: true, Neighbours: cmp.Or(o.Neighbours, release.ReplaceOne), Design: o.Design, Method: exact.Method{}.Name(), Delta: o.Delta, Level: cmp.Or(o.Level, posterior.DefaultLevel), Releases: cmp.Or(o.Releases, DefaultReleases), Seed: o.Seed}
 	p := len(o.Design.Covariates)
 	switch {
 	case !(f.Level > 0 && f.Level < 1):
@@ -210,34 +242,35 @@ func (o Options) points() ([]Point, error) {
 			return nil, fmt.Errorf("n = %d: at most %d rows are possible", n, int64(ssp.MaxRows))
 		}
 		for _, epsilon := range o.Epsilons {
-			noise, err := ssp.Calibrate(m, o.privacy(epsilon), release.Laplace, ssp.Exact)
-			if o.Delta > 0 {
-				noise, err = o.chosen(m, epsilon)
-			}
+			point, err := o.point(n, epsilon)
 			if err != nil {
 				return nil, err
 			}
-			points = append(points, Point{N: n, Epsilon: epsilon, Noise: noise})
+			points = append(points, point)
 		}
 	}
 	return points, nil
 }
 
-// chosen is the noise that a release has where δ > 0.
-func (o Options) chosen(m int, epsilon float64) (release.Noise, error) {
-	p := o.privacy(epsilon)
-	kind, _, err := ssp.Choose(m, false, p)
+func (o Options) point(n int64, epsilon float64) (Point, error) {
+	order, err := newOrder(o.Design, o.privacy(epsilon), o.Steps, n)
 	if err != nil {
-		return release.Noise{}, err
+		return Point{}, err
 	}
-	if kind == release.Laplace {
-		p.Delta = 0
+	p := Point{N: n, Epsilon: epsilon, Noise: order.Noise, order: order}
+	if order.Steps > 1 {
+		p.Steps = order.Steps
 	}
-	return ssp.Calibrate(m, p, kind, ssp.Exact)
+	return p, nil
 }
 
 func (o Options) privacy(epsilon float64) release.Privacy {
-	return release.Privacy{Epsilon: epsilon, Delta: o.Delta, Neighbours: release.ReplaceOne}
+	return release.Privacy{Epsilon: epsilon, Delta: o.Delta, Neighbours: cmp.Or(o.Neighbours, release.ReplaceOne)}
+}
+
+// InSteps tells whether releases at some point have several looks.
+func (f *Forecast) InSteps() bool {
+	return slices.ContainsFunc(f.Points, func(p Point) bool { return p.Steps > 1 })
 }
 
 // WriteJSON writes the forecast as dpreg-plan/2, indented, numbers in full
@@ -245,16 +278,23 @@ func (o Options) privacy(epsilon float64) release.Privacy {
 func (f *Forecast) WriteJSON(w io.Writer) error { return number.Lines(w, f) }
 
 // WriteCSV writes a line for each slope at each point under the names of the
-// JSON's members, numbers in full precision, NA for what does not exist.
+// JSON's members, numbers in full precision, NA for what does not exist. Steps and medians are
+// there where InSteps.
 func (f *Forecast) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	records := [][]string{{"n", "epsilon", "noise", "noise_scale", "name", "width", "width_mcse", "contraction", "contraction_mcse",
 		"price", "price_mcse", "sd", "noiseless_sd", "detected", "detected_mcse"}}
+	if f.InSteps() {
+		records[0] = append(records[0], "steps", "width_median")
+	}
 	for _, p := range f.Points {
 		for _, s := range p.Slopes {
 			record := []string{strconv.FormatInt(p.N, 10), number.CSV(p.Epsilon), string(p.Noise.Kind), number.CSV(p.Noise.Scale), s.Name}
 			for _, v := range []float64{s.Width, s.WidthError, s.Contraction, s.ContractionError, s.Price, s.PriceError, s.SD, s.NoiselessSD, s.Detected, s.DetectedError} {
 				record = append(record, number.CSV(v))
+			}
+			if f.InSteps() {
+				record = append(record, strconv.Itoa(max(p.Steps, 1)), number.CSV(s.median))
 			}
 			records = append(records, record)
 		}

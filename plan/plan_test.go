@@ -26,11 +26,18 @@ func foresee(t *testing.T, o plan.Options) *plan.Forecast {
 }
 
 func TestForeseeDoesNotDependOnWorkers(t *testing.T) {
+	for _, steps := range []int{1, 3} {
+		sameForWorkers(t, steps)
+	}
+}
+
+func sameForWorkers(t *testing.T, steps int) {
+	t.Helper()
 	var first string
 	for _, workers := range []int{1, 3} {
 		calls := 0
 		f := foresee(t, plan.Options{
-			Design: dpreg.UnitDesign(2), Epsilons: []float64{0.1, 3}, Ns: []int64{60, 900}, Releases: 3, Seed: 5, Workers: workers,
+			Design: dpreg.UnitDesign(2), Epsilons: []float64{0.1, 3}, Ns: []int64{60, 900}, Releases: 3, Seed: 5, Workers: workers, Steps: steps,
 			Progress: func(done, total int) {
 				if calls++; done != calls || total != 12 {
 					t.Errorf("call %d: %d of %d", calls, done, total)
@@ -125,6 +132,44 @@ func TestForeseeNoise(t *testing.T) {
 	}
 }
 
+// What is found for a width is the least of two digits that gives it, and a forecast of it says
+// so; where sampling alone is wider nothing is found.
+func TestForeseeWidth(t *testing.T) {
+	d := &schema.Design{Response: schema.Column{Name: "y", Upper: 200}, Covariates: []schema.Column{{Name: "x", Upper: 2}}, Intercept: true}
+	for _, o := range []plan.Options{
+		{Ns: []int64{2000}, Width: 30},
+		{Epsilons: []float64{0.5, 2}, Width: 30, Delta: 1e-6, Neighbours: release.AddRemove},
+		{Epsilons: []float64{2}, Width: 30, Steps: 3},
+		{Ns: []int64{2000}, Width: 30, Delta: 1e-6, Steps: 3},
+	} {
+		o.Design, o.Releases = d, 3
+		f := foresee(t, o)
+		if len(f.Points) != len(o.Ns)+len(o.Epsilons) || f.Wanted.Name != "x" || len(f.Wanted.Failed) != 0 {
+			t.Fatalf("%+v: points %+v, %+v", o, f.Points, f.Wanted)
+		}
+		for _, p := range f.Points {
+			less := o
+			less.Width = 0
+			least := p.Epsilon
+			if o.Epsilons != nil {
+				least = float64(p.N)
+			}
+			below := least - math.Pow10(int(math.Floor(math.Log10(least)+1e-9))-1)
+			less.Ns, less.Epsilons = []int64{p.N}, []float64{below}
+			if o.Epsilons != nil {
+				less.Ns, less.Epsilons = []int64{int64(below)}, []float64{p.Epsilon}
+			}
+			if now, before := plan.Median(p.Slopes[0]), plan.Median(foresee(t, less).Points[0].Slopes[0]); !(now <= 30 && before > 30 && now > 20) {
+				t.Errorf("%+v: a width of %.3g at n = %d, ε = %v; with less %.3g", o, now, p.N, p.Epsilon, before)
+			}
+		}
+	}
+	f := foresee(t, plan.Options{Design: d, Releases: 2, Ns: []int64{100, 1_000_000}, Width: 5})
+	if len(f.Points) != 1 || f.Points[0].N != 1_000_000 || len(f.Wanted.Failed) != 1 || f.Wanted.Failed[0].N != 100 || !(f.Wanted.Failed[0].Noiseless > 5) {
+		t.Errorf("points %+v, %+v", f.Points, f.Wanted)
+	}
+}
+
 func TestForecastFiles(t *testing.T) {
 	f := foresee(t, plan.Options{Design: dpreg.UnitDesign(2), Epsilons: []float64{1, 2}, Ns: []int64{50}, Releases: 1})
 	var text bytes.Buffer
@@ -170,6 +215,11 @@ func TestForeseeRefuses(t *testing.T) {
 		"releases":  {"releases", func(o *plan.Options) { o.Releases = -1 }},
 		"truth":     {"slopes", func(o *plan.Options) { o.Truth = []float64{1} }},
 		"infinity":  {"infinite", func(o *plan.Options) { o.Truth = []float64{1, math.Inf(1)} }},
+		"steps":     {"--steps 9", func(o *plan.Options) { o.Steps = 9 }},
+		"width":     {"positive", func(o *plan.Options) { o.Width, o.Ns = math.NaN(), nil }},
+		"both":      {"both are given", func(o *plan.Options) { o.Width = 1 }},
+		"neither":   {"neither is given", func(o *plan.Options) { o.Width, o.Ns, o.Epsilons = 1, nil, nil }},
+		"no slope":  {"slope 2: there are 2", func(o *plan.Options) { o.Width, o.Ns, o.Slope = 1, nil, 2 }},
 		"prior":     {"prior", func(o *plan.Options) { o.Prior = model.DefaultPrior(model.Shape{P: 1, Intercept: true}) }},
 	} {
 		o := good

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 
 	"github.com/dpreg/dpreg"
@@ -38,6 +39,7 @@ type simulation struct {
 	frame    schema.Frame
 	pool     bool
 	truth    []float64   // scaled; NaN: as assumed
+	standard []float64   // rows of a crowd, where there are several looks
 	results  [][]outcome // [point][release]
 	uneasy   atomic.Int64
 }
@@ -117,18 +119,14 @@ func (s *simulation) release(ctx context.Context, o Options, point, k int) (outc
 	moments, v := model.NewMoments(shape), make([]float64, shape.Statistics())
 	moments.Set(x)
 	if !moments.Factor() {
-		return nil, errors.New("what is assumed of the columns gives covariance matrices that are singular in float64")
+		return nil, errSingular
 	}
 	moments.RandExact(v, float64(at.N), stream(rowStream))
 	exact, err := ssp.FromVector(shape.M(), at.N, v)
 	if err != nil {
 		return nil, fmt.Errorf("normal rows as assumed reach too far beyond the bounds: %w", err)
 	}
-	privacy := o.privacy(at.Epsilon)
-	if at.Noise.Kind == release.Laplace {
-		privacy.Delta = 0
-	}
-	r, err := ssp.Publish(ctx, exact, f.Design, privacy, at.Noise.Kind, ssp.Exact, mechanisms.Simulated(stream(noiseStream)))
+	r, err := s.publish(ctx, at.order, exact, stream(noiseStream))
 	if err != nil {
 		return nil, err
 	}
@@ -138,6 +136,14 @@ func (s *simulation) release(ctx context.Context, o Options, point, k int) (outc
 		return nil, err
 	}
 	return s.told(fit, x, exact)
+}
+
+// publish makes a release of the exact statistics.
+func (s *simulation) publish(ctx context.Context, o *order, exact *ssp.Statistics, rng *rand.Rand) (*release.Release, error) {
+	if o.Steps > 1 {
+		return o.publish(exact, s.standard, rng)
+	}
+	return ssp.Publish(ctx, exact, s.forecast.Design, o.Privacy, o.Mechanism, ssp.Exact, mechanisms.Simulated(rng))
 }
 
 // told compares a fit with the truth x, and with the posterior given the exact
@@ -203,6 +209,10 @@ func (s *simulation) average(point int) []SlopeForecast {
 		a := &slopes[j]
 		a.Name = s.forecast.Alone[j].Name
 		a.Width, a.WidthError = meanError(pick(width))
+		a.median = median(pick(width))
+		if s.forecast.InSteps() {
+			a.Median = a.median
+		}
 		a.Detected, a.DetectedError = meanError(pick(detected))
 		a.Contraction, a.ContractionError = meanError(pick(contraction))
 		a.SD, _ = meanError(pick(sd))
@@ -210,6 +220,11 @@ func (s *simulation) average(point int) []SlopeForecast {
 		a.Price, a.PriceError = ratioError(pick(sd), pick(noiselessSD))
 	}
 	return slopes
+}
+
+func median(x []float64) float64 {
+	slices.Sort(x)
+	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 }
 
 // meanError returns the mean and its standard error, NaN for one number.

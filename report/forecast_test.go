@@ -48,8 +48,12 @@ func TestForecast(t *testing.T) {
 	truth.Alone[0].Name, truth.Level = "educ", 0.9
 	none := foreseen(math.NaN(), grid[:1], 50)
 	none.Points[0].Slopes[0].WidthError, none.Points[0].Slopes[0].ContractionError = math.NaN(), math.NaN()
+	steps := foreseen(math.NaN(), grid[1:], 2000)
+	steps.Points[1].Steps, steps.Points[0].Noise.Kind, steps.Points[1].Noise.Kind = 3, release.Ball, release.Ball
+	steps.Points[0].Slopes[0].Median, steps.Points[1].Slopes[0].Median = 0.55, 0.17
+	steps.Wanted = &plan.Wanted{Name: "slope", Width: 0.56, Failed: []plan.Failure{{N: 12, Noiseless: 1.13}, {N: 500}, {Epsilon: 0.01}}}
 	wantNarrow(t, golden(t, "forecast", func(w io.Writer) error {
-		for _, f := range []*plan.Forecast{some, truth, none} {
+		for _, f := range []*plan.Forecast{some, truth, none, steps} {
 			if err := report.Forecast(w, f, report.ForecastOptions{Units: dpreg.Scaled}); err != nil {
 				return err
 			}

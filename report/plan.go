@@ -36,7 +36,7 @@ func (o *ForecastOptions) fill() {
 // forecast has no such slope.
 func Forecast(w io.Writer, f *plan.Forecast, o ForecastOptions) error {
 	o.fill()
-	return write(w, say(simulated(f, o), assumed(f)), show(forecastTable(f, o.Slope)), say(forecastLegend(f, o.Slope), conclusion(f, o.Slope)), warn(f.Warnings))
+	return write(w, say(simulated(f, o), assumed(f)), forecastNumbers(f, o.Slope), say(conclusion(f, o.Slope)), warn(f.Warnings))
 }
 
 // ForecastPage writes a forecast of one slope as a page. It panics where the forecast
@@ -45,22 +45,38 @@ func ForecastPage(w io.Writer, f *plan.Forecast, o ForecastOptions, run Run) err
 	o.fill()
 	p := page{Title: "Plan for " + f.Design.Formula().String(), Lead: "What a release would tell, before any row is touched: no data were read, and nothing was spent."}
 	p.add("What was asked", []block{{Command: run.Command}}, say(simulated(f, o), assumed(f)))
-	p.add("What follows", say(conclusion(f, o.Slope)), []block{{Picture: ForecastPlot(f, o).picture()}})
-	p.add("The numbers", show(forecastTable(f, o.Slope)), say(forecastLegend(f, o.Slope)))
+	follows := say(conclusion(f, o.Slope))
+	if len(f.Points) > 0 {
+		follows = append(follows, block{Picture: ForecastPlot(f, o).picture()})
+	}
+	p.add("What follows", follows)
+	p.add("The numbers", forecastNumbers(f, o.Slope))
 	p.add("Warnings", warn(f.Warnings))
 	p.addRepeat(run, "The same command and version give the same numbers, whatever the number of cores.", fact{"Seed", fmt.Sprint(f.Seed)})
 	return p.write(w)
 }
 
+// forecastNumbers are nothing where no point answers.
+func forecastNumbers(f *plan.Forecast, slope int) []block {
+	if len(f.Points) == 0 {
+		return nil
+	}
+	return append(show(forecastTable(f, slope)), say(forecastLegend(f, slope))...)
+}
+
 // simulated says what the numbers come from.
 func simulated(f *plan.Forecast, o ForecastOptions) string {
-	a, noise := f.Alone[o.Slope], "Laplace noise, delta = 0"
-	if f.Delta > 0 {
-		noise = fmt.Sprintf("the smaller of Laplace and Gaussian noise, delta = %s", exactly(f.Delta))
+	a, pure := f.Alone[o.Slope], "Laplace"
+	if f.InSteps() {
+		pure = "ball"
 	}
-	text := fmt.Sprintf("Plan for %s, %s units: %s, replace-one neighbours, method %s. No row was read and no epsilon is spent: "+
+	noise := pure + " noise, delta = 0"
+	if f.Delta > 0 {
+		noise = fmt.Sprintf("the smaller of %s and Gaussian noise, delta = %s", pure, exactly(f.Delta))
+	}
+	text := fmt.Sprintf("Plan for %s, %s units: %s, %s neighbours, method %s. No row was read and no epsilon is spent: "+
 		"each line is the mean over %s of normal rows, with posteriors under %s",
-		f.Design.Formula(), o.Units, noise, f.Method, count(f.Releases, "simulated release"), o.Prior)
+		f.Design.Formula(), o.Units, noise, cmp.Or(f.Neighbours, release.ReplaceOne), f.Method, count(f.Releases, "simulated release"), o.Prior)
 	switch {
 	case math.IsNaN(a.Truth):
 		return text + "."
@@ -106,11 +122,18 @@ func slopeName(f *plan.Forecast, slope int) string {
 
 func forecastTable(f *plan.Forecast, slope int) table {
 	t := table{Header: []string{"n", "eps", exactly(percent(f.Level)) + "% width", "MC error", "Contr.", "Price", "sd", "noiseless sd", "Detected"}}
+	if f.InSteps() { // in place of the sd, which has no room
+		t.Header = slices.Insert(slices.Delete(t.Header, 6, 7), 2, "steps", "median")
+	}
 	for _, p := range f.Points {
 		s := p.Slopes[slope]
 		d := common(s.SD, s.Width, s.SD)
-		t.Rows = append(t.Rows, []string{fmt.Sprint(p.N), exactly(p.Epsilon), number(s.Width, d), number(s.WidthError, d), number(s.Contraction, 2),
-			ratio(s.Price), number(s.SD, d), number(s.NoiselessSD, common(s.NoiselessSD, s.NoiselessSD)), number(s.Detected, 2)})
+		row := []string{fmt.Sprint(p.N), exactly(p.Epsilon), number(s.Width, d), number(s.WidthError, d), number(s.Contraction, 2),
+			ratio(s.Price), number(s.SD, d), number(s.NoiselessSD, common(s.NoiselessSD, s.NoiselessSD)), number(s.Detected, 2)}
+		if f.InSteps() {
+			row = slices.Insert(slices.Delete(row, 6, 7), 2, fmt.Sprint(max(p.Steps, 1)), number(s.Median, d))
+		}
+		t.Rows = append(t.Rows, row)
 	}
 	return t
 }
@@ -129,6 +152,9 @@ func forecastLegend(f *plan.Forecast, slope int) string {
 		"Price = posterior sd over the sd from the same rows without noise (up to %s %%). "+
 		"Detected = share of intervals on the true side of 0 (up to %s).",
 		level, slopeName(f, slope), number(a.Width, common(a.Width, a.Width)), number(contraction, 2), number(100*price, 0), number(detected, 2))
+	if f.InSteps() {
+		text += " Median = that of the widths: where a step does not find the rows the interval is far wider, and so is the mean."
+	}
 	if f.Delta > 0 {
 		text += " Noise: " + kinds(f) + "."
 	}
@@ -161,6 +187,9 @@ func kinds(f *plan.Forecast) string {
 	if at[release.Laplace] != nil {
 		parts = append(parts, "Laplace at eps "+strings.Join(at[release.Laplace], ", "))
 	}
+	if at[release.Ball] != nil {
+		parts = append(parts, "ball at eps "+strings.Join(at[release.Ball], ", "))
+	}
 	return strings.Join(parts, "; ")
 }
 
@@ -170,6 +199,9 @@ const enoughDetected = 0.8
 // conclusion says what a forecast comes to: for each n the smallest ε of the grid at which
 // enough intervals lie on the slope's side of 0.
 func conclusion(f *plan.Forecast, slope int) string {
+	if f.Wanted != nil {
+		return answer(f, slope)
+	}
 	least := make(map[int64]float64)
 	var ns []int64
 	for _, p := range f.Points {
@@ -197,6 +229,31 @@ func conclusion(f *plan.Forecast, slope int) string {
 		text += "; none is enough for n = " + strings.Join(never, ", ")
 	}
 	return text + "."
+}
+
+// answer says which ε or n gives the width that was wanted, and where none does.
+func answer(f *plan.Forecast, slope int) string {
+	wanted := fmt.Sprintf("the %s%% interval for %s is no wider than %s in half of the releases", exactly(percent(f.Level)), slopeName(f, slope), exactly(f.Wanted.Width))
+	var all []string
+	for _, p := range f.Points {
+		all = append(all, fmt.Sprintf("with n = %d and epsilon = %s", p.N, exactly(p.Epsilon)))
+	}
+	if all != nil {
+		all = []string{"To two digits, " + wanted + " " + strings.Join(all, ", ") + "; with less it is wider."}
+	}
+	for _, none := range f.Wanted.Failed {
+		switch given := fmt.Sprintf("n = %d", none.N); {
+		case none.Noiseless > 0:
+			more := math.Ceil(float64(none.N) * (none.Noiseless / f.Wanted.Width) * (none.Noiseless / f.Wanted.Width))
+			all = append(all, fmt.Sprintf("With %s no epsilon gives a width of %s for %s: without any noise it is %s already. That takes some %s records, and more with noise.",
+				given, exactly(f.Wanted.Width), slopeName(f, slope), number(none.Noiseless, common(none.Noiseless, none.Noiseless)), number(more, 0)))
+		case none.N > 0:
+			all = append(all, fmt.Sprintf("With %s no epsilon up to %s gives a width of %s for %s.", given, exactly(plan.MostEpsilon), exactly(f.Wanted.Width), slopeName(f, slope)))
+		default:
+			all = append(all, fmt.Sprintf("With epsilon = %s no possible number of records gives a width of %s for %s.", exactly(none.Epsilon), exactly(f.Wanted.Width), slopeName(f, slope)))
+		}
+	}
+	return strings.Join(all, " ")
 }
 
 // The lines that are not of a series.

@@ -1,5 +1,5 @@
 // Command adaptive says what a release in several steps gains on one of a single step: of the same
-// rows both are made again and again, with simulated noise, and the default method infers from them.
+// rows both are made again and again, with simulated noise, and a method infers from them.
 //
 //	go run ./bench/adaptive -only red,pums -trials 12
 //
@@ -67,6 +67,7 @@ type study struct {
 	privacy       release.Privacy
 	steps, trials int
 	resample      bool
+	method        string
 	plan          mcmc.Plan
 	tables        []*rows
 }
@@ -81,6 +82,7 @@ func parse(ctx context.Context, stderr io.Writer, args []string) (*study, error)
 	f.IntVar(&s.trials, "trials", 12, "`NUMBER` of releases of each kind")
 	f.IntVar(&s.steps, "steps", 3, "`NUMBER` of steps that is compared with 1")
 	f.BoolVar(&s.resample, "resample", false, "each trial has rows of its own, drawn from the table with replacement")
+	f.StringVar(&s.method, "method", dpreg.DefaultMethod, "`NAME` of the method that infers")
 	f.IntVar(&s.plan.Chains, "chains", 2, "`NUMBER` of chains of a fit")
 	f.IntVar(&s.plan.Draws, "draws", 500, "`NUMBER` of draws of a chain, after as many of warm-up")
 	if err := f.Parse(args); err != nil {
@@ -88,8 +90,8 @@ func parse(ctx context.Context, stderr io.Writer, args []string) (*study, error)
 	} else if f.NArg() > 0 || s.trials < 1 || s.steps < 2 || s.plan.Draws < 1 {
 		return nil, errors.New("it takes flags alone; a trial, a draw and two steps are the least")
 	}
-	s.plan.Warmup = s.plan.Draws
 	names := strings.Split(*only, ",")
+	s.plan.Warmup = s.plan.Draws
 	for _, p := range populations {
 		if *only != "" && !slices.Contains(names, p.name) {
 			continue
@@ -191,8 +193,7 @@ func (r *rows) fitted(ctx context.Context) (*rows, error) {
 	return r, err
 }
 
-// slope is one of a posterior, and by least squares of the table and of the trial's rows, with the
-// standard error of these; in the data's units.
+// slope is a posterior; least squares of the table, and of the trial's rows; and the error of these.
 type slope struct {
 	posterior.Parameter
 	truth, plain, se float64
@@ -224,7 +225,7 @@ func (s *study) fit(ctx context.Context, table *rows, steps, trial int) (f fit, 
 		return f, err
 	}
 	plan.Seed = stream(purpose, 2*trial+1).Uint64()
-	inferred, err := dpreg.Infer(ctx, dpreg.One(published), dpreg.Options{Plan: plan})
+	inferred, err := dpreg.Infer(ctx, dpreg.One(published), dpreg.Options{Method: s.method, Plan: plan})
 	if err != nil {
 		return f, err
 	}
@@ -290,11 +291,8 @@ func median(v []float64) float64 {
 func percent(fits []fit, is func(fit, slope) bool) float64 {
 	so, all := 0, 0
 	for _, f := range fits {
-		for _, b := range f.slopes {
-			if all++; is(f, b) {
-				so++
-			}
-		}
+		so += 100 * len(slices.DeleteFunc(slices.Clone(f.slopes), func(b slope) bool { return !is(f, b) }))
+		all += len(f.slopes)
 	}
-	return 100 * float64(so) / float64(all)
+	return float64(so) / float64(all)
 }

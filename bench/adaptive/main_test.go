@@ -13,7 +13,7 @@ func TestRun(t *testing.T) {
 	var texts [2]string
 	for i := range texts {
 		var stdout bytes.Buffer
-		if err := run(t.Context(), &stdout, io.Discard, strings.Fields("-only diabetes -trials 2 -steps 2 -chains 1 -draws 100 -resample")); err != nil {
+		if err := run(t.Context(), &stdout, io.Discard, strings.Fields("-only diabetes -trials 2 -steps 2 -chains 1 -draws 100 -resample -method mcmc-exact")); err != nil {
 			t.Fatal(err)
 		}
 		_, texts[i], _ = strings.Cut(stdout.String(), "\nε = ")
@@ -24,7 +24,7 @@ func TestRun(t *testing.T) {
 	if texts[0] != texts[1] {
 		t.Errorf("%s\nand then\n%s", texts[0], texts[1])
 	}
-	for _, args := range []string{"-only nobody", "-only red,red", "-trials 0", "-steps 1", "stray"} {
+	for _, args := range []string{"-only nobody", "-only red,red", "-trials 0", "-steps 1", "stray", "-method nobody"} {
 		if err := run(t.Context(), io.Discard, io.Discard, strings.Fields(args)); err == nil {
 			t.Errorf("%s: no error", args)
 		}

@@ -33,6 +33,7 @@ type flags struct {
 	population, dir, dataName        string
 	n, p, rowLaw, covariateLaw       string
 	means, sds, slope, covariate     string
+	width                            string
 	r2, test                         float64
 	holdsData                        bool
 
@@ -115,6 +116,8 @@ func (f *flags) ofData() []declared {
 		{name: "data", to: &f.rowLaw, words: []string{string(calibration.Unclamped), string(calibration.Clamped)}, usage: "of simulated rows: `NAME` of what becomes of values outside the bounds: unclamped (default) or clamped"},
 		{name: "x", to: &f.covariateLaw, words: []string{string(calibration.NormalX), string(calibration.BinaryX), string(calibration.SkewedX)}, usage: "`NAME` of the law of the covariates: normal (default), binary or skewed"},
 		{name: "covariate", to: &f.covariate, usage: "`NAME` of the covariate whose slope is shown (default: the first; with --p, the mean over slopes)"},
+		{name: "width", to: &f.width, usage: "find the smallest ε for each --n, or the smallest n for each --eps, with an interval no wider than this `NUMBER`, in the data's units"},
+		{name: "of", to: &f.covariate, usage: "`NAME` of the covariate whose interval --width is about: the same as --covariate"},
 		{name: "slope", to: &f.slope, usage: "true slope of the simulated rows, a `NUMBER` (default: as --r2 has it)"},
 		{name: "mean", of: "plan", to: &f.means, usage: "means of columns, a `LIST` such as age=40,income=30000 (default: 3/8 of the way between the bounds; of a 0/1 column its share)"},
 		{name: "sd", to: &f.sds, usage: "standard deviations of columns, a `LIST` such as age=15,income=40000 (default: an eighth of the range)"},
@@ -148,7 +151,7 @@ func (f *flags) ofPrivacy() []declared {
 		{name: "sigma", to: &f.sigma, usage: "standard deviation of the noise, a `NUMBER`"},
 		{name: "scale", to: &f.scale, usage: "scale b of the noise, a `NUMBER`"},
 		{name: "count", to: &f.count, usage: "`NUMBER` of releases"},
-		{name: "steps", of: "release fit", to: &f.looks, value: "auto", usage: fmt.Sprintf("`NUMBER` of looks at the rows, up to %d, for one ε: from the second on noise is in proportion to the rows, and no longer to their bounds; auto: several where the rows are enough to be found", custody.MaxSteps)},
+		{name: "steps", of: "release fit plan", to: &f.looks, value: "auto", usage: fmt.Sprintf("`NUMBER` of looks at the rows, up to %d, for one ε: from the second on noise is in proportion to the rows, and no longer to their bounds; auto: several where the rows are enough to be found", custody.MaxSteps)},
 		{name: "steps", of: "audit calibrate compare", to: &f.looks, value: "1", usage: fmt.Sprintf("`NUMBER` of looks at the rows that a release takes, up to %d", custody.MaxSteps)},
 		{name: "steps", of: "gaussian", to: &f.steps, usage: "`NUMBER` of releases"},
 		{name: "q", to: &f.rate, usage: "rate of sampling, a `NUMBER` up to 1"},

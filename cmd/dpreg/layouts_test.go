@@ -49,6 +49,8 @@ func TestLayouts(t *testing.T) {
 		{args: "check north.json south.json --calibrate 2 --format csv" + short},
 		{args: "plan --releases 2 --n 200 --eps 1 --delta 1e-6 --no-grid --schema pums.schema.json --formula income~educ --slope 5000 --format json"},
 		{args: "plan --releases 2 --n 200 --eps 1 --no-grid --p 2 --format csv"},
+		{args: "plan --releases 2 --n 200 --eps 1 --no-grid --p 2 --steps 3 --format csv"},
+		{args: "plan --releases 2 --n 20,1000 --width 0.3 --p 1 --steps 3 --format json"},
 		{args: "predict --draws one new.csv"},
 	} {
 		r := command(strings.Fields(c.args)...).finished(t)

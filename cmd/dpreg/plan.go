@@ -11,6 +11,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/plan"
+	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
@@ -25,7 +26,7 @@ func runPlan(f *flags, _ []string) error {
 	if err != nil {
 		return err
 	}
-	show.Prior = p.describe()
+	show.Prior, o.Slope = p.describe(), show.Slope
 	if err := o.Validate(); err != nil {
 		return usage(err)
 	}
@@ -37,7 +38,12 @@ func runPlan(f *flags, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if err := f.writePlot(public, report.ForecastPlot(forecast, show).Write); err != nil {
+	if len(forecast.Points) > 0 {
+		err = f.writePlot(public, report.ForecastPlot(forecast, show).Write)
+	} else if f.plot != "" {
+		f.note("there is nothing to draw: %s is not written", f.plot)
+	}
+	if err != nil {
 		return err
 	}
 	made, err := f.made(nil)
@@ -64,6 +70,16 @@ func (f *flags) planned() (o plan.Options, p statedPrior, err error) {
 	if err := f.checkPage(); err != nil {
 		return o, p, err
 	}
+	if err := f.sought(&o); err != nil {
+		return o, p, err
+	}
+	if o.Steps, err = f.parseSteps(); err != nil {
+		return o, p, err
+	}
+	if f.looks == "auto" {
+		o.Steps = plan.Auto
+	}
+	o.Neighbours = release.Neighbours(f.neighbours)
 	if f.delta != "" {
 		if o.Delta, err = schema.ParseNumber(f.delta); err != nil || !(o.Delta == 0 || o.Delta >= ssp.MinDelta && o.Delta < 1) {
 			return o, p, usagef("--delta %q: 0, or a number from %v to below 1", f.delta, ssp.MinDelta)
@@ -89,6 +105,26 @@ func (f *flags) planned() (o plan.Options, p statedPrior, err error) {
 	}
 	o.Prior, err = p.read(o.Design, "")
 	return o, p, usage(err)
+}
+
+// sought parses --width, and checks what goes with it.
+func (f *flags) sought(o *plan.Options) (err error) {
+	switch {
+	case f.width == "":
+		if f.cmd.Flags().Changed("of") {
+			return usagef("--of goes with --width: of a forecast --covariate is the slope that is shown")
+		}
+		return nil
+	case f.epsilon != "" && f.n != "":
+		return usagef("--width seeks --eps or --n: give one of the two, and leave the other one out")
+	case f.epsilon == "" && f.n == "":
+		return usagef("--width %s: say for how many records it is to be had, as in --n 1000, and the smallest ε is found; or for which ε, as in --eps 1, and the smallest n is", f.width)
+	}
+	if o.Width, err = schema.ParseNumber(f.width); err != nil || !(o.Width > 0 && o.Width <= math.MaxFloat64) {
+		return usagef("--width %q: a number above 0 is needed, in the units of the response over those of the covariate", f.width)
+	}
+	f.noGrid = true
+	return nil
 }
 
 // assume parses what is said of the rows.
@@ -130,7 +166,10 @@ func namedNumbers(flag, text string) (map[string]float64, error) {
 
 // epsilons parses --eps and, of one value, makes three.
 func (f *flags) epsilons() ([]float64, error) {
-	if f.epsilon == "" {
+	switch {
+	case f.epsilon == "" && f.width != "":
+		return nil, nil
+	case f.epsilon == "":
 		return nil, usagef("--eps is missing: say which privacy budgets to look at, as in --eps 0.1,0.5,1")
 	}
 	list, err := parseList("eps", f.epsilon, func(text string) (float64, error) {
@@ -154,7 +193,10 @@ func decimal(v float64) float64 {
 
 // counts parses --n for m columns and, of one value, makes three.
 func (f *flags) counts(m int) ([]int64, error) {
-	if f.n == "" {
+	switch {
+	case f.n == "" && f.width != "":
+		return nil, nil
+	case f.n == "":
 		return nil, usagef("--n is missing: say how many records there may be, as in --n 200,1000")
 	}
 	list, err := parseList("n", f.n, func(text string) (int64, error) {
@@ -231,7 +273,11 @@ func (f *flags) shown(o *plan.Options) (report.ForecastOptions, error) {
 	if f.covariate != "" {
 		is := func(c schema.Column) bool { return c.Name == f.covariate }
 		if show.Slope = slices.IndexFunc(o.Design.Covariates, is); show.Slope < 0 {
-			return show, usagef("--covariate %q is none of the covariates of %s", f.covariate, o.Design.Formula())
+			flag := "covariate"
+			if f.cmd.Flags().Changed("of") {
+				flag = "of"
+			}
+			return show, usagef("--%s %q is none of the covariates of %s", flag, f.covariate, o.Design.Formula())
 		}
 	}
 	if f.slope == "" {

@@ -74,6 +74,26 @@ func TestPlanGrid(t *testing.T) {
 	}
 }
 
+// A width gives an ε or a number of records, or says why none gives it.
+func TestPlanWidth(t *testing.T) {
+	workspace(t)
+	const of = "plan --releases 2 --schema pums.schema.json --formula income~educ --sd income=50000,educ=3 --mean income=60000 --of educ "
+	for args, says := range map[string]string{
+		"--width 3000 --n 100,20000 --steps 3":              "With n = 100 no epsilon gives a width of 3000 for the slope of educ: without any noise",
+		"--width 3000 --n 20000":                            "slope of educ is no wider than 3000 in half of the releases with n = 20000 and epsilon =",
+		"--width 3000 --eps 1 --steps auto --delta 1e-6":    "and epsilon = 1; with less it is wider",
+		"--width 1e-9 --eps 1 --plot p.png --report p.html": "With epsilon = 1 no possible number of records gives a width of 1e-09",
+	} {
+		r := command(strings.Fields(of + args)...).finished(t)
+		if !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), says) {
+			t.Errorf("%s: no %q in\n%s", args, says, r.stdout)
+		}
+	}
+	if _, err := os.Stat("p.png"); err == nil || !strings.Contains(read(t, "p.html"), "no possible number") {
+		t.Errorf("a picture of nothing, %v", err)
+	}
+}
+
 func TestPlanInterrupted(t *testing.T) {
 	workspace(t)
 	before := tree(t)
@@ -113,6 +133,12 @@ func TestWrongPlans(t *testing.T) {
 		{name: "mean", args: "plan --n 100 --eps 1 --p 1 --mean y=1", says: "not within its bounds"},
 		{name: "mean no number", args: "plan --n 100 --eps 1 --p 1 --mean y=low", says: "--mean"},
 		{name: "r2", args: "plan --n 100 --eps 1 --p 1 --r2 1", says: "--r2"},
+		{name: "steps", args: "plan --n 100 --eps 1 --p 1 --steps 9", says: "from 1 to 8 is needed, or auto"},
+		{name: "width", args: "plan --n 100 --p 1 --width 0", says: "a number above 0 is needed"},
+		{name: "width of none", args: "plan --n 100 --p 1 --width 1 --of z", says: `--of "z" is none`},
+		{name: "width for neither", args: "plan --p 1 --width 1", says: "as in --n 1000"},
+		{name: "width for both", args: "plan --n 100,200 --eps 1,2 --p 1 --width 1", says: "one of the two"},
+		{name: "of without width", args: "plan --n 100 --eps 1 --p 1 --of x1", says: "--of goes with --width"},
 		{name: "covariate", args: "plan --n 100 --eps 1 --p 1 --covariate z", says: `"z" is none`},
 		{name: "format", args: "plan --n 100 --eps 1 --p 1 --format xml", says: "table, json, csv"},
 		{name: "plot", args: "plan --n 100 --eps 1 --p 1 --plot p.jpg", says: ".svg or .png"},

@@ -18,7 +18,7 @@ func newRoot() *cobra.Command {
 	root.Version, root.SilenceErrors, root.SilenceUsage = version(), true, true
 	root.SuggestionsMinimumDistance = 2 // letters of a mistyped command's name that may be wrong
 	custodians := []*cobra.Command{
-		declare("plan", noFile, priorFlags+"n p schema formula covariate slope mean sd r2 eps delta releases seed no-grid level format plot report", runPlan),
+		declare("plan", noFile, priorFlags+"n p schema formula covariate width of slope mean sd r2 eps delta neighbours steps releases seed no-grid level format plot report", runPlan),
 		declare("schema", nil, "from table output", writeTemplate),
 		declare("release", nil, releaseFlags+"output", runRelease),
 		declare("fit", nil, releaseFlags+fitFlags+"release i-hold-the-data", runFit),
