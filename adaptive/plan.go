@@ -8,6 +8,7 @@ package adaptive
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/release"
@@ -86,6 +87,23 @@ const (
 	manyColumns  = 7
 )
 
+// The noise on a count of radii may be one in so many of the rows. Where it is more, radii say nothing: R may be anything, and nearly all rows are clipped.
+const leastSeen = 10
+
+// binSD is the standard deviation of the noise on a count of radii with this share.
+func binSD(pr release.Privacy, share float64) float64 {
+	changed := 2. // counts that one row changes by 1
+	if pr.Neighbours == release.AddRemove {
+		changed = 1
+	}
+	if pr.Delta > 0 {
+		if s, err := accounting.Sigma(pr.Epsilon, pr.Delta, 1); err == nil {
+			return math.Sqrt(changed/share) * s
+		}
+	}
+	return math.Sqrt2 * changed / (pr.Epsilon * share)
+}
+
 // Auto returns a number of steps, and why, from public facts alone.
 func Auto(m int, n float64, pr release.Privacy) (int, string) {
 	most, steps := mostPure, 3
@@ -98,7 +116,7 @@ func Auto(m int, n float64, pr release.Privacy) (int, string) {
 	switch {
 	case n <= 0:
 		return 1, "one step: the number of rows is not known beforehand"
-	case perRow(m, n, pr) > most:
+	case perRow(m, n, pr) > most || binSD(pr, slices.Min(NewPlan(m, n, pr, steps).Radii)) > n/leastSeen:
 		return 1, fmt.Sprintf("one step: %.6g rows are too few at this privacy for a first look to find where they lie", n)
 	}
 	return steps, fmt.Sprintf("%d steps: %.6g rows are enough at this privacy for a first look to find where they lie", steps, n)

@@ -90,6 +90,9 @@ func (s *Settled) share(rows int64) error {
 	if s.Steps == 1 {
 		return nil
 	}
+	if k, why := adaptive.Auto(s.dim(), float64(rows), s.Privacy); k == 1 && rows > 0 {
+		s.sayf("warning: --steps %d, where --steps auto would take %s: nearly all rows may be clipped, and intervals miss what that does", s.Steps, why)
+	}
 	s.plan = s.shares(s.left(), rows)
 	all, sum := slices.Concat(s.plan.Looks, s.plan.Radii), new(big.Rat)
 	for _, share := range all {

@@ -53,9 +53,14 @@ func RoundFrame(f *release.Frame) *release.Frame {
 		g.Matrix[j] = roundRow(row)
 	}
 	if f.Radius != 0 {
-		g.Radius = min(max(f.Radius, math.Ldexp(1, leastRadius)), math.Ldexp(1, mostRadius))
+		g.Radius, g.Weight = onGrid(f.Radius), onGrid(f.Weight)
 	}
 	return &g
+}
+
+// onGrid brings a radius or a weight into the range that both have.
+func onGrid(x float64) float64 {
+	return min(max(x, math.Ldexp(1, leastRadius)), math.Ldexp(1, mostRadius))
 }
 
 // roundRow rounds a row of a matrix. Its last entry, on the diagonal, stays above 0.
