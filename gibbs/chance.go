@@ -26,7 +26,7 @@ import (
 //	log p(u_i | n) = νw − ½ν exp 2w + ½ν log ½ν − ½ log ν − log Γ(½ν),
 //	log p(s | φ, n) = −½n(‖f‖² + ‖A‖²) + ½m(n − m − 3) log n − ½m(n − 1) log 2
 //	                  + Σ_i [(n − m − 2) log A_ii − (m + 2) log L_ii − log Γ(½ν_i)],
-//	log|∂s/∂φ| = ½m(m + 3) log n + Σ_i [(m − i) log(D_ii A_ii) + m log L_ii] − (m − 1) log L_ii, i = m − 1 in the last,
+//	log|∂s/∂φ| = ½m(m + 3) log n + Σ_i (m − i) log(D_ii A_ii) + Σ_{i<m−1} (i + 2) log L_ii + log L_yy,
 //
 // by s = (nv̄, n(DDᵀ + v̄v̄ᵀ)), D = LA, and L = [L_x 0; βᵀL_x σ] of model.Coordinates.
 type chance struct {
@@ -131,9 +131,11 @@ func (t *chance) follow(phi []float64) float64 {
 			t.mean[i] -= li[k] * t.ancillary.f[k]
 		}
 		aii, lii := math.Log(a[i*m+i]), math.Log(li[i])
-		logp -= float64(m-i)*(lii+2*aii) + float64(m)*lii
-		if i == m-1 {
-			logp += float64(m-1) * lii
+		logp -= float64(m-i) * (lii + 2*aii)
+		if i < m-1 {
+			logp -= float64(i+2) * lii
+		} else {
+			logp -= lii
 		}
 	}
 	t.take()
@@ -184,10 +186,21 @@ func (t *chance) given() float64 {
 // moveCount moves n and φ; it reports false where s lies at the border of what data can have. ω
 // is drawn anew, before anything depends on it.
 func (s *site) moveCount(rng *rand.Rand) bool {
-	t := s.chance
-	if t.held = held(rng.IntN(3)); !t.whole {
-		t.held = held(rng.IntN(2))
+	kinds := 2
+	if s.chance.whole {
+		kinds = 3
 	}
+	s.chance.held = held(rng.IntN(kinds))
+	if !s.stepCount(rng) {
+		return false
+	}
+	s.drawOmega(rng)
+	return true
+}
+
+// stepCount is moveCount but for ω, by the density of what is held.
+func (s *site) stepCount(rng *rand.Rand) bool {
+	t := s.chance
 	if !t.hold(s.phi) {
 		return false
 	}
@@ -198,6 +211,5 @@ func (s *site) moveCount(rng *rand.Rand) bool {
 	} else {
 		s.law.Constrain(s.params, s.phi)
 	}
-	s.drawOmega(rng)
 	return true
 }

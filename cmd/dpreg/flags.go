@@ -151,7 +151,7 @@ func (f *flags) ofPrivacy() []declared {
 		{name: "sigma", to: &f.sigma, usage: "standard deviation of the noise, a `NUMBER`"},
 		{name: "scale", to: &f.scale, usage: "scale b of the noise, a `NUMBER`"},
 		{name: "count", to: &f.count, usage: "`NUMBER` of releases"},
-		{name: "steps", of: "release fit plan", to: &f.looks, value: "auto", usage: fmt.Sprintf("`NUMBER` of looks at the rows, up to %d, for one ε: from the second on noise is in proportion to the rows, and no longer to their bounds; auto: several where the rows are enough to be found", custody.MaxSteps)},
+		{name: "steps", of: "release fit plan", to: &f.looks, value: "1", usage: fmt.Sprintf("`NUMBER` of looks at the rows, up to %d, for one ε: from the second on noise is in proportion to the rows, and no longer to their bounds; auto: several where rows are enough to be found. Slopes gain; sigma of a skewed response is too small", custody.MaxSteps)},
 		{name: "steps", of: "audit calibrate compare", to: &f.looks, value: "1", usage: fmt.Sprintf("`NUMBER` of looks at the rows that a release takes, up to %d", custody.MaxSteps)},
 		{name: "steps", of: "gaussian", to: &f.steps, usage: "`NUMBER` of releases"},
 		{name: "q", to: &f.rate, usage: "rate of sampling, a `NUMBER` up to 1"},

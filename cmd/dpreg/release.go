@@ -59,7 +59,7 @@ func (f *flags) privacy() (release.Privacy, error) {
 // parseSteps is --steps as an order has it.
 func (f *flags) parseSteps() (int, error) {
 	if f.looks == "auto" {
-		return 0, nil
+		return custody.AutoSteps, nil
 	}
 	k, err := parseWhole(f.looks, custody.MaxSteps)
 	if err != nil {

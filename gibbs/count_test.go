@@ -1,0 +1,37 @@
+package gibbs
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpreg/dpreg/internal/testsize"
+	"github.com/dpreg/dpreg/release"
+)
+
+// TestCountInvariance: the move of a noisy n leaves the law as it is whatever is held, each by a
+// density of its own, of any number of covariates.
+func TestCountInvariance(t *testing.T) {
+	for p := range testsize.Of(2, 4) {
+		for _, which := range []held{heldX, heldS, heldBoth} {
+			rng := rand.New(rand.NewPCG(60, 1))
+			g := newJoint(t, p+1, 25, 10)
+			g.kind, g.count = release.Gaussian, 8
+			k := g.start(rng)
+			for i := range 400 {
+				observeAnew(k.state, rng)
+				k.kernel.Step(rng)
+				k.kernel.Adapt(i, 400)
+			}
+			s := k.kernel.(*exactSites).all[0]
+			s.chance.held = which
+			leavesUnchanged(t, fmt.Sprintf("p=%d, held %d", p+1, which), 20_000, func() { g.forward(k, rng) },
+				func() {
+					for range 4 {
+						s.stepCount(rng)
+					}
+				},
+				func(dst []float64) []float64 { return g.test(dst, k) })
+		}
+	}
+}
