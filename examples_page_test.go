@@ -10,11 +10,10 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
-	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
-	"github.com/dpreg/dpreg/table"
+	"github.com/dpreg/dpreg/ssp"
 )
 
 const examplesPage = "docs/examples.md"
@@ -26,7 +25,7 @@ var examples = []struct{ file, formula string }{
 }
 
 // TestPrintedExamples infers from each example without noise and from simulated
-// releases, the k-th of the page with noise from PCG(2026, k), as dpreg fit makes them and infers.
+// releases, the k-th of the page with noise from PCG(2026, k), as dpreg infer does.
 func TestPrintedExamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("whole runs")
@@ -37,25 +36,17 @@ func TestPrintedExamples(t *testing.T) {
 		exact, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{})
 		must(t, err)
 		fits := []fitted{fittedOf("none", exact)}
-		rows, err := table.Find("testdata/" + x.file + ".csv")
-		must(t, err)
-		for _, pr := range []release.Privacy{{Epsilon: 10}, {Epsilon: 1}, {Epsilon: 1, Delta: 1e-6}, {Epsilon: 0.1}} {
+		for _, epsilon := range []float64{10, 1, 0.1} {
 			k++
-			label := fmt.Sprintf("ε = %v", pr.Epsilon)
-			if pr.Delta > 0 {
-				label += ", δ"
-			}
-			pr.Neighbours = release.ReplaceOne
-			r, err := custody.Publish(context.Background(), custody.Order{Rows: custody.Files{Source: rows}, Design: e.design, Privacy: pr,
-				Entropy: mechanisms.Simulated(rand.New(rand.NewPCG(2026, k)))})
+			r, err := ssp.Publish(context.Background(), e.statistics, e.design, release.Privacy{Epsilon: epsilon, Neighbours: release.ReplaceOne},
+				release.Laplace, ssp.Exact, mechanisms.Simulated(rand.New(rand.NewPCG(2026, k))))
 			must(t, err)
 			fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{})
 			must(t, err)
 			if ok, reason := fit.Converged(); !ok {
-				t.Errorf("%s, %s: %s", x.file, label, reason)
+				t.Errorf("%s, ε = %v: %s", x.file, epsilon, reason)
 			}
-			t.Logf("%s, %s: %d steps, %s", x.file, label, len(r.Steps)+1, fit.Why)
-			fits = append(fits, fittedOf(label, fit))
+			fits = append(fits, fittedOf(fmt.Sprintf("ε = %v", epsilon), fit))
 		}
 		commands := fmt.Sprintf("```sh\ndpreg fit --method non-private --i-hold-the-data --formula '%s' testdata/%s.csv\n"+
 			"dpreg fit --eps 1 --formula '%s' testdata/%s.csv\n```\n\n", x.formula, x.file, x.formula, x.file)

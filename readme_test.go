@@ -12,8 +12,8 @@ import (
 const goRun = "go run ./cmd/dpreg "
 
 // TestPrintedREADME runs README's commands. Those that start from the committed
-// release print the same each time. fit draws new noise, and the method depends on that, so of
-// its output only what comes before the method is compared; its release goes to a new folder.
+// release print the same each time. fit draws new noise, so of its output only
+// what comes before the table is compared; its release goes to a new folder.
 func TestPrintedREADME(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds dpreg, and runs what README shows")
@@ -30,7 +30,7 @@ func TestPrintedREADME(t *testing.T) {
 		inferred = stdout(t, dpreg, args...)
 		printed(t, "README.md", c[0], "```", inferred)
 	}
-	if beforeMethod(fitted) == "" || beforeMethod(fitted) != beforeMethod(inferred) {
+	if beforeTable(fitted) == "" || beforeTable(fitted) != beforeTable(inferred) {
 		t.Errorf("README shows the output of infer for that of fit, which begins otherwise:\n%s", fitted)
 	}
 }
@@ -58,8 +58,8 @@ func words(line string) []string {
 	return words
 }
 
-func beforeMethod(output string) string {
-	before, _, ok := strings.Cut(output, ", method ")
+func beforeTable(output string) string {
+	before, _, ok := strings.Cut(output, "Estimate")
 	if !ok {
 		return ""
 	}
