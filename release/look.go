@@ -171,19 +171,31 @@ func (f *Frame) validate(m int) error {
 		}
 	}
 	switch {
-	case !positive(f.Radius):
-		return within("radius", fmt.Errorf("must be a positive finite number, not %v", f.Radius))
-	case !positive(f.Weight):
-		return within("weight", fmt.Errorf("must be a positive finite number, not %v", f.Weight))
-	case f.Lost != 0 && !positive(f.Lost):
-		return within("lost", fmt.Errorf("must be a positive finite number, not %v", f.Lost))
+	case !inRange(f.Radius):
+		return within("radius", fmt.Errorf("must be from 2^-%d to 2^%d, not %v", geometryBits, geometryBits, f.Radius))
+	case !inRange(f.Weight):
+		return within("weight", fmt.Errorf("must be from 2^-%d to 2^%d, not %v", geometryBits, geometryBits, f.Weight))
+	case f.Lost != 0 && !(f.Lost > 0 && f.Lost < 1e30):
+		return within("lost", fmt.Errorf("must be a positive number below 1e30, not %v", f.Lost))
 	}
-	for _, x := range f.inverse() {
-		if checkFinite(x) != nil {
-			return within("matrix", errors.New("its inverse is beyond the range of numbers"))
+	for j, c := range f.Centre {
+		if !(math.Abs(c) <= 1) {
+			return within("centre", within(index(j), fmt.Errorf("%v lies outside the box from -1 to 1", c)))
+		}
+	}
+	for _, x := range append(f.inverse(), slices.Concat(f.Matrix...)...) {
+		if !(math.Abs(x) < 1<<(2*geometryBits)) {
+			return within("matrix", errors.New("it or its inverse is beyond what a frame about rows in the box can be"))
 		}
 	}
 	return nil
+}
+
+// geometryBits bound what a frame may be: a writer keeps to less.
+const geometryBits = 24
+
+func inRange(x float64) bool {
+	return x >= 1./(1<<geometryBits) && x <= 1<<geometryBits
 }
 
 // checkTriangle checks row j of a lower triangular matrix.
