@@ -131,7 +131,7 @@ func TestPublishRefuses(t *testing.T) {
 			o.WithMoments, o.Rows = true, custody.Summed(ssp.NewAccumulator(2).Statistics())
 		}},
 		{"from 1 to 8", false, func(o *custody.Order) { o.Steps = 9 }},
-		{"from 1 to 8", false, func(o *custody.Order) { o.Steps = -1 }},
+		{"from 1 to 8", false, func(o *custody.Order) { o.Steps = -2 }},
 		{"--steps 1", false, func(o *custody.Order) { o.Steps, o.WithMoments = 2, true }},
 		{"--steps 1", false, func(o *custody.Order) { o.Steps, o.Mechanism = 2, release.Laplace }},
 		{"needs no δ", false, func(o *custody.Order) { o.Steps, o.Privacy, o.Mechanism = 2, gaussian, release.Ball }},
