@@ -87,7 +87,8 @@ const (
 	manyColumns  = 7
 )
 
-// The noise on a count of radii may be one in so many of the rows. Where it is more, radii say nothing: R may be anything, and nearly all rows are clipped.
+// The noise on a count of radii may be one in so many of the rows. Where it is more, radii say
+// nothing: R may be anything, and nearly all rows are clipped.
 const leastSeen = 10
 
 // binSD is the standard deviation of the noise on a count of radii with this share.

@@ -85,8 +85,8 @@ func (u *Units) Inverse() *Units {
 	return out
 }
 
-// row is that of A, up to its diagonal, and the entry of b.
-func (u *Units) row(i int) (a []float64, b float64) {
+// Row is that of A for column i, up to its diagonal, and its entry of b.
+func (u *Units) Row(i int) (a []float64, b float64) {
 	row := u.k[(i+1)*(u.m+1):]
 	return row[1 : i+2], row[0]
 }
@@ -94,16 +94,13 @@ func (u *Units) row(i int) (a []float64, b float64) {
 // Scale is what one unit of column i, those before it held, is in own ones.
 func (u *Units) Scale(i int) float64 { return u.k[(i+1)*(u.m+1)+i+1] }
 
-// Row is that of A for column i, up to its diagonal, and Shift its entry of b.
-func (u *Units) Row(i int) []float64 { a, _ := u.row(i); return a }
-
 // Shift is b_i.
-func (u *Units) Shift(i int) float64 { _, b := u.row(i); return b }
+func (u *Units) Shift(i int) float64 { return u.k[(i+1)*(u.m+1)] }
 
 // Mean takes a mean to own units.
 func (u *Units) Mean(x []float64) {
 	for i := u.m - 1; i >= 0; i-- {
-		a, b := u.row(i)
+		a, b := u.Row(i)
 		v := a[i] * x[i]
 		for h, w := range a[:i] {
 			v += w * x[h]
@@ -115,7 +112,7 @@ func (u *Units) Mean(x []float64) {
 // PullMean takes the gradient in a mean from own units to common ones.
 func (u *Units) PullMean(g []float64) {
 	for i, v := range g {
-		a, _ := u.row(i)
+		a, _ := u.Row(i)
 		g[i] = v * a[i]
 		for h, w := range a[:i] {
 			g[h] += w * v
@@ -127,7 +124,7 @@ func (u *Units) PullMean(g []float64) {
 func (u *Units) Factor(d []float64) {
 	m := u.m
 	for i := m - 1; i >= 0; i-- {
-		a, _ := u.row(i)
+		a, _ := u.Row(i)
 		row := d[i*m : i*m+i+1]
 		floats.Scale(a[i], row)
 		for h, v := range a[:i] {
@@ -142,7 +139,7 @@ func (u *Units) Factor(d []float64) {
 func (u *Units) PullFactor(g []float64) {
 	m := u.m
 	for i := range m {
-		a, _ := u.row(i)
+		a, _ := u.Row(i)
 		row := g[i*m : i*m+i+1]
 		for h, v := range a[:i] {
 			if v != 0 {
@@ -159,7 +156,7 @@ func (u *Units) Moments(mean, cov []float64) {
 	u.Mean(mean)
 	for range 2 {
 		for i := u.m - 1; i >= 0; i-- {
-			a, _ := u.row(i)
+			a, _ := u.Row(i)
 			combine(cov, u.m, i, a)
 		}
 		dense.Transpose(cov, u.m)
@@ -221,14 +218,13 @@ func (u *Units) Common(dst, s []float64, n float64) {
 			at++
 		}
 	}
-	square := dst
 	for i := range m {
-		a, b := u.row(i)
+		a, b := u.Row(i)
 		dst[i] -= n * b
 		last := release.Index(m, i, i)
 		for h, w := range a[:i] {
 			dst[i] -= w * dst[h]
-			square[last] -= w * square[release.Index(m, h, i)]
+			dst[last] -= w * dst[release.Index(m, h, i)]
 		}
 		dst[i] /= a[i]
 		for j := range m {
@@ -237,15 +233,15 @@ func (u *Units) Common(dst, s []float64, n float64) {
 			}
 			to := release.Index(m, i, j)
 			for h, w := range a[:i] {
-				square[to] -= w * square[release.Index(m, h, j)]
+				dst[to] -= w * dst[release.Index(m, h, j)]
 			}
 		}
 		for h, w := range a[:i] {
-			square[last] -= w * square[release.Index(m, i, h)]
+			dst[last] -= w * dst[release.Index(m, i, h)]
 		}
 		for j := range m {
-			square[release.Index(m, i, j)] /= a[i]
+			dst[release.Index(m, i, j)] /= a[i]
 		}
-		square[last] /= a[i]
+		dst[last] /= a[i]
 	}
 }

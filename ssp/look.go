@@ -41,8 +41,8 @@ func NewBudget(pr release.Privacy) (Budget, error) {
 func (b Budget) Sigma() float64 { return b.unit }
 
 // scale is the smallest float64 s for which a query of sensitivity Δ, given squared, takes
-// no more than so much of a share of the whole. Gaussian mechanisms compose by Σ(Δ/s)², which is 1/S²
-// for the whole, and others by ΣΔ/s, which is ε:
+// no more than so much of a share of the whole. Gaussian mechanisms compose by Σ(Δ/s)², which
+// is 1/S² for the whole, and others by ΣΔ/s, which is ε:
 //
 //	s² ≥ Δ²·S²/share,     s² ≥ (Δ/(ε·share))².
 func (b Budget) scale(squared *big.Rat, share float64, of *big.Rat) (float64, error) {
@@ -122,8 +122,9 @@ func saturated(x *big.Int) int64 {
 // so that, each rounded up to a float64, a square has Scale ≥ s, a product of two columns
 // Cross ≥ Scale/√2, and a linear sum Linear ≥ Scale/(√2κ). The number of rows, where it is
 // released too, has Gaussian noise of Scale/κ², the first coordinate of φ; beside a ball it has
-// discrete Laplace noise, of sensitivity 1, for a twentieth of the share. Errors: a radius outside the grid, a weight that is not in its
-// range, a share that is none, or too small. It panics if m < 1.
+// discrete Laplace noise, of sensitivity 1, for a twentieth of the share. Errors: a radius
+// outside the grid, a weight that is not in its range, a share that is none, or too small. It
+// panics if m < 1.
 func (b Budget) Noise(m int, f *release.Frame, share float64) (release.Noise, error) {
 	if !(f.Radius >= 1./(1<<-leastRadius) && f.Radius <= 1<<mostRadius) {
 		return release.Noise{}, fmt.Errorf("the frame has a radius of %v: it must be within 2^%d and 2^%d", f.Radius, leastRadius, mostRadius)

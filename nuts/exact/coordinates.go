@@ -87,7 +87,8 @@ func newCoordinates(site *model.Site, prior *model.Prior, response *response) *c
 	}
 	for j := range p {
 		if prior.MeanSD != nil {
-			for k, b := range u.Row(j) {
+			row, _ := u.Row(j)
+			for k, b := range row {
 				c.fixed[j] += b * b * prior.MeanSD[k] * prior.MeanSD[k]
 			}
 		} else {
