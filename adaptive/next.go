@@ -22,9 +22,10 @@ func First(m int) *release.Frame {
 //
 //	ū = Σũ/n,   S = Σũũᵀ/n − ūūᵀ,   noise of S of spectral norm about √m·SD/n.
 //
-// Eigenvalues of S below floor of that are raised to it (a variance is never below what noise
-// may hide), but not above 1: where the look says nothing its frame is kept. The centre is
-// c + Lū, L = W⁻¹, shrunk toward 0 where noise is as wide as the box, and clamped into it.
+// and clipping moves it by about halfLost·T̂/(nm). Eigenvalues of S below floor of both are raised
+// to it (a variance is never below what they may hide), but not above 1: where the look says
+// nothing its frame is kept. The centre is c + Lū, L = W⁻¹, shrunk toward 0 where noise is as
+// wide as the box, and clamped into it.
 // W of the next frame is the inverse of the Cholesky factor of L S Lᵀ + raised.
 //
 // Whitening serves rows that fill an ellipsoid. A column of few rows far out would reach far
@@ -43,6 +44,7 @@ func First(m int) *release.Frame {
 // from mostSure with what noise may hide.
 const (
 	floor     = .7
+	halfLost  = .5
 	widest    = 4    // of an eigenvalue in the look's frame
 	narrowest = 1e-7 // variance in scaled units: rows of W fit the grid
 	halfway   = .5   // sd of a column's mean at which it is worth half
@@ -98,9 +100,9 @@ func raised(sigma, skew, end, asked, sure float64) float64 {
 	return max(sigma*math.Pow(end/sigma, sure*grade), min(asked, end))
 }
 
-// hidden is the variance in the look's frame that noise may hide, 1 at most.
+// hidden is the variance in the look's frame that noise and clipping may hide, 1 at most.
 func hidden(look *release.Look, n float64, m int) float64 {
-	return min(floor*math.Sqrt(float64(m))*look.Noise.SD()/n, 1)
+	return min(floor*(math.Sqrt(float64(m))*look.Noise.SD()+halfLost/float64(m)*look.Frame.Lost)/n, 1)
 }
 
 // filled is B.

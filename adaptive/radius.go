@@ -2,12 +2,15 @@ package adaptive
 
 import (
 	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/dpreg/dpreg/release"
 )
 
 // The radius. Noise grows as R², and clipping takes T(R²) = Σ(‖u‖² − R²)₊ of Σ‖u‖², which
-// moves a slope by some ρT, ρ about .2/m to .6/m over data sets. R² is the edge of a bin where
+// moves a slope by some ρT, ρ about .05/m to .4/m over data sets. R² is the edge of a bin where
 //
 //	SD(R²)² + (slant/m · T̂(R²))²
 //
@@ -23,13 +26,16 @@ import (
 //	H(r) = H(e)(e/r)^a,   a = log(H(e₁)/H(e))/log(e/e₁),   H(e₁) ≥ steeper·H(e) at an edge e₁ < e,
 //
 // a at least lightest, and cut at every edge at what the histogram has there, plus doubt
-// standard deviations. Lost is T̂ with that doubt.
+// standard deviations. Lost is T̂ with that doubt. R² is no edge beyond which more than most of
+// the rows may be, by proof standard deviations: there T̂ tells nothing.
 const (
-	slant     = .48
+	slant     = .3
 	standsOut = 2.5
 	doubt     = .25
-	lightest  = 2.2
+	lightest  = 1.7
 	steeper   = 6.
+	proof     = 2.
+	most      = .7
 	apart     = 4. // standard deviations between the histogram's n and n
 )
 
@@ -42,9 +48,10 @@ const (
 	mostRadius  = 1 << 20
 )
 
-// Radius returns f with the radius, the weight and what clipping takes: r is the noisy
-// histogram of ‖u‖² in f, t the step from 0, n the number of rows (0: the histogram's), and
-// noise tells what noise a look will have.
+// Radius returns f with the radius, the weight and what clipping takes, or for the last look the
+// box, where slopes would have less noise in it: r is the noisy histogram of ‖u‖² in f, t the
+// step from 0, n the number of rows (0: the histogram's), and noise tells what noise a look
+// will have.
 func (p Plan) Radius(t int, f *release.Frame, r *release.Radii, n float64, noise func(f *release.Frame) release.Noise) *release.Frame {
 	g := *f
 	weight := weightLater
@@ -56,59 +63,79 @@ func (p Plan) Radius(t int, f *release.Frame, r *release.Radii, n float64, noise
 	laplace := stated.Kind == release.Ball
 	edges, lost := tails(r, n, laplace)
 	k := best(edges, lost, stated.SD(), len(f.Centre))
+	if box := First(len(f.Centre)); t == len(p.Looks)-1 && noise(box).SD()*boxError(f) < errorAt(edges[k], lost[k], stated.SD(), len(f.Centre)) {
+		return box
+	}
 	g.Radius = min(max(math.Sqrt(edges[k]), leastRadius), mostRadius)
-	g.Weight, g.Lost = weight*g.Radius, max(lost[k], unproven(edges, k, r, n, laplace))
+	g.Weight, g.Lost = weight*g.Radius, lost[k]
 	return &g
-}
-
-// unproven is T where the histogram does not show that half of the rows are within edge k, for
-// all that it tells; 0 where it does: proof is H, with proof standard deviations, of ½n at most.
-// Rows that noise hides are then taken to lie as far out as one standard deviation allows, and
-// intervals grow with that.
-func unproven(edges []float64, k int, r *release.Radii, n float64, laplace bool) (lost float64) {
-	const proof = 2
-	h, s, n := bridge(r, n, laplace)
-	if k+1 >= len(s) || h[k+1]+proof*s[k+1] <= n/2 {
-		return 0
-	}
-	for i := k + 1; i < len(s); i++ {
-		lost += (edges[i] - edges[i-1]) * min(max(h[i], 0)+s[i], n)
-	}
-	return lost
 }
 
 // best is the edge of the least error; sd is that of the noise at R = 1.
 func best(edges, lost []float64, sd float64, m int) (best int) {
 	least := math.Inf(1)
 	for k, e := range edges {
-		if x := math.Hypot(sd*e, slant/float64(m)*lost[k]); x < least {
+		if x := errorAt(e, lost[k], sd, m); x < least {
 			best, least = k, x
 		}
 	}
 	return best
 }
 
-// tails returns the upper edges of the bins, the last above all rows, and T̂ at each.
+// errorAt is that of a slope for R² = edge.
+func errorAt(edge, lost, sd float64, m int) float64 {
+	return math.Hypot(sd*edge, slant/float64(m)*lost)
+}
+
+// boxError is how much more noise of one SD moves slopes in the box than in f. Noise E on sums
+// of (1, v)(1, v)ᵀ moves those of u_j and u_m by aᵀEb, a = (−w_j·c, w_j) and b = (−w_m·c, w_m),
+// whose variance is SD²/2 times
+//
+//	‖w_j‖²‖w_m‖² + (w_j·w_m)² + ‖a₀w_m + b₀w_j‖²,     1 in f.
+//
+// It is the root of the mean over covariates j.
+func boxError(f *release.Frame) float64 {
+	m := len(f.Centre)
+	row := func(j int) []float64 { return append(slices.Clone(f.Matrix[j]), make([]float64, m-1-j)...) }
+	w := row(m - 1)
+	b, ww, sum := -floats.Dot(w, f.Centre), floats.Dot(w, w), 0.
+	for j := range m - 1 {
+		v := row(j)
+		a, vv, vw := -floats.Dot(v, f.Centre), floats.Dot(v, v), floats.Dot(v, w)
+		sum += vv*ww + vw*vw + a*a*ww + b*b*vv + 2*a*b*vw
+	}
+	return math.Sqrt(sum / float64(m-1))
+}
+
+// tails returns the upper edges of the bins, the last above all rows, and T̂ at each: +Inf where
+// R² may not be.
 func tails(r *release.Radii, n float64, laplace bool) (edges, lost []float64) {
 	k := len(r.Counts)
 	edges, lost = make([]float64, k), make([]float64, k)
 	for i := range edges {
 		edges[i] = math.Exp2(float64(r.Least+i) / 2)
 	}
-	h := beyond(r, edges, n, laplace)
+	h, proven := beyond(r, edges, n, laplace)
 	// Between two edges H is between a straight line and a power.
 	for i := k - 2; i >= 0; i-- {
 		lost[i] = lost[i+1] + (edges[i+1]-edges[i])*(math.Sqrt(h[i+1]*h[i+2])/2+(h[i+1]+h[i+2])/4)
 	}
+	for i := range proven {
+		lost[i] = math.Inf(1)
+	}
 	return edges, lost
 }
 
-// beyond returns Ĥ at the lower edge of each bin, and 0 above the last: never increasing.
-func beyond(r *release.Radii, edges []float64, n float64, laplace bool) []float64 {
+// beyond returns Ĥ at the lower edge of each bin, and 0 above the last: never increasing. The
+// first edge that R² may be is the upper one of bin proven.
+func beyond(r *release.Radii, edges []float64, n float64, laplace bool) (h []float64, proven int) {
 	h, s, n := bridge(r, n, laplace)
 	k := len(s)
 	if k == 1 {
-		return []float64{n, 0}
+		return []float64{n, 0}, 0
+	}
+	for proven < k-1 && h[proven+1]+proof*s[proven+1] > most*n {
+		proven++
 	}
 	lower := func(i int) float64 { return edges[i-1] } // of i ≥ 1
 	end := k - 1
@@ -136,7 +163,7 @@ func beyond(r *release.Radii, edges []float64, n float64, laplace bool) []float6
 		n = min(n, h[i])
 		h[i] = n
 	}
-	return h
+	return h, proven
 }
 
 // bridge returns the sums of the k bins from outside, with 0 above the last, their standard

@@ -76,7 +76,7 @@ type Design struct {
 	Ns       []int64   `json:"n"`           // none of Split data
 	Epsilons []float64 `json:"epsilon"`
 	Delta    float64   `json:"delta,omitempty"` // 0: Laplace noise; above: ssp.Auto
-	Steps    int       `json:"steps,omitempty"` // of a release; 0: one
+	Steps    int       `json:"steps,omitempty"` // of a release; 0: one; custody.AutoSteps
 	Ps       []int     `json:"p,omitempty"`
 	// Columns, if not nil, takes the place of Ps.
 	Columns *schema.Design `json:"columns,omitempty"`
@@ -226,9 +226,9 @@ func (d *Design) validateGrid() error {
 		return err
 	case d.Delta != 0 && !(d.Delta >= ssp.MinDelta && d.Delta < 1):
 		return fmt.Errorf("delta: %v, and it has to be 0, or from %v to below 1", d.Delta, ssp.MinDelta)
-	case d.Steps < 0 || d.Steps > custody.MaxSteps:
+	case d.Steps < custody.AutoSteps || d.Steps > custody.MaxSteps:
 		return fmt.Errorf("steps: %d, and it has to be from 1 to %d", d.Steps, custody.MaxSteps)
-	case d.Steps > 1 && d.Data == Unclamped:
+	case cmp.Or(d.Steps, 1) != 1 && d.Data == Unclamped:
 		return errors.New("steps: rows that are not clamped have no box, and are looked at once")
 	case len(d.ns()) == 0 || len(d.Epsilons) == 0 || len(d.designs()) == 0:
 		return errors.New("a study needs an n, an epsilon and a number of covariates")

@@ -1,6 +1,7 @@
 package calibration
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ type fitter struct {
 // summing says what the arm infers from.
 func (f *fitter) summing(clamp bool) summing {
 	p := len(f.columns.Covariates)
-	return summing{m: p + 1, clamp: clamp, keep: f.steps > 1, moments: f.arm.Method == noisyMoments && p <= release.MaxMomentCovariates}
+	return summing{m: p + 1, clamp: clamp, keep: cmp.Or(f.steps, 1) != 1, moments: f.arm.Method == noisyMoments && p <= release.MaxMomentCovariates}
 }
 
 // fit releases the sums with simulated noise, unless the method is non-private, and
@@ -83,7 +84,7 @@ func (f *fitter) release(ctx context.Context, s *summed, e *mechanisms.Entropy) 
 	if privacy.Delta > 0 {
 		kind = ssp.Auto
 	}
-	if f.steps > 1 {
+	if cmp.Or(f.steps, 1) != 1 {
 		return custody.Publish(ctx, custody.Order{Rows: custody.Scaled{Name: "rows of a trial", Rows: s.rows}, Design: f.columns, Privacy: privacy,
 			Steps: f.steps, WithMoments: f.arm.Method == noisyMoments, Entropy: e})
 	}

@@ -30,7 +30,7 @@ type Order struct {
 	Mechanism   release.Kind // law of the noise on the sums; default: ssp.Auto
 	WithMoments bool         // of the covariates, too
 	Bounds      Bounds       // that are found in the rows; default: none
-	Steps       int          // looks at the rows, each in a frame that those before it found; default: 1, in the box; AutoSteps: as many as adaptive.Auto says, 1 of rows that can be read once
+	Steps       int          // looks at the rows, each in a frame that those before it found; 1 is in the box; default: AutoSteps, as many as adaptive.Auto says, 1 of rows that can be read once
 	StatedRows  int64        // how many there are, about, from public knowledge: for add-remove neighbours
 
 	Path       string // of the file; empty: none is written

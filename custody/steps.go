@@ -13,7 +13,8 @@ import (
 
 // What an order of several steps is, before a row is read.
 
-// MaxSteps is the largest number of steps, and AutoSteps leaves it to the number of rows.
+// MaxSteps is the largest number of steps, and AutoSteps leaves it to the number of rows, as 0
+// does.
 const (
 	MaxSteps  = 8
 	AutoSteps = -1
@@ -22,9 +23,7 @@ const (
 // settleSteps refuses steps that cannot be had.
 func (s *Settled) settleSteps() error {
 	switch flag := fmt.Sprintf("--steps %d", s.Steps); {
-	case s.Steps == 0:
-		s.Steps = 1
-	case s.Steps == AutoSteps:
+	case s.Steps == 0 || s.Steps == AutoSteps:
 		s.settleAuto()
 	case s.Steps < 0 || s.Steps > MaxSteps:
 		return Misusef("%s: from 1 to %d", flag, MaxSteps)

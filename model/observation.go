@@ -51,15 +51,17 @@ func Observe(r *release.Release) (*Observation, error) {
 	return o, nil
 }
 
-// lostToSlopes is mρ: clipping takes a matrix L from Σuuᵀ, tr L = Frame.Lost, and what may move
-// a slope is its largest row, max_j ‖L_j‖ = ρ tr L. Over data sets and steps ρ was .05 to .2 at
-// m = 4 columns and .02 to .05 at m = 12.
-const lostToSlopes = 0.8
+// Clipping takes a matrix L from Σuuᵀ, tr L = Frame.Lost. What may move a slope is its largest
+// row, max_j ‖L_j‖ = lostToSlopes/m·tr L: over data sets and steps .05 to .6. Of the response's
+// square, that of what the covariates leave of it, it takes .1 to .9: lostToSquare ± as much.
+const lostToSlopes, lostToSquare = 0.4, 0.7
 
-// inFrame takes the noise of sums in a frame. What clipping takes is as noise of so much larger a
-// scale, √(1 + (ρ lost/sd)²) times: its size is told, and not its direction. Of the response's
-// square, that of what the covariates leave of it, clipping takes between nothing and all: ½ ± ½ of
-// it, or σ of a skewed response would come out too small.
+// inFrame takes the noise of sums in a frame. What clipping takes is as noise of a larger scale on
+// products with the response, √(1 + (ρ lost/sd)²) times: its size is told, and not its direction.
+// Linear sums lose ‖u‖ − R where squares lose ‖u‖² − R², about 1/2R of that. What the response's
+// square loses is put back, or σ would come out too small. Products of covariates are only
+// lessened, about alike in all directions of a frame: noise of a larger scale there would mean
+// directions in which they hardly vary.
 func (o *Observation) inFrame(r *release.Release) {
 	m := o.Shape.M()
 	for j := range m {
@@ -74,13 +76,15 @@ func (o *Observation) inFrame(r *release.Release) {
 	}
 	o.Frame, o.Freedom, o.clipped = r.Frame, r.Noise.Freedom, [2][]float64{slices.Clone(o.Z), slices.Clone(o.Scale)}
 	lost, sd := r.Frame.Lost, r.Noise.SD()
-	wider := math.Hypot(1, lostToSlopes/float64(m)*lost/sd)
-	for i := range o.Scale {
-		o.Scale[i] *= wider
+	moved := lostToSlopes / float64(m) * lost / sd
+	wider, linear := math.Hypot(1, moved), math.Hypot(1, moved/(2*r.Frame.Radius)*r.Noise.Scale/r.Noise.Linear)
+	for j := range m {
+		o.Scale[j] *= linear
+		o.Scale[release.Index(m, j, m-1)] *= wider
 	}
 	last := len(o.Z) - 1
-	o.Z[last] += lost / 2
-	o.Scale[last] *= math.Hypot(1, lost/2/(wider*sd))
+	o.Z[last] += lostToSquare * lost
+	o.Scale[last] *= math.Hypot(1, lostToSquare*lost/(wider*sd))
 	if r.Noise.Kind == release.Ball { // which the number of rows has not
 		o.Count.Kind = release.Laplace
 	}

@@ -120,10 +120,10 @@ type order struct {
 }
 
 // newOrder settles a release as custody does: the law of the noise, and δ where that needs
-// none. Auto is a number of steps. Errors: those of custody.Settle on privacy.
+// none. Errors: those of custody.Settle on privacy.
 func newOrder(d *schema.Design, pr release.Privacy, steps int, n int64) (*order, error) {
 	o := custody.Order{Rows: custody.Scaled{Name: "simulated rows"}, Design: d, Privacy: pr, Steps: steps}
-	if steps == Auto {
+	if steps == 0 || steps == custody.AutoSteps {
 		o.Steps, _ = adaptive.Auto(len(d.Covariates)+1, float64(n), pr)
 	}
 	if o.Steps > 1 && pr.Neighbours == release.AddRemove {

@@ -20,7 +20,7 @@ func TestOutlook(t *testing.T) {
 		ns       []int64
 		epsilons []float64
 	}{{1, []int64{100, 300, 3000}, []float64{0.1, 1, 10}}, {3, []int64{100, 3000, 30_000}, []float64{0.3, 3}}} {
-		f, err := Foresee(t.Context(), Options{Design: dpreg.UnitDesign(c.p), Pool: true, Ns: c.ns, Epsilons: c.epsilons, Releases: 16})
+		f, err := Foresee(t.Context(), Options{Design: dpreg.UnitDesign(c.p), Pool: true, Ns: c.ns, Epsilons: c.epsilons, Steps: 1, Releases: 16})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,7 +46,7 @@ type Options struct {
 	Delta float64
 	// Neighbours are release.ReplaceOne where it is empty.
 	Neighbours release.Neighbours
-	// Steps is the number of looks of each release, 0 for one, or Auto.
+	// Steps is the number of looks of each release; 0 is custody.AutoSteps.
 	Steps int
 	// Width, where it is not 0, is the widest that the interval of slope Slope may be, in the
 	// data's units: Epsilons or Ns are left out, and the least of them for that are sought.
@@ -68,9 +68,6 @@ type Options struct {
 	// at a time.
 	Progress func(done, total int)
 }
-
-// Auto are as many steps as adaptive.Auto has for the columns, n and ε.
-const Auto = -1
 
 // Format is the first member of a forecast's JSON.
 const Format = "dpreg-plan/2"

@@ -76,9 +76,6 @@ func (f *flags) planned() (o plan.Options, p statedPrior, err error) {
 	if o.Steps, err = f.parseSteps(); err != nil {
 		return o, p, err
 	}
-	if f.looks == "auto" {
-		o.Steps = plan.Auto
-	}
 	o.Neighbours = release.Neighbours(f.neighbours)
 	if f.delta != "" {
 		if o.Delta, err = schema.ParseNumber(f.delta); err != nil || !(o.Delta == 0 || o.Delta >= ssp.MinDelta && o.Delta < 1) {
