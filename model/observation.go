@@ -54,7 +54,7 @@ func Observe(r *release.Release) (*Observation, error) {
 // Clipping takes a matrix L from Σuuᵀ, tr L = Frame.Lost. What may move a slope is its largest
 // row, max_j ‖L_j‖ = lostToSlopes/m·tr L: over data sets and steps .05 to .6. Of the response's
 // square, that of what the covariates leave of it, it takes .1 to .9: lostToSquare ± as much.
-const lostToSlopes, lostToSquare = 0.4, 0.7
+const lostToSlopes, lostToSquare = 0.3, 0.7
 
 // inFrame takes the noise of sums in a frame. What clipping takes is as noise of a larger scale on
 // products with the response, √(1 + (ρ lost/sd)²) times: its size is told, and not its direction.

@@ -80,14 +80,14 @@ func parse(ctx context.Context, stderr io.Writer, args []string) (*study, error)
 	f.Float64Var(&s.privacy.Epsilon, "eps", 1, "ε, a `NUMBER`")
 	f.Float64Var(&s.privacy.Delta, "delta", 1e-6, "δ, a `NUMBER`; 0: pure ε")
 	f.IntVar(&s.trials, "trials", 12, "`NUMBER` of releases of each kind")
-	f.IntVar(&s.steps, "steps", 3, "`NUMBER` of steps that is compared with 1")
+	f.IntVar(&s.steps, "steps", 0, "`NUMBER` of steps that is compared with 1; 0: as many as --steps auto takes")
 	f.BoolVar(&s.resample, "resample", false, "each trial has rows of its own, drawn from the table with replacement")
 	f.StringVar(&s.method, "method", dpreg.DefaultMethod, "`NAME` of the method that infers")
 	f.IntVar(&s.plan.Chains, "chains", 2, "`NUMBER` of chains of a fit")
 	f.IntVar(&s.plan.Draws, "draws", 500, "`NUMBER` of draws of a chain, after as many of warm-up")
 	if err := f.Parse(args); err != nil {
 		return nil, err
-	} else if f.NArg() > 0 || s.trials < 1 || s.steps < 2 || s.plan.Draws < 1 {
+	} else if f.NArg() > 0 || s.trials < 1 || s.steps < 0 || s.steps == 1 || s.plan.Draws < 1 {
 		return nil, errors.New("it takes flags alone; a trial, a draw and two steps are the least")
 	}
 	names := strings.Split(*only, ",")
@@ -201,6 +201,7 @@ type slope struct {
 
 // fit is what is inferred from one release.
 type fit struct {
+	steps  int
 	slopes []slope
 	rhat   float64 // largest of all parameters
 }
@@ -229,6 +230,7 @@ func (s *study) fit(ctx context.Context, table *rows, steps, trial int) (f fit, 
 	if err != nil {
 		return f, err
 	}
+	f.steps = len(published.Looks())
 	parameters := posterior.Summarise(inferred.Draws(dpreg.Original), 0.95).Parameters
 	for _, p := range parameters {
 		f.rhat = max(f.rhat, p.RHat)
@@ -241,8 +243,8 @@ func (s *study) fit(ctx context.Context, table *rows, steps, trial int) (f fit, 
 
 // write writes the table of errors, widths and prices: medians over slopes of medians over trials.
 func (s *study) write(w io.Writer, done [][2][]fit) {
-	fmt.Fprintf(w, "\nε = %g, δ = %g, 1 step → %d\n\n| data | n | trials | error | width | price | holds that of the rows, %% | of the table, %% | R-hat > %g, %% |\n|%s\n",
-		s.privacy.Epsilon, s.privacy.Delta, s.steps, calibration.RHatLimit, strings.Repeat("---|", 9))
+	fmt.Fprintf(w, "\nε = %g, δ = %g\n\n| data | n | steps | trials | error | width | price | holds that of the rows, %% | of the table, %% | R-hat > %g, %% |\n|%s\n",
+		s.privacy.Epsilon, s.privacy.Delta, calibration.RHatLimit, strings.Repeat("---|", 10))
 	for i, r := range s.tables {
 		a, b := done[i][0], done[i][1]
 		if min(len(a), len(b)) == 0 {
@@ -255,7 +257,7 @@ func (s *study) write(w io.Writer, done [][2][]fit) {
 			}
 			return median(ratios)
 		}
-		fmt.Fprintf(w, "| %s | %d | %d | ÷ %.2g | ÷ %.2g |", r.Name, len(r.Rows)/r.m, min(len(a), len(b)),
+		fmt.Fprintf(w, "| %s | %d | 1 → %d | %d | ÷ %.2g | ÷ %.2g |", r.Name, len(r.Rows)/r.m, b[0].steps, min(len(a), len(b)),
 			smaller(func(b slope) float64 { return math.Abs(b.Mean - b.plain) }), smaller(func(b slope) float64 { return b.Upper - b.Lower }))
 		price := func(b slope) float64 { return b.SD / b.se }
 		fmt.Fprintf(w, " %.3g → %.3g |", median(medians(a, price)), median(medians(b, price)))

@@ -17,7 +17,7 @@ func TestRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, texts[i], _ = strings.Cut(stdout.String(), "\nε = ")
-		if n := strings.Count(stdout.String(), "\ndiabetes,"); n != 2*2*3 || !strings.Contains(texts[i], "\n| diabetes | 442 | 2 | ÷ ") {
+		if n := strings.Count(stdout.String(), "\ndiabetes,"); n != 2*2*3 || !strings.Contains(texts[i], "\n| diabetes | 442 | 1 → 2 | 2 | ÷ ") {
 			t.Errorf("%d lines of slopes:\n%s", n, &stdout)
 		}
 	}
