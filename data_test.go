@@ -6,11 +6,13 @@ import (
 	"errors"
 	"iter"
 	"math"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/posterior"
@@ -54,6 +56,19 @@ func open(t *testing.T, name, formula string, change func(*schema.Design)) examp
 	e.statistics, err = dpreg.Accumulate(context.Background(), table.CSV(bytes.NewReader(csv), name, d), d)
 	must(t, err)
 	return e
+}
+
+// publish releases the rows, clamped, with simulated noise.
+func (e *example) publish(ctx context.Context, pr release.Privacy, steps int, noise rand.Source) (*release.Release, error) {
+	rows := custody.Scaled{Name: "rows"}
+	for _, row := range e.rows {
+		v := make([]float64, len(row))
+		e.design.Frame().Scale(v, row)
+		for _, x := range v {
+			rows.Rows = append(rows.Rows, min(max(x, -1), 1))
+		}
+	}
+	return custody.Publish(ctx, custody.Order{Rows: rows, Design: e.design, Privacy: pr, Steps: steps, Entropy: mechanisms.Simulated(rand.New(noise))})
 }
 
 func must(t *testing.T, err error) {

@@ -10,16 +10,16 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
-	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
-	"github.com/dpreg/dpreg/ssp"
 )
 
 const examplesPage = "docs/examples.md"
 
 // The examples of docs/examples.md, in its order.
 var examples = []struct{ file, formula string }{
+	{"pums", "income ~ age + educ + married"},
 	{"pums10000", "income ~ age + educ + married"},
 	{"diabetes", "progression ~ bmi + bp + s5"},
 }
@@ -35,18 +35,22 @@ func TestPrintedExamples(t *testing.T) {
 		e := open(t, x.file, x.formula, nil)
 		exact, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{})
 		must(t, err)
-		fits := []fitted{fittedOf("none", exact)}
-		for _, epsilon := range []float64{10, 1, 0.1} {
+		fits := []fitted{fittedOf("none | –", exact)}
+		for _, p := range []release.Privacy{{Epsilon: 10}, {Epsilon: 1}, {Epsilon: 1, Delta: 1e-6}, {Epsilon: 0.1}} {
 			k++
-			r, err := ssp.Publish(context.Background(), e.statistics, e.design, release.Privacy{Epsilon: epsilon, Neighbours: release.ReplaceOne},
-				release.Laplace, ssp.Exact, mechanisms.Simulated(rand.New(rand.NewPCG(2026, k))))
+			p.Neighbours = release.ReplaceOne
+			r, err := e.publish(t.Context(), p, custody.AutoSteps, rand.NewPCG(2026, k))
 			must(t, err)
 			fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{})
 			must(t, err)
 			if ok, reason := fit.Converged(); !ok {
-				t.Errorf("%s, ε = %v: %s", x.file, epsilon, reason)
+				t.Errorf("%s, ε = %v: %s", x.file, p.Epsilon, reason)
 			}
-			fits = append(fits, fittedOf(fmt.Sprintf("ε = %v", epsilon), fit))
+			label := fmt.Sprintf("ε = %v", p.Epsilon)
+			if p.Delta > 0 {
+				label += ", δ = 10⁻⁶"
+			}
+			fits = append(fits, fittedOf(fmt.Sprintf("%s | %d", label, len(r.Looks())), fit))
 		}
 		commands := fmt.Sprintf("```sh\ndpreg fit --method non-private --i-hold-the-data --formula '%s' testdata/%s.csv\n"+
 			"dpreg fit --eps 1 --formula '%s' testdata/%s.csv\n```\n\n", x.formula, x.file, x.formula, x.file)
@@ -68,7 +72,7 @@ func fittedOf(label string, f *dpreg.Fit) fitted {
 // of which is the yardstick of widths.
 func exampleTable(fits []fitted) string {
 	var b strings.Builder
-	b.WriteString("| | noise | Estimate | 95 % interval | its width | Contraction | The release says |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("| | noise | looks | Estimate | 95 % interval | its width | Contraction | The release says |\n|---|---|---|---|---|---|---|---|\n")
 	q := slices.IndexFunc(fits[0].original.Parameters, func(p posterior.Parameter) bool { return p.Name == "sigma2" })
 	for j := 1; j < q; j++ {
 		u := fits[0].original.Parameters[j]

@@ -7,9 +7,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
-	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/mcmc"
-	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/release"
 )
@@ -64,18 +62,9 @@ func TestForeseeRealTables(t *testing.T) {
 // widths are the medians, over five releases, of the widths of the slopes' intervals.
 func (e *example) widths(t *testing.T, epsilon float64, steps int) []float64 {
 	t.Helper()
-	var rows []float64
-	for _, row := range e.rows {
-		v := make([]float64, len(row))
-		e.design.Frame().Scale(v, row)
-		for _, x := range v {
-			rows = append(rows, min(max(x, -1), 1))
-		}
-	}
 	all := make([][]float64, len(e.design.Covariates))
 	for k := range uint64(5) {
-		r, err := custody.Publish(t.Context(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: rows}, Design: e.design, Steps: steps,
-			Privacy: release.Privacy{Epsilon: epsilon, Neighbours: release.ReplaceOne}, Entropy: mechanisms.Simulated(rand.New(rand.NewPCG(17, k)))})
+		r, err := e.publish(t.Context(), release.Privacy{Epsilon: epsilon, Neighbours: release.ReplaceOne}, steps, rand.NewPCG(17, k))
 		must(t, err)
 		fit, err := dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1000, Seed: 1}})
 		must(t, err)

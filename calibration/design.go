@@ -217,6 +217,14 @@ func (d *Design) validateData() error {
 	return nil
 }
 
+// steps are those of a release: rows that are not clamped have no box, and are looked at once.
+func (d *Design) steps() int {
+	if d.Data == Unclamped {
+		return 1
+	}
+	return cmp.Or(d.Steps, 1)
+}
+
 func (d *Design) validateGrid() error {
 	err := within("trials: %d", 1, maxTrials, d.Trials)
 	err = cmp.Or(err, within("p: %d covariates", 1, maxP, d.Ps...), within("n: %d rows", 1, maxN, d.Ns...))
@@ -228,7 +236,7 @@ func (d *Design) validateGrid() error {
 		return fmt.Errorf("delta: %v, and it has to be 0, or from %v to below 1", d.Delta, ssp.MinDelta)
 	case d.Steps < custody.AutoSteps || d.Steps > custody.MaxSteps:
 		return fmt.Errorf("steps: %d, and it has to be from 1 to %d", d.Steps, custody.MaxSteps)
-	case cmp.Or(d.Steps, 1) != 1 && d.Data == Unclamped:
+	case d.Steps > 1 && d.Data == Unclamped:
 		return errors.New("steps: rows that are not clamped have no box, and are looked at once")
 	case len(d.ns()) == 0 || len(d.Epsilons) == 0 || len(d.designs()) == 0:
 		return errors.New("a study needs an n, an epsilon and a number of covariates")
@@ -320,7 +328,7 @@ func (d *Design) Study(rows *Rows) (*Study, error) {
 			return nil, err
 		}
 		fit := func(arm Arm, epsilon float64) fitter {
-			return fitter{arm: arm, columns: columns, prior: prior, privacy: d.privacy(epsilon), steps: d.Steps}
+			return fitter{arm: arm, columns: columns, prior: prior, privacy: d.privacy(epsilon), steps: d.steps()}
 		}
 		for _, arm := range d.Arms {
 			if d.Compares() {

@@ -1,7 +1,6 @@
 package calibration
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +31,7 @@ type fitter struct {
 // summing says what the arm infers from.
 func (f *fitter) summing(clamp bool) summing {
 	p := len(f.columns.Covariates)
-	return summing{m: p + 1, clamp: clamp, keep: cmp.Or(f.steps, 1) != 1, moments: f.arm.Method == noisyMoments && p <= release.MaxMomentCovariates}
+	return summing{m: p + 1, clamp: clamp, keep: f.again(), moments: f.arm.Method == noisyMoments && p <= release.MaxMomentCovariates}
 }
 
 // fit releases the sums with simulated noise, unless the method is non-private, and
@@ -79,12 +78,15 @@ func (f *fitter) options(seed uint64) dpreg.Options {
 	return dpreg.Options{Method: f.arm.Method, Kernel: f.arm.Kernel, ModelClamping: f.arm.ModelClamping, Prior: f.prior, Plan: f.arm.plan(seed)}
 }
 
+// again tells whether a release may look at its rows more than once.
+func (f *fitter) again() bool { return f.steps > 1 || f.steps == custody.AutoSteps }
+
 func (f *fitter) release(ctx context.Context, s *summed, e *mechanisms.Entropy) (*release.Release, error) {
 	privacy, kind := f.privacy, release.Laplace
 	if privacy.Delta > 0 {
 		kind = ssp.Auto
 	}
-	if cmp.Or(f.steps, 1) != 1 {
+	if f.again() {
 		return custody.Publish(ctx, custody.Order{Rows: custody.Scaled{Name: "rows of a trial", Rows: s.rows}, Design: f.columns, Privacy: privacy,
 			Steps: f.steps, WithMoments: f.arm.Method == noisyMoments, Entropy: e})
 	}

@@ -84,8 +84,9 @@ func (s *Settled) answered(r *release.Release) error {
 	}
 	looks, kind := s.Steps, s.Mechanism
 	if s.auto { // it has what the number of rows had for it
-		if looks = len(r.Looks()); looks == 1 && kind == release.Ball {
-			kind = release.Laplace
+		looks = len(r.Looks())
+		if kind != release.Gaussian {
+			kind = map[bool]release.Kind{true: release.Ball, false: release.Laplace}[looks > 1]
 		}
 	}
 	return r.Answers(design, s.Privacy, kind, looks)

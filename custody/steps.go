@@ -42,7 +42,11 @@ func (s *Settled) settleSteps() error {
 // noise. Else the number of rows decides: the one that is stated, or that is counted, see share.
 func (s *Settled) settleAuto() {
 	s.Steps = 1
-	if s.WithMoments || s.Mechanism == release.Laplace || s.readable("") != nil {
+	if s.WithMoments || s.Mechanism == release.Laplace {
+		return
+	}
+	if s.readable("") != nil {
+		s.sayf("--steps auto: one step: several read rows from files")
 		return
 	}
 	if s.public() {

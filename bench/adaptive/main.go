@@ -126,7 +126,7 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 		defer one.Unlock()
 		done[at][kind] = append(done[at][kind], f)
 		for j, b := range f.slopes {
-			fmt.Fprintf(stdout, "%s,%d,%d,%d,%g,%g,%g,%g,%g,%g,%g,%.3f\n", s.tables[at].Name, trial, kinds[kind], j+1, b.truth, b.plain, b.se, b.Mean, b.SD, b.Lower, b.Upper, f.rhat)
+			fmt.Fprintf(stdout, "%s,%d,%d,%d,%g,%g,%g,%g,%g,%g,%g,%.3f\n", s.tables[at].Name, trial, f.steps, j+1, b.truth, b.plain, b.se, b.Mean, b.SD, b.Lower, b.Upper, f.rhat)
 		}
 		return nil
 	})
