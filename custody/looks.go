@@ -34,7 +34,7 @@ func (s *Settled) scanner() scanner {
 	if f, ok := s.Rows.(Files); ok {
 		return f.passes(s.Say, 2*s.Steps)
 	}
-	return s.Rows.(Scaled) // readable refused all others
+	return s.Rows.(scanner) // readable refused all others
 }
 
 // summand is what a worker adds rows to.

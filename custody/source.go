@@ -38,17 +38,20 @@ func Exact(ctx context.Context, o Order) (*ssp.Statistics, error) {
 	return all.Statistics, err
 }
 
-// Elsewhere are rows that this process does not read: a database or a cluster sums them,
-// or they were summed before.
+// Elsewhere are rows that are not in files: a database or a cluster sums them, or they were summed
+// before. For several looks a database delivers them.
 type Elsewhere struct {
 	Name string
 	// Sum sums the columns of d in scaled units, exactly. Its errors are Publish's.
 	Sum func(ctx context.Context, d *schema.Design, cells table.Options) (*ssp.Statistics, error)
+	// Scan, if not nil, hands the rows in scaled units, some after others, to the sink. Errors
+	// are as those of Sum.
+	Scan func(ctx context.Context, d *schema.Design, cells table.Options, sink func(rows []float64) error) error
 }
 
 // Summed are rows of which the sums are there.
 func Summed(s *ssp.Statistics) Elsewhere {
-	return Elsewhere{"rows that were summed", func(context.Context, *schema.Design, table.Options) (*ssp.Statistics, error) { return s, nil }}
+	return Elsewhere{Name: "rows that were summed", Sum: func(context.Context, *schema.Design, table.Options) (*ssp.Statistics, error) { return s, nil }}
 }
 
 func (e Elsewhere) String() string { return e.Name }
@@ -56,6 +59,11 @@ func (e Elsewhere) String() string { return e.Name }
 func (e Elsewhere) sum(ctx context.Context, s *Settled) (sums, error) {
 	found, err := e.Sum(ctx, s.Design, s.Cells)
 	return sums{found, nil}, err
+}
+
+// scan is that of a scanner. The first sink gets all rows.
+func (e Elsewhere) scan(ctx context.Context, s *Settled, sinks ...func(rows []float64) error) error {
+	return e.Scan(ctx, s.Design, s.Cells, sinks[0])
 }
 
 func (e Elsewhere) stale(path string) (string, error) {

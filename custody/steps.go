@@ -38,15 +38,15 @@ func (s *Settled) settleSteps() error {
 	return nil
 }
 
-// settleAuto takes one step where rows can be read once, or are asked for moments or Laplace
-// noise. Else the number of rows decides: the one that is stated, or that is counted, see share.
+// settleAuto takes one step where rows can be read once, or stay where they are, or are asked for
+// moments or Laplace noise. Else the number of rows decides: the one that is stated, or that is counted, see share.
 func (s *Settled) settleAuto() {
 	s.Steps = 1
 	if s.WithMoments || s.Mechanism == release.Laplace {
 		return
 	}
-	if s.readable("") != nil {
-		s.sayf("--steps auto: one step: several read rows from files")
+	if _, away := s.Rows.(Elsewhere); away || s.readable("") != nil {
+		s.sayf("--steps auto: one step: the rows can be read once, or are summed where they are")
 		return
 	}
 	if s.public() {
@@ -66,8 +66,13 @@ func (s *Settled) takeAuto(rows int64) {
 
 // readable refuses rows that cannot be read several times.
 func (s *Settled) readable(flag string) error {
-	if _, ok := s.Rows.(Scaled); ok {
+	switch rows := s.Rows.(type) {
+	case Scaled:
 		return nil
+	case Elsewhere:
+		if rows.Scan != nil {
+			return nil
+		}
 	}
 	rows, err := s.files(flag)
 	if err == nil && rows.Once() {

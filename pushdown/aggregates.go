@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -114,16 +115,21 @@ func (q *Query) complete(rows int64, counts string) error {
 	}
 	for _, f := range q.fields {
 		for _, j := range f.columns {
-			switch {
-			case list[j].IsInt64() && list[j].Int64() == rows:
-			case q.options.Missing == table.MissingError:
-				return fmt.Errorf("column %q: %w, or %w", f.name, table.ErrMissing, f.wrong)
-			default:
-				return fmt.Errorf("column %q: %w", f.name, f.wrong)
+			if !list[j].IsInt64() || list[j].Int64() != rows {
+				return q.lacks(j)
 			}
 		}
 	}
 	return nil
+}
+
+// lacks is the error of a row that has no number in column j.
+func (q *Query) lacks(j int) error {
+	f := q.fields[slices.IndexFunc(q.fields, func(f field) bool { return slices.Contains(f.columns, j) })]
+	if q.options.Missing == table.MissingError {
+		return fmt.Errorf("column %q: %w, or %w", f.name, table.ErrMissing, f.wrong)
+	}
+	return fmt.Errorf("column %q: %w", f.name, f.wrong)
 }
 
 // maxDigits bounds an integer: 2⁸⁰ has 25 digits.

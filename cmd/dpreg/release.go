@@ -138,7 +138,17 @@ func (d *dataset) rowsOf() custody.Source {
 	if d.remote == nil {
 		return filesOf(d.stderr(), d.source)
 	}
-	return custody.Elsewhere{Name: d.remote.String(), Sum: d.sumRemote}
+	rows := custody.Elsewhere{Name: d.remote.String(), Sum: d.sumRemote}
+	if at, ok := d.remote.(pushdown.Rows); ok {
+		rows.Scan = func(ctx context.Context, of *schema.Design, cells table.Options, sink func([]float64) error) error {
+			q, err := pushdown.New(of, cells)
+			if err == nil {
+				err = q.Scan(ctx, at, sink)
+			}
+			return usage(table.Offer(err))
+		}
+	}
+	return rows
 }
 
 // sumRemote has the rows summed where they are.

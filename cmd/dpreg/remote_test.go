@@ -95,6 +95,7 @@ func TestReleaseOfAggregates(t *testing.T) {
 		"auto looks at":        "--aggregates agg.json --bounds auto",
 		"would be overwritten": "--aggregates agg.json -o agg.json --spend-again",
 		"needs the rows":       "--aggregates agg.json --with-moments",
+		"--steps 3 needs the":  "--aggregates agg.json --steps 3",
 		"in one of them":       "--aggregates agg.json pums.csv",
 		"from one of them":     "--aggregates agg.json --from postgres://a --table b",
 		"go together":          "--table people",
@@ -160,6 +161,7 @@ func TestReleaseFromPostgres(t *testing.T) {
 	rows := []string{"--eps", "1", "--from", at.String(), "--table", "people"}
 	made := seeded(t, "laplace", "people.release.json", append([]string{"release"}, rows...)...).says(t, "~/.pgpass").says(t, "bounds from people.schema.json")
 	fitted := seeded(t, "formula", "fit.json", append([]string{"fit", "--release", "fit.json", "--formula", "income ~ age + educ", "--warmup", "100", "--draws", "5"}, rows...)...)
+	seeded(t, "steps", "steps.json", append([]string{"release", "--steps", "3", "--formula", "income~educ+age", "-o", "steps.json"}, rows...)...)
 	if strings.Contains(made.stdout+made.stderr+fitted.stdout+fitted.stderr, "s3cret") {
 		t.Errorf("the password is shown:\n%s%s", made.stderr, fitted.stderr)
 	}
@@ -175,6 +177,7 @@ func TestReleaseFromPostgres(t *testing.T) {
 		"no type of numbers":      from(at, "--table", "odd", "--bounds", "name=0:1,age=0:100", "--formula", "age~name"),
 		"no bounds for":           from(at, "--table", "odd"),
 		"missing value":           from(at, "--table", "holes", "--bounds", "age=0:100,income=0:1"),
+		"step 1 of 3: radii":      from(at, "--table", "holes", "--bounds", "age=0:100,income=0:1", "--steps", "3"),
 		"by -o FILE":              from(at, "--table", "-", "--bounds", "age=0:100,income=0:1", "--formula", "income~age"),
 		"cannot connect":          from(&closed, "--table", "people"),
 	} {

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,14 +73,12 @@ func Open(ctx context.Context, place, table string) (*Table, error) {
 	if t.program, err = find(); err != nil {
 		return nil, err
 	}
-	described, err := t.run(ctx, "DESCRIBE "+view)
-	if err != nil {
-		return nil, err
-	}
-	if json.Unmarshal(described, &t.columns) != nil {
-		return nil, fmt.Errorf("%s: %s gave no list of columns: is it of another version?", t, t.program)
-	}
-	return t, nil
+	return t, t.run(ctx, "DESCRIBE "+view, func(out io.Reader) error {
+		if json.NewDecoder(out).Decode(&t.columns) != nil {
+			return t.garbled("list of columns")
+		}
+		return nil
+	})
 }
 
 // find looks for the program beside this one, and then on the PATH.
@@ -97,25 +96,40 @@ func find() (string, error) {
 	return path, nil
 }
 
-// run has a query run and returns the rows in JSON.
-func (t *Table) run(ctx context.Context, query string) ([]byte, error) {
-	command := exec.CommandContext(ctx, t.program)
+// run has a query run, and read read the rows in JSON.
+func (t *Table) run(ctx context.Context, query string, read func(out io.Reader) error) error {
+	unread, stop := context.WithCancel(ctx)
+	defer stop()
+	command := exec.CommandContext(unread, t.program)
 	command.Stdin = strings.NewReader(t.setup + query + "\n")
-	var out, wrong bytes.Buffer
-	command.Stdout, command.Stderr = &out, &wrong
-	err := command.Run()
+	var wrong bytes.Buffer
+	command.Stderr = &wrong
+	out, err := command.StdoutPipe()
+	if err == nil {
+		err = command.Start()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %s failed: %w", t, t.program, err)
+	}
+	misread := read(out)
+	if misread == nil {
+		_, misread = io.Copy(io.Discard, out)
+	} else if _, end := out.Read(make([]byte, 1)); end == nil {
+		stop() // there is more, which nobody wants
+	}
+	err = command.Wait()
 	var ended *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		return ctx.Err()
 	case errors.As(err, &ended) && ended.ExitCode() == 130: // it heard of the interrupt first
-		return nil, context.Canceled
+		return context.Canceled
 	case errors.As(err, &ended) && ended.ExitCode() == 1:
-		return nil, fmt.Errorf("%s: %s", t, pushdown.Redacted(strings.TrimSpace(wrong.String())))
-	case err != nil:
-		return nil, fmt.Errorf("%s: %s failed: %w", t, t.program, err)
+		return fmt.Errorf("%s: %s", t, pushdown.Redacted(strings.TrimSpace(wrong.String())))
+	case err != nil && unread.Err() == nil:
+		return fmt.Errorf("%s: %s failed: %w", t, t.program, err)
 	}
-	return out.Bytes(), nil
+	return misread
 }
 
 // Close does nothing: no program runs between two queries.
@@ -140,7 +154,52 @@ var numbers = []string{
 // cell, but that it is missing (table.ErrMissing) or has no number, and the name of its
 // column.
 func (t *Table) Sum(ctx context.Context, q *pushdown.Query) (*ssp.Statistics, error) {
-	err := q.CheckNumbers(t.String(), func(name string) bool {
+	if err := t.suits(q); err != nil {
+		return nil, err
+	}
+	var s *ssp.Statistics
+	err := t.run(ctx, q.SQL(pushdown.DuckDB(), pushdown.Table{view}), func(out io.Reader) error {
+		a, err := pushdown.ReadAggregates(out, t.String())
+		if err == nil {
+			s, err = q.Statistics(a, t.String())
+		}
+		return err
+	})
+	return s, err
+}
+
+// Scan calls each with the rows of Query.RowsSQL. Errors: those of Sum, and of each. Each scan
+// is a query of its own: that they have the same rows is for the caller to see.
+func (t *Table) Scan(ctx context.Context, q *pushdown.Query, each func(row string) error) error {
+	if err := t.suits(q); err != nil {
+		return err
+	}
+	return t.run(ctx, q.RowsSQL(pushdown.DuckDB(), pushdown.Table{view}), func(out io.Reader) error {
+		rows := json.NewDecoder(out)
+		if _, err := rows.Token(); err != nil {
+			return t.garbled("rows")
+		}
+		for rows.More() {
+			var next struct{ Row string }
+			if rows.Decode(&next) != nil {
+				return t.garbled("rows")
+			}
+			if err := each(next.Row); err != nil {
+				return fmt.Errorf("%s: %w", t, err)
+			}
+		}
+		return nil
+	})
+}
+
+// garbled is the error of an answer that is none.
+func (t *Table) garbled(what string) error {
+	return fmt.Errorf("%s: %s gave no %s: is it of another version?", t, t.program, what)
+}
+
+// suits refuses a query of other columns than the table has.
+func (t *Table) suits(q *pushdown.Query) error {
+	return q.CheckNumbers(t.String(), func(name string) bool {
 		i := slices.IndexFunc(t.columns, func(c column) bool { return c.Name == name })
 		if i < 0 {
 			return true
@@ -148,18 +207,6 @@ func (t *Table) Sum(ctx context.Context, q *pushdown.Query) (*ssp.Statistics, er
 		kind, _, _ := strings.Cut(t.columns[i].Type, "(") // of DECIMAL(18,3)
 		return slices.Contains(numbers, kind)
 	})
-	if err != nil {
-		return nil, err
-	}
-	out, err := t.run(ctx, q.SQL(pushdown.DuckDB(), pushdown.Table{view}))
-	if err != nil {
-		return nil, err
-	}
-	a, err := pushdown.ReadAggregates(bytes.NewReader(out), t.String())
-	if err != nil {
-		return nil, err
-	}
-	return q.Statistics(a, t.String())
 }
 
 // Name is what the table is called, without its schema; empty of what has no name.

@@ -1,5 +1,6 @@
-// Package postgres has a PostgreSQL server sum the rows of a table: one query, in a
-// read-only transaction, of which the result is the sums.
+// Package postgres has a PostgreSQL server sum the rows of a table, by one query of which the
+// result is the sums, or deliver them on the lattice. All queries are of one snapshot, in a
+// read-only transaction.
 package postgres
 
 import (
@@ -24,6 +25,7 @@ import (
 // Table is a table or view of a server that is connected to.
 type Table struct {
 	conn    *pgx.Conn
+	tx      pgx.Tx // from the first query to Close
 	name    pushdown.Table
 	columns []pgconn.FieldDescription
 }
@@ -73,7 +75,7 @@ func Open(ctx context.Context, url string, name pushdown.Table) (*Table, error) 
 func (t *Table) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	_ = t.conn.Close(ctx) // nothing was written
+	_ = t.conn.Close(ctx) // nothing was written, and there is nothing to commit
 }
 
 // Header are the names of the table's columns.
@@ -93,23 +95,51 @@ var numbers = []uint32{pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.Fl
 // them. Errors tell nothing of a cell, but that it is missing (table.ErrMissing) or has no
 // number, and the name of its column: of the server's own errors they have the code alone.
 func (t *Table) Sum(ctx context.Context, q *pushdown.Query) (*ssp.Statistics, error) {
+	if err := t.begin(ctx, q); err != nil {
+		return nil, err
+	}
+	var a pushdown.Aggregates
+	if err := t.tx.QueryRow(ctx, q.SQL(pushdown.Postgres(), t.name)).Scan(&a.Design, &a.Rows, &a.Counts, &a.Sums); err != nil {
+		return nil, t.explain(ctx, err)
+	}
+	return q.Statistics(a, t.String())
+}
+
+// Scan calls each with the rows of Query.RowsSQL, as many times as it is called the same ones.
+// Errors: those of Sum, and of each.
+func (t *Table) Scan(ctx context.Context, q *pushdown.Query, each func(row string) error) error {
+	if err := t.begin(ctx, q); err != nil {
+		return err
+	}
+	rows, err := t.tx.Query(ctx, q.RowsSQL(pushdown.Postgres(), t.name))
+	if err != nil {
+		return t.explain(ctx, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := each(string(rows.RawValues()[0])); err != nil {
+			return fmt.Errorf("%s: %w", t, err)
+		}
+	}
+	if rows.Err() != nil {
+		return t.explain(ctx, rows.Err())
+	}
+	return nil
+}
+
+// begin takes the snapshot, unless there is one, once the table is found to suit the query.
+func (t *Table) begin(ctx context.Context, q *pushdown.Query) error {
 	err := q.CheckNumbers(t.String(), func(column string) bool {
 		i := slices.IndexFunc(t.columns, func(c pgconn.FieldDescription) bool { return c.Name == column })
 		return i < 0 || slices.Contains(numbers, t.columns[i].DataTypeOID)
 	})
-	if err != nil {
-		return nil, err
+	if err != nil || t.tx != nil {
+		return err
 	}
-	tx, err := t.conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
-	if err != nil {
-		return nil, t.explain(ctx, err)
+	if t.tx, err = t.conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}); err != nil {
+		return t.explain(ctx, err)
 	}
-	defer tx.Rollback(context.WithoutCancel(ctx)) // there is nothing to commit
-	var a pushdown.Aggregates
-	if err := tx.QueryRow(ctx, q.SQL(pushdown.Postgres(), t.name)).Scan(&a.Design, &a.Rows, &a.Counts, &a.Sums); err != nil {
-		return nil, t.explain(ctx, err)
-	}
-	return q.Statistics(a, t.String())
+	return nil
 }
 
 // String is the table's name.

@@ -93,6 +93,7 @@ func (f *releaseFlags) order(cmd *cobra.Command, data string) (o custody.Order, 
 	if err != nil {
 		return o, custody.Misuse(err)
 	}
+	o.Steps = 1
 	o.Rows = custody.Elsewhere{Name: data, Sum: func(_ context.Context, d *schema.Design, cells table.Options) (*ssp.Statistics, error) {
 		return f.sum(cmd, paths, d, cells)
 	}}

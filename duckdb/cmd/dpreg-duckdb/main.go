@@ -10,6 +10,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -46,49 +47,53 @@ func run(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	rows, err := query(ctx, string(text))
-	if err != nil {
+	written := bufio.NewWriter(out)
+	if err := query(ctx, string(text), written); err != nil {
 		return explain(ctx, err)
 	}
-	return json.NewEncoder(out).Encode(rows)
+	return written.Flush()
 }
 
-// query runs all statements, in a database in memory, and returns the rows of the last one.
-func query(ctx context.Context, text string) ([]map[string]any, error) {
+// query runs all statements, in a database in memory, and writes the rows of the last one as
+// they come.
+func query(ctx context.Context, text string, out io.Writer) error {
 	db, err := sql.Open("duckdb", "")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer db.Close()
 	rows, err := db.QueryContext(ctx, text)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer rows.Close()
-	return objects(rows)
-}
-
-func objects(rows *sql.Rows) ([]map[string]any, error) {
 	names, err := rows.Columns()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	cells, places := make([]any, len(names)), make([]any, len(names))
 	for i := range cells {
 		places[i] = &cells[i]
 	}
-	all := []map[string]any{}
+	row, before, encoder := map[string]any{}, "[", json.NewEncoder(out)
 	for rows.Next() {
 		if err := rows.Scan(places...); err != nil {
-			return nil, err
+			return err
 		}
-		row := map[string]any{}
 		for i, name := range names {
 			row[name] = cells[i]
 		}
-		all = append(all, row)
+		io.WriteString(out, before)
+		if err := encoder.Encode(row); err != nil {
+			return err
+		}
+		before = ","
 	}
-	return all, rows.Err()
+	if before == "[" {
+		io.WriteString(out, before)
+	}
+	io.WriteString(out, "]\n")
+	return rows.Err()
 }
 
 // tells are the kinds of errors that come before a cell is read, and tell of the SQL and of

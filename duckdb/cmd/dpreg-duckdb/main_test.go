@@ -222,7 +222,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestRelease: dpreg and this program together make the release that dpreg makes of the file.
+// TestRelease: dpreg and this program together make the release that dpreg makes of the file, of sums
+// and of rows that are delivered.
 func TestRelease(t *testing.T) {
 	folder := t.TempDir()
 	dpreg := filepath.Join(folder, "dpreg")
@@ -249,13 +250,18 @@ func TestRelease(t *testing.T) {
 		}
 		return r
 	}
-	file := made("file.json", pums)
-	for form, from := range forms(t) {
-		r := made(form+".json", "--from", "duckdb:", "--table", from)
-		x, y := r.Statistics.Vector(), file.Statistics.Vector()
-		for i := range x {
-			if r.N != file.N || x[i]-y[i] > 1e-8 || y[i]-x[i] > 1e-8 {
-				t.Errorf("%s: sum %d of %d rows is %v, of the file's %d rows %v", form, i+1, r.N, x[i], file.N, y[i])
+	for _, steps := range []string{"1", "3"} {
+		file := made("file"+steps+".json", "--steps", steps, pums)
+		for form, from := range forms(t) {
+			r := made(form+steps+".json", "--steps", steps, "--from", "duckdb:", "--table", from)
+			if r.N != file.N || len(r.Looks()) != len(file.Looks()) {
+				t.Errorf("%s: %d looks at %d rows, of the file %d at %d", form, len(r.Looks()), r.N, len(file.Looks()), file.N)
+			}
+			x, y := r.Statistics.Vector(), file.Statistics.Vector()
+			for i := range x {
+				if x[i]-y[i] > 1e-8 || y[i]-x[i] > 1e-8 {
+					t.Errorf("%s: by %s steps sum %d is %v, of the file %v", form, steps, i+1, x[i], y[i])
+				}
 			}
 		}
 	}

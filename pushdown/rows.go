@@ -1,0 +1,76 @@
+package pushdown
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// RowsSQL writes the query of the rows themselves, on the lattice, for looks at rows in a frame:
+// SQL has no square root that is the same everywhere. Each row of the result is one text, named
+// row: the integers between commas, nothing where a cell has no number.
+func (q *Query) RowsSQL(d Dialect, t Table) string {
+	var b strings.Builder
+	b.WriteString("SELECT\n  ")
+	for j := range q.columns {
+		if j > 0 {
+			b.WriteString(" || ',' || ")
+		}
+		fmt.Fprintf(&b, "coalesce(%s, '')", d.asText(fmt.Sprintf("k%d", j+1)))
+	}
+	fmt.Fprintf(&b, " AS %s\nFROM (\n  SELECT\n    ", d.name("row"))
+	q.write(&b, d, t)
+	b.WriteString(") AS dpreg_lattice\n")
+	return b.String()
+}
+
+// Rows can deliver what RowsSQL asks for.
+type Rows interface {
+	Scan(ctx context.Context, q *Query, each func(row string) error) error
+}
+
+// Scan hands rows in scaled units to the sink, one after another, some at a time. Errors hold no
+// number: a cell that is missing (table.ErrMissing) or has none, with the name of its column, what
+// is no row of the query, those of from and of the sink.
+func (q *Query) Scan(ctx context.Context, from Rows, sink func(rows []float64) error) error {
+	m := len(q.columns)
+	some := make([]float64, 0, 1024*m)
+	err := from.Scan(ctx, q, func(row string) error {
+		if len(some) == cap(some) {
+			if err := sink(some); err != nil {
+				return err
+			}
+			some = some[:0]
+		}
+		some = some[:len(some)+m]
+		return q.parse(row, some[len(some)-m:])
+	})
+	if err != nil {
+		return err
+	}
+	return sink(some)
+}
+
+// parse reads a row.
+func (q *Query) parse(text string, row []float64) error {
+	if strings.Count(text, ",") != len(row)-1 {
+		return errRow
+	}
+	for j := range row {
+		digits, rest, _ := strings.Cut(text, ",")
+		text = rest
+		if digits == "" {
+			return q.lacks(j)
+		}
+		k, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil || k < -unit || k > unit {
+			return errRow
+		}
+		row[j] = float64(k) / unit
+	}
+	return nil
+}
+
+var errRow = errors.New("what came is no row of the query")
