@@ -78,15 +78,15 @@ func unit(m int, pr release.Privacy) float64 {
 }
 
 // A first look finds nothing where noise hides the box: then one look serves. The bounds are
-// those of perRow beyond which some of many small tables lost by more steps. Of pure ε they are
+// those of x beyond which some of many small tables lost by more steps. Of pure ε they are
 // stricter: there a share s costs 1/s in noise, and not 1/√s. Many columns hide directions
 // behind directions: they need one step more. A box of two columns has few corners: over real
 // tables of one covariate several steps gain 1.4 times in the mean and lose up to 2.5, and σ
 // of a response with few rows far out is missed.
 const (
 	fewColumns   = 2
-	mostGaussian = .3
-	mostPure     = .125
+	mostGaussian = .6
+	mostPure     = .25
 	manyColumns  = 7
 )
 
@@ -122,7 +122,7 @@ func Auto(m int, n float64, pr release.Privacy) (int, string) {
 		return 1, "one step: of one covariate one look in the box is as good"
 	case n <= 0:
 		return 1, "one step: the number of rows is not known beforehand"
-	case perRow(m, n, pr) > most || binSD(pr, slices.Min(NewPlan(m, n, pr, steps).Radii)) > n/leastSeen:
+	case perRow(m, n, pr)*math.Sqrt(float64(m)) > most || binSD(pr, slices.Min(NewPlan(m, n, pr, steps).Radii)) > n/leastSeen:
 		return 1, fmt.Sprintf("one step: %.6g rows are too few at this privacy for a first look to find where they lie", n)
 	}
 	return steps, fmt.Sprintf("%d steps: %.6g rows are enough at this privacy for a first look to find where they lie", steps, n)
