@@ -36,7 +36,7 @@ func TestPrintedExamples(t *testing.T) {
 		exact, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{})
 		must(t, err)
 		fits := []fitted{fittedOf("none | –", exact)}
-		for _, p := range []release.Privacy{{Epsilon: 10}, {Epsilon: 1}, {Epsilon: 1, Delta: 1e-6}} {
+		for _, p := range []release.Privacy{{Epsilon: 1}, {Epsilon: 1, Delta: 1e-6}} {
 			k++
 			p.Neighbours = release.ReplaceOne
 			r, err := e.publish(t.Context(), p, custody.AutoSteps, rand.NewPCG(2026, k))

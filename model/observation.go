@@ -75,8 +75,7 @@ func (o *Observation) inFrame(r *release.Release) {
 		}
 	}
 	o.Frame, o.Freedom, o.clipped = r.Frame, r.Noise.Freedom, [2][]float64{slices.Clone(o.Z), slices.Clone(o.Scale)}
-	lost, sd := r.Frame.Lost, r.Noise.SD()
-	moved := lostToSlopes / float64(m) * lost / sd
+	lost, sd, moved := r.Frame.Lost, r.Noise.SD(), moved(r)
 	wider, linear := math.Hypot(1, moved), math.Hypot(1, moved/(2*r.Frame.Radius)*r.Noise.Scale/r.Noise.Linear)
 	for j := range m {
 		o.Scale[j] *= linear
@@ -88,6 +87,20 @@ func (o *Observation) inFrame(r *release.Release) {
 	if r.Noise.Kind == release.Ball { // which the number of rows has not
 		o.Count.Kind = release.Laplace
 	}
+}
+
+// moved is what clipping may move products with the response by, over the noise on them.
+func moved(r *release.Release) float64 {
+	return lostToSlopes / float64(r.Dim()) * r.Frame.Lost / r.Noise.SD()
+}
+
+// ClippingMoves is how much of a slope's posterior sd is what clipping may move it by, at most:
+// less where the sampling error counts. 0 of the box.
+func ClippingMoves(r *release.Release) float64 {
+	if r.Frame == nil {
+		return 0
+	}
+	return moved(r) / math.Hypot(1, moved(r))
 }
 
 // Clipped is the observation for a method that knows of the clipping: scales are those of the

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -90,8 +91,15 @@ func inFrame(r *release.Release) string {
 	if len(r.Steps) > 0 {
 		text = fmt.Sprintf("as the last of %s saw them. Each look has an ellipsoid, which the looks before it found, and the privacy above is that of all looks together: ", count(len(r.Looks()), "look"))
 	}
-	return text + "rows outside it are moved to its surface, and the sums have " + noise(r.Noise) + " in proportion to its size."
+	text += "rows outside it are moved to its surface, and the sums have " + noise(r.Noise) + " in proportion to its size."
+	if moved := model.ClippingMoves(r); moved > fewMoved {
+		text += fmt.Sprintf(" Moving rows may shift a slope by up to %.1g of its posterior sd; intervals allow for that.", moved)
+	}
+	return text
 }
+
+// fewMoved is how much of a posterior sd may be a shift of which nothing is said.
+const fewMoved = 0.25
 
 // withMoments tells what else was released.
 func withMoments(r *release.Release) string {
