@@ -114,7 +114,7 @@ func reached(look *release.Look, n float64) (skewed, other float64) {
 	if look.Radii == nil {
 		return 0, 0
 	}
-	edges, lost := tails(look.Radii, n, look.Noise.Kind == release.Ball)
+	edges, lost := tails(look.Radii, n, look.Noise.Kind == release.Ball, standsOut)
 	square := edges[best(edges, lost, lastLook*look.Noise.SD()/(f.Radius*f.Radius), len(f.Centre))]
 	return math.Sqrt(max(square/b-1, 0)), math.Sqrt(max(square/b-2, 0))
 }

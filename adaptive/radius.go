@@ -20,8 +20,10 @@ import (
 // standard deviation of √(i(k−i)/k) times a count's, that of a Brownian bridge. (A histogram
 // that is far from n speaks of another n, and keeps its own.)
 //
-// The outermost edge e whose H stands out by standsOut standard deviations ends what is seen.
-// Beyond it rows are too few to be seen, and yet far: H is continued as Pareto's law,
+// The outermost edge e whose H stands out by standsOut standard deviations ends what is seen. For
+// the last look, whose clipping counts, e is farther out: i edges beyond the last one that stands
+// out, by standsBeyond + i·gap will do, since few rows lie beyond a gap. Beyond e rows are too few
+// to be seen, and yet far: H is continued as Pareto's law,
 //
 //	H(r) = H(e)(e/r)^a,   a = log(H(e₁)/H(e))/log(e/e₁),   H(e₁) ≥ steeper·H(e) at an edge e₁ < e,
 //
@@ -29,14 +31,16 @@ import (
 // standard deviations. Lost is T̂ with that doubt. R² is no edge beyond which more than most of
 // the rows may be, by proof standard deviations: there T̂ tells nothing.
 const (
-	slant     = .3
-	standsOut = 2.5
-	doubt     = .25
-	lightest  = 1.7
-	steeper   = 6.
-	proof     = 2.
-	most      = .7
-	apart     = 4. // standard deviations between the histogram's n and n
+	slant        = .3
+	standsOut    = 2.5
+	standsBeyond = 1.
+	gap          = .25
+	doubt        = .25
+	lightest     = 1.7
+	steeper      = 6.
+	proof        = 2.
+	most         = .7
+	apart        = 4. // standard deviations between the histogram's n and n
 )
 
 // The weight κ of linear sums as a part of R. Early, where the centre is far from the mean,
@@ -61,9 +65,13 @@ func (p Plan) Radius(t int, f *release.Frame, r *release.Radii, n float64, noise
 	g.Radius, g.Weight, g.Lost = 1, weight, 0
 	stated := noise(&g)
 	laplace := stated.Kind == release.Ball
-	edges, lost := tails(r, n, laplace)
+	last, stands := t == len(p.Looks)-1, standsOut
+	if last {
+		stands = standsBeyond
+	}
+	edges, lost := tails(r, n, laplace, stands)
 	k := best(edges, lost, stated.SD(), len(f.Centre))
-	if box := First(len(f.Centre)); t == len(p.Looks)-1 && noise(box).SD()*boxError(f) < errorAt(edges[k], lost[k], stated.SD(), len(f.Centre)) {
+	if box := First(len(f.Centre)); last && noise(box).SD()*boxError(f) < errorAt(edges[k], lost[k], stated.SD(), len(f.Centre)) {
 		return box
 	}
 	g.Radius = min(max(math.Sqrt(edges[k]), leastRadius), mostRadius)
@@ -107,15 +115,16 @@ func boxError(f *release.Frame) float64 {
 	return math.Sqrt(sum / float64(m-1))
 }
 
-// tails returns the upper edges of the bins, the last above all rows, and T̂ at each: +Inf where
+// tails returns, where H has to stand out by stands beyond the last edge that does by standsOut, the
+// upper edges of the bins, the last above all rows, and T̂ at each: +Inf where
 // R² may not be.
-func tails(r *release.Radii, n float64, laplace bool) (edges, lost []float64) {
+func tails(r *release.Radii, n float64, laplace bool, stands float64) (edges, lost []float64) {
 	k := len(r.Counts)
 	edges, lost = make([]float64, k), make([]float64, k)
 	for i := range edges {
 		edges[i] = math.Exp2(float64(r.Least+i) / 2)
 	}
-	h, proven := beyond(r, edges, n, laplace)
+	h, proven := beyond(r, edges, n, laplace, stands)
 	// Between two edges H is between a straight line and a power.
 	for i := k - 2; i >= 0; i-- {
 		lost[i] = lost[i+1] + (edges[i+1]-edges[i])*(math.Sqrt(h[i+1]*h[i+2])/2+(h[i+1]+h[i+2])/4)
@@ -128,7 +137,7 @@ func tails(r *release.Radii, n float64, laplace bool) (edges, lost []float64) {
 
 // beyond returns Ĥ at the lower edge of each bin, and 0 above the last: never increasing. The
 // first edge that R² may be is the upper one of bin proven.
-func beyond(r *release.Radii, edges []float64, n float64, laplace bool) (h []float64, proven int) {
+func beyond(r *release.Radii, edges []float64, n float64, laplace bool, stands float64) (h []float64, proven int) {
 	h, s, n := bridge(r, n, laplace)
 	k := len(s)
 	if k == 1 {
@@ -141,6 +150,11 @@ func beyond(r *release.Radii, edges []float64, n float64, laplace bool) (h []flo
 	end := k - 1
 	for end > 0 && !(h[end] > standsOut*s[end]) {
 		end--
+	}
+	for i, last := end+1, end; 0 < end && i < k; i++ {
+		if h[i] > (stands+gap*float64(i-last))*s[i] {
+			end, last = i, i
+		}
 	}
 	a := lightest
 	if end == 0 { // nothing stands out, and nothing is known of how H falls
