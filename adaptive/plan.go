@@ -34,7 +34,7 @@ const (
 	mostFirst  = .15
 	mostLater  = .2
 	radiiEarly = .3  // of the share of an early step
-	radiiLast  = .08 // of that of the last
+	radiiLast  = .25 // of that of the last, whose clipping counts
 )
 
 // NewPlan returns the shares for m columns and n rows, a public number (0: not known).
