@@ -52,8 +52,7 @@ func TestPrintedExamples(t *testing.T) {
 			}
 			fits = append(fits, fittedOf(fmt.Sprintf("%s | %d", label, len(r.Looks())), fit))
 		}
-		commands := fmt.Sprintf("```sh\ndpreg fit --method non-private --i-hold-the-data --formula '%s' testdata/%s.csv\n"+
-			"dpreg fit --eps 1 --formula '%s' testdata/%s.csv\n```\n\n", x.formula, x.file, x.formula, x.file)
+		commands := fmt.Sprintf("```sh\ndpreg fit --eps 1 --formula '%s' testdata/%s.csv\n```\n\n", x.formula, x.file)
 		generated(t, examplesPage, x.file, commands+exampleTable(fits))
 	}
 }

@@ -32,6 +32,7 @@ import (
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
+	"gonum.org/v1/gonum/floats"
 )
 
 func main() {
@@ -81,14 +82,15 @@ func parse(ctx context.Context, stderr io.Writer, args []string) (*study, error)
 	f.Float64Var(&s.privacy.Delta, "delta", 1e-6, "δ, a `NUMBER`; 0: pure ε")
 	f.IntVar(&s.trials, "trials", 12, "`NUMBER` of releases of each kind")
 	f.IntVar(&s.steps, "steps", 0, "`NUMBER` of steps that is compared with 1; 0: as many as --steps auto takes")
+	wide := f.Float64("wide", 1, "bounds are so many `TIMES` as wide")
 	f.BoolVar(&s.resample, "resample", false, "each trial has rows of its own, drawn from the table with replacement")
 	f.StringVar(&s.method, "method", dpreg.DefaultMethod, "`NAME` of the method that infers")
 	f.IntVar(&s.plan.Chains, "chains", 2, "`NUMBER` of chains of a fit")
 	f.IntVar(&s.plan.Draws, "draws", 500, "`NUMBER` of draws of a chain, after as many of warm-up")
 	if err := f.Parse(args); err != nil {
 		return nil, err
-	} else if f.NArg() > 0 || s.trials < 1 || s.steps < 0 || s.steps == 1 || s.plan.Draws < 1 {
-		return nil, errors.New("it takes flags alone; a trial, a draw and two steps are the least")
+	} else if f.NArg() > 0 || s.trials < 1 || !(*wide >= 1) || s.steps < 0 || s.steps == 1 || s.plan.Draws < 1 {
+		return nil, errors.New("it takes flags alone; a trial, a draw, two steps and bounds once as wide are the least")
 	}
 	names := strings.Split(*only, ",")
 	s.plan.Warmup = s.plan.Draws
@@ -98,6 +100,10 @@ func parse(ctx context.Context, stderr io.Writer, args []string) (*study, error)
 		}
 		r, err := p.rows(ctx)
 		if err != nil {
+			return nil, err
+		}
+		floats.Scale(1 / *wide, r.Rows)
+		if _, err := r.fitted(ctx); err != nil {
 			return nil, err
 		}
 		s.tables = append(s.tables, r)

@@ -24,7 +24,7 @@ func TestRun(t *testing.T) {
 	if texts[0] != texts[1] {
 		t.Errorf("%s\nand then\n%s", texts[0], texts[1])
 	}
-	for _, args := range []string{"-only nobody", "-only red,red", "-trials 0", "-steps 1", "stray", "-method nobody"} {
+	for _, args := range []string{"-only nobody", "-only red,red", "-trials 0", "-steps 1", "-wide 0", "stray", "-method nobody"} {
 		if err := run(t.Context(), io.Discard, io.Discard, strings.Fields(args)); err == nil {
 			t.Errorf("%s: no error", args)
 		}
