@@ -42,6 +42,28 @@ func tight(n int) (lines []string, values []float64) {
 	return lines, values
 }
 
+// The last look at rows in the corners of the box is in the box: nothing is clipped, and its sums
+// are those of all rows but for noise.
+func TestLastStepInTheBox(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	corners := custody.Scaled{Name: "corners"}
+	for range 20000 {
+		x := float64(2*rng.IntN(2) - 1)
+		corners.Rows = append(corners.Rows, x, x*float64(min(1, 2*rng.IntN(8)-1)))
+	}
+	r, err := custody.Publish(t.Context(), inSteps(t, corners))
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := r.Looks()[2]
+	if f := look.Frame; f.Matrix[0][0] != 1 || f.Matrix[1][0] != 0 || f.Matrix[1][1] != 1 || f.Lost != 0 {
+		t.Fatalf("the last look has %+v", f)
+	}
+	if square := look.Statistics.Vector()[release.Index(2, 0, 0)]; math.Abs(square-20000) > 6*look.Noise.SD() {
+		t.Errorf("Σx² is %v of 20000 rows, with noise of sd %v", square, look.Noise.SD())
+	}
+}
+
 // Three steps spend what one release does, and end with less noise than it has.
 func TestSteps(t *testing.T) {
 	lines, _ := tight(20000)
