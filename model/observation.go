@@ -53,15 +53,15 @@ func Observe(r *release.Release) (*Observation, error) {
 
 // Clipping takes a matrix L from Σuuᵀ, tr L = Frame.Lost. What may move a slope is its largest
 // row, max_j ‖L_j‖ = lostToSlopes/m·tr L: over data sets and steps .05 to .6. Of the response's
-// square, that of what the covariates leave of it, it takes .1 to .9: lostToSquare ± as much.
-const lostToSlopes, lostToSquare = 0.3, 0.7
+// square, that of what the covariates leave of it, it takes .1 to .9: lostToSquare ± as much; of
+// each covariate's square about tr L/m: lostToEach/m ± as much.
+const lostToSlopes, lostToSquare, lostToEach = 0.3, 0.7, 0.5
 
 // inFrame takes the noise of sums in a frame. What clipping takes is as noise of a larger scale on
 // products with the response, √(1 + (ρ lost/sd)²) times: its size is told, and not its direction.
-// Linear sums lose ‖u‖ − R where squares lose ‖u‖² − R², about 1/2R of that. What the response's
-// square loses is put back, or σ would come out too small. Products of covariates are only
-// lessened, about alike in all directions of a frame: noise of a larger scale there would mean
-// directions in which they hardly vary.
+// Linear sums lose ‖u‖ − R where squares lose ‖u‖² − R², about 1/2R of that. What squares lose is
+// put back, or variances would come out too small. Products of two covariates it only lessens,
+// about alike in all directions of a frame.
 func (o *Observation) inFrame(r *release.Release) {
 	m := o.Shape.M()
 	for j := range m {
@@ -81,9 +81,14 @@ func (o *Observation) inFrame(r *release.Release) {
 		o.Scale[j] *= linear
 		o.Scale[release.Index(m, j, m-1)] *= wider
 	}
-	last := len(o.Z) - 1
-	o.Z[last] += lostToSquare * lost
-	o.Scale[last] *= math.Hypot(1, lostToSquare*lost/(wider*sd))
+	for j := range m {
+		back, at, scale := lostToEach/float64(m)*lost, release.Index(m, j, j), r.Noise.Scale
+		if j == m-1 {
+			back, scale = lostToSquare*lost, r.Noise.Scale*wider
+		}
+		o.Z[at] += back
+		o.Scale[at] = scale * math.Hypot(1, back/sd*r.Noise.Scale/scale)
+	}
 	if r.Noise.Kind == release.Ball { // which the number of rows has not
 		o.Count.Kind = release.Laplace
 	}
