@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dpreg/dpreg/mechanisms/ledger"
@@ -66,6 +67,17 @@ func ParseDelta(text string) (float64, error) {
 		return 0, Misusef("--delta %q: %w; leave --delta out for pure ε, with Laplace noise", text, err)
 	}
 	return delta, nil
+}
+
+// ParseSteps reads a number of looks, or auto.
+func ParseSteps(text string) (int, error) {
+	if text == "auto" {
+		return AutoSteps, nil
+	}
+	if k, err := strconv.Atoi(text); err == nil && k >= 1 && k <= MaxSteps {
+		return k, nil
+	}
+	return 0, Misusef("--steps %q: a whole number from 1 to %d, or auto", text, MaxSteps)
 }
 
 // ReadSchema reads the schema file at path or, where that is empty, the one beside the rows,

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 
 	"github.com/dpreg/dpreg/adaptive"
@@ -24,44 +23,29 @@ import (
 // there. All else comes after it, in memory, until the release is complete: a run that ends
 // before that has shown nobody any noise, and the next one pays, and draws, again.
 
-// scanner are rows that can be read again and again.
-type scanner interface {
-	// scan hands the rows in scaled units to the sinks, which share them.
-	scan(ctx context.Context, s *Settled, sinks ...func(rows []float64) error) error
+// gatherer are rows that can be read again and again.
+type gatherer interface {
+	gather(ctx context.Context, s *Settled, pass ssp.Pass) (ssp.Summand, error)
 }
 
-func (s *Settled) scanner() scanner {
+func (s *Settled) gatherer() gatherer {
 	if f, ok := s.Rows.(Files); ok {
 		return f.passes(s.Say, 2*s.Steps)
 	}
-	return s.Rows.(scanner) // readable refused all others
+	return s.Rows.(gatherer) // readable refused all others
 }
 
-// summand is what a worker adds rows to.
-type summand[T any] interface {
-	AddRows(rows []float64) error
-	Merge(other T) error
+// gather reads the rows once more. Rows that are not those of the first pass are an error,
+// whatever the files' times say.
+func gather[T interface {
+	ssp.Summand
 	Digest() ssp.Digest
-}
-
-// gather reads the rows on all processors. Rows that are not those of the first pass are an
-// error, whatever the files' times say.
-func gather[T summand[T]](ctx context.Context, l *looker, empty func() T) (sum T, err error) {
-	all := make([]T, runtime.GOMAXPROCS(0))
-	sinks := make([]func([]float64) error, len(all))
-	for i := range all {
-		all[i] = empty()
-		sinks[i] = all[i].AddRows
-	}
-	if err := l.from.scan(ctx, l.Settled, sinks...); err != nil {
+}](ctx context.Context, l *looker, pass ssp.Pass) (sum T, err error) {
+	all, err := l.from.gather(ctx, l.Settled, pass)
+	if err != nil {
 		return sum, err
 	}
-	for _, other := range all[1:] {
-		if err := all[0].Merge(other); err != nil {
-			return sum, err
-		}
-	}
-	sum = all[0]
+	sum = all.(T)
 	found := sum.Digest()
 	if l.rows == nil {
 		l.rows = &found
@@ -75,7 +59,7 @@ func gather[T summand[T]](ctx context.Context, l *looker, empty func() T) (sum T
 // looker takes the looks of one release.
 type looker struct {
 	*Settled
-	from scanner
+	from gatherer
 	rows *ssp.Digest // nil before the first pass
 	n    float64     // number of rows: public, or as the first noisy radii have it
 }
@@ -83,7 +67,7 @@ type looker struct {
 // readRadii reads the rows as they will be read again, and counts their radii in the first
 // frame.
 func (s *Settled) readRadii(ctx context.Context) (n int64, noised func() (*release.Release, error), err error) {
-	l := &looker{Settled: s, from: s.scanner()}
+	l := &looker{Settled: s, from: s.gatherer()}
 	counted, err := l.count(ctx, 0, s.Frame)
 	if err != nil {
 		return 0, nil, err
@@ -124,12 +108,8 @@ func (l *looker) looks(ctx context.Context, counted *ssp.RadiusCount) (*release.
 
 // count counts the radii of the rows in the frame of step t, from 0.
 func (l *looker) count(ctx context.Context, t int, f *release.Frame) (*ssp.RadiusCount, error) {
-	ball, err := ssp.NewBall(f, l.dim())
-	if err != nil {
-		return nil, err
-	}
 	l.sayf("step %d of %d: radii", t+1, l.Steps)
-	return gather(ctx, l, ball.Radii)
+	return gather[*ssp.RadiusCount](ctx, l, ssp.Pass{Columns: l.dim(), Frame: f, Radii: true})
 }
 
 // look publishes the radii of step t, sums the rows within the radius that they tell, and
@@ -145,12 +125,8 @@ func (l *looker) look(ctx context.Context, t int, f *release.Frame, counted *ssp
 	if f, err = l.within(t, f, radii); err != nil {
 		return look, err
 	}
-	ball, err := ssp.NewBall(f, l.dim())
-	if err != nil {
-		return look, err
-	}
 	l.sayf("step %d of %d: sums", t+1, l.Steps)
-	sums, err := gather(ctx, l, ball.NewAccumulator)
+	sums, err := gather[*ssp.BallAccumulator](ctx, l, ssp.Pass{Columns: l.dim(), Frame: f})
 	if err != nil {
 		return look, err
 	}

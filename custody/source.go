@@ -39,7 +39,7 @@ func Exact(ctx context.Context, o Order) (*ssp.Statistics, error) {
 }
 
 // Elsewhere are rows that are not in files: a database or a cluster sums them, or they were summed
-// before. For several looks a database delivers them.
+// before. For several looks a cluster sums them again, and a database delivers them.
 type Elsewhere struct {
 	Name string
 	// Sum sums the columns of d in scaled units, exactly. Its errors are Publish's.
@@ -47,6 +47,8 @@ type Elsewhere struct {
 	// Scan, if not nil, hands the rows in scaled units, some after others, to the sink. Errors
 	// are as those of Sum.
 	Scan func(ctx context.Context, d *schema.Design, cells table.Options, sink func(rows []float64) error) error
+	// Gather, if not nil, makes a pass over the rows where they are. Errors are as those of Sum.
+	Gather func(ctx context.Context, d *schema.Design, cells table.Options, pass ssp.Pass) (ssp.Summand, error)
 }
 
 // Summed are rows of which the sums are there.
@@ -61,9 +63,11 @@ func (e Elsewhere) sum(ctx context.Context, s *Settled) (sums, error) {
 	return sums{found, nil}, err
 }
 
-// scan is that of a scanner. The first sink gets all rows.
-func (e Elsewhere) scan(ctx context.Context, s *Settled, sinks ...func(rows []float64) error) error {
-	return e.Scan(ctx, s.Design, s.Cells, sinks[0])
+func (e Elsewhere) gather(ctx context.Context, s *Settled, pass ssp.Pass) (ssp.Summand, error) {
+	if e.Gather != nil {
+		return e.Gather(ctx, s.Design, s.Cells, pass)
+	}
+	return pass.Gather(1, func(sinks ...func([]float64) error) error { return e.Scan(ctx, s.Design, s.Cells, sinks[0]) })
 }
 
 func (e Elsewhere) stale(path string) (string, error) {
@@ -186,9 +190,11 @@ func (p *passes) sum(ctx context.Context, s *Settled) (all sums, err error) {
 	return all, err
 }
 
-// scan hands the rows in scaled units to the sinks, which share them.
-func (p *passes) scan(ctx context.Context, s *Settled, sinks ...func(rows []float64) error) error {
-	return p.read(func() error { return s.Cells.Scan(ctx, p.Source, s.Design, sinks...) })
+// gather reads the rows on all processors.
+func (p *passes) gather(ctx context.Context, s *Settled, pass ssp.Pass) (ssp.Summand, error) {
+	return pass.Gather(runtime.GOMAXPROCS(0), func(sinks ...func([]float64) error) error {
+		return p.read(func() error { return s.Cells.Scan(ctx, p.Source, s.Design, sinks...) })
+	})
 }
 
 // stale tells whether rows were changed after the file was written. Of standard input that
@@ -222,19 +228,23 @@ type Scaled struct {
 func (r Scaled) String() string { return r.Name }
 
 func (r Scaled) sum(ctx context.Context, s *Settled) (sums, error) {
-	a := ssp.NewAccumulator(s.dim())
-	if err := r.scan(ctx, s, a.AddRows); err != nil {
+	a, err := r.gather(ctx, s, ssp.Pass{Columns: s.dim()})
+	if err != nil {
 		return sums{}, err
 	}
-	return sums{a.Statistics(), nil}, nil
+	return sums{a.(*ssp.Accumulator).Statistics(), nil}, nil
 }
 
 func (r Scaled) stale(path string) (string, error) {
 	return r.Name + " may be newer than " + path, nil
 }
 
-// scan is that of a scanner. The first sink gets all rows.
-func (r Scaled) scan(ctx context.Context, s *Settled, sinks ...func(rows []float64) error) error {
+func (r Scaled) gather(ctx context.Context, s *Settled, pass ssp.Pass) (ssp.Summand, error) {
+	return pass.Gather(1, func(sinks ...func([]float64) error) error { return r.scan(ctx, s, sinks[0]) })
+}
+
+// scan hands the rows to the sink.
+func (r Scaled) scan(ctx context.Context, s *Settled, sink func(rows []float64) error) error {
 	if len(r.Rows)%s.dim() != 0 {
 		return Misusef("%s: %d values are no rows of %d columns", r.Name, len(r.Rows), s.dim())
 	}
@@ -242,7 +252,7 @@ func (r Scaled) scan(ctx context.Context, s *Settled, sinks ...func(rows []float
 		if ctx.Err() != nil {
 			break
 		}
-		if err := sinks[0](some); err != nil {
+		if err := sink(some); err != nil {
 			return Misuse(fmt.Errorf("%s: %w", r.Name, err))
 		}
 	}

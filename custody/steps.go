@@ -45,7 +45,7 @@ func (s *Settled) settleAuto() {
 	if s.WithMoments || s.Mechanism == release.Laplace {
 		return
 	}
-	if _, away := s.Rows.(Elsewhere); away || s.readable("") != nil {
+	if e, away := s.Rows.(Elsewhere); away && e.Gather == nil || s.readable("") != nil {
 		s.sayf("--steps auto: one step: the rows can be read once, or are summed where they are")
 		return
 	}
@@ -70,7 +70,7 @@ func (s *Settled) readable(flag string) error {
 	case Scaled:
 		return nil
 	case Elsewhere:
-		if rows.Scan != nil {
+		if rows.Scan != nil || rows.Gather != nil {
 			return nil
 		}
 	}

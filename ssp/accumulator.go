@@ -192,10 +192,14 @@ func (a *Accumulator) carry() {
 	a.rows = 0
 }
 
-// Merge adds the rows of b to a; b keeps its own. It is an error, and the sums of a
-// are unchanged, if the two have different numbers of columns or together more than
-// MaxRows rows.
-func (a *Accumulator) Merge(b *Accumulator) error {
+// Merge adds the rows of other, an *Accumulator, to a; other keeps its own. It is an error, and
+// the sums of a are unchanged, if the two have different numbers of columns or together more
+// than MaxRows rows.
+func (a *Accumulator) Merge(other Summand) error {
+	b, ok := other.(*Accumulator)
+	if !ok {
+		return errOthers
+	}
 	if a.m != b.m {
 		return fmt.Errorf("cannot merge sums over %d columns with sums over %d", a.m, b.m)
 	}

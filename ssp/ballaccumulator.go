@@ -120,9 +120,13 @@ func ceilSqrt(q uint64) uint64 {
 	return r
 }
 
-// Merge adds the rows of t to s; t keeps its own. It is an error, and s is unchanged, if the
-// two are not of one Ball, or have more than MaxRows rows together.
-func (s *BallAccumulator) Merge(t *BallAccumulator) error {
+// Merge adds the rows of other, a *BallAccumulator, to s; other keeps its own. It is an error,
+// and s is unchanged, if the two are not of one Ball, or have more than MaxRows rows together.
+func (s *BallAccumulator) Merge(other Summand) error {
+	t, ok := other.(*BallAccumulator)
+	if !ok {
+		return errOthers
+	}
 	if err := s.merge(&t.places); err != nil {
 		return err
 	}

@@ -95,9 +95,13 @@ func (c *RadiusCount) bin(q uint64) int {
 	return min(max(h+c.zero-c.least, 0), len(c.count)-1)
 }
 
-// Merge adds the rows of d to c; d keeps its own. It is an error, and c is unchanged, if the
-// two are not of one Ball, or have more than MaxRows rows together.
-func (c *RadiusCount) Merge(d *RadiusCount) error {
+// Merge adds the rows of other, a *RadiusCount, to c; other keeps its own. It is an error, and c
+// is unchanged, if the two are not of one Ball, or have more than MaxRows rows together.
+func (c *RadiusCount) Merge(other Summand) error {
+	d, ok := other.(*RadiusCount)
+	if !ok {
+		return errOthers
+	}
 	if err := c.merge(&d.places); err != nil {
 		return err
 	}

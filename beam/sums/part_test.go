@@ -22,7 +22,7 @@ func TestPart(t *testing.T) {
 	}
 	merged := func(a, b Part) Part {
 		t.Helper()
-		all, err := merge(a, b)
+		all, err := (&merger{ssp.Pass{Columns: 1}}).MergeAccumulators(a, b)
 		if err != nil {
 			t.Fatal(err)
 		}

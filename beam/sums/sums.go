@@ -1,5 +1,5 @@
 // Package sums is a Beam pipeline that sums the rows of a table of many files: each file,
-// a shard, by one worker into an ssp.Accumulator, and these into one. Rows do not leave
+// a shard, by one worker into an ssp.Summand, and these into one. Rows do not leave
 // the worker that reads them, and no noise is drawn here: what comes back are exact sums,
 // the same whatever the engine, the order, and the number of workers and of attempts.
 package sums
@@ -23,18 +23,19 @@ import (
 	"github.com/dpreg/dpreg/table"
 )
 
-// Sum sums the rows of files, of the columns of d in scaled units, exactly and without
-// noise. paths are as workers can open them.
+// Sum makes a pass over the rows of files, of the columns of d in scaled units, exactly and
+// without noise. paths are as workers can open them.
 //
 // Errors: what is wrong with the rows, an *table.Error about the first shard that has
 // something wrong, with the least path first; what the engine says where job.Run gives up.
 // As for ssp.Sum, it is none that there are no rows. A warning of the rows is told to e.Say.
-func Sum(ctx context.Context, e job.Engine, dir job.Dir, paths []string, o table.Options, d *schema.Design) (*ssp.Statistics, error) {
-	if err := d.Validate(); err != nil {
+func Sum(ctx context.Context, e job.Engine, dir job.Dir, paths []string, o table.Options, d *schema.Design, pass ssp.Pass) (ssp.Summand, error) {
+	empty, err := pass.Empty()
+	if err := errors.Join(d.Validate(), err); err != nil {
 		return nil, err
 	}
 	o.Empty = true // a shard may be
-	if err := e.Run(ctx, func() *beam.Pipeline { return pipeline(dir, paths, o, d) }); err != nil {
+	if err := e.Run(ctx, func() *beam.Pipeline { return pipeline(dir, paths, o, d, pass) }); err != nil {
 		return nil, err
 	}
 	found, err := dir.Read(ctx)
@@ -48,23 +49,23 @@ func Sum(ctx context.Context, e job.Engine, dir job.Dir, paths []string, o table
 	if all.Enclosed.Cells > 0 && e.Say != nil {
 		e.Say("warning: " + all.Enclosed.Error())
 	}
-	var sums ssp.Accumulator
+	sums := empty()
 	if err := sums.UnmarshalBinary(all.Sums); err != nil {
 		return nil, fmt.Errorf("the job's sums: %w", err)
 	}
-	return sums.Statistics(), nil
+	return sums, nil
 }
 
 // pipeline is the whole job.
-func pipeline(dir job.Dir, paths []string, o table.Options, d *schema.Design) *beam.Pipeline {
+func pipeline(dir job.Dir, paths []string, o table.Options, d *schema.Design, pass ssp.Pass) *beam.Pipeline {
 	shards := make([]Shard, len(paths))
 	for i, path := range paths {
 		shards[i] = Shard{i, path}
 	}
 	p, s := beam.NewPipelineWithRoot()
 	spread := beam.Reshuffle(s, beam.CreateList(s, shards))
-	parts := beam.ParDo(s, &scan{Design: d, Options: o}, spread)
-	beam.ParDo0(s, &store{dir}, beam.Combine(s, merge, parts))
+	parts := beam.ParDo(s, &scan{d, o, pass}, spread)
+	beam.ParDo0(s, &store{dir}, beam.Combine(s, &merger{pass}, parts))
 	return p
 }
 
@@ -102,7 +103,7 @@ func one(found [][]byte, paths []string) (all Part, err error) {
 
 func init() {
 	register.DoFn2x2[context.Context, Shard, Part, error](&scan{})
-	register.Function2x2(merge)
+	register.Combiner1[Part](&merger{})
 	register.DoFn2x1[context.Context, Part, error](&store{})
 	beam.RegisterCoder(reflect.TypeFor[Part](), encode, decode)
 }
@@ -118,7 +119,7 @@ type Shard struct {
 type Part struct {
 	Shards   []int // in order
 	Enclosed table.Enclosed
-	Sums     []byte // an ssp.Accumulator; nil where there is a fault
+	Sums     []byte // an ssp.Summand; nil where there is a fault
 	Fault    *Fault // of the first shard that has one; nil: none
 }
 
@@ -137,8 +138,11 @@ func encode(p Part) ([]byte, error) { return json.Marshal(p) }
 
 func decode(data []byte) (p Part, err error) { return p, json.Unmarshal(data, &p) }
 
-// merge adds the sums of shards. Integers: so it is associative and commutative, exactly.
-func merge(a, b Part) (Part, error) {
+// merger adds the sums of shards. Integers: so it is associative and commutative, exactly.
+type merger struct{ Pass ssp.Pass }
+
+// MergeAccumulators merges two parts.
+func (f *merger) MergeAccumulators(a, b Part) (Part, error) {
 	all := Part{Shards: slices.Sorted(slices.Values(slices.Concat(a.Shards, b.Shards))), Enclosed: a.Enclosed, Fault: a.Fault}
 	all.Enclosed.Add(b.Enclosed)
 	if a.Fault == nil || b.Fault != nil && b.Fault.Shard < a.Fault.Shard {
@@ -147,14 +151,8 @@ func merge(a, b Part) (Part, error) {
 	if all.Fault != nil {
 		return all, nil
 	}
-	var x, y ssp.Accumulator
-	err := errors.Join(x.UnmarshalBinary(a.Sums), y.UnmarshalBinary(b.Sums))
-	if err == nil {
-		err = x.Merge(&y)
-	}
-	if err == nil {
-		all.Sums, err = x.MarshalBinary()
-	}
+	var err error
+	all.Sums, err = f.Pass.Merge(a.Sums, b.Sums)
 	return all, err
 }
 
@@ -162,6 +160,7 @@ func merge(a, b Part) (Part, error) {
 type scan struct {
 	Design  *schema.Design
 	Options table.Options
+	Pass    ssp.Pass
 }
 
 // ProcessElement sums the rows, or tells what is wrong with them. Other errors, of disks and
@@ -187,7 +186,9 @@ func (f *scan) sum(ctx context.Context, path string, part *Part) error {
 		return err
 	}
 	defer remove()
-	sums, _, err := ssp.Accumulate(ctx, rows, f.Options, f.Design, false, runtime.GOMAXPROCS(0))
+	sums, err := f.Pass.Gather(runtime.GOMAXPROCS(0), func(sinks ...func([]float64) error) error {
+		return f.Options.Scan(ctx, rows, f.Design, sinks...)
+	})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/dpreg/dpreg/calibration/audit"
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
 )
@@ -67,7 +68,7 @@ func (f *flags) audits() ([]*audit.Audit, error) {
 	if err != nil {
 		return nil, usagef("--releases %q: %w", f.releases, err)
 	}
-	steps, err := f.parseSteps()
+	steps, err := custody.ParseSteps(f.looks)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
@@ -73,7 +74,7 @@ func (f *flags) planned() (o plan.Options, p statedPrior, err error) {
 	if err := f.sought(&o); err != nil {
 		return o, p, err
 	}
-	if o.Steps, err = f.parseSteps(); err != nil {
+	if o.Steps, err = custody.ParseSteps(f.looks); err != nil {
 		return o, p, err
 	}
 	o.Neighbours = release.Neighbours(f.neighbours)

@@ -133,7 +133,7 @@ func TestWrongPlans(t *testing.T) {
 		{name: "mean", args: "plan --n 100 --eps 1 --p 1 --mean y=1", says: "not within its bounds"},
 		{name: "mean no number", args: "plan --n 100 --eps 1 --p 1 --mean y=low", says: "--mean"},
 		{name: "r2", args: "plan --n 100 --eps 1 --p 1 --r2 1", says: "--r2"},
-		{name: "steps", args: "plan --n 100 --eps 1 --p 1 --steps 9", says: "from 1 to 8 is needed, or auto"},
+		{name: "steps", args: "plan --n 100 --eps 1 --p 1 --steps 9", says: "from 1 to 8, or auto"},
 		{name: "width", args: "plan --n 100 --p 1 --width 0", says: "a number above 0 is needed"},
 		{name: "width of none", args: "plan --n 100 --p 1 --width 1 --of z", says: `--of "z" is none`},
 		{name: "width for neither", args: "plan --p 1 --width 1", says: "as in --n 1000"},

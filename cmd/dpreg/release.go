@@ -56,18 +56,6 @@ func (f *flags) privacy() (release.Privacy, error) {
 	return custody.ParsePrivacy(f.epsilon, f.delta, f.neighbours)
 }
 
-// parseSteps is --steps as an order has it.
-func (f *flags) parseSteps() (int, error) {
-	if f.looks == "auto" {
-		return custody.AutoSteps, nil
-	}
-	k, err := parseWhole(f.looks, custody.MaxSteps)
-	if err != nil {
-		return 0, usagef("--steps %q: %w, or auto", f.looks, err)
-	}
-	return int(k), nil
-}
-
 // cells turns the flags into options of the table. Rows may be left out where their
 // number is not public: under add-remove neighbours, or where nothing is released.
 func (f *flags) cells(released bool) (table.Options, error) {
@@ -106,7 +94,7 @@ func (d *dataset) order(data, path string) (*custody.Settled, error) {
 	if o.Privacy, err = d.privacy(); err != nil {
 		return nil, err
 	}
-	if o.Steps, err = d.parseSteps(); err != nil {
+	if o.Steps, err = custody.ParseSteps(d.looks); err != nil {
 		return nil, err
 	}
 	if o.Cells, err = d.cells(true); err != nil {

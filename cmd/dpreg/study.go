@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/dpreg/dpreg/calibration"
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
 )
@@ -174,7 +175,7 @@ func (f *study) grid(d *calibration.Design) (err error) {
 			d.Ps = append(d.Ps, int(p))
 		}
 	}
-	if d.Steps, err = f.parseSteps(); err != nil {
+	if d.Steps, err = custody.ParseSteps(f.looks); err != nil {
 		return err
 	}
 	if d.Steps == 1 {

@@ -138,7 +138,7 @@ var wrongPrivacy = []wrong{
 	{name: "delta underflow", args: "release pums.csv --eps 1 --delta 1e-999", code: misused, says: "--delta"},
 	{name: "mechanism", args: "fit pums.csv --eps 1 --mechanism cauchy", code: misused, says: "laplace, gaussian, auto"},
 	{name: "gaussian without delta", args: "fit pums.csv --eps 1 --mechanism gaussian", code: misused, says: "needs a δ"},
-	{name: "steps zero", args: "fit pums.csv --eps 1 --steps 0", code: misused, says: "from 1 to 8 is needed, or auto"},
+	{name: "steps zero", args: "fit pums.csv --eps 1 --steps 0", code: misused, says: "from 1 to 8, or auto"},
 	{name: "steps many", args: "release pums.csv --eps 1 --steps 9", code: misused, says: "from 1 to 8"},
 	{name: "steps no number", args: "release pums.csv --eps 1 --steps few", code: misused, says: `--steps "few"`},
 	{name: "steps with moments", args: "release pums.csv --eps 1 --steps 2 --with-moments --formula income~age", code: misused, says: "goes with --steps 1"},

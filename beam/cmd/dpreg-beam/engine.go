@@ -43,11 +43,18 @@ func (f *engineFlags) register(cmd *cobra.Command) {
 // shown are the flags of the SDK in this program's help; it has about a hundred.
 var shown = map[string]bool{"runner": true, "endpoint": true, "environment_type": true, "environment_config": true, "worker_binary": true}
 
-// launch gives the engine and a directory to meet its workers, to be removed when all is
-// done.
-func (f *engineFlags) launch(stderr io.Writer, cmd *cobra.Command) (e job.Engine, dir job.Dir, remove func(), err error) {
+// cluster is where the jobs of a release run.
+type cluster struct {
+	job.Engine
+	parent    string // of the directories in which this process meets workers, one a job
+	temporary string // for files of Beam, which leaves them
+	stderr    io.Writer
+}
+
+// launch gives the cluster; its end is to be called when all is done.
+func (f *engineFlags) launch(cmd *cobra.Command) (c *cluster, err error) {
 	if f.attempts < 1 {
-		return e, "", nil, custody.Misusef("--attempts %d: at least 1", f.attempts)
+		return nil, custody.Misusef("--attempts %d: at least 1", f.attempts)
 	}
 	// Beam looks which of its flags were given, and tells the workers.
 	cmd.Flags().Visit(func(given *pflag.Flag) {
@@ -56,41 +63,45 @@ func (f *engineFlags) launch(stderr io.Writer, cmd *cobra.Command) (e job.Engine
 		}
 	})
 	if err != nil {
-		return e, "", nil, custody.Misuse(err)
+		return nil, custody.Misuse(err)
 	}
 	quiet()
 	if f.log != "" {
 		log.SetupLogging(f.log, "text")
 	}
-	e = job.Engine{Runner: *runners.Runner, Attempts: f.attempts, Patience: job.DefaultPatience, Say: func(text string) { note(stderr, "%s", text) }}
-	if err := e.Settle(); err != nil {
-		return e, "", nil, custody.Misuse(err)
+	c = &cluster{stderr: cmd.ErrOrStderr()}
+	c.Engine = job.Engine{Runner: *runners.Runner, Attempts: f.attempts, Patience: job.DefaultPatience, Say: func(text string) { note(c.stderr, "%s", text) }}
+	if err := c.Settle(); err != nil {
+		return nil, custody.Misuse(err)
 	}
-	dir, remove, err = f.meet(stderr)
-	return e, dir, remove, err
+	if f.staging == "" && !job.Here() {
+		return nil, custody.Misusef("workers are on other machines: name a directory or a bucket that they and this process reach, by --staging gs://BUCKET/FOLDER or --staging /SHARED/FOLDER; exact sums will be there until they are read")
+	}
+	if c.temporary, err = os.MkdirTemp("", "dpreg-beam-"); err != nil {
+		return nil, err
+	}
+	c.parent = cmp.Or(f.staging, c.temporary)
+	return c, os.Setenv("TMPDIR", c.temporary)
 }
 
-// meet makes the directory.
-func (f *engineFlags) meet(stderr io.Writer) (dir job.Dir, remove func(), err error) {
-	if f.staging == "" && !job.Here() {
-		return "", nil, custody.Misusef("workers are on other machines: name a directory or a bucket that they and this process reach, by --staging gs://BUCKET/FOLDER or --staging /SHARED/FOLDER; exact sums will be there until they are read")
-	}
-	// Beam makes temporary files of its own, and leaves them.
-	temporary, err := os.MkdirTemp("", "dpreg-beam-")
+// meet makes the directory of a job, and removes it when do is done.
+func (c *cluster) meet(do func(job.Dir) error) error {
+	dir, err := job.NewDir(c.parent)
 	if err != nil {
-		return "", nil, err
+		return custody.Misusef("--staging: %w", err)
 	}
-	if err := os.Setenv("TMPDIR", temporary); err != nil {
-		return "", nil, err
+	err = do(dir)
+	c.left(dir.Remove(context.Background()), string(dir))
+	return err
+}
+
+func (c *cluster) end() { c.left(os.RemoveAll(c.temporary), c.temporary) }
+
+// left says what could not be removed.
+func (c *cluster) left(err error, path string) {
+	if err != nil {
+		note(c.stderr, "%s may hold exact sums, as sensitive as the rows, and could not be removed: %v", path, err)
 	}
-	if dir, err = job.NewDir(cmp.Or(f.staging, temporary)); err != nil {
-		return "", nil, errors.Join(custody.Misusef("--staging: %w", err), os.RemoveAll(temporary))
-	}
-	return dir, func() {
-		if err := errors.Join(dir.Remove(context.Background()), os.RemoveAll(temporary)); err != nil {
-			note(stderr, "%s may hold exact sums, as sensitive as the rows, and could not be removed: %v", dir, err)
-		}
-	}, nil
 }
 
 // quiet lets Beam say nothing, after it has set up itself.

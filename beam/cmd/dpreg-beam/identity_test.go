@@ -20,8 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpreg/dpreg/adaptive"
 	"github.com/dpreg/dpreg/beam/sums"
-	"github.com/dpreg/dpreg/pushdown/pushdowntest"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 	"github.com/dpreg/dpreg/table"
@@ -40,7 +40,7 @@ func TestIdentity(t *testing.T) {
 	if folder == "" {
 		folder = t.TempDir()
 	}
-	tables := []shards{people(t), generated(t, folder, *rows)}
+	tables := []divided{people(t), generated(t, folder, *rows)}
 	for _, e := range engines(t) {
 		for _, s := range tables {
 			t.Run(e.name+", "+s.name, func(t *testing.T) { s.compare(t, e) })
@@ -48,15 +48,15 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// shards is a table in several files.
-type shards struct {
+// divided is a table in several files.
+type divided struct {
 	name   string
 	paths  []string
 	design *schema.Design
 }
 
 // people is testdata/pums.csv, divided.
-func people(t *testing.T) shards {
+func people(t *testing.T) divided {
 	t.Helper()
 	text, err := os.ReadFile("../../../testdata/pums.csv")
 	if err != nil {
@@ -81,11 +81,11 @@ func people(t *testing.T) shards {
 		}
 		paths = append(paths, path)
 	}
-	return shards{"pums", paths, design(t, columns)}
+	return divided{"pums", paths, design(t, columns)}
 }
 
 // generated are the rows of bench/identity's test of this name, divided.
-func generated(t *testing.T, folder string, n int) shards {
+func generated(t *testing.T, folder string, n int) divided {
 	t.Helper()
 	const files = 8
 	columns := []struct {
@@ -129,7 +129,7 @@ func generated(t *testing.T, folder string, n int) shards {
 			}
 		})
 	}
-	return shards{"generated", paths, design(t, all)}
+	return divided{"generated", paths, design(t, all)}
 }
 
 func write(t *testing.T, path string, lines func(*bufio.Writer)) {
@@ -156,29 +156,45 @@ func design(t *testing.T, s *schema.Schema) *schema.Design {
 }
 
 // compare has an engine sum the shards, last ones first, and one worker of dpreg.
-func (s shards) compare(t *testing.T, e engine) {
-	_, j, dir := e.start(t)
+func (s divided) compare(t *testing.T, e engine) {
 	paths := slices.Clone(s.paths)
 	slices.Reverse(paths)
-	got := s.walk(t, e, func(ctx context.Context) (*ssp.Statistics, error) {
-		return sums.Sum(ctx, j, dir, paths, table.Options{}, s.design)
-	})
-	if want := s.walk(t, engine{name: "one worker"}, s.alone); got != want {
-		t.Errorf("other sums")
+	for _, pass := range s.kinds() {
+		_, j, dir := e.start(t)
+		got := s.walk(t, e, func(ctx context.Context) (ssp.Summand, error) {
+			return sums.Sum(ctx, j, dir, paths, table.Options{}, s.design, pass)
+		})
+		want := s.walk(t, engine{name: "one worker"}, func(ctx context.Context) (ssp.Summand, error) { return s.alone(ctx, pass) })
+		if got != want {
+			t.Errorf("other sums, radii %v, frame %v", pass.Radii, pass.Frame)
+		}
 	}
 }
 
-// alone sums without an engine.
-func (s shards) alone(ctx context.Context) (*ssp.Statistics, error) {
+// kinds are all passes: in the box, and in a frame that clips most rows.
+func (s divided) kinds() []ssp.Pass {
+	frame := adaptive.First(len(s.design.Columns()))
+	frame.Centre[0], frame.Radius = .25, .5
+	frame = ssp.RoundFrame(frame)
+	box := ssp.Pass{Columns: len(s.design.Columns())}
+	radii, clipped := box, box
+	radii.Frame, radii.Radii, clipped.Frame = frame, true, frame
+	return []ssp.Pass{box, radii, clipped}
+}
+
+// alone makes a pass without an engine.
+func (s divided) alone(ctx context.Context, pass ssp.Pass) (ssp.Summand, error) {
 	all := &table.Source{Name: s.name}
 	for _, path := range s.paths {
 		all.Files = append(all.Files, table.File{Path: path, Format: table.CSVFormat})
 	}
-	return ssp.Sum(ctx, all, table.Options{}, s.design, 1)
+	return pass.Gather(1, func(sinks ...func([]float64) error) error {
+		return table.Options{}.Scan(ctx, all, s.design, sinks...)
+	})
 }
 
 // walk takes a path, and returns what it leads to.
-func (s shards) walk(t *testing.T, e engine, sum func(context.Context) (*ssp.Statistics, error)) string {
+func (s divided) walk(t *testing.T, e engine, sum func(context.Context) (ssp.Summand, error)) string {
 	t.Helper()
 	runtime.GC()
 	cpu, start := e.cpuSeconds(t), time.Now()
@@ -186,9 +202,19 @@ func (s shards) walk(t *testing.T, e engine, sum func(context.Context) (*ssp.Sta
 	if err != nil {
 		t.Fatal(err)
 	}
-	seconds, text := time.Since(start).Seconds(), pushdowntest.Text(found)
-	t.Logf("| %s | %s | %d | %.2f | %.2f | %.6x |", s.name, e.name, found.N, e.cpuSeconds(t)-cpu, seconds, sha256.Sum256([]byte(text)))
+	seconds, text := time.Since(start).Seconds(), encoded(t, found)
+	t.Logf("| %s | %s | %T | %.2f | %.2f | %.6x |", s.name, e.name, found, e.cpuSeconds(t)-cpu, seconds, sha256.Sum256([]byte(text)))
 	return text
+}
+
+// encoded is what has the same bytes where all rows are the same.
+func encoded(t *testing.T, s ssp.Summand) string {
+	t.Helper()
+	text, err := s.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // cpuSeconds are those of this process, of the job service, if there is one, and, where
@@ -226,14 +252,15 @@ func TestKilledWorker(t *testing.T) {
 			s.paths = append(s.paths, again)
 		}
 	}
-	want, err := s.alone(t.Context())
+	box := s.kinds()[0]
+	want, err := s.alone(t.Context(), box)
 	if err != nil {
 		t.Fatal(err)
 	}
 	e := engines(t)[2]
 	said, j, dir := e.start(t)
 	killed := e.killWorker(t)
-	got, err := sums.Sum(t.Context(), j, dir, s.paths, table.Options{}, s.design)
+	got, err := sums.Sum(t.Context(), j, dir, s.paths, table.Options{}, s.design, box)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +272,7 @@ func TestKilledWorker(t *testing.T) {
 	if len(said.text) == 0 || !strings.Contains(said.text[0], "run again") {
 		t.Errorf("the launcher said %q", said.text)
 	}
-	if pushdowntest.Text(got) != pushdowntest.Text(want) {
+	if encoded(t, got) != encoded(t, want) {
 		t.Error("other sums")
 	}
 }

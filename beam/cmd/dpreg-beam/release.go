@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dpreg/dpreg/beam/job"
 	"github.com/dpreg/dpreg/beam/sums"
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/release"
@@ -21,7 +22,7 @@ import (
 
 const releaseHelp = `Make a release of a table in many files, summed by an engine. Rows do not leave the
 workers that read them, and no noise is drawn there: the exact sums come back
-here, where noise is drawn once, as by dpreg release. A file is the unit of
+here, where noise is drawn, as by dpreg release; each look is two jobs. A file is the unit of
 work: have at least as many as the workers have processors.
 
 DATA is a directory, a quoted pattern or a file, as for dpreg release, under a path
@@ -48,7 +49,8 @@ func newRelease() *cobra.Command {
 
 // releaseFlags are those of dpreg release that need nothing but sums, by the same names.
 type releaseFlags struct {
-	epsilon, delta, mechanism, neighbours, missing string
+	epsilon, delta, mechanism, neighbours, steps, missing string
+	rows                                                  int64
 
 	bounds, na              []string
 	schema, formula, ledger string
@@ -62,6 +64,8 @@ func (f *releaseFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.delta, "delta", "", "δ, a `NUMBER` far below 1/n: allows Gaussian noise (default: none, pure ε)")
 	fs.StringVar(&f.mechanism, "mechanism", string(ssp.Auto), "`NAME` of the law of the noise: laplace, gaussian or auto, the smaller one")
 	fs.StringVar(&f.neighbours, "neighbours", string(release.ReplaceOne), "`NAME`: replace-one, with n public, or add-remove, with n noised")
+	fs.StringVar(&f.steps, "steps", "auto", "`NUMBER` of looks at the rows; auto: several where rows are enough to be found; 1: the bounds alone")
+	fs.Int64Var(&f.rows, "rows", 0, "about how many rows there are, a public `NUMBER`: with --neighbours add-remove, for --steps")
 	fs.StringArrayVar(&f.bounds, "bounds", nil, "public bounds of a column, `NAME=LOWER:UPPER`; repeatable; wins over a schema file")
 	fs.StringVar(&f.schema, "schema", "", "Frictionless Table Schema `FILE` with the bounds (default: data.schema.json beside the directory or file data)")
 	fs.StringVar(&f.formula, "formula", "", "`FORMULA` such as 'y ~ x1 + x2'; default: the last column on all others")
@@ -73,7 +77,7 @@ func (f *releaseFlags) register(cmd *cobra.Command) {
 }
 
 // order is what the flags ask for.
-func (f *releaseFlags) order(cmd *cobra.Command, data string) (o custody.Order, err error) {
+func (f *releaseFlags) order(cmd *cobra.Command, c *cluster, data string) (o custody.Order, err error) {
 	o = custody.Order{
 		Mechanism: release.Kind(f.mechanism),
 		Path:      f.output,
@@ -89,14 +93,15 @@ func (f *releaseFlags) order(cmd *cobra.Command, data string) (o custody.Order, 
 	if o.Cells, err = custody.Cells(table.Options{Missing: table.Missing(f.missing), NA: f.na}, o.Privacy.Neighbours); err != nil {
 		return o, err
 	}
+	if o.Steps, err = custody.ParseSteps(f.steps); err != nil {
+		return o, err
+	}
+	o.StatedRows = f.rows
 	paths, err := sums.Find(cmd.Context(), data)
 	if err != nil {
 		return o, custody.Misuse(err)
 	}
-	o.Steps = 1
-	o.Rows = custody.Elsewhere{Name: data, Sum: func(_ context.Context, d *schema.Design, cells table.Options) (*ssp.Statistics, error) {
-		return f.sum(cmd, paths, d, cells)
-	}}
+	o.Rows = (&shards{cluster: c, name: data, paths: paths}).source()
 	o.Design, err = f.design(cmd.Context(), data, paths[0], o.Say)
 	return o, err
 }
@@ -131,7 +136,12 @@ func (f *releaseFlags) design(ctx context.Context, data, first string, say func(
 }
 
 func (f *releaseFlags) run(cmd *cobra.Command, data string) error {
-	o, err := f.order(cmd, data)
+	c, err := f.launch(cmd)
+	if err != nil {
+		return err
+	}
+	defer c.end()
+	o, err := f.order(cmd, c, data)
 	if err != nil {
 		return err
 	}
@@ -145,20 +155,34 @@ func (f *releaseFlags) run(cmd *cobra.Command, data string) error {
 	return report.Statement(cmd.OutOrStdout(), r)
 }
 
-// sum has the rows summed, of files that must stay as they are meanwhile: rows that change
-// would make a release of no data set at all.
-func (f *releaseFlags) sum(cmd *cobra.Command, paths []string, d *schema.Design, cells table.Options) (*ssp.Statistics, error) {
-	ctx := cmd.Context()
-	before, err := sums.States(ctx, paths)
-	if err != nil {
-		return nil, custody.Misuse(err)
-	}
-	engine, dir, remove, err := f.launch(cmd.ErrOrStderr(), cmd)
-	if err != nil {
+// shards are files that a cluster reads, all at once, as often as it takes.
+type shards struct {
+	*cluster
+	name   string
+	paths  []string
+	before []string // states of the files; nil before the first pass
+}
+
+// source is what an order has of them.
+func (s *shards) source() custody.Elsewhere {
+	return custody.Elsewhere{Name: s.name, Gather: s.gather, Sum: func(ctx context.Context, d *schema.Design, cells table.Options) (*ssp.Statistics, error) {
+		all, err := s.gather(ctx, d, cells, ssp.Pass{Columns: len(d.Columns())})
+		if err != nil {
+			return nil, err
+		}
+		return all.(*ssp.Accumulator).Statistics(), nil
+	}}
+}
+
+// gather has a job make a pass.
+func (s *shards) gather(ctx context.Context, d *schema.Design, cells table.Options, pass ssp.Pass) (all ssp.Summand, err error) {
+	if err := s.unchanged(ctx); err != nil {
 		return nil, err
 	}
-	defer remove()
-	statistics, err := sums.Sum(ctx, engine, dir, paths, cells, d)
+	err = s.meet(func(dir job.Dir) error {
+		all, err = sums.Sum(ctx, s.Engine, dir, s.paths, cells, d, pass)
+		return err
+	})
 	var wrong *table.Error
 	switch {
 	case errors.As(err, &wrong):
@@ -166,9 +190,18 @@ func (f *releaseFlags) sum(cmd *cobra.Command, paths []string, d *schema.Design,
 	case err != nil:
 		return nil, err
 	}
-	after, err := sums.States(ctx, paths)
-	if err != nil || !slices.Equal(before, after) {
-		return nil, custody.Misusef("the files changed while they were read: nothing was made of them; run this again when they are complete")
+	return all, s.unchanged(ctx)
+}
+
+// unchanged refuses files that did not stay as they were before the first pass: rows that change
+// would make a release of no data set at all.
+func (s *shards) unchanged(ctx context.Context) error {
+	now, err := sums.States(ctx, s.paths)
+	if s.before == nil {
+		s.before = now
 	}
-	return statistics, nil
+	if err == nil && !slices.Equal(s.before, now) {
+		err = errors.New("the files changed while they were read: nothing was made of them; run this again when they are complete")
+	}
+	return custody.Misuse(err)
 }

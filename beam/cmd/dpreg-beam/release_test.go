@@ -7,8 +7,10 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/big"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +23,7 @@ import (
 
 	"github.com/dpreg/dpreg/beam/sums"
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/table"
@@ -139,7 +142,7 @@ func TestReleaseIsIdentical(t *testing.T) {
 	*jobopts.Endpoint, *jobopts.EnvironmentType = "", "" // in this process, whatever other tests asked for
 	t.Setenv("TMPDIR", t.TempDir())
 	stderr := noised{t: t}
-	args := []string{"release", "--eps", "1", "--formula", "income ~ age + educ", "--ledger", in("budget"), in("rows"), "-o", in("r.json")}
+	args := []string{"release", "--eps", "1", "--steps", "1", "--formula", "income ~ age + educ", "--ledger", in("budget"), in("rows"), "-o", in("r.json")}
 	if code := run(t.Context(), new(bytes.Buffer), &stderr, args); code != custody.Done {
 		t.Fatalf("exit code %d:\n%s", code, &stderr.said)
 	}
@@ -153,6 +156,44 @@ func TestReleaseIsIdentical(t *testing.T) {
 	}
 	if !strings.Contains(string(golden), fmt.Sprintf("%x formula\n", sha256.Sum256(made))) {
 		t.Errorf("another release than dpreg's:\n%s", made)
+	}
+}
+
+// So is one of three looks at the rows, each a job or two.
+func TestLooksAreIdentical(t *testing.T) {
+	folder := workspace(t)
+	t.Setenv("TMPDIR", t.TempDir())
+	*jobopts.Endpoint, *jobopts.EnvironmentType = "", ""
+	cmd := newRelease()
+	cmd.SetContext(t.Context())
+	cmd.SetErr(io.Discard)
+	f := releaseFlags{epsilon: "4", steps: "3", mechanism: "auto", neighbours: "replace-one", formula: "income~age+educ+sex", output: "r.json", engineFlags: engineFlags{attempts: 1}}
+	c, err := f.launch(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.end()
+	o, err := f.order(cmd, c, filepath.Join(folder, "rows"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := table.Find(filepath.Join(folder, "rows"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made [2][]byte
+	for i, rows := range []custody.Source{o.Rows, custody.Files{Source: source}} {
+		o.Rows, o.Path = rows, filepath.Join(folder, fmt.Sprint(i, ".json"))
+		o.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(1, 1)))
+		if _, err := custody.Publish(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		if made[i], err = os.ReadFile(o.Path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(made[0], made[1]) || !bytes.Contains(made[0], []byte("dpreg-release/2")) {
+		t.Errorf("another release than of one process:\n%s", made[0])
 	}
 }
 
@@ -175,7 +216,7 @@ func TestBadRows(t *testing.T) {
 	args := []string{"release", "--eps", "1", "-o", "r.json", "--staging", ".", "rows"}
 	r := program(t, folder, args...)
 	r.ends(t, custody.Misused, `03.csv:41: column "educ": missing value`)
-	if strings.Count(r.stderr, "\n") != 2 { // where bounds are from is the other
+	if strings.Count(r.stderr, "\n") != 3 { // where bounds are from, and the step, are the others
 		t.Errorf("stderr:\n%s", r.stderr)
 	}
 	r = program(t, folder, append(args, "--missing", "midpoint")...)
@@ -221,7 +262,7 @@ func TestNoWorker(t *testing.T) {
 	*jobopts.EnvironmentConfig = `{"command": "/bin/false"}`
 	j.Attempts, j.Patience = 1, 2*time.Second
 	s := people(t)
-	if _, err := sums.Sum(t.Context(), j, dir, s.paths, table.Options{}, s.design); err == nil || !strings.Contains(err.Error(), "no worker") {
+	if _, err := sums.Sum(t.Context(), j, dir, s.paths, table.Options{}, s.design, s.kinds()[0]); err == nil || !strings.Contains(err.Error(), "no worker") {
 		t.Errorf("error %v", err)
 	}
 }
