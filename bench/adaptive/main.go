@@ -33,6 +33,7 @@ import (
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 func main() {
@@ -121,7 +122,7 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 	}
 	var one sync.Mutex
 	done, kinds := make([][2][]fit, len(s.tables)), [2]int{1, s.steps}
-	fmt.Fprintln(stdout, "data,trial,steps,slope,truth,least_squares,se,mean,sd,lower,upper,rhat")
+	fmt.Fprintln(stdout, "data,trial,steps,slope,truth,least_squares,se,by_sums,mean,sd,lower,upper,rhat")
 	err = parallel.Each(ctx, 0, 2*s.trials*len(s.tables), nil, func(ctx context.Context, i int) error {
 		trial, at, kind := i/2/len(s.tables), i/2%len(s.tables), i%2
 		f, err := s.fit(ctx, s.tables[at], kinds[kind], trial)
@@ -132,7 +133,7 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 		defer one.Unlock()
 		done[at][kind] = append(done[at][kind], f)
 		for j, b := range f.slopes {
-			fmt.Fprintf(stdout, "%s,%d,%d,%d,%g,%g,%g,%g,%g,%g,%g,%.3f\n", s.tables[at].Name, trial, f.steps, j+1, b.truth, b.plain, b.se, b.Mean, b.SD, b.Lower, b.Upper, f.rhat)
+			fmt.Fprintf(stdout, "%s,%d,%d,%d,%g,%g,%g,%g,%g,%g,%g,%g,%.3f\n", s.tables[at].Name, trial, f.steps, j+1, b.truth, b.plain, b.se, b.bySums, b.Mean, b.SD, b.Lower, b.Upper, f.rhat)
 		}
 		return nil
 	})
@@ -199,10 +200,11 @@ func (r *rows) fitted(ctx context.Context) (*rows, error) {
 	return r, err
 }
 
-// slope is a posterior; least squares of the table, and of the trial's rows; and the error of these.
+// slope is a posterior; least squares of the table, and of the trial's rows; the error of these; and
+// by how much a release's sums move them.
 type slope struct {
 	posterior.Parameter
-	truth, plain, se float64
+	truth, plain, se, bySums float64
 }
 
 // fit is what is inferred from one release.
@@ -241,16 +243,61 @@ func (s *study) fit(ctx context.Context, table *rows, steps, trial int) (f fit, 
 	for _, p := range parameters {
 		f.rhat = max(f.rhat, p.RHat)
 	}
+	moved, err := r.moved(ctx, published)
+	if err != nil {
+		return f, err
+	}
 	for j := 1; j < r.m; j++ {
-		f.slopes = append(f.slopes, slope{parameters[j], table.theta[j], r.theta[j], r.se[j]})
+		f.slopes = append(f.slopes, slope{parameters[j], table.theta[j], r.theta[j], r.se[j], moved[j]})
 	}
 	return f, nil
 }
 
+// moved is by how much noise and clipping E of the sums S move the coefficients θ of least squares,
+// to first order: with S in parts XᵀX and Xᵀy, θ = (XᵀX)⁻¹Xᵀy moves by (XᵀX)⁻¹(E_xy − E_xx·θ).
+// Unlike what least squares of noisy sums does, that is finite, whatever the noise.
+func (r *rows) moved(ctx context.Context, published *release.Release) ([]float64, error) {
+	exact, err := custody.Exact(ctx, custody.Order{Rows: r.Scaled, Design: r.design})
+	if err != nil {
+		return nil, err
+	}
+	s, e := exact.Vector(), published.Scaled()
+	floats.Sub(e, s)
+	parts := func(v []float64, n float64) (xx, xy *mat.Dense) {
+		all := mat.NewDense(r.m+1, r.m+1, nil)
+		all.Set(0, 0, n)
+		for j := range r.m {
+			all.Set(0, j+1, v[j])
+			all.Set(j+1, 0, v[j])
+			for k := range r.m {
+				all.Set(j+1, k+1, v[release.Index(r.m, min(j, k), max(j, k))])
+			}
+		}
+		return all.Slice(0, r.m, 0, r.m).(*mat.Dense), all.Slice(0, r.m, r.m, r.m+1).(*mat.Dense)
+	}
+	xx, xy := parts(s, float64(exact.N))
+	exx, exy := parts(e, float64(published.N-exact.N))
+	var theta, moved mat.Dense
+	if err := theta.Solve(xx, xy); err != nil {
+		return nil, err
+	}
+	moved.Mul(exx, &theta)
+	moved.Sub(exy, &moved)
+	if err := moved.Solve(xx, &moved); err != nil {
+		return nil, err
+	}
+	out, columns := make([]float64, r.m), r.design.Columns()
+	wide := func(j int) float64 { return columns[j].Upper - columns[j].Lower }
+	for j := 1; j < r.m; j++ {
+		out[j] = moved.At(j, 0) * wide(r.m-1) / wide(j-1)
+	}
+	return out, nil
+}
+
 // write writes the table of errors, widths and prices: medians over slopes of medians over trials.
 func (s *study) write(w io.Writer, done [][2][]fit) {
-	fmt.Fprintf(w, "\nε = %g, δ = %g\n\n| data | n | steps | trials | error | width | price | holds that of the rows, %% | of the table, %% | R-hat > %g, %% |\n|%s\n",
-		s.privacy.Epsilon, s.privacy.Delta, calibration.RHatLimit, strings.Repeat("---|", 10))
+	fmt.Fprintf(w, "\nε = %g, δ = %g\n\n| data | n | steps | trials | error | of the sums | width | price | holds that of the rows, %% | of the table, %% | R-hat > %g, %% |\n|%s\n",
+		s.privacy.Epsilon, s.privacy.Delta, calibration.RHatLimit, strings.Repeat("---|", 11))
 	for i, r := range s.tables {
 		a, b := done[i][0], done[i][1]
 		if min(len(a), len(b)) == 0 {
@@ -263,8 +310,8 @@ func (s *study) write(w io.Writer, done [][2][]fit) {
 			}
 			return median(ratios)
 		}
-		fmt.Fprintf(w, "| %s | %d | 1 → %d | %d | ÷ %.2g | ÷ %.2g |", r.Name, len(r.Rows)/r.m, b[0].steps, min(len(a), len(b)),
-			smaller(func(b slope) float64 { return math.Abs(b.Mean - b.plain) }), smaller(func(b slope) float64 { return b.Upper - b.Lower }))
+		fmt.Fprintf(w, "| %s | %d | 1 → %d | %d | ÷ %.2g | ÷ %.2g | ÷ %.2g |", r.Name, len(r.Rows)/r.m, b[0].steps, min(len(a), len(b)),
+			smaller(func(b slope) float64 { return math.Abs(b.Mean - b.plain) }), smaller(func(b slope) float64 { return math.Abs(b.bySums) }), smaller(func(b slope) float64 { return b.Upper - b.Lower }))
 		price := func(b slope) float64 { return b.SD / b.se }
 		fmt.Fprintf(w, " %.3g → %.3g |", median(medians(a, price)), median(medians(b, price)))
 		for _, is := range []func(fit, slope) bool{
