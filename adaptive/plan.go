@@ -92,7 +92,7 @@ const (
 
 // The noise on a count of radii may be one in so many of the rows. Where it is more, radii say
 // nothing: R may be anything, and nearly all rows are clipped.
-const leastSeen = 13
+const leastSeen = 10
 
 // binSD is the standard deviation of the noise on a count of radii with this share.
 func binSD(pr release.Privacy, share float64) float64 {

@@ -51,11 +51,19 @@ func Observe(r *release.Release) (*Observation, error) {
 	return o, nil
 }
 
-// Clipping takes a matrix L from Σuuᵀ, tr L = Frame.Lost. What may move a slope is its largest
-// row, max_j ‖L_j‖ = lostToSlopes/m·tr L: over data sets and steps .05 to .6. Of the response's
-// square, that of what the covariates leave of it, it takes .1 to .9: lostToSquare ± as much; of
-// each covariate's square about tr L/m: lostToEach/m ± as much.
-const lostToSlopes, lostToSquare, lostToEach = 0.3, 0.7, 0.5
+// Clipping takes a matrix L from Σuuᵀ, tr L = Frame.Lost, of m columns. Over data sets and steps
+//
+//   - what may move a slope, its largest row, max_j ‖L_j‖, is .05 to .6 of tr L/m: slopesShare;
+//   - of the response's square, that of what the covariates leave of it, it takes .2/m to 3/m of
+//     tr L, most where few rows are far out: responseShare/m ± responseSpread;
+//   - of each covariate's square about half of 1/m: covariateShare/m ± covariateSpread/m. As much
+//     spread as share would leave room for a direction in which they hardly vary, and slopes
+//     along it would be anything.
+const (
+	slopesShare                     = 0.3
+	responseShare, responseSpread   = 1.4, 0.4
+	covariateShare, covariateSpread = 0.5, 0.25
+)
 
 // inFrame takes the noise of sums in a frame. What clipping takes is as noise of a larger scale on
 // products with the response, √(1 + (ρ lost/sd)²) times: its size is told, and not its direction.
@@ -82,12 +90,12 @@ func (o *Observation) inFrame(r *release.Release) {
 		o.Scale[release.Index(m, j, m-1)] *= wider
 	}
 	for j := range m {
-		back, at, scale := lostToEach/float64(m)*lost, release.Index(m, j, j), r.Noise.Scale
+		at, scale, back, spread := release.Index(m, j, j), r.Noise.Scale, covariateShare/float64(m), covariateSpread/float64(m)
 		if j == m-1 {
-			back, scale = lostToSquare*lost, r.Noise.Scale*wider
+			scale, back, spread = r.Noise.Scale*wider, responseShare/float64(m), responseSpread
 		}
-		o.Z[at] += back
-		o.Scale[at] = scale * math.Hypot(1, back/sd*r.Noise.Scale/scale)
+		o.Z[at] += back * lost
+		o.Scale[at] = math.Hypot(scale, spread*lost/sd*r.Noise.Scale)
 	}
 	if r.Noise.Kind == release.Ball { // which the number of rows has not
 		o.Count.Kind = release.Laplace
@@ -96,7 +104,7 @@ func (o *Observation) inFrame(r *release.Release) {
 
 // moved is what clipping may move products with the response by, over the noise on them.
 func moved(r *release.Release) float64 {
-	return lostToSlopes / float64(r.Dim()) * r.Frame.Lost / r.Noise.SD()
+	return slopesShare / float64(r.Dim()) * r.Frame.Lost / r.Noise.SD()
 }
 
 // ClippingMoves is how much of a slope's posterior sd is what clipping may move it by, at most:
