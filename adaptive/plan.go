@@ -28,21 +28,23 @@ type Plan struct{ Looks, Radii []float64 }
 //
 // of variance in scaled units, with a share s by more than x/√s (Gaussian) or x/s. An early
 // look gets the share that finds a variance of fine, and no less or more than the bounds.
+//
+// The clipping of the last look counts: its radii get the part of its share that tells one row
+// of wellSeen, within bounds.
 const (
 	fine       = .05
 	leastShare = .02
 	mostFirst  = .15
 	mostLater  = .2
-	radiiEarly = .3  // of the share of an early step
-	radiiLast  = .25 // of that of the last, whose clipping counts
+	radiiEarly = .3 // of the share of an early step
+	wellSeen   = 1000
+	leastLast  = .03
+	mostLast   = .25
 )
 
 // NewPlan returns the shares for m columns and n rows, a public number (0: not known).
 func NewPlan(m int, n float64, pr release.Privacy, steps int) Plan {
-	early := perRow(m, n, pr) * math.Sqrt(float64(m)) / fine
-	if pr.Delta > 0 {
-		early *= early
-	}
+	early := shareOf(perRow(m, n, pr)*math.Sqrt(float64(m))/fine, pr)
 	p, left := Plan{}, 1-1./(1<<40) // rounded shares may add up to more
 	for t := range steps - 1 {
 		most := mostLater
@@ -53,7 +55,17 @@ func NewPlan(m int, n float64, pr release.Privacy, steps int) Plan {
 		p.Looks, p.Radii = append(p.Looks, share*(1-radiiEarly)), append(p.Radii, share*radiiEarly)
 		left -= share
 	}
-	return Plan{append(p.Looks, left*(1-radiiLast)), append(p.Radii, left*radiiLast)}
+	part := shareOf(binSD(pr, left)*wellSeen/max(n, 1), pr)
+	part = min(max(part, leastLast), mostLast)
+	return Plan{append(p.Looks, left*(1-part)), append(p.Radii, left*part)}
+}
+
+// shareOf is the share whose noise is 1 where all of the budget has noise x.
+func shareOf(x float64, pr release.Privacy) float64 {
+	if pr.Delta > 0 {
+		return x * x
+	}
+	return x
 }
 
 // perRow is x/√m: the noise on a mean square in the box, for κ = 1 and all of the budget.
