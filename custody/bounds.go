@@ -91,11 +91,7 @@ func (s *Settled) checkRows(needed bool) error {
 // readMagnitudes reads all cells that the sums will read, as they will, and counts those of
 // the columns without bounds. within then reads the rows again.
 func (s *Settled) readMagnitudes(ctx context.Context) (n int64, noised func() (*release.Release, error), err error) {
-	times := 2 // with the sums
-	if s.Steps > 1 {
-		times = 1 + 2*s.Steps
-	}
-	p := s.Rows.(Files).passes(s.Say, times)
+	p := s.Rows.(*passes)
 	columns := s.Design.Columns()
 	at := make([]int, len(s.bounds.Columns))
 	for j, name := range s.bounds.Columns {
@@ -123,46 +119,34 @@ func (s *Settled) readMagnitudes(ctx context.Context) (n int64, noised func() (*
 	if err != nil {
 		return 0, nil, err
 	}
-	return h.N(), func() (*release.Release, error) { return s.within(ctx, p, h) }, nil
+	return h.N(), func() (*release.Release, error) { return s.within(ctx, h) }, nil
 }
 
 // checkEvery is the number of rows between two looks at the context.
 const checkEvery = 1 << 12
 
-// within finds the bounds and makes the release within them. The rows, which it
-// reads again, have been found sound, so that nothing in them can stop it. It shows
+// within finds the bounds and makes the release within them, with the privacy that is left. The
+// rows, which it reads again, have been found sound, so that nothing in them can stop it. It shows
 // nobody the bounds without the release.
-func (s *Settled) within(ctx context.Context, p *passes, h *ssp.Magnitudes) (*release.Release, error) {
+func (s *Settled) within(ctx context.Context, h *ssp.Magnitudes) (*release.Release, error) {
 	found, err := h.Bounds(s.bounds.Columns, s.bounds.Epsilon, s.Privacy.Neighbours, s.entropy())
 	if err != nil {
 		return nil, err
 	}
 	bounded := *s
+	bounded.Privacy, bounded.bounds = s.left(), nil
 	if bounded.Design, err = s.Design.WithBounds(found); err != nil {
 		return nil, err
 	}
-	r, err := bounded.again(ctx, p)
+	_, noised, err := bounded.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := noised()
 	if err != nil {
 		return nil, err
 	}
 	return r.WithBounds(*s.bounds, s.Privacy.Epsilon)
-}
-
-// again reads the rows again, and makes the release of them.
-func (s *Settled) again(ctx context.Context, p *passes) (*release.Release, error) {
-	if s.Steps > 1 {
-		l := &looker{Settled: s, from: p}
-		counted, err := l.count(ctx, 0, s.Frame)
-		if err != nil {
-			return nil, err
-		}
-		return l.looks(ctx, counted)
-	}
-	all, err := p.sum(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	return s.noised(ctx, all)
 }
 
 // sayBounds says what was found, once the release is written.

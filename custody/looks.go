@@ -28,20 +28,13 @@ type gatherer interface {
 	gather(ctx context.Context, s *Settled, pass ssp.Pass) (ssp.Summand, error)
 }
 
-func (s *Settled) gatherer() gatherer {
-	if f, ok := s.Rows.(Files); ok {
-		return f.passes(s.Say, 2*s.Steps)
-	}
-	return s.Rows.(gatherer) // readable refused all others
-}
-
 // gather reads the rows once more. Rows that are not those of the first pass are an error,
 // whatever the files' times say.
 func gather[T interface {
 	ssp.Summand
 	Digest() ssp.Digest
 }](ctx context.Context, l *looker, pass ssp.Pass) (sum T, err error) {
-	all, err := l.from.gather(ctx, l.Settled, pass)
+	all, err := l.Rows.(gatherer).gather(ctx, l.Settled, pass) // readable refused all others
 	if err != nil {
 		return sum, err
 	}
@@ -59,7 +52,6 @@ func gather[T interface {
 // looker takes the looks of one release.
 type looker struct {
 	*Settled
-	from gatherer
 	rows *ssp.Digest // nil before the first pass
 	n    float64     // number of rows: public, or as the first noisy radii have it
 }
@@ -67,7 +59,7 @@ type looker struct {
 // readRadii reads the rows as they will be read again, and counts their radii in the first
 // frame.
 func (s *Settled) readRadii(ctx context.Context) (n int64, noised func() (*release.Release, error), err error) {
-	l := &looker{Settled: s, from: s.gatherer()}
+	l := &looker{Settled: s}
 	counted, err := l.count(ctx, 0, s.Frame)
 	if err != nil {
 		return 0, nil, err
@@ -108,7 +100,9 @@ func (l *looker) looks(ctx context.Context, counted *ssp.RadiusCount) (*release.
 
 // count counts the radii of the rows in the frame of step t, from 0.
 func (l *looker) count(ctx context.Context, t int, f *release.Frame) (*ssp.RadiusCount, error) {
-	l.sayf("step %d of %d: radii", t+1, l.Steps)
+	if t > 0 || !l.auto { // else the number of rows decides how many there are
+		l.sayf("step %d of %d: radii", t+1, l.Steps)
+	}
 	return gather[*ssp.RadiusCount](ctx, l, ssp.Pass{Columns: l.dim(), Frame: f, Radii: true})
 }
 
