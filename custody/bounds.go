@@ -91,7 +91,7 @@ func (s *Settled) checkRows(needed bool) error {
 // readMagnitudes reads all cells that the sums will read, as they will, and counts those of
 // the columns without bounds. within then reads the rows again.
 func (s *Settled) readMagnitudes(ctx context.Context) (n int64, noised func() (*release.Release, error), err error) {
-	p := s.Rows.(*passes)
+	p := s.Rows.(Files).passesOf(s)
 	columns := s.Design.Columns()
 	at := make([]int, len(s.bounds.Columns))
 	for j, name := range s.bounds.Columns {

@@ -58,6 +58,7 @@ type Settled struct {
 	auto   bool            // Steps are open until the number of rows is known
 	budget ssp.Budget      // of several steps
 	plan   adaptive.Plan   // and its shares, once the number of rows is known
+	passes *passes         // over the rows of files, of one release
 }
 
 // Settle checks all that can be checked before a row is read or a ledger opened, and

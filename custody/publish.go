@@ -38,7 +38,7 @@ func (s *Settled) Publish(ctx context.Context) (r *release.Release, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s = s.reading()
+	s.passes = nil // those of this release
 	defer func() { paid.Finish(ctx, err == nil) }()
 	rows, noised, err := s.read(ctx)
 	if err != nil {
@@ -93,22 +93,6 @@ func (s *Settled) free() (former *release.Release, err error) {
 		return nil, Misuse(err)
 	}
 	return former, s.leftovers(former)
-}
-
-// reading is s whose files, if any, must stay as they are from its first pass to its last.
-func (s *Settled) reading() *Settled {
-	once := *s
-	if f, ok := s.Rows.(Files); ok {
-		times := 1 // to sum
-		if s.Steps > 1 {
-			times = 2 * s.Steps
-		}
-		if s.bounds != nil {
-			times++
-		}
-		once.Rows = f.passes(s.Say, times)
-	}
-	return &once
 }
 
 // read reads the rows, and returns how many there are and what draws the noise, which reads them

@@ -111,7 +111,7 @@ func (s states) same(other states) bool {
 // would make a release of no data set at all, which looks newer than the data. say is told
 // of what is odd about them. What is wrong with them is an *Error.
 func (f Files) Read(say func(text string), do func() error) error {
-	return f.passes(say, 1).read(do)
+	return (&passes{Files: f, say: say, times: 1}).read(do)
 }
 
 // passes are the times that files are read for one release. From one to the next they must
@@ -123,8 +123,19 @@ type passes struct {
 	before      states // nil before the first
 }
 
-func (f Files) passes(say func(text string), times int) *passes {
-	return &passes{Files: f, say: say, times: times}
+// passesOf are those for the release of s.
+func (f Files) passesOf(s *Settled) *passes {
+	if s.passes == nil {
+		times := 1
+		if s.Steps > 1 {
+			times = 2 * s.Steps
+		}
+		if s.bounds != nil {
+			times++
+		}
+		s.passes = &passes{Files: f, say: s.Say, times: times}
+	}
+	return s.passes
 }
 
 // read lets do read the rows once more.
@@ -174,14 +185,10 @@ func (p *passes) reading(s states, do func() error) error {
 	return do()
 }
 
-func (f Files) sum(ctx context.Context, s *Settled) (sums, error) {
-	return f.passes(s.Say, 1).sum(ctx, s)
-}
-
 // sum reads the rows on all processors.
-func (p *passes) sum(ctx context.Context, s *Settled) (all sums, err error) {
-	err = p.read(func() error {
-		low, high, err := ssp.Accumulate(ctx, p.Source, s.Cells, s.Design, s.WithMoments, runtime.GOMAXPROCS(0))
+func (f Files) sum(ctx context.Context, s *Settled) (all sums, err error) {
+	err = f.passesOf(s).read(func() error {
+		low, high, err := ssp.Accumulate(ctx, f.Source, s.Cells, s.Design, s.WithMoments, runtime.GOMAXPROCS(0))
 		if err == nil {
 			all = sums{low.Statistics(), high}
 		}
@@ -191,9 +198,9 @@ func (p *passes) sum(ctx context.Context, s *Settled) (all sums, err error) {
 }
 
 // gather reads the rows on all processors.
-func (p *passes) gather(ctx context.Context, s *Settled, pass ssp.Pass) (ssp.Summand, error) {
+func (f Files) gather(ctx context.Context, s *Settled, pass ssp.Pass) (ssp.Summand, error) {
 	return pass.Gather(runtime.GOMAXPROCS(0), func(sinks ...func([]float64) error) error {
-		return p.read(func() error { return s.Cells.Scan(ctx, p.Source, s.Design, sinks...) })
+		return f.passesOf(s).read(func() error { return s.Cells.Scan(ctx, f.Source, s.Design, sinks...) })
 	})
 }
 
