@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/release"
 )
@@ -62,10 +64,11 @@ func Next(look *release.Look, n float64, m int) *release.Frame {
 	if look.NNoise > 0 || n <= 0 {
 		n = max(float64(look.N), look.NNoise, 1)
 	}
-	l, spread := inverse(look.Frame)
-	mean := make([]float64, m) // the noise on it
-	for j, old := range spread {
-		mean[j] = old * look.Noise.SD() * look.Noise.Linear / look.Noise.Scale / n
+	l := look.Frame.Inverse()
+	spread, mean := make([]float64, m), make([]float64, m) // of rows whose u is spread by 1; the noise on the mean
+	for j := range m {
+		spread[j] = floats.Norm(l[j*m:(j+1)*m], 2)
+		mean[j] = spread[j] * look.Noise.SD() * look.Noise.Linear / look.Noise.Scale / n
 	}
 	c := centre(look, n, l, mean)
 	cov := covariance(look, n, l, c)
@@ -152,19 +155,4 @@ func covariance(look *release.Look, n float64, l, c []float64) []float64 {
 	dense.MulABt(vectors, l, root, m, m, m)
 	dense.MulABt(s, vectors, vectors, m, m, m)
 	return s
-}
-
-// inverse returns L = W⁻¹, m×m, zeros above the diagonal, and the norms of its rows: the spread
-// of each column, in scaled units, of rows whose u is spread by 1.
-func inverse(f *release.Frame) (l, spread []float64) {
-	m := len(f.Matrix)
-	w, l, spread := make([]float64, m*m), make([]float64, m*m), make([]float64, m)
-	for j, row := range f.Matrix {
-		copy(w[j*m:], row)
-	}
-	dense.InvertLower(l, w, m)
-	for i, x := range l {
-		spread[i/m] = math.Hypot(spread[i/m], x)
-	}
-	return l, spread
 }

@@ -56,7 +56,7 @@ func TestDocumentedFrame(t *testing.T) {
 	fmt.Fprintf(&b, "a row          v = %v, u = %v, ‖u‖ = %.4g, ũ = %.4g\n", v, u, math.Sqrt(inner(u, u)), w)
 	fmt.Fprintf(&b, "sensitivity    √2·(1.25² + 2²) = %.6g\n", math.Sqrt2*(1.25*1.25+2*2))
 	fmt.Fprintf(&b, "spent of ε     %s; in all %.6g\n", listed(r.parts(exact)), spent)
-	fmt.Fprintf(&b, "L, by rows     %v\n", r.Frame.inverse())
+	fmt.Fprintf(&b, "L, by rows     %v\n", r.Frame.Inverse())
 	fmt.Fprintf(&b, "Σx, Σy         %.6g, sd of the noise %.3g\n", s[:2], sd[:2])
 	fmt.Fprintf(&b, "Σx², Σxy, Σy²  %.6g, sd of the noise %.3g\n", s[2:], sd[2:])
 	fmt.Fprintf(&b, "of (y, x)      c = %v, W = %.4g, Σũ = %.6g, Σũũᵀ = %.6g\n", sub.Frame.Centre, sub.Frame.Matrix, sub.Statistics.Vector()[:2], sub.Statistics.Vector()[2:])

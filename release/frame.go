@@ -22,8 +22,8 @@ import (
 // Of some columns of v, in any order, L has the rows L_a = RQᵀ, R lower triangular with a
 // positive diagonal: v_a = c_a + Ru' is a look in the frame of c_a and R⁻¹.
 
-// inverse is L, m×m.
-func (f *Frame) inverse() []float64 {
+// Inverse is L = W⁻¹, m×m, by rows, with zeros above the diagonal.
+func (f *Frame) Inverse() []float64 {
 	m := len(f.Centre)
 	w, l := make([]float64, m*m), make([]float64, m*m)
 	for j, row := range f.Matrix {
@@ -75,7 +75,7 @@ func (r *Release) Scaled() []float64 {
 		return z
 	}
 	m, c, n := r.Dim(), r.Frame.Centre, float64(r.N)
-	s := turned(r.Frame.inverse(), m, m, z)
+	s := turned(r.Frame.Inverse(), m, m, z)
 	for j := range m {
 		for k := j; k < m; k++ {
 			s[Index(m, j, k)] += c[j]*s[k] + c[k]*s[j] + n*c[j]*c[k]
@@ -96,7 +96,7 @@ func (r *Release) ScaledSD() []float64 {
 	if r.Frame == nil {
 		return slices.Repeat([]float64{r.Noise.SD()}, len(r.Statistics.Vector()))
 	}
-	c, l, gram, sd := r.Frame.Centre, r.Frame.inverse(), make([]float64, m*m), make([]float64, Length(m))
+	c, l, gram, sd := r.Frame.Centre, r.Frame.Inverse(), make([]float64, m*m), make([]float64, Length(m))
 	dense.LLt(gram, l, m)
 	sigma, tau, nu := r.Noise.SD(), r.Noise.SDOf(r.Noise.Linear), r.countSD()
 	for j := range m {
@@ -127,7 +127,7 @@ func (l Look) pick(at []int, m int) Look {
 	}
 	f, k := *l.Frame, len(at)
 	q, r := make([]float64, k*m), make([]float64, k*k)
-	inverse := f.inverse()
+	inverse := f.Inverse()
 	for i, a := range at {
 		copy(q[i*m:(i+1)*m], inverse[a*m:])
 	}

@@ -183,7 +183,7 @@ func (f *Frame) validate(m int) error {
 			return within("centre", within(index(j), fmt.Errorf("%v lies outside the box from -1 to 1", c)))
 		}
 	}
-	for _, x := range append(f.inverse(), slices.Concat(f.Matrix...)...) {
+	for _, x := range append(f.Inverse(), slices.Concat(f.Matrix...)...) {
 		if !(math.Abs(x) < 1<<(2*geometryBits)) {
 			return within("matrix", errors.New("it or its inverse is beyond what a frame about rows in the box can be"))
 		}

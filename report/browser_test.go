@@ -146,7 +146,7 @@ func TestFilesInBrowser(t *testing.T) {
 			return report.ForecastPlot(foreseen(0.3, []float64{0.125, 0.5, 2}, 125, 500), report.ForecastOptions{}).Write(w, "svg")
 		},
 	}
-	for _, f := range slices.Concat(fits, report.CalibrationPlots(study, times), []*report.Figure{compared}) {
+	for _, f := range slices.Concat(fits, report.CalibrationPlots(study, times), []*report.Figure{compared, report.ReleasePlot(documented(t))}) {
 		draws[f.Name] = func(w io.Writer) error { return f.Write(w, "svg") }
 	}
 	texts := make(map[string]string)

@@ -161,8 +161,9 @@ func TestShowWithheld(t *testing.T) {
 	wantNarrow(t, golden(t, "withheld", func(w io.Writer) error { return report.Show(w, r) }))
 }
 
-// TestShowLooks: the release of the format's page, whose rows were simulated.
-func TestShowLooks(t *testing.T) {
+// documented is the release of the format's page, whose rows were simulated.
+func documented(t *testing.T) *release.Release {
+	t.Helper()
 	page, err := os.ReadFile("../docs/release-format.md")
 	if err != nil {
 		t.Fatal(err)
@@ -172,6 +173,11 @@ func TestShowLooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return r
+}
+
+func TestShowLooks(t *testing.T) {
+	r := documented(t)
 	wantNarrow(t, golden(t, "show-looks", func(w io.Writer) error { return report.Show(w, r) }))
 }
 

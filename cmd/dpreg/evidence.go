@@ -122,6 +122,12 @@ func (f *flags) selectModel(r *release.Release) (*release.Release, error) {
 }
 
 func show(f *flags, paths []string) error {
+	if f.plot != "" && len(paths) > 1 {
+		return usagef("--plot draws one release, and %d are given", len(paths))
+	}
+	if err := f.checkPlot(paths...); err != nil {
+		return err
+	}
 	for i, path := range paths {
 		r, err := readRelease(path)
 		if err != nil {
@@ -133,6 +139,9 @@ func show(f *flags, paths []string) error {
 			}
 		}
 		if err := report.Show(f.stdout(), r); err != nil {
+			return err
+		}
+		if err := f.writePlot(public, report.ReleasePlot(r).Write); err != nil {
 			return err
 		}
 	}

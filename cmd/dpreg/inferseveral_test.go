@@ -110,6 +110,23 @@ func TestShowSeveral(t *testing.T) {
 	}
 }
 
+// TestShowPlot: one release is drawn, and only into a picture that is not a release.
+func TestShowPlot(t *testing.T) {
+	twoHospitals(t)
+	command("show", "south.json", "--plot", "south.svg").finished(t)
+	if svg := read(t, "south.svg"); !strings.Contains(svg, "educ × income") || !strings.Contains(svg, "sd of its noise") {
+		t.Errorf("no sums are in\n%.2000s", svg)
+	}
+	for want, args := range map[string][]string{
+		"--plot draws one release": {"north.json", "south.json", "--plot", "a.svg"},
+		"must end in .svg or .png": {"north.json", "--plot", "a.pdf"},
+	} {
+		if r := command(append([]string{"show"}, args...)...); r.code != misused || !strings.Contains(r.stderr, want) {
+			t.Errorf("%v: exit code %d, want %q in\n%s", args, r.code, want, r.stderr)
+		}
+	}
+}
+
 func TestInferSeveralRefuses(t *testing.T) {
 	twoHospitals(t)
 	wide := strings.NewReplacer(`"upper": 16`, `"upper": 20`, `"n": 1001`, `"n": 1002`).Replace(read(t, "south.json"))

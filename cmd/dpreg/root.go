@@ -30,7 +30,7 @@ func newRoot() *cobra.Command {
 		declare("pvi", nil, viFlags+"error-sd rounds damping", runPVI),
 	}
 	analysts := []*cobra.Command{
-		declare("show", someFiles("a release"), "", show),
+		declare("show", someFiles("a release"), "plot", show),
 		declare("infer", someFiles("a release"), fitFlags+sharingFlags+"formula print-prior same-rows", runInfer),
 		declare("predict", nil, samplerFlags+sharingFlags+"same-rows level formula draws custodian mean output", runPredict),
 		declare("check", someFiles("a release"), samplerFlags+sharingFlags+"formula draws calibrate format plot report", runCheck),
