@@ -66,10 +66,7 @@ func forecastNumbers(f *plan.Forecast, slope int) []block {
 
 // simulated says what the numbers come from.
 func simulated(f *plan.Forecast, o ForecastOptions) string {
-	a, pure := f.Alone[o.Slope], "Laplace"
-	if f.InSteps() {
-		pure = "ball"
-	}
+	a, pure := f.Alone[o.Slope], pureNoise(f)
 	noise := pure + " noise, delta = 0"
 	if f.Delta > 0 {
 		noise = fmt.Sprintf("the smaller of %s and Gaussian noise, delta = %s", pure, exactly(f.Delta))
@@ -84,6 +81,18 @@ func simulated(f *plan.Forecast, o ForecastOptions) string {
 		return text + fmt.Sprintf(". The slopes are %s.", exactly(a.Truth))
 	}
 	return text + fmt.Sprintf(". The slope is %s.", exactly(a.Truth))
+}
+
+// pureNoise names the law that needs no δ: of releases in one step and in several it is another.
+func pureNoise(f *plan.Forecast) string {
+	several := func(p plan.Point) bool { return p.Steps > 1 }
+	switch {
+	case !slices.ContainsFunc(f.Points, several):
+		return "Laplace"
+	case slices.ContainsFunc(f.Points, func(p plan.Point) bool { return !several(p) }):
+		return "Laplace (one step) or ball (several)"
+	}
+	return "ball"
 }
 
 // maxAssumed is how many columns are told apart.
@@ -174,21 +183,25 @@ func largest(a, b float64) float64 {
 
 // kinds tells where on the grid which noise was smaller.
 func kinds(f *plan.Forecast) string {
-	at := map[release.Kind][]string{}
-	for _, p := range f.Points {
-		if p.N == f.Points[0].N {
-			at[p.Noise.Kind] = append(at[p.Noise.Kind], exactly(p.Epsilon))
-		}
-	}
+	names := map[release.Kind]string{release.Gaussian: "Gaussian", release.Laplace: "Laplace", release.Ball: "ball"}
 	var parts []string
-	if at[release.Gaussian] != nil {
-		parts = append(parts, "Gaussian at eps "+strings.Join(at[release.Gaussian], ", "))
-	}
-	if at[release.Laplace] != nil {
-		parts = append(parts, "Laplace at eps "+strings.Join(at[release.Laplace], ", "))
-	}
-	if at[release.Ball] != nil {
-		parts = append(parts, "ball at eps "+strings.Join(at[release.Ball], ", "))
+	for _, kind := range []release.Kind{release.Gaussian, release.Laplace, release.Ball} {
+		var at []string
+		for _, p := range f.Points {
+			epsilon, unlike := exactly(p.Epsilon), func(o plan.Point) bool { return o.Epsilon == p.Epsilon && o.Noise.Kind != kind }
+			switch {
+			case p.Noise.Kind != kind:
+				continue
+			case slices.ContainsFunc(f.Points, unlike):
+				epsilon += fmt.Sprintf(" (n = %d)", p.N)
+			}
+			if !slices.Contains(at, epsilon) {
+				at = append(at, epsilon)
+			}
+		}
+		if at != nil {
+			parts = append(parts, names[kind]+" at eps "+strings.Join(at, ", "))
+		}
 	}
 	return strings.Join(parts, "; ")
 }
