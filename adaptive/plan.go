@@ -40,6 +40,8 @@ const (
 	wellSeen   = 1000
 	leastLast  = .03
 	mostLast   = .25
+
+	coarseRadii = 1.1
 )
 
 // NewPlan returns the shares for m columns and n rows, a public number (0: not known).
@@ -66,6 +68,28 @@ func shareOf(x float64, pr release.Privacy) float64 {
 		return x * x
 	}
 	return x
+}
+
+// Loss is the log of what a plan comes to: of the noise on the last look, and of how much more
+// variance than fine an early one misses. Laws of noise are compared by it. Ball noise has coarser
+// radii beside it, which is worth a tenth.
+func (p Plan) Loss(m int, n float64, pr release.Privacy) float64 {
+	noise := func(share float64) float64 { // times the standard deviation with all of the budget
+		if pr.Delta > 0 {
+			return 1 / math.Sqrt(share)
+		}
+		return 1 / share
+	}
+	last := len(p.Looks) - 1
+	loss := math.Log(unit(m, pr) * noise(p.Looks[last]))
+	for _, share := range p.Looks[:last] {
+		missed := perRow(m, n, pr) * math.Sqrt(float64(m)) * noise(share/(1-radiiEarly)) / fine
+		loss += math.Log(max(missed, 1))
+	}
+	if pr.Delta == 0 {
+		loss += math.Log(coarseRadii)
+	}
+	return loss
 }
 
 // perRow is x/√m: the noise on a mean square in the box, for κ = 1 and all of the budget.

@@ -82,14 +82,17 @@ func (s *Settled) answered(r *release.Release) error {
 			design = d
 		}
 	}
-	looks, kind := s.Steps, s.Mechanism
+	privacy, looks, kind := s.Privacy, s.Steps, s.Mechanism
 	if s.auto { // it has what the number of rows had for it
 		looks = len(r.Looks())
-		if kind != release.Gaussian {
-			kind = map[bool]release.Kind{true: release.Ball, false: release.Laplace}[looks > 1]
+	}
+	if pure := pureOf(looks); s.waits() {
+		kind, privacy.Delta = release.Gaussian, s.asked.Privacy.Delta
+		if privacy.Delta == 0 || s.asked.Mechanism != release.Gaussian && r.Noise.Kind == pure {
+			kind, privacy.Delta = pure, 0
 		}
 	}
-	return r.Answers(design, s.Privacy, kind, looks)
+	return r.Answers(design, privacy, kind, looks)
 }
 
 // boundsDiffer says why the bounds of r did not come about as those ordered would,

@@ -48,13 +48,16 @@ type Order struct {
 }
 
 // Settled is an order of which nothing is open any more: the dry run of Publish. Mechanism
-// is a law, and Privacy.Delta is 0 where that needs none.
+// is a law, and Privacy.Delta is 0 where that needs none; of several steps the number of rows
+// may change both, before anything is spent.
 type Settled struct {
 	Order
 	Noise release.Noise  // on the statistics, as the release will state it; of several steps, if the first frame were the last
 	Frame *release.Frame // of the first of several steps; nil: the box, and there is one
 
 	bounds *release.Bounds // that are to be found; nil: all are public
+	asked  Order           // as it was
+	rows   int64           // their number once that is known, if it is public; else the one stated, or 0
 	auto   bool            // Steps are open until the number of rows is known
 	budget ssp.Budget      // of several steps
 	plan   adaptive.Plan   // and its shares, once the number of rows is known
@@ -64,7 +67,7 @@ type Settled struct {
 // Settle checks all that can be checked before a row is read or a ledger opened, and
 // chooses what the order leaves open. It spends nothing. What it refuses is an *Error.
 func Settle(o Order) (*Settled, error) {
-	s := &Settled{Order: o}
+	s := &Settled{Order: o, asked: o, rows: o.StatedRows}
 	for _, settle := range []func() error{s.checkPlaces, s.checkCells, s.settleSteps, s.settleBounds, s.checkMoments, s.settleNoise, s.sayMoments} {
 		if err := settle(); err != nil {
 			return nil, err
@@ -172,8 +175,10 @@ func (s *Settled) checkNoise() error {
 }
 
 // pure is the law of the noise where there is no δ.
-func (s *Settled) pure() release.Kind {
-	if s.Steps > 1 {
+func (s *Settled) pure() release.Kind { return pureOf(s.Steps) }
+
+func pureOf(steps int) release.Kind {
+	if steps > 1 {
 		return release.Ball
 	}
 	return release.Laplace
@@ -190,6 +195,7 @@ func (s *Settled) settleNoise() (err error) {
 	} else if err := s.chooseNoise(); err != nil {
 		return err
 	}
+	s.Frame = nil
 	if s.Steps > 1 {
 		if s.budget, err = ssp.NewBudget(s.left()); err != nil {
 			return Misuse(err)
@@ -207,6 +213,9 @@ func (s *Settled) chooseNoise() error {
 	}
 	// times says how much smaller, in parentheses.
 	times := fmt.Sprintf(" (sd by a factor of %.3g)", factor)
+	if s.Steps > 1 {
+		times = fmt.Sprintf(" (by a factor of %.3g over all looks)", factor)
+	}
 	pure := map[release.Kind]string{release.Laplace: "Laplace", release.Ball: "ball"}[s.pure()]
 	switch {
 	case s.Mechanism == s.pure():
@@ -215,16 +224,19 @@ func (s *Settled) chooseNoise() error {
 			hint = "; or say --mechanism gaussian, whose noise is smaller here" + times
 		}
 		return Misusef("--delta %v with --mechanism %s: %s noise needs no δ, so leave --delta out%s", s.Privacy.Delta, s.Mechanism, pure, hint)
+	case s.waits() && s.rows == 0: // it is said when they are counted
 	case s.Mechanism == release.Gaussian && better != release.Gaussian:
 		s.sayf("%s noise would be smaller here%s, and needs no δ: leave --mechanism and --delta out", pure, times)
 	case s.Mechanism == ssp.Auto && better != release.Gaussian:
 		s.sayf("--mechanism auto: %s noise, which is smaller than Gaussian noise here%s and needs no δ: the release has δ = 0", pure, times)
-		s.Privacy.Delta = 0
 	case s.Mechanism == ssp.Auto:
 		s.sayf("--mechanism auto: Gaussian noise, which is smaller than %s noise here%s", pure, times)
 	}
 	if s.Mechanism == ssp.Auto {
 		s.Mechanism = better
+	}
+	if s.Mechanism != release.Gaussian {
+		s.Privacy.Delta = 0
 	}
 	return nil
 }

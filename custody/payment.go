@@ -116,6 +116,16 @@ func (s *Settled) payment(ctx context.Context) (*Payment, error) {
 	return NewPayment(ctx, s.sayAll, s.Ledger, cost...)
 }
 
+// pay charges what the order costs now that the number of rows is known.
+func (s *Settled) pay(ctx context.Context, p *Payment) (err error) {
+	if p != nil {
+		if p.cost, err = s.cost(); err != nil {
+			return err
+		}
+	}
+	return p.Pay(ctx)
+}
+
 // cost is what the release that is ordered states of its privacy and its noise. All steps
 // are one charge: of ε, or of one Gaussian noise. Where
 // the bounds are found in the rows and the noise is Gaussian, these are two charges,
@@ -149,12 +159,14 @@ func (s *Settled) cost() ([]ledger.Charge, error) {
 	return []ledger.Charge{found, c}, nil
 }
 
-// Charged says of a release that is used again whether the ledger counts it.
-func (s *Settled) Charged(ctx context.Context) error {
+// Charged says of r, which is used again, whether the ledger counts it.
+func (s *Settled) Charged(ctx context.Context, r *release.Release) error {
 	if s.Ledger == "" {
 		return nil
 	}
-	cost, err := s.cost()
+	settled := *s
+	settled.Mechanism, settled.Privacy.Delta = r.Noise.Kind, r.Privacy.Delta
+	cost, err := settled.cost()
 	if err != nil {
 		return err
 	}

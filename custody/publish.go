@@ -48,7 +48,7 @@ func (s *Settled) Publish(ctx context.Context) (r *release.Release, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := paid.Pay(ctx); err != nil {
+	if err := s.pay(ctx, paid); err != nil {
 		return nil, err
 	}
 	r, err = noised()

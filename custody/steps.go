@@ -86,18 +86,22 @@ func once(flag string, rows Source) error {
 	return Misusef("%s reads the rows several times, and %s can be read once: put them into a file that nobody else can read", flag, rows)
 }
 
-// shares plans what part of a privacy each step has; rows is their number where it is public;
-// else the one stated, or 0.
-func (s *Settled) shares(p release.Privacy, rows int64) adaptive.Plan {
-	return adaptive.NewPlan(s.dim(), float64(rows), p, s.Steps)
+// shares plans what part of a privacy each step has.
+func (s *Settled) shares(p release.Privacy) adaptive.Plan {
+	return adaptive.NewPlan(s.dim(), float64(s.rows), p, s.Steps)
 }
 
-// share makes the plan, and refuses one that would spend more than there is.
+// share settles what waited for the number of rows, makes the plan, and refuses one that would spend
+// more than there is.
 func (s *Settled) share(rows int64) error {
 	if s.auto {
 		s.takeAuto(rows)
-		if s.Steps == 1 {
-			return s.settleOnce()
+	}
+	if s.waits() {
+		s.rows = rows
+		s.Mechanism, s.Privacy.Delta = s.asked.Mechanism, s.asked.Privacy.Delta
+		if err := s.settleNoise(); err != nil {
+			return err
 		}
 	}
 	if s.Steps == 1 {
@@ -106,7 +110,7 @@ func (s *Settled) share(rows int64) error {
 	if k, why := adaptive.Auto(s.dim(), float64(rows), s.Privacy); k == 1 && rows > 0 {
 		s.sayf("warning: --steps %d, where --steps auto would take %s: nearly all rows may be clipped, and intervals miss what that does", s.Steps, why)
 	}
-	s.plan = s.shares(s.left(), rows)
+	s.plan = s.shares(s.left())
 	all, sum := slices.Concat(s.plan.Looks, s.plan.Radii), new(big.Rat)
 	for _, share := range all {
 		sum.Add(sum, new(big.Rat).SetFloat64(share))
@@ -118,14 +122,8 @@ func (s *Settled) share(rows int64) error {
 	return Misuse(err)
 }
 
-// settleOnce settles the noise of one step, where several were in question.
-func (s *Settled) settleOnce() (err error) {
-	if s.Frame = nil; s.Mechanism == release.Ball {
-		s.Mechanism = release.Laplace
-	}
-	s.Noise, err = s.calibrate()
-	return Misuse(err)
-}
+// waits tells whether the noise is settled once the number of rows is known.
+func (s *Settled) waits() bool { return s.public() && (s.auto || s.Steps > 1) }
 
 // dim is the number of columns.
 func (s *Settled) dim() int { return len(s.Design.Columns()) }
@@ -137,7 +135,7 @@ func (s *Settled) noises(p release.Privacy) (all []release.Noise, err error) {
 		return nil, err
 	}
 	first := ssp.RoundFrame(adaptive.First(s.dim()))
-	for _, share := range s.shares(p, s.StatedRows).Looks {
+	for _, share := range s.shares(p).Looks {
 		noise, err := budget.Noise(s.dim(), first, share)
 		if err != nil {
 			return nil, err
@@ -147,24 +145,14 @@ func (s *Settled) noises(p release.Privacy) (all []release.Noise, err error) {
 	return all, nil
 }
 
-// betterInSteps is ssp.Choose for several steps, by the geometric mean of the standard
-// deviations of their noise: early steps must find the frame in which the last one measures.
+// betterInSteps is ssp.Choose for several steps.
 func (s *Settled) betterInSteps() (kind release.Kind, factor float64, err error) {
-	p := s.left()
-	gaussian, err := s.noises(p)
-	if err != nil {
-		return "", 0, err
+	gaussian, pure := s.left(), s.left()
+	pure.Delta = 0
+	loss := func(p release.Privacy) float64 {
+		return s.shares(p).Loss(s.dim(), float64(s.rows), p)
 	}
-	p.Delta = 0
-	ball, err := s.noises(p)
-	if err != nil {
-		return "", 0, err
-	}
-	sum := 0.0
-	for t, noise := range ball {
-		sum += math.Log(noise.SD() / gaussian[t].SD())
-	}
-	if factor = math.Exp(sum / float64(s.Steps)); factor > 1 {
+	if factor = math.Exp(loss(pure) - loss(gaussian)); factor > 1 {
 		return release.Gaussian, factor, nil
 	}
 	return release.Ball, 1 / factor, nil

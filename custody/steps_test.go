@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
+	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/ssp"
 	"github.com/dpreg/dpreg/table"
@@ -117,6 +119,45 @@ func TestSteps(t *testing.T) {
 		s.Steps = 2
 		if err := s.Differs(r); err == nil || !strings.Contains(err.Error(), "looks at the rows: 3, not 2") {
 			t.Errorf("%s: another number of steps: %v", name, err)
+		}
+	}
+}
+
+// The law of the noise is chosen once the rows are counted: many rows at a large ε are found with any
+// noise, and the ball's is less in the last look, so that the release and its charge need no δ.
+func TestStepsChooseNoise(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for _, c := range []struct {
+		rows    int
+		epsilon float64
+		steps   int
+		kind    release.Kind
+	}{{4000, 10, 3, release.Ball}, {4000, 1, 3, release.Gaussian}, {400, 10, 3, release.Gaussian}, {50, 1, 1, release.Laplace}} {
+		values := make([]float64, 4*c.rows)
+		for i := range values {
+			values[i] = min(max(.4*rng.NormFloat64(), -1), 1)
+		}
+		o := custody.Order{Rows: custody.Scaled{Name: "rows", Rows: values}, Design: dpreg.UnitDesign(3), Privacy: release.Privacy{Epsilon: c.epsilon, Delta: 1e-6, Neighbours: release.ReplaceOne}}
+		o.Entropy = mechanisms.Simulated(rand.New(rng))
+		o.Path, o.Ledger = filepath.Join(t.TempDir(), "r.json"), filepath.Join(t.TempDir(), "ledger.db")
+		must(t, ledger.Create(t.Context(), o.Ledger, ledger.Budget{Data: "rows", Epsilon: big.NewRat(10, 1), Delta: big.NewRat(1, 100), Neighbours: "replace-one", Filter: ledger.Auto}))
+		said := 0
+		o.Say = func(text string) { said += strings.Count(text, "--mechanism auto") }
+		r, err := custody.Publish(t.Context(), o)
+		if err != nil {
+			t.Errorf("%+v: %v", c, err)
+			continue
+		}
+		delta := map[bool]float64{true: 1e-6}[c.kind == release.Gaussian]
+		charged, _ := charges(t, o.Ledger)[0].Delta.Float64()
+		if len(r.Looks()) != c.steps || r.Noise.Kind != c.kind || r.Privacy.Delta != delta || charged != delta || said != 1 {
+			t.Errorf("%+v: %d looks with %s noise, δ = %v, charged with δ = %v, said %d times", c, len(r.Looks()), r.Noise.Kind, r.Privacy.Delta, charged, said)
+		}
+		s, err := custody.Settle(o)
+		must(t, err)
+		r.Simulated = false
+		if err := s.Differs(r); err != nil {
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func runFit(f *flags, args []string) error {
 		return err
 	}
 	if r != nil {
-		err = order.Charged(f.ctx())
+		err = order.Charged(f.ctx(), r)
 	} else {
 		f.noteMissing(order.Cells)
 		r, err = order.Publish(f.ctx())
