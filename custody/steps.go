@@ -94,12 +94,11 @@ func (s *Settled) shares(p release.Privacy) adaptive.Plan {
 // share settles what waited for the number of rows, makes the plan, and refuses one that would spend
 // more than there is.
 func (s *Settled) share(rows int64) error {
-	if s.auto {
-		s.takeAuto(rows)
-	}
 	if s.waits() {
-		s.rows = rows
-		s.Mechanism, s.Privacy.Delta = s.asked.Mechanism, s.asked.Privacy.Delta
+		s.rows, s.Mechanism, s.Privacy.Delta = rows, s.asked.Mechanism, s.asked.Privacy.Delta
+		if s.auto {
+			s.takeAuto(rows)
+		}
 		if err := s.settleNoise(); err != nil {
 			return err
 		}
