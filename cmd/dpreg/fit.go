@@ -111,7 +111,7 @@ func (f *flags) reuse(o *custody.Settled) (*release.Release, error) {
 		}
 		return nil, refusef("%s holds another release: %w."+otherwise, o.Path, err, word)
 	}
-	f.note("%s is a release of these columns with %s: it is used again, at no further cost", o.Path, custody.Describe(o.Privacy))
+	f.note("%s is a release of these columns with %s: it is used again, at no further cost", o.Path, custody.Describe(*former.Privacy))
 	return former, nil
 }
 
