@@ -40,6 +40,9 @@ var audits = map[string]struct {
 // say so. A sound path fails with a probability of 2e-5 for each of the five.
 func TestReleased(t *testing.T) {
 	for name, c := range audits {
+		if testing.Short() && name != "laplace" && name != "three steps, ball, add-remove" {
+			continue
+		}
 		a := c.audit
 		a.Seed, a.Workers = 1, 2
 		if *releases > 0 {
