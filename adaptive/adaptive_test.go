@@ -162,6 +162,42 @@ func TestRowsBeyondAGap(t *testing.T) {
 	}
 }
 
+// A histogram of 4000 normal rows in bounds ten times too wide has twenty bins that hold noise alone.
+// R² is 8 or 11.3 of the rows themselves; it is far beyond in few of 1000 releases (in 54 at δ = 0
+// where any edge is believed that stands out by 2.5 sd).
+func TestNoiseFarOut(t *testing.T) {
+	rows := []float64{20, 26, 33, 85, 155, 232, 357, 538, 678, 718, 586, 385, 149, 34, 4}
+	for _, delta := range []float64{1e-6, 0} {
+		pr := release.Privacy{Epsilon: 1, Delta: delta}
+		plan, rng, far := NewPlan(4, 4000, pr, 3), rand.New(rand.NewPCG(3, 4)), 0
+		sd := binSD(pr, plan.Radii[2])
+		for range 1000 {
+			r := &release.Radii{Least: -4, Counts: make([]int64, 37), Scale: sd}
+			for i := range r.Counts {
+				e := rng.NormFloat64() * sd
+				if delta == 0 {
+					r.Scale = sd / math.Sqrt2
+					e = r.Scale * (rng.ExpFloat64() - rng.ExpFloat64())
+				}
+				if i < len(rows) {
+					e += rows[i]
+				}
+				r.Counts[i] = int64(math.Round(e))
+			}
+			f := First(4)
+			for j := range 4 {
+				f.Matrix[j][j] = 50
+			}
+			if g := plan.Radius(2, f, r, 4000, noiseOf(4, pr, plan.Looks[2])); g.Radius*g.Radius > 64 {
+				far++
+			}
+		}
+		if far > 10 {
+			t.Errorf("δ = %g: R² is far beyond the rows in %d of 1000 releases", delta, far)
+		}
+	}
+}
+
 // boxError against noise that is drawn: squares have sd 1, all other sums 1/√2.
 func TestBoxError(t *testing.T) {
 	const draws = 40000
@@ -330,7 +366,7 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// The numbers of an independent prototype, in Python, of the same rules.
+// The numbers of testdata/prototype.py, an independent derivation of the same rules.
 func TestAgainstPrototype(t *testing.T) {
 	pr := release.Privacy{Epsilon: 1, Delta: 1e-6, Neighbours: release.ReplaceOne}
 	plan := NewPlan(3, 2000, pr, 3)
@@ -344,17 +380,17 @@ func TestAgainstPrototype(t *testing.T) {
 	first := plan.Radius(0, f, r, 2000, noiseOf(3, pr, plan.Looks[0]))
 	near(t, "R", first.Radius, 3.3635856610148585)
 	near(t, "κ", first.Weight, 1.6817928305074292)
-	near(t, "Lost", first.Lost, 2243.836822325952)
+	near(t, "Lost", first.Lost, 1847.5549826128822)
 	later := plan.Radius(1, f, r, 2000, noiseOf(3, pr, plan.Looks[1]))
 	near(t, "R", later.Radius, 3.3635856610148585)
 	near(t, "κ", later.Weight, .8408964152537146)
-	near(t, "Lost", later.Lost, 2243.836822325952)
+	near(t, "Lost", later.Lost, 1847.5549826128822)
 	look := release.Look{Frame: later, Radii: r, Noise: noiseOf(3, pr, plan.Looks[1])(later),
 		Statistics: release.StatisticsFromVector(3, []float64{120, -340, 55, 1900, 210, -90, 900, 333, 1500})}
 	next := Next(&look, 2000, 3)
 	for j, c := range []float64{.11497154, -.8489779, .23696053} {
 		near(t, "the centre", math.Round(next.Centre[j]*1e8)/1e8, c)
-		for i, w := range [][]float64{{4.1116783}, {-1.58164623, 2.38841029}, {-.05959821, -.80850525, 5.69057094}}[j] {
+		for i, w := range [][]float64{{4.1116783}, {-1.85355369, 2.79901195}, {.14878297, -1.17741348, 6.03407027}}[j] {
 			near(t, "W", math.Round(next.Matrix[j][i]*1e8)/1e8, w)
 		}
 	}

@@ -20,23 +20,25 @@ import (
 // standard deviation of √(i(k−i)/k) times a count's, that of a Brownian bridge. (A histogram
 // that is far from n speaks of another n, and keeps its own.)
 //
-// The outermost edge e whose H stands out by standsOut standard deviations ends what is seen. For
-// the last look, whose clipping counts, e is farther out: i edges beyond the last one that stands
-// out, by standsBeyond + i·gap will do, since few rows lie beyond a gap. Beyond e rows are too few
-// to be seen, and yet far: H is continued as Pareto's law,
+// Bins out from the fullest one that each stand out by standsOut standard deviations are seen. Beyond
+// the last of them, few rows lie beyond a gap, while noise has many edges to stand out at: what is
+// seen ends at the outermost edge e, i edges on, where H has standsOut + i·gap standard deviations, for
+// the last look, whose clipping counts, standsBeyond + i·gap. Beyond e rows are too few to be seen, and
+// yet far: H is continued as Pareto's law,
 //
 //	H(r) = H(e)(e/r)^a,   a = log(H(e₁)/H(e))/log(e/e₁),   H(e₁) ≥ steeper·H(e) at an edge e₁ < e,
 //
-// a at least lightest, and cut at every edge at what the histogram has there, plus doubt
-// standard deviations. Lost is T̂ with that doubt. R² is no edge beyond which more than most of
-// the rows may be, by proof standard deviations: there T̂ tells nothing.
+// H(e) at least least standard deviations, a at least lightest, and cut at every edge at what the
+// histogram has there, plus doubt standard deviations. Lost is T̂ with that doubt. R² is no edge
+// beyond which more than most of the rows may be, by proof standard deviations: there T̂ tells nothing.
 const (
 	slant        = .3
 	standsOut    = 2.5
 	standsBeyond = 1.
-	gap          = .25
+	gap          = .4
 	doubt        = .25
-	lightest     = 1.7
+	least        = 1.5
+	lightest     = 2.2
 	steeper      = 6.
 	proof        = 2.
 	most         = .7
@@ -115,9 +117,8 @@ func boxError(f *release.Frame) float64 {
 	return math.Sqrt(sum / float64(m-1))
 }
 
-// tails returns, where H has to stand out by stands beyond the last edge that does by standsOut, the
-// upper edges of the bins, the last above all rows, and T̂ at each: +Inf where
-// R² may not be.
+// tails returns, where H has to stand out by stands + i·gap, the upper edges of the bins, the last above
+// all rows, and T̂ at each: +Inf where R² may not be.
 func tails(r *release.Radii, n float64, laplace bool, stands float64) (edges, lost []float64) {
 	k := len(r.Counts)
 	edges, lost = make([]float64, k), make([]float64, k)
@@ -147,20 +148,27 @@ func beyond(r *release.Radii, edges []float64, n float64, laplace bool, stands f
 		proven++
 	}
 	lower := func(i int) float64 { return edges[i-1] } // of i ≥ 1
-	end := k - 1
-	for end > 0 && !(h[end] > standsOut*s[end]) {
-		end--
+	count := func(i int) float64 { return h[i] - h[i+1] }
+	sd, seenTo := s[1]*math.Sqrt(float64(k)/float64(k-1)), 0
+	for i := range k {
+		if count(i) > count(seenTo) {
+			seenTo = i
+		}
 	}
-	for i, last := end+1, end; 0 < end && i < k; i++ {
-		if h[i] > (stands+gap*float64(i-last))*s[i] {
-			end, last = i, i
+	for seenTo < k-1 && count(seenTo+1) > standsOut*sd {
+		seenTo++
+	}
+	end := seenTo
+	for i := seenTo + 1; i < k; i++ {
+		if h[i] > (stands+gap*float64(i-seenTo))*s[i] {
+			end = i
 		}
 	}
 	a := lightest
 	if end == 0 { // nothing stands out, and nothing is known of how H falls
 		end, a = 1, 0
 	}
-	seen := max(min(h[end], n), standsOut*s[end])
+	seen := max(min(h[end], n), least*s[end])
 	for i := end - 1; i >= 1; i-- {
 		if more := min(h[i], n); more >= steeper*seen {
 			a = max(a, math.Log(more/seen)/math.Log(lower(end)/lower(i)))
