@@ -28,17 +28,16 @@ import (
 //
 //	H(r) = H(e)(e/r)^a,   a = log(H(e₁)/H(e))/log(e/e₁),   H(e₁) ≥ steeper·H(e) at an edge e₁ < e,
 //
-// H(e) at least least standard deviations, a at least lightest, and cut at every edge at what the
+// H(e) at least standsOut standard deviations, a at least lightest, and cut at every edge at what the
 // histogram has there, plus doubt standard deviations. Lost is T̂ with that doubt. R² is no edge
 // beyond which more than most of the rows may be, by proof standard deviations: there T̂ tells nothing.
 const (
-	slant        = .3
+	slant        = .2
 	standsOut    = 2.5
 	standsBeyond = 1.
 	gap          = .4
 	doubt        = .25
-	least        = 1.5
-	lightest     = 2.2
+	lightest     = 1.7
 	steeper      = 6.
 	proof        = 2.
 	most         = .7
@@ -168,7 +167,7 @@ func beyond(r *release.Radii, edges []float64, n float64, laplace bool, stands f
 	if end == 0 { // nothing stands out, and nothing is known of how H falls
 		end, a = 1, 0
 	}
-	seen := max(min(h[end], n), least*s[end])
+	seen := max(min(h[end], n), standsOut*s[end])
 	for i := end - 1; i >= 1; i-- {
 		if more := min(h[i], n); more >= steeper*seen {
 			a = max(a, math.Log(more/seen)/math.Log(lower(end)/lower(i)))

@@ -9,7 +9,7 @@ import numpy as np
 
 N, M = 2000.0, 3
 S = 4.2246788893288878  # sd of Gaussian noise for ε = 1, δ = 1e-6 at sensitivity 1
-SLANT, STANDS_OUT, GAP, DOUBT, LEAST, LIGHTEST, STEEPER = 0.3, 2.5, 0.4, 0.25, 1.5, 2.2, 6
+SLANT, STANDS_OUT, GAP, DOUBT, LIGHTEST, STEEPER = 0.2, 2.5, 0.4, 0.25, 1.7, 6
 FIRST, LATER = 0.105, 0.11993796674444762  # shares of the looks
 
 count_sd = 9.5
@@ -32,7 +32,7 @@ def lost():
     while seen < k - 1 and counts[seen + 1] > STANDS_OUT * count_sd:
         seen += 1
     end = max([seen] + [j for j in range(seen + 1, k) if h[j] > (STANDS_OUT + GAP * (j - seen)) * sd[j]])
-    at_end = max(min(h[end], N), LEAST * sd[end])
+    at_end = max(min(h[end], N), STANDS_OUT * sd[end])
     power = LIGHTEST
     steep = [j for j in range(1, end) if min(h[j], N) >= STEEPER * at_end]
     if steep:
