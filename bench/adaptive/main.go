@@ -99,12 +99,12 @@ func parse(ctx context.Context, stderr io.Writer, args []string) (*study, error)
 		if *only != "" && !slices.Contains(names, p.name) {
 			continue
 		}
-		r, err := p.rows(ctx)
+		r, err := p.rows()
 		if err != nil {
 			return nil, err
 		}
 		floats.Scale(1 / *wide, r.Rows)
-		if _, err := r.fitted(ctx); err != nil {
+		if err := r.fit(ctx); err != nil {
 			return nil, err
 		}
 		s.tables = append(s.tables, r)
@@ -152,7 +152,7 @@ type rows struct {
 
 // rows reads the table, or draws 4000 normal rows, which are clipped to [−1, 1]: with e and z of
 // variance 1, columns √c·z + √(1−c)·e, each with an e of its own, have correlations c.
-func (p *population) rows(ctx context.Context) (*rows, error) {
+func (p *population) rows() (*rows, error) {
 	r := &rows{Scaled: custody.Scaled{Name: p.name}, design: dpreg.UnitDesign(3), m: 4}
 	if p.table == "" {
 		rng := stream(p.name, 0)
@@ -163,7 +163,7 @@ func (p *population) rows(ctx context.Context) (*rows, error) {
 				r.Rows = append(r.Rows, min(1, max(-1, mean+p.sd*e)))
 			}
 		}
-		return r.fitted(ctx)
+		return r, nil
 	}
 	path := "testdata/" + p.table + ".csv"
 	described, _, err := custody.ReadSchema("testdata/"+p.table+".schema.json", "")
@@ -181,7 +181,7 @@ func (p *population) rows(ctx context.Context) (*rows, error) {
 		}
 		r.Rows = append(r.Rows, v...)
 	}
-	return r.fitted(ctx)
+	return r, nil
 }
 
 // stream gives each purpose and trial random numbers of its own.
@@ -191,13 +191,13 @@ func stream(purpose string, trial int) *rand.Rand {
 	return mcmc.Stream(h.Sum64(), trial)
 }
 
-// fitted finds the least squares of the rows.
-func (r *rows) fitted(ctx context.Context) (*rows, error) {
+// fit finds the least squares of the rows.
+func (r *rows) fit(ctx context.Context) error {
 	exact, err := custody.Exact(ctx, custody.Order{Rows: r.Scaled, Design: r.design})
 	if err == nil {
 		r.theta, r.se = calibration.OrdinaryLeastSquares(exact, r.design)
 	}
-	return r, err
+	return err
 }
 
 // slope is a posterior; least squares of the table, and of the trial's rows; the error of these; and
@@ -223,7 +223,7 @@ func (s *study) fit(ctx context.Context, table *rows, steps, trial int) (f fit, 
 			i := r.m * rng.IntN(len(table.Rows)/r.m)
 			r.Rows = append(r.Rows, table.Rows[i:i+r.m]...)
 		}
-		if _, err := r.fitted(ctx); err != nil {
+		if err := r.fit(ctx); err != nil {
 			return f, err
 		}
 	}
