@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
@@ -312,18 +314,11 @@ func dot(a, b []float64) (sum float64) {
 
 // means are those of the first columns.
 func means(d *posterior.Draws, columns int) []float64 {
-	mean, width := make([]float64, columns), len(d.Names)
-	for _, chain := range d.Chains {
-		for at := 0; at < len(chain); at += width {
-			for j := range mean {
-				mean[j] += chain[at+j]
-			}
-		}
+	all := make([]float64, columns)
+	for j := range all {
+		all[j] = stat.Mean(slices.Concat(d.Column(j)...), nil)
 	}
-	for j := range mean {
-		mean[j] /= float64(d.NumChains() * d.NumDraws())
-	}
-	return mean
+	return all
 }
 
 // ComparisonSummaryFormat is the first member of a comparison's summary's JSON.

@@ -37,7 +37,6 @@ func (m adaSSP) infer(_ context.Context, e *example, noise *mechanisms.Entropy, 
 // dpVI is variational inference on rows: dpreg vi with a guide that has correlations, and
 // gradients clipped to half of that command's norm. docs/compare.md has the reasons.
 type dpVI struct {
-	n      int64
 	budget release.Privacy
 	rate   float64
 	plan   func() viPlan // searched for once, which takes seconds
@@ -52,8 +51,15 @@ const (
 )
 
 func newDPVI(n int64, budget release.Privacy) *dpVI {
-	m := &dpVI{n: n, budget: budget, rate: min(1, max(viRate, viBatch/float64(n)))}
-	m.plan = sync.OnceValue(m.find)
+	m := &dpVI{budget: budget, rate: min(1, max(viRate, viBatch/float64(n)))}
+	m.plan = sync.OnceValue(func() (p viPlan) {
+		o := m.options()
+		o.Privacy.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(0, 0))) // nothing is drawn
+		if p.training, p.err = o.Plan(float64(n)); p.err == nil {
+			p.spent, p.err = p.training.Epsilon(accounting.PLD, budget.Delta)
+		}
+		return p
+	})
 	return m
 }
 
@@ -70,15 +76,6 @@ type viPlan struct {
 	training accounting.Training
 	spent    float64
 	err      error
-}
-
-func (m *dpVI) find() (p viPlan) {
-	o := m.options()
-	o.Privacy.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(0, 0))) // nothing is drawn
-	if p.training, p.err = o.Plan(float64(m.n)); p.err == nil {
-		p.spent, p.err = p.training.Epsilon(accounting.PLD, m.budget.Delta)
-	}
-	return p
 }
 
 func (m *dpVI) ready() error { return m.plan().err }

@@ -21,7 +21,6 @@ package calibration
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -172,7 +171,7 @@ func (s *Study) Fingerprint() string {
 	for _, c := range s.Cells {
 		fmt.Fprintf(h, " %+v", c.Setting)
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
 // Run runs the trials that are not done, and returns all of the shard in order of

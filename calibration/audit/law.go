@@ -2,6 +2,7 @@ package audit
 
 import (
 	"math"
+	"sort"
 
 	"github.com/dpreg/dpreg/release"
 )
@@ -90,13 +91,7 @@ func (l law) cells(most int) cells {
 }
 
 // find returns the cell of k.
-func (c cells) find(k float64) int {
-	i := 0
-	for i < len(c.edges) && k > c.edges[i] {
-		i++
-	}
-	return i
-}
+func (c cells) find(k float64) int { return sort.SearchFloat64s(c.edges, k) }
 
 // with are the probabilities of cells of two independent laws.
 func (c cells) with(other cells) (joint []float64) {
