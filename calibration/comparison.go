@@ -15,7 +15,6 @@ import (
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
-	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/vi"
 )
 
@@ -51,7 +50,7 @@ func newMethod(f fitter, n int64, clients int) method {
 	case DPVI:
 		return newDPVI(n, f.privacy)
 	case DPPVI:
-		return newDPPVI(f.columns, clients, f.privacy)
+		return newDPPVI(shapeOf(f.columns), clients, f.privacy)
 	case AdaSSP:
 		return adaSSP{f.privacy}
 	}
@@ -99,9 +98,8 @@ func (s *comparison) Trial(ctx context.Context, data, sampler *rand.Rand) (*Samp
 // example is the data of one trial: what methods infer from, and what they are judged by.
 // Rows are m values each, in scaled units.
 type example struct {
-	columns *schema.Design
-	shape   model.Shape
-	prior   *model.Prior
+	shape model.Shape
+	prior *model.Prior
 	*summed
 
 	truth []float64      // θ of simulated rows
@@ -111,7 +109,7 @@ type example struct {
 
 // example draws the data of a trial.
 func (s *comparison) example(rng *rand.Rand) (*example, error) {
-	e := &example{columns: s.columns, shape: shapeOf(s.columns), prior: s.prior}
+	e := &example{shape: shapeOf(s.columns), prior: s.prior}
 	var next func([]float64)
 	var order []int // of a table
 	if s.data == Split {

@@ -165,28 +165,27 @@ type LeastSquares struct {
 
 // truth is least squares on all rows of Resampled data; nil where there are none.
 func (d *Design) truth(rows *Rows) ([]float64, error) {
+	t := d.Population
 	switch {
 	case rows == nil:
 		return nil, nil
-	case d.Population == nil:
+	case t == nil:
 		return nil, errors.New("the rows of this study are simulated")
-	}
-	if err := d.Population.Check(rows); err != nil {
-		return nil, err
-	}
-	if d.Data != Resampled {
+	case rows.Len() != t.Rows || rows.Digest() != t.Digest:
+		return nil, fmt.Errorf("these rows are not those of the study, which has %d rows of %s: they changed, or are read in another way", t.Rows, t.Name)
+	case d.Data != Resampled:
 		return nil, nil
 	}
 	sums := ssp.NewAccumulator(rows.m)
 	if err := sums.AddRows(rows.v); err != nil {
 		return nil, err
 	}
-	columns := &d.Population.Columns
+	columns := &t.Columns
 	theta, _ := OrdinaryLeastSquares(sums.Statistics(), columns)
 	for j, v := range theta {
 		if math.IsNaN(v) {
 			return nil, fmt.Errorf("the rows of %s leave the coefficient of %q open: it is constant, or a combination of others; name fewer columns in the formula",
-				d.Population.Name, columns.Covariates[j-len(theta)+len(columns.Covariates)].Name)
+				t.Name, columns.Covariates[j-len(theta)+len(columns.Covariates)].Name)
 		}
 	}
 	return theta, nil

@@ -15,7 +15,6 @@ import (
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
-	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp/adassp"
 	"github.com/dpreg/dpreg/vi"
 	"github.com/dpreg/dpreg/vi/pvi"
@@ -110,7 +109,6 @@ func newBoxRegression(e *example) *boxRegression {
 	return &boxRegression{vi.LinearRegression(e.regression(e.rows), 1, prior.Shape, prior.Scale), precisions(e.prior, e.shape), prior.Shape, prior.Scale}
 }
 
-// LogPrior implements vi.Model.
 func (r *boxRegression) LogPrior(grad, theta []float64) float64 {
 	p, sum := len(r.precision), 0.
 	for j, l := range r.precision {
@@ -153,8 +151,8 @@ const pviClip = 0.5
 // independent is how many draws are taken where they are.
 const independent = 1000
 
-func newDPPVI(columns *schema.Design, clients int, budget release.Privacy) *dpPVI {
-	d := shapeOf(columns).Q() + 1
+func newDPPVI(shape model.Shape, clients int, budget release.Privacy) *dpPVI {
+	d := shape.Q() + 1
 	return &dpPVI{clients, budget, pviClip * math.Sqrt(float64(d*(d+1))/2), sync.OnceValues(func() (float64, error) {
 		once := accounting.Training{Rate: 1, Steps: 1, Scheme: accounting.PoissonReplaceOne}
 		return once.FindMultiplier(accounting.PLD, budget.Epsilon, budget.Delta)

@@ -65,14 +65,6 @@ func (r *Rows) Digest() string {
 	return fmt.Sprintf("%x", sha256.Sum256(buffer))
 }
 
-// Check tells rows that are not the table's.
-func (t *Table) Check(r *Rows) error {
-	if r.Len() != t.Rows || r.Digest() != t.Digest {
-		return fmt.Errorf("these rows are not those of the study, which has %d rows of %s: they changed, or are read in another way", t.Rows, t.Name)
-	}
-	return nil
-}
-
 // rows draws rows v = (x, y), x with mean μ_x and covariance T = LLᵀ by one of the
 // laws, y ~ N(θᵀ(1, x), σ²).
 type rows struct {

@@ -152,7 +152,6 @@ type regression struct {
 	x     XLaw
 }
 
-// Trial implements Subject.
 func (r *regression) Trial(ctx context.Context, data, sampler *rand.Rand) (*Sample, error) {
 	shape := shapeOf(r.columns)
 	rows, err := simulate(r.prior, shape, r.x, data)
@@ -206,7 +205,6 @@ type prediction struct {
 	rows [][2]float64 // (x, y)
 }
 
-// Trial implements Subject.
 func (r *prediction) Trial(ctx context.Context, data, sampler *rand.Rand) (*Sample, error) {
 	order := data.Perm(len(r.rows))
 	frame, next := r.columns.Frame(), 0
@@ -238,7 +236,6 @@ type population struct {
 	truth []float64 // the data's units
 }
 
-// Trial implements Subject.
 func (p *population) Trial(ctx context.Context, data, sampler *rand.Rand) (*Sample, error) {
 	if p.rows == nil {
 		panic("calibration: a trial without the rows of its population")

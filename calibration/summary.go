@@ -186,33 +186,32 @@ func summariseCell(setting Setting, trials []*Trial, walks map[int]*walk) CellSu
 
 // summariseQuantities goes by name, in the order of the first trial that has any.
 func summariseQuantities(trials []*Trial, walks map[int]*walk) []QuantitySummary {
-	quantities, hits := []QuantitySummary{}, make(map[string]*[len(Levels)]int)
-	at := make(map[string]int)
+	quantities, hits, at := []QuantitySummary{}, [][len(Levels)]int(nil), make(map[string]int)
 	for _, t := range trials {
 		for i, score := range t.Scores {
 			j, known := at[score.Name]
 			if !known {
 				j = len(quantities)
-				at[score.Name], hits[score.Name] = j, new([len(Levels)]int)
-				quantities = append(quantities, QuantitySummary{Name: score.Name})
+				at[score.Name] = j
+				quantities, hits = append(quantities, QuantitySummary{Name: score.Name}), append(hits, [len(Levels)]int{})
 			}
 			q := &quantities[j]
 			q.Pooled = q.Pooled || i > 0 && slices.ContainsFunc(t.Scores[:i], func(o Score) bool { return o.Name == score.Name })
 			q.Ranks, q.U = append(q.Ranks, score.Rank), append(q.U, score.U)
 			for l, hit := range score.Hits {
-				hits[score.Name][l] += int(indicator(hit))
+				hits[j][l] += int(indicator(hit))
 			}
 		}
 	}
 	for j := range quantities {
-		quantities[j].conclude(hits[quantities[j].Name], walks)
+		quantities[j].conclude(hits[j], walks)
 		quantities[j].Coefficient = summariseCoefficient(trials, quantities[j].Name)
 	}
 	return quantities
 }
 
 // conclude fills in what follows from the ranks and the hits.
-func (q *QuantitySummary) conclude(hits *[len(Levels)]int, walks map[int]*walk) {
+func (q *QuantitySummary) conclude(hits [len(Levels)]int, walks map[int]*walk) {
 	n := len(q.Ranks)
 	for l, level := range Levels {
 		q.Coverage[l] = newCoverage(level, hits[l], n)

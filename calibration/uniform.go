@@ -146,8 +146,6 @@ const Ranked = 127
 // Statistics and Computing 32. At place i, 1 ≤ i ≤ L, stands the number of ranks
 // below i, which is Binomial(N, i/(L+1)).
 type Band struct {
-	Trials       int
-	Level        float64
 	Lower, Upper []int // at places 1 … L
 }
 
@@ -171,7 +169,7 @@ func NewBand(trials int, level float64) *Band {
 			high = middle
 		}
 	}
-	b := &Band{Trials: trials, Level: level, Lower: make([]int, Ranked), Upper: make([]int, Ranked)}
+	b := &Band{Lower: make([]int, Ranked), Upper: make([]int, Ranked)}
 	for i := range b.Lower {
 		b.Lower[i], b.Upper[i] = w.region(i, math.Exp(low))
 	}

@@ -77,7 +77,7 @@ type laplace struct {
 	uniform uniformScratch
 }
 
-// wipe implements sampler. What is drawn is not kept.
+// wipe has nothing to clear: what is drawn is not kept.
 func (l *laplace) wipe() {}
 
 // draw sets x to a discrete Laplace variate: Algorithm 2 of Canonne, Kamath &
@@ -166,7 +166,6 @@ type gaussian struct {
 	bytes               []byte
 }
 
-// wipe implements sampler.
 func (g *gaussian) wipe() {
 	g.normal.wipe()
 	clear(g.bytes[:cap(g.bytes)])

@@ -99,13 +99,18 @@ func (q *Query) ID() string {
 // a semicolon, so that it can stand within another one. Its result is one row of four
 // texts, Aggregates.
 func (q *Query) SQL(d Dialect, t Table) string {
+	products := q.products()
+	var counts []string // of the cells of each column that have a number
+	for _, k := range products[0] {
+		counts = append(counts, "count("+k+")")
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "-- %s. The one row of the result is exact sums, as sensitive as the rows.\n", Format)
 	fmt.Fprintf(&b, "SELECT\n  %s AS %s,\n", d.literal(q.ID()), d.name("design"))
 	fmt.Fprintf(&b, "  %s AS %s,\n", d.asText("count(*)"), d.name("rows"))
-	fmt.Fprintf(&b, "  %s AS %s,\n", d.list(q.counts()), d.name("counts"))
+	fmt.Fprintf(&b, "  %s AS %s,\n", d.list(counts), d.name("counts"))
 	b.WriteString("  ")
-	for j, row := range q.products() {
+	for j, row := range products {
 		if j > 0 {
 			b.WriteString("\n  || ',' || ")
 		}
@@ -116,15 +121,6 @@ func (q *Query) SQL(d Dialect, t Table) string {
 	}
 	q.write(&b, "sums", d, t)
 	return b.String()
-}
-
-// counts count the cells of each column that have a number.
-func (q *Query) counts() []string {
-	var counts []string
-	for j := range q.columns {
-		counts = append(counts, fmt.Sprintf("count(k%d)", j+1))
-	}
-	return counts
 }
 
 // products are the terms of the sums in canonical order: the linear ones, and then a

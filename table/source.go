@@ -243,7 +243,11 @@ func Find(name string) (*Source, error) {
 		} else if !info.Mode().IsRegular() {
 			return nil, fmt.Errorf("%s is not a regular file: its age is compared with the release's, and it may be read twice; what comes through a pipe goes to standard input, which is called %s", path, Stdin)
 		}
-		s.Files = append(s.Files, File{path, formatOf(path)})
+		format := CSVFormat
+		if filepath.Ext(path) == ".parquet" {
+			format = ParquetFormat
+		}
+		s.Files = append(s.Files, File{path, format})
 	}
 	return s, nil
 }
@@ -293,13 +297,6 @@ func Stem(path string) string {
 // known tells whether a name has an ending that files of rows have.
 func known(name string) bool {
 	return slices.Contains([]string{".csv", ".csv.gz", ".csv.zst", ".parquet"}, strings.TrimPrefix(name, Stem(name)))
-}
-
-func formatOf(path string) Format {
-	if filepath.Ext(path) == ".parquet" {
-		return ParquetFormat
-	}
-	return CSVFormat
 }
 
 // stdin is standard input, of which the beginning can be looked at. Nothing but its end
