@@ -9,7 +9,9 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/mechanisms"
@@ -227,13 +229,7 @@ func (e *example) judge(ctx context.Context, f *fitted, rng *rand.Rand) (all []M
 }
 
 // rms is the root mean square of a − b.
-func rms(a, b []float64) float64 {
-	sum := 0.
-	for j, v := range a {
-		sum += float64((v - b[j]) * (v - b[j]))
-	}
-	return math.Sqrt(sum / float64(len(a)))
-}
+func rms(a, b []float64) float64 { return floats.Distance(a, b, 2) / math.Sqrt(float64(len(a))) }
 
 // intervals returns the mean width of the intervals of the first q columns, and the share of
 // them that holds the truth, where there is one.
@@ -255,7 +251,7 @@ func (e *example) predictionError(theta []float64) float64 {
 	rows := e.regression(e.test)
 	predicted := make([]float64, len(rows.Y))
 	for i := range predicted {
-		predicted[i] = dot(rows.X[i*rows.P:(i+1)*rows.P], theta)
+		predicted[i] = floats.Dot(rows.X[i*rows.P:(i+1)*rows.P], theta)
 	}
 	return rms(predicted, rows.Y)
 }
@@ -292,22 +288,11 @@ func (m mixture) at(x []float64, y float64) (below, density float64) {
 	q, n, logs := len(x), float64(len(m)), make([]float64, len(m))
 	for i, draw := range m {
 		sigma := math.Sqrt(draw[q])
-		z := (y - dot(x, draw[:q])) / sigma
-		below += math.Erfc(-z/math.Sqrt2) / 2
+		z := (y - floats.Dot(x, draw[:q])) / sigma
+		below += distuv.UnitNormal.CDF(z)
 		logs[i] = -z*z/2 - math.Log(sigma)
 	}
-	largest, sum := slices.Max(logs), 0.
-	for _, l := range logs {
-		sum += math.Exp(l - largest)
-	}
-	return below / n, largest + math.Log(sum/n) - math.Log(2*math.Pi)/2
-}
-
-func dot(a, b []float64) (sum float64) {
-	for j, v := range a {
-		sum += float64(v * b[j])
-	}
-	return sum
+	return below / n, floats.LogSumExp(logs) - math.Log(n) - math.Log(2*math.Pi)/2
 }
 
 // means are those of the first columns.

@@ -237,42 +237,32 @@ func values(trials []*Trial, of func(*Trial) *float64) (all []float64) {
 	return all
 }
 
-// mean is nil of nothing.
+// known is a statistic of values, nil of fewer than it takes.
+func known(values []float64, least int, of func([]float64) float64) *float64 {
+	if len(values) < least {
+		return nil
+	}
+	v := of(values)
+	return &v
+}
+
 func mean(values []float64) *float64 {
-	if len(values) == 0 {
-		return nil
-	}
-	m := stat.Mean(values, nil)
-	return &m
+	return known(values, 1, func(v []float64) float64 { return stat.Mean(v, nil) })
 }
 
-// deviation is the standard deviation, nil of fewer than two values.
 func deviation(values []float64) *float64 {
-	if len(values) < 2 {
-		return nil
-	}
-	sd := stat.StdDev(values, nil)
-	return &sd
+	return known(values, 2, func(v []float64) float64 { return stat.StdDev(v, nil) })
 }
 
-// standardError of the mean is nil of fewer than two values.
 func standardError(values []float64) *float64 {
-	sd := deviation(values)
-	if sd != nil {
-		*sd /= math.Sqrt(float64(len(values)))
-	}
-	return sd
+	return known(values, 2, func(v []float64) float64 { return stat.StdErr(stat.StdDev(v, nil), float64(len(v))) })
 }
 
-// median is nil of nothing.
 func median(values []float64) *float64 {
-	n := len(values)
-	if n == 0 {
-		return nil
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	m := (sorted[(n-1)/2] + sorted[n/2]) / 2
-	return &m
+	return known(values, 1, func(v []float64) float64 {
+		sorted, n := slices.Sorted(slices.Values(v)), len(v)
+		return (sorted[(n-1)/2] + sorted[n/2]) / 2
+	})
 }
 
 func indicator(b bool) float64 {

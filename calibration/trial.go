@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/dpreg/dpreg/internal/reference"
 	"github.com/dpreg/dpreg/posterior"
 )
 
@@ -66,13 +67,10 @@ func score(s *Sample, rng *rand.Rand) (*Trial, error) {
 	if t.ESS, _ = s.Draws.MinESS(1); math.IsInf(t.ESS, 0) || math.IsNaN(t.ESS) {
 		t.ESS = 0
 	}
-	ranked, thinned := points(s.Draws, Ranked, len(s.Names)), make([]float64, Ranked)
+	ranked := points(s.Draws, Ranked, len(s.Names))
 	for j, name := range s.Names {
 		column := slices.Concat(s.Draws.Column(j)...)
-		for i, row := range ranked {
-			thinned[i] = row[j]
-		}
-		rank := rankOf(thinned, s.Truth[j], rng)
+		rank := rankOf(reference.Column(ranked, j), s.Truth[j], rng)
 		slices.Sort(column)
 		scored := Score{Name: name, Truth: s.Truth[j], U: quantileOf(column, s.Truth[j]), Rank: rank, Hits: hits(column, s.Truth[j])}
 		if s.Coefficients != nil {

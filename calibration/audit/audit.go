@@ -286,7 +286,10 @@ func (a *Audit) side(rows ...[]float64) side {
 		s.rows = append(s.rows, v)
 		for j, x := range row {
 			v[j] = math.Floor(x*lattice+0.5) / lattice
-			cells[j] = strconv.FormatFloat(outside(2*x-1), 'g', -1, 64)
+			if x = 2*x - 1; x == lower || x == upper {
+				x += math.Copysign(2, x) // a value on a bound lies beyond it
+			}
+			cells[j] = strconv.FormatFloat(x, 'g', -1, 64)
 		}
 		s.text += strings.Join(cells, ",") + "\n"
 		calibration.AddSums(sums, v)
@@ -300,17 +303,6 @@ func (a *Audit) side(rows ...[]float64) side {
 
 // lattice is the number of values that a scaled value of 1 has below it.
 const lattice = 1 << ssp.LatticeBits
-
-// outside moves a value on a bound beyond it.
-func outside(x float64) float64 {
-	switch x {
-	case lower:
-		return lower - 2
-	case upper:
-		return upper + 2
-	}
-	return x
-}
 
 // design has the columns of the pair.
 func (a *Audit) design() *schema.Design {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"sort"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -36,12 +38,9 @@ func (l law) cdf(k float64) float64 {
 func (l law) quantile(u float64) float64 {
 	t := l.scale / l.unit
 	if l.kind == release.Gaussian {
-		return -t * math.Sqrt2 * math.Erfcinv(2*u)
+		return distuv.Normal{Sigma: t}.Quantile(u)
 	}
-	if u < 0.5 {
-		return t * math.Log(2*u)
-	}
-	return -t * math.Log(2*(1-u))
+	return distuv.Laplace{Scale: t}.Quantile(u)
 }
 
 // coarse is the scale, in units, above which a rounded normal's probabilities have the
