@@ -16,13 +16,15 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"sync"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/bench/program"
 	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/parallel"
@@ -32,18 +34,9 @@ import (
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Stdout, os.Stderr, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "adaptive:", err)
-		os.Exit(1)
-	}
-}
+func main() { program.Main("adaptive", run) }
 
 // population is a regression on a table of testdata, or on normal rows of three covariates and a
 // response, all of one sd, in scaled units, and all pairs of one correlation.

@@ -20,30 +20,21 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
-	"os/signal"
 	"strings"
 	"text/tabwriter"
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/dpreg/dpreg/bench/program"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/vi/pvi"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Stdout, os.Stderr, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "published:", err)
-		os.Exit(1)
-	}
-}
+func main() { program.Main("published", run) }
 
 // source is where a study's data come from.
 type source struct {
