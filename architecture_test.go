@@ -68,6 +68,7 @@ var floors = map[string]int{
 	"calibration/audit":     6,
 	"report":                7,
 	"cmd/dpreg":             8,
+	"bench/program":         0,
 	"bench/adaptive":        8,
 	"bench/rivals":          7,
 	"bench/population":      8,

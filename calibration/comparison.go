@@ -9,11 +9,14 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
-	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/vi"
 )
 
@@ -49,7 +52,7 @@ func newMethod(f fitter, n int64, clients int) method {
 	case DPVI:
 		return newDPVI(n, f.privacy)
 	case DPPVI:
-		return newDPPVI(f.columns, clients, f.privacy)
+		return newDPPVI(shapeOf(f.columns), clients, f.privacy)
 	case AdaSSP:
 		return adaSSP{f.privacy}
 	}
@@ -97,9 +100,8 @@ func (s *comparison) Trial(ctx context.Context, data, sampler *rand.Rand) (*Samp
 // example is the data of one trial: what methods infer from, and what they are judged by.
 // Rows are m values each, in scaled units.
 type example struct {
-	columns *schema.Design
-	shape   model.Shape
-	prior   *model.Prior
+	shape model.Shape
+	prior *model.Prior
 	*summed
 
 	truth []float64      // θ of simulated rows
@@ -109,7 +111,7 @@ type example struct {
 
 // example draws the data of a trial.
 func (s *comparison) example(rng *rand.Rand) (*example, error) {
-	e := &example{columns: s.columns, shape: shapeOf(s.columns), prior: s.prior}
+	e := &example{shape: shapeOf(s.columns), prior: s.prior}
 	var next func([]float64)
 	var order []int // of a table
 	if s.data == Split {
@@ -227,13 +229,7 @@ func (e *example) judge(ctx context.Context, f *fitted, rng *rand.Rand) (all []M
 }
 
 // rms is the root mean square of a − b.
-func rms(a, b []float64) float64 {
-	sum := 0.
-	for j, v := range a {
-		sum += float64((v - b[j]) * (v - b[j]))
-	}
-	return math.Sqrt(sum / float64(len(a)))
-}
+func rms(a, b []float64) float64 { return floats.Distance(a, b, 2) / math.Sqrt(float64(len(a))) }
 
 // intervals returns the mean width of the intervals of the first q columns, and the share of
 // them that holds the truth, where there is one.
@@ -255,7 +251,7 @@ func (e *example) predictionError(theta []float64) float64 {
 	rows := e.regression(e.test)
 	predicted := make([]float64, len(rows.Y))
 	for i := range predicted {
-		predicted[i] = dot(rows.X[i*rows.P:(i+1)*rows.P], theta)
+		predicted[i] = floats.Dot(rows.X[i*rows.P:(i+1)*rows.P], theta)
 	}
 	return rms(predicted, rows.Y)
 }
@@ -292,38 +288,20 @@ func (m mixture) at(x []float64, y float64) (below, density float64) {
 	q, n, logs := len(x), float64(len(m)), make([]float64, len(m))
 	for i, draw := range m {
 		sigma := math.Sqrt(draw[q])
-		z := (y - dot(x, draw[:q])) / sigma
-		below += math.Erfc(-z/math.Sqrt2) / 2
+		z := (y - floats.Dot(x, draw[:q])) / sigma
+		below += distuv.UnitNormal.CDF(z)
 		logs[i] = -z*z/2 - math.Log(sigma)
 	}
-	largest, sum := slices.Max(logs), 0.
-	for _, l := range logs {
-		sum += math.Exp(l - largest)
-	}
-	return below / n, largest + math.Log(sum/n) - math.Log(2*math.Pi)/2
-}
-
-func dot(a, b []float64) (sum float64) {
-	for j, v := range a {
-		sum += float64(v * b[j])
-	}
-	return sum
+	return below / n, floats.LogSumExp(logs) - math.Log(n) - math.Log(2*math.Pi)/2
 }
 
 // means are those of the first columns.
 func means(d *posterior.Draws, columns int) []float64 {
-	mean, width := make([]float64, columns), len(d.Names)
-	for _, chain := range d.Chains {
-		for at := 0; at < len(chain); at += width {
-			for j := range mean {
-				mean[j] += chain[at+j]
-			}
-		}
+	all := make([]float64, columns)
+	for j := range all {
+		all[j] = stat.Mean(slices.Concat(d.Column(j)...), nil)
 	}
-	for j := range mean {
-		mean[j] /= float64(d.NumChains() * d.NumDraws())
-	}
-	return mean
+	return all
 }
 
 // ComparisonSummaryFormat is the first member of a comparison's summary's JSON.

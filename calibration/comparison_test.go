@@ -229,7 +229,7 @@ func TestRivalsWithoutNoise(t *testing.T) {
 	budget := release.Privacy{Epsilon: 1e6, Delta: 0.1, Neighbours: release.ReplaceOne}
 	for _, intercept := range []bool{true, false} {
 		e := onALine(t, intercept)
-		for name, m := range map[string]method{DPPVI: newDPPVI(e.columns, 7, budget), AdaSSP: adaSSP{budget}} {
+		for name, m := range map[string]method{DPPVI: newDPPVI(e.shape, 7, budget), AdaSSP: adaSSP{budget}} {
 			f, err := m.infer(context.Background(), e, mechanisms.Simulated(rand.New(rand.NewPCG(1, 1))), rand.New(rand.NewPCG(2, 2)))
 			if err != nil {
 				t.Fatal(err)

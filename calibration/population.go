@@ -1,8 +1,16 @@
 package calibration
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/ssp"
 )
 
 // RHat names the measure that is the largest R-hat over all parameters of a fit.
@@ -137,3 +145,148 @@ func Judge(studies ...*Summary) *Verdict {
 
 // interceptName is the label that a fit gives its intercept.
 const interceptName = "(Intercept)"
+
+// Coefficient says of one in a population what its score does not. Widths are in the data's
+// units.
+type Coefficient struct {
+	Width float64 `json:"width"` // of the 95 % interval
+	// Contraction is that of posterior.Contraction; nil
+	// where there is none.
+	Contraction *float64 `json:"contraction,omitempty"`
+	// LeastSquares is of the same rows without noise; nil where they leave it open.
+	LeastSquares *LeastSquares `json:"least_squares,omitempty"`
+}
+
+// LeastSquares is a coefficient's normal intervals θ̂ ± z·se of least squares.
+type LeastSquares struct {
+	Width float64           `json:"width"` // of the 95 % interval
+	Hits  [len(Levels)]bool `json:"hits"`  // whether that of each of Levels holds the truth
+}
+
+// truth is least squares on all rows of Resampled data; nil where there are none.
+func (d *Design) truth(rows *Rows) ([]float64, error) {
+	t := d.Population
+	switch {
+	case rows == nil:
+		return nil, nil
+	case t == nil:
+		return nil, errors.New("the rows of this study are simulated")
+	case rows.Len() != t.Rows || rows.Digest() != t.Digest:
+		return nil, fmt.Errorf("these rows are not those of the study, which has %d rows of %s: they changed, or are read in another way", t.Rows, t.Name)
+	case d.Data != Resampled:
+		return nil, nil
+	}
+	sums := ssp.NewAccumulator(rows.m)
+	if err := sums.AddRows(rows.v); err != nil {
+		return nil, err
+	}
+	columns := &t.Columns
+	theta, _ := OrdinaryLeastSquares(sums.Statistics(), columns)
+	for j, v := range theta {
+		if math.IsNaN(v) {
+			return nil, fmt.Errorf("the rows of %s leave the coefficient of %q open: it is constant, or a combination of others; name fewer columns in the formula",
+				t.Name, columns.Covariates[j-len(theta)+len(columns.Covariates)].Name)
+		}
+	}
+	return theta, nil
+}
+
+// newLeastSquares is nil of a coefficient that is open, or that rows without residuals have.
+func newLeastSquares(theta, se, truth float64) *LeastSquares {
+	if math.IsNaN(theta) || !(se > 0) {
+		return nil
+	}
+	l := new(LeastSquares)
+	for i, level := range Levels {
+		half := distuv.UnitNormal.Quantile((1+level)/2) * se
+		l.Hits[i] = math.Abs(truth-theta) <= half
+		l.Width = 2 * half
+	}
+	return l
+}
+
+// aliased is the share of a column's squares below which what other columns leave of it is
+// rounding.
+const aliased = 1e-10
+
+// OrdinaryLeastSquares returns the coefficients of a design in the data's units, intercept first,
+// and their standard errors; NaN where the rows do not determine a coefficient or leave no degree
+// of freedom. The sweep operator (Goodnight 1979, The American Statistician 33(3)) takes
+//
+//	⎡ XᵀX Xᵀy ⎤      ⎡ (XᵀX)⁻¹  θ̂   ⎤
+//	⎣ yᵀX yᵀy ⎦  to  ⎣ −θ̂ᵀ     RSS ⎦
+//
+// by one column after the other. A column that is a combination of those before it is left
+// out, as R leaves it out: the others are then those of the smaller model.
+// Var θ̂ = RSS/(n − rank)·(XᵀX)⁻¹.
+func OrdinaryLeastSquares(s *ssp.Statistics, d *schema.Design) (theta, se []float64) {
+	shape := shapeOf(d)
+	q := shape.Q()
+	sums := model.NewSums(shape)
+	sums.Set(s.Vector(), float64(s.N))
+	at, squares := make([]float64, (q+1)*(q+1)), make([]float64, q)
+	for j := range q {
+		copy(at[j*(q+1):], sums.XX[j*q:(j+1)*q])
+		at[j*(q+1)+q], at[q*(q+1)+j] = sums.XY[j], sums.XY[j]
+		squares[j] = sums.XX[j*q+j]
+	}
+	at[q*(q+1)+q] = sums.YY
+	out := make([]bool, q)
+	rank := 0
+	for k := range q {
+		if out[k] = !(at[k*(q+1)+k] > aliased*squares[k]); !out[k] {
+			sweep(at, q+1, k)
+			rank++
+		}
+	}
+	variance := max(0, at[q*(q+1)+q]) / float64(s.N-int64(rank))
+	if s.N <= int64(rank) {
+		variance = math.NaN()
+	}
+	scaled, covariance := make([]float64, q), make([]float64, q*q)
+	for j := range q {
+		for k := range q {
+			if !out[j] && !out[k] {
+				covariance[j*q+k] = variance * at[j*(q+1)+k]
+			}
+		}
+		if !out[j] {
+			scaled[j] = at[j*(q+1)+q]
+		}
+	}
+	theta, se = make([]float64, q), make([]float64, q)
+	frame := d.Frame()
+	frame.ThetaToOriginal(theta, scaled)
+	to, _ := frame.ThetaMatrix()
+	for i := range q {
+		row, sum := to[i*q:(i+1)*q], 0.0
+		for j, a := range row {
+			for k, b := range row {
+				sum += float64(a * b * covariance[j*q+k])
+			}
+		}
+		if se[i] = math.Sqrt(sum); out[i] {
+			theta[i], se[i] = math.NaN(), math.NaN()
+		}
+	}
+	return theta, se
+}
+
+// sweep sweeps an n×n matrix by column k, in place.
+func sweep(a []float64, n, k int) {
+	pivot, row := a[k*n+k], slices.Clone(a[k*n:(k+1)*n])
+	for i := range n {
+		if i == k {
+			continue
+		}
+		b := a[i*n+k]
+		for j := range n {
+			a[i*n+j] -= float64(b * row[j] / pivot)
+		}
+		a[i*n+k] = -b / pivot
+	}
+	for j := range n {
+		a[k*n+j] = row[j] / pivot
+	}
+	a[k*n+k] = 1 / pivot
+}

@@ -15,7 +15,6 @@ import (
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
-	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp/adassp"
 	"github.com/dpreg/dpreg/vi"
 	"github.com/dpreg/dpreg/vi/pvi"
@@ -37,7 +36,6 @@ func (m adaSSP) infer(_ context.Context, e *example, noise *mechanisms.Entropy, 
 // dpVI is variational inference on rows: dpreg vi with a guide that has correlations, and
 // gradients clipped to half of that command's norm. docs/compare.md has the reasons.
 type dpVI struct {
-	n      int64
 	budget release.Privacy
 	rate   float64
 	plan   func() viPlan // searched for once, which takes seconds
@@ -52,8 +50,15 @@ const (
 )
 
 func newDPVI(n int64, budget release.Privacy) *dpVI {
-	m := &dpVI{n: n, budget: budget, rate: min(1, max(viRate, viBatch/float64(n)))}
-	m.plan = sync.OnceValue(m.find)
+	m := &dpVI{budget: budget, rate: min(1, max(viRate, viBatch/float64(n)))}
+	m.plan = sync.OnceValue(func() (p viPlan) {
+		o := m.options()
+		o.Privacy.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(0, 0))) // nothing is drawn
+		if p.training, p.err = o.Plan(float64(n)); p.err == nil {
+			p.spent, p.err = p.training.Epsilon(accounting.PLD, budget.Delta)
+		}
+		return p
+	})
 	return m
 }
 
@@ -70,15 +75,6 @@ type viPlan struct {
 	training accounting.Training
 	spent    float64
 	err      error
-}
-
-func (m *dpVI) find() (p viPlan) {
-	o := m.options()
-	o.Privacy.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(0, 0))) // nothing is drawn
-	if p.training, p.err = o.Plan(float64(m.n)); p.err == nil {
-		p.spent, p.err = p.training.Epsilon(accounting.PLD, m.budget.Delta)
-	}
-	return p
 }
 
 func (m *dpVI) ready() error { return m.plan().err }
@@ -113,7 +109,6 @@ func newBoxRegression(e *example) *boxRegression {
 	return &boxRegression{vi.LinearRegression(e.regression(e.rows), 1, prior.Shape, prior.Scale), precisions(e.prior, e.shape), prior.Shape, prior.Scale}
 }
 
-// LogPrior implements vi.Model.
 func (r *boxRegression) LogPrior(grad, theta []float64) float64 {
 	p, sum := len(r.precision), 0.
 	for j, l := range r.precision {
@@ -156,8 +151,8 @@ const pviClip = 0.5
 // independent is how many draws are taken where they are.
 const independent = 1000
 
-func newDPPVI(columns *schema.Design, clients int, budget release.Privacy) *dpPVI {
-	d := shapeOf(columns).Q() + 1
+func newDPPVI(shape model.Shape, clients int, budget release.Privacy) *dpPVI {
+	d := shape.Q() + 1
 	return &dpPVI{clients, budget, pviClip * math.Sqrt(float64(d*(d+1))/2), sync.OnceValues(func() (float64, error) {
 		once := accounting.Training{Rate: 1, Steps: 1, Scheme: accounting.PoissonReplaceOne}
 		return once.FindMultiplier(accounting.PLD, budget.Epsilon, budget.Delta)

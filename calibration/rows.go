@@ -3,7 +3,6 @@ package calibration
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"iter"
@@ -59,21 +58,11 @@ func (r *Rows) At(i int) []float64 { return r.v[i*r.m : (i+1)*r.m] }
 
 // Digest is a checksum of the values, by which a table is known again.
 func (r *Rows) Digest() string {
-	h := sha256.New()
 	buffer := make([]byte, 0, 8*len(r.v))
 	for _, v := range r.v {
 		buffer = binary.LittleEndian.AppendUint64(buffer, math.Float64bits(v))
 	}
-	h.Write(buffer)
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-// Check tells rows that are not the table's.
-func (t *Table) Check(r *Rows) error {
-	if r.Len() != t.Rows || r.Digest() != t.Digest {
-		return fmt.Errorf("these rows are not those of the study, which has %d rows of %s: they changed, or are read in another way", t.Rows, t.Name)
-	}
-	return nil
+	return fmt.Sprintf("%x", sha256.Sum256(buffer))
 }
 
 // rows draws rows v = (x, y), x with mean μ_x and covariance T = LLᵀ by one of the
@@ -150,49 +139,44 @@ type summing struct {
 
 // sum sums n rows, each of which next writes down.
 func (o summing) sum(next func([]float64), n int64) (s *summed, err error) {
-	exact, plain, high := ssp.NewAccumulator(o.m), make([]float64, release.Length(o.m)), (*ssp.MomentAccumulator)(nil)
-	if o.moments {
-		high = ssp.NewMomentAccumulator(o.m - 1)
-	}
 	s = new(summed)
-	v, outside := make([]float64, o.m), 0
+	if o.moments {
+		s.moments = ssp.NewMomentAccumulator(o.m - 1)
+	}
+	exact, plain := ssp.NewAccumulator(o.m), make([]float64, release.Length(o.m))
+	v, inside, outside := make([]float64, o.m), make([]float64, o.m), 0
 	for range n {
 		next(v)
-		if !o.clamp {
-			addTo(plain, v)
-			if o.keep {
-				s.rows = append(s.rows, v...)
-			}
-		}
-		outside += clampRow(v)
+		copy(inside, v)
+		outside += clampRow(inside)
+		row := v
 		if o.clamp {
-			if err := exact.Add(v); err != nil {
-				return nil, err
-			}
-			if o.keep {
-				s.rows = append(s.rows, v...)
-			}
+			row = inside
+			err = exact.Add(row)
+		} else {
+			AddSums(plain, row)
 		}
-		if o.moments {
-			if err := high.Add(v); err != nil {
-				return nil, err
-			}
+		if o.keep {
+			s.rows = append(s.rows, row...)
+		}
+		if err == nil && o.moments {
+			err = s.moments.Add(inside)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	s.outside = float64(outside) / float64(n*int64(o.m))
-	if o.moments {
-		s.moments = high
-	}
 	if o.clamp {
 		s.statistics = exact.Statistics()
-		return s, nil
+	} else {
+		s.statistics, err = ssp.FromVector(o.m, n, plain)
 	}
-	s.statistics, err = ssp.FromVector(o.m, n, plain)
 	return s, err
 }
 
-// addTo adds v_j and v_j v_k, j ≤ k, in canonical order.
-func addTo(sums, v []float64) {
+// AddSums adds v_j and v_j v_k, j ≤ k, in canonical order.
+func AddSums(sums, v []float64) {
 	m := len(v)
 	for j, a := range v {
 		sums[j] += a

@@ -39,7 +39,7 @@ func TestRows(t *testing.T) {
 		for range n {
 			r.next(v)
 			clear(one)
-			addTo(one, v)
+			AddSums(one, v)
 			for i, a := range one {
 				sums[i] += a
 				squares[i] += a * a
@@ -117,7 +117,7 @@ func TestSum(t *testing.T) {
 		}
 		kept := make([]float64, len(s.statistics.Vector()))
 		for row := range slices.Chunk(s.rows, 3) {
-			addTo(kept, row)
+			AddSums(kept, row)
 		}
 		for i, v := range s.statistics.Vector() { // clamped ones are rounded to 2⁻²⁰
 			if math.Abs(v-kept[i]) > 1000*0x1p-20 {

@@ -21,7 +21,6 @@ package calibration
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -172,7 +171,7 @@ func (s *Study) Fingerprint() string {
 	for _, c := range s.Cells {
 		fmt.Fprintf(h, " %+v", c.Setting)
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
 // Run runs the trials that are not done, and returns all of the shard in order of
@@ -268,7 +267,7 @@ func (s *Study) stream(c Setting, trial int) *rand.Rand {
 // and what is computed of the draws; in a comparison inference alone, where it did not fail.
 type Runtime struct {
 	Setting
-	Median, Total float64 // seconds
+	Median float64 // seconds
 }
 
 // Runtimes are those of the cells, in their order.
@@ -282,8 +281,8 @@ func (s *Study) Runtimes(trials []*Trial) []Runtime {
 	times := make([]Runtime, len(s.Cells))
 	for i, c := range s.Cells {
 		times[i].Setting = c.Setting
-		if all := seconds[i]; len(all) > 0 {
-			times[i].Median, times[i].Total = *median(all), *mean(all)*float64(len(all))
+		if m := median(seconds[i]); m != nil {
+			times[i].Median = *m
 		}
 	}
 	return times

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
@@ -151,7 +152,6 @@ type regression struct {
 	x     XLaw
 }
 
-// Trial implements Subject.
 func (r *regression) Trial(ctx context.Context, data, sampler *rand.Rand) (*Sample, error) {
 	shape := shapeOf(r.columns)
 	rows, err := simulate(r.prior, shape, r.x, data)
@@ -205,7 +205,6 @@ type prediction struct {
 	rows [][2]float64 // (x, y)
 }
 
-// Trial implements Subject.
 func (r *prediction) Trial(ctx context.Context, data, sampler *rand.Rand) (*Sample, error) {
 	order := data.Perm(len(r.rows))
 	frame, next := r.columns.Frame(), 0
@@ -237,7 +236,6 @@ type population struct {
 	truth []float64 // the data's units
 }
 
-// Trial implements Subject.
 func (p *population) Trial(ctx context.Context, data, sampler *rand.Rand) (*Sample, error) {
 	if p.rows == nil {
 		panic("calibration: a trial without the rows of its population")
@@ -261,4 +259,89 @@ func (p *population) Trial(ctx context.Context, data, sampler *rand.Rand) (*Samp
 	}
 	s.Draws = fit.Draws(dpreg.Original).Map(s.Names, func(dst, src []float64) { copy(dst, src) })
 	return s, nil
+}
+
+// logLikelihood is a function of the parameters and of what the method has seen, so
+// that the rank of its true value is uniform as a parameter's is. It finds what no
+// parameter's rank does, a posterior that does not look at the data among them
+// (Modrák et al. 2023, Simulation-Based Calibration Checking for Bayesian
+// Computation: The Choice of Test Quantities Shapes Sensitivity, Bayesian Analysis).
+//
+// With a law of the statistics z it is their log density, by the normal law with
+// their mean and variance,
+//
+//	log N(z; nμ_t, nΣ_t + V),   V the variance of the noise,
+//
+// and for a method without one, non-private and naive, that of y given x,
+//
+//	−(n/2) log σ² − RSS(θ)/(2σ²),   RSS(θ) = yᵀy − 2θᵀXᵀy + θᵀXᵀXθ.
+type logLikelihood struct {
+	n    float64
+	z    []float64
+	law  model.Law // nil: the second form
+	v    float64
+	mean []float64
+	cov  []float64
+	sums *model.Sums
+	fit  []float64
+}
+
+// newLogLikelihood is that of a fit: given its release or, where it has none, s.
+func newLogLikelihood(fit *dpreg.Fit, s *ssp.Statistics) (*logLikelihood, error) {
+	shape := shapeOf(fit.Design)
+	l := &logLikelihood{n: float64(fit.N)}
+	if fit.FromRows() {
+		l.z = s.Vector()
+	} else {
+		r := fit.Custodians[0].Release
+		l.z, l.v = r.Statistics.Vector(), model.NoiseVariance(r.Noise.Kind, r.Noise.Scale)
+		var err error
+		if fit.ModelClamping { // no law has a closed form, and any function of both serves
+			l.law = model.NewMoments(shape)
+		} else if l.law, err = fit.Law(); err != nil {
+			return nil, err
+		}
+	}
+	if l.law == nil {
+		l.sums, l.fit = model.NewSums(shape), make([]float64, shape.Q())
+		l.sums.Set(l.z, l.n)
+		return l, nil
+	}
+	l.mean, l.cov = make([]float64, len(l.z)), make([]float64, len(l.z)*len(l.z))
+	return l, nil
+}
+
+// at returns the log-likelihood at parameters; −Inf where rounding leaves a
+// covariance indefinite.
+func (l *logLikelihood) at(x *model.Params) float64 {
+	if l.law == nil {
+		return l.regression(x)
+	}
+	q := len(l.z)
+	l.law.Set(x)
+	l.law.Expect(l.mean, l.n)
+	l.law.Covariance(l.cov, l.n)
+	for i, z := range l.z {
+		l.mean[i] = z - l.mean[i]
+		l.cov[i*q+i] += l.v
+	}
+	if !dense.Cholesky(l.cov, q) {
+		return math.Inf(-1)
+	}
+	dense.SolveLower(l.cov, q, l.mean)
+	distance := 0.0
+	for _, e := range l.mean {
+		distance += float64(e * e)
+	}
+	return -(distance + dense.LogDet(l.cov, q)) / 2
+}
+
+func (l *logLikelihood) regression(x *model.Params) float64 {
+	q := len(x.Theta)
+	dense.SymMulVec(l.fit, l.sums.XX, q, x.Theta)
+	rss := l.sums.YY
+	for k, t := range x.Theta {
+		rss += float64(t * (l.fit[k] - 2*l.sums.XY[k]))
+	}
+	return -l.n/2*math.Log(x.Sigma2) - rss/(2*x.Sigma2)
 }

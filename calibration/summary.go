@@ -186,33 +186,32 @@ func summariseCell(setting Setting, trials []*Trial, walks map[int]*walk) CellSu
 
 // summariseQuantities goes by name, in the order of the first trial that has any.
 func summariseQuantities(trials []*Trial, walks map[int]*walk) []QuantitySummary {
-	quantities, hits := []QuantitySummary{}, make(map[string]*[len(Levels)]int)
-	at := make(map[string]int)
+	quantities, hits, at := []QuantitySummary{}, [][len(Levels)]int(nil), make(map[string]int)
 	for _, t := range trials {
 		for i, score := range t.Scores {
 			j, known := at[score.Name]
 			if !known {
 				j = len(quantities)
-				at[score.Name], hits[score.Name] = j, new([len(Levels)]int)
-				quantities = append(quantities, QuantitySummary{Name: score.Name})
+				at[score.Name] = j
+				quantities, hits = append(quantities, QuantitySummary{Name: score.Name}), append(hits, [len(Levels)]int{})
 			}
 			q := &quantities[j]
 			q.Pooled = q.Pooled || i > 0 && slices.ContainsFunc(t.Scores[:i], func(o Score) bool { return o.Name == score.Name })
 			q.Ranks, q.U = append(q.Ranks, score.Rank), append(q.U, score.U)
 			for l, hit := range score.Hits {
-				hits[score.Name][l] += int(indicator(hit))
+				hits[j][l] += int(indicator(hit))
 			}
 		}
 	}
 	for j := range quantities {
-		quantities[j].conclude(hits[quantities[j].Name], walks)
+		quantities[j].conclude(hits[j], walks)
 		quantities[j].Coefficient = summariseCoefficient(trials, quantities[j].Name)
 	}
 	return quantities
 }
 
 // conclude fills in what follows from the ranks and the hits.
-func (q *QuantitySummary) conclude(hits *[len(Levels)]int, walks map[int]*walk) {
+func (q *QuantitySummary) conclude(hits [len(Levels)]int, walks map[int]*walk) {
 	n := len(q.Ranks)
 	for l, level := range Levels {
 		q.Coverage[l] = newCoverage(level, hits[l], n)
@@ -238,42 +237,32 @@ func values(trials []*Trial, of func(*Trial) *float64) (all []float64) {
 	return all
 }
 
-// mean is nil of nothing.
+// known is a statistic of values, nil of fewer than it takes.
+func known(values []float64, least int, of func([]float64) float64) *float64 {
+	if len(values) < least {
+		return nil
+	}
+	v := of(values)
+	return &v
+}
+
 func mean(values []float64) *float64 {
-	if len(values) == 0 {
-		return nil
-	}
-	m := stat.Mean(values, nil)
-	return &m
+	return known(values, 1, func(v []float64) float64 { return stat.Mean(v, nil) })
 }
 
-// deviation is the standard deviation, nil of fewer than two values.
 func deviation(values []float64) *float64 {
-	if len(values) < 2 {
-		return nil
-	}
-	sd := stat.StdDev(values, nil)
-	return &sd
+	return known(values, 2, func(v []float64) float64 { return stat.StdDev(v, nil) })
 }
 
-// standardError of the mean is nil of fewer than two values.
 func standardError(values []float64) *float64 {
-	sd := deviation(values)
-	if sd != nil {
-		*sd /= math.Sqrt(float64(len(values)))
-	}
-	return sd
+	return known(values, 2, func(v []float64) float64 { return stat.StdErr(stat.StdDev(v, nil), float64(len(v))) })
 }
 
-// median is nil of nothing.
 func median(values []float64) *float64 {
-	n := len(values)
-	if n == 0 {
-		return nil
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	m := (sorted[(n-1)/2] + sorted[n/2]) / 2
-	return &m
+	return known(values, 1, func(v []float64) float64 {
+		sorted, n := slices.Sorted(slices.Values(v)), len(v)
+		return (sorted[(n-1)/2] + sorted[n/2]) / 2
+	})
 }
 
 func indicator(b bool) float64 {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/dpreg/dpreg/internal/reference"
 	"github.com/dpreg/dpreg/posterior"
 )
 
@@ -66,13 +67,10 @@ func score(s *Sample, rng *rand.Rand) (*Trial, error) {
 	if t.ESS, _ = s.Draws.MinESS(1); math.IsInf(t.ESS, 0) || math.IsNaN(t.ESS) {
 		t.ESS = 0
 	}
-	ranked, thinned := points(s.Draws, Ranked, len(s.Names)), make([]float64, Ranked)
+	ranked := points(s.Draws, Ranked, len(s.Names))
 	for j, name := range s.Names {
 		column := slices.Concat(s.Draws.Column(j)...)
-		for i, row := range ranked {
-			thinned[i] = row[j]
-		}
-		rank := rankOf(thinned, s.Truth[j], rng)
+		rank := rankOf(reference.Column(ranked, j), s.Truth[j], rng)
 		slices.Sort(column)
 		scored := Score{Name: name, Truth: s.Truth[j], U: quantileOf(column, s.Truth[j]), Rank: rank, Hits: hits(column, s.Truth[j])}
 		if s.Coefficients != nil {
@@ -195,7 +193,7 @@ func infoMean(d *posterior.Draws, name string) *float64 {
 // laws are one, and so it may be negative. Both samples need two points at least.
 func MMD2(x, y [][]float64) float64 {
 	m, n := float64(len(x)), float64(len(y))
-	return 2*kernelPairs(x)/(m*(m-1)) + 2*kernelPairs(y)/(n*(n-1)) - 2*kernelCross(x, y)/(m*n)
+	return (kernels(x, x)-m)/(m*(m-1)) + (kernels(y, y)-n)/(n*(n-1)) - 2*kernels(x, y)/(m*n)
 }
 
 // Distance is MMD2 of Ranked draws of x and of y, evenly spaced, each a point of its first
@@ -204,17 +202,8 @@ func Distance(x, y *posterior.Draws, columns int) float64 {
 	return MMD2(points(x, Ranked, columns), points(y, Ranked, columns))
 }
 
-// kernelPairs sums k over i < j.
-func kernelPairs(x [][]float64) (sum float64) {
-	for i := range x {
-		for j := range i {
-			sum += normalKernel(x[i], x[j])
-		}
-	}
-	return sum
-}
-
-func kernelCross(x, y [][]float64) (sum float64) {
+// kernels sums k over all pairs; k(a, a) is 1.
+func kernels(x, y [][]float64) (sum float64) {
 	for _, a := range x {
 		for _, b := range y {
 			sum += normalKernel(a, b)

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat/combin"
 )
 
 // KS returns the one-sample Kolmogorov–Smirnov statistic of u against the
@@ -15,9 +16,7 @@ func KS(u []float64) (d, p float64) {
 	if len(u) == 0 {
 		return math.NaN(), math.NaN()
 	}
-	sorted := slices.Clone(u)
-	slices.Sort(sorted)
-	n := float64(len(sorted))
+	sorted, n := slices.Sorted(slices.Values(u)), float64(len(u))
 	for i, v := range sorted {
 		d = max(d, float64(i+1)/n-v, v-float64(i)/n)
 	}
@@ -64,16 +63,13 @@ func ksTail(n int, d float64) float64 {
 // a sum of positive terms.
 func oneSidedTail(n int, d float64) float64 {
 	f := float64(n)
-	whole, _ := math.Lgamma(f + 1)
 	sum := 0.0
 	for j := 0.0; ; j++ {
 		low, high := d+j/f, 1-d-j/f
 		if high <= 0 {
 			return d * sum
 		}
-		a, _ := math.Lgamma(j + 1)
-		b, _ := math.Lgamma(f - j + 1)
-		sum += math.Exp(whole - a - b + (j-1)*math.Log(low) + (f-j)*math.Log(high))
+		sum += math.Exp(combin.LogGeneralizedBinomial(f, j) + (j-1)*math.Log(low) + (f-j)*math.Log(high))
 	}
 }
 
@@ -146,8 +142,6 @@ const Ranked = 127
 // Statistics and Computing 32. At place i, 1 ≤ i ≤ L, stands the number of ranks
 // below i, which is Binomial(N, i/(L+1)).
 type Band struct {
-	Trials       int
-	Level        float64
 	Lower, Upper []int // at places 1 … L
 }
 
@@ -171,7 +165,7 @@ func NewBand(trials int, level float64) *Band {
 			high = middle
 		}
 	}
-	b := &Band{Trials: trials, Level: level, Lower: make([]int, Ranked), Upper: make([]int, Ranked)}
+	b := &Band{Lower: make([]int, Ranked), Upper: make([]int, Ranked)}
 	for i := range b.Lower {
 		b.Lower[i], b.Upper[i] = w.region(i, math.Exp(low))
 	}

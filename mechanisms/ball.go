@@ -62,7 +62,6 @@ type magnitude struct {
 	negative bool
 }
 
-// wipe implements sampler.
 func (b *ball) wipe() {
 	b.normal.wipe()
 	for i := range b.variate {
@@ -79,7 +78,6 @@ func erase(x *big.Int) {
 	x.SetInt64(0)
 }
 
-// draw implements sampler.
 func (b *ball) draw(y *big.Int) {
 	if b.variate == nil {
 		b.begin()

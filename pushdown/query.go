@@ -18,12 +18,14 @@
 package pushdown
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dpreg/dpreg/schema"
@@ -97,13 +99,18 @@ func (q *Query) ID() string {
 // a semicolon, so that it can stand within another one. Its result is one row of four
 // texts, Aggregates.
 func (q *Query) SQL(d Dialect, t Table) string {
+	products := q.products()
+	var counts []string // of the cells of each column that have a number
+	for _, k := range products[0] {
+		counts = append(counts, "count("+k+")")
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "-- %s. The one row of the result is exact sums, as sensitive as the rows.\n", Format)
 	fmt.Fprintf(&b, "SELECT\n  %s AS %s,\n", d.literal(q.ID()), d.name("design"))
 	fmt.Fprintf(&b, "  %s AS %s,\n", d.asText("count(*)"), d.name("rows"))
-	fmt.Fprintf(&b, "  %s AS %s,\n", d.list(q.counts()), d.name("counts"))
+	fmt.Fprintf(&b, "  %s AS %s,\n", d.list(counts), d.name("counts"))
 	b.WriteString("  ")
-	for j, row := range q.products() {
+	for j, row := range products {
 		if j > 0 {
 			b.WriteString("\n  || ',' || ")
 		}
@@ -112,19 +119,8 @@ func (q *Query) SQL(d Dialect, t Table) string {
 		}
 		b.WriteString(d.list(row))
 	}
-	fmt.Fprintf(&b, " AS %s\nFROM (\n  SELECT\n    ", d.name("sums"))
-	q.write(&b, d, t)
-	b.WriteString(") AS dpreg_lattice\n")
+	q.write(&b, "sums", d, t)
 	return b.String()
-}
-
-// counts count the cells of each column that have a number.
-func (q *Query) counts() []string {
-	var counts []string
-	for j := range q.columns {
-		counts = append(counts, fmt.Sprintf("count(k%d)", j+1))
-	}
-	return counts
 }
 
 // products are the terms of the sums in canonical order: the linear ones, and then a
@@ -155,8 +151,9 @@ func (d Dialect) list(expressions []string) string {
 	return "(" + strings.Join(texts, " || ',' || ") + ")"
 }
 
-// write writes the three steps from cells to the lattice, the last one first.
-func (q *Query) write(b *strings.Builder, d Dialect, t Table) {
+// write gives the last column its name, and writes the three steps from cells to the lattice,
+// the last one first.
+func (q *Query) write(b *strings.Builder, name string, d Dialect, t Table) {
 	steps := make([][]string, 3)
 	for i, f := range q.fields {
 		x := fmt.Sprintf("x%d", i+1)
@@ -173,9 +170,10 @@ func (q *Query) write(b *strings.Builder, d Dialect, t Table) {
 		}
 	}
 	const comma = ",\n    "
-	b.WriteString(strings.Join(steps[0], comma))
-	b.WriteString("\n  FROM (\n  SELECT\n    " + strings.Join(steps[1], comma))
-	b.WriteString("\n  FROM (\n  SELECT\n    " + strings.Join(steps[2], comma))
+	fmt.Fprintf(b, " AS %s\nFROM (\n  SELECT\n    %s", d.name(name), strings.Join(steps[0], comma))
+	for _, step := range steps[1:] {
+		fmt.Fprintf(b, "\n  FROM (\n  SELECT\n    %s", strings.Join(step, comma))
+	}
 	fmt.Fprintf(b, "\n  FROM %s AS dpreg_table%s) AS dpreg_cells", t.In(d), d.fence)
 	if q.options.Missing == table.Drop {
 		var present []string
@@ -184,7 +182,7 @@ func (q *Query) write(b *strings.Builder, d Dialect, t Table) {
 		}
 		b.WriteString("\n  WHERE " + strings.Join(present, " AND "))
 	}
-	fmt.Fprintf(b, "%s) AS dpreg_clamped%s", d.fence, d.fence)
+	fmt.Fprintf(b, "%s) AS dpreg_clamped%s) AS dpreg_lattice\n", d.fence, d.fence)
 }
 
 // lattice is the integer that a value in the data's units becomes in column j.
@@ -303,3 +301,68 @@ func (q *Query) category(d Dialect, f field, j int, x string) string {
 func (q *Query) constant(d Dialect, j int, v float64) string {
 	return fmt.Sprintf("CAST(%d AS %s)", q.lattice(j, v), d.integer)
 }
+
+// RowsSQL writes the query of the rows themselves, on the lattice, for looks at rows in a frame:
+// SQL has no square root that is the same everywhere. Each row of the result is one text, named
+// row: the integers between commas, nothing where a cell has no number.
+func (q *Query) RowsSQL(d Dialect, t Table) string {
+	var b strings.Builder
+	b.WriteString("SELECT\n  ")
+	for j := range q.columns {
+		if j > 0 {
+			b.WriteString(" || ',' || ")
+		}
+		fmt.Fprintf(&b, "coalesce(%s, '')", d.asText(fmt.Sprintf("k%d", j+1)))
+	}
+	q.write(&b, "row", d, t)
+	return b.String()
+}
+
+// Rows can deliver what RowsSQL asks for.
+type Rows interface {
+	Scan(ctx context.Context, q *Query, each func(row string) error) error
+}
+
+// Scan hands rows in scaled units to the sink, one after another, some at a time. Errors hold no
+// number: a cell that is missing (table.ErrMissing) or has none, with the name of its column, what
+// is no row of the query, those of from and of the sink.
+func (q *Query) Scan(ctx context.Context, from Rows, sink func(rows []float64) error) error {
+	m := len(q.columns)
+	some := make([]float64, 0, 1024*m)
+	err := from.Scan(ctx, q, func(row string) error {
+		if len(some) == cap(some) {
+			if err := sink(some); err != nil {
+				return err
+			}
+			some = some[:0]
+		}
+		some = some[:len(some)+m]
+		return q.parse(row, some[len(some)-m:])
+	})
+	if err != nil {
+		return err
+	}
+	return sink(some)
+}
+
+// parse reads a row.
+func (q *Query) parse(text string, row []float64) error {
+	if strings.Count(text, ",") != len(row)-1 {
+		return errRow
+	}
+	for j := range row {
+		digits, rest, _ := strings.Cut(text, ",")
+		text = rest
+		if digits == "" {
+			return q.lacks(j)
+		}
+		k, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil || k < -unit || k > unit {
+			return errRow
+		}
+		row[j] = float64(k) / unit
+	}
+	return nil
+}
+
+var errRow = errors.New("what came is no row of the query")

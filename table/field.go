@@ -174,28 +174,20 @@ func decimal(text []byte) (v float64, n int) {
 	if len(text) > 0 && text[0] == '-' {
 		n = 1
 	}
-	start, point := n, 0
+	start, fraction := n, -1 // where the digits begin, and those behind the point
 	var mantissa uint64
 	for ; n < len(text); n++ {
-		digit := uint64(text[n]) - '0'
-		if digit > 9 {
+		if digit := uint64(text[n]) - '0'; digit <= 9 {
+			mantissa = 10*mantissa + digit
+		} else if text[n] == '.' && fraction < 0 {
+			fraction = n + 1
+		} else {
 			break
 		}
-		mantissa = 10*mantissa + digit
 	}
-	digits := n - start
-	if n < len(text) && text[n] == '.' {
-		n++
-		point = n
-		for ; n < len(text); n++ {
-			digit := uint64(text[n]) - '0'
-			if digit > 9 {
-				break
-			}
-			mantissa = 10*mantissa + digit
-		}
-		point = n - point
-		digits += point
+	digits, point := n-start, 0
+	if fraction >= 0 {
+		digits, point = digits-1, n-fraction
 	}
 	switch {
 	case digits == 0 || digits > maxDigits:

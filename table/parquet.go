@@ -184,7 +184,7 @@ func (f *parquetRows) parse(w *worker, part int) error {
 // columns takes up to n rows from columns that have so many cells ready, and returns how
 // many it took. The first row is on this line.
 func (w *worker) columns(l *layout, columns []*cells, n, line int) (int, error) {
-	width := len(l.columns)
+	width := w.width
 	n = min(n, (cap(w.rows)-len(w.rows))/width)
 	rows := w.rows[len(w.rows) : len(w.rows)+n*width]
 	var missing [batch]bool
@@ -204,9 +204,9 @@ func (w *worker) columns(l *layout, columns []*cells, n, line int) (int, error) 
 		c.next += n
 	}
 	for i := range n {
-		row := w.row(width)
+		row := w.row()
 		copy(row, rows[i*width:]) // rows before it may have been left out
-		if err := w.take(width, l.complete(row, missing[i])); err != nil {
+		if err := w.take(l.complete(row, missing[i])); err != nil {
 			return i, err
 		}
 	}

@@ -136,42 +136,40 @@ func (c *cells) plain(d *decoded, data encoding.Values, from, to int) *decoded {
 	}
 	switch {
 	case c.kind == parquet.Double:
-		for _, v := range data.Double()[from:to] {
-			d.add(c.number(v))
-		}
+		add(d, data.Double()[from:to], c.number)
 	case c.kind == parquet.Float:
-		for _, v := range data.Float()[from:to] {
-			d.add(c.number(float64(v)))
-		}
+		add(d, data.Float()[from:to], func(v float32) (float64, error) { return c.number(float64(v)) })
 	case c.kind == parquet.Int32 && c.unsigned:
-		for _, v := range data.Uint32()[from:to] {
-			d.add(c.integer(int64(v)))
-		}
+		add(d, data.Uint32()[from:to], func(v uint32) (float64, error) { return c.integer(int64(v)) })
 	case c.kind == parquet.Int32:
-		for _, v := range data.Int32()[from:to] {
-			d.add(c.integer(int64(v)))
-		}
+		add(d, data.Int32()[from:to], func(v int32) (float64, error) { return c.integer(int64(v)) })
 	case c.kind == parquet.Int64 && c.unsigned:
-		for _, v := range data.Uint64()[from:to] {
-			d.add(c.field.parse(strconv.FormatUint(v, 10), &c.layout.options))
-		}
+		add(d, data.Uint64()[from:to], func(v uint64) (float64, error) { return c.text(strconv.FormatUint(v, 10)) })
 	case c.kind == parquet.Int64:
-		for _, v := range data.Int64()[from:to] {
-			d.add(c.integer(v))
-		}
+		add(d, data.Int64()[from:to], c.integer)
 	case c.kind == parquet.Boolean:
 		bits := data.Boolean()
 		for i := from; i < to; i++ {
-			d.add(c.field.parse(strconv.FormatBool(bits[i/8]>>(i%8)&1 == 1), &c.layout.options))
+			d.add(c.text(strconv.FormatBool(bits[i/8]>>(i%8)&1 == 1)))
 		}
 	default:
 		text, ends := data.ByteArray()
 		for i := from; i < to; i++ {
-			d.add(c.field.parse(string(text[ends[i]:ends[i+1]]), &c.layout.options))
+			d.add(c.text(string(text[ends[i]:ends[i+1]])))
 		}
 	}
 	return d
 }
+
+// add adds cells as what reads them returns them.
+func add[T any](d *decoded, cells []T, read func(T) (float64, error)) {
+	for _, cell := range cells {
+		d.add(read(cell))
+	}
+}
+
+// text is a cell that is read as one of comma-separated values is.
+func (c *cells) text(text string) (float64, error) { return c.field.parse(text, &c.layout.options) }
 
 var errFinite = errors.New("a cell is not a finite number")
 
@@ -190,7 +188,7 @@ func (c *cells) number(v float64) (float64, error) {
 func (c *cells) integer(v int64) (float64, error) {
 	switch {
 	case !c.field.number():
-		return c.field.parse(strconv.FormatInt(v, 10), &c.layout.options)
+		return c.text(strconv.FormatInt(v, 10))
 	case c.scale == 0:
 		return c.number(float64(v))
 	}

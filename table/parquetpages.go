@@ -3,14 +3,20 @@ package table
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"io"
 	"slices"
 
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
+	"github.com/pierrec/lz4/v4"
 )
 
 // page holds the cells of a column, some rows after another.
@@ -272,4 +278,58 @@ func sized[T any](memory *[]T, n int) []T {
 		*memory = make([]T, n)
 	}
 	return (*memory)[:n]
+}
+
+var errPacked = errors.New("more is packed than was said, or in a way that is not known")
+
+// unpacker unpacks pages of Parquet files into memory that is there: the library's own
+// doubles it for as long as a page has more, or its LZ4_RAW is damaged. The zero value
+// serves.
+type unpacker struct {
+	gzip gzip.Reader
+	zstd *zstd.Decoder
+}
+
+// unpack returns how many bytes of text it wrote; that they do not fit is an error.
+func (u *unpacker) unpack(codec format.CompressionCodec, text, packed []byte) (n int, err error) {
+	switch codec {
+	case format.Snappy:
+		if n, err = snappy.DecodedLen(packed); err == nil && n <= len(text) {
+			_, err = snappy.Decode(text, packed)
+			return n, err
+		}
+	case format.Lz4Raw:
+		return lz4.UncompressBlock(packed, text)
+	case format.Zstd:
+		if u.zstd == nil {
+			u.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxPage), zstd.WithDecodeAllCapLimit(true))
+			if err != nil {
+				return 0, err
+			}
+		}
+		out, err := u.zstd.DecodeAll(packed, text[:0:len(text)])
+		return len(out), err
+	case format.Gzip:
+		if err := u.gzip.Reset(bytes.NewReader(packed)); err != nil {
+			return 0, err
+		}
+		return fill(text, &u.gzip)
+	case format.Brotli:
+		return fill(text, brotli.NewReader(bytes.NewReader(packed)))
+	}
+	return 0, errPacked
+}
+
+// fill reads all of r into text.
+func fill(text []byte, r io.Reader) (n int, err error) {
+	n, err = io.ReadFull(r, text)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return n, nil
+	}
+	if err == nil {
+		if more, _ := r.Read(make([]byte, 1)); more > 0 {
+			err = errPacked
+		}
+	}
+	return n, err
 }

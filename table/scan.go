@@ -177,6 +177,7 @@ type worker struct {
 	ctx   context.Context
 	sink  func(rows []float64) error
 	block block
+	width int       // of a row
 	rows  []float64 // complete, and not handed on yet; a batch at most
 	some  bool      // there was a row, be it one that was left out
 }
@@ -185,22 +186,22 @@ type worker struct {
 const batch = 256
 
 func newWorker(ctx context.Context, width int, sink func(rows []float64) error) *worker {
-	return &worker{ctx: ctx, sink: sink, rows: make([]float64, 0, batch*width)}
+	return &worker{ctx: ctx, sink: sink, width: width, rows: make([]float64, 0, batch*width)}
 }
 
 // row is the place of the next row.
-func (w *worker) row(width int) []float64 {
+func (w *worker) row() []float64 {
 	n := len(w.rows)
-	return w.rows[n : n+width]
+	return w.rows[n : n+w.width]
 }
 
 // take takes the row that was written to its place; keep tells whether it stays.
-func (w *worker) take(width int, keep bool) error {
+func (w *worker) take(keep bool) error {
 	w.some = true
 	if !keep {
 		return nil
 	}
-	w.rows = w.rows[:len(w.rows)+width]
+	w.rows = w.rows[:len(w.rows)+w.width]
 	if len(w.rows) < cap(w.rows) {
 		return nil
 	}
@@ -220,7 +221,7 @@ func (w *worker) flush() error {
 // encoding/csv where there are, and from the first line on with which anything is wrong.
 func (w *worker) lines(l *layout) error {
 	b := &w.block
-	at, text, width := 0, b.text, len(l.columns)
+	at, text := 0, b.text
 	for !b.quoted && at < len(text) {
 		if text[at] == '\n' {
 			at++
@@ -230,13 +231,13 @@ func (w *worker) lines(l *layout) error {
 			at += 2
 			continue
 		}
-		row := w.row(width)
+		row := w.row()
 		length, missing := l.line(row, text[at:])
 		if length == 0 {
 			break
 		}
 		at += length
-		if err := w.take(width, l.complete(row, missing)); err != nil {
+		if err := w.take(l.complete(row, missing)); err != nil {
 			return err
 		}
 	}
@@ -251,20 +252,19 @@ func (w *worker) lines(l *layout) error {
 
 // records parses what encoding/csv reads. Rows before an error are handed on.
 func (w *worker) records(l *layout, records *recordReader) error {
-	width := len(l.columns)
 	for {
 		record, err := records.next()
 		if err == io.EOF {
 			return nil
 		}
-		row, missing := w.row(width), false
+		row, missing := w.row(), false
 		if err == nil {
 			missing, err = l.record(row, record, records)
 		}
 		if err != nil {
 			return cmp.Or(w.flush(), err)
 		}
-		if err := w.take(width, l.complete(row, missing)); err != nil {
+		if err := w.take(l.complete(row, missing)); err != nil {
 			return err
 		}
 	}

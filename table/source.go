@@ -14,6 +14,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -80,19 +83,7 @@ func (s *Source) Stat() ([]fs.FileInfo, error) {
 func (s *Source) Header(known ...string) ([]string, error) {
 	first := s.Files[0]
 	s.numbered = len(known) == 0 && first.Format != ParquetFormat
-	switch {
-	case first.Path == Stdin:
-		s.stdin.until(s.Done)
-		start, err := s.stdin.Peek(maxRecord)
-		if err != nil && err != io.EOF {
-			return nil, &Error{File: s.Name, Err: err}
-		}
-		r, err := unpacked(bytes.NewReader(start))
-		if err != nil {
-			return nil, &Error{File: s.Name, Err: err}
-		}
-		return Header(r, s.Name, known...)
-	case first.Format == ParquetFormat:
+	if first.Format == ParquetFormat {
 		f, err := openParquetFile(first.Path)
 		if err != nil {
 			return nil, err
@@ -100,16 +91,29 @@ func (s *Source) Header(known ...string) ([]string, error) {
 		defer f.Close()
 		return f.header()
 	}
-	f, err := os.Open(first.Path)
-	if err != nil {
-		return nil, err
+	var r io.Reader
+	name := first.Path
+	if name == Stdin {
+		name = s.Name
+		s.stdin.until(s.Done)
+		start, err := s.stdin.Peek(maxRecord)
+		if err != nil && err != io.EOF {
+			return nil, &Error{File: name, Err: err}
+		}
+		r = bytes.NewReader(start)
+	} else {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		r = f
 	}
-	defer f.Close()
-	r, err := unpacked(f)
+	r, err := unpacked(r)
 	if err != nil {
-		return nil, &Error{File: first.Path, Err: err}
+		return nil, &Error{File: name, Err: err}
 	}
-	return Header(r, first.Path, known...)
+	return Header(r, name, known...)
 }
 
 // Rows is Options.CSV for a source: it yields the rows of one file after another.
@@ -239,7 +243,11 @@ func Find(name string) (*Source, error) {
 		} else if !info.Mode().IsRegular() {
 			return nil, fmt.Errorf("%s is not a regular file: its age is compared with the release's, and it may be read twice; what comes through a pipe goes to standard input, which is called %s", path, Stdin)
 		}
-		s.Files = append(s.Files, File{path, formatOf(path)})
+		format := CSVFormat
+		if filepath.Ext(path) == ".parquet" {
+			format = ParquetFormat
+		}
+		s.Files = append(s.Files, File{path, format})
 	}
 	return s, nil
 }
@@ -291,13 +299,6 @@ func known(name string) bool {
 	return slices.Contains([]string{".csv", ".csv.gz", ".csv.zst", ".parquet"}, strings.TrimPrefix(name, Stem(name)))
 }
 
-func formatOf(path string) Format {
-	if filepath.Ext(path) == ".parquet" {
-		return ParquetFormat
-	}
-	return CSVFormat
-}
-
 // stdin is standard input, of which the beginning can be looked at. Nothing but its end
 // ends a read of a terminal or of a pipe, so a goroutine reads it, and who waits can be
 // interrupted; then it is left behind.
@@ -323,4 +324,27 @@ func (s *stdin) until(done <-chan struct{}) {
 			s.out.CloseWithError(context.Canceled)
 		}()
 	}
+}
+
+// No text begins so that a header could be made of it.
+const (
+	gzipMagic = "\x1f\x8b"
+	zstdMagic = "\x28\xb5\x2f\xfd"
+)
+
+// maxWindow bounds the memory that a file packed by zstd may ask for, in bytes.
+const maxWindow = 64 << 20
+
+// unpacked reads what r packs, by gzip or zstd, or r itself where it does neither.
+// Memory is bounded, whatever r holds.
+func unpacked(r io.Reader) (io.Reader, error) {
+	buffered := bufio.NewReaderSize(r, 1<<16)
+	start, _ := buffered.Peek(len(zstdMagic)) // an error comes again
+	switch {
+	case len(start) >= 2 && string(start[:2]) == gzipMagic:
+		return gzip.NewReader(buffered)
+	case string(start) == zstdMagic:
+		return zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+	}
+	return buffered, nil
 }

@@ -16,13 +16,15 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"sync"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/bench/program"
 	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/parallel"
@@ -32,18 +34,9 @@ import (
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Stdout, os.Stderr, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "adaptive:", err)
-		os.Exit(1)
-	}
-}
+func main() { program.Main("adaptive", run) }
 
 // population is a regression on a table of testdata, or on normal rows of three covariates and a
 // response, all of one sd, in scaled units, and all pairs of one correlation.
@@ -99,12 +92,12 @@ func parse(ctx context.Context, stderr io.Writer, args []string) (*study, error)
 		if *only != "" && !slices.Contains(names, p.name) {
 			continue
 		}
-		r, err := p.rows(ctx)
+		r, err := p.rows()
 		if err != nil {
 			return nil, err
 		}
 		floats.Scale(1 / *wide, r.Rows)
-		if _, err := r.fitted(ctx); err != nil {
+		if err := r.fit(ctx); err != nil {
 			return nil, err
 		}
 		s.tables = append(s.tables, r)
@@ -152,7 +145,7 @@ type rows struct {
 
 // rows reads the table, or draws 4000 normal rows, which are clipped to [−1, 1]: with e and z of
 // variance 1, columns √c·z + √(1−c)·e, each with an e of its own, have correlations c.
-func (p *population) rows(ctx context.Context) (*rows, error) {
+func (p *population) rows() (*rows, error) {
 	r := &rows{Scaled: custody.Scaled{Name: p.name}, design: dpreg.UnitDesign(3), m: 4}
 	if p.table == "" {
 		rng := stream(p.name, 0)
@@ -163,7 +156,7 @@ func (p *population) rows(ctx context.Context) (*rows, error) {
 				r.Rows = append(r.Rows, min(1, max(-1, mean+p.sd*e)))
 			}
 		}
-		return r.fitted(ctx)
+		return r, nil
 	}
 	path := "testdata/" + p.table + ".csv"
 	described, _, err := custody.ReadSchema("testdata/"+p.table+".schema.json", "")
@@ -181,7 +174,7 @@ func (p *population) rows(ctx context.Context) (*rows, error) {
 		}
 		r.Rows = append(r.Rows, v...)
 	}
-	return r.fitted(ctx)
+	return r, nil
 }
 
 // stream gives each purpose and trial random numbers of its own.
@@ -191,13 +184,13 @@ func stream(purpose string, trial int) *rand.Rand {
 	return mcmc.Stream(h.Sum64(), trial)
 }
 
-// fitted finds the least squares of the rows.
-func (r *rows) fitted(ctx context.Context) (*rows, error) {
+// fit finds the least squares of the rows.
+func (r *rows) fit(ctx context.Context) error {
 	exact, err := custody.Exact(ctx, custody.Order{Rows: r.Scaled, Design: r.design})
 	if err == nil {
 		r.theta, r.se = calibration.OrdinaryLeastSquares(exact, r.design)
 	}
-	return r, err
+	return err
 }
 
 // slope is a posterior; least squares of the table, and of the trial's rows; the error of these; and
@@ -223,7 +216,7 @@ func (s *study) fit(ctx context.Context, table *rows, steps, trial int) (f fit, 
 			i := r.m * rng.IntN(len(table.Rows)/r.m)
 			r.Rows = append(r.Rows, table.Rows[i:i+r.m]...)
 		}
-		if _, err := r.fitted(ctx); err != nil {
+		if err := r.fit(ctx); err != nil {
 			return f, err
 		}
 	}

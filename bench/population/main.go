@@ -24,24 +24,17 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/dpreg/dpreg/bench/program"
 	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/report"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Stdout, os.Stderr, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "population:", err)
-		os.Exit(1)
-	}
-}
+func main() { program.Main("population", run) }
 
 // population is a table, its public bounds, and a regression on it.
 type population struct {

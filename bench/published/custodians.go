@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/bench/rivals"
 	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/mcmc"
@@ -18,7 +19,6 @@ import (
 	"github.com/dpreg/dpreg/nuts/exact"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
-	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 )
 
@@ -125,10 +125,10 @@ func (c custodian) noise() (release.Noise, error) {
 }
 
 func written(rows int, kind release.Kind, scale float64, z []float64) *release.Release {
-	box := func(name string) schema.Column { return schema.Column{Name: name, Lower: -1, Upper: 1} }
-	return &release.Release{Format: release.Format, Simulated: true, N: int64(rows),
-		Schema: schema.Design{Response: box("y"), Covariates: []schema.Column{box("x1"), box("x2")}},
-		Noise:  release.Noise{Kind: kind, Scale: scale}, Statistics: release.StatisticsFromVector(regression2.M(), z)}
+	columns := *dpreg.UnitDesign(regression2.P)
+	columns.Intercept = false
+	return &release.Release{Format: release.Format, Simulated: true, N: int64(rows), Schema: columns,
+		Noise: release.Noise{Kind: kind, Scale: scale}, Statistics: release.StatisticsFromVector(regression2.M(), z)}
 }
 
 // custodianMethod infers θ, the first parameters of its draws, from a trial's data.

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bufio"
+	"encoding/csv"
 	"fmt"
 	"io"
 	"maps"
@@ -59,28 +59,25 @@ func scanFile(path string, fields int, take func([]string) error) error {
 // scan leaves out lines that are empty or begin with "|", as one of adult.test does. Errors
 // have the file's name and the line.
 func scan(r io.Reader, name string, fields int, take func([]string) error) error {
-	lines := bufio.NewScanner(r)
-	for number := 1; lines.Scan(); number++ {
-		line := strings.TrimSpace(lines.Text())
-		if line == "" || line[0] == '|' {
-			continue
-		}
-		words := strings.Split(line, ",")
-		for i := range words {
-			words[i] = strings.TrimSpace(words[i])
-		}
-		err := fmt.Errorf("%d columns, not %d", len(words), fields)
-		if len(words) == fields {
+	lines := csv.NewReader(r)
+	lines.Comment, lines.FieldsPerRecord, lines.TrimLeadingSpace, lines.LazyQuotes = '|', -1, true, true
+	for {
+		words, err := lines.Read()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return fmt.Errorf("%s: %w", name, err)
+		case len(words) != fields:
+			err = fmt.Errorf("%d columns, not %d", len(words), fields)
+		default:
 			err = take(words)
 		}
 		if err != nil {
-			return fmt.Errorf("%s:%d: %w", name, number, err)
+			line, _ := lines.FieldPos(0)
+			return fmt.Errorf("%s:%d: %w", name, line, err)
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
 }
 
 // number is the field at a place.

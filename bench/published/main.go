@@ -4,7 +4,6 @@
 //
 //	go run ./bench/published abalone abalone.data       # Jälkö, Dikmen & Honkela 2017
 //	go run ./bench/published hierarchical               # d3p: Prediger et al. 2022
-//	go run ./bench/published mixture                    # the same
 //	go run ./bench/published workshop-A DIR             # and -B, -C, -D: Sharma et al. 2019
 //	go run ./bench/published -seeds 500 thesis-dataset  # Sharma's thesis, 2019
 //	go run ./bench/published -seeds 100 thesis-datapoint
@@ -21,30 +20,21 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
-	"os/signal"
 	"strings"
 	"text/tabwriter"
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/dpreg/dpreg/bench/program"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/vi/pvi"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Stdout, os.Stderr, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "published:", err)
-		os.Exit(1)
-	}
-}
+func main() { program.Main("published", run) }
 
 // source is where a study's data come from.
 type source struct {
@@ -59,7 +49,6 @@ var studies = map[string]struct {
 }{
 	"abalone":             {"UCI's abalone.data", abaloneStudy},
 	"hierarchical":        {"", groupsStudy},
-	"mixture":             {"", clustersStudy},
 	"workshop-A":          {needsAdult, workshopStudy("A")},
 	"workshop-B":          {needsAdult, workshopStudy("B")},
 	"workshop-C":          {needsAdult, workshopStudy("C")},
@@ -163,14 +152,6 @@ func one(run func(context.Context, uint64) (float64, error), values ...string) a
 		v, err := run(ctx, seed)
 		return []float64{v}, err
 	}, func(runs [][]float64) []string { return []string{meanSD(column(runs, 0), 4)} }}
-}
-
-// budgetName names an ε, of which 0 stands for none.
-func budgetName(epsilon float64) string {
-	if epsilon == 0 {
-		return "no privacy"
-	}
-	return fmt.Sprint(epsilon)
 }
 
 // simulated is randomness that a seed repeats.

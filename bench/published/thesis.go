@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/dpreg/dpreg/mechanisms"
@@ -35,37 +36,34 @@ Records are protected one by one; ten a client, sd of y's noise 0.5, damping 0.1
 // thesisDataset has the published settings, then how they depend on M and ρ.
 func thesisDataset(source) (*study, error) {
 	base := thesis{clients: 20, records: 10, prior: 5, sd: 1.75, damping: 0.1, rounds: 77, sharing: individual, clip: 5, multiplier: 5}
-	s := newThesisStudy(datasetNote)
+	var arms []arm
 	for _, sharing := range []string{published, aggregated, individual} {
 		for _, k := range [][2]int{{20, 10}, {10, 10}, {30, 10}, {50, 10}, {20, 50}, {20, 90}} {
 			t := base
 			t.sharing, t.clients, t.records, t.clip = sharing, k[0], k[1], float64(k[1])/2
-			s.add(t, sharing)
+			arms = append(arms, t.arm(sharing))
 		}
 	}
-	return s.study, nil
+	return thesisStudy(datasetNote, arms), nil
 }
 
 // thesisDatapoint has the analytic updates for each C.
 func thesisDatapoint(source) (*study, error) {
-	s := newThesisStudy(datapointNote)
+	var arms []arm
 	for _, clip := range []float64{0.25, 1, 4, 8, 16, 32, 64} {
-		s.add(thesis{clients: 20, records: 10, prior: 5, sd: 0.5, damping: 0.1, rounds: 77, clip: clip, multiplier: 5}, "analytic")
+		t := thesis{clients: 20, records: 10, prior: 5, sd: 0.5, damping: 0.1, rounds: 77, clip: clip, multiplier: 5}
+		arms = append(arms, t.arm("analytic"))
 	}
-	return s.study, nil
+	return thesisStudy(datapointNote, arms), nil
 }
 
-type thesisStudy struct{ *study }
-
-func newThesisStudy(note string) thesisStudy {
-	return thesisStudy{&study{intro: thesisIntro + note, settings: []string{"", "M", "rho", "C", "sigma", "rounds"},
-		header: []string{"median KL", "quartiles", "rejected rounds", "ε moments", "ε pld"}}}
+func thesisStudy(note string, arms []arm) *study {
+	return &study{intro: thesisIntro + note, arms: arms, settings: []string{"", "M", "rho", "C", "sigma", "rounds"},
+		header: []string{"median KL", "quartiles", "rejected rounds", "ε moments", "ε pld"}}
 }
 
-func (s thesisStudy) add(t thesis, name string) {
-	s.arms = append(s.arms, arm{
-		[]string{name, fmt.Sprint(t.clients), fmt.Sprint(t.records), fmt.Sprint(t.clip), fmt.Sprint(t.multiplier), fmt.Sprint(t.rounds)},
-		t.run, t.row})
+func (t thesis) arm(name string) arm {
+	return arm{[]string{name, fmt.Sprint(t.clients), fmt.Sprint(t.records), fmt.Sprint(t.clip), fmt.Sprint(t.multiplier), fmt.Sprint(t.rounds)}, t.run, t.row}
 }
 
 // row is what is shown of all runs.
@@ -188,4 +186,91 @@ func (t thesis) spent() (byMoments, byPLD float64, err error) {
 	byPLD, err = all.Epsilon(accounting.PLD, delta)
 	byMoments, err2 := moments(delta, defaultMoments, all)
 	return byMoments, byPLD, errors.Join(err, err2)
+}
+
+// How the noise of clients that are protected as a whole is shared.
+const (
+	// individual: each client adds all of it, of standard deviation σC, and trusts nobody.
+	individual = "individual"
+	// aggregated: each adds a share σC/√M, and only the sum over clients is ever seen.
+	// Clients measure from the factor that all have in common, (q − p)/M.
+	aggregated = "aggregated"
+	// published is Algorithm 3 of the thesis: shares as of aggregated, and a factor of each
+	// client with its own share in it. The guarantee does not hold, even where only sums are
+	// seen. To the server it is individual noise, of a share's size.
+	published = "published"
+)
+
+// guarded protects a client's records as a whole: neighbours are a client that takes part
+// and one that sends nothing but noise. Each round a client's way to its aim, v, leaves as
+//
+//	α (v / max(1, ‖v‖/C) + noise).
+//
+// README.md has the proof for individual and aggregated, and the trust that aggregated
+// needs.
+type guarded struct {
+	family           pvi.Family
+	prior, global    []float64
+	rules            []pvi.Rule
+	factors, changes [][]float64
+	sharing          string
+	damping          float64 // α
+	clip, multiplier float64 // C and σ; σ = 0 adds no noise
+	stream           *mechanisms.Stream
+	rejections       int
+}
+
+func newGuarded(family pvi.Family, prior []float64, rules []pvi.Rule) *guarded {
+	g := &guarded{family: family, prior: prior, global: slices.Clone(prior), rules: rules}
+	for range rules {
+		g.factors, g.changes = append(g.factors, make([]float64, len(prior))), append(g.changes, make([]float64, len(prior)))
+	}
+	return g
+}
+
+func (g *guarded) Global() []float64 { return g.global }
+func (g *guarded) Rejections() int   { return g.rejections }
+
+// Synchronous lets all clients change their factors, and accepts all changes or, where they
+// would leave no law, none: which is a function of the noisy sum.
+func (g *guarded) Synchronous() bool {
+	next := slices.Clone(g.global)
+	sum := make([]float64, len(next))
+	for m, rule := range g.rules {
+		factor, change := g.factors[m], g.changes[m]
+		if g.sharing == aggregated {
+			floats.SubTo(factor, g.global, g.prior)
+			floats.Scale(1/float64(len(g.rules)), factor)
+		}
+		rule.Aim(change, g.global, factor)
+		floats.Sub(change, factor)
+		g.release(change)
+		floats.Scale(g.damping, change)
+		floats.Add(sum, change)
+	}
+	floats.Add(next, sum)
+	if !g.family.Proper(next) {
+		g.rejections++
+		return true
+	}
+	g.global = next
+	for m, change := range g.changes {
+		floats.Add(g.factors[m], change)
+	}
+	return true
+}
+
+// release clips a vector and adds the client's part of the noise.
+func (g *guarded) release(v []float64) {
+	multiplier := g.multiplier
+	if g.sharing != individual {
+		multiplier *= 1 / math.Sqrt(float64(len(g.rules)))
+	}
+	if multiplier == 0 {
+		floats.Scale(1/max(1, floats.Norm(v, 2)/g.clip), v)
+		return
+	}
+	sum := vi.NewSum(len(v), g.clip, multiplier, g.stream)
+	sum.Add(1, v, floats.Norm(v, 2))
+	sum.Release(v)
 }

@@ -6,6 +6,9 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/vi"
 )
@@ -108,31 +111,20 @@ func (a abaloneRun) run(ctx context.Context, data *parted, seed uint64) (float64
 // entropyOfVI is the stream of the noise of package vi.
 const entropyOfVI = 0x7669
 
-const (
-	groupsIntro = `Hierarchical logistic regression of d3p (Prediger et al. 2022, figure 4), simulated: three
+const groupsIntro = `Hierarchical logistic regression of d3p (Prediger et al. 2022, figure 4), simulated: three
 groups, five covariates, 1000 records, batches of ten, 100000 steps, δ = 1e-3, clipping norm
 1, Adam 1e-3. AUC on 1000 other records. Noise is simulated.`
-	clustersIntro = `Gaussian mixture of d3p (Prediger et al. 2022, appendix A), simulated: five clusters, 2000
-records, 1000 steps, δ = 1e-3. Mean log-likelihood of 2000 other records. Noise is
-simulated.`
-)
 
 func groupsStudy(from source) (*study, error) {
 	data := newGroups(1000, from.seed)
 	s := &study{intro: groupsIntro, settings: []string{"eps", "gradients"}, header: []string{"AUC"}}
 	for _, r := range []groupsRun{{epsilon: 0}, {epsilon: 2}, {epsilon: 2, joint: true}, {epsilon: 4}, {epsilon: 4, joint: true}, {epsilon: 8}, {epsilon: 8, joint: true}} {
 		r.steps = 100000
-		gradients := map[bool]string{false: "aligned", true: "joint"}[r.joint]
-		s.arms = append(s.arms, one(func(ctx context.Context, seed uint64) (float64, error) { return r.run(ctx, data, seed) }, budgetName(r.epsilon), gradients))
-	}
-	return s, nil
-}
-
-func clustersStudy(from source) (*study, error) {
-	data := newClusters(from.seed)
-	s := &study{intro: clustersIntro, settings: []string{"eps"}, header: []string{"log-likelihood"}}
-	for _, epsilon := range []float64{0, 0.1, 0.316, 1, 3.16, 4, 10} {
-		s.arms = append(s.arms, one(func(ctx context.Context, seed uint64) (float64, error) { return data.fit(ctx, epsilon, seed) }, budgetName(epsilon)))
+		epsilon, gradients := fmt.Sprint(r.epsilon), map[bool]string{false: "aligned", true: "joint"}[r.joint]
+		if r.epsilon == 0 {
+			epsilon = "no privacy"
+		}
+		s.arms = append(s.arms, one(func(ctx context.Context, seed uint64) (float64, error) { return r.run(ctx, data, seed) }, epsilon, gradients))
 	}
 	return s, nil
 }
@@ -214,50 +206,94 @@ func (r groupsRun) run(ctx context.Context, data *groups, seed uint64) (float64,
 	return auc(scores, data.test.Y), nil
 }
 
-// clusters is the Gaussian mixture of d3p (Prediger et al., PETS 2022, appendix A; Jälkö
-// et al. 2017): five spherical clusters of variance ½ in the plane, around (0, 0) and
-// (±2, ±2), equally likely.
-type clusters struct{ train, test []float64 }
-
-// newClusters simulates 2000 records to train and 2000 to test; the authors test on 100.
-func newClusters(seed uint64) *clusters {
-	rng := rand.New(rand.NewPCG(seed, 0x636c))
-	centres := [...][2]float64{{0, 0}, {2, 2}, {-2, -2}, {-2, 2}, {2, -2}}
-	draw := func() (v []float64) {
-		for range 2000 {
-			c := centres[rng.IntN(len(centres))]
-			v = append(v, c[0]+math.Sqrt(0.5)*rng.NormFloat64(), c[1]+math.Sqrt(0.5)*rng.NormFloat64())
-		}
-		return v
-	}
-	return &clusters{train: draw(), test: draw()}
+// joint is variational inference with the gradients of d3p (Prediger et al. 2022) and of Jälkö
+// et al. (2017): each record i of a batch has a θ_i of its own and a share of prior and
+// entropy, and its gradient with respect to all of λ is clipped,
+//
+//	∇_λ [log p(record i | θ_i) + (log p(θ_i) + entropy)/N],
+//
+// N public. Noise has the length of λ. Clipping also shrinks the prior's share. The θ_i
+// are secret, as the batch is: were they public, a record more would hand those of the
+// records behind it on to others, and the sum would change by more than one gradient.
+type joint struct {
+	records float64 // N
+	climb   func(lambda, gradient []float64)
 }
 
-// fit returns the mean log-likelihood of the test records at the fitted law's mean; epsilon 0
-// is without privacy. The means of clusters start on a ring, turned by a random angle: from
-// random points, gradients find local optima, with privacy or without.
-func (c *clusters) fit(ctx context.Context, epsilon float64, seed uint64) (float64, error) {
-	const number = 5
-	m := newMixture(c.train, 2, number, 1)
-	start := make([]float64, m.Dim())
-	turn := rand.New(rand.NewPCG(seed, 0x7374)).Float64()
-	for j := range number {
-		angle := 2 * math.Pi * (turn + float64(j)) / number
-		start[number-1+2*j], start[number+2*j] = 2*math.Cos(angle), 2*math.Sin(angle)
-	}
-	o := vi.Options{Rate: 0.05, Steps: 1000, Seed: seed, Start: start, LearningRate: 0.02, Average: 0.25}
-	if epsilon > 0 {
-		o.Clip = 3
-		o.Privacy = &vi.Privacy{Epsilon: epsilon, Delta: 1e-3, Entropy: simulated(seed, entropyOfVI)}
-	}
-	fit, err := vi.Run(ctx, m, o)
+// run is as of vi.Run: independent normal laws, for these options.
+func (j joint) run(ctx context.Context, m vi.Model, o vi.Options) (*vi.Fit, error) {
+	training, err := o.Plan(0)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	mean, _ := fit.Moments()
-	test, sum, grad := newMixture(c.test, 2, number, 1), 0., make([]float64, m.Dim())
-	for i := range test.Len() {
-		sum += test.LogLik(grad, mean, i)
+	dim := m.Dim()
+	guide, entropy := vi.Guide{Dim: dim}, mechanisms.Simulated(rand.New(rand.NewPCG(o.Seed, 2)))
+	if o.Privacy != nil {
+		entropy = o.Privacy.Entropy
 	}
-	return sum / float64(test.Len()), nil
+	stream := mechanisms.NewStream(entropy)
+	batches, rng, sum := vi.Poisson(m.Len(), o.Rate, stream), rand.New(stream), vi.Plain(2*dim, 0)
+	if o.Privacy != nil {
+		sum = vi.NewSum(2*dim, o.Clip, training.Multiplier, stream)
+	}
+	vector := func() []float64 { return make([]float64, 2*dim) }
+	lambda, average, total, record := vector(), vector(), vector(), vector()
+	theta, epsilon, g, prior := make([]float64, dim), make([]float64, dim), make([]float64, dim), make([]float64, dim)
+	guide.Set(lambda, prior, 0.1)
+	averaged := 0.
+	for step := range o.Steps {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		for _, i := range batches.Next() {
+			for k := range epsilon {
+				epsilon[k] = rng.NormFloat64()
+			}
+			guide.Draw(theta, lambda, epsilon)
+			m.LogLik(g, theta, i)
+			m.LogPrior(prior, theta)
+			floats.AddScaled(g, 1/j.records, prior)
+			guide.Gradient(record, lambda, g, epsilon, 1/j.records)
+			sum.Add(1, record, math.Sqrt(floats.Dot(record, record)))
+		}
+		sum.Release(total)
+		floats.Scale(1/o.Rate, total)
+		j.climb(lambda, total)
+		if float64(o.Steps-step) <= o.Average*float64(o.Steps) {
+			averaged++
+			for k, v := range lambda {
+				average[k] += (v - average[k]) / averaged
+			}
+		}
+	}
+	if averaged == 0 {
+		average = lambda
+	}
+	mean, sd := make([]float64, dim), make([]float64, dim)
+	guide.Moments(mean, sd, average)
+	return vi.NewFit(m, mean, sd), nil
+}
+
+// windowed is Adagrad over the last so many squared gradients (Kucukelbir et al., 2017; Jälkö
+// et al., 2016).
+type windowed struct {
+	rate   float64
+	window int
+	past   [][]float64
+}
+
+func (w *windowed) step(lambda, gradient []float64) {
+	squares := make([]float64, len(gradient))
+	for j, g := range gradient {
+		squares[j] = g * g
+	}
+	w.past = append(w.past, squares)
+	w.past = w.past[max(0, len(w.past)-w.window):]
+	for j, g := range gradient {
+		sum := 0.
+		for _, squares := range w.past {
+			sum += squares[j]
+		}
+		lambda[j] += w.rate * g / (math.Sqrt(sum) + 1e-10)
+	}
 }

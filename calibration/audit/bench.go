@@ -175,7 +175,13 @@ func (b *bench) observe(t *tally, r *release.Release, chosen int) error {
 		}
 		low[int64(math.Floor(units))&(lowValues-1)]++
 	}
-	t.guess(guess{s.ratio, chosen == 0})
+	g := guess{s.ratio, chosen == 0}
+	if t.limits == nil {
+		t.guesses = append(t.guesses, g)
+	}
+	for i, c := range t.limits {
+		t.scores[i].add(g, c)
+	}
 	b.compare(t, s.noise[chosen])
 	return nil
 }
@@ -209,15 +215,6 @@ func (b *bench) ratio(z []float64) float64 {
 		sum /= b.noise.Scale
 	}
 	return sum
-}
-
-func (t *tally) guess(g guess) {
-	if t.limits == nil {
-		t.guesses = append(t.guesses, g)
-	}
-	for i, c := range t.limits {
-		t.scores[i].add(g, c)
-	}
 }
 
 // compare puts the noise into cells, each entry's and those of pairs.

@@ -2,6 +2,9 @@ package audit
 
 import (
 	"math"
+	"sort"
+
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpreg/dpreg/release"
 )
@@ -35,12 +38,9 @@ func (l law) cdf(k float64) float64 {
 func (l law) quantile(u float64) float64 {
 	t := l.scale / l.unit
 	if l.kind == release.Gaussian {
-		return -t * math.Sqrt2 * math.Erfcinv(2*u)
+		return distuv.Normal{Sigma: t}.Quantile(u)
 	}
-	if u < 0.5 {
-		return t * math.Log(2*u)
-	}
-	return -t * math.Log(2*(1-u))
+	return distuv.Laplace{Scale: t}.Quantile(u)
 }
 
 // coarse is the scale, in units, above which a rounded normal's probabilities have the
@@ -90,13 +90,7 @@ func (l law) cells(most int) cells {
 }
 
 // find returns the cell of k.
-func (c cells) find(k float64) int {
-	i := 0
-	for i < len(c.edges) && k > c.edges[i] {
-		i++
-	}
-	return i
-}
+func (c cells) find(k float64) int { return sort.SearchFloat64s(c.edges, k) }
 
 // with are the probabilities of cells of two independent laws.
 func (c cells) with(other cells) (joint []float64) {

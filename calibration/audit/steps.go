@@ -7,8 +7,10 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/release"
 )
@@ -112,7 +114,7 @@ func (b *bench) seeSums(s *seen, look *release.Look, exact [2]inFrame) {
 	var length [2]float64
 	for i := range exact {
 		x := b.standard(look, &exact[i])
-		length[i] = norm(x)
+		length[i] = floats.Norm(x, 2)
 		s.noise[i] = append(s.noise[i], b.normal(x)...)
 	}
 	if b.Noise == release.Gaussian {
@@ -159,7 +161,7 @@ func (of *inFrame) add(look *release.Look, rows [][]float64) {
 				u[j] *= clip
 			}
 		}
-		addSums(of.sums, u)
+		calibration.AddSums(of.sums, u)
 		of.n++
 	}
 }
@@ -195,19 +197,11 @@ func (b *bench) standard(look *release.Look, exact *inFrame) (x []float64) {
 	return x
 }
 
-func norm(x []float64) float64 {
-	sum := 0.
-	for _, v := range x {
-		sum += float64(v * v)
-	}
-	return math.Sqrt(sum)
-}
-
 // normal makes the noise on the sums standard normal, in multiples of unit.
 func (b *bench) normal(x []float64) []float64 {
 	stretch := 1.
 	if k := float64(len(x)); b.Noise == release.Ball {
-		length := norm(x)
+		length := floats.Norm(x, 2)
 		gamma, normal := distuv.Gamma{Alpha: k, Beta: 1}, distuv.ChiSquared{K: k}
 		stretch = math.Sqrt(normal.Quantile(gamma.CDF(length))) / length
 	}

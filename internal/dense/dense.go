@@ -132,15 +132,11 @@ func Symmetrise(a []float64, n int) {
 	}
 }
 
-// LLt writes L Lᵀ, full and symmetric, into the n×n dst. Only the lower
-// triangle of l is read.
-func LLt(dst, l []float64, n int) { mulLowerT(dst, l, l, n) }
-
-// mulLowerT writes W Lᵀ, known to be symmetric, by its lower triangle:
-// Σ_{k≤j} w_ik l_jk for j ≤ i.
-func mulLowerT(dst, w, l []float64, n int) {
+// LLt writes L Lᵀ, full and symmetric, into the n×n dst, by its lower triangle:
+// Σ_{k≤j} l_ik l_jk for j ≤ i. Only the lower triangle of l is read.
+func LLt(dst, l []float64, n int) {
 	for i := range n {
-		a := w[i*n:]
+		a := l[i*n:]
 		d := dst[i*n:][:i+1]
 		j := 0
 		for ; j+1 < len(d); j += 2 {

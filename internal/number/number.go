@@ -2,7 +2,6 @@
 package number
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"math"
@@ -12,17 +11,6 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
-
-// JSON is a float64 whose NaN and infinities are null.
-type JSON float64
-
-// MarshalJSON implements json.Marshaler.
-func (n JSON) MarshalJSON() ([]byte, error) {
-	if v := float64(n); math.IsNaN(v) || math.IsInf(v, 0) {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(n))
-}
 
 // Null makes null of numbers that are NaN or infinite.
 var Null = jsonv2.WithMarshalers(jsonv2.MarshalToFunc(func(e *jsontext.Encoder, x float64) error {

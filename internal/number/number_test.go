@@ -1,14 +1,15 @@
 package number
 
 import (
-	"encoding/json"
+	"bytes"
 	"math"
 	"testing"
 )
 
 func TestNumbers(t *testing.T) {
-	if got, err := json.Marshal([]JSON{0.1, JSON(math.NaN()), JSON(math.Inf(-1)), 1e300}); err != nil || string(got) != "[0.1,null,null,1e+300]" {
-		t.Errorf("got %s, %v", got, err)
+	var b bytes.Buffer
+	if err := Lines(&b, []float64{0.1, math.NaN(), math.Inf(-1), 1e300}); err != nil || b.String() != "[\n  0.1,\n  null,\n  null,\n  1e+300\n]\n" {
+		t.Errorf("got %s, %v", &b, err)
 	}
 	for v, want := range map[float64]string{0.1: "0.1", -1.0 / 3: "-0.3333333333333333", 1e21: "1e+21", math.Inf(1): "NA"} {
 		if got := CSV(v); got != want {
