@@ -3,7 +3,6 @@ package main
 import (
 	cryptorand "crypto/rand"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/dpreg/dpreg/calibration/audit"
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
 )
@@ -32,9 +32,7 @@ func runAudits(f *flags, _ []string) error {
 		if f.format == "table" {
 			return report.Audit(out, results)
 		}
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(struct {
+		return number.Lines(out, struct {
 			Format string          `json:"format"`
 			Audits []*audit.Result `json:"audits"`
 		}{"dpreg-audit/1", results})

@@ -101,10 +101,7 @@ func (s *study) simulated(d *calibration.Design) (err error) {
 // statePrior takes the flags of the prior. A file alone is read for each design of the study;
 // words are of one.
 func (s *study) statePrior(d *calibration.Design) error {
-	p, err := s.statedPrior()
-	if err != nil {
-		return err
-	}
+	p := s.prior
 	s.reads = p.file
 	switch {
 	case p.stated != nil && s.population != "":

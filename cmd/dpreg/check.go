@@ -25,11 +25,7 @@ func runCheck(f *flags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	p, err := f.statedPrior()
-	if err != nil {
-		return err
-	}
-	if err := f.checkPlot(append(slices.Clone(paths), p.file)...); err != nil {
+	if err := f.checkPlot(append(slices.Clone(paths), f.prior.file)...); err != nil {
 		return err
 	}
 	if !dpreg.Checkable(f.method) || f.clamping {

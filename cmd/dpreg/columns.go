@@ -24,48 +24,38 @@ func sidecar(data string) string {
 // of --bounds. Where there is a schema file, columns that it leaves out are not
 // used unless --bounds names them.
 func (f *dataset) columns(data string) (*schema.Schema, error) {
-	bounds, _, err := f.publicBounds()
-	if err != nil {
-		return nil, err
-	}
 	all, err := f.header(data)
 	if err != nil {
 		return nil, err
 	}
-	described, path, err := f.described(data)
-	if err != nil {
-		return nil, err
-	}
-	return custody.Columns(all, described, bounds, data, path, f.say)
+	return custody.Columns(all, f.described, f.stated, data, f.from, f.say)
 }
 
-// header finds the rows, and gives their columns without bounds.
+// header finds the rows and reads the schema file, if there is one, and gives the columns of the
+// rows without bounds.
 func (f *dataset) header(data string) (_ *schema.Schema, err error) {
-	if f.remote != nil {
-		names := f.remote.Header()
-		if f.names = true; names == nil {
-			if names, err = f.publicColumns(data); err != nil {
-				return nil, err
-			}
+	if f.remote == nil {
+		if f.source, err = findRows(data); err != nil {
+			return nil, err
 		}
-		columns, err := schema.FromHeader(names)
-		return columns, usage(within(f.remote.String(), err))
+		f.source.Done = f.ctx().Done()
 	}
-	if f.source, err = findRows(data); err != nil {
+	if f.described, f.from, err = custody.ReadSchema(f.schema, sidecar(data)); err != nil {
 		return nil, err
 	}
-	f.source.Done = f.ctx().Done()
-	described, _, err := f.described(data)
-	if err != nil {
-		return nil, err
+	if f.remote == nil {
+		known := schema.Known(f.described, f.stated, f.formula)
+		f.names = len(known) > 0 || f.source.Files[0].Format == table.ParquetFormat
+		return header(f.source, known)
 	}
-	bounds, _, err := f.publicBounds()
-	if err != nil {
-		return nil, err
+	names := f.remote.Header()
+	if f.names = true; names == nil {
+		if names, err = f.publicColumns(); err != nil {
+			return nil, err
+		}
 	}
-	known := schema.Known(described, bounds, f.formula)
-	f.names = len(known) > 0 || f.source.Files[0].Format == table.ParquetFormat
-	return header(f.source, known)
+	columns, err := schema.FromHeader(names)
+	return columns, usage(within(f.remote.String(), err))
 }
 
 // place is what messages call the rows.
@@ -74,11 +64,6 @@ func (f *dataset) place() string {
 		return f.remote.String()
 	}
 	return f.source.Name
-}
-
-// described reads the schema file, if there is one.
-func (f *flags) described(data string) (s *schema.Schema, path string, err error) {
-	return custody.ReadSchema(f.schema, sidecar(data))
 }
 
 // design resolves the formula, after a look at whether the columns that it uses
@@ -171,12 +156,12 @@ read off the data would tell of the persons at the extremes and break the guaran
 
 // --bounds auto: bounds that are found in the rows, for a part of ε.
 
-// publicBounds are those that --bounds states, and the share of ε for others that are to be
+// parseBounds gives those that --bounds states, and the share of ε for others that are to be
 // found (auto and auto=SHARE), 0 where none are. A column that is called auto has bounds with
 // a colon.
-func (f *flags) publicBounds() (stated schema.Bounds, share float64, err error) {
+func parseBounds(texts []string) (stated schema.Bounds, share float64, err error) {
 	var named []string
-	for _, text := range f.bounds {
+	for _, text := range texts {
 		var rest []string
 		for item := range strings.SplitSeq(text, ",") {
 			name, value, given := strings.Cut(strings.TrimSpace(item), "=")
@@ -210,24 +195,19 @@ const isForRelease = "is for a release; this needs public bounds of every column
 
 // refuseAuto refuses --bounds auto where it cannot be.
 func (f *flags) refuseAuto(reason string) error {
-	_, share, err := f.publicBounds()
-	if err == nil && share != 0 {
-		err = usagef("--bounds auto %s", reason)
+	if f.share == 0 {
+		return nil
 	}
-	return err
+	return usagef("--bounds auto %s", reason)
 }
 
 // unbounded lists the columns whose bounds are to be found. Without --bounds auto
 // there must be none, and a column of which one bound is known is a mistake.
 func (f *dataset) unbounded(columns []schema.Column, data string) ([]string, error) {
-	_, share, err := f.publicBounds()
-	if err != nil {
-		return nil, err
-	}
 	switch {
-	case share == 0 && f.remote != nil:
+	case f.share == 0 && f.remote != nil:
 		return nil, f.checkBounded(columns, data, "")
-	case share == 0:
+	case f.share == 0:
 		return nil, f.checkBounded(columns, data, boundsAuto)
 	}
 	var names []string

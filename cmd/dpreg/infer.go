@@ -109,14 +109,10 @@ func (f *flags) options(d *schema.Design, differ string, keep inputs, releases .
 	if f.draws > 0 {
 		o.Plan.Draws, o.Plan.ESS = f.draws, 0
 	}
-	p, err := f.statedPrior()
-	if err != nil {
-		return o, err
+	err := f.checkOutputs(append(keep, f.prior.file))
+	if err == nil {
+		o.Prior, err = f.prior.read(d, differ, releases...)
 	}
-	if err := f.checkOutputs(append(keep, p.file)); err != nil {
-		return o, err
-	}
-	o.Prior, err = p.read(d, differ, releases...)
 	return o, usage(err)
 }
 

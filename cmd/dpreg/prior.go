@@ -20,10 +20,10 @@ type statedPrior struct {
 	shrink bool
 }
 
-// statedPrior reads the lines in words, and finds the file.
-func (f *flags) statedPrior() (p statedPrior, err error) {
-	p.shrink = f.shrink
-	for _, text := range f.priors {
+// parsePrior reads the lines in words, and finds the file.
+func parsePrior(priors, sds []string, shrink bool) (p statedPrior, err error) {
+	p.shrink = shrink
+	for _, text := range priors {
 		if isPriorFile(text) {
 			if p.file != "" {
 				return p, usagef("--prior: there can be one file, and %s and %s are two", p.file, text)
@@ -37,7 +37,7 @@ func (f *flags) statedPrior() (p statedPrior, err error) {
 		}
 		p.stated = append(p.stated, s)
 	}
-	for _, text := range f.priorSDs {
+	for _, text := range sds {
 		s, err := model.ParsePriorSD(text)
 		if err != nil {
 			return p, usagef("--prior-sd %w", err)
@@ -122,11 +122,7 @@ func (p statedPrior) describe() string {
 
 // printThePrior prints the prior for releases.
 func (f *flags) printThePrior(e *evidence) error {
-	p, err := f.statedPrior()
-	if err != nil {
-		return err
-	}
-	prior, err := p.read(e.design, e.differ(), e.releases()...)
+	prior, err := f.prior.read(e.design, e.differ(), e.releases()...)
 	if err == nil && prior == nil {
 		prior, err = model.DefaultPriorFor(e.design, e.releases()...)
 	}

@@ -49,6 +49,9 @@ type dataset struct {
 	source *table.Source // of the rows, once the columns are known
 	names  bool          // the columns' names can be shown: they are known not to be a row
 	remote remote        // not nil: sums the rows in place of source
+
+	described *schema.Schema // what the schema file says; nil: there is none
+	from      string         // that file
 }
 
 // privacy is what is promised.
@@ -103,10 +106,7 @@ func (d *dataset) order(data, path string) (*custody.Settled, error) {
 	if o.Design, o.Bounds.Columns, err = d.design(data); err != nil {
 		return nil, err
 	}
-	if _, o.Bounds.Share, err = d.publicBounds(); err != nil {
-		return nil, err
-	}
-	if o.Bounds.Columns == nil && o.Bounds.Share != 0 {
+	if o.Bounds.Share = d.share; o.Bounds.Columns == nil && d.share != 0 {
 		d.note("--bounds auto: every column has public bounds, so that no part of ε is used for any")
 	}
 	switch path {

@@ -91,22 +91,14 @@ func (f *flags) oneData(args []string) error {
 
 // publicColumns names the columns of the schema file and, after them, those that only
 // --bounds names, where there is nothing else to ask.
-func (f *flags) publicColumns(data string) (names []string, err error) {
-	described, _, err := f.described(data)
-	if err != nil {
-		return nil, err
-	}
-	bounds, _, err := f.publicBounds()
-	if err != nil {
-		return nil, err
-	}
-	if described != nil {
-		for _, c := range described.Columns {
+func (f *dataset) publicColumns() (names []string, err error) {
+	if f.described != nil {
+		for _, c := range f.described.Columns {
 			names = append(names, c.Name)
 		}
 	}
-	for _, c := range bounds {
-		if described == nil || described.Index(c.Name) < 0 {
+	for _, c := range f.stated {
+		if f.described == nil || f.described.Index(c.Name) < 0 {
 			names = append(names, c.Name)
 		}
 	}
