@@ -43,16 +43,12 @@ type Fit struct {
 	checked func() []posterior.Parameter // that Converged looks at
 	price   func() []float64             // see PriceOfPrivacy
 
-	simulatedPrior func() *posterior.Draws // see findPriorWidths
-	priorWidths    func(Units) []float64   // see findPriorWidths; found once for each
+	simulatedPrior func() *posterior.Draws // see findPriorWidths, which is found once for each units
+	priorWidths    map[Units]func() []float64
 
-	// law makes the law of the statistics that the method infers with; nil where it
-	// has none.
-	law func() (model.Law, error)
-
-	shared, partial bool     // covariates, pooling
-	sameRows        bool     // of all releases
-	contradicting   []string // custodians whom complete pooling does not fit
+	method        model.Method  // nil for non-private
+	problem       model.Problem // that the method drew for; zero for non-private
+	contradicting []string      // custodians whom complete pooling does not fit
 }
 
 func (f *Fit) shape() model.Shape {
@@ -64,12 +60,9 @@ func (f *Fit) with(draws *posterior.Draws) (*Fit, error) {
 	f.frame, f.draws = f.Design.Frame(), draws
 	f.failure, f.checked, f.price = sync.OnceValue(f.diagnose), sync.OnceValue(f.findChecked), sync.OnceValue(f.findPrice)
 	f.simulatedPrior = sync.OnceValue(f.drawPrior)
-	original, scaled := sync.OnceValue(func() []float64 { return f.findPriorWidths(Original) }), sync.OnceValue(func() []float64 { return f.findPriorWidths(Scaled) })
-	f.priorWidths = func(u Units) []float64 {
-		if u == Scaled {
-			return scaled()
-		}
-		return original()
+	f.priorWidths = make(map[Units]func() []float64)
+	for _, u := range []Units{Original, Scaled} {
+		f.priorWidths[u] = sync.OnceValue(func() []float64 { return f.findPriorWidths(u) })
 	}
 	var err error
 	if f.original, err = f.Prior.Original(f.frame); err != nil {
@@ -81,7 +74,7 @@ func (f *Fit) with(draws *posterior.Draws) (*Fit, error) {
 
 // Options are those that repeat the fit by the method that was taken, and report nothing.
 func (f *Fit) Options() Options {
-	o := Options{Method: f.Method, Kernel: f.Kernel, ModelClamping: f.ModelClamping, SameRows: f.sameRows, Prior: f.stated, Plan: f.Plan}
+	o := Options{Method: f.Method, Kernel: f.Kernel, ModelClamping: f.ModelClamping, SameRows: f.SameRows(), Prior: f.stated, Plan: f.Plan}
 	o.Covariates, o.Pooling = f.Sharing()
 	o.Plan.Progress, o.Plan.Expect = nil, nil
 	return o
@@ -115,15 +108,13 @@ func (f *Fit) StanDraws(u Units) *posterior.Draws { return f.mapped(u, true) }
 func (f *Fit) StanLabels() []string { return f.labels(true) }
 
 func (f *Fit) mapped(u Units, whole bool) *posterior.Draws {
-	names := f.names(whole)
-	convert := f.converter(u, whole)
-	return f.draws.Map(names, convert)
+	return f.draws.Map(f.names(whole), f.converter(u, whole))
 }
 
 // layout is that of the method's draws.
 func (f *Fit) layout() model.Layout {
-	l := model.Layout{Shape: f.shape(), Covariates: f.hasCovariates(), Partial: f.partial, Latent: make([]bool, max(1, len(f.Custodians)))}
-	if f.sameRows {
+	l := model.Layout{Shape: f.shape(), Covariates: f.hasCovariates(), Partial: f.problem.PartialPooling, Latent: make([]bool, max(1, len(f.Custodians)))}
+	if f.SameRows() {
 		l.Latent = l.Latent[:1]
 	}
 	for j := range l.Latent {
@@ -137,20 +128,6 @@ func (f *Fit) at(p model.Parameter) int { return f.draws.Index(p.Name()) }
 
 // names lists the parameters in the order of Draws.
 func (f *Fit) names(whole bool) []string { return model.Names(f.layout().Shown(whole)) }
-
-// eachPair visits the elements of a p×p matrix row by row: the whole of it, or
-// the upper triangle.
-func eachPair(p int, whole bool, visit func(j, k int)) {
-	for j := range p {
-		first := j
-		if whole {
-			first = 0
-		}
-		for k := first; k < p; k++ {
-			visit(j, k)
-		}
-	}
-}
 
 // converter maps a draw of the method (θ, σ², where it has them μ_x and the
 // upper triangle of T, and n where that is latent, in scaled units) to a row of Draws.
@@ -182,10 +159,14 @@ func (f *Fit) converter(u Units, whole bool) func(dst, src []float64) {
 			f.frame.TauToOriginal(tau, tau)
 		}
 		at := p
-		eachPair(p, whole, func(j, k int) {
-			dst[at] = tau[j*p+k]
-			at++
-		})
+		for j := range p {
+			for k := range p {
+				if whole || k >= j {
+					dst[at] = tau[j*p+k]
+					at++
+				}
+			}
+		}
 	}
 }
 

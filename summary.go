@@ -17,7 +17,7 @@ func (f *Fit) Summary(u Units, level float64) *posterior.Summary {
 	s.N, s.Units, s.Seed, s.Prior, s.Releases = posterior.Known(f.N), string(u), f.Plan.Seed, f.Prior, f.releases()
 	covariates, pooling := f.Sharing()
 	s.Covariates, s.Pooling = posterior.Known(covariates), posterior.Known(pooling)
-	s.SameRows = f.sameRows
+	s.SameRows = f.SameRows()
 	ok, reason := f.Converged()
 	if f.Method != nonPrivate {
 		s.Converged, s.Checked = &ok, f.checked()
@@ -25,7 +25,7 @@ func (f *Fit) Summary(u Units, level float64) *posterior.Summary {
 	if !ok {
 		s.Warnings = append(s.Warnings, "not converged: "+reason)
 	}
-	labels, prior := f.labels(false), f.priorWidths(u)
+	labels, prior := f.labels(false), f.priorWidths[u]()
 	for i := range s.Parameters {
 		p := &s.Parameters[i]
 		p.Label = labels[i]
