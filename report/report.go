@@ -234,12 +234,8 @@ func number(x float64, decimals int) string {
 	case decimals == scientific:
 		return strconv.FormatFloat(x, 'e', 2, 64)
 	}
-	return unsigned(strconv.FormatFloat(x, 'f', decimals, 64))
-}
-
-// unsigned takes the sign off a zero such as -0.00.
-func unsigned(text string) string {
-	if strings.Trim(text, "-0.") == "" {
+	text := strconv.FormatFloat(x, 'f', decimals, 64)
+	if strings.Trim(text, "-0.") == "" { // no sign of a zero such as -0.00
 		return strings.TrimPrefix(text, "-")
 	}
 	return text

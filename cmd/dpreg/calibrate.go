@@ -179,36 +179,6 @@ func (s *study) arms(d *calibration.Design) error {
 	return nil
 }
 
-// chooseList parses a list of some words.
-func chooseList(flag, text string, words, otherwise []string) ([]string, error) {
-	if text == "" {
-		return otherwise, nil
-	}
-	list := splitWords(text)
-	for _, word := range list {
-		if !slices.Contains(words, word) {
-			return nil, usagef("--%s %q: choose one of %s", flag, word, strings.Join(words, ", "))
-		}
-	}
-	return list, nil
-}
-
-// splitWords are words between commas, each once.
-func splitWords(text string) (list []string) {
-	for word := range strings.SplitSeq(text, ",") {
-		list = addNew(list, strings.TrimSpace(word))
-	}
-	return list
-}
-
-// addNew appends a word that is neither empty nor there.
-func addNew(list []string, word string) []string {
-	if word == "" || slices.Contains(list, word) {
-		return list
-	}
-	return append(list, word)
-}
-
 // runs takes --chains, --warmup, --draws, --ess and --model-clamping.
 func (f *flags) runs(d *calibration.Design) error {
 	if f.clamping && !slices.ContainsFunc(d.Arms, func(a calibration.Arm) bool { return a.Method == modelsClamping }) {
@@ -237,4 +207,82 @@ func (f *flags) runs(d *calibration.Design) error {
 		}
 	}
 	return nil
+}
+
+// comparedClients are those of dp-pvi, who share the rows.
+const comparedClients = 10
+
+func runCompare(f *flags, tables []string) error {
+	f.population = strings.Join(tables, "")
+	s := newStudy(f, compares)
+	return s.run(s.comparison)
+}
+
+// comparison is what the flags say, and the rows of the table.
+func (s *study) comparison() (*calibration.Design, *calibration.Rows, error) {
+	if s.epsilon == "" {
+		return nil, nil, usagef("--eps is missing: say how much privacy methods may spend, as in --eps 1 or --eps 0.3,1,3")
+	}
+	if err := s.onlyFor("as in dpreg compare --eps 1 data.csv", "bounds schema formula missing na test i-hold-the-data", "n p data"); err != nil {
+		return nil, nil, err
+	}
+	d := &calibration.Design{
+		Format: calibration.ComparisonFormat, Data: calibration.Unclamped, X: calibration.NormalX, Ps: []int{2},
+		Prior: calibration.PriorSpec{Name: calibration.BoxPrior}, Clients: comparedClients, Trials: s.trials, Seed: s.seed,
+	}
+	if err := s.grid(d); err != nil {
+		return nil, nil, err
+	}
+	methods := splitWords(strings.Join(s.methods, ","))
+	if methods == nil {
+		methods = calibration.DefaultCompared()
+		if d.Delta == 0 {
+			methods = slices.DeleteFunc(methods, calibration.NeedsDelta)
+			s.note("without --delta the methods whose noise is Gaussian are left out: %s, %s and %s", calibration.DPVI, calibration.DPPVI, calibration.AdaSSP)
+		}
+	}
+	d.Arms = calibration.ComparisonArms(methods)
+	if s.population == "" && s.n == "" {
+		return nil, nil, usagef("say what to compare on: a table, as in dpreg compare --eps 1 data.csv, or --n for simulated rows, as in --n 1000")
+	}
+	if s.population == "" {
+		return d, nil, nil
+	}
+	of, rows, err := s.readTable()
+	if err != nil {
+		return nil, nil, err
+	}
+	of.Test = s.test
+	d.Data, d.X, d.Ps, d.Population = calibration.Split, "", nil, of
+	return d, rows, nil
+}
+
+// chooseList parses a list of some words.
+func chooseList(flag, text string, words, otherwise []string) ([]string, error) {
+	if text == "" {
+		return otherwise, nil
+	}
+	list := splitWords(text)
+	for _, word := range list {
+		if !slices.Contains(words, word) {
+			return nil, usagef("--%s %q: choose one of %s", flag, word, strings.Join(words, ", "))
+		}
+	}
+	return list, nil
+}
+
+// splitWords are words between commas, each once.
+func splitWords(text string) (list []string) {
+	for word := range strings.SplitSeq(text, ",") {
+		list = addNew(list, strings.TrimSpace(word))
+	}
+	return list
+}
+
+// addNew appends a word that is neither empty nor there.
+func addNew(list []string, word string) []string {
+	if word == "" || slices.Contains(list, word) {
+		return list
+	}
+	return append(list, word)
 }

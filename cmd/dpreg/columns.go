@@ -2,16 +2,55 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
 )
+
+// writeTemplate writes a schema file without bounds.
+func writeTemplate(f *flags, args []string) error {
+	d := &dataset{flags: f}
+	data, err := d.locate(args, f.output)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	columns, err := d.header(data)
+	if err != nil {
+		return err
+	}
+	if err := f.ctx().Err(); err != nil {
+		return err
+	}
+	if f.output == "" {
+		if err := columns.WriteTemplate(f.stdout()); err != nil {
+			return err
+		}
+		f.note("fill in the bounds, from public knowledge, and save this as %s", cmp.Or(sidecar(data), "a file for --schema"))
+		return nil
+	}
+	if _, err := os.Lstat(f.output); !errors.Is(err, fs.ErrNotExist) { // bounds that somebody thought about
+		return usagef("%s exists already: choose another name, or remove it first", f.output)
+	}
+	if err := checkWritable(f.output); err != nil {
+		return err
+	}
+	if err := files.Write(f.output, public, columns.WriteTemplate); err != nil {
+		return err
+	}
+	f.note("%s written: fill in the bounds, from public knowledge", f.output)
+	return nil
+}
 
 // sidecar is where the schema of a data file is looked for: data.schema.json
 // beside data.csv; empty where there is no such place.
@@ -35,27 +74,27 @@ func (f *dataset) columns(data string) (*schema.Schema, error) {
 // rows without bounds.
 func (f *dataset) header(data string) (_ *schema.Schema, err error) {
 	if f.remote == nil {
-		if f.source, err = findRows(data); err != nil {
-			return nil, err
+		if f.source, err = table.Find(data); err != nil {
+			return nil, usage(err)
 		}
 		f.source.Done = f.ctx().Done()
 	}
 	if f.described, f.from, err = custody.ReadSchema(f.schema, sidecar(data)); err != nil {
 		return nil, err
 	}
+	var names []string
 	if f.remote == nil {
 		known := schema.Known(f.described, f.stated, f.formula)
 		f.names = len(known) > 0 || f.source.Files[0].Format == table.ParquetFormat
-		return header(f.source, known)
+		names, err = f.source.Header(known...)
+	} else if f.names, names = true, f.remote.Header(); names == nil {
+		names, err = f.publicColumns()
 	}
-	names := f.remote.Header()
-	if f.names = true; names == nil {
-		if names, err = f.publicColumns(); err != nil {
-			return nil, err
-		}
+	if err != nil {
+		return nil, usage(err)
 	}
 	columns, err := schema.FromHeader(names)
-	return columns, usage(within(f.remote.String(), err))
+	return columns, usage(within(f.place(), err))
 }
 
 // place is what messages call the rows.
@@ -78,7 +117,11 @@ func (f *dataset) design(data string) (d *schema.Design, unbounded []string, err
 	if unbounded, err = f.unbounded(used, data); err != nil {
 		return nil, nil, err
 	}
-	if columns, err = columns.WithBounds(standInBounds(unbounded)); err != nil {
+	var others schema.Bounds
+	for _, name := range unbounded {
+		others = append(others, schema.Column{Name: name, Lower: -1, Upper: 1})
+	}
+	if columns, err = columns.WithBounds(others); err != nil {
 		return nil, nil, err
 	}
 	d, err = columns.Design(f.formula)
@@ -128,7 +171,7 @@ func (f *dataset) checkBounded(columns []schema.Column, data, instead string) er
 	for _, c := range columns {
 		if c.Type == "" && !c.Bounded() {
 			names = append(names, fmt.Sprintf("%q", c.Name))
-			flags = append(flags, "--bounds "+shellWord(c.Name+"=LOWER:UPPER"))
+			flags = append(flags, "--bounds "+files.Quoted(c.Name+"=LOWER:UPPER"))
 		}
 	}
 	if names == nil {
@@ -140,7 +183,7 @@ func (f *dataset) checkBounded(columns []schema.Column, data, instead string) er
 		names = append(names[:maxListed], fmt.Sprintf("and %d more", more))
 		flags = append(flags[:maxListed], "...")
 	}
-	template := "dpreg schema " + shellWord(data)
+	template := "dpreg schema " + files.Quoted(data)
 	if f.remote != nil {
 		template = "dpreg schema --from URL --table NAME"
 	}
@@ -151,7 +194,7 @@ func (f *dataset) checkBounded(columns []schema.Column, data, instead string) er
 A column of categories needs its levels in place of bounds: see dpreg schema --help.
 Take bounds from public knowledge (a codebook, what is possible at all): bounds
 read off the data would tell of the persons at the extremes and break the guarantee`,
-		strings.Join(names, ", "), strings.Join(flags, " "), template, shellWord(cmp.Or(sidecar(data), "data.schema.json (and --schema of that name)")), instead)
+		strings.Join(names, ", "), strings.Join(flags, " "), template, files.Quoted(cmp.Or(sidecar(data), "data.schema.json (and --schema of that name)")), instead)
 }
 
 // --bounds auto: bounds that are found in the rows, for a part of ε.
@@ -221,13 +264,4 @@ func (f *dataset) unbounded(columns []schema.Column, data string) ([]string, err
 		names = append(names, c.Name)
 	}
 	return names, nil
-}
-
-// standInBounds gives columns whose bounds are to be found some that are not used.
-func standInBounds(names []string) schema.Bounds {
-	var b schema.Bounds
-	for _, name := range names {
-		b = append(b, schema.Column{Name: name, Lower: -1, Upper: 1})
-	}
-	return b
 }

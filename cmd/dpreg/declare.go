@@ -219,12 +219,6 @@ func flagGroups(cmd *cobra.Command) string {
 	return strings.TrimSpace(text.String())
 }
 
-// groupUsage has cobra show flags by their groups.
-func groupUsage(root *cobra.Command) {
-	cobra.AddTemplateFunc("flagGroups", flagGroups)
-	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}", "{{flagGroups .}}", 1))
-}
-
 // flagError says of a flag that another command has where it belongs, and of a value that it
 // may not have, what it has to be.
 func flagError(cmd *cobra.Command, err error) error {

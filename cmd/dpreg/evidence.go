@@ -37,7 +37,8 @@ func (f *flags) evidence(paths []string) (*evidence, error) {
 			return nil, err
 		}
 		for _, other := range custodians {
-			if same(r, other.Release) {
+			// Noise does not repeat itself.
+			if r.N == other.Release.N && slices.Equal(r.Statistics.Vector(), other.Release.Statistics.Vector()) {
 				return nil, usagef("%s and %s are the same release: its rows would count twice", other.Name, path)
 			}
 		}
@@ -61,11 +62,6 @@ func join(custodians []dpreg.Custodian) (e *evidence, err error) {
 	e = &evidence{}
 	e.custodians, e.design, err = dpreg.Join(custodians)
 	return e, usage(err)
-}
-
-// same tells whether two releases hold the same numbers: noise does not repeat itself.
-func same(a, b *release.Release) bool {
-	return a.N == b.N && slices.Equal(a.Statistics.Vector(), b.Statistics.Vector())
 }
 
 // names are those of the custodians.

@@ -2,14 +2,11 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/dpreg/dpreg/internal/files"
-	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
 )
 
@@ -22,14 +19,6 @@ const (
 
 // checkWritable tells, before anything is read or spent, whether a file can be written.
 func checkWritable(path string) error { return usage(files.CheckWritable(path)) }
-
-// writeFile writes a file all or nothing.
-func writeFile(path string, mode fs.FileMode, write func(io.Writer) error) error {
-	return files.Write(path, mode, write)
-}
-
-// shellWord quotes a word for a POSIX shell where that is needed.
-func shellWord(word string) string { return files.Quoted(word) }
 
 // inputs are the files that a run reads or has paid for, none of which its
 // results may overwrite.
@@ -45,33 +34,14 @@ func (in inputs) spare(path string) error {
 	return nil
 }
 
-// findRows finds the rows that data names.
-func findRows(data string) (*table.Source, error) {
-	s, err := table.Find(data)
-	return s, usage(err)
-}
-
-// header gives the columns of a source, without bounds. known are names that the user
-// gave.
-func header(s *table.Source, known []string) (*schema.Schema, error) {
-	names, err := s.Header(known...)
-	if err != nil {
-		return nil, usage(err)
-	}
-	columns, err := schema.FromHeader(names)
-	if err != nil {
-		return nil, usage(fmt.Errorf("%s: %w", s.Name, err))
-	}
-	return columns, nil
-}
-
 // besides is a file beside the data: data.csv, and the directory data, become data +
 // suffix. It is empty where there is no such place: standard input, patterns of files
 // and what has no name are nowhere.
 func besides(data, suffix string) string {
 	info, err := os.Stat(data)
+	fitting, _ := filepath.Glob(data)
 	switch {
-	case data == "", data == table.Stdin, errors.Is(err, fs.ErrNotExist) && isPattern(data):
+	case data == "", data == table.Stdin, errors.Is(err, fs.ErrNotExist) && fitting != nil:
 		return ""
 	case err == nil && info.IsDir():
 		if path, err := filepath.Abs(data); err == nil && filepath.Base(data) != filepath.Base(path) {
@@ -80,9 +50,4 @@ func besides(data, suffix string) string {
 		return filepath.Clean(data) + suffix
 	}
 	return table.Stem(data) + suffix
-}
-
-func isPattern(data string) bool {
-	paths, err := filepath.Glob(data)
-	return err == nil && paths != nil
 }

@@ -158,18 +158,14 @@ func (f *flags) infer(e *evidence, keep inputs, repeat string) error {
 	}
 	var what *whatif.Answers
 	if f.whatIf {
-		if what, err = f.askWhatIf(fit); err != nil {
+		bar := countingBar(f.stderr(), "what if ")
+		what, err = whatif.Of(f.ctx(), fit, whatif.Options{Units: dpreg.Units(f.units), Level: f.level, Progress: bar.update})
+		bar.finish()
+		if err != nil {
 			return err
 		}
 	}
 	return f.conclude(fit, what, made)
-}
-
-// askWhatIf answers --what-if, with a bar.
-func (f *flags) askWhatIf(fit *dpreg.Fit) (*whatif.Answers, error) {
-	bar := countingBar(f.stderr(), "what if ")
-	defer bar.finish()
-	return whatif.Of(f.ctx(), fit, whatif.Options{Units: dpreg.Units(f.units), Level: f.level, Progress: bar.update})
 }
 
 // conclude prints the result, saves and draws what is to be, and then says whether

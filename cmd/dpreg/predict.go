@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/internal/parallel"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/predict"
@@ -40,7 +41,13 @@ func runPredict(f *flags, args []string) error {
 	if err := f.checkPredict(args); err != nil {
 		return err
 	}
-	run, err := f.predictedFrom(args)
+	run := &savedRun{}
+	var err error
+	if f.dir != "" {
+		run, err = readSaved(f.dir)
+	} else {
+		run.evidence, err = f.evidence(args[:len(args)-1])
+	}
 	if err != nil {
 		return err
 	}
@@ -74,15 +81,6 @@ func runPredict(f *flags, args []string) error {
 		f.note("warning: %v", in.warning)
 	}
 	return unsettled
-}
-
-// predictedFrom is a saved run, or the releases of one that is still to be made.
-func (f *flags) predictedFrom(args []string) (*savedRun, error) {
-	if f.dir != "" {
-		return readSaved(f.dir)
-	}
-	e, err := f.evidence(args[:len(args)-1])
-	return &savedRun{evidence: e}, err
 }
 
 // draw draws from the posterior; unsettled tells that the chains did not converge.
@@ -137,10 +135,8 @@ func openRows(path string, d *schema.Design) (*newRows, error) {
 
 func (in *newRows) checkHeader() error {
 	for _, name := range in.header {
-		for _, own := range predicted {
-			if name == own {
-				return &table.Error{File: in.name, Line: 1, Column: name, Err: errors.New("a column of this name is added by predict; rename or remove the one there")}
-			}
+		if slices.Contains(predicted, name) {
+			return &table.Error{File: in.name, Line: 1, Column: name, Err: errors.New("a column of this name is added by predict; rename or remove the one there")}
 		}
 	}
 	return nil
@@ -199,7 +195,7 @@ func (f *flags) writePredictions(in *newRows, p *predict.Predictor) error {
 		// Predictions say what the release says, but beside new rows, which may be
 		// private.
 		var bad error
-		err := writeFile(f.output, private, func(w io.Writer) error {
+		err := files.Write(f.output, private, func(w io.Writer) error {
 			bad = predictRows(f.ctx(), w, in, p)
 			return bad
 		})

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/pushdown"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
@@ -39,7 +40,7 @@ func runRelease(f *flags, args []string) error {
 	if err := report.Statement(f.stdout(), r); err != nil {
 		return err
 	}
-	f.note("next: dpreg infer %s", shellWord(order.Path))
+	f.note("next: dpreg infer %s", files.Quoted(order.Path))
 	return nil
 }
 
@@ -126,7 +127,14 @@ func (d *dataset) rowsOf() custody.Source {
 	if d.remote == nil {
 		return filesOf(d.stderr(), d.source)
 	}
-	rows := custody.Elsewhere{Name: d.remote.String(), Sum: d.sumRemote}
+	rows := custody.Elsewhere{Name: d.remote.String(), Sum: func(ctx context.Context, of *schema.Design, cells table.Options) (*ssp.Statistics, error) {
+		q, err := pushdown.New(of, cells)
+		if err != nil {
+			return nil, usage(err)
+		}
+		s, err := d.remote.Sum(ctx, q)
+		return s, usage(table.Offer(err))
+	}}
 	if at, ok := d.remote.(pushdown.Rows); ok {
 		rows.Scan = func(ctx context.Context, of *schema.Design, cells table.Options, sink func([]float64) error) error {
 			q, err := pushdown.New(of, cells)
@@ -137,16 +145,6 @@ func (d *dataset) rowsOf() custody.Source {
 		}
 	}
 	return rows
-}
-
-// sumRemote has the rows summed where they are.
-func (d *dataset) sumRemote(ctx context.Context, of *schema.Design, cells table.Options) (*ssp.Statistics, error) {
-	q, err := pushdown.New(of, cells)
-	if err != nil {
-		return nil, usage(err)
-	}
-	s, err := d.remote.Sum(ctx, q)
-	return s, usage(table.Offer(err))
 }
 
 // filesOf are rows that are read here, with a bar.

@@ -118,19 +118,19 @@ func (f *flags) saveDraws(draws *posterior.Draws, summary *posterior.Summary, co
 		return within("--save", err)
 	}
 	for chain := range draws.NumChains() {
-		err := writeFile(f.drawsFile(chain), mode, func(w io.Writer) error { return draws.WriteStanCSV(w, chain, comments) })
+		err := files.Write(f.drawsFile(chain), mode, func(w io.Writer) error { return draws.WriteStanCSV(w, chain, comments) })
 		if err != nil {
 			return err
 		}
 	}
-	return writeFile(f.summaryFile(), mode, summary.WriteJSON)
+	return files.Write(f.summaryFile(), mode, summary.WriteJSON)
 }
 
 // comments say at the head of a file of draws where it comes from.
 func (f *flags) comments(fit *dpreg.Fit, draws *posterior.Draws, summary *posterior.Summary) []string {
 	lines := []string{
 		"dpreg " + version(),
-		"formula = " + formulaOf(fit.Design),
+		"formula = " + fit.Design.Formula().String(),
 		"units = " + f.units,
 		"dpreg_method = " + fit.Method,
 		fmt.Sprintf("seed = %d", fit.Plan.Seed),
@@ -181,15 +181,9 @@ func (f *flags) formerReleases() []string {
 func (f *flags) writeReleases(fit *dpreg.Fit) error {
 	var err error
 	former := append(f.formerReleases(), f.releaseFile())
-	write := func(path string, r *release.Release) error {
-		former = slices.DeleteFunc(former, func(other string) bool { return other == path })
-		return writeFile(path, public, func(w io.Writer) error {
-			_, err := r.WriteTo(w)
-			return err
-		})
-	}
 	for j, path := range f.releasesOf(len(fit.Custodians)) {
-		err = errors.Join(err, write(path, fit.Custodians[j].Release))
+		former = slices.DeleteFunc(former, func(other string) bool { return other == path })
+		err = errors.Join(err, fit.Custodians[j].Release.WriteFile(path))
 	}
 	for _, path := range former {
 		if gone := os.Remove(path); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
@@ -241,15 +235,10 @@ func readSaved(dir string) (*savedRun, error) {
 // there are none.
 func savedReleases(dir string) []string {
 	f := &flags{save: dir}
-	if exists(f.releaseFile()) {
+	if _, err := os.Stat(f.releaseFile()); err == nil {
 		return []string{f.releaseFile()}
 	}
 	return f.releasesOf(len(f.formerReleases()))
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // chainFiles are draws-1.csv, draws-2.csv and so on, and no others.
@@ -279,7 +268,7 @@ func (s *savedRun) readChains(paths []string) error {
 		if err != nil {
 			return err
 		}
-		if got, want := comments["formula"], formulaOf(s.design); got != want {
+		if got, want := comments["formula"], s.design.Formula().String(); got != want {
 			return fmt.Errorf("%s is of the model %q, and the release beside it of %q: they are of two runs", path, got, want)
 		}
 		if err := s.named(comments); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
 )
@@ -107,8 +108,8 @@ func (f *study) again() (*calibration.Design, *calibration.Rows, error) {
 	case f.population == "":
 		return nil, nil, usagef("--save %s: its study is of %s: name the file%s", f.save, d.Population.Name, by)
 	}
-	if f.source, err = findRows(f.population); err != nil {
-		return nil, nil, err
+	if f.source, err = table.Find(f.population); err != nil {
+		return nil, nil, usage(err)
 	}
 	rows, err := f.readAll(&d.Population.Columns, table.Options{Missing: d.Population.Missing, NA: d.Population.NA})
 	return d, rows, err
@@ -233,7 +234,7 @@ func (f *study) finish(study *calibration.Study, o calibration.Options) ([]*cali
 	case errors.Is(err, context.Canceled):
 		f.note("finished trials are kept in %s: the same command goes on", f.save)
 	case err == nil && o.Shard.Count > 1:
-		f.note("shard %v is finished; put the shards together by `dpreg %s merge --save DIR %s ...`", o.Shard, f.command, shellWord(f.save))
+		f.note("shard %v is finished; put the shards together by `dpreg %s merge --save DIR %s ...`", o.Shard, f.command, files.Quoted(f.save))
 	}
 	return trials, err
 }

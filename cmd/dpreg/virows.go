@@ -149,13 +149,9 @@ func (d *viDesign) read(source *table.Source, cells table.Options) (rows *vi.Row
 			rows.X = append(rows.X, 1)
 		}
 		for j, c := range d.Covariates[:d.own] {
-			rows.X = append(rows.X, d.coded(c, j, v[j]))
+			rows.X = append(rows.X, d.coded(j, v[j], c.Binary()))
 		}
-		y := v[p]
-		if d.binary {
-			y = d.frame.Centre[p] + d.frame.Half[p]*y
-		}
-		rows.Y = append(rows.Y, y)
+		rows.Y = append(rows.Y, d.coded(p, v[p], d.binary))
 		if d.groups > 0 {
 			group = append(group, d.group(v))
 		}
@@ -163,8 +159,9 @@ func (d *viDesign) read(source *table.Source, cells table.Options) (rows *vi.Row
 	return rows, group, nil
 }
 
-func (d *viDesign) coded(c schema.Column, j int, v float64) float64 {
-	if c.Binary() {
+// coded takes a scaled value of column j to 0 and 1 where that is binary.
+func (d *viDesign) coded(j int, v float64, binary bool) float64 {
+	if binary {
 		return d.frame.Centre[j] + d.frame.Half[j]*v
 	}
 	return v
