@@ -125,11 +125,7 @@ func lift(f *release.Frame, m int) []float64 {
 	if f == nil {
 		return k
 	}
-	w, l := make([]float64, m*m), make([]float64, m*m)
-	for j, row := range f.Matrix {
-		copy(w[j*m:], row)
-	}
-	dense.InvertLower(l, w, m)
+	l := f.Inverse()
 	for j := range m {
 		row := k[(j+1)*(m+1):]
 		row[0] = f.Centre[j]

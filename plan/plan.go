@@ -239,26 +239,18 @@ func (o Options) points() ([]Point, error) {
 			return nil, fmt.Errorf("n = %d: at most %d rows are possible", n, int64(ssp.MaxRows))
 		}
 		for _, epsilon := range o.Epsilons {
-			point, err := o.point(n, epsilon)
+			order, err := newOrder(o.Design, o.privacy(epsilon), o.Steps, n)
 			if err != nil {
 				return nil, err
 			}
-			points = append(points, point)
+			p := Point{N: n, Epsilon: epsilon, Noise: order.Noise, order: order}
+			if order.Steps > 1 {
+				p.Steps = order.Steps
+			}
+			points = append(points, p)
 		}
 	}
 	return points, nil
-}
-
-func (o Options) point(n int64, epsilon float64) (Point, error) {
-	order, err := newOrder(o.Design, o.privacy(epsilon), o.Steps, n)
-	if err != nil {
-		return Point{}, err
-	}
-	p := Point{N: n, Epsilon: epsilon, Noise: order.Noise, order: order}
-	if order.Steps > 1 {
-		p.Steps = order.Steps
-	}
-	return p, nil
 }
 
 func (o Options) privacy(epsilon float64) release.Privacy {

@@ -209,7 +209,9 @@ func (s *simulation) average(point int) []SlopeForecast {
 		a := &slopes[j]
 		a.Name = s.forecast.Alone[j].Name
 		a.Width, a.WidthError = meanError(pick(width))
-		a.median = median(pick(width))
+		widths := pick(width)
+		slices.Sort(widths)
+		a.median = posterior.Quantile(widths, 0.5)
 		if s.forecast.InSteps() {
 			a.Median = a.median
 		}
@@ -220,11 +222,6 @@ func (s *simulation) average(point int) []SlopeForecast {
 		a.Price, a.PriceError = ratioError(pick(sd), pick(noiselessSD))
 	}
 	return slopes
-}
-
-func median(x []float64) float64 {
-	slices.Sort(x)
-	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 }
 
 // meanError returns the mean and its standard error, NaN for one number.

@@ -147,10 +147,7 @@ func (c *column) rankFolded(median float64) {
 
 // resize returns a slice of length n, in s's memory where it fits.
 func resize[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
+	return slices.Grow(s[:0], n)[:n]
 }
 
 // placed is a value and its place before sorting.
@@ -263,19 +260,10 @@ const constantRange = 0x1p-52
 
 // extremes returns the least and greatest value of x, NaN where one is NaN.
 func extremes(x []float64) (low, high float64) {
-	low, high = math.Inf(1), math.Inf(-1)
-	for _, v := range x {
-		if v != v {
-			return v, v
-		}
-		if v < low {
-			low = v
-		}
-		if v > high {
-			high = v
-		}
+	if len(x) == 0 {
+		return math.Inf(1), math.Inf(-1)
 	}
-	return low, high
+	return slices.Min(x), slices.Max(x)
 }
 
 // Quantile returns the p-quantile of sorted, which is in increasing order,

@@ -98,7 +98,7 @@ func New(d *posterior.Draws, design *schema.Design, u dpreg.Units, o Options) (*
 		return nil, err
 	}
 	p := &Predictor{frame: design.Frame(), design: design, level: o.Level, mean: o.Mean}
-	s := source{draws: d, units: u, frame: p.frame, shape: shapeOf(design)}
+	s := source{draws: d, units: u, frame: p.frame, shape: model.Shape{P: len(design.Covariates), Intercept: design.Intercept}}
 	names, pooled, err := s.names(o.Custodian)
 	if err != nil {
 		return nil, err
@@ -107,12 +107,8 @@ func New(d *posterior.Draws, design *schema.Design, u dpreg.Units, o Options) (*
 	if err != nil {
 		return nil, err
 	}
-	p.load(rows, len(names), pooled)
+	p.load(rows, len(names), s.shape.Q(), pooled)
 	return p, nil
-}
-
-func shapeOf(d *schema.Design) model.Shape {
-	return model.Shape{P: len(d.Covariates), Intercept: d.Intercept}
 }
 
 // Most draws of which the quantiles are computed: those of a mixture of normals
@@ -124,8 +120,7 @@ const (
 
 // load computes the moments of all draws, rows of θ, σ² and, where pooled, Ω and perhaps
 // υ, and keeps those for the quantiles.
-func (p *Predictor) load(rows []float64, width int, pooled bool) {
-	q := shapeOf(p.design).Q()
+func (p *Predictor) load(rows []float64, width, q int, pooled bool) {
 	count, last := len(rows)/width, q+1 // θ and σ²; Ω
 	if pooled {
 		last += q * q
