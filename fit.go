@@ -134,7 +134,9 @@ func (f *Fit) names(whole bool) []string { return model.Names(f.layout().Shown(w
 // converter maps a draw of the method (θ, σ², where it has them μ_x and the
 // upper triangle of T, and n where that is latent, in scaled units) to a row of Draws.
 func (f *Fit) converter(u Units, whole bool) func(dst, src []float64) {
-	u.check()
+	if u != Original && u != Scaled {
+		panic(fmt.Sprintf("dpreg: units %q are neither %q nor %q", string(u), Original, Scaled))
+	}
 	q, p, covariates := f.shape().Q(), f.shape().P, f.hasCovariates()
 	tau := make([]float64, p*p)
 	more, count := f.jointConverter(u, whole), f.hasCount()
@@ -170,20 +172,6 @@ func (f *Fit) converter(u Units, whole bool) func(dst, src []float64) {
 			}
 		}
 	}
-}
-
-func (u Units) check() {
-	if u != Original && u != Scaled {
-		panic(fmt.Sprintf("dpreg: units %q are neither %q nor %q", string(u), Original, Scaled))
-	}
-}
-
-// priorIn returns the prior in the units.
-func (f *Fit) priorIn(u Units) *model.Prior {
-	if u == Original {
-		return f.original
-	}
-	return f.Prior
 }
 
 // Summary summarises Draws(u), with equal-tailed intervals at a level between 0

@@ -150,7 +150,11 @@ func (f *Fit) coefficientSDs(u Units) [][]float64 {
 		rows[i] = make([]float64, width)
 		convert(rows[i], row)
 	}
-	return reference.SDs(f.priorIn(u), rows)
+	prior := f.Prior
+	if u == Original {
+		prior = f.original
+	}
+	return reference.SDs(prior, rows)
 }
 
 // drawPrior draws all parameters but θ and its like from their prior, in the order of the

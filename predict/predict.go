@@ -284,7 +284,9 @@ func (s *source) rows(names []string) ([]float64, error) {
 	if n == 0 {
 		return nil, errors.New("there are no draws")
 	}
-	linear, rows := s.differences(), make([]float64, 0, s.draws.NumChains()*n*len(names))
+	linear, rows := s.frame, make([]float64, 0, s.draws.NumChains()*n*len(names))
+	linear.Centre = slices.Clone(linear.Centre) // those of differences, whose maps of θ are linear
+	linear.Centre[s.shape.P] = 0
 	for _, chain := range s.draws.Chains {
 		for i := range n {
 			for k, at := range places {
@@ -306,14 +308,6 @@ func (s *source) rows(names []string) ([]float64, error) {
 		}
 	}
 	return rows, nil
-}
-
-// differences is the frame whose maps of θ are linear, those of differences.
-func (s *source) differences() schema.Frame {
-	f := s.frame
-	f.Centre = slices.Clone(f.Centre)
-	f.Centre[s.shape.P] = 0
-	return f
 }
 
 // spreadToScaled maps Ω, q×q, as f maps differences of θ: rows, then columns. An empty

@@ -350,10 +350,6 @@ func Panel(name, x, y string) *plot.Plot {
 	return p
 }
 
-// MarkX makes the x axis of a panel a logarithmic one that marks values, in ascending
-// order.
-func MarkX(p *plot.Plot, values []float64) { markValues(p, values, namesRoom, 1.4) }
-
 // LogY makes the y axis of a panel a logarithmic one, from low to high.
 func LogY(p *plot.Plot, low, high float64) {
 	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{pageRoom}

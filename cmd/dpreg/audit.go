@@ -60,11 +60,11 @@ func (f *flags) audits() ([]*audit.Audit, error) {
 	if err != nil {
 		return nil, err
 	}
-	ms, err := parseList("m", f.audited, func(text string) (int64, error) { return parseWhole(text, audit.MaxColumns) })
+	ms, err := parseList("m", f.audited, whole[int](audit.MaxColumns))
 	if err != nil {
 		return nil, err
 	}
-	releases, err := parseWhole(f.releases, audit.MaxReleases)
+	releases, err := whole[int](audit.MaxReleases)(f.releases)
 	if err != nil {
 		return nil, usagef("--releases %q: %w", f.releases, err)
 	}
@@ -75,7 +75,7 @@ func (f *flags) audits() ([]*audit.Audit, error) {
 	var audits []*audit.Audit
 	coins := mechanisms.NewStream(mechanisms.OS()) // that choose a data set, which no releaser may know
 	for _, m := range ms {
-		a := &audit.Audit{Columns: int(m), Privacy: privacy, Noise: release.Kind(f.mechanism), Steps: steps, Releases: int(releases), Workers: runtime.GOMAXPROCS(0), Seed: coins.Uint64()}
+		a := &audit.Audit{Columns: m, Privacy: privacy, Noise: release.Kind(f.mechanism), Steps: steps, Releases: releases, Workers: runtime.GOMAXPROCS(0), Seed: coins.Uint64()}
 		if err := a.Settle(); err != nil {
 			return nil, usage(err)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"os"
 	"slices"
@@ -190,9 +191,7 @@ func (f *flags) runs(d *calibration.Design) error {
 	for i := range d.Arms {
 		a := &d.Arms[i]
 		a.ModelClamping = f.clamping && a.Method == modelsClamping
-		if f.given("chains") {
-			a.Chains = f.chains
-		}
+		a.Chains = cmp.Or(f.chains, a.Chains)
 		if f.given("warmup") {
 			a.Warmup = f.warmup
 		}
@@ -201,9 +200,6 @@ func (f *flags) runs(d *calibration.Design) error {
 		}
 		if f.given("ess") {
 			a.Draws, a.ESS = 0, f.ess
-		}
-		if a.Chains > maxChains || a.Warmup > maxDraws || a.Draws > maxDraws {
-			return usagef("at most %d chains, and %d iterations of each, are possible", maxChains, maxDraws)
 		}
 	}
 	return nil

@@ -58,18 +58,6 @@ func sidecar(data string) string {
 	return besides(data, ".schema.json")
 }
 
-// columns gives the columns of a data file with their public bounds: those of
-// the schema file, which is the sidecar where none is named, and over them those
-// of --bounds. Where there is a schema file, columns that it leaves out are not
-// used unless --bounds names them.
-func (f *dataset) columns(data string) (*schema.Schema, error) {
-	all, err := f.header(data)
-	if err != nil {
-		return nil, err
-	}
-	return custody.Columns(all, f.described, f.stated, data, f.from, f.say)
-}
-
 // header finds the rows and reads the schema file, if there is one, and gives the columns of the
 // rows without bounds.
 func (f *dataset) header(data string) (_ *schema.Schema, err error) {
@@ -137,9 +125,14 @@ func formulaError(err error) error {
 }
 
 // usedColumns gives all columns, and those that the formula names; what it names wrongly,
-// schema.Design will say.
+// schema.Design will say. Public bounds are those of the schema file, which is the sidecar where
+// none is named, and over them those of --bounds. Where there is a schema file, columns that it
+// leaves out are not used unless --bounds names them.
 func (f *dataset) usedColumns(data string) (s *schema.Schema, used []schema.Column, err error) {
-	if s, err = f.columns(data); err != nil {
+	if s, err = f.header(data); err != nil {
+		return nil, nil, err
+	}
+	if s, err = custody.Columns(s, f.described, f.stated, data, f.from, f.say); err != nil {
 		return nil, nil, err
 	}
 	if strings.TrimSpace(f.formula) == "" {

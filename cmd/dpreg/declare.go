@@ -226,7 +226,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if errors.As(err, &unknown) {
 		name := unknown.GetSpecifiedName()
 		if owners := owners(cmd.Root(), name); len(owners) > 0 {
-			return usagef("%s belongs to %s%s", dashed(name), listed(owners), elsewhere(cmd, name))
+			return usagef("%s%s belongs to %s%s", strings.Repeat("-", min(2, len(name))), name, listed(owners), elsewhere(cmd, name))
 		}
 	}
 	var invalid *pflag.InvalidValueError
@@ -269,13 +269,6 @@ func listed(words []string) string {
 		return words[0]
 	}
 	return strings.Join(words[:last], ", ") + " and " + words[last]
-}
-
-func dashed(name string) string {
-	if len(name) == 1 {
-		return "-" + name
-	}
-	return "--" + name
 }
 
 // elsewhere adds how this command comes by what the flag says.

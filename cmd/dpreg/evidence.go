@@ -80,14 +80,6 @@ func (e *evidence) releases() (of []*release.Release) {
 	return of
 }
 
-// rows are those of all releases.
-func (e *evidence) rows() (n int64) {
-	for _, c := range e.custodians {
-		n += c.Release.N
-	}
-	return n
-}
-
 // differ says how the scaled units of two custodians differ, those of a column; empty
 // where none do.
 func (e *evidence) differ() string {

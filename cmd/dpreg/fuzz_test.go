@@ -18,7 +18,7 @@ func FuzzFlags(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		list, err := parseList("n", text, func(text string) (int64, error) { return parseWhole(text, 100) })
+		list, err := parseList("n", text, whole[int64](100))
 		for _, n := range list {
 			if err == nil && (n < 1 || n > 100) {
 				t.Errorf("%q: %d", text, n)

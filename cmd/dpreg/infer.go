@@ -119,13 +119,8 @@ func (f *flags) options(d *schema.Design, differ string, keep inputs, releases .
 // checkOutputs looks, before anything is spent, whether what is asked for can be
 // written.
 func (f *flags) checkOutputs(keep inputs) error {
-	if err := f.checkSave(keep); err != nil {
-		return err
-	}
-	if _, err := checkDir(f.plots, f.plotFiles(), keep); err != nil {
-		return within("--plots", err)
-	}
-	return f.pageWritable(keep)
+	_, err := checkDir(f.plots, f.plotFiles(), keep)
+	return errors.Join(f.checkSave(keep), within("--plots", err), f.pageWritable(keep))
 }
 
 // sample draws from the posterior, with a bar. keep is what the run must not overwrite.
@@ -138,7 +133,7 @@ func (f *flags) sample(e *evidence, keep inputs) (*dpreg.Fit, error) {
 		return nil, usage(err)
 	}
 	bar := samplingBar(f.stderr(), o.Plan)
-	o.Plan.Progress, o.Plan.Expect = bar.update, f.announce(e.rows())
+	o.Plan.Progress, o.Plan.Expect = bar.update, f.announce(e)
 	fit, err := dpreg.Infer(f.ctx(), e.custodians, o)
 	bar.finish()
 	return fit, err
@@ -189,7 +184,11 @@ func (f *flags) conclude(fit *dpreg.Fit, what *whatif.Answers, made report.Run) 
 		return err
 	}
 	if f.save != "" {
-		if err := f.saveFit(fit, summary); err != nil {
+		draws := fit.StanDraws(dpreg.Units(f.units))
+		if err := f.saveDraws(draws, summary, f.comments(fit, draws, summary), modeOfFit(fit)); err != nil {
+			return err
+		}
+		if err := f.writeReleases(fit); err != nil {
 			return err
 		}
 		f.note("draws and summary saved in %s", f.save)

@@ -116,10 +116,14 @@ func parent(name string, children ...*cobra.Command) *cobra.Command {
 	cmd := described(name)
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return unknownCommand(cmd, args[0])
+		if len(args) == 0 {
+			return cmd.Help()
 		}
-		return cmd.Help()
+		hint := ""
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			hint = fmt.Sprintf("; did you mean `%s %s`?", cmd.CommandPath(), near[0])
+		}
+		return usagef("unknown command %q%s (`%s --help` lists the commands)", args[0], hint, cmd.CommandPath())
 	}
 	cmd.AddCommand(children...)
 	return cmd
@@ -169,14 +173,6 @@ func version() string {
 		return "development"
 	}
 	return info.Main.Version
-}
-
-func unknownCommand(parent *cobra.Command, name string) error {
-	var hint string
-	if near := parent.SuggestionsFor(name); len(near) > 0 {
-		hint = fmt.Sprintf("; did you mean `%s %s`?", parent.CommandPath(), near[0])
-	}
-	return usagef("unknown command %q%s (`%s --help` lists the commands)", name, hint, parent.CommandPath())
 }
 
 // oneFile is the cobra.PositionalArgs of a command on one file; what names it.

@@ -68,10 +68,7 @@ const (
 // planned checks all flags and turns them into the options of plan.Foresee.
 func (f *flags) planned() (o plan.Options, err error) {
 	o = plan.Options{Releases: f.simulated, Level: f.level, Seed: f.seed, Pool: f.schema == "" && f.covariate == ""}
-	if err := f.checkPage(); err != nil {
-		return o, err
-	}
-	if err := f.sought(&o); err != nil {
+	if err := errors.Join(f.checkPage(), f.sought(&o)); err != nil {
 		return o, err
 	}
 	if o.Steps, err = custody.ParseSteps(f.looks); err != nil {
@@ -212,7 +209,7 @@ func (f *flags) counts(m int) ([]int64, error) {
 }
 
 // parseList parses numbers between commas, and returns them in order, each once.
-func parseList[T int64 | float64](flag, text string, parse func(string) (T, error)) ([]T, error) {
+func parseList[T int | int64 | float64](flag, text string, parse func(string) (T, error)) ([]T, error) {
 	var list []T
 	for _, part := range strings.Split(text, ",") {
 		v, err := parse(strings.TrimSpace(part))
@@ -230,7 +227,7 @@ func parseList[T int64 | float64](flag, text string, parse func(string) (T, erro
 
 // plannedDesign gives the columns: those of the schema, or p on [-1, 1].
 func (f *flags) plannedDesign() (*schema.Design, error) {
-	switch p, err := parseWhole(f.p, maxPlanned); {
+	switch p, err := whole[int](maxPlanned)(f.p); {
 	case f.schema != "" && f.p != "":
 		return nil, usagef("--p and --schema exclude each other: a schema has its covariates")
 	case f.schema == "" && f.p == "":
@@ -240,7 +237,7 @@ func (f *flags) plannedDesign() (*schema.Design, error) {
 	case f.schema == "" && err != nil:
 		return nil, usagef("--p %s: from 1 to %d covariates", f.p, maxPlanned)
 	case f.schema == "":
-		return dpreg.UnitDesign(int(p)), nil
+		return dpreg.UnitDesign(p), nil
 	}
 	columns, _, err := custody.ReadSchema(f.schema, "")
 	if err != nil {

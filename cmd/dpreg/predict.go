@@ -225,12 +225,7 @@ func (f *flags) writePredictions(in *newRows, p *predict.Predictor) error {
 // in memory.
 const batchRows = 1024
 
-// batch are rows on their way from one file to the other.
-type batch struct {
-	rows []predictedRow
-	size int
-}
-
+// predictedRow is a row on its way from one file to the other.
 type predictedRow struct {
 	line   int
 	fields []string
@@ -245,21 +240,22 @@ func predictRows(ctx context.Context, w io.Writer, in *newRows, p *predict.Predi
 	if err := out.Write(append(slices.Clone(in.header), predicted...)); err != nil {
 		return err
 	}
-	b, last := batch{rows: make([]predictedRow, batchRows)}, table.Row{}
+	rows, last := make([]predictedRow, 0, batchRows), table.Row{}
 	for row, err := range in.rows {
 		if err != nil {
 			return usage(err)
 		}
-		last = row
-		next := &b.rows[b.size]
+		last, rows = row, rows[:len(rows)+1]
+		next := &rows[len(rows)-1] // whose memory serves again
 		next.line, next.fields, next.x = row.Line, append(next.fields[:0], row.Fields...), append(next.x[:0], row.Values...)
-		if b.size++; b.size == batchRows {
-			if err := b.flush(ctx, out, in.name, p); err != nil {
+		if len(rows) == batchRows {
+			if err := predictBatch(ctx, out, in.name, rows, p); err != nil {
 				return err
 			}
+			rows = rows[:0]
 		}
 	}
-	if err := b.flush(ctx, out, in.name, p); err != nil {
+	if err := predictBatch(ctx, out, in.name, rows, p); err != nil {
 		return err
 	}
 	in.warning = last.Warning()
@@ -267,10 +263,8 @@ func predictRows(ctx context.Context, w io.Writer, in *newRows, p *predict.Predi
 	return out.Error()
 }
 
-// flush predicts the rows of the batch, on all processors, and writes them in order.
-func (b *batch) flush(ctx context.Context, out *csvfile.Writer, name string, p *predict.Predictor) error {
-	rows := b.rows[:b.size]
-	b.size = 0
+// predictBatch predicts rows, on all processors, and writes them in order.
+func predictBatch(ctx context.Context, out *csvfile.Writer, name string, rows []predictedRow, p *predict.Predictor) error {
 	err := parallel.Each(ctx, 0, len(rows), nil, func(_ context.Context, i int) error {
 		rows[i].law, rows[i].err = p.Predict(rows[i].x)
 		return nil

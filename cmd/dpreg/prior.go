@@ -24,7 +24,7 @@ type statedPrior struct {
 func parsePrior(priors, sds []string, shrink bool) (p statedPrior, err error) {
 	p.shrink = shrink
 	for _, text := range priors {
-		if isPriorFile(text) {
+		if _, err := os.Stat(text); err == nil || !strings.Contains(text, "~") { // which a line in words has
 			if p.file != "" {
 				return p, usagef("--prior: there can be one file, and %s and %s are two", p.file, text)
 			}
@@ -45,15 +45,6 @@ func parsePrior(priors, sds []string, shrink bool) (p statedPrior, err error) {
 		p.stated = append(p.stated, s)
 	}
 	return p, nil
-}
-
-// isPriorFile tells a file from a line in words, which has a '~'.
-func isPriorFile(text string) bool {
-	if !strings.Contains(text, "~") {
-		return true
-	}
-	_, err := os.Stat(text)
-	return err == nil
 }
 
 // read returns the prior for a design of these releases; nil where no flag says anything.

@@ -171,10 +171,14 @@ func (p *studyProgress) update(done, total int) {
 const longRun = time.Minute
 
 // announce says how long a run of mcmc-ind is to take, where that is long.
-func (f *flags) announce(rows int64) func(least, most time.Duration) {
+func (f *flags) announce(e *evidence) func(least, most time.Duration) {
 	return func(least, most time.Duration) {
 		if most < longRun {
 			return
+		}
+		rows := int64(0)
+		for _, c := range e.custodians {
+			rows += c.Release.N
 		}
 		instead := "; mcmc-exact has the same posterior, at a cost that does not"
 		if f.clamping {

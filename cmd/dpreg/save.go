@@ -103,15 +103,6 @@ func (f *flags) checkDraws(own []string) error {
 	return nil
 }
 
-// saveFit saves draws, the releases that they are of, and the summary.
-func (f *flags) saveFit(fit *dpreg.Fit, summary *posterior.Summary) error {
-	draws := fit.StanDraws(dpreg.Units(f.units))
-	if err := f.saveDraws(draws, summary, f.comments(fit, draws, summary), modeOfFit(fit)); err != nil {
-		return err
-	}
-	return f.writeReleases(fit)
-}
-
 // saveDraws saves draws and summary, each file all or nothing.
 func (f *flags) saveDraws(draws *posterior.Draws, summary *posterior.Summary, comments []string, mode fs.FileMode) error {
 	if err := makeDir(f.save, mode); err != nil {

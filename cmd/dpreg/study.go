@@ -156,25 +156,12 @@ func (d *dataset) readAll(design *schema.Design, cells table.Options) (rows *cal
 
 // grid takes --n, --eps, --p, --delta and --data, each where it is given.
 func (f *study) grid(d *calibration.Design) (err error) {
-	if f.n != "" {
-		if d.Ns, err = parseList("n", f.n, func(text string) (int64, error) { return parseWhole(text, math.MaxInt32) }); err != nil {
-			return err
-		}
-	}
-	if f.epsilon != "" {
-		if d.Epsilons, err = parseList("eps", f.epsilon, schema.ParseNumber); err != nil {
-			return err
-		}
-	}
-	if f.p != "" {
-		list, err := parseList("p", f.p, func(text string) (int64, error) { return parseWhole(text, maxPlanned) })
-		if err != nil {
-			return err
-		}
-		d.Ps = nil
-		for _, p := range list {
-			d.Ps = append(d.Ps, int(p))
-		}
+	err = errors.Join(
+		takeList(&d.Ns, "n", f.n, whole[int64](math.MaxInt32)),
+		takeList(&d.Epsilons, "eps", f.epsilon, schema.ParseNumber),
+		takeList(&d.Ps, "p", f.p, whole[int](maxPlanned)))
+	if err != nil {
+		return err
 	}
 	if d.Steps, err = custody.ParseSteps(f.looks); err != nil {
 		return err
@@ -193,13 +180,23 @@ func (f *study) grid(d *calibration.Design) (err error) {
 	return nil
 }
 
-// parseWhole parses a whole number from 1 to most.
-func parseWhole(text string, most float64) (int64, error) {
-	v, err := schema.ParseNumber(text)
-	if err == nil && (v != math.Trunc(v) || v < 1 || v > most) {
-		err = fmt.Errorf("a whole number from 1 to %v is needed", most)
+// takeList parses a list, where it is given.
+func takeList[T int | int64 | float64](to *[]T, flag, text string, parse func(string) (T, error)) (err error) {
+	if text != "" {
+		*to, err = parseList(flag, text, parse)
 	}
-	return int64(v), err
+	return err
+}
+
+// whole parses a whole number from 1 to most.
+func whole[T int | int64](most float64) func(text string) (T, error) {
+	return func(text string) (T, error) {
+		v, err := schema.ParseNumber(text)
+		if err == nil && (v != math.Trunc(v) || v < 1 || v > most) {
+			err = fmt.Errorf("a whole number from 1 to %v is needed", most)
+		}
+		return T(v), err
+	}
 }
 
 // finish runs the study to its end, or a shard of it, in the directory of --save where there

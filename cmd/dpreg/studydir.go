@@ -190,13 +190,10 @@ func runMerge(command string) func(*flags, []string) error {
 }
 
 func (f *study) merge(dirs []string) error {
-	if err := f.checkStudy(); err != nil {
-		return err
-	}
 	if f.save == "" {
 		return usagef("merge writes to the directory of --save: give --save DIR")
 	}
-	if err := f.writable(nil); err != nil {
+	if err := errors.Join(f.checkStudy(), f.writable(nil)); err != nil {
 		return err
 	}
 	design, err := readStudy(f.command, dirs[0])

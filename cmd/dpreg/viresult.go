@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -166,15 +167,8 @@ func (r *viFit) priorVariances() []float64 {
 // checkOutputs looks, before anything is spent, whether results can be written.
 func (r *viFit) checkOutputs(data string) error {
 	keep := inputs{data, sidecar(data), r.schema, r.ledger}
-	if err := r.checkPlot(keep...); err != nil {
-		return err
-	}
-	own := []string{r.summaryFile()}
-	for chain := range 4 {
-		own = append(own, r.drawsFile(chain))
-	}
-	_, err := checkDir(r.save, own, keep)
-	return within("--save", err)
+	r.chains = 4 // as vi.Fit.Draws makes
+	return errors.Join(r.checkPlot(keep...), r.checkSave(keep))
 }
 
 // comments say at the head of a file of draws where it comes from.
