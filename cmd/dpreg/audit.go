@@ -21,10 +21,10 @@ func runAudits(f *flags, _ []string) error {
 	}
 	var results []*audit.Result
 	for _, a := range audits {
-		p := newStudyProgress(f.stderr(), 0)
-		a.Progress = p.update
+		bar := studyBar(f.stderr(), 0)
+		a.Progress = bar.update
 		r, err := a.Run(f.ctx(), a.Released())
-		p.finish()
+		bar.finish()
 		if err != nil {
 			return err
 		}

@@ -217,10 +217,10 @@ func (f *study) finish(study *calibration.Study, o calibration.Options) ([]*cali
 		}
 		o.Done, o.Keep = recorded.Trials, journal.Keep
 	}
-	progress := newStudyProgress(f.stderr(), len(o.Done))
-	o.Progress = progress.update
+	bar := studyBar(f.stderr(), len(o.Done))
+	o.Progress = bar.update
 	trials, err := study.Run(f.ctx(), o)
-	progress.finish()
+	bar.finish()
 	if journal == nil {
 		return trials, err
 	}
