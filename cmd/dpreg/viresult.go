@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
@@ -94,11 +96,10 @@ func (r *viFit) toOriginal(dst, src []float64) {
 	p := r.design.coefficients()
 	copy(dst, src)
 	for at := 0; at+p <= len(src); at += p {
-		r.design.toOriginal(dst[at:at+p], src[at:at+p])
+		r.design.units.ThetaToOriginal(dst[at:at+p], src[at:at+p])
 	}
-	if !r.design.binary && len(src) > p { // σ²
-		h := r.design.frame.Half[len(r.design.Covariates)]
-		dst[p] = h * h * src[p]
+	if !r.design.binary && len(src) > p {
+		dst[p] = r.design.units.Sigma2ToOriginal(src[p])
 	}
 }
 
@@ -111,12 +112,17 @@ func (r *viFit) summary(d *posterior.Draws) *posterior.Summary {
 		spent := release.Privacy{Epsilon: p.Epsilon, Delta: p.Delta, Neighbours: release.Neighbours(r.neighbours)}
 		s.Releases = []posterior.Release{{N: posterior.Known(r.n), Simulated: r.fit.Simulated, Privacy: spent, Noise: posterior.Known(string(release.Gaussian)), NoiseSD: math.NaN()}}
 	}
-	prior := r.priorVariances()
+	linear, _ := r.design.units.ThetaMatrix()
+	p := r.design.coefficients()
 	for i, label := range r.labels() {
 		q := &s.Parameters[i]
 		q.Label = label
 		if r.model == viLogistic {
-			q.Contract(posterior.NormalIQR * math.Sqrt(prior[i]))
+			sd := r.priorSD // of coefficients that are independent in scaled units
+			if r.units != "scaled" {
+				sd *= floats.Norm(linear[i*p:(i+1)*p], 2)
+			}
+			q.Contract(posterior.NormalIQR * sd)
 		}
 	}
 	return s
@@ -142,26 +148,6 @@ func (r *viFit) labels() []string {
 		labels = append(labels, "mean of "+label)
 	}
 	return labels
-}
-
-// priorVariances are those of the coefficients, independent in scaled units.
-func (r *viFit) priorVariances() []float64 {
-	p := r.design.coefficients()
-	variances, unit, column, origin := make([]float64, p), make([]float64, p), make([]float64, p), make([]float64, p)
-	r.design.toOriginal(origin, unit)
-	for j := range p {
-		unit[j] = r.priorSD
-		copy(column, unit)
-		if r.units != "scaled" {
-			r.design.toOriginal(column, unit)
-			column[0] -= origin[0]
-		}
-		for i, v := range column {
-			variances[i] += v * v
-		}
-		unit[j] = 0
-	}
-	return variances
 }
 
 // checkOutputs looks, before anything is spent, whether results can be written.
