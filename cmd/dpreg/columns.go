@@ -163,17 +163,17 @@ func (f *dataset) checkBounded(columns []schema.Column, data, instead string) er
 	var names, flags []string
 	for _, c := range columns {
 		if c.Type == "" && !c.Bounded() {
-			names = append(names, fmt.Sprintf("%q", c.Name))
+			names = append(names, c.Name)
 			flags = append(flags, "--bounds "+files.Quoted(c.Name+"=LOWER:UPPER"))
 		}
 	}
 	if names == nil {
 		return nil
 	}
+	listed := schema.Listed(names)
 	if !f.names {
-		names, flags = []string{"any column"}, []string{"--bounds NAME=LOWER:UPPER", "..."}
-	} else if more := len(names) - maxListed; more > 0 {
-		names = append(names[:maxListed], fmt.Sprintf("and %d more", more))
+		listed, flags = "any column", []string{"--bounds NAME=LOWER:UPPER", "..."}
+	} else if len(flags) > maxListed {
 		flags = append(flags[:maxListed], "...")
 	}
 	template := "dpreg schema " + files.Quoted(data)
@@ -187,7 +187,7 @@ func (f *dataset) checkBounded(columns []schema.Column, data, instead string) er
 A column of categories needs its levels in place of bounds: see dpreg schema --help.
 Take bounds from public knowledge (a codebook, what is possible at all): bounds
 read off the data would tell of the persons at the extremes and break the guarantee`,
-		strings.Join(names, ", "), strings.Join(flags, " "), template, files.Quoted(cmp.Or(sidecar(data), "data.schema.json (and --schema of that name)")), instead)
+		listed, strings.Join(flags, " "), template, files.Quoted(cmp.Or(sidecar(data), "data.schema.json (and --schema of that name)")), instead)
 }
 
 // --bounds auto: bounds that are found in the rows, for a part of ε.
