@@ -23,7 +23,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"math/rand/v2"
 
 	"github.com/dpreg/dpreg/mcmc"
@@ -33,42 +32,10 @@ import (
 	"github.com/dpreg/dpreg/ssp"
 )
 
-// checkEvery is the number of rows between two looks at the context.
-const checkEvery = 1 << 12
-
-// Accumulate sums rows, which it reads once and in constant memory, exactly and without
-// noise: the input of NonPrivate. Each row has the m values of d.Columns(), in scaled units,
-// as table.CSV yields them. What it returns is as sensitive as the rows. That there is none is
-// not an error here, which would tell add-remove neighbours apart.
-//
-// Errors: what rows yields (the first ends the sum), a row that is not of m numbers in
-// [-1, 1], a context that is done. An error about a row says which one, and not what it holds.
-func Accumulate(ctx context.Context, rows iter.Seq2[[]float64, error], d *schema.Design) (*ssp.Statistics, error) {
-	if err := d.Validate(); err != nil {
-		return nil, err
-	}
-	a := ssp.NewAccumulator(len(d.Covariates) + 1)
-	for row, err := range rows {
-		if err != nil {
-			return nil, err
-		}
-		if len(row) != a.Dim() {
-			return nil, fmt.Errorf("row %d has %d values, the design has %d columns", a.N()+1, len(row), a.Dim())
-		}
-		if err := a.Add(row); err != nil {
-			return nil, fmt.Errorf("row %d: %w", a.N()+1, err)
-		}
-		if a.N()%checkEvery == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-	}
-	return a.Statistics(), ctx.Err()
-}
-
 const nonPrivate = "non-private"
 
 // NonPrivate draws from the posterior given the exact statistics s of the
-// design's columns, for studies: the yardstick of what noise costs. Its result
+// design's columns (custody.Exact), for studies: the yardstick of what noise costs. Its result
 // is not private. The draws are those of model.Given, which needs no warm-up; a plan's is
 // not run. o.Method is empty or "non-private", o.Kernel empty.
 //
