@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -57,7 +58,7 @@ func note(stderr io.Writer, format string, args ...any) {
 // newRoot has all commands, each with its flags and what it does.
 func newRoot() *cobra.Command {
 	cobra.EnableCommandSorting = false
-	root := parent("")
+	root, noFile := parent(""), takes(0, "")
 	root.Version, root.SilenceErrors, root.SilenceUsage = version(), true, true
 	root.SuggestionsMinimumDistance = 2 // letters of a mistyped command's name that may be wrong
 	custodians := []*cobra.Command{
@@ -67,21 +68,21 @@ func newRoot() *cobra.Command {
 		declare("fit", nil, releaseFlags+fitFlags+"release i-hold-the-data", runFit),
 		declare("sql", noFile, columnFlags+"dialect table", writeSQL),
 		parent("ledger",
-			declare("ledger init", oneFile("a file to make"), "data eps delta neighbours filter", initLedger),
-			declare("ledger show", oneFile("a ledger"), "", showLedger)),
-		declare("vi", oneFile("a data file"), viFlags+"group neighbours rows batch plot non-private i-hold-the-data", runVI),
+			declare("ledger init", takes(1, "a file to make"), "data eps delta neighbours filter", initLedger),
+			declare("ledger show", takes(1, "a ledger"), "", showLedger)),
+		declare("vi", takes(1, "a data file"), viFlags+"group neighbours rows batch plot non-private i-hold-the-data", runVI),
 		declare("pvi", nil, viFlags+"error-sd rounds damping", runPVI),
 	}
 	analysts := []*cobra.Command{
-		declare("show", someFiles("a release"), "plot", show),
-		declare("infer", someFiles("a release"), fitFlags+sharingFlags+"formula print-prior same-rows", runInfer),
+		declare("show", takes(many, "a release"), "plot", show),
+		declare("infer", takes(many, "a release"), fitFlags+sharingFlags+"formula print-prior same-rows", runInfer),
 		declare("predict", nil, samplerFlags+sharingFlags+"same-rows level formula draws custodian mean output", runPredict),
-		declare("check", someFiles("a release"), samplerFlags+sharingFlags+"formula draws calibrate format plot report", runCheck),
+		declare("check", takes(many, "a release"), samplerFlags+sharingFlags+"formula draws calibrate format plot report", runCheck),
 	}
 	calibrate := declare(calibrates, noFile, studyFlags+"prior prior-sd preset population x kernel sensitivity model-clamping chains warmup draws ess plots report", runCalibrate)
-	calibrate.AddCommand(declare("calibrate merge", someFiles("the directories of the shards"), "save format plots report", runMerge(calibrates)))
-	compare := declare(compares, oneTable, studyFlags+"test plot", runCompare)
-	compare.AddCommand(declare("compare merge", someFiles("the directories of the shards"), "save format plot", runMerge(compares)))
+	calibrate.AddCommand(declare("calibrate merge", takes(many, "the directories of the shards"), "save format plots report", runMerge(calibrates)))
+	compare := declare(compares, takes(1, ""), studyFlags+"test plot", runCompare)
+	compare.AddCommand(declare("compare merge", takes(many, "the directories of the shards"), "save format plot", runMerge(compares)))
 	studies := []*cobra.Command{
 		calibrate, compare,
 		declare("audit", noFile, "m eps delta mechanism neighbours steps releases format", runAudits),
@@ -175,38 +176,21 @@ func version() string {
 	return info.Main.Version
 }
 
-// oneFile is the cobra.PositionalArgs of a command on one file; what names it.
-func oneFile(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return someFiles(what)(cmd, args)
-		}
-		return oneTable(cmd, args)
-	}
-}
+// many is more than any number of files.
+const many = math.MaxInt
 
-// someFiles is that of a command on one file or several.
-func someFiles(what string) cobra.PositionalArgs {
+// takes is the cobra.PositionalArgs of a command on so many files at the most and, where what
+// names it, one at least.
+func takes(most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
+		switch {
+		case what != "" && len(args) == 0:
 			return usagef("%s needs %s: %s", cmd.Name(), what, cmd.UseLine())
+		case most == 0 && len(args) > 0:
+			return usagef("%s takes no file but by a flag: %q (is a blank in a list, or a quotation mark missing around a formula?)", cmd.Name(), args[0])
+		case len(args) > most:
+			return usagef("%s takes one file, and %d were given (is a quotation mark missing around a formula?)", cmd.Name(), len(args))
 		}
 		return nil
 	}
-}
-
-// oneTable is that of a command on one file or none.
-func oneTable(cmd *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return usagef("%s takes one file, and %d were given (is a quotation mark missing around a formula?)", cmd.Name(), len(args))
-	}
-	return nil
-}
-
-// noFile is that of a command that takes no file.
-func noFile(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usagef("%s takes no file but by a flag: %q (is a blank in a list, or a quotation mark missing around a formula?)", cmd.Name(), args[0])
-	}
-	return nil
 }

@@ -226,7 +226,7 @@ func (f *flags) oneData(args []string) error {
 	case (f.from == "") != (f.table == ""):
 		return usagef("--from and --table go together: a database and the table in it")
 	case !f.elsewhere():
-		return oneFile("a data file")(f.cmd, args)
+		return takes(1, "a data file")(f.cmd, args)
 	case len(args) > 0:
 		return usagef("a data file and --from or --aggregates: the rows are in one of them (is a quotation mark missing around a formula?)")
 	}
