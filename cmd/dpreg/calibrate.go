@@ -27,21 +27,11 @@ var presets = map[string]func() *calibration.Design{"fig3": calibration.Fig3, "f
 // ownTrials is the number of trials of a study of one's own.
 const ownTrials = 100
 
-// calibration is a preset or a study of one's own, with the changes that flags make; and the
-// rows of the population.
-func (s *study) calibration() (*calibration.Design, *calibration.Rows, error) {
+// calibration is a preset or a study of one's own, with the changes that flags make.
+func (s *study) calibration() (*calibration.Design, error) {
 	d, err := s.base()
 	if err != nil {
-		return nil, nil, err
-	}
-	rows, err := s.resampled(d)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, change := range []func(*calibration.Design) error{s.grid, s.simulated, s.statePrior, s.arms} {
-		if err := change(d); err != nil {
-			return nil, nil, err
-		}
+		return nil, err
 	}
 	if s.covariateLaw != "" {
 		d.X = calibration.XLaw(s.covariateLaw)
@@ -50,22 +40,27 @@ func (s *study) calibration() (*calibration.Design, *calibration.Rows, error) {
 		d.Trials = s.trials
 	}
 	d.Seed = s.seed
-	return d, rows, s.runs(d)
+	for _, change := range []func(*calibration.Design) error{s.resampled, s.grid, s.simulated, s.statePrior, s.arms, s.runs} {
+		if err := change(d); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
 }
 
-// resampled takes --population: its columns and its rows, nil where there is none.
-func (s *study) resampled(d *calibration.Design) (*calibration.Rows, error) {
+// resampled takes --population: its columns and its rows.
+func (s *study) resampled(d *calibration.Design) error {
 	err := s.onlyFor("by --population", "bounds missing na i-hold-the-data", "preset p data x")
 	if err != nil || s.population == "" {
-		return nil, err
+		return err
 	}
-	of, rows, err := s.readTable()
+	of, err := s.readTable()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	d.Prior = calibration.PriorSpec{Name: calibration.DefaultPrior}
 	d.Data, d.X, d.Ps, d.Population, d.Arms = calibration.Resampled, "", nil, of, calibration.PopulationArms([]string{calibration.PopulationMethod}, exactKernel, exactNoise)
-	return rows, nil
+	return nil
 }
 
 // exactKernel and exactNoise are those of a study of one's own.
@@ -214,20 +209,20 @@ func runCompare(f *flags, tables []string) error {
 	return s.run(s.comparison)
 }
 
-// comparison is what the flags say, and the rows of the table.
-func (s *study) comparison() (*calibration.Design, *calibration.Rows, error) {
+// comparison is what the flags say.
+func (s *study) comparison() (*calibration.Design, error) {
 	if s.epsilon == "" {
-		return nil, nil, usagef("--eps is missing: say how much privacy methods may spend, as in --eps 1 or --eps 0.3,1,3")
+		return nil, usagef("--eps is missing: say how much privacy methods may spend, as in --eps 1 or --eps 0.3,1,3")
 	}
 	if err := s.onlyFor("as in dpreg compare --eps 1 data.csv", "bounds schema formula missing na test i-hold-the-data", "n p data"); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	d := &calibration.Design{
 		Format: calibration.ComparisonFormat, Data: calibration.Unclamped, X: calibration.NormalX, Ps: []int{2},
 		Prior: calibration.PriorSpec{Name: calibration.BoxPrior}, Clients: comparedClients, Trials: s.trials, Seed: s.seed,
 	}
 	if err := s.grid(d); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	methods := splitWords(strings.Join(s.methods, ","))
 	if methods == nil {
@@ -239,18 +234,18 @@ func (s *study) comparison() (*calibration.Design, *calibration.Rows, error) {
 	}
 	d.Arms = calibration.ComparisonArms(methods)
 	if s.population == "" && s.n == "" {
-		return nil, nil, usagef("say what to compare on: a table, as in dpreg compare --eps 1 data.csv, or --n for simulated rows, as in --n 1000")
+		return nil, usagef("say what to compare on: a table, as in dpreg compare --eps 1 data.csv, or --n for simulated rows, as in --n 1000")
 	}
 	if s.population == "" {
-		return d, nil, nil
+		return d, nil
 	}
-	of, rows, err := s.readTable()
+	of, err := s.readTable()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	of.Test = s.test
 	d.Data, d.X, d.Ps, d.Population = calibration.Split, "", nil, of
-	return d, rows, nil
+	return d, nil
 }
 
 // chooseList parses a list of some words.

@@ -123,23 +123,16 @@ func openRows(path string, d *schema.Design) (*newRows, error) {
 		return nil, usagef("%s is a directory, and a file of rows is needed", path)
 	}
 	in := &newRows{file: file, name: path}
-	if in.header, in.rows, err = (table.Options{}).Columns(file, path, d.Covariates, d.Factors); err == nil {
-		err = in.checkHeader()
+	in.header, in.rows, err = (table.Options{}).Columns(file, path, d.Covariates, d.Factors)
+	for _, name := range in.header {
+		if err == nil && slices.Contains(predicted, name) {
+			err = &table.Error{File: path, Line: 1, Column: name, Err: errors.New("a column of this name is added by predict; rename or remove the one there")}
+		}
 	}
 	if err != nil {
 		file.Close()
-		return nil, usage(err)
 	}
-	return in, nil
-}
-
-func (in *newRows) checkHeader() error {
-	for _, name := range in.header {
-		if slices.Contains(predicted, name) {
-			return &table.Error{File: in.name, Line: 1, Column: name, Err: errors.New("a column of this name is added by predict; rename or remove the one there")}
-		}
-	}
-	return nil
+	return in, usage(err)
 }
 
 // checkOutput tells, before any row is predicted, whether the file can be written.

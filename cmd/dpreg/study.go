@@ -26,7 +26,8 @@ const (
 type study struct {
 	*dataset
 	command string
-	reads   string // a file that is read, too
+	reads   string            // a file that is read, too
+	rows    *calibration.Rows // of its table; nil: they are simulated
 }
 
 func newStudy(f *flags, command string) *study {
@@ -37,8 +38,8 @@ func newStudy(f *flags, command string) *study {
 var notOfDesign = []string{"save", "shard", "plots", "plot", "report", "format", "jobs", "help", "population", "i-hold-the-data"}
 
 // run runs the study that the flags say or, where they say nothing, that --save holds. build
-// makes its design, and the rows of its table.
-func (f *study) run(build func() (*calibration.Design, *calibration.Rows, error)) error {
+// makes its design.
+func (f *study) run(build func() (*calibration.Design, error)) error {
 	if err := f.checkStudy(); err != nil {
 		return err
 	}
@@ -54,11 +55,11 @@ func (f *study) run(build func() (*calibration.Design, *calibration.Rows, error)
 			build = f.again
 		}
 	}
-	d, rows, err := build()
+	d, err := build()
 	if err != nil {
 		return err
 	}
-	of, err := d.Study(rows)
+	of, err := d.Study(f.rows)
 	if err != nil {
 		return usage(err)
 	}
@@ -90,7 +91,7 @@ func (f *flags) parseShard() (s calibration.Shard, err error) {
 }
 
 // again goes on with the study that --save holds.
-func (f *study) again() (*calibration.Design, *calibration.Rows, error) {
+func (f *study) again() (*calibration.Design, error) {
 	flag, by, say := "--population", " by --population", "--preset fig3 or fig4, or --n and --eps"
 	if f.command == compares {
 		flag, by, say = "table", "", "--eps, and a table or --n"
@@ -98,21 +99,20 @@ func (f *study) again() (*calibration.Design, *calibration.Rows, error) {
 	d, err := readStudy(f.command, f.save)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil, usagef("--save %s: there is no study yet; say what to study: %s", f.save, say)
+		return nil, usagef("--save %s: there is no study yet; say what to study: %s", f.save, say)
 	case err != nil:
-		return nil, nil, usage(err)
+		return nil, usage(err)
 	case d.Population == nil && f.population != "":
-		return nil, nil, usagef("--save %s: its study simulates rows, and takes no %s", f.save, flag)
+		return nil, usagef("--save %s: its study simulates rows, and takes no %s", f.save, flag)
 	case d.Population == nil:
-		return d, nil, nil
+		return d, nil
 	case f.population == "":
-		return nil, nil, usagef("--save %s: its study is of %s: name the file%s", f.save, d.Population.Name, by)
+		return nil, usagef("--save %s: its study is of %s: name the file%s", f.save, d.Population.Name, by)
 	}
 	if f.source, err = table.Find(f.population); err != nil {
-		return nil, nil, usage(err)
+		return nil, usage(err)
 	}
-	rows, err := f.readAll(&d.Population.Columns, table.Options{Missing: d.Population.Missing, NA: d.Population.NA})
-	return d, rows, err
+	return d, f.readAll(&d.Population.Columns, table.Options{Missing: d.Population.Missing, NA: d.Population.NA})
 }
 
 // onlyFor refuses flags that are for the other kind of rows: those of a table, whose file how
@@ -125,33 +125,31 @@ func (f *study) onlyFor(how, ofTable, ofSimulated string) error {
 }
 
 // readTable reads the rows of the file, and says which they are.
-func (f *study) readTable() (*calibration.Table, *calibration.Rows, error) {
+func (f *study) readTable() (*calibration.Table, error) {
 	cells, err := f.cells(false)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := f.refuseAuto(isForRelease); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	columns, _, err := f.design(f.population)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	rows, err := f.readAll(columns, cells)
-	if err != nil {
-		return nil, nil, err
+	if err := f.readAll(columns, cells); err != nil {
+		return nil, err
 	}
-	return &calibration.Table{Name: filepath.Base(f.population), Columns: *columns, Missing: cells.Missing, NA: cells.NA, Rows: rows.Len(), Digest: rows.Digest()}, rows, nil
+	return &calibration.Table{Name: filepath.Base(f.population), Columns: *columns, Missing: cells.Missing, NA: cells.NA, Rows: f.rows.Len(), Digest: f.rows.Digest()}, nil
 }
 
 // readAll keeps all rows of a study's table, which must not change meanwhile.
-func (d *dataset) readAll(design *schema.Design, cells table.Options) (rows *calibration.Rows, err error) {
-	d.noteMissing(cells)
-	err = filesOf(d.stderr(), d.source).Read(d.say, func() error {
-		rows, err = calibration.ReadRows(cells.Rows(d.source, design), len(design.Covariates)+1)
+func (f *study) readAll(design *schema.Design, cells table.Options) (err error) {
+	f.noteMissing(cells)
+	return filesOf(f.stderr(), f.source).Read(f.say, func() error {
+		f.rows, err = calibration.ReadRows(cells.Rows(f.source, design), len(design.Covariates)+1)
 		return err
 	})
-	return rows, err
 }
 
 // grid takes --n, --eps, --p, --delta and --data, each where it is given.
