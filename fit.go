@@ -179,8 +179,12 @@ func (f *Fit) converter(u Units, whole bool) func(dst, src []float64) {
 // mean(x), var(x), cov(x, w). Contraction is the posterior's against
 // the prior, see findPriorWidths; nil for n, whose prior is flat. Where Converged says no, the last warning says why.
 func (f *Fit) Summary(u Units, level float64) *posterior.Summary {
+	kernel := f.Kernel
+	if kernel == "" && Traits(f.Method).Kernels {
+		kernel = string(gibbs.Exact)
+	}
 	s := posterior.Summarise(f.Draws(u), level)
-	s.Method, s.Kernel, s.ModelClamping, s.Formula = f.Method, posterior.Known(f.kernel()), f.ModelClamping, posterior.Known(f.Design.Formula().String())
+	s.Method, s.Kernel, s.ModelClamping, s.Formula = f.Method, posterior.Known(kernel), f.ModelClamping, posterior.Known(f.Design.Formula().String())
 	s.N, s.Units, s.Seed, s.Prior, s.Releases = posterior.Known(f.N), string(u), f.Plan.Seed, f.Prior, f.releases()
 	covariates, pooling := f.Sharing()
 	s.Covariates, s.Pooling = posterior.Known(covariates), posterior.Known(pooling)
@@ -205,14 +209,6 @@ func (f *Fit) Summary(u Units, level float64) *posterior.Summary {
 		s.Parameters[k].Shrinkage = &share
 	}
 	return s
-}
-
-// kernel is the one that the method has run, empty where it has no choice.
-func (f *Fit) kernel() string {
-	if f.Kernel == "" && Traits(f.Method).Kernels {
-		return string(gibbs.Exact)
-	}
-	return f.Kernel
 }
 
 // releases are what the fit is of, for its summary; none where it is of rows.

@@ -205,7 +205,12 @@ func (o Options) forecast() (*Forecast, error) {
 		}
 	}
 	var err error
-	if f.Prior, err = o.prior(); err != nil {
+	if f.Prior = o.Prior; f.Prior == nil {
+		f.Prior, err = model.DefaultPriorFor(o.Design)
+	} else {
+		err = f.Prior.Check(shapeOf(o.Design))
+	}
+	if err != nil {
 		return nil, err
 	}
 	if f.Assumed, err = Assume(o.Design, o.Means, o.SDs, o.R2); err != nil {
@@ -213,14 +218,6 @@ func (o Options) forecast() (*Forecast, error) {
 	}
 	f.Points, err = o.points()
 	return f, err
-}
-
-// prior is the one before there is a release.
-func (o Options) prior() (*model.Prior, error) {
-	if o.Prior == nil {
-		return model.DefaultPriorFor(o.Design)
-	}
-	return o.Prior, o.Prior.Check(shapeOf(o.Design))
 }
 
 func shapeOf(d *schema.Design) model.Shape {

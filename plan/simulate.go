@@ -126,7 +126,12 @@ func (s *simulation) release(ctx context.Context, o Options, point, k int) (outc
 	if err != nil {
 		return nil, fmt.Errorf("normal rows as assumed reach too far beyond the bounds: %w", err)
 	}
-	r, err := s.publish(ctx, at.order, exact, stream(noiseStream))
+	var r *release.Release
+	if order := at.order; order.Steps > 1 {
+		r, err = order.publish(exact, s.standard, stream(noiseStream))
+	} else {
+		r, err = ssp.Publish(ctx, exact, f.Design, order.Privacy, order.Mechanism, ssp.Exact, mechanisms.Simulated(stream(noiseStream)))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -136,14 +141,6 @@ func (s *simulation) release(ctx context.Context, o Options, point, k int) (outc
 		return nil, err
 	}
 	return s.told(fit, x, exact)
-}
-
-// publish makes a release of the exact statistics.
-func (s *simulation) publish(ctx context.Context, o *order, exact *ssp.Statistics, rng *rand.Rand) (*release.Release, error) {
-	if o.Steps > 1 {
-		return o.publish(exact, s.standard, rng)
-	}
-	return ssp.Publish(ctx, exact, s.forecast.Design, o.Privacy, o.Mechanism, ssp.Exact, mechanisms.Simulated(rng))
 }
 
 // told compares a fit with the truth x, and with the posterior given the exact

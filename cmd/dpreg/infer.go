@@ -93,9 +93,9 @@ func (f *flags) checkSharing(releases int) error {
 	return nil
 }
 
-// options turns flags that were checked into those of dpreg.Infer. keep is what the run reads
-// or pays for beside the prior. The default prior is that for the releases; differ says how
-// their scaled units do.
+// options turns flags that were checked into those of dpreg.Infer, and looks whether what is asked
+// for can be written, before anything is spent. keep is what the run reads or pays for beside the
+// prior. The default prior is that for the releases; differ says how their scaled units do.
 func (f *flags) options(d *schema.Design, differ string, keep inputs, releases ...*release.Release) (dpreg.Options, error) {
 	o := dpreg.Options{
 		Method:        f.method,
@@ -109,18 +109,12 @@ func (f *flags) options(d *schema.Design, differ string, keep inputs, releases .
 	if f.draws > 0 {
 		o.Plan.Draws, o.Plan.ESS = f.draws, 0
 	}
-	err := f.checkOutputs(append(keep, f.prior.file))
-	if err == nil {
+	keep = append(keep, f.prior.file)
+	_, err := checkDir(f.plots, f.plotFiles(), keep)
+	if err = errors.Join(f.checkSave(keep), within("--plots", err), f.pageWritable(keep)); err == nil {
 		o.Prior, err = f.prior.read(d, differ, releases...)
 	}
 	return o, usage(err)
-}
-
-// checkOutputs looks, before anything is spent, whether what is asked for can be
-// written.
-func (f *flags) checkOutputs(keep inputs) error {
-	_, err := checkDir(f.plots, f.plotFiles(), keep)
-	return errors.Join(f.checkSave(keep), within("--plots", err), f.pageWritable(keep))
 }
 
 // sample draws from the posterior, with a bar. keep is what the run must not overwrite.

@@ -134,11 +134,6 @@ func givenFlags(cmd *cobra.Command) []string {
 	return words
 }
 
-// repeat is the infer that repeats the inference of a fit from its release.
-func (f *flags) repeat(path string) string {
-	return shellLine(append([]string{"dpreg", "infer", path}, givenFlags(f.cmd)...))
-}
-
 // plotFormat is the extension of a file's name, without the point.
 func plotFormat(path string) string {
 	return strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))

@@ -56,8 +56,11 @@ func runPredict(f *flags, args []string) error {
 		return err
 	}
 	defer in.file.Close()
-	if err := f.checkOutput(append(args, run.files...)); err != nil {
-		return err
+	if f.output != "" { // looked at before any row is predicted
+		keep := inputs(append(append(args, run.files...), f.prior.file))
+		if err := within("-o", errors.Join(keep.spare(f.output), checkWritable(f.output))); err != nil {
+			return err
+		}
 	}
 	o := predict.Options{Level: f.level, Mean: f.line}
 	if o.Custodian, err = f.custodianNumber(run); err != nil {
@@ -133,14 +136,6 @@ func openRows(path string, d *schema.Design) (*newRows, error) {
 		file.Close()
 	}
 	return in, usage(err)
-}
-
-// checkOutput tells, before any row is predicted, whether the file can be written.
-func (f *flags) checkOutput(keep inputs) error {
-	if f.output == "" {
-		return nil
-	}
-	return within("-o", errors.Join(append(keep, f.prior.file).spare(f.output), checkWritable(f.output)))
 }
 
 // pooled tells whether a run's regressions are pooled partially.
