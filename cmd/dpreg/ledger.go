@@ -43,11 +43,8 @@ func (f *flags) budget() (b ledger.Budget, err error) {
 	if _, err := f.privacy(); err != nil {
 		return b, err
 	}
-	b = ledger.Budget{Data: f.dataName, Neighbours: f.neighbours, Epsilon: asWritten(f.epsilon), Delta: new(big.Rat), Filter: ledger.Filter(f.filter)}
-	if f.delta != "" {
-		b.Delta = asWritten(f.delta)
-	}
-	return b, nil
+	delta := asWritten(cmp.Or(f.delta, "0"))
+	return ledger.Budget{Data: f.dataName, Neighbours: f.neighbours, Epsilon: asWritten(f.epsilon), Delta: delta, Filter: ledger.Filter(f.filter)}, nil
 }
 
 // asWritten is the value of a number that schema.ParseNumber reads, to its last digit.

@@ -163,8 +163,8 @@ func (f *flags) epsilons() ([]float64, error) {
 	}
 	list, err := parseList("eps", f.epsilon, func(text string) (float64, error) {
 		v, err := schema.ParseNumber(text)
-		if err == nil && !(v >= ssp.MinEpsilon && v <= ssp.MaxEpsilon) {
-			err = fmt.Errorf("ε must lie between %v and %v", ssp.MinEpsilon, ssp.MaxEpsilon)
+		if err == nil {
+			err = ssp.CheckEpsilon(v)
 		}
 		return v, err
 	})
@@ -189,18 +189,11 @@ func (f *flags) counts(m int) ([]int64, error) {
 		return nil, usagef("--n is missing: say how many records there may be, as in --n 200,1000")
 	}
 	list, err := parseList("n", f.n, func(text string) (int64, error) {
-		v, err := schema.ParseNumber(text)
-		switch {
-		case err != nil:
-			return 0, err
-		case v != math.Trunc(v):
-			return 0, errors.New("a number of records is whole")
-		case !(v > float64(m)):
-			return 0, fmt.Errorf("%d columns, the response among them, need more than %d records", m, m)
-		case v > ssp.MaxRows:
-			return 0, fmt.Errorf("at most %d records are possible", int64(ssp.MaxRows))
+		n, err := whole[int64](ssp.MaxRows)(text)
+		if err == nil && n <= int64(m) {
+			err = fmt.Errorf("%d columns, the response among them, need more than %d records", m, m)
 		}
-		return int64(v), nil
+		return n, err
 	})
 	if err == nil && len(list) == 1 && !f.noGrid {
 		list = []int64{list[0] / 4, list[0], 4 * list[0]}
