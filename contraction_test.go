@@ -23,7 +23,7 @@ func asDrawn(t *testing.T, prior *model.Prior, n int, by float64, partial bool) 
 	column := func(name string, low, high float64) schema.Column {
 		return schema.Column{Name: name, Lower: low, Upper: high}
 	}
-	f := &Fit{Design: &schema.Design{Response: column("y", 0, 50), Covariates: []schema.Column{column("x", 10, 30), column("w", -1, 3)}, Intercept: true}, Prior: prior, partial: partial}
+	f := &Fit{Design: &schema.Design{Response: column("y", 0, 50), Covariates: []schema.Column{column("x", 10, 30), column("w", -1, 3)}, Intercept: true}, Prior: prior, problem: model.Problem{PartialPooling: partial}}
 	shape, rng := f.shape(), mcmc.Stream(7, 0)
 	joint := &model.Joint{Shape: shape, Shared: true, Partial: partial}
 	if partial {
@@ -68,7 +68,7 @@ func asDrawn(t *testing.T, prior *model.Prior, n int, by float64, partial bool) 
 }
 
 func contractions(f *Fit, u Units) map[string]float64 {
-	all, prior := posterior.Summarise(f.Draws(u), 0.95).Parameters, f.priorWidths(u)
+	all, prior := posterior.Summarise(f.Draws(u), 0.95).Parameters, f.priorWidths[u]()
 	of := make(map[string]float64)
 	for i := range all {
 		all[i].Contract(prior[i])
@@ -122,7 +122,7 @@ func TestContraction(t *testing.T) {
 func TestContractionOfNormal(t *testing.T) {
 	f := asDrawn(t, model.DefaultPrior(model.Shape{P: 2, Intercept: true}), 40, 1, false)
 	for k, sd := range []float64{5, 2.5, 2.5} {
-		if got, want := f.priorWidths(Scaled)[k], posterior.NormalIQR*sd; math.Abs(got-want) > 1e-9 {
+		if got, want := f.priorWidths[Scaled]()[k], posterior.NormalIQR*sd; math.Abs(got-want) > 1e-9 {
 			t.Errorf("coefficient %d: %v instead of %v", k, got, want)
 		}
 	}

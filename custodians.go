@@ -85,34 +85,23 @@ func sameLevels(custodians []Custodian) error {
 
 // problem is what the releases and options ask of a method, but for the prior. What several
 // releases share, one has to itself; the same rows share everything.
-func (o Options) problem(custodians []Custodian) (*model.Problem, error) {
-	p := &model.Problem{}
+func (o Options) problem(custodians []Custodian) (p model.Problem, err error) {
+	several, partial := len(custodians) > 1, o.Pooling == PartialPooling
+	switch {
+	case !slices.Contains([]string{"", SeparateCovariates, SharedCovariates}, o.Covariates):
+		return p, fmt.Errorf("covariates %q are neither %q nor %q", o.Covariates, SeparateCovariates, SharedCovariates)
+	case !slices.Contains([]string{"", CompletePooling, PartialPooling}, o.Pooling):
+		return p, fmt.Errorf("pooling %q is neither %q nor %q", o.Pooling, CompletePooling, PartialPooling)
+	case partial && !several:
+		return p, errors.New("partial pooling is of several releases, and there is one")
+	case partial && o.SameRows:
+		return p, errors.New("partial pooling is of several custodians, and these releases are of the same rows")
+	}
 	for _, c := range custodians {
 		p.Releases = append(p.Releases, c.Release)
 	}
-	several := len(custodians) > 1
-	switch o.Covariates {
-	case "", SeparateCovariates:
-	case SharedCovariates:
-		p.SharedCovariates = several
-	default:
-		return nil, fmt.Errorf("covariates %q are neither %q nor %q", o.Covariates, SeparateCovariates, SharedCovariates)
-	}
-	switch o.Pooling {
-	case "", CompletePooling:
-	case PartialPooling:
-		p.PartialPooling = true
-	default:
-		return nil, fmt.Errorf("pooling %q is neither %q nor %q", o.Pooling, CompletePooling, PartialPooling)
-	}
-	if o.Pooling == PartialPooling && !several {
-		return nil, errors.New("partial pooling is of several releases, and there is one")
-	}
-	if o.SameRows && p.PartialPooling {
-		return nil, errors.New("partial pooling is of several custodians, and these releases are of the same rows")
-	}
-	p.SameRows = o.SameRows && several
-	p.SharedCovariates = p.SharedCovariates || p.SameRows
+	p.PartialPooling, p.SameRows = partial, o.SameRows && several
+	p.SharedCovariates = p.SameRows || several && o.Covariates == SharedCovariates
 	return p, nil
 }
 
@@ -123,10 +112,10 @@ func (f *Fit) Sharing() (covariates, pooling string) {
 		return "", ""
 	}
 	covariates, pooling = SeparateCovariates, CompletePooling
-	if f.shared {
+	if f.problem.SharedCovariates {
 		covariates = SharedCovariates
 	}
-	if f.partial {
+	if f.problem.PartialPooling {
 		pooling = PartialPooling
 	}
 	return covariates, pooling
@@ -160,10 +149,10 @@ func (f *Fit) releaseWarnings() (warnings []string) {
 			warnings = append(warnings, w)
 		}
 	}
-	if f.partial && len(f.Custodians) < fewCustodians {
+	if f.problem.PartialPooling && len(f.Custodians) < fewCustodians {
 		warnings = append(warnings, fmt.Sprintf("partial pooling of %d custodians: fewer than %d tell little of the spread between them, which the prior then decides", len(f.Custodians), fewCustodians))
 	}
-	if !f.sameRows {
+	if !f.SameRows() {
 		warnings = append(warnings, f.sameRowsWarnings()...)
 	}
 	return append(warnings, f.normalityWarnings()...)
@@ -171,18 +160,6 @@ func (f *Fit) releaseWarnings() (warnings []string) {
 
 // FromRows tells whether the fit is of rows themselves, without noise: not private.
 func (f *Fit) FromRows() bool { return len(f.Custodians) == 0 }
-
-// coefficients are the labels of θ.
-func (f *Fit) coefficients() []string {
-	var labels []string
-	if f.Design.Intercept {
-		labels = append(labels, "(Intercept)")
-	}
-	for _, c := range f.Design.Covariates {
-		labels = append(labels, c.Name)
-	}
-	return labels
-}
 
 // jointConverter maps what only several releases have, which are the last columns of a draw.
 func (f *Fit) jointConverter(u Units, whole bool) func(dst, src []float64) {
@@ -193,7 +170,7 @@ func (f *Fit) jointConverter(u Units, whole bool) func(dst, src []float64) {
 	omega := make([]float64, q*q)
 	return func(dst, src []float64) {
 		dst, src = dst[len(dst)-columns:], src[len(src)-behind:]
-		if f.partial {
+		if f.problem.PartialPooling {
 			model.Expand(omega, src, q)
 			if u == Original {
 				affine(omega, a, q)
@@ -246,7 +223,7 @@ func affine(omega, a []float64, q int) {
 // near 0 where each has its own, near 1 where all have one. It is nil without partial
 // pooling.
 func (f *Fit) Shrinkage(u Units) []float64 {
-	if !f.partial {
+	if !f.problem.PartialPooling {
 		return nil
 	}
 	draws, q, sites := f.Draws(u), f.shape().Q(), len(f.Custodians)

@@ -3,15 +3,12 @@ package dpreg_test
 import (
 	"bytes"
 	"context"
-	"errors"
-	"iter"
 	"math"
 	"math/rand/v2"
 	"os"
-	"strings"
+	"slices"
 	"testing"
 
-	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
@@ -44,17 +41,16 @@ func open(t *testing.T, name, formula string, change func(*schema.Design)) examp
 	}
 	csv, err := os.ReadFile("testdata/" + name + ".csv")
 	must(t, err)
-	e := example{design: d}
+	e, scaled := example{design: d}, []float64(nil)
 	for row, err := range table.CSV(bytes.NewReader(csv), name, d) {
 		must(t, err)
 		v := make([]float64, len(row))
 		for j, f := 0, d.Frame(); j < len(v); j++ {
 			v[j] = f.Centre[j] + float64(f.Half[j]*row[j])
 		}
-		e.rows = append(e.rows, v)
+		e.rows, scaled = append(e.rows, v), append(scaled, row...)
 	}
-	e.statistics, err = dpreg.Accumulate(context.Background(), table.CSV(bytes.NewReader(csv), name, d), d)
-	must(t, err)
+	e.statistics = summed(t, d, scaled)
 	return e
 }
 
@@ -78,51 +74,20 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// yield gives the rows, and then the error if there is one.
-func yield(last error, rows ...[]float64) iter.Seq2[[]float64, error] {
-	return func(yield func([]float64, error) bool) {
-		for _, row := range rows {
-			if !yield(row, nil) {
-				return
-			}
-		}
-		if last != nil {
-			yield(nil, last)
-		}
-	}
+// summed are the exact sums of rows in scaled units.
+func summed(t *testing.T, d *schema.Design, rows []float64) *ssp.Statistics {
+	t.Helper()
+	s, err := custody.Exact(t.Context(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: rows}, Design: d})
+	must(t, err)
+	return s
 }
 
 // released is a release of rows in scaled units with ε = 1 and simulated noise.
 func released(t *testing.T, d *schema.Design, rows ...[]float64) *release.Release {
 	t.Helper()
-	s, err := dpreg.Accumulate(t.Context(), yield(nil, rows...), d)
-	must(t, err)
-	r, err := ssp.Publish(t.Context(), s, d, release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}, ssp.Auto, ssp.Exact, mechanisms.Simulated(mcmc.Stream(1, 0)))
+	r, err := ssp.Publish(t.Context(), summed(t, d, slices.Concat(rows...)), d, release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}, ssp.Auto, ssp.Exact, mechanisms.Simulated(mcmc.Stream(1, 0)))
 	must(t, err)
 	return r
-}
-
-func TestAccumulateRefuses(t *testing.T) {
-	broken := errors.New("broken")
-	done, cancel := context.WithCancel(t.Context())
-	cancel()
-	good := &schema.Design{Response: schema.Column{Name: "y", Lower: -1, Upper: 1}, Covariates: []schema.Column{{Name: "x", Lower: -1, Upper: 1}}}
-	twice := &schema.Design{Response: good.Response, Covariates: []schema.Column{good.Response}}
-	for want, c := range map[string]struct {
-		ctx  context.Context
-		rows iter.Seq2[[]float64, error]
-		d    *schema.Design
-	}{
-		"broken":        {t.Context(), yield(broken, []float64{0, 0}), good},
-		"row 2 has 3":   {t.Context(), yield(nil, []float64{0, 0}, []float64{0, 0, 0}), good},
-		"row 1: column": {t.Context(), yield(nil, []float64{0, 1.5}), good},
-		"canceled":      {done, yield(nil, []float64{0, 0}), good},
-		"y":             {t.Context(), yield(nil, []float64{0, 0}), twice},
-	} {
-		if _, err := dpreg.Accumulate(c.ctx, c.rows, c.d); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", want, err)
-		}
-	}
 }
 
 // written is a release by hand of the exact statistics, with Laplace noise of

@@ -25,7 +25,7 @@ const (
 
 // contradictions names the custodians whose releases complete pooling does not fit.
 func (f *Fit) contradictions() (names []string) {
-	if f.partial || f.sameRows || len(f.Custodians) < 2 || !Checkable(f.Method) {
+	if f.problem.PartialPooling || f.SameRows() || len(f.Custodians) < 2 || !Checkable(f.Method) {
 		return nil
 	}
 	var releases []*model.Observation
@@ -73,7 +73,7 @@ func (f *Fit) sameRowsWarnings() (warnings []string) {
 }
 
 // SameRows tells whether the fit took all releases for measurements of the same sums.
-func (f *Fit) SameRows() bool { return f.sameRows }
+func (f *Fit) SameRows() bool { return f.problem.SameRows }
 
 // TotalPrivacy is what all of several releases of the same rows cost a person together, by
 // basic composition: the sums of ε and δ; nil where a release does not state its privacy.
@@ -116,7 +116,7 @@ const farFromPrior = 2
 // sd_y/sd_x, which it cannot be but where it shares 24/25 of its column with others.
 func (f *Fit) conflictWarnings() (warnings []string) {
 	draws, given := f.Draws(Original), f.coefficientSDs(Original)
-	for k, label := range f.coefficients() {
+	for k, label := range f.labels(false)[:f.shape().Q()] {
 		x := slices.Concat(draws.Column(k)...)
 		slices.Sort(x)
 		median := posterior.Quantile(x, 0.5)

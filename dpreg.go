@@ -21,41 +21,55 @@ package dpreg
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"iter"
+	"math/rand/v2"
 
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 )
 
-// checkEvery is the number of rows between two looks at the context.
-const checkEvery = 1 << 12
+const nonPrivate = "non-private"
 
-// Accumulate sums rows, which it reads once and in constant memory, exactly and without
-// noise: the input of NonPrivate. Each row has the m values of d.Columns(), in scaled units,
-// as table.CSV yields them. What it returns is as sensitive as the rows. That there is none is
-// not an error here, which would tell add-remove neighbours apart.
+// NonPrivate draws from the posterior given the exact statistics s of the
+// design's columns (custody.Exact), for studies: the yardstick of what noise costs. Its result
+// is not private. The draws are those of model.Given, which needs no warm-up; a plan's is
+// not run. o.Method is empty or "non-private", o.Kernel empty.
 //
-// Errors: what rows yields (the first ends the sum), a row that is not of m numbers in
-// [-1, 1], a context that is done. An error about a row says which one, and not what it holds.
-func Accumulate(ctx context.Context, rows iter.Seq2[[]float64, error], d *schema.Design) (*ssp.Statistics, error) {
+// Errors: options of another method, a design that is not valid or has not
+// s.Dim() columns, statistics of no row, and those of Infer.
+func NonPrivate(ctx context.Context, s *ssp.Statistics, d *schema.Design, o Options) (*Fit, error) {
+	if o.Method != "" && o.Method != nonPrivate || o.Kernel != "" {
+		return nil, fmt.Errorf("method %s: method %q, kernel %q cannot be combined with it", nonPrivate, o.Method, o.Kernel)
+	}
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	a := ssp.NewAccumulator(len(d.Covariates) + 1)
-	for row, err := range rows {
-		if err != nil {
-			return nil, err
-		}
-		if len(row) != a.Dim() {
-			return nil, fmt.Errorf("row %d has %d values, the design has %d columns", a.N()+1, len(row), a.Dim())
-		}
-		if err := a.Add(row); err != nil {
-			return nil, fmt.Errorf("row %d: %w", a.N()+1, err)
-		}
-		if a.N()%checkEvery == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
+	f := &Fit{Design: d, Method: nonPrivate, N: s.N, Plan: o.plan()}
+	f.Plan.Warmup = 0
+	if s.Dim() != f.shape().M() {
+		return nil, fmt.Errorf("the sums are over %d columns, the design has %d", s.Dim(), f.shape().M())
 	}
-	return a.Statistics(), ctx.Err()
+	if s.N == 0 {
+		return nil, errors.New("there are no rows")
+	}
+	var err error
+	sums := &release.Release{Schema: *d, N: s.N, Statistics: release.StatisticsFromVector(s.Dim(), s.Vector())}
+	if f.Prior, err = o.prior(d, sums); err != nil {
+		return nil, err
+	}
+	vector := s.Vector()
+	start := func(int, *rand.Rand) (mcmc.Kernel[struct{}], error) {
+		return model.NewGiven(nonPrivate, f.shape(), f.Prior, true, vector, float64(s.N)), nil
+	}
+	keep := func(struct{}, []float64) {}
+	draws, err := mcmc.Run(ctx, mcmc.Columns{Params: f.shape().Names()}, start, keep, f.Plan)
+	if err != nil {
+		return nil, err
+	}
+	draws.Warnings = append(draws.Warnings, nonPrivate+" uses the rows without noise: nothing here is private, and none of it may be published as if it were")
+	return f.with(draws)
 }

@@ -3,8 +3,10 @@ package dpreg
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
+	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
@@ -43,16 +45,12 @@ type Fit struct {
 	checked func() []posterior.Parameter // that Converged looks at
 	price   func() []float64             // see PriceOfPrivacy
 
-	simulatedPrior func() *posterior.Draws // see findPriorWidths
-	priorWidths    func(Units) []float64   // see findPriorWidths; found once for each
+	simulatedPrior func() *posterior.Draws // see findPriorWidths, which is found once for each units
+	priorWidths    map[Units]func() []float64
 
-	// law makes the law of the statistics that the method infers with; nil where it
-	// has none.
-	law func() (model.Law, error)
-
-	shared, partial bool     // covariates, pooling
-	sameRows        bool     // of all releases
-	contradicting   []string // custodians whom complete pooling does not fit
+	method        model.Method  // nil for non-private
+	problem       model.Problem // that the method drew for; zero for non-private
+	contradicting []string      // custodians whom complete pooling does not fit
 }
 
 func (f *Fit) shape() model.Shape {
@@ -64,12 +62,9 @@ func (f *Fit) with(draws *posterior.Draws) (*Fit, error) {
 	f.frame, f.draws = f.Design.Frame(), draws
 	f.failure, f.checked, f.price = sync.OnceValue(f.diagnose), sync.OnceValue(f.findChecked), sync.OnceValue(f.findPrice)
 	f.simulatedPrior = sync.OnceValue(f.drawPrior)
-	original, scaled := sync.OnceValue(func() []float64 { return f.findPriorWidths(Original) }), sync.OnceValue(func() []float64 { return f.findPriorWidths(Scaled) })
-	f.priorWidths = func(u Units) []float64 {
-		if u == Scaled {
-			return scaled()
-		}
-		return original()
+	f.priorWidths = make(map[Units]func() []float64)
+	for _, u := range []Units{Original, Scaled} {
+		f.priorWidths[u] = sync.OnceValue(func() []float64 { return f.findPriorWidths(u) })
 	}
 	var err error
 	if f.original, err = f.Prior.Original(f.frame); err != nil {
@@ -81,7 +76,7 @@ func (f *Fit) with(draws *posterior.Draws) (*Fit, error) {
 
 // Options are those that repeat the fit by the method that was taken, and report nothing.
 func (f *Fit) Options() Options {
-	o := Options{Method: f.Method, Kernel: f.Kernel, ModelClamping: f.ModelClamping, SameRows: f.sameRows, Prior: f.stated, Plan: f.Plan}
+	o := Options{Method: f.Method, Kernel: f.Kernel, ModelClamping: f.ModelClamping, SameRows: f.SameRows(), Prior: f.stated, Plan: f.Plan}
 	o.Covariates, o.Pooling = f.Sharing()
 	o.Plan.Progress, o.Plan.Expect = nil, nil
 	return o
@@ -115,15 +110,13 @@ func (f *Fit) StanDraws(u Units) *posterior.Draws { return f.mapped(u, true) }
 func (f *Fit) StanLabels() []string { return f.labels(true) }
 
 func (f *Fit) mapped(u Units, whole bool) *posterior.Draws {
-	names := f.names(whole)
-	convert := f.converter(u, whole)
-	return f.draws.Map(names, convert)
+	return f.draws.Map(f.names(whole), f.converter(u, whole))
 }
 
 // layout is that of the method's draws.
 func (f *Fit) layout() model.Layout {
-	l := model.Layout{Shape: f.shape(), Covariates: f.hasCovariates(), Partial: f.partial, Latent: make([]bool, max(1, len(f.Custodians)))}
-	if f.sameRows {
+	l := model.Layout{Shape: f.shape(), Covariates: f.hasCovariates(), Partial: f.problem.PartialPooling, Latent: make([]bool, max(1, len(f.Custodians)))}
+	if f.SameRows() {
 		l.Latent = l.Latent[:1]
 	}
 	for j := range l.Latent {
@@ -138,24 +131,12 @@ func (f *Fit) at(p model.Parameter) int { return f.draws.Index(p.Name()) }
 // names lists the parameters in the order of Draws.
 func (f *Fit) names(whole bool) []string { return model.Names(f.layout().Shown(whole)) }
 
-// eachPair visits the elements of a p×p matrix row by row: the whole of it, or
-// the upper triangle.
-func eachPair(p int, whole bool, visit func(j, k int)) {
-	for j := range p {
-		first := j
-		if whole {
-			first = 0
-		}
-		for k := first; k < p; k++ {
-			visit(j, k)
-		}
-	}
-}
-
 // converter maps a draw of the method (θ, σ², where it has them μ_x and the
 // upper triangle of T, and n where that is latent, in scaled units) to a row of Draws.
 func (f *Fit) converter(u Units, whole bool) func(dst, src []float64) {
-	u.check()
+	if u != Original && u != Scaled {
+		panic(fmt.Sprintf("dpreg: units %q are neither %q nor %q", string(u), Original, Scaled))
+	}
 	q, p, covariates := f.shape().Q(), f.shape().P, f.hasCovariates()
 	tau := make([]float64, p*p)
 	more, count := f.jointConverter(u, whole), f.hasCount()
@@ -182,23 +163,77 @@ func (f *Fit) converter(u Units, whole bool) func(dst, src []float64) {
 			f.frame.TauToOriginal(tau, tau)
 		}
 		at := p
-		eachPair(p, whole, func(j, k int) {
-			dst[at] = tau[j*p+k]
-			at++
-		})
+		for j := range p {
+			for k := range p {
+				if whole || k >= j {
+					dst[at] = tau[j*p+k]
+					at++
+				}
+			}
+		}
 	}
 }
 
-func (u Units) check() {
-	if u != Original && u != Scaled {
-		panic(fmt.Sprintf("dpreg: units %q are neither %q nor %q", string(u), Original, Scaled))
+// Summary summarises Draws(u), with equal-tailed intervals at a level between 0
+// and 1 (else it panics). Labels are the columns' names: (Intercept), x, sigma,
+// mean(x), var(x), cov(x, w). Contraction is the posterior's against
+// the prior, see findPriorWidths; nil for n, whose prior is flat. Where Converged says no, the last warning says why.
+func (f *Fit) Summary(u Units, level float64) *posterior.Summary {
+	kernel := f.Kernel
+	if kernel == "" && Traits(f.Method).Kernels {
+		kernel = string(gibbs.Exact)
 	}
+	s := posterior.Summarise(f.Draws(u), level)
+	s.Method, s.Kernel, s.ModelClamping, s.Formula = f.Method, posterior.Known(kernel), f.ModelClamping, posterior.Known(f.Design.Formula().String())
+	s.N, s.Units, s.Seed, s.Prior, s.Releases = posterior.Known(f.N), string(u), f.Plan.Seed, f.Prior, f.releases()
+	covariates, pooling := f.Sharing()
+	s.Covariates, s.Pooling = posterior.Known(covariates), posterior.Known(pooling)
+	s.SameRows = f.SameRows()
+	ok, reason := f.Converged()
+	if f.Method != nonPrivate {
+		s.Converged, s.Checked = &ok, f.checked()
+	}
+	if !ok {
+		s.Warnings = append(s.Warnings, "not converged: "+reason)
+	}
+	labels, prior := f.labels(false), f.priorWidths[u]()
+	for i := range s.Parameters {
+		p := &s.Parameters[i]
+		p.Label = labels[i]
+		p.Contract(prior[i])
+	}
+	for k, price := range f.PriceOfPrivacy() {
+		s.Parameters[k].Price = &price
+	}
+	for k, share := range f.Shrinkage(u) {
+		s.Parameters[k].Shrinkage = &share
+	}
+	return s
 }
 
-// priorIn returns the prior in the units.
-func (f *Fit) priorIn(u Units) *model.Prior {
-	if u == Original {
-		return f.original
+// releases are what the fit is of, for its summary; none where it is of rows.
+func (f *Fit) releases() (of []posterior.Release) {
+	for _, c := range f.Custodians {
+		r := posterior.Release{Name: posterior.Known(c.Name), N: posterior.Known(c.Release.N), Simulated: c.Release.Simulated, Noise: posterior.Known(string(c.Release.Noise.Kind)), NoiseSD: c.Release.Noise.SD(), Contradicts: slices.Contains(f.contradicting, c.Name)}
+		if c.Release.Privacy != nil {
+			r.Privacy = c.Release.Privacy
+		}
+		of = append(of, r)
 	}
-	return f.Prior
+	return of
+}
+
+// labels are in the order of Draws, or of StanDraws, which has the whole of matrices.
+func (f *Fit) labels(whole bool) []string {
+	var x, custodians, labels []string
+	for _, c := range f.Design.Covariates {
+		x = append(x, c.Name)
+	}
+	for _, c := range f.Custodians {
+		custodians = append(custodians, c.Name)
+	}
+	for _, p := range f.layout().Shown(whole) {
+		labels = append(labels, p.Label(x, custodians))
+	}
+	return labels
 }

@@ -115,24 +115,14 @@ func (o Options) variant(m model.Method) (model.Method, error) {
 
 // Can returns what InferJointly, or of one release Infer, refuses before it draws anything.
 func Can(custodians []Custodian, o Options) error {
-	q, err := o.inquire(custodians)
+	f, err := o.inquire(custodians)
 	if err != nil {
 		return err
 	}
-	if err := q.method.Can(q.problem); err != nil {
-		return q.fit.chosen(q.fit.naming(err))
+	if err := f.method.Can(&f.problem); err != nil {
+		return f.chosen(f.naming(err))
 	}
-	if err := q.method.Traits().Check(q.method.Name(), q.fit.Plan); err != nil {
-		return q.fit.chosen(err)
-	}
-	return nil
-}
-
-// inquiry is a fit before it has draws, with the method and the problem to draw for.
-type inquiry struct {
-	fit     *Fit
-	method  model.Method
-	problem *model.Problem
+	return f.chosen(f.method.Traits().Check(f.Method, f.Plan))
 }
 
 // Infer draws from the posterior of one regression given the releases of one custodian or
@@ -151,12 +141,11 @@ type inquiry struct {
 // Errors: those of Join; a release that the method cannot use, a prior of other sizes, a plan
 // that cannot stand, an unknown method, kernel or sharing, a context that is done.
 func Infer(ctx context.Context, custodians []Custodian, o Options) (*Fit, error) {
-	q, err := o.inquire(custodians)
+	f, err := o.inquire(custodians)
 	if err != nil {
 		return nil, err
 	}
-	f := q.fit
-	draws, err := q.method.Sample(ctx, q.problem, f.untilMixed())
+	draws, err := f.method.Sample(ctx, &f.problem, f.untilMixed())
 	if err != nil {
 		return nil, f.chosen(f.naming(err))
 	}
@@ -170,8 +159,8 @@ func Infer(ctx context.Context, custodians []Custodian, o Options) (*Fit, error)
 	return f, nil
 }
 
-// inquire asks of releases what Infer draws for.
-func (o Options) inquire(custodians []Custodian) (*inquiry, error) {
+// inquire asks of releases what Infer draws for: a fit before it has draws.
+func (o Options) inquire(custodians []Custodian) (*Fit, error) {
 	custodians, common, err := Join(custodians)
 	if err != nil {
 		return nil, err
@@ -185,16 +174,15 @@ func (o Options) inquire(custodians []Custodian) (*inquiry, error) {
 		return nil, err
 	}
 	f := &Fit{Custodians: custodians, Design: common, Method: method.Name(), Why: why, Kernel: o.Kernel, ModelClamping: o.ModelClamping, Plan: o.plan(),
-		shared: problem.SharedCovariates, partial: problem.PartialPooling, sameRows: problem.SameRows, stated: o.Prior}
+		method: method, problem: problem, stated: o.Prior}
 	if f.Prior, err = o.prior(f.Design, problem.Releases...); err != nil {
 		return nil, err
 	}
-	problem.Prior = f.Prior
-	if f.N, err = rowsOf(problem); err != nil {
+	f.problem.Prior = f.Prior
+	if f.N, err = rowsOf(&f.problem); err != nil {
 		return nil, f.naming(err)
 	}
-	f.law = lawOf(method, problem)
-	return &inquiry{f, method, problem}, nil
+	return f, nil
 }
 
 // Checkable tells whether a method learns the law of the covariates, so that there
@@ -203,34 +191,22 @@ func Checkable(method string) bool {
 	return method == Auto || Traits(method).Covariates == model.LearntCovariates
 }
 
-// lawOf makes the law of the statistics of all rows that a method infers with; nil where it has
-// none, or draws leave it out, as they do where each of several custodians has its own.
-func lawOf(method model.Method, p *model.Problem) func() (model.Law, error) {
-	m, ok := method.(model.Lawful)
-	switch {
-	case ok && len(p.Releases) == 1:
-		return func() (model.Law, error) { return m.Law(p) }
-	case p.SharedCovariates && Checkable(method.Name()):
-		d := p.Releases[0].Schema
-		return func() (model.Law, error) {
-			return model.NewMoments(model.Shape{P: len(d.Covariates), Intercept: d.Intercept}), nil
-		}
-	}
-	return nil
-}
-
 // Law is the law of the statistics of all rows that the method infers with; nil where it has
-// none, or draws leave it out.
+// none, or draws leave it out, as they do where each of several custodians has its own.
 func (f *Fit) Law() (model.Law, error) {
-	if f.law == nil {
-		return nil, nil
+	m, ok := f.method.(model.Lawful)
+	switch {
+	case ok && len(f.Custodians) == 1:
+		return m.Law(&f.problem)
+	case f.problem.SharedCovariates && Checkable(f.Method):
+		return model.NewMoments(f.shape()), nil
 	}
-	return f.law()
+	return nil, nil
 }
 
 // chosen says of an error of a method that Auto took why it did.
 func (f *Fit) chosen(err error) error {
-	if f.Why == "" || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || f.Why == "" || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	return fmt.Errorf("%w (%s was taken: %s)", err, f.Method, f.Why)

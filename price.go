@@ -35,7 +35,7 @@ const (
 func (f *Fit) PriceOfPrivacy() []float64 { return slices.Clone(f.price()) }
 
 func (f *Fit) findPrice() []float64 {
-	if f.law == nil || f.partial {
+	if f.problem.PartialPooling {
 		return nil
 	}
 	without := f.varianceWithoutNoise()
@@ -50,12 +50,12 @@ func (f *Fit) findPrice() []float64 {
 	return price
 }
 
-// varianceWithoutNoise is E[Var(θ | s) | z] in the data's units; nil where it
-// cannot be computed in float64.
+// varianceWithoutNoise is E[Var(θ | s) | z] in the data's units; nil where there is no law of
+// s, or it cannot be computed in float64.
 func (f *Fit) varianceWithoutNoise() []float64 {
 	shape := f.shape()
-	law, err := f.law()
-	if err != nil {
+	law, err := f.Law()
+	if law == nil || err != nil {
 		return nil
 	}
 	x := model.NewParams(shape)
@@ -150,7 +150,11 @@ func (f *Fit) coefficientSDs(u Units) [][]float64 {
 		rows[i] = make([]float64, width)
 		convert(rows[i], row)
 	}
-	return reference.SDs(f.priorIn(u), rows)
+	prior := f.Prior
+	if u == Original {
+		prior = f.original
+	}
+	return reference.SDs(prior, rows)
 }
 
 // drawPrior draws all parameters but θ and its like from their prior, in the order of the
@@ -169,7 +173,7 @@ func (f *Fit) drawPrior() *posterior.Draws {
 		if copy(row, all[:shape.Q()+1]); f.hasCovariates() {
 			copy(row, all)
 		}
-		if f.partial {
+		if f.problem.PartialPooling {
 			spread.DrawPrior(phi, rng)
 			at := f.at(model.Parameter{Kind: model.Omega, K: shape.First(), L: shape.First()})
 			at += spread.Write(row[at:])

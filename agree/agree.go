@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
@@ -70,11 +69,7 @@ func in(r *release.Release, f *release.Frame) *release.Release {
 			own.Matrix[j][j] = 1
 		}
 	}
-	w, l := make([]float64, m*m), make([]float64, m*m)
-	for j, row := range f.Matrix {
-		copy(w[j*m:], row)
-	}
-	dense.InvertLower(l, w, m)
+	l := f.Inverse()
 	out.Frame = &release.Frame{Centre: make([]float64, m), Matrix: make([][]float64, m)}
 	for j, row := range own.Matrix {
 		out.Frame.Matrix[j] = make([]float64, j+1)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
@@ -102,7 +104,7 @@ func newResidualSite(obs *model.Observation, at Site) *residualSite {
 	for k := range q {
 		s.multiply(s.x[k*(m+1):(k+1)*(m+1)], z, s.rows())
 		for l := range q {
-			s.xx[k*q+l] = inner(s.x[l*(m+1):(l+1)*(m+1)], s.times)
+			s.xx[k*q+l] = floats.Dot(s.x[l*(m+1):(l+1)*(m+1)], s.times)
 		}
 	}
 	values, vectors, work := make([]float64, q), make([]float64, q*q), make([]float64, q*q)
@@ -125,24 +127,13 @@ func lift(f *release.Frame, m int) []float64 {
 	if f == nil {
 		return k
 	}
-	w, l := make([]float64, m*m), make([]float64, m*m)
-	for j, row := range f.Matrix {
-		copy(w[j*m:], row)
-	}
-	dense.InvertLower(l, w, m)
+	l := f.Inverse()
 	for j := range m {
 		row := k[(j+1)*(m+1):]
 		row[0] = f.Centre[j]
 		copy(row[1:], l[j*m:j*m+j+1])
 	}
 	return k
-}
-
-func inner(a, b []float64) (sum float64) {
-	for i, x := range a {
-		sum += x * b[i]
-	}
-	return sum
 }
 
 // multiply writes Ba into times, B of statistics z of n rows.
@@ -231,18 +222,15 @@ func (s *residualSite) residual(z []float64, n float64) {
 	s.multiply(s.rho, z, n)
 	w := len(s.rho)
 	for k := range s.theta {
-		s.v[k] = inner(s.x[k*w:(k+1)*w], s.times)
+		s.v[k] = floats.Dot(s.x[k*w:(k+1)*w], s.times)
 	}
-	s.v[len(s.theta)] = inner(s.rho, s.times) - n*s.sigma2
+	s.v[len(s.theta)] = floats.Dot(s.rho, s.times) - n*s.sigma2
 }
 
 // length returns vᵀV⁻¹v.
-func (s *residualSite) length() (sum float64) {
+func (s *residualSite) length() float64 {
 	dense.SolveLower(s.chol, len(s.v), s.v)
-	for _, u := range s.v {
-		sum += u * u
-	}
-	return sum
+	return floats.Dot(s.v, s.v)
 }
 
 // replicate returns T_j of a replicate.

@@ -15,13 +15,6 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
-// refitPlan is how long a refit runs. Its 1000 draws leave a Monte Carlo error in
-// its p-values, which those of z have as well: z is refitted in the same way, so
-// that the error costs power and not calibration.
-func refitPlan() mcmc.Plan {
-	return mcmc.Plan{Chains: 2, Warmup: 500, Draws: 500, Workers: 1}
-}
-
 // calibrate ranks the p-values of z among those of K times releases simulated at draws of
 // the posterior, in the order of checkers.run.
 func calibrate(ctx context.Context, f *dpreg.Fit, o Options, draws [][][]float64) ([]float64, error) {
@@ -63,8 +56,9 @@ func refit(ctx context.Context, f *dpreg.Fit, seed uint64, k int, draws [][][]fl
 		}
 	}
 	o := f.Options()
-	o.Plan = refitPlan()
-	o.Plan.Seed = rng.Uint64()
+	// These 1000 draws leave a Monte Carlo error in the p-values, which those of z have as well: z is
+	// refitted in the same way, so that the error costs power and not calibration.
+	o.Plan = mcmc.Plan{Chains: 2, Warmup: 500, Draws: 500, Workers: 1, Seed: rng.Uint64()}
 	fit, err := dpreg.Infer(ctx, custodians, o)
 	if err != nil {
 		return nil, err

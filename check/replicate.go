@@ -138,14 +138,6 @@ func (c *checker) draw(z []float64, rng *rand.Rand) {
 	c.obs.AddNoise(z, 1, rng)
 }
 
-// replicate draws z_rep, and keeps it.
-func (c *checker) replicate(rng *rand.Rand) {
-	c.draw(c.rep, rng)
-	for e, z := range c.rep {
-		c.replicates[e] = append(c.replicates[e], z)
-	}
-}
-
 // discrepancies writes T(z, φ) of entries and then of blocks.
 func (c *checker) discrepancies(dst, z []float64) {
 	q := len(z)
@@ -233,7 +225,10 @@ func (c *checkers) run(ctx context.Context, draws [][][]float64, rng *rand.Rand)
 		c.discrepancies(of, func(site *checker) []float64 { return site.obs.Z })
 		for range checkReplicates {
 			for _, site := range c.sites {
-				site.replicate(rng)
+				site.draw(site.rep, rng)
+				for e, z := range site.rep {
+					site.replicates[e] = append(site.replicates[e], z)
+				}
 			}
 			c.discrepancies(rep, func(site *checker) []float64 { return site.rep })
 			for i := range p {

@@ -205,7 +205,12 @@ func (o Options) forecast() (*Forecast, error) {
 		}
 	}
 	var err error
-	if f.Prior, err = o.prior(); err != nil {
+	if f.Prior = o.Prior; f.Prior == nil {
+		f.Prior, err = model.DefaultPriorFor(o.Design)
+	} else {
+		err = f.Prior.Check(shapeOf(o.Design))
+	}
+	if err != nil {
 		return nil, err
 	}
 	if f.Assumed, err = Assume(o.Design, o.Means, o.SDs, o.R2); err != nil {
@@ -213,14 +218,6 @@ func (o Options) forecast() (*Forecast, error) {
 	}
 	f.Points, err = o.points()
 	return f, err
-}
-
-// prior is the one before there is a release.
-func (o Options) prior() (*model.Prior, error) {
-	if o.Prior == nil {
-		return model.DefaultPriorFor(o.Design)
-	}
-	return o.Prior, o.Prior.Check(shapeOf(o.Design))
 }
 
 func shapeOf(d *schema.Design) model.Shape {
@@ -239,26 +236,18 @@ func (o Options) points() ([]Point, error) {
 			return nil, fmt.Errorf("n = %d: at most %d rows are possible", n, int64(ssp.MaxRows))
 		}
 		for _, epsilon := range o.Epsilons {
-			point, err := o.point(n, epsilon)
+			order, err := newOrder(o.Design, o.privacy(epsilon), o.Steps, n)
 			if err != nil {
 				return nil, err
 			}
-			points = append(points, point)
+			p := Point{N: n, Epsilon: epsilon, Noise: order.Noise, order: order}
+			if order.Steps > 1 {
+				p.Steps = order.Steps
+			}
+			points = append(points, p)
 		}
 	}
 	return points, nil
-}
-
-func (o Options) point(n int64, epsilon float64) (Point, error) {
-	order, err := newOrder(o.Design, o.privacy(epsilon), o.Steps, n)
-	if err != nil {
-		return Point{}, err
-	}
-	p := Point{N: n, Epsilon: epsilon, Noise: order.Noise, order: order}
-	if order.Steps > 1 {
-		p.Steps = order.Steps
-	}
-	return p, nil
 }
 
 func (o Options) privacy(epsilon float64) release.Privacy {

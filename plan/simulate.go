@@ -126,7 +126,12 @@ func (s *simulation) release(ctx context.Context, o Options, point, k int) (outc
 	if err != nil {
 		return nil, fmt.Errorf("normal rows as assumed reach too far beyond the bounds: %w", err)
 	}
-	r, err := s.publish(ctx, at.order, exact, stream(noiseStream))
+	var r *release.Release
+	if order := at.order; order.Steps > 1 {
+		r, err = order.publish(exact, s.standard, stream(noiseStream))
+	} else {
+		r, err = ssp.Publish(ctx, exact, f.Design, order.Privacy, order.Mechanism, ssp.Exact, mechanisms.Simulated(stream(noiseStream)))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -136,14 +141,6 @@ func (s *simulation) release(ctx context.Context, o Options, point, k int) (outc
 		return nil, err
 	}
 	return s.told(fit, x, exact)
-}
-
-// publish makes a release of the exact statistics.
-func (s *simulation) publish(ctx context.Context, o *order, exact *ssp.Statistics, rng *rand.Rand) (*release.Release, error) {
-	if o.Steps > 1 {
-		return o.publish(exact, s.standard, rng)
-	}
-	return ssp.Publish(ctx, exact, s.forecast.Design, o.Privacy, o.Mechanism, ssp.Exact, mechanisms.Simulated(rng))
 }
 
 // told compares a fit with the truth x, and with the posterior given the exact
@@ -209,7 +206,9 @@ func (s *simulation) average(point int) []SlopeForecast {
 		a := &slopes[j]
 		a.Name = s.forecast.Alone[j].Name
 		a.Width, a.WidthError = meanError(pick(width))
-		a.median = median(pick(width))
+		widths := pick(width)
+		slices.Sort(widths)
+		a.median = posterior.Quantile(widths, 0.5)
 		if s.forecast.InSteps() {
 			a.Median = a.median
 		}
@@ -220,11 +219,6 @@ func (s *simulation) average(point int) []SlopeForecast {
 		a.Price, a.PriceError = ratioError(pick(sd), pick(noiselessSD))
 	}
 	return slopes
-}
-
-func median(x []float64) float64 {
-	slices.Sort(x)
-	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 }
 
 // meanError returns the mean and its standard error, NaN for one number.

@@ -38,7 +38,11 @@ func (c *column) loadFrom(d *Draws, j int) {
 	for i := range c.chains {
 		d.copyColumn(c.x[i*c.n:(i+1)*c.n], i, j)
 	}
-	c.inspect()
+	low, high := extremes(c.x)
+	c.nan = math.IsNaN(low)
+	c.finite = !c.nan && !math.IsInf(low, 0) && !math.IsInf(high, 0)
+	c.constant = high-low < constantRange
+	c.mean = mean(c.x)
 }
 
 func (c *column) shape(chains, n int) {
@@ -52,14 +56,6 @@ func (c *column) shape(chains, n int) {
 	c.locate()
 	c.series = resize(c.series, 2*chains*c.half())
 	c.means = resize(c.means, 2*chains)
-}
-
-func (c *column) inspect() {
-	low, high := extremes(c.x)
-	c.nan = math.IsNaN(low)
-	c.finite = !c.nan && !math.IsInf(low, 0) && !math.IsInf(high, 0)
-	c.constant = high-low < constantRange
-	c.mean = mean(c.x)
 }
 
 // half is the length of the split chains: an odd chain loses its middle.
@@ -147,10 +143,7 @@ func (c *column) rankFolded(median float64) {
 
 // resize returns a slice of length n, in s's memory where it fits.
 func resize[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
+	return slices.Grow(s[:0], n)[:n]
 }
 
 // placed is a value and its place before sorting.
@@ -184,23 +177,18 @@ type normalScores struct {
 	table []float64 // z at the whole ranks 1 … S
 }
 
-func (s *normalScores) prepare(size int) {
-	if len(s.table) == size {
-		return
-	}
-	s.table = resize(s.table, size)
-	for i := range s.table {
-		s.table[i] = normalScore(float64(i+1), size)
-	}
-}
-
 func normalScore(rank float64, size int) float64 {
 	return mathext.NormalQuantile((rank - 0.375) / (float64(size) + 0.25))
 }
 
 // write puts the scores of the sorted items into dst, each at its own place.
 func (s *normalScores) write(dst []float64, items []placed) {
-	s.prepare(len(items))
+	if len(s.table) != len(items) {
+		s.table = resize(s.table, len(items))
+		for i := range s.table {
+			s.table[i] = normalScore(float64(i+1), len(items))
+		}
+	}
 	for from := 0; from < len(items); {
 		to := from + 1
 		for to < len(items) && items[to].value == items[from].value {
@@ -263,19 +251,10 @@ const constantRange = 0x1p-52
 
 // extremes returns the least and greatest value of x, NaN where one is NaN.
 func extremes(x []float64) (low, high float64) {
-	low, high = math.Inf(1), math.Inf(-1)
-	for _, v := range x {
-		if v != v {
-			return v, v
-		}
-		if v < low {
-			low = v
-		}
-		if v > high {
-			high = v
-		}
+	if len(x) == 0 {
+		return math.Inf(1), math.Inf(-1)
 	}
-	return low, high
+	return slices.Min(x), slices.Max(x)
 }
 
 // Quantile returns the p-quantile of sorted, which is in increasing order,

@@ -98,7 +98,7 @@ func New(d *posterior.Draws, design *schema.Design, u dpreg.Units, o Options) (*
 		return nil, err
 	}
 	p := &Predictor{frame: design.Frame(), design: design, level: o.Level, mean: o.Mean}
-	s := source{draws: d, units: u, frame: p.frame, shape: shapeOf(design)}
+	s := source{draws: d, units: u, frame: p.frame, shape: model.Shape{P: len(design.Covariates), Intercept: design.Intercept}}
 	names, pooled, err := s.names(o.Custodian)
 	if err != nil {
 		return nil, err
@@ -107,12 +107,8 @@ func New(d *posterior.Draws, design *schema.Design, u dpreg.Units, o Options) (*
 	if err != nil {
 		return nil, err
 	}
-	p.load(rows, len(names), pooled)
+	p.load(rows, len(names), s.shape.Q(), pooled)
 	return p, nil
-}
-
-func shapeOf(d *schema.Design) model.Shape {
-	return model.Shape{P: len(d.Covariates), Intercept: d.Intercept}
 }
 
 // Most draws of which the quantiles are computed: those of a mixture of normals
@@ -124,8 +120,7 @@ const (
 
 // load computes the moments of all draws, rows of θ, σ² and, where pooled, Ω and perhaps
 // υ, and keeps those for the quantiles.
-func (p *Predictor) load(rows []float64, width int, pooled bool) {
-	q := shapeOf(p.design).Q()
+func (p *Predictor) load(rows []float64, width, q int, pooled bool) {
 	count, last := len(rows)/width, q+1 // θ and σ²; Ω
 	if pooled {
 		last += q * q
@@ -289,7 +284,9 @@ func (s *source) rows(names []string) ([]float64, error) {
 	if n == 0 {
 		return nil, errors.New("there are no draws")
 	}
-	linear, rows := s.differences(), make([]float64, 0, s.draws.NumChains()*n*len(names))
+	linear, rows := s.frame, make([]float64, 0, s.draws.NumChains()*n*len(names))
+	linear.Centre = slices.Clone(linear.Centre) // those of differences, whose maps of θ are linear
+	linear.Centre[s.shape.P] = 0
 	for _, chain := range s.draws.Chains {
 		for i := range n {
 			for k, at := range places {
@@ -311,14 +308,6 @@ func (s *source) rows(names []string) ([]float64, error) {
 		}
 	}
 	return rows, nil
-}
-
-// differences is the frame whose maps of θ are linear, those of differences.
-func (s *source) differences() schema.Frame {
-	f := s.frame
-	f.Centre = slices.Clone(f.Centre)
-	f.Centre[s.shape.P] = 0
-	return f
 }
 
 // spreadToScaled maps Ω, q×q, as f maps differences of θ: rows, then columns. An empty

@@ -144,7 +144,11 @@ func calibrated(p check.PValue) string {
 
 // checkVerdict says what was found, what it can mean, and what the check cannot see.
 func checkVerdict(c *check.Result, d *schema.Design) []string {
-	text := append([]string{checkFound(c)}, fewRefits(c.Refits)...)
+	text := []string{checkFound(c)}
+	// The smallest rank of K refits is 1/(K + 1).
+	if least := 1 / float64(c.Refits+1); c.Refits > 0 && least > smallP {
+		text = append(text, fmt.Sprintf("With %s no calibrated p is below %.2g: at least %d are needed to find anything.", count(c.Refits, "refit"), least, int(math.Ceil(1/smallP))-1))
+	}
 	if slices.ContainsFunc(c.Releases, func(r *check.Release) bool { return r.InFrame }) {
 		text = append(text, "u(x) is the coordinate of column x in the frame of the last look: x less what the columns before it tell, about 0 and of a spread of about 1.")
 	}
@@ -176,15 +180,6 @@ func checkVerdict(c *check.Result, d *schema.Design) []string {
 		}
 	}
 	return text
-}
-
-// fewRefits says where there were too few to find anything: the smallest rank of K is
-// 1/(K + 1).
-func fewRefits(refits int) []string {
-	if least := 1 / float64(refits+1); refits > 0 && least > smallP {
-		return []string{fmt.Sprintf("With %s no calibrated p is below %.2g: at least %d are needed to find anything.", count(refits, "refit"), least, int(math.Ceil(1/smallP))-1)}
-	}
-	return nil
 }
 
 // checkFound goes by all sums together: of six blocks, or of many releases, one would look

@@ -22,7 +22,6 @@ import (
 type Options struct {
 	Units dpreg.Units // empty: dpreg.Original
 	Level float64     // of the intervals; 0: posterior.DefaultLevel
-	All   bool        // sigma2, mean(x), var(x) and cov(x, w) as well
 }
 
 // fill puts defaults where nothing was said.
@@ -45,8 +44,8 @@ func Fit(w io.Writer, f *dpreg.Fit, o Options) error {
 	if promises != nil {
 		promises = append(promises, blank...)
 	}
-	return write(w, promises, say(f.Design.Formula().String()+", "+subject(f, o.Units), chosen(f)), show(summaryTable(s, o.All)),
-		say(leftOut(s, o.All), diagnosed(s), priced(s, f.PriceOfPrivacy()), shrunk(f, o.Units)), warn(warnings))
+	return write(w, promises, say(f.Design.Formula().String()+", "+subject(f, o.Units), chosen(f)), show(summaryTable(s, false)),
+		say(leftOut(s), diagnosed(s), priced(s, f.PriceOfPrivacy()), shrunk(f, o.Units)), warn(warnings))
 }
 
 // chosen says which engine was taken, and why; empty where there was no choice.
@@ -92,9 +91,9 @@ func FitPage(w io.Writer, f *dpreg.Fit, what *whatif.Answers, figures []*Figure,
 	p := page{Title: f.Design.Formula().String(), Lead: "Bayesian linear regression, " + subject(f, o.Units) + ".", Alerts: alerts(f)}
 	p.add("What was asked", fitAsked(f, run, fact{"Intervals", exactly(percent(o.Level)) + " %, equal tails"}))
 	p.add("What is private", private(f))
-	p.add("Estimates", show(summaryTable(s, o.All)), say("Estimate and Est.Error: posterior mean and standard deviation; l and u: the interval; "+
+	p.add("Estimates", show(summaryTable(s, false)), say("Estimate and Est.Error: posterior mean and standard deviation; l and u: the interval; "+
 		"Contr.: posterior contraction, 1 - (posterior IQR / prior IQR)^2, near 0 where the release says nothing and the prior speaks.",
-		leftOut(s, o.All), priced(s, f.PriceOfPrivacy()), shrunk(f, o.Units)))
+		leftOut(s), priced(s, f.PriceOfPrivacy()), shrunk(f, o.Units)))
 	p.add("Posterior contraction", say(contraction(s)...), picturesOf(figures, "posterior", CustodiansPlot))
 	p.add("Can the chains be trusted?", say(diagnosed(s), trusted(f)), picturesOf(figures, "trace", "ranks", "pairs"))
 	if what != nil {

@@ -215,23 +215,22 @@ func conclusion(f *plan.Forecast, slope int) string {
 	if f.Wanted != nil {
 		return answer(f, slope)
 	}
-	least := make(map[int64]float64)
-	var ns []int64
-	for _, p := range f.Points {
-		if _, seen := least[p.N]; !seen {
-			ns, least[p.N] = append(ns, p.N), math.Inf(1)
-		}
-		if p.Slopes[slope].Detected >= enoughDetected {
-			least[p.N] = min(least[p.N], p.Epsilon)
-		}
-	}
 	var from, never []string
-	for _, n := range ns {
-		if math.IsInf(least[n], 1) {
-			never = append(never, fmt.Sprint(n))
+	for i, p := range f.Points {
+		if i > 0 && p.N == f.Points[i-1].N {
 			continue
 		}
-		from = append(from, fmt.Sprintf("%s for n = %d", exactly(least[n]), n))
+		least := math.Inf(1)
+		for _, o := range f.Points {
+			if o.N == p.N && o.Slopes[slope].Detected >= enoughDetected {
+				least = min(least, o.Epsilon)
+			}
+		}
+		if math.IsInf(least, 1) {
+			never = append(never, fmt.Sprint(p.N))
+		} else {
+			from = append(from, fmt.Sprintf("%s for n = %d", exactly(least), p.N))
+		}
 	}
 	wanted := fmt.Sprintf("Detected at least %v", enoughDetected)
 	if from == nil {

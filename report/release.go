@@ -176,15 +176,13 @@ func beyond(r *release.Release, l *release.Look) string {
 	return number(100*rows/n, d) + "% ± " + number(100*sd/n, d) + "%"
 }
 
-// sumsTable has noisy sums, in scaled units, with as many decimals as show three digits of the
+// sumsTable is of noisy sums, in scaled units, with as many decimals as show three digits of the
 // noise.
-type sumsTable struct{ table }
-
-func newSumsTable(what string) *sumsTable {
-	return &sumsTable{table{Header: []string{what + " (scaled units)", "Released", "Noise sd", "|Released|/sd"}, Left: 1, widest: []int{sumWidth}}}
+func sumsTable(what string) *table {
+	return &table{Header: []string{what + " (scaled units)", "Released", "Noise sd", "|Released|/sd"}, Left: 1, widest: []int{sumWidth}}
 }
 
-func (t *sumsTable) add(label string, v, sd float64) {
+func (t *table) addSum(label string, v, sd float64) {
 	d := precision(sd)
 	t.Rows = append(t.Rows, []string{"sum of " + label, number(v, d), number(sd, d), number(math.Abs(v)/sd, 1)})
 }
@@ -192,10 +190,10 @@ func (t *sumsTable) add(label string, v, sd float64) {
 // statistics are the noisy sums and sums of products.
 func statistics(r *release.Release) []block {
 	z, sd, columns := r.Scaled(), r.ScaledSD(), r.Schema.Columns()
-	m, t := len(columns), newSumsTable("Statistic")
+	m, t := len(columns), sumsTable("Statistic")
 	add := func(label string, at int) {
 		if at < len(z) {
-			t.add(label, z[at], sd[at])
+			t.addSum(label, z[at], sd[at])
 		} else {
 			t.Rows = append(t.Rows, []string{"sum of " + label, "withheld", "-", "-"})
 		}
@@ -209,7 +207,7 @@ func statistics(r *release.Release) []block {
 			add(c.Name+" × "+columns[k].Name, release.Index(m, j, k))
 		}
 	}
-	out := block{Table: &t.table}
+	out := block{Table: t}
 	if m > mostMultiplied {
 		out.Text = fmt.Sprintf("And the sums of %s products of two columns, which the file has.", number(float64(m*(m-1)/2), 0))
 	}
@@ -228,7 +226,7 @@ func moments(r *release.Release) []block {
 	if r.Moments == nil {
 		return nil
 	}
-	t := newSumsTable("Moment")
+	t := sumsTable("Moment")
 	for i, e := range r.Moments.Exponents {
 		var factors []string
 		for j, k := range e {
@@ -236,9 +234,9 @@ func moments(r *release.Release) []block {
 				factors = append(factors, r.Schema.Covariates[j].Name+[]string{"", "", "²", "³", "⁴"}[k])
 			}
 		}
-		t.add(strings.Join(factors, " × "), r.Moments.Sums[i], r.Moments.Noise.SD())
+		t.addSum(strings.Join(factors, " × "), r.Moments.Sums[i], r.Moments.Noise.SD())
 	}
-	return show(t.table)
+	return show(*t)
 }
 
 // private says what the releases of a fit promise: one in words, of several a table and words.

@@ -256,7 +256,7 @@ func (v *studyView) sweep(w sweep, scenes []scene, keys []Key, title func(scene)
 		}
 		if all != nil {
 			slices.Sort(values)
-			MarkX(p, slices.Compact(values))
+			markValues(p, slices.Compact(values), namesRoom, 1.4)
 			w.finish(p, all)
 			plots = append(plots, p)
 		}

@@ -70,12 +70,14 @@ func (v *studyView) note() string {
 
 func newStudyView(s *calibration.Summary) *studyView {
 	v := &studyView{summary: s, bands: make(map[int]*calibration.Band)}
+	// Where some method bears noise, the scenes have one.
+	noisy := slices.ContainsFunc(s.Cells, func(c calibration.CellSummary) bool { return c.Sensitivity != "" })
 	for _, c := range s.Cells {
 		if who := seriesOfCell(c.Setting); !slices.Contains(v.series, who) {
 			v.series = append(v.series, who)
 		}
 		at := scene{c.Sensitivity, c.P, c.N, c.Epsilon}
-		if !slices.Contains(v.scenes, at) && (c.Sensitivity != "" || !v.noisy()) {
+		if !slices.Contains(v.scenes, at) && (c.Sensitivity != "" || !noisy) {
 			v.scenes = append(v.scenes, at)
 		}
 		for _, q := range c.Quantities {
@@ -106,11 +108,6 @@ func newStudyView(s *calibration.Summary) *studyView {
 
 // seriesDashes tell lines apart where colours do not.
 var seriesDashes = [][]vg.Length{nil, {6, 2}, {2, 2}, {8, 2, 2, 2}, {4, 4}, {1, 1}, {10, 3}}
-
-// noisy tells whether some method bears noise, so that the scenes have one.
-func (v *studyView) noisy() bool {
-	return slices.ContainsFunc(v.summary.Cells, func(c calibration.CellSummary) bool { return c.Sensitivity != "" })
-}
 
 // seriesOfCell is the part of a setting that a line stands for.
 func seriesOfCell(c calibration.Setting) calibration.Setting {

@@ -114,8 +114,8 @@ func farthest(parameters []posterior.Parameter) map[int]bool {
 }
 
 // leftOut says of which custodians the table has coefficients; empty where it has all.
-func leftOut(s *posterior.Summary, all bool) string {
-	if all || farthest(s.Parameters) == nil {
+func leftOut(s *posterior.Summary) string {
+	if farthest(s.Parameters) == nil {
 		return ""
 	}
 	return "Of each coefficient the table has the two custodians with the lowest and the highest estimate; --format csv or json has all."

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/gibbs"
@@ -158,13 +159,13 @@ func questionsOf(f *dpreg.Fit) []question {
 	ask := func(name string, theta, sigma2, x float64) {
 		p := *f.Prior
 		p.Theta, p.Covariates, p.Scales = p.Theta.Clone(), p.Covariates.Clone(), slices.Clone(p.Scales)
-		scale(p.Theta.Precision, theta)
+		floats.Scale(theta, p.Theta.Precision)
 		for i := range p.Scales {
 			p.Scales[i].Precision = slices.Clone(p.Scales[i].Precision)
-			scale(p.Scales[i].Precision, theta)
+			floats.Scale(theta, p.Scales[i].Precision)
 		}
 		p.Theta.Scale *= sigma2
-		scale(p.Covariates.Scale, x)
+		floats.Scale(x, p.Covariates.Scale)
 		all = append(all, question{name, f.Method, f.Kernel, covariates, &p})
 	}
 	ask("coefficients' prior sd a third", 9, 1, 1)
@@ -224,10 +225,4 @@ func estimatedX(f *dpreg.Fit) model.XLaw {
 		}
 	}
 	return x
-}
-
-func scale(x []float64, by float64) {
-	for i := range x {
-		x[i] *= by
-	}
 }

@@ -184,10 +184,6 @@ func (a *Audit) released(entropy func(trial int) *mechanisms.Entropy) Path {
 
 // read sums the rows, or keeps them where they are to be looked at in several steps.
 func (a *Audit) read(ctx context.Context, rows iter.Seq2[[]float64, error]) (custody.Source, error) {
-	if a.Steps <= 1 {
-		s, err := dpreg.Accumulate(ctx, rows, a.design())
-		return custody.Summed(s), err
-	}
 	kept := custody.Scaled{Name: "pair"}
 	for row, err := range rows {
 		if err != nil {
@@ -195,7 +191,11 @@ func (a *Audit) read(ctx context.Context, rows iter.Seq2[[]float64, error]) (cus
 		}
 		kept.Rows = append(kept.Rows, row...)
 	}
-	return kept, ctx.Err()
+	if a.Steps > 1 {
+		return kept, ctx.Err()
+	}
+	s, err := custody.Exact(ctx, custody.Order{Rows: kept, Design: a.design()})
+	return custody.Summed(s), err
 }
 
 // order is that of a release of rows.

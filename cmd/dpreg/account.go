@@ -1,18 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
-	"github.com/dpreg/dpreg/schema"
 )
 
 // The mechanisms.
@@ -53,15 +51,16 @@ type account struct {
 	scheme accounting.Scheme
 }
 
-func accountGaussian(f *flags, _ []string) error { return f.account(gaussian) }
-func accountLaplace(f *flags, _ []string) error  { return f.account(laplace) }
+func accountGaussian(f *flags, _ []string) error { return f.accountOf(gaussian) }
+func accountLaplace(f *flags, _ []string) error  { return f.accountOf(laplace) }
 
-func (f *flags) account(mechanism string) error {
+func (f *flags) accountOf(mechanism string) error {
 	if err := f.checkPlot(); err != nil {
 		return err
 	}
-	c := &account{accountInputs: accountInputs{Mechanism: mechanism, Neighbours: f.neighbours}}
-	if err := c.parse(f); err != nil {
+	c := &account{accountInputs: f.account}
+	c.Mechanism, c.Neighbours = mechanism, f.neighbours
+	if err := c.find(); err != nil {
 		return err
 	}
 	c.Subject = c.subject()
@@ -79,37 +78,8 @@ func (f *flags) account(mechanism string) error {
 	})
 }
 
-// parse reads the numbers, and finds out what is asked for.
-func (c *account) parse(f *flags) error {
-	positive := func(v float64) bool { return v > 0 }
-	whole := func(v float64) bool { return v >= 1 && v <= accounting.MaxCount && v == math.Trunc(v) }
-	isRate := func(v float64) bool { return v >= accounting.MinRate && v <= 1 }
-	isDelta := func(v float64) bool { return v >= accounting.MinSampledDelta && v < 1 }
-	const above = "a number above 0"
-	count := fmt.Sprintf("a whole number from 1 to %d", accounting.MaxCount)
-	for _, p := range []struct {
-		flag, text string
-		to         *float64
-		accepts    func(float64) bool
-		want       string
-	}{
-		{"sigma", f.sigma, &c.Sigma, positive, above},
-		{"scale", f.scale, &c.Scale, positive, above},
-		{"eps", f.epsilon, &c.Epsilon, positive, above},
-		{"sensitivity", f.sensitivity, &c.Sensitivity, positive, above},
-		{"q", f.rate, &c.Q, isRate, fmt.Sprintf("a number from %v to 1", accounting.MinRate)},
-		{"steps", f.steps, &c.Steps, whole, count},
-		{"count", f.count, &c.Count, whole, count},
-		{"delta", f.delta, &c.AtDelta, isDelta, fmt.Sprintf("a number from %v to below 1, and far below 1/n to mean anything, as in --delta 1e-6", accounting.MinSampledDelta)},
-	} {
-		if p.text == "" {
-			continue
-		}
-		var err error
-		if *p.to, err = schema.ParseNumber(p.text); err != nil || !p.accepts(*p.to) {
-			return usagef("--%s %q: it must be %s", p.flag, p.text, p.want)
-		}
-	}
+// find finds out what is asked for.
+func (c *account) find() error {
 	if c.Mechanism == laplace {
 		left := c.missing("scale", "count", "epsilon", "delta")
 		if len(left) != 1 {
@@ -267,18 +237,9 @@ func (c *account) writeJSON(w io.Writer) error {
 	for i := range c.Answers {
 		*of[c.Answers[i].Accountant] = &c.Answers[i].Value
 	}
-	given, err := json.Marshal(c.accountInputs)
-	if err != nil {
-		return err
-	}
-	found, err := json.Marshal(answers)
-	if err != nil {
-		return err
-	}
-	var text bytes.Buffer
-	if err := json.Indent(&text, fmt.Appendf(nil, "{\"format\":\"dpreg-account/1\",\"inputs\":%s,%q:%s}\n", given, c.Quantity, found), "", "  "); err != nil {
-		return err
-	}
-	_, err = text.WriteTo(w)
-	return err
+	return number.Lines(w, struct {
+		Format  string         `json:"format"`
+		Inputs  accountInputs  `json:"inputs"`
+		Answers map[string]any `json:",embed"`
+	}{"dpreg-account/1", c.accountInputs, map[string]any{c.Quantity: answers}})
 }

@@ -1,9 +1,6 @@
 package main
 
 import (
-	cryptorand "crypto/rand"
-	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
@@ -11,6 +8,8 @@ import (
 
 	"github.com/dpreg/dpreg/calibration/audit"
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/number"
+	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
 )
@@ -22,7 +21,10 @@ func runAudits(f *flags, _ []string) error {
 	}
 	var results []*audit.Result
 	for _, a := range audits {
-		r, err := runAudit(f, a)
+		bar := studyBar(f.stderr(), 0)
+		a.Progress = bar.update
+		r, err := a.Run(f.ctx(), a.Released())
+		bar.finish()
 		if err != nil {
 			return err
 		}
@@ -32,9 +34,7 @@ func runAudits(f *flags, _ []string) error {
 		if f.format == "table" {
 			return report.Audit(out, results)
 		}
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(struct {
+		return number.Lines(out, struct {
 			Format string          `json:"format"`
 			Audits []*audit.Result `json:"audits"`
 		}{"dpreg-audit/1", results})
@@ -60,11 +60,11 @@ func (f *flags) audits() ([]*audit.Audit, error) {
 	if err != nil {
 		return nil, err
 	}
-	ms, err := parseList("m", f.audited, func(text string) (int64, error) { return parseWhole(text, audit.MaxColumns) })
+	ms, err := parseList("m", f.audited, whole[int](audit.MaxColumns))
 	if err != nil {
 		return nil, err
 	}
-	releases, err := parseWhole(f.releases, audit.MaxReleases)
+	releases, err := whole[int](audit.MaxReleases)(f.releases)
 	if err != nil {
 		return nil, usagef("--releases %q: %w", f.releases, err)
 	}
@@ -73,28 +73,13 @@ func (f *flags) audits() ([]*audit.Audit, error) {
 		return nil, err
 	}
 	var audits []*audit.Audit
+	coins := mechanisms.NewStream(mechanisms.OS()) // that choose a data set, which no releaser may know
 	for _, m := range ms {
-		a := &audit.Audit{Columns: int(m), Privacy: privacy, Noise: release.Kind(f.mechanism), Steps: steps, Releases: int(releases), Workers: runtime.GOMAXPROCS(0), Seed: freshSeed()}
+		a := &audit.Audit{Columns: m, Privacy: privacy, Noise: release.Kind(f.mechanism), Steps: steps, Releases: releases, Workers: runtime.GOMAXPROCS(0), Seed: coins.Uint64()}
 		if err := a.Settle(); err != nil {
 			return nil, usage(err)
 		}
 		audits = append(audits, a)
 	}
 	return audits, nil
-}
-
-// freshSeed is for the coins that choose a data set, which no releaser may know.
-func freshSeed() uint64 {
-	var b [8]byte
-	if _, err := cryptorand.Read(b[:]); err != nil {
-		panic(err) // crypto/rand ends the process itself
-	}
-	return binary.LittleEndian.Uint64(b[:])
-}
-
-func runAudit(f *flags, a *audit.Audit) (*audit.Result, error) {
-	p := newStudyProgress(f.stderr(), 0)
-	defer p.finish()
-	a.Progress = p.update
-	return a.Run(f.ctx(), a.Released())
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"os"
 	"slices"
@@ -26,21 +27,11 @@ var presets = map[string]func() *calibration.Design{"fig3": calibration.Fig3, "f
 // ownTrials is the number of trials of a study of one's own.
 const ownTrials = 100
 
-// calibration is a preset or a study of one's own, with the changes that flags make; and the
-// rows of the population.
-func (s *study) calibration() (*calibration.Design, *calibration.Rows, error) {
+// calibration is a preset or a study of one's own, with the changes that flags make.
+func (s *study) calibration() (*calibration.Design, error) {
 	d, err := s.base()
 	if err != nil {
-		return nil, nil, err
-	}
-	rows, err := s.resampled(d)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, change := range []func(*calibration.Design) error{s.grid, s.simulated, s.statePrior, s.arms} {
-		if err := change(d); err != nil {
-			return nil, nil, err
-		}
+		return nil, err
 	}
 	if s.covariateLaw != "" {
 		d.X = calibration.XLaw(s.covariateLaw)
@@ -49,22 +40,27 @@ func (s *study) calibration() (*calibration.Design, *calibration.Rows, error) {
 		d.Trials = s.trials
 	}
 	d.Seed = s.seed
-	return d, rows, s.runs(d)
+	for _, change := range []func(*calibration.Design) error{s.resampled, s.grid, s.simulated, s.statePrior, s.arms, s.runs} {
+		if err := change(d); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
 }
 
-// resampled takes --population: its columns and its rows, nil where there is none.
-func (s *study) resampled(d *calibration.Design) (*calibration.Rows, error) {
+// resampled takes --population: its columns and its rows.
+func (s *study) resampled(d *calibration.Design) error {
 	err := s.onlyFor("by --population", "bounds missing na i-hold-the-data", "preset p data x")
 	if err != nil || s.population == "" {
-		return nil, err
+		return err
 	}
-	of, rows, err := s.readTable()
+	of, err := s.readTable()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	d.Prior = calibration.PriorSpec{Name: calibration.DefaultPrior}
 	d.Data, d.X, d.Ps, d.Population, d.Arms = calibration.Resampled, "", nil, of, calibration.PopulationArms([]string{calibration.PopulationMethod}, exactKernel, exactNoise)
-	return rows, nil
+	return nil
 }
 
 // exactKernel and exactNoise are those of a study of one's own.
@@ -101,10 +97,7 @@ func (s *study) simulated(d *calibration.Design) (err error) {
 // statePrior takes the flags of the prior. A file alone is read for each design of the study;
 // words are of one.
 func (s *study) statePrior(d *calibration.Design) error {
-	p, err := s.statedPrior()
-	if err != nil {
-		return err
-	}
+	p := s.prior
 	s.reads = p.file
 	switch {
 	case p.stated != nil && s.population != "":
@@ -182,6 +175,79 @@ func (s *study) arms(d *calibration.Design) error {
 	return nil
 }
 
+// runs takes --chains, --warmup, --draws, --ess and --model-clamping.
+func (f *flags) runs(d *calibration.Design) error {
+	if f.clamping && !slices.ContainsFunc(d.Arms, func(a calibration.Arm) bool { return a.Method == modelsClamping }) {
+		return usagef("--model-clamping: %s alone can; give --method %s", modelsClamping, modelsClamping)
+	}
+	if f.given("draws") && f.given("ess") {
+		return usagef("--draws and --ess exclude each other: one fixes the number of draws, the other finds it")
+	}
+	for i := range d.Arms {
+		a := &d.Arms[i]
+		a.ModelClamping = f.clamping && a.Method == modelsClamping
+		a.Chains = cmp.Or(f.chains, a.Chains)
+		if f.given("warmup") {
+			a.Warmup = f.warmup
+		}
+		if f.given("draws") {
+			a.Draws, a.ESS = f.draws, 0
+		}
+		if f.given("ess") {
+			a.Draws, a.ESS = 0, f.ess
+		}
+	}
+	return nil
+}
+
+// comparedClients are those of dp-pvi, who share the rows.
+const comparedClients = 10
+
+func runCompare(f *flags, tables []string) error {
+	f.population = strings.Join(tables, "")
+	s := newStudy(f, compares)
+	return s.run(s.comparison)
+}
+
+// comparison is what the flags say.
+func (s *study) comparison() (*calibration.Design, error) {
+	if s.epsilon == "" {
+		return nil, usagef("--eps is missing: say how much privacy methods may spend, as in --eps 1 or --eps 0.3,1,3")
+	}
+	if err := s.onlyFor("as in dpreg compare --eps 1 data.csv", "bounds schema formula missing na test i-hold-the-data", "n p data"); err != nil {
+		return nil, err
+	}
+	d := &calibration.Design{
+		Format: calibration.ComparisonFormat, Data: calibration.Unclamped, X: calibration.NormalX, Ps: []int{2},
+		Prior: calibration.PriorSpec{Name: calibration.BoxPrior}, Clients: comparedClients, Trials: s.trials, Seed: s.seed,
+	}
+	if err := s.grid(d); err != nil {
+		return nil, err
+	}
+	methods := splitWords(strings.Join(s.methods, ","))
+	if methods == nil {
+		methods = calibration.DefaultCompared()
+		if d.Delta == 0 {
+			methods = slices.DeleteFunc(methods, calibration.NeedsDelta)
+			s.note("without --delta the methods whose noise is Gaussian are left out: %s, %s and %s", calibration.DPVI, calibration.DPPVI, calibration.AdaSSP)
+		}
+	}
+	d.Arms = calibration.ComparisonArms(methods)
+	if s.population == "" && s.n == "" {
+		return nil, usagef("say what to compare on: a table, as in dpreg compare --eps 1 data.csv, or --n for simulated rows, as in --n 1000")
+	}
+	if s.population == "" {
+		return d, nil
+	}
+	of, err := s.readTable()
+	if err != nil {
+		return nil, err
+	}
+	of.Test = s.test
+	d.Data, d.X, d.Ps, d.Population = calibration.Split, "", nil, of
+	return d, nil
+}
+
 // chooseList parses a list of some words.
 func chooseList(flag, text string, words, otherwise []string) ([]string, error) {
 	if text == "" {
@@ -210,34 +276,4 @@ func addNew(list []string, word string) []string {
 		return list
 	}
 	return append(list, word)
-}
-
-// runs takes --chains, --warmup, --draws, --ess and --model-clamping.
-func (f *flags) runs(d *calibration.Design) error {
-	if f.clamping && !slices.ContainsFunc(d.Arms, func(a calibration.Arm) bool { return a.Method == modelsClamping }) {
-		return usagef("--model-clamping: %s alone can; give --method %s", modelsClamping, modelsClamping)
-	}
-	if f.given("draws") && f.given("ess") {
-		return usagef("--draws and --ess exclude each other: one fixes the number of draws, the other finds it")
-	}
-	for i := range d.Arms {
-		a := &d.Arms[i]
-		a.ModelClamping = f.clamping && a.Method == modelsClamping
-		if f.given("chains") {
-			a.Chains = f.chains
-		}
-		if f.given("warmup") {
-			a.Warmup = f.warmup
-		}
-		if f.given("draws") {
-			a.Draws, a.ESS = f.draws, 0
-		}
-		if f.given("ess") {
-			a.Draws, a.ESS = 0, f.ess
-		}
-		if a.Chains > maxChains || a.Warmup > maxDraws || a.Draws > maxDraws {
-			return usagef("at most %d chains, and %d iterations of each, are possible", maxChains, maxDraws)
-		}
-	}
-	return nil
 }

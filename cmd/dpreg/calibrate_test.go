@@ -258,7 +258,7 @@ func TestCalibrateWrong(t *testing.T) {
 		good + "--draws 50":                           "ranked among",
 		good + "--draws 500 --ess 400":                "exclude each other",
 		good + "--ess 20":                             "ranked among",
-		good + "--chains 2000":                        "at most 1000 chains",
+		good + "--chains 2000":                        "from 1 to 1000",
 		good + "--shard 1/2":                          "--save DIR",
 		good + "--save s --shard 3/2":                 "--shard",
 		good + "--save s --shard 1/2x":                "--shard",

@@ -18,18 +18,12 @@ const (
 )
 
 func runCheck(f *flags, paths []string) error {
-	if err := errors.Join(f.checkFit(), f.checkSharing(len(paths))); err != nil {
+	err := errors.Join(f.checkFit(), f.checkSharing(len(paths)), f.checkPlot(append(slices.Clone(paths), f.prior.file)...))
+	if err != nil {
 		return err
 	}
 	e, err := f.evidence(paths)
 	if err != nil {
-		return err
-	}
-	p, err := f.statedPrior()
-	if err != nil {
-		return err
-	}
-	if err := f.checkPlot(append(slices.Clone(paths), p.file)...); err != nil {
 		return err
 	}
 	if !dpreg.Checkable(f.method) || f.clamping {

@@ -2,16 +2,55 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
 )
+
+// writeTemplate writes a schema file without bounds.
+func writeTemplate(f *flags, args []string) error {
+	d := &dataset{flags: f}
+	data, err := d.locate(args, f.output)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	columns, err := d.header(data)
+	if err != nil {
+		return err
+	}
+	if err := f.ctx().Err(); err != nil {
+		return err
+	}
+	if f.output == "" {
+		if err := columns.WriteTemplate(f.stdout()); err != nil {
+			return err
+		}
+		f.note("fill in the bounds, from public knowledge, and save this as %s", cmp.Or(sidecar(data), "a file for --schema"))
+		return nil
+	}
+	if _, err := os.Lstat(f.output); !errors.Is(err, fs.ErrNotExist) { // bounds that somebody thought about
+		return usagef("%s exists already: choose another name, or remove it first", f.output)
+	}
+	if err := checkWritable(f.output); err != nil {
+		return err
+	}
+	if err := files.Write(f.output, public, columns.WriteTemplate); err != nil {
+		return err
+	}
+	f.note("%s written: fill in the bounds, from public knowledge", f.output)
+	return nil
+}
 
 // sidecar is where the schema of a data file is looked for: data.schema.json
 // beside data.csv; empty where there is no such place.
@@ -19,53 +58,31 @@ func sidecar(data string) string {
 	return besides(data, ".schema.json")
 }
 
-// columns gives the columns of a data file with their public bounds: those of
-// the schema file, which is the sidecar where none is named, and over them those
-// of --bounds. Where there is a schema file, columns that it leaves out are not
-// used unless --bounds names them.
-func (f *dataset) columns(data string) (*schema.Schema, error) {
-	bounds, _, err := f.publicBounds()
-	if err != nil {
-		return nil, err
-	}
-	all, err := f.header(data)
-	if err != nil {
-		return nil, err
-	}
-	described, path, err := f.described(data)
-	if err != nil {
-		return nil, err
-	}
-	return custody.Columns(all, described, bounds, data, path, f.say)
-}
-
-// header finds the rows, and gives their columns without bounds.
+// header finds the rows and reads the schema file, if there is one, and gives the columns of the
+// rows without bounds.
 func (f *dataset) header(data string) (_ *schema.Schema, err error) {
-	if f.remote != nil {
-		names := f.remote.Header()
-		if f.names = true; names == nil {
-			if names, err = f.publicColumns(data); err != nil {
-				return nil, err
-			}
+	if f.remote == nil {
+		if f.source, err = table.Find(data); err != nil {
+			return nil, usage(err)
 		}
-		columns, err := schema.FromHeader(names)
-		return columns, usage(within(f.remote.String(), err))
+		f.source.Done = f.ctx().Done()
 	}
-	if f.source, err = findRows(data); err != nil {
+	if f.described, f.from, err = custody.ReadSchema(f.schema, sidecar(data)); err != nil {
 		return nil, err
 	}
-	f.source.Done = f.ctx().Done()
-	described, _, err := f.described(data)
+	var names []string
+	if f.remote == nil {
+		known := schema.Known(f.described, f.stated, f.formula)
+		f.names = len(known) > 0 || f.source.Files[0].Format == table.ParquetFormat
+		names, err = f.source.Header(known...)
+	} else if f.names, names = true, f.remote.Header(); names == nil {
+		names, err = f.publicColumns()
+	}
 	if err != nil {
-		return nil, err
+		return nil, usage(err)
 	}
-	bounds, _, err := f.publicBounds()
-	if err != nil {
-		return nil, err
-	}
-	known := schema.Known(described, bounds, f.formula)
-	f.names = len(known) > 0 || f.source.Files[0].Format == table.ParquetFormat
-	return header(f.source, known)
+	columns, err := schema.FromHeader(names)
+	return columns, usage(within(f.place(), err))
 }
 
 // place is what messages call the rows.
@@ -74,11 +91,6 @@ func (f *dataset) place() string {
 		return f.remote.String()
 	}
 	return f.source.Name
-}
-
-// described reads the schema file, if there is one.
-func (f *flags) described(data string) (s *schema.Schema, path string, err error) {
-	return custody.ReadSchema(f.schema, sidecar(data))
 }
 
 // design resolves the formula, after a look at whether the columns that it uses
@@ -93,7 +105,11 @@ func (f *dataset) design(data string) (d *schema.Design, unbounded []string, err
 	if unbounded, err = f.unbounded(used, data); err != nil {
 		return nil, nil, err
 	}
-	if columns, err = columns.WithBounds(standInBounds(unbounded)); err != nil {
+	var others schema.Bounds
+	for _, name := range unbounded {
+		others = append(others, schema.Column{Name: name, Lower: -1, Upper: 1})
+	}
+	if columns, err = columns.WithBounds(others); err != nil {
 		return nil, nil, err
 	}
 	d, err = columns.Design(f.formula)
@@ -109,9 +125,14 @@ func formulaError(err error) error {
 }
 
 // usedColumns gives all columns, and those that the formula names; what it names wrongly,
-// schema.Design will say.
+// schema.Design will say. Public bounds are those of the schema file, which is the sidecar where
+// none is named, and over them those of --bounds. Where there is a schema file, columns that it
+// leaves out are not used unless --bounds names them.
 func (f *dataset) usedColumns(data string) (s *schema.Schema, used []schema.Column, err error) {
-	if s, err = f.columns(data); err != nil {
+	if s, err = f.header(data); err != nil {
+		return nil, nil, err
+	}
+	if s, err = custody.Columns(s, f.described, f.stated, data, f.from, f.say); err != nil {
 		return nil, nil, err
 	}
 	if strings.TrimSpace(f.formula) == "" {
@@ -142,20 +163,20 @@ func (f *dataset) checkBounded(columns []schema.Column, data, instead string) er
 	var names, flags []string
 	for _, c := range columns {
 		if c.Type == "" && !c.Bounded() {
-			names = append(names, fmt.Sprintf("%q", c.Name))
-			flags = append(flags, "--bounds "+shellWord(c.Name+"=LOWER:UPPER"))
+			names = append(names, c.Name)
+			flags = append(flags, "--bounds "+files.Quoted(c.Name+"=LOWER:UPPER"))
 		}
 	}
 	if names == nil {
 		return nil
 	}
+	listed := schema.Listed(names)
 	if !f.names {
-		names, flags = []string{"any column"}, []string{"--bounds NAME=LOWER:UPPER", "..."}
-	} else if more := len(names) - maxListed; more > 0 {
-		names = append(names[:maxListed], fmt.Sprintf("and %d more", more))
+		listed, flags = "any column", []string{"--bounds NAME=LOWER:UPPER", "..."}
+	} else if len(flags) > maxListed {
 		flags = append(flags[:maxListed], "...")
 	}
-	template := "dpreg schema " + shellWord(data)
+	template := "dpreg schema " + files.Quoted(data)
 	if f.remote != nil {
 		template = "dpreg schema --from URL --table NAME"
 	}
@@ -166,17 +187,17 @@ func (f *dataset) checkBounded(columns []schema.Column, data, instead string) er
 A column of categories needs its levels in place of bounds: see dpreg schema --help.
 Take bounds from public knowledge (a codebook, what is possible at all): bounds
 read off the data would tell of the persons at the extremes and break the guarantee`,
-		strings.Join(names, ", "), strings.Join(flags, " "), template, shellWord(cmp.Or(sidecar(data), "data.schema.json (and --schema of that name)")), instead)
+		listed, strings.Join(flags, " "), template, files.Quoted(cmp.Or(sidecar(data), "data.schema.json (and --schema of that name)")), instead)
 }
 
 // --bounds auto: bounds that are found in the rows, for a part of ε.
 
-// publicBounds are those that --bounds states, and the share of ε for others that are to be
+// parseBounds gives those that --bounds states, and the share of ε for others that are to be
 // found (auto and auto=SHARE), 0 where none are. A column that is called auto has bounds with
 // a colon.
-func (f *flags) publicBounds() (stated schema.Bounds, share float64, err error) {
+func parseBounds(texts []string) (stated schema.Bounds, share float64, err error) {
 	var named []string
-	for _, text := range f.bounds {
+	for _, text := range texts {
 		var rest []string
 		for item := range strings.SplitSeq(text, ",") {
 			name, value, given := strings.Cut(strings.TrimSpace(item), "=")
@@ -210,24 +231,19 @@ const isForRelease = "is for a release; this needs public bounds of every column
 
 // refuseAuto refuses --bounds auto where it cannot be.
 func (f *flags) refuseAuto(reason string) error {
-	_, share, err := f.publicBounds()
-	if err == nil && share != 0 {
-		err = usagef("--bounds auto %s", reason)
+	if f.share == 0 {
+		return nil
 	}
-	return err
+	return usagef("--bounds auto %s", reason)
 }
 
 // unbounded lists the columns whose bounds are to be found. Without --bounds auto
 // there must be none, and a column of which one bound is known is a mistake.
 func (f *dataset) unbounded(columns []schema.Column, data string) ([]string, error) {
-	_, share, err := f.publicBounds()
-	if err != nil {
-		return nil, err
-	}
 	switch {
-	case share == 0 && f.remote != nil:
+	case f.share == 0 && f.remote != nil:
 		return nil, f.checkBounded(columns, data, "")
-	case share == 0:
+	case f.share == 0:
 		return nil, f.checkBounded(columns, data, boundsAuto)
 	}
 	var names []string
@@ -241,13 +257,4 @@ func (f *dataset) unbounded(columns []schema.Column, data string) ([]string, err
 		names = append(names, c.Name)
 	}
 	return names, nil
-}
-
-// standInBounds gives columns whose bounds are to be found some that are not used.
-func standInBounds(names []string) schema.Bounds {
-	var b schema.Bounds
-	for _, name := range names {
-		b = append(b, schema.Column{Name: name, Lower: -1, Upper: 1})
-	}
-	return b
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/dpreg/dpreg/mechanisms/accounting"
 )
 
 // declared is how a flag is declared, once for all commands that have it.
@@ -45,6 +47,12 @@ func aShare(like string) *limits {
 var (
 	upToOne    = &limits{func(v float64) bool { return v > 0 && v <= 1 }, "above 0, and at most 1"}
 	isPositive = &limits{func(v float64) bool { return v > 0 && v <= math.MaxFloat64 }, "it must be a positive number"}
+
+	isFinite = &limits{func(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }, "a number is needed, in the units of the columns"}
+
+	wholeCount   = &limits{func(v float64) bool { return v >= 1 && v <= accounting.MaxCount && v == math.Trunc(v) }, fmt.Sprintf("a whole number from 1 to %d", accounting.MaxCount)}
+	samplingRate = &limits{func(v float64) bool { return v >= accounting.MinRate && v <= 1 }, fmt.Sprintf("a number from %v to 1", accounting.MinRate)}
+	accountDelta = &limits{func(v float64) bool { return v >= accounting.MinSampledDelta && v < 1 }, fmt.Sprintf("it must be a number from %v to below 1, and far below 1/n to mean anything, as in --delta 1e-6", accounting.MinSampledDelta)}
 )
 
 // declare makes a command of its name, the arguments that it takes (nil: it looks at them
@@ -65,7 +73,15 @@ func declare(path string, takes cobra.PositionalArgs, names string, run func(f *
 			panic("there is no flag " + name)
 		}
 	}
-	cmd.RunE = func(_ *cobra.Command, args []string) error { return run(f, args) }
+	cmd.RunE = func(_ *cobra.Command, args []string) (err error) {
+		if f.stated, f.share, err = parseBounds(f.bounds); err != nil {
+			return err
+		}
+		if f.prior, err = parsePrior(f.priors, f.priorSDs, f.shrink); err != nil {
+			return err
+		}
+		return run(f, args)
+	}
 	return cmd
 }
 
@@ -203,12 +219,6 @@ func flagGroups(cmd *cobra.Command) string {
 	return strings.TrimSpace(text.String())
 }
 
-// groupUsage has cobra show flags by their groups.
-func groupUsage(root *cobra.Command) {
-	cobra.AddTemplateFunc("flagGroups", flagGroups)
-	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}", "{{flagGroups .}}", 1))
-}
-
 // flagError says of a flag that another command has where it belongs, and of a value that it
 // may not have, what it has to be.
 func flagError(cmd *cobra.Command, err error) error {
@@ -216,7 +226,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if errors.As(err, &unknown) {
 		name := unknown.GetSpecifiedName()
 		if owners := owners(cmd.Root(), name); len(owners) > 0 {
-			return usagef("%s belongs to %s%s", dashed(name), listed(owners), elsewhere(cmd, name))
+			return usagef("%s%s belongs to %s%s", strings.Repeat("-", min(2, len(name))), name, listed(owners), elsewhere(cmd, name))
 		}
 	}
 	var invalid *pflag.InvalidValueError
@@ -259,13 +269,6 @@ func listed(words []string) string {
 		return words[0]
 	}
 	return strings.Join(words[:last], ", ") + " and " + words[last]
-}
-
-func dashed(name string) string {
-	if len(name) == 1 {
-		return "-" + name
-	}
-	return "--" + name
 }
 
 // elsewhere adds how this command comes by what the flag says.

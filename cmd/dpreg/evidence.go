@@ -3,11 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
 	"github.com/dpreg/dpreg/schema"
@@ -37,7 +40,8 @@ func (f *flags) evidence(paths []string) (*evidence, error) {
 			return nil, err
 		}
 		for _, other := range custodians {
-			if same(r, other.Release) {
+			// Noise does not repeat itself.
+			if r.N == other.Release.N && slices.Equal(r.Statistics.Vector(), other.Release.Statistics.Vector()) {
 				return nil, usagef("%s and %s are the same release: its rows would count twice", other.Name, path)
 			}
 		}
@@ -63,11 +67,6 @@ func join(custodians []dpreg.Custodian) (e *evidence, err error) {
 	return e, usage(err)
 }
 
-// same tells whether two releases hold the same numbers: noise does not repeat itself.
-func same(a, b *release.Release) bool {
-	return a.N == b.N && slices.Equal(a.Statistics.Vector(), b.Statistics.Vector())
-}
-
 // names are those of the custodians.
 func (e *evidence) names() (names []string) {
 	for _, c := range e.custodians {
@@ -82,14 +81,6 @@ func (e *evidence) releases() (of []*release.Release) {
 		of = append(of, c.Release)
 	}
 	return of
-}
-
-// rows are those of all releases.
-func (e *evidence) rows() (n int64) {
-	for _, c := range e.custodians {
-		n += c.Release.N
-	}
-	return n
 }
 
 // differ says how the scaled units of two custodians differ, those of a column; empty
@@ -146,4 +137,117 @@ func show(f *flags, paths []string) error {
 		}
 	}
 	return nil
+}
+
+// statedPrior is the prior that flags state.
+type statedPrior struct {
+	file   string // empty: none
+	stated []model.Statement
+	shrink bool
+}
+
+// parsePrior reads the lines in words, and finds the file.
+func parsePrior(priors, sds []string, shrink bool) (p statedPrior, err error) {
+	p.shrink = shrink
+	for _, text := range priors {
+		if _, err := os.Stat(text); err == nil || !strings.Contains(text, "~") { // which a line in words has
+			if p.file != "" {
+				return p, usagef("--prior: there can be one file, and %s and %s are two", p.file, text)
+			}
+			p.file = text
+			continue
+		}
+		s, err := model.ParseStatement(text)
+		if err != nil {
+			return p, usagef("--prior %w", err)
+		}
+		p.stated = append(p.stated, s)
+	}
+	for _, text := range sds {
+		s, err := model.ParsePriorSD(text)
+		if err != nil {
+			return p, usagef("--prior-sd %w", err)
+		}
+		p.stated = append(p.stated, s)
+	}
+	return p, nil
+}
+
+// read returns the prior for a design of these releases; nil where no flag says anything.
+// differ says how their scaled units do.
+func (p statedPrior) read(d *schema.Design, differ string, releases ...*release.Release) (*model.Prior, error) {
+	if p.file == "" && p.stated == nil && !p.shrink {
+		return nil, nil
+	}
+	base := model.DefaultPriorFor
+	if p.shrink {
+		base = model.ShrinkingPrior
+	}
+	prior, err := base(d, releases...)
+	if err != nil {
+		return nil, err
+	}
+	return p.over(prior, d, differ)
+}
+
+// over returns a prior with what the flags state in place of its own.
+func (p statedPrior) over(prior *model.Prior, d *schema.Design, differ string) (_ *model.Prior, err error) {
+	if p.file != "" {
+		if prior, err = p.readFile(prior, d, differ); err != nil {
+			return nil, err
+		}
+	}
+	if prior, err = prior.State(d, p.stated...); err != nil {
+		return nil, fmt.Errorf("prior %w", err)
+	}
+	return prior, nil
+}
+
+func (p statedPrior) readFile(base *model.Prior, d *schema.Design, differ string) (*model.Prior, error) {
+	file, err := os.Open(p.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("--prior: %w (a line in words has a '~': NAME ~ normal(MEAN, SD))", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--prior: %w", err)
+	}
+	defer file.Close()
+	prior, err := base.Read(file, p.file, d, differ)
+	if err == nil && p.shrink && !prior.SharesSpread() {
+		return nil, fmt.Errorf("--shrink and %s exclude each other: the file states the precision of the coefficients", p.file)
+	}
+	return prior, err
+}
+
+// describe says in a few words what was stated; nothing where nothing was.
+func (p statedPrior) describe() string {
+	said, beside := p.file, ""
+	if p.shrink {
+		beside = "one free sd of all slopes"
+	}
+	for _, s := range p.stated {
+		beside = strings.TrimPrefix(beside+", "+s.Text, ", ")
+	}
+	if beside == "" {
+		return said
+	}
+	if said == "" {
+		said = "the default prior"
+	}
+	return said + " with " + beside
+}
+
+// printThePrior prints the prior for releases.
+func (f *flags) printThePrior(e *evidence) error {
+	prior, err := f.prior.read(e.design, e.differ(), e.releases()...)
+	if err == nil && prior == nil {
+		prior, err = model.DefaultPriorFor(e.design, e.releases()...)
+	}
+	if err != nil {
+		return usage(err)
+	}
+	return buffered(f.stdout(), func(out io.Writer) error {
+		_, err := io.WriteString(out, strings.Join(prior.Words(e.design), "\n")+"\n")
+		return err
+	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -66,12 +67,14 @@ func runFit(f *flags, args []string) error {
 	if err != nil {
 		return err
 	}
-	err = f.infer(oneRelease(order.Path, r), keep, f.repeat(order.Path))
+	// It repeats the inference at no cost.
+	repeat := shellLine(append([]string{"dpreg", "infer", order.Path}, givenFlags(f.cmd)...))
+	err = f.infer(oneRelease(order.Path, r), keep, repeat)
 	if err != nil && f.ctx().Err() != nil {
 		f.note("the release in %s is complete: the same command again uses it at no further cost", order.Path)
 	}
 	if err == nil && f.format == "table" {
-		f.note("next, at no further cost: dpreg infer %s --formula %s", shellWord(order.Path), shellWord(another(order.Design)))
+		f.note("next, at no further cost: dpreg infer %s --formula %s", files.Quoted(order.Path), files.Quoted(another(order.Design)))
 	}
 	return err
 }
@@ -100,23 +103,20 @@ func (f *flags) reuse(o *custody.Settled) (*release.Release, error) {
 	const otherwise = " A new one would spend ε again.\n" +
 		"  At no further cost:  dpreg infer %s\n" +
 		"  To spend ε again:    --release FILE keeps both, --spend-again overwrites the old one"
-	word := shellWord(o.Path)
+	word := files.Quoted(o.Path)
 	if stale != "" {
 		return nil, refusef("%s, so the release may not be of these data."+otherwise, stale, word)
 	}
 	if err := o.Differs(former); err != nil {
 		if formula := o.Selects(former); formula != "" {
 			return nil, refusef("%s is a release of another model (%w), but it answers this one at no further cost: dpreg infer %s --formula %s",
-				o.Path, err, word, shellWord(formula))
+				o.Path, err, word, files.Quoted(formula))
 		}
 		return nil, refusef("%s holds another release: %w."+otherwise, o.Path, err, word)
 	}
 	f.note("%s is a release of these columns with %s: it is used again, at no further cost", o.Path, custody.Describe(*former.Privacy))
 	return former, nil
 }
-
-// formulaOf writes a design as a formula.
-func formulaOf(d *schema.Design) string { return d.Formula().String() }
 
 // fitNonPrivate is the study of what the noise costs: no release, no privacy.
 func (d *dataset) fitNonPrivate(args []string) error {

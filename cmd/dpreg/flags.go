@@ -16,6 +16,7 @@ import (
 	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/pushdown"
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 	"github.com/dpreg/dpreg/table"
 )
@@ -32,17 +33,18 @@ type flags struct {
 	rows                             int64
 	population, dir, dataName        string
 	n, p, rowLaw, covariateLaw       string
-	means, sds, slope, covariate     string
-	width                            string
-	r2, test                         float64
+	means, sds, covariate            string
+	width, slope, r2, test           float64
 	holdsData                        bool
+	stated                           schema.Bounds // of --bounds
+	share                            float64       // of ε, for --bounds auto; 0: without it
 
 	// Privacy.
 	epsilon, delta, mechanism, neighbours, ledger, filter string
 	spendAgain, moments, nonPrivate                       bool
 	sensitivity, audited, releases                        string
 	looks                                                 string // --steps of a release
-	sigma, rate, steps, count, scale                      string // of account
+	account                                               accountInputs
 
 	// The model.
 	priors, priorSDs                    []string
@@ -52,6 +54,7 @@ type flags struct {
 	clamping, sameRows, whatIf, line    bool
 	custodian, model, group, preset     string
 	priorSD, errorSD                    float64
+	prior                               statedPrior // of --prior, --prior-sd and --shrink
 
 	// Sampling, or how else a result is found.
 	chains, warmup, draws, calibrate, simulated int
@@ -116,9 +119,9 @@ func (f *flags) ofData() []declared {
 		{name: "data", to: &f.rowLaw, words: []string{string(calibration.Unclamped), string(calibration.Clamped)}, usage: "of simulated rows: `NAME` of what becomes of values outside the bounds: unclamped (default) or clamped"},
 		{name: "x", to: &f.covariateLaw, words: []string{string(calibration.NormalX), string(calibration.BinaryX), string(calibration.SkewedX)}, usage: "`NAME` of the law of the covariates: normal (default), binary or skewed"},
 		{name: "covariate", to: &f.covariate, usage: "`NAME` of the covariate whose slope is shown (default: the first; with --p, the mean over slopes)"},
-		{name: "width", to: &f.width, usage: "find the smallest ε for each --n, or the smallest n for each --eps, with an interval no wider than this `NUMBER`, in the data's units"},
+		{name: "width", to: &f.width, accepts: &limits{isPositive.holds, "a number above 0 is needed, in the units of the response over those of the covariate"}, usage: "find the smallest ε for each --n, or the smallest n for each --eps, with an interval no wider than this `NUMBER`, in the data's units"},
 		{name: "of", to: &f.covariate, usage: "`NAME` of the covariate whose interval --width is about: the same as --covariate"},
-		{name: "slope", to: &f.slope, usage: "true slope of the simulated rows, a `NUMBER` (default: as --r2 has it)"},
+		{name: "slope", to: &f.slope, accepts: isFinite, usage: "true slope of the simulated rows, a `NUMBER` (default: as --r2 has it)"},
 		{name: "mean", of: "plan", to: &f.means, usage: "means of columns, a `LIST` such as age=40,income=30000 (default: 3/8 of the way between the bounds; of a 0/1 column its share)"},
 		{name: "sd", to: &f.sds, usage: "standard deviations of columns, a `LIST` such as age=15,income=40000 (default: an eighth of the range)"},
 		{name: "r2", to: &f.r2, value: "0.3", accepts: aShare("0.3"), usage: "share of the response's variance that the covariates explain, a `NUMBER` between 0 and 1"},
@@ -138,6 +141,7 @@ func (f *flags) ofData() []declared {
 func (f *flags) ofPrivacy() []declared {
 	return []declared{
 		{name: "eps", to: &f.epsilon, usage: "privacy budget ε, a `NUMBER` above 0: smaller is more private and noisier"},
+		{name: "eps", of: "gaussian laplace", to: &f.account.Epsilon, accepts: isPositive, usage: "privacy budget ε, a `NUMBER` above 0: smaller is more private and noisier"},
 		{name: "eps", of: "plan calibrate compare", to: &f.epsilon, usage: "privacy budgets ε, a `LIST` such as 0.1,0.5,1"},
 		{name: "eps", of: "vi", to: &f.epsilon, usage: "privacy budget ε of the whole run, a `NUMBER` above 0"},
 		{name: "eps", of: "pvi", to: &f.epsilon, usage: "privacy budget ε of each client, a `NUMBER` above 0"},
@@ -147,16 +151,16 @@ func (f *flags) ofPrivacy() []declared {
 		{name: "delta", of: "init", to: &f.delta, usage: "total δ, a `NUMBER` far below 1/n (default: none, for Laplace noise only)"},
 		{name: "delta", of: "calibrate compare", to: &f.delta, usage: "δ, a `NUMBER` far below 1/n, such as 1e-6 (default: none); noise is Laplace or Gaussian, whichever is smaller"},
 		{name: "delta", of: "vi pvi", to: &f.delta, usage: "δ, a `NUMBER` far below 1/n, such as 1e-6"},
-		{name: "delta", of: "gaussian laplace", to: &f.delta, usage: fmt.Sprintf("δ, a `NUMBER` from %v to below 1", accounting.MinSampledDelta)},
-		{name: "sigma", to: &f.sigma, usage: "standard deviation of the noise, a `NUMBER`"},
-		{name: "scale", to: &f.scale, usage: "scale b of the noise, a `NUMBER`"},
-		{name: "count", to: &f.count, usage: "`NUMBER` of releases"},
+		{name: "delta", of: "gaussian laplace", to: &f.account.AtDelta, accepts: accountDelta, usage: fmt.Sprintf("δ, a `NUMBER` from %v to below 1", accounting.MinSampledDelta)},
+		{name: "sigma", to: &f.account.Sigma, accepts: isPositive, usage: "standard deviation of the noise, a `NUMBER`"},
+		{name: "scale", to: &f.account.Scale, accepts: isPositive, usage: "scale b of the noise, a `NUMBER`"},
+		{name: "count", to: &f.account.Count, accepts: wholeCount, usage: "`NUMBER` of releases"},
 		{name: "steps", of: "release fit plan compare", to: &f.looks, value: "auto", usage: fmt.Sprintf("`NUMBER` of looks at the rows, up to %d, for one ε: from the second on noise is in proportion to the rows, and no longer to their bounds; auto: several where rows are enough to be found; 1: the bounds alone", custody.MaxSteps)},
 		{name: "steps", of: "audit calibrate", to: &f.looks, value: "1", usage: fmt.Sprintf("`NUMBER` of looks at the rows that a release takes, up to %d", custody.MaxSteps)},
-		{name: "steps", of: "gaussian", to: &f.steps, usage: "`NUMBER` of releases"},
-		{name: "q", to: &f.rate, usage: "rate of sampling, a `NUMBER` up to 1"},
-		{name: "sensitivity", of: "gaussian", to: &f.sensitivity, value: "1", usage: "L2 sensitivity, or what a record may add to a sum, a `NUMBER`"},
-		{name: "sensitivity", of: "laplace", to: &f.sensitivity, value: "1", usage: "L1 sensitivity, a `NUMBER`"},
+		{name: "steps", of: "gaussian", to: &f.account.Steps, accepts: wholeCount, usage: "`NUMBER` of releases"},
+		{name: "q", to: &f.account.Q, accepts: samplingRate, usage: "rate of sampling, a `NUMBER` up to 1"},
+		{name: "sensitivity", of: "gaussian", to: &f.account.Sensitivity, accepts: isPositive, value: "1", usage: "L2 sensitivity, or what a record may add to a sum, a `NUMBER`"},
+		{name: "sensitivity", of: "laplace", to: &f.account.Sensitivity, accepts: isPositive, value: "1", usage: "L1 sensitivity, a `NUMBER`"},
 		{name: "sensitivity", to: &f.sensitivity, usage: "what noise is calibrated to, a `LIST` of exact, paper (default exact; presets: both)"},
 		{name: "neighbours", to: &f.neighbours, value: string(release.ReplaceOne), words: []string{string(release.ReplaceOne), string(release.AddRemove)}, usage: "`NAME`: which data sets must not be told apart: replace-one, with n public, or add-remove, with n secret"},
 		{name: "neighbours", of: "init", to: &f.neighbours, value: string(release.ReplaceOne), words: []string{string(release.ReplaceOne), string(release.AddRemove)}, usage: "`NAME` of the relation that all releases have: replace-one or add-remove"},
@@ -204,11 +208,11 @@ func (f *flags) ofSampling() []declared {
 		{name: "ess", of: calibrates, to: &f.ess, usage: fmt.Sprintf("sample until the effective sample size of every parameter is this `NUMBER` (default %d)", calibration.DefaultESS)},
 		{name: "draws", to: &f.draws, accepts: between(1, maxDraws), usage: "`NUMBER` of draws kept of each chain (default: as many as --ess needs)"},
 		{name: "draws", of: "vi pvi", to: &f.draws, value: "1000", accepts: between(1, maxDraws), usage: "`NUMBER` of draws of each of four chains from the fitted law"},
-		{name: "draws", of: calibrates, to: &f.draws, usage: "`NUMBER` of draws kept of each chain (default: as many as --ess needs; of a population: 500; kernel plain: 2000)"},
+		{name: "draws", of: calibrates, to: &f.draws, accepts: between(1, maxDraws), usage: "`NUMBER` of draws kept of each chain (default: as many as --ess needs; of a population: 500; kernel plain: 2000)"},
 		{name: "chains", to: &f.chains, value: fmt.Sprint(dpreg.DefaultPlan().Chains), accepts: between(1, maxChains), usage: "`NUMBER` of chains"},
-		{name: "chains", of: calibrates, to: &f.chains, usage: "`NUMBER` of chains (default 2; of a population: 4; kernel plain: 1)"},
+		{name: "chains", of: calibrates, to: &f.chains, accepts: between(1, maxChains), usage: "`NUMBER` of chains (default 2; of a population: 4; kernel plain: 1)"},
 		{name: "warmup", to: &f.warmup, value: fmt.Sprint(dpreg.DefaultPlan().Warmup), accepts: between(1, maxDraws), usage: "`NUMBER` of warm-up iterations of each chain"},
-		{name: "warmup", of: calibrates, to: &f.warmup, usage: "`NUMBER` of warm-up iterations of each chain (default 1000; kernel plain: 5000)"},
+		{name: "warmup", of: calibrates, to: &f.warmup, accepts: between(0, maxDraws), usage: "`NUMBER` of warm-up iterations of each chain (default 1000; kernel plain: 5000)"},
 		{name: "calibrate", to: &f.calibrate, value: fmt.Sprint(defaultRefits), accepts: between(0, maxRefits), usage: "`NUMBER` of refits that calibrate the p-values; 0: none (and none unasked where there are many sums)"},
 		{name: "rounds", to: &f.rounds, value: "20", accepts: between(1, 1e6), usage: "`NUMBER` of rounds, in each of which every client updates its factor once"},
 		{name: "steps", to: &f.iterations, value: "2000", accepts: between(1, accounting.MaxCount), usage: "`NUMBER` of steps"},

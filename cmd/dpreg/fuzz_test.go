@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpreg/dpreg/custody"
-	"github.com/dpreg/dpreg/schema"
 )
 
 // Values of flags are refused, or are what they say: whatever is typed, nothing crashes.
@@ -19,7 +18,7 @@ func FuzzFlags(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		list, err := parseList("n", text, func(text string) (int64, error) { return parseWhole(text, 100) })
+		list, err := parseList("n", text, whole[int64](100))
 		for _, n := range list {
 			if err == nil && (n < 1 || n > 100) {
 				t.Errorf("%q: %d", text, n)
@@ -43,10 +42,10 @@ func FuzzFlags(f *testing.F) {
 		if err == nil && text != "" && !(1 <= s.Index && s.Index <= s.Count) {
 			t.Errorf("shard %q is %v", text, s)
 		}
-		c := account{accountInputs: accountInputs{Mechanism: gaussian}}
-		if err := c.parse(&flags{rate: text, sigma: "1", delta: "1e-5", sensitivity: "1"}); err == nil && text != "" {
-			if again, _ := schema.ParseNumber(text); c.Q != again || !(c.Q > 0 && c.Q <= 1) {
-				t.Errorf("rate %q is %v", text, c.Q)
+		cmd := declare("account gaussian", takes(0, ""), "q", accountGaussian)
+		if cmd.Flags().Set("q", text) == nil {
+			if rate, err := cmd.Flags().GetFloat64("q"); err != nil || !(rate > 0 && rate <= 1) {
+				t.Errorf("rate %q is %v", text, rate)
 			}
 		}
 		if strings.ContainsAny(text, "\x00") {

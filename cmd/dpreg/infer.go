@@ -93,9 +93,9 @@ func (f *flags) checkSharing(releases int) error {
 	return nil
 }
 
-// options turns flags that were checked into those of dpreg.Infer. keep is what the run reads
-// or pays for beside the prior. The default prior is that for the releases; differ says how
-// their scaled units do.
+// options turns flags that were checked into those of dpreg.Infer, and looks whether what is asked
+// for can be written, before anything is spent. keep is what the run reads or pays for beside the
+// prior. The default prior is that for the releases; differ says how their scaled units do.
 func (f *flags) options(d *schema.Design, differ string, keep inputs, releases ...*release.Release) (dpreg.Options, error) {
 	o := dpreg.Options{
 		Method:        f.method,
@@ -109,27 +109,12 @@ func (f *flags) options(d *schema.Design, differ string, keep inputs, releases .
 	if f.draws > 0 {
 		o.Plan.Draws, o.Plan.ESS = f.draws, 0
 	}
-	p, err := f.statedPrior()
-	if err != nil {
-		return o, err
+	keep = append(keep, f.prior.file)
+	_, err := checkDir(f.plots, f.plotFiles(), keep)
+	if err = errors.Join(f.checkSave(keep), within("--plots", err), f.pageWritable(keep)); err == nil {
+		o.Prior, err = f.prior.read(d, differ, releases...)
 	}
-	if err := f.checkOutputs(append(keep, p.file)); err != nil {
-		return o, err
-	}
-	o.Prior, err = p.read(d, differ, releases...)
 	return o, usage(err)
-}
-
-// checkOutputs looks, before anything is spent, whether what is asked for can be
-// written.
-func (f *flags) checkOutputs(keep inputs) error {
-	if err := f.checkSave(keep); err != nil {
-		return err
-	}
-	if _, err := checkDir(f.plots, f.plotFiles(), keep); err != nil {
-		return within("--plots", err)
-	}
-	return f.pageWritable(keep)
 }
 
 // sample draws from the posterior, with a bar. keep is what the run must not overwrite.
@@ -142,7 +127,7 @@ func (f *flags) sample(e *evidence, keep inputs) (*dpreg.Fit, error) {
 		return nil, usage(err)
 	}
 	bar := samplingBar(f.stderr(), o.Plan)
-	o.Plan.Progress, o.Plan.Expect = bar.update, f.announce(e.rows())
+	o.Plan.Progress, o.Plan.Expect = bar.update, f.announce(e)
 	fit, err := dpreg.Infer(f.ctx(), e.custodians, o)
 	bar.finish()
 	return fit, err
@@ -162,18 +147,14 @@ func (f *flags) infer(e *evidence, keep inputs, repeat string) error {
 	}
 	var what *whatif.Answers
 	if f.whatIf {
-		if what, err = f.askWhatIf(fit); err != nil {
+		bar := countingBar(f.stderr(), "what if ")
+		what, err = whatif.Of(f.ctx(), fit, whatif.Options{Units: dpreg.Units(f.units), Level: f.level, Progress: bar.update})
+		bar.finish()
+		if err != nil {
 			return err
 		}
 	}
 	return f.conclude(fit, what, made)
-}
-
-// askWhatIf answers --what-if, with a bar.
-func (f *flags) askWhatIf(fit *dpreg.Fit) (*whatif.Answers, error) {
-	bar := countingBar(f.stderr(), "what if ")
-	defer bar.finish()
-	return whatif.Of(f.ctx(), fit, whatif.Options{Units: dpreg.Units(f.units), Level: f.level, Progress: bar.update})
 }
 
 // conclude prints the result, saves and draws what is to be, and then says whether
@@ -197,7 +178,11 @@ func (f *flags) conclude(fit *dpreg.Fit, what *whatif.Answers, made report.Run) 
 		return err
 	}
 	if f.save != "" {
-		if err := f.saveFit(fit, summary); err != nil {
+		draws := fit.StanDraws(dpreg.Units(f.units))
+		if err := f.saveDraws(draws, summary, f.comments(fit, draws, summary), modeOfFit(fit)); err != nil {
+			return err
+		}
+		if err := f.writeReleases(fit); err != nil {
 			return err
 		}
 		f.note("draws and summary saved in %s", f.save)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/report"
@@ -24,11 +25,11 @@ func initLedger(f *flags, args []string) error {
 	err = ledger.Create(f.ctx(), path, b)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return refusef("%s exists: a ledger is never overwritten, since what it counts stays spent; see dpreg ledger show %s", path, shellWord(path))
+		return refusef("%s exists: a ledger is never overwritten, since what it counts stays spent; see dpreg ledger show %s", path, files.Quoted(path))
 	case err != nil:
 		return custody.LedgerError(err)
 	}
-	f.note("ledger of %s made: next, dpreg release --ledger %s", b.Data, shellWord(path))
+	f.note("ledger of %s made: next, dpreg release --ledger %s", b.Data, files.Quoted(path))
 	return nil
 }
 
@@ -42,11 +43,8 @@ func (f *flags) budget() (b ledger.Budget, err error) {
 	if _, err := f.privacy(); err != nil {
 		return b, err
 	}
-	b = ledger.Budget{Data: f.dataName, Neighbours: f.neighbours, Epsilon: asWritten(f.epsilon), Delta: new(big.Rat), Filter: ledger.Filter(f.filter)}
-	if f.delta != "" {
-		b.Delta = asWritten(f.delta)
-	}
-	return b, nil
+	delta := asWritten(cmp.Or(f.delta, "0"))
+	return ledger.Budget{Data: f.dataName, Neighbours: f.neighbours, Epsilon: asWritten(f.epsilon), Delta: delta, Filter: ledger.Filter(f.filter)}, nil
 }
 
 // asWritten is the value of a number that schema.ParseNumber reads, to its last digit.

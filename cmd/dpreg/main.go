@@ -10,9 +10,16 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/docs/help"
 	"github.com/dpreg/dpreg/pushdown"
 )
 
@@ -46,4 +53,144 @@ func refusef(format string, args ...any) error { return custody.Refusef(format, 
 // note writes one message to stderr.
 func note(stderr io.Writer, format string, args ...any) {
 	fmt.Fprintln(stderr, "dpreg: "+fmt.Sprintf(format, args...))
+}
+
+// newRoot has all commands, each with its flags and what it does.
+func newRoot() *cobra.Command {
+	cobra.EnableCommandSorting = false
+	root, noFile := parent(""), takes(0, "")
+	root.Version, root.SilenceErrors, root.SilenceUsage = version(), true, true
+	root.SuggestionsMinimumDistance = 2 // letters of a mistyped command's name that may be wrong
+	custodians := []*cobra.Command{
+		declare("plan", noFile, priorFlags+"n p schema formula covariate width of slope mean sd r2 eps delta neighbours steps releases seed no-grid level format plot report", runPlan),
+		declare("schema", nil, "from table output", writeTemplate),
+		declare("release", nil, releaseFlags+"output", runRelease),
+		declare("fit", nil, releaseFlags+fitFlags+"release i-hold-the-data", runFit),
+		declare("sql", noFile, columnFlags+"dialect table", writeSQL),
+		parent("ledger",
+			declare("ledger init", takes(1, "a file to make"), "data eps delta neighbours filter", initLedger),
+			declare("ledger show", takes(1, "a ledger"), "", showLedger)),
+		declare("vi", takes(1, "a data file"), viFlags+"group neighbours rows batch plot non-private i-hold-the-data", runVI),
+		declare("pvi", nil, viFlags+"error-sd rounds damping", runPVI),
+	}
+	analysts := []*cobra.Command{
+		declare("show", takes(many, "a release"), "plot", show),
+		declare("infer", takes(many, "a release"), fitFlags+sharingFlags+"formula print-prior same-rows", runInfer),
+		declare("predict", nil, samplerFlags+sharingFlags+"same-rows level formula draws custodian mean output", runPredict),
+		declare("check", takes(many, "a release"), samplerFlags+sharingFlags+"formula draws calibrate format plot report", runCheck),
+	}
+	calibrate := declare(calibrates, noFile, studyFlags+"prior prior-sd preset population x kernel sensitivity model-clamping chains warmup draws ess plots report", runCalibrate)
+	calibrate.AddCommand(declare("calibrate merge", takes(many, "the directories of the shards"), "save format plots report", runMerge(calibrates)))
+	compare := declare(compares, takes(1, ""), studyFlags+"test plot", runCompare)
+	compare.AddCommand(declare("compare merge", takes(many, "the directories of the shards"), "save format plot", runMerge(compares)))
+	studies := []*cobra.Command{
+		calibrate, compare,
+		declare("audit", noFile, "m eps delta mechanism neighbours steps releases format", runAudits),
+		parent("account",
+			declare("account gaussian", noFile, "sigma q steps eps delta sensitivity neighbours plot format", accountGaussian),
+			declare("account laplace", noFile, "scale count eps delta sensitivity plot format", accountLaplace)),
+	}
+	group(root, "Who holds rows:", custodians)
+	group(root, "Who holds releases:", analysts)
+	group(root, "Who studies methods:", studies)
+	root.AddCommand(newTopics()...)
+	cobra.AddTemplateFunc("flagGroups", flagGroups) // flags are shown by their groups
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}", "{{flagGroups .}}", 1))
+	root.SetFlagErrorFunc(flagError)
+	root.InitDefaultHelpCmd()
+	help, _, _ := root.Find([]string{"help"})
+	help.Run, help.RunE = nil, helpOn
+	return root
+}
+
+// group adds commands under a heading.
+func group(root *cobra.Command, title string, commands []*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, c := range commands {
+		c.GroupID = title
+	}
+	root.AddCommand(commands...)
+}
+
+// parent is a command that does nothing but have others.
+func parent(name string, children ...*cobra.Command) *cobra.Command {
+	cmd := described(name)
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		hint := ""
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			hint = fmt.Sprintf("; did you mean `%s %s`?", cmd.CommandPath(), near[0])
+		}
+		return usagef("unknown command %q%s (`%s --help` lists the commands)", args[0], hint, cmd.CommandPath())
+	}
+	cmd.AddCommand(children...)
+	return cmd
+}
+
+// newTopics are commands that do nothing but be found by dpreg help.
+func newTopics() (topics []*cobra.Command) {
+	for _, t := range help.Topics {
+		page, err := help.Page(t.Name)
+		if err != nil {
+			panic(err) // the program was built without it
+		}
+		topics = append(topics, &cobra.Command{Use: t.Name, Short: t.Short, Long: page})
+	}
+	return topics
+}
+
+// described is a command of which its help is known.
+func described(path string) *cobra.Command {
+	text := help.Command(strings.TrimSpace("dpreg " + path))
+	of := strings.TrimSuffix(path, path[strings.LastIndex(path, " ")+1:]) // "ledger " of "ledger init"
+	use := strings.TrimPrefix(text.Use, "dpreg "+of)
+	return &cobra.Command{Use: use, Short: text.Short, Long: text.Long, Example: text.Example}
+}
+
+// helpOn is dpreg help: cobra's own shows the root's for what it does not know.
+func helpOn(cmd *cobra.Command, args []string) error {
+	of, rest, err := cmd.Root().Find(args)
+	if err == nil && len(rest) == 0 {
+		of.InitDefaultHelpFlag()
+		return of.Help()
+	}
+	var names []string
+	for _, c := range cmd.Root().Commands() {
+		if c.IsAvailableCommand() || c.IsAdditionalHelpTopicCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	slices.Sort(names)
+	return usagef("there is no help on %q: there is help on %s", strings.Join(args, " "), listed(names))
+}
+
+// version is that of the module, which names the revision that it was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "development"
+	}
+	return info.Main.Version
+}
+
+// many is more than any number of files.
+const many = math.MaxInt
+
+// takes is the cobra.PositionalArgs of a command on so many files at the most and, where what
+// names it, one at least.
+func takes(most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case what != "" && len(args) == 0:
+			return usagef("%s needs %s: %s", cmd.Name(), what, cmd.UseLine())
+		case most == 0 && len(args) > 0:
+			return usagef("%s takes no file but by a flag: %q (is a blank in a list, or a quotation mark missing around a formula?)", cmd.Name(), args[0])
+		case len(args) > most:
+			return usagef("%s takes one file, and %d were given (is a quotation mark missing around a formula?)", cmd.Name(), len(args))
+		}
+		return nil
+	}
 }

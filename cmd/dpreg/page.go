@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -17,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/report"
@@ -60,13 +60,23 @@ func (f *flags) made(releases []string) (report.Run, error) {
 
 // writePage writes the page, if one was asked for.
 func (f *flags) writePage(mode fs.FileMode, page func(io.Writer) error) error {
-	if f.page == "" {
+	return f.writeAsked("report", f.page, mode, page)
+}
+
+// writePlot draws what --plot asks for, if it does.
+func (f *flags) writePlot(mode fs.FileMode, draw func(w io.Writer, format string) error) error {
+	return f.writeAsked("plot", f.plot, mode, func(w io.Writer) error { return draw(w, plotFormat(f.plot)) })
+}
+
+// writeAsked writes a file, and says so, if it has a name.
+func (f *flags) writeAsked(what, path string, mode fs.FileMode, write func(io.Writer) error) error {
+	if path == "" {
 		return nil
 	}
-	if err := writeFile(f.page, mode, page); err != nil {
+	if err := files.Write(path, mode, write); err != nil {
 		return err
 	}
-	f.note("report written to %s", f.page)
+	f.note("%s written to %s", what, path)
 	return nil
 }
 
@@ -95,7 +105,7 @@ func typed(cmd *cobra.Command) string {
 func shellLine(words []string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
-		quoted[i] = shellWord(word)
+		quoted[i] = files.Quoted(word)
 	}
 	return strings.Join(quoted, " ")
 }
@@ -124,11 +134,6 @@ func givenFlags(cmd *cobra.Command) []string {
 	return words
 }
 
-// repeat is the infer that repeats the inference of a fit from its release.
-func (f *flags) repeat(path string) string {
-	return shellLine(append([]string{"dpreg", "infer", path}, givenFlags(f.cmd)...))
-}
-
 // plotFormat is the extension of a file's name, without the point.
 func plotFormat(path string) string {
 	return strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))
@@ -145,35 +150,14 @@ func (f *flags) checkPlot(keep ...string) error {
 	return within("--plot", errors.Join(inputs(keep).spare(f.plot), checkWritable(f.plot)))
 }
 
-// writePlot draws what --plot asks for, if it does: all of it first, so that no half of a
-// picture is left.
-func (f *flags) writePlot(mode fs.FileMode, draw func(w io.Writer, format string) error) error {
-	if f.plot == "" {
-		return nil
-	}
-	var picture bytes.Buffer
-	if err := draw(&picture, plotFormat(f.plot)); err != nil {
-		return err
-	}
-	err := writeFile(f.plot, mode, func(w io.Writer) error {
-		_, err := picture.WriteTo(w)
-		return err
-	})
-	if err == nil {
-		f.note("plot written to %s", f.plot)
-	}
-	return err
-}
-
 // plotFiles are those of --plots.
-func (f *flags) plotFiles() []string {
-	var files []string
+func (f *flags) plotFiles() (paths []string) {
 	for _, name := range append(slices.Clone(report.FitPlotNames), report.CustodiansPlot) {
 		for _, format := range report.PlotFormats {
-			files = append(files, filepath.Join(f.plots, name+"."+format))
+			paths = append(paths, filepath.Join(f.plots, name+"."+format))
 		}
 	}
-	return files
+	return paths
 }
 
 // illustrate draws a fit where --plots or --report asks for it.
@@ -205,7 +189,7 @@ func drawFigures(dir string, mode fs.FileMode, figures []*report.Figure) error {
 	for _, figure := range figures {
 		for _, format := range report.PlotFormats {
 			path := filepath.Join(dir, figure.Name+"."+format)
-			if err := writeFile(path, mode, func(w io.Writer) error { return figure.Write(w, format) }); err != nil {
+			if err := files.Write(path, mode, func(w io.Writer) error { return figure.Write(w, format) }); err != nil {
 				return err
 			}
 		}

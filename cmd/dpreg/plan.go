@@ -19,7 +19,7 @@ import (
 )
 
 func runPlan(f *flags, _ []string) error {
-	o, p, err := f.planned()
+	o, err := f.planned()
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func runPlan(f *flags, _ []string) error {
 	if err != nil {
 		return err
 	}
-	show.Prior, o.Slope = p.describe(), show.Slope
+	show.Prior, o.Slope = f.prior.describe(), show.Slope
 	if err := o.Validate(); err != nil {
 		return usage(err)
 	}
@@ -65,50 +65,44 @@ const (
 	maxListLen  = 50
 )
 
-// planned checks all flags and turns them into the options of plan.Foresee, and the prior.
-func (f *flags) planned() (o plan.Options, p statedPrior, err error) {
+// planned checks all flags and turns them into the options of plan.Foresee.
+func (f *flags) planned() (o plan.Options, err error) {
 	o = plan.Options{Releases: f.simulated, Level: f.level, Seed: f.seed, Pool: f.schema == "" && f.covariate == ""}
-	if err := f.checkPage(); err != nil {
-		return o, p, err
-	}
-	if err := f.sought(&o); err != nil {
-		return o, p, err
+	if err := errors.Join(f.checkPage(), f.sought(&o)); err != nil {
+		return o, err
 	}
 	if o.Steps, err = custody.ParseSteps(f.looks); err != nil {
-		return o, p, err
+		return o, err
 	}
 	o.Neighbours = release.Neighbours(f.neighbours)
 	if f.delta != "" {
 		if o.Delta, err = schema.ParseNumber(f.delta); err != nil || !(o.Delta == 0 || o.Delta >= ssp.MinDelta && o.Delta < 1) {
-			return o, p, usagef("--delta %q: 0, or a number from %v to below 1", f.delta, ssp.MinDelta)
+			return o, usagef("--delta %q: 0, or a number from %v to below 1", f.delta, ssp.MinDelta)
 		}
 	}
-	if p, err = f.statedPrior(); err != nil {
-		return o, p, err
-	}
 	if o.Epsilons, err = f.epsilons(); err != nil {
-		return o, p, err
+		return o, err
 	}
 	if o.Design, err = f.plannedDesign(); err != nil {
-		return o, p, err
+		return o, err
 	}
 	if err := f.assume(&o); err != nil {
-		return o, p, err
+		return o, err
 	}
 	if o.Ns, err = f.counts(len(o.Design.Covariates) + 1); err != nil {
-		return o, p, err
+		return o, err
 	}
-	if err := errors.Join(f.checkPlot(f.schema, p.file), f.pageWritable(inputs{f.schema, p.file})); err != nil {
-		return o, p, err
+	if err := errors.Join(f.checkPlot(f.schema, f.prior.file), f.pageWritable(inputs{f.schema, f.prior.file})); err != nil {
+		return o, err
 	}
-	o.Prior, err = p.read(o.Design, "")
-	return o, p, usage(err)
+	o.Prior, err = f.prior.read(o.Design, "")
+	return o, usage(err)
 }
 
-// sought parses --width, and checks what goes with it.
-func (f *flags) sought(o *plan.Options) (err error) {
+// sought takes --width, and checks what goes with it.
+func (f *flags) sought(o *plan.Options) error {
 	switch {
-	case f.width == "":
+	case f.width == 0:
 		if f.cmd.Flags().Changed("of") {
 			return usagef("--of goes with --width: of a forecast --covariate is the slope that is shown")
 		}
@@ -116,12 +110,9 @@ func (f *flags) sought(o *plan.Options) (err error) {
 	case f.epsilon != "" && f.n != "":
 		return usagef("--width seeks --eps or --n: give one of the two, and leave the other one out")
 	case f.epsilon == "" && f.n == "":
-		return usagef("--width %s: say for how many records it is to be had, as in --n 1000, and the smallest ε is found; or for which ε, as in --eps 1, and the smallest n is", f.width)
+		return usagef("--width %v: say for how many records it is to be had, as in --n 1000, and the smallest ε is found; or for which ε, as in --eps 1, and the smallest n is", f.width)
 	}
-	if o.Width, err = schema.ParseNumber(f.width); err != nil || !(o.Width > 0 && o.Width <= math.MaxFloat64) {
-		return usagef("--width %q: a number above 0 is needed, in the units of the response over those of the covariate", f.width)
-	}
-	f.noGrid = true
+	o.Width, f.noGrid = f.width, true
 	return nil
 }
 
@@ -165,15 +156,15 @@ func namedNumbers(flag, text string) (map[string]float64, error) {
 // epsilons parses --eps and, of one value, makes three.
 func (f *flags) epsilons() ([]float64, error) {
 	switch {
-	case f.epsilon == "" && f.width != "":
+	case f.epsilon == "" && f.width != 0:
 		return nil, nil
 	case f.epsilon == "":
 		return nil, usagef("--eps is missing: say which privacy budgets to look at, as in --eps 0.1,0.5,1")
 	}
 	list, err := parseList("eps", f.epsilon, func(text string) (float64, error) {
 		v, err := schema.ParseNumber(text)
-		if err == nil && !(v >= ssp.MinEpsilon && v <= ssp.MaxEpsilon) {
-			err = fmt.Errorf("ε must lie between %v and %v", ssp.MinEpsilon, ssp.MaxEpsilon)
+		if err == nil {
+			err = ssp.CheckEpsilon(v)
 		}
 		return v, err
 	})
@@ -192,24 +183,17 @@ func decimal(v float64) float64 {
 // counts parses --n for m columns and, of one value, makes three.
 func (f *flags) counts(m int) ([]int64, error) {
 	switch {
-	case f.n == "" && f.width != "":
+	case f.n == "" && f.width != 0:
 		return nil, nil
 	case f.n == "":
 		return nil, usagef("--n is missing: say how many records there may be, as in --n 200,1000")
 	}
 	list, err := parseList("n", f.n, func(text string) (int64, error) {
-		v, err := schema.ParseNumber(text)
-		switch {
-		case err != nil:
-			return 0, err
-		case v != math.Trunc(v):
-			return 0, errors.New("a number of records is whole")
-		case !(v > float64(m)):
-			return 0, fmt.Errorf("%d columns, the response among them, need more than %d records", m, m)
-		case v > ssp.MaxRows:
-			return 0, fmt.Errorf("at most %d records are possible", int64(ssp.MaxRows))
+		n, err := whole[int64](ssp.MaxRows)(text)
+		if err == nil && n <= int64(m) {
+			err = fmt.Errorf("%d columns, the response among them, need more than %d records", m, m)
 		}
-		return int64(v), nil
+		return n, err
 	})
 	if err == nil && len(list) == 1 && !f.noGrid {
 		list = []int64{list[0] / 4, list[0], 4 * list[0]}
@@ -218,7 +202,7 @@ func (f *flags) counts(m int) ([]int64, error) {
 }
 
 // parseList parses numbers between commas, and returns them in order, each once.
-func parseList[T int64 | float64](flag, text string, parse func(string) (T, error)) ([]T, error) {
+func parseList[T int | int64 | float64](flag, text string, parse func(string) (T, error)) ([]T, error) {
 	var list []T
 	for _, part := range strings.Split(text, ",") {
 		v, err := parse(strings.TrimSpace(part))
@@ -236,7 +220,7 @@ func parseList[T int64 | float64](flag, text string, parse func(string) (T, erro
 
 // plannedDesign gives the columns: those of the schema, or p on [-1, 1].
 func (f *flags) plannedDesign() (*schema.Design, error) {
-	switch p, err := parseWhole(f.p, maxPlanned); {
+	switch p, err := whole[int](maxPlanned)(f.p); {
 	case f.schema != "" && f.p != "":
 		return nil, usagef("--p and --schema exclude each other: a schema has its covariates")
 	case f.schema == "" && f.p == "":
@@ -246,9 +230,9 @@ func (f *flags) plannedDesign() (*schema.Design, error) {
 	case f.schema == "" && err != nil:
 		return nil, usagef("--p %s: from 1 to %d covariates", f.p, maxPlanned)
 	case f.schema == "":
-		return dpreg.UnitDesign(int(p)), nil
+		return dpreg.UnitDesign(p), nil
 	}
-	columns, _, err := f.described("")
+	columns, _, err := custody.ReadSchema(f.schema, "")
 	if err != nil {
 		return nil, err
 	}
@@ -278,18 +262,14 @@ func (f *flags) shown(o *plan.Options) (report.ForecastOptions, error) {
 			return show, usagef("--%s %q is none of the covariates of %s", flag, f.covariate, o.Design.Formula())
 		}
 	}
-	if f.slope == "" {
+	if !f.given("slope") {
 		return show, nil
-	}
-	v, err := schema.ParseNumber(f.slope)
-	if err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
-		return show, usagef("--slope %q: a number is needed, in the units of the columns", f.slope)
 	}
 	o.Truth = make([]float64, len(o.Design.Covariates))
 	for j := range o.Truth {
 		o.Truth[j] = math.NaN()
 		if o.Pool || j == show.Slope {
-			o.Truth[j] = v
+			o.Truth[j] = f.slope
 		}
 	}
 	return show, nil

@@ -118,7 +118,7 @@ func TestWrongPlans(t *testing.T) {
 		{name: "eps empty", args: "plan --n 100 --eps 1, --p 1", says: "--eps"},
 		{name: "n not whole", args: "plan --n 10.5 --eps 1 --p 1", says: "whole"},
 		{name: "n small", args: "plan --n 4 --eps 1 --p 3", says: "more than 4 records"},
-		{name: "n huge", args: "plan --n 1e13 --eps 1 --p 3", says: "at most"},
+		{name: "n huge", args: "plan --n 1e13 --eps 1 --p 3", says: "from 1 to 1e+12"},
 		{name: "n text", args: "plan --n many --eps 1 --p 3", says: "--n"},
 		{name: "p", args: "plan --n 100 --eps 1 --p 0", says: "--p 0"},
 		{name: "p huge", args: "plan --n 100 --eps 1 --p 500", says: "1 to 30"},

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/internal/parallel"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/predict"
@@ -40,7 +41,13 @@ func runPredict(f *flags, args []string) error {
 	if err := f.checkPredict(args); err != nil {
 		return err
 	}
-	run, err := f.predictedFrom(args)
+	run := &savedRun{}
+	var err error
+	if f.dir != "" {
+		run, err = readSaved(f.dir)
+	} else {
+		run.evidence, err = f.evidence(args[:len(args)-1])
+	}
 	if err != nil {
 		return err
 	}
@@ -49,8 +56,11 @@ func runPredict(f *flags, args []string) error {
 		return err
 	}
 	defer in.file.Close()
-	if err := f.checkOutput(append(args, run.files...)); err != nil {
-		return err
+	if f.output != "" { // looked at before any row is predicted
+		keep := inputs(append(append(args, run.files...), f.prior.file))
+		if err := within("-o", errors.Join(keep.spare(f.output), checkWritable(f.output))); err != nil {
+			return err
+		}
 	}
 	o := predict.Options{Level: f.level, Mean: f.line}
 	if o.Custodian, err = f.custodianNumber(run); err != nil {
@@ -74,15 +84,6 @@ func runPredict(f *flags, args []string) error {
 		f.note("warning: %v", in.warning)
 	}
 	return unsettled
-}
-
-// predictedFrom is a saved run, or the releases of one that is still to be made.
-func (f *flags) predictedFrom(args []string) (*savedRun, error) {
-	if f.dir != "" {
-		return readSaved(f.dir)
-	}
-	e, err := f.evidence(args[:len(args)-1])
-	return &savedRun{evidence: e}, err
 }
 
 // draw draws from the posterior; unsettled tells that the chains did not converge.
@@ -125,34 +126,16 @@ func openRows(path string, d *schema.Design) (*newRows, error) {
 		return nil, usagef("%s is a directory, and a file of rows is needed", path)
 	}
 	in := &newRows{file: file, name: path}
-	if in.header, in.rows, err = (table.Options{}).Columns(file, path, d.Covariates, d.Factors); err == nil {
-		err = in.checkHeader()
+	in.header, in.rows, err = (table.Options{}).Columns(file, path, d.Covariates, d.Factors)
+	for _, name := range in.header {
+		if err == nil && slices.Contains(predicted, name) {
+			err = &table.Error{File: path, Line: 1, Column: name, Err: errors.New("a column of this name is added by predict; rename or remove the one there")}
+		}
 	}
 	if err != nil {
 		file.Close()
-		return nil, usage(err)
 	}
-	return in, nil
-}
-
-func (in *newRows) checkHeader() error {
-	for _, name := range in.header {
-		for _, own := range predicted {
-			if name == own {
-				return &table.Error{File: in.name, Line: 1, Column: name, Err: errors.New("a column of this name is added by predict; rename or remove the one there")}
-			}
-		}
-	}
-	return nil
-}
-
-// checkOutput tells, before any row is predicted, whether the file can be written.
-func (f *flags) checkOutput(keep inputs) error {
-	p, err := f.statedPrior()
-	if f.output == "" || err != nil {
-		return err
-	}
-	return within("-o", errors.Join(append(keep, p.file).spare(f.output), checkWritable(f.output)))
+	return in, usage(err)
 }
 
 // pooled tells whether a run's regressions are pooled partially.
@@ -200,7 +183,7 @@ func (f *flags) writePredictions(in *newRows, p *predict.Predictor) error {
 		// Predictions say what the release says, but beside new rows, which may be
 		// private.
 		var bad error
-		err := writeFile(f.output, private, func(w io.Writer) error {
+		err := files.Write(f.output, private, func(w io.Writer) error {
 			bad = predictRows(f.ctx(), w, in, p)
 			return bad
 		})
@@ -230,12 +213,7 @@ func (f *flags) writePredictions(in *newRows, p *predict.Predictor) error {
 // in memory.
 const batchRows = 1024
 
-// batch are rows on their way from one file to the other.
-type batch struct {
-	rows []predictedRow
-	size int
-}
-
+// predictedRow is a row on its way from one file to the other.
 type predictedRow struct {
 	line   int
 	fields []string
@@ -250,21 +228,22 @@ func predictRows(ctx context.Context, w io.Writer, in *newRows, p *predict.Predi
 	if err := out.Write(append(slices.Clone(in.header), predicted...)); err != nil {
 		return err
 	}
-	b, last := batch{rows: make([]predictedRow, batchRows)}, table.Row{}
+	rows, last := make([]predictedRow, 0, batchRows), table.Row{}
 	for row, err := range in.rows {
 		if err != nil {
 			return usage(err)
 		}
-		last = row
-		next := &b.rows[b.size]
+		last, rows = row, rows[:len(rows)+1]
+		next := &rows[len(rows)-1] // whose memory serves again
 		next.line, next.fields, next.x = row.Line, append(next.fields[:0], row.Fields...), append(next.x[:0], row.Values...)
-		if b.size++; b.size == batchRows {
-			if err := b.flush(ctx, out, in.name, p); err != nil {
+		if len(rows) == batchRows {
+			if err := predictBatch(ctx, out, in.name, rows, p); err != nil {
 				return err
 			}
+			rows = rows[:0]
 		}
 	}
-	if err := b.flush(ctx, out, in.name, p); err != nil {
+	if err := predictBatch(ctx, out, in.name, rows, p); err != nil {
 		return err
 	}
 	in.warning = last.Warning()
@@ -272,10 +251,8 @@ func predictRows(ctx context.Context, w io.Writer, in *newRows, p *predict.Predi
 	return out.Error()
 }
 
-// flush predicts the rows of the batch, on all processors, and writes them in order.
-func (b *batch) flush(ctx context.Context, out *csvfile.Writer, name string, p *predict.Predictor) error {
-	rows := b.rows[:b.size]
-	b.size = 0
+// predictBatch predicts rows, on all processors, and writes them in order.
+func predictBatch(ctx context.Context, out *csvfile.Writer, name string, rows []predictedRow, p *predict.Predictor) error {
 	err := parallel.Each(ctx, 0, len(rows), nil, func(_ context.Context, i int) error {
 		rows[i].law, rows[i].err = p.Predict(rows[i].x)
 		return nil

@@ -39,7 +39,7 @@ func predictions(t *testing.T, text string) [][]string {
 	return records
 }
 
-func number(t *testing.T, text string) float64 {
+func parsed(t *testing.T, text string) float64 {
 	t.Helper()
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
@@ -60,14 +60,14 @@ func TestPredict(t *testing.T) {
 	}
 	for k, outside := range []string{"FALSE", "FALSE", "TRUE"} {
 		row := got[k+1]
-		fitted, sd, lower, upper := number(t, row[2]), number(t, row[3]), number(t, row[4]), number(t, row[5])
+		fitted, sd, lower, upper := parsed(t, row[2]), parsed(t, row[3]), parsed(t, row[4]), parsed(t, row[5])
 		if !(lower < fitted && fitted < upper && sd > 0) || row[6] != outside {
 			t.Errorf("row %d: %v", k+1, row)
 		}
 	}
 	line := predictions(t, command("predict", "--draws", "s", "new.csv", "--mean", "--level", "0.5").stdout)
 	for k := 1; k < 4; k++ {
-		if line[k][2] != got[k][2] || number(t, line[k][3]) >= number(t, got[k][3]) || number(t, line[k][5]) >= number(t, got[k][5]) {
+		if line[k][2] != got[k][2] || parsed(t, line[k][3]) >= parsed(t, got[k][3]) || parsed(t, line[k][5]) >= parsed(t, got[k][5]) {
 			t.Errorf("row %d of the line: %v", k, line[k])
 		}
 	}
@@ -90,7 +90,7 @@ func TestPredictOutputs(t *testing.T) {
 	original, scaled := predictions(t, stdout), predictions(t, command("predict", "--draws", "s", "new.csv").stdout)
 	for k := 1; k < 4; k++ {
 		for j := 2; j < 6; j++ {
-			if a, b := number(t, original[k][j]), number(t, scaled[k][j]); math.Abs(a-b) > 1e-9*math.Abs(a)+1e-6 {
+			if a, b := parsed(t, original[k][j]), parsed(t, scaled[k][j]); math.Abs(a-b) > 1e-9*math.Abs(a)+1e-6 {
 				t.Errorf("row %d, column %d: %v in original units, %v in scaled ones", k, j, a, b)
 			}
 		}
@@ -108,7 +108,7 @@ func TestPredictFromRelease(t *testing.T) {
 	}
 	for k := 1; k < 4; k++ {
 		for j := 2; j < 6; j++ {
-			if a, b := number(t, want[k][j]), number(t, got[k][j]); math.Abs(a-b) > 1e-9*math.Abs(a)+1e-6 {
+			if a, b := parsed(t, want[k][j]), parsed(t, got[k][j]); math.Abs(a-b) > 1e-9*math.Abs(a)+1e-6 {
 				t.Errorf("row %d, column %d: %v from draws, %v from the release", k, j, a, b)
 			}
 		}
@@ -151,7 +151,7 @@ func TestPredictFactor(t *testing.T) {
 	write(t, "new.csv", "x,g\n5,a\n5,b\n5,c\n")
 	got := predictions(t, command("predict", "--draws", "s", "new.csv").stdout)
 	for k := 1; k < 4; k++ { // y = x + 0, 1, 2, up to noise of scale 0.01 on 60 rows
-		if v := number(t, got[k][2]); math.Abs(v-float64(4+k)) > 0.5 {
+		if v := parsed(t, got[k][2]); math.Abs(v-float64(4+k)) > 0.5 {
 			t.Errorf("row %d: %v", k, got[k])
 		}
 	}

@@ -26,8 +26,8 @@ func TestPredictSeveral(t *testing.T) {
 			got := command(append([]string{"predict", "new.csv", "--draws", units}, whose...)...).says(t, says)
 			for k, row := range predictions(t, got.stdout)[1:] {
 				for j := 2; j < 6; j++ {
-					a := number(t, first[k+1][j])
-					wantNear(t, "prediction", number(t, row[j]), a, 1e-6*max(a, -a)+1e-6)
+					a := parsed(t, first[k+1][j])
+					wantNear(t, "prediction", parsed(t, row[j]), a, 1e-6*max(a, -a)+1e-6)
 				}
 			}
 		}

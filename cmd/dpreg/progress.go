@@ -47,22 +47,21 @@ func readingBar(stderr io.Writer, rows *table.Source, done, size int64) (finish 
 }
 
 // bar shows how far a thing is and how much time is left, where stderr is a terminal. It is
-// drawn from the first update on: notes on the run stand above.
+// drawn from the first update on: notes on the run stand above. Elsewhere a study, which may run
+// for hours, says it in a line a minute.
 type bar struct {
 	stderr    io.Writer
 	name      string
+	drawn     bool
+	said      time.Time // the last line; zero: it says none
 	container *mpb.Progress
 	bar       *mpb.Bar
 	pace      *pace
 	text      atomic.Pointer[string] // behind the bar; another goroutine draws it
 }
 
-// newBar is nil, which is a bar that shows nothing, where none is drawn.
 func newBar(stderr io.Writer, name string, pace *pace) *bar {
-	if !isTerminal(stderr) {
-		return nil
-	}
-	return &bar{stderr: stderr, name: name, pace: pace}
+	return &bar{stderr: stderr, name: name, drawn: isTerminal(stderr), pace: pace}
 }
 
 // countingBar shows how many of a number of things are done.
@@ -70,13 +69,31 @@ func countingBar(stderr io.Writer, name string) *bar {
 	return newBar(stderr, name, newPace(0, time.Now()))
 }
 
+// studyBar is that of a study of which so many trials were finished before.
+func studyBar(stderr io.Writer, before int) *bar {
+	now := time.Now()
+	b := newBar(stderr, "trials ", newPace(before, now))
+	b.said = now
+	return b
+}
+
+// sayEvery is the time between two lines.
+const sayEvery = time.Minute
+
 func (b *bar) update(done, total int) {
-	if b != nil {
-		b.show(done, total, fmt.Sprintf(" %d of %d%s", done, total, b.pace.left(done, total, time.Now())))
+	now := time.Now()
+	left := b.pace.left(done, total, now)
+	b.show(done, total, fmt.Sprintf(" %d of %d%s", done, total, left))
+	if !b.drawn && !b.said.IsZero() && now.Sub(b.said) >= sayEvery {
+		b.said = now
+		note(b.stderr, "%d of %d trials%s", done, total, left)
 	}
 }
 
 func (b *bar) show(done, total int, text string) {
+	if !b.drawn {
+		return
+	}
 	b.text.Store(&text)
 	if b.container == nil {
 		b.container = mpb.New(mpb.WithOutput(b.stderr), mpb.WithWidth(40))
@@ -88,7 +105,7 @@ func (b *bar) show(done, total int, text string) {
 
 // finish takes the bar away.
 func (b *bar) finish() {
-	if b != nil && b.container != nil {
+	if b.container != nil {
 		b.bar.Abort(true)
 		b.container.Wait()
 	}
@@ -108,9 +125,6 @@ func samplingBar(stderr io.Writer, plan mcmc.Plan) *samplingBars {
 
 // update is a plan's Progress.
 func (s *samplingBars) update(p mcmc.Progress) {
-	if s.warmup == nil {
-		return
-	}
 	left := s.warmup.pace.left(p.Done, p.Total, time.Now())
 	if p.Target > 0 && p.ESS == 0 { // how long it is to be, that check tells
 		left = strings.Replace(left, "left", "to the first check of ESS", 1)
@@ -134,47 +148,18 @@ func (s *samplingBars) finish() {
 	s.draws.finish()
 }
 
-// studyProgress shows how far a study is: by a bar or, where stderr is no terminal, a line a
-// minute, since a study may run for hours.
-type studyProgress struct {
-	*bar
-	stderr io.Writer
-	pace   *pace
-	said   time.Time
-}
-
-// sayEvery is the time between two lines.
-const sayEvery = time.Minute
-
-// newStudyProgress is that of a study of which so many trials were finished before.
-func newStudyProgress(stderr io.Writer, before int) *studyProgress {
-	now := time.Now()
-	pace := newPace(before, now)
-	return &studyProgress{newBar(stderr, "trials ", pace), stderr, pace, now}
-}
-
-// update is a study's Progress.
-func (p *studyProgress) update(done, total int) {
-	if p.bar != nil {
-		p.bar.update(done, total)
-		return
-	}
-	now := time.Now()
-	left := p.pace.left(done, total, now)
-	if now.Sub(p.said) >= sayEvery {
-		p.said = now
-		note(p.stderr, "%d of %d trials%s", done, total, left)
-	}
-}
-
 // longRun is from where on a run is announced with the time that it is to take.
 const longRun = time.Minute
 
 // announce says how long a run of mcmc-ind is to take, where that is long.
-func (f *flags) announce(rows int64) func(least, most time.Duration) {
+func (f *flags) announce(e *evidence) func(least, most time.Duration) {
 	return func(least, most time.Duration) {
 		if most < longRun {
 			return
+		}
+		rows := int64(0)
+		for _, c := range e.custodians {
+			rows += c.Release.N
 		}
 		instead := "; mcmc-exact has the same posterior, at a cost that does not"
 		if f.clamping {

@@ -111,15 +111,12 @@ func (r *viFit) clients(files []string) (clients []clientRows, err error) {
 	return clients, nil
 }
 
-// batchOf is how many of so many rows a batch has on average.
-func (f *flags) batchOf(rows int) float64 { return f.batchRate * float64(rows) }
-
 // drawnRate is the largest rate at which a client draws batches: --rate, up to rounding.
 func (f *flags) drawnRate(clients []clientRows) float64 {
 	rate := 0.
 	for _, c := range clients {
-		n := len(c.rows.Y)
-		rate = max(rate, f.batchOf(n)/float64(n))
+		n := float64(len(c.rows.Y))
+		rate = max(rate, f.batchRate*n/n)
 	}
 	return rate
 }
@@ -130,7 +127,7 @@ func (f *flags) drawnRate(clients []clientRows) float64 {
 func (r *viFit) server(files []clientRows, multiplier float64) (*pvi.Server, error) {
 	clients := make([]*pvi.Client, len(files))
 	for m, h := range files {
-		batch := r.batchOf(len(h.rows.Y))
+		batch := r.batchRate * float64(len(h.rows.Y))
 		if batch < 1 {
 			return nil, fmt.Errorf("%s: --rate %v of %d rows is less than one row; take a larger rate, or leave this client out", h.file, r.batchRate, len(h.rows.Y))
 		}

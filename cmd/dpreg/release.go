@@ -3,9 +3,14 @@ package main
 import (
 	"context"
 	"io"
+	"net/url"
+	"os"
 
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/pushdown"
+	"github.com/dpreg/dpreg/pushdown/duckdb"
+	"github.com/dpreg/dpreg/pushdown/postgres"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
 	"github.com/dpreg/dpreg/schema"
@@ -39,7 +44,7 @@ func runRelease(f *flags, args []string) error {
 	if err := report.Statement(f.stdout(), r); err != nil {
 		return err
 	}
-	f.note("next: dpreg infer %s", shellWord(order.Path))
+	f.note("next: dpreg infer %s", files.Quoted(order.Path))
 	return nil
 }
 
@@ -49,6 +54,9 @@ type dataset struct {
 	source *table.Source // of the rows, once the columns are known
 	names  bool          // the columns' names can be shown: they are known not to be a row
 	remote remote        // not nil: sums the rows in place of source
+
+	described *schema.Schema // what the schema file says; nil: there is none
+	from      string         // that file
 }
 
 // privacy is what is promised.
@@ -103,10 +111,7 @@ func (d *dataset) order(data, path string) (*custody.Settled, error) {
 	if o.Design, o.Bounds.Columns, err = d.design(data); err != nil {
 		return nil, err
 	}
-	if _, o.Bounds.Share, err = d.publicBounds(); err != nil {
-		return nil, err
-	}
-	if o.Bounds.Columns == nil && o.Bounds.Share != 0 {
+	if o.Bounds.Share = d.share; o.Bounds.Columns == nil && d.share != 0 {
 		d.note("--bounds auto: every column has public bounds, so that no part of ε is used for any")
 	}
 	switch path {
@@ -126,7 +131,14 @@ func (d *dataset) rowsOf() custody.Source {
 	if d.remote == nil {
 		return filesOf(d.stderr(), d.source)
 	}
-	rows := custody.Elsewhere{Name: d.remote.String(), Sum: d.sumRemote}
+	rows := custody.Elsewhere{Name: d.remote.String(), Sum: func(ctx context.Context, of *schema.Design, cells table.Options) (*ssp.Statistics, error) {
+		q, err := pushdown.New(of, cells)
+		if err != nil {
+			return nil, usage(err)
+		}
+		s, err := d.remote.Sum(ctx, q)
+		return s, usage(table.Offer(err))
+	}}
 	if at, ok := d.remote.(pushdown.Rows); ok {
 		rows.Scan = func(ctx context.Context, of *schema.Design, cells table.Options, sink func([]float64) error) error {
 			q, err := pushdown.New(of, cells)
@@ -139,17 +151,168 @@ func (d *dataset) rowsOf() custody.Source {
 	return rows
 }
 
-// sumRemote has the rows summed where they are.
-func (d *dataset) sumRemote(ctx context.Context, of *schema.Design, cells table.Options) (*ssp.Statistics, error) {
-	q, err := pushdown.New(of, cells)
-	if err != nil {
-		return nil, usage(err)
-	}
-	s, err := d.remote.Sum(ctx, q)
-	return s, usage(table.Offer(err))
-}
-
 // filesOf are rows that are read here, with a bar.
 func filesOf(stderr io.Writer, rows *table.Source) custody.Files {
 	return custody.Files{Source: rows, Reading: func(s *table.Source, done, total int64) func() { return readingBar(stderr, s, done, total) }}
+}
+
+// remote is where rows are summed that this program does not read: a table of PostgreSQL or
+// DuckDB, or the result of a query that somebody else put.
+type remote interface {
+	Header() []string // names of the columns; nil: they are not known there
+	Sum(ctx context.Context, q *pushdown.Query) (*ssp.Statistics, error)
+	Close()
+	String() string // for messages
+}
+
+// aggregatesFile is such a result.
+type aggregatesFile string
+
+func (aggregatesFile) Header() []string    { return nil }
+func (aggregatesFile) Close()              {}
+func (path aggregatesFile) String() string { return string(path) }
+
+// Sum reads the result, which must be of the query.
+func (path aggregatesFile) Sum(_ context.Context, q *pushdown.Query) (*ssp.Statistics, error) {
+	file, err := os.Open(string(path))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	a, err := pushdown.ReadAggregates(file, string(path))
+	if err != nil {
+		return nil, err
+	}
+	return q.Statistics(a, string(path))
+}
+
+// open connects to what sums the rows, and says what release and schema are called after.
+func (f *flags) open() (at remote, name string, err error) {
+	switch {
+	case f.aggregates != "":
+		f.note("%s holds exact sums, as sensitive as the rows: remove it once the release is made", f.aggregates)
+		return aggregatesFile(f.aggregates), f.aggregates, nil
+	case duckdb.IsPlace(f.from):
+		t, err := duckdb.Open(f.ctx(), f.from, f.table)
+		if err != nil {
+			return nil, "", usage(within("--from", err))
+		}
+		return t, t.Name(), nil
+	}
+	parts, err := pushdown.ParseTable(f.table)
+	if err != nil {
+		return nil, "", usagef("--table: %w", err)
+	}
+	if at, err := url.Parse(f.from); err == nil {
+		if _, has := at.User.Password(); has || at.Query().Has("password") {
+			f.note("--from has a password, which other users of this machine can see while this runs: ~/.pgpass or PGPASSWORD would keep it from them")
+		}
+	}
+	t, err := postgres.Open(f.ctx(), f.from, parts)
+	if err != nil {
+		return nil, "", usage(within("--from", err))
+	}
+	return t, parts[len(parts)-1], nil
+}
+
+// elsewhere tells whether rows are summed elsewhere.
+func (f *flags) elsewhere() bool { return f.from != "" || f.aggregates != "" }
+
+// oneData takes a data file where there is no flag that stands for it.
+func (f *flags) oneData(args []string) error {
+	switch {
+	case f.from != "" && f.aggregates != "":
+		return usagef("--from and --aggregates: the sums come from one of them")
+	case (f.from == "") != (f.table == ""):
+		return usagef("--from and --table go together: a database and the table in it")
+	case !f.elsewhere():
+		return takes(1, "a data file")(f.cmd, args)
+	case len(args) > 0:
+		return usagef("a data file and --from or --aggregates: the rows are in one of them (is a quotation mark missing around a formula?)")
+	}
+	return nil
+}
+
+// publicColumns names the columns of the schema file and, after them, those that only
+// --bounds names, where there is nothing else to ask.
+func (f *dataset) publicColumns() (names []string, err error) {
+	if f.described != nil {
+		for _, c := range f.described.Columns {
+			names = append(names, c.Name)
+		}
+	}
+	for _, c := range f.stated {
+		if f.described == nil || f.described.Index(c.Name) < 0 {
+			names = append(names, c.Name)
+		}
+	}
+	if names == nil {
+		return nil, usagef("there are no columns: say which, and within which public bounds, by --schema FILE or --bounds NAME=LOWER:UPPER")
+	}
+	return names, nil
+}
+
+// locate takes what the rows are called from the arguments; or opens what sums them for the
+// release in the file path, which close then closes.
+func (d *dataset) locate(args []string, path string) (data string, err error) {
+	if err := d.oneData(args); err != nil {
+		return "", err
+	}
+	if !d.elsewhere() {
+		return args[0], nil
+	}
+	const apart = "the rows, which --from and --aggregates leave where they are"
+	if err := d.refuseAuto("looks at " + apart + ": give public bounds"); err != nil {
+		return "", err
+	}
+	if d.moments {
+		return "", usagef("--with-moments needs %s", apart)
+	}
+	if err := (inputs{d.aggregates}).spare(path); err != nil {
+		return "", err
+	}
+	d.remote, data, err = d.open()
+	return data, err
+}
+
+// close closes what locate opened.
+func (d *dataset) close() {
+	if d.remote != nil {
+		d.remote.Close()
+	}
+}
+
+func writeSQL(f *flags, _ []string) error {
+	dialect, err := pushdown.DialectOf(f.dialect)
+	if err != nil {
+		return usagef("--dialect: %w", err)
+	}
+	at, err := pushdown.ParseTable(f.table)
+	if err != nil {
+		return usagef("--table: %w", err)
+	}
+	cells, err := f.cells(false)
+	if err != nil {
+		return err
+	}
+	if err := f.refuseAuto("looks at the rows: give public bounds"); err != nil {
+		return err
+	}
+	data := at[len(at)-1]
+	d := &dataset{flags: f, remote: aggregatesFile(data)} // the columns are known as they will be to release --aggregates
+	design, _, err := d.design(data)
+	if err != nil {
+		return err
+	}
+	q, err := pushdown.New(design, cells)
+	if err != nil {
+		return usage(err)
+	}
+	if err := f.ctx().Err(); err != nil {
+		return err
+	}
+	f.noteMissing(cells)
+	f.note("the result of this query is as sensitive as the rows; the release of it is made by dpreg release --aggregates")
+	_, err = io.WriteString(f.stdout(), q.SQL(dialect, at))
+	return err
 }

@@ -15,7 +15,50 @@ import (
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/table"
 )
+
+// Modes of files: what a release made known already, and what came from the rows
+// without noise.
+const (
+	public  fs.FileMode = 0o644
+	private fs.FileMode = 0o600
+)
+
+// checkWritable tells, before anything is read or spent, whether a file can be written.
+func checkWritable(path string) error { return usage(files.CheckWritable(path)) }
+
+// inputs are the files that a run reads or has paid for, none of which its
+// results may overwrite.
+type inputs []string
+
+// spare refuses a path that names one of them, by whatever name.
+func (in inputs) spare(path string) error {
+	for _, name := range in {
+		if name != "" && files.Same(path, name) {
+			return usagef("%s would be overwritten: this run reads or makes it; choose another name or directory", name)
+		}
+	}
+	return nil
+}
+
+// besides is a file beside the data: data.csv, and the directory data, become data +
+// suffix. It is empty where there is no such place: standard input, patterns of files
+// and what has no name are nowhere.
+func besides(data, suffix string) string {
+	info, err := os.Stat(data)
+	fitting, _ := filepath.Glob(data)
+	switch {
+	case data == "", data == table.Stdin, errors.Is(err, fs.ErrNotExist) && fitting != nil:
+		return ""
+	case err == nil && info.IsDir():
+		if path, err := filepath.Abs(data); err == nil && filepath.Base(data) != filepath.Base(path) {
+			data = path // . or ..
+		}
+		return filepath.Clean(data) + suffix
+	}
+	return table.Stem(data) + suffix
+}
 
 // within puts a flag's name in front of an error.
 func within(flag string, err error) error {
@@ -103,34 +146,25 @@ func (f *flags) checkDraws(own []string) error {
 	return nil
 }
 
-// saveFit saves draws, the releases that they are of, and the summary.
-func (f *flags) saveFit(fit *dpreg.Fit, summary *posterior.Summary) error {
-	draws := fit.StanDraws(dpreg.Units(f.units))
-	if err := f.saveDraws(draws, summary, f.comments(fit, draws, summary), modeOfFit(fit)); err != nil {
-		return err
-	}
-	return f.writeReleases(fit)
-}
-
 // saveDraws saves draws and summary, each file all or nothing.
 func (f *flags) saveDraws(draws *posterior.Draws, summary *posterior.Summary, comments []string, mode fs.FileMode) error {
 	if err := makeDir(f.save, mode); err != nil {
 		return within("--save", err)
 	}
 	for chain := range draws.NumChains() {
-		err := writeFile(f.drawsFile(chain), mode, func(w io.Writer) error { return draws.WriteStanCSV(w, chain, comments) })
+		err := files.Write(f.drawsFile(chain), mode, func(w io.Writer) error { return draws.WriteStanCSV(w, chain, comments) })
 		if err != nil {
 			return err
 		}
 	}
-	return writeFile(f.summaryFile(), mode, summary.WriteJSON)
+	return files.Write(f.summaryFile(), mode, summary.WriteJSON)
 }
 
 // comments say at the head of a file of draws where it comes from.
 func (f *flags) comments(fit *dpreg.Fit, draws *posterior.Draws, summary *posterior.Summary) []string {
 	lines := []string{
 		"dpreg " + version(),
-		"formula = " + formulaOf(fit.Design),
+		"formula = " + fit.Design.Formula().String(),
 		"units = " + f.units,
 		"dpreg_method = " + fit.Method,
 		fmt.Sprintf("seed = %d", fit.Plan.Seed),
@@ -181,15 +215,9 @@ func (f *flags) formerReleases() []string {
 func (f *flags) writeReleases(fit *dpreg.Fit) error {
 	var err error
 	former := append(f.formerReleases(), f.releaseFile())
-	write := func(path string, r *release.Release) error {
-		former = slices.DeleteFunc(former, func(other string) bool { return other == path })
-		return writeFile(path, public, func(w io.Writer) error {
-			_, err := r.WriteTo(w)
-			return err
-		})
-	}
 	for j, path := range f.releasesOf(len(fit.Custodians)) {
-		err = errors.Join(err, write(path, fit.Custodians[j].Release))
+		former = slices.DeleteFunc(former, func(other string) bool { return other == path })
+		err = errors.Join(err, fit.Custodians[j].Release.WriteFile(path))
 	}
 	for _, path := range former {
 		if gone := os.Remove(path); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
@@ -241,15 +269,10 @@ func readSaved(dir string) (*savedRun, error) {
 // there are none.
 func savedReleases(dir string) []string {
 	f := &flags{save: dir}
-	if exists(f.releaseFile()) {
+	if _, err := os.Stat(f.releaseFile()); err == nil {
 		return []string{f.releaseFile()}
 	}
 	return f.releasesOf(len(f.formerReleases()))
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // chainFiles are draws-1.csv, draws-2.csv and so on, and no others.
@@ -279,7 +302,7 @@ func (s *savedRun) readChains(paths []string) error {
 		if err != nil {
 			return err
 		}
-		if got, want := comments["formula"], formulaOf(s.design); got != want {
+		if got, want := comments["formula"], s.design.Formula().String(); got != want {
 			return fmt.Errorf("%s is of the model %q, and the release beside it of %q: they are of two runs", path, got, want)
 		}
 		if err := s.named(comments); err != nil {

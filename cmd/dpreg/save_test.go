@@ -76,7 +76,7 @@ func labelled(t *testing.T, folder string) {
 				header = fields
 			default:
 				for j, text := range fields {
-					sum[header[j]] += number(t, text)
+					sum[header[j]] += parsed(t, text)
 				}
 				count++
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
 )
@@ -25,7 +26,8 @@ const (
 type study struct {
 	*dataset
 	command string
-	reads   string // a file that is read, too
+	reads   string            // a file that is read, too
+	rows    *calibration.Rows // of its table; nil: they are simulated
 }
 
 func newStudy(f *flags, command string) *study {
@@ -36,8 +38,8 @@ func newStudy(f *flags, command string) *study {
 var notOfDesign = []string{"save", "shard", "plots", "plot", "report", "format", "jobs", "help", "population", "i-hold-the-data"}
 
 // run runs the study that the flags say or, where they say nothing, that --save holds. build
-// makes its design, and the rows of its table.
-func (f *study) run(build func() (*calibration.Design, *calibration.Rows, error)) error {
+// makes its design.
+func (f *study) run(build func() (*calibration.Design, error)) error {
 	if err := f.checkStudy(); err != nil {
 		return err
 	}
@@ -53,11 +55,11 @@ func (f *study) run(build func() (*calibration.Design, *calibration.Rows, error)
 			build = f.again
 		}
 	}
-	d, rows, err := build()
+	d, err := build()
 	if err != nil {
 		return err
 	}
-	of, err := d.Study(rows)
+	of, err := d.Study(f.rows)
 	if err != nil {
 		return usage(err)
 	}
@@ -89,7 +91,7 @@ func (f *flags) parseShard() (s calibration.Shard, err error) {
 }
 
 // again goes on with the study that --save holds.
-func (f *study) again() (*calibration.Design, *calibration.Rows, error) {
+func (f *study) again() (*calibration.Design, error) {
 	flag, by, say := "--population", " by --population", "--preset fig3 or fig4, or --n and --eps"
 	if f.command == compares {
 		flag, by, say = "table", "", "--eps, and a table or --n"
@@ -97,21 +99,20 @@ func (f *study) again() (*calibration.Design, *calibration.Rows, error) {
 	d, err := readStudy(f.command, f.save)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil, usagef("--save %s: there is no study yet; say what to study: %s", f.save, say)
+		return nil, usagef("--save %s: there is no study yet; say what to study: %s", f.save, say)
 	case err != nil:
-		return nil, nil, usage(err)
+		return nil, usage(err)
 	case d.Population == nil && f.population != "":
-		return nil, nil, usagef("--save %s: its study simulates rows, and takes no %s", f.save, flag)
+		return nil, usagef("--save %s: its study simulates rows, and takes no %s", f.save, flag)
 	case d.Population == nil:
-		return d, nil, nil
+		return d, nil
 	case f.population == "":
-		return nil, nil, usagef("--save %s: its study is of %s: name the file%s", f.save, d.Population.Name, by)
+		return nil, usagef("--save %s: its study is of %s: name the file%s", f.save, d.Population.Name, by)
 	}
-	if f.source, err = findRows(f.population); err != nil {
-		return nil, nil, err
+	if f.source, err = table.Find(f.population); err != nil {
+		return nil, usage(err)
 	}
-	rows, err := f.readAll(&d.Population.Columns, table.Options{Missing: d.Population.Missing, NA: d.Population.NA})
-	return d, rows, err
+	return d, f.readAll(&d.Population.Columns, table.Options{Missing: d.Population.Missing, NA: d.Population.NA})
 }
 
 // onlyFor refuses flags that are for the other kind of rows: those of a table, whose file how
@@ -124,56 +125,41 @@ func (f *study) onlyFor(how, ofTable, ofSimulated string) error {
 }
 
 // readTable reads the rows of the file, and says which they are.
-func (f *study) readTable() (*calibration.Table, *calibration.Rows, error) {
+func (f *study) readTable() (*calibration.Table, error) {
 	cells, err := f.cells(false)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := f.refuseAuto(isForRelease); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	columns, _, err := f.design(f.population)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	rows, err := f.readAll(columns, cells)
-	if err != nil {
-		return nil, nil, err
+	if err := f.readAll(columns, cells); err != nil {
+		return nil, err
 	}
-	return &calibration.Table{Name: filepath.Base(f.population), Columns: *columns, Missing: cells.Missing, NA: cells.NA, Rows: rows.Len(), Digest: rows.Digest()}, rows, nil
+	return &calibration.Table{Name: filepath.Base(f.population), Columns: *columns, Missing: cells.Missing, NA: cells.NA, Rows: f.rows.Len(), Digest: f.rows.Digest()}, nil
 }
 
 // readAll keeps all rows of a study's table, which must not change meanwhile.
-func (d *dataset) readAll(design *schema.Design, cells table.Options) (rows *calibration.Rows, err error) {
-	d.noteMissing(cells)
-	err = filesOf(d.stderr(), d.source).Read(d.say, func() error {
-		rows, err = calibration.ReadRows(cells.Rows(d.source, design), len(design.Covariates)+1)
+func (f *study) readAll(design *schema.Design, cells table.Options) (err error) {
+	f.noteMissing(cells)
+	return filesOf(f.stderr(), f.source).Read(f.say, func() error {
+		f.rows, err = calibration.ReadRows(cells.Rows(f.source, design), len(design.Covariates)+1)
 		return err
 	})
-	return rows, err
 }
 
 // grid takes --n, --eps, --p, --delta and --data, each where it is given.
 func (f *study) grid(d *calibration.Design) (err error) {
-	if f.n != "" {
-		if d.Ns, err = parseList("n", f.n, func(text string) (int64, error) { return parseWhole(text, math.MaxInt32) }); err != nil {
-			return err
-		}
-	}
-	if f.epsilon != "" {
-		if d.Epsilons, err = parseList("eps", f.epsilon, schema.ParseNumber); err != nil {
-			return err
-		}
-	}
-	if f.p != "" {
-		list, err := parseList("p", f.p, func(text string) (int64, error) { return parseWhole(text, maxPlanned) })
-		if err != nil {
-			return err
-		}
-		d.Ps = nil
-		for _, p := range list {
-			d.Ps = append(d.Ps, int(p))
-		}
+	err = errors.Join(
+		takeList(&d.Ns, "n", f.n, whole[int64](math.MaxInt32)),
+		takeList(&d.Epsilons, "eps", f.epsilon, schema.ParseNumber),
+		takeList(&d.Ps, "p", f.p, whole[int](maxPlanned)))
+	if err != nil {
+		return err
 	}
 	if d.Steps, err = custody.ParseSteps(f.looks); err != nil {
 		return err
@@ -192,13 +178,23 @@ func (f *study) grid(d *calibration.Design) (err error) {
 	return nil
 }
 
-// parseWhole parses a whole number from 1 to most.
-func parseWhole(text string, most float64) (int64, error) {
-	v, err := schema.ParseNumber(text)
-	if err == nil && (v != math.Trunc(v) || v < 1 || v > most) {
-		err = fmt.Errorf("a whole number from 1 to %v is needed", most)
+// takeList parses a list, where it is given.
+func takeList[T int | int64 | float64](to *[]T, flag, text string, parse func(string) (T, error)) (err error) {
+	if text != "" {
+		*to, err = parseList(flag, text, parse)
 	}
-	return int64(v), err
+	return err
+}
+
+// whole parses a whole number from 1 to most.
+func whole[T int | int64](most float64) func(text string) (T, error) {
+	return func(text string) (T, error) {
+		v, err := schema.ParseNumber(text)
+		if err == nil && (v != math.Trunc(v) || v < 1 || v > most) {
+			err = fmt.Errorf("a whole number from 1 to %v is needed", most)
+		}
+		return T(v), err
+	}
 }
 
 // finish runs the study to its end, or a shard of it, in the directory of --save where there
@@ -219,10 +215,10 @@ func (f *study) finish(study *calibration.Study, o calibration.Options) ([]*cali
 		}
 		o.Done, o.Keep = recorded.Trials, journal.Keep
 	}
-	progress := newStudyProgress(f.stderr(), len(o.Done))
-	o.Progress = progress.update
+	bar := studyBar(f.stderr(), len(o.Done))
+	o.Progress = bar.update
 	trials, err := study.Run(f.ctx(), o)
-	progress.finish()
+	bar.finish()
 	if journal == nil {
 		return trials, err
 	}
@@ -233,7 +229,7 @@ func (f *study) finish(study *calibration.Study, o calibration.Options) ([]*cali
 	case errors.Is(err, context.Canceled):
 		f.note("finished trials are kept in %s: the same command goes on", f.save)
 	case err == nil && o.Shard.Count > 1:
-		f.note("shard %v is finished; put the shards together by `dpreg %s merge --save DIR %s ...`", o.Shard, f.command, shellWord(f.save))
+		f.note("shard %v is finished; put the shards together by `dpreg %s merge --save DIR %s ...`", o.Shard, f.command, files.Quoted(f.save))
 	}
 	return trials, err
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/dpreg/dpreg/calibration"
+	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/report"
 )
 
@@ -95,7 +96,7 @@ func (f *study) write(study *calibration.Study, trials []*calibration.Trial, res
 		func(w io.Writer) error { return study.WriteTiming(w, trials) },
 		results.WriteCSV, results.WriteJSON,
 	} {
-		if err := writeFile(filepath.Join(f.save, resultFiles[i]), modeOf(study), write); err != nil {
+		if err := files.Write(filepath.Join(f.save, resultFiles[i]), modeOf(study), write); err != nil {
 			return err
 		}
 	}
@@ -150,7 +151,7 @@ func (f *study) open(study *calibration.Study, shard calibration.Shard) (*calibr
 	case err != nil:
 		return nil, nil, within("--save", usage(err))
 	case !bytes.Equal(there, study.Description):
-		return nil, nil, usagef("--save: %s is of another study: choose another directory, or go on with it by `dpreg %s --save %s` alone", designOf(dir), f.command, shellWord(dir))
+		return nil, nil, usagef("--save: %s is of another study: choose another directory, or go on with it by `dpreg %s --save %s` alone", designOf(dir), f.command, files.Quoted(dir))
 	}
 	journal, recorded, err := calibration.OpenJournal(journalOf(dir), study, shard)
 	if err != nil {
@@ -161,7 +162,7 @@ func (f *study) open(study *calibration.Study, shard calibration.Shard) (*calibr
 			_, err := w.Write(study.Description)
 			return err
 		}
-		if err := writeFile(designOf(dir), mode, design); err != nil {
+		if err := files.Write(designOf(dir), mode, design); err != nil {
 			return nil, nil, within("--save", errors.Join(err, journal.Close()))
 		}
 	}
@@ -189,13 +190,10 @@ func runMerge(command string) func(*flags, []string) error {
 }
 
 func (f *study) merge(dirs []string) error {
-	if err := f.checkStudy(); err != nil {
-		return err
-	}
 	if f.save == "" {
 		return usagef("merge writes to the directory of --save: give --save DIR")
 	}
-	if err := f.writable(nil); err != nil {
+	if err := errors.Join(f.checkStudy(), f.writable(nil)); err != nil {
 		return err
 	}
 	design, err := readStudy(f.command, dirs[0])

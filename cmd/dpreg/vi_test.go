@@ -156,7 +156,7 @@ func TestVIClipsNothing(t *testing.T) {
 		for line := range strings.Lines(r.stdout) {
 			fields := strings.Split(line, ",")
 			if strings.HasPrefix(line, "theta") {
-				mean, sd = append(mean, number(t, fields[2])), append(sd, number(t, fields[3]))
+				mean, sd = append(mean, parsed(t, fields[2])), append(sd, parsed(t, fields[3]))
 			}
 		}
 		return mean, sd

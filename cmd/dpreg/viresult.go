@@ -1,11 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 	"strings"
+
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
@@ -93,11 +96,10 @@ func (r *viFit) toOriginal(dst, src []float64) {
 	p := r.design.coefficients()
 	copy(dst, src)
 	for at := 0; at+p <= len(src); at += p {
-		r.design.toOriginal(dst[at:at+p], src[at:at+p])
+		r.design.units.ThetaToOriginal(dst[at:at+p], src[at:at+p])
 	}
-	if !r.design.binary && len(src) > p { // σ²
-		h := r.design.frame.Half[len(r.design.Covariates)]
-		dst[p] = h * h * src[p]
+	if !r.design.binary && len(src) > p {
+		dst[p] = r.design.units.Sigma2ToOriginal(src[p])
 	}
 }
 
@@ -110,12 +112,17 @@ func (r *viFit) summary(d *posterior.Draws) *posterior.Summary {
 		spent := release.Privacy{Epsilon: p.Epsilon, Delta: p.Delta, Neighbours: release.Neighbours(r.neighbours)}
 		s.Releases = []posterior.Release{{N: posterior.Known(r.n), Simulated: r.fit.Simulated, Privacy: spent, Noise: posterior.Known(string(release.Gaussian)), NoiseSD: math.NaN()}}
 	}
-	prior := r.priorVariances()
+	linear, _ := r.design.units.ThetaMatrix()
+	p := r.design.coefficients()
 	for i, label := range r.labels() {
 		q := &s.Parameters[i]
 		q.Label = label
 		if r.model == viLogistic {
-			q.Contract(posterior.NormalIQR * math.Sqrt(prior[i]))
+			sd := r.priorSD // of coefficients that are independent in scaled units
+			if r.units != "scaled" {
+				sd *= floats.Norm(linear[i*p:(i+1)*p], 2)
+			}
+			q.Contract(posterior.NormalIQR * sd)
 		}
 	}
 	return s
@@ -143,38 +150,11 @@ func (r *viFit) labels() []string {
 	return labels
 }
 
-// priorVariances are those of the coefficients, independent in scaled units.
-func (r *viFit) priorVariances() []float64 {
-	p := r.design.coefficients()
-	variances, unit, column, origin := make([]float64, p), make([]float64, p), make([]float64, p), make([]float64, p)
-	r.design.toOriginal(origin, unit)
-	for j := range p {
-		unit[j] = r.priorSD
-		copy(column, unit)
-		if r.units != "scaled" {
-			r.design.toOriginal(column, unit)
-			column[0] -= origin[0]
-		}
-		for i, v := range column {
-			variances[i] += v * v
-		}
-		unit[j] = 0
-	}
-	return variances
-}
-
 // checkOutputs looks, before anything is spent, whether results can be written.
 func (r *viFit) checkOutputs(data string) error {
 	keep := inputs{data, sidecar(data), r.schema, r.ledger}
-	if err := r.checkPlot(keep...); err != nil {
-		return err
-	}
-	own := []string{r.summaryFile()}
-	for chain := range 4 {
-		own = append(own, r.drawsFile(chain))
-	}
-	_, err := checkDir(r.save, own, keep)
-	return within("--save", err)
+	r.chains = 4 // as vi.Fit.Draws makes
+	return errors.Join(r.checkPlot(keep...), r.checkSave(keep))
 }
 
 // comments say at the head of a file of draws where it comes from.

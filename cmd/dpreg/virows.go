@@ -20,6 +20,7 @@ type viDesign struct {
 	groups int // of --group, 0 without
 	binary bool
 	frame  schema.Frame
+	units  schema.Frame // from those of the fit to the data's: dummies stay as they are, as does a binary response
 }
 
 // viDesign resolves the formula. A response with two levels is their second one's dummy.
@@ -44,7 +45,18 @@ func (f *dataset) viDesign(data string) (*viDesign, error) {
 	if err := d.Validate(); err != nil {
 		return nil, formulaError(err)
 	}
-	d.frame = d.Frame()
+	d.frame, d.units.Intercept = d.Frame(), d.Intercept
+	column := func(j int, binary bool) {
+		centre, half := d.frame.Centre[j], d.frame.Half[j]
+		if binary {
+			centre, half = 0, 1
+		}
+		d.units.Centre, d.units.Half = append(d.units.Centre, centre), append(d.units.Half, half)
+	}
+	for j, c := range d.Covariates[:d.own] {
+		column(j, c.Binary())
+	}
+	column(len(d.Covariates), d.binary)
 	return d, nil
 }
 
@@ -149,13 +161,9 @@ func (d *viDesign) read(source *table.Source, cells table.Options) (rows *vi.Row
 			rows.X = append(rows.X, 1)
 		}
 		for j, c := range d.Covariates[:d.own] {
-			rows.X = append(rows.X, d.coded(c, j, v[j]))
+			rows.X = append(rows.X, d.coded(j, v[j], c.Binary()))
 		}
-		y := v[p]
-		if d.binary {
-			y = d.frame.Centre[p] + d.frame.Half[p]*y
-		}
-		rows.Y = append(rows.Y, y)
+		rows.Y = append(rows.Y, d.coded(p, v[p], d.binary))
 		if d.groups > 0 {
 			group = append(group, d.group(v))
 		}
@@ -163,8 +171,9 @@ func (d *viDesign) read(source *table.Source, cells table.Options) (rows *vi.Row
 	return rows, group, nil
 }
 
-func (d *viDesign) coded(c schema.Column, j int, v float64) float64 {
-	if c.Binary() {
+// coded takes a scaled value of column j to 0 and 1 where that is binary.
+func (d *viDesign) coded(j int, v float64, binary bool) float64 {
+	if binary {
 		return d.frame.Centre[j] + d.frame.Half[j]*v
 	}
 	return v
@@ -190,32 +199,6 @@ func (d *viDesign) labels() []string {
 		labels = append(labels, c.Name)
 	}
 	return labels
-}
-
-// toOriginal maps coefficients, intercept first, to the data's units: with covariates
-// (x − c)/h and, for linear regression, the response likewise,
-//
-//	β_j = h_y b_j/h_j,  β_0 = h_y (b_0 − Σ b_j c_j/h_j) + c_y.
-func (d *viDesign) toOriginal(dst, b []float64) {
-	response, centre := 1., 0.
-	if p := len(d.Covariates); !d.binary {
-		response, centre = d.frame.Half[p], d.frame.Centre[p]
-	}
-	first := 0
-	if d.Intercept {
-		first = 1
-		dst[0] = response*b[0] + centre
-	}
-	for j, c := range d.Covariates[:d.own] {
-		h, m := d.frame.Half[j], d.frame.Centre[j]
-		if c.Binary() {
-			h, m = 1, 0
-		}
-		dst[first+j] = response * b[first+j] / h
-		if d.Intercept {
-			dst[0] -= dst[first+j] * m
-		}
-	}
 }
 
 // formula is the model of one group's rows, or of all.
