@@ -106,12 +106,13 @@ func TestNaiveDefaultPrior(t *testing.T) {
 			}
 		}
 	}
+	thetas, sigmas := d.Column(0), d.Column(1)
 	for i := range want {
 		var chains [][]float64
 		for c := range d.Chains {
 			var x []float64
-			for k, theta := range d.Column(0)[c] {
-				x = append(x, functions(theta, d.Column(1)[c][k])[i])
+			for k, theta := range thetas[c] {
+				x = append(x, functions(theta, sigmas[c][k])[i])
 			}
 			chains = append(chains, x)
 		}

@@ -251,7 +251,7 @@ func TestJointStartsArrive(t *testing.T) {
 
 func TestJointNoAllocation(t *testing.T) {
 	for _, v := range variants {
-		c := &modeltest.Custodians{Shape: model.Shape{P: 2, Intercept: true}, Sites: modeltest.Unequal(3), Shared: v.shared, Partial: v.partial, Counts: true}
+		c := &modeltest.Custodians{Shape: model.Shape{P: 1, Intercept: true}, Sites: modeltest.Unequal(3), Shared: v.shared, Partial: v.partial, Counts: true}
 		rng := rand.New(rand.NewPCG(41, 3))
 		problem := draw(c, rng)
 		k, err := newJointKernel(problem, rng)
