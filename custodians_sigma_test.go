@@ -65,7 +65,7 @@ func TestAreasHaveTheirOwnSigma(t *testing.T) {
 		must(t, err)
 		d := fit.Draws(dpreg.Original)
 		for j, law := range unequalAreas {
-			if testing.Short() && j%3 > 0 {
+			if testing.Short() && j%6 > 0 {
 				continue
 			}
 			one, err := dpreg.Infer(context.Background(), dpreg.One(custodians[j].Release), dpreg.Options{Method: "mcmc-exact", Plan: plan})

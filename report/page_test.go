@@ -53,10 +53,16 @@ func TestPages(t *testing.T) {
 	})
 }
 
+// written are the pages once they are made.
+var written map[string]string
+
 // pages are those that a browser is shown: full ones, with names that would be mark-up
 // or too long, were they not escaped and wrapped.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
+	if written != nil {
+		return written
+	}
 	r := made()
 	r.Simulated = true
 	r.Schema.Response.Name = strings.Repeat("unbroken", 12)
@@ -71,6 +77,7 @@ func pages(t *testing.T) map[string]string {
 	study, times := studied(t, design)
 	study.Cells[1].Sound, study.Cells[1].Failed, study.Cells[1].Error = false, 9, strings.Repeat("unbroken", 12)
 	texts := make(map[string]string)
+	written = texts
 	for name, write := range map[string]func(io.Writer) error{
 		"fit":   func(w io.Writer) error { return fitPage(w, f, naive, whatIf()) },
 		"check": func(w io.Writer) error { return report.CheckPage(w, check, f, long) },

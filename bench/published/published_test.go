@@ -228,7 +228,7 @@ func TestThesis(t *testing.T) {
 // Where noise is unequal, the sum of releases has wider intervals than the releases.
 func TestSummedIsWorthLess(t *testing.T) {
 	weak := custodian{rows: 1000, epsilon: 0.1}
-	c, width := custodianCase{custodians: []custodian{{rows: 1000, epsilon: 10}, weak, weak, weak, weak}[:testsize.Of(3, 5)]}, map[string]float64{}
+	c, width := custodianCase{custodians: []custodian{{rows: 1000, epsilon: 10}, weak, weak, weak, weak}[:testsize.Of(2, 5)]}, map[string]float64{}
 	for _, m := range custodianMethods(0) {
 		if testing.Short() && m.name != "mcmc-exact" && m.name != "summed" {
 			continue
