@@ -77,7 +77,6 @@ func pages(t *testing.T) map[string]string {
 	study, times := studied(t, design)
 	study.Cells[1].Sound, study.Cells[1].Failed, study.Cells[1].Error = false, 9, strings.Repeat("unbroken", 12)
 	texts := make(map[string]string)
-	written = texts
 	for name, write := range map[string]func(io.Writer) error{
 		"fit":   func(w io.Writer) error { return fitPage(w, f, naive, whatIf()) },
 		"check": func(w io.Writer) error { return report.CheckPage(w, check, f, long) },
@@ -90,6 +89,7 @@ func pages(t *testing.T) map[string]string {
 		}
 		texts[name] = b.String()
 	}
+	written = texts
 	return texts
 }
 
