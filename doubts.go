@@ -120,8 +120,12 @@ func (f *Fit) conflictWarnings() (warnings []string) {
 		x := slices.Concat(draws.Column(k)...)
 		slices.Sort(x)
 		median := posterior.Quantile(x, 0.5)
-		sd := 2 * reference.Quantile(0.75, reference.Column(given, k)) / posterior.NormalIQR
-		distance := math.Abs(median-f.original.Theta.Mean[k]) / sd
+		off, sds := math.Abs(median-f.original.Theta.Mean[k]), reference.Column(given, k)
+		if off < farFromPrior*slices.Min(sds) {
+			continue // and of the mean of all the more
+		}
+		sd := 2 * reference.Quantile(0.75, sds) / posterior.NormalIQR
+		distance := off / sd
 		if !(distance > farFromPrior) {
 			continue
 		}

@@ -118,7 +118,7 @@ const (
 func (f *Fit) findPriorWidths(u Units) []float64 {
 	draws := f.simulatedPrior().Map(f.names(false), f.converter(u, false))
 	widths := make([]float64, len(draws.Names))
-	for i := range widths {
+	for i := f.shape().Q(); i < len(widths); i++ {
 		x := draws.Column(i)[0]
 		slices.Sort(x)
 		widths[i] = posterior.Quantile(x, 0.75) - posterior.Quantile(x, 0.25)
@@ -164,19 +164,19 @@ func (f *Fit) drawPrior() *posterior.Draws {
 	conditionals, x := model.NewConditionals(shape, f.Prior, f.hasCovariates()), model.NewParams(shape)
 	spread := model.NewSpread(shape.Q())
 	phi := make([]float64, spread.Dim())
-	width, all := len(f.draws.Names), make([]float64, len(shape.Names()))
+	width, all, covariates := len(f.draws.Names), make([]float64, len(shape.Names())), f.hasCovariates()
+	first := f.at(model.Parameter{Kind: model.Omega, K: shape.First(), L: shape.First()})
 	draws := &posterior.Draws{Names: f.draws.Names, Chains: make([][]float64, 1)}
 	for range min(priorDraws, max(leastPriorDraws, priorDrawsWork/(shape.P*shape.P*shape.P))) {
 		row := make([]float64, width)
 		conditionals.DrawPrior(x, rng)
 		x.Write(all)
-		if copy(row, all[:shape.Q()+1]); f.hasCovariates() {
+		if copy(row, all[:shape.Q()+1]); covariates {
 			copy(row, all)
 		}
 		if f.problem.PartialPooling {
 			spread.DrawPrior(phi, rng)
-			at := f.at(model.Parameter{Kind: model.Omega, K: shape.First(), L: shape.First()})
-			at += spread.Write(row[at:])
+			at := first + spread.Write(row[first:])
 			sigma := math.Sqrt(x.Sigma2) * math.Exp(row[at-1]*rng.NormFloat64())
 			for range f.Custodians {
 				at += shape.Q() + 1

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/check"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
@@ -102,7 +103,7 @@ func TestLookAlike(t *testing.T) {
 	if alike([]dpreg.Custodian{low.releaseOnce(t, privacy, 1), high.releaseOnce(t, privacy, 2)}) {
 		t.Error("two custodians of as many rows look like one, though their sums differ")
 	}
-	for seed := range uint64(50) {
+	for seed := range uint64(testsize.Of(20, 50)) {
 		if alike(publishAreas(t, equalAreas, 1, seed)) {
 			t.Error("seven areas of one law, and of as many rows, look like one")
 		}

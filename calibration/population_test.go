@@ -33,7 +33,7 @@ func normalPopulation(t *testing.T, prior string) (*Design, *Rows) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &Design{Format: DesignFormat, Data: Resampled, Ns: []int64{200}, Epsilons: []float64{1e5}, Prior: PriorSpec{Name: DefaultPrior}, Trials: testsize.Of(20, 60),
+	d := &Design{Format: DesignFormat, Data: Resampled, Ns: []int64{200}, Epsilons: []float64{1e5}, Prior: PriorSpec{Name: DefaultPrior}, Trials: testsize.Of(10, 60),
 		Population: &Table{Name: "rows.csv", Columns: *dpreg.UnitDesign(1), Rows: rows.Len(), Digest: rows.Digest()},
 		Arms:       PopulationArms([]string{PopulationMethod}, nil, []string{ExactSensitivity})}
 	if prior != "" {
@@ -66,7 +66,7 @@ func TestPopulationWithoutNoise(t *testing.T) {
 		if differ := q.Coverage[last].Hits - of.LeastSquares[last].Hits; differ < -5 || differ > 5 || q.KS != nil {
 			t.Errorf("%s: %d hits, %d of least squares", q.Name, q.Coverage[last].Hits, of.LeastSquares[last].Hits)
 		}
-		if l := of.LeastSquares[last].Hits; l < testsize.Of(15, 50) { // of 20 and 60 at 95 %: once in 1000
+		if l := of.LeastSquares[last].Hits; l < testsize.Of(7, 50) { // of 10 and 60 at 95 %: once in 1000
 			t.Errorf("%s: %d hits of least squares", q.Name, l)
 		}
 		if !(*of.Ratio > 0.97 && *of.Ratio < 1.1) || *of.Contraction < 0.99 || of.Sharp.Of != d.Trials {

@@ -16,6 +16,7 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/adaptive"
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
@@ -282,7 +283,7 @@ func TestStepsOfAnyRows(t *testing.T) {
 		"uniform":  func(int) float64 { return 2*rng.Float64() - 1 },
 	}
 	for name, law := range laws {
-		for _, m := range []int{2, 12} {
+		for _, m := range []int{2, testsize.Of(5, 12)} {
 			for _, n := range []int{1, 30, 3000} {
 				for _, epsilon := range []float64{1e-12, 1e-3, 1, 1e4, 1e12} {
 					for _, p := range []release.Privacy{{Epsilon: epsilon, Neighbours: release.ReplaceOne}, {Epsilon: epsilon, Delta: 1e-9, Neighbours: release.AddRemove}} {

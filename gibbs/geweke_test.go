@@ -65,6 +65,9 @@ func TestGewekeFindsFaults(t *testing.T) {
 		"omega scaled": {2000, func(g *joint) { g.omega = 1.5 }},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && c.draws > 2000 {
+				t.Skip("the other fault is the larger one")
+			}
 			t.Parallel()
 			g := newJoint(t, 1, 40, 4)
 			c.plant(g)

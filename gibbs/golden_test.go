@@ -16,7 +16,7 @@ import (
 func TestGoldens(t *testing.T) {
 	ess := float64(testsize.Of(1000, 10_000))
 	for i, g := range modeltest.Goldens(t) {
-		if testing.Short() && i%2 > 0 {
+		if testing.Short() && i%4 > 0 {
 			continue
 		}
 		t.Run(g.Name, func(t *testing.T) {

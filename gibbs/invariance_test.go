@@ -44,6 +44,9 @@ func leavesUnchanged(t *testing.T, name string, draws int, draw, move func(), te
 func TestSitesInvariance(t *testing.T) {
 	for _, shared := range []bool{false, true} {
 		for _, latent := range []bool{false, true} {
+			if testing.Short() && latent != shared {
+				continue
+			}
 			rng := rand.New(rand.NewPCG(56, 1))
 			g := newJointSites(t, shared, latent)
 			k := g.warm(rng)

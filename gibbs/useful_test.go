@@ -95,7 +95,7 @@ type useful struct{ refused, learned, covered, update float64 }
 //
 //	go test ./gibbs -run WhereNoisy -geweke.long -v
 func TestWhereNoisyIsUseful(t *testing.T) {
-	releases := 20
+	releases := testsize.Of(10, 20)
 	if *gewekeLong {
 		releases = 500
 	}

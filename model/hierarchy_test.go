@@ -327,7 +327,7 @@ func TestHierarchyGeweke(t *testing.T) {
 			continue // θ not scaled has them too
 		}
 		r := newPooledRows(prior, 4, 1, 7)
-		if z := r.scores(6000, func(rng *rand.Rand) {
+		if z := r.scores(testsize.Of(3000, 6000), func(rng *rand.Rand) {
 			if !r.Step(rng) {
 				t.Fatal("a step failed")
 			}
@@ -389,6 +389,9 @@ func TestHierarchyGewekeFindsFaults(t *testing.T) {
 			return func(rng *rand.Rand) { r.Step(rng) }
 		},
 	} {
+		if testing.Short() && (name[:1] == "h" || name[:2] == "υ") {
+			continue
+		}
 		r := newPooledRows(conjugatePrior(), 4, 1, 7)
 		if worst := largest(r.scores(testsize.Of(2500, 6000), plant(r), 5)); worst < hierarchyBound {
 			t.Errorf("%s went unnoticed: largest score %.2f", name, worst)

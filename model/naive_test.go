@@ -81,7 +81,8 @@ func TestNaiveIsConjugate(t *testing.T) {
 }
 
 // Under the default prior p(θ, log σ | z) ∝ N(θ; 0, 2.5²) (1 + σ²/3)⁻² σ^{1−n} e^{−RSS(θ)/2σ²},
-// of which sums over a grid give the moments. Of the mean of 10000 nearly independent draws,
+// of which sums over a grid give the moments: its steps are an eighth of the sds, where the error of
+// such a sum, exp(−2π²(sd/step)²), is none. Of the mean of 10000 nearly independent draws,
 // and of their squares, 5.5 errors are missed by chance in 4e-8 cases each.
 func TestNaiveDefaultPrior(t *testing.T) {
 	p := naiveProblem(false, 0)
@@ -94,9 +95,9 @@ func TestNaiveDefaultPrior(t *testing.T) {
 		l := math.Log(sigma2)
 		return []float64{theta, theta * theta, l, l * l}
 	}
-	for theta := -8.0; theta < 9; theta += 0.01 {
+	for theta := -8.0; theta < 9; theta += 0.05 {
 		rss := 2 - 3*theta + 3*theta*theta
-		for l := -4.0; l < 5; l += 0.02 {
+		for l := -4.0; l < 5; l += 0.05 {
 			sigma2 := math.Exp(2 * l)
 			w := math.Exp(-theta*theta/12.5 - 2*math.Log1p(sigma2/3) - 5*l - rss/(2*sigma2))
 			total += w
@@ -105,12 +106,13 @@ func TestNaiveDefaultPrior(t *testing.T) {
 			}
 		}
 	}
+	thetas, sigmas := d.Column(0), d.Column(1)
 	for i := range want {
 		var chains [][]float64
 		for c := range d.Chains {
 			var x []float64
-			for k, theta := range d.Column(0)[c] {
-				x = append(x, functions(theta, d.Column(1)[c][k])[i])
+			for k, theta := range thetas[c] {
+				x = append(x, functions(theta, sigmas[c][k])[i])
 			}
 			chains = append(chains, x)
 		}

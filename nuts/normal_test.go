@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 )
 
@@ -54,7 +55,7 @@ func TestCorrelatedNormals(t *testing.T) {
 	}{
 		{2, 2, 0.99, 10, 500, 2000}, {5, 0, 0.9, 10, 500, 2000}, {20, 20, 0.9, 2, 500, 1000},
 		{30, 15, 0.6, 2, 400, 1000}, {1000, 0, 0.3, 1.3, 200, 250},
-	} {
+	}[:testsize.Of(4, 5)] {
 		t.Run(fmt.Sprintf("dim=%d dense=%d", c.dim, c.dense), func(t *testing.T) {
 			target := newAutoregressive(c.dim, c.rho, c.spread)
 			checkGradient(t, target)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/release"
@@ -26,7 +27,7 @@ func foresee(t *testing.T, o plan.Options) *plan.Forecast {
 }
 
 func TestForeseeDoesNotDependOnWorkers(t *testing.T) {
-	for _, steps := range []int{1, 3} {
+	for _, steps := range []int{3, 1}[:testsize.Of(1, 2)] {
 		sameForWorkers(t, steps)
 	}
 }
@@ -37,9 +38,9 @@ func sameForWorkers(t *testing.T, steps int) {
 	for _, workers := range []int{1, 3} {
 		calls := 0
 		f := foresee(t, plan.Options{
-			Design: dpreg.UnitDesign(2), Epsilons: []float64{0.1, 3}, Ns: []int64{60, 900}, Releases: 3, Seed: 5, Workers: workers, Steps: steps,
+			Design: dpreg.UnitDesign(2), Epsilons: []float64{0.1, 3}, Ns: []int64{60, 900}, Releases: testsize.Of(2, 3), Seed: 5, Workers: workers, Steps: steps,
 			Progress: func(done, total int) {
-				if calls++; done != calls || total != 12 {
+				if calls++; done != calls || total != testsize.Of(8, 12) {
 					t.Errorf("call %d: %d of %d", calls, done, total)
 				}
 			},
@@ -138,10 +139,10 @@ func TestForeseeWidth(t *testing.T) {
 	d := &schema.Design{Response: schema.Column{Name: "y", Upper: 200}, Covariates: []schema.Column{{Name: "x", Upper: 2}}, Intercept: true}
 	for _, o := range []plan.Options{
 		{Ns: []int64{2000}, Width: 30},
-		{Epsilons: []float64{0.5, 2}, Width: 30, Delta: 1e-6, Neighbours: release.AddRemove},
 		{Epsilons: []float64{2}, Width: 30, Steps: 3},
+		{Epsilons: []float64{0.5, 2}, Width: 30, Delta: 1e-6, Neighbours: release.AddRemove},
 		{Ns: []int64{2000}, Width: 30, Delta: 1e-6, Steps: 3},
-	} {
+	}[:testsize.Of(2, 4)] {
 		o.Design, o.Releases = d, 3
 		f := foresee(t, o)
 		if len(f.Points) != len(o.Ns)+len(o.Epsilons) || f.Wanted.Name != "x" || len(f.Wanted.Failed) != 0 {

@@ -93,6 +93,9 @@ func FuzzStanNames(f *testing.F) {
 
 // R reads the files and finds the same means and diagnostics.
 func TestStanCSVIsReadByR(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts R")
+	}
 	rscript, err := exec.LookPath("Rscript")
 	if err == nil {
 		err = exec.Command(rscript, "-e", "library(posterior)").Run()

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 // sumsIn are the sums of rows of v, without noise, in a frame; nil is the box.
@@ -154,7 +156,7 @@ func TestFrameSelect(t *testing.T) {
 // scales of squares, products and linear sums. Its moments are within six standard errors
 // (of 90 covariances, one in 10⁷).
 func TestFrameNoise(t *testing.T) {
-	const draws = 20000
+	draws := testsize.Of(5000, 20_000)
 	for _, kind := range []Kind{Gaussian, Ball} {
 		rng := rand.New(rand.NewPCG(9, 10))
 		r := framed(4, kind, ReplaceOne, rng)
@@ -194,11 +196,11 @@ func TestFrameNoise(t *testing.T) {
 		}
 		for i := range want {
 			for j := range want {
-				got, expected, kurtosis := sums[i*len(want)+j]/draws/(f*want[i]*want[j]), 0.0, 1+2/f
+				got, expected, kurtosis := sums[i*len(want)+j]/float64(draws)/(f*want[i]*want[j]), 0.0, 1+2/f
 				if i == j {
 					expected, kurtosis = 1, 2+6/f
 				}
-				if math.Abs(got-expected) > 6*math.Sqrt(kurtosis/draws) {
+				if math.Abs(got-expected) > 6*math.Sqrt(kurtosis/float64(draws)) {
 					t.Errorf("%s, entries %d and %d: covariance over scales %v, want %v", kind, i, j, got, expected)
 				}
 			}

@@ -96,8 +96,8 @@ func TestPriorDensities(t *testing.T) {
 		want = append(want, distuv.InverseGamma{Alpha: nig.Shape, Beta: nig.Scale}.Variance(), nig.Scale/(nig.Shape-1)-sigma*sigma)
 		for j, density := range priorDensities(f, units) {
 			sum, mean, square := 0.0, 0.0, 0.0
-			step := math.Sqrt(want[j]) / 25
-			for i := -500; i <= 500; i++ { // 20 sds either way
+			step := math.Sqrt(want[j]) / 10
+			for i := -200; i <= 200; i++ { // 20 sds either way
 				x := float64(i) * step
 				w := step * density(x)
 				sum, mean, square = sum+w, mean+w*x, square+w*x*x

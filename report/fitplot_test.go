@@ -145,6 +145,9 @@ func TestPosteriorSetsTheAxis(t *testing.T) {
 // are; sigma is never left out, and no axis has less than two labels.
 func TestFitPlotsOfMany(t *testing.T) {
 	for p, said := range map[int]string{4: "", 14: "", 60: "Shown are the first 39 of 62 parameters and sigma; --save writes the draws of all."} {
+		if testing.Short() && p == 14 {
+			continue
+		}
 		for name, figure := range plotted(t, fitted(t, wide(p, 0), "naive"), nil) {
 			var svg bytes.Buffer
 			if err := figure.Write(&svg, "svg"); err != nil {

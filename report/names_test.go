@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/dpreg/dpreg/check"
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 // TestShortNames: whatever names a picture has, and at each width that it gives them, no two
@@ -47,7 +48,7 @@ func TestShortNames(t *testing.T) {
 		"looks cut":     {[]string{"in…t", "in…t (2)", "…", "… (2)", "income_of_a_house_in_thousands_at_last", "income_of_the_house_in_thousands_at_last"}, true},
 		"levels":        {[]string{"ocean_proximityNEAR BAY", "ocean_proximityNEAR OCEAN", "ocean_proximityless than one hour by car", "ocean_proximityless than one hour by train"}, true},
 		"paths":         {[]string{"/tmp/x/region_hospital_of_the_county_2019_release.json", "/tmp/x/region_hospital_of_the_county_2020_release.json", "/tmp/y/region_hospital_of_the_county_2019_release.json", "common"}, true},
-		"numbers apart": {series(long+"%03d"+long, 200), true},
+		"numbers apart": {series(long+"%03d"+long, testsize.Of(30, 200)), true},
 	} {
 		for where, place := range places {
 			seen := make(map[string]string)

@@ -53,10 +53,16 @@ func TestPages(t *testing.T) {
 	})
 }
 
+// written are the pages once they are made.
+var written map[string]string
+
 // pages are those that a browser is shown: full ones, with names that would be mark-up
 // or too long, were they not escaped and wrapped.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
+	if written != nil {
+		return written
+	}
 	r := made()
 	r.Simulated = true
 	r.Schema.Response.Name = strings.Repeat("unbroken", 12)
@@ -83,6 +89,7 @@ func pages(t *testing.T) map[string]string {
 		}
 		texts[name] = b.String()
 	}
+	written = texts
 	return texts
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -209,7 +210,7 @@ func TestBallAtTheEnds(t *testing.T) {
 		}
 	}
 	exact := place(f, row)
-	for _, f.Radius = range []float64{math.Ldexp(1, leastRadius), 33, math.Ldexp(1, mostRadius)} {
+	for _, f.Radius = range []float64{math.Ldexp(1, leastRadius), math.Ldexp(1, mostRadius), 33}[:testsize.Of(2, 3)] {
 		s := mustBall(t, RoundFrame(f), m).NewAccumulator()
 		checkPlace(t, f.Radius, exact, s.placed(t, row))
 	}

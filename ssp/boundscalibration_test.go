@@ -186,6 +186,9 @@ func TestBoundsCoverageSeesFaults(t *testing.T) {
 		"threshold doubled": func(c *BoundsCalibration) { c.Threshold *= 2 },
 		"noise doubled":     func(c *BoundsCalibration) { c.Scale.Mul(c.Scale, big.NewRat(2, 1)) },
 	} {
+		if testing.Short() && (name == "threshold doubled" || name == "noise doubled") {
+			continue
+		}
 		seen := false
 		for _, line := range coverage(t, 20, fault) {
 			seen = seen || line.failed > line.allowed

@@ -44,7 +44,7 @@ func TestPaperAccounting(t *testing.T) {
 		{3907, 79, 1e-4, [3]int{31, 69, 122}},
 		{390, 20, 1e-3, [3]int{7, 14, 25}},
 		{7424, 149, 1e-4, [3]int{31, 71, 124}},
-	} {
+	}[:testsize.Of(2, 3)] {
 		one := accounting.Training{Multiplier: 5, Rate: c.batch / c.n, Steps: 25}
 		for i, epsilon := range []float64{0.5, 0.75, 1} {
 			if n, err := (workshop{epsilon: epsilon, paper: true}).updates(one, c.delta); n != c.want[i] || err != nil {
@@ -117,7 +117,7 @@ func TestWorkshop(t *testing.T) {
 		if !(m[0] > 0.7 && m[1] > -0.62) {
 			t.Errorf("%s: %v", w.method, m)
 		}
-		if w.paper {
+		if w.paper && !testing.Short() {
 			if again, err := w.run(t.Context(), data, 1); err != nil || !slices.Equal(m, again) {
 				t.Errorf("%s: two runs with one seed differ: %v, %v (%v)", w.method, m, again, err)
 			}
@@ -224,7 +224,7 @@ func TestThesis(t *testing.T) {
 // Where noise is unequal, the sum of releases has wider intervals than the releases.
 func TestSummedIsWorthLess(t *testing.T) {
 	weak := custodian{rows: 1000, epsilon: 0.1}
-	c, width := custodianCase{custodians: []custodian{{rows: 1000, epsilon: 10}, weak, weak, weak, weak}[:testsize.Of(3, 5)]}, map[string]float64{}
+	c, width := custodianCase{custodians: []custodian{{rows: 1000, epsilon: 10}, weak, weak, weak, weak}[:testsize.Of(2, 5)]}, map[string]float64{}
 	for _, m := range custodianMethods(0) {
 		if testing.Short() && m.name != "mcmc-exact" && m.name != "summed" {
 			continue

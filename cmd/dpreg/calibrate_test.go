@@ -184,7 +184,7 @@ func TestCalibrateReport(t *testing.T) {
 }
 
 // resampled is a study of two cells of real rows.
-const resampled = "calibrate --population pums.csv --i-hold-the-data --formula income~educ+sex --n 100 --eps 1,10 --chains 1 --draws 150 --trials 4"
+const resampled = "calibrate --population pums.csv --i-hold-the-data --formula income~educ+sex --n 100 --eps 1,10 --chains 1 --draws 150 --trials 2"
 
 // A study of a population goes on, is sharded and merged as any, and its files are the
 // holder's alone.

@@ -47,7 +47,8 @@ var strays = []struct{ name, column, text string }{
 const digits = "739104286531"
 
 // No cell's text is in a message, on stdout or in a file that a command leaves, whatever is
-// wrong with it; a missing cell is treated as --missing says.
+// wrong with it; a missing cell is treated as --missing says. In short each command reads a
+// quarter of them, and each is read by a quarter of the commands.
 func TestNoCellIsTold(t *testing.T) {
 	t.Chdir(t.TempDir())
 	rng := rand.New(rand.NewPCG(7, 391))
@@ -69,7 +70,7 @@ func TestNoCellIsTold(t *testing.T) {
 	write(t, "good.csv", table(rows))
 	command("release", "good.csv", "--schema", "all.json", "--eps", "1", "--formula", "y~x+f+b", "-o", "good.json").finished(t)
 	command("infer", "good.json", "--method", "gibbs-ss-update", "--warmup", "100", "--draws", "10", "--save", "drawn").finished(t)
-	for _, stray := range strays {
+	for i, stray := range strays {
 		spoilt := slices.Clone(rows)
 		spoilt[41] = slices.Clone(rows[41])
 		spoilt[41][slices.Index(header, stray.column)] = stray.text
@@ -82,7 +83,10 @@ func TestNoCellIsTold(t *testing.T) {
 		}
 		planted = append(planted, digits, "7.39104286", "0.739104286")
 		before := tree(t)
-		for _, line := range readers {
+		for j, line := range readers {
+			if testing.Short() && (i+j)%4 != 0 {
+				continue
+			}
 			r := command(strings.Fields(line)...)
 			if stray.name == "nothing" || stray.text == "" && strings.Contains(line, "--missing") {
 				r.finished(t)

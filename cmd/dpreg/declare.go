@@ -62,9 +62,10 @@ func declare(path string, takes cobra.PositionalArgs, names string, run func(f *
 	cmd.Args = takes
 	f := &flags{cmd: cmd}
 	cmd.Flags().SortFlags = false
-	picked, all := strings.Fields(names), f.all()
+	picked := strings.Fields(names)
+	all := f.all(func(name string) bool { return slices.Contains(picked, name) })
 	for _, d := range all {
-		if slices.Contains(picked, d.name) && d.isOf(cmd.Name(), all) {
+		if d.isOf(cmd.Name(), all) {
 			d.add(cmd)
 		}
 	}
@@ -85,7 +86,7 @@ func declare(path string, takes cobra.PositionalArgs, names string, run func(f *
 	return cmd
 }
 
-// isOf tells whether the declaration, of all, is for a command.
+// isOf tells whether the declaration, of all of its name, is for a command.
 func (d *declared) isOf(command string, all []declared) bool {
 	names := func(of string) bool { return slices.Contains(strings.Fields(of), command) }
 	if d.of != "" {

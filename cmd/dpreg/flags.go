@@ -88,12 +88,14 @@ const (
 	studyFlags   = columnFlags + " n p data i-hold-the-data eps delta steps method trials jobs seed shard save format "
 )
 
-// all declares the flags, in the order of --help: what everybody needs comes first.
-func (f *flags) all() (all []declared) {
-	for i, of := range [][]declared{f.ofData(), f.ofPrivacy(), f.ofModel(), f.ofSampling(), f.ofOutput()} {
-		for _, d := range of {
-			d.group = groupNames[i]
-			all = append(all, d)
+// all declares the flags of some names, in the order of --help: what everybody needs comes first.
+func (f *flags) all(of func(name string) bool) (all []declared) {
+	for i, group := range [][]declared{f.ofData(), f.ofPrivacy(), f.ofModel(), f.ofSampling(), f.ofOutput()} {
+		for _, d := range group {
+			if of(d.name) {
+				d.group = groupNames[i]
+				all = append(all, d)
+			}
 		}
 	}
 	return all

@@ -60,8 +60,8 @@ func called(t *testing.T, name string) *cobra.Command {
 	return cmd
 }
 
-// quick keeps inference short.
-var quick = []string{"--warmup", "100", "--draws", "100"}
+// quick keeps inference short: the least warm-up that there can be.
+var quick = []string{"--chains", "2", "--warmup", "100", "--draws", "100"}
 
 func fit(args ...string) result {
 	return command(append(append([]string{"fit", "pums.csv"}, quick...), args...)...)

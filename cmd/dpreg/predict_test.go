@@ -25,7 +25,7 @@ func save(t *testing.T, flags ...string) {
 // again saves a run in the workspace of another.
 func again(t *testing.T, flags ...string) {
 	t.Helper()
-	args := append([]string{"infer", "good.json", "--formula", educ, "--chains", "2", "--save", "s"}, quick...)
+	args := append([]string{"infer", "good.json", "--formula", educ, "--save", "s"}, quick...)
 	command(append(args, flags...)...).finished(t)
 }
 
@@ -259,7 +259,7 @@ func TestBrokenSave(t *testing.T) {
 // A method without a release leaves none of a former run behind.
 func TestSaveNonPrivate(t *testing.T) {
 	save(t)
-	command(append([]string{"fit", "pums.csv", "--formula", educ, "--method", "non-private", "--i-hold-the-data", "--chains", "2", "--save", "s"}, quick...)...).finished(t)
+	command(append([]string{"fit", "pums.csv", "--formula", educ, "--method", "non-private", "--i-hold-the-data", "--save", "s"}, quick...)...).finished(t)
 	if _, err := os.Stat("s/" + savedRelease); err == nil {
 		t.Errorf("%s of another run stayed", savedRelease)
 	}

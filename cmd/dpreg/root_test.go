@@ -92,7 +92,7 @@ func TestDeclaredFlagsAreUsed(t *testing.T) {
 	for _, c := range newRoot().Commands() {
 		commands = append(append(commands, c), c.Commands()...)
 	}
-	for _, d := range (&flags{cmd: silent(t)}).all() {
+	for _, d := range (&flags{cmd: silent(t)}).all(func(string) bool { return true }) {
 		for name := range strings.FieldsSeq(d.of) {
 			if !slices.ContainsFunc(commands, func(c *cobra.Command) bool { return c.Name() == name && c.Flags().Lookup(d.name) != nil }) {
 				t.Errorf("--%s is declared for %s, which has no such flag", d.name, name)

@@ -13,7 +13,7 @@ import (
 
 func TestSave(t *testing.T) {
 	workspace(t)
-	args := append([]string{"infer", "good.json", "--formula", educ, "--chains", "2", "--save", "s"}, quick...)
+	args := append([]string{"infer", "good.json", "--formula", educ, "--save", "s"}, quick...)
 	for range 2 { // the second run writes over the first
 		command(args...).finished(t).says(t, "saved in s")
 	}

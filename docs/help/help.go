@@ -5,6 +5,7 @@ package help
 import (
 	"embed"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -18,26 +19,34 @@ type Text struct{ Use, Short, Long, Example string }
 // the names and the arguments, the second what it does in a line; <rows> and <remote> stand
 // for the sections of these names.
 func Command(name string) Text {
+	text, ok := texts()[name]
+	if !ok {
+		panic("there is no help on " + name)
+	}
+	return text
+}
+
+// texts are all of them.
+var texts = sync.OnceValue(func() map[string]Text {
 	text, err := pages.ReadFile("commands.txt")
 	if err != nil {
 		panic(err) // the program was built without it
 	}
+	texts := make(map[string]Text)
 	for section := range strings.SplitSeq("\n"+string(text), "\n# ") {
 		head, body, _ := strings.Cut(section, "\n")
-		if nameIn(head) != name {
-			continue
-		}
 		short, body, _ := strings.Cut(body, "\n\n")
 		long, example, _ := strings.Cut(body, "\n\nExamples:\n")
-		for _, part := range []string{"rows", "remote"} {
-			if strings.Contains(long, "<"+part+">") {
-				long = strings.ReplaceAll(long, "<"+part+">", Command(part).Long)
-			}
-		}
-		return Text{head, short, strings.TrimSpace(long), strings.TrimRight(example, "\n")}
+		texts[nameIn(head)] = Text{head, short, strings.TrimSpace(long), strings.TrimRight(example, "\n")}
 	}
-	panic("there is no help on " + name)
-}
+	for name, text := range texts {
+		for _, part := range []string{"rows", "remote"} {
+			text.Long = strings.ReplaceAll(text.Long, "<"+part+">", texts[part].Long)
+		}
+		texts[name] = text
+	}
+	return texts
+})
 
 // nameIn is what a heading begins with, before the arguments.
 func nameIn(head string) string {

@@ -131,6 +131,9 @@ func TestCholeskyRefuses(t *testing.T) {
 	rng := source()
 	for _, n := range dims {
 		for k := range n {
+			if testing.Short() && k%3 > 0 && k < n-1 {
+				continue
+			}
 			for _, bad := range []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1)} {
 				a := positive(n, rng)
 				a[k*n+k] = bad

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 // curveOf is Σ (p − e^ε q)₊ over a lattice's points, its hockey-stick curve.
@@ -135,7 +137,7 @@ func TestCoins(t *testing.T) {
 		k       int
 		at      float64
 	}{{1, 1, 0.5}, {1, 3, 1}, {0.2, 30, 2}, {0.1, 100, 2}, {0.01, 10000, 3}, {2, 20, 25}, {1, 5, 0}} {
-		if c.k == 100 && !*all {
+		if c.k == 100 && !*all || c.k > 100 && testing.Short() {
 			continue
 		}
 		composed := composition{pure{c.epsilon}, float64(c.k)}
@@ -216,7 +218,7 @@ func TestRandomTrainings(t *testing.T) {
 	if *all {
 		steps = 3
 	}
-	for range often(12, 80) {
+	for range often(testsize.Of(6, 12), 80) {
 		run := Training{Multiplier: power(-0.2, 1), Rate: power(-3, 0), Steps: int(power(0, steps)), Scheme: Scheme(rng.IntN(3))}
 		if run.Scheme == LaplaceNoise {
 			run.Multiplier, run.Rate = power(0.5, 2), 1

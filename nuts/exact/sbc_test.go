@@ -34,7 +34,7 @@ func TestSBC(t *testing.T) {
 		trials, all = 500, longCases()
 	}
 	for i, c := range all {
-		if testing.Short() && (c.Shape.P > 2 || i%2 > 0) {
+		if testing.Short() && (c.Shape.P > 2 || i%4 > 0) {
 			continue
 		}
 		c.Prior = modeltest.TamePrior(c.Shape)

@@ -105,8 +105,8 @@ func TestSBC(t *testing.T) {
 		"clamped":                 clamped,
 	} {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && c.clamping {
-				t.Skip("clamped rows take longer chains")
+			if testing.Short() && (c.clamping || c.shape.P > 2) {
+				t.Skip("clamped rows and more columns take longer chains")
 			}
 			t.Parallel()
 			ranks := c.ranks(t, trials, func(obs *model.Observation, rng *rand.Rand) (*nuts.Sampler, error) {
