@@ -4,6 +4,7 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -12,7 +13,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/clipperhouse/displaywidth"
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
 )
 
 // block is one thing of a result: the field that is not empty. A table may have a text right
@@ -73,7 +76,9 @@ func write(w io.Writer, parts ...[]block) error {
 			b.WriteByte('\n')
 		}
 		if apart = x.Table != nil; apart {
-			x.Table.write(&b)
+			if err := x.Table.write(&b); err != nil {
+				return err
+			}
 		}
 		if text != "" {
 			b.WriteString(wrap(text) + "\n")
@@ -133,40 +138,50 @@ func (t table) joined() table {
 
 // write writes a table as text, without rules. The first columns are aligned left, the others
 // right. A cell may have several lines.
-func (t table) write(b *strings.Builder) {
-	rows, wide := [][][]string{}, make([]int, len(t.Header)) // lines of each cell
-	for i, row := range append([][]string{t.Header}, t.Rows...) {
-		cells := make([][]string, len(row))
-		for j, text := range row {
-			if i > 0 && j < len(t.widest) {
-				text = fold(text, t.widest[j])
-			}
-			cells[j] = strings.Split(text, "\n")
-			for _, line := range cells[j] {
-				wide[j] = max(wide[j], displaywidth.String(line))
-			}
-		}
-		rows = append(rows, cells)
-	}
-	for _, cells := range rows {
-		for k, height := 0, 1; k < height; k++ {
-			line := ""
-			for j, lines := range cells {
-				height = max(height, len(lines))
-				text := ""
-				if k < len(lines) {
-					text = lines[k]
-				}
-				room := strings.Repeat(" ", wide[j]-displaywidth.String(text))
-				if j < t.Left {
-					line += text + room + " "
-				} else {
-					line += room + text + " "
-				}
-			}
-			b.WriteString(strings.TrimRight(line, " ") + "\n")
+func (t table) write(w io.Writer) error {
+	align, padding := make(tw.Alignment, len(t.Header)), make([]tw.Padding, len(t.Header))
+	for j := range t.Header {
+		align[j], padding[j] = tw.AlignRight, tw.Padding{Left: " ", Overwrite: true}
+		if j < t.Left {
+			align[j] = tw.AlignLeft
 		}
 	}
+	padding[0] = tw.PaddingNone
+	var text strings.Builder
+	drawn := tablewriter.NewTable(&text,
+		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
+			Borders:  tw.BorderNone,
+			Symbols:  tw.NewSymbols(tw.StyleNone),
+			Settings: tw.Settings{Separators: tw.SeparatorsNone, Lines: tw.LinesNone},
+		})),
+		tablewriter.WithAlignment(align),
+		tablewriter.WithHeaderPaddingPerColumn(padding),
+		tablewriter.WithRowPaddingPerColumn(padding),
+		tablewriter.WithHeaderAutoFormat(tw.Off), // else "2.5%" becomes "2 . 5 %"
+		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
+		tablewriter.WithRowAutoWrap(tw.WrapNone),
+		tablewriter.WithTrimSpace(tw.Off),
+		tablewriter.WithEastAsian(tw.Off), // else "…" is as wide as the locale says
+	)
+	drawn.Header(t.Header)
+	for _, row := range t.Rows {
+		cells := slices.Clone(row)
+		for j, most := range t.widest {
+			cells[j] = fold(row[j], most)
+		}
+		if err := drawn.Append(cells); err != nil {
+			return err
+		}
+	}
+	if err := drawn.Render(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(text.String()) {
+		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // scientific stands for three digits and a power of ten in place of a number of
