@@ -4,6 +4,7 @@
 //
 //	go run ./bench/published abalone abalone.data       # Jälkö, Dikmen & Honkela 2017
 //	go run ./bench/published hierarchical               # d3p: Prediger et al. 2022
+//	go run ./bench/published mixture                    # the same
 //	go run ./bench/published workshop-A DIR             # and -B, -C, -D: Sharma et al. 2019
 //	go run ./bench/published -seeds 500 thesis-dataset  # Sharma's thesis, 2019
 //	go run ./bench/published -seeds 100 thesis-datapoint
@@ -49,6 +50,7 @@ var studies = map[string]struct {
 }{
 	"abalone":             {"UCI's abalone.data", abaloneStudy},
 	"hierarchical":        {"", groupsStudy},
+	"mixture":             {"", clustersStudy},
 	"workshop-A":          {needsAdult, workshopStudy("A")},
 	"workshop-B":          {needsAdult, workshopStudy("B")},
 	"workshop-C":          {needsAdult, workshopStudy("C")},
