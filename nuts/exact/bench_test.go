@@ -133,27 +133,6 @@ func normalRows(p int, n, sd, mean, rho float64, kind release.Kind, epsilon floa
 	return modeltest.Problem(obs, model.DefaultPrior(s))
 }
 
-// BenchmarkColumns is what BenchmarkEffectiveDraws is, where p grows.
-//
-//	go test ./nuts/exact -run xxx -bench Columns -benchtime 1x
-func BenchmarkColumns(b *testing.B) {
-	for _, c := range []struct {
-		kind  release.Kind
-		n, sd float64
-		p     []int
-	}{
-		{release.Gaussian, 100_000, 0.3, []int{1, 2, 3, 5, 10, 20, 30, 50}},
-		{release.Gaussian, 100_000, 0.05, []int{3, 5, 10, 20}},
-		{release.Gaussian, 1000, 0.3, []int{3, 5, 10, 20}},
-		{release.Gaussian, 1000, 0.05, []int{3, 5, 10, 20}},
-		{release.Laplace, 100_000, 0.3, []int{3, 5, 10}},
-	} {
-		for _, p := range c.p {
-			b.Run(fmt.Sprintf("%s_n%g_sd%g/p%d", c.kind, c.n, c.sd, p), func(b *testing.B) { effective(b, normalRows(p, c.n, c.sd, 0, 0, c.kind, 1), 2000) })
-		}
-	}
-}
-
 // BenchmarkEngines puts gibbs-ss-update beside mcmc-exact where a release has a Clearance of 4
 // or more, with the prior and the plan of dpreg infer: effective draws a CPU second of
 // mcmc-exact after warm-up; over these, those of gibbs-ss-update; and how many times as fast

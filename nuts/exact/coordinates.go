@@ -59,7 +59,7 @@ func newCoordinates(site *model.Site, prior *model.Prior, response *response) *c
 	p := m - 1
 	n := rowsTold(obs)
 	vec := func(n int) []float64 { return make([]float64, n) }
-	c := &coordinates{m: m, r: resolution(obs, n), root: math.Sqrt(2 * n), latent: obs.Count.Latent(), clear: Clearance(obs) > farFromSingular,
+	c := &coordinates{m: m, r: resolution(obs, n), root: math.Sqrt(2 * n), latent: obs.Count.Latent(), clear: farFromSingular(obs),
 		products: vec(p), gProducts: vec(p), left: vec(m * m), rho: vec(m * m), square: vec(m), logSquare: vec(m), slope: vec(m)}
 	reach := obs.Reach()
 	for j, z := range obs.Z[:m] {
@@ -122,9 +122,15 @@ func (c *coordinates) lambda() int { return 2*c.m - 1 + c.m*(c.m+1)/2 }
 // ell is where that of ℓ stands.
 func (c *coordinates) ell() int { return c.lambda() + c.scales.dim() }
 
-// farFromSingular is the Clearance above which the posterior is about normal: noise on m×m
-// entries moves it by 2√m, and 21 columns by 9.
-const farFromSingular = 20
+// farFromSingular tells whether the posterior is about normal: noise on m×m entries moves the least
+// eigenvalue by 2√m of its sds. In a frame columns are round, and two more are enough; in the box
+// they may be correlated, with a diagonal metric against them, and it takes 20.
+func farFromSingular(obs *model.Observation) bool {
+	if obs.Frame != nil {
+		return Clearance(obs) > 2+2*math.Sqrt(float64(obs.Shape.M()))
+	}
+	return Clearance(obs) > 20
+}
 
 // Clearance returns how far z tells the scatter of the rows from singular: its least eigenvalue by
 // z, in sds of the noise of a sum of products. Where noise hides the scatter it is small, or
