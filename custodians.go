@@ -86,7 +86,7 @@ func sameLevels(custodians []Custodian) error {
 // problem is what the releases and options ask of a method, but for the prior. What several
 // releases share, one has to itself; the same rows share everything.
 func (o Options) problem(custodians []Custodian) (*model.Problem, error) {
-	p := &model.Problem{}
+	p := &model.Problem{Family: o.Family}
 	for _, c := range custodians {
 		p.Releases = append(p.Releases, c.Release)
 	}

@@ -25,6 +25,7 @@ const (
 type Fit struct {
 	Custodians []Custodian    // the releases, arranged alike by Join; none for non-private
 	Design     *schema.Design // in common units
+	Family     model.Family   // of the response; coefficients are on its link's scale
 	Method     string         // as taken
 	Why        string         // it was taken, where Auto chose it; else empty
 	Kernel     string         // as asked for; empty is the method's default
@@ -59,9 +60,12 @@ func (f *Fit) shape() model.Shape {
 	return model.Shape{P: len(f.Design.Covariates), Intercept: f.Design.Intercept}
 }
 
+// Frame is that of parameters and the prior: the design's, with the response on its link's scale.
+func (f *Fit) Frame() schema.Frame { return f.Family.Design(f.Design).Frame() }
+
 // with completes the fit.
 func (f *Fit) with(draws *posterior.Draws) (*Fit, error) {
-	f.frame, f.draws = f.Design.Frame(), draws
+	f.frame, f.draws = f.Frame(), draws
 	f.failure, f.checked, f.price = sync.OnceValue(f.diagnose), sync.OnceValue(f.findChecked), sync.OnceValue(f.findPrice)
 	f.simulatedPrior = sync.OnceValue(f.drawPrior)
 	original, scaled := sync.OnceValue(func() []float64 { return f.findPriorWidths(Original) }), sync.OnceValue(func() []float64 { return f.findPriorWidths(Scaled) })
@@ -81,7 +85,7 @@ func (f *Fit) with(draws *posterior.Draws) (*Fit, error) {
 
 // Options are those that repeat the fit by the method that was taken, and report nothing.
 func (f *Fit) Options() Options {
-	o := Options{Method: f.Method, Kernel: f.Kernel, ModelClamping: f.ModelClamping, SameRows: f.sameRows, Prior: f.stated, Plan: f.Plan}
+	o := Options{Method: f.Method, Family: f.Family, Kernel: f.Kernel, ModelClamping: f.ModelClamping, SameRows: f.sameRows, Prior: f.stated, Plan: f.Plan}
 	o.Covariates, o.Pooling = f.Sharing()
 	o.Plan.Progress, o.Plan.Expect = nil, nil
 	return o
@@ -122,7 +126,7 @@ func (f *Fit) mapped(u Units, whole bool) *posterior.Draws {
 
 // layout is that of the method's draws.
 func (f *Fit) layout() model.Layout {
-	l := model.Layout{Shape: f.shape(), Covariates: f.hasCovariates(), Partial: f.partial, Latent: make([]bool, max(1, len(f.Custodians)))}
+	l := model.Layout{Shape: f.shape(), Covariates: f.hasCovariates(), Linked: f.Family != model.Normal, Partial: f.partial, Latent: make([]bool, max(1, len(f.Custodians)))}
 	if f.sameRows {
 		l.Latent = l.Latent[:1]
 	}
@@ -161,14 +165,19 @@ func (f *Fit) converter(u Units, whole bool) func(dst, src []float64) {
 	more, count := f.jointConverter(u, whole), f.hasCount()
 	return func(dst, src []float64) {
 		more(dst, src)
-		sigma2 := src[q]
 		copy(dst, src[:q])
 		if u == Original {
 			f.frame.ThetaToOriginal(dst[:q], src[:q])
-			sigma2 = f.frame.Sigma2ToOriginal(sigma2)
 		}
-		dst[q], dst[q+1] = sigma2, math.Sqrt(sigma2)
-		dst, src = dst[q+2:], src[q+1:]
+		dst, src = dst[q:], src[q:]
+		if f.Family == model.Normal {
+			sigma2 := src[0]
+			if u == Original {
+				sigma2 = f.frame.Sigma2ToOriginal(sigma2)
+			}
+			dst[0], dst[1] = sigma2, math.Sqrt(sigma2)
+			dst, src = dst[2:], src[1:]
+		}
 		if count {
 			dst[len(dst)-1] = src[len(src)-1]
 		}

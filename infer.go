@@ -28,6 +28,9 @@ type Options struct {
 	// ModelClamping lets the rows be unbounded, and their sums be those of the
 	// clamped rows: mcmc-ind alone can.
 	ModelClamping bool
+	// Family is the law of the response, on whose link's scale the prior and coefficients are; empty is
+	// the normal one, of a line.
+	Family model.Family
 	// Covariates and Pooling say what several releases share: empty is SeparateCovariates,
 	// CompletePooling.
 	Covariates, Pooling string
@@ -56,7 +59,7 @@ func (o Options) plan() mcmc.Plan {
 // prior returns the prior to use for a design and its releases, of the right sizes.
 func (o Options) prior(d *schema.Design, releases ...*release.Release) (*model.Prior, error) {
 	if o.Prior == nil {
-		return model.DefaultPriorFor(d, releases...)
+		return o.Family.DefaultPrior(d, releases...)
 	}
 	return o.Prior, o.Prior.Check(model.Shape{P: len(d.Covariates), Intercept: d.Intercept})
 }
@@ -184,7 +187,7 @@ func (o Options) inquire(custodians []Custodian) (*inquiry, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fit{Custodians: custodians, Design: common, Method: method.Name(), Why: why, Kernel: o.Kernel, ModelClamping: o.ModelClamping, Plan: o.plan(),
+	f := &Fit{Custodians: custodians, Design: common, Family: o.Family, Method: method.Name(), Why: why, Kernel: o.Kernel, ModelClamping: o.ModelClamping, Plan: o.plan(),
 		shared: problem.SharedCovariates, partial: problem.PartialPooling, sameRows: problem.SameRows, stated: o.Prior}
 	if f.Prior, err = o.prior(f.Design, problem.Releases...); err != nil {
 		return nil, err
@@ -208,6 +211,8 @@ func Checkable(method string) bool {
 func lawOf(method model.Method, p *model.Problem) func() (model.Law, error) {
 	m, ok := method.(model.Lawful)
 	switch {
+	case p.Family != model.Normal: // its moments are not those of a line
+		return nil
 	case ok && len(p.Releases) == 1:
 		return func() (model.Law, error) { return m.Law(p) }
 	case p.SharedCovariates && Checkable(method.Name()):

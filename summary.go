@@ -17,7 +17,7 @@ func (f *Fit) Summary(u Units, level float64) *posterior.Summary {
 	s.N, s.Units, s.Seed, s.Prior, s.Releases = posterior.Known(f.N), string(u), f.Plan.Seed, f.Prior, f.releases()
 	covariates, pooling := f.Sharing()
 	s.Covariates, s.Pooling = posterior.Known(covariates), posterior.Known(pooling)
-	s.SameRows = f.sameRows
+	s.SameRows, s.Family = f.sameRows, posterior.Known(string(f.Family))
 	ok, reason := f.Converged()
 	if f.Method != nonPrivate {
 		s.Converged, s.Checked = &ok, f.checked()

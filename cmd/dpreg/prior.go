@@ -18,11 +18,12 @@ type statedPrior struct {
 	file   string // empty: none
 	stated []model.Statement
 	shrink bool
+	family model.Family
 }
 
 // statedPrior reads the lines in words, and finds the file.
 func (f *flags) statedPrior() (p statedPrior, err error) {
-	p.shrink = f.shrink
+	p.shrink, p.family = f.shrink, model.Family(f.family)
 	for _, text := range f.priors {
 		if isPriorFile(text) {
 			if p.file != "" {
@@ -62,15 +63,18 @@ func (p statedPrior) read(d *schema.Design, differ string, releases ...*release.
 	if p.file == "" && p.stated == nil && !p.shrink {
 		return nil, nil
 	}
-	base := model.DefaultPriorFor
+	if err := p.family.Check(d); err != nil {
+		return nil, err
+	}
+	base := p.family.DefaultPrior
 	if p.shrink {
-		base = model.ShrinkingPrior
+		base = p.family.ShrinkingPrior
 	}
 	prior, err := base(d, releases...)
 	if err != nil {
 		return nil, err
 	}
-	return p.over(prior, d, differ)
+	return p.over(prior, p.family.Design(d), differ)
 }
 
 // over returns a prior with what the flags state in place of its own.
@@ -128,13 +132,13 @@ func (f *flags) printThePrior(e *evidence) error {
 	}
 	prior, err := p.read(e.design, e.differ(), e.releases()...)
 	if err == nil && prior == nil {
-		prior, err = model.DefaultPriorFor(e.design, e.releases()...)
+		prior, err = p.family.DefaultPrior(e.design, e.releases()...)
 	}
 	if err != nil {
 		return usage(err)
 	}
 	return buffered(f.stdout(), func(out io.Writer) error {
-		_, err := io.WriteString(out, strings.Join(prior.Words(e.design), "\n")+"\n")
+		_, err := io.WriteString(out, strings.Join(prior.Words(p.family.Design(e.design)), "\n")+"\n")
 		return err
 	})
 }

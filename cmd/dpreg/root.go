@@ -32,7 +32,7 @@ func newRoot() *cobra.Command {
 	analysts := []*cobra.Command{
 		declare("show", someFiles("a release"), "plot", show),
 		declare("infer", someFiles("a release"), fitFlags+sharingFlags+"formula print-prior same-rows", runInfer),
-		declare("predict", nil, samplerFlags+sharingFlags+"same-rows level formula draws custodian mean output", runPredict),
+		declare("predict", nil, samplerFlags+sharingFlags+"family same-rows level formula draws custodian mean output", runPredict),
 		declare("check", someFiles("a release"), samplerFlags+sharingFlags+"formula draws calibrate format plot report", runCheck),
 	}
 	calibrate := declare(calibrates, noFile, studyFlags+"prior prior-sd preset population x kernel sensitivity model-clamping chains warmup draws ess plots report", runCalibrate)

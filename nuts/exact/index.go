@@ -12,6 +12,7 @@ import "math"
 //
 //   - (ȳ, h∥) are means of (1, v)y, normal in the limit, of mean (M_0, M_1) and covariance C/n
 //     of moments: Σ1, Σv and Σv² are fixed, so that what these explain is projected out.
+//
 //   - Of the normal rows' other directions, n×(p−1) and orthonormal but for √n, nothing is known
 //     but that they are orthogonal to 1 and v: they are uniform so, and independent of y. What 1
 //     and v leave of y has n−2 dimensions and, as y² = y, the mean square Q = ȳ − ȳ² − h∥². Hence h⊥ is
