@@ -1,13 +1,19 @@
 package exact
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"syscall"
 	"testing"
 
 	"gonum.org/v1/gonum/diff/fd"
 
+	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/model/modeltest"
+	"github.com/dpreg/dpreg/nuts"
+	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -78,4 +84,52 @@ func TestGeneralizedAllocates(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { f.LogDensity(grad, x) }); n > 0 {
 		t.Errorf("a gradient allocates %v times", n)
 	}
+}
+
+// BenchmarkGeneralized samples two chains, warm-up included, of p covariates, for ε with Laplace
+// noise, and reports the smallest of bulk and tail ESS over all parameters for each second of a
+// processor, and R-hat:
+//
+//	go test ./nuts/exact -run xxx -bench Generalized -benchtime 1x
+func BenchmarkGeneralized(b *testing.B) {
+	of := families[model.Binomial]
+	for _, p := range []int{1, 5, 7} {
+		for _, n := range []int{300, 3000, 100_000} {
+			for _, epsilon := range []float64{0.3, 1, 10} {
+				b.Run(fmt.Sprintf("p=%d/n=%d/eps=%v", p, n, epsilon), func(b *testing.B) {
+					rng := rand.New(rand.NewPCG(3, uint64(n)))
+					s := model.Shape{P: p, Intercept: true}
+					truth := model.NewParams(s)
+					for j := range p {
+						truth.MuX[j], truth.Tau[j*p+j] = 0.1, 0.05
+						truth.Theta[1+j] = 3 * rng.NormFloat64() / math.Sqrt(float64(p))
+					}
+					site := &model.Site{Observation: observeRows(truth, s, n, modeltest.LaplaceScale(s, epsilon), of, release.Laplace, rng), Units: model.Identity(s.M())}
+					names := model.Names(model.Layout{Shape: s, Covariates: true, Linked: true}.Drawn())
+					ess, worst, from := 0.0, 0.0, processor()
+					for b.Loop() {
+						d, err := nuts.Run(b.Context(), names, func(_ int, rng *rand.Rand) (*nuts.Sampler, error) {
+							return newGeneralizedKernel(site, linkPrior(p), of, rng)
+						}, nuts.Options{}, mcmc.Plan{Chains: 2, Warmup: 1000, Draws: 1000, Workers: 1})
+						if err != nil {
+							b.Fatal(err)
+						}
+						rhat, least := posterior.Worst(posterior.Summarise(d, 0.95).Parameters)
+						ess, worst = ess+least.ESS(), max(worst, rhat.RHat)
+					}
+					b.ReportMetric(ess/(processor()-from), "ess/s")
+					b.ReportMetric(worst, "rhat")
+				})
+			}
+		}
+	}
+}
+
+// processor is the time that the process had, in seconds.
+func processor() float64 {
+	var use syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &use) != nil {
+		return math.NaN()
+	}
+	return float64(use.Utime.Nano()) / 1e9
 }
