@@ -34,6 +34,7 @@ const mostLatent = 10_000
 
 // choose returns the method that Auto takes for custodians of the same columns, and why:
 //
+//   - mcmc-exact where the response is of a family;
 //   - gibbs-ss-update where a kernel is asked for, which only the Gibbs methods have;
 //   - mcmc-ind where clamping is to be modelled, which only it can;
 //   - gibbs-ss-update for many custodians of many rows, since it looks at one release at a
@@ -81,6 +82,8 @@ func (o Options) prefer(custodians []Custodian) (m model.Method, why string) {
 	few := slices.IndexFunc(custodians, func(c Custodian) bool { return c.Release.N <= columns && c.Release.NNoise == 0 })
 	faster := o.gibbsIsFaster(custodians)
 	switch {
+	case o.Family != model.Normal:
+		return exact.Method{}, "it alone has laws of a response that is 0 or 1"
 	case o.Kernel != "":
 		return gibbs.Method{Moments: gibbs.Update, Kernel: gibbs.Kernel(o.Kernel)}, "a kernel was asked for"
 	case o.ModelClamping:

@@ -97,6 +97,7 @@ func (o Options) problem(custodians []Custodian) (p model.Problem, err error) {
 	case partial && o.SameRows:
 		return p, errors.New("partial pooling is of several custodians, and these releases are of the same rows")
 	}
+	p.Family = o.Family
 	for _, c := range custodians {
 		p.Releases = append(p.Releases, c.Release)
 	}

@@ -205,7 +205,7 @@ func (f *Fit) untilMixed() mcmc.Plan {
 	if plan.ESS >= leastESS {
 		plan.Mixed = func(draws *posterior.Draws) bool {
 			soFar := *f
-			soFar.frame, soFar.draws = f.Design.Frame(), draws
+			soFar.frame, soFar.draws = f.Frame(), draws
 			worst, least := posterior.Worst(soFar.findChecked())
 			return worst == nil || worst.RHat <= limitOfRHat(least) && least.ESS() >= leastESS
 		}
@@ -235,8 +235,12 @@ const maxTold = 5
 // a sentence each: methods that take the covariates to be normal do so of dummies too.
 func (f *Fit) normalityWarnings() []string {
 	var warnings []string
-	if f.Design.Response.Binary() {
-		warnings = append(warnings, fmt.Sprintf("the response %q is 0 or 1, and modelled as a line with normal residuals: see dpreg help factors", f.Design.Response.Name))
+	if y := f.Design.Response; f.Family == model.Normal && (y.Binary() || y.Lower == 0 && y.Upper == 1) {
+		is := "is"
+		if !y.Binary() {
+			is = "may be"
+		}
+		warnings = append(warnings, fmt.Sprintf("the response %q %s 0 or 1, and modelled as a line with normal residuals: --family binomial models its probability, see dpreg help factors", y.Name, is))
 	}
 	if c := Traits(f.Method).Covariates; c == model.NoCovariates || c == model.ReleasedCovariates {
 		return warnings

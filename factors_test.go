@@ -23,7 +23,7 @@ func TestNormalityWarnings(t *testing.T) {
 	row := make([]float64, len(d.Columns()))
 	rows := slices.Repeat([][]float64{row}, 50)
 	whole := released(t, d, rows...)
-	const line = `the response "fb" is 0 or 1, and modelled as a line with normal residuals: see dpreg help factors`
+	const line = `the response "fb" is 0 or 1, and modelled as a line with normal residuals: --family binomial models its probability, see dpreg help factors`
 	for _, c := range []struct {
 		formula, method string
 		want            []string

@@ -27,6 +27,7 @@ const (
 type Fit struct {
 	Custodians []Custodian    // the releases, arranged alike by Join; none for non-private
 	Design     *schema.Design // in common units
+	Family     model.Family   // of the response; coefficients are on its link's scale
 	Method     string         // as taken
 	Why        string         // it was taken, where Auto chose it; else empty
 	Kernel     string         // as asked for; empty is the method's default
@@ -57,9 +58,12 @@ func (f *Fit) shape() model.Shape {
 	return model.Shape{P: len(f.Design.Covariates), Intercept: f.Design.Intercept}
 }
 
+// Frame is that of parameters and the prior: the design's, with the response on its link's scale.
+func (f *Fit) Frame() schema.Frame { return f.Family.Design(f.Design).Frame() }
+
 // with completes the fit.
 func (f *Fit) with(draws *posterior.Draws) (*Fit, error) {
-	f.frame, f.draws = f.Design.Frame(), draws
+	f.frame, f.draws = f.Frame(), draws
 	f.failure, f.checked, f.price = sync.OnceValue(f.diagnose), sync.OnceValue(f.findChecked), sync.OnceValue(f.findPrice)
 	f.simulatedPrior = sync.OnceValue(f.drawPrior)
 	f.priorWidths = make(map[Units]func() []float64)
@@ -76,7 +80,7 @@ func (f *Fit) with(draws *posterior.Draws) (*Fit, error) {
 
 // Options are those that repeat the fit by the method that was taken, and report nothing.
 func (f *Fit) Options() Options {
-	o := Options{Method: f.Method, Kernel: f.Kernel, ModelClamping: f.ModelClamping, SameRows: f.SameRows(), Prior: f.stated, Plan: f.Plan}
+	o := Options{Method: f.Method, Family: f.Family, Kernel: f.Kernel, ModelClamping: f.ModelClamping, SameRows: f.SameRows(), Prior: f.stated, Plan: f.Plan}
 	o.Covariates, o.Pooling = f.Sharing()
 	o.Plan.Progress, o.Plan.Expect = nil, nil
 	return o
@@ -115,7 +119,7 @@ func (f *Fit) mapped(u Units, whole bool) *posterior.Draws {
 
 // layout is that of the method's draws.
 func (f *Fit) layout() model.Layout {
-	l := model.Layout{Shape: f.shape(), Covariates: f.hasCovariates(), Partial: f.problem.PartialPooling, Latent: make([]bool, max(1, len(f.Custodians)))}
+	l := model.Layout{Shape: f.shape(), Covariates: f.hasCovariates(), Linked: f.Family != model.Normal, Partial: f.problem.PartialPooling, Latent: make([]bool, max(1, len(f.Custodians)))}
 	if f.SameRows() {
 		l.Latent = l.Latent[:1]
 	}
@@ -142,14 +146,19 @@ func (f *Fit) converter(u Units, whole bool) func(dst, src []float64) {
 	more, count := f.jointConverter(u, whole), f.hasCount()
 	return func(dst, src []float64) {
 		more(dst, src)
-		sigma2 := src[q]
 		copy(dst, src[:q])
 		if u == Original {
 			f.frame.ThetaToOriginal(dst[:q], src[:q])
-			sigma2 = f.frame.Sigma2ToOriginal(sigma2)
 		}
-		dst[q], dst[q+1] = sigma2, math.Sqrt(sigma2)
-		dst, src = dst[q+2:], src[q+1:]
+		dst, src = dst[q:], src[q:]
+		if f.Family == model.Normal {
+			sigma2 := src[0]
+			if u == Original {
+				sigma2 = f.frame.Sigma2ToOriginal(sigma2)
+			}
+			dst[0], dst[1] = sigma2, math.Sqrt(sigma2)
+			dst, src = dst[2:], src[1:]
+		}
 		if count {
 			dst[len(dst)-1] = src[len(src)-1]
 		}
@@ -188,7 +197,7 @@ func (f *Fit) Summary(u Units, level float64) *posterior.Summary {
 	s.N, s.Units, s.Seed, s.Prior, s.Releases = posterior.Known(f.N), string(u), f.Plan.Seed, f.Prior, f.releases()
 	covariates, pooling := f.Sharing()
 	s.Covariates, s.Pooling = posterior.Known(covariates), posterior.Known(pooling)
-	s.SameRows = f.SameRows()
+	s.SameRows, s.Family = f.SameRows(), posterior.Known(string(f.Family))
 	ok, reason := f.Converged()
 	if f.Method != nonPrivate {
 		s.Converged, s.Checked = &ok, f.checked()

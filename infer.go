@@ -28,6 +28,9 @@ type Options struct {
 	// ModelClamping lets the rows be unbounded, and their sums be those of the
 	// clamped rows: mcmc-ind alone can.
 	ModelClamping bool
+	// Family is the law of the response, on whose link's scale the prior and coefficients are; empty is
+	// the normal one, of a line.
+	Family model.Family
 	// Covariates and Pooling say what several releases share: empty is SeparateCovariates,
 	// CompletePooling.
 	Covariates, Pooling string
@@ -56,7 +59,7 @@ func (o Options) plan() mcmc.Plan {
 // prior returns the prior to use for a design and its releases, of the right sizes.
 func (o Options) prior(d *schema.Design, releases ...*release.Release) (*model.Prior, error) {
 	if o.Prior == nil {
-		return model.DefaultPriorFor(d, releases...)
+		return o.Family.DefaultPrior(d, releases...)
 	}
 	return o.Prior, o.Prior.Check(model.Shape{P: len(d.Covariates), Intercept: d.Intercept})
 }
@@ -173,7 +176,7 @@ func (o Options) inquire(custodians []Custodian) (*Fit, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fit{Custodians: custodians, Design: common, Method: method.Name(), Why: why, Kernel: o.Kernel, ModelClamping: o.ModelClamping, Plan: o.plan(),
+	f := &Fit{Custodians: custodians, Design: common, Family: o.Family, Method: method.Name(), Why: why, Kernel: o.Kernel, ModelClamping: o.ModelClamping, Plan: o.plan(),
 		method: method, problem: problem, stated: o.Prior}
 	if f.Prior, err = o.prior(f.Design, problem.Releases...); err != nil {
 		return nil, err
@@ -196,6 +199,8 @@ func Checkable(method string) bool {
 func (f *Fit) Law() (model.Law, error) {
 	m, ok := f.method.(model.Lawful)
 	switch {
+	case f.Family != model.Normal: // its moments are not those of a line
+		return nil, nil
 	case ok && len(f.Custodians) == 1:
 		return m.Law(&f.problem)
 	case f.problem.SharedCovariates && Checkable(f.Method):

@@ -170,6 +170,11 @@ func (f *Fit) drawPrior() *posterior.Draws {
 	for range min(priorDraws, max(leastPriorDraws, priorDrawsWork/(shape.P*shape.P*shape.P))) {
 		row := make([]float64, width)
 		conditionals.DrawPrior(x, rng)
+		if f.Family != model.Normal {
+			x.WriteLinked(row)
+			draws.Chains[0] = append(draws.Chains[0], row...)
+			continue
+		}
 		x.Write(all)
 		if copy(row, all[:shape.Q()+1]); covariates {
 			copy(row, all)

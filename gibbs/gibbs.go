@@ -91,6 +91,9 @@ func (m Method) Can(p *model.Problem) error {
 }
 
 func (m Method) read(p *model.Problem) (*run, error) {
+	if err := p.Linear(m.Name()); err != nil {
+		return nil, err
+	}
 	if m.Moments == Update {
 		joint, err := p.Join()
 		if err != nil {

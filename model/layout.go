@@ -178,6 +178,7 @@ func (p Parameter) Several() bool { return p.Kind >= Omega && (p.Kind != Rows ||
 type Layout struct {
 	Shape      Shape
 	Covariates bool   // μ_x and T are among the parameters
+	Linked     bool   // σ is not: the response is of a Family
 	Partial    bool   // so are Ω, υ, and each custodian's θ_j and σ_j
 	Latent     []bool // of each release, whether its number of rows is
 }
@@ -211,8 +212,10 @@ func (l Layout) columns(shown, whole bool) (all []Parameter) {
 	}
 	first, q, p := l.Shape.First(), l.Shape.Q(), l.Shape.P
 	vector(Theta, 0, first, q)
-	add(Parameter{Kind: Sigma2})
-	if shown {
+	if !l.Linked {
+		add(Parameter{Kind: Sigma2})
+	}
+	if shown && !l.Linked {
 		add(Parameter{Kind: Sigma})
 	}
 	if l.Covariates {
@@ -266,7 +269,7 @@ func (s Shape) Names() []string { return Names(Layout{Shape: s, Covariates: true
 
 // Layout is that of draws from the joint posterior.
 func (t *Joint) Layout() Layout {
-	l := Layout{Shape: t.Shape, Covariates: t.Shared, Partial: t.Partial}
+	l := Layout{Shape: t.Shape, Covariates: t.Shared, Partial: t.Partial, Linked: t.Family != Normal}
 	for _, s := range t.Sites {
 		l.Latent = append(l.Latent, s.Count.Latent())
 	}
@@ -293,8 +296,17 @@ func (p *Params) Write(dst []float64) int {
 	i := copy(dst, p.Theta)
 	dst[i] = p.Sigma2
 	i++
-	i += copy(dst[i:], p.MuX)
-	n := len(p.MuX)
+	return i + p.writeCovariates(dst[i:])
+}
+
+// WriteLinked is Write without σ², which a response of a Family has not.
+func (p *Params) WriteLinked(dst []float64) int {
+	i := copy(dst, p.Theta)
+	return i + p.writeCovariates(dst[i:])
+}
+
+func (p *Params) writeCovariates(dst []float64) int {
+	i, n := copy(dst, p.MuX), len(p.MuX)
 	for j := range n {
 		i += copy(dst[i:], p.Tau[j*n+j:(j+1)*n])
 	}

@@ -33,6 +33,9 @@ func (Naive) Can(p *Problem) error {
 }
 
 func readNaive(p *Problem) (*Joint, error) {
+	if err := p.Linear(Naive{}.Name()); err != nil {
+		return nil, err
+	}
 	joint, err := p.Join()
 	if err != nil {
 		return nil, err

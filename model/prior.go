@@ -19,6 +19,7 @@ import (
 type Prior struct {
 	Theta      *conjugate.NIG // μ₀, Λ₀, a₀ and b₀
 	Unscaled   bool           // θ's law has no factor σ
+	Linked     bool           // θ is on the scale of a Family's link, and there is no σ
 	Covariates *conjugate.NIW // m₀, κ₀, Ψ₀ and ν₀
 	MeanSD     []float64      // A_j of μ_xj, whose law has no factor T then; nil: it has
 	Scales     []Scale
@@ -42,6 +43,7 @@ type Scale struct {
 const (
 	defaultSlopeSD     = 2.5 // of each slope, in half boxes of y by half boxes of x
 	defaultInterceptSD = 5.0 // at the middle of the box
+	linkInterceptSD    = 2.5 // of a Family
 	defaultSigmaSD     = 1.0 // A of σ: half-t of 3 degrees of freedom
 	defaultSpreadSD    = 1.0 // A_j of the sd of x_j: half-t of 2
 	defaultMeanSD      = 5.0 // of μ_xj, whatever the sd of x_j

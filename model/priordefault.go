@@ -58,21 +58,39 @@ const (
 // computed from what is released, and costs no privacy. But the prior then depends on
 // the data, through the release alone: a study by simulation from the prior states one.
 func DefaultPriorFor(d *schema.Design, releases ...*release.Release) (*Prior, error) {
-	return defaultPrior(d, releases, (*Prior).spreadFactors)
+	return Normal.DefaultPrior(d, releases...)
 }
 
 // ShrinkingPrior is DefaultPriorFor with one free spread of all slopes, in standardised
 // columns: ridge regression, whose penalty is learned.
 func ShrinkingPrior(d *schema.Design, releases ...*release.Release) (*Prior, error) {
-	return defaultPrior(d, releases, (*Prior).shrink)
+	return Normal.ShrinkingPrior(d, releases...)
 }
 
-func defaultPrior(d *schema.Design, releases []*release.Release, spread func(*Prior, *schema.Design, []float64)) (*Prior, error) {
+// DefaultPrior is DefaultPriorFor of a family, on the link's scale, d being the release's design:
+// as with sd(y) = 1 there, but for an intercept about 0 of sd 2.5 (as rstanarm has it), and no σ.
+func (f Family) DefaultPrior(d *schema.Design, releases ...*release.Release) (*Prior, error) {
+	return f.defaultPrior(d, releases, (*Prior).spreadFactors)
+}
+
+// ShrinkingPrior is that of a family.
+func (f Family) ShrinkingPrior(d *schema.Design, releases ...*release.Release) (*Prior, error) {
+	return f.defaultPrior(d, releases, (*Prior).shrink)
+}
+
+func (f Family) defaultPrior(d *schema.Design, releases []*release.Release, spread func(*Prior, *schema.Design, []float64)) (*Prior, error) {
 	shape := Shape{P: len(d.Covariates), Intercept: d.Intercept}
 	prior, p := DefaultPrior(shape), shape.P
 	centre, sd, err := standard(d, releases)
 	if err != nil {
 		return nil, err
+	}
+	t := prior.apart()
+	if f != Normal {
+		d = f.Design(d)
+		centre[p], sd[p], t.variance = 0, 1, linkInterceptSD*linkInterceptSD
+		prior.Linked = true
+		prior.drop(func(s Scale) bool { return s.Sigma })
 	}
 	prior.Theta.Scale *= sd[p] * sd[p]
 	for j := range p {
@@ -80,7 +98,6 @@ func defaultPrior(d *schema.Design, releases []*release.Release, spread func(*Pr
 		prior.MeanSD[j] *= sd[j]
 	}
 	copy(prior.Covariates.Mean, centre)
-	t := prior.apart()
 	t.variance *= sd[p] * sd[p]
 	if shape.Intercept {
 		t.alpha = centre[p]

@@ -20,7 +20,7 @@ const maxPriorBytes = 1 << 20
 type priorFile struct {
 	Units      string          `json:"units"`
 	Theta      *thetaFile      `json:"theta"`
-	Sigma2     *sigma2File     `json:"sigma2"`
+	Sigma2     *sigma2File     `json:"sigma2,omitempty"`
 	Covariates *covariatesFile `json:"covariates"`
 	Scales     *[]scaleFile    `json:"scales"`
 	X          *xFile          `json:"x,omitempty"`
@@ -82,10 +82,14 @@ func (p *Prior) MarshalJSON() ([]byte, error) {
 			scales[i].Precision = rowsOf(s.Precision, n)
 		}
 	}
+	sigma2 := &sigma2File{&nig.Shape, &nig.Scale}
+	if p.Linked {
+		sigma2 = nil
+	}
 	return json.Marshal(priorFile{
 		Units:      "scaled",
 		Theta:      &thetaFile{nig.Mean, rowsOf(nig.Precision, len(nig.Mean)), &p.Unscaled},
-		Sigma2:     &sigma2File{&nig.Shape, &nig.Scale},
+		Sigma2:     sigma2,
 		Covariates: covariates,
 		Scales:     &scales,
 		X:          xOf(p.X),
@@ -216,6 +220,7 @@ func (s *stating) theta(t *thetaFile) {
 	s.refuse(t.Precision == nil && t.Unscaled != nil, "theta.unscaled says what theta.precision is relative to: state it, too")
 	if t.Precision != nil {
 		s.Unscaled = t.Unscaled != nil && *t.Unscaled
+		s.refuse(s.Linked && !s.Unscaled, `theta.unscaled: a response that is 0 or 1 has no sigma that a precision could be relative to: say "unscaled": true`)
 		s.drop(func(s Scale) bool { return len(s.Coefficients) > 0 })
 		s.matrix(s.Theta.Precision, t.Precision, s.Theta.Dim(), "theta.precision")
 	}
@@ -224,6 +229,8 @@ func (s *stating) theta(t *thetaFile) {
 func (s *stating) sigma2(v *sigma2File) {
 	switch {
 	case v == nil:
+	case s.Linked:
+		s.refuse(true, "sigma2: a response that is 0 or 1 has no sigma: leave it out")
 	case v.Shape == nil || v.Scale == nil:
 		s.refuse(true, "sigma2: shape and scale make a law together: state both")
 	default:

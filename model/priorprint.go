@@ -161,6 +161,9 @@ func (w *wording) exchanged(s *Scale, g group) (scale float64, ok bool) {
 }
 
 func (w *wording) sigma() {
+	if w.Linked {
+		return
+	}
 	y := w.frame.Half[w.n]
 	i := slices.IndexFunc(w.Scales, func(s Scale) bool { return s.Sigma })
 	if i < 0 {

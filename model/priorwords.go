@@ -241,6 +241,9 @@ func (p *Prior) state(d *schema.Design, s Statement) error {
 	}
 	switch s.target {
 	case ofSigma:
+		if p.Linked {
+			return errors.New("a response that is 0 or 1 has no sigma: its variance is that of its mean; leave this line out")
+		}
 		scale := s.b / y
 		if err := reachable(scale); err != nil {
 			return err
@@ -256,7 +259,7 @@ func (p *Prior) state(d *schema.Design, s Statement) error {
 				return reachable(s.b / y)
 			}
 		}
-		return unknown(d, s)
+		return p.unknown(d, s)
 	case ofIntercept:
 		if !d.Intercept {
 			return errors.New("the model has no intercept")
@@ -268,7 +271,7 @@ func (p *Prior) state(d *schema.Design, s Statement) error {
 	}
 	j := slices.IndexFunc(d.Covariates, func(c schema.Column) bool { return c.Name == s.name })
 	if j < 0 {
-		return unknown(d, s)
+		return p.unknown(d, s)
 	}
 	if s.target == ofSD {
 		if err := reachable(s.b / frame.Half[j]); err != nil {
@@ -312,25 +315,25 @@ func (p *Prior) stateSD(j int, scale float64) error {
 }
 
 // unknown says what can be stated in place of a name that is not there.
-func unknown(d *schema.Design, s Statement) error {
+func (p *Prior) unknown(d *schema.Design, s Statement) error {
 	for _, f := range d.Factors {
 		switch at := slices.IndexFunc(f.Levels, func(level string) bool { return f.Name+level == s.name }); {
 		case s.target == ofCoefficient && f.Name == s.name:
-			return fmt.Errorf("%q is a factor: state the spread of its levels, spread(%s) ~ %s, or the coefficient of a level; %s", f.Name, quoteName(f.Name), fits[ofSpread].form, statable(d))
+			return fmt.Errorf("%q is a factor: state the spread of its levels, spread(%s) ~ %s, or the coefficient of a level; %s", f.Name, quoteName(f.Name), fits[ofSpread].form, p.statable(d))
 		case s.target == ofSpread && f.Name == s.name:
-			return fmt.Errorf("factor %q has one coefficient, and no spread: state that; %s", f.Name, statable(d))
+			return fmt.Errorf("factor %q has one coefficient, and no spread: state that; %s", f.Name, p.statable(d))
 		case s.target == ofCoefficient && at >= 0:
-			return fmt.Errorf("%q is the level of %q with which the others are compared, and has no coefficient; %s", f.Levels[at], f.Name, statable(d))
+			return fmt.Errorf("%q is the level of %q with which the others are compared, and has no coefficient; %s", f.Levels[at], f.Name, p.statable(d))
 		}
 	}
-	return fmt.Errorf("there is no %s; %s", s.of(), statable(d))
+	return fmt.Errorf("there is no %s; %s", s.of(), p.statable(d))
 }
 
 // maxStatable is how many names of a kind an error lists.
 const maxStatable = 30
 
 // statable lists what a prior in words can be of.
-func statable(d *schema.Design) string {
+func (p *Prior) statable(d *schema.Design) string {
 	var coefficients, sds, names []string
 	for i, c := range d.Covariates {
 		if i == maxStatable {
@@ -343,7 +346,11 @@ func statable(d *schema.Design) string {
 	if d.Intercept {
 		names = append(names, string(ofIntercept))
 	}
-	names = append(append(append(names, coefficients...), string(ofSigma)), sds...)
+	names = append(names, coefficients...)
+	if !p.Linked {
+		names = append(names, string(ofSigma))
+	}
+	names = append(names, sds...)
 	for _, g := range groups(d) {
 		names = append(names, fmt.Sprintf("spread(%s)", quoteName(g.factor)))
 	}

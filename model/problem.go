@@ -28,6 +28,8 @@ type Problem struct {
 	Releases []*release.Release
 	Prior    *Prior
 
+	// Family is the law of the response; the prior is on its link's scale, see Family.Design.
+	Family Family
 	// SharedCovariates: one law of the covariates, (μ_x, T), for all releases; else
 	// each has its own, from the same prior.
 	SharedCovariates bool
@@ -139,12 +141,22 @@ type Joint struct {
 	Frame           schema.Frame // of common units
 	Sites           []*Site
 	Shared, Partial bool
+	Family          Family
 }
 
 // Site is the release of one custodian.
 type Site struct {
 	*Observation
 	Units *Units // from common to its own
+}
+
+// Linear is an error where the response has a law of its own, for methods that have the normal
+// one alone.
+func (p *Problem) Linear(method string) error {
+	if p.Family == Normal {
+		return nil
+	}
+	return fmt.Errorf("method %s has no law of the response but the normal one; mcmc-exact has the family %s", method, p.Family)
 }
 
 // SiteError is what is wrong with one of several releases.
@@ -166,6 +178,14 @@ func (p *Problem) Join() (*Joint, error) {
 	if p.Prior == nil {
 		return nil, errors.New("model: the problem has no prior; model.DefaultPrior gives the documented one")
 	}
+	if p.Family != Normal {
+		if err := p.one(p.Family); err != nil {
+			return nil, err
+		}
+	}
+	if p.Prior.Linked != (p.Family != Normal) {
+		return nil, errors.New("model: the prior of a family is on its link's scale, and that of a line is not: Family.DefaultPrior makes either")
+	}
 	var names []string
 	var designs []*schema.Design
 	var sites [][]*release.Release // those of the same rows together
@@ -184,7 +204,7 @@ func (p *Problem) Join() (*Joint, error) {
 	if single && p.PartialPooling {
 		return nil, errors.New("partial pooling is of several releases of rows of their own, and there is one")
 	}
-	out := &Joint{Prior: p.Prior, Frame: hull.Frame(), Shared: p.SharedCovariates || single, Partial: p.PartialPooling}
+	out := &Joint{Prior: p.Prior, Frame: hull.Frame(), Shared: p.SharedCovariates || single, Partial: p.PartialPooling, Family: p.Family}
 	for j, measured := range sites {
 		obs, err := observeAll(measured)
 		if err != nil {

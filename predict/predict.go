@@ -23,6 +23,8 @@ type Options struct {
 	// Custodian is, where several custodians are pooled partially, the number from 1
 	// of the one to whose rows predictions are for; 0 is a new one.
 	Custodian int
+	// Family is that of the fit: of a response that is 0 or 1 predictions are of its probability.
+	Family model.Family
 }
 
 // Prediction is the posterior predictive law of the response of one row, or the
@@ -63,6 +65,7 @@ type Predictor struct {
 	design *schema.Design
 	level  float64
 	mean   bool
+	family model.Family
 
 	centre []float64 // E θ, q
 	cov    []float64 // Cov θ, q×q; of a new custodian's Cov θ_new = Cov θ + E Ω
@@ -74,6 +77,7 @@ type Predictor struct {
 
 // Of prepares predictions from a fit. Errors: a level outside (0, 1).
 func Of(f *dpreg.Fit, o Options) (*Predictor, error) {
+	o.Family = f.Family
 	return New(f.StanDraws(dpreg.Scaled), f.Design, dpreg.Scaled, o)
 }
 
@@ -97,15 +101,29 @@ func New(d *posterior.Draws, design *schema.Design, u dpreg.Units, o Options) (*
 	if err := design.Validate(); err != nil {
 		return nil, err
 	}
-	p := &Predictor{frame: design.Frame(), design: design, level: o.Level, mean: o.Mean}
+	if err := o.Family.Check(design); err != nil {
+		return nil, err
+	}
+	p := &Predictor{frame: o.Family.Design(design).Frame(), design: design, level: o.Level, mean: o.Mean, family: o.Family}
 	s := source{draws: d, units: u, frame: p.frame, shape: model.Shape{P: len(design.Covariates), Intercept: design.Intercept}}
 	names, pooled, err := s.names(o.Custodian)
 	if err != nil {
 		return nil, err
 	}
+	q := s.shape.Q()
+	if o.Family != model.Normal {
+		names = names[:q]
+	}
 	rows, err := s.rows(names)
 	if err != nil {
 		return nil, err
+	}
+	if o.Family != model.Normal {
+		step := (len(rows)/q + lineDraws - 1) / lineDraws
+		for i := 0; i < len(rows); i += step * q {
+			p.theta = append(p.theta, rows[i:i+q]...)
+		}
+		return p, nil
 	}
 	p.load(rows, len(names), s.shape.Q(), pooled)
 	return p, nil
@@ -196,6 +214,12 @@ func (p *Predictor) Predict(x []float64) (Prediction, error) {
 		bounds := p.design.Covariates[j]
 		out.Outside = out.Outside || v < bounds.Lower || v > bounds.Upper
 		a = append(a, (v-p.frame.Centre[j])/p.frame.Half[j])
+	}
+	if p.family != model.Normal {
+		outside := out.Outside
+		out = p.probabilities(a)
+		out.Outside = outside
+		return out, nil
 	}
 	mean, variance := p.moments(a)
 	sd := math.Sqrt(variance)
@@ -297,11 +321,16 @@ func (s *source) rows(names []string) ([]float64, error) {
 				rows = append(rows, v)
 			}
 			row := rows[len(rows)-len(names):]
+			if s.units == dpreg.Original {
+				s.frame.ThetaToScaled(row[:q], row[:q])
+			}
+			if len(names) == q { // of a family
+				continue
+			}
 			if names[q] != "sigma2" {
 				row[q] *= row[q]
 			}
 			if s.units == dpreg.Original {
-				s.frame.ThetaToScaled(row[:q], row[:q])
 				row[q] /= h * h
 				spreadToScaled(row[q+1:], linear, q)
 			}

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/vi"
@@ -44,7 +45,7 @@ func Fit(w io.Writer, f *dpreg.Fit, o Options) error {
 	if promises != nil {
 		promises = append(promises, blank...)
 	}
-	return write(w, promises, say(f.Design.Formula().String()+", "+subject(f, o.Units), chosen(f)), show(summaryTable(s, false)),
+	return write(w, promises, say(f.Design.Formula().String()+", "+subject(f, o.Units), chosen(f)), append(show(summaryTable(s, false)), oddsRatios(s)...),
 		say(leftOut(s), diagnosed(s), priced(s, f.PriceOfPrivacy()), shrunk(f, o.Units)), warn(warnings))
 }
 
@@ -59,6 +60,9 @@ func chosen(f *dpreg.Fit) string {
 // subject says of what a fit is.
 func subject(f *dpreg.Fit, u dpreg.Units) string {
 	text := fmt.Sprintf("method %s, n = %d, %s units", f.Method, f.N, u)
+	if f.Family != model.Normal {
+		text = fmt.Sprintf("family %s (%s link), ", f.Family, f.Family.Link()) + text
+	}
 	switch covariates, pooling := f.Sharing(); {
 	case f.SameRows():
 		text += fmt.Sprintf(", %d releases of the same rows", len(f.Custodians))
@@ -88,10 +92,10 @@ func shrunk(f *dpreg.Fit, u dpreg.Units) string {
 func FitPage(w io.Writer, f *dpreg.Fit, what *whatif.Answers, figures []*Figure, o Options, run Run) error {
 	o.fill()
 	s := f.Summary(o.Units, o.Level)
-	p := page{Title: f.Design.Formula().String(), Lead: "Bayesian linear regression, " + subject(f, o.Units) + ".", Alerts: alerts(f)}
+	p := page{Title: f.Design.Formula().String(), Lead: "Bayesian " + kindOf(f.Family) + " regression, " + subject(f, o.Units) + ".", Alerts: alerts(f)}
 	p.add("What was asked", fitAsked(f, run, fact{"Intervals", exactly(percent(o.Level)) + " %, equal tails"}))
 	p.add("What is private", private(f))
-	p.add("Estimates", show(summaryTable(s, false)), say("Estimate and Est.Error: posterior mean and standard deviation; l and u: the interval; "+
+	p.add("Estimates", append(show(summaryTable(s, false)), oddsRatios(s)...), say("Estimate and Est.Error: posterior mean and standard deviation; l and u: the interval; "+
 		"Contr.: posterior contraction, 1 - (posterior IQR / prior IQR)^2, near 0 where the release says nothing and the prior speaks.",
 		leftOut(s), priced(s, f.PriceOfPrivacy()), shrunk(f, o.Units)))
 	p.add("Posterior contraction", say(contraction(s)...), picturesOf(figures, "posterior", CustodiansPlot))

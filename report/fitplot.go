@@ -282,7 +282,7 @@ func priorDensities(f *dpreg.Fit, u dpreg.Units) []func(float64) float64 {
 	prior := f.Prior
 	if u == dpreg.Original {
 		var err error
-		if prior, err = f.Prior.Original(f.Design.Frame()); err != nil {
+		if prior, err = f.Prior.Original(f.Frame()); err != nil {
 			return nil
 		}
 	}

@@ -45,6 +45,34 @@ func summaryTable(s *posterior.Summary, all bool) table {
 	return t
 }
 
+// kindOf names the regression of a family.
+func kindOf(f model.Family) string {
+	switch f {
+	case model.Normal:
+		return "linear"
+	case model.Binomial:
+		return "logistic"
+	}
+	return string(f)
+}
+
+// oddsRatios is a table of exp(θ) of slopes where that is a ratio of odds; nothing elsewhere.
+func oddsRatios(s *posterior.Summary) []block {
+	if s.Family == nil || !model.Family(*s.Family).Odds() {
+		return nil
+	}
+	level := exactly(percent(s.Level)) + "%"
+	t := table{Header: []string{"Odds ratio", "exp(Est.)", "l-" + level, "u-" + level}, Left: 1, widest: []int{leastLabelAll}}
+	for i := range s.Parameters {
+		if p := &s.Parameters[i]; isMain(p.Name) && p.Name != "theta[0]" {
+			centre, lower, upper := math.Exp(p.Mean), math.Exp(p.Lower), math.Exp(p.Upper)
+			d := common(centre*p.SD, centre, lower, upper)
+			t.Rows = append(t.Rows, []string{p.Label, number(centre, d), number(lower, d), number(upper, d)})
+		}
+	}
+	return append(say(""), show(t)...)
+}
+
 // isMain tells the parameters that are always shown.
 func isMain(name string) bool {
 	kind := model.KindOf(name)

@@ -78,7 +78,7 @@ func declare(path string, takes cobra.PositionalArgs, names string, run func(f *
 		if f.stated, f.share, err = parseBounds(f.bounds); err != nil {
 			return err
 		}
-		if f.prior, err = parsePrior(f.priors, f.priorSDs, f.shrink); err != nil {
+		if f.prior, err = f.parsePrior(); err != nil {
 			return err
 		}
 		return run(f, args)

@@ -144,12 +144,13 @@ type statedPrior struct {
 	file   string // empty: none
 	stated []model.Statement
 	shrink bool
+	family model.Family
 }
 
 // parsePrior reads the lines in words, and finds the file.
-func parsePrior(priors, sds []string, shrink bool) (p statedPrior, err error) {
-	p.shrink = shrink
-	for _, text := range priors {
+func (f *flags) parsePrior() (p statedPrior, err error) {
+	p.shrink, p.family = f.shrink, model.Family(f.family)
+	for _, text := range f.priors {
 		if _, err := os.Stat(text); err == nil || !strings.Contains(text, "~") { // which a line in words has
 			if p.file != "" {
 				return p, usagef("--prior: there can be one file, and %s and %s are two", p.file, text)
@@ -163,7 +164,7 @@ func parsePrior(priors, sds []string, shrink bool) (p statedPrior, err error) {
 		}
 		p.stated = append(p.stated, s)
 	}
-	for _, text := range sds {
+	for _, text := range f.priorSDs {
 		s, err := model.ParsePriorSD(text)
 		if err != nil {
 			return p, usagef("--prior-sd %w", err)
@@ -179,15 +180,18 @@ func (p statedPrior) read(d *schema.Design, differ string, releases ...*release.
 	if p.file == "" && p.stated == nil && !p.shrink {
 		return nil, nil
 	}
-	base := model.DefaultPriorFor
+	if err := p.family.Check(d); err != nil {
+		return nil, err
+	}
+	base := p.family.DefaultPrior
 	if p.shrink {
-		base = model.ShrinkingPrior
+		base = p.family.ShrinkingPrior
 	}
 	prior, err := base(d, releases...)
 	if err != nil {
 		return nil, err
 	}
-	return p.over(prior, d, differ)
+	return p.over(prior, p.family.Design(d), differ)
 }
 
 // over returns a prior with what the flags state in place of its own.
@@ -241,13 +245,13 @@ func (p statedPrior) describe() string {
 func (f *flags) printThePrior(e *evidence) error {
 	prior, err := f.prior.read(e.design, e.differ(), e.releases()...)
 	if err == nil && prior == nil {
-		prior, err = model.DefaultPriorFor(e.design, e.releases()...)
+		prior, err = f.prior.family.DefaultPrior(e.design, e.releases()...)
 	}
 	if err != nil {
 		return usage(err)
 	}
 	return buffered(f.stdout(), func(out io.Writer) error {
-		_, err := io.WriteString(out, strings.Join(prior.Words(e.design), "\n")+"\n")
+		_, err := io.WriteString(out, strings.Join(prior.Words(f.prior.family.Design(e.design)), "\n")+"\n")
 		return err
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/files"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -33,9 +34,17 @@ func runFit(f *flags, args []string) error {
 	if f.looks == "auto" && dpreg.Traits(f.method).Covariates.Known() { // of sums in the box
 		f.looks = "1"
 	}
+	family := model.Family(f.family)
+	if f.looks == "auto" && family != model.Normal {
+		f.looks = "1"
+		f.note("one look (--steps 1): from the second on rows, the response among them, are moved to an ellipsoid's surface, and --family %s needs a response of 0 and 1", family)
+	}
 	order, err := d.order(data, f.release)
 	if err != nil {
 		return err
+	}
+	if err := family.Check(order.Design); err != nil {
+		return usage(err)
 	}
 	// Whatever inference would refuse is refused before ε is spent.
 	keep := inputs{data, order.Path, sidecar(data), f.schema, f.ledger}
@@ -48,7 +57,7 @@ func runFit(f *flags, args []string) error {
 		if order.Privacy.Neighbours == release.AddRemove {
 			n = manyRows
 		}
-		if err := dpreg.Can(oneRelease(order.Path, standIn(n, order)).custodians, o); err != nil {
+		if err := dpreg.Can(oneRelease(order.Path, standIn(n, order, family)).custodians, o); err != nil {
 			return usage(err)
 		}
 		foretell(f.stderr(), order, rows)
@@ -73,7 +82,7 @@ func runFit(f *flags, args []string) error {
 	if err != nil && f.ctx().Err() != nil {
 		f.note("the release in %s is complete: the same command again uses it at no further cost", order.Path)
 	}
-	if err == nil && f.format == "table" {
+	if err == nil && f.format == "table" && family == model.Normal {
 		f.note("next, at no further cost: dpreg infer %s --formula %s", files.Quoted(order.Path), files.Quoted(another(order.Design)))
 	}
 	return err
@@ -170,11 +179,14 @@ const manyRows = 1_000_000
 // standIn is a release of n rows as ordered, that tells nothing of any data, so
 // that inference can be rehearsed before ε is spent: rows as if uniform on the
 // box, linear sums 0 and squares n/3 in scaled units.
-func standIn(n int64, o *custody.Settled) *release.Release {
+func standIn(n int64, o *custody.Settled, family model.Family) *release.Release {
 	m := len(o.Design.Columns())
 	v := make([]float64, release.Length(m))
 	for j := range m {
 		v[release.Index(m, j, j)] = float64(n) / 3
+	}
+	if family != model.Normal { // of squares 1
+		v[len(v)-1] = float64(n)
 	}
 	r := &release.Release{
 		Format:     release.Format,

@@ -12,6 +12,7 @@ import (
 	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts/individual"
 	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/pushdown"
@@ -50,6 +51,7 @@ type flags struct {
 	priors, priorSDs                    []string
 	shrink, printPrior                  bool
 	method, kernel, covariates, pooling string
+	family                              string
 	methods                             []string
 	clamping, sameRows, whatIf, line    bool
 	custodian, model, group, preset     string
@@ -192,6 +194,7 @@ func (f *flags) ofModel() []declared {
 		{name: "method", to: &f.method, value: dpreg.DefaultMethod, words: methods(f.cmd), usage: "`NAME` of the method: " + strings.Join(methods(f.cmd), ", ")},
 		{name: "method", of: calibrates, to: &f.method, usage: "methods, a `LIST` of " + strings.Join(calibration.MethodNames(), ", ") + " (default: " + strings.Join(calibration.PaperMethods(), ", ") + "; of a population: " + calibration.PopulationMethod + ")"},
 		{name: "method", of: compares, to: &f.methods, usage: "`NAME` of a method; repeatable, or a list: " + strings.Join(calibration.ComparedMethods(), ", ") + " (default: " + strings.Join(calibration.DefaultCompared(), ", ") + "; without --delta those whose noise is Gaussian are left out)"},
+		{name: "family", to: &f.family, words: []string{string(model.Binomial), string(model.Probit)}, usage: "`NAME` of the law of a response that is 0 or 1: binomial, of odds (logit), or probit; takes one look at the rows (--steps 1) (default: a line with normal residuals)"},
 		{name: "kernel", to: &f.kernel, words: []string{string(gibbs.Exact), string(gibbs.Plain)}, usage: "advanced: `NAME` of the kernel of a method gibbs-ss-, exact or plain (as published; for studies)"},
 		{name: "kernel", of: calibrates, to: &f.kernel, usage: "kernels of the methods gibbs-ss-, a `LIST` of exact, plain (default exact; presets: both)"},
 		{name: "model-clamping", to: &f.clamping, usage: "let the rows be unbounded, and the sums be those of the clamped rows (" + individual.Method{}.Name() + ")"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts/individual"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
@@ -20,7 +21,7 @@ import (
 )
 
 // fitFlags are those of what samples and shows a fit.
-const fitFlags = samplerFlags + " draws format level units save plots report what-if "
+const fitFlags = samplerFlags + " family draws format level units save plots report what-if "
 
 func runInfer(f *flags, paths []string) error {
 	if err := errors.Join(f.checkFit(), f.checkSharing(len(paths))); err != nil {
@@ -72,6 +73,10 @@ func (f *flags) checkFit() error {
 		return usagef("--model-clamping and --kernel exclude each other: no method has both")
 	case f.draws > 0 && f.given("ess"):
 		return usagef("--draws and --ess exclude each other: one fixes the number of draws, the other finds it")
+	case f.whatIf && f.family != "":
+		return usagef("--what-if has no variants of --family %s yet: leave one of them out", f.family)
+	case f.family != "" && f.method == nonPrivate:
+		return usagef("--method %s is least squares of the rows, and has no --family", nonPrivate)
 	case f.whatIf && f.method == nonPrivate:
 		return usagef("--what-if repeats a fit of a release, and --method %s has none", nonPrivate)
 	case f.whatIf && f.format == "csv":
@@ -99,6 +104,7 @@ func (f *flags) checkSharing(releases int) error {
 func (f *flags) options(d *schema.Design, differ string, keep inputs, releases ...*release.Release) (dpreg.Options, error) {
 	o := dpreg.Options{
 		Method:        f.method,
+		Family:        model.Family(f.family),
 		Kernel:        f.kernel,
 		ModelClamping: f.clamping,
 		Covariates:    f.covariates,

@@ -32,7 +32,7 @@ func (f *flags) checkPredict(args []string) error {
 	case !saved && strings.HasSuffix(args[last], ".json"):
 		return usagef("predict needs a file of new rows behind the releases, and %s, the last one given, is no such file: %s", args[last], f.cmd.UseLine())
 	case saved:
-		return f.refuseGiven("formula"+samplerFlags+sharingFlags, "--%s cannot be combined with --draws, since the draws are there already; dpreg infer --save makes others")
+		return f.refuseGiven("formula family"+samplerFlags+sharingFlags, "--%s cannot be combined with --draws, since the draws are there already; dpreg infer --save makes others")
 	}
 	return errors.Join(f.checkSharing(len(args)-1), f.checkFit())
 }
@@ -62,7 +62,10 @@ func runPredict(f *flags, args []string) error {
 			return err
 		}
 	}
-	o := predict.Options{Level: f.level, Mean: f.line}
+	if run.draws == nil {
+		run.family = model.Family(f.family)
+	}
+	o := predict.Options{Level: f.level, Mean: f.line, Family: run.family}
 	if o.Custodian, err = f.custodianNumber(run); err != nil {
 		return err
 	}

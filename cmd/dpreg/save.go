@@ -169,6 +169,9 @@ func (f *flags) comments(fit *dpreg.Fit, draws *posterior.Draws, summary *poster
 		"dpreg_method = " + fit.Method,
 		fmt.Sprintf("seed = %d", fit.Plan.Seed),
 	}
+	if fit.Family != model.Normal {
+		lines = append(lines, "family = "+string(fit.Family))
+	}
 	if fit.Kernel != "" {
 		lines = append(lines, "kernel = "+fit.Kernel)
 	}
@@ -230,9 +233,10 @@ func (f *flags) writeReleases(fit *dpreg.Fit) error {
 // savedRun is what a directory of --save holds.
 type savedRun struct {
 	*evidence
-	draws *posterior.Draws // named as Fit.StanDraws
-	units dpreg.Units
-	files []string // that it was read from
+	draws  *posterior.Draws // named as Fit.StanDraws
+	units  dpreg.Units
+	family model.Family
+	files  []string // that it was read from
 }
 
 // readSaved reads such a directory.
@@ -315,7 +319,7 @@ func (s *savedRun) readChains(paths []string) error {
 		if len(parts) > 0 && units != s.units {
 			return fmt.Errorf("%s is in %s units, the chains before it in %s ones", path, units, s.units)
 		}
-		s.units, parts = units, append(parts, d)
+		s.units, s.family, parts = units, model.Family(comments["family"]), append(parts, d)
 	}
 	var err error
 	if s.draws, err = posterior.Bind(parts...); err != nil {

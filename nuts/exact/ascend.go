@@ -13,8 +13,8 @@ import (
 // ascend moves x, which is dispersed, along an ascent of the density to the first point
 // from which trajectories find on: a draw is about half as many below the mode as there
 // are coordinates.
-func (f *density) ascend(x []float64) {
-	logp, err := f.value(x)
+func ascend(f nuts.Chain, x []float64) {
+	logp, err := f.LogDensity(make([]float64, len(x)), x)
 	if err != nil {
 		logp = math.Inf(-1)
 	}

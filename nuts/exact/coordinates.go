@@ -31,14 +31,8 @@ import (
 //
 // They lie in this order: x of v̄; c and t row by row; ξ of covariates; ζ of λ; that of ℓ; that of n.
 type coordinates struct {
-	m            int
+	*columns
 	told         []float64 // ẑ_yj
-	origin       []float64 // ẑ_j in the box
-	linear       []float64 // 1/r_j²
-	fixed        []float64 // P_j is fixed + per D_jj²
-	per          []float64
-	wide         []float64 // 1/√(1/r_j² + 1/P_j)
-	r            float64
 	clear        bool
 	y            rowOfY
 	scales       *freeScales
@@ -47,10 +41,6 @@ type coordinates struct {
 	latent       bool
 
 	products, gProducts []float64 // m̂
-	left, rho           []float64 // V_ij and ρ_ij, m×m
-	square, logSquare   []float64 // D_jj²
-	slope               []float64 // of softplus
-	product             logProduct
 }
 
 func newCoordinates(site *model.Site, prior *model.Prior, response *response) *coordinates {
@@ -58,24 +48,10 @@ func newCoordinates(site *model.Site, prior *model.Prior, response *response) *c
 	m := obs.Shape.M()
 	p := m - 1
 	n := rowsTold(obs)
-	vec := func(n int) []float64 { return make([]float64, n) }
-	c := &coordinates{m: m, r: resolution(obs, n), root: math.Sqrt(2 * n), latent: obs.Count.Latent(), clear: farFromSingular(obs),
-		products: vec(p), gProducts: vec(p), left: vec(m * m), rho: vec(m * m), square: vec(m), logSquare: vec(m), slope: vec(m)}
-	reach := obs.Reach()
-	for j, z := range obs.Z[:m] {
-		c.origin = append(c.origin, max(-reach, min(reach, z/n)))
-		c.linear = append(c.linear, n*n/(obs.Scale[j]*obs.Scale[j]))
-		if j < p {
-			c.told = append(c.told, obs.Z[release.Index(m, j, p)]/n)
-		}
-	}
+	c := &coordinates{columns: newColumns(site, prior, m), root: math.Sqrt(2 * n), latent: obs.Count.Latent(), clear: farFromSingular(obs),
+		products: make([]float64, p), gProducts: make([]float64, p)}
 	above, _ := softplus((obs.Z[len(obs.Z)-1]/n - c.origin[p]*c.origin[p]) / c.r)
 	variance := c.r * (1 + above) // V_y
-	c.wide, c.fixed, c.per = vec(m), vec(m), vec(m)
-	slopes := vec(p)
-	for j := range m {
-		c.per[j] = 1 / n
-	}
 	a := u.Scale(p)
 	switch {
 	case !response.intercept: // 0 at x = 0
@@ -85,15 +61,9 @@ func newCoordinates(site *model.Site, prior *model.Prior, response *response) *c
 	default:
 		c.per[p] += 1 / response.alpha
 	}
+	slopes := make([]float64, p)
 	for j := range p {
-		if prior.MeanSD != nil {
-			row, _ := u.Row(j)
-			for k, b := range row {
-				c.fixed[j] += b * b * prior.MeanSD[k] * prior.MeanSD[k]
-			}
-		} else {
-			c.per[j] += 1 / prior.Covariates.Kappa
-		}
+		c.told = append(c.told, obs.Z[release.Index(m, j, p)]/n)
 		b := a / u.Scale(j)
 		slopes[j] = b * b / response.precision[j*p+j]
 	}
@@ -117,7 +87,7 @@ func (c *coordinates) dim() int {
 }
 
 // lambda is where the ζ of λ begin.
-func (c *coordinates) lambda() int { return 2*c.m - 1 + c.m*(c.m+1)/2 }
+func (c *coordinates) lambda() int { return c.end() + c.m - 1 }
 
 // ell is where that of ℓ stands.
 func (c *coordinates) ell() int { return c.lambda() + c.scales.dim() }
@@ -159,94 +129,22 @@ func least(a []float64, m int) float64 {
 	return values[0]
 }
 
-// leastLog keeps D_ii² above exp(−300).
-const leastLog = -300
-
-// softplus returns log(1 + e^t) and its derivative.
-func softplus(t float64) (value, slope float64) {
-	e := math.Exp(-math.Abs(t))
-	value, slope = math.Log1p(e), 1/(1+e)
-	if t > 0 {
-		return t + value, slope
-	}
-	return value, e * slope
-}
-
-// logProduct is the logarithm of a product of numbers between 1e-200 and 1e200.
-type logProduct struct{ rest, log float64 }
-
-func (l *logProduct) times(v float64) {
-	if l.rest *= v; !(l.rest > 1e-100 && l.rest < 1e100) {
-		l.log += math.Log(l.rest)
-		l.rest = 1
-	}
-}
-
-func (l *logProduct) value() float64 { return l.log + math.Log(l.rest) }
-
 // take takes v̄, D and ℓ of x, and returns log|∂(v̄, D, λ, ℓ)/∂x| up to a constant. It
 // reports false where a column has no spread left in floating point.
 func (c *coordinates) take(t *statistics, x []float64) (ell, logJ float64, ok bool) {
-	m, at := c.m, c.m
-	p := m - 1
-	c.product = logProduct{rest: 1}
-	for i := range m {
-		v, ok := c.takeRow(t.d[i*m:i*m+i+1], x[at:at+i+1])
-		if !ok {
-			return 0, 0, false
-		}
-		square := 1 / (c.linear[i] + 1/(c.fixed[i]+c.per[i]*c.square[i]))
-		c.product.times(square)
-		c.wide[i] = math.Sqrt(square)
-		t.mean[i] = c.origin[i] + c.wide[i]*x[i]
-		logJ += v
-		at += i + 1
+	m, p := c.m, c.m-1
+	if logJ, ok = c.columns.take(t, x); !ok {
+		return 0, 0, false
 	}
 	v, ok := c.prepare(t)
 	if !ok {
 		return 0, 0, false
 	}
 	logJ += v + 0.5*c.product.value()
-	at -= m
+	at := diagonal(m, p) - p
 	c.y.set(t.d[p*m:p*m+p], x[at:at+p])
 	ell = 0.5*c.logSquare[p] + x[c.ell()]/c.root
 	return ell, logJ, math.Abs(ell) < -leastLog
-}
-
-// correlations is how many of row i of D have a ρ.
-func (c *coordinates) correlations(i int) int {
-	if i == c.m-1 {
-		return 0
-	}
-	return i
-}
-
-// takeRow takes row i of D, i+1 numbers, of its c and t; of y's D_yy alone. With V_i of t and
-// D_i0, … of c in turn, the Jacobian is triangular, and D_ii² = V_i − Σ_{j<i} D_ij². Factors of
-// which a root belongs to it are left to c.product.
-func (c *coordinates) takeRow(row, x []float64) (logJ float64, ok bool) {
-	i := len(row) - 1
-	if !(x[i] > leastLog) {
-		return 0, false
-	}
-	plus, slope := softplus(x[i])
-	left := c.r * plus
-	for j := range c.correlations(i) {
-		a := c.weight(j, left)
-		rho := math.Tanh(x[j] / math.Sqrt(a))
-		rest := (1 - rho) * (1 + rho)
-		c.left[i*c.m+j], c.rho[i*c.m+j] = left, rho
-		row[j] = math.Sqrt(left) * rho
-		c.product.times(left * rest * rest / a)
-		left *= rest
-	}
-	c.square[i], row[i], c.slope[i], c.logSquare[i] = left, math.Sqrt(left), slope, math.Log(left)
-	return x[i] - plus - 0.5*c.logSquare[i], c.logSquare[i] > leastLog
-}
-
-// weight is A_ij, given V_ij.
-func (c *coordinates) weight(j int, left float64) float64 {
-	return float64(c.m-1-j) + left*c.square[j]/(c.r*c.r)
 }
 
 // prepare makes rowOfY ready for x.
@@ -266,13 +164,7 @@ func (c *coordinates) pull(grad []float64, t *statistics, gMean, gD []float64, g
 	gD[m*m-1] += gEll / t.d[m*m-1]
 	at := diagonal(m, p) - p
 	c.pullY(grad[at:at+p], t, gMean, gD, x[at:at+p])
-	for i := p; i >= 0; i-- {
-		at := diagonal(m, i) - i
-		w, prior := c.wide[i], c.fixed[i]+c.per[i]*c.square[i]
-		grad[i] = gMean[i] * w
-		gD[i*m+i] += (grad[i]*x[i] + 1) * w * w * c.per[i] * t.d[i*m+i] / (prior * prior)
-		c.pullRow(grad[at:at+i+1], t, gD, x[at:at+i+1])
-	}
+	c.columns.pull(grad, t, gMean, gD, x)
 }
 
 // pullY is pull of y's row.
@@ -286,54 +178,21 @@ func (c *coordinates) pullY(grad []float64, t *statistics, gMean, gD, x []float6
 	}
 }
 
-// pullRow is pull of takeRow.
-func (c *coordinates) pullRow(grad []float64, t *statistics, gD, x []float64) {
-	m, i := c.m, len(x)-1
-	g := 0.5 * (gD[i*m+i]/t.d[i*m+i] - 1/c.square[i])
-	for j := c.correlations(i) - 1; j >= 0; j-- {
-		left, rho, d := c.left[i*m+j], c.rho[i*m+j], gD[i*m+j]
-		a, root, rest := c.weight(j, left), math.Sqrt(left), (1-rho)*(1+rho)
-		byH := (d*root-2*g*left*rho)*rest - 2*rho // h = c_ij/√A_ij
-		grad[j] = byH / math.Sqrt(a)
-		byA := -0.5 * (grad[j]*x[j] + 1) / a
-		g = g*rest + 0.5*(d*rho/root+1/left) + byA*c.square[j]/(c.r*c.r)
-		gD[j*m+j] += 2 * byA * left * t.d[j*m+j] / (c.r * c.r)
-	}
-	grad[i] = g*c.r*c.slope[i] + 1 - c.slope[i]
-}
-
-// place writes the coordinates of (v̄, D), D_ii² in square beforehand; the others stay. It
+// place writes the coordinates of (v̄, D), the others stay. It
 // reports false where rounding forbids.
 func (c *coordinates) place(x []float64, t *statistics) bool {
-	m, at := c.m, c.m
-	for i := range m {
-		row := t.d[i*m : i*m+i+1]
-		c.square[i] = row[i] * row[i]
-		x[i] = (t.mean[i] - c.origin[i]) * math.Sqrt(c.linear[i]+1/(c.fixed[i]+c.per[i]*c.square[i]))
-		left := c.square[i]
-		for j := c.correlations(i) - 1; j >= 0; j-- {
-			h := math.Asinh(row[j] / math.Sqrt(left))
-			left += row[j] * row[j]
-			x[at+j] = h * math.Sqrt(c.weight(j, left))
-		}
-		if i == m-1 {
-			if _, ok := c.prepare(t); !ok {
-				return false
-			}
-			c.y.coordinates(x[at:at+i], row[:i])
-		}
-		u := left / c.r
-		if u < 40 {
-			u = math.Log(math.Expm1(u))
-		}
-		x[at+i] = u
-		at += i + 1
+	m, p := c.m, c.m-1
+	c.columns.place(x, t)
+	if _, ok := c.prepare(t); !ok {
+		return false
 	}
+	at := diagonal(m, p) - p
+	c.y.coordinates(x[at:at+p], t.d[p*m:p*m+p])
 	return true
 }
 
-// rows returns n − n₀ of x, and setRows writes the coordinate of n.
-func (c *coordinates) rows(x []float64) float64 { return math.Exp(c.from + x[len(x)-1]/c.perLog) }
+// more returns n − n₀ of x, and setRows writes the coordinate of n.
+func (c *coordinates) more(x []float64) float64 { return math.Exp(c.from + x[len(x)-1]/c.perLog) }
 
 func (c *coordinates) setRows(x []float64, more float64) {
 	x[len(x)-1] = (math.Log(more) - c.from) * c.perLog

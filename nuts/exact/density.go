@@ -192,7 +192,7 @@ func (f *density) slope(grad, x []float64) {
 // rows is n at x.
 func (f *density) rows(x []float64) float64 {
 	if f.obs.Count.Latent() {
-		return f.leastRows() + f.coordinates.rows(x)
+		return f.leastRows() + f.coordinates.more(x)
 	}
 	return f.obs.N
 }

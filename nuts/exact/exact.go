@@ -43,6 +43,9 @@ func (m Method) read(p *model.Problem) (*model.Joint, error) {
 	if err != nil {
 		return nil, err
 	}
+	if more := joint.Shape.P + 4; joint.Family != model.Normal && joint.Rows() < float64(more) {
+		return nil, fmt.Errorf("family %s of %d covariates needs at least %d rows, and the release has n = %g: take fewer by --formula", joint.Family, joint.Shape.P, more, joint.Rows())
+	}
 	return joint, joint.Each(func(obs *model.Observation) error {
 		if columns := obs.Shape.M(); !obs.Count.Latent() && obs.N < float64(columns+1) {
 			return fmt.Errorf("%s: %d columns need at least %d rows, and the release has n = %g: the law of their scatter has no density; take --method mcmc-ind, which has no such limit", m.Name(), columns, columns+1, obs.N)
@@ -63,6 +66,9 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 		return nil, err
 	}
 	return nuts.Run(ctx, joint.Names(), func(_ int, rng *rand.Rand) (*nuts.Sampler, error) {
+		if joint.Family != model.Normal {
+			return newGeneralizedKernel(joint.Sites[0], joint.Prior, families[joint.Family], rng)
+		}
 		if len(joint.Sites) == 1 {
 			return newKernel(joint.Sites[0], joint.Prior, rng)
 		}

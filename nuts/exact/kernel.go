@@ -22,7 +22,7 @@ func newKernel(site *model.Site, prior *model.Prior, rng *rand.Rand) (*nuts.Samp
 	if !f.start(x, rng) {
 		return nil, errRounding
 	}
-	f.ascend(x)
+	ascend(f, x)
 	k, err := nuts.New(f, x, options(f))
 	if err != nil {
 		return nil, errRounding

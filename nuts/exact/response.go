@@ -32,63 +32,25 @@ import (
 //
 //	log p(ℓ) = −2a₀ℓ − b₀e^{−2ℓ},  or  −2a₀ℓ − (½ + a₀) log(1/A² + b₀e^{−2ℓ}).
 type response struct {
-	p         int
-	intercept bool
-	unscaled  bool
-	alpha     float64   // Λ_α
-	level     float64   // m_α
-	centre    []float64 // c
-	mean      []float64 // μ_β
-	precision []float64 // Λ_β, with free scales at 1
-	free      []freeBlock
-	shape     float64 // a₀
-	scale     float64 // b₀
-	spread    float64 // 1/A²; 0: not free
+	*coefficients
+	unscaled bool
+	shape    float64 // a₀
+	scale    float64 // b₀
+	spread   float64 // 1/A²; 0: not free
 
-	given, chol, cov            []float64 // Λ_β(a), M and M⁻¹
+	chol, cov                   []float64 // M and M⁻¹
 	beta, dev, pulled, residual []float64 // β̂, β̂ − μ_β, Λ_β(β̂ − μ_β), D_y − D_xᵀβ̂
 	delta, solved               []float64 // δ, M⁻¹δ
 	kappa, per, own, omega, rho float64   // κ, 1 or 1/σ², Λ_α so divided, ω, ȳ − m_α − δᵀβ̂
 	square                      float64   // Σ residual² + D_yy²
 }
 
-// freeBlock is a block of Λ_β that a free scale divides.
-type freeBlock struct {
-	at        int // of λ
-	slopes    []int
-	precision []float64
-}
-
 func newResponse(s model.Shape, prior *model.Prior) *response {
-	p, q, d := s.P, s.Q(), prior.Theta
+	p := s.P
 	vec := func() []float64 { return make([]float64, p) }
 	square := func() []float64 { return make([]float64, p*p) }
-	r := &response{p: p, intercept: s.Intercept, unscaled: prior.Unscaled, shape: d.Shape, scale: d.Scale,
-		centre: vec(), mean: vec(), precision: square(), given: square(), chol: square(), cov: square(),
-		beta: vec(), dev: vec(), pulled: vec(), residual: vec(), delta: vec(), solved: vec()}
-	first := q - p
-	copy(r.mean, d.Mean[first:])
-	if s.Intercept {
-		r.alpha, r.level = d.Precision[0], d.Mean[0]
-		for j := range p {
-			r.centre[j] = d.Precision[1+j] / r.alpha
-			r.level += r.centre[j] * r.mean[j]
-		}
-	}
-	for i := range p {
-		for j := range p {
-			r.precision[i*p+j] = d.Precision[(first+i)*q+first+j] - r.alpha*r.centre[i]*r.centre[j]
-		}
-	}
-	for at, f := range latentScales(prior) {
-		if len(f.Coefficients) > 0 {
-			b := freeBlock{at: at, precision: f.Precision}
-			for _, k := range f.Coefficients {
-				b.slopes = append(b.slopes, k-first)
-			}
-			r.free = append(r.free, b)
-		}
-	}
+	r := &response{coefficients: newCoefficients(s, prior), unscaled: prior.Unscaled, shape: prior.Theta.Shape, scale: prior.Theta.Scale,
+		chol: square(), cov: square(), beta: vec(), dev: vec(), pulled: vec(), residual: vec(), delta: vec(), solved: vec()}
 	for _, f := range prior.Scales {
 		if f.Sigma {
 			r.spread = 1 / (f.SD * f.SD)
@@ -113,16 +75,7 @@ func (r *response) value(t *statistics, ell float64, lambda []float64) (logp flo
 		r.omega = r.own * r.kappa / (r.own + r.kappa)
 		logp += 0.5 * math.Log(r.own/(r.own+r.kappa))
 	}
-	copy(r.given, r.precision)
-	for _, b := range r.free {
-		k, factor := len(b.slopes), math.Expm1(-lambda[b.at])
-		logp -= 0.5 * float64(k) * lambda[b.at]
-		for i, row := range b.slopes {
-			for j, column := range b.slopes {
-				r.given[row*p+column] += factor * b.precision[i*k+j]
-			}
-		}
-	}
+	logp = r.take(logp, lambda)
 	dy := t.d[p*m : p*m+m]
 	for i := range p {
 		r.delta[i] = t.mean[i] - r.centre[i]

@@ -21,19 +21,20 @@ type yRow struct {
 	n, v, r  float64
 	square   float64 // D_yy²
 
-	root, gram, pi []float64 // C, G and R
-	h, given, y    []float64 // h, Cᵀh and Π⁻¹Cᵀh, y
+	root, gram []float64    // C and G
+	h          []float64    // h
+	inner      *conditional // y, of P = Π and b = Cᵀh
+	y          []float64
 
-	e, d, gY, gH       []float64
-	gPi, gRoot, gGram  []float64
-	product, reflected []float64
+	gY, gH                        []float64
+	gPrior, gRoot, gGram, product []float64
 }
 
 func newYRow(p int, variance []float64, scaled bool, n, v, r float64) *yRow {
 	vec := func() []float64 { return make([]float64, p) }
 	square := func() []float64 { return make([]float64, p*p) }
-	return &yRow{p: p, variance: variance, scaled: scaled, n: n, v: v, r: r, root: square(), gram: square(), pi: square(), h: vec(), given: vec(), y: vec(),
-		e: vec(), d: vec(), gY: vec(), gH: vec(), gPi: square(), gRoot: square(), gGram: square(), product: square(), reflected: square()}
+	return &yRow{p: p, variance: variance, scaled: scaled, n: n, v: v, r: r, root: square(), gram: square(), h: vec(), inner: newConditional(p), y: vec(),
+		gY: vec(), gH: vec(), gPrior: square(), gRoot: square(), gGram: square(), product: square()}
 }
 
 func (f *yRow) prepare(d []float64, m int, products []float64, square float64) (logJ float64, ok bool) {
@@ -62,17 +63,13 @@ func (f *yRow) prepare(d []float64, m int, products []float64, square float64) (
 		clear(f.root[k*p+k+1 : (k+1)*p])
 	}
 	dense.Symmetrise(f.gram, p)
-	f.congruence(f.pi, f.gram)
+	f.congruence(f.inner.root, f.gram)
 	for k := range p {
-		f.pi[k*p+k]++
+		f.inner.root[k*p+k]++
 	}
-	if !dense.Cholesky(f.pi, p) {
-		return 0, false
-	}
-	dense.MulLowerTVec(f.given, f.root, p, f.h)
-	dense.SolveLower(f.pi, p, f.given)
-	dense.SolveLowerT(f.pi, p, f.given)
-	return 0.5 * (dense.LogDet(f.root, p) - dense.LogDet(f.pi, p)), true
+	dense.MulLowerTVec(f.inner.mean, f.root, p, f.h)
+	logJ, ok = f.inner.prepare()
+	return 0.5*dense.LogDet(f.root, p) + logJ, ok
 }
 
 // prior is the prior variance of slope j.
@@ -103,64 +100,39 @@ func (f *yRow) congruence(dst, a []float64) {
 }
 
 func (f *yRow) set(row, c []float64) {
-	copy(f.y, c)
-	dense.SolveLowerT(f.pi, f.p, f.y)
-	addScaled(f.y, 1, f.given)
+	f.inner.set(f.y, c)
 	dense.MulLowerVec(row, f.root, f.p, f.y)
 }
 
 func (f *yRow) coordinates(c, row []float64) {
-	copy(c, row)
-	dense.SolveLower(f.root, f.p, c)
-	addScaled(c, -1, f.given)
-	dense.MulLowerTVec(c, f.pi, f.p, c)
+	copy(f.y, row)
+	dense.SolveLower(f.root, f.p, f.y)
+	f.inner.coordinates(c, f.y)
 }
 
-// pull: with g = Cᵀ∂D_y the gradient in y, e = R⁻¹g, d = R⁻ᵀe and a =
-// Π⁻¹Cᵀh that in c is e, in Cᵀh d, and in Π by Cholesky's adjoint
-//
-//	½(R⁻ᵀSR⁻¹ − daᵀ − adᵀ),   S_kl = −c_k e_l for k ≥ l, less 1 for k = l, symmetric;
-//
-// and that in P, given the lower triangular one M in C, ½(N + Nᵀ), N = C⁻ᵀ tril(CᵀM)C⁻¹ with half its
-// diagonal.
+// pull: the gradient in P, given the lower triangular one M in C, is ½(N + Nᵀ),
+// N = C⁻ᵀ tril(CᵀM)C⁻¹ with half its diagonal.
 func (f *yRow) pull(grad, gD, gProducts, gRow, d []float64, m int, c, products []float64) (bySquare float64) {
 	p, per := f.p, 1/(f.r*f.r)
 	dense.MulLowerTVec(f.gY, f.root, p, gRow)
-	copy(f.e, f.gY)
-	dense.SolveLower(f.pi, p, f.e)
-	copy(f.d, f.e)
-	dense.SolveLowerT(f.pi, p, f.d)
-	copy(grad, f.e)
-
-	f.adjoint(f.gPi, f.pi, func(s []float64) { // S
-		for k := range p {
-			for l := range k + 1 {
-				s[k*p+l] = -c[k] * f.e[l]
-			}
-			s[k*p+k]--
-		}
-	})
-	for k := range p {
-		for l := range p {
-			f.gPi[k*p+l] -= 0.5 * (f.d[k]*f.given[l] + f.given[k]*f.d[l])
-		}
-	}
+	f.inner.pull(grad, f.gY, c)
+	gPi, gLinear := f.inner.precise, f.inner.d
 	// Π = I + CᵀGC, product is GC: 2GC∂Π in C, C∂ΠCᵀ in G
 	clear(f.gRoot)
 	for i := range p {
 		to := f.gRoot[i*p : i*p+i+1]
 		for k, v := range f.product[i*p : (i+1)*p] {
-			addScaled(to, 2*v, f.gPi[k*p:k*p+i+1])
+			addScaled(to, 2*v, gPi[k*p:k*p+i+1])
 		}
 		addScaled(to, gRow[i], f.y[:i+1])
-		addScaled(to, f.h[i], f.d[:i+1])
+		addScaled(to, f.h[i], gLinear[:i+1])
 		to[i] += 1 / f.root[i*p+i]
 	}
 	clear(f.product)
 	for i := range p {
 		to := f.product[i*p : (i+1)*p]
 		for k, v := range f.root[i*p : i*p+i+1] {
-			addScaled(to, v, f.gPi[k*p:(k+1)*p])
+			addScaled(to, v, gPi[k*p:(k+1)*p])
 		}
 	}
 	for i := range p {
@@ -169,48 +141,26 @@ func (f *yRow) pull(grad, gD, gProducts, gRow, d []float64, m int, c, products [
 		}
 	}
 	dense.Symmetrise(f.gGram, p)
-	dense.MulLowerVec(f.gH, f.root, p, f.d)
-	f.adjoint(f.gPi, f.root, func(s []float64) { // tril(CᵀM)
-		for k := range p {
-			from := f.gRoot[k*p : k*p+k+1]
-			for i, v := range f.root[k*p : k*p+k+1] {
-				addScaled(s[i*p:i*p+i+1], v, from[:i+1])
-			}
+	dense.MulLowerVec(f.gH, f.root, p, gLinear)
+	clear(f.gPrior)
+	for k := range p { // tril(CᵀM)
+		from := f.gRoot[k*p : k*p+k+1]
+		for i, v := range f.root[k*p : k*p+k+1] {
+			addScaled(f.gPrior[i*p:i*p+i+1], v, from[:i+1])
 		}
-	})
+	}
+	halfCongruence(f.gPrior, f.root, p)
 	for j := range p {
 		row, to, s := d[j*m:j*m+j+1], gD[j*m:j*m+j+1], 2*f.prior(j)
 		for k, v := range row {
-			at, own := dot(row, f.gGram[k*p:]), dot(row, f.gPi[k*p:])
+			at, own := dot(row, f.gGram[k*p:]), dot(row, f.gPrior[k*p:])
 			to[k] += per*(products[j]*f.gH[k]+2*at) + s*own
 			if f.scaled {
 				bySquare += f.variance[j] * v * own
 			}
 			gProducts[j] += per * v * f.gH[k]
 		}
-		bySquare += f.gPi[j*p+j] / f.n
+		bySquare += f.gPrior[j*p+j] / f.n
 	}
 	return bySquare
-}
-
-// adjoint writes ½L⁻ᵀSL⁻¹, S symmetric, its lower triangle written by lower to a matrix of
-// zeros.
-func (f *yRow) adjoint(dst, l []float64, lower func(s []float64)) {
-	p := f.p
-	clear(dst)
-	lower(dst)
-	dense.Symmetrise(dst, p)
-	for range 2 { // L⁻ᵀS, row by row of its transpose, and again
-		for i := range p {
-			dense.SolveLowerT(l, p, dst[i*p:(i+1)*p])
-		}
-		for i := range p {
-			for j := range i {
-				dst[i*p+j], dst[j*p+i] = dst[j*p+i], dst[i*p+j]
-			}
-		}
-	}
-	for i := range dst {
-		dst[i] *= 0.5
-	}
 }

@@ -50,6 +50,9 @@ func (m Method) Can(p *model.Problem) error {
 }
 
 func (m Method) read(p *model.Problem) (*model.Joint, error) {
+	if err := p.Linear(m.Name()); err != nil {
+		return nil, err
+	}
 	joint, err := p.Join()
 	if err != nil {
 		return nil, err

@@ -1,0 +1,203 @@
+// Command families asks whether the intervals of generalized linear models hold the coefficient of
+// maximum likelihood, or the true one: of adult's above50k, and of rows whose covariates are normal,
+// 0 or 1, and skewed, with linear predictors of three sds.
+//
+//	go run ./bench/families
+//	go run ./bench/families -trials 500 -n 10000
+//
+// It runs in the root of the repository, and writes a Markdown table. Of adult, rows are drawn
+// with replacement, and the coefficients are those that maximum likelihood has of all rows, as R's
+// glm has them.
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/parallel"
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+func main() {
+	trials := flag.Int("trials", 100, "data sets of each cell")
+	n := flag.Int("n", 3000, "rows of each data set")
+	epsilons := flag.String("eps", "0.3,1,3", "list of ε")
+	flag.Parse()
+	if err := run(context.Background(), os.Stdout, *trials, *n, strings.Split(*epsilons, ",")); err != nil {
+		fmt.Fprintln(os.Stderr, "families:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, w io.Writer, trials, n int, epsilons []string) error {
+	adult, err := newTable("testdata/adult.csv", []string{"age", "education", "hours", "above50k"}, []float64{0, 1, 0, 0}, []float64{100, 16, 100, 1})
+	if err != nil {
+		return err
+	}
+	all := []population{adult}
+	for _, sd := range []float64{0.5, 1, 2} {
+		for _, law := range laws {
+			all = append(all, law.at(sd))
+		}
+	}
+	fmt.Fprintln(w, "| rows | sd of η |", strings.Join(epsilons, " | "), "|")
+	fmt.Fprintln(w, "|---|---|"+strings.Repeat("---|", len(epsilons)))
+	for _, p := range all {
+		fmt.Fprintf(w, "| %s | %.2g |", p.name, p.sd)
+		for _, text := range epsilons {
+			epsilon, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				return err
+			}
+			share, err := p.coverage(ctx, trials, n, epsilon)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(w, " %.1f |", 100*share)
+		}
+		fmt.Fprintln(w)
+	}
+	return nil
+}
+
+// population draws rows of covariates and a response that is 0 or 1, the last, in the data's
+// units, of which the slopes are known.
+type population struct {
+	name         string
+	sd           float64 // of η
+	lower, upper []float64
+	slopes       []float64
+	draw         func(row []float64, rng *rand.Rand)
+}
+
+// coverage is the share of 95 % intervals that hold slopes, over data sets.
+func (p population) coverage(ctx context.Context, trials, n int, epsilon float64) (float64, error) {
+	var hits atomic.Int64
+	err := parallel.Each(ctx, 0, trials, nil, func(ctx context.Context, trial int) error {
+		r := p.release(n, epsilon, rand.New(rand.NewPCG(uint64(trial), 1)))
+		fit, err := dpreg.Infer(ctx, []dpreg.Custodian{{Release: r}}, dpreg.Options{Family: model.Binomial,
+			Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1000, Seed: uint64(trial), Workers: 1}})
+		if err != nil {
+			return err
+		}
+		for j, s := range fit.Summary(dpreg.Original, 0.95).Parameters[1 : 1+len(p.slopes)] {
+			if s.Lower <= p.slopes[j] && p.slopes[j] <= s.Upper {
+				hits.Add(1)
+			}
+		}
+		return nil
+	})
+	return float64(hits.Load()) / float64(trials*len(p.slopes)), err
+}
+
+// release is of n rows, with Laplace noise for ε and replace-one neighbours: of m columns
+// in [−1, 1] sums have sensitivity m(m+2)²/(2(m+1)).
+func (p population) release(n int, epsilon float64, rng *rand.Rand) *release.Release {
+	m := len(p.lower)
+	d := schema.Design{Intercept: true, Response: schema.Column{Name: "y", Upper: 1}}
+	for j := range m - 1 {
+		d.Covariates = append(d.Covariates, schema.Column{Name: fmt.Sprintf("x%d", j+1), Lower: p.lower[j], Upper: p.upper[j]})
+	}
+	frame, sums, row := d.Frame(), make([]float64, release.Length(m)), make([]float64, m)
+	for range n {
+		p.draw(row, rng)
+		for j := range row {
+			row[j] = max(-1, min(1, (row[j]-frame.Centre[j])/frame.Half[j]))
+			sums[j] += row[j]
+			for k := range j + 1 {
+				sums[release.Index(m, k, j)] += row[j] * row[k]
+			}
+		}
+	}
+	columns := float64(m)
+	scale := columns * (columns + 2) * (columns + 2) / (2 * (columns + 1)) / epsilon
+	for i := range sums {
+		sums[i] += model.RandNoise(release.Laplace, scale, rng)
+	}
+	return &release.Release{Format: release.Format, Simulated: true, Schema: d, N: int64(n), Noise: release.Noise{Kind: release.Laplace, Scale: scale}, Statistics: release.StatisticsFromVector(m, sums)}
+}
+
+// law is one of a covariate of mean 0 and sd 1 within bounds.
+type law struct {
+	name         string
+	lower, upper float64
+	draw         func(*rand.Rand) float64
+}
+
+var laws = []law{
+	{"normal x", -4, 4, (*rand.Rand).NormFloat64},
+	{"0/1 x, a half", -1, 1, func(rng *rand.Rand) float64 { return float64(2*rng.IntN(2) - 1) }},
+	{"exponential x", -1, 7, func(rng *rand.Rand) float64 { return rng.ExpFloat64() - 1 }},
+}
+
+// at is the population of three independent covariates of the law, and of η = −½ + βᵀx of an sd.
+func (l law) at(sd float64) population {
+	p := population{name: l.name, sd: sd, lower: []float64{l.lower, l.lower, l.lower, 0}, upper: []float64{l.upper, l.upper, l.upper, 1}}
+	for _, b := range []float64{1, -1, 0.5} {
+		p.slopes = append(p.slopes, b*sd/1.5)
+	}
+	p.draw = func(row []float64, rng *rand.Rand) {
+		eta := -0.5
+		for j, b := range p.slopes {
+			row[j] = max(l.lower, min(l.upper, l.draw(rng)))
+			eta += b * row[j]
+		}
+		row[3] = 0
+		if rng.Float64() < model.Binomial.Mean(eta) {
+			row[3] = 1
+		}
+	}
+	return p
+}
+
+// newTable is the population of a table's rows, of columns clamped to their bounds.
+func newTable(path string, columns []string, lower, upper []float64) (p population, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return p, err
+	}
+	defer file.Close()
+	cells, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		return p, err
+	}
+	rows := make([][]float64, len(cells)-1)
+	for j, name := range columns {
+		for at, header := range cells[0] {
+			for i := range rows {
+				if header == name {
+					v, err := strconv.ParseFloat(cells[i+1][at], 64)
+					if err != nil {
+						return p, err
+					}
+					rows[i] = append(rows[i], max(lower[j], min(upper[j], v)))
+				}
+			}
+		}
+	}
+	theta := maximumLikelihood(rows)
+	p = population{name: path, lower: lower, upper: upper, slopes: theta[1:], draw: func(row []float64, rng *rand.Rand) { copy(row, rows[rng.IntN(len(rows))]) }}
+	mean, square := 0.0, 0.0
+	for _, row := range rows {
+		eta := 0.0
+		for j, b := range p.slopes {
+			eta += b * row[j]
+		}
+		mean, square = mean+eta/float64(len(rows)), square+eta*eta/float64(len(rows))
+	}
+	p.sd = math.Sqrt(square - mean*mean)
+	return p, nil
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestFamily fits, infers again, predicts and saves.
+func TestFamily(t *testing.T) {
+	workspace(t)
+	const formula = "married ~ age + educ"
+	first := fit("--eps", "3", "--formula", formula, "--family", "binomial", "--draws", "500").finished(t).says(t, "one look (--steps 1)")
+	for _, part := range []string{"family binomial (logit link)", "Odds ratio", "educ", "Contr."} {
+		if !strings.Contains(first.stdout, part) {
+			t.Errorf("the result lacks %q:\n%s", part, first.stdout)
+		}
+	}
+	for _, part := range []string{"sigma", "Price of privacy"} {
+		if strings.Contains(first.stdout, part) {
+			t.Errorf("the result has %q, which it cannot:\n%s", part, first.stdout)
+		}
+	}
+	again := []string{"infer", "pums.release.json", "--draws", "500"}
+	saved := command(append(again, "--family", "binomial", "--save", "d", "--report", "r.html")...).finished(t)
+	if text := read(t, "d/summary.json"); !strings.Contains(text, `"family": "binomial"`) || strings.Contains(text, "sigma") {
+		t.Errorf("the summary is %s", text)
+	}
+	if page := read(t, "r.html"); !strings.Contains(page, "Bayesian logistic regression") || !strings.Contains(saved.stdout, "Odds ratio") {
+		t.Error("the page is of another model")
+	}
+	write(t, "new.csv", "age,educ\n20,10\n90,10\n")
+	own := command("predict", "--draws", "d", "new.csv").finished(t)
+	if made := command("predict", "pums.release.json", "new.csv", "--family", "binomial").finished(t); !strings.Contains(made.stdout, ".fitted") {
+		t.Errorf("predictions are %s", made.stdout)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(own.stdout), "\n")[1:] {
+		if cells := strings.Split(line, ","); !strings.HasPrefix(cells[2], "0.") || !strings.HasPrefix(cells[4], "0.") || !strings.HasPrefix(cells[5], "0.") {
+			t.Errorf("%s has no probabilities", line)
+		}
+	}
+	probit := command(append(again, "--family", "probit", "--prior", "age ~ normal(0, 1)")...).finished(t)
+	if !strings.Contains(probit.stdout, "family probit (probit link)") || strings.Contains(probit.stdout, "Odds ratio") {
+		t.Errorf("of probit it says\n%s", probit.stdout)
+	}
+	printed := command("infer", "pums.release.json", "--family", "binomial", "--print-prior").finished(t)
+	if !strings.Contains(printed.stdout, "(Intercept) ~ normal(0, 2.5)") || strings.Contains(printed.stdout, "sigma") {
+		t.Errorf("the prior is\n%s", printed.stdout)
+	}
+	if r := command(again...).finished(t); !strings.Contains(r.stdout, "--family binomial") {
+		t.Errorf("of a line through 0 and 1 it says\n%s", r.stdout)
+	}
+}
+
+// TestFamilyRefusals come before ε is spent.
+func TestFamilyRefusals(t *testing.T) {
+	workspace(t)
+	before := tree(t)
+	const formula = "married ~ age + educ"
+	for _, c := range []struct {
+		says string
+		args []string
+	}{
+		{"--steps 1", []string{"--formula", formula, "--family", "binomial", "--steps", "2"}},
+		{"a response that is 0 or 1", []string{"--formula", "income ~ age", "--family", "binomial"}},
+		{"public number of rows", []string{"--formula", formula, "--family", "binomial", "--neighbours", "add-remove"}},
+		{"no law of the response but the normal one", []string{"--formula", formula, "--family", "probit", "--method", "naive"}},
+		{"has no sigma", []string{"--formula", formula, "--family", "binomial", "--prior", "sigma ~ half_t(3, 1)"}},
+		{"has no --family", []string{"--formula", formula, "--family", "binomial", "--method", "non-private", "--i-hold-the-data"}},
+		{"--family", []string{"--formula", formula, "--family", "gamma"}},
+		{"--what-if", []string{"--formula", formula, "--family", "binomial", "--what-if"}},
+	} {
+		if r := fit(append(c.args, "--eps", "1")...).says(t, c.says); r.code != misused {
+			t.Errorf("%v: exit code %d", c.args, r.code)
+		}
+	}
+	unchanged(t, before)
+}

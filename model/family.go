@@ -1,0 +1,122 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// Family is the law of the response given η = θᵀ(1, x), of a generalized linear model; empty is
+// the normal one, of a line. It says how the response and its sums must be, and on which scale
+// θ is.
+type Family string
+
+const (
+	Normal   Family = ""
+	Binomial Family = "binomial" // P(y = 1) = 1/(1 + e^{−η})
+	Probit   Family = "probit"   // P(y = 1) = Φ(η)
+)
+
+// Families are those of which θ is on a link's scale.
+func Families() []Family { return []Family{Binomial, Probit} }
+
+// families are their names.
+func families() string {
+	var names []string
+	for _, f := range Families() {
+		names = append(names, string(f))
+	}
+	return strings.Join(names, ", ")
+}
+
+// Link names the scale of η.
+func (f Family) Link() string {
+	switch f {
+	case Binomial:
+		return "logit"
+	case Probit:
+		return "probit"
+	}
+	return "identity"
+}
+
+// Odds tells whether exp(θ_j) is a ratio of odds.
+func (f Family) Odds() bool { return f == Binomial }
+
+// Mean is E[y | η].
+func (f Family) Mean(eta float64) float64 {
+	switch f {
+	case Binomial:
+		return 1 / (1 + math.Exp(-eta))
+	case Probit:
+		return 0.5 * math.Erfc(-eta/math.Sqrt2)
+	}
+	return eta
+}
+
+// Check returns why a design's response cannot be of the family.
+func (f Family) Check(d *schema.Design) error {
+	switch y := d.Response; {
+	case f == Normal:
+		return nil
+	case !slices.Contains(Families(), f):
+		return fmt.Errorf("no family %q; there are %s, and without one the response is normal about a line", f, families())
+	case y.Lower != 0 || y.Upper != 1:
+		return fmt.Errorf("family %s is of a response that is 0 or 1, and %q has the bounds %v:%v: code it as a boolean or as 0 and 1 with the bounds 0:1, or leave the family out", f, y.Name, y.Lower, y.Upper)
+	}
+	return nil
+}
+
+// farFrom01 is how many sds of its noise the sum of squares of a 0/1 response lies from n at most.
+const farFrom01 = 7
+
+// Accepts returns why a release's sums cannot be those of the family.
+func (f Family) Accepts(r *release.Release) error {
+	if f == Normal {
+		return nil
+	}
+	if err := f.Check(&r.Schema); err != nil {
+		return err
+	}
+	if r.Frame != nil {
+		return fmt.Errorf("family %s needs sums of rows as they are, and the rows of this release, the response among them, were moved to the surface of an ellipsoid from the second look on: dpreg release --steps 1 takes one look (and a new ε), or infer the normal line, without a family", f)
+	}
+	if r.NNoise > 0 {
+		return fmt.Errorf("family %s needs a public number of rows, and that of this release is noisy (neighbours add-remove): infer the normal line, without a family", f)
+	}
+	if r.WithoutYY() {
+		return nil
+	}
+	obs, err := Observe(r)
+	if err != nil {
+		return err
+	}
+	last := len(obs.Z) - 1
+	if missing := obs.N - obs.Z[last]; missing > farFrom01*math.Sqrt(obs.Variance(last))+1e-6*obs.N {
+		return fmt.Errorf("family %s is of a response that is 0 or 1, and the sum of squares of %q tells of values between: infer the normal line, without a family", f, r.Schema.Response.Name)
+	}
+	return nil
+}
+
+// Design is the design with the response on the link's scale: what priors and parameters are in
+// the units of. Of the normal family it is the design itself.
+func (f Family) Design(d *schema.Design) *schema.Design {
+	if f == Normal {
+		return d
+	}
+	link := *d
+	link.Response = schema.Column{Name: d.Response.Name, Lower: -1, Upper: 1}
+	return &link
+}
+
+// one is an error where a problem is not of one release that a family takes.
+func (p *Problem) one(f Family) error {
+	if len(p.Releases) != 1 {
+		return fmt.Errorf("family %s is of one release, and there are %d: infer each by itself", f, len(p.Releases))
+	}
+	return f.Accepts(p.Releases[0])
+}

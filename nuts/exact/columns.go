@@ -1,0 +1,185 @@
+package exact
+
+import (
+	"math"
+
+	"github.com/dpreg/dpreg/model"
+)
+
+// columns are the coordinates of v̄ and of the first rows of D: all of them, or the covariates'.
+// See coordinates for what they are.
+type columns struct {
+	m, rows int       // of D, and how many of its rows are made
+	origin  []float64 // ẑ_j in the box
+	linear  []float64 // 1/r_j²
+	fixed   []float64 // P_j is fixed + per D_jj²
+	per     []float64
+	wide    []float64 // 1/√(1/r_j² + 1/P_j)
+	r       float64
+
+	left, rho         []float64 // V_ij and ρ_ij, m×m
+	square, logSquare []float64 // D_jj²
+	slope             []float64 // of softplus
+	product           logProduct
+}
+
+// newColumns makes those of so many rows, and P_j of the covariates.
+func newColumns(site *model.Site, prior *model.Prior, rows int) *columns {
+	obs, u := site.Observation, site.Units
+	m, n := obs.Shape.M(), rowsTold(obs)
+	vec := func(n int) []float64 { return make([]float64, n) }
+	c := &columns{m: m, rows: rows, r: resolution(obs, n), fixed: vec(rows), per: vec(rows), wide: vec(rows),
+		left: vec(m * m), rho: vec(m * m), square: vec(rows), logSquare: vec(rows), slope: vec(rows)}
+	reach := obs.Reach()
+	for j, z := range obs.Z[:rows] {
+		c.origin = append(c.origin, max(-reach, min(reach, z/n)))
+		c.linear = append(c.linear, n*n/(obs.Scale[j]*obs.Scale[j]))
+		c.per[j] = 1 / n
+	}
+	for j := range m - 1 {
+		if prior.MeanSD != nil {
+			row, _ := u.Row(j)
+			for k, b := range row {
+				c.fixed[j] += b * b * prior.MeanSD[k] * prior.MeanSD[k]
+			}
+		} else {
+			c.per[j] += 1 / prior.Covariates.Kappa
+		}
+	}
+	return c
+}
+
+// end is how many coordinates there are.
+func (c *columns) end() int { return c.rows + c.rows*(c.rows+1)/2 }
+
+// take takes v̄ and rows of D of x, and returns log J without c.product. It reports false where
+// a column has no spread left in floating point.
+func (c *columns) take(t *statistics, x []float64) (logJ float64, ok bool) {
+	m, at := c.m, c.rows
+	c.product = logProduct{rest: 1}
+	for i := range c.rows {
+		v, ok := c.takeRow(t.d[i*m:i*m+i+1], x[at:at+i+1])
+		if !ok {
+			return 0, false
+		}
+		square := 1 / (c.linear[i] + 1/(c.fixed[i]+c.per[i]*c.square[i]))
+		c.product.times(square)
+		c.wide[i] = math.Sqrt(square)
+		t.mean[i] = c.origin[i] + c.wide[i]*x[i]
+		logJ += v
+		at += i + 1
+	}
+	return logJ, true
+}
+
+// pull writes the gradient in x, where take was last, given those in v̄ and D, of which it spends
+// the latter, and adds that of log J.
+func (c *columns) pull(grad []float64, t *statistics, gMean, gD, x []float64) {
+	m := c.m
+	for i := c.rows - 1; i >= 0; i-- {
+		at := diagonal(c.rows, i) - i
+		w, prior := c.wide[i], c.fixed[i]+c.per[i]*c.square[i]
+		grad[i] = gMean[i] * w
+		gD[i*m+i] += (grad[i]*x[i] + 1) * w * w * c.per[i] * t.d[i*m+i] / (prior * prior)
+		c.pullRow(grad[at:at+i+1], t, gD, x[at:at+i+1])
+	}
+}
+
+// place writes the coordinates of v̄ and rows of D; the others stay.
+func (c *columns) place(x []float64, t *statistics) {
+	m, at := c.m, c.rows
+	for i := range c.rows {
+		row := t.d[i*m : i*m+i+1]
+		c.square[i] = row[i] * row[i]
+		x[i] = (t.mean[i] - c.origin[i]) * math.Sqrt(c.linear[i]+1/(c.fixed[i]+c.per[i]*c.square[i]))
+		left := c.square[i]
+		for j := c.correlations(i) - 1; j >= 0; j-- {
+			h := math.Asinh(row[j] / math.Sqrt(left))
+			left += row[j] * row[j]
+			x[at+j] = h * math.Sqrt(c.weight(j, left))
+		}
+		u := left / c.r
+		if u < 40 {
+			u = math.Log(math.Expm1(u))
+		}
+		x[at+i] = u
+		at += i + 1
+	}
+}
+
+// correlations is how many of row i of D have a ρ.
+func (c *columns) correlations(i int) int {
+	if i == c.m-1 {
+		return 0
+	}
+	return i
+}
+
+// takeRow takes row i of D, i+1 numbers, of its c and t; of y's D_yy alone. With V_i of t and
+// D_i0, … of c in turn, the Jacobian is triangular, and D_ii² = V_i − Σ_{j<i} D_ij². Factors of
+// which a root belongs to it are left to c.product.
+func (c *columns) takeRow(row, x []float64) (logJ float64, ok bool) {
+	i := len(row) - 1
+	if !(x[i] > leastLog) {
+		return 0, false
+	}
+	plus, slope := softplus(x[i])
+	left := c.r * plus
+	for j := range c.correlations(i) {
+		a := c.weight(j, left)
+		rho := math.Tanh(x[j] / math.Sqrt(a))
+		rest := (1 - rho) * (1 + rho)
+		c.left[i*c.m+j], c.rho[i*c.m+j] = left, rho
+		row[j] = math.Sqrt(left) * rho
+		c.product.times(left * rest * rest / a)
+		left *= rest
+	}
+	c.square[i], row[i], c.slope[i], c.logSquare[i] = left, math.Sqrt(left), slope, math.Log(left)
+	return x[i] - plus - 0.5*c.logSquare[i], c.logSquare[i] > leastLog
+}
+
+// weight is A_ij, given V_ij.
+func (c *columns) weight(j int, left float64) float64 {
+	return float64(c.m-1-j) + left*c.square[j]/(c.r*c.r)
+}
+
+// pullRow is pull of takeRow.
+func (c *columns) pullRow(grad []float64, t *statistics, gD, x []float64) {
+	m, i := c.m, len(x)-1
+	g := 0.5 * (gD[i*m+i]/t.d[i*m+i] - 1/c.square[i])
+	for j := c.correlations(i) - 1; j >= 0; j-- {
+		left, rho, d := c.left[i*m+j], c.rho[i*m+j], gD[i*m+j]
+		a, root, rest := c.weight(j, left), math.Sqrt(left), (1-rho)*(1+rho)
+		byH := (d*root-2*g*left*rho)*rest - 2*rho // h = c_ij/√A_ij
+		grad[j] = byH / math.Sqrt(a)
+		byA := -0.5 * (grad[j]*x[j] + 1) / a
+		g = g*rest + 0.5*(d*rho/root+1/left) + byA*c.square[j]/(c.r*c.r)
+		gD[j*m+j] += 2 * byA * left * t.d[j*m+j] / (c.r * c.r)
+	}
+	grad[i] = g*c.r*c.slope[i] + 1 - c.slope[i]
+}
+
+// leastLog keeps D_ii² above exp(−300).
+const leastLog = -300
+
+// softplus returns log(1 + e^t) and its derivative.
+func softplus(t float64) (value, slope float64) {
+	e := math.Exp(-math.Abs(t))
+	value, slope = math.Log1p(e), 1/(1+e)
+	if t > 0 {
+		return t + value, slope
+	}
+	return value, e * slope
+}
+
+// logProduct is the logarithm of a product of numbers between 1e-200 and 1e200.
+type logProduct struct{ rest, log float64 }
+
+func (l *logProduct) times(v float64) {
+	if l.rest *= v; !(l.rest > 1e-100 && l.rest < 1e100) {
+		l.log += math.Log(l.rest)
+		l.rest = 1
+	}
+}
+
+func (l *logProduct) value() float64 { return l.log + math.Log(l.rest) }

@@ -1,0 +1,188 @@
+package exact
+
+import (
+	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/nuts"
+	"github.com/dpreg/dpreg/release"
+)
+
+// generalized is the posterior of a generalized linear model of a 0/1 response, in coordinates,
+//
+//	log p(x̄, D_x, μ_x, λ, θ, ȳ, h | z) = Σ_i (n−2−i) log D_ii + log p(x, μ_x | λ) + log p(ȳ, h | x̄, D_x, θ)
+//	                        + log p(θ | λ) + log p(λ) + log p(z | s),
+//
+// i = 0 … p−1, with covariates as density has it, index and linked. T alone is integrated out. A
+// response y of −1 and 1, as the box scales it, has Σy² = n, whatever z tells of it.
+//
+// Coordinates: of columns, ξ, ζ of λ, those of linked.
+type generalized struct {
+	obs        *model.Observation
+	statistics *statistics
+	columns    *columns
+	scales     *freeScales
+	covariates *covariates
+	linked     *linked
+	params     *model.Params
+	noise      *model.Noise
+
+	s, lambda, gLambda []float64
+	gMean, gD, e       []float64
+}
+
+func newGeneralized(site *model.Site, prior *model.Prior, of family) *generalized {
+	obs := *site.Observation
+	m, p := obs.Shape.M(), obs.Shape.P
+	obs.Z = append([]float64(nil), obs.Z...)
+	obs.Z[release.Index(m, p, p)] = obs.N
+	own := &model.Site{Observation: &obs, Units: site.Units}
+	f := &generalized{obs: &obs, statistics: newStatistics(m), columns: newColumns(own, prior, p), scales: newFreeScales(prior), covariates: newCovariates(prior),
+		linked: newLinked(own, prior, of), params: model.NewParams(obs.Shape), noise: model.NewNoise(&obs),
+		s: make([]float64, len(obs.Z)), gMean: make([]float64, m), gD: make([]float64, m*m), e: make([]float64, m*m)}
+	f.lambda, f.gLambda = make([]float64, f.scales.dim()), make([]float64, f.scales.dim())
+	return f
+}
+
+// Dim returns the number of coordinates.
+func (f *generalized) Dim() int { return f.law() + f.linked.dim() }
+
+// xi, zeta and law are where ξ, ζ and the coordinates of linked begin.
+func (f *generalized) xi() int   { return f.columns.end() }
+func (f *generalized) zeta() int { return f.xi() + f.obs.Shape.P }
+func (f *generalized) law() int  { return f.zeta() + f.scales.dim() }
+
+// LogDensity returns the log density at x up to a constant, and its gradient.
+func (f *generalized) LogDensity(grad, x []float64) (float64, error) {
+	logp, ok := f.value(x)
+	if !ok {
+		return 0, nuts.ErrReject
+	}
+	f.slope(grad, x)
+	return logp, nil
+}
+
+// set takes the statistics of x, and returns the log density without the noise's.
+func (f *generalized) set(x []float64) (logp float64, ok bool) {
+	t := f.statistics
+	t.n = f.obs.N
+	if logp, ok = f.columns.take(t, x); !ok {
+		return 0, false
+	}
+	logp += 0.5 * f.columns.product.value()
+	t.spread()
+	f.scales.set(f.lambda, x[f.zeta():], t.d, t.m)
+	byX, ok := f.covariates.value(t, x[f.xi():f.zeta()], f.lambda)
+	if !ok {
+		return 0, false
+	}
+	byY, ok := f.linked.take(t, x[f.law():], f.lambda)
+	if !ok {
+		return 0, false
+	}
+	t.spread()
+	for i, log := range f.columns.logSquare {
+		logp += 0.5 * f.power(i) * log
+	}
+	for i, v := range f.lambda {
+		energy, _ := f.scales.law(i, v)
+		logp -= energy
+	}
+	return logp + byX + byY, true
+}
+
+// value returns the log density alone, and leaves the noise's slopes in gMean and e.
+func (f *generalized) value(x []float64) (logp float64, ok bool) {
+	if logp, ok = f.set(x); !ok {
+		return 0, false
+	}
+	clear(f.gMean)
+	clear(f.e)
+	noise, _ := f.statistics.addNoise(f.noise, f.gMean, f.e)
+	return logp + noise, true
+}
+
+// power is that of D_ii, the Jacobian of ξ counted in.
+func (f *generalized) power(i int) float64 { return f.obs.N - float64(1+i) }
+
+// slope writes the gradient where value was last.
+func (f *generalized) slope(grad, x []float64) {
+	t, m, p := f.statistics, f.obs.Shape.M(), f.obs.Shape.P
+	for i, v := range f.lambda {
+		_, f.gLambda[i] = f.scales.law(i, v)
+	}
+	clear(f.gD)
+	t.pull(f.gD, f.e)
+	clear(f.e)
+	f.linked.pull(grad[f.law():], x[f.law():], t, f.gMean, f.gD, f.e, f.gLambda, f.lambda)
+	f.covariates.slope(f.gMean, f.gD, f.e, grad[f.xi():f.zeta()], f.gLambda, t, x[f.xi():f.zeta()], f.lambda)
+	t.pull(f.gD, f.e)
+	f.scales.pull(grad[f.zeta():f.law()], f.gLambda, f.gD, m)
+	for i := range p {
+		f.gD[i*m+i] += f.power(i) / t.d[i*m+i]
+	}
+	f.columns.pull(grad, t, f.gMean, f.gD, x)
+}
+
+// newGeneralizedKernel starts a chain, whose move is a draw of T.
+func newGeneralizedKernel(site *model.Site, prior *model.Prior, of family, rng *rand.Rand) (*nuts.Sampler, error) {
+	f := newGeneralized(site, prior, of)
+	x := make([]float64, f.Dim())
+	for !f.start(x, rng) {
+	}
+	ascend(f, x)
+	o := nuts.Options{TargetAccept: clearAccept}
+	if len(x) <= fewCoordinates {
+		o.Dense = len(x)
+	}
+	if f.obs.Kind == release.Laplace {
+		o.TargetAccept = kinkedAccept
+	}
+	k, err := nuts.New(f, x, o)
+	if err != nil {
+		return nil, errRounding
+	}
+	f.Move(k, rng)
+	return k, k.Err()
+}
+
+// start writes coordinates to start from: covariates that z may tell of, and all else as if
+// it were standard normal. It reports false where no rows have such sums.
+func (f *generalized) start(x []float64, rng *rand.Rand) bool {
+	f.statistics.disperse(f.s, f.obs, f.obs.N, rng)
+	f.columns.place(x, f.statistics)
+	for i := f.xi(); i < len(x); i++ {
+		x[i] = rng.NormFloat64()
+	}
+	_, ok := f.value(x)
+	return ok
+}
+
+// Move draws T given the statistics, and takes the parameters of the position.
+func (f *generalized) Move(k *nuts.Sampler, rng *rand.Rand) {
+	if _, ok := f.set(k.Position()); !ok {
+		k.Fail(errRounding)
+		return
+	}
+	copy(f.params.MuX, f.covariates.mu)
+	f.covariates.draw(f.params.Tau, f.obs.N, rng)
+	theta, l := f.params.Theta, f.linked
+	copy(theta[len(theta)-len(l.beta):], l.beta)
+	if l.intercept {
+		theta[0] = l.index.eta
+		for j, b := range l.beta {
+			theta[0] -= b * f.statistics.mean[j]
+		}
+	}
+}
+
+// Reach makes the noise's slopes the derivative about x.
+func (f *generalized) Reach(x []float64) {
+	if _, ok := f.set(x); ok {
+		f.statistics.vector(f.s)
+		f.noise.Reach(f.s)
+	}
+}
+
+// Write writes the parameters of the last draw.
+func (f *generalized) Write(dst, _ []float64) { f.params.WriteLinked(dst) }

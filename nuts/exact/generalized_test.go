@@ -1,0 +1,135 @@
+package exact
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+
+	"gonum.org/v1/gonum/diff/fd"
+
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/model/modeltest"
+	"github.com/dpreg/dpreg/nuts"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/release"
+)
+
+// generalizedOf is the density of an observation.
+func generalizedOf(obs *model.Observation, prior *model.Prior, of family) *generalized {
+	return newGeneralized(&model.Site{Observation: obs, Units: model.Identity(obs.Shape.M())}, prior, of)
+}
+
+func TestGeneralizedGradient(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 5))
+	for _, p := range []int{1, 2, 4} {
+		for _, intercept := range []bool{true, false} {
+			for name, of := range families {
+				s := model.Shape{P: p, Intercept: intercept}
+				truth := model.NewParams(s)
+				for j := range p {
+					truth.MuX[j], truth.Tau[j*p+j] = 0.1, 0.06
+				}
+				for k := range truth.Theta {
+					truth.Theta[k] = rng.NormFloat64()
+				}
+				for _, scale := range []float64{1, 30} {
+					obs := observeRows(truth, s, 300, scale, of, release.Gaussian, rng)
+					f := generalizedOf(obs, mixedPrior(t, s, rng), of)
+					x := make([]float64, f.Dim())
+					for !f.start(x, rng) {
+					}
+					f.Reach(x)
+					grad := make([]float64, len(x))
+					if _, err := f.LogDensity(grad, x); err != nil {
+						t.Fatal(err)
+					}
+					f.Reach(x)
+					if _, err := f.LogDensity(grad, x); err != nil {
+						t.Fatal(err)
+					}
+					want := fd.Gradient(nil, func(x []float64) float64 {
+						v, ok := f.value(x)
+						if !ok {
+							return math.NaN()
+						}
+						return v
+					}, x, &fd.Settings{Formula: fd.Central, Step: 1e-5})
+					for i, g := range grad {
+						if !(math.Abs(g-want[i]) <= 1e-5*(1+math.Abs(g))*(1+scale)) {
+							t.Errorf("%s p=%d intercept=%t scale %v: slope %d of %d (law %d) is %v, differences %v", name, p, intercept, scale, i, len(x), f.law(), g, want[i])
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestGeneralizedAllocates holds a gradient to no allocation.
+func TestGeneralizedAllocates(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 6))
+	s, of := model.Shape{P: 5, Intercept: true}, families[model.Binomial]
+	truth := model.NewParams(s)
+	for j := range s.P {
+		truth.Tau[j*s.P+j] = 0.06
+	}
+	f := generalizedOf(observeRows(truth, s, 300, 10, of, release.Laplace, rng), linkPrior(s.P), of)
+	x := make([]float64, f.Dim())
+	for !f.start(x, rng) {
+	}
+	grad := make([]float64, len(x))
+	if n := testing.AllocsPerRun(100, func() { f.LogDensity(grad, x) }); n > 0 {
+		t.Errorf("a gradient allocates %v times", n)
+	}
+}
+
+// BenchmarkGeneralized samples two chains, warm-up included, of p covariates, for ε with Laplace
+// noise, and reports the smallest of bulk and tail ESS over all parameters for each second of a
+// processor, and R-hat:
+//
+//	go test ./nuts/exact -run xxx -bench Generalized -benchtime 1x
+func BenchmarkGeneralized(b *testing.B) {
+	of := families[model.Binomial]
+	for _, p := range []int{1, 5, 7} {
+		for _, n := range []int{300, 3000, 100_000} {
+			for _, epsilon := range []float64{0.3, 1, 10} {
+				b.Run(fmt.Sprintf("p=%d/n=%d/eps=%v", p, n, epsilon), func(b *testing.B) {
+					rng := rand.New(rand.NewPCG(3, uint64(n)))
+					s := model.Shape{P: p, Intercept: true}
+					truth := model.NewParams(s)
+					for j := range p {
+						truth.MuX[j], truth.Tau[j*p+j] = 0.1, 0.05
+						truth.Theta[1+j] = 3 * rng.NormFloat64() / math.Sqrt(float64(p))
+					}
+					site := &model.Site{Observation: observeRows(truth, s, n, modeltest.LaplaceScale(s, epsilon), of, release.Laplace, rng), Units: model.Identity(s.M())}
+					names := model.Names(model.Layout{Shape: s, Covariates: true, Linked: true}.Drawn())
+					ess, worst, from := 0.0, 0.0, processor()
+					for b.Loop() {
+						d, err := nuts.Run(b.Context(), names, func(_ int, rng *rand.Rand) (*nuts.Sampler, error) {
+							return newGeneralizedKernel(site, linkPrior(p), of, rng)
+						}, nuts.Options{}, mcmc.Plan{Chains: 2, Warmup: 1000, Draws: 1000, Workers: 1})
+						if err != nil {
+							b.Fatal(err)
+						}
+						rhat, least := posterior.Worst(posterior.Summarise(d, 0.95).Parameters)
+						ess, worst = ess+least.ESS(), max(worst, rhat.RHat)
+					}
+					b.ReportMetric(ess/(processor()-from), "ess/s")
+					b.ReportMetric(worst, "rhat")
+				})
+			}
+		}
+	}
+}
+
+// processor is the time that the process had, in seconds.
+func processor() float64 {
+	var use syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &use) != nil {
+		return math.NaN()
+	}
+	return float64(use.Utime.Nano()) / 1e9
+}

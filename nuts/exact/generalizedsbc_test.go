@@ -1,0 +1,134 @@
+package exact
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/testsize"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/model/modeltest"
+	"github.com/dpreg/dpreg/release"
+)
+
+// linkPrior is a stated prior of p slopes on a link's scale.
+func linkPrior(p int) *model.Prior {
+	prior := model.BoxPrior(model.Shape{P: p, Intercept: true})
+	q := p + 1
+	clear(prior.Theta.Precision)
+	for k := range q {
+		prior.Theta.Precision[k*q+k] = 1 / 4.0
+	}
+	prior.Theta.Precision[0] = 1
+	prior.Theta = &conjugate.NIG{Mean: make([]float64, q), Precision: prior.Theta.Precision, Shape: 1, Scale: 1}
+	prior.Unscaled, prior.Linked = true, true
+	return prior
+}
+
+// TestGeneralizedSBC is TestSBC of rows whose response is of a family. Its long form:
+//
+//	go test ./nuts/exact -run TestGeneralizedSBC -sbc.long -v -timeout 2h
+func TestGeneralizedSBC(t *testing.T) {
+	trials, sizes := testsize.Of(10, 60), []int{300}
+	if *sbcLong {
+		trials, sizes = 500, []int{300, 3000}
+	}
+	for _, p := range []int{1, 2, 5} {
+		if p > 2 && !*sbcLong {
+			continue
+		}
+		for _, n := range sizes {
+			for link, of := range families {
+				for _, kind := range []release.Kind{release.Laplace, release.Gaussian} {
+					t.Run(fmt.Sprintf("p=%d n=%d %s %s", p, n, link, kind), func(t *testing.T) {
+						t.Parallel()
+						names, ranks := calibrateGeneralized(t, p, n, of, of, kind, trials)
+						uniform(t, names, ranks)
+					})
+				}
+			}
+		}
+	}
+}
+
+// calibrateGeneralized returns the ranks of each parameter over trials, of rows of one family
+// and a chain of one.
+func calibrateGeneralized(t *testing.T, p, n int, of, fitted family, kind release.Kind, trials int) (names []string, ranks [][]float64) {
+	t.Helper()
+	s := model.Shape{P: p, Intercept: true}
+	prior := linkPrior(p)
+	names = model.Names(model.Layout{Shape: s, Covariates: true, Linked: true}.Drawn())
+	ranks = make([][]float64, len(names))
+	for trial := range trials {
+		rng := rand.New(rand.NewPCG(uint64(trial), 17))
+		truth := model.NewParams(s)
+		model.NewConditionals(s, prior, true).DrawPrior(truth, rng)
+		obs := observeRows(truth, s, n, 10, of, kind, rng)
+		k, err := newGeneralizedKernel(&model.Site{Observation: obs, Units: model.Identity(s.M())}, prior, fitted, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := make([]float64, len(names))
+		truth.WriteLinked(row)
+		for j, u := range modeltest.Ranks(k, row, modeltest.Chain{Warmup: 400, Draws: 99, Thin: 4}, rng) {
+			ranks[j] = append(ranks[j], u)
+		}
+		if k.Err() != nil {
+			t.Fatal(k.Err())
+		}
+	}
+	return names, ranks
+}
+
+// observeRows is what is observed of n rows with these parameters, with noise of a scale.
+func observeRows(x *model.Params, s model.Shape, n int, scale float64, of family, kind release.Kind, rng *rand.Rand) *model.Observation {
+	p, m := s.P, s.M()
+	root := append([]float64(nil), x.Tau...)
+	dense.Cholesky(root, p)
+	sums, row, e := make([]float64, release.Length(m)), make([]float64, m), make([]float64, p)
+	for range n {
+		eta := 0.0
+		if s.Intercept {
+			eta = x.Theta[0]
+		}
+		for j := range p {
+			e[j] = rng.NormFloat64()
+			row[j] = x.MuX[j] + dot(root[j*p:j*p+j+1], e)
+			eta += x.Theta[len(x.Theta)-p+j] * row[j]
+		}
+		row[p] = -1
+		if g, _ := of.mean(eta); rng.Float64() < g {
+			row[p] = 1
+		}
+		for j, v := range row {
+			sums[j] += v
+			for k := j; k < m; k++ {
+				sums[release.Index(m, j, k)] += v * row[k]
+			}
+		}
+	}
+	obs := &model.Observation{Shape: s, N: float64(n), Z: sums, Kind: kind}
+	for range sums {
+		obs.Scale = append(obs.Scale, scale)
+	}
+	obs.AddNoise(obs.Z, 1, rng)
+	return obs
+}
+
+// TestGeneralizedSBCFindsFaults plants one.
+func TestGeneralizedSBCFindsFaults(t *testing.T) {
+	logit := families[model.Binomial]
+	steeper := family{func(eta float64) (float64, float64) {
+		g, slope := logistic(2 * eta)
+		return g, 2 * slope
+	}, logit.steep}
+	_, ranks := calibrateGeneralized(t, 1, 300, logit, steeper, release.Gaussian, testsize.Of(60, 100))
+	for _, u := range ranks {
+		if modeltest.Uniform(u) != nil {
+			return
+		}
+	}
+	t.Error("a link twice as steep went unnoticed")
+}

@@ -1,0 +1,244 @@
+package exact
+
+import (
+	"math"
+
+	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
+)
+
+// linked are the coefficients of a 0/1 response and its sums, ȳ and h of index, in coordinates
+// that are about standard normal given those before them, and given x̄ and D_x, whether z tells
+// the sums or noise hides them. Starting from what z tells at the outset, with Φ for g (c = E g′ along
+// the index, q of ȳ's variance), r the sd of the noise of means of 0/1 products and m̂ what z
+// tells of covariances with y,
+//
+//	β          precision Λ_β + c²WVW, V = (qŴ/n + r²I)⁻¹; mean of Λ_βμ_β + cWVm̂
+//	η̄ = ρη_a   ρ = √(1 + ks²), z tells η_a, of which ȳ is about the mean, and the prior η̄
+//	logit ȳ    z tells it, and n rows of mean M_0
+//	h          precision (n/q)I + D_xᵀD_x/r², mean of (n/q)M_1e + D_xᵀm, q = M_0 − M_0² − M_1²
+//
+// m = Σxy/n − x̄ȳ as z has it. So parameters follow the covariates' scatter where noise leaves that
+// open, and sums follow the parameters where noise hides sums.
+type linked struct {
+	*coefficients
+	*index
+	m    int
+	told []float64 // Σxy/n of z, for y and x in [−1, 1]
+	mean float64   // Σy/n of z, so
+	v    []float64 // V
+	c, r float64
+	eta  float64 // what z tells of η_a
+	info float64 // and its precision
+	rate float64 // that of logit ȳ, and ȳ itself
+	odds float64
+
+	slopes, sums *conditional
+	beta         []float64
+	wv, vb, dev  []float64 // WV; Vm̂; β − μ_β
+	pulled       []float64 // Λ_β(β − μ_β)
+	covariance   []float64 // m̂
+	products     []float64 // m
+	delta, force float64   // (x̄ − c)ᵀβ; its offset α − m_α
+	rho, middle  float64   // ρ; η_a
+	tell, within float64   // precisions of η_a and of logit ȳ
+	q, logit     float64   // q; logit M_0
+
+	gBeta, gF, work []float64
+	square          []float64
+}
+
+// leastShare keeps what z tells of ȳ off 0 and 1, in sds of its noise, and mostTold the
+// correlation that it tells of y's latent index below 1.
+const (
+	leastShare = 1.0
+	mostTold   = 0.9
+)
+
+func newLinked(site *model.Site, prior *model.Prior, of family) *linked {
+	obs := site.Observation
+	m, p, n := obs.Shape.M(), obs.Shape.P, obs.N
+	vec := func() []float64 { return make([]float64, p) }
+	square := func() []float64 { return make([]float64, p*p) }
+	l := &linked{coefficients: newCoefficients(obs.Shape, prior), index: newIndex(of, n, p), m: m, v: square(), slopes: newConditional(p), sums: newConditional(p),
+		beta: vec(), wv: square(), vb: vec(), dev: vec(), pulled: vec(), covariance: vec(), products: vec(), gBeta: vec(), gF: vec(), work: vec(), square: square()}
+	l.r = 0.5 * resolution(obs, n)
+	for j := range p {
+		l.told = append(l.told, obs.Z[release.Index(m, j, p)]/n)
+	}
+	l.mean = max(-1, min(1, obs.Z[p]/n))
+	noise := 0.5 * math.Sqrt(obs.Variance(p)) / n
+	least := min(0.5, leastShare*max(noise, 1/n))
+	y := max(least, min(1-least, 0.5*(1+l.mean)))
+	l.odds, l.rate = math.Log(y/(1-y)), y*(1-y)/noise
+	l.rate *= l.rate
+	l.begin(obs, y, noise)
+	return l
+}
+
+// begin finds V, c, and what z tells of η_a.
+func (l *linked) begin(obs *model.Observation, y, noise float64) {
+	p, n, q := l.coefficients.p, obs.N, y*(1-y)
+	scatter := make([]float64, l.m*l.m)
+	model.Scatter(scatter, obs.Z, l.m, n)
+	a := make([]float64, p*p)
+	for i := range p {
+		for j := range i + 1 {
+			a[i*p+j] = scatter[i*l.m+j] / n
+		}
+	}
+	values, vectors := make([]float64, p), make([]float64, p*p)
+	dense.SymEigen(values, vectors, a, p, make([]float64, p*p))
+	told := 0.0 // |h|²
+	for k, w := range values {
+		w = max(w, 2*l.r) // not below what noise can hide
+		vector := vectors[k*p : (k+1)*p]
+		along := 0.0
+		for i, u := range vector {
+			along += u * 0.5 * (l.told[i] - obs.Z[i]/n*l.mean)
+			addScaled(l.v[i*p:(i+1)*p], u/(q*w/n+l.r*l.r), vector)
+		}
+		told += along * along / w
+	}
+	at := math.Sqrt2 * math.Erfinv(2*y-1) // Φ⁻¹(y)
+	density := math.Exp(-0.5*at*at) / math.Sqrt(2*math.Pi)
+	t := min(math.Sqrt(told)/density, mostTold) // s√k/√(1 + ks²)
+	root := math.Sqrt(l.of.steep)
+	l.c = root * density * math.Sqrt(1-t*t)
+	l.eta = at / root
+	l.info = root * root * density * density / (q/n + noise*noise)
+}
+
+// dim is the number of coordinates: of β, η_a, ȳ and h.
+func (l *linked) dim() int {
+	p := l.coefficients.p
+	if l.intercept {
+		return 2*p + 2
+	}
+	return 2*p + 1
+}
+
+// take makes β, η̄, ȳ and h of coordinates x, and writes those to t as y's mean and row of D, in
+// [−1, 1]; it returns log J with the prior of θ. It reports false where no rows have these sums.
+func (l *linked) take(t *statistics, x, lambda []float64) (logp float64, ok bool) {
+	p := l.coefficients.p
+	logp, ok = l.takeSlopes(t, x[:p], lambda)
+	if !ok {
+		return 0, false
+	}
+	x = x[p:]
+	eta, log := l.takeMiddle(t, x)
+	logp += log
+	if l.intercept {
+		x = x[1:]
+	}
+	if !l.direct(eta) {
+		return 0, false
+	}
+	log, ok = l.takeSums(t, x)
+	if !ok {
+		return 0, false
+	}
+	t.mean[p] = 2*l.y - 1
+	row := t.d[p*l.m : p*l.m+l.m]
+	for k, v := range l.h {
+		row[k] = 2 * v
+	}
+	value, ok := l.value()
+	row[p] = 2 * math.Sqrt(l.left)
+	return logp + log + value, ok
+}
+
+// takeSlopes makes β and f.
+func (l *linked) takeSlopes(t *statistics, u, lambda []float64) (logp float64, ok bool) {
+	p := l.coefficients.p
+	logp = l.coefficients.take(0, lambda)
+	for j, z := range l.told {
+		l.covariance[j] = 0.5 * (z - t.mean[j]*l.mean)
+	}
+	dense.SymMulVec(l.vb, l.v, p, l.covariance)
+	dense.SymMulVec(l.slopes.mean, l.given, p, l.coefficients.mean)
+	for i := range p {
+		for j := range p {
+			sum := 0.0
+			for k := range p {
+				sum += t.w[max(i, k)*l.m+min(i, k)] * l.v[k*p+j]
+			}
+			l.wv[i*p+j] = sum
+			l.slopes.mean[i] += l.c * t.w[max(i, j)*l.m+min(i, j)] * l.vb[j]
+		}
+	}
+	for i := range p {
+		for j := range i + 1 {
+			sum := l.given[i*p+j]
+			for k := range p {
+				sum += l.c * l.c * l.wv[i*p+k] * t.w[max(k, j)*l.m+min(k, j)]
+			}
+			l.slopes.root[i*p+j] = sum
+		}
+	}
+	logJ, ok := l.slopes.prepare()
+	if !ok {
+		return 0, false
+	}
+	l.slopes.set(l.beta, u)
+	clear(l.f)
+	for j, b := range l.beta {
+		l.dev[j] = b - l.coefficients.mean[j]
+		addScaled(l.f[:j+1], b, t.d[j*l.m:])
+	}
+	dense.SymMulVec(l.pulled, l.given, p, l.dev)
+	return logp + logJ - 0.5*dot(l.dev, l.pulled), true
+}
+
+// takeMiddle makes η̄, of its coordinate where there is an intercept.
+func (l *linked) takeMiddle(t *statistics, x []float64) (eta, logp float64) {
+	if !l.intercept {
+		return dot(l.beta, t.mean), 0
+	}
+	l.delta = 0
+	for j, b := range l.beta {
+		l.delta += b * (t.mean[j] - l.centre[j])
+	}
+	l.rho = math.Sqrt(1 + l.of.steep*dot(l.f, l.f))
+	l.tell = l.alpha*l.rho*l.rho + l.info
+	l.middle = (l.alpha*l.rho*(l.level+l.delta)+l.info*l.eta)/l.tell + x[0]/math.Sqrt(l.tell)
+	eta = l.rho * l.middle
+	l.force = eta - l.delta - l.level
+	return eta, math.Log(l.rho) - 0.5*math.Log(l.tell) - 0.5*l.alpha*l.force*l.force
+}
+
+// takeSums makes ȳ and h.
+func (l *linked) takeSums(t *statistics, x []float64) (logJ float64, ok bool) {
+	p, m0 := l.coefficients.p, l.index.m[0]
+	rows := 1 + l.n*m0*(1-m0)
+	l.within = rows + l.rate
+	l.logit = math.Log(m0 / (1 - m0))
+	at := (rows*l.logit+l.rate*l.odds)/l.within + x[0]/math.Sqrt(l.within)
+	l.y = 1 / (1 + math.Exp(-at))
+	l.q = m0 - m0*m0 - l.index.m[1]*l.index.m[1]
+	if !(l.q > 0) {
+		return 0, false
+	}
+	own, per := l.n/l.q, 1/(l.r*l.r)
+	clear(l.sums.root)
+	for k := range p {
+		l.sums.mean[k] = own * l.index.m[1] * l.e[k]
+		l.sums.root[k*p+k] = own
+	}
+	for j := range p {
+		l.products[j] = 0.5*(l.told[j]+t.mean[j]) - t.mean[j]*l.y
+		row := t.d[j*l.m : j*l.m+j+1]
+		for k, v := range row {
+			l.sums.mean[k] += per * v * l.products[j]
+			addScaled(l.sums.root[k*p:k*p+k+1], per*v, row[:k+1])
+		}
+	}
+	logJ, ok = l.sums.prepare()
+	if !ok {
+		return 0, false
+	}
+	l.sums.set(l.h, x[1:])
+	return logJ - 0.5*math.Log(l.within) + math.Log(l.y*(1-l.y)), true
+}

@@ -1,0 +1,125 @@
+package exact
+
+import (
+	"math"
+)
+
+// pull writes the gradient in x where take was last, of a density of t to which take's is added:
+// gMean and gD have its gradient in y's mean and row of D. It adds those in x̄, in D_x, in W_x to
+// e, as covariates.slope has it, and in λ.
+func (l *linked) pull(grad, x []float64, t *statistics, gMean, gD, e, gLambda, lambda []float64) {
+	p := l.coefficients.p
+	l.slope()
+	l.byY += 2 * gMean[p]
+	for k := range l.byH {
+		l.byH[k] += 2 * gD[p*l.m+k]
+	}
+	at := p
+	if l.intercept {
+		at++
+	}
+	l.pullSums(grad[at:], x[at:], t, gMean, gD)
+	clear(l.gF)
+	byEta := l.index.pull(l.gF)
+	l.pullMiddle(grad[p:at], x[p:at], byEta, t, gMean)
+	for j, b := range l.beta {
+		l.gBeta[j] += dot(t.d[j*l.m:j*l.m+j+1], l.gF) - l.pulled[j]
+		addScaled(gD[j*l.m:j*l.m+j+1], b, l.gF)
+	}
+	l.slopes.pull(grad[:p], l.gBeta, x[:p])
+	l.pullScatter(t, gMean, e)
+	l.pullFree(gLambda, lambda)
+}
+
+// pullSums is pull of takeSums.
+func (l *linked) pullSums(grad, x []float64, t *statistics, gMean, gD []float64) {
+	p, m0, m1 := l.coefficients.p, l.index.m[0], l.index.m[1]
+	own, per := l.n/l.q, 1/(l.r*l.r)
+	l.sums.pull(grad[1:], l.byH, x[1:])
+	linear, precise := l.sums.d, l.sums.precise
+	along, trace := dot(l.e, linear), 0.0
+	for k := range p {
+		trace += precise[k*p+k]
+		l.byE[k] += own * m1 * linear[k]
+	}
+	for j := range p {
+		row, to := t.d[j*l.m:j*l.m+j+1], gD[j*l.m:j*l.m+j+1]
+		g := per * dot(row, linear)
+		gMean[j] += g * (0.5 - l.y)
+		l.byY -= g * t.mean[j]
+		for k := range row {
+			to[k] += per * (linear[k]*l.products[j] + 2*dot(row, precise[k*p:]))
+		}
+	}
+	byQ := -own / l.q * (m1*along + trace)
+	l.byM[0] += byQ * (1 - 2*m0)
+	l.byM[1] += own*along - 2*byQ*m1
+
+	byLogit, root := l.byY*l.y*(1-l.y)+1-2*l.y, math.Sqrt(l.within)
+	rows := l.within - l.rate
+	grad[0] = byLogit / root
+	centre := (rows*l.logit + l.rate*l.odds) / l.within
+	byRows := (byLogit*(l.logit-centre-0.5*x[0]/root) - 0.5) / l.within
+	l.byM[0] += byRows*l.n*(1-2*m0) + byLogit*rows/(l.within*m0*(1-m0))
+}
+
+// pullMiddle is pull of takeMiddle, and writes the gradient in β.
+func (l *linked) pullMiddle(grad, x []float64, byEta float64, t *statistics, gMean []float64) {
+	if !l.intercept {
+		for j, b := range l.beta {
+			l.gBeta[j] = byEta * t.mean[j]
+			gMean[j] += byEta * b
+		}
+		return
+	}
+	root := math.Sqrt(l.tell)
+	byDelta := l.alpha * l.force
+	byEta -= byDelta
+	byMiddle, byRho := byEta*l.rho, byEta*l.middle+1/l.rho
+	grad[0] = byMiddle / root
+	byTell := -(byMiddle*(l.middle-0.5*x[0]/root) + 0.5) / l.tell
+	byRho += 2*byTell*l.alpha*l.rho + byMiddle*l.alpha*(l.level+l.delta)/l.tell
+	byDelta += byMiddle * l.alpha * l.rho / l.tell
+	addScaled(l.gF, byRho*l.of.steep/l.rho, l.f)
+	for j, b := range l.beta {
+		l.gBeta[j] = byDelta * (t.mean[j] - l.centre[j])
+		gMean[j] += byDelta * b
+	}
+}
+
+// pullScatter is pull of what takeSlopes has of W and m̂: with G the gradient in P and g that in b,
+// c²(GWV + VWG) + ½c(gvᵀ + vgᵀ) in W, v = Vm̂, and cVWg in m̂.
+func (l *linked) pullScatter(t *statistics, gMean, e []float64) {
+	p, g := l.coefficients.p, l.slopes.d
+	clear(l.square)
+	for i := range p {
+		for k, v := range l.slopes.precise[i*p : (i+1)*p] {
+			addScaled(l.square[i*p:(i+1)*p], v, l.wv[k*p:])
+		}
+	}
+	clear(l.work)
+	for i := range p {
+		addScaled(l.work, l.c*g[i], l.wv[i*p:])
+		for j := range i + 1 {
+			e[i*l.m+j] += l.c*l.c*(l.square[i*p+j]+l.square[j*p+i]) + 0.5*l.c*(g[i]*l.vb[j]+l.vb[i]*g[j])
+		}
+	}
+	for j, v := range l.work {
+		gMean[j] -= 0.5 * l.mean * v
+	}
+}
+
+// pullFree adds the gradient in λ.
+func (l *linked) pullFree(gLambda, lambda []float64) {
+	p, mean := l.coefficients.p, l.coefficients.mean
+	for _, b := range l.free {
+		k, sum := len(b.slopes), 0.0
+		for i, row := range b.slopes {
+			for j, column := range b.slopes {
+				g := l.slopes.precise[row*p+column] + l.slopes.d[row]*mean[column] - 0.5*l.dev[row]*l.dev[column]
+				sum += b.precision[i*k+j] * g
+			}
+		}
+		gLambda[b.at] -= math.Exp(-lambda[b.at])*sum + 0.5*float64(k)
+	}
+}

@@ -1,0 +1,32 @@
+package predict
+
+import (
+	"math"
+	"slices"
+
+	"github.com/dpreg/dpreg/posterior"
+)
+
+// probabilities is the posterior of P(y = 1 | x) = g(θᵀa) at a in scaled units, in which the
+// predictive law of a response that is 0 or 1 consists: mean, sd and equal-tailed interval over
+// draws.
+func (p *Predictor) probabilities(a []float64) (out Prediction) {
+	q := len(a)
+	g := make([]float64, len(p.theta)/q)
+	for i := range g {
+		eta := 0.0
+		for j, v := range p.theta[i*q : (i+1)*q] {
+			eta += v * a[j]
+		}
+		g[i] = p.family.Mean(eta)
+		out.Fitted += g[i] / float64(len(g))
+	}
+	for _, v := range g {
+		out.SD += (v - out.Fitted) * (v - out.Fitted) / float64(max(len(g)-1, 1))
+	}
+	out.SD = math.Sqrt(out.SD)
+	slices.Sort(g)
+	tail := (1 - p.level) / 2
+	out.Lower, out.Upper = posterior.Quantile(g, tail), posterior.Quantile(g, 1-tail)
+	return out
+}
