@@ -70,6 +70,7 @@ var floors = map[string]int{
 	"cmd/dpreg":             8,
 	"bench/adaptive":        8,
 	"bench/rivals":          7,
+	"bench/families":        8,
 	"bench/population":      8,
 	"bench/published":       8,
 	"bench/engines":         8,
