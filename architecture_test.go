@@ -71,6 +71,7 @@ var floors = map[string]int{
 	"bench/program":         0,
 	"bench/adaptive":        8,
 	"bench/rivals":          7,
+	"bench/families":        8,
 	"bench/population":      8,
 	"bench/published":       8,
 	"bench/engines":         8,

@@ -235,12 +235,9 @@ const maxTold = 5
 // a sentence each: methods that take the covariates to be normal do so of dummies too.
 func (f *Fit) normalityWarnings() []string {
 	var warnings []string
-	if y := f.Design.Response; f.Family == model.Normal && (y.Binary() || y.Lower == 0 && y.Upper == 1) {
-		is := "is"
-		if !y.Binary() {
-			is = "may be"
-		}
-		warnings = append(warnings, fmt.Sprintf("the response %q %s 0 or 1, and modelled as a line with normal residuals: --family binomial models its probability, see dpreg help factors", y.Name, is))
+	y := f.Design.Response
+	if f.Family == model.Normal && (y.Binary() || len(f.Custodians) == 1 && model.Looks01(f.Custodians[0].Release)) {
+		warnings = append(warnings, fmt.Sprintf("the response %q is 0 or 1, and modelled as a line with normal residuals: --family binomial models its probability, see dpreg help factors", y.Name))
 	}
 	if c := Traits(f.Method).Covariates; c == model.NoCovariates || c == model.ReleasedCovariates {
 		return warnings

@@ -12,6 +12,7 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -143,6 +144,9 @@ type Column struct {
 func Fit(ctx context.Context, f *dpreg.Fit, o Options) (*Result, error) {
 	if f.FromRows() || !dpreg.Checkable(f.Method) {
 		return nil, fmt.Errorf("method %s does not learn the law of the covariates, so that there is no fitted one to check", f.Method)
+	}
+	if f.Family != model.Normal {
+		return nil, fmt.Errorf("a check is of sums about a line, and the fit is of the family %s: check the fit without a family, which has the same covariates", f.Family)
 	}
 	if f.SameRows() {
 		return nil, errors.New("a check is of custodians, or of one release: check each release of the same rows by itself")

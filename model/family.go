@@ -102,6 +102,16 @@ func (f Family) Accepts(r *release.Release) error {
 	return nil
 }
 
+// Looks01 tells whether the sums say of a response of bounds 0 and 1 that it has no values between:
+// of evenly spread ones their squares would have summed to a third of what they may.
+func Looks01(r *release.Release) bool {
+	if r.WithoutYY() || Binomial.Accepts(r) != nil {
+		return false
+	}
+	m := r.Dim()
+	return 2*float64(r.N) > 3*farFrom01*r.Noise.SD() && r.Statistics.Vector()[release.Index(m, m-1, m-1)] > 2./3*float64(r.N)
+}
+
 // Design is the design with the response on the link's scale: what priors and parameters are in
 // the units of. Of the normal family it is the design itself.
 func (f Family) Design(d *schema.Design) *schema.Design {

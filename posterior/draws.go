@@ -151,7 +151,7 @@ type Summary struct {
 	Method        string      `json:"method"`  // the method's name, as on the command line
 	Kernel        *string     `json:"kernel"`  // of a method that has a choice of them
 	Formula       *string     `json:"formula"`
-	Family        *string     `json:"family"` // of a generalized linear model
+	Family        *string     `json:"family,omitempty"` // of a generalized linear model
 	ModelClamping bool        `json:"model_clamping"`
 	Pooling       *string     `json:"pooling"`    // of several releases, like Covariates
 	Covariates    *string     `json:"covariates"` // separate or shared

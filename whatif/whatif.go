@@ -170,9 +170,11 @@ func questionsOf(f *dpreg.Fit) []question {
 	}
 	ask("coefficients' prior sd a third", 9, 1, 1)
 	ask("coefficients' prior sd tripled", 1./9, 1, 1)
-	if f.Prior.Unscaled {
+	switch {
+	case f.Prior.Linked: // no sigma
+	case f.Prior.Unscaled:
 		ask("sigma's prior scale tripled", 1, 9, 1)
-	} else {
+	default:
 		ask("sigma's prior scale tripled", 9, 9, 1)
 	}
 	if dpreg.Checkable(f.Method) || dpreg.Traits(f.Method).Covariates == model.StatedCovariates && f.Prior.X == nil {
@@ -185,6 +187,8 @@ func questionsOf(f *dpreg.Fit) []question {
 func xModels(f *dpreg.Fit) []question {
 	covariates, _ := f.Sharing()
 	switch {
+	case f.Family != model.Normal: // of which no method has another
+		return nil
 	case dpreg.Traits(f.Method).Covariates.Known():
 		return []question{{"covariates' moments unknown", dpreg.DefaultMethod, "", "", f.Prior}}
 	case !dpreg.Checkable(f.Method) || f.SameRows():

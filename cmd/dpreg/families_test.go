@@ -38,6 +38,10 @@ func TestFamily(t *testing.T) {
 			t.Errorf("%s has no probabilities", line)
 		}
 	}
+	asked := command(append(again, "--family", "binomial", "--what-if")...).finished(t)
+	if !strings.Contains(asked.stdout, "coefficients' prior sd tripled") || strings.Contains(asked.stdout, "sigma") {
+		t.Errorf("asked what if, it says\n%s", asked.stdout)
+	}
 	probit := command(append(again, "--family", "probit", "--prior", "age ~ normal(0, 1)")...).finished(t)
 	if !strings.Contains(probit.stdout, "family probit (probit link)") || strings.Contains(probit.stdout, "Odds ratio") {
 		t.Errorf("of probit it says\n%s", probit.stdout)
@@ -67,7 +71,6 @@ func TestFamilyRefusals(t *testing.T) {
 		{"has no sigma", []string{"--formula", formula, "--family", "binomial", "--prior", "sigma ~ half_t(3, 1)"}},
 		{"has no --family", []string{"--formula", formula, "--family", "binomial", "--method", "non-private", "--i-hold-the-data"}},
 		{"--family", []string{"--formula", formula, "--family", "gamma"}},
-		{"--what-if", []string{"--formula", formula, "--family", "binomial", "--what-if"}},
 	} {
 		if r := fit(append(c.args, "--eps", "1")...).says(t, c.says); r.code != misused {
 			t.Errorf("%v: exit code %d", c.args, r.code)

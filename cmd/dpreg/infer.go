@@ -73,8 +73,6 @@ func (f *flags) checkFit() error {
 		return usagef("--model-clamping and --kernel exclude each other: no method has both")
 	case f.draws > 0 && f.given("ess"):
 		return usagef("--draws and --ess exclude each other: one fixes the number of draws, the other finds it")
-	case f.whatIf && f.family != "":
-		return usagef("--what-if has no variants of --family %s yet: leave one of them out", f.family)
 	case f.family != "" && f.method == nonPrivate:
 		return usagef("--method %s is least squares of the rows, and has no --family", nonPrivate)
 	case f.whatIf && f.method == nonPrivate:
