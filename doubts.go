@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dpreg/dpreg/agree"
+	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/reference"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -253,6 +254,29 @@ func (f *Fit) normalityWarnings() []string {
 		warnings = append(warnings, fmt.Sprintf("x is modelled as normal, and %s %s, 0 or 1: see dpreg help factors", strings.Join(names, ", "), are))
 	}
 	return warnings
+}
+
+// strong is the sd of a linear predictor, on the logit's scale, from which on slopes hang on the
+// law of x (docs/families.md).
+const strong = 1.0
+
+// strengthWarnings say where slopes on a link's scale are so strong that they hang on x being normal.
+func (f *Fit) strengthWarnings() []string {
+	limit := strong * f.Family.Unit()
+	if f.Family == model.Normal || !f.hasCovariates() {
+		return nil
+	}
+	p, x, mean := f.shape().P, model.NewParams(f.shape()), 0.0
+	rows := f.draws.Thin(priceDraws)
+	for _, row := range rows {
+		copy(x.Theta, row)
+		model.Expand(x.Tau, row[len(x.Theta)+p:], p)
+		mean += math.Sqrt(dense.QuadForm(x.Tau, p, x.Theta[len(x.Theta)-p:])) / float64(len(rows))
+	}
+	if !(mean > limit) {
+		return nil
+	}
+	return []string{fmt.Sprintf("the linear predictor has an sd of about %.1f, and slopes this strong are right where x is normal: of columns that are skewed, or 0 or 1, they may be 10 to 50 %% off and their intervals too narrow", mean)}
 }
 
 // binary names the columns that are known to be 0 or 1.

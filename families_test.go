@@ -63,7 +63,11 @@ func TestFamilySlopesInTheLimit(t *testing.T) {
 				row[2] = 1
 			}
 		})
-		for j, p := range inferFamily(t, r, dpreg.Options{Family: of}).Summary(dpreg.Original, 0.95).Parameters[1:3] {
+		s := inferFamily(t, r, dpreg.Options{Family: of}).Summary(dpreg.Original, 0.95)
+		if !strings.Contains(strings.Join(s.Warnings, "\n"), "an sd of about 1.3") {
+			t.Errorf("%s: warnings are %q", of, s.Warnings)
+		}
+		for j, p := range s.Parameters[1:3] {
 			if ratio := p.Mean / truth[j]; !(math.Abs(ratio-1) < 0.01) {
 				t.Errorf("%s: slope %d over the truth is %v", of, j+1, ratio)
 			}

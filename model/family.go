@@ -44,6 +44,14 @@ func (f Family) Link() string {
 	return "identity"
 }
 
+// Unit is about one of logit's scale.
+func (f Family) Unit() float64 {
+	if f == Probit {
+		return 0.6
+	}
+	return 1
+}
+
 // Odds tells whether exp(θ_j) is a ratio of odds.
 func (f Family) Odds() bool { return f == Binomial }
 

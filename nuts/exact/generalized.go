@@ -124,11 +124,17 @@ func (f *generalized) slope(grad, x []float64) {
 	f.columns.pull(grad, t, f.gMean, f.gD, x)
 }
 
+// mostStarts are plenty: of a start that no rows can have another is drawn.
+const mostStarts = 1000
+
 // newGeneralizedKernel starts a chain, whose move is a draw of T.
 func newGeneralizedKernel(site *model.Site, prior *model.Prior, of family, rng *rand.Rand) (*nuts.Sampler, error) {
 	f := newGeneralized(site, prior, of)
 	x := make([]float64, f.Dim())
-	for !f.start(x, rng) {
+	for tries := 0; !f.start(x, rng); tries++ {
+		if tries == mostStarts {
+			return nil, errRounding
+		}
 	}
 	ascend(f, x)
 	o := nuts.Options{TargetAccept: clearAccept}

@@ -68,6 +68,35 @@ func TestGeneralizedGradient(t *testing.T) {
 	}
 }
 
+// TestGeneralizedStarts starts chains where z is of few rows, of none or all of whom y = 1, or what
+// no rows have.
+func TestGeneralizedStarts(t *testing.T) {
+	of := families[model.Binomial]
+	for trial := range 40 {
+		rng := rand.New(rand.NewPCG(uint64(trial), 8))
+		s := model.Shape{P: 1 + trial%6, Intercept: trial%3 > 0}
+		truth := model.NewParams(s)
+		for j := range s.P {
+			truth.Tau[j*s.P+j] = 0.06
+		}
+		truth.Theta[0] = []float64{-6, 0, 6}[trial%3]
+		n, scale := []int{12, 300}[trial%2], []float64{0.1, 10, 300}[trial/2%3]
+		obs := observeRows(truth, s, n, scale, of, release.Laplace, rng)
+		if trial%4 == 0 {
+			obs.Z[s.P] = 3 * obs.N
+		}
+		k, err := newGeneralizedKernel(&model.Site{Observation: obs, Units: model.Identity(s.M())}, linkPrior(s.P), of, rng)
+		if err != nil {
+			t.Errorf("p=%d n=%d scale %v: %v", s.P, n, scale, err)
+			continue
+		}
+		k.Step(rng)
+		if k.Err() != nil {
+			t.Error(k.Err())
+		}
+	}
+}
+
 // TestGeneralizedAllocates holds a gradient to no allocation.
 func TestGeneralizedAllocates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 6))
