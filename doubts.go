@@ -266,17 +266,18 @@ func (f *Fit) strengthWarnings() []string {
 	if f.Family == model.Normal || !f.hasCovariates() {
 		return nil
 	}
-	p, x, mean := f.shape().P, model.NewParams(f.shape()), 0.0
-	rows := f.draws.Thin(priceDraws)
-	for _, row := range rows {
+	p, x := f.shape().P, model.NewParams(f.shape())
+	var sds []float64
+	for _, row := range f.draws.Thin(priceDraws) {
 		copy(x.Theta, row)
 		model.Expand(x.Tau, row[len(x.Theta)+p:], p)
-		mean += math.Sqrt(dense.QuadForm(x.Tau, p, x.Theta[len(x.Theta)-p:])) / float64(len(rows))
+		sds = append(sds, math.Sqrt(dense.QuadForm(x.Tau, p, x.Theta[len(x.Theta)-p:])))
 	}
-	if !(mean > limit) {
+	slices.Sort(sds)
+	if !(posterior.Quantile(sds, 0.1) > limit) { // else the prior may have made it so
 		return nil
 	}
-	return []string{fmt.Sprintf("the linear predictor has an sd of about %.1f, and slopes this strong are right where x is normal: of columns that are skewed, or 0 or 1, they may be 10 to 50 %% off and their intervals too narrow", mean)}
+	return []string{fmt.Sprintf("the linear predictor has an sd of about %.1f, and slopes this strong are right where x is normal: of columns that are skewed, or 0 or 1, they may be 10 to 50 %% off and their intervals too narrow", posterior.Quantile(sds, 0.5))}
 }
 
 // binary names the columns that are known to be 0 or 1.

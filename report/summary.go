@@ -56,6 +56,9 @@ func kindOf(f model.Family) string {
 	return string(f)
 }
 
+// mostOddsDecimals are those of ratios near 1, as of a column in dollars.
+const mostOddsDecimals = 6
+
 // oddsRatios is a table of exp(θ) of slopes where that is a ratio of odds; nothing elsewhere.
 func oddsRatios(s *posterior.Summary) []block {
 	if s.Family == nil || !model.Family(*s.Family).Odds() {
@@ -66,7 +69,10 @@ func oddsRatios(s *posterior.Summary) []block {
 	for i := range s.Parameters {
 		if p := &s.Parameters[i]; isMain(p.Name) && p.Name != "theta[0]" {
 			centre, lower, upper := math.Exp(p.Mean), math.Exp(p.Lower), math.Exp(p.Upper)
-			d := common(centre*p.SD, centre, lower, upper)
+			d := min(common(centre*p.SD, centre, lower, upper), mostOddsDecimals)
+			if d == scientific && centre*p.SD < 1 {
+				d = mostOddsDecimals
+			}
 			t.Rows = append(t.Rows, []string{p.Label, number(centre, d), number(lower, d), number(upper, d)})
 		}
 	}
