@@ -127,6 +127,9 @@ func TestPagesInBrowser(t *testing.T) {
 
 // In files, too, texts are whole, can be read, and keep a distance from the edge.
 func TestFilesInBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("pages are looked at by the same rules")
+	}
 	design := fig3()
 	design.Ns, design.Epsilons = design.Ns[:1], design.Epsilons[:1]
 	study, times := studied(t, design)
