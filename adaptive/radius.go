@@ -147,22 +147,7 @@ func beyond(r *release.Radii, edges []float64, n float64, laplace bool, stands f
 		proven++
 	}
 	lower := func(i int) float64 { return edges[i-1] } // of i ≥ 1
-	count := func(i int) float64 { return h[i] - h[i+1] }
-	sd, seenTo := s[1]*math.Sqrt(float64(k)/float64(k-1)), 0
-	for i := range k {
-		if count(i) > count(seenTo) {
-			seenTo = i
-		}
-	}
-	for seenTo < k-1 && count(seenTo+1) > standsOut*sd {
-		seenTo++
-	}
-	end := seenTo
-	for i := seenTo + 1; i < k; i++ {
-		if h[i] > (stands+gap*float64(i-seenTo))*s[i] {
-			end = i
-		}
-	}
+	end := lastSeen(h, s, stands)
 	a := lightest
 	if end == 0 { // nothing stands out, and nothing is known of how H falls
 		end, a = 1, 0
@@ -185,6 +170,28 @@ func beyond(r *release.Radii, edges []float64, n float64, laplace bool, stands f
 		h[i] = n
 	}
 	return h, proven
+}
+
+// lastSeen is the bin at whose lower edge H stands out last, H and its standard deviations s as of bridge.
+func lastSeen(h, s []float64, stands float64) int {
+	k := len(s)
+	count := func(i int) float64 { return h[i] - h[i+1] }
+	sd, firm := s[1]*math.Sqrt(float64(k)/float64(k-1)), 0 // of a count
+	for i := range k {
+		if count(i) > count(firm) {
+			firm = i
+		}
+	}
+	for firm < k-1 && count(firm+1) > standsOut*sd {
+		firm++
+	}
+	end := firm
+	for i := firm + 1; i < k; i++ {
+		if h[i] > (stands+gap*float64(i-firm))*s[i] {
+			end = i
+		}
+	}
+	return end
 }
 
 // bridge returns the sums of the k bins from outside, with 0 above the last, their standard
