@@ -28,6 +28,8 @@ import (
 type Draws struct {
 	// Names are the parameters', for example theta[0], sigma2, tau[1,2].
 	Names []string
+	// Labels head the columns of files in place of Names; nil: Names do, as Stan has them.
+	Labels []string
 	// Chains[c] is row-major, NumDraws() × len(Names).
 	Chains [][]float64
 	// InfoNames are the sampler's own columns. By Stan's convention they
@@ -86,7 +88,7 @@ func (d *Draws) copyColumn(dst []float64, c, j int) {
 // Names are copied; the sampler's columns are shared with d.
 func (d *Draws) Map(names []string, f func(dst, src []float64)) *Draws {
 	mapped := *d
-	mapped.Names = slices.Clone(names)
+	mapped.Names, mapped.Labels = slices.Clone(names), nil
 	mapped.Warnings = slices.Clone(d.Warnings)
 	mapped.Chains = make([][]float64, len(d.Chains))
 	in, out, n := len(d.Names), len(names), d.NumDraws()
@@ -211,7 +213,8 @@ type Parameter struct {
 	Contraction *float64 `json:"contraction"`
 	Price       *float64 `json:"price_of_privacy"`
 	Shrinkage   *float64 `json:"shrinkage"`
-	Undefined   string   `json:"-"` // why RHat, ESSBulk or ESSTail is NaN; else empty
+	Positive    float64  `json:"p_positive"` // share of the draws above 0
+	Undefined   string   `json:"-"`          // why RHat, ESSBulk or ESSTail is NaN; else empty
 }
 
 // Known is nil for a value that is zero.
@@ -300,6 +303,13 @@ func (c *column) summarise(name string, level float64) Parameter {
 		Lower:    c.quantile(tail(level)),
 		Upper:    c.quantile(1 - tail(level)),
 	}
+	above := 0
+	for _, x := range c.x {
+		if x > 0 {
+			above++
+		}
+	}
+	p.Positive = float64(above) / float64(len(c.x))
 	switch {
 	case c.n < shortestESS:
 		p.Undefined = fmt.Sprintf("the chains are too short, R-hat needs %d draws of each and ESS %d", shortestRHat, shortestESS)
@@ -340,7 +350,7 @@ func (s *Summary) WriteJSON(w io.Writer) error {
 // members, numbers in full precision, NA for what does not exist.
 func (s *Summary) WriteCSV(w io.Writer) error {
 	records := [][]string{{"name", "label", "mean", "sd", "mcse_mean", "q2.5", "q25", "q50", "q75",
-		"q97.5", "rhat", "ess_bulk", "ess_tail", "contraction", "lower", "upper", "price_of_privacy", "shrinkage", "column"}}
+		"q97.5", "rhat", "ess_bulk", "ess_tail", "contraction", "lower", "upper", "price_of_privacy", "shrinkage", "column", "p_positive"}}
 	known := func(v *float64) float64 {
 		if v == nil {
 			return math.NaN()
@@ -353,7 +363,7 @@ func (s *Summary) WriteCSV(w io.Writer) error {
 			p.Q97_5, p.RHat, p.ESSBulk, p.ESSTail, known(p.Contraction), p.Lower, p.Upper, known(p.Price), known(p.Shrinkage)} {
 			record = append(record, number.CSV(v))
 		}
-		records = append(records, append(record, p.Column))
+		records = append(records, append(record, p.Column, number.CSV(p.Positive)))
 	}
 	return csv.NewWriter(w).WriteAll(records)
 }

@@ -3,6 +3,8 @@ package posterior
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +25,9 @@ import (
 // The configuration that cmdstanr and ArviZ look for is written
 // after the caller's comments, so that none of those can override it; a line
 // break in a comment starts a new comment line.
+//
+// Where d has Labels, these head the parameters' columns, quoted as CSV has it, and a comment says
+// so; with those of StanLabels among the comments, ReadStanCSV knows the parameters.
 func (d *Draws) WriteStanCSV(w io.Writer, chain int, comments []string) error {
 	out := bufio.NewWriter(w)
 	for _, comment := range comments {
@@ -39,9 +44,19 @@ func (d *Draws) WriteStanCSV(w io.Writer, chain int, comments []string) error {
 		header = append(header, d.InfoNames[j])
 	}
 	for _, column := range params {
+		if d.Labels != nil {
+			header = append(header, d.Labels[column.source])
+			continue
+		}
 		header = append(header, column.String())
 	}
-	fmt.Fprintln(out, strings.Join(header, ","))
+	if d.Labels != nil {
+		fmt.Fprintln(out, "# names = labels")
+	}
+	lines := csv.NewWriter(out)
+	if err := errors.Join(lines.Write(header), flushed(lines)); err != nil {
+		return err
+	}
 
 	var line []byte
 	for i := range d.NumDraws() {
@@ -56,6 +71,11 @@ func (d *Draws) WriteStanCSV(w io.Writer, chain int, comments []string) error {
 		out.Write(line)
 	}
 	return out.Flush() // bufio keeps the first error for Flush
+}
+
+func flushed(w *csv.Writer) error {
+	w.Flush()
+	return w.Error()
 }
 
 // appendStan appends v and a comma, with infinities that R, too, can read.
@@ -101,6 +121,25 @@ func StanLabels(names, labels []string) (comments []string) {
 		}
 	}
 	return comments
+}
+
+// Distinct are labels for the columns of files: those that would stand twice are left to Stan's
+// names.
+func Distinct(names, labels []string) []string {
+	columns, out := StanNames(names), slices.Clone(labels)
+	for again := true; again; {
+		again = false
+		count := make(map[string]int)
+		for _, label := range out {
+			count[label]++
+		}
+		for j, label := range out {
+			if count[label] > 1 && label != columns[j] {
+				out[j], again = columns[j], true
+			}
+		}
+	}
+	return out
 }
 
 // stanColumn is a parameter's place in a Stan CSV.
@@ -249,9 +288,20 @@ func (s *stanReader) line(text string) error {
 }
 
 func (s *stanReader) header(text string) error {
+	fields, columns, err := strings.Split(text, ","), make(map[string]string), error(nil)
+	if s.settings["names"] == "labels" {
+		if fields, err = csv.NewReader(strings.NewReader(text)).Read(); err != nil {
+			return errors.New("the header is no line of CSV")
+		}
+		for _, comment := range s.comments {
+			if column, label, ok := strings.Cut(strings.TrimPrefix(comment, "label: "), " is "); ok {
+				columns[label] = column
+			}
+		}
+	}
 	seen := make(map[string]bool)
-	for field := range strings.SplitSeq(text, ",") {
-		name := fromStan(field)
+	for _, field := range fields {
+		name := fromStan(cmp.Or(columns[field], field))
 		switch {
 		case name == "" || strings.ContainsAny(name, "\" \t"):
 			return fmt.Errorf("%.40q is no name of a column", field)

@@ -15,7 +15,7 @@ func summary() *Summary {
 	p := Parameter{
 		Name: "theta[0]", Label: "(Intercept)", Mean: 0.1, SD: 1, MCSEMean: 0.01,
 		Q2_5: -2, Q25: -0.5, Q50: 0.1, Q75: 0.7, Q97_5: 2.2,
-		RHat: 1.001, ESSBulk: 1000.5, ESSTail: 900, Contraction: &contraction, Price: &price, Lower: -1, Upper: 1.25,
+		RHat: 1.001, ESSBulk: 1000.5, ESSTail: 900, Contraction: &contraction, Price: &price, Lower: -1, Upper: 1.25, Positive: 0.75,
 	}
 	none := Parameter{Name: "tau[1,2]", Label: "a,b <c>", Mean: math.Inf(1), RHat: math.NaN(), ESSBulk: math.NaN(), Shrinkage: &p.Mean}
 	return &Summary{
@@ -27,12 +27,12 @@ func summary() *Summary {
 
 // TestSummaryJSON: every member of dpreg-summary/3 is there, known or not.
 func TestSummaryJSON(t *testing.T) {
-	const numbers = `"sd":0,"mcse_mean":0,"lower":0,"upper":0,"q2.5":0,"q25":0,"q50":0,"q75":0,"q97.5":0,"rhat":null,"ess_bulk":null,"ess_tail":0,"contraction":null,"price_of_privacy":null,"shrinkage":0.1}]`
+	const numbers = `"sd":0,"mcse_mean":0,"lower":0,"upper":0,"q2.5":0,"q25":0,"q50":0,"q75":0,"q97.5":0,"rhat":null,"ess_bulk":null,"ess_tail":0,"contraction":null,"price_of_privacy":null,"shrinkage":0.1,"p_positive":0}]`
 	for want, s := range map[string]*Summary{
 		`{"format":"dpreg-summary/3","version":"v1","method":"naive","kernel":"exact","formula":"y ~ ` + "`a b`" + `","model_clamping":false,"pooling":null,"covariates":null,"same_rows":false,"n":100,"units":"original","level":0.9,` +
 			`"releases":[{"name":"a.json","n":100,"simulated":true,"privacy":{"epsilon":1},"noise":"laplace","noise_sd":7.5,"contradicts":false},{"name":null,"n":null,"simulated":false,"privacy":null,"noise":null,"noise_sd":0,"contradicts":false}],` +
 			`"prior":null,"seed":18446744073709551615,"chains":4,"warmup":10,"draws":1000,"seconds":0.25,"converged":false,"warnings":["not converged: <it>"],"parameters":[` +
-			`{"name":"theta[0]","column":"theta.1","label":"(Intercept)","mean":0.1,"sd":1,"mcse_mean":0.01,"lower":-1,"upper":1.25,"q2.5":-2,"q25":-0.5,"q50":0.1,"q75":0.7,"q97.5":2.2,"rhat":1.001,"ess_bulk":1000.5,"ess_tail":900,"contraction":0.25,"price_of_privacy":1.5,"shrinkage":null},` +
+			`{"name":"theta[0]","column":"theta.1","label":"(Intercept)","mean":0.1,"sd":1,"mcse_mean":0.01,"lower":-1,"upper":1.25,"q2.5":-2,"q25":-0.5,"q50":0.1,"q75":0.7,"q97.5":2.2,"rhat":1.001,"ess_bulk":1000.5,"ess_tail":900,"contraction":0.25,"price_of_privacy":1.5,"shrinkage":null,"p_positive":0.75},` +
 			`{"name":"tau[1,2]","column":"tau.1.1","label":"a,b <c>","mean":null,` + numbers + `,"what_if":null}`: summary(),
 		`{"format":"dpreg-summary/3","version":null,"method":"","kernel":null,"formula":null,"model_clamping":false,"pooling":null,"covariates":null,"same_rows":false,"n":null,"units":"","level":0,"releases":[],` +
 			`"prior":null,"seed":0,"chains":0,"warmup":0,"draws":0,"seconds":0,"converged":null,"warnings":[],"parameters":[],"what_if":null}`: {},
@@ -48,9 +48,9 @@ func TestSummaryJSON(t *testing.T) {
 }
 
 func TestSummaryCSV(t *testing.T) {
-	const want = "name,label,mean,sd,mcse_mean,q2.5,q25,q50,q75,q97.5,rhat,ess_bulk,ess_tail,contraction,lower,upper,price_of_privacy,shrinkage,column\n" +
-		"theta[0],(Intercept),0.1,1,0.01,-2,-0.5,0.1,0.7,2.2,1.001,1000.5,900,0.25,-1,1.25,1.5,NA,theta.1\n" +
-		`"tau[1,2]","a,b <c>",NA,0,0,0,0,0,0,0,NA,NA,0,NA,0,0,NA,0.1,tau.1.1` + "\n"
+	const want = "name,label,mean,sd,mcse_mean,q2.5,q25,q50,q75,q97.5,rhat,ess_bulk,ess_tail,contraction,lower,upper,price_of_privacy,shrinkage,column,p_positive\n" +
+		"theta[0],(Intercept),0.1,1,0.01,-2,-0.5,0.1,0.7,2.2,1.001,1000.5,900,0.25,-1,1.25,1.5,NA,theta.1,0.75\n" +
+		`"tau[1,2]","a,b <c>",NA,0,0,0,0,0,0,0,NA,NA,0,NA,0,0,NA,0.1,tau.1.1,0` + "\n"
 	var out bytes.Buffer
 	if err := summary().WriteCSV(&out); err != nil {
 		t.Fatal(err)

@@ -50,7 +50,7 @@ func TestManyCustodiansCoefficients(t *testing.T) {
 		return s
 	}
 	labels := func(s *posterior.Summary, all bool) (first []string) {
-		for _, row := range summaryTable(s, all).Rows {
+		for _, row := range summaryTable(s, all, Options{Width: width, Digits: usualDigits}).Rows {
 			first = append(first, row[0])
 		}
 		return first

@@ -18,7 +18,7 @@ func (f *Figure) Plots() (plots []*plot.Plot) {
 
 // Table writes the table of a summary.
 func Table(w io.Writer, s *posterior.Summary, all bool) error {
-	return write(w, show(summaryTable(s, all)))
+	return write(w, show(summaryTable(s, all, Options{Width: width, Digits: usualDigits})))
 }
 
 // Lines writes what goes below that table.

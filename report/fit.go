@@ -21,13 +21,22 @@ import (
 
 // Options say how a fit is written.
 type Options struct {
-	Units dpreg.Units // empty: dpreg.Original
-	Level float64     // of the intervals; 0: posterior.DefaultLevel
+	Units  dpreg.Units // empty: dpreg.Original
+	Level  float64     // of the intervals; 0: posterior.DefaultLevel
+	Sign   bool        // with the probability that a parameter is above 0
+	Brief  bool        // the table and the warnings alone
+	Format string      // one of TableFormats: the table alone, below a caption; empty: text
+	Width  int         // of a line of text in characters, at least LeastWidth; 0: 80
+	Digits int         // of a standard deviation; 0: 3
 }
+
+// LeastWidth is that of a line which is worth printing.
+const LeastWidth = 40
 
 // fill puts defaults where nothing was said.
 func (o *Options) fill() {
 	o.Units, o.Level = cmp.Or(o.Units, dpreg.Original), cmp.Or(o.Level, posterior.DefaultLevel)
+	o.Width, o.Digits = max(cmp.Or(o.Width, width), LeastWidth), cmp.Or(o.Digits, usualDigits)
 }
 
 // Fit writes the whole result: what was released, the table, the diagnostics,
@@ -36,6 +45,10 @@ func (o *Options) fill() {
 func Fit(w io.Writer, f *dpreg.Fit, o Options) error {
 	o.fill()
 	s := f.Summary(o.Units, o.Level)
+	estimates := summaryTable(s, false, o)
+	if o.Format != "" {
+		return estimates.writeAs(w, o.Format, caption(f, o.Units))
+	}
 	promises, warnings := private(f), s.Warnings
 	if len(f.Custodians) == 1 {
 		r := f.Custodians[0].Release
@@ -45,8 +58,23 @@ func Fit(w io.Writer, f *dpreg.Fit, o Options) error {
 	if promises != nil {
 		promises = append(promises, blank...)
 	}
-	return write(w, promises, say(f.Design.Formula().String()+", "+subject(f, o.Units), chosen(f)), append(show(summaryTable(s, false)), oddsRatios(s)...),
+	if o.Brief {
+		return writeWide(w, o.Width, append(show(estimates), oddsRatios(s)...), warn(s.Warnings))
+	}
+	return writeWide(w, o.Width, promises, say(f.Design.Formula().String()+", "+subject(f, o.Units), chosen(f)), append(show(estimates), oddsRatios(s)...),
 		say(leftOut(s), diagnosed(s), priced(s, f.PriceOfPrivacy()), shrunk(f, o.Units)), warn(warnings))
+}
+
+// caption says in a line of what a table is, with what was promised.
+func caption(f *dpreg.Fit, u dpreg.Units) string {
+	text := f.Design.Formula().String() + ", " + subject(f, u)
+	if p := f.TotalPrivacy(); p != nil {
+		text += fmt.Sprintf(", epsilon = %s, delta = %s, %s neighbours", exactly(p.Epsilon), exactly(p.Delta), p.Neighbours)
+	}
+	if ok, reason := f.Converged(); !ok {
+		text += "; not converged: " + reason
+	}
+	return text
 }
 
 // chosen says which engine was taken, and why; empty where there was no choice.
@@ -95,7 +123,7 @@ func FitPage(w io.Writer, f *dpreg.Fit, what *whatif.Answers, figures []*Figure,
 	p := page{Title: f.Design.Formula().String(), Lead: "Bayesian " + kindOf(f.Family) + " regression, " + subject(f, o.Units) + ".", Alerts: alerts(f)}
 	p.add("What was asked", fitAsked(f, run, fact{"Intervals", exactly(percent(o.Level)) + " %, equal tails"}))
 	p.add("What is private", private(f))
-	p.add("Estimates", append(show(summaryTable(s, false)), oddsRatios(s)...), say("Estimate and Est.Error: posterior mean and standard deviation; l and u: the interval; "+
+	p.add("Estimates", append(show(summaryTable(s, false, o)), oddsRatios(s)...), say("Estimate and Est.Error: posterior mean and standard deviation; l and u: the interval; "+
 		"Contr.: posterior contraction, 1 - (posterior IQR / prior IQR)^2, near 0 where the release says nothing and the prior speaks.",
 		leftOut(s), priced(s, f.PriceOfPrivacy()), shrunk(f, o.Units)))
 	p.add("Posterior contraction", say(contraction(s)...), picturesOf(figures, "posterior", CustodiansPlot))
@@ -224,7 +252,7 @@ func Variational(w io.Writer, f *vi.Fit, s *posterior.Summary, model, neighbours
 	if s.N != nil {
 		model += fmt.Sprintf(", n = %d", *s.N)
 	}
-	return write(w, promised, blank, say(fmt.Sprintf("%s, %s units", model, s.Units)), show(summaryTable(s, true)),
+	return write(w, promised, blank, say(fmt.Sprintf("%s, %s units", model, s.Units)), show(summaryTable(s, true, Options{Width: width, Digits: usualDigits})),
 		say(fmt.Sprintf("%s of the fitted law.", count(s.Chains*s.Draws, "independent draw"))), warn(s.Warnings))
 }
 

@@ -4,7 +4,6 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -12,10 +11,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/olekukonko/tablewriter"
-	"github.com/olekukonko/tablewriter/renderer"
-	"github.com/olekukonko/tablewriter/tw"
 )
 
 // block is one thing of a result: the field that is not empty. A table may have a text right
@@ -63,7 +58,10 @@ func show(tables ...table) []block {
 var blank = []block{{}}
 
 // write writes blocks as text, with an empty line around each table.
-func write(w io.Writer, parts ...[]block) error {
+func write(w io.Writer, parts ...[]block) error { return writeWide(w, width, parts...) }
+
+// writeWide is write for lines of at most so many characters.
+func writeWide(w io.Writer, width int, parts ...[]block) error {
 	var b strings.Builder
 	apart := false // from what was before
 	for i, x := range slices.Concat(parts...) {
@@ -81,7 +79,7 @@ func write(w io.Writer, parts ...[]block) error {
 			}
 		}
 		if text != "" {
-			b.WriteString(wrap(text) + "\n")
+			b.WriteString(wrap(text, width) + "\n")
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -96,109 +94,27 @@ func count(n int, what string) string {
 	return strconv.Itoa(n) + " " + what
 }
 
-// table is rows of cells below a header, the first Left columns aligned left and the
-// others right.
-type table struct {
-	Header []string
-	Rows   [][]string
-	Left   int
-	widest []int // most characters of a line of the first columns, which are folded; nil: any
-}
-
-// column adds a column with a cell for each row; false leaves out one that is empty and, where
-// names is true, one that names what all rows share.
-func (t *table) column(header string, names bool, cell func(i int) string) bool {
-	cells := make([]string, len(t.Rows))
-	for i := range cells {
-		cells[i] = cell(i)
-	}
-	if kinds := slices.Compact(slices.Clone(cells)); len(kinds) < 2 && (names || slices.Contains(kinds, "")) {
-		return false
-	}
-	t.Header = append(t.Header, header)
-	for i, text := range cells {
-		t.Rows[i] = append(t.Rows[i], text)
-	}
-	return true
-}
-
-// joined makes one column of those that name a row, so that a narrow screen shows all
-// of the name while numbers scroll past it.
-func (t table) joined() table {
-	join := func(row []string) []string {
-		name := slices.DeleteFunc(slices.Clone(row[:t.Left]), func(part string) bool { return part == "" })
-		return append([]string{strings.Join(name, ", ")}, row[t.Left:]...)
-	}
-	all := table{Header: join(t.Header), Left: 1}
-	for _, row := range t.Rows {
-		all.Rows = append(all.Rows, join(row))
-	}
-	return all
-}
-
-// write writes a table as text, without rules. The first columns are aligned left, the others
-// right. A cell may have several lines.
-func (t table) write(w io.Writer) error {
-	align, padding := make(tw.Alignment, len(t.Header)), make([]tw.Padding, len(t.Header))
-	for j := range t.Header {
-		align[j], padding[j] = tw.AlignRight, tw.Padding{Left: " ", Overwrite: true}
-		if j < t.Left {
-			align[j] = tw.AlignLeft
-		}
-	}
-	padding[0] = tw.PaddingNone
-	var text strings.Builder
-	drawn := tablewriter.NewTable(&text,
-		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
-			Borders:  tw.BorderNone,
-			Symbols:  tw.NewSymbols(tw.StyleNone),
-			Settings: tw.Settings{Separators: tw.SeparatorsNone, Lines: tw.LinesNone},
-		})),
-		tablewriter.WithAlignment(align),
-		tablewriter.WithHeaderPaddingPerColumn(padding),
-		tablewriter.WithRowPaddingPerColumn(padding),
-		tablewriter.WithHeaderAutoFormat(tw.Off), // else "2.5%" becomes "2 . 5 %"
-		tablewriter.WithHeaderAutoWrap(tw.WrapNone),
-		tablewriter.WithRowAutoWrap(tw.WrapNone),
-		tablewriter.WithTrimSpace(tw.Off),
-		tablewriter.WithEastAsian(tw.Off), // else "…" is as wide as the locale says
-	)
-	drawn.Header(t.Header)
-	for _, row := range t.Rows {
-		cells := slices.Clone(row)
-		for j, most := range t.widest {
-			cells[j] = fold(row[j], most)
-		}
-		if err := drawn.Append(cells); err != nil {
-			return err
-		}
-	}
-	if err := drawn.Render(); err != nil {
-		return err
-	}
-	for line := range strings.Lines(text.String()) {
-		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // scientific stands for three digits and a power of ten in place of a number of
 // decimals.
 const scientific = -1
 
+// usualDigits are those of an sd that tables show.
+const usualDigits = 3
+
 // precision is the number of decimals that shows three digits of an sd;
 // scientific where there would be more than seven.
-func precision(sd float64) int {
+func precision(sd float64) int { return decimalsOf(sd, usualDigits) }
+
+// decimalsOf is precision of so many digits, and four decimals more than they.
+func decimalsOf(sd float64, digits int) int {
 	if !(sd > 0) || math.IsInf(sd, 0) {
-		return 3
+		return digits
 	}
-	// Rounding to three digits first: 0.9996 has the magnitude of 1.00.
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(sd, 'e', 2, 64), 64)
-	decimals := 2 - int(math.Floor(math.Log10(rounded)))
+	// Rounding to the digits first: 0.9996 has the magnitude of 1.00.
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(sd, 'e', digits-1, 64), 64)
+	decimals := digits - 1 - int(math.Floor(math.Log10(rounded)))
 	switch {
-	case decimals > 7:
+	case decimals > digits+4:
 		return scientific
 	case decimals < 0:
 		return 0
@@ -214,10 +130,13 @@ const (
 )
 
 // common is the number of decimals for a row of numbers with this sd.
-func common(sd float64, row ...float64) int {
-	d, long, most := precision(sd), false, 0.0
+func common(sd float64, row ...float64) int { return commonOf(usualDigits, sd, row...) }
+
+// commonOf is common with so many digits of the sd.
+func commonOf(digits int, sd float64, row ...float64) int {
+	d, long, most := decimalsOf(sd, digits), false, 0.0
 	for _, x := range row {
-		long = long || len(number(x, d)) > longest
+		long = long || len(number(x, d)) > longest+digits-usualDigits
 		most = max(most, math.Abs(x))
 	}
 	if long && most < mostSDs*sd {
@@ -260,7 +179,7 @@ const width = 80
 
 // wrap breaks text between words into lines of at most width characters; lines
 // after the first are indented.
-func wrap(text string) string {
+func wrap(text string, width int) string {
 	var b strings.Builder
 	at := 0
 	for _, word := range strings.Fields(text) {

@@ -25,9 +25,12 @@ const (
 // summaryTable has the summary's coefficients and sigma, or all parameters, a row
 // each under the names that brms has. Decimals are common to a row: as many as
 // show three digits of its sd.
-func summaryTable(s *posterior.Summary, all bool) table {
+func summaryTable(s *posterior.Summary, all bool, o Options) table {
 	level := exactly(percent(s.Level)) + "%"
-	t := table{Header: []string{"", "Estimate", "Est.Error", "l-" + level, "u-" + level, "Rhat", "Bulk_ESS", "Tail_ESS", "Contr."}, Left: 1}
+	t := table{Header: []string{"", "Estimate", "Est.Error", "l-" + level, "u-" + level, "Rhat", bulk, ofTail, "Contr."}, Left: 1}
+	if o.Sign {
+		t.Header = append(t.Header, "P(>0)")
+	}
 	limit, far := leastLabel, farthest(s.Parameters)
 	if all {
 		limit = leastLabelAll
@@ -38,12 +41,18 @@ func summaryTable(s *posterior.Summary, all bool) table {
 			limit = leastLabelCustodians
 		}
 		if all || isMain(p.Name) || isCustodians(p.Name) && (far == nil || far[i] || !isOneCustodians(p.Name)) {
-			t.Rows = append(t.Rows, row(p))
+			t.Rows = append(t.Rows, row(p, o))
 		}
 	}
-	t.widest = []int{max(limit, width-numbersWidth(t.Header, t.Rows))}
+	if o.Format == "" && (o.Sign || o.Width != width) {
+		t = t.fitting(o.Width, limit, bulk, ofTail, "Rhat", "Contr.")
+	}
+	t.widest = []int{max(limit, o.Width-numbersWidth(t.Header, t.Rows))}
 	return t
 }
+
+// bulk and ofTail head the columns of effective sample sizes.
+const bulk, ofTail = "Bulk_ESS", "Tail_ESS"
 
 // kindOf names the regression of a family.
 func kindOf(f model.Family) string {
@@ -93,14 +102,34 @@ func isCustodians(name string) bool {
 // isOneCustodians tells a coefficient, or the residual sd, of one custodian.
 func isOneCustodians(name string) bool { return strings.Contains(name, "_at[") }
 
-func row(p *posterior.Parameter) []string {
-	d := common(p.SD, p.Mean, p.SD, p.Lower, p.Upper)
+func row(p *posterior.Parameter, o Options) []string {
+	d := commonOf(o.Digits, p.SD, p.Mean, p.SD, p.Lower, p.Upper)
 	contraction := "NA"
 	if p.Contraction != nil {
 		contraction = number(*p.Contraction, 3)
 	}
-	return []string{p.Label, number(p.Mean, d), number(p.SD, d), number(p.Lower, d), number(p.Upper, d),
+	cells := []string{p.Label, number(p.Mean, d), number(p.SD, d), number(p.Lower, d), number(p.Upper, d),
 		number(p.RHat, 3), number(p.ESSBulk, 0), number(p.ESSTail, 0), contraction}
+	if o.Sign {
+		cells = append(cells, probability(p.Positive, p.ESS()))
+	}
+	return cells
+}
+
+// probability writes a share of draws; where all agree, the limit that so many independent ones
+// set to the others at 95 % (3/ESS).
+func probability(p, ess float64) string {
+	least := 3 / ess
+	if !(least > 0 && least < 1) {
+		return number(p, 4)
+	}
+	switch d := max(2, precision(least)-1); p {
+	case 0:
+		return "<" + number(least, d)
+	case 1:
+		return ">" + number(1-least, d)
+	}
+	return number(p, 4)
 }
 
 // numbersWidth is the width of all columns but the first, with their gaps.

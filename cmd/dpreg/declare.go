@@ -173,11 +173,23 @@ func (f *flags) ctx() context.Context { return f.cmd.Context() }
 func (f *flags) stdout() io.Writer    { return f.cmd.OutOrStdout() }
 func (f *flags) stderr() io.Writer    { return f.cmd.ErrOrStderr() }
 
-// note writes one message to stderr.
-func (f *flags) note(format string, args ...any) { note(f.stderr(), format, args...) }
+// note writes one message to stderr; a warning where --quiet was given, too.
+func (f *flags) note(format string, args ...any) {
+	if !f.quiet || strings.HasPrefix(format, "warning") {
+		note(f.stderr(), format, args...)
+	}
+}
 
-// say notes a text.
-func (f *flags) say(text string) { f.note("%s", text) }
+// progress is where bars are drawn.
+func (f *flags) progress() io.Writer {
+	if f.quiet {
+		return io.Discard
+	}
+	return f.stderr()
+}
+
+// say notes what must not be missed: what is spent, and of what.
+func (f *flags) say(text string) { note(f.stderr(), "%s", text) }
 
 // given tells whether a flag was given.
 func (f *flags) given(name string) bool { return f.cmd.Flags().Changed(name) }

@@ -17,6 +17,7 @@ import (
 	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/pushdown"
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/report"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 	"github.com/dpreg/dpreg/table"
@@ -69,7 +70,9 @@ type flags struct {
 	// Output.
 	output, format, units, save, page, plot, plots, release string
 	level                                                   float64
-	pictures                                                bool
+	digits                                                  int
+	pictures, quiet, sign, parquet                          bool
+	heads                                                   string // --names
 }
 
 // Limits beyond which a number is a slip of the keyboard: memory would not do.
@@ -116,7 +119,7 @@ func (f *flags) ofData() []declared {
 		{name: "bounds", to: &f.bounds, usage: "public bounds of a column, `NAME=LOWER:UPPER`; repeatable; wins over a schema file"},
 		{name: "bounds", of: "release fit", to: &f.bounds, usage: "public bounds of a column, `NAME=LOWER:UPPER`; repeatable; wins over a schema file; or auto[=SHARE]: columns without get bounds found in the rows, for a share of ε (0.1)"},
 		{name: "formula", to: &f.formula, usage: formulaUsage + "default: the last column on all others"},
-		{name: "formula", of: "infer check predict", to: &f.formula, usage: formulaUsage + "default: the release's own"},
+		{name: "formula", of: "infer check predict ask", to: &f.formula, usage: formulaUsage + "default: the release's own"},
 		{name: "draws", of: "predict", to: &f.dir, usage: "predict from the draws in this `DIR`, which dpreg infer --save wrote"},
 		{name: "population", to: &f.population, usage: "draw the rows with replacement from those of this `FILE`, coded and clamped; the truth is least squares on all of them"},
 		{name: "test", to: &f.test, value: "0.2", usage: "share of the table's rows that is predicted, a `NUMBER` between 0 and 1"},
@@ -237,7 +240,7 @@ func (f *flags) ofSampling() []declared {
 		{name: "trials", to: &f.trials, value: "20", usage: "`NUMBER` of trials"},
 		{name: "jobs", to: &f.jobs, accepts: between(0, maxDraws), usage: "`NUMBER` of trials to work on at once (default: the number of cores)"},
 		{name: "seed", to: &f.seed, usage: "seed of the simulation, its noise included, a `NUMBER`"},
-		{name: "seed", of: "infer fit check predict", to: &f.seed, value: fmt.Sprint(dpreg.DefaultPlan().Seed), usage: "seed of the chains, a `NUMBER`; noise of a release cannot be seeded"},
+		{name: "seed", of: "infer fit check predict ask", to: &f.seed, value: fmt.Sprint(dpreg.DefaultPlan().Seed), usage: "seed of the chains, a `NUMBER`; noise of a release cannot be seeded"},
 		{name: "seed", of: "vi pvi", to: &f.seed, value: "1", usage: "seed of what is public, a `NUMBER`; batches and noise cannot be seeded"},
 		{name: "no-grid", to: &f.noGrid, usage: "add no values to a single ε or n"},
 		{name: "shard", to: &f.shard, usage: "run part `I/K` of the trials only, with --save"},
@@ -251,12 +254,18 @@ func (f *flags) ofOutput() []declared {
 		{name: "output", short: "o", of: "schema", to: &f.output, usage: "write to this `FILE`, which must not exist yet, instead of stdout"},
 		{name: "output", short: "o", to: &f.output, usage: "write to this `FILE`, all or nothing (default: stdout)"},
 		{name: "format", to: &f.format, value: "table", words: []string{"table", "json", "csv"}, usage: "`NAME` of the format on stdout: table, json or csv"},
+		{name: "format", of: "infer fit ask", to: &f.format, value: "table", words: append([]string{"table", "json", "csv"}, report.TableFormats...), usage: "`NAME` of the format on stdout: table, json, csv, or of a table for another document: markdown, latex (with booktabs), html"},
 		{name: "format", of: "gaussian laplace audit", to: &f.format, value: "table", words: []string{"table", "json"}, usage: "`NAME` of the format on stdout: table or json"},
 		{name: "level", to: &f.level, value: "0.95", accepts: aShare("0.95"), usage: "probability of the intervals, a `NUMBER` between 0 and 1"},
+		{name: "digits", to: &f.digits, value: "3", accepts: between(1, 15), usage: "`NUMBER` of digits of standard errors in tables"},
+		{name: "sign", to: &f.sign, usage: "add P(>0), the posterior probability that a parameter is above 0"},
+		{name: "quiet", to: &f.quiet, usage: "the table and warnings alone: no promise, no explanations, no notes and bars on stderr"},
 		{name: "units", to: &f.units, value: string(dpreg.Original), words: []string{string(dpreg.Original), string(dpreg.Scaled)}, usage: "`NAME`: original, the data's units, or scaled, with bounds at -1 and 1"},
 		{name: "save", to: &f.save, usage: "write the draws (Stan CSV, a file a chain), the release and summary.json to this `DIR`"},
 		{name: "save", of: "vi pvi", to: &f.save, usage: "write the draws (Stan CSV, a file a chain) and summary.json to this `DIR`"},
 		{name: "save", short: "o", of: "calibrate compare merge", to: &f.save, usage: "keep the study in this `DIR`, so that it can go on, and write its results there"},
+		{name: "names", to: &f.heads, value: "stan", words: []string{"stan", "labels"}, usage: "with --save, `NAME` of what heads columns of draws: stan (theta.2) or labels (educ)"},
+		{name: "parquet", to: &f.parquet, usage: "with --save, write all draws as one table, draws.parquet, too"},
 		{name: "report", to: &f.page, usage: "write the result with its plots as a page to this `FILE`, .html, that needs no other file and no network"},
 		{name: "plot", of: "vi", to: &f.plot, usage: "draw the centre of the fitted law over the steps, in --units, into this `FILE`, .svg or .png"},
 		{name: "plot", to: &f.plot, usage: "draw the result into this `FILE`, .svg or .png"},

@@ -21,7 +21,7 @@ import (
 )
 
 // fitFlags are those of what samples and shows a fit.
-const fitFlags = samplerFlags + " family draws format level units save plots report what-if "
+const fitFlags = samplerFlags + " family draws format level units digits sign quiet save names parquet plots report what-if "
 
 func runInfer(f *flags, paths []string) error {
 	if err := errors.Join(f.checkFit(), f.checkSharing(len(paths))); err != nil {
@@ -77,8 +77,8 @@ func (f *flags) checkFit() error {
 		return usagef("--method %s is least squares of the rows, and has no --family", nonPrivate)
 	case f.whatIf && f.method == nonPrivate:
 		return usagef("--what-if repeats a fit of a release, and --method %s has none", nonPrivate)
-	case f.whatIf && f.format == "csv":
-		return usagef("--what-if has no CSV: choose --format table or json")
+	case f.whatIf && f.format != "table" && f.format != "json":
+		return usagef("--what-if has no %s: choose --format table or json", f.format)
 	}
 	return f.checkPage()
 }
@@ -130,7 +130,7 @@ func (f *flags) sample(e *evidence, keep inputs) (*dpreg.Fit, error) {
 	if err := dpreg.Can(e.custodians, o); err != nil {
 		return nil, usage(err)
 	}
-	bar := samplingBar(f.stderr(), o.Plan)
+	bar := samplingBar(f.progress(), o.Plan)
 	o.Plan.Progress, o.Plan.Expect = bar.update, f.announce(e)
 	fit, err := dpreg.Infer(f.ctx(), e.custodians, o)
 	bar.finish()
@@ -151,7 +151,7 @@ func (f *flags) infer(e *evidence, keep inputs, repeat string) error {
 	}
 	var what *whatif.Answers
 	if f.whatIf {
-		bar := countingBar(f.stderr(), "what if ")
+		bar := countingBar(f.progress(), "what if ")
 		what, err = whatif.Of(f.ctx(), fit, whatif.Options{Units: dpreg.Units(f.units), Level: f.level, Progress: bar.update})
 		bar.finish()
 		if err != nil {
@@ -172,7 +172,7 @@ func (f *flags) conclude(fit *dpreg.Fit, what *whatif.Answers, made report.Run) 
 	}
 	summary.Warnings = append(summary.Warnings, doubts...)
 	err := f.print(summary, func(out io.Writer) error {
-		err := report.Fit(out, fit, report.Options{Units: dpreg.Units(f.units), Level: f.level})
+		err := report.Fit(out, fit, f.style())
 		if err == nil && what != nil {
 			err = report.WhatIf(out, what)
 		}
@@ -183,6 +183,9 @@ func (f *flags) conclude(fit *dpreg.Fit, what *whatif.Answers, made report.Run) 
 	}
 	if f.save != "" {
 		draws := fit.StanDraws(dpreg.Units(f.units))
+		if f.heads == "labels" {
+			draws.Labels = posterior.Distinct(draws.Names, fit.StanLabels())
+		}
 		if err := f.saveDraws(draws, summary, f.comments(fit, draws, summary), modeOfFit(fit)); err != nil {
 			return err
 		}
@@ -238,6 +241,16 @@ func (f *flags) print(result written, text func(io.Writer) error) error {
 		write = result.WriteCSV
 	}
 	return buffered(f.stdout(), write)
+}
+
+// style is how a text is written: as wide as the terminal that it goes to, and of 80 columns
+// elsewhere.
+func (f *flags) style() report.Options {
+	o := report.Options{Units: dpreg.Units(f.units), Level: f.level, Sign: f.sign, Brief: f.quiet, Digits: f.digits, Width: terminalWidth(f.stdout())}
+	if slices.Contains(report.TableFormats, f.format) {
+		o.Format = f.format
+	}
+	return o
 }
 
 // buffered writes in large pieces.

@@ -76,6 +76,7 @@ func newRoot() *cobra.Command {
 	analysts := []*cobra.Command{
 		declare("show", takes(many, "a release"), "plot", show),
 		declare("infer", takes(many, "a release"), fitFlags+sharingFlags+"formula print-prior same-rows", runInfer),
+		declare("ask", nil, samplerFlags+sharingFlags+"family same-rows draws formula format level units digits quiet", runAsk),
 		declare("predict", nil, samplerFlags+sharingFlags+"family same-rows level formula draws custodian mean output", runPredict),
 		declare("check", takes(many, "a release"), samplerFlags+sharingFlags+"formula draws calibrate format plot report", runCheck),
 	}

@@ -95,15 +95,20 @@ func (f *flags) draw(run *savedRun) (unsettled, err error) {
 	if err != nil {
 		return nil, err
 	}
-	warnings := fit.Summary(dpreg.Original, f.level).Warnings
-	if unsettled = converged(fit); unsettled != nil {
+	run.draws, run.units = fit.StanDraws(dpreg.Scaled), dpreg.Scaled
+	return f.doubted(fit), nil
+}
+
+// doubted notes the warnings of a fit, and is an error where its chains did not converge.
+func (f *flags) doubted(fit *dpreg.Fit) error {
+	warnings, unsettled := fit.Summary(dpreg.Original, f.level).Warnings, converged(fit)
+	if unsettled != nil {
 		warnings = warnings[:len(warnings)-1] // which says it, too
 	}
 	for _, w := range warnings {
 		f.note("warning: %s", w)
 	}
-	run.draws, run.units = fit.StanDraws(dpreg.Scaled), dpreg.Scaled
-	return unsettled, nil
+	return unsettled
 }
 
 // newRows are the rows to predict, of which the header is read.

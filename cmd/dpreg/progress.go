@@ -23,6 +23,22 @@ func isTerminal(w io.Writer) bool {
 	return ok && cwriter.IsTerminal(int(f.Fd()))
 }
 
+// terminalWidth is that of the terminal behind w in characters, 0 where there is none.
+func terminalWidth(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok || !isTerminal(f) {
+		return 0
+	}
+	width, _, err := cwriter.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return min(width, widestText)
+}
+
+// widestText is the length of a line beyond which a text is hard to read.
+const widestText = 110
+
 // readingBar shows how many bytes of the files are read, done of them before this time, where
 // stderr is a terminal: their size is no secret, unlike the number of rows. The bar is gone
 // after finish. Of standard input the size is not known, 0.

@@ -74,12 +74,17 @@ func (f *flags) drawsFile(chain int) string {
 
 func (f *flags) summaryFile() string { return filepath.Join(f.save, "summary.json") }
 
+func (f *flags) parquetFile() string { return filepath.Join(f.save, "draws.parquet") }
+
 // checkSave looks, before anything is spent, whether files can be written to the
 // directory of --save. Draws that a run with more chains left there would be taken
 // for draws of this one. What the run itself reads or pays for, keep, is not to be
 // overwritten.
 func (f *flags) checkSave(keep inputs) error {
-	own := append(f.formerReleases(), f.summaryFile(), f.releaseFile())
+	if f.save == "" {
+		return f.refuseGiven("names parquet", "--%s is of draws that --save DIR keeps, and there is no --save")
+	}
+	own := append(f.formerReleases(), f.summaryFile(), f.releaseFile(), f.parquetFile())
 	for chain := range f.chains {
 		own = append(own, f.drawsFile(chain))
 	}
@@ -157,6 +162,14 @@ func (f *flags) saveDraws(draws *posterior.Draws, summary *posterior.Summary, co
 			return err
 		}
 	}
+	if err := os.Remove(f.parquetFile()); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a former run
+		return within("--save", err)
+	}
+	if f.parquet {
+		if err := files.Write(f.parquetFile(), mode, draws.WriteParquet); err != nil {
+			return err
+		}
+	}
 	return files.Write(f.summaryFile(), mode, summary.WriteJSON)
 }
 
@@ -182,7 +195,11 @@ func (f *flags) comments(fit *dpreg.Fit, draws *posterior.Draws, summary *poster
 			lines = append(lines, fmt.Sprintf("privacy: epsilon = %v, delta = %v, %s", p.Epsilon, p.Delta, p.Neighbours))
 		}
 	}
-	lines = append(lines, posterior.StanLabels(draws.Names, fit.StanLabels())...)
+	labels := draws.Labels
+	if labels == nil {
+		labels = fit.StanLabels()
+	}
+	lines = append(lines, posterior.StanLabels(draws.Names, labels)...)
 	for _, w := range summary.Warnings {
 		lines = append(lines, "warning: "+w)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -108,4 +109,22 @@ func TestSchema(t *testing.T) {
 	if f := fit("--eps", "1", "--schema", "new.json"); f.code != refused {
 		t.Errorf("exit code %d: %s", f.code, f.stderr)
 	}
+}
+
+// Draws under labels are predicted from as those under Stan's names, and a table of draws does not
+// outlive its run.
+func TestSaveLabels(t *testing.T) {
+	workspace(t)
+	run := append([]string{"infer", "good.json", "--save", "post"}, quick...)
+	predicted := func(flags ...string) string {
+		command(append(run[:len(run):len(run)], flags...)...).finished(t)
+		return command("predict", "--draws", "post", "pums.csv").finished(t).stdout
+	}
+	if labels, stan := predicted("--names", "labels", "--parquet"), predicted(); labels != stan {
+		t.Error("draws under labels predict otherwise than those under Stan's names")
+	}
+	if _, err := os.Stat("post/draws.parquet"); err == nil {
+		t.Error("draws.parquet of a former run is there")
+	}
+	command("infer", "good.json", "--names", "labels").says(t, "there is no --save")
 }
