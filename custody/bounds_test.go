@@ -33,7 +33,7 @@ func TestPublishWithinBounds(t *testing.T) {
 	source := rows(t, unscaled(3000)...)
 	for nb, stated := range map[release.Neighbours]int64{release.ReplaceOne: 0, release.AddRemove: 3000} {
 		p := release.Privacy{Epsilon: 2, Neighbours: nb}
-		r, err := custody.Publish(t.Context(), custody.Order{Rows: source, Design: noBounds, Privacy: p,
+		r, err := custody.Publish(t.Context(), custody.Order{NoLedger: true, Rows: source, Design: noBounds, Privacy: p,
 			Bounds: custody.Bounds{Columns: []string{"y"}, Share: 0.25}, StatedRows: stated})
 		must(t, err)
 		must(t, r.Validate())
@@ -74,7 +74,7 @@ func TestPublishWithinBoundsRefuses(t *testing.T) {
 		"an error":          {rows(t, "0,1", "secret,2"), custody.Bounds{Columns: []string{"y"}}, good, "3:", false, 0},
 		"three values":      {rows(t, "0,1", "0,1,2"), custody.Bounds{Columns: []string{"y"}}, good, "3:", false, 0},
 	} {
-		_, err := custody.Publish(t.Context(), custody.Order{Rows: c.source, Design: noBounds, Privacy: c.p, Bounds: c.bounds, StatedRows: c.stated})
+		_, err := custody.Publish(t.Context(), custody.Order{NoLedger: true, Rows: c.source, Design: noBounds, Privacy: c.p, Bounds: c.bounds, StatedRows: c.stated})
 		if e, ok := err.(*custody.Error); !ok || e.Private != c.private || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -174,6 +175,7 @@ func Refusef(format string, args ...any) error { return &Error{true, fmt.Errorf(
 // LedgerError makes an *Error of what a ledger refuses.
 func LedgerError(err error) error {
 	var e *ledger.ExhaustedError
+	var other *ledger.OtherDataError
 	switch {
 	case errors.As(err, &e):
 		left, err := Left(e.History, e.Charge.Noise, e.Charge.Delta)
@@ -182,6 +184,10 @@ func LedgerError(err error) error {
 		}
 		return Refusef("%s, the ledger of %s, has no room for epsilon = %s, delta = %s: nothing was charged or released.\n  Left for one more release: %s",
 			e.Path, e.History.Budget.Data, Rational(e.Charge.Epsilon), Rational(e.Charge.Delta), left)
+	case errors.As(err, &other):
+		return Misusef("%w: nothing was charged or released.\n"+
+			"  Of other persons:                   --ledger FILE names another ledger\n"+
+			"  The same, with cells or rows anew:  dpreg ledger rebind %s", err, files.Quoted(other.Path))
 	case errors.Is(err, ledger.ErrUnusable):
 		return Misuse(err)
 	}

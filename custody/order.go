@@ -35,7 +35,9 @@ type Order struct {
 
 	Path       string // of the file; empty: none is written
 	SpendAgain bool   // a release that is there may be overwritten
-	Ledger     string // file that is charged; empty: none
+	Ledger     string // file that is charged
+	MakeLedger bool   // if there is none, it is made, without a total
+	NoLedger   bool   // none is charged; of noise of the operating system this must be said
 
 	// Check, if not nil, may refuse, once the rows are read and before anything is spent.
 	// rows is their number where it is public; else the one stated, or 0.
@@ -62,6 +64,7 @@ type Settled struct {
 	budget ssp.Budget      // of several steps
 	plan   adaptive.Plan   // and its shares, once the number of rows is known
 	passes *passes         // over the rows of files, of one release
+	marks  *table.Marks    // of these rows; nil: nobody asks
 }
 
 // Settle checks all that can be checked before a row is read or a ledger opened, and
@@ -86,6 +89,8 @@ func (s *Settled) checkPlaces() error {
 	switch {
 	case s.Rows == nil || s.Design == nil:
 		return Misuse(errors.New("an order needs rows and a design"))
+	case s.NoLedger && s.Ledger != "":
+		return Misusef("--no-ledger and --ledger exclude each other")
 	case s.Ledger == "":
 	case s.Path == "":
 		return Misuse(errors.New("--ledger names what is charged by the release's file: give a path"))

@@ -2,38 +2,83 @@ package custody
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/big"
+	"os"
 	"path/filepath"
 
+	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/table"
 )
+
+// Account is the ledger that a run charges; without a path there is none.
+type Account struct {
+	Path string
+	Make bool   // one that is not there is made by the first charge, without a total
+	Data string // whose it is then
+}
 
 // Payment is what a run charges to a ledger. One that is nil charges nothing.
 type Payment struct {
-	*ledger.Ledger
-	say    func(text string)
-	cost   []ledger.Charge
-	number int64 // of the last charge; 0 before there is one
+	*ledger.Ledger // nil until it is made
+	path           string
+	made           ledger.Budget // of one that is to be made
+	key            ledger.Key
+	say            func(text string)
+	cost           []ledger.Charge
+	number         int64 // of the last charge; 0 before there is one
 }
 
-// NewPayment opens a ledger, and refuses what it has no room for. It is nil where path is
-// empty.
-func NewPayment(ctx context.Context, say func(text string), path string, cost ...ledger.Charge) (*Payment, error) {
-	if path == "" {
+// NewPayment opens a ledger, and refuses what it has no room for. It is nil where there is none
+// to be charged.
+func NewPayment(ctx context.Context, say func(text string), a Account, nb release.Neighbours, cost ...ledger.Charge) (*Payment, error) {
+	if a.Path == "" {
 		return nil, nil
 	}
-	l, err := OpenLedger(ctx, say, path)
-	if err != nil {
+	p := &Payment{path: a.Path, say: say}
+	if _, err := os.Lstat(a.Path); a.Make && errors.Is(err, fs.ErrNotExist) {
+		p.made, p.key = ledger.Budget{Data: a.Data, Neighbours: string(nb), Delta: new(big.Rat), Filter: ledger.Auto}, ledger.NewKey()
+		if err := files.CheckWritable(a.Path); err != nil {
+			return nil, Misusef("no ledger can be made beside the data: %w. Name one elsewhere, by --ledger FILE, or say --no-ledger", err)
+		}
+		return p, p.Order(ctx, cost...)
+	}
+	var err error
+	if p.Ledger, err = OpenLedger(ctx, say, a.Path); err != nil {
 		return nil, err
 	}
-	if err := l.Check(ctx, cost...); err != nil {
-		l.Close()
+	if p.key, err = p.Key(ctx); err == nil {
+		err = p.Order(ctx, cost...)
+	}
+	if err != nil {
+		p.Close()
 		return nil, LedgerError(err)
 	}
-	return &Payment{Ledger: l, say: say, cost: cost}, nil
+	return p, nil
+}
+
+// Order says what will be charged, and refuses what there is no room for.
+func (p *Payment) Order(ctx context.Context, cost ...ledger.Charge) error {
+	if p == nil {
+		return nil
+	}
+	if p.cost = cost; p.Ledger == nil {
+		return nil
+	}
+	return LedgerError(p.Check(ctx, cost...))
+}
+
+// Marks are to be given the rows that the ledger is to know again.
+func (p *Payment) Marks() *table.Marks {
+	if p == nil {
+		return nil
+	}
+	return table.NewMarks(p.key)
 }
 
 // OpenLedger opens a ledger, and says so where others could open it until now.
@@ -48,16 +93,45 @@ func OpenLedger(ctx context.Context, say func(text string), path string) (*ledge
 	return l, nil
 }
 
-// Pay charges: from here on ε is spent, whatever happens.
-func (p *Payment) Pay(ctx context.Context) (err error) {
+// Pay charges for rows with these marks, nil where there are none: from here on ε is spent,
+// whatever happens.
+func (p *Payment) Pay(ctx context.Context, marks *table.Marks) (err error) {
 	if p == nil {
 		return nil
 	}
-	if p.number, err = p.Charge(ctx, p.cost...); err != nil {
+	if err := p.make(ctx); err != nil {
+		return err
+	}
+	var sums ledger.Marks
+	if marks != nil {
+		sums = marks.Sums()
+	}
+	if p.number, err = p.ChargeFor(ctx, sums, p.cost...); err != nil {
 		return LedgerError(err)
 	}
-	p.say(fmt.Sprintf("charged to %s as %s", p.Path(), p.numbers()))
+	head := "unknown"
+	if h, err := p.History(context.WithoutCancel(ctx)); err == nil {
+		head = h.Head()
+	}
+	p.say(fmt.Sprintf("charged to %s as %s, head %s", p.path, p.numbers(), head))
 	return nil
+}
+
+// make makes the ledger, if it is to be made.
+func (p *Payment) make(ctx context.Context) error {
+	if p.Ledger != nil {
+		return nil
+	}
+	err := ledger.CreateWith(ctx, p.path, p.made, p.key)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return Refusef("another run made %s while this one read the rows: nothing was charged or released; run this again", p.path)
+	case err != nil:
+		return LedgerError(err)
+	}
+	p.say(fmt.Sprintf("%s made, the ledger of %s: it counts what is spent, and has no total until dpreg ledger init gives it one", p.path, p.made.Data))
+	p.Ledger, err = OpenLedger(ctx, p.say, p.path)
+	return err
 }
 
 // numbers names the charges.
@@ -73,11 +147,13 @@ func (p *Payment) Finish(ctx context.Context, written bool) {
 	if p == nil {
 		return
 	}
-	defer p.Close()
+	if p.Ledger != nil {
+		defer p.Close()
+	}
 	switch {
 	case p.number == 0:
 	case !written:
-		p.say(fmt.Sprintf("%s keeps the charge %s, though this run failed: its noise may have been drawn", p.Path(), p.numbers()))
+		p.say(fmt.Sprintf("%s keeps the charge %s, though this run failed: its noise may have been drawn", p.path, p.numbers()))
 	default:
 		p.tell(context.WithoutCancel(ctx))
 	}
@@ -87,7 +163,7 @@ func (p *Payment) Finish(ctx context.Context, written bool) {
 func (p *Payment) tell(ctx context.Context) {
 	for i := range p.cost {
 		if err := p.SetWritten(ctx, p.number-int64(i)); err != nil {
-			p.say(fmt.Sprintf("%s does not show that %s was written: %v", p.Path(), p.numbers(), err))
+			p.say(fmt.Sprintf("%s does not show that %s was written: %v", p.path, p.numbers(), err))
 		}
 	}
 	last := p.cost[len(p.cost)-1]
@@ -96,34 +172,51 @@ func (p *Payment) tell(ctx context.Context) {
 		p.say(err.Error())
 		return
 	}
+	if h.Budget.Epsilon == nil {
+		p.say(fmt.Sprintf("%s, the ledger of %s, has no total. %s", p.path, h.Budget.Data, Spent(h)))
+		return
+	}
 	left, err := Left(h, last.Noise, last.Delta)
 	if err != nil {
 		p.say(err.Error())
 		return
 	}
-	p.say(fmt.Sprintf("%s, the ledger of %s, has for one more release: %s", p.Path(), h.Budget.Data, left))
+	p.say(fmt.Sprintf("%s, the ledger of %s, has for one more release: %s", p.path, h.Budget.Data, left))
+}
+
+// account is the ledger of the order.
+func (s *Settled) account() Account {
+	return Account{Path: s.Ledger, Make: s.MakeLedger, Data: filepath.Base(s.Rows.String())}
 }
 
 // payment refuses, before anything is read, what the ledger has no room for.
 func (s *Settled) payment(ctx context.Context) (*Payment, error) {
-	if s.Ledger == "" {
+	switch {
+	case s.Ledger == "" && !s.NoLedger && s.Entropy == nil:
+		return nil, Misusef("what a release spends is charged to a ledger, and beside %s there is no place for one: name it, by --ledger FILE (dpreg ledger init makes it), or say --no-ledger", s.Rows)
+	case s.Ledger == "":
 		return nil, nil
 	}
 	cost, err := s.cost()
 	if err != nil {
 		return nil, err
 	}
-	return NewPayment(ctx, s.sayAll, s.Ledger, cost...)
+	return NewPayment(ctx, s.sayAll, s.account(), s.Privacy.Neighbours, cost...)
 }
 
 // pay charges what the order costs now that the number of rows is known.
 func (s *Settled) pay(ctx context.Context, p *Payment) (err error) {
-	if p != nil {
-		if p.cost, err = s.cost(); err != nil {
-			return err
-		}
+	if p == nil {
+		return nil
 	}
-	return p.Pay(ctx)
+	if p.cost, err = s.cost(); err != nil {
+		return err
+	}
+	if _, here := s.Rows.(Files); here {
+		return p.Pay(ctx, s.marks)
+	}
+	s.sayf("%s stays where it is: the ledger cannot tell it from other rows", s.Rows)
+	return p.Pay(ctx, nil)
 }
 
 // cost is what the release that is ordered states of its privacy and its noise. All steps
@@ -161,7 +254,7 @@ func (s *Settled) cost() ([]ledger.Charge, error) {
 
 // Charged says of r, which is used again, whether the ledger counts it.
 func (s *Settled) Charged(ctx context.Context, r *release.Release) error {
-	if s.Ledger == "" {
+	if _, err := os.Lstat(s.Ledger); s.Ledger == "" || s.MakeLedger && errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	settled := *s
@@ -207,6 +300,16 @@ func Left(h *ledger.History, noise ledger.Noise, delta *big.Rat) (string, error)
 	}
 	kind := map[ledger.Noise]string{ledger.Gaussian: " with Gaussian noise and", ledger.Sampled: " for a run of dpreg vi or pvi with"}
 	return text + ", " + upTo(epsilon) + kind[noise] + " delta = " + Rational(delta), nil
+}
+
+// Spent says what was charged in all, by the plain sums.
+func Spent(h *ledger.History) string {
+	epsilon, delta := new(big.Rat), new(big.Rat)
+	for _, e := range h.Entries {
+		epsilon.Add(epsilon, e.Epsilon)
+		delta.Add(delta, e.Delta)
+	}
+	return fmt.Sprintf("Spent in all: epsilon = %s, delta = %s", Rational(epsilon), Rational(delta))
 }
 
 func upTo(epsilon float64) string {

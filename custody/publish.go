@@ -38,7 +38,7 @@ func (s *Settled) Publish(ctx context.Context) (r *release.Release, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.passes = nil // those of this release
+	s.passes, s.marks = nil, paid.Marks() // those of this release
 	defer func() { paid.Finish(ctx, err == nil) }()
 	rows, noised, err := s.read(ctx)
 	if err != nil {

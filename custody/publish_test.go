@@ -45,7 +45,7 @@ func rows(t *testing.T, lines ...string) custody.Files {
 
 // ordered is an order of two columns with pure ε.
 func ordered(source custody.Source, epsilon float64) custody.Order {
-	return custody.Order{Rows: source, Design: twoColumns, Privacy: release.Privacy{Epsilon: epsilon, Neighbours: release.ReplaceOne}}
+	return custody.Order{NoLedger: true, Rows: source, Design: twoColumns, Privacy: release.Privacy{Epsilon: epsilon, Neighbours: release.ReplaceOne}}
 }
 
 // The moments of a release are those of its rows, and it serves gibbs-ss-noisy.
@@ -156,7 +156,7 @@ func TestPublishRefuses(t *testing.T) {
 	} {
 		folder := t.TempDir()
 		o := ordered(rows(t, "0.1,0.2", "0.3,0.4"), 1)
-		o.Path, o.Ledger = filepath.Join(folder, "r.json"), filepath.Join(folder, "ledger.db")
+		o.Path, o.Ledger, o.NoLedger = filepath.Join(folder, "r.json"), filepath.Join(folder, "ledger.db"), false
 		must(t, newLedger(t, o.Ledger))
 		c.change(&o)
 		_, err := custody.Publish(t.Context(), o)
@@ -170,7 +170,7 @@ func TestPublishRefuses(t *testing.T) {
 	}
 	folder := t.TempDir()
 	o := ordered(rows(t, "0,0"), 1)
-	o.Path, o.Ledger = filepath.Join(folder, "r.json"), filepath.Join(folder, "ledger.db")
+	o.Path, o.Ledger, o.NoLedger = filepath.Join(folder, "r.json"), filepath.Join(folder, "ledger.db"), false
 	must(t, newLedger(t, o.Ledger))
 	if _, err := custody.Publish(done, o); err == nil || !strings.Contains(err.Error(), "canceled") {
 		t.Errorf("a context that is done: %v", err)
@@ -195,7 +195,7 @@ func untouched(t *testing.T, folder string) {
 func TestPublishOnce(t *testing.T) {
 	folder := t.TempDir()
 	o := ordered(rows(t, "0.1,0.2", "0.3,0.4"), 0.4)
-	o.Path, o.Ledger = filepath.Join(folder, "r.json"), filepath.Join(folder, "ledger.db")
+	o.Path, o.Ledger, o.NoLedger = filepath.Join(folder, "r.json"), filepath.Join(folder, "ledger.db"), false
 	must(t, newLedger(t, o.Ledger))
 	var said []string
 	o.Say = func(text string) { said = append(said, text) }
@@ -263,7 +263,7 @@ func TestChargeBeforeNoise(t *testing.T) {
 		o := ordered(rows(t, unscaled(3000)...), 1)
 		change(&o)
 		u := &unpaid{t: t, rng: rand.NewPCG(1, 1)}
-		o.Path, o.Ledger = filepath.Join(t.TempDir(), "r.json"), filepath.Join(t.TempDir(), "ledger.db")
+		o.Path, o.Ledger, o.NoLedger = filepath.Join(t.TempDir(), "r.json"), filepath.Join(t.TempDir(), "ledger.db"), false
 		must(t, newLedger(t, o.Ledger))
 		o.Entropy = mechanisms.Simulated(rand.New(u))
 		o.Say = func(text string) { u.paid = u.paid || strings.HasPrefix(text, "charged to") }

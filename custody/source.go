@@ -111,7 +111,7 @@ func (s states) same(other states) bool {
 // would make a release of no data set at all, which looks newer than the data. say is told
 // of what is odd about them. What is wrong with them is an *Error.
 func (f Files) Read(say func(text string), do func() error) error {
-	return (&passes{Files: f, say: say, times: 1}).read(do)
+	return (&passes{Files: f, say: say, times: 1, marks: f.Marks}).read(do)
 }
 
 // passes are the times that files are read for one release. From one to the next they must
@@ -120,7 +120,8 @@ type passes struct {
 	Files
 	say         func(text string)
 	done, times int
-	before      states // nil before the first
+	before      states       // nil before the first
+	marks       *table.Marks // that the first is for; nil: nobody asks
 }
 
 // passesOf are those for the release of s.
@@ -133,7 +134,7 @@ func (f Files) passesOf(s *Settled) *passes {
 		if s.bounds != nil {
 			times++
 		}
-		s.passes = &passes{Files: f, say: s.Say, times: times}
+		s.passes = &passes{Files: f, say: s.Say, times: times, marks: s.marks}
 	}
 	return s.passes
 }
@@ -145,8 +146,8 @@ func (p *passes) read(do func() error) error {
 		return err
 	}
 	first := p.before == nil
-	if first {
-		p.before = now
+	if p.Marks = nil; first {
+		p.before, p.Marks = now, p.marks
 	}
 	if err := p.reading(now, do); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Misuse(table.Offer(err))

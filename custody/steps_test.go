@@ -82,7 +82,7 @@ func TestSteps(t *testing.T) {
 	} {
 		o := inSteps(t, source)
 		change(&o)
-		o.Path, o.Ledger = filepath.Join(t.TempDir(), "r.json"), filepath.Join(t.TempDir(), "ledger.db")
+		o.Path, o.Ledger, o.NoLedger = filepath.Join(t.TempDir(), "r.json"), filepath.Join(t.TempDir(), "ledger.db"), false
 		must(t, newLedgerOf(t, o.Ledger, o.Privacy.Neighbours))
 		var said []string
 		o.Say = func(text string) { said = append(said, text) }
@@ -138,9 +138,9 @@ func TestStepsChooseNoise(t *testing.T) {
 		for i := range values {
 			values[i] = min(max(.4*rng.NormFloat64(), -1), 1)
 		}
-		o := custody.Order{Rows: custody.Scaled{Name: "rows", Rows: values}, Design: dpreg.UnitDesign(3), Privacy: release.Privacy{Epsilon: c.epsilon, Delta: 1e-6, Neighbours: release.ReplaceOne}}
+		o := custody.Order{NoLedger: true, Rows: custody.Scaled{Name: "rows", Rows: values}, Design: dpreg.UnitDesign(3), Privacy: release.Privacy{Epsilon: c.epsilon, Delta: 1e-6, Neighbours: release.ReplaceOne}}
 		o.Entropy = mechanisms.Simulated(rand.New(rng))
-		o.Path, o.Ledger = filepath.Join(t.TempDir(), "r.json"), filepath.Join(t.TempDir(), "ledger.db")
+		o.Path, o.Ledger, o.NoLedger = filepath.Join(t.TempDir(), "r.json"), filepath.Join(t.TempDir(), "ledger.db"), false
 		must(t, ledger.Create(t.Context(), o.Ledger, ledger.Budget{Data: "rows", Epsilon: big.NewRat(10, 1), Delta: big.NewRat(1, 100), Neighbours: "replace-one", Filter: ledger.Auto}))
 		said := 0
 		o.Say = func(text string) { said += strings.Count(text, "--mechanism auto") }
@@ -217,7 +217,7 @@ func stopping(t *testing.T, at string, disturb func(path string)) (o custody.Ord
 	source := rows(t, lines...)
 	folder := t.TempDir()
 	o = inSteps(t, source)
-	o.Path, o.Ledger = filepath.Join(folder, "r.json"), filepath.Join(folder, "ledger.db")
+	o.Path, o.Ledger, o.NoLedger = filepath.Join(folder, "r.json"), filepath.Join(folder, "ledger.db"), false
 	must(t, newLedger(t, o.Ledger))
 	said = &strings.Builder{}
 	o.Say = func(text string) {
@@ -293,7 +293,7 @@ func TestStepsOfAnyRows(t *testing.T) {
 								values = append(values, law(i))
 							}
 						}
-						o := custody.Order{Rows: custody.Scaled{Name: "rows", Rows: values}, Design: dpreg.UnitDesign(m - 1), Privacy: p, Steps: 3}
+						o := custody.Order{NoLedger: true, Rows: custody.Scaled{Name: "rows", Rows: values}, Design: dpreg.UnitDesign(m - 1), Privacy: p, Steps: 3}
 						o.Entropy = mechanisms.Simulated(rand.New(rng))
 						if _, err := custody.Publish(t.Context(), o); err != nil {
 							t.Errorf("%s, m = %d, n = %d, %+v: %v", name, m, n, p, err)

@@ -158,13 +158,17 @@ func Ledger(w io.Writer, h *ledger.History) error {
 		return err
 	}
 	noise, delta := usual(h)
-	left, err := custody.Left(h, noise, delta)
-	if err != nil {
-		return err
+	total, rest := "no total", custody.Spent(h)
+	if b.Epsilon != nil {
+		left, err := custody.Left(h, noise, delta)
+		if err != nil {
+			return err
+		}
+		total = fmt.Sprintf("epsilon = %s, delta = %s in all", custody.Rational(b.Epsilon), custody.Rational(b.Delta))
+		rest = "Left for one more release: " + left
 	}
-	return write(w, say(fmt.Sprintf("Ledger of %s: epsilon = %s, delta = %s in all, %s neighbours, filter %s.",
-		b.Data, custody.Rational(b.Epsilon), custody.Rational(b.Delta), b.Neighbours, b.Filter)),
-		entries, say(unwritten(h), "Left for one more release: "+left+"."))
+	return write(w, say(fmt.Sprintf("Ledger of %s: %s, %s neighbours, filter %s.", b.Data, total, b.Neighbours, b.Filter)),
+		entries, say(unwritten(h), rest+".", "Head: "+h.Head()))
 }
 
 // ledgerTable has a row for each release, whose names are folded.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math/big"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,6 +52,7 @@ func charged(t *testing.T, filter ledger.Filter, releases int) *ledger.History {
 	if err != nil {
 		t.Fatal(err)
 	}
+	h.Events = []ledger.Event{{Hash: strings.Repeat("5b1f", 16)}} // its own hangs on the key
 	for i := range h.Entries {
 		h.Entries[i].Time = time.Date(2026, 3, 1, 9, i, 0, 0, time.UTC)
 		h.Entries[i].Written = i < 4

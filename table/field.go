@@ -29,7 +29,6 @@ type field struct {
 	at      int            // of the value in the row, where it is no factor
 	levels  map[string]int // of a factor: the dummy's place in the row, -1 where it has none
 	dummy   []int          // places of all dummies
-	middle  float64        // of the public bounds
 }
 
 // fieldsOf lists the columns of a file that hold these columns, in the order in
@@ -48,8 +47,7 @@ func fieldsOf(name string, header []string, columns []schema.Column, factors []s
 			list[i].dummy = append(list[i].dummy, j)
 			continue
 		}
-		// Halves first, so that no sum overflows.
-		list = append(list, field{label: c.Name, boolean: c.Boolean(), at: j, middle: c.Lower/2 + c.Upper/2})
+		list = append(list, field{label: c.Name, boolean: c.Boolean(), at: j})
 	}
 	for i := range list {
 		if list[i].place = slices.Index(header, list[i].label); list[i].place < 0 {
@@ -111,7 +109,7 @@ func (f *field) parse(text string, o *Options) (v float64, err error) {
 }
 
 // put writes what parse returned to a row, in the data's units. missing tells that the
-// cell was, where that is no error: the middle of the bounds stands for it.
+// cell was, where that is no error: NaN stands for it.
 func (f *field) put(row []float64, v float64, err error, o *Options) (missing bool, _ error) {
 	missing = err == ErrMissing && o.Missing != MissingError
 	if err != nil && !missing {
@@ -119,14 +117,14 @@ func (f *field) put(row []float64, v float64, err error, o *Options) (missing bo
 	}
 	if f.levels == nil {
 		if missing {
-			v = f.middle
+			v = math.NaN()
 		}
 		row[f.at] = v
 		return missing, nil
 	}
 	other := 0.
 	if missing {
-		other = 0.5
+		other = math.NaN()
 	}
 	for _, j := range f.dummy {
 		row[j] = other

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ type layout struct {
 	fields []field   // in the order in which a row needs them
 	inline []int     // of each field of a record its index in fields, or -1
 	absent []float64 // texts that mean missing and are numbers, as numbers
+	middle []float64 // of the columns' public bounds
 }
 
 // wanted is what rows hold, whatever the file.
@@ -31,6 +33,7 @@ type wanted struct {
 	options Options
 
 	enclosed *enclosed // nil: nobody asks
+	marks    *Marks    // nil: nobody asks
 	numbered bool      // columns are called by their numbers
 }
 
@@ -58,6 +61,13 @@ func (w wanted) layout(name string, header []string) (*layout, error) {
 			l.absent = append(l.absent, v)
 		}
 	}
+	for _, c := range w.columns {
+		middle := 0.5 // of a dummy
+		if c.Factor == "" {
+			middle = c.Lower/2 + c.Upper/2 // halves first, so that no sum overflows
+		}
+		l.middle = append(l.middle, middle)
+	}
 	return l, nil
 }
 
@@ -73,6 +83,13 @@ func (l *layout) label(place int) string {
 func (l *layout) complete(row []float64, missing bool) bool {
 	if missing && l.options.Missing == Drop {
 		return false
+	}
+	if missing {
+		for j, v := range row {
+			if math.IsNaN(v) {
+				row[j] = l.middle[j]
+			}
+		}
 	}
 	if l.frame != nil {
 		l.frame.Scale(row, row)

@@ -206,7 +206,7 @@ func (w *worker) columns(l *layout, columns []*cells, n, line int) (int, error) 
 	for i := range n {
 		row := w.row()
 		copy(row, rows[i*width:]) // rows before it may have been left out
-		if err := w.take(l.complete(row, missing[i])); err != nil {
+		if err := w.finish(l, row, missing[i]); err != nil {
 			return i, err
 		}
 	}

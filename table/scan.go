@@ -74,6 +74,7 @@ func (s *scan) run(ctx context.Context, name string, workers []*worker) error {
 }
 
 func (s *scan) work(ctx context.Context, w *worker) {
+	defer func() { w.mark.done() }()
 	for f := s.join(nil); f != nil; f = s.join(f) {
 		for s.step(ctx, f, w) {
 		}
@@ -180,6 +181,7 @@ type worker struct {
 	width int       // of a row
 	rows  []float64 // complete, and not handed on yet; a batch at most
 	some  bool      // there was a row, be it one that was left out
+	mark  *marker   // nil: nobody asks, or there was no row yet
 }
 
 // batch is the number of rows that are handed on at a time.
@@ -193,6 +195,17 @@ func newWorker(ctx context.Context, width int, sink func(rows []float64) error) 
 func (w *worker) row() []float64 {
 	n := len(w.rows)
 	return w.rows[n : n+w.width]
+}
+
+// finish marks the row of which all cells were written to its place, and takes it.
+func (w *worker) finish(l *layout, row []float64, missing bool) error {
+	if l.marks != nil {
+		if w.mark == nil {
+			w.mark = l.marks.marker(&l.wanted)
+		}
+		w.mark.add(row)
+	}
+	return w.take(l.complete(row, missing))
 }
 
 // take takes the row that was written to its place; keep tells whether it stays.
@@ -237,7 +250,7 @@ func (w *worker) lines(l *layout) error {
 			break
 		}
 		at += length
-		if err := w.take(l.complete(row, missing)); err != nil {
+		if err := w.finish(l, row, missing); err != nil {
 			return err
 		}
 	}
@@ -264,7 +277,7 @@ func (w *worker) records(l *layout, records *recordReader) error {
 		if err != nil {
 			return cmp.Or(w.flush(), err)
 		}
-		if err := w.take(l.complete(row, missing)); err != nil {
+		if err := w.finish(l, row, missing); err != nil {
 			return err
 		}
 	}

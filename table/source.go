@@ -30,6 +30,9 @@ type Source struct {
 	// standard input.
 	Done <-chan struct{}
 
+	// Marks, where it is not nil, gets the fingerprints of the rows that are read.
+	Marks *Marks
+
 	// Progress, where it is not nil, is told of bytes of the files that were read since
 	// the last call, before they are unpacked. Several goroutines call it.
 	Progress func(bytes int64)
@@ -174,7 +177,7 @@ func (s *Source) scan(w wanted) *scan {
 	}
 	all := scan{empty: w.options.Empty}
 	s.enclosed = &enclosed{}
-	w.enclosed, w.numbered = s.enclosed, s.numbered
+	w.enclosed, w.numbered, w.marks = s.enclosed, s.numbered, s.Marks
 	for _, f := range s.Files {
 		all.add(func() (rowsFile, io.Closer, error) { return s.open(f, w) })
 	}
@@ -223,8 +226,8 @@ func (c *countingReader) Read(p []byte) (n int, err error) {
 // files are taken whose names end in .csv, .csv.gz, .csv.zst or .parquet; or a pattern
 // of files (filepath.Match), where there is no file of that name. Files are in the
 // order of their names. Those of a directory that begin with a dot or an underscore
-// are passed over, and so are its .json files, which schemas and releases are; any
-// other file is an error, lest rows are left out. What ends in .parquet is Parquet,
+// are passed over, and so are its .json files, which schemas and releases are, and
+// ledgers, .ledger.db; any other file is an error, lest rows are left out. What ends in .parquet is Parquet,
 // all else comma-separated values.
 //
 // Errors besides: a file that is none, a pattern or directory without files.
@@ -275,7 +278,7 @@ func findInside(folder string) (paths []string, err error) {
 	for _, e := range entries {
 		name := e.Name()
 		switch {
-		case strings.HasPrefix(name, "."), strings.HasPrefix(name, "_"), strings.HasSuffix(name, ".json"):
+		case strings.HasPrefix(name, "."), strings.HasPrefix(name, "_"), strings.HasSuffix(name, ".json"), strings.HasSuffix(name, ".ledger.db"):
 		case known(name):
 			paths = append(paths, filepath.Join(folder, name))
 		default:

@@ -200,7 +200,7 @@ func (a *Audit) read(ctx context.Context, rows iter.Seq2[[]float64, error]) (cus
 
 // order is that of a release of rows.
 func (a *Audit) order(rows custody.Source) (*custody.Settled, error) {
-	o := custody.Order{Rows: rows, Design: a.design(), Privacy: a.Privacy, Mechanism: a.Noise, Steps: a.Steps}
+	o := custody.Order{Rows: rows, Design: a.design(), Privacy: a.Privacy, Mechanism: a.Noise, Steps: a.Steps, NoLedger: true}
 	if a.Steps > 1 && a.counted() {
 		o.StatedRows = commonRows
 	}

@@ -246,7 +246,7 @@ func TestInterruptedAfterRelease(t *testing.T) {
 	}
 	for name := range tree(t) {
 		switch name {
-		case ".", "good.json", "pums.csv", "pums.schema.json", "pums.release.json":
+		case ".", "good.json", "pums.csv", "pums.schema.json", "pums.release.json", "pums.ledger.db":
 		default:
 			t.Errorf("%s was left behind", name)
 		}

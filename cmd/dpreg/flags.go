@@ -43,7 +43,9 @@ type flags struct {
 
 	// Privacy.
 	epsilon, delta, mechanism, neighbours, ledger, filter string
-	spendAgain, moments, nonPrivate                       bool
+	spendAgain, moments, nonPrivate, noLedger             bool
+	head                                                  string
+	mu, rho                                               float64
 	sensitivity, audited, releases                        string
 	looks                                                 string // --steps of a release
 	account                                               accountInputs
@@ -112,6 +114,7 @@ func (f *flags) ofData() []declared {
 		{name: "p", to: &f.p, usage: "of simulated rows: numbers of covariates, a `LIST` (default 1)"},
 		{name: "p", of: "compare", to: &f.p, usage: "of simulated rows: numbers of covariates, a `LIST` (default 2)"},
 		{name: "p", of: "plan", to: &f.p, usage: "`NUMBER` of covariates, each on [-1, 1]; or give --schema"},
+		{name: "name", to: &f.dataName, usage: "what was released, by which software, a `TEXT` for whoever reads the ledger"},
 		{name: "data", of: "init", to: &f.dataName, usage: "public `NAME` of the data set, such as its file"},
 		{name: "schema", to: &f.schema, usage: "Frictionless Table Schema `FILE` with columns, public bounds and levels (default: data.schema.json beside data.csv)"},
 		{name: "schema", of: "plan", to: &f.schema, usage: "Frictionless Table Schema `FILE` with columns, public bounds and levels"},
@@ -174,8 +177,12 @@ func (f *flags) ofPrivacy() []declared {
 		{name: "neighbours", of: "gaussian", to: &f.neighbours, value: string(release.AddRemove), words: []string{string(release.AddRemove), string(release.ReplaceOne)}, usage: "`RELATION` of data sets, of sampling: add-remove or replace-one"},
 		{name: "mechanism", to: &f.mechanism, value: string(ssp.Auto), words: []string{string(release.Laplace), string(release.Gaussian), string(ssp.Auto)}, usage: "`NAME` of the law of the noise: laplace, gaussian (needs --delta), or auto, the smaller one"},
 		{name: "with-moments", to: &f.moments, usage: "release moments of the covariates of degree up to 4 as well, for --method gibbs-ss-noisy: at most 3 covariates, and more noise on all"},
-		{name: "ledger", to: &f.ledger, usage: "charge what is spent to this `FILE` (dpreg ledger init), and refuse what it has no room for"},
+		{name: "ledger", to: &f.ledger, usage: "charge what is spent to this `FILE` (dpreg ledger init), and refuse what it has no room for (default: data.ledger.db beside data.csv, which is made)"},
+		{name: "no-ledger", to: &f.noLedger, usage: "charge no ledger: nobody counts what is spent"},
 		{name: "filter", to: &f.filter, value: string(ledger.Auto), words: []string{string(ledger.Auto), string(ledger.Sum)}, usage: "`NAME` of what decides: auto, the sum of (ε, δ) or the count of Gaussian noise; or sum"},
+		{name: "head", to: &f.head, usage: "the head that was printed at a charge, hexadecimal `DIGITS`"},
+		{name: "mu", to: &f.mu, accepts: isPositive, usage: "μ of Gaussian differential privacy, a `NUMBER`"},
+		{name: "rho", to: &f.rho, accepts: isPositive, usage: "ρ of zero-concentrated differential privacy, a `NUMBER`"},
 		{name: "spend-again", to: &f.spendAgain, usage: "overwrite a release that exists: its ε stays spent, and that of the new one adds to it"},
 		{name: "non-private", to: &f.nonPrivate, usage: "add no noise and clip nothing: for comparison"},
 	}

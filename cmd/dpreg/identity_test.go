@@ -174,7 +174,7 @@ func orderOf(t *testing.T, r *release.Release, file string) custody.Order {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := custody.Order{Rows: custody.Files{Source: source}, Design: &r.Schema, Privacy: *r.Privacy, WithMoments: r.Moments != nil, Steps: 1}
+	o := custody.Order{NoLedger: true, Rows: custody.Files{Source: source}, Design: &r.Schema, Privacy: *r.Privacy, WithMoments: r.Moments != nil, Steps: 1}
 	if r.Bounds != nil {
 		o.Bounds = custody.Bounds{Columns: r.Bounds.Columns, Share: r.Bounds.Epsilon / r.Privacy.Epsilon}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
+	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
 )
 
@@ -25,11 +26,33 @@ func initLedger(f *flags, args []string) error {
 	err = ledger.Create(f.ctx(), path, b)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return refusef("%s exists: a ledger is never overwritten, since what it counts stays spent; see dpreg ledger show %s", path, files.Quoted(path))
+		return f.setTotal(path, b)
 	case err != nil:
 		return custody.LedgerError(err)
 	}
 	f.note("ledger of %s made: next, dpreg release --ledger %s", b.Data, files.Quoted(path))
+	return nil
+}
+
+// setTotal gives a total to a ledger that a release made without one.
+func (f *flags) setTotal(path string, b ledger.Budget) error {
+	exists := refusef("%s exists: a ledger is never overwritten, since what it counts stays spent; see dpreg ledger show %s", path, files.Quoted(path))
+	l, err := custody.OpenLedger(f.ctx(), f.say, path)
+	if err != nil {
+		return exists // or is no ledger
+	}
+	defer l.Close()
+	h, err := l.History(f.ctx())
+	if err == nil && h.Budget.Epsilon != nil {
+		return exists
+	}
+	if err == nil {
+		err = l.SetTotal(f.ctx(), b)
+	}
+	if err != nil {
+		return custody.LedgerError(err)
+	}
+	f.note("%s, the ledger of %s, has a total now", path, h.Budget.Data)
 	return nil
 }
 
@@ -66,24 +89,38 @@ func showLedger(f *flags, args []string) error {
 	return buffered(f.stdout(), func(out io.Writer) error { return report.Ledger(out, h) })
 }
 
-// payment is that of a run of noisy sums over samples, nil where no ledger is charged: the
-// (ε, δ) asked for, and what the run is worth as one Gaussian release. It is named by a path.
-func (f *flags) payment(name string, t accounting.Training) (*custody.Payment, error) {
-	if f.ledger == "" {
-		return nil, nil
+// ledgerOf is the ledger of data: the one named or, unless there is to be none, the one beside
+// them.
+func (f *flags) ledgerOf(data string) custody.Account {
+	if f.noLedger || f.ledger != "" {
+		return custody.Account{Path: f.ledger}
+	}
+	return custody.Account{Path: besides(data, ".ledger.db"), Make: true, Data: filepath.Base(data)}
+}
+
+// payment opens the ledger of data.
+func (f *flags) payment(data string) (*custody.Payment, error) {
+	return custody.NewPayment(f.ctx(), f.say, f.ledgerOf(data), release.Neighbours(f.neighbours))
+}
+
+// orderRun says what a run of noisy sums over samples is charged: the (ε, δ) asked for, and what
+// it is worth as one Gaussian release. It is named by a path.
+func (f *flags) orderRun(p *custody.Payment, name string, t accounting.Training) error {
+	if p == nil {
+		return nil
 	}
 	privacy, err := f.privacy()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	mu, err := t.AsGaussian(privacy.Delta)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if name, err = filepath.Abs(cmp.Or(f.save, name)); err != nil {
-		return nil, err
+		return err
 	}
-	return custody.NewPayment(f.ctx(), f.say, f.ledger, ledger.Charge{
+	return p.Order(f.ctx(), ledger.Charge{
 		Epsilon: asWritten(f.epsilon), Delta: asWritten(f.delta), Noise: ledger.Sampled,
 		Sensitivity: mu, Scale: 1, Neighbours: f.neighbours, Release: name,
 	})

@@ -69,7 +69,11 @@ func newRoot() *cobra.Command {
 		declare("sql", noFile, columnFlags+"dialect table", writeSQL),
 		parent("ledger",
 			declare("ledger init", takes(1, "a file to make"), "data eps delta neighbours filter", initLedger),
-			declare("ledger show", takes(1, "a ledger"), "", showLedger)),
+			declare("ledger show", takes(1, "a ledger"), "", showLedger),
+			declare("ledger verify", takes(1, "a ledger"), "head", verifyLedger),
+			declare("ledger import", takes(1, "a ledger"), "name eps delta mu rho", importCharge),
+			declare("ledger export", takes(1, "a ledger"), "output", exportLedger),
+			declare("ledger rebind", takes(1, "a ledger"), "", rebindLedger)),
 		declare("vi", takes(1, "a data file"), viFlags+"group neighbours rows batch plot non-private i-hold-the-data", runVI),
 		declare("pvi", nil, viFlags+"error-sd rounds damping", runPVI),
 	}

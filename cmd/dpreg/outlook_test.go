@@ -47,14 +47,14 @@ func TestForetell(t *testing.T) {
 		t.Errorf("%q names no ε that would do", says)
 	}
 	for line, want := range map[string]bool{
-		"release w.csv --eps 1 --delta 1e-6 -o d.json":             true,
-		"fit w.csv --eps 1 --release f.json --method naive":        true,
-		"fit w.csv --eps 1 --release w.json --method naive":        false, // nothing is spent
-		"release w.csv --eps 1000 -o e.json":                       false,
-		"release w.csv --eps 30 --formula x10~x1 -o g.json":        false,
-		"release w.csv --eps 1 --neighbours add-remove -o a.json":  false, // n is not public
-		"release w.csv --eps 0.1 --formula x10~x1 -o h.json":       true,
-		"release pums.csv --eps 1 --formula income~educ -o p.json": false,
+		"release w.csv --eps 1 --delta 1e-6 -o d.json":                        true,
+		"fit w.csv --eps 1 --release f.json --method naive":                   true,
+		"fit w.csv --eps 1 --release w.json --method naive":                   false, // nothing is spent
+		"release w.csv --eps 1000 -o e.json":                                  false,
+		"release w.csv --eps 30 --formula x10~x1 -o g.json":                   false,
+		"release w.csv --eps 1 --neighbours add-remove -o a.json --no-ledger": false, // n is not public
+		"release w.csv --eps 0.1 --formula x10~x1 -o h.json":                  true,
+		"release pums.csv --eps 1 --formula income~educ -o p.json":            false,
 	} {
 		if got := warning(line); (got != "") != want {
 			t.Errorf("%s: %q", line, got)

@@ -27,6 +27,8 @@ func (f *flags) checkClients(files []string) error {
 		return usagef("--model linear needs --error-sd, which is public: the standard deviation of the response about its mean")
 	case !linear && f.errorSD != 0:
 		return usagef("--error-sd is for --model linear")
+	case (f.ledger == "") != f.noLedger:
+		return usagef("the files of clients have no ledger in common: name one that the run is charged to, by --ledger FILE (dpreg ledger init), or say --no-ledger")
 	}
 	return nil
 }
@@ -60,12 +62,15 @@ func runPVI(f *flags, files []string) (err error) {
 	if err != nil {
 		return usage(err)
 	}
-	paid, err := f.payment(filepath.Dir(files[0]), training)
+	paid, err := f.payment("")
 	if err != nil {
 		return err
 	}
 	defer func() { paid.Finish(f.ctx(), err == nil) }()
-	if err := paid.Pay(f.ctx()); err != nil {
+	if err := f.orderRun(paid, filepath.Dir(files[0]), training); err != nil {
+		return err
+	}
+	if err := paid.Pay(f.ctx(), nil); err != nil {
 		return err
 	}
 	began := time.Now()

@@ -19,7 +19,7 @@ import (
 )
 
 // releaseFlags are those of what makes a release.
-const releaseFlags = columnFlags + remoteFlags + " rows eps delta mechanism neighbours steps with-moments spend-again ledger "
+const releaseFlags = columnFlags + remoteFlags + " rows eps delta mechanism neighbours steps with-moments spend-again ledger no-ledger "
 
 func runRelease(f *flags, args []string) error {
 	d := &dataset{flags: f}
@@ -95,9 +95,11 @@ func (d *dataset) order(data, path string) (*custody.Settled, error) {
 		StatedRows:  d.rows,
 		Path:        path,
 		SpendAgain:  d.spendAgain,
-		Ledger:      d.ledger,
+		NoLedger:    d.noLedger,
 		Say:         d.say,
 	}
+	a := d.ledgerOf(data)
+	o.Ledger, o.MakeLedger = a.Path, a.Make
 	var err error
 	if o.Privacy, err = d.privacy(); err != nil {
 		return nil, err

@@ -122,6 +122,12 @@ func TestReleaseOfSources(t *testing.T) {
 			t.Errorf("%q: exit code %d", twice, r.code)
 		}
 	}
+	stdin(t, "pums.csv")
+	if r := command("release", "--eps", "1", "-", "-o", "r.json", "--schema", "pums.schema.json").says(t, "or say --no-ledger"); r.code != misused {
+		t.Errorf("exit code %d", r.code)
+	}
+	stdin(t, "pums.csv")
+	command("release", "--eps", "1", "-", "-o", "r.json", "--schema", "pums.schema.json", "--no-ledger").finished(t)
 }
 
 // Interrupted while rows are read, a release leaves nothing behind.

@@ -17,7 +17,7 @@ const (
 )
 
 // viFlags are those of vi and pvi.
-const viFlags = columnFlags + " eps delta ledger model prior-sd rate steps clip learning-rate seed draws format level units save "
+const viFlags = columnFlags + " eps delta ledger no-ledger model prior-sd rate steps clip learning-rate seed draws format level units save "
 
 // viFit is a fit to rows by variational inference, and what it is of.
 type viFit struct {
@@ -52,22 +52,29 @@ func runVI(f *flags, args []string) (err error) {
 		o.Clip = r.clippingNorm()
 		f.note("gradients are clipped to a norm of %.4g", o.Clip)
 	}
+	var paid *custody.Payment
+	if o.Privacy != nil {
+		if paid, err = r.payment(data); err != nil {
+			return err
+		}
+		r.source.Marks = paid.Marks()
+	}
+	defer func() { paid.Finish(f.ctx(), err == nil) }()
 	rows, group, err := r.read(cells)
 	if err != nil {
 		return err
 	}
+	marks := r.source.Marks
 	r.n = f.rows
 	if f.neighbours == string(release.ReplaceOne) {
 		if r.n = int64(len(rows.Y)); r.n == 0 {
 			return usagef("%s has no rows to fit", r.source.Name)
 		}
 	}
-	paid, err := r.plan(&o, data)
-	if err != nil {
+	if err := r.plan(&o, paid, data); err != nil {
 		return err
 	}
-	defer func() { paid.Finish(f.ctx(), err == nil) }()
-	if err := paid.Pay(f.ctx()); err != nil {
+	if err := paid.Pay(f.ctx(), marks); err != nil {
 		return err
 	}
 	if r.fit, err = r.climb(rows, group, o); err != nil {
@@ -89,8 +96,10 @@ func (f *flags) checkVI() error {
 		return usagef("--model %s needs --group, a column of categories", viHierarchical)
 	case f.model != viHierarchical && f.group != "":
 		return usagef("--group is for --model %s", viHierarchical)
-	case f.nonPrivate && (f.given("eps") || f.given("delta") || f.given("ledger")):
-		return usagef("--non-private spends nothing: leave out --eps, --delta and --ledger")
+	case f.nonPrivate && (f.given("eps") || f.given("delta") || f.given("ledger") || f.noLedger):
+		return usagef("--non-private spends nothing: leave out --eps, --delta, --ledger and --no-ledger")
+	case f.noLedger && f.ledger != "":
+		return usagef("--no-ledger and --ledger exclude each other")
 	case f.nonPrivate && !f.holdsData:
 		return refusef("--non-private prints what the rows say, without noise: nothing of it is private. If you may see the rows and keep the output to yourself, say --i-hold-the-data")
 	case f.holdsData && !f.nonPrivate:
@@ -133,18 +142,18 @@ func (f *flags) viPrivacy() (*vi.Privacy, error) {
 
 // plan completes options by the public number of records, and says what the run is to be
 // charged.
-func (r *viFit) plan(o *vi.Options, data string) (*custody.Payment, error) {
+func (r *viFit) plan(o *vi.Options, paid *custody.Payment, data string) error {
 	if r.batch > 0 {
 		if o.Rate = float64(r.batch) / float64(r.n); o.Rate > 1 {
-			return nil, usagef("--batch %d: there are %d rows", r.batch, r.n)
+			return usagef("--batch %d: there are %d rows", r.batch, r.n)
 		}
 	}
 	training, err := o.Plan(float64(r.n))
 	if err != nil || o.Privacy == nil {
-		return nil, usage(err)
+		return usage(err)
 	}
 	o.Privacy.Multiplier = training.Multiplier
-	return r.payment(data, training)
+	return r.orderRun(paid, data, training)
 }
 
 // read reads the rows, which must not change meanwhile.

@@ -152,7 +152,7 @@ func (r *viFit) labels() []string {
 
 // checkOutputs looks, before anything is spent, whether results can be written.
 func (r *viFit) checkOutputs(data string) error {
-	keep := inputs{data, sidecar(data), r.schema, r.ledger}
+	keep := inputs{data, sidecar(data), r.schema, r.ledgerOf(data).Path}
 	r.chains = 4 // as vi.Fit.Draws makes
 	return errors.Join(r.checkPlot(keep...), r.checkSave(keep))
 }

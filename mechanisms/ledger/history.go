@@ -9,10 +9,11 @@ import (
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 )
 
-// History is a budget and what was charged to it, in order.
+// History is a budget and what was charged to it, in order, and the chain of all events.
 type History struct {
 	Budget  Budget
 	Entries []Entry
+	Events  []Event
 }
 
 var one = big.NewRat(1, 1)
@@ -48,7 +49,7 @@ type Use struct {
 	// Sum and Gaussian are the parts of the budget that are used by the sum of (ε, δ),
 	// the larger of the two, and by the count of Gaussian noise: that is E₀/E, and of
 	// the rest as much as the count has used. +Inf where a count has no share. Neither
-	// ever falls, and one of them is at most 1.
+	// ever falls, and one of them is at most 1. Both are 0 where there is no total.
 	Sum, Gaussian float64
 }
 
@@ -61,6 +62,9 @@ func (h *History) Uses() ([]Use, error) {
 	a := newAccount(h.Budget)
 	for i := range h.Entries {
 		a.add(&h.Entries[i].Charge)
+		if uses[i] = (Use{Epsilon: a.epsilon, Delta: a.delta}); h.Budget.Epsilon == nil {
+			continue
+		}
 		used, err := a.counted()
 		if err != nil {
 			return nil, err
@@ -89,8 +93,12 @@ func part(x, total *big.Rat) float64 {
 // Left returns the largest ε, rounded down to three digits, that one more release
 // with this noise and δ may have; 0 where there is none. It is at most the total,
 // though a release with a smaller δ than the total may state an ε that is larger. A run of
-// Sampled noise is taken to be worth runWorth times what Gaussian noise of its (ε, δ) is.
+// Sampled noise is taken to be worth runWorth times what Gaussian noise of its (ε, δ) is. Where
+// there is no total it is +Inf.
 func (h *History) Left(noise Noise, delta *big.Rat) (float64, error) {
+	if h.Budget.Epsilon == nil {
+		return math.Inf(1), nil
+	}
 	base := h.account()
 	return largest(roundDown(h.Budget.Epsilon), func(epsilon float64) (bool, error) {
 		c := Charge{Epsilon: number.Decimal(epsilon), Delta: delta, Noise: noise}
@@ -101,7 +109,7 @@ func (h *History) Left(noise Noise, delta *big.Rat) (float64, error) {
 			}
 			c.Sensitivity, c.Scale = 1, s
 		}
-		if noise == Sampled {
+		if noise.decomposed() {
 			c.Sensitivity = runWorth
 		}
 		a := base
@@ -206,9 +214,9 @@ func (a *account) add(c *Charge) {
 		}
 		ratio := new(big.Rat).Quo(exactly(c.Sensitivity), exactly(c.Scale))
 		square := times(ratio, ratio)
-		if c.Noise == Sampled {
+		if c.Noise.decomposed() {
 			a.mixed = true
-			if square.Cmp(pure) > 0 {
+			if c.Noise == Other || square.Cmp(pure) > 0 {
 				square = pure
 			}
 		}
@@ -219,7 +227,7 @@ func (a *account) add(c *Charge) {
 		a.mixed = true
 		a.square = plus(a.square, pure)
 	}
-	if c.Noise == Sampled || a.summed(a.forSum) {
+	if c.Noise.decomposed() || a.summed(a.forSum) {
 		a.apart = plus(a.apart, c.Delta)
 	}
 }
@@ -230,7 +238,7 @@ func (a *account) share(c *Charge) {
 	switch {
 	case c.Delta.Cmp(half) <= 0:
 		a.forSum, a.forCount = half, half
-	case c.Noise == Sampled:
+	case c.Noise.decomposed():
 		a.forSum = a.total.Delta
 	default:
 		a.forCount = a.total.Delta
@@ -239,7 +247,7 @@ func (a *account) share(c *Charge) {
 
 // summed is (S) with a δ.
 func (a *account) summed(delta *big.Rat) bool {
-	return a.epsilon.Cmp(a.total.Epsilon) <= 0 && a.delta.Cmp(delta) <= 0
+	return a.total.Epsilon == nil || a.epsilon.Cmp(a.total.Epsilon) <= 0 && a.delta.Cmp(delta) <= 0
 }
 
 // within reports whether what is charged is within the budget.

@@ -7,8 +7,9 @@
 // seen, so what decides is a filter that is valid for budgets chosen adaptively
 // (History.Fits; the proof is in docs/ledger.md).
 //
-// The file is an SQLite database. It holds nothing that was computed from rows:
-// totals, what each release states of its noise, names that the user gave, times.
+// The file is an SQLite database: totals, what each release states of its noise, names that
+// the user gave, times, a chain of hashes of all these, and, apart from them, a key and keyed
+// fingerprints of the rows, by which others are refused.
 package ledger
 
 import (
@@ -29,7 +30,7 @@ import (
 type Budget struct {
 	Data           string   // names the data set: public, chosen by the user
 	Neighbours     string   // the one relation that all releases must have
-	Epsilon, Delta *big.Rat // decimals; δ may be 0
+	Epsilon, Delta *big.Rat // decimals; δ may be 0. ε is nil where there is no total: all is counted, nothing refused
 	Filter         Filter
 }
 
@@ -54,10 +55,16 @@ const (
 	// Sampled is Gaussian noise on sums over samples of the records, many times over: of a
 	// whole run of stochastic gradients.
 	Sampled Noise = "sampled"
+	// Other is any mechanism of other software that is (ε, δ)-private, given what was before.
+	Other Noise = "other"
 )
 
+// decomposed tells whether all that is known is that a release is pure but for an event of
+// probability δ: docs/ledger.md, Runs.
+func (n Noise) decomposed() bool { return n == Sampled || n == Other }
+
 // Charge is what a release costs. Of Sampled noise Sensitivity/Scale is a bound on the μ of
-// accounting's AsGaussian for Delta.
+// accounting's AsGaussian for Delta; of Other it is 1.
 type Charge struct {
 	Epsilon, Delta     *big.Rat // as the release states them; decimals, δ = 0 for Laplace noise
 	Noise              Noise
@@ -87,7 +94,7 @@ type Entry struct {
 // check refuses what no ledger can be made for.
 func (b *Budget) check() error {
 	switch {
-	case b.Epsilon == nil || b.Epsilon.Sign() <= 0:
+	case b.Epsilon != nil && b.Epsilon.Sign() <= 0:
 		return fmt.Errorf("the total ε must be above 0")
 	case b.Delta == nil || b.Delta.Sign() < 0 || b.Delta.Cmp(one) >= 0:
 		return fmt.Errorf("the total δ must be at least 0 and below 1")
@@ -95,6 +102,9 @@ func (b *Budget) check() error {
 		return fmt.Errorf("the filter must be %q or %q, not %q", Auto, Sum, b.Filter)
 	case b.Neighbours == "":
 		return fmt.Errorf("the neighbouring relation is missing")
+	}
+	if b.Epsilon == nil {
+		return decimals(b.Delta)
 	}
 	return decimals(b.Epsilon, b.Delta)
 }
@@ -107,8 +117,8 @@ func (c *Charge) check() error {
 		return fmt.Errorf("ε of a release must be above 0")
 	case c.Delta == nil || c.Delta.Sign() < 0:
 		return fmt.Errorf("δ of a release must not be negative")
-	case !slices.Contains([]Noise{Laplace, Gaussian, Sampled}, c.Noise):
-		return fmt.Errorf("noise must be %q, %q or %q, not %q", Laplace, Gaussian, Sampled, c.Noise)
+	case !slices.Contains([]Noise{Laplace, Gaussian, Sampled, Other}, c.Noise):
+		return fmt.Errorf("noise must be %q, %q, %q or %q, not %q", Laplace, Gaussian, Sampled, Other, c.Noise)
 	case c.Noise == Laplace && c.Delta.Sign() != 0:
 		return fmt.Errorf("δ of a release with Laplace noise must be 0")
 	case c.Noise != Laplace && c.Delta.Sign() == 0:
@@ -191,22 +201,29 @@ func plain(path string, err error) error {
 // be written, it wraps ErrUnusable. On any error nothing may be released, and the error says
 // whether something was charged all the same.
 func (l *Ledger) Charge(ctx context.Context, parts ...Charge) (int64, error) {
+	return l.ChargeFor(ctx, nil, parts...)
+}
+
+// ChargeFor is Charge for rows with these marks, which the ledger keeps where they are new.
+// Where it knows other ones nothing is charged, and the error is an *OtherDataError.
+func (l *Ledger) ChargeFor(ctx context.Context, marks Marks, parts ...Charge) (int64, error) {
 	var made []Entry
 	committed := false
-	err := l.transact(ctx, parts, func(tx *sql.Conn) error {
-		now := time.Now().UTC().Truncate(time.Second)
+	err := l.transact(ctx, marks, parts, func(tx *sql.Conn, h *History) error {
+		now, head := time.Now().UTC().Truncate(time.Second), h.Head()
 		for _, c := range parts {
-			result, err := tx.ExecContext(ctx,
-				"INSERT INTO charge (time, release, noise, epsilon, delta, sensitivity, scale, written) VALUES (?, ?, ?, ?, ?, ?, ?, 0)",
-				now.Format(time.RFC3339), c.Release, c.Noise, text(c.Epsilon), text(c.Delta), c.Sensitivity, c.Scale)
-			if err != nil {
+			e := Entry{Charge: c, Time: now}
+			var err error
+			if head, err = e.insert(ctx, tx, l.path, head); err != nil {
 				return err
 			}
-			number, err := result.LastInsertId()
-			if err != nil {
-				return err
-			}
-			made = append(made, Entry{Charge: c, Number: number, Time: now})
+			made = append(made, e)
+		}
+		if err := marks.keep(ctx, tx); err != nil {
+			return err
+		}
+		if _, err := l.history(ctx, tx); err != nil {
+			return errors.Join(ctx.Err(), notKept(l.path))
 		}
 		committed = true
 		return l.patiently(ctx, func() error {
@@ -223,6 +240,27 @@ func (l *Ledger) Charge(ctx context.Context, parts ...Charge) (int64, error) {
 	return made[len(made)-1].Number, nil
 }
 
+// insert writes an entry, which gets its number, and gives the new head of the chain.
+func (e *Entry) insert(ctx context.Context, x executor, path, head string) (string, error) {
+	result, err := x.ExecContext(ctx,
+		"INSERT INTO charge (time, release, noise, epsilon, delta, sensitivity, scale, written) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		e.Time.Format(timeFormat), e.Release, e.Noise, text(e.Epsilon), text(e.Delta), e.Sensitivity, e.Scale, e.Written)
+	if err != nil {
+		return "", err
+	}
+	if n, err := result.RowsAffected(); err != nil || n != 1 {
+		return "", notKept(path)
+	}
+	if e.Number, err = result.LastInsertId(); err != nil {
+		return "", err
+	}
+	return chain(ctx, x, head, e.event())
+}
+
+func notKept(path string) error {
+	return unusable("%s did not keep the charge that it was given: it is not as dpreg made it, or another program writes to it. Nothing was released", path)
+}
+
 // confirm returns nil where a commit did not fail and the file has what was charged. The
 // commit was the last statement of its connection: this reads by another one.
 func (l *Ledger) confirm(ctx context.Context, made []Entry, failed error) error {
@@ -235,7 +273,7 @@ func (l *Ledger) confirm(ctx context.Context, made []Entry, failed error) error 
 	case failed == nil && stands:
 		return nil
 	case failed == nil:
-		return unusable("%s did not keep the charge that it was given: it is not as dpreg made it, or another program writes to it. Nothing was released", l.path)
+		return notKept(l.path)
 	case stands:
 		return fmt.Errorf("%w; No %d was charged all the same and stays. Nothing was released", failed, made[len(made)-1].Number)
 	}
@@ -250,12 +288,34 @@ func (e *Entry) same(other Entry) bool {
 
 // Check returns the error that Charge would return now, and charges nothing.
 func (l *Ledger) Check(ctx context.Context, parts ...Charge) error {
-	return l.transact(ctx, parts, func(*sql.Conn) error { return nil })
+	return l.transact(ctx, nil, parts, func(*sql.Conn, *History) error { return nil })
 }
 
-// transact lets do write if the parts fit, while nobody else can. It has a connection of its
+// transact lets do write if the parts fit, and the rows are those of the ledger.
+func (l *Ledger) transact(ctx context.Context, marks Marks, parts []Charge, do func(*sql.Conn, *History) error) error {
+	return l.exclusively(ctx, func(tx *sql.Conn, h *History) error {
+		for _, c := range parts {
+			if c.Neighbours != h.Budget.Neighbours {
+				return unusable("%s counts %s neighbours, and the release is for %s ones: a ledger has one relation; take another one", l.path, h.Budget.Neighbours, c.Neighbours)
+			}
+		}
+		ok, err := h.Fits(parts...)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return &ExhaustedError{l.path, total(parts), h}
+		}
+		if err := l.differ(ctx, tx, h.Budget.Data, marks); err != nil {
+			return err
+		}
+		return do(tx, h)
+	})
+}
+
+// exclusively lets do write while nobody else can. It has a connection of its
 // own, which it closes: one whose commit failed may still be within the transaction.
-func (l *Ledger) transact(ctx context.Context, parts []Charge, do func(*sql.Conn) error) error {
+func (l *Ledger) exclusively(ctx context.Context, do func(*sql.Conn, *History) error) error {
 	var tx *sql.Conn
 	end := func() {
 		if tx != nil {
@@ -277,17 +337,5 @@ func (l *Ledger) transact(ctx context.Context, parts []Charge, do func(*sql.Conn
 	if err != nil {
 		return plain(l.path, err)
 	}
-	for _, c := range parts {
-		if c.Neighbours != h.Budget.Neighbours {
-			return unusable("%s counts %s neighbours, and the release is for %s ones: a ledger has one relation", l.path, h.Budget.Neighbours, c.Neighbours)
-		}
-	}
-	ok, err := h.Fits(parts...)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return &ExhaustedError{l.path, total(parts), h}
-	}
-	return plain(l.path, do(tx))
+	return plain(l.path, do(tx, h))
 }

@@ -2,7 +2,9 @@ package ledger
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,10 +30,13 @@ type Ledger struct {
 // application and version mark an SQLite file as a ledger: "dpre" in ASCII.
 const (
 	application = 0x64707265
-	version     = 1
+	version     = 2
 )
 
-// A cost is never changed, and no charge is taken back.
+// timeFormat is that of times in the file.
+const timeFormat = time.RFC3339
+
+// A cost is never changed, no charge is taken back, and a total is set once.
 const tables = `
 CREATE TABLE budget (
 	one        INTEGER PRIMARY KEY CHECK (one = 1),
@@ -52,11 +57,34 @@ CREATE TABLE charge (
 	scale       REAL NOT NULL,
 	written     INTEGER NOT NULL
 ) STRICT;
-CREATE TRIGGER budget_stays BEFORE UPDATE ON budget BEGIN SELECT RAISE(ABORT, 'the budget stays as it is'); END;
 CREATE TRIGGER budget_is_kept BEFORE DELETE ON budget BEGIN SELECT RAISE(ABORT, 'the budget stays as it is'); END;
 CREATE TRIGGER cost_stays BEFORE UPDATE OF number, time, release, noise, epsilon, delta, sensitivity, scale ON charge
 	BEGIN SELECT RAISE(ABORT, 'what was charged stays charged'); END;
-CREATE TRIGGER charge_is_kept BEFORE DELETE ON charge BEGIN SELECT RAISE(ABORT, 'what was charged stays charged'); END;`
+CREATE TRIGGER charge_is_kept BEFORE DELETE ON charge BEGIN SELECT RAISE(ABORT, 'what was charged stays charged'); END;` + chained
+
+// chained is what version 1 lacks.
+const chained = `
+CREATE TABLE event (
+	number INTEGER PRIMARY KEY,
+	text   TEXT NOT NULL,
+	hash   TEXT NOT NULL
+) STRICT;
+CREATE TABLE secret (
+	one INTEGER PRIMARY KEY CHECK (one = 1),
+	id  TEXT NOT NULL,
+	key BLOB NOT NULL
+) STRICT;
+CREATE TABLE mark (
+	name TEXT PRIMARY KEY,
+	sum  BLOB NOT NULL
+) STRICT;
+CREATE TRIGGER budget_stays BEFORE UPDATE ON budget
+	WHEN OLD.epsilon <> '' OR NEW.data <> OLD.data OR NEW.neighbours <> OLD.neighbours
+	BEGIN SELECT RAISE(ABORT, 'the budget stays as it is'); END;
+CREATE TRIGGER event_stays BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT, 'what happened stays'); END;
+CREATE TRIGGER event_is_kept BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'what happened stays'); END;
+CREATE TRIGGER secret_stays BEFORE UPDATE ON secret BEGIN SELECT RAISE(ABORT, 'the key stays'); END;
+CREATE TRIGGER secret_is_kept BEFORE DELETE ON secret BEGIN SELECT RAISE(ABORT, 'the key stays'); END;`
 
 // wait is for how long a process waits for others that write; tests shorten it. SQLite's own
 // waiting cannot be interrupted: it lasts a moment, and patiently has it begin again.
@@ -110,6 +138,9 @@ func Open(ctx context.Context, path string) (*Ledger, error) {
 	if err = l.identify(ctx); err == nil {
 		l.taken, err = keepToOwner(path)
 	}
+	if err == nil {
+		err = checkAlone(path)
+	}
 	if err != nil {
 		db.Close()
 		return nil, err
@@ -149,10 +180,44 @@ func (l *Ledger) identify(ctx context.Context) error {
 		return err
 	case id != application:
 		return unusable("%s is not a ledger of dpreg", l.path)
+	case v == 1:
+		return l.upgrade(ctx)
 	case v != version:
-		return unusable("%s is a ledger of version %d, and this dpreg knows version %d only", l.path, v, version)
+		return unusable("%s is a ledger of version %d, and this dpreg knows versions up to %d only", l.path, v, version)
 	}
 	return nil
+}
+
+// upgrade gives a ledger of version 1 what it lacks: a key, and the chain of all that it holds.
+func (l *Ledger) upgrade(ctx context.Context) error {
+	return l.patiently(ctx, func() error {
+		tx, err := l.db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		var v int
+		if err := tx.QueryRowContext(ctx, "SELECT user_version FROM pragma_user_version").Scan(&v); err != nil || v == version {
+			return err // another process did
+		}
+		h, err := l.tables(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, fmt.Sprintf("DROP TRIGGER IF EXISTS budget_stays; PRAGMA user_version = %d;", version)+chained); err != nil {
+			return err
+		}
+		head, err := begin(ctx, tx, h.Budget, NewKey())
+		for i := range h.Entries {
+			if err == nil {
+				head, err = chain(ctx, tx, head, h.Entries[i].event())
+			}
+		}
+		if err != nil {
+			return err
+		}
+		return tx.Commit()
+	})
 }
 
 // Close closes the file.
@@ -175,8 +240,17 @@ func (l *Ledger) SetWritten(ctx context.Context, number int64) error {
 // History reads all that the ledger holds.
 func (l *Ledger) History(ctx context.Context) (h *History, err error) {
 	err = l.patiently(ctx, func() (err error) {
-		h, err = l.history(ctx, l.db)
-		return err
+		tx, err := l.db.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer tx.Close()
+		if _, err := tx.ExecContext(ctx, "BEGIN DEFERRED"); err != nil { // all of one moment
+			return err
+		}
+		h, err = l.history(ctx, tx)
+		_, end := tx.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+		return errors.Join(err, end)
 	})
 	return h, err
 }
@@ -204,6 +278,22 @@ type querier interface {
 }
 
 func (l *Ledger) history(ctx context.Context, q querier) (*History, error) {
+	h, err := l.tables(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	var id string
+	if err := q.QueryRowContext(ctx, "SELECT id FROM secret").Scan(&id); err != nil {
+		return nil, err
+	}
+	if err := h.readEvents(ctx, q, id); err != nil {
+		return nil, unusable("%s is damaged, or was changed by another program: %w", l.path, err)
+	}
+	return h, nil
+}
+
+// tables reads the budget and the charges.
+func (l *Ledger) tables(ctx context.Context, q querier) (*History, error) {
 	h := new(History)
 	b := &h.Budget
 	var epsilon, delta string
@@ -213,8 +303,8 @@ func (l *Ledger) history(ctx context.Context, q querier) (*History, error) {
 		return nil, err
 	}
 	b.Epsilon, b.Delta = parse(epsilon), parse(delta)
-	if err := b.check(); err != nil {
-		return nil, unusable("%s is damaged: %w", l.path, err)
+	if err := b.check(); err != nil || b.Epsilon == nil && epsilon != "" {
+		return nil, unusable("%s is damaged: its total is none (%w)", l.path, err)
 	}
 	rows, err := q.QueryContext(ctx, "SELECT number, time, release, noise, epsilon, delta, sensitivity, scale, written FROM charge ORDER BY number")
 	if err != nil {
@@ -228,7 +318,7 @@ func (l *Ledger) history(ctx context.Context, q querier) (*History, error) {
 			return nil, err
 		}
 		e.Epsilon, e.Delta = parse(epsilon), parse(delta)
-		e.Time, err = time.Parse(time.RFC3339, when)
+		e.Time, err = time.Parse(timeFormat, when)
 		if err := errors.Join(err, e.check()); err != nil {
 			return nil, unusable("%s is damaged: charge %d: %w", l.path, e.Number, err)
 		}
@@ -237,8 +327,11 @@ func (l *Ledger) history(ctx context.Context, q querier) (*History, error) {
 	return h, rows.Err()
 }
 
-// text writes a decimal exactly.
+// text writes a decimal exactly, and nil as nothing.
 func text(x *big.Rat) string {
+	if x == nil {
+		return ""
+	}
 	digits, _ := x.FloatPrec()
 	return x.FloatString(digits)
 }
@@ -257,6 +350,11 @@ func parse(text string) *big.Rat {
 // stands (wraps fs.ErrExist: a ledger is never overwritten), one that cannot be
 // written.
 func Create(ctx context.Context, path string, b Budget) error {
+	return CreateWith(ctx, path, b, NewKey())
+}
+
+// CreateWith is Create with a key under which rows were marked already.
+func CreateWith(ctx context.Context, path string, b Budget, key Key) error {
 	if err := b.check(); err != nil {
 		return unusable("%w", err)
 	}
@@ -271,7 +369,7 @@ func Create(ctx context.Context, path string, b Budget) error {
 	defer os.Remove(f.Name())
 	err = f.Chmod(0o600)
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = fill(ctx, f.Name(), b)
+		err = fill(ctx, f.Name(), b, key)
 	}
 	if err == nil {
 		err = files.MoveNew(f.Name(), path)
@@ -286,7 +384,7 @@ func Create(ctx context.Context, path string, b Budget) error {
 }
 
 // fill makes a ledger of an empty file.
-func fill(ctx context.Context, path string, b Budget) error {
+func fill(ctx context.Context, path string, b Budget, key Key) error {
 	db, err := connect(path)
 	if err != nil {
 		return err
@@ -306,8 +404,25 @@ func fill(ctx context.Context, path string, b Budget) error {
 	if err != nil {
 		return err
 	}
+	if _, err := begin(ctx, tx, b, key); err != nil {
+		return err
+	}
 	if err := tx.Commit(); err != nil {
 		return err
 	}
 	return db.Close()
+}
+
+// begin writes the key, and the chain's first links.
+func begin(ctx context.Context, x executor, b Budget, key Key) (head string, err error) {
+	id := hex.EncodeToString(key[:]) // the chain has a hash of it
+	sum := sha256.Sum256([]byte("dpreg ledger " + id))
+	id = hex.EncodeToString(sum[:8])
+	if _, err = x.ExecContext(ctx, "INSERT INTO secret (one, id, key) VALUES (1, ?, ?)", id, key[:]); err == nil {
+		head, err = chain(ctx, x, "", b.event(id))
+	}
+	if err == nil && b.Epsilon != nil {
+		head, err = chain(ctx, x, head, b.totalEvent())
+	}
+	return head, err
 }

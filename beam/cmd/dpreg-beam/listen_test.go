@@ -28,7 +28,7 @@ func TestNothingListens(t *testing.T) {
 			}
 		}
 	}
-	const line = "release --eps 1 --formula y~a+b --bounds a=-1:1 --bounds b=0:1 --bounds y=-3:3 -o r.json part-*.csv"
+	const line = "release --eps 1 --formula y~a+b --bounds a=-1:1 --bounds b=0:1 --bounds y=-3:3 --no-ledger -o r.json part-*.csv"
 	cmd := exec.Command(os.Args[0], strings.Fields(line)...)
 	cmd.Dir, cmd.Env = folder, append(os.Environ(), asProgram+"=1", "TMPDIR="+t.TempDir())
 	if err := cmd.Start(); err != nil {

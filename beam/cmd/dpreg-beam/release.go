@@ -54,6 +54,7 @@ type releaseFlags struct {
 
 	bounds, na              []string
 	schema, formula, ledger string
+	noLedger                bool
 	output                  string
 	engineFlags
 }
@@ -71,7 +72,8 @@ func (f *releaseFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.formula, "formula", "", "`FORMULA` such as 'y ~ x1 + x2'; default: the last column on all others")
 	fs.StringVar(&f.missing, "missing", string(table.MissingError), "`NAME`: what to do about missing cells: error, midpoint, or drop the row (needs add-remove neighbours)")
 	fs.StringArrayVar(&f.na, "na", nil, "`TEXT` of a cell that means missing; repeatable (default: NA; an empty cell always does)")
-	fs.StringVar(&f.ledger, "ledger", "", "charge what is spent to this `FILE` (dpreg ledger init), and refuse what it has no room for")
+	fs.StringVar(&f.ledger, "ledger", "", "charge what is spent to this `FILE` (dpreg ledger init), and refuse what it has no room for (default: data.ledger.db beside the directory or file data, which is made)")
+	fs.BoolVar(&f.noLedger, "no-ledger", false, "charge no ledger: nobody counts what is spent")
 	fs.StringVarP(&f.output, "output", "o", "", "write the release to this `FILE`, which must not exist")
 	f.engineFlags.register(cmd)
 }
@@ -82,7 +84,11 @@ func (f *releaseFlags) order(cmd *cobra.Command, c *cluster, data string) (o cus
 		Mechanism: release.Kind(f.mechanism),
 		Path:      f.output,
 		Ledger:    f.ledger,
+		NoLedger:  f.noLedger,
 		Say:       func(text string) { note(cmd.ErrOrStderr(), "%s", text) },
+	}
+	if local := !job.Remote(data); local && o.Ledger == "" && !o.NoLedger && !strings.ContainsAny(data, "*?[") {
+		o.Ledger, o.MakeLedger = table.Stem(strings.TrimSuffix(data, "/"))+".ledger.db", true
 	}
 	if o.Path == "" {
 		return o, custody.Misusef("say where the release is to go: -o FILE")

@@ -1,0 +1,174 @@
+package ledger
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+// What happens to a ledger is a chain of events, each a line of text:
+//
+//	hash_0 = "",   hash_i = SHA-256(hash_{i−1} ‖ "\n" ‖ text_i), in hexadecimal.
+//
+// The last hash, the head, stands for all that happened, in its order. Whoever wrote one down
+// finds a ledger that was put back to an old copy, or of which a charge was changed: its
+// chain does not have that head. A head holds nothing that was computed from rows.
+
+// Event is a link of the chain.
+type Event struct{ Text, Hash string }
+
+func link(before, text string) string {
+	sum := sha256.Sum256([]byte(before + "\n" + text))
+	return hex.EncodeToString(sum[:])
+}
+
+// The first words of events.
+const (
+	eventLedger = "ledger "
+	eventTotal  = "total "
+	eventCharge = "charge "
+	eventData   = "data "
+)
+
+func (b *Budget) event(id string) string {
+	return fmt.Sprintf("%s%s of %q, %s neighbours", eventLedger, id, b.Data, b.Neighbours)
+}
+
+func (b *Budget) totalEvent() string {
+	return fmt.Sprintf("%sepsilon %s, delta %s, filter %s", eventTotal, text(b.Epsilon), text(b.Delta), b.Filter)
+}
+
+func (e *Entry) event() string {
+	return fmt.Sprintf("%s%d at %s: %s, epsilon %s, delta %s, sensitivity %v, scale %v, release %q",
+		eventCharge, e.Number, e.Time.UTC().Format(timeFormat), e.Noise, text(e.Epsilon), text(e.Delta), e.Sensitivity, e.Scale, e.Release)
+}
+
+// IsOf tells whether the event is that of the entry.
+func (e *Entry) IsOf(event Event) bool { return event.Text == e.event() }
+
+// dataEvent says that rows may be others from here on.
+const dataEvent = eventData + "may be others than before"
+
+// Head is the hash of the last event.
+func (h *History) Head() string { return h.Events[len(h.Events)-1].Hash }
+
+// At finds a head, or its first digits, in the chain: charged is the number of charges up to
+// there. It is not found in a ledger that was put back to an old copy, nor in another one.
+func (h *History) At(head string) (charged int, found bool) {
+	for _, e := range h.Events {
+		if strings.HasPrefix(e.Text, eventCharge) {
+			charged++
+		}
+		if strings.HasPrefix(e.Hash, strings.ToLower(head)) {
+			return charged, true
+		}
+	}
+	return 0, false
+}
+
+// readEvents reads the chain and checks it: each hash, and that budget and charges are those of
+// the events, all of them, in their order.
+func (h *History) readEvents(ctx context.Context, q querier, id string) error {
+	rows, err := q.QueryContext(ctx, "SELECT text, hash FROM event ORDER BY number")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	before, total, left := "", "", h.Entries
+	for rows.Next() {
+		var e Event
+		if err := rows.Scan(&e.Text, &e.Hash); err != nil {
+			return err
+		}
+		h.Events = append(h.Events, e)
+		i := len(h.Events)
+		switch {
+		case e.Hash != link(before, e.Text):
+			return fmt.Errorf("link %d of its chain does not follow from those before it", i)
+		case i == 1 && e.Text == h.Budget.event(id), i > 1 && e.Text == dataEvent:
+		case i > 1 && strings.HasPrefix(e.Text, eventTotal):
+			total = e.Text
+		case i > 1 && len(left) > 0 && e.Text == left[0].event():
+			left = left[1:]
+		default:
+			return fmt.Errorf("link %d of its chain is not what its tables say", i)
+		}
+		before = e.Hash
+	}
+	switch {
+	case rows.Err() != nil:
+		return rows.Err()
+	case h.Events == nil || len(left) > 0:
+		return fmt.Errorf("its chain is shorter than its tables")
+	case h.Budget.Epsilon != nil && total != h.Budget.totalEvent(), h.Budget.Epsilon == nil && total != "":
+		return fmt.Errorf("its total is not that of its chain")
+	}
+	return nil
+}
+
+// executor is a connection or a transaction.
+type executor interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// chain adds an event after a head, and gives the new head.
+func chain(ctx context.Context, x executor, head, text string) (string, error) {
+	head = link(head, text)
+	_, err := x.ExecContext(ctx, "INSERT INTO event (text, hash) VALUES (?, ?)", text, head)
+	return head, err
+}
+
+// SetTotal gives a ledger without a total one: ε, δ and the filter of b. It is an error if it has
+// one, if the neighbours are others, or if more was charged (*ExhaustedError).
+func (l *Ledger) SetTotal(ctx context.Context, b Budget) error {
+	if err := b.check(); err != nil || b.Epsilon == nil {
+		return unusable("%s: a total ε is needed (%w)", l.path, err)
+	}
+	return l.change(ctx, func(tx *sql.Conn, h *History) error {
+		switch {
+		case h.Budget.Epsilon != nil:
+			return unusable("%s has a total, which stays as it is", l.path)
+		case h.Budget.Neighbours != b.Neighbours:
+			return unusable("%s counts %s neighbours: a ledger has one relation", l.path, h.Budget.Neighbours)
+		}
+		b.Data = h.Budget.Data
+		with := History{Budget: b, Entries: h.Entries}
+		a := with.account()
+		if ok, err := a.within(); err != nil || !ok {
+			return unusable("%s: more was charged already, ε = %s and δ = %s in all (%w)", l.path, text(a.epsilon), text(a.delta), err)
+		}
+		_, err := tx.ExecContext(ctx, "UPDATE budget SET epsilon = ?, delta = ?, filter = ?", text(b.Epsilon), text(b.Delta), b.Filter)
+		if err == nil {
+			_, err = chain(ctx, tx, h.Head(), b.totalEvent())
+		}
+		return err
+	})
+}
+
+// Rebind forgets by what the ledger knows its rows: the next charge is of rows as they are
+// then. What was charged stays charged.
+func (l *Ledger) Rebind(ctx context.Context) error {
+	return l.change(ctx, func(tx *sql.Conn, h *History) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM mark")
+		if err == nil {
+			_, err = chain(ctx, tx, h.Head(), dataEvent)
+		}
+		return err
+	})
+}
+
+// change lets do write, while nobody else can, and commits.
+func (l *Ledger) change(ctx context.Context, do func(tx *sql.Conn, h *History) error) error {
+	return l.exclusively(ctx, func(tx *sql.Conn, h *History) error {
+		if err := do(tx, h); err != nil {
+			return err
+		}
+		return l.patiently(ctx, func() error {
+			_, err := tx.ExecContext(context.WithoutCancel(ctx), "COMMIT")
+			return err
+		})
+	})
+}
