@@ -61,12 +61,20 @@ func (n *names) theta(k int) string {
 }
 
 // special is the name with which a text begins that needs no backquotes though others of
-// its kind do.
-func (n *names) special(text string) string {
-	if strings.HasPrefix(text, intercept) {
-		return intercept
+// its kind do: that of the intercept, or the longest of a term's.
+func (n *names) special(text string) (longest string) {
+	all := []string{intercept}
+	for _, c := range n.Design.Columns() {
+		if c.Term != nil {
+			all = append(all, c.Name)
+		}
 	}
-	return ""
+	for _, name := range all {
+		if strings.HasPrefix(text, name) && len(name) > len(longest) {
+			longest = name
+		}
+	}
+	return longest
 }
 
 // column is that of draws.
@@ -109,7 +117,7 @@ func (n *names) parameter(name string, quoted bool) (value, error) {
 
 // spelt is a name as a question holds it.
 func (n *names) spelt(name string) string {
-	if plains.FindString(name) == name || name == intercept {
+	if plains.FindString(name) == name || n.special(name) == name {
 		return name
 	}
 	return "`" + strings.NewReplacer("\\", "\\\\", "`", "\\`").Replace(name) + "`"

@@ -52,6 +52,11 @@ func (s *Settled) settleBounds() error {
 	if s.left().Epsilon < ssp.MinEpsilon {
 		return Misusef("--bounds auto=%v: nothing of ε is left for the release", b.Share)
 	}
+	for _, source := range s.Design.Sources {
+		if slices.Contains(b.Columns, source.Name) {
+			return Misusef("--bounds auto finds no bounds of %q, since terms are made of it and their bounds follow from its own: give public ones", source.Name)
+		}
+	}
 	if s.Design, err = s.Design.WithBounds(anyBounds(b.Columns)); err != nil {
 		return Misuse(err)
 	}
@@ -92,7 +97,11 @@ func (s *Settled) checkRows(needed bool) error {
 // the columns without bounds. within then reads the rows again.
 func (s *Settled) readMagnitudes(ctx context.Context) (n int64, noised func() (*release.Release, error), err error) {
 	p := s.Rows.(Files).passesOf(s)
-	columns := s.Design.Columns()
+	m, err := s.Design.Maker(s.Design.Columns(), true)
+	if err != nil {
+		return 0, nil, err
+	}
+	columns := m.Columns
 	at := make([]int, len(s.bounds.Columns))
 	for j, name := range s.bounds.Columns {
 		at[j] = slices.IndexFunc(columns, func(c schema.Column) bool { return c.Name == name })
@@ -100,7 +109,7 @@ func (s *Settled) readMagnitudes(ctx context.Context) (n int64, noised func() (*
 	}
 	h, values := ssp.NewMagnitudes(len(at)), make([]float64, len(at))
 	err = p.read(func() error {
-		for row, err := range s.Cells.Values(p.Source, columns, s.Design.Factors) {
+		for row, err := range s.Cells.Values(p.Source, columns, m.Factors) {
 			if err != nil {
 				return err
 			}

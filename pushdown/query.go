@@ -60,6 +60,9 @@ func New(d *schema.Design, o table.Options) (*Query, error) {
 	if err != nil {
 		return nil, err
 	}
+	if d.Made() {
+		return nil, fmt.Errorf("%s has terms, which a database does not make: let a view of the table have the columns, with bounds of their own", d.Formula())
+	}
 	q := &Query{design: d, frame: d.Frame(), columns: d.Columns(), options: o}
 	for j, c := range q.columns {
 		q.add(j, c)

@@ -200,6 +200,9 @@ func facts(d *schema.Design, p Privacy, kind Kind, looks int) []fact {
 		bounds, coded := fmt.Sprintf("column %q with bounds", c.Name), fmt.Sprintf("column %q as", c.Name)
 		all = append(all, fact{bounds, fmt.Sprintf("%v:%v", c.Lower, c.Upper)}, fact{coded, fmt.Sprintf("%s of factor %q, level %q", cmp.Or(c.Type, "number"), c.Factor, c.Level)})
 	}
+	for _, s := range d.Sources {
+		all = append(all, fact{fmt.Sprintf("terms of %q within", s.Name), fmt.Sprintf("%v:%v", s.Lower, s.Upper)})
+	}
 	for _, f := range d.Factors {
 		all = append(all, fact{fmt.Sprintf("factor %q with levels", f.Name), fmt.Sprintf("%q", f.Levels)})
 	}

@@ -17,7 +17,8 @@ import (
 type Design struct {
 	Response   Column   `json:"response"`
 	Covariates []Column `json:"covariates"`
-	Factors    []Factor `json:"factors,omitempty"` // those of which dummies are among the columns
+	Factors    []Factor `json:"factors,omitempty"` // those of which dummies are among the columns, or in terms
+	Sources    []Column `json:"sources,omitempty"` // columns of rows that terms are made of
 	Intercept  bool     `json:"intercept"`
 }
 
@@ -51,7 +52,14 @@ func (s *Schema) Design(formula string) (*Design, error) {
 			return nil, err
 		}
 	}
-	return s.vocabulary().design(f)
+	d, err := s.vocabulary().design(f)
+	if err == nil {
+		err = d.checkTwice()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // Validate checks that there is a covariate and no more than MaxColumns in all,
@@ -100,7 +108,10 @@ func (d *Design) validateBounds() error {
 			return fmt.Errorf("column %q: %w", c.Name, err)
 		}
 	}
-	return d.validateFactors()
+	if err := d.validateFactors(); err != nil {
+		return err
+	}
+	return d.validateMade()
 }
 
 // checkType refuses a column that cannot be used.
@@ -215,7 +226,7 @@ func (d *Design) validateFactors() error {
 		switch {
 		case seen[f.Name]:
 			return fmt.Errorf("factor %q is given twice", f.Name)
-		case used[f.Name] == 0:
+		case used[f.Name] == 0 && !d.uses(f.Name):
 			return fmt.Errorf("factor %q has no column", f.Name)
 		case slices.ContainsFunc(columns, func(c Column) bool { return c.Name == f.Name }):
 			return fmt.Errorf("%q is both a factor and a column", f.Name)

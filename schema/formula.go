@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -15,6 +16,12 @@ type Formula struct {
 	Terms     []string // covariates in the order given; nil where All
 	All       bool     // every column but the response
 	Intercept bool
+
+	// Made are those of Response and Terms that are no columns but made of some, with their
+	// factors: a and log(b) of a:log(b). Names are as in a formula, backquotes and all.
+	Made map[string][]string
+
+	factors []string // columns that must be factors
 }
 
 // ParseFormula reads a model formula in the notation of R (Wilkinson and Rogers
@@ -24,75 +31,104 @@ type Formula struct {
 //	y ~ .           every column but the response
 //	y ~ x - 1       no intercept; likewise y ~ 0 + x
 //	y ~ x + 1       the intercept said aloud
+//	log(y) ~ x      functions of columns: log, log2, log10, log1p, exp, sqrt, abs; and of
+//	                arithmetic with them
+//	y ~ I(x^2)      arithmetic
+//	y ~ poly(x, 2)  polynomials: Legendre's on the bounds of x, or with raw = TRUE powers
+//	y ~ scale(x)    x with its bounds at -1 and 1
+//	y ~ a:b         products, of factors' dummies, too; a*b is a + b + a:b
+//	y ~ factor(x)   x, which must have levels
 //
 // A name with other characters than letters, digits, "." and "_" stands in
 // backquotes, within which \` is a backquote and \\ a backslash.
 //
-// Everything else is an error that says what is allowed. Interactions and
-// transformations are among it: a release holds the moments of its columns only,
-// so these must be columns of their own, with bounds, before it is made.
+// Everything else is an error that says what is allowed.
 func ParseFormula(text string) (Formula, error) {
 	tokens, err := lexFormula(text)
 	if err != nil {
 		return Formula{}, err
 	}
-	f := Formula{Intercept: true}
-	if tokens, err = f.response(tokens); err != nil {
+	f, p := Formula{Intercept: true}, &expressionParser{tokens}
+	if err := f.response(p); err != nil {
 		return Formula{}, err
 	}
-	for spoken := false; tokens[0] != end; tokens = tokens[1:] {
+	for spoken, first := false, true; p.next() != end; first = false {
 		sign := plus
-		switch t := tokens[0]; {
+		switch t := p.next(); {
 		case t == plus || t == minus:
-			sign, tokens = t, tokens[1:]
+			sign = p.take()
 		case t == tilde:
 			return Formula{}, refuse("there is more than one `~`")
-		case f.All || f.Terms != nil || spoken:
+		case !first:
 			return Formula{}, refuse("%s has no `+` before it", t)
 		}
-		if err := f.term(sign, tokens[0], &spoken); err != nil {
+		if err := f.term(sign, p, &spoken); err != nil {
 			return Formula{}, err
 		}
 	}
 	if !f.All && f.Terms == nil {
-		return Formula{}, refuse("it has no covariate, and a regression needs at least one")
+		return Formula{}, refuse("it has no covariate, and a regression needs at least one; mean and sd of a column are told by `dpreg ask RELEASE 'mean(y)' 'sd(y)'` of any release of it")
 	}
+	slices.SortStableFunc(f.Terms, func(a, b string) int { return max(1, len(f.Made[a])) - max(1, len(f.Made[b])) }) // as R does
 	return f, nil
 }
 
 // refuse is the one form of a formula's errors.
 func refuse(format string, args ...any) error {
 	return fmt.Errorf("formula: %s; allowed are `y ~ x1 + x2` and `y ~ .`, with `- 1` or `+ 0` for no intercept, "+
-		"and backquotes around a name with other characters than letters, digits, '.' and '_'", fmt.Sprintf(format, args...))
+		"terms such as log(x), I(x^2), poly(x, 2), a:b and a*b, and backquotes around a name with other characters than letters, digits, '.' and '_'", fmt.Sprintf(format, args...))
 }
 
-// response reads what stands up to "~", and returns the rest.
-func (f *Formula) response(tokens []token) (rest []token, err error) {
-	switch t := tokens[0]; {
+// response reads what stands up to "~", which it takes.
+func (f *Formula) response(p *expressionParser) error {
+	switch t := p.next(); {
 	case t == tilde:
-		return nil, refuse("nothing stands before `~`")
+		return refuse("nothing stands before `~`")
 	case t == end:
-		return nil, refuse("it is empty")
+		return refuse("it is empty")
 	case !t.name:
-		return nil, refuse("the response must be the name of a column, and %s is none", t)
-	case tokens[1] != tilde:
-		return nil, refuse("the response must be one column with `~` after it, and %s follows it", tokens[1])
-	case tokens[2] == end:
-		return nil, refuse("nothing stands after `~`")
+		return refuse("the response must be the name of a column or a function of columns, and %s is none", t)
 	}
-	f.Response = tokens[0].text
-	return tokens[2:], nil
+	parts, err := f.component(p)
+	switch {
+	case err != nil:
+		return err
+	case p.next() != tilde:
+		return refuse("the response must be one column with `~` after it, and %s follows it", p.next())
+	case parts.whole:
+		return refuse("the response must be one column, and %s is several", parts.text)
+	}
+	f.Response = f.named([]component{parts})
+	if p.take(); p.next() == end {
+		return refuse("nothing stands after `~`")
+	}
+	return nil
 }
 
-// term adds a covariate, or speaks of the intercept.
-func (f *Formula) term(sign, t token, spoken *bool) error {
-	switch {
-	case t.name || t == dot:
-		if sign == minus {
-			return refuse("%s cannot be taken away: name the covariates to use", t)
+// term adds covariates, or speaks of the intercept.
+func (f *Formula) term(sign token, p *expressionParser, spoken *bool) error {
+	switch t := p.next(); {
+	case t.name:
+		terms, err := f.products(p)
+		if err == nil && sign == minus {
+			err = refuse("%s cannot be taken away: name the covariates to use", t)
 		}
-		return f.covariate(t)
+		for _, parts := range terms {
+			if err == nil {
+				err = f.covariate(f.named(parts), len(terms) > 1)
+			}
+		}
+		return err
+	case t == dot && sign == minus:
+		return refuse("%s cannot be taken away: name the covariates to use", t)
+	case t == dot && f.Terms != nil:
+		return refuse("`.` already stands for every column but the response, so it must stand alone")
+	case t == dot && !f.All:
+		p.take()
+		f.All = true
+		return nil
 	case t == zero || t == one:
+		p.take()
 		if *spoken {
 			return refuse("it speaks of the intercept twice")
 		}
@@ -107,23 +143,139 @@ func (f *Formula) term(sign, t token, spoken *bool) error {
 		return refuse("there is more than one `~`")
 	case t == plus || t == minus:
 		return refuse("%s stands where a covariate should", t)
+	case t == open:
+		return refuse("brackets around terms are not supported: write the terms out")
+	case t.text != "" && strings.Contains("*/^:,)=.", t.text):
+		return refuse("%s stands where a covariate should", t)
 	}
-	return refuse("the number %s is neither 0 nor 1", t)
+	return refuse("the number %s is neither 0 nor 1", p.next())
 }
 
-func (f *Formula) covariate(t token) error {
-	switch {
-	case f.All || t == dot && f.Terms != nil:
-		return refuse("`.` already stands for every column but the response, so it must stand alone")
-	case t == dot:
-		f.All = true
-		return nil
-	case t.text == f.Response:
-		return refuse("%q is both response and covariate", t.text)
-	case slices.Contains(f.Terms, t.text):
-		return refuse("covariate %q is given twice", t.text)
+// component is a factor of a term.
+type component struct {
+	text  string // as a formula has it
+	name  string // of a plain column; empty: it is made
+	whole bool   // it stands for several columns: poly(x, 2)
+}
+
+// products reads components between which * and : stand, the second binding more, and returns
+// the terms that they make: a, b and a:b of a*b, those of fewer components first.
+func (f *Formula) products(p *expressionParser) (terms [][]component, err error) {
+	var crossed [][]component // what * stands between
+	for again := true; again; again = p.is("*") && p.take() != end {
+		var parts []component
+		for more := true; more; more = p.is(":") && p.take() != end {
+			c, err := f.component(p)
+			if err != nil {
+				return nil, err
+			}
+			if slices.ContainsFunc(parts, func(other component) bool { return other.text == c.text }) {
+				return nil, refuse("%s:%[1]s is a product with itself: write a square as I(x^2)", c.text)
+			}
+			parts = append(parts, c)
+		}
+		crossed = append(crossed, parts)
 	}
-	f.Terms = append(f.Terms, t.text)
+	switch {
+	case p.is("^"):
+		return nil, refuse("a power stands within I(...), as in I(x^2)")
+	case p.is("/"):
+		return nil, refuse("a quotient stands within I(...), as in I(x/2)")
+	case len(crossed) > maxCrossed:
+		return nil, refuse("more than %d columns are crossed by `*`", maxCrossed)
+	}
+	for subset := 1; subset < 1<<len(crossed); subset++ {
+		var parts []component
+		for i, c := range crossed {
+			if subset>>i&1 == 1 {
+				parts = append(parts, c...)
+			}
+		}
+		terms = append(terms, parts)
+	}
+	slices.SortStableFunc(terms, func(a, b []component) int { return len(a) - len(b) })
+	return terms, nil
+}
+
+// maxCrossed bounds how many columns * can stand between: each more doubles the terms.
+const maxCrossed = 5
+
+// component reads a column or what is made of some.
+func (f *Formula) component(p *expressionParser) (c component, err error) {
+	t := p.take()
+	switch {
+	case t == dot:
+		return c, refuse("`.` already stands for every column but the response, so it must stand alone")
+	case !t.name:
+		return c, refuse("%s stands where a covariate should", t)
+	case !p.is("("):
+		return component{text: quoteName(t.text), name: t.text}, nil
+	}
+	switch t.text {
+	case "poly":
+		all, err := p.poly()
+		if err != nil {
+			return c, err
+		}
+		if len(all) == 1 {
+			return component{text: all[0].String()}, nil
+		}
+		return component{text: strings.TrimSuffix(all[0].String(), "1"), whole: true}, nil
+	case "scale", "factor", "as.factor":
+		p.take()
+		column := p.take()
+		if !column.name {
+			return c, refuse("%s(...) takes the name of a column", t.text)
+		}
+		if err := p.expect(")"); err != nil {
+			return c, err
+		}
+		if t.text != "scale" {
+			f.factors = append(f.factors, column.text)
+			return component{text: quoteName(column.text), name: column.text}, nil
+		}
+		return component{text: "scale(" + quoteName(column.text) + ")"}, nil
+	}
+	e, err := p.call(t.text)
+	if err != nil {
+		return c, err
+	}
+	if len(e.variables(nil)) == 0 {
+		return c, refuse("%s holds no column", e)
+	}
+	return component{text: e.String()}, nil
+}
+
+// named is the term of some components: a column's name, or one that is noted in f.Made.
+func (f *Formula) named(parts []component) string {
+	if len(parts) == 1 && parts[0].name != "" {
+		return parts[0].name
+	}
+	var texts []string
+	for _, c := range parts {
+		texts = append(texts, c.text)
+	}
+	if f.Made == nil {
+		f.Made = make(map[string][]string)
+	}
+	name := strings.Join(texts, ":")
+	f.Made[name] = texts
+	return name
+}
+
+// covariate adds a term. One of a product that is there already need not be again.
+func (f *Formula) covariate(name string, crossed bool) error {
+	switch {
+	case f.All:
+		return refuse("`.` already stands for every column but the response, so it must stand alone")
+	case name == f.Response:
+		return refuse("%q is both response and covariate", name)
+	case f.has(name) && crossed:
+		return nil
+	case f.has(name):
+		return refuse("covariate %q is given twice", name)
+	}
+	f.Terms = append(f.Terms, name)
 	return nil
 }
 
@@ -133,14 +285,47 @@ func (f Formula) String() string {
 	if !f.All {
 		terms = terms[:0]
 		for _, name := range f.Terms {
-			terms = append(terms, quoteName(name))
+			terms = append(terms, f.spelt(name))
 		}
 	}
-	s := quoteName(f.Response) + " ~ " + strings.Join(terms, " + ")
+	s := f.spelt(f.Response) + " ~ " + strings.Join(terms, " + ")
 	if !f.Intercept {
 		s += " - 1"
 	}
 	return s
+}
+
+// has tells whether a term is there, its factors in any order.
+func (f *Formula) has(name string) bool {
+	sorted := func(name string) []string { return slices.Sorted(slices.Values(f.Made[name])) }
+	return slices.ContainsFunc(f.Terms, func(other string) bool {
+		return other == name || f.Made[name] != nil && slices.Equal(sorted(other), sorted(name))
+	})
+}
+
+// Columns are the names of the columns of rows that f is of, each once.
+func (f Formula) Columns() (names []string) {
+	for _, term := range append(slices.Clone(f.Terms), f.Response) {
+		parts, made := f.Made[term]
+		if !made {
+			parts = []string{quoteName(term)}
+		}
+		for _, part := range parts {
+			all, _ := parseFactor(part) // as ParseFormula read it
+			for _, e := range all {
+				names = e.variables(names)
+			}
+		}
+	}
+	return names
+}
+
+// spelt is a name as a formula holds it.
+func (f Formula) spelt(name string) string {
+	if f.Made[name] != nil {
+		return name
+	}
+	return quoteName(name)
 }
 
 // token is a word of a formula: a name, without its backquotes, a sign or a number.
@@ -149,7 +334,7 @@ type token struct {
 	name bool
 }
 
-var tilde, plus, minus, dot, zero, one, end = token{text: "~"}, token{text: "+"}, token{text: "-"}, token{text: "."}, token{text: "0"}, token{text: "1"}, token{}
+var tilde, plus, minus, dot, zero, one, open, end = token{text: "~"}, token{text: "+"}, token{text: "-"}, token{text: "."}, token{text: "0"}, token{text: "1"}, token{text: "("}, token{}
 
 // String is the token as an error shows it.
 func (t token) String() string {
@@ -163,11 +348,12 @@ func (t token) String() string {
 }
 
 var (
-	words  = regexp.MustCompile("^(?:[~+-]|`(?:[^`\\\\]|\\\\[`\\\\])*`|[\\p{L}\\p{Nd}\\p{M}._]+)")
-	stray  = regexp.MustCompile("\\\\(?:[^`\\\\]|$)") // backslash
-	plain  = regexp.MustCompile(`^(?:\p{L}|\.[\p{L}\p{M}._])[\p{L}\p{Nd}\p{M}._]*$`)
-	quoted = strings.NewReplacer("\\", "\\\\", "`", "\\`")
-	bare   = strings.NewReplacer("\\\\", "\\", "\\`", "`")
+	numerals = regexp.MustCompile(`^(?:\d+\.?\d*|\.\d+)[eE][-+]?\d+`)
+	words    = regexp.MustCompile("^(?:[~+*/^:(),=-]|`(?:[^`\\\\]|\\\\[`\\\\])*`|[\\p{L}\\p{Nd}\\p{M}._]+)")
+	stray    = regexp.MustCompile("\\\\(?:[^`\\\\]|$)") // backslash
+	plain    = regexp.MustCompile(`^(?:\p{L}|\.[\p{L}\p{M}._])[\p{L}\p{Nd}\p{M}._]*$`)
+	quoted   = strings.NewReplacer("\\", "\\\\", "`", "\\`")
+	bare     = strings.NewReplacer("\\\\", "\\", "\\`", "`")
 )
 
 // lexFormula splits a formula into words; the last one is end.
@@ -177,7 +363,7 @@ func lexFormula(text string) ([]token, error) {
 	}
 	var tokens []token
 	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimLeftFunc(rest, unicode.IsSpace) {
-		word := words.FindString(rest)
+		word := cmp.Or(numerals.FindString(rest), words.FindString(rest))
 		if word == "" {
 			return nil, refuseRune(rest)
 		}
@@ -185,9 +371,7 @@ func lexFormula(text string) ([]token, error) {
 		if err != nil {
 			return nil, err
 		}
-		if rest = rest[len(word):]; t.name && strings.HasPrefix(strings.TrimSpace(rest), "(") {
-			return nil, refuse("%s(...) is a transformation, and there are none: make it a column before the release", t)
-		}
+		rest = rest[len(word):]
 		tokens = append(tokens, t)
 	}
 	return append(tokens, end), nil
@@ -204,7 +388,7 @@ func lexWord(word string) (token, error) {
 	if isPlainName(word) {
 		return token{word, true}, nil
 	}
-	if _, err := ParseNumber(word); err == nil || strings.Contains("~+-.", word) {
+	if _, err := ParseNumber(word); err == nil || strings.Contains("~+-.*/^:(),=", word) {
 		return token{word, false}, nil
 	}
 	return end, refuse("the name %s needs backquotes", quoteName(word))
@@ -214,9 +398,10 @@ func lexWord(word string) (token, error) {
 func refuseRune(s string) error {
 	r, _ := utf8.DecodeRuneInString(s)
 	switch {
-	case strings.ContainsRune("*:^/%|()", r):
-		return refuse("%q is not supported, since there are no interactions and no transformations: "+
-			"make a product or a function of columns a column of its own before the release", r)
+	case r == '|':
+		return refuse("effects of groups, as in `(1 | group)`, are had by a release of each group and `dpreg infer A.json B.json ... --pooling partial`")
+	case strings.ContainsRune("%<>", r):
+		return refuse("%q is not supported: make such a column before the release", r)
 	case r == '"' || r == '\'':
 		return refuse("names stand in backquotes, not in %q", r)
 	case r == '`' && stray.MatchString(s):

@@ -110,6 +110,11 @@ func (d *Design) widen(other *Design) error {
 			return fmt.Errorf("factor %q has the levels %q in the first, %q in the second: publish with the same levels in the same order", f.Name, f.Levels, g.Levels)
 		}
 	}
+	for _, s := range d.Sources {
+		if i := indexOf(other.Sources, s.Name); i >= 0 && (s.Lower != other.Sources[i].Lower || s.Upper != other.Sources[i].Upper) {
+			return fmt.Errorf("terms are made of %q within %v:%v in the first, within %v:%v in the second: publish with the same bounds", s.Name, s.Lower, s.Upper, other.Sources[i].Lower, other.Sources[i].Upper)
+		}
+	}
 	for j := range d.Covariates {
 		c := &d.Covariates[j]
 		k := indexOf(other.Covariates, c.Name)
@@ -124,8 +129,8 @@ func (d *Design) widen(other *Design) error {
 }
 
 func (c *Column) widen(other Column) error {
-	if c.Type != other.Type || c.Factor != other.Factor || c.Level != other.Level {
-		return fmt.Errorf("column %q is a number, a truth value or a level of a factor, and not the same in both", c.Name)
+	if c.Type != other.Type || c.Factor != other.Factor || c.Level != other.Level || !slices.Equal(c.Term, other.Term) {
+		return fmt.Errorf("column %q is a number, a truth value, a level of a factor or a term, and not the same in both", c.Name)
 	}
 	c.Lower, c.Upper = min(c.Lower, other.Lower), max(c.Upper, other.Upper)
 	return nil

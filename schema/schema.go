@@ -34,6 +34,10 @@ type Column struct {
 	Factor string `json:"factor,omitzero"`
 	Level  string `json:"level,omitzero"`
 
+	// Term says of a column of a Design that it is made of others, the product of these factors:
+	// functions of Sources, as a formula has them, and names of dummies. nil for other columns.
+	Term []string `json:"term,omitzero"`
+
 	// Levels are the public levels of a categorical column of a Schema, the
 	// baseline first; nil for others. A Design has dummies and Factors instead.
 	Levels []string `json:"-"`
@@ -175,7 +179,7 @@ func Known(described *Schema, bounds Bounds, formula string) (names []string) {
 		names = append(names, c.Name)
 	}
 	if f, err := ParseFormula(formula); err == nil {
-		names = append(append(names, f.Response), f.Terms...)
+		names = append(names, f.Columns()...)
 	}
 	return names
 }

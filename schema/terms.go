@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // vocabulary is what the names in a formula stand for.
@@ -11,7 +12,8 @@ type vocabulary struct {
 	columns []Column // that can be named one by one
 	factors []Factor // that can be named as a whole
 	all     []string // what "." stands for, and the response
-	make    bool     // dummies are made: else they are among the columns
+	sources []Column // that terms among the columns are made of
+	make    bool     // dummies and terms are made: else they are among the columns
 }
 
 // vocabulary of a schema: columns, and factors of which dummies are made.
@@ -40,7 +42,7 @@ func (d *Design) Select(formula string) (*Design, error) {
 		return nil, err
 	}
 	columns := d.Columns()
-	v := &vocabulary{listed: columns, columns: columns, factors: d.Factors}
+	v := &vocabulary{listed: columns, columns: columns, factors: d.Factors, sources: d.Sources}
 	others := slices.DeleteFunc(slices.Clone(columns), func(c Column) bool { return c.Name == f.Response })
 	for _, c := range others {
 		name := c.Name
@@ -83,7 +85,20 @@ func (v *vocabulary) resolve(f Formula) (*Design, error) {
 	}
 	d := &Design{Intercept: f.Intercept}
 	full := !f.Intercept
+	for _, name := range f.factors {
+		if v.factor(name) == nil {
+			return nil, fmt.Errorf("formula: factor(%s): %[1]q has no levels: list them in the schema, as {\"name\": %[1]q, \"type\": \"string\", \"constraints\": {\"enum\": [\"a\", \"b\"]}}", name)
+		}
+	}
 	for _, name := range terms {
+		if parts := f.Made[name]; parts != nil && v.column(name) == nil {
+			made, err := v.made(f, parts)
+			if err != nil {
+				return nil, err
+			}
+			d.Covariates = append(d.Covariates, made...)
+			continue
+		}
 		if c := v.column(name); c != nil {
 			d.Covariates = append(d.Covariates, *c)
 			continue
@@ -99,20 +114,56 @@ func (v *vocabulary) resolve(f Formula) (*Design, error) {
 		d.Covariates, full = append(d.Covariates, dummies...), false
 	}
 	response := v.column(f.Response)
-	switch {
+	switch parts := f.Made[f.Response]; {
 	case response != nil:
 		d.Response = *response
+	case parts != nil:
+		made, err := v.made(f, parts)
+		if err != nil {
+			return nil, err
+		}
+		d.Response = made[0] // ParseFormula has no response of several columns
 	case v.factor(f.Response) != nil:
 		return nil, fmt.Errorf("formula: the response %q is categorical, and linear regression needs a number: name another response, as in 'y ~ .'", f.Response)
 	default:
 		return nil, v.unknown(f.Response)
 	}
-	for _, f := range v.factors {
-		if slices.ContainsFunc(d.Columns(), func(c Column) bool { return c.Factor == f.Name }) {
-			d.Factors = append(d.Factors, f)
-		}
+	if v.make {
+		return d, v.source(d)
 	}
+	d.Factors, d.Sources = v.factors, v.sources
+	d.prune()
 	return d, nil
+}
+
+// made gives the columns of a term: new ones, or those that are there. A factor in a product has
+// a dummy for each level but where the product without it is a term, too (Chambers and Hastie 1992,
+// Statistical Models in S, 2.4.1): R's rule.
+func (v *vocabulary) made(f Formula, parts []string) ([]Column, error) {
+	full := func(factor string) bool {
+		others := slices.DeleteFunc(slices.Clone(parts), func(part string) bool { return part == quoteName(factor) })
+		name := strings.Join(others, ":")
+		if len(others) == 1 && f.Made[name] == nil {
+			if all, err := parseFactor(name); err == nil && all[0].op == variable {
+				name = all[0].name
+			}
+		}
+		return !f.has(name) && !f.All
+	}
+	columns, err := v.makeTerm(parts, full)
+	if err != nil || v.make {
+		return columns, err
+	}
+	for i, c := range columns {
+		have := slices.IndexFunc(v.columns, func(other Column) bool {
+			return other.Name == c.Name || other.Term != nil && slices.Equal(slices.Sorted(slices.Values(other.Term)), slices.Sorted(slices.Values(c.Term)))
+		})
+		if have < 0 {
+			return nil, fmt.Errorf("formula: there is no column %s; the columns are %s; only the custodian, who has the rows, can add it, by a release with that term in its formula", c.Name, listed(v.listed))
+		}
+		columns[i] = v.columns[have]
+	}
+	return columns, nil
 }
 
 func (v *vocabulary) column(name string) *Column {
@@ -169,7 +220,16 @@ func (v *vocabulary) unknown(name string) error {
 
 // Formula is the design's model.
 func (d *Design) Formula() Formula {
-	return Formula{Response: d.Response.Name, Terms: d.Terms(), Intercept: d.Intercept}
+	f := Formula{Response: d.Response.Name, Terms: d.Terms(), Intercept: d.Intercept}
+	for _, c := range d.Columns() {
+		if c.Term != nil {
+			if f.Made == nil {
+				f.Made = make(map[string][]string)
+			}
+			f.Made[c.Name] = c.Term
+		}
+	}
+	return f
 }
 
 // Terms lists the names by which a formula gives the covariates: that of a factor

@@ -195,5 +195,6 @@ func copyDesign(d *schema.Design) schema.Design {
 	c := *d
 	c.Covariates = append([]schema.Column{}, d.Covariates...)
 	c.Factors = append([]schema.Factor(nil), d.Factors...)
+	c.Sources = append([]schema.Column(nil), d.Sources...)
 	return c
 }

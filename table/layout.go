@@ -30,6 +30,7 @@ type wanted struct {
 	columns []schema.Column
 	factors []schema.Factor
 	frame   *schema.Frame // nil: rows stay in the data's units, and are not clamped
+	made    *made         // nil: rows have no terms
 	options Options
 
 	enclosed *enclosed // nil: nobody asks
@@ -303,8 +304,18 @@ func (o Options) scaled(d *schema.Design) (wanted, error) {
 		return wanted{}, err
 	}
 	o, err := o.Settle()
+	if err != nil {
+		return wanted{}, err
+	}
 	frame := d.Frame()
-	return wanted{columns: d.Columns(), factors: d.Factors, frame: &frame, options: o}, err
+	if !d.Made() {
+		return wanted{columns: d.Columns(), factors: d.Factors, frame: &frame, options: o}, nil
+	}
+	m, err := d.Maker(d.Columns(), true)
+	if err != nil {
+		return wanted{}, err
+	}
+	return wanted{columns: m.Columns, factors: m.Factors, made: &made{m, frame}, options: o}, nil
 }
 
 // Error is what is wrong with a file, and where. It never holds a cell's text, so

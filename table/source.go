@@ -127,7 +127,7 @@ func (o Options) Rows(s *Source, d *schema.Design) iter.Seq2[[]float64, error] {
 			yield(nil, err)
 			return
 		}
-		s.scan(w).each(s.Name, len(w.columns), yield)
+		s.scan(w).each(s.Name, len(w.columns), w.yielded(yield))
 	}
 }
 
@@ -158,7 +158,7 @@ func (o Options) Scan(ctx context.Context, s *Source, d *schema.Design, sinks ..
 	}
 	workers := make([]*worker, len(sinks))
 	for i, sink := range sinks {
-		workers[i] = newWorker(ctx, len(w.columns), sink)
+		workers[i] = newWorker(ctx, len(w.columns), w.sunk(sink))
 	}
 	all := s.scan(w)
 	if s.stdin != nil {

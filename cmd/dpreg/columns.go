@@ -142,7 +142,7 @@ func (f *dataset) usedColumns(data string) (s *schema.Schema, used []schema.Colu
 	if err != nil || formula.All {
 		return s, s.Columns, formulaError(err)
 	}
-	for _, name := range append(formula.Terms, formula.Response) {
+	for _, name := range formula.Columns() {
 		if i := s.Index(name); i >= 0 {
 			used = append(used, s.Columns[i])
 		}

@@ -80,6 +80,9 @@ func runPredict(f *flags, args []string) error {
 		return usage(err)
 	}
 	f.sayWhose(run)
+	if run.design.Response.Term != nil {
+		f.note("predicted is %s, the response of the model", run.design.Response.Name)
+	}
 	if err := f.writePredictions(in, p); err != nil {
 		return err
 	}
@@ -117,6 +120,7 @@ type newRows struct {
 	name   string
 	header []string
 	rows   iter.Seq2[table.Row, error]
+	maker  *schema.Maker // of the covariates
 
 	warning error // of the rows, once they are read; nil: none
 }
@@ -134,7 +138,9 @@ func openRows(path string, d *schema.Design) (*newRows, error) {
 		return nil, usagef("%s is a directory, and a file of rows is needed", path)
 	}
 	in := &newRows{file: file, name: path}
-	in.header, in.rows, err = (table.Options{}).Columns(file, path, d.Covariates, d.Factors)
+	if in.maker, err = d.Maker(d.Covariates, false); err == nil {
+		in.header, in.rows, err = (table.Options{}).Columns(file, path, in.maker.Columns, in.maker.Factors)
+	}
 	for _, name := range in.header {
 		if err == nil && slices.Contains(predicted, name) {
 			err = &table.Error{File: path, Line: 1, Column: name, Err: errors.New("a column of this name is added by predict; rename or remove the one there")}
@@ -228,6 +234,8 @@ type predictedRow struct {
 	x      []float64
 	law    predict.Prediction
 	err    error
+
+	outside bool // a column that covariates are made of lies outside its bounds
 }
 
 // predictRows copies rows and adds the predictions.
@@ -236,14 +244,16 @@ func predictRows(ctx context.Context, w io.Writer, in *newRows, p *predict.Predi
 	if err := out.Write(append(slices.Clone(in.header), predicted...)); err != nil {
 		return err
 	}
-	rows, last := make([]predictedRow, 0, batchRows), table.Row{}
+	rows, last, width := make([]predictedRow, 0, batchRows), table.Row{}, in.maker.Width()
 	for row, err := range in.rows {
 		if err != nil {
 			return usage(err)
 		}
 		last, rows = row, rows[:len(rows)+1]
 		next := &rows[len(rows)-1] // whose memory serves again
-		next.line, next.fields, next.x = row.Line, append(next.fields[:0], row.Fields...), append(next.x[:0], row.Values...)
+		next.line, next.fields, next.x = row.Line, append(next.fields[:0], row.Fields...), slices.Grow(next.x[:0], width)[:width]
+		in.maker.Row(next.x, row.Values)
+		next.outside = in.maker.Outside(row.Values)
 		if len(rows) == batchRows {
 			if err := predictBatch(ctx, out, in.name, rows, p); err != nil {
 				return err
@@ -263,6 +273,7 @@ func predictRows(ctx context.Context, w io.Writer, in *newRows, p *predict.Predi
 func predictBatch(ctx context.Context, out *csvfile.Writer, name string, rows []predictedRow, p *predict.Predictor) error {
 	err := parallel.Each(ctx, 0, len(rows), nil, func(_ context.Context, i int) error {
 		rows[i].law, rows[i].err = p.Predict(rows[i].x)
+		rows[i].law.Outside = rows[i].law.Outside || rows[i].outside
 		return nil
 	})
 	if err != nil {

@@ -58,6 +58,7 @@ func nameIn(head string) string {
 var Topics = []struct{ Name, Short string }{
 	{"privacy", "What a release promises, and the custodian's part"},
 	{"bounds", "Public bounds: where they come from, how wide they should be"},
+	{"formulas", "R's formulas: log(x), I(x^2), poly(x, 2), a:b and other terms"},
 	{"factors", "Categories, truth values, missing cells"},
 	{"priors", "The default prior, and how to state one"},
 	{"diagnostics", "R-hat, effective sample sizes, contraction, the price of privacy"},

@@ -1,0 +1,58 @@
+package table
+
+import (
+	"slices"
+
+	"github.com/dpreg/dpreg/schema"
+)
+
+// made makes rows of a design with terms from rows of the columns that these are made of: clamped
+// to their bounds first, so that a term is defined, and lies between the bounds that follow from
+// theirs, whatever a cell holds.
+type made struct {
+	*schema.Maker
+	frame schema.Frame
+}
+
+// width is that of the rows that are handed on.
+func (w wanted) width() int {
+	if w.made == nil {
+		return len(w.columns)
+	}
+	return len(w.made.frame.Half)
+}
+
+// yielded are rows as they are handed on, one by one.
+func (w wanted) yielded(yield func([]float64, error) bool) func([]float64, error) bool {
+	if w.made == nil {
+		return yield
+	}
+	row := make([]float64, w.width())
+	return func(base []float64, err error) bool {
+		if err != nil {
+			return yield(nil, err)
+		}
+		w.made.Row(row, base)
+		w.made.frame.Scale(row, row)
+		return yield(row, nil)
+	}
+}
+
+// sunk are rows as they are handed on, some at a time.
+func (w wanted) sunk(sink func(rows []float64) error) func(rows []float64) error {
+	if w.made == nil {
+		return sink
+	}
+	from, to := len(w.columns), w.width()
+	var rows []float64
+	return func(base []float64) error {
+		n := len(base) / from
+		rows = slices.Grow(rows[:0], n*to)[:n*to]
+		for i := range n {
+			row := rows[i*to : (i+1)*to]
+			w.made.Row(row, base[i*from:(i+1)*from])
+			w.made.frame.Scale(row, row)
+		}
+		return sink(rows)
+	}
+}
