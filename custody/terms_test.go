@@ -24,7 +24,7 @@ func withTerms(t *testing.T, formula string, lines ...string) custody.Order {
 	s := &schema.Schema{Columns: []schema.Column{{Name: "x", Lower: 1, Upper: 4}, {Name: "g", Type: "string", Levels: []string{"u", "v"}}, {Name: "y", Lower: 0, Upper: 9}}}
 	d, err := s.Design(formula)
 	must(t, err)
-	return custody.Order{Rows: custody.Files{Source: source}, Design: d, Privacy: release.Privacy{Epsilon: 1e6, Neighbours: release.ReplaceOne}, Steps: 1}
+	return custody.Order{NoLedger: true, Rows: custody.Files{Source: source}, Design: d, Privacy: release.Privacy{Epsilon: 1e6, Neighbours: release.ReplaceOne}, Steps: 1}
 }
 
 // A release of terms has the sums of what the terms say, of values that are clamped first, in

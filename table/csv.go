@@ -49,7 +49,7 @@ func (o Options) CSV(r io.Reader, name string, d *schema.Design) iter.Seq2[[]flo
 		}
 		s := scan{empty: o.Empty}
 		s.add(func() (rowsFile, io.Closer, error) {
-			rows, err := openCSV(newBlockReader(r, name), w)
+			rows, err := openCSV(w.options.Form.read(r, name), w)
 			return rows, nil, err
 		})
 		s.each(name, len(w.columns), w.yielded(yield))
@@ -70,7 +70,7 @@ func openCSV(blocks *blockReader, w wanted) (rowsFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.layout, err = w.layout(blocks.name, header); err != nil {
+	if f.layout, err = w.layout(blocks.name, header, blocks.form.Delim); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -97,6 +97,7 @@ type recordReader struct {
 // records reads the block's records, of so many fields; 0 is as many as the first has.
 func (b *block) records(name string, fields int) *recordReader {
 	r := csv.NewReader(bytes.NewReader(b.text))
+	r.Comma = rune(b.delim)
 	r.ReuseRecord, r.FieldsPerRecord = true, fields
 	return &recordReader{name: name, csv: r, before: b.line - 1, lines: b.lines}
 }
@@ -112,9 +113,9 @@ func (r *recordReader) next() ([]string, error) {
 	case !errors.As(err, &malformed):
 		panic(err) // a block is memory
 	case errors.Is(err, csv.ErrFieldCount):
-		err = fmt.Errorf("%d fields where the header has %d", len(record), r.csv.FieldsPerRecord)
+		err = fmt.Errorf("%d fields where the header has %d, separated by %s", len(record), r.csv.FieldsPerRecord, delimName(byte(r.csv.Comma)))
 	default:
-		err = errors.New("a quotation mark is out of place or never closed (fields must be separated by commas)")
+		err = fmt.Errorf("a quotation mark is out of place or never closed (fields are separated by %s)", delimName(byte(r.csv.Comma)))
 	}
 	return nil, &Error{File: r.name, Line: r.before + malformed.StartLine, Err: err}
 }
@@ -149,12 +150,12 @@ func (o Options) Columns(r io.Reader, name string, columns []schema.Column, fact
 	if o, err = o.Settle(); err != nil {
 		return nil, nil, err
 	}
-	blocks, b, enclosed := newBlockReader(r, name), &block{}, &enclosed{}
+	blocks, b, enclosed := o.Form.read(r, name), &block{}, &enclosed{}
 	w := wanted{columns: columns, factors: factors, options: o, enclosed: enclosed}
 	if header, err = blocks.header(b, w.names()); err != nil {
 		return nil, nil, err
 	}
-	l, err := w.layout(name, header)
+	l, err := w.layout(name, header, blocks.form.Delim)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -214,6 +215,7 @@ const byteOrderMark = "\ufeff"
 // that ends with a line feed.
 type block struct {
 	text   []byte
+	delim  byte
 	line   int // on which it begins, 1-based
 	quoted bool
 	lines  bool // quotation marks enclose a line feed
@@ -230,17 +232,19 @@ func (b *block) skip(n int) {
 // are sound; and the first one that is not begins where a block or a record before it
 // ends, so that encoding/csv finds it in its place.
 type blockReader struct {
-	name string
-	r    io.Reader
-	size int    // of a block, about
-	rest []byte // read, and in no block yet
-	line int    // on which rest begins, 1-based; 0 at the beginning of the stream
-	err  error  // of r
+	name  string
+	r     io.Reader
+	form  Form   // its Delim is that of the file once the header is read
+	plain bool   // every line feed ends a record
+	size  int    // of a block, about
+	rest  []byte // read, and in no block yet
+	line  int    // on which rest begins, 1-based; 0 at the beginning of the stream
+	err   error  // of r
 }
 
-// newBlockReader reads r; name is what errors call it.
-func newBlockReader(r io.Reader, name string) *blockReader {
-	return &blockReader{name: name, r: r, size: blockSize}
+// read reads r, of which errors have this name.
+func (f Form) read(r io.Reader, name string) *blockReader {
+	return &blockReader{name: name, r: f.decoded(r), form: f, size: blockSize}
 }
 
 // next reads the next block into b, of which the memory is used again; io.EOF after
@@ -250,7 +254,9 @@ func (r *blockReader) next(b *block) error {
 	end := 0
 	for size := r.size; end == 0; size += r.size {
 		text = r.fill(text, size)
-		end, b.quoted, b.lines = lastBorder(text)
+		if end, b.quoted, b.lines = bytes.LastIndexByte(text, '\n')+1, false, false; !r.plain {
+			end, b.quoted, b.lines = lastBorder(text)
+		}
 		switch {
 		case r.err == io.EOF && len(text) == 0:
 			return io.EOF
@@ -263,7 +269,7 @@ func (r *blockReader) next(b *block) error {
 		}
 	}
 	r.rest = append(r.rest[:0], text[end:]...)
-	b.text, b.line = text[:end], r.line
+	b.text, b.line, b.delim = text[:end], r.line, r.form.Delim
 	r.line += bytes.Count(b.text, []byte("\n"))
 	if !b.quoted && b.text[end-1] != '\n' {
 		b.text = append(b.text, '\n')

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/dpreg/dpreg/schema"
@@ -16,6 +17,7 @@ const orMissing = "; if its text means missing, as NaN or a dot may, name it: --
 
 var (
 	errCell    = errors.New("a cell is not a finite decimal number such as -1.5 or 2e3" + orMissing)
+	errComma   = errors.New("a cell is not a finite decimal number such as -1,5 or 2e3, without a point" + orMissing)
 	errBoolean = errors.New("a cell is neither true nor false" + orMissing)
 	errLevel   = errors.New("a cell is none of the levels that the schema lists" + orMissing)
 )
@@ -93,6 +95,14 @@ func (f *field) parse(text string, o *Options) (v float64, err error) {
 	switch {
 	case slices.Contains(o.NA, text):
 		return 0, ErrMissing
+	case f.number() && o.Form.Comma:
+		if strings.Contains(text, ".") {
+			return math.NaN(), errComma
+		}
+		if v, err := parseNumber(strings.Replace(text, ",", ".", 1)); err == nil {
+			return v, nil
+		}
+		return math.NaN(), errComma
 	case f.number():
 		return parseNumber(text)
 	case f.boolean:

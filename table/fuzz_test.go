@@ -12,8 +12,8 @@ import (
 // numbers stand only for lines and counts, so no text of a cell can be in it.
 var everyError = regexp.MustCompile(`^data\.csv(:\d+)?: (column "[xy]": )?(` + strings.Join([]string{
 	"there are no rows after the header",
-	`\d+ fields where the header has 2`,
-	`a quotation mark is out of place or never closed \(fields must be separated by commas\)`,
+	`\d+ fields where the header has 2, separated by comma`,
+	`a quotation mark is out of place or never closed \(fields are separated by [a-z]+\)`,
 	regexp.QuoteMeta(ErrMissing.Error()),
 	regexp.QuoteMeta(errCell.Error()),
 	`after line \d+: ` + regexp.QuoteMeta(errRecord.Error()),

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +14,7 @@ import (
 )
 
 // Header reads the names of the columns, without schema.Space around them, from the
-// first line of comma-separated values. A column without a name, such as the row
+// first line of separated values. A column without a name, such as the row
 // numbers that R and pandas write, has the name "". name is what errors call the
 // file. It reads ahead of the header, so r is of no use afterwards.
 //
@@ -24,10 +25,15 @@ import (
 // is one if, besides, there are numbers or truth values below it, or no rows at all.
 //
 // Errors are *Error, and hold no name: an empty file, a first line that looks like data
-// or is not known to be none, a repeated or unfit name, another separator than the
-// comma, another encoding than UTF-8.
+// or is not known to be none, a repeated or unfit name, several that may
+// separate fields, another encoding than UTF-8.
 func Header(r io.Reader, name string, known ...string) ([]string, error) {
-	blocks, b := newBlockReader(r, name), &block{}
+	return Form{}.Header(r, name, known...)
+}
+
+// Header is the function of that name for files of this form.
+func (f Form) Header(r io.Reader, name string, known ...string) ([]string, error) {
+	blocks, b := f.read(r, name), &block{}
 	names, err := blocks.header(b, known)
 	if err != nil || slices.ContainsFunc(names, func(name string) bool { return slices.Contains(known, name) }) {
 		return names, err
@@ -101,6 +107,14 @@ func (r *blockReader) header(b *block, known []string) ([]string, error) {
 		if err := checkEncoding(b.text); err != nil {
 			return nil, &Error{File: r.name, Err: err}
 		}
+		if len(bytes.TrimLeft(b.text, "\r\n")) == 0 {
+			continue // empty lines
+		}
+		var err error
+		if r.form.Delim, err = r.form.delimOf(b.text, known); err != nil {
+			return nil, &Error{File: r.name, Line: 1, Err: err}
+		}
+		b.delim = r.form.Delim
 		records := b.records(r.name, 0)
 		record, err := records.next()
 		if err == io.EOF {
@@ -155,9 +169,6 @@ func checkHeader(record, known []string) ([]string, error) {
 	if 2*unnamed > len(names) {
 		return nil, fmt.Errorf("this looks like a row of data, since %d of %d fields are empty"+wayOut, unnamed, len(names))
 	}
-	if len(names) == 1 && strings.ContainsAny(names[0], ";\t|") {
-		return nil, errors.New("there is only one column; fields must be separated by commas")
-	}
 	if _, err := schema.FromHeader(names); err != nil {
 		return nil, fmt.Errorf("header: %w", err)
 	}
@@ -165,7 +176,7 @@ func checkHeader(record, known []string) ([]string, error) {
 }
 
 // errEncoding is of a text that is not UTF-8. Windows-1252 has all letters of Latin-1.
-var errEncoding = errors.New("this is not UTF-8, but probably Windows-1252 or Latin-1: convert the file, by iconv -f WINDOWS-1252 -t UTF-8")
+var errEncoding = errors.New("this is not UTF-8, but probably Windows-1252 or Latin-1: --encoding latin1 reads it")
 
 // checkEncoding tells UTF-16 and UTF-32 by their byte order mark, or by the zeros between
 // the bytes of ASCII in the first line, of which UTF-32 has three for each.
@@ -182,6 +193,9 @@ func checkEncoding(text []byte) error {
 		order = "BE"
 	default:
 		return nil
+	}
+	if width == 16 && (order == "LE" || strings.HasPrefix(start, "\xfe\xff")) {
+		return errors.New("this is not UTF-8, but UTF-16: --encoding utf-16 reads it")
 	}
 	return fmt.Errorf("this is not UTF-8, but UTF-%d: convert the file, by iconv -f UTF-%[1]d%s -t UTF-8", width, order)
 }

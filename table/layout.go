@@ -22,6 +22,7 @@ type layout struct {
 	fields []field   // in the order in which a row needs them
 	inline []int     // of each field of a record its index in fields, or -1
 	absent []float64 // texts that mean missing and are numbers, as numbers
+	delim  byte      // between fields
 	middle []float64 // of the columns' public bounds
 }
 
@@ -47,12 +48,12 @@ func (w wanted) names() (names []string) {
 }
 
 // layout finds the columns wanted in a file's header.
-func (w wanted) layout(name string, header []string) (*layout, error) {
+func (w wanted) layout(name string, header []string, delim byte) (*layout, error) {
 	fields, err := fieldsOf(name, header, w.columns, w.factors, w.options.NA)
 	if err != nil {
 		return nil, err
 	}
-	l := &layout{wanted: w, name: name, header: header, fields: fields, inline: slices.Repeat([]int{-1}, len(header))}
+	l := &layout{wanted: w, name: name, header: header, delim: delim, fields: fields, inline: slices.Repeat([]int{-1}, len(header))}
 	for i, f := range fields {
 		l.inline[f.place] = i
 		l.fields[i].label = l.label(f.place)
@@ -139,9 +140,9 @@ func (l *layout) rows(record []string, at int) bool {
 	var text []byte
 	for i, cell := range record {
 		if i != at {
-			cell = strings.NewReplacer(",", " ", "\n", " ").Replace(cell)
+			cell = strings.NewReplacer(string(rune(l.delim)), " ", "\n", " ").Replace(cell)
 		}
-		text = append(append(text, cell...), ',')
+		text = append(append(text, cell...), l.delim)
 	}
 	text[len(text)-1] = '\n'
 	lenient := *l
@@ -151,7 +152,7 @@ func (l *layout) rows(record []string, at int) bool {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		if bytes.Count(line, []byte(",")) != len(record)-1 {
+		if bytes.Count(line, []byte{l.delim}) != len(record)-1 {
 			return false
 		}
 		if n++; n > 1 && !fit {
@@ -168,11 +169,11 @@ func (l *layout) rows(record []string, at int) bool {
 func (l *layout) line(row []float64, text []byte) (length int, missing bool) {
 	last := len(l.inline) - 1
 	for i, k := range l.inline {
-		delimiter := byte(',')
+		delimiter := l.delim
 		if i == last {
 			delimiter = '\n'
 		}
-		if k >= 0 && l.fields[k].number() {
+		if k >= 0 && l.fields[k].number() && !l.options.Form.Comma {
 			if v, n := decimal(text[length:]); n > 0 {
 				end := length + n
 				if i == last && text[end] == '\r' {
@@ -186,7 +187,7 @@ func (l *layout) line(row []float64, text []byte) (length int, missing bool) {
 			}
 		}
 		end := length
-		for text[end] != ',' && text[end] != '\n' {
+		for text[end] != l.delim && text[end] != '\n' {
 			end++
 		}
 		if text[end] != delimiter {
@@ -277,6 +278,8 @@ type Options struct {
 	// Empty says that a table may be without rows. Else that is an error, which tells it
 	// from a table with a row: a release for add-remove neighbours must not.
 	Empty bool
+	// Form says how streams are written; of a Source its own does.
+	Form Form
 }
 
 // Settle returns o with its defaults, or what is wrong with it.
@@ -289,6 +292,9 @@ func (o Options) Settle() (Options, error) {
 	}
 	if o.NA == nil {
 		o.NA = []string{"NA"}
+	}
+	if err := o.Form.settle(); err != nil {
+		return o, err
 	}
 	texts := []string{""}
 	for _, text := range o.NA {

@@ -16,12 +16,12 @@ import (
 // with, to the bit and to the word.
 func slowly(text string, w wanted) (rows [][]float64, err error) {
 	text = strings.TrimPrefix(text, byteOrderMark)
-	records := (&block{text: []byte(text), line: 1}).records("data.csv", 0)
+	records := (&block{text: []byte(text), line: 1, delim: ','}).records("data.csv", 0)
 	record, err := records.next()
 	if err != nil {
 		return nil, err
 	}
-	l, err := w.layout("data.csv", record)
+	l, err := w.layout("data.csv", record, ',')
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func slowly(text string, w wanted) (rows [][]float64, err error) {
 func quickly(text string, w wanted, size, workers int) (rows [][]float64, err error) {
 	var s scan
 	s.add(func() (rowsFile, io.Closer, error) {
-		blocks := newBlockReader(strings.NewReader(text), "data.csv")
+		blocks := Form{Delim: ','}.read(strings.NewReader(text), "data.csv")
 		blocks.size = size
 		f, err := openCSV(blocks, w)
 		return f, nil, err

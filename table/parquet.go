@@ -120,7 +120,7 @@ func openParquet(path string, w wanted, progress func(bytes int64)) (rowsFile, i
 		return nil, f, err
 	}
 	rows := &parquetRows{parquetFile: f, progress: progress}
-	if rows.layout, err = w.layout(path, header); err != nil {
+	if rows.layout, err = w.layout(path, header, ','); err != nil {
 		return nil, f, err
 	}
 	for i := range rows.layout.fields {

@@ -25,6 +25,7 @@ import (
 type Source struct {
 	Name  string // what errors about all of it call it
 	Files []File
+	Form  Form // of files of texts
 
 	// Done, where it is not nil, ends what has no context of its own and waits for
 	// standard input.
@@ -51,10 +52,11 @@ type File struct {
 // Format is the form of a file.
 type Format string
 
-// The forms of files. Comma-separated values may be packed by gzip or zstd, which is
-// seen from their beginning.
+// The forms of files. Those of text may be packed by gzip or zstd, which is seen from their
+// beginning.
 const (
 	CSVFormat     Format = "csv"
+	JSONFormat    Format = "json lines"
 	ParquetFormat Format = "parquet"
 )
 
@@ -85,7 +87,10 @@ func (s *Source) Stat() ([]fs.FileInfo, error) {
 // s.Done is closed: context.Canceled.
 func (s *Source) Header(known ...string) ([]string, error) {
 	first := s.Files[0]
-	s.numbered = len(known) == 0 && first.Format != ParquetFormat
+	if err := s.Form.settle(); err != nil {
+		return nil, err
+	}
+	s.numbered = len(known) == 0 && first.Format == CSVFormat
 	if first.Format == ParquetFormat {
 		f, err := openParquetFile(first.Path)
 		if err != nil {
@@ -116,7 +121,10 @@ func (s *Source) Header(known ...string) ([]string, error) {
 	if err != nil {
 		return nil, &Error{File: name, Err: err}
 	}
-	return Header(r, name, known...)
+	if first.Format == JSONFormat {
+		return s.Form.JSONHeader(r, name)
+	}
+	return s.Form.Header(r, name, known...)
 }
 
 // Rows is Options.CSV for a source: it yields the rows of one file after another.
@@ -177,7 +185,7 @@ func (s *Source) scan(w wanted) *scan {
 	}
 	all := scan{empty: w.options.Empty}
 	s.enclosed = &enclosed{}
-	w.enclosed, w.numbered, w.marks = s.enclosed, s.numbered, s.Marks
+	w.enclosed, w.numbered, w.marks, w.options.Form = s.enclosed, s.numbered, s.Marks, s.Form
 	for _, f := range s.Files {
 		all.add(func() (rowsFile, io.Closer, error) { return s.open(f, w) })
 	}
@@ -185,6 +193,9 @@ func (s *Source) scan(w wanted) *scan {
 }
 
 func (s *Source) open(f File, w wanted) (rowsFile, io.Closer, error) {
+	if err := s.Form.settle(); err != nil {
+		return nil, nil, err
+	}
 	if f.Format == ParquetFormat {
 		return openParquet(f.Path, w, s.progress)
 	}
@@ -200,7 +211,11 @@ func (s *Source) open(f File, w wanted) (rowsFile, io.Closer, error) {
 	if err != nil {
 		return nil, closer, &Error{File: name, Err: err}
 	}
-	rows, err := openCSV(newBlockReader(r, name), w)
+	if f.Format == JSONFormat {
+		rows, err := openJSON(r, name, w)
+		return rows, closer, err
+	}
+	rows, err := openCSV(s.Form.read(r, name), w)
 	return rows, closer, err
 }
 
@@ -223,7 +238,7 @@ func (c *countingReader) Read(p []byte) (n int, err error) {
 }
 
 // Find gives the source that a user names: a file; Stdin; a directory, of which all
-// files are taken whose names end in .csv, .csv.gz, .csv.zst or .parquet; or a pattern
+// files are taken whose names end in .csv, .tsv, .jsonl or .ndjson, perhaps with .gz or .zst, or in .parquet; or a pattern
 // of files (filepath.Match), where there is no file of that name. Files are in the
 // order of their names. Those of a directory that begin with a dot or an underscore
 // are passed over, and so are its .json files, which schemas and releases are, and
@@ -246,13 +261,20 @@ func Find(name string) (*Source, error) {
 		} else if !info.Mode().IsRegular() {
 			return nil, fmt.Errorf("%s is not a regular file: its age is compared with the release's, and it may be read twice; what comes through a pipe goes to standard input, which is called %s", path, Stdin)
 		}
-		format := CSVFormat
-		if filepath.Ext(path) == ".parquet" {
-			format = ParquetFormat
-		}
-		s.Files = append(s.Files, File{path, format})
+		s.Files = append(s.Files, File{path, formatOf(path)})
 	}
 	return s, nil
+}
+
+// formatOf tells the form of a file by its name.
+func formatOf(path string) Format {
+	switch filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")) {
+	case ".parquet":
+		return ParquetFormat
+	case ".jsonl", ".ndjson":
+		return JSONFormat
+	}
+	return CSVFormat
 }
 
 func find(name string) ([]string, error) {
@@ -282,11 +304,11 @@ func findInside(folder string) (paths []string, err error) {
 		case known(name):
 			paths = append(paths, filepath.Join(folder, name))
 		default:
-			return nil, fmt.Errorf("%s: %q is none of .csv, .csv.gz, .csv.zst and .parquet, and rows are not to be left out: remove it, or name the files by a pattern", folder, name)
+			return nil, fmt.Errorf("%s: %q is none of .csv, .tsv, .jsonl and .ndjson, packed as .gz or .zst or not, and .parquet, and rows are not to be left out: remove it, or name the files by a pattern", folder, name)
 		}
 	}
 	if paths == nil {
-		return nil, fmt.Errorf("%s: there is no .csv, .csv.gz, .csv.zst or .parquet file in this directory", folder)
+		return nil, fmt.Errorf("%s: there is no .csv, .tsv, .jsonl, .ndjson or .parquet file in this directory", folder)
 	}
 	return paths, nil
 }
@@ -299,7 +321,8 @@ func Stem(path string) string {
 
 // known tells whether a name has an ending that files of rows have.
 func known(name string) bool {
-	return slices.Contains([]string{".csv", ".csv.gz", ".csv.zst", ".parquet"}, strings.TrimPrefix(name, Stem(name)))
+	ending := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(name, Stem(name)), ".gz"), ".zst")
+	return slices.Contains([]string{".csv", ".tsv", ".jsonl", ".ndjson"}, ending) || filepath.Ext(name) == ".parquet"
 }
 
 // stdin is standard input, of which the beginning can be looked at. Nothing but its end

@@ -62,8 +62,8 @@ func sidecar(data string) string {
 // rows without bounds.
 func (f *dataset) header(data string) (_ *schema.Schema, err error) {
 	if f.remote == nil {
-		if f.source, err = table.Find(data); err != nil {
-			return nil, usage(err)
+		if f.source, err = f.find(data); err != nil {
+			return nil, err
 		}
 		f.source.Done = f.ctx().Done()
 	}
@@ -112,8 +112,13 @@ func (f *dataset) design(data string) (d *schema.Design, unbounded []string, err
 	if columns, err = columns.WithBounds(others); err != nil {
 		return nil, nil, err
 	}
-	d, err = columns.Design(f.formula)
-	return d, unbounded, formulaError(err)
+	if d, err = columns.Design(f.formula); err != nil {
+		return nil, nil, formulaError(err)
+	}
+	if strings.TrimSpace(f.formula) == "" {
+		f.note("without --formula the last column is the response: %s", d.Formula())
+	}
+	return d, unbounded, nil
 }
 
 // formulaError lets what is wrong with a formula begin with the flag's name.

@@ -253,3 +253,12 @@ func TestInterruptedAfterRelease(t *testing.T) {
 	}
 	fit("--eps", "1", "--formula", educ).finished(t).says(t, "no further cost")
 }
+
+// Without a formula it is said which column is the response, before anything is spent.
+func TestSaysResponse(t *testing.T) {
+	workspace(t)
+	command("release", "pums.csv", "--eps", "1", "--steps", "1", "--bounds", "age=0:100", "--ledger", "nowhere.db").says(t, "the last column is the response: ")
+	if r := command("release", "pums.csv", "--eps", "1", "--steps", "1", "--formula", "income ~ educ").finished(t); strings.Contains(r.stderr, "last column") {
+		t.Errorf("stderr speaks of the last column: %s", r.stderr)
+	}
+}

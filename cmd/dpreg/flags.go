@@ -32,6 +32,7 @@ type flags struct {
 	bounds, na                       []string
 	schema, formula, missing         string
 	from, table, aggregates, dialect string
+	delim, decimal, encoding         string
 	rows                             int64
 	population, dir, dataName        string
 	n, p, rowLaw, covariateLaw       string
@@ -88,11 +89,12 @@ const formulaUsage = "`FORMULA` such as 'y ~ x1 + x2', 'y ~ .' or 'y ~ x - 1'; "
 // Flags that commands have together.
 const (
 	columnFlags  = " schema bounds formula missing na "
+	fileFlags    = " delim decimal encoding "
 	remoteFlags  = " from table aggregates "
 	priorFlags   = " prior prior-sd shrink "
 	samplerFlags = priorFlags + " method kernel model-clamping chains warmup ess seed "
 	sharingFlags = " covariates pooling "
-	studyFlags   = columnFlags + " n p data i-hold-the-data eps delta steps method trials jobs seed shard save format "
+	studyFlags   = columnFlags + fileFlags + " n p data i-hold-the-data eps delta steps method trials jobs seed shard save format "
 )
 
 // all declares the flags of some names, in the order of --help: what everybody needs comes first.
@@ -136,7 +138,10 @@ func (f *flags) ofData() []declared {
 		{name: "sd", to: &f.sds, usage: "standard deviations of columns, a `LIST` such as age=15,income=40000 (default: an eighth of the range)"},
 		{name: "r2", to: &f.r2, value: "0.3", accepts: aShare("0.3"), usage: "share of the response's variance that the covariates explain, a `NUMBER` between 0 and 1"},
 		{name: "missing", to: &f.missing, value: string(table.MissingError), words: []string{string(table.MissingError), string(table.Midpoint), string(table.Drop)}, usage: "`NAME`: what to do about missing cells: error, midpoint (the middle of the public bounds), or drop the row (needs add-remove neighbours)"},
-		{name: "na", to: &f.na, usage: "`TEXT` of a cell that means missing; repeatable (default: NA; an empty cell always does)"},
+		{name: "na", to: &f.na, usage: "`TEXT` of a cell that means missing, such as NaN, null, . or -99; repeatable (default: NA; an empty cell always does)"},
+		{name: "delim", to: &f.delim, usage: "what separates fields, `TEXT`: comma, semicolon, tab, pipe or a character (default: as the header has it)"},
+		{name: "decimal", to: &f.decimal, value: ".", words: []string{".", ","}, usage: "decimal `SIGN`: a point or a comma"},
+		{name: "encoding", to: &f.encoding, value: table.Encodings[0], words: table.Encodings, usage: "`NAME` of the encoding of files: " + strings.Join(table.Encodings, ", ")},
 		{name: "dialect", to: &f.dialect, words: pushdown.Dialects(), usage: "`NAME` of the engine's SQL: " + strings.Join(pushdown.Dialects(), ", ")},
 		{name: "from", to: &f.from, usage: "`URL` of a PostgreSQL database with the rows of --table, postgres://user@host/database; the password is better left to ~/.pgpass or PGPASSWORD. Or duckdb:FILE, or duckdb: alone"},
 		{name: "table", to: &f.table, usage: "`NAME` of the table or view of --from, such as people or public.people, exactly as the database has it; to duckdb: alone, what can follow FROM"},

@@ -63,7 +63,7 @@ func newRoot() *cobra.Command {
 	root.SuggestionsMinimumDistance = 2 // letters of a mistyped command's name that may be wrong
 	custodians := []*cobra.Command{
 		declare("plan", noFile, priorFlags+"n p schema formula covariate width of slope mean sd r2 eps delta neighbours steps releases seed no-grid level format plot report", runPlan),
-		declare("schema", nil, "from table output", writeTemplate),
+		declare("schema", nil, fileFlags+"from table output", writeTemplate),
 		declare("release", nil, releaseFlags+"output", runRelease),
 		declare("fit", nil, releaseFlags+fitFlags+"release i-hold-the-data", runFit),
 		declare("sql", noFile, columnFlags+"dialect table", writeSQL),
@@ -81,7 +81,7 @@ func newRoot() *cobra.Command {
 		declare("show", takes(many, "a release"), "plot", show),
 		declare("infer", takes(many, "a release"), fitFlags+sharingFlags+"formula print-prior same-rows", runInfer),
 		declare("ask", nil, samplerFlags+sharingFlags+"family same-rows draws formula format level units digits quiet", runAsk),
-		declare("predict", nil, samplerFlags+sharingFlags+"family same-rows level formula draws custodian mean output", runPredict),
+		declare("predict", nil, samplerFlags+sharingFlags+"family same-rows level formula draws custodian mean output"+fileFlags, runPredict),
 		declare("check", takes(many, "a release"), samplerFlags+sharingFlags+"formula draws calibrate format plot report", runCheck),
 	}
 	calibrate := declare(calibrates, noFile, studyFlags+"prior prior-sd preset population x kernel sensitivity model-clamping chains warmup draws ess plots report", runCalibrate)

@@ -51,7 +51,11 @@ func runPredict(f *flags, args []string) error {
 	if err != nil {
 		return err
 	}
-	in, err := openRows(args[len(args)-1], run.design)
+	form, err := f.form()
+	if err != nil {
+		return err
+	}
+	in, err := openRows(args[len(args)-1], run.design, form)
 	if err != nil {
 		return err
 	}
@@ -128,7 +132,7 @@ type newRows struct {
 // The columns that predict adds.
 var predicted = []string{".fitted", ".sd", ".lower", ".upper", ".outside"}
 
-func openRows(path string, d *schema.Design) (*newRows, error) {
+func openRows(path string, d *schema.Design, form table.Form) (*newRows, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, usage(err)
@@ -139,7 +143,7 @@ func openRows(path string, d *schema.Design) (*newRows, error) {
 	}
 	in := &newRows{file: file, name: path}
 	if in.maker, err = d.Maker(d.Covariates, false); err == nil {
-		in.header, in.rows, err = (table.Options{}).Columns(file, path, in.maker.Columns, in.maker.Factors)
+		in.header, in.rows, err = (table.Options{Form: form}).Columns(file, path, in.maker.Columns, in.maker.Factors)
 	}
 	for _, name := range in.header {
 		if err == nil && slices.Contains(predicted, name) {

@@ -19,7 +19,7 @@ import (
 )
 
 // releaseFlags are those of what makes a release.
-const releaseFlags = columnFlags + remoteFlags + " rows eps delta mechanism neighbours steps with-moments spend-again ledger no-ledger "
+const releaseFlags = columnFlags + fileFlags + remoteFlags + " rows eps delta mechanism neighbours steps with-moments spend-again ledger no-ledger "
 
 func runRelease(f *flags, args []string) error {
 	d := &dataset{flags: f}
@@ -74,6 +74,29 @@ func (f *flags) cells(released bool) (table.Options, error) {
 	o, err := custody.Cells(table.Options{Missing: table.Missing(f.missing), NA: f.na}, neighbours)
 	o.Empty = o.Empty && released
 	return o, err
+}
+
+// form is how the flags say that files are written.
+func (f *flags) form() (table.Form, error) {
+	delim, err := table.ParseDelim(f.delim)
+	if err != nil {
+		return table.Form{}, usagef("--delim %w", err)
+	}
+	return table.Form{Delim: delim, Comma: f.decimal == ",", Encoding: f.encoding}, nil
+}
+
+// find finds the rows.
+func (f *flags) find(data string) (*table.Source, error) {
+	form, err := f.form()
+	if err != nil {
+		return nil, err
+	}
+	s, err := table.Find(data)
+	if err != nil {
+		return nil, usage(err)
+	}
+	s.Form = form
+	return s, nil
 }
 
 // noteMissing says what becomes of missing cells. That there were any, and how many,
@@ -262,6 +285,9 @@ func (d *dataset) locate(args []string, path string) (data string, err error) {
 	}
 	if !d.elsewhere() {
 		return args[0], nil
+	}
+	if err := d.refuseGiven(fileFlags, "--%s is of files, and the rows are elsewhere"); err != nil {
+		return "", err
 	}
 	const apart = "the rows, which --from and --aggregates leave where they are"
 	if err := d.refuseAuto("looks at " + apart + ": give public bounds"); err != nil {

@@ -67,7 +67,7 @@ func TestHelpNamesPlacesOfRows(t *testing.T) {
 func TestHelpGroupsFlags(t *testing.T) {
 	for name, want := range map[string][]string{
 		"fit":         {"Flags, data:", "--schema", "Flags, privacy:", "--eps", "Flags, model:", "--prior", "Flags, sampling:", "--ess", "Flags, output:", "--format", "--help"},
-		"schema":      {"Flags:", "--from", "--output", "--help"},
+		"schema":      {"Flags, data:", "--delim", "--from", "Flags, output:", "--output", "--help"},
 		"ledger init": {"Flags:", "--data", "--eps", "--help"},
 	} {
 		rest := command(append(strings.Fields(name), "--help")...).stdout

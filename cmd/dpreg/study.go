@@ -109,7 +109,7 @@ func (f *study) again() (*calibration.Design, error) {
 	case f.population == "":
 		return nil, usagef("--save %s: its study is of %s: name the file%s", f.save, d.Population.Name, by)
 	}
-	if f.source, err = table.Find(f.population); err != nil {
+	if f.source, err = f.find(f.population); err != nil {
 		return nil, usage(err)
 	}
 	return d, f.readAll(&d.Population.Columns, table.Options{Missing: d.Population.Missing, NA: d.Population.NA})

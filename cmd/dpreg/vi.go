@@ -17,7 +17,7 @@ const (
 )
 
 // viFlags are those of vi and pvi.
-const viFlags = columnFlags + " eps delta ledger no-ledger model prior-sd rate steps clip learning-rate seed draws format level units save "
+const viFlags = columnFlags + fileFlags + " eps delta ledger no-ledger model prior-sd rate steps clip learning-rate seed draws format level units save "
 
 // viFit is a fit to rows by variational inference, and what it is of.
 type viFit struct {
