@@ -55,6 +55,7 @@ var floors = map[string]int{
 	"nuts/exact":            3,
 	"model/modeltest":       3,
 	"custody":               3,
+	"persons":               1,
 	"agree":                 3,
 	"internal/reference":    3,
 	"pushdown/duckdb":       4,
@@ -84,7 +85,7 @@ var floors = map[string]int{
 // reaches one of rows, by any path.
 var (
 	inference = []string{"gibbs", "bench/rivals", "nuts", "nuts/individual", "nuts/exact", "model", "agree", "internal/reference", "release", "posterior", "conjugate", "mcmc"}
-	rows      = []string{"table", "ssp", "custody", "mechanisms", "mechanisms/accounting", "mechanisms/ledger", "vi", "vi/pvi", "ssp/adassp", "pushdown", "pushdown/pushdowntest", "pushdown/postgres", "pushdown/duckdb"}
+	rows      = []string{"table", "persons", "ssp", "custody", "mechanisms", "mechanisms/accounting", "mechanisms/ledger", "vi", "vi/pvi", "ssp/adassp", "pushdown", "pushdown/pushdowntest", "pushdown/postgres", "pushdown/duckdb"}
 )
 
 // listed is what go list says of a package.
@@ -207,6 +208,7 @@ var spending = map[string][]string{
 	"mechanisms.Ball":      {"ssp"},
 	"mechanisms.NewStream": {"vi", "vi/pvi", "cmd/dpreg", "calibration", "bench/published"},
 	"ssp.Publish":          append([]string{"custody"}, studies...),
+	"ssp.PublishCount":     {"custody"},
 	"ssp.PublishMoments":   append([]string{"custody"}, studies...),
 	"ssp.NewMagnitudes":    {"custody"},
 	"ssp.NewBudget":        {"custody", "plan"}, // plan counts no row by it

@@ -37,6 +37,9 @@ func (s *Settled) Differs(r *release.Release) error {
 	if err := s.boundsDiffer(r); err != nil {
 		return err
 	}
+	if err := s.personsDiffer(r); err != nil {
+		return err
+	}
 	if err := s.answered(r); err != nil {
 		return err
 	}
@@ -61,7 +64,7 @@ func (s *Settled) Selects(r *release.Release) (formula string) {
 	}
 	formula = s.Design.Formula().String()
 	model, err := r.Select(formula)
-	if err != nil || s.answered(model) != nil || s.boundsDiffer(model) != nil || model.WithoutYY() || s.WithMoments && model.Moments == nil {
+	if err != nil || s.answered(model) != nil || s.personsDiffer(model) != nil || s.boundsDiffer(model) != nil || model.WithoutYY() || s.WithMoments && model.Moments == nil {
 		return ""
 	}
 	return formula

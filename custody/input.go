@@ -12,6 +12,7 @@ import (
 
 	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
+	"github.com/dpreg/dpreg/persons"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
@@ -79,6 +80,16 @@ func ParseSteps(text string) (int, error) {
 		return k, nil
 	}
 	return 0, Misusef("--steps %q: a whole number from 1 to %d, or auto", text, MaxSteps)
+}
+
+// ParsePersons reads whose rows these are; rows is empty where it is not said.
+func ParsePersons(column, rows string) (p Persons, err error) {
+	if p.Column = column; rows != "" {
+		if p.Rule, err = persons.ParseRule(rows); err != nil {
+			return p, Misusef("--person-rows %w", err)
+		}
+	}
+	return p, nil
 }
 
 // ReadSchema reads the schema file at path or, where that is empty, the one beside the rows,

@@ -29,6 +29,7 @@ type Order struct {
 
 	Mechanism   release.Kind // law of the noise on the sums; default: ssp.Auto
 	WithMoments bool         // of the covariates, too
+	Persons     Persons      // whose rows these are; default: each is a person's
 	Bounds      Bounds       // that are found in the rows; default: none
 	Steps       int          // looks at the rows, each in a frame that those before it found; 1 is in the box; default: AutoSteps, as many as adaptive.Auto says, 1 of rows that can be read once
 	StatedRows  int64        // how many there are, about, from public knowledge: for add-remove neighbours
@@ -63,6 +64,7 @@ type Settled struct {
 	auto   bool            // Steps are open until the number of rows is known
 	budget ssp.Budget      // of several steps
 	plan   adaptive.Plan   // and its shares, once the number of rows is known
+	people *people         // of one release; nil: each row is one
 	passes *passes         // over the rows of files, of one release
 	marks  *table.Marks    // of these rows; nil: nobody asks
 }
@@ -71,7 +73,7 @@ type Settled struct {
 // chooses what the order leaves open. It spends nothing. What it refuses is an *Error.
 func Settle(o Order) (*Settled, error) {
 	s := &Settled{Order: o, asked: o, rows: o.StatedRows}
-	for _, settle := range []func() error{s.checkPlaces, s.checkCells, s.settleSteps, s.settleBounds, s.checkMoments, s.settleNoise, s.sayMoments} {
+	for _, settle := range []func() error{s.checkPlaces, s.checkCells, s.settlePersons, s.settleSteps, s.settleBounds, s.checkMoments, s.settleNoise, s.sayMoments} {
 		if err := settle(); err != nil {
 			return nil, err
 		}
@@ -119,12 +121,20 @@ func Cells(o table.Options, nb release.Neighbours) (table.Options, error) {
 	return o, nil
 }
 
-// left is the privacy of the sums: what private bounds leave.
+// left is the privacy of the sums of rows: what private bounds, and what is told of persons, leave.
 func (s *Settled) left() release.Privacy {
-	if s.bounds == nil {
-		return s.Privacy
+	left := s.Privacy
+	if s.bounds != nil {
+		left = ssp.AfterBounds(left, s.bounds.Epsilon)
 	}
-	return ssp.AfterBounds(s.Privacy, s.bounds.Epsilon)
+	if more := s.moreEpsilon(); more > 0 {
+		left = ssp.AfterBounds(left, more)
+	}
+	rows, err := ofRows(left, s.Persons.Rule.PerPerson())
+	if err != nil {
+		return release.Privacy{Neighbours: left.Neighbours} // which all refuse
+	}
+	return rows
 }
 
 // checkMoments refuses moments that cannot be had.

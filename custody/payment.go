@@ -36,13 +36,13 @@ type Payment struct {
 
 // NewPayment opens a ledger, and refuses what it has no room for. It is nil where there is none
 // to be charged.
-func NewPayment(ctx context.Context, say func(text string), a Account, nb release.Neighbours, cost ...ledger.Charge) (*Payment, error) {
+func NewPayment(ctx context.Context, say func(text string), a Account, relation string, cost ...ledger.Charge) (*Payment, error) {
 	if a.Path == "" {
 		return nil, nil
 	}
 	p := &Payment{path: a.Path, say: say}
 	if _, err := os.Lstat(a.Path); a.Make && errors.Is(err, fs.ErrNotExist) {
-		p.made, p.key = ledger.Budget{Data: a.Data, Neighbours: string(nb), Delta: new(big.Rat), Filter: ledger.Auto}, ledger.NewKey()
+		p.made, p.key = ledger.Budget{Data: a.Data, Neighbours: relation, Delta: new(big.Rat), Filter: ledger.Auto}, ledger.NewKey()
 		if err := files.CheckWritable(a.Path); err != nil {
 			return nil, Misusef("no ledger can be made beside the data: %w. Name one elsewhere, by --ledger FILE, or say --no-ledger", err)
 		}
@@ -139,7 +139,7 @@ func (p *Payment) numbers() string {
 	if len(p.cost) == 1 {
 		return fmt.Sprintf("No %d", p.number)
 	}
-	return fmt.Sprintf("No %d (bounds) and No %d (sums)", p.number-1, p.number)
+	return fmt.Sprintf("No %d (Laplace noise) and No %d (sums)", p.number-1, p.number)
 }
 
 // Finish notes in the ledger whether what was paid for was written, and closes it.
@@ -201,7 +201,7 @@ func (s *Settled) payment(ctx context.Context) (*Payment, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewPayment(ctx, s.sayAll, s.account(), s.Privacy.Neighbours, cost...)
+	return NewPayment(ctx, s.sayAll, s.account(), s.relation(), cost...)
 }
 
 // pay charges what the order costs now that the number of rows is known.
@@ -221,7 +221,7 @@ func (s *Settled) pay(ctx context.Context, p *Payment) (err error) {
 
 // cost is what the release that is ordered states of its privacy and its noise. All steps
 // are one charge: of ε, or of one Gaussian noise. Where
-// the bounds are found in the rows and the noise is Gaussian, these are two charges,
+// the bounds are found in the rows, or persons are counted, and the noise is Gaussian, these are two charges,
 // since a ledger counts the two kinds of noise apart; they add up to the whole.
 func (s *Settled) cost() ([]ledger.Charge, error) {
 	path, err := filepath.Abs(s.Path)
@@ -232,7 +232,7 @@ func (s *Settled) cost() ([]ledger.Charge, error) {
 		Epsilon:    number.Decimal(s.Privacy.Epsilon),
 		Delta:      number.Decimal(s.Privacy.Delta),
 		Noise:      ledger.Laplace, // stands for all that needs no δ
-		Neighbours: string(s.Privacy.Neighbours),
+		Neighbours: s.relation(),
 		Release:    path,
 	}
 	if s.Mechanism != release.Gaussian {
@@ -242,11 +242,16 @@ func (s *Settled) cost() ([]ledger.Charge, error) {
 	if s.Steps > 1 {
 		c.Sensitivity, c.Scale = 1, s.budget.Sigma()
 	}
-	if s.bounds == nil {
+	c.Sensitivity *= float64(s.Persons.Rule.PerPerson())
+	pure := s.moreEpsilon()
+	if s.bounds != nil {
+		pure = s.bounds.Epsilon
+	}
+	if pure == 0 {
 		return []ledger.Charge{c}, nil
 	}
 	found := c
-	found.Epsilon, found.Delta = number.Decimal(s.bounds.Epsilon), new(big.Rat)
+	found.Epsilon, found.Delta = number.Decimal(pure), new(big.Rat)
 	found.Noise, found.Sensitivity, found.Scale = ledger.Laplace, 0, 0
 	c.Epsilon = new(big.Rat).Sub(c.Epsilon, found.Epsilon)
 	return []ledger.Charge{found, c}, nil

@@ -39,6 +39,7 @@ func (s *Settled) Publish(ctx context.Context) (r *release.Release, err error) {
 		return nil, err
 	}
 	s.passes, s.marks = nil, paid.Marks() // those of this release
+	s.meet(paid)
 	defer func() { paid.Finish(ctx, err == nil) }()
 	rows, noised, err := s.read(ctx)
 	if err != nil {
@@ -51,7 +52,9 @@ func (s *Settled) Publish(ctx context.Context) (r *release.Release, err error) {
 	if err := s.pay(ctx, paid); err != nil {
 		return nil, err
 	}
-	r, err = noised()
+	if r, err = noised(); err == nil {
+		r, err = s.ofPersons(r)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("no release was made: %w", err)
 	}
@@ -62,7 +65,7 @@ func (s *Settled) Publish(ctx context.Context) (r *release.Release, err error) {
 		s.sayDelta(max(1, r.N))
 	}
 	if s.Path != "" {
-		s.sayf("release written to %s: it spent %s", s.Path, Describe(s.Privacy))
+		s.sayf("release written to %s: it spent %s%s", s.Path, Describe(s.Privacy), map[bool]string{true: ", for each person"}[s.people != nil])
 	}
 	s.sayBounds(r)
 	return r, nil

@@ -59,15 +59,23 @@ func Summed(s *ssp.Statistics) Elsewhere {
 func (e Elsewhere) String() string { return e.Name }
 
 func (e Elsewhere) sum(ctx context.Context, s *Settled) (sums, error) {
+	if s.people != nil {
+		return s.sumPersons(ctx, 1, e.scan(ctx, s))
+	}
 	found, err := e.Sum(ctx, s.Design, s.Cells)
 	return sums{found, nil}, err
+}
+
+// scan hands on the rows once.
+func (e Elsewhere) scan(ctx context.Context, s *Settled) scanner {
+	return func(sinks ...func([]float64) error) error { return e.Scan(ctx, s.Design, s.Cells, sinks[0]) }
 }
 
 func (e Elsewhere) gather(ctx context.Context, s *Settled, pass ssp.Pass) (ssp.Summand, error) {
 	if e.Gather != nil {
 		return e.Gather(ctx, s.Design, s.Cells, pass)
 	}
-	return pass.Gather(1, func(sinks ...func([]float64) error) error { return e.Scan(ctx, s.Design, s.Cells, sinks[0]) })
+	return pass.Gather(1, s.personal(ctx, e.scan(ctx, s)))
 }
 
 func (e Elsewhere) stale(path string) (string, error) {
@@ -188,6 +196,9 @@ func (p *passes) reading(s states, do func() error) error {
 
 // sum reads the rows on all processors.
 func (f Files) sum(ctx context.Context, s *Settled) (all sums, err error) {
+	if s.people != nil {
+		return s.sumPersons(ctx, runtime.GOMAXPROCS(0), f.scan(ctx, s))
+	}
 	err = f.passesOf(s).read(func() error {
 		low, high, err := ssp.Accumulate(ctx, f.Source, s.Cells, s.Design, s.WithMoments, runtime.GOMAXPROCS(0))
 		if err == nil {
@@ -200,9 +211,14 @@ func (f Files) sum(ctx context.Context, s *Settled) (all sums, err error) {
 
 // gather reads the rows on all processors.
 func (f Files) gather(ctx context.Context, s *Settled, pass ssp.Pass) (ssp.Summand, error) {
-	return pass.Gather(runtime.GOMAXPROCS(0), func(sinks ...func([]float64) error) error {
+	return pass.Gather(runtime.GOMAXPROCS(0), s.personal(ctx, f.scan(ctx, s)))
+}
+
+// scan hands on the rows once.
+func (f Files) scan(ctx context.Context, s *Settled) scanner {
+	return func(sinks ...func([]float64) error) error {
 		return f.passesOf(s).read(func() error { return s.Cells.Scan(ctx, f.Source, s.Design, sinks...) })
-	})
+	}
 }
 
 // stale tells whether rows were changed after the file was written. Of standard input that

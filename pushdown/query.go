@@ -44,6 +44,7 @@ type Query struct {
 	columns []schema.Column
 	options table.Options
 	fields  []field
+	person  *table.PersonHash // nil: each row is one of its own
 }
 
 // New returns the query for a design. o says what becomes of missing cells, as it says
@@ -66,6 +67,9 @@ func New(d *schema.Design, o table.Options) (*Query, error) {
 	q := &Query{design: d, frame: d.Frame(), columns: d.Columns(), options: o}
 	for j, c := range q.columns {
 		q.add(j, c)
+	}
+	if o.Person != "" {
+		q.person = table.NewPersonHash(o.PersonKey)
 	}
 	for _, f := range q.fields {
 		if i := slices.IndexFunc(f.levels, func(level string) bool { return slices.Contains(o.NA, level) }); i >= 0 {
@@ -172,6 +176,11 @@ func (q *Query) write(b *strings.Builder, name string, d Dialect, t Table) {
 			steps[0] = append(steps[0], fmt.Sprintf("%s AS k%d", lattice, j+1))
 		}
 	}
+	if q.person != nil {
+		for i, expression := range []string{"p2", "p1", q.cell(d, field{name: q.options.Person})} {
+			steps[i] = append(steps[i], fmt.Sprintf("%s AS p%d", expression, 3-i))
+		}
+	}
 	const comma = ",\n    "
 	fmt.Fprintf(b, " AS %s\nFROM (\n  SELECT\n    %s", d.name(name), strings.Join(steps[0], comma))
 	for _, step := range steps[1:] {
@@ -182,6 +191,9 @@ func (q *Query) write(b *strings.Builder, name string, d Dialect, t Table) {
 		var present []string
 		for i := range q.fields {
 			present = append(present, fmt.Sprintf("x%d IS NOT NULL", i+1))
+		}
+		if q.person != nil {
+			present = append(present, "p1 IS NOT NULL")
 		}
 		b.WriteString("\n  WHERE " + strings.Join(present, " AND "))
 	}
@@ -307,7 +319,8 @@ func (q *Query) constant(d Dialect, j int, v float64) string {
 
 // RowsSQL writes the query of the rows themselves, on the lattice, for looks at rows in a frame:
 // SQL has no square root that is the same everywhere. Each row of the result is one text, named
-// row: the integers between commas, nothing where a cell has no number.
+// row: the integers between commas, nothing where a cell has no number, and, where the options name a
+// column of persons, its text behind another comma.
 func (q *Query) RowsSQL(d Dialect, t Table) string {
 	var b strings.Builder
 	b.WriteString("SELECT\n  ")
@@ -316,6 +329,9 @@ func (q *Query) RowsSQL(d Dialect, t Table) string {
 			b.WriteString(" || ',' || ")
 		}
 		fmt.Fprintf(&b, "coalesce(%s, '')", d.asText(fmt.Sprintf("k%d", j+1)))
+	}
+	if q.person != nil {
+		b.WriteString(" || ',' || coalesce(p3, '')")
 	}
 	q.write(&b, "row", d, t)
 	return b.String()
@@ -326,11 +342,15 @@ type Rows interface {
 	Scan(ctx context.Context, q *Query, each func(row string) error) error
 }
 
-// Scan hands rows in scaled units to the sink, one after another, some at a time. Errors hold no
+// Scan hands rows in scaled units to the sink, one after another, some at a time, each with what
+// stands for its person behind it where options name a column of persons. Errors hold no
 // number: a cell that is missing (table.ErrMissing) or has none, with the name of its column, what
 // is no row of the query, those of from and of the sink.
 func (q *Query) Scan(ctx context.Context, from Rows, sink func(rows []float64) error) error {
 	m := len(q.columns)
+	if q.person != nil {
+		m += len(q.person.Of(""))
+	}
 	some := make([]float64, 0, 1024*m)
 	err := from.Scan(ctx, q, func(row string) error {
 		if len(some) == cap(some) {
@@ -350,6 +370,12 @@ func (q *Query) Scan(ctx context.Context, from Rows, sink func(rows []float64) e
 
 // parse reads a row.
 func (q *Query) parse(text string, row []float64) error {
+	if q.person != nil {
+		var err error
+		if text, row, err = q.whose(text, row); err != nil {
+			return err
+		}
+	}
 	if strings.Count(text, ",") != len(row)-1 {
 		return errRow
 	}
@@ -366,6 +392,24 @@ func (q *Query) parse(text string, row []float64) error {
 		row[j] = float64(k) / unit
 	}
 	return nil
+}
+
+// whose takes the person from the end of a row, and what stands for it.
+func (q *Query) whose(text string, row []float64) (string, []float64, error) {
+	m, end := len(q.columns), 0
+	for range m {
+		comma := strings.IndexByte(text[end:], ',')
+		if comma < 0 {
+			return "", nil, errRow
+		}
+		end += comma + 1
+	}
+	if text[end:] == "" {
+		return "", nil, table.ErrNobody
+	}
+	id := q.person.Of(text[end:])
+	copy(row[m:], id[:])
+	return text[:end-1], row[:m], nil
 }
 
 var errRow = errors.New("what came is no row of the query")

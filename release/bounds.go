@@ -46,6 +46,9 @@ func (r *Release) statisticsEpsilon() *big.Rat {
 	if r.Bounds != nil {
 		epsilon.Sub(epsilon, number.Decimal(r.Bounds.Epsilon))
 	}
+	if r.Persons != nil && r.Persons.Epsilon > 0 {
+		epsilon.Sub(epsilon, number.Decimal(r.Persons.Epsilon))
+	}
 	return epsilon
 }
 

@@ -94,7 +94,8 @@ func (r *Release) laplaceClaim(s *big.Rat) error {
 // claimHolds is s/scale ≤ ε where n is public. Where n is released too, it is
 // one of the entries that s counts (by 1), with a scale of its own:
 // (s-1)/scale + 1/n_noise ≤ ε. Moments of their own add their part, and bounds that
-// were found in the rows take theirs from ε.
+// were found in the rows, or a count of persons, take theirs from ε. A person with k rows changes k
+// times as much as a row.
 func (r *Release) claimHolds(s *big.Rat, value func(float64) *big.Rat) bool {
 	spent := new(big.Rat).Set(s)
 	if r.Privacy.Neighbours == AddRemove {
@@ -107,7 +108,7 @@ func (r *Release) claimHolds(s *big.Rat, value func(float64) *big.Rat) bool {
 	if r.apart() {
 		spent.Add(spent, r.momentsSpend(value))
 	}
-	return spent.Cmp(r.statisticsEpsilon()) <= 0
+	return spent.Mul(spent, r.perPerson()).Cmp(r.statisticsEpsilon()) <= 0
 }
 
 // exact is the value of a finite float64.
@@ -126,6 +127,8 @@ func (r *Release) gaussianClaim(s float64) error {
 	if r.apart() {
 		ratio = math.Hypot(ratio, r.momentsRatio())
 	}
+	most, _ := r.perPerson().Float64()
+	ratio *= most
 	epsilon, _ := r.statisticsEpsilon().Float64()
 	if least := leastDelta(epsilon, ratio); least > r.Privacy.Delta {
 		return fmt.Errorf("%v is too small for epsilon %v and delta %v at sensitivity %v%s: delta is at least %.3g, so the privacy claimed does not hold",
@@ -163,6 +166,9 @@ func root(square *big.Rat) float64 {
 func (r *Release) besides() (text string) {
 	if r.apart() {
 		text = fmt.Sprintf(", beside moments with noise of scale %v", r.Moments.Noise.Scale)
+	}
+	if r.Persons != nil && r.Persons.Most > 0 {
+		text += fmt.Sprintf(", of persons with up to %d rows, beside their count with epsilon %v", r.Persons.Most, r.Persons.Epsilon)
 	}
 	if r.Bounds != nil {
 		text += fmt.Sprintf(", beside bounds with epsilon %v", r.Bounds.Epsilon)

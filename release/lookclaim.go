@@ -93,12 +93,16 @@ func (r *Release) parts(value func(float64) *big.Rat) (all []part) {
 		if l.Noise.Sensitivity == 0 {
 			norm = l.Frame.sensitivity(nb)
 		}
-		all = append(all, part{place + "noise", r.power(norm.Quo(norm, scale))})
+		k := r.perPerson()
+		add := func(query string, spent *big.Rat) {
+			all = append(all, part{place + query, spent.Mul(spent, r.power(k))})
+		}
+		add("noise", r.power(norm.Quo(norm, scale)))
 		if l.Noise.Kind == Ball && nb == AddRemove {
-			all = append(all, part{place + "n_noise", new(big.Rat).Inv(value(l.NNoise))})
+			add("n_noise", new(big.Rat).Inv(value(l.NNoise)))
 		}
 		if l.Radii != nil {
-			all = append(all, part{place + "radii", new(big.Rat).Quo(changed(nb), r.power(value(l.Radii.Scale)))})
+			add("radii", new(big.Rat).Quo(changed(nb), r.power(value(l.Radii.Scale))))
 		}
 	}
 	return all

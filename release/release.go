@@ -96,6 +96,7 @@ type Release struct {
 	Schema     schema.Design `json:"schema"`
 	Privacy    *Privacy      `json:"privacy,omitzero"` // nil: a file written by hand that does not say
 	Bounds     *Bounds       `json:"bounds,omitzero"`  // nil: all bounds are public knowledge
+	Persons    *Persons      `json:"persons,omitzero"` // nil: Privacy is of rows
 	N          int64         `json:"n"`
 	NNoise     float64       `json:"n_noise,omitzero"`
 	Noise      Noise         `json:"noise"`
@@ -137,7 +138,7 @@ func (r *Release) Warnings() []string {
 	} else if r.onTrust() {
 		w = append(w, r.unstatedSensitivity())
 	}
-	return w
+	return append(w, r.Persons.warnings()...)
 }
 
 func (r *Release) unstatedSensitivity() string {

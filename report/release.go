@@ -33,9 +33,13 @@ func promise(r *release.Release) string {
 	}
 	text := fmt.Sprintf("Privacy: epsilon = %s, delta = %s, %s neighbours: ",
 		exactly(r.Privacy.Epsilon), exactly(r.Privacy.Delta), r.Privacy.Neighbours)
-	change := "exchanging any one row for another"
+	one := "any one row"
+	if r.Persons != nil {
+		one = "any one person, with all rows of theirs,"
+	}
+	change := "exchanging " + one + " for another"
 	if r.Privacy.Neighbours == release.AddRemove {
-		change = "adding or removing any one row"
+		change = "adding or removing " + strings.TrimSuffix(one, ",")
 	}
 	text += change + fmt.Sprintf(" changes the probability of any outcome by a factor of at most %s", factor(r.Privacy.Epsilon))
 	if r.Privacy.Delta > 0 {
@@ -70,9 +74,9 @@ func factor(epsilon float64) string {
 
 func contents(r *release.Release) string {
 	m := r.Dim()
-	text := fmt.Sprintf("Released: n = %d, public and exact, and ", r.N)
+	text := fmt.Sprintf("Released: n = %d%s, public and exact, and ", r.N, whose(r))
 	if r.Neighbours() == release.AddRemove {
-		text = fmt.Sprintf("Released: n = %d with noise of scale %s, and ", r.N, general(r.NNoise))
+		text = fmt.Sprintf("Released: n = %d%s with noise of scale %s, and ", r.N, whose(r), general(r.NNoise))
 	}
 	products := "their squares and products"
 	if r.WithoutYY() {
@@ -82,7 +86,30 @@ func contents(r *release.Release) string {
 	if r.Frame != nil {
 		return text + inFrame(r)
 	}
-	return text + fmt.Sprintf("each with %s (sd %s).", noise(r.Noise), general(r.Noise.SD())) + withMoments(r)
+	return text + fmt.Sprintf("each with %s (sd %s).", noise(r.Noise), general(r.Noise.SD())) + withMoments(r) + ofPersons(r)
+}
+
+// whose is what n counts, where that is not rows.
+func whose(r *release.Release) string {
+	if r.Persons != nil && r.Persons.Most != 1 && r.Persons.Rows == release.PersonRows || r.Persons == nil {
+		return ""
+	}
+	return " persons"
+}
+
+// ofPersons tells what became of a person's rows.
+func ofPersons(r *release.Release) string {
+	switch p := r.Persons; {
+	case p == nil:
+		return ""
+	case p.Rows == release.PersonMean:
+		return " A row is the mean of a person's rows."
+	case p.Rows == release.PersonWeight:
+		return " Each row counts one over the number of its person's rows."
+	default:
+		return fmt.Sprintf(" At most %s of a person %s, chosen by a keyed hash; about %d persons had more (noise of scale %s, by %s of the epsilon).",
+			count(int(p.Most), "row"), map[bool]string{true: "counts", false: "count"}[p.Most == 1], p.More, general(p.Scale), exactly(p.Epsilon))
+	}
 }
 
 // inFrame tells how a release in a frame came about.
@@ -95,7 +122,7 @@ func inFrame(r *release.Release) string {
 	if moved := model.ClippingMoves(r); moved > fewMoved {
 		text += fmt.Sprintf(" Moving rows may shift a slope by up to %.1g of its posterior sd; intervals allow for that.", moved)
 	}
-	return text
+	return text + ofPersons(r)
 }
 
 // fewMoved is how much of a posterior sd may be a shift of which nothing is said.

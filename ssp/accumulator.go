@@ -148,6 +148,20 @@ func (a *Accumulator) AddRows(rows []float64) error {
 	return nil
 }
 
+// AddPerson adds what a person adds to the sums, in canonical order and units of 2⁻⁴⁰: as a row
+// adds its values and their products, or as several do that together count as one
+// (persons.Group.Sums).
+func (a *Accumulator) AddPerson(sums []int64) error {
+	if a.n >= MaxRows {
+		return errTooManyRows
+	}
+	a.n++
+	for i, sum := range sums {
+		a.total[i] = a.total[i].add(widen(sum))
+	}
+	return nil
+}
+
 // toLattice is ⌊v·2²⁰ + ½⌋; ok tells whether v is in [-1,1].
 func toLattice(v float64) (k float64, ok bool) {
 	return math.Floor(float64(v*unit) + 0.5), v >= -1 && v <= 1

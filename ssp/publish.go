@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/big"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -127,6 +128,22 @@ func publishedCount(n int64, nb release.Neighbours, stated release.Noise, e *mec
 	z := []*big.Int{big.NewInt(n)}
 	drawn.AddNoise(z, e)
 	return z[0].Int64(), stated.Scale, nil
+}
+
+// PublishCount returns a count with discrete Laplace noise of the scale that is the second result:
+// epsilon-differentially private where neighbours differ by 1 in it. Each call spends epsilon again.
+func PublishCount(n int64, epsilon float64, e *mechanisms.Entropy) (int64, float64, error) {
+	if err := CheckEpsilon(epsilon); err != nil {
+		return 0, 0, err
+	}
+	noise := laplaceNoise(big.NewRat(1, 1), number.Decimal(epsilon))
+	drawn, err := mechanism(noise, 0)
+	if err != nil {
+		return 0, 0, err
+	}
+	z := []*big.Int{big.NewInt(n)}
+	drawn.AddNoise(z, e)
+	return saturated(z[0]), noise.Scale, nil
 }
 
 // An error for want of rows would tell add-remove neighbours apart.

@@ -52,7 +52,7 @@ func (o Options) CSV(r io.Reader, name string, d *schema.Design) iter.Seq2[[]flo
 			rows, err := openCSV(w.options.Form.read(r, name), w)
 			return rows, nil, err
 		})
-		s.each(name, len(w.columns), w.yielded(yield))
+		s.each(name, len(w.columns)+w.extra(), w.yielded(yield))
 	}
 }
 

@@ -31,6 +31,8 @@ type field struct {
 	at      int            // of the value in the row, where it is no factor
 	levels  map[string]int // of a factor: the dummy's place in the row, -1 where it has none
 	dummy   []int          // places of all dummies
+	person  *PersonHash    // of the column that says whose a row is
+	half    int            // which of its values, from 0
 }
 
 // fieldsOf lists the columns of a file that hold these columns, in the order in
@@ -51,15 +53,20 @@ func fieldsOf(name string, header []string, columns []schema.Column, factors []s
 		}
 		list = append(list, field{label: c.Name, boolean: c.Boolean(), at: j})
 	}
+	return list, place(list, name, header, na)
+}
+
+// place finds the fields in the header.
+func place(list []field, name string, header, na []string) error {
 	for i := range list {
 		if list[i].place = slices.Index(header, list[i].label); list[i].place < 0 {
-			return nil, &Error{name, 1, list[i].label, errors.New("the header has no such column")}
+			return &Error{name, 1, list[i].label, errors.New("the header has no such column")}
 		}
 		if err := list[i].unmistakable(name, na); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return list, nil
+	return nil
 }
 
 func factorField(factors []schema.Factor, name string) field {
@@ -86,7 +93,7 @@ func (f *field) unmistakable(name string, na []string) error {
 }
 
 // number tells whether cells hold numbers.
-func (f *field) number() bool { return f.levels == nil && !f.boolean }
+func (f *field) number() bool { return f.levels == nil && !f.boolean && f.person == nil }
 
 // parse reads a cell: a number, or of a factor the place of the level's dummy, -1 of a
 // level that has none. ErrMissing tells that the cell is missing, which may be no error.
@@ -107,6 +114,8 @@ func (f *field) parse(text string, o *Options) (v float64, err error) {
 		return parseNumber(text)
 	case f.boolean:
 		return parseBoolean(text)
+	case f.person != nil:
+		return f.person.Of(text)[f.half], nil
 	}
 	at, ok := f.levels[text]
 	switch {
@@ -122,6 +131,9 @@ func (f *field) parse(text string, o *Options) (v float64, err error) {
 // cell was, where that is no error: NaN stands for it.
 func (f *field) put(row []float64, v float64, err error, o *Options) (missing bool, _ error) {
 	missing = err == ErrMissing && o.Missing != MissingError
+	if err == ErrMissing && f.person != nil && o.Missing != Drop {
+		return false, ErrNobody
+	}
 	if err != nil && !missing {
 		return false, err
 	}

@@ -44,18 +44,30 @@ func (w wanted) names() (names []string) {
 	for _, c := range w.columns {
 		names = append(names, cmp.Or(c.Factor, c.Name))
 	}
+	if w.options.Person != "" {
+		names = append(names, w.options.Person)
+	}
 	return names
 }
 
 // layout finds the columns wanted in a file's header.
 func (w wanted) layout(name string, header []string, delim byte) (*layout, error) {
 	fields, err := fieldsOf(name, header, w.columns, w.factors, w.options.NA)
+	if err == nil && w.options.Person != "" {
+		whose := []field{{label: w.options.Person, at: len(w.columns), person: NewPersonHash(w.options.PersonKey)}}
+		whose = append(whose, whose[0])
+		whose[1].at, whose[1].half = whose[0].at+1, 1
+		err = place(whose, name, header, nil)
+		fields = append(fields, whose...)
+	}
 	if err != nil {
 		return nil, err
 	}
 	l := &layout{wanted: w, name: name, header: header, delim: delim, fields: fields, inline: slices.Repeat([]int{-1}, len(header))}
 	for i, f := range fields {
-		l.inline[f.place] = i
+		if f.half == 0 { // else the field before it has the place
+			l.inline[f.place] = i
+		}
 		l.fields[i].label = l.label(f.place)
 	}
 	for _, text := range w.options.NA {
@@ -87,13 +99,14 @@ func (l *layout) complete(row []float64, missing bool) bool {
 		return false
 	}
 	if missing {
-		for j, v := range row {
-			if math.IsNaN(v) {
-				row[j] = l.middle[j]
+		for j, middle := range l.middle {
+			if math.IsNaN(row[j]) {
+				row[j] = middle
 			}
 		}
 	}
 	if l.frame != nil {
+		row = row[:len(l.columns)]
 		l.frame.Scale(row, row)
 	}
 	return true
@@ -147,7 +160,7 @@ func (l *layout) rows(record []string, at int) bool {
 	text[len(text)-1] = '\n'
 	lenient := *l
 	lenient.options.Missing = Midpoint
-	row, n, fit := make([]float64, len(l.columns)), 0, false
+	row, n, fit := make([]float64, len(l.columns)+l.extra()), 0, false
 	for line := range bytes.Lines(text) {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
@@ -198,6 +211,13 @@ func (l *layout) line(row []float64, text []byte) (length int, missing bool) {
 			if i == last {
 				cell = bytes.TrimSuffix(cell, []byte("\r"))
 			}
+			if f.person != nil {
+				if !l.whose(row[f.at:], cell) {
+					return 0, false
+				}
+				length = end + 1
+				continue
+			}
 			v, err := f.parse(string(cell), &l.options)
 			none, err := f.put(row, v, err, &l.options)
 			if err != nil {
@@ -208,6 +228,17 @@ func (l *layout) line(row []float64, text []byte) (length int, missing bool) {
 		length = end + 1
 	}
 	return length, missing
+}
+
+// whose writes what stands for the person of a cell, unless it may be none that it says.
+func (l *layout) whose(to []float64, cell []byte) bool {
+	cell = bytes.Trim(cell, schema.Space)
+	if slices.ContainsFunc(l.options.NA, func(text string) bool { return text == string(cell) }) {
+		return false
+	}
+	id := hashed(l.fields[len(l.fields)-1].person, cell)
+	copy(to, id[:])
+	return true
 }
 
 // Enclosed counts the cells that have several lines. As an error it is a warning of them.
@@ -279,7 +310,13 @@ type Options struct {
 	// from a table with a row: a release for add-remove neighbours must not.
 	Empty bool
 	// Form says how streams are written; of a Source its own does.
-	Form Form
+	Form Form `json:",omitzero"`
+	// Person, where it is not empty, names the column that says whose a row is. Two values
+	// follow each row then, which stand for the person: see PersonOf. A row must say one,
+	// unless Missing is Drop.
+	Person string `json:",omitempty"`
+	// PersonKey is the key of the hash that stands for a person.
+	PersonKey [32]byte `json:"-"`
 }
 
 // Settle returns o with its defaults, or what is wrong with it.

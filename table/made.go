@@ -22,18 +22,33 @@ func (w wanted) width() int {
 	return len(w.made.frame.Half)
 }
 
+// extra is how many values follow a row, which stand for its person.
+func (w wanted) extra() int {
+	if w.options.Person == "" {
+		return 0
+	}
+	return personValues
+}
+
+// make makes a row as it is handed on of one that was read.
+func (w wanted) make(row, base []float64) {
+	copy(row[w.width():], base[len(w.columns):])
+	row, base = row[:w.width()], base[:len(w.columns)]
+	w.made.Row(row, base)
+	w.made.frame.Scale(row, row)
+}
+
 // yielded are rows as they are handed on, one by one.
 func (w wanted) yielded(yield func([]float64, error) bool) func([]float64, error) bool {
 	if w.made == nil {
 		return yield
 	}
-	row := make([]float64, w.width())
+	row := make([]float64, w.width()+w.extra())
 	return func(base []float64, err error) bool {
 		if err != nil {
 			return yield(nil, err)
 		}
-		w.made.Row(row, base)
-		w.made.frame.Scale(row, row)
+		w.make(row, base)
 		return yield(row, nil)
 	}
 }
@@ -43,15 +58,13 @@ func (w wanted) sunk(sink func(rows []float64) error) func(rows []float64) error
 	if w.made == nil {
 		return sink
 	}
-	from, to := len(w.columns), w.width()
+	from, to := len(w.columns)+w.extra(), w.width()+w.extra()
 	var rows []float64
 	return func(base []float64) error {
 		n := len(base) / from
 		rows = slices.Grow(rows[:0], n*to)[:n*to]
 		for i := range n {
-			row := rows[i*to : (i+1)*to]
-			w.made.Row(row, base[i*from:(i+1)*from])
-			w.made.frame.Scale(row, row)
+			w.make(rows[i*to:(i+1)*to], base[i*from:(i+1)*from])
 		}
 		return sink(rows)
 	}

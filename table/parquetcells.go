@@ -50,6 +50,8 @@ func newLeaf(c *parquet.Column, f *field) (leaf, error) {
 			want = "truth values"
 		} else if f.levels != nil {
 			want = "levels of a factor"
+		} else if f.person != nil {
+			want = "names or whole numbers of persons"
 		}
 		return leaf{}, fmt.Errorf("it is of type %v in the file, and %s are wanted: cast it there, or correct the schema", c.Type(), want)
 	}

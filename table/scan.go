@@ -203,7 +203,7 @@ func (w *worker) finish(l *layout, row []float64, missing bool) error {
 		if w.mark == nil {
 			w.mark = l.marks.marker(&l.wanted)
 		}
-		w.mark.add(row)
+		w.mark.add(row[:len(l.columns)])
 	}
 	return w.take(l.complete(row, missing))
 }

@@ -135,7 +135,7 @@ func (o Options) Rows(s *Source, d *schema.Design) iter.Seq2[[]float64, error] {
 			yield(nil, err)
 			return
 		}
-		s.scan(w).each(s.Name, len(w.columns), w.yielded(yield))
+		s.scan(w).each(s.Name, len(w.columns)+w.extra(), w.yielded(yield))
 	}
 }
 
@@ -149,6 +149,7 @@ func (o Options) Values(s *Source, columns []schema.Column, factors []schema.Fac
 			yield(nil, err)
 			return
 		}
+		o.Person = "" // nobody asks here
 		s.scan(wanted{columns: columns, factors: factors, options: o}).each(s.Name, len(columns), yield)
 	}
 }
@@ -158,7 +159,8 @@ func (o Options) Values(s *Source, columns []schema.Column, factors []schema.Fac
 // in a slice that is used again. Which rows it gets, and in what order, may differ from
 // run to run; all sinks together get each row once. The error is that of Rows, whatever
 // the number of workers, or the first one of a sink, or ctx.Err(); rows that come after
-// what is wrong may have been handed on then. It panics without a sink.
+// what is wrong may have been handed on then. Where o.Person is named, rows have m + 2 values. It
+// panics without a sink.
 func (o Options) Scan(ctx context.Context, s *Source, d *schema.Design, sinks ...func(rows []float64) error) error {
 	w, err := o.scaled(d)
 	if err != nil {
@@ -166,7 +168,7 @@ func (o Options) Scan(ctx context.Context, s *Source, d *schema.Design, sinks ..
 	}
 	workers := make([]*worker, len(sinks))
 	for i, sink := range sinks {
-		workers[i] = newWorker(ctx, len(w.columns), w.sunk(sink))
+		workers[i] = newWorker(ctx, len(w.columns)+w.extra(), w.sunk(sink))
 	}
 	all := s.scan(w)
 	if s.stdin != nil {

@@ -73,16 +73,42 @@ func (f *dataset) header(data string) (_ *schema.Schema, err error) {
 	var names []string
 	if f.remote == nil {
 		known := schema.Known(f.described, f.stated, f.formula)
+		if f.person != "" {
+			known = append(known, f.person)
+		}
 		f.names = len(known) > 0 || f.source.Files[0].Format == table.ParquetFormat
 		names, err = f.source.Header(known...)
 	} else if f.names, names = true, f.remote.Header(); names == nil {
 		names, err = f.publicColumns()
+	}
+	if err == nil {
+		names, err = f.withoutPerson(names)
 	}
 	if err != nil {
 		return nil, usage(err)
 	}
 	columns, err := schema.FromHeader(names)
 	return columns, usage(within(f.place(), err))
+}
+
+// withoutPerson takes the column that says whose a row is from the names, and from the schema file: it
+// is none of a model.
+func (f *dataset) withoutPerson(names []string) ([]string, error) {
+	if f.person == "" {
+		return names, nil
+	}
+	at := slices.Index(names, f.person)
+	if at < 0 {
+		return nil, usagef("--person %s: %s has no such column", f.person, f.place())
+	}
+	if f.described != nil {
+		if i := f.described.Index(f.person); i >= 0 {
+			described := *f.described
+			described.Columns = slices.Delete(slices.Clone(described.Columns), i, i+1)
+			f.described = &described
+		}
+	}
+	return slices.Delete(slices.Clone(names), at, at+1), nil
 }
 
 // place is what messages call the rows.

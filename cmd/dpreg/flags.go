@@ -45,7 +45,7 @@ type flags struct {
 	// Privacy.
 	epsilon, delta, mechanism, neighbours, ledger, filter string
 	spendAgain, moments, nonPrivate, noLedger             bool
-	head                                                  string
+	head, person, personRows                              string
 	mu, rho                                               float64
 	sensitivity, audited, releases                        string
 	looks                                                 string // --steps of a release
@@ -178,10 +178,12 @@ func (f *flags) ofPrivacy() []declared {
 		{name: "sensitivity", of: "laplace", to: &f.account.Sensitivity, accepts: isPositive, value: "1", usage: "L1 sensitivity, a `NUMBER`"},
 		{name: "sensitivity", to: &f.sensitivity, usage: "what noise is calibrated to, a `LIST` of exact, paper (default exact; presets: both)"},
 		{name: "neighbours", to: &f.neighbours, value: string(release.ReplaceOne), words: []string{string(release.ReplaceOne), string(release.AddRemove)}, usage: "`NAME`: which data sets must not be told apart: replace-one, with n public, or add-remove, with n secret"},
-		{name: "neighbours", of: "init", to: &f.neighbours, value: string(release.ReplaceOne), words: []string{string(release.ReplaceOne), string(release.AddRemove)}, usage: "`NAME` of the relation that all releases have: replace-one or add-remove"},
+		{name: "neighbours", of: "init", to: &f.neighbours, value: string(release.ReplaceOne), words: []string{string(release.ReplaceOne), string(release.AddRemove), string(release.ReplaceOne) + ledger.OfPersons, string(release.AddRemove) + ledger.OfPersons}, usage: "`NAME` of the relation that all releases have: replace-one or add-remove, of rows; with -person behind it of persons (--person)"},
 		{name: "neighbours", of: "gaussian", to: &f.neighbours, value: string(release.AddRemove), words: []string{string(release.AddRemove), string(release.ReplaceOne)}, usage: "`RELATION` of data sets, of sampling: add-remove or replace-one"},
 		{name: "mechanism", to: &f.mechanism, value: string(ssp.Auto), words: []string{string(release.Laplace), string(release.Gaussian), string(ssp.Auto)}, usage: "`NAME` of the law of the noise: laplace, gaussian (needs --delta), or auto, the smaller one"},
 		{name: "with-moments", to: &f.moments, usage: "release moments of the covariates of degree up to 4 as well, for --method gibbs-ss-noisy: at most 3 covariates, and more noise on all"},
+		{name: "person", to: &f.person, usage: "the `COLUMN` that says whose a row is: privacy is for persons, who have any number of rows, and the column goes nowhere"},
+		{name: "person-rows", to: &f.personRows, usage: "with --person, what becomes of a person's rows, a `RULE`: mean, their mean is one row; weight, each counts one over their number; or K, at most K of them count"},
 		{name: "ledger", to: &f.ledger, usage: "charge what is spent to this `FILE` (dpreg ledger init), and refuse what it has no room for (default: data.ledger.db beside data.csv, which is made)"},
 		{name: "no-ledger", to: &f.noLedger, usage: "charge no ledger: nobody counts what is spent"},
 		{name: "filter", to: &f.filter, value: string(ledger.Auto), words: []string{string(ledger.Auto), string(ledger.Sum)}, usage: "`NAME` of what decides: auto, the sum of (ε, δ) or the count of Gaussian noise; or sum"},

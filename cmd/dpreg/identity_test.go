@@ -15,6 +15,7 @@ import (
 
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/golden"
+	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/table"
 )
@@ -61,6 +62,10 @@ func noisy(t *testing.T, path string, args ...string) (r result, hash string) {
 	if slices.Contains(args, string(release.AddRemove)) {
 		relation = release.AddRemove
 	}
+	if slices.Contains(args, "--person") {
+		relation += ledger.OfPersons
+	}
+	cryptotest.SetGlobalRandom(t, 2) // the ledger's key, which says what rows of a person are chosen
 	if r := command("ledger", "init", budget, "--data", "rows", "--eps", "200", "--delta", "0.01", "--neighbours", string(relation)); r.code != done {
 		t.Fatal(r.stderr)
 	}

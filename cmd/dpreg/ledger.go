@@ -13,7 +13,6 @@ import (
 	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
-	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
 )
 
@@ -63,7 +62,7 @@ func (f *flags) budget() (b ledger.Budget, err error) {
 	if strings.ContainsFunc(f.dataName, func(r rune) bool { return r < ' ' }) {
 		return b, usagef("--data %q: a name has no line breaks or control characters", f.dataName)
 	}
-	if _, err := f.privacy(); err != nil {
+	if _, err := custody.ParsePrivacy(f.epsilon, f.delta, strings.TrimSuffix(f.neighbours, ledger.OfPersons)); err != nil {
 		return b, err
 	}
 	delta := asWritten(cmp.Or(f.delta, "0"))
@@ -100,7 +99,7 @@ func (f *flags) ledgerOf(data string) custody.Account {
 
 // payment opens the ledger of data.
 func (f *flags) payment(data string) (*custody.Payment, error) {
-	return custody.NewPayment(f.ctx(), f.say, f.ledgerOf(data), release.Neighbours(f.neighbours))
+	return custody.NewPayment(f.ctx(), f.say, f.ledgerOf(data), f.neighbours)
 }
 
 // orderRun says what a run of noisy sums over samples is charged: the (ε, δ) asked for, and what

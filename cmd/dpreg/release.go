@@ -19,7 +19,7 @@ import (
 )
 
 // releaseFlags are those of what makes a release.
-const releaseFlags = columnFlags + fileFlags + remoteFlags + " rows eps delta mechanism neighbours steps with-moments spend-again ledger no-ledger "
+const releaseFlags = columnFlags + fileFlags + remoteFlags + " person person-rows rows eps delta mechanism neighbours steps with-moments spend-again ledger no-ledger "
 
 func runRelease(f *flags, args []string) error {
 	d := &dataset{flags: f}
@@ -128,6 +128,9 @@ func (d *dataset) order(data, path string) (*custody.Settled, error) {
 		return nil, err
 	}
 	if o.Steps, err = custody.ParseSteps(d.looks); err != nil {
+		return nil, err
+	}
+	if o.Persons, err = custody.ParsePersons(d.person, d.personRows); err != nil {
 		return nil, err
 	}
 	if o.Cells, err = d.cells(true); err != nil {
@@ -288,6 +291,9 @@ func (d *dataset) locate(args []string, path string) (data string, err error) {
 	}
 	if err := d.refuseGiven(fileFlags, "--%s is of files, and the rows are elsewhere"); err != nil {
 		return "", err
+	}
+	if d.person != "" && d.aggregates != "" {
+		return "", usagef("--person needs the rows, and --aggregates has their sums: dpreg release reads files, PostgreSQL and DuckDB")
 	}
 	const apart = "the rows, which --from and --aggregates leave where they are"
 	if err := d.refuseAuto("looks at " + apart + ": give public bounds"); err != nil {

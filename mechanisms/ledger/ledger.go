@@ -63,6 +63,9 @@ const (
 // probability δ: docs/ledger.md, Runs.
 func (n Noise) decomposed() bool { return n == Sampled || n == Other }
 
+// OfPersons is what a relation ends in whose neighbours differ in a person, not in a row.
+const OfPersons = "-person"
+
 // Charge is what a release costs. Of Sampled noise Sensitivity/Scale is a bound on the μ of
 // accounting's AsGaussian for Delta; of Other it is 1.
 type Charge struct {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/persons"
 	"github.com/dpreg/dpreg/pushdown"
 	"github.com/dpreg/dpreg/pushdown/duckdb"
 	"github.com/dpreg/dpreg/pushdown/pushdowntest"
@@ -98,6 +99,47 @@ func TestSums(t *testing.T) {
 			t.Errorf("%s: %v", c.Name, err)
 		} else if want := pushdowntest.Text(c.Want(t)); got != want {
 			t.Errorf("%s: the sums differ\n got %.300s\nwant %.300s", c.Name, got, want)
+		}
+	}
+}
+
+// TestPersons: rows that DuckDB delivers say whose they are as those of a file do, and in what a person
+// becomes they are the same.
+func TestPersons(t *testing.T) {
+	program(t)
+	d := &schema.Design{Response: schema.Column{Name: "income", Lower: 0, Upper: 500000}, Covariates: []schema.Column{{Name: "age", Lower: 0, Upper: 100}}, Intercept: true}
+	for _, person := range []string{"educ", "race"} { // numbers, of which many have the same
+		o := table.Options{Person: person, PersonKey: [32]byte{5}}
+		means := func(scan func(sink func([]float64) error) error) string {
+			t.Helper()
+			g := persons.NewGroup(persons.Rule{Kind: persons.Mean}, 2, [32]byte{}, 1)
+			defer g.Close()
+			if err := scan(g.Workers()[0].Add); err != nil {
+				t.Fatal(err)
+			}
+			a := ssp.NewAccumulator(2)
+			if _, err := g.Each(t.Context(), a.AddRows); err != nil {
+				t.Fatal(err)
+			}
+			return pushdowntest.Text(a.Statistics())
+		}
+		file, err := table.Find(pums)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := means(func(sink func([]float64) error) error { return o.Scan(t.Context(), file, d, sink) })
+		for form, place := range forms(t) {
+			rows, err := duckdb.Open(t.Context(), "duckdb:", place)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q, err := pushdown.New(d, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := means(func(sink func([]float64) error) error { return q.Scan(t.Context(), rows, sink) }); got != want {
+				t.Errorf("%s, %s: other means", form, person)
+			}
 		}
 	}
 }
@@ -240,7 +282,7 @@ func TestRelease(t *testing.T) {
 	made := func(name string, args ...string) *release.Release {
 		t.Helper()
 		path := filepath.Join(folder, name)
-		command := exec.Command(dpreg, append([]string{"release", "--eps", "1e12", "--schema", strings.TrimSuffix(pums, ".csv") + ".schema.json", "-o", path}, args...)...)
+		command := exec.Command(dpreg, append([]string{"release", "--eps", "1e12", "--no-ledger", "--schema", strings.TrimSuffix(pums, ".csv") + ".schema.json", "-o", path}, args...)...)
 		if out, err := command.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}

@@ -1,0 +1,461 @@
+// Package persons bounds what a person adds to sums over rows, by a rule that is public:
+// the person's rows are averaged; or each has a weight, in all 1; or at most K are taken,
+// which ones a keyed hash says. Whatever the order of rows, and whoever else is in the data, what a
+// person's rows become is the same, so that data sets that differ in one person differ in what
+// that person's rows become alone. docs/persons.md has the proofs.
+package persons
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+)
+
+// Rule says what becomes of a person's rows.
+type Rule struct {
+	Kind Kind
+	Most int // rows that are taken, of Rows
+}
+
+// Kind is a kind of rule.
+type Kind string
+
+// The kinds.
+const (
+	Mean   Kind = "mean"   // one row, their mean
+	Weight Kind = "weight" // each has a weight of one over their number
+	Rows   Kind = "rows"   // at most so many of them
+)
+
+// MaxRows is the largest number of rows that may be taken of a person.
+const MaxRows = 1000
+
+// ParseRule reads mean, weight, or a number of rows.
+func ParseRule(text string) (Rule, error) {
+	if text == string(Mean) || text == string(Weight) {
+		return Rule{Kind: Kind(text)}, nil
+	}
+	if k, err := strconv.Atoi(text); err == nil && k >= 1 && k <= MaxRows {
+		return Rule{Rows, k}, nil
+	}
+	return Rule{}, fmt.Errorf("%q: mean, weight, or a number of rows from 1 to %d", text, MaxRows)
+}
+
+// String is what ParseRule reads.
+func (r Rule) String() string {
+	if r.Kind == Rows {
+		return strconv.Itoa(r.Most)
+	}
+	return string(r.Kind)
+}
+
+// PerPerson is the largest number of rows that a person has under the rule.
+func (r Rule) PerPerson() int { return max(1, r.Most) }
+
+// Told is what the rule left: as sensitive as the rows.
+type Told struct {
+	Persons int64 // who had any row
+	More    int64 // who had more rows than are taken
+}
+
+// Group takes rows of many persons in any order. Rows have m values on the lattice 2⁻²⁰ in
+// [-1, 1], and two that stand for the person (table.Options.Person).
+type Group struct {
+	rule    Rule
+	m       int
+	block   cipher.Block // of the hash that chooses rows
+	workers []*Worker
+	spills  [parts]spill
+}
+
+// parts is the number of parts that persons fall into, by what stands for them: each must fit
+// into memory.
+const parts = 64
+
+// Memory is what all workers keep, in bytes, before they spill to the disk; tests lower it.
+var Memory = 384 << 20
+
+// NewGroup returns one for so many workers. Under one key the same rows of a person are chosen.
+func NewGroup(rule Rule, m int, key [32]byte, workers int) *Group {
+	block, err := aes.NewCipher(key[:])
+	if err != nil {
+		panic(err) // the key has a length of AES
+	}
+	g := &Group{rule: rule, m: m, block: block}
+	for range workers {
+		w := &Worker{group: g, values: make([]int64, 2+m), limit: Memory / 8 / workers}
+		for i := range w.parts {
+			w.parts[i] = g.table()
+		}
+		g.workers = append(g.workers, w)
+	}
+	return g
+}
+
+// table is an empty one. By mean and weight its keys are persons; else persons and values of rows,
+// with how often they have them.
+func (g *Group) table() *sums {
+	switch g.rule.Kind {
+	case Mean:
+		return newSums(2, 1+g.m)
+	case Weight:
+		return newSums(2, 1+g.m+g.m*(g.m+1)) // a product has two words
+	}
+	return newSums(2+g.m, 1)
+}
+
+// Workers are those of the group, each for one goroutine at a time.
+func (g *Group) Workers() []*Worker { return g.workers }
+
+// Close removes what was spilled.
+func (g *Group) Close() {
+	for i := range g.spills {
+		g.spills[i].close()
+	}
+}
+
+// Worker takes some of the rows.
+type Worker struct {
+	group  *Group
+	parts  [parts]*sums
+	values []int64
+	limit  int // words
+
+	waiting [parts][]int64 // rows, each behind its person
+	taken   int
+}
+
+// waits is how many rows of a part wait until they are added.
+const waits = 512
+
+const unit = 1 << 20
+
+// mostRows is how many rows of a person have a part; more have none. Sums stay below 2⁶³.
+const mostRows = 1 << 30
+
+var errRow = errors.New("a row has a value that is no number in [-1, 1]")
+
+// Add takes rows that lie one after another.
+func (w *Worker) Add(rows []float64) error {
+	g, width := w.group, w.group.m+2
+	for ; len(rows) > 0; rows = rows[width:] {
+		for j, v := range rows[:g.m] {
+			if !(v >= -1 && v <= 1) {
+				return errRow
+			}
+			w.values[2+j] = int64(math.Floor(float64(v*unit) + 0.5))
+		}
+		w.values[0], w.values[1] = int64(rows[g.m]), int64(rows[g.m+1])
+		part := w.values[0] >> 46
+		w.waiting[part] = append(w.waiting[part], w.values...)
+		if len(w.waiting[part]) < waits*width {
+			continue
+		}
+		w.take(int(part))
+		if w.taken++; w.taken%parts == 0 {
+			if err := w.bound(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// take adds the rows of a part that wait: one after another, so that its table is at hand.
+func (w *Worker) take(part int) {
+	for row := range slices.Chunk(w.waiting[part], w.group.m+2) {
+		w.add(w.parts[part], row)
+	}
+	w.waiting[part] = w.waiting[part][:0]
+}
+
+// add adds a row, behind its person, to a table.
+func (w *Worker) add(t *sums, values []int64) {
+	row := values[2:]
+	if w.group.rule.Kind == Rows {
+		t.at(values)[0]++
+		return
+	}
+	s := t.at(values[:2])
+	if s[0] >= mostRows {
+		return
+	}
+	s[0]++
+	for j, k := range row {
+		s[1+j] += k
+	}
+	if w.group.rule.Kind == Mean {
+		return
+	}
+	s = s[1+len(row):]
+	for j, a := range row {
+		for _, b := range row[j:] {
+			product := a * b
+			s[0] += product >> 32
+			s[1] += product & (1<<32 - 1)
+			s = s[2:]
+		}
+	}
+}
+
+// bound spills all tables where they have grown beyond the limit.
+func (w *Worker) bound() error {
+	words := 0
+	for _, t := range w.parts {
+		words += t.memory()
+	}
+	if words <= w.limit {
+		return nil
+	}
+	for i, t := range w.parts {
+		if err := w.group.spills[i].put(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Each ends the taking, and hands what the rows of each person became to the sinks: rows of m
+// values, some at a time, in any order. Of Weight it hands on nothing: see Sums.
+func (g *Group) Each(ctx context.Context, sinks ...func(rows []float64) error) (Told, error) {
+	return g.each(ctx, len(sinks), func(i int) emitter {
+		return &rowsEmitter{group: g, sink: sinks[i], rows: make([]float64, 0, 256*g.m)}
+	})
+}
+
+// Sums ends the taking, of Weight, and hands what each person adds to the sums to add, one for
+// each of so many workers: integers, of Σv_j on the lattice 2⁻²⁰·2⁻²⁰ and of Σv_jv_k likewise.
+func (g *Group) Sums(ctx context.Context, add ...func(sums []int64) error) (Told, error) {
+	return g.each(ctx, len(add), func(i int) emitter {
+		return &sumsEmitter{group: g, add: add[i], sums: make([]int64, g.m+g.m*(g.m+1)/2)}
+	})
+}
+
+// emitter hands on what persons of a table became.
+type emitter interface {
+	emit(t *sums, told *Told) error
+	flush() error
+}
+
+// each has so many workers go through the parts.
+func (g *Group) each(ctx context.Context, workers int, emitter func(i int) emitter) (told Told, err error) {
+	var all sync.WaitGroup
+	var next atomic.Int64
+	tolds, errs := make([]Told, workers), make([]error, workers)
+	for i := range workers {
+		all.Go(func() {
+			e := emitter(i)
+			for errs[i] == nil {
+				part := int(next.Add(1)) - 1
+				if part >= parts {
+					errs[i] = e.flush()
+					return
+				}
+				if errs[i] = ctx.Err(); errs[i] == nil {
+					errs[i] = g.part(part, e, &tolds[i])
+				}
+			}
+		})
+	}
+	all.Wait()
+	for _, t := range tolds {
+		told.Persons += t.Persons
+		told.More += t.More
+	}
+	return told, errors.Join(errs...)
+}
+
+// part adds up a part, of all workers and of what was spilled, and hands it on.
+func (g *Group) part(part int, e emitter, told *Told) error {
+	for _, w := range g.workers {
+		w.take(part)
+		w.waiting[part] = nil
+	}
+	all := g.workers[0].parts[part]
+	for _, w := range g.workers[1:] {
+		all.add(w.parts[part])
+		w.parts[part] = nil
+	}
+	g.workers[0].parts[part] = nil
+	if err := g.spills[part].take(all); err != nil {
+		return err
+	}
+	return e.emit(all, told)
+}
+
+// rowsEmitter hands on rows, by Mean or Rows.
+type rowsEmitter struct {
+	group *Group
+	sink  func(rows []float64) error
+	rows  []float64
+}
+
+func (e *rowsEmitter) flush() error {
+	rows := e.rows
+	if e.rows = rows[:0]; len(rows) == 0 {
+		return nil
+	}
+	return e.sink(rows)
+}
+
+func (e *rowsEmitter) row(values []int64) error {
+	for _, k := range values {
+		e.rows = append(e.rows, float64(k)/unit)
+	}
+	if len(e.rows) == cap(e.rows) {
+		return e.flush()
+	}
+	return nil
+}
+
+func (e *rowsEmitter) emit(t *sums, told *Told) error {
+	if e.group.rule.Kind == Rows {
+		return e.chosen(t, told)
+	}
+	told.Persons += int64(t.used)
+	mean := make([]int64, e.group.m)
+	for i := range t.used {
+		_, s := t.entry(i)
+		for j := range mean {
+			mean[j] = floorDiv(2*s[1+j]+s[0], 2*s[0]) // rounded, and so in the box as all rows are
+		}
+		if err := e.row(mean); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// floorDiv is ⌊a/b⌋, b > 0.
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// chosen hands on the rows of each person of which the hash is smallest: the k-th of a person's
+// rows with equal values has a hash of its own, so that each row has the same chance.
+func (e *rowsEmitter) chosen(t *sums, told *Told) error {
+	most := e.group.rule.Most
+	best := newSums(2, 2+2*most) // of each person the number of rows, of those kept, and for these the hash and the entry
+	for i := range t.used {
+		key, n := t.entry(i)
+		b := best.at(key[:2])
+		b[0] += n[0]
+		for copied := range n[0] {
+			keep(b, most, e.group.rank(key, copied), int64(i))
+		}
+	}
+	told.Persons += int64(best.used)
+	for i := range best.used {
+		_, b := best.entry(i)
+		if b[0] > int64(most) {
+			told.More++
+		}
+		for r := range b[1] {
+			key, _ := t.entry(int(b[2+2*r+1]))
+			if err := e.row(key[2:]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// keep puts a row among those of the smallest hashes.
+func keep(b []int64, most int, rank, entry int64) {
+	n := int(b[1])
+	if n < most {
+		b[1]++
+	} else {
+		if rank >= b[2+2*(most-1)] {
+			return
+		}
+		n = most - 1
+	}
+	at := n
+	for ; at > 0 && b[2+2*(at-1)] > rank; at-- {
+		copy(b[2+2*at:4+2*at], b[2*at:2+2*at])
+	}
+	b[2+2*at], b[3+2*at] = rank, entry
+}
+
+// rank is the hash of the copy-th row of a person that has these values: CBC-MAC by AES, of words
+// of a number that is always the same.
+func (g *Group) rank(key []int64, copied int64) int64 {
+	var state [aes.BlockSize]byte
+	binary.LittleEndian.PutUint64(state[:], uint64(copied))
+	half := 1
+	mix := func(x int64) {
+		at := state[8*half:]
+		binary.LittleEndian.PutUint64(at, binary.LittleEndian.Uint64(at)^uint64(x))
+		if half = 1 - half; half == 0 {
+			g.block.Encrypt(state[:], state[:])
+		}
+	}
+	for _, x := range key[:2] {
+		mix(x)
+	}
+	for j := 2; j < len(key); j += 2 { // values have 22 bits
+		x := key[j] & (1<<32 - 1)
+		if j+1 < len(key) {
+			x |= key[j+1] << 32
+		}
+		mix(x)
+	}
+	g.block.Encrypt(state[:], state[:])
+	return int64(binary.LittleEndian.Uint64(state[:]) >> 1)
+}
+
+// sumsEmitter hands on what persons add to sums, by Weight.
+type sumsEmitter struct {
+	group *Group
+	add   func(sums []int64) error
+	sums  []int64
+}
+
+func (e *sumsEmitter) flush() error { return nil }
+
+func (e *sumsEmitter) emit(t *sums, told *Told) error {
+	told.Persons += int64(t.used)
+	m := e.group.m
+	for i := range t.used {
+		_, s := t.entry(i)
+		for j, k := range s[1 : 1+m] {
+			e.sums[j] = shrunk(k>>12, k&(1<<12-1)<<20, s[0])
+		}
+		for j := range e.sums[m:] {
+			at := 1 + m + 2*j
+			e.sums[m+j] = shrunk(s[at], s[at+1], s[0])
+		}
+		if err := e.add(e.sums); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shrunk is ⌊(1 − 2⁻⁴⁰)S/n⌋, S = 2³²a + b, 0 ≤ b, n ≤ mostRows, |S| ≤ 2⁴⁰n. Rounding moves an
+// entry by less than 1, which the factor makes up for: docs/persons.md.
+func shrunk(a, b, n int64) int64 {
+	const low = 1<<32 - 1
+	a, b = a+b>>32, b&low
+	ceil := a >> 8 // of S/2⁴⁰
+	if a&(1<<8-1) != 0 || b != 0 {
+		ceil++
+	}
+	b -= ceil // S − ⌈S/2⁴⁰⌉ = ⌊(1 − 2⁻⁴⁰)S⌋
+	a, b = a+b>>32, b&low
+	q := floorDiv(a, n)
+	return q<<32 + ((a-q*n)<<32+b)/n
+}
