@@ -298,14 +298,26 @@ func (q *Query) category(d Dialect, f field, j int, x string) string {
 		ones = []string{level}
 		zeros = slices.DeleteFunc(slices.Clone(f.levels), func(other string) bool { return other == level })
 	}
+	which, rest := [][]string{zeros, ones}, -1 // what all other texts are, where they count as a level
+	if slices.Contains(f.levels, q.options.Other) {
+		if rest = 0; q.columns[j].Level == q.options.Other {
+			rest = 1
+		}
+	}
 	var b strings.Builder
 	b.WriteString("CASE")
-	for value, texts := range [][]string{zeros, ones} {
+	for value, texts := range which {
+		if value == rest {
+			continue
+		}
 		var list []string
 		for _, text := range texts {
 			list = append(list, d.literal(text))
 		}
 		fmt.Fprintf(&b, " WHEN %s IN (%s) THEN %s", x, strings.Join(list, ", "), q.constant(d, j, float64(value)))
+	}
+	if rest >= 0 {
+		fmt.Fprintf(&b, " WHEN %s IS NOT NULL THEN %s", x, q.constant(d, j, float64(rest)))
 	}
 	if q.options.Missing == table.Midpoint {
 		fmt.Fprintf(&b, " WHEN %s IS NULL THEN %s", x, q.constant(d, j, 0.5))

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -9,7 +10,7 @@ import (
 	"strings"
 )
 
-// Bounds are bounds told apart from a schema file, as on a command line.
+// Bounds are bounds, or levels, told apart from a schema file, as on a command line.
 type Bounds []Column
 
 // WithBounds returns a copy of d in which the bounds b stand in place of those that
@@ -76,6 +77,34 @@ func parseBound(item string) (Column, error) {
 		return Column{}, fmt.Errorf("upper bound: %w", err)
 	}
 	return c, c.checkBounds()
+}
+
+// ParseLevels reads texts of the form NAME=LEVEL,LEVEL, …, such as "colour=red,green": a factor
+// each, its public levels, the baseline first. The first "=" ends the name; a name with one, or a
+// level with a comma, needs a schema file.
+//
+// Errors name the text: another form, fewer than two levels, a level or a name that stands twice.
+func ParseLevels(texts ...string) (Bounds, error) {
+	var factors Bounds
+	for _, text := range texts {
+		name, list, ok := strings.Cut(text, "=")
+		if !ok {
+			return nil, fmt.Errorf("levels %q: want NAME=LEVEL,LEVEL, as in colour=red,green", text)
+		}
+		c := Column{Name: strings.TrimSpace(name), Type: typeString}
+		for level := range strings.SplitSeq(list, ",") {
+			c.Levels = append(c.Levels, strings.TrimSpace(level))
+		}
+		err := cmp.Or(checkTyped(c.Name), checkLevels(c.Levels))
+		if err == nil && indexOf(factors, c.Name) >= 0 {
+			err = errors.New("the column already has levels")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("levels %q: %w", text, err)
+		}
+		factors = append(factors, c)
+	}
+	return factors, nil
 }
 
 // Space is what may stand around a cell, a name or a number and does not count: spaces

@@ -184,14 +184,18 @@ func Known(described *Schema, bounds Bounds, formula string) (names []string) {
 	return names
 }
 
-// WithBounds returns a copy of s in which the bounds b stand in place of those
-// that s had. Bounds of a column that s has not, or that is categorical, are an error.
+// WithBounds returns a copy of s in which the bounds and levels b stand in place of those
+// that s had. Those of a column that s has not, and bounds of one that is categorical, are an error.
 func (s *Schema) WithBounds(b Bounds) (*Schema, error) {
 	out := &Schema{Columns: append([]Column(nil), s.Columns...)}
 	for _, c := range b {
 		i := s.Index(c.Name)
 		if i < 0 {
-			return nil, fmt.Errorf("bounds: no column %q; the columns are %s", c.Name, listed(s.Columns))
+			return nil, fmt.Errorf("%s: no column %q; the columns are %s", c.told(), c.Name, listed(s.Columns))
+		}
+		if c.Levels != nil {
+			out.Columns[i] = c
+			continue
 		}
 		if out.Columns[i].Levels != nil || out.Columns[i].Boolean() {
 			return nil, fmt.Errorf("bounds: column %q is no number, and needs none: its levels are public", c.Name)
@@ -199,6 +203,40 @@ func (s *Schema) WithBounds(b Bounds) (*Schema, error) {
 		out.Columns[i].Lower, out.Columns[i].Upper = c.Lower, c.Upper
 	}
 	return out, nil
+}
+
+// WithOther returns a copy of s in which every factor has this level, as its last where it had
+// none of the name; s itself where other is empty. It is an error where no column is a factor, or
+// the level cannot be one.
+func (s *Schema) WithOther(other string) (*Schema, error) {
+	if other == "" {
+		return s, nil
+	}
+	out, factors := &Schema{Columns: slices.Clone(s.Columns)}, 0
+	for i, c := range out.Columns {
+		if c.Levels == nil {
+			continue
+		}
+		factors++
+		if !slices.Contains(c.Levels, other) {
+			out.Columns[i].Levels = append(slices.Clone(c.Levels), other)
+		}
+		if err := checkLevels(out.Columns[i].Levels); err != nil {
+			return nil, fmt.Errorf("other %q: %w", other, err)
+		}
+	}
+	if factors == 0 {
+		return nil, fmt.Errorf("other %q: no column has levels", other)
+	}
+	return out, nil
+}
+
+// told is what a column of Bounds tells.
+func (c Column) told() string {
+	if c.Levels != nil {
+		return "levels"
+	}
+	return "bounds"
 }
 
 // maxListed is how many names an error lists.

@@ -19,7 +19,7 @@ var (
 	errCell    = errors.New("a cell is not a finite decimal number such as -1.5 or 2e3" + orMissing)
 	errComma   = errors.New("a cell is not a finite decimal number such as -1,5 or 2e3, without a point" + orMissing)
 	errBoolean = errors.New("a cell is neither true nor false" + orMissing)
-	errLevel   = errors.New("a cell is none of the levels that the schema lists" + orMissing)
+	errLevel   = errors.New("a cell is none of the levels that the schema lists" + orMissing + "; --other LEVEL counts such cells as one level")
 )
 
 // field is a column of a file, and what its cells give to a row: a number, or the
@@ -122,7 +122,9 @@ func (f *field) parse(text string, o *Options) (v float64, err error) {
 	case !ok && !utf8.ValidString(text):
 		return 0, errEncoding
 	case !ok:
-		return 0, errLevel
+		if at, ok = f.levels[o.Other]; !ok {
+			return 0, errLevel
+		}
 	}
 	return float64(at), nil
 }

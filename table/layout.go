@@ -309,6 +309,9 @@ type Options struct {
 	// Empty says that a table may be without rows. Else that is an error, which tells it
 	// from a table with a row: a release for add-remove neighbours must not.
 	Empty bool
+	// Other, if not empty, is the level that a cell counts as which has none of its factor's;
+	// of a factor without that level such a cell is an error.
+	Other string `json:",omitzero"`
 	// Form says how streams are written; of a Source its own does.
 	Form Form `json:",omitzero"`
 	// Person, where it is not empty, names the column that says whose a row is. Two values

@@ -166,6 +166,9 @@ func (f *dataset) usedColumns(data string) (s *schema.Schema, used []schema.Colu
 	if s, err = custody.Columns(s, f.described, f.stated, data, f.from, f.say); err != nil {
 		return nil, nil, err
 	}
+	if s, err = s.WithOther(f.other); err != nil {
+		return nil, nil, usagef("--%w", err)
+	}
 	if strings.TrimSpace(f.formula) == "" {
 		return s, s.Columns, nil
 	}
@@ -215,7 +218,7 @@ func (f *dataset) checkBounded(columns []schema.Column, data, instead string) er
   Give them:          %s
   or fill in a file:  %s -o %s
   or use fewer columns, by --formula%s
-A column of categories needs its levels in place of bounds: see dpreg schema --help.
+A column of categories needs its levels in place of bounds: --levels NAME=LEVEL,LEVEL
 Take bounds from public knowledge (a codebook, what is possible at all): bounds
 read off the data would tell of the persons at the extremes and break the guarantee`,
 		listed, strings.Join(flags, " "), template, files.Quoted(cmp.Or(sidecar(data), "data.schema.json (and --schema of that name)")), instead)

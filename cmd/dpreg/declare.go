@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/dpreg/dpreg/mechanisms/accounting"
+	"github.com/dpreg/dpreg/schema"
 )
 
 // declared is how a flag is declared, once for all commands that have it.
@@ -78,6 +79,11 @@ func declare(path string, takes cobra.PositionalArgs, names string, run func(f *
 		if f.stated, f.share, err = parseBounds(f.bounds); err != nil {
 			return err
 		}
+		factors, err := schema.ParseLevels(f.levels...)
+		if err != nil {
+			return usagef("--%w", err)
+		}
+		f.stated = append(f.stated, factors...)
 		if f.prior, err = f.parsePrior(); err != nil {
 			return err
 		}

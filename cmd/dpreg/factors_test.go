@@ -2,8 +2,11 @@ package main
 
 import (
 	"maps"
+	"reflect"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/dpreg/dpreg/release"
 )
@@ -50,6 +53,54 @@ var wrongFactors = []wrong{
 	{name: "drop, add-remove", args: "fit --eps 1 gaps.csv --schema people.json --missing drop --neighbours add-remove", code: misused, says: `gaps.csv:63: column "age": a cell is not a finite`},
 	{name: "missing what", args: "fit --eps 1 gaps.csv --schema people.json --missing mean", code: misused, says: `--missing "mean": choose one of error, midpoint, drop`},
 	{name: "NA and level", args: "release --eps 1 people.csv --schema people.json --na green", code: misused, says: `"green" is a level, and means that a cell is missing, too`},
+}
+
+var wrongLevels = []wrong{
+	{name: "no list", args: "fit --eps 1 people.csv --levels colour", code: misused, says: `--levels "colour": want NAME=LEVEL,LEVEL`},
+	{name: "one", args: "fit --eps 1 people.csv --levels colour=red", code: misused, says: `--levels "colour=red": a factor needs at least two levels`},
+	{name: "twice", args: "fit --eps 1 people.csv --levels colour=red,green,red", code: misused, says: `level "red" stands twice`},
+	{name: "column twice", args: "fit --eps 1 people.csv --levels colour=red,green --levels colour=red,blue", code: misused, says: "the column already has levels"},
+	{name: "no column", args: "fit --eps 1 people.csv --bounds age=0:9 --levels hue=red,green", code: misused, says: `--levels: no column "hue"`},
+	{name: "unknown", args: "fit --eps 1 people.csv --schema people.json --levels colour=red,green", code: misused, says: "a cell is none of the levels"},
+	{name: "other of no factor", args: "fit --eps 1 people.csv --bounds age=0:9,income=0:9 --formula income~age --other rest", code: misused, says: `--other "rest": no column has levels`},
+}
+
+func TestWrongLevels(t *testing.T) {
+	for _, w := range wrongLevels {
+		w.files = people()
+		t.Run(w.name, w.run)
+	}
+}
+
+// TestLevelsOfTheCommandLine compares them with the schema file's, and cells of no level with those
+// of one.
+func TestLevelsOfTheCommandLine(t *testing.T) {
+	workspace(t)
+	for name, text := range people() {
+		write(t, name, text)
+	}
+	const formula = "income ~ age + colour"
+	made := func(path string, args ...string) *release.Release {
+		command(append([]string{"release", "--eps", "1e12", "--steps", "1", "--formula", formula, "--no-ledger", "-o", path}, args...)...).finished(t)
+		r, err := release.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	same := func(a, b *release.Release) {
+		t.Helper()
+		if !reflect.DeepEqual(a.Schema, b.Schema) || !floats.EqualApprox(a.Statistics.Vector(), b.Statistics.Vector(), 1e-6) {
+			t.Errorf("%+v %v, and %+v %v", a.Schema, a.Statistics.Vector(), b.Schema, b.Statistics.Vector())
+		}
+	}
+	bounds := []string{"--bounds", "age=0:100,income=0:9"}
+	same(made("stated.json", append(bounds, "people.csv", "--levels", "colour=red,green,dark blue")...), made("listed.json", "people.csv", "--schema", "people.json"))
+	text := people()["people.csv"]
+	write(t, "mixed.csv", strings.Replace(text, "dark blue", "olive", 7))
+	write(t, "merged.csv", strings.ReplaceAll(text, "dark blue", "rest"))
+	same(made("other.json", append(bounds, "mixed.csv", "--levels", "colour=red,green", "--other", "rest")...),
+		made("merged.json", append(bounds, "merged.csv", "--levels", "colour=red,green,rest")...))
 }
 
 func TestWrongFactors(t *testing.T) {

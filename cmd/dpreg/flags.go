@@ -29,8 +29,8 @@ type flags struct {
 	cmd *cobra.Command
 
 	// Data: rows and columns, or what is assumed of them.
-	bounds, na                       []string
-	schema, formula, missing         string
+	bounds, levels, na               []string
+	schema, formula, missing, other  string
 	from, table, aggregates, dialect string
 	delim, decimal, encoding         string
 	rows                             int64
@@ -39,7 +39,7 @@ type flags struct {
 	means, sds, covariate            string
 	width, slope, r2, test           float64
 	holdsData                        bool
-	stated                           schema.Bounds // of --bounds
+	stated                           schema.Bounds // of --bounds and --levels
 	share                            float64       // of ε, for --bounds auto; 0: without it
 
 	// Privacy.
@@ -88,7 +88,7 @@ const formulaUsage = "`FORMULA` such as 'y ~ x1 + x2', 'y ~ .' or 'y ~ x - 1'; "
 
 // Flags that commands have together.
 const (
-	columnFlags  = " schema bounds formula missing na "
+	columnFlags  = " schema bounds levels other formula missing na "
 	fileFlags    = " delim decimal encoding "
 	remoteFlags  = " from table aggregates "
 	priorFlags   = " prior prior-sd shrink "
@@ -123,6 +123,8 @@ func (f *flags) ofData() []declared {
 		{name: "schema", of: "sql", to: &f.schema, usage: "Frictionless Table Schema `FILE` with columns, public bounds and levels (default: table.schema.json, if it is there)"},
 		{name: "bounds", to: &f.bounds, usage: "public bounds of a column, `NAME=LOWER:UPPER`; repeatable; wins over a schema file"},
 		{name: "bounds", of: "release fit", to: &f.bounds, usage: "public bounds of a column, `NAME=LOWER:UPPER`; repeatable; wins over a schema file; or auto[=SHARE]: columns without get bounds found in the rows, for a share of ε (0.1)"},
+		{name: "levels", to: &f.levels, usage: "public levels of a column of categories, the baseline first, `NAME=LEVEL,LEVEL`; repeatable; wins over a schema file"},
+		{name: "other", to: &f.other, usage: "`LEVEL` that a cell counts as which has none of its column's levels; added as the last where it is none (default: such a cell is an error)"},
 		{name: "formula", to: &f.formula, usage: formulaUsage + "default: the last column on all others"},
 		{name: "formula", of: "infer check predict ask", to: &f.formula, usage: formulaUsage + "default: the release's own"},
 		{name: "draws", of: "predict", to: &f.dir, usage: "predict from the draws in this `DIR`, which dpreg infer --save wrote"},

@@ -71,7 +71,7 @@ func (f *flags) cells(released bool) (table.Options, error) {
 	if !released {
 		neighbours = release.AddRemove
 	}
-	o, err := custody.Cells(table.Options{Missing: table.Missing(f.missing), NA: f.na}, neighbours)
+	o, err := custody.Cells(table.Options{Missing: table.Missing(f.missing), NA: f.na, Other: f.other}, neighbours)
 	o.Empty = o.Empty && released
 	return o, err
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -204,6 +205,10 @@ func categories(t *testing.T) (cases []Case) {
 		add(table.Options{}, 0)
 		add(table.Options{Missing: table.Midpoint, NA: []string{"NA", "-99"}}, 0.2)
 		add(table.Options{Missing: table.Drop, NA: []string{"NA", "-99"}}, 0.2)
+		few := &schema.Schema{Columns: slices.Clone(s.Columns)}
+		few.Columns[1].Levels = []string{levels[2], levels[0], levels[5]}
+		d = design(t, few, formula)
+		add(table.Options{Missing: table.Midpoint, NA: []string{"NA", "-99"}, Other: levels[5]}, 0.2)
 	}
 	return cases
 }
