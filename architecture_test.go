@@ -33,6 +33,7 @@ var floors = map[string]int{
 	"internal/variate":      0,
 	"docs/help":             0,
 	"schema":                0,
+	"signature":             0,
 	"mechanisms":            0,
 	"mechanisms/accounting": -1,
 	"mechanisms/ledger":     0,

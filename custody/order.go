@@ -15,6 +15,7 @@ import (
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/signature"
 	"github.com/dpreg/dpreg/ssp"
 	"github.com/dpreg/dpreg/table"
 )
@@ -39,6 +40,8 @@ type Order struct {
 	Ledger     string // file that is charged
 	MakeLedger bool   // if there is none, it is made, without a total
 	NoLedger   bool   // none is charged; of noise of the operating system this must be said
+
+	Sign *signature.Key // that signs the file; nil: none does
 
 	// Check, if not nil, may refuse, once the rows are read and before anything is spent.
 	// rows is their number where it is public; else the one stated, or 0.

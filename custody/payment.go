@@ -1,6 +1,7 @@
 package custody
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,8 @@ type Payment struct {
 	key            ledger.Key
 	say            func(text string)
 	cost           []ledger.Charge
-	number         int64 // of the last charge; 0 before there is one
+	number         int64  // of the last charge; 0 before there is one
+	head           string // after it; empty where it could not be read
 }
 
 // NewPayment opens a ledger, and refuses what it has no room for. It is nil where there is none
@@ -109,11 +111,10 @@ func (p *Payment) Pay(ctx context.Context, marks *table.Marks) (err error) {
 	if p.number, err = p.ChargeFor(ctx, sums, p.cost...); err != nil {
 		return LedgerError(err)
 	}
-	head := "unknown"
 	if h, err := p.History(context.WithoutCancel(ctx)); err == nil {
-		head = h.Head()
+		p.head = h.Head()
 	}
-	p.say(fmt.Sprintf("charged to %s as %s, head %s", p.path, p.numbers(), head))
+	p.say(fmt.Sprintf("charged to %s as %s, head %s", p.path, p.numbers(), cmp.Or(p.head, "unknown")))
 	return nil
 }
 

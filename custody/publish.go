@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"time"
 
 	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/signature"
 	"github.com/dpreg/dpreg/ssp"
 )
 
@@ -60,6 +63,9 @@ func (s *Settled) Publish(ctx context.Context) (r *release.Release, err error) {
 	}
 	if err := s.write(r, former); err != nil {
 		return nil, err
+	}
+	if err := s.sign(paid); err != nil {
+		return nil, fmt.Errorf("%s is written and paid for, but not signed: %w", s.Path, err)
 	}
 	if !public {
 		s.sayDelta(max(1, r.N))
@@ -158,6 +164,28 @@ func (s *Settled) noised(ctx context.Context, all sums) (*release.Release, error
 		return ssp.PublishMoments(ctx, all.Statistics, all.moments, s.Design, s.left(), s.Mechanism, s.entropy())
 	}
 	return ssp.Publish(ctx, all.Statistics, s.Design, s.left(), s.Mechanism, ssp.Exact, s.entropy())
+}
+
+// sign signs the file. A signature of a former one that nobody renews goes.
+func (s *Settled) sign(paid *Payment) error {
+	switch {
+	case s.Path == "":
+		return nil
+	case s.Sign == nil:
+		if err := os.Remove(s.Path + signature.Suffix); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	statement := signature.Statement{Program: signature.Version(), Time: time.Now()}
+	if paid != nil {
+		statement.Ledger = paid.head
+	}
+	if err := s.Sign.Sign(s.Path, statement); err != nil {
+		return err
+	}
+	s.sayf("signed: %s", s.Path+signature.Suffix)
+	return nil
 }
 
 // write writes the release. Two runs at once must not both spend: what was drawn by the one

@@ -120,6 +120,16 @@ func exact(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 // functions give. Where n is released too, it is one of the entries that s counts, with a
 // scale of its own; moments of their own lengthen the vector.
 func (r *Release) gaussianClaim(s float64) error {
+	epsilon, _ := r.statisticsEpsilon().Float64()
+	if least := leastDelta(epsilon, r.gaussianRatio(s)); least > r.Privacy.Delta {
+		return fmt.Errorf("%v is too small for epsilon %v and delta %v at sensitivity %v%s: delta is at least %.3g, so the privacy claimed does not hold",
+			r.Noise.Scale, r.Privacy.Epsilon, r.Privacy.Delta, s, r.besides(), least)
+	}
+	return nil
+}
+
+// gaussianRatio is the sensitivity over the standard deviation, of all noise of a release in the box.
+func (r *Release) gaussianRatio(s float64) float64 {
 	ratio := s / r.Noise.Scale
 	if r.Privacy.Neighbours == AddRemove {
 		ratio = math.Hypot(math.Sqrt(s*s-1)/r.Noise.Scale, 1/r.NNoise)
@@ -128,13 +138,7 @@ func (r *Release) gaussianClaim(s float64) error {
 		ratio = math.Hypot(ratio, r.momentsRatio())
 	}
 	most, _ := r.perPerson().Float64()
-	ratio *= most
-	epsilon, _ := r.statisticsEpsilon().Float64()
-	if least := leastDelta(epsilon, ratio); least > r.Privacy.Delta {
-		return fmt.Errorf("%v is too small for epsilon %v and delta %v at sensitivity %v%s: delta is at least %.3g, so the privacy claimed does not hold",
-			r.Noise.Scale, r.Privacy.Epsilon, r.Privacy.Delta, s, r.besides(), least)
-	}
-	return nil
+	return most * ratio
 }
 
 // momentsSpend is what moments of their own add to s/scale: their L1 sensitivity,

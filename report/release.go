@@ -39,7 +39,7 @@ func promise(r *release.Release) string {
 	}
 	change := "exchanging " + one + " for another"
 	if r.Privacy.Neighbours == release.AddRemove {
-		change = "adding or removing " + strings.TrimSuffix(one, ",")
+		change = "adding or removing " + one
 	}
 	text += change + fmt.Sprintf(" changes the probability of any outcome by a factor of at most %s", factor(r.Privacy.Epsilon))
 	if r.Privacy.Delta > 0 {

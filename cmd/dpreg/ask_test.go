@@ -33,7 +33,7 @@ func TestTableFormats(t *testing.T) {
 		"latex":    {`\toprule`, `Bulk\_ESS`, `l-95\%`, `income $\sim$ educ`, `\bottomrule`},
 		"html":     {"<table>", "<caption>income ~ educ", "</table>"},
 	} {
-		r := command(append([]string{"infer", "good.json", "--sign", "--format", format}, quick...)...).finished(t)
+		r := command(append([]string{"infer", "good.json", "--positive", "--format", format}, quick...)...).finished(t)
 		for _, text := range has {
 			if !strings.Contains(r.stdout, text) {
 				t.Errorf("--format %s lacks %q:\n%s", format, text, r.stdout)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dpreg/dpreg/signature"
 )
 
 // tiny is a study of two cells that takes no time.
@@ -176,7 +178,7 @@ func TestCalibrateMerge(t *testing.T) {
 func TestCalibrateReport(t *testing.T) {
 	workspace(t)
 	calibrate(tiny, "--save", "s", "--report", "s/r.html").finished(t).says(t, "report written to s/r.html")
-	wantPage(t, "s/r.html", "Calibration of naive, non-private", "--save s --report s/r.html", "6 trials of each of 2 cells", "no privacy guarantee", "study.json", version())
+	wantPage(t, "s/r.html", "Calibration of naive, non-private", "--save s --report s/r.html", "6 trials of each of 2 cells", "no privacy guarantee", "study.json", signature.Version())
 	calibrate("calibrate --save s --report again.html").finished(t)
 	wantPage(t, "again.html", "6 trials of each of 2 cells", "dpreg calibrate --save s --report again.html")
 	calibrate("calibrate merge --save m s --report m.html").finished(t)

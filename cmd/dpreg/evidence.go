@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -32,7 +33,7 @@ func oneRelease(path string, r *release.Release) *evidence {
 func (f *flags) evidence(paths []string) (*evidence, error) {
 	var custodians []dpreg.Custodian
 	for _, path := range paths {
-		r, err := readRelease(path)
+		r, err := f.readRelease(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && len(paths) > 1 && !strings.HasSuffix(path, ".json"):
 			return nil, usage(fmt.Errorf("%w; is a quotation mark missing around a formula?", err))
@@ -120,7 +121,7 @@ func show(f *flags, paths []string) error {
 		return err
 	}
 	for i, path := range paths {
-		r, err := readRelease(path)
+		r, err := f.readRelease(path)
 		if err != nil {
 			return err
 		}
@@ -129,7 +130,7 @@ func show(f *flags, paths []string) error {
 				return err
 			}
 		}
-		if err := report.Show(f.stdout(), r); err != nil {
+		if err := f.showOne(path, r); err != nil {
 			return err
 		}
 		if err := f.writePlot(public, report.ReleasePlot(r).Write); err != nil {
@@ -137,6 +138,18 @@ func show(f *flags, paths []string) error {
 		}
 	}
 	return nil
+}
+
+// showOne shows the sums of a release, or states its privacy.
+func (f *flags) showOne(path string, r *release.Release) error {
+	if !f.statement {
+		return report.Show(f.stdout(), r)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return usage(err)
+	}
+	return report.PrivacyStatement(f.stdout(), r, path, fmt.Sprintf("%x", sha256.Sum256(text)))
 }
 
 // statedPrior is the prior that flags state.

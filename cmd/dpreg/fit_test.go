@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/signature"
 )
 
 const educ = "income ~ educ"
@@ -142,7 +143,7 @@ func TestFormats(t *testing.T) {
 		return s
 	}
 	s := parse(infer("--format", "json", "--units", "scaled", "--draws", "400", "--seed", "5"))
-	if s.Format != "dpreg-summary/3" || s.Version != version() || s.Method != "mcmc-exact" || s.Kernel != "" || s.Formula != educ || s.Units != "scaled" ||
+	if s.Format != "dpreg-summary/3" || s.Version != signature.Version() || s.Method != "mcmc-exact" || s.Kernel != "" || s.Formula != educ || s.Units != "scaled" ||
 		s.Level != 0.95 || s.Seed != 5 || !s.Converged || len(s.Warnings) > 0 || len(s.Parameters) != 6 || len(s.Releases) != 1 ||
 		s.Releases[0].Name != "good.json" || s.Releases[0].Privacy != (release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}) {
 		t.Errorf("%+v", s)

@@ -45,7 +45,9 @@ type flags struct {
 	// Privacy.
 	epsilon, delta, mechanism, neighbours, ledger, filter string
 	spendAgain, moments, nonPrivate, noLedger             bool
-	head, person, personRows                              string
+	head, person, personRows, signKey                     string
+	verify                                                []string
+	statement                                             bool
 	mu, rho                                               float64
 	sensitivity, audited, releases                        string
 	looks                                                 string // --steps of a release
@@ -189,6 +191,9 @@ func (f *flags) ofPrivacy() []declared {
 		{name: "ledger", to: &f.ledger, usage: "charge what is spent to this `FILE` (dpreg ledger init), and refuse what it has no room for (default: data.ledger.db beside data.csv, which is made)"},
 		{name: "no-ledger", to: &f.noLedger, usage: "charge no ledger: nobody counts what is spent"},
 		{name: "filter", to: &f.filter, value: string(ledger.Auto), words: []string{string(ledger.Auto), string(ledger.Sum)}, usage: "`NAME` of what decides: auto, the sum of (ε, δ) or the count of Gaussian noise; or sum"},
+		{name: "sign", to: &f.signKey, usage: "sign the release with the key in this `FILE` (dpreg keys makes one): FILE.minisig beside it"},
+		{name: "verify", to: &f.verify, usage: "refuse a release that is not signed with the public key in this `FILE`, such as hospital.pub; repeatable, of several custodians"},
+		{name: "statement", to: &f.statement, usage: "in place of sums, whom the release protects, what it promises, and what composes with other releases: a page for a data protection officer"},
 		{name: "head", to: &f.head, usage: "the head that was printed at a charge, hexadecimal `DIGITS`"},
 		{name: "mu", to: &f.mu, accepts: isPositive, usage: "μ of Gaussian differential privacy, a `NUMBER`"},
 		{name: "rho", to: &f.rho, accepts: isPositive, usage: "ρ of zero-concentrated differential privacy, a `NUMBER`"},
@@ -274,7 +279,7 @@ func (f *flags) ofOutput() []declared {
 		{name: "format", of: "gaussian laplace audit", to: &f.format, value: "table", words: []string{"table", "json"}, usage: "`NAME` of the format on stdout: table or json"},
 		{name: "level", to: &f.level, value: "0.95", accepts: aShare("0.95"), usage: "probability of the intervals, a `NUMBER` between 0 and 1"},
 		{name: "digits", to: &f.digits, value: "3", accepts: between(1, 15), usage: "`NUMBER` of digits of standard errors in tables"},
-		{name: "sign", to: &f.sign, usage: "add P(>0), the posterior probability that a parameter is above 0"},
+		{name: "positive", to: &f.sign, usage: "add P(>0), the posterior probability that a parameter is above 0"},
 		{name: "quiet", to: &f.quiet, usage: "the table and warnings alone: no promise, no explanations, no notes and bars on stderr"},
 		{name: "units", to: &f.units, value: string(dpreg.Original), words: []string{string(dpreg.Original), string(dpreg.Scaled)}, usage: "`NAME`: original, the data's units, or scaled, with bounds at -1 and 1"},
 		{name: "save", to: &f.save, usage: "write the draws (Stan CSV, a file a chain), the release and summary.json to this `DIR`"},

@@ -17,11 +17,12 @@ import (
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
 	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/signature"
 	"github.com/dpreg/dpreg/whatif"
 )
 
 // fitFlags are those of what samples and shows a fit.
-const fitFlags = samplerFlags + " family draws format level units digits sign quiet save names parquet plots report what-if "
+const fitFlags = samplerFlags + " family draws format level units digits positive quiet save names parquet plots report what-if "
 
 func runInfer(f *flags, paths []string) error {
 	if err := errors.Join(f.checkFit(), f.checkSharing(len(paths))); err != nil {
@@ -38,12 +39,12 @@ func runInfer(f *flags, paths []string) error {
 }
 
 // readRelease reads a release that was named on the command line.
-func readRelease(path string) (*release.Release, error) {
+func (f *flags) readRelease(path string) (*release.Release, error) {
 	r, err := release.ReadFile(path)
 	if err != nil {
 		return nil, usagef("%w (`dpreg release` makes one from data)", err)
 	}
-	return r, nil
+	return r, f.verifySigned(path)
 }
 
 // nonPrivate is the method that needs rows, so that only fit has it.
@@ -166,7 +167,7 @@ func (f *flags) infer(e *evidence, keep inputs, repeat string) error {
 func (f *flags) conclude(fit *dpreg.Fit, what *whatif.Answers, made report.Run) error {
 	doubts := doubts(what)
 	summary := fit.Summary(dpreg.Units(f.units), f.level)
-	summary.Version = posterior.Known(version())
+	summary.Version = posterior.Known(signature.Version())
 	if what != nil {
 		summary.WhatIf = what
 	}

@@ -12,7 +12,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -21,6 +20,7 @@ import (
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/docs/help"
 	"github.com/dpreg/dpreg/pushdown"
+	"github.com/dpreg/dpreg/signature"
 )
 
 func main() { os.Exit(run(custody.UntilInterrupted(), os.Stdout, os.Stderr, os.Args[1:])) }
@@ -59,7 +59,7 @@ func note(stderr io.Writer, format string, args ...any) {
 func newRoot() *cobra.Command {
 	cobra.EnableCommandSorting = false
 	root, noFile := parent(""), takes(0, "")
-	root.Version, root.SilenceErrors, root.SilenceUsage = version(), true, true
+	root.Version, root.SilenceErrors, root.SilenceUsage = signature.Version(), true, true
 	root.SuggestionsMinimumDistance = 2 // letters of a mistyped command's name that may be wrong
 	custodians := []*cobra.Command{
 		declare("plan", noFile, priorFlags+"n p schema formula covariate width of slope mean sd r2 eps delta neighbours steps releases seed no-grid level format plot report", runPlan),
@@ -74,15 +74,16 @@ func newRoot() *cobra.Command {
 			declare("ledger import", takes(1, "a ledger"), "name eps delta mu rho", importCharge),
 			declare("ledger export", takes(1, "a ledger"), "output", exportLedger),
 			declare("ledger rebind", takes(1, "a ledger"), "", rebindLedger)),
+		declare("keys", takes(1, "a name for the key"), "", makeKeys),
 		declare("vi", takes(1, "a data file"), viFlags+"group neighbours rows batch plot non-private i-hold-the-data", runVI),
 		declare("pvi", nil, viFlags+"error-sd rounds damping", runPVI),
 	}
 	analysts := []*cobra.Command{
-		declare("show", takes(many, "a release"), "plot", show),
-		declare("infer", takes(many, "a release"), fitFlags+sharingFlags+"formula print-prior same-rows", runInfer),
+		declare("show", takes(many, "a release"), "verify statement plot", show),
+		declare("infer", takes(many, "a release"), fitFlags+sharingFlags+"verify formula print-prior same-rows", runInfer),
 		declare("ask", nil, samplerFlags+sharingFlags+"family same-rows draws formula format level units digits quiet", runAsk),
-		declare("predict", nil, samplerFlags+sharingFlags+"family same-rows level formula draws custodian mean output"+fileFlags, runPredict),
-		declare("check", takes(many, "a release"), samplerFlags+sharingFlags+"formula draws calibrate format plot report", runCheck),
+		declare("predict", nil, samplerFlags+sharingFlags+"verify family same-rows level formula draws custodian mean output"+fileFlags, runPredict),
+		declare("check", takes(many, "a release"), samplerFlags+sharingFlags+"verify formula draws calibrate format plot report", runCheck),
 	}
 	calibrate := declare(calibrates, noFile, studyFlags+"prior prior-sd preset population x kernel sensitivity model-clamping chains warmup draws ess plots report", runCalibrate)
 	calibrate.AddCommand(declare("calibrate merge", takes(many, "the directories of the shards"), "save format plots report", runMerge(calibrates)))
@@ -170,15 +171,6 @@ func helpOn(cmd *cobra.Command, args []string) error {
 	}
 	slices.Sort(names)
 	return usagef("there is no help on %q: there is help on %s", strings.Join(args, " "), listed(names))
-}
-
-// version is that of the module, which names the revision that it was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
-		return "development"
-	}
-	return info.Main.Version
 }
 
 // many is more than any number of files.

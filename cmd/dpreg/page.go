@@ -20,6 +20,7 @@ import (
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/report"
+	"github.com/dpreg/dpreg/signature"
 	"github.com/dpreg/dpreg/whatif"
 )
 
@@ -41,7 +42,7 @@ func (f *flags) pageWritable(keep inputs) error {
 
 // made says for the page how it came about, and from which releases.
 func (f *flags) made(releases []string) (report.Run, error) {
-	run := report.Run{Command: typed(f.cmd), Version: version()}
+	run := report.Run{Command: typed(f.cmd), Version: signature.Version()}
 	if f.page == "" {
 		return run, nil
 	}

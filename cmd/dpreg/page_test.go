@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/signature"
 )
 
 // wantPage reads a page without its tags, and fails unless it says all parts.
@@ -35,7 +37,7 @@ func TestReports(t *testing.T) {
 	workspace(t)
 	command(append([]string{"infer", "good.json", "--what-if", "--seed", "7", "--level", "0.9", "--report", "i.html"}, quick...)...).finished(t).says(t, "report written to i.html")
 	wantPage(t, "i.html", "income ~ educ", "epsilon = 1", "u-90%", "Posterior contraction", "What if", "chains",
-		"dpreg infer good.json --what-if --seed 7 --level 0.9 --report i.html", digest(t, "good.json"), version())
+		"dpreg infer good.json --what-if --seed 7 --level 0.9 --report i.html", digest(t, "good.json"), signature.Version())
 
 	command(append([]string{"check", "good.json", "--calibrate", "2", "--report", "c.html"}, quick...)...).finished(t)
 	wantPage(t, "c.html", "Check of income ~ educ", "epsilon = 1", "educ × income", "dpreg check good.json --calibrate 2", digest(t, "good.json"))

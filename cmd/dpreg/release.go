@@ -14,12 +14,13 @@ import (
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
 	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/signature"
 	"github.com/dpreg/dpreg/ssp"
 	"github.com/dpreg/dpreg/table"
 )
 
 // releaseFlags are those of what makes a release.
-const releaseFlags = columnFlags + fileFlags + remoteFlags + " person person-rows rows eps delta mechanism neighbours steps with-moments spend-again ledger no-ledger "
+const releaseFlags = columnFlags + fileFlags + remoteFlags + " person person-rows rows eps delta mechanism neighbours steps with-moments spend-again ledger no-ledger sign "
 
 func runRelease(f *flags, args []string) error {
 	d := &dataset{flags: f}
@@ -120,6 +121,13 @@ func (d *dataset) order(data, path string) (*custody.Settled, error) {
 		SpendAgain:  d.spendAgain,
 		NoLedger:    d.noLedger,
 		Say:         d.say,
+	}
+	if d.signKey != "" {
+		key, err := signature.ReadKey(d.signKey)
+		if err != nil {
+			return nil, usage(within("--sign", err))
+		}
+		o.Sign = &key
 	}
 	a := d.ledgerOf(data)
 	o.Ledger, o.MakeLedger = a.Path, a.Make

@@ -12,7 +12,7 @@ import (
 // those of several releases, or of a release that is there.
 func TestFitHasAllFlags(t *testing.T) {
 	all := called(t, "fit").Flags()
-	others := []string{"covariates", "pooling", "same-rows", "print-prior"}
+	others := []string{"covariates", "pooling", "same-rows", "print-prior", "verify"}
 	for _, cmd := range []*cobra.Command{called(t, "release"), called(t, "infer")} {
 		for word := range strings.FieldsSeq(cmd.Flags().FlagUsages()) {
 			name, isFlag := strings.CutPrefix(word, "--")

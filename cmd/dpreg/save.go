@@ -15,6 +15,7 @@ import (
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/signature"
 	"github.com/dpreg/dpreg/table"
 )
 
@@ -176,7 +177,7 @@ func (f *flags) saveDraws(draws *posterior.Draws, summary *posterior.Summary, co
 // comments say at the head of a file of draws where it comes from.
 func (f *flags) comments(fit *dpreg.Fit, draws *posterior.Draws, summary *posterior.Summary) []string {
 	lines := []string{
-		"dpreg " + version(),
+		"dpreg " + signature.Version(),
 		"formula = " + fit.Design.Formula().String(),
 		"units = " + f.units,
 		"dpreg_method = " + fit.Method,

@@ -13,6 +13,7 @@ import (
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
+	"github.com/dpreg/dpreg/signature"
 	"github.com/dpreg/dpreg/vi"
 )
 
@@ -105,7 +106,7 @@ func (r *viFit) toOriginal(dst, src []float64) {
 
 func (r *viFit) summary(d *posterior.Draws) *posterior.Summary {
 	s := posterior.Summarise(d, r.level)
-	s.Version, s.Method, s.N, s.Units, s.Seed = posterior.Known(version()), r.method, posterior.Known(r.n), r.units, r.seed
+	s.Version, s.Method, s.N, s.Units, s.Seed = posterior.Known(signature.Version()), r.method, posterior.Known(r.n), r.units, r.seed
 	s.Formula = posterior.Known(r.design.formula())
 	s.Prior = map[string]any{"units": "scaled", "theta": map[string]float64{"sd": r.priorSD}}
 	if p := r.fit.Privacy; p != nil {
@@ -159,7 +160,7 @@ func (r *viFit) checkOutputs(data string) error {
 
 // comments say at the head of a file of draws where it comes from.
 func (r *viFit) comments(s *posterior.Summary) []string {
-	lines := []string{"dpreg " + version(), "dpreg_method = " + s.Method, "units = " + r.units}
+	lines := []string{"dpreg " + signature.Version(), "dpreg_method = " + s.Method, "units = " + r.units}
 	if p := r.fit.Privacy; p != nil {
 		lines = append(lines, fmt.Sprintf("privacy: epsilon = %v, delta = %v, %s", p.Epsilon, p.Delta, r.neighbours))
 	}

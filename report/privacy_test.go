@@ -1,0 +1,32 @@
+package report_test
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/report"
+)
+
+// The page has whom, what and what composes, of rows and of persons; of what is taken on trust it says
+// that nothing can be said.
+func TestPrivacyStatement(t *testing.T) {
+	persons := made()
+	persons.Privacy = &release.Privacy{Epsilon: 1, Delta: 1e-6, Neighbours: release.AddRemove}
+	persons.Noise = release.Noise{Kind: release.Gaussian, Scale: 60, Sensitivity: 4}
+	persons.NNoise, persons.Persons = 60, &release.Persons{Rows: release.PersonRows, Most: 3, More: 12, Scale: 20, Epsilon: 0.05}
+	trusted := made()
+	trusted.Noise.Sensitivity = 0
+	wantNarrow(t, golden(t, "privacy", func(w io.Writer) error {
+		for _, r := range []*release.Release{made(), persons, trusted} {
+			if err := report.PrivacyStatement(w, r, "people.release.json", strings.Repeat("5b1f", 16)); err != nil {
+				return err
+			}
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
