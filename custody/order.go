@@ -9,6 +9,7 @@ package custody
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/dpreg/dpreg/adaptive"
 	"github.com/dpreg/dpreg/internal/files"
@@ -42,6 +43,10 @@ type Order struct {
 	NoLedger   bool   // none is charged; of noise of the operating system this must be said
 
 	Sign *signature.Key // that signs the file; nil: none does
+
+	// PadTime is when the file is written, after Publish began, if all is ready by then: else how long
+	// it took would tell of the rows and the noise.
+	PadTime time.Duration
 
 	// Check, if not nil, may refuse, once the rows are read and before anything is spent.
 	// rows is their number where it is public; else the one stated, or 0.
@@ -117,6 +122,10 @@ func Cells(o table.Options, nb release.Neighbours) (table.Options, error) {
 	switch {
 	case o.Missing != "" && o.Missing != table.MissingError && o.Missing != table.Midpoint && o.Missing != table.Drop:
 		return o, Misusef("--missing %q: error, midpoint or drop", o.Missing)
+	case o.BadCell != "" && o.BadCell != table.BadError && o.BadCell != table.BadMissing:
+		return o, Misusef("--on-bad-cell %q: error or missing", o.BadCell)
+	case o.BadCell == table.BadMissing && (o.Missing == "" || o.Missing == table.MissingError):
+		return o, Misusef("--on-bad-cell missing takes a bad cell for a missing one: say what becomes of these, by --missing midpoint, or drop")
 	case o.Missing == table.Drop && !o.Empty:
 		return o, Refusef("--missing drop: leaving rows out changes their number, which %s neighbours take to be public and the release states. "+
 			"Use --neighbours %s, which adds noise to the number, or --missing midpoint", release.ReplaceOne, release.AddRemove)

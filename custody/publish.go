@@ -33,6 +33,7 @@ func Publish(ctx context.Context, o Order) (*release.Release, error) {
 // refused before the charge; where the number of rows is not public, it is not told, and no
 // refusal depends on it.
 func (s *Settled) Publish(ctx context.Context) (r *release.Release, err error) {
+	began := time.Now()
 	former, err := s.free()
 	if err != nil {
 		return nil, err
@@ -60,6 +61,9 @@ func (s *Settled) Publish(ctx context.Context) (r *release.Release, err error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("no release was made: %w", err)
+	}
+	if err := s.pad(ctx, began); err != nil {
+		return nil, err
 	}
 	if err := s.write(r, former); err != nil {
 		return nil, err
@@ -164,6 +168,25 @@ func (s *Settled) noised(ctx context.Context, all sums) (*release.Release, error
 		return ssp.PublishMoments(ctx, all.Statistics, all.moments, s.Design, s.left(), s.Mechanism, s.entropy())
 	}
 	return ssp.Publish(ctx, all.Statistics, s.Design, s.left(), s.Mechanism, ssp.Exact, s.entropy())
+}
+
+// pad waits until PadTime is over.
+func (s *Settled) pad(ctx context.Context, began time.Time) error {
+	left := time.Until(began.Add(s.PadTime))
+	switch {
+	case s.PadTime == 0:
+		return nil
+	case left < 0:
+		s.sayf("warning: --pad-time: it took longer than %v, so that how long it took is not hidden", s.PadTime)
+		return nil
+	}
+	wait := time.NewTimer(left)
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+	case <-ctx.Done():
+	}
+	return ctx.Err()
 }
 
 // sign signs the file. A signature of a former one that nobody renews goes.

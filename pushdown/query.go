@@ -64,6 +64,9 @@ func New(d *schema.Design, o table.Options) (*Query, error) {
 	if d.Made() {
 		return nil, fmt.Errorf("%s has terms, which a database does not make: let a view of the table have the columns, with bounds of their own", d.Formula())
 	}
+	if o.BadCell == table.BadMissing {
+		return nil, errors.New("a database does not take bad cells for missing ones: make them NULL in a view, as by nullif or try_cast")
+	}
 	q := &Query{design: d, frame: d.Frame(), columns: d.Columns(), options: o}
 	for j, c := range q.columns {
 		q.add(j, c)

@@ -132,6 +132,9 @@ func (f *field) parse(text string, o *Options) (v float64, err error) {
 // put writes what parse returned to a row, in the data's units. missing tells that the
 // cell was, where that is no error: NaN stands for it.
 func (f *field) put(row []float64, v float64, err error, o *Options) (missing bool, _ error) {
+	if err != nil && f.person == nil && o.BadCell == BadMissing {
+		err = ErrMissing
+	}
 	missing = err == ErrMissing && o.Missing != MissingError
 	if err == ErrMissing && f.person != nil && o.Missing != Drop {
 		return false, ErrNobody

@@ -299,6 +299,16 @@ const (
 	Drop Missing = "drop"
 )
 
+// BadCell says what becomes of a cell that is no number, truth value or level, as its column wants.
+type BadCell string
+
+const (
+	// BadError ends the sequence.
+	BadError BadCell = "error"
+	// BadMissing takes it for a missing one, of which Missing says what becomes.
+	BadMissing BadCell = "missing"
+)
+
 // Options say how cells are read. The zero value serves.
 type Options struct {
 	Missing Missing
@@ -309,6 +319,8 @@ type Options struct {
 	// Empty says that a table may be without rows. Else that is an error, which tells it
 	// from a table with a row: a release for add-remove neighbours must not.
 	Empty bool
+	// BadCell is BadError, which the empty BadCell means, too, or BadMissing.
+	BadCell BadCell `json:",omitzero"`
 	// Other, if not empty, is the level that a cell counts as which has none of its factor's;
 	// of a factor without that level such a cell is an error.
 	Other string `json:",omitzero"`
@@ -329,6 +341,12 @@ func (o Options) Settle() (Options, error) {
 	}
 	if !slices.Contains([]Missing{MissingError, Midpoint, Drop}, o.Missing) {
 		return o, fmt.Errorf("missing cells: %q is none of error, midpoint and drop", o.Missing)
+	}
+	if !slices.Contains([]BadCell{"", BadError, BadMissing}, o.BadCell) {
+		return o, fmt.Errorf("bad cells: %q is neither error nor missing", o.BadCell)
+	}
+	if o.BadCell == BadError {
+		o.BadCell = "" // as it is where nobody says
 	}
 	if o.NA == nil {
 		o.NA = []string{"NA"}

@@ -124,6 +124,9 @@ func (w *wanted) markNames() []string {
 		}
 		slices.Sort(coding)
 		names[j] = c.Name
+		if c.Factor != "" && c.Level == w.options.Other { // what it is hangs on all levels
+			names[j] += fmt.Sprintf(" (other than %q)", w.factors)
+		}
 		if coding != nil {
 			names[j] += fmt.Sprintf(" (missing: %q)", coding)
 		}

@@ -48,7 +48,8 @@ type flags struct {
 	head, person, personRows, signKey                     string
 	verify                                                []string
 	statement                                             bool
-	mu, rho                                               float64
+	mu, rho, padTime                                      float64
+	badCell                                               string
 	sensitivity, audited, releases                        string
 	looks                                                 string // --steps of a release
 	account                                               accountInputs
@@ -90,7 +91,7 @@ const formulaUsage = "`FORMULA` such as 'y ~ x1 + x2', 'y ~ .' or 'y ~ x - 1'; "
 
 // Flags that commands have together.
 const (
-	columnFlags  = " schema bounds levels other formula missing na "
+	columnFlags  = " schema bounds levels other formula on-bad-cell missing na "
 	fileFlags    = " delim decimal encoding "
 	remoteFlags  = " from table aggregates "
 	priorFlags   = " prior prior-sd shrink "
@@ -126,6 +127,7 @@ func (f *flags) ofData() []declared {
 		{name: "bounds", to: &f.bounds, usage: "public bounds of a column, `NAME=LOWER:UPPER`; repeatable; wins over a schema file"},
 		{name: "bounds", of: "release fit", to: &f.bounds, usage: "public bounds of a column, `NAME=LOWER:UPPER`; repeatable; wins over a schema file; or auto[=SHARE]: columns without get bounds found in the rows, for a share of ε (0.1)"},
 		{name: "levels", to: &f.levels, usage: "public levels of a column of categories, the baseline first, `NAME=LEVEL,LEVEL`; repeatable; wins over a schema file"},
+		{name: "on-bad-cell", to: &f.badCell, value: string(table.BadError), words: []string{string(table.BadError), string(table.BadMissing)}, usage: "`NAME`: what to do about a cell that is no number, truth value or level as its column wants: error, or missing, of which --missing says the rest"},
 		{name: "other", to: &f.other, usage: "`LEVEL` that a cell counts as which has none of its column's levels; added as the last where it is none (default: such a cell is an error)"},
 		{name: "formula", to: &f.formula, usage: formulaUsage + "default: the last column on all others"},
 		{name: "formula", of: "infer check predict ask", to: &f.formula, usage: formulaUsage + "default: the release's own"},
@@ -194,6 +196,7 @@ func (f *flags) ofPrivacy() []declared {
 		{name: "sign", to: &f.signKey, usage: "sign the release with the key in this `FILE` (dpreg keys makes one): FILE.minisig beside it"},
 		{name: "verify", to: &f.verify, usage: "refuse a release that is not signed with the public key in this `FILE`, such as hospital.pub; repeatable, of several custodians"},
 		{name: "statement", to: &f.statement, usage: "in place of sums, whom the release protects, what it promises, and what composes with other releases: a page for a data protection officer"},
+		{name: "pad-time", to: &f.padTime, accepts: isPositive, usage: "write the release when so many `SECONDS` are over, so that how long it took tells nothing, if it took less"},
 		{name: "head", to: &f.head, usage: "the head that was printed at a charge, hexadecimal `DIGITS`"},
 		{name: "mu", to: &f.mu, accepts: isPositive, usage: "μ of Gaussian differential privacy, a `NUMBER`"},
 		{name: "rho", to: &f.rho, accepts: isPositive, usage: "ρ of zero-concentrated differential privacy, a `NUMBER`"},

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"time"
 
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/files"
@@ -20,7 +21,7 @@ import (
 )
 
 // releaseFlags are those of what makes a release.
-const releaseFlags = columnFlags + fileFlags + remoteFlags + " person person-rows rows eps delta mechanism neighbours steps with-moments spend-again ledger no-ledger sign "
+const releaseFlags = columnFlags + fileFlags + remoteFlags + " person person-rows rows eps delta mechanism neighbours steps with-moments spend-again ledger no-ledger sign pad-time "
 
 func runRelease(f *flags, args []string) error {
 	d := &dataset{flags: f}
@@ -72,7 +73,7 @@ func (f *flags) cells(released bool) (table.Options, error) {
 	if !released {
 		neighbours = release.AddRemove
 	}
-	o, err := custody.Cells(table.Options{Missing: table.Missing(f.missing), NA: f.na, Other: f.other}, neighbours)
+	o, err := custody.Cells(table.Options{Missing: table.Missing(f.missing), BadCell: table.BadCell(f.badCell), NA: f.na, Other: f.other}, neighbours)
 	o.Empty = o.Empty && released
 	return o, err
 }
@@ -103,6 +104,9 @@ func (f *flags) find(data string) (*table.Source, error) {
 // noteMissing says what becomes of missing cells. That there were any, and how many,
 // it must not say: it is computed from the rows.
 func (f *flags) noteMissing(o table.Options) {
+	if o.BadCell == table.BadMissing {
+		f.note("--on-bad-cell missing: a cell that is no number, truth value or level counts as missing")
+	}
 	switch o.Missing {
 	case table.Midpoint:
 		f.note("--missing midpoint: a missing cell counts as the middle of its public bounds, which biases slopes, as a rule towards 0 (docs/factors.md)")
@@ -120,6 +124,7 @@ func (d *dataset) order(data, path string) (*custody.Settled, error) {
 		Path:        path,
 		SpendAgain:  d.spendAgain,
 		NoLedger:    d.noLedger,
+		PadTime:     time.Duration(d.padTime * float64(time.Second)),
 		Say:         d.say,
 	}
 	if d.signKey != "" {

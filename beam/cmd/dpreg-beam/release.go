@@ -54,6 +54,7 @@ type releaseFlags struct {
 
 	bounds, na              []string
 	schema, formula, ledger string
+	badCell                 string
 	noLedger                bool
 	output                  string
 	engineFlags
@@ -71,6 +72,7 @@ func (f *releaseFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.schema, "schema", "", "Frictionless Table Schema `FILE` with the bounds (default: data.schema.json beside the directory or file data)")
 	fs.StringVar(&f.formula, "formula", "", "`FORMULA` such as 'y ~ x1 + x2'; default: the last column on all others")
 	fs.StringVar(&f.missing, "missing", string(table.MissingError), "`NAME`: what to do about missing cells: error, midpoint, or drop the row (needs add-remove neighbours)")
+	fs.StringVar(&f.badCell, "on-bad-cell", string(table.BadError), "`NAME`: what to do about a cell that is no number, truth value or level as its column wants: error, or missing")
 	fs.StringArrayVar(&f.na, "na", nil, "`TEXT` of a cell that means missing; repeatable (default: NA; an empty cell always does)")
 	fs.StringVar(&f.ledger, "ledger", "", "charge what is spent to this `FILE` (dpreg ledger init), and refuse what it has no room for (default: data.ledger.db beside the directory or file data, which is made)")
 	fs.BoolVar(&f.noLedger, "no-ledger", false, "charge no ledger: nobody counts what is spent")
@@ -96,7 +98,7 @@ func (f *releaseFlags) order(cmd *cobra.Command, c *cluster, data string) (o cus
 	if o.Privacy, err = custody.ParsePrivacy(f.epsilon, f.delta, f.neighbours); err != nil {
 		return o, err
 	}
-	if o.Cells, err = custody.Cells(table.Options{Missing: table.Missing(f.missing), NA: f.na}, o.Privacy.Neighbours); err != nil {
+	if o.Cells, err = custody.Cells(table.Options{Missing: table.Missing(f.missing), BadCell: table.BadCell(f.badCell), NA: f.na}, o.Privacy.Neighbours); err != nil {
 		return o, err
 	}
 	if o.Steps, err = custody.ParseSteps(f.steps); err != nil {
