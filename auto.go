@@ -83,7 +83,7 @@ func (o Options) prefer(custodians []Custodian) (m model.Method, why string) {
 	faster := o.gibbsIsFaster(custodians)
 	switch {
 	case o.Family != model.Normal:
-		return exact.Method{}, "it alone has laws of a response that is 0 or 1"
+		return exact.Method{}, "it alone has the families of responses"
 	case o.Kernel != "":
 		return gibbs.Method{Moments: gibbs.Update, Kernel: gibbs.Kernel(o.Kernel)}, "a kernel was asked for"
 	case o.ModelClamping:

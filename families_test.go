@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -54,17 +56,24 @@ func TestFamilySlopesInTheLimit(t *testing.T) {
 	column := func(name string) schema.Column { return schema.Column{Name: name, Lower: -6, Upper: 6} }
 	d, truth := design01(column("u"), column("v")), []float64{1.4, -1}
 	for _, of := range model.Families() {
+		d.Response.Upper = 1
+		if of == model.Poisson { // of which one in twenty is above
+			d.Response.Upper = 6
+		}
 		rng := rand.New(rand.NewPCG(1, 9))
 		r := sumsOf01(d, 1_000_000, func(row []float64) {
 			row[0] = rng.NormFloat64()
 			row[1] = 0.5*row[0] + rng.NormFloat64()
-			row[2] = 0
-			if rng.Float64() < of.Mean(-0.7+truth[0]*row[0]+truth[1]*row[1]) {
+			mean := of.Mean(-0.7 + truth[0]*row[0] + truth[1]*row[1])
+			switch row[2] = 0; {
+			case of == model.Poisson:
+				row[2] = min(distuv.Poisson{Lambda: mean, Src: rng}.Rand(), d.Response.Upper)
+			case rng.Float64() < mean:
 				row[2] = 1
 			}
 		})
 		s := inferFamily(t, r, dpreg.Options{Family: of}).Summary(dpreg.Original, 0.95)
-		if !strings.Contains(strings.Join(s.Warnings, "\n"), "an sd of about 1.3") {
+		if !strings.Contains(strings.Join(s.Warnings, "\n"), "an sd of about 1.") {
 			t.Errorf("%s: warnings are %q", of, s.Warnings)
 		}
 		for j, p := range s.Parameters[1:3] {
@@ -78,18 +87,25 @@ func TestFamilySlopesInTheLimit(t *testing.T) {
 // glm are coefficients and standard errors by R 4.2.2:
 //
 //	glm(married ~ age + educ, binomial(link), read.csv("testdata/pums.csv"))
+//	glm(educ ~ age + married, poisson, read.csv("testdata/pums.csv"))
 var glm = map[model.Family][3][2]float64{
 	model.Binomial: {{-1.11815013455, 0.257504242021}, {0.02311822087, 0.003815806241}, {0.02936848108, 0.019026375382}},
 	model.Probit:   {{-0.69160883222, 0.158870441694}, {0.01409063016, 0.002323407625}, {0.01891737437, 0.011789477195}},
+	model.Poisson:  {{2.257845228006234, 0.028146950409780}, {0.000310812267228, 0.000577897822947}, {0.035273692561724, 0.020646446156225}},
 }
 
 // TestFamilyIsGLMWithoutNoise compares posteriors of the sums of real rows, without noise, with
 // maximum likelihood on the rows: two estimates from the same rows, age and educ no normal
 // columns, that are within half a standard error, and their sds within a tenth.
 func TestFamilyIsGLMWithoutNoise(t *testing.T) {
-	rows := read01(t, "testdata/pums.csv", "age", "educ", "married")
-	d := design01(schema.Column{Name: "age", Upper: 100}, schema.Column{Name: "educ", Lower: 1, Upper: 16})
 	for of, want := range glm {
+		rows := read01(t, "testdata/pums.csv", "age", "educ", "married")
+		d := design01(schema.Column{Name: "age", Upper: 100}, schema.Column{Name: "educ", Lower: 1, Upper: 16})
+		if of == model.Poisson {
+			rows = read01(t, "testdata/pums.csv", "age", "married", "educ")
+			d = design01(schema.Column{Name: "age", Upper: 100}, schema.Column{Name: "married", Upper: 1})
+			d.Response.Upper = 30
+		}
 		at := 0
 		r := sumsOf01(d, len(rows), func(row []float64) { at += copy(row, rows[at]) / len(row) })
 		for k, p := range inferFamily(t, r, dpreg.Options{Family: of}).Summary(dpreg.Original, 0.95).Parameters[:3] {

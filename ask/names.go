@@ -246,7 +246,7 @@ func (n *names) moments(columns ...int) (*moments, error) {
 	case slices.Contains(m.mu, -1) || slices.Contains(m.tau, -1):
 		return nil, errors.New("these draws hold no moments of the columns: a method that learns the covariates' law has them, of one release, or of several with --covariates shared")
 	case slices.Contains(columns, p) && m.sigma2 < 0:
-		return nil, errors.New("a response that is 0 or 1 has no variance to explain: ask for coefficients, and for moments of covariates")
+		return nil, errors.New("the response of a family has no variance to explain: ask for coefficients, and for moments of covariates")
 	}
 	return m, nil
 }

@@ -19,10 +19,11 @@ const (
 	Normal   Family = ""
 	Binomial Family = "binomial" // P(y = 1) = 1/(1 + e^{−η})
 	Probit   Family = "probit"   // P(y = 1) = Φ(η)
+	Poisson  Family = "poisson"  // y = min(N, its upper bound), N ~ Poisson(e^η)
 )
 
 // Families are those of which θ is on a link's scale.
-func Families() []Family { return []Family{Binomial, Probit} }
+func Families() []Family { return []Family{Binomial, Probit, Poisson} }
 
 // families are their names.
 func families() string {
@@ -40,6 +41,8 @@ func (f Family) Link() string {
 		return "logit"
 	case Probit:
 		return "probit"
+	case Poisson:
+		return "log"
 	}
 	return "identity"
 }
@@ -52,16 +55,37 @@ func (f Family) Unit() float64 {
 	return 1
 }
 
-// Odds tells whether exp(θ_j) is a ratio of odds.
-func (f Family) Odds() bool { return f == Binomial }
+// Ratio says what exp(θ_j) is a ratio of; empty where of nothing.
+func (f Family) Ratio() string {
+	switch f {
+	case Binomial:
+		return "Odds"
+	case Poisson:
+		return "Rate"
+	}
+	return ""
+}
 
-// Mean is E[y | η].
+// Expected says what Mean is.
+func (f Family) Expected() string {
+	switch f {
+	case Normal:
+		return "mean"
+	case Poisson:
+		return "rate"
+	}
+	return "probability"
+}
+
+// Mean is E[y | η], of counts before they are clamped.
 func (f Family) Mean(eta float64) float64 {
 	switch f {
 	case Binomial:
 		return 1 / (1 + math.Exp(-eta))
 	case Probit:
 		return 0.5 * math.Erfc(-eta/math.Sqrt2)
+	case Poisson:
+		return math.Exp(eta)
 	}
 	return eta
 }
@@ -73,14 +97,17 @@ func (f Family) Check(d *schema.Design) error {
 		return nil
 	case !slices.Contains(Families(), f):
 		return fmt.Errorf("no family %q; there are %s, and without one the response is normal about a line", f, families())
-	case y.Lower != 0 || y.Upper != 1:
+	case f == Poisson && (y.Lower != 0 || y.Upper < 2 || y.Upper != math.Trunc(y.Upper)):
+		return fmt.Errorf("family %s is of a response that counts, and %q has the bounds %v:%v: state 0 and the largest count to tell from larger ones, such as 0:20 (of 0 and 1 alone --family binomial is the law)", f, y.Name, y.Lower, y.Upper)
+	case f != Poisson && (y.Lower != 0 || y.Upper != 1):
 		return fmt.Errorf("family %s is of a response that is 0 or 1, and %q has the bounds %v:%v: code it as a boolean or as 0 and 1 with the bounds 0:1, or leave the family out", f, y.Name, y.Lower, y.Upper)
 	}
 	return nil
 }
 
-// farFrom01 is how many sds of its noise the sum of squares of a 0/1 response lies from n at most.
-const farFrom01 = 7
+// farFromWhole is how many sds of its noise the sum of squares of a response of whole numbers lies below
+// its sum at most.
+const farFromWhole = 7
 
 // Accepts returns why a release's sums cannot be those of the family.
 func (f Family) Accepts(r *release.Release) error {
@@ -103,9 +130,12 @@ func (f Family) Accepts(r *release.Release) error {
 	if err != nil {
 		return err
 	}
-	last := len(obs.Z) - 1
-	if missing := obs.N - obs.Z[last]; missing > farFrom01*math.Sqrt(obs.Variance(last))+1e-6*obs.N {
-		return fmt.Errorf("family %s is of a response that is 0 or 1, and the sum of squares of %q tells of values between: infer the normal line, without a family", f, r.Schema.Response.Name)
+	// Whole numbers N = K(1 + u)/2 have ΣN² ≥ ΣN; of 0 and 1 both are the same.
+	last, at, k := len(obs.Z)-1, obs.Shape.P, r.Schema.Response.Upper
+	below := 0.5*k*(obs.N+obs.Z[at]) - 0.25*k*k*(obs.N+2*obs.Z[at]+obs.Z[last])
+	sd := math.Hypot(0.5*k*(k-1)*math.Sqrt(obs.Variance(at)), 0.25*k*k*math.Sqrt(obs.Variance(last)))
+	if below > farFromWhole*sd+1e-6*obs.N {
+		return fmt.Errorf("family %s is of whole numbers, and the sum of squares of %q tells of values between 0 and 1: infer the normal line, without a family", f, r.Schema.Response.Name)
 	}
 	return nil
 }
@@ -117,7 +147,7 @@ func Looks01(r *release.Release) bool {
 		return false
 	}
 	m := r.Dim()
-	return 2*float64(r.N) > 3*farFrom01*r.Noise.SD() && r.Statistics.Vector()[release.Index(m, m-1, m-1)] > 2./3*float64(r.N)
+	return 2*float64(r.N) > 3*farFromWhole*r.Noise.SD() && r.Statistics.Vector()[release.Index(m, m-1, m-1)] > 2./3*float64(r.N)
 }
 
 // Design is the design with the response on the link's scale: what priors and parameters are in

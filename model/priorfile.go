@@ -220,7 +220,7 @@ func (s *stating) theta(t *thetaFile) {
 	s.refuse(t.Precision == nil && t.Unscaled != nil, "theta.unscaled says what theta.precision is relative to: state it, too")
 	if t.Precision != nil {
 		s.Unscaled = t.Unscaled != nil && *t.Unscaled
-		s.refuse(s.Linked && !s.Unscaled, `theta.unscaled: a response that is 0 or 1 has no sigma that a precision could be relative to: say "unscaled": true`)
+		s.refuse(s.Linked && !s.Unscaled, `theta.unscaled: the response of a family has no sigma that a precision could be relative to: say "unscaled": true`)
 		s.drop(func(s Scale) bool { return len(s.Coefficients) > 0 })
 		s.matrix(s.Theta.Precision, t.Precision, s.Theta.Dim(), "theta.precision")
 	}
@@ -230,7 +230,7 @@ func (s *stating) sigma2(v *sigma2File) {
 	switch {
 	case v == nil:
 	case s.Linked:
-		s.refuse(true, "sigma2: a response that is 0 or 1 has no sigma: leave it out")
+		s.refuse(true, "sigma2: the response of a family has no sigma: leave it out")
 	case v.Shape == nil || v.Scale == nil:
 		s.refuse(true, "sigma2: shape and scale make a law together: state both")
 	default:

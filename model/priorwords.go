@@ -242,7 +242,7 @@ func (p *Prior) state(d *schema.Design, s Statement) error {
 	switch s.target {
 	case ofSigma:
 		if p.Linked {
-			return errors.New("a response that is 0 or 1 has no sigma: its variance is that of its mean; leave this line out")
+			return errors.New("the response of a family has no sigma: its variance follows from its mean; leave this line out")
 		}
 		scale := s.b / y
 		if err := reachable(scale); err != nil {

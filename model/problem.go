@@ -147,7 +147,8 @@ type Joint struct {
 // Site is the release of one custodian.
 type Site struct {
 	*Observation
-	Units *Units // from common to its own
+	Units *Units  // from common to its own
+	Upper float64 // bound of the response, in the data's units
 }
 
 // Linear is an error where the response has a law of its own, for methods that have the normal
@@ -217,7 +218,7 @@ func (p *Problem) Join() (*Joint, error) {
 			}
 		}
 		out.Shape = obs.Shape
-		out.Sites = append(out.Sites, &Site{obs, UnitsBetween(out.Frame, own).In(obs.Frame)})
+		out.Sites = append(out.Sites, &Site{obs, UnitsBetween(out.Frame, own).In(obs.Frame), measured[0].Schema.Response.Upper})
 	}
 	return out, p.Prior.Check(out.Shape)
 }

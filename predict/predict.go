@@ -23,7 +23,7 @@ type Options struct {
 	// Custodian is, where several custodians are pooled partially, the number from 1
 	// of the one to whose rows predictions are for; 0 is a new one.
 	Custodian int
-	// Family is that of the fit: of a response that is 0 or 1 predictions are of its probability.
+	// Family is that of the fit: predictions are of the probability of 1, or of a count's rate.
 	Family model.Family
 }
 
@@ -217,7 +217,7 @@ func (p *Predictor) Predict(x []float64) (Prediction, error) {
 	}
 	if p.family != model.Normal {
 		outside := out.Outside
-		out = p.probabilities(a)
+		out = p.expected(a)
 		out.Outside = outside
 		return out, nil
 	}

@@ -59,9 +59,9 @@ func Fit(w io.Writer, f *dpreg.Fit, o Options) error {
 		promises = append(promises, blank...)
 	}
 	if o.Brief {
-		return writeWide(w, o.Width, append(show(estimates), oddsRatios(s)...), warn(s.Warnings))
+		return writeWide(w, o.Width, append(show(estimates), ratios(s)...), warn(s.Warnings))
 	}
-	return writeWide(w, o.Width, promises, say(f.Design.Formula().String()+", "+subject(f, o.Units), chosen(f)), append(show(estimates), oddsRatios(s)...),
+	return writeWide(w, o.Width, promises, say(f.Design.Formula().String()+", "+subject(f, o.Units), chosen(f)), append(show(estimates), ratios(s)...),
 		say(leftOut(s), diagnosed(s), priced(s, f.PriceOfPrivacy()), shrunk(f, o.Units)), warn(warnings))
 }
 
@@ -89,7 +89,11 @@ func chosen(f *dpreg.Fit) string {
 func subject(f *dpreg.Fit, u dpreg.Units) string {
 	text := fmt.Sprintf("method %s, n = %d, %s units", f.Method, f.N, u)
 	if f.Family != model.Normal {
-		text = fmt.Sprintf("family %s (%s link), ", f.Family, f.Family.Link()) + text
+		clamped := ""
+		if f.Family == model.Poisson {
+			clamped = fmt.Sprintf(", of counts above %s the law of %[1]s or more", exactly(f.Design.Response.Upper))
+		}
+		text = fmt.Sprintf("family %s (%s link%s), ", f.Family, f.Family.Link(), clamped) + text
 	}
 	switch covariates, pooling := f.Sharing(); {
 	case f.SameRows():
@@ -123,7 +127,7 @@ func FitPage(w io.Writer, f *dpreg.Fit, what *whatif.Answers, figures []*Figure,
 	p := page{Title: f.Design.Formula().String(), Lead: "Bayesian " + kindOf(f.Family) + " regression, " + subject(f, o.Units) + ".", Alerts: alerts(f)}
 	p.add("What was asked", fitAsked(f, run, fact{"Intervals", exactly(percent(o.Level)) + " %, equal tails"}))
 	p.add("What is private", private(f))
-	p.add("Estimates", append(show(summaryTable(s, false, o)), oddsRatios(s)...), say("Estimate and Est.Error: posterior mean and standard deviation; l and u: the interval; "+
+	p.add("Estimates", append(show(summaryTable(s, false, o)), ratios(s)...), say("Estimate and Est.Error: posterior mean and standard deviation; l and u: the interval; "+
 		"Contr.: posterior contraction, 1 - (posterior IQR / prior IQR)^2, near 0 where the release says nothing and the prior speaks.",
 		leftOut(s), priced(s, f.PriceOfPrivacy()), shrunk(f, o.Units)))
 	p.add("Posterior contraction", say(contraction(s)...), picturesOf(figures, "posterior", CustodiansPlot))

@@ -61,26 +61,28 @@ func kindOf(f model.Family) string {
 		return "linear"
 	case model.Binomial:
 		return "logistic"
+	case model.Poisson:
+		return "Poisson"
 	}
 	return string(f)
 }
 
-// mostOddsDecimals are those of ratios near 1, as of a column in dollars.
-const mostOddsDecimals = 6
+// mostRatioDecimals are those of ratios near 1, as of a column in dollars.
+const mostRatioDecimals = 6
 
-// oddsRatios is a table of exp(θ) of slopes where that is a ratio of odds; nothing elsewhere.
-func oddsRatios(s *posterior.Summary) []block {
-	if s.Family == nil || !model.Family(*s.Family).Odds() {
+// ratios is a table of exp(θ) of slopes where that is a ratio of odds or rates; nothing elsewhere.
+func ratios(s *posterior.Summary) []block {
+	if s.Family == nil || model.Family(*s.Family).Ratio() == "" {
 		return nil
 	}
 	level := exactly(percent(s.Level)) + "%"
-	t := table{Header: []string{"Odds ratio", "exp(Est.)", "l-" + level, "u-" + level}, Left: 1, widest: []int{leastLabelAll}}
+	t := table{Header: []string{model.Family(*s.Family).Ratio() + " ratio", "exp(Est.)", "l-" + level, "u-" + level}, Left: 1, widest: []int{leastLabelAll}}
 	for i := range s.Parameters {
 		if p := &s.Parameters[i]; isMain(p.Name) && p.Name != "theta[0]" {
 			centre, lower, upper := math.Exp(p.Mean), math.Exp(p.Lower), math.Exp(p.Upper)
-			d := min(common(centre*p.SD, centre, lower, upper), mostOddsDecimals)
+			d := min(common(centre*p.SD, centre, lower, upper), mostRatioDecimals)
 			if d == scientific && centre*p.SD < 1 {
-				d = mostOddsDecimals
+				d = mostRatioDecimals
 			}
 			t.Rows = append(t.Rows, []string{p.Label, number(centre, d), number(lower, d), number(upper, d)})
 		}

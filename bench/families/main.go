@@ -3,6 +3,7 @@
 // 0 or 1, and skewed, with linear predictors of three sds.
 //
 //	go run ./bench/families
+//	go run ./bench/families -family poisson
 //	go run ./bench/families -trials 500 -n 10000
 //
 // It runs in the root of the repository, and writes a Markdown table. Of adult, rows are drawn
@@ -23,6 +24,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/parallel"
 	"github.com/dpreg/dpreg/mcmc"
@@ -34,23 +37,27 @@ import (
 func main() {
 	trials := flag.Int("trials", 100, "data sets of each cell")
 	n := flag.Int("n", 3000, "rows of each data set")
+	family := flag.String("family", "binomial", "of simulated rows: binomial, probit or poisson, of counts to 20")
 	epsilons := flag.String("eps", "0.3,1,3", "list of ε")
 	flag.Parse()
-	if err := run(context.Background(), os.Stdout, *trials, *n, strings.Split(*epsilons, ",")); err != nil {
+	if err := run(context.Background(), os.Stdout, model.Family(*family), *trials, *n, strings.Split(*epsilons, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, "families:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, w io.Writer, trials, n int, epsilons []string) error {
-	adult, err := newTable("testdata/adult.csv", []string{"age", "education", "hours", "above50k"}, []float64{0, 1, 0, 0}, []float64{100, 16, 100, 1})
-	if err != nil {
-		return err
+func run(ctx context.Context, w io.Writer, of model.Family, trials, n int, epsilons []string) error {
+	var all []population
+	if of == model.Binomial {
+		adult, err := newTable("testdata/adult.csv", []string{"age", "education", "hours", "above50k"}, []float64{0, 1, 0, 0}, []float64{100, 16, 100, 1})
+		if err != nil {
+			return err
+		}
+		all = append(all, adult)
 	}
-	all := []population{adult}
 	for _, sd := range []float64{0.5, 1, 2} {
 		for _, law := range laws {
-			all = append(all, law.at(sd))
+			all = append(all, law.at(of, sd))
 		}
 	}
 	fmt.Fprintln(w, "| rows | sd of η |", strings.Join(epsilons, " | "), "|")
@@ -73,9 +80,10 @@ func run(ctx context.Context, w io.Writer, trials, n int, epsilons []string) err
 	return nil
 }
 
-// population draws rows of covariates and a response that is 0 or 1, the last, in the data's
+// population draws rows of covariates and a response of a family, the last, in the data's
 // units, of which the slopes are known.
 type population struct {
+	family       model.Family
 	name         string
 	sd           float64 // of η
 	lower, upper []float64
@@ -88,7 +96,7 @@ func (p population) coverage(ctx context.Context, trials, n int, epsilon float64
 	var hits atomic.Int64
 	err := parallel.Each(ctx, 0, trials, nil, func(ctx context.Context, trial int) error {
 		r := p.release(n, epsilon, rand.New(rand.NewPCG(uint64(trial), 1)))
-		fit, err := dpreg.Infer(ctx, []dpreg.Custodian{{Release: r}}, dpreg.Options{Family: model.Binomial,
+		fit, err := dpreg.Infer(ctx, []dpreg.Custodian{{Release: r}}, dpreg.Options{Family: p.family,
 			Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1000, Seed: uint64(trial), Workers: 1}})
 		if err != nil {
 			return err
@@ -107,7 +115,7 @@ func (p population) coverage(ctx context.Context, trials, n int, epsilon float64
 // in [−1, 1] sums have sensitivity m(m+2)²/(2(m+1)).
 func (p population) release(n int, epsilon float64, rng *rand.Rand) *release.Release {
 	m := len(p.lower)
-	d := schema.Design{Intercept: true, Response: schema.Column{Name: "y", Upper: 1}}
+	d := schema.Design{Intercept: true, Response: schema.Column{Name: "y", Upper: p.upper[m-1]}}
 	for j := range m - 1 {
 		d.Covariates = append(d.Covariates, schema.Column{Name: fmt.Sprintf("x%d", j+1), Lower: p.lower[j], Upper: p.upper[j]})
 	}
@@ -143,9 +151,15 @@ var laws = []law{
 	{"exponential x", -1, 7, func(rng *rand.Rand) float64 { return rng.ExpFloat64() - 1 }},
 }
 
+// mostCounted is the bound of counts.
+const mostCounted = 20
+
 // at is the population of three independent covariates of the law, and of η = −½ + βᵀx of an sd.
-func (l law) at(sd float64) population {
-	p := population{name: l.name, sd: sd, lower: []float64{l.lower, l.lower, l.lower, 0}, upper: []float64{l.upper, l.upper, l.upper, 1}}
+func (l law) at(of model.Family, sd float64) population {
+	p := population{family: of, name: l.name, sd: sd, lower: []float64{l.lower, l.lower, l.lower, 0}, upper: []float64{l.upper, l.upper, l.upper, 1}}
+	if of == model.Poisson {
+		p.upper[3] = mostCounted
+	}
 	for _, b := range []float64{1, -1, 0.5} {
 		p.slopes = append(p.slopes, b*sd/1.5)
 	}
@@ -155,8 +169,10 @@ func (l law) at(sd float64) population {
 			row[j] = max(l.lower, min(l.upper, l.draw(rng)))
 			eta += b * row[j]
 		}
-		row[3] = 0
-		if rng.Float64() < model.Binomial.Mean(eta) {
+		switch row[3] = 0; {
+		case of == model.Poisson:
+			row[3] = min(distuv.Poisson{Lambda: of.Mean(eta), Src: rng}.Rand(), mostCounted)
+		case rng.Float64() < of.Mean(eta):
 			row[3] = 1
 		}
 	}
@@ -189,7 +205,7 @@ func newTable(path string, columns []string, lower, upper []float64) (p populati
 		}
 	}
 	theta := maximumLikelihood(rows)
-	p = population{name: path, lower: lower, upper: upper, slopes: theta[1:], draw: func(row []float64, rng *rand.Rand) { copy(row, rows[rng.IntN(len(rows))]) }}
+	p = population{family: model.Binomial, name: path, lower: lower, upper: upper, slopes: theta[1:], draw: func(row []float64, rng *rand.Rand) { copy(row, rows[rng.IntN(len(rows))]) }}
 	mean, square := 0.0, 0.0
 	for _, row := range rows {
 		eta := 0.0

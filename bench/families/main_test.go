@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/model"
 )
 
 // TestMaximumLikelihood compares with R 4.2.2,
@@ -23,7 +25,7 @@ func TestMaximumLikelihood(t *testing.T) {
 
 // TestCoverage has one data set without much noise, whose intervals hold at least one slope.
 func TestCoverage(t *testing.T) {
-	share, err := laws[0].at(1).coverage(t.Context(), 1, 1000, 10)
+	share, err := laws[0].at(model.Binomial, 1).coverage(t.Context(), 1, 1000, 10)
 	if err != nil || share == 0 {
 		t.Error(share, err)
 	}

@@ -66,6 +66,7 @@ func TestFamilyRefusals(t *testing.T) {
 	}{
 		{"--steps 1", []string{"--formula", formula, "--family", "binomial", "--steps", "2"}},
 		{"a response that is 0 or 1", []string{"--formula", "income ~ age", "--family", "binomial"}},
+		{"the largest count", []string{"--formula", formula, "--family", "poisson"}},
 		{"public number of rows", []string{"--formula", formula, "--family", "binomial", "--neighbours", "add-remove"}},
 		{"no law of the response but the normal one", []string{"--formula", formula, "--family", "probit", "--method", "naive"}},
 		{"has no sigma", []string{"--formula", formula, "--family", "binomial", "--prior", "sigma ~ half_t(3, 1)"}},
@@ -77,4 +78,19 @@ func TestFamilyRefusals(t *testing.T) {
 		}
 	}
 	unchanged(t, before)
+}
+
+// TestCounts fits counts, of which rates are told.
+func TestCounts(t *testing.T) {
+	workspace(t)
+	first := fit("--eps", "3", "--formula", "educ ~ age + married", "--bounds", "educ=0:12,age=0:100", "--family", "poisson", "--draws", "300").finished(t)
+	for _, part := range []string{"family poisson (log link, of counts above 12 the law of 12 or more)", "Rate ratio", "married"} {
+		if !strings.Contains(strings.Join(strings.Fields(first.stdout), " "), part) {
+			t.Errorf("the result lacks %q:\n%s", part, first.stdout)
+		}
+	}
+	write(t, "new.csv", "age,married\n20,0\n")
+	if made := command("predict", "pums.release.json", "new.csv", "--family", "poisson").finished(t); !strings.Contains(made.stdout, "20,0,9.") && !strings.Contains(made.stdout, "20,0,10") {
+		t.Errorf("predictions are %s", made.stdout)
+	}
 }

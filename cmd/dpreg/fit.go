@@ -37,7 +37,7 @@ func runFit(f *flags, args []string) error {
 	family := model.Family(f.family)
 	if f.looks == "auto" && family != model.Normal {
 		f.looks = "1"
-		f.note("one look (--steps 1): from the second on rows, the response among them, are moved to an ellipsoid's surface, and --family %s needs a response of 0 and 1", family)
+		f.note("one look (--steps 1): from the second on rows, the response among them, are moved to an ellipsoid's surface, and --family %s needs the response as it is", family)
 	}
 	order, err := d.order(data, f.release)
 	if err != nil {

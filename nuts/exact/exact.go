@@ -67,7 +67,7 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 	}
 	return nuts.Run(ctx, joint.Names(), func(_ int, rng *rand.Rand) (*nuts.Sampler, error) {
 		if joint.Family != model.Normal {
-			return newGeneralizedKernel(joint.Sites[0], joint.Prior, families[joint.Family], rng)
+			return newGeneralizedKernel(joint.Sites[0], joint.Prior, familyOf(joint.Family, joint.Sites[0].Upper), rng)
 		}
 		if len(joint.Sites) == 1 {
 			return newKernel(joint.Sites[0], joint.Prior, rng)

@@ -3,22 +3,103 @@ package exact
 import (
 	"math"
 
+	"gonum.org/v1/gonum/mathext"
+
 	"github.com/dpreg/dpreg/model"
 )
 
-// family is the law of a 0/1 response given η: what tells logit from probit.
+// family is the law of a response y ∈ {0, 1/K, …, 1}, a count over its bound K, given η: what tells
+// one from another.
 type family struct {
-	// mean is g(η) = P(y = 1 | η) and g′(η).
-	mean func(eta float64) (g, slope float64)
-	// steep is k of g(η) ≈ Φ(η√k): E g(η̄ + sv) ≈ g(η̄/√(1 + ks²)), v ~ N(0, 1); it
-	// is exact for probit, and shapes coordinates alone.
-	steep float64
+	// mean is g(η) = E[y | η] and g′, and g₂(η) = E[y² | η] and g₂′: of a response that is 0 or
+	// 1 the same.
+	mean func(eta float64) (g, slope, square, squareSlope float64)
+	most float64 // K
+	// η̄ = η_a√(1 + ks²) − ½ls² makes E g(η̄ + sv) ≈ g(η_a), v ~ N(0, 1), of k and l: k of
+	// g(η) ≈ Φ(η√k), which is exact for probit; l is 1 of exp. They shape coordinates alone.
+	steep, lift float64
+	// outset guesses of ȳ and of |h|² (see index) η_a, g′ there, E g′ and the variance of y.
+	outset func(y, told float64) (eta, slope, along, variance float64)
+	nodes  [][2]float64
 }
 
-// families are those of package model.
-var families = map[model.Family]family{
-	model.Binomial: {logistic, 0.346},
-	model.Probit:   {normal, 1},
+// familyOf is the family of a name, of a response whose bound is most.
+func familyOf(name model.Family, most float64) family {
+	switch name {
+	case model.Binomial:
+		return of01(logistic, 0.346)
+	case model.Probit:
+		return of01(normal, 1)
+	}
+	return ofCounts(most)
+}
+
+// of01 is that of a response that is 0 or 1.
+func of01(mean func(eta float64) (g, slope float64), steep float64) family {
+	return family{most: 1, steep: steep, nodes: evenly(0.2), mean: func(eta float64) (g, slope, square, squareSlope float64) {
+		g, slope = mean(eta)
+		return g, slope, g, slope
+	}, outset: func(y, told float64) (eta, slope, along, variance float64) {
+		root := math.Sqrt(steep)
+		at := math.Sqrt2 * math.Erfinv(2*y-1) // Φ⁻¹(y)
+		density := math.Exp(-0.5*at*at) / math.Sqrt(2*math.Pi)
+		t := min(math.Sqrt(told)/density, mostTold) // s√k/√(1 + ks²)
+		return at / root, root * density, root * density * math.Sqrt(1-t*t), y * (1 - y)
+	}}
+}
+
+// ofCounts is that of min(N, K)/K, N ~ Poisson(e^η).
+func ofCounts(most float64) family {
+	top, _ := math.Lgamma(most)
+	return family{most: most, lift: 1, nodes: evenly(0.1), mean: func(eta float64) (g, slope, square, squareSlope float64) {
+		return clamped(eta, most, top)
+	}, outset: func(y, told float64) (eta, slope, along, variance float64) {
+		return math.Log(y * most), y, y, y/most + y*y*math.Expm1(min(told/(y*y), 1))
+	}}
+}
+
+// clamped has the moments of min(N, K)/K, N ~ Poisson(λ), λ = e^η, lgamma = log Γ(K). With F the distribution
+// function of N and E[N(N−1)…(N−j+1); N < K] = λ^j F(K−1−j),
+//
+//	E min(N, K)  = λF(K−2) + K(1 − F(K−1)),            d/dλ = F(K−1),
+//	E min(N, K)² = λ²F(K−3) + λF(K−2) + K²(1 − F(K−1)), d/dλ = 2λF(K−2) + F(K−1),
+//
+// since d/dλ E f(N) = E[f(N + 1) − f(N)].
+func clamped(eta, most, lgamma float64) (g, slope, square, squareSlope float64) {
+	rate := math.Exp(eta)
+	f1, f2, f3, above := 1.0, 1.0, 1.0, 0.0 // F(K−1), F(K−2), F(K−3), 1 − F(K−1)
+	// Chernoff: the tail of N beyond K is at most exp(−(K log(K/λ) − K + λ)).
+	if most*(math.Log(most)-eta)-most+rate > 40 {
+		if rate > most {
+			return 1, 0, 1, 0
+		}
+	} else {
+		f1, above = below(most, rate)
+		mass := math.Exp((most-1)*eta - rate - lgamma)
+		f2 = max(f1-mass, 0)
+		f3 = max(f2-mass*(most-1)/rate, 0)
+	}
+	g = (rate*f2)/most + above
+	slope = rate * f1 / most
+	square = rate*(rate*f3+f2)/(most*most) + above
+	squareSlope = rate * (2*rate*f2 + f1) / (most * most)
+	return g, slope, square, squareSlope
+}
+
+// mostSummed is the largest K of which a sum takes less time than a continued fraction.
+const mostSummed = 60
+
+// below returns F(K−1) and 1 − F(K−1) of N ~ Poisson(λ).
+func below(most, rate float64) (f, above float64) {
+	if most > mostSummed {
+		return mathext.GammaIncRegComp(most, rate), mathext.GammaIncReg(most, rate)
+	}
+	term := math.Exp(-rate)
+	for k := 1.0; k <= most; k++ {
+		f += term
+		term *= rate / k
+	}
+	return f, max(1-f, 0)
 }
 
 func logistic(eta float64) (g, slope float64) {
@@ -34,78 +115,83 @@ func normal(eta float64) (g, slope float64) {
 	return 0.5 * math.Erfc(-eta/math.Sqrt2), math.Exp(-0.5*eta*eta) / math.Sqrt(2*math.Pi)
 }
 
-// moments are, v ~ N(0, 1) and g = g(η̄ + sv),
+// moments are, v ~ N(0, 1), g = g(η̄ + sv) and g₂ alike,
 //
-//	M_j = E[g v^j],   ∂M_j/∂η̄ = N_j,   ∂M_j/∂s = N_{j+1},   N_j = E[g′ v^j],
+//	M_j = E[g v^j],   S_j = E[g₂ v^j],   ∂M_j/∂η̄ = E[g′ v^j] = N_j,   ∂M_j/∂s = N_{j+1}, and so of S,
 //
-// and of (1, v)y, y ~ Bernoulli(g), the mean (M_0, M_1) and what the covariance has that 1, v and
-// v² do not explain, y² = y:
+// and of (1, v)y the mean (M_0, M_1) and what the covariance has that 1, v and v² do not explain:
 //
-//	C_ab = E[g ab] − Σ_{k=0,1,2} E[g a H_k] E[g b H_k],   H = 1, v, (v²−1)/√2.
+//	C_ab = E[g₂ ab] − Σ_{k=0,1,2} E[g a H_k] E[g b H_k],   H = 1, v, (v²−1)/√2.
 //
 // Sums are over evenly spaced v: of a function that is analytic within d of the real line they
 // err by exp(−2πd/step), d = π/s of logit, where Gauss and Hermite's nodes, few in the middle,
-// miss a steep one.
+// miss a steep one; one that bends at K within 1/(s√K) needs them closer.
 type moments struct {
 	of            family
 	m             [4]float64
+	s             [3]float64
 	n             [5]float64
+	ns            [4]float64
 	c00, c01, c11 float64
 }
 
-const (
-	sumStep  = 0.2
-	sumReach = 35 // steps to each side
-)
+// farthest is the largest v of the sums.
+const farthest = 7
 
-// nodes are v and the weights of the sums.
-var nodes = func() (all [2*sumReach + 1][2]float64) {
-	for i := range all {
-		v := sumStep * float64(i-sumReach)
-		all[i] = [2]float64{v, sumStep * math.Exp(-0.5*v*v) / math.Sqrt(2*math.Pi)}
+// evenly are v and the weights of sums of a step.
+func evenly(step float64) (all [][2]float64) {
+	reach := int(math.Round(farthest / step))
+	for i := -reach; i <= reach; i++ {
+		v := step * float64(i)
+		all = append(all, [2]float64{v, step * math.Exp(-0.5*v*v) / math.Sqrt(2*math.Pi)})
 	}
 	return all
-}()
+}
 
 // set computes all at (η̄, s). It reports false where rounding leaves C indefinite.
 func (f *moments) set(eta, s float64) bool {
 	var m [4]float64
+	var sq [3]float64
 	var n [5]float64
-	for _, node := range &nodes {
+	var ns [4]float64
+	for _, node := range f.of.nodes {
 		v, w := node[0], node[1]
-		g, slope := f.of.mean(eta + s*v)
-		g, slope = w*g, w*slope
-		m[0], n[0] = m[0]+g, n[0]+slope
-		g, slope = g*v, slope*v
-		m[1], n[1] = m[1]+g, n[1]+slope
-		g, slope = g*v, slope*v
-		m[2], n[2] = m[2]+g, n[2]+slope
-		g, slope = g*v, slope*v
-		m[3], n[3] = m[3]+g, n[3]+slope
+		g, slope, square, squareSlope := f.of.mean(eta + s*v)
+		g, slope, square, squareSlope = w*g, w*slope, w*square, w*squareSlope
+		for j := range 3 {
+			m[j], n[j], sq[j], ns[j] = m[j]+g, n[j]+slope, sq[j]+square, ns[j]+squareSlope
+			g, slope, square, squareSlope = g*v, slope*v, square*v, squareSlope*v
+		}
+		m[3], n[3], ns[3] = m[3]+g, n[3]+slope, ns[3]+squareSlope
 		n[4] += slope * v
 	}
-	f.m, f.n = m, n
+	f.m, f.s, f.n, f.ns = m, sq, n, ns
 	a, b := m[2]-m[0], m[3]-m[1]
-	f.c00 = m[0] - m[0]*m[0] - m[1]*m[1] - 0.5*a*a
-	f.c01 = m[1] - m[0]*m[1] - m[1]*m[2] - 0.5*a*b
-	f.c11 = m[2] - m[1]*m[1] - m[2]*m[2] - 0.5*b*b
+	f.c00 = sq[0] - m[0]*m[0] - m[1]*m[1] - 0.5*a*a
+	f.c01 = sq[1] - m[0]*m[1] - m[1]*m[2] - 0.5*a*b
+	f.c11 = sq[2] - m[1]*m[1] - m[2]*m[2] - 0.5*b*b
 	return f.c00 > 0 && f.c11 > 0 && f.det() > 1e-14*f.c00*f.c11
 }
 
 func (f *moments) det() float64 { return f.c00*f.c11 - f.c01*f.c01 }
 
-// pull takes the gradient in M and in C, of which that in C_01 is of both halves together, to
+// pull takes the gradient in M, S and in C, of which that in C_01 is of both halves together, to
 // those in η̄ and s.
-func (f *moments) pull(gM [4]float64, g00, g01, g11 float64) (byEta, byS float64) {
+func (f *moments) pull(gM [4]float64, gS [3]float64, g00, g01, g11 float64) (byEta, byS float64) {
 	m := f.m
 	a, b := m[2]-m[0], m[3]-m[1]
-	gM[0] += g00*(1-2*m[0]+a) - g01*(m[1]-0.5*b)
-	gM[1] += -2*g00*m[1] + g01*(1-m[0]-m[2]+0.5*a) + g11*(b-2*m[1])
-	gM[2] += -g00*a - g01*(m[1]+0.5*b) + g11*(1-2*m[2])
+	gM[0] += g00*(a-2*m[0]) - g01*(m[1]-0.5*b)
+	gM[1] += -2*g00*m[1] + g01*(0.5*a-m[0]-m[2]) + g11*(b-2*m[1])
+	gM[2] += -g00*a - g01*(m[1]+0.5*b) - 2*g11*m[2]
 	gM[3] += -0.5*g01*a - g11*b
+	gS[0], gS[1], gS[2] = gS[0]+g00, gS[1]+g01, gS[2]+g11
 	for j, g := range gM {
 		byEta += g * f.n[j]
 		byS += g * f.n[j+1]
+	}
+	for j, g := range gS {
+		byEta += g * f.ns[j]
+		byS += g * f.ns[j+1]
 	}
 	return byEta, byS
 }

@@ -8,13 +8,15 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
-// generalized is the posterior of a generalized linear model of a 0/1 response, in coordinates,
+// generalized is the posterior of a generalized linear model, in coordinates,
 //
 //	log p(x̄, D_x, μ_x, λ, θ, ȳ, h | z) = Σ_i (n−2−i) log D_ii + log p(x, μ_x | λ) + log p(ȳ, h | x̄, D_x, θ)
 //	                        + log p(θ | λ) + log p(λ) + log p(z | s),
 //
-// i = 0 … p−1, with covariates as density has it, index and linked. T alone is integrated out. A
-// response y of −1 and 1, as the box scales it, has Σy² = n, whatever z tells of it.
+// i = 0 … p−1, with covariates as density has it, index and linked. T alone is integrated out.
+// Σy² is left out: of a response of −1 and 1, as the box scales it, it is n whatever z tells, and
+// of counts it would make slopes hang on the variance being Poisson's. Statistics have n for it,
+// and so has what is observed.
 //
 // Coordinates: of columns, ξ, ζ of λ, those of linked.
 type generalized struct {

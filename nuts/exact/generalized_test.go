@@ -26,7 +26,7 @@ func TestGeneralizedGradient(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 5))
 	for _, p := range []int{1, 2, 4} {
 		for _, intercept := range []bool{true, false} {
-			for name, of := range families {
+			for name, of := range testFamilies {
 				s := model.Shape{P: p, Intercept: intercept}
 				truth := model.NewParams(s)
 				for j := range p {
@@ -37,7 +37,7 @@ func TestGeneralizedGradient(t *testing.T) {
 				}
 				for _, scale := range []float64{1, 30} {
 					obs := observeRows(truth, s, 300, scale, of, release.Gaussian, rng)
-					f := generalizedOf(obs, mixedPrior(t, s, rng), of)
+					f := generalizedOf(obs, mixedPrior(t, s, rng), of.family)
 					x := make([]float64, f.Dim())
 					for !f.start(x, rng) {
 					}
@@ -71,7 +71,7 @@ func TestGeneralizedGradient(t *testing.T) {
 // TestGeneralizedStarts starts chains where z is of few rows, of none or all of whom y = 1, or what
 // no rows have.
 func TestGeneralizedStarts(t *testing.T) {
-	of := families[model.Binomial]
+	of := testFamilies[model.Binomial]
 	for trial := range 40 {
 		rng := rand.New(rand.NewPCG(uint64(trial), 8))
 		s := model.Shape{P: 1 + trial%6, Intercept: trial%3 > 0}
@@ -85,7 +85,7 @@ func TestGeneralizedStarts(t *testing.T) {
 		if trial%4 == 0 {
 			obs.Z[s.P] = 3 * obs.N
 		}
-		k, err := newGeneralizedKernel(&model.Site{Observation: obs, Units: model.Identity(s.M())}, linkPrior(s.P), of, rng)
+		k, err := newGeneralizedKernel(&model.Site{Observation: obs, Units: model.Identity(s.M())}, linkPrior(s.P), of.family, rng)
 		if err != nil {
 			t.Errorf("p=%d n=%d scale %v: %v", s.P, n, scale, err)
 			continue
@@ -100,12 +100,12 @@ func TestGeneralizedStarts(t *testing.T) {
 // TestGeneralizedAllocates holds a gradient to no allocation.
 func TestGeneralizedAllocates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 6))
-	s, of := model.Shape{P: 5, Intercept: true}, families[model.Binomial]
+	s, of := model.Shape{P: 5, Intercept: true}, testFamilies[model.Binomial]
 	truth := model.NewParams(s)
 	for j := range s.P {
 		truth.Tau[j*s.P+j] = 0.06
 	}
-	f := generalizedOf(observeRows(truth, s, 300, 10, of, release.Laplace, rng), linkPrior(s.P), of)
+	f := generalizedOf(observeRows(truth, s, 300, 10, of, release.Laplace, rng), linkPrior(s.P), of.family)
 	x := make([]float64, f.Dim())
 	for !f.start(x, rng) {
 	}
@@ -121,11 +121,15 @@ func TestGeneralizedAllocates(t *testing.T) {
 //
 //	go test ./nuts/exact -run xxx -bench Generalized -benchtime 1x
 func BenchmarkGeneralized(b *testing.B) {
-	of := families[model.Binomial]
-	for _, p := range []int{1, 5, 7} {
-		for _, n := range []int{300, 3000, 100_000} {
+	for _, c := range []struct {
+		name model.Family
+		p, n int
+	}{{model.Binomial, 1, 3000}, {model.Binomial, 5, 300}, {model.Binomial, 5, 3000}, {model.Binomial, 5, 100_000}, {model.Binomial, 7, 3000},
+		{model.Poisson, 5, 300}, {model.Poisson, 5, 3000}, {model.Poisson, 5, 100_000}} {
+		{
+			of, p, n := testFamilies[c.name], c.p, c.n
 			for _, epsilon := range []float64{0.3, 1, 10} {
-				b.Run(fmt.Sprintf("p=%d/n=%d/eps=%v", p, n, epsilon), func(b *testing.B) {
+				b.Run(fmt.Sprintf("%s/p=%d/n=%d/eps=%v", c.name, p, n, epsilon), func(b *testing.B) {
 					rng := rand.New(rand.NewPCG(3, uint64(n)))
 					s := model.Shape{P: p, Intercept: true}
 					truth := model.NewParams(s)
@@ -138,7 +142,7 @@ func BenchmarkGeneralized(b *testing.B) {
 					ess, worst, from := 0.0, 0.0, processor()
 					for b.Loop() {
 						d, err := nuts.Run(b.Context(), names, func(_ int, rng *rand.Rand) (*nuts.Sampler, error) {
-							return newGeneralizedKernel(site, linkPrior(p), of, rng)
+							return newGeneralizedKernel(site, linkPrior(p), of.family, rng)
 						}, nuts.Options{}, mcmc.Plan{Chains: 2, Warmup: 1000, Draws: 1000, Workers: 1})
 						if err != nil {
 							b.Fatal(err)

@@ -2,8 +2,11 @@ package exact
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
+
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
@@ -12,6 +15,34 @@ import (
 	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/release"
 )
+
+// testFamily is one with its response drawn, between 0 and 1, by its definition.
+type testFamily struct {
+	family
+	draw func(eta float64, rng *rand.Rand) float64
+}
+
+// testFamilies have counts that are seldom clamped, and often.
+var testFamilies = func() map[model.Family]testFamily {
+	all := map[model.Family]testFamily{}
+	for _, of := range []model.Family{model.Binomial, model.Probit} {
+		all[of] = testFamily{familyOf(of, 1), func(eta float64, rng *rand.Rand) float64 {
+			if rng.Float64() < of.Mean(eta) {
+				return 1
+			}
+			return 0
+		}}
+	}
+	for name, most := range map[model.Family]float64{model.Poisson: 40, "poisson, clamped": 3} {
+		all[name] = testFamily{familyOf(model.Poisson, most), func(eta float64, rng *rand.Rand) float64 {
+			if eta > 2*math.Log(most)+5 {
+				return 1
+			}
+			return min(distuv.Poisson{Lambda: math.Exp(eta), Src: rng}.Rand(), most) / most
+		}}
+	}
+	return all
+}()
 
 // linkPrior is a stated prior of p slopes on a link's scale.
 func linkPrior(p int) *model.Prior {
@@ -40,11 +71,11 @@ func TestGeneralizedSBC(t *testing.T) {
 			continue
 		}
 		for _, n := range sizes {
-			for link, of := range families {
+			for link, of := range testFamilies {
 				for _, kind := range []release.Kind{release.Laplace, release.Gaussian} {
 					t.Run(fmt.Sprintf("p=%d n=%d %s %s", p, n, link, kind), func(t *testing.T) {
 						t.Parallel()
-						names, ranks := calibrateGeneralized(t, p, n, of, of, kind, trials)
+						names, ranks := calibrateGeneralized(t, p, n, of, of.family, kind, trials)
 						uniform(t, names, ranks)
 					})
 				}
@@ -55,7 +86,7 @@ func TestGeneralizedSBC(t *testing.T) {
 
 // calibrateGeneralized returns the ranks of each parameter over trials, of rows of one family
 // and a chain of one.
-func calibrateGeneralized(t *testing.T, p, n int, of, fitted family, kind release.Kind, trials int) (names []string, ranks [][]float64) {
+func calibrateGeneralized(t *testing.T, p, n int, of testFamily, fitted family, kind release.Kind, trials int) (names []string, ranks [][]float64) {
 	t.Helper()
 	s := model.Shape{P: p, Intercept: true}
 	prior := linkPrior(p)
@@ -83,7 +114,7 @@ func calibrateGeneralized(t *testing.T, p, n int, of, fitted family, kind releas
 }
 
 // observeRows is what is observed of n rows with these parameters, with noise of a scale.
-func observeRows(x *model.Params, s model.Shape, n int, scale float64, of family, kind release.Kind, rng *rand.Rand) *model.Observation {
+func observeRows(x *model.Params, s model.Shape, n int, scale float64, of testFamily, kind release.Kind, rng *rand.Rand) *model.Observation {
 	p, m := s.P, s.M()
 	root := append([]float64(nil), x.Tau...)
 	dense.Cholesky(root, p)
@@ -98,10 +129,7 @@ func observeRows(x *model.Params, s model.Shape, n int, scale float64, of family
 			row[j] = x.MuX[j] + dot(root[j*p:j*p+j+1], e)
 			eta += x.Theta[len(x.Theta)-p+j] * row[j]
 		}
-		row[p] = -1
-		if g, _ := of.mean(eta); rng.Float64() < g {
-			row[p] = 1
-		}
+		row[p] = 2*of.draw(eta, rng) - 1
 		for j, v := range row {
 			sums[j] += v
 			for k := j; k < m; k++ {
@@ -119,11 +147,11 @@ func observeRows(x *model.Params, s model.Shape, n int, scale float64, of family
 
 // TestGeneralizedSBCFindsFaults plants one.
 func TestGeneralizedSBCFindsFaults(t *testing.T) {
-	logit := families[model.Binomial]
-	steeper := family{func(eta float64) (float64, float64) {
+	logit := testFamilies[model.Binomial]
+	steeper := of01(func(eta float64) (float64, float64) {
 		g, slope := logistic(2 * eta)
 		return g, 2 * slope
-	}, logit.steep}
+	}, logit.steep)
 	_, ranks := calibrateGeneralized(t, 1, 300, logit, steeper, release.Gaussian, testsize.Of(60, 100))
 	for _, u := range ranks {
 		if modeltest.Uniform(u) != nil {

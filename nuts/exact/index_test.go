@@ -45,9 +45,9 @@ func given(n, p int, rng *rand.Rand) [][]float64 {
 func TestIndexLaw(t *testing.T) {
 	const n, p = 200, 3
 	trials := testsize.Of(4000, 20000)
-	for link, of := range families {
+	for link, of := range testFamilies {
 		rng := rand.New(rand.NewPCG(7, 1))
-		l := newIndex(of, n, p)
+		l := newIndex(of.family, n, p)
 		copy(l.f, []float64{0.9, -0.6, 1})
 		if !l.direct(-0.5) {
 			t.Fatal("no covariance")
@@ -56,19 +56,19 @@ func TestIndexLaw(t *testing.T) {
 		var square [3]float64
 		var share, wrong []float64
 		for range trials {
-			y, h := 0.0, make([]float64, p)
+			y, h, square2 := 0.0, make([]float64, p), 0.0
 			for _, u := range given(n, p, rng) {
-				if g, _ := of.mean(l.eta + dot(l.f, u)); rng.Float64() < g {
-					y += 1.0 / n
-					addScaled(h, 1.0/n, u)
-				}
+				v := of.draw(l.eta+dot(l.f, u), rng)
+				y, square2 = y+v/n, square2+v*v/n
+				addScaled(h, v/n, u)
 			}
 			along := dot(l.e, h)
 			a, b := y-l.m[0], along-l.m[1]
 			sum[0], sum[1] = sum[0]+a, sum[1]+b
 			square[0], square[1], square[2] = square[0]+a*a, square[1]+a*b, square[2]+b*b
 			rest := dot(h, h) - along*along
-			share, wrong = append(share, rest/(y-y*y-along*along)), append(wrong, rest/(y-y*y))
+			k := square2 / y
+			share, wrong = append(share, rest/(k*y-y*y-along*along)), append(wrong, rest/(k*y-y*y))
 		}
 		r := float64(trials)
 		for i, c := range []float64{l.c00, l.c11} {
@@ -86,7 +86,7 @@ func TestIndexLaw(t *testing.T) {
 			t.Errorf("%s: n Cov is %v, C %v %v %v", link, square, l.c00, l.c01, l.c11)
 		}
 		m := l.m
-		if within(m[0]-m[0]*m[0], m[1]-m[0]*m[1], m[2]-m[1]*m[1]) {
+		if within(l.moments.s[0]-m[0]*m[0], l.moments.s[1]-m[0]*m[1], l.moments.s[2]-m[1]*m[1]) {
 			t.Errorf("%s: a covariance without the projection went unnoticed", link)
 		}
 		limit := 2.7 / math.Sqrt(r) // 2 exp(−2·2.7²) = 1e-6
@@ -114,7 +114,7 @@ func distance(x []float64, cdf func(float64) float64) (most float64) {
 // normal law of (ȳ, h∥), up to one constant, wherever that is.
 func TestIndexDensity(t *testing.T) {
 	const n = 60
-	l := newIndex(families[model.Binomial], n, 2)
+	l := newIndex(testFamilies[model.Binomial].family, n, 2)
 	copy(l.f, []float64{0.8, 0.6})
 	l.direct(0.3)
 	var first float64

@@ -8,16 +8,16 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
-// linked are the coefficients of a 0/1 response and its sums, ȳ and h of index, in coordinates
+// linked are the coefficients of a response of a family and its sums, ȳ and h of index, in coordinates
 // that are about standard normal given those before them, and given x̄ and D_x, whether z tells
 // the sums or noise hides them. Starting from what z tells at the outset, with Φ for g (c = E g′ along
-// the index, q of ȳ's variance), r the sd of the noise of means of 0/1 products and m̂ what z
+// the index, q of ȳ's variance), r the sd of the noise of means of products of y in [0, 1] and m̂ what z
 // tells of covariances with y,
 //
 //	β          precision Λ_β + c²WVW, V = (qŴ/n + r²I)⁻¹; mean of Λ_βμ_β + cWVm̂
-//	η̄ = ρη_a   ρ = √(1 + ks²), z tells η_a, of which ȳ is about the mean, and the prior η̄
+//	η̄ = ρη_a − ½ls²   ρ = √(1 + ks²), z tells η_a, of which ȳ is about the mean, and the prior η̄
 //	logit ȳ    z tells it, and n rows of mean M_0
-//	h          precision (n/q)I + D_xᵀD_x/r², mean of (n/q)M_1e + D_xᵀm, q = M_0 − M_0² − M_1²
+//	h          precision (n/q)I + D_xᵀD_x/r², mean of (n/q)M_1e + D_xᵀm, q = S_0 − M_0² − M_1²
 //
 // m = Σxy/n − x̄ȳ as z has it. So parameters follow the covariates' scatter where noise leaves that
 // open, and sums follow the parameters where noise hides sums.
@@ -42,6 +42,7 @@ type linked struct {
 	products     []float64 // m
 	delta, force float64   // (x̄ − c)ᵀβ; its offset α − m_α
 	rho, middle  float64   // ρ; η_a
+	shift        float64   // ½ls²
 	tell, within float64   // precisions of η_a and of logit ȳ
 	q, logit     float64   // q; logit M_0
 
@@ -79,7 +80,7 @@ func newLinked(site *model.Site, prior *model.Prior, of family) *linked {
 
 // begin finds V, c, and what z tells of η_a.
 func (l *linked) begin(obs *model.Observation, y, noise float64) {
-	p, n, q := l.coefficients.p, obs.N, y*(1-y)
+	p, n := l.coefficients.p, obs.N
 	scatter := make([]float64, l.m*l.m)
 	model.Scatter(scatter, obs.Z, l.m, n)
 	a := make([]float64, p*p)
@@ -91,23 +92,22 @@ func (l *linked) begin(obs *model.Observation, y, noise float64) {
 	values, vectors := make([]float64, p), make([]float64, p*p)
 	dense.SymEigen(values, vectors, a, p, make([]float64, p*p))
 	told := 0.0 // |h|²
-	for k, w := range values {
-		w = max(w, 2*l.r) // not below what noise can hide
-		vector := vectors[k*p : (k+1)*p]
+	for k := range values {
+		values[k] = max(values[k], 2*l.r) // not below what noise can hide
 		along := 0.0
-		for i, u := range vector {
+		for i, u := range vectors[k*p : (k+1)*p] {
 			along += u * 0.5 * (l.told[i] - obs.Z[i]/n*l.mean)
+		}
+		told += along * along / values[k]
+	}
+	eta, slope, along, q := l.of.outset(y, told)
+	for k, w := range values {
+		vector := vectors[k*p : (k+1)*p]
+		for i, u := range vector {
 			addScaled(l.v[i*p:(i+1)*p], u/(q*w/n+l.r*l.r), vector)
 		}
-		told += along * along / w
 	}
-	at := math.Sqrt2 * math.Erfinv(2*y-1) // Φ⁻¹(y)
-	density := math.Exp(-0.5*at*at) / math.Sqrt(2*math.Pi)
-	t := min(math.Sqrt(told)/density, mostTold) // s√k/√(1 + ks²)
-	root := math.Sqrt(l.of.steep)
-	l.c = root * density * math.Sqrt(1-t*t)
-	l.eta = at / root
-	l.info = root * root * density * density / (q/n + noise*noise)
+	l.eta, l.c, l.info = eta, along, slope*slope/(q/n+noise*noise)
 }
 
 // dim is the number of coordinates: of β, η_a, ȳ and h.
@@ -146,7 +146,11 @@ func (l *linked) take(t *statistics, x, lambda []float64) (logp float64, ok bool
 		row[k] = 2 * v
 	}
 	value, ok := l.value()
-	row[p] = 2 * math.Sqrt(l.left)
+	spread := l.y*(1-l.y) - dot(l.h, l.h) // such that Σy² is n in [−1, 1], as generalized has it observed
+	if !(spread > 0) {
+		return 0, false
+	}
+	row[p] = 2 * math.Sqrt(spread)
 	return logp + log + value, ok
 }
 
@@ -201,10 +205,11 @@ func (l *linked) takeMiddle(t *statistics, x []float64) (eta, logp float64) {
 	for j, b := range l.beta {
 		l.delta += b * (t.mean[j] - l.centre[j])
 	}
-	l.rho = math.Sqrt(1 + l.of.steep*dot(l.f, l.f))
+	square := dot(l.f, l.f)
+	l.rho, l.shift = math.Sqrt(1+l.of.steep*square), 0.5*l.of.lift*square
 	l.tell = l.alpha*l.rho*l.rho + l.info
-	l.middle = (l.alpha*l.rho*(l.level+l.delta)+l.info*l.eta)/l.tell + x[0]/math.Sqrt(l.tell)
-	eta = l.rho * l.middle
+	l.middle = (l.alpha*l.rho*(l.level+l.delta+l.shift)+l.info*l.eta)/l.tell + x[0]/math.Sqrt(l.tell)
+	eta = l.rho*l.middle - l.shift
 	l.force = eta - l.delta - l.level
 	return eta, math.Log(l.rho) - 0.5*math.Log(l.tell) - 0.5*l.alpha*l.force*l.force
 }
@@ -212,12 +217,12 @@ func (l *linked) takeMiddle(t *statistics, x []float64) (eta, logp float64) {
 // takeSums makes ȳ and h.
 func (l *linked) takeSums(t *statistics, x []float64) (logJ float64, ok bool) {
 	p, m0 := l.coefficients.p, l.index.m[0]
-	rows := 1 + l.n*m0*(1-m0)
+	rows := 1 + l.n*l.tellsLogit()
 	l.within = rows + l.rate
 	l.logit = math.Log(m0 / (1 - m0))
 	at := (rows*l.logit+l.rate*l.odds)/l.within + x[0]/math.Sqrt(l.within)
 	l.y = 1 / (1 + math.Exp(-at))
-	l.q = m0 - m0*m0 - l.index.m[1]*l.index.m[1]
+	l.q = l.moments.s[0] - m0*m0 - l.index.m[1]*l.index.m[1]
 	if !(l.q > 0) {
 		return 0, false
 	}
@@ -241,4 +246,10 @@ func (l *linked) takeSums(t *statistics, x []float64) (logJ float64, ok bool) {
 	}
 	l.sums.set(l.h, x[1:])
 	return logJ - 0.5*math.Log(l.within) + math.Log(l.y*(1-l.y)), true
+}
+
+// tellsLogit is what a row tells of logit M_0, (M_0(1−M_0))² over y's variance.
+func (l *linked) tellsLogit() float64 {
+	m0 := l.index.m[0]
+	return m0 * (1 - m0) * m0 * (1 - m0) / (l.moments.s[0] - m0*m0)
 }

@@ -52,7 +52,8 @@ func (l *linked) pullSums(grad, x []float64, t *statistics, gMean, gD []float64)
 		}
 	}
 	byQ := -own / l.q * (m1*along + trace)
-	l.byM[0] += byQ * (1 - 2*m0)
+	l.bySquares[0] += byQ
+	l.byM[0] -= 2 * byQ * m0
 	l.byM[1] += own*along - 2*byQ*m1
 
 	byLogit, root := l.byY*l.y*(1-l.y)+1-2*l.y, math.Sqrt(l.within)
@@ -60,7 +61,10 @@ func (l *linked) pullSums(grad, x []float64, t *statistics, gMean, gD []float64)
 	grad[0] = byLogit / root
 	centre := (rows*l.logit + l.rate*l.odds) / l.within
 	byRows := (byLogit*(l.logit-centre-0.5*x[0]/root) - 0.5) / l.within
-	l.byM[0] += byRows*l.n*(1-2*m0) + byLogit*rows/(l.within*m0*(1-m0))
+	variance := l.moments.s[0] - m0*m0
+	told := byRows * l.n * l.tellsLogit()
+	l.bySquares[0] -= told / variance
+	l.byM[0] += 2*told*((1-2*m0)/(m0*(1-m0))+m0/variance) + byLogit*rows/(l.within*m0*(1-m0))
 }
 
 // pullMiddle is pull of takeMiddle, and writes the gradient in β.
@@ -78,9 +82,10 @@ func (l *linked) pullMiddle(grad, x []float64, byEta float64, t *statistics, gMe
 	byMiddle, byRho := byEta*l.rho, byEta*l.middle+1/l.rho
 	grad[0] = byMiddle / root
 	byTell := -(byMiddle*(l.middle-0.5*x[0]/root) + 0.5) / l.tell
-	byRho += 2*byTell*l.alpha*l.rho + byMiddle*l.alpha*(l.level+l.delta)/l.tell
+	byRho += 2*byTell*l.alpha*l.rho + byMiddle*l.alpha*(l.level+l.delta+l.shift)/l.tell
+	byShift := byMiddle*l.alpha*l.rho/l.tell - byEta
 	byDelta += byMiddle * l.alpha * l.rho / l.tell
-	addScaled(l.gF, byRho*l.of.steep/l.rho, l.f)
+	addScaled(l.gF, byRho*l.of.steep/l.rho+byShift*l.of.lift, l.f)
 	for j, b := range l.beta {
 		l.gBeta[j] = byDelta * (t.mean[j] - l.centre[j])
 		gMean[j] += byDelta * b

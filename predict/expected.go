@@ -7,10 +7,10 @@ import (
 	"github.com/dpreg/dpreg/posterior"
 )
 
-// probabilities is the posterior of P(y = 1 | x) = g(θᵀa) at a in scaled units, in which the
-// predictive law of a response that is 0 or 1 consists: mean, sd and equal-tailed interval over
+// expected is the posterior of g(θᵀa) at a in scaled units, the probability of 1 in which the
+// predictive law of a response that is 0 or 1 consists, or the rate of a count: mean, sd and equal-tailed interval over
 // draws.
-func (p *Predictor) probabilities(a []float64) (out Prediction) {
+func (p *Predictor) expected(a []float64) (out Prediction) {
 	q := len(a)
 	g := make([]float64, len(p.theta)/q)
 	for i := range g {
