@@ -67,6 +67,7 @@ var floors = map[string]int{
 	"ask":                   5,
 	"plan":                  5,
 	"whatif":                5,
+	"models":                6,
 	"calibration":           5,
 	"calibration/audit":     6,
 	"report":                7,

@@ -75,6 +75,10 @@ type Answer struct {
 	Evidence *float64 `json:"bayes_factor_01"`
 	LogMCSE  *float64 `json:"log_bayes_factor_mcse"`
 	Reason   string   `json:"reason,omitzero"` // why there is no Evidence
+
+	// Normal is the ratio if the posterior were normal, where too few draws lie near equality to
+	// tell; 0 elsewhere.
+	Normal float64 `json:"-"`
 }
 
 // Ask answers questions, with equal-tailed intervals at a level; 0 is posterior.DefaultLevel. Without
@@ -176,7 +180,7 @@ func (p *Posterior) answer(s statement, level float64) (*Answer, error) {
 	case s.relations[0] == "=":
 		evidence, mcse, err := p.evidence(of, draws, &value)
 		if err != nil {
-			a.Reason = err.Error()
+			a.Reason, a.Normal = err.Error(), evidence
 			break
 		}
 		a.Evidence, a.LogMCSE = &evidence, &mcse

@@ -117,7 +117,15 @@ func (n *names) parameter(name string, quoted bool) (value, error) {
 
 // spelt is a name as a question holds it.
 func (n *names) spelt(name string) string {
-	if plains.FindString(name) == name || n.special(name) == name {
+	if n.special(name) == name {
+		return name
+	}
+	return Name(name)
+}
+
+// Name is a column's name as a question holds it, in backquotes where it needs them.
+func Name(name string) string {
+	if plains.FindString(name) == name && !slices.Contains([]string{"R2", "Intercept", "sigma", "sigma2"}, name) {
 		return name
 	}
 	return "`" + strings.NewReplacer("\\", "\\\\", "`", "\\`").Replace(name) + "`"

@@ -26,7 +26,7 @@ const leastNear = 20
 //	f(0) = f₀(0) · Σ_i K_h(δ_i)/f₀(δ_i) / I,
 //
 // which has no bias where the posterior is normal, and elsewhere one of order h² in how it
-// differs.
+// differs. With an error for too few draws near 0 the ratio is that of f₀.
 func (p *Posterior) evidence(of value, draws *posterior.Draws, summary *posterior.Parameter) (ratio, mcse float64, err error) {
 	prior, err := p.priorDensity(of)
 	if err != nil {
@@ -47,7 +47,8 @@ func (p *Posterior) evidence(of value, draws *posterior.Draws, summary *posterio
 		}
 	})
 	if near < leastNear {
-		return 0, 0, fmt.Errorf("%d of %.0f draws lie near equality, too few to tell the density there, so that the evidence is against it", near, count)
+		normal := math.Exp(-mean*mean/(2*sd*sd)) / (sd * math.Sqrt(2*math.Pi))
+		return normal / prior, 0, fmt.Errorf("%d of %.0f draws lie near equality, too few to tell the density there, so that the evidence is against it", near, count)
 	}
 	density := posterior.Summarise(kernel, 0.5).Parameters[0]
 	return density.Mean / prior, density.MCSEMean / density.Mean, nil

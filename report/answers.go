@@ -29,7 +29,7 @@ func Answers(w io.Writer, a *ask.Answers, o Options) error {
 		x := a.Answers[i]
 		switch {
 		case x.Evidence != nil:
-			return number(*x.Evidence, precision(*x.Evidence))
+			return bayes(*x.Evidence)
 		case x.Reason != "":
 			reasons = append(reasons, fmt.Sprintf("No Bayes factor of %s: %s.", x.Question, x.Reason))
 			return "NA"

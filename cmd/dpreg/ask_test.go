@@ -42,6 +42,19 @@ func TestTableFormats(t *testing.T) {
 	}
 }
 
+// Models of a release of one covariate are that with it and that without.
+func TestModels(t *testing.T) {
+	workspace(t)
+	r := command("models", "good.json", "--format", "csv").finished(t)
+	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
+	if len(lines) != 3 || !strings.Contains(r.stdout, "income ~ 1,0,") || !strings.Contains(r.stdout, "income ~ educ,1,") {
+		t.Errorf("stdout is\n%s", r.stdout)
+	}
+	if text := command("models", "good.json", "--quiet").finished(t).stdout; !strings.Contains(text, "income ~ 1") || strings.Contains(text, "BF hangs") {
+		t.Errorf("--quiet shows\n%s", text)
+	}
+}
+
 func TestWrongAsk(t *testing.T) {
 	for _, w := range []wrong{
 		{name: "nothing", args: "ask", code: misused, says: "needs a release"},
@@ -53,6 +66,9 @@ func TestWrongAsk(t *testing.T) {
 		{name: "a level", args: "ask good.json educ --level 1", code: misused, says: "between 0 and 1"},
 		{name: "digits", args: "ask good.json educ --digits 0", code: misused, says: "from 1 to 15"},
 		{name: "the priors of draws", args: "ask . educ --prior-sd educ=1", code: misused, says: "--prior-sd cannot be combined"},
+		{name: "models of two releases", args: "models good.json good.json", code: misused, says: "takes one file"},
+		{name: "models of a free scale", args: "models good.json --shrink", code: misused, says: "has a free scale"},
+		{name: "models of no release", args: "models pums.csv", code: misused, says: "pums.csv"},
 		{name: "what if in LaTeX", args: "infer good.json --what-if --format latex", code: misused, says: "has no latex"},
 	} {
 		t.Run(w.name, w.run)

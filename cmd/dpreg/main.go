@@ -81,7 +81,8 @@ func newRoot() *cobra.Command {
 	analysts := []*cobra.Command{
 		declare("show", takes(many, "a release"), "verify statement plot", show),
 		declare("infer", takes(many, "a release"), fitFlags+sharingFlags+"verify formula print-prior same-rows", runInfer),
-		declare("ask", nil, samplerFlags+sharingFlags+"family same-rows draws formula format level units digits quiet", runAsk),
+		declare("ask", nil, samplerFlags+sharingFlags+"verify family same-rows draws formula format level units digits quiet", runAsk),
+		declare("models", takes(1, "a release"), samplerFlags+"verify family draws formula format digits quiet", runModels),
 		declare("predict", nil, samplerFlags+sharingFlags+"verify family same-rows level formula draws custodian mean output"+fileFlags, runPredict),
 		declare("check", takes(many, "a release"), samplerFlags+sharingFlags+"verify formula draws calibrate format plot report", runCheck),
 	}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"errors"
+	"io"
+
+	"github.com/dpreg/dpreg/models"
+	"github.com/dpreg/dpreg/report"
+)
+
+// runModels weighs the sub-models of a release.
+func runModels(f *flags, paths []string) error {
+	if err := errors.Join(f.checkFit(), f.checkSharing(len(paths))); err != nil {
+		return err
+	}
+	e, err := f.evidence(paths)
+	if err != nil {
+		return err
+	}
+	o, err := f.options(e.design, "", paths, e.releases()...)
+	if err != nil {
+		return err
+	}
+	bar := countingBar(f.progress(), "models ")
+	c, err := models.Compare(f.ctx(), e.custodians, o, bar.update)
+	bar.finish()
+	if err != nil {
+		return usage(err)
+	}
+	if err := f.print(c, func(out io.Writer) error { return report.Models(out, c, f.style()) }); err != nil {
+		return err
+	}
+	if c.Unsettled > 0 {
+		return unconvergedError("not converged: the chains of some models")
+	}
+	return nil
+}
