@@ -78,6 +78,7 @@ type flags struct {
 	level                                                   float64
 	digits                                                  int
 	pictures, quiet, sign, parquet                          bool
+	along                                                   string
 	heads                                                   string // --names
 }
 
@@ -229,6 +230,7 @@ func (f *flags) ofModel() []declared {
 		{name: "pooling", to: &f.pooling, value: dpreg.CompletePooling, words: []string{dpreg.CompletePooling, dpreg.PartialPooling}, usage: "of several releases, `NAME`: complete, one regression, or partial, coefficients and sigma of each about common ones"},
 		{name: "same-rows", to: &f.sameRows, usage: "all releases are of the same rows, and measure the same sums"},
 		{name: "custodian", to: &f.custodian, usage: "with --pooling partial, predict for the custodian of this `NAME`, its release's (default: a new one)"},
+		{name: "along", to: &f.along, usage: "in place of NEW.csv: predict along this column, `NAME`, between its bounds, with the others at their means; --plot FILE draws it"},
 		{name: "mean", to: &f.line, usage: "the regression line and its interval, in place of a new response"},
 		{name: "what-if", to: &f.whatIf, usage: "repeat the fit with other priors (scales a third and three times as large) and another model of the covariates, and say whether the conclusions move"},
 	}

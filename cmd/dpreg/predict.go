@@ -32,12 +32,23 @@ func (f *flags) checkPredict(args []string) error {
 	case !saved && strings.HasSuffix(args[last], ".json"):
 		return usagef("predict needs a file of new rows behind the releases, and %s, the last one given, is no such file: %s", args[last], f.cmd.UseLine())
 	case saved:
-		return f.refuseGiven("formula family"+samplerFlags+sharingFlags, "--%s cannot be combined with --draws, since the draws are there already; dpreg infer --save makes others")
+		return f.refuseDrawn()
 	}
 	return errors.Join(f.checkSharing(len(args)-1), f.checkFit())
 }
 
+// refuseDrawn refuses flags of draws that are there.
+func (f *flags) refuseDrawn() error {
+	return f.refuseGiven("formula family"+samplerFlags+sharingFlags, "--%s cannot be combined with --draws, since the draws are there already; dpreg infer --save makes others")
+}
+
 func runPredict(f *flags, args []string) error {
+	if f.along != "" {
+		return f.predictAlong(args)
+	}
+	if f.plot != "" {
+		return usagef("--plot draws the line along a column: name it, by --along NAME")
+	}
 	if err := f.checkPredict(args); err != nil {
 		return err
 	}

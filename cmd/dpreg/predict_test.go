@@ -267,3 +267,31 @@ func TestSaveNonPrivate(t *testing.T) {
 		t.Errorf("exit code %d", r.code)
 	}
 }
+
+// Along a column the draws that were saved predict as the release does; a picture is drawn.
+func TestPredictAlong(t *testing.T) {
+	save(t)
+	saved := command("predict", "--draws", "s", "--along", "educ").finished(t).stdout
+	if lines := strings.Split(strings.TrimSpace(saved), "\n"); len(lines) != 102 || !strings.HasPrefix(lines[0], "educ,.fitted,") || !strings.HasPrefix(lines[101], "16,") {
+		t.Errorf("stdout is\n%s", saved)
+	}
+	for _, name := range []string{"line.svg", "line.png"} {
+		if r := command("predict", "--draws", "s", "--along", "educ", "--plot", name); r.code != done || r.stdout != "" || len(read(t, name)) < 1000 {
+			t.Errorf("%s: exit code %d, %s%s", name, r.code, r.stdout, r.stderr)
+		}
+	}
+	for args, says := range map[string]string{
+		"predict good.json --along edu":                    "these are \"educ\"",
+		"predict good.json pums.csv --plot line.svg":       "name it, by --along",
+		"predict good.json --along educ --plot line.pdf":   ".svg or .png",
+		"predict good.json --along educ --mean":            "takes none",
+		"predict --draws s --along educ good.json":         "takes no file",
+		"predict --along educ":                             "needs a release",
+		"predict good.json --along educ --plot good.json":  "must end in",
+		"predict --draws s --along educ --prior-sd educ=1": "cannot be combined",
+	} {
+		if r := command(strings.Fields(args)...).says(t, says); r.code != misused {
+			t.Errorf("%s: exit code %d", args, r.code)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	csvfile "encoding/csv"
+	"errors"
+	"io"
+	"strconv"
+
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/predict"
+	"github.com/dpreg/dpreg/report"
+)
+
+// alongPoints are those at which a line is predicted.
+const alongPoints = 101
+
+// predictAlong predicts along a column, as a picture or as rows.
+func (f *flags) predictAlong(args []string) error {
+	err := f.refuseGiven("output mean"+fileFlags, "--%s is of a file of new rows, and --along takes none")
+	if err == nil && f.given("draws") {
+		err = errors.Join(takes(0, "")(f.cmd, args), f.refuseDrawn())
+	} else if err == nil {
+		err = errors.Join(takes(many, "a release")(f.cmd, args), f.checkSharing(len(args)), f.checkFit())
+	}
+	if err = errors.Join(err, f.checkPlot(append(args[:len(args):len(args)], f.prior.file)...)); err != nil {
+		return err
+	}
+	run := &savedRun{family: model.Family(f.family)}
+	if f.dir != "" {
+		run, err = readSaved(f.dir)
+	} else {
+		run.evidence, err = f.evidence(args)
+	}
+	if err != nil {
+		return err
+	}
+	o := predict.Options{Level: f.level, Family: run.family}
+	if o.Custodian, err = f.custodianNumber(run); err != nil {
+		return err
+	}
+	var unsettled error
+	if run.draws == nil {
+		if unsettled, err = f.draw(run); err != nil {
+			return err
+		}
+	}
+	points, held, err := predict.Along(run.draws, run.design, run.units, o, f.along, alongPoints)
+	if err != nil {
+		return usage(within("--along", err))
+	}
+	f.sayWhose(run)
+	if f.plot == "" {
+		if err := buffered(f.stdout(), func(w io.Writer) error { return writeAlong(w, f.along, points) }); err != nil {
+			return err
+		}
+	}
+	figure := report.LinePlot(points, held, f.along, run.design.Response.Name, f.level, o.Family != model.Normal)
+	return errors.Join(f.writePlot(public, figure.Write), unsettled)
+}
+
+// writeAlong writes a row for each point: the line, its interval and that of a new response.
+func writeAlong(w io.Writer, column string, points []predict.Point) error {
+	records := [][]string{{column, ".fitted", ".lower", ".upper", ".new.lower", ".new.upper"}}
+	for _, p := range points {
+		var record []string
+		for _, v := range []float64{p.X, p.Line.Fitted, p.Line.Lower, p.Line.Upper, p.New.Lower, p.New.Upper} {
+			record = append(record, strconv.FormatFloat(v, 'g', -1, 64))
+		}
+		records = append(records, record)
+	}
+	return csvfile.NewWriter(w).WriteAll(records)
+}

@@ -1,0 +1,81 @@
+package predict
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// Point is what is predicted where a column has the value X: the regression line, or of a family
+// the probability, and a new response.
+type Point struct {
+	X         float64
+	Line, New Prediction
+}
+
+// Along predicts at count ≥ 2 values of a column of numbers, evenly spaced between its bounds, with
+// all other columns held: at their mean by the draws, or in the middle of their bounds where the
+// draws tell none, as of columns that terms alone are made of. held are the values, by name.
+//
+// Errors: those of New; a column that no covariate is, or is made of, or that holds no numbers.
+func Along(d *posterior.Draws, design *schema.Design, u dpreg.Units, o Options, column string, count int) (points []Point, held map[string]float64, err error) {
+	maker, err := design.Maker(design.Covariates, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	at := slices.IndexFunc(maker.Columns, func(c schema.Column) bool { return c.Name == column })
+	if at < 0 || maker.Columns[at].Binary() {
+		var names []string
+		for _, c := range maker.Columns {
+			if !c.Binary() {
+				names = append(names, c.Name)
+			}
+		}
+		return nil, nil, fmt.Errorf("%q is no column of numbers that covariates are or are made of; these are %s", column, schema.Listed(names))
+	}
+	base := make([]float64, len(maker.Columns))
+	held = make(map[string]float64)
+	for i, c := range maker.Columns {
+		base[i] = c.Lower/2 + c.Upper/2
+		if j := slices.IndexFunc(design.Covariates, func(own schema.Column) bool { return own.Name == c.Name }); j >= 0 {
+			if place := d.Index(model.Parameter{Kind: model.MuX, K: j + 1}.Name()); place >= 0 {
+				mean := posterior.Summarise(d.Map([]string{"mean"}, func(dst, src []float64) { dst[0] = src[place] }), 0.5).Parameters[0].Mean
+				if frame := design.Frame(); u == dpreg.Scaled {
+					mean = frame.Centre[j] + frame.Half[j]*mean
+				}
+				base[i] = max(c.Lower, min(c.Upper, mean))
+			}
+		}
+		if i != at {
+			held[c.Name] = base[i]
+		}
+	}
+	o.Mean = true
+	line, err := New(d, design, u, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Mean = false
+	response, err := New(d, design, u, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	row, c := make([]float64, maker.Width()), maker.Columns[at]
+	for i := range count {
+		base[at] = c.Lower + (c.Upper-c.Lower)*float64(i)/float64(count-1)
+		maker.Row(row, base)
+		p := Point{X: base[at]}
+		if p.Line, err = line.Predict(row); err != nil {
+			return nil, nil, err
+		}
+		if p.New, err = response.Predict(row); err != nil {
+			return nil, nil, err
+		}
+		points = append(points, p)
+	}
+	return points, held, nil
+}
