@@ -120,9 +120,6 @@ func (f Family) Accepts(r *release.Release) error {
 	if r.Frame != nil {
 		return fmt.Errorf("family %s needs sums of rows as they are, and the rows of this release, the response among them, were moved to the surface of an ellipsoid from the second look on: dpreg release --steps 1 takes one look (and a new ε), or infer the normal line, without a family", f)
 	}
-	if r.NNoise > 0 {
-		return fmt.Errorf("family %s needs a public number of rows, and that of this release is noisy (neighbours add-remove): infer the normal line, without a family", f)
-	}
 	if r.WithoutYY() {
 		return nil
 	}
@@ -133,7 +130,7 @@ func (f Family) Accepts(r *release.Release) error {
 	// Whole numbers N = K(1 + u)/2 have ΣN² ≥ ΣN; of 0 and 1 both are the same.
 	last, at, k := len(obs.Z)-1, obs.Shape.P, r.Schema.Response.Upper
 	below := 0.5*k*(obs.N+obs.Z[at]) - 0.25*k*k*(obs.N+2*obs.Z[at]+obs.Z[last])
-	sd := math.Hypot(0.5*k*(k-1)*math.Sqrt(obs.Variance(at)), 0.25*k*k*math.Sqrt(obs.Variance(last)))
+	sd := math.Hypot(0.5*k*(k-1)*math.Sqrt(obs.Variance(at)), 0.25*k*k*math.Sqrt(obs.Variance(last))) + 0.25*k*k*obs.Count.Scale
 	if below > farFromWhole*sd+1e-6*obs.N {
 		return fmt.Errorf("family %s is of whole numbers, and the sum of squares of %q tells of values between 0 and 1: infer the normal line, without a family", f, r.Schema.Response.Name)
 	}

@@ -55,6 +55,17 @@ func TestFamily(t *testing.T) {
 	}
 }
 
+// TestFamilyOfNoisyRows fits rows whose number is noisy.
+func TestFamilyOfNoisyRows(t *testing.T) {
+	workspace(t)
+	made := fit("--eps", "3", "--formula", "married ~ age", "--family", "binomial", "--neighbours", "add-remove", "--draws", "300", "--save", "d").finished(t)
+	if !strings.Contains(made.stdout, "Odds ratio") || !strings.Contains(read(t, "d/summary.json"), `"n"`) {
+		t.Errorf("it says\n%s", made.stdout)
+	}
+	write(t, "new.csv", "age\n20\n")
+	command("predict", "--draws", "d", "new.csv").finished(t)
+}
+
 // TestFamilyRefusals come before ε is spent.
 func TestFamilyRefusals(t *testing.T) {
 	workspace(t)
@@ -67,7 +78,6 @@ func TestFamilyRefusals(t *testing.T) {
 		{"--steps 1", []string{"--formula", formula, "--family", "binomial", "--steps", "2"}},
 		{"a response that is 0 or 1", []string{"--formula", "income ~ age", "--family", "binomial"}},
 		{"the largest count", []string{"--formula", formula, "--family", "poisson"}},
-		{"public number of rows", []string{"--formula", formula, "--family", "binomial", "--neighbours", "add-remove"}},
 		{"no law of the response but the normal one", []string{"--formula", formula, "--family", "probit", "--method", "naive"}},
 		{"has no sigma", []string{"--formula", formula, "--family", "binomial", "--prior", "sigma ~ half_t(3, 1)"}},
 		{"has no --family", []string{"--formula", formula, "--family", "binomial", "--method", "non-private", "--i-hold-the-data"}},

@@ -3,8 +3,6 @@ package exact
 import (
 	"math"
 
-	"gonum.org/v1/gonum/mathext"
-
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
 )
@@ -214,9 +212,8 @@ func (f *density) count(n float64) (logp, slope float64) {
 	logp += 0.5 * n * (m*math.Log(n) - math.Ln2)
 	slope += 0.5 * (m*(math.Log(n)+1) - math.Ln2)
 	for _, g := range f.gamma {
-		v, _ := math.Lgamma(g.start + 0.5*n)
-		logp += g.sign * v
-		slope += 0.5 * g.sign * mathext.Digamma(g.start+0.5*n)
+		v, by := g.at(n)
+		logp, slope = logp+v, slope+by
 	}
 	return logp, slope
 }

@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"math"
 	"math/rand/v2"
 
 	"github.com/dpreg/dpreg/model"
@@ -16,7 +17,14 @@ import (
 // i = 0 … p−1, with covariates as density has it, index and linked. T alone is integrated out.
 // Σy² is left out: of a response of −1 and 1, as the box scales it, it is n whatever z tells, and
 // of counts it would make slopes hang on the variance being Poisson's. Statistics have n for it,
-// and so has what is observed.
+// and so has what is observed, but where y is 0 or 1 and n is latent: there z tells n once more.
+//
+// Where n is latent it is the last coordinate, as density has it, and what depends on n alone is
+//
+//	log p(noisy count | n) + log Γ_p(½ν_n) − log Γ_p(½(n−1)) + ½pn log n + log n
+//	                        + log Γ(½(n−2)) − log Γ(½(n−p−1)),
+//
+// of T's integral and c(n), and of the constants of index.
 //
 // Coordinates: of columns, ξ, ζ of λ, those of linked.
 type generalized struct {
@@ -28,6 +36,9 @@ type generalized struct {
 	linked     *linked
 	params     *model.Params
 	noise      *model.Noise
+	rows       *rowCount
+	gamma      []gammaTerm
+	byN        float64 // of the noise, at fixed v̄ and D, and of what depends on n alone
 
 	s, lambda, gLambda []float64
 	gMean, gD, e       []float64
@@ -37,22 +48,30 @@ func newGeneralized(site *model.Site, prior *model.Prior, of family) *generalize
 	obs := *site.Observation
 	m, p := obs.Shape.M(), obs.Shape.P
 	obs.Z = append([]float64(nil), obs.Z...)
-	obs.Z[release.Index(m, p, p)] = obs.N
+	if !obs.Count.Latent() {
+		obs.Z[release.Index(m, p, p)] = obs.N
+	}
 	own := &model.Site{Observation: &obs, Units: site.Units}
 	f := &generalized{obs: &obs, statistics: newStatistics(m), columns: newColumns(own, prior, p), scales: newFreeScales(prior), covariates: newCovariates(prior),
 		linked: newLinked(own, prior, of), params: model.NewParams(obs.Shape), noise: model.NewNoise(&obs),
 		s: make([]float64, len(obs.Z)), gMean: make([]float64, m), gD: make([]float64, m*m), e: make([]float64, m*m)}
+	f.rows = newRowCount(&obs, rowsTold(&obs))
+	for i := range p {
+		f.gamma = append(f.gamma, gammaTerm{1, 0.5 * (f.covariates.dof - float64(i))}, gammaTerm{-1, -0.5 * float64(1+i)})
+	}
+	f.gamma = append(f.gamma, gammaTerm{1, -1}, gammaTerm{-1, -0.5 * float64(p+1)})
 	f.lambda, f.gLambda = make([]float64, f.scales.dim()), make([]float64, f.scales.dim())
 	return f
 }
 
 // Dim returns the number of coordinates.
-func (f *generalized) Dim() int { return f.law() + f.linked.dim() }
+func (f *generalized) Dim() int { return f.end() + f.rows.dim() }
 
-// xi, zeta and law are where ξ, ζ and the coordinates of linked begin.
+// xi, zeta and law are where ξ, ζ and the coordinates of linked begin, and end where those end.
 func (f *generalized) xi() int   { return f.columns.end() }
 func (f *generalized) zeta() int { return f.xi() + f.obs.Shape.P }
 func (f *generalized) law() int  { return f.zeta() + f.scales.dim() }
+func (f *generalized) end() int  { return f.law() + f.linked.dim() }
 
 // LogDensity returns the log density at x up to a constant, and its gradient.
 func (f *generalized) LogDensity(grad, x []float64) (float64, error) {
@@ -67,7 +86,11 @@ func (f *generalized) LogDensity(grad, x []float64) (float64, error) {
 // set takes the statistics of x, and returns the log density without the noise's.
 func (f *generalized) set(x []float64) (logp float64, ok bool) {
 	t := f.statistics
-	t.n = f.obs.N
+	t.n = f.rows.of(x)
+	f.linked.n = t.n
+	if !(t.n > float64(f.obs.Shape.P+3) && f.rows.within(t.n)) {
+		return 0, false
+	}
 	if logp, ok = f.columns.take(t, x); !ok {
 		return 0, false
 	}
@@ -78,7 +101,7 @@ func (f *generalized) set(x []float64) (logp float64, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	byY, ok := f.linked.take(t, x[f.law():], f.lambda)
+	byY, ok := f.linked.take(t, x[f.law():f.end()], f.lambda)
 	if !ok {
 		return 0, false
 	}
@@ -100,12 +123,38 @@ func (f *generalized) value(x []float64) (logp float64, ok bool) {
 	}
 	clear(f.gMean)
 	clear(f.e)
-	noise, _ := f.statistics.addNoise(f.noise, f.gMean, f.e)
+	t := f.statistics
+	if f.linked.of.most > 1 {
+		f.obs.Z[len(f.obs.Z)-1] = t.n
+	}
+	noise, byN := t.addNoise(f.noise, f.gMean, f.e)
+	f.byN = byN
+	m, p := t.m, t.m-1 // Σy² hangs on n alone
+	g := t.n * t.slope[len(t.slope)-1]
+	f.gMean[p] -= 2 * g * t.mean[p]
+	f.e[p*m+p] -= g
+	if f.obs.Count.Latent() {
+		count, slope := f.count(t.n)
+		logp, f.byN = logp+count+math.Log(f.rows.more(t.n)), byN+slope
+	}
 	return logp + noise, true
 }
 
+// count returns what depends on n alone, and its derivative.
+func (f *generalized) count(n float64) (logp, slope float64) {
+	logp, slope = f.noise.LogCount(n)
+	p := float64(f.obs.Shape.P)
+	logp += (0.5*p*n + 1) * math.Log(n)
+	slope += 0.5*p*(math.Log(n)+1) + 1/n
+	for _, g := range f.gamma {
+		v, by := g.at(n)
+		logp, slope = logp+v, slope+by
+	}
+	return logp, slope
+}
+
 // power is that of D_ii, the Jacobian of ξ counted in.
-func (f *generalized) power(i int) float64 { return f.obs.N - float64(1+i) }
+func (f *generalized) power(i int) float64 { return f.statistics.n - float64(1+i) }
 
 // slope writes the gradient where value was last.
 func (f *generalized) slope(grad, x []float64) {
@@ -116,14 +165,16 @@ func (f *generalized) slope(grad, x []float64) {
 	clear(f.gD)
 	t.pull(f.gD, f.e)
 	clear(f.e)
-	f.linked.pull(grad[f.law():], x[f.law():], t, f.gMean, f.gD, f.e, f.gLambda, f.lambda)
-	f.covariates.slope(f.gMean, f.gD, f.e, grad[f.xi():f.zeta()], f.gLambda, t, x[f.xi():f.zeta()], f.lambda)
+	byN := f.byN + f.linked.pull(grad[f.law():f.end()], x[f.law():f.end()], t, f.gMean, f.gD, f.e, f.gLambda, f.lambda)
+	byN += f.covariates.slope(f.gMean, f.gD, f.e, grad[f.xi():f.zeta()], f.gLambda, t, x[f.xi():f.zeta()], f.lambda)
 	t.pull(f.gD, f.e)
 	f.scales.pull(grad[f.zeta():f.law()], f.gLambda, f.gD, m)
 	for i := range p {
+		byN += 0.5 * f.columns.logSquare[i]
 		f.gD[i*m+i] += f.power(i) / t.d[i*m+i]
 	}
 	f.columns.pull(grad, t, f.gMean, f.gD, x)
+	f.rows.pull(grad, t.n, byN)
 }
 
 // mostStarts are plenty: of a start that no rows can have another is drawn.
@@ -157,11 +208,16 @@ func newGeneralizedKernel(site *model.Site, prior *model.Prior, of family, rng *
 // start writes coordinates to start from: covariates that z may tell of, and all else as if
 // it were standard normal. It reports false where no rows have such sums.
 func (f *generalized) start(x []float64, rng *rand.Rand) bool {
-	f.statistics.disperse(f.s, f.obs, f.obs.N, rng)
+	n := f.obs.N
+	if f.obs.Count.Latent() {
+		n = f.obs.Count.Start(rng)
+	}
+	f.statistics.disperse(f.s, f.obs, n, rng)
 	f.columns.place(x, f.statistics)
 	for i := f.xi(); i < len(x); i++ {
 		x[i] = rng.NormFloat64()
 	}
+	f.rows.set(x, n)
 	_, ok := f.value(x)
 	return ok
 }
@@ -173,7 +229,7 @@ func (f *generalized) Move(k *nuts.Sampler, rng *rand.Rand) {
 		return
 	}
 	copy(f.params.MuX, f.covariates.mu)
-	f.covariates.draw(f.params.Tau, f.obs.N, rng)
+	f.covariates.draw(f.params.Tau, f.statistics.n, rng)
 	theta, l := f.params.Theta, f.linked
 	copy(theta[len(theta)-len(l.beta):], l.beta)
 	if l.intercept {
@@ -192,5 +248,10 @@ func (f *generalized) Reach(x []float64) {
 	}
 }
 
-// Write writes the parameters of the last draw.
-func (f *generalized) Write(dst, _ []float64) { f.params.WriteLinked(dst) }
+// Write writes the parameters of the last draw, and n where it is latent.
+func (f *generalized) Write(dst, x []float64) {
+	at := f.params.WriteLinked(dst)
+	if f.obs.Count.Latent() {
+		dst[at] = f.rows.of(x)
+	}
+}

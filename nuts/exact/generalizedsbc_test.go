@@ -73,11 +73,16 @@ func TestGeneralizedSBC(t *testing.T) {
 		for _, n := range sizes {
 			for link, of := range testFamilies {
 				for _, kind := range []release.Kind{release.Laplace, release.Gaussian} {
-					t.Run(fmt.Sprintf("p=%d n=%d %s %s", p, n, link, kind), func(t *testing.T) {
-						t.Parallel()
-						names, ranks := calibrateGeneralized(t, p, n, of, of.family, kind, trials)
-						uniform(t, names, ranks)
-					})
+					for _, latent := range []bool{false, true} {
+						if latent && p > 1 && !*sbcLong {
+							continue
+						}
+						t.Run(fmt.Sprintf("p=%d n=%d %s %s n latent=%t", p, n, link, kind, latent), func(t *testing.T) {
+							t.Parallel()
+							names, ranks := calibrateGeneralized(t, p, n, of, of.family, kind, latent, trials)
+							uniform(t, names, ranks)
+						})
+					}
 				}
 			}
 		}
@@ -86,23 +91,32 @@ func TestGeneralizedSBC(t *testing.T) {
 
 // calibrateGeneralized returns the ranks of each parameter over trials, of rows of one family
 // and a chain of one.
-func calibrateGeneralized(t *testing.T, p, n int, of testFamily, fitted family, kind release.Kind, trials int) (names []string, ranks [][]float64) {
+func calibrateGeneralized(t *testing.T, p, n int, of testFamily, fitted family, kind release.Kind, latent bool, trials int) (names []string, ranks [][]float64) {
 	t.Helper()
 	s := model.Shape{P: p, Intercept: true}
 	prior := linkPrior(p)
-	names = model.Names(model.Layout{Shape: s, Covariates: true, Linked: true}.Drawn())
+	names = model.Names(model.Layout{Shape: s, Covariates: true, Linked: true, Latent: []bool{latent}}.Drawn())
 	ranks = make([][]float64, len(names))
 	for trial := range trials {
 		rng := rand.New(rand.NewPCG(uint64(trial), 17))
 		truth := model.NewParams(s)
 		model.NewConditionals(s, prior, true).DrawPrior(truth, rng)
-		obs := observeRows(truth, s, n, 10, of, kind, rng)
+		rows, count := n, model.Count{}
+		if latent { // within a tenth, told as well as Σy² of a 0/1 response tells it
+			count = model.Count{Kind: kind, Scale: 10, Least: math.Round(0.9 * float64(n)), Most: math.Round(1.1 * float64(n))}
+			rows = int(count.Least) + rng.IntN(int(count.Most-count.Least)+1)
+			count.Noisy = float64(rows) + math.Round(model.RandNoise(kind, count.Scale, rng))
+		}
+		obs := observeRows(truth, s, rows, 10, of, kind, rng)
+		obs.N, obs.Count = float64(n), count
 		k, err := newGeneralizedKernel(&model.Site{Observation: obs, Units: model.Identity(s.M())}, prior, fitted, rng)
 		if err != nil {
 			t.Fatal(err)
 		}
 		row := make([]float64, len(names))
-		truth.WriteLinked(row)
+		if at := truth.WriteLinked(row); latent {
+			row[at] = float64(rows) + rng.Float64() - 0.5
+		}
 		for j, u := range modeltest.Ranks(k, row, modeltest.Chain{Warmup: 400, Draws: 99, Thin: 4}, rng) {
 			ranks[j] = append(ranks[j], u)
 		}
@@ -152,7 +166,7 @@ func TestGeneralizedSBCFindsFaults(t *testing.T) {
 		g, slope := logistic(2 * eta)
 		return g, 2 * slope
 	}, logit.steep)
-	_, ranks := calibrateGeneralized(t, 1, 300, logit, steeper, release.Gaussian, testsize.Of(60, 100))
+	_, ranks := calibrateGeneralized(t, 1, 300, logit, steeper, release.Gaussian, false, testsize.Of(60, 100))
 	for _, u := range ranks {
 		if modeltest.Uniform(u) != nil {
 			return

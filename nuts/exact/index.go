@@ -97,6 +97,12 @@ func (t *index) slope() {
 	t.by11 = 0.5 * (t.n*t.q1*t.q1 - t.c00/det)
 }
 
+// byRows is the derivative in n, where slope was last.
+func (t *index) byRows() float64 {
+	d0, d1 := t.y-t.m[0], t.along-t.m[1]
+	return 0.5 * (math.Log(t.left) - math.Log(t.rest) - d0*t.q0 - d1*t.q1)
+}
+
 // pull adds to g the gradient in f, and returns that in η̄, of those in e, M, S and C.
 func (t *index) pull(g []float64) (byEta float64) {
 	byEta, byS := t.moments.pull(t.byM, t.bySquares, t.by00, t.by01, t.by11)

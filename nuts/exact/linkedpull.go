@@ -6,8 +6,8 @@ import (
 
 // pull writes the gradient in x where take was last, of a density of t to which take's is added:
 // gMean and gD have its gradient in y's mean and row of D. It adds those in x̄, in D_x, in W_x to
-// e, as covariates.slope has it, and in λ.
-func (l *linked) pull(grad, x []float64, t *statistics, gMean, gD, e, gLambda, lambda []float64) {
+// e, as covariates.slope has it, and in λ; it returns that in n.
+func (l *linked) pull(grad, x []float64, t *statistics, gMean, gD, e, gLambda, lambda []float64) (byN float64) {
 	p := l.coefficients.p
 	l.slope()
 	l.byY += 2 * gMean[p]
@@ -18,7 +18,7 @@ func (l *linked) pull(grad, x []float64, t *statistics, gMean, gD, e, gLambda, l
 	if l.intercept {
 		at++
 	}
-	l.pullSums(grad[at:], x[at:], t, gMean, gD)
+	byN = l.byRows() + l.pullSums(grad[at:], x[at:], t, gMean, gD)
 	clear(l.gF)
 	byEta := l.index.pull(l.gF)
 	l.pullMiddle(grad[p:at], x[p:at], byEta, t, gMean)
@@ -29,10 +29,11 @@ func (l *linked) pull(grad, x []float64, t *statistics, gMean, gD, e, gLambda, l
 	l.slopes.pull(grad[:p], l.gBeta, x[:p])
 	l.pullScatter(t, gMean, e)
 	l.pullFree(gLambda, lambda)
+	return byN
 }
 
-// pullSums is pull of takeSums.
-func (l *linked) pullSums(grad, x []float64, t *statistics, gMean, gD []float64) {
+// pullSums is pull of takeSums; it returns the gradient in n.
+func (l *linked) pullSums(grad, x []float64, t *statistics, gMean, gD []float64) (byN float64) {
 	p, m0, m1 := l.coefficients.p, l.index.m[0], l.index.m[1]
 	own, per := l.n/l.q, 1/(l.r*l.r)
 	l.sums.pull(grad[1:], l.byH, x[1:])
@@ -62,9 +63,11 @@ func (l *linked) pullSums(grad, x []float64, t *statistics, gMean, gD []float64)
 	centre := (rows*l.logit + l.rate*l.odds) / l.within
 	byRows := (byLogit*(l.logit-centre-0.5*x[0]/root) - 0.5) / l.within
 	variance := l.moments.s[0] - m0*m0
+	byN = (m1*along+trace)/l.q + byRows*l.tellsLogit()
 	told := byRows * l.n * l.tellsLogit()
 	l.bySquares[0] -= told / variance
 	l.byM[0] += 2*told*((1-2*m0)/(m0*(1-m0))+m0/variance) + byLogit*rows/(l.within*m0*(1-m0))
+	return byN
 }
 
 // pullMiddle is pull of takeMiddle, and writes the gradient in β.
