@@ -14,14 +14,14 @@ import (
 )
 
 var (
-	lineKey  = Key{Name: "regression line", LineStyle: draw.LineStyle{Color: blue, Width: 1.5}}
+	lineKey  = Key{Name: "posterior mean of the line", LineStyle: draw.LineStyle{Color: blue, Width: 1.5}}
 	lineBand = color.RGBA{140, 190, 220, 255}
 	newBand  = color.RGBA{222, 236, 245, 255}
 )
 
 // LinePlot draws a regression line along a column with the bands that hold it, and a new response,
-// with a probability. family tells that it is one of a response that is 0 or 1, of which there is
-// one band.
+// with a probability. family tells that the line is the mean on a link's scale, of which there is one
+// band.
 func LinePlot(points []predict.Point, held map[string]float64, column, response string, level float64, family bool) *Figure {
 	p := Panel("", column, response)
 	band := func(of func(predict.Point) predict.Prediction, tint color.RGBA) {
@@ -37,7 +37,7 @@ func LinePlot(points []predict.Point, held map[string]float64, column, response 
 	title := fmt.Sprintf("%s along %s", response, column)
 	words := fmt.Sprintf("The dark band holds the line with probability %s, the light one a new response.", exactly(level))
 	if family {
-		title, words = "Probability of "+response+" along "+column, fmt.Sprintf("The band holds the probability with probability %s.", exactly(level))
+		title, words = "Mean of "+response+" along "+column, fmt.Sprintf("The band holds the mean, of a 0/1 response its probability, with probability %s.", exactly(level))
 	} else {
 		band(func(x predict.Point) predict.Prediction { return x.New }, newBand)
 	}

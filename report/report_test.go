@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/mcmc"
@@ -123,5 +124,41 @@ func TestShowWide(t *testing.T) {
 		if told := strings.Contains(out.String(), "sums of 499500 products"); told != (m == 1000) {
 			t.Errorf("%d columns: %s", m, out.String()[out.Len()-200:])
 		}
+	}
+}
+
+// A table fits the width that it is written to, by folding names and leaving out what the line below
+// it sums up; digits are those of the standard error.
+func TestFitWidth(t *testing.T) {
+	f := fitted(t, made(), "")
+	for _, c := range []struct {
+		o          report.Options
+		has, lacks string
+	}{
+		{report.Options{}, "Bulk_ESS", "P(>0)"},
+		{report.Options{Sign: true}, "P(>0)", "Bulk_ESS"},
+		{report.Options{Sign: true, Width: 120}, "Bulk_ESS", "NA%"},
+		{report.Options{Width: 50}, "Est.Error", "Rhat"},
+		{report.Options{Brief: true}, "Estimate", "Privacy"},
+	} {
+		var b strings.Builder
+		if err := report.Fit(&b, f, c.o); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), c.has) || strings.Contains(b.String(), c.lacks) {
+			t.Errorf("%+v lacks %q or has %q:\n%s", c.o, c.has, c.lacks, b.String())
+		}
+		width := c.o.Width
+		if width == 0 {
+			width = 80
+		}
+		for line := range strings.Lines(b.String()) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width {
+				t.Errorf("%+v: a line of %d characters: %s", c.o, n, line)
+			}
+		}
+	}
+	if err := report.Fit(io.Discard, f, report.Options{Format: "docx"}); err == nil {
+		t.Error("a format that does not exist was taken")
 	}
 }
