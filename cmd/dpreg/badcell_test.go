@@ -36,7 +36,10 @@ func TestNoCellEndsTheRun(t *testing.T) {
 			cells := []string{"1", "true", "u", "2"}
 			cells[at] = ""
 			want := hash("want", cells, flags)
-			for _, text := range bad {
+			for i, text := range bad {
+				if testing.Short() && i != at {
+					continue
+				}
 				cells[at] = text
 				if got := hash("got", cells, flags); got != want {
 					t.Errorf("%s, column %d, %q: another release", flags, at+1, text)

@@ -54,7 +54,7 @@ type releaseFlags struct {
 
 	bounds, na              []string
 	schema, formula, ledger string
-	badCell                 string
+	badCell, person         string
 	noLedger                bool
 	output                  string
 	engineFlags
@@ -72,6 +72,7 @@ func (f *releaseFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.schema, "schema", "", "Frictionless Table Schema `FILE` with the bounds (default: data.schema.json beside the directory or file data)")
 	fs.StringVar(&f.formula, "formula", "", "`FORMULA` such as 'y ~ x1 + x2'; default: the last column on all others")
 	fs.StringVar(&f.missing, "missing", string(table.MissingError), "`NAME`: what to do about missing cells: error, midpoint, or drop the row (needs add-remove neighbours)")
+	fs.StringVar(&f.person, "person", "", "not here: dpreg release has it")
 	fs.StringVar(&f.badCell, "on-bad-cell", string(table.BadError), "`NAME`: what to do about a cell that is no number, truth value or level as its column wants: error, or missing")
 	fs.StringArrayVar(&f.na, "na", nil, "`TEXT` of a cell that means missing; repeatable (default: NA; an empty cell always does)")
 	fs.StringVar(&f.ledger, "ledger", "", "charge what is spent to this `FILE` (dpreg ledger init), and refuse what it has no room for (default: data.ledger.db beside the directory or file data, which is made)")
@@ -91,6 +92,9 @@ func (f *releaseFlags) order(cmd *cobra.Command, c *cluster, data string) (o cus
 	}
 	if local := !job.Remote(data); local && o.Ledger == "" && !o.NoLedger && !strings.ContainsAny(data, "*?[") {
 		o.Ledger, o.MakeLedger = table.Stem(strings.TrimSuffix(data, "/"))+".ledger.db", true
+	}
+	if f.person != "" {
+		return o, custody.Misusef("--person needs all rows of a person in one place, and workers have them in many: dpreg release --person reads the files, in any order and with bounded memory; or aggregate them to a row a person first")
 	}
 	if o.Path == "" {
 		return o, custody.Misusef("say where the release is to go: -o FILE")
