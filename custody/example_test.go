@@ -27,7 +27,7 @@ func Example() {
 		},
 		Privacy: release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne},
 		Path:    "people.release.json",
-		Ledger:  "people.ledger.db",
+		Ledger:  "people.ledger.db", MakeLedger: true,
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -50,6 +51,8 @@ func visits(t *testing.T) {
 	}
 	write(t, "shuffled/1.csv", header+strings.Join(lines[:200], ""))
 	write(t, "shuffled/2.csv", header+strings.Join(lines[200:], ""))
+	write(t, "quoted.csv", header+regexp.MustCompile(`(?m)^(\d+),(\d+),`).ReplaceAllString(strings.Join(lines, ""), `$1,"$2",`))
+	write(t, "spaced.csv", header+regexp.MustCompile(`(?m)^(\d+),(\d+),`).ReplaceAllString(strings.Join(lines, ""), "$1, $2\t,"))
 	rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 	if err := parquet.WriteFile("visits.parquet", rows); err != nil {
 		t.Fatal(err)
@@ -96,7 +99,7 @@ func TestPersonsSameBits(t *testing.T) {
 			missing = "--missing drop"
 		}
 		var want string
-		for j, from := range []string{"visits.csv", "shuffled", "visits.parquet", "--from " + at.String() + " --table visits"} {
+		for j, from := range []string{"visits.csv", "shuffled", "spaced.csv", "quoted.csv", "visits.parquet", "--from " + at.String() + " --table visits"} {
 			path := fmt.Sprintf("%d-%d.json", i, j)
 			args := strings.Fields(fmt.Sprintf("release %s --schema v.json --formula income~age+sex --eps 1 --person patient %s %s -o %s", from, way, missing, path))
 			_, got := noisy(t, path, args...)
