@@ -9,6 +9,7 @@ import (
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/persons"
 	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -202,6 +203,9 @@ func standIn(n int64, o *custody.Settled, family model.Family) *release.Release 
 	}
 	if o.Privacy.Neighbours == release.AddRemove {
 		r.Privacy, r.NNoise = &o.Privacy, 1
+	}
+	if o.Persons.Rule.Kind == persons.Mean { // the others leave rows as they are
+		r.Privacy, r.Persons = &o.Privacy, &release.Persons{Rows: release.PersonMean}
 	}
 	if o.WithMoments {
 		r.Moments = standInMoments(n, m-1, o.Mechanism)
