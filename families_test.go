@@ -9,9 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/check"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
@@ -64,13 +63,7 @@ func TestFamilySlopesInTheLimit(t *testing.T) {
 		r := sumsOf01(d, 1_000_000, func(row []float64) {
 			row[0] = rng.NormFloat64()
 			row[1] = 0.5*row[0] + rng.NormFloat64()
-			mean := of.Mean(-0.7 + truth[0]*row[0] + truth[1]*row[1])
-			switch row[2] = 0; {
-			case of == model.Poisson:
-				row[2] = min(distuv.Poisson{Lambda: mean, Src: rng}.Rand(), d.Response.Upper)
-			case rng.Float64() < mean:
-				row[2] = 1
-			}
+			row[2] = of.Draw(-0.7+truth[0]*row[0]+truth[1]*row[1], d.Response.Upper, rng)
 		})
 		s := inferFamily(t, r, dpreg.Options{Family: of}).Summary(dpreg.Original, 0.95)
 		if !strings.Contains(strings.Join(s.Warnings, "\n"), "an sd of about 1.") {
@@ -111,6 +104,41 @@ func TestFamilyIsGLMWithoutNoise(t *testing.T) {
 		for k, p := range inferFamily(t, r, dpreg.Options{Family: of}).Summary(dpreg.Original, 0.95).Parameters[:3] {
 			if estimate, se := want[k][0], want[k][1]; !(math.Abs(p.Mean-estimate) < 0.5*se && math.Abs(p.SD/se-1) < 0.1) {
 				t.Errorf("%s: %s is %v ± %v, by glm %v ± %v", of, p.Label, p.Mean, p.SD, estimate, se)
+			}
+		}
+	}
+}
+
+// TestFamilyCheck checks rows that are of the family, which nothing speaks against, and counts whose variance
+// is twice Poisson's at a mean of 1, of which their sum of squares tells.
+func TestFamilyCheck(t *testing.T) {
+	column := schema.Column{Name: "x", Lower: -5, Upper: 5}
+	for _, of := range []model.Family{model.Binomial, model.Poisson, "twice"} {
+		d, rng := design01(column), rand.New(rand.NewPCG(2, 9))
+		law, wide := of, 0.0
+		if law == "twice" {
+			law, wide = model.Poisson, math.Sqrt(math.Ln2) // of E exp(2e) = 2 (E exp(e))²
+		}
+		if law == model.Poisson {
+			d.Response.Upper = 15
+		}
+		r := sumsOf01(d, 3000, func(row []float64) {
+			row[0] = rng.NormFloat64()
+			row[1] = law.Draw(-0.2+0.5*row[0]+wide*rng.NormFloat64()-0.5*wide*wide, d.Response.Upper, rng)
+		})
+		r.Noise.Scale = 2
+		fit, err := dpreg.Infer(t.Context(), []dpreg.Custodian{{Release: r}}, dpreg.Options{Family: law, Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 200}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := check.Fit(t.Context(), fit, check.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range got.Releases[0].Blocks {
+			told := wide > 0 && (b.Name == "sum of y²" || b.Name == "all sums")
+			if told != (b.P < 0.01) || !told && b.P < 0.2 {
+				t.Errorf("%s: p of %s is %v", of, b.Name, b.P)
 			}
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mcmc"
-	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -145,9 +144,6 @@ func Fit(ctx context.Context, f *dpreg.Fit, o Options) (*Result, error) {
 	if f.FromRows() || !dpreg.Checkable(f.Method) {
 		return nil, fmt.Errorf("method %s does not learn the law of the covariates, so that there is no fitted one to check", f.Method)
 	}
-	if f.Family != model.Normal {
-		return nil, fmt.Errorf("a check is of sums about a line, and the fit is of the family %s: check the fit without a family, which has the same covariates", f.Family)
-	}
 	if f.SameRows() {
 		return nil, errors.New("a check is of custodians, or of one release: check each release of the same rows by itself")
 	}
@@ -157,7 +153,7 @@ func Fit(ctx context.Context, f *dpreg.Fit, o Options) (*Result, error) {
 	if o.Calibrate < 0 {
 		return nil, fmt.Errorf("%d refits: the number cannot be negative", o.Calibrate)
 	}
-	c, err := newCheckers(f.Custodians)
+	c, err := newCheckers(f.Custodians, f.Family)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +209,7 @@ func (c *checker) describe(d *schema.Design, p []PValue) *Release {
 	for k, b := range c.blocks {
 		out.Blocks = append(out.Blocks, Block{Name: b.name, Size: len(b.entries), PValue: p[len(labels)+k]})
 	}
-	for j, column := range d.Columns() {
+	for j, column := range d.Columns()[:len(c.columns)] {
 		scaled := func(bound float64) float64 { return (bound - frame.Centre[j]) / frame.Half[j] }
 		outside := c.columns[j].outside(scaled(column.Lower), scaled(column.Upper))
 		out.Columns = append(out.Columns, Column{Label: column.Name, Outside: outside})

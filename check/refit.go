@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/agree"
@@ -51,7 +52,7 @@ func refit(ctx context.Context, f *dpreg.Fit, seed uint64, k int, draws [][][]fl
 	custodians, rng := f.Custodians, mcmc.Stream(seed, k+1)
 	if k > 0 {
 		var err error
-		if custodians, err = simulated(custodians, draws[rng.IntN(len(draws))], rng); err != nil {
+		if custodians, err = simulated(custodians, f.Family, draws[rng.IntN(len(draws))], rng); err != nil {
 			return nil, err
 		}
 	}
@@ -63,7 +64,7 @@ func refit(ctx context.Context, f *dpreg.Fit, seed uint64, k int, draws [][][]fl
 	if err != nil {
 		return nil, err
 	}
-	c, err := newCheckers(custodians)
+	c, err := newCheckers(custodians, f.Family)
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +76,8 @@ func refit(ctx context.Context, f *dpreg.Fit, seed uint64, k int, draws [][][]fl
 }
 
 // simulated are releases that follow the model at a draw, a row for each.
-func simulated(custodians []dpreg.Custodian, rows [][]float64, rng *rand.Rand) ([]dpreg.Custodian, error) {
-	c, err := newCheckers(custodians)
+func simulated(custodians []dpreg.Custodian, of model.Family, rows [][]float64, rng *rand.Rand) ([]dpreg.Custodian, error) {
+	c, err := newCheckers(custodians, of)
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +104,13 @@ func drawsOf(ctx context.Context, f *dpreg.Fit) (draws [][][]float64, warnings [
 	all := f.Draws(dpreg.Scaled)
 	rows := thinned(all)
 	draws = make([][][]float64, len(rows))
+	if f.Family != model.Normal { // one release, in its own units, and no σ², for which 1 stands
+		q := f.Prior.Theta.Dim()
+		for i, row := range rows {
+			draws[i] = [][]float64{slices.Insert(slices.Clone(row), q, 1)}
+		}
+		return draws, nil, nil
+	}
 	for j, c := range f.Custodians {
 		own := c.Release.Schema.Frame()
 		s := agree.NewSite(all, f.Design.Frame(), own, j)

@@ -17,19 +17,38 @@ import (
 // checker draws replicated releases and compares z with them.
 type checker struct {
 	obs    *model.Observation
-	units  *model.Units // from the release's scaled units to those of its sums
 	blocks []checkBlock
 
-	n       float64 // rows given φ: latent where they were released with noise
-	params  *model.Params
-	moments *model.Moments
-	cov     []float64 // nΣ_t + Ω given φ, lower triangle, q×q
+	n      float64 // rows given φ: latent where they were released with noise
+	params *model.Params
+	law    law
+	cov    []float64 // nΣ_t + Ω given φ, lower triangle, q×q
 
 	count        int
 	rep          []float64      // z_rep, q
 	mean, square []float64      // sums over φ of E z − z and of (E z − z)² + Var z
 	columns      []normalColumn // m
 	replicates   [][]float64    // of each entry
+}
+
+// law is that of the sums of n rows given parameters in scaled units.
+type law interface {
+	Set(x *model.Params)
+	Factor() bool
+	Expect(dst []float64, n float64)
+	Covariance(dst []float64, n float64)
+	RandExact(dst []float64, n float64, rng *rand.Rand)
+}
+
+// framedLaw is that of normal rows, whose sums are in a frame, and keeps the laws of columns as they were in the box.
+type framedLaw struct {
+	*model.Moments
+	units *model.Units
+}
+
+func (l framedLaw) Factor() bool {
+	l.units.Moments(l.Mean, l.Cov)
+	return l.Moments.Factor()
 }
 
 // checkBlock is a set of entries, with the factor of their covariance given φ.
@@ -46,15 +65,19 @@ type normalColumn struct {
 	mean, sd   []float64
 }
 
-func newChecker(obs *model.Observation) *checker {
+func newChecker(obs *model.Observation, of model.Family, most float64) *checker {
 	q := len(obs.Z)
 	vec := func() []float64 { return make([]float64, q) }
-	return &checker{
-		obs: obs, units: model.Identity(obs.Shape.M()).In(obs.Frame), blocks: checkBlocks(obs.Shape.P),
-		params: model.NewParams(obs.Shape), moments: model.NewMoments(obs.Shape), cov: make([]float64, q*q),
-		rep: vec(), mean: vec(), square: vec(),
-		columns: make([]normalColumn, obs.Shape.M()), replicates: make([][]float64, q),
+	c := &checker{
+		obs: obs, blocks: checkBlocks(obs.Shape.P), params: model.NewParams(obs.Shape), cov: make([]float64, q*q),
+		rep: vec(), mean: vec(), square: vec(), columns: make([]normalColumn, obs.Shape.M()), replicates: make([][]float64, q),
 	}
+	if of != model.Normal {
+		c.law, c.columns = newFamilyLaw(of, obs.Shape, most), c.columns[:obs.Shape.P]
+		return c
+	}
+	c.law = framedLaw{model.NewMoments(obs.Shape), model.Identity(obs.Shape.M()).In(obs.Frame)}
+	return c
 }
 
 // checkBlocks sorts the entries: sums of x, of xxᵀ, of y, of xy, of y², and all.
@@ -90,15 +113,12 @@ func (c *checker) given(row []float64) bool {
 	if own := len(c.obs.Shape.Names()); len(row) > own {
 		c.n = row[own]
 	}
-	c.moments.Set(c.params)
-	for j := range c.columns {
-		c.columns[j].at, c.columns[j].within = c.moments.Mean[j], math.Sqrt(c.moments.Cov[j*len(c.columns)+j])
-	}
-	c.units.Moments(c.moments.Mean, c.moments.Cov)
-	if !c.moments.Factor() {
+	c.law.Set(c.params)
+	c.setColumns()
+	if !c.law.Factor() {
 		return false
 	}
-	c.moments.Covariance(c.cov, c.n)
+	c.law.Covariance(c.cov, c.n)
 	for e := range q {
 		c.cov[e*q+e] += c.obs.Variance(e)
 	}
@@ -116,11 +136,24 @@ func (c *checker) given(row []float64) bool {
 	return true
 }
 
+// setColumns takes the marginal laws of the columns, which are normal in the box.
+func (c *checker) setColumns() {
+	if l, ok := c.law.(framedLaw); ok {
+		for j := range c.columns {
+			c.columns[j].at, c.columns[j].within = l.Mean[j], math.Sqrt(l.Cov[j*len(c.columns)+j])
+		}
+		return
+	}
+	for j := range c.columns {
+		c.columns[j].at, c.columns[j].within = c.params.MuX[j], math.Sqrt(c.params.Tau[j*len(c.columns)+j])
+	}
+}
+
 // collect adds the law of z given φ to that of z_rep, and the laws of the columns.
 func (c *checker) collect() {
 	q := len(c.obs.Z)
 	c.count++
-	c.moments.Expect(c.rep, c.n)
+	c.law.Expect(c.rep, c.n)
 	for e, mean := range c.rep {
 		d := mean - c.obs.Z[e]
 		c.mean[e] += d
@@ -134,14 +167,14 @@ func (c *checker) collect() {
 
 // draw draws z given φ: statistics from their exact law, and noise.
 func (c *checker) draw(z []float64, rng *rand.Rand) {
-	c.moments.RandExact(z, c.n, rng)
+	c.law.RandExact(z, c.n, rng)
 	c.obs.AddNoise(z, 1, rng)
 }
 
 // discrepancies writes T(z, φ) of entries and then of blocks.
 func (c *checker) discrepancies(dst, z []float64) {
 	q := len(z)
-	c.moments.Expect(dst, c.n)
+	c.law.Expect(dst, c.n)
 	for e, v := range z {
 		dst[e] = v - dst[e]
 	}
@@ -192,14 +225,14 @@ type checkers struct {
 	skipped int   // draws
 }
 
-func newCheckers(custodians []dpreg.Custodian) (*checkers, error) {
+func newCheckers(custodians []dpreg.Custodian, of model.Family) (*checkers, error) {
 	c := &checkers{at: []int{0}}
 	for j, custodian := range custodians {
 		obs, err := model.Observe(custodian.Release)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", custodian.Name, err)
 		}
-		site := newChecker(obs)
+		site := newChecker(obs, of, custodian.Release.Schema.Response.Upper)
 		c.sites, c.at = append(c.sites, site), append(c.at, c.at[j]+len(obs.Z)+len(site.blocks))
 	}
 	return c, nil

@@ -3,8 +3,11 @@ package model
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -49,10 +52,10 @@ func (f Family) Link() string {
 
 // Unit is about one of logit's scale.
 func (f Family) Unit() float64 {
-	if f == Probit {
-		return 0.6
+	if f == Binomial {
+		return 1
 	}
-	return 1
+	return 0.6
 }
 
 // Ratio says what exp(θ_j) is a ratio of; empty where of nothing.
@@ -81,13 +84,28 @@ func (f Family) Expected() string {
 func (f Family) Mean(eta float64) float64 {
 	switch f {
 	case Binomial:
-		return 1 / (1 + math.Exp(-eta))
+		g, _ := logistic(eta)
+		return g
 	case Probit:
-		return 0.5 * math.Erfc(-eta/math.Sqrt2)
+		g, _ := phi(eta)
+		return g
 	case Poisson:
 		return math.Exp(eta)
 	}
 	return eta
+}
+
+// Draw draws y given η, of counts clamped at most.
+func (f Family) Draw(eta, most float64, rng *rand.Rand) float64 {
+	switch mean := f.Mean(eta); {
+	case f == Poisson && mean > 2*most+100: // it is below K once in e^40
+		return most
+	case f == Poisson:
+		return min(distuv.Poisson{Lambda: mean, Src: rng}.Rand(), most)
+	case rng.Float64() < mean:
+		return 1
+	}
+	return 0
 }
 
 // Check returns why a design's response cannot be of the family.

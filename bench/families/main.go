@@ -24,8 +24,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/parallel"
 	"github.com/dpreg/dpreg/mcmc"
@@ -169,12 +167,7 @@ func (l law) at(of model.Family, sd float64) population {
 			row[j] = max(l.lower, min(l.upper, l.draw(rng)))
 			eta += b * row[j]
 		}
-		switch row[3] = 0; {
-		case of == model.Poisson:
-			row[3] = min(distuv.Poisson{Lambda: of.Mean(eta), Src: rng}.Rand(), mostCounted)
-		case rng.Float64() < of.Mean(eta):
-			row[3] = 1
-		}
+		row[3] = of.Draw(eta, p.upper[3], rng)
 	}
 	return p
 }

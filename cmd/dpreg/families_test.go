@@ -90,7 +90,7 @@ func TestFamilyRefusals(t *testing.T) {
 	unchanged(t, before)
 }
 
-// TestCounts fits counts, of which rates are told.
+// TestCounts fits counts, of which rates are told, and checks them.
 func TestCounts(t *testing.T) {
 	workspace(t)
 	first := fit("--eps", "3", "--formula", "educ ~ age + married", "--bounds", "educ=0:12,age=0:100", "--family", "poisson", "--draws", "300").finished(t)
@@ -98,6 +98,10 @@ func TestCounts(t *testing.T) {
 		if !strings.Contains(strings.Join(strings.Fields(first.stdout), " "), part) {
 			t.Errorf("the result lacks %q:\n%s", part, first.stdout)
 		}
+	}
+	checked := command("check", "pums.release.json", "--family", "poisson", "--draws", "200").finished(t)
+	if !strings.Contains(checked.stdout, "sum of y²") {
+		t.Errorf("the check is\n%s", checked.stdout)
 	}
 	write(t, "new.csv", "age,married\n20,0\n")
 	if made := command("predict", "pums.release.json", "new.csv", "--family", "poisson").finished(t); !strings.Contains(made.stdout, "20,0,9.") && !strings.Contains(made.stdout, "20,0,10") {

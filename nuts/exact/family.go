@@ -3,8 +3,6 @@ package exact
 import (
 	"math"
 
-	"gonum.org/v1/gonum/mathext"
-
 	"github.com/dpreg/dpreg/model"
 )
 
@@ -27,19 +25,16 @@ type family struct {
 func familyOf(name model.Family, most float64) family {
 	switch name {
 	case model.Binomial:
-		return of01(logistic, 0.346)
+		return of01(name.Moments(1), 0.346)
 	case model.Probit:
-		return of01(normal, 1)
+		return of01(name.Moments(1), 1)
 	}
 	return ofCounts(most)
 }
 
 // of01 is that of a response that is 0 or 1.
-func of01(mean func(eta float64) (g, slope float64), steep float64) family {
-	return family{most: 1, steep: steep, nodes: evenly(0.2), mean: func(eta float64) (g, slope, square, squareSlope float64) {
-		g, slope = mean(eta)
-		return g, slope, g, slope
-	}, outset: func(y, told float64) (eta, slope, along, variance float64) {
+func of01(mean func(eta float64) (g, slope, square, squareSlope float64), steep float64) family {
+	return family{most: 1, steep: steep, nodes: evenly(0.2), mean: mean, outset: func(y, told float64) (eta, slope, along, variance float64) {
 		root := math.Sqrt(steep)
 		at := math.Sqrt2 * math.Erfinv(2*y-1) // Φ⁻¹(y)
 		density := math.Exp(-0.5*at*at) / math.Sqrt(2*math.Pi)
@@ -50,69 +45,9 @@ func of01(mean func(eta float64) (g, slope float64), steep float64) family {
 
 // ofCounts is that of min(N, K)/K, N ~ Poisson(e^η).
 func ofCounts(most float64) family {
-	top, _ := math.Lgamma(most)
-	return family{most: most, lift: 1, nodes: evenly(0.1), mean: func(eta float64) (g, slope, square, squareSlope float64) {
-		return clamped(eta, most, top)
-	}, outset: func(y, told float64) (eta, slope, along, variance float64) {
+	return family{most: most, lift: 1, nodes: evenly(0.1), mean: model.Poisson.Moments(most), outset: func(y, told float64) (eta, slope, along, variance float64) {
 		return math.Log(y * most), y, y, y/most + y*y*math.Expm1(min(told/(y*y), 1))
 	}}
-}
-
-// clamped has the moments of min(N, K)/K, N ~ Poisson(λ), λ = e^η, lgamma = log Γ(K). With F the distribution
-// function of N and E[N(N−1)…(N−j+1); N < K] = λ^j F(K−1−j),
-//
-//	E min(N, K)  = λF(K−2) + K(1 − F(K−1)),            d/dλ = F(K−1),
-//	E min(N, K)² = λ²F(K−3) + λF(K−2) + K²(1 − F(K−1)), d/dλ = 2λF(K−2) + F(K−1),
-//
-// since d/dλ E f(N) = E[f(N + 1) − f(N)].
-func clamped(eta, most, lgamma float64) (g, slope, square, squareSlope float64) {
-	rate := math.Exp(eta)
-	f1, f2, f3, above := 1.0, 1.0, 1.0, 0.0 // F(K−1), F(K−2), F(K−3), 1 − F(K−1)
-	// Chernoff: the tail of N beyond K is at most exp(−(K log(K/λ) − K + λ)).
-	if most*(math.Log(most)-eta)-most+rate > 40 {
-		if rate > most {
-			return 1, 0, 1, 0
-		}
-	} else {
-		f1, above = below(most, rate)
-		mass := math.Exp((most-1)*eta - rate - lgamma)
-		f2 = max(f1-mass, 0)
-		f3 = max(f2-mass*(most-1)/rate, 0)
-	}
-	g = (rate*f2)/most + above
-	slope = rate * f1 / most
-	square = rate*(rate*f3+f2)/(most*most) + above
-	squareSlope = rate * (2*rate*f2 + f1) / (most * most)
-	return g, slope, square, squareSlope
-}
-
-// mostSummed is the largest K of which a sum takes less time than a continued fraction.
-const mostSummed = 60
-
-// below returns F(K−1) and 1 − F(K−1) of N ~ Poisson(λ).
-func below(most, rate float64) (f, above float64) {
-	if most > mostSummed {
-		return mathext.GammaIncRegComp(most, rate), mathext.GammaIncReg(most, rate)
-	}
-	term := math.Exp(-rate)
-	for k := 1.0; k <= most; k++ {
-		f += term
-		term *= rate / k
-	}
-	return f, max(1-f, 0)
-}
-
-func logistic(eta float64) (g, slope float64) {
-	e := math.Exp(-math.Abs(eta))
-	g, slope = 1/(1+e), e/((1+e)*(1+e))
-	if eta < 0 {
-		g = e / (1 + e)
-	}
-	return g, slope
-}
-
-func normal(eta float64) (g, slope float64) {
-	return 0.5 * math.Erfc(-eta/math.Sqrt2), math.Exp(-0.5*eta*eta) / math.Sqrt(2*math.Pi)
 }
 
 // moments are, v ~ N(0, 1), g = g(η̄ + sv) and g₂ alike,

@@ -162,9 +162,9 @@ func observeRows(x *model.Params, s model.Shape, n int, scale float64, of testFa
 // TestGeneralizedSBCFindsFaults plants one.
 func TestGeneralizedSBCFindsFaults(t *testing.T) {
 	logit := testFamilies[model.Binomial]
-	steeper := of01(func(eta float64) (float64, float64) {
-		g, slope := logistic(2 * eta)
-		return g, 2 * slope
+	steeper := of01(func(eta float64) (g, slope, square, squareSlope float64) {
+		g, slope, _, _ = logit.mean(2 * eta)
+		return g, 2 * slope, g, 2 * slope
 	}, logit.steep)
 	_, ranks := calibrateGeneralized(t, 1, 300, logit, steeper, release.Gaussian, false, testsize.Of(60, 100))
 	for _, u := range ranks {
