@@ -37,6 +37,7 @@ const mostLatent = 10_000
 //   - mcmc-exact where the response is of a family;
 //   - gibbs-ss-update where a kernel is asked for, which only the Gibbs methods have;
 //   - mcmc-ind where clamping is to be modelled, which only it can;
+//   - mcmc-exact where sums are by the levels of a factor;
 //   - gibbs-ss-update for many custodians of many rows, since it looks at one release at a
 //     time, and trajectories of all together grow long (docs/custodians.md); for any number
 //     where pooling is partial, the law of whose spread is a funnel that trajectories hardly
@@ -88,6 +89,8 @@ func (o Options) prefer(custodians []Custodian) (m model.Method, why string) {
 		return gibbs.Method{Moments: gibbs.Update, Kernel: gibbs.Kernel(o.Kernel)}, "a kernel was asked for"
 	case o.ModelClamping:
 		return individual.Method{ModelClamping: true}, "it alone can model what clamping did"
+	case custodians[0].Release.Levels != nil:
+		return exact.Method{}, "it alone has the law of sums by levels"
 	case faster != "":
 		return gibbs.Method{Moments: gibbs.Update}, "it is exact for normal columns, and the faster one " + faster
 	case few < 0:

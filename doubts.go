@@ -243,7 +243,7 @@ func (f *Fit) normalityWarnings() []string {
 	if c := Traits(f.Method).Covariates; c == model.NoCovariates || c == model.ReleasedCovariates {
 		return warnings
 	}
-	if names := binary(f.Design.Covariates); names != nil {
+	if names := binary(f.takenForNormal()); names != nil {
 		are := "are dummies"
 		if len(names) == 1 {
 			are = "is a dummy"
@@ -257,6 +257,14 @@ func (f *Fit) normalityWarnings() []string {
 		warnings = append(warnings, fmt.Sprintf("x is modelled as normal, and %s is made of what other covariates are: see dpreg help formulas", names[0]))
 	}
 	return warnings
+}
+
+// takenForNormal are the covariates that have no law of their own.
+func (f *Fit) takenForNormal() []schema.Column {
+	if !f.FromRows() && f.Custodians[0].Release.Levels != nil {
+		return f.Design.Covariates[f.Custodians[0].Release.Levels.Dummies():]
+	}
+	return f.Design.Covariates
 }
 
 // strong is the sd of a linear predictor, on the logit's scale, from which on slopes hang on the

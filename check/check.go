@@ -12,6 +12,7 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -108,6 +109,14 @@ type Column struct {
 	Outside float64 `json:"outside"`
 }
 
+// Can is an error where a check has no law of the sums of a release.
+func Can(r *release.Release) error {
+	if r.Levels == nil {
+		return nil
+	}
+	return errors.New("a check simulates sums of all rows, and those of this release are by the levels of a factor (--by-level): it has no law of these")
+}
+
 // Fit asks of a fit whether each release is one that the fitted model makes. For each draw
 // φ of the posterior it draws replicated statistics from their exact law given φ
 // and adds noise of the release's law: z_rep. With E z = nμ_t and Cov z = nΣ_t + Ω
@@ -143,6 +152,9 @@ type Column struct {
 func Fit(ctx context.Context, f *dpreg.Fit, o Options) (*Result, error) {
 	if f.FromRows() || !dpreg.Checkable(f.Method) {
 		return nil, fmt.Errorf("method %s does not learn the law of the covariates, so that there is no fitted one to check", f.Method)
+	}
+	if err := Can(f.Custodians[0].Release); err != nil {
+		return nil, err
 	}
 	if f.SameRows() {
 		return nil, errors.New("a check is of custodians, or of one release: check each release of the same rows by itself")

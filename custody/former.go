@@ -1,6 +1,7 @@
 package custody
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,7 +41,7 @@ func (s *Settled) Differs(r *release.Release) error {
 	if err := s.personsDiffer(r); err != nil {
 		return err
 	}
-	if err := s.answered(r); err != nil {
+	if err := cmp.Or(s.levelsDiffer(r), s.answered(r)); err != nil {
 		return err
 	}
 	if has := r.Moments != nil; has != s.WithMoments {
@@ -59,7 +60,7 @@ func (s *Settled) Differs(r *release.Release) error {
 // Selects gives the formula by which r, a release of another model, answers the one that is
 // ordered; empty where it does not.
 func (s *Settled) Selects(r *release.Release) (formula string) {
-	if s.answered(r) == nil {
+	if s.levelsDiffer(r) != nil || s.answered(r) == nil {
 		return ""
 	}
 	formula = s.Design.Formula().String()

@@ -31,6 +31,7 @@ type Order struct {
 
 	Mechanism   release.Kind // law of the noise on the sums; default: ssp.Auto
 	WithMoments bool         // of the covariates, too
+	ByLevel     string       // a factor among the covariates by whose levels sums are; default: none
 	Persons     Persons      // whose rows these are; default: each is a person's
 	Bounds      Bounds       // that are found in the rows; default: none
 	Steps       int          // looks at the rows, each in a frame that those before it found; 1 is in the box; default: AutoSteps, as many as adaptive.Auto says, 1 of rows that can be read once
@@ -66,22 +67,23 @@ type Settled struct {
 	Noise release.Noise  // on the statistics, as the release will state it; of several steps, if the first frame were the last
 	Frame *release.Frame // of the first of several steps; nil: the box, and there is one
 
-	bounds *release.Bounds // that are to be found; nil: all are public
-	asked  Order           // as it was
-	rows   int64           // their number once that is known, if it is public; else the one stated, or 0
-	auto   bool            // Steps are open until the number of rows is known
-	budget ssp.Budget      // of several steps
-	plan   adaptive.Plan   // and its shares, once the number of rows is known
-	people *people         // of one release; nil: each row is one
-	passes *passes         // over the rows of files, of one release
-	marks  *table.Marks    // of these rows; nil: nobody asks
+	dummies int             // columns of ByLevel, which are the first
+	bounds  *release.Bounds // that are to be found; nil: all are public
+	asked   Order           // as it was
+	rows    int64           // their number once that is known, if it is public; else the one stated, or 0
+	auto    bool            // Steps are open until the number of rows is known
+	budget  ssp.Budget      // of several steps
+	plan    adaptive.Plan   // and its shares, once the number of rows is known
+	people  *people         // of one release; nil: each row is one
+	passes  *passes         // over the rows of files, of one release
+	marks   *table.Marks    // of these rows; nil: nobody asks
 }
 
 // Settle checks all that can be checked before a row is read or a ledger opened, and
 // chooses what the order leaves open. It spends nothing. What it refuses is an *Error.
 func Settle(o Order) (*Settled, error) {
 	s := &Settled{Order: o, asked: o, rows: o.StatedRows}
-	for _, settle := range []func() error{s.checkPlaces, s.checkCells, s.settlePersons, s.settleSteps, s.settleBounds, s.checkMoments, s.settleNoise, s.sayMoments} {
+	for _, settle := range []func() error{s.checkPlaces, s.checkCells, s.settlePersons, s.settleLevels, s.settleSteps, s.settleBounds, s.checkMoments, s.settleNoise, s.sayMoments} {
 		if err := settle(); err != nil {
 			return nil, err
 		}
@@ -273,6 +275,9 @@ func (s *Settled) better() (release.Kind, float64, error) {
 	if s.Steps > 1 {
 		return s.betterInSteps()
 	}
+	if s.ByLevel != "" {
+		return ssp.ChooseLevels(s.dim(), s.dummies, s.left())
+	}
 	return ssp.Choose(len(s.Design.Columns()), s.WithMoments, s.left())
 }
 
@@ -284,6 +289,9 @@ func (s *Settled) calibrate() (release.Noise, error) {
 			return release.Noise{}, err
 		}
 		return all[s.Steps-1], nil
+	}
+	if s.ByLevel != "" {
+		return ssp.CalibrateLevels(s.dim(), s.dummies, s.left(), s.Mechanism)
 	}
 	c, err := ssp.CalibrateAll(len(s.Design.Columns()), s.WithMoments, s.left(), s.Mechanism, ssp.Exact)
 	return c.Statistics, err

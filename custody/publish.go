@@ -121,6 +121,11 @@ func (s *Settled) read(ctx context.Context) (n int64, noised func() (*release.Re
 	if err != nil {
 		return 0, nil, err
 	}
+	if s.ByLevel != "" {
+		if err := all.CheckLevels(s.dummies); err != nil {
+			return 0, nil, Misuse(err)
+		}
+	}
 	return all.N, func() (*release.Release, error) { return s.noised(ctx, all) }, nil
 }
 
@@ -166,6 +171,9 @@ func (s *Settled) entropy() *mechanisms.Entropy {
 func (s *Settled) noised(ctx context.Context, all sums) (*release.Release, error) {
 	if all.moments != nil {
 		return ssp.PublishMoments(ctx, all.Statistics, all.moments, s.Design, s.left(), s.Mechanism, s.entropy())
+	}
+	if s.ByLevel != "" {
+		return ssp.PublishLevels(ctx, all.Statistics, s.Design, s.ByLevel, s.left(), s.Mechanism, s.entropy())
 	}
 	return ssp.Publish(ctx, all.Statistics, s.Design, s.left(), s.Mechanism, ssp.Exact, s.entropy())
 }

@@ -42,7 +42,7 @@ func (s *Settled) settleSteps() error {
 // moments or Laplace noise. Else the number of rows decides: the one that is stated, or that is counted, see share.
 func (s *Settled) settleAuto() {
 	s.Steps = 1
-	if s.WithMoments || s.Mechanism == release.Laplace {
+	if s.ByLevel != "" || s.WithMoments || s.Mechanism == release.Laplace {
 		return
 	}
 	if e, away := s.Rows.(Elsewhere); away && e.Gather == nil || s.readable("") != nil {

@@ -138,6 +138,9 @@ func (f Family) Accepts(r *release.Release) error {
 	if p := r.Persons; p != nil && p.Rows == release.PersonMean {
 		return fmt.Errorf("family %s is of whole numbers, and a row of this release is the mean of a person's rows: --person-rows 1 takes one of them (and a new ε), or infer the normal line, without a family", f)
 	}
+	if r.Levels != nil {
+		return fmt.Errorf("family %s needs sums of all rows, and those of this release are by the levels of %q: infer the normal line, without a family", f, r.Levels.Factor)
+	}
 	if r.Frame != nil {
 		return fmt.Errorf("family %s needs sums of rows as they are, and the rows of this release, the response among them, were moved to the surface of an ellipsoid from the second look on: dpreg release --steps 1 takes one look (and a new ε), or infer the normal line, without a family", f)
 	}

@@ -3,6 +3,7 @@ package model
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -24,6 +25,7 @@ type Noise struct {
 	m     int       // columns
 	per   []float64 // 1/b or 1/σ
 	kink2 float64   // Laplace: the square of the width within which the kink is rounded off
+	told  []float64 // of obs.Told: its combinations, at the statistics of LogDensity
 	reach []float64 // normal: of each statistic, the residual up to which slopes are the derivative
 	each  []*Noise  // of several measurements, which it is the sum of; nil of one
 	part  []float64 // slope of one of them
@@ -48,6 +50,11 @@ func newNoise(o *Observation, together int) *Noise {
 	for i, scale := range o.Scale {
 		f.per[i], f.reach[i] = 1/scale, leastReach
 	}
+	if o.Told != nil {
+		q := len(o.Told.Z)
+		f.told, f.part, f.reach = make([]float64, q), make([]float64, q), slices.Repeat([]float64{leastReach}, q)
+		f.per = slices.Repeat(f.per[:1], q)
+	}
 	for _, m := range o.Measurements {
 		f.each = append(f.each, newNoise(m, together*len(o.Measurements)))
 	}
@@ -69,6 +76,15 @@ func (f *Noise) LogDensity(slope, s []float64) (logp float64) {
 			logp += m.LogDensity(f.part, s)
 			floats.Add(slope, f.part)
 		}
+	case f.told != nil:
+		f.tell(s)
+		clear(slope)
+		for i, c := range f.obs.Told.Of {
+			logp += f.at(f.part, f.obs.Told.Z[i]-f.told[i], i)
+			for l, at := range c.At {
+				slope[at] += c.Weight[l] * f.part[i]
+			}
+		}
 	case f.obs.Kind == release.Ball:
 		logp = f.ball(slope, s)
 	default: // by columns, each with its products
@@ -84,10 +100,22 @@ func (f *Noise) LogDensity(slope, s []float64) (logp float64) {
 	return logp
 }
 
+// tell computes the combinations of s.
+func (f *Noise) tell(s []float64) {
+	for i := range f.told {
+		f.told[i] = f.obs.Told.Of[i].Value(s, f.obs.N)
+	}
+}
+
 // entry is LogDensity of entry i.
 func (f *Noise) entry(slope, s []float64, i int) (logp float64) {
+	return f.at(slope, f.obs.Z[i]-s[i], i)
+}
+
+// at is LogDensity of a residual, and writes the slope at i.
+func (f *Noise) at(slope []float64, residual float64, i int) (logp float64) {
 	per := f.per[i]
-	u := (f.obs.Z[i] - s[i]) * per
+	u := residual * per
 	if f.obs.Kind == release.Laplace {
 		slope[i] = per * u / math.Sqrt(u*u+f.kink2)
 		return -math.Abs(u)
@@ -149,8 +177,13 @@ func (f *Noise) Reach(s []float64) {
 	for _, m := range f.each {
 		m.Reach(s)
 	}
+	z := f.obs.Z
+	if f.told != nil {
+		f.tell(s)
+		z, s = f.obs.Told.Z, f.told
+	}
 	for i, v := range s {
-		f.reach[i] = leastReach + math.Abs(f.obs.Z[i]-v)*f.per[i]
+		f.reach[i] = leastReach + math.Abs(z[i]-v)*f.per[i]
 	}
 }
 

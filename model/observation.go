@@ -22,6 +22,8 @@ type Observation struct {
 	Frame   *release.Frame // that Z is in; nil: the box
 	clipped [2][]float64   // Z and Scale without what inFrame does for clipping
 
+	Told *Told // what has noise where that is not the entries of Z, which follow from it; nil: they have it
+
 	Moments *NoisyMoments // of the covariates, where the release has them
 
 	// Measurements are those of the same sums where there are several whose law is not that
@@ -48,7 +50,20 @@ func Observe(r *release.Release) (*Observation, error) {
 	if r.Frame != nil {
 		o.inFrame(r)
 	}
+	if r.Levels != nil {
+		o.Told = &Told{Dummies: r.Levels.Dummies(), Counts: r.Levels.Counts, Sums: r.Levels.Sums, Z: r.Measured(), Of: release.Combinations(shape.M(), r.Levels.Dummies())}
+	}
 	return o, nil
+}
+
+// Told are sums by the levels of a factor, whose dummies are the first columns, as release.Levels has
+// them: noise of the observation's kind and scale is on Z, combinations Of the statistics.
+type Told struct {
+	Dummies int
+	Counts  []float64
+	Sums    [][]float64
+	Z       []float64
+	Of      []release.Combination
 }
 
 // Clipping takes a matrix L from Σuuᵀ, tr L = Frame.Lost, of m columns. Over data sets and steps
@@ -167,6 +182,8 @@ func sameSums(a, b *release.Release) error {
 	switch {
 	case !slices.Equal(u.Labels, v.Labels) || u.Intercept != v.Intercept:
 		return errors.New("it has other columns than the first release: a --formula of columns that both have makes them alike")
+	case a.Levels != nil || b.Levels != nil:
+		return errors.New("sums by the levels of a factor are not measured together with those of another release: infer from one of them")
 	case a.Frame != nil || b.Frame != nil:
 		return errors.New("sums in a frame of their own are no measurements of the sums of another release: infer from one of them")
 	case !slices.Equal(u.Centre, v.Centre) || !slices.Equal(u.Half, v.Half):

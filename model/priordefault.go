@@ -248,10 +248,22 @@ func newSite(r *release.Release, units *Units, intercept bool) site {
 		s.mean, s.variance = append(s.mean, mean), append(s.variance, variance)
 		s.meanSD, s.sd = append(s.meanSD, noise), append(s.sd, sd)
 	}
+	if r.Levels != nil {
+		s.byLevels(r, n)
+	}
 	if r.Frame != nil {
 		s.inFrame(r, z, n, intercept)
 	}
 	return s
+}
+
+// byLevels takes the noise that sums over levels have, of which some are known: then that of a row.
+func (s *site) byLevels(r *release.Release, n float64) {
+	noise := r.ScaledSD()
+	for j, mean := range s.mean {
+		s.meanSD[j] = max(noise[j], 1) / n
+		s.sd[j] = math.Hypot(max(noise[release.Index(r.Dim(), j, j)], 1), 2*mean*noise[j]) / n
+	}
 }
 
 func (s *site) inFrame(r *release.Release, z []float64, n float64, intercept bool) {

@@ -94,7 +94,7 @@ func (t Traits) Check(method string, plan mcmc.Plan) error {
 
 // NormalLaw is the law of the statistics of one release whose rows are normal.
 func (p *Problem) NormalLaw() (Law, error) {
-	joint, err := p.Join()
+	joint, err := p.JoinLevels()
 	if err != nil {
 		return nil, err
 	}
@@ -169,10 +169,24 @@ type SiteError struct {
 func (e *SiteError) Error() string { return fmt.Sprintf("release %d: %v", e.Site+1, e.Err) }
 func (e *SiteError) Unwrap() error { return e.Err }
 
-// Join reads a problem. Errors: no release or prior, a release that Observe
+// Join is JoinLevels for methods that have no law of a factor's levels.
+func (p *Problem) Join() (*Joint, error) {
+	t, err := p.JoinLevels()
+	if err == nil {
+		err = t.Each(func(o *Observation) error {
+			if o.Told == nil {
+				return nil
+			}
+			return errors.New("this release has its sums by the levels of a factor (--by-level), of which mcmc-exact alone has the law, for one release and a normal response")
+		})
+	}
+	return t, err
+}
+
+// JoinLevels reads a problem. Errors: no release or prior, a release that Observe
 // refuses, releases of other columns or in another order, a prior of other sizes,
 // partial pooling of one release.
-func (p *Problem) Join() (*Joint, error) {
+func (p *Problem) JoinLevels() (*Joint, error) {
 	if len(p.Releases) == 0 {
 		return nil, errors.New("model: the problem has no release")
 	}

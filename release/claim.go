@@ -293,6 +293,9 @@ func (r *Release) vector() Vector {
 // of L2.
 func (r *Release) least(v Vector) *big.Rat {
 	l1, l2Squared := v.Sensitivity(r.Dim(), r.Privacy.Neighbours)
+	if r.Levels != nil {
+		l1, l2Squared = LevelSensitivity(r.Dim(), r.Levels.Dummies())
+	}
 	if r.Noise.Kind == Gaussian {
 		return l2Squared
 	}

@@ -93,6 +93,9 @@ func (r *Release) Scaled() []float64 {
 //	τ²‖a_j‖² + ν²c_j²,   ½σ²(‖a_j‖²‖a_k‖² + (a_jᵀa_k)²) + τ²‖c_ja_k + c_ka_j‖² + ν²c_j²c_k².
 func (r *Release) ScaledSD() []float64 {
 	m := r.Dim()
+	if r.Levels != nil {
+		return r.levelSD()
+	}
 	if r.Frame == nil {
 		return slices.Repeat([]float64{r.Noise.SD()}, len(r.Statistics.Vector()))
 	}

@@ -38,7 +38,7 @@ func TestReadRefuses(t *testing.T) {
 		{byHand, `{"fields":[{"name":"x"}]}`, `format: missing; a release says "format": "dpreg-release/1"`},
 		{byHand, `{"fields":` + strings.Repeat("[", 100), `nested deeper than`},
 		{`"format":"dpreg-release/1",`, ``, `format: missing; a release says "format": "dpreg-release/1"`},
-		{`dpreg-release/1`, `dpreg-release/3`, `format: version "3" of the release format is not known`},
+		{`dpreg-release/1`, `dpreg-release/4`, `format: version "4" of the release format is not known`},
 		{`dpreg-release/1`, `dpreg-summary/1`, `format: "dpreg-summary/1" is not a release`},
 		{`"dpreg-release/1"`, `1`, `format: must be a string`},
 		{`"n":1e+02`, `"n":100,"n":100`, "n: a key stands twice"},
@@ -119,8 +119,8 @@ func TestReadRefuses(t *testing.T) {
 
 // A later version is named as such even where its unknown fields come first.
 func TestReadLaterVersionFirst(t *testing.T) {
-	_, err := Read(strings.NewReader(`{"news":[{}],"format":"dpreg-release/3"}`))
-	if err == nil || !strings.Contains(err.Error(), `version "3"`) {
+	_, err := Read(strings.NewReader(`{"news":[{}],"format":"dpreg-release/4"}`))
+	if err == nil || !strings.Contains(err.Error(), `version "4"`) {
 		t.Errorf("error %v does not name the version", err)
 	}
 }
@@ -202,7 +202,7 @@ func FuzzRead(f *testing.F) {
 		f.Add([]byte(write(f, framed(2, w.kind, w.nb, rand.New(rand.NewPCG(1, 2))))))
 	}
 	f.Add([]byte(strings.Replace(byHand, `"n":1e+02`, `"n":100,"frame":{"centre":[0,1e300,0],"matrix":[[1],[1,1],[1,1,1e-300]],"radius":1e300,"weight":1},"steps":[{"noise":{"kind":"ball","scale":1}}]`, 1)))
-	f.Add([]byte(`{"a":[[{"b":[]}]],"format":"dpreg-release/3"}`))
+	f.Add([]byte(`{"a":[[{"b":[]}]],"format":"dpreg-release/4"}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		r, err := Read(strings.NewReader(string(in)))
 		if err != nil {

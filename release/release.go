@@ -15,7 +15,8 @@ import (
 	"github.com/dpreg/dpreg/schema"
 )
 
-// Format is the version of a release in the box, and FormatFrame that of one in a frame.
+// Format is the version of a release in the box, and FormatFrame that of one in a frame; see
+// FormatLevels.
 const (
 	Format      = "dpreg-release/1"
 	FormatFrame = "dpreg-release/2"
@@ -100,6 +101,7 @@ type Release struct {
 	N          int64         `json:"n"`
 	NNoise     float64       `json:"n_noise,omitzero"`
 	Noise      Noise         `json:"noise"`
+	Levels     *Levels       `json:"levels,omitzero"` // what has noise where statistics follow from sums by levels; nil: they have it
 	Statistics Statistics    `json:"statistics"`
 	Withheld   []string      `json:"withheld,omitempty"` // WithheldYY or nothing
 	Frame      *Frame        `json:"frame,omitzero"`     // of the statistics; nil: the box

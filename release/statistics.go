@@ -111,6 +111,11 @@ func (r *Release) Select(formula string) (*Release, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.Levels != nil {
+		if first, _, err := LevelsFirst(design, r.Levels.Factor); err == nil {
+			design = first
+		}
+	}
 	have, want := r.Schema.Columns(), design.Columns()
 	at := make([]int, len(want))
 	for j, w := range want {
@@ -119,7 +124,13 @@ func (r *Release) Select(formula string) (*Release, error) {
 	if last := len(have) - 1; r.WithoutYY() && slices.Contains(at[:len(at)-1], last) {
 		return nil, fmt.Errorf("formula %q: this release withholds the sum of squares of %q, which can be the response or be left out, but not a covariate", formula, have[last].Name)
 	}
-	return r.take(design, at), nil
+	levels, err := r.Levels.pick(at)
+	if err != nil {
+		return nil, fmt.Errorf("formula %q: %w", formula, err)
+	}
+	out := r.take(design, at)
+	out.Levels = levels
+	return out, nil
 }
 
 // pick takes the statistics of the columns at these positions of v. Σy² that is

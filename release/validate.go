@@ -25,10 +25,13 @@ func (r *Release) Validate() error {
 		err = cmp.Or(within("bounds", r.validateBounds()), within("persons", r.Persons.validate(r)), r.validateCount(), r.validateLooks())
 	}
 	if err == nil {
-		err = cmp.Or(within("moments", r.validateMoments()), r.validateWithheld())
+		err = cmp.Or(within("moments", r.validateMoments()), r.validateWithheld(), r.validateLevels())
 	}
 	if err == nil {
 		err = cmp.Or(r.validateClaims(), within("statistics", r.Statistics.validate(r.Dim()-1)))
+	}
+	if err == nil {
+		err = r.validateFollows()
 	}
 	return err
 }
@@ -52,7 +55,7 @@ func (r *Release) validateWithheld() error {
 
 // checkFormat accepts this version, and says of anything else what it is.
 func checkFormat(format string) error {
-	if format == Format || format == FormatFrame {
+	if format == Format || format == FormatFrame || format == FormatLevels {
 		return nil
 	}
 	kind, version, _ := strings.Cut(format, "/")
@@ -60,7 +63,7 @@ func checkFormat(format string) error {
 	case format == "":
 		return fmt.Errorf("missing; a release says \"format\": %q", Format)
 	case kind == "dpreg-release":
-		return fmt.Errorf("version %q of the release format is not known; this version of dpreg reads %q and %q", version, Format, FormatFrame)
+		return fmt.Errorf("version %q of the release format is not known; this version of dpreg reads %q, %q and %q", version, Format, FormatFrame, FormatLevels)
 	}
 	return fmt.Errorf("%q is not a release; a release says \"format\": %q", format, Format)
 }

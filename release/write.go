@@ -68,6 +68,7 @@ func (r *Release) place(path string, move func(from, to string) error) error {
 // of a matrix a line.
 var tall = map[string]bool{
 	"/schema": true, "/schema/covariates": true, "/schema/factors": true,
+	"/levels": true, "/levels/sums": true,
 	"/statistics": true, "/statistics/sum_xx": true,
 	"/frame": true, "/frame/matrix": true,
 	"/steps": true, "": true,

@@ -86,6 +86,9 @@ func contents(r *release.Release) string {
 	if r.Frame != nil {
 		return text + inFrame(r)
 	}
+	if r.Levels != nil {
+		return text + fmt.Sprintf("which follow from %d that have %s (sd %s): the rows of each level of %s, sums within each, and squares and products of all other columns.", len(r.Measured()), noise(r.Noise), general(r.Noise.SD()), r.Levels.Factor)
+	}
 	return text + fmt.Sprintf("each with %s (sd %s).", noise(r.Noise), general(r.Noise.SD())) + withMoments(r) + ofPersons(r)
 }
 
@@ -225,10 +228,17 @@ func statistics(r *release.Release) []block {
 			t.Rows = append(t.Rows, []string{"sum of " + label, "withheld", "-", "-"})
 		}
 	}
-	for j, c := range columns {
-		add(c.Name, j)
+	first := 0
+	if r.Levels != nil {
+		first = r.Levels.Dummies()
+		byLevel(t, r)
+	} else {
+		for j, c := range columns {
+			add(c.Name, j)
+		}
 	}
-	for j, c := range columns {
+	for j := first; j < m; j++ {
+		c := columns[j]
 		add(c.Name+"²", release.Index(m, j, j))
 		for k := j + 1; k < m && m <= mostMultiplied; k++ {
 			add(c.Name+" × "+columns[k].Name, release.Index(m, j, k))
@@ -239,6 +249,25 @@ func statistics(r *release.Release) []block {
 		out.Text = fmt.Sprintf("And the sums of %s products of two columns, which the file has.", number(float64(m*(m-1)/2), 0))
 	}
 	return []block{out}
+}
+
+// byLevel adds the rows of each level, and sums within.
+func byLevel(t *table, r *release.Release) {
+	levels := []string{"false", "true"}
+	for _, f := range r.Schema.Factors {
+		if f.Name == r.Levels.Factor {
+			levels = f.Levels
+		}
+	}
+	sd := r.Noise.SD()
+	for i, count := range r.Levels.Counts {
+		t.addSum("1 in "+levels[len(levels)-len(r.Levels.Counts)+i], count, sd)
+	}
+	for l, row := range r.Levels.Sums {
+		for j, v := range row {
+			t.addSum(r.Schema.Columns()[r.Levels.Dummies()+j].Name+" in "+levels[l], v, sd)
+		}
+	}
 }
 
 // mostMultiplied is the number of columns up to which sums of products of two are listed:

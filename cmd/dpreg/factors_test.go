@@ -179,3 +179,33 @@ func TestDropRows(t *testing.T) {
 		t.Errorf("stdout:\n%s", out.stdout)
 	}
 }
+
+// TestByLevelEndToEnd: a release by levels says what it has, is answered at no further ε by an order that
+// is the same, is inferred from with its own law, and says what it cannot do.
+func TestByLevelEndToEnd(t *testing.T) {
+	workspace(t)
+	for name, text := range people() {
+		write(t, name, text)
+	}
+	fit := func(args ...string) result {
+		return command(append([]string{"fit", "people.csv", "--schema", "people.json", "--eps", "2", "--by-level", "colour", "--release", "r.json", "--no-ledger", "--chains", "2", "--warmup", "200", "--draws", "200", "--seed", "1"}, args...)...)
+	}
+	first := fit()
+	if !strings.Contains(first.stdout, "it alone has the law of sums by levels") || !strings.Contains(first.stdout, "income ~ colour + age + owner") || strings.Contains(first.stderr, `"colourgreen"`) {
+		t.Errorf("%s\n%s", first.stdout, first.stderr)
+	}
+	if again := fit(); again.stdout != first.stdout {
+		t.Error("the same order does not use the release again")
+	}
+	if other := fit("--by-level", "owner"); other.code != refused {
+		t.Errorf("another factor: exit code %d, %s", other.code, other.stderr)
+	}
+	if shown := command("show", "r.json").finished(t); !strings.Contains(shown.stdout, "age in dark blue") {
+		t.Error(shown.stdout)
+	}
+	for _, args := range []string{"check r.json", "infer r.json --formula income~age", "infer r.json --method naive"} {
+		if r := command(strings.Fields(args)...).says(t, "level"); r.code != misused {
+			t.Errorf("%s: exit code %d", args, r.code)
+		}
+	}
+}

@@ -15,7 +15,7 @@ func TestBrokenRelease(t *testing.T) {
 		{"negative scale", `"scale": `, `"scale": -`, "noise.scale"},
 		{"missing block", `"statistics"`, `"statistic"`, "statistic"},
 		{"missing field", `"sum_y"`, `"sum_z"`, "statistics.sum_z"},
-		{"version", "dpreg-release/1", "dpreg-release/3", "format"},
+		{"version", "dpreg-release/1", "dpreg-release/4", "format"},
 		{"another format", "dpreg-release/1", "dpreg-summary/1", "format"},
 		{"claim", `"epsilon": 1`, `"epsilon": 0.1`, "noise.scale"},
 		{"cut", "\n}\n", "", "early"},

@@ -21,7 +21,7 @@ import (
 )
 
 // releaseFlags are those of what makes a release.
-const releaseFlags = columnFlags + fileFlags + remoteFlags + " person person-rows rows eps delta mechanism neighbours steps with-moments spend-again ledger no-ledger sign pad-time "
+const releaseFlags = columnFlags + fileFlags + remoteFlags + " person person-rows rows eps delta mechanism neighbours steps with-moments by-level spend-again ledger no-ledger sign pad-time "
 
 func runRelease(f *flags, args []string) error {
 	d := &dataset{flags: f}
@@ -120,6 +120,7 @@ func (d *dataset) order(data, path string) (*custody.Settled, error) {
 	o := custody.Order{
 		Mechanism:   release.Kind(d.mechanism),
 		WithMoments: d.moments,
+		ByLevel:     d.byLevel,
 		StatedRows:  d.rows,
 		Path:        path,
 		SpendAgain:  d.spendAgain,

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -39,8 +40,12 @@ func (m Method) Can(p *model.Problem) error {
 }
 
 func (m Method) read(p *model.Problem) (*model.Joint, error) {
-	joint, err := p.Join()
+	joint, err := p.JoinLevels()
 	if err != nil {
+		return nil, err
+	}
+	if leveled(joint) && (len(joint.Sites) > 1 || joint.Family != model.Normal) {
+		_, err := p.Join()
 		return nil, err
 	}
 	if more := joint.Shape.P + 4; joint.Family != model.Normal && joint.Rows() < float64(more) {
@@ -69,9 +74,17 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 		if joint.Family != model.Normal {
 			return newGeneralizedKernel(joint.Sites[0], joint.Prior, familyOf(joint.Family, joint.Sites[0].Upper), rng)
 		}
+		if leveled(joint) {
+			return newLevelsKernel(joint.Sites[0], joint.Prior, rng)
+		}
 		if len(joint.Sites) == 1 {
 			return newKernel(joint.Sites[0], joint.Prior, rng)
 		}
 		return newJointKernel(joint, rng)
 	}, nuts.Options{}, plan)
+}
+
+// leveled tells whether a release has sums by the levels of a factor.
+func leveled(t *model.Joint) bool {
+	return slices.ContainsFunc(t.Sites, func(s *model.Site) bool { return s.Told != nil })
 }

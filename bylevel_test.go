@@ -1,0 +1,112 @@
+package dpreg_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/check"
+	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// groupedRows are rows of three levels, the second rare, x and y, in scaled units, and their release by
+// levels.
+func groupedRows(t *testing.T, n int, epsilon float64) (rows [][]float64, r *release.Release) {
+	t.Helper()
+	d := &schema.Design{Response: schema.Column{Name: "y", Lower: -1, Upper: 1}, Intercept: true,
+		Covariates: []schema.Column{{Name: "x", Lower: -1, Upper: 1}}, Factors: []schema.Factor{{Name: "f", Levels: []string{"a", "b", "c"}}}}
+	for _, level := range []string{"b", "c"} {
+		d.Covariates = append(d.Covariates, schema.Column{Name: "f" + level, Upper: 1, Factor: "f", Level: level})
+	}
+	d, _, err := release.LevelsFirst(d, "f")
+	must(t, err)
+	rng := rand.New(rand.NewPCG(6, 7))
+	var flat []float64
+	for i := range n {
+		row := []float64{-1, -1, 0, 0}
+		switch {
+		case i%20 == 0:
+			row[0] = 1
+		case i%3 == 0:
+			row[1] = 1
+		}
+		row[2] = max(-1, min(1, 0.2*row[1]+0.3*rng.NormFloat64()))
+		row[3] = max(-1, min(1, 0.1+0.3*row[2]+0.2*row[1]+0.1*row[0]+0.15*rng.NormFloat64()))
+		rows, flat = append(rows, row), append(flat, row...)
+	}
+	r, err = custody.Publish(context.Background(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: flat}, Design: d, ByLevel: "f",
+		Privacy: release.Privacy{Epsilon: epsilon, Neighbours: release.ReplaceOne}, Entropy: mechanisms.Simulated(rng), NoLedger: true})
+	must(t, err)
+	return rows, r
+}
+
+// TestByLevelIsLeastSquaresWithoutNoise compares posterior means with gonum's least squares.
+func TestByLevelIsLeastSquaresWithoutNoise(t *testing.T) {
+	rows, r := groupedRows(t, 600, 1e5)
+	f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1500, Seed: 1}})
+	must(t, err)
+	if f.Method != "mcmc-exact" {
+		t.Fatalf("method %s", f.Method)
+	}
+	x, y := mat.NewDense(len(rows), 4, nil), mat.NewVecDense(len(rows), nil)
+	for i, row := range rows {
+		x.SetRow(i, append([]float64{1}, row[:3]...))
+		y.SetVec(i, row[3])
+	}
+	var fit mat.VecDense
+	must(t, fit.SolveVec(x, y))
+	var gram, inverse mat.Dense
+	gram.Mul(x.T(), x)
+	must(t, inverse.Inverse(&gram))
+	var left mat.VecDense
+	left.MulVec(x, &fit)
+	left.SubVec(y, &left)
+	sigma2 := mat.Dot(&left, &left) / float64(len(rows)-4)
+	for k, p := range f.Summary(dpreg.Scaled, 0.95).Parameters[:4] {
+		se := math.Sqrt(sigma2 * inverse.At(k, k))
+		if off := (p.Mean - fit.AtVec(k)) / se; math.Abs(off) > 0.2 || math.Abs(p.SD/se-1) > 0.15 {
+			t.Errorf("%s: mean %v ± %v, least squares %v ± %v", p.Name, p.Mean, p.SD, fit.AtVec(k), se)
+		}
+	}
+	for _, w := range f.Summary(dpreg.Original, 0.95).Warnings {
+		if strings.Contains(w, "modelled as normal") {
+			t.Error(w)
+		}
+	}
+}
+
+// TestByLevelRefused: what has no law of a factor says so.
+func TestByLevelRefused(t *testing.T) {
+	_, r := groupedRows(t, 200, 1)
+	plan := mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10, Seed: 1}
+	says := func(what string, err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), "level") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for _, method := range []string{"gibbs-ss-update", "mcmc-ind", "naive"} {
+		_, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: method, Plan: plan})
+		says(method, err)
+	}
+	_, err := dpreg.Infer(context.Background(), []dpreg.Custodian{{Name: "a", Release: r}, {Name: "b", Release: r}}, dpreg.Options{Plan: plan})
+	says("two releases", err)
+	binary := *r
+	binary.Schema.Response.Lower = 0
+	_, err = dpreg.Infer(context.Background(), dpreg.One(&binary), dpreg.Options{Family: model.Binomial, Plan: plan})
+	says("a family", err)
+	f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: plan})
+	must(t, err)
+	_, err = check.Fit(context.Background(), f, check.Options{})
+	says("a check", err)
+}

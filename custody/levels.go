@@ -1,0 +1,50 @@
+package custody
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/table"
+)
+
+// settleLevels takes the columns of the factor first, and one look, where sums are to be by levels;
+// it refuses what such a release cannot have.
+func (s *Settled) settleLevels() (err error) {
+	if s.ByLevel == "" {
+		return nil
+	}
+	switch flag := "--by-level " + s.ByLevel; {
+	case s.Privacy.Neighbours != release.ReplaceOne:
+		return Misusef("%s goes with --neighbours %s", flag, release.ReplaceOne)
+	case s.Steps > 1:
+		return Misusef("%s goes with --steps 1: from the second look on rows are moved, and their levels with them", flag)
+	case s.WithMoments:
+		return Misusef("%s and --with-moments exclude each other", flag)
+	case s.Bounds.Columns != nil:
+		return Misusef("%s goes with public bounds, and not with --bounds auto", flag)
+	case s.people != nil || s.Persons != Persons{}:
+		return Misusef("%s takes each row for a person's, and not --person", flag)
+	case s.Cells.Missing == table.Midpoint:
+		return Misusef("%s needs a level in each row: --missing midpoint gives a row half of each", flag)
+	}
+	if s.Design, s.dummies, err = release.LevelsFirst(s.Design, s.ByLevel); err != nil {
+		return Misusef("--by-level: %w", err)
+	}
+	return nil
+}
+
+// levelsDiffer says why r has not its sums by the levels that are ordered, nil if it has.
+func (s *Settled) levelsDiffer(r *release.Release) error {
+	has := ""
+	if r.Levels != nil {
+		has = r.Levels.Factor
+	}
+	switch {
+	case has == s.ByLevel:
+		return nil
+	case has == "":
+		return errors.New("its sums are not by levels (--by-level)")
+	}
+	return fmt.Errorf("its sums are by the levels of %q (--by-level)", has)
+}

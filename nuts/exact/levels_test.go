@@ -1,0 +1,275 @@
+package exact
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/diff/fd"
+
+	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/testsize"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/model/modeltest"
+	"github.com/dpreg/dpreg/release"
+)
+
+// leveledRows are rows of a factor, drawn from the prior, and what is observed of them with noise.
+type leveledRows struct {
+	shape  model.Shape
+	levels int
+	n      int
+	kind   release.Kind
+	scale  float64
+	prior  *model.Prior
+}
+
+func (c leveledRows) String() string {
+	return fmt.Sprintf("levels=%d p=%d n=%d %s %g", c.levels, c.shape.P, c.n, c.kind, c.scale)
+}
+
+// draw returns the parameters, of the covariates those over all levels, and the observation.
+func (c leveledRows) draw(rng *rand.Rand) (truth *model.Params, obs *model.Observation) {
+	k, m := c.levels-1, c.shape.M()
+	q := m - 1 - k
+	truth = model.NewParams(c.shape)
+	model.NewConditionals(c.shape, c.prior, false).DrawPrior(truth, rng)
+	part := withinPrior(c.prior, k)
+	inner := model.Shape{P: q, Intercept: true}
+	stub := *modeltest.TamePrior(inner) // of θ, which is not used
+	stub.Covariates, stub.MeanSD, stub.Scales = part.Covariates, part.MeanSD, nil
+	for _, s := range part.Scales {
+		if len(s.Covariates) > 0 {
+			stub.Scales = append(stub.Scales, s)
+		}
+	}
+	within := model.NewParams(inner)
+	model.NewConditionals(inner, &stub, true).DrawPrior(within, rng)
+	root := append([]float64(nil), within.Tau...)
+	dense.Cholesky(root, q)
+	normal := func(mean []float64, scale float64) []float64 {
+		e, x := make([]float64, q), make([]float64, q)
+		for j := range q {
+			e[j] = rng.NormFloat64()
+			x[j] = mean[j] + scale*dot(root[j*q:j*q+j+1], e)
+		}
+		return x
+	}
+	mu, share, total := make([][]float64, c.levels), make([]float64, c.levels), 0.0
+	for l := range mu {
+		share[l] = rng.ExpFloat64()
+		total += share[l]
+		if part.MeanSD == nil {
+			mu[l] = normal(part.Covariates.Mean, 1/math.Sqrt(part.Covariates.Kappa))
+			continue
+		}
+		for j, sd := range part.MeanSD {
+			mu[l] = append(mu[l], part.Covariates.Mean[j]+sd*rng.NormFloat64())
+		}
+	}
+	for l := range share {
+		share[l] /= total
+	}
+	overall(truth, share, mu, within.Tau, k, q)
+	sums, row := make([]float64, release.Length(m)), make([]float64, m)
+	for range c.n {
+		l, u := 0, rng.Float64()
+		for l < k && u > share[l] {
+			u -= share[l]
+			l++
+		}
+		for i := range k {
+			row[i] = -1
+		}
+		if l > 0 {
+			row[l-1] = 1
+		}
+		copy(row[k:], normal(mu[l], 1))
+		row[m-1] = truth.Theta[0] + dot(truth.Theta[1:], row[:m-1]) + math.Sqrt(truth.Sigma2)*rng.NormFloat64()
+		for j, v := range row {
+			sums[j] += v
+			for h := j; h < m; h++ {
+				sums[release.Index(m, j, h)] += v * row[h]
+			}
+		}
+	}
+	return truth, c.observe(sums, rng)
+}
+
+// observe adds noise to the sums by levels.
+func (c leveledRows) observe(sums []float64, rng *rand.Rand) *model.Observation {
+	k, m := c.levels-1, c.shape.M()
+	all := release.Combinations(m, k)
+	var z []float64
+	for _, of := range all {
+		z = append(z, of.Value(sums, float64(c.n))+model.RandNoise(c.kind, c.scale, rng))
+	}
+	by, statistics := release.ByLevels("", m, k, int64(c.n), z)
+	obs := &model.Observation{Shape: c.shape, N: float64(c.n), Kind: c.kind, Z: statistics.Vector(),
+		Told: &model.Told{Dummies: k, Counts: by.Counts, Sums: by.Sums, Z: z, Of: all}}
+	for range obs.Z {
+		obs.Scale = append(obs.Scale, c.scale)
+	}
+	return obs
+}
+
+// overall writes mean and covariance of dummies of ±1 and covariates.
+func overall(x *model.Params, share []float64, mu [][]float64, within []float64, k, q int) {
+	p := k + q
+	column := func(l, j int) float64 { // mean of column j in level l
+		switch {
+		case j >= k:
+			return mu[l][j-k]
+		case j == l-1:
+			return 1
+		}
+		return -1
+	}
+	for j := range p {
+		x.MuX[j] = 0
+		for l, s := range share {
+			x.MuX[j] += s * column(l, j)
+		}
+	}
+	for i := range p {
+		for j := range p {
+			v := 0.0
+			if i >= k && j >= k {
+				v = within[(i-k)*q+j-k]
+			}
+			for l, s := range share {
+				v += s * (column(l, i) - x.MuX[i]) * (column(l, j) - x.MuX[j])
+			}
+			x.Tau[i*p+j] = v
+		}
+	}
+}
+
+func TestLevelsGradient(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 5))
+	for _, levels := range []int{2, 3, 6} {
+		for _, q := range []int{0, 1, 3} {
+			s := model.Shape{P: levels - 1 + q, Intercept: true}
+			for which, prior := range []*model.Prior{mixedPrior(t, s, rng), randomPrior(t, s, rng), model.DefaultPrior(s)} {
+				for _, kind := range []release.Kind{release.Laplace, release.Gaussian} {
+					c := leveledRows{s, levels, 60, kind, 3, prior}
+					truth := modeltest.TamePrior(s)
+					c.prior = truth
+					_, obs := c.draw(rng)
+					f := newByLevel(obs, prior)
+					x := make([]float64, f.Dim())
+					for !f.start(x, rng) {
+					}
+					f.counts[0] += f.counts[1] // an empty level
+					f.counts[1] = 0
+					f.take(f.counts)
+					grad, smooth := make([]float64, len(x)), *f
+					smooth.noise = flatNoise(obs)
+					smooth.Reach(x)
+					if _, err := smooth.LogDensity(grad, x); err != nil {
+						t.Fatal(err)
+					}
+					want := fd.Gradient(nil, func(x []float64) float64 {
+						v, ok := smooth.value(x)
+						if !ok {
+							return math.NaN()
+						}
+						return v
+					}, x, &fd.Settings{Formula: fd.Central, Step: 1e-5})
+					for i, g := range grad {
+						if !(math.Abs(g-want[i]) <= 2e-5*(1+math.Abs(g))) {
+							t.Errorf("%v prior %d: slope %d of %d (rows %d, ȳ %d, ζ %d, λ %d) is %v, differences %v", c, which, i, len(x), f.rowsAt(), f.meanAt(), f.zetaAt(), f.freeAt(), g, want[i])
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// flatNoise is normal noise, whose slope is the derivative within its reach.
+func flatNoise(obs *model.Observation) *model.Noise {
+	normal := *obs
+	normal.Kind = release.Gaussian
+	return model.NewNoise(&normal)
+}
+
+// TestLevelsSBC is TestSBC of rows of a factor: parameters from the prior, counts that are
+// multinomial, rows one by one, noise on sums by levels; noise hides small levels. Its long form:
+//
+//	go test ./nuts/exact -run TestLevelsSBC -sbc.long -v -timeout 2h
+func TestLevelsSBC(t *testing.T) {
+	trials := testsize.Of(10, 60)
+	if *sbcLong {
+		trials = 500
+	}
+	for i, c := range []leveledRows{
+		{model.Shape{P: 2, Intercept: true}, 2, 60, release.Laplace, 3, nil},
+		{model.Shape{P: 3, Intercept: true}, 3, 60, release.Gaussian, 2, nil},
+		{model.Shape{P: 6, Intercept: true}, 5, 200, release.Laplace, 4, nil},
+		{model.Shape{P: 3, Intercept: true}, 4, 80, release.Laplace, 0.5, nil},
+	} {
+		for which, prior := range []*model.Prior{modeltest.TamePrior(c.shape), modeltest.NarrowPrior(c.shape)} {
+			if testing.Short() && (i+which)%4 > 0 {
+				continue
+			}
+			c := c
+			c.prior = prior
+			t.Run(fmt.Sprintf("%v prior %d", c, which), func(t *testing.T) {
+				t.Parallel()
+				names, ranks := calibrateLevels(t, c, trials, func(*byLevel) {})
+				uniform(t, names, ranks)
+			})
+		}
+	}
+}
+
+func calibrateLevels(t *testing.T, c leveledRows, trials int, fault func(*byLevel)) (names []string, ranks [][]float64) {
+	t.Helper()
+	names = c.shape.Names()
+	ranks = make([][]float64, len(names))
+	for trial := range trials {
+		rng := rand.New(rand.NewPCG(uint64(trial), 23))
+		truth, obs := c.draw(rng)
+		f := newByLevel(obs, c.prior)
+		fault(f)
+		k, err := f.kernel(rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := make([]float64, len(names))
+		truth.Write(row)
+		for j, u := range modeltest.Ranks(k, row, modeltest.Chain{Warmup: 400, Draws: 99, Thin: 6}, rng) {
+			ranks[j] = append(ranks[j], u)
+		}
+		if k.Err() != nil {
+			t.Fatal(k.Err())
+		}
+	}
+	return names, ranks
+}
+
+// TestLevelsSBCFindsFaults plants two: sums within a level that are taken for others, and a law of the
+// covariates within levels with a power of |Ψ_n| too many.
+func TestLevelsSBCFindsFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a minute")
+	}
+	s := model.Shape{P: 3, Intercept: true}
+	c := leveledRows{s, 3, 60, release.Gaussian, 2, modeltest.TamePrior(s)}
+	faults := map[string]func(*byLevel){"power": func(f *byLevel) { f.law.dof += 20 }}
+	if *sbcLong { // minutes: what is observed contradicts itself
+		faults["sums"] = func(f *byLevel) { f.obs.Told.Of[5].Weight[0], f.obs.Told.Of[6].Weight[0] = 1, 1 }
+	}
+	for name, fault := range faults {
+		found := false
+		_, ranks := calibrateLevels(t, c, 40, fault)
+		for _, u := range ranks {
+			found = found || modeltest.Uniform(u) != nil
+		}
+		if !found {
+			t.Errorf("not found: %s", name)
+		}
+	}
+}

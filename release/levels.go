@@ -1,0 +1,311 @@
+package release
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+
+	"github.com/dpreg/dpreg/schema"
+)
+
+// FormatLevels is the version of a release of sums by the levels of a factor.
+const FormatLevels = "dpreg-release/3"
+
+// MaxLevels is how many levels there may be.
+const MaxLevels = 50
+
+// Levels are what noise was put on where a release has sums by the levels of one factor: a column
+// of categories, or of truth values, of which false is the first level. With L levels and q other
+// columns v, the response the last,
+//
+//	the rows n_l of each level (of two the second alone: n is public),
+//	Σv_j within each level, L·q sums, and Σv_jv_k over all rows, q(q+1)/2,
+//
+// each have noise. All other statistics follow: with the dummy of level l scaled to u_l = ±1
+//
+//	Σu_l = 2n_l − n,   Σu_l² = n,   Σu_lu_k = n − 2n_l − 2n_k,   Σv_j = Σ_l Σ_(l)v_j,   Σu_lv_j = 2Σ_(l)v_j − Σv_j,
+//
+// and Statistics have them so. The factor's dummies are the first covariates.
+type Levels struct {
+	Factor string      `json:"factor"`
+	Counts []float64   `json:"counts"`
+	Sums   [][]float64 `json:"sums"` // a row a level
+}
+
+// Combination is Σ Weight_i s_At(i) + Rows·n of canonical statistics s of n rows.
+type Combination struct {
+	At     []int
+	Weight []float64
+	Rows   float64
+}
+
+// LevelsFirst returns the design with the columns of a factor first, and how many there are. It is
+// an error if the factor is none of the design's, has not a dummy for each level but the first, or
+// there is no intercept.
+func LevelsFirst(d *schema.Design, factor string) (*schema.Design, int, error) {
+	var own, others []schema.Column
+	for _, c := range d.Covariates {
+		if c.Factor == factor && factor != "" || c.Boolean() && c.Name == factor {
+			own = append(own, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	levels := 2
+	for _, f := range d.Factors {
+		if f.Name == factor {
+			levels = len(f.Levels)
+		}
+	}
+	switch {
+	case len(own) == 0:
+		return nil, 0, fmt.Errorf("%q is no column of categories or truth values among the covariates", factor)
+	case levels > MaxLevels:
+		return nil, 0, fmt.Errorf("%q has %d levels: sums by levels are of at most %d, so merge some", factor, levels, MaxLevels)
+	case !d.Intercept || len(own) != levels-1:
+		return nil, 0, fmt.Errorf("sums by the levels of %q need a model with an intercept and all levels of it", factor)
+	}
+	out := *d
+	out.Covariates = slices.Concat(own, others)
+	return &out, len(own), nil
+}
+
+// Dummies are how many columns the factor has.
+func (l *Levels) Dummies() int { return len(l.Sums) - 1 }
+
+// levelCounts is how many counts have noise.
+func levelCounts(levels int) int {
+	if levels == 2 {
+		return 1
+	}
+	return levels
+}
+
+// Combinations are the sums that noise is on, of a factor of k dummies among m columns: counts, sums
+// within levels, products.
+func Combinations(m, k int) (all []Combination) {
+	of := func(l int, at func(dummy int) int, total Combination) Combination {
+		c := Combination{At: slices.Clone(total.At)} // half of the dummy's and of the total; of the first level what others leave
+		if l > 0 {
+			c.At, c.Rows = append(c.At, at(l-1)), total.Rows/2
+			for range c.At {
+				c.Weight = append(c.Weight, 0.5)
+			}
+			return c
+		}
+		c.Rows = total.Rows * (1 - float64(k)/2)
+		for range total.At {
+			c.Weight = append(c.Weight, 1-float64(k)/2)
+		}
+		for i := range k {
+			c.At, c.Weight = append(c.At, at(i)), append(c.Weight, -0.5)
+		}
+		return c
+	}
+	for l := k + 1 - levelCounts(k+1); l <= k; l++ {
+		all = append(all, of(l, func(i int) int { return i }, Combination{Rows: 1}))
+	}
+	for l := range k + 1 {
+		for j := k; j < m; j++ {
+			all = append(all, of(l, func(i int) int { return Index(m, i, j) }, Combination{At: []int{j}}))
+		}
+	}
+	for j := k; j < m; j++ {
+		for h := j; h < m; h++ {
+			all = append(all, Combination{At: []int{Index(m, j, h)}, Weight: []float64{1}})
+		}
+	}
+	return all
+}
+
+// Value is that of a combination.
+func (c *Combination) Value(s []float64, n float64) float64 {
+	v := c.Rows * n
+	for i, at := range c.At {
+		v += c.Weight[i] * s[at]
+	}
+	return v
+}
+
+// ByLevels makes Levels and Statistics of what has noise, in the order of Combinations.
+func ByLevels(factor string, m, k int, n int64, measured []float64) (*Levels, Statistics) {
+	counts, q := levelCounts(k+1), m-k
+	l := &Levels{Factor: factor, Counts: slices.Clone(measured[:counts])}
+	rest := measured[counts:]
+	for range k + 1 {
+		l.Sums = append(l.Sums, slices.Clone(rest[:q]))
+		rest = rest[q:]
+	}
+	return l, StatisticsFromVector(m, l.statistics(m, float64(n), rest))
+}
+
+// statistics are all that follow, of products of columns behind the dummies.
+func (l *Levels) statistics(m int, n float64, products []float64) []float64 {
+	k, s := l.Dummies(), make([]float64, Length(m))
+	counts := l.Counts[len(l.Counts)-k:]
+	for i, count := range counts {
+		s[i] = 2*count - n
+		for h := i; h < k; h++ {
+			s[Index(m, i, h)] = n - 2*count - 2*counts[h]
+		}
+		s[Index(m, i, i)] = n
+	}
+	for j := k; j < m; j++ {
+		for _, row := range l.Sums {
+			s[j] += row[j-k]
+		}
+		for i := range k {
+			s[Index(m, i, j)] = 2*l.Sums[i+1][j-k] - s[j]
+		}
+	}
+	copy(s[Index(m, k, k):], products)
+	return s
+}
+
+// Measured are the sums that have noise, in the order of Combinations.
+func (r *Release) Measured() []float64 {
+	z := slices.Clone(r.Levels.Counts)
+	for _, row := range r.Levels.Sums {
+		z = append(z, row...)
+	}
+	return append(z, r.products()...)
+}
+
+func (r *Release) products() []float64 {
+	return r.Statistics.Vector()[Index(r.Dim(), r.Levels.Dummies(), r.Levels.Dummies()):]
+}
+
+// LevelSensitivity is Vector.Sensitivity of sums by the levels of a factor with k dummies and of
+// q = m − k other columns, to replace-one neighbours (docs/sensitivity.md):
+//
+//	          L1                                        L2²
+//	k = 1     1 + 2q + q²/2 − [q odd]/(q+3)             (q+1)²
+//	k > 1     2 + 2q + q²/2 − [q odd]/(q+3)             (q+1)² + [q even]
+func LevelSensitivity(m, k int) (l1, l2Squared *big.Rat) {
+	q := int64(m - k)
+	l1, l2 := big.NewRat(4+4*q+q*q, 2), (q+1)*(q+1)
+	if q%2 == 1 {
+		l1.Sub(l1, big.NewRat(1, q+3))
+	}
+	if k == 1 {
+		l1.Sub(l1, big.NewRat(1, 1))
+	} else if q%2 == 0 {
+		l2++
+	}
+	return l1, big.NewRat(l2, 1)
+}
+
+// validateLevels checks the factor, the shapes, and that the statistics are those that follow.
+func (r *Release) validateLevels() error {
+	l := r.Levels
+	if l == nil || r.Format != FormatLevels {
+		if (l == nil) == (r.Format == FormatLevels) {
+			return within("levels", fmt.Errorf("a release of the format %q has them, and no other", FormatLevels))
+		}
+		return nil
+	}
+	switch {
+	case r.Neighbours() != ReplaceOne:
+		return within("privacy", within("neighbours", fmt.Errorf("must be %q with \"levels\"", ReplaceOne)))
+	case r.Frame != nil || r.Moments != nil || r.Bounds != nil || r.Persons != nil || len(r.Withheld) > 0:
+		return within("levels", errors.New("not with \"frame\", \"moments\", \"bounds\", \"persons\" or \"withheld\""))
+	}
+	d, k, err := LevelsFirst(&r.Schema, l.Factor)
+	q := r.Dim() - k
+	switch {
+	case err != nil:
+		return within("levels", within("factor", err))
+	case !slices.EqualFunc(d.Covariates, r.Schema.Covariates, func(a, b schema.Column) bool { return a.Name == b.Name }):
+		return within("schema", within("covariates", fmt.Errorf("the columns of %q must be the first", l.Factor)))
+	case len(l.Counts) != levelCounts(k+1):
+		return within("levels", within("counts", fmt.Errorf("must be %d, not %d", levelCounts(k+1), len(l.Counts))))
+	case len(l.Sums) != k+1:
+		return within("levels", within("sums", fmt.Errorf("must have %d rows, one for each level, not %d", k+1, len(l.Sums))))
+	}
+	for i, c := range d.Covariates[:k] {
+		if c.Factor != "" && c.Level != levelsOf(d, l.Factor)[i+1] {
+			return within("schema", within("covariates", fmt.Errorf("the columns of %q must be in the order of its levels", l.Factor)))
+		}
+	}
+	for i, row := range l.Sums {
+		if len(row) != q {
+			return within("levels", within("sums", within(index(i), fmt.Errorf("must have %d entries, one for each column but the factor's, the response last, not %d", q, len(row)))))
+		}
+	}
+	return nil
+}
+
+func levelsOf(d *schema.Design, factor string) []string {
+	for _, f := range d.Factors {
+		if f.Name == factor {
+			return f.Levels
+		}
+	}
+	return nil
+}
+
+// validateFollows checks that the statistics are those that follow from the sums by levels.
+func (r *Release) validateFollows() error {
+	if r.Levels == nil {
+		return nil
+	}
+	s := r.Statistics.Vector()
+	for _, v := range r.Measured() {
+		if err := checkFinite(v); err != nil {
+			return within("levels", err)
+		}
+	}
+	most := float64(r.N)
+	for _, v := range s {
+		most = max(most, math.Abs(v))
+	}
+	for i, v := range r.Levels.statistics(r.Dim(), float64(r.N), r.products()) {
+		if !(math.Abs(v-s[i]) <= 1e-9*most) {
+			return within("statistics", fmt.Errorf("sum %d in canonical order is %v, and %v follows from \"levels\"", i+1, s[i], v))
+		}
+	}
+	return nil
+}
+
+// levelSD are the standard deviations of the noise in the statistics.
+func (r *Release) levelSD() []float64 {
+	m, k, z := r.Dim(), r.Levels.Dummies(), r.Measured()
+	square := make([]float64, Length(m))
+	for i := range z {
+		clear(z)
+		z[i] = 1
+		_, s := ByLevels("", m, k, 0, z)
+		for e, v := range s.Vector() {
+			square[e] += v * v
+		}
+	}
+	for e, v := range square {
+		square[e] = r.Noise.SD() * math.Sqrt(v)
+	}
+	return square
+}
+
+// pickLevels gives the levels' part of a model whose columns are at these places; an error where
+// the model has not all columns of the factor.
+func (l *Levels) pick(at []int) (*Levels, error) {
+	if l == nil {
+		return nil, nil
+	}
+	k := l.Dummies()
+	for i := range k {
+		if len(at) <= k || at[i] != i {
+			return nil, fmt.Errorf("this release has its sums by the levels of %q: a model of it has %[1]q, as a whole, among its covariates", l.Factor)
+		}
+	}
+	out := &Levels{Factor: l.Factor, Counts: slices.Clone(l.Counts)}
+	for _, row := range l.Sums {
+		var picked []float64
+		for _, j := range at[k:] {
+			picked = append(picked, row[j-k])
+		}
+		out.Sums = append(out.Sums, picked)
+	}
+	return out, nil
+}

@@ -1,0 +1,103 @@
+package release_test
+
+import (
+	"bytes"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// byLevel is a release of a factor of three levels, a truth value, x and y.
+func byLevel(t *testing.T) *release.Release {
+	t.Helper()
+	r := &release.Release{Format: release.FormatLevels, N: 40,
+		Privacy: &release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne},
+		Noise:   release.Noise{Kind: release.Laplace, Scale: 12.5 - 1./6, Sensitivity: 12.5 - 1./6},
+		Schema: schema.Design{Response: schema.Column{Name: "y", Lower: -1, Upper: 1}, Intercept: true,
+			Factors: []schema.Factor{{Name: "f", Levels: []string{"a", "b", "c"}}}}}
+	for _, level := range []string{"b", "c"} {
+		r.Schema.Covariates = append(r.Schema.Covariates, schema.Column{Name: "f" + level, Upper: 1, Factor: "f", Level: level})
+	}
+	r.Schema.Covariates = append(r.Schema.Covariates, schema.Column{Name: "t", Upper: 1, Type: "boolean"}, schema.Column{Name: "x", Lower: -1, Upper: 1})
+	var z []float64
+	for i := range 3 + 3*3 + 6 {
+		z = append(z, float64(i*i%17)+0.25)
+	}
+	r.Levels, r.Statistics = release.ByLevels("f", 5, 2, r.N, z)
+	if err := r.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(r.Measured(), z) {
+		t.Fatalf("measured %v, not %v", r.Measured(), z)
+	}
+	return r
+}
+
+// TestByLevels: combinations of the statistics are what has noise, but for the first of all counts,
+// which n leaves; a file is read as it was written; a model of the factor and some columns picks.
+func TestByLevels(t *testing.T) {
+	r := byLevel(t)
+	z := r.Measured()
+	for i, c := range release.Combinations(5, 2)[1:] {
+		if got := c.Value(r.Statistics.Vector(), 40); got != z[i+1] {
+			t.Errorf("combination %d is %v, not %v", i+1, got, z[i+1])
+		}
+	}
+	var file bytes.Buffer
+	if _, err := r.WriteTo(&file); err != nil {
+		t.Fatal(err)
+	}
+	again, err := release.Read(&file)
+	if err != nil || !reflect.DeepEqual(again, r) {
+		t.Errorf("read %+v, %v", again, err)
+	}
+	sd := r.ScaledSD()
+	if sd[release.Index(5, 0, 0)] != 0 || sd[0] != 2*r.Noise.SD() || sd[release.Index(5, 4, 4)] != r.Noise.SD() {
+		t.Errorf("sds %v", sd)
+	}
+	model, err := r.Select("x ~ y + f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := model.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := model.Levels.Sums[1], []float64{r.Levels.Sums[1][2], r.Levels.Sums[1][1]}; !slices.Equal(got, want) || model.Schema.Covariates[0].Name != "fb" {
+		t.Errorf("sums of y and x: %v, not %v", got, want)
+	}
+	for _, formula := range []string{"y ~ x", "y ~ x + fb", "t ~ x", "fb ~ x"} {
+		if _, err := r.Select(formula); err == nil || !strings.Contains(err.Error(), `by the levels of "f"`) {
+			t.Errorf("%s: %v", formula, err)
+		}
+	}
+}
+
+func TestByLevelsRefused(t *testing.T) {
+	for field, spoil := range map[string]func(r *release.Release){
+		"levels":             func(r *release.Release) { r.Levels = nil },
+		"levels.factor":      func(r *release.Release) { r.Levels.Factor = "g" },
+		"levels.counts":      func(r *release.Release) { r.Levels.Counts = r.Levels.Counts[1:] },
+		"levels.sums":        func(r *release.Release) { r.Levels.Sums = r.Levels.Sums[1:] },
+		"levels.sums[2]":     func(r *release.Release) { r.Levels.Sums[2] = r.Levels.Sums[2][1:] },
+		"statistics":         func(r *release.Release) { r.Levels.Sums[1][0]++ },
+		"privacy.neighbours": func(r *release.Release) { r.Privacy.Neighbours, r.NNoise = release.AddRemove, 20 },
+		"schema.covariates":  func(r *release.Release) { c := r.Schema.Covariates; c[0], c[1] = c[1], c[0] },
+		"noise.sensitivity":  func(r *release.Release) { r.Noise.Sensitivity = 12 },
+		"noise.scale":        func(r *release.Release) { r.Noise.Scale = 12 },
+	} {
+		r := byLevel(t)
+		spoil(r)
+		if err := r.Validate(); err == nil || !strings.HasPrefix(err.Error(), field+":") {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	r := byLevel(t)
+	r.Format = release.Format
+	if err := r.Validate(); err == nil || !strings.HasPrefix(err.Error(), "levels:") {
+		t.Errorf("with levels, format 1: %v", err)
+	}
+}

@@ -1,0 +1,142 @@
+package ssp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+
+	"github.com/dpreg/dpreg/internal/number"
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// CalibrateLevels is Calibrate of a release of sums by the levels of a factor of k dummies among m
+// columns, to release.LevelSensitivity.
+func CalibrateLevels(m, k int, pr release.Privacy, noise release.Kind) (release.Noise, error) {
+	switch {
+	case pr.Neighbours != release.ReplaceOne:
+		return release.Noise{}, fmt.Errorf("sums by levels are released to %s neighbours", release.ReplaceOne)
+	case noise == Auto:
+		kind, _, err := ChooseLevels(m, k, pr)
+		if err != nil {
+			return release.Noise{}, err
+		}
+		noise = kind
+	}
+	if noise == release.Laplace {
+		pr.Delta = 0
+	}
+	if err := checkPrivacy(pr, noise); err != nil {
+		return release.Noise{}, err
+	}
+	l1, squared := release.LevelSensitivity(m, k)
+	if noise == release.Gaussian {
+		return gaussianNoise(squared, pr)
+	}
+	return laplaceNoise(l1, number.Decimal(pr.Epsilon)), nil
+}
+
+// ChooseLevels is Choose of such a release.
+func ChooseLevels(m, k int, pr release.Privacy) (better release.Kind, factor float64, err error) {
+	pure := pr
+	pure.Delta = 0
+	laplace, err := CalibrateLevels(m, k, pure, release.Laplace)
+	if err != nil || pr.Delta == 0 {
+		return release.Laplace, 1, err
+	}
+	gaussian, err := CalibrateLevels(m, k, pr, release.Gaussian)
+	if factor = laplace.SD() / gaussian.SD(); factor > 1 {
+		return release.Gaussian, factor, err
+	}
+	return release.Laplace, 1 / factor, err
+}
+
+// PublishLevels is Publish, with the exact sensitivity, of sums by the levels of a factor, whose
+// columns are the first of d: noise is on release.Levels and on products, and the statistics follow.
+//
+// Its sensitivity is of rows in one level each. Sums of others, which no table has, are an error:
+// it tells of the rows, as that of a value outside the box does.
+func PublishLevels(ctx context.Context, s *Statistics, d *schema.Design, factor string, pr release.Privacy, noise release.Kind, e *mechanisms.Entropy) (*release.Release, error) {
+	simulated := e.IsSimulated()
+	if err := checkPublishable(s, d, pr.Neighbours); err != nil {
+		return nil, err
+	}
+	d, k, err := release.LevelsFirst(d, factor)
+	if err != nil {
+		return nil, err
+	}
+	stated, err := CalibrateLevels(s.m, k, pr, noise)
+	if err != nil {
+		return nil, err
+	}
+	if stated.Kind == release.Laplace {
+		pr.Delta = 0
+	}
+	z, err := s.byLevels(k)
+	if err != nil {
+		return nil, err
+	}
+	drawn, err := mechanism(stated, 2*LatticeBits)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	drawn.AddNoise(z, e)
+	r := &release.Release{Format: release.FormatLevels, Simulated: simulated, Schema: copyDesign(d), Privacy: &pr, N: s.N, Noise: stated}
+	r.Levels, r.Statistics = release.ByLevels(factor, s.m, k, s.N, toScaled(z, 2*LatticeBits))
+	if err := r.Validate(); err != nil {
+		return nil, fmt.Errorf("the release is not valid: %w", err)
+	}
+	return r, ctx.Err()
+}
+
+// byLevels are the sums of release.Combinations of a factor whose k dummies are the first columns, as
+// multiples of 2^-40. Twice each is a whole combination of the statistics, and even, where all rows
+// are in one level.
+func (s *Statistics) byLevels(k int) ([]*big.Int, error) {
+	if err := s.CheckLevels(k); err != nil {
+		return nil, err
+	}
+	sums, n := s.BigInts(), s.rows()
+	var all []*big.Int
+	for _, c := range release.Combinations(s.m, k) {
+		twice := multiple(n, 2*c.Rows)
+		for i, at := range c.At {
+			twice.Add(twice, multiple(sums[at], 2*c.Weight[i]))
+		}
+		all = append(all, twice.Rsh(twice, 1))
+	}
+	return all, nil
+}
+
+// multiple is x by a whole number.
+func multiple(x *big.Int, by float64) *big.Int {
+	return new(big.Int).Mul(x, big.NewInt(int64(by)))
+}
+
+// rows is the number of rows in units of the lattice.
+func (s *Statistics) rows() *big.Int { return new(big.Int).Lsh(big.NewInt(s.N), 2*LatticeBits) }
+
+// CheckLevels refuses sums of rows that are not in one level each of a factor whose k dummies are the
+// first columns: all dummies must be ±1 and one at most 1. u² ≤ 1 throughout, so that Σu² = n tells
+// the first, and no row has u_l = u_k = 1 where Σu_lu_k = −n − Σu_l − Σu_k.
+func (s *Statistics) CheckLevels(k int) error {
+	sums, n := s.BigInts(), s.rows()
+	for i := range k {
+		for h := range i + 1 {
+			want := n
+			if h < i {
+				want = new(big.Int).Add(n, sums[i])
+				want.Neg(want.Add(want, sums[h]))
+			}
+			if want.Cmp(sums[release.Index(s.m, h, i)]) != 0 {
+				return errors.New("a row is in no level of the factor, or in several: sums by its levels cannot be private")
+			}
+		}
+	}
+	return nil
+}

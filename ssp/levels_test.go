@@ -1,0 +1,177 @@
+package ssp
+
+import (
+	"context"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg/internal/testsize"
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// inLevel is a row: dummies of level l of k+1, and values.
+func inLevel(k, l int, v []float64) []float64 {
+	row := make([]float64, k)
+	for i := range row {
+		row[i] = -1
+	}
+	if l > 0 {
+		row[l-1] = 1
+	}
+	return append(row, v...)
+}
+
+// levelDistance is the L1 distance, and the square of the L2 distance, of what noise is put on, of data
+// sets that differ in one row, as exact integers have it.
+func levelDistance(t *testing.T, k int, v, w, shared []float64) (l1, l2 float64) {
+	t.Helper()
+	var z [2][]*big.Int
+	for i, row := range [][]float64{v, w} {
+		a := NewAccumulator(len(v))
+		if err := a.AddRows(append(append([]float64{}, row...), shared...)); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if z[i], err = a.Statistics().byLevels(k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range z[0] {
+		d, _ := new(big.Int).Sub(z[0][i], z[1][i]).Float64()
+		d = math.Abs(math.Ldexp(d, -2*LatticeBits))
+		l1, l2 = l1+d, l2+d*d
+	}
+	return l1, l2
+}
+
+// TestLevelSensitivity climbs from random rows in the same level or another, through the integers that
+// are published: none is beyond the claim, the worst comes within 1 %, and the points of the proof
+// attain it but for the lattice.
+func TestLevelSensitivity(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 9))
+	for _, k := range []int{1, 2, 9} {
+		for q := 1; q <= 4; q++ {
+			l1, l2 := release.LevelSensitivity(k+q, k)
+			claim := [2]float64{}
+			claim[0], _ = l1.Float64()
+			claim[1], _ = l2.Float64()
+			shared := inLevel(k, 0, make([]float64, q))
+			for norm := range 2 {
+				far := func(a, b int, v, w []float64) float64 {
+					d1, d2 := levelDistance(t, k, inLevel(k, a, v), inLevel(k, b, w), shared)
+					return [2]float64{d1, d2}[norm]
+				}
+				most := 0.0
+				for range testsize.Of(6, 30) {
+					a, b, v, w := rng.IntN(k+1), rng.IntN(k+1), make([]float64, q), make([]float64, q)
+					for j := range q {
+						v[j], w[j] = float64(2*rng.IntN(2)-1), 2*rng.Float64()-1
+					}
+					best := far(a, b, v, w)
+					for step := 1.0; step > 1e-3; {
+						better := false
+						for _, x := range [][]float64{v, w} {
+							for j := range q {
+								for _, by := range []float64{-step, step} {
+									old := x[j]
+									x[j] = max(-1, min(1, old+by))
+									if d := far(a, b, v, w); d > best {
+										best, better = d, true
+									} else {
+										x[j] = old
+									}
+								}
+							}
+						}
+						if !better {
+							step /= 2
+						}
+					}
+					most = max(most, best)
+				}
+				if most > claim[norm] || most < 0.99*claim[norm] {
+					t.Errorf("k=%d q=%d norm %d: the worst found is %v, the claim %v", k, q, norm+1, most, claim[norm])
+				}
+				v, w := make([]float64, q), make([]float64, q)
+				for j := range q {
+					v[j], w[j] = 1, 1
+					if j >= (q+1)/2 {
+						w[j] = -1
+					} else if norm == 0 && q%2 == 1 {
+						w[j] = 1 - 2/float64(q+3)
+					}
+				}
+				levels := [2]int{k - 1, k}
+				if got := far(levels[0], levels[1], v, w); math.Abs(got-claim[norm]) > 1e-5 && !(norm == 1 && q%2 == 1) {
+					t.Errorf("k=%d q=%d norm %d: the proof's point has %v, the claim is %v", k, q, norm+1, got, claim[norm])
+				}
+			}
+		}
+	}
+}
+
+// levelDesign has a factor of three levels, a truth value, x and y.
+func levelDesign() *schema.Design {
+	d := &schema.Design{Response: schema.Column{Name: "y", Lower: -1, Upper: 1}, Intercept: true,
+		Factors: []schema.Factor{{Name: "f", Levels: []string{"a", "b", "c"}}}}
+	for _, level := range []string{"b", "c"} {
+		d.Covariates = append(d.Covariates, schema.Column{Name: "f" + level, Upper: 1, Factor: "f", Level: level})
+	}
+	d.Covariates = append(d.Covariates, schema.Column{Name: "x", Lower: -1, Upper: 1})
+	return d
+}
+
+// TestPublishLevels compares what is published with the sums without noise: known ones are exact, others
+// follow, and noise on sums by levels has the scale that is stated.
+func TestPublishLevels(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	a := NewAccumulator(4)
+	for range 300 {
+		if err := a.Add(inLevel(2, rng.IntN(2)*2, []float64{2*rng.Float64() - 1, 2*rng.Float64() - 1})); err != nil { // level b is empty
+			t.Fatal(err)
+		}
+	}
+	s, truth := a.Statistics(), a.Statistics().Vector()
+	privacy := release.Privacy{Epsilon: 0.5, Neighbours: release.ReplaceOne}
+	e := mechanisms.Simulated(rng)
+	sum, entries := 0.0, 0
+	for range 200 {
+		r, err := PublishLevels(context.Background(), s, levelDesign(), "f", privacy, release.Laplace, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Noise.Scale != 16 {
+			t.Fatalf("scale %v, not 8/ε", r.Noise.Scale)
+		}
+		z := r.Statistics.Vector()
+		for _, i := range []int{release.Index(4, 0, 0), release.Index(4, 1, 1)} {
+			if z[i] != 300 {
+				t.Fatalf("Σu² = %v", z[i])
+			}
+		}
+		if cross := z[release.Index(4, 0, 1)]; math.Abs(cross+300+z[0]+z[1]) > 1e-9 {
+			t.Fatalf("Σu_1u_2 = %v, dummies %v, %v", cross, z[0], z[1])
+		}
+		for i, c := range release.Combinations(4, 2) {
+			sum += math.Abs(r.Measured()[i] - c.Value(truth, 300))
+			entries++
+		}
+	}
+	if mean := sum / float64(entries); math.Abs(mean-16) > 16*5/math.Sqrt(float64(entries)) {
+		t.Errorf("mean absolute noise %v, not 16", mean)
+	}
+	for _, half := range [][]float64{{0, -1, 0, 0}, {1, 1, 0, 0}} {
+		b := NewAccumulator(4)
+		if err := b.Add(half); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := PublishLevels(context.Background(), b.Statistics(), levelDesign(), "f", privacy, release.Laplace, e); err == nil || !strings.Contains(err.Error(), "in no level") {
+			t.Errorf("dummies %v: %v", half[:2], err)
+		}
+	}
+}
