@@ -107,23 +107,26 @@ func transitions(t *testing.T, target skewed, s *Sampler, step func(*Sampler, *r
 // A transition leaves its target invariant: at every greatest depth, with step
 // sizes near the limit of stability, with trajectories broken off inside by a
 // U-turn, by a divergence or by the edge of the support, and with a gradient
-// that is another function's. Each of the 60 tests has a false-alarm rate of
-// 1e-6 at most.
+// that is another function's; and with steps that are made of smaller ones. Each of the
+// tests has a false-alarm rate of 1e-6 at most.
 func TestTransitionIsInvariant(t *testing.T) {
 	none := math.Inf(-1)
 	for _, c := range []struct {
 		target  skewed
 		epsilon float64
 		depth   int
+		error   float64
 	}{
-		{skewed{none, false}, 0.1, 10}, {skewed{none, false}, 0.4, 1}, {skewed{none, false}, 0.4, 2},
-		{skewed{none, false}, 0.3, 3}, {skewed{none, false}, 0.5, 10}, {skewed{none, false}, 0.8, 10},
-		{skewed{none, false}, 0.95, 10}, {skewed{-0.3, false}, 0.4, 3}, {skewed{-0.3, false}, 0.6, 10},
-		{skewed{none, true}, 0.4, 2}, {skewed{none, true}, 0.3, 10}, {skewed{none, true}, 0.7, 10},
-		{skewed{-0.3, true}, 0.3, 10},
+		{skewed{none, false}, 0.1, 10, 0}, {skewed{none, false}, 0.4, 1, 0}, {skewed{none, false}, 0.4, 2, 0},
+		{skewed{none, false}, 0.3, 3, 0}, {skewed{none, false}, 0.5, 10, 0}, {skewed{none, false}, 0.8, 10, 0},
+		{skewed{none, false}, 0.95, 10, 0}, {skewed{-0.3, false}, 0.4, 3, 0}, {skewed{-0.3, false}, 0.6, 10, 0},
+		{skewed{none, true}, 0.4, 2, 0}, {skewed{none, true}, 0.3, 10, 0}, {skewed{none, true}, 0.7, 10, 0},
+		{skewed{-0.3, true}, 0.3, 10, 0},
+		{skewed{none, false}, 0.4, 3, 0.1}, {skewed{none, false}, 0.8, 10, 0.3}, {skewed{none, false}, 1.3, 10, 0.3},
+		{skewed{-0.3, false}, 0.6, 10, 0.3}, {skewed{none, true}, 0.7, 10, 0.3}, {skewed{-0.3, true}, 0.8, 10, 0.1},
 	} {
-		t.Run(fmt.Sprintf("%+v epsilon=%g depth=%d", c.target, c.epsilon, c.depth), func(t *testing.T) {
-			s := fixed(t, c.target, c.epsilon, Options{MaxDepth: c.depth})
+		t.Run(fmt.Sprintf("%+v epsilon=%g depth=%d error=%g", c.target, c.epsilon, c.depth, c.error), func(t *testing.T) {
+			s := fixed(t, c.target, c.epsilon, Options{MaxDepth: c.depth, StepError: c.error})
 			u, broken, full := transitions(t, c.target, s, (*Sampler).Step)
 			for i := range u {
 				if !uniform(u[i]) {

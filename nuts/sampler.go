@@ -23,6 +23,9 @@ type Options struct {
 	// Their metric is dense within each block and between it and the leading ones, and
 	// its cost grows with their number, not with its square.
 	Blocks []int
+	// StepError is the error in energy from which on a step is made of smaller ones. 0 takes
+	// any, as Stan does.
+	StepError float64
 }
 
 func (o Options) withDefaults() Options {
@@ -41,6 +44,8 @@ func (o Options) validate(dim int) error {
 		return fmt.Errorf("nuts: TargetAccept is %g; a number between 0 and 1 is needed", o.TargetAccept)
 	case o.MaxDepth < 1 || o.MaxDepth > 30:
 		return fmt.Errorf("nuts: MaxDepth is %d; 1 to 30 is needed", o.MaxDepth)
+	case !(o.StepError >= 0):
+		return fmt.Errorf("nuts: StepError is %g; 0 or more is needed", o.StepError)
 	case o.Dense < 0 || o.Dense > dim:
 		return fmt.Errorf("nuts: Dense is %d; 0 to %d, the target's dimension, is needed", o.Dense, dim)
 	}
@@ -83,7 +88,9 @@ type Sampler struct {
 	added         span      // the new half
 	halves        [][2]span // of the subtree of each depth
 	initial       float64   // H₀
-	acceptSum     float64
+	acceptSum     float64   // over the trajectory's points
+	points        float64   // how many these are
+	from, trial   point     // see refine
 	info          Info
 	err           error
 	proposed      []float64 // see Proposal
@@ -106,7 +113,7 @@ func New(t Target, start []float64, o Options) (*Sampler, error) {
 		return nil, err
 	}
 	s := &Sampler{target: t, options: o, metric: NewMetric(dim, o.Dense, o.Blocks...), fresh: true,
-		state: newPoint(dim), forward: newPoint(dim), back: newPoint(dim),
+		state: newPoint(dim), forward: newPoint(dim), back: newPoint(dim), from: newPoint(dim), trial: newPoint(dim),
 		tree: newSpan(dim), grown: newSpan(dim), added: newSpan(dim),
 		proposed: make([]float64, dim), grad: make([]float64, dim)}
 	s.Chain, _ = t.(Chain)

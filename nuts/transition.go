@@ -31,10 +31,10 @@ func (s *Sampler) follow(rng *rand.Rand) Info {
 	s.forward.copy(&s.state)
 	s.back.copy(&s.state)
 	s.tree.single(&s.state, 1)
-	s.acceptSum, s.info = 0, Info{StepSize: s.stepSize.Value()}
+	s.acceptSum, s.points, s.info = 0, 0, Info{StepSize: s.stepSize.Value()}
 	s.double(rng)
 
-	s.info.Accept = s.acceptSum / float64(s.info.Leapfrogs)
+	s.info.Accept = s.acceptSum / s.points
 	s.state.x, s.tree.x = s.tree.x, s.state.x
 	s.state.g, s.tree.g = s.tree.g, s.state.g
 	s.state.logp = s.tree.logp
@@ -120,13 +120,16 @@ func (s *Sampler) pair(t *span, z *point, epsilon float64, rng *rand.Rand) bool 
 const maxGain = 500
 
 // step moves z by one step and returns its weight exp(H₀ − H); it reports false
-// where the step diverges.
+// where the step diverges, or does not lead back.
 func (s *Sampler) step(z *point, epsilon float64) (weight float64, ok bool) {
-	s.leap(z, epsilon)
-	s.info.Leapfrogs++
+	s.points++
+	parts, ok := s.refine(z, epsilon)
 	gain := s.initial - z.energy
-	if !(gain >= -maxEnergyError) { // NaN too
+	if !ok || !(gain >= -maxEnergyError) { // NaN too
 		s.info.Divergent = true
+		return 0, false
+	}
+	if !s.leadsBack(z, epsilon, parts) {
 		return 0, false
 	}
 	weight = math.Exp(min(gain, maxGain))
