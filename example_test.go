@@ -36,12 +36,12 @@ func Example() {
 	//   not depend on n.
 	//
 	//             Estimate Est.Error  l-95% u-95%  Rhat Bulk_ESS Tail_ESS Contr.
-	// (Intercept)    -8768     18103 -46645 26665 1.002     3274     2420  0.999
-	// educ            4417      1786    830  8204 1.002     3345     2450  0.999
-	// sigma          49035     11943  15883 66859 1.002     2957     2013  0.957
+	// (Intercept)    -8536     18221 -45451 27580 1.003     2703     2029  0.999
+	// educ            4382      1794    793  8022 1.004     2749     1908  0.999
+	// sigma          48681     11906  15526 66367 1.001     2289     1465  0.959
 	//
-	// 4 chains of 1000 draws: R-hat at most 1.002, of mean(educ); ESS at least 2013,
-	//   of sigma2.
+	// 4 chains of 1000 draws: R-hat at most 1.004, of educ; ESS at least 1465, of
+	//   sigma2.
 	// Price of privacy (posterior sd over the sd expected without noise): (Intercept)
-	//   3.81, educ 3.94.
+	//   3.85, educ 3.97.
 }

@@ -190,14 +190,7 @@ func newGeneralizedKernel(site *model.Site, prior *model.Prior, of family, rng *
 		}
 	}
 	ascend(f, x)
-	o := nuts.Options{TargetAccept: clearAccept}
-	if len(x) <= fewCoordinates {
-		o.Dense = len(x)
-	}
-	if f.obs.Kind == release.Laplace {
-		o.TargetAccept = kinkedAccept
-	}
-	k, err := nuts.New(f, x, o)
+	k, err := nuts.New(f, x, options(len(x), f.obs.Kind, false))
 	if err != nil {
 		return nil, errRounding
 	}

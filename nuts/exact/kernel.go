@@ -23,7 +23,7 @@ func newKernel(site *model.Site, prior *model.Prior, rng *rand.Rand) (*nuts.Samp
 		return nil, errRounding
 	}
 	ascend(f, x)
-	k, err := nuts.New(f, x, options(f))
+	k, err := nuts.New(f, x, options(len(x), f.obs.Kind, f.coordinates.clear))
 	if err != nil {
 		return nil, errRounding
 	}
@@ -31,26 +31,26 @@ func newKernel(site *model.Site, prior *model.Prior, rng *rand.Rand) (*nuts.Samp
 	return k, k.Err()
 }
 
-// The acceptances to adapt to where the noise is Laplace's, of which with five covariates the
-// smoothed slopes alone keep it below 0.83, however short the step; where it is normal, and
-// the posterior as well; and where noise reaches to singular scatters, whose walls are
-// steep: at 0.8 four transitions in 10,000 diverge there, and one in a hundred where several
-// releases share covariates.
-const kinkedAccept, clearAccept, steepAccept = 0.75, 0.8, 0.9
+// The acceptances to adapt to: accept, and steepAccept where normal noise reaches to singular scatters,
+// whose walls are steep. There a step that serves elsewhere may err by hundreds, and one that errs by
+// more than stepError is made of smaller ones.
+const accept, steepAccept, stepError = 0.65, 0.9, 10
 
 // fewCoordinates is the number up to which a warm-up can tell a dense metric. Where the
 // scatter is clear of noise coordinates are about standard normal, and need none.
 const fewCoordinates = 150
 
-// options are those of the sampler.
-func options(f *density) (o nuts.Options) {
-	if o.TargetAccept = steepAccept; f.coordinates.clear {
-		o.TargetAccept = clearAccept
-	} else if f.Dim() <= fewCoordinates {
-		o.Dense = f.Dim()
+// options are those of the sampler of so many coordinates.
+func options(dim int, noise release.Kind, clear bool) nuts.Options {
+	o := nuts.Options{TargetAccept: accept}
+	if clear {
+		return o
 	}
-	if f.obs.Kind == release.Laplace {
-		o.TargetAccept = kinkedAccept
+	if o.StepError = stepError; dim <= fewCoordinates {
+		o.Dense = dim
+	}
+	if noise != release.Laplace {
+		o.TargetAccept = steepAccept
 	}
 	return o
 }

@@ -380,14 +380,7 @@ func (f *byLevel) kernel(rng *rand.Rand) (*nuts.Sampler, error) {
 		}
 	}
 	ascend(f, x)
-	o := nuts.Options{TargetAccept: steepAccept}
-	if len(x) <= fewCoordinates {
-		o.Dense = len(x)
-	}
-	if f.obs.Kind == release.Laplace {
-		o.TargetAccept = kinkedAccept
-	}
-	k, err := nuts.New(f, x, o)
+	k, err := nuts.New(f, x, options(len(x), f.obs.Kind, false))
 	if err != nil {
 		return nil, errRounding
 	}
