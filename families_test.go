@@ -122,7 +122,7 @@ func TestFamilyCheck(t *testing.T) {
 		if law == model.Poisson {
 			d.Response.Upper = 15
 		}
-		r := sumsOf01(d, 3000, func(row []float64) {
+		r := sumsOf01(d, 6000, func(row []float64) {
 			row[0] = rng.NormFloat64()
 			row[1] = law.Draw(-0.2+0.5*row[0]+wide*rng.NormFloat64()-0.5*wide*wide, d.Response.Upper, rng)
 		})
