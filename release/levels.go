@@ -53,12 +53,7 @@ func LevelsFirst(d *schema.Design, factor string) (*schema.Design, int, error) {
 			others = append(others, c)
 		}
 	}
-	levels := 2
-	for _, f := range d.Factors {
-		if f.Name == factor {
-			levels = len(f.Levels)
-		}
-	}
+	levels := max(2, len(levelsOf(d, factor)))
 	switch {
 	case len(own) == 0:
 		return nil, 0, fmt.Errorf("%q is no column of categories or truth values among the covariates", factor)

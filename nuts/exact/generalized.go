@@ -177,22 +177,12 @@ func (f *generalized) slope(grad, x []float64) {
 	f.rows.pull(grad, t.n, byN)
 }
 
-// mostStarts are plenty: of a start that no rows can have another is drawn.
-const mostStarts = 1000
-
 // newGeneralizedKernel starts a chain, whose move is a draw of T.
 func newGeneralizedKernel(site *model.Site, prior *model.Prior, of family, rng *rand.Rand) (*nuts.Sampler, error) {
 	f := newGeneralized(site, prior, of)
-	x := make([]float64, f.Dim())
-	for tries := 0; !f.start(x, rng); tries++ {
-		if tries == mostStarts {
-			return nil, errRounding
-		}
-	}
-	ascend(f, x)
-	k, err := nuts.New(f, x, options(len(x), f.obs.Kind, false))
+	k, err := startChain(f, f.obs.Kind, f.start, rng)
 	if err != nil {
-		return nil, errRounding
+		return nil, err
 	}
 	f.Move(k, rng)
 	return k, k.Err()

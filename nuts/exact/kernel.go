@@ -31,6 +31,25 @@ func newKernel(site *model.Site, prior *model.Prior, rng *rand.Rand) (*nuts.Samp
 	return k, k.Err()
 }
 
+// mostStarts are plenty: of a start that no rows can have another is drawn.
+const mostStarts = 1000
+
+// startChain starts a chain of a density that z does not tell clearly, where a start ends that rows can have.
+func startChain(f nuts.Chain, noise release.Kind, start func(x []float64, rng *rand.Rand) bool, rng *rand.Rand) (*nuts.Sampler, error) {
+	x := make([]float64, f.Dim())
+	for tries := 0; !start(x, rng); tries++ {
+		if tries == mostStarts {
+			return nil, errRounding
+		}
+	}
+	ascend(f, x)
+	k, err := nuts.New(f, x, options(len(x), noise, false))
+	if err != nil {
+		return nil, errRounding
+	}
+	return k, nil
+}
+
 // The acceptances to adapt to: accept, and steepAccept where normal noise reaches to singular scatters,
 // whose walls are steep. There a step that serves elsewhere may err by hundreds, and one that errs by
 // more than stepError is made of smaller ones.

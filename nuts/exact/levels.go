@@ -2,11 +2,9 @@ package exact
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/dpreg/dpreg/conjugate"
-	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
 	"github.com/dpreg/dpreg/release"
@@ -53,6 +51,7 @@ type byLevel struct {
 	gMean, gD, e         []float64
 	gSums, gWithin, eNow []float64
 	root                 float64
+	share, tau           []float64 // of levels, and T within them
 }
 
 const emptyLevel = 1e-9
@@ -92,6 +91,7 @@ func newByLevel(obs *model.Observation, prior *model.Prior) *byLevel {
 	vec := func(n int) []float64 { return make([]float64, n) }
 	f := &byLevel{obs: obs, m: m, k: k, q: q, levels: k + 1, counts: vec(k + 1), mean: vec(k + 1), statistics: newStatistics(m), within: newStatistics(q + 1),
 		sums: vec(q * (k + 1)), law: newLevelLaw(part, k+1, n), response: newResponse(obs.Shape, part), scales: newFreeScales(part),
+		share: vec(k + 1), tau: vec(q * q),
 		params: model.NewParams(obs.Shape), noise: model.NewNoise(obs), s: vec(len(obs.Z)), told: vec(m - 1), shift: vec(m - 1),
 		products: vec(m - 1), gProducts: vec(m - 1), gMean: vec(m), gD: vec(m * m), e: vec(m * m), gSums: vec(q * (k + 1)), gWithin: vec((q + 1) * (q + 1)), eNow: vec((q + 1) * (q + 1)), root: math.Sqrt(2 * n)}
 	for range k {
@@ -149,7 +149,7 @@ func (f *byLevel) yRow(x []float64) []float64 { return x[f.meanAt()+1 : f.zetaAt
 func (f *byLevel) take(counts []float64) {
 	n, m, d := f.obs.N, f.m, f.statistics.d
 	copy(f.counts, counts)
-	share := make([]float64, f.levels)
+	share := f.share
 	for l, c := range counts {
 		share[l] = max(c, emptyLevel) / n
 		f.law.roots[l] = math.Sqrt(share[l] * n)
@@ -366,148 +366,3 @@ func (f *byLevel) varies(l int) float64 {
 	}
 	return 1
 }
-
-// newLevelsKernel starts a chain, whose moves are of counts, and a draw of the parameters.
-func newLevelsKernel(site *model.Site, prior *model.Prior, rng *rand.Rand) (*nuts.Sampler, error) {
-	return newByLevel(site.Observation, prior).kernel(rng)
-}
-
-func (f *byLevel) kernel(rng *rand.Rand) (*nuts.Sampler, error) {
-	x := make([]float64, f.Dim())
-	for tries := 0; !f.start(x, rng); tries++ {
-		if tries == mostStarts {
-			return nil, errRounding
-		}
-	}
-	ascend(f, x)
-	k, err := nuts.New(f, x, options(len(x), f.obs.Kind, false))
-	if err != nil {
-		return nil, errRounding
-	}
-	f.draw(k, rng)
-	return k, k.Err()
-}
-
-// start writes coordinates to start from: counts that z may tell of, D_x and D_yy of a scatter that it
-// may, and all else as if it were standard normal.
-func (f *byLevel) start(x []float64, rng *rand.Rand) bool {
-	f.take(f.startCounts(rng))
-	for i := range x {
-		x[i] = rng.NormFloat64()
-	}
-	d := f.q + 1
-	part := &model.Observation{Shape: model.Shape{P: f.q, Intercept: true}, N: f.obs.N, Kind: f.obs.Kind, Z: make([]float64, release.Length(d)), Scale: slices.Repeat(f.obs.Scale[:1], release.Length(d))}
-	for j := range d {
-		for h := j; h < d; h++ {
-			v := f.obs.Z[release.Index(f.m, f.k+j, f.k+h)]
-			for l, row := range f.obs.Told.Sums {
-				v -= row[j] * row[h] / max(f.counts[l], 1)
-			}
-			part.Z[release.Index(d, j, h)] = v
-		}
-	}
-	f.within.disperse(make([]float64, len(part.Z)), part, f.obs.N, rng)
-	f.placeRows(x)
-	_, ok := f.value(x)
-	return ok
-}
-
-// startCounts are whole, sum to n, and are about what z tells, noise drawn anew.
-func (f *byLevel) startCounts(rng *rand.Rand) []float64 {
-	told, n := f.obs.Told.Counts, f.obs.N
-	counts, sum := make([]float64, f.levels), 0.0
-	for i, z := range told {
-		counts[f.levels-len(told)+i] = max(0, min(n, math.Round(z+model.RandNoise(f.obs.Kind, f.obs.Scale[0], rng))))
-	}
-	if len(told) < f.levels {
-		counts[0] = n - counts[1]
-	}
-	for _, c := range counts {
-		sum += c
-	}
-	left := n
-	for l, c := range counts {
-		if sum == 0 {
-			break
-		}
-		counts[l] = math.Floor(c * n / sum)
-		left -= counts[l]
-	}
-	most := 0
-	for l, c := range counts {
-		if c > counts[most] {
-			most = l
-		}
-	}
-	counts[most] += left
-	return counts
-}
-
-// Move moves counts, and draws the parameters.
-func (f *byLevel) Move(k *nuts.Sampler, rng *rand.Rand) {
-	f.moveCounts(k, rng)
-	f.draw(k, rng)
-}
-
-// draw draws the parameters given the statistics. Mean and covariance of the covariates are those over
-// all levels, of shares that are Dirichlet's given the counts:
-//
-//	μ = Σ_l π_lμ_l,   T_xx = T + Σ_l π_l(μ_l − μ)(μ_l − μ)ᵀ,   T_lx = 2π_l(μ_l − μ),   T_ll = 4π_l(1 − π_l), T_lh = −4π_lπ_h.
-func (f *byLevel) draw(k *nuts.Sampler, rng *rand.Rand) {
-	if _, ok := f.value(k.Position()); !ok {
-		k.Fail(errRounding)
-		return
-	}
-	f.params.Sigma2 = math.Exp(2 * f.ell)
-	f.response.draw(f.params.Theta, f.statistics, rng)
-	share, sum := make([]float64, f.levels), 0.0
-	for l, c := range f.counts {
-		share[l] = 0.5 * variate.Chi2(2*(c+1), rng)
-		sum += share[l]
-	}
-	p, mean, tau := f.m-1, f.params.MuX, f.params.Tau
-	within := make([]float64, f.q*f.q)
-	f.law.draw(within, rng)
-	clear(mean)
-	for l := range share {
-		share[l] /= sum
-		addScaled(mean[f.k:], share[l], f.law.mu[l])
-	}
-	for c := range f.k {
-		own := share[c+1]
-		mean[c] = 2*own - 1
-		for h := range c {
-			tau[c*p+h] = -4 * own * share[h+1]
-		}
-		tau[c*p+c] = 4 * own * (1 - own)
-	}
-	for j := range f.q {
-		at := (f.k + j) * p
-		for c := range f.k {
-			tau[at+c] = 2 * share[c+1] * (f.law.mu[c+1][j] - mean[f.k+j])
-		}
-		for i := range j + 1 {
-			v := within[j*f.q+i]
-			for l, s := range share {
-				v += s * (f.law.mu[l][j] - mean[f.k+j]) * (f.law.mu[l][i] - mean[f.k+i])
-			}
-			tau[at+f.k+i] = v
-		}
-	}
-	for i := range p {
-		for j := range i {
-			tau[j*p+i] = tau[i*p+j]
-		}
-	}
-}
-
-// Reach makes the noise's slopes the derivative about x.
-func (f *byLevel) Reach(x []float64) {
-	if _, ok := f.set(x); ok {
-		f.statistics.vector(f.s)
-		f.noise.Reach(f.s)
-	}
-}
-
-// Write writes the parameters of the last draw.
-func (f *byLevel) Write(dst, _ []float64) { f.params.Write(dst) }
