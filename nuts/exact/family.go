@@ -45,8 +45,19 @@ func of01(mean func(eta float64) (g, slope, square, squareSlope float64), steep 
 
 // ofCounts is that of min(N, K)/K, N ~ Poisson(e^η).
 func ofCounts(most float64) family {
-	return family{most: most, lift: 1, nodes: evenly(0.1), mean: model.Poisson.Moments(most), outset: func(y, told float64) (eta, slope, along, variance float64) {
-		return math.Log(y * most), y, y, y/most + y*y*math.Expm1(min(told/(y*y), 1))
+	mean := model.Poisson.Moments(most)
+	return family{most: most, lift: 1, nodes: evenly(0.1), mean: mean, outset: func(y, told float64) (eta, slope, along, variance float64) {
+		low, high := math.Log(y*most), math.Log(most)+2 // clamped, counts are fewer: η is above log yK
+		for range 40 {
+			eta = 0.5 * (low + high)
+			if g, _, _, _ := mean(eta); g < y {
+				low = eta
+			} else {
+				high = eta
+			}
+		}
+		g, slope, square, _ := mean(eta)
+		return eta, slope, slope, square - g*g + y*y*math.Expm1(min(told/(y*y), 1))
 	}}
 }
 

@@ -2,8 +2,10 @@ package exact
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -26,7 +28,8 @@ func TestGeneralizedGradient(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 5))
 	for _, p := range []int{1, 2, 4} {
 		for _, intercept := range []bool{true, false} {
-			for name, of := range testFamilies {
+			for _, name := range slices.Sorted(maps.Keys(testFamilies)) {
+				of := testFamilies[name]
 				s := model.Shape{P: p, Intercept: intercept}
 				truth := model.NewParams(s)
 				for j := range p {
@@ -42,7 +45,10 @@ func TestGeneralizedGradient(t *testing.T) {
 					}
 					f := generalizedOf(obs, mixedPrior(t, s, rng), of.family)
 					x := make([]float64, f.Dim())
-					for !f.start(x, rng) {
+					for tries := 0; !f.start(x, rng); tries++ {
+						if tries == mostStarts {
+							t.Fatalf("%s p=%d intercept=%t scale %v: no start", name, p, intercept, scale)
+						}
 					}
 					f.Reach(x)
 					grad := make([]float64, len(x))
@@ -168,4 +174,22 @@ func processor() float64 {
 		return math.NaN()
 	}
 	return float64(use.Utime.Nano()) / 1e9
+}
+
+// TestClampedCountsStart: where most counts are clamped, and noise is small, η is not the logarithm of
+// their mean.
+func TestClampedCountsStart(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 8))
+	s, of := model.Shape{P: 1, Intercept: true}, testFamilies["poisson, clamped"]
+	truth := model.NewParams(s)
+	truth.Theta[0], truth.Theta[1], truth.Tau[0] = 1.8, 0.2, 0.06
+	for range 20 {
+		f := generalizedOf(observeRows(truth, s, 300, 1, of, release.Gaussian, rng), linkPrior(s.P), of.family)
+		x, tries := make([]float64, f.Dim()), 0
+		for !f.start(x, rng) {
+			if tries++; tries > 50 {
+				t.Fatal("no start")
+			}
+		}
+	}
 }
