@@ -44,4 +44,7 @@ func Example() {
 	//   sigma2.
 	// Price of privacy (posterior sd over the sd expected without noise): (Intercept)
 	//   3.85, educ 3.97.
+	// Taken for granted: normal covariates; income linear in x, with normal residuals
+	//   of one spread. A release can tell (dpreg check) of columns that bounds cut; it
+	//   cannot of curves, outliers or residuals that spread more at some x.
 }

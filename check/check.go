@@ -12,6 +12,7 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -37,13 +38,14 @@ const SeveralFormat = "dpreg-joint-check/1"
 // Result is a posterior predictive check: each release beside those that the fitted model
 // makes.
 type Result struct {
-	Format     string `json:"format"` // SeveralFormat
-	Method     string `json:"method"`
-	N          int64  `json:"n"`
-	Pooling    string `json:"pooling"` // of several releases, like Covariates
-	Covariates string `json:"covariates"`
-	Draws      int    `json:"draws"`
-	Refits     int    `json:"refits"`
+	Format     string       `json:"format"` // SeveralFormat
+	Method     string       `json:"method"`
+	Family     model.Family `json:"family,omitzero"` // of the response
+	N          int64        `json:"n"`
+	Pooling    string       `json:"pooling"` // of several releases, like Covariates
+	Covariates string       `json:"covariates"`
+	Draws      int          `json:"draws"`
+	Refits     int          `json:"refits"`
 	// All is of all sums of all releases.
 	All      PValue     `json:"all"`
 	Releases []*Release `json:"releases"`
@@ -53,17 +55,18 @@ type Result struct {
 // Release is the check of one release: z beside replicates. All is in its own scaled
 // units.
 type Release struct {
-	Format   string   `json:"format"`         // Format
-	Name     string   `json:"name,omitempty"` // of the custodian, where there are several
-	Method   string   `json:"method"`
-	N        int64    `json:"n"`
-	Draws    int      `json:"draws"`  // of the posterior, used for the check
-	Refits   int      `json:"refits"` // K of the calibration; 0: none
-	InFrame  bool     `json:"in_frame,omitempty"`
-	Entries  []Entry  `json:"entries"`
-	Blocks   []Block  `json:"blocks"` // the last one is of all sums
-	Columns  []Column `json:"columns"`
-	Warnings []string `json:"warnings"`
+	Format   string       `json:"format"`         // Format
+	Name     string       `json:"name,omitempty"` // of the custodian, where there are several
+	Method   string       `json:"method"`
+	Family   model.Family `json:"family,omitzero"`
+	N        int64        `json:"n"`
+	Draws    int          `json:"draws"`  // of the posterior, used for the check
+	Refits   int          `json:"refits"` // K of the calibration; 0: none
+	InFrame  bool         `json:"in_frame,omitempty"`
+	Entries  []Entry      `json:"entries"`
+	Blocks   []Block      `json:"blocks"` // the last one is of all sums
+	Columns  []Column     `json:"columns"`
+	Warnings []string     `json:"warnings"`
 }
 
 // Entry is one released sum.
@@ -190,11 +193,11 @@ func Fit(ctx context.Context, f *dpreg.Fit, o Options) (*Result, error) {
 			p[i].Calibrated = &ranks[i]
 		}
 	}
-	out := &Result{Format: SeveralFormat, Method: f.Method, N: f.N, Draws: c.sites[0].count, Refits: o.Calibrate, All: p[len(p)-1]}
+	out := &Result{Format: SeveralFormat, Method: f.Method, Family: f.Family, N: f.N, Draws: c.sites[0].count, Refits: o.Calibrate, All: p[len(p)-1]}
 	out.Covariates, out.Pooling = f.Sharing()
 	for j, site := range c.sites {
 		check := site.describe(&f.Custodians[j].Release.Schema, p[c.at[j]:c.at[j+1]])
-		check.Name, check.Method, check.Refits = f.Custodians[j].Name, f.Method, o.Calibrate
+		check.Name, check.Method, check.Family, check.Refits = f.Custodians[j].Name, f.Method, f.Family, o.Calibrate
 		out.Releases = append(out.Releases, check)
 	}
 	out.Warnings = append(append([]string{}, f.Draws(dpreg.Scaled).Warnings...), warnings...)

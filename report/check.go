@@ -13,6 +13,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/check"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -161,7 +162,7 @@ func checkVerdict(c *check.Result, d *schema.Design) []string {
 		text = append(text, "The law of each custodian's covariates is what its release alone says of it.")
 	}
 	if d.Intercept {
-		unseen := "What it cannot see: with an intercept the normal model has as many parameters as there are sums of a release, and bends to nearly any of them; a p that is not small does not show that rows are normal."
+		unseen := "What it cannot see: with an intercept " + bends(c.Family)
 		if several(c) {
 			unseen += " What is compared is what custodians are said to share."
 		}
@@ -182,11 +183,26 @@ func checkVerdict(c *check.Result, d *schema.Design) []string {
 	return text
 }
 
+// bends says that a family's model has as many parameters as a release has sums, but of counts for that of
+// their squares, which their variance is told by.
+func bends(f model.Family) string {
+	switch f {
+	case model.Normal:
+		return "the normal model has as many parameters as there are sums of a release, and bends to nearly any of them; a p that is not small does not show that rows are normal."
+	case model.Poisson:
+		return "the Poisson model bends to nearly any sums but that of y², of which it sees whether counts spread more than Poisson's; a p that is not small does not show that covariates are normal, or the log of the rate linear."
+	}
+	return fmt.Sprintf("the %s model has as many parameters as there are sums of a release, and bends to nearly any of them; a p that is not small does not show that covariates are normal, or the %s of the probability linear.", kindOf(f), f.Link())
+}
+
 // checkFound goes by all sums together: of six blocks, or of many releases, one would look
 // unlike the model's too often by chance.
 func checkFound(c *check.Result) string {
 	first := c.Releases[0]
 	parts, all, part, unlike := first.Blocks[:len(first.Blocks)-1], "sums", "block", "x may not be normal, values may have been clamped, or the prior contradicts the release."
+	if c.Family == model.Poisson {
+		unlike = "Counts may spread more, or less, than Poisson's, " + unlike
+	}
 	if several(c) {
 		parts, all, part, unlike = nil, "releases", "release", unshared(c)
 		for _, r := range c.Releases {

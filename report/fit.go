@@ -62,7 +62,7 @@ func Fit(w io.Writer, f *dpreg.Fit, o Options) error {
 		return writeWide(w, o.Width, append(show(estimates), ratios(s)...), warn(s.Warnings))
 	}
 	return writeWide(w, o.Width, promises, say(f.Design.Formula().String()+", "+subject(f, o.Units), chosen(f)), append(show(estimates), ratios(s)...),
-		say(leftOut(s), diagnosed(s), priced(s, f.PriceOfPrivacy()), shrunk(f, o.Units)), warn(warnings))
+		say(leftOut(s), diagnosed(s), priced(s, f.PriceOfPrivacy()), shrunk(f, o.Units), granted(f)), warn(warnings))
 }
 
 // caption says in a line of what a table is, with what was promised.
@@ -129,7 +129,7 @@ func FitPage(w io.Writer, f *dpreg.Fit, what *whatif.Answers, figures []*Figure,
 	p.add("What is private", private(f))
 	p.add("Estimates", append(show(summaryTable(s, false, o)), ratios(s)...), say("Estimate and Est.Error: posterior mean and standard deviation; l and u: the interval; "+
 		"Contr.: posterior contraction, 1 - (posterior IQR / prior IQR)^2, near 0 where the release says nothing and the prior speaks.",
-		leftOut(s), priced(s, f.PriceOfPrivacy()), shrunk(f, o.Units)))
+		leftOut(s), priced(s, f.PriceOfPrivacy()), shrunk(f, o.Units), granted(f)))
 	p.add("Posterior contraction", say(contraction(s)...), picturesOf(figures, "posterior", CustodiansPlot))
 	p.add("Can the chains be trusted?", say(diagnosed(s), trusted(f)), picturesOf(figures, "trace", "ranks", "pairs"))
 	if what != nil {

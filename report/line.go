@@ -10,19 +10,19 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/predict"
 )
 
 var (
-	lineKey  = Key{Name: "posterior mean of the line", LineStyle: draw.LineStyle{Color: blue, Width: 1.5}}
-	lineBand = color.RGBA{140, 190, 220, 255}
-	newBand  = color.RGBA{222, 236, 245, 255}
+	lineStyle = draw.LineStyle{Color: blue, Width: 1.5}
+	lineBand  = color.RGBA{140, 190, 220, 255}
+	newBand   = color.RGBA{222, 236, 245, 255}
 )
 
 // LinePlot draws a regression line along a column with the bands that hold it, and a new response,
-// with a probability. family tells that the line is the mean on a link's scale, of which there is one
-// band.
-func LinePlot(points []predict.Point, held map[string]float64, column, response string, level float64, family bool) *Figure {
+// with a probability; of a family the curve of its probability or rate, of which there is one band.
+func LinePlot(points []predict.Point, held map[string]float64, column, response string, level float64, family model.Family) *Figure {
 	p := Panel("", column, response)
 	band := func(of func(predict.Point) predict.Prediction, tint color.RGBA) {
 		var outline plotter.XYs
@@ -34,10 +34,11 @@ func LinePlot(points []predict.Point, held map[string]float64, column, response 
 		}
 		fill(p, outline, tint)
 	}
-	title := fmt.Sprintf("%s along %s", response, column)
+	name, title := "line", response+" along "+column
 	words := fmt.Sprintf("The dark band holds the line with probability %s, the light one a new response.", exactly(level))
-	if family {
-		title, words = "Mean of "+response+" along "+column, fmt.Sprintf("The band holds the mean, of a 0/1 response its probability, with probability %s.", exactly(level))
+	if family != model.Normal {
+		name = family.Expected()
+		title, words = strings.ToUpper(name[:1])+name[1:]+" of "+title, fmt.Sprintf("The band holds the %s with probability %s.", name, exactly(level))
 	} else {
 		band(func(x predict.Point) predict.Prediction { return x.New }, newBand)
 	}
@@ -46,8 +47,9 @@ func LinePlot(points []predict.Point, held map[string]float64, column, response 
 	for _, x := range points {
 		line = append(line, plotter.XY{X: x.X, Y: x.Line.Fitted})
 	}
-	lineKey.Add(p, line)
-	f := alone("line", title, p, aloneHeight, lineKey)
+	key := Key{Name: "posterior mean of the " + name, LineStyle: lineStyle}
+	key.Add(p, line)
+	f := alone("line", title, p, aloneHeight, key)
 	f.note = words
 	if len(held) > 0 {
 		var at []string

@@ -28,6 +28,14 @@ func TestFamily(t *testing.T) {
 	if page := read(t, "r.html"); !strings.Contains(page, "Bayesian logistic regression") || !strings.Contains(saved.stdout, "Odds ratio") {
 		t.Error("the page is of another model")
 	}
+	along := command("predict", "--draws", "d", "--along", "age").finished(t).stdout
+	if lines := strings.Split(strings.TrimSpace(along), "\n"); len(lines) != 102 || lines[0] != "age,.fitted,.lower,.upper" || !strings.HasPrefix(lines[101], "100,0.") {
+		t.Errorf("along age it predicts\n%s", along)
+	}
+	command("predict", "--draws", "d", "--along", "age", "--plot", "curve.svg").finished(t)
+	if picture := read(t, "curve.svg"); !strings.Contains(picture, "Probability of married along age") {
+		t.Errorf("the picture is %s", picture)
+	}
 	write(t, "new.csv", "age,educ\n20,10\n90,10\n")
 	own := command("predict", "--draws", "d", "new.csv").finished(t)
 	if made := command("predict", "pums.release.json", "new.csv", "--family", "binomial").finished(t); !strings.Contains(made.stdout, ".fitted") {
@@ -94,13 +102,13 @@ func TestFamilyRefusals(t *testing.T) {
 func TestCounts(t *testing.T) {
 	workspace(t)
 	first := fit("--eps", "3", "--formula", "educ ~ age + married", "--bounds", "educ=0:12,age=0:100", "--family", "poisson", "--draws", "300").finished(t)
-	for _, part := range []string{"family poisson (log link, of counts above 12 the law of 12 or more)", "Rate ratio", "married"} {
+	for _, part := range []string{"family poisson (log link, of counts above 12 the law of 12 or more)", "Rate ratio", "married", "counts that spread as Poisson's. A release can tell (dpreg check) of columns that bounds cut and counts that spread otherwise; it cannot of curves, another link"} {
 		if !strings.Contains(strings.Join(strings.Fields(first.stdout), " "), part) {
 			t.Errorf("the result lacks %q:\n%s", part, first.stdout)
 		}
 	}
 	checked := command("check", "pums.release.json", "--family", "poisson", "--draws", "200").finished(t)
-	if !strings.Contains(checked.stdout, "sum of y²") {
+	if !strings.Contains(checked.stdout, "sum of y²") || !strings.Contains(checked.stdout, "the Poisson model bends") {
 		t.Errorf("the check is\n%s", checked.stdout)
 	}
 	write(t, "new.csv", "age,married\n20,0\n")

@@ -1,0 +1,95 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/check"
+	"github.com/dpreg/dpreg/model"
+)
+
+// granted says in a sentence what a fit takes for granted, and what of it the releases can tell and
+// cannot; nothing of a fit of rows, which can be looked at.
+func granted(f *dpreg.Fit) string {
+	if f.FromRows() {
+		return ""
+	}
+	all := slices.Concat(grantedOfX(f), grantedOfY(f), grantedShared(f))
+	told := "cannot tell of"
+	if can := tellable(f); can != nil {
+		told = fmt.Sprintf("can tell (dpreg check) of %s; it cannot of", strings.Join(can, " and "))
+	}
+	return fmt.Sprintf("Taken for granted: %s. A release %s %s.", strings.Join(all, "; "), told, untold(f.Family))
+}
+
+// grantedOfX is what the method makes of the covariates, if anything.
+func grantedOfX(f *dpreg.Fit) []string {
+	levels := f.Custodians[0].Release.Levels
+	switch c := dpreg.Traits(f.Method).Covariates; {
+	case c == model.NoCovariates:
+		return []string{"sums without noise"}
+	case c == model.ReleasedCovariates:
+		return []string{"covariates' moments as released"}
+	case c == model.StatedCovariates:
+		return []string{"covariates' moments as the prior states them"}
+	case levels != nil:
+		return []string{"covariates normal at each level of " + levels.Factor}
+	case f.ModelClamping:
+		return []string{"covariates normal before they were clamped"}
+	}
+	return []string{"normal covariates"}
+}
+
+// grantedOfY is what the response is taken for, given the covariates.
+func grantedOfY(f *dpreg.Fit) []string {
+	y := f.Design.Response.Name
+	switch f.Family {
+	case model.Normal:
+		return []string{y + " linear in x, with normal residuals of one spread"}
+	case model.Poisson:
+		return []string{fmt.Sprintf("the %s of the rate of %s linear in x", f.Family.Link(), y), "counts that spread as Poisson's"}
+	}
+	return []string{fmt.Sprintf("the %s of the probability of %s linear in x", f.Family.Link(), y)}
+}
+
+// grantedShared is what several releases are taken to share.
+func grantedShared(f *dpreg.Fit) []string {
+	_, pooling := f.Sharing()
+	switch {
+	case f.SameRows():
+		return []string{"the same rows in all releases"}
+	case pooling == dpreg.CompletePooling:
+		return []string{"one regression for all custodians"}
+	case pooling == dpreg.PartialPooling:
+		return []string{"custodians' coefficients normal about common ones"}
+	}
+	return nil
+}
+
+// tellable is what package check can find in the releases.
+func tellable(f *dpreg.Fit) (all []string) {
+	if !dpreg.Checkable(f.Method) || f.ModelClamping || f.SameRows() || check.Can(f.Custodians[0].Release) != nil {
+		return nil
+	}
+	all = []string{"columns that bounds cut"}
+	if !f.Design.Intercept {
+		all = append(all, "an intercept that is not 0")
+	}
+	if f.Family == model.Poisson && !f.Custodians[0].Release.WithoutYY() {
+		all = append(all, "counts that spread otherwise")
+	}
+	if _, pooling := f.Sharing(); pooling == dpreg.CompletePooling {
+		all = append(all, "custodians that differ by much")
+	}
+	return all
+}
+
+// untold is what sums of squares and products do not show.
+func untold(f model.Family) string {
+	if f == model.Normal {
+		return "curves, outliers or residuals that spread more at some x"
+	}
+	return "curves, another link or x that is skewed within its bounds"
+}

@@ -1,0 +1,49 @@
+package report_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/report"
+)
+
+// A result says what it takes for granted, and what of it can be checked by package check alone.
+func TestGranted(t *testing.T) {
+	one, other := made(), made()
+	origin := *one
+	origin.Schema.Intercept = false
+	stated := model.DefaultPrior(model.Shape{P: 2, Intercept: true})
+	stated.X = model.NormalX{Mean: make([]float64, 2), Covariance: []float64{0.1, 0, 0, 0.1}}
+	several := []dpreg.Custodian{{Name: "a", Release: one}, {Name: "b", Release: other}}
+	for name, c := range map[string]struct {
+		of      []dpreg.Custodian
+		options dpreg.Options
+		says    string
+	}{
+		"a line":       {dpreg.One(one), dpreg.Options{}, "normal covariates; income linear in x, with normal residuals of one spread. A release can tell (dpreg check) of columns that bounds cut; it cannot of curves,"},
+		"no intercept": {dpreg.One(&origin), dpreg.Options{}, "bounds cut and an intercept that is not 0; it cannot"},
+		"naive":        {dpreg.One(one), dpreg.Options{Method: "naive"}, "granted: sums without noise; income linear in x, with normal residuals of one spread. A release cannot tell of curves"},
+		"moments":      {dpreg.One(one), dpreg.Options{Method: "gibbs-ss-prior", Prior: stated}, "covariates' moments as the prior states them;"},
+		"complete":     {several, dpreg.Options{}, "one regression for all custodians. A release can tell (dpreg check) of columns that bounds cut and custodians that differ by much;"},
+		"partial":      {several, dpreg.Options{Pooling: dpreg.PartialPooling}, "custodians' coefficients normal about common ones. A release can tell (dpreg check) of columns that bounds cut;"},
+		"same rows":    {several, dpreg.Options{SameRows: true}, "the same rows in all releases. A release cannot tell"},
+	} {
+		c.options.Plan = mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10}
+		fit, err := dpreg.Infer(context.Background(), c.of, c.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text bytes.Buffer
+		if err := report.Fit(&text, fit, report.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(strings.Join(strings.Fields(text.String()), " "), c.says) {
+			t.Errorf("%s: it lacks %q:\n%s", name, c.says, text.String())
+		}
+	}
+}
