@@ -24,6 +24,7 @@ const module = "github.com/dpreg/dpreg"
 // package gets its place here first.
 var floors = map[string]int{
 	"internal/dense":        0,
+	"internal/expression":   -1,
 	"internal/files":        -1,
 	"internal/golden":       0,
 	"internal/jsontree":     -1,

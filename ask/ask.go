@@ -154,7 +154,7 @@ func (p *Posterior) answer(s statement, level float64) (*Answer, error) {
 	of := s.sides[0]
 	switch len(s.relations) {
 	case 1:
-		of = of.plus(-1, s.sides[1])
+		of = s.sides[0].less(s.sides[1])
 	case 2:
 		of = s.sides[1]
 	}

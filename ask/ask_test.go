@@ -196,9 +196,9 @@ func TestUsual(t *testing.T) {
 func TestRefused(t *testing.T) {
 	for question, want := range map[string]string{
 		"":              "nothing to answer",
-		"x +":           "it ends where",
+		"x +":           "nothing stands where",
 		"x 2":           "should",
-		"(x":            "bracket is not closed",
+		"(x":            "nothing stands where `)`",
 		"x)":            "should",
 		"X > 0":         `did you mean "x"`,
 		"zzzzzzzz":      "there are",

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dpreg/dpreg/internal/expression"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -125,10 +126,10 @@ func (n *names) spelt(name string) string {
 
 // Name is a column's name as a question holds it, in backquotes where it needs them.
 func Name(name string) string {
-	if plains.FindString(name) == name && !slices.Contains([]string{"R2", "Intercept", "sigma", "sigma2"}, name) {
-		return name
+	if slices.Contains([]string{"R2", "Intercept", "sigma", "sigma2"}, name) {
+		return "`" + name + "`"
 	}
-	return "`" + strings.NewReplacer("\\", "\\\\", "`", "\\`").Replace(name) + "`"
+	return expression.Quote(name)
 }
 
 // ofLevel is the coefficient of a level, 0 for the baseline's: its line over that one's. A truth
@@ -167,12 +168,24 @@ func (n *names) ofLevel(factor, level string) (value, error) {
 // momentNames are the functions of columns.
 var momentNames = []string{"mean", "sd", "var", "cov", "cor", "beta"}
 
+// isFunction refuses a function that there is not.
+func isFunction(function string) error {
+	if slices.Contains(momentNames, function) || expression.Functions[function] != nil {
+		return nil
+	}
+	known := append(slices.Sorted(maps.Keys(expression.Functions)), momentNames...)
+	return fmt.Errorf("there is no function %s; there are %s", function, strings.Join(known, ", "))
+}
+
 // ofColumns is a function of columns' moments; beta(x) is the slope in standard deviations of x
 // and y.
-func (n *names) ofColumns(function string, columns []string) (value, error) {
-	if !slices.Contains(momentNames, function) {
-		known := append(slices.Sorted(maps.Keys(functions)), momentNames...)
-		return value{}, fmt.Errorf("there is no function %s; there are %s", function, strings.Join(known, ", "))
+func (n *names) ofColumns(function string, args []*expression.Node) (value, error) {
+	var columns []string
+	for _, a := range args {
+		if a.Op != expression.Variable {
+			return value{}, fmt.Errorf("%s(...) takes names of columns", function)
+		}
+		columns = append(columns, a.Name)
 	}
 	want := 1
 	if function == "cov" || function == "cor" {

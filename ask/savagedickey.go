@@ -66,7 +66,7 @@ func (p *Posterior) priorDensity(of value) (float64, error) {
 		return 0, errors.New("the prior's density is known of sums of coefficients with constant factors, and this is none")
 	}
 	q := len(of.affine) - 1
-	if _, ok := of.number(); ok || prior.Theta.Dim() != q {
+	if _, ok := isNumber(of.affine); ok || prior.Theta.Dim() != q {
 		return 0, errors.New("it holds no coefficient")
 	}
 	if p.Units == dpreg.Original {

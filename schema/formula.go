@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/dpreg/dpreg/internal/expression"
 )
 
 // Formula is a parsed model formula: Response ~ Terms, or Response ~ . where All.
@@ -40,19 +42,19 @@ type Formula struct {
 //
 // Everything else is an error that says what is allowed.
 func ParseFormula(text string) (Formula, error) {
-	tokens, err := lexFormula(text)
+	p, err := parserOf(text)
 	if err != nil {
 		return Formula{}, err
 	}
-	f, p := Formula{Intercept: true}, &expressionParser{tokens}
+	f := Formula{Intercept: true}
 	if err := f.response(p); err != nil {
 		return Formula{}, err
 	}
-	for spoken, first := false, true; p.next() != end; first = false {
+	for spoken, first := false, true; p.Next() != expression.End; first = false {
 		sign := plus
-		switch t := p.next(); {
+		switch t := p.Next(); {
 		case t == plus || t == minus:
-			sign = p.take()
+			sign = p.Take()
 		case t == tilde:
 			return Formula{}, refuse("there is more than one `~`")
 		case !first:
@@ -76,35 +78,35 @@ func refuse(format string, args ...any) error {
 }
 
 // response reads what stands up to "~", which it takes.
-func (f *Formula) response(p *expressionParser) error {
-	switch t := p.next(); {
+func (f *Formula) response(p *expression.Parser) error {
+	switch t := p.Next(); {
 	case t == tilde:
 		return refuse("nothing stands before `~`")
-	case t == end:
+	case t == expression.End:
 		return refuse("it is empty")
-	case !t.name:
+	case !t.Name():
 		return refuse("the response must be the name of a column or a function of columns, and %s is none", t)
 	}
 	parts, err := f.component(p)
 	switch {
 	case err != nil:
 		return err
-	case p.next() != tilde:
-		return refuse("the response must be one column with `~` after it, and %s follows it", p.next())
+	case p.Next() != tilde:
+		return refuse("the response must be one column with `~` after it, and %s follows it", p.Next())
 	case parts.whole:
 		return refuse("the response must be one column, and %s is several", parts.text)
 	}
 	f.Response = f.named([]component{parts})
-	if p.take(); p.next() == end {
+	if p.Take(); p.Next() == expression.End {
 		return refuse("nothing stands after `~`")
 	}
 	return nil
 }
 
 // term adds covariates, or speaks of the intercept.
-func (f *Formula) term(sign token, p *expressionParser, spoken *bool) error {
-	switch t := p.next(); {
-	case t.name:
+func (f *Formula) term(sign expression.Token, p *expression.Parser, spoken *bool) error {
+	switch t := p.Next(); {
+	case t.Name():
 		terms, err := f.products(p)
 		if err == nil && sign == minus {
 			err = refuse("%s cannot be taken away: name the covariates to use", t)
@@ -120,11 +122,11 @@ func (f *Formula) term(sign token, p *expressionParser, spoken *bool) error {
 	case t == dot && f.Terms != nil:
 		return refuse("`.` already stands for every column but the response, so it must stand alone")
 	case t == dot && !f.All:
-		p.take()
+		p.Take()
 		f.All = true
 		return nil
 	case t == zero || t == one:
-		p.take()
+		p.Take()
 		if *spoken {
 			return refuse("it speaks of the intercept twice")
 		}
@@ -133,7 +135,7 @@ func (f *Formula) term(sign token, p *expressionParser, spoken *bool) error {
 		}
 		*spoken, f.Intercept = true, sign == plus && t == one
 		return nil
-	case t == end:
+	case t == expression.End:
 		return refuse("nothing stands after the last `+` or `-`")
 	case t == tilde:
 		return refuse("there is more than one `~`")
@@ -141,10 +143,10 @@ func (f *Formula) term(sign token, p *expressionParser, spoken *bool) error {
 		return refuse("%s stands where a covariate should", t)
 	case t == open:
 		return refuse("brackets around terms are not supported: write the terms out")
-	case t.text != "" && strings.Contains("*/^:,)=.", t.text):
+	case t.Text != "" && strings.Contains("*/^:,)=.", t.Text):
 		return refuse("%s stands where a covariate should", t)
 	}
-	return refuse("the number %s is neither 0 nor 1", p.next())
+	return refuse("the number %s is neither 0 nor 1", p.Next())
 }
 
 // component is a factor of a term.
@@ -156,11 +158,11 @@ type component struct {
 
 // products reads components between which * and : stand, the second binding more, and returns
 // the terms that they make: a, b and a:b of a*b, those of fewer components first.
-func (f *Formula) products(p *expressionParser) (terms [][]component, err error) {
+func (f *Formula) products(p *expression.Parser) (terms [][]component, err error) {
 	var crossed [][]component // what * stands between
-	for again := true; again; again = p.is("*") && p.take() != end {
+	for again := true; again; again = p.Is("*") && p.Take() != expression.End {
 		var parts []component
-		for more := true; more; more = p.is(":") && p.take() != end {
+		for more := true; more; more = p.Is(":") && p.Take() != expression.End {
 			c, err := f.component(p)
 			if err != nil {
 				return nil, err
@@ -173,9 +175,9 @@ func (f *Formula) products(p *expressionParser) (terms [][]component, err error)
 		crossed = append(crossed, parts)
 	}
 	switch {
-	case p.is("^"):
+	case p.Is("^"):
 		return nil, refuse("a power stands within I(...), as in I(x^2)")
-	case p.is("/"):
+	case p.Is("/"):
 		return nil, refuse("a quotient stands within I(...), as in I(x/2)")
 	case len(crossed) > maxCrossed:
 		return nil, refuse("more than %d columns are crossed by `*`", maxCrossed)
@@ -197,19 +199,19 @@ func (f *Formula) products(p *expressionParser) (terms [][]component, err error)
 const maxCrossed = 5
 
 // component reads a column or what is made of some.
-func (f *Formula) component(p *expressionParser) (c component, err error) {
-	t := p.take()
+func (f *Formula) component(p *expression.Parser) (c component, err error) {
+	t := p.Take()
 	switch {
 	case t == dot:
 		return c, refuse("`.` already stands for every column but the response, so it must stand alone")
-	case !t.name:
+	case !t.Name():
 		return c, refuse("%s stands where a covariate should", t)
-	case !p.is("("):
-		return component{text: quoteName(t.text), name: t.text}, nil
+	case !p.Is("("):
+		return component{text: expression.Quote(t.Text), name: t.Text}, nil
 	}
-	switch t.text {
+	switch t.Text {
 	case "poly":
-		all, err := p.poly()
+		all, err := poly(p)
 		if err != nil {
 			return c, err
 		}
@@ -217,26 +219,19 @@ func (f *Formula) component(p *expressionParser) (c component, err error) {
 			return component{text: all[0].String()}, nil
 		}
 		return component{text: strings.TrimSuffix(all[0].String(), "1"), whole: true}, nil
-	case "scale", "factor", "as.factor":
-		p.take()
-		column := p.take()
-		if !column.name {
-			return c, refuse("%s(...) takes the name of a column", t.text)
-		}
-		if err := p.expect(")"); err != nil {
-			return c, err
-		}
-		if t.text != "scale" {
-			f.factors = append(f.factors, column.text)
-			return component{text: quoteName(column.text), name: column.text}, nil
-		}
-		return component{text: "scale(" + quoteName(column.text) + ")"}, nil
+	case scaled:
+		e, err := scale(p)
+		return component{text: e.String()}, err
+	case "factor", "as.factor":
+		column, err := ofColumn(p, t.Text)
+		f.factors = append(f.factors, column.Text)
+		return component{text: expression.Quote(column.Text), name: column.Text}, err
 	}
-	e, err := p.call(t.text)
+	e, err := p.Call(t.Text)
 	if err != nil {
 		return c, err
 	}
-	if len(e.variables(nil)) == 0 {
+	if len(e.Variables(nil)) == 0 {
 		return c, refuse("%s holds no column", e)
 	}
 	return component{text: e.String()}, nil
@@ -304,12 +299,12 @@ func (f Formula) Columns() (names []string) {
 	for _, term := range append(slices.Clone(f.Terms), f.Response) {
 		parts, made := f.Made[term]
 		if !made {
-			parts = []string{quoteName(term)}
+			parts = []string{expression.Quote(term)}
 		}
 		for _, part := range parts {
 			all, _ := parseFactor(part) // as ParseFormula read it
 			for _, e := range all {
-				names = e.variables(names)
+				names = e.Variables(names)
 			}
 		}
 	}
@@ -321,5 +316,5 @@ func (f Formula) spelt(name string) string {
 	if f.Made[name] != nil {
 		return name
 	}
-	return quoteName(name)
+	return expression.Quote(name)
 }

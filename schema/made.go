@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"github.com/dpreg/dpreg/internal/expression"
 )
 
 // A made column is a product of factors, each a function of columns or the dummy of a level. Its
@@ -16,7 +18,7 @@ import (
 
 // factorOfTerm is a factor of a made column.
 type factorOfTerm struct {
-	*expression         // nil: a dummy
+	of                  *expression.Node // nil: a dummy
 	factor, level, text string
 }
 
@@ -48,38 +50,33 @@ func (d *Design) factorOf(text string) (factorOfTerm, error) {
 	if err != nil {
 		return factorOfTerm{}, err
 	}
-	return factorOfTerm{expression: e[0], text: text}, nil
+	return factorOfTerm{of: e[0], text: text}, nil
 }
 
 // parseFactor reads a factor of a term as a formula has it, poly(x, k) as all that it stands for.
-func parseFactor(text string) (all []*expression, err error) {
-	tokens, err := lexFormula(text)
+func parseFactor(text string) (all []*expression.Node, err error) {
+	p, err := parserOf(text)
 	if err != nil {
 		return nil, err
 	}
-	p := &expressionParser{tokens}
-	t := p.take()
-	switch {
-	case t.name && t.text == "poly" && p.is("("):
-		all, err = p.poly()
-	case t.name && t.text == "scale" && p.is("("):
-		p.take()
-		x := p.take()
-		if err = p.expect(")"); err == nil && !x.name {
-			err = refuse("scale(...) takes the name of a column")
-		}
-		all = []*expression{{op: scaled, args: []*expression{{op: variable, name: x.text}}}}
-	case t.name && p.is("("):
-		var e *expression
-		e, err = p.call(t.text)
-		all = []*expression{e}
-	case t.name:
-		all = []*expression{{op: variable, name: t.text}}
-	default:
+	var e *expression.Node
+	switch t := p.Take(); {
+	case !t.Name():
 		err = refuse("%s is no factor of a term", t)
+	case !p.Is("("):
+		e = variable(t)
+	case t.Text == "poly":
+		all, err = poly(p)
+	case t.Text == scaled:
+		e, err = scale(p)
+	default:
+		e, err = p.Call(t.Text)
 	}
-	if err == nil && p.next() != end {
-		err = refuse("%s stands behind a factor of a term", p.next())
+	if e != nil {
+		all = []*expression.Node{e}
+	}
+	if err == nil && p.Next() != expression.End {
+		err = refuse("%s stands behind a factor of a term", p.Next())
 	}
 	return all, err
 }
@@ -113,8 +110,8 @@ func (v *vocabulary) texts(part string, full func(factor string) bool) (texts []
 	if err != nil {
 		return nil, err
 	}
-	if e := all[0]; e.op == variable {
-		if f := v.factor(e.name); f != nil {
+	if e := all[0]; e.Op == expression.Variable {
+		if f := v.factor(e.Name); f != nil {
 			for _, level := range f.coding(full(f.Name)) {
 				texts = append(texts, f.Name+level)
 			}
@@ -143,7 +140,7 @@ func (v *vocabulary) source(d *Design) error {
 			if err != nil {
 				return err
 			}
-			for _, name := range all[0].variables(nil) {
+			for _, name := range all[0].Variables(nil) {
 				source := v.column(name)
 				switch {
 				case source == nil && v.factor(name) != nil:
@@ -221,7 +218,7 @@ func (d *Design) usesSource(name string) bool {
 	return slices.ContainsFunc(d.Columns(), func(c Column) bool {
 		all, _ := d.factors(c)
 		return slices.ContainsFunc(all, func(p factorOfTerm) bool {
-			return p.expression != nil && slices.Contains(p.variables(nil), name)
+			return p.of != nil && slices.Contains(p.of.Variables(nil), name)
 		})
 	})
 }
@@ -243,8 +240,8 @@ func (d *Design) over(c Column) (interval, error) {
 	}
 	for _, p := range all {
 		next := interval{0, 1}
-		if p.expression != nil {
-			if next, err = p.over(d.sourced); err != nil {
+		if p.of != nil {
+			if next, err = over(p.of, d.sourced); err != nil {
 				return out, err
 			}
 		}
@@ -286,13 +283,13 @@ func (d *Design) validateMade() error {
 			return fmt.Errorf("column %q: %w", c.Name, err)
 		}
 		for _, p := range all {
-			if p.expression == nil {
+			if p.of == nil {
 				continue
 			}
-			if p.String() != p.text {
-				return fmt.Errorf("column %q: %q must be written %s", c.Name, p.text, p)
+			if p.of.String() != p.text {
+				return fmt.Errorf("column %q: %q must be written %s", c.Name, p.text, p.of)
 			}
-			for _, name := range p.variables(nil) {
+			for _, name := range p.of.Variables(nil) {
 				if indexOf(d.Sources, name) < 0 {
 					return fmt.Errorf("column %q is made of %q, which is none of the sources", c.Name, name)
 				}
@@ -410,8 +407,8 @@ func (d *Design) Related() (names []string) {
 		if all, _ := d.factors(c); c.Term != nil {
 			of = nil
 			for _, p := range all {
-				if p.expression != nil {
-					of = p.variables(of)
+				if p.of != nil {
+					of = p.of.Variables(of)
 				} else {
 					of = append(of, p.factor)
 				}

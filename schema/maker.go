@@ -40,18 +40,18 @@ func (d *Design) Maker(columns []Column, clamp bool) (*Maker, error) {
 			return nil, err
 		}
 		for _, p := range all {
-			if p.expression == nil {
+			if p.of == nil {
 				add(Factor{Name: p.factor}.dummy(p.level))
 			}
 		}
 		m.make = append(m.make, func(base []float64) float64 {
 			product := 1.0
 			for _, p := range all {
-				if p.expression == nil {
+				if p.of == nil {
 					product *= base[place[p.text]]
 					continue
 				}
-				product *= p.at(func(name string) float64 {
+				product *= value(p.of, func(name string) float64 {
 					v, s := base[place[name]], d.sourced(name)
 					if clamp {
 						v = max(s.Lower, min(s.Upper, v))

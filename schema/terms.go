@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/dpreg/dpreg/internal/expression"
 )
 
 // vocabulary is what the names in a formula stand for.
@@ -141,11 +143,11 @@ func (v *vocabulary) resolve(f Formula) (*Design, error) {
 // Statistical Models in S, 2.4.1): R's rule.
 func (v *vocabulary) made(f Formula, parts []string) ([]Column, error) {
 	full := func(factor string) bool {
-		others := slices.DeleteFunc(slices.Clone(parts), func(part string) bool { return part == quoteName(factor) })
+		others := slices.DeleteFunc(slices.Clone(parts), func(part string) bool { return part == expression.Quote(factor) })
 		name := strings.Join(others, ":")
 		if len(others) == 1 && f.Made[name] == nil {
-			if all, err := parseFactor(name); err == nil && all[0].op == variable {
-				name = all[0].name
+			if all, err := parseFactor(name); err == nil && all[0].Op == expression.Variable {
+				name = all[0].Name
 			}
 		}
 		return !f.has(name) && !f.All
