@@ -167,7 +167,7 @@ func (f *Fit) drawPrior() *posterior.Draws {
 	width, all, covariates := len(f.draws.Names), make([]float64, len(shape.Names())), f.hasCovariates()
 	first := f.at(model.Parameter{Kind: model.Omega, K: shape.First(), L: shape.First()})
 	draws := &posterior.Draws{Names: f.draws.Names, Chains: make([][]float64, 1)}
-	for range min(priorDraws, max(leastPriorDraws, priorDrawsWork/(shape.P*shape.P*shape.P))) {
+	for range min(priorDraws, max(leastPriorDraws, priorDrawsWork/max(1, shape.P*shape.P*shape.P))) {
 		row := make([]float64, width)
 		conditionals.DrawPrior(x, rng)
 		if f.Family != model.Normal {

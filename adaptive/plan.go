@@ -155,7 +155,7 @@ func Auto(m int, n float64, pr release.Privacy) (int, string) {
 	}
 	switch {
 	case m <= fewColumns:
-		return 1, "one step: of one covariate one look in the box is as good"
+		return 1, "one step: of at most one covariate one look in the box is as good"
 	case n <= 0:
 		return 1, "one step: the number of rows is not known beforehand"
 	case perRow(m, n, pr)*math.Sqrt(float64(m)) > most || binSD(pr, slices.Min(NewPlan(m, n, pr, steps).Radii)) > n/leastSeen:

@@ -137,7 +137,7 @@ func (s Site) Regression(row []float64) []float64 {
 
 // Covariates appends the shared μ_x and T of a draw, and n.
 func (s Site) Covariates(dst, row []float64) []float64 {
-	p, at := s.shape.P, s.mu
+	p, at := s.shape.P, max(0, s.mu) // -1 where there is none
 	mu, tau := make([]float64, p), make([]float64, p*p)
 	s.own.MuXToOriginal(mu, row[at:at+p])
 	model.Expand(tau, row[at+p:], p)

@@ -128,9 +128,10 @@ func (n *names) usual() (all []string) {
 		return all
 	}
 	columns := n.columns
-	if n.Family != model.Normal {
+	switch {
+	case n.Family != model.Normal:
 		columns = covariates
-	} else {
+	case len(covariates) > 0:
 		all = append(all, "R2")
 		for _, name := range covariates {
 			all = append(all, "beta("+n.spelt(name)+")")

@@ -139,7 +139,7 @@ func TestMethodsRefuse(t *testing.T) {
 	d.Epsilons, d.Ns, d.Ps = []float64{0.1}, []int64{20}, []int{4}
 	s, trials := compared(t, d, nil, Options{})
 	for _, c := range s.Compare(trials).Cells {
-		want := map[string]string{"naive": "", DPVI: "budget is too small", "gibbs-ss-noisy": "at most 3"}[c.Method]
+		want := map[string]string{"naive": "", DPVI: "budget is too small", "gibbs-ss-noisy": "1 to 3"}[c.Method]
 		if c.Refused != (want != "") || !strings.Contains(c.Error, want) || !c.Sound(d.Trials) {
 			t.Errorf("%+v", c)
 		}
@@ -185,7 +185,7 @@ func TestComparisonRefuses(t *testing.T) {
 		{rowsOf(func(d *Design) { d.Data = Unclamped }), "rows of a table"},
 		{of(func(d *Design) { d.Data = Cirrhosis }), `data "cirrhosis"`},
 		{of(func(d *Design) { d.Arms[0].Draws = 500 }), "as in all others"},
-		{rowsOf(func(d *Design) { d.Population.Columns.Covariates = nil }), "columns"},
+		{rowsOf(func(d *Design) { d.Population.Columns.Covariates, d.Population.Columns.Intercept = nil, false }), "columns"},
 	} {
 		if err := c.d.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("want %q: %v", c.want, err)

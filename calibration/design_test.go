@@ -114,7 +114,7 @@ func TestRehearsal(t *testing.T) {
 	for says, change := range map[string]func(*Design){
 		"too short": func(d *Design) { d.Arms[1].Warmup = 10 },
 		"more than": func(d *Design) { d.Ns = []int64{50, 2} },
-		"at most 3": func(d *Design) {
+		"1 to 3": func(d *Design) {
 			d.Ps = []int{4}
 			d.Arms = append(d.Arms, arm(noisyMoments, "exact", ExactSensitivity))
 		},

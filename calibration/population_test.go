@@ -172,7 +172,7 @@ func TestPopulationRefuses(t *testing.T) {
 		"are resampled":       func(d *Design, _ *Rows) { d.Data = Clamped },
 		"for simulated ones":  func(d *Design, _ *Rows) { d.X = NormalX },
 		"p: the columns":      func(d *Design, _ *Rows) { d.Ps = []int{1} },
-		"columns: ":           func(d *Design, _ *Rows) { d.Population.Columns.Covariates = nil },
+		"columns: ":           func(d *Design, _ *Rows) { d.Population.Columns.Covariates, d.Population.Columns.Intercept = nil, false },
 		"not those of":        func(_ *Design, r *Rows) { r.At(7)[0] = 0 },
 		`coefficient of "x1"`: func(d *Design, r *Rows) { constant(r); d.Population.Digest = r.Digest() },
 	} {

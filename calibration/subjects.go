@@ -32,7 +32,7 @@ type fitter struct {
 // summing says what the arm infers from.
 func (f *fitter) summing(clamp bool) summing {
 	p := len(f.columns.Covariates)
-	return summing{m: p + 1, clamp: clamp, keep: f.again(), moments: f.arm.Method == noisyMoments && p <= release.MaxMomentCovariates}
+	return summing{m: p + 1, clamp: clamp, keep: f.again(), moments: f.arm.Method == noisyMoments && p > 0 && p <= release.MaxMomentCovariates}
 }
 
 // fit releases the sums with simulated noise, unless the method is non-private, and
@@ -93,7 +93,7 @@ func (f *fitter) release(ctx context.Context, s *summed, e *mechanisms.Entropy) 
 	}
 	if f.arm.Method == noisyMoments {
 		if s.moments == nil {
-			return nil, fmt.Errorf("%d covariates: releases with moments have at most %d", len(f.columns.Covariates), release.MaxMomentCovariates)
+			return nil, fmt.Errorf("%d covariates: releases with moments have 1 to %d", len(f.columns.Covariates), release.MaxMomentCovariates)
 		}
 		return ssp.PublishMoments(ctx, s.statistics, s.moments, f.columns, privacy, kind, e)
 	}

@@ -71,6 +71,9 @@ func positiveDefinite(name string, a []float64, n int) ([]float64, error) {
 // invert returns the inverse of the n×n matrix a, which is not changed.
 func invert(a []float64, n int) ([]float64, error) {
 	inverse := make([]float64, n*n)
+	if n == 0 {
+		return inverse, nil
+	}
 	// Beside singular matrices gonum reports ill-conditioned ones, inverted
 	// all the same: bounds far from zero make such units, legitimately.
 	err := mat.NewDense(n, n, inverse).Inverse(mat.NewDense(n, n, slices.Clone(a)))

@@ -124,7 +124,7 @@ func TestConstructorsRefuse(t *testing.T) {
 		{nig(m, one, 1, -1), "sigma2 scale is -1"},
 		{nig(m, one, 1, inf), "sigma2 scale is +Inf"},
 		{niw(m, 1, one, 1.5), ""},
-		{niw(nil, 1, nil, 1), "covariates mean is empty"},
+		{niw(nil, 1, nil, 1), ""},
 		{niw([]float64{inf, 0}, 1, one, 3), "covariates mean[0] is +Inf"},
 		{niw(m, 0, one, 3), "covariates kappa is 0"},
 		{niw(m, 1, []float64{1, 3, 3, 1}, 3), "covariates scale is not positive definite: its smallest eigenvalue is -2"},

@@ -2,7 +2,6 @@ package conjugate
 
 import (
 	"cmp"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -28,13 +27,10 @@ type NIW struct {
 	Dof   float64   // ν > p − 1
 }
 
-// NewNIW copies its arguments into a NIW. Errors: no covariates, a scale of
-// another size, asymmetric or not positive definite (with its smallest
+// NewNIW copies its arguments into a NIW. That of no covariates is the law of nothing. Errors: a
+// scale of another size, asymmetric or not positive definite (with its smallest
 // eigenvalue), kappa not above 0, dof not above p − 1, anything not finite.
 func NewNIW(mean []float64, kappa float64, scale []float64, dof float64) (*NIW, error) {
-	if len(mean) == 0 {
-		return nil, errors.New("covariates mean is empty: give one number for each covariate")
-	}
 	m, err := positiveDefinite("covariates scale", scale, len(mean))
 	err = cmp.Or(checkVector("covariates mean", mean), checkAbove("covariates kappa", kappa, 0), err, checkAbove("covariates dof", dof, float64(len(mean)-1)))
 	if err != nil {

@@ -156,8 +156,8 @@ func (s *Settled) checkMoments() error {
 	switch p := len(s.Design.Covariates); {
 	case !s.WithMoments:
 		return nil
-	case p > release.MaxMomentCovariates:
-		return Misusef("--with-moments is for at most %d covariates, and there are %d: choose among them with --formula", release.MaxMomentCovariates, p)
+	case p < 1 || p > release.MaxMomentCovariates:
+		return Misusef("--with-moments is for 1 to %d covariates, and there are %d: choose among them with --formula", release.MaxMomentCovariates, p)
 	}
 	_, err := s.files("--with-moments")
 	return err

@@ -126,7 +126,7 @@ func TestPublishRefuses(t *testing.T) {
 		{"δ above 0", false, func(o *custody.Order) { o.Mechanism = release.Gaussian }},
 		{"needs no δ", false, func(o *custody.Order) { o.Privacy, o.Mechanism = gaussian, release.Laplace }},
 		{"--mechanism", false, func(o *custody.Order) { o.Mechanism = "uniform" }},
-		{"at most 3", false, func(o *custody.Order) { o.WithMoments, o.Design = true, &five }},
+		{"1 to 3", false, func(o *custody.Order) { o.WithMoments, o.Design = true, &five }},
 		{"needs the rows", false, func(o *custody.Order) {
 			o.WithMoments, o.Rows = true, custody.Summed(ssp.NewAccumulator(2).Statistics())
 		}},

@@ -27,6 +27,8 @@ func (s *Settled) settleSteps() error {
 		s.settleAuto()
 	case s.Steps < 0 || s.Steps > MaxSteps:
 		return Misusef("%s: from 1 to %d", flag, MaxSteps)
+	case s.Steps > 1 && len(s.Design.Covariates) == 0:
+		return Misusef("%s: without a covariate one look is enough, and a second one would move rows far from the mean towards it, and so the intercept: take --steps 1", flag)
 	case s.Steps > 1 && s.WithMoments:
 		return Misusef("--with-moments goes with --steps 1: moments are not released of rows in a frame")
 	case s.Steps > 1:

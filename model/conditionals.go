@@ -100,6 +100,9 @@ func (c *Conditionals) Draw(x *Params, s []float64, n float64, rng *rand.Rand) b
 
 // DrawCovariates is Draw of (μ_x, T) alone.
 func (c *Conditionals) DrawCovariates(x *Params, s []float64, n float64, rng *rand.Rand) bool {
+	if len(x.MuX) == 0 {
+		return true
+	}
 	c.sums.Set(s, n)
 	for range c.sweeps(x.Tau[0] == 0) {
 		if !c.setCovariates(x, n, rng) || !c.drawCovariates(x, n, rng) {

@@ -97,7 +97,12 @@ func (p *Prior) MarshalJSON() ([]byte, error) {
 }
 
 // rowsOf are the rows of an n×n matrix.
-func rowsOf(a []float64, n int) [][]float64 { return slices.Collect(slices.Chunk(a, n)) }
+func rowsOf(a []float64, n int) [][]float64 {
+	if n == 0 {
+		return [][]float64{}
+	}
+	return slices.Collect(slices.Chunk(a, n))
+}
 
 // xOf is the file's form of a law; nil of none.
 func xOf(l XLaw) *xFile {

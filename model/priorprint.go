@@ -55,7 +55,9 @@ func (w *wording) intercept() {
 		half := w.frame.Half[j]
 		centre = append(centre, fmt.Sprintf("%s = %s", w.name(j), meanDigits(w.frame.Centre[j]+half*c, half/10)))
 	}
-	w.add("# (Intercept) stands for the line at %s", strings.Join(centre, ", "))
+	if centre != nil {
+		w.add("# (Intercept) stands for the line at %s", strings.Join(centre, ", "))
+	}
 	y := w.frame.Half[w.n]
 	w.normal(string(ofIntercept), w.frame.Centre[w.n]+y*w.law.alpha, y*math.Sqrt(w.law.variance), "")
 }

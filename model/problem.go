@@ -194,6 +194,9 @@ func (p *Problem) JoinLevels() (*Joint, error) {
 		return nil, errors.New("model: the problem has no prior; model.DefaultPrior gives the documented one")
 	}
 	if p.Family != Normal {
+		if len(p.Releases[0].Schema.Covariates) == 0 {
+			return nil, fmt.Errorf("family %s needs a covariate: without one the normal model has the mean of the response, which is the share or the rate, as its intercept", p.Family)
+		}
 		if err := p.one(p.Family); err != nil {
 			return nil, err
 		}

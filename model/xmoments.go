@@ -88,7 +88,7 @@ func (p *Prior) XMoments() (*XMoments, error) {
 	if p.X != nil {
 		return p.X.Moments(k)
 	}
-	if p.Covariates.Dof <= float64(k)+1 {
+	if k > 0 && p.Covariates.Dof <= float64(k)+1 {
 		return nil, errors.New(`the prior of the covariates has no mean of T, since its dof are not above p + 1: state a law of the covariates, "x"`)
 	}
 	v := NewMixture(p).Covariates.Scale

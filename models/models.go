@@ -21,7 +21,6 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/ask"
@@ -89,6 +88,9 @@ func Compare(ctx context.Context, custodians []dpreg.Custodian, o dpreg.Options,
 	}
 	d := &custodians[0].Release.Schema
 	p := len(d.Covariates)
+	if p == 0 {
+		return nil, fmt.Errorf("%s has no covariate to leave out: name one by the formula", d.Formula())
+	}
 	if p > MaxCovariates {
 		return nil, fmt.Errorf("%d covariates have 2^%[1]d models, and at most %d covariates can be compared: name some by the formula", p, MaxCovariates)
 	}
@@ -263,10 +265,7 @@ func (c *comparing) result() *Comparison {
 				m.Covariates = append(m.Covariates, column.Name)
 			}
 		}
-		m.Formula = strings.Replace(f.String(), "~  ", "~ 0 ", 1)
-		if f.Terms == nil && d.Intercept {
-			m.Formula = strings.TrimSpace(f.String()) + " 1"
-		}
+		m.Formula = f.String()
 		out.Models = append(out.Models, m)
 	}
 	slices.SortFunc(out.Models, func(a, b Model) int {

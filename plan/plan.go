@@ -190,6 +190,8 @@ func (o Options) forecast() (*Forecast, error) {
 	f := &Forecast{Format: Format, Simulated: true, Neighbours: cmp.Or(o.Neighbours, release.ReplaceOne), Design: o.Design, Method: exact.Method{}.Name(), Delta: o.Delta, Level: cmp.Or(o.Level, posterior.DefaultLevel), Releases: cmp.Or(o.Releases, DefaultReleases), Seed: o.Seed}
 	p := len(o.Design.Covariates)
 	switch {
+	case p == 0:
+		return nil, fmt.Errorf("%s has no slope to forecast: name a covariate", o.Design.Formula())
 	case !(f.Level > 0 && f.Level < 1):
 		return nil, fmt.Errorf("level %v is not between 0 and 1", f.Level)
 	case f.Releases < 1:

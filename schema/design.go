@@ -9,8 +9,8 @@ import (
 	"github.com/dpreg/dpreg/internal/files"
 )
 
-// Design is the regression that is asked for: a response, at least one covariate,
-// all with public bounds, and whether there is an intercept. Its JSON is the
+// Design is the regression that is asked for: a response, covariates, all with public
+// bounds, and whether there is an intercept; where there is no covariate, there is one. Its JSON is the
 // "schema" object of a release file.
 //
 // The order of v, here and in every package, is (x_1, ..., x_p, y).
@@ -42,15 +42,17 @@ func (d *Design) Columns() []Column {
 // categorical, and what Validate refuses of the columns that are used; other
 // columns may be as they are.
 func (s *Schema) Design(formula string) (*Design, error) {
-	if len(s.Columns) < 2 {
-		return nil, errors.New("a regression needs two columns, a covariate and a response")
-	}
-	f := Formula{Response: s.Columns[len(s.Columns)-1].Name, All: true, Intercept: true}
-	if strings.TrimSpace(formula) != "" {
-		var err error
+	var f Formula
+	var err error
+	switch {
+	case strings.TrimSpace(formula) != "":
 		if f, err = ParseFormula(formula); err != nil {
 			return nil, err
 		}
+	case len(s.Columns) < 2:
+		return nil, errors.New("a regression needs two columns, a covariate and a response; or the formula says so, as in 'y ~ 1'")
+	default:
+		f = Formula{Response: s.Columns[len(s.Columns)-1].Name, All: true, Intercept: true}
 	}
 	d, err := s.vocabulary().design(f)
 	if err == nil {
@@ -62,14 +64,14 @@ func (s *Schema) Design(formula string) (*Design, error) {
 	return d, nil
 }
 
-// Validate checks that there is a covariate and no more than MaxColumns in all,
+// Validate checks that there is a covariate or an intercept and no more than MaxColumns in all,
 // that names are sound and stand only
 // once, that every column is a number, a boolean or the dummy of a level of one of
 // the factors, and that its bounds are finite, in order
 // and within reach of float64 arithmetic (half-widths of 1e-50 to 1e50).
 func (d *Design) Validate() error {
-	if len(d.Covariates) == 0 {
-		return errors.New("a regression needs at least one covariate")
+	if len(d.Covariates) == 0 && !d.Intercept {
+		return errors.New("a regression needs a covariate or an intercept")
 	}
 	if m := len(d.Covariates) + 1; m > MaxColumns {
 		return fmt.Errorf("%d columns are too many, at most %d are possible: name fewer covariates in the formula", m, MaxColumns)

@@ -90,7 +90,7 @@ func TestValidate(t *testing.T) {
 		d    *Design
 		want string
 	}{
-		{&Design{Response: y}, "at least one covariate"},
+		{&Design{Response: y}, "a covariate or an intercept"},
 		{&Design{Response: x, Covariates: []Column{x}}, "both response and covariate"},
 		{&Design{Response: y, Covariates: []Column{x, x}}, "given twice"},
 		{&Design{Covariates: []Column{x}}, "response: the name is empty"},

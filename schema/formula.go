@@ -29,6 +29,7 @@ type Formula struct {
 //	y ~ .           every column but the response
 //	y ~ x - 1       no intercept; likewise y ~ 0 + x
 //	y ~ x + 1       the intercept said aloud
+//	y ~ 1           the intercept alone
 //	log(y) ~ x      functions of columns: log, log2, log10, log1p, exp, sqrt, abs; and of
 //	                arithmetic with them
 //	y ~ I(x^2)      arithmetic
@@ -64,8 +65,8 @@ func ParseFormula(text string) (Formula, error) {
 			return Formula{}, err
 		}
 	}
-	if !f.All && f.Terms == nil {
-		return Formula{}, refuse("it has no covariate, and a regression needs at least one; mean and sd of a column are told by `dpreg ask RELEASE 'mean(y)' 'sd(y)'` of any release of it")
+	if !f.All && f.Terms == nil && !f.Intercept {
+		return Formula{}, refuse("it has neither a covariate nor an intercept, so that nothing is left to learn but noise")
 	}
 	slices.SortStableFunc(f.Terms, func(a, b string) int { return max(1, len(f.Made[a])) - max(1, len(f.Made[b])) }) // as R does
 	return f, nil
@@ -273,11 +274,17 @@ func (f *Formula) covariate(name string, crossed bool) error {
 // String writes f so that ParseFormula reads it back.
 func (f Formula) String() string {
 	terms := []string{"."}
-	if !f.All {
+	switch {
+	case f.All:
+	case f.Terms != nil:
 		terms = terms[:0]
 		for _, name := range f.Terms {
 			terms = append(terms, f.spelt(name))
 		}
+	case f.Intercept:
+		terms[0] = "1"
+	default:
+		return f.spelt(f.Response) + " ~ 0" // which is no model, but the smallest part of one
 	}
 	s := f.spelt(f.Response) + " ~ " + strings.Join(terms, " + ")
 	if !f.Intercept {

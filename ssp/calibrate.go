@@ -96,8 +96,8 @@ func CalibrateAll(m int, moments bool, pr release.Privacy, noise release.Kind, k
 
 func checkCalibration(m int, moments bool, pr release.Privacy, noise release.Kind, kind Sensitivity) error {
 	switch {
-	case moments && m-1 > release.MaxMomentCovariates:
-		return fmt.Errorf("%d covariates: moments are released of at most %d", m-1, release.MaxMomentCovariates)
+	case moments && (m < 2 || m-1 > release.MaxMomentCovariates):
+		return fmt.Errorf("%d covariates: moments are released of 1 to %d", m-1, release.MaxMomentCovariates)
 	case kind == Exact:
 	case kind != Paper:
 		return fmt.Errorf("unknown sensitivity %d: choose ssp.Exact or ssp.Paper", int(kind))

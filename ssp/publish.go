@@ -152,8 +152,6 @@ func checkPublishable(s *Statistics, d *schema.Design, nb release.Neighbours) er
 		return err
 	}
 	switch columns := len(d.Columns()); {
-	case s.m < 2:
-		return errors.New("a regression needs at least two columns, a covariate and the response")
 	case s.m != columns:
 		return fmt.Errorf("the sums are over %d columns, the design has %d", s.m, columns)
 	case s.N < 1 && nb != release.AddRemove:

@@ -163,7 +163,7 @@ func TestPublishRefuses(t *testing.T) {
 		"auto, NaN":         {func(r *request) { r.n, r.p.Delta = Auto, math.NaN() }, "δ must be above 0"},
 		"auto, negative":    {func(r *request) { r.n, r.p.Delta = Auto, -0.1 }, "δ must be above 0"},
 		"noise":             {func(r *request) { r.n = "cauchy" }, "noise must be"},
-		"one column":        {func(r *request) { r.s = testStatistics(t, []float64{0.8125}) }, "at least two columns"},
+		"one column":        {func(r *request) { r.s = testStatistics(t, []float64{0.8125}) }, "the sums are over 1 columns, the design has 2"},
 		"another design":    {func(r *request) { r.d = testDesign(3) }, "the design has 3"},
 		"no rows":           {func(r *request) { r.s = NewAccumulator(2).Statistics() }, "no rows"},
 		"bad design":        {func(r *request) { r.d = &schema.Design{} }, "covariate"},

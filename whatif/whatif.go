@@ -177,6 +177,9 @@ func questionsOf(f *dpreg.Fit) []question {
 	default:
 		ask("sigma's prior scale tripled", 9, 9, 1)
 	}
+	if len(f.Design.Covariates) == 0 {
+		return all
+	}
 	if dpreg.Checkable(f.Method) || dpreg.Traits(f.Method).Covariates == model.StatedCovariates && f.Prior.X == nil {
 		ask("covariates' prior sd tripled", 1, 1, 9)
 	}

@@ -219,7 +219,7 @@ func TestWrongAutoBounds(t *testing.T) {
 		{name: "text without levels", args: "release --eps 99 --bounds auto bad.csv", code: misused, says: "public levels",
 			files: map[string]string{"bad.csv": "x,y\n1,2\n", "bad.schema.json": `{"fields":[{"name":"x","type":"string"},{"name":"y"}]}`}},
 		{name: "non-private", args: "fit --method non-private --i-hold-the-data --bounds auto bad.csv", code: misused, says: "--bounds auto", files: rows(9, "1,2")},
-		{name: "moments of four", args: "release --eps 99 --bounds auto --with-moments bad.csv", code: misused, says: "at most 3", files: csv("a,b,c,d,y", "1,2,3,4,5")},
+		{name: "moments of four", args: "release --eps 99 --bounds auto --with-moments bad.csv", code: misused, says: "1 to 3", files: csv("a,b,c,d,y", "1,2,3,4,5")},
 		{name: "without auto", args: "release --eps 1 bad.csv", code: refused, says: "--bounds auto", files: rows(9, "1,2")},
 	} {
 		t.Run(w.name, w.run)

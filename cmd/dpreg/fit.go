@@ -245,7 +245,7 @@ const (
 // not known before.
 func foretell(stderr io.Writer, o *custody.Settled, rows int64) {
 	width := halfWidth(o, o.Design)
-	if rows == 0 || width == nil || o.Steps > 1 {
+	if rows == 0 || width == nil || o.Steps > 1 || len(o.Design.Covariates) == 0 {
 		return
 	}
 	n, epsilon := float64(rows), o.Privacy.Epsilon

@@ -76,7 +76,7 @@ func TestMomentsRefused(t *testing.T) {
 	workspace(t)
 	before := tree(t)
 	for args, want := range map[string]string{
-		"release pums.csv --eps 1 --with-moments":                                                  "at most 3 covariates",
+		"release pums.csv --eps 1 --with-moments":                                                  "1 to 3 covariates",
 		"fit pums.csv --with-moments --method non-private --i-hold-the-data --formula income~educ": "--with-moments cannot be combined",
 	} {
 		if r := command(strings.Fields(args)...).says(t, want); r.code != misused {
