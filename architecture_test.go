@@ -58,6 +58,7 @@ var floors = map[string]int{
 	"model/modeltest":       3,
 	"custody":               3,
 	"persons":               1,
+	"shares":                0,
 	"agree":                 3,
 	"internal/reference":    3,
 	"pushdown/duckdb":       4,
@@ -88,7 +89,7 @@ var floors = map[string]int{
 // reaches one of rows, by any path.
 var (
 	inference = []string{"gibbs", "bench/rivals", "nuts", "nuts/individual", "nuts/exact", "model", "agree", "internal/reference", "release", "posterior", "conjugate", "mcmc"}
-	rows      = []string{"table", "persons", "ssp", "custody", "mechanisms", "mechanisms/accounting", "mechanisms/ledger", "vi", "vi/pvi", "ssp/adassp", "pushdown", "pushdown/pushdowntest", "pushdown/postgres", "pushdown/duckdb"}
+	rows      = []string{"table", "persons", "shares", "ssp", "custody", "mechanisms", "mechanisms/accounting", "mechanisms/ledger", "vi", "vi/pvi", "ssp/adassp", "pushdown", "pushdown/pushdowntest", "pushdown/postgres", "pushdown/duckdb"}
 )
 
 // listed is what go list says of a package.

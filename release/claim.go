@@ -128,7 +128,8 @@ func (r *Release) gaussianClaim(s float64) error {
 	return nil
 }
 
-// gaussianRatio is the sensitivity over the standard deviation, of all noise of a release in the box.
+// gaussianRatio is the sensitivity over the standard deviation, of all noise of a release in the box that
+// nobody knows.
 func (r *Release) gaussianRatio(s float64) float64 {
 	ratio := s / r.Noise.Scale
 	if r.Privacy.Neighbours == AddRemove {
@@ -138,7 +139,7 @@ func (r *Release) gaussianRatio(s float64) float64 {
 		ratio = math.Hypot(ratio, r.momentsRatio())
 	}
 	most, _ := r.perPerson().Float64()
-	return most * ratio
+	return most * ratio * r.Pooled.known()
 }
 
 // momentsSpend is what moments of their own add to s/scale: their L1 sensitivity,
@@ -173,6 +174,9 @@ func (r *Release) besides() (text string) {
 	}
 	if r.Persons != nil && r.Persons.Most > 0 {
 		text += fmt.Sprintf(", of persons with up to %d rows, beside their count with epsilon %v", r.Persons.Most, r.Persons.Epsilon)
+	}
+	if r.Pooled != nil {
+		text += fmt.Sprintf(", of which %d of %d custodians know their shares", r.Pooled.Colluding, r.Pooled.Custodians)
 	}
 	if r.Bounds != nil {
 		text += fmt.Sprintf(", beside bounds with epsilon %v", r.Bounds.Epsilon)

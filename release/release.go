@@ -98,6 +98,7 @@ type Release struct {
 	Privacy    *Privacy      `json:"privacy,omitzero"` // nil: a file written by hand that does not say
 	Bounds     *Bounds       `json:"bounds,omitzero"`  // nil: all bounds are public knowledge
 	Persons    *Persons      `json:"persons,omitzero"` // nil: Privacy is of rows
+	Pooled     *Pooled       `json:"pooled,omitzero"`  // nil: of one custodian
 	N          int64         `json:"n"`
 	NNoise     float64       `json:"n_noise,omitzero"`
 	Noise      Noise         `json:"noise"`

@@ -45,7 +45,19 @@ func promise(r *release.Release) string {
 	if r.Privacy.Delta > 0 {
 		text += fmt.Sprintf(", but for a part of %s", exactly(r.Privacy.Delta))
 	}
-	return text + "." + ofBounds(r)
+	return text + "." + ofBounds(r) + ofPooled(r)
+}
+
+// ofPooled tells of whom the noise is, and who may know some of it.
+func ofPooled(r *release.Release) string {
+	p := r.Pooled
+	switch {
+	case p == nil:
+		return ""
+	case p.Colluding == 0:
+		return fmt.Sprintf(" It was made as the sum of %d custodians, who saw nothing else of each other's rows.", p.Custodians)
+	}
+	return fmt.Sprintf(" It was made as the sum of %d custodians, and holds also against any %d of them who know their own shares of the noise.", p.Custodians, p.Colluding)
 }
 
 // ofBounds tells what part of ε found bounds in the rows.

@@ -9,7 +9,7 @@
 //	go run ./bench/published -seeds 500 thesis-dataset  # Sharma's thesis, 2019
 //	go run ./bench/published -seeds 100 thesis-datapoint
 //	go run ./bench/published -seed 0 federated DIR
-//	go run ./bench/published -seed 0 -seeds 60 custodians   # and custodians-gaussian
+//	go run ./bench/published -seed 0 -seeds 60 custodians   # and custodians-gaussian, secure-sum
 //
 // abalone.data is UCI's file, and DIR a directory with UCI's adult.data and adult.test.
 // With -only TEXT, settings that do not begin with it are left out. The table goes to
@@ -60,6 +60,7 @@ var studies = map[string]struct {
 	"federated":           {needsAdult, federatedStudy},
 	"custodians":          {"", custodiansStudy(0)},
 	"custodians-gaussian": {"", custodiansStudy(1e-6)},
+	"secure-sum":          {"", secureSumStudy},
 }
 
 const needsAdult = "a directory with UCI's adult.data and adult.test"

@@ -19,6 +19,7 @@ import (
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
 	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/shares"
 	"github.com/dpreg/dpreg/ssp"
 	"github.com/dpreg/dpreg/table"
 )
@@ -50,6 +51,8 @@ type flags struct {
 	verify                                                []string
 	statement                                             bool
 	mu, rho, padTime                                      float64
+	session, memberKey                                    string // of custodians who add up
+	colluding, absent                                     int
 	badCell                                               string
 	sensitivity, audited, releases                        string
 	looks                                                 string // --steps of a release
@@ -196,6 +199,10 @@ func (f *flags) ofPrivacy() []declared {
 		{name: "ledger", to: &f.ledger, usage: "charge what is spent to this `FILE` (dpreg ledger init), and refuse what it has no room for (default: data.ledger.db beside data.csv, which is made)"},
 		{name: "no-ledger", to: &f.noLedger, usage: "charge no ledger: nobody counts what is spent"},
 		{name: "filter", to: &f.filter, value: string(ledger.Auto), words: []string{string(ledger.Auto), string(ledger.Sum)}, usage: "`NAME` of what decides: auto, the sum of (ε, δ) or the count of Gaussian noise; or sum"},
+		{name: "session", to: &f.session, usage: "`FILE` that dpreg pool agree wrote"},
+		{name: "key", to: &f.memberKey, usage: "your key for the session, a `FILE` that dpreg pool key made"},
+		{name: "colluding", to: &f.colluding, accepts: between(0, shares.MaxMembers), usage: "`NUMBER` of custodians who may show each other all that they have: privacy holds against them, too"},
+		{name: "absent", to: &f.absent, accepts: between(0, shares.MaxMembers), usage: "`NUMBER` of custodians who may drop out at each round (default 0)"},
 		{name: "sign", to: &f.signKey, usage: "sign the release with the key in this `FILE` (dpreg keys makes one): FILE.minisig beside it"},
 		{name: "verify", to: &f.verify, usage: "refuse a release that is not signed with the public key in this `FILE`, such as hospital.pub; repeatable, of several custodians"},
 		{name: "statement", to: &f.statement, usage: "in place of sums, whom the release protects, what it promises, and what composes with other releases: a page for a data protection officer"},

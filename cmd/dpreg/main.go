@@ -61,6 +61,12 @@ func newRoot() *cobra.Command {
 	root, noFile := parent(""), takes(0, "")
 	root.Version, root.SilenceErrors, root.SilenceUsage = signature.Version(), true, true
 	root.SuggestionsMinimumDistance = 2 // letters of a mistyped command's name that may be wrong
+	pool := declare("pool", takes(many, "a file of dpreg pool mask"), "output", runPool)
+	pool.AddCommand(
+		declare("pool key", takes(1, "a custodian's name"), "", makeMember),
+		declare("pool agree", takes(many, "a file of dpreg pool key"), "schema bounds levels other formula eps delta neighbours colluding absent output", agree),
+		declare("pool share", nil, fileFlags+remoteFlags+"session key on-bad-cell missing na other ledger no-ledger pad-time output", runShare),
+		declare("pool mask", takes(many, "files of dpreg pool share"), "key output", runMask))
 	custodians := []*cobra.Command{
 		declare("plan", noFile, priorFlags+"n p schema formula covariate width of slope mean sd r2 eps delta neighbours steps releases seed no-grid level format plot report", runPlan),
 		declare("schema", nil, fileFlags+"from table output", writeTemplate),
@@ -74,6 +80,7 @@ func newRoot() *cobra.Command {
 			declare("ledger import", takes(1, "a ledger"), "name eps delta mu rho", importCharge),
 			declare("ledger export", takes(1, "a ledger"), "output", exportLedger),
 			declare("ledger rebind", takes(1, "a ledger"), "", rebindLedger)),
+		pool,
 		declare("keys", takes(1, "a name for the key"), "", makeKeys),
 		declare("vi", takes(1, "a data file"), viFlags+"group neighbours rows batch plot non-private i-hold-the-data", runVI),
 		declare("pvi", nil, viFlags+"error-sd rounds damping", runPVI),

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bufio"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dpreg/dpreg/internal/testsize"
+	"github.com/dpreg/dpreg/release"
+)
+
+// threeCustodians have the rows of a workspace in three files, keys, and a session.
+func threeCustodians(t *testing.T, flags ...string) []string {
+	t.Helper()
+	workspace(t)
+	lines := strings.SplitAfter(read(t, "pums.csv"), "\n")
+	names := []string{"north", "south", "west"}
+	agreed := []string{"pool", "agree", "--eps", "1", "--delta", "1e-6", "--schema", "pums.schema.json", "--formula", educ, "-o", "s.session"}
+	for i, name := range names {
+		write(t, name+".csv", lines[0]+strings.Join(lines[1+300*i:min(len(lines), 301+300*i+100*(i/2))], ""))
+		command("pool", "key", name).finished(t).says(t, "yours alone")
+		agreed = append(agreed, name+".member")
+	}
+	command(append(agreed, flags...)...).finished(t).says(t, "compare its digest")
+	return names
+}
+
+// Three custodians make one release without showing their sums, and it is one like any other: of all their
+// rows, with the noise that it states, signed by a ledger's charge of each.
+func TestPool(t *testing.T) {
+	names := threeCustodians(t, "--colluding", "1")
+	for _, name := range names {
+		command("pool", "share", "--session", "s.session", "--key", name+".member.key", name+".csv").finished(t).says(t, "charged to "+name+".ledger.db").says(t, "may collude")
+		if all := charges(t, name+".ledger.db"); len(all) != 1 {
+			t.Errorf("%d charges", len(all))
+		}
+	}
+	for _, name := range names {
+		command("pool", "mask", "--key", name+".member.key", "west.shares", "north.shares", "south.shares").finished(t).says(t, "the key is gone")
+	}
+	made := command("pool", "north.masked", "south.masked", "west.masked", "-o", "all.json").finished(t)
+	for _, says := range []string{"n = 1000, public", "as the sum of 3 custodians", "also against any 1 of them"} {
+		if !strings.Contains(strings.Join(strings.Fields(made.stdout), " "), says) {
+			t.Errorf("it does not say %q:\n%s", says, made.stdout)
+		}
+	}
+	r, err := release.ReadFile("all.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.N != 1000 || r.Simulated || *r.Pooled != (release.Pooled{Custodians: 3, Colluding: 1}) {
+		t.Errorf("%+v", r)
+	}
+	command("pool", "north.masked", "south.masked", "west.masked", "-o", "all.json").says(t, "exists")
+	command(append([]string{"infer", "all.json"}, quick...)...).finished(t)
+	stated := command("show", "all.json", "--statement").finished(t)
+	if !strings.Contains(stated.stdout, "any 1 of them") {
+		t.Errorf("the statement does not say for whom:\n%s", stated.stdout)
+	}
+	// The file claims no more than the shares that nobody knows are worth.
+	write(t, "less.json", strings.Replace(read(t, "all.json"), `"colluding": 1`, `"colluding": 2`, 1))
+	if r := command("show", "less.json").says(t, "know their shares"); r.code != misused {
+		t.Errorf("exit code %d", r.code)
+	}
+}
+
+func TestPoolWrong(t *testing.T) {
+	threeCustodians(t, "--colluding", "2")
+	share := []string{"pool", "share", "--session", "s.session", "--key", "north.member.key"}
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"pool"}, "needs a file"},
+		{[]string{"pool", "key"}, "needs a custodian's name"},
+		{[]string{"pool", "key", "north"}, "never overwritten"},
+		{[]string{"pool", "agree", "north.member", "south.member", "--eps", "1", "--delta", "1e-6", "--schema", "pums.schema.json"}, "--colluding is missing"},
+		{[]string{"pool", "agree", "north.member", "south.member", "--eps", "1", "--delta", "1e-6", "--schema", "pums.schema.json", "--colluding", "2"}, "must be below their number"},
+		{[]string{"pool", "agree", "north.member", "south.member", "--eps", "1", "--schema", "pums.schema.json", "--colluding", "1"}, "delta"},
+		{[]string{"pool", "agree", "north.member", "north.member", "--eps", "1", "--delta", "1e-6", "--schema", "pums.schema.json", "--colluding", "1"}, "two custodians"},
+		{[]string{"pool", "agree", "north.member.key", "south.member", "--eps", "1", "--delta", "1e-6", "--schema", "pums.schema.json", "--colluding", "1"}, `"dpreg-member/1" is wanted`},
+		{[]string{"pool", "agree", "north.member", "south.member", "--eps", "1", "--delta", "1e-6", "--colluding", "1"}, "there are no columns"},
+		{[]string{"pool", "share", "north.csv", "--session", "s.session"}, "--key is missing"},
+		{[]string{"pool", "share", "north.csv", "--key", "north.member.key"}, "--session"},
+		{append(slices.Clip(share), "north.csv", "--missing", "drop"), "leaving rows out"},
+		{append(slices.Clip(share), "none.csv"), "none.csv"},
+		{append(slices.Clip(share), "s.session"), "s.session"},
+		{[]string{"pool", "mask", "--key", "north.member.key", "pums.csv"}, "is wanted here"},
+		{[]string{"pool", "mask", "--key", "north.member", "x.shares"}, `"dpreg-member-key/1" is wanted`},
+		{[]string{"pool", "s.session"}, `"dpreg-masked/1" is wanted`},
+	} {
+		before := tree(t)
+		r := command(c.args...)
+		r.says(t, c.says)
+		if r.code != misused && r.code != refused {
+			t.Errorf("%q: exit code %d", c.args, r.code)
+		}
+		unchanged(t, before)
+	}
+}
+
+// Runs that are killed at random leave no shares that were not charged for, and never both the sum of a
+// custodian and the key that could make another.
+func TestPoolKilled(t *testing.T) {
+	names := threeCustodians(t, "--colluding", "1")
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(4, 4))
+	kill := func(args string) {
+		t.Helper()
+		c := exec.Command(program, "-test.run=^TestProcess$")
+		c.Env = append(os.Environ(), "DPREG_TEST_ARGS="+args)
+		out, err := c.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := bufio.NewReader(out).ReadString('\n'); line != started+"\n" {
+			t.Fatalf("%q, %v", line, err)
+		}
+		time.Sleep(time.Duration(rng.IntN(40)) * time.Millisecond)
+		c.Process.Kill()
+		c.Wait() // its error is that it was killed
+	}
+	there := func(path string) bool {
+		_, err := os.Lstat(path)
+		return err == nil
+	}
+	for range testsize.Of(3, 15) {
+		kill("pool share --session s.session --key north.member.key north.csv")
+		if there("north.shares") && (!there("north.ledger.db") || len(charges(t, "north.ledger.db")) == 0) {
+			t.Fatal("there are shares that nobody paid for")
+		}
+		os.Remove("north.shares")
+	}
+	for _, name := range names {
+		command("pool", "share", "--session", "s.session", "--key", name+".member.key", name+".csv").finished(t)
+	}
+	key := read(t, "north.member.key")
+	for range testsize.Of(5, 25) {
+		write(t, "north.member.key", key)
+		os.Remove("north.masked")
+		kill("pool mask --key north.member.key north.shares south.shares west.shares")
+		if there("north.masked") && there("north.member.key") {
+			t.Fatal("there is a sum, and the key for another")
+		}
+	}
+}

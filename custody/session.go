@@ -1,0 +1,296 @@
+package custody
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/dpreg/dpreg/internal/files"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/shares"
+	"github.com/dpreg/dpreg/ssp"
+)
+
+// Custodians who add up their sums without showing them, with one noise in all: docs/secure-sum.md.
+
+// Session is what they agree upon first. It is public; all that follows is of its digest.
+type Session struct {
+	Format     string          `json:"format"`
+	ID         []byte          `json:"id"` // random: no two sessions are the same
+	Custodians []Member        `json:"custodians"`
+	Colluding  int             `json:"colluding"` // who may show each other all that they have
+	Absent     int             `json:"absent"`    // who may drop out at each round
+	Privacy    release.Privacy `json:"privacy"`
+	Noise      release.Noise   `json:"noise"` // that each custodian adds
+	Schema     schema.Design   `json:"schema"`
+}
+
+// Member is a custodian of a session.
+type Member struct {
+	Name string `json:"name"`
+	Key  []byte `json:"key"` // of X25519, public
+}
+
+// MemberKey is a member's secret, for one session. It prints as its name.
+type MemberKey struct {
+	Name string
+	key  shares.Key
+	path string
+}
+
+func (k MemberKey) String() string { return k.Name }
+
+// The formats of the files.
+const (
+	sessionFormat = "dpreg-session/1"
+	memberFormat  = "dpreg-member/1"
+	secretFormat  = "dpreg-member-key/1"
+	sharesFormat  = "dpreg-shares/1"
+	maskedFormat  = "dpreg-masked/1"
+)
+
+type memberFile struct {
+	Format string `json:"format"`
+	Member
+}
+
+type secretFile struct {
+	Format string `json:"format"`
+	Name   string `json:"name"`
+	Secret []byte `json:"secret"`
+}
+
+// NewMember makes a custodian's key for one session, in path, for its owner alone, and in public what
+// the others need. Neither is overwritten.
+func NewMember(name, path, public string) error {
+	if err := checkMember(name); err != nil {
+		return Misuse(err)
+	}
+	for _, p := range []string{path, public} {
+		if _, err := os.Lstat(p); !errors.Is(err, fs.ErrNotExist) {
+			return Misusef("%s exists: a key is never overwritten", p)
+		}
+	}
+	key, err := shares.NewKey()
+	if err != nil {
+		return err
+	}
+	if err := writeNew(path, 0o600, secretFile{secretFormat, name, key.Bytes()}); err != nil {
+		return err
+	}
+	return writeNew(public, 0o644, memberFile{memberFormat, Member{name, key.Public()}})
+}
+
+func checkMember(name string) error {
+	if name == "" || len(name) > 100 || name != strings.TrimSpace(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '/' || r == '\\' }) {
+		return fmt.Errorf("%q is no name of a custodian", name)
+	}
+	return nil
+}
+
+// ReadMember reads what a custodian made public of its key.
+func ReadMember(path string) (m Member, err error) {
+	var f memberFile
+	err = readAs(path, memberFormat, &f, &f.Format)
+	return f.Member, err
+}
+
+// ReadMemberKey reads a key that NewMember made.
+func ReadMemberKey(path string) (k MemberKey, err error) {
+	var f secretFile
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return k, Misusef("%s is not there: a key is made by dpreg pool key, and gone once its custodian added up", path)
+	}
+	if err := readAs(path, secretFormat, &f, &f.Format); err != nil {
+		return k, err
+	}
+	key, err := shares.ParseKey(f.Secret)
+	if err != nil {
+		return k, Misusef("%s: it holds no key", path)
+	}
+	return MemberKey{f.Name, key, path}, nil
+}
+
+// NewSession is one of these custodians, who release sums of these columns, with this privacy, as one.
+func NewSession(members []Member, colluding, absent int, p release.Privacy, d *schema.Design) (*Session, error) {
+	s := &Session{Format: sessionFormat, ID: make([]byte, 16), Custodians: members, Colluding: colluding, Absent: absent, Privacy: p, Schema: *d}
+	if _, err := rand.Read(s.ID); err != nil {
+		return nil, err
+	}
+	if err := s.checkMembers(); err != nil {
+		return nil, Misuse(err)
+	}
+	var err error
+	if s.Noise, err = s.least(); err != nil {
+		return nil, Misuse(err)
+	}
+	return s, Misuse(s.check())
+}
+
+// least is the smallest noise that serves.
+func (s *Session) least() (release.Noise, error) {
+	n := len(s.Custodians)
+	return ssp.CalibrateShare(len(s.Schema.Columns()), s.Privacy, n, n-s.Colluding-s.Absent)
+}
+
+// threshold is how many of the custodians tell the total.
+func (s *Session) threshold() int { return len(s.Custodians) - s.Absent }
+
+// checkMembers refuses custodians who cannot keep a secret. The proof of docs/secure-sum.md, of a threshold
+// J − absent, needs colluding + 3 absent < J.
+func (s *Session) checkMembers() error {
+	n := len(s.Custodians)
+	for i, m := range s.Custodians {
+		if err := checkMember(m.Name); err != nil {
+			return err
+		}
+		if slices.ContainsFunc(s.Custodians[:i], func(other Member) bool { return other.Name == m.Name }) {
+			return fmt.Errorf("two custodians are called %q", m.Name)
+		}
+	}
+	if s.Colluding < 0 || s.Absent < 0 || n > shares.MaxMembers || s.Colluding+3*s.Absent >= n {
+		return fmt.Errorf("of %d custodians %d may collude and %d be absent: colluding + 3 absent must be below their number, or some could be told from the others", n, s.Colluding, s.Absent)
+	}
+	return s.group().Check()
+}
+
+// check refuses a session whose promise would not hold.
+func (s *Session) check() error {
+	if len(s.ID) != 16 {
+		return errors.New("id: 16 bytes are needed")
+	}
+	if err := errors.Join(s.checkMembers(), s.Schema.Validate()); err != nil {
+		return err
+	}
+	least, err := s.least()
+	if err != nil {
+		return err
+	}
+	has := s.Noise
+	if has.Scale < least.Scale {
+		return fmt.Errorf("noise: a custodian's scale must be %v, not %v", least.Scale, has.Scale)
+	}
+	if least.Scale = has.Scale; has != least {
+		return errors.New("noise: it is not that of this privacy and these columns")
+	}
+	return nil
+}
+
+// Digest is what custodians compare, by another way than the file came.
+func (s *Session) Digest() string { return fmt.Sprintf("%x", s.digest()) }
+
+func (s *Session) digest() [sha256.Size]byte {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // check saw to it that there are no NaN
+	}
+	return sha256.Sum256(text)
+}
+
+func (s *Session) group() *shares.Group {
+	g := &shares.Group{Threshold: s.threshold(), Session: s.digest()}
+	for _, m := range s.Custodians {
+		g.Keys = append(g.Keys, m.Key)
+	}
+	return g
+}
+
+// place is where a custodian stands in the session.
+func (s *Session) place(k MemberKey) (int, error) {
+	i := slices.IndexFunc(s.Custodians, func(m Member) bool { return bytes.Equal(m.Key, k.key.Public()) })
+	if i < 0 {
+		return 0, Misusef("%s is of no custodian of the session: its custodians are %s", k.path, s.names())
+	}
+	return i, nil
+}
+
+func (s *Session) named(name string) int {
+	return slices.IndexFunc(s.Custodians, func(m Member) bool { return m.Name == name })
+}
+
+func (s *Session) names() string {
+	var names []string
+	for _, m := range s.Custodians {
+		names = append(names, m.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// String says what is agreed upon.
+func (s *Session) String() string {
+	return fmt.Sprintf("session %s: %s of %s; %s; %d of them may collude, and %d be absent",
+		s.Digest(), s.Schema.Formula(), s.names(), Describe(s.Privacy), s.Colluding, s.Absent)
+}
+
+// Write writes the session to a file, which must not exist.
+func (s *Session) Write(path string) error { return writeNew(path, 0o644, s) }
+
+// ReadSession reads it.
+func ReadSession(path string) (*Session, error) {
+	s := new(Session)
+	if err := readAs(path, sessionFormat, s, &s.Format); err != nil {
+		return nil, err
+	}
+	if err := s.check(); err != nil {
+		return nil, Misusef("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// maxSession bounds the size of the files of a session.
+const maxSession = 1 << 30
+
+// readAs reads a file of this format into to, of which format is a field.
+func readAs(path, want string, to any, format *string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return Misuse(err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxSession))
+	if err != nil {
+		return Misuse(err)
+	}
+	err = json.Unmarshal(text, to, json.RejectUnknownMembers(true))
+	switch {
+	case *format != "" && *format != want:
+		return Misusef("%s: %q is wanted here, not %q", path, want, *format)
+	case err != nil:
+		return Misusef("%s: this is no file of a session that is whole: %q is wanted here", path, want)
+	case *format == "":
+		return Misusef("%s: it does not say that it is %q", path, want)
+	}
+	return nil
+}
+
+// writeNew writes a file of a session, which must not exist.
+func writeNew(path string, mode fs.FileMode, v any) error {
+	return Misuse(placeNew(path, mode, files.MoveNew, v))
+}
+
+func placeNew(path string, mode fs.FileMode, move func(from, to string) error, v any) error {
+	text, err := json.Marshal(v, jsontext.WithIndent("  "))
+	if err != nil {
+		return err
+	}
+	err = files.Place(path, mode, move, func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s exists: choose another name, or remove it first", filepath.Clean(path))
+	}
+	return err
+}

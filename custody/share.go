@@ -1,0 +1,90 @@
+package custody
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/dpreg/dpreg/internal/files"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/ssp"
+)
+
+// sharesFile is what a custodian sends to all others, in the order of the session.
+type sharesFile struct {
+	Format    string   `json:"format"`
+	Session   *Session `json:"session"`
+	Custodian string   `json:"custodian"`
+	Simulated bool     `json:"simulated,omitzero"`
+	Sealed    [][]byte `json:"sealed"`
+}
+
+// Share reads the rows of an order, charges, draws the custodian's share of the noise, and writes shares of
+// the noisy sums, sealed for each custodian of the session, to o.Path, which must not exist. Columns
+// and privacy are the session's. Each call spends ε, once. Errors are those of Publish.
+func (s *Session) Share(ctx context.Context, o Order, key MemberKey) (err error) {
+	began := time.Now()
+	at, err := s.place(key)
+	if err != nil {
+		return err
+	}
+	order, err := s.settle(o)
+	if err != nil {
+		return err
+	}
+	paid, err := order.payment(ctx)
+	if err != nil {
+		return err
+	}
+	order.marks = paid.Marks()
+	defer func() { paid.Finish(ctx, err == nil) }()
+	all, err := order.Rows.sum(ctx, order)
+	if err != nil {
+		return err
+	}
+	if _, err := order.check(all.N); err != nil {
+		return err
+	}
+	if err := order.pay(ctx, paid); err != nil {
+		return err
+	}
+	z, err := ssp.Share(all.Statistics, s.Noise, s.Privacy.Neighbours, order.entropy())
+	if err != nil {
+		return err
+	}
+	f := sharesFile{Format: sharesFormat, Session: s, Custodian: s.Custodians[at].Name, Simulated: order.entropy().IsSimulated()}
+	if f.Sealed, err = s.group().Split(key.key, at, z); err != nil {
+		return err
+	}
+	if err := order.pad(ctx, began); err != nil {
+		return err
+	}
+	if err := writeNew(order.Path, 0o644, f); err != nil {
+		return err
+	}
+	order.sayf("shares written to %s: they spent %s; send them to all custodians", order.Path, Describe(s.Privacy))
+	return nil
+}
+
+// settle is Settle of the order that the session makes of o.
+func (s *Session) settle(o Order) (*Settled, error) {
+	if o.Persons != (Persons{}) || o.WithMoments || o.ByLevel != "" || o.Bounds.Columns != nil || o.Sign != nil || o.SpendAgain || o.Path == "" {
+		return nil, Misuse(errors.New("a share is of sums of rows in public bounds, by one look, and goes to a file of its own"))
+	}
+	say, design := o.Say, s.Schema
+	o.Design, o.Privacy, o.Mechanism, o.Steps, o.Say = &design, s.Privacy, release.Gaussian, 1, nil // nothing is to be chosen
+	order, err := Settle(o)
+	if err != nil {
+		return nil, err
+	}
+	order.Say = say
+	if _, err := os.Lstat(o.Path); !errors.Is(err, fs.ErrNotExist) {
+		return nil, Refusef("%s exists. Shares that were made once are sent again at no further cost; other ones would spend ε again, and go to another file, by -o FILE", o.Path)
+	}
+	if err := files.CheckWritable(o.Path); err != nil {
+		return nil, Misuse(err)
+	}
+	return order, nil
+}

@@ -1,0 +1,184 @@
+package custody
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/dpreg/dpreg/internal/files"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/shares"
+	"github.com/dpreg/dpreg/ssp"
+)
+
+// maskedFile is a custodian's sum of the shares that it was sent, which tells nothing by itself.
+type maskedFile struct {
+	Format    string   `json:"format"`
+	Session   *Session `json:"session"`
+	Custodian string   `json:"custodian"`
+	Simulated bool     `json:"simulated,omitzero"`
+	Of        []string `json:"of"`     // custodians whose shares they are
+	Shares    []byte   `json:"shares"` // SHA-256 of these
+	Sums      []byte   `json:"sums"`
+}
+
+// Mask adds up the shares in these files that are for the custodian with this key, and writes the sum to
+// path, which must not exist. Then the key is gone: a custodian adds up once in a session,
+// or two sums of different custodians would tell of those that one has and the other has not.
+func Mask(key MemberKey, path string, from []string) error {
+	if err := files.CheckWritable(path); err != nil {
+		return Misuse(err)
+	}
+	m, sealed, at, err := collect(key, from)
+	if err != nil {
+		return err
+	}
+	if m.Sums, err = m.Session.group().Add(key.key, at, sealed); err != nil {
+		return m.Session.blame(err)
+	}
+	spent := func(temporary, target string) error {
+		if _, err := os.Lstat(target); err == nil {
+			return os.ErrExist
+		}
+		if err := os.Remove(key.path); err != nil {
+			return err
+		}
+		if err := files.SyncDir(filepath.Dir(key.path)); err != nil {
+			return err
+		}
+		return files.MoveNew(temporary, target)
+	}
+	return Misuse(placeNew(path, 0o644, spent, m))
+}
+
+// collect reads the shares, and what of them is for the custodian with the key.
+func collect(key MemberKey, from []string) (m maskedFile, sealed map[int][]byte, at int, err error) {
+	digest := sha256.New()
+	all := map[int]*sharesFile{}
+	for _, path := range from {
+		var f sharesFile
+		if err := readAs(path, sharesFormat, &f, &f.Format); err != nil {
+			return m, nil, 0, err
+		}
+		i, err := join(&m.Session, f.Session, f.Custodian, path)
+		if err != nil {
+			return m, nil, 0, err
+		}
+		switch {
+		case all[i] != nil:
+			return m, nil, 0, Misusef("%s: shares of %s are there already; of two that it made, all custodians must take the same", path, f.Custodian)
+		case len(f.Sealed) != len(m.Session.Custodians):
+			return m, nil, 0, Misusef("%s: shares for %d custodians, not for all %d", path, len(f.Sealed), len(m.Session.Custodians))
+		}
+		all[i] = &f
+	}
+	s := m.Session
+	if s == nil {
+		return m, nil, 0, Misusef("there are no shares")
+	}
+	if len(all) < s.threshold() {
+		return m, nil, 0, Refusef("shares of %d custodians: the session needs those of %d, or noise would be less than it promises", len(all), s.threshold())
+	}
+	if at, err = s.place(key); err != nil {
+		return m, nil, 0, err
+	}
+	m.Format, m.Custodian, sealed = maskedFormat, s.Custodians[at].Name, map[int][]byte{}
+	for i, member := range s.Custodians { // in this order, whatever that of the files
+		f := all[i]
+		if f == nil {
+			continue
+		}
+		m.Of, m.Simulated, sealed[i] = append(m.Of, member.Name), m.Simulated || f.Simulated, f.Sealed[at]
+		for _, share := range f.Sealed {
+			sum := sha256.Sum256(share)
+			digest.Write(sum[:])
+		}
+	}
+	m.Shares = digest.Sum(nil)
+	return m, sealed, at, nil
+}
+
+// join checks that a file is of the session of those before it, and gives the place of its custodian.
+func join(session **Session, s *Session, custodian, path string) (int, error) {
+	if s == nil {
+		return 0, Misusef("%s: it has no session", path)
+	}
+	if err := s.check(); err != nil {
+		return 0, Misusef("%s: session: %w", path, err)
+	}
+	if *session == nil {
+		*session = s
+	}
+	i := s.named(custodian)
+	switch {
+	case s.digest() != (*session).digest():
+		return 0, Misusef("%s is of another session than the files before it", path)
+	case i < 0:
+		return 0, Misusef("%s: %q is no custodian of the session: %s", path, custodian, s.names())
+	}
+	return i, nil
+}
+
+// blame names the custodian of what package shares says of a member.
+func (s *Session) blame(err error) error {
+	var of *shares.MemberError
+	if errors.As(err, &of) {
+		return Misusef("of %s: %w", s.Custodians[of.Member].Name, of.Err)
+	}
+	return Misuse(err)
+}
+
+// Total is the release of the sums of all custodians, by the files that enough of them wrote by Mask. It
+// refuses files that are not of one session and of the same shares, and sums that were changed.
+func Total(from []string) (*release.Release, error) {
+	var session *Session
+	var first maskedFile
+	sums := map[int][]byte{}
+	for k, path := range from {
+		var f maskedFile
+		if err := readAs(path, maskedFormat, &f, &f.Format); err != nil {
+			return nil, err
+		}
+		i, err := join(&session, f.Session, f.Custodian, path)
+		if err != nil {
+			return nil, err
+		}
+		if k == 0 {
+			first = f
+		}
+		switch {
+		case sums[i] != nil:
+			return nil, Misusef("%s: the sum of %s is there already", path, f.Custodian)
+		case !bytes.Equal(f.Shares, first.Shares) || f.Simulated != first.Simulated:
+			return nil, Misusef("%s is of other shares than %s: all custodians must add up the same files. Each adds up once, so this session is over; begin another, which is charged anew", path, from[0])
+		}
+		sums[i] = f.Sums
+	}
+	if session == nil {
+		return nil, Misusef("there are no sums")
+	}
+	if err := session.covers(first.Of); err != nil {
+		return nil, Misusef("%s: %w", from[0], err)
+	}
+	total, err := session.group().Total(sums)
+	if err != nil {
+		return nil, session.blame(err)
+	}
+	p := release.Pooled{Custodians: int64(len(first.Of)), Colluding: int64(session.Colluding)}
+	r, err := ssp.Pooled(total, &session.Schema, session.Privacy, session.Noise, p, first.Simulated)
+	return r, Misuse(err)
+}
+
+// covers refuses names that are not those of enough different custodians.
+func (s *Session) covers(names []string) error {
+	seen := map[int]bool{}
+	for _, name := range names {
+		seen[s.named(name)] = true
+	}
+	if seen[-1] || len(seen) != len(names) || len(seen) < s.threshold() {
+		return errors.New("it is not of enough custodians of the session")
+	}
+	return nil
+}
