@@ -107,7 +107,7 @@ func TestCounts(t *testing.T) {
 			t.Errorf("the result lacks %q:\n%s", part, first.stdout)
 		}
 	}
-	checked := command("check", "pums.release.json", "--family", "poisson", "--draws", "200").finished(t)
+	checked := command("check", "pums.release.json", "--family", "poisson", "--draws", "200", "--calibrate", "2").finished(t)
 	if !strings.Contains(checked.stdout, "sum of y²") || !strings.Contains(checked.stdout, "the Poisson model bends") {
 		t.Errorf("the check is\n%s", checked.stdout)
 	}
