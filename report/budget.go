@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
@@ -213,4 +214,31 @@ func usual(h *ledger.History) (ledger.Noise, *big.Rat) {
 		}
 	}
 	return ledger.Gaussian, h.Budget.Delta
+}
+
+// LedgerEvents writes, as CSV, a row for each link of a ledger's chain.
+func LedgerEvents(out io.Writer, h *ledger.History) error {
+	w := csv.NewWriter(out)
+	w.Write([]string{"link", "number", "time", "release", "noise", "epsilon", "delta", "mu", "sum_epsilon", "sum_delta", "written", "event", "hash"})
+	epsilon, delta, left := new(big.Rat), new(big.Rat), h.Entries
+	for i, e := range h.Events {
+		row := []string{strconv.Itoa(i + 1)}
+		if len(left) > 0 && left[0].IsOf(e) {
+			c := left[0]
+			epsilon.Add(epsilon, c.Epsilon)
+			delta.Add(delta, c.Delta)
+			mu := ""
+			if c.Noise == ledger.Gaussian || c.Noise == ledger.Sampled {
+				mu = strconv.FormatFloat(c.Sensitivity/c.Scale, 'g', -1, 64)
+			}
+			row = append(row, strconv.FormatInt(c.Number, 10), c.Time.UTC().Format("2006-01-02T15:04:05Z"), c.Release, string(c.Noise),
+				custody.Rational(c.Epsilon), custody.Rational(c.Delta), mu, custody.Rational(epsilon), custody.Rational(delta), strconv.FormatBool(c.Written), "charge")
+			left = left[1:]
+		} else {
+			row = append(row, "", "", "", "", "", "", "", "", "", "", e.Text)
+		}
+		w.Write(append(row, e.Hash))
+	}
+	w.Flush()
+	return w.Error()
 }

@@ -52,10 +52,7 @@ func (f *flags) posterior(sources []string) (p *ask.Posterior, unsettled, err er
 		p, unsettled, err := f.savedPosterior(sources)
 		return p, unsettled, err
 	}
-	if err := errors.Join(f.checkFit(), f.checkSharing(len(sources))); err != nil {
-		return nil, nil, err
-	}
-	e, err := f.evidence(sources)
+	e, err := f.checkedEvidence(sources)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"io"
 	"slices"
 
@@ -18,11 +17,10 @@ const (
 )
 
 func runCheck(f *flags, paths []string) error {
-	err := errors.Join(f.checkFit(), f.checkSharing(len(paths)), f.checkPlot(append(slices.Clone(paths), f.prior.file)...))
-	if err != nil {
+	if err := f.checkPlot(append(slices.Clone(paths), f.prior.file)...); err != nil {
 		return err
 	}
-	e, err := f.evidence(paths)
+	e, err := f.checkedEvidence(paths)
 	if err != nil {
 		return err
 	}

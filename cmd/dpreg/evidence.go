@@ -28,6 +28,14 @@ func oneRelease(path string, r *release.Release) *evidence {
 	return &evidence{[]dpreg.Custodian{{Name: path, Release: r}}, &r.Schema}
 }
 
+// checkedEvidence is the evidence of releases from which a command samples.
+func (f *flags) checkedEvidence(paths []string) (*evidence, error) {
+	if err := errors.Join(f.checkFit(), f.checkSharing(len(paths))); err != nil {
+		return nil, err
+	}
+	return f.evidence(paths)
+}
+
 // evidence reads the releases at paths, takes the model of the formula from each, and
 // matches the columns of several.
 func (f *flags) evidence(paths []string) (*evidence, error) {

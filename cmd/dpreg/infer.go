@@ -25,10 +25,7 @@ import (
 const fitFlags = samplerFlags + " family draws format level units digits positive quiet save names parquet plots report what-if "
 
 func runInfer(f *flags, paths []string) error {
-	if err := errors.Join(f.checkFit(), f.checkSharing(len(paths))); err != nil {
-		return err
-	}
-	e, err := f.evidence(paths)
+	e, err := f.checkedEvidence(paths)
 	if err != nil {
 		return err
 	}

@@ -40,19 +40,16 @@ func (f *flags) setTotal(path string, b ledger.Budget) error {
 	if err != nil {
 		return exists // or is no ledger
 	}
-	defer l.Close()
-	h, err := l.History(f.ctx())
-	if err == nil && h.Budget.Epsilon != nil {
-		return exists
-	}
-	if err == nil {
-		err = l.SetTotal(f.ctx(), b)
-	}
-	if err != nil {
-		return custody.LedgerError(err)
-	}
-	f.note("%s, the ledger of %s, has a total now", path, h.Budget.Data)
-	return nil
+	return f.onLedger(l, func(h *ledger.History) error {
+		if h.Budget.Epsilon != nil {
+			return exists
+		}
+		err := l.SetTotal(f.ctx(), b)
+		if err == nil {
+			f.note("%s, the ledger of %s, has a total now", path, h.Budget.Data)
+		}
+		return err
+	})
 }
 
 func (f *flags) budget() (b ledger.Budget, err error) {
@@ -76,16 +73,9 @@ func asWritten(text string) *big.Rat {
 }
 
 func showLedger(f *flags, args []string) error {
-	l, err := custody.OpenLedger(f.ctx(), f.say, args[0])
-	if err != nil {
-		return err
-	}
-	defer l.Close()
-	h, err := l.History(f.ctx())
-	if err != nil {
-		return custody.LedgerError(err)
-	}
-	return buffered(f.stdout(), func(out io.Writer) error { return report.Ledger(out, h) })
+	return f.withLedger(args[0], func(_ *ledger.Ledger, h *ledger.History) error {
+		return buffered(f.stdout(), func(out io.Writer) error { return report.Ledger(out, h) })
+	})
 }
 
 // ledgerOf is the ledger of data: the one named or, unless there is to be none, the one beside

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	csvfile "encoding/csv"
 	"io"
 	"math/big"
 	"strconv"
@@ -13,20 +11,26 @@ import (
 	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
+	"github.com/dpreg/dpreg/report"
 )
 
 // What auditors and other software have to do with a ledger.
 
 // withLedger lets do work on the ledger that is named.
-func (f *flags) withLedger(path string, do func(ctx context.Context, l *ledger.Ledger, h *ledger.History) error) error {
+func (f *flags) withLedger(path string, do func(l *ledger.Ledger, h *ledger.History) error) error {
 	l, err := custody.OpenLedger(f.ctx(), f.say, path)
 	if err != nil {
 		return err
 	}
+	return f.onLedger(l, func(h *ledger.History) error { return do(l, h) })
+}
+
+// onLedger lets do work with the history of an open ledger, which it closes.
+func (f *flags) onLedger(l *ledger.Ledger, do func(h *ledger.History) error) error {
 	defer l.Close()
 	h, err := l.History(f.ctx())
 	if err == nil {
-		err = do(f.ctx(), l, h)
+		err = do(h)
 	}
 	return custody.LedgerError(err)
 }
@@ -39,7 +43,7 @@ func verifyLedger(f *flags, args []string) error {
 	if f.given("head") && (len(head) < leastHead || len(head) > 64 || strings.Trim(strings.ToLower(head), "0123456789abcdef") != "") {
 		return usagef("--head %q: a head has 64 hexadecimal digits, of which %d are enough", f.head, leastHead)
 	}
-	return f.withLedger(args[0], func(_ context.Context, _ *ledger.Ledger, h *ledger.History) error {
+	return f.withLedger(args[0], func(_ *ledger.Ledger, h *ledger.History) error {
 		if head != "" {
 			charged, found := h.At(head)
 			if !found {
@@ -55,8 +59,8 @@ func verifyLedger(f *flags, args []string) error {
 }
 
 func rebindLedger(f *flags, args []string) error {
-	return f.withLedger(args[0], func(ctx context.Context, l *ledger.Ledger, h *ledger.History) error {
-		if err := l.Rebind(ctx); err != nil {
+	return f.withLedger(args[0], func(l *ledger.Ledger, h *ledger.History) error {
+		if err := l.Rebind(f.ctx()); err != nil {
 			return err
 		}
 		f.note("the next charge to %s may be of rows that are others than before; what was charged stays charged", args[0])
@@ -70,16 +74,16 @@ func importCharge(f *flags, args []string) error {
 	if err != nil {
 		return err
 	}
-	return f.withLedger(args[0], func(ctx context.Context, l *ledger.Ledger, h *ledger.History) error {
+	return f.withLedger(args[0], func(l *ledger.Ledger, h *ledger.History) error {
 		c.Neighbours = h.Budget.Neighbours
-		n, err := l.Charge(ctx, c)
+		n, err := l.Charge(f.ctx(), c)
 		if err != nil {
 			return err
 		}
-		if err := l.SetWritten(ctx, n); err != nil {
+		if err := l.SetWritten(f.ctx(), n); err != nil {
 			return err
 		}
-		if h, err = l.History(ctx); err != nil {
+		if h, err = l.History(f.ctx()); err != nil {
 			return err
 		}
 		f.note("charged to %s as No %d, head %s: epsilon = %s, delta = %s", args[0], n, h.Head(), custody.Rational(c.Epsilon), custody.Rational(c.Delta))
@@ -133,8 +137,8 @@ func (f *flags) importedCharge() (c ledger.Charge, err error) {
 
 // exportLedger writes a table with a row for each link of the chain.
 func exportLedger(f *flags, args []string) error {
-	return f.withLedger(args[0], func(_ context.Context, _ *ledger.Ledger, h *ledger.History) error {
-		write := func(out io.Writer) error { return writeEvents(out, h) }
+	return f.withLedger(args[0], func(_ *ledger.Ledger, h *ledger.History) error {
+		write := func(out io.Writer) error { return report.LedgerEvents(out, h) }
 		if f.output == "" {
 			return buffered(f.stdout(), write)
 		}
@@ -143,30 +147,4 @@ func exportLedger(f *flags, args []string) error {
 		}
 		return files.Write(f.output, public, write)
 	})
-}
-
-func writeEvents(out io.Writer, h *ledger.History) error {
-	w := csvfile.NewWriter(out)
-	w.Write([]string{"link", "number", "time", "release", "noise", "epsilon", "delta", "mu", "sum_epsilon", "sum_delta", "written", "event", "hash"})
-	epsilon, delta, left := new(big.Rat), new(big.Rat), h.Entries
-	for i, e := range h.Events {
-		row := []string{strconv.Itoa(i + 1)}
-		if len(left) > 0 && left[0].IsOf(e) {
-			c := left[0]
-			epsilon.Add(epsilon, c.Epsilon)
-			delta.Add(delta, c.Delta)
-			mu := ""
-			if c.Noise == ledger.Gaussian || c.Noise == ledger.Sampled {
-				mu = strconv.FormatFloat(c.Sensitivity/c.Scale, 'g', -1, 64)
-			}
-			row = append(row, strconv.FormatInt(c.Number, 10), c.Time.UTC().Format("2006-01-02T15:04:05Z"), c.Release, string(c.Noise),
-				custody.Rational(c.Epsilon), custody.Rational(c.Delta), mu, custody.Rational(epsilon), custody.Rational(delta), strconv.FormatBool(c.Written), "charge")
-			left = left[1:]
-		} else {
-			row = append(row, "", "", "", "", "", "", "", "", "", "", e.Text)
-		}
-		w.Write(append(row, e.Hash))
-	}
-	w.Flush()
-	return w.Error()
 }

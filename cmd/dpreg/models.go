@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"io"
 
 	"github.com/dpreg/dpreg/models"
@@ -10,10 +9,7 @@ import (
 
 // runModels weighs the sub-models of a release.
 func runModels(f *flags, paths []string) error {
-	if err := errors.Join(f.checkFit(), f.checkSharing(len(paths))); err != nil {
-		return err
-	}
-	e, err := f.evidence(paths)
+	e, err := f.checkedEvidence(paths)
 	if err != nil {
 		return err
 	}
