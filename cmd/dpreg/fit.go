@@ -1,19 +1,13 @@
 package main
 
 import (
-	"io"
-	"math"
-	"strconv"
-
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/model"
-	"github.com/dpreg/dpreg/persons"
 	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
-	"github.com/dpreg/dpreg/ssp"
 )
 
 func runFit(f *flags, args []string) error {
@@ -58,10 +52,10 @@ func runFit(f *flags, args []string) error {
 		if order.Privacy.Neighbours == release.AddRemove {
 			n = manyRows
 		}
-		if err := dpreg.Can(oneRelease(order.Path, standIn(n, order, family)).custodians, o); err != nil {
+		if err := dpreg.Can(dpreg.One(plan.StandIn(n, order, family)), o); err != nil {
 			return usage(err)
 		}
-		foretell(f.stderr(), order, rows)
+		f.foretell(order, rows)
 		return nil
 	}
 	r, err := f.reuse(order)
@@ -177,139 +171,9 @@ func (d *dataset) fitNonPrivate(args []string) error {
 // manyRows stands for a number of rows that is not public: enough for any design.
 const manyRows = 1_000_000
 
-// standIn is a release of n rows as ordered, that tells nothing of any data, so
-// that inference can be rehearsed before ε is spent: rows as if uniform on the
-// box, linear sums 0 and squares n/3 in scaled units.
-func standIn(n int64, o *custody.Settled, family model.Family) *release.Release {
-	m := len(o.Design.Columns())
-	v := make([]float64, release.Length(m))
-	for j := range m {
-		v[release.Index(m, j, j)] = float64(n) / 3
+// foretell says, before ε is spent, where next to nothing is to be told of the slopes.
+func (f *flags) foretell(o *custody.Settled, rows int64) {
+	if warning := plan.Foretell(o, rows); warning != "" {
+		note(f.stderr(), "warning: %s", warning)
 	}
-	if family != model.Normal { // of squares 1
-		v[len(v)-1] = float64(n)
-	}
-	r := &release.Release{
-		Format:     release.Format,
-		Simulated:  true,
-		Schema:     *o.Design,
-		N:          n,
-		Noise:      release.Noise{Kind: o.Mechanism, Scale: 1},
-		Statistics: release.StatisticsFromVector(m, v),
-	}
-	if o.Frame != nil {
-		r.Format, r.Frame = release.FormatFrame, o.Frame
-		r.Noise.Cross, r.Noise.Linear, r.Noise.Freedom = o.Noise.Cross/o.Noise.Scale, o.Noise.Linear/o.Noise.Scale, o.Noise.Freedom
-	}
-	if o.Privacy.Neighbours == release.AddRemove {
-		r.Privacy, r.NNoise = &o.Privacy, 1
-	}
-	if o.Persons.Rule.Kind == persons.Mean { // the others leave rows as they are
-		r.Privacy, r.Persons = &o.Privacy, &release.Persons{Rows: release.PersonMean}
-	}
-	if o.WithMoments {
-		r.Moments = standInMoments(n, m-1, o.Mechanism)
-	}
-	return r
-}
-
-// standInMoments are those of rows uniform on the box, as good as without noise:
-// nothing is to be refused for it.
-func standInMoments(n int64, p int, noise release.Kind) *release.Moments {
-	x := &release.Moments{Noise: release.Noise{Kind: noise, Scale: 1e-9}, Exponents: release.MomentExponents(p, 1)}
-	for _, e := range x.Exponents {
-		sum := float64(n)
-		for _, k := range e {
-			if k%2 == 1 {
-				sum = 0
-			}
-			sum /= float64(k + 1)
-		}
-		x.Sums = append(x.Sums, sum)
-	}
-	return x
-}
-
-// nothingTold is half of the interval of a standardised slope, between -1 and 1, from which on
-// a release tells next to nothing of it; enoughTold is one of which is said what it would take, if
-// no ε above largeEpsilon, which would hardly protect anybody.
-const (
-	nothingTold  = 1.0
-	enoughTold   = 0.5
-	largeEpsilon = 10
-)
-
-// foretell says, before ε is spent, where next to nothing is to be told of the slopes, and what
-// would help. It knows what is public: the columns' number, the noise, and how many rows
-// there are, if that is public or was stated. Of several steps it says nothing: their noise is
-// not known before.
-func foretell(stderr io.Writer, o *custody.Settled, rows int64) {
-	width := halfWidth(o, o.Design)
-	if rows == 0 || width == nil || o.Steps > 1 || len(o.Design.Covariates) == 0 {
-		return
-	}
-	n, epsilon := float64(rows), o.Privacy.Epsilon
-	if width(n, epsilon) < nothingTold {
-		return
-	}
-	help := wants(width, n, epsilon)
-	if len(o.Design.Covariates) > 1 {
-		one := *o.Design
-		one.Covariates = one.Covariates[:1]
-		help += "; with one covariate " + wants(halfWidth(o, &one), n, epsilon)
-	}
-	note(stderr, "warning: next to nothing will be told of the slopes: the 95 %% interval of a standardised slope, which lies between -1 and 1, would be ± %v or wider (`dpreg plan` simulates it). For ± %v it takes %s",
-		nothingTold, enoughTold, help)
-}
-
-// halfWidth gives half of a standardised slope's interval as a function of rows and ε; nil
-// where nothing can be assumed of the columns.
-func halfWidth(o *custody.Settled, d *schema.Design) func(rows, epsilon float64) float64 {
-	outlook, err := plan.NewOutlook(d)
-	if err != nil {
-		return nil
-	}
-	return func(rows, epsilon float64) float64 {
-		noise, err := o.NoiseAt(d, epsilon)
-		if err != nil {
-			return 0 // it is not for this to say
-		}
-		return outlook.HalfWidth(rows, noise)
-	}
-}
-
-// wants says how many rows, or which ε that still protects, it takes for enough to be told.
-func wants(width func(rows, epsilon float64) float64, rows, epsilon float64) string {
-	text := "more than a billion rows"
-	if n := least(rows, func(n float64) bool { return width(n, epsilon) <= enoughTold }); n <= 1e9 {
-		text = rounded(n) + " rows or so"
-	}
-	text += " at this ε"
-	if enough := func(e float64) bool { return width(rows, e) <= enoughTold }; enough(largeEpsilon) {
-		text += ", or ε = " + rounded(least(epsilon, enough))
-	}
-	return text
-}
-
-// least bisects, to about a tenth, for the least number above low that is enough, if there
-// can be as many rows.
-func least(low float64, enough func(float64) bool) float64 {
-	high := 2 * low
-	for high < ssp.MaxRows && !enough(high) {
-		low, high = high, 2*high
-	}
-	for high > 1.1*low {
-		if middle := math.Sqrt(low * high); enough(middle) {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
-	return high
-}
-
-// rounded keeps two digits.
-func rounded(x float64) string {
-	short, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 2, 64), 64)
-	return strconv.FormatFloat(short, 'f', -1, 64)
 }

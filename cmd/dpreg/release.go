@@ -35,7 +35,7 @@ func runRelease(f *flags, args []string) error {
 		return err
 	}
 	order.Check = func(rows int64) error {
-		foretell(f.stderr(), order, rows)
+		f.foretell(order, rows)
 		return nil
 	}
 	f.noteMissing(order.Cells)
