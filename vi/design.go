@@ -1,4 +1,4 @@
-package main
+package vi
 
 import (
 	"cmp"
@@ -9,82 +9,83 @@ import (
 
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
-	"github.com/dpreg/dpreg/vi"
 )
 
-// viDesign is the regression that vi fits. Numbers are scaled to [-1, 1] by their public
+// The kinds of models that a Design is of.
+const (
+	LinearKind       = "linear"
+	LogisticKind     = "logistic"
+	HierarchicalKind = "hierarchical" // logistic, with coefficients for each group
+)
+
+// Design is the regression that vi fits to rows. Numbers are scaled to [-1, 1] by their public
 // bounds, as everywhere; dummies stay 0 or 1, so that rows are as short as may be.
-type viDesign struct {
+type Design struct {
 	*schema.Design
+	Kind   string
+	Binary bool         // the response is 0 or 1
+	Box    schema.Frame // of the bounds
+	Units  schema.Frame // from those of the fit to the data's: dummies stay as they are, as does a binary response
+
 	own    int // covariates that are the model's; the group's dummies follow
-	groups int // of --group, 0 without
-	binary bool
-	frame  schema.Frame
-	units  schema.Frame // from those of the fit to the data's: dummies stay as they are, as does a binary response
+	groups int // 0: none
 }
 
-// viDesign resolves the formula. A response with two levels is their second one's dummy.
-func (f *dataset) viDesign(data string) (*viDesign, error) {
-	if err := f.refuseAuto(isForRelease); err != nil {
+// NewDesign resolves a formula among columns of which those used have bounds. A response with two
+// levels is their second one's dummy. group is the column of categories of HierarchicalKind, and
+// empty of other kinds. Errors: what Schema.Design refuses, a response or a group that do not go
+// with the kind.
+func NewDesign(columns *schema.Schema, formula, kind, group string) (d *Design, err error) {
+	d = &Design{Kind: kind, Binary: kind != LinearKind}
+	if d.Design, err = d.resolve(columns, formula); err != nil {
 		return nil, err
 	}
-	columns, used, err := f.usedColumns(data)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.checkBounded(used, data, ""); err != nil {
-		return nil, err
-	}
-	d := &viDesign{binary: f.model != viLinear}
-	if d.Design, err = f.resolve(columns); err != nil {
-		return nil, err
-	}
-	if err := f.addGroup(d, columns); err != nil {
+	if err := d.addGroup(columns, group); err != nil {
 		return nil, err
 	}
 	if err := d.Validate(); err != nil {
-		return nil, formulaError(err)
+		return nil, err
 	}
-	d.frame, d.units.Intercept = d.Frame(), d.Intercept
+	d.Box, d.Units.Intercept = d.Design.Frame(), d.Intercept
 	column := func(j int, binary bool) {
-		centre, half := d.frame.Centre[j], d.frame.Half[j]
+		centre, half := d.Box.Centre[j], d.Box.Half[j]
 		if binary {
 			centre, half = 0, 1
 		}
-		d.units.Centre, d.units.Half = append(d.units.Centre, centre), append(d.units.Half, half)
+		d.Units.Centre, d.Units.Half = append(d.Units.Centre, centre), append(d.Units.Half, half)
 	}
 	for j, c := range d.Covariates[:d.own] {
 		column(j, c.Binary())
 	}
-	column(len(d.Covariates), d.binary)
+	column(len(d.Covariates), d.Binary)
 	return d, nil
 }
 
 // resolve is Schema.Design, but for a response with levels.
-func (f *flags) resolve(columns *schema.Schema) (*schema.Design, error) {
-	name := responseName(columns, f.formula)
+func (d *Design) resolve(columns *schema.Schema, formula string) (*schema.Design, error) {
+	name := responseName(columns, formula)
 	i := columns.Index(name)
 	var levels []string
-	if f.model != viLinear && i >= 0 {
+	if d.Binary && i >= 0 {
 		response := columns.Columns[i]
 		switch levels = response.Levels; {
 		case levels != nil && len(levels) != 2:
-			return nil, usagef("the response %q has %d levels, and --model %s needs two: the second is the one whose probability is modelled", name, len(levels), f.model)
+			return nil, fmt.Errorf("the response %q has %d levels, and --model %s needs two: the second is the one whose probability is modelled", name, len(levels), d.Kind)
 		case levels == nil && !response.Binary() && (response.Lower != 0 || response.Upper != 1):
-			return nil, usagef("the response %q of --model %s must have two levels in the schema, be boolean, or a number with bounds 0:1", name, f.model)
+			return nil, fmt.Errorf("the response %q of --model %s must have two levels in the schema, be boolean, or a number with bounds 0:1", name, d.Kind)
 		}
 	}
 	if levels != nil {
 		columns = &schema.Schema{Columns: slices.Clone(columns.Columns)}
 		columns.Columns[i] = schema.Column{Name: name, Upper: 1}
 	}
-	d, err := columns.Design(f.formula)
+	of, err := columns.Design(formula)
 	if err != nil || levels == nil {
-		return d, formulaError(err)
+		return of, err
 	}
-	d.Response = schema.Column{Name: name + levels[1], Upper: 1, Factor: name, Level: levels[1]}
-	d.Factors = append(d.Factors, schema.Factor{Name: name, Levels: levels})
-	return d, nil
+	of.Response = schema.Column{Name: name + levels[1], Upper: 1, Factor: name, Level: levels[1]}
+	of.Factors = append(of.Factors, schema.Factor{Name: name, Levels: levels})
+	return of, nil
 }
 
 // responseName is what a formula has on its left; what is wrong with it, Design says.
@@ -99,42 +100,42 @@ func responseName(s *schema.Schema, formula string) string {
 	return f.Response
 }
 
-// addGroup puts the dummies of --group behind the covariates.
-func (f *flags) addGroup(d *viDesign, columns *schema.Schema) error {
+// addGroup puts the dummies of the group behind the covariates.
+func (d *Design) addGroup(columns *schema.Schema, group string) error {
 	d.own = len(d.Covariates)
-	if f.model != viHierarchical {
+	if d.Kind != HierarchicalKind {
 		return nil
 	}
-	i := columns.Index(f.group)
+	i := columns.Index(group)
 	if i < 0 || columns.Columns[i].Levels == nil {
-		return usagef("--group %q: --model %s needs a column of categories, with levels in the schema", f.group, viHierarchical)
+		return fmt.Errorf("--group %q: --model %s needs a column of categories, with levels in the schema", group, d.Kind)
 	}
 	levels := columns.Columns[i].Levels
-	isGroup := func(name string) bool { return name == f.group }
+	isGroup := func(name string) bool { return name == group }
 	d.Covariates = slices.DeleteFunc(d.Covariates, func(c schema.Column) bool { return isGroup(c.Factor) })
 	d.Factors = slices.DeleteFunc(d.Factors, func(c schema.Factor) bool { return isGroup(c.Name) })
 	if isGroup(d.Response.Factor) || len(d.Covariates) == 0 || !d.Intercept {
-		return usagef("--group %s: besides the group there must be an intercept, a covariate and a response", f.group)
+		return fmt.Errorf("--group %s: besides the group there must be an intercept, a covariate and a response", group)
 	}
 	d.own, d.groups = len(d.Covariates), len(levels)
 	for _, level := range levels[1:] {
-		d.Covariates = append(d.Covariates, schema.Column{Name: f.group + level, Upper: 1, Factor: f.group, Level: level})
+		d.Covariates = append(d.Covariates, schema.Column{Name: group + level, Upper: 1, Factor: group, Level: level})
 	}
-	d.Factors = append(d.Factors, schema.Factor{Name: f.group, Levels: levels})
+	d.Factors = append(d.Factors, schema.Factor{Name: group, Levels: levels})
 	return nil
 }
 
-// coefficients is how many a row has: the intercept's first.
-func (d *viDesign) coefficients() int {
+// Coefficients is how many a row has: the intercept's first.
+func (d *Design) Coefficients() int {
 	if d.Intercept {
 		return d.own + 1
 	}
 	return d.own
 }
 
-// longest is the length of the longest row: of the intercept, the dummies of a factor
+// Longest is the length of the longest row: of the intercept, the dummies of a factor
 // together and any other column, each is at most 1.
-func (d *viDesign) longest() float64 {
+func (d *Design) Longest() float64 {
 	parts := make(map[string]bool)
 	if d.Intercept {
 		parts["(Intercept)"] = true
@@ -149,9 +150,9 @@ func (d *viDesign) longest() float64 {
 	return math.Sqrt(float64(len(parts)))
 }
 
-// read reads the rows, and the group of each.
-func (d *viDesign) read(source *table.Source, cells table.Options) (rows *vi.Rows, group []int, err error) {
-	rows = &vi.Rows{P: d.coefficients()}
+// Read reads the rows, and the group of each.
+func (d *Design) Read(source *table.Source, cells table.Options) (rows *Rows, group []int, err error) {
+	rows = &Rows{P: d.Coefficients()}
 	p := len(d.Covariates)
 	for v, err := range cells.Rows(source, d.Design) {
 		if err != nil {
@@ -163,7 +164,7 @@ func (d *viDesign) read(source *table.Source, cells table.Options) (rows *vi.Row
 		for j, c := range d.Covariates[:d.own] {
 			rows.X = append(rows.X, d.coded(j, v[j], c.Binary()))
 		}
-		rows.Y = append(rows.Y, d.coded(p, v[p], d.binary))
+		rows.Y = append(rows.Y, d.coded(p, v[p], d.Binary))
 		if d.groups > 0 {
 			group = append(group, d.group(v))
 		}
@@ -172,15 +173,15 @@ func (d *viDesign) read(source *table.Source, cells table.Options) (rows *vi.Row
 }
 
 // coded takes a scaled value of column j to 0 and 1 where that is binary.
-func (d *viDesign) coded(j int, v float64, binary bool) float64 {
+func (d *Design) coded(j int, v float64, binary bool) float64 {
 	if binary {
-		return d.frame.Centre[j] + d.frame.Half[j]*v
+		return d.Box.Centre[j] + d.Box.Half[j]*v
 	}
 	return v
 }
 
-// group is the level of --group in a row, the baseline where no dummy is 1.
-func (d *viDesign) group(v []float64) int {
+// group is the level of the group in a row, the baseline where no dummy is 1.
+func (d *Design) group(v []float64) int {
 	for k := range d.groups - 1 {
 		if v[d.own+k] > 0.5 {
 			return k + 1
@@ -189,8 +190,8 @@ func (d *viDesign) group(v []float64) int {
 	return 0
 }
 
-// labels are those of the coefficients.
-func (d *viDesign) labels() []string {
+// Labels are those of the coefficients.
+func (d *Design) Labels() []string {
 	var labels []string
 	if d.Intercept {
 		labels = append(labels, "(Intercept)")
@@ -201,8 +202,8 @@ func (d *viDesign) labels() []string {
 	return labels
 }
 
-// formula is the model of one group's rows, or of all.
-func (d *viDesign) formula() string {
+// Model is the model of one group's rows, or of all.
+func (d *Design) Model() string {
 	own := *d.Design
 	own.Covariates = own.Covariates[:d.own]
 	f := own.Formula()
@@ -210,12 +211,38 @@ func (d *viDesign) formula() string {
 	return f.String()
 }
 
-// statement says what was modelled.
-func (d *viDesign) statement(model string) string {
-	terms := strings.Join(d.Terms(), ", ")
-	text := fmt.Sprintf("%s of %s on %s", model, d.Response.Name, terms)
+// titles are the kinds in words.
+var titles = map[string]string{LinearKind: "Linear regression", LogisticKind: "Logistic regression", HierarchicalKind: "Hierarchical logistic regression"}
+
+// Statement says what was modelled.
+func (d *Design) Statement() string {
+	response := d.Response.Name
 	if d.Response.Factor != "" {
-		text = fmt.Sprintf("%s of %s = %s on %s", model, d.Response.Factor, d.Response.Level, terms)
+		response = d.Response.Factor + " = " + d.Response.Level
 	}
-	return text
+	return fmt.Sprintf("%s of %s on %s", titles[d.Kind], response, strings.Join(d.Terms(), ", "))
+}
+
+// Of is the model of rows and their groups, with normal priors of coefficients of this sd.
+func (d *Design) Of(rows *Rows, group []int, sd float64) Model {
+	switch d.Kind {
+	case LinearKind:
+		const shape, scale = 2, 0.1 // σ² about a tenth of the response's half range, squared
+		return LinearRegression(rows, sd, shape, scale)
+	case HierarchicalKind:
+		return Hierarchical(rows, group, slices.Repeat([]float64{1}, d.groups), 1, sd)
+	}
+	return Logistic(rows, sd)
+}
+
+// Norm is a norm that gradients may be clipped to, by what is public about rows. A row's gradient is its slope times
+// the row, and a slope of logistic regression is at most 1: no gradient is longer than the
+// longest row, and none is clipped. Half of it cuts off the rows that the model foresees
+// least, and moves slopes by a tenth, at any ε. A slope of linear regression has no bound: it is a
+// residual over its standard deviation, seldom above 3.
+func (d *Design) Norm() float64 {
+	if d.Binary {
+		return d.Longest()
+	}
+	return 3 * d.Longest()
 }

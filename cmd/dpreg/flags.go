@@ -22,6 +22,7 @@ import (
 	"github.com/dpreg/dpreg/shares"
 	"github.com/dpreg/dpreg/ssp"
 	"github.com/dpreg/dpreg/table"
+	"github.com/dpreg/dpreg/vi"
 )
 
 // flags are what a command line says. A command has those that it declares; the others have
@@ -218,8 +219,8 @@ func (f *flags) ofPrivacy() []declared {
 func (f *flags) ofModel() []declared {
 	return []declared{
 		{name: "preset", to: &f.preset, words: []string{"fig3", "fig4"}, usage: "`NAME` of a study: fig3 or fig4"},
-		{name: "model", of: "vi", to: &f.model, value: viLogistic, words: []string{viLinear, viLogistic, viHierarchical}, usage: "`NAME`: linear, logistic, or hierarchical: logistic with coefficients for each --group"},
-		{name: "model", to: &f.model, value: viLogistic, words: []string{viLinear, viLogistic}, usage: "`NAME`, logistic, or linear with a known --error-sd"},
+		{name: "model", of: "vi", to: &f.model, value: vi.LogisticKind, words: []string{vi.LinearKind, vi.LogisticKind, vi.HierarchicalKind}, usage: "`NAME`: linear, logistic, or hierarchical: logistic with coefficients for each --group"},
+		{name: "model", to: &f.model, value: vi.LogisticKind, words: []string{vi.LinearKind, vi.LogisticKind}, usage: "`NAME`, logistic, or linear with a known --error-sd"},
 		{name: "group", to: &f.group, usage: "column of categories, `NAME`, of --model hierarchical"},
 		{name: "error-sd", to: &f.errorSD, accepts: isPositive, usage: "of --model linear, standard deviation of the response about its mean, a `NUMBER` in its units"},
 		{name: "prior", to: &f.priors, usage: "prior `FILE`, or a line in words such as 'educ ~ normal(4000, 2000)', 'sigma ~ half_t(3, 5000)', in the data's units; repeatable (default: weakly informative)"},

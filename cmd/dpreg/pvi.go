@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -18,7 +19,7 @@ const pviDraws = 20 // of z, for each batch
 
 // checkClients checks what needs no file.
 func (f *flags) checkClients(files []string) error {
-	switch linear := f.model == viLinear; {
+	switch linear := f.model == vi.LinearKind; {
 	case len(files) == 0:
 		return usagef("the files of two clients or more are missing")
 	case len(files) == 1:
@@ -152,28 +153,28 @@ func (r *viFit) server(files []clientRows, multiplier float64) (*pvi.Server, err
 			return nil, fmt.Errorf("%s: %w", h.file, err)
 		}
 	}
-	family := pvi.Family{Dim: r.design.coefficients()}
+	family := pvi.Family{Dim: r.design.Coefficients()}
 	return pvi.NewServer(family, family.Isotropic(r.priorSD), clients)
 }
 
 // scaledSD is --error-sd over the half range of the response.
 func (r *viFit) scaledSD() float64 {
-	return r.errorSD / r.design.frame.Half[len(r.design.Covariates)]
+	return r.errorSD / r.design.Box.Half[len(r.design.Covariates)]
 }
 
 func (r *viFit) likelihood(rows *vi.Rows) (pvi.Likelihood, error) {
-	if r.design.binary {
+	if r.design.Binary {
 		return pvi.Logistic(rows)
 	}
 	return pvi.Normal(rows, r.scaledSD())
 }
 
 func (r *viFit) norm() float64 {
-	norm := r.clippingNorm()
-	if !r.design.binary && r.clip == 0 {
+	norm := r.design.Norm()
+	if !r.design.Binary {
 		norm /= r.scaledSD()
 	}
-	return norm
+	return cmp.Or(r.clip, norm)
 }
 
 // iterate lets one client after another update its factor, --rounds times each.
@@ -195,7 +196,7 @@ func (r *flags) iterate(server *pvi.Server, clients int) error {
 // fitted is the server's law of coefficients, which of either regression have the names and
 // the prior that logistic regression's have.
 func (r *viFit) fitted(law []float64) *vi.Fit {
-	p := r.design.coefficients()
+	p := r.design.Coefficients()
 	mean, sd := make([]float64, p), make([]float64, p)
 	for j := range p {
 		mean[j], sd[j] = law[j]/law[p+j], 1/math.Sqrt(law[p+j])

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
@@ -9,20 +11,13 @@ import (
 	"github.com/dpreg/dpreg/vi"
 )
 
-// The models of dpreg vi.
-const (
-	viLinear       = "linear"
-	viLogistic     = "logistic"
-	viHierarchical = "hierarchical"
-)
-
 // viFlags are those of vi and pvi.
 const viFlags = columnFlags + fileFlags + " eps delta ledger no-ledger model prior-sd rate steps clip learning-rate seed draws format level units save "
 
 // viFit is a fit to rows by variational inference, and what it is of.
 type viFit struct {
 	*dataset
-	design *viDesign
+	design *vi.Design
 	method string
 	fit    *vi.Fit
 	n      int64 // 0 where it is not public
@@ -49,7 +44,7 @@ func runVI(f *flags, args []string) (err error) {
 		return err
 	}
 	if o.Privacy != nil {
-		o.Clip = r.clippingNorm()
+		o.Clip = cmp.Or(r.clip, r.design.Norm())
 		f.note("gradients are clipped to a norm of %.4g", o.Clip)
 	}
 	var paid *custody.Payment
@@ -92,10 +87,10 @@ func (f *flags) checkVI() error {
 		return usagef("--rows %d: at least 1", f.rows)
 	case f.neighbours == string(release.AddRemove) && f.rows == 0 && f.batch > 0:
 		return usagef("with --neighbours add-remove the number of rows is secret: use --rate, or say with --rows about how many there are by public knowledge")
-	case f.model == viHierarchical && f.group == "":
-		return usagef("--model %s needs --group, a column of categories", viHierarchical)
-	case f.model != viHierarchical && f.group != "":
-		return usagef("--group is for --model %s", viHierarchical)
+	case f.model == vi.HierarchicalKind && f.group == "":
+		return usagef("--model %s needs --group, a column of categories", vi.HierarchicalKind)
+	case f.model != vi.HierarchicalKind && f.group != "":
+		return usagef("--group is for --model %s", vi.HierarchicalKind)
 	case f.nonPrivate && (f.given("eps") || f.given("delta") || f.given("ledger") || f.noLedger):
 		return usagef("--non-private spends nothing: leave out --eps, --delta, --ledger and --no-ledger")
 	case f.noLedger && f.ledger != "":
@@ -160,7 +155,7 @@ func (r *viFit) plan(o *vi.Options, paid *custody.Payment, data string) error {
 func (r *viFit) read(cells table.Options) (rows *vi.Rows, group []int, err error) {
 	r.noteMissing(cells)
 	err = filesOf(r.stderr(), r.source).Read(r.say, func() error {
-		rows, group, err = r.design.read(r.source, cells)
+		rows, group, err = r.design.Read(r.source, cells)
 		return err
 	})
 	return rows, group, err
@@ -174,7 +169,7 @@ func (r *viFit) climb(rows *vi.Rows, group []int, o vi.Options) (*vi.Fit, error)
 			bar.update(done, o.Steps)
 		}
 	}
-	fit, err := vi.Run(r.ctx(), r.modelOf(rows, group), o)
+	fit, err := vi.Run(r.ctx(), r.design.Of(rows, group, r.priorSD), o)
 	bar.finish()
 	switch {
 	case err == nil:
@@ -189,33 +184,18 @@ func (r *viFit) climb(rows *vi.Rows, group []int, o vi.Options) (*vi.Fit, error)
 	return nil, err
 }
 
-// clippingNorm is --clip, or what is public about rows. A row's gradient is its slope times
-// the row, and a slope of logistic regression is at most 1: no gradient is longer than the
-// longest row, and none is clipped. Half of it cuts off the rows that the model foresees
-// least, and moves slopes by a tenth, at any ε. A slope of linear regression has no bound: it is a
-// residual over its standard deviation, seldom above 3.
-func (r *viFit) clippingNorm() float64 {
-	switch {
-	case r.clip > 0:
-		return r.clip
-	case r.design.binary:
-		return r.design.longest()
+// viDesign resolves the formula among the columns of data.
+func (f *dataset) viDesign(data string) (*vi.Design, error) {
+	if err := f.refuseAuto(isForRelease); err != nil {
+		return nil, err
 	}
-	return 3 * r.design.longest()
-}
-
-// modelOf is the model of the rows.
-func (r *viFit) modelOf(rows *vi.Rows, group []int) vi.Model {
-	switch r.model {
-	case viLinear:
-		const shape, scale = 2, 0.1 // σ² about a tenth of the response's half range, squared
-		return vi.LinearRegression(rows, r.priorSD, shape, scale)
-	case viHierarchical:
-		descriptors := make([]float64, r.design.groups)
-		for l := range descriptors {
-			descriptors[l] = 1
-		}
-		return vi.Hierarchical(rows, group, descriptors, 1, r.priorSD)
+	columns, used, err := f.usedColumns(data)
+	if err != nil {
+		return nil, err
 	}
-	return vi.Logistic(rows, r.priorSD)
+	if err := f.checkBounded(used, data, ""); err != nil {
+		return nil, err
+	}
+	d, err := vi.NewDesign(columns, f.formula, f.model, f.group)
+	return d, formulaError(err)
 }

@@ -126,17 +126,17 @@ func TestVIClipsNothing(t *testing.T) {
 		{"name":"x","type":"number","constraints":{"minimum":0,"maximum":20}},
 		{"name":"f","type":"string","constraints":{"enum":["a","b","c"]}},
 		{"name":"y","type":"number","constraints":{"minimum":0,"maximum":1}}]}`)
-	for _, model := range []string{viLogistic, viHierarchical} {
+	for _, model := range []string{vi.LogisticKind, vi.HierarchicalKind} {
 		f := &flags{cmd: silent(t), model: model, priorSD: 1}
-		if model == viHierarchical {
+		if model == vi.HierarchicalKind {
 			f.group = "f"
 		}
 		r := viFitOf(t, f, "rare.csv")
-		rows, group, err := r.design.read(r.source, table.Options{})
+		rows, group, err := r.design.Read(r.source, table.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, longest := r.modelOf(rows, group), 0.
+		m, longest := r.design.Of(rows, group, r.priorSD), 0.
 		grad, theta := make([]float64, m.Dim()), make([]float64, m.Dim())
 		for _, sign := range []float64{-1, 1} {
 			for j := range theta {
@@ -147,7 +147,7 @@ func TestVIClipsNothing(t *testing.T) {
 				longest = max(longest, floats.Norm(grad, 2))
 			}
 		}
-		if got := r.clippingNorm(); math.Abs(got/longest-1) > 1e-9 {
+		if got := r.design.Norm(); math.Abs(got/longest-1) > 1e-9 {
 			t.Errorf("%s: gradients are up to %v long, and clipped to %v", model, longest, got)
 		}
 	}
@@ -193,11 +193,11 @@ func viFitOf(t *testing.T, f *flags, data string) *viFit {
 func TestVIPictureIsOfTheTable(t *testing.T) {
 	votes(t)
 	for _, c := range []struct{ model, group, formula string }{
-		{viLinear, "", "dose ~ age + town"}, {viLogistic, "", "vote ~ age + town"}, {viHierarchical, "state", "vote ~ age + town"},
+		{vi.LinearKind, "", "dose ~ age + town"}, {vi.LogisticKind, "", "vote ~ age + town"}, {vi.HierarchicalKind, "state", "vote ~ age + town"},
 	} {
 		for _, units := range []string{"original", "scaled"} {
 			r := viFitOf(t, &flags{cmd: silent(t), model: c.model, group: c.group, formula: c.formula, units: units, draws: 10, level: 0.95, priorSD: 1}, "votes.csv")
-			model := r.modelOf(&vi.Rows{P: r.design.coefficients()}, nil)
+			model := r.design.Of(&vi.Rows{P: r.design.Coefficients()}, nil, r.priorSD)
 			mean, sd := make([]float64, model.Dim()), make([]float64, model.Dim())
 			for j := range mean {
 				mean[j], sd[j] = 0.3*float64(j+1), 1e-9

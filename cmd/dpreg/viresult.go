@@ -22,7 +22,7 @@ func (r *viFit) conclude() error {
 	draws := r.drawn()
 	s := r.summary(draws)
 	err := r.print(s, func(out io.Writer) error {
-		return report.Variational(out, r.fit, s, r.design.statement(viTitles[r.model]), r.neighbours)
+		return report.Variational(out, r.fit, s, r.design.Statement(), r.neighbours)
 	})
 	if err != nil {
 		return err
@@ -51,9 +51,6 @@ func (r *viFit) conclude() error {
 	return nil
 }
 
-// viTitles are the models in words.
-var viTitles = map[string]string{viLinear: "Linear regression", viLogistic: "Logistic regression", viHierarchical: "Hierarchical logistic regression"}
-
 // drawn are draws in the units asked for.
 func (r *viFit) drawn() *posterior.Draws {
 	d := r.fit.Draws(r.draws, r.seed)
@@ -70,8 +67,8 @@ func (r *viFit) warnings() (all []string) {
 		all = append(all, "--non-private uses the rows without noise: nothing here is private, and none of it may be published as if it were")
 	} else {
 		all = append(all, "the intervals are those of the fitted law: they do not account for the noise of privacy, or for the approximation")
-		switch longest := r.design.longest(); {
-		case !r.design.binary:
+		switch longest := r.design.Longest(); {
+		case !r.design.Binary:
 			all = append(all, "gradients are clipped, which biases estimates at any epsilon: where residuals have long tails, slopes and sigma2 come out too small")
 		case r.clip > 0 && r.clip < longest:
 			all = append(all, fmt.Sprintf("gradients longer than --clip %v are clipped, which biases estimates at any epsilon; --clip %.4g clips none", r.clip, longest))
@@ -94,31 +91,31 @@ func (r *viFit) warnings() (all []string) {
 // toOriginal maps a draw to the data's units: coefficients by blocks, of which a
 // hierarchical model has one for each group and one of their means.
 func (r *viFit) toOriginal(dst, src []float64) {
-	p := r.design.coefficients()
+	p := r.design.Coefficients()
 	copy(dst, src)
 	for at := 0; at+p <= len(src); at += p {
-		r.design.units.ThetaToOriginal(dst[at:at+p], src[at:at+p])
+		r.design.Units.ThetaToOriginal(dst[at:at+p], src[at:at+p])
 	}
-	if !r.design.binary && len(src) > p {
-		dst[p] = r.design.units.Sigma2ToOriginal(src[p])
+	if !r.design.Binary && len(src) > p {
+		dst[p] = r.design.Units.Sigma2ToOriginal(src[p])
 	}
 }
 
 func (r *viFit) summary(d *posterior.Draws) *posterior.Summary {
 	s := posterior.Summarise(d, r.level)
 	s.Version, s.Method, s.N, s.Units, s.Seed = posterior.Known(signature.Version()), r.method, posterior.Known(r.n), r.units, r.seed
-	s.Formula = posterior.Known(r.design.formula())
+	s.Formula = posterior.Known(r.design.Model())
 	s.Prior = map[string]any{"units": "scaled", "theta": map[string]float64{"sd": r.priorSD}}
 	if p := r.fit.Privacy; p != nil {
 		spent := release.Privacy{Epsilon: p.Epsilon, Delta: p.Delta, Neighbours: release.Neighbours(r.neighbours)}
 		s.Releases = []posterior.Release{{N: posterior.Known(r.n), Simulated: r.fit.Simulated, Privacy: spent, Noise: posterior.Known(string(release.Gaussian)), NoiseSD: math.NaN()}}
 	}
-	linear, _ := r.design.units.ThetaMatrix()
-	p := r.design.coefficients()
+	linear, _ := r.design.Units.ThetaMatrix()
+	p := r.design.Coefficients()
 	for i, label := range r.labels() {
 		q := &s.Parameters[i]
 		q.Label = label
-		if r.model == viLogistic {
+		if r.model == vi.LogisticKind {
 			sd := r.priorSD // of coefficients that are independent in scaled units
 			if r.units != "scaled" {
 				sd *= floats.Norm(linear[i*p:(i+1)*p], 2)
@@ -132,11 +129,11 @@ func (r *viFit) summary(d *posterior.Draws) *posterior.Summary {
 // labels are those of all parameters: of each group's coefficients and of their means, in a
 // hierarchical model; pvi knows the variance.
 func (r *viFit) labels() []string {
-	own := r.design.labels()
+	own := r.design.Labels()
 	switch {
-	case r.method == "vi-"+viLinear:
+	case r.method == "vi-"+vi.LinearKind:
 		return append(own, "sigma2")
-	case r.model != viHierarchical:
+	case r.model != vi.HierarchicalKind:
 		return own
 	}
 	var labels []string
