@@ -280,8 +280,7 @@ func (f *Fit) strengthWarnings() []string {
 	p, x := f.shape().P, model.NewParams(f.shape())
 	var sds []float64
 	for _, row := range f.draws.Thin(priceDraws) {
-		copy(x.Theta, row)
-		model.Expand(x.Tau, row[len(x.Theta)+p:], p)
+		f.read(x, row)
 		sds = append(sds, math.Sqrt(dense.QuadForm(x.Tau, p, x.Theta[len(x.Theta)-p:])))
 	}
 	slices.Sort(sds)

@@ -89,7 +89,8 @@ var glm = map[model.Family][3][2]float64{
 
 // TestFamilyIsGLMWithoutNoise compares posteriors of the sums of real rows, without noise, with
 // maximum likelihood on the rows: two estimates from the same rows, age and educ no normal
-// columns, that are within half a standard error, and their sds within a tenth.
+// columns, that are within half a standard error, and their sds within a tenth; they are what is
+// expected without noise, too.
 func TestFamilyIsGLMWithoutNoise(t *testing.T) {
 	for of, want := range glm {
 		rows := read01(t, "testdata/pums.csv", "age", "educ", "married")
@@ -102,6 +103,9 @@ func TestFamilyIsGLMWithoutNoise(t *testing.T) {
 		at := 0
 		r := sumsOf01(d, len(rows), func(row []float64) { at += copy(row, rows[at]) / len(row) })
 		for k, p := range inferFamily(t, r, dpreg.Options{Family: of}).Summary(dpreg.Original, 0.95).Parameters[:3] {
+			if p.Price == nil || math.Abs(*p.Price-1) > 0.06 { // of 1000 draws at an effective size above 600
+				t.Errorf("%s: the price of no noise of %s is %v", of, p.Label, p.Price)
+			}
 			if estimate, se := want[k][0], want[k][1]; !(math.Abs(p.Mean-estimate) < 0.5*se && math.Abs(p.SD/se-1) < 0.1) {
 				t.Errorf("%s: %s is %v ± %v, by glm %v ± %v", of, p.Label, p.Mean, p.SD, estimate, se)
 			}

@@ -30,7 +30,7 @@ const (
 //	Var(θ | z) = E[Var(θ | s) | z] + Var(E[θ | s] | z),
 //
 // and the ratio is √(Var(θ | z) / E[Var(θ | s) | z]). For Var(θ | s) see
-// reference.WithoutNoise; s is put at its expectation nμ_t given a draw of the
+// reference.WithoutNoise, and FamilyWithoutNoise; s is put at its expectation nμ_t given a draw of the
 // parameters, n the rows of all releases, and the mean is taken over draws.
 func (f *Fit) PriceOfPrivacy() []float64 { return slices.Clone(f.price()) }
 
@@ -53,24 +53,18 @@ func (f *Fit) findPrice() []float64 {
 // varianceWithoutNoise is E[Var(θ | s) | z] in the data's units; nil where there is no law of
 // s, or it cannot be computed in float64.
 func (f *Fit) varianceWithoutNoise() []float64 {
-	shape := f.shape()
-	law, err := f.Law()
-	if law == nil || err != nil {
+	shape, x, given := f.shape(), model.NewParams(f.shape()), f.givenSums()
+	if given == nil {
 		return nil
 	}
-	x := model.NewParams(shape)
 	if !f.hasCovariates() {
 		x = model.NewRegressionParams(shape)
 	}
-	s, without := make([]float64, shape.Statistics()), reference.NewWithoutNoise(shape, f.Prior, f.frame, priceSweeps)
 	mean, v := make([]float64, shape.Q()), make([]float64, shape.Q())
 	rows := f.draws.Thin(priceDraws)
 	for _, row := range rows {
-		x.Read(row)
-		n := f.count(row)
-		law.Set(x)
-		law.Expect(s, n)
-		if !without.Variance(v, x, s, n) {
+		f.read(x, row)
+		if !given(v, x, f.count(row)) {
 			return nil
 		}
 		for i := range v {
@@ -78,6 +72,37 @@ func (f *Fit) varianceWithoutNoise() []float64 {
 		}
 	}
 	return mean
+}
+
+// givenSums writes Var(θ | s) of the sums that are expected of n rows at x; nil where there is no law
+// of s.
+func (f *Fit) givenSums() func(dst []float64, x *model.Params, n float64) bool {
+	shape := f.shape()
+	if f.Family != model.Normal {
+		if !f.hasCovariates() {
+			return nil
+		}
+		return reference.NewFamilyWithoutNoise(f.Family, f.Design.Response.Upper, shape, f.Prior, f.frame).Variance
+	}
+	law, err := f.Law()
+	if law == nil || err != nil {
+		return nil
+	}
+	s, without := make([]float64, shape.Statistics()), reference.NewWithoutNoise(shape, f.Prior, f.frame, priceSweeps)
+	return func(dst []float64, x *model.Params, n float64) bool {
+		law.Set(x)
+		law.Expect(s, n)
+		return without.Variance(dst, x, s, n)
+	}
+}
+
+// read takes the parameters of a draw.
+func (f *Fit) read(x *model.Params, row []float64) {
+	if f.Family != model.Normal {
+		x.ReadLinked(row)
+	} else {
+		x.Read(row)
+	}
 }
 
 // count is the number of rows in a draw, of all releases, latent where it was released

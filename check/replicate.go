@@ -73,7 +73,7 @@ func newChecker(obs *model.Observation, of model.Family, most float64) *checker 
 		rep: vec(), mean: vec(), square: vec(), columns: make([]normalColumn, obs.Shape.M()), replicates: make([][]float64, q),
 	}
 	if of != model.Normal {
-		c.law, c.columns = newFamilyLaw(of, obs.Shape, most), c.columns[:obs.Shape.P]
+		c.law, c.columns = model.NewFamilyLaw(of, obs.Shape, most), c.columns[:obs.Shape.P]
 		return c
 	}
 	c.law = framedLaw{model.NewMoments(obs.Shape), model.Identity(obs.Shape.M()).In(obs.Frame)}

@@ -324,6 +324,13 @@ func (p *Params) Read(row []float64) {
 	Expand(p.Tau, row[i:], len(p.MuX))
 }
 
+// ReadLinked is the reverse of WriteLinked.
+func (p *Params) ReadLinked(row []float64) {
+	i := copy(p.Theta, row)
+	i += copy(p.MuX, row[i:])
+	Expand(p.Tau, row[i:], len(p.MuX))
+}
+
 // Expand writes a symmetric n×n matrix, of which the upper triangle is given row by row.
 func Expand(dst, upper []float64, n int) {
 	at := 0

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -16,6 +17,7 @@ const (
 	assumedMean        = 3. / 8 // of the way from the lower bound to the upper; the share of a 0/1 column
 	assumedSD          = 1. / 8 // of the range
 	assumedR2          = 0.3
+	assumedFamilyR2    = 0.1 // of a family
 	assumedCorrelation = 0.2
 	rounding           = 1.05 // of stated sds
 )
@@ -25,8 +27,10 @@ const (
 // ε does.
 type Assumption struct {
 	Columns     []AssumedColumn `json:"columns"`     // covariates, then the response
-	R2          float64         `json:"r2"`          // share of the response's variance that the covariates explain
+	R2          float64         `json:"r2"`          // share of the response's variance that a line of the covariates explains
 	Correlation float64         `json:"correlation"` // of any two covariates
+
+	family *assumedFamily // nil of a normal response
 }
 
 // AssumedColumn is one column in the data's units.
@@ -38,13 +42,18 @@ type AssumedColumn struct {
 
 // Assume returns the assumption on a design's columns: means and sds by their names, and where
 // they are not among these a mean 3/8 of the way into the range and an sd of 1/8 of it; of
-// a 0/1 column the sd of its share; of the levels of a factor equal shares; 0.3 for an R2 of 0.
+// a 0/1 column the sd of its share; of the levels of a factor equal shares; for an R2 of 0 one of 0.3,
+// of a family 0.1. The sd of a response of a family follows from its mean and R2.
 //
 // Errors: names of no column, means out of bounds, sds that no values within the bounds can
-// have, σ² ≤ (upper − mean)(mean − lower), an R2 not between 0 and 1.
-func Assume(d *schema.Design, means, sds map[string]float64, r2 float64) (*Assumption, error) {
-	if r2 == 0 {
+// have, σ² ≤ (upper − mean)(mean − lower), that of a family's response, an R2 not between 0 and 1 or
+// that no slopes give.
+func Assume(f model.Family, d *schema.Design, means, sds map[string]float64, r2 float64) (*Assumption, error) {
+	switch {
+	case r2 == 0 && f == model.Normal:
 		r2 = assumedR2
+	case r2 == 0:
+		r2 = assumedFamilyR2
 	}
 	if !(r2 > 0 && r2 < 1) {
 		return nil, fmt.Errorf("R2 %v is not between 0 and 1", r2)
@@ -86,6 +95,9 @@ func Assume(d *schema.Design, means, sds map[string]float64, r2 float64) (*Assum
 		}
 		a.Columns = append(a.Columns, at)
 	}
+	if f != model.Normal {
+		return a, a.take(f, d.Response, sds)
+	}
 	return a, nil
 }
 
@@ -121,17 +133,21 @@ func (a *Assumption) covariates(shape model.Shape, mean, sd []float64) *model.Pa
 //
 //	β_j = u_j/sd_j · √(R² sd_y²/uᵀCu),   u_j = ±1,   C the correlations of x:   βᵀTβ = R² sd_y²,
 //
-// but for those of truth that are not NaN; the intercept gives y its mean.
+// but for those of truth that are not NaN; the intercept gives y its mean. Of a family they give
+// η the sd of its assumption, in place of R sd_y.
 func (a *Assumption) draw(shape model.Shape, f schema.Frame, truth []float64, rng *rand.Rand) *model.Params {
 	mean, sd := a.scaled(f)
 	x, p := a.covariates(shape, mean, sd), shape.P
-	sum := 0.0
+	along, sum := sd[p]*math.Sqrt(a.R2), 0.0 // the sd of βᵀx
+	if a.family != nil {
+		along = a.family.sd
+	}
 	slopes := x.Theta[shape.Q()-p:]
 	for j := range slopes {
 		slopes[j] = float64(2*rng.IntN(2) - 1)
 		sum += slopes[j]
 	}
-	by := sd[p] * math.Sqrt(a.R2/((1-a.Correlation)*float64(p)+a.Correlation*sum*sum))
+	by := along / math.Sqrt((1-a.Correlation)*float64(p)+a.Correlation*sum*sum)
 	for j := range slopes {
 		slopes[j] *= by / sd[j]
 		if !math.IsNaN(truth[j]) {
@@ -140,6 +156,9 @@ func (a *Assumption) draw(shape model.Shape, f schema.Frame, truth []float64, rn
 	}
 	if shape.Intercept {
 		x.Theta[0] = mean[p]
+		if a.family != nil {
+			x.Theta[0], _ = a.family.middle(math.Sqrt(dense.QuadForm(x.Tau, p, slopes)))
+		}
 		for j, b := range slopes {
 			x.Theta[0] -= b * mean[j]
 		}

@@ -42,7 +42,7 @@ const outlookCovariates = 30
 func NewOutlook(d *schema.Design) (*Outlook, error) { return newOutlook(d, outlookCovariates) }
 
 func newOutlook(d *schema.Design, most int) (*Outlook, error) {
-	assumed, err := Assume(d, nil, nil, 0)
+	assumed, err := Assume(model.Normal, d, nil, nil, 0)
 	if err != nil {
 		return nil, err
 	}

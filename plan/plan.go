@@ -30,11 +30,13 @@ const DefaultReleases = 40
 // have to be given; for all else the zero value serves.
 type Options struct {
 	Design *schema.Design
+	// Family is the law of the response, on whose link's scale slopes are; empty is the normal one.
+	Family model.Family
 	// Pool reports one slope in place of each covariate's: the mean over the
 	// slopes in every release, which has less Monte Carlo error. It is for
 	// columns that are alike, as those of dpreg.UnitDesign.
 	Pool bool
-	// Prior is in scaled units; nil is model.DefaultPriorFor each release.
+	// Prior is in scaled units; nil is the default one for each release.
 	Prior *model.Prior
 	// Means, SDs and R2 say what the rows are taken to be like, see Assume.
 	Means, SDs map[string]float64
@@ -77,6 +79,7 @@ const Format = "dpreg-plan/2"
 type Forecast struct {
 	Format     string             `json:"format"`
 	Simulated  bool               `json:"simulated"` // true
+	Family     model.Family       `json:"family,omitzero"`
 	Design     *schema.Design     `json:"schema"`
 	Method     string             `json:"method"`
 	Neighbours release.Neighbours `json:"neighbours"`
@@ -135,7 +138,8 @@ type SlopeForecast struct {
 
 // Foresee simulates releases before there are data, over a grid of ε and n:
 // parameters as assumed, the exact statistics of n normal rows, the noise of
-// a release with ε, and the posterior by mcmc-exact under the prior. All points share their
+// a release with ε, and the posterior by mcmc-exact under the prior. Of a family the sums of y are
+// those of model.FamilyLaw. All points share their
 // random numbers, so that they differ by n and ε more than by chance. The noise
 // comes from the seed, and the releases are marked simulated; none leaves here.
 //
@@ -154,7 +158,7 @@ func Foresee(ctx context.Context, o Options) (*Forecast, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &simulation{forecast: f, frame: f.Design.Frame(), pool: o.Pool}
+	s := newSimulation(f, o)
 	if f.InSteps() {
 		s.standard = standardRows(len(f.Design.Covariates) + 1)
 	}
@@ -184,10 +188,10 @@ func (o Options) forecast() (*Forecast, error) {
 	if o.Design == nil {
 		return nil, errors.New("a forecast needs a design: the columns and their public bounds")
 	}
-	if err := o.Design.Validate(); err != nil {
+	if err := errors.Join(o.Design.Validate(), o.Family.Check(o.Design)); err != nil {
 		return nil, err
 	}
-	f := &Forecast{Format: Format, Simulated: true, Neighbours: cmp.Or(o.Neighbours, release.ReplaceOne), Design: o.Design, Method: exact.Method{}.Name(), Delta: o.Delta, Level: cmp.Or(o.Level, posterior.DefaultLevel), Releases: cmp.Or(o.Releases, DefaultReleases), Seed: o.Seed}
+	f := &Forecast{Format: Format, Simulated: true, Family: o.Family, Neighbours: cmp.Or(o.Neighbours, release.ReplaceOne), Design: o.Design, Method: exact.Method{}.Name(), Delta: o.Delta, Level: cmp.Or(o.Level, posterior.DefaultLevel), Releases: cmp.Or(o.Releases, DefaultReleases), Seed: o.Seed}
 	p := len(o.Design.Covariates)
 	switch {
 	case p == 0:
@@ -208,14 +212,14 @@ func (o Options) forecast() (*Forecast, error) {
 	}
 	var err error
 	if f.Prior = o.Prior; f.Prior == nil {
-		f.Prior, err = model.DefaultPriorFor(o.Design)
+		f.Prior, err = o.Family.DefaultPrior(o.Design)
 	} else {
 		err = f.Prior.Check(shapeOf(o.Design))
 	}
 	if err != nil {
 		return nil, err
 	}
-	if f.Assumed, err = Assume(o.Design, o.Means, o.SDs, o.R2); err != nil {
+	if f.Assumed, err = Assume(o.Family, o.Design, o.Means, o.SDs, o.R2); err != nil {
 		return nil, err
 	}
 	f.Points, err = o.points()
@@ -228,7 +232,13 @@ func shapeOf(d *schema.Design) model.Shape {
 
 // points lays out the grid.
 func (o Options) points() ([]Point, error) {
-	m := len(o.Design.Covariates) + 1
+	m, steps := len(o.Design.Covariates)+1, o.Steps
+	if o.Family != model.Normal {
+		if steps > 1 {
+			return nil, fmt.Errorf("%d steps: family %s takes one look at the rows, as a release for it does", steps, o.Family)
+		}
+		steps = 1
+	}
 	var points []Point
 	for _, n := range o.Ns {
 		if n <= int64(m) {
@@ -238,7 +248,7 @@ func (o Options) points() ([]Point, error) {
 			return nil, fmt.Errorf("n = %d: at most %d rows are possible", n, int64(ssp.MaxRows))
 		}
 		for _, epsilon := range o.Epsilons {
-			order, err := newOrder(o.Design, o.privacy(epsilon), o.Steps, n)
+			order, err := newOrder(o.Design, o.privacy(epsilon), steps, n)
 			if err != nil {
 				return nil, err
 			}

@@ -246,7 +246,7 @@ func TestAssume(t *testing.T) {
 		Covariates: []schema.Column{{Name: "age", Lower: 20, Upper: 60}, {Name: "regionb", Upper: 1, Factor: "region", Level: "b"},
 			{Name: "regionc", Upper: 1, Factor: "region", Level: "c"}, {Name: "regiond", Upper: 1, Factor: "region", Level: "d"}}}
 	must(t, d.Validate())
-	a, err := plan.Assume(d, map[string]float64{"income": 199, "regiond": 0.5}, map[string]float64{"age": 8}, 0)
+	a, err := plan.Assume(model.Normal, d, map[string]float64{"income": 199, "regiond": 0.5}, map[string]float64{"age": 8}, 0)
 	must(t, err)
 	share := math.Sqrt(0.25 * 0.75)
 	want := []plan.AssumedColumn{{"age", 35, 8}, {"regionb", 0.25, share}, {"regionc", 0.25, share}, {"regiond", 0.5, 0.5}, {"income", 199, math.Sqrt(199)}}
@@ -259,7 +259,7 @@ func TestAssume(t *testing.T) {
 		"at most 19.4":         {nil, {"age": 30}},
 		"at most 0.433":        {nil, {"regionb": -1}},
 	} {
-		if _, err := plan.Assume(d, stated[0], stated[1], 0); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := plan.Assume(model.Normal, d, stated[0], stated[1], 0); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", says, err)
 		}
 	}

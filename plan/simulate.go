@@ -44,6 +44,25 @@ type simulation struct {
 	uneasy   atomic.Int64
 }
 
+func newSimulation(f *Forecast, o Options) *simulation {
+	return &simulation{forecast: f, frame: o.Family.Design(f.Design).Frame(), pool: o.Pool}
+}
+
+// sums draws those of n rows, or their like.
+type sums interface {
+	Set(x *model.Params)
+	Factor() bool
+	RandExact(dst []float64, n float64, rng *rand.Rand)
+}
+
+// law is that of rows as assumed.
+func (f *Forecast) law() sums {
+	if f.Family != model.Normal {
+		return model.NewFamilyLaw(f.Family, shapeOf(f.Design), f.Design.Response.Upper)
+	}
+	return model.NewMoments(shapeOf(f.Design))
+}
+
 // outcome is what one simulated release told of the slopes reported, in the
 // data's units.
 type outcome []told
@@ -116,12 +135,12 @@ func (s *simulation) release(ctx context.Context, o Options, point, k int) (outc
 	stream := func(which int) *rand.Rand { return mcmc.Stream(f.Seed, streams*k+which) }
 	shape := shapeOf(f.Design)
 	x := f.Assumed.draw(shape, s.frame, s.truth, stream(parameterStream))
-	moments, v := model.NewMoments(shape), make([]float64, shape.Statistics())
-	moments.Set(x)
-	if !moments.Factor() {
+	law, v := f.law(), make([]float64, shape.Statistics())
+	law.Set(x)
+	if !law.Factor() {
 		return nil, errSingular
 	}
-	moments.RandExact(v, float64(at.N), stream(rowStream))
+	law.RandExact(v, float64(at.N), stream(rowStream))
 	exact, err := ssp.FromVector(shape.M(), at.N, v)
 	if err != nil {
 		return nil, fmt.Errorf("normal rows as assumed reach too far beyond the bounds: %w", err)
@@ -136,7 +155,7 @@ func (s *simulation) release(ctx context.Context, o Options, point, k int) (outc
 		return nil, err
 	}
 	plan := mcmc.Plan{Chains: 1, Warmup: simulatedWarmup, Draws: simulatedDraws, Seed: stream(chainStream).Uint64(), Workers: 1}
-	fit, err := dpreg.Infer(ctx, dpreg.One(r), dpreg.Options{Method: f.Method, Prior: o.Prior, Plan: plan})
+	fit, err := dpreg.Infer(ctx, dpreg.One(r), dpreg.Options{Method: f.Method, Family: f.Family, Prior: o.Prior, Plan: plan})
 	if err != nil {
 		return nil, err
 	}
@@ -148,8 +167,14 @@ func (s *simulation) release(ctx context.Context, o Options, point, k int) (outc
 func (s *simulation) told(fit *dpreg.Fit, x *model.Params, exact *ssp.Statistics) (outcome, error) {
 	shape := shapeOf(fit.Design)
 	q, first := shape.Q(), shape.Q()-shape.P
-	noiseless := make([]float64, q)
-	if !reference.NewWithoutNoise(shape, fit.Prior, s.frame, noiselessSweeps).Variance(noiseless, x, exact.Vector(), float64(exact.N)) {
+	noiseless, n := make([]float64, q), float64(exact.N)
+	ok := false
+	if fit.Family != model.Normal {
+		ok = reference.NewFamilyWithoutNoise(fit.Family, fit.Design.Response.Upper, shape, fit.Prior, s.frame).Variance(noiseless, x, n)
+	} else {
+		ok = reference.NewWithoutNoise(shape, fit.Prior, s.frame, noiselessSweeps).Variance(noiseless, x, exact.Vector(), n)
+	}
+	if !ok {
 		return nil, errors.New("the prior is too weak to tell collinear columns apart")
 	}
 	draws := fit.Draws(dpreg.Original)

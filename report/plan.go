@@ -15,6 +15,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/release"
 )
@@ -71,9 +72,13 @@ func simulated(f *plan.Forecast, o ForecastOptions) string {
 	if f.Delta > 0 {
 		noise = fmt.Sprintf("the smaller of %s and Gaussian noise, delta = %s", pure, exactly(f.Delta))
 	}
-	text := fmt.Sprintf("Plan for %s, %s units: %s, %s neighbours, method %s. No row was read and no epsilon is spent: "+
-		"each line is the mean over %s of normal rows, with posteriors under %s",
-		f.Design.Formula(), o.Units, noise, cmp.Or(f.Neighbours, release.ReplaceOne), f.Method, count(f.Releases, "simulated release"), o.Prior)
+	rows, family := "normal rows", ""
+	if f.Family != model.Normal {
+		rows, family = "rows with normal covariates", fmt.Sprintf("family %s (%s link), ", f.Family, f.Family.Link())
+	}
+	text := fmt.Sprintf("Plan for %s, %s%s units: %s, %s neighbours, method %s. No row was read and no epsilon is spent: "+
+		"each line is the mean over %s of %s, with posteriors under %s",
+		f.Design.Formula(), family, o.Units, noise, cmp.Or(f.Neighbours, release.ReplaceOne), f.Method, count(f.Releases, "simulated release"), rows, o.Prior)
 	switch {
 	case math.IsNaN(a.Truth):
 		return text + "."

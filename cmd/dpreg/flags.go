@@ -148,7 +148,7 @@ func (f *flags) ofData() []declared {
 		{name: "slope", to: &f.slope, accepts: isFinite, usage: "true slope of the simulated rows, a `NUMBER` (default: as --r2 has it)"},
 		{name: "mean", of: "plan", to: &f.means, usage: "means of columns, a `LIST` such as age=40,income=30000 (default: 3/8 of the way between the bounds; of a 0/1 column its share)"},
 		{name: "sd", to: &f.sds, usage: "standard deviations of columns, a `LIST` such as age=15,income=40000 (default: an eighth of the range)"},
-		{name: "r2", to: &f.r2, value: "0.3", accepts: aShare("0.3"), usage: "share of the response's variance that the covariates explain, a `NUMBER` between 0 and 1"},
+		{name: "r2", to: &f.r2, accepts: aShare("0.3"), usage: "share of the response's variance that the covariates explain, a `NUMBER` between 0 and 1 (default: 0.3, of a --family 0.1)"},
 		{name: "missing", to: &f.missing, value: string(table.MissingError), words: []string{string(table.MissingError), string(table.Midpoint), string(table.Drop)}, usage: "`NAME`: what to do about missing cells: error, midpoint (the middle of the public bounds), or drop the row (needs add-remove neighbours)"},
 		{name: "na", to: &f.na, usage: "`TEXT` of a cell that means missing, such as NaN, null, . or -99; repeatable (default: NA; an empty cell always does)"},
 		{name: "delim", to: &f.delim, usage: "what separates fields, `TEXT`: comma, semicolon, tab, pipe or a character (default: as the header has it)"},

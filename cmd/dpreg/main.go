@@ -68,7 +68,7 @@ func newRoot() *cobra.Command {
 		declare("pool share", nil, fileFlags+remoteFlags+"session key on-bad-cell missing na other ledger no-ledger pad-time output", runShare),
 		declare("pool mask", takes(many, "files of dpreg pool share"), "key output", runMask))
 	custodians := []*cobra.Command{
-		declare("plan", noFile, priorFlags+"n p schema formula covariate width of slope mean sd r2 eps delta neighbours steps releases seed no-grid level format plot report", runPlan),
+		declare("plan", noFile, priorFlags+"family n p schema formula covariate width of slope mean sd r2 eps delta neighbours steps releases seed no-grid level format plot report", runPlan),
 		declare("schema", nil, fileFlags+"from table output", writeTemplate),
 		declare("release", nil, releaseFlags+"output", runRelease),
 		declare("fit", nil, releaseFlags+fitFlags+"release i-hold-the-data", runFit),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
@@ -67,7 +68,7 @@ const (
 
 // planned checks all flags and turns them into the options of plan.Foresee.
 func (f *flags) planned() (o plan.Options, err error) {
-	o = plan.Options{Releases: f.simulated, Level: f.level, Seed: f.seed, Pool: f.schema == "" && f.covariate == ""}
+	o = plan.Options{Releases: f.simulated, Level: f.level, Seed: f.seed, Family: model.Family(f.family), Pool: f.schema == "" && f.covariate == ""}
 	if err := errors.Join(f.checkPage(), f.sought(&o)); err != nil {
 		return o, err
 	}
@@ -125,7 +126,7 @@ func (f *flags) assume(o *plan.Options) (err error) {
 		return err
 	}
 	o.R2 = f.r2
-	_, err = plan.Assume(o.Design, o.Means, o.SDs, o.R2)
+	_, err = plan.Assume(o.Family, o.Design, o.Means, o.SDs, o.R2)
 	return usage(within("--mean, --sd", err))
 }
 
@@ -230,7 +231,11 @@ func (f *flags) plannedDesign() (*schema.Design, error) {
 	case f.schema == "" && err != nil:
 		return nil, usagef("--p %s: from 1 to %d covariates", f.p, maxPlanned)
 	case f.schema == "":
-		return dpreg.UnitDesign(p), nil
+		d := dpreg.UnitDesign(p)
+		if f.family != "" { // of 0 and 1, as no --p says how far counts go
+			d.Response.Lower = 0
+		}
+		return d, nil
 	}
 	columns, _, err := custody.ReadSchema(f.schema, "")
 	if err != nil {

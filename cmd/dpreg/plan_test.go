@@ -25,6 +25,9 @@ func TestPlan(t *testing.T) {
 	if again := planned("--p", "2"); again.stdout != r.stdout {
 		t.Errorf("the same seed gave another result:\n%s\n%s", r.stdout, again.stdout)
 	}
+	if r := planned("--p", "1", "--family", "binomial").finished(t); !strings.Contains(r.stdout, "family binomial (logit link)") || !strings.Contains(r.stdout, "R2 of 0.1") {
+		t.Errorf("of a family it says\n%s", r.stdout)
+	}
 	if other := planned("--p", "2", "--seed", "4"); other.stdout == r.stdout {
 		t.Error("another seed gave the same result")
 	}
@@ -112,6 +115,8 @@ func TestPlanInterrupted(t *testing.T) {
 func TestWrongPlans(t *testing.T) {
 	for _, w := range []wrong{
 		{name: "nothing", args: "plan", says: "--eps"},
+		{name: "looks of a family", args: "plan --n 100 --eps 1 --p 1 --family probit --steps 2", says: "takes one look"},
+		{name: "counts without bounds", args: "plan --n 100 --eps 1 --p 1 --family poisson", says: "the largest count"},
 		{name: "no n", args: "plan --p 1 --eps 1", says: "--n is missing"},
 		{name: "no columns", args: "plan --n 100 --eps 1", says: "--p 3"},
 		{name: "both", args: "plan --n 100 --eps 1 --p 1 --schema pums.schema.json", says: "exclude"},

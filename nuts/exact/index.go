@@ -1,6 +1,10 @@
 package exact
 
-import "math"
+import (
+	"math"
+
+	"github.com/dpreg/dpreg/model"
+)
 
 // index is the law of the sums Σy and Σxy of a response between 0 and 1 that depends on x by an index,
 //
@@ -27,7 +31,7 @@ import "math"
 //
 //	log p(ȳ, h | η̄, s, e) = −½ log|C| − ½n dᵀC⁻¹d + ½(n−p−3) log R − ½(n−4) log Q.
 type index struct {
-	*moments
+	moments
 	n float64
 	p int
 
@@ -49,7 +53,7 @@ type index struct {
 
 func newIndex(of family, n float64, p int) *index {
 	vec := func() []float64 { return make([]float64, p) }
-	return &index{moments: &moments{of: of}, n: n, p: p, f: vec(), e: vec(), h: vec(), byH: vec(), byE: vec()}
+	return &index{moments: moments{model.NewAlong(of.mean, of.most), of}, n: n, p: p, f: vec(), e: vec(), h: vec(), byH: vec(), byE: vec()}
 }
 
 // direct takes f, which the caller has written, to s and e, and the moments at η̄.
@@ -61,21 +65,21 @@ func (t *index) direct(eta float64) bool {
 			t.e[l] = v / t.s
 		}
 	}
-	return t.set(t.eta, t.s)
+	return t.Set(t.eta, t.s)
 }
 
 // value returns the log density at ȳ and h, which the caller has written. It reports false
 // where no rows have these.
 func (t *index) value() (logp float64, ok bool) {
 	t.along = dot(t.e, t.h)
-	t.kappa = t.moments.s[0] / t.m[0]
+	t.kappa = t.S[0] / t.M[0]
 	most := t.y * (t.kappa - t.y)
 	t.rest, t.left = most-t.along*t.along, most-dot(t.h, t.h)
 	if !(t.left > 0 && t.rest > 0) {
 		return 0, false
 	}
-	det, d0, d1 := t.det(), t.y-t.m[0], t.along-t.m[1]
-	t.q0, t.q1 = (t.c11*d0-t.c01*d1)/det, (t.c00*d1-t.c01*d0)/det
+	det, d0, d1 := t.Det(), t.y-t.M[0], t.along-t.M[1]
+	t.q0, t.q1 = (t.C11*d0-t.C01*d1)/det, (t.C00*d1-t.C01*d0)/det
 	return -0.5*math.Log(det) - 0.5*t.n*(d0*t.q0+d1*t.q1) + 0.5*(t.n-float64(t.p+3))*math.Log(t.left) - 0.5*(t.n-4)*math.Log(t.rest), true
 }
 
@@ -89,17 +93,17 @@ func (t *index) slope() {
 		t.byE[l] = byAlong * h
 	}
 	byKappa := (byLeft + byRest) * t.y
-	t.byM = [4]float64{t.n*t.q0 - byKappa*t.kappa/t.m[0], t.n * t.q1}
-	t.bySquares = [3]float64{byKappa / t.m[0]}
-	det := t.det()
-	t.by00 = 0.5 * (t.n*t.q0*t.q0 - t.c11/det)
-	t.by01 = t.n*t.q0*t.q1 + t.c01/det
-	t.by11 = 0.5 * (t.n*t.q1*t.q1 - t.c00/det)
+	t.byM = [4]float64{t.n*t.q0 - byKappa*t.kappa/t.M[0], t.n * t.q1}
+	t.bySquares = [3]float64{byKappa / t.M[0]}
+	det := t.Det()
+	t.by00 = 0.5 * (t.n*t.q0*t.q0 - t.C11/det)
+	t.by01 = t.n*t.q0*t.q1 + t.C01/det
+	t.by11 = 0.5 * (t.n*t.q1*t.q1 - t.C00/det)
 }
 
 // byRows is the derivative in n, where slope was last.
 func (t *index) byRows() float64 {
-	d0, d1 := t.y-t.m[0], t.along-t.m[1]
+	d0, d1 := t.y-t.M[0], t.along-t.M[1]
 	return 0.5 * (math.Log(t.left) - math.Log(t.rest) - d0*t.q0 - d1*t.q1)
 }
 

@@ -63,7 +63,7 @@ func TestIndexLaw(t *testing.T) {
 				addScaled(h, v/n, u)
 			}
 			along := dot(l.e, h)
-			a, b := y-l.m[0], along-l.m[1]
+			a, b := y-l.M[0], along-l.M[1]
 			sum[0], sum[1] = sum[0]+a, sum[1]+b
 			square[0], square[1], square[2] = square[0]+a*a, square[1]+a*b, square[2]+b*b
 			rest := dot(h, h) - along*along
@@ -71,7 +71,7 @@ func TestIndexLaw(t *testing.T) {
 			share, wrong = append(share, rest/(k*y-y*y-along*along)), append(wrong, rest/(k*y-y*y))
 		}
 		r := float64(trials)
-		for i, c := range []float64{l.c00, l.c11} {
+		for i, c := range []float64{l.C00, l.C11} {
 			if off := sum[i] / r; math.Abs(off) > 5*math.Sqrt(c/n/r)+0.5/n {
 				t.Errorf("%s: mean %d is off by %v", link, i, off)
 			}
@@ -80,13 +80,13 @@ func TestIndexLaw(t *testing.T) {
 			off := func(i int, c, size float64) bool {
 				return math.Abs(n*square[i]/r-c) < size*(5*math.Sqrt(2/r)+0.04)
 			}
-			return off(0, c00, l.c00) && off(1, c01, math.Sqrt(l.c00*l.c11)) && off(2, c11, l.c11)
+			return off(0, c00, l.C00) && off(1, c01, math.Sqrt(l.C00*l.C11)) && off(2, c11, l.C11)
 		}
-		if !within(l.c00, l.c01, l.c11) {
-			t.Errorf("%s: n Cov is %v, C %v %v %v", link, square, l.c00, l.c01, l.c11)
+		if !within(l.C00, l.C01, l.C11) {
+			t.Errorf("%s: n Cov is %v, C %v %v %v", link, square, l.C00, l.C01, l.C11)
 		}
-		m := l.m
-		if within(l.moments.s[0]-m[0]*m[0], l.moments.s[1]-m[0]*m[1], l.moments.s[2]-m[1]*m[1]) {
+		m := l.M
+		if within(l.S[0]-m[0]*m[0], l.S[1]-m[0]*m[1], l.S[2]-m[1]*m[1]) {
 			t.Errorf("%s: a covariance without the projection went unnoticed", link)
 		}
 		limit := 2.7 / math.Sqrt(r) // 2 exp(−2·2.7²) = 1e-6
@@ -118,7 +118,7 @@ func TestIndexDensity(t *testing.T) {
 	copy(l.f, []float64{0.8, 0.6})
 	l.direct(0.3)
 	var first float64
-	for i, at := range [][2]float64{{l.m[0], l.m[1]}, {l.m[0] + 0.1, l.m[1]}, {l.m[0] - 0.2, l.m[1] + 0.1}, {0.3, -0.1}} {
+	for i, at := range [][2]float64{{l.M[0], l.M[1]}, {l.M[0] + 0.1, l.M[1]}, {l.M[0] - 0.2, l.M[1] + 0.1}, {0.3, -0.1}} {
 		l.y = at[0]
 		q := math.Sqrt(l.y - l.y*l.y - at[1]*at[1])
 		const steps = 20000
@@ -136,8 +136,8 @@ func TestIndexDensity(t *testing.T) {
 			}
 			sum += 2 * q / steps * math.Exp(v-top)
 		}
-		d0, d1, det := at[0]-l.m[0], at[1]-l.m[1], l.det()
-		left := top + math.Log(sum) + 0.5*n*(l.c11*d0*d0-2*l.c01*d0*d1+l.c00*d1*d1)/det
+		d0, d1, det := at[0]-l.M[0], at[1]-l.M[1], l.Det()
+		left := top + math.Log(sum) + 0.5*n*(l.C11*d0*d0-2*l.C01*d0*d1+l.C00*d1*d1)/det
 		if i == 0 {
 			first = left
 		}

@@ -216,20 +216,20 @@ func (l *linked) takeMiddle(t *statistics, x []float64) (eta, logp float64) {
 
 // takeSums makes ȳ and h.
 func (l *linked) takeSums(t *statistics, x []float64) (logJ float64, ok bool) {
-	p, m0 := l.coefficients.p, l.index.m[0]
+	p, m0 := l.coefficients.p, l.index.M[0]
 	rows := 1 + l.n*l.tellsLogit()
 	l.within = rows + l.rate
 	l.logit = math.Log(m0 / (1 - m0))
 	at := (rows*l.logit+l.rate*l.odds)/l.within + x[0]/math.Sqrt(l.within)
 	l.y = 1 / (1 + math.Exp(-at))
-	l.q = l.moments.s[0] - m0*m0 - l.index.m[1]*l.index.m[1]
+	l.q = l.S[0] - m0*m0 - l.index.M[1]*l.index.M[1]
 	if !(l.q > 0) {
 		return 0, false
 	}
 	own, per := l.n/l.q, 1/(l.r*l.r)
 	clear(l.sums.root)
 	for k := range p {
-		l.sums.mean[k] = own * l.index.m[1] * l.e[k]
+		l.sums.mean[k] = own * l.index.M[1] * l.e[k]
 		l.sums.root[k*p+k] = own
 	}
 	for j := range p {
@@ -250,6 +250,6 @@ func (l *linked) takeSums(t *statistics, x []float64) (logJ float64, ok bool) {
 
 // tellsLogit is what a row tells of logit M_0, (M_0(1−M_0))² over y's variance.
 func (l *linked) tellsLogit() float64 {
-	m0 := l.index.m[0]
-	return m0 * (1 - m0) * m0 * (1 - m0) / (l.moments.s[0] - m0*m0)
+	m0 := l.index.M[0]
+	return m0 * (1 - m0) * m0 * (1 - m0) / (l.S[0] - m0*m0)
 }

@@ -34,7 +34,7 @@ func (l *linked) pull(grad, x []float64, t *statistics, gMean, gD, e, gLambda, l
 
 // pullSums is pull of takeSums; it returns the gradient in n.
 func (l *linked) pullSums(grad, x []float64, t *statistics, gMean, gD []float64) (byN float64) {
-	p, m0, m1 := l.coefficients.p, l.index.m[0], l.index.m[1]
+	p, m0, m1 := l.coefficients.p, l.index.M[0], l.index.M[1]
 	own, per := l.n/l.q, 1/(l.r*l.r)
 	l.sums.pull(grad[1:], l.byH, x[1:])
 	linear, precise := l.sums.d, l.sums.precise
@@ -62,7 +62,7 @@ func (l *linked) pullSums(grad, x []float64, t *statistics, gMean, gD []float64)
 	grad[0] = byLogit / root
 	centre := (rows*l.logit + l.rate*l.odds) / l.within
 	byRows := (byLogit*(l.logit-centre-0.5*x[0]/root) - 0.5) / l.within
-	variance := l.moments.s[0] - m0*m0
+	variance := l.S[0] - m0*m0
 	byN = (m1*along+trace)/l.q + byRows*l.tellsLogit()
 	told := byRows * l.n * l.tellsLogit()
 	l.bySquares[0] -= told / variance

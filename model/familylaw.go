@@ -1,15 +1,14 @@
-package check
+package model
 
 import (
 	"math"
 	"math/rand/v2"
 
 	"github.com/dpreg/dpreg/internal/dense"
-	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 )
 
-// familyLaw is the law of the sums of n rows x ~ N(μ, T) whose response y is of a family given
+// FamilyLaw is the law of the sums of n rows x ~ N(μ, T) whose response y is of a family given
 // η = θᵀ(1, x), in scaled units. A row's products have the mean, with u = (η − η̄)/s normal and w in
 // [0, 1] the response,
 //
@@ -17,12 +16,12 @@ import (
 //
 // and the covariance of simulated rows, which does for a discrepancy. Sums are those of rows;
 // of more than mostRows, of so many, spread about their mean by √(n/mostRows).
-type familyLaw struct {
-	family  model.Family
-	shape   model.Shape
+type FamilyLaw struct {
+	family  Family
+	shape   Shape
 	most    float64
-	moments func(eta float64) (g, slope, square, squareSlope float64)
-	x       *model.Params
+	along   *Along
+	x       *Params
 	root    []float64 // Cholesky factor of T
 	mean    []float64 // of a row's products
 	cov     []float64 // and their covariance, lower triangle, q×q
@@ -34,22 +33,21 @@ type familyLaw struct {
 const (
 	mostRows       = 1000
 	covarianceRows = 500
-	quadratureStep = 0.1
-	quadratureEnd  = 7
 )
 
-func newFamilyLaw(f model.Family, s model.Shape, most float64) *familyLaw {
+// NewFamilyLaw prepares the law; of counts most is their bound.
+func NewFamilyLaw(f Family, s Shape, most float64) *FamilyLaw {
 	q := s.Statistics()
 	vec := func(n int) []float64 { return make([]float64, n) }
-	return &familyLaw{family: f, shape: s, most: most, moments: f.Moments(most), rng: rand.New(rand.NewPCG(1, 0)),
+	return &FamilyLaw{family: f, shape: s, most: most, along: NewAlong(f.Moments(most), most), rng: rand.New(rand.NewPCG(1, 0)),
 		root: vec(s.P * s.P), mean: vec(q), cov: vec(q * q), row: vec(s.M()), e: vec(s.P), product: vec(q)}
 }
 
 // Set takes parameters, until the next call.
-func (l *familyLaw) Set(x *model.Params) { l.x = x }
+func (l *FamilyLaw) Set(x *Params) { l.x = x }
 
 // Factor prepares the law. It reports false where rounding leaves T indefinite.
-func (l *familyLaw) Factor() bool {
+func (l *FamilyLaw) Factor() bool {
 	copy(l.root, l.x.Tau)
 	if !dense.Cholesky(l.root, l.shape.P) {
 		return false
@@ -69,7 +67,7 @@ func (l *familyLaw) Factor() bool {
 }
 
 // expectRow writes the mean of a row's products, y = 2w − 1.
-func (l *familyLaw) expectRow() {
+func (l *FamilyLaw) expectRow() {
 	p, m, x := l.shape.P, l.shape.M(), l.x
 	beta := x.Theta[len(x.Theta)-p:]
 	along := make([]float64, p) // Tβ
@@ -79,12 +77,8 @@ func (l *familyLaw) expectRow() {
 		eta, variance = eta+b*x.MuX[j], variance+b*along[j]
 	}
 	s := math.Sqrt(variance)
-	var m0, m1, s0 float64
-	for u := -float64(quadratureEnd); u < quadratureEnd+0.5*quadratureStep; u += quadratureStep {
-		weight := quadratureStep * math.Exp(-0.5*u*u) / math.Sqrt(2*math.Pi)
-		g, _, square, _ := l.moments(eta + s*u)
-		m0, m1, s0 = m0+weight*g, m1+weight*u*g, s0+weight*square
-	}
+	l.along.Set(eta, s)
+	m0, m1, s0 := l.along.M[0], l.along.M[1], l.along.S[0]
 	for j := range p {
 		l.mean[j] = x.MuX[j]
 		for k := j; k < p; k++ {
@@ -100,7 +94,7 @@ func (l *familyLaw) expectRow() {
 	l.mean[release.Index(m, p, p)] = 4*(s0-m0) + 1
 }
 
-func (l *familyLaw) intercept() float64 {
+func (l *FamilyLaw) intercept() float64 {
 	if l.shape.Intercept {
 		return l.x.Theta[0]
 	}
@@ -108,7 +102,7 @@ func (l *familyLaw) intercept() float64 {
 }
 
 // draw writes the products of a row.
-func (l *familyLaw) draw(rng *rand.Rand) {
+func (l *FamilyLaw) draw(rng *rand.Rand) {
 	p, m := l.shape.P, l.shape.M()
 	for j := range l.e {
 		l.e[j] = rng.NormFloat64()
@@ -133,21 +127,21 @@ func (l *familyLaw) draw(rng *rand.Rand) {
 }
 
 // Expect writes the mean of the sums of n rows.
-func (l *familyLaw) Expect(dst []float64, n float64) {
+func (l *FamilyLaw) Expect(dst []float64, n float64) {
 	for i, v := range l.mean {
 		dst[i] = n * v
 	}
 }
 
 // Covariance writes theirs, lower triangle.
-func (l *familyLaw) Covariance(dst []float64, n float64) {
+func (l *FamilyLaw) Covariance(dst []float64, n float64) {
 	for i, v := range l.cov {
 		dst[i] = n * v
 	}
 }
 
 // RandExact draws them.
-func (l *familyLaw) RandExact(dst []float64, n float64, rng *rand.Rand) {
+func (l *FamilyLaw) RandExact(dst []float64, n float64, rng *rand.Rand) {
 	rows := min(math.Round(n), mostRows)
 	clear(dst)
 	for range int(rows) {
