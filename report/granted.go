@@ -21,13 +21,15 @@ func granted(f *dpreg.Fit) string {
 	if can := tellable(f); can != nil {
 		told = fmt.Sprintf("can tell (dpreg check) of %s; it cannot of", strings.Join(can, " and "))
 	}
-	return fmt.Sprintf("Taken for granted: %s. A release %s %s.", strings.Join(all, "; "), told, untold(f.Family))
+	return fmt.Sprintf("Taken for granted: %s. A release %s %s.", strings.Join(all, "; "), told, untold(f))
 }
 
 // grantedOfX is what the method makes of the covariates, if anything.
 func grantedOfX(f *dpreg.Fit) []string {
 	levels := f.Custodians[0].Release.Levels
 	switch c := dpreg.Traits(f.Method).Covariates; {
+	case c != model.NoCovariates && f.Design.Covariates == nil:
+		return nil
 	case c == model.NoCovariates:
 		return []string{"sums without noise"}
 	case c == model.ReleasedCovariates:
@@ -45,10 +47,12 @@ func grantedOfX(f *dpreg.Fit) []string {
 // grantedOfY is what the response is taken for, given the covariates.
 func grantedOfY(f *dpreg.Fit) []string {
 	y := f.Design.Response.Name
-	switch f.Family {
-	case model.Normal:
+	switch {
+	case f.Design.Covariates == nil:
+		return []string{y + " normal"}
+	case f.Family == model.Normal:
 		return []string{y + " linear in x, with normal residuals of one spread"}
-	case model.Poisson:
+	case f.Family == model.Poisson:
 		return []string{fmt.Sprintf("the %s of the rate of %s linear in x", f.Family.Link(), y), "counts that spread as Poisson's"}
 	}
 	return []string{fmt.Sprintf("the %s of the probability of %s linear in x", f.Family.Link(), y)}
@@ -87,8 +91,11 @@ func tellable(f *dpreg.Fit) (all []string) {
 }
 
 // untold is what sums of squares and products do not show.
-func untold(f model.Family) string {
-	if f == model.Normal {
+func untold(f *dpreg.Fit) string {
+	switch {
+	case f.Design.Covariates == nil:
+		return "outliers or skew"
+	case f.Family == model.Normal:
 		return "curves, outliers or residuals that spread more at some x"
 	}
 	return "curves, another link or x that is skewed within its bounds"

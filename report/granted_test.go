@@ -19,6 +19,10 @@ func TestGranted(t *testing.T) {
 	origin.Schema.Intercept = false
 	stated := model.DefaultPrior(model.Shape{P: 2, Intercept: true})
 	stated.X = model.NormalX{Mean: make([]float64, 2), Covariance: []float64{0.1, 0, 0, 0.1}}
+	mean, err := one.Select("income ~ 1")
+	if err != nil {
+		t.Fatal(err)
+	}
 	several := []dpreg.Custodian{{Name: "a", Release: one}, {Name: "b", Release: other}}
 	for name, c := range map[string]struct {
 		of      []dpreg.Custodian
@@ -26,6 +30,7 @@ func TestGranted(t *testing.T) {
 		says    string
 	}{
 		"a line":       {dpreg.One(one), dpreg.Options{}, "normal covariates; income linear in x, with normal residuals of one spread. A release can tell (dpreg check) of columns that bounds cut; it cannot of curves,"},
+		"a mean":       {dpreg.One(mean), dpreg.Options{}, "granted: income normal. A release can tell (dpreg check) of columns that bounds cut; it cannot of outliers or skew."},
 		"no intercept": {dpreg.One(&origin), dpreg.Options{}, "bounds cut and an intercept that is not 0; it cannot"},
 		"naive":        {dpreg.One(one), dpreg.Options{Method: "naive"}, "granted: sums without noise; income linear in x, with normal residuals of one spread. A release cannot tell of curves"},
 		"moments":      {dpreg.One(one), dpreg.Options{Method: "gibbs-ss-prior", Prior: stated}, "covariates' moments as the prior states them;"},
