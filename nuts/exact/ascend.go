@@ -83,7 +83,7 @@ func (p *path) Record(at *optimize.Location, op optimize.Operation, _ *optimize.
 // Reach makes the noise's slopes the derivative about x.
 func (f *density) Reach(x []float64) {
 	f.set(x)
-	f.own.vector(f.s)
+	f.noisy.vector(f.s)
 	f.noise.Reach(f.s)
 }
 

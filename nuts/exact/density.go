@@ -27,11 +27,11 @@ import (
 // Where n is latent it is continuous, n > n₀, half a row below the least n that the prior
 // allows, see count.
 type density struct {
-	obs         *model.Observation
-	own         *statistics  // in the units of the noise, of which the coordinates are
-	back        *model.Units // to common units, those of the prior; nil where they are the same
-	statistics  *statistics  // in common units; own where these are the same
-	logScale    []float64    // log of each D_ii in common units less that in own ones
+	obs         *model.Observation // in own units
+	own         *statistics        // in those of the coordinates: the noise's, or byColumns'
+	common      *view              // in those of the prior
+	noisy       *view              // in those of the noise; common where all are the same
+	logScale    []float64          // log of each D_ii in common units less that in own ones
 	coordinates *coordinates
 	covariates  *covariates
 	response    *response
@@ -42,31 +42,33 @@ type density struct {
 	xi, lambda  []float64
 	ell         float64
 
-	ownMean, ownE              []float64 // the noise's gradients in own units; gMean and e where these are common
-	gMean, gD, e, gXi, gLambda []float64
-	byN                        float64 // of the noise, at fixed v̄ and D
-	countSlope                 float64 // see count
-	logJ                       float64 // of coordinates
+	gXi, gLambda []float64
+	byN          float64 // of the noise, at fixed v̄ and D
+	countSlope   float64 // see count
+	logJ         float64 // of coordinates
 }
 
 func newDensity(site *model.Site, prior *model.Prior) *density {
-	obs := site.Observation
-	m := obs.Shape.M()
-	f := &density{obs: obs, statistics: newStatistics(m), logScale: make([]float64, m), covariates: newCovariates(prior), response: newResponse(obs.Shape, prior),
-		params: model.NewParams(obs.Shape), noise: model.NewNoise(obs),
-		gMean: make([]float64, m), gD: make([]float64, m*m), e: make([]float64, m*m)}
-	f.gamma = gammaTerms(obs.Shape, f.covariates.dof)
-	f.own, f.ownMean, f.ownE = f.statistics, f.gMean, f.e
-	if obs.Frame != nil {
-		f.own, f.ownMean, f.ownE, f.back = newStatistics(m), make([]float64, m), make([]float64, m*m), site.Units.Inverse()
+	shape, m := site.Shape, site.Shape.M()
+	f := &density{own: newStatistics(m), logScale: make([]float64, m), covariates: newCovariates(prior), response: newResponse(shape, prior),
+		params: model.NewParams(shape), noise: model.NewNoise(site.Observation), s: make([]float64, len(site.Z)), gXi: make([]float64, m-1)}
+	f.gamma = gammaTerms(shape, f.covariates.dof)
+	told := farFromSingular(site.Observation)
+	f.common = newView(f.own, nil)
+	f.noisy = f.common
+	if site.Frame != nil {
+		var toNoise *model.Units
+		if !told {
+			site, toNoise = byColumns(site)
+		}
+		f.common, f.noisy = newView(f.own, site.Units.Inverse()), newView(f.own, toNoise)
 		for i := range m {
-			f.logScale[i] = math.Log(f.back.Scale(i))
+			f.logScale[i] = math.Log(f.common.units.Scale(i))
 		}
 	}
-	f.coordinates = newCoordinates(site, prior, f.response)
-	f.gXi = make([]float64, m-1)
+	f.obs = site.Observation
+	f.coordinates = newCoordinates(site, prior, f.response, told)
 	f.lambda, f.gLambda = make([]float64, f.coordinates.scales.dim()), make([]float64, f.coordinates.scales.dim())
-	f.s = make([]float64, len(obs.Z))
 	return f
 }
 
@@ -91,28 +93,15 @@ func (f *density) set(x []float64) (logJ float64, ok bool) {
 	at := f.coordinates.lambda()
 	f.xi = x[at-f.obs.Shape.P : at]
 	f.own.spread()
-	f.toCommon()
-	f.coordinates.scales.set(f.lambda, x[at:], f.statistics.d, f.statistics.m)
+	f.common.see(f.own)
+	f.noisy.see(f.own)
+	f.coordinates.scales.set(f.lambda, x[at:], f.common.d, f.own.m)
 	return logJ, ok
 }
 
-// toCommon takes the statistics in common units of those in own ones.
-func (f *density) toCommon() {
-	if f.back == nil {
-		return
-	}
-	t := f.statistics
-	t.n = f.own.n
-	copy(t.mean, f.own.mean)
-	copy(t.d, f.own.d)
-	f.back.Mean(t.mean)
-	f.back.Factor(t.d)
-	t.spread()
-}
-
-// value returns the log density alone, and leaves the noise's slopes in gMean and e.
+// value returns the log density alone, and leaves the noise's gradient in noisy.
 func (f *density) value(x []float64) (float64, error) {
-	t := f.statistics
+	t := f.common.statistics
 	logp, ok := f.set(x)
 	f.logJ = logp
 	if !ok || f.obs.Count.Latent() && !(t.n <= f.obs.Count.Most+0.5) {
@@ -126,9 +115,8 @@ func (f *density) value(x []float64) (float64, error) {
 	if !ok {
 		return 0, nuts.ErrReject
 	}
-	clear(f.ownMean)
-	clear(f.ownE)
-	noise, byN := f.own.addNoise(f.noise, f.ownMean, f.ownE)
+	f.noisy.clear()
+	noise, byN := f.noisy.addNoise(f.noise, f.noisy.gMean, f.noisy.e)
 	f.byN = byN
 	logp += byX + byY + noise
 	for i, log := range f.coordinates.logSquare {
@@ -149,39 +137,35 @@ func (f *density) value(x []float64) (float64, error) {
 // power is that of D_ii, the Jacobian of ξ counted in.
 func (f *density) power(i int) float64 {
 	if i < f.obs.Shape.P {
-		return f.statistics.n - float64(1+i)
+		return f.own.n - float64(1+i)
 	}
-	return f.statistics.n - float64(2+i)
+	return f.own.n - float64(2+i)
 }
 
 // slope writes the gradient where value was last.
 func (f *density) slope(grad, x []float64) {
-	t, m := f.statistics, f.obs.Shape.M()
-	clear(f.gD)
-	if f.back != nil {
-		clear(f.gMean)
-		clear(f.e)
+	to, t, m := f.common, f.common.statistics, f.own.m
+	if f.noisy != to {
+		to.clear()
 	}
 	for i, v := range f.lambda {
 		_, f.gLambda[i] = f.coordinates.scales.law(i, v)
 	}
-	byN := f.byN + f.covariates.slope(f.gMean, f.gD, f.e, f.gXi, f.gLambda, t, f.xi, f.lambda)
-	byEll, d := f.response.slope(f.gMean, f.gD, f.e, f.gLambda, t, f.ell, f.lambda)
+	byN := f.byN + f.covariates.slope(to.gMean, to.gD, to.e, f.gXi, f.gLambda, t, f.xi, f.lambda)
+	byEll, d := f.response.slope(to.gMean, to.gD, to.e, f.gLambda, t, f.ell, f.lambda)
 	byN += d
-	t.pull(f.gD, f.e)
-	f.coordinates.scales.pull(grad[f.coordinates.lambda():], f.gLambda, f.gD, m)
-	if f.back != nil {
-		f.back.PullMean(f.gMean)
-		f.back.PullFactor(f.gD)
-		addScaled(f.gMean, 1, f.ownMean)
-		f.own.pull(f.gD, f.ownE)
+	t.pull(to.gD, to.e)
+	f.coordinates.scales.pull(grad[f.coordinates.lambda():], f.gLambda, to.gD, m)
+	to.toOwn()
+	if f.noisy != to {
+		to.add(f.noisy)
 	}
 	for i := range m {
 		byN += 0.5*f.coordinates.logSquare[i] + f.logScale[i]
-		f.gD[i*m+i] += f.power(i) / f.own.d[i*m+i]
+		to.gD[i*m+i] += f.power(i) / f.own.d[i*m+i]
 	}
 	copy(grad[f.coordinates.lambda()-len(f.gXi):], f.gXi)
-	f.coordinates.pull(grad, f.own, f.gMean, f.gD, byEll, x)
+	f.coordinates.pull(grad, f.own, to.gMean, to.gD, byEll, x)
 	if f.obs.Count.Latent() {
 		grad[len(grad)-1] = (1 + (t.n-f.leastRows())*(byN+f.countSlope)) / f.coordinates.perLog
 	}

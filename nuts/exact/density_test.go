@@ -97,7 +97,7 @@ func mixedPrior(t testing.TB, s model.Shape, rng *rand.Rand) *model.Prior {
 	return prior
 }
 
-// cases are shapes, noises and priors, n public and latent.
+// cases are shapes, noises and priors, n public and latent, and a frame in which z tells the scatter.
 func cases(t testing.TB, f func(name string, c *modeltest.Simulation)) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, p := range []int{1, 2, 3}[:testsize.Of(2, 3)] {
@@ -111,28 +111,32 @@ func cases(t testing.TB, f func(name string, c *modeltest.Simulation)) {
 					}
 				}
 			}
+			s := model.Shape{P: p, Intercept: intercept}
+			f(fmt.Sprintf("p=%d intercept=%t told", p, intercept), &modeltest.Simulation{
+				Shape: s, Prior: mixedPrior(t, s, rng), N: 20, Kind: release.Gaussian, Scale: 0.01, Continuous: true, Tilted: true})
 		}
 	}
 }
 
-// at writes a random point and returns the number of rows there.
+// at writes a random point, near z where that tells the scatter, and returns the number of rows there.
 func at(f *density, psi []float64, rng *rand.Rand) float64 {
 	for i := range psi {
 		psi[i] = 0.7 * rng.NormFloat64()
 	}
+	if f.coordinates.clear {
+		f.start(psi, rng)
+	}
 	return f.rows(psi)
 }
 
-// withRows returns the density in the coordinates that newDensity takes and in those of the other
-// rowOfY.
-func withRows(obs *model.Observation, prior *model.Prior) [2]*density {
+// withRows returns the density in the coordinates that newDensity takes and, where noise hides columns,
+// in those of the other rowOfY.
+func withRows(obs *model.Observation, prior *model.Prior) []*density {
 	f, other := newDensity(alone(obs), prior), newDensity(alone(obs), prior)
-	if c := other.coordinates; c.clear {
-		panic("clear of noise")
-	} else {
+	if c := other.coordinates; !c.clear {
 		c.y = newToldRow(obs.Shape.P, c.r)
 	}
-	return [2]*density{f, other}
+	return []*density{f, other}
 }
 
 // near is a release whose sums are those of rows that spread over the box.
@@ -166,7 +170,7 @@ func TestGradient(t *testing.T) {
 				t.Fatal(name, err)
 			}
 			n := f.rows(psi)
-			f.own.vector(s)
+			f.noisy.vector(s)
 			logp += modeltest.Smoothing(obs, s, 1)
 			if obs.Count.Latent() && obs.Count.Kind == release.Laplace {
 				exact, _ := model.NewNoise(obs).LogCount(n)
@@ -268,8 +272,9 @@ func TestSlopeIsTheDerivative(t *testing.T) {
 // differences. Both sides differ by one number, whatever x, n and φ.
 func TestDensity(t *testing.T) {
 	cases(t, func(name string, c *modeltest.Simulation) {
-		for _, f := range withRows(near(c, rand.New(rand.NewPCG(3, 4))), c.Prior) {
-			if spread := againstBayes(t, c, f, nil); !(spread < 1e-5) {
+		obs := near(c, rand.New(rand.NewPCG(3, 4)))
+		for _, f := range withRows(obs, c.Prior) {
+			if spread := againstBayes(t, c, obs, f, nil); !(spread < 1e-5) {
 				t.Errorf("%s: log densities of %d coordinates with %T differ by a constant only up to %g", name, f.Dim(), f.coordinates.y, spread)
 			}
 		}
@@ -278,10 +283,10 @@ func TestDensity(t *testing.T) {
 
 // againstBayes returns the range over random x and φ of the difference of the two
 // sides of TestDensity, fault being added to the left one.
-func againstBayes(t *testing.T, c *modeltest.Simulation, f *density, fault func(f *density, x []float64) float64) float64 {
+func againstBayes(t *testing.T, c *modeltest.Simulation, obs *model.Observation, f *density, fault func(f *density, x []float64) float64) float64 {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 5))
-	obs, b := f.obs, newBayes(c.Shape, c.Prior)
+	b, noisy := newBayes(c.Shape, c.Prior), make([]float64, len(obs.Z))
 	x, grad := make([]float64, f.Dim()), make([]float64, f.Dim())
 	low, high := math.Inf(1), math.Inf(-1)
 	for range 20 {
@@ -295,9 +300,9 @@ func againstBayes(t *testing.T, c *modeltest.Simulation, f *density, fault func(
 		}
 		logp -= b.logJacobian(f, x)
 		f.set(x)
-		f.own.vector(b.s)
-		logp -= model.NewNoise(obs).LogDensity(make([]float64, len(b.s)), b.s)
-		f.statistics.vector(b.s)
+		f.common.vector(b.s)
+		inUnits(noisy, b.s, n, c.Shape.M(), alone(obs).Units)
+		logp -= model.NewNoise(obs).LogDensity(make([]float64, len(b.s)), noisy)
 		b.sigma, b.lambda = math.Exp(f.ell), f.lambda
 		copy(b.x.MuX, f.covariates.mu)
 		if obs.Count.Latent() {
@@ -310,6 +315,29 @@ func againstBayes(t *testing.T, c *modeltest.Simulation, f *density, fault func(
 		}
 	}
 	return high - low
+}
+
+// inUnits takes statistics of n rows from common units to a release's, by their matrix.
+func inUnits(dst, s []float64, n float64, m int, u *model.Units) {
+	at := m
+	b, own := make([]float64, (m+1)*(m+1)), make([]float64, (m+1)*(m+1))
+	b[0] = n
+	for j := range m {
+		b[(j+1)*(m+1)] = s[j]
+		for l := j; l < m; l++ {
+			b[(l+1)*(m+1)+j+1] = s[at]
+			at++
+		}
+	}
+	u.Gram(own, b)
+	at = m
+	for j := range m {
+		dst[j] = own[(j+1)*(m+1)]
+		for l := j; l < m; l++ {
+			dst[at] = own[(l+1)*(m+1)+j+1]
+			at++
+		}
+	}
 }
 
 // bayes is the independent side.
@@ -343,7 +371,7 @@ func (b *bayes) logJacobian(f *density, x []float64) float64 {
 		}{{v + h, after}, {v - h, before}} {
 			x[i] = side.at
 			f.LogDensity(unused, x)
-			f.statistics.vector(side.dst[:q])
+			f.common.vector(side.dst[:q])
 			copy(side.dst[q:], f.covariates.mu)
 			side.dst[q+p] = f.ell
 			copy(side.dst[q+p+1:], f.lambda)
@@ -503,11 +531,11 @@ func TestDensityFindsFaults(t *testing.T) {
 		"|W| to another power": func(f *density, _ []float64) float64 {
 			log := 0.0
 			for i, m := 0, f.obs.Shape.M(); i < m; i++ {
-				log += math.Log(f.statistics.d[i*m+i])
+				log += math.Log(f.common.d[i*m+i])
 			}
 			return log
 		},
-		"the Jacobian of another order":   func(f *density, _ []float64) float64 { return math.Log(f.statistics.d[0]) },
+		"the Jacobian of another order":   func(f *density, _ []float64) float64 { return math.Log(f.common.d[0]) },
 		"a mean of another sd":            func(f *density, _ []float64) float64 { return f.covariates.delta[0] * f.covariates.delta[0] },
 		"|Ψ_n| to the power −½(ν_n + 1)":  func(f *density, _ []float64) float64 { return -math.Log(f.covariates.chol[0]) },
 		"σ to the power −(n + 1)":         func(f *density, _ []float64) float64 { return -f.ell },
@@ -519,8 +547,8 @@ func TestDensityFindsFaults(t *testing.T) {
 			if c.Count == 0 {
 				return // a factor of n is the same everywhere
 			}
-			f := newDensity(alone(near(c, rand.New(rand.NewPCG(3, 4)))), c.Prior)
-			if spread := againstBayes(t, c, f, fault); spread < 1e-2 {
+			obs := near(c, rand.New(rand.NewPCG(3, 4)))
+			if spread := againstBayes(t, c, obs, newDensity(alone(obs), c.Prior), fault); spread < 1e-2 {
 				t.Errorf("%s: %s went unnoticed: %g", which, name, spread)
 			}
 		})

@@ -53,7 +53,7 @@ func startChain(f nuts.Chain, noise release.Kind, start func(x []float64, rng *r
 // The acceptances to adapt to: accept, and steepAccept where normal noise reaches to singular scatters,
 // whose walls are steep. There a step that serves elsewhere may err by hundreds, and one that errs by
 // more than stepError is made of smaller ones.
-const accept, steepAccept, stepError = 0.65, 0.9, 10
+const accept, steepAccept, stepError = 0.65, 0.8, 10
 
 // fewCoordinates is the number up to which a warm-up can tell a dense metric. Where the
 // scatter is clear of noise coordinates are about standard normal, and need none.
@@ -116,16 +116,16 @@ func (f *density) draw(k *nuts.Sampler, rng *rand.Rand) {
 		return
 	}
 	copy(f.params.MuX, f.covariates.mu)
-	f.covariates.draw(f.params.Tau, f.statistics.n, rng)
+	f.covariates.draw(f.params.Tau, f.common.n, rng)
 	f.params.Sigma2 = math.Exp(2 * f.ell)
-	f.response.draw(f.params.Theta, f.statistics, rng)
+	f.response.draw(f.params.Theta, f.common.statistics, rng)
 }
 
 // Write writes the parameters of the last draw, and n where it is latent.
 func (f *density) Write(dst, _ []float64) {
 	at := f.params.Write(dst)
 	if f.obs.Count.Latent() {
-		dst[at] = f.statistics.n
+		dst[at] = f.common.n
 	}
 }
 

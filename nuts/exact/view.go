@@ -1,0 +1,88 @@
+package exact
+
+import (
+	"math"
+
+	"github.com/dpreg/dpreg/model"
+)
+
+// view is what a part of the density sees: the statistics in its units, and its gradient there.
+type view struct {
+	*statistics
+	units        *model.Units // from those of the coordinates; nil where they are the same
+	gMean, gD, e []float64    // in v̄, in D, and in W as statistics.addNoise has it
+}
+
+func newView(own *statistics, units *model.Units) *view {
+	m := own.m
+	v := &view{own, units, make([]float64, m), make([]float64, m*m), make([]float64, m*m)}
+	if units != nil {
+		v.statistics = newStatistics(m)
+	}
+	return v
+}
+
+// see takes the statistics in own units, those of the coordinates.
+func (v *view) see(own *statistics) {
+	if v.units == nil {
+		return
+	}
+	v.n = own.n
+	copy(v.mean, own.mean)
+	copy(v.d, own.d)
+	v.units.Mean(v.mean)
+	v.units.Factor(v.d)
+	v.spread()
+}
+
+// clear makes the gradient 0.
+func (v *view) clear() {
+	clear(v.gMean)
+	clear(v.gD)
+	clear(v.e)
+}
+
+// toOwn takes the gradient in v̄ and D to own units.
+func (v *view) toOwn() {
+	if v.units != nil {
+		v.units.PullMean(v.gMean)
+		v.units.PullFactor(v.gD)
+	}
+}
+
+// add adds to a gradient in own units that of another view, in v̄ and W.
+func (v *view) add(other *view) {
+	if other.units == nil {
+		other.pull(v.gD, other.e)
+	} else {
+		other.pull(other.gD, other.e)
+		other.toOwn()
+		addScaled(v.gD, 1, other.gD)
+	}
+	addScaled(v.gMean, 1, other.gMean)
+}
+
+// byColumns returns the site of a frame in units whose columns are those of data, and the map from
+// these to the frame's. Of W = AD_x a variance of a column that noise hides is what rows of A⁻¹ leave
+// of one another, and goes to 0 along a curve; here it is a coordinate. Noise of W_ij is about r
+// everywhere in the frame, so that of the square of column i is r|A⁻¹_i|²: columns are divided by
+// |A⁻¹_i|, and it is r.
+func byColumns(site *model.Site) (*model.Site, *model.Units) {
+	obs := *site.Observation
+	m := obs.Shape.M()
+	toCommon := site.Units.Inverse()
+	fromCommon, shift, toFrame := make([]float64, m*m), make([]float64, m), make([]float64, m*m)
+	for j := range m {
+		row, b := toCommon.Row(j)
+		length := math.Sqrt(dot(row, row))
+		fromCommon[j*m+j], shift[j] = 1/length, -b/length
+		for i := j; i < m; i++ {
+			row, _ := site.Units.Row(i)
+			toFrame[i*m+j] = row[j] * length
+		}
+	}
+	units := model.NewUnits(toFrame, make([]float64, m))
+	obs.Z = make([]float64, len(obs.Z))
+	units.Common(obs.Z, site.Observation.Z, rowsTold(&obs))
+	return &model.Site{Observation: &obs, Units: model.NewUnits(fromCommon, shift)}, units
+}
