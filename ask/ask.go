@@ -6,6 +6,7 @@
 //	educ - 2*age        an estimate with its interval
 //	educ = 2*age        likewise, of the difference, and the evidence for 0
 //	R2, cor(age, educ)  moments of the columns
+//	effect(educ)        a marginal effect
 //
 // A question costs no privacy: it is put to draws.
 package ask
@@ -99,7 +100,7 @@ func (p *Posterior) Ask(level float64, questions ...string) (*Answers, error) {
 		return nil, err
 	}
 	if len(questions) == 0 {
-		questions = n.usual()
+		questions = append(n.usual(), n.effects()...)
 	}
 	all := &Answers{Format: Format, Formula: p.Design.Formula().String(), Units: p.Units, Level: level}
 	for _, question := range questions {

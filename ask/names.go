@@ -165,21 +165,24 @@ func (n *names) ofLevel(factor, level string) (value, error) {
 	return value{}, fmt.Errorf("%q is no factor of the model", factor)
 }
 
-// momentNames are the functions of columns.
-var momentNames = []string{"mean", "sd", "var", "cov", "cor", "beta"}
+// columnFunctions are the functions of columns.
+var columnFunctions = []string{"mean", "sd", "var", "cov", "cor", "beta", effectName}
 
 // isFunction refuses a function that there is not.
 func isFunction(function string) error {
-	if slices.Contains(momentNames, function) || expression.Functions[function] != nil {
+	if slices.Contains(columnFunctions, function) || expression.Functions[function] != nil {
 		return nil
 	}
-	known := append(slices.Sorted(maps.Keys(expression.Functions)), momentNames...)
+	known := append(slices.Sorted(maps.Keys(expression.Functions)), columnFunctions...)
 	return fmt.Errorf("there is no function %s; there are %s", function, strings.Join(known, ", "))
 }
 
 // ofColumns is a function of columns' moments; beta(x) is the slope in standard deviations of x
 // and y.
 func (n *names) ofColumns(function string, args []*expression.Node) (value, error) {
+	if function == effectName && len(args) == 1 && (args[0].Op == expression.Variable || args[0].Op == expression.Level) {
+		return n.effect(args[0])
+	}
 	var columns []string
 	for _, a := range args {
 		if a.Op != expression.Variable {
