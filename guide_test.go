@@ -1,0 +1,125 @@
+package dpreg_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const guidePage = "docs/guide.md"
+
+// typed is a command of the guide, or a file that it has the reader write.
+type typed struct {
+	line    int
+	command string
+	printed []string // what the guide shows of its output
+	file    string   // the contents of people.schema.json
+}
+
+// guide reads what the guide has its reader do, in order: commands of console blocks with what they
+// print, commands in the text that name a file, and JSON.
+func guide(t *testing.T) (all []typed) {
+	t.Helper()
+	inline := regexp.MustCompile("`(dpreg [^`]*\\.(?:csv|json)[^`]*)`")
+	language := "" // of the block
+	for i, line := range strings.Split(read(t, guidePage), "\n") {
+		last := func() *typed { return &all[len(all)-1] }
+		switch fence, command := strings.CutPrefix(line, "```"); {
+		case command && language == "":
+			if language = fence; fence == "json" {
+				all = append(all, typed{line: i + 1})
+			}
+		case command:
+			language = ""
+		case language == "console" && strings.HasPrefix(line, "$ "):
+			all = append(all, typed{line: i + 1, command: line[2:]})
+		case language == "console" && unfinished(last().command):
+			last().command += "\n" + line
+		case language == "console":
+			last().printed = append(last().printed, line)
+		case language == "json":
+			last().file += line + "\n"
+		case language == "":
+			for _, m := range inline.FindAllStringSubmatch(line, -1) {
+				all = append(all, typed{line: i + 1, command: m[1]})
+			}
+		}
+	}
+	return all
+}
+
+// unfinished tells whether a command goes on in the next line.
+func unfinished(command string) bool {
+	return strings.HasSuffix(command, "\\") || strings.HasPrefix(command, "for ") && !strings.HasSuffix(command, "done")
+}
+
+// Every command of the guide runs in a folder where nothing is but what the guide has put there and
+// the data of the repository, and prints tables with the columns that the guide shows.
+func TestGuideRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("an hour of a reader, in half a minute")
+	}
+	shell, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("bash is not here")
+	}
+	root, err := os.Getwd()
+	must(t, err)
+	home, dir := t.TempDir(), t.TempDir()
+	must(t, os.Mkdir(filepath.Join(home, "bin"), 0o755))
+	must(t, os.Rename(built(t), filepath.Join(home, "bin", "dpreg")))
+	for _, name := range []string{"testdata", "contrib"} {
+		must(t, os.Symlink(filepath.Join(root, name), filepath.Join(dir, name)))
+	}
+	environment := append(os.Environ(), "HOME="+home, "PATH="+filepath.Join(home, "bin")+":"+os.Getenv("PATH"), "PYTHONPATH=contrib")
+	commands := 0
+	for _, step := range guide(t) {
+		switch {
+		case step.file != "":
+			must(t, os.WriteFile(filepath.Join(dir, "people.schema.json"), []byte(step.file), 0o644))
+			continue
+		case strings.HasPrefix(step.command, "go build"): // built is that, with another name
+			continue
+		}
+		commands++
+		few := strings.Replace(step.command, "--trials 100", "--trials 10", 1) // of a study ten trials do
+		run := exec.CommandContext(t.Context(), shell, "-euc", few)
+		run.Dir = dir
+		run.Env = environment
+		out, err := run.CombinedOutput()
+		var exit *exec.ExitError
+		if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 4) { // done, but a diagnostic failed, as chance may have it
+			t.Fatalf("%s:%d: %s\n%v\n%s", guidePage, step.line, step.command, err, out)
+		}
+		words := strings.Join(strings.Fields(string(out)), " ")
+		for _, line := range step.printed {
+			if header := strings.Join(strings.Fields(line), " "); strings.Contains(header, "Est.Error") && !strings.Contains(words, header) {
+				t.Errorf("%s:%d: %s prints no columns %s:\n%s", guidePage, step.line, step.command, header, out)
+			}
+		}
+	}
+	if commands < 15 {
+		t.Errorf("%d commands were found in %s", commands, guidePage)
+	}
+	for _, l := range []struct{ language, program, flag, needs string }{
+		{"r", "Rscript", "-e", "library(posterior); library(jsonlite)"},
+		{"python", "python3", "-c", "import pandas, arviz"},
+	} {
+		t.Run(l.language, func(t *testing.T) {
+			if err := exec.Command(l.program, l.flag, l.needs).Run(); err != nil {
+				t.Skipf("%s does not %s", l.program, l.needs)
+			}
+			block := regexp.MustCompile("(?s)```" + l.language + "\n(.*?)```").FindStringSubmatch(read(t, guidePage))
+			code := strings.ReplaceAll(block[1], "\nbayesplot::", "\nif (requireNamespace('bayesplot', quietly = TRUE)) bayesplot::")
+			run := exec.CommandContext(t.Context(), l.program, l.flag, code)
+			run.Dir, run.Env = dir, environment
+			if out, err := run.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
