@@ -95,6 +95,9 @@ func TestGuideRuns(t *testing.T) {
 		if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 4) { // done, but a diagnostic failed, as chance may have it
 			t.Fatalf("%s:%d: %s\n%v\n%s", guidePage, step.line, step.command, err, out)
 		}
+		if shown, _, _ := strings.Cut(strings.Join(step.printed, "\n"), "\n…"); strings.Contains(step.command, "dpreg ask testdata/") && !strings.HasPrefix(string(out), shown) {
+			t.Errorf("%s:%d: %s prints\n%s", guidePage, step.line, step.command, out) // one release, one seed
+		}
 		words := strings.Join(strings.Fields(string(out)), " ")
 		for _, line := range step.printed {
 			if header := strings.Join(strings.Fields(line), " "); strings.Contains(header, "Est.Error") && !strings.Contains(words, header) {
@@ -117,8 +120,12 @@ func TestGuideRuns(t *testing.T) {
 			code := strings.ReplaceAll(block[1], "\nbayesplot::", "\nif (requireNamespace('bayesplot', quietly = TRUE)) bayesplot::")
 			run := exec.CommandContext(t.Context(), l.program, l.flag, code)
 			run.Dir, run.Env = dir, environment
-			if out, err := run.CombinedOutput(); err != nil {
+			out, err := run.CombinedOutput()
+			if err != nil {
 				t.Errorf("%v\n%s", err, out)
+			}
+			if text := regexp.MustCompile("(?s)```text\n(1 educ .*?)```").FindStringSubmatch(read(t, guidePage)); l.language == "r" && !strings.Contains(string(out), text[1]) {
+				t.Errorf("R prints no longer\n%s\nbut\n%s", text[1], out)
 			}
 		})
 	}
