@@ -1,7 +1,6 @@
 package custody
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,8 +31,8 @@ type Payment struct {
 	key            ledger.Key
 	say            func(text string)
 	cost           []ledger.Charge
-	number         int64  // of the last charge; 0 before there is one
-	head           string // after it; empty where it could not be read
+	number         int64           // of the last charge; 0 before there is one
+	after          *ledger.History // it
 }
 
 // NewPayment opens a ledger, and refuses what it has no room for. It is nil where there is none
@@ -108,13 +107,10 @@ func (p *Payment) Pay(ctx context.Context, marks *table.Marks) (err error) {
 	if marks != nil {
 		sums = marks.Sums()
 	}
-	if p.number, err = p.ChargeFor(ctx, sums, p.cost...); err != nil {
+	if p.number, p.after, err = p.ChargeFor(ctx, sums, p.cost...); err != nil {
 		return LedgerError(err)
 	}
-	if h, err := p.History(context.WithoutCancel(ctx)); err == nil {
-		p.head = h.Head()
-	}
-	p.say(fmt.Sprintf("charged to %s as %s, head %s", p.path, p.numbers(), cmp.Or(p.head, "unknown")))
+	p.say(fmt.Sprintf("charged to %s as %s, head %s", p.path, p.numbers(), p.after.Head()))
 	return nil
 }
 
@@ -167,12 +163,7 @@ func (p *Payment) tell(ctx context.Context) {
 			p.say(fmt.Sprintf("%s does not show that %s was written: %v", p.path, p.numbers(), err))
 		}
 	}
-	last := p.cost[len(p.cost)-1]
-	h, err := p.History(ctx)
-	if err != nil {
-		p.say(err.Error())
-		return
-	}
+	last, h := p.cost[len(p.cost)-1], p.after
 	if h.Budget.Epsilon == nil {
 		p.say(fmt.Sprintf("%s, the ledger of %s, has no total. %s", p.path, h.Budget.Data, Spent(h)))
 		return

@@ -210,7 +210,7 @@ func (s *Settled) sign(paid *Payment) error {
 	}
 	statement := signature.Statement{Program: signature.Version(), Time: time.Now()}
 	if paid != nil {
-		statement.Ledger = paid.head
+		statement.Ledger = paid.after.Head()
 	}
 	if err := s.Sign.Sign(s.Path, statement); err != nil {
 		return err

@@ -26,7 +26,7 @@ var twoColumns = &schema.Design{
 	Covariates: []schema.Column{{Name: "x", Lower: -1, Upper: 1}}, Intercept: true,
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func must(t *testing.T, err error) {
 }
 
 // rows are a file of rows of x and y.
-func rows(t *testing.T, lines ...string) custody.Files {
+func rows(t testing.TB, lines ...string) custody.Files {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "rows.csv")
 	must(t, os.WriteFile(path, []byte("x,y\n"+strings.Join(lines, "\n")+"\n"), 0o600))

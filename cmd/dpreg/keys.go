@@ -43,6 +43,8 @@ func (f *flags) verifySigned(path string) error {
 		return usage(err)
 	case len(keys) == 0:
 		f.note("%s says to be signed by the key %s, which is not verified: --verify FILE.pub does that", path, by)
+	case s.Program == "":
+		f.note("%s is as the key %s signed it", path, by)
 	default:
 		ledger := "no ledger"
 		if s.Ledger != "" {

@@ -146,13 +146,13 @@ func TestMarks(t *testing.T) {
 	l := open(t, path)
 	x, y, other := [16]byte{1}, [16]byte{2}, [16]byte{3}
 	for _, m := range []Marks{{"rows": x, "x": x}, {"rows": x, "y": y}, {"x": x, "y": y}, nil} {
-		if _, err := l.ChargeFor(ctx, m, laplace("0.1")); err != nil {
+		if _, _, err := l.ChargeFor(ctx, m, laplace("0.1")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var others *OtherDataError
 	for _, m := range []Marks{{"rows": other, "x": x}, {"y": other}, {"z": x, "x": y}} {
-		if _, err := l.ChargeFor(ctx, m, laplace("0.1")); !errors.As(err, &others) || !errors.Is(err, ErrUnusable) || len(others.Columns) != 1 {
+		if _, _, err := l.ChargeFor(ctx, m, laplace("0.1")); !errors.As(err, &others) || !errors.Is(err, ErrUnusable) || len(others.Columns) != 1 {
 			t.Errorf("error %v", err)
 		}
 	}
@@ -162,7 +162,7 @@ func TestMarks(t *testing.T) {
 	if err := l.Rebind(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.ChargeFor(ctx, Marks{"rows": other}, laplace("0.1")); err != nil {
+	if _, _, err := l.ChargeFor(ctx, Marks{"rows": other}, laplace("0.1")); err != nil {
 		t.Error(err)
 	}
 	h := history(t, l)

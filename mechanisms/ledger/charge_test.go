@@ -39,14 +39,14 @@ func TestFailedCommit(t *testing.T) {
 	}
 	// Some failures come after the charge is on the disk, and some let nothing be read.
 	made, failed := history(t, l).Entries, errors.New("power failed")
-	if err := l.confirm(ctx, made, failed); !errors.Is(err, failed) || !strings.Contains(err.Error(), "No 1 was charged all the same") {
+	if _, err := l.confirm(ctx, made, failed); !errors.Is(err, failed) || !strings.Contains(err.Error(), "No 1 was charged all the same") {
 		t.Errorf("error %v", err)
 	}
 	if err := os.Rename(path, path+".away"); err != nil {
 		t.Fatal(err)
 	}
 	l.db.SetMaxIdleConns(0) // a connection that is open still reads the file
-	if err := l.confirm(ctx, made, failed); !errors.Is(err, failed) || !strings.Contains(err.Error(), "take it for spent") {
+	if _, err := l.confirm(ctx, made, failed); !errors.Is(err, failed) || !strings.Contains(err.Error(), "take it for spent") {
 		t.Errorf("error %v", err)
 	}
 }

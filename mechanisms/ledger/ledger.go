@@ -204,15 +204,17 @@ func plain(path string, err error) error {
 // be written, it wraps ErrUnusable. On any error nothing may be released, and the error says
 // whether something was charged all the same.
 func (l *Ledger) Charge(ctx context.Context, parts ...Charge) (int64, error) {
-	return l.ChargeFor(ctx, nil, parts...)
+	number, _, err := l.ChargeFor(ctx, nil, parts...)
+	return number, err
 }
 
 // ChargeFor is Charge for rows with these marks, which the ledger keeps where they are new.
-// Where it knows other ones nothing is charged, and the error is an *OtherDataError.
-func (l *Ledger) ChargeFor(ctx context.Context, marks Marks, parts ...Charge) (int64, error) {
+// Where it knows other ones nothing is charged, and the error is an *OtherDataError. after is what was
+// read back.
+func (l *Ledger) ChargeFor(ctx context.Context, marks Marks, parts ...Charge) (number int64, after *History, err error) {
 	var made []Entry
 	committed := false
-	err := l.transact(ctx, marks, parts, func(tx *sql.Conn, h *History) error {
+	err = l.transact(ctx, marks, parts, func(tx *sql.Conn, h *History) error {
 		now, head := time.Now().UTC().Truncate(time.Second), h.Head()
 		for _, c := range parts {
 			e := Entry{Charge: c, Time: now}
@@ -235,12 +237,12 @@ func (l *Ledger) ChargeFor(ctx context.Context, marks Marks, parts ...Charge) (i
 		})
 	})
 	if !committed {
-		return 0, err
+		return 0, nil, err
 	}
-	if err := l.confirm(ctx, made, err); err != nil {
-		return 0, err
+	if after, err = l.confirm(ctx, made, err); err != nil {
+		return 0, nil, err
 	}
-	return made[len(made)-1].Number, nil
+	return made[len(made)-1].Number, after, nil
 }
 
 // insert writes an entry, which gets its number, and gives the new head of the chain.
@@ -264,23 +266,23 @@ func notKept(path string) error {
 	return unusable("%s did not keep the charge that it was given: it is not as dpreg made it, or another program writes to it. Nothing was released", path)
 }
 
-// confirm returns nil where a commit did not fail and the file has what was charged. The
+// confirm reads back what was charged; it is an error where a commit failed or the file has it not. The
 // commit was the last statement of its connection: this reads by another one.
-func (l *Ledger) confirm(ctx context.Context, made []Entry, failed error) error {
+func (l *Ledger) confirm(ctx context.Context, made []Entry, failed error) (*History, error) {
 	h, err := l.History(context.WithoutCancel(ctx))
 	if err != nil {
-		return fmt.Errorf("%w; and whether it was charged could not be read: take it for spent until the ledger shows that it is not. Nothing was released", errors.Join(failed, err))
+		return nil, fmt.Errorf("%w; and whether it was charged could not be read: take it for spent until the ledger shows that it is not. Nothing was released", errors.Join(failed, err))
 	}
 	stands := !slices.ContainsFunc(made, func(e Entry) bool { return !slices.ContainsFunc(h.Entries, e.same) })
 	switch {
 	case failed == nil && stands:
-		return nil
+		return h, nil
 	case failed == nil:
-		return notKept(l.path)
+		return nil, notKept(l.path)
 	case stands:
-		return fmt.Errorf("%w; No %d was charged all the same and stays. Nothing was released", failed, made[len(made)-1].Number)
+		return nil, fmt.Errorf("%w; No %d was charged all the same and stays. Nothing was released", failed, made[len(made)-1].Number)
 	}
-	return fmt.Errorf("%w; nothing was charged or released", failed)
+	return nil, fmt.Errorf("%w; nothing was charged or released", failed)
 }
 
 // same tells whether two entries are of the same charge.

@@ -1,0 +1,57 @@
+package custody_test
+
+import (
+	"fmt"
+	"math/big"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/mechanisms/ledger"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/signature"
+)
+
+// BenchmarkLedgerAndSigning is what a release of few rows takes longer where a ledger with so many charges is
+// charged and the file is signed, in wall-clock milliseconds, the disk's share included: the least of all
+// runs, since what else a machine does can only add to it.
+//
+//	go test ./custody -run - -bench LedgerAndSigning -benchtime 50x
+func BenchmarkLedgerAndSigning(b *testing.B) {
+	for _, charges := range []int{0, 100, 1000} {
+		b.Run(fmt.Sprintf("charges=%d", charges), func(b *testing.B) {
+			dir := b.TempDir()
+			secret, path := filepath.Join(dir, "k.key"), filepath.Join(dir, "l.db")
+			if _, err := signature.NewKey(secret, filepath.Join(dir, "k.pub")); err != nil {
+				b.Fatal(err)
+			}
+			key, err := signature.ReadKey(secret)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := ledger.Create(b.Context(), path, ledger.Budget{Data: "d", Neighbours: "replace-one", Epsilon: big.NewRat(1_000_000, 1), Delta: new(big.Rat), Filter: ledger.Auto}); err != nil {
+				b.Fatal(err)
+			}
+			source := rows(b, "0.5,0.25", "-0.25,0.75")
+			publish := func(o custody.Order, name string) time.Duration {
+				o.Rows, o.Design, o.Privacy, o.Path = source, twoColumns, release.Privacy{Epsilon: 0.01, Neighbours: release.ReplaceOne}, filepath.Join(dir, name)
+				o.Steps = 1
+				began := time.Now()
+				if _, err := custody.Publish(b.Context(), o); err != nil {
+					b.Fatal(err)
+				}
+				return time.Since(began)
+			}
+			for i := range charges {
+				publish(custody.Order{Ledger: path}, fmt.Sprint("before", i))
+			}
+			with, without := time.Hour, time.Hour
+			for i := 0; b.Loop(); i++ {
+				without = min(without, publish(custody.Order{NoLedger: true}, fmt.Sprint("without", i)))
+				with = min(with, publish(custody.Order{Ledger: path, Sign: &key}, fmt.Sprint("with", i)))
+			}
+			b.ReportMetric(float64((with-without).Microseconds())/1000, "ms/more")
+		})
+	}
+}

@@ -1,0 +1,94 @@
+package signature
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// Files of minisign 0.11, made by
+//
+//	minisign -G -W -p hospital.pub -s hospital.key && minisign -Sm release.json -s hospital.key
+func TestOfMinisign(t *testing.T) {
+	path := filepath.Join("testdata", "release.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := ReadPublic(filepath.Join("testdata", "hospital.pub"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, _, err := Verify(path, text, key); err != nil || s != (Statement{Digest: digest(text)}) {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if _, _, err := Verify(path, bytes.Replace(text, []byte("1"), []byte("2"), 1), key); err == nil {
+		t.Error("a changed digit is accepted")
+	}
+	if _, _, err := Verify(path, text); err == nil {
+		t.Error("without a key anything is accepted")
+	}
+}
+
+// minisign itself verifies what dpreg signs, by keys of either, and refuses a changed digit; dpreg what
+// minisign signs by a key of dpreg.
+func TestByMinisign(t *testing.T) {
+	program, err := exec.LookPath("minisign")
+	if err != nil {
+		if os.Getenv("DPREG_REQUIRE_MINISIGN") == "1" {
+			t.Fatal(err)
+		}
+		t.Skip("minisign is not here")
+	}
+	t.Chdir(t.TempDir())
+	minisign := func(args ...string) error {
+		out, err := exec.Command(program, args...).CombinedOutput()
+		if err != nil && len(out) == 0 {
+			t.Fatal(err)
+		}
+		return err
+	}
+	if err := minisign("-G", "-W", "-p", "theirs.pub", "-s", "theirs.key"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewKey("ours.key", "ours.pub"); err != nil {
+		t.Fatal(err)
+	}
+	text := []byte("{\"n\": 1000}\n")
+	write := func(text []byte) {
+		if err := os.WriteFile("r.json", text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, by := range []string{"ours", "theirs"} {
+		write(text)
+		key, err := ReadKey(by + ".key")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := key.Sign("r.json", Statement{Program: "v1", Time: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := minisign("-Vm", "r.json", "-p", by+".pub"); err != nil {
+			t.Errorf("minisign refuses what the key %s signed: %v", by, err)
+		}
+		write(bytes.Replace(text, []byte("1"), []byte("2"), 1))
+		if minisign("-Vm", "r.json", "-p", by+".pub") == nil {
+			t.Errorf("minisign accepts a changed digit")
+		}
+	}
+	write(text)
+	if err := minisign("-Sm", "r.json", "-s", "ours.key", "-t", "by hand"); err != nil {
+		t.Fatal(err)
+	}
+	public, err := ReadPublic("ours.pub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Verify("r.json", text, public); err != nil {
+		t.Errorf("what minisign signed: %v", err)
+	}
+}
