@@ -23,6 +23,7 @@ const module = "github.com/dpreg/dpreg"
 // floors is the house: a package imports only packages on lower floors. A new
 // package gets its place here first.
 var floors = map[string]int{
+	"internal/chromium":     -1,
 	"internal/dense":        0,
 	"internal/expression":   -1,
 	"internal/files":        -1,
@@ -73,7 +74,8 @@ var floors = map[string]int{
 	"calibration":           5,
 	"calibration/audit":     6,
 	"report":                7,
-	"cmd/dpreg":             8,
+	"serve":                 8,
+	"cmd/dpreg":             9,
 	"contrib":               0,
 	"bench/program":         0,
 	"bench/adaptive":        8,

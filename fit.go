@@ -1,6 +1,7 @@
 package dpreg
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -245,4 +246,20 @@ func (f *Fit) labels(whole bool) []string {
 		labels = append(labels, p.Label(x, custodians))
 	}
 	return labels
+}
+
+// Naive is a fit by the method naive to f's releases and prior, to be drawn beside f; nil where it
+// has nothing to say. It costs no privacy.
+func (f *Fit) Naive(ctx context.Context) (*Fit, error) {
+	method := model.Naive{}.Name()
+	if f.FromRows() || f.Method == method {
+		return nil, nil
+	}
+	o := Options{Method: method, SameRows: f.SameRows(), Prior: f.Prior, Plan: mcmc.Plan{Chains: 4, Draws: 1000, Seed: f.Plan.Seed}}
+	_, o.Pooling = f.Sharing()
+	other, err := Infer(ctx, f.Custodians, o)
+	if err != nil && ctx.Err() == nil {
+		return nil, nil // such releases it refuses
+	}
+	return other, err
 }

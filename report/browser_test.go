@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpreg/dpreg/internal/chromium"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/report"
 )
@@ -36,22 +37,6 @@ type seen struct {
 	Dark     bool     // the ground is
 	Pictures int      // that take room
 	Faults   []string // in words
-}
-
-// chromium finds the browser; without one the test is skipped, unless
-// DPREG_REQUIRE_CHROMIUM=1 forbids that.
-func chromium(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	if os.Getenv("DPREG_REQUIRE_CHROMIUM") == "1" {
-		t.Fatal("Chromium is required, and is not here")
-	}
-	t.Skip("without Chromium pages cannot be looked at")
-	return ""
 }
 
 // browse shows pages, by name, in some widths, and returns what was seen and what the
@@ -76,7 +61,7 @@ func browse(t *testing.T, texts map[string]string, widths []int, dark bool) (fou
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	command := exec.CommandContext(ctx, chromium(t), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions",
+	command := exec.CommandContext(ctx, chromium.Find(t), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-extensions",
 		"--no-first-run", "--user-data-dir="+filepath.Join(dir, "user"), "--blink-settings=preferredColorScheme="+scheme,
 		"--enable-logging=stderr", "--virtual-time-budget=20000", "--dump-dom", "file://"+path)
 	var stdout, stderr bytes.Buffer
@@ -192,7 +177,7 @@ func TestPrintedTables(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if out, err := exec.CommandContext(ctx, chromium(t), "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+filepath.Join(dir, "user"),
+		if out, err := exec.CommandContext(ctx, chromium.Find(t), "--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir="+filepath.Join(dir, "user"),
 			"--no-pdf-header-footer", "--print-to-pdf="+pdf, "file://"+page).CombinedOutput(); err != nil {
 			t.Fatalf("chromium: %v\n%s", err, out)
 		}

@@ -122,6 +122,15 @@ func shrunk(f *dpreg.Fit, u dpreg.Units) string {
 // table, the posterior contraction, the diagnostics, and how to repeat it. The figures are
 // those of FitPlots; what may be nil. It panics on units or a level that do not exist.
 func FitPage(w io.Writer, f *dpreg.Fit, what *whatif.Answers, figures []*Figure, o Options, run Run) error {
+	return fitPage(f, what, figures, o, run).write(w)
+}
+
+// FitBody writes what FitPage has between <body> and </body>, for a page that has Style.
+func FitBody(w io.Writer, f *dpreg.Fit, what *whatif.Answers, figures []*Figure, o Options, run Run) error {
+	return fitPage(f, what, figures, o, run).writePart(w, "body")
+}
+
+func fitPage(f *dpreg.Fit, what *whatif.Answers, figures []*Figure, o Options, run Run) *page {
 	o.fill()
 	s := f.Summary(o.Units, o.Level)
 	p := page{Title: f.Design.Formula().String(), Lead: "Bayesian " + kindOf(f.Family) + " regression, " + subject(f, o.Units) + ".", Alerts: alerts(f)}
@@ -142,7 +151,7 @@ func FitPage(w io.Writer, f *dpreg.Fit, what *whatif.Answers, figures []*Figure,
 	}
 	chains := fmt.Sprintf("%s, each of %s after %s of warm-up", count(s.Chains, "chain"), count(s.Draws, "draw"), count(f.Plan.Warmup, "step"))
 	p.addRepeat(run, how, fact{"Seed of the chains", fmt.Sprint(f.Plan.Seed)}, fact{"Chains", chains})
-	return p.write(w)
+	return &p
 }
 
 // alerts are what must not be missed of a fit.

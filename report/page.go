@@ -67,16 +67,22 @@ var (
 	pageCSS string
 
 	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-		"style": func() template.CSS { return template.CSS(pageCSS) },
+		"style": Style,
 		// A command breaks between words, and not after the first dash of a flag.
 		"words": strings.Fields,
 	}).Parse(pageHTML))
 )
 
+// Style is the style of pages, for one that FitBody is a part of.
+func Style() template.CSS { return template.CSS(pageCSS) }
+
 // write writes the page, or nothing where a part of it cannot be made.
-func (p *page) write(w io.Writer) error {
+func (p *page) write(w io.Writer) error { return p.writePart(w, "page") }
+
+// writePart writes a template of the page.
+func (p *page) writePart(w io.Writer, name string) error {
 	var whole bytes.Buffer
-	if err := pageTemplate.Execute(&whole, p); err != nil {
+	if err := pageTemplate.ExecuteTemplate(&whole, name, p); err != nil {
 		return err
 	}
 	_, err := whole.WriteTo(w)

@@ -22,7 +22,7 @@ func (f *flags) predictAlong(args []string) error {
 	} else if err == nil {
 		err = errors.Join(takes(many, "a release")(f.cmd, args), f.checkSharing(len(args)), f.checkFit())
 	}
-	if err = errors.Join(err, f.checkPlot(append(args[:len(args):len(args)], f.prior.file)...)); err != nil {
+	if err = errors.Join(err, f.checkPlot(append(args[:len(args):len(args)], f.prior.File)...)); err != nil {
 		return err
 	}
 	run := &savedRun{family: model.Family(f.family)}

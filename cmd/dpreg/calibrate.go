@@ -98,19 +98,19 @@ func (s *study) simulated(d *calibration.Design) (err error) {
 // words are of one.
 func (s *study) statePrior(d *calibration.Design) error {
 	p := s.prior
-	s.reads = p.file
+	s.reads = p.File
 	switch {
-	case p.stated != nil && s.population != "":
+	case p.Stated != nil && s.population != "":
 		return usagef("a prior in words is the default with changes, which depends on the release: --population takes a prior file")
-	case p.stated == nil && p.file == "":
+	case p.Stated == nil && p.File == "":
 		return nil
-	case p.stated == nil:
-		text, err := os.ReadFile(p.file)
+	case p.Stated == nil:
+		text, err := os.ReadFile(p.File)
 		if err != nil {
 			return usagef("--prior: %w", err)
 		}
 		if !json.Valid(bytes.TrimSpace(text)) {
-			return usagef("--prior %s: not JSON", p.file)
+			return usagef("--prior %s: not JSON", p.File)
 		}
 		d.Prior = calibration.PriorSpec{File: bytes.TrimSpace(text)}
 		return nil
@@ -122,7 +122,7 @@ func (s *study) statePrior(d *calibration.Design) error {
 	if columns == nil {
 		columns = dpreg.UnitDesign(d.Ps[0])
 	}
-	prior, err := p.over(unscaledBox(columns), columns, "")
+	prior, err := p.Over(unscaledBox(columns), columns, "")
 	if err != nil {
 		return usage(err)
 	}

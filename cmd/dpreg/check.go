@@ -17,7 +17,7 @@ const (
 )
 
 func runCheck(f *flags, paths []string) error {
-	if err := f.checkPlot(append(slices.Clone(paths), f.prior.file)...); err != nil {
+	if err := f.checkPlot(append(slices.Clone(paths), f.prior.File)...); err != nil {
 		return err
 	}
 	e, err := f.checkedEvidence(paths)

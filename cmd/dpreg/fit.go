@@ -72,7 +72,7 @@ func runFit(f *flags, args []string) error {
 		return err
 	}
 	// It repeats the inference at no cost.
-	repeat := shellLine(append([]string{"dpreg", "infer", order.Path}, givenFlags(f.cmd)...))
+	repeat := files.Line(append([]string{"dpreg", "infer", order.Path}, givenFlags(f.cmd)...)...)
 	err = f.infer(oneRelease(order.Path, r), keep, repeat)
 	if err != nil && f.ctx().Err() != nil {
 		f.note("the release in %s is complete: the same command again uses it at no further cost", order.Path)

@@ -68,7 +68,7 @@ type flags struct {
 	clamping, sameRows, whatIf, line    bool
 	custodian, model, group, preset     string
 	priorSD, errorSD                    float64
-	prior                               statedPrior // of --prior, --prior-sd and --shrink
+	prior                               model.StatedPrior // of --prior, --prior-sd and --shrink
 
 	// Sampling, or how else a result is found.
 	chains, warmup, draws, calibrate, simulated int
@@ -85,6 +85,7 @@ type flags struct {
 	pictures, quiet, sign, parquet                          bool
 	along                                                   string
 	heads                                                   string // --names
+	port                                                    int
 }
 
 // Limits beyond which a number is a slip of the keyboard: memory would not do.
@@ -306,6 +307,7 @@ func (f *flags) ofOutput() []declared {
 		{name: "plot", of: "vi", to: &f.plot, usage: "draw the centre of the fitted law over the steps, in --units, into this `FILE`, .svg or .png"},
 		{name: "plot", to: &f.plot, usage: "draw the result into this `FILE`, .svg or .png"},
 		{name: "plots", to: &f.plots, usage: "draw posterior against prior, traces, ranks and pairs into this `DIR`, as SVG and as PNG"},
+		{name: "port", to: &f.port, accepts: between(0, 65535), usage: "`NUMBER` of the port of the page on this machine (default: one that is free)"},
 		{name: "plots", of: calibrates + " merge", to: &f.pictures, usage: "draw pictures, SVG and PNG, to DIR/plots"},
 	}
 }

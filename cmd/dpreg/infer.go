@@ -111,10 +111,10 @@ func (f *flags) options(d *schema.Design, differ string, keep inputs, releases .
 	if f.draws > 0 {
 		o.Plan.Draws, o.Plan.ESS = f.draws, 0
 	}
-	keep = append(keep, f.prior.file)
+	keep = append(keep, f.prior.File)
 	_, err := checkDir(f.plots, f.plotFiles(), keep)
 	if err = errors.Join(f.checkSave(keep), within("--plots", err), f.pageWritable(keep)); err == nil {
-		o.Prior, err = f.prior.read(d, differ, releases...)
+		o.Prior, err = f.prior.For(d, differ, releases...)
 	}
 	return o, usage(err)
 }

@@ -91,6 +91,7 @@ func newRoot() *cobra.Command {
 		declare("ask", nil, samplerFlags+sharingFlags+"verify family same-rows draws formula format level units digits quiet", runAsk),
 		declare("models", takes(1, "a release"), samplerFlags+"verify family draws formula format digits quiet", runModels),
 		declare("predict", nil, samplerFlags+sharingFlags+"verify family same-rows level formula draws custodian along mean output plot"+fileFlags, runPredict),
+		declare("serve", takes(many, "a release"), "verify port", runServe),
 		declare("check", takes(many, "a release"), samplerFlags+sharingFlags+"family verify formula draws calibrate format plot report", runCheck),
 	}
 	calibrate := declare(calibrates, noFile, studyFlags+"prior prior-sd preset population x kernel sensitivity model-clamping chains warmup draws ess plots report", runCalibrate)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -17,8 +16,6 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/files"
-	"github.com/dpreg/dpreg/mcmc"
-	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/report"
 	"github.com/dpreg/dpreg/signature"
 	"github.com/dpreg/dpreg/whatif"
@@ -100,15 +97,7 @@ func typed(cmd *cobra.Command) string {
 		}
 		words = append(words, word)
 	}
-	return shellLine(words)
-}
-
-func shellLine(words []string) string {
-	quoted := make([]string, len(words))
-	for i, word := range words {
-		quoted[i] = files.Quoted(word)
-	}
-	return strings.Join(quoted, " ")
+	return files.Line(words...)
 }
 
 // inferenceFlags are those of fit that say how to infer from its release.
@@ -166,7 +155,7 @@ func (f *flags) illustrate(fit *dpreg.Fit, what *whatif.Answers, made report.Run
 	if f.plots == "" && f.page == "" {
 		return nil
 	}
-	other, err := naive(f.ctx(), fit)
+	other, err := fit.Naive(f.ctx())
 	if err != nil {
 		return err
 	}
@@ -196,20 +185,4 @@ func drawFigures(dir string, mode fs.FileMode, figures []*report.Figure) error {
 		}
 	}
 	return nil
-}
-
-// naive draws from the naive posterior of a fit's releases, to be drawn beside it;
-// nil where it has nothing to say. It costs no privacy.
-func naive(ctx context.Context, fit *dpreg.Fit) (*dpreg.Fit, error) {
-	method := model.Naive{}.Name()
-	if fit.FromRows() || fit.Method == method {
-		return nil, nil
-	}
-	o := dpreg.Options{Method: method, SameRows: fit.SameRows(), Prior: fit.Prior, Plan: mcmc.Plan{Chains: 4, Draws: 1000, Seed: fit.Plan.Seed}}
-	_, o.Pooling = fit.Sharing()
-	other, err := dpreg.Infer(ctx, fit.Custodians, o)
-	if err != nil && ctx.Err() == nil {
-		return nil, nil // such releases it refuses
-	}
-	return other, err
 }

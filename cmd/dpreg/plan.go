@@ -28,7 +28,7 @@ func runPlan(f *flags, _ []string) error {
 	if err != nil {
 		return err
 	}
-	show.Prior, o.Slope = f.prior.describe(), show.Slope
+	show.Prior, o.Slope = f.prior.Describe(), show.Slope
 	if err := o.Validate(); err != nil {
 		return usage(err)
 	}
@@ -93,10 +93,10 @@ func (f *flags) planned() (o plan.Options, err error) {
 	if o.Ns, err = f.counts(len(o.Design.Covariates) + 1); err != nil {
 		return o, err
 	}
-	if err := errors.Join(f.checkPlot(f.schema, f.prior.file), f.pageWritable(inputs{f.schema, f.prior.file})); err != nil {
+	if err := errors.Join(f.checkPlot(f.schema, f.prior.File), f.pageWritable(inputs{f.schema, f.prior.File})); err != nil {
 		return o, err
 	}
-	o.Prior, err = f.prior.read(o.Design, "")
+	o.Prior, err = f.prior.For(o.Design, "")
 	return o, usage(err)
 }
 

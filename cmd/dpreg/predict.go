@@ -72,7 +72,7 @@ func runPredict(f *flags, args []string) error {
 	}
 	defer in.file.Close()
 	if f.output != "" { // looked at before any row is predicted
-		keep := inputs(append(append(args, run.files...), f.prior.file))
+		keep := inputs(append(append(args, run.files...), f.prior.File))
 		if err := within("-o", errors.Join(keep.spare(f.output), checkWritable(f.output))); err != nil {
 			return err
 		}

@@ -207,6 +207,15 @@ func Same(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 
+// Line is a command line of a POSIX shell.
+func Line(words ...string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = Quoted(word)
+	}
+	return strings.Join(quoted, " ")
+}
+
 // Quoted quotes a word for a POSIX shell where that is needed.
 func Quoted(word string) string {
 	const harmless = "_./:=-,+%@"
