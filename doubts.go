@@ -24,9 +24,10 @@ const (
 	contradictionStream = math.MaxInt32
 )
 
-// contradictions names the custodians whose releases complete pooling does not fit.
+// contradictions names the custodians whose releases complete pooling does not fit; none of a family,
+// of which package agree has no law.
 func (f *Fit) contradictions() (names []string) {
-	if f.problem.PartialPooling || f.SameRows() || len(f.Custodians) < 2 || !Checkable(f.Method) {
+	if f.Family != model.Normal || f.problem.PartialPooling || f.SameRows() || len(f.Custodians) < 2 || !Checkable(f.Method) {
 		return nil
 	}
 	var releases []*model.Observation
@@ -274,20 +275,37 @@ const strong = 1.0
 // strengthWarnings say where slopes on a link's scale are so strong that they hang on x being normal.
 func (f *Fit) strengthWarnings() []string {
 	limit := strong * f.Family.Unit()
-	if f.Family == model.Normal || !f.hasCovariates() {
+	if f.Family == model.Normal {
 		return nil
 	}
 	p, x := f.shape().P, model.NewParams(f.shape())
 	var sds []float64
+	f.releasedScatter(x.Tau) // where draws leave T out
 	for _, row := range f.draws.Thin(priceDraws) {
 		f.read(x, row)
-		sds = append(sds, math.Sqrt(dense.QuadForm(x.Tau, p, x.Theta[len(x.Theta)-p:])))
+		sds = append(sds, math.Sqrt(max(0, dense.QuadForm(x.Tau, p, x.Theta[len(x.Theta)-p:]))))
 	}
 	slices.Sort(sds)
 	if !(posterior.Quantile(sds, 0.1) > limit) { // else the prior may have made it so
 		return nil
 	}
 	return []string{fmt.Sprintf("the linear predictor has an sd of about %.1f, and slopes this strong are right where x is normal: of columns that are skewed, or 0 or 1, they may be 10 to 50 %% off and their intervals too narrow", posterior.Quantile(sds, 0.5))}
+}
+
+// releasedScatter writes the covariates' covariance within custodians as their releases have it, with noise,
+// in common units.
+func (f *Fit) releasedScatter(dst []float64) {
+	p, m := f.shape().P, f.shape().M()
+	scatter := make([]float64, m*m)
+	for _, c := range f.Custodians {
+		own := c.Release.Schema.Frame().Half
+		model.Scatter(scatter, c.Release.Statistics.Vector(), m, float64(c.Release.N))
+		for j := range p {
+			for k := range p {
+				dst[j*p+k] += scatter[j*m+k] * own[j] * own[k] / (f.frame.Half[j] * f.frame.Half[k] * float64(f.N))
+			}
+		}
+	}
 }
 
 // binary names the columns that are known to be 0 or 1.

@@ -5,12 +5,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/check"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
@@ -113,6 +115,53 @@ func TestFamilyIsGLMWithoutNoise(t *testing.T) {
 	}
 }
 
+// TestFamilyOfCustodians has three custodians of unequal rows, in boxes of their own and without noise: their
+// posterior is that of all rows together, whether each has a law of the covariates of its own or not. Two
+// estimates from the same rows, of which only how the covariates' law is used differs, from draws worth 200
+// at least.
+func TestFamilyOfCustodians(t *testing.T) {
+	for _, of := range model.Families()[:testsize.Of(1, 3)] {
+		rng := rand.New(rand.NewPCG(5, 9))
+		all := design01(schema.Column{Name: "u", Lower: -6, Upper: 6}, schema.Column{Name: "v", Lower: -6, Upper: 6})
+		if of == model.Poisson {
+			all.Response.Upper = 8
+		}
+		var rows [][]float64
+		var custodians []dpreg.Custodian
+		for j, n := range []int{300, 700, 2000} {
+			d := all
+			wide := 5 + 0.5*float64(j)
+			d.Covariates = []schema.Column{{Name: "u", Lower: -wide, Upper: 6}, {Name: "v", Lower: -6, Upper: wide}}
+			r := sumsOf01(d, n, func(row []float64) {
+				row[0] = rng.NormFloat64()
+				row[1] = 0.5*row[0] + rng.NormFloat64()
+				row[2] = of.Draw(-0.3+0.6*row[0]-0.4*row[1], d.Response.Upper, rng)
+				rows = append(rows, slices.Clone(row))
+			})
+			r.Noise.Scale = 0.1 // a twentieth of what the choice of rows adds
+			custodians = append(custodians, dpreg.Custodian{Name: strconv.Itoa(j), Release: r})
+		}
+		at := 0
+		whole := inferFamily(t, sumsOf01(all, len(rows), func(row []float64) { copy(row, rows[at]); at++ }), dpreg.Options{Family: of})
+		want := whole.Summary(dpreg.Original, 0.95).Parameters
+		for _, covariates := range []string{dpreg.SeparateCovariates, dpreg.SharedCovariates} {
+			fit, err := dpreg.Infer(t.Context(), custodians, dpreg.Options{Family: of, Covariates: covariates, Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: testsize.Of(600, 2000)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := fit.Summary(dpreg.Original, 0.95)
+			for k, p := range s.Parameters[:3] {
+				if !(math.Abs(p.Mean-want[k].Mean) < 0.25*want[k].SD && math.Abs(p.SD/want[k].SD-1) < 0.15) {
+					t.Errorf("%s, covariates %s: %s is %v ± %v, of all rows %v ± %v", of, covariates, p.Label, p.Mean, p.SD, want[k].Mean, want[k].SD)
+				}
+			}
+			if shared := covariates == dpreg.SharedCovariates; (s.Parameters[1].Price != nil) != shared || shared && math.Abs(*s.Parameters[1].Price-1) > 0.15 {
+				t.Errorf("%s, covariates %s: the price is %v", of, covariates, s.Parameters[1].Price)
+			}
+		}
+	}
+}
+
 // TestFamilyCheck checks rows that are of the family, which nothing speaks against, and counts whose variance
 // is twice Poisson's at a mean of 1, of which their sum of squares tells.
 func TestFamilyCheck(t *testing.T) {
@@ -187,7 +236,10 @@ func TestFamilyRefuses(t *testing.T) {
 	good := sumsOf01(d, 300, draw)
 	between := sumsOf01(d, 300, func(row []float64) { draw(row); row[1] = 0.5 })
 	wide := sumsOf01(schema.Design{Intercept: true, Covariates: d.Covariates, Response: schema.Column{Name: "y", Upper: 2}}, 300, draw)
-	few := sumsOf01(d, 4, draw)
+	few, other := sumsOf01(d, 4, draw), sumsOf01(d, 300, draw)
+	counts := func(most float64) *release.Release {
+		return sumsOf01(schema.Design{Intercept: true, Covariates: d.Covariates, Response: schema.Column{Name: "y", Upper: most}}, 300, draw)
+	}
 	normal, err := model.DefaultPriorFor(&d, good)
 	if err != nil {
 		t.Fatal(err)
@@ -199,7 +251,10 @@ func TestFamilyRefuses(t *testing.T) {
 	}{
 		{"tells of values between", []*release.Release{between}, dpreg.Options{Family: model.Binomial}},
 		{"has the bounds 0:2", []*release.Release{wide}, dpreg.Options{Family: model.Probit}},
-		{"is of one release", []*release.Release{good, sumsOf01(d, 300, draw)}, dpreg.Options{Family: model.Binomial}},
+		{"no partial pooling", []*release.Release{good, other}, dpreg.Options{Family: model.Binomial, Pooling: dpreg.PartialPooling}},
+		{"infer from one", []*release.Release{good, other}, dpreg.Options{Family: model.Binomial, SameRows: true}},
+		{"1: family poisson takes counts that are clamped at one bound", []*release.Release{counts(9), counts(12)}, dpreg.Options{Family: model.Poisson}},
+		{"1: family binomial is of whole numbers", []*release.Release{good, between}, dpreg.Options{Family: model.Binomial}},
 		{"at least 5 rows", []*release.Release{few}, dpreg.Options{Family: model.Binomial}},
 		{"mcmc-exact has the family", []*release.Release{good}, dpreg.Options{Family: model.Binomial, Method: "gibbs-ss-update"}},
 		{"mcmc-exact has the family", []*release.Release{good}, dpreg.Options{Family: model.Binomial, Method: "mcmc-ind"}},

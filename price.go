@@ -96,12 +96,15 @@ func (f *Fit) givenSums() func(dst []float64, x *model.Params, n float64) bool {
 	}
 }
 
-// read takes the parameters of a draw.
+// read takes the parameters of a draw, and leaves what it has not.
 func (f *Fit) read(x *model.Params, row []float64) {
-	if f.Family != model.Normal {
-		x.ReadLinked(row)
-	} else {
+	switch {
+	case f.Family == model.Normal:
 		x.Read(row)
+	case f.hasCovariates():
+		x.ReadLinked(row)
+	default:
+		copy(x.Theta, row)
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
-	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -112,12 +111,15 @@ type Column struct {
 	Outside float64 `json:"outside"`
 }
 
-// Can is an error where a check has no law of the sums of a release.
-func Can(r *release.Release) error {
-	if r.Levels == nil {
-		return nil
+// Can is an error where a check has no law of the sums of releases.
+func Can(custodians []dpreg.Custodian, of model.Family) error {
+	switch {
+	case custodians[0].Release.Levels != nil:
+		return errors.New("a check simulates sums of all rows, and those of this release are by the levels of a factor (--by-level): it has no law of these")
+	case of != model.Normal && len(custodians) > 1:
+		return fmt.Errorf("a check of a response of family %s is of one release: check each by itself", of)
 	}
-	return errors.New("a check simulates sums of all rows, and those of this release are by the levels of a factor (--by-level): it has no law of these")
+	return nil
 }
 
 // Fit asks of a fit whether each release is one that the fitted model makes. For each draw
@@ -156,7 +158,7 @@ func Fit(ctx context.Context, f *dpreg.Fit, o Options) (*Result, error) {
 	if f.FromRows() || !dpreg.Checkable(f.Method) {
 		return nil, fmt.Errorf("method %s does not learn the law of the covariates, so that there is no fitted one to check", f.Method)
 	}
-	if err := Can(f.Custodians[0].Release); err != nil {
+	if err := Can(f.Custodians, f.Family); err != nil {
 		return nil, err
 	}
 	if f.SameRows() {

@@ -182,10 +182,23 @@ func (f Family) Design(d *schema.Design) *schema.Design {
 	return &link
 }
 
-// one is an error where a problem is not of one release that a family takes.
-func (p *Problem) one(f Family) error {
-	if len(p.Releases) != 1 {
-		return fmt.Errorf("family %s is of one release, and there are %d: infer each by itself", f, len(p.Releases))
+// linked is an error where a problem is not one that its family takes: custodians share one θ, and counts
+// one bound, above which they are clamped.
+func (p *Problem) linked() error {
+	f := p.Family
+	switch {
+	case p.PartialPooling:
+		return fmt.Errorf("family %s has no partial pooling: --pooling complete has one regression for all, or infer each by itself", f)
+	case p.SameRows:
+		return fmt.Errorf("family %s takes releases of rows of their own: of the same rows infer from one", f)
 	}
-	return f.Accepts(p.Releases[0])
+	for j, r := range p.Releases {
+		if err := f.Accepts(r); err != nil {
+			return siteError(j, len(p.Releases), err)
+		}
+		if own, first := r.Schema.Response.Upper, p.Releases[0].Schema.Response.Upper; own != first {
+			return siteError(j, len(p.Releases), fmt.Errorf("family %s takes counts that are clamped at one bound, and %q has %v here and %v in the first: publish with the same, or infer each by itself", f, r.Schema.Response.Name, own, first))
+		}
+	}
+	return nil
 }

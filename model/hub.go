@@ -28,13 +28,14 @@ type Hub struct {
 	GMuX    []float64
 	GFactor []float64
 
+	linked      bool // σ is none of the problem's parameters
 	coordinates *Coordinates
 }
 
 // NewHub allocates for a problem.
 func NewHub(t *Joint) *Hub {
 	s := t.Shape
-	h := &Hub{Shape: s, Params: NewRegressionParams(s), Centre: make([]float64, s.Q()+1), GTheta: make([]float64, s.Q()+1), coordinates: NewRegressionCoordinates(t.Prior)}
+	h := &Hub{Shape: s, linked: t.Family != Normal, Params: NewRegressionParams(s), Centre: make([]float64, s.Q()+1), GTheta: make([]float64, s.Q()+1), coordinates: NewRegressionCoordinates(t.Prior)}
 	if t.Shared {
 		h.Params, h.coordinates = NewParams(s), NewCoordinates(s, t.Prior)
 		h.GMuX, h.GFactor = make([]float64, s.P), make([]float64, s.P*s.P)
@@ -109,6 +110,9 @@ func (h *Hub) Pull(grad []float64) {
 // Write lays the parameters out as Joint.Names begins, Ω included, and returns the
 // number written.
 func (h *Hub) Write(dst []float64) int {
+	if h.linked {
+		return h.Params.WriteLinked(dst)
+	}
 	at := h.Params.Write(dst)
 	if h.Spread != nil {
 		at += h.Spread.Write(dst[at:])

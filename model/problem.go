@@ -197,7 +197,7 @@ func (p *Problem) JoinLevels() (*Joint, error) {
 		if len(p.Releases[0].Schema.Covariates) == 0 {
 			return nil, fmt.Errorf("family %s needs a covariate: without one the normal model has the mean of the response, which is the share or the rate, as its intercept", p.Family)
 		}
-		if err := p.one(p.Family); err != nil {
+		if err := p.linked(); err != nil {
 			return nil, err
 		}
 	}

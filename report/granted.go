@@ -74,7 +74,7 @@ func grantedShared(f *dpreg.Fit) []string {
 
 // tellable is what package check can find in the releases.
 func tellable(f *dpreg.Fit) (all []string) {
-	if !dpreg.Checkable(f.Method) || f.ModelClamping || f.SameRows() || check.Can(f.Custodians[0].Release) != nil {
+	if !dpreg.Checkable(f.Method) || f.ModelClamping || f.SameRows() || check.Can(f.Custodians, f.Family) != nil {
 		return nil
 	}
 	all = []string{"columns that bounds cut"}

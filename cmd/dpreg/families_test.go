@@ -63,6 +63,29 @@ func TestFamily(t *testing.T) {
 	}
 }
 
+// TestFamilyOfCustodians infers from two releases, and says what of them it cannot.
+func TestFamilyOfCustodians(t *testing.T) {
+	workspace(t)
+	for _, name := range []string{"north.json", "south.json"} {
+		command("release", "pums.csv", "--eps", "3", "--formula", "married ~ age", "--steps", "1", "-o", name).finished(t)
+	}
+	joint := command("infer", "north.json", "south.json", "--family", "binomial", "--draws", "300").finished(t)
+	for _, part := range []string{"family binomial (logit link)", "complete pooling, separate covariates", "Odds ratio", "one regression for all custodians. A release cannot tell of curves"} {
+		if !strings.Contains(strings.Join(strings.Fields(joint.stdout), " "), part) {
+			t.Errorf("the result lacks %q:\n%s", part, joint.stdout)
+		}
+	}
+	for says, args := range map[string][]string{
+		"no partial pooling": {"infer", "--pooling", "partial"},
+		"infer from one":     {"infer", "--same-rows"},
+		"check each":         {"check"},
+	} {
+		if r := command(append(args, "north.json", "south.json", "--family", "binomial")...).says(t, says); r.code != misused {
+			t.Errorf("%v: exit code %d", args, r.code)
+		}
+	}
+}
+
 // TestFamilyOfNoisyRows fits rows whose number is noisy.
 func TestFamilyOfNoisyRows(t *testing.T) {
 	workspace(t)

@@ -114,13 +114,17 @@ const (
 )
 
 // SDs returns √V_ikk, sds of θ under a prior given σ² and its free scales: a row for each draw of
-// the posterior, of θ and σ² in the prior's units, the scales drawn given these. One row where
+// the posterior, of θ and, where there is one, σ² in the prior's units, the scales drawn given these. One row where
 // neither tells of θ.
 func SDs(prior *model.Prior, draws [][]float64) (sds [][]float64) {
 	q := prior.Theta.Dim()
 	return manySDs(prior, len(draws), func(i int, m *model.Mixture, rng *rand.Rand) (sigma2 float64) {
-		m.DrawRegression(draws[i][:q], draws[i][q], false, rng)
-		return draws[i][q]
+		sigma2 = 1
+		if !prior.Linked {
+			sigma2 = draws[i][q]
+		}
+		m.DrawRegression(draws[i][:q], sigma2, false, rng)
+		return sigma2
 	})
 }
 

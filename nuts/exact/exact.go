@@ -48,10 +48,10 @@ func (m Method) read(p *model.Problem) (*model.Joint, error) {
 		_, err := p.Join()
 		return nil, err
 	}
-	if more := joint.Shape.P + 4; joint.Family != model.Normal && joint.Rows() < float64(more) {
-		return nil, fmt.Errorf("family %s of %d covariates needs at least %d rows, and the release has n = %g: take fewer by --formula", joint.Family, joint.Shape.P, more, joint.Rows())
-	}
 	return joint, joint.Each(func(obs *model.Observation) error {
+		if more := float64(obs.Shape.P + 4); joint.Family != model.Normal && obs.N < more {
+			return fmt.Errorf("family %s of %d covariates needs at least %g rows, and the release has n = %g: take fewer by --formula", joint.Family, obs.Shape.P, more, obs.N)
+		}
 		if columns := obs.Shape.M(); !obs.Count.Latent() && obs.N < float64(columns+1) {
 			return fmt.Errorf("%s: %d columns need at least %d rows, and the release has n = %g: the law of their scatter has no density; take --method mcmc-ind, which has no such limit", m.Name(), columns, columns+1, obs.N)
 		}
@@ -71,7 +71,7 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 		return nil, err
 	}
 	return nuts.Run(ctx, joint.Names(), func(_ int, rng *rand.Rand) (*nuts.Sampler, error) {
-		if joint.Family != model.Normal {
+		if joint.Family != model.Normal && len(joint.Sites) == 1 {
 			return newGeneralizedKernel(joint.Sites[0], joint.Prior, familyOf(joint.Family, joint.Sites[0].Upper), rng)
 		}
 		if leveled(joint) {

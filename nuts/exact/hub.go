@@ -9,7 +9,8 @@ import (
 // hub is model.Hub in coordinates that noise tells: those of triangle, of σ in place of
 // log σ² and where covariates are shared of the factor L of T in place of U. What the
 // custodians' noises leave together of a mean square is r_i of 1/r_i² = Σ_j 1/r_ij². Where
-// pooling is partial noise tells σ_j, and σ by its law alone, which is of log σ: r is unseen.
+// pooling is partial noise tells σ_j, and σ by its law alone, which is of log σ: r is unseen. Of a
+// family σ has its prior alone, and draws leave it out.
 type hub struct {
 	*model.Hub
 	sigma, factor *triangle // factor is nil unless covariates are shared
@@ -38,7 +39,7 @@ func newHub(t *model.Joint) *hub {
 	for i, v := range squares {
 		squares[i] = 1 / math.Sqrt(v)
 	}
-	if t.Partial {
+	if t.Partial || t.Family != model.Normal {
 		squares[p] = unseen
 	}
 	h.sigma = newTriangle(squares[p:])

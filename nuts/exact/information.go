@@ -150,7 +150,7 @@ func (s *spoke) prior(r []float64, size int) {
 		s.triangle.prior(r, size, s.lead()+s.p)
 	}
 	at := s.lead() + s.bartlett()
-	for i := s.from; i < s.m; i++ {
+	for i := s.from; i < s.bartletts(); i++ {
 		at += i + 1
 		a := s.a[i*s.m+i]
 		r[at*size+at] = 2 * s.n * max(1, a*a)

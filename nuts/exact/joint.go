@@ -2,6 +2,7 @@ package exact
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
@@ -33,6 +34,9 @@ type joint struct {
 }
 
 func newJoint(t *model.Joint) *joint {
+	if t.Family != model.Normal {
+		t = knowing(t)
+	}
 	f := &joint{hub: newHub(t)}
 	f.at = []int{f.hub.Dim()}
 	for j := range t.Sites {
@@ -50,6 +54,21 @@ func newJoint(t *model.Joint) *joint {
 		f.weave = model.NewInterweave(f.hub.Hub, sites)
 	}
 	return f
+}
+
+// knowing is a problem of a family, with Σy² as it is known: see generalized.
+func knowing(t *model.Joint) *model.Joint {
+	own := *t
+	own.Sites = nil
+	for _, s := range t.Sites {
+		obs := *s.Observation
+		obs.Z = slices.Clone(obs.Z)
+		if !obs.Count.Latent() {
+			obs.Z[len(obs.Z)-1] = obs.N
+		}
+		own.Sites = append(own.Sites, &model.Site{Observation: &obs, Units: s.Units, Upper: s.Upper})
+	}
+	return &own
 }
 
 // Dim returns the number of coordinates.
@@ -120,8 +139,14 @@ func (f *joint) target() float64 {
 func newJointKernel(t *model.Joint, rng *rand.Rand) (*nuts.Sampler, error) {
 	f := newJoint(t)
 	y := make([]float64, f.Dim())
-	if err := f.start(t, y, rng); err != nil {
-		return nil, err
+	for tries := 0; ; tries++ { // of a family a start may be of sums that no rows have
+		err := f.start(t, y, rng)
+		if err == nil {
+			break
+		}
+		if t.Family == model.Normal || tries == mostStarts {
+			return nil, err
+		}
 	}
 	k, err := nuts.New(f, y, nuts.Options{Dense: f.hub.Dim(), Blocks: f.blocks(), TargetAccept: f.target()})
 	if err != nil {

@@ -39,6 +39,9 @@ func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) error {
 	if !conditionals.Draw(params, total, rows, rng) || f.hub.Spread != nil && !f.coefficients(params, conditionals, all, counts, rng) {
 		return errRounding
 	}
+	if t.Family != model.Normal {
+		toLink(params, f.spokes[0].family.of)
+	}
 	x := make([]float64, f.Dim())
 	hub := x[:f.at[0]]
 	if !f.hub.Unconstrain(hub, params) {
@@ -58,6 +61,28 @@ func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) error {
 	}
 	f.frame.toY(y, x)
 	return nil
+}
+
+// toLink takes θ of a line of y in [−1, 1] to the link's scale, as linked guesses: β is about the line's,
+// of y in [0, 1], over E g′, and η at the covariates' mean what that of y tells.
+func toLink(x *model.Params, of family) {
+	p := len(x.MuX)
+	first := len(x.Theta) - p
+	beta, line := x.Theta[first:], 0.0
+	if first > 0 {
+		line = x.Theta[0]
+	}
+	line += dot(beta, x.MuX)
+	const least = 0.02
+	y := max(least, min(1-least, 0.5*(1+line)))
+	eta, _, along, _ := of.outset(y, min(0.25*dense.QuadForm(x.Tau, p, beta), 0.8*y*(1-y)))
+	for j := range beta {
+		beta[j] *= 0.5 / along
+	}
+	square := dense.QuadForm(x.Tau, p, beta)
+	if first > 0 {
+		x.Theta[0] = eta*math.Sqrt(1+of.steep*square) - 0.5*of.lift*square - dot(beta, x.MuX)
+	}
 }
 
 // coefficients draws each (θ_j, σ_j) from its release alone, with θ and log σ their means: all rows
@@ -107,7 +132,10 @@ func (s *spoke) place(x, stats []float64, n float64, rng *rand.Rand) bool {
 	between := func(seen, sd float64) float64 {
 		return (seen + sd*sd*rng.NormFloat64()) / (1 + sd*sd)
 	}
-	for i := s.from; i < m; i++ {
+	if s.family != nil && !s.family.coordinates(x[s.ofY():], t, s.theta, 0.5*r, between) {
+		return false
+	}
+	for i := s.from; i < s.bartletts(); i++ {
 		f, a, sd := s.row(i, mean, d)
 		x[at] = between(root*f, root*r/sd)
 		for k := range i {

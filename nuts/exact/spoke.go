@@ -18,7 +18,8 @@ import (
 //
 //	v̄_y = θ₀ + βᵀx̄ + σf_y,   D_y = βᵀD_x + σA_y,
 //
-// θ and σ of the hub, or where pooling is partial the release's own.
+// θ and σ of the hub, or where pooling is partial the release's own; where y is of a family see
+// indexRow.
 //
 // Where covariates are shared all rows of (f, A) are coordinates; t_i = log A_ii has
 // the log density (n−1−i)t − ½n exp 2t. Where each custodian has its own (μ_x, T)
@@ -43,6 +44,7 @@ type spoke struct {
 	triangle    *triangle
 	means       *means
 	noise       *model.Noise
+	family      *indexRow // nil of a normal response
 	p           int
 	from        int // the first Bartlett row: 0, or p
 
@@ -72,6 +74,9 @@ func newSpoke(t *model.Joint, j int, hub *model.Hub) *spoke {
 		s.from, s.covariates, s.scales = s.p, newCovariates(prior), newFreeScales(prior)
 		s.triangle, s.means = newTriangle(noiseOfSquares(s.Site)[:s.p]), newMeans(noiseOfMeans(s.Site)[:s.p], prior)
 		s.lambda, s.gLambda = vec(s.scales.dim()), vec(s.scales.dim())
+	}
+	if t.Family != model.Normal {
+		s.family = newIndexRow(familyOf(t.Family, s.Upper), s.p)
 	}
 	if t.Partial {
 		s.pooled = model.NewPooled(s.Site, hub)
@@ -110,7 +115,18 @@ func (s *spoke) dim() int {
 	if s.Count.Latent() {
 		n++
 	}
+	if s.family != nil {
+		n-- // there is no t of y
+	}
 	return n
+}
+
+// bartletts is the number of Bartlett's rows, the first being from.
+func (s *spoke) bartletts() int {
+	if s.family != nil {
+		return s.p
+	}
+	return s.m
 }
 
 // lead is the number of coordinates before those of the statistics.
@@ -130,6 +146,15 @@ func (s *spoke) bartlett() int {
 		return 0
 	}
 	return s.free() + s.p + s.scales.dim()
+}
+
+// ofY is where those of a family's response begin.
+func (s *spoke) ofY() int {
+	at := s.bartlett()
+	for i := s.from; i < s.p; i++ {
+		at += i + 2
+	}
+	return at
 }
 
 // leastRows is n₀; see density.leastRows.
@@ -158,7 +183,11 @@ func (s *spoke) set(x []float64) {
 	} else {
 		s.drawnCovariates()
 	}
-	s.response()
+	if s.family != nil {
+		s.family.take(s.statistics, s.theta, x[s.ofY():])
+	} else {
+		s.response()
+	}
 	s.gram()
 }
 
@@ -174,7 +203,7 @@ func (s *spoke) setSigma() {
 // takeRows takes f and A.
 func (s *spoke) takeRows(x []float64) {
 	m, at := s.m, 0
-	for i := s.from; i < m; i++ {
+	for i := s.from; i < s.bartletts(); i++ {
 		s.f[i] = x[at] / s.root
 		row := s.a[i*m : i*m+i+1]
 		for j := range i {

@@ -11,7 +11,7 @@ import (
 // where n is beyond its prior, or rounding forbids.
 func (s *spoke) add(grad, x []float64) (logp float64, ok bool) {
 	s.set(x)
-	if s.Count.Latent() && s.n > s.Count.Most+0.5 {
+	if s.Count.Latent() && s.n > s.Count.Most+0.5 || s.family != nil && !s.family.ok {
 		return 0, false
 	}
 	logp = s.addNoise()
@@ -21,11 +21,14 @@ func (s *spoke) add(grad, x []float64) (logp float64, ok bool) {
 
 // through is add but for the noise, whose slope stands in E.
 func (s *spoke) through(grad, x []float64) (logp float64, ok bool) {
+	if s.family != nil && !s.family.ok {
+		return 0, false
+	}
 	s.Units.PullGram(s.e)
+	byN := s.known()
 	s.pull()
 	clear(grad)
 	own, at := grad[s.lead():], x[s.lead():]
-	byN := 0.0
 	if s.covariates != nil {
 		xi := at[s.free() : s.free()+s.p]
 		if logp, ok = s.covariates.value(s.statistics, xi, s.lambda); !ok {
@@ -36,11 +39,16 @@ func (s *spoke) through(grad, x []float64) (logp float64, ok bool) {
 			logp -= energy
 			s.gLambda[i] = slope
 		}
-		byN = s.covariates.slope(s.gMean, s.gD, s.gW, own[s.free():s.free()+s.p], s.gLambda, s.statistics, xi, s.lambda)
+		byN += s.covariates.slope(s.gMean, s.gD, s.gW, own[s.free():s.free()+s.p], s.gLambda, s.statistics, xi, s.lambda)
 	}
 	s.statistics.pull(s.gD, s.gW)
 	clear(s.gTheta)
-	s.pullResponse()
+	if s.family != nil {
+		byN += s.family.pull(own[s.ofY():], at[s.ofY():], s.statistics, s.theta, s.gMean, s.gD, s.gTheta)
+		logp += s.family.logp
+	} else {
+		s.pullResponse()
+	}
 	if s.covariates != nil {
 		v, d := s.pullCovariates(own, at)
 		logp, byN = logp+v, byN+d
@@ -61,9 +69,22 @@ func (s *spoke) through(grad, x []float64) (logp float64, ok bool) {
 	return logp, true
 }
 
+// known is the derivative in n of Σy² of a family's response, which is n whatever its row is.
+func (s *spoke) known() (byN float64) {
+	if s.family == nil {
+		return 0
+	}
+	last := len(s.e) - 1
+	byN, s.e[last] = s.e[last], 0
+	return byN
+}
+
 // addNoise returns log p(z | s), and writes its gradient to E.
 func (s *spoke) addNoise() float64 {
 	s.vector(s.s)
+	if s.family != nil && s.family.of.most > 1 { // see generalized: of counts Σy² is not read
+		s.Z[len(s.Z)-1] = s.n
+	}
 	logp := s.noise.LogDensity(s.slope, s.s)
 	k, at := s.m+1, s.m
 	for j := range s.m {
@@ -146,8 +167,8 @@ func (s *spoke) pullCovariates(grad, x []float64) (logp, byN float64) {
 // among them, to μ_x and L_x. It returns the rows' log density, up to what depends on
 // n alone, and the derivative in n of that and of s through (f, A).
 func (s *spoke) pullRows(grad, x []float64) (logp, byN float64) {
-	m, p, at := s.m, s.p, 0
-	for i := s.from; i < m; i++ {
+	p, at := s.p, 0
+	for i := s.from; i < s.bartletts(); i++ {
 		gf := s.pullRow(i)
 		grad[at] = gf/s.root - x[at]
 		logp -= 0.5 * x[at] * x[at]
@@ -156,10 +177,10 @@ func (s *spoke) pullRows(grad, x []float64) (logp, byN float64) {
 			e := x[at+1+j]
 			grad[at+1+j] = s.gA[j]/s.root - e
 			logp -= 0.5 * e * e
-			through += s.gA[j] * s.a[i*m+j]
+			through += s.gA[j] * s.a[i*s.m+j]
 		}
 		at += 1 + i
-		t, a := x[at], s.a[i*m+i]
+		t, a := x[at], s.a[i*s.m+i]
 		dof := s.n - float64(1+i)
 		grad[at] = s.gA[i]*a + dof - s.n*a*a
 		logp += dof*t - 0.5*s.n*a*a
@@ -218,11 +239,15 @@ func (s *spoke) pullFactor() {
 func (s *spoke) count() (logp, byN float64) {
 	logp, byN = s.noise.LogCount(s.n)
 	n, logn := s.n, math.Log(s.n)
-	for i := s.from; i < s.m; i++ {
+	for i := s.from; i < s.bartletts(); i++ {
 		half := 0.5 * (n - float64(1+i))
 		g, _ := math.Lgamma(half)
 		logp += half*(logn-math.Ln2) - g
 		byN += 0.5*(logn-math.Ln2) + half/n - 0.5*mathext.Digamma(half)
+	}
+	if s.family != nil {
+		v, by := s.family.ofRows()
+		logp, byN = logp+v, byN+by
 	}
 	if s.covariates != nil {
 		p := float64(s.p)

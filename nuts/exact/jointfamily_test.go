@@ -1,0 +1,231 @@
+package exact
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/diff/fd"
+
+	"github.com/dpreg/dpreg/internal/testsize"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/model/modeltest"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// linkedSites are custodians of rows of a family, in boxes, of noise and of numbers of their own.
+type linkedSites struct {
+	of             testFamily
+	name           model.Family
+	shape          model.Shape
+	rows           []int
+	scales         []float64
+	kinds          []release.Kind
+	shared, latent bool
+}
+
+// draw draws the parameters from the prior, and the problem with its truth in the order of its names;
+// each custodian's covariates have a law of their own unless they are shared.
+func (c linkedSites) draw(prior *model.Prior, rng *rand.Rand) (*model.Joint, []float64) {
+	m := c.shape.M()
+	t := &model.Joint{Shape: c.shape, Prior: prior, Shared: c.shared, Family: c.name}
+	truth, conditionals := model.NewParams(c.shape), model.NewConditionals(c.shape, prior, true)
+	conditionals.DrawPrior(truth, rng)
+	var counts []float64
+	for j, n := range c.rows {
+		own := model.NewParams(c.shape)
+		own.Copy(truth)
+		if !c.shared {
+			conditionals.DrawPrior(own, rng)
+			copy(own.Theta, truth.Theta)
+		}
+		common := schema.Frame{Centre: make([]float64, m), Half: slices.Repeat([]float64{1}, m), Intercept: c.shape.Intercept}
+		box := schema.Frame{Centre: make([]float64, m), Half: slices.Repeat([]float64{1}, m), Intercept: c.shape.Intercept}
+		for i := range c.shape.P {
+			box.Centre[i], box.Half[i] = 0.1*float64(j), 1+0.3*float64(j-i)
+		}
+		count, rows := model.Count{}, n
+		if c.latent {
+			count = model.Count{Kind: c.kinds[j], Scale: 8, Least: math.Round(0.9 * float64(n)), Most: math.Round(1.1 * float64(n))}
+			rows = int(count.Least) + rng.IntN(int(count.Most-count.Least)+1)
+			count.Noisy = float64(rows) + math.Round(model.RandNoise(c.kinds[j], count.Scale, rng))
+			counts = append(counts, float64(rows)+rng.Float64()-0.5)
+		}
+		obs := observeBox(own, c.shape, rows, c.scales[j], c.of, c.kinds[j], box, rng)
+		obs.N, obs.Count = float64(n), count
+		t.Sites = append(t.Sites, &model.Site{Observation: obs, Units: model.UnitsBetween(common, box), Upper: c.of.most})
+	}
+	row := make([]float64, len(truth.Theta)+len(truth.MuX)+len(truth.Tau))
+	at := truth.WriteLinked(row)
+	if !c.shared {
+		at = len(truth.Theta)
+	}
+	return t, append(row[:at], counts...)
+}
+
+// observeBox is observeRows with rows in the units of a box.
+func observeBox(x *model.Params, s model.Shape, n int, scale float64, of testFamily, kind release.Kind, box schema.Frame, rng *rand.Rand) *model.Observation {
+	inBox := model.NewParams(s)
+	inBox.Copy(x)
+	first := s.Q() - s.P
+	for i := range s.P {
+		inBox.MuX[i] = (x.MuX[i] - box.Centre[i]) / box.Half[i]
+		inBox.Theta[first+i] = x.Theta[first+i] * box.Half[i]
+		if first > 0 {
+			inBox.Theta[0] += x.Theta[first+i] * box.Centre[i]
+		}
+		for k := range s.P {
+			inBox.Tau[i*s.P+k] = x.Tau[i*s.P+k] / (box.Half[i] * box.Half[k])
+		}
+	}
+	return observeRows(inBox, s, n, scale, of, kind, rng)
+}
+
+// linkedCustodians are three, of unequal noise.
+func linkedCustodians(name model.Family, p int, shared, latent bool) linkedSites {
+	c := linkedSites{of: testFamilies[name], name: name, shape: model.Shape{P: p, Intercept: true}, rows: []int{150, 300, 900}, scales: []float64{3, 25, 9},
+		kinds: []release.Kind{release.Laplace, release.Gaussian, release.Gaussian}, shared: shared, latent: latent}
+	if c.of.most > 1 {
+		c.name = model.Poisson
+	}
+	return c
+}
+
+// TestJointFamilyGradient compares the gradient with differences.
+func TestJointFamilyGradient(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 25))
+	for _, name := range slices.Sorted(maps.Keys(testFamilies)) {
+		for _, shared := range []bool{false, true} {
+			for _, latent := range []bool{false, true} {
+				c := linkedCustodians(name, 2, shared, latent)
+				c.shape.Intercept, c.kinds[0] = !latent || shared, release.Gaussian
+				prior := linkPrior(2)
+				if !c.shape.Intercept {
+					prior.Theta.Mean, prior.Theta.Precision = prior.Theta.Mean[:2], []float64{1, 0, 0, 2}
+				}
+				problem, _ := c.draw(prior, rng)
+				f := newJoint(problem)
+				y := make([]float64, f.Dim())
+				for tries := 0; f.start(problem, y, rng) != nil; tries++ {
+					if tries == mostStarts {
+						t.Fatal("no start")
+					}
+				}
+				grad := make([]float64, len(y))
+				f.Reach(y)
+				if _, err := f.LogDensity(grad, y); err != nil {
+					t.Fatal(err)
+				}
+				unused := make([]float64, len(y))
+				want := fd.Gradient(nil, func(y []float64) float64 {
+					v, err := f.LogDensity(unused, y)
+					if err != nil {
+						return math.NaN()
+					}
+					return v
+				}, y, &fd.Settings{Formula: fd.Central, Step: 1e-5})
+				for i, g := range grad {
+					if !(math.Abs(g-want[i]) <= 2e-4*(1+math.Abs(g))) {
+						t.Errorf("%s shared=%t latent=%t: slope %d of %d (hub %d, blocks %v) is %v, differences %v", name, shared, latent, i, len(y), f.at[0], f.blocks(), g, want[i])
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestJointFamilySBC is simulation-based calibration of three unequal custodians. Its long form:
+//
+//	go test ./nuts/exact -run TestJointFamilySBC -sbc.long -v -timeout 4h
+func TestJointFamilySBC(t *testing.T) {
+	trials := testsize.Of(6, 24)
+	if *sbcLong {
+		trials = 500
+	}
+	for _, name := range slices.Sorted(maps.Keys(testFamilies)) {
+		for _, shared := range []bool{false, true} {
+			for _, latent := range []bool{false, true} {
+				if latent && !*sbcLong && (shared || testing.Short()) {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s shared=%t n latent=%t", name, shared, latent), func(t *testing.T) {
+					t.Parallel()
+					names, ranks := jointFamilyRanks(t, linkedCustodians(name, 2, shared, latent), trials, nil)
+					uniform(t, names, ranks)
+				})
+			}
+		}
+	}
+}
+
+func jointFamilyRanks(t *testing.T, c linkedSites, trials int, fault func(*model.Joint)) (names []string, ranks [][]float64) {
+	t.Helper()
+	for trial := range trials {
+		rng := rand.New(rand.NewPCG(uint64(trial), 27))
+		problem, truth := c.draw(linkPrior(c.shape.P), rng)
+		if fault != nil {
+			fault(problem)
+		}
+		names = problem.Names()
+		k, err := newJointKernel(problem, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ranks == nil {
+			ranks = make([][]float64, len(names))
+		}
+		for j, u := range modeltest.Ranks(k, truth, modeltest.Chain{Warmup: 400, Draws: 99, Thin: 4}, rng) {
+			ranks[j] = append(ranks[j], u)
+		}
+		if k.Err() != nil {
+			t.Fatal(k.Err())
+		}
+	}
+	return names, ranks
+}
+
+// TestJointFamilySBCFindsFaults: units that are left out are found.
+func TestJointFamilySBCFindsFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("60 data sets take seconds")
+	}
+	c := linkedCustodians(model.Probit, 1, false, false)
+	_, ranks := jointFamilyRanks(t, c, 60, func(p *model.Joint) { p.Sites[2].Units = p.Sites[0].Units })
+	for _, u := range ranks {
+		if modeltest.Uniform(u) != nil {
+			return
+		}
+	}
+	t.Error("units that were left out went unnoticed")
+}
+
+// TestJointFamilyStarts starts chains of rows that are few, all alike, or hidden by noise.
+func TestJointFamilyStarts(t *testing.T) {
+	for seed := range testsize.Of(1, 6) {
+		for _, name := range slices.Sorted(maps.Keys(testFamilies)) {
+			for _, scale := range []float64{0.3, 20, 2000} {
+				c := linkedCustodians(name, 2, seed%2 == 0, seed%3 == 0)
+				c.rows, c.scales = []int{12, 50, 400}, []float64{scale, scale, 0.1 * scale}
+				prior := linkPrior(2)
+				prior.Theta.Precision[0] = 0.04 // intercepts are far out
+				rng := rand.New(rand.NewPCG(uint64(seed), 29))
+				problem, _ := c.draw(prior, rng)
+				k, err := newJointKernel(problem, rng)
+				if err != nil {
+					t.Errorf("%s, noise of %v, seed %d: %v", name, scale, seed, err)
+					continue
+				}
+				for range 50 {
+					k.Step(rng)
+				}
+				if k.Err() != nil {
+					t.Errorf("%s, noise of %v, seed %d: %v", name, scale, seed, k.Err())
+				}
+			}
+		}
+	}
+}
