@@ -92,6 +92,26 @@ func ParsePersons(column, rows string) (p Persons, err error) {
 	return p, nil
 }
 
+// WithoutPerson takes the column that says whose a row is, if there is one, from the names of the rows called data and from the schema
+// file: it is none of a model.
+func WithoutPerson(column string, names []string, described *schema.Schema, data string) ([]string, *schema.Schema, error) {
+	if column == "" {
+		return names, described, nil
+	}
+	at := slices.Index(names, column)
+	if at < 0 {
+		return nil, nil, Misusef("--person %s: %s has no such column", column, data)
+	}
+	if described != nil {
+		if i := described.Index(column); i >= 0 {
+			others := *described
+			others.Columns = slices.Delete(slices.Clone(described.Columns), i, i+1)
+			described = &others
+		}
+	}
+	return slices.Delete(slices.Clone(names), at, at+1), described, nil
+}
+
 // ReadSchema reads the schema file at path or, where that is empty, the one beside the rows,
 // if it is there; s is nil where there is none. from is the file that was read.
 func ReadSchema(path, beside string) (s *schema.Schema, from string, err error) {

@@ -56,7 +56,7 @@ func (s *Settled) settlePersons() error {
 		return Refusef("--person-rows %d with %s neighbours: of how many rows persons are would be public. Use --neighbours %s, or --person-rows 1", p.Rule.Most, release.ReplaceOne, release.AddRemove)
 	case p.Rule.Kind == persons.Weight && s.Steps > 1:
 		return Misusef("--person-rows weight is for --steps 1: rows that are clipped have no weights")
-	case away && e.Scan == nil:
+	case away && e.Scan == nil && e.Persons == nil:
 		return Misusef("--person needs the rows, and %s leaves them where they are: dpreg release reads files, PostgreSQL and DuckDB", s.Rows)
 	}
 	for _, c := range slices.Concat(s.Design.Columns(), s.Design.Sources) {
@@ -116,10 +116,9 @@ func ofRows(p release.Privacy, k int) (release.Privacy, error) {
 
 // people are the persons of one release.
 type people struct {
-	rule   persons.Rule
-	m      int
-	choice [32]byte // key of the hash that chooses rows
-	told   *persons.Told
+	how  persons.Grouping
+	m    int
+	told *persons.Told
 
 	mutex sync.Mutex
 	rows  []int32 // on the lattice, once they are grouped; nil where they are too many
@@ -143,7 +142,7 @@ func (s *Settled) meet(paid *Payment) {
 		key = ledger.NewKey()
 	}
 	s.Cells.PersonKey = sha256.Sum256(append([]byte("dpreg person "), key[:]...))
-	s.people = &people{rule: s.Persons.Rule, m: s.dim(), choice: sha256.Sum256(append([]byte("dpreg choice "), key[:]...))}
+	s.people = &people{how: persons.Grouping{Rule: s.Persons.Rule, Key: sha256.Sum256(append([]byte("dpreg choice "), key[:]...))}, m: s.dim()}
 }
 
 // scanner shares rows among sinks.
@@ -180,7 +179,7 @@ func (s *Settled) personal(ctx context.Context, scan scanner) scanner {
 
 // group takes the rows.
 func (p *people) group(workers int, scan scanner) (*persons.Group, error) {
-	g := persons.NewGroup(p.rule, p.m, p.choice, workers)
+	g := persons.NewGroup(p.how, p.m, workers)
 	var adds []func(rows []float64) error
 	for _, w := range g.Workers() {
 		adds = append(adds, w.Add)
@@ -222,7 +221,7 @@ func (p *people) again(sinks []func(rows []float64) error) error {
 
 // sum sums what persons' rows became.
 func (s *Settled) sumPersons(ctx context.Context, workers int, scan scanner) (sums, error) {
-	if s.people.rule.Kind != persons.Weight {
+	if s.people.how.Rule.Kind != persons.Weight {
 		a, err := ssp.Pass{Columns: s.dim()}.Gather(workers, s.personal(ctx, scan))
 		if err != nil {
 			return sums{}, err
@@ -256,9 +255,9 @@ func (s *Settled) ofPersons(r *release.Release) (*release.Release, error) {
 	if s.people == nil {
 		return r, nil
 	}
-	p := release.Persons{Rows: string(s.people.rule.Kind)}
+	p := release.Persons{Rows: string(s.people.how.Rule.Kind)}
 	if epsilon := s.moreEpsilon(); epsilon > 0 {
-		p.Most, p.Epsilon = int64(s.people.rule.Most), epsilon
+		p.Most, p.Epsilon = int64(s.people.how.Rule.Most), epsilon
 		var err error
 		if p.More, p.Scale, err = ssp.PublishCount(s.people.told.More, epsilon, s.entropy()); err != nil {
 			return nil, err

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/dpreg/dpreg/persons"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 	"github.com/dpreg/dpreg/table"
@@ -49,6 +50,8 @@ type Elsewhere struct {
 	Scan func(ctx context.Context, d *schema.Design, cells table.Options, sink func(rows []float64) error) error
 	// Gather, if not nil, makes a pass over the rows where they are. Errors are as those of Sum.
 	Gather func(ctx context.Context, d *schema.Design, cells table.Options, pass ssp.Pass) (ssp.Summand, error)
+	// Persons, if not nil, makes one over what the rows of each person become. Errors are as those of Sum.
+	Persons func(ctx context.Context, d *schema.Design, cells table.Options, how persons.Grouping, pass ssp.Pass) (ssp.Summand, persons.Told, error)
 }
 
 // Summed are rows of which the sums are there.
@@ -59,8 +62,16 @@ func Summed(s *ssp.Statistics) Elsewhere {
 func (e Elsewhere) String() string { return e.Name }
 
 func (e Elsewhere) sum(ctx context.Context, s *Settled) (sums, error) {
-	if s.people != nil {
+	switch {
+	case s.people == nil:
+	case e.Persons == nil:
 		return s.sumPersons(ctx, 1, e.scan(ctx, s))
+	default:
+		found, err := e.gather(ctx, s, ssp.Pass{Columns: s.dim()})
+		if err != nil {
+			return sums{}, err
+		}
+		return sums{found.(*ssp.Accumulator).Statistics(), nil}, nil
 	}
 	found, err := e.Sum(ctx, s.Design, s.Cells)
 	return sums{found, nil}, err
@@ -72,7 +83,12 @@ func (e Elsewhere) scan(ctx context.Context, s *Settled) scanner {
 }
 
 func (e Elsewhere) gather(ctx context.Context, s *Settled, pass ssp.Pass) (ssp.Summand, error) {
-	if e.Gather != nil {
+	switch {
+	case s.people != nil && e.Persons != nil:
+		found, told, err := e.Persons(ctx, s.Design, s.Cells, s.people.how, pass)
+		s.people.told = &told
+		return found, err
+	case e.Gather != nil:
 		return e.Gather(ctx, s.Design, s.Cells, pass)
 	}
 	return pass.Gather(1, s.personal(ctx, e.scan(ctx, s)))

@@ -72,23 +72,30 @@ type Group struct {
 	m       int
 	block   cipher.Block // of the hash that chooses rows
 	workers []*Worker
-	spills  [parts]spill
+	spills  [Parts]spill
 }
 
-// parts is the number of parts that persons fall into, by what stands for them: each must fit
+// Parts is the number of parts that persons fall into, by what stands for them: each must fit
 // into memory.
-const parts = 64
+const Parts = 64
 
 // Memory is what all workers keep, in bytes, before they spill to the disk; tests lower it.
 var Memory = 384 << 20
 
-// NewGroup returns one for so many workers. Under one key the same rows of a person are chosen.
-func NewGroup(rule Rule, m int, key [32]byte, workers int) *Group {
-	block, err := aes.NewCipher(key[:])
+// Grouping is what becomes of rows: what processes that share them are told. Under one key the same rows of a
+// person are chosen.
+type Grouping struct {
+	Rule Rule
+	Key  [32]byte // of the hash that chooses rows
+}
+
+// NewGroup returns one for rows of m values and so many workers.
+func NewGroup(how Grouping, m, workers int) *Group {
+	block, err := aes.NewCipher(how.Key[:])
 	if err != nil {
 		panic(err) // the key has a length of AES
 	}
-	g := &Group{rule: rule, m: m, block: block}
+	g := &Group{rule: how.Rule, m: m, block: block}
 	for range workers {
 		w := &Worker{group: g, values: make([]int64, 2+m), limit: Memory / 8 / workers}
 		for i := range w.parts {
@@ -124,11 +131,11 @@ func (g *Group) Close() {
 // Worker takes some of the rows.
 type Worker struct {
 	group  *Group
-	parts  [parts]*sums
+	parts  [Parts]*sums
 	values []int64
 	limit  int // words
 
-	waiting [parts][]int64 // rows, each behind its person
+	waiting [Parts][]int64 // rows, each behind its person
 	taken   int
 }
 
@@ -159,7 +166,7 @@ func (w *Worker) Add(rows []float64) error {
 			continue
 		}
 		w.take(int(part))
-		if w.taken++; w.taken%parts == 0 {
+		if w.taken++; w.taken%Parts == 0 {
 			if err := w.bound(); err != nil {
 				return err
 			}
@@ -254,7 +261,7 @@ func (g *Group) each(ctx context.Context, workers int, emitter func(i int) emitt
 			e := emitter(i)
 			for errs[i] == nil {
 				part := int(next.Add(1)) - 1
-				if part >= parts {
+				if part >= Parts {
 					errs[i] = e.flush()
 					return
 				}
@@ -272,8 +279,17 @@ func (g *Group) each(ctx context.Context, workers int, emitter func(i int) emitt
 	return told, errors.Join(errs...)
 }
 
-// part adds up a part, of all workers and of what was spilled, and hands it on.
+// part adds up a part and hands it on.
 func (g *Group) part(part int, e emitter, told *Told) error {
+	all, err := g.whole(part)
+	if err != nil {
+		return err
+	}
+	return e.emit(all, told)
+}
+
+// whole adds up a part, of all workers and of what was spilled; it can be had once.
+func (g *Group) whole(part int) (*sums, error) {
 	for _, w := range g.workers {
 		w.take(part)
 		w.waiting[part] = nil
@@ -284,10 +300,7 @@ func (g *Group) part(part int, e emitter, told *Told) error {
 		w.parts[part] = nil
 	}
 	g.workers[0].parts[part] = nil
-	if err := g.spills[part].take(all); err != nil {
-		return err
-	}
-	return e.emit(all, told)
+	return all, g.spills[part].take(all)
 }
 
 // sumsEmitter hands on what persons add to sums, by Weight.

@@ -41,7 +41,7 @@ func panel(rng *rand.Rand, persons int) (rows [][]float64) {
 // grouped are the rows, or the sums, that come of them, as texts, and how often each.
 func grouped(t *testing.T, rule Rule, key [32]byte, workers int, rows [][]float64) (map[string]int, Told) {
 	t.Helper()
-	g := NewGroup(rule, columns, key, workers)
+	g := NewGroup(Grouping{rule, key}, columns, workers)
 	defer g.Close()
 	for i, row := range rows {
 		if err := g.Workers()[i%workers].Add(row); err != nil {
@@ -254,7 +254,7 @@ func TestShrunk(t *testing.T) {
 }
 
 func TestBadValues(t *testing.T) {
-	g := NewGroup(Rule{Kind: Mean}, 1, key, 1)
+	g := NewGroup(Grouping{Rule{Kind: Mean}, key}, 1, 1)
 	defer g.Close()
 	for _, v := range []float64{1.001, -2, math.NaN(), math.Inf(1)} {
 		if err := g.Workers()[0].Add([]float64{v, 1, 2}); err == nil {

@@ -37,12 +37,7 @@ func (s *spill) put(t *sums) error {
 	}
 	for e := range t.used {
 		key, value := t.entry(e)
-		s.chunk = s.chunk[:0]
-		for _, words := range [][]int64{key, value} {
-			for _, x := range words {
-				s.chunk = binary.LittleEndian.AppendUint64(s.chunk, uint64(x))
-			}
-		}
+		s.chunk = appendEntry(s.chunk[:0], key, value)
 		s.stream.XORKeyStream(s.chunk, s.chunk)
 		if _, err := s.out.Write(s.chunk); err != nil {
 			return spilling(err)
@@ -95,11 +90,26 @@ func (s *spill) take(t *sums) error {
 			return spilling(err)
 		}
 		stream.XORKeyStream(chunk, chunk)
-		for i := range words {
-			words[i] = int64(binary.LittleEndian.Uint64(chunk[8*i:]))
-		}
-		t.to(words[:t.key], words[t.key:])
+		t.to(entryOf(words, chunk, t.key))
 	}
+}
+
+// appendEntry writes an entry of a table behind others.
+func appendEntry(to []byte, key, value []int64) []byte {
+	for _, words := range [2][]int64{key, value} {
+		for _, x := range words {
+			to = binary.LittleEndian.AppendUint64(to, uint64(x))
+		}
+	}
+	return to
+}
+
+// entryOf reads what appendEntry wrote into words, of which so many are the key.
+func entryOf(words []int64, from []byte, keys int) (key, value []int64) {
+	for i := range words {
+		words[i] = int64(binary.LittleEndian.Uint64(from[8*i:]))
+	}
+	return words[:keys], words[keys:]
 }
 
 func (s *spill) close() {

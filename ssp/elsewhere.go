@@ -40,6 +40,9 @@ func StatisticsOf(m int, n int64, sums []*big.Int) (*Statistics, error) {
 		return nil, err
 	}
 	for j := range m {
+		if a.total[j].lo%unit != 0 {
+			return nil, fmt.Errorf("sum %d is none that so many rows can have", j+1)
+		}
 		// k² and k are both even or both odd.
 		if square := a.total[release.Index(m, j, j)]; (a.total[j].lo>>LatticeBits^square.lo)&1 != 0 {
 			return nil, fmt.Errorf("the sum of column %d and that of its squares are not of the same integers: are they rounded?", j+1)
@@ -165,13 +168,13 @@ func (a *Accumulator) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// check refuses sums that n rows in the box cannot have: |Σ k_i k_j| ≤ 2⁴⁰n, linear
-// sums that are no multiples of 2²⁰, and negative sums of squares.
+// check refuses sums that n rows in the box, or persons of whom each counts as one (AddPerson), cannot have:
+// |Σ k_i k_j| ≤ 2⁴⁰n, and no negative sums of squares.
 func (a *Accumulator) check() error {
 	limit := new(big.Int).Lsh(big.NewInt(a.n), 2*LatticeBits)
 	square, left := a.m, a.m // the place of the next sum of squares, and the row's length
 	for i, sum := range bigInts(a.total) {
-		bad := sum.CmpAbs(limit) > 0 || i < a.m && a.total[i].lo%unit != 0
+		bad := sum.CmpAbs(limit) > 0
 		if i == square {
 			bad = bad || sum.Sign() < 0
 			square, left = square+left, left-1

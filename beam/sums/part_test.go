@@ -42,31 +42,31 @@ func TestPart(t *testing.T) {
 		"the third one is there twice": merged(some, part(2, 1)),
 		"a shard twice beside all":     merged(merged(some, part(1, 0.25)), part(1, 0.25)),
 	} {
-		if _, err := one([][]byte{text(bad)}, paths); err == nil {
+		if _, err := one([][]byte{text(bad)}, paths, 1); err == nil {
 			t.Error(name)
 		}
 	}
 	all := merged(part(1, 0.25), some)
 	whole := text(all)
 	var sums ssp.Accumulator
-	if s, err := one([][]byte{whole, whole}, paths); err != nil || sums.UnmarshalBinary(s.Sums) != nil || sums.N() != 4 || s.Enclosed != (table.Enclosed{Cells: 3, Lines: 6}) {
+	if s, err := one([][]byte{whole, whole}, paths, 1); err != nil || sums.UnmarshalBinary(s.Sums) != nil || sums.N() != 4 || s.Enclosed != (table.Enclosed{Cells: 3, Lines: 6}) {
 		t.Errorf("%v: %v", s, err)
 	}
 	for i := range whole {
-		if s, err := one([][]byte{whole[:i]}, paths); err == nil {
+		if s, err := one([][]byte{whole[:i]}, paths, 1); err == nil {
 			t.Fatalf("%d bytes of %d give a part of shards %v", i, len(whole), s.Shards)
 		}
 	}
-	if _, err := one([][]byte{whole, text(some)}, paths); err == nil {
+	if _, err := one([][]byte{whole, text(some)}, paths, 1); err == nil {
 		t.Error("two different sums")
 	}
-	if _, err := one(nil, paths); err == nil {
+	if _, err := one(nil, paths, 1); err == nil {
 		t.Error("no sums")
 	}
 	faulty := func(shard int) Part {
 		return Part{Shards: []int{shard}, Fault: &Fault{Shard: shard, Text: paths[shard]}}
 	}
-	if _, err := one([][]byte{text(merged(merged(faulty(2), all), faulty(1)))}, paths); err == nil || err.Error() != "1: 1" {
+	if _, err := one([][]byte{text(merged(merged(faulty(2), all), faulty(1)))}, paths, 1); err == nil || err.Error() != "1: 1" {
 		t.Errorf("the fault of the first shard: %v", err)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
 	"github.com/dpreg/dpreg/beam/job"
+	"github.com/dpreg/dpreg/persons"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
 	"github.com/dpreg/dpreg/table"
@@ -39,43 +40,47 @@ func Sum(ctx context.Context, e job.Engine, dir job.Dir, paths []string, o table
 		return nil, err
 	}
 	o.Empty = true // a shard may be
-	if err := e.Run(ctx, func() *beam.Pipeline { return pipeline(dir, paths, o, d, pass) }); err != nil {
-		return nil, err
+	sums := empty()
+	_, err = run(ctx, e, dir, paths, 1, pass, sums, func(s beam.Scope, spread beam.PCollection) beam.PCollection {
+		return beam.ParDo(s, &scan{d, o, pass}, spread)
+	})
+	return sums, err
+}
+
+// run has a job make parts of shards, spread, and adds them up to sums. A shard is to be counted so many times.
+func run(ctx context.Context, e job.Engine, dir job.Dir, paths []string, times int, pass ssp.Pass, sums ssp.Summand, parts func(s beam.Scope, spread beam.PCollection) beam.PCollection) (all Part, err error) {
+	err = e.Run(ctx, func() *beam.Pipeline {
+		shards := make([]Shard, len(paths))
+		for i, path := range paths {
+			shards[i] = Shard{i, path}
+		}
+		p, s := beam.NewPipelineWithRoot()
+		spread := beam.Reshuffle(s, beam.CreateList(s, shards))
+		beam.ParDo0(s, &store{dir}, beam.Combine(s, &merger{pass}, parts(s, spread)))
+		return p
+	})
+	if err != nil {
+		return all, err
 	}
 	found, err := dir.Read(ctx)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		all, err = one(found, paths, times)
 	}
-	all, err := one(found, paths)
 	if err != nil {
-		return nil, err
+		return all, err
 	}
 	if all.Enclosed.Cells > 0 && e.Say != nil {
 		e.Say("warning: " + all.Enclosed.Error())
 	}
-	sums := empty()
 	if err := sums.UnmarshalBinary(all.Sums); err != nil {
-		return nil, fmt.Errorf("the job's sums: %w", err)
+		return all, fmt.Errorf("the job's sums: %w", err)
 	}
-	return sums, nil
+	return all, nil
 }
 
-// pipeline is the whole job.
-func pipeline(dir job.Dir, paths []string, o table.Options, d *schema.Design, pass ssp.Pass) *beam.Pipeline {
-	shards := make([]Shard, len(paths))
-	for i, path := range paths {
-		shards[i] = Shard{i, path}
-	}
-	p, s := beam.NewPipelineWithRoot()
-	spread := beam.Reshuffle(s, beam.CreateList(s, shards))
-	parts := beam.ParDo(s, &scan{d, o, pass}, spread)
-	beam.ParDo0(s, &store{dir}, beam.Combine(s, &merger{pass}, parts))
-	return p
-}
-
-// one gives the sums that were found, which have to be of all shards: engines may do the
+// one gives the sums that were found, which have to be of all shards, each so many times: engines may do the
 // last step more than once, each time with the same result.
-func one(found [][]byte, paths []string) (all Part, err error) {
+func one(found [][]byte, paths []string, times int) (all Part, err error) {
 	if len(found) == 0 {
 		return all, errors.New("the job ended without sums: can its workers write to the staging directory?")
 	}
@@ -94,12 +99,12 @@ func one(found [][]byte, paths []string) (all Part, err error) {
 		}
 		return all, &table.Error{File: paths[f.Shard], Line: f.Line, Column: f.Column, Err: wrong}
 	}
-	for i := range paths {
+	for i := range times * len(paths) {
 		if i >= len(all.Shards) || all.Shards[i] != i {
-			return all, fmt.Errorf("the engine left out a shard, or counted one twice, about file %d of %d, and did not say so", i+1, len(paths))
+			return all, fmt.Errorf("the engine left out a shard, or counted one twice, about file %d of %d, and did not say so", i/times+1, len(paths))
 		}
 	}
-	if len(all.Shards) > len(paths) {
+	if len(all.Shards) > times*len(paths) {
 		return all, errors.New("the engine counted a shard twice, and did not say so")
 	}
 	return all, nil
@@ -121,8 +126,9 @@ type Shard struct {
 // Part are the sums of some shards, and which these are: what engines promise of elements
 // that are lost or repeated is not taken on trust.
 type Part struct {
-	Shards   []int // in order
+	Shards   []int // in order; of those that are counted several times: the number of the shard and the time
 	Enclosed table.Enclosed
+	Told     persons.Told
 	Sums     []byte // an ssp.Summand; nil where there is a fault
 	Fault    *Fault // of the first shard that has one; nil: none
 }
@@ -149,6 +155,7 @@ type merger struct{ Pass ssp.Pass }
 func (f *merger) MergeAccumulators(a, b Part) (Part, error) {
 	all := Part{Shards: slices.Sorted(slices.Values(slices.Concat(a.Shards, b.Shards))), Enclosed: a.Enclosed, Fault: a.Fault}
 	all.Enclosed.Add(b.Enclosed)
+	all.Told = persons.Told{Persons: a.Told.Persons + b.Told.Persons, More: a.Told.More + b.Told.More}
 	if a.Fault == nil || b.Fault != nil && b.Fault.Shard < a.Fault.Shard {
 		all.Fault = b.Fault
 	}
@@ -171,17 +178,20 @@ type scan struct {
 // networks, are for the runner, which may try again.
 func (f *scan) ProcessElement(ctx context.Context, s Shard) (part Part, err error) {
 	part.Shards = []int{s.Number}
-	err = f.sum(ctx, s.Path, &part)
+	part.Fault, err = s.fault(f.sum(ctx, s.Path, &part))
+	return part, err
+}
+
+// fault makes of an error that is of the rows what is wrong with them.
+func (s Shard) fault(err error) (*Fault, error) {
 	var wrong *table.Error
 	switch {
 	case errors.As(err, &wrong):
-		part.Fault = &Fault{wrong.Line, wrong.Column, errors.Is(wrong, table.ErrMissing), wrong.Err.Error(), s.Number}
+		return &Fault{wrong.Line, wrong.Column, errors.Is(wrong, table.ErrMissing), wrong.Err.Error(), s.Number}, nil
 	case errors.Is(err, fs.ErrNotExist):
-		part.Fault = &Fault{Shard: s.Number, Text: "a worker does not find this file"}
-	default:
-		return part, err
+		return &Fault{Shard: s.Number, Text: "a worker does not find this file"}, nil
 	}
-	return part, nil
+	return nil, err
 }
 
 func (f *scan) sum(ctx context.Context, path string, part *Part) error {

@@ -82,33 +82,13 @@ func (f *dataset) header(data string) (_ *schema.Schema, err error) {
 		names, err = f.publicColumns()
 	}
 	if err == nil {
-		names, err = f.withoutPerson(names)
+		names, f.described, err = custody.WithoutPerson(f.person, names, f.described, f.place())
 	}
 	if err != nil {
 		return nil, usage(err)
 	}
 	columns, err := schema.FromHeader(names)
 	return columns, usage(within(f.place(), err))
-}
-
-// withoutPerson takes the column that says whose a row is from the names, and from the schema file: it
-// is none of a model.
-func (f *dataset) withoutPerson(names []string) ([]string, error) {
-	if f.person == "" {
-		return names, nil
-	}
-	at := slices.Index(names, f.person)
-	if at < 0 {
-		return nil, usagef("--person %s: %s has no such column", f.person, f.place())
-	}
-	if f.described != nil {
-		if i := f.described.Index(f.person); i >= 0 {
-			described := *f.described
-			described.Columns = slices.Delete(slices.Clone(described.Columns), i, i+1)
-			f.described = &described
-		}
-	}
-	return slices.Delete(slices.Clone(names), at, at+1), nil
 }
 
 // place is what messages call the rows.

@@ -13,6 +13,7 @@ import (
 	"github.com/dpreg/dpreg/beam/job"
 	"github.com/dpreg/dpreg/beam/sums"
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/persons"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
 	"github.com/dpreg/dpreg/schema"
@@ -54,7 +55,8 @@ type releaseFlags struct {
 
 	bounds, na              []string
 	schema, formula, ledger string
-	badCell, person         string
+	badCell                 string
+	person, personRows      string
 	noLedger                bool
 	output                  string
 	engineFlags
@@ -72,7 +74,8 @@ func (f *releaseFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.schema, "schema", "", "Frictionless Table Schema `FILE` with the bounds (default: data.schema.json beside the directory or file data)")
 	fs.StringVar(&f.formula, "formula", "", "`FORMULA` such as 'y ~ x1 + x2'; default: the last column on all others")
 	fs.StringVar(&f.missing, "missing", string(table.MissingError), "`NAME`: what to do about missing cells: error, midpoint, or drop the row (needs add-remove neighbours)")
-	fs.StringVar(&f.person, "person", "", "not here: dpreg release has it")
+	fs.StringVar(&f.person, "person", "", "`COLUMN` that says whose a row is: neighbours differ in a person, with all rows of theirs")
+	fs.StringVar(&f.personRows, "person-rows", "", "what a person's rows become: mean, weight, or a `NUMBER` of them")
 	fs.StringVar(&f.badCell, "on-bad-cell", string(table.BadError), "`NAME`: what to do about a cell that is no number, truth value or level as its column wants: error, or missing")
 	fs.StringArrayVar(&f.na, "na", nil, "`TEXT` of a cell that means missing; repeatable (default: NA; an empty cell always does)")
 	fs.StringVar(&f.ledger, "ledger", "", "charge what is spent to this `FILE` (dpreg ledger init), and refuse what it has no room for (default: data.ledger.db beside the directory or file data, which is made)")
@@ -93,8 +96,8 @@ func (f *releaseFlags) order(cmd *cobra.Command, c *cluster, data string) (o cus
 	if local := !job.Remote(data); local && o.Ledger == "" && !o.NoLedger && !strings.ContainsAny(data, "*?[") {
 		o.Ledger, o.MakeLedger = table.Stem(strings.TrimSuffix(data, "/"))+".ledger.db", true
 	}
-	if f.person != "" {
-		return o, custody.Misusef("--person needs all rows of a person in one place, and workers have them in many: dpreg release --person reads the files, in any order and with bounded memory; or aggregate them to a row a person first")
+	if o.Persons, err = custody.ParsePersons(f.person, f.personRows); err != nil {
+		return o, err
 	}
 	if o.Path == "" {
 		return o, custody.Misusef("say where the release is to go: -o FILE")
@@ -132,7 +135,14 @@ func (f *releaseFlags) design(ctx context.Context, data, first string, say func(
 	if described == nil && bounds == nil { // else a message would list names that may be a row
 		return nil, custody.Misusef("no bounds of any column: give them by --bounds NAME=LOWER:UPPER, or by --schema FILE (dpreg schema writes a template)")
 	}
-	names, err := sums.Header(ctx, first, schema.Known(described, bounds, f.formula)...)
+	known := schema.Known(described, bounds, f.formula)
+	if f.person != "" {
+		known = append(known, f.person)
+	}
+	names, err := sums.Header(ctx, first, known...)
+	if err == nil {
+		names, described, err = custody.WithoutPerson(f.person, names, described, first)
+	}
 	if err != nil {
 		return nil, custody.Misuse(err)
 	}
@@ -177,7 +187,7 @@ type shards struct {
 
 // source is what an order has of them.
 func (s *shards) source() custody.Elsewhere {
-	return custody.Elsewhere{Name: s.name, Gather: s.gather, Sum: func(ctx context.Context, d *schema.Design, cells table.Options) (*ssp.Statistics, error) {
+	return custody.Elsewhere{Name: s.name, Gather: s.gather, Persons: s.persons, Sum: func(ctx context.Context, d *schema.Design, cells table.Options) (*ssp.Statistics, error) {
 		all, err := s.gather(ctx, d, cells, ssp.Pass{Columns: len(d.Columns())})
 		if err != nil {
 			return nil, err
@@ -188,21 +198,36 @@ func (s *shards) source() custody.Elsewhere {
 
 // gather has a job make a pass.
 func (s *shards) gather(ctx context.Context, d *schema.Design, cells table.Options, pass ssp.Pass) (all ssp.Summand, err error) {
-	if err := s.unchanged(ctx); err != nil {
-		return nil, err
-	}
-	err = s.meet(func(dir job.Dir) error {
+	err = s.work(ctx, func(dir job.Dir) error {
 		all, err = sums.Sum(ctx, s.Engine, dir, s.paths, cells, d, pass)
 		return err
 	})
+	return all, err
+}
+
+// persons has a job make a pass over what persons' rows become.
+func (s *shards) persons(ctx context.Context, d *schema.Design, cells table.Options, how persons.Grouping, pass ssp.Pass) (all ssp.Summand, told persons.Told, err error) {
+	err = s.work(ctx, func(dir job.Dir) error {
+		all, told, err = sums.Persons(ctx, s.Engine, dir, s.paths, cells, d, how, pass)
+		return err
+	})
+	return all, told, err
+}
+
+// work lets do read the files, which must stay as they are.
+func (s *shards) work(ctx context.Context, do func(dir job.Dir) error) error {
+	if err := s.unchanged(ctx); err != nil {
+		return err
+	}
+	err := s.meet(do)
 	var wrong *table.Error
 	switch {
 	case errors.As(err, &wrong):
-		return nil, custody.Misuse(table.Offer(err))
+		return custody.Misuse(table.Offer(err))
 	case err != nil:
-		return nil, err
+		return err
 	}
-	return all, s.unchanged(ctx)
+	return s.unchanged(ctx)
 }
 
 // unchanged refuses files that did not stay as they were before the first pass: rows that change

@@ -249,7 +249,8 @@ func TestWrongUsage(t *testing.T) {
 		{"release --eps 1 -o r.json --runner PrismRunner --environment_type loopback rows", "--endpoint"},
 		{"release --eps 1 -o r.json --runner flink --endpoint localhost:1 rows", "--staging"},
 		{"release --eps 1 -o r.json --attempts 0 rows", "--attempts"},
-		{"release --eps 1 -o r.json --person id rows", "dpreg release --person reads the files"},
+		{"release --eps 1 -o r.json --person id --person-rows mean rows", "no such column"},
+		{"release --eps 1 -o r.json --person age rows", "--person-rows is missing"},
 		{"release --epsilon 1 rows", "--help"},
 	} {
 		program(t, folder, strings.Fields(c.args)...).ends(t, custody.Misused, c.says)

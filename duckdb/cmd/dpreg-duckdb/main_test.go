@@ -112,7 +112,7 @@ func TestPersons(t *testing.T) {
 		o := table.Options{Person: person, PersonKey: [32]byte{5}}
 		means := func(scan func(sink func([]float64) error) error) string {
 			t.Helper()
-			g := persons.NewGroup(persons.Rule{Kind: persons.Mean}, 2, [32]byte{}, 1)
+			g := persons.NewGroup(persons.Grouping{Rule: persons.Rule{Kind: persons.Mean}}, 2, 1)
 			defer g.Close()
 			if err := scan(g.Workers()[0].Add); err != nil {
 				t.Fatal(err)
