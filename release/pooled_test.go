@@ -1,0 +1,63 @@
+package release
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg/schema"
+)
+
+// pooled is the release of four custodians, of whom one may collude, with the least noise that holds: σ of
+// ε = 1, δ = 10⁻⁶ at sensitivity √8, by three.
+func pooled() *Release {
+	const sigma = 11.949 // a little above that of one release
+	yy := 4.0
+	return &Release{
+		Format: Format, Schema: schema.Design{Intercept: true, Covariates: []schema.Column{{Name: "x", Lower: -1, Upper: 1}}, Response: schema.Column{Name: "y", Lower: -1, Upper: 1}},
+		Privacy: &Privacy{Epsilon: 1, Delta: 1e-6, Neighbours: ReplaceOne}, Pooled: &Pooled{4, 1}, N: 100,
+		Noise:      Noise{Kind: Gaussian, Scale: sigma * math.Sqrt(4./3), Sensitivity: math.Sqrt(8) * (1 + 1e-15), Lattice: math.Ldexp(1, -40)},
+		Statistics: Statistics{SumX: []float64{1}, SumXX: [][]float64{{2}}, SumXY: []float64{1}, SumYY: &yy},
+	}
+}
+
+// What is claimed holds against those who collude, or the file is refused; and what composes is what they see.
+func TestPooled(t *testing.T) {
+	if err := pooled().Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		change func(r *Release)
+		says   string
+	}{
+		"more collude":  {func(r *Release) { r.Pooled.Colluding = 2 }, "noise.scale: "},
+		"more are one":  {func(r *Release) { r.Pooled.Custodians = 3 }, "2 of 3 custodians know"},
+		"all collude":   {func(r *Release) { r.Pooled.Colluding = 4 }, "pooled.colluding: "},
+		"fewer than 0":  {func(r *Release) { r.Pooled.Colluding = -1 }, "pooled.colluding: "},
+		"of nobody":     {func(r *Release) { r.Pooled = &Pooled{} }, "pooled.custodians: "},
+		"Laplace noise": {func(r *Release) { r.Noise.Kind, r.Privacy.Delta = Laplace, 0 }, "pooled: only in"},
+		"no privacy":    {func(r *Release) { r.Privacy = nil }, "pooled: only in"},
+		"persons":       {func(r *Release) { r.Persons = &Persons{Rows: PersonMean} }, "pooled: not with"},
+	} {
+		r := pooled()
+		if name == "more are one" {
+			r.Pooled.Colluding = 2
+		}
+		c.change(r)
+		if err := r.Validate(); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	alone := pooled()
+	alone.Pooled, alone.Noise.Scale = nil, alone.Noise.Scale*math.Sqrt(3./4)
+	with, err := pooled().Composable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one, err := alone.Composable(); err != nil || math.Abs(with.Mu/one.Mu-1) > 1e-12 {
+		t.Errorf("μ = %v of four of whom one colludes, %v of one with the noise of three (%v)", with.Mu, one.Mu, err)
+	}
+	if model, err := pooled().Select("x ~ y"); err != nil || *model.Pooled != (Pooled{4, 1}) {
+		t.Errorf("another model is not of these custodians: %v", err)
+	}
+}
