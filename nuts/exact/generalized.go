@@ -180,7 +180,7 @@ func (f *generalized) slope(grad, x []float64) {
 // newGeneralizedKernel starts a chain, whose move is a draw of T.
 func newGeneralizedKernel(site *model.Site, prior *model.Prior, of family, rng *rand.Rand) (*nuts.Sampler, error) {
 	f := newGeneralized(site, prior, of)
-	k, err := startChain(f, f.obs.Kind, f.start, rng)
+	k, err := startChain(f, f.start, rng)
 	if err != nil {
 		return nil, err
 	}

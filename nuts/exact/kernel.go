@@ -7,7 +7,6 @@ import (
 
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
-	"github.com/dpreg/dpreg/release"
 )
 
 // errRounding is where a prior and statistics differ by so many orders of
@@ -18,14 +17,9 @@ var errRounding = errors.New("mcmc-exact: the prior and the statistics differ to
 // given the statistics.
 func newKernel(site *model.Site, prior *model.Prior, rng *rand.Rand) (*nuts.Sampler, error) {
 	f := newDensity(site, prior)
-	x := make([]float64, f.Dim())
-	if !f.start(x, rng) {
-		return nil, errRounding
-	}
-	ascend(f, x)
-	k, err := nuts.New(f, x, options(len(x), f.obs.Kind, f.coordinates.clear))
+	k, err := startChain(f, f.start, rng)
 	if err != nil {
-		return nil, errRounding
+		return nil, err
 	}
 	f.draw(k, rng)
 	return k, k.Err()
@@ -34,8 +28,8 @@ func newKernel(site *model.Site, prior *model.Prior, rng *rand.Rand) (*nuts.Samp
 // mostStarts are plenty: of a start that no rows can have another is drawn.
 const mostStarts = 1000
 
-// startChain starts a chain of a density that z does not tell clearly, where a start ends that rows can have.
-func startChain(f nuts.Chain, noise release.Kind, start func(x []float64, rng *rand.Rand) bool, rng *rand.Rand) (*nuts.Sampler, error) {
+// startChain starts a chain of a density where a start ends that rows can have.
+func startChain(f nuts.Chain, start func(x []float64, rng *rand.Rand) bool, rng *rand.Rand) (*nuts.Sampler, error) {
 	x := make([]float64, f.Dim())
 	for tries := 0; !start(x, rng); tries++ {
 		if tries == mostStarts {
@@ -43,36 +37,22 @@ func startChain(f nuts.Chain, noise release.Kind, start func(x []float64, rng *r
 		}
 	}
 	ascend(f, x)
-	k, err := nuts.New(f, x, options(len(x), noise, false))
+	o := nuts.Options{TargetAccept: accept, StepError: stepError}
+	if len(x) <= fewCoordinates {
+		o.Dense = len(x)
+	}
+	k, err := nuts.New(f, x, o)
 	if err != nil {
 		return nil, errRounding
 	}
 	return k, nil
 }
 
-// The acceptances to adapt to: accept, and steepAccept where normal noise reaches to singular scatters,
-// whose walls are steep. There a step that serves elsewhere may err by hundreds, and one that errs by
-// more than stepError is made of smaller ones.
-const accept, steepAccept, stepError = 0.65, 0.8, 10
-
-// fewCoordinates is the number up to which a warm-up can tell a dense metric. Where the
-// scatter is clear of noise coordinates are about standard normal, and need none.
-const fewCoordinates = 150
-
-// options are those of the sampler of so many coordinates.
-func options(dim int, noise release.Kind, clear bool) nuts.Options {
-	o := nuts.Options{TargetAccept: accept}
-	if clear {
-		return o
-	}
-	if o.StepError = stepError; dim <= fewCoordinates {
-		o.Dense = dim
-	}
-	if noise != release.Laplace {
-		o.TargetAccept = steepAccept
-	}
-	return o
-}
+// Coordinates are about standard normal given those before them, and many have a diagonal metric; of
+// fewCoordinates or less a warm-up tells a dense one, which takes half as many steps. The acceptance to
+// adapt to is accept. Where noise reaches to singular scatters walls are steep, and a step that serves
+// elsewhere may err by hundreds: one that errs by more than stepError is made of smaller ones.
+const accept, stepError, fewCoordinates = 0.65, 10, 30
 
 // Move flips, and draws the parameters.
 func (f *density) Move(k *nuts.Sampler, rng *rand.Rand) {

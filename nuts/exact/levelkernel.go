@@ -17,7 +17,7 @@ func newLevelsKernel(site *model.Site, prior *model.Prior, rng *rand.Rand) (*nut
 }
 
 func (f *byLevel) kernel(rng *rand.Rand) (*nuts.Sampler, error) {
-	k, err := startChain(f, f.obs.Kind, f.start, rng)
+	k, err := startChain(f, f.start, rng)
 	if err != nil {
 		return nil, err
 	}
