@@ -25,7 +25,7 @@ type Noise struct {
 	m     int       // columns
 	per   []float64 // 1/b or 1/σ
 	kink2 float64   // Laplace: the square of the width within which the kink is rounded off
-	told  []float64 // of obs.Told: its combinations, at the statistics of LogDensity
+	z     []float64 // what has noise: of obs, or of obs.Told
 	reach []float64 // normal: of each statistic, the residual up to which slopes are the derivative
 	each  []*Noise  // of several measurements, which it is the sum of; nil of one
 	part  []float64 // slope of one of them
@@ -45,15 +45,14 @@ func NewNoise(o *Observation) *Noise { return newNoise(o, len(o.Z)) }
 
 // newNoise returns it where so many statistics are moved together.
 func newNoise(o *Observation, together int) *Noise {
-	f := &Noise{obs: o, m: o.Shape.M(), kink2: kinkWidth * kinkWidth * math.Min(1, manyKinks/float64(together)),
+	f := &Noise{obs: o, m: o.Shape.M(), z: o.Z, kink2: kinkWidth * kinkWidth * math.Min(1, manyKinks/float64(together)),
 		reach: make([]float64, len(o.Z)), per: make([]float64, len(o.Z)), part: make([]float64, len(o.Z))}
 	for i, scale := range o.Scale {
 		f.per[i], f.reach[i] = 1/scale, leastReach
 	}
 	if o.Told != nil {
-		q := len(o.Told.Z)
-		f.told, f.part, f.reach = make([]float64, q), make([]float64, q), slices.Repeat([]float64{leastReach}, q)
-		f.per = slices.Repeat(f.per[:1], q)
+		f.z = o.Told.Z
+		f.reach, f.per = slices.Repeat([]float64{leastReach}, len(f.z)), slices.Repeat(f.per[:1], len(f.z))
 	}
 	for _, m := range o.Measurements {
 		f.each = append(f.each, newNoise(m, together*len(o.Measurements)))
@@ -61,7 +60,7 @@ func newNoise(o *Observation, together int) *Noise {
 	return f
 }
 
-// LogDensity returns log p(z | s) up to a constant, s in canonical order, and writes its slope in s. With
+// LogDensity returns log p(z | s) up to a constant, s in canonical order, or that of obs.Told, and writes its slope in s. With
 // r = z − s, entry by entry,
 //
 //	Laplace  log p = −|r|/b        slope = r / (b √(r² + (kb)²)),  k = ¼ min(1, √(27/q))
@@ -76,14 +75,9 @@ func (f *Noise) LogDensity(slope, s []float64) (logp float64) {
 			logp += m.LogDensity(f.part, s)
 			floats.Add(slope, f.part)
 		}
-	case f.told != nil:
-		f.tell(s)
-		clear(slope)
-		for i, c := range f.obs.Told.Of {
-			logp += f.at(f.part, f.obs.Told.Z[i]-f.told[i], i)
-			for l, at := range c.At {
-				slope[at] += c.Weight[l] * f.part[i]
-			}
+	case f.obs.Told != nil:
+		for i := range s {
+			logp += f.entry(slope, s, i)
 		}
 	case f.obs.Kind == release.Ball:
 		logp = f.ball(slope, s)
@@ -100,22 +94,10 @@ func (f *Noise) LogDensity(slope, s []float64) (logp float64) {
 	return logp
 }
 
-// tell computes the combinations of s.
-func (f *Noise) tell(s []float64) {
-	for i := range f.told {
-		f.told[i] = f.obs.Told.Of[i].Value(s, f.obs.N)
-	}
-}
-
-// entry is LogDensity of entry i.
+// entry is LogDensity of entry i, and writes the slope there.
 func (f *Noise) entry(slope, s []float64, i int) (logp float64) {
-	return f.at(slope, f.obs.Z[i]-s[i], i)
-}
-
-// at is LogDensity of a residual, and writes the slope at i.
-func (f *Noise) at(slope []float64, residual float64, i int) (logp float64) {
 	per := f.per[i]
-	u := residual * per
+	u := (f.z[i] - s[i]) * per
 	if f.obs.Kind == release.Laplace {
 		slope[i] = per * u / math.Sqrt(u*u+f.kink2)
 		return -math.Abs(u)
@@ -177,13 +159,8 @@ func (f *Noise) Reach(s []float64) {
 	for _, m := range f.each {
 		m.Reach(s)
 	}
-	z := f.obs.Z
-	if f.told != nil {
-		f.tell(s)
-		z, s = f.obs.Told.Z, f.told
-	}
 	for i, v := range s {
-		f.reach[i] = leastReach + math.Abs(z[i]-v)*f.per[i]
+		f.reach[i] = leastReach + math.Abs(f.z[i]-v)*f.per[i]
 	}
 }
 

@@ -51,19 +51,19 @@ func Observe(r *release.Release) (*Observation, error) {
 		o.inFrame(r)
 	}
 	if r.Levels != nil {
-		o.Told = &Told{Dummies: r.Levels.Dummies(), Counts: r.Levels.Counts, Sums: r.Levels.Sums, Z: r.Measured(), Of: release.Combinations(shape.M(), r.Levels.Dummies())}
+		o.Told = &Told{Dummies: r.Levels.Dummies(), Counts: r.Levels.Counts, Sums: r.Levels.Sums, Z: r.Measured()}
 	}
 	return o, nil
 }
 
 // Told are sums by the levels of a factor, whose dummies are the first columns, as release.Levels has
-// them: noise of the observation's kind and scale is on Z, combinations Of the statistics.
+// them: noise of the observation's kind and scale is on Z, the counts, sums and products in the order of
+// release.Combinations.
 type Told struct {
 	Dummies int
 	Counts  []float64
 	Sums    [][]float64
 	Z       []float64
-	Of      []release.Combination
 }
 
 // Clipping takes a matrix L from Σuuᵀ, tr L = Frame.Lost, of m columns. Over data sets and steps

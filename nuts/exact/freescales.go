@@ -75,6 +75,16 @@ func (f *freeScales) set(lambda, zeta, d []float64, m int) {
 	}
 }
 
+// place writes the coordinates of λ, given D, m×m.
+func (f *freeScales) place(zeta, lambda, d []float64, m int) {
+	clear(zeta)
+	at := make([]float64, len(zeta))
+	f.set(at, zeta, d, m)
+	for i, v := range at {
+		zeta[i] = lambda[i] - v
+	}
+}
+
 // law returns −log p(λ) of one scale and the slope of log p(λ).
 func (f *freeScales) law(i int, lambda float64) (energy, slope float64) {
 	far := f.rate[i] * math.Exp(-lambda)

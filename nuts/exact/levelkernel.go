@@ -82,8 +82,16 @@ func (f *byLevel) startCounts(rng *rand.Rand) []float64 {
 
 // Move moves counts, and draws the parameters.
 func (f *byLevel) Move(k *nuts.Sampler, rng *rand.Rand) {
+	f.sumCounts(k, rng)
 	f.moveCounts(k, rng)
 	f.draw(k, rng)
+}
+
+// drawGiven draws θ, σ² and T within levels where value was last. It reports false where rounding forbids.
+func (f *byLevel) drawGiven(rng *rand.Rand) bool {
+	f.params.Sigma2 = math.Exp(2 * f.ell)
+	f.law.draw(f.tau, rng)
+	return f.response.draw(f.params.Theta, f.law.roots, f.sums, f.within, f.lambda, rng)
 }
 
 // draw draws the parameters given the statistics. Mean and covariance of the covariates are those over
@@ -91,20 +99,16 @@ func (f *byLevel) Move(k *nuts.Sampler, rng *rand.Rand) {
 //
 //	μ = Σ_l π_lμ_l,   T_xx = T + Σ_l π_l(μ_l − μ)(μ_l − μ)ᵀ,   T_lx = 2π_l(μ_l − μ),   T_ll = 4π_l(1 − π_l), T_lh = −4π_lπ_h.
 func (f *byLevel) draw(k *nuts.Sampler, rng *rand.Rand) {
-	if _, ok := f.value(k.Position()); !ok {
+	if _, ok := f.value(k.Position()); !ok || !f.drawGiven(rng) {
 		k.Fail(errRounding)
 		return
 	}
-	f.params.Sigma2 = math.Exp(2 * f.ell)
-	f.response.draw(f.params.Theta, f.statistics, rng)
 	share, sum := f.share, 0.0
 	for l, c := range f.counts {
 		share[l] = 0.5 * variate.Chi2(2*(c+1), rng)
 		sum += share[l]
 	}
 	p, mean, tau := f.m-1, f.params.MuX, f.params.Tau
-	within := f.tau
-	f.law.draw(within, rng)
 	clear(mean)
 	for l := range share {
 		share[l] /= sum
@@ -124,7 +128,7 @@ func (f *byLevel) draw(k *nuts.Sampler, rng *rand.Rand) {
 			tau[at+c] = 2 * share[c+1] * (f.law.mu[c+1][j] - mean[f.k+j])
 		}
 		for i := range j + 1 {
-			v := within[j*f.q+i]
+			v := f.tau[j*f.q+i]
 			for l, s := range share {
 				v += s * (f.law.mu[l][j] - mean[f.k+j]) * (f.law.mu[l][i] - mean[f.k+i])
 			}
@@ -141,8 +145,8 @@ func (f *byLevel) draw(k *nuts.Sampler, rng *rand.Rand) {
 // Reach makes the noise's slopes the derivative about x.
 func (f *byLevel) Reach(x []float64) {
 	if _, ok := f.set(x); ok {
-		f.statistics.vector(f.s)
-		f.noise.Reach(f.s)
+		f.tell()
+		f.noise.Reach(f.told)
 	}
 }
 

@@ -64,7 +64,7 @@ func (f *levelLaw) information(j int, square float64) float64 {
 }
 
 // value returns the log density but for powers of D_ii, log J of μ counted in, at D of t (rows of m)
-// with W = DDᵀ, F and ζ, a row of q a level.
+// with W = DDᵀ, F, a row of m a level, and ζ, a row of q.
 func (f *levelLaw) value(t *statistics, sums, zeta, lambda []float64) (logp float64, ok bool) {
 	q, m, prior := f.q, t.m, f.prior
 	for i := range q {
@@ -77,19 +77,21 @@ func (f *levelLaw) value(t *statistics, sums, zeta, lambda []float64) (logp floa
 			logp -= 0.5 * prior.Dof * lambda[at]
 		}
 	}
+	precisions := logProduct{rest: 1}
 	for l, root := range f.roots {
 		mu, rest, xi, tl, delta := f.mu[l], f.rest[l], f.xi[l], f.t[l], f.delta[l]
 		for j := range q {
 			d := t.d[j*m : j*m+j+1]
 			square := d[j] * d[j]
-			tl[j] = sums[l*q+j] + dot(d[:j], xi[:j])
+			tl[j] = sums[l*m+j] + dot(d[:j], xi[:j])
 			info := f.information(j, square)
 			p := root*root/square + info
 			mu[j] = (root*tl[j]/square+info*prior.Mean[j])/p + zeta[l*q+j]/math.Sqrt(p)
 			delta[j] = mu[j] - prior.Mean[j]
-			rest[j] = sums[l*q+j] - root*mu[j]
+			rest[j] = sums[l*m+j] - root*mu[j]
 			xi[j] = (root*mu[j] - tl[j]) / d[j]
-			logp -= 0.5*math.Log(p) + 0.5*f.precision[j]*delta[j]*delta[j]
+			precisions.times(p)
+			logp -= 0.5 * f.precision[j] * delta[j] * delta[j]
 			for i := range j + 1 {
 				f.chol[j*q+i] += rest[j]*rest[i] + f.kappa*delta[j]*delta[i]
 			}
@@ -98,11 +100,28 @@ func (f *levelLaw) value(t *statistics, sums, zeta, lambda []float64) (logp floa
 	if !dense.Cholesky(f.chol, q) {
 		return 0, false
 	}
-	return logp - 0.5*f.dof*dense.LogDet(f.chol, q), true
+	return logp - 0.5*(precisions.value()+f.dof*dense.LogDet(f.chol, q)), true
 }
 
-// slope writes the gradient in F and ζ where value was last, adds that in W to the lower triangle of e
-// as covariates.slope does, and that in D beside and in λ.
+// place writes ζ of the μ where value was last, at other D, F and counts.
+func (f *levelLaw) place(zeta []float64, t *statistics, sums []float64) {
+	q, m := f.q, t.m
+	for l, root := range f.roots {
+		mu, xi := f.mu[l], f.xi[l]
+		for j := range q {
+			d := t.d[j*m : j*m+j+1]
+			square := d[j] * d[j]
+			tl := sums[l*m+j] + dot(d[:j], xi[:j])
+			info := f.information(j, square)
+			p := root*root/square + info
+			zeta[l*q+j] = (mu[j] - (root*tl/square+info*f.prior.Mean[j])/p) * math.Sqrt(p)
+			xi[j] = (root*mu[j] - tl) / d[j]
+		}
+	}
+}
+
+// slope writes the gradient in ζ where value was last, adds that in F, in W to the lower triangle of e
+// as covariates.slope does, in D beside, and in λ.
 func (f *levelLaw) slope(gSums, gZeta, gD, e, gLambda []float64, t *statistics, sums, zeta, lambda []float64) {
 	q, m, prior := f.q, t.m, f.prior
 	dense.InverseFromCholesky(f.inv, f.chol, q)
@@ -125,7 +144,7 @@ func (f *levelLaw) slope(gSums, gZeta, gD, e, gLambda []float64, t *statistics, 
 			info := f.information(j, square)
 			p := root*root/square + info
 			gRest := -f.dof * f.gRest[j]
-			gSums[l*q+j] = gRest
+			gSums[l*m+j] += gRest
 			gMu := -root*gRest - f.precision[j]*delta[j] - f.dof*f.kappa*f.gDelta[j]
 			gMu += f.gXi[j] * root / d[j]
 			gT := -f.gXi[j] / d[j]
@@ -136,7 +155,7 @@ func (f *levelLaw) slope(gSums, gZeta, gD, e, gLambda []float64, t *statistics, 
 			byP := -gMu*((root*tl[j]/square+info*prior.Mean[j])/p+0.5*zeta[l*q+j]/math.Sqrt(p))/p - 0.5/p
 			byInverse := gMu*(root*tl[j]+f.kappa*prior.Mean[j])/p + byP*(root*root+f.kappa) // in 1/D_jj²
 			to[j] -= 2 * byInverse / (square * d[j])
-			gSums[l*q+j] += gT
+			gSums[l*m+j] += gT
 			for i := range j {
 				to[i] += gT * xi[i]
 				f.gXi[i] += gT * d[i]

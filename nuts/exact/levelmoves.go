@@ -10,23 +10,31 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
-// moveCounts proposes, once a level, to take rows from one level to another: so many, of an exponential
-// law about the noise's scale, with the same probability either way. What is held is, one time in two,
+// Rows are proposed to go from one level to another, so many, of a law that hangs on the noise's scale alone,
+// with the same probability either way.
+
+// shift draws such a proposal.
+func (f *byLevel) shift(rng *rand.Rand) (from, to int, rows float64) {
+	from, to = rng.IntN(f.levels), rng.IntN(f.levels-1)
+	if to >= from {
+		to++
+	}
+	return from, to, 1 + math.Floor(math.Pow(f.obs.Scale[0], rng.Float64())*rng.ExpFloat64())
+}
+
+// moveCounts proposes once for each level, θ and T being integrated out. What is held is, one time in two,
 //
 //   - the coordinates: F is then as z and the prior have it at the new counts, whatever noise hides;
-//   - the sums S within levels and products P of all columns but the dummies, which noise tells: the
-//     scatter within levels is P − Σ_l S_lS_lᵀ/n_l at the new counts, and in (S, P) the density is that in
-//     (F, D), d = q + 1 columns, y among them, over ∏_l n_l^{d/2} ∏_i D_ii^{d−i}.
+//   - the sums S within levels and products P of all columns but the dummies, which noise tells, and the
+//     coordinates of all else: the scatter within levels is W = P − Σ_l S_lS_lᵀ/n_l at the new counts, and in
+//     (S, P) the density is that in (F, D) over ∏_l n_l^{d/2} ∏_i D_ii^{d−i}.
 func (f *byLevel) moveCounts(k *nuts.Sampler, rng *rand.Rand) {
 	x, grad := k.Proposal()
 	now, moved := k.LogDensity(), false
 	counts, before := slices.Clone(f.counts), make([]float64, len(x))
 	for range f.levels {
-		from, to := rng.IntN(f.levels), rng.IntN(f.levels-1)
-		if to >= from {
-			to++
-		}
-		rows, held := 1+math.Floor(f.obs.Scale[0]*rng.ExpFloat64()), rng.IntN(2) == 0
+		from, to, rows := f.shift(rng)
+		held := rng.IntN(2) == 0
 		if counts[from] < rows {
 			continue
 		}
@@ -36,10 +44,12 @@ func (f *byLevel) moveCounts(k *nuts.Sampler, rng *rand.Rand) {
 			f.take(counts)
 			f.value(x)
 			by = -f.inSums(x)
-			counts[from], counts[to] = counts[from]-rows, counts[to]+rows
-			ok = f.resum(x, counts)
+		}
+		counts[from], counts[to] = counts[from]-rows, counts[to]+rows
+		if held {
+			first := len(f.obs.Told.Counts)
+			ok = f.resum(x, counts, f.told[first:], f.scatter(counts))
 		} else {
-			counts[from], counts[to] = counts[from]-rows, counts[to]+rows
 			f.take(counts)
 		}
 		after := 0.0
@@ -57,15 +67,9 @@ func (f *byLevel) moveCounts(k *nuts.Sampler, rng *rand.Rand) {
 		counts[from], counts[to] = counts[from]+rows, counts[to]-rows
 	}
 	f.take(counts)
-	if !moved {
-		return
+	if moved {
+		f.moveTo(k, x, grad)
 	}
-	if _, ok := f.value(x); !ok {
-		k.Fail(errRounding)
-		return
-	}
-	f.slope(grad, x)
-	k.MoveTo(x, now, grad)
 }
 
 // inSums is what takes the log density in x to that in (S, P), where value was last.
@@ -82,68 +86,105 @@ func (f *byLevel) inSums(x []float64) (log float64) {
 	return log
 }
 
-// resum writes the coordinates of the sums where value was last at other counts, which it takes. It
-// reports false where no such counts have them.
-func (f *byLevel) resum(x, counts []float64) bool {
-	n, m, d, t := f.obs.N, f.m, f.q+1, f.statistics
-	t.vector(f.s)
-	told := f.obs.Told.Of[len(f.obs.Told.Counts):]
-	sums := make([]float64, f.levels*d)
-	for i := range sums {
-		sums[i] = told[i].Value(f.s, n)
-	}
-	f.take(counts)
-	w := f.within.d
+// scatter is W of what is told at other counts.
+func (f *byLevel) scatter(counts []float64) []float64 {
+	d, first := f.q+1, len(f.obs.Told.Counts)
+	sums, products := f.told[first:first+f.levels*d], f.told[first+f.levels*d:]
+	w := make([]float64, d*d)
 	for i := range d {
 		for j := range i + 1 {
-			v := f.s[release.Index(m, f.k+j, f.k+i)]
-			for l, root := range f.law.roots {
-				v -= sums[l*d+i] * sums[l*d+j] / (root * root)
+			w[i*d+j] = products[release.Index(d, j, i)-d]
+			for l, c := range counts {
+				w[i*d+j] -= sums[l*d+i] * sums[l*d+j] / max(c, emptyLevel)
 			}
-			w[i*d+j] = v / n
 		}
 	}
-	if !dense.Cholesky(w, d) {
+	return w
+}
+
+// moveTo makes x the chain's position.
+func (f *byLevel) moveTo(k *nuts.Sampler, x, grad []float64) {
+	now, ok := f.value(x)
+	if !ok {
+		k.Fail(errRounding)
+		return
+	}
+	f.slope(grad, x)
+	k.MoveTo(x, now, grad)
+}
+
+// shifts is how often sumCounts proposes for each level.
+const shifts = 40
+
+// sumCounts draws all parameters, and moves counts given these by proposals of levelShifts.
+func (f *byLevel) sumCounts(k *nuts.Sampler, rng *rand.Rand) {
+	x, grad := k.Proposal()
+	if _, ok := f.value(x); !ok || !f.drawGiven(rng) {
+		k.Fail(errRounding)
+		return
+	}
+	s, moved := newLevelShifts(f), false
+	for range shifts * f.levels {
+		from, to, rows := f.shift(rng)
+		if s.counts[from] <= rows || s.counts[to] < 1 {
+			continue
+		}
+		if rng.IntN(2) == 0 {
+			moved = s.holdSums(from, to, rows, rng) || moved
+		} else {
+			moved = s.holdMeans(from, to, rows, rng) || moved
+		}
+	}
+	if before := slices.Clone(f.counts); moved && !f.resum(x, s.counts, s.sums, s.w) {
+		f.take(before)
+	} else if moved {
+		f.law.place(x[f.zetaAt():f.freeAt()], f.within, f.sums)
+		f.scales.place(x[f.freeAt():f.ellAt()], f.lambda, f.within.d, f.q+1)
+		x[f.ellAt()] = (f.ell - 0.5*math.Log(f.columns.square[f.q])) * f.root
+		f.moveTo(k, x, grad)
+	}
+}
+
+// resum takes counts, and writes the coordinates of F and D that sums and W give. It reports false where
+// rounding forbids.
+func (f *byLevel) resum(x, counts, sums, w []float64) bool {
+	q, d, to := f.q, f.q+1, f.within.d
+	for i := range d {
+		for j := range i + 1 {
+			to[i*d+j] = w[i*d+j] / f.obs.N
+		}
+	}
+	f.take(counts)
+	if !dense.Cholesky(to, d) {
 		return false
 	}
-	row := t.d[(m-1)*m : m*m] // of y
-	copy(row[f.k:], w[f.q*d:])
+	row := slices.Clone(to[q*d : q*d+q]) // of y
 	f.placeRows(x)
-	mean := 0.0
-	clear(row[:f.k])
+	copy(f.products, f.toldY)
 	for l, root := range f.law.roots {
-		for j := range f.q {
+		own := f.sums[l*d : (l+1)*d]
+		for j := range own {
 			_, precision, centre := f.wide(l, j)
-			x[l*f.q+j] = (sums[l*d+j]/root - centre/precision) * math.Sqrt(precision)
+			own[j] = sums[l*d+j] / root
+			x[l*d+j] = (own[j] - centre/precision) * math.Sqrt(precision)
 		}
-		v := sums[l*d+f.q] / root
-		mean += f.mean[l] * v
-		for c, weights := range f.across {
-			row[c] += weights[l] * v
-		}
+		addScaled(f.products, -own[q]/f.obs.N, own[:q])
 	}
-	f.setSums(x)
-	square := f.columns.square[f.q]
-	x[f.meanAt()] = (mean - f.yAt) * math.Sqrt(f.yPer+1/(f.yFixed+f.yRate*square))
-	t.mean[m-1] = mean
-	for j := range m - 1 {
-		f.products[j] = f.told[j] - mean*(t.mean[j]+f.shift[j])
-	}
-	if _, ok := f.y.prepare(t.d, m, f.products, square); !ok {
+	if _, ok := f.y.prepare(to, d, f.products, f.columns.square[q]); !ok {
 		return false
 	}
-	f.y.coordinates(f.yRow(x)[:m-1], row[:m-1])
+	f.y.coordinates(f.yRow(x)[:q], row)
 	return true
 }
 
-// placeRows writes the coordinates of D_x and D_yy within, and leaves what else it has of y out.
+// placeRows writes the coordinates of D_x and D_yy, and leaves what else it has of y out.
 func (f *byLevel) placeRows(x []float64) {
 	d := f.q + 1
 	placed := make([]float64, f.columns.end())
 	c := *f.columns // place writes coordinates of means, too
 	c.origin, c.linear, c.fixed, c.per = make([]float64, d), slices.Repeat([]float64{1}, d), slices.Repeat([]float64{1}, d), make([]float64, d)
 	c.place(placed, f.within)
-	copy(x[f.rowsAt():f.meanAt()], placed[d:])
-	f.yRow(x)[f.m-1] = placed[len(placed)-1]
+	copy(x[f.rowsAt():f.yAt()], placed[d:])
+	f.yRow(x)[f.q] = placed[len(placed)-1]
 	clear(f.within.d[f.q*d : f.q*d+f.q])
 }

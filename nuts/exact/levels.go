@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
 	"github.com/dpreg/dpreg/release"
@@ -12,46 +13,43 @@ import (
 
 // byLevel is the posterior of the statistics of rows of which a factor has its own law: the rows of
 // its levels are n_l = 0, 1, … that sum to n, uniform a priori (multinomial with uniform
-// probabilities), covariates have the law of levelLaw given these, and y that of response given all
-// columns. p(s | φ) = p(n_1 … n_L) p(F, D_x | n_l) p(ȳ, D_y | x): a Gram matrix of (1, dummies) that is
-// known leaves orthonormal sums of x and a scatter, and nothing of dummies is taken for normal.
+// probabilities), covariates have the law of levelLaw given these, and y that of levelResponse given all
+// columns. p(s | φ) = p(n_1 … n_L) p(F_x, D_x | n_l) p(F_y, D_y | x): a Gram matrix of (1, dummies) that is
+// known leaves orthonormal sums F_l = Σ_(l)v/√n_l of v = (x, y), d = q + 1 columns, and what they leave of the
+// scatter, nDDᵀ, and nothing of dummies is taken for normal. All costs O(Ld²).
 //
-// NUTS moves all but the counts, in coordinates as coordinates has them, of x given the levels; of F
+// NUTS moves all but the counts, in coordinates as coordinates has them, of D; of F
 //
-//	F_jl = w²(√n_l z_jl/σ² + √n_l m₀_j/V) + w x,   1/w² = n_l/σ² + 1/V,   V = n_l A_j² + D_jj²  or  (n_l/κ₀ + 1) D_jj²,
+//	F_jl = w²(√n_l z_jl/ς² + √n_l m_jl/V) + w x,   1/w² = n_l/ς² + 1/V,   V = n_l A_jl + (1 + n_l B_jl) D_jj²,
 //
-// z_jl the noisy sum within level l and σ² the variance of its noise. Metropolis' steps move counts, see moveCounts.
+// z_jl the noisy sum within level l, ς² the variance of its noise, and m_jl, A_jl + B_jl D_jj² what the prior
+// has for mean and variance of the level's mean. Metropolis' steps move counts, see moveCounts.
 // An empty level counts 10⁻⁹ rows, that nothing divides by 0.
 type byLevel struct {
-	obs        *model.Observation
-	m, k, q    int // columns, dummies, covariates beside these
-	levels     int
-	counts     []float64
-	mean       []float64   // weights of F_l in x̄_j
-	across     [][]float64 // and in D_jc of each dummy c
-	statistics *statistics // of all columns
-	within     *statistics // of covariates given the levels, and behind them D_yy
-	sums       []float64   // F, a row of q a level
-	columns    *columns    // of within
-	law        *levelLaw
-	response   *response
-	scales     *freeScales
-	params     *model.Params
-	noise      *model.Noise
-	s          []float64
+	obs           *model.Observation
+	m, k, q       int // columns, dummies, covariates beside these
+	levels        int
+	counts        []float64
+	within        *statistics // D
+	sums          []float64   // F, a row of d a level
+	columns       *columns    // of D
+	law           *levelLaw
+	response      *levelResponse
+	scales        *freeScales
+	params        *model.Params
+	noise         *model.Noise
+	told, byTold  []float64 // what noise is on, and its slope
+	centre, fixed []float64 // m and A, a row of d a level
+	rate          []float64 // B
 
-	y                    rowOfY
-	told, shift          []float64 // products of y of z; and 1 of a dummy, of which n(2Σ_(l)y/n) is told
-	yAt, yPer            float64   // where ȳ is told, and precision
-	yFixed, yRate        float64   // its prior variance, as columns has it
-	yWide                float64
-	products, gProducts  []float64
-	lambda, gLambda      []float64
-	ell                  float64
-	gMean, gD, e         []float64
-	gSums, gWithin, eNow []float64
-	root                 float64
-	share, tau           []float64 // of levels, and T within them
+	y                   rowOfY
+	toldY               []float64 // products of y of z, over n
+	products, gProducts []float64
+	lambda, gLambda     []float64
+	ell                 float64
+	gSums, gD, e        []float64
+	root                float64
+	share, tau          []float64 // of levels, and T within them
 }
 
 const emptyLevel = 1e-9
@@ -86,114 +84,126 @@ func withinPrior(prior *model.Prior, k int) *model.Prior {
 
 func newByLevel(obs *model.Observation, prior *model.Prior) *byLevel {
 	m, k := obs.Shape.M(), obs.Told.Dummies
-	q, n := m-1-k, obs.N
+	q, d, n, levels := m-1-k, m-k, obs.N, k+1
 	part := withinPrior(prior, k)
 	vec := func(n int) []float64 { return make([]float64, n) }
-	f := &byLevel{obs: obs, m: m, k: k, q: q, levels: k + 1, counts: vec(k + 1), mean: vec(k + 1), statistics: newStatistics(m), within: newStatistics(q + 1),
-		sums: vec(q * (k + 1)), law: newLevelLaw(part, k+1, n), response: newResponse(obs.Shape, part), scales: newFreeScales(part),
-		share: vec(k + 1), tau: vec(q * q),
-		params: model.NewParams(obs.Shape), noise: model.NewNoise(obs), s: vec(len(obs.Z)), told: vec(m - 1), shift: vec(m - 1),
-		products: vec(m - 1), gProducts: vec(m - 1), gMean: vec(m), gD: vec(m * m), e: vec(m * m), gSums: vec(q * (k + 1)), gWithin: vec((q + 1) * (q + 1)), eNow: vec((q + 1) * (q + 1)), root: math.Sqrt(2 * n)}
-	for range k {
-		f.across = append(f.across, vec(k+1))
-	}
+	f := &byLevel{obs: obs, m: m, k: k, q: q, levels: levels, counts: vec(levels), within: newStatistics(d), sums: vec(d * levels),
+		law: newLevelLaw(part, levels, n), response: newLevelResponse(obs.Shape, k, part), scales: newFreeScales(part),
+		params: model.NewParams(obs.Shape), noise: model.NewNoise(obs), told: vec(len(obs.Told.Z)), byTold: vec(len(obs.Told.Z)),
+		centre: vec(d * levels), fixed: vec(d * levels), rate: vec(d * levels),
+		toldY: vec(q), products: vec(q), gProducts: vec(q), gSums: vec(d * levels), gD: vec(d * d), e: vec(d * d), root: math.Sqrt(2 * n),
+		share: vec(levels), tau: vec(q * q)}
 	f.lambda, f.gLambda = vec(f.scales.dim()), vec(f.scales.dim())
-	f.statistics.n, f.within.n = n, n
-	r, d := math.Sqrt(f.noiseVariance())/n, q+1
+	f.within.n = n
+	r := math.Sqrt(f.noiseVariance()) / n
 	f.columns = &columns{m: d, rows: d, r: r, left: vec(d * d), rho: vec(d * d), square: vec(d), logSquare: vec(d), slope: vec(d)}
-	for j := range m - 1 {
-		if f.told[j] = obs.Z[release.Index(m, j, m-1)] / n; j < k {
-			f.told[j], f.shift[j] = 2*obs.Told.Sums[j+1][q]/n, 1
+	products := obs.Told.Z[len(obs.Told.Z)-release.Length(d)+d:]
+	for j := range q {
+		f.toldY[j] = products[release.Index(d, j, q)-d] / n
+	}
+	f.priorSums(part, prior.Unscaled)
+	square := products[len(products)-1] / n
+	for l, row := range obs.Told.Sums {
+		square -= row[q] * row[q] / (n * max(f.toldCount(l), 1))
+	}
+	above, _ := softplus(square / r)
+	slopes := vec(q)
+	for j := range slopes {
+		slopes[j] = 1 / f.response.precision[(k+j)*(m-1)+k+j]
+	}
+	f.y = newYRow(q, slopes, !prior.Unscaled, n, r*(1+above), r)
+	return f
+}
+
+// toldCount is the noisy number of rows of a level.
+func (f *byLevel) toldCount(l int) float64 {
+	told := f.obs.Told.Counts
+	if at := l - f.levels + len(told); at >= 0 {
+		return told[at]
+	}
+	return f.obs.N - told[0]
+}
+
+// priorSums takes what the prior has of the levels' means: of x that of levelLaw, of y at the middle of x that
+// of the level's η_l = α + w_lᵀθ_d, w_l = 2e_l − (1 + c_d).
+func (f *byLevel) priorSums(part *model.Prior, unscaled bool) {
+	d, k, p, r := f.q+1, f.k, f.m-1, f.response
+	dummies, cov := make([]float64, k*k), make([]float64, k*k)
+	for c := range k {
+		copy(dummies[c*k:(c+1)*k], r.precision[c*p:])
+	}
+	if dense.Cholesky(dummies, k) {
+		dense.InverseFromCholesky(cov, dummies, k)
+	}
+	w := make([]float64, k)
+	for l := range f.levels {
+		at := l * d
+		for j := range f.q {
+			f.centre[at+j] = part.Covariates.Mean[j]
+			if part.MeanSD != nil {
+				f.fixed[at+j] = part.MeanSD[j] * part.MeanSD[j]
+			} else {
+				f.rate[at+j] = 1 / part.Covariates.Kappa
+			}
+		}
+		mean := r.level
+		for c := range w {
+			if w[c] = -1 - r.centre[c]; c == l-1 {
+				w[c] += 2
+			}
+			mean += w[c] * r.mean[c]
+		}
+		for j := range f.q {
+			mean += r.mean[k+j] * (part.Covariates.Mean[j] - r.centre[k+j])
+		}
+		f.centre[at+f.q] = mean
+		if v := 1/r.alpha + dense.QuadForm(cov, k, w); unscaled {
+			f.fixed[at+f.q] = v
+		} else {
+			f.rate[at+f.q] = v
 		}
 	}
-	f.yAt = max(-1, min(1, obs.Z[m-1]/n))
-	f.yPer, f.yRate = n*n/(f.noiseVariance()*float64(f.levels)), 1/n
-	if prior.Unscaled {
-		f.yFixed = 1 / f.response.alpha
-	} else {
-		f.yRate += 1 / f.response.alpha
-	}
-	above, _ := softplus((obs.Z[len(obs.Z)-1]/n - f.yAt*f.yAt) / r)
-	slopes := vec(m - 1)
-	for j := range slopes {
-		slopes[j] = 1 / f.response.precision[j*(m-1)+j]
-	}
-	f.y = newYRow(m-1, slopes, !prior.Unscaled, n, r*(1+above), r)
-	return f
 }
 
 func (f *byLevel) noiseVariance() float64 { return model.NoiseVariance(f.obs.Kind, f.obs.Scale[0]) }
 
-// The coordinates lie in this order: of F, a level after the other; of rows of D_x; ȳ; D_y and D_yy; ζ of
-// μ; those of λ; that of ℓ.
+// The coordinates lie in this order: of F, a level after the other; of rows of D_x; of D_y and D_yy; ζ of μ; those of
+// λ; that of ℓ.
 func (f *byLevel) rowsAt() int { return len(f.sums) }
-func (f *byLevel) meanAt() int { return f.rowsAt() + f.q*(f.q+1)/2 }
-func (f *byLevel) zetaAt() int { return f.meanAt() + 1 + f.m }
-func (f *byLevel) freeAt() int { return f.zetaAt() + len(f.sums) }
+func (f *byLevel) yAt() int    { return f.rowsAt() + f.q*(f.q+1)/2 }
+func (f *byLevel) zetaAt() int { return f.yAt() + f.q + 1 }
+func (f *byLevel) freeAt() int { return f.zetaAt() + f.levels*f.q }
 func (f *byLevel) ellAt() int  { return f.freeAt() + f.scales.dim() }
 
 // Dim returns the number of coordinates.
 func (f *byLevel) Dim() int { return f.ellAt() + 1 }
 
-// yRow is where those of y's row are: m−1 of D_y, and that of D_yy.
-func (f *byLevel) yRow(x []float64) []float64 { return x[f.meanAt()+1 : f.zetaAt()] }
+// yRow is where those of y's row are: q of D_y, and that of D_yy.
+func (f *byLevel) yRow(x []float64) []float64 { return x[f.yAt():f.zetaAt()] }
 
-// take takes counts: with π_l = n_l/n and R_c what of them the first c dummies leave, R_0 = 1, the
-// root of the dummies' scatter, ±1, is
-//
-//	D_cc = 2√(π_cR_c/R_{c−1}),   D_ic = −2π_i√(π_c/(R_cR_{c−1})), i > c,
-//
-// (Tanabe & Sagae 1992, JRSS B 54), and those of x are, in the same orthonormal basis,
-//
-//	x̄ = Σ_l √(π_l/n) F_l,   D_xc = √(R_c/(nR_{c−1})) F_c − √(π_c/(nR_cR_{c−1})) Σ_{l left} √π_l F_l.
+// take takes counts.
 func (f *byLevel) take(counts []float64) {
-	n, m, d := f.obs.N, f.m, f.statistics.d
 	copy(f.counts, counts)
-	share := f.share
 	for l, c := range counts {
-		share[l] = max(c, emptyLevel) / n
-		f.law.roots[l] = math.Sqrt(share[l] * n)
-		f.mean[l] = math.Sqrt(share[l] / n)
-	}
-	for c := range f.k {
-		rest := share[0]
-		for _, s := range share[c+2:] {
-			rest += s
-		}
-		own := share[c+1]
-		before := rest + own
-		f.statistics.mean[c] = 2*own - 1
-		d[c*m+c] = 2 * math.Sqrt(own*rest/before)
-		by := math.Sqrt(own / (rest * before))
-		row := f.across[c]
-		clear(row)
-		row[c+1], row[0] = math.Sqrt(rest/(n*before)), -by*f.mean[0]
-		for l := c + 2; l < f.levels; l++ {
-			d[(l-1)*m+c] = -2 * share[l] * by
-			row[l] = -by * f.mean[l]
-		}
+		f.law.roots[l] = math.Sqrt(max(c, emptyLevel))
 	}
 }
 
 // wide returns V, 1/w² and the centre over w² of F_jl.
 func (f *byLevel) wide(l, j int) (v, precision, centre float64) {
-	root, square, noise := f.law.roots[l], f.columns.square[j], f.noiseVariance()
-	if v = square; f.law.kappa > 0 {
-		v += root * root / f.law.kappa * square
-	} else {
-		v += root * root / f.law.precision[j]
-	}
-	return v, root*root/noise + 1/v, root*f.obs.Told.Sums[l][j]/noise + root*f.law.prior.Mean[j]/v
+	at, root, noise := l*(f.q+1)+j, f.law.roots[l], f.noiseVariance()
+	v = root*root*f.fixed[at] + (1+root*root*f.rate[at])*f.columns.square[j]
+	return v, root*root/noise + 1/v, root*f.obs.Told.Sums[l][j]/noise + root*f.centre[at]/v
 }
 
-// set takes statistics, λ and ℓ of x, and returns log J. It reports false where a column has no
-// spread left in floating point.
+// set takes F, D, λ and ℓ of x, and returns log J. It reports false where a column has no spread left in
+// floating point.
 func (f *byLevel) set(x []float64) (logJ float64, ok bool) {
-	c, t, w, d, at := f.columns, f.statistics, f.within, f.q+1, f.rowsAt()
+	c, w, q, d, at := f.columns, f.within, f.q, f.q+1, f.rowsAt()
 	c.product = logProduct{rest: 1}
 	for i := range d {
-		xs := f.yRow(x)[f.m-1-f.q:]
-		if i < f.q {
+		xs := f.yRow(x)
+		if i < q {
 			xs = x[at : at+i+1]
 		}
 		v, ok := c.takeRow(w.d[i*d:i*d+i+1], xs)
@@ -203,48 +213,69 @@ func (f *byLevel) set(x []float64) (logJ float64, ok bool) {
 		logJ += v
 		at += i + 1
 	}
-	f.setSums(x)
-	square := 1 / (f.yPer + 1/(f.yFixed+f.yRate*c.square[f.q]))
-	c.product.times(square)
-	f.yWide = math.Sqrt(square)
-	t.mean[f.m-1] = f.yAt + f.yWide*x[f.meanAt()]
-	p := f.m - 1
-	t.d[p*f.m+p] = w.d[f.q*d+f.q]
-	for j := range p {
-		f.products[j] = f.told[j] - t.mean[p]*(t.mean[j]+f.shift[j])
+	copy(f.products, f.toldY)
+	for l := range f.levels {
+		row := f.sums[l*d : (l+1)*d]
+		for j := range row {
+			_, precision, centre := f.wide(l, j)
+			c.product.times(1 / precision)
+			row[j] = centre/precision + x[l*d+j]/math.Sqrt(precision)
+		}
+		addScaled(f.products, -row[q]/f.obs.N, row[:q])
 	}
-	v, ok := f.y.prepare(t.d, f.m, f.products, c.square[f.q])
+	v, ok := f.y.prepare(w.d, d, f.products, c.square[q])
 	if !ok {
 		return 0, false
 	}
 	logJ += v + 0.5*c.product.value()
-	f.y.set(t.d[p*f.m:p*f.m+p], f.yRow(x)[:p])
-	f.ell = 0.5*c.logSquare[f.q] + x[f.ellAt()]/f.root
-	t.spread()
+	f.y.set(w.d[q*d:q*d+q], f.yRow(x)[:q])
+	f.ell = 0.5*c.logSquare[q] + x[f.ellAt()]/f.root
 	w.spread()
 	f.scales.set(f.lambda, x[f.freeAt():], w.d, d)
 	return logJ, math.Abs(f.ell) < -leastLog
 }
 
-// setSums makes F, and x's mean and rows of D.
-func (f *byLevel) setSums(x []float64) {
-	t, d := f.statistics, f.q+1
-	for j := range f.q {
-		row := t.d[(f.k+j)*f.m : (f.k+j)*f.m+f.k+j+1]
-		clear(row)
-		copy(row[f.k:], f.within.d[j*d:j*d+j+1])
-		mean := 0.0
-		for l := range f.levels {
-			_, precision, centre := f.wide(l, j)
-			f.columns.product.times(1 / precision)
-			v := centre/precision + x[l*f.q+j]/math.Sqrt(precision)
-			f.sums[l*f.q+j] = v
-			mean += f.mean[l] * v
-			for c, weights := range f.across {
-				row[c] += weights[l] * v
-			}
+// tell writes what noise is on: counts, sums within levels, products.
+func (f *byLevel) tell() {
+	n, d, at := f.obs.N, f.q+1, copy(f.told, f.counts[f.levels-len(f.obs.Told.Counts):])
+	for l, root := range f.law.roots {
+		for _, v := range f.sums[l*d : (l+1)*d] {
+			f.told[at] = root * v
+			at++
 		}
-		t.mean[f.k+j] = mean
+	}
+	for j := range d {
+		for h := j; h < d; h++ {
+			v := n * f.within.w[h*d+j]
+			for l := range f.levels {
+				v += f.sums[l*d+j] * f.sums[l*d+h]
+			}
+			f.told[at] = v
+			at++
+		}
+	}
+}
+
+// pullTold adds the noise's slopes to gSums, and to the lower triangle of e.
+func (f *byLevel) pullTold() {
+	n, d, at := f.obs.N, f.q+1, len(f.obs.Told.Counts)
+	for l, root := range f.law.roots {
+		addScaled(f.gSums[l*d:(l+1)*d], root, f.byTold[at:at+d])
+		at += d
+	}
+	for j := range d {
+		for h := j; h < d; h++ {
+			g := f.byTold[at]
+			at++
+			for l := range f.levels {
+				f.gSums[l*d+j] += g * f.sums[l*d+h]
+				f.gSums[l*d+h] += g * f.sums[l*d+j]
+			}
+			if g *= n; h > j {
+				g *= 0.5
+			}
+			f.e[h*d+j] += g
+		}
 	}
 }
 
@@ -258,7 +289,7 @@ func (f *byLevel) LogDensity(grad, x []float64) (float64, error) {
 	return logp, nil
 }
 
-// value returns the log density alone, and leaves the noise's slopes in gMean and e.
+// value returns the log density alone, and leaves the noise's slopes.
 func (f *byLevel) value(x []float64) (logp float64, ok bool) {
 	if logp, ok = f.set(x); !ok {
 		return 0, false
@@ -267,13 +298,12 @@ func (f *byLevel) value(x []float64) (logp float64, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	byY, ok := f.response.value(f.statistics, f.ell, f.lambda)
+	byY, ok := f.response.value(f.within, f.law.roots, f.sums, f.ell, f.lambda)
 	if !ok {
 		return 0, false
 	}
-	clear(f.gMean)
-	clear(f.e)
-	noise, _ := f.statistics.addNoise(f.noise, f.gMean, f.e)
+	f.tell()
+	logp += byX + byY + f.noise.LogDensity(f.byTold, f.told)
 	for i := range f.q + 1 {
 		logp += f.power(i) * 0.5 * f.columns.logSquare[i]
 	}
@@ -281,88 +311,57 @@ func (f *byLevel) value(x []float64) (logp float64, ok bool) {
 		energy, _ := f.scales.law(i, v)
 		logp -= energy
 	}
-	return logp + byX + byY + noise, true
+	return logp, true
 }
 
-// power is that of row i of within.
-func (f *byLevel) power(i int) float64 {
-	if i == f.q {
-		return f.obs.N - float64(1+f.m)
-	}
-	return f.obs.N - float64(f.levels+1+i)
-}
+// power is that of D_ii.
+func (f *byLevel) power(i int) float64 { return f.obs.N - float64(f.levels+1+i) }
 
 // slope writes the gradient where value was last.
 func (f *byLevel) slope(grad, x []float64) {
-	t, w, m, p, d := f.statistics, f.within, f.m, f.m-1, f.q+1
+	w, q, d := f.within, f.q, f.q+1
 	clear(f.gD)
-	clear(f.gWithin)
-	clear(f.eNow)
+	clear(f.e)
+	clear(f.gSums)
 	for i, v := range f.lambda {
 		_, f.gLambda[i] = f.scales.law(i, v)
 	}
-	byEll, _ := f.response.slope(f.gMean, f.gD, f.e, f.gLambda, t, f.ell, f.lambda)
-	t.pull(f.gD, f.e)
-	f.law.slope(f.gSums, grad[f.zetaAt():f.freeAt()], f.gWithin, f.eNow, f.gLambda, w, f.sums, x[f.zetaAt():f.freeAt()], f.lambda)
-	w.pull(f.gWithin, f.eNow)
-	f.scales.pull(grad[f.freeAt():f.ellAt()], f.gLambda, f.gWithin, d)
-	for i := range f.q {
-		f.gWithin[i*d+i] += f.power(i) / w.d[i*d+i]
+	byEll := f.response.slope(f.gSums, f.gD, f.e, f.gLambda, w, f.law.roots, f.sums)
+	f.law.slope(f.gSums, grad[f.zetaAt():f.freeAt()], f.gD, f.e, f.gLambda, w, f.sums, x[f.zetaAt():f.freeAt()], f.lambda)
+	f.pullTold()
+	w.pull(f.gD, f.e)
+	f.scales.pull(grad[f.freeAt():f.ellAt()], f.gLambda, f.gD, d)
+	for i := range d {
+		f.gD[i*d+i] += f.power(i) / w.d[i*d+i]
 	}
 	grad[f.ellAt()] = byEll / f.root
-	f.gD[p*m+p] += (byEll + f.power(f.q)) / t.d[p*m+p]
-	f.pullY(grad, x)
-	f.pullSums(grad, x)
-	at := f.rowsAt() + f.q*(f.q+1)/2
-	for i := f.q - 1; i >= 0; i-- {
-		at -= i + 1
-		f.columns.pullRow(grad[at:at+i+1], w, f.gWithin, x[at:at+i+1])
-	}
-}
-
-// pullY is slope of ȳ, D_y and D_yy.
-func (f *byLevel) pullY(grad, x []float64) {
-	t, m, p, d := f.statistics, f.m, f.m-1, f.q+1
+	f.gD[q*d+q] += byEll / w.d[q*d+q]
 	clear(f.gProducts)
-	row := f.yRow(x)
-	f.gD[p*m+p] += 2 * t.d[p*m+p] * f.y.pull(f.yRow(grad)[:p], f.gD, f.gProducts, f.gD[p*m:p*m+p], t.d, m, row[:p], f.products)
-	for j, g := range f.gProducts {
-		f.gMean[p] -= g * (t.mean[j] + f.shift[j])
-		f.gMean[j] -= g * t.mean[p]
+	row, to := f.yRow(x), f.yRow(grad)
+	f.gD[q*d+q] += 2 * w.d[q*d+q] * f.y.pull(to[:q], f.gD, f.gProducts, f.gD[q*d:q*d+q], w.d, d, row[:q], f.products)
+	f.pullSums(grad, x)
+	f.columns.pullRow(to, w, f.gD, row)
+	at := f.yAt()
+	for i := q - 1; i >= 0; i-- {
+		at -= i + 1
+		f.columns.pullRow(grad[at:at+i+1], w, f.gD, x[at:at+i+1])
 	}
-	at, prior := f.meanAt(), f.yFixed+f.yRate*f.columns.square[f.q]
-	grad[at] = f.gMean[p] * f.yWide
-	f.gWithin[f.q*d+f.q] = f.gD[p*m+p] + (grad[at]*x[at]+1)*f.yWide*f.yWide*f.yRate*t.d[p*m+p]/(prior*prior)
-	f.columns.pullRow(f.yRow(grad)[p-f.q:], f.within, f.gWithin, row[p-f.q:])
 }
 
-// pullSums is slope of F, and leaves in gWithin that in D_x.
+// pullSums is slope of F, and adds to gD that in D_jj.
 func (f *byLevel) pullSums(grad, x []float64) {
-	d := f.q + 1
-	for j := range f.q {
-		row := f.gD[(f.k+j)*f.m:]
-		addScaled(f.gWithin[j*d:j*d+j+1], 1, row[f.k:])
-		bySquare := 0.0
-		for l := range f.levels {
-			g := f.gSums[l*f.q+j] + f.gMean[f.k+j]*f.mean[l]
-			for c, weights := range f.across {
-				g += row[c] * weights[l]
-			}
+	q, d := f.q, f.q+1
+	for l, root := range f.law.roots {
+		row, g := f.sums[l*d:(l+1)*d], f.gSums[l*d:(l+1)*d]
+		g[q] -= dot(f.gProducts, row) / f.obs.N
+		addScaled(g[:q], -row[q]/f.obs.N, f.gProducts)
+		for j := range d {
 			v, precision, centre := f.wide(l, j)
-			u, prior := x[l*f.q+j], f.law.roots[l]*f.law.prior.Mean[j]
-			grad[l*f.q+j] = g / math.Sqrt(precision)
-			byPrecision := -g*(centre/precision+0.5*u/math.Sqrt(precision))/precision - 0.5/precision
-			byV := -(byPrecision + g*prior/precision) / (v * v)
-			bySquare += byV * f.varies(l)
+			u, at := x[l*d+j], l*d+j
+			grad[at] = g[j] / math.Sqrt(precision)
+			byPrecision := -g[j]*(centre/precision+0.5*u/math.Sqrt(precision))/precision - 0.5/precision
+			byV := -(byPrecision + g[j]*root*f.centre[at]/precision) / (v * v)
+			f.gD[j*d+j] += 2 * byV * (1 + root*root*f.rate[at]) * f.within.d[j*d+j]
 		}
-		f.gWithin[j*d+j] += 2 * bySquare * f.within.d[j*d+j]
 	}
-}
-
-// varies is ∂V/∂D_jj².
-func (f *byLevel) varies(l int) float64 {
-	if f.law.kappa > 0 {
-		return 1 + f.law.roots[l]*f.law.roots[l]/f.law.kappa
-	}
-	return 1
 }

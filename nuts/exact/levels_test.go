@@ -100,14 +100,13 @@ func (c leveledRows) draw(rng *rand.Rand) (truth *model.Params, obs *model.Obser
 // observe adds noise to the sums by levels.
 func (c leveledRows) observe(sums []float64, rng *rand.Rand) *model.Observation {
 	k, m := c.levels-1, c.shape.M()
-	all := release.Combinations(m, k)
 	var z []float64
-	for _, of := range all {
+	for _, of := range release.Combinations(m, k) {
 		z = append(z, of.Value(sums, float64(c.n))+model.RandNoise(c.kind, c.scale, rng))
 	}
 	by, statistics := release.ByLevels("", m, k, int64(c.n), z)
 	obs := &model.Observation{Shape: c.shape, N: float64(c.n), Kind: c.kind, Z: statistics.Vector(),
-		Told: &model.Told{Dummies: k, Counts: by.Counts, Sums: by.Sums, Z: z, Of: all}}
+		Told: &model.Told{Dummies: k, Counts: by.Counts, Sums: by.Sums, Z: z}}
 	for range obs.Z {
 		obs.Scale = append(obs.Scale, c.scale)
 	}
@@ -179,7 +178,7 @@ func TestLevelsGradient(t *testing.T) {
 					}, x, &fd.Settings{Formula: fd.Central, Step: 1e-5})
 					for i, g := range grad {
 						if !(math.Abs(g-want[i]) <= 2e-5*(1+math.Abs(g))) {
-							t.Errorf("%v prior %d: slope %d of %d (rows %d, ȳ %d, ζ %d, λ %d) is %v, differences %v", c, which, i, len(x), f.rowsAt(), f.meanAt(), f.zetaAt(), f.freeAt(), g, want[i])
+							t.Errorf("%v prior %d: slope %d of %d (rows %d, y %d, ζ %d, λ %d) is %v, differences %v", c, which, i, len(x), f.rowsAt(), f.yAt(), f.zetaAt(), f.freeAt(), g, want[i])
 						}
 					}
 				}
@@ -260,7 +259,7 @@ func TestLevelsSBCFindsFaults(t *testing.T) {
 	c := leveledRows{s, 3, 60, release.Gaussian, 2, modeltest.TamePrior(s)}
 	faults := map[string]func(*byLevel){"power": func(f *byLevel) { f.law.dof += 20 }}
 	if *sbcLong { // minutes: what is observed contradicts itself
-		faults["sums"] = func(f *byLevel) { f.obs.Told.Of[5].Weight[0], f.obs.Told.Of[6].Weight[0] = 1, 1 }
+		faults["sums"] = func(f *byLevel) { z := f.obs.Told.Z; z[5], z[6] = z[6], z[5] }
 	}
 	for name, fault := range faults {
 		found := false

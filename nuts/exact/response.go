@@ -28,15 +28,11 @@ import (
 // Q, a sum of squares at its minimum, keeps its digits where σ is many orders of magnitude
 // below y. That the minimum is flat makes its gradient that of Q at fixed β̂, and of log|M|.
 //
-// σ's prior is added: σ² ~ InvGamma(a₀, b₀/a), a integrated out where it is free:
-//
-//	log p(ℓ) = −2a₀ℓ − b₀e^{−2ℓ},  or  −2a₀ℓ − (½ + a₀) log(1/A² + b₀e^{−2ℓ}).
+// σ's prior is added.
 type response struct {
 	*coefficients
 	unscaled bool
-	shape    float64 // a₀
-	scale    float64 // b₀
-	spread   float64 // 1/A²; 0: not free
+	sigma    sigmaLaw
 
 	chol, cov                   []float64 // M and M⁻¹
 	beta, dev, pulled, residual []float64 // β̂, β̂ − μ_β, Λ_β(β̂ − μ_β), D_y − D_xᵀβ̂
@@ -49,13 +45,8 @@ func newResponse(s model.Shape, prior *model.Prior) *response {
 	p := s.P
 	vec := func() []float64 { return make([]float64, p) }
 	square := func() []float64 { return make([]float64, p*p) }
-	r := &response{coefficients: newCoefficients(s, prior), unscaled: prior.Unscaled, shape: prior.Theta.Shape, scale: prior.Theta.Scale,
+	r := &response{coefficients: newCoefficients(s, prior), unscaled: prior.Unscaled, sigma: newSigmaLaw(prior),
 		chol: square(), cov: square(), beta: vec(), dev: vec(), pulled: vec(), residual: vec(), delta: vec(), solved: vec()}
-	for _, f := range prior.Scales {
-		if f.Sigma {
-			r.spread = 1 / (f.SD * f.SD)
-		}
-	}
 	return r
 }
 
@@ -94,7 +85,7 @@ func (r *response) value(t *statistics, ell float64, lambda []float64) (logp flo
 	dense.SolveLower(r.chol, p, r.beta)
 	dense.SolveLowerT(r.chol, p, r.beta)
 	quad := r.fit(t)
-	return logp - t.n*ell - 0.5*(dense.LogDet(r.chol, p)+quad) + r.sigma(ell, inverse), true
+	return logp - t.n*ell - 0.5*(dense.LogDet(r.chol, p)+quad) + r.sigma.value(ell, inverse), true
 }
 
 // fit returns Q at β̂.
@@ -115,15 +106,6 @@ func (r *response) fit(t *statistics) (quad float64) {
 		r.square += v * v
 	}
 	return r.per*quad + r.omega*r.rho*r.rho + r.kappa*r.square
-}
-
-// sigma is the log prior of ℓ.
-func (r *response) sigma(ell, inverse float64) float64 {
-	logp := -2 * r.shape * ell
-	if r.spread > 0 {
-		return logp - (0.5+r.shape)*math.Log(r.spread+r.scale*inverse)
-	}
-	return logp - r.scale*inverse
 }
 
 // slope adds the gradient where value was last: in v̄, in W_x to e as covariates.slope has
@@ -171,12 +153,7 @@ func (r *response) slope(gMean, gD, e, gLambda []float64, t *statistics, ell flo
 	}
 	inverse := math.Exp(-2 * ell)
 	byN = inverse*byKappa - ell
-	byEll -= 2 * r.shape
-	weight := 1.0
-	if r.spread > 0 {
-		weight = (0.5 + r.shape) / (r.spread + r.scale*inverse)
-	}
-	return byEll + 2*weight*r.scale*inverse, byN
+	return r.sigma.slope(byEll, inverse), byN
 }
 
 // slopeFree adds the gradient in λ of the free blocks: −½k + ½e^{−λ}(tr M⁻¹B + dᵀBd)/c.
