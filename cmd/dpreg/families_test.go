@@ -1,8 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 // TestFamily fits, infers again, predicts and saves.
@@ -124,13 +127,14 @@ func TestFamilyRefusals(t *testing.T) {
 // TestCounts fits counts, of which rates are told, and checks them.
 func TestCounts(t *testing.T) {
 	workspace(t)
-	first := fit("--eps", "3", "--formula", "educ ~ age + married", "--bounds", "educ=0:12,age=0:100", "--family", "poisson", "--draws", "300").finished(t)
+	first, _ := noisy(t, "pums.release.json", "fit", "pums.csv", "--eps", "3", "--formula", "educ ~ age + married", "--bounds", "educ=0:12,age=0:100", "--family", "poisson", "--draws", "300")
 	for _, part := range []string{"family poisson (log link, of counts above 12 the law of 12 or more)", "Rate ratio", "married", "counts that spread as Poisson's. A release can tell (dpreg check) of columns that bounds cut and counts that spread otherwise; it cannot of curves, another link"} {
 		if !strings.Contains(strings.Join(strings.Fields(first.stdout), " "), part) {
 			t.Errorf("the result lacks %q:\n%s", part, first.stdout)
 		}
 	}
-	checked := command("check", "pums.release.json", "--family", "poisson", "--draws", "200", "--calibrate", "2").finished(t)
+	// What is said of a check needs no 50 refits, each of which takes a second.
+	checked := command("check", "pums.release.json", "--family", "poisson", "--draws", "200", "--calibrate", fmt.Sprint(testsize.Of(0, 2))).finished(t)
 	if !strings.Contains(checked.stdout, "sum of y²") || !strings.Contains(checked.stdout, "the Poisson model bends") {
 		t.Errorf("the check is\n%s", checked.stdout)
 	}
