@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -107,8 +108,8 @@ func place(f *release.Frame, row []float64) []*big.Rat {
 		u[j] = new(big.Rat)
 		for i, x := range w {
 			k, _ := toLattice(row[i])
-			d := new(big.Rat).Sub(new(big.Rat).SetFrac64(int64(k), unit), exactly(f.Centre[i]))
-			u[j].Add(u[j], d.Mul(d, exactly(x)))
+			d := new(big.Rat).Sub(new(big.Rat).SetFrac64(int64(k), unit), number.Exactly(f.Centre[i]))
+			u[j].Add(u[j], d.Mul(d, number.Exactly(x)))
 		}
 	}
 	return u
@@ -167,7 +168,7 @@ func checkPlace(t *testing.T, r float64, exact []*big.Rat, u []int64) []float64 
 		norm.Add(norm, new(big.Int).Mul(big.NewInt(x), big.NewInt(x)))
 		inside = inside && want.IsInt64() && want.Int64() == x
 	}
-	radius := new(big.Rat).Mul(exactly(r), powerOfTwo(lattice))
+	radius := new(big.Rat).Mul(number.Exactly(r), powerOfTwo(lattice))
 	radius.Mul(radius, radius)
 	if new(big.Rat).SetInt(norm).Cmp(radius) > 0 {
 		t.Fatal("a row ends beyond the radius")

@@ -136,7 +136,7 @@ func laplaceNoise(delta, epsilon *big.Rat) release.Noise {
 // gaussianNoise is calibrated to the square of an L2 sensitivity.
 func gaussianNoise(squared *big.Rat, pr release.Privacy) (release.Noise, error) {
 	sensitivity := rootUp(squared)
-	asked := gaussian{roundDown(number.Decimal(pr.Epsilon)), roundDown(number.Decimal(pr.Delta)), sensitivity}
+	asked := gaussian{number.RoundDown(number.Decimal(pr.Epsilon)), number.RoundDown(number.Decimal(pr.Delta)), sensitivity}
 	if last := calibrated.Load(); last != nil && last.gaussian == asked {
 		return last.Noise, nil
 	}
@@ -175,24 +175,15 @@ func mechanism(n release.Noise, digits uint) (mechanisms.Mechanism, error) {
 // roundUp returns the smallest float64 that is not below q.
 func roundUp(q *big.Rat) float64 {
 	f, _ := q.Float64() // the nearest
-	if exactly(f).Cmp(q) < 0 {
+	if number.Exactly(f).Cmp(q) < 0 {
 		return math.Nextafter(f, math.Inf(1))
-	}
-	return f
-}
-
-// roundDown returns the largest float64 that is not above q.
-func roundDown(q *big.Rat) float64 {
-	f, _ := q.Float64()
-	if exactly(f).Cmp(q) > 0 {
-		return math.Nextafter(f, math.Inf(-1))
 	}
 	return f
 }
 
 // rootUp returns the smallest float64 whose square is not below q > 0.
 func rootUp(q *big.Rat) float64 {
-	covers := func(f float64) bool { return new(big.Rat).Mul(exactly(f), exactly(f)).Cmp(q) >= 0 }
+	covers := func(f float64) bool { return new(big.Rat).Mul(number.Exactly(f), number.Exactly(f)).Cmp(q) >= 0 }
 	nearest, _ := q.Float64()
 	f := math.Sqrt(nearest) // an ulp away at most
 	for !covers(f) {
@@ -203,9 +194,6 @@ func rootUp(q *big.Rat) float64 {
 	}
 	return f
 }
-
-// exactly is the value of a finite float64.
-func exactly(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
 
 // Auto asks for whichever noise has the smaller standard deviation: see Choose.
 const Auto release.Kind = "auto"

@@ -34,7 +34,7 @@ func TestPublishGaussian(t *testing.T) {
 		if *r.Privacy != approximate(0.5, 1e-6) || r.Noise.Kind != release.Gaussian || r.Noise.Lattice != 1./(1<<40) {
 			t.Errorf("m = %d: the release says %+v", m, r)
 		}
-		sigma := exactly(r.Noise.Scale)
+		sigma := number.Exactly(r.Noise.Scale)
 		noise, err := mechanisms.Gaussian(sigma.Mul(sigma, big.NewRat(1<<40, 1)))
 		if err != nil {
 			t.Fatal(err)
@@ -90,7 +90,7 @@ func TestGaussianCalibrationRoundsUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		square := sensitivityL2Squared(m, release.ReplaceOne)
-		covers := func(x float64) bool { return new(big.Rat).Mul(exactly(x), exactly(x)).Cmp(square) >= 0 }
+		covers := func(x float64) bool { return new(big.Rat).Mul(number.Exactly(x), number.Exactly(x)).Cmp(square) >= 0 }
 		if !covers(n.Sensitivity) || covers(math.Nextafter(n.Sensitivity, 0)) {
 			t.Fatalf("m = %d: sensitivity %v is not the root of %v rounded up", m, n.Sensitivity, square)
 		}
@@ -102,7 +102,7 @@ func TestGaussianCalibrationRoundsUp(t *testing.T) {
 
 func TestRoundDown(t *testing.T) {
 	for _, q := range []*big.Rat{big.NewRat(1, 10), big.NewRat(3, 10), big.NewRat(1, 3), big.NewRat(1, 4), number.Decimal(1e-6)} {
-		if f := roundDown(q); exactly(f).Cmp(q) > 0 || exactly(math.Nextafter(f, 1)).Cmp(q) <= 0 {
+		if f := number.RoundDown(q); number.Exactly(f).Cmp(q) > 0 || number.Exactly(math.Nextafter(f, 1)).Cmp(q) <= 0 {
 			t.Errorf("%v rounded down is %v", q, f)
 		}
 	}

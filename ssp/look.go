@@ -49,7 +49,7 @@ func (b Budget) scale(squared *big.Rat, share float64, of *big.Rat) (float64, er
 	if !(share > 0 && share <= 1) {
 		return 0, fmt.Errorf("a share of %v of the privacy: it must be above 0 and at most 1", share)
 	}
-	part, whole := new(big.Rat).Mul(exactly(share), of), exactly(b.unit)
+	part, whole := new(big.Rat).Mul(number.Exactly(share), of), number.Exactly(b.unit)
 	if b.Kind == release.Ball {
 		part.Mul(part, part)
 		whole.Inv(number.Decimal(b.unit))
@@ -169,7 +169,7 @@ func (b Budget) squaredSensitivity(f *release.Frame) *big.Rat {
 	return q
 }
 
-func square(x float64) *big.Rat { return new(big.Rat).Mul(exactly(x), exactly(x)) }
+func square(x float64) *big.Rat { return new(big.Rat).Mul(number.Exactly(x), number.Exactly(x)) }
 
 // PublishLook returns a look at the rows of s in its frame, f, with noise that takes this
 // share, drawn on the lattice that Noise states. Statistics are the exact multiples of it,
@@ -204,7 +204,7 @@ func (b Budget) PublishLook(s *BallAccumulator, f *release.Frame, share float64,
 // count is the number of rows with noise, and the scale of that.
 func (b Budget) count(n int64, scale float64, f *release.Frame, share float64, e *mechanisms.Entropy) (noisy int64, noise float64, err error) {
 	kind := release.Gaussian
-	if noise = roundUp(new(big.Rat).Quo(exactly(scale), square(f.Weight))); b.countsApart() {
+	if noise = roundUp(new(big.Rat).Quo(number.Exactly(scale), square(f.Weight))); b.countsApart() {
 		kind = release.Laplace
 		if noise, err = b.scale(all, share, ofCount); err != nil {
 			return 0, 0, err
@@ -270,7 +270,7 @@ func addBall(parts []part, e *mechanisms.Entropy) error {
 	var z []*big.Int
 	var scales []*big.Rat
 	for _, p := range parts {
-		scale := new(big.Rat).Mul(exactly(p.scale), powerOfTwo(p.digits))
+		scale := new(big.Rat).Mul(number.Exactly(p.scale), powerOfTwo(p.digits))
 		for _, x := range p.z {
 			z, scales = append(z, x), append(scales, scale)
 		}

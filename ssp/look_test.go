@@ -49,7 +49,7 @@ func TestSharesMakeTheWhole(t *testing.T) {
 			if pr.Delta > 0 {
 				return new(big.Rat).Quo(delta, square(scale))
 			}
-			return new(big.Rat).Quo(delta, exactly(scale))
+			return new(big.Rat).Quo(delta, number.Exactly(scale))
 		}
 		for range 100 {
 			taken, left, shares := new(big.Rat), 1., new(big.Rat)
@@ -74,7 +74,7 @@ func TestSharesMakeTheWhole(t *testing.T) {
 					t.Fatalf("Δ = %v is not √%v rounded up", n.Sensitivity, delta)
 				}
 				if pr.Delta == 0 {
-					delta = exactly(n.Sensitivity)
+					delta = number.Exactly(n.Sensitivity)
 				}
 				taken.Add(taken, takes(delta, n.Scale))
 				if b.countsApart() {
@@ -84,7 +84,7 @@ func TestSharesMakeTheWhole(t *testing.T) {
 					}
 					taken.Add(taken, takes(big.NewRat(1, 1), count))
 				}
-				shares.Add(shares, exactly(share))
+				shares.Add(shares, number.Exactly(share))
 
 				share = left * rng.Float64() / 4
 				histogram, _, err := b.PublishRadii(mustBall(t, RoundFrame(f), 3).Radii(), share, seeded(1))
@@ -93,7 +93,7 @@ func TestSharesMakeTheWhole(t *testing.T) {
 				}
 				rows := map[bool]int64{false: 2, true: 1}[pr.Neighbours == release.AddRemove]
 				taken.Add(taken, takes(big.NewRat(rows, 1), histogram.Scale))
-				shares.Add(shares, exactly(share))
+				shares.Add(shares, number.Exactly(share))
 				left = ratToFloat(new(big.Rat).Sub(big.NewRat(1, 1), shares)) * (1 - 1e-15)
 				if left <= 1e-6 {
 					break
@@ -204,7 +204,7 @@ func TestLookIsSumsPlusNoise(t *testing.T) {
 				t.Errorf("the look says %+v", look)
 			}
 			for j, x := range look.Statistics.Vector() {
-				steps := new(big.Rat).Quo(exactly(x), exactly(noise.Lattice))
+				steps := new(big.Rat).Quo(number.Exactly(x), number.Exactly(noise.Lattice))
 				if !steps.IsInt() && math.Abs(x) < noise.Lattice*(1<<52) {
 					t.Errorf("frame %d, entry %d is off the lattice", i, j)
 				}

@@ -222,7 +222,7 @@ func BoundsSensitivity(columns int, nb release.Neighbours) *big.Rat {
 // 0 where nothing is left.
 func AfterBounds(pr release.Privacy, epsilon float64) release.Privacy {
 	rest := new(big.Rat).Sub(number.Decimal(pr.Epsilon), number.Decimal(epsilon))
-	pr.Epsilon = max(0, roundDown(rest))
+	pr.Epsilon = max(0, number.RoundDown(rest))
 	if up := math.Nextafter(pr.Epsilon, math.Inf(1)); number.Decimal(up).Cmp(rest) <= 0 {
 		pr.Epsilon = up // 1 - 0.1 is above the float64 that 0.9 stands for
 	}

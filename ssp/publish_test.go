@@ -108,11 +108,11 @@ func TestCalibrationRoundsUp(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if exactly(c.Sensitivity).Cmp(delta) < 0 || exactly(math.Nextafter(c.Sensitivity, 0)).Cmp(delta) >= 0 {
+			if number.Exactly(c.Sensitivity).Cmp(delta) < 0 || number.Exactly(math.Nextafter(c.Sensitivity, 0)).Cmp(delta) >= 0 {
 				t.Fatalf("m = %d: sensitivity %v is not %v rounded up", m, c.Sensitivity, delta)
 			}
 			pays := func(scale float64) bool {
-				return new(big.Rat).Mul(exactly(scale), number.Decimal(epsilon)).Cmp(exactly(c.Sensitivity)) >= 0
+				return new(big.Rat).Mul(number.Exactly(scale), number.Decimal(epsilon)).Cmp(number.Exactly(c.Sensitivity)) >= 0
 			}
 			if !pays(c.Scale) || pays(math.Nextafter(c.Scale, 0)) {
 				t.Fatalf("m = %d: scale %v is not the smallest with scale*%v >= %v", m, c.Scale, epsilon, c.Sensitivity)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -32,7 +33,7 @@ func CalibrateShare(m int, pr release.Privacy, custodians, honest int) (release.
 	if err != nil {
 		return noise, err
 	}
-	square := new(big.Rat).Mul(exactly(noise.Scale), exactly(noise.Scale))
+	square := new(big.Rat).Mul(number.Exactly(noise.Scale), number.Exactly(noise.Scale))
 	noise.Scale = rootUp(square.Quo(square, big.NewRat(int64(honest), 1)))
 	if !(noise.Scale/lattice >= leastShare*math.Sqrt(float64(custodians))) {
 		return noise, fmt.Errorf("shares of noise of sd %v among %d custodians are too small for the lattice", noise.Scale, custodians)

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/integrate/quad"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
@@ -95,8 +96,8 @@ func TestSharesAddUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	squares := new(big.Rat).Mul(exactly(share.Scale), exactly(share.Scale))
-	target := new(big.Rat).Mul(exactly(one.Scale), exactly(one.Scale))
+	squares := new(big.Rat).Mul(number.Exactly(share.Scale), number.Exactly(share.Scale))
+	target := new(big.Rat).Mul(number.Exactly(one.Scale), number.Exactly(one.Scale))
 	if squares.Mul(squares, big.NewRat(custodians-colluding, 1)).Cmp(target) < 0 {
 		t.Error("the honest draw less than one release does")
 	}

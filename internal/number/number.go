@@ -46,3 +46,15 @@ func Decimal(x float64) *big.Rat {
 	}
 	return q
 }
+
+// Exactly is the value of a finite x.
+func Exactly(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+
+// RoundDown returns the largest float64 that is not above q.
+func RoundDown(q *big.Rat) float64 {
+	f, _ := q.Float64() // the nearest
+	if Exactly(f).Cmp(q) > 0 {
+		return math.Nextafter(f, math.Inf(-1))
+	}
+	return f
+}

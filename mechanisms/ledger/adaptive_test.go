@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/internal/testsize"
 )
 
@@ -48,13 +49,13 @@ func adversary(t *testing.T, first Charge, after account) float64 {
 		}
 		return low
 	}
-	pure := most(func(x float64) Charge { return Charge{Noise: Laplace, Epsilon: exactly(x), Delta: new(big.Rat)} })
+	pure := most(func(x float64) Charge { return Charge{Noise: Laplace, Epsilon: number.Exactly(x), Delta: new(big.Rat)} })
 	// What it states is beyond any sum: only the count decides.
 	more := most(func(x float64) Charge {
 		return Charge{Noise: Gaussian, Epsilon: rat("1e9"), Delta: rat("0.5"), Sensitivity: max(x, 1e-300), Scale: 1}
 	})
 	told := most(func(x float64) Charge {
-		return Charge{Noise: Sampled, Epsilon: rat("1e-12"), Delta: exactly(x), Sensitivity: 1e-9, Scale: 1}
+		return Charge{Noise: Sampled, Epsilon: rat("1e-12"), Delta: number.Exactly(x), Sensitivity: 1e-9, Scale: 1}
 	})
 	worst := 0.0
 	const step = 4e-3

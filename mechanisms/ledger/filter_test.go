@@ -27,7 +27,7 @@ func gaussian(t testing.TB, epsilon, delta string) Charge {
 	t.Helper()
 	const sensitivity = 3.7
 	e, d := rat(epsilon), rat(delta)
-	sigma, err := accounting.Sigma(roundDown(e), roundDown(d), sensitivity)
+	sigma, err := accounting.Sigma(number.RoundDown(e), number.RoundDown(d), sensitivity)
 	if err != nil {
 		t.Fatal(err)
 	}

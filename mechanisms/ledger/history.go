@@ -100,10 +100,10 @@ func (h *History) Left(noise Noise, delta *big.Rat) (float64, error) {
 		return math.Inf(1), nil
 	}
 	base := h.account()
-	return largest(roundDown(h.Budget.Epsilon), func(epsilon float64) (bool, error) {
+	return largest(number.RoundDown(h.Budget.Epsilon), func(epsilon float64) (bool, error) {
 		c := Charge{Epsilon: number.Decimal(epsilon), Delta: delta, Noise: noise}
 		if noise != Laplace {
-			s, err := accounting.Sigma(epsilon, roundDown(delta), 1)
+			s, err := accounting.Sigma(epsilon, number.RoundDown(delta), 1)
 			if err != nil {
 				return false, err
 			}
@@ -212,7 +212,7 @@ func (a *account) add(c *Charge) {
 		if first && a.total.Filter == Auto {
 			a.share(c)
 		}
-		ratio := new(big.Rat).Quo(exactly(c.Sensitivity), exactly(c.Scale))
+		ratio := new(big.Rat).Quo(number.Exactly(c.Sensitivity), number.Exactly(c.Scale))
 		square := times(ratio, ratio)
 		if c.Noise.decomposed() {
 			a.mixed = true
@@ -274,24 +274,12 @@ func (a *account) counted() (*big.Rat, error) {
 	if rest.Sign() < 0 || a.forCount.Sign() == 0 || a.apart.Cmp(a.forSum) > 0 {
 		return nil, nil
 	}
-	s, err := accounting.Sigma(roundDown(rest), roundDown(a.forCount), 1)
+	s, err := accounting.Sigma(number.RoundDown(rest), number.RoundDown(a.forCount), 1)
 	if err != nil {
 		return nil, err
 	}
-	return times(a.square, times(exactly(s), exactly(s))), nil
+	return times(a.square, times(number.Exactly(s), number.Exactly(s))), nil
 }
 
 func plus(x, y *big.Rat) *big.Rat  { return new(big.Rat).Add(x, y) }
 func times(x, y *big.Rat) *big.Rat { return new(big.Rat).Mul(x, y) }
-
-// exactly is the value of a finite float64.
-func exactly(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
-
-// roundDown returns the largest float64 that is not above q.
-func roundDown(q *big.Rat) float64 {
-	f, _ := q.Float64() // the nearest
-	if exactly(f).Cmp(q) > 0 {
-		return math.Nextafter(f, math.Inf(-1))
-	}
-	return f
-}
