@@ -25,24 +25,13 @@ func (f *flags) predictAlong(args []string) error {
 	if err = errors.Join(err, f.checkPlot(append(args[:len(args):len(args)], f.prior.File)...)); err != nil {
 		return err
 	}
-	run := &savedRun{family: model.Family(f.family)}
-	if f.dir != "" {
-		run, err = readSaved(f.dir)
-	} else {
-		run.evidence, err = f.evidence(args)
-	}
+	run, err := f.savedOr(args)
 	if err != nil {
 		return err
 	}
-	o := predict.Options{Level: f.level, Family: run.family}
-	if o.Custodian, err = f.custodianNumber(run); err != nil {
+	o, unsettled, err := f.drawn(run)
+	if err != nil {
 		return err
-	}
-	var unsettled error
-	if run.draws == nil {
-		if unsettled, err = f.draw(run); err != nil {
-			return err
-		}
 	}
 	points, held, err := predict.Along(run.draws, run.design, run.units, o, f.along, alongPoints)
 	if err != nil {

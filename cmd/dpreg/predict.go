@@ -52,13 +52,7 @@ func runPredict(f *flags, args []string) error {
 	if err := f.checkPredict(args); err != nil {
 		return err
 	}
-	run := &savedRun{}
-	var err error
-	if f.dir != "" {
-		run, err = readSaved(f.dir)
-	} else {
-		run.evidence, err = f.evidence(args[:len(args)-1])
-	}
+	run, err := f.savedOr(args[:len(args)-1])
 	if err != nil {
 		return err
 	}
@@ -77,18 +71,9 @@ func runPredict(f *flags, args []string) error {
 			return err
 		}
 	}
-	if run.draws == nil {
-		run.family = model.Family(f.family)
-	}
-	o := predict.Options{Level: f.level, Mean: f.line, Family: run.family}
-	if o.Custodian, err = f.custodianNumber(run); err != nil {
+	o, unsettled, err := f.drawn(run)
+	if err != nil {
 		return err
-	}
-	var unsettled error
-	if run.draws == nil {
-		if unsettled, err = f.draw(run); err != nil {
-			return err
-		}
 	}
 	p, err := predict.New(run.draws, run.design, run.units, o)
 	if err != nil {
@@ -107,14 +92,28 @@ func runPredict(f *flags, args []string) error {
 	return unsettled
 }
 
-// draw draws from the posterior; unsettled tells that the chains did not converge.
-func (f *flags) draw(run *savedRun) (unsettled, err error) {
+// savedOr is the run in the directory of --draws or, without it, what draws are made from: releases.
+func (f *flags) savedOr(releases []string) (*savedRun, error) {
+	if f.dir != "" {
+		return readSaved(f.dir)
+	}
+	e, err := f.evidence(releases)
+	return &savedRun{evidence: e, family: model.Family(f.family)}, err
+}
+
+// drawn draws from the posterior, unless there are draws, and says how to predict from them; unsettled
+// tells that the chains did not converge.
+func (f *flags) drawn(run *savedRun) (o predict.Options, unsettled, err error) {
+	o = predict.Options{Level: f.level, Mean: f.line, Family: run.family}
+	if o.Custodian, err = f.custodianNumber(run); err != nil || run.draws != nil {
+		return o, nil, err
+	}
 	fit, err := f.sample(run.evidence, nil)
 	if err != nil {
-		return nil, err
+		return o, nil, err
 	}
 	run.draws, run.units = fit.StanDraws(dpreg.Scaled), dpreg.Scaled
-	return f.doubted(fit), nil
+	return o, f.doubted(fit), nil
 }
 
 // doubted notes the warnings of a fit, and is an error where its chains did not converge.
