@@ -75,6 +75,7 @@ var floors = map[string]int{
 	"calibration/audit":     6,
 	"report":                7,
 	"serve":                 8,
+	"saved":                 5,
 	"cmd/dpreg":             9,
 	"contrib":               0,
 	"bench/program":         0,

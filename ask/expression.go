@@ -55,6 +55,9 @@ func (n *names) value(e *expression.Node) (value, error) {
 	if err := n.find(e, leaves); err != nil {
 		return value{}, err
 	}
+	if v, leaf := leaves[e]; leaf {
+		return v, nil
+	}
 	at := func(draw []float64) float64 {
 		return e.At(func(leaf *expression.Node) float64 { return leaves[leaf].at(draw) })
 	}

@@ -33,7 +33,7 @@ func (f *flags) predictAlong(args []string) error {
 	if err != nil {
 		return err
 	}
-	points, held, err := predict.Along(run.draws, run.design, run.units, o, f.along, alongPoints)
+	points, held, err := predict.Along(run.Draws, run.Design, run.Units, o, f.along, alongPoints)
 	if err != nil {
 		return usage(within("--along", err))
 	}
@@ -43,7 +43,7 @@ func (f *flags) predictAlong(args []string) error {
 			return err
 		}
 	}
-	figure := report.LinePlot(points, held, f.along, run.design.Response.Name, f.level, o.Family)
+	figure := report.LinePlot(points, held, f.along, run.Design.Response.Name, f.level, o.Family)
 	return errors.Join(f.writePlot(public, figure.Write), unsettled)
 }
 

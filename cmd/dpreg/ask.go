@@ -1,9 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -11,8 +8,8 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/ask"
-	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/report"
+	"github.com/dpreg/dpreg/saved"
 )
 
 // runAsk answers questions about the posterior given releases, or about draws that were saved.
@@ -75,48 +72,14 @@ func (f *flags) savedPosterior(sources []string) (p *ask.Posterior, unsettled, e
 	if err != nil {
 		return nil, nil, err
 	}
-	p = &ask.Posterior{Draws: run.draws, Units: run.units, Design: run.design, Family: run.family, Custodians: run.names()}
-	summary, err := run.summary(sources[0])
+	p = &ask.Posterior{Draws: run.Draws, Units: run.Units, Design: run.Design, Family: run.Family, Custodians: run.Names()}
+	prior, failed, err := run.Summary(saved.Dir(sources[0]).Summary())
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, usage(err)
 	}
-	p.Prior = summary.prior
-	if summary.failed {
+	p.Prior = prior
+	if failed {
 		unsettled = unconvergedError("not converged: the draws of " + sources[0] + " did not, as their summary.json says")
 	}
 	return p, unsettled, nil
-}
-
-// savedSummary is what a question needs of summary.json.
-type savedSummary struct {
-	prior  *model.Prior // nil: not there
-	failed bool
-}
-
-// summary reads it from a directory of draws, where it is there.
-func (s *savedRun) summary(dir string) (of savedSummary, err error) {
-	path := (&flags{save: dir}).summaryFile()
-	text, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return of, nil
-	}
-	var read struct {
-		Prior     json.RawMessage
-		Converged *bool
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &read)
-	}
-	if err != nil {
-		return of, usagef("%s cannot be read: %w", path, err)
-	}
-	of.failed = read.Converged != nil && !*read.Converged
-	if len(read.Prior) == 0 || string(read.Prior) == "null" {
-		return of, nil
-	}
-	base, err := s.family.DefaultPrior(s.design)
-	if err == nil {
-		of.prior, err = base.Read(bytes.NewReader(read.Prior), path+": prior", s.family.Design(s.design), "")
-	}
-	return of, usage(err)
 }

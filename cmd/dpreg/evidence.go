@@ -66,14 +66,8 @@ func (f *flags) evidence(paths []string) (*evidence, error) {
 		}
 		custodians[i].Release = r
 	}
-	return join(custodians)
-}
-
-// join matches the columns of releases.
-func join(custodians []dpreg.Custodian) (e *evidence, err error) {
-	e = &evidence{}
-	e.custodians, e.design, err = dpreg.Join(custodians)
-	return e, usage(err)
+	custodians, design, err := dpreg.Join(custodians)
+	return &evidence{custodians, design}, usage(err)
 }
 
 // names are those of the custodians.

@@ -16,6 +16,7 @@ import (
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
+	"github.com/dpreg/dpreg/saved"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/signature"
 	"github.com/dpreg/dpreg/whatif"
@@ -184,11 +185,9 @@ func (f *flags) conclude(fit *dpreg.Fit, what *whatif.Answers, made report.Run) 
 		if f.heads == "labels" {
 			draws.Labels = posterior.Distinct(draws.Names, fit.StanLabels())
 		}
-		if err := f.saveDraws(draws, summary, f.comments(fit, draws, summary), modeOfFit(fit)); err != nil {
-			return err
-		}
-		if err := f.writeReleases(fit); err != nil {
-			return err
+		comments, dir := saved.Comments(fit, draws, dpreg.Units(f.units), summary, signature.Version()), saved.Dir(f.save)
+		if err := errors.Join(dir.Write(draws, summary, comments, modeOfFit(fit), f.parquet), dir.WriteReleases(fit)); err != nil {
+			return within("--save", err)
 		}
 		f.note("draws and summary saved in %s", f.save)
 	}

@@ -173,7 +173,7 @@ func (f *flags) illustrate(fit *dpreg.Fit, what *whatif.Answers, made report.Run
 
 // drawFigures draws figures into a directory, each in each format.
 func drawFigures(dir string, mode fs.FileMode, figures []*report.Figure) error {
-	if err := makeDir(dir, mode); err != nil {
+	if err := files.MakeDir(dir, mode); err != nil {
 		return within("--plots", err)
 	}
 	for _, figure := range figures {

@@ -16,6 +16,7 @@ import (
 	"github.com/dpreg/dpreg/internal/parallel"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/predict"
+	"github.com/dpreg/dpreg/saved"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
 )
@@ -60,13 +61,13 @@ func runPredict(f *flags, args []string) error {
 	if err != nil {
 		return err
 	}
-	in, err := openRows(args[len(args)-1], run.design, form)
+	in, err := openRows(args[len(args)-1], run.Design, form)
 	if err != nil {
 		return err
 	}
 	defer in.file.Close()
 	if f.output != "" { // looked at before any row is predicted
-		keep := inputs(append(append(args, run.files...), f.prior.File))
+		keep := inputs(append(append(args, run.Files...), f.prior.File))
 		if err := within("-o", errors.Join(keep.spare(f.output), checkWritable(f.output))); err != nil {
 			return err
 		}
@@ -75,13 +76,13 @@ func runPredict(f *flags, args []string) error {
 	if err != nil {
 		return err
 	}
-	p, err := predict.New(run.draws, run.design, run.units, o)
+	p, err := predict.New(run.Draws, run.Design, run.Units, o)
 	if err != nil {
 		return usage(err)
 	}
 	f.sayWhose(run)
-	if run.design.Response.Term != nil {
-		f.note("predicted is %s, the response of the model", run.design.Response.Name)
+	if run.Design.Response.Term != nil {
+		f.note("predicted is %s, the response of the model", run.Design.Response.Name)
 	}
 	if err := f.writePredictions(in, p); err != nil {
 		return err
@@ -93,26 +94,29 @@ func runPredict(f *flags, args []string) error {
 }
 
 // savedOr is the run in the directory of --draws or, without it, what draws are made from: releases.
-func (f *flags) savedOr(releases []string) (*savedRun, error) {
+func (f *flags) savedOr(releases []string) (*saved.Run, error) {
 	if f.dir != "" {
 		return readSaved(f.dir)
 	}
 	e, err := f.evidence(releases)
-	return &savedRun{evidence: e, family: model.Family(f.family)}, err
+	if err != nil {
+		return nil, err
+	}
+	return &saved.Run{Custodians: e.custodians, Design: e.design, Family: model.Family(f.family)}, nil
 }
 
 // drawn draws from the posterior, unless there are draws, and says how to predict from them; unsettled
 // tells that the chains did not converge.
-func (f *flags) drawn(run *savedRun) (o predict.Options, unsettled, err error) {
-	o = predict.Options{Level: f.level, Mean: f.line, Family: run.family}
-	if o.Custodian, err = f.custodianNumber(run); err != nil || run.draws != nil {
+func (f *flags) drawn(run *saved.Run) (o predict.Options, unsettled, err error) {
+	o = predict.Options{Level: f.level, Mean: f.line, Family: run.Family}
+	if o.Custodian, err = f.custodianNumber(run); err != nil || run.Draws != nil {
 		return o, nil, err
 	}
-	fit, err := f.sample(run.evidence, nil)
+	fit, err := f.sample(&evidence{run.Custodians, run.Design}, nil)
 	if err != nil {
 		return o, nil, err
 	}
-	run.draws, run.units = fit.StanDraws(dpreg.Scaled), dpreg.Scaled
+	run.Draws, run.Units = fit.StanDraws(dpreg.Scaled), dpreg.Scaled
 	return o, f.doubted(fit), nil
 }
 
@@ -167,19 +171,19 @@ func openRows(path string, d *schema.Design, form table.Form) (*newRows, error) 
 }
 
 // pooled tells whether a run's regressions are pooled partially.
-func (f *flags) pooled(run *savedRun) bool {
-	if run.draws == nil {
+func (f *flags) pooled(run *saved.Run) bool {
+	if run.Draws == nil {
 		return f.pooling == dpreg.PartialPooling
 	}
-	return slices.ContainsFunc(run.draws.Names, func(name string) bool { return model.KindOf(name) == model.ThetaAt })
+	return slices.ContainsFunc(run.Draws.Names, func(name string) bool { return model.KindOf(name) == model.ThetaAt })
 }
 
 // custodianNumber is the custodian's that --custodian names, from 1; 0 where it names none.
-func (f *flags) custodianNumber(run *savedRun) (int, error) {
+func (f *flags) custodianNumber(run *saved.Run) (int, error) {
 	if f.custodian == "" {
 		return 0, nil
 	}
-	names := run.names()
+	names := run.Names()
 	at := slices.Index(names, f.custodian)
 	switch {
 	case len(names) == 1:
@@ -193,13 +197,13 @@ func (f *flags) custodianNumber(run *savedRun) (int, error) {
 }
 
 // sayWhose says of which custodian the rows are taken to be, where it matters.
-func (f *flags) sayWhose(run *savedRun) {
+func (f *flags) sayWhose(run *saved.Run) {
 	switch {
 	case !f.pooled(run):
 	case f.custodian != "":
 		f.note("predicted for the custodian %s", f.custodian)
 	default:
-		f.note("predicted for a new custodian, whose regression lies about that of all, θ_new ~ N(θ, Ω), log σ_new ~ N(log σ, υ²); --custodian NAME predicts for one of %s", strings.Join(run.names(), ", "))
+		f.note("predicted for a new custodian, whose regression lies about that of all, θ_new ~ N(θ, Ω), log σ_new ~ N(log σ, υ²); --custodian NAME predicts for one of %s", strings.Join(run.Names(), ", "))
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	csvfile "encoding/csv"
 	"fmt"
+	"github.com/dpreg/dpreg/saved"
 	"math"
 	"os"
 	"strconv"
@@ -260,8 +261,8 @@ func TestBrokenSave(t *testing.T) {
 func TestSaveNonPrivate(t *testing.T) {
 	save(t)
 	command(append([]string{"fit", "pums.csv", "--formula", educ, "--method", "non-private", "--i-hold-the-data", "--save", "s"}, quick...)...).finished(t)
-	if _, err := os.Stat("s/" + savedRelease); err == nil {
-		t.Errorf("%s of another run stayed", savedRelease)
+	if _, err := os.Stat("s/" + saved.Release); err == nil {
+		t.Errorf("%s of another run stayed", saved.Release)
 	}
 	if r := command("predict", "--draws", "s", "new.csv"); r.code != misused {
 		t.Errorf("exit code %d", r.code)

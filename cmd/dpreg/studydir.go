@@ -138,7 +138,7 @@ func modeOf(study *calibration.Study) fs.FileMode {
 // be the same.
 func (f *study) open(study *calibration.Study, shard calibration.Shard) (*calibration.Journal, *calibration.Recorded, error) {
 	dir, mode := f.save, modeOf(study)
-	if err := makeDir(dir, mode); err != nil {
+	if err := files.MakeDir(dir, mode); err != nil {
 		return nil, nil, within("--save", usage(err))
 	}
 	there, err := os.ReadFile(designOf(dir))

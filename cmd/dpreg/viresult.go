@@ -13,6 +13,7 @@ import (
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
+	"github.com/dpreg/dpreg/saved"
 	"github.com/dpreg/dpreg/signature"
 	"github.com/dpreg/dpreg/vi"
 )
@@ -32,7 +33,7 @@ func (r *viFit) conclude() error {
 		mode = private
 	}
 	if r.save != "" {
-		if err := r.saveDraws(draws, s, r.comments(s), mode); err != nil {
+		if err := within("--save", saved.Dir(r.save).Write(draws, s, r.comments(s), mode, r.parquet)); err != nil {
 			return err
 		}
 		r.note("draws and summary saved in %s", r.save)

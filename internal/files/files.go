@@ -207,6 +207,14 @@ func Same(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 
+// MakeDir makes a directory of files of a mode, unless it is there.
+func MakeDir(dir string, mode fs.FileMode) error {
+	if err := os.Mkdir(dir, mode|mode&0o444>>2); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
 // Line is a command line of a POSIX shell.
 func Line(words ...string) string {
 	quoted := make([]string, len(words))
