@@ -263,7 +263,7 @@ func TestLevelsSBCFindsFaults(t *testing.T) {
 	}
 	s := model.Shape{P: 3, Intercept: true}
 	c := leveledRows{s, 3, 60, release.Gaussian, 2, modeltest.TamePrior(s)}
-	faults := map[string]func(*byLevel){"power": func(f *byLevel) { f.law.dof += 20 }}
+	faults := map[string]func(*byLevel){"power": func(f *byLevel) { f.law.dof += 8 }}
 	if *sbcLong { // minutes: what is observed contradicts itself
 		faults["sums"] = func(f *byLevel) { z := f.obs.Told.Z; z[5], z[6] = z[6], z[5] }
 	}
