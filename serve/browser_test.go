@@ -292,15 +292,7 @@ func TestInBrowser(t *testing.T) {
 	p.wait("document.querySelector('form') != null")
 
 	// Two tabs: one samples and is stopped, by Enter alone; the other waits, and is done.
-	o, err := s.order(s.first())
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.options.Plan.ESS = 1e12
-	long, err := s.runs.start(o, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	long, _ := startLong(t, s)
 	first := b.open("http://" + s.hosts[0] + s.path(long))
 	first.wait("document.querySelector('progress') != null")
 	first.fits("sampling", 360, "dark")

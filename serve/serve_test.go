@@ -215,9 +215,9 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// Runs take turns, can be stopped while they wait and while they sample, and old ones are forgotten.
-func TestRunsTakeTurns(t *testing.T) {
-	s := served(t, source(t, "a.json"))
+// startLong begins a run that goes on until it is stopped.
+func startLong(t *testing.T, s *Server) (*run, *order) {
+	t.Helper()
 	o, err := s.order(s.first())
 	if err != nil {
 		t.Fatal(err)
@@ -227,6 +227,13 @@ func TestRunsTakeTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return long, o
+}
+
+// Runs take turns, can be stopped while they wait and while they sample, and old ones are forgotten.
+func TestRunsTakeTurns(t *testing.T) {
+	s := served(t, source(t, "a.json"))
+	long, o := startLong(t, s)
 	if text := waitFor(t, s, long, sampling); !strings.Contains(text, `http-equiv="refresh"`) || !strings.Contains(text, "Stop") {
 		t.Error("the page of a run that samples does not go on")
 	}

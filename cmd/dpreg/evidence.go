@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -147,11 +146,11 @@ func (f *flags) showOne(path string, r *release.Release) error {
 	if !f.statement {
 		return report.Show(f.stdout(), r)
 	}
-	text, err := os.ReadFile(path)
+	digest, err := digestOf(path)
 	if err != nil {
-		return usage(err)
+		return err
 	}
-	return report.PrivacyStatement(f.stdout(), r, path, fmt.Sprintf("%x", sha256.Sum256(text)))
+	return report.PrivacyStatement(f.stdout(), r, path, digest)
 }
 
 // parsePrior reads the lines in words, and finds the file.

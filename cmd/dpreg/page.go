@@ -2,8 +2,8 @@ package main
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -45,15 +45,20 @@ func (f *flags) made(releases []string) (report.Run, error) {
 	}
 	var digests []string
 	for _, path := range releases {
-		content, err := os.ReadFile(path)
+		digest, err := digestOf(path)
 		if err != nil {
 			return run, err
 		}
-		sum := sha256.Sum256(content)
-		digests = append(digests, hex.EncodeToString(sum[:]))
+		digests = append(digests, digest)
 	}
 	run.Release, run.Digest = strings.Join(releases, ", "), strings.Join(digests, ", ")
 	return run, nil
+}
+
+// digestOf is the SHA-256 of a file, in hexadecimal.
+func digestOf(path string) (string, error) {
+	content, err := os.ReadFile(path)
+	return fmt.Sprintf("%x", sha256.Sum256(content)), usage(err)
 }
 
 // writePage writes the page, if one was asked for.

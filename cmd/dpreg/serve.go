@@ -1,9 +1,7 @@
 package main
 
 import (
-	"crypto/sha256"
 	"fmt"
-	"os"
 
 	"github.com/dpreg/dpreg/serve"
 	"github.com/dpreg/dpreg/signature"
@@ -17,11 +15,11 @@ func runServe(f *flags, paths []string) error {
 		if err != nil {
 			return err
 		}
-		text, err := os.ReadFile(path)
+		digest, err := digestOf(path)
 		if err != nil {
-			return usage(err)
+			return err
 		}
-		sources = append(sources, serve.Source{Name: path, Digest: fmt.Sprintf("%x", sha256.Sum256(text)), Release: r})
+		sources = append(sources, serve.Source{Name: path, Digest: digest, Release: r})
 	}
 	server, err := serve.Open(f.port, signature.Version(), sources...)
 	if err != nil {

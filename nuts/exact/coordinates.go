@@ -43,13 +43,13 @@ type coordinates struct {
 	products, gProducts []float64 // m̂
 }
 
-// newCoordinates makes those of a site, and told says whether the posterior is about normal, see farFromSingular.
-func newCoordinates(site *model.Site, prior *model.Prior, response *response, told bool) *coordinates {
+// newCoordinates makes those of a site; clear says whether its posterior is about normal, see farFromSingular.
+func newCoordinates(site *model.Site, prior *model.Prior, response *response, clear bool) *coordinates {
 	obs, u := site.Observation, site.Units
 	m := obs.Shape.M()
 	p := m - 1
 	n := rowsTold(obs)
-	c := &coordinates{columns: newColumns(site, prior, m), root: math.Sqrt(2 * n), latent: obs.Count.Latent(), clear: told,
+	c := &coordinates{columns: newColumns(site, prior, m), root: math.Sqrt(2 * n), latent: obs.Count.Latent(), clear: clear,
 		products: make([]float64, p), gProducts: make([]float64, p)}
 	above, _ := softplus((obs.Z[len(obs.Z)-1]/n - c.origin[p]*c.origin[p]) / c.r)
 	variance := c.r * (1 + above) // V_y

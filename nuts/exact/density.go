@@ -53,12 +53,12 @@ func newDensity(site *model.Site, prior *model.Prior) *density {
 	f := &density{own: newStatistics(m), logScale: make([]float64, m), covariates: newCovariates(prior), response: newResponse(shape, prior),
 		params: model.NewParams(shape), noise: model.NewNoise(site.Observation), s: make([]float64, len(site.Z)), gXi: make([]float64, m-1)}
 	f.gamma = gammaTerms(shape, f.covariates.dof)
-	told := farFromSingular(site.Observation)
+	clear := farFromSingular(site.Observation)
 	f.common = newView(f.own, nil)
 	f.noisy = f.common
 	if site.Frame != nil {
 		var toNoise *model.Units
-		if !told {
+		if !clear {
 			site, toNoise = byColumns(site)
 		}
 		f.common, f.noisy = newView(f.own, site.Units.Inverse()), newView(f.own, toNoise)
@@ -67,7 +67,7 @@ func newDensity(site *model.Site, prior *model.Prior) *density {
 		}
 	}
 	f.obs = site.Observation
-	f.coordinates = newCoordinates(site, prior, f.response, told)
+	f.coordinates = newCoordinates(site, prior, f.response, clear)
 	f.lambda, f.gLambda = make([]float64, f.coordinates.scales.dim()), make([]float64, f.coordinates.scales.dim())
 	return f
 }
