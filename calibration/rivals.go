@@ -164,7 +164,7 @@ func (m *dpPVI) ready() error {
 	return err
 }
 
-func (m *dpPVI) infer(_ context.Context, e *example, noise *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
+func (m *dpPVI) infer(ctx context.Context, e *example, noise *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
 	multiplier, err := m.multiplier()
 	if err != nil {
 		return nil, err
@@ -174,7 +174,10 @@ func (m *dpPVI) infer(_ context.Context, e *example, noise *mechanisms.Entropy, 
 		return nil, err
 	}
 	law := e.prior.Theta // which stands where the noise leaves no law
-	if server.Synchronous(); server.Rejections() == 0 {
+	if _, err := server.Synchronous(ctx); err != nil {
+		return nil, err
+	}
+	if server.Rejections() == 0 {
 		if law, err = e.normalInverseGamma(server.Global()); err != nil {
 			return nil, err
 		}
@@ -192,7 +195,7 @@ func (m *dpPVI) server(e *example, multiplier float64, noise *mechanisms.Entropy
 	for j, v := range append(precisions(e.prior, e.shape), 2*e.prior.Theta.Scale) { // b is half of a sum of squares
 		prior[family.Dim+j*(j+1)/2+j] = v
 	}
-	clients := make([]*pvi.Client, m.clients)
+	clients := make([]pvi.Client, m.clients)
 	n := len(all.Y)
 	for k := range clients {
 		rows := &vi.Rows{P: q + 1}
@@ -205,7 +208,7 @@ func (m *dpPVI) server(e *example, multiplier float64, noise *mechanisms.Entropy
 		if err != nil {
 			return nil, fmt.Errorf("client %d: %w", k+1, err)
 		}
-		if clients[k], err = pvi.NewClient(rule, 1, nil); err != nil {
+		if clients[k], err = pvi.NewLocal(rule, 1, nil); err != nil {
 			return nil, fmt.Errorf("client %d: %w", k+1, err)
 		}
 	}

@@ -245,10 +245,9 @@ func (f *federation) rounds(ctx context.Context, dealt [][][]float64, rng *rand.
 		return nil, 0, err
 	}
 	for range rounds {
-		if err := ctx.Err(); err != nil {
+		if _, err := server.Synchronous(ctx); err != nil {
 			return nil, 0, err
 		}
-		server.Synchronous()
 	}
 	mean, covariance, err := family.Moments(server.Global())
 	return &law{mean, covariance, f.pooled.sigma2}, rounds, err

@@ -134,7 +134,7 @@ func (t thesis) run(ctx context.Context, seed uint64) ([]float64, error) {
 type server interface {
 	Global() []float64
 	Rejections() int
-	Synchronous() bool
+	Synchronous(context.Context) (bool, error)
 }
 
 func (t thesis) server(f pvi.Family, prior []float64, rules []pvi.Rule, seed uint64) (server, error) {
@@ -161,10 +161,10 @@ func (t thesis) iterate(ctx context.Context, s server, exact []float64) ([]float
 	const last = 10
 	kl := 0.
 	for round := range t.rounds {
-		if err := ctx.Err(); err != nil {
+		if _, err := s.Synchronous(ctx); err != nil {
 			return nil, err
 		}
-		if s.Synchronous(); round >= t.rounds-last {
+		if round >= t.rounds-last {
 			kl += divergence(s.Global(), exact) / float64(min(last, t.rounds))
 		}
 	}
@@ -233,7 +233,10 @@ func (g *guarded) Rejections() int   { return g.rejections }
 
 // Synchronous lets all clients change their factors, and accepts all changes or, where they
 // would leave no law, none: which is a function of the noisy sum.
-func (g *guarded) Synchronous() bool {
+func (g *guarded) Synchronous(ctx context.Context) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
 	next := slices.Clone(g.global)
 	sum := make([]float64, len(next))
 	for m, rule := range g.rules {
@@ -251,13 +254,13 @@ func (g *guarded) Synchronous() bool {
 	floats.Add(next, sum)
 	if !g.family.Proper(next) {
 		g.rejections++
-		return true
+		return true, nil
 	}
 	g.global = next
 	for m, change := range g.changes {
 		floats.Add(g.factors[m], change)
 	}
-	return true
+	return true, nil
 }
 
 // release clips a vector and adds the client's part of the noise.

@@ -16,6 +16,14 @@ import (
 	"github.com/dpreg/dpreg/vi/pvi"
 )
 
+// step is a round of all clients.
+func step(t *testing.T, s server) {
+	t.Helper()
+	if _, err := s.Synchronous(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // constant is a rule whose aim never changes.
 type constant []float64
 
@@ -56,7 +64,7 @@ func TestGuardHidesAClient(t *testing.T) {
 			for run := range runs {
 				s := protected(c.sharing, 5, 20, far == 1, uint64(2*run+far))
 				for range rounds {
-					s.Synchronous()
+					step(t, s)
 				}
 				last[far] = append(last[far], s.Global()[0])
 			}
@@ -109,7 +117,7 @@ func TestNoiseOfARound(t *testing.T) {
 		var noise []float64
 		for run := range 2000 {
 			g := protected(sharing, 4, 8, false, uint64(run))
-			g.Synchronous()
+			step(t, g)
 			noise = append(noise, g.Global()[0])
 		}
 		if sd := stat.StdDev(noise, nil); math.Abs(sd-want) > 4.4*0.016*want {
@@ -123,7 +131,7 @@ func TestGuardRollsBack(t *testing.T) {
 	f := pvi.Family{Dim: 1, Full: true}
 	g := newGuarded(f, f.Isotropic(1), []pvi.Rule{constant{1, 1}, constant{1, -5}})
 	g.sharing, g.damping, g.clip = individual, 1, 100
-	g.Synchronous()
+	step(t, g)
 	if g.Rejections() != 1 || !floats.Equal(g.Global(), []float64{0, 1}) || !floats.Equal(g.factors[0], []float64{0, 0}) {
 		t.Errorf("after %d rejections: global %v, factors %v", g.Rejections(), g.Global(), g.factors)
 	}

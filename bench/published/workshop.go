@@ -245,12 +245,11 @@ func (r *workshopRun) partitioned(ctx context.Context, draw func() int) (law []f
 	}
 	updates = make([]int, len(rules))
 	for range rounds {
-		if err := ctx.Err(); err != nil {
-			return nil, nil, err
-		}
 		for range rules {
 			if m := draw(); updates[m] < r.left[m] {
-				server.Asynchronous(m)
+				if _, err := server.Asynchronous(ctx, m); err != nil {
+					return nil, nil, err
+				}
 				updates[m]++
 			}
 		}

@@ -131,7 +131,7 @@ func (f *flags) drawnRate(clients []clientRows) float64 {
 // a client has; a gradient is scaled to that of one record, so that a clipping norm
 // serves clients of all sizes.
 func (r *viFit) server(files []clientRows, multiplier float64) (*pvi.Server, error) {
-	clients := make([]*pvi.Client, len(files))
+	clients := make([]pvi.Client, len(files))
 	for m, h := range files {
 		batch := r.batchRate * float64(len(h.rows.Y))
 		if batch < 1 {
@@ -149,7 +149,7 @@ func (r *viFit) server(files []clientRows, multiplier float64) (*pvi.Server, err
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", h.file, err)
 		}
-		if clients[m], err = pvi.NewClient(rule, r.damping, nil); err != nil {
+		if clients[m], err = pvi.NewLocal(rule, r.damping, nil); err != nil {
 			return nil, fmt.Errorf("%s: %w", h.file, err)
 		}
 	}
@@ -183,10 +183,9 @@ func (r *flags) iterate(server *pvi.Server, clients int) error {
 	defer bar.finish()
 	for round := range r.rounds {
 		for m := range clients {
-			if err := r.ctx().Err(); err != nil {
+			if _, err := server.Asynchronous(r.ctx(), m); err != nil {
 				return err
 			}
-			server.Asynchronous(m)
 			bar.update(round*clients+m+1, r.rounds*clients)
 		}
 	}

@@ -1,6 +1,7 @@
 package pvi_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/dpreg/dpreg/mechanisms"
@@ -15,7 +16,7 @@ func Example() {
 		{P: 1, X: []float64{-1, 0, 1}, Y: []float64{-2, 0, 2}},
 		{P: 1, X: []float64{-1, 1}, Y: []float64{-2, 2}},
 	}
-	var clients []*pvi.Client
+	var clients []pvi.Client
 	for m, r := range rows {
 		protect := pvi.Protection{Clip: 3, Multiplier: 20, Stream: mechanisms.NewStream(mechanisms.OS())}
 		rule, err := pvi.NewAnalytic(r, 0.5, protect)
@@ -23,7 +24,7 @@ func Example() {
 			fmt.Println("hospital", m+1, err)
 			return
 		}
-		client, err := pvi.NewClient(rule, 0.1, &pvi.Budget{Epsilon: 1, Delta: 1e-5})
+		client, err := pvi.NewLocal(rule, 0.1, &pvi.Budget{Epsilon: 1, Delta: 1e-5})
 		if err != nil {
 			fmt.Println("hospital", m+1, err)
 			return
@@ -37,7 +38,15 @@ func Example() {
 		return
 	}
 	rounds := 0
-	for server.Synchronous() {
+	for {
+		moved, err := server.Synchronous(context.Background())
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if !moved {
+			break // all have spent their ε
+		}
 		rounds++
 	}
 	mean, _, err := family.Moments(server.Global())
@@ -48,15 +57,18 @@ func Example() {
 // Without protection the global law of a linear model becomes its exact posterior.
 func ExampleServer_Synchronous() {
 	family := pvi.Family{Dim: 1, Full: true}
-	var clients []*pvi.Client
+	var clients []pvi.Client
 	for range 2 {
 		rule, _ := pvi.NewAnalytic(&vi.Rows{P: 1, X: []float64{1, 2}, Y: []float64{2, 4}}, 1, pvi.Protection{})
-		client, _ := pvi.NewClient(rule, 0.5, nil)
+		client, _ := pvi.NewLocal(rule, 0.5, nil)
 		clients = append(clients, client)
 	}
 	server, _ := pvi.NewServer(family, family.Isotropic(1), clients)
 	for range 50 {
-		server.Synchronous()
+		if _, err := server.Synchronous(context.Background()); err != nil {
+			fmt.Println(err)
+			return
+		}
 	}
 	// Precision 1 + 2 (1 + 4), shift 2 (2 + 8).
 	fmt.Printf("%.6f\n", server.Global())

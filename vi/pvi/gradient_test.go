@@ -216,10 +216,10 @@ func TestRulesRefuse(t *testing.T) {
 		t.Error("responses outside [0, 1]: no error")
 	}
 	rule := must(NewAnalytic(rows, 1, Protection{}))
-	if _, err := NewClient(rule, 0, nil); err == nil {
+	if _, err := NewLocal(rule, 0, nil); err == nil {
 		t.Error("damping 0: no error")
 	}
-	if _, err := NewClient(rule, 1, &Budget{Epsilon: 1, Delta: 1e-5}); err == nil {
+	if _, err := NewLocal(rule, 1, &Budget{Epsilon: 1, Delta: 1e-5}); err == nil {
 		t.Error("a budget without noise: no error")
 	}
 }

@@ -1,6 +1,7 @@
 package pvi
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -8,15 +9,23 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
+// step is a round of all clients.
+func step(t *testing.T, s *Server) {
+	t.Helper()
+	if _, err := s.Synchronous(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // linearServer has clients of 3 coefficients by Analytic, and the exact posterior.
-func linearServer(t *testing.T) (*Server, []float64) {
+func linearServer(t *testing.T) (s *Server, prior, exact []float64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 1))
 	const sd = 0.7
 	f := Family{Dim: 3, Full: true}
-	prior := f.Isotropic(2)
-	exact := slices.Clone(prior)
-	var clients []*Client
+	prior = f.Isotropic(2)
+	exact = slices.Clone(prior)
+	var clients []Client
 	for m := range 4 {
 		rows := linearRows(5+3*m, 3, sd, rng)
 		for i, y := range rows.Y {
@@ -28,16 +37,16 @@ func linearServer(t *testing.T) (*Server, []float64) {
 				}
 			}
 		}
-		clients = append(clients, must(NewClient(must(NewAnalytic(rows, sd, Protection{})), 0.5, nil)))
+		clients = append(clients, must(NewLocal(must(NewAnalytic(rows, sd, Protection{})), 0.5, nil)))
 	}
-	return must(NewServer(f, prior, clients)), exact
+	return must(NewServer(f, prior, clients)), prior, exact
 }
 
 // sumOfFactors is the prior plus all factors, which q has to be.
-func sumOfFactors(s *Server) []float64 {
-	sum := slices.Clone(s.prior)
-	for _, c := range s.clients {
-		floats.Add(sum, c.Factor())
+func sumOfFactors(s *Server, prior []float64) []float64 {
+	sum := slices.Clone(prior)
+	for m := range s.clients {
+		floats.Add(sum, s.Factor(m))
 	}
 	return sum
 }
@@ -46,17 +55,17 @@ func sumOfFactors(s *Server) []float64 {
 // way each time.
 func TestConjugateIsExact(t *testing.T) {
 	for _, synchronous := range []bool{true, false} {
-		s, exact := linearServer(t)
+		s, prior, exact := linearServer(t)
 		for round := range 60 {
 			if synchronous {
-				s.Synchronous()
+				step(t, s)
 			}
 			for m := range s.clients {
 				if !synchronous {
-					s.Asynchronous((m + round) % len(s.clients))
+					must(s.Asynchronous(t.Context(), (m+round)%len(s.clients)))
 				}
 			}
-			if !floats.EqualApprox(s.Global(), sumOfFactors(s), 1e-10) {
+			if !floats.EqualApprox(s.Global(), sumOfFactors(s, prior), 1e-10) {
 				t.Fatal("the global law is not the prior times the factors")
 			}
 		}
@@ -69,25 +78,26 @@ func TestConjugateIsExact(t *testing.T) {
 // A proposal that would leave no law moves neither the server nor any client.
 func TestRejectionRollsBack(t *testing.T) {
 	f := Family{Dim: 1, Full: true}
-	good := must(NewClient(constant{f, []float64{1, 1}}, 1, nil))
-	bad := must(NewClient(constant{f, []float64{1, -5}}, 1, nil))
-	s := must(NewServer(f, f.Isotropic(1), []*Client{good, bad}))
-	s.Synchronous()
-	s.Asynchronous(1)
-	if s.Rejections() != 2 || !floats.Equal(s.Global(), []float64{0, 1}) || !floats.Equal(good.Factor(), []float64{0, 0}) || !floats.Equal(bad.Factor(), []float64{0, 0}) {
-		t.Errorf("after %d rejections: global %v, factors %v, %v", s.Rejections(), s.Global(), good.Factor(), bad.Factor())
+	good := must(NewLocal(constant{f, []float64{1, 1}}, 1, nil))
+	bad := must(NewLocal(constant{f, []float64{1, -5}}, 1, nil))
+	s := must(NewServer(f, f.Isotropic(1), []Client{good, bad}))
+	step(t, s)
+	must(s.Asynchronous(t.Context(), 1))
+	if s.Rejections() != 2 || !floats.Equal(s.Global(), []float64{0, 1}) || !floats.Equal(s.Factor(0), []float64{0, 0}) || !floats.Equal(s.Factor(1), []float64{0, 0}) {
+		t.Errorf("after %d rejections: global %v, factors %v, %v", s.Rejections(), s.Global(), s.Factor(0), s.Factor(1))
 	}
 	// With noise rounds are rejected too, and the factors still add up.
-	var clients []*Client
+	var clients []Client
 	rng := rand.New(rand.NewPCG(2, 2))
 	for m := range 4 {
 		rule := must(NewAnalytic(linearRows(5, 3, 1, rng), 1, Protection{5, 20, simulated(uint64(m))}))
-		clients = append(clients, must(NewClient(rule, 0.5, nil)))
+		clients = append(clients, must(NewLocal(rule, 0.5, nil)))
 	}
-	s = must(NewServer(Family{Dim: 3, Full: true}, Family{Dim: 3, Full: true}.Isotropic(0.05), clients))
+	prior := Family{Dim: 3, Full: true}.Isotropic(0.05)
+	s = must(NewServer(Family{Dim: 3, Full: true}, prior, clients))
 	for range 50 {
-		s.Synchronous()
-		if !floats.EqualApprox(s.Global(), sumOfFactors(s), 1e-6) || !s.family.Proper(s.Global()) {
+		step(t, s)
+		if !floats.EqualApprox(s.Global(), sumOfFactors(s, prior), 1e-6) || !s.family.Proper(s.Global()) {
 			t.Fatal("the global law is none, or not the prior times the factors")
 		}
 	}
@@ -100,21 +110,42 @@ func TestRejectionRollsBack(t *testing.T) {
 // becomes 1 in that coordinate.
 func TestFloor(t *testing.T) {
 	f := Family{Dim: 2}
-	c := must(NewClient(constant{f, []float64{1, 1, -3, 2}}, 0.5, nil))
-	s := must(NewServer(f, f.Isotropic(1), []*Client{c}))
-	s.Asynchronous(0)
-	if !floats.Equal(c.Factor(), []float64{0, 0.5, 0, 1}) {
-		t.Errorf("factor %v", c.Factor())
+	c := must(NewLocal(constant{f, []float64{1, 1, -3, 2}}, 0.5, nil))
+	s := must(NewServer(f, f.Isotropic(1), []Client{c}))
+	must(s.Asynchronous(t.Context(), 0))
+	if !floats.Equal(s.Factor(0), []float64{0, 0.5, 0, 1}) {
+		t.Errorf("factor %v", s.Factor(0))
+	}
+}
+
+// A client computes nothing for a task that is none: no law, no factor, another family's.
+func TestLocalRefuses(t *testing.T) {
+	c := must(NewLocal(constant{Family{Dim: 1}, []float64{1, 1}}, 1, nil))
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, task := range []Task{
+		{1, []float64{0, -1}, []float64{0, 0}},
+		{1, []float64{nan, 1}, []float64{0, 0}},
+		{1, []float64{0, 1}, []float64{0, inf}},
+		{1, []float64{0, 1}, []float64{0}},
+		{1, []float64{0, 1, 1}, []float64{0, 0}},
+	} {
+		if change, err := c.Update(t.Context(), task); err == nil || change != nil {
+			t.Errorf("%v: change %v, error %v", task, change, err)
+		}
 	}
 }
 
 func TestServerRefuses(t *testing.T) {
 	f := Family{Dim: 1, Full: true}
-	c := must(NewClient(constant{f, []float64{1, 1}}, 1, nil))
+	c := must(NewLocal(constant{f, []float64{1, 1}}, 1, nil))
 	for what, make := range map[string]func() (*Server, error){
 		"no clients":     func() (*Server, error) { return NewServer(f, f.Isotropic(1), nil) },
-		"improper prior": func() (*Server, error) { return NewServer(f, []float64{0, -1}, []*Client{c}) },
-		"other family":   func() (*Server, error) { return NewServer(Family{Dim: 1}, []float64{0, 1}, []*Client{c}) },
+		"improper prior": func() (*Server, error) { return NewServer(f, []float64{0, -1}, []Client{c}) },
+		"other family": func() (*Server, error) {
+			s := must(NewServer(Family{Dim: 2, Full: true}, []float64{0, 0, 1, 0, 1}, []Client{c}))
+			_, err := s.Asynchronous(t.Context(), 0)
+			return s, err
+		},
 	} {
 		if _, err := make(); err == nil {
 			t.Errorf("%s: no error", what)
