@@ -153,15 +153,20 @@ func (f *parquetRows) next(*worker) error {
 // parse reads a row group: some rows at a time, from the pages of its columns.
 func (f *parquetRows) parse(w *worker, part int) error {
 	group := &f.metadata.RowGroups[part]
-	columns, free := make([]*cells, len(f.leaves)), maxHeld
-	for i := range columns {
-		columns[i] = &cells{leaf: &f.leaves[i], layout: f.layout}
-		columns[i].pages = newPages(f.parquetFile, f.leaves[i].column, group, &free)
+	paged, columns, free := make([]*pagedCells, len(f.leaves)), make([]*cells, len(f.leaves)), maxHeld
+	for i := range paged {
+		leaf := &f.leaves[i]
+		paged[i] = &pagedCells{
+			cells: cells{field: leaf.field, layout: f.layout, scale: leaf.scale},
+			kind:  leaf.kind, unsigned: leaf.unsigned,
+			pages: newPages(f.parquetFile, leaf.column, group, &free),
+		}
+		columns[i] = &paged[i].cells
 	}
 	line, after := f.before[part]+1, f.before[part]+1+group.NumRows
 	for line < after {
 		n := after - line
-		for _, c := range columns {
+		for _, c := range paged {
 			if err := soundly(c.ready); err != nil {
 				if err != errLargePage {
 					err = errPage
@@ -179,39 +184,4 @@ func (f *parquetRows) parse(w *worker, part int) error {
 	}
 	f.progress(f.size*int64(part+1)/int64(len(f.before)) - f.size*int64(part)/int64(len(f.before)))
 	return w.flush()
-}
-
-// columns takes up to n rows from columns that have so many cells ready, and returns how
-// many it took. The first row is on this line.
-func (w *worker) columns(l *layout, columns []*cells, n, line int) (int, error) {
-	width := w.width
-	n = min(n, (cap(w.rows)-len(w.rows))/width)
-	rows := w.rows[len(w.rows) : len(w.rows)+n*width]
-	var missing [batch]bool
-	var failed error
-	for _, c := range columns {
-		for i := range n {
-			v, err := c.at(c.next + i)
-			none, err := c.field.put(rows[i*width:(i+1)*width], v, err, &l.options)
-			if err != nil {
-				n, failed = i, &Error{l.name, line + i, c.field.label, err}
-				break
-			}
-			missing[i] = missing[i] || none
-		}
-	}
-	for _, c := range columns {
-		c.next += n
-	}
-	for i := range n {
-		row := w.row()
-		copy(row, rows[i*width:]) // rows before it may have been left out
-		if err := w.finish(l, row, missing[i]); err != nil {
-			return i, err
-		}
-	}
-	if failed != nil {
-		return n, cmp.Or(w.flush(), failed)
-	}
-	return n, nil
 }

@@ -196,18 +196,18 @@ func TestParquetRefuses(t *testing.T) {
 	}
 }
 
-// elsewhere are files that DuckDB and Arrow's writer in Rust wrote (testdata/parquet.cjs),
-// of the same rows.
-func elsewhere(t testing.TB) []string {
+// elsewhere are files of a format that others wrote (testdata/parquet.cjs, arrow.cjs): DuckDB,
+// Arrow's libraries in Rust and JavaScript, Polars. All have the same rows.
+func elsewhere(t testing.TB, format Format) []string {
 	t.Helper()
-	paths, err := filepath.Glob("testdata/parquet/*.parquet")
+	paths, err := filepath.Glob(fmt.Sprintf("testdata/%s/*", format))
 	if err != nil || len(paths) == 0 {
 		t.Fatal("no files", err)
 	}
 	return paths
 }
 
-func TestParquetElsewhere(t *testing.T) {
+func TestElsewhere(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("x,y,f,b\n")
 	for i := range 60 {
@@ -224,7 +224,7 @@ func TestParquetElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range elsewhere(t) {
+	for _, path := range append(elsewhere(t, ParquetFormat), elsewhere(t, ArrowFormat)...) {
 		if got, err := rowsOf(o, path, "", t); err != nil || !sameRows(got, want) {
 			t.Errorf("%s: %d rows and %v, want %d", path, len(got), err, len(want))
 		}
@@ -323,7 +323,7 @@ func TestParquetDamaged(t *testing.T) {
 	if testing.Short() {
 		tries = 100
 	}
-	for _, name := range elsewhere(t) {
+	for _, name := range elsewhere(t, ParquetFormat) {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -343,7 +343,7 @@ func FuzzParquet(f *testing.F) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	list, _ := people(rng, 20, true)
 	var files [][]byte
-	for i, path := range append(elsewhere(f),
+	for i, path := range append(elsewhere(f, ParquetFormat),
 		writeParquet(f, list, parquet.PageBufferSize(64), parquet.MaxRowsPerRowGroup(8)),
 		writeParquet(f, list, parquet.DataPageVersion(1), parquet.Compression(&parquet.Lz4Raw)),
 	) {

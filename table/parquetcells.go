@@ -2,9 +2,6 @@ package table
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
@@ -18,14 +15,14 @@ type leaf struct {
 	column   *parquet.Column
 	kind     parquet.Kind
 	unsigned bool
-	scale    int // of a decimal: values are integers over 10^scale
+	scale    int // of a decimal
 }
 
 // newLeaf checks that the cells of a column can be what the field wants. Texts are read
 // as cells of comma-separated values are; a factor and a truth value may be integers.
 func newLeaf(c *parquet.Column, f *field) (leaf, error) {
 	if !c.Leaf() || c.Repeated() {
-		return leaf{}, errors.New("it holds lists or groups in the file, not one value a row")
+		return leaf{}, errNotCells
 	}
 	l := leaf{field: f, column: c, kind: c.Type().Kind()}
 	exact := l.kind == parquet.Int32 || l.kind == parquet.Int64
@@ -45,30 +42,21 @@ func newLeaf(c *parquet.Column, f *field) (leaf, error) {
 		}
 	}
 	if !fits {
-		want := "numbers"
-		if f.boolean {
-			want = "truth values"
-		} else if f.levels != nil {
-			want = "levels of a factor"
-		} else if f.person != nil {
-			want = "names or whole numbers of persons"
-		}
-		return leaf{}, fmt.Errorf("it is of type %v in the file, and %s are wanted: cast it there, or correct the schema", c.Type(), want)
+		return leaf{}, f.ofType(c.Type())
 	}
 	return l, nil
 }
 
-// cells are those of a column in a row group, a page at a time.
-type cells struct {
-	*leaf
-	layout *layout
-	pages  *pages
+// pagedCells are those of a column in a row group, a page at a time; at most window of a
+// page are at hand.
+type pagedCells struct {
+	cells
+	kind     parquet.Kind
+	unsigned bool
+	pages    *pages
 
 	page       page // the last one that was read
 	cell, used int  // of the page: cells decoded so far, and values among them
-
-	decoded     // the cells at hand, at most window of a page
-	next    int // cell
 
 	entries decoded // of the dictionary
 
@@ -79,7 +67,7 @@ type cells struct {
 const window = 1 << 14
 
 // ready decodes more cells, and reads pages until there is one, where none is at hand.
-func (c *cells) ready() (err error) {
+func (c *pagedCells) ready() (err error) {
 	for c.next == len(c.values) {
 		if c.cell == c.page.cells {
 			c.cell, c.used = 0, 0
@@ -93,7 +81,7 @@ func (c *cells) ready() (err error) {
 }
 
 // decode gives the next n cells of a page.
-func (c *cells) decode(p *page, n int) decoded {
+func (c *pagedCells) decode(p *page, n int) decoded {
 	d, from, to := &c.own, c.used, c.used+n
 	var marks []byte
 	if p.levels != nil {
@@ -132,7 +120,7 @@ func (c *cells) decode(p *page, n int) decoded {
 
 // plain decodes values of a page or of a dictionary, into d where they cannot stay
 // where they are.
-func (c *cells) plain(d *decoded, data encoding.Values, from, to int) *decoded {
+func (c *pagedCells) plain(d *decoded, data encoding.Values, from, to int) *decoded {
 	if c.kind == parquet.Double && c.layout.absent == nil && finite(data.Double()[from:to]) {
 		return &decoded{values: data.Double()[from:to]}
 	}
@@ -167,70 +155,5 @@ func (c *cells) plain(d *decoded, data encoding.Values, from, to int) *decoded {
 func add[T any](d *decoded, cells []T, read func(T) (float64, error)) {
 	for _, cell := range cells {
 		d.add(read(cell))
-	}
-}
-
-// text is a cell that is read as one of comma-separated values is.
-func (c *cells) text(text string) (float64, error) { return c.field.parse(text, &c.layout.options) }
-
-var errFinite = errors.New("a cell is not a finite number")
-
-// number is a cell that holds one: it must be finite, and may mean missing.
-func (c *cells) number(v float64) (float64, error) {
-	switch {
-	case v-v != 0:
-		return 0, errFinite
-	case slices.Contains(c.layout.absent, v):
-		return 0, ErrMissing
-	}
-	return v, nil
-}
-
-// integer is a cell that holds one: as a number, over 10^scale, or as text.
-func (c *cells) integer(v int64) (float64, error) {
-	switch {
-	case !c.field.number():
-		return c.text(strconv.FormatInt(v, 10))
-	case c.scale == 0:
-		return c.number(float64(v))
-	}
-	quotient, err := parseNumber(fmt.Sprintf("%de-%d", v, c.scale))
-	if err != nil {
-		return 0, err
-	}
-	return c.number(quotient)
-}
-
-func finite(values []float64) bool {
-	for _, v := range values {
-		if v-v != 0 { // NaN of NaN and of infinities
-			return false
-		}
-	}
-	return true
-}
-
-// decoded are cells as field.parse returns them; errs is nil where all are nil.
-type decoded struct {
-	values []float64
-	errs   []error
-}
-
-func (d *decoded) clear() { d.values, d.errs = d.values[:0], nil }
-
-func (d *decoded) at(i int) (v float64, err error) {
-	if d.errs != nil {
-		err = d.errs[i]
-	}
-	return d.values[i], err
-}
-
-func (d *decoded) add(v float64, err error) {
-	if err != nil && d.errs == nil {
-		d.errs = make([]error, len(d.values))
-	}
-	d.values = append(d.values, v)
-	if d.errs != nil {
-		d.errs = append(d.errs, err)
 	}
 }

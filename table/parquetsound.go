@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"runtime/debug"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/rle"
@@ -29,19 +28,6 @@ var (
 	errLargePage = fmt.Errorf("a page of the file has more than %d bytes or %d cells, or a page of each column needs more than %d bytes together, or the file is damaged: "+
 		"write it anew, with smaller pages or row groups", maxPage, maxPageValues, maxHeld)
 )
-
-// soundly calls what reads a file that may be anything: the library may panic then, or
-// reach for memory that is not there.
-func soundly(read func() error) (err error) {
-	fault := debug.SetPanicOnFault(true)
-	defer func() {
-		debug.SetPanicOnFault(fault)
-		if recover() != nil {
-			err = errPage
-		}
-	}()
-	return read()
-}
 
 // thriftWalk passes over values of Thrift's compact protocol
 // (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md).

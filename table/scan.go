@@ -178,6 +178,7 @@ type worker struct {
 	ctx   context.Context
 	sink  func(rows []float64) error
 	block block
+	arrow arrowPart
 	width int       // of a row
 	rows  []float64 // complete, and not handed on yet; a batch at most
 	some  bool      // there was a row, be it one that was left out

@@ -58,7 +58,12 @@ const (
 	CSVFormat     Format = "csv"
 	JSONFormat    Format = "json lines"
 	ParquetFormat Format = "parquet"
+	ArrowFormat   Format = "arrow"
 )
+
+// Named tells whether files of this form say what their columns are called: a line of text that
+// should be names may be a row.
+func (f Format) Named() bool { return f == ParquetFormat || f == ArrowFormat }
 
 // Stdin names standard input among paths.
 const Stdin = "-"
@@ -91,8 +96,16 @@ func (s *Source) Header(known ...string) ([]string, error) {
 		return nil, err
 	}
 	s.numbered = len(known) == 0 && first.Format == CSVFormat
-	if first.Format == ParquetFormat {
+	switch first.Format {
+	case ParquetFormat:
 		f, err := openParquetFile(first.Path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return f.header()
+	case ArrowFormat:
+		f, err := openArrowFile(first.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -198,8 +211,11 @@ func (s *Source) open(f File, w wanted) (rowsFile, io.Closer, error) {
 	if err := s.Form.settle(); err != nil {
 		return nil, nil, err
 	}
-	if f.Format == ParquetFormat {
+	switch f.Format {
+	case ParquetFormat:
 		return openParquet(f.Path, w, s.progress)
+	case ArrowFormat:
+		return openArrow(f.Path, w, s.progress)
 	}
 	r, name, closer := io.Reader(s.stdin), s.Name, io.Closer(nil)
 	if f.Path != Stdin {
@@ -240,12 +256,13 @@ func (c *countingReader) Read(p []byte) (n int, err error) {
 }
 
 // Find gives the source that a user names: a file; Stdin; a directory, of which all
-// files are taken whose names end in .csv, .tsv, .jsonl or .ndjson, perhaps with .gz or .zst, or in .parquet; or a pattern
-// of files (filepath.Match), where there is no file of that name. Files are in the
-// order of their names. Those of a directory that begin with a dot or an underscore
-// are passed over, and so are its .json files, which schemas and releases are, and
-// ledgers, .ledger.db; any other file is an error, lest rows are left out. What ends in .parquet is Parquet,
-// all else comma-separated values.
+// files are taken whose names end in .csv, .tsv, .jsonl or .ndjson, perhaps with .gz or .zst,
+// or in .parquet, .arrow, .arrows or .feather; or a pattern of files (filepath.Match), where
+// there is no file of that name. Files are in the order of their names. Those of a directory
+// that begin with a dot or an underscore are passed over, and so are its .json files, which
+// schemas and releases are, and ledgers, .ledger.db; any other file is an error, lest rows are
+// left out. The ending tells the form; that of a name with another one is comma-separated
+// values.
 //
 // Errors besides: a file that is none, a pattern or directory without files.
 func Find(name string) (*Source, error) {
@@ -273,6 +290,8 @@ func formatOf(path string) Format {
 	switch filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")) {
 	case ".parquet":
 		return ParquetFormat
+	case ".arrow", ".arrows", ".feather":
+		return ArrowFormat
 	case ".jsonl", ".ndjson":
 		return JSONFormat
 	}
@@ -306,11 +325,11 @@ func findInside(folder string) (paths []string, err error) {
 		case known(name):
 			paths = append(paths, filepath.Join(folder, name))
 		default:
-			return nil, fmt.Errorf("%s: %q is none of .csv, .tsv, .jsonl and .ndjson, packed as .gz or .zst or not, and .parquet, and rows are not to be left out: remove it, or name the files by a pattern", folder, name)
+			return nil, fmt.Errorf("%s: %q is none of .csv, .tsv, .jsonl and .ndjson, packed as .gz or .zst or not, .parquet, .arrow, .arrows and .feather, and rows are not to be left out: remove it, or name the files by a pattern", folder, name)
 		}
 	}
 	if paths == nil {
-		return nil, fmt.Errorf("%s: there is no .csv, .tsv, .jsonl, .ndjson or .parquet file in this directory", folder)
+		return nil, fmt.Errorf("%s: there is no .csv, .tsv, .jsonl, .ndjson, .parquet, .arrow, .arrows or .feather file in this directory", folder)
 	}
 	return paths, nil
 }
@@ -324,7 +343,8 @@ func Stem(path string) string {
 // known tells whether a name has an ending that files of rows have.
 func known(name string) bool {
 	ending := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(name, Stem(name)), ".gz"), ".zst")
-	return slices.Contains([]string{".csv", ".tsv", ".jsonl", ".ndjson"}, ending) || filepath.Ext(name) == ".parquet"
+	return slices.Contains([]string{".csv", ".tsv", ".jsonl", ".ndjson"}, ending) ||
+		slices.Contains([]string{".parquet", ".arrow", ".arrows", ".feather"}, filepath.Ext(name))
 }
 
 // stdin is standard input, of which the beginning can be looked at. Nothing but its end

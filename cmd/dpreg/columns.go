@@ -14,7 +14,6 @@ import (
 	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
-	"github.com/dpreg/dpreg/table"
 )
 
 // writeTemplate writes a schema file without bounds.
@@ -76,7 +75,7 @@ func (f *dataset) header(data string) (_ *schema.Schema, err error) {
 		if f.person != "" {
 			known = append(known, f.person)
 		}
-		f.names = len(known) > 0 || f.source.Files[0].Format == table.ParquetFormat
+		f.names = len(known) > 0 || f.source.Files[0].Format.Named()
 		names, err = f.source.Header(known...)
 	} else if f.names, names = true, f.remote.Header(); names == nil {
 		names, err = f.publicColumns()

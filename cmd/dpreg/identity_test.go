@@ -89,7 +89,7 @@ var ordered = []struct {
 	library           bool
 }{
 	{name: "laplace", data: "pums.csv", flags: "--eps 1 --schema pums.schema.json", paths: []string{
-		"shards", "./shards/", "packed", "packed/rows.csv.gz", "columns.parquet", "shards/*.csv", "-",
+		"shards", "./shards/", "packed", "packed/rows.csv.gz", "columns.parquet", "columns.feather", "shards/*.csv", "-",
 	}, library: true},
 	{name: "formula", data: "pums.csv", flags: "--eps 1 --formula income~age+educ --schema pums.schema.json", paths: []string{
 		"--aggregates sums.json",
@@ -109,7 +109,7 @@ var ordered = []struct {
 	{name: "bounds and moments", data: "wide.csv", flags: "--eps 4 --bounds auto=0.25,w=0:1 --with-moments --formula y~x"},
 	{name: "bounds gaussian", data: "wide.csv", flags: "--eps 4 --delta 1e-6 --mechanism gaussian --bounds auto"},
 	{name: "steps", data: "pums.csv", flags: "--eps 1 --steps 3 --formula income~educ+age"},
-	{name: "steps gaussian add-remove", data: "pums.csv", flags: "--eps 1 --delta 1e-6 --steps 2 --neighbours add-remove --rows 1000", paths: []string{"shards", "columns.parquet"}},
+	{name: "steps gaussian add-remove", data: "pums.csv", flags: "--eps 1 --delta 1e-6 --steps 2 --neighbours add-remove --rows 1000", paths: []string{"shards", "columns.parquet", "columns.feather"}},
 	{name: "bounds add-remove", data: "wide.csv", flags: "--eps 4 --neighbours add-remove --rows 5000 --bounds auto --missing drop"},
 }
 

@@ -95,7 +95,7 @@ func TestLedgerKnowsItsRows(t *testing.T) {
 		args := []string{"release", data, "--schema", "pums.schema.json", "--eps", "0.1", "--ledger", "b.db", "-o", filepath.Base(data) + ".out.json"}
 		return command(append(args, more...)...)
 	}
-	for _, data := range []string{"sorted.csv", "swapped.csv", "spelled.csv", "columns.parquet", "packed/rows.csv.gz", "shards"} {
+	for _, data := range []string{"sorted.csv", "swapped.csv", "spelled.csv", "columns.parquet", "columns.feather", "packed/rows.csv.gz", "shards"} {
 		release(data).finished(t)
 	}
 	release("sorted.csv", "--bounds", "income=0:1e6", "--missing", "midpoint", "-o", "x.json").finished(t)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"os"
 	"strings"
 	"testing"
@@ -22,6 +23,11 @@ type pumsRow struct {
 	Income  float64 `parquet:"income"`
 	Married int32   `parquet:"married"`
 }
+
+// pumsFeather is pums.csv, written by Polars (table/testdata/arrow.cjs).
+//
+//go:embed testdata/pums.feather
+var pumsFeather string
 
 // sources writes the rows of pums.csv, otherwise kept.
 func sources(t *testing.T) {
@@ -55,6 +61,7 @@ func sources(t *testing.T) {
 	if err := parquet.WriteFile("columns.parquet", pumsRows(t, lines[1:])); err != nil {
 		t.Fatal(err)
 	}
+	write(t, "columns.feather", pumsFeather)
 }
 
 func pumsRows(t *testing.T, lines []string) (rows []pumsRow) {

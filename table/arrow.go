@@ -1,0 +1,282 @@
+package table
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/dpreg/dpreg/schema"
+)
+
+// Arrow files (https://arrow.apache.org/docs/format/Columnar.html): those with a footer, which
+// Feather's version 2 is, and streams. Parts are record batches.
+
+var (
+	errArrow      = errors.New("this is no Arrow file or stream, or it is cut off, or written in a way that is not known")
+	errFeather    = errors.New("this is a file of Feather's version 1: write it anew as version 2, which pyarrow, pandas and R's arrow do by default")
+	errLargeBatch = fmt.Errorf("a record batch needs more than %d bytes, or is damaged: write the file anew, with smaller batches", maxHeld)
+)
+
+// arrowFile is an open Arrow file or stream.
+type arrowFile struct {
+	*os.File
+	messages
+	names []string
+	types []arrowType
+}
+
+// openArrowFile reads what a file says of its columns.
+func openArrowFile(path string) (*arrowFile, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &arrowFile{File: file}
+	if err := soundly(f.open); err != nil {
+		file.Close()
+		if err != errFeather && err != errBigEndian {
+			err = errArrow
+		}
+		return nil, &Error{File: path, Err: err}
+	}
+	return f, nil
+}
+
+func (f *arrowFile) open() error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	f.messages = messages{file: f.File, size: info.Size()}
+	first := make([]byte, len(arrowMagic))
+	if _, err := f.ReadAt(first, 0); err != nil {
+		return err
+	}
+	if strings.HasPrefix(string(first), "FEA1") {
+		return errFeather
+	}
+	if string(first) == arrowMagic {
+		schema, size, err := f.footer()
+		if err == nil {
+			f.names, f.types, err = arrowSchema(&schema, size/4)
+		}
+		return err
+	}
+	m, err := f.next()
+	if err != nil || m.kind != kindSchema {
+		return errArrow
+	}
+	f.names, f.types, err = arrowSchema(&m.header, m.size/4)
+	return err
+}
+
+// header gives the names of the columns, as Header does.
+func (f *arrowFile) header() ([]string, error) {
+	if _, err := schema.FromHeader(f.names); err != nil {
+		return nil, &Error{File: f.Name(), Err: fmt.Errorf("names of columns: %w", err)}
+	}
+	return f.names, nil
+}
+
+// arrowRows reads the rows of an Arrow file.
+type arrowRows struct {
+	*arrowFile
+	layout   *layout
+	progress func(bytes int64)
+
+	line         int // of the next batch's first row
+	dictionaries map[int64]*arrowDictionary
+	entries      []decoded // of each field's dictionary, as they are now
+}
+
+// arrowDictionary has the entries of a dictionary, in one piece or several.
+type arrowDictionary struct {
+	pieces  []*arrowBatch
+	changed bool // since a batch was read
+}
+
+func openArrow(path string, w wanted, progress func(bytes int64)) (rowsFile, io.Closer, error) {
+	f, err := openArrowFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	header, err := f.header()
+	if err != nil {
+		return nil, f, err
+	}
+	rows := &arrowRows{arrowFile: f, progress: progress, line: 1, dictionaries: make(map[int64]*arrowDictionary)}
+	if rows.layout, err = w.layout(path, header, ','); err != nil {
+		return nil, f, err
+	}
+	for i := range rows.layout.fields {
+		field := &rows.layout.fields[i]
+		if err := f.types[field.place].check(field); err != nil {
+			return nil, f, &Error{File: path, Column: field.label, Err: err}
+		}
+	}
+	rows.entries = make([]decoded, len(rows.layout.fields))
+	return rows, f, nil
+}
+
+// arrowPart is a record batch: the line of its first row, and the dictionaries' entries.
+type arrowPart struct {
+	*arrowBatch
+	line    int
+	entries []decoded
+}
+
+// next finds the next record batch, and reads the dictionaries that come before it.
+func (f *arrowRows) next(w *worker) error {
+	err := soundly(func() error {
+		for {
+			m, err := f.messages.next()
+			if err != nil {
+				return err
+			}
+			switch m.kind {
+			case kindDictionary:
+				f.dictionary(&m)
+			case kindBatch:
+				w.arrow = arrowPart{newArrowBatch(m.header, m.body), f.line, f.decodedEntries()}
+				f.line += w.arrow.rows
+				return nil
+			default:
+				return errClaims
+			}
+		}
+	})
+	if err != nil && err != io.EOF {
+		return f.damaged(f.line, "", err)
+	}
+	return err
+}
+
+// damaged is the error of what cannot be read.
+func (f *arrowRows) damaged(line int, column string, err error) error {
+	if err != errLargeBatch {
+		err = errPage
+	}
+	return &Error{f.layout.name, line, column, err}
+}
+
+// dictionary takes the entries of a dictionary, or more of them.
+func (f *arrowRows) dictionary(m *message) {
+	entries, ok := childOf(&m.header, 6)
+	if !ok {
+		panic(errClaims)
+	}
+	d := f.dictionaries[longOf(&m.header, 4)]
+	if more := byteOf(&m.header, 8) != 0; d == nil || !more {
+		d = &arrowDictionary{}
+		f.dictionaries[longOf(&m.header, 4)] = d
+	}
+	d.pieces, d.changed = append(d.pieces, newArrowBatch(entries, m.body)), true
+}
+
+// decodedEntries reads the entries of the dictionaries of fields, where they have changed.
+func (f *arrowRows) decodedEntries() []decoded {
+	free := maxHeld
+	entries := append([]decoded(nil), f.entries...) // workers have those before
+	for i := range f.layout.fields {
+		field := &f.layout.fields[i]
+		t := &f.types[field.place]
+		if t.dictionary == nil {
+			continue
+		}
+		d := f.dictionaries[*t.dictionary]
+		if d == nil || !d.changed {
+			continue
+		}
+		values := *t
+		values.dictionary = nil
+		c := cells{field: field, layout: f.layout, scale: t.scale}
+		for _, piece := range d.pieces {
+			c.decode(piece.column(&values, places{}, &free), 0, piece.rows)
+		}
+		entries[i] = c.decoded
+	}
+	for _, d := range f.dictionaries {
+		d.changed = false
+	}
+	f.entries = entries
+	return entries
+}
+
+// decode adds the cells from one to before another.
+func (c *cells) decode(column *arrowColumn, from, to int) {
+	read := column.reads(c)
+	for i := from; i < to; i++ {
+		if column.missing(i) {
+			c.add(0, ErrMissing)
+		} else {
+			c.add(read(i))
+		}
+	}
+}
+
+// parse reads a record batch, some rows at a time.
+func (f *arrowRows) parse(w *worker, _ int) error {
+	part, free := w.arrow, maxHeld
+	columns, arrows := make([]*cells, len(f.layout.fields)), make([]*arrowColumn, len(f.layout.fields))
+	line, end := part.line, part.line+part.rows
+	failed := func(column string, err error) error {
+		return cmp.Or(w.flush(), f.damaged(line, column, err))
+	}
+	for i := range columns {
+		field := &f.layout.fields[i]
+		columns[i] = &cells{field: field, layout: f.layout, scale: f.types[field.place].scale}
+		if err := soundly(func() error {
+			arrows[i] = f.column(part.arrowBatch, field, &free)
+			return nil
+		}); err != nil {
+			return failed(field.label, err)
+		}
+	}
+	for line < end {
+		n := min(batch, end-line)
+		for i, c := range columns {
+			if err := soundly(func() error {
+				c.clear()
+				c.next = 0
+				if from := line - part.line; f.types[c.field.place].dictionary == nil {
+					c.decode(arrows[i], from, from+n)
+				} else {
+					c.look(arrows[i], &part.entries[i], from, from+n)
+				}
+				return nil
+			}); err != nil {
+				return failed(c.field.label, err)
+			}
+		}
+		took, err := w.columns(f.layout, columns, n, line)
+		if err != nil {
+			return err
+		}
+		line += took
+	}
+	f.progress(part.body.Size())
+	return w.flush()
+}
+
+// column reads the column of a field.
+func (f *arrowRows) column(b *arrowBatch, field *field, free *int) *arrowColumn {
+	var at places
+	for i := range field.place {
+		at = at.after(&f.types[i], b.views)
+	}
+	return b.column(&f.types[field.place], at, free)
+}
+
+// look adds the entries of a dictionary that the cells from one to before another stand for.
+func (c *cells) look(column *arrowColumn, entries *decoded, from, to int) {
+	for i := from; i < to; i++ {
+		if column.missing(i) {
+			c.add(0, ErrMissing)
+		} else {
+			c.add(entries.at(int(column.integer(i))))
+		}
+	}
+}

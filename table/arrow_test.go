@@ -1,0 +1,185 @@
+package table
+
+import (
+	"encoding/binary"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg/schema"
+)
+
+// TestElsewhere reads Arrow files and streams of others, too.
+
+// kindsOf are the files of testdata/arrowkinds (testdata/arrow.cjs) that begin so.
+func kindsOf(t *testing.T, prefix string) []string {
+	t.Helper()
+	paths, err := filepath.Glob("testdata/arrowkinds/" + prefix + "_*")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no files", err)
+	}
+	return paths
+}
+
+// Integers of any width may be levels and truth values, texts may be numbers, decimals are exact.
+func TestArrowKinds(t *testing.T) {
+	columns, err := schema.ReadSchema(strings.NewReader(`{"fields":[
+		{"name":"x","type":"number","constraints":{"minimum":0,"maximum":10}},
+		{"name":"f","type":"string","constraints":{"enum":["0","1"]}},
+		{"name":"b","type":"boolean"},
+		{"name":"y","type":"number","constraints":{"minimum":-1,"maximum":3}}]}`), "kinds")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := columns.Design("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]float64{{0, 1, 1, -1}, {-1, -1, -1, 0.5}}
+	for _, path := range kindsOf(t, "good") {
+		var got [][]float64
+		for row, err := range (Options{}).Rows(find1(t, path), d) {
+			if err != nil {
+				t.Fatal(path, err)
+			}
+			got = append(got, slices.Clone(row))
+		}
+		if !sameRows(got, want) {
+			t.Errorf("%s: got %v, want %v", path, got, want)
+		}
+	}
+}
+
+// What is wrong is told with the file, the row and the column, and without the cell.
+func TestArrowRefuses(t *testing.T) {
+	for name, want := range map[string]string{
+		"bad_f":  `bad_f.arrow:4: column "f": a cell is none of`,
+		"bad_b":  `bad_b.arrow:3: column "b": missing value`,
+		"bad_x":  `bad_x.arrow:4: column "x": a cell is not a finite`,
+		"bad_y":  `bad_y.arrow:4: column "y": a cell is not a finite`,
+		"type_x": `column "x": it is of type boolean in the file, and numbers are wanted`,
+		"type_f": `column "f": it is of type floating point in the file, and levels of a factor are wanted`,
+		"type_y": `column "y": it is of type date in the file`,
+
+		"type_x_list": `column "x": it holds lists`,
+	} {
+		_, err := rowsOf(Options{}, "testdata/arrowkinds/"+name+".arrow", "", t)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), secret) {
+			t.Errorf("%s: error %v, want %q", name, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"FEA1" + strings.Repeat("4711", 9): "Feather's version 1",
+		strings.Repeat("4711", 9):          "this is no Arrow file",
+		"":                                 "this is no Arrow file",
+	} {
+		path := filepath.Join(t.TempDir(), "data.feather")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := rowsOf(Options{}, path, "", t); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), secret) {
+			t.Errorf("%q: error %v, want %q", text, err, want)
+		}
+	}
+}
+
+// A number of 16 bits is what arithmetic in 64 makes of its parts, for all of them.
+func TestHalf(t *testing.T) {
+	for v := range 1 << 16 {
+		sign, exponent, fraction := 1-2*float64(v>>15), v>>10&31, float64(v&1023)/1024
+		want := sign * math.Pow(2, float64(exponent)-15) * (1 + fraction)
+		if exponent == 0 {
+			want = sign * math.Pow(2, -14) * fraction
+		}
+		if got := half(uint16(v)); exponent < 31 && got != want || exponent == 31 && got-got == 0 {
+			t.Fatalf("%#x: %v, want %v", v, got, want)
+		}
+	}
+}
+
+// A decimal has two words, the lower first.
+func TestWide(t *testing.T) {
+	for _, text := range []string{"0", "-1", "12345678901234567890123456789012345678", "-12345678901234567890123456789012345678"} {
+		v, _ := new(big.Int).SetString(text, 10)
+		low := new(big.Int).And(v, new(big.Int).SetUint64(math.MaxUint64))
+		high := new(big.Int).Rsh(v, 64)
+		c := arrowColumn{data: binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(make([]byte, 16), low.Uint64()), uint64(high.Int64()))}
+		if got := c.wide(1); got.Cmp(v) != 0 {
+			t.Errorf("%v, want %v", got, v)
+		}
+	}
+}
+
+// A file that is cut off anywhere is refused; a stream is unless it ends with a batch: it may end
+// without a mark.
+func TestArrowCut(t *testing.T) {
+	for name, ends := range map[string][]int{"batches.arrow": {0}, "batches.arrows": {0, 7, 8, 60}} {
+		text, err := os.ReadFile("testdata/arrow/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, refused := filepath.Join(t.TempDir(), name), 0
+		for n := range text {
+			if err := os.WriteFile(path, text[:n], 0o600); err != nil {
+				t.Fatal(err)
+			}
+			rows, err := rowsOf(Options{Missing: Midpoint, Empty: true}, path, "", t)
+			if err != nil {
+				refused++
+			} else if !slices.Contains(ends, len(rows)) || name == "batches.arrow" {
+				t.Errorf("%s: %d rows of %d bytes", name, len(rows), n)
+			}
+		}
+		if refused < len(text)-20 { // a stream's mark has eight bytes, after four ends
+			t.Errorf("%s: %d of %d cuts were refused", name, refused, len(text))
+		}
+	}
+}
+
+func TestArrowDamaged(t *testing.T) {
+	rng := rand.New(rand.NewPCG(10, 10))
+	tries := 1000
+	if testing.Short() {
+		tries = 100
+	}
+	for _, name := range elsewhere(t, ArrowFormat) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), filepath.Base(name))
+		for range tries {
+			var edits []byte
+			for range 1 + rng.IntN(3) {
+				edits = append(edits, byte(rng.Uint32()), byte(rng.Uint32()), byte(1+rng.IntN(255)))
+			}
+			survives(t, path, damage(text, edits))
+		}
+	}
+}
+
+// A file with any bytes changed is read, or refused without a word of what it holds.
+func FuzzArrow(f *testing.F) {
+	var files [][]byte
+	for i, path := range elsewhere(f, ArrowFormat) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		files = append(files, text)
+		f.Add(byte(i), []byte{0, 40, 255}, len(text))
+	}
+	path := filepath.Join(f.TempDir(), "data.arrow")
+	f.Fuzz(func(t *testing.T, which byte, edits []byte, length int) {
+		damaged := damage(files[int(which)%len(files)], edits)
+		if length >= 0 && length < len(damaged) {
+			damaged = damaged[:length]
+		}
+		survives(t, path, damaged)
+	})
+}

@@ -1,0 +1,153 @@
+package table
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+
+	flatbuffers "github.com/google/flatbuffers/go"
+)
+
+// Arrow's files and streams are sequences of messages: a head of flatbuffers
+// (https://github.com/apache/arrow/blob/main/format/Message.fbs, Schema.fbs and File.fbs), and a
+// body of buffers. A file has a footer that says where they are. What reads heads panics where they
+// are damaged.
+
+// message is one of them.
+type message struct {
+	kind   byte
+	header flatbuffers.Table
+	size   int // of the head, in bytes
+	body   *io.SectionReader
+}
+
+// messages finds the messages of a stream or file.
+type messages struct {
+	file   io.ReaderAt
+	size   int64 // of the file
+	offset int64 // of the next message
+
+	footed bool    // the file has a footer
+	blocks []int64 // of the footer: where messages are, but for that of the schema
+}
+
+const (
+	arrowMagic = "ARROW1" // of a file with a footer, at its start and end
+	continued  = 0xffffffff
+
+	kindSchema     = 1
+	kindDictionary = 2
+	kindBatch      = 3
+)
+
+var errClaims = errors.New("more is claimed than there is")
+
+// footer returns the schema that the footer holds, and the size of that. The file ends with the
+// footer, its length in four bytes, and the magic.
+func (m *messages) footer() (schema flatbuffers.Table, size int, err error) {
+	m.footed = true
+	tail := int64(4 + len(arrowMagic))
+	m.offset = m.size - tail
+	end, err := m.bytes(tail)
+	if err != nil || string(end[4:]) != arrowMagic {
+		return schema, 0, errArrow
+	}
+	length := int64(binary.LittleEndian.Uint32(end))
+	m.offset = m.size - tail - length
+	footer, err := m.bytes(length)
+	if err != nil {
+		return schema, 0, err
+	}
+	root := flatbuffers.Table{Bytes: footer, Pos: flatbuffers.GetUOffsetT(footer)}
+	for _, slot := range []flatbuffers.VOffsetT{8, 10} { // dictionaries, and batches
+		at, n := vectorOf(&root, slot)
+		for i := range n {
+			m.blocks = append(m.blocks, root.GetInt64(at+flatbuffers.UOffsetT(24*i)))
+		}
+	}
+	schema, ok := childOf(&root, 6)
+	if !ok {
+		return schema, 0, errArrow
+	}
+	return schema, len(footer), nil
+}
+
+// next finds the next message; io.EOF after the last one, which in a stream may have a mark, or
+// none.
+func (m *messages) next() (message, error) {
+	if m.footed {
+		if len(m.blocks) == 0 {
+			return message{}, io.EOF
+		}
+		m.offset, m.blocks = m.blocks[0], m.blocks[1:]
+	} else if m.offset == m.size {
+		return message{}, io.EOF
+	}
+	size, err := m.word()
+	if err == nil && size == continued { // since version 0.15
+		size, err = m.word()
+	}
+	if err != nil {
+		return message{}, err
+	}
+	if size == 0 && !m.footed {
+		return message{}, io.EOF
+	}
+	head, err := m.bytes(int64(size))
+	if err != nil {
+		return message{}, err
+	}
+	root := flatbuffers.Table{Bytes: head, Pos: flatbuffers.GetUOffsetT(head)}
+	header, ok := childOf(&root, 8)
+	length := longOf(&root, 10)
+	if !ok || length < 0 || length > m.size-m.offset {
+		return message{}, errClaims
+	}
+	body := io.NewSectionReader(m.file, m.offset, length)
+	m.offset += length
+	return message{byteOf(&root, 6), header, len(head), body}, nil
+}
+
+func (m *messages) word() (uint32, error) {
+	b, err := m.bytes(4)
+	if err != nil {
+		return 0, err
+	}
+	return binary.LittleEndian.Uint32(b), nil
+}
+
+// bytes reads so many bytes of heads or of the footer, if the file may have them.
+func (m *messages) bytes(n int64) ([]byte, error) {
+	if n < 0 || m.offset < 0 || n > min(maxFooter, m.size-m.offset) {
+		return nil, errClaims
+	}
+	b := make([]byte, n)
+	read, err := m.file.ReadAt(b, m.offset)
+	m.offset += n
+	if read < len(b) {
+		return nil, err
+	}
+	return b, nil
+}
+
+// childOf is the table in a slot of a table.
+func childOf(t *flatbuffers.Table, slot flatbuffers.VOffsetT) (flatbuffers.Table, bool) {
+	o := flatbuffers.UOffsetT(t.Offset(slot))
+	if o == 0 {
+		return flatbuffers.Table{}, false
+	}
+	return flatbuffers.Table{Bytes: t.Bytes, Pos: t.Indirect(t.Pos + o)}, true
+}
+
+// vectorOf is where the vector in a slot begins, and how many entries it has.
+func vectorOf(t *flatbuffers.Table, slot flatbuffers.VOffsetT) (at flatbuffers.UOffsetT, n int) {
+	o := flatbuffers.UOffsetT(t.Offset(slot))
+	if o == 0 {
+		return 0, 0
+	}
+	return t.Vector(o), t.VectorLen(o)
+}
+
+func byteOf(t *flatbuffers.Table, slot flatbuffers.VOffsetT) byte { return t.GetByteSlot(slot, 0) }
+
+func longOf(t *flatbuffers.Table, slot flatbuffers.VOffsetT) int64 { return t.GetInt64Slot(slot, 0) }
