@@ -17,6 +17,7 @@ import (
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/vi"
 )
 
 // comparing is a small comparison. With 100 rows DP-VI takes all of them in each step, for
@@ -255,7 +256,7 @@ func TestRivalsWithoutNoise(t *testing.T) {
 // The regression's density has the gradients it says, and the prior of all methods.
 func TestRegressionPrior(t *testing.T) {
 	e := onALine(t, true)
-	r := newBoxRegression(e)
+	r := vi.NewGradients(boxRegression(e), nil)
 	theta := []float64{0.3, -0.2, 0.5, -1.2}
 	got, scratch := make([]float64, 4), make([]float64, 4)
 	r.LogPrior(got, theta)

@@ -84,7 +84,7 @@ func (m *dpVI) infer(ctx context.Context, e *example, noise *mechanisms.Entropy,
 	o.Clip = viClip * math.Sqrt(float64(e.shape.Q()))
 	o.Privacy.Entropy, o.Privacy.Multiplier = noise, p.training.Multiplier
 	o.Seed = rng.Uint64()
-	fit, err := vi.Run(ctx, newBoxRegression(e), o)
+	fit, err := vi.Run(ctx, boxRegression(e), o)
 	if err != nil {
 		return nil, err
 	}
@@ -97,28 +97,18 @@ func (m *dpVI) infer(ctx context.Context, e *example, noise *mechanisms.Entropy,
 //
 //	log p(β, w) = −½ Σ λ_j β_j² − a w − b e^{−w}
 //
-// up to a constant.
-type boxRegression struct {
-	vi.Model
-	precision []float64 // λ
-	a, b      float64
-}
-
-func newBoxRegression(e *example) *boxRegression {
-	prior := e.prior.Theta
-	return &boxRegression{vi.LinearRegression(e.regression(e.rows), 1, prior.Shape, prior.Scale), precisions(e.prior, e.shape), prior.Shape, prior.Scale}
-}
-
-func (r *boxRegression) LogPrior(grad, theta []float64) float64 {
-	p, sum := len(r.precision), 0.
-	for j, l := range r.precision {
-		grad[j] = -l * theta[j]
-		sum += l * theta[j] * theta[j]
+// up to a constant: that of β_j √λ_j with sd 1.
+func boxRegression(e *example) *vi.Model {
+	prior, roots := e.prior.Theta, precisions(e.prior, e.shape)
+	for j, l := range roots {
+		roots[j] = math.Sqrt(l)
 	}
-	w := theta[p]
-	b := r.b * math.Exp(-w)
-	grad[p] = -r.a + b
-	return -sum/2 - r.a*w - b
+	m := vi.LinearRegression(e.regression(e.rows), 1, prior.Shape, prior.Scale)
+	m.LogPrior = func(t *vi.Tape) {
+		t.LogNormal(t.Param(0).Times(t.Constant(roots, len(roots))), 1)
+		t.LogInvGamma(t.Param(1), prior.Shape, prior.Scale)
+	}
+	return m
 }
 
 // precisions are those of the default prior of θ, whose mean is 0 and which has no

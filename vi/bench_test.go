@@ -13,7 +13,7 @@ import (
 // steps measures steps of a private run, noise from the system's randomness included: on
 // average, and in the least disturbed stretch of some milliseconds, which is what counts on
 // a machine with other work.
-func steps(b *testing.B, m Model, o Options) {
+func steps(b *testing.B, m *Model, o Options) {
 	o.Privacy = &Privacy{Epsilon: 1e9, Delta: 1e-5, Multiplier: 2, Entropy: mechanisms.OS()}
 	a, err := newAscent(m, o)
 	if err != nil {

@@ -224,7 +224,7 @@ func (d *Design) Statement() string {
 }
 
 // Of is the model of rows and their groups, with normal priors of coefficients of this sd.
-func (d *Design) Of(rows *Rows, group []int, sd float64) Model {
+func (d *Design) Of(rows *Rows, group []int, sd float64) *Model {
 	switch d.Kind {
 	case LinearKind:
 		const shape, scale = 2, 0.1 // σ² about a tenth of the response's half range, squared

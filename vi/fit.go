@@ -16,17 +16,30 @@ import (
 // logarithm of its diagonal. S is diagonal, or lower triangular where Full:
 //
 //	∂(gᵀSε)/∂S_jk = g_j ε_k,  entropy = Σ log S_jj.
+//
+// Where Point, S is 0, without parameters.
 type Guide struct {
-	Dim  int
-	Full bool
+	Dim         int
+	Full, Point bool
 }
 
 // Len is the length of λ.
 func (g Guide) Len() int {
-	if g.Full {
+	switch {
+	case g.Point:
+		return g.Dim
+	case g.Full:
 		return g.Dim + g.Dim*(g.Dim+1)/2
 	}
 	return 2 * g.Dim
+}
+
+// scales is how many rows of S have parameters.
+func (g Guide) scales() int {
+	if g.Point {
+		return 0
+	}
+	return g.Dim
 }
 
 // row is the j-th row of S from its first entry that may not be 0, up to the diagonal.
@@ -42,7 +55,7 @@ func (g Guide) row(lambda []float64, j int) []float64 {
 func (g Guide) Set(lambda, mean []float64, sd float64) {
 	clear(lambda)
 	copy(lambda[:g.Dim], mean)
-	for j := range g.Dim {
+	for j := range g.scales() {
 		row := g.row(lambda, j)
 		row[len(row)-1] = math.Log(sd)
 	}
@@ -50,7 +63,8 @@ func (g Guide) Set(lambda, mean []float64, sd float64) {
 
 // Draw writes θ for ε.
 func (g Guide) Draw(theta, lambda, epsilon []float64) {
-	for j := range g.Dim {
+	copy(theta, lambda[:g.Dim])
+	for j := range g.scales() {
 		row := g.row(lambda, j)
 		last := len(row) - 1
 		theta[j] = lambda[j] + floats.Dot(row[:last], epsilon[j-last:j]) + math.Exp(row[last])*epsilon[j]
@@ -61,7 +75,7 @@ func (g Guide) Draw(theta, lambda, epsilon []float64) {
 // what Draw made of λ and ε.
 func (g Guide) Gradient(dst, lambda, gradient, epsilon []float64, share float64) {
 	copy(dst[:g.Dim], gradient[:g.Dim])
-	for j := range g.Dim {
+	for j := range g.scales() {
 		to := g.row(dst, j)
 		last := len(to) - 1
 		for k := range last {
@@ -73,7 +87,7 @@ func (g Guide) Gradient(dst, lambda, gradient, epsilon []float64, share float64)
 
 // Entropy is that of the law, up to a constant.
 func (g Guide) Entropy(lambda []float64) (sum float64) {
-	for j := range g.Dim {
+	for j := range g.scales() {
 		row := g.row(lambda, j)
 		sum += row[len(row)-1]
 	}
@@ -83,7 +97,7 @@ func (g Guide) Entropy(lambda []float64) (sum float64) {
 // Moments write mean and standard deviations of θ.
 func (g Guide) Moments(mean, sd, lambda []float64) {
 	copy(mean, lambda[:g.Dim])
-	for j := range g.Dim {
+	for j := range g.scales() {
 		row := g.row(lambda, j)
 		last := len(row) - 1
 		sd[j] = math.Hypot(norm(row[:last]), math.Exp(row[last]))
@@ -110,12 +124,12 @@ type Fit struct {
 	Trace   []Point
 	Seconds float64
 
-	model Model
+	model *Model
 }
 
 // NewFit is of independent normal laws that were found in another way, of the parameters
 // of a model. It panics unless there are Dim means and positive standard deviations.
-func NewFit(m Model, mean, sd []float64) *Fit {
+func NewFit(m *Model, mean, sd []float64) *Fit {
 	if len(mean) != m.Dim() || len(sd) != m.Dim() {
 		panic("vi: means and standard deviations are not those of the model's parameters")
 	}

@@ -28,6 +28,8 @@ type Options struct {
 	Clip float64
 	// Full fits a law with correlations.
 	Full bool
+	// Point fits a point in place of a law: θ where the density is highest.
+	Point bool
 	// LearningRate is of Adam.
 	LearningRate float64
 	// Start is the law's mean in the beginning, nil for 0. It may not be taken from the
@@ -59,7 +61,7 @@ var ErrBudget = errors.New("the privacy budget is too small")
 
 // check returns what is wrong with the options for a model, by field; what accounting
 // refuses Plan finds.
-func (o *Options) check(m Model) error {
+func (o *Options) check(m *Model) error {
 	switch {
 	case !(o.Rate >= accounting.MinRate && o.Rate <= 1):
 		return fmt.Errorf("the rate of sampling must be from %v to 1, not %v", accounting.MinRate, o.Rate)
@@ -73,7 +75,7 @@ func (o *Options) check(m Model) error {
 		return fmt.Errorf("the share of steps to average must be from 0 to 1, not %v", o.Average)
 	case o.Trace < 0:
 		return fmt.Errorf("the trace cannot have %d points", o.Trace)
-	case m.Dim() < 1 || len(m.Names()) < 1:
+	case m.Dim() < 1:
 		return errors.New("the model has no parameters")
 	case (o.Privacy != nil || o.Clip != 0) && !(o.Clip >= minClip && o.Clip <= maxClip):
 		return fmt.Errorf("the clipping norm must be from %v to %v, not %v", minClip, maxClip, o.Clip)
@@ -126,7 +128,7 @@ func (o *Options) Plan(records float64) (accounting.Training, error) {
 // Errors: options that cannot serve, a budget that does not pay for them (nothing is then
 // computed), and ctx's, with which comes the fit as far as it got: its Training says what had
 // been spent. No error depends on records.
-func Run(ctx context.Context, m Model, o Options) (*Fit, error) {
+func Run(ctx context.Context, m *Model, o Options) (*Fit, error) {
 	a, err := newAscent(m, o)
 	if err != nil {
 		return nil, err
@@ -156,21 +158,19 @@ func Run(ctx context.Context, m Model, o Options) (*Fit, error) {
 // aligned gradients of Jälkö, Prediger, Honkela & Kaski, DPVIm, 2023). Prior and entropy
 // are public and are added afterwards, without noise.
 type ascent struct {
-	model   Model
+	model   *Model
 	options Options
 	fit     *Fit
 	guide   Guide
 	batches Batches
 	stream  *mechanisms.Stream
 	rng     *rand.Rand // of θs
-	sum     Summer
-	linear  Linear // with coded: nil for another model, or where the ELBO is asked for
-	coded   *coded
+	door    *clipper
+	prior   *Gradients
 
-	lambda, gradient         []float64
-	theta, epsilon, g, prior []float64
-	width                    int // the first so many parameters have gradients
-	adam                     *Adam
+	lambda, gradient       []float64
+	theta, epsilon, g, own []float64 // own is the prior's gradient
+	adam                   *Adam
 
 	average  []float64 // over averaged steps
 	half     []float64 // over the first half of these
@@ -185,7 +185,7 @@ const startSD = 0.1
 // newAscent puts options and model together. The noise's stream also draws the batches,
 // which must stay secret for sampling to count. A θ that a batch shares is public: they
 // have a generator of their own.
-func newAscent(m Model, o Options) (*ascent, error) {
+func newAscent(m *Model, o Options) (*ascent, error) {
 	if err := o.check(m); err != nil {
 		return nil, err
 	}
@@ -195,8 +195,8 @@ func newAscent(m Model, o Options) (*ascent, error) {
 	}
 	dim := m.Dim()
 	vector := func() []float64 { return make([]float64, dim) }
-	a := &ascent{model: m, options: o, guide: Guide{dim, o.Full}, rng: rand.New(rand.NewPCG(o.Seed, 1)),
-		theta: vector(), epsilon: vector(), g: vector(), prior: vector(), width: dim}
+	a := &ascent{model: m, options: o, guide: Guide{dim, o.Full, o.Point}, rng: rand.New(rand.NewPCG(o.Seed, 1)), prior: NewGradients(m, nil),
+		theta: vector(), epsilon: vector(), g: vector(), own: vector()}
 	a.fit = &Fit{Guide: a.guide, Training: training, model: m}
 	a.lambda, a.gradient, a.average = make([]float64, a.guide.Len()), make([]float64, a.guide.Len()), make([]float64, a.guide.Len())
 	a.adam = NewAdam(o.LearningRate, a.guide.Len())
@@ -211,27 +211,14 @@ func newAscent(m Model, o Options) (*ascent, error) {
 		a.fit.Simulated = entropy.IsSimulated()
 	}
 	a.stream = mechanisms.NewStream(entropy)
-	a.batches = Poisson(m.Len(), o.Rate, a.stream)
-	a.open()
+	a.batches = Poisson(m.Records, o.Rate, a.stream)
+	var sum *Sum
+	if o.Privacy != nil {
+		sum = NewSum(dim, o.Clip, training.Multiplier, a.stream)
+	}
+	a.door = newClipper(m, o.Clip, sum, rand.New(a.stream))
+	a.door.tape.told = a.tellsELBO()
 	return a, nil
-}
-
-// open makes the door through which records leave.
-func (a *ascent) open() {
-	linear, ok := a.model.(Linear)
-	if ok {
-		a.width = linear.Predictors()
-	}
-	if a.options.Privacy == nil {
-		a.sum = Plain(a.width, a.options.Clip)
-		return
-	}
-	sum := NewSum(a.width, a.options.Clip, a.fit.Training.Multiplier, a.stream)
-	a.sum = sum
-	if ok && !a.tellsELBO() {
-		a.linear, a.coded = linear, newCoded(linear, sum)
-		a.sum = a.coded
-	}
 }
 
 // tellsELBO says whether the trace has the ELBO. It is computed from records without
@@ -266,33 +253,14 @@ func (a *ascent) step(step int) {
 func (a *ascent) climb() (elbo float64) {
 	normal(a.epsilon, a.rng)
 	a.guide.Draw(a.theta, a.lambda, a.epsilon)
-	batch, logLik := a.batches.Next(), 0.
-	if a.linear != nil {
-		a.coded.add(batch, a.theta[:a.width], a.linear.Slope)
-	} else {
-		logLik = a.add(batch)
-	}
-	a.sum.Release(a.g[:a.width])
-	clear(a.g[a.width:])
-	elbo = logLik/a.options.Rate + a.model.LogPrior(a.prior, a.theta) + a.guide.Entropy(a.lambda)
-	for j, p := range a.prior {
+	logLik := a.door.add(a.theta, a.batches.Next())
+	a.door.release(a.g)
+	elbo = logLik/a.options.Rate + a.prior.LogPrior(a.own, a.theta) + a.guide.Entropy(a.lambda)
+	for j, p := range a.own {
 		a.g[j] = a.g[j]/a.options.Rate + p
 	}
 	a.guide.Gradient(a.gradient, a.lambda, a.g, a.epsilon, 1)
 	return elbo
-}
-
-// add goes through a batch, and returns its log-likelihood.
-func (a *ascent) add(batch []int) (logLik float64) {
-	for _, i := range batch {
-		l := a.model.LogLik(a.g, a.theta, i)
-		if l-l != 0 { // not finite
-			continue
-		}
-		logLik += l
-		a.sum.Add(1, a.g[:a.width], norm(a.g[:a.width]))
-	}
-	return logLik
 }
 
 func normal(dst []float64, rng *rand.Rand) {

@@ -61,8 +61,8 @@ func TestSumNorm(t *testing.T) {
 					t.Fatalf("clip %v, dim %d, trial %d: a record adds more than the clipping norm", clip, dim, trial)
 				}
 				clear(s.total)
-				row := newCoded(oneRow(x), s)
-				row.add([]int{0}, make([]float64, dim), func(int, float64) float64 { return c })
+				row := newClipper(oneRow(x, c), clip, s, nil)
+				row.add(make([]float64, dim), []int{0})
 				row.flush()
 				if squared(s.total).Cmp(limit) > 0 {
 					t.Fatalf("clip %v, dim %d, trial %d: a coded record adds more than the clipping norm", clip, dim, trial)
@@ -73,26 +73,45 @@ func TestSumNorm(t *testing.T) {
 	}
 }
 
-func oneRow(x []float64) Linear { return Logistic(&Rows{P: len(x), X: x, Y: []float64{1}}, 1) }
+// oneRow has a record x whose gradient is c·x, by one use of θ, or by another of each half.
+func oneRow(x []float64, c float64) *Model {
+	slope := func(_, _ float64) float64 { return c }
+	of, half := &Model{Records: 1}, len(x)/2
+	if half == 0 {
+		half = len(x)
+	}
+	for at := 0; at < len(x); at += half {
+		half = min(half, len(x)-at)
+		of.Parameters = append(of.Parameters, Parameter{Name: "theta", Size: half})
+	}
+	of.LogLik = func(t *Tape) {
+		at := 0
+		for k, p := range of.Parameters {
+			t.Observe(t.Dense(t.Rows(x[at:at+p.Size], p.Size), k), []float64{0}, nil, slope)
+			at += p.Size
+		}
+	}
+	return of
+}
 
 // What a batch adds is the sum of what each of its records adds alone, to the bit, whatever
 // the batch's size and order, and of that no record exceeds 2⁴⁰ steps: a record more moves a
 // sum by no more than the sensitivity. Predictors are differences of huge terms, whose last bits
-// order decides. θ is drawn without spread.
+// order decides.
 func TestBatchesAddUp(t *testing.T) {
 	limit := new(big.Int).Lsh(big.NewInt(1), 2*latticeBits)
 	rng := rand.New(rand.NewPCG(12, 0))
 	for p := 1; p <= 9; p++ {
 		for name, m := range models(p, true) {
 			add := adder(t, m, p, rng)
-			alone := make([][]int64, m.Len())
+			alone := make([][]int64, m.Records)
 			for i := range alone {
 				if alone[i] = add(i); squared(alone[i]).Cmp(limit) > 0 {
 					t.Fatalf("%s of %d: record %d adds more than the clipping norm", name, p, i)
 				}
 			}
-			for size := 1; size <= m.Len(); size++ {
-				batch := rng.Perm(m.Len())[:size]
+			for size := 1; size <= m.Records; size++ {
+				batch := rng.Perm(m.Records)[:size]
 				got := add(batch...)
 				for _, i := range batch {
 					for j, k := range alone[i] {
@@ -109,78 +128,37 @@ func TestBatchesAddUp(t *testing.T) {
 
 // adder returns the sum over a batch, before noise, at a θ with opposite
 // coefficients of twins.
-func adder(t *testing.T, m Model, p int, rng *rand.Rand) func(batch ...int) []int64 {
+func adder(t *testing.T, m *Model, p int, rng *rand.Rand) func(batch ...int) []int64 {
 	a, err := newAscent(m, Options{Privacy: &Privacy{Epsilon: 1e9, Delta: 1e-5, Multiplier: 1, Entropy: mechanisms.Simulated(rng)},
 		Rate: 1, Steps: 1, Clip: 1, LearningRate: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	mean := make([]float64, m.Dim())
-	normal(mean, rng)
-	for j := 0; p > 1 && j+1 < len(mean); j += p {
-		mean[j], mean[j+1] = 1e9, -1e9
+	theta := make([]float64, m.Dim())
+	normal(theta, rng)
+	for j := 0; p > 1 && j+1 < len(theta); j += p {
+		theta[j], theta[j+1] = 1e9, -1e9
 	}
-	a.guide.Set(a.lambda, mean, 0)
-	batches := new(someBatch)
-	a.batches = batches
-	door := &beforeNoise{block: a.coded}
-	if a.coded != nil {
-		door.Sum = a.coded.Sum
-	} else {
-		door.Sum = a.sum.(*Sum)
-	}
-	a.sum = door
 	return func(batch ...int) []int64 {
-		*batches = batch
-		a.climb()
-		return door.last
+		clear(a.door.sum.total)
+		a.door.add(theta, batch)
+		a.door.flush()
+		return slices.Clone(a.door.sum.total)
 	}
 }
 
-type someBatch []int
-
-func (b *someBatch) Next() []int { return *b }
-
-// beforeNoise keeps what Release would add noise to.
-type beforeNoise struct {
-	*Sum
-	block *coded
-	last  []int64
-}
-
-func (b *beforeNoise) Release(dst []float64) {
-	if b.block != nil {
-		b.block.flush()
+// Blocks of 4096 records add up exactly, too: so many times one record is that many times what
+// it adds.
+func TestBlocks(t *testing.T) {
+	m := models(3, false)["network"]
+	add := adder(t, m, 1, rand.New(rand.NewPCG(14, 0)))
+	one, batch := add(4), make([]int, 2*blockRows+7)
+	for i := range batch {
+		batch[i] = 4
 	}
-	b.last = slices.Clone(b.total)
-	b.Sum.Release(dst)
-}
-
-// Coded rows add up to the same as others, up to the coding, over blocks too.
-func TestCoded(t *testing.T) {
-	const n, p = 2*blockRows + 7, 3
-	rows := simulatedRows(n, p, 5, coin)
-	plain, other := NewSum(p, 0.5, 1, stream(9)), NewSum(p, 0.5, 1, stream(9))
-	c, batch := newCoded(Logistic(rows, 1), other), make([]int, n)
-	slope := func(i int, eta float64) float64 {
-		x := rows.row(i)
-		if want := x[0] - x[1]; math.Abs(eta-want) > 1e-5*norm(x) {
-			t.Fatalf("row %d: eta is %v, not %v", i, eta, want)
-		}
-		return math.Sin(float64(i))
-	}
-	for i := range n {
-		x := rows.row(i)
-		plain.Add(math.Sin(float64(i)), x, norm(x))
-		batch[i] = i
-	}
-	c.add(batch, []float64{1, -1, 0}, slope)
-	got, want := make([]float64, p), make([]float64, p)
-	c.Release(got)
-	plain.Release(want) // the same noise
-	for j := range got {
-		if math.Abs(got[j]-want[j]) > n*1e-5 {
-			t.Errorf("entry %d: %v and %v", j, got[j], want[j])
+	for j, k := range add(batch...) {
+		if k != one[j]*int64(len(batch)) {
+			t.Fatalf("entry %d: %d times %d is %d", j, len(batch), one[j], k)
 		}
 	}
 }

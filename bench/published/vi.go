@@ -221,7 +221,7 @@ type joint struct {
 }
 
 // run is as of vi.Run: independent normal laws, for these options.
-func (j joint) run(ctx context.Context, m vi.Model, o vi.Options) (*vi.Fit, error) {
+func (j joint) run(ctx context.Context, m *vi.Model, o vi.Options) (*vi.Fit, error) {
 	training, err := o.Plan(0)
 	if err != nil {
 		return nil, err
@@ -232,7 +232,7 @@ func (j joint) run(ctx context.Context, m vi.Model, o vi.Options) (*vi.Fit, erro
 		entropy = o.Privacy.Entropy
 	}
 	stream := mechanisms.NewStream(entropy)
-	batches, rng, sum := vi.Poisson(m.Len(), o.Rate, stream), rand.New(stream), vi.Plain(2*dim, 0)
+	batches, rng, sum := vi.Poisson(m.Records, o.Rate, stream), rand.New(stream), vi.Plain(2*dim, 0)
 	if o.Privacy != nil {
 		sum = vi.NewSum(2*dim, o.Clip, training.Multiplier, stream)
 	}
@@ -240,7 +240,7 @@ func (j joint) run(ctx context.Context, m vi.Model, o vi.Options) (*vi.Fit, erro
 	lambda, average, total, record := vector(), vector(), vector(), vector()
 	theta, epsilon, g, prior := make([]float64, dim), make([]float64, dim), make([]float64, dim), make([]float64, dim)
 	guide.Set(lambda, prior, 0.1)
-	averaged := 0.
+	averaged, of := 0., vi.NewGradients(m, nil)
 	for step := range o.Steps {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -250,8 +250,8 @@ func (j joint) run(ctx context.Context, m vi.Model, o vi.Options) (*vi.Fit, erro
 				epsilon[k] = rng.NormFloat64()
 			}
 			guide.Draw(theta, lambda, epsilon)
-			m.LogLik(g, theta, i)
-			m.LogPrior(prior, theta)
+			of.LogLik(g, theta, i)
+			of.LogPrior(prior, theta)
 			floats.AddScaled(g, 1/j.records, prior)
 			guide.Gradient(record, lambda, g, epsilon, 1/j.records)
 			sum.Add(1, record, math.Sqrt(floats.Dot(record, record)))

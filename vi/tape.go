@@ -1,0 +1,407 @@
+package vi
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/floats"
+)
+
+// Tape carries a function of θ and of some records at a time, and its gradient in reverse
+// (Griewank & Walther, Evaluating Derivatives, 2008). Values are matrices with a row for each
+// record. θ enters in two ways only, as a matrix that rows x are multiplied with, y = Wx, and
+// as a vector y that all rows have, which is W with x = 1. So, with δ the gradient of a
+// record's own sum in y, its gradient in W is the outer product δxᵀ: of all records together
+// that is one matrix product, and its norm is ‖δ‖·‖x‖, without the gradient being formed
+// (Goodfellow, Efficient per-example gradient computations, 2015).
+//
+// A function calls the same operations in the same order each time. All but Factor, Observe
+// and Rows concern one row at a time: what a record adds is a function of it and of θ alone,
+// to the last bit. Operations panic where sizes do not fit.
+type Tape struct {
+	theta   []float64
+	layout  []Parameter
+	records []int
+	nodes   []*Node
+	next    int // of nodes
+	uses    []use
+	factors []*Node
+	logLik  []float64 // of each record
+	coded   bool      // rows that are multiplied with θ are read as Sum codes them
+	told    bool      // values of Observe are asked for
+	prior   bool      // there are no records
+	ones    []float64
+	rng     *rand.Rand
+}
+
+// Node is a matrix on a tape.
+type Node struct {
+	t           *Tape
+	rows, width int
+	value, grad []float64
+	needs       bool   // θ bears on it
+	back        func() // adds to the gradients of what it was made of
+	slope       [2][]float64
+	of          []float64 // what Rows takes rows of
+	codes       *codes    // the same, where they are coded
+	measured    bool
+	unit, norm  []float64 // of rows
+}
+
+// use is one of θ: y = Wx, x being nil for 1, and W entries from at on.
+type use struct {
+	at, size int
+	x, y     *Node
+}
+
+// tileRows is how many records are on a tape at a time: matrices so low are multiplied row by
+// row by gonum, whatever the number of rows is, and are found in the cache.
+const tileRows = 32
+
+func newTape(layout []Parameter, rng *rand.Rand) *Tape { return &Tape{layout: layout, rng: rng} }
+
+// start begins anew.
+func (t *Tape) start(theta []float64, records []int) {
+	t.theta, t.records, t.next = theta, records, 0
+	t.uses, t.factors = t.uses[:0], t.factors[:0]
+	t.logLik = room(t.logLik, len(records))
+	clear(t.logLik)
+}
+
+// backward finds the gradients of the sum of all factors.
+func (t *Tape) backward() {
+	for _, n := range t.factors {
+		for i := range n.grad {
+			n.grad[i]++
+		}
+	}
+	for i := t.next - 1; i >= 0; i-- {
+		if n := t.nodes[i]; n.needs && n.back != nil {
+			n.back()
+		}
+	}
+}
+
+func (t *Tape) node(rows, width int, needs bool) *Node {
+	if t.next == len(t.nodes) {
+		t.nodes = append(t.nodes, &Node{t: t})
+	}
+	n := t.nodes[t.next]
+	t.next++
+	n.rows, n.width, n.needs, n.measured = rows, width, needs, false
+	n.value = room(n.value, rows*width)
+	if needs {
+		n.grad = room(n.grad, rows*width)
+		clear(n.grad)
+	}
+	return n
+}
+
+// room is x with another length.
+func room(x []float64, n int) []float64 {
+	if n > cap(x) {
+		return make([]float64, n, max(n, 2*cap(x)))
+	}
+	return x[:n]
+}
+
+func (n *Node) row(i int) []float64   { return n.value[i*n.width : (i+1)*n.width] }
+func (n *Node) delta(i int) []float64 { return n.grad[i*n.width : (i+1)*n.width] }
+
+// Value is the matrix, row by row, until the tape goes on.
+func (n *Node) Value() []float64 { return n.value }
+
+// Rows are the records' own rows of a matrix with so many columns.
+func (t *Tape) Rows(of []float64, width int) *Node {
+	n := t.node(len(t.records), width, false)
+	n.of = of
+	n.gather()
+	return n
+}
+
+func (n *Node) gather() {
+	of := n.of
+	if n.codes != nil {
+		of = n.codes.x
+	}
+	for k, i := range n.t.records {
+		copy(n.row(k), of[i*n.width:(i+1)*n.width])
+	}
+}
+
+// Constant is a matrix that no record bears on; one row is as all rows.
+func (t *Tape) Constant(of []float64, width int) *Node {
+	n := t.node(len(of)/width, width, false)
+	copy(n.value, of)
+	return n
+}
+
+// Normal is standard normal variates, each drawn for a record anew, from secret randomness.
+func (t *Tape) Normal(width int) *Node {
+	n := t.node(len(t.records), width, false)
+	normal(n.value, t.rng)
+	return n
+}
+
+// Param is the k-th parameter, a row for each record; in a prior there is one row.
+func (t *Tape) Param(k int) *Node {
+	at, size := t.place(k)
+	n := t.node(len(t.records), size, true)
+	for i := range n.rows {
+		copy(n.row(i), t.theta[at:at+size])
+	}
+	t.uses = append(t.uses, use{at, size, nil, n})
+	return n
+}
+
+// Matrix is the k-th parameter, row by row, in a prior.
+func (t *Tape) Matrix(k, width int) *Node {
+	if !t.prior {
+		panic("vi: records bear on θ through Param and Dense alone")
+	}
+	n := t.Param(k)
+	n.rows, n.width = len(n.value)/width, width
+	return n
+}
+
+// place is where the k-th parameter is in θ.
+func (t *Tape) place(k int) (at, size int) {
+	for _, p := range t.layout[:k] {
+		at += p.entries()
+	}
+	return at, t.layout[k].entries()
+}
+
+// Dense is Wx for every row x, the k-th parameter being W, row by row.
+func (t *Tape) Dense(x *Node, k int) *Node {
+	at, size := t.place(k)
+	if size%x.width != 0 {
+		panic(fmt.Sprintf("vi: %q has %d entries, and is multiplied with rows of %d", t.layout[k].Name, size, x.width))
+	}
+	t.mustBeRecords(x)
+	if t.coded && x.codes == nil && x.of != nil {
+		x.codes = newCodes(x.of, x.width)
+		x.gather()
+	}
+	n := t.node(x.rows, size/x.width, true)
+	u := use{at, size, x, n}
+	multiply(blas.NoTrans, blas.Trans, x.matrix(x.value), u.of(t.theta), 0, n.matrix(n.value))
+	if n.back == nil {
+		n.back = func() {
+			if x.needs {
+				multiply(blas.NoTrans, blas.NoTrans, n.matrix(n.grad), u.of(t.theta), 1, x.matrix(x.grad))
+			}
+		}
+	}
+	t.uses = append(t.uses, u)
+	return n
+}
+
+// of is W, or its place in a gradient.
+func (u use) of(theta []float64) blas64.General {
+	return blas64.General{Rows: u.y.width, Cols: u.x.width, Stride: u.x.width, Data: theta[u.at : u.at+u.size]}
+}
+
+func (n *Node) matrix(of []float64) blas64.General {
+	return blas64.General{Rows: n.rows, Cols: n.width, Stride: n.width, Data: of}
+}
+
+func multiply(ta, tb blas.Transpose, a, b blas64.General, beta float64, c blas64.General) {
+	if a.Rows > 0 && c.Rows > 0 {
+		blas64.Gemm(ta, tb, 1, a, b, beta, c)
+	}
+}
+
+// With is f of entries x and y, which also returns its derivatives; a column or a row alone
+// stands for as many as the other has.
+func (n *Node) With(o *Node, f func(x, y float64) (value, dx, dy float64)) *Node {
+	rows, width := n.rows, max(n.width, o.width)
+	if rows == 1 {
+		rows = o.rows
+	}
+	fits := func(m *Node) bool { return (m.rows == rows || m.rows == 1) && (m.width == width || m.width == 1) }
+	if !fits(n) || !fits(o) {
+		panic(fmt.Sprintf("vi: a matrix of %d × %d with one of %d × %d", n.rows, n.width, o.rows, o.width))
+	}
+	z := n.t.node(rows, width, n.needs || o.needs)
+	z.slope[0], z.slope[1] = room(z.slope[0], rows*width), room(z.slope[1], rows*width)
+	for i, at := 0, 0; i < rows; i++ {
+		for j := 0; j < width; j, at = j+1, at+1 {
+			z.value[at], z.slope[0][at], z.slope[1][at] = f(n.value[n.at(i, j)], o.value[o.at(i, j)])
+		}
+	}
+	if z.back == nil {
+		z.back = func() { z.pull(n, z.slope[0]); z.pull(o, z.slope[1]) }
+	}
+	return z
+}
+
+// at is the place of an entry, of a matrix with as many rows and columns as there are or one.
+func (n *Node) at(i, j int) int { return min(i, n.rows-1)*n.width + min(j, n.width-1) }
+
+// pull adds the gradient times the slope in x to x's.
+func (n *Node) pull(x *Node, slope []float64) {
+	if !x.needs {
+		return
+	}
+	if len(x.grad) == len(n.grad) {
+		for at, g := range n.grad {
+			x.grad[at] += g * slope[at]
+		}
+		return
+	}
+	for i, at := 0, 0; i < n.rows; i++ {
+		for j := 0; j < n.width; j, at = j+1, at+1 {
+			x.grad[x.at(i, j)] += n.grad[at] * slope[at]
+		}
+	}
+}
+
+// Map is f of every entry, which also returns its derivative.
+func (n *Node) Map(f func(x float64) (value, slope float64)) *Node {
+	return n.With(n.t.one(), func(x, _ float64) (float64, float64, float64) {
+		v, d := f(x)
+		return v, d, 0
+	})
+}
+
+func (t *Tape) one() *Node { return t.Constant(unit, 1) }
+
+var unit = []float64{1}
+
+// Plus, Minus and Times are by entries.
+func (n *Node) Plus(o *Node) *Node {
+	return n.With(o, func(x, y float64) (float64, float64, float64) { return x + y, 1, 1 })
+}
+
+func (n *Node) Minus(o *Node) *Node {
+	return n.With(o, func(x, y float64) (float64, float64, float64) { return x - y, 1, -1 })
+}
+
+func (n *Node) Times(o *Node) *Node {
+	return n.With(o, func(x, y float64) (float64, float64, float64) { return x * y, y, x })
+}
+
+// Scaled is a multiple.
+func (n *Node) Scaled(by float64) *Node {
+	return n.Map(func(x float64) (float64, float64) { return by * x, by })
+}
+
+// Linear is Cx for every row x, C being constant, row by row.
+func (n *Node) Linear(c []float64) *Node {
+	z, of := n.t.node(n.rows, len(c)/n.width, n.needs), blas64.General{Rows: len(c) / n.width, Cols: n.width, Stride: n.width, Data: c}
+	multiply(blas.NoTrans, blas.Trans, n.matrix(n.value), of, 0, z.matrix(z.value))
+	if z.back == nil {
+		z.back = func() { multiply(blas.NoTrans, blas.NoTrans, z.matrix(z.grad), of, 1, n.matrix(n.grad)) }
+	}
+	return z
+}
+
+// Sum is of each row.
+func (n *Node) Sum() *Node {
+	for len(n.t.ones) < n.width {
+		n.t.ones = append(n.t.ones, 1)
+	}
+	return n.Linear(n.t.ones[:n.width])
+}
+
+// LogSumExp is log Σ e^x of each row.
+func (n *Node) LogSumExp() *Node {
+	z := n.t.node(n.rows, 1, n.needs)
+	for i := range n.rows {
+		top, sum := floats.Max(n.row(i)), 0.
+		for _, v := range n.row(i) {
+			sum += math.Exp(v - top)
+		}
+		z.value[i] = top + math.Log(sum)
+	}
+	if z.back == nil {
+		z.back = func() {
+			for i, g := range z.grad {
+				for j, v := range n.row(i) {
+					n.delta(i)[j] += g * math.Exp(v-z.value[i])
+				}
+			}
+		}
+	}
+	return z
+}
+
+// mustBeRecords panics unless a matrix has a row for each record, or there are none in a prior.
+func (t *Tape) mustBeRecords(n *Node) {
+	if !t.prior && n.rows != len(t.records) {
+		panic("vi: a matrix without a row for each record meets θ, or is a factor")
+	}
+}
+
+// Factor adds the sum of each row to the record's log density, or all to the prior's.
+func (t *Tape) Factor(n *Node) {
+	t.mustBeRecords(n)
+	t.factors = append(t.factors, n)
+	for i := range n.rows {
+		for _, v := range n.row(i) {
+			t.logLik[min(i, len(t.logLik)-1)] += v
+		}
+	}
+}
+
+// Observe adds log p(y | η) of each record's own y, given the predictor η. Where values are
+// not asked for, the slope in η is all that is computed.
+func (t *Tape) Observe(eta *Node, y []float64, value, slope func(y, eta float64) float64) {
+	n := t.node(eta.rows, 1, eta.needs)
+	n.slope[0] = room(n.slope[0], n.rows)
+	for k, i := range t.records {
+		n.slope[0][k] = slope(y[i], eta.value[k])
+		if t.told {
+			t.logLik[k] += value(y[i], eta.value[k])
+		}
+	}
+	if n.back == nil {
+		n.back = func() { n.pull(eta, n.slope[0]) }
+	}
+	t.factors = append(t.factors, n)
+}
+
+// Gradients forms gradients one by one: of single records, and of the prior.
+type Gradients struct {
+	model  *Model
+	tape   *Tape
+	prior  *Tape
+	record [1]int
+}
+
+// NewGradients is of a model whose records may draw variates from rng.
+func NewGradients(m *Model, rng *rand.Rand) *Gradients {
+	g := &Gradients{model: m, tape: newTape(m.Parameters, rng), prior: newTape(m.Parameters, nil)}
+	g.tape.told, g.prior.prior = true, true
+	return g
+}
+
+// LogLik returns log p(record i | θ), and overwrites grad with its gradient.
+func (g *Gradients) LogLik(grad, theta []float64, i int) float64 {
+	g.record[0] = i
+	return g.tape.gradient(grad, theta, g.record[:], g.model.LogLik)
+}
+
+// LogPrior returns log p(θ) up to a constant, and overwrites grad with its gradient.
+func (g *Gradients) LogPrior(grad, theta []float64) float64 {
+	if g.model.LogPrior == nil {
+		clear(grad)
+		return 0
+	}
+	return g.prior.gradient(grad, theta, g.record[:], g.model.LogPrior)
+}
+
+func (t *Tape) gradient(grad, theta []float64, records []int, of func(*Tape)) float64 {
+	t.start(theta, records)
+	of(t)
+	t.backward()
+	clear(grad)
+	for _, u := range t.uses {
+		u.gather(grad)
+	}
+	return t.logLik[0]
+}
