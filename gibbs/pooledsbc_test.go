@@ -15,8 +15,8 @@ import (
 //
 //	go test ./gibbs -run PooledSBC -sbc.long -v -timeout 4h
 //
-// Each of the two bounds has a false-alarm rate of 1e-6, over all cases and parameters of
-// the long form 1e-4.
+// Each of the four bounds of modeltest.Uniform has a false-alarm rate of 1e-6, over all cases and parameters of
+// the long form 2e-4.
 func TestPooledSBC(t *testing.T) {
 	if testing.Short() {
 		t.Skip("TestPooledInvariant is of the same kernel, and sharper")

@@ -23,10 +23,10 @@ var sbcLong = flag.Bool("sbc.long", false, "simulation-based calibration on 500 
 //
 //	go test ./gibbs -run SBC -sbc.long -v -timeout 2h
 //
-// Each bound (χ² of the ranks in 10 cells; coverage) has a false-alarm rate of
-// 1e-6, some 1e-4 over all cases and parameters of the long form.
+// Each of the four bounds of modeltest.Uniform has a false-alarm rate of
+// 1e-6, some 2e-4 over all cases and parameters of the long form.
 func TestSBC(t *testing.T) {
-	trials, sizes := testsize.Of(15, 60), []int{1}
+	trials, sizes := testsize.Of(12, 45), []int{1}
 	if *sbcLong {
 		trials, sizes = 500, []int{1, 3}
 	}

@@ -86,7 +86,7 @@ func checkSlope(t *testing.T, f target, at []float64, sites ...*site) {
 //
 //	go test ./gibbs -run SitesSBC -sbc.long -v -timeout 4h
 //
-// Each of the two bounds has a false-alarm rate of 1e-6.
+// Each of the four bounds of modeltest.Uniform has a false-alarm rate of 1e-6.
 func TestSitesSBC(t *testing.T) {
 	if testing.Short() {
 		t.Skip("TestSitesInvariance is of the same kernel, and sharper")

@@ -96,12 +96,12 @@ func (s *simulation) ranks(t *testing.T, trials int, plant func([]*party)) [][]f
 
 // TestSBC is simulation-based calibration of normalx under its own model, of which it
 // is an exact sampler: ranks are uniform, and 95 % intervals cover in 95 % of the
-// trials. Each of the 18 bounds has a false-alarm rate of 1e-6. Long form, whose -v
+// trials. Each of the 36 bounds has a false-alarm rate of 1e-6. Long form, whose -v
 // prints coverage:
 //
 //	go test ./bench/rivals -run SBC -sbc.long -v
 func TestSBC(t *testing.T) {
-	trials := testsize.Of(20, 100)
+	trials := testsize.Of(15, 60)
 	if *sbcLong {
 		trials = 1000
 	}

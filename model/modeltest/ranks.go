@@ -73,8 +73,10 @@ func count(u []float64) (count [cells]float64) {
 	return count
 }
 
-// Uniform returns an error where ranks are not uniform: by Coverage, and by PValue, each
-// with a false-alarm rate of 1e-6.
+// Uniform returns an error where ranks are not uniform: by Coverage, by PValue, and by the mean and
+// the mean square of their normal scores z = Φ⁻¹(u), which are standard normal where ranks are
+// uniform; each with a false-alarm rate of 1e-6. The mean finds a posterior that is off, the square
+// one that is too narrow or too wide, the cells what else there is.
 func Uniform(u []float64) error {
 	if p := PValue(u); p < 1e-6 {
 		return fmt.Errorf("ranks are not uniform: p = %.1g, %v", p, count(u))
@@ -83,6 +85,17 @@ func Uniform(u []float64) error {
 	hits := math.Round(n * Coverage(u))
 	if b := (distuv.Binomial{N: n, P: 0.95}); b.CDF(hits) < 5e-7 || 1-b.CDF(hits-1) < 5e-7 {
 		return fmt.Errorf("95 %% intervals cover in %g of %g trials", hits, n)
+	}
+	sum, square := 0.0, 0.0
+	for _, v := range u {
+		z := distuv.UnitNormal.Quantile(v)
+		sum, square = sum+z, square+z*z
+	}
+	if distuv.UnitNormal.Survival(math.Abs(sum)/math.Sqrt(n)) < 5e-7 {
+		return fmt.Errorf("normal scores of the ranks have a mean of %.2g over %g trials", sum/n, n)
+	}
+	if c := (distuv.ChiSquared{K: n}); c.CDF(square) < 5e-7 || c.Survival(square) < 5e-7 {
+		return fmt.Errorf("normal scores of the ranks have a mean square of %.2g over %g trials", square/n, n)
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func linkPrior(p int) *model.Prior {
 //
 //	go test ./nuts/exact -run TestGeneralizedSBC -sbc.long -v -timeout 2h
 func TestGeneralizedSBC(t *testing.T) {
-	trials, sizes := testsize.Of(10, dataSets), []int{300}
+	trials, sizes := testsize.Of(8, dataSets), []int{300}
 	if *sbcLong {
 		trials, sizes = 500, []int{300, 3000}
 	}

@@ -18,10 +18,10 @@ import (
 //
 //	go test ./nuts/exact -run TestJointSBC/p=3 -sbc.long -v -timeout 12h
 //
-// Each of the two bounds has a false-alarm rate of 1e-6, over all cases and
-// parameters of the long form 3e-3.
+// Each of the four bounds of modeltest.Uniform has a false-alarm rate of 1e-6, over all cases and
+// parameters of the long form 6e-3.
 func TestJointSBC(t *testing.T) {
-	trials, columns := testsize.Of(8, 27), []int{1}
+	trials, columns := testsize.Of(8, 22), []int{1}
 	if *sbcLong {
 		trials, columns = 500, []int{1, 2, 3, 10}
 	}

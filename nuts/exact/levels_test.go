@@ -199,7 +199,7 @@ func flatNoise(obs *model.Observation) *model.Noise {
 //
 //	go test ./nuts/exact -run TestLevelsSBC -sbc.long -v -timeout 2h
 func TestLevelsSBC(t *testing.T) {
-	trials := testsize.Of(10, dataSets)
+	trials := testsize.Of(8, dataSets)
 	if *sbcLong {
 		trials = 500
 	}

@@ -89,9 +89,9 @@ func scene(p, n int, kind release.Kind, scale float64) *trial {
 }
 
 // TestSBC is simulation-based calibration (Talts et al. 2018) against rows drawn
-// one by one. Both bounds of modeltest.Uniform have a false-alarm rate of 1e-6.
+// one by one. Each of the four bounds of modeltest.Uniform has a false-alarm rate of 1e-6.
 func TestSBC(t *testing.T) {
-	trials := testsize.Of(10, 50)
+	trials := testsize.Of(8, 40)
 	if *long {
 		trials *= 8
 	}

@@ -103,7 +103,7 @@ func TestSitesNoAllocation(t *testing.T) {
 
 // TestSitesSBC is simulation-based calibration with three unequal custodians, where
 // clamping is modelled of rows drawn one by one and clamped to each one's box. Each of the
-// two bounds has a false-alarm rate of 1e-6. Long form, whose -v prints coverage:
+// four bounds of modeltest.Uniform has a false-alarm rate of 1e-6. Long form, whose -v prints coverage:
 //
 //	go test ./nuts/individual -run SitesSBC -individual.long -v -timeout 4h
 func TestSitesSBC(t *testing.T) {
