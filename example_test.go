@@ -36,14 +36,14 @@ func Example() {
 	//   not depend on n.
 	//
 	//             Estimate Est.Error  l-95% u-95%  Rhat Bulk_ESS Tail_ESS Contr.
-	// (Intercept)    -8536     18221 -45451 27580 1.003     2703     2029  0.999
-	// educ            4382      1794    793  8022 1.004     2749     1908  0.999
-	// sigma          48681     11906  15526 66367 1.001     2289     1465  0.959
+	// (Intercept)    -8723     17423 -43620 28083 1.005     1703     1317  0.999
+	// educ            4400      1708    697  7848 1.005     1734     1348  0.999
+	// sigma          48692     11633  17545 65979 1.005     1660     1138  0.958
 	//
-	// 4 chains of 1000 draws: R-hat at most 1.004, of educ; ESS at least 1465, of
+	// 4 chains of 700 draws: R-hat at most 1.006, of sigma2; ESS at least 1138, of
 	//   sigma2.
 	// Price of privacy (posterior sd over the sd expected without noise): (Intercept)
-	//   3.85, educ 3.97.
+	//   3.74, educ 3.83.
 	// Taken for granted: normal covariates; income linear in x, with normal residuals
 	//   of one spread. A release can tell (dpreg check) of columns that bounds cut; it
 	//   cannot of curves, outliers or residuals that spread more at some x.

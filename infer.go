@@ -43,9 +43,9 @@ type Options struct {
 	Plan mcmc.Plan
 }
 
-// DefaultPlan is 4 chains of 1000 warm-up steps each, then sampling until the
+// DefaultPlan is 4 chains of 500 warm-up steps each, then sampling until the
 // smallest effective sample size is 1000, from seed 0.
-func DefaultPlan() mcmc.Plan { return mcmc.Plan{Chains: 4, Warmup: 1000, ESS: 1000} }
+func DefaultPlan() mcmc.Plan { return mcmc.Plan{Chains: 4, Warmup: 500, ESS: 1000} }
 
 func (o Options) plan() mcmc.Plan {
 	p, d := o.Plan, DefaultPlan()

@@ -11,7 +11,7 @@ import (
 )
 
 // DefaultMaxDraws is the limit on the draws kept of each chain where a plan
-// with a target ESS sets none: nine checks, at 500·2⁰ … 500·2⁸ draws.
+// with a target ESS sets none: seventeen checks, at 500, 700, 1000, … 500·2⁸ draws.
 const DefaultMaxDraws = firstCheck << 8
 
 // firstCheck is the shortest chain whose effective sample size is looked at.
@@ -29,8 +29,8 @@ type Plan struct {
 	Draws int
 	// ESS is the effective sample size at which to stop: the smallest over
 	// bulk and tail and over all parameters, summed over the chains. It is
-	// looked at only when each chain holds 500, 1000, 2000, … draws, and at
-	// MaxDraws: a stop that looked after each draw would favour the moments
+	// looked at only when each chain holds 500, 700, 1000, 1400, … draws, twice
+	// a doubling, and at MaxDraws: a stop that looked after each draw would favour the moments
 	// at which the estimate happens to be high.
 	ESS float64
 	// MaxDraws limits the draws kept of each chain in a run that stops by
@@ -113,9 +113,22 @@ func (p Plan) length(enough float64) int {
 	}
 	n := min(firstCheck, p.limit())
 	for float64(n) < enough && n < p.limit() {
-		n = min(2*n, p.limit())
+		n = p.next(n)
 	}
 	return n
+}
+
+// next is the length at which a run by ESS is looked at after this one: 500·2ᵏ and 700·2ᵏ take
+// turns.
+func (p Plan) next(length int) int {
+	n := firstCheck
+	for 2*n <= length {
+		n *= 2
+	}
+	if more := n / 5 * 7; length < more {
+		return min(more, p.limit())
+	}
+	return min(2*n, p.limit())
 }
 
 // Foresee returns the least and the most time of a run whose steps take from least to

@@ -87,7 +87,7 @@ func (r *run[I]) sample(ctx context.Context) error {
 		if err != nil || r.plan.Draws > 0 || r.enough(length) {
 			return err
 		}
-		length = min(2*length, r.plan.limit())
+		length = r.plan.next(length)
 	}
 }
 

@@ -28,7 +28,7 @@ var sbcLong = flag.Bool("sbc.long", false, "simulation-based calibration on 500 
 //
 // Each of the four bounds of modeltest.Uniform has a false-alarm rate of 1e-6, over all cases and
 // parameters of the long form 2e-3. Of one and two columns the long form takes half an hour of
-// processor time, of three ten minutes (-run TestSBC/p=3), of ten an hour (-run TestSBC/p=10).
+// processor time, of three ten minutes (-run TestSBC/p=3), of ten two hours (-run TestSBC/p=10).
 func TestSBC(t *testing.T) {
 	trials, all := testsize.Of(8, dataSets), shortCases()
 	if *sbcLong {
@@ -69,13 +69,13 @@ func unlike(ranks [][]float64) bool {
 	return slices.ContainsFunc(ranks, func(u []float64) bool { return modeltest.Uniform(u) != nil })
 }
 
-// setsAt is the number of data sets of a case: ten columns take two to four seconds each.
+// setsAt is the number of data sets of a case: ten columns take about a second and a half each.
 func setsAt(p, trials int) int {
 	switch {
 	case p < 10:
 		return trials
 	case *sbcLong:
-		return 200
+		return 500
 	}
 	return 8 // of which three must cover, and not all lie in one cell
 }
