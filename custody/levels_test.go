@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -41,7 +42,7 @@ func grouped(t *testing.T, last string) custody.Order {
 // than e^ε times as high, within 5 sd of what so many releases tell; and the true ratio, which is e^ε
 // where noise is no larger than it must be, is approached.
 func TestByLevelAttacked(t *testing.T) {
-	const trials = 4000
+	trials := testsize.Of(1500, 4000)
 	var above [2]float64
 	for i, last := range []string{"a,0,1,1", "d,0,1,-1"} {
 		o := grouped(t, last)

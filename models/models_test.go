@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/models"
 	"github.com/dpreg/dpreg/release"
@@ -126,14 +127,15 @@ func priorOf(t *testing.T, r *release.Release) (mean float64, centre, sds []floa
 
 // As noise goes to 0, weights of models are those of the rows themselves.
 func TestWithoutNoise(t *testing.T) {
-	rows, r := made(80, 3, 1e-6)
+	p := testsize.Of(2, 3)
+	rows, r := made(80, p, 1e-6)
 	c, err := models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Seed: 2}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	mean, centre, sds, sigma := priorOf(t, r)
-	whole := marginal(rows, 7, mean, centre, sds, sigma)
-	if len(c.Models) != 8 || c.Unweighed != 0 || c.Unsettled != 0 {
+	whole := marginal(rows, 1<<p-1, mean, centre, sds, sigma)
+	if len(c.Models) != 1<<p || c.Unweighed != 0 || c.Unsettled != 0 {
 		t.Errorf("%+v", c)
 	}
 	total := 0.0
@@ -144,7 +146,7 @@ func TestWithoutNoise(t *testing.T) {
 		}
 		want := marginal(rows, set, mean, centre, sds, sigma) - whole
 		// The kernel's bias comes to some hundredths a step.
-		if off := math.Abs(m.LogBayes - want); off > 4*m.MCSE+0.05*float64(3-len(m.Covariates)) {
+		if off := math.Abs(m.LogBayes - want); off > 4*m.MCSE+0.05*float64(p-len(m.Covariates)) {
 			t.Errorf("%s: log Bayes factor %.3f ± %.3f, want %.3f", m.Formula, m.LogBayes, m.MCSE, want)
 		}
 		total += m.Probability
