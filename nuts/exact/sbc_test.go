@@ -149,14 +149,19 @@ func longCases() (all []*modeltest.Simulation) {
 	return append(all, wideCases()...)
 }
 
-// wideCases are of more columns, where what is hidden and what is told lie side by side.
+// wideCases are of more columns, where what is hidden and what is told lie side by side: in a frame
+// noise without δ is that of a ball.
 func wideCases() (all []*modeltest.Simulation) {
 	for _, p := range []int{3, 10} {
 		s := model.Shape{P: p, Intercept: true}
 		for _, kind := range []release.Kind{release.Laplace, release.Gaussian} {
 			for _, count := range []float64{0, 5} {
 				for _, tilted := range []bool{false, true} {
-					all = append(all, &modeltest.Simulation{Shape: s, N: 100, Kind: kind, Scale: 10, Count: count, Continuous: true, Tilted: tilted})
+					c := &modeltest.Simulation{Shape: s, N: 100, Kind: kind, Scale: 10, Count: count, Continuous: true, Tilted: tilted}
+					if tilted && kind == release.Laplace {
+						c.Kind, c.Scale = release.Ball, 3
+					}
+					all = append(all, c)
 				}
 			}
 		}
