@@ -251,7 +251,9 @@ func (a *ascent) step(step int) {
 // climb writes an estimate of the ELBO's gradient at λ, and returns one of the ELBO, which is
 // computed from records and has no noise.
 func (a *ascent) climb() (elbo float64) {
-	normal(a.epsilon, a.rng)
+	if !a.options.Point {
+		normal(a.epsilon, a.rng)
+	}
 	a.guide.Draw(a.theta, a.lambda, a.epsilon)
 	logLik := a.door.add(a.theta, a.batches.Next())
 	a.door.release(a.g)

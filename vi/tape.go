@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -59,7 +60,7 @@ type use struct {
 
 // tileRows is how many records are on a tape at a time: matrices so low are multiplied row by
 // row by gonum, whatever the number of rows is, and are found in the cache.
-const tileRows = 32
+const tileRows = 64
 
 func newTape(layout []Parameter, rng *rand.Rand) *Tape { return &Tape{layout: layout, rng: rng} }
 
@@ -393,6 +394,21 @@ func (g *Gradients) LogPrior(grad, theta []float64) float64 {
 		return 0
 	}
 	return g.prior.gradient(grad, theta, g.record[:], g.model.LogPrior)
+}
+
+// Evaluate returns log p(record i | θ) of every record, which may draw variates from rng.
+func (m *Model) Evaluate(theta []float64, rng *rand.Rand) (logLik []float64) {
+	t, records := newTape(m.Parameters, rng), make([]int, m.Records)
+	for i := range records {
+		records[i] = i
+	}
+	t.told = true
+	for tile := range slices.Chunk(records, tileRows) {
+		t.start(theta, tile)
+		m.LogLik(t)
+		logLik = append(logLik, t.logLik...)
+	}
+	return logLik
 }
 
 func (t *Tape) gradient(grad, theta []float64, records []int, of func(*Tape)) float64 {

@@ -5,6 +5,7 @@
 //	go run ./bench/published abalone abalone.data       # Jälkö, Dikmen & Honkela 2017
 //	go run ./bench/published hierarchical               # d3p: Prediger et al. 2022
 //	go run ./bench/published mixture                    # the same
+//	go run ./bench/published -seeds 1 vae DIR           # the same
 //	go run ./bench/published workshop-A DIR             # and -B, -C, -D: Sharma et al. 2019
 //	go run ./bench/published -seeds 500 thesis-dataset  # Sharma's thesis, 2019
 //	go run ./bench/published -seeds 100 thesis-datapoint
@@ -41,6 +42,7 @@ func main() { program.Main("published", run) }
 type source struct {
 	path        string
 	seed, split uint64 // of what is simulated, and of what tells rows to train from those to test
+	pictures    string // a folder, where they are asked for
 }
 
 // studies are by name. Those that need a file or a directory say which.
@@ -51,6 +53,7 @@ var studies = map[string]struct {
 	"abalone":             {"UCI's abalone.data", abaloneStudy},
 	"hierarchical":        {"", groupsStudy},
 	"mixture":             {"", clustersStudy},
+	"vae":                 {needsImages, vaeStudy},
 	"workshop-A":          {needsAdult, workshopStudy("A")},
 	"workshop-B":          {needsAdult, workshopStudy("B")},
 	"workshop-C":          {needsAdult, workshopStudy("C")},
@@ -71,6 +74,7 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 	seeds := f.Int("seeds", 5, "`NUMBER` of runs of each setting")
 	seed := f.Uint64("seed", 1, "seed of the first run, a `NUMBER`; the next has the next")
 	split := f.Uint64("split", 0, "workshop: seed of the permutation that divides rows into those to train and to test, a `NUMBER`")
+	pictures := f.String("pictures", "", "vae: write images drawn from the model into `DIR`, which exists; default: none")
 	only := f.String("only", "", "run settings that begin with `TEXT`; default: all")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -86,7 +90,7 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 	case *seeds < 1:
 		return fmt.Errorf("-seeds %d: at least 1", *seeds)
 	}
-	opened, err := s.open(source{f.Arg(1), *seed, *split})
+	opened, err := s.open(source{f.Arg(1), *seed, *split, *pictures})
 	if err != nil {
 		return err
 	}

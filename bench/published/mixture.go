@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/dpreg/dpreg/vi"
 )
 
@@ -64,12 +66,7 @@ func (c *clusters) fit(ctx context.Context, epsilon float64, seed uint64) (float
 		return 0, err
 	}
 	mean, _ := fit.Moments()
-	test, sum, grad := mixture(c.test, 2, number, 1), 0., make([]float64, m.Dim())
-	of := vi.NewGradients(test, nil)
-	for i := range test.Records {
-		sum += of.LogLik(grad, mean, i)
-	}
-	return sum / float64(test.Records), nil
+	return stat.Mean(mixture(c.test, 2, number, 1).Evaluate(mean, nil), nil), nil
 }
 
 // mixture is of K spherical normal laws in R^d, the components summed out (d3p, appendix A):
