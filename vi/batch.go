@@ -65,3 +65,36 @@ func (p *poisson) take(records int) (taken uint64) {
 	}
 	return taken // what is open yet is no less than the threshold
 }
+
+// uniform takes one of all batches of a size, each as likely as any other, without a list of the
+// records: Floyd's algorithm (Bentley & Floyd, A Sample of Brilliance, CACM 30(9), 1987). For
+// j = n − size, …, n − 1 it takes one of 0, …, j or, where that is taken, j. A permutation by
+// Feistel's rounds, as d3p's, needs as little memory, but is only about uniform where n is small.
+type uniform struct {
+	n, size int
+	stream  *mechanisms.Stream
+	taken   map[int]struct{}
+	batch   []int
+}
+
+// Uniform returns batches of so many of n records, without replacement. It panics unless
+// 0 < size ≤ n.
+func Uniform(n, size int, stream *mechanisms.Stream) Batches {
+	if size < 1 || size > n {
+		panic("vi: a batch has one record or more, and no more than there are")
+	}
+	return &uniform{n: n, size: size, stream: stream, taken: make(map[int]struct{}, size), batch: make([]int, size)}
+}
+
+func (u *uniform) Next() []int {
+	clear(u.taken)
+	for k := range u.batch {
+		last := u.n - u.size + k
+		i := int(u.stream.Below(uint64(last) + 1))
+		if _, ok := u.taken[i]; ok {
+			i = last
+		}
+		u.taken[i], u.batch[k] = struct{}{}, i
+	}
+	return u.batch
+}

@@ -2,8 +2,12 @@ package vi
 
 import (
 	"math"
+	"math/bits"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/mechanisms/accounting"
 )
 
 // Each record's count over T batches is binomial: within 5.3 standard deviations, 1e-7
@@ -49,4 +53,66 @@ func TestPoissonSmallRate(t *testing.T) {
 	if math.Abs(float64(count)-n*rounds*rate) > 4.5*math.Sqrt(n*rounds*rate) {
 		t.Errorf("%d, want %v", count, n*rounds*rate)
 	}
+}
+
+// Each of the 20 batches of 3 of 6 records is as likely as any other: chi-square of 19 degrees of
+// freedom, above 60 once in 3e6. All of a batch's records differ, and all of n make one.
+func TestUniform(t *testing.T) {
+	const rounds = 40000
+	u, counts := Uniform(6, 3, stream(8)), map[int]float64{}
+	for range rounds {
+		set := 0
+		for _, i := range u.Next() {
+			set |= 1 << i
+		}
+		counts[set]++
+	}
+	chi := 0.
+	for set, n := range counts {
+		if bits.OnesCount(uint(set)) != 3 || set >= 1<<6 {
+			t.Errorf("batch %b", set)
+		}
+		chi += (n - rounds/20) * (n - rounds/20) / (rounds / 20)
+	}
+	if len(counts) != 20 || chi > 60 {
+		t.Errorf("%d batches, chi-square %v", len(counts), chi)
+	}
+	if all := Uniform(50, 50, stream(8)).Next(); len(all) != 50 || slices.Max(all) != 49 {
+		t.Errorf("all records: %v", all)
+	}
+}
+
+// A run without replacement has batches of one size, and is accounted as such.
+func TestRunWithoutReplacement(t *testing.T) {
+	o := private(quick)
+	o.Scheme, o.Rate = accounting.WithoutReplacement, 0.0999
+	m := Logistic(simulatedRows(100, 3, 15, coin), 2)
+	a, err := newAscent(m, o)
+	if err != nil || len(a.batches.Next()) != 9 || a.fit.Training.Rate != 0.09 {
+		t.Fatalf("%+v (%v)", a.fit.Training, err)
+	}
+	o.Rate = 0.001
+	if _, err := newAscent(m, o); err == nil || !strings.Contains(err.Error(), "have none") {
+		t.Errorf("a batch without records: %v", err)
+	}
+}
+
+// Batches of 1000 of 10⁷ records, and a shuffle of all, which has 10⁴ of them.
+func BenchmarkUniform(b *testing.B) {
+	const n = 10_000_000
+	b.Run("batch", func(b *testing.B) {
+		u := Uniform(n, 1000, stream(9))
+		for b.Loop() {
+			u.Next()
+		}
+	})
+	b.Run("shuffle", func(b *testing.B) {
+		order, s := make([]int, n), stream(9)
+		for b.Loop() {
+			for i := range order {
+				j := int(s.Below(uint64(i) + 1))
+				order[i], order[j] = order[j], i
+			}
+		}
+	})
 }

@@ -136,26 +136,3 @@ func TestGuardRollsBack(t *testing.T) {
 		t.Errorf("after %d rejections: global %v, factors %v", g.Rejections(), g.Global(), g.factors)
 	}
 }
-
-// A record is in a batch of fixed size with the same probability as any other: within five
-// standard deviations.
-func TestFixedSize(t *testing.T) {
-	const n, size, rounds = 20, 6, 20000
-	b := newFixedSize(n, size, mechanisms.NewStream(simulated(8, 5)))
-	var counts [n]int
-	for range rounds {
-		batch := slices.Sorted(slices.Values(b.Next()))
-		if len(slices.Compact(batch)) != size {
-			t.Fatal("a record is twice in a batch")
-		}
-		for _, i := range batch {
-			counts[i]++
-		}
-	}
-	const p = float64(size) / n
-	for i, c := range counts {
-		if math.Abs(float64(c)-rounds*p) > 5*math.Sqrt(rounds*p*(1-p)) {
-			t.Errorf("record %d is in %d batches", i, c)
-		}
-	}
-}

@@ -158,7 +158,7 @@ func (r *workshopRun) add(rows *vi.Rows, all int, stream *mechanisms.Stream) err
 		o.Protect.Clip, o.Protect.Multiplier = 75, 5
 	}
 	if r.paper || r.method != dpPVI {
-		o.Batches = newFixedSize(len(rows.Y), int(math.Min(o.Batch, n)), stream)
+		o.Batches = vi.Uniform(len(rows.Y), int(math.Min(o.Batch, n)), stream)
 	}
 	rule, err := pvi.NewGradient(model, o)
 	if err != nil {
@@ -177,30 +177,6 @@ func (r *workshopRun) add(rows *vi.Rows, all int, stream *mechanisms.Stream) err
 	}
 	r.rules, r.spends, r.left, r.deltas = append(r.rules, rule), append(r.spends, one), append(r.left, left), append(r.deltas, delta)
 	return nil
-}
-
-// fixedSize draws batches of one size without replacement: the first steps of Fisher and
-// Yates's shuffle, which makes a uniform one of any permutation.
-type fixedSize struct {
-	order  []int
-	size   int
-	stream *mechanisms.Stream
-}
-
-func newFixedSize(n, size int, stream *mechanisms.Stream) *fixedSize {
-	f := &fixedSize{order: make([]int, n), size: size, stream: stream}
-	for i := range f.order {
-		f.order[i] = i
-	}
-	return f
-}
-
-func (f *fixedSize) Next() []int {
-	for i := range f.size {
-		j := i + int(f.stream.Below(uint64(len(f.order)-i)))
-		f.order[i], f.order[j] = f.order[j], f.order[i]
-	}
-	return f.order[:f.size]
 }
 
 // updates is how many a client may do. The paper's last one begins below the budget and

@@ -16,6 +16,10 @@ const (
 	PoissonAddRemove Scheme = iota
 	// PoissonReplaceOne: as above; neighbours differ by the values of one record.
 	PoissonReplaceOne
+	// WithoutReplacement: normal noise; a batch is a uniform one of all those of q·n records, n
+	// being public; neighbours differ by the values of one record. Only Rényi divergences bound
+	// it here, and PLD is by them.
+	WithoutReplacement
 	// LaplaceNoise: on a vector that neighbours move by at most 1 in L1, without sampling;
 	// the multiplier is the noise's scale.
 	LaplaceNoise
@@ -71,8 +75,11 @@ func (t Training) Check() error {
 
 func (t Training) composition() (composition, error) {
 	c := composition{sampled{sigma: t.Multiplier, q: t.Rate, replace: t.Scheme == PoissonReplaceOne}, float64(t.Steps)}
-	if t.Scheme == LaplaceNoise {
+	switch t.Scheme {
+	case LaplaceNoise:
 		c.pair = laplace{scale: t.Multiplier}
+	case WithoutReplacement:
+		c.pair = uniform{sampled{sigma: t.Multiplier / 2, q: t.Rate}}
 	}
 	return c, t.Check()
 }
@@ -101,12 +108,24 @@ func (a Accountant) of(i interval) float64 {
 	return i.upper
 }
 
+// usual is the accountant that serves a scheme where another is asked for.
+func (t Training) usual(a Accountant) (Accountant, error) {
+	if t.Scheme != WithoutReplacement || a == RDP {
+		return a, nil
+	}
+	if a == Optimistic {
+		return a, fmt.Errorf("batches without replacement have no lower bound here")
+	}
+	return RDP, nil
+}
+
 // Epsilon returns the ε that an accountant finds for δ. For normal noise without sampling PLD
 // is exact, up to the error of Delta; otherwise the bracket is some 1e-5 of ε wide, in all but
 // extreme cases. Errors: those of Check, delta not in [MinSampledDelta, 1), no finite ε.
 func (t Training) Epsilon(a Accountant, delta float64) (epsilon float64, err error) {
 	c, err := t.composition()
-	if err := cmp.Or(err, inRange(delta, MinSampledDelta)); err != nil {
+	a, unfit := t.usual(a)
+	if err := cmp.Or(err, unfit, inRange(delta, MinSampledDelta)); err != nil {
 		return 0, err
 	}
 	if a == RDP {
@@ -128,7 +147,8 @@ func (t Training) Epsilon(a Accountant, delta float64) (epsilon float64, err err
 // those of Check, epsilon negative or not finite.
 func (t Training) Delta(a Accountant, epsilon float64) (float64, error) {
 	c, err := t.composition()
-	if err := cmp.Or(err, nonNegative("epsilon", epsilon)); err != nil {
+	a, unfit := t.usual(a)
+	if err := cmp.Or(err, unfit, nonNegative("epsilon", epsilon)); err != nil {
 		return 0, err
 	}
 	if a == RDP {
@@ -206,7 +226,7 @@ func covered(mu, delta, a, b, deltaA, deltaB float64) bool {
 // serves; of Optimistic, none that does not.
 func (t Training) FindMultiplier(a Accountant, epsilon, delta float64) (float64, error) {
 	t.Multiplier = 1
-	if t.Rate == 1 && t.Scheme != LaplaceNoise && a != RDP {
+	if t.Rate == 1 && t.Scheme <= PoissonReplaceOne && a != RDP {
 		return t.analytic(a, epsilon, delta)
 	}
 	return search{
