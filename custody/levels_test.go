@@ -40,7 +40,8 @@ func grouped(t *testing.T, last string) custody.Order {
 // TestByLevelAttacked publishes, through the path of users, of neighbours that the proof has farthest
 // apart: no set of outcomes {a sum along their difference is above c} may have a probability more
 // than e^ε times as high, within 5 sd of what so many releases tell; and the true ratio, which is e^ε
-// where noise is no larger than it must be, is approached.
+// where noise is no larger than it must be, is approached. A ratio is found out that is 1.25 times what
+// is claimed, in the short form 1.42 times.
 func TestByLevelAttacked(t *testing.T) {
 	trials := testsize.Of(1500, 4000)
 	var above [2]float64

@@ -98,7 +98,7 @@ func TestReadPriorUnits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shrinking, err := ShrinkingPrior(d, noisy(d, 1000, 3, mean, variance))
+	shrinking, err := Normal.ShrinkingPrior(d, noisy(d, 1000, 3, mean, variance))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,19 +61,14 @@ func DefaultPriorFor(d *schema.Design, releases ...*release.Release) (*Prior, er
 	return Normal.DefaultPrior(d, releases...)
 }
 
-// ShrinkingPrior is DefaultPriorFor with one free spread of all slopes, in standardised
-// columns: ridge regression, whose penalty is learned.
-func ShrinkingPrior(d *schema.Design, releases ...*release.Release) (*Prior, error) {
-	return Normal.ShrinkingPrior(d, releases...)
-}
-
 // DefaultPrior is DefaultPriorFor of a family, on the link's scale, d being the release's design:
 // as with sd(y) = 1 there, but for an intercept about 0 of sd 2.5 (as rstanarm has it), and no σ.
 func (f Family) DefaultPrior(d *schema.Design, releases ...*release.Release) (*Prior, error) {
 	return f.defaultPrior(d, releases, (*Prior).spreadFactors)
 }
 
-// ShrinkingPrior is that of a family.
+// ShrinkingPrior is DefaultPrior with one free spread of all slopes, in standardised
+// columns: ridge regression, whose penalty is learned.
 func (f Family) ShrinkingPrior(d *schema.Design, releases ...*release.Release) (*Prior, error) {
 	return f.defaultPrior(d, releases, (*Prior).shrink)
 }

@@ -177,7 +177,7 @@ func TestDefaultPriorBox(t *testing.T) {
 	wide.Covariates[1].Lower, wide.Covariates[1].Upper = -3, 37
 	for _, scale := range []float64{0.5, 40} { // the second hides the variance of a
 		r := noisy(d, 500, scale, []float64{0.3, -0.5, 0.2}, []float64{0.01, 0.2, 0.15})
-		for what, build := range map[string]func(*schema.Design, ...*release.Release) (*Prior, error){"default": DefaultPriorFor, "shrinking": ShrinkingPrior} {
+		for what, build := range map[string]func(*schema.Design, ...*release.Release) (*Prior, error){"default": DefaultPriorFor, "shrinking": Normal.ShrinkingPrior} {
 			own, err := build(d, r)
 			if err != nil {
 				t.Fatal(what, err)

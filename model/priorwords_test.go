@@ -212,7 +212,7 @@ func TestPriorWords(t *testing.T) {
 // TestPriorWordsOfFiles: what words do not reach stands behind a '#'.
 func TestPriorWordsOfFiles(t *testing.T) {
 	d := testDesign() // y in [10, 30], a in [0, 5], b in [-3, 1]
-	shrinking, err := ShrinkingPrior(d)
+	shrinking, err := Normal.ShrinkingPrior(d)
 	if err != nil {
 		t.Fatal(err)
 	}

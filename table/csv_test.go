@@ -224,7 +224,7 @@ func TestCSVStops(t *testing.T) {
 }
 
 func TestHeader(t *testing.T) {
-	got, err := Header(strings.NewReader("\ufeff\"\", a b ,\"c,d\"\r\n1,2,3\r\n"), "data.csv")
+	got, err := Form{}.Header(strings.NewReader("\ufeff\"\", a b ,\"c,d\"\r\n1,2,3\r\n"), "data.csv")
 	if want := []string{"", "a b", "c,d"}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
@@ -264,7 +264,7 @@ func TestHeaderless(t *testing.T) {
 		"name,town\nBob,\nEve,1970-01-31\n":          "",
 		"name,town\n":                                "",
 	} {
-		names, err := Header(strings.NewReader("\n"+text), "data.csv")
+		names, err := Form{}.Header(strings.NewReader("\n"+text), "data.csv")
 		switch {
 		case want == "" && (err != nil || len(names) != 2):
 			t.Errorf("%q: %q, %v", text, names, err)
@@ -283,7 +283,7 @@ func TestHeaderless(t *testing.T) {
 		"x,2019\n1,2\n":            row,
 		"Ann,refused\nBob,4711\n":  `has no column "x", "y"`,
 	} {
-		names, err := Header(strings.NewReader(text), "data.csv", "y", "x")
+		names, err := Form{}.Header(strings.NewReader(text), "data.csv", "y", "x")
 		if n := strings.Count(strings.SplitN(text, "\n", 2)[0], ",") + 1; want == "" && (err != nil || len(names) != n) ||
 			want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Ann")) {
 			t.Errorf("%q: %q, error %v, want %q", text, names, err, want)

@@ -55,7 +55,7 @@ func FuzzHeader(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		names, err := Header(strings.NewReader(text), "data.csv")
+		names, err := Form{}.Header(strings.NewReader(text), "data.csv")
 		if err == nil && len(names) == 0 {
 			t.Fatal("neither names nor an error")
 		}

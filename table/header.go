@@ -27,11 +27,6 @@ import (
 // Errors are *Error, and hold no name: an empty file, a first line that looks like data
 // or is not known to be none, a repeated or unfit name, several that may
 // separate fields, another encoding than UTF-8.
-func Header(r io.Reader, name string, known ...string) ([]string, error) {
-	return Form{}.Header(r, name, known...)
-}
-
-// Header is the function of that name for files of this form.
 func (f Form) Header(r io.Reader, name string, known ...string) ([]string, error) {
 	blocks, b := f.read(r, name), &block{}
 	names, err := blocks.header(b, known)
