@@ -3,6 +3,7 @@ package custody_test
 import (
 	"fmt"
 	"math/big"
+	"math/rand/v2"
 	"path/filepath"
 	"testing"
 	"time"
@@ -19,8 +20,11 @@ import (
 //
 //	go test ./custody -run - -bench LedgerAndSigning -benchtime 50x
 func BenchmarkLedgerAndSigning(b *testing.B) {
-	for _, charges := range []int{0, 100, 1000} {
-		b.Run(fmt.Sprintf("charges=%d", charges), func(b *testing.B) {
+	for _, c := range []struct {
+		charges int
+		delta   float64
+	}{{0, 0}, {100, 0}, {1000, 0}, {1000, 1e-6}} {
+		b.Run(fmt.Sprintf("charges=%d,delta=%v", c.charges, c.delta), func(b *testing.B) {
 			dir := b.TempDir()
 			secret, path := filepath.Join(dir, "k.key"), filepath.Join(dir, "l.db")
 			if _, err := signature.NewKey(secret, filepath.Join(dir, "k.pub")); err != nil {
@@ -30,20 +34,21 @@ func BenchmarkLedgerAndSigning(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			if err := ledger.Create(b.Context(), path, ledger.Budget{Data: "d", Neighbours: "replace-one", Epsilon: big.NewRat(1_000_000, 1), Delta: new(big.Rat), Filter: ledger.Auto}); err != nil {
+			if err := ledger.Create(b.Context(), path, ledger.Budget{Data: "d", Neighbours: "replace-one", Epsilon: big.NewRat(1_000_000, 1), Delta: big.NewRat(1, 2), Filter: ledger.Auto}); err != nil {
 				b.Fatal(err)
 			}
 			source := rows(b, "0.5,0.25", "-0.25,0.75")
+			rng := rand.New(rand.NewPCG(1, 2))
 			publish := func(o custody.Order, name string) time.Duration {
-				o.Rows, o.Design, o.Privacy, o.Path = source, twoColumns, release.Privacy{Epsilon: 0.01, Neighbours: release.ReplaceOne}, filepath.Join(dir, name)
-				o.Steps = 1
+				o.Rows, o.Design, o.Path, o.Steps = source, twoColumns, filepath.Join(dir, name), 1
+				o.Privacy = release.Privacy{Epsilon: 0.01 + 0.01*rng.Float64(), Delta: c.delta, Neighbours: release.ReplaceOne}
 				began := time.Now()
 				if _, err := custody.Publish(b.Context(), o); err != nil {
 					b.Fatal(err)
 				}
 				return time.Since(began)
 			}
-			for i := range charges {
+			for i := range c.charges {
 				publish(custody.Order{Ledger: path}, fmt.Sprint("before", i))
 			}
 			with, without := time.Hour, time.Hour

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -69,18 +70,22 @@ func (h *History) At(head string) (charged int, found bool) {
 	return 0, false
 }
 
-// readEvents reads the chain and checks it: each hash, and that budget and charges are those of
+// readEvents reads the chain after what is known and checks it: each hash, and that budget and charges are those of
 // the events, all of them, in their order.
-func (h *History) readEvents(ctx context.Context, q querier, id string) error {
-	rows, err := q.QueryContext(ctx, "SELECT text, hash FROM event ORDER BY number")
+func (h *History) readEvents(ctx context.Context, q querier, id string, known *History) error {
+	rows, err := q.QueryContext(ctx, "SELECT number, text, hash FROM event WHERE number > ? ORDER BY number", known.last)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	before, total, left := "", "", h.Entries
+	h.Events, h.last, h.total = slices.Clone(known.Events), known.last, known.total
+	before, left := "", h.Entries[len(known.Entries):]
+	if len(h.Events) > 0 {
+		before = h.Head()
+	}
 	for rows.Next() {
 		var e Event
-		if err := rows.Scan(&e.Text, &e.Hash); err != nil {
+		if err := rows.Scan(&h.last, &e.Text, &e.Hash); err != nil {
 			return err
 		}
 		h.Events = append(h.Events, e)
@@ -90,7 +95,7 @@ func (h *History) readEvents(ctx context.Context, q querier, id string) error {
 			return fmt.Errorf("link %d of its chain does not follow from those before it", i)
 		case i == 1 && e.Text == h.Budget.event(id), i > 1 && e.Text == dataEvent:
 		case i > 1 && strings.HasPrefix(e.Text, eventTotal):
-			total = e.Text
+			h.total = e.Text
 		case i > 1 && len(left) > 0 && e.Text == left[0].event():
 			left = left[1:]
 		default:
@@ -103,7 +108,7 @@ func (h *History) readEvents(ctx context.Context, q querier, id string) error {
 		return rows.Err()
 	case h.Events == nil || len(left) > 0:
 		return fmt.Errorf("its chain is shorter than its tables")
-	case h.Budget.Epsilon != nil && total != h.Budget.totalEvent(), h.Budget.Epsilon == nil && total != "":
+	case h.Budget.Epsilon != nil && h.total != h.Budget.totalEvent(), h.Budget.Epsilon == nil && h.total != "":
 		return fmt.Errorf("its total is not that of its chain")
 	}
 	return nil

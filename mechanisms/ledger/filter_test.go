@@ -3,6 +3,7 @@ package ledger
 import (
 	"math"
 	"math/big"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -181,5 +182,22 @@ func TestUses(t *testing.T) {
 		if !(u.Part() > 0 && u.Part() <= 1) {
 			t.Errorf("%+v", u)
 		}
+	}
+}
+
+// Squares are rounded up, by little, whatever their size.
+func TestShort(t *testing.T) {
+	rng := rand.New(rand.NewPCG(71, 72))
+	for range 2000 {
+		x := number.Exactly(math.Ldexp(1+rng.Float64(), rng.IntN(1800)-900))
+		x = times(x, number.Exactly(1/(1+rng.Float64())))
+		up := short(x)
+		most := times(x, new(big.Rat).Add(one, big.NewRat(1, 1<<62)))
+		if up.Cmp(x) < 0 || up.Cmp(most) > 0 {
+			t.Fatalf("%v became %v", x, up)
+		}
+	}
+	if half := big.NewRat(1, 2); short(half).Cmp(half) != 0 {
+		t.Error("a half is not a half")
 	}
 }

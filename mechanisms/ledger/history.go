@@ -14,14 +14,22 @@ type History struct {
 	Budget  Budget
 	Entries []Entry
 	Events  []Event
+
+	last  int64  // number of the last event
+	total string // the event that set the total; empty: none did
+	used  *account
+	of    int // how many entries used is of; 0: it is not known
 }
 
 var one = big.NewRat(1, 1)
 
 func (h *History) account() account {
 	a := newAccount(h.Budget)
-	for i := range h.Entries {
-		a.add(&h.Entries[i].Charge)
+	if h.of > 0 {
+		a = *h.used
+	}
+	for i := range h.Entries[h.of:] {
+		a.add(&h.Entries[h.of+i].Charge)
 	}
 	return a
 }
@@ -158,8 +166,8 @@ func threeDigits(x float64) float64 {
 	return rounded
 }
 
-// account is what a sequence of charges has used. Its numbers are exact, and never
-// changed in place.
+// account is what a sequence of charges has used. Its numbers are exact, but for what short rounds up, and
+// never changed in place.
 //
 // Write τ = Σ (Δ_t/σ_t)² for the Gaussian releases and δ(ε, τ) for the smallest δ at
 // which one release of Gaussian noise with (Δ/σ)² = τ has (ε, δ). With E, D the
@@ -213,7 +221,7 @@ func (a *account) add(c *Charge) {
 			a.share(c)
 		}
 		ratio := new(big.Rat).Quo(number.Exactly(c.Sensitivity), number.Exactly(c.Scale))
-		square := times(ratio, ratio)
+		square := short(times(ratio, ratio))
 		if c.Noise.decomposed() {
 			a.mixed = true
 			if c.Noise == Other || square.Cmp(pure) > 0 {
@@ -279,6 +287,25 @@ func (a *account) counted() (*big.Rat, error) {
 		return nil, err
 	}
 	return times(a.square, times(number.Exactly(s), number.Exactly(s))), nil
+}
+
+// short is x > 0 rounded up to 128 binary digits. Squares of float64s' quotients have hundreds, and unlike denominators:
+// exact sums of thousands would be as many times as long.
+func short(x *big.Rat) *big.Rat {
+	const digits = 128
+	num, denom := new(big.Int).Set(x.Num()), new(big.Int).Set(x.Denom())
+	shift := digits + denom.BitLen() - num.BitLen()
+	scale := new(big.Int).Lsh(big.NewInt(1), uint(max(shift, -shift)))
+	if shift < 0 {
+		denom.Mul(denom, scale)
+	} else {
+		num.Mul(num, scale)
+	}
+	num.Add(num, denom).Sub(num, big.NewInt(1)).Quo(num, denom)
+	if shift < 0 {
+		return new(big.Rat).SetInt(num.Mul(num, scale))
+	}
+	return new(big.Rat).SetFrac(num, scale)
 }
 
 func plus(x, y *big.Rat) *big.Rat  { return new(big.Rat).Add(x, y) }

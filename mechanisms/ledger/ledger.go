@@ -269,7 +269,7 @@ func notKept(path string) error {
 // confirm reads back what was charged; it is an error where a commit failed or the file has it not. The
 // commit was the last statement of its connection: this reads by another one.
 func (l *Ledger) confirm(ctx context.Context, made []Entry, failed error) (*History, error) {
-	h, err := l.History(context.WithoutCancel(ctx))
+	h, err := l.since(context.WithoutCancel(ctx))
 	if err != nil {
 		return nil, fmt.Errorf("%w; and whether it was charged could not be read: take it for spent until the ledger shows that it is not. Nothing was released", errors.Join(failed, err))
 	}
@@ -342,5 +342,6 @@ func (l *Ledger) exclusively(ctx context.Context, do func(*sql.Conn, *History) e
 	if err != nil {
 		return plain(l.path, err)
 	}
+	l.known.Store(h)
 	return plain(l.path, do(tx, h))
 }

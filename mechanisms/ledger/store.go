@@ -12,7 +12,9 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	_ "modernc.org/sqlite" // SQLite in Go
@@ -24,7 +26,8 @@ import (
 type Ledger struct {
 	path  string
 	db    *sql.DB
-	taken bool // others than the owner had rights
+	taken bool                    // others than the owner had rights
+	known atomic.Pointer[History] // what this process checked; nil: nothing yet
 }
 
 // application and version mark an SQLite file as a ledger: "dpre" in ASCII.
@@ -200,7 +203,7 @@ func (l *Ledger) upgrade(ctx context.Context) error {
 		if err := tx.QueryRowContext(ctx, "SELECT user_version FROM pragma_user_version").Scan(&v); err != nil || v == version {
 			return err // another process did
 		}
-		h, err := l.tables(ctx, tx)
+		h, err := l.tables(ctx, tx, new(History))
 		if err != nil {
 			return err
 		}
@@ -237,8 +240,14 @@ func (l *Ledger) SetWritten(ctx context.Context, number int64) error {
 	})
 }
 
-// History reads all that the ledger holds.
-func (l *Ledger) History(ctx context.Context) (h *History, err error) {
+// History reads all that the ledger holds, and checks it.
+func (l *Ledger) History(ctx context.Context) (*History, error) {
+	l.known.Store(nil)
+	return l.since(ctx)
+}
+
+// since is History, but for what this process has checked before.
+func (l *Ledger) since(ctx context.Context) (h *History, err error) {
 	err = l.patiently(ctx, func() (err error) {
 		tx, err := l.db.Conn(ctx)
 		if err != nil {
@@ -248,7 +257,9 @@ func (l *Ledger) History(ctx context.Context) (h *History, err error) {
 		if _, err := tx.ExecContext(ctx, "BEGIN DEFERRED"); err != nil { // all of one moment
 			return err
 		}
-		h, err = l.history(ctx, tx)
+		if h, err = l.history(ctx, tx); err == nil {
+			l.known.Store(h)
+		}
 		_, end := tx.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 		return errors.Join(err, end)
 	})
@@ -277,24 +288,40 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-func (l *Ledger) history(ctx context.Context, q querier) (*History, error) {
-	h, err := l.tables(ctx, q)
-	if err != nil {
+// history reads what the ledger holds and checks it, from where it was read last: what was checked is followed by
+// what happened since, if its head is there.
+func (l *Ledger) history(ctx context.Context, q querier) (h *History, err error) {
+	known := l.known.Load()
+	if known != nil {
+		var head string
+		if q.QueryRowContext(ctx, "SELECT hash FROM event WHERE number = ?", known.last).Scan(&head) != nil || head != known.Head() {
+			known = nil
+		}
+	}
+	if known == nil {
+		known = new(History)
+	}
+	if h, err = l.tables(ctx, q, known); err != nil {
 		return nil, err
 	}
 	var id string
 	if err := q.QueryRowContext(ctx, "SELECT id FROM secret").Scan(&id); err != nil {
 		return nil, err
 	}
-	if err := h.readEvents(ctx, q, id); err != nil {
+	if err := h.readEvents(ctx, q, id, known); err != nil {
 		return nil, unusable("%s is damaged, or was changed by another program: %w", l.path, err)
 	}
+	if h.total == known.total {
+		h.used, h.of = known.used, known.of
+	}
+	used := h.account()
+	h.used, h.of = &used, len(h.Entries)
 	return h, nil
 }
 
-// tables reads the budget and the charges.
-func (l *Ledger) tables(ctx context.Context, q querier) (*History, error) {
-	h := new(History)
+// tables reads the budget, and the charges after those known.
+func (l *Ledger) tables(ctx context.Context, q querier, known *History) (*History, error) {
+	h := &History{Entries: slices.Clone(known.Entries)}
 	b := &h.Budget
 	var epsilon, delta string
 	err := q.QueryRowContext(ctx, "SELECT data, neighbours, epsilon, delta, filter FROM budget").
@@ -306,7 +333,7 @@ func (l *Ledger) tables(ctx context.Context, q querier) (*History, error) {
 	if err := b.check(); err != nil || b.Epsilon == nil && epsilon != "" {
 		return nil, unusable("%s is damaged: its total is none (%w)", l.path, err)
 	}
-	rows, err := q.QueryContext(ctx, "SELECT number, time, release, noise, epsilon, delta, sensitivity, scale, written FROM charge ORDER BY number")
+	rows, err := q.QueryContext(ctx, "SELECT number, time, release, noise, epsilon, delta, sensitivity, scale, written FROM charge WHERE number > ? ORDER BY number", known.charged())
 	if err != nil {
 		return nil, err
 	}
@@ -325,6 +352,14 @@ func (l *Ledger) tables(ctx context.Context, q querier) (*History, error) {
 		h.Entries = append(h.Entries, e)
 	}
 	return h, rows.Err()
+}
+
+// charged is the number of the last charge, 0 before there is one.
+func (h *History) charged() int64 {
+	if len(h.Entries) == 0 {
+		return 0
+	}
+	return h.Entries[len(h.Entries)-1].Number
 }
 
 // text writes a decimal exactly, and nil as nothing.
