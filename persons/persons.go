@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -72,14 +71,15 @@ type Group struct {
 	m       int
 	block   cipher.Block // of the hash that chooses rows
 	workers []*Worker
-	spills  [Parts]spill
+	parts   [Parts]part
+	words   atomic.Int64 // that the parts have
 }
 
 // Parts is the number of parts that persons fall into, by what stands for them: each must fit
 // into memory.
 const Parts = 64
 
-// Memory is what all workers keep, in bytes, before they spill to the disk; tests lower it.
+// Memory is what all parts keep, in bytes, before they spill to the disk; tests lower it.
 var Memory = 384 << 20
 
 // Grouping is what becomes of rows: what processes that share them are told. Under one key the same rows of a
@@ -96,12 +96,11 @@ func NewGroup(how Grouping, m, workers int) *Group {
 		panic(err) // the key has a length of AES
 	}
 	g := &Group{rule: how.Rule, m: m, block: block}
+	for i := range g.parts {
+		g.parts[i].sums = g.table()
+	}
 	for range workers {
-		w := &Worker{group: g, values: make([]int64, 2+m), limit: Memory / 8 / workers}
-		for i := range w.parts {
-			w.parts[i] = g.table()
-		}
-		g.workers = append(g.workers, w)
+		g.workers = append(g.workers, &Worker{group: g})
 	}
 	return g
 }
@@ -115,7 +114,7 @@ func (g *Group) table() *sums {
 	case Weight:
 		return newSums(2, 1+g.m+g.m*(g.m+1)) // a product has two words
 	}
-	return newSums(2+g.m, 1)
+	return newSums(g.record()-1, 1)
 }
 
 // Workers are those of the group, each for one goroutine at a time.
@@ -123,24 +122,32 @@ func (g *Group) Workers() []*Worker { return g.workers }
 
 // Close removes what was spilled.
 func (g *Group) Close() {
-	for i := range g.spills {
-		g.spills[i].close()
+	for i := range g.parts {
+		g.parts[i].spilled.close()
 	}
 }
 
 // Worker takes some of the rows.
 type Worker struct {
-	group  *Group
-	parts  [Parts]*sums
-	values []int64
-	limit  int // words
-
-	waiting [Parts][]int64 // rows, each behind its person
-	taken   int
+	group   *Group
+	waiting [Parts][]int64 // records
 }
 
-// waits is how many rows of a part wait until they are added.
-const waits = 512
+// A row is kept as a record, of words: two that stand for its person, its values, two in a word, and how many
+// rows it is, 1.
+
+// record is the length of one.
+func (g *Group) record() int { return 2 + (g.m+1)/2 + 1 }
+
+// values of a record.
+func values(record, to []int64) {
+	for j := range to {
+		to[j] = int64(int32(record[2+j/2] >> (32 * (j % 2))))
+	}
+}
+
+// waits is how many words of a part wait until the part takes them: one part after another is at hand then.
+const waits = 8192
 
 const unit = 1 << 20
 
@@ -151,89 +158,48 @@ var errRow = errors.New("a row has a value that is no number in [-1, 1]")
 
 // Add takes rows that lie one after another.
 func (w *Worker) Add(rows []float64) error {
-	g, width := w.group, w.group.m+2
+	g, width, record := w.group, w.group.m+2, w.group.record()
 	for ; len(rows) > 0; rows = rows[width:] {
+		person := rows[g.m:width]
+		at := int(int64(person[0]) >> 46)
+		waiting := w.waiting[at]
+		if len(waiting)+record > cap(waiting) {
+			if err := w.hand(at); err != nil {
+				return err
+			}
+			waiting = w.waiting[at]
+		}
+		waiting = append(waiting, int64(person[0]), int64(person[1]))
 		for j, v := range rows[:g.m] {
 			if !(v >= -1 && v <= 1) {
 				return errRow
 			}
-			w.values[2+j] = int64(math.Floor(float64(v*unit) + 0.5))
-		}
-		w.values[0], w.values[1] = int64(rows[g.m]), int64(rows[g.m+1])
-		part := w.values[0] >> 46
-		w.waiting[part] = append(w.waiting[part], w.values...)
-		if len(w.waiting[part]) < waits*width {
-			continue
-		}
-		w.take(int(part))
-		if w.taken++; w.taken%Parts == 0 {
-			if err := w.bound(); err != nil {
-				return err
+			k := int64(math.Floor(float64(v*unit) + 0.5))
+			if j%2 == 0 {
+				waiting = append(waiting, k&(1<<32-1))
+			} else {
+				waiting[len(waiting)-1] |= k << 32
 			}
 		}
+		w.waiting[at] = append(waiting, 1)
 	}
 	return nil
 }
 
-// take adds the rows of a part that wait: one after another, so that its table is at hand.
-func (w *Worker) take(part int) {
-	for row := range slices.Chunk(w.waiting[part], w.group.m+2) {
-		w.add(w.parts[part], row)
+// hand hands the records of a part that wait to it, and makes room for others.
+func (w *Worker) hand(part int) error {
+	w.waiting[part] = w.group.take(part, w.waiting[part])
+	if cap(w.waiting[part]) == 0 {
+		w.waiting[part] = make([]int64, 0, max(waits, w.group.record()))
 	}
-	w.waiting[part] = w.waiting[part][:0]
-}
-
-// add adds a row, behind its person, to a table.
-func (w *Worker) add(t *sums, values []int64) {
-	row := values[2:]
-	if w.group.rule.Kind == Rows {
-		t.at(values)[0]++
-		return
-	}
-	s := t.at(values[:2])
-	if s[0] >= mostRows {
-		return
-	}
-	s[0]++
-	for j, k := range row {
-		s[1+j] += k
-	}
-	if w.group.rule.Kind == Mean {
-		return
-	}
-	s = s[1+len(row):]
-	for j, a := range row {
-		for _, b := range row[j:] {
-			product := a * b
-			s[0] += product >> 32
-			s[1] += product & (1<<32 - 1)
-			s = s[2:]
-		}
-	}
-}
-
-// bound spills all tables where they have grown beyond the limit.
-func (w *Worker) bound() error {
-	words := 0
-	for _, t := range w.parts {
-		words += t.memory()
-	}
-	if words <= w.limit {
-		return nil
-	}
-	for i, t := range w.parts {
-		if err := w.group.spills[i].put(t); err != nil {
-			return err
-		}
-	}
-	return nil
+	return w.group.bound()
 }
 
 // Each ends the taking, and hands what the rows of each person became to the sinks: rows of m
 // values, some at a time, in any order. Of Weight it hands on nothing: see Sums.
 func (g *Group) Each(ctx context.Context, sinks ...func(rows []float64) error) (Told, error) {
 	return g.each(ctx, len(sinks), func(i int) emitter {
-		return &rowsEmitter{group: g, sink: sinks[i], rows: make([]float64, 0, 256*g.m)}
+		return &rowsEmitter{group: g, sink: sinks[i], rows: make([]float64, 0, 256*g.m), values: make([]int64, g.m)}
 	})
 }
 
@@ -247,7 +213,7 @@ func (g *Group) Sums(ctx context.Context, add ...func(sums []int64) error) (Told
 
 // emitter hands on what persons of a table became.
 type emitter interface {
-	emit(t *sums, told *Told) error
+	emit(p *part, told *Told) error
 	flush() error
 }
 
@@ -281,26 +247,11 @@ func (g *Group) each(ctx context.Context, workers int, emitter func(i int) emitt
 
 // part adds up a part and hands it on.
 func (g *Group) part(part int, e emitter, told *Told) error {
-	all, err := g.whole(part)
+	p, err := g.whole(part)
 	if err != nil {
 		return err
 	}
-	return e.emit(all, told)
-}
-
-// whole adds up a part, of all workers and of what was spilled; it can be had once.
-func (g *Group) whole(part int) (*sums, error) {
-	for _, w := range g.workers {
-		w.take(part)
-		w.waiting[part] = nil
-	}
-	all := g.workers[0].parts[part]
-	for _, w := range g.workers[1:] {
-		all.add(w.parts[part])
-		w.parts[part] = nil
-	}
-	g.workers[0].parts[part] = nil
-	return all, g.spills[part].take(all)
+	return e.emit(p, told)
 }
 
 // sumsEmitter hands on what persons add to sums, by Weight.
@@ -312,7 +263,8 @@ type sumsEmitter struct {
 
 func (e *sumsEmitter) flush() error { return nil }
 
-func (e *sumsEmitter) emit(t *sums, told *Told) error {
+func (e *sumsEmitter) emit(p *part, told *Told) error {
+	t := p.sums
 	told.Persons += int64(t.used)
 	m := e.group.m
 	for i := range t.used {

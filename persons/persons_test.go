@@ -47,7 +47,7 @@ func grouped(t *testing.T, rule Rule, key [32]byte, workers int, rows [][]float6
 		if err := g.Workers()[i%workers].Add(row); err != nil {
 			t.Fatal(err)
 		}
-		if err := g.Workers()[i%workers].bound(); err != nil {
+		if err := g.bound(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,6 +1,9 @@
 package persons
 
-import "errors"
+import (
+	"errors"
+	"slices"
+)
 
 // Rows of one data set that several processes read: each groups what it reads, and encodes its groups,
 // part by part; who has all pieces of a part goes on with it. What is encoded is as sensitive as the rows.
@@ -11,20 +14,20 @@ const mostPiece = 1 << 20
 // Encode ends the taking, and hands on each part, in one piece or more.
 func (g *Group) Encode(hand func(part int, piece []byte, last bool) error) error {
 	for part := range Parts {
-		t, err := g.whole(part)
+		p, err := g.whole(part)
 		if err != nil {
 			return err
 		}
+		p.merge()
 		var piece []byte
-		for e := range t.used {
+		for words := range slices.Chunk(p.sums.words, p.sums.width()) {
 			if len(piece) >= mostPiece {
 				if err := hand(part, piece, false); err != nil {
 					return err
 				}
 				piece = nil
 			}
-			key, value := t.entry(e)
-			piece = appendEntry(piece, key, value)
+			piece = appendWords(piece, words)
 		}
 		if err := hand(part, piece, true); err != nil {
 			return err
@@ -35,18 +38,18 @@ func (g *Group) Encode(hand func(part int, piece []byte, last bool) error) error
 
 // Decode takes a piece of a part that a group of the same rule encoded.
 func (g *Group) Decode(part int, piece []byte) error {
-	t := g.workers[0].parts[part]
-	words := make([]int64, t.key+t.value)
-	if len(piece)%(8*len(words)) != 0 {
+	p := &g.parts[part]
+	width := p.sums.width()
+	if len(piece)%(8*width) != 0 {
 		return errPiece
 	}
-	for ; len(piece) > 0; piece = piece[8*len(words):] {
-		key, value := entryOf(words, piece, t.key)
-		if key[0]>>46 != int64(part) {
+	words := wordsOf(piece)
+	for entry := range slices.Chunk(words, width) {
+		if entry[0]>>46 != int64(part) {
 			return errPiece
 		}
-		t.to(key, value)
 	}
+	g.put(p, words)
 	return nil
 }
 

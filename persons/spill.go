@@ -1,7 +1,6 @@
 package persons
 
 import (
-	"bufio"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
@@ -10,42 +9,38 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
+	"slices"
 )
 
 // spill is where entries go that memory has no room for: a file that is the user's alone, and
 // enciphered with a key that stays in memory: after the run nobody can read it, and it is removed.
 type spill struct {
-	sync.Mutex
 	file   *os.File // nil: nothing was spilled
-	out    *bufio.Writer
 	stream cipher.Stream
 	block  cipher.Block
 	iv     []byte
 	chunk  []byte
 }
 
-// put writes the entries of a table and clears it.
-func (s *spill) put(t *sums) error {
-	if t.used == 0 {
-		return nil
-	}
-	s.Lock()
-	defer s.Unlock()
+// put writes entries.
+func (s *spill) put(all [][]int64) error {
 	if err := s.open(); err != nil {
 		return err
 	}
-	for e := range t.used {
-		key, value := t.entry(e)
-		s.chunk = appendEntry(s.chunk[:0], key, value)
-		s.stream.XORKeyStream(s.chunk, s.chunk)
-		if _, err := s.out.Write(s.chunk); err != nil {
-			return spilling(err)
+	for _, words := range all {
+		for some := range slices.Chunk(words, chunk) {
+			s.chunk = appendWords(s.chunk[:0], some)
+			s.stream.XORKeyStream(s.chunk, s.chunk)
+			if _, err := s.file.Write(s.chunk); err != nil {
+				return spilling(err)
+			}
 		}
 	}
-	t.clear()
 	return nil
 }
+
+// chunk is how many words are enciphered at once, about.
+const chunk = 1 << 13
 
 func spilling(err error) error {
 	return fmt.Errorf("persons are many, and their sums did not fit on the disk for temporary files (TMPDIR says which): %w", err)
@@ -66,50 +61,45 @@ func (s *spill) open() (err error) {
 		return spilling(err)
 	}
 	os.Remove(s.file.Name()) // where the system allows it, it has no name any more
-	s.out = bufio.NewWriterSize(s.file, 1<<16)
 	return nil
 }
 
-// take adds what was spilled to a table.
-func (s *spill) take(t *sums) error {
+// take hands on entries of so many words that were written, some at a time.
+func (s *spill) take(width int, put func(entries []int64)) error {
 	if s.file == nil {
 		return nil
-	}
-	if err := s.out.Flush(); err != nil {
-		return spilling(err)
 	}
 	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
 		return spilling(err)
 	}
-	in, stream := bufio.NewReaderSize(s.file, 1<<16), cipher.NewCTR(s.block, s.iv)
-	chunk, words := make([]byte, 8*(t.key+t.value)), make([]int64, t.key+t.value)
+	stream, some := cipher.NewCTR(s.block, s.iv), make([]byte, 8*width*max(1, chunk/width))
 	for {
-		if _, err := io.ReadFull(in, chunk); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
+		n, err := io.ReadFull(s.file, some)
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return spilling(err)
 		}
-		stream.XORKeyStream(chunk, chunk)
-		t.to(entryOf(words, chunk, t.key))
+		stream.XORKeyStream(some[:n], some[:n])
+		if put(wordsOf(some[:n])); n < len(some) {
+			return nil
+		}
 	}
 }
 
-// appendEntry writes an entry of a table behind others.
-func appendEntry(to []byte, key, value []int64) []byte {
-	for _, words := range [2][]int64{key, value} {
-		for _, x := range words {
-			to = binary.LittleEndian.AppendUint64(to, uint64(x))
-		}
+// appendWords writes words behind others.
+func appendWords(to []byte, words []int64) []byte {
+	for _, x := range words {
+		to = binary.LittleEndian.AppendUint64(to, uint64(x))
 	}
 	return to
 }
 
-// entryOf reads what appendEntry wrote into words, of which so many are the key.
-func entryOf(words []int64, from []byte, keys int) (key, value []int64) {
+// wordsOf reads what appendWords wrote.
+func wordsOf(from []byte) []int64 {
+	words := make([]int64, len(from)/8)
 	for i := range words {
 		words[i] = int64(binary.LittleEndian.Uint64(from[8*i:]))
 	}
-	return words[:keys], words[keys:]
+	return words
 }
 
 func (s *spill) close() {

@@ -169,7 +169,7 @@ func (l *layout) rows(record []string, at int) bool {
 			return false
 		}
 		if n++; n > 1 && !fit {
-			length, _ := lenient.line(row, line)
+			length, _ := lenient.line(row, line, new(hashState))
 			fit = length > 0
 		}
 	}
@@ -179,7 +179,7 @@ func (l *layout) rows(record []string, at int) bool {
 // line reads the line at the beginning of text, which has no quotation marks and ends
 // with a line feed, into row, and returns its length; 0 where anything is wrong with
 // it: what, encoding/csv and record say.
-func (l *layout) line(row []float64, text []byte) (length int, missing bool) {
+func (l *layout) line(row []float64, text []byte, state *hashState) (length int, missing bool) {
 	last := len(l.inline) - 1
 	for i, k := range l.inline {
 		delimiter := l.delim
@@ -212,7 +212,7 @@ func (l *layout) line(row []float64, text []byte) (length int, missing bool) {
 				cell = bytes.TrimSuffix(cell, []byte("\r"))
 			}
 			if f.person != nil {
-				if !l.whose(row[f.at:], cell) {
+				if !l.whose(row[f.at:], cell, state) {
 					return 0, false
 				}
 				length = end + 1
@@ -231,12 +231,14 @@ func (l *layout) line(row []float64, text []byte) (length int, missing bool) {
 }
 
 // whose writes what stands for the person of a cell, unless it may be none that it says.
-func (l *layout) whose(to []float64, cell []byte) bool {
-	cell = bytes.Trim(cell, schema.Space)
+func (l *layout) whose(to []float64, cell []byte, state *hashState) bool {
+	if space := func(c byte) bool { return c == ' ' || c == '\t' }; len(cell) > 0 && (space(cell[0]) || space(cell[len(cell)-1])) {
+		cell = bytes.Trim(cell, schema.Space)
+	}
 	if slices.ContainsFunc(l.options.NA, func(text string) bool { return text == string(cell) }) {
 		return false
 	}
-	id := hashed(l.fields[len(l.fields)-1].person, cell)
+	id := hashed(l.fields[len(l.fields)-1].person, state, cell)
 	copy(to, id[:])
 	return true
 }

@@ -37,11 +37,14 @@ func NewPersonHash(key [32]byte) *PersonHash {
 func PersonOf(key [32]byte, name string) [personValues]float64 { return NewPersonHash(key).Of(name) }
 
 // Of is what stands for the person of a name.
-func (p *PersonHash) Of(name string) (id [personValues]float64) { return hashed(p, name) }
+func (p *PersonHash) Of(name string) [personValues]float64 { return hashed(p, new(hashState), name) }
+
+// hashState is the state of the hash, which needs none of its own for each name.
+type hashState [aes.BlockSize]byte
 
 // hashed is Of, of bytes as well.
-func hashed[Text string | []byte](p *PersonHash, name Text) (id [personValues]float64) {
-	var state [aes.BlockSize]byte
+func hashed[Text string | []byte](p *PersonHash, state *hashState, name Text) (id [personValues]float64) {
+	*state = hashState{}
 	binary.BigEndian.PutUint64(state[:], uint64(len(name)))
 	n := copy(state[8:], name)
 	for p.block.Encrypt(state[:], state[:]); n < len(name); p.block.Encrypt(state[:], state[:]) {

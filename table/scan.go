@@ -183,6 +183,7 @@ type worker struct {
 	rows  []float64 // complete, and not handed on yet; a batch at most
 	some  bool      // there was a row, be it one that was left out
 	mark  *marker   // nil: nobody asks, or there was no row yet
+	hash  hashState // of persons
 }
 
 // batch is the number of rows that are handed on at a time.
@@ -246,7 +247,7 @@ func (w *worker) lines(l *layout) error {
 			continue
 		}
 		row := w.row()
-		length, missing := l.line(row, text[at:])
+		length, missing := l.line(row, text[at:], &w.hash)
 		if length == 0 {
 			break
 		}

@@ -1,0 +1,97 @@
+package custody_test
+
+import (
+	"bufio"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/persons"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/table"
+)
+
+// BenchmarkPersons is what a release of ten million rows of a million persons takes, by each rule, in files where a
+// person's rows lie together or anywhere: CPU seconds, these over those of the same rows without persons, and the
+// most megabytes that the process had.
+//
+//	go test ./custody -run - -bench Persons -benchtime 1x
+func BenchmarkPersons(b *testing.B) {
+	const rows, each = 10_000_000, 10
+	for _, order := range []string{"together", "anywhere"} {
+		path := filepath.Join(b.TempDir(), "rows.csv")
+		file, err := os.Create(path)
+		must(b, err)
+		out, rng := bufio.NewWriterSize(file, 1<<20), rand.New(rand.NewPCG(1, 2))
+		out.WriteString("id,x,y\n")
+		for i := range rows {
+			person := i / each
+			if order == "anywhere" {
+				person = rng.IntN(rows / each)
+			}
+			fmt.Fprintf(out, "p%d,%.3f,%.3f\n", person, 2*rng.Float64()-1, 2*rng.Float64()-1)
+		}
+		must(b, out.Flush())
+		must(b, file.Close())
+		plain := 0.
+		for _, rule := range []persons.Rule{{}, {Kind: persons.Mean}, {Kind: persons.Weight}, {Kind: persons.Rows, Most: 1}, {Kind: persons.Rows, Most: 4}} {
+			o := custody.Order{Design: twoColumns, Privacy: release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}, Steps: 1, NoLedger: true}
+			if o.Persons.Rule = rule; rule.Kind != "" {
+				o.Persons.Column = "id"
+			}
+			if rule.Most > 1 {
+				o.Privacy.Neighbours = release.AddRemove
+			}
+			b.Run(fmt.Sprintf("%s/%s", order, rule), func(b *testing.B) {
+				used, peak := 0., 0.
+				for b.Loop() {
+					source, err := table.Find(path)
+					must(b, err)
+					o.Rows, o.Entropy = custody.Files{Source: source}, mechanisms.Simulated(rand.New(rand.NewPCG(3, 4)))
+					debug.FreeOSMemory()
+					os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // of Linux: the peak begins anew
+					began := cpu(b)
+					_, err = custody.Publish(b.Context(), o)
+					must(b, err)
+					used, peak = used+cpu(b)-began, max(peak, megabytes())
+				}
+				if used /= float64(b.N); rule.Kind == "" {
+					plain = used
+				}
+				b.ReportMetric(used, "CPU-s")
+				b.ReportMetric(peak, "MB")
+				if plain > 0 {
+					b.ReportMetric(used/plain, "of-plain")
+				}
+			})
+		}
+	}
+}
+
+// cpu is what this process used, in seconds.
+func cpu(b *testing.B) float64 {
+	var u syscall.Rusage
+	must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
+}
+
+// megabytes is the peak of its memory, 0 where the system does not tell.
+func megabytes() float64 {
+	text, _ := os.ReadFile("/proc/self/status")
+	_, text2, _ := strings.Cut(string(text), "VmHWM:")
+	fields := strings.Fields(text2)
+	if len(fields) == 0 {
+		return 0
+	}
+	kilobytes, _ := strconv.ParseFloat(fields[0], 64)
+	return kilobytes / 1000
+}
