@@ -100,7 +100,7 @@ func NewGroup(how Grouping, m, workers int) *Group {
 		g.parts[i].sums = g.table()
 	}
 	for range workers {
-		g.workers = append(g.workers, &Worker{group: g})
+		g.workers = append(g.workers, &Worker{group: g, waits: max(g.record(), mostWait/max(2, workers))})
 	}
 	return g
 }
@@ -131,6 +131,7 @@ func (g *Group) Close() {
 type Worker struct {
 	group   *Group
 	waiting [Parts][]int64 // records
+	waits   int            // words of a part, at most
 }
 
 // A row is kept as a record, of words: two that stand for its person, its values, two in a word, and how many
@@ -146,8 +147,9 @@ func values(record, to []int64) {
 	}
 }
 
-// waits is how many words of a part wait until the part takes them: one part after another is at hand then.
-const waits = 8192
+// mostWait is how many words of a part wait, of all workers, until the part takes them, so that one part after another
+// is at hand.
+const mostWait = 1 << 16
 
 const unit = 1 << 20
 
@@ -163,7 +165,7 @@ func (w *Worker) Add(rows []float64) error {
 		person := rows[g.m:width]
 		at := int(int64(person[0]) >> 46)
 		waiting := w.waiting[at]
-		if len(waiting)+record > cap(waiting) {
+		if len(waiting)+record > w.waits {
 			if err := w.hand(at); err != nil {
 				return err
 			}
@@ -190,7 +192,7 @@ func (w *Worker) Add(rows []float64) error {
 func (w *Worker) hand(part int) error {
 	w.waiting[part] = w.group.take(part, w.waiting[part])
 	if cap(w.waiting[part]) == 0 {
-		w.waiting[part] = make([]int64, 0, max(waits, w.group.record()))
+		w.waiting[part] = make([]int64, 0, w.waits)
 	}
 	return w.group.bound()
 }
