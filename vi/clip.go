@@ -173,6 +173,8 @@ func (c *clipper) weigh(u use, i int, size float64) {
 		if u.x != nil {
 			clear(u.x.row(i))
 		}
+	case c.sum != nil && u.x != nil && u.x.norm[i] == 0:
+		clear(delta) // of any size, so that f·δ may not be finite
 	case c.sum != nil:
 		f, unit := limit/max(size, c.clip), 1.
 		if u.x != nil {

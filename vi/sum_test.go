@@ -204,6 +204,29 @@ func TestSumNotFinite(t *testing.T) {
 	}
 }
 
+// Rows of 0, or of too much for a square, add nothing, whatever their slopes are; the rest of a
+// batch adds what it does alone.
+func TestHugeSlopes(t *testing.T) {
+	for _, x := range [][]float64{{0, 0}, {1e-200, 0}, {1e120, 1}, {math.NaN(), 1}, {1, math.Inf(1)}} {
+		for _, slope := range []float64{1, 1e300, math.Inf(1), math.NaN()} {
+			x := append([]float64{1, 1}, x...)
+			m := &Model{Records: 2, Parameters: []Parameter{{Name: "theta", Size: 2}}, LogLik: func(t *Tape) {
+				t.Observe(t.Dense(t.Rows(x, 2), 0), []float64{0.5, slope}, nil, func(y, _ float64) float64 { return y })
+			}}
+			var sums [2][]int64
+			for k, batch := range [][]int{{0}, {0, 1}} {
+				c := newClipper(m, 1e-30, NewSum(2, 1e-30, 1, stream(3)), nil)
+				c.add([]float64{1, 1}, batch)
+				c.flush()
+				sums[k] = c.sum.total
+			}
+			if sums[0][0] == 0 || !slices.Equal(sums[0], sums[1]) {
+				t.Errorf("%v times %v: %v becomes %v", slope, x[2:], sums[0], sums[1])
+			}
+		}
+	}
+}
+
 // The noise has mean 0 and variance (multiplier·clip)²: of n = 20000 normal variates the
 // mean is within 4.6σ/√n, and the variance within 4.6√(2/n), relative (4e-6 each).
 func TestSumNoise(t *testing.T) {
