@@ -43,8 +43,20 @@ func NewDesign(columns *schema.Schema, formula, kind, group string) (d *Design, 
 	if err := d.addGroup(columns, group); err != nil {
 		return nil, err
 	}
+	return d, d.measure()
+}
+
+// DesignOf is the design of a regression of LinearKind or LogisticKind whose columns are those that
+// NewDesign found. Errors: what Design.Validate refuses.
+func DesignOf(columns *schema.Design, kind string) (*Design, error) {
+	d := &Design{Kind: kind, Binary: kind != LinearKind, Design: columns, own: len(columns.Covariates)}
+	return d, d.measure()
+}
+
+// measure sets the scales of the columns.
+func (d *Design) measure() error {
 	if err := d.Validate(); err != nil {
-		return nil, err
+		return err
 	}
 	d.Box, d.Units.Intercept = d.Design.Frame(), d.Intercept
 	column := func(j int, binary bool) {
@@ -58,7 +70,7 @@ func NewDesign(columns *schema.Schema, formula, kind, group string) (d *Design, 
 		column(j, c.Binary())
 	}
 	column(len(d.Covariates), d.Binary)
-	return d, nil
+	return nil
 }
 
 // resolve is Schema.Design, but for a response with levels.

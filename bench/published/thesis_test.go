@@ -30,6 +30,7 @@ type constant []float64
 func (c constant) Family() pvi.Family              { return pvi.Family{Dim: 1, Full: true} }
 func (c constant) Len() int                        { return 1 }
 func (c constant) Spends() (t accounting.Training) { return t }
+func (c constant) Memory() []float64               { return nil }
 func (c constant) Aim(dst, _, _ []float64)         { copy(dst, c) }
 
 // protected has clients that have nothing to say, but for the last one, whose aim is far away,

@@ -106,7 +106,7 @@ func (f *flags) orderRun(p *custody.Payment, name string, t accounting.Training)
 	if err != nil {
 		return err
 	}
-	if name, err = filepath.Abs(cmp.Or(f.save, name)); err != nil {
+	if name, err = filepath.Abs(name); err != nil {
 		return err
 	}
 	return p.Order(f.ctx(), ledger.Charge{

@@ -12,7 +12,14 @@ import (
 )
 
 // viFlags are those of vi and pvi.
-const viFlags = columnFlags + fileFlags + " eps delta ledger no-ledger model prior-sd rate steps clip learning-rate seed draws format level units save "
+const viFlags = columnFlags + fileFlags + " ledger no-ledger " + runFlags + resultFlags
+
+// Flags of a run, and of what becomes of it.
+const (
+	runFlags    = " eps delta model prior-sd rate steps clip learning-rate "
+	roundFlags  = " error-sd rounds damping "
+	resultFlags = " seed draws format level units save "
+)
 
 // viFit is a fit to rows by variational inference, and what it is of.
 type viFit struct {
@@ -148,7 +155,7 @@ func (r *viFit) plan(o *vi.Options, paid *custody.Payment, data string) error {
 		return usage(err)
 	}
 	o.Privacy.Multiplier = training.Multiplier
-	return r.orderRun(paid, data, training)
+	return r.orderRun(paid, cmp.Or(r.save, data), training)
 }
 
 // read reads the rows, which must not change meanwhile.

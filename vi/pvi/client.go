@@ -37,6 +37,9 @@ type Rule interface {
 	// Spends is the noisy releases of records that one Aim makes; it has no steps where Aim
 	// makes none and what it writes is not private.
 	Spends() accounting.Training
+	// Memory is what the rule remembers from Aim to Aim, nil for nothing: noisy sums and what
+	// follows from them. Copied back it lets another rule of the same records go on.
+	Memory() []float64
 }
 
 // Local is a client that holds records, behind a Rule.
@@ -63,6 +66,9 @@ func NewLocal(rule Rule, damping float64, budget *Budget) (c *Local, err error) 
 	}
 	return c, err
 }
+
+// Memory is its rule's.
+func (c *Local) Memory() []float64 { return c.rule.Memory() }
 
 // Update implements Client. It takes an update from the budget, where there is room for one, and
 // then computes the change: damping times the way to the aim, and in coordinates where the

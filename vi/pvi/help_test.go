@@ -61,6 +61,7 @@ type constant struct {
 func (c constant) Family() Family                  { return c.family }
 func (c constant) Len() int                        { return 1 }
 func (c constant) Spends() (t accounting.Training) { return t }
+func (c constant) Memory() []float64               { return nil }
 func (c constant) Aim(dst, _, _ []float64)         { copy(dst, c.aim) }
 
 func near(t *testing.T, what string, got, want, tolerance float64) {

@@ -168,6 +168,9 @@ func (a *Analytic) Len() int { return len(a.rows.Y) }
 // Spends implements Rule.
 func (a *Analytic) Spends() accounting.Training { return a.protect.spends(1, 1) }
 
+// Memory implements Rule.
+func (a *Analytic) Memory() []float64 { return nil }
+
 // Aim implements Rule.
 func (a *Analytic) Aim(dst, _, _ []float64) {
 	if a.protect.none() {
@@ -287,6 +290,9 @@ func (g *Gradient) Spends() (none accounting.Training) {
 	}
 	return g.options.Protect.spends(g.options.Batch/float64(g.Len()), g.options.Steps)
 }
+
+// Memory implements Rule: it is Adagrad's.
+func (g *Gradient) Memory() []float64 { return g.squares }
 
 // Aim implements Rule. It panics where global is not a law.
 func (g *Gradient) Aim(dst, global, factor []float64) {

@@ -1,0 +1,146 @@
+package pvi
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/mechanisms/accounting"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/vi"
+)
+
+// Session is what the clients of a run agree upon first: one regression by gradients, of clients
+// that update their factors one after the other. It is public.
+type Session struct {
+	Format  string          `json:"format"`
+	ID      []byte          `json:"id"` // random: no two sessions are the same
+	Clients []string        `json:"clients"`
+	Model   string          `json:"model"` // vi.LinearKind or vi.LogisticKind
+	Schema  schema.Design   `json:"schema"`
+	ErrorSD float64         `json:"error_sd"` // of the response about its mean, in scaled units; 0 of logistic regression
+	PriorSD float64         `json:"prior_sd"` // of coefficients, in scaled units
+	Privacy release.Privacy `json:"privacy"`  // of each client, for the whole run
+
+	Rounds       int     `json:"rounds"` // in each of which every client updates its factor once
+	Steps        int     `json:"steps"`  // of an update
+	Rate         float64 `json:"rate"`   // of Poisson batches
+	Clip         float64 `json:"clip"`   // of a record's gradient
+	LearningRate float64 `json:"learning_rate"`
+	Damping      float64 `json:"damping"`
+}
+
+const (
+	sessionFormat = "dpreg-pvi-session/1"
+	sessionDraws  = 20  // of z, for each batch
+	most          = 1e6 // rounds, and steps of an update
+)
+
+// Open gives the session its format and an identity of its own. Errors: as of Check.
+func (s *Session) Open(id []byte) error {
+	s.Format, s.ID = sessionFormat, id
+	return s.Check()
+}
+
+// Check refuses a session that cannot be, or whose promise would not hold.
+func (s *Session) Check() error {
+	positive := func(x float64) bool { return x > 0 && x <= math.MaxFloat64 }
+	count := func(n int) bool { return n >= 1 && n <= most }
+	switch {
+	case s.Format != sessionFormat:
+		return fmt.Errorf("%q is wanted, not %q", sessionFormat, s.Format)
+	case s.Model != vi.LinearKind && s.Model != vi.LogisticKind:
+		return fmt.Errorf("no model %q: %s or %s", s.Model, vi.LinearKind, vi.LogisticKind)
+	case (s.Model == vi.LinearKind) != (s.ErrorSD != 0) || s.ErrorSD != 0 && !positive(s.ErrorSD):
+		return errors.New("a linear model has a public standard deviation of the response about its mean, which is positive, and a logistic model has none")
+	case s.Privacy.Neighbours != release.ReplaceOne:
+		return fmt.Errorf("neighbours are %s, since numbers of rows are public, not %q", release.ReplaceOne, s.Privacy.Neighbours)
+	case !count(s.Rounds) || !count(s.Steps) || s.Rounds*s.Steps > accounting.MaxCount:
+		return fmt.Errorf("%d rounds of %d steps", s.Rounds, s.Steps)
+	case !(s.Rate > 0 && s.Rate <= 1 && s.Damping > 0 && s.Damping <= 1):
+		return fmt.Errorf("a rate of %v and a damping of %v: both are above 0, and at most 1", s.Rate, s.Damping)
+	case !positive(s.PriorSD) || !positive(s.LearningRate) || !positive(s.Clip):
+		return fmt.Errorf("a prior sd of %v, a learning rate of %v and a clip of %v: they must be positive", s.PriorSD, s.LearningRate, s.Clip)
+	}
+	for _, name := range s.Clients {
+		if err := schema.CheckName(name); err != nil {
+			return fmt.Errorf("client %q: %w", name, err)
+		}
+	}
+	return s.Schema.Validate()
+}
+
+// Digest tells sessions apart.
+func (s *Session) Digest() string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // Check saw to it that there are no NaN
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(text))
+}
+
+// Design is the regression. Errors: as of vi.DesignOf.
+func (s *Session) Design() (*vi.Design, error) { return vi.DesignOf(&s.Schema, s.Model) }
+
+// Training is what each client releases in all, with the least noise for its privacy. Its rate is
+// the largest that Gradient has of this one, nL/n by two roundings. Errors: none serves.
+func (s *Session) Training() (t accounting.Training, err error) {
+	t = accounting.Training{Rate: min(1, s.Rate*(1+0x1p-51)), Steps: s.Rounds * s.Steps, Scheme: accounting.PoissonReplaceOne}
+	t.Multiplier, err = t.FindMultiplier(accounting.PLD, s.Privacy.Epsilon, s.Privacy.Delta)
+	if err != nil {
+		err = fmt.Errorf("(ε = %v, δ = %v) for %d updates of %d steps: %w", s.Privacy.Epsilon, s.Privacy.Delta, s.Rounds, s.Steps, err)
+	}
+	return t, err
+}
+
+// Local is the client of these rows, with Training's multiplier. A gradient is scaled to that of one
+// record, so that a clipping norm serves clients of all sizes. Errors: rows that are none of the
+// model's, a batch of less than a row.
+func (s *Session) Local(rows *vi.Rows, multiplier float64, stream *mechanisms.Stream) (*Local, error) {
+	n := float64(len(rows.Y))
+	if s.Rate*n < 1 {
+		return nil, fmt.Errorf("--rate %v of %v rows is less than one row; take a larger rate, or leave this client out", s.Rate, n)
+	}
+	likelihood, err := s.likelihood(rows)
+	if err != nil {
+		return nil, err
+	}
+	rule, err := NewGradient(likelihood, GradientOptions{
+		Steps: s.Steps, Batch: s.Rate * n, Scale: s.Rate, Draws: sessionDraws, LearningRate: s.LearningRate,
+		Protect: Protection{Clip: s.Clip, Multiplier: multiplier, Stream: stream},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return NewLocal(rule, s.Damping, nil)
+}
+
+func (s *Session) likelihood(rows *vi.Rows) (Likelihood, error) {
+	if s.Model == vi.LogisticKind {
+		return Logistic(rows)
+	}
+	return Normal(rows, s.ErrorSD)
+}
+
+// Family is that of the laws. Errors: as of vi.DesignOf.
+func (s *Session) Family() (Family, error) {
+	design, err := s.Design()
+	if err != nil {
+		return Family{}, err
+	}
+	return Family{Dim: design.Coefficients()}, nil
+}
+
+// Server drives clients, in the session's order. Errors: as of NewServer.
+func (s *Session) Server(clients []Client) (*Server, error) {
+	f, err := s.Family()
+	if err != nil {
+		return nil, err
+	}
+	return NewServer(f, f.Isotropic(s.PriorSD), clients)
+}
