@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/internal/number"
@@ -112,6 +113,22 @@ func (p *Payment) Pay(ctx context.Context, marks *table.Marks) (err error) {
 	}
 	p.say(fmt.Sprintf("charged to %s as %s, head %s", p.path, p.numbers(), p.after.Head()))
 	return nil
+}
+
+// Stands tells whether the ledger counts a charge of this name, of rows with these marks: what it
+// paid for may go on. Errors: the ledger counts other rows.
+func (p *Payment) Stands(ctx context.Context, name string, marks *table.Marks) (bool, error) {
+	if p.Ledger == nil {
+		return false, nil
+	}
+	h, err := p.History(ctx)
+	if err != nil {
+		return false, LedgerError(err)
+	}
+	if !slices.ContainsFunc(h.Entries, func(e ledger.Entry) bool { return e.Release == name }) {
+		return false, nil
+	}
+	return true, LedgerError(p.Knows(ctx, marks.Sums()))
 }
 
 // make makes the ledger, if it is to be made.

@@ -102,7 +102,7 @@ func (d *declared) isOf(command string, all []declared) bool {
 }
 
 // groupNames are the groups of flags, in the order of --help.
-var groupNames = []string{"data", "privacy", "model", "sampling", "output"}
+var groupNames = []string{"data", "privacy", "model", "sampling", "output", "network"}
 
 // inGroup is the annotation that has a flag's group.
 const inGroup = "group"

@@ -23,6 +23,7 @@ import (
 	"github.com/dpreg/dpreg/ssp"
 	"github.com/dpreg/dpreg/table"
 	"github.com/dpreg/dpreg/vi"
+	"github.com/dpreg/dpreg/vi/pvi/network"
 )
 
 // flags are what a command line says. A command has those that it declares; the others have
@@ -53,6 +54,9 @@ type flags struct {
 	statement                                             bool
 	mu, rho, padTime                                      float64
 	session, memberKey                                    string // of custodians who add up
+	server, listen, agree                                 string // of clients over a network
+	identity                                              network.Identity
+	wait                                                  float64
 	colluding, absent                                     int
 	badCell                                               string
 	sensitivity, audited, releases                        string
@@ -109,7 +113,7 @@ const (
 
 // all declares the flags of some names, in the order of --help: what everybody needs comes first.
 func (f *flags) all(of func(name string) bool) (all []declared) {
-	for i, group := range [][]declared{f.ofData(), f.ofPrivacy(), f.ofModel(), f.ofSampling(), f.ofOutput()} {
+	for i, group := range [][]declared{f.ofData(), f.ofPrivacy(), f.ofModel(), f.ofSampling(), f.ofOutput(), f.ofNetwork()} {
 		for _, d := range group {
 			if of(d.name) {
 				d.group = groupNames[i]
@@ -172,13 +176,13 @@ func (f *flags) ofPrivacy() []declared {
 		{name: "eps", of: "gaussian laplace", to: &f.account.Epsilon, accepts: isPositive, usage: "privacy budget ε, a `NUMBER` above 0: smaller is more private and noisier"},
 		{name: "eps", of: "plan calibrate compare", to: &f.epsilon, usage: "privacy budgets ε, a `LIST` such as 0.1,0.5,1"},
 		{name: "eps", of: "vi", to: &f.epsilon, usage: "privacy budget ε of the whole run, a `NUMBER` above 0"},
-		{name: "eps", of: "pvi", to: &f.epsilon, usage: "privacy budget ε of each client, a `NUMBER` above 0"},
+		{name: "eps", of: "pvi serve", to: &f.epsilon, usage: "privacy budget ε of each client, a `NUMBER` above 0"},
 		{name: "eps", of: "init", to: &f.epsilon, usage: "total ε of all releases, a `NUMBER` above 0"},
 		{name: "eps", of: "audit", to: &f.epsilon, value: "1", usage: "ε that is claimed, a `NUMBER` above 0"},
 		{name: "delta", to: &f.delta, usage: "δ, a `NUMBER` far below 1/n, such as 1e-6: allows Gaussian noise (default: none, pure ε)"},
 		{name: "delta", of: "init", to: &f.delta, usage: "total δ, a `NUMBER` far below 1/n (default: none, for Laplace noise only)"},
 		{name: "delta", of: "calibrate compare", to: &f.delta, usage: "δ, a `NUMBER` far below 1/n, such as 1e-6 (default: none); noise is Laplace or Gaussian, whichever is smaller"},
-		{name: "delta", of: "vi pvi", to: &f.delta, usage: "δ, a `NUMBER` far below 1/n, such as 1e-6"},
+		{name: "delta", of: "vi pvi serve join", to: &f.delta, usage: "δ, a `NUMBER` far below 1/n, such as 1e-6"},
 		{name: "delta", of: "gaussian laplace", to: &f.account.AtDelta, accepts: accountDelta, usage: fmt.Sprintf("δ, a `NUMBER` from %v to below 1", accounting.MinSampledDelta)},
 		{name: "sigma", to: &f.account.Sigma, accepts: isPositive, usage: "standard deviation of the noise, a `NUMBER`"},
 		{name: "scale", to: &f.account.Scale, accepts: isPositive, usage: "scale b of the noise, a `NUMBER`"},
@@ -227,7 +231,7 @@ func (f *flags) ofModel() []declared {
 		{name: "prior", to: &f.priors, usage: "prior `FILE`, or a line in words such as 'educ ~ normal(4000, 2000)', 'sigma ~ half_t(3, 5000)', in the data's units; repeatable (default: weakly informative)"},
 		{name: "prior-sd", to: &f.priorSDs, usage: "prior sd of a coefficient about 0, `NAME=SD`, in the data's units; repeatable"},
 		{name: "prior-sd", of: "vi", to: &f.priorSD, value: "2.5", accepts: isPositive, usage: "prior standard deviation of coefficients in scaled units, a `NUMBER`; of linear regression, in residual standard deviations"},
-		{name: "prior-sd", of: "pvi", to: &f.priorSD, value: "2.5", accepts: isPositive, usage: "prior standard deviation of coefficients in scaled units, a `NUMBER`"},
+		{name: "prior-sd", of: "pvi serve", to: &f.priorSD, value: "2.5", accepts: isPositive, usage: "prior standard deviation of coefficients in scaled units, a `NUMBER`"},
 		{name: "shrink", to: &f.shrink, usage: "all slopes share one free prior sd, in standardised columns: for many columns"},
 		{name: "print-prior", to: &f.printPrior, usage: "print the prior in words, in the data's units, and sample nothing"},
 		{name: "method", to: &f.method, value: dpreg.DefaultMethod, words: methods(f.cmd), usage: "`NAME` of the method: " + strings.Join(methods(f.cmd), ", ")},
@@ -252,7 +256,7 @@ func (f *flags) ofSampling() []declared {
 		{name: "ess", to: &f.ess, value: fmt.Sprint(dpreg.DefaultPlan().ESS), accepts: isPositive, usage: "sample until the effective sample size of every parameter is this `NUMBER`"},
 		{name: "ess", of: calibrates, to: &f.ess, usage: fmt.Sprintf("sample until the effective sample size of every parameter is this `NUMBER` (default %d)", calibration.DefaultESS)},
 		{name: "draws", to: &f.draws, accepts: between(1, maxDraws), usage: "`NUMBER` of draws kept of each chain (default: as many as --ess needs)"},
-		{name: "draws", of: "vi pvi", to: &f.draws, value: "1000", accepts: between(1, maxDraws), usage: "`NUMBER` of draws of each of four chains from the fitted law"},
+		{name: "draws", of: "vi pvi serve join", to: &f.draws, value: "1000", accepts: between(1, maxDraws), usage: "`NUMBER` of draws of each of four chains from the fitted law"},
 		{name: "draws", of: calibrates, to: &f.draws, accepts: between(1, maxDraws), usage: "`NUMBER` of draws kept of each chain (default: as many as --ess needs; of a population: 500; kernel plain: 2000)"},
 		{name: "chains", to: &f.chains, value: fmt.Sprint(dpreg.DefaultPlan().Chains), accepts: between(1, maxChains), usage: "`NUMBER` of chains"},
 		{name: "chains", of: calibrates, to: &f.chains, accepts: between(1, maxChains), usage: "`NUMBER` of chains (default 2; of a population: 4; kernel plain: 1)"},
@@ -261,15 +265,15 @@ func (f *flags) ofSampling() []declared {
 		{name: "calibrate", to: &f.calibrate, value: fmt.Sprint(defaultRefits), accepts: between(0, maxRefits), usage: "`NUMBER` of refits that calibrate the p-values; 0: none (and none unasked where there are many sums)"},
 		{name: "rounds", to: &f.rounds, value: "20", accepts: between(1, 1e6), usage: "`NUMBER` of rounds, in each of which every client updates its factor once"},
 		{name: "steps", to: &f.iterations, value: "2000", accepts: between(1, accounting.MaxCount), usage: "`NUMBER` of steps"},
-		{name: "steps", of: "pvi", to: &f.iterations, value: "25", accepts: between(1, 1e6), usage: "`NUMBER` of steps in an update"},
+		{name: "steps", of: "pvi serve", to: &f.iterations, value: "25", accepts: between(1, 1e6), usage: "`NUMBER` of steps in an update"},
 		{name: "rate", to: &f.batchRate, value: "0.02", accepts: upToOne, usage: "share of the rows in a batch, a `NUMBER` up to 1"},
-		{name: "rate", of: "pvi", to: &f.batchRate, value: "0.05", accepts: upToOne, usage: "share of a client's rows in a batch, a `NUMBER` up to 1"},
+		{name: "rate", of: "pvi serve", to: &f.batchRate, value: "0.05", accepts: upToOne, usage: "share of a client's rows in a batch, a `NUMBER` up to 1"},
 		{name: "batch", to: &f.batch, accepts: between(1, 1e9), usage: "in place of --rate: `NUMBER` of rows that a batch has on average"},
 		{name: "damping", to: &f.damping, value: "0.25", accepts: upToOne, usage: "share of the way that a factor moves in an update, a `NUMBER` up to 1"},
 		{name: "clip", to: &f.clip, accepts: isPositive, usage: "largest norm of a row's gradient, a `NUMBER`; longer ones are shortened to it (default: the length of the longest row that bounds allow, which clips nothing; of linear regression three times it)"},
-		{name: "clip", of: "pvi", to: &f.clip, accepts: isPositive, usage: "largest norm of a row's gradient, a `NUMBER`; longer ones are shortened to it (default: the length of the longest row that bounds allow; of linear regression three times it, over --error-sd)"},
+		{name: "clip", of: "pvi serve", to: &f.clip, accepts: isPositive, usage: "largest norm of a row's gradient, a `NUMBER`; longer ones are shortened to it (default: the length of the longest row that bounds allow; of linear regression three times it, over --error-sd)"},
 		{name: "learning-rate", to: &f.learningRate, value: "0.05", accepts: isPositive, usage: "size of Adam's steps, a `NUMBER`"},
-		{name: "learning-rate", of: "pvi", to: &f.learningRate, value: "0.2", accepts: isPositive, usage: "size of Adagrad's steps, a `NUMBER`"},
+		{name: "learning-rate", of: "pvi serve", to: &f.learningRate, value: "0.2", accepts: isPositive, usage: "size of Adagrad's steps, a `NUMBER`"},
 		{name: "releases", of: "plan", to: &f.simulated, value: fmt.Sprint(plan.DefaultReleases), accepts: between(1, maxReleases), usage: "`NUMBER` of simulated releases at each point: four times as many halve the Monte Carlo error"},
 		{name: "m", to: &f.audited, value: "2", usage: "numbers of columns, the response among them, a `LIST` such as 2,3,4"},
 		{name: "releases", to: &f.releases, value: "1e5", usage: "`NUMBER` of releases of each of the two data sets"},
@@ -278,7 +282,7 @@ func (f *flags) ofSampling() []declared {
 		{name: "jobs", to: &f.jobs, accepts: between(0, maxDraws), usage: "`NUMBER` of trials to work on at once (default: the number of cores)"},
 		{name: "seed", to: &f.seed, usage: "seed of the simulation, its noise included, a `NUMBER`"},
 		{name: "seed", of: "infer fit check predict ask models", to: &f.seed, value: fmt.Sprint(dpreg.DefaultPlan().Seed), usage: "seed of the chains, a `NUMBER`; noise of a release cannot be seeded"},
-		{name: "seed", of: "vi pvi", to: &f.seed, value: "1", usage: "seed of what is public, a `NUMBER`; batches and noise cannot be seeded"},
+		{name: "seed", of: "vi pvi serve join", to: &f.seed, value: "1", usage: "seed of what is public, a `NUMBER`; batches and noise cannot be seeded"},
 		{name: "no-grid", to: &f.noGrid, usage: "add no values to a single ε or n"},
 		{name: "shard", to: &f.shard, usage: "run part `I/K` of the trials only, with --save"},
 	}
@@ -301,7 +305,7 @@ func (f *flags) ofOutput() []declared {
 		{name: "quiet", to: &f.quiet, usage: "the table and warnings alone: no promise, no explanations, no notes and bars on stderr"},
 		{name: "units", to: &f.units, value: string(dpreg.Original), words: []string{string(dpreg.Original), string(dpreg.Scaled)}, usage: "`NAME`: original, the data's units, or scaled, with bounds at -1 and 1"},
 		{name: "save", to: &f.save, usage: "write the draws (Stan CSV, a file a chain), the release and summary.json to this `DIR`"},
-		{name: "save", of: "vi pvi", to: &f.save, usage: "write the draws (Stan CSV, a file a chain) and summary.json to this `DIR`"},
+		{name: "save", of: "vi pvi serve join", to: &f.save, usage: "write the draws (Stan CSV, a file a chain) and summary.json to this `DIR`"},
 		{name: "save", short: "o", of: "calibrate compare merge", to: &f.save, usage: "keep the study in this `DIR`, so that it can go on, and write its results there"},
 		{name: "names", to: &f.heads, value: "stan", words: []string{"stan", "labels"}, usage: "with --save, `NAME` of what heads columns of draws: stan (theta.2) or labels (educ)"},
 		{name: "parquet", to: &f.parquet, usage: "with --save, write all draws as one table, draws.parquet, too"},
@@ -311,5 +315,18 @@ func (f *flags) ofOutput() []declared {
 		{name: "plots", to: &f.plots, usage: "draw posterior against prior, traces, ranks and pairs into this `DIR`, as SVG and as PNG"},
 		{name: "port", to: &f.port, accepts: between(0, 65535), usage: "`NUMBER` of the port of the page on this machine (default: one that is free)"},
 		{name: "plots", of: calibrates + " merge", to: &f.pictures, usage: "draw pictures, SVG and PNG, to DIR/plots"},
+	}
+}
+
+func (f *flags) ofNetwork() []declared {
+	return []declared{
+		{name: "listen", to: &f.listen, value: ":8443", usage: "`ADDRESS` to serve at, [HOST]:PORT"},
+		{name: "server", to: &f.server, usage: "`URL` of the server, https://HOST:PORT"},
+		{name: "cert", to: &f.identity.Cert, usage: "your certificate, a `FILE` in PEM: a client's common name is the name that the session knows it by"},
+		{name: "key", of: "serve join", to: &f.identity.Key, usage: "the key of --cert, a `FILE` in PEM"},
+		{name: "ca", to: &f.identity.CA, usage: "the certificate of the authority that signed those of the others, a `FILE` in PEM"},
+		{name: "agree", to: &f.agree, usage: "agree to the session of this `DIGEST`: spend what it says (default: show the session, and spend nothing)"},
+		{name: "session", of: "serve join", to: &f.session, usage: "keep in this `DIR` what is sent, so that the run can go on (default: pvi.session; of join: data.pvi-DIGEST beside data.csv)"},
+		{name: "wait", to: &f.wait, value: "600", accepts: isPositive, usage: "`SECONDS` after which a round passes without a client that does not answer, while others are there"},
 	}
 }

@@ -67,6 +67,10 @@ func newRoot() *cobra.Command {
 		declare("pool agree", takes(many, "a file of dpreg pool key"), "schema bounds levels other formula eps delta neighbours colluding absent output", agree),
 		declare("pool share", nil, fileFlags+remoteFlags+"session key on-bad-cell missing na other ledger no-ledger pad-time output", runShare),
 		declare("pool mask", takes(many, "files of dpreg pool share"), "key output", runMask))
+	pvi := declare("pvi", nil, viFlags+roundFlags, runPVI)
+	pvi.AddCommand(
+		declare("pvi serve", takes(many, "the names of the clients"), "schema bounds levels other formula"+runFlags+roundFlags+resultFlags+"listen cert key ca session wait", servePVI),
+		declare("pvi join", nil, fileFlags+"on-bad-cell missing na other ledger no-ledger"+resultFlags+"server cert key ca agree session", joinPVI))
 	custodians := []*cobra.Command{
 		declare("plan", noFile, priorFlags+"family n p schema formula covariate width of slope mean sd r2 eps delta neighbours steps releases seed no-grid level format plot report", runPlan),
 		declare("schema", nil, fileFlags+"from table output", writeTemplate),
@@ -83,7 +87,7 @@ func newRoot() *cobra.Command {
 		pool,
 		declare("keys", takes(1, "a name for the key"), "", makeKeys),
 		declare("vi", takes(1, "a data file"), viFlags+"group neighbours rows batch plot non-private i-hold-the-data", runVI),
-		declare("pvi", nil, viFlags+"error-sd rounds damping", runPVI),
+		pvi,
 	}
 	analysts := []*cobra.Command{
 		declare("show", takes(many, "a release"), "verify statement plot", show),

@@ -296,6 +296,11 @@ func (l *Ledger) Check(ctx context.Context, parts ...Charge) error {
 	return l.transact(ctx, nil, parts, func(*sql.Conn, *History) error { return nil })
 }
 
+// Knows returns the error that Charge would return for the marks of these rows, and charges nothing.
+func (l *Ledger) Knows(ctx context.Context, marks Marks) error {
+	return l.transact(ctx, marks, nil, func(*sql.Conn, *History) error { return nil })
+}
+
 // transact lets do write if the parts fit, and the rows are those of the ledger.
 func (l *Ledger) transact(ctx context.Context, marks Marks, parts []Charge, do func(*sql.Conn, *History) error) error {
 	return l.exclusively(ctx, func(tx *sql.Conn, h *History) error {
