@@ -166,7 +166,7 @@ func TestCheckFinds(t *testing.T) {
 // The mean and sd of replicates, which come from the laws of total expectation and
 // variance, agree with the quantiles, which come from the replicates.
 func TestCheckReplicates(t *testing.T) {
-	rng := mcmc.Stream(8, 0)
+	rng := mcmc.Stream(10, 0)
 	d := simple(true)
 	c := checked(t, drawn(t, d, boxed(t, model.Shape{P: 1, Intercept: true}), 1000, 5, rng), nil, 0, 1)
 	for _, e := range c.Entries {

@@ -61,9 +61,9 @@ func NonPrivate(ctx context.Context, s *ssp.Statistics, d *schema.Design, o Opti
 	if f.Prior, err = o.prior(d, sums); err != nil {
 		return nil, err
 	}
-	vector := s.Vector()
+	vector, prior := s.Vector(), f.Prior.OfRows(float64(s.N))
 	start := func(int, *rand.Rand) (mcmc.Kernel[struct{}], error) {
-		return model.NewGiven(nonPrivate, f.shape(), f.Prior, true, vector, float64(s.N)), nil
+		return model.NewGiven(nonPrivate, f.shape(), prior, true, vector, float64(s.N)), nil
 	}
 	keep := func(struct{}, []float64) {}
 	draws, err := mcmc.Run(ctx, mcmc.Columns{Params: f.shape().Names()}, start, keep, f.Plan)

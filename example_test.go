@@ -36,15 +36,16 @@ func Example() {
 	//   not depend on n.
 	//
 	//             Estimate Est.Error  l-95% u-95%  Rhat Bulk_ESS Tail_ESS Contr.
-	// (Intercept)    -8723     17423 -43620 28083 1.005     1703     1317  0.999
-	// educ            4400      1708    697  7848 1.005     1734     1348  0.999
-	// sigma          48692     11633  17545 65979 1.005     1660     1138  0.958
+	// (Intercept)    -9154     16980 -44478 23318 1.002     2198     1832  0.999
+	// educ            4447      1667   1212  7974 1.002     2214     1889  0.999
+	// sigma          48929     12532  15962 67991 1.005     1717     1308  0.950
 	//
-	// 4 chains of 700 draws: R-hat at most 1.006, of sigma2; ESS at least 1138, of
+	// 4 chains of 700 draws: R-hat at most 1.005, of sigma; ESS at least 1308, of
 	//   sigma2.
 	// Price of privacy (posterior sd over the sd expected without noise): (Intercept)
-	//   3.74, educ 3.83.
-	// Taken for granted: normal covariates; income linear in x, with normal residuals
-	//   of one spread. A release can tell (dpreg check) of columns that bounds cut; it
-	//   cannot of curves, outliers or residuals that spread more at some x.
+	//   3.51, educ 3.61.
+	// Taken for granted: normal covariates; income linear in x, with residuals of one
+	//   spread and of a kurtosis up to 69. A release can tell (dpreg check) of columns
+	//   that bounds cut; it cannot of curves, outliers or residuals that spread more
+	//   at some x.
 }

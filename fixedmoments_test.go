@@ -68,10 +68,10 @@ func (e example) withMoments(r *release.Release) *release.Release {
 func TestFixedMomentsAtLargeN(t *testing.T) {
 	for _, p := range []int{1, 3}[:testsize.Of(1, 2)] {
 		e := uniformRows(t, p, 100_000)
-		exact, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Plan: mcmc.Plan{Chains: 4, Draws: 20_000, Seed: 2}})
-		must(t, err)
 		prior := model.DefaultPrior(model.Shape{P: p, Intercept: true})
 		prior.X = model.UniformX{}
+		exact, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Prior: prior, Plan: mcmc.Plan{Chains: 4, Draws: 20_000, Seed: 2}})
+		must(t, err)
 		for _, method := range []string{"gibbs-ss-prior", "gibbs-ss-noisy"} {
 			fit, err := dpreg.Infer(context.Background(), dpreg.One(e.withMoments(e.written(1e-3))), dpreg.Options{
 				Method: method, Prior: prior, Plan: mcmc.Plan{Chains: 4, Warmup: 1000, Draws: 10_000, Seed: 1}})

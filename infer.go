@@ -189,6 +189,14 @@ func (o Options) inquire(custodians []Custodian) (*Fit, error) {
 	return f, nil
 }
 
+// Kurtosis is the prior of the residuals' kurtosis that the method takes, of all rows.
+func (f *Fit) Kurtosis() model.Kurtosis {
+	if f.problem.PartialPooling { // each custodian's rows have a σ_j of their own
+		return model.Kurtosis{}
+	}
+	return f.Prior.OfRows(float64(f.N)).Kurtosis
+}
+
 // Checkable tells whether a method learns the law of the covariates, so that there
 // is a fitted one to check.
 func Checkable(method string) bool {

@@ -124,7 +124,7 @@ func (s *comparison) example(rng *rand.Rand) (*example, error) {
 			order = order[1:]
 		}
 	} else {
-		simulated, err := simulate(s.prior, e.shape, NormalX, rng)
+		simulated, err := simulate(s.prior, e.shape, NormalX, s.n, rng)
 		if err != nil {
 			return nil, err
 		}

@@ -106,7 +106,7 @@ type Judged struct {
 }
 
 // Verdict is what studies of populations tell of slopes. Intercepts are left out of it: most
-// lie where there are no rows.
+// lie where there are no rows. So is sigma.
 type Verdict struct {
 	Cells, Failing int     // Failing have a slope whose margin is below 0
 	Worst          *Judged // the slope of the least margin
@@ -121,7 +121,7 @@ func Judge(studies ...*Summary) *Verdict {
 			fails := false
 			for i := range c.Quantities {
 				q := &c.Quantities[i]
-				if q.Coefficient == nil || q.Name == interceptName {
+				if q.Coefficient == nil || q.Name == interceptName || q.Name == sigmaName {
 					continue
 				}
 				at := &Judged{s.Population, c.Setting, q}
@@ -143,8 +143,8 @@ func Judge(studies ...*Summary) *Verdict {
 	return v
 }
 
-// interceptName is the label that a fit gives its intercept.
-const interceptName = "(Intercept)"
+// The labels that a fit gives its intercept and its residual sd.
+const interceptName, sigmaName = "(Intercept)", "sigma"
 
 // Coefficient says of one in a population what its score does not. Widths are in the data's
 // units.
@@ -181,14 +181,15 @@ func (d *Design) truth(rows *Rows) ([]float64, error) {
 		return nil, err
 	}
 	columns := &t.Columns
-	theta, _ := OrdinaryLeastSquares(sums.Statistics(), columns)
-	for j, v := range theta {
+	truth, _ := OrdinaryLeastSquares(sums.Statistics(), columns)
+	p, q := len(columns.Covariates), len(truth)-1
+	for j, v := range truth[:q] {
 		if math.IsNaN(v) {
 			return nil, fmt.Errorf("the rows of %s leave the coefficient of %q open: it is constant, or a combination of others; name fewer columns in the formula",
-				t.Name, columns.Covariates[j-len(theta)+len(columns.Covariates)].Name)
+				t.Name, columns.Covariates[j-q+p].Name)
 		}
 	}
-	return theta, nil
+	return truth, nil
 }
 
 // newLeastSquares is nil of a coefficient that is open, or that rows without residuals have.
@@ -210,7 +211,7 @@ func newLeastSquares(theta, se, truth float64) *LeastSquares {
 const aliased = 1e-10
 
 // OrdinaryLeastSquares returns the coefficients of a design in the data's units, intercept first,
-// and their standard errors; NaN where the rows do not determine a coefficient or leave no degree
+// and last the residual sd σ̂, and their standard errors; NaN where the rows do not determine a coefficient or leave no degree
 // of freedom. The sweep operator (Goodnight 1979, The American Statistician 33(3)) takes
 //
 //	⎡ XᵀX Xᵀy ⎤      ⎡ (XᵀX)⁻¹  θ̂   ⎤
@@ -218,8 +219,8 @@ const aliased = 1e-10
 //
 // by one column after the other. A column that is a combination of those before it is left
 // out, as R leaves it out: the others are then those of the smaller model.
-// Var θ̂ = RSS/(n − rank)·(XᵀX)⁻¹.
-func OrdinaryLeastSquares(s *ssp.Statistics, d *schema.Design) (theta, se []float64) {
+// Var θ̂ = RSS/(n − rank)·(XᵀX)⁻¹, and of normal residuals Var σ̂ = ½σ̂²/(n − rank), nearly.
+func OrdinaryLeastSquares(s *ssp.Statistics, d *schema.Design) (estimates, se []float64) {
 	shape := shapeOf(d)
 	q := shape.Q()
 	sums := model.NewSums(shape)
@@ -254,9 +255,11 @@ func OrdinaryLeastSquares(s *ssp.Statistics, d *schema.Design) (theta, se []floa
 			scaled[j] = at[j*(q+1)+q]
 		}
 	}
-	theta, se = make([]float64, q), make([]float64, q)
+	estimates, se = make([]float64, q+1), make([]float64, q+1)
 	frame := d.Frame()
-	frame.ThetaToOriginal(theta, scaled)
+	frame.ThetaToOriginal(estimates[:q], scaled)
+	estimates[q] = math.Sqrt(frame.Sigma2ToOriginal(variance))
+	se[q] = estimates[q] / math.Sqrt(2*float64(s.N-int64(rank)))
 	to, _ := frame.ThetaMatrix()
 	for i := range q {
 		row, sum := to[i*q:(i+1)*q], 0.0
@@ -266,10 +269,10 @@ func OrdinaryLeastSquares(s *ssp.Statistics, d *schema.Design) (theta, se []floa
 			}
 		}
 		if se[i] = math.Sqrt(sum); out[i] {
-			theta[i], se[i] = math.NaN(), math.NaN()
+			estimates[i], se[i] = math.NaN(), math.NaN()
 		}
 	}
-	return theta, se
+	return estimates, se
 }
 
 // sweep sweeps an n×n matrix by column k, in place.

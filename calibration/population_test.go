@@ -51,25 +51,30 @@ func populationSummary(t *testing.T, d *Design, rows *Rows) *Summary {
 	return s.Summarise(run(t, s, Options{}))
 }
 
-// With next to no noise intervals are those of least squares. 2000 draws leave the ends of an
+// With next to no noise intervals are those of least squares, but for sigma's, which are wider: the
+// kurtosis is unknown. 2000 draws leave the ends of an
 // interval a standard error of 5 % of the posterior's: a hit differs in one trial of a hundred,
 // and in more than 5 of 60 by chance once in 10⁴ studies.
 func TestPopulationWithoutNoise(t *testing.T) {
 	d, rows := normalPopulation(t, "")
 	s := populationSummary(t, d, rows)
 	c := s.Cells[0]
-	if s.Population != "rows.csv" || s.Uniform || c.Failed > 0 || len(c.Quantities) != 2 || *c.Unmixed > 0 {
+	if s.Population != "rows.csv" || s.Uniform || c.Failed > 0 || len(c.Quantities) != 3 || *c.Unmixed > 0 {
 		t.Fatalf("%+v", c)
 	}
 	for _, q := range c.Quantities {
 		of := q.Coefficient
-		if differ := q.Coverage[last].Hits - of.LeastSquares[last].Hits; differ < -5 || differ > 5 || q.KS != nil {
+		most, widest := 5, 1.1
+		if q.Name == sigmaName {
+			most, widest = d.Trials, 5
+		}
+		if differ := q.Coverage[last].Hits - of.LeastSquares[last].Hits; differ < -5 || differ > most || q.KS != nil {
 			t.Errorf("%s: %d hits, %d of least squares", q.Name, q.Coverage[last].Hits, of.LeastSquares[last].Hits)
 		}
 		if l := of.LeastSquares[last].Hits; l < testsize.Of(7, 50) { // of 10 and 60 at 95 %: once in 1000
 			t.Errorf("%s: %d hits of least squares", q.Name, l)
 		}
-		if !(*of.Ratio > 0.97 && *of.Ratio < 1.1) || *of.Contraction < 0.99 || of.Sharp.Of != d.Trials {
+		if !(*of.Ratio > 0.97 && *of.Ratio < widest) || *of.Contraction < 0.99 || of.Sharp.Of != d.Trials {
 			t.Errorf("%s: %+v", q.Name, of)
 		}
 	}

@@ -115,10 +115,11 @@ func (r *rows) standard() float64 {
 	return r.rng.NormFloat64()
 }
 
-// simulate draws parameters from the prior, and then their rows.
-func simulate(prior *model.Prior, shape model.Shape, law XLaw, rng *rand.Rand) (*rows, error) {
+// simulate draws parameters from the prior, and then n rows of theirs.
+func simulate(prior *model.Prior, shape model.Shape, law XLaw, n int64, rng *rand.Rand) (*rows, error) {
 	params := model.NewParams(shape)
 	model.NewConditionals(shape, prior, true).DrawPrior(params, rng)
+	prior.OfRows(float64(n)).Kurtosis.Apply(params, rng)
 	return newRows(params, shape, law, rng)
 }
 

@@ -65,7 +65,7 @@ func TestTruthsFollowThePrior(t *testing.T) {
 	prior.Theta.Shape, prior.Theta.Scale = 1.5, 3
 	squares, below := 0.0, 0.0
 	for range trials {
-		rows, err := simulate(prior, shape, NormalX, rng)
+		rows, err := simulate(prior, shape, NormalX, 1, rng)
 		if err != nil {
 			t.Fatal(err)
 		}

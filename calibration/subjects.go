@@ -59,7 +59,7 @@ const rehearsalEpsilon = 1e6
 // fewer rows than it needs.
 func (f *fitter) rehearse(n int64, seed uint64) error {
 	shape, rng := shapeOf(f.columns), mcmc.Stream(seed, 0)
-	rows, err := simulate(f.prior, shape, NormalX, rng)
+	rows, err := simulate(f.prior, shape, NormalX, n, rng)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ type regression struct {
 
 func (r *regression) Trial(ctx context.Context, data, sampler *rand.Rand) (*Sample, error) {
 	shape := shapeOf(r.columns)
-	rows, err := simulate(r.prior, shape, r.x, data)
+	rows, err := simulate(r.prior, shape, r.x, r.n, data)
 	if err != nil {
 		return nil, err
 	}
@@ -188,8 +188,9 @@ func (s *Sample) quantities(fit *dpreg.Fit, truth *model.Params, l *logLikelihoo
 	s.Names = append(append(append([]string{}, draws.Names[:q+1]...), draws.Names[q+2:]...), LogLikelihood)
 	s.Truth = make([]float64, len(shape.Names()))
 	truth.Write(s.Truth)
-	s.Truth = append(s.Truth[:width-1], l.at(truth))
 	at := model.NewParams(shape)
+	at.Read(s.Truth)
+	s.Truth = append(s.Truth[:width-1], l.at(at))
 	s.Draws = draws.Map(s.Names, func(dst, src []float64) {
 		copy(dst, src[:q+1])
 		copy(dst[q+1:], src[q+2:])
@@ -251,13 +252,17 @@ func (p *population) Trial(ctx context.Context, data, sampler *rand.Rand) (*Samp
 		return nil, errors.New("the draws do not vary: there is no R-hat")
 	}
 	s := &Sample{Truth: p.truth, Capped: p.capped(fit), Measures: []Measure{{RHat, worst.RHat}}}
-	theta, se := OrdinaryLeastSquares(sums.statistics, p.columns)
+	estimates, se := OrdinaryLeastSquares(sums.statistics, p.columns)
+	q := len(estimates) - 1
 	for j, truth := range p.truth {
 		of := summary.Parameters[j]
+		if j == q { // behind σ²
+			of = summary.Parameters[q+1]
+		}
 		s.Names = append(s.Names, of.Label)
-		s.Coefficients = append(s.Coefficients, Coefficient{of.Q97_5 - of.Q2_5, of.Contraction, newLeastSquares(theta[j], se[j], truth)})
+		s.Coefficients = append(s.Coefficients, Coefficient{of.Q97_5 - of.Q2_5, of.Contraction, newLeastSquares(estimates[j], se[j], truth)})
 	}
-	s.Draws = fit.Draws(dpreg.Original).Map(s.Names, func(dst, src []float64) { copy(dst, src) })
+	s.Draws = fit.Draws(dpreg.Original).Map(s.Names, func(dst, src []float64) { dst[copy(dst[:q], src)] = src[q+1] })
 	return s, nil
 }
 

@@ -170,7 +170,7 @@ func Fit(ctx context.Context, f *dpreg.Fit, o Options) (*Result, error) {
 	if o.Calibrate < 0 {
 		return nil, fmt.Errorf("%d refits: the number cannot be negative", o.Calibrate)
 	}
-	c, err := newCheckers(f.Custodians, f.Family)
+	c, err := newCheckers(f.Custodians, f.Family, f.Kurtosis())
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func refit(ctx context.Context, f *dpreg.Fit, seed uint64, k int, draws [][][]fl
 	custodians, rng := f.Custodians, mcmc.Stream(seed, k+1)
 	if k > 0 {
 		var err error
-		if custodians, err = simulated(custodians, f.Family, draws[rng.IntN(len(draws))], rng); err != nil {
+		if custodians, err = simulated(f, draws[rng.IntN(len(draws))], rng); err != nil {
 			return nil, err
 		}
 	}
@@ -64,7 +64,7 @@ func refit(ctx context.Context, f *dpreg.Fit, seed uint64, k int, draws [][][]fl
 	if err != nil {
 		return nil, err
 	}
-	c, err := newCheckers(custodians, f.Family)
+	c, err := newCheckers(custodians, f.Family, fit.Kurtosis())
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +76,9 @@ func refit(ctx context.Context, f *dpreg.Fit, seed uint64, k int, draws [][][]fl
 }
 
 // simulated are releases that follow the model at a draw, a row for each.
-func simulated(custodians []dpreg.Custodian, of model.Family, rows [][]float64, rng *rand.Rand) ([]dpreg.Custodian, error) {
-	c, err := newCheckers(custodians, of)
+func simulated(f *dpreg.Fit, rows [][]float64, rng *rand.Rand) ([]dpreg.Custodian, error) {
+	custodians := f.Custodians
+	c, err := newCheckers(custodians, f.Family, f.Kurtosis())
 	if err != nil {
 		return nil, err
 	}
@@ -85,8 +86,8 @@ func simulated(custodians []dpreg.Custodian, of model.Family, rows [][]float64, 
 		return nil, errNoReplicate
 	}
 	out := make([]dpreg.Custodian, len(custodians))
+	c.draw(rng)
 	for j, site := range c.sites {
-		site.draw(site.rep, rng)
 		r := *custodians[j].Release
 		r.Simulated = true
 		if r.NNoise > 0 {

@@ -18,6 +18,7 @@ import (
 type checker struct {
 	obs    *model.Observation
 	blocks []checkBlock
+	stray  float64 // variance of w of rows, see model.Kurtosis
 
 	n      float64 // rows given φ: latent where they were released with noise
 	params *model.Params
@@ -50,6 +51,9 @@ func (l framedLaw) Factor() bool {
 	l.units.Moments(l.Mean, l.Cov)
 	return l.Moments.Factor()
 }
+
+// sigma is that of the residuals in the frame, in place.
+func (l framedLaw) sigma() *float64 { return &l.Chol[len(l.Chol)-1] }
 
 // checkBlock is a set of entries, with the factor of their covariance given φ.
 type checkBlock struct {
@@ -122,6 +126,10 @@ func (c *checker) given(row []float64) bool {
 	for e := range q {
 		c.cov[e*q+e] += c.obs.Variance(e)
 	}
+	if l, ok := c.law.(framedLaw); ok { // Σy² has nσ²w
+		square := c.n * *l.sigma() * *l.sigma()
+		c.cov[q*q-1] += c.stray * square * square
+	}
 	for _, b := range c.blocks {
 		n := len(b.entries)
 		for i, e := range b.entries {
@@ -165,8 +173,13 @@ func (c *checker) collect() {
 	}
 }
 
-// draw draws z given φ: statistics from their exact law, and noise.
-func (c *checker) draw(z []float64, rng *rand.Rand) {
+// draw draws z given φ and w: statistics from their exact law, and noise.
+func (c *checker) draw(z []float64, logW float64, rng *rand.Rand) {
+	if l, ok := c.law.(framedLaw); ok {
+		sigma := *l.sigma()
+		defer func() { *l.sigma() = sigma }()
+		*l.sigma() *= math.Exp(0.5 * logW)
+	}
 	c.law.RandExact(z, c.n, rng)
 	c.obs.AddNoise(z, 1, rng)
 }
@@ -221,18 +234,20 @@ const checkReplicates = 4
 // checkers replicate the releases of several custodians together.
 type checkers struct {
 	sites   []*checker
+	stray   model.Kurtosis
 	at      []int // where the p-values of each begin, and that of all
 	skipped int   // draws
 }
 
-func newCheckers(custodians []dpreg.Custodian, of model.Family) (*checkers, error) {
-	c := &checkers{at: []int{0}}
+func newCheckers(custodians []dpreg.Custodian, of model.Family, stray model.Kurtosis) (*checkers, error) {
+	c := &checkers{at: []int{0}, stray: stray}
 	for j, custodian := range custodians {
 		obs, err := model.Observe(custodian.Release)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", custodian.Name, err)
 		}
 		site := newChecker(obs, of, custodian.Release.Schema.Response.Upper)
+		site.stray = stray.Variance()
 		c.sites, c.at = append(c.sites, site), append(c.at, c.at[j]+len(obs.Z)+len(site.blocks))
 	}
 	return c, nil
@@ -257,8 +272,8 @@ func (c *checkers) run(ctx context.Context, draws [][][]float64, rng *rand.Rand)
 		}
 		c.discrepancies(of, func(site *checker) []float64 { return site.obs.Z })
 		for range checkReplicates {
+			c.draw(rng)
 			for _, site := range c.sites {
-				site.draw(site.rep, rng)
 				for e, z := range site.rep {
 					site.replicates[e] = append(site.replicates[e], z)
 				}
@@ -278,6 +293,14 @@ func (c *checkers) run(ctx context.Context, draws [][][]float64, rng *rand.Rand)
 		p[i] /= float64(count * checkReplicates)
 	}
 	return p, nil
+}
+
+// draw draws z of each site, of whose rows w is the same.
+func (c *checkers) draw(rng *rand.Rand) {
+	logW := c.stray.Rand(rng)
+	for _, site := range c.sites {
+		site.draw(site.rep, logW, rng)
+	}
 }
 
 // given puts the parameters at a draw, a row for each site.

@@ -117,7 +117,7 @@ func (m Method) read(p *model.Problem) (*run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.Name(), err)
 	}
-	return fixedRun(obs, p.Prior, law), nil
+	return fixedRun(obs, p.Prior.OfRows(obs.N), law), nil
 }
 
 // check refuses kernels that there are not, and several measurements of a sum.

@@ -169,6 +169,7 @@ func (t *sharedTarget) at(grad, h []float64) float64 {
 		others, held = 1, copy(t.x, t.hierarchy.Centre)
 	}
 	copy(t.x[held:], h)
+	t.hub.Params.LogW = t.all[0].params.LogW
 	t.hub.Constrain(t.x)
 	logp := others * t.hub.LogPrior(t.grad, t.x)
 	for i := range grad {

@@ -145,7 +145,7 @@ func (c *sites) drawConjugate(rng *rand.Rand) bool {
 	}
 	for _, s := range c.all[1:] {
 		copy(s.params.Theta, first.Theta)
-		s.params.Sigma2 = first.Sigma2
+		s.params.Sigma2, s.params.LogW = first.Sigma2, first.LogW
 		if c.problem.Shared {
 			s.params.Copy(first)
 		}
@@ -199,7 +199,7 @@ func (c *sites) takeScales() {
 func (c *sites) Params(dst []float64) {
 	first := c.all[0].params
 	at := copy(dst, first.Theta)
-	dst[at] = first.Sigma2
+	dst[at] = first.Population()
 	at++
 	if c.problem.Shared {
 		at = first.Write(dst)

@@ -16,6 +16,7 @@ import (
 // Where the prior is conjugate that is a draw from p(x | s), whatever x was. Else it is a
 // Gibbs sweep, which leaves p(x | s) invariant:
 //
+//	w | σ²w                   by Metropolis' test, its prior proposing, see Kurtosis
 //	a | x                     InvGamma, see Mixture
 //	θ, σ² | a, s              NIG; where the prior is Unscaled θ | σ² and σ² | θ in turn,
 //	    θ | σ² ~ N(μ₀ + P⁻¹(XY − XXμ₀)/σ², P⁻¹),   P = Λ₀(a) + XX/σ²,
@@ -46,6 +47,9 @@ type Conditionals struct {
 	scale, root       []float64 // of T | μ_x; root of T, then of A² + T/n
 	apart             []float64 // x̄ − m₀
 	gram              []float64 // of (X, y) or (1, x), then its factor
+
+	regression regressionPrior
+	unused     []float64 // its gradient
 }
 
 // NewConditionals allocates for a shape; covariates tells whether x has a model.
@@ -53,7 +57,7 @@ func NewConditionals(s Shape, prior *Prior, covariates bool) *Conditionals {
 	q := s.Q()
 	vec := func(n int) []float64 { return make([]float64, n) }
 	c := &Conditionals{prior: prior, mixture: NewMixture(prior), sums: NewSums(s), nig: prior.Theta.Clone(), nigS: conjugate.NewNIGSampler(q),
-		chol: vec(q * q), mean: vec(q), theta: vec(q), gram: vec((s.P + 2) * (s.P + 2))}
+		chol: vec(q * q), mean: vec(q), theta: vec(q), gram: vec((s.P + 2) * (s.P + 2)), regression: newRegressionPrior(prior), unused: vec(q + 1)}
 	if covariates {
 		c.niw, c.niwS = prior.Covariates.Clone(), conjugate.NewNIWSampler(s.P)
 		c.scale, c.root, c.apart = vec(s.P*s.P), vec(s.P*s.P), vec(s.P)
@@ -130,8 +134,10 @@ func (c *Conditionals) setRegression(x *Params, n float64, rng *rand.Rand) bool 
 		copy(x.Theta, law.Mean)
 		x.Sigma2 = law.Scale / law.Shape
 	} else {
-		c.mixture.DrawRegression(x.Theta, x.Sigma2, c.prior.free(false) && c.regressionAtBorder(n), rng)
+		c.renew(x, rng)
+		c.mixture.DrawRegression(x.Theta, x.Population(), c.prior.free(false) && c.regressionAtBorder(n), rng)
 	}
+	c.mixture.ofRows(x.LogW)
 	if !c.prior.Unscaled {
 		return c.nigS.Update(c.nig, law, c.sums.XX, c.sums.XY, c.sums.YY, n)
 	}
@@ -149,6 +155,18 @@ func (c *Conditionals) setRegression(x *Params, n float64, rng *rand.Rand) bool 
 	dense.SolveLowerT(c.chol, q, c.mean)
 	floats.Add(c.mean, law.Mean)
 	return true
+}
+
+// renew moves w given (θ, σ²w), free scales integrated out.
+func (c *Conditionals) renew(x *Params, rng *rand.Rand) {
+	if c.prior.Kurtosis.Normal() {
+		return
+	}
+	was, before := x.LogW, c.regression.logDensity(c.unused, x)
+	x.LogW = c.prior.Kurtosis.Rand(rng)
+	if !(rng.Float64() < math.Exp(c.regression.logDensity(c.unused, x)-before)) {
+		x.LogW = was
+	}
 }
 
 func (c *Conditionals) drawRegression(x *Params, n float64, rng *rand.Rand) bool {

@@ -316,7 +316,8 @@ func newRegressionPrior(prior *Prior) regressionPrior {
 func (r *regressionPrior) logDensity(grad []float64, x *Params) float64 {
 	q := r.q
 	floats.SubTo(r.e, x.Theta, r.Theta.Mean)
-	shape, scale, c := r.Theta.Shape+0.5*float64(q), r.Theta.Scale, r.factor(x.Sigma2)
+	sigma2 := x.Population()
+	shape, scale, c := r.Theta.Shape+0.5*float64(q), r.Theta.Scale, r.factor(sigma2)
 	if r.Unscaled {
 		shape = r.Theta.Shape
 	}
@@ -333,12 +334,12 @@ func (r *regressionPrior) logDensity(grad []float64, x *Params) float64 {
 	if r.Unscaled {
 		quad, apart = 0, 0.5*quad
 	}
-	energy := (scale + 0.5*quad) / x.Sigma2
+	energy := (scale + 0.5*quad) / sigma2
 	grad[q] = energy - shape
-	logp := -shape*math.Log(x.Sigma2) - energy - apart
+	logp := -shape*math.Log(sigma2) - energy - apart
 	for i := range r.Scales {
 		if s := &r.Scales[i]; len(s.Covariates) == 0 {
-			logp += r.addScale(grad, s, x.Sigma2, c)
+			logp += r.addScale(grad, s, sigma2, c)
 		}
 	}
 	return logp

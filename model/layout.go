@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -35,7 +36,8 @@ func statistics(m int) int { return m + m*(m+1)/2 }
 // no model.
 type Params struct {
 	Theta  []float64 // Q
-	Sigma2 float64
+	Sigma2 float64   // of the rows, σ²w
+	LogW   float64   // log w, see Kurtosis; draws have σ² alone
 	MuX    []float64 // P
 	Tau    []float64 // P×P row-major, symmetric
 }
@@ -49,10 +51,13 @@ func NewParams(s Shape) *Params {
 // others: MuX and Tau are empty.
 func NewRegressionParams(s Shape) *Params { return &Params{Theta: make([]float64, s.Q())} }
 
+// Population is σ² of the population.
+func (p *Params) Population() float64 { return p.Sigma2 * math.Exp(-p.LogW) }
+
 // Copy copies src, of the same shape.
 func (p *Params) Copy(src *Params) {
 	copy(p.Theta, src.Theta)
-	p.Sigma2 = src.Sigma2
+	p.Sigma2, p.LogW = src.Sigma2, src.LogW
 	copy(p.MuX, src.MuX)
 	copy(p.Tau, src.Tau)
 }
@@ -294,7 +299,7 @@ func (o *Observation) RegressionNames() []string {
 // number written.
 func (p *Params) Write(dst []float64) int {
 	i := copy(dst, p.Theta)
-	dst[i] = p.Sigma2
+	dst[i] = p.Population()
 	i++
 	return i + p.writeCovariates(dst[i:])
 }

@@ -186,6 +186,7 @@ func (m *Mixture) each(covariates bool, value func(s *Scale) float64) {
 }
 
 func (m *Mixture) setRegression() {
+	m.Theta.Scale = m.prior.Theta.Scale
 	copy(m.Theta.Precision, m.fixed)
 	for i := range m.prior.Scales {
 		s := &m.prior.Scales[i]
@@ -193,6 +194,15 @@ func (m *Mixture) setRegression() {
 			m.Theta.Scale = m.prior.Theta.Scale / m.A[i]
 		}
 		s.addPrecision(m.Theta.Precision, m.Theta.Dim(), 1/m.A[i])
+	}
+}
+
+// ofRows takes the law of (θ, σ²) to that of (θ, σ²w), until the next draw of scales.
+func (m *Mixture) ofRows(logW float64) {
+	w := math.Exp(logW)
+	m.Theta.Scale *= w
+	if !m.prior.Unscaled {
+		floats.Scale(w, m.Theta.Precision)
 	}
 }
 

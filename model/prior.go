@@ -15,12 +15,14 @@ import (
 //	θ ~ N(μ₀, Λ₀(a)⁻¹), or N(μ₀, σ²Λ₀(a)⁻¹)   σ² ~ InvGamma(a₀, b₀(a))
 //	T ~ InvWishart(Ψ₀(a), ν₀)                 μ_x ~ N(m₀, T/κ₀), or N(m₀, diag(A_j²))
 //
+// where σ² is the population's, and that of the rows σ²w, see Kurtosis.
 // Theta and Covariates are these with every a = 1. Theta is ordered intercept first.
 type Prior struct {
 	Theta      *conjugate.NIG // μ₀, Λ₀, a₀ and b₀
 	Unscaled   bool           // θ's law has no factor σ
 	Linked     bool           // θ is on the scale of a Family's link, and there is no σ
 	Covariates *conjugate.NIW // m₀, κ₀, Ψ₀ and ν₀
+	Kurtosis   Kurtosis       // of the residuals
 	MeanSD     []float64      // A_j of μ_xj, whose law has no factor T then; nil: it has
 	Scales     []Scale
 	X          XLaw // a stated law of x, for gibbs-ss-prior; nil: see XMoments
@@ -173,6 +175,13 @@ func (p *Prior) valid() (err error) {
 		}
 	}
 	return nil
+}
+
+// OfRows is the prior of a problem of so many rows, see Kurtosis.
+func (p *Prior) OfRows(n float64) *Prior {
+	out := p.clone()
+	out.Kurtosis.Rows = max(1, n)
+	return out
 }
 
 // drop takes free scales out; what they scaled stays as it is with them at 1.

@@ -87,6 +87,9 @@ func (f Family) defaultPrior(d *schema.Design, releases []*release.Release, spre
 		prior.Linked = true
 		prior.drop(func(s Scale) bool { return s.Sigma })
 	}
+	if f == Normal {
+		prior.Kurtosis = boundedKurtosis(centre[p], sd[p])
+	}
 	prior.Theta.Scale *= sd[p] * sd[p]
 	for j := range p {
 		prior.Covariates.Scale[j*p+j] *= sd[j] * sd[j]

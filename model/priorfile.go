@@ -21,6 +21,7 @@ type priorFile struct {
 	Units      string          `json:"units"`
 	Theta      *thetaFile      `json:"theta"`
 	Sigma2     *sigma2File     `json:"sigma2,omitempty"`
+	Kurtosis   []float64       `json:"kurtosis,omitempty"` // the least and the most
 	Covariates *covariatesFile `json:"covariates"`
 	Scales     *[]scaleFile    `json:"scales"`
 	X          *xFile          `json:"x,omitempty"`
@@ -82,14 +83,16 @@ func (p *Prior) MarshalJSON() ([]byte, error) {
 			scales[i].Precision = rowsOf(s.Precision, n)
 		}
 	}
-	sigma2 := &sigma2File{&nig.Shape, &nig.Scale}
+	least, most := p.Kurtosis.ends()
+	sigma2, kurtosis := &sigma2File{&nig.Shape, &nig.Scale}, []float64{least, most}
 	if p.Linked {
-		sigma2 = nil
+		sigma2, kurtosis = nil, nil
 	}
 	return json.Marshal(priorFile{
 		Units:      "scaled",
 		Theta:      &thetaFile{nig.Mean, rowsOf(nig.Precision, len(nig.Mean)), &p.Unscaled},
 		Sigma2:     sigma2,
+		Kurtosis:   kurtosis,
 		Covariates: covariates,
 		Scales:     &scales,
 		X:          xOf(p.X),
@@ -197,6 +200,7 @@ func (f *priorFile) over(p *Prior) (*Prior, error) {
 	s := &stating{Prior: p.clone()}
 	s.theta(f.Theta)
 	s.sigma2(f.Sigma2)
+	s.kurtosis(f.Kurtosis)
 	s.covariates(f.Covariates)
 	if s.err == nil {
 		s.err = s.valid()
@@ -241,6 +245,17 @@ func (s *stating) sigma2(v *sigma2File) {
 	default:
 		s.Theta.Shape, s.Theta.Scale = *v.Shape, *v.Scale
 		s.drop(func(s Scale) bool { return s.Sigma })
+	}
+}
+
+func (s *stating) kurtosis(v []float64) {
+	if v == nil {
+		return
+	}
+	s.refuse(s.Linked, "kurtosis: the response of a family has no residuals: leave it out")
+	s.refuse(len(v) != 2 || !(v[0] >= 3 && v[1] >= v[0] && v[1] <= reach), "kurtosis: two numbers from 3 on are needed, the least and the most, as in [3, 100]; [3, 3] is of normal residuals")
+	if s.err == nil {
+		s.Kurtosis = newKurtosis(v[0], v[1])
 	}
 }
 

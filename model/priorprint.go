@@ -167,12 +167,13 @@ func (w *wording) sigma() {
 		return
 	}
 	y := w.frame.Half[w.n]
-	i := slices.IndexFunc(w.Scales, func(s Scale) bool { return s.Sigma })
-	if i < 0 {
+	if i := slices.IndexFunc(w.Scales, func(s Scale) bool { return s.Sigma }); i >= 0 {
+		w.add("sigma ~ half_t(%s, %s)", digits(2*w.Theta.Shape), digits(w.Scales[i].SD*math.Sqrt(w.Theta.Scale/(2*w.Theta.Shape))*y))
+	} else {
 		w.add("# sigma^2 ~ inv_gamma(%s, %s)", digits(w.Theta.Shape), digits(w.Theta.Scale*y*y))
-		return
 	}
-	w.add("sigma ~ half_t(%s, %s)", digits(2*w.Theta.Shape), digits(w.Scales[i].SD*math.Sqrt(w.Theta.Scale/(2*w.Theta.Shape))*y))
+	least, most := w.Kurtosis.ends()
+	w.add("kurtosis ~ log_uniform(%s, %s)", digits(least), digits(most))
 }
 
 func (w *wording) covariates() {

@@ -18,6 +18,7 @@ import (
 //	educ ~ normal(4000, 2000)       a coefficient, by its name in summaries: mean, sd
 //	(Intercept) ~ normal(3e4, 1e5)  the line at the centre of x, which Prior.Words names
 //	sigma ~ half_t(3, 5000)         degrees of freedom, scale; or half_normal(s), half_cauchy(s)
+//	kurtosis ~ log_uniform(3, 100)  of the residuals, see Kurtosis; from 3 to 3: normal ones
 //	sd(educ) ~ half_t(2, 10)        of a covariate
 //	spread(race) ~ inv_chi(1, 800)  sd of the effects of a factor's levels: s/|Z|, Z ~ N(0, 1)
 //
@@ -27,7 +28,7 @@ type Statement struct {
 
 	target target
 	name   string  // of a column or factor; else empty
-	a, b   float64 // mean and sd, or degrees of freedom and scale
+	a, b   float64 // mean and sd, or degrees of freedom and scale, or the least and the most
 }
 
 // target is what a statement is of.
@@ -37,6 +38,7 @@ const (
 	ofCoefficient target = "a coefficient"
 	ofIntercept   target = "(Intercept)"
 	ofSigma       target = "sigma"
+	ofKurtosis    target = "kurtosis"
 	ofSD          target = "sd"
 	ofSpread      target = "spread"
 )
@@ -51,13 +53,14 @@ var fits = map[target]struct {
 	ofCoefficient: {laws: "normal", form: "normal(mean, sd)"},
 	ofIntercept:   {laws: "normal", form: "normal(mean, sd)"},
 	ofSigma:       {"half_t half_normal half_cauchy", "half_t(degrees of freedom, scale), half_normal(scale) or half_cauchy(scale)", 1, 1000, "degrees of freedom are from 1 to 1000"},
+	ofKurtosis:    {"log_uniform", "log_uniform(least, most)", 3, reach, "kurtoses are from 3, that of a normal law"},
 	ofSD:          {"half_t", "half_t(2, scale)", 2, 2, "sds of covariates have 2 degrees of freedom, with which each correlation is uniform"},
 	ofSpread:      {"inv_chi", "inv_chi(1, scale)", 1, 1, "spreads have 1 degree of freedom"},
 }
 
 // implied are the degrees of freedom of laws that are written by a scale alone, 0 of the
 // others; 200 stand for a half-normal law.
-var implied = map[string]float64{"normal": 0, "half_t": 0, "inv_chi": 0, "half_normal": 200, "half_cauchy": 1}
+var implied = map[string]float64{"normal": 0, "half_t": 0, "inv_chi": 0, "log_uniform": 0, "half_normal": 200, "half_cauchy": 1}
 
 // ParseStatement reads a line of a prior in words. Errors name the text and the character,
 // counted from 1, at which it goes wrong.
@@ -156,6 +159,8 @@ func (s *Statement) parse(text string) (at int, err error) {
 		return places[1], errors.New("an sd or a scale must be above 0")
 	case fit.why != "" && !(args[0] >= fit.least && args[0] <= fit.most):
 		return places[0], errors.New(fit.why)
+	case s.target == ofKurtosis && !(args[1] >= args[0] && args[1] <= reach):
+		return places[1], errors.New("the most must not be below the least, nor above 1e10")
 	}
 	s.a, s.b = args[0], args[1]
 	return 0, nil
@@ -164,7 +169,7 @@ func (s *Statement) parse(text string) (at int, err error) {
 // read takes what a statement is of, as it is typed.
 func (s *Statement) read(left string) error {
 	s.target, s.name = ofCoefficient, left
-	if t := target(left); t == ofSigma || t == ofIntercept {
+	if t := target(left); t == ofSigma || t == ofKurtosis || t == ofIntercept {
 		s.target, s.name = t, ""
 		return nil
 	}
@@ -251,6 +256,12 @@ func (p *Prior) state(d *schema.Design, s Statement) error {
 		p.Theta.Shape, p.Theta.Scale = s.a/2, s.a*scale*scale
 		p.drop(func(s Scale) bool { return s.Sigma })
 		p.Scales = slices.Insert(p.Scales, 0, Scale{SD: 1, Sigma: true})
+		return nil
+	case ofKurtosis:
+		if p.Linked {
+			return errors.New("the response of a family has no residuals: leave this line out")
+		}
+		p.Kurtosis = newKurtosis(s.a, s.b)
 		return nil
 	case ofSpread:
 		for _, g := range groups(d) {
@@ -348,7 +359,7 @@ func (p *Prior) statable(d *schema.Design) string {
 	}
 	names = append(names, coefficients...)
 	if !p.Linked {
-		names = append(names, string(ofSigma))
+		names = append(names, string(ofSigma), string(ofKurtosis))
 	}
 	names = append(names, sds...)
 	for _, g := range groups(d) {

@@ -142,7 +142,7 @@ func TestStateErrors(t *testing.T) {
 		d    *schema.Design
 		want string
 	}{
-		"z ~ normal(0, 1)":               {base, d, "there is no z; the priors that can be stated are of (Intercept), fb, fc, fd, gv, x, sigma, sd(fb), sd(fc), sd(fd), sd(gv), sd(x), spread(f)"},
+		"z ~ normal(0, 1)":               {base, d, "there is no z; the priors that can be stated are of (Intercept), fb, fc, fd, gv, x, sigma, kurtosis, sd(fb), sd(fc), sd(fd), sd(gv), sd(x), spread(f)"},
 		"sd(z) ~ half_t(2, 1)":           {base, d, "there is no sd(z)"},
 		"y ~ normal(0, 1)":               {base, d, "there is no y"},
 		"f ~ normal(0, 1)":               {base, d, "spread(f) ~ inv_chi(1, scale)"},

@@ -237,7 +237,13 @@ func (p *Problem) JoinLevels() (*Joint, error) {
 		out.Shape = obs.Shape
 		out.Sites = append(out.Sites, &Site{obs, UnitsBetween(out.Frame, own).In(obs.Frame), measured[0].Schema.Response.Upper})
 	}
-	return out, p.Prior.Check(out.Shape)
+	if err := p.Prior.Check(out.Shape); err != nil {
+		return nil, err
+	}
+	if out.Prior = p.Prior.OfRows(out.Rows()); p.PartialPooling {
+		out.Prior.Kurtosis = Kurtosis{} // each custodian's rows have a σ_j of their own
+	}
+	return out, nil
 }
 
 // Each returns the first error that a method finds with a release.

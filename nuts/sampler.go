@@ -158,6 +158,17 @@ func (s *Sampler) Try(x []float64, rng *rand.Rand) {
 	}
 }
 
+// Renewed takes what the target holds beside its coordinates, drawn anew from its prior, by Metropolis'
+// test. Where it reports false the target is to have what it held before.
+func (s *Sampler) Renewed(rng *rand.Rand) bool {
+	after, err := s.target.LogDensity(s.grad, s.state.x)
+	if err != nil || !(rng.Float64() < math.Exp(after-s.LogDensity())) {
+		return false
+	}
+	s.MoveTo(s.state.x, after, s.grad)
+	return true
+}
+
 // Put moves the chain to x, where a move that leaves the target invariant went; it stays
 // where x has no density in floating point.
 func (s *Sampler) Put(x []float64) {

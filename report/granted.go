@@ -51,7 +51,11 @@ func grantedOfY(f *dpreg.Fit) []string {
 	case f.Design.Covariates == nil:
 		return []string{y + " normal"}
 	case f.Family == model.Normal:
-		return []string{y + " linear in x, with normal residuals of one spread"}
+		residuals := "normal residuals of one spread"
+		if k := f.Kurtosis(); !k.Normal() {
+			residuals = fmt.Sprintf("residuals of one spread and of a kurtosis up to %.0f", k.Most)
+		}
+		return []string{y + " linear in x, with " + residuals}
 	case f.Family == model.Poisson:
 		return []string{fmt.Sprintf("the %s of the rate of %s linear in x", f.Family.Link(), y), "counts that spread as Poisson's"}
 	}

@@ -19,6 +19,8 @@ func TestGranted(t *testing.T) {
 	origin.Schema.Intercept = false
 	stated := model.DefaultPrior(model.Shape{P: 2, Intercept: true})
 	stated.X = model.NormalX{Mean: make([]float64, 2), Covariance: []float64{0.1, 0, 0, 0.1}}
+	heavy := model.DefaultPrior(model.Shape{P: 2, Intercept: true})
+	heavy.Kurtosis = model.Kurtosis{Least: 3, Most: 69}
 	mean, err := one.Select("income ~ 1")
 	if err != nil {
 		t.Fatal(err)
@@ -33,6 +35,7 @@ func TestGranted(t *testing.T) {
 		"a mean":       {dpreg.One(mean), dpreg.Options{}, "granted: income normal. A release can tell (dpreg check) of columns that bounds cut; it cannot of outliers or skew."},
 		"no intercept": {dpreg.One(&origin), dpreg.Options{}, "bounds cut and an intercept that is not 0; it cannot"},
 		"naive":        {dpreg.One(one), dpreg.Options{Method: "naive"}, "granted: sums without noise; income linear in x, with normal residuals of one spread. A release cannot tell of curves"},
+		"heavy tails":  {dpreg.One(one), dpreg.Options{Prior: heavy}, "linear in x, with residuals of one spread and of a kurtosis up to 69. A"},
 		"moments":      {dpreg.One(one), dpreg.Options{Method: "gibbs-ss-prior", Prior: stated}, "covariates' moments as the prior states them;"},
 		"complete":     {several, dpreg.Options{}, "one regression for all custodians. A release can tell (dpreg check) of columns that bounds cut and custodians that differ by much;"},
 		"partial":      {several, dpreg.Options{Pooling: dpreg.PartialPooling}, "custodians' coefficients normal about common ones. A release can tell (dpreg check) of columns that bounds cut;"},

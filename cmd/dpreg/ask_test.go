@@ -15,7 +15,7 @@ func TestAsk(t *testing.T) {
 	if asked.stdout != saved.stdout || strings.Count(asked.stdout, "\n") != 6 {
 		t.Errorf("a release answers\n%s, its draws\n%s", asked.stdout, saved.stdout)
 	}
-	if r := command("ask", "post", "--quiet", "educ > 0"); r.code != done || strings.Contains(r.stdout, "units") || !strings.Contains(r.stdout, "0.9904") {
+	if r := command("ask", "post", "--quiet", "educ > 0"); r.code != done || strings.Contains(r.stdout, "units") || !strings.Contains(r.stdout, "0.9943") {
 		t.Errorf("--quiet shows %s", r.stdout)
 	}
 	for format, has := range map[string]string{"json": "dpreg-answers/1", "markdown": "| educ &lt; 1", "latex": `educ $<$ 1`, "html": "<td>educ &lt; 1</td>"} {
@@ -33,7 +33,7 @@ func TestTableFormats(t *testing.T) {
 		"latex":    {`\toprule`, `Bulk\_ESS`, `l-95\%`, `income $\sim$ educ`, `\bottomrule`},
 		"html":     {"<table>", "<caption>income ~ educ", "</table>"},
 	} {
-		r := command(append([]string{"infer", "good.json", "--positive", "--format", format}, quick...)...).finished(t)
+		r := command(append([]string{"infer", "good.json", "--positive", "--format", format}, append(quick, "--draws", "400")...)...).finished(t)
 		for _, text := range has {
 			if !strings.Contains(r.stdout, text) {
 				t.Errorf("--format %s lacks %q:\n%s", format, text, r.stdout)

@@ -204,7 +204,7 @@ func TestCalibratePopulation(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
-	if rows := strings.Count(read(t, "whole/summary.csv"), "\npums.csv,100,"); rows != 2*3 {
+	if rows := strings.Count(read(t, "whole/summary.csv"), "\npums.csv,100,"); rows != 2*4 {
 		t.Errorf("%d rows:\n%s", rows, read(t, "whole/summary.csv"))
 	}
 	want := outcome(t, "whole")

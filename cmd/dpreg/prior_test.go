@@ -54,7 +54,7 @@ func TestWrongPriors(t *testing.T) {
 		flag, says string
 	}{
 		{of("infer good.json", "check good.json", "predict good.json pums.csv", "fit pums.csv --eps 1"), "--prior edu~normal(0,1)",
-			"there is no edu; the priors that can be stated are of (Intercept), educ, sigma, sd(educ)"},
+			"there is no edu; the priors that can be stated are of (Intercept), educ, sigma, kurtosis, sd(educ)"},
 		{of("infer good.json", "fit pums.csv --eps 1"), "--prior educ~normal(0)", "character 6: the prior of educ can be stated as normal(mean, sd)"},
 		{of("infer good.json", "fit pums.csv --eps 1"), "--prior-sd educ=0", "--prior-sd \"educ=0\", character 6"},
 		{of("infer good.json"), "--prior-sd educ=5 --prior educ~normal(0,1)", "stated twice"},

@@ -21,6 +21,8 @@ type Simulation struct {
 	Scale  float64 // of the noise on the statistics
 	Tilted bool    // the statistics are in Frame
 
+	Kurtosis model.Kurtosis // of the prior
+
 	// Again are the noises of more measurements of the same statistics, and of n.
 	Again []release.Noise
 
@@ -45,6 +47,7 @@ func (c *Simulation) Draw(rng *rand.Rand) (truth []float64, obs *model.Observati
 	x, law := model.NewParams(c.Shape), model.NewMoments(c.Shape)
 	for ok := false; !ok; ok = law.Factor() {
 		model.NewConditionals(c.Shape, c.Prior, true).DrawPrior(x, rng)
+		c.Prior.Kurtosis.Apply(x, rng)
 		law.Set(x)
 	}
 	obs, n := c.Release(x, rng)

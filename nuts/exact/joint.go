@@ -28,6 +28,7 @@ type joint struct {
 	x      []float64
 	s      []float64 // of one release
 
+	kurtosis model.Kurtosis
 	weave    *model.Interweave // nil unless pooling is partial
 	hubSigns []int
 	signs    []int // of a spoke's coordinates
@@ -37,7 +38,7 @@ func newJoint(t *model.Joint) *joint {
 	if t.Family != model.Normal {
 		t = knowing(t)
 	}
-	f := &joint{hub: newHub(t)}
+	f := &joint{hub: newHub(t), kurtosis: t.Prior.Kurtosis}
 	f.at = []int{f.hub.Dim()}
 	for j := range t.Sites {
 		s := newSpoke(t, j, f.hub.Hub)
@@ -179,9 +180,10 @@ func signs(m int) (at []int) {
 	return at
 }
 
-// Move flips, and interweaves.
+// Move flips, renews w, and interweaves.
 func (f *joint) Move(k *nuts.Sampler, rng *rand.Rand) {
 	f.flip(k, rng)
+	f.kurtosis.Renew(&f.hub.Params.LogW, k, rng)
 	if f.weave != nil {
 		f.interweave(k, rng)
 	}

@@ -57,6 +57,7 @@ const accept, stepError, fewCoordinates = 0.65, 10, 30
 // Move flips, and draws the parameters.
 func (f *density) Move(k *nuts.Sampler, rng *rand.Rand) {
 	f.flip(k, rng)
+	f.response.sigma.kurtosis.Renew(&f.response.sigma.logW, k, rng)
 	f.draw(k, rng)
 }
 
@@ -97,7 +98,7 @@ func (f *density) draw(k *nuts.Sampler, rng *rand.Rand) {
 	}
 	copy(f.params.MuX, f.covariates.mu)
 	f.covariates.draw(f.params.Tau, f.common.n, rng)
-	f.params.Sigma2 = math.Exp(2 * f.ell)
+	f.params.Sigma2, f.params.LogW = math.Exp(2*f.ell), f.response.sigma.logW
 	f.response.draw(f.params.Theta, f.common.statistics, rng)
 }
 

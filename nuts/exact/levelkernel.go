@@ -84,12 +84,13 @@ func (f *byLevel) startCounts(rng *rand.Rand) []float64 {
 func (f *byLevel) Move(k *nuts.Sampler, rng *rand.Rand) {
 	f.sumCounts(k, rng)
 	f.moveCounts(k, rng)
+	f.response.sigma.kurtosis.Renew(&f.response.sigma.logW, k, rng)
 	f.draw(k, rng)
 }
 
 // drawGiven draws θ, σ² and T within levels where value was last. It reports false where rounding forbids.
 func (f *byLevel) drawGiven(rng *rand.Rand) bool {
-	f.params.Sigma2 = math.Exp(2 * f.ell)
+	f.params.Sigma2, f.params.LogW = math.Exp(2*f.ell), f.response.sigma.logW
 	f.law.draw(f.tau, rng)
 	return f.response.draw(f.params.Theta, f.law.roots, f.sums, f.within, f.lambda, rng)
 }

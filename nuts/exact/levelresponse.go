@@ -135,8 +135,8 @@ func (f *levelResponse) take(t *statistics, ell float64, lambda []float64) (logp
 	k, q, d, dim := f.k, f.q, f.q+1, f.dim
 	f.n, f.inverse, f.per = t.n, math.Exp(-2*ell), 1
 	if !f.unscaled {
-		f.per = f.inverse
-		logp -= float64(f.p) * ell
+		f.per = f.inverse * math.Exp(f.sigma.logW)
+		logp -= float64(f.p) * (ell - 0.5*f.sigma.logW)
 	}
 	f.own = f.alpha * f.per
 	clear(f.s)

@@ -35,6 +35,7 @@ func (c leveledRows) draw(rng *rand.Rand) (truth *model.Params, obs *model.Obser
 	q := m - 1 - k
 	truth = model.NewParams(c.shape)
 	model.NewConditionals(c.shape, c.prior, false).DrawPrior(truth, rng)
+	c.prior.Kurtosis.Apply(truth, rng)
 	part := withinPrior(c.prior, k)
 	inner := model.Shape{P: q, Intercept: true}
 	stub := *modeltest.TamePrior(inner) // of θ, which is not used
@@ -214,7 +215,9 @@ func TestLevelsSBC(t *testing.T) {
 				continue
 			}
 			c := c
-			c.prior = prior
+			if c.prior = prior; i == 1 {
+				c.prior.Kurtosis = model.Kurtosis{Least: 3, Most: 200, Rows: float64(c.n)}
+			}
 			t.Run(fmt.Sprintf("%v prior %d", c, which), func(t *testing.T) {
 				t.Parallel()
 				names, ranks := calibrateLevels(t, c, trials, nil)

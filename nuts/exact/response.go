@@ -57,8 +57,8 @@ func (r *response) value(t *statistics, ell float64, lambda []float64) (logp flo
 	inverse := math.Exp(-2 * ell) // 1/σ²
 	r.kappa, r.per = t.n*inverse, 1
 	if !r.unscaled {
-		r.per = inverse
-		logp -= float64(p) * ell
+		r.per = inverse * math.Exp(r.sigma.logW)
+		logp -= float64(p) * (ell - 0.5*r.sigma.logW)
 	}
 	r.omega = r.kappa
 	if r.intercept {

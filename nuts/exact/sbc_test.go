@@ -42,6 +42,7 @@ func TestSBC(t *testing.T) {
 		if i%2 == 1 && c.Shape.P < 3 {
 			c.Prior = modeltest.NarrowPrior(c.Shape)
 		}
+		c.Prior.Kurtosis = c.Kurtosis
 		t.Run(name(c), func(t *testing.T) {
 			t.Parallel()
 			names, ranks := calibrate(t, c, setsAt(c.Shape.P, trials), nil)
@@ -103,6 +104,9 @@ func name(c *modeltest.Simulation) string {
 	if c.Tilted {
 		s += " in a frame"
 	}
+	if !c.Kurtosis.Normal() {
+		s += fmt.Sprintf(" kurtosis to %g", c.Kurtosis.Most)
+	}
 	for _, again := range c.Again {
 		s += fmt.Sprintf(" again %s %.3g", again.Kind, again.Scale)
 	}
@@ -111,7 +115,7 @@ func name(c *modeltest.Simulation) string {
 
 func shortCases() []*modeltest.Simulation {
 	one, two, three, ten := model.Shape{P: 1, Intercept: true}, model.Shape{P: 2, Intercept: true}, model.Shape{P: 3, Intercept: true}, model.Shape{P: 10, Intercept: true}
-	return []*modeltest.Simulation{
+	return append(tailedCases(), []*modeltest.Simulation{
 		{Shape: one, N: 5, Kind: release.Laplace, Scale: modeltest.LaplaceScale(one, 1)},
 		{Shape: two, N: 10, Kind: release.Laplace, Scale: modeltest.LaplaceScale(two, 0.1)},
 		{Shape: one, N: 1000, Kind: release.Gaussian, Scale: 10},
@@ -125,6 +129,16 @@ func shortCases() []*modeltest.Simulation {
 		{Shape: one, N: 16, Kind: release.Laplace, Scale: 3, Count: 4, Continuous: true, Again: []release.Noise{{Kind: release.Gaussian, Scale: 2}}},
 		{Shape: three, N: 100, Kind: release.Laplace, Scale: 10},
 		{Shape: ten, N: 100, Kind: release.Gaussian, Scale: 10},
+	}...)
+}
+
+// tailedCases are of residuals whose kurtosis is unknown, so that σ of the rows strays from the
+// population's as far as the prior is wide.
+func tailedCases() []*modeltest.Simulation {
+	one := model.Shape{P: 1, Intercept: true}
+	return []*modeltest.Simulation{
+		{Shape: one, N: 50, Kind: release.Gaussian, Scale: 1, Kurtosis: model.Kurtosis{Least: 3, Most: 300, Rows: 50}},
+		{Shape: one, N: 16, Kind: release.Laplace, Scale: 1, Count: 4, Continuous: true, Kurtosis: model.Kurtosis{Least: 10, Most: 100, Rows: 16}},
 	}
 }
 
@@ -146,7 +160,7 @@ func longCases() (all []*modeltest.Simulation) {
 			}
 		}
 	}
-	return append(all, wideCases()...)
+	return append(append(all, wideCases()...), tailedCases()...)
 }
 
 // wideCases are of more columns, where what is hidden and what is told lie side by side: in a frame

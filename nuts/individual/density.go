@@ -97,7 +97,7 @@ var errStart = errors.New("mcmc-ind: the prior and the statistics differ too muc
 // leapfrog steps there.
 const steepAccept = 0.9
 
-// newKernel starts a chain of density, whose move is a flip.
+// newKernel starts a chain of density, whose moves are a flip and w.
 func newKernel(obs *model.Observation, prior *model.Prior, clamping bool, rng *rand.Rand) (*nuts.Sampler, error) {
 	f := newDensity(obs, prior, clamping)
 	x, o := make([]float64, f.Dim()), nuts.Options{Dense: f.lead()}
@@ -124,6 +124,7 @@ func (f *density) Move(k *nuts.Sampler, rng *rand.Rand) {
 	x, _ := k.Proposal()
 	x[at] = -x[at]
 	k.Try(x, rng)
+	f.kurtosis.Renew(&f.params.LogW, k, rng)
 }
 
 // signs lists what Move negates.

@@ -49,6 +49,8 @@ type frame struct {
 	coords  *model.Coordinates
 	params  *model.Params
 
+	kurtosis model.Kurtosis
+
 	centre        []float64 // ē
 	rows          []float64 // U's other rows, by column
 	scatter       []float64 // S, m×m symmetric
@@ -70,7 +72,7 @@ func newFrame(s model.Shape, prior *model.Prior, n int, unit float64) *frame {
 	vec := func() []float64 { return make([]float64, m) }
 	square := func() []float64 { return make([]float64, m*m) }
 	f := &frame{shape: s, m: m, p: s.P, n: n, kappa: priorRows(prior), unit: unit,
-		coords: model.NewCoordinates(s, prior), params: model.NewParams(s),
+		coords: model.NewCoordinates(s, prior), params: model.NewParams(s), kurtosis: prior.Kurtosis,
 		centre: vec(), scatter: square(), mean: vec(), mu: vec(), lower: make([]float64, m*(m+1)/2), d: square(), l: square(), r: square(), rinv: square(),
 		gMean: vec(), gMu: vec(), gL: square(), gS: square(), gRow: vec(), work: [3][]float64{square(), square(), square()}}
 	f.phi, f.gPhi = make([]float64, f.coords.Dim()), make([]float64, f.coords.Dim())

@@ -25,11 +25,13 @@ type sites struct {
 	rows  []int     // where each site's rows begin, and the end
 	prior []float64 // gradient of the shared prior
 	signs []int
-	weave *model.Interweave // nil unless pooling is partial
+
+	kurtosis model.Kurtosis
+	weave    *model.Interweave // nil unless pooling is partial
 }
 
 func newSites(t *model.Joint, clamping bool) *sites {
-	f := &sites{hub: model.NewHub(t)}
+	f := &sites{hub: model.NewHub(t), kurtosis: t.Prior.Kurtosis}
 	f.lead = f.hub.Dim()
 	f.base = f.lead
 	if t.Partial {
@@ -72,6 +74,9 @@ func (f *sites) part(x []float64, j int) part {
 // LogDensity returns the log density up to a constant, and its gradient.
 func (f *sites) LogDensity(grad, x []float64) (float64, error) {
 	f.hub.Constrain(x[:f.lead])
+	for _, s := range f.all {
+		s.hub.Params.LogW = f.hub.Params.LogW
+	}
 	again := float64(len(f.all) - 1)
 	logp := -again * f.hub.LogPrior(f.prior, x[:f.lead])
 	for i, g := range f.prior {
@@ -140,9 +145,10 @@ func newSitesKernel(t *model.Joint, clamping bool, rng *rand.Rand) (*nuts.Sample
 	return k, nil
 }
 
-// Move flips, and interweaves.
+// Move flips, moves w, and interweaves.
 func (f *sites) Move(k *nuts.Sampler, rng *rand.Rand) {
 	f.flip(k, rng)
+	f.kurtosis.Renew(&f.hub.Params.LogW, k, rng)
 	if f.weave != nil {
 		f.interweave(k, rng)
 	}
