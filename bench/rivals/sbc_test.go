@@ -101,7 +101,7 @@ func (s *simulation) ranks(t *testing.T, trials int, plant func([]*party)) [][]f
 //
 //	go test ./bench/rivals -run SBC -sbc.long -v
 func TestSBC(t *testing.T) {
-	trials := testsize.Of(15, 60)
+	trials := testsize.Of(20, 100)
 	if *sbcLong {
 		trials = 1000
 	}

