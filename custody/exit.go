@@ -8,6 +8,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
+
+	"github.com/dpreg/dpreg/mechanisms/ledger"
 )
 
 // The exit codes of the programs.
@@ -50,8 +53,8 @@ func Exit(ctx context.Context, stderr io.Writer, program string, err error) int 
 }
 
 // UntilInterrupted is done at the first Ctrl-C. A second one, should the first take too
-// long, ends the process at once: files are renamed into place, so none is left half
-// written.
+// long, ends the process at once, or after the moment that a charge takes: other files are renamed into place, so
+// none is left half written.
 func UntilInterrupted() context.Context {
 	ctx, stop := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -60,6 +63,7 @@ func UntilInterrupted() context.Context {
 		<-signals
 		stop()
 		<-signals
+		ledger.AtRest(2 * time.Second)
 		os.Exit(Interrupted)
 	}()
 	return ctx

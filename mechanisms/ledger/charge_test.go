@@ -2,9 +2,11 @@ package ledger
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -110,5 +112,28 @@ func TestChargeOfParts(t *testing.T) {
 				t.Errorf("%s: ε = %v: %v, %v, want %v", filter, c.Epsilon, got, err, want)
 			}
 		}
+	}
+}
+
+// A process that ends waits until what it writes is written, and no longer than it is told to.
+func TestAtRest(t *testing.T) {
+	l := open(t, create(t, budget("1", "0", Auto)))
+	began := make(chan bool)
+	var written atomic.Bool
+	go l.change(context.Background(), func(tx *sql.Conn, h *History) error {
+		close(began)
+		time.Sleep(200 * time.Millisecond)
+		_, err := chain(context.Background(), tx, h.Head(), dataEvent)
+		written.Store(err == nil)
+		return err
+	})
+	<-began
+	if AtRest(time.Millisecond); written.Load() {
+		t.Error("it waited for longer than it was told to")
+	}
+	AtRest(time.Minute)
+	defer writing.Unlock() // for other tests: a process would be over
+	if _, err := os.Stat(l.path + "-journal"); !written.Load() || err == nil {
+		t.Errorf("it did not wait, or a journal is there: %v", err)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"sync"
 	"time"
 
 	"modernc.org/sqlite"
@@ -323,6 +324,18 @@ func (l *Ledger) transact(ctx context.Context, marks Marks, parts []Charge, do f
 	})
 }
 
+// writing is held by whoever writes to a ledger: of the process, which ends as a whole.
+var writing sync.RWMutex
+
+// AtRest waits until no ledger is being written to, for a while at most, and lets nobody begin again: it is for a process
+// that ends at once. Else SQLite's journal of half a charge would be left beside a ledger, which the next one undoes, if
+// nobody took it away.
+func AtRest(most time.Duration) {
+	for began := time.Now(); !writing.TryLock() && time.Since(began) < most; {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // exclusively lets do write while nobody else can. It has a connection of its
 // own, which it closes: one whose commit failed may still be within the transaction.
 func (l *Ledger) exclusively(ctx context.Context, do func(*sql.Conn, *History) error) error {
@@ -348,5 +361,8 @@ func (l *Ledger) exclusively(ctx context.Context, do func(*sql.Conn, *History) e
 		return plain(l.path, err)
 	}
 	l.known.Store(h)
+	writing.RLock()
+	defer writing.RUnlock()
+	defer end()
 	return plain(l.path, do(tx, h))
 }

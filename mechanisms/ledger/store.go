@@ -234,6 +234,8 @@ func (l *Ledger) Path() string { return l.path }
 
 // SetWritten notes that the release of a charge was written.
 func (l *Ledger) SetWritten(ctx context.Context, number int64) error {
+	writing.RLock()
+	defer writing.RUnlock()
 	return l.patiently(ctx, func() error {
 		_, err := l.db.ExecContext(ctx, "UPDATE charge SET written = 1 WHERE number = ?", number)
 		return err
@@ -396,6 +398,8 @@ func CreateWith(ctx context.Context, path string, b Budget, key Key) error {
 	if _, err := os.Lstat(path); err == nil {
 		return &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
 	}
+	writing.RLock()
+	defer writing.RUnlock()
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".new-*.tmp")
 	if err != nil {
