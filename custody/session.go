@@ -132,6 +132,9 @@ func NewSession(members []Member, colluding, absent int, p release.Privacy, d *s
 	if err := s.checkMembers(); err != nil {
 		return nil, Misuse(err)
 	}
+	if p.Delta == 0 {
+		return nil, Misusef("--delta is missing: custodians add up shares of Gaussian noise, which needs a δ far below one over all rows, as in --delta 1e-6. With --eps alone each makes a release of its own, by dpreg release, and dpreg infer takes them together")
+	}
 	var err error
 	if s.Noise, err = s.least(); err != nil {
 		return nil, Misuse(err)
