@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/dpreg/dpreg/internal/testca"
 )
@@ -75,6 +76,18 @@ func (f *federation) start(t *testing.T, ctx context.Context) (digest string, en
 		text := stderr.String() + <-rest
 		return result{code: <-code, stdout: stdout.String(), stderr: text}
 	}
+}
+
+// await waits for a file.
+func await(t *testing.T, path string) {
+	t.Helper()
+	for range 30_000 {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatalf("%s does not come", path)
 }
 
 // joinAll runs clients that agree.
@@ -154,11 +167,7 @@ func TestPVIClientRefuses(t *testing.T) {
 	waiting, leave := context.WithCancel(t.Context())
 	left := make(chan result, 1)
 	go func() { left <- commandContext(waiting, strings.Fields(f.join["north"]+" --agree "+digest)...) }()
-	for {
-		if _, err := os.Stat("pvi.session/client-north.json"); err == nil {
-			break
-		}
-	}
+	await(t, "pvi.session/client-north.json")
 	leave()
 	if r := <-left; r.code != interrupted || r.stdout != "" {
 		t.Errorf("exit code %d, stdout %q", r.code, r.stdout)
@@ -184,12 +193,8 @@ func TestPVIClientGoesOn(t *testing.T) {
 	first := make(chan result, 1)
 	dir := "north.pvi-" + digest[:12]
 	go func() { first <- commandContext(ctx, strings.Fields(f.join["north"]+" --agree "+digest)...) }()
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "round-0001.json")); err == nil {
-			interrupt()
-			break
-		}
-	}
+	await(t, filepath.Join(dir, "round-0001.json"))
+	interrupt()
 	if r := <-first; r.code == done {
 		t.Fatal("all rounds were over before the interrupt came: the test tests nothing")
 	}
@@ -209,6 +214,34 @@ func TestPVIClientGoesOn(t *testing.T) {
 	ended().finished(t)
 	for _, r := range <-rest {
 		r.finished(t)
+	}
+}
+
+// A client whose ledger has no room any more when the first task comes sends nothing: the charge comes
+// before the noise.
+func TestPVIChargesBeforeNoise(t *testing.T) {
+	f := newFederation(t, "--eps 1 --formula high~age")
+	ctx, interrupt := context.WithCancel(t.Context())
+	digest, ended := f.start(t, ctx)
+	command("ledger", "init", "north.ledger.db", "--data", "north.csv", "--eps", "1.5", "--delta", "1e-4").finished(t)
+	north := make(chan result, 1)
+	go func() { north <- command(strings.Fields(f.join["north"] + " --agree " + digest)...) }()
+	await(t, "pvi.session/client-north.json")
+	command("ledger", "import", "north.ledger.db", "--name", "another release", "--eps", "1").finished(t)
+	var rest sync.WaitGroup
+	for _, name := range []string{"south", "west"} {
+		rest.Go(func() { commandContext(ctx, strings.Fields(f.join[name]+" --agree "+digest)...) })
+	}
+	if r := <-north; r.code != refused || !strings.Contains(r.stderr, "no room") || r.stdout != "" {
+		t.Errorf("exit code %d, stdout %q: %s", r.code, r.stdout, r.stderr)
+	}
+	if sent, _ := filepath.Glob("*.pvi-*/round-*.json"); sent != nil {
+		t.Errorf("sent %q", sent)
+	}
+	interrupt()
+	rest.Wait()
+	if r := ended(); r.code != interrupted {
+		t.Errorf("exit code %d: %s", r.code, r.stderr)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -29,7 +30,9 @@ func (s *scene) hostile(replies ...reply) (address string, heard func() []answer
 	var said []answer
 	mux := http.NewServeMux()
 	mux.Handle(updatePath, connect.NewUnaryHandler(updatePath, func(_ context.Context, r *connect.Request[answer]) (*connect.Response[reply], error) {
-		said = append(said, *r.Msg)
+		if said = append(said, *r.Msg); len(said) > len(replies) {
+			return nil, connect.NewError(connect.CodeInvalidArgument, errors.New("the client goes on"))
+		}
 		return connect.NewResponse(&replies[len(said)-1]), nil
 	}, connect.WithCodec(codec{})))
 	cert, key := s.ca.Server(s.t, "server")
