@@ -43,8 +43,7 @@ type Options struct {
 	Plan mcmc.Plan
 }
 
-// DefaultPlan is 4 chains of 500 warm-up steps each, then sampling until the
-// smallest effective sample size is 1000, from seed 0.
+// DefaultPlan is 4 chains of 500 warm-up steps, then draws until the smallest ESS is 1000; seed 0.
 func DefaultPlan() mcmc.Plan { return mcmc.Plan{Chains: 4, Warmup: 500, ESS: 1000} }
 
 func (o Options) plan() mcmc.Plan {
