@@ -29,7 +29,7 @@ import (
 //
 // Statistics at the border of what more than q or p rows can have, such as projected ones,
 // have no posterior under a free scale: the likelihood has no bound as σ, or an sd of x,
-// falls, and the prior none above 0. Given such the scale is the typical one.
+// falls, and the prior none above 0. Given such the scale is the typical one, and w is 1.
 //
 // Conditionals hold a workspace, so each chain needs its own; none of their methods
 // allocates.
@@ -134,8 +134,9 @@ func (c *Conditionals) setRegression(x *Params, n float64, rng *rand.Rand) bool 
 		copy(x.Theta, law.Mean)
 		x.Sigma2 = law.Scale / law.Shape
 	} else {
-		c.renew(x, rng)
-		c.mixture.DrawRegression(x.Theta, x.Population(), c.prior.free(false) && c.regressionAtBorder(n), rng)
+		border := c.prior.free(false) && c.regressionAtBorder(n)
+		c.renew(x, border, rng)
+		c.mixture.DrawRegression(x.Theta, x.Population(), border, rng)
 	}
 	c.mixture.ofRows(x.LogW)
 	if !c.prior.Unscaled {
@@ -157,9 +158,13 @@ func (c *Conditionals) setRegression(x *Params, n float64, rng *rand.Rand) bool 
 	return true
 }
 
-// renew moves w given (θ, σ²w), free scales integrated out.
-func (c *Conditionals) renew(x *Params, rng *rand.Rand) {
-	if c.prior.Kurtosis.Normal() {
+// renew moves w given (θ, σ²w), free scales integrated out. At the border, where σ²w has no
+// posterior, w is 1.
+func (c *Conditionals) renew(x *Params, border bool, rng *rand.Rand) {
+	if border {
+		x.LogW = 0
+	}
+	if border || c.prior.Kurtosis.Normal() {
 		return
 	}
 	was, before := x.LogW, c.regression.logDensity(c.unused, x)
