@@ -182,7 +182,7 @@ func (f *flags) ofPrivacy() []declared {
 		{name: "delta", to: &f.delta, usage: "δ, a `NUMBER` far below 1/n, such as 1e-6: allows Gaussian noise (default: none, pure ε)"},
 		{name: "delta", of: "init", to: &f.delta, usage: "total δ, a `NUMBER` far below 1/n (default: none, for Laplace noise only)"},
 		{name: "delta", of: "calibrate compare", to: &f.delta, usage: "δ, a `NUMBER` far below 1/n, such as 1e-6 (default: none); noise is Laplace or Gaussian, whichever is smaller"},
-		{name: "delta", of: "vi pvi serve join", to: &f.delta, usage: "δ, a `NUMBER` far below 1/n, such as 1e-6"},
+		{name: "delta", of: "vi pvi serve", to: &f.delta, usage: "δ, a `NUMBER` far below 1/n, such as 1e-6"},
 		{name: "delta", of: "gaussian laplace", to: &f.account.AtDelta, accepts: accountDelta, usage: fmt.Sprintf("δ, a `NUMBER` from %v to below 1", accounting.MinSampledDelta)},
 		{name: "sigma", to: &f.account.Sigma, accepts: isPositive, usage: "standard deviation of the noise, a `NUMBER`"},
 		{name: "scale", to: &f.account.Scale, accepts: isPositive, usage: "scale b of the noise, a `NUMBER`"},
