@@ -36,7 +36,7 @@ func besselOne(x float64) (g, ratio float64) {
 	for t := h; ; t += h {
 		half := math.Sinh(t / 2)
 		fall := 2 * x * half * half
-		if fall > enough+t {
+		if !(fall <= enough+t) { // NaN, too, ends it
 			break
 		}
 		w := math.Exp(-fall)
