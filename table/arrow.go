@@ -37,7 +37,7 @@ func openArrowFile(path string) (*arrowFile, error) {
 	f := &arrowFile{File: file}
 	if err := soundly(f.open); err != nil {
 		file.Close()
-		if err != errFeather && err != errBigEndian {
+		if err != errFeather && err != errBigEndian && err != errJoined && err != errUnended {
 			err = errArrow
 		}
 		return nil, &Error{File: path, Err: err}
@@ -66,7 +66,10 @@ func (f *arrowFile) open() error {
 		return err
 	}
 	m, err := f.next()
-	if err != nil || m.kind != kindSchema {
+	if err != nil {
+		return err
+	}
+	if m.kind != kindSchema {
 		return errArrow
 	}
 	f.names, f.types, err = arrowSchema(&m.header, m.size/4)
@@ -156,7 +159,7 @@ func (f *arrowRows) next(w *worker) error {
 
 // damaged is the error of what cannot be read.
 func (f *arrowRows) damaged(line int, column string, err error) error {
-	if err != errLargeBatch {
+	if err != errLargeBatch && err != errJoined && err != errUnended {
 		err = errPage
 	}
 	return &Error{f.layout.name, line, column, err}

@@ -115,28 +115,28 @@ func TestWide(t *testing.T) {
 	}
 }
 
-// A file that is cut off anywhere is refused; a stream is unless it ends with a batch: it may end
-// without a mark.
+// A file or stream that is cut off anywhere is refused, and so is one after another in one file.
 func TestArrowCut(t *testing.T) {
-	for name, ends := range map[string][]int{"batches.arrow": {0}, "batches.arrows": {0, 7, 8, 60}} {
+	for _, name := range []string{"batches.arrow", "batches.arrows"} {
 		text, err := os.ReadFile("testdata/arrow/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		path, refused := filepath.Join(t.TempDir(), name), 0
-		for n := range text {
-			if err := os.WriteFile(path, text[:n], 0o600); err != nil {
+		path := filepath.Join(t.TempDir(), name)
+		read := func(text []byte) error {
+			if err := os.WriteFile(path, text, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			rows, err := rowsOf(Options{Missing: Midpoint, Empty: true}, path, "", t)
-			if err != nil {
-				refused++
-			} else if !slices.Contains(ends, len(rows)) || name == "batches.arrow" {
-				t.Errorf("%s: %d rows of %d bytes", name, len(rows), n)
+			_, err := rowsOf(Options{Missing: Midpoint, Empty: true}, path, "", t)
+			return err
+		}
+		for n := range text {
+			if read(text[:n]) == nil {
+				t.Errorf("%s: %d of %d bytes are read", name, n, len(text))
 			}
 		}
-		if refused < len(text)-20 { // a stream's mark has eight bytes, after four ends
-			t.Errorf("%s: %d of %d cuts were refused", name, refused, len(text))
+		if err := read(slices.Concat(text, text)); err == nil || !strings.Contains(err.Error(), "several files put together") {
+			t.Errorf("%s twice: error %v", name, err)
 		}
 	}
 }

@@ -34,13 +34,18 @@ type messages struct {
 const (
 	arrowMagic = "ARROW1" // of a file with a footer, at its start and end
 	continued  = 0xffffffff
+	maxBetween = 64 // bytes between the last message and the footer: a mark of the end, and what fills
 
 	kindSchema     = 1
 	kindDictionary = 2
 	kindBatch      = 3
 )
 
-var errClaims = errors.New("more is claimed than there is")
+var (
+	errClaims  = errors.New("more is claimed than there is")
+	errJoined  = errors.New("there is more in the file than it tells of, as of several files put together: their rows would be lost; name them by a directory or a pattern")
+	errUnended = errors.New("the stream ends without the mark of its end, and rows may be cut off: write it anew, and close the writer")
+)
 
 // footer returns the schema that the footer holds, and the size of that. The file ends with the
 // footer, its length in four bytes, and the magic.
@@ -59,11 +64,18 @@ func (m *messages) footer() (schema flatbuffers.Table, size int, err error) {
 		return schema, 0, err
 	}
 	root := flatbuffers.Table{Bytes: footer, Pos: flatbuffers.GetUOffsetT(footer)}
+	var last int64                                       // where the last message ends
 	for _, slot := range []flatbuffers.VOffsetT{8, 10} { // dictionaries, and batches
 		at, n := vectorOf(&root, slot)
 		for i := range n {
-			m.blocks = append(m.blocks, root.GetInt64(at+flatbuffers.UOffsetT(24*i)))
+			block := at + flatbuffers.UOffsetT(24*i)
+			offset := root.GetInt64(block)
+			m.blocks = append(m.blocks, offset)
+			last = max(last, offset+int64(root.GetInt32(block+8))+root.GetInt64(block+16))
 		}
+	}
+	if between := m.size - tail - length - last; last > 0 && (between < 0 || between > maxBetween) {
+		return schema, 0, errJoined
 	}
 	schema, ok := childOf(&root, 6)
 	if !ok {
@@ -72,8 +84,8 @@ func (m *messages) footer() (schema flatbuffers.Table, size int, err error) {
 	return schema, len(footer), nil
 }
 
-// next finds the next message; io.EOF after the last one, which in a stream may have a mark, or
-// none.
+// next finds the next message; io.EOF after the last one. In a stream a mark says that it is: the
+// format can do without, but then rows that were cut off would be missed by nobody.
 func (m *messages) next() (message, error) {
 	if m.footed {
 		if len(m.blocks) == 0 {
@@ -81,7 +93,7 @@ func (m *messages) next() (message, error) {
 		}
 		m.offset, m.blocks = m.blocks[0], m.blocks[1:]
 	} else if m.offset == m.size {
-		return message{}, io.EOF
+		return message{}, errUnended
 	}
 	size, err := m.word()
 	if err == nil && size == continued { // since version 0.15
@@ -91,6 +103,9 @@ func (m *messages) next() (message, error) {
 		return message{}, err
 	}
 	if size == 0 && !m.footed {
+		if m.offset != m.size {
+			return message{}, errJoined
+		}
 		return message{}, io.EOF
 	}
 	head, err := m.bytes(int64(size))
