@@ -172,7 +172,7 @@ func (p *Posterior) answer(s statement, level float64) (*Answer, error) {
 		return nil, fmt.Errorf("there are no draws")
 	}
 	if undefined {
-		return nil, fmt.Errorf("some draws leave it undefined: a logarithm or a root of a negative number, or a division by 0")
+		return nil, fmt.Errorf("some draws leave it undefined: a logarithm or a root of a negative number, a division by 0, or a number beyond 1e308, as exp of thousands is")
 	}
 	summary := posterior.Summarise(draws, level).Parameters
 	value, holds := summary[0], summary[1]

@@ -62,8 +62,8 @@ func (n *names) theta(k int) string {
 }
 
 // special is the name with which a text begins that needs no backquotes though others of
-// its kind do: that of the intercept, or the longest of a term's.
-func (n *names) special(text string) (longest string) {
+// its kind do: that of the intercept, or the longest of a term's; and its length in the text.
+func (n *names) special(text string) (longest string, size int) {
 	all := []string{intercept}
 	for _, c := range n.Design.Columns() {
 		if c.Term != nil {
@@ -71,11 +71,31 @@ func (n *names) special(text string) (longest string) {
 		}
 	}
 	for _, name := range all {
-		if strings.HasPrefix(text, name) && len(name) > len(longest) {
-			longest = name
+		if at := begins(text, name); at > size {
+			longest, size = name, at
 		}
 	}
-	return longest
+	return longest, size
+}
+
+// begins is how much of a text is a name with which it begins, 0 where it does not. Spaces do not
+// count but in backquotes.
+func begins(text, name string) int {
+	at, quoted := 0, false
+	for i := range len(name) {
+		if name[i] == ' ' && !quoted {
+			continue
+		}
+		for !quoted && at < len(text) && text[at] == ' ' {
+			at++
+		}
+		if at == len(text) || text[at] != name[i] {
+			return 0
+		}
+		quoted = quoted != (name[i] == '`')
+		at++
+	}
+	return at
 }
 
 // column is that of draws.
@@ -118,7 +138,7 @@ func (n *names) parameter(name string, quoted bool) (value, error) {
 
 // spelt is a name as a question holds it.
 func (n *names) spelt(name string) string {
-	if n.special(name) == name {
+	if special, _ := n.special(name); special == name {
 		return name
 	}
 	return Name(name)

@@ -12,12 +12,12 @@ import (
 
 // Language is what differs between the places where expressions stand.
 type Language struct {
-	Signs   string                                 // characters each of which is a word
-	Levels  bool                                   // [level] is a word
-	Special func(text string) string               // the name with which a text begins that needs no backquotes; nil: none does
-	Refuse  func(format string, args ...any) error // an error
-	Stray   func(text string) error                // of a text that begins with no word
-	Known   func(function string) error            // refuses a function that there is not
+	Signs   string                                    // characters each of which is a word
+	Levels  bool                                      // [level] is a word
+	Special func(text string) (name string, size int) // the name with which a text begins that needs no backquotes, and its length there; nil: none does
+	Refuse  func(format string, args ...any) error    // an error
+	Stray   func(text string) error                   // of a text that begins with no word
+	Known   func(function string) error               // refuses a function that there is not
 }
 
 // Token is a word of a text; the one behind the last is End.
@@ -90,8 +90,8 @@ func (l *Language) Parser(text string) (*Parser, error) {
 // word is that with which a text begins, and its length.
 func (l *Language) word(text string) (t Token, size int, err error) {
 	if l.Special != nil {
-		if name := l.Special(text); name != "" {
-			return Token{name, Ticked}, len(name), nil
+		if name, size := l.Special(text); size > 0 {
+			return Token{name, Ticked}, size, nil
 		}
 	}
 	if m := levels.FindStringSubmatch(text); l.Levels && m != nil {
