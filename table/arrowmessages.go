@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -34,7 +35,6 @@ type messages struct {
 const (
 	arrowMagic = "ARROW1" // of a file with a footer, at its start and end
 	continued  = 0xffffffff
-	maxBetween = 64 // bytes between the last message and the footer: a mark of the end, and what fills
 
 	kindSchema     = 1
 	kindDictionary = 2
@@ -74,7 +74,12 @@ func (m *messages) footer() (schema flatbuffers.Table, size int, err error) {
 			last = max(last, offset+int64(root.GetInt32(block+8))+root.GetInt64(block+16))
 		}
 	}
-	if between := m.size - tail - length - last; last > 0 && (between < 0 || between > maxBetween) {
+	m.offset = last
+	between, err := m.bytes(min(m.size-tail-length-last, maxFooter))
+	if err != nil {
+		return schema, 0, err
+	}
+	if last > 0 && bytes.Contains(between, []byte(arrowMagic)) {
 		return schema, 0, errJoined
 	}
 	schema, ok := childOf(&root, 6)

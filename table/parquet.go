@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -42,8 +43,11 @@ func openParquetFile(path string) (f *parquetFile, err error) {
 	}
 	f = &parquetFile{File: file, size: info.Size()}
 	// The library's errors may hold what the file does, and so a row.
-	if soundly(f.open) != nil {
-		return nil, &Error{File: path, Err: errParquet}
+	if err := soundly(f.open); err != nil {
+		if err != errJoined {
+			err = errParquet
+		}
+		return nil, &Error{File: path, Err: err}
 	}
 	return f, nil
 }
@@ -81,11 +85,33 @@ func (f *parquetFile) open() (err error) {
 	if rows != 0 {
 		return errParquet
 	}
+	if f.joined(f.size - 8 - size) {
+		return errJoined
+	}
 	data, err := parquet.OpenFile(f.File, f.size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err == nil {
 		f.columns = data.Root().Columns()
 	}
 	return err
+}
+
+// joined tells whether a file ends, and another begins, between the last page that the footer tells of
+// and the footer. Filters and indexes may be there, and what some writers repeat.
+func (f *parquetFile) joined(footer int64) bool {
+	var last int64
+	for _, g := range f.metadata.RowGroups {
+		for i := range g.Columns {
+			c := &g.Columns[i].MetaData
+			start := c.DataPageOffset
+			if c.DictionaryPageOffset > 0 {
+				start = min(start, c.DictionaryPageOffset)
+			}
+			last = max(last, start+c.TotalCompressedSize)
+		}
+	}
+	between := make([]byte, max(0, min(footer-last, maxFooter)))
+	n, _ := f.ReadAt(between, last)
+	return bytes.Contains(between[:n], []byte("PAR1PAR1"))
 }
 
 // header gives the names of the columns, as Header does.

@@ -317,6 +317,23 @@ func survives(t *testing.T, path string, text []byte) {
 }
 
 // Up to three bytes of each file are changed, at random.
+// Files put together in one have the rows of the last one's footer alone.
+func TestParquetJoined(t *testing.T) {
+	for _, name := range elsewhere(t, ParquetFormat) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "joined.parquet")
+		if err := os.WriteFile(path, slices.Concat(text, text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := rowsOf(Options{Missing: Midpoint}, path, "", t); err == nil || !strings.Contains(err.Error(), "several files put together") {
+			t.Errorf("%s twice: error %v", name, err)
+		}
+	}
+}
+
 func TestParquetDamaged(t *testing.T) {
 	rng := rand.New(rand.NewPCG(10, 10))
 	path, tries := filepath.Join(t.TempDir(), "data.parquet"), 1000
