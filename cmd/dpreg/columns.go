@@ -16,8 +16,11 @@ import (
 	"github.com/dpreg/dpreg/schema"
 )
 
-// writeTemplate writes a schema file without bounds.
+// writeTemplate writes a schema file with the bounds and levels that are stated.
 func writeTemplate(f *flags, args []string) error {
+	if f.share > 0 {
+		return usagef("--bounds auto belongs to dpreg release and dpreg fit: they find bounds in the rows, at a price")
+	}
 	d := &dataset{flags: f}
 	data, err := d.locate(args, f.output)
 	if err != nil {
@@ -25,10 +28,11 @@ func writeTemplate(f *flags, args []string) error {
 	}
 	defer d.close()
 	columns, err := d.header(data)
-	if err != nil {
-		return err
+	if err == nil {
+		columns, err = columns.WithBounds(f.stated)
+		err = usage(err)
 	}
-	if err := f.ctx().Err(); err != nil {
+	if err := cmp.Or(err, f.ctx().Err()); err != nil {
 		return err
 	}
 	if f.output == "" {

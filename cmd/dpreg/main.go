@@ -73,7 +73,7 @@ func newRoot() *cobra.Command {
 		declare("pvi join", nil, fileFlags+"on-bad-cell missing na other ledger no-ledger"+resultFlags+"server cert key ca agree session", joinPVI))
 	custodians := []*cobra.Command{
 		declare("plan", noFile, priorFlags+"family n p schema formula covariate width of slope mean sd r2 eps delta neighbours steps releases seed no-grid level format plot report", runPlan),
-		declare("schema", nil, fileFlags+"from table output", writeTemplate),
+		declare("schema", nil, fileFlags+"bounds levels from table output", writeTemplate),
 		declare("release", nil, releaseFlags+"output", runRelease),
 		declare("fit", nil, releaseFlags+fitFlags+"release i-hold-the-data", runFit),
 		declare("sql", noFile, columnFlags+"dialect table", writeSQL),

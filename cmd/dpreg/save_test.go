@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/schema"
 )
 
 func TestSave(t *testing.T) {
@@ -43,6 +45,24 @@ func TestSave(t *testing.T) {
 	}
 	if !strings.HasPrefix(header, "lp__,") || !strings.Contains(header, "theta.1,theta.2,sigma2,sigma") || rows != 100 || comments < 10 {
 		t.Errorf("%d comments, header %q, %d rows", comments, header, rows)
+	}
+}
+
+// What is stated is filled in.
+func TestSchemaStated(t *testing.T) {
+	workspace(t)
+	r := command("schema", "pums.csv", "--levels", "race=1,2", "--bounds", "age=0:95").finished(t)
+	columns, err := schema.ReadSchema(strings.NewReader(r.stdout), "stdout")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if race, age := columns.Columns[columns.Index("race")], columns.Columns[columns.Index("age")]; len(race.Levels) != 2 || age.Upper != 95 {
+		t.Errorf("%+v, %+v", race, age)
+	}
+	for _, flag := range []string{"--levels=sxe=0,1", "--bounds=auto"} {
+		if r := command("schema", "pums.csv", flag); r.code != misused || r.stdout != "" {
+			t.Errorf("%s: exit code %d, %s", flag, r.code, r.stdout)
+		}
 	}
 }
 
