@@ -108,8 +108,8 @@ func (p *part) spill() error {
 	return nil
 }
 
-// bound keeps what parts have within the limit: equal records become one and, where that does not halve what
-// there is, all goes to the disk.
+// bound keeps what parts have within the limit: equal records become one and, where that does not
+// halve what there is, all goes to the disk.
 func (g *Group) bound() error {
 	limit := int64(Memory / 8)
 	for _, shorten := range []func(*part) error{(*part).merge, (*part).spill} {

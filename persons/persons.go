@@ -82,8 +82,8 @@ const Parts = 64
 // Memory is what all parts keep, in bytes, before they spill to the disk; tests lower it.
 var Memory = 384 << 20
 
-// Grouping is what becomes of rows: what processes that share them are told. Under one key the same rows of a
-// person are chosen.
+// Grouping is what becomes of rows: what processes that share them are told. Under one key the
+// same rows of a person are chosen.
 type Grouping struct {
 	Rule Rule
 	Key  [32]byte // of the hash that chooses rows
@@ -134,8 +134,8 @@ type Worker struct {
 	waits   int            // words of a part, at most
 }
 
-// A row is kept as a record, of words: two that stand for its person, its values, two in a word, and how many
-// rows it is, 1.
+// A row is kept as a record, of words: two that stand for its person, its values, two in a word,
+// and how many rows it is, 1.
 
 // record is the length of one.
 func (g *Group) record() int { return 2 + (g.m+1)/2 + 1 }
@@ -147,8 +147,8 @@ func values(record, to []int64) {
 	}
 }
 
-// mostWait is how many words of a part wait, of all workers, until the part takes them, so that one part after another
-// is at hand.
+// mostWait is how many words of a part wait, of all workers, until the part takes them, so that
+// one part after another is at hand.
 const mostWait = 1 << 16
 
 const unit = 1 << 20

@@ -56,8 +56,8 @@ func tag(place uint64) uint32 { return uint32(place >> 32) }
 // ahead is how many keys are fetched at once.
 const ahead = 32
 
-// fetch has up to ahead keys at hand for find, which begin so many words apart: tables are larger than caches, and memory
-// that many loads wait for together takes as long as that of one.
+// fetch has up to ahead keys at hand for find, which begin so many words apart: tables are larger
+// than caches, and memory that many loads wait for together takes as long as that of one.
 func (s *sums) fetch(keys []int64, apart int) {
 	if s.used == 0 {
 		return

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/dpreg/dpreg/schema"
 )
 
 // TestElsewhere reads Arrow files and streams of others, too.
@@ -27,33 +25,7 @@ func kindsOf(t *testing.T, prefix string) []string {
 }
 
 // Integers of any width may be levels and truth values, texts may be numbers, decimals are exact.
-func TestArrowKinds(t *testing.T) {
-	columns, err := schema.ReadSchema(strings.NewReader(`{"fields":[
-		{"name":"x","type":"number","constraints":{"minimum":0,"maximum":10}},
-		{"name":"f","type":"string","constraints":{"enum":["0","1"]}},
-		{"name":"b","type":"boolean"},
-		{"name":"y","type":"number","constraints":{"minimum":-1,"maximum":3}}]}`), "kinds")
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := columns.Design("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := [][]float64{{0, 1, 1, -1}, {-1, -1, -1, 0.5}}
-	for _, path := range kindsOf(t, "good") {
-		var got [][]float64
-		for row, err := range (Options{}).Rows(find1(t, path), d) {
-			if err != nil {
-				t.Fatal(path, err)
-			}
-			got = append(got, slices.Clone(row))
-		}
-		if !sameRows(got, want) {
-			t.Errorf("%s: got %v, want %v", path, got, want)
-		}
-	}
-}
+func TestArrowKinds(t *testing.T) { readKinds(t, kindsOf(t, "good")...) }
 
 // What is wrong is told with the file, the row and the column, and without the cell.
 func TestArrowRefuses(t *testing.T) {

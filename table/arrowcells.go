@@ -50,7 +50,7 @@ func (b *arrowBatch) buffer(i int, free *int) []byte {
 	if offset < 0 || length < 0 || length > b.body.Size()-offset {
 		panic(errClaims)
 	}
-	data := take(free, length)
+	data := allocate(free, length)
 	if read, err := b.body.ReadAt(data, offset); read < len(data) {
 		panic(err)
 	}
@@ -62,15 +62,15 @@ func (b *arrowBatch) buffer(i int, free *int) []byte {
 	if data = data[8:]; size == -1 { // this one is not
 		return data
 	}
-	whole := take(free, size)
+	whole := allocate(free, size)
 	if err := unpackArrow(byteOf(&packed, 4), data, whole); err != nil {
 		panic(err)
 	}
 	return whole
 }
 
-// take makes a slice, if so much memory is free.
-func take(free *int, size int64) []byte {
+// allocate makes a slice, if so much memory is free.
+func allocate(free *int, size int64) []byte {
 	if size < 0 || size > int64(*free) {
 		panic(errLargeBatch)
 	}

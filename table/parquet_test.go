@@ -137,6 +137,14 @@ type texts struct {
 
 // Integers may be levels and truth values, texts may be numbers, decimals are exact.
 func TestParquetKinds(t *testing.T) {
+	readKinds(t,
+		writeParquet(t, []kinds{{5, 1, 1, -1}, {0, 0, 0, 2}}),
+		writeParquet(t, []texts{{5, "1", "TRUE", -100}, {0, " 0", "0", 200}}))
+}
+
+// readKinds reads files of two rows: x is 5 and 0, f and b are 1 and 0, y is −1 and 2.
+func readKinds(t *testing.T, paths ...string) {
+	t.Helper()
 	columns, err := schema.ReadSchema(strings.NewReader(`{"fields":[
 		{"name":"x","type":"number","constraints":{"minimum":0,"maximum":10}},
 		{"name":"f","type":"string","constraints":{"enum":["0","1"]}},
@@ -150,19 +158,16 @@ func TestParquetKinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := [][]float64{{0, 1, 1, -1}, {-1, -1, -1, 0.5}}
-	for _, path := range []string{
-		writeParquet(t, []kinds{{5, 1, 1, -1}, {0, 0, 0, 2}}),
-		writeParquet(t, []texts{{5, "1", "TRUE", -100}, {0, " 0", "0", 200}}),
-	} {
+	for _, path := range paths {
 		var got [][]float64
 		for row, err := range (Options{}).Rows(find1(t, path), d) {
 			if err != nil {
-				t.Fatal(err)
+				t.Fatal(path, err)
 			}
 			got = append(got, slices.Clone(row))
 		}
 		if !sameRows(got, want) {
-			t.Errorf("got %v, want %v", got, want)
+			t.Errorf("%s: got %v, want %v", path, got, want)
 		}
 	}
 }

@@ -289,8 +289,8 @@ func (a *account) counted() (*big.Rat, error) {
 	return times(a.square, times(number.Exactly(s), number.Exactly(s))), nil
 }
 
-// short is x > 0 rounded up to 128 binary digits. Squares of float64s' quotients have hundreds, and unlike denominators:
-// exact sums of thousands would be as many times as long.
+// short is x > 0 rounded up to 128 binary digits. Squares of float64s' quotients have hundreds,
+// and unlike denominators: exact sums of thousands would be as many times as long.
 func short(x *big.Rat) *big.Rat {
 	const digits = 128
 	num, denom := new(big.Int).Set(x.Num()), new(big.Int).Set(x.Denom())

@@ -327,9 +327,9 @@ func (l *Ledger) transact(ctx context.Context, marks Marks, parts []Charge, do f
 // writing is held by whoever writes to a ledger: of the process, which ends as a whole.
 var writing sync.RWMutex
 
-// AtRest waits until no ledger is being written to, for a while at most, and lets nobody begin again: it is for a process
-// that ends at once. Else SQLite's journal of half a charge would be left beside a ledger, which the next one undoes, if
-// nobody took it away.
+// AtRest waits until no ledger is being written to, for a while at most, and lets nobody begin
+// again: it is for a process that ends at once. Else SQLite's journal of half a charge would be
+// left beside a ledger, which the next one undoes, if nobody took it away.
 func AtRest(most time.Duration) {
 	for began := time.Now(); !writing.TryLock() && time.Since(began) < most; {
 		time.Sleep(time.Millisecond)

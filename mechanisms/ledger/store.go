@@ -2,9 +2,7 @@ package ledger
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -242,32 +239,6 @@ func (l *Ledger) SetWritten(ctx context.Context, number int64) error {
 	})
 }
 
-// History reads all that the ledger holds, and checks it.
-func (l *Ledger) History(ctx context.Context) (*History, error) {
-	l.known.Store(nil)
-	return l.since(ctx)
-}
-
-// since is History, but for what this process has checked before.
-func (l *Ledger) since(ctx context.Context) (h *History, err error) {
-	err = l.patiently(ctx, func() (err error) {
-		tx, err := l.db.Conn(ctx)
-		if err != nil {
-			return err
-		}
-		defer tx.Close()
-		if _, err := tx.ExecContext(ctx, "BEGIN DEFERRED"); err != nil { // all of one moment
-			return err
-		}
-		if h, err = l.history(ctx, tx); err == nil {
-			l.known.Store(h)
-		}
-		_, end := tx.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
-		return errors.Join(err, end)
-	})
-	return h, err
-}
-
 // patiently does something until no other process keeps it from that, or ctx is done, or it
 // took too long, and says what an error of SQLite means.
 func (l *Ledger) patiently(ctx context.Context, do func() error) error {
@@ -282,86 +253,6 @@ func (l *Ledger) patiently(ctx context.Context, do func() error) error {
 			return plain(l.path, err)
 		}
 	}
-}
-
-// querier is a database or a transaction.
-type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-// history reads what the ledger holds and checks it, from where it was read last: what was checked is followed by
-// what happened since, if its head is there.
-func (l *Ledger) history(ctx context.Context, q querier) (h *History, err error) {
-	known := l.known.Load()
-	if known != nil {
-		var head string
-		if q.QueryRowContext(ctx, "SELECT hash FROM event WHERE number = ?", known.last).Scan(&head) != nil || head != known.Head() {
-			known = nil
-		}
-	}
-	if known == nil {
-		known = new(History)
-	}
-	if h, err = l.tables(ctx, q, known); err != nil {
-		return nil, err
-	}
-	var id string
-	if err := q.QueryRowContext(ctx, "SELECT id FROM secret").Scan(&id); err != nil {
-		return nil, err
-	}
-	if err := h.readEvents(ctx, q, id, known); err != nil {
-		return nil, unusable("%s is damaged, or was changed by another program: %w", l.path, err)
-	}
-	if h.total == known.total {
-		h.used, h.of = known.used, known.of
-	}
-	used := h.account()
-	h.used, h.of = &used, len(h.Entries)
-	return h, nil
-}
-
-// tables reads the budget, and the charges after those known.
-func (l *Ledger) tables(ctx context.Context, q querier, known *History) (*History, error) {
-	h := &History{Entries: slices.Clone(known.Entries)}
-	b := &h.Budget
-	var epsilon, delta string
-	err := q.QueryRowContext(ctx, "SELECT data, neighbours, epsilon, delta, filter FROM budget").
-		Scan(&b.Data, &b.Neighbours, &epsilon, &delta, &b.Filter)
-	if err != nil {
-		return nil, err
-	}
-	b.Epsilon, b.Delta = parse(epsilon), parse(delta)
-	if err := b.check(); err != nil || b.Epsilon == nil && epsilon != "" {
-		return nil, unusable("%s is damaged: its total is none (%w)", l.path, err)
-	}
-	rows, err := q.QueryContext(ctx, "SELECT number, time, release, noise, epsilon, delta, sensitivity, scale, written FROM charge WHERE number > ? ORDER BY number", known.charged())
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		e := Entry{Charge: Charge{Neighbours: b.Neighbours}}
-		var when string
-		if err := rows.Scan(&e.Number, &when, &e.Release, &e.Noise, &epsilon, &delta, &e.Sensitivity, &e.Scale, &e.Written); err != nil {
-			return nil, err
-		}
-		e.Epsilon, e.Delta = parse(epsilon), parse(delta)
-		e.Time, err = time.Parse(timeFormat, when)
-		if err := errors.Join(err, e.check()); err != nil {
-			return nil, unusable("%s is damaged: charge %d: %w", l.path, e.Number, err)
-		}
-		h.Entries = append(h.Entries, e)
-	}
-	return h, rows.Err()
-}
-
-// charged is the number of the last charge, 0 before there is one.
-func (h *History) charged() int64 {
-	if len(h.Entries) == 0 {
-		return 0
-	}
-	return h.Entries[len(h.Entries)-1].Number
 }
 
 // text writes a decimal exactly, and nil as nothing.
@@ -380,88 +271,4 @@ func parse(text string) *big.Rat {
 		return nil
 	}
 	return x
-}
-
-// Create makes a ledger that has nothing charged, for its owner alone, all or nothing: it
-// is made beside the path and linked to it. Errors: a budget that is none, a path where something
-// stands (wraps fs.ErrExist: a ledger is never overwritten), one that cannot be
-// written.
-func Create(ctx context.Context, path string, b Budget) error {
-	return CreateWith(ctx, path, b, NewKey())
-}
-
-// CreateWith is Create with a key under which rows were marked already.
-func CreateWith(ctx context.Context, path string, b Budget, key Key) error {
-	if err := b.check(); err != nil {
-		return unusable("%w", err)
-	}
-	if _, err := os.Lstat(path); err == nil {
-		return &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
-	}
-	writing.RLock()
-	defer writing.RUnlock()
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".new-*.tmp")
-	if err != nil {
-		return unusable("no ledger was made at %s: %w", path, files.Plain(err))
-	}
-	defer os.Remove(f.Name())
-	err = f.Chmod(0o600)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = fill(ctx, f.Name(), b, key)
-	}
-	if err == nil {
-		err = files.MoveNew(f.Name(), path)
-	}
-	if err == nil {
-		err = files.SyncDir(dir)
-	}
-	if err != nil {
-		return fmt.Errorf("no ledger was made at %s: %w", path, files.Plain(err))
-	}
-	return nil
-}
-
-// fill makes a ledger of an empty file.
-func fill(ctx context.Context, path string, b Budget, key Key) error {
-	db, err := connect(path)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	mark := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", application, version)
-	if _, err := tx.ExecContext(ctx, mark+tables); err != nil {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO budget (one, data, neighbours, epsilon, delta, filter) VALUES (1, ?, ?, ?, ?, ?)",
-		b.Data, b.Neighbours, text(b.Epsilon), text(b.Delta), b.Filter)
-	if err != nil {
-		return err
-	}
-	if _, err := begin(ctx, tx, b, key); err != nil {
-		return err
-	}
-	if err := tx.Commit(); err != nil {
-		return err
-	}
-	return db.Close()
-}
-
-// begin writes the key, and the chain's first links.
-func begin(ctx context.Context, x executor, b Budget, key Key) (head string, err error) {
-	id := hex.EncodeToString(key[:]) // the chain has a hash of it
-	sum := sha256.Sum256([]byte("dpreg ledger " + id))
-	id = hex.EncodeToString(sum[:8])
-	if _, err = x.ExecContext(ctx, "INSERT INTO secret (one, id, key) VALUES (1, ?, ?)", id, key[:]); err == nil {
-		head, err = chain(ctx, x, "", b.event(id))
-	}
-	if err == nil && b.Epsilon != nil {
-		head, err = chain(ctx, x, head, b.totalEvent())
-	}
-	return head, err
 }
