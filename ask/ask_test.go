@@ -209,6 +209,7 @@ func TestRefused(t *testing.T) {
 		"`b b`[2]":      "0 and 1",
 		"g[v":           "not closed",
 		"sin(x)":        "there is no function sin",
+		"I(x*y)":        "there is no such term here",
 		"cor(x)":        "takes 2",
 		"mean(2)":       "names of columns",
 		"mean(z)":       `"z"`,

@@ -190,10 +190,14 @@ var columnFunctions = []string{"mean", "sd", "var", "cov", "cor", "beta", effect
 
 // isFunction refuses a function that there is not.
 func isFunction(function string) error {
+	if function == expression.Identity {
+		return errors.New("there is no such term here: I(...) is one that the release has, and ( ) alone are around expressions")
+	}
 	if slices.Contains(columnFunctions, function) || expression.Functions[function] != nil {
 		return nil
 	}
 	known := append(slices.Sorted(maps.Keys(expression.Functions)), columnFunctions...)
+	known = slices.DeleteFunc(known, func(name string) bool { return name == expression.Identity })
 	return fmt.Errorf("there is no function %s; there are %s", function, strings.Join(known, ", "))
 }
 
