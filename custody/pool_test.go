@@ -97,6 +97,7 @@ func TestPoolTotals(t *testing.T) {
 		"two":           {2, 1, 0, upTo(2), upTo(2), release.ReplaceOne},
 		"all":           {5, 1, 1, upTo(5), upTo(5), release.ReplaceOne},
 		"one drops out": {6, 2, 1, []int{0, 1, 3, 4, 5}, []int{4, 0, 2, 5, 1}, release.ReplaceOne},
+		"one of three":  {3, 0, 1, []int{2, 0}, []int{0, 2}, release.ReplaceOne},
 		"n has noise":   {5, 1, 1, []int{0, 2, 3, 4}, []int{1, 2, 3, 0}, release.AddRemove},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -243,7 +244,7 @@ func TestPoolRefuses(t *testing.T) {
 		"garbage":          {with(garbage), "whole"},
 		"no file":          {with("none"), "none"},
 		"a masked file":    {with(s.at(0, "member")), "dpreg-shares/1"},
-		"too many collude": {[]string{changed(shares[0], func(f map[string]any) { f["session"].(map[string]any)["colluding"] = 2 })}, "must be below"},
+		"too many collude": {[]string{changed(shares[0], func(f map[string]any) { f["session"].(map[string]any)["colluding"] = 2 })}, "must be above 5 times"},
 		"smaller noise":    {[]string{changed(shares[0], func(f map[string]any) { f["session"].(map[string]any)["noise"].(map[string]any)["scale"] = 0.1 })}, "scale must be"},
 		"other bounds":     {with(changed(shares[2], func(f map[string]any) { f["session"].(map[string]any)["privacy"].(map[string]any)["epsilon"] = 0.99 })), "noise"},
 	} {
@@ -363,7 +364,7 @@ func TestSessionRefuses(t *testing.T) {
 		"alone":         {m[:1], 0, 0, sharedPrivacy},
 		"all collude":   {m, 3, 0, sharedPrivacy},
 		"two totals":    {m, 1, 1, sharedPrivacy},
-		"unproved":      {m, 0, 1, sharedPrivacy},
+		"unproved":      {newPool(t, 5, 0, 1, sharedPrivacy).Custodians, 0, 2, sharedPrivacy},
 		"below 0":       {m, -1, 0, sharedPrivacy},
 		"absent":        {m, 0, -1, sharedPrivacy},
 		"same name":     {[]custody.Member{m[0], m[1], {Name: "c0", Key: m[2].Key}}, 1, 0, sharedPrivacy},

@@ -152,7 +152,7 @@ func (s *Session) least() (release.Noise, error) {
 func (s *Session) threshold() int { return len(s.Custodians) - s.Absent }
 
 // checkMembers refuses custodians who cannot keep a secret. The proof of docs/secure-sum.md, of a threshold
-// J − absent, needs colluding + 3 absent < J.
+// J − absent, needs 5 absent < 2(J − colluding).
 func (s *Session) checkMembers() error {
 	n := len(s.Custodians)
 	for i, m := range s.Custodians {
@@ -163,8 +163,8 @@ func (s *Session) checkMembers() error {
 			return fmt.Errorf("two custodians are called %q", m.Name)
 		}
 	}
-	if s.Colluding < 0 || s.Absent < 0 || n > shares.MaxMembers || s.Colluding+3*s.Absent >= n {
-		return fmt.Errorf("of %d custodians %d may collude and %d be absent: colluding + 3 absent must be below their number, or some could be told from the others", n, s.Colluding, s.Absent)
+	if s.Colluding < 0 || s.Absent < 0 || n > shares.MaxMembers || 5*s.Absent >= 2*(n-s.Colluding) {
+		return fmt.Errorf("of %d custodians %d may collude and %d be absent: twice those who do not collude must be above 5 times those who may be absent, or some could be told from the others", n, s.Colluding, s.Absent)
 	}
 	return s.group().Check()
 }

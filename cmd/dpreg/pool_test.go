@@ -80,7 +80,7 @@ func TestPoolWrong(t *testing.T) {
 		{[]string{"pool", "key"}, "needs a custodian's name"},
 		{[]string{"pool", "key", "north"}, "never overwritten"},
 		{[]string{"pool", "agree", "north.member", "south.member", "--eps", "1", "--delta", "1e-6", "--schema", "pums.schema.json"}, "--colluding is missing"},
-		{[]string{"pool", "agree", "north.member", "south.member", "--eps", "1", "--delta", "1e-6", "--schema", "pums.schema.json", "--colluding", "2"}, "must be below their number"},
+		{[]string{"pool", "agree", "north.member", "south.member", "--eps", "1", "--delta", "1e-6", "--schema", "pums.schema.json", "--colluding", "2"}, "must be above 5 times"},
 		{[]string{"pool", "agree", "north.member", "south.member", "--eps", "1", "--schema", "pums.schema.json", "--colluding", "1"}, "--delta is missing"},
 		{[]string{"pool", "agree", "north.member", "north.member", "--eps", "1", "--delta", "1e-6", "--schema", "pums.schema.json", "--colluding", "1"}, "two custodians"},
 		{[]string{"pool", "agree", "north.member.key", "south.member", "--eps", "1", "--delta", "1e-6", "--schema", "pums.schema.json", "--colluding", "1"}, `"dpreg-member/1" is wanted`},
