@@ -119,6 +119,15 @@ func boxError(f *release.Frame) float64 {
 // tails returns, where H has to stand out by stands + i·gap, the upper edges of the bins, the last above
 // all rows, and T̂ at each: +Inf where R² may not be.
 func tails(r *release.Radii, n float64, laplace bool, stands float64) (edges, lost []float64) {
+	edges, lost, proven := taken(r, n, laplace, stands)
+	for i := range proven {
+		lost[i] = math.Inf(1)
+	}
+	return edges, lost
+}
+
+// taken returns T̂ at all edges, and how many R² may not be.
+func taken(r *release.Radii, n float64, laplace bool, stands float64) (edges, lost []float64, proven int) {
 	k := len(r.Counts)
 	edges, lost = make([]float64, k), make([]float64, k)
 	for i := range edges {
@@ -129,10 +138,7 @@ func tails(r *release.Radii, n float64, laplace bool, stands float64) (edges, lo
 	for i := k - 2; i >= 0; i-- {
 		lost[i] = lost[i+1] + (edges[i+1]-edges[i])*(math.Sqrt(h[i+1]*h[i+2])/2+(h[i+1]+h[i+2])/4)
 	}
-	for i := range proven {
-		lost[i] = math.Inf(1)
-	}
-	return edges, lost
+	return edges, lost, proven
 }
 
 // beyond returns Ĥ at the lower edge of each bin, and 0 above the last: never increasing. The

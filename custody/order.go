@@ -65,7 +65,7 @@ type Order struct {
 type Settled struct {
 	Order
 	Noise release.Noise  // on the statistics, as the release will state it; of several steps, if the first frame were the last
-	Frame *release.Frame // of the first of several steps; nil: the box, and there is one
+	Frame *release.Frame // of the first of several steps, or of the look of a session; nil: the box, and there is one
 
 	dummies int             // columns of ByLevel, which are the first
 	bounds  *release.Bounds // that are to be found; nil: all are public
@@ -75,6 +75,7 @@ type Settled struct {
 	budget  ssp.Budget      // of several steps
 	plan    adaptive.Plan   // and its shares, once the number of rows is known
 	people  *people         // of one release; nil: each row is one
+	session *Session        // that this is a share of; nil: none
 	passes  *passes         // over the rows of files, of one release
 	marks   *table.Marks    // of these rows; nil: nobody asks
 }

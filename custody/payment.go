@@ -252,6 +252,10 @@ func (s *Settled) cost() ([]ledger.Charge, error) {
 		c.Sensitivity, c.Scale = 1, s.budget.Sigma()
 	}
 	c.Sensitivity *= float64(s.Persons.Rule.PerPerson())
+	if s.session != nil {
+		err := s.session.charge(&c)
+		return []ledger.Charge{c}, err
+	}
 	pure := s.moreEpsilon()
 	if s.bounds != nil {
 		pure = s.bounds.Epsilon

@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/dpreg/dpreg/internal/number"
-	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/persons"
 	"github.com/dpreg/dpreg/release"
@@ -98,20 +97,15 @@ func ofRows(p release.Privacy, k int) (release.Privacy, error) {
 	if k == 1 {
 		return p, nil
 	}
+	if p.Delta > 0 {
+		return weaker(p, float64(k))
+	}
 	whole := p
 	p.Epsilon /= float64(k)
 	for new(big.Rat).Mul(number.Decimal(p.Epsilon), big.NewRat(int64(k), 1)).Cmp(number.Decimal(whole.Epsilon)) > 0 {
 		p.Epsilon = math.Nextafter(p.Epsilon, 0)
 	}
-	if p.Delta == 0 {
-		return p, nil
-	}
-	sigma, err := accounting.Sigma(whole.Epsilon, whole.Delta, 1)
-	if err == nil {
-		p.Delta, err = accounting.Delta(p.Epsilon, float64(k)*sigma, 1)
-	}
-	p.Delta *= 1 - 1e-9
-	return p, err
+	return p, nil
 }
 
 // people are the persons of one release.

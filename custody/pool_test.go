@@ -32,6 +32,11 @@ var sharedPrivacy = release.Privacy{Epsilon: 1, Delta: 1e-6, Neighbours: release
 
 func newPool(t *testing.T, custodians, colluding, absent int, p release.Privacy) *pool {
 	t.Helper()
+	return agreed(t, custodians, custody.Session{Colluding: colluding, Absent: absent, Privacy: p, Schema: *twoColumns})
+}
+
+func agreed(t *testing.T, custodians int, terms custody.Session) *pool {
+	t.Helper()
 	s := &pool{dir: t.TempDir()}
 	var members []custody.Member
 	for i := range custodians {
@@ -43,7 +48,7 @@ func newPool(t *testing.T, custodians, colluding, absent int, p release.Privacy)
 		members, s.keys = append(members, m), append(s.keys, k)
 	}
 	var err error
-	s.Session, err = custody.NewSession(members, colluding, absent, p, twoColumns)
+	s.Session, err = custody.NewSession(members, terms)
 	must(t, err)
 	return s
 }
@@ -113,7 +118,7 @@ func TestPoolTotals(t *testing.T) {
 				s.share(t, i, linesOf(i))
 				all = append(all, linesOf(i)...)
 				empty := ssp.NewAccumulator(2).Statistics()
-				noise, err := ssp.Share(empty, s.Noise, p.Neighbours, noiseOf(i))
+				noise, err := ssp.Shared{Columns: 2, Neighbours: p.Neighbours, Noise: s.Noise}.Share(empty, 0, noiseOf(i))
 				must(t, err)
 				for l, v := range noise {
 					want[l].Add(want[l], v)
@@ -371,9 +376,10 @@ func TestSessionRefuses(t *testing.T) {
 		"same key":      {twice, 1, 0, sharedPrivacy},
 		"no name":       {[]custody.Member{m[0], m[1], {Key: m[2].Key}}, 1, 0, sharedPrivacy},
 		"no δ":          {m, 1, 0, release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}},
+		"a large ε":     {m, 1, 0, release.Privacy{Epsilon: 1e7, Delta: 1e-6, Neighbours: release.ReplaceOne}},
 		"no neighbours": {m, 1, 0, release.Privacy{Epsilon: 1, Delta: 1e-6}},
 	} {
-		if _, err := custody.NewSession(c.members, c.colluding, c.absent, c.privacy, twoColumns); err == nil {
+		if _, err := custody.NewSession(c.members, custody.Session{Colluding: c.colluding, Absent: c.absent, Privacy: c.privacy, Schema: *twoColumns}); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/shares"
-	"github.com/dpreg/dpreg/ssp"
 )
 
 // Custodians who add up their sums without showing them, with one noise in all: docs/secure-sum.md.
@@ -35,6 +34,14 @@ type Session struct {
 	Privacy    release.Privacy `json:"privacy"`
 	Noise      release.Noise   `json:"noise"` // that each custodian adds
 	Schema     schema.Design   `json:"schema"`
+	Persons    string          `json:"persons,omitzero"` // what becomes of their rows, as persons.ParseRule reads it; empty: Privacy is of rows
+
+	// Of several looks, each with a session of its own: how many, about how many rows they see, what those
+	// before this one released, and where this one is taken, which follows from that.
+	Steps  int              `json:"steps,omitzero"`
+	Rows   int64            `json:"rows,omitzero"`
+	Former *release.Release `json:"former,omitzero"`
+	Frame  *release.Frame   `json:"frame,omitzero"`
 }
 
 // Member is a custodian of a session.
@@ -123,29 +130,33 @@ func ReadMemberKey(path string) (k MemberKey, err error) {
 	return MemberKey{f.Name, key, path}, nil
 }
 
-// NewSession is one of these custodians, who release sums of these columns, with this privacy, as one.
-func NewSession(members []Member, colluding, absent int, p release.Privacy, d *schema.Design) (*Session, error) {
-	s := &Session{Format: sessionFormat, ID: make([]byte, 16), Custodians: members, Colluding: colluding, Absent: absent, Privacy: p, Schema: *d}
+// NewSession is one of these custodians, who release sums as one: of terms' columns, with its privacy. What
+// follows a former look has all but these from that.
+func NewSession(members []Member, terms Session) (*Session, error) {
+	s := &terms
+	s.Format, s.ID, s.Custodians = sessionFormat, make([]byte, 16), members
 	if _, err := rand.Read(s.ID); err != nil {
 		return nil, err
 	}
 	if err := s.checkMembers(); err != nil {
 		return nil, Misuse(err)
 	}
-	if p.Delta == 0 {
+	if err := s.follow(); err != nil {
+		return nil, Misuse(err)
+	}
+	if s.Privacy.Delta == 0 {
 		return nil, Misusef("--delta is missing: custodians add up shares of Gaussian noise, which needs a δ far below one over all rows, as in --delta 1e-6. With --eps alone each makes a release of its own, by dpreg release, and dpreg infer takes them together")
 	}
 	var err error
-	if s.Noise, err = s.least(); err != nil {
+	if s.Frame, err = s.frame(); err != nil {
 		return nil, Misuse(err)
 	}
+	least, err := s.shared()
+	if err != nil {
+		return nil, Misuse(err)
+	}
+	s.Noise = least.Noise
 	return s, Misuse(s.check())
-}
-
-// least is the smallest noise that serves.
-func (s *Session) least() (release.Noise, error) {
-	n := len(s.Custodians)
-	return ssp.CalibrateShare(len(s.Schema.Columns()), s.Privacy, n, n-s.Colluding-s.Absent)
 }
 
 // threshold is how many of the custodians tell the total.
@@ -174,14 +185,14 @@ func (s *Session) check() error {
 	if len(s.ID) != 16 {
 		return errors.New("id: 16 bytes are needed")
 	}
-	if err := errors.Join(s.checkMembers(), s.Schema.Validate()); err != nil {
+	if err := errors.Join(s.checkMembers(), s.Schema.Validate(), s.checkLook()); err != nil {
 		return err
 	}
-	least, err := s.least()
+	q, err := s.shared()
 	if err != nil {
 		return err
 	}
-	has := s.Noise
+	has, least := s.Noise, q.Noise
 	if has.Scale < least.Scale {
 		return fmt.Errorf("noise: a custodian's scale must be %v, not %v", least.Scale, has.Scale)
 	}
@@ -233,8 +244,15 @@ func (s *Session) names() string {
 
 // String says what is agreed upon.
 func (s *Session) String() string {
-	return fmt.Sprintf("session %s: %s of %s; %s; %d of them may collude, and %d be absent",
+	text := fmt.Sprintf("session %s: %s of %s; %s; %d of them may collude, and %d be absent",
 		s.Digest(), s.Schema.Formula(), s.names(), Describe(s.Privacy), s.Colluding, s.Absent)
+	if s.Persons != "" {
+		text += "; for each person, of whose rows --person-rows " + s.Persons
+	}
+	if s.Steps > 1 {
+		text += fmt.Sprintf("; look %d of %d, which have this privacy together", s.look()+1, s.Steps)
+	}
+	return text
 }
 
 // Write writes the session to a file, which must not exist.

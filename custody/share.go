@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math/big"
 	"os"
 	"time"
 
@@ -39,18 +40,19 @@ func (s *Session) Share(ctx context.Context, o Order, key MemberKey) (err error)
 		return err
 	}
 	order.marks = paid.Marks()
+	order.meet(paid)
 	defer func() { paid.Finish(ctx, err == nil) }()
-	all, err := order.Rows.sum(ctx, order)
+	rows, noised, err := s.read(ctx, order)
 	if err != nil {
 		return err
 	}
-	if _, err := order.check(all.N); err != nil {
+	if _, err := order.check(rows); err != nil {
 		return err
 	}
 	if err := order.pay(ctx, paid); err != nil {
 		return err
 	}
-	z, err := ssp.Share(all.Statistics, s.Noise, s.Privacy.Neighbours, order.entropy())
+	z, err := noised()
 	if err != nil {
 		return err
 	}
@@ -68,10 +70,52 @@ func (s *Session) Share(ctx context.Context, o Order, key MemberKey) (err error)
 	return nil
 }
 
+// read reads the rows, and returns how many there are, and what draws the noise.
+func (s *Session) read(ctx context.Context, order *Settled) (rows int64, noised func() ([]*big.Int, error), err error) {
+	q, err := s.shared()
+	if err != nil {
+		return 0, nil, err
+	}
+	q.Noise = s.Noise
+	more := func() int64 {
+		if order.people == nil {
+			return 0
+		}
+		return order.people.told.More
+	}
+	if s.Frame == nil {
+		all, err := order.Rows.sum(ctx, order)
+		if err != nil {
+			return 0, nil, err
+		}
+		return all.N, func() ([]*big.Int, error) { return q.Share(all.Statistics, more(), order.entropy()) }, nil
+	}
+	l := &looker{Settled: order}
+	radii, err := gather[*ssp.RadiusCount](ctx, l, ssp.Pass{Columns: order.dim(), Frame: s.Frame, Radii: true})
+	if err != nil {
+		return 0, nil, err
+	}
+	sums, err := gather[*ssp.BallAccumulator](ctx, l, ssp.Pass{Columns: order.dim(), Frame: s.Frame})
+	if err != nil {
+		return 0, nil, err
+	}
+	return radii.N(), func() ([]*big.Int, error) { return q.ShareLook(sums, radii, more(), order.entropy()) }, nil
+}
+
 // settle is Settle of the order that the session makes of o.
 func (s *Session) settle(o Order) (*Settled, error) {
-	if o.Persons != (Persons{}) || o.WithMoments || o.ByLevel != "" || o.Bounds.Columns != nil || o.Sign != nil || o.SpendAgain || o.Path == "" {
-		return nil, Misuse(errors.New("a share is of sums of rows in public bounds, by one look, and goes to a file of its own"))
+	rule, err := s.rule()
+	switch {
+	case err != nil:
+		return nil, Misuse(err)
+	case o.Persons.Column == "" && s.Persons != "":
+		return nil, Misusef("the session is private for persons, of whose rows --person-rows %s: say by --person COLUMN whose a row is", s.Persons)
+	case o.Persons.Column != "" && s.Persons == "":
+		return nil, Misusef("--person: the session is private for rows; custodians agree upon persons by dpreg pool agree --person-rows RULE")
+	}
+	o.Persons.Rule = rule
+	if o.WithMoments || o.ByLevel != "" || o.Bounds.Columns != nil || o.Sign != nil || o.SpendAgain || o.Path == "" {
+		return nil, Misuse(errors.New("a share is of sums of rows in public bounds, and goes to a file of its own"))
 	}
 	say, design := o.Say, s.Schema
 	o.Design, o.Privacy, o.Mechanism, o.Steps, o.Say = &design, s.Privacy, release.Gaussian, 1, nil // nothing is to be chosen
@@ -79,7 +123,12 @@ func (s *Session) settle(o Order) (*Settled, error) {
 	if err != nil {
 		return nil, err
 	}
-	order.Say = say
+	order.Say, order.session, order.Frame = say, s, s.Frame
+	if s.Frame != nil {
+		if err := order.readable("a look in a frame"); err != nil {
+			return nil, err
+		}
+	}
 	if _, err := os.Lstat(o.Path); !errors.Is(err, fs.ErrNotExist) {
 		return nil, Refusef("%s exists. Shares that were made once are sent again at no further cost; other ones would spend ε again, and go to another file, by -o FILE", o.Path)
 	}

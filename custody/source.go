@@ -152,7 +152,7 @@ type passes struct {
 func (f Files) passesOf(s *Settled) *passes {
 	if s.passes == nil {
 		times := 1
-		if s.Steps > 1 {
+		if s.Frame != nil {
 			times = 2 * s.Steps
 		}
 		if s.bounds != nil {

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"math/big"
 	"os"
 	"path/filepath"
 
+	"github.com/dpreg/dpreg/adaptive"
 	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/shares"
-	"github.com/dpreg/dpreg/ssp"
 )
 
 // maskedFile is a custodian's sum of the shares that it was sent, which tells nothing by itself.
@@ -166,9 +167,47 @@ func Total(from []string) (*release.Release, error) {
 	if err != nil {
 		return nil, session.blame(err)
 	}
-	p := release.Pooled{Custodians: int64(len(first.Of)), Colluding: int64(session.Colluding)}
-	r, err := ssp.Pooled(total, &session.Schema, session.Privacy, session.Noise, p, first.Simulated)
+	r, err := session.release(total, first)
 	return r, Misuse(err)
+}
+
+// release is that of a total of the shares that m is of.
+func (s *Session) release(total []*big.Int, m maskedFile) (*release.Release, error) {
+	q, err := s.shared()
+	if err != nil {
+		return nil, err
+	}
+	q.Noise = s.Noise
+	privacy, schema := s.Privacy, s.Schema
+	r := &release.Release{
+		Simulated: m.Simulated, Schema: schema, Privacy: &privacy,
+		Pooled: &release.Pooled{Custodians: int64(len(m.Of)), Colluding: int64(s.Colluding)},
+	}
+	if s.Former != nil {
+		r.Steps, r.Persons = s.Former.Looks(), s.Former.Persons
+		r.Simulated = r.Simulated || s.Former.Simulated
+		if s.Privacy.Neighbours != release.AddRemove {
+			for i := range r.Steps {
+				r.Steps[i].N = 0 // the last look has it
+			}
+		}
+	} else if s.Persons != "" {
+		rule, err := s.rule()
+		if err != nil {
+			return nil, err
+		}
+		r.Persons = &release.Persons{Rows: string(rule.Kind), Most: int64(rule.Most)}
+	}
+	if s.Frame != nil {
+		r.Pooled.Rounds, r.Pooled.Rows = int64(s.Steps), s.Rows
+	}
+	if err := q.Total(total, r); err != nil || r.Frame == nil {
+		return r, err
+	}
+	look := r.Looks()[len(r.Steps)]
+	frame := *r.Frame
+	r.Frame, frame.Lost = &frame, adaptive.Lost(&look, float64(r.N))
+	return r, r.Validate()
 }
 
 // covers refuses names that are not those of enough different custodians.

@@ -139,7 +139,8 @@ func (r *Release) gaussianRatio(s float64) float64 {
 		ratio = math.Hypot(ratio, r.momentsRatio())
 	}
 	most, _ := r.perPerson().Float64()
-	return most * ratio * r.Pooled.known()
+	known, _ := r.Pooled.known().Float64()
+	return math.Hypot(most*ratio*math.Sqrt(known), r.countRatio())
 }
 
 // momentsSpend is what moments of their own add to s/scale: their L1 sensitivity,
@@ -173,7 +174,7 @@ func (r *Release) besides() (text string) {
 		text = fmt.Sprintf(", beside moments with noise of scale %v", r.Moments.Noise.Scale)
 	}
 	if r.Persons != nil && r.Persons.Most > 0 {
-		text += fmt.Sprintf(", of persons with up to %d rows, beside their count with epsilon %v", r.Persons.Most, r.Persons.Epsilon)
+		text += fmt.Sprintf(", of persons with up to %d rows, beside the count of those with more", r.Persons.Most)
 	}
 	if r.Pooled != nil {
 		text += fmt.Sprintf(", of which %d of %d custodians know their shares", r.Pooled.Colluding, r.Pooled.Custodians)

@@ -29,6 +29,7 @@ type Look struct {
 	NNoise     float64    `json:"n_noise,omitzero"`
 	Noise      Noise      `json:"noise"`
 	Statistics Statistics `json:"statistics"`
+	Pooled     *Pooled    `json:"pooled,omitzero"` // whose sums these are; nil: one custodian's
 }
 
 // Frame is where a look is taken: public, exact, in scaled units.
@@ -54,7 +55,7 @@ type Radii struct {
 
 // last is the look that the release is.
 func (r *Release) last() Look {
-	return Look{r.Frame, r.Radii, r.N, r.NNoise, r.Noise, r.Statistics}
+	return Look{r.Frame, r.Radii, r.N, r.NNoise, r.Noise, r.Statistics, r.Pooled}
 }
 
 // Looks are all looks at the rows, in order: the release itself is the last.

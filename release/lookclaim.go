@@ -93,9 +93,9 @@ func (r *Release) parts(value func(float64) *big.Rat) (all []part) {
 		if l.Noise.Sensitivity == 0 {
 			norm = l.Frame.sensitivity(nb)
 		}
-		k := r.perPerson()
+		each := new(big.Rat).Mul(r.power(r.perPerson()), l.Pooled.known())
 		add := func(query string, spent *big.Rat) {
-			all = append(all, part{place + query, spent.Mul(spent, r.power(k))})
+			all = append(all, part{place + query, spent.Mul(spent, each)})
 		}
 		add("noise", r.power(norm.Quo(norm, scale)))
 		if l.Noise.Kind == Ball && nb == AddRemove {
@@ -104,6 +104,9 @@ func (r *Release) parts(value func(float64) *big.Rat) (all []part) {
 		if l.Radii != nil {
 			add("radii", new(big.Rat).Quo(changed(nb), r.power(value(l.Radii.Scale))))
 		}
+	}
+	if count := r.countRatio(); count > 0 {
+		all = append(all, part{"persons.more", square2(count)})
 	}
 	return all
 }

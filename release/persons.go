@@ -16,7 +16,7 @@ type Persons struct {
 	Most int64  `json:"most,omitzero"`
 
 	// Of PersonRows: about how many persons had more rows, with Laplace noise of this scale, by a
-	// part of Privacy.Epsilon.
+	// part of Privacy.Epsilon; or with Gaussian noise that custodians share, and no part.
 	More    int64   `json:"more,omitzero"`
 	Scale   float64 `json:"more_noise,omitzero"`
 	Epsilon float64 `json:"more_epsilon,omitzero"`
@@ -66,8 +66,10 @@ func (p *Persons) validate(r *Release) error {
 		return within("most", fmt.Errorf("must be at least 1, not %d", p.Most))
 	case p.Most > 1 && r.Neighbours() != AddRemove:
 		return within("most", fmt.Errorf("%d is for %q neighbours: of how many rows persons are is not public", p.Most, AddRemove))
-	case !positive(p.Scale) || !positive(p.Epsilon):
-		return within("more_noise", errors.New("it and \"more_epsilon\" must be positive"))
+	case r.Pooled != nil && p.Epsilon == 0 && positive(p.Scale):
+		return nil // Gaussian noise
+	case r.Pooled != nil || !positive(p.Scale) || !positive(p.Epsilon):
+		return within("more_noise", errors.New("it and \"more_epsilon\" must be positive; with \"pooled\" it alone is there"))
 	case new(big.Rat).Mul(exact(p.Scale), number.Decimal(p.Epsilon)).Cmp(relax(big.NewRat(1, 1))) < 0:
 		return within("more_noise", fmt.Errorf("%v is too small for epsilon %v: a person changes the count by 1", p.Scale, p.Epsilon))
 	case r.statisticsEpsilon().Sign() <= 0:

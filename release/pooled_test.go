@@ -15,7 +15,7 @@ func pooled() *Release {
 	yy := 4.0
 	return &Release{
 		Format: Format, Schema: schema.Design{Intercept: true, Covariates: []schema.Column{{Name: "x", Lower: -1, Upper: 1}}, Response: schema.Column{Name: "y", Lower: -1, Upper: 1}},
-		Privacy: &Privacy{Epsilon: 1, Delta: 1e-6, Neighbours: ReplaceOne}, Pooled: &Pooled{4, 1}, N: 100,
+		Privacy: &Privacy{Epsilon: 1, Delta: 1e-6, Neighbours: ReplaceOne}, Pooled: &Pooled{Custodians: 4, Colluding: 1}, N: 100,
 		Noise:      Noise{Kind: Gaussian, Scale: sigma * math.Sqrt(4./3), Sensitivity: math.Sqrt(8) * (1 + 1e-15), Lattice: math.Ldexp(1, -40)},
 		Statistics: Statistics{SumX: []float64{1}, SumXX: [][]float64{{2}}, SumXY: []float64{1}, SumYY: &yy},
 	}
@@ -35,9 +35,10 @@ func TestPooled(t *testing.T) {
 		"all collude":   {func(r *Release) { r.Pooled.Colluding = 4 }, "pooled.colluding: "},
 		"fewer than 0":  {func(r *Release) { r.Pooled.Colluding = -1 }, "pooled.colluding: "},
 		"of nobody":     {func(r *Release) { r.Pooled = &Pooled{} }, "pooled.custodians: "},
-		"Laplace noise": {func(r *Release) { r.Noise.Kind, r.Privacy.Delta = Laplace, 0 }, "pooled: only in"},
-		"no privacy":    {func(r *Release) { r.Privacy = nil }, "pooled: only in"},
-		"persons":       {func(r *Release) { r.Persons = &Persons{Rows: PersonMean} }, "pooled: not with"},
+		"Laplace noise": {func(r *Release) { r.Noise.Kind, r.Privacy.Delta = Laplace, 0 }, "pooled: only with"},
+		"no privacy":    {func(r *Release) { r.Privacy = nil }, "pooled: only with"},
+		"more persons":  {func(r *Release) { r.Persons = &Persons{Rows: PersonRows, Most: 1, Scale: 5} }, "noise.scale: "},
+		"a part of ε":   {func(r *Release) { r.Persons = &Persons{Rows: PersonRows, Most: 1, Scale: 5, Epsilon: 0.1} }, "it alone is there"},
 	} {
 		r := pooled()
 		if name == "more are one" {
@@ -57,7 +58,7 @@ func TestPooled(t *testing.T) {
 	if one, err := alone.Composable(); err != nil || math.Abs(with.Mu/one.Mu-1) > 1e-12 {
 		t.Errorf("μ = %v of four of whom one colludes, %v of one with the noise of three (%v)", with.Mu, one.Mu, err)
 	}
-	if model, err := pooled().Select("x ~ y"); err != nil || *model.Pooled != (Pooled{4, 1}) {
+	if model, err := pooled().Select("x ~ y"); err != nil || *model.Pooled != (Pooled{Custodians: 4, Colluding: 1}) {
 		t.Errorf("another model is not of these custodians: %v", err)
 	}
 }

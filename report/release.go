@@ -122,8 +122,12 @@ func ofPersons(r *release.Release) string {
 	case p.Rows == release.PersonWeight:
 		return " Each row counts one over the number of its person's rows."
 	default:
-		return fmt.Sprintf(" At most %s of a person %s, chosen by a keyed hash; about %d persons had more (noise of scale %s, by %s of the epsilon).",
-			count(int(p.Most), "row"), map[bool]string{true: "counts", false: "count"}[p.Most == 1], p.More, general(p.Scale), exactly(p.Epsilon))
+		by := ", by " + exactly(p.Epsilon) + " of the epsilon"
+		if r.Pooled != nil {
+			by = ""
+		}
+		return fmt.Sprintf(" At most %s of a person %s, chosen by a keyed hash; about %d persons had more (noise of scale %s%s).",
+			count(int(p.Most), "row"), map[bool]string{true: "counts", false: "count"}[p.Most == 1], p.More, general(p.Scale), by)
 	}
 }
 

@@ -72,15 +72,12 @@ const mostScale = 200
 // the noisy counts. It neither keeps nor changes c; each call draws new noise and spends
 // the share again. Errors: a share that is none, or too small.
 func (b Budget) PublishRadii(c *RadiusCount, share float64, e *mechanisms.Entropy) (*release.Radii, int64, error) {
-	noise, squared := release.Noise{Kind: release.Gaussian}, int64(2)
+	noise := release.Noise{Kind: release.Gaussian}
 	if b.Kind == release.Ball {
-		noise.Kind, squared = release.Laplace, 4
-	}
-	if b.Neighbours == release.AddRemove {
-		squared = 1
+		noise.Kind = release.Laplace
 	}
 	var err error
-	if noise.Scale, err = b.scale(big.NewRat(squared, 1), share, all); err != nil {
+	if noise.Scale, err = b.RadiiScale(share); err != nil {
 		return nil, 0, err
 	}
 	c.flush()
@@ -100,6 +97,18 @@ func (b Budget) PublishRadii(c *RadiusCount, share float64, e *mechanisms.Entrop
 		return radii, saturated(sum), nil
 	}
 	return radii, c.n, nil
+}
+
+// RadiiScale is that of the noise of PublishRadii, whose errors it has.
+func (b Budget) RadiiScale(share float64) (float64, error) {
+	squared := int64(2)
+	switch {
+	case b.Neighbours == release.AddRemove:
+		squared = 1
+	case b.Kind == release.Ball:
+		squared = 4
+	}
+	return b.scale(big.NewRat(squared, 1), share, all)
 }
 
 // saturated is the int64 nearest to x.

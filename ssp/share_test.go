@@ -92,7 +92,8 @@ func TestSharesAddUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	const custodians, colluding = 5, 2
-	share, err := CalibrateShare(2, p, custodians, custodians-colluding)
+	q, err := Shared{Columns: 2, Neighbours: p.Neighbours, Noise: one}.Split(custodians, custodians-colluding)
+	share := q.Noise
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +114,7 @@ func TestSharesAddUp(t *testing.T) {
 			total[l] = new(big.Int)
 		}
 		for range custodians {
-			z, err := Share(empty, share, p.Neighbours, e)
+			z, err := q.Share(empty, 0, e)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,8 +125,8 @@ func TestSharesAddUp(t *testing.T) {
 		if total[len(total)-1].Sign() != 0 {
 			t.Fatal("a number of rows that is public has noise")
 		}
-		r, err := Pooled(append(total[:len(total)-1], big.NewInt(1<<(2*LatticeBits))), testDesign(2), p, share, release.Pooled{Custodians: custodians, Colluding: colluding}, true)
-		if err != nil {
+		r := &release.Release{Simulated: true, Schema: *testDesign(2), Privacy: &p, Pooled: &release.Pooled{Custodians: custodians, Colluding: colluding}}
+		if err := q.Total(append(total[:len(total)-1], big.NewInt(1<<(2*LatticeBits))), r); err != nil {
 			t.Fatal(err)
 		}
 		for _, z := range r.Statistics.Vector() {
@@ -142,12 +143,8 @@ func TestSharesAddUp(t *testing.T) {
 	}
 }
 
-func TestCalibrateShareRefuses(t *testing.T) {
-	for _, p := range []release.Privacy{
-		{Epsilon: 1e7, Delta: 1e-6, Neighbours: release.ReplaceOne}, {Epsilon: 1, Neighbours: release.ReplaceOne}, {Epsilon: 1, Delta: 1e-6},
-	} {
-		if n, err := CalibrateShare(2, p, 3, 2); err == nil {
-			t.Errorf("%+v: %+v", p, n)
-		}
+func TestSplitRefuses(t *testing.T) {
+	if q, err := (Shared{Noise: release.Noise{Scale: 1e-9, Lattice: lattice}}).Split(3, 2); err == nil {
+		t.Errorf("%+v", q)
 	}
 }

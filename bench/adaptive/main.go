@@ -61,6 +61,7 @@ var populations = []population{
 type study struct {
 	privacy       release.Privacy
 	steps, trials int
+	custodians    int // who pool all looks; 0: one makes them
 	resample      bool
 	method        string
 	plan          mcmc.Plan
@@ -76,6 +77,7 @@ func parse(ctx context.Context, stderr io.Writer, args []string) (*study, error)
 	f.Float64Var(&s.privacy.Delta, "delta", 1e-6, "δ, a `NUMBER`; 0: pure ε")
 	f.IntVar(&s.trials, "trials", 12, "`NUMBER` of releases of each kind")
 	f.IntVar(&s.steps, "steps", 0, "`NUMBER` of steps that is compared with 1; 0: as many as --steps auto takes")
+	f.IntVar(&s.custodians, "pool", 0, "`NUMBER` of custodians who add up their sums; 0: one has all rows")
 	wide := f.Float64("wide", 1, "bounds are so many `TIMES` as wide")
 	f.BoolVar(&s.resample, "resample", false, "each trial has rows of its own, drawn from the table with replacement")
 	f.StringVar(&s.method, "method", dpreg.DefaultMethod, "`NAME` of the method that infers")
@@ -222,7 +224,12 @@ func (s *study) fit(ctx context.Context, table *rows, steps, trial int) (f fit, 
 	}
 	purpose, plan := fmt.Sprint(r.Name, s.privacy, steps), s.plan
 	order := custody.Order{Rows: r.Scaled, Design: r.design, Privacy: s.privacy, Steps: steps, Entropy: mechanisms.Simulated(stream(purpose, 2*trial))}
-	published, err := custody.Publish(ctx, order)
+	var published *release.Release
+	if s.custodians == 0 {
+		published, err = custody.Publish(ctx, order)
+	} else {
+		published, err = pooled(ctx, order, r.Scaled, s.custodians)
+	}
 	if err != nil {
 		return f, err
 	}

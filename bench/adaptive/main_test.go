@@ -10,6 +10,10 @@ import (
 // A study runs; the same one says the same; and only what can be done is.
 func TestRun(t *testing.T) {
 	t.Chdir("../..")
+	var pooled bytes.Buffer
+	if err := run(t.Context(), &pooled, io.Discard, strings.Fields("-only diabetes -trials 1 -steps 2 -pool 3 -chains 1 -draws 100")); err != nil || !strings.Contains(pooled.String(), "| 1 → 2 |") {
+		t.Errorf("%v\n%s", err, &pooled)
+	}
 	var texts [2]string
 	for i := range texts {
 		var stdout bytes.Buffer

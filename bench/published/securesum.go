@@ -38,10 +38,15 @@ func secureSumStudy(source) (*study, error) {
 // oneNoise adds up the sums of custodians, with a share of the noise each.
 func (c custodianCase) oneNoise(colluding int) func(pooledData) *model.Problem {
 	j, one := len(c.custodians), c.custodians[0]
-	share, err := ssp.CalibrateShare(regression2.M(), release.Privacy{Epsilon: one.epsilon, Delta: one.delta, Neighbours: release.ReplaceOne}, j, j-colluding)
+	noise, err := ssp.Calibrate(regression2.M(), release.Privacy{Epsilon: one.epsilon, Delta: one.delta, Neighbours: release.ReplaceOne}, release.Gaussian, ssp.Exact)
 	if err != nil {
 		panic(err) // the study's own constants
 	}
+	shared, err := ssp.Shared{Noise: noise}.Split(j, j-colluding)
+	if err != nil {
+		panic(err)
+	}
+	share := shared.Noise
 	return func(d pooledData) *model.Problem {
 		z := make([]float64, regression2.Statistics())
 		rng := rand.New(rand.NewPCG(math.Float64bits(d.theta[0]), uint64(colluding)))

@@ -58,6 +58,7 @@ type flags struct {
 	identity                                              network.Identity
 	wait                                                  float64
 	colluding, absent                                     int
+	former                                                string
 	badCell                                               string
 	sensitivity, audited, releases                        string
 	looks                                                 string // --steps of a release
@@ -187,7 +188,7 @@ func (f *flags) ofPrivacy() []declared {
 		{name: "sigma", to: &f.account.Sigma, accepts: isPositive, usage: "standard deviation of the noise, a `NUMBER`"},
 		{name: "scale", to: &f.account.Scale, accepts: isPositive, usage: "scale b of the noise, a `NUMBER`"},
 		{name: "count", to: &f.account.Count, accepts: wholeCount, usage: "`NUMBER` of releases"},
-		{name: "steps", of: "release fit plan compare", to: &f.looks, value: "auto", usage: fmt.Sprintf("`NUMBER` of looks at the rows, up to %d, for one ε: from the second on noise is in proportion to the rows, and no longer to their bounds; auto: several where rows are enough to be found; 1: the bounds alone", custody.MaxSteps)},
+		{name: "steps", of: "release fit plan compare agree", to: &f.looks, value: "auto", usage: fmt.Sprintf("`NUMBER` of looks at the rows, up to %d, for one ε: from the second on noise is in proportion to the rows, and no longer to their bounds; auto: several where rows are enough to be found; 1: the bounds alone", custody.MaxSteps)},
 		{name: "steps", of: "audit calibrate", to: &f.looks, value: "1", usage: fmt.Sprintf("`NUMBER` of looks at the rows that a release takes, up to %d", custody.MaxSteps)},
 		{name: "steps", of: "gaussian", to: &f.account.Steps, accepts: wholeCount, usage: "`NUMBER` of releases"},
 		{name: "q", to: &f.account.Q, accepts: samplingRate, usage: "rate of sampling, a `NUMBER` up to 1"},
@@ -207,6 +208,7 @@ func (f *flags) ofPrivacy() []declared {
 		{name: "filter", to: &f.filter, value: string(ledger.Auto), words: []string{string(ledger.Auto), string(ledger.Sum)}, usage: "`NAME` of what decides: auto, the sum of (ε, δ) or the count of Gaussian noise; or sum"},
 		{name: "session", to: &f.session, usage: "`FILE` that dpreg pool agree wrote"},
 		{name: "key", to: &f.memberKey, usage: "your key for the session, a `FILE` that dpreg pool key made"},
+		{name: "former", to: &f.former, usage: "the look after those of this `FILE` of dpreg pool, in a frame that these found"},
 		{name: "colluding", to: &f.colluding, accepts: between(0, shares.MaxMembers), usage: "`NUMBER` of custodians who may show each other all that they have: privacy holds against them, too"},
 		{name: "absent", to: &f.absent, accepts: between(0, shares.MaxMembers), usage: "`NUMBER` of custodians who may drop out at each round (default 0)"},
 		{name: "sign", to: &f.signKey, usage: "sign the release with the key in this `FILE` (dpreg keys makes one): FILE.minisig beside it"},

@@ -61,11 +61,11 @@ func newRoot() *cobra.Command {
 	root, noFile := parent(""), takes(0, "")
 	root.Version, root.SilenceErrors, root.SilenceUsage = signature.Version(), true, true
 	root.SuggestionsMinimumDistance = 2 // letters of a mistyped command's name that may be wrong
-	pool := declare("pool", takes(many, "a file of dpreg pool mask"), "output", runPool)
+	pool := declare("pool", takes(many, "a file of dpreg pool mask"), "sign output", runPool)
 	pool.AddCommand(
 		declare("pool key", takes(1, "a custodian's name"), "", makeMember),
-		declare("pool agree", takes(many, "a file of dpreg pool key"), "schema bounds levels other formula eps delta neighbours colluding absent output", agree),
-		declare("pool share", nil, fileFlags+remoteFlags+"session key on-bad-cell missing na other ledger no-ledger pad-time output", runShare),
+		declare("pool agree", takes(many, "a file of dpreg pool key"), "schema bounds levels other formula eps delta neighbours person-rows steps rows former colluding absent output", agree),
+		declare("pool share", nil, fileFlags+remoteFlags+"session key person on-bad-cell missing na other ledger no-ledger pad-time output", runShare),
 		declare("pool mask", takes(many, "files of dpreg pool share"), "key output", runMask))
 	pvi := declare("pvi", nil, viFlags+roundFlags, runPVI)
 	pvi.AddCommand(

@@ -7,7 +7,9 @@ import (
 
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/files"
+	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
+	"github.com/dpreg/dpreg/signature"
 )
 
 // Custodians who release the sum of their sums with one noise.
@@ -25,10 +27,7 @@ func agree(f *flags, args []string) error {
 	if !f.given("colluding") {
 		return usagef("--colluding is missing: say how many custodians may show each other all that they have, as in --colluding 1")
 	}
-	privacy, err := f.privacy()
-	if err != nil {
-		return err
-	}
+	terms := custody.Session{Colluding: f.colluding, Absent: f.absent}
 	var members []custody.Member
 	for _, path := range args {
 		m, err := custody.ReadMember(path)
@@ -38,11 +37,10 @@ func agree(f *flags, args []string) error {
 		members = append(members, m)
 	}
 	path := cmp.Or(f.output, "pool.session")
-	design, _, err := (&dataset{flags: f, remote: aggregatesFile("the session")}).design(path)
-	if err != nil {
+	if err := f.agreeUpon(&terms, path); err != nil {
 		return err
 	}
-	s, err := custody.NewSession(members, f.colluding, f.absent, privacy, design)
+	s, err := custody.NewSession(members, terms)
 	if err != nil {
 		return err
 	}
@@ -52,6 +50,29 @@ func agree(f *flags, args []string) error {
 	f.note("%s", s)
 	f.note("%s written: send it to all custodians, who compare its digest by another way. Next, each: dpreg pool share", path)
 	return nil
+}
+
+// agreeUpon reads what a session is of: of a look after others the release of these.
+func (f *flags) agreeUpon(s *custody.Session, path string) (err error) {
+	if f.former != "" {
+		if err := f.refuseGiven("schema bounds levels other formula eps delta neighbours steps rows person-rows", "--%s is agreed upon for all looks, and --former FILE has it"); err != nil {
+			return err
+		}
+		s.Former, err = release.ReadFile(f.former)
+		return usage(err)
+	}
+	s.Rows, s.Persons = f.rows, f.personRows
+	if s.Privacy, err = f.privacy(); err != nil {
+		return err
+	}
+	if s.Steps, err = custody.ParseSteps(f.looks); err != nil {
+		return err
+	}
+	design, _, err := (&dataset{flags: f, remote: aggregatesFile("the session")}).design(path)
+	if err == nil {
+		s.Schema = *design
+	}
+	return err
 }
 
 func runShare(f *flags, args []string) error {
@@ -71,7 +92,7 @@ func runShare(f *flags, args []string) error {
 	}
 	defer d.close()
 	a := f.ledgerOf(data)
-	o := custody.Order{Path: path, Ledger: a.Path, MakeLedger: a.Make, NoLedger: f.noLedger, Say: f.say, PadTime: time.Duration(f.padTime * float64(time.Second))}
+	o := custody.Order{Path: path, Ledger: a.Path, MakeLedger: a.Make, NoLedger: f.noLedger, Say: f.say, Persons: custody.Persons{Column: f.person}, PadTime: time.Duration(f.padTime * float64(time.Second))}
 	f.neighbours = string(s.Privacy.Neighbours)
 	if o.Cells, err = f.cells(true); err != nil {
 		return err
@@ -115,6 +136,13 @@ func (f *flags) member() (custody.MemberKey, error) {
 }
 
 func runPool(f *flags, args []string) error {
+	var key signature.Key
+	if f.signKey != "" {
+		var err error
+		if key, err = signature.ReadKey(f.signKey); err != nil {
+			return usage(within("--sign", err))
+		}
+	}
 	r, err := custody.Total(args)
 	if err != nil {
 		return err
@@ -123,9 +151,18 @@ func runPool(f *flags, args []string) error {
 	if err := r.WriteNewFile(path); err != nil {
 		return usage(err)
 	}
+	if f.signKey != "" {
+		if err := key.Sign(path, signature.Statement{Program: signature.Version(), Time: time.Now()}); err != nil {
+			return err
+		}
+		f.note("signed: %s", path+signature.Suffix)
+	}
 	if err := report.Statement(f.stdout(), r); err != nil {
 		return err
 	}
 	f.note("release written to %s. Next: dpreg infer %s", path, files.Quoted(path))
+	if p := r.Pooled; p.Rounds > int64(len(r.Looks())) {
+		f.note("look %d of %d: the next one has new keys, and dpreg pool agree --former %s", len(r.Looks()), p.Rounds, files.Quoted(path))
+	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -154,4 +155,62 @@ func TestPoolKilled(t *testing.T) {
 			t.Fatal("there is a sum, and the key for another")
 		}
 	}
+}
+
+// Two looks of custodians who bound their own persons, signed: each look has a session, which is of the one
+// before it.
+func TestPoolLooks(t *testing.T) {
+	names := threeCustodians(t, "--colluding", "1", "--person-rows", "1", "--steps", "2", "--rows", "1000")
+	look := func(session, to string, more ...string) {
+		t.Helper()
+		for _, name := range names {
+			command("pool", "share", "--session", session, "--key", name+".member.key", "--person", "id", name+".csv").finished(t).says(t, "for each person")
+		}
+		for _, name := range names {
+			command("pool", "mask", "--key", name+".member.key", "west.shares", "north.shares", "south.shares").finished(t)
+		}
+		command(append([]string{"pool", "north.masked", "south.masked", "west.masked", "-o", to}, more...)...).finished(t)
+		for _, name := range names {
+			for _, suffix := range []string{".shares", ".masked", ".member"} {
+				if err := os.Remove(name + suffix); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	for i, name := range names { // of three rows each
+		lines := strings.Split(strings.TrimSpace(read(t, name+".csv")), "\n")
+		for k := range lines {
+			id := "id"
+			if k > 0 {
+				id = strings.Repeat("p", 1+i) + strconv.Itoa(k/3)
+			}
+			lines[k] = id + "," + lines[k]
+		}
+		write(t, name+".csv", strings.Join(lines, "\n")+"\n")
+	}
+	look("s.session", "first.json")
+	agreed := []string{"pool", "agree", "--colluding", "1", "--former", "first.json", "-o", "second.session"}
+	for _, name := range names {
+		command("pool", "key", name).finished(t)
+		agreed = append(agreed, name+".member")
+	}
+	if r := command(append(agreed, "--eps", "2")...).says(t, "is agreed upon for all looks"); r.code != misused {
+		t.Errorf("exit code %d", r.code)
+	}
+	command(agreed...).finished(t).says(t, "look 2 of 2")
+	command("keys", "k").finished(t)
+	look("second.session", "second.json", "--sign", "k.key")
+	r, err := release.ReadFile("second.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Looks()) != 2 || r.Persons == nil || r.N > 340 {
+		t.Errorf("%d looks, %+v, n = %d", len(r.Looks()), r.Persons, r.N)
+	}
+	if all := charges(t, "north.ledger.db"); len(all) != 2 {
+		t.Errorf("%d charges", len(all))
+	}
+	command("show", "second.json", "--statement", "--verify", "k.pub").finished(t)
+	command(append([]string{"infer", "second.json", "--verify", "k.pub"}, quick...)...).finished(t)
 }
