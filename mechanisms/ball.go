@@ -40,7 +40,7 @@ func Ball(scales []*big.Rat) (Mechanism, error) {
 	k := big.NewInt(int64(len(scales))).BitLen()
 	lead := max(1, (widest+2*k+2*byteDigits-1)/byteDigits)
 	return Mechanism{entries: len(scales), law: func(source *entropyState) sampler {
-		return &ball{scales: copied, lead: lead, normal: newNormalSampler(source, byteDigits, lead)}
+		return &ball{scales: copied, lead: lead, normal: newNormalSampler(source, lead)}
 	}}, nil
 }
 

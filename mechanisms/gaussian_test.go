@@ -235,11 +235,11 @@ func TestGaussianRounding(t *testing.T) {
 			}
 			number.Add(number.Lsh(number, byteDigits), new(big.Int).SetUint64(digits[i]))
 		}
-		if !s.round(new(big.Int), k, digits) {
+		if !s.round(new(big.Int), k, digits, byteDigits) {
 			continue // on a tie to 128 bits: σ a power of two, say
 		}
 		y := new(big.Int)
-		s.round(y, k, digits)
+		s.round(y, k, digits, byteDigits)
 		x := new(big.Rat).SetFrac(number, new(big.Int).Lsh(one, 128))
 		x.Add(x, new(big.Rat).SetUint64(k)).Mul(x, sigma)
 		x.Sub(x, new(big.Rat).SetInt(y)).Abs(x)
@@ -248,7 +248,7 @@ func TestGaussianRounding(t *testing.T) {
 		}
 		got := new(big.Int)
 		for i := range digits {
-			if !s.round(got, k, digits[:i]) {
+			if !s.round(got, k, digits[:i], byteDigits) {
 				undecided++
 			} else if got.Cmp(y) != 0 {
 				t.Fatalf("sigma %v, k %d: %v is called decided by %d digits, and is %v", sigma, k, got, i, y)

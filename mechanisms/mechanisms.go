@@ -150,7 +150,7 @@ func Gaussian(sigma *big.Rat) (Mechanism, error) {
 	// So many digits that at most one draw in 128 needs another.
 	lead := max(0, p.BitLen()-q.BitLen()+2*byteDigits-1) / byteDigits
 	return Mechanism{law: func(source *entropyState) sampler {
-		return &gaussian{p: p, q: q, lead: lead, normal: newNormalSampler(source, byteDigits, lead)}
+		return &gaussian{p: p, q: q, lead: lead, normal: newNormalSampler(source, lead)}
 	}}, nil
 }
 
@@ -188,25 +188,25 @@ func (g *gaussian) draw(y *big.Int) {
 	for len(g.normal.x) < g.lead {
 		g.normal.extend(&g.normal.x)
 	}
-	g.decide(y, k)
+	g.decide(y, k, &g.normal.x, g.normal.digits)
 	if negative {
 		y.Neg(y)
 	}
 }
 
 // decide sets y to the integer nearest to σ(k + x), with as many digits of x as it takes.
-func (g *gaussian) decide(y *big.Int, k uint64) {
-	for !g.round(y, k, g.normal.x) {
-		g.normal.extend(&g.normal.x)
+func (g *gaussian) decide(y *big.Int, k uint64, x *fraction, of digits) {
+	for !g.round(y, k, *x, of.bits) {
+		of.extend(x)
 	}
 }
 
 // round sets y to the integer nearest to σ(k + x) and reports whether the digits
 // of x decide it.
-func (g *gaussian) round(y *big.Int, k uint64, x fraction) bool {
+func (g *gaussian) round(y *big.Int, k uint64, x fraction, bits int) bool {
 	g.bytes = g.bytes[:0]
 	for _, digit := range x {
-		for shift := g.normal.bits; shift > 0; {
+		for shift := bits; shift > 0; {
 			shift -= 8
 			g.bytes = append(g.bytes, byte(digit>>shift))
 		}

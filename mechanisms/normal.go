@@ -1,35 +1,21 @@
 package mechanisms
 
-// source is what a normalSampler draws from: the bytes of an Entropy, or the words of a
-// Stream.
-type source interface {
-	// digit returns uniform bits, as many as a digit has.
-	digit() uint64
-	// uniform returns a uniform integer in {0, …, n−1}, exactly.
-	uniform(n uint64) uint64
-	// coin returns a fair bit.
-	coin() bool
-}
-
-// byteDigits and wordDigits are the bits of a digit.
-const byteDigits, wordDigits = 8, 64
-
 // normalSampler draws from the standard normal law: Algorithm N of Karney
 // (Sampling Exactly from the Normal Distribution, ACM TOMS 42(1), 2016), with
 // von Neumann's comparisons of uniform variates (1951), whose digits are drawn as
 // they are needed. Nothing is rounded.
 type normalSampler struct {
-	source  source
-	bits    int      // of a digit
+	digits
+	source  *entropyState
 	x       fraction // the fractional part of the variate
 	a, b, r fraction // scratch
 }
 
 // newNormalSampler returns a sampler with room for so many digits, and for all
 // more that are likely to be needed.
-func newNormalSampler(from source, bits, digits int) *normalSampler {
-	room := func() fraction { return make(fraction, 0, digits+16) }
-	return &normalSampler{source: from, bits: bits, x: room(), a: room(), b: room(), r: room()}
+func newNormalSampler(from *entropyState, length int) *normalSampler {
+	room := func() fraction { return make(fraction, 0, length+16) }
+	return &normalSampler{digits: digits{from.digit, byteDigits}, source: from, x: room(), a: room(), b: room(), r: room()}
 }
 
 // draw gives the integer part k and the sign of a standard normal variate
@@ -48,9 +34,6 @@ func (s *normalSampler) draw() (k uint64, negative bool) {
 			continue
 		}
 		s.x = s.x[:0]
-		if s.bits == wordDigits {
-			s.extend(&s.x)
-		}
 		if s.accept(k) {
 			return k, s.source.coin()
 		}
@@ -81,18 +64,8 @@ func (s *normalSampler) expHalfAll(k uint64) bool {
 // probability of ½ > U_1 > … > U_n is (½)ⁿ/n!, so that the longest such run is
 // of even length with probability Σ_n (−½)ⁿ/n!.
 func (s *normalSampler) expHalf() bool {
-	last, next := &s.a, &s.b
-	s.begin(last)
-	if (*last)[0]>>(s.bits-1) == 1 {
-		return true
-	}
-	for even := false; ; even = !even {
-		s.begin(next)
-		if !s.less(next, last) {
-			return even
-		}
-		last, next = next, last
-	}
+	s.begin(&s.a)
+	return s.a[0]>>(byteDigits-1) == 1 || s.even(&s.a, &s.b)
 }
 
 // accept returns true with probability e^{−x(2k+x)/2}.
@@ -136,35 +109,5 @@ func (s *normalSampler) trial(k uint64) bool {
 func (s *normalSampler) wipe() {
 	for _, f := range []fraction{s.x, s.a, s.b, s.r} {
 		clear(f[:cap(f)])
-	}
-}
-
-// fraction is a uniform variate in (0, 1), Σ f[i]·2^{−bits(i+1)}, of which the digits
-// drawn so far are known. Those to come are independent and uniform whatever these are,
-// since nothing was ever decided by a digit not yet drawn.
-type fraction []uint64
-
-// begin makes a new variate, of one digit.
-func (s *normalSampler) begin(f *fraction) { *f = append((*f)[:0], s.source.digit()) }
-
-// extend draws the next digit.
-func (s *normalSampler) extend(f *fraction) { *f = append(*f, s.source.digit()) }
-
-// less reports whether f < g, two different variates, drawing digits of both
-// until they differ: with probability 1 they do.
-func (s *normalSampler) less(f, g *fraction) bool {
-	if len(*g) > 0 && (*f)[0] != (*g)[0] {
-		return (*f)[0] < (*g)[0]
-	}
-	for i := 0; ; i++ {
-		if i == len(*f) {
-			s.extend(f)
-		}
-		if i == len(*g) {
-			s.extend(g)
-		}
-		if (*f)[i] != (*g)[i] {
-			return (*f)[i] < (*g)[i]
-		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func testNormalSampler(seed uint64) *normalSampler {
-	return newNormalSampler(Simulated(rand.New(rand.NewPCG(seed, 3))).state, byteDigits, 0)
+	return newNormalSampler(Simulated(rand.New(rand.NewPCG(seed, 3))).state, 0)
 }
 
 // frequency compares how often trial succeeds with p, ± 4.6 standard deviations
@@ -29,20 +29,19 @@ func frequency(t *testing.T, what string, p float64, trial func() bool) {
 // The parts of Algorithm N, each with the probability that its comment states; x
 // is fixed to its first digits, the others being drawn anew.
 func TestNormalParts(t *testing.T) {
-	for _, s := range []*normalSampler{testNormalSampler(31), simulatedStream(31).normal} {
-		frequency(t, "expHalf", math.Exp(-0.5), s.expHalf)
-		for k := uint64(0); k <= 3; k++ {
-			frequency(t, "geometric", math.Exp(-float64(k)/2), func() bool { return s.geometric() >= k })
-			frequency(t, "expHalfAll", math.Exp(-float64(k)*(float64(k)-1)/2), func() bool { return s.expHalfAll(k) })
-			for _, first := range []uint64{0, 77, 128, 255} {
-				// Over the bits to come, x is uniform on an interval of length 1/256:
-				// to 1e-6, the mean of a smooth function of x is its value at the middle.
-				x, j := (float64(first)+0.5)/256, float64(k)
-				fix := func() { s.x = append(s.x[:0], first<<(s.bits-8)|s.source.digit()&(1<<(s.bits-8)-1)) }
-				frequency(t, "trial", (2*j+x)/(2*j+2), func() bool { fix(); return s.trial(k) })
-				frequency(t, "acceptOnce", math.Exp(-x*(2*j+x)/(2*j+2)), func() bool { fix(); return s.acceptOnce(k) })
-				frequency(t, "accept", math.Exp(-x*(2*j+x)/2), func() bool { fix(); return s.accept(k) })
-			}
+	s := testNormalSampler(31)
+	frequency(t, "expHalf", math.Exp(-0.5), s.expHalf)
+	for k := uint64(0); k <= 3; k++ {
+		frequency(t, "geometric", math.Exp(-float64(k)/2), func() bool { return s.geometric() >= k })
+		frequency(t, "expHalfAll", math.Exp(-float64(k)*(float64(k)-1)/2), func() bool { return s.expHalfAll(k) })
+		for _, first := range []uint64{0, 77, 128, 255} {
+			// Over the bits to come, x is uniform on an interval of length 1/256:
+			// to 1e-6, the mean of a smooth function of x is its value at the middle.
+			x, j := (float64(first)+0.5)/256, float64(k)
+			fix := func() { s.x = append(s.x[:0], first) }
+			frequency(t, "trial", (2*j+x)/(2*j+2), func() bool { fix(); return s.trial(k) })
+			frequency(t, "acceptOnce", math.Exp(-x*(2*j+x)/(2*j+2)), func() bool { fix(); return s.acceptOnce(k) })
+			frequency(t, "accept", math.Exp(-x*(2*j+x)/2), func() bool { fix(); return s.accept(k) })
 		}
 	}
 }

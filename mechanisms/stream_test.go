@@ -62,14 +62,14 @@ func TestStreamRounding(t *testing.T) {
 	for range 20000 {
 		sigma := rng.Uint64N(1<<62) + 1
 		y := s.gaussian(sigma)
-		g := gaussian{p: new(big.Int).SetUint64(sigma), q: one, normal: s.normal}
+		g := gaussian{p: new(big.Int).SetUint64(sigma), q: one}
 		for len(s.normal.x) < 4 { // 192 bits more
 			s.normal.extend(&s.normal.x)
 		}
 		var want big.Int
 		found := false
 		for k := uint64(0); k < 8 && !found; k++ {
-			if !g.round(&want, k, s.normal.x) {
+			if !g.round(&want, k, s.normal.x, wordDigits) {
 				t.Fatal("256 digits decide nothing")
 			}
 			w := int64(want.And(&want, mask).Uint64())
