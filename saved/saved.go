@@ -127,7 +127,7 @@ func (d Dir) Write(draws *posterior.Draws, summary *posterior.Summary, comments 
 		return err
 	}
 	if parquet {
-		if err := files.Write(d.Parquet(), mode, draws.WriteParquet); err != nil {
+		if err := files.Write(d.Parquet(), mode, func(w io.Writer) error { return WriteParquet(w, draws) }); err != nil {
 			return err
 		}
 	}

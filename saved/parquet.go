@@ -1,10 +1,12 @@
-package posterior
+package saved
 
 import (
 	"io"
 	"reflect"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/dpreg/dpreg/posterior"
 )
 
 // ordered is a group whose fields stay in their order.
@@ -26,16 +28,16 @@ func (f field) Name() string { return f.name }
 // Value is of structs, which draws are not written from.
 func (f field) Value(base reflect.Value) reflect.Value { return base }
 
-// The columns that R's package posterior knows draws by.
+// The columns that R's package saved knows draws by.
 var drawColumns = []string{".chain", ".iteration", ".draw"}
 
 // WriteParquet writes all draws as one table: a row for each, with the numbers from 1 of its chain,
 // of it in the chain and of it in all, then the parameters, under d's Labels or Stan's names, in
 // the order of Names.
-func (d *Draws) WriteParquet(w io.Writer) error {
+func WriteParquet(w io.Writer, d *posterior.Draws) error {
 	labels := d.Labels
 	if labels == nil {
-		labels = StanNames(d.Names)
+		labels = posterior.StanNames(d.Names)
 	}
 	all := ordered{Group: parquet.Group{}}
 	add := func(name string, of parquet.Node) {
