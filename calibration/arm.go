@@ -147,8 +147,12 @@ const (
 func ComparedMethods() []string { return append(MethodNames(), DPVI, DPPVI, AdaSSP) }
 
 // DefaultCompared are all but mcmc-ind, whose cost grows as the number of rows does, and
-// gibbs-ss-prior, which takes a law of the covariates from the prior that is not theirs.
-func DefaultCompared() []string {
+// gibbs-ss-prior, which takes a law of the covariates from the prior that is not theirs; of a family
+// those that have it.
+func DefaultCompared(family model.Family) []string {
+	if family != model.Normal {
+		return []string{NonPrivate, "mcmc-exact", DPVI, DPPVI}
+	}
 	return slices.DeleteFunc(ComparedMethods(), func(name string) bool { return name == individuals || name == "gibbs-ss-prior" })
 }
 
@@ -249,13 +253,13 @@ func (s *PriorSpec) UnmarshalJSON(text []byte) error {
 }
 
 // of returns the prior for a design, in scaled units.
-func (s PriorSpec) of(d *schema.Design) (*model.Prior, error) {
+func (s PriorSpec) of(d *schema.Design, family model.Family) (*model.Prior, error) {
 	shape := shapeOf(d)
 	switch {
 	case s.Name == DefaultPrior:
 		return model.DefaultPriorFor(d)
 	case s.Name == BoxPrior:
-		return model.BoxPrior(shape), nil
+		return family.BoxPrior(shape), nil
 	case s.Name == PaperPrior:
 		return paperPrior(shape)
 	case s.Name != "":

@@ -17,6 +17,7 @@ import (
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
+	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/vi"
 )
 
@@ -27,6 +28,8 @@ type comparison struct {
 	n    int64
 	data Data
 	rows *Rows // of Split data
+	// known is maximum likelihood on all rows of Split data, of a family.
+	known []float64
 }
 
 // method is one of the methods, set for a data set and a budget.
@@ -48,15 +51,30 @@ type fitted struct {
 
 // newMethod is that of the fitter's arm.
 func newMethod(f fitter, n int64, clients int) method {
-	switch f.arm.Method {
-	case DPVI:
-		return newDPVI(n, f.privacy)
-	case DPPVI:
+	linked := f.family != model.Normal
+	switch {
+	case f.arm.Method == DPVI:
+		return newDPVI(f.family, n, f.privacy)
+	case f.arm.Method == DPPVI && linked:
+		return newLogisticPVI(f, clients)
+	case f.arm.Method == DPPVI:
 		return newDPPVI(shapeOf(f.columns), clients, f.privacy)
-	case AdaSSP:
-		return adaSSP{f.privacy}
+	case f.arm.Method == AdaSSP:
+		return adaSSP{f.privacy, linked}
+	case f.arm.Method == NonPrivate && linked:
+		return atMode{}
 	}
 	return released{f}
+}
+
+// atMode is the posterior of a family given the rows, of which no sums tell all.
+type atMode struct{}
+
+func (atMode) ready() error { return nil }
+
+func (atMode) infer(_ context.Context, e *example, _ *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
+	draws, err := e.exact.draw(rng)
+	return &fitted{theta: e.exact.mean, draws: draws}, err
 }
 
 // released is a method that infers from a release, or the posterior without privacy.
@@ -100,18 +118,20 @@ func (s *comparison) Trial(ctx context.Context, data, sampler *rand.Rand) (*Samp
 // example is the data of one trial: what methods infer from, and what they are judged by.
 // Rows are m values each, in scaled units.
 type example struct {
-	shape model.Shape
-	prior *model.Prior
+	shape   model.Shape
+	family  model.Family
+	columns *schema.Design
+	prior   *model.Prior
 	*summed
 
-	truth []float64      // θ of simulated rows
-	test  []float64      // rows to predict, of a table
-	exact *conjugate.NIG // the posterior of (θ, σ²) given the rows
+	truth []float64 // θ of simulated rows; of a family and a table comparison.known
+	test  []float64 // rows to predict, of a table
+	exact *given    // the posterior of (θ, σ²), of a family of θ, given the rows
 }
 
 // example draws the data of a trial.
 func (s *comparison) example(rng *rand.Rand) (*example, error) {
-	e := &example{shape: shapeOf(s.columns), prior: s.prior}
+	e := &example{shape: shapeOf(s.columns), family: s.family, columns: s.columns, prior: s.prior, truth: s.known}
 	var next func([]float64)
 	var order []int // of a table
 	if s.data == Split {
@@ -124,7 +144,7 @@ func (s *comparison) example(rng *rand.Rand) (*example, error) {
 			order = order[1:]
 		}
 	} else {
-		simulated, err := simulate(s.prior, e.shape, NormalX, s.n, rng)
+		simulated, err := simulate(&s.fitter, NormalX, s.n, rng)
 		if err != nil {
 			return nil, err
 		}
@@ -144,24 +164,40 @@ func (s *comparison) example(rng *rand.Rand) (*example, error) {
 
 // solve finds the posterior given the rows.
 func (e *example) solve() error {
+	if e.family != model.Normal {
+		mode, err := FindMode(e.family, e.columns.Response.Upper, e.regression(e.rows), e.prior.Theta.Precision[0])
+		if err == nil {
+			e.exact = e.normalGiven(mode)
+		}
+		return err
+	}
 	sums, n := model.NewSums(e.shape), float64(e.statistics.N)
 	sums.Set(e.statistics.Vector(), n)
-	e.exact = e.prior.Theta.Clone()
-	if !conjugate.NewNIGSampler(e.shape.Q()).Update(e.exact, e.prior.Theta, sums.XX, sums.XY, sums.YY, n) {
+	law := e.prior.Theta.Clone()
+	if !conjugate.NewNIGSampler(e.shape.Q()).Update(law, e.prior.Theta, sums.XX, sums.XY, sums.YY, n) {
 		return errors.New("the posterior without privacy is not proper in float64: columns are collinear")
 	}
+	e.exact = &given{law.Mean, func(rng *rand.Rand) (*posterior.Draws, error) { return e.sample(law, rng) }}
 	return nil
 }
 
 // regression is rows of the design matrix and responses.
-func (e *example) regression(rows []float64) *vi.Rows {
-	r := &vi.Rows{P: e.shape.Q()}
-	for row := range slices.Chunk(rows, e.shape.M()) {
-		if e.shape.Intercept {
+func (e *example) regression(rows []float64) *vi.Rows { return regressionOf(rows, e.columns, e.family) }
+
+// regressionOf is rows of the design matrix, and responses: scaled ones, or those of a family.
+func regressionOf(rows []float64, columns *schema.Design, family model.Family) *vi.Rows {
+	shape := shapeOf(columns)
+	r := &vi.Rows{P: shape.Q()}
+	for row := range slices.Chunk(rows, shape.M()) {
+		if shape.Intercept {
 			r.X = append(r.X, 1)
 		}
-		r.X = append(r.X, row[:e.shape.P]...)
-		r.Y = append(r.Y, row[e.shape.P])
+		r.X = append(r.X, row[:shape.P]...)
+		y := row[shape.P]
+		if family != model.Normal {
+			y = math.Round((1 + y) / 2 * columns.Response.Upper)
+		}
+		r.Y = append(r.Y, y)
 	}
 	return r
 }
@@ -198,7 +234,7 @@ const ComparisonLevel = 0.90
 func (e *example) judge(ctx context.Context, f *fitted, rng *rand.Rand) (all []Measure, err error) {
 	add := func(name string, value float64) { all = append(all, Measure{Name: name, Value: value}) }
 	q := e.shape.Q()
-	add(MeasureError, rms(f.theta, e.exact.Mean))
+	add(MeasureError, rms(f.theta, e.exact.mean))
 	if e.truth != nil {
 		add(MeasureTruthError, rms(f.theta, e.truth))
 	}
@@ -213,14 +249,16 @@ func (e *example) judge(ctx context.Context, f *fitted, rng *rand.Rand) (all []M
 		}
 		if e.test != nil {
 			held, score := e.predict(f.draws)
-			add(MeasureCoverage, held)
+			if e.truth == nil {
+				add(MeasureCoverage, held)
+			}
 			add(MeasureLogScore, score)
 		}
-		reference, err := e.sample(e.exact, rng)
+		reference, err := e.exact.draw(rng)
 		if err != nil {
 			return nil, err
 		}
-		add(MeasureMMD2, Distance(f.draws, reference, q+1))
+		add(MeasureMMD2, Distance(f.draws, reference, len(reference.Names)))
 	}
 	if f.epsilon > 0 {
 		add(MeasureSpent, f.epsilon)
@@ -246,12 +284,12 @@ func intervals(d *posterior.Draws, q int, truth []float64) (width, held float64)
 	return width, held / float64(q)
 }
 
-// predictionError is that of θᵀx for the rows to predict.
+// predictionError is that of θᵀx, of a family of E[y | θᵀx], for the rows to predict.
 func (e *example) predictionError(theta []float64) float64 {
 	rows := e.regression(e.test)
 	predicted := make([]float64, len(rows.Y))
 	for i := range predicted {
-		predicted[i] = floats.Dot(rows.X[i*rows.P:(i+1)*rows.P], theta)
+		predicted[i] = e.family.Mean(floats.Dot(rows.X[i*rows.P:(i+1)*rows.P], theta))
 	}
 	return rms(predicted, rows.Y)
 }
@@ -262,9 +300,9 @@ const predictive = 400
 // predict returns how large a share of the responses lies in its predictive interval, and
 // their mean log predictive density. A predictive law is the mixture of N(θ_kᵀx, σ_k²) over
 // draws k; with its distribution function F, y lies in the equal-tailed interval where
-// (1 − level)/2 ≤ F(y) ≤ (1 + level)/2.
+// (1 − level)/2 ≤ F(y) ≤ (1 + level)/2. Of a family there is a score alone.
 func (e *example) predict(d *posterior.Draws) (held, score float64) {
-	rows, law := e.regression(e.test), newMixture(d, e.shape.Q())
+	rows, law := e.regression(e.test), newMixture(d, e)
 	for i, y := range rows.Y {
 		below, density := law.at(rows.X[i*rows.P:(i+1)*rows.P], y)
 		if below >= (1-ComparisonLevel)/2 && below <= (1+ComparisonLevel)/2 {
@@ -276,23 +314,36 @@ func (e *example) predict(d *posterior.Draws) (held, score float64) {
 	return held / n, score / n
 }
 
-// mixture is draws of (θ, σ²), a row each.
-type mixture [][]float64
-
-func newMixture(d *posterior.Draws, q int) mixture {
-	return points(d, min(d.NumChains()*d.NumDraws(), predictive), q+1)
+// mixture is draws of (θ, σ²), of a family of θ, a row each.
+type mixture struct {
+	draws  [][]float64
+	family model.Family
+	most   float64
 }
 
-// at returns the distribution function and the log density of y given x.
-func (m mixture) at(x []float64, y float64) (below, density float64) {
-	q, n, logs := len(x), float64(len(m)), make([]float64, len(m))
-	for i, draw := range m {
-		sigma := math.Sqrt(draw[q])
-		z := (y - floats.Dot(x, draw[:q])) / sigma
-		below += distuv.UnitNormal.CDF(z)
-		logs[i] = -z*z/2 - math.Log(sigma)
+func newMixture(d *posterior.Draws, e *example) *mixture {
+	columns := e.shape.Q() + 1
+	if e.family != model.Normal {
+		columns--
 	}
-	return below / n, floats.LogSumExp(logs) - math.Log(n) - math.Log(2*math.Pi)/2
+	return &mixture{points(d, min(d.NumChains()*d.NumDraws(), predictive), columns), e.family, e.columns.Response.Upper}
+}
+
+// at returns the distribution function, of a family 0, and the log density of y given x.
+func (m *mixture) at(x []float64, y float64) (below, density float64) {
+	q, n, logs := len(x), float64(len(m.draws)), make([]float64, len(m.draws))
+	for i, draw := range m.draws {
+		eta := floats.Dot(x, draw[:q])
+		if m.family != model.Normal {
+			logs[i] = m.family.LogProb(y, eta, m.most)
+			continue
+		}
+		sigma := math.Sqrt(draw[q])
+		z := (y - eta) / sigma
+		below += distuv.UnitNormal.CDF(z)
+		logs[i] = -z*z/2 - math.Log(sigma) - math.Log(2*math.Pi)/2
+	}
+	return below / n, floats.LogSumExp(logs) - math.Log(n)
 }
 
 // means are those of the first columns.
@@ -313,6 +364,7 @@ type Comparison struct {
 	Format string `json:"format"`
 	// Table is the name of the file of real rows; empty where rows were simulated.
 	Table  string         `json:"table,omitempty"`
+	Family model.Family   `json:"family,omitempty"` // of the response; empty is normal about a line
 	Note   string         `json:"note"`
 	Trials int            `json:"trials"` // of each cell
 	Seed   uint64         `json:"seed"`
@@ -363,7 +415,7 @@ func (s *Comparison) Unsound() (n int) {
 
 // Compare summarises the trials of a comparison that Run or Merge returned.
 func (s *Study) Compare(trials []*Trial) *Comparison {
-	sum := &Comparison{Format: ComparisonSummaryFormat, Table: s.Population, Note: s.Note, Trials: s.Trials, Seed: s.Seed, Delta: s.Delta, Level: ComparisonLevel}
+	sum := &Comparison{Format: ComparisonSummaryFormat, Table: s.Population, Family: s.Family, Note: s.Note, Trials: s.Trials, Seed: s.Seed, Delta: s.Delta, Level: ComparisonLevel}
 	for i, trials := range s.byCell(trials) {
 		c := ComparedCell{Setting: s.Cells[i].Setting}
 		for _, t := range trials {

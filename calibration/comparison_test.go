@@ -230,26 +230,26 @@ func TestRivalsWithoutNoise(t *testing.T) {
 	budget := release.Privacy{Epsilon: 1e6, Delta: 0.1, Neighbours: release.ReplaceOne}
 	for _, intercept := range []bool{true, false} {
 		e := onALine(t, intercept)
-		for name, m := range map[string]method{DPPVI: newDPPVI(e.shape, 7, budget), AdaSSP: adaSSP{budget}} {
+		for name, m := range map[string]method{DPPVI: newDPPVI(e.shape, 7, budget), AdaSSP: adaSSP{budget: budget}} {
 			f, err := m.infer(context.Background(), e, mechanisms.Simulated(rand.New(rand.NewPCG(1, 1))), rand.New(rand.NewPCG(2, 2)))
 			if err != nil {
 				t.Fatal(err)
 			}
 			// The prior, and values rounded to 2⁻²⁰, move coefficients by less than 1e-3.
-			if distance := rms(f.theta, e.exact.Mean); distance > 1e-3 {
-				t.Errorf("%s, intercept %t: %v, exactly %v", name, intercept, f.theta, e.exact.Mean)
+			if distance := rms(f.theta, e.exact.mean); distance > 1e-3 {
+				t.Errorf("%s, intercept %t: %v, exactly %v", name, intercept, f.theta, e.exact.mean)
 			}
 		}
 	}
 	e := onALine(t, true)
-	m := newDPVI(e.statistics.N, release.Privacy{Epsilon: 100, Delta: 0.1, Neighbours: release.ReplaceOne})
+	m := newDPVI(model.Normal, e.statistics.N, release.Privacy{Epsilon: 100, Delta: 0.1, Neighbours: release.ReplaceOne})
 	m.rate = 1 // no time for the accountant
 	f, err := m.infer(context.Background(), e, mechanisms.Simulated(rand.New(rand.NewPCG(1, 1))), rand.New(rand.NewPCG(2, 2)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if distance := rms(f.theta, e.exact.Mean); distance > 0.02 || f.epsilon > 100 {
-		t.Errorf("%v, exactly %v; ε = %v", f.theta, e.exact.Mean, f.epsilon)
+	if distance := rms(f.theta, e.exact.mean); distance > 0.02 || f.epsilon > 100 {
+		t.Errorf("%v, exactly %v; ε = %v", f.theta, e.exact.mean, f.epsilon)
 	}
 }
 
@@ -320,19 +320,20 @@ func TestIntervals(t *testing.T) {
 
 // Two draws, of lines 1 + x and −1 + x with σ = 1 and 2.
 func TestMixture(t *testing.T) {
+	e := &example{shape: model.Shape{P: 1, Intercept: true}, columns: dpreg.UnitDesign(1)}
 	d := &posterior.Draws{Names: []string{"theta[0]", "theta[1]", "sigma2"}, Chains: [][]float64{{1, 1, 1}, {-1, 1, 4}}}
-	below, density := newMixture(d, 2).at([]float64{1, 0.5}, 2)
+	below, density := newMixture(d, e).at([]float64{1, 0.5}, 2)
 	phi := func(z float64) float64 { return math.Exp(-z*z/2) / math.Sqrt(2*math.Pi) }
 	near(t, "distribution function", below, (0.5+0.5*math.Erf(0.5/math.Sqrt2)+0.5+0.5*math.Erf(1.25/math.Sqrt2))/2, 1e-15)
 	near(t, "log density", density, math.Log((phi(0.5)+phi(1.25)/2)/2), 1e-14)
 	// Far away a density is 0 in float64, and its logarithm is not.
-	_, density = newMixture(d, 2).at([]float64{1, 0}, 1e3)
+	_, density = newMixture(d, e).at([]float64{1, 0}, 1e3)
 	near(t, "log density", density, -1001.*1001/8-math.Log(4)-math.Log(2*math.Pi)/2, 1e-6)
 }
 
 // One draw, the line y = 0 with σ = 1: three of four responses lie within 1.645.
 func TestPredict(t *testing.T) {
-	e := &example{shape: model.Shape{P: 1, Intercept: true}, test: []float64{0.3, 0, 0.1, 1.6, -0.5, -1.7, 0, -1.6}}
+	e := &example{shape: model.Shape{P: 1, Intercept: true}, columns: dpreg.UnitDesign(1), test: []float64{0.3, 0, 0.1, 1.6, -0.5, -1.7, 0, -1.6}}
 	held, score := e.predict(&posterior.Draws{Names: []string{"theta[0]", "theta[1]", "sigma2"}, Chains: [][]float64{{0, 0, 1}}})
 	near(t, "held", held, 0.75, 0)
 	near(t, "score", score, -(2*1.6*1.6+1.7*1.7)/8-math.Log(2*math.Pi)/2, 1e-14)
@@ -345,16 +346,16 @@ type shrunk struct{ factor float64 }
 func (m shrunk) ready() error { return nil }
 
 func (m shrunk) infer(_ context.Context, e *example, _ *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
-	d, err := e.sample(e.exact, rng)
+	d, err := e.exact.draw(rng)
 	q := e.shape.Q()
 	d = d.Map(d.Names, func(dst, src []float64) {
 		for j := range dst {
 			if dst[j] = src[j]; j < q {
-				dst[j] = e.exact.Mean[j] + m.factor*(src[j]-e.exact.Mean[j])
+				dst[j] = e.exact.mean[j] + m.factor*(src[j]-e.exact.mean[j])
 			}
 		}
 	})
-	return &fitted{theta: e.exact.Mean, draws: d, epsilon: 2}, err
+	return &fitted{theta: e.exact.mean, draws: d, epsilon: 2}, err
 }
 
 // Coverage of 150 data sets of three coefficients is that of the level for the posterior, and

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/ssp"
@@ -86,7 +87,9 @@ type Design struct {
 	Arms       []Arm     `json:"arms"`
 	Trials     int       `json:"trials"`
 	Seed       uint64    `json:"seed"`
-	Clients    int       `json:"-"` // of DPPVI, in comparisons
+	// Family is the law of the response, and Clients are those of DPPVI; of comparisons alone.
+	Family  model.Family `json:"-"`
+	Clients int          `json:"-"`
 }
 
 // Compares tells a comparison of methods.
@@ -94,23 +97,24 @@ func (d *Design) Compares() bool { return d.Format == ComparisonFormat }
 
 // comparisonText is the layout of a comparison's design.
 type comparisonText struct {
-	Format   string    `json:"format"`
-	Table    *Table    `json:"table,omitempty"`
-	Ns       []int64   `json:"n,omitempty"`
-	Ps       []int     `json:"p,omitempty"`
-	Data     Data      `json:"data,omitempty"`
-	Epsilons []float64 `json:"epsilon"`
-	Delta    float64   `json:"delta,omitempty"`
-	Steps    int       `json:"steps,omitempty"`
-	Methods  []string  `json:"methods"`
-	Clients  int       `json:"clients"`
-	Trials   int       `json:"trials"`
-	Seed     uint64    `json:"seed"`
+	Format   string       `json:"format"`
+	Family   model.Family `json:"family,omitempty"`
+	Table    *Table       `json:"table,omitempty"`
+	Ns       []int64      `json:"n,omitempty"`
+	Ps       []int        `json:"p,omitempty"`
+	Data     Data         `json:"data,omitempty"`
+	Epsilons []float64    `json:"epsilon"`
+	Delta    float64      `json:"delta,omitempty"`
+	Steps    int          `json:"steps,omitempty"`
+	Methods  []string     `json:"methods"`
+	Clients  int          `json:"clients"`
+	Trials   int          `json:"trials"`
+	Seed     uint64       `json:"seed"`
 }
 
 func (c *comparisonText) design() *Design {
 	d := &Design{
-		Format: c.Format, Data: c.Data, X: NormalX, Ns: c.Ns, Epsilons: c.Epsilons, Delta: c.Delta, Steps: c.Steps, Ps: c.Ps, Population: c.Table,
+		Format: c.Format, Family: c.Family, Data: c.Data, X: NormalX, Ns: c.Ns, Epsilons: c.Epsilons, Delta: c.Delta, Steps: c.Steps, Ps: c.Ps, Population: c.Table,
 		Prior: PriorSpec{Name: BoxPrior}, Arms: ComparisonArms(c.Methods), Trials: c.Trials, Seed: c.Seed, Clients: c.Clients,
 	}
 	if c.Table != nil && c.Data == "" {
@@ -123,7 +127,7 @@ func (c *comparisonText) design() *Design {
 func (d *Design) Text() []byte {
 	layout := any(d)
 	if d.Compares() {
-		c := &comparisonText{d.Format, d.Population, d.Ns, d.Ps, d.Data, d.Epsilons, d.Delta, d.Steps, nil, d.Clients, d.Trials, d.Seed}
+		c := &comparisonText{d.Format, d.Family, d.Population, d.Ns, d.Ps, d.Data, d.Epsilons, d.Delta, d.Steps, nil, d.Clients, d.Trials, d.Seed}
 		if d.Data == Split {
 			c.Data = ""
 		}
@@ -178,8 +182,11 @@ func (d *Design) Validate() error {
 		return fmt.Errorf("prior %s: it depends on the release, and truths cannot be drawn from it: choose %s, or state one", DefaultPrior, BoxPrior)
 	}
 	for _, columns := range d.designs() {
-		if _, err := d.Prior.of(columns); err != nil {
+		if _, err := d.Prior.of(columns, d.Family); err != nil {
 			return fmt.Errorf("prior: %w", err)
+		}
+		if err := d.Family.Check(columns); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -236,6 +243,8 @@ func (d *Design) validateGrid() error {
 		return fmt.Errorf("delta: %v, and it has to be 0, or from %v to below 1", d.Delta, ssp.MinDelta)
 	case d.Steps < custody.AutoSteps || d.Steps > custody.MaxSteps:
 		return fmt.Errorf("steps: %d, and it has to be from 1 to %d", d.Steps, custody.MaxSteps)
+	case d.Family != model.Normal && d.Steps != 0:
+		return fmt.Errorf("steps: rows are moved from the second look on, and family %s needs its response as it is: take one look", d.Family)
 	case d.Steps > 1 && d.Data == Unclamped:
 		return errors.New("steps: rows that are not clamped have no box, and are looked at once")
 	case len(d.ns()) == 0 || len(d.Epsilons) == 0 || len(d.designs()) == 0:
@@ -291,6 +300,9 @@ func (d *Design) columns() *schema.Design {
 	return d.Columns
 }
 
+// mostCounted is the bound of simulated counts.
+const mostCounted = 20
+
 // designs are the columns of each number of covariates.
 func (d *Design) designs() []*schema.Design {
 	switch {
@@ -301,7 +313,15 @@ func (d *Design) designs() []*schema.Design {
 	}
 	var designs []*schema.Design
 	for _, p := range d.Ps {
-		designs = append(designs, dpreg.UnitDesign(p))
+		columns := dpreg.UnitDesign(p)
+		switch d.Family {
+		case model.Normal:
+		case model.Poisson:
+			columns.Response.Lower, columns.Response.Upper = 0, mostCounted
+		default:
+			columns.Response.Lower = 0
+		}
+		designs = append(designs, columns)
 	}
 	return designs
 }
@@ -314,7 +334,7 @@ func (d *Design) Study(rows *Rows) (*Study, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Study{Trials: d.Trials, Seed: d.Seed, Description: d.Text(), Uniform: d.uniform(), Note: d.note(), Compares: d.Compares(), Delta: d.Delta}
+	s := &Study{Trials: d.Trials, Seed: d.Seed, Description: d.Text(), Uniform: d.uniform(), Note: d.note(), Compares: d.Compares(), Family: d.Family, Delta: d.Delta}
 	truth, err := d.truth(rows)
 	if err != nil {
 		return nil, err
@@ -323,12 +343,12 @@ func (d *Design) Study(rows *Rows) (*Study, error) {
 		s.Population = d.Population.Name
 	}
 	for _, columns := range d.designs() {
-		prior, err := d.Prior.of(columns)
+		prior, err := d.Prior.of(columns, d.Family)
 		if err != nil {
 			return nil, err
 		}
 		fit := func(arm Arm, epsilon float64) fitter {
-			return fitter{arm: arm, columns: columns, prior: prior, privacy: d.privacy(epsilon), steps: d.steps()}
+			return fitter{arm: arm, family: d.Family, columns: columns, prior: prior, privacy: d.privacy(epsilon), steps: d.steps()}
 		}
 		for _, arm := range d.Arms {
 			if d.Compares() {
@@ -388,7 +408,7 @@ func (d *Design) privacy(epsilon float64) release.Privacy {
 func (d *Design) subject(fit fitter, n int64, rows *Rows, truth []float64) Subject {
 	switch {
 	case d.Compares():
-		return &comparison{newMethod(fit, n, d.Clients), fit, n, d.Data, rows}
+		return &comparison{newMethod(fit, n, d.Clients), fit, n, d.Data, rows, truth}
 	case d.Data == Resampled:
 		if d.Prior.Name == DefaultPrior {
 			fit.prior = nil

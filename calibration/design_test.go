@@ -29,7 +29,7 @@ func TestDesignText(t *testing.T) {
 	file := small()
 	file.Prior = PriorSpec{File: json.RawMessage("{\"sigma2\": {\"shape\":  4, \"scale\": 1}}")}
 	file.Columns, file.Ps = dpreg.UnitDesign(2), nil
-	for _, d := range []*Design{small(), file, Fig3(), Fig4(), comparing(DefaultCompared()...)} {
+	for _, d := range []*Design{small(), file, Fig3(), Fig4(), comparing(DefaultCompared(model.Normal)...)} {
 		again, err := ReadDesign(d.Text())
 		if err != nil || !bytes.Equal(again.Text(), d.Text()) {
 			t.Errorf("%v\n%s\n%s", err, d.Text(), again.Text())
@@ -253,7 +253,7 @@ func TestWrite(t *testing.T) {
 
 // A design of any bytes is refused, or is one that is written and read back the same.
 func FuzzReadDesign(f *testing.F) {
-	for _, d := range []*Design{Fig3(), Fig4(), small(), comparing(DefaultCompared()...)} {
+	for _, d := range []*Design{Fig3(), Fig4(), small(), comparing(DefaultCompared(model.Normal)...)} {
 		f.Add(d.Text())
 	}
 	f.Add([]byte(`{"format":"dpreg-study/1","trials":-1}`))

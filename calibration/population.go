@@ -163,7 +163,8 @@ type LeastSquares struct {
 	Hits  [len(Levels)]bool `json:"hits"`  // whether that of each of Levels holds the truth
 }
 
-// truth is least squares on all rows of Resampled data; nil where there are none.
+// truth is least squares on all rows of Resampled data, in the data's units, and maximum likelihood on
+// those of a comparison of a family, in scaled units; nil where there is none.
 func (d *Design) truth(rows *Rows) ([]float64, error) {
 	t := d.Population
 	switch {
@@ -173,6 +174,12 @@ func (d *Design) truth(rows *Rows) ([]float64, error) {
 		return nil, errors.New("the rows of this study are simulated")
 	case rows.Len() != t.Rows || rows.Digest() != t.Digest:
 		return nil, fmt.Errorf("these rows are not those of the study, which has %d rows of %s: they changed, or are read in another way", t.Rows, t.Name)
+	case d.Family != model.Normal:
+		mode, err := FindMode(d.Family, t.Columns.Response.Upper, regressionOf(rows.v, &t.Columns, d.Family), 0)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", t.Name, err)
+		}
+		return mode.Theta, nil
 	case d.Data != Resampled:
 		return nil, nil
 	}

@@ -21,9 +21,17 @@ import (
 )
 
 // adaSSP is a point estimate.
-type adaSSP struct{ budget release.Privacy }
+type adaSSP struct {
+	budget release.Privacy
+	linked bool // the response is of a family
+}
 
-func (m adaSSP) ready() error { return nil }
+func (m adaSSP) ready() error {
+	if m.linked {
+		return errors.New("it fits lines alone, and no family")
+	}
+	return nil
+}
 
 func (m adaSSP) infer(_ context.Context, e *example, noise *mechanisms.Entropy, _ *rand.Rand) (*fitted, error) {
 	estimate, err := adassp.Run(e.statistics, e.shape.Intercept, m.budget, noise)
@@ -34,8 +42,9 @@ func (m adaSSP) infer(_ context.Context, e *example, noise *mechanisms.Entropy, 
 }
 
 // dpVI is variational inference on rows: dpreg vi with a guide that has correlations, and
-// gradients clipped to half of that command's norm. docs/compare.md has the reasons.
+// gradients of a line clipped to half of that command's norm. docs/compare.md has the reasons.
 type dpVI struct {
+	family model.Family
 	budget release.Privacy
 	rate   float64
 	plan   func() viPlan // searched for once, which takes seconds
@@ -46,11 +55,11 @@ const (
 	viRate    = 0.02
 	viBatch   = 100 // rows that a batch has at least, on average
 	viAverage = 0.5
-	viClip    = 1.5 // lengths of the longest row
+	viClip    = 1.5 // lengths of the longest row, of a line
 )
 
-func newDPVI(n int64, budget release.Privacy) *dpVI {
-	m := &dpVI{budget: budget, rate: min(1, max(viRate, viBatch/float64(n)))}
+func newDPVI(family model.Family, n int64, budget release.Privacy) *dpVI {
+	m := &dpVI{family: family, budget: budget, rate: min(1, max(viRate, viBatch/float64(n)))}
 	m.plan = sync.OnceValue(func() (p viPlan) {
 		o := m.options()
 		o.Privacy.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(0, 0))) // nothing is drawn
@@ -77,14 +86,26 @@ type viPlan struct {
 	err      error
 }
 
-func (m *dpVI) ready() error { return m.plan().err }
+func (m *dpVI) ready() error {
+	if err := onRows(m.family); err != nil {
+		return err
+	}
+	return m.plan().err
+}
 
 func (m *dpVI) infer(ctx context.Context, e *example, noise *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
 	p, o := m.plan(), m.options()
-	o.Clip = viClip * math.Sqrt(float64(e.shape.Q()))
+	o.Clip = math.Sqrt(float64(e.shape.Q()))
+	var regression *vi.Model
+	if m.family == model.Normal {
+		regression = boxRegression(e)
+		o.Clip *= viClip
+	} else {
+		regression = vi.Logistic(e.regression(e.rows), linkSD(e.prior))
+	}
 	o.Privacy.Entropy, o.Privacy.Multiplier = noise, p.training.Multiplier
 	o.Seed = rng.Uint64()
-	fit, err := vi.Run(ctx, boxRegression(e), o)
+	fit, err := vi.Run(ctx, regression, o)
 	if err != nil {
 		return nil, err
 	}
@@ -248,4 +269,70 @@ func (e *example) sample(law *conjugate.NIG, rng *rand.Rand) (*posterior.Draws, 
 		chain[at+q] = sampler.Rand(chain[at:at+q], rng)
 	}
 	return &posterior.Draws{Names: e.shape.RegressionNames(), Chains: [][]float64{chain}}, nil
+}
+
+// logisticPVI is dpreg pvi with its defaults for logistic regression.
+type logisticPVI struct {
+	family   model.Family
+	session  pvi.Session
+	training func() (accounting.Training, error) // searched for once
+}
+
+func newLogisticPVI(f fitter, clients int) *logisticPVI {
+	m := &logisticPVI{f.family, pvi.Session{
+		Clients: make([]string, clients), Model: vi.LogisticKind, Schema: *f.columns, PriorSD: linkSD(f.prior), Privacy: f.privacy,
+		Rounds: 20, Steps: 25, Rate: 0.05, LearningRate: 0.2, Damping: 0.25, Clip: math.Sqrt(float64(shapeOf(f.columns).Q())),
+	}, nil}
+	m.training = sync.OnceValues(m.session.Training)
+	return m
+}
+
+func (m *logisticPVI) ready() error {
+	if err := onRows(m.family); err != nil {
+		return err
+	}
+	_, err := m.training()
+	return err
+}
+
+func (m *logisticPVI) infer(ctx context.Context, e *example, noise *mechanisms.Entropy, rng *rand.Rand) (*fitted, error) {
+	training, err := m.training()
+	if err != nil {
+		return nil, err
+	}
+	all, clients := e.regression(e.rows), make([]pvi.Client, len(m.session.Clients))
+	n, p := len(all.Y), all.P
+	for k := range clients {
+		from, to := k*n/len(clients), (k+1)*n/len(clients)
+		rows := &vi.Rows{P: p, X: all.X[from*p : to*p], Y: all.Y[from:to]}
+		if clients[k], err = m.session.Local(rows, training.Multiplier, mechanisms.NewStream(noise)); err != nil {
+			return nil, fmt.Errorf("client %d: %w", k+1, err)
+		}
+	}
+	server, err := m.session.Server(clients)
+	if err != nil {
+		return nil, err
+	}
+	for i := range m.session.Rounds * len(clients) {
+		if _, err := server.Asynchronous(ctx, i%len(clients)); err != nil {
+			return nil, err
+		}
+	}
+	mean, sd, law := make([]float64, p), make([]float64, p), server.Global()
+	for j := range p {
+		mean[j], sd[j] = law[j]/law[p+j], 1/math.Sqrt(law[p+j])
+	}
+	draws := vi.NewFit(vi.Logistic(all, m.session.PriorSD), mean, sd).Draws(independent/4, rng.Uint64())
+	return &fitted{theta: mean, draws: draws, epsilon: m.session.Privacy.Epsilon}, nil
+}
+
+// linkSD is the sd of coefficients of a family, which all have one.
+func linkSD(prior *model.Prior) float64 { return 1 / math.Sqrt(prior.Theta.Precision[0]) }
+
+// onRows is an error where variational inference has no model of a family.
+func onRows(family model.Family) error {
+	if family == model.Normal || family == model.Binomial {
+		return nil
+	}
+	return fmt.Errorf("of families it has logistic regression alone, and not %s", family)
 }

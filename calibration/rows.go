@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
@@ -66,7 +67,7 @@ func (r *Rows) Digest() string {
 }
 
 // rows draws rows v = (x, y), x with mean μ_x and covariance T = LLᵀ by one of the
-// laws, y ~ N(θᵀ(1, x), σ²).
+// laws, y ~ N(θᵀ(1, x), σ²), or of a family given θᵀ(1, x), of counts up to most.
 type rows struct {
 	params *model.Params
 	shape  model.Shape
@@ -75,10 +76,12 @@ type rows struct {
 	sigma  float64
 	e      []float64
 	rng    *rand.Rand
+	family model.Family
+	most   float64
 }
 
 func newRows(params *model.Params, shape model.Shape, law XLaw, rng *rand.Rand) (*rows, error) {
-	r := &rows{params, shape, law, append([]float64(nil), params.Tau...), math.Sqrt(params.Sigma2), make([]float64, shape.P), rng}
+	r := &rows{params: params, shape: shape, law: law, chol: slices.Clone(params.Tau), sigma: math.Sqrt(params.Sigma2), e: make([]float64, shape.P), rng: rng}
 	if !dense.Cholesky(r.chol, shape.P) {
 		return nil, errors.New("the prior gives a covariance of the covariates that is singular in float64")
 	}
@@ -93,13 +96,19 @@ func (r *rows) next(v []float64) {
 	}
 	dense.MulLowerVec(v[:p], r.chol, p, r.e)
 	slopes := r.params.Theta[r.shape.Q()-p:]
-	y := r.sigma * r.rng.NormFloat64()
+	y := 0.0
+	if r.family == model.Normal {
+		y = r.sigma * r.rng.NormFloat64()
+	}
 	if r.shape.Intercept {
 		y += r.params.Theta[0]
 	}
 	for j := range p {
 		v[j] += r.params.MuX[j]
 		y += float64(slopes[j] * v[j])
+	}
+	if r.family != model.Normal {
+		y = 2*r.family.Draw(y, r.most, r.rng)/r.most - 1
 	}
 	v[p] = y
 }
@@ -116,11 +125,16 @@ func (r *rows) standard() float64 {
 }
 
 // simulate draws parameters from the prior, and then n rows of theirs.
-func simulate(prior *model.Prior, shape model.Shape, law XLaw, n int64, rng *rand.Rand) (*rows, error) {
+func simulate(f *fitter, law XLaw, n int64, rng *rand.Rand) (*rows, error) {
+	shape := shapeOf(f.columns)
 	params := model.NewParams(shape)
-	model.NewConditionals(shape, prior, true).DrawPrior(params, rng)
-	prior.OfRows(float64(n)).Kurtosis.Apply(params, rng)
-	return newRows(params, shape, law, rng)
+	model.NewConditionals(shape, f.prior, true).DrawPrior(params, rng)
+	f.prior.OfRows(float64(n)).Kurtosis.Apply(params, rng)
+	r, err := newRows(params, shape, law, rng)
+	if err == nil {
+		r.family, r.most = f.family, f.columns.Response.Upper
+	}
+	return r, err
 }
 
 // summed is what is summed over the rows of a trial.

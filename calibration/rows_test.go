@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 )
@@ -65,7 +66,7 @@ func TestTruthsFollowThePrior(t *testing.T) {
 	prior.Theta.Shape, prior.Theta.Scale = 1.5, 3
 	squares, below := 0.0, 0.0
 	for range trials {
-		rows, err := simulate(prior, shape, NormalX, 1, rng)
+		rows, err := simulate(&fitter{columns: dpreg.UnitDesign(shape.P), prior: prior}, NormalX, 1, rng)
 		if err != nil {
 			t.Fatal(err)
 		}

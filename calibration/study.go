@@ -31,6 +31,7 @@ import (
 
 	"github.com/dpreg/dpreg/internal/parallel"
 	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/posterior"
 )
 
@@ -114,8 +115,9 @@ type Study struct {
 	Population string
 	// Note is what a reader of the results should know, a sentence or more.
 	Note string
-	// Compares: trials have the measures of a comparison, at Delta.
+	// Compares: trials have the measures of a comparison, of Family, at Delta.
 	Compares bool
+	Family   model.Family
 	Delta    float64
 }
 

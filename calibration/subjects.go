@@ -22,6 +22,7 @@ import (
 // fitter releases statistics and infers from them, by one arm of a design.
 type fitter struct {
 	arm     Arm
+	family  model.Family
 	columns *schema.Design
 	prior   *model.Prior // nil: the one that Infer takes by itself
 	privacy release.Privacy
@@ -58,8 +59,8 @@ const rehearsalEpsilon = 1e6
 // rehearse returns what inference refuses of the arm before it draws anything, such as
 // fewer rows than it needs.
 func (f *fitter) rehearse(n int64, seed uint64) error {
-	shape, rng := shapeOf(f.columns), mcmc.Stream(seed, 0)
-	rows, err := simulate(f.prior, shape, NormalX, n, rng)
+	rng := mcmc.Stream(seed, 0)
+	rows, err := simulate(f, NormalX, n, rng)
 	if err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func (f *fitter) rehearse(n int64, seed uint64) error {
 
 // options are those of the arm, with chains from a seed.
 func (f *fitter) options(seed uint64) dpreg.Options {
-	return dpreg.Options{Method: f.arm.Method, Kernel: f.arm.Kernel, ModelClamping: f.arm.ModelClamping, Prior: f.prior, Plan: f.arm.plan(seed)}
+	return dpreg.Options{Method: f.arm.Method, Family: f.family, Kernel: f.arm.Kernel, ModelClamping: f.arm.ModelClamping, Prior: f.prior, Plan: f.arm.plan(seed)}
 }
 
 // again tells whether a release may look at its rows more than once.
@@ -114,9 +115,13 @@ func (f *fitter) reference(ctx context.Context, s *ssp.Statistics, rng *rand.Ran
 	return regressionDraws(fit), nil
 }
 
-// regressionDraws are those of (θ, σ²), in scaled units.
+// regressionDraws are those of (θ, σ²), of a family of θ, in scaled units.
 func regressionDraws(fit *dpreg.Fit) *posterior.Draws {
-	return fit.Draws(dpreg.Scaled).Map(shapeOf(fit.Design).RegressionNames(), func(dst, src []float64) { copy(dst, src) })
+	names := shapeOf(fit.Design).RegressionNames()
+	if fit.Family != model.Normal {
+		names = names[:len(names)-1]
+	}
+	return fit.Draws(dpreg.Scaled).Map(names, func(dst, src []float64) { copy(dst, src) })
 }
 
 // capped tells whether a run by ESS ended at its limit without that ESS.
@@ -153,8 +158,7 @@ type regression struct {
 }
 
 func (r *regression) Trial(ctx context.Context, data, sampler *rand.Rand) (*Sample, error) {
-	shape := shapeOf(r.columns)
-	rows, err := simulate(r.prior, shape, r.x, r.n, data)
+	rows, err := simulate(&r.fitter, r.x, r.n, data)
 	if err != nil {
 		return nil, err
 	}

@@ -108,6 +108,19 @@ func (f Family) Draw(eta, most float64, rng *rand.Rand) float64 {
 	return 0
 }
 
+// LogProb is log P(y | η), of counts clamped at most.
+func (f Family) LogProb(y, eta, most float64) float64 {
+	switch n := (distuv.Poisson{Lambda: f.Mean(eta)}); {
+	case f == Poisson && y == most:
+		return math.Log(n.Survival(most - 1))
+	case f == Poisson:
+		return n.LogProb(y)
+	case y == 0: // 1 − g(η) = g(−η)
+		eta = -eta
+	}
+	return math.Log(f.Mean(eta))
+}
+
 // Check returns why a design's response cannot be of the family.
 func (f Family) Check(d *schema.Design) error {
 	switch y := d.Response; {

@@ -321,6 +321,23 @@ func column(sites []site, j int, intercept bool) (centre, sd float64) {
 	return centre, math.Sqrt(min(most, max(variance/weight, 1/math.Sqrt(weight))))
 }
 
+// boxLinkSD is of coefficients of a family in studies.
+const boxLinkSD = 1.5
+
+// BoxPrior is the prior of studies of a family: BoxPrior's of the covariates, and of a family but the
+// normal one θ ~ N(0, boxLinkSD² I), by which columns that fill their boxes give η an sd of about √p/2.
+func (f Family) BoxPrior(s Shape) *Prior {
+	prior := BoxPrior(s)
+	if f == Normal {
+		return prior
+	}
+	for k := range s.Q() {
+		prior.Theta.Precision[k*s.Q()+k] = 1 / (boxLinkSD * boxLinkSD)
+	}
+	prior.Unscaled, prior.Linked = true, true
+	return prior
+}
+
 // BoxPrior is a conjugate prior for data that fill their boxes: σ² ~ InvGamma(3, 0.15),
 // θ's sd in proportion to σ, 0.7 of the intercept and 0.9/√p of a slope at E σ², μ_x of
 // half a row, T ~ InvWishart(0.375 I, p + 4). Studies draw their truths from it: those of

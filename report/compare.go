@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/dpreg/dpreg/calibration"
+	"github.com/dpreg/dpreg/model"
 )
 
 // Comparison writes the summary of a comparison: what was done to which rows, a table with a
@@ -104,7 +105,12 @@ func comparisonLegend(s *calibration.Comparison) string {
 	parts := []string{"Means over trials (standard deviations); scaled units, in which the bounds are -1 and 1"}
 	for _, name := range s.Has() {
 		text := measures[name].legend
-		if name == calibration.MeasureCoverage && s.Table != "" {
+		switch {
+		case name == calibration.MeasureCoverage && s.Table != "" && s.Family != model.Normal:
+			text = "per cent of 90% intervals that hold the coefficient of maximum likelihood on all rows"
+		case name == calibration.MeasureTruthError && s.Table != "":
+			text = "the same from maximum likelihood on all rows"
+		case name == calibration.MeasureCoverage && s.Table != "":
 			text = "per cent of responses that lie in their 90% predictive interval"
 		}
 		parts = append(parts, measures[name].header+": "+text)

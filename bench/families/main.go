@@ -25,11 +25,13 @@ import (
 	"sync/atomic"
 
 	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/calibration"
 	"github.com/dpreg/dpreg/internal/parallel"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
+	"github.com/dpreg/dpreg/vi"
 )
 
 func main() {
@@ -197,8 +199,16 @@ func newTable(path string, columns []string, lower, upper []float64) (p populati
 			}
 		}
 	}
-	theta := maximumLikelihood(rows)
-	p = population{family: model.Binomial, name: path, lower: lower, upper: upper, slopes: theta[1:], draw: func(row []float64, rng *rand.Rand) { copy(row, rows[rng.IntN(len(rows))]) }}
+	data := &vi.Rows{P: len(columns)}
+	for _, row := range rows {
+		data.X = append(append(data.X, 1), row[:len(row)-1]...)
+		data.Y = append(data.Y, row[len(row)-1])
+	}
+	mode, err := calibration.FindMode(model.Binomial, 1, data, 0)
+	if err != nil {
+		return p, err
+	}
+	p = population{family: model.Binomial, name: path, lower: lower, upper: upper, slopes: mode.Theta[1:], draw: func(row []float64, rng *rand.Rand) { copy(row, rows[rng.IntN(len(rows))]) }}
 	mean, square := 0.0, 0.0
 	for _, row := range rows {
 		eta := 0.0

@@ -221,12 +221,15 @@ func (s *study) comparison() (*calibration.Design, error) {
 		Format: calibration.ComparisonFormat, Data: calibration.Unclamped, X: calibration.NormalX, Ps: []int{2},
 		Prior: calibration.PriorSpec{Name: calibration.BoxPrior}, Clients: comparedClients, Trials: s.trials, Seed: s.seed,
 	}
+	if d.Family = model.Family(s.family); d.Family != model.Normal && s.looks == "auto" {
+		s.looks = "1"
+	}
 	if err := s.grid(d); err != nil {
 		return nil, err
 	}
 	methods := splitWords(strings.Join(s.methods, ","))
 	if methods == nil {
-		methods = calibration.DefaultCompared()
+		methods = calibration.DefaultCompared(d.Family)
 		if d.Delta == 0 {
 			methods = slices.DeleteFunc(methods, calibration.NeedsDelta)
 			s.note("without --delta the methods whose noise is Gaussian are left out: %s, %s and %s", calibration.DPVI, calibration.DPPVI, calibration.AdaSSP)

@@ -100,7 +100,7 @@ func newRoot() *cobra.Command {
 	}
 	calibrate := declare(calibrates, noFile, studyFlags+"prior prior-sd preset population x kernel sensitivity model-clamping chains warmup draws ess plots report", runCalibrate)
 	calibrate.AddCommand(declare("calibrate merge", takes(many, "the directories of the shards"), "save format plots report", runMerge(calibrates)))
-	compare := declare(compares, takes(1, ""), studyFlags+"test plot", runCompare)
+	compare := declare(compares, takes(1, ""), studyFlags+"test plot family", runCompare)
 	compare.AddCommand(declare("compare merge", takes(many, "the directories of the shards"), "save format plot", runMerge(compares)))
 	studies := []*cobra.Command{
 		calibrate, compare,
