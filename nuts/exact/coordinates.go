@@ -23,22 +23,19 @@ import (
 //	D_y: c of rowOfY, m̂_j = ẑ_yj − v̄_yv̄_j
 //	λ: ζ of freeScales
 //	ℓ = log D_yy + ζ/√(2n)                    given D, σ is known so
-//	log(n − n₀) = log(N − n₀) + ζ/w           where n is latent, w = N over the scale of its noise
 //
 // Where noise is of the size of what a column has beside the others, the posterior leans on the edge
 // of the positive definite matrices. There A of W = r softplus(A/r), of eigenvalues, takes a third
 // of the steps at p = 5 and never mixes at p = 10; V_y in place of D_yy has walls that bend.
 //
-// They lie in this order: x of v̄; c and t row by row; ξ of covariates; ζ of λ; that of ℓ; that of n.
+// They lie in this order: x of v̄; c and t row by row; ξ of covariates; ζ of λ; that of ℓ.
 type coordinates struct {
 	*columns
-	told         []float64 // ẑ_yj
-	clear        bool
-	y            rowOfY
-	scales       *freeScales
-	root         float64 // √(2n)
-	from, perLog float64 // log(N − n₀) and w
-	latent       bool
+	told   []float64 // ẑ_yj
+	clear  bool
+	y      rowOfY
+	scales *freeScales
+	root   float64 // √(2n)
 
 	products, gProducts []float64 // m̂
 }
@@ -49,7 +46,7 @@ func newCoordinates(site *model.Site, prior *model.Prior, response *response, cl
 	m := obs.Shape.M()
 	p := m - 1
 	n := rowsTold(obs)
-	c := &coordinates{columns: newColumns(site, prior, m), root: math.Sqrt(2 * n), latent: obs.Count.Latent(), clear: clear,
+	c := &coordinates{columns: newColumns(site, prior, m), root: math.Sqrt(2 * n), clear: clear,
 		products: make([]float64, p), gProducts: make([]float64, p)}
 	above, _ := softplus((obs.Z[len(obs.Z)-1]/n - c.origin[p]*c.origin[p]) / c.r)
 	variance := c.r * (1 + above) // V_y
@@ -72,20 +69,11 @@ func newCoordinates(site *model.Site, prior *model.Prior, response *response, cl
 		c.y = newToldRow(p, c.r)
 	}
 	c.scales = newFreeScales(prior)
-	if c.latent {
-		c.from, c.perLog = math.Log(n-obs.Count.Least+0.5), math.Max(1, n/obs.Count.Scale)
-	}
 	return c
 }
 
 // dim is the number of coordinates.
-func (c *coordinates) dim() int {
-	n := c.ell() + 1
-	if c.latent {
-		n++
-	}
-	return n
-}
+func (c *coordinates) dim() int { return c.ell() + 1 }
 
 // lambda is where the ζ of λ begin.
 func (c *coordinates) lambda() int { return c.end() + c.m - 1 }
@@ -190,11 +178,4 @@ func (c *coordinates) place(x []float64, t *statistics) bool {
 	at := diagonal(m, p) - p
 	c.y.coordinates(x[at:at+p], t.d[p*m:p*m+p])
 	return true
-}
-
-// more returns n − n₀ of x, and setRows writes the coordinate of n.
-func (c *coordinates) more(x []float64) float64 { return math.Exp(c.from + x[len(x)-1]/c.perLog) }
-
-func (c *coordinates) setRows(x []float64, more float64) {
-	x[len(x)-1] = (math.Log(more) - c.from) * c.perLog
 }

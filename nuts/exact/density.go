@@ -24,8 +24,10 @@ import (
 // φ given (s, μ_x, σ, λ) is then drawn from its law: draws of it are as good as those of s or
 // better, and the space that NUTS has to explore is half as large as that of φ and s.
 //
-// Where n is latent it is continuous, n > n₀, half a row below the least n that the prior
-// allows, see count.
+// What depends on n alone, beside what covariates and response have, is the noise of the count, and what
+// the integral over T leaves with c(n) and the powers of n in W and the Jacobian,
+//
+//	log p(noisy count | n) + log Γ_p(½ν_n) − log Γ_m(½(n−1)) + ½mn log n − ½n log 2.
 type density struct {
 	obs         *model.Observation // in own units
 	own         *statistics        // in those of the coordinates: the noise's, or byColumns'
@@ -38,13 +40,12 @@ type density struct {
 	params      *model.Params // see draw
 	noise       *model.Noise
 	s           []float64
-	gamma       []gammaTerm
+	rows        *rowCount
 	xi, lambda  []float64
 	ell         float64
 
 	gXi, gLambda []float64
 	byN          float64 // of the noise, at fixed v̄ and D
-	countSlope   float64 // see count
 	logJ         float64 // of coordinates
 }
 
@@ -52,7 +53,10 @@ func newDensity(site *model.Site, prior *model.Prior) *density {
 	shape, m := site.Shape, site.Shape.M()
 	f := &density{own: newStatistics(m), logScale: make([]float64, m), covariates: newCovariates(prior), response: newResponse(shape, prior),
 		params: model.NewParams(shape), noise: model.NewNoise(site.Observation), s: make([]float64, len(site.Z)), gXi: make([]float64, m-1)}
-	f.gamma = gammaTerms(shape, f.covariates.dof)
+	f.rows = newRowCount(site.Observation, f.noise)
+	f.rows.a, f.rows.b = 0.5*float64(m), 0.5*math.Ln2
+	f.rows.covariance(shape.P, f.covariates.dof)
+	f.rows.scatter(0, m)
 	clear := farFromSingular(site.Observation)
 	f.common = newView(f.own, nil)
 	f.noisy = f.common
@@ -73,7 +77,7 @@ func newDensity(site *model.Site, prior *model.Prior) *density {
 }
 
 // Dim returns the number of coordinates.
-func (f *density) Dim() int { return f.coordinates.dim() }
+func (f *density) Dim() int { return f.coordinates.dim() + f.rows.dim() }
 
 // LogDensity returns the log density at x up to a constant, and its gradient.
 func (f *density) LogDensity(grad, x []float64) (float64, error) {
@@ -87,7 +91,7 @@ func (f *density) LogDensity(grad, x []float64) (float64, error) {
 
 // set takes v̄, D, λ and ℓ of x; see coordinates.take.
 func (f *density) set(x []float64) (logJ float64, ok bool) {
-	f.own.n = f.rows(x)
+	f.own.n = f.rows.of(x)
 	f.ell, logJ, ok = f.coordinates.take(f.own, x)
 	f.ell += f.logScale[f.obs.Shape.P]
 	at := f.coordinates.lambda()
@@ -104,7 +108,7 @@ func (f *density) value(x []float64) (float64, error) {
 	t := f.common.statistics
 	logp, ok := f.set(x)
 	f.logJ = logp
-	if !ok || f.obs.Count.Latent() && !(t.n <= f.obs.Count.Most+0.5) {
+	if !ok || !f.rows.within(t.n) {
 		return 0, nuts.ErrReject
 	}
 	byX, ok := f.covariates.value(t, f.xi, f.lambda)
@@ -126,12 +130,7 @@ func (f *density) value(x []float64) (float64, error) {
 		energy, _ := f.coordinates.scales.law(i, v)
 		logp -= energy
 	}
-	if f.obs.Count.Latent() {
-		count, slope := f.count(t.n)
-		f.countSlope = slope
-		logp += count + math.Log(t.n-f.leastRows())
-	}
-	return logp, nil
+	return logp + f.rows.value(t.n), nil
 }
 
 // power is that of D_ii, the Jacobian of ξ counted in.
@@ -166,52 +165,5 @@ func (f *density) slope(grad, x []float64) {
 	}
 	copy(grad[f.coordinates.lambda()-len(f.gXi):], f.gXi)
 	f.coordinates.pull(grad, f.own, to.gMean, to.gD, byEll, x)
-	if f.obs.Count.Latent() {
-		grad[len(grad)-1] = (1 + (t.n-f.leastRows())*(byN+f.countSlope)) / f.coordinates.perLog
-	}
-}
-
-// rows is n at x.
-func (f *density) rows(x []float64) float64 {
-	if f.obs.Count.Latent() {
-		return f.leastRows() + f.coordinates.more(x)
-	}
-	return f.obs.N
-}
-
-// leastRows is n₀: continuous n is any number above it, as the whole ones from
-// Least on are the nearest to those.
-func (f *density) leastRows() float64 { return f.obs.Count.Least - 0.5 }
-
-// count returns what depends on n alone, beside what covariates and response have: the
-// noise of the count, and what the integral over T leaves with c(n) and the powers of
-// n in W and the Jacobian,
-//
-//	log p(noisy count | n) + log Γ_p(½ν_n) − log Γ_m(½(n−1)) + ½mn log n − ½n log 2.
-//
-// and its derivative in n.
-func (f *density) count(n float64) (logp, slope float64) {
-	logp, slope = f.noise.LogCount(n)
-	m := float64(f.obs.Shape.M())
-	logp += 0.5 * n * (m*math.Log(n) - math.Ln2)
-	slope += 0.5 * (m*(math.Log(n)+1) - math.Ln2)
-	for _, g := range f.gamma {
-		v, by := g.at(n)
-		logp, slope = logp+v, slope+by
-	}
-	return logp, slope
-}
-
-// gammaTerm is ± log Γ(start + ½n).
-type gammaTerm struct{ sign, start float64 }
-
-// gammaTerms lists the gamma functions: log Γ_k(x) = Σ_{i<k} log Γ(x − ½i) + const.
-func gammaTerms(s model.Shape, dof float64) (terms []gammaTerm) {
-	for i := range s.P {
-		terms = append(terms, gammaTerm{1, 0.5 * (dof - float64(i))})
-	}
-	for i := range s.M() {
-		terms = append(terms, gammaTerm{-1, -0.5 * float64(1+i)})
-	}
-	return terms
+	f.rows.pull(grad, t.n, byN)
 }

@@ -126,7 +126,7 @@ func at(f *density, psi []float64, rng *rand.Rand) float64 {
 	if f.coordinates.clear {
 		f.start(psi, rng)
 	}
-	return f.rows(psi)
+	return f.rows.of(psi)
 }
 
 // withRows returns the density in the coordinates that newDensity takes and, where noise hides columns,
@@ -169,7 +169,7 @@ func TestGradient(t *testing.T) {
 			if err != nil {
 				t.Fatal(name, err)
 			}
-			n := f.rows(psi)
+			n := f.rows.of(psi)
 			f.noisy.vector(s)
 			logp += modeltest.Smoothing(obs, s, 1)
 			if obs.Count.Latent() && obs.Count.Kind == release.Laplace {
@@ -307,7 +307,7 @@ func againstBayes(t *testing.T, c *modeltest.Simulation, obs *model.Observation,
 		copy(b.x.MuX, f.covariates.mu)
 		if obs.Count.Latent() {
 			noise, _ := model.NewNoise(obs).LogCount(n)
-			logp -= noise + math.Log(n-f.leastRows())
+			logp -= noise + math.Log(f.rows.more(n))
 		}
 		for range 3 {
 			d := logp - b.logEvidence(t, n, rng)
@@ -541,7 +541,7 @@ func TestDensityFindsFaults(t *testing.T) {
 		"σ to the power −(n + 1)":         func(f *density, _ []float64) float64 { return -f.ell },
 		"|M| to the power −1":             func(f *density, _ []float64) float64 { return -math.Log(f.response.chol[0]) },
 		"Q without the prior's part of θ": func(f *density, _ []float64) float64 { return 0.5 * f.response.dev[0] * f.response.dev[0] },
-		"c(n) with n^m":                   func(f *density, x []float64) float64 { return math.Log(f.rows(x)) },
+		"c(n) with n^m":                   func(f *density, x []float64) float64 { return math.Log(f.rows.of(x)) },
 	} {
 		cases(t, func(which string, c *modeltest.Simulation) {
 			if c.Count == 0 {

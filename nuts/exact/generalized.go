@@ -1,7 +1,6 @@
 package exact
 
 import (
-	"math"
 	"math/rand/v2"
 
 	"github.com/dpreg/dpreg/model"
@@ -19,7 +18,7 @@ import (
 // of counts it would make slopes hang on the variance being Poisson's. Statistics have n for it,
 // and so has what is observed, but where y is 0 or 1 and n is latent: there z tells n once more.
 //
-// Where n is latent it is the last coordinate, as density has it, and what depends on n alone is
+// What depends on n alone is
 //
 //	log p(noisy count | n) + log Γ_p(½ν_n) − log Γ_p(½(n−1)) + ½pn log n + log n
 //	                        + log Γ(½(n−2)) − log Γ(½(n−p−1)),
@@ -37,8 +36,7 @@ type generalized struct {
 	params     *model.Params
 	noise      *model.Noise
 	rows       *rowCount
-	gamma      []gammaTerm
-	byN        float64 // of the noise, at fixed v̄ and D, and of what depends on n alone
+	byN        float64 // of the noise, at fixed v̄ and D
 
 	s, lambda, gLambda []float64
 	gMean, gD, e       []float64
@@ -55,11 +53,11 @@ func newGeneralized(site *model.Site, prior *model.Prior, of family) *generalize
 	f := &generalized{obs: &obs, statistics: newStatistics(m), columns: newColumns(own, prior, p), scales: newFreeScales(prior), covariates: newCovariates(prior),
 		linked: newLinked(own, prior, of), params: model.NewParams(obs.Shape), noise: model.NewNoise(&obs),
 		s: make([]float64, len(obs.Z)), gMean: make([]float64, m), gD: make([]float64, m*m), e: make([]float64, m*m)}
-	f.rows = newRowCount(&obs, rowsTold(&obs))
-	for i := range p {
-		f.gamma = append(f.gamma, gammaTerm{1, 0.5 * (f.covariates.dof - float64(i))}, gammaTerm{-1, -0.5 * float64(1+i)})
-	}
-	f.gamma = append(f.gamma, gammaTerm{1, -1}, gammaTerm{-1, -0.5 * float64(p+1)})
+	f.rows = newRowCount(&obs, f.noise)
+	f.rows.a, f.rows.c = 0.5*float64(p), 1
+	f.rows.covariance(p, f.covariates.dof)
+	f.rows.scatter(0, p+1)
+	f.rows.gamma = append(f.rows.gamma, gammaTerm{1, -1})
 	f.lambda, f.gLambda = make([]float64, f.scales.dim()), make([]float64, f.scales.dim())
 	return f
 }
@@ -133,24 +131,7 @@ func (f *generalized) value(x []float64) (logp float64, ok bool) {
 	g := t.n * t.slope[len(t.slope)-1]
 	f.gMean[p] -= 2 * g * t.mean[p]
 	f.e[p*m+p] -= g
-	if f.obs.Count.Latent() {
-		count, slope := f.count(t.n)
-		logp, f.byN = logp+count+math.Log(f.rows.more(t.n)), byN+slope
-	}
-	return logp + noise, true
-}
-
-// count returns what depends on n alone, and its derivative.
-func (f *generalized) count(n float64) (logp, slope float64) {
-	logp, slope = f.noise.LogCount(n)
-	p := float64(f.obs.Shape.P)
-	logp += (0.5*p*n + 1) * math.Log(n)
-	slope += 0.5*p*(math.Log(n)+1) + 1/n
-	for _, g := range f.gamma {
-		v, by := g.at(n)
-		logp, slope = logp+v, slope+by
-	}
-	return logp, slope
+	return logp + f.rows.value(t.n) + noise, true
 }
 
 // power is that of D_ii, the Jacobian of ξ counted in.

@@ -115,8 +115,8 @@ func (f *density) start(x []float64, rng *rand.Rand) bool {
 	n := f.obs.N
 	if f.obs.Count.Latent() {
 		n = f.obs.Count.Start(rng)
-		f.coordinates.setRows(x, n-f.leastRows())
 	}
+	f.rows.set(x, n)
 	f.own.disperse(f.s, f.obs, n, rng)
 	for i := range f.obs.Shape.P + f.coordinates.scales.dim() + 1 {
 		x[f.coordinates.lambda()-f.obs.Shape.P+i] = rng.NormFloat64()

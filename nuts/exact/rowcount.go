@@ -8,67 +8,106 @@ import (
 	"github.com/dpreg/dpreg/model"
 )
 
-// rowCount is the coordinate of a latent n, the last one:
+// rowCount is the number n of rows, public or latent. A latent one is the last coordinate,
 //
 //	n = n₀ + exp(log(N − n₀) + x/w),
 //
 // n₀ half a row below the least n that the prior allows: continuous n is any number above it, as
-// the whole ones from Least on are the nearest to those. Of a public n there is none.
+// the whole ones from Least on are the nearest to those. What depends on n alone, of statistics
+// whose law has gamma functions and powers of n and 2, is
+//
+//	log p(noisy count | n) + an log n − bn + c log n + Σ ± log Γ(start + ½n) + log(n − n₀).
 type rowCount struct {
-	obs          *model.Observation
+	count        *model.Count
+	noise        *model.Noise
+	public       float64
 	from, perLog float64 // log(N − n₀) and w
+	a, b, c      float64
+	gamma        []gammaTerm
+	slope        float64 // of what depends on n alone but log(n − n₀), where value was last
 }
 
-// newRowCount makes it of about so many rows.
-func newRowCount(obs *model.Observation, told float64) *rowCount {
-	c := &rowCount{obs: obs}
-	if obs.Count.Latent() {
-		c.from, c.perLog = math.Log(told-c.least()), math.Max(1, told/obs.Count.Scale)
+// gammaTerm is ± log Γ(start + ½n).
+type gammaTerm struct{ sign, start float64 }
+
+// newRowCount makes it without any law.
+func newRowCount(obs *model.Observation, noise *model.Noise) *rowCount {
+	r := &rowCount{count: &obs.Count, noise: noise, public: obs.N}
+	if told := rowsTold(obs); obs.Count.Latent() {
+		r.from, r.perLog = math.Log(told-r.least()), math.Max(1, told/obs.Count.Scale)
 	}
-	return c
+	return r
 }
 
-func (c *rowCount) least() float64 { return c.obs.Count.Least - 0.5 }
+func (r *rowCount) least() float64 { return r.count.Least - 0.5 }
 
 // dim is the number of coordinates.
-func (c *rowCount) dim() int {
-	if c.obs.Count.Latent() {
+func (r *rowCount) dim() int {
+	if r.count.Latent() {
 		return 1
 	}
 	return 0
 }
 
 // of is n at x, and more is n − n₀.
-func (c *rowCount) of(x []float64) float64 {
-	if c.obs.Count.Latent() {
-		return c.least() + math.Exp(c.from+x[len(x)-1]/c.perLog)
+func (r *rowCount) of(x []float64) float64 {
+	if r.count.Latent() {
+		return r.least() + math.Exp(r.from+x[len(x)-1]/r.perLog)
 	}
-	return c.obs.N
+	return r.public
 }
 
-func (c *rowCount) more(n float64) float64 { return n - c.least() }
+func (r *rowCount) more(n float64) float64 { return n - r.least() }
 
 // within reports whether the prior allows n.
-func (c *rowCount) within(n float64) bool {
-	return !c.obs.Count.Latent() || n <= c.obs.Count.Most+0.5
+func (r *rowCount) within(n float64) bool {
+	return !r.count.Latent() || n <= r.count.Most+0.5
 }
 
 // set writes the coordinate of n.
-func (c *rowCount) set(x []float64, n float64) {
-	if c.obs.Count.Latent() {
-		x[len(x)-1] = (math.Log(c.more(n)) - c.from) * c.perLog
+func (r *rowCount) set(x []float64, n float64) {
+	if r.count.Latent() {
+		x[len(x)-1] = (math.Log(r.more(n)) - r.from) * r.perLog
 	}
 }
 
-// pull writes the gradient, of log J = log(n − n₀) too, given that in n.
-func (c *rowCount) pull(grad []float64, n, byN float64) {
-	if c.obs.Count.Latent() {
-		grad[len(grad)-1] = (1 + c.more(n)*byN) / c.perLog
+// scatter takes the gamma functions of rows i of a root of a scatter, from the first to before the
+// last: its squares on the diagonal have n − 1 − i degrees of freedom.
+func (r *rowCount) scatter(first, last int) {
+	for i := first; i < last; i++ {
+		r.gamma = append(r.gamma, gammaTerm{-1, -0.5 * float64(1+i)})
 	}
 }
 
-// at returns the term at n, and its derivative.
-func (g gammaTerm) at(n float64) (value, slope float64) {
-	v, _ := math.Lgamma(g.start + 0.5*n)
-	return g.sign * v, 0.5 * g.sign * mathext.Digamma(g.start+0.5*n)
+// covariance takes the gamma functions that the integral over T of p columns leaves, of dof + n degrees of
+// freedom: log Γ_p(x) = Σ_{i<p} log Γ(x − ½i) + const.
+func (r *rowCount) covariance(p int, dof float64) {
+	for i := range p {
+		r.gamma = append(r.gamma, gammaTerm{1, 0.5 * (dof - float64(i))})
+	}
+}
+
+// value returns what depends on n alone; 0 where that is public.
+func (r *rowCount) value(n float64) float64 {
+	if !r.count.Latent() {
+		return 0
+	}
+	logp, slope := r.noise.LogCount(n)
+	log := math.Log(n)
+	logp += n*(r.a*log-r.b) + r.c*log
+	slope += r.a*(log+1) - r.b + r.c/n
+	for _, g := range r.gamma {
+		v, _ := math.Lgamma(g.start + 0.5*n)
+		logp += g.sign * v
+		slope += 0.5 * g.sign * mathext.Digamma(g.start+0.5*n)
+	}
+	r.slope = slope
+	return logp + math.Log(r.more(n))
+}
+
+// pull writes the gradient, given that in n beside value's.
+func (r *rowCount) pull(grad []float64, n, byN float64) {
+	if r.count.Latent() {
+		grad[len(grad)-1] = (1 + r.more(n)*(byN+r.slope)) / r.perLog
+	}
 }

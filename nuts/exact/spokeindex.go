@@ -2,6 +2,8 @@ package exact
 
 import (
 	"math"
+
+	"gonum.org/v1/gonum/mathext"
 )
 
 // indexRow is the last row of a spoke whose response is of a family: ȳ and h of index, given the hub's
@@ -136,8 +138,8 @@ func (r *indexRow) pull(grad, u []float64, t *statistics, theta, gMean, gD, gThe
 func (r *indexRow) ofRows() (logp, byN float64) {
 	logp, byN = math.Log(r.n), 1/r.n
 	for _, g := range []gammaTerm{{1, -1}, {-1, -0.5 * float64(r.p+1)}} {
-		v, by := g.at(r.n)
-		logp, byN = logp+v, byN+by
+		v, _ := math.Lgamma(g.start + 0.5*r.n)
+		logp, byN = logp+g.sign*v, byN+0.5*g.sign*mathext.Digamma(g.start+0.5*r.n)
 	}
 	return logp, byN
 }
