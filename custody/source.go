@@ -211,18 +211,41 @@ func (p *passes) reading(s states, do func() error) error {
 }
 
 // sum reads the rows on all processors.
-func (f Files) sum(ctx context.Context, s *Settled) (all sums, err error) {
+func (f Files) sum(ctx context.Context, s *Settled) (sums, error) {
+	workers, scan := runtime.GOMAXPROCS(0), f.scan(ctx, s)
 	if s.people != nil {
-		return s.sumPersons(ctx, runtime.GOMAXPROCS(0), f.scan(ctx, s))
+		return s.sumPersons(ctx, workers, scan)
 	}
-	err = f.passesOf(s).read(func() error {
-		low, high, err := ssp.Accumulate(ctx, f.Source, s.Cells, s.Design, s.WithMoments, runtime.GOMAXPROCS(0))
-		if err == nil {
-			all = sums{low.Statistics(), high}
+	var moments *ssp.MomentAccumulator
+	if s.WithMoments {
+		moments = ssp.NewMomentAccumulator(len(s.Design.Covariates))
+		scan = beside(moments, s.dim(), scan)
+	}
+	a, err := ssp.Pass{Columns: s.dim()}.Gather(workers, scan)
+	if err != nil {
+		return sums{}, err
+	}
+	return sums{a.(*ssp.Accumulator).Statistics(), moments}, nil
+}
+
+// beside adds the moments of the rows of m values that scan hands on to all.
+func beside(all *ssp.MomentAccumulator, m int, scan scanner) scanner {
+	return func(sinks ...func([]float64) error) error {
+		parts, both := make([]*ssp.MomentAccumulator, len(sinks)), make([]func([]float64) error, len(sinks))
+		for i, sink := range sinks {
+			parts[i] = ssp.NewMomentAccumulator(m - 1)
+			both[i] = func(rows []float64) error { return errors.Join(sink(rows), parts[i].AddRows(rows, m)) }
 		}
-		return err
-	})
-	return all, err
+		if err := scan(both...); err != nil {
+			return err
+		}
+		for _, part := range parts {
+			if err := all.Merge(part); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // gather reads the rows on all processors.

@@ -82,8 +82,8 @@ func (a *MomentAccumulator) Add(row []float64) error {
 	return nil
 }
 
-// addRows adds rows of m values each that lie one after another.
-func (a *MomentAccumulator) addRows(rows []float64, m int) error {
+// AddRows adds rows of m values each that lie one after another.
+func (a *MomentAccumulator) AddRows(rows []float64, m int) error {
 	for ; len(rows) > 0; rows = rows[m:] {
 		if err := a.Add(rows[:m]); err != nil {
 			return err

@@ -33,7 +33,7 @@ import (
 //
 // Errors: what is wrong with the rows, an *table.Error about the first shard that has
 // something wrong, with the least path first; what the engine says where job.Run gives up.
-// As for ssp.Sum, it is none that there are no rows. A warning of the rows is told to e.Say.
+// As in package custody, it is none that there are no rows. A warning of the rows is told to e.Say.
 func Sum(ctx context.Context, e job.Engine, dir job.Dir, paths []string, o table.Options, d *schema.Design, pass ssp.Pass) (ssp.Summand, error) {
 	empty, err := pass.Empty()
 	if err := errors.Join(d.Validate(), err); err != nil {

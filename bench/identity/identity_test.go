@@ -110,7 +110,13 @@ func (d data) read(ctx context.Context, name string, workers int) (*ssp.Statisti
 	if err != nil {
 		return nil, err
 	}
-	return ssp.Sum(ctx, s, table.Options{}, d.design, workers)
+	all, err := ssp.Pass{Columns: len(d.labels)}.Gather(workers, func(sinks ...func([]float64) error) error {
+		return (table.Options{}).Scan(ctx, s, d.design, sinks...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all.(*ssp.Accumulator).Statistics(), nil
 }
 
 // merged sums each file by itself, as machines of a cluster would, and merges the
