@@ -185,7 +185,7 @@ func (m *dpPVI) infer(ctx context.Context, e *example, noise *mechanisms.Entropy
 		return nil, err
 	}
 	law := e.prior.Theta // which stands where the noise leaves no law
-	if _, err := server.Synchronous(ctx); err != nil {
+	if _, err := server.Ask(ctx); err != nil {
 		return nil, err
 	}
 	if server.Rejections() == 0 {
@@ -219,7 +219,7 @@ func (m *dpPVI) server(e *example, multiplier float64, noise *mechanisms.Entropy
 		if err != nil {
 			return nil, fmt.Errorf("client %d: %w", k+1, err)
 		}
-		if clients[k], err = pvi.NewLocal(rule, 1, nil); err != nil {
+		if clients[k], err = pvi.NewLocal(rule, 1, 1); err != nil {
 			return nil, fmt.Errorf("client %d: %w", k+1, err)
 		}
 	}
@@ -314,7 +314,7 @@ func (m *logisticPVI) infer(ctx context.Context, e *example, noise *mechanisms.E
 		return nil, err
 	}
 	for i := range m.session.Rounds * len(clients) {
-		if _, err := server.Asynchronous(ctx, i%len(clients)); err != nil {
+		if _, err := server.Ask(ctx, i%len(clients)); err != nil {
 			return nil, err
 		}
 	}

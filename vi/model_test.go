@@ -191,9 +191,9 @@ func TestClippedUnformed(t *testing.T) {
 				if (clip == 0.01) != (clipped == 90) || clip == 1e4 && clipped > 0 {
 					t.Fatalf("%s: %d of 90 gradients are clipped to %v", name, clipped, clip)
 				}
-				c := newClipper(m, clip, sum, nil)
-				c.add(theta, batch)
-				c.release(got)
+				c := newDoor(m, clip, sum, nil)
+				c.Add(theta, batch)
+				c.Release(got)
 				floats.Sub(got, want)
 				if worst := floats.Norm(got, math.Inf(1)); worst > 1e-4*min(clip, 90*norm(want)) || !private && worst > 1e-11*90*clip {
 					t.Errorf("%s, clip %v, private %v: off by up to %v", name, clip, private, worst)
@@ -219,7 +219,7 @@ func TestModelsRefused(t *testing.T) {
 					t.Errorf("%s: %s", what, got)
 				}
 			}()
-			newClipper(&Model{Records: 3, Parameters: []Parameter{{Name: "theta", Size: 2}}, LogLik: f}, 1, nil, nil)
+			newDoor(&Model{Records: 3, Parameters: []Parameter{{Name: "theta", Size: 2}}, LogLik: f}, 1, nil, nil)
 		}()
 	}
 }

@@ -166,7 +166,7 @@ type ascent struct {
 	batches Batches
 	stream  *mechanisms.Stream
 	rng     *rand.Rand // of θs
-	door    *clipper
+	door    *Door
 	prior   *Gradients
 
 	lambda, gradient       []float64
@@ -222,11 +222,7 @@ func newAscent(m *Model, o Options) (*ascent, error) {
 	if a.batches = Poisson(m.Records, o.Rate, a.stream); o.Scheme == accounting.WithoutReplacement {
 		a.batches = Uniform(m.Records, size, a.stream)
 	}
-	var sum *Sum
-	if o.Privacy != nil {
-		sum = NewSum(dim, o.Clip, training.Multiplier, a.stream)
-	}
-	a.door = newClipper(m, o.Clip, sum, rand.New(a.stream))
+	a.door = NewDoor(m, o.Clip, training.Multiplier, a.stream)
 	a.door.tape.told = a.tellsELBO()
 	return a, nil
 }
@@ -265,8 +261,8 @@ func (a *ascent) climb() (elbo float64) {
 		normal(a.epsilon, a.rng)
 	}
 	a.guide.Draw(a.theta, a.lambda, a.epsilon)
-	logLik := a.door.add(a.theta, a.batches.Next())
-	a.door.release(a.g)
+	logLik := a.door.Add(a.theta, a.batches.Next())
+	a.door.Release(a.g)
 	elbo = logLik/a.options.Rate + a.prior.LogPrior(a.own, a.theta) + a.guide.Entropy(a.lambda)
 	for j, p := range a.own {
 		a.g[j] = a.g[j]/a.options.Rate + p

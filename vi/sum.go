@@ -8,16 +8,7 @@ import (
 	"github.com/dpreg/dpreg/mechanisms"
 )
 
-// A Summer adds up vectors c·x, each scaled down to a norm if its own is larger.
-type Summer interface {
-	// Add adds c·x, where norm is |x|, both x and norm being the caller's. What is not
-	// finite counts as 0.
-	Add(c float64, x []float64, norm float64)
-	// Release writes the sum, of length Dim, and starts anew.
-	Release(dst []float64)
-}
-
-// Sum is the door through which records leave: Release gives
+// Sum adds up vectors, each clipped to a norm: Release gives
 //
 //	Σ clip(v) + N(0, (multiplier·clip)² I)
 //
@@ -58,7 +49,8 @@ func NewSum(dim int, clip, multiplier float64, stream *mechanisms.Stream) *Sum {
 	}
 }
 
-// Add implements Summer. len(x) may be smaller than the sum's.
+// Add adds c·x, where norm is |x|, both x and norm being the caller's; len(x) may be smaller than
+// the sum's. What is not finite counts as 0.
 func (s *Sum) Add(c float64, x []float64, norm float64) {
 	size := math.Abs(c) * norm
 	if !(size <= math.MaxFloat64 && math.Abs(c) <= maxScalar) {
@@ -71,7 +63,7 @@ func (s *Sum) Add(c float64, x []float64, norm float64) {
 	}
 }
 
-// Release implements Summer.
+// Release writes the sum, with noise, and starts anew.
 func (s *Sum) Release(dst []float64) {
 	for _, r := range s.noisy {
 		s.stream.AddGaussian(s.total[r[0]:r[1]], s.noise)
@@ -80,42 +72,6 @@ func (s *Sum) Release(dst []float64) {
 	for j, k := range s.total {
 		dst[j] = float64(k) * unit
 	}
-	clear(s.total)
-}
-
-// plain is without lattice and noise.
-type plain struct {
-	clip  float64
-	total []float64
-}
-
-// Plain returns a sum of vectors of length dim for what is not private, exact but for
-// rounding; a clip of 0 stands for none.
-func Plain(dim int, clip float64) Summer {
-	if clip == 0 {
-		clip = math.Inf(1)
-	}
-	return &plain{clip, make([]float64, dim)}
-}
-
-// Add implements Summer.
-func (s *plain) Add(c float64, x []float64, norm float64) {
-	size := math.Abs(c) * norm
-	if !(size <= math.MaxFloat64) {
-		return
-	}
-	if size > s.clip {
-		c *= s.clip / size
-	}
-	total := s.total[:len(x)]
-	for j, v := range x {
-		total[j] += c * v
-	}
-}
-
-// Release implements Summer.
-func (s *plain) Release(dst []float64) {
-	copy(dst, s.total)
 	clear(s.total)
 }
 

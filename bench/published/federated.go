@@ -211,7 +211,9 @@ func byGradients(ctx context.Context, clients [][][]float64, f *federation, rng 
 	switch {
 	case err != nil:
 	case spent > f.epsilon:
-		rounds, err = pvi.Budget{Epsilon: f.epsilon, Delta: federatedDelta}.Updates(one)
+		var steps int
+		steps, err = one.FindSteps(accounting.PLD, f.epsilon, federatedDelta)
+		rounds = steps / one.Steps
 	default:
 		one.Multiplier, err = all.FindMultiplier(accounting.PLD, f.epsilon, federatedDelta)
 	}
@@ -224,8 +226,8 @@ func byGradients(ctx context.Context, clients [][][]float64, f *federation, rng 
 		if err != nil {
 			return nil, err
 		}
-		return pvi.NewGradient(likelihood, pvi.GradientOptions{Steps: one.Steps, Batch: one.Rate * float64(len(rows.Y)),
-			LearningRate: 0.5, Protect: pvi.Protection{Clip: 0.5 * math.Sqrt(float64(q)) / (one.Rate * sd), Multiplier: one.Multiplier, Stream: stream}})
+		return pvi.NewGradient(likelihood, pvi.GradientOptions{Steps: one.Steps, Rate: one.Rate,
+			LearningRate: 0.5, Protect: pvi.Protection{Clip: 0.5 * math.Sqrt(float64(q)) / sd, Multiplier: one.Multiplier, Stream: stream}})
 	})
 }
 
@@ -240,12 +242,12 @@ func (f *federation) rounds(ctx context.Context, dealt [][][]float64, rng *rand.
 		}
 		rules = append(rules, r)
 	}
-	server, err := serve(family, family.Isotropic(1), damping, &pvi.Budget{Epsilon: f.epsilon, Delta: federatedDelta}, rules...)
+	server, err := serve(family, family.Isotropic(1), damping, rounds, rules...)
 	if err != nil {
 		return nil, 0, err
 	}
 	for range rounds {
-		if _, err := server.Synchronous(ctx); err != nil {
+		if _, err := server.Ask(ctx); err != nil {
 			return nil, 0, err
 		}
 	}

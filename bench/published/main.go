@@ -167,11 +167,11 @@ func simulated(seed, stream uint64) *mechanisms.Entropy {
 }
 
 // serve starts a server of clients with these rules.
-func serve(f pvi.Family, prior []float64, damping float64, budget *pvi.Budget, rules ...pvi.Rule) (*pvi.Server, error) {
+func serve(f pvi.Family, prior []float64, damping float64, updates int, rules ...pvi.Rule) (*pvi.Server, error) {
 	clients := make([]pvi.Client, len(rules))
 	for m, rule := range rules {
 		var err error
-		if clients[m], err = pvi.NewLocal(rule, damping, budget); err != nil {
+		if clients[m], err = pvi.NewLocal(rule, damping, updates); err != nil {
 			return nil, fmt.Errorf("client %d: %w", m+1, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,12 +48,19 @@ func thesisDataset(source) (*study, error) {
 	return thesisStudy(datasetNote, arms), nil
 }
 
-// thesisDatapoint has the analytic updates for each C.
+// thesisDatapoint has the analytic updates for each C, and for the first one by θ.
 func thesisDatapoint(source) (*study, error) {
 	var arms []arm
+	base := thesis{clients: 20, records: 10, prior: 5, sd: 0.5, damping: 0.1, rounds: 77, multiplier: 5}
 	for _, clip := range []float64{0.25, 1, 4, 8, 16, 32, 64} {
-		t := thesis{clients: 20, records: 10, prior: 5, sd: 0.5, damping: 0.1, rounds: 77, clip: clip, multiplier: 5}
+		t := base
+		t.clip = clip
 		arms = append(arms, t.arm("analytic"))
+	}
+	for _, theta := range []float64{1, 2, 3, 4} {
+		t := base
+		t.clip, t.theta = 0.25, theta
+		arms = append(arms, t.arm(fmt.Sprintf("analytic, θ = %v", theta)))
 	}
 	return thesisStudy(datapointNote, arms), nil
 }
@@ -91,6 +99,7 @@ func (t thesis) row(runs [][]float64) []string {
 type thesis struct {
 	clients, records int     // M, and ρ for each client
 	prior, sd        float64 // of θ, and σ_e
+	theta            float64 // 0: drawn anew in each run
 	damping          float64 // α
 	rounds           int
 	clip, multiplier float64
@@ -103,7 +112,7 @@ type thesis struct {
 // last ten rounds, and how many rounds were rejected.
 func (t thesis) run(ctx context.Context, seed uint64) ([]float64, error) {
 	rng := rand.New(rand.NewPCG(seed, 0))
-	theta := t.prior * rng.NormFloat64()
+	theta := cmp.Or(t.theta, t.prior*rng.NormFloat64())
 	f := pvi.Family{Dim: 1, Full: true}
 	prior := f.Isotropic(t.prior)
 	exact := slices.Clone(prior)
@@ -134,7 +143,7 @@ func (t thesis) run(ctx context.Context, seed uint64) ([]float64, error) {
 type server interface {
 	Global() []float64
 	Rejections() int
-	Synchronous(context.Context) (bool, error)
+	Ask(ctx context.Context, clients ...int) (bool, error)
 }
 
 func (t thesis) server(f pvi.Family, prior []float64, rules []pvi.Rule, seed uint64) (server, error) {
@@ -144,7 +153,7 @@ func (t thesis) server(f pvi.Family, prior []float64, rules []pvi.Rule, seed uin
 		g.stream = mechanisms.NewStream(simulated(seed, math.MaxUint64))
 		return g, nil
 	}
-	return serve(f, prior, t.damping, nil, rules...)
+	return serve(f, prior, t.damping, t.rounds, rules...)
 }
 
 // simulate draws the records of a client.
@@ -161,7 +170,7 @@ func (t thesis) iterate(ctx context.Context, s server, exact []float64) ([]float
 	const last = 10
 	kl := 0.
 	for round := range t.rounds {
-		if _, err := s.Synchronous(ctx); err != nil {
+		if _, err := s.Ask(ctx); err != nil {
 			return nil, err
 		}
 		if round >= t.rounds-last {
@@ -231,9 +240,9 @@ func newGuarded(family pvi.Family, prior []float64, rules []pvi.Rule) *guarded {
 func (g *guarded) Global() []float64 { return g.global }
 func (g *guarded) Rejections() int   { return g.rejections }
 
-// Synchronous lets all clients change their factors, and accepts all changes or, where they
+// Ask lets all clients change their factors, and accepts all changes or, where they
 // would leave no law, none: which is a function of the noisy sum.
-func (g *guarded) Synchronous(ctx context.Context) (bool, error) {
+func (g *guarded) Ask(ctx context.Context, _ ...int) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}

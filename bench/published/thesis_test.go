@@ -12,14 +12,13 @@ import (
 
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms"
-	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/vi/pvi"
 )
 
 // step is a round of all clients.
 func step(t *testing.T, s server) {
 	t.Helper()
-	if _, err := s.Synchronous(t.Context()); err != nil {
+	if _, err := s.Ask(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -27,11 +26,9 @@ func step(t *testing.T, s server) {
 // constant is a rule whose aim never changes.
 type constant []float64
 
-func (c constant) Family() pvi.Family              { return pvi.Family{Dim: 1, Full: true} }
-func (c constant) Len() int                        { return 1 }
-func (c constant) Spends() (t accounting.Training) { return t }
-func (c constant) Memory() []float64               { return nil }
-func (c constant) Aim(dst, _, _ []float64)         { copy(dst, c) }
+func (c constant) Family() pvi.Family      { return pvi.Family{Dim: 1, Full: true} }
+func (c constant) Memory() []float64       { return nil }
+func (c constant) Aim(dst, _, _ []float64) { copy(dst, c) }
 
 // protected has clients that have nothing to say, but for the last one, whose aim is far away,
 // or likewise nothing.

@@ -232,7 +232,8 @@ func (j joint) run(ctx context.Context, m *vi.Model, o vi.Options) (*vi.Fit, err
 		entropy = o.Privacy.Entropy
 	}
 	stream := mechanisms.NewStream(entropy)
-	batches, rng, sum := vi.Poisson(m.Records, o.Rate, stream), rand.New(stream), vi.Plain(2*dim, 0)
+	batches, rng := vi.Poisson(m.Records, o.Rate, stream), rand.New(stream)
+	var sum *vi.Sum
 	if o.Privacy != nil {
 		sum = vi.NewSum(2*dim, o.Clip, training.Multiplier, stream)
 	}
@@ -245,6 +246,7 @@ func (j joint) run(ctx context.Context, m *vi.Model, o vi.Options) (*vi.Fit, err
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		clear(total)
 		for _, i := range batches.Next() {
 			for k := range epsilon {
 				epsilon[k] = rng.NormFloat64()
@@ -254,9 +256,15 @@ func (j joint) run(ctx context.Context, m *vi.Model, o vi.Options) (*vi.Fit, err
 			of.LogPrior(prior, theta)
 			floats.AddScaled(g, 1/j.records, prior)
 			guide.Gradient(record, lambda, g, epsilon, 1/j.records)
-			sum.Add(1, record, math.Sqrt(floats.Dot(record, record)))
+			if sum != nil {
+				sum.Add(1, record, math.Sqrt(floats.Dot(record, record)))
+			} else {
+				floats.Add(total, record)
+			}
 		}
-		sum.Release(total)
+		if sum != nil {
+			sum.Release(total)
+		}
 		floats.Scale(1/o.Rate, total)
 		j.climb(lambda, total)
 		if float64(o.Steps-step) <= o.Average*float64(o.Steps) {

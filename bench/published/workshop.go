@@ -140,7 +140,7 @@ type workshopRun struct {
 
 // add makes the rule of a client, in the paper's settings, and counts what it may do.
 func (r *workshopRun) add(rows *vi.Rows, all int, stream *mechanisms.Stream) error {
-	n := float64(len(rows.Y))
+	n, batch := float64(len(rows.Y)), 100.
 	model, err := pvi.Logistic(rows)
 	if err != nil {
 		return err
@@ -148,23 +148,24 @@ func (r *workshopRun) add(rows *vi.Rows, all int, stream *mechanisms.Stream) err
 	o := pvi.GradientOptions{Draws: 50, Protect: pvi.Protection{Stream: stream}}
 	switch r.method {
 	case pviMethod:
-		o.Steps, o.Batch, o.LearningRate = 20, 100, 2
+		o.Steps, o.LearningRate = 20, 2
 	case globalVI: // each record counts as many
-		o.Steps, o.Batch, o.LearningRate = 1, 100, 0.05
-		one := model.Slope
-		model.Slope = func(i int, eta float64) float64 { return float64(all) / n * one(i, eta) }
-	case dpPVI:
-		o.Steps, o.Batch, o.LearningRate = 25, math.Max(20, math.Ceil(0.02*n)), 0.5
-		o.Protect.Clip, o.Protect.Multiplier = 75, 5
+		o.Steps, o.LearningRate = 1, 0.05
+		model.Slope = func(y, eta float64) float64 { return float64(all) / n * vi.BernoulliSlope(y, eta) }
+	case dpPVI: // C = 75 is of gradients that are N/L times as long
+		batch = math.Max(20, math.Ceil(0.02*n))
+		o.Steps, o.LearningRate = 25, 0.5
+		o.Protect.Clip, o.Protect.Multiplier = 75*batch/n, 5
 	}
+	o.Rate = min(1, batch/n)
 	if r.paper || r.method != dpPVI {
-		o.Batches = vi.Uniform(len(rows.Y), int(math.Min(o.Batch, n)), stream)
+		o.Batches = vi.Uniform(len(rows.Y), int(min(batch, n)), stream)
 	}
 	rule, err := pvi.NewGradient(model, o)
 	if err != nil {
 		return err
 	}
-	one := accounting.Training{Multiplier: o.Protect.Multiplier, Rate: math.Min(o.Batch, n) / n, Steps: o.Steps}
+	one := accounting.Training{Multiplier: o.Protect.Multiplier, Rate: o.Rate, Steps: o.Steps}
 	delta, left := math.Pow(10, math.Floor(-math.Log10(n))), math.MaxInt
 	if r.method == dpPVI {
 		key := fmt.Sprint(one, delta)
@@ -183,7 +184,8 @@ func (r *workshopRun) add(rows *vi.Rows, all int, stream *mechanisms.Stream) err
 // ends above it, since an update is tested before it is done.
 func (w workshop) updates(one accounting.Training, delta float64) (int, error) {
 	if !w.paper {
-		return pvi.Budget{Epsilon: w.epsilon, Delta: delta}.Updates(one)
+		steps, err := one.FindSteps(accounting.PLD, w.epsilon, delta)
+		return steps / one.Steps, err
 	}
 	for n := 1; ; n++ {
 		if spent, err := w.spent(one, n, delta); err != nil || spent > w.epsilon {
@@ -211,19 +213,19 @@ func (r *workshopRun) partitioned(ctx context.Context, draw func() int) (law []f
 		rules = append(rules, rule)
 	}
 	f := r.rules[0].Family()
-	server, err := serve(f, f.Isotropic(1), 0.1, nil, rules...)
-	if err != nil {
-		return nil, nil, err
-	}
 	rounds := 1000
 	if r.method == pviMethod {
 		rounds = 100
+	}
+	server, err := serve(f, f.Isotropic(1), 0.1, rounds*len(rules), rules...)
+	if err != nil {
+		return nil, nil, err
 	}
 	updates = make([]int, len(rules))
 	for range rounds {
 		for range rules {
 			if m := draw(); updates[m] < r.left[m] {
-				if _, err := server.Asynchronous(ctx, m); err != nil {
+				if _, err := server.Ask(ctx, m); err != nil {
 					return nil, nil, err
 				}
 				updates[m]++

@@ -154,7 +154,7 @@ func (r *viFit) partitioned(s *pvi.Session, training accounting.Training, client
 	began, bar := time.Now(), countingBar(r.stderr(), "updates ")
 	defer bar.finish()
 	for i := range s.Rounds * len(clients) {
-		if _, err := server.Asynchronous(r.ctx(), i%len(clients)); err != nil {
+		if _, err := server.Ask(r.ctx(), i%len(clients)); err != nil {
 			return nil, err
 		}
 		bar.update(i+1, s.Rounds*len(clients))

@@ -3,11 +3,8 @@ package pvi
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"gonum.org/v1/gonum/floats"
-
-	"github.com/dpreg/dpreg/mechanisms/accounting"
 )
 
 // Task is an update that a client is asked for. All of it is public: it follows from what
@@ -21,7 +18,7 @@ type Task struct {
 // Client proposes changes of its factor.
 type Client interface {
 	// Update returns the change that the client proposes, valid until the next call; nil where
-	// it has none, for want of budget or because it was not to be reached. Errors end the run.
+	// it has none, because it did all its updates or was not to be reached. Errors end the run.
 	Update(ctx context.Context, t Task) (change []float64, err error)
 }
 
@@ -29,14 +26,9 @@ type Client interface {
 type Rule interface {
 	// Family is that of the factors.
 	Family() Family
-	// Len is the number of records.
-	Len() int
 	// Aim overwrites dst, which may be factor, with the factor to go to from this global
 	// law and factor.
 	Aim(dst, global, factor []float64)
-	// Spends is the noisy releases of records that one Aim makes; it has no steps where Aim
-	// makes none and what it writes is not private.
-	Spends() accounting.Training
 	// Memory is what the rule remembers from Aim to Aim, nil for nothing: noisy sums and what
 	// follows from them. Copied back it lets another rule of the same records go on.
 	Memory() []float64
@@ -46,35 +38,29 @@ type Rule interface {
 type Local struct {
 	rule    Rule
 	damping float64
-	left    int // updates that the budget has room for; below 0: any number
+	left    int // updates
 	change  []float64
 }
 
-// NewLocal moves a share damping, in (0, 1], of the way to a rule's aim. Of budget, nil for none,
-// it does as many updates as fit. Errors: no records, damping out of range, a budget for a rule
-// that is not private, a budget too small for one update.
-func NewLocal(rule Rule, damping float64, budget *Budget) (c *Local, err error) {
-	if rule.Len() < 1 {
-		return nil, errEmpty
-	}
+// NewLocal moves a share damping, in (0, 1], of the way to a rule's aim, in so many updates: what
+// these spend is to be counted before. Errors: damping or updates out of range.
+func NewLocal(rule Rule, damping float64, updates int) (*Local, error) {
 	if !(damping > 0 && damping <= 1) {
 		return nil, fmt.Errorf("damping must lie in (0, 1], not %v", damping)
 	}
-	c = &Local{rule: rule, damping: damping, left: -1, change: make([]float64, rule.Family().Len())}
-	if budget != nil {
-		c.left, err = budget.Updates(rule.Spends())
+	if updates < 1 {
+		return nil, fmt.Errorf("a client does one update or more, not %d", updates)
 	}
-	return c, err
+	return &Local{rule: rule, damping: damping, left: updates, change: make([]float64, rule.Family().Len())}, nil
 }
 
 // Memory is its rule's.
 func (c *Local) Memory() []float64 { return c.rule.Memory() }
 
-// Update implements Client. It takes an update from the budget, where there is room for one, and
-// then computes the change: damping times the way to the aim, and in coordinates where the
-// precision would be negative what makes the factor 1 (Sharma et al. 2019). Both are
-// post-processing of what Aim released. Errors: a task that is not of the rule's family, a global
-// law that is none, a context that is done.
+// Update implements Client. Where an update is left it takes one, and then computes the change:
+// damping times the way to the aim, and in coordinates where the precision would be negative what
+// makes the factor 1 (Sharma et al. 2019). Both are post-processing of what Aim released. Errors: a
+// task that is not of the rule's family, a global law that is none, a context that is done.
 func (c *Local) Update(ctx context.Context, t Task) ([]float64, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -89,7 +75,7 @@ func (c *Local) Update(ctx context.Context, t Task) ([]float64, error) {
 	if c.left == 0 {
 		return nil, nil
 	}
-	c.left = max(-1, c.left-1)
+	c.left--
 	c.rule.Aim(c.change, t.Global, t.Factor)
 	floats.Sub(c.change, t.Factor)
 	floats.Scale(c.damping, c.change)
@@ -102,27 +88,4 @@ func (c *Local) Update(ctx context.Context, t Task) ([]float64, error) {
 		}
 	}
 	return c.change, nil
-}
-
-// Budget is what a client may spend on all its updates together, counted by privacy-loss
-// distributions.
-type Budget struct {
-	Epsilon, Delta float64
-}
-
-// Updates returns how many updates a client may do, each of which makes the releases of one.
-// Errors: budget or releases out of range, no update fits.
-func (b Budget) Updates(one accounting.Training) (int, error) {
-	if !(b.Epsilon > 0) || math.IsInf(b.Epsilon, 0) {
-		return 0, fmt.Errorf("epsilon must be positive and finite, not %v", b.Epsilon)
-	}
-	first, err := one.Epsilon(accounting.PLD, b.Delta)
-	if err != nil {
-		return 0, fmt.Errorf("a budget needs updates that spend: %w", err)
-	}
-	if first > b.Epsilon {
-		return 0, fmt.Errorf("epsilon = %v at delta = %v is too small for one update, which spends %.3g: more noise, fewer steps or smaller batches are needed", b.Epsilon, b.Delta, first)
-	}
-	steps, err := one.FindSteps(accounting.PLD, b.Epsilon, b.Delta)
-	return steps / one.Steps, err
 }

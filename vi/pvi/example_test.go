@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/vi"
 	"github.com/dpreg/dpreg/vi/pvi"
 )
@@ -16,15 +17,21 @@ func Example() {
 		{P: 1, X: []float64{-1, 0, 1}, Y: []float64{-2, 0, 2}},
 		{P: 1, X: []float64{-1, 1}, Y: []float64{-2, 2}},
 	}
+	noise := accounting.Training{Multiplier: 20, Rate: 1, Steps: 1} // of an update
+	updates, err := noise.FindSteps(accounting.PLD, 1, 1e-5)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	var clients []pvi.Client
 	for m, r := range rows {
-		protect := pvi.Protection{Clip: 3, Multiplier: 20, Stream: mechanisms.NewStream(mechanisms.OS())}
+		protect := pvi.Protection{Clip: 3, Multiplier: noise.Multiplier, Stream: mechanisms.NewStream(mechanisms.OS())}
 		rule, err := pvi.NewAnalytic(r, 0.5, protect)
 		if err != nil {
 			fmt.Println("hospital", m+1, err)
 			return
 		}
-		client, err := pvi.NewLocal(rule, 0.1, &pvi.Budget{Epsilon: 1, Delta: 1e-5})
+		client, err := pvi.NewLocal(rule, 0.1, updates)
 		if err != nil {
 			fmt.Println("hospital", m+1, err)
 			return
@@ -39,7 +46,7 @@ func Example() {
 	}
 	rounds := 0
 	for {
-		moved, err := server.Synchronous(context.Background())
+		moved, err := server.Ask(context.Background())
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -55,17 +62,17 @@ func Example() {
 }
 
 // Without protection the global law of a linear model becomes its exact posterior.
-func ExampleServer_Synchronous() {
+func ExampleServer_Ask() {
 	family := pvi.Family{Dim: 1, Full: true}
 	var clients []pvi.Client
 	for range 2 {
 		rule, _ := pvi.NewAnalytic(&vi.Rows{P: 1, X: []float64{1, 2}, Y: []float64{2, 4}}, 1, pvi.Protection{})
-		client, _ := pvi.NewLocal(rule, 0.5, nil)
+		client, _ := pvi.NewLocal(rule, 0.5, 50)
 		clients = append(clients, client)
 	}
 	server, _ := pvi.NewServer(family, family.Isotropic(1), clients)
 	for range 50 {
-		if _, err := server.Synchronous(context.Background()); err != nil {
+		if _, err := server.Ask(context.Background()); err != nil {
 			fmt.Println(err)
 			return
 		}

@@ -4,8 +4,8 @@
 //
 // A Rule says what a client's factor should be: Gradient by stochastic gradients, Analytic
 // in closed form for linear regression. A Local client holds records and proposes to go some of
-// the way there, as often as its Budget allows. A Server drives clients, in rounds of all or one
-// after the other, wherever they are, and keeps their factors. docs/pvi.md has the proofs.
+// the way there, so many times. A Server asks clients, all at once or one after the other, wherever
+// they are, and keeps their factors. docs/pvi.md has the proofs.
 package pvi
 
 import (

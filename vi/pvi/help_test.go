@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/mechanisms"
-	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/vi"
 )
 
@@ -58,11 +57,9 @@ type constant struct {
 	aim    []float64
 }
 
-func (c constant) Family() Family                  { return c.family }
-func (c constant) Len() int                        { return 1 }
-func (c constant) Spends() (t accounting.Training) { return t }
-func (c constant) Memory() []float64               { return nil }
-func (c constant) Aim(dst, _, _ []float64)         { copy(dst, c.aim) }
+func (c constant) Family() Family          { return c.family }
+func (c constant) Memory() []float64       { return nil }
+func (c constant) Aim(dst, _, _ []float64) { copy(dst, c.aim) }
 
 func near(t *testing.T, what string, got, want, tolerance float64) {
 	t.Helper()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -51,43 +50,28 @@ func (s *Server) Factor(m int) []float64 { return s.factors[m] }
 // Rejections is how many proposals would have left no law: public.
 func (s *Server) Rejections() int { return s.rejections }
 
-// Synchronous asks all clients at once for changes from the same global law, and accepts all
-// changes or none. It returns false where none proposes any.
-func (s *Server) Synchronous(ctx context.Context) (bool, error) {
-	all := make([]int, len(s.clients))
-	for m := range all {
-		all[m] = m
+// Ask asks clients, or all where none is named, for changes from the same global law, and adds
+// these to q, in their order, if that leaves a law: whether it does depends on what they send
+// alone, which is noisy already. Where it does not, all factors stay as they were. It returns false
+// where no client proposes a change.
+func (s *Server) Ask(ctx context.Context, clients ...int) (moved bool, err error) {
+	if clients == nil {
+		for m := range s.clients {
+			clients = append(clients, m)
+		}
 	}
-	return s.update(ctx, all...)
-}
-
-// Asynchronous asks client m alone. It returns false where it proposes nothing.
-func (s *Server) Asynchronous(ctx context.Context, m int) (bool, error) { return s.update(ctx, m) }
-
-// update adds what clients send to q, in their order, if that is a law. Whether it is depends on
-// what they send alone, which is noisy already; where it is not, all factors stay as they were.
-func (s *Server) update(ctx context.Context, which ...int) (moved bool, err error) {
-	changes, errs := make([][]float64, len(which)), make([]error, len(which))
-	var asking sync.WaitGroup
-	for i, m := range which {
-		s.asked[m]++
-		asking.Go(func() {
-			changes[i], errs[i] = s.clients[m].Update(ctx, Task{s.asked[m], s.global, s.factors[m]})
-			if errs[i] == nil && changes[i] != nil && len(changes[i]) != len(s.global) {
-				errs[i] = fmt.Errorf("a change of %d numbers, where the server has %d", len(changes[i]), len(s.global))
-			}
-			if errs[i] != nil {
-				errs[i] = fmt.Errorf("client %d: %w", m+1, errs[i])
-			}
-		})
-	}
-	asking.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return false, err
-	}
+	changes := make([][]float64, len(clients))
 	clear(s.next)
-	for _, change := range changes {
-		if change != nil {
+	for i, m := range clients {
+		s.asked[m]++
+		change, err := s.clients[m].Update(ctx, Task{s.asked[m], s.global, s.factors[m]})
+		if err == nil && change != nil && len(change) != len(s.global) {
+			err = fmt.Errorf("a change of %d numbers, where the server has %d", len(change), len(s.global))
+		}
+		if err != nil {
+			return false, fmt.Errorf("client %d: %w", m+1, err)
+		}
+		if changes[i] = change; change != nil {
 			moved = true
 			floats.Add(s.next, change)
 		}
@@ -98,7 +82,7 @@ func (s *Server) update(ctx context.Context, which ...int) (moved bool, err erro
 		return moved, nil
 	}
 	s.global, s.next = s.next, s.global
-	for i, m := range which {
+	for i, m := range clients {
 		if changes[i] != nil {
 			floats.Add(s.factors[m], changes[i])
 		}

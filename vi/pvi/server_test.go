@@ -12,7 +12,7 @@ import (
 // step is a round of all clients.
 func step(t *testing.T, s *Server) {
 	t.Helper()
-	if _, err := s.Synchronous(t.Context()); err != nil {
+	if _, err := s.Ask(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -37,7 +37,7 @@ func linearServer(t *testing.T) (s *Server, prior, exact []float64) {
 				}
 			}
 		}
-		clients = append(clients, must(NewLocal(must(NewAnalytic(rows, sd, Protection{})), 0.5, nil)))
+		clients = append(clients, must(NewLocal(must(NewAnalytic(rows, sd, Protection{})), 0.5, 100)))
 	}
 	return must(NewServer(f, prior, clients)), prior, exact
 }
@@ -62,7 +62,7 @@ func TestConjugateIsExact(t *testing.T) {
 			}
 			for m := range s.clients {
 				if !synchronous {
-					must(s.Asynchronous(t.Context(), (m+round)%len(s.clients)))
+					must(s.Ask(t.Context(), (m+round)%len(s.clients)))
 				}
 			}
 			if !floats.EqualApprox(s.Global(), sumOfFactors(s, prior), 1e-10) {
@@ -78,11 +78,11 @@ func TestConjugateIsExact(t *testing.T) {
 // A proposal that would leave no law moves neither the server nor any client.
 func TestRejectionRollsBack(t *testing.T) {
 	f := Family{Dim: 1, Full: true}
-	good := must(NewLocal(constant{f, []float64{1, 1}}, 1, nil))
-	bad := must(NewLocal(constant{f, []float64{1, -5}}, 1, nil))
+	good := must(NewLocal(constant{f, []float64{1, 1}}, 1, 100))
+	bad := must(NewLocal(constant{f, []float64{1, -5}}, 1, 100))
 	s := must(NewServer(f, f.Isotropic(1), []Client{good, bad}))
 	step(t, s)
-	must(s.Asynchronous(t.Context(), 1))
+	must(s.Ask(t.Context(), 1))
 	if s.Rejections() != 2 || !floats.Equal(s.Global(), []float64{0, 1}) || !floats.Equal(s.Factor(0), []float64{0, 0}) || !floats.Equal(s.Factor(1), []float64{0, 0}) {
 		t.Errorf("after %d rejections: global %v, factors %v, %v", s.Rejections(), s.Global(), s.Factor(0), s.Factor(1))
 	}
@@ -91,7 +91,7 @@ func TestRejectionRollsBack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	for m := range 4 {
 		rule := must(NewAnalytic(linearRows(5, 3, 1, rng), 1, Protection{5, 20, simulated(uint64(m))}))
-		clients = append(clients, must(NewLocal(rule, 0.5, nil)))
+		clients = append(clients, must(NewLocal(rule, 0.5, 100)))
 	}
 	prior := Family{Dim: 3, Full: true}.Isotropic(0.05)
 	s = must(NewServer(Family{Dim: 3, Full: true}, prior, clients))
@@ -110,9 +110,9 @@ func TestRejectionRollsBack(t *testing.T) {
 // becomes 1 in that coordinate.
 func TestFloor(t *testing.T) {
 	f := Family{Dim: 2}
-	c := must(NewLocal(constant{f, []float64{1, 1, -3, 2}}, 0.5, nil))
+	c := must(NewLocal(constant{f, []float64{1, 1, -3, 2}}, 0.5, 100))
 	s := must(NewServer(f, f.Isotropic(1), []Client{c}))
-	must(s.Asynchronous(t.Context(), 0))
+	must(s.Ask(t.Context(), 0))
 	if !floats.Equal(s.Factor(0), []float64{0, 0.5, 0, 1}) {
 		t.Errorf("factor %v", s.Factor(0))
 	}
@@ -120,7 +120,7 @@ func TestFloor(t *testing.T) {
 
 // A client computes nothing for a task that is none: no law, no factor, another family's.
 func TestLocalRefuses(t *testing.T) {
-	c := must(NewLocal(constant{Family{Dim: 1}, []float64{1, 1}}, 1, nil))
+	c := must(NewLocal(constant{Family{Dim: 1}, []float64{1, 1}}, 1, 100))
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, task := range []Task{
 		{1, []float64{0, -1}, []float64{0, 0}},
@@ -137,13 +137,13 @@ func TestLocalRefuses(t *testing.T) {
 
 func TestServerRefuses(t *testing.T) {
 	f := Family{Dim: 1, Full: true}
-	c := must(NewLocal(constant{f, []float64{1, 1}}, 1, nil))
+	c := must(NewLocal(constant{f, []float64{1, 1}}, 1, 100))
 	for what, make := range map[string]func() (*Server, error){
 		"no clients":     func() (*Server, error) { return NewServer(f, f.Isotropic(1), nil) },
 		"improper prior": func() (*Server, error) { return NewServer(f, []float64{0, -1}, []Client{c}) },
 		"other family": func() (*Server, error) {
 			s := must(NewServer(Family{Dim: 2, Full: true}, []float64{0, 0, 1, 0, 1}, []Client{c}))
-			_, err := s.Asynchronous(t.Context(), 0)
+			_, err := s.Ask(t.Context(), 0)
 			return s, err
 		},
 	} {

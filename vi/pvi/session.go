@@ -87,10 +87,10 @@ func (s *Session) Digest() string {
 // Design is the regression. Errors: as of vi.DesignOf.
 func (s *Session) Design() (*vi.Design, error) { return vi.DesignOf(&s.Schema, s.Model) }
 
-// Training is what each client releases in all, with the least noise for its privacy. Its rate is
-// the largest that Gradient has of this one, nL/n by two roundings. Errors: none serves.
+// Training is what each client releases in all, with the least noise for its privacy. Errors: none
+// serves.
 func (s *Session) Training() (t accounting.Training, err error) {
-	t = accounting.Training{Rate: min(1, s.Rate*(1+0x1p-51)), Steps: s.Rounds * s.Steps, Scheme: accounting.PoissonReplaceOne}
+	t = accounting.Training{Rate: s.Rate, Steps: s.Rounds * s.Steps, Scheme: accounting.PoissonReplaceOne}
 	t.Multiplier, err = t.FindMultiplier(accounting.PLD, s.Privacy.Epsilon, s.Privacy.Delta)
 	if err != nil {
 		err = fmt.Errorf("(ε = %v, δ = %v) for %d updates of %d steps: %w", s.Privacy.Epsilon, s.Privacy.Delta, s.Rounds, s.Steps, err)
@@ -98,8 +98,7 @@ func (s *Session) Training() (t accounting.Training, err error) {
 	return t, err
 }
 
-// Local is the client of these rows, with Training's multiplier. A gradient is scaled to that of one
-// record, so that a clipping norm serves clients of all sizes. Errors: rows that are none of the
+// Local is the client of these rows, with Training's multiplier. Errors: rows that are none of the
 // model's, a batch of less than a row.
 func (s *Session) Local(rows *vi.Rows, multiplier float64, stream *mechanisms.Stream) (*Local, error) {
 	n := float64(len(rows.Y))
@@ -111,13 +110,13 @@ func (s *Session) Local(rows *vi.Rows, multiplier float64, stream *mechanisms.St
 		return nil, err
 	}
 	rule, err := NewGradient(likelihood, GradientOptions{
-		Steps: s.Steps, Batch: s.Rate * n, Scale: s.Rate, Draws: sessionDraws, LearningRate: s.LearningRate,
+		Steps: s.Steps, Rate: s.Rate, Draws: sessionDraws, LearningRate: s.LearningRate,
 		Protect: Protection{Clip: s.Clip, Multiplier: multiplier, Stream: stream},
 	})
 	if err != nil {
 		return nil, err
 	}
-	return NewLocal(rule, s.Damping, nil)
+	return NewLocal(rule, s.Damping, s.Rounds)
 }
 
 func (s *Session) likelihood(rows *vi.Rows) (Likelihood, error) {

@@ -96,9 +96,9 @@ func (s *scene) drive(ctx context.Context, clients []pvi.Client, atOnce bool, st
 		case stop > 0 && i >= stop:
 			return server, context.Canceled
 		case !atOnce:
-			_, err = server.Asynchronous(ctx, i%len(clients))
+			_, err = server.Ask(ctx, i%len(clients))
 		case i%len(clients) == 0:
-			_, err = server.Synchronous(ctx)
+			_, err = server.Ask(ctx)
 		}
 		if err != nil {
 			return server, err

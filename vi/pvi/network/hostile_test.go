@@ -217,7 +217,7 @@ func TestHugeChange(t *testing.T) {
 	want := must(s.session.Family()).Isotropic(s.session.PriorSD)
 	for _, change := range [][]float64{{0, 0, 0, -1, 0, 0}, {1.7e308, 0, 0, 0, 0, 1.7e308}} {
 		driver := must(s.session.Server([]pvi.Client{always(change), always(change)}))
-		must(driver.Synchronous(t.Context()))
+		must(driver.Ask(t.Context()))
 		if driver.Rejections() != 1 || !same(driver.Global(), want) {
 			t.Errorf("%v leads to %v, %d rejections", change, driver.Global(), driver.Rejections())
 		}

@@ -230,7 +230,7 @@ func TestSlowAndLostClients(t *testing.T) {
 				server.mutex.Unlock()
 			}
 		}
-		must(driver.Asynchronous(t.Context(), i%3))
+		must(driver.Ask(t.Context(), i%3))
 	}
 	server.Finish(t.Context(), End{driver.Global(), rows})
 	ends()

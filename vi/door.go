@@ -9,9 +9,11 @@ import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
+
+	"github.com/dpreg/dpreg/mechanisms"
 )
 
-// clipper adds up what the records on a tape add, each clipped to a norm. Record i's gradient
+// Door is where records leave: it adds up their gradients, each clipped to a norm. Record i's gradient
 // is the outer products δxᵀ of all uses of θ, side by side, so its norm is
 //
 //	‖v_i‖² = Σ_uses ‖δ_i‖² ‖x_i‖²,
@@ -24,7 +26,7 @@ import (
 // products d_l k_j, and up to blockRows of their sums, are integers below 2⁵³: in float64 they
 // are exact, in any order (docs/vi.md). x is read as it is coded where it is data; elsewhere,
 // as where no noise is added, the coding is off by 2⁻²⁰ of its norm.
-type clipper struct {
+type Door struct {
 	model   *Model
 	tape    *Tape
 	clip    float64
@@ -90,60 +92,71 @@ func (n *Node) measure(coded bool) {
 	}
 }
 
-// newClipper looks, on a tape without records, what of θ they bear on. It panics where a
-// parameter is used twice, or otherwise than by Param and Dense.
-func newClipper(m *Model, clip float64, sum *Sum, rng *rand.Rand) *clipper {
-	c := &clipper{tape: newTape(m.Parameters, rng), model: m, clip: clip, sum: sum, block: make([]float64, m.Dim())}
-	if clip == 0 {
-		c.clip = math.Inf(1)
+// NewDoor is of a model's records, which may draw variates from a secret stream. What each adds is
+// clipped to norm clip, 0 standing for none where there is no noise, and N(0, (multiplier·clip)² I)
+// is added to a sum, unless multiplier is 0. It panics where a parameter is used twice, or
+// otherwise than by Param and Dense, and as NewSum does.
+func NewDoor(m *Model, clip, multiplier float64, stream *mechanisms.Stream) *Door {
+	var sum *Sum
+	if multiplier != 0 {
+		sum = NewSum(m.Dim(), clip, multiplier, stream)
 	}
-	c.tape.coded = sum != nil
-	c.tape.start(make([]float64, m.Dim()), nil)
-	m.LogLik(c.tape)
-	uses := slices.Clone(c.tape.uses)
+	return newDoor(m, clip, sum, rand.New(stream))
+}
+
+// newDoor looks, on a tape without records, what of θ they bear on.
+func newDoor(m *Model, clip float64, sum *Sum, rng *rand.Rand) *Door {
+	d := &Door{tape: newTape(m.Parameters, rng), model: m, clip: clip, sum: sum, block: make([]float64, m.Dim())}
+	if clip == 0 {
+		d.clip = math.Inf(1)
+	}
+	d.tape.coded = sum != nil
+	d.tape.start(make([]float64, m.Dim()), nil)
+	m.LogLik(d.tape)
+	uses := slices.Clone(d.tape.uses)
 	slices.SortFunc(uses, func(u, v use) int { return cmp.Compare(u.at, v.at) })
 	for i, u := range uses {
 		if i > 0 && u.at == uses[i-1].at {
 			panic("vi: a parameter is used twice by a record: one node of it serves all")
 		}
-		c.touched = append(c.touched, [2]int{u.at, u.at + u.size})
+		d.touched = append(d.touched, [2]int{u.at, u.at + u.size})
 	}
 	if sum != nil {
-		sum.noisy = c.touched
+		sum.noisy = d.touched
 	}
-	return c
+	return d
 }
 
-// add adds what records add at a θ, and returns their log-likelihood, in which those that are
+// Add adds what records add at a θ, and returns their log-likelihood, in which those that are
 // not finite do not count.
-func (c *clipper) add(theta []float64, batch []int) (logLik float64) {
-	t := c.tape
+func (d *Door) Add(theta []float64, batch []int) (logLik float64) {
+	t := d.tape
 	for len(batch) > 0 {
 		n := min(tileRows, len(batch))
 		t.start(theta, batch[:n])
-		c.model.LogLik(t)
+		d.model.LogLik(t)
 		t.backward()
 		for _, l := range t.logLik {
 			if l-l == 0 {
 				logLik += l
 			}
 		}
-		if c.held += n; c.sum != nil && c.held > blockRows {
-			c.flush()
-			c.held = n
+		if d.held += n; d.sum != nil && d.held > blockRows {
+			d.flush()
+			d.held = n
 		}
-		c.addTile(n)
+		d.addTile(n)
 		batch = batch[n:]
 	}
 	return logLik
 }
 
 // addTile adds what is on the tape.
-func (c *clipper) addTile(n int) {
-	c.norms = room(c.norms, n)
-	for k, u := range c.tape.uses {
+func (d *Door) addTile(n int) {
+	d.norms = room(d.norms, n)
+	for k, u := range d.tape.uses {
 		if u.x != nil {
-			u.x.measure(c.sum != nil)
+			u.x.measure(d.sum != nil)
 		}
 		for i := range n {
 			size := norm(u.y.delta(i))
@@ -151,21 +164,21 @@ func (c *clipper) addTile(n int) {
 				size *= u.x.norm[i]
 			}
 			if k > 0 {
-				size = math.Hypot(c.norms[i], size)
+				size = math.Hypot(d.norms[i], size)
 			}
-			c.norms[i] = size
+			d.norms[i] = size
 		}
 	}
-	for _, u := range c.tape.uses {
-		for i, size := range c.norms {
-			c.weigh(u, i, size)
+	for _, u := range d.tape.uses {
+		for i, size := range d.norms {
+			d.weigh(u, i, size)
 		}
-		u.gather(c.block)
+		u.gather(d.block)
 	}
 }
 
 // weigh makes δ of record i f·δ, 0 where the record's norm is not finite.
-func (c *clipper) weigh(u use, i int, size float64) {
+func (d *Door) weigh(u use, i int, size float64) {
 	delta := u.y.delta(i)
 	switch {
 	case !(size <= math.MaxFloat64):
@@ -173,18 +186,18 @@ func (c *clipper) weigh(u use, i int, size float64) {
 		if u.x != nil {
 			clear(u.x.row(i))
 		}
-	case c.sum != nil && u.x != nil && u.x.norm[i] == 0:
+	case d.sum != nil && u.x != nil && u.x.norm[i] == 0:
 		clear(delta) // of any size, so that f·δ may not be finite
-	case c.sum != nil:
-		f, unit := limit/max(size, c.clip), 1.
+	case d.sum != nil:
+		f, unit := limit/max(size, d.clip), 1.
 		if u.x != nil {
 			unit = u.x.unit[i]
 		}
 		for j, v := range delta {
 			delta[j] = math.Trunc(v*unit*f) / unit
 		}
-	case size > c.clip:
-		floats.Scale(c.clip/size, delta)
+	case size > d.clip:
+		floats.Scale(d.clip/size, delta)
 	}
 }
 
@@ -206,23 +219,23 @@ func (u use) gather(gradient []float64) {
 func vector(x []float64) blas64.Vector { return blas64.Vector{N: len(x), Inc: 1, Data: x} }
 
 // flush takes the block to the Sum.
-func (c *clipper) flush() {
-	for _, r := range c.touched {
+func (d *Door) flush() {
+	for _, r := range d.touched {
 		for j := r[0]; j < r[1]; j++ {
-			c.sum.total[j] += int64(c.block[j])
+			d.sum.total[j] += int64(d.block[j])
 		}
 	}
-	clear(c.block)
-	c.held = 0
+	clear(d.block)
+	d.held = 0
 }
 
-// release writes the sum, with noise in the parameters that records bear on, and starts anew.
-func (c *clipper) release(dst []float64) {
-	if c.sum == nil {
-		copy(dst, c.block)
-		clear(c.block)
+// Release writes the sum, with noise in the parameters that records bear on, and starts anew.
+func (d *Door) Release(dst []float64) {
+	if d.sum == nil {
+		copy(dst, d.block)
+		clear(d.block)
 		return
 	}
-	c.flush()
-	c.sum.Release(dst)
+	d.flush()
+	d.sum.Release(dst)
 }
