@@ -44,6 +44,12 @@ func BenchmarkLogistic(b *testing.B) {
 	}
 }
 
+// Linear regression with 5 covariates in batches of about 200 records.
+func BenchmarkLinear(b *testing.B) {
+	m := LinearRegression(simulatedRows(5000, 5, 30, plusNormal), 1, 2, 1)
+	steps(b, m, Options{Rate: 0.04, Steps: 1000, Clip: 5, LearningRate: 1e-3})
+}
+
 // d3p's hierarchical regression: 3 groups, 5 covariates, 1000 records, batches of 10.
 func BenchmarkHierarchical(b *testing.B) {
 	rows, group := simulatedRows(1000, 5, 31, coin), make([]int, 1000)

@@ -114,6 +114,8 @@ func (t *Tape) LogInvGamma(of *Node, shape, scale float64) {
 	}))
 }
 
+const log2Pi = 1.8378770664093454835606594728112
+
 // Logistic returns the logistic regression of responses that are 0 or 1, or between them,
 // where y counts as a share y of a 1 and the rest of a 0, with prior θ ~ N(0, sd² I). Slopes
 // are between −1 and 1, so gradients are no longer than rows. It panics unless X is len(Y) × P.
@@ -149,13 +151,10 @@ func LinearRegression(rows *Rows, sd, shape, scale float64) *Model {
 		Records: len(rows.Y), Parameters: []Parameter{{Name: "theta", Size: p}, {Name: "sigma2"}},
 		LogLik: func(t *Tape) {
 			w := t.Param(1)
-			y := w.With(t.Rows(rows.Y, 1), func(w, y float64) (float64, float64, float64) {
-				y *= math.Exp(-w / 2)
-				return y, -y / 2, 0
-			})
-			e := y.Minus(t.Dense(t.Rows(rows.X, p), 0))
+			scale := w.Map(func(w float64) (float64, float64) { s := math.Exp(-w / 2); return s, -s / 2 })
+			e := t.Rows(rows.Y, 1).Times(scale).Minus(t.Dense(t.Rows(rows.X, p), 0))
 			t.Factor(e.With(w, func(e, w float64) (float64, float64, float64) {
-				return -(math.Log(2*math.Pi) + w + e*e) / 2, -e, -0.5
+				return -(log2Pi + w + e*e) / 2, -e, -0.5
 			}))
 		},
 		LogPrior: func(t *Tape) {

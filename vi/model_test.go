@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,8 +39,8 @@ func coin(eta float64, rng *rand.Rand) float64 {
 func plusNormal(eta float64, rng *rand.Rand) float64 { return eta + 0.5*rng.NormFloat64() }
 
 // models are those that are built in, of 30 records with p covariates, the first two of which
-// may be twins, and two more: one hides its predictor, one has hidden layers, wide enough for
-// products in parts, and variates of its own.
+// may be twins, and three more: one hides its predictor, one has covariates that follow from θ, one
+// has hidden layers, wide enough for products in parts.
 func models(p int, twins bool) map[string]*Model {
 	groups := make([]int, 30)
 	for i := range groups {
@@ -52,7 +53,7 @@ func models(p int, twins bool) map[string]*Model {
 		}
 		return r
 	}
-	hidden := rows(4, coin)
+	hidden, pairs := rows(4, coin), slices.Repeat([]float64{0.5, 1}, p)
 	return map[string]*Model{
 		"logistic":     Logistic(rows(1, coin), 2),
 		"linear":       LinearRegression(rows(2, plusNormal), 3, 2, 1),
@@ -63,8 +64,19 @@ func models(p int, twins bool) map[string]*Model {
 					return bernoulli(y, eta), BernoulliSlope(y, eta), eta
 				}))
 			}},
+		"θ alone": {Records: 30, Parameters: []Parameter{{Name: "theta", Size: p}, {Name: "V", Size: p}},
+			LogLik: func(t *Tape) {
+				theta := t.Param(0)
+				slope := t.Dense(theta.Map(squash), 1)
+				t.Observe(slope.Plus(theta.Linear(pairs).LogSumExp()), hidden.Y, bernoulli, BernoulliSlope)
+			}},
 		"network": network(hidden, 300),
 	}
+}
+
+func squash(x float64) (value, slope float64) {
+	v := math.Tanh(x / 9)
+	return v, (1 - v*v) / 9
 }
 
 // network has a layer of so many units that two others share, and a normalised exponential.
@@ -75,7 +87,7 @@ func network(rows *Rows, units int) *Model {
 		Parameters: []Parameter{{Name: "W", Size: units * p, Columns: p}, {Name: "b", Size: units}, {Name: "V", Size: 3 * units, Columns: units},
 			{Name: "U", Size: units, Columns: units}, {Name: "r", Positive: true}},
 		LogLik: func(t *Tape) {
-			h := t.Dense(t.Rows(rows.X, p), 0).Plus(t.Param(1)).Map(func(x float64) (float64, float64) { v := math.Tanh(x / 9); return v, (1 - v*v) / 9 })
+			h := t.Dense(t.Rows(rows.X, p), 0).Plus(t.Param(1)).Map(squash)
 			scores := t.Dense(h, 2)
 			t.Factor(scores.Linear(first).Minus(scores.LogSumExp()).Times(t.Rows(rows.Y, 1)))
 			z := t.Dense(h, 3).Plus(t.Param(4).Map(func(x float64) (float64, float64) { v := math.Exp(x); return v, v }))

@@ -41,6 +41,7 @@ type Tape struct {
 type Node struct {
 	t           *Tape
 	rows, width int
+	alike       bool // all rows are one, which value and slope have once: records do not bear on it
 	value, grad []float64
 	needs       bool   // θ bears on it
 	back        func() // adds to the gradients of what it was made of
@@ -85,14 +86,16 @@ func (t *Tape) backward() {
 	}
 }
 
-func (t *Tape) node(rows, width int, needs bool) *Node {
+func (t *Tape) node(rows, width int, needs, alike bool) *Node {
 	if t.next == len(t.nodes) {
 		t.nodes = append(t.nodes, &Node{t: t})
 	}
 	n := t.nodes[t.next]
 	t.next++
-	n.rows, n.width, n.needs, n.measured = rows, width, needs, false
-	n.value = room(n.value, rows*width)
+	n.rows, n.width, n.needs, n.alike, n.measured = rows, width, needs, alike, false
+	if n.value = room(n.value, rows*width); alike {
+		n.value = room(n.value, width)
+	}
 	if needs {
 		n.grad = room(n.grad, rows*width)
 		clear(n.grad)
@@ -108,15 +111,21 @@ func room(x []float64, n int) []float64 {
 	return x[:n]
 }
 
-func (n *Node) row(i int) []float64   { return n.value[i*n.width : (i+1)*n.width] }
+func (n *Node) row(i int) []float64 {
+	if n.alike {
+		return n.value
+	}
+	return n.value[i*n.width : (i+1)*n.width]
+}
+
 func (n *Node) delta(i int) []float64 { return n.grad[i*n.width : (i+1)*n.width] }
 
-// Value is the matrix, row by row, until the tape goes on.
+// Value is the matrix, row by row, until the tape goes on; one row where records do not bear on it.
 func (n *Node) Value() []float64 { return n.value }
 
 // Rows are the records' own rows of a matrix with so many columns.
 func (t *Tape) Rows(of []float64, width int) *Node {
-	n := t.node(len(t.records), width, false)
+	n := t.node(len(t.records), width, false, false)
 	n.of = of
 	n.gather()
 	return n
@@ -127,6 +136,12 @@ func (n *Node) gather() {
 	if n.codes != nil {
 		of = n.codes.x
 	}
+	if n.width == 1 {
+		for k, i := range n.t.records {
+			n.value[k] = of[i]
+		}
+		return
+	}
 	for k, i := range n.t.records {
 		copy(n.row(k), of[i*n.width:(i+1)*n.width])
 	}
@@ -134,7 +149,7 @@ func (n *Node) gather() {
 
 // Constant is a matrix that no record bears on; one row is as all rows.
 func (t *Tape) Constant(of []float64, width int) *Node {
-	n := t.node(len(of)/width, width, false)
+	n := t.node(len(of)/width, width, false, len(of) == width)
 	copy(n.value, of)
 	return n
 }
@@ -143,7 +158,7 @@ func (t *Tape) Constant(of []float64, width int) *Node {
 // each record's own, a batch with one record more has the others' sums, and what is not told is
 // averaged over: hockey-stick curves are convex.
 func (t *Tape) Normal(width int) *Node {
-	n := t.node(len(t.records), width, false)
+	n := t.node(len(t.records), width, false, false)
 	normal(n.value, t.rng)
 	return n
 }
@@ -151,10 +166,8 @@ func (t *Tape) Normal(width int) *Node {
 // Param is the k-th parameter, a row for each record; in a prior there is one row.
 func (t *Tape) Param(k int) *Node {
 	at, size := t.place(k)
-	n := t.node(len(t.records), size, true)
-	for i := range n.rows {
-		copy(n.row(i), t.theta[at:at+size])
-	}
+	n := t.node(len(t.records), size, true, !t.prior)
+	copy(n.value, t.theta[at:at+size])
 	t.uses = append(t.uses, use{at, size, nil, n})
 	return n
 }
@@ -184,11 +197,14 @@ func (t *Tape) Dense(x *Node, k int) *Node {
 		panic(fmt.Sprintf("vi: %q has %d entries, and is multiplied with rows of %d", t.layout[k].Name, size, x.width))
 	}
 	t.mustBeRecords(x)
+	if x.alike {
+		x = x.Plus(t.zeros())
+	}
 	if t.coded && x.codes == nil && x.of != nil {
 		x.codes = newCodes(x.of, x.width)
 		x.gather()
 	}
-	n := t.node(x.rows, size/x.width, true)
+	n := t.node(x.rows, size/x.width, true, false)
 	u := use{at, size, x, n}
 	multiply(blas.NoTrans, blas.Trans, x.matrix(x.value), u.of(t.theta), 0, n.matrix(n.value))
 	if n.back == nil {
@@ -208,7 +224,7 @@ func (u use) of(theta []float64) blas64.General {
 }
 
 func (n *Node) matrix(of []float64) blas64.General {
-	return blas64.General{Rows: n.rows, Cols: n.width, Stride: n.width, Data: of}
+	return blas64.General{Rows: len(of) / n.width, Cols: n.width, Stride: n.width, Data: of}
 }
 
 func multiply(ta, tb blas.Transpose, a, b blas64.General, beta float64, c blas64.General) {
@@ -228,11 +244,16 @@ func (n *Node) With(o *Node, f func(x, y float64) (value, dx, dy float64)) *Node
 	if !fits(n) || !fits(o) {
 		panic(fmt.Sprintf("vi: a matrix of %d × %d with one of %d × %d", n.rows, n.width, o.rows, o.width))
 	}
-	z := n.t.node(rows, width, n.needs || o.needs)
-	z.slope[0], z.slope[1] = room(z.slope[0], rows*width), room(z.slope[1], rows*width)
-	for i, at := 0, 0; i < rows; i++ {
-		for j := 0; j < width; j, at = j+1, at+1 {
-			z.value[at], z.slope[0][at], z.slope[1][at] = f(n.value[n.at(i, j)], o.value[o.at(i, j)])
+	z := n.t.node(rows, width, n.needs || o.needs, n.alike && o.alike)
+	z.slope[0], z.slope[1] = room(z.slope[0], len(z.value)), room(z.slope[1], len(z.value))
+	xs, ys, value, dx, dy := n.value, o.value, z.value, z.slope[0], z.slope[1]
+	xRow, xColumn := strides(len(xs), n.width)
+	yRow, yColumn := strides(len(ys), o.width)
+	for i, at := 0, 0; at < len(value); i++ {
+		x, y := i*xRow, i*yRow
+		for end := at + width; at < end; at++ {
+			value[at], dx[at], dy[at] = f(xs[x], ys[y])
+			x, y = x+xColumn, y+yColumn
 		}
 	}
 	if z.back == nil {
@@ -241,23 +262,30 @@ func (n *Node) With(o *Node, f func(x, y float64) (value, dx, dy float64)) *Node
 	return z
 }
 
-// at is the place of an entry, of a matrix with as many rows and columns as there are or one.
-func (n *Node) at(i, j int) int { return min(i, n.rows-1)*n.width + min(j, n.width-1) }
+// strides are from row to row and from column to column, 0 where there is one.
+func strides(entries, width int) (row, column int) {
+	if entries > width {
+		row = width
+	}
+	if width > 1 {
+		column = 1
+	}
+	return row, column
+}
 
 // pull adds the gradient times the slope in x to x's.
 func (n *Node) pull(x *Node, slope []float64) {
 	if !x.needs {
 		return
 	}
-	if len(x.grad) == len(n.grad) {
-		for at, g := range n.grad {
-			x.grad[at] += g * slope[at]
-		}
-		return
-	}
-	for i, at := 0, 0; i < n.rows; i++ {
-		for j := 0; j < n.width; j, at = j+1, at+1 {
-			x.grad[x.at(i, j)] += n.grad[at] * slope[at]
+	to, from := x.grad, n.grad
+	row, column := strides(len(to), x.width)
+	slopeRow, _ := strides(len(slope), n.width)
+	for i, at := 0, 0; at < len(from); i++ {
+		j, s := i*row, i*slopeRow
+		for end := at + n.width; at < end; at++ {
+			to[j] += from[at] * slope[s]
+			j, s = j+column, s+1
 		}
 	}
 }
@@ -273,6 +301,13 @@ func (n *Node) Map(f func(x float64) (value, slope float64)) *Node {
 func (t *Tape) one() *Node { return t.Constant(unit, 1) }
 
 var unit = []float64{1}
+
+// zeros is a column for the records.
+func (t *Tape) zeros() *Node {
+	n := t.node(len(t.records), 1, false, false)
+	clear(n.value)
+	return n
+}
 
 // Plus, Minus and Times are by entries.
 func (n *Node) Plus(o *Node) *Node {
@@ -294,7 +329,7 @@ func (n *Node) Scaled(by float64) *Node {
 
 // Linear is Cx for every row x, C being constant, row by row.
 func (n *Node) Linear(c []float64) *Node {
-	z, of := n.t.node(n.rows, len(c)/n.width, n.needs), blas64.General{Rows: len(c) / n.width, Cols: n.width, Stride: n.width, Data: c}
+	z, of := n.t.node(n.rows, len(c)/n.width, n.needs, n.alike), blas64.General{Rows: len(c) / n.width, Cols: n.width, Stride: n.width, Data: c}
 	multiply(blas.NoTrans, blas.Trans, n.matrix(n.value), of, 0, z.matrix(z.value))
 	if z.back == nil {
 		z.back = func() { multiply(blas.NoTrans, blas.NoTrans, z.matrix(z.grad), of, 1, n.matrix(n.grad)) }
@@ -312,8 +347,8 @@ func (n *Node) Sum() *Node {
 
 // LogSumExp is log Σ e^x of each row.
 func (n *Node) LogSumExp() *Node {
-	z := n.t.node(n.rows, 1, n.needs)
-	for i := range n.rows {
+	z := n.t.node(n.rows, 1, n.needs, n.alike)
+	for i := range z.value {
 		top, sum := floats.Max(n.row(i)), 0.
 		for _, v := range n.row(i) {
 			sum += math.Exp(v - top)
@@ -324,7 +359,7 @@ func (n *Node) LogSumExp() *Node {
 		z.back = func() {
 			for i, g := range z.grad {
 				for j, v := range n.row(i) {
-					n.delta(i)[j] += g * math.Exp(v-z.value[i])
+					n.delta(i)[j] += g * math.Exp(v-z.row(i)[0])
 				}
 			}
 		}
@@ -353,12 +388,13 @@ func (t *Tape) Factor(n *Node) {
 // Observe adds log p(y | η) of each record's own y, given the predictor η. Where values are
 // not asked for, the slope in η is all that is computed.
 func (t *Tape) Observe(eta *Node, y []float64, value, slope func(y, eta float64) float64) {
-	n := t.node(eta.rows, 1, eta.needs)
+	n := t.node(eta.rows, 1, eta.needs, false)
 	n.slope[0] = room(n.slope[0], n.rows)
 	for k, i := range t.records {
-		n.slope[0][k] = slope(y[i], eta.value[k])
+		eta := eta.row(k)[0]
+		n.slope[0][k] = slope(y[i], eta)
 		if t.told {
-			t.logLik[k] += value(y[i], eta.value[k])
+			t.logLik[k] += value(y[i], eta)
 		}
 	}
 	if n.back == nil {

@@ -92,10 +92,13 @@ func mixture(v []float64, d, k int, sd float64) *vi.Model {
 			{Name: "tau", Size: k, Positive: true}},
 		LogLik: func(t *vi.Tape) {
 			gap := t.Rows(tiled, k*d).Minus(t.Param(1))
-			t.Factor(gap.Times(gap).Linear(byComponent).With(t.Param(2), func(square, w float64) (float64, float64, float64) {
-				square *= math.Exp(-w)
-				return -(square + float64(d)*(w+math.Log(2*math.Pi))) / 2, -math.Exp(-w) / 2, (square - float64(d)) / 2
-			}).Plus(weights.log(t, t.Param(0))).LogSumExp())
+			w := t.Param(2)
+			precision := w.Map(func(w float64) (float64, float64) { v := math.Exp(-w); return v, -v })
+			scale := w.Map(func(w float64) (float64, float64) {
+				return -float64(d) * (w + math.Log(2*math.Pi)) / 2, -float64(d) / 2
+			})
+			square := gap.Times(gap).Linear(byComponent).Times(precision)
+			t.Factor(square.Scaled(-0.5).Plus(scale.Plus(weights.log(t, t.Param(0)))).LogSumExp())
 		},
 		LogPrior: func(t *vi.Tape) {
 			t.Factor(weights.log(t, t.Param(0))) // with the Jacobian
