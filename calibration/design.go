@@ -20,7 +20,7 @@ import (
 // are right, and of one that compares methods.
 const (
 	DesignFormat     = "dpreg-study/1"
-	ComparisonFormat = "dpreg-compare/1"
+	ComparisonFormat = "dpreg-compare/2"
 )
 
 // NonPrivate is the name of the method that is given the exact statistics.
@@ -74,7 +74,7 @@ type Design struct {
 	Preset   string    `json:"preset,omitempty"` // the name of what it was made from
 	Data     Data      `json:"data"`
 	X        XLaw      `json:"x,omitempty"` // of simulated rows
-	Ns       []int64   `json:"n"`           // none of Split data
+	Ns       []int64   `json:"n,omitempty"` // none of Split data
 	Epsilons []float64 `json:"epsilon"`
 	Delta    float64   `json:"delta,omitempty"` // 0: Laplace noise; above: ssp.Auto
 	Steps    int       `json:"steps,omitempty"` // of a release; 0: one; custody.AutoSteps
@@ -88,55 +88,16 @@ type Design struct {
 	Trials     int       `json:"trials"`
 	Seed       uint64    `json:"seed"`
 	// Family is the law of the response, and Clients are those of DPPVI; of comparisons alone.
-	Family  model.Family `json:"-"`
-	Clients int          `json:"-"`
+	Family  model.Family `json:"family,omitempty"`
+	Clients int          `json:"clients,omitempty"`
 }
 
 // Compares tells a comparison of methods.
 func (d *Design) Compares() bool { return d.Format == ComparisonFormat }
 
-// comparisonText is the layout of a comparison's design.
-type comparisonText struct {
-	Format   string       `json:"format"`
-	Family   model.Family `json:"family,omitempty"`
-	Table    *Table       `json:"table,omitempty"`
-	Ns       []int64      `json:"n,omitempty"`
-	Ps       []int        `json:"p,omitempty"`
-	Data     Data         `json:"data,omitempty"`
-	Epsilons []float64    `json:"epsilon"`
-	Delta    float64      `json:"delta,omitempty"`
-	Steps    int          `json:"steps,omitempty"`
-	Methods  []string     `json:"methods"`
-	Clients  int          `json:"clients"`
-	Trials   int          `json:"trials"`
-	Seed     uint64       `json:"seed"`
-}
-
-func (c *comparisonText) design() *Design {
-	d := &Design{
-		Format: c.Format, Family: c.Family, Data: c.Data, X: NormalX, Ns: c.Ns, Epsilons: c.Epsilons, Delta: c.Delta, Steps: c.Steps, Ps: c.Ps, Population: c.Table,
-		Prior: PriorSpec{Name: BoxPrior}, Arms: ComparisonArms(c.Methods), Trials: c.Trials, Seed: c.Seed, Clients: c.Clients,
-	}
-	if c.Table != nil && c.Data == "" {
-		d.Data, d.X = Split, ""
-	}
-	return d
-}
-
 // Text is the design as study.json has it.
 func (d *Design) Text() []byte {
-	layout := any(d)
-	if d.Compares() {
-		c := &comparisonText{d.Format, d.Family, d.Population, d.Ns, d.Ps, d.Data, d.Epsilons, d.Delta, d.Steps, nil, d.Clients, d.Trials, d.Seed}
-		if d.Data == Split {
-			c.Data = ""
-		}
-		for _, a := range d.Arms {
-			c.Methods = append(c.Methods, a.Method)
-		}
-		layout = c
-	}
-	text, err := json.MarshalIndent(layout, "", "  ")
+	text, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {
 		panic(err)
 	}
@@ -148,15 +109,8 @@ func (d *Design) Text() []byte {
 func ReadDesign(text []byte) (*Design, error) {
 	d, decoder := new(Design), json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
-	var head struct{ Format string }
-	if err := json.Unmarshal(text, &head); err == nil && head.Format == ComparisonFormat {
-		c := new(comparisonText)
-		if err := decoder.Decode(c); err != nil {
-			return nil, fmt.Errorf("not the design of a comparison: %w", err)
-		}
-		d = c.design()
-	} else if err := decoder.Decode(d); err != nil {
-		return nil, fmt.Errorf("not the design of a study: %w", err)
+	if err := decoder.Decode(d); err != nil {
+		return nil, fmt.Errorf("not the design of a study of this version: %w", err)
 	}
 	return d, d.Validate()
 }
@@ -173,7 +127,7 @@ func (d *Design) Validate() error {
 	if d.Format != DesignFormat && d.Format != ComparisonFormat {
 		return fmt.Errorf("format %q: this version reads %q and %q", d.Format, DesignFormat, ComparisonFormat)
 	}
-	for _, validate := range []func() error{d.validateData, d.validateGrid, d.validateArms} {
+	for _, validate := range []func() error{d.validateKind, d.validateData, d.validateGrid, d.validateArms} {
 		if err := validate(); err != nil {
 			return err
 		}
@@ -188,6 +142,17 @@ func (d *Design) Validate() error {
 		if err := d.Family.Check(columns); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// validateKind refuses what the other kind of study alone can vary.
+func (d *Design) validateKind() error {
+	switch {
+	case !d.Compares() && (d.Family != model.Normal || d.Clients != 0):
+		return errors.New("family, clients: those are of comparisons alone")
+	case d.Compares() && (d.Prior.Name != BoxPrior || d.Preset != "" || d.Columns != nil || d.Population == nil && d.X != NormalX):
+		return fmt.Errorf("a comparison has %s covariates, prior %s, and no preset and no columns of its own", NormalX, BoxPrior)
 	}
 	return nil
 }

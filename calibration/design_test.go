@@ -53,8 +53,8 @@ func TestFingerprints(t *testing.T) {
 	for want, text := range map[string]string{
 		"fd979cd4c56c7d285174d3e2c5f111a53e186cf5de55d17b7657cd4f6c0d9059": `{"format":"dpreg-study/1","data":"unclamped","x":"normal","n":[40],"epsilon":[1],"p":[1],"prior":"box","arms":[{"method":"naive","sensitivity":"exact","chains":1,"warmup":1000,"draws":150},{"method":"non-private","chains":1,"warmup":1000,"draws":150}],"trials":6,"seed":0}`,
 		"9194820dc1c8086df42a6ee1a016e3598be3d7d3f6a53c7ad28d3b2dc3057755": `{"format":"dpreg-study/1","data":"resampled","n":[100],"epsilon":[1,10],"population":{"name":"pums.csv","columns":{"response":{"name":"income","lower":0,"upper":500000},"covariates":[{"name":"educ","lower":1,"upper":16},{"name":"sex","lower":0,"upper":1}],"intercept":true},"missing":"error","rows":1000,"digest":"2286b4f9494bb0212ce94ecc2f7007d596d06103d7a5d83ab6bfc6557a932038"},"prior":"default","arms":[{"method":"mcmc-exact","sensitivity":"exact","chains":1,"warmup":1000,"draws":150}],"trials":4,"seed":0}`,
-		"52c2a9f35a569b9e05ea0e9b8fcb4d0b88818782d6e4ef0277967b5a54323b49": `{"format":"dpreg-compare/1","n":[60,90],"p":[1,2],"data":"unclamped","epsilon":[1],"delta":0.000001,"methods":["non-private","mcmc-exact","gibbs-ss-update","gibbs-ss-noisy","naive","dp-vi","dp-pvi","adassp"],"clients":3,"trials":2,"seed":0}`,
-		"300ec11b20376925a4d2f8869f796224cb642182926e5e04ee8b956766ad884f": `{"format":"dpreg-compare/1","table":{"name":"pums.csv","columns":{"response":{"name":"income","lower":0,"upper":500000},"covariates":[{"name":"age","lower":0,"upper":100},{"name":"educ","lower":1,"upper":16}],"intercept":true},"missing":"error","rows":1000,"digest":"ad5ffe3eccb62884a2ae757e694efee948c9ed99efe84467efaa3551538b8024","test":0.2},"epsilon":[1,3],"delta":0.000001,"methods":["non-private","naive","adassp","dp-pvi","gibbs-ss-noisy"],"clients":10,"trials":3,"seed":0}`,
+		"2af5b155c617885485802cb0611abb563413c47382fef606f6adf41818a6e88c": `{"format":"dpreg-compare/2","data":"unclamped","x":"normal","n":[60,90],"epsilon":[1],"delta":0.000001,"p":[1,2],"prior":"box","arms":[{"method":"non-private","chains":2,"warmup":1000,"ess":400},{"method":"mcmc-exact","chains":2,"warmup":1000,"ess":400},{"method":"dp-vi","chains":2,"warmup":1000,"ess":400},{"method":"dp-pvi","chains":2,"warmup":1000,"ess":400},{"method":"adassp","chains":2,"warmup":1000,"ess":400}],"trials":2,"seed":0,"clients":3}`,
+		"bdcfe8fd02e338333f0710c782d1989618f2f364f6616ed5f8d479a05fd0d9f3": `{"format":"dpreg-compare/2","data":"split","epsilon":[1,3],"delta":0.000001,"population":{"name":"pums.csv","columns":{"response":{"name":"income","lower":0,"upper":500000},"covariates":[{"name":"age","lower":0,"upper":100},{"name":"educ","lower":1,"upper":16}],"intercept":true},"missing":"error","rows":1000,"digest":"ad5ffe3eccb62884a2ae757e694efee948c9ed99efe84467efaa3551538b8024","test":0.2},"prior":"box","arms":[{"method":"naive","chains":2,"warmup":1000,"ess":400},{"method":"dp-pvi","chains":2,"warmup":1000,"ess":400},{"method":"gibbs-ss-noisy","chains":2,"warmup":1000,"ess":400}],"trials":3,"seed":0,"clients":10}`,
 	} {
 		d, err := ReadDesign([]byte(text))
 		if err != nil {
@@ -96,6 +96,10 @@ func TestDesignRefuses(t *testing.T) {
 		"how many covariates":      func(d *Design) { d.Columns = dpreg.UnitDesign(1) },
 		"its own covariate":        func(d *Design) { d.Data = Cirrhosis },
 		"cannot model clamping":    func(d *Design) { d.Arms[1].ModelClamping = true },
+		"of comparisons alone":     func(d *Design) { d.Clients = 3 },
+		"family":                   func(d *Design) { d.Family = model.Binomial },
+		"no preset":                func(d *Design) { d.Format, d.Prior.Name = ComparisonFormat, PaperPrior },
+		"normal covariates":        func(d *Design) { d.Format, d.X = ComparisonFormat, BinaryX },
 		`one of ["exact"]`: func(d *Design) {
 			d.Arms[1] = Arms([]string{noisyMoments}, nil, nil)[0]
 			d.Arms[1].Sensitivity = "paper"
@@ -257,7 +261,7 @@ func FuzzReadDesign(f *testing.F) {
 		f.Add(d.Text())
 	}
 	f.Add([]byte(`{"format":"dpreg-study/1","trials":-1}`))
-	f.Add([]byte(`{"format":"dpreg-compare/1","table":{"name":"a","rows":3,"test":0.5}}`))
+	f.Add([]byte(`{"format":"dpreg-compare/2","data":"split","population":{"name":"a","rows":3,"test":0.5}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		d, err := ReadDesign(text)
 		if err != nil {
