@@ -145,7 +145,7 @@ func TestFamilyOfCustodians(t *testing.T) {
 		whole := inferFamily(t, sumsOf01(all, len(rows), func(row []float64) { copy(row, rows[at]); at++ }), dpreg.Options{Family: of})
 		want := whole.Summary(dpreg.Original, 0.95).Parameters
 		for _, covariates := range []string{dpreg.SeparateCovariates, dpreg.SharedCovariates} {
-			fit, err := dpreg.Infer(t.Context(), custodians, dpreg.Options{Family: of, Covariates: covariates, Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: testsize.Of(600, 2000)}})
+			fit, err := dpreg.Infer(t.Context(), custodians, dpreg.Options{Family: of, Covariates: covariates, Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: testsize.Of(400, 2000)}})
 			if err != nil {
 				t.Fatal(err)
 			}

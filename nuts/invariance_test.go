@@ -111,7 +111,7 @@ func transitions(t *testing.T, target skewed, s *Sampler, step func(*Sampler, *r
 // tests has a false-alarm rate of 1e-6 at most.
 func TestTransitionIsInvariant(t *testing.T) {
 	none := math.Inf(-1)
-	for _, c := range []struct {
+	for i, c := range []struct {
 		target  skewed
 		epsilon float64
 		depth   int
@@ -125,6 +125,9 @@ func TestTransitionIsInvariant(t *testing.T) {
 		{skewed{none, false}, 0.4, 3, 0.1}, {skewed{none, false}, 0.8, 10, 0.3}, {skewed{none, false}, 1.3, 10, 0.3},
 		{skewed{-0.3, false}, 0.6, 10, 0.3}, {skewed{none, true}, 0.7, 10, 0.3}, {skewed{-0.3, true}, 0.8, 10, 0.1},
 	} {
+		if testing.Short() && i%2 > 0 {
+			continue
+		}
 		t.Run(fmt.Sprintf("%+v epsilon=%g depth=%d error=%g", c.target, c.epsilon, c.depth, c.error), func(t *testing.T) {
 			s := fixed(t, c.target, c.epsilon, Options{MaxDepth: c.depth, StepError: c.error})
 			u, broken, full := transitions(t, c.target, s, (*Sampler).Step)

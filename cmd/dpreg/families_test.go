@@ -12,7 +12,7 @@ import (
 func TestFamily(t *testing.T) {
 	workspace(t)
 	const formula = "married ~ age + educ"
-	first := fit("--eps", "3", "--formula", formula, "--family", "binomial", "--draws", "500").finished(t).says(t, "one look (--steps 1)")
+	first := fit("--eps", "3", "--formula", formula, "--family", "binomial").finished(t).says(t, "one look (--steps 1)")
 	for _, part := range []string{"family binomial (logit link)", "Odds ratio", "educ", "Contr.", "Price of privacy"} {
 		if !strings.Contains(first.stdout, part) {
 			t.Errorf("the result lacks %q:\n%s", part, first.stdout)
@@ -23,7 +23,8 @@ func TestFamily(t *testing.T) {
 			t.Errorf("the result has %q, which it cannot:\n%s", part, first.stdout)
 		}
 	}
-	again := []string{"infer", "pums.release.json", "--draws", "500"}
+	brief := []string{"--chains", "2", "--warmup", "200", "--ess", "100"}
+	again := append([]string{"infer", "pums.release.json"}, brief...)
 	saved := command(append(again, "--family", "binomial", "--save", "d", "--report", "r.html")...).finished(t)
 	if text := read(t, "d/summary.json"); !strings.Contains(text, `"family": "binomial"`) || strings.Contains(text, "sigma") {
 		t.Errorf("the summary is %s", text)
@@ -41,7 +42,7 @@ func TestFamily(t *testing.T) {
 	}
 	write(t, "new.csv", "age,educ\n20,10\n90,10\n")
 	own := command("predict", "--draws", "d", "new.csv").finished(t)
-	if made := command("predict", "pums.release.json", "new.csv", "--family", "binomial").finished(t); !strings.Contains(made.stdout, ".fitted") {
+	if made := command(append([]string{"predict", "pums.release.json", "new.csv", "--family", "binomial"}, brief...)...).finished(t); !strings.Contains(made.stdout, ".fitted") {
 		t.Errorf("predictions are %s", made.stdout)
 	}
 	for _, line := range strings.Split(strings.TrimSpace(own.stdout), "\n")[1:] {
@@ -127,19 +128,19 @@ func TestFamilyRefusals(t *testing.T) {
 // TestCounts fits counts, of which rates are told, and checks them.
 func TestCounts(t *testing.T) {
 	workspace(t)
-	first, _ := noisy(t, "pums.release.json", "fit", "pums.csv", "--eps", "3", "--formula", "educ ~ age + married", "--bounds", "educ=0:12,age=0:100", "--family", "poisson", "--draws", "300")
+	first, _ := noisy(t, "pums.release.json", "fit", "pums.csv", "--eps", "3", "--formula", "educ ~ age + married", "--bounds", "educ=0:12,age=0:100", "--family", "poisson", "--draws", "150", "--chains", "2", "--warmup", "200")
 	for _, part := range []string{"family poisson (log link, of counts above 12 the law of 12 or more)", "Rate ratio", "married", "counts that spread as Poisson's. A release can tell (dpreg check) of columns that bounds cut and counts that spread otherwise; it cannot of curves, another link"} {
 		if !strings.Contains(strings.Join(strings.Fields(first.stdout), " "), part) {
 			t.Errorf("the result lacks %q:\n%s", part, first.stdout)
 		}
 	}
 	// What is said of a check needs no 50 refits, each of which takes a second.
-	checked := command("check", "pums.release.json", "--family", "poisson", "--draws", "200", "--calibrate", fmt.Sprint(testsize.Of(0, 2))).finished(t)
+	checked := command("check", "pums.release.json", "--family", "poisson", "--draws", "200", "--chains", "2", "--warmup", "200", "--calibrate", fmt.Sprint(testsize.Of(0, 2))).finished(t)
 	if !strings.Contains(checked.stdout, "sum of y²") || !strings.Contains(checked.stdout, "the Poisson model bends") {
 		t.Errorf("the check is\n%s", checked.stdout)
 	}
 	write(t, "new.csv", "age,married\n20,0\n")
-	if made := command("predict", "pums.release.json", "new.csv", "--family", "poisson").finished(t); !strings.Contains(made.stdout, "20,0,9.") && !strings.Contains(made.stdout, "20,0,10") {
+	if made := command("predict", "pums.release.json", "new.csv", "--family", "poisson", "--ess", "100", "--chains", "2", "--warmup", "200").finished(t); !strings.Contains(made.stdout, "20,0,9.") && !strings.Contains(made.stdout, "20,0,10") {
 		t.Errorf("predictions are %s", made.stdout)
 	}
 }
