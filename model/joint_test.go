@@ -7,6 +7,9 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -14,28 +17,32 @@ import (
 
 func about(a, b, tol float64) bool { return math.Abs(a-b) <= tol*(1+math.Abs(b)) }
 
-// TestUnits: statistics and moments of rows, mapped, are those of mapped rows; Common
-// and PullGram undo and transpose Gram.
+// TestUnits: means and roots of scatters of rows, mapped, are those of mapped rows, which Common undoes;
+// what pulls gradients back is their transpose.
 func TestUnits(t *testing.T) {
 	const m, n = 3, 7
 	rng := rand.New(rand.NewPCG(31, 1))
 	a := []float64{1.5, 0, 0, -0.4, 1, 0, 0.7, 3, 2}
 	u := NewUnits(a, []float64{0.3, 0, -0.7})
 	common, own := make([]float64, statistics(m)), make([]float64, statistics(m))
-	k := m + 1
-	b, want := make([]float64, k*k), make([]float64, k*k)
-	add := func(s, g, v []float64) {
+	add := func(s, v []float64) {
 		r := make([]float64, len(s))
 		row(r, v)
 		for i, x := range r {
 			s[i] += x
 		}
-		a := append([]float64{1}, v...)
-		for i := range k {
-			for j := range i + 1 {
-				g[i*k+j] += a[i] * a[j]
-			}
+	}
+	moments := func(s []float64) (mean, factor []float64) {
+		mean, factor = slices.Clone(s[:m]), make([]float64, m*m)
+		floats.Scale(1.0/n, mean)
+		Scatter(factor, s, m, n)
+		if !dense.Cholesky(factor, m) {
+			t.Fatal("the scatter has no root")
 		}
+		for i := range m {
+			clear(factor[i*m+i+1 : (i+1)*m])
+		}
+		return mean, factor
 	}
 	for range n {
 		v, w := make([]float64, m), make([]float64, m)
@@ -46,14 +53,16 @@ func TestUnits(t *testing.T) {
 				w[j] += a[j*m+h] * x
 			}
 		}
-		add(common, b, v)
-		add(own, want, w)
+		add(common, v)
+		add(own, w)
 	}
-	got := make([]float64, k*k)
-	u.Gram(got, b)
-	for i, v := range got {
-		if i%k <= i/k && !about(v, want[i], 1e-12) {
-			t.Errorf("B_own[%d] = %g, want %g", i, v, want[i])
+	mean, factor := moments(common)
+	wantMean, want := moments(own)
+	u.Mean(mean)
+	u.Factor(factor)
+	for i, v := range append(mean, factor...) {
+		if w := append(wantMean, want...)[i]; !about(v, w, 1e-12) {
+			t.Errorf("number %d of mean and root is %g, want %g", i, v, w)
 		}
 	}
 	u.Common(own, own, n)
@@ -62,24 +71,23 @@ func TestUnits(t *testing.T) {
 			t.Errorf("s[%d] = %g, want %g", i, v, common[i])
 		}
 	}
-	// ⟨E, KBKᵀ⟩ = ⟨KᵀEK, B⟩
-	e := make([]float64, k*k)
-	for i := range e {
-		e[i] = rng.NormFloat64()
-	}
-	dot := func(e, b []float64) (sum float64) {
-		for i := range k {
-			for j := range i {
-				sum += 2 * e[i*k+j] * b[i*k+j]
+	u = NewUnits(a, make([]float64, m)) // linear: ⟨g, Ax⟩ = ⟨Aᵀg, x⟩
+	for _, c := range []struct {
+		size        int
+		there, back func([]float64)
+	}{{m, u.Mean, u.PullMean}, {m * m, u.Factor, u.PullFactor}} {
+		x, g := make([]float64, c.size), make([]float64, c.size)
+		for i := range x {
+			if c.size == m || i%m <= i/m {
+				x[i], g[i] = rng.NormFloat64(), rng.NormFloat64()
 			}
-			sum += e[i*k+i] * b[i*k+i]
 		}
-		return sum
-	}
-	left := dot(e, got)
-	u.PullGram(e)
-	if right := dot(e, b); !about(left, right, 1e-12) {
-		t.Errorf("⟨E, KBKᵀ⟩ = %g, ⟨KᵀEK, B⟩ = %g", left, right)
+		to, back := slices.Clone(x), slices.Clone(g)
+		c.there(to)
+		c.back(back)
+		if left, right := floats.Dot(g, to), floats.Dot(back, x); !about(left, right, 1e-12) {
+			t.Errorf("⟨g, Ax⟩ = %g, ⟨Aᵀg, x⟩ = %g", left, right)
+		}
 	}
 }
 

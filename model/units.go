@@ -174,38 +174,6 @@ func combine(a []float64, n, i int, w []float64) {
 	}
 }
 
-// Gram writes B_own, (m+1)×(m+1) and symmetric; of B the lower triangle is given.
-func (u *Units) Gram(own, b []float64) {
-	n := u.m + 1
-	copy(own, b)
-	dense.Symmetrise(own, n)
-	for range 2 {
-		for i := n - 1; i >= 0; i-- {
-			combine(own, n, i, u.k[i*n:i*n+i+1])
-		}
-		dense.Transpose(own, n)
-	}
-}
-
-// PullGram replaces E with df = Σ_ij E_ij dB_own,ij by KᵀEK, the same of B; of the symmetric E
-// the lower triangle is given.
-func (u *Units) PullGram(e []float64) {
-	n := u.m + 1
-	dense.Symmetrise(e, n)
-	for range 2 {
-		for i := range n {
-			row := e[i*n : (i+1)*n]
-			for h, v := range u.k[i*n : i*n+i] {
-				if v != 0 {
-					floats.AddScaled(e[h*n:(h+1)*n], v, row)
-				}
-			}
-			floats.Scale(u.k[i*n+i], row)
-		}
-		dense.Transpose(e, n)
-	}
-}
-
 // Common takes statistics of n rows, canonical order, from the release's units to
 // common ones; dst may be s. It takes off b, and then columns in turn, as forward substitution does.
 func (u *Units) Common(dst, s []float64, n float64) {

@@ -15,8 +15,8 @@ func TestArrow(t *testing.T) {
 	_, problem := (&modeltest.Custodians{Shape: model.Shape{P: 2, Intercept: true}, Sites: modeltest.Unequal(3)}).Draw(rng)
 	f := newJoint(problem)
 	y := make([]float64, f.Dim())
-	if err := f.start(problem, y, rng); err != nil {
-		t.Fatal(err)
+	if !f.start(problem, y, rng) {
+		t.Fatal("no start")
 	}
 	x, back, g := make([]float64, len(y)), make([]float64, len(y)), make([]float64, len(y))
 	f.frame.toX(x, y)

@@ -2,6 +2,7 @@ package exact
 
 import (
 	"math"
+	"slices"
 
 	"github.com/dpreg/dpreg/model"
 )
@@ -9,13 +10,14 @@ import (
 // columns are the coordinates of v̄ and of the first rows of D: all of them, or the covariates'.
 // See coordinates for what they are.
 type columns struct {
-	m, rows int       // of D, and how many of its rows are made
-	origin  []float64 // ẑ_j in the box
-	linear  []float64 // 1/r_j²
-	fixed   []float64 // P_j is fixed + per D_jj²
-	per     []float64
-	wide    []float64 // 1/√(1/r_j² + 1/P_j)
-	r       float64
+	p, m   int       // covariates, and columns of D
+	rows   int       // how many rows of D are made
+	origin []float64 // ẑ_j in the box, or any other place
+	linear []float64 // 1/r_j²
+	fixed  []float64 // P_j is fixed + per D_jj²
+	per    []float64
+	wide   []float64 // 1/√(1/r_j² + 1/P_j)
+	r      []float64 // of each row
 
 	left, rho         []float64 // V_ij and ρ_ij, m×m
 	square, logSquare []float64 // D_jj²
@@ -23,20 +25,31 @@ type columns struct {
 	product           logProduct
 }
 
-// newColumns makes those of so many rows, and P_j of the covariates.
-func newColumns(site *model.Site, prior *model.Prior, rows int) *columns {
-	obs, u := site.Observation, site.Units
-	m, n := obs.Shape.M(), rowsTold(obs)
+// newColumns allocates for p covariates and so many rows, each of its r.
+func newColumns(p, m int, r []float64) *columns {
+	rows := len(r)
 	vec := func(n int) []float64 { return make([]float64, n) }
-	c := &columns{m: m, rows: rows, r: resolution(obs, n), fixed: vec(rows), per: vec(rows), wide: vec(rows),
+	return &columns{p: p, m: m, rows: rows, r: r, origin: vec(rows), linear: vec(rows), fixed: vec(rows), per: vec(rows), wide: vec(rows),
 		left: vec(m * m), rho: vec(m * m), square: vec(rows), logSquare: vec(rows), slope: vec(rows)}
-	reach := obs.Reach()
+}
+
+// columnsOf makes those of a site in its units.
+func columnsOf(site *model.Site, prior *model.Prior, rows int) *columns {
+	obs := site.Observation
+	n, reach := rowsTold(obs), obs.Reach()
+	c := newColumns(obs.Shape.P, obs.Shape.M(), slices.Repeat([]float64{resolution(obs, n)}, rows))
 	for j, z := range obs.Z[:rows] {
-		c.origin = append(c.origin, max(-reach, min(reach, z/n)))
-		c.linear = append(c.linear, n*n/(obs.Scale[j]*obs.Scale[j]))
+		c.origin[j] = max(-reach, min(reach, z/n))
+		c.linear[j] = n * n / (obs.Scale[j] * obs.Scale[j])
 		c.per[j] = 1 / n
 	}
-	for j := range m - 1 {
+	c.addPrior(prior, site.Units)
+	return c
+}
+
+// addPrior adds to P_j of the covariates what the prior has, in a site's units.
+func (c *columns) addPrior(prior *model.Prior, u *model.Units) {
+	for j := range c.p {
 		if prior.MeanSD != nil {
 			row, _ := u.Row(j)
 			for k, b := range row {
@@ -46,7 +59,6 @@ func newColumns(site *model.Site, prior *model.Prior, rows int) *columns {
 			c.per[j] += 1 / prior.Covariates.Kappa
 		}
 	}
-	return c
 }
 
 // end is how many coordinates there are.
@@ -96,20 +108,16 @@ func (c *columns) place(x []float64, t *statistics) {
 		for j := c.correlations(i) - 1; j >= 0; j-- {
 			h := math.Asinh(row[j] / math.Sqrt(left))
 			left += row[j] * row[j]
-			x[at+j] = h * math.Sqrt(c.weight(j, left))
+			x[at+j] = h * math.Sqrt(c.weight(i, j, left))
 		}
-		u := left / c.r
-		if u < 40 {
-			u = math.Log(math.Expm1(u))
-		}
-		x[at+i] = u
+		x[at+i] = softplusInverse(left / c.r[i])
 		at += i + 1
 	}
 }
 
 // correlations is how many of row i of D have a ρ.
 func (c *columns) correlations(i int) int {
-	if i == c.m-1 {
+	if i == c.p {
 		return 0
 	}
 	return i
@@ -124,9 +132,9 @@ func (c *columns) takeRow(row, x []float64) (logJ float64, ok bool) {
 		return 0, false
 	}
 	plus, slope := softplus(x[i])
-	left := c.r * plus
+	left := c.r[i] * plus
 	for j := range c.correlations(i) {
-		a := c.weight(j, left)
+		a := c.weight(i, j, left)
 		rho := math.Tanh(x[j] / math.Sqrt(a))
 		rest := (1 - rho) * (1 + rho)
 		c.left[i*c.m+j], c.rho[i*c.m+j] = left, rho
@@ -139,8 +147,8 @@ func (c *columns) takeRow(row, x []float64) (logJ float64, ok bool) {
 }
 
 // weight is A_ij, given V_ij.
-func (c *columns) weight(j int, left float64) float64 {
-	return float64(c.m-1-j) + left*c.square[j]/(c.r*c.r)
+func (c *columns) weight(i, j int, left float64) float64 {
+	return float64(c.p-j) + left*c.square[j]/(c.r[i]*c.r[j])
 }
 
 // pullRow is pull of takeRow.
@@ -149,14 +157,14 @@ func (c *columns) pullRow(grad []float64, t *statistics, gD, x []float64) {
 	g := 0.5 * (gD[i*m+i]/t.d[i*m+i] - 1/c.square[i])
 	for j := c.correlations(i) - 1; j >= 0; j-- {
 		left, rho, d := c.left[i*m+j], c.rho[i*m+j], gD[i*m+j]
-		a, root, rest := c.weight(j, left), math.Sqrt(left), (1-rho)*(1+rho)
+		a, root, rest := c.weight(i, j, left), math.Sqrt(left), (1-rho)*(1+rho)
 		byH := (d*root-2*g*left*rho)*rest - 2*rho // h = c_ij/√A_ij
 		grad[j] = byH / math.Sqrt(a)
 		byA := -0.5 * (grad[j]*x[j] + 1) / a
-		g = g*rest + 0.5*(d*rho/root+1/left) + byA*c.square[j]/(c.r*c.r)
-		gD[j*m+j] += 2 * byA * left * t.d[j*m+j] / (c.r * c.r)
+		g = g*rest + 0.5*(d*rho/root+1/left) + byA*c.square[j]/(c.r[i]*c.r[j])
+		gD[j*m+j] += 2 * byA * left * t.d[j*m+j] / (c.r[i] * c.r[j])
 	}
-	grad[i] = g*c.r*c.slope[i] + 1 - c.slope[i]
+	grad[i] = g*c.r[i]*c.slope[i] + 1 - c.slope[i]
 }
 
 // leastLog keeps D_ii² above exp(−300).
@@ -170,6 +178,13 @@ func softplus(t float64) (value, slope float64) {
 		return t + value, slope
 	}
 	return value, e * slope
+}
+
+func softplusInverse(value float64) float64 {
+	if value < 40 {
+		return math.Log(math.Expm1(value))
+	}
+	return value
 }
 
 // logProduct is the logarithm of a product of numbers between 1e-200 and 1e200.

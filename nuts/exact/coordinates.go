@@ -46,10 +46,11 @@ func newCoordinates(site *model.Site, prior *model.Prior, response *response, cl
 	m := obs.Shape.M()
 	p := m - 1
 	n := rowsTold(obs)
-	c := &coordinates{columns: newColumns(site, prior, m), root: math.Sqrt(2 * n), clear: clear,
+	c := &coordinates{columns: columnsOf(site, prior, m), root: math.Sqrt(2 * n), clear: clear,
 		products: make([]float64, p), gProducts: make([]float64, p)}
-	above, _ := softplus((obs.Z[len(obs.Z)-1]/n - c.origin[p]*c.origin[p]) / c.r)
-	variance := c.r * (1 + above) // V_y
+	r := c.r[p]
+	above, _ := softplus((obs.Z[len(obs.Z)-1]/n - c.origin[p]*c.origin[p]) / r)
+	variance := r * (1 + above) // V_y
 	a := u.Scale(p)
 	switch {
 	case !response.intercept: // 0 at x = 0
@@ -65,8 +66,8 @@ func newCoordinates(site *model.Site, prior *model.Prior, response *response, cl
 		b := a / u.Scale(j)
 		slopes[j] = b * b / response.precision[j*p+j]
 	}
-	if c.y = newYRow(p, slopes, !prior.Unscaled, n, variance, c.r); c.clear {
-		c.y = newToldRow(p, c.r)
+	if c.y = newYRow(p, slopes, !prior.Unscaled, n, variance, r); c.clear {
+		c.y = newToldRow(p, r)
 	}
 	c.scales = newFreeScales(prior)
 	return c

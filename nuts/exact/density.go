@@ -126,10 +126,7 @@ func (f *density) value(x []float64) (float64, error) {
 	for i, log := range f.coordinates.logSquare {
 		logp += f.power(i) * (0.5*log + f.logScale[i])
 	}
-	for i, v := range f.lambda {
-		energy, _ := f.coordinates.scales.law(i, v)
-		logp -= energy
-	}
+	logp = f.coordinates.scales.addPrior(logp, f.lambda)
 	return logp + f.rows.value(t.n), nil
 }
 
@@ -147,9 +144,7 @@ func (f *density) slope(grad, x []float64) {
 	if f.noisy != to {
 		to.clear()
 	}
-	for i, v := range f.lambda {
-		_, f.gLambda[i] = f.coordinates.scales.law(i, v)
-	}
+	f.coordinates.scales.slope(f.gLambda, f.lambda)
 	byN := f.byN + f.covariates.slope(to.gMean, to.gD, to.e, f.gXi, f.gLambda, t, f.xi, f.lambda)
 	byEll, d := f.response.slope(to.gMean, to.gD, to.e, f.gLambda, t, f.ell, f.lambda)
 	byN += d

@@ -134,7 +134,7 @@ func at(f *density, psi []float64, rng *rand.Rand) float64 {
 func withRows(obs *model.Observation, prior *model.Prior) []*density {
 	f, other := newDensity(alone(obs), prior), newDensity(alone(obs), prior)
 	if c := other.coordinates; !c.clear {
-		c.y = newToldRow(obs.Shape.P, c.r)
+		c.y = newToldRow(obs.Shape.P, c.r[0])
 	}
 	return []*density{f, other}
 }
@@ -319,23 +319,32 @@ func againstBayes(t *testing.T, c *modeltest.Simulation, obs *model.Observation,
 
 // inUnits takes statistics of n rows from common units to a release's, by their matrix.
 func inUnits(dst, s []float64, n float64, m int, u *model.Units) {
-	at := m
-	b, own := make([]float64, (m+1)*(m+1)), make([]float64, (m+1)*(m+1))
-	b[0] = n
-	for j := range m {
-		b[(j+1)*(m+1)] = s[j]
-		for l := j; l < m; l++ {
-			b[(l+1)*(m+1)+j+1] = s[at]
-			at++
-		}
+	row := func(i int) []float64 { // of (1, v)
+		a, b := u.Row(i)
+		return append([]float64{b}, a...)
 	}
-	u.Gram(own, b)
-	at = m
+	sum := func(i, j int) float64 { // Σ of products of (1, v)
+		switch {
+		case i > 0 && j > 0:
+			return s[release.Index(m, i-1, j-1)]
+		case i+j > 0:
+			return s[i+j-1]
+		}
+		return n
+	}
 	for j := range m {
-		dst[j] = own[(j+1)*(m+1)]
+		dst[j] = 0
+		for h, a := range row(j) {
+			dst[j] += a * sum(h, 0)
+		}
 		for l := j; l < m; l++ {
-			dst[at] = own[(l+1)*(m+1)+j+1]
-			at++
+			v := 0.0
+			for h, a := range row(j) {
+				for g, b := range row(l) {
+					v += a * b * sum(h, g)
+				}
+			}
+			dst[release.Index(m, j, l)] = v
 		}
 	}
 }

@@ -85,10 +85,18 @@ func (f *freeScales) place(zeta, lambda, d []float64, m int) {
 	}
 }
 
-// law returns −log p(λ) of one scale and the slope of log p(λ).
-func (f *freeScales) law(i int, lambda float64) (energy, slope float64) {
-	far := f.rate[i] * math.Exp(-lambda)
-	return 0.5*lambda + far, far - 0.5
+// addPrior adds log p(λ) to logp, and slope writes its gradient.
+func (f *freeScales) addPrior(logp float64, lambda []float64) float64 {
+	for i, v := range lambda {
+		logp -= 0.5*v + f.rate[i]*math.Exp(-v)
+	}
+	return logp
+}
+
+func (f *freeScales) slope(grad, lambda []float64) {
+	for i, v := range lambda {
+		grad[i] = f.rate[i]*math.Exp(-v) - 0.5
+	}
 }
 
 // pull writes the gradient in ζ, given that in λ, and adds to that in D, m×m:

@@ -13,7 +13,7 @@ import (
 //	log p(x̄, D_x, μ_x, λ, θ, ȳ, h | z) = Σ_i (n−2−i) log D_ii + log p(x, μ_x | λ) + log p(ȳ, h | x̄, D_x, θ)
 //	                        + log p(θ | λ) + log p(λ) + log p(z | s),
 //
-// i = 0 … p−1, with covariates as density has it, index and linked. T alone is integrated out.
+// i = 0 … p−1, see rowsOfX, index and linked. T alone is integrated out.
 // Σy² is left out: of a response of −1 and 1, as the box scales it, it is n whatever z tells, and
 // of counts it would make slopes hang on the variance being Poisson's. Statistics have n for it,
 // and so has what is observed, but where y is 0 or 1 and n is latent: there z tells n once more.
@@ -25,21 +25,19 @@ import (
 //
 // of T's integral and c(n), and of the constants of index.
 //
-// Coordinates: of columns, ξ, ζ of λ, those of linked.
+// Coordinates: those of rowsOfX, of linked, of n.
 type generalized struct {
 	obs        *model.Observation
 	statistics *statistics
-	columns    *columns
-	scales     *freeScales
-	covariates *covariates
+	x          *rowsOfX
 	linked     *linked
 	params     *model.Params
 	noise      *model.Noise
 	rows       *rowCount
 	byN        float64 // of the noise, at fixed v̄ and D
 
-	s, lambda, gLambda []float64
-	gMean, gD, e       []float64
+	s            []float64
+	gMean, gD, e []float64
 }
 
 func newGeneralized(site *model.Site, prior *model.Prior, of family) *generalized {
@@ -50,26 +48,22 @@ func newGeneralized(site *model.Site, prior *model.Prior, of family) *generalize
 		obs.Z[release.Index(m, p, p)] = obs.N
 	}
 	own := &model.Site{Observation: &obs, Units: site.Units}
-	f := &generalized{obs: &obs, statistics: newStatistics(m), columns: newColumns(own, prior, p), scales: newFreeScales(prior), covariates: newCovariates(prior),
+	f := &generalized{obs: &obs, statistics: newStatistics(m), x: newRowsOfX(columnsOf(own, prior, p), prior),
 		linked: newLinked(own, prior, of), params: model.NewParams(obs.Shape), noise: model.NewNoise(&obs),
 		s: make([]float64, len(obs.Z)), gMean: make([]float64, m), gD: make([]float64, m*m), e: make([]float64, m*m)}
 	f.rows = newRowCount(&obs, f.noise)
 	f.rows.a, f.rows.c = 0.5*float64(p), 1
-	f.rows.covariance(p, f.covariates.dof)
+	f.rows.covariance(p, f.x.covariates.dof)
 	f.rows.scatter(0, p+1)
 	f.rows.gamma = append(f.rows.gamma, gammaTerm{1, -1})
-	f.lambda, f.gLambda = make([]float64, f.scales.dim()), make([]float64, f.scales.dim())
 	return f
 }
 
 // Dim returns the number of coordinates.
 func (f *generalized) Dim() int { return f.end() + f.rows.dim() }
 
-// xi, zeta and law are where ξ, ζ and the coordinates of linked begin, and end where those end.
-func (f *generalized) xi() int   { return f.columns.end() }
-func (f *generalized) zeta() int { return f.xi() + f.obs.Shape.P }
-func (f *generalized) law() int  { return f.zeta() + f.scales.dim() }
-func (f *generalized) end() int  { return f.law() + f.linked.dim() }
+// end is where the coordinates of linked end.
+func (f *generalized) end() int { return f.x.dim() + f.linked.dim() }
 
 // LogDensity returns the log density at x up to a constant, and its gradient.
 func (f *generalized) LogDensity(grad, x []float64) (float64, error) {
@@ -89,29 +83,12 @@ func (f *generalized) set(x []float64) (logp float64, ok bool) {
 	if !(t.n > float64(f.obs.Shape.P+3) && f.rows.within(t.n)) {
 		return 0, false
 	}
-	if logp, ok = f.columns.take(t, x); !ok {
+	if logp, ok = f.x.take(t, x); !ok {
 		return 0, false
 	}
-	logp += 0.5 * f.columns.product.value()
+	byY, ok := f.linked.take(t, x[f.x.dim():f.end()], f.x.lambda)
 	t.spread()
-	f.scales.set(f.lambda, x[f.zeta():], t.d, t.m)
-	byX, ok := f.covariates.value(t, x[f.xi():f.zeta()], f.lambda)
-	if !ok {
-		return 0, false
-	}
-	byY, ok := f.linked.take(t, x[f.law():f.end()], f.lambda)
-	if !ok {
-		return 0, false
-	}
-	t.spread()
-	for i, log := range f.columns.logSquare {
-		logp += 0.5 * f.power(i) * log
-	}
-	for i, v := range f.lambda {
-		energy, _ := f.scales.law(i, v)
-		logp -= energy
-	}
-	return logp + byX + byY, true
+	return logp + byY, ok
 }
 
 // value returns the log density alone, and leaves the noise's slopes in gMean and e.
@@ -127,34 +104,19 @@ func (f *generalized) value(x []float64) (logp float64, ok bool) {
 	}
 	noise, byN := t.addNoise(f.noise, f.gMean, f.e)
 	f.byN = byN
-	m, p := t.m, t.m-1 // Σy² hangs on n alone
-	g := t.n * t.slope[len(t.slope)-1]
-	f.gMean[p] -= 2 * g * t.mean[p]
-	f.e[p*m+p] -= g
+	t.knowSquare(f.gMean, f.e)
 	return logp + f.rows.value(t.n) + noise, true
 }
 
-// power is that of D_ii, the Jacobian of ξ counted in.
-func (f *generalized) power(i int) float64 { return f.statistics.n - float64(1+i) }
-
 // slope writes the gradient where value was last.
 func (f *generalized) slope(grad, x []float64) {
-	t, m, p := f.statistics, f.obs.Shape.M(), f.obs.Shape.P
-	for i, v := range f.lambda {
-		_, f.gLambda[i] = f.scales.law(i, v)
-	}
+	t, y := f.statistics, f.x.dim()
+	f.x.begin()
 	clear(f.gD)
 	t.pull(f.gD, f.e)
 	clear(f.e)
-	byN := f.byN + f.linked.pull(grad[f.law():f.end()], x[f.law():f.end()], t, f.gMean, f.gD, f.e, f.gLambda, f.lambda)
-	byN += f.covariates.slope(f.gMean, f.gD, f.e, grad[f.xi():f.zeta()], f.gLambda, t, x[f.xi():f.zeta()], f.lambda)
-	t.pull(f.gD, f.e)
-	f.scales.pull(grad[f.zeta():f.law()], f.gLambda, f.gD, m)
-	for i := range p {
-		byN += 0.5 * f.columns.logSquare[i]
-		f.gD[i*m+i] += f.power(i) / t.d[i*m+i]
-	}
-	f.columns.pull(grad, t, f.gMean, f.gD, x)
+	byN := f.byN + f.linked.pull(grad[y:f.end()], x[y:f.end()], t, f.gMean, f.gD, f.e, f.x.gLambda, f.x.lambda)
+	byN += f.x.pull(grad, x, t, f.gMean, f.gD, f.e)
 	f.rows.pull(grad, t.n, byN)
 }
 
@@ -177,8 +139,8 @@ func (f *generalized) start(x []float64, rng *rand.Rand) bool {
 		n = f.obs.Count.Start(rng)
 	}
 	f.statistics.disperse(f.s, f.obs, n, rng)
-	f.columns.place(x, f.statistics)
-	for i := f.xi(); i < len(x); i++ {
+	f.x.columns.place(x, f.statistics)
+	for i := f.x.xi(); i < len(x); i++ {
 		x[i] = rng.NormFloat64()
 	}
 	f.rows.set(x, n)
@@ -192,8 +154,8 @@ func (f *generalized) Move(k *nuts.Sampler, rng *rand.Rand) {
 		k.Fail(errRounding)
 		return
 	}
-	copy(f.params.MuX, f.covariates.mu)
-	f.covariates.draw(f.params.Tau, f.statistics.n, rng)
+	copy(f.params.MuX, f.x.covariates.mu)
+	f.x.covariates.draw(f.params.Tau, f.statistics.n, rng)
 	theta, l := f.params.Theta, f.linked
 	copy(theta[len(theta)-len(l.beta):], l.beta)
 	if l.intercept {

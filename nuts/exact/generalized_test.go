@@ -68,7 +68,7 @@ func TestGeneralizedGradient(t *testing.T) {
 					}, x, &fd.Settings{Formula: fd.Central, Step: 1e-5})
 					for i, g := range grad {
 						if !(math.Abs(g-want[i]) <= 1e-5*(1+math.Abs(g))*(1+scale)) {
-							t.Errorf("%s p=%d intercept=%t scale %v: slope %d of %d (law %d) is %v, differences %v", name, p, intercept, scale, i, len(x), f.law(), g, want[i])
+							t.Errorf("%s p=%d intercept=%t scale %v: slope %d of %d (law %d) is %v, differences %v", name, p, intercept, scale, i, len(x), f.x.dim(), g, want[i])
 						}
 					}
 				}

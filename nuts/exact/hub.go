@@ -6,55 +6,78 @@ import (
 	"github.com/dpreg/dpreg/model"
 )
 
-// hub is model.Hub in coordinates that noise tells: those of triangle, of σ in place of
-// log σ² and where covariates are shared of the factor L of T in place of U. What the
+// hub is model.Hub in coordinates that noise tells: V = σ² of softplus in place of log σ² and, where
+// covariates are shared, those of columns of μ_x and of the factor L of T in place of U. What the
 // custodians' noises leave together of a mean square is r_i of 1/r_i² = Σ_j 1/r_ij². Where
 // pooling is partial noise tells σ_j, and σ by its law alone, which is of log σ: r is unseen. Of a
 // family σ has its prior alone, and draws leave it out.
 type hub struct {
 	*model.Hub
-	sigma, factor *triangle // factor is nil unless covariates are shared
-	means         *means    // of μ_x; nil as factor
+	r       float64  // of σ²
+	columns *columns // nil unless covariates are shared
 
-	x, phi          []float64  // at the last Constrain, and there
-	root            []float64  // L, p×p
-	s               [1]float64 // σ
-	gFactor, gMeans []float64  // gradients in L, μ_x
-	gS              [1]float64 // and σ
+	x, phi []float64   // at the last Constrain, and there
+	law    *statistics // μ_x and L
+	slope  float64     // ∂ log σ²/∂x
+	logJ   float64     // log|∂φ/∂x|
+
+	gFactor, gMeans []float64 // gradients in L, μ_x
 }
 
-// unseen is an r so large that triangle's t is log D².
+// unseen is an r so large that x is log σ².
 const unseen = 1e9
 
 func newHub(t *model.Joint) *hub {
-	h, m, p := &hub{Hub: model.NewHub(t)}, t.Shape.M(), t.Shape.P
+	h, p := &hub{Hub: model.NewHub(t)}, t.Shape.P
 	vec := func(n int) []float64 { return make([]float64, n) }
-	squares, linear := vec(m), vec(m)
-	for _, s := range t.Sites {
-		for i, v := range noiseOfSquares(s) {
-			squares[i] += 1 / (v * v)
-		}
-		addScaled(linear, 1, noiseOfMeans(s))
+	squares, _ := noiseOf(t.Sites)
+	if h.r = squares[p]; t.Partial || t.Family != model.Normal {
+		h.r = unseen
 	}
-	for i, v := range squares {
-		squares[i] = 1 / math.Sqrt(v)
-	}
-	if t.Partial || t.Family != model.Normal {
-		squares[p] = unseen
-	}
-	h.sigma = newTriangle(squares[p:])
 	if h.Shared() {
-		h.factor, h.root, h.gFactor = newTriangle(squares[:p]), vec(p*p), vec(p*p)
-		h.means, h.gMeans = newMeans(linear[:p], t.Prior), vec(p)
+		h.columns, h.law = commonColumns(t.Prior, p, t.Sites), newStatistics(p)
+		h.gFactor, h.gMeans = vec(p*p), vec(p)
 	}
 	h.x, h.phi = vec(h.Dim()), vec(h.Dim())
 	return h
 }
 
-// places returns where σ stands, and where L.
-func (h *hub) places() (sigma, factor int) {
+// noiseOf returns, in common units, the sd of the noise of each column's mean square and the precision of that
+// of its mean, of all sites together.
+func noiseOf(sites []*model.Site) (squares, linear []float64) {
+	m := sites[0].Shape.M()
+	squares, linear = make([]float64, m), make([]float64, m)
+	for _, s := range sites {
+		at := m
+		for i := range m {
+			a, n := s.Units.Scale(i), rowsTold(s.Observation)
+			precision := n * n * a * a / s.Variance(at)
+			linear[i] += precision
+			squares[i] += precision * a * a
+			at += m - i
+		}
+	}
+	for i, v := range squares {
+		squares[i] = 1 / math.Sqrt(v)
+	}
+	return squares, linear
+}
+
+// commonColumns are those of covariates in common units, about the prior's means, of D with m columns.
+func commonColumns(prior *model.Prior, m int, sites []*model.Site) *columns {
+	p := prior.Covariates.Dim()
+	squares, linear := noiseOf(sites)
+	c := newColumns(p, m, squares[:p])
+	copy(c.linear, linear)
+	copy(c.origin, prior.Covariates.Mean)
+	c.addPrior(prior, model.Identity(p+1))
+	return c
+}
+
+// places returns where σ stands, and where μ_x.
+func (h *hub) places() (sigma, means int) {
 	q := h.Shape.Q()
-	return q, q + 1 + h.Shape.P
+	return q, q + 1
 }
 
 // Unconstrain writes coordinates of parameters, and leaves Spread's.
@@ -62,37 +85,42 @@ func (h *hub) Unconstrain(x []float64, params *model.Params) bool {
 	if !h.Hub.Unconstrain(x, params) {
 		return false
 	}
-	at, from := h.places()
-	h.s[0] = math.Exp(0.5 * x[at])
-	h.sigma.coordinates(x[at:], h.s[:], 1)
-	if h.factor != nil {
+	at, means := h.places()
+	x[at] = softplusInverse(params.Sigma2 / h.r)
+	if h.columns != nil {
 		h.Hub.Constrain(x)
-		h.factor.coordinates(x[from:], h.Factor(), h.Shape.P)
-		h.means.coordinates(x[at+1:], params.MuX, h.Factor(), h.Shape.P)
+		copy(h.law.mean, params.MuX)
+		copy(h.law.d, h.Factor())
+		h.columns.place(x[means:], h.law)
 	}
 	return true
 }
 
-// Constrain takes the parameters of x.
-func (h *hub) Constrain(x []float64) {
+// Constrain takes the parameters of x. It reports false where floating point has none.
+func (h *hub) Constrain(x []float64) (ok bool) {
 	copy(h.x, x)
 	copy(h.phi, x)
-	at, from := h.places()
-	h.sigma.set(h.s[:], x[at:], 1)
-	h.phi[at] = 2 * math.Log(h.s[0])
-	if h.factor != nil {
-		p, u := h.Shape.P, h.phi[from:]
-		h.factor.set(h.root, x[from:], p)
-		h.means.set(h.phi[at+1:], x[at+1:], h.root, p)
+	at, means := h.places()
+	plus, slope := softplus(x[at])
+	h.phi[at], h.slope = math.Log(h.r*plus), slope/plus
+	h.logJ, ok = math.Log(h.slope), x[at] > leastLog
+	if h.columns != nil {
+		p := h.Shape.P
+		log, in := h.columns.take(h.law, x[means:])
+		h.logJ, ok = h.logJ+log+0.5*h.columns.product.value(), ok && in
+		u := h.phi[means+copy(h.phi[means:], h.law.mean):]
 		for i := range p {
-			for j := range i {
-				u[j] = h.root[i*p+j] / h.root[i*p+i]
+			row := h.law.d[i*p : i*p+i+1]
+			for j, v := range row[:i] {
+				u[j] = v / row[i]
 			}
-			u[i] = math.Log(h.root[i*p+i])
+			u[i] = 0.5 * h.columns.logSquare[i]
+			h.logJ -= float64(i+1) * u[i]
 			u = u[i+1:]
 		}
 	}
 	h.Hub.Constrain(h.phi)
+	return ok
 }
 
 // LogPrior returns log p(φ) at the point of the last Constrain, and writes its gradient in
@@ -100,31 +128,28 @@ func (h *hub) Constrain(x []float64) {
 func (h *hub) LogPrior(grad []float64) float64 { return h.Hub.LogPrior(grad, h.phi) }
 
 // Pull adds the gradient that stands in the fields, and takes it to x, with that of
-// log|∂φ/∂x|, which it returns: |∂(U, log σ²)/∂(L, σ)| = 2∏L_ii^{−i}/σ, i = 1 … p.
+// log|∂φ/∂x|, which it returns: |∂U/∂L| = ∏L_ii^{−i}, i = 1 … p.
 func (h *hub) Pull(grad []float64) (logJ float64) {
 	h.Hub.Pull(grad)
-	at, from := h.places()
-	h.gS[0] = (2*grad[at] - 1) / h.s[0]
-	grad[at] = 0
-	logJ = h.sigma.pull(grad[at:], h.s[:], h.gS[:], 1) - math.Log(h.s[0])
-	if h.factor == nil {
-		return logJ
+	at, means := h.places()
+	_, slope := softplus(h.x[at])
+	grad[at] = (grad[at]-1)*h.slope + 1 - slope
+	if h.columns == nil {
+		return h.logJ
 	}
-	p, u, g := h.Shape.P, h.phi[from:], grad[from:]
+	p := h.Shape.P
+	copy(h.gMeans, grad[means:])
+	u, g := h.phi[means+p:], grad[means+p:]
 	for i := range p {
-		lii := h.root[i*p+i]
+		lii := h.law.d[i*p+i]
 		for j := range i {
 			h.gFactor[i*p+j] = g[j] / lii
 			h.gFactor[i*p+i] -= g[j] * u[j] / lii
 		}
 		h.gFactor[i*p+i] += (g[i] - float64(i+1)) / lii
-		logJ -= float64(i+1) * math.Log(lii)
 		u, g = u[i+1:], g[i+1:]
 	}
-	copy(h.gMeans, grad[at+1:])
-	logJ += h.means.pull(grad[at+1:], h.x[at+1:], h.gMeans, h.root, h.gFactor, p)
-	clear(grad[from : from+h.factor.dim()])
-	logJ += h.factor.pull(grad[from:], h.root, h.gFactor, p)
+	h.columns.pull(grad[means:], h.law, h.gMeans, h.gFactor, h.x[means:])
 	clear(h.gFactor)
-	return logJ
+	return h.logJ
 }

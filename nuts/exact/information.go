@@ -31,11 +31,10 @@ func (f *joint) standardise(x []float64) bool {
 		if !f.slope(base, zero, x, j, -1) {
 			return false
 		}
-		s.vector(f.s)
 		for i := range len(s.Scale) + s.lead() {
 			sd := 1.0
 			if i < len(s.Scale) {
-				sd = math.Sqrt(variance(s.Observation, i, f.s[i]))
+				sd = math.Sqrt(variance(s.Observation, i, s.noisy.s[i]))
 			}
 			if !f.slope(hub, own, x, j, i) {
 				return false
@@ -78,25 +77,12 @@ func addOuter(dst, u, v []float64) {
 // i = −1.
 func (f *joint) slope(hub, own, x []float64, j, i int) bool {
 	s := f.spokes[j]
-	clear(s.e)
-	k, at := s.m+1, s.m
-	for a := range s.m {
-		if a == i {
-			s.e[(a+1)*k] = 0.5
-		}
-		for l := a; l < s.m; l++ {
-			if at == i {
-				s.e[(l+1)*k+a+1] = 0.5
-				if l == a {
-					s.e[(l+1)*k+a+1] = 1
-				}
-			}
-			at++
-		}
-	}
-	if i >= at { // η
-		s.pooled.Slope[i-at]++
-		defer func() { s.pooled.Slope[i-at]-- }()
+	clear(s.noisy.slope)
+	if eta := i - len(s.noisy.slope); eta >= 0 {
+		s.pooled.Slope[eta]++
+		defer func() { s.pooled.Slope[eta]-- }()
+	} else if i >= 0 {
+		s.noisy.slope[i] = 1
 	}
 	f.hub.LogPrior(hub)
 	_, ok := s.through(own, x[f.at[j]:f.at[j+1]])
@@ -111,53 +97,54 @@ func (h *hub) prior(c []float64) {
 	for i := range size {
 		c[i*size+i] = 1
 	}
-	at, from := h.places()
-	h.sigma.prior(c, size, at)
-	if h.factor != nil {
-		for j, u := range h.means.scale {
-			c[(at+1+j)*(size+1)] = u * u
-		}
-		h.factor.prior(c, size, from)
+	at, means := h.places()
+	c[at*(size+1)] = 0.25 * h.slope * h.slope
+	if h.columns != nil {
+		h.columns.prior(c, size, means)
 	}
 }
 
-// prior writes the squares of ∂q/∂x and ½ ∂ log V/∂x to the diagonal of a matrix of so many
-// columns from at on.
-func (f *triangle) prior(dst []float64, columns, at int) {
-	for i := range f.r {
-		for j := range i {
-			w := f.width(i, j)
-			dst[at*(columns+1)] = w * w
+// prior writes to the diagonal of a matrix of so many columns, from at on, the squares of ∂v̄/∂x,
+// of ½ ∂ log V/∂t, and of ∂h/∂c over the sd 1/√(p−j) that the prior of h = artanh ρ_ij has.
+func (c *columns) prior(dst []float64, columns, at int) {
+	for _, w := range c.wide {
+		dst[at*(columns+1)] = w * w
+		at++
+	}
+	for i := range c.rows {
+		for j := range c.correlations(i) {
+			dst[at*(columns+1)] = float64(c.p-j) / c.weight(i, j, c.left[i*c.m+j])
 			at++
 		}
-		rate := 0.5 * f.slope[i] / f.total[i]
+		total := c.square[i] // V_i
+		if c.correlations(i) > 0 {
+			total = c.left[i*c.m]
+		}
+		rate := 0.5 * c.slope[i] * c.r[i] / total
 		dst[at*(columns+1)] = rate * rate
 		at++
 	}
 }
 
 // prior writes rough precisions of a spoke's coordinates before z to the diagonal of
-// r: 1, also as triangle has them, but 2n exp 2t of t_i, and for the noisy count;
+// r: 1, also as columns has them, but 2n exp 2t of t_i, and for the noisy count;
 // none of c, which η has.
 func (s *spoke) prior(r []float64, size int) {
 	for i := s.lead(); i < size; i++ {
 		r[i*size+i] = 1
 	}
-	if s.triangle != nil {
-		for j, u := range s.means.scale {
-			r[(s.lead()+j)*(size+1)] = u * u
-		}
-		s.triangle.prior(r, size, s.lead()+s.p)
+	if s.x != nil {
+		s.x.columns.prior(r, size, s.lead())
 	}
-	at := s.lead() + s.bartlett()
-	for i := s.from; i < s.bartletts(); i++ {
+	at := s.bartlett()
+	for i := s.from; i < s.end; i++ {
 		at += i + 1
 		a := s.a[i*s.m+i]
 		r[at*size+at] = 2 * s.n * max(1, a*a)
 		at++
 	}
-	if s.Count.Latent() {
-		last, relative := size-1, s.n/s.Count.Scale
-		r[last*size+last] += relative * relative
+	if s.rows.dim() > 0 {
+		relative := s.rows.more(s.n) / s.Count.Scale
+		r[size*size-1] = (1 + relative*relative) / (s.rows.perLog * s.rows.perLog)
 	}
 }

@@ -26,7 +26,6 @@ type joint struct {
 	at     []int // where the spokes begin, and the end
 	frame  *arrow
 	x      []float64
-	s      []float64 // of one release
 
 	kurtosis model.Kurtosis
 	weave    *model.Interweave // nil unless pooling is partial
@@ -45,7 +44,7 @@ func newJoint(t *model.Joint) *joint {
 		f.spokes = append(f.spokes, s)
 		f.at = append(f.at, f.at[j]+s.dim())
 	}
-	f.frame, f.x, f.s = newArrow(f.at), make([]float64, f.Dim()), make([]float64, t.Shape.Statistics())
+	f.frame, f.x = newArrow(f.at), make([]float64, f.Dim())
 	f.hubSigns, f.signs = f.hub.Signs(), f.spokes[0].signs()
 	if t.Partial {
 		var sites []*model.Pooled
@@ -88,7 +87,9 @@ func (f *joint) blocks() []int {
 func (f *joint) LogDensity(grad, y []float64) (float64, error) {
 	f.frame.toX(f.x, y)
 	h := f.at[0]
-	f.hub.Constrain(f.x[:h])
+	if !f.hub.Constrain(f.x[:h]) {
+		return 0, nuts.ErrReject
+	}
 	logp := f.hub.LogPrior(grad[:h])
 	for j, s := range f.spokes {
 		from, to := f.at[j], f.at[j+1]
@@ -139,27 +140,22 @@ func (f *joint) target() float64 {
 // partial, interweave the spread of coefficients.
 func newJointKernel(t *model.Joint, rng *rand.Rand) (*nuts.Sampler, error) {
 	f := newJoint(t)
-	y := make([]float64, f.Dim())
-	for tries := 0; ; tries++ { // of a family a start may be of sums that no rows have
-		err := f.start(t, y, rng)
-		if err == nil {
-			break
-		}
-		if t.Family == model.Normal || tries == mostStarts {
-			return nil, err
-		}
+	start := func(y []float64, rng *rand.Rand) bool { return f.start(t, y, rng) }
+	return startAt(f, start, nuts.Options{Dense: f.hub.Dim(), Blocks: f.blocks(), TargetAccept: f.target()}, rng)
+}
+
+// Reach makes the noise's slopes the derivative about y.
+func (f *joint) Reach(y []float64) {
+	f.set(y)
+	for _, s := range f.spokes {
+		s.noise.Reach(s.noisy.s)
 	}
-	k, err := nuts.New(f, y, nuts.Options{Dense: f.hub.Dim(), Blocks: f.blocks(), TargetAccept: f.target()})
-	if err != nil {
-		return nil, errRounding
-	}
-	return k, nil
 }
 
 // signs lists the coordinates of a spoke to negate, those of x̄ and of D_x below its
 // diagonal; Bartlett's rows have the signs of the hub's.
 func (s *spoke) signs() (at []int) {
-	if s.covariates == nil {
+	if s.x == nil {
 		return nil
 	}
 	for _, i := range signs(s.p) {
@@ -225,7 +221,7 @@ func (f *joint) Write(dst, y []float64) {
 		}
 	}
 	for _, s := range f.spokes {
-		if s.Count.Latent() {
+		if s.rows.dim() > 0 {
 			dst[at] = s.n
 			at++
 		}

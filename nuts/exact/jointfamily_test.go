@@ -110,7 +110,7 @@ func TestJointFamilyGradient(t *testing.T) {
 				problem, _ := c.draw(prior, rng)
 				f := newJoint(problem)
 				y := make([]float64, f.Dim())
-				for tries := 0; f.start(problem, y, rng) != nil; tries++ {
+				for tries := 0; !f.start(problem, y, rng); tries++ {
 					if tries == mostStarts {
 						t.Fatal("no start")
 					}

@@ -17,8 +17,9 @@ const entryVariance = 0.1
 // that is of sampling and not of noise: the sum as it is would have the noise of the worst
 // release, and the ascent start too far below the mode to reach it. Where pooling is
 // partial each (θ_j, σ_j) from that of its release alone and the spread from about its prior, and
-// (f, A) between those that statistics and parameters have and new ones, by precision.
-func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) error {
+// (f, A) between those that statistics and parameters have and new ones, by precision. It reports
+// false where rounding forbids.
+func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) bool {
 	conditionals := model.NewConditionals(t.Shape, t.Prior, true)
 	params, q := model.NewParams(t.Shape), t.Shape.Statistics()
 	total, rows := make([]float64, q), 0.0
@@ -37,7 +38,7 @@ func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) error {
 		rows += weight * n
 	}
 	if !conditionals.Draw(params, total, rows, rng) || f.hub.Spread != nil && !f.coefficients(params, conditionals, all, counts, rng) {
-		return errRounding
+		return false
 	}
 	if t.Family != model.Normal {
 		toLink(params, f.spokes[0].family.of)
@@ -45,7 +46,7 @@ func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) error {
 	x := make([]float64, f.Dim())
 	hub := x[:f.at[0]]
 	if !f.hub.Unconstrain(hub, params) {
-		return errRounding
+		return false
 	}
 	if f.hub.Spread != nil {
 		f.hub.Spread.Start(hub[len(hub)-f.hub.Spread.Dim():], rng)
@@ -53,14 +54,32 @@ func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) error {
 	f.hub.Constrain(hub)
 	for j, s := range f.spokes {
 		if !s.place(x[f.at[j]:f.at[j+1]], all[j], counts[j], rng) {
-			return errRounding
+			return false
 		}
 	}
-	if !f.fit(x) {
-		return errRounding
+	return f.fit(y, x)
+}
+
+// fit puts the map, and the reach of the noise's slopes, where they belong at the mode that
+// an ascent reaches from x: starts are dispersed, and at x itself the map would make another
+// law standard. It writes the first point of the ascent from which trajectories find on. It reports
+// false where not even x has a map.
+func (f *joint) fit(y, x []float64) bool {
+	if !f.standardise(x) {
+		return false
 	}
 	f.frame.toY(y, x)
-	return nil
+	way, mode := ascend(f, y), make([]float64, len(x))
+	f.frame.toX(x, way.first())
+	f.frame.toX(mode, way.mode())
+	if f.standardise(mode) {
+		f.frame.toY(y, mode)
+		f.Reach(y)
+	} else if !f.standardise(x) {
+		return false
+	}
+	f.frame.toY(y, x)
+	return true
 }
 
 // toLink takes θ of a line of y in [−1, 1] to the link's scale, as linked guesses: β is about the line's,
@@ -106,24 +125,20 @@ func (f *joint) coefficients(params *model.Params, conditionals *model.Condition
 // place writes coordinates near those of statistics in common units, given the hub and,
 // where pooling is partial, θ_j and σ_j.
 func (s *spoke) place(x, stats []float64, n float64, rng *rand.Rand) bool {
-	m, p := s.m, s.p
-	if s.Count.Latent() {
-		x[len(x)-1] = math.Log(n - s.leastRows())
-	}
+	m := s.m
+	s.rows.set(x, n)
 	if s.pooled != nil {
 		s.pooled.Coordinates(x)
 	}
 	s.setSigma()
-	x = x[s.lead():]
 	t := newStatistics(m)
 	if !t.take(stats, n) {
 		return false
 	}
 	mean, d := t.mean, t.d
-	if s.covariates != nil {
-		s.triangle.coordinates(x[p:], d, m)
-		s.means.coordinates(x, mean, d, m)
-		for i := s.free(); i < s.bartlett(); i++ {
+	if s.x != nil {
+		s.x.columns.place(x[s.lead():], t)
+		for i := s.lead() + s.x.xi(); i < s.bartlett(); i++ {
 			x[i] = rng.NormFloat64()
 		}
 	}
@@ -132,10 +147,10 @@ func (s *spoke) place(x, stats []float64, n float64, rng *rand.Rand) bool {
 	between := func(seen, sd float64) float64 {
 		return (seen + sd*sd*rng.NormFloat64()) / (1 + sd*sd)
 	}
-	if s.family != nil && !s.family.coordinates(x[s.ofY():], t, s.theta, 0.5*r, between) {
+	if s.family != nil && !s.placeFamily(x[s.ofY():], t, 0.5*r, between) {
 		return false
 	}
-	for i := s.from; i < s.bartletts(); i++ {
+	for i := s.from; i < s.end; i++ {
 		f, a, sd := s.row(i, mean, d)
 		x[at] = between(root*f, root*r/sd)
 		for k := range i {
@@ -144,6 +159,31 @@ func (s *spoke) place(x, stats []float64, n float64, rng *rand.Rand) bool {
 		wide := math.Sqrt(2 * n) // of log A_ii, the inverse sd
 		x[at+1+i] = between(wide*math.Log(a[i]), wide*r/(2*d[i*m+i]*d[i*m+i])) / wide
 		at += i + 2
+	}
+	return true
+}
+
+// placeFamily writes coordinates of y's mean and row of D, which noise of means hides by an sd: between what
+// these and what nothing says, and such as rows can have.
+func (s *spoke) placeFamily(x []float64, t *statistics, noise float64, between func(seen, sd float64) float64) bool {
+	s.statistics.n = t.n
+	copy(s.mean, t.mean)
+	copy(s.d, t.d)
+	f := s.family
+	if !s.aim() {
+		return false
+	}
+	if _, ok := f.prepare(); !ok {
+		return false
+	}
+	root, width, m0, kappa := math.Sqrt(f.within), math.Sqrt(f.q/f.n), f.M[0], f.S[0]/f.M[0]
+	least := min(max(1/(f.n*f.of.most), noise), 0.5*kappa)
+	y := max(min(0.5*(1+t.mean[f.p]), 1-least, 0.5*(kappa+m0)), least)
+	x[0] = between(root*(math.Log(y/(1-y))-f.logit), root*noise/(y*(1-y)))
+	row := t.d[f.p*t.m : f.p*t.m+f.p]
+	shrunk := min(0.5, math.Sqrt(y*(kappa-y)/(2*dot(row, row)))) // of D's 2h
+	for l := range f.h {
+		x[1+l] = between((shrunk*row[l]-f.M[1]*f.e[l])/width, noise/(width*t.d[l*t.m+l]))
 	}
 	return true
 }
@@ -173,13 +213,9 @@ func (s *spoke) row(i int, mean, d []float64) (f float64, a []float64, sd float6
 		return f, a, l[i*p+i]
 	}
 	sd = s.sigma
-	first := len(s.theta) - p
-	f = mean[p]
-	if first > 0 {
-		f -= s.theta[0]
-	}
+	f = mean[p] - s.intercept()
 	copy(a, d[p*m:p*m+m])
-	for j, b := range s.theta[first:] {
+	for j, b := range s.slopes() {
 		f -= b * mean[j]
 		addScaled(a[:j+1], -b, d[j*m:])
 	}

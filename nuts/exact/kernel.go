@@ -28,18 +28,30 @@ func newKernel(site *model.Site, prior *model.Prior, rng *rand.Rand) (*nuts.Samp
 // mostStarts are plenty: of a start that no rows can have another is drawn.
 const mostStarts = 1000
 
-// startChain starts a chain of a density where a start ends that rows can have.
+// startChain starts a chain of a density on the way up from a start that rows can have.
 func startChain(f nuts.Chain, start func(x []float64, rng *rand.Rand) bool, rng *rand.Rand) (*nuts.Sampler, error) {
+	o := nuts.Options{TargetAccept: accept, StepError: stepError}
+	if f.Dim() <= fewCoordinates {
+		o.Dense = f.Dim()
+	}
+	return startAt(f, func(x []float64, rng *rand.Rand) bool {
+		if !start(x, rng) {
+			return false
+		}
+		way := ascend(f, x)
+		copy(x, way.first())
+		f.Reach(way.mode())
+		return true
+	}, o, rng)
+}
+
+// startAt starts a chain at a start that rows can have.
+func startAt(f nuts.Chain, start func(x []float64, rng *rand.Rand) bool, o nuts.Options, rng *rand.Rand) (*nuts.Sampler, error) {
 	x := make([]float64, f.Dim())
 	for tries := 0; !start(x, rng); tries++ {
 		if tries == mostStarts {
 			return nil, errRounding
 		}
-	}
-	ascend(f, x)
-	o := nuts.Options{TargetAccept: accept, StepError: stepError}
-	if len(x) <= fewCoordinates {
-		o.Dense = len(x)
 	}
 	k, err := nuts.New(f, x, o)
 	if err != nil {
@@ -59,6 +71,13 @@ func (f *density) Move(k *nuts.Sampler, rng *rand.Rand) {
 	f.flip(k, rng)
 	f.response.sigma.kurtosis.Renew(&f.response.sigma.logW, k, rng)
 	f.draw(k, rng)
+}
+
+// Reach makes the noise's slopes the derivative about x.
+func (f *density) Reach(x []float64) {
+	f.set(x)
+	f.noisy.vector(f.s)
+	f.noise.Reach(f.s)
 }
 
 // flip negates one mean or one entry of D below its diagonal: the noisier linear

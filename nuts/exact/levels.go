@@ -96,7 +96,7 @@ func newByLevel(obs *model.Observation, prior *model.Prior) *byLevel {
 	f.lambda, f.gLambda = vec(f.scales.dim()), vec(f.scales.dim())
 	f.within.n = n
 	r := math.Sqrt(f.noiseVariance()) / n
-	f.columns = &columns{m: d, rows: d, r: r, left: vec(d * d), rho: vec(d * d), square: vec(d), logSquare: vec(d), slope: vec(d)}
+	f.columns = newColumns(q, d, slices.Repeat([]float64{r}, d))
 	products := obs.Told.Z[len(obs.Told.Z)-release.Length(d)+d:]
 	for j := range q {
 		f.toldY[j] = products[release.Index(d, j, q)-d] / n
@@ -307,11 +307,7 @@ func (f *byLevel) value(x []float64) (logp float64, ok bool) {
 	for i := range f.q + 1 {
 		logp += f.power(i) * 0.5 * f.columns.logSquare[i]
 	}
-	for i, v := range f.lambda {
-		energy, _ := f.scales.law(i, v)
-		logp -= energy
-	}
-	return logp, true
+	return f.scales.addPrior(logp, f.lambda), true
 }
 
 // power is that of D_ii.
@@ -323,9 +319,7 @@ func (f *byLevel) slope(grad, x []float64) {
 	clear(f.gD)
 	clear(f.e)
 	clear(f.gSums)
-	for i, v := range f.lambda {
-		_, f.gLambda[i] = f.scales.law(i, v)
-	}
+	f.scales.slope(f.gLambda, f.lambda)
 	byEll := f.response.slope(f.gSums, f.gD, f.e, f.gLambda, w, f.law.roots, f.sums)
 	f.law.slope(f.gSums, grad[f.zetaAt():f.freeAt()], f.gD, f.e, f.gLambda, w, f.sums, x[f.zetaAt():f.freeAt()], f.lambda)
 	f.pullTold()

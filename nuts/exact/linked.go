@@ -8,43 +8,34 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
-// linked are the coefficients of a response of a family and its sums, ȳ and h of index, in coordinates
-// that are about standard normal given those before them, and given x̄ and D_x, whether z tells
-// the sums or noise hides them. Starting from what z tells at the outset, with Φ for g (c = E g′ along
-// the index, q of ȳ's variance), r the sd of the noise of means of products of y in [0, 1] and m̂ what z
-// tells of covariances with y,
+// linked are the coefficients of a response of a family, and its sums, in coordinates that are about
+// standard normal given those before them, and given x̄ and D_x: those of sumsOfY, and, starting
+// from what z tells at the outset, with Φ for g (c = E g′ along the index, q of ȳ's variance), r the sd of
+// the noise of means of products of y in [0, 1] and m̂ what z tells of covariances with y,
 //
 //	β          precision Λ_β + c²WVW, V = (qŴ/n + r²I)⁻¹; mean of Λ_βμ_β + cWVm̂
 //	η̄ = ρη_a − ½ls²   ρ = √(1 + ks²), z tells η_a, of which ȳ is about the mean, and the prior η̄
-//	logit ȳ    z tells it, and n rows of mean M_0
-//	h          precision (n/q)I + D_xᵀD_x/r², mean of (n/q)M_1e + D_xᵀm, q = S_0 − M_0² − M_1²
 //
-// m = Σxy/n − x̄ȳ as z has it. So parameters follow the covariates' scatter where noise leaves that
+// So parameters follow the covariates' scatter where noise leaves that
 // open, and sums follow the parameters where noise hides sums.
 type linked struct {
 	*coefficients
-	*index
-	m    int
-	told []float64 // Σxy/n of z, for y and x in [−1, 1]
-	mean float64   // Σy/n of z, so
+	*sumsOfY
+	mean float64   // Σy/n of z, for y in [−1, 1]
 	v    []float64 // V
-	c, r float64
+	c    float64
 	eta  float64 // what z tells of η_a
 	info float64 // and its precision
-	rate float64 // that of logit ȳ, and ȳ itself
-	odds float64
 
-	slopes, sums *conditional
+	slopes       *conditional
 	beta         []float64
 	wv, vb, dev  []float64 // WV; Vm̂; β − μ_β
 	pulled       []float64 // Λ_β(β − μ_β)
 	covariance   []float64 // m̂
-	products     []float64 // m
 	delta, force float64   // (x̄ − c)ᵀβ; its offset α − m_α
 	rho, middle  float64   // ρ; η_a
 	shift        float64   // ½ls²
-	tell, within float64   // precisions of η_a and of logit ȳ
-	q, logit     float64   // q; logit M_0
+	tell         float64   // precision of η_a
 
 	gBeta, gF, work []float64
 	square          []float64
@@ -62,11 +53,13 @@ func newLinked(site *model.Site, prior *model.Prior, of family) *linked {
 	m, p, n := obs.Shape.M(), obs.Shape.P, obs.N
 	vec := func() []float64 { return make([]float64, p) }
 	square := func() []float64 { return make([]float64, p*p) }
-	l := &linked{coefficients: newCoefficients(obs.Shape, prior), index: newIndex(of, n, p), m: m, v: square(), slopes: newConditional(p), sums: newConditional(p),
-		beta: vec(), wv: square(), vb: vec(), dev: vec(), pulled: vec(), covariance: vec(), products: vec(), gBeta: vec(), gF: vec(), work: vec(), square: square()}
-	l.r = 0.5 * resolution(obs, n)
+	l := &linked{coefficients: newCoefficients(obs.Shape, prior), sumsOfY: newSumsOfY(of, p), v: square(), slopes: newConditional(p),
+		beta: vec(), wv: square(), vb: vec(), dev: vec(), pulled: vec(), covariance: vec(), gBeta: vec(), gF: vec(), work: vec(), square: square()}
+	l.n = n
+	r := 0.5 * resolution(obs, n)
+	l.per = 1 / (r * r)
 	for j := range p {
-		l.told = append(l.told, obs.Z[release.Index(m, j, p)]/n)
+		l.told[j] = obs.Z[release.Index(m, j, p)] / n
 	}
 	l.mean = max(-1, min(1, obs.Z[p]/n))
 	noise := 0.5 * math.Sqrt(obs.Variance(p)) / n
@@ -74,12 +67,12 @@ func newLinked(site *model.Site, prior *model.Prior, of family) *linked {
 	y := max(least, min(1-least, 0.5*(1+l.mean)))
 	l.odds, l.rate = math.Log(y/(1-y)), y*(1-y)/noise
 	l.rate *= l.rate
-	l.begin(obs, y, noise)
+	l.begin(obs, y, noise, r)
 	return l
 }
 
 // begin finds V, c, and what z tells of η_a.
-func (l *linked) begin(obs *model.Observation, y, noise float64) {
+func (l *linked) begin(obs *model.Observation, y, noise, r float64) {
 	p, n := l.coefficients.p, obs.N
 	scatter := make([]float64, l.m*l.m)
 	model.Scatter(scatter, obs.Z, l.m, n)
@@ -93,7 +86,7 @@ func (l *linked) begin(obs *model.Observation, y, noise float64) {
 	dense.SymEigen(values, vectors, a, p, make([]float64, p*p))
 	told := 0.0 // |h|²
 	for k := range values {
-		values[k] = max(values[k], 2*l.r) // not below what noise can hide
+		values[k] = max(values[k], 2*r) // not below what noise can hide
 		along := 0.0
 		for i, u := range vectors[k*p : (k+1)*p] {
 			along += u * 0.5 * (l.told[i] - obs.Z[i]/n*l.mean)
@@ -104,7 +97,7 @@ func (l *linked) begin(obs *model.Observation, y, noise float64) {
 	for k, w := range values {
 		vector := vectors[k*p : (k+1)*p]
 		for i, u := range vector {
-			addScaled(l.v[i*p:(i+1)*p], u/(q*w/n+l.r*l.r), vector)
+			addScaled(l.v[i*p:(i+1)*p], u/(q*w/n+r*r), vector)
 		}
 	}
 	l.eta, l.c, l.info = eta, along, slope*slope/(q/n+noise*noise)
@@ -136,22 +129,7 @@ func (l *linked) take(t *statistics, x, lambda []float64) (logp float64, ok bool
 	if !l.direct(eta) {
 		return 0, false
 	}
-	log, ok = l.takeSums(t, x)
-	if !ok {
-		return 0, false
-	}
-	t.mean[p] = 2*l.y - 1
-	row := t.d[p*l.m : p*l.m+l.m]
-	for k, v := range l.h {
-		row[k] = 2 * v
-	}
-	value, ok := l.value()
-	spread := l.y*(1-l.y) - dot(l.h, l.h) // such that Σy² is n in [−1, 1], as generalized has it observed
-	if !(spread > 0) {
-		return 0, false
-	}
-	row[p] = 2 * math.Sqrt(spread)
-	return logp + log + value, ok
+	return l.sumsOfY.take(logp, t, x)
 }
 
 // takeSlopes makes β and f.
@@ -212,44 +190,4 @@ func (l *linked) takeMiddle(t *statistics, x []float64) (eta, logp float64) {
 	eta = l.rho*l.middle - l.shift
 	l.force = eta - l.delta - l.level
 	return eta, math.Log(l.rho) - 0.5*math.Log(l.tell) - 0.5*l.alpha*l.force*l.force
-}
-
-// takeSums makes ȳ and h.
-func (l *linked) takeSums(t *statistics, x []float64) (logJ float64, ok bool) {
-	p, m0 := l.coefficients.p, l.index.M[0]
-	rows := 1 + l.n*l.tellsLogit()
-	l.within = rows + l.rate
-	l.logit = math.Log(m0 / (1 - m0))
-	at := (rows*l.logit+l.rate*l.odds)/l.within + x[0]/math.Sqrt(l.within)
-	l.y = 1 / (1 + math.Exp(-at))
-	l.q = l.S[0] - m0*m0 - l.index.M[1]*l.index.M[1]
-	if !(l.q > 0) {
-		return 0, false
-	}
-	own, per := l.n/l.q, 1/(l.r*l.r)
-	clear(l.sums.root)
-	for k := range p {
-		l.sums.mean[k] = own * l.index.M[1] * l.e[k]
-		l.sums.root[k*p+k] = own
-	}
-	for j := range p {
-		l.products[j] = 0.5*(l.told[j]+t.mean[j]) - t.mean[j]*l.y
-		row := t.d[j*l.m : j*l.m+j+1]
-		for k, v := range row {
-			l.sums.mean[k] += per * v * l.products[j]
-			addScaled(l.sums.root[k*p:k*p+k+1], per*v, row[:k+1])
-		}
-	}
-	logJ, ok = l.sums.prepare()
-	if !ok {
-		return 0, false
-	}
-	l.sums.set(l.h, x[1:])
-	return logJ - 0.5*math.Log(l.within) + math.Log(l.y*(1-l.y)), true
-}
-
-// tellsLogit is what a row tells of logit M_0, (M_0(1−M_0))² over y's variance.
-func (l *linked) tellsLogit() float64 {
-	m0 := l.index.M[0]
-	return m0 * (1 - m0) * m0 * (1 - m0) / (l.S[0] - m0*m0)
 }

@@ -7,20 +7,14 @@ import (
 // pull writes the gradient in x where take was last, of a density of t to which take's is added:
 // gMean and gD have its gradient in y's mean and row of D. It adds those in x̄, in D_x, in W_x to
 // e, as covariates.slope has it, and in λ; it returns that in n.
-func (l *linked) pull(grad, x []float64, t *statistics, gMean, gD, e, gLambda, lambda []float64) (byN float64) {
+func (l *linked) pull(grad, x []float64, t *statistics, gMean, gD, e, gLambda, lambda []float64) float64 {
 	p := l.coefficients.p
-	l.slope()
-	l.byY += 2 * gMean[p]
-	for k := range l.byH {
-		l.byH[k] += 2 * gD[p*l.m+k]
-	}
 	at := p
 	if l.intercept {
 		at++
 	}
-	byN = l.byRows() + l.pullSums(grad[at:], x[at:], t, gMean, gD)
 	clear(l.gF)
-	byEta := l.index.pull(l.gF)
+	byEta, byN := l.sumsOfY.pull(grad[at:], x[at:], t, gMean, gD, l.gF)
 	l.pullMiddle(grad[p:at], x[p:at], byEta, t, gMean)
 	for j, b := range l.beta {
 		l.gBeta[j] += dot(t.d[j*l.m:j*l.m+j+1], l.gF) - l.pulled[j]
@@ -29,44 +23,6 @@ func (l *linked) pull(grad, x []float64, t *statistics, gMean, gD, e, gLambda, l
 	l.slopes.pull(grad[:p], l.gBeta, x[:p])
 	l.pullScatter(t, gMean, e)
 	l.pullFree(gLambda, lambda)
-	return byN
-}
-
-// pullSums is pull of takeSums; it returns the gradient in n.
-func (l *linked) pullSums(grad, x []float64, t *statistics, gMean, gD []float64) (byN float64) {
-	p, m0, m1 := l.coefficients.p, l.index.M[0], l.index.M[1]
-	own, per := l.n/l.q, 1/(l.r*l.r)
-	l.sums.pull(grad[1:], l.byH, x[1:])
-	linear, precise := l.sums.d, l.sums.precise
-	along, trace := dot(l.e, linear), 0.0
-	for k := range p {
-		trace += precise[k*p+k]
-		l.byE[k] += own * m1 * linear[k]
-	}
-	for j := range p {
-		row, to := t.d[j*l.m:j*l.m+j+1], gD[j*l.m:j*l.m+j+1]
-		g := per * dot(row, linear)
-		gMean[j] += g * (0.5 - l.y)
-		l.byY -= g * t.mean[j]
-		for k := range row {
-			to[k] += per * (linear[k]*l.products[j] + 2*dot(row, precise[k*p:]))
-		}
-	}
-	byQ := -own / l.q * (m1*along + trace)
-	l.bySquares[0] += byQ
-	l.byM[0] -= 2 * byQ * m0
-	l.byM[1] += own*along - 2*byQ*m1
-
-	byLogit, root := l.byY*l.y*(1-l.y)+1-2*l.y, math.Sqrt(l.within)
-	rows := l.within - l.rate
-	grad[0] = byLogit / root
-	centre := (rows*l.logit + l.rate*l.odds) / l.within
-	byRows := (byLogit*(l.logit-centre-0.5*x[0]/root) - 0.5) / l.within
-	variance := l.S[0] - m0*m0
-	byN = (m1*along+trace)/l.q + byRows*l.tellsLogit()
-	told := byRows * l.n * l.tellsLogit()
-	l.bySquares[0] -= told / variance
-	l.byM[0] += 2*told*((1-2*m0)/(m0*(1-m0))+m0/variance) + byLogit*rows/(l.within*m0*(1-m0))
 	return byN
 }
 

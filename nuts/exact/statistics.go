@@ -45,9 +45,13 @@ func (t *statistics) vector(s []float64) {
 // d log p = Σ_ij E_ij dW_ij, to the lower triangle of e, and returns its derivative in n at
 // fixed v̄ and D.
 func (t *statistics) addNoise(noise *model.Noise, gMean, e []float64) (logp, byN float64) {
-	m, at := t.m, t.m
 	t.vector(t.s)
-	logp = noise.LogDensity(t.slope, t.s)
+	return noise.LogDensity(t.slope, t.s), t.pullNoise(gMean, e)
+}
+
+// pullNoise is addNoise but for the density, of the slope in s that stands there.
+func (t *statistics) pullNoise(gMean, e []float64) (byN float64) {
+	m, at := t.m, t.m
 	for j, u := range t.mean {
 		g := t.slope[j]
 		gMean[j] += t.n * g
@@ -65,7 +69,14 @@ func (t *statistics) addNoise(noise *model.Noise, gMean, e []float64) (logp, byN
 			at++
 		}
 	}
-	return logp, byN
+	return byN
+}
+
+// knowSquare takes off what addNoise has of Σy² beside n, which it is.
+func (t *statistics) knowSquare(gMean, e []float64) {
+	p, g := t.m-1, t.n*t.slope[len(t.slope)-1]
+	gMean[p] -= 2 * g * t.mean[p]
+	e[p*t.m+p] -= g
 }
 
 // pull adds 2ED to gD, the gradient in D of a function whose gradient in W is the symmetric

@@ -1,0 +1,64 @@
+package exact
+
+import "github.com/dpreg/dpreg/model"
+
+// rowsOfX are the statistics of covariates, whose T is integrated out, with μ_x and free scales:
+//
+//	log p(x̄, D_x, μ_x, λ) = Σ_i (n−2−i) log D_ii + log p(x, μ_x | λ) + log p(λ),   i = 0 … p−1,
+//
+// see covariates, in coordinates of columns, then ξ, then ζ of freeScales.
+type rowsOfX struct {
+	columns    *columns
+	covariates *covariates
+	scales     *freeScales
+
+	lambda, gLambda []float64
+}
+
+func newRowsOfX(c *columns, prior *model.Prior) *rowsOfX {
+	f := &rowsOfX{columns: c, covariates: newCovariates(prior), scales: newFreeScales(prior)}
+	f.lambda, f.gLambda = make([]float64, f.scales.dim()), make([]float64, f.scales.dim())
+	return f
+}
+
+// xi and zeta are where ξ and ζ begin, and dim is where these end.
+func (f *rowsOfX) xi() int   { return f.columns.end() }
+func (f *rowsOfX) zeta() int { return f.xi() + f.columns.p }
+func (f *rowsOfX) dim() int  { return f.zeta() + f.scales.dim() }
+
+// power is that of D_ii at n, the Jacobian of ξ counted in.
+func (f *rowsOfX) power(i int, n float64) float64 { return n - float64(1+i) }
+
+// take makes x̄, D_x and W_x of t, at its n, and returns the log density of x. It reports false where
+// rounding forbids that.
+func (f *rowsOfX) take(t *statistics, x []float64) (logp float64, ok bool) {
+	if logp, ok = f.columns.take(t, x); !ok {
+		return 0, false
+	}
+	logp += 0.5 * f.columns.product.value()
+	t.spread()
+	f.scales.set(f.lambda, x[f.zeta():], t.d, t.m)
+	byX, ok := f.covariates.value(t, x[f.xi():f.zeta()], f.lambda)
+	for i, log := range f.columns.logSquare {
+		logp += 0.5 * f.power(i, t.n) * log
+	}
+	return f.scales.addPrior(logp, f.lambda) + byX, ok
+}
+
+// begin writes to gLambda the prior's gradient.
+func (f *rowsOfX) begin() { f.scales.slope(f.gLambda, f.lambda) }
+
+// pull writes the gradient in x where take was last, of a density of t to which take's is added, given that in
+// v̄, in D, in W as statistics.pull has it, and in gLambda after begin. It spends these, and returns the
+// derivative in n.
+func (f *rowsOfX) pull(grad, x []float64, t *statistics, gMean, gD, e []float64) (byN float64) {
+	byN = f.covariates.slope(gMean, gD, e, grad[f.xi():f.zeta()], f.gLambda, t, x[f.xi():f.zeta()], f.lambda)
+	t.pull(gD, e)
+	f.scales.pull(grad[f.zeta():f.dim()], f.gLambda, gD, t.m)
+	for i, log := range f.columns.logSquare {
+		byN += 0.5 * log
+		gD[i*(t.m+1)] += f.power(i, t.n) / t.d[i*(t.m+1)]
+	}
+	f.columns.pull(grad, t, gMean, gD, x)
+	return byN
+}

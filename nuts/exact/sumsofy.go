@@ -1,0 +1,147 @@
+package exact
+
+import "math"
+
+// sumsOfY are ȳ and h of index, given θ, x̄ and D_x, in coordinates that are about standard normal given
+// these, whether z tells the sums or noise hides them: of n rows, r the sd of the noise of means of products
+// of y in [0, 1],
+//
+//	logit ȳ    z tells it, and n rows of mean M_0
+//	h          precision (n/q)I + D_xᵀD_x/r², mean of (n/q)M_1e + D_xᵀm, q = S_0 − M_0² − M_1²
+//
+// m = Σxy/n − x̄ȳ as z has it.
+type sumsOfY struct {
+	*index
+	m    int
+	told []float64 // Σxy/n of z, for y and x in [−1, 1]
+	per  float64   // 1/r²
+	rate float64   // precision of logit ȳ by z, and ȳ itself
+	odds float64
+
+	law      *conditional // of h
+	products []float64    // m
+	within   float64      // precision of logit ȳ
+	q, logit float64      // q; logit M_0
+}
+
+// newSumsOfY are those of which z tells nothing.
+func newSumsOfY(of family, p int) *sumsOfY {
+	return &sumsOfY{index: newIndex(of, 0, p), m: p + 1, told: make([]float64, p), law: newConditional(p), products: make([]float64, p)}
+}
+
+// take makes ȳ and h of coordinates x at the index, and writes those to t as y's mean and row of D, in
+// [−1, 1]; it adds to logp their log density, log J counted in. It reports false where no rows have these sums.
+func (l *sumsOfY) take(logp float64, t *statistics, x []float64) (float64, bool) {
+	log, ok := l.takeSums(t, x)
+	if !ok {
+		return 0, false
+	}
+	t.mean[l.p] = 2*l.y - 1
+	row := t.d[l.p*l.m : l.p*l.m+l.m]
+	for k, v := range l.h {
+		row[k] = 2 * v
+	}
+	value, ok := l.value()
+	spread := l.y*(1-l.y) - dot(l.h, l.h) // such that Σy² is n in [−1, 1], as generalized has it observed
+	if !(spread > 0) {
+		return 0, false
+	}
+	row[l.p] = 2 * math.Sqrt(spread)
+	return logp + log + value, ok
+}
+
+// takeSums makes ȳ and h.
+func (l *sumsOfY) takeSums(t *statistics, x []float64) (logJ float64, ok bool) {
+	rows, ok := l.prepare()
+	if !ok {
+		return 0, false
+	}
+	at := (rows*l.logit+l.rate*l.odds)/l.within + x[0]/math.Sqrt(l.within)
+	l.y = 1 / (1 + math.Exp(-at))
+	p, own := l.p, l.n/l.q
+	clear(l.law.root)
+	for k := range p {
+		l.law.mean[k] = own * l.M[1] * l.e[k]
+		l.law.root[k*p+k] = own
+	}
+	for j := range p {
+		l.products[j] = 0.5*(l.told[j]+t.mean[j]) - t.mean[j]*l.y
+		row := t.d[j*l.m : j*l.m+j+1]
+		for k, v := range row {
+			l.law.mean[k] += l.per * v * l.products[j]
+			addScaled(l.law.root[k*p:k*p+k+1], l.per*v, row[:k+1])
+		}
+	}
+	logJ, ok = l.law.prepare()
+	if !ok {
+		return 0, false
+	}
+	l.law.set(l.h, x[1:])
+	return logJ - 0.5*math.Log(l.within) + math.Log(l.y*(1-l.y)), true
+}
+
+// prepare takes what the coordinates need of moments, and returns what rows tell of logit ȳ.
+func (l *sumsOfY) prepare() (rows float64, ok bool) {
+	m0 := l.M[0]
+	rows = 1 + l.n*l.tellsLogit()
+	l.within = rows + l.rate
+	l.logit = math.Log(m0 / (1 - m0))
+	l.q = l.S[0] - m0*m0 - l.M[1]*l.M[1]
+	return rows, l.q > 0
+}
+
+// tellsLogit is what a row tells of logit M_0, (M_0(1−M_0))² over y's variance.
+func (l *sumsOfY) tellsLogit() float64 {
+	m0 := l.M[0]
+	return m0 * (1 - m0) * m0 * (1 - m0) / (l.S[0] - m0*m0)
+}
+
+// pull writes the gradient in x where take was last, of a density of t to which take's is added: gMean and gD
+// have its gradient in y's mean and row of D, and take that in x̄ and D_x; gF takes that in f. It returns
+// those in η̄ and in n.
+func (l *sumsOfY) pull(grad, x []float64, t *statistics, gMean, gD, gF []float64) (byEta, byN float64) {
+	l.slope()
+	l.byY += 2 * gMean[l.p]
+	for k := range l.byH {
+		l.byH[k] += 2 * gD[l.p*l.m+k]
+	}
+	byN = l.byRows() + l.pullSums(grad, x, t, gMean, gD)
+	return l.index.pull(gF), byN
+}
+
+// pullSums is pull of takeSums; it returns the gradient in n.
+func (l *sumsOfY) pullSums(grad, x []float64, t *statistics, gMean, gD []float64) (byN float64) {
+	p, m0, m1, own := l.p, l.M[0], l.M[1], l.n/l.q
+	l.law.pull(grad[1:], l.byH, x[1:])
+	linear, precise := l.law.d, l.law.precise
+	along, trace := dot(l.e, linear), 0.0
+	for k := range p {
+		trace += precise[k*p+k]
+		l.byE[k] += own * m1 * linear[k]
+	}
+	for j := range p {
+		row, to := t.d[j*l.m:j*l.m+j+1], gD[j*l.m:j*l.m+j+1]
+		g := l.per * dot(row, linear)
+		gMean[j] += g * (0.5 - l.y)
+		l.byY -= g * t.mean[j]
+		for k := range row {
+			to[k] += l.per * (linear[k]*l.products[j] + 2*dot(row, precise[k*p:]))
+		}
+	}
+	byQ := -own / l.q * (m1*along + trace)
+	l.bySquares[0] += byQ
+	l.byM[0] -= 2 * byQ * m0
+	l.byM[1] += own*along - 2*byQ*m1
+
+	byLogit, root := l.byY*l.y*(1-l.y)+1-2*l.y, math.Sqrt(l.within)
+	rows := l.within - l.rate
+	grad[0] = byLogit / root
+	centre := (rows*l.logit + l.rate*l.odds) / l.within
+	byRows := (byLogit*(l.logit-centre-0.5*x[0]/root) - 0.5) / l.within
+	variance := l.S[0] - m0*m0
+	byN = (m1*along+trace)/l.q + byRows*l.tellsLogit()
+	told := byRows * l.n * l.tellsLogit()
+	l.bySquares[0] -= told / variance
+	l.byM[0] += 2*told*((1-2*m0)/(m0*(1-m0))+m0/variance) + byLogit*rows/(l.within*m0*(1-m0))
+	return byN
+}
