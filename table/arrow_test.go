@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 // TestElsewhere reads Arrow files and streams of others, too.
@@ -102,7 +104,7 @@ func TestArrowCut(t *testing.T) {
 			_, err := rowsOf(Options{Missing: Midpoint, Empty: true}, path, "", t)
 			return err
 		}
-		for n := range text {
+		for n := 0; n < len(text); n += testsize.Of(7, 1) { // at each place in eight bytes
 			if read(text[:n]) == nil {
 				t.Errorf("%s: %d of %d bytes are read", name, n, len(text))
 			}
@@ -115,10 +117,7 @@ func TestArrowCut(t *testing.T) {
 
 func TestArrowDamaged(t *testing.T) {
 	rng := rand.New(rand.NewPCG(10, 10))
-	tries := 1000
-	if testing.Short() {
-		tries = 100
-	}
+	tries := testsize.Of(100, 1000)
 	for _, name := range elsewhere(t, ArrowFormat) {
 		text, err := os.ReadFile(name)
 		if err != nil {
