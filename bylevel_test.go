@@ -20,8 +20,8 @@ import (
 )
 
 // groupedRows are rows of three levels, the second rare, x and y, in scaled units, and their release by
-// levels.
-func groupedRows(t *testing.T, n int, epsilon float64) (rows [][]float64, r *release.Release) {
+// levels, in one look or more.
+func groupedRows(t *testing.T, n, steps int, epsilon float64) (rows [][]float64, r *release.Release) {
 	t.Helper()
 	d := &schema.Design{Response: schema.Column{Name: "y", Lower: -1, Upper: 1}, Intercept: true,
 		Covariates: []schema.Column{{Name: "x", Lower: -1, Upper: 1}}, Factors: []schema.Factor{{Name: "f", Levels: []string{"a", "b", "c"}}}}
@@ -44,7 +44,7 @@ func groupedRows(t *testing.T, n int, epsilon float64) (rows [][]float64, r *rel
 		row[3] = max(-1, min(1, 0.1+0.3*row[2]+0.2*row[1]+0.1*row[0]+0.15*rng.NormFloat64()))
 		rows, flat = append(rows, row), append(flat, row...)
 	}
-	r, err = custody.Publish(context.Background(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: flat}, Design: d, ByLevel: "f",
+	r, err = custody.Publish(context.Background(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: flat}, Design: d, ByLevel: "f", Steps: steps,
 		Privacy: release.Privacy{Epsilon: epsilon, Neighbours: release.ReplaceOne}, Entropy: mechanisms.Simulated(rng), NoLedger: true})
 	must(t, err)
 	return rows, r
@@ -52,7 +52,14 @@ func groupedRows(t *testing.T, n int, epsilon float64) (rows [][]float64, r *rel
 
 // TestByLevelIsLeastSquaresWithoutNoise compares posterior means with gonum's least squares.
 func TestByLevelIsLeastSquaresWithoutNoise(t *testing.T) {
-	rows, r := groupedRows(t, 600, 1e5)
+	for _, steps := range []int{1, 3} {
+		isLeastSquares(t, steps)
+	}
+}
+
+func isLeastSquares(t *testing.T, steps int) {
+	t.Helper()
+	rows, r := groupedRows(t, 600, steps, 1e5)
 	f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1500, Seed: 1}})
 	must(t, err)
 	if f.Method != "mcmc-exact" {
@@ -75,7 +82,7 @@ func TestByLevelIsLeastSquaresWithoutNoise(t *testing.T) {
 	for k, p := range f.Summary(dpreg.Scaled, 0.95).Parameters[:4] {
 		se := math.Sqrt(sigma2 * inverse.At(k, k))
 		if off := (p.Mean - fit.AtVec(k)) / se; math.Abs(off) > 0.2 || math.Abs(p.SD/se-1) > 0.15 {
-			t.Errorf("%s: mean %v ± %v, least squares %v ± %v", p.Name, p.Mean, p.SD, fit.AtVec(k), se)
+			t.Errorf("%d looks, %s: mean %v ± %v, least squares %v ± %v", steps, p.Name, p.Mean, p.SD, fit.AtVec(k), se)
 		}
 	}
 	for _, w := range f.Summary(dpreg.Original, 0.95).Warnings {
@@ -87,7 +94,7 @@ func TestByLevelIsLeastSquaresWithoutNoise(t *testing.T) {
 
 // TestByLevelRefused: what has no law of a factor says so.
 func TestByLevelRefused(t *testing.T) {
-	_, r := groupedRows(t, 200, 1)
+	_, r := groupedRows(t, 200, 1, 1)
 	plan := mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10, Seed: 1}
 	says := func(what string, err error) {
 		t.Helper()
@@ -101,6 +108,9 @@ func TestByLevelRefused(t *testing.T) {
 	}
 	_, err := dpreg.Infer(context.Background(), []dpreg.Custodian{{Name: "a", Release: r}, {Name: "b", Release: r}}, dpreg.Options{Plan: plan})
 	says("two releases", err)
+	_, looks := groupedRows(t, 200, 3, 1)
+	_, err = dpreg.Infer(context.Background(), []dpreg.Custodian{{Name: "a", Release: r}, {Name: "b", Release: looks}}, dpreg.Options{Plan: plan})
+	says("two releases, one of several looks", err)
 	binary := *r
 	binary.Schema.Response.Lower = 0
 	_, err = dpreg.Infer(context.Background(), dpreg.One(&binary), dpreg.Options{Family: model.Binomial, Plan: plan})

@@ -40,6 +40,9 @@ func Alike(a, b *release.Release, agreed bool) float64 {
 		ratio = math.Min(ratio, 0)
 	}
 	f := cmp.Or(a.Frame, b.Frame)
+	if a.Levels != nil || b.Levels != nil { // a frame of some columns alone
+		f = nil
+	}
 	a, b = in(a, f), in(b, f)
 	x, y, sdA, sdB, m := a.Scaled(), b.Scaled(), a.ScaledSD(), b.ScaledSD(), a.Dim()
 	for j := range m {

@@ -8,8 +8,8 @@ import (
 	"github.com/dpreg/dpreg/table"
 )
 
-// settleLevels takes the columns of the factor first, and one look, where sums are to be by levels;
-// it refuses what such a release cannot have.
+// settleLevels takes the columns of the factor first where sums are to be by levels; it refuses what such a
+// release cannot have. Of several looks the last is by levels, and those before it have none of the factor.
 func (s *Settled) settleLevels() (err error) {
 	if s.ByLevel == "" {
 		return nil
@@ -17,8 +17,6 @@ func (s *Settled) settleLevels() (err error) {
 	switch flag := "--by-level " + s.ByLevel; {
 	case s.Privacy.Neighbours != release.ReplaceOne:
 		return Misusef("%s goes with --neighbours %s", flag, release.ReplaceOne)
-	case s.Steps > 1:
-		return Misusef("%s goes with --steps 1: from the second look on rows are moved, and their levels with them", flag)
 	case s.WithMoments:
 		return Misusef("%s and --with-moments exclude each other", flag)
 	case s.Bounds.Columns != nil:

@@ -13,6 +13,7 @@ import (
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/mechanisms/accounting"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
@@ -25,16 +26,22 @@ func grouped(t *testing.T, last string) custody.Order {
 	for i := range 60 {
 		lines = append(lines, fmt.Sprintf("%c,%d,%v,%v", 'a'+i%3, i%2, float64(i%7)/7, float64(i%5)/5))
 	}
-	s := &schema.Schema{Columns: []schema.Column{
-		{Name: "g", Type: "string", Levels: []string{"a", "b", "c", "d"}}, {Name: "t", Type: "boolean", Upper: 1},
-		{Name: "x", Lower: -1, Upper: 1}, {Name: "y", Lower: -1, Upper: 1}}}
-	d, err := s.Design("y ~ x + g")
-	must(t, err)
+	d := groupedDesign(t, "y ~ x + g")
 	path := filepath.Join(t.TempDir(), "rows.csv")
 	must(t, os.WriteFile(path, []byte(strings.Join(append(lines, last), "\n")+"\n"), 0o600))
 	source, err := table.Find(path)
 	must(t, err)
 	return custody.Order{Rows: custody.Files{Source: source}, Design: d, Privacy: release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}, ByLevel: "g", NoLedger: true}
+}
+
+func groupedDesign(t *testing.T, formula string) *schema.Design {
+	t.Helper()
+	s := &schema.Schema{Columns: []schema.Column{
+		{Name: "g", Type: "string", Levels: []string{"a", "b", "c", "d"}}, {Name: "t", Type: "boolean", Upper: 1},
+		{Name: "x", Lower: -1, Upper: 1}, {Name: "y", Lower: -1, Upper: 1}}}
+	d, err := s.Design(formula)
+	must(t, err)
+	return d
 }
 
 // TestByLevelAttacked publishes, through the path of users, of neighbours that the proof has farthest
@@ -64,10 +71,73 @@ func TestByLevelAttacked(t *testing.T) {
 	}
 }
 
+// TestByLevelInSteps: several looks spend what is promised, by what each states and the sensitivities of the proof;
+// counts and sums within levels are those of the rows; few rows have one look.
+func TestByLevelInSteps(t *testing.T) {
+	lines, sums, counts := []string{"g,t,x,y"}, [4]float64{}, [4]float64{}
+	for i, rng := 0, rand.New(rand.NewPCG(7, 3)); i < 3000; i++ {
+		g := i % 5 % 3
+		x := 0.3 + 0.1*float64(g) + 0.05*rng.NormFloat64()
+		counts[g]++
+		sums[g] += x
+		lines = append(lines, fmt.Sprintf("%c,%d,%v,%v", 'a'+g, i%2, x, x/2+0.02*rng.NormFloat64()))
+	}
+	few := grouped(t, "a,0,1,1")
+	path := filepath.Join(t.TempDir(), "rows.csv")
+	must(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
+	source, err := table.Find(path)
+	must(t, err)
+	for _, delta := range []float64{0, 1e-6} {
+		o := few
+		o.Rows, o.Privacy.Delta, o.Path = custody.Files{Source: source}, delta, filepath.Join(t.TempDir(), "r.json")
+		o.Design = groupedDesign(t, "y ~ x + g + t")
+		o.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(9, 5)))
+		_, err := custody.Publish(t.Context(), o)
+		must(t, err)
+		r, err := release.ReadFile(o.Path)
+		must(t, err)
+		if len(r.Looks()) != 3 || r.Levels == nil || r.Levels.Noise == nil || len(r.Steps[0].Frame.Centre) != 3 {
+			t.Fatalf("δ = %v: %d looks, levels %+v", delta, len(r.Looks()), r.Levels)
+		}
+		spent, whole, f := 0.0, 1.0, r.Frame
+		add := func(sensitivity, scale float64) { spent += sensitivity / scale }
+		ofLevels, inHistogram := 2*math.Hypot(f.Weight, f.Radius), 2.0
+		if delta > 0 {
+			sigma, err := accounting.Sigma(1, delta, 1)
+			must(t, err)
+			add, whole = func(sensitivity, scale float64) { spent += sensitivity * sensitivity / (scale * scale) }, 1/(sigma*sigma)
+			ofLevels, inHistogram = math.Sqrt(2*max(f.Weight*f.Weight+f.Radius*f.Radius, 2*f.Radius*f.Radius)), math.Sqrt2
+		}
+		for _, l := range r.Looks() {
+			add(inHistogram, l.Radii.Scale)
+		}
+		for _, l := range r.Steps {
+			add(math.Sqrt2*(l.Frame.Weight*l.Frame.Weight+l.Frame.Radius*l.Frame.Radius), l.Noise.Scale)
+		}
+		add(ofLevels, r.Levels.Noise.Scale)
+		add(math.Sqrt2*f.Radius*f.Radius, r.Noise.Scale)
+		if ratio := spent / whole; ratio > 1+1e-12 || ratio < 0.999 {
+			t.Errorf("δ = %v: %v of the privacy is spent", delta, ratio)
+		}
+		got, sd, countSD := r.ScaledLevels()
+		for l := range 4 {
+			if math.Abs(r.Levels.Counts[l]-counts[l]) > 6*countSD || math.Abs(got[l][0]-sums[l]) > 6*sd[l][0]+0.01*sums[l] {
+				t.Errorf("δ = %v, level %d: %v rows and a sum of %v, with noise of sd %v and %v; there are %v and %v", delta, l, r.Levels.Counts[l], got[l][0], countSD, sd[l][0], counts[l], sums[l])
+			}
+		}
+	}
+	few.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(9, 6)))
+	if r, err := custody.Publish(t.Context(), few); err != nil || r.Frame != nil {
+		t.Errorf("60 rows: %v, %v", r, err)
+	}
+}
+
 func TestByLevelRefuses(t *testing.T) {
 	for says, change := range map[string]func(o *custody.Order){
-		"replace-one":             func(o *custody.Order) { o.Privacy.Neighbours = release.AddRemove },
-		"goes with --steps 1":     func(o *custody.Order) { o.Steps = 3 },
+		"replace-one": func(o *custody.Order) { o.Privacy.Neighbours = release.AddRemove },
+		"one look is enough": func(o *custody.Order) {
+			o.Steps, o.Design = 3, groupedDesign(t, "y ~ g")
+		},
 		"--with-moments exclude":  func(o *custody.Order) { o.WithMoments = true },
 		"--missing midpoint":      func(o *custody.Order) { o.Cells.Missing = table.Midpoint },
 		"no column of categories": func(o *custody.Order) { o.ByLevel = "x" },

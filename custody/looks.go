@@ -33,20 +33,32 @@ type gatherer interface {
 func gather[T interface {
 	ssp.Summand
 	Digest() ssp.Digest
-}](ctx context.Context, l *looker, pass ssp.Pass) (sum T, err error) {
+}](ctx context.Context, l *looker, f *release.Frame, radii bool) (parts []T, err error) {
+	pass := ssp.Pass{Columns: l.inFrame(), Frame: f, Radii: radii, Dummies: l.dummies}
 	all, err := l.Rows.(gatherer).gather(ctx, l.Settled, pass) // readable refused all others
 	if err != nil {
-		return sum, err
+		return nil, err
 	}
-	sum = all.(T)
-	found := sum.Digest()
+	parts, found := ssp.Parts[T](all)
 	if l.rows == nil {
 		l.rows = &found
 	}
 	if found != *l.rows {
-		return sum, changed(l.Rows)
+		return nil, changed(l.Rows)
 	}
-	return sum, nil
+	return parts, nil
+}
+
+// whole are the parts together.
+func whole[T ssp.Summand](parts []T, err error) (all T, _ error) {
+	for i, part := range parts {
+		if i == 0 {
+			all = part
+		} else if err = all.Merge(part); err != nil {
+			break
+		}
+	}
+	return all, err
 }
 
 // looker takes the looks of one release.
@@ -54,6 +66,9 @@ type looker struct {
 	*Settled
 	rows *ssp.Digest // nil before the first pass
 	n    float64     // number of rows: public, or as the first noisy radii have it
+
+	noise    *release.LevelNoise // of sums by levels
+	measured []float64
 }
 
 // readRadii reads the rows as they will be read again, and counts their radii in the first
@@ -91,7 +106,7 @@ func (l *looker) looks(ctx context.Context, counted *ssp.RadiusCount) (*release.
 		if looks = append(looks, look); len(looks) == l.Steps {
 			return l.made(looks)
 		}
-		frame = ssp.RoundFrame(adaptive.Next(&look, l.n, l.dim()))
+		frame = ssp.RoundFrame(adaptive.Next(&look, l.n, l.inFrame()))
 		if counted, err = l.count(ctx, len(looks), frame); err != nil {
 			return nil, err
 		}
@@ -103,7 +118,7 @@ func (l *looker) count(ctx context.Context, t int, f *release.Frame) (*ssp.Radiu
 	if t > 0 || !l.auto { // else the number of rows decides how many there are
 		l.sayf("step %d of %d: radii", t+1, l.Steps)
 	}
-	return gather[*ssp.RadiusCount](ctx, l, ssp.Pass{Columns: l.dim(), Frame: f, Radii: true})
+	return whole(gather[*ssp.RadiusCount](ctx, l, f, true))
 }
 
 // look publishes the radii of step t, sums the rows within the radius that they tell, and
@@ -120,23 +135,44 @@ func (l *looker) look(ctx context.Context, t int, f *release.Frame, counted *ssp
 		return look, err
 	}
 	l.sayf("step %d of %d: sums", t+1, l.Steps)
-	sums, err := gather[*ssp.BallAccumulator](ctx, l, ssp.Pass{Columns: l.dim(), Frame: f})
+	levels, err := gather[*ssp.BallAccumulator](ctx, l, f, false)
 	if err != nil {
 		return look, err
 	}
-	look, err = l.budget.PublishLook(sums, f, l.plan.Looks[t], l.entropy())
+	if l.byLevel(t) {
+		look, l.noise, l.measured, err = l.budget.PublishLevelLook(levels, f, l.plan.Looks[t], l.entropy())
+	} else if sums, failed := whole(levels, nil); failed != nil {
+		err = failed
+	} else {
+		look, err = l.budget.PublishLook(sums, f, l.plan.Looks[t], l.entropy())
+	}
 	look.Radii = radii
 	return look, err
 }
 
+// byLevel tells whether the look of step t is of sums by levels: the last is.
+func (l *looker) byLevel(t int) bool { return l.ByLevel != "" && t == l.Steps-1 }
+
 // within is the frame with its radius.
 func (l *looker) within(t int, f *release.Frame, radii *release.Radii) (_ *release.Frame, err error) {
 	f = l.plan.Radius(t, f, radii, l.n, func(f *release.Frame) release.Noise {
-		noise, failed := l.budget.Noise(l.dim(), f, l.plan.Looks[t])
+		noise, failed := l.noiseIn(f, t)
 		err = cmp.Or(err, failed)
 		return noise
 	})
+	if l.byLevel(t) {
+		f.Weight = f.Radius * l.budget.LevelWeight()
+	}
 	return ssp.RoundFrame(f), err
+}
+
+// noiseIn is the noise of the look of step t in a frame; of sums by levels that on products.
+func (l *looker) noiseIn(f *release.Frame, t int) (release.Noise, error) {
+	if l.byLevel(t) {
+		noise, _, err := l.budget.LevelNoise(l.inFrame(), f, l.plan.Looks[t])
+		return noise, err
+	}
+	return l.budget.Noise(l.inFrame(), f, l.plan.Looks[t])
 }
 
 // made is the release of its last look, with a record of those before.
@@ -159,6 +195,11 @@ func (l *looker) made(looks []release.Look) (*release.Release, error) {
 	}
 	if l.public() {
 		r.N = int64(l.n)
+	}
+	if l.noise != nil {
+		r.Format = release.FormatLevels
+		r.Levels, r.Statistics = release.ByLevels(l.ByLevel, l.dim(), l.dummies, r.N, l.measured)
+		r.Levels.Noise = l.noise
 	}
 	if err := r.Validate(); err != nil {
 		return nil, fmt.Errorf("the release is not valid: %w", err)

@@ -230,7 +230,7 @@ func (s *Settled) settleNoise() (err error) {
 		if s.budget, err = ssp.NewBudget(s.left()); err != nil {
 			return Misuse(err)
 		}
-		s.Frame = ssp.RoundFrame(adaptive.First(s.dim()))
+		s.Frame = ssp.RoundFrame(adaptive.First(s.inFrame()))
 	}
 	s.Noise, err = s.calibrate()
 	return Misuse(err)

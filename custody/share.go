@@ -91,11 +91,11 @@ func (s *Session) read(ctx context.Context, order *Settled) (rows int64, noised 
 		return all.N, func() ([]*big.Int, error) { return q.Share(all.Statistics, more(), order.entropy()) }, nil
 	}
 	l := &looker{Settled: order}
-	radii, err := gather[*ssp.RadiusCount](ctx, l, ssp.Pass{Columns: order.dim(), Frame: s.Frame, Radii: true})
+	radii, err := whole(gather[*ssp.RadiusCount](ctx, l, s.Frame, true))
 	if err != nil {
 		return 0, nil, err
 	}
-	sums, err := gather[*ssp.BallAccumulator](ctx, l, ssp.Pass{Columns: order.dim(), Frame: s.Frame})
+	sums, err := whole(gather[*ssp.BallAccumulator](ctx, l, s.Frame, false))
 	if err != nil {
 		return 0, nil, err
 	}

@@ -27,7 +27,7 @@ func (s *Settled) settleSteps() error {
 		s.settleAuto()
 	case s.Steps < 0 || s.Steps > MaxSteps:
 		return Misusef("%s: from 1 to %d", flag, MaxSteps)
-	case s.Steps > 1 && len(s.Design.Covariates) == 0:
+	case s.Steps > 1 && s.inFrame() == 1:
 		return Misusef("%s: without a covariate one look is enough, and a second one would move rows far from the mean towards it, and so the intercept: take --steps 1", flag)
 	case s.Steps > 1 && s.WithMoments:
 		return Misusef("--with-moments goes with --steps 1: moments are not released of rows in a frame")
@@ -44,7 +44,7 @@ func (s *Settled) settleSteps() error {
 // moments or Laplace noise. Else the number of rows decides: the one that is stated, or that is counted, see share.
 func (s *Settled) settleAuto() {
 	s.Steps = 1
-	if s.ByLevel != "" || s.WithMoments || s.Mechanism == release.Laplace {
+	if s.WithMoments || s.Mechanism == release.Laplace {
 		return
 	}
 	if e, away := s.Rows.(Elsewhere); away && e.Gather == nil || s.readable("") != nil {
@@ -52,7 +52,7 @@ func (s *Settled) settleAuto() {
 		return
 	}
 	if s.public() {
-		s.Steps, _ = adaptive.Auto(s.dim(), math.Inf(1), s.Privacy)
+		s.Steps, _ = adaptive.Auto(s.inFrame(), math.Inf(1), s.Privacy)
 		s.auto = true
 		return
 	}
@@ -61,7 +61,7 @@ func (s *Settled) settleAuto() {
 
 // takeAuto takes the steps for so many rows.
 func (s *Settled) takeAuto(rows int64) {
-	steps, why := adaptive.Auto(s.dim(), float64(rows), s.Privacy)
+	steps, why := adaptive.Auto(s.inFrame(), float64(rows), s.Privacy)
 	s.Steps = steps
 	s.sayf("--steps auto: %s", why)
 }
@@ -90,7 +90,7 @@ func once(flag string, rows Source) error {
 
 // shares plans what part of a privacy each step has.
 func (s *Settled) shares(p release.Privacy) adaptive.Plan {
-	return adaptive.NewPlan(s.dim(), float64(s.rows), p, s.Steps)
+	return adaptive.NewPlan(s.inFrame(), float64(s.rows), p, s.Steps)
 }
 
 // share settles what waited for the number of rows, makes the plan, and refuses one that would spend
@@ -108,7 +108,7 @@ func (s *Settled) share(rows int64) error {
 	if s.Steps == 1 {
 		return nil
 	}
-	if k, why := adaptive.Auto(s.dim(), float64(rows), s.Privacy); k == 1 && rows > 0 {
+	if k, why := adaptive.Auto(s.inFrame(), float64(rows), s.Privacy); k == 1 && rows > 0 {
 		s.sayf("warning: --steps %d, where --steps auto would take %s: nearly all rows may be clipped, and intervals miss what that does", s.Steps, why)
 	}
 	s.plan = s.shares(s.left())
@@ -119,15 +119,16 @@ func (s *Settled) share(rows int64) error {
 	if len(s.plan.Looks) != s.Steps || len(s.plan.Radii) != s.Steps || sum.Cmp(big.NewRat(1, 1)) > 0 {
 		return fmt.Errorf("the shares of %d steps, %v, are more than there is: nothing was charged or released", s.Steps, s.plan)
 	}
-	_, err := s.budget.Noise(s.dim(), s.Frame, slices.Min(all))
+	_, err := s.budget.Noise(s.inFrame(), s.Frame, slices.Min(all))
 	return Misuse(err)
 }
 
 // waits tells whether the noise is settled once the number of rows is known.
 func (s *Settled) waits() bool { return s.public() && (s.auto || s.Steps > 1) }
 
-// dim is the number of columns.
-func (s *Settled) dim() int { return len(s.Design.Columns()) }
+// dim is the number of columns, and inFrame that of those which a frame is of.
+func (s *Settled) dim() int     { return len(s.Design.Columns()) }
+func (s *Settled) inFrame() int { return s.dim() - s.dummies }
 
 // noises are those of the steps with this privacy, if all had the first frame.
 func (s *Settled) noises(p release.Privacy) (all []release.Noise, err error) {
@@ -135,9 +136,10 @@ func (s *Settled) noises(p release.Privacy) (all []release.Noise, err error) {
 	if err != nil {
 		return nil, err
 	}
-	first := ssp.RoundFrame(adaptive.First(s.dim()))
-	for _, share := range s.shares(p).Looks {
-		noise, err := budget.Noise(s.dim(), first, share)
+	l := &looker{Settled: &Settled{Order: s.Order, dummies: s.dummies, budget: budget, plan: s.shares(p)}}
+	first := ssp.RoundFrame(adaptive.First(s.inFrame()))
+	for t := range l.plan.Looks {
+		noise, err := l.noiseIn(first, t)
 		if err != nil {
 			return nil, err
 		}
@@ -151,7 +153,7 @@ func (s *Settled) betterInSteps() (kind release.Kind, factor float64, err error)
 	gaussian, pure := s.left(), s.left()
 	pure.Delta = 0
 	loss := func(p release.Privacy) float64 {
-		return s.shares(p).Loss(s.dim(), float64(s.rows), p)
+		return s.shares(p).Loss(s.inFrame(), float64(s.rows), p)
 	}
 	if factor = math.Exp(loss(pure) - loss(gaussian)); factor > 1 {
 		return release.Gaussian, factor, nil

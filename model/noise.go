@@ -26,6 +26,7 @@ type Noise struct {
 	per   []float64 // 1/b or 1/σ
 	kink2 float64   // Laplace: the square of the width within which the kink is rounded off
 	z     []float64 // what has noise: of obs, or of obs.Told
+	all   []int     // places in z of obs
 	reach []float64 // normal: of each statistic, the residual up to which slopes are the derivative
 	each  []*Noise  // of several measurements, which it is the sum of; nil of one
 	part  []float64 // slope of one of them
@@ -48,11 +49,14 @@ func newNoise(o *Observation, together int) *Noise {
 	f := &Noise{obs: o, m: o.Shape.M(), z: o.Z, kink2: kinkWidth * kinkWidth * math.Min(1, manyKinks/float64(together)),
 		reach: make([]float64, len(o.Z)), per: make([]float64, len(o.Z)), part: make([]float64, len(o.Z))}
 	for i, scale := range o.Scale {
-		f.per[i], f.reach[i] = 1/scale, leastReach
+		f.per[i], f.reach[i], f.all = 1/scale, leastReach, append(f.all, i)
 	}
 	if o.Told != nil {
 		f.z = o.Told.Z
-		f.reach, f.per = slices.Repeat([]float64{leastReach}, len(f.z)), slices.Repeat(f.per[:1], len(f.z))
+		f.reach, f.per = slices.Repeat([]float64{leastReach}, len(f.z)), make([]float64, len(f.z))
+		for i, scale := range o.Told.Scale {
+			f.per[i] = 1 / scale
+		}
 	}
 	for _, m := range o.Measurements {
 		f.each = append(f.each, newNoise(m, together*len(o.Measurements)))
@@ -76,11 +80,11 @@ func (f *Noise) LogDensity(slope, s []float64) (logp float64) {
 			floats.Add(slope, f.part)
 		}
 	case f.obs.Told != nil:
-		for i := range s {
-			logp += f.entry(slope, s, i)
+		for i := range f.obs.Told.Parts {
+			logp += f.Part(slope, s, i)
 		}
 	case f.obs.Kind == release.Ball:
-		logp = f.ball(slope, s)
+		logp = f.ball(slope, s, f.all, f.obs.Freedom)
 	default: // by columns, each with its products
 		at, m := f.m, f.m
 		for j := range m {
@@ -90,6 +94,18 @@ func (f *Noise) LogDensity(slope, s []float64) (logp float64) {
 				at++
 			}
 		}
+	}
+	return logp
+}
+
+// Part is LogDensity of a part of obs.Told, and writes the slope there.
+func (f *Noise) Part(slope, s []float64, i int) (logp float64) {
+	part := f.obs.Told.Parts[i]
+	if f.obs.Kind == release.Ball {
+		return f.ball(slope, s, part.At, part.Freedom)
+	}
+	for _, at := range part.At {
+		logp += f.entry(slope, s, at)
 	}
 	return logp
 }
@@ -106,22 +122,22 @@ func (f *Noise) entry(slope, s []float64, i int) (logp float64) {
 	return -0.5 * u * u
 }
 
-// ball is LogDensity of √V times normal noise of the scales, V ~ χ² of F degrees. With
+// ball is LogDensity of the entries at some places, √V times normal noise of the scales, V ~ χ² of F degrees. With
 // u_i = r_i/σ_i of q entries and ν = ½(F − q),
 //
 //	p ∝ ∫ V^{ν−1} exp(−½(V + ‖u‖²/V)) dV ∝ ‖u‖^ν K_ν(‖u‖),
 //
 // which is exp(−‖u‖) where F = q + 1. Its slope in u is −K_{ν−1}/K_ν · u/‖u‖.
-func (f *Noise) ball(slope, s []float64) float64 {
+func (f *Noise) ball(slope, s []float64, at []int, freedom float64) float64 {
 	norm := 0.0
-	for i, per := range f.per {
-		slope[i] = (f.obs.Z[i] - s[i]) * per
+	for _, i := range at {
+		slope[i] = (f.z[i] - s[i]) * f.per[i]
 		norm += slope[i] * slope[i]
 	}
 	norm = math.Sqrt(norm)
-	logp, ratio := logBesselPower(0.5*(f.obs.Freedom-float64(len(s))), norm)
-	for i, per := range f.per {
-		slope[i] *= per * ratio / max(norm, leastNorm)
+	logp, ratio := logBesselPower(0.5*(freedom-float64(len(at))), norm)
+	for _, i := range at {
+		slope[i] *= f.per[i] * ratio / max(norm, leastNorm)
 	}
 	return logp
 }

@@ -47,23 +47,13 @@ func Observe(r *release.Release) (*Observation, error) {
 		Count:   Count{Noisy: n, Kind: kind, Scale: r.NNoise, Least: float64(shape.P + 2), Most: MaxRows},
 		Moments: observeMoments(r),
 	}
+	if r.Levels != nil {
+		o.Told = observeLevels(r)
+	}
 	if r.Frame != nil {
 		o.inFrame(r)
 	}
-	if r.Levels != nil {
-		o.Told = &Told{Dummies: r.Levels.Dummies(), Counts: r.Levels.Counts, Sums: r.Levels.Sums, Z: r.Measured()}
-	}
 	return o, nil
-}
-
-// Told are sums by the levels of a factor, whose dummies are the first columns, as release.Levels has
-// them: noise of the observation's kind and scale is on Z, the counts, sums and products in the order of
-// release.Combinations.
-type Told struct {
-	Dummies int
-	Counts  []float64
-	Sums    [][]float64
-	Z       []float64
 }
 
 // Clipping takes a matrix L from Σuuᵀ, tr L = Frame.Lost, of m columns. Over data sets and steps
@@ -86,31 +76,35 @@ const (
 // put back, or variances would come out too small. Products of two covariates it only lessens,
 // about alike in all directions of a frame.
 func (o *Observation) inFrame(r *release.Release) {
-	m := o.Shape.M()
+	look, dummies := r.Numbers()
+	m, z := len(look.Frame.Centre), look.Statistics.Vector()
+	scales := make([]float64, len(z))
 	for j := range m {
-		o.Scale[j] = r.Noise.Linear
+		scales[j] = look.Noise.Linear
 		for k := j; k < m; k++ {
-			scale := r.Noise.Cross
-			if k == j {
-				scale = r.Noise.Scale
-			}
-			o.Scale[release.Index(m, j, k)] = scale
+			scales[release.Index(m, j, k)] = look.Noise.Cross
 		}
+		scales[release.Index(m, j, j)] = look.Noise.Scale
 	}
-	o.Frame, o.Freedom, o.clipped = r.Frame, r.Noise.Freedom, [2][]float64{slices.Clone(o.Z), slices.Clone(o.Scale)}
+	o.Frame, o.Freedom, o.clipped = r.Frame.Behind(dummies), r.Noise.Freedom, [2][]float64{slices.Clone(z), slices.Clone(scales)}
 	lost, sd, moved := r.Frame.Lost, r.Noise.SD(), moved(r)
-	wider, linear := math.Hypot(1, moved), math.Hypot(1, moved/(2*r.Frame.Radius)*r.Noise.Scale/r.Noise.Linear)
+	wider, linear := math.Hypot(1, moved), math.Hypot(1, moved/(2*r.Frame.Radius)*r.Noise.Scale/look.Noise.Linear)
 	for j := range m {
-		o.Scale[j] *= linear
-		o.Scale[release.Index(m, j, m-1)] *= wider
+		scales[j] *= linear
+		scales[release.Index(m, j, m-1)] *= wider
 	}
 	for j := range m {
 		at, scale, back, spread := release.Index(m, j, j), r.Noise.Scale, covariateShare/float64(m), covariateSpread/float64(m)
 		if j == m-1 {
 			scale, back, spread = r.Noise.Scale*wider, responseShare/float64(m), responseSpread
 		}
-		o.Z[at] += back * lost
-		o.Scale[at] = math.Hypot(scale, spread*lost/sd*r.Noise.Scale)
+		z[at] += back * lost
+		scales[at] = math.Hypot(scale, spread*lost/sd*r.Noise.Scale)
+	}
+	if o.Told != nil {
+		o.Told.clipped(z, scales, linear)
+	} else {
+		o.Z, o.Scale = z, scales
 	}
 	if r.Noise.Kind == release.Ball { // which the number of rows has not
 		o.Count.Kind = release.Laplace
@@ -119,7 +113,7 @@ func (o *Observation) inFrame(r *release.Release) {
 
 // moved is what clipping may move products with the response by, over the noise on them.
 func moved(r *release.Release) float64 {
-	return slopesShare / float64(r.Dim()) * r.Frame.Lost / r.Noise.SD()
+	return slopesShare / float64(len(r.Frame.Centre)) * r.Frame.Lost / r.Noise.SD()
 }
 
 // ClippingMoves is how much of a slope's posterior sd is what clipping may move it by, at most:

@@ -7,7 +7,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/dpreg/dpreg/conjugate"
-	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -250,7 +249,7 @@ func newSite(r *release.Release, units *Units, intercept bool) site {
 		s.byLevels(r, n)
 	}
 	if r.Frame != nil {
-		s.inFrame(r, z, n, intercept)
+		s.inFrame(r, n, intercept)
 	}
 	return s
 }
@@ -264,16 +263,14 @@ func (s *site) byLevels(r *release.Release, n float64) {
 	}
 }
 
-func (s *site) inFrame(r *release.Release, z []float64, n float64, intercept bool) {
-	m := len(s.mean)
-	w, l, scatter := make([]float64, m*m), make([]float64, m*m), make([]float64, m*m)
-	for i, row := range r.Frame.Matrix {
-		copy(w[i*m:], row)
-	}
-	dense.InvertLower(l, w, m)
+// inFrame takes the columns that a frame is of.
+func (s *site) inFrame(r *release.Release, n float64, intercept bool) {
+	look, dummies := r.Numbers()
+	m, z, l := len(look.Frame.Centre), look.Statistics.Vector(), look.Frame.Inverse()
+	scatter := make([]float64, m*m)
 	Scatter(scatter, z, m, n)
 	noise := r.Noise.SD() / n
-	for j, mean := range r.Frame.Centre {
+	for j, mean := range look.Frame.Centre {
 		row := l[j*m : j*m+j+1]
 		variance, square := 0.0, floats.Dot(row, row)
 		for i, a := range row {
@@ -286,8 +283,9 @@ func (s *site) inFrame(r *release.Release, z []float64, n float64, intercept boo
 		if !intercept {
 			variance += mean * mean
 		}
-		s.mean[j], s.variance[j] = mean, variance
-		s.meanSD[j], s.sd[j] = noise*math.Sqrt(square)*r.Noise.Linear/r.Noise.Scale, noise*square
+		at := dummies + j
+		s.mean[at], s.variance[at] = mean, variance
+		s.meanSD[at], s.sd[at] = noise*math.Sqrt(square)*look.Noise.Linear/look.Noise.Scale, noise*square
 	}
 }
 

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"math"
+
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/persons"
@@ -27,9 +29,12 @@ func StandIn(n int64, o *custody.Settled, family model.Family) *release.Release 
 		Noise:      release.Noise{Kind: o.Mechanism, Scale: 1},
 		Statistics: release.StatisticsFromVector(m, v),
 	}
-	if o.Frame != nil {
-		r.Format, r.Frame = release.FormatFrame, o.Frame
-		r.Noise.Cross, r.Noise.Linear, r.Noise.Freedom = o.Noise.Cross/o.Noise.Scale, o.Noise.Linear/o.Noise.Scale, o.Noise.Freedom
+	if o.Frame != nil { // dummies of a factor, of whose levels sums would be, stand in it, too
+		r.Format, r.Frame = release.FormatFrame, o.Frame.Behind(m-len(o.Frame.Centre))
+		r.Noise.Cross, r.Noise.Linear = 1/math.Sqrt2, 1/(math.Sqrt2*o.Frame.Weight)
+		if o.Mechanism == release.Ball {
+			r.Noise.Freedom = float64(release.Length(m) + 1)
+		}
 	}
 	if o.Privacy.Neighbours == release.AddRemove {
 		r.Privacy, r.NNoise = &o.Privacy, 1

@@ -74,8 +74,9 @@ func (r *Release) Scaled() []float64 {
 	if r.Frame == nil {
 		return z
 	}
-	m, c, n := r.Dim(), r.Frame.Centre, float64(r.N)
-	s := turned(r.Frame.Inverse(), m, m, z)
+	f := r.Frame.Behind(r.Levels.Dummies())
+	m, c, n := r.Dim(), f.Centre, float64(r.N)
+	s := turned(f.Inverse(), m, m, z)
 	for j := range m {
 		for k := j; k < m; k++ {
 			s[Index(m, j, k)] += c[j]*s[k] + c[k]*s[j] + n*c[j]*c[k]

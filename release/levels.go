@@ -28,10 +28,21 @@ const MaxLevels = 50
 //	Σu_l = 2n_l − n,   Σu_l² = n,   Σu_lu_k = n − 2n_l − 2n_k,   Σv_j = Σ_l Σ_(l)v_j,   Σu_lv_j = 2Σ_(l)v_j − Σv_j,
 //
 // and Statistics have them so. The factor's dummies are the first covariates.
+//
+// In a frame, which is of v alone, v is ũ, and all L counts have noise.
 type Levels struct {
 	Factor string      `json:"factor"`
 	Counts []float64   `json:"counts"`
-	Sums   [][]float64 `json:"sums"` // a row a level
+	Sums   [][]float64 `json:"sums"`           // a row a level
+	Noise  *LevelNoise `json:"noise,omitzero"` // on counts and sums in a frame; nil: that on products
+}
+
+// LevelNoise has the law of the noise on products, and scales of its own. Ball noise is that of a ball a
+// level, of its count and sums.
+type LevelNoise struct {
+	Scale   float64 `json:"scale"`            // on sums
+	Count   float64 `json:"count"`            // on counts
+	Freedom float64 `json:"freedom,omitzero"` // of a level's ball
 }
 
 // Combination is Σ Weight_i s_At(i) + Rows·n of canonical statistics s of n rows.
@@ -67,8 +78,16 @@ func LevelsFirst(d *schema.Design, factor string) (*schema.Design, int, error) {
 	return &out, len(own), nil
 }
 
-// Dummies are how many columns the factor has.
-func (l *Levels) Dummies() int { return len(l.Sums) - 1 }
+// Dummies are how many columns the factor has; 0 where there is none.
+func (l *Levels) Dummies() int {
+	if l == nil {
+		return 0
+	}
+	return max(0, len(l.Sums)-1)
+}
+
+// inFrame are a row's columns that a frame is of.
+func (r *Release) inFrame() int { return max(1, r.Dim()-r.Levels.Dummies()) }
 
 // levelCounts is how many counts have noise.
 func levelCounts(levels int) int {
@@ -126,7 +145,8 @@ func (c *Combination) Value(s []float64, n float64) float64 {
 
 // ByLevels makes Levels and Statistics of what has noise, in the order of Combinations.
 func ByLevels(factor string, m, k int, n int64, measured []float64) (*Levels, Statistics) {
-	counts, q := levelCounts(k+1), m-k
+	q := m - k
+	counts := len(measured) - (k+1)*q - Length(q) + q
 	l := &Levels{Factor: factor, Counts: slices.Clone(measured[:counts])}
 	rest := measured[counts:]
 	for range k + 1 {
@@ -204,18 +224,21 @@ func (r *Release) validateLevels() error {
 	switch {
 	case r.Neighbours() != ReplaceOne:
 		return within("privacy", within("neighbours", fmt.Errorf("must be %q with \"levels\"", ReplaceOne)))
-	case r.Frame != nil || r.Moments != nil || r.Bounds != nil || r.Persons != nil || len(r.Withheld) > 0:
-		return within("levels", errors.New("not with \"frame\", \"moments\", \"bounds\", \"persons\" or \"withheld\""))
+	case r.Moments != nil || r.Bounds != nil || r.Persons != nil || len(r.Withheld) > 0:
+		return within("levels", errors.New("not with \"moments\", \"bounds\", \"persons\" or \"withheld\""))
 	}
 	d, k, err := LevelsFirst(&r.Schema, l.Factor)
-	q := r.Dim() - k
+	q, counts := r.Dim()-k, levelCounts(k+1)
+	if r.Frame != nil {
+		counts = k + 1
+	}
 	switch {
 	case err != nil:
 		return within("levels", within("factor", err))
 	case !slices.EqualFunc(d.Covariates, r.Schema.Covariates, func(a, b schema.Column) bool { return a.Name == b.Name }):
 		return within("schema", within("covariates", fmt.Errorf("the columns of %q must be the first", l.Factor)))
-	case len(l.Counts) != levelCounts(k+1):
-		return within("levels", within("counts", fmt.Errorf("must be %d, not %d", levelCounts(k+1), len(l.Counts))))
+	case len(l.Counts) != counts:
+		return within("levels", within("counts", fmt.Errorf("must be %d, not %d", counts, len(l.Counts))))
 	case len(l.Sums) != k+1:
 		return within("levels", within("sums", fmt.Errorf("must have %d rows, one for each level, not %d", k+1, len(l.Sums))))
 	}
@@ -228,6 +251,12 @@ func (r *Release) validateLevels() error {
 		if len(row) != q {
 			return within("levels", within("sums", within(index(i), fmt.Errorf("must have %d entries, one for each column but the factor's, the response last, not %d", q, len(row)))))
 		}
+	}
+	if r.Frame == nil && l.Noise != nil {
+		return within("levels", within("noise", errors.New(withFrame)))
+	} else if r.Frame != nil {
+		last := r.last()
+		return within("levels", within("noise", l.Noise.validate(&last, q)))
 	}
 	return nil
 }
@@ -264,15 +293,17 @@ func (r *Release) validateFollows() error {
 	return nil
 }
 
-// levelSD are the standard deviations of the noise in the statistics.
+// levelSD is ScaledSD: what noise on each sum is in all statistics.
 func (r *Release) levelSD() []float64 {
-	m, k, z := r.Dim(), r.Levels.Dummies(), r.Measured()
-	square := make([]float64, Length(m))
+	m, k, unit := r.Dim(), r.Levels.Dummies(), *r
+	_, sd := r.scales()
+	z, square := make([]float64, len(sd)), make([]float64, Length(m))
+	unit.N = 0
 	for i := range z {
 		clear(z)
-		z[i] = 1
-		_, s := ByLevels("", m, k, 0, z)
-		for e, v := range s.Vector() {
+		z[i] = sd[i] / r.Noise.SD()
+		unit.Levels, unit.Statistics = ByLevels("", m, k, 0, z)
+		for e, v := range unit.Scaled() {
 			square[e] += v * v
 		}
 	}

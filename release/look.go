@@ -30,6 +30,8 @@ type Look struct {
 	Noise      Noise      `json:"noise"`
 	Statistics Statistics `json:"statistics"`
 	Pooled     *Pooled    `json:"pooled,omitzero"` // whose sums these are; nil: one custodian's
+
+	levels *Levels `json:"-"` // of the last look, where it has sums by levels
 }
 
 // Frame is where a look is taken: public, exact, in scaled units.
@@ -55,7 +57,7 @@ type Radii struct {
 
 // last is the look that the release is.
 func (r *Release) last() Look {
-	return Look{r.Frame, r.Radii, r.N, r.NNoise, r.Noise, r.Statistics, r.Pooled}
+	return Look{r.Frame, r.Radii, r.N, r.NNoise, r.Noise, r.Statistics, r.Pooled, r.Levels}
 }
 
 // Looks are all looks at the rows, in order: the release itself is the last.
@@ -84,8 +86,8 @@ func (r *Release) validateLooks() error {
 	switch {
 	case r.Frame == nil && r.Format == FormatFrame:
 		return within("frame", fmt.Errorf("missing; %q has one", FormatFrame))
-	case r.Frame != nil && r.Format != FormatFrame:
-		return within("frame", fmt.Errorf("only in %q", FormatFrame))
+	case r.Frame != nil && r.Format == Format:
+		return within("frame", fmt.Errorf("only in %q and %q", FormatFrame, FormatLevels))
 	case r.Frame == nil && r.Radii != nil:
 		return within("radii", errors.New(withFrame))
 	case r.Frame == nil && len(r.Steps) > 0:
@@ -103,7 +105,7 @@ func (r *Release) validateLooks() error {
 			return within("steps", within(index(i), err))
 		}
 	}
-	return r.inLooks(func(l *Look) error { return l.validate(r.Dim(), r.Neighbours()) })
+	return r.inLooks(func(l *Look) error { return l.validate(r.inFrame()) })
 }
 
 // validateStep checks what a look before the last has in another way than that, or of its own.
@@ -121,11 +123,11 @@ func (l *Look) validateStep(r *Release) error {
 	case l.Statistics.SumYY == nil:
 		return within("statistics", within("sum_yy", errors.New("must be a number")))
 	}
-	return cmp.Or(validateCountNoise(l.NNoise, noisy), within("statistics", l.Statistics.validate(r.Dim()-1)))
+	return cmp.Or(validateCountNoise(l.NNoise, noisy), within("statistics", l.Statistics.validate(r.inFrame()-1)))
 }
 
 // validate checks frame, radii and noise of a look at m columns.
-func (l *Look) validate(m int, nb Neighbours) error {
+func (l *Look) validate(m int) error {
 	err := cmp.Or(within("frame", l.Frame.validate(m)), within("radii", l.Radii.validate()), within("noise", l.Noise.validate(true)))
 	if err == nil {
 		err = within("noise", l.isotropic(m))
@@ -139,21 +141,32 @@ const isotropy = 1e-6
 
 // isotropic checks the scales of noise that Validate accepts otherwise.
 func (l *Look) isotropic(m int) error {
-	n := l.Noise
+	n, entries, linear := l.Noise, Length(m), l.Noise.Scale/(math.Sqrt2*l.Frame.Weight)
+	if l.levels != nil { // linear sums have noise of their own
+		entries, linear = entries-m, 0
+	}
 	for _, s := range []struct {
 		field, what string
 		has, want   float64
 	}{
 		{"cross", "scale/√2", n.Cross, n.Scale / math.Sqrt2},
-		{"linear", "scale/(√2·weight)", n.Linear, n.Scale / (math.Sqrt2 * l.Frame.Weight)},
+		{"linear", "scale/(√2·weight)", n.Linear, linear},
 	} {
-		if !(math.Abs(s.has/s.want-1) <= isotropy) {
+		if !(math.Abs(s.has-s.want) <= isotropy*s.want) {
 			return within(s.field, fmt.Errorf("must be %s = %v, not %v", s.what, s.want, s.has))
 		}
 	}
-	least := Length(m) + 1
-	if n.Kind == Ball && !(n.Freedom >= float64(least) && n.Freedom <= maxN && n.Freedom == math.Trunc(n.Freedom)) {
-		return within("freedom", fmt.Errorf("must be a whole number, one more than the sums that were noised as one vector, and so at least %d, not %v", least, n.Freedom))
+	return within("freedom", checkFreedom(n.Kind, n.Freedom, entries))
+}
+
+// checkFreedom checks that of noise on so many sums, or more of a model that this one is of.
+func checkFreedom(kind Kind, freedom float64, entries int) error {
+	least := entries + 1
+	switch {
+	case kind != Ball && freedom != 0:
+		return fmt.Errorf("only where \"kind\" is %q", Ball)
+	case kind == Ball && !(freedom >= float64(least) && freedom <= maxN && freedom == math.Trunc(freedom)):
+		return fmt.Errorf("must be a whole number, one more than the sums that were noised as one vector, and so at least %d, not %v", least, freedom)
 	}
 	return nil
 }

@@ -54,6 +54,9 @@ func square2(x float64) *big.Rat { return new(big.Rat).Mul(exact(x), exact(x)) }
 // claims checks the sensitivity that a look states, and each scale of its noise against
 // that on squares.
 func (l *Look) claims(nb Neighbours) error {
+	if l.levels != nil {
+		return l.levelClaims()
+	}
 	n, f := l.Noise, l.Frame
 	if square2(n.Sensitivity).Cmp(relax(f.sensitivity2(nb))) < 0 {
 		return within("noise", within("sensitivity", fmt.Errorf("%v is too small: rows within radius %v with weight %v and %s neighbours have sensitivity %v, so the privacy claimed does not hold",
@@ -92,6 +95,13 @@ func (r *Release) parts(value func(float64) *big.Rat) (all []part) {
 		norm, scale := value(l.Noise.Sensitivity), value(l.Noise.Scale)
 		if l.Noise.Sensitivity == 0 {
 			norm = l.Frame.sensitivity(nb)
+		}
+		if l.levels != nil {
+			levels, products := l.Frame.LevelSensitivity(l.Noise.Kind)
+			if l.Noise.Sensitivity == 0 {
+				norm = below(products)
+			}
+			all = append(all, part{"levels.noise", r.power(levels.Quo(below(levels), value(l.levels.Noise.Scale)))})
 		}
 		each := new(big.Rat).Mul(r.power(r.perPerson()), l.Pooled.known())
 		add := func(query string, spent *big.Rat) {

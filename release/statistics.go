@@ -129,7 +129,9 @@ func (r *Release) Select(formula string) (*Release, error) {
 		return nil, fmt.Errorf("formula %q: %w", formula, err)
 	}
 	out := r.take(design, at)
-	out.Levels = levels
+	if out.Frame == nil {
+		out.Levels = levels
+	}
 	return out, nil
 }
 
@@ -218,11 +220,20 @@ func (r *Release) Arrange(d *schema.Design) *Release {
 func (r *Release) take(d *schema.Design, at []int) *Release {
 	out := *r
 	out.Schema = *d
-	last := r.last().pick(at, r.Dim())
+	last, k := r.Numbers()
+	m, behind := r.Dim()-k, make([]int, len(at)-k)
+	for i, a := range at[k:] {
+		behind[i] = a - k
+	}
+	last = last.pick(behind, m)
 	out.Frame, out.Radii, out.Statistics = last.Frame, last.Radii, last.Statistics
 	out.Steps = nil
 	for _, l := range r.Steps {
-		out.Steps = append(out.Steps, l.pick(at, r.Dim()))
+		out.Steps = append(out.Steps, l.pick(behind, m))
+	}
+	if k > 0 {
+		out.Levels = r.Levels.turned(r.Frame, out.Frame, behind)
+		out.Statistics = StatisticsFromVector(len(at), out.Levels.statistics(len(at), float64(r.N), last.Statistics.Vector()[len(behind):]))
 	}
 	out.Moments = r.Moments.pick(at[:len(at)-1], r.Dim()-1)
 	out.Bounds = r.Bounds.pick(d)

@@ -40,9 +40,10 @@ func ReleasePlot(r *release.Release) *Figure {
 		f.keys = append(f.keys, Key{Name: keys[i].Name, LineStyle: keys[i].LineStyle})
 	}
 	var plots []*plot.Plot
-	if p := len(r.Schema.Covariates); looks != nil {
+	if first := r.Levels.Dummies(); looks != nil {
+		p := len(r.Schema.Covariates) - first
 		for j := range min(p, mostShadows) {
-			plots = append(plots, shadows(&r.Schema, looks, f.keys, j))
+			plots = append(plots, shadows(&r.Schema, looks, f.keys, first, j))
 		}
 		if p > mostShadows {
 			f.note = "Of " + strconv.Itoa(p) + " covariates the first " + strconv.Itoa(mostShadows) + " are drawn. "
@@ -61,18 +62,18 @@ func ReleasePlot(r *release.Release) *Figure {
 	return f
 }
 
-// shadows are those of the ellipsoids on the plane of a covariate j and the response, clamped to
-// the box, as rows are.
-func shadows(d *schema.Design, looks []release.Look, keys []Key, j int) *plot.Plot {
+// shadows are those of the ellipsoids, of the columns from first on, on the plane of the covariate j of these
+// and the response, clamped to the box, as rows are.
+func shadows(d *schema.Design, looks []release.Look, keys []Key, first, j int) *plot.Plot {
 	columns, frame := d.Columns(), d.Frame()
 	k := len(columns) - 1
-	x, y := columns[j], columns[k]
+	x, y := columns[first+j], columns[k]
 	p := Panel("", x.Name, y.Name)
 	for i, look := range looks {
-		edge := shadow(look.Frame, j, k)
+		edge := shadow(look.Frame, j, k-first)
 		for t, at := range edge {
 			edge[t] = plotter.XY{
-				X: min(max(frame.Centre[j]+frame.Half[j]*at.X, x.Lower), x.Upper),
+				X: min(max(frame.Centre[first+j]+frame.Half[first+j]*at.X, x.Lower), x.Upper),
 				Y: min(max(frame.Centre[k]+frame.Half[k]*at.Y, y.Lower), y.Upper),
 			}
 		}

@@ -95,11 +95,19 @@ func contents(r *release.Release) string {
 		products += fmt.Sprintf(" but the square of %s", r.Schema.Response.Name)
 	}
 	text += fmt.Sprintf("%d sums over the rows (of %s, %s, scaled to [-1, 1]), ", len(r.Statistics.Vector()), count(m, "column"), products)
+	if r.Levels != nil {
+		law := "noise"
+		if r.Frame == nil {
+			law = fmt.Sprintf("%s (sd %s)", noise(r.Noise), general(r.Noise.SD()))
+		}
+		text += fmt.Sprintf("which follow from %d that have %s: the rows of each level of %s, sums within each, and squares and products of all other columns", len(r.Measured()), law, r.Levels.Factor)
+		if r.Frame == nil {
+			return text + "."
+		}
+		text += ", "
+	}
 	if r.Frame != nil {
 		return text + inFrame(r)
-	}
-	if r.Levels != nil {
-		return text + fmt.Sprintf("which follow from %d that have %s (sd %s): the rows of each level of %s, sums within each, and squares and products of all other columns.", len(r.Measured()), noise(r.Noise), general(r.Noise.SD()), r.Levels.Factor)
 	}
 	return text + fmt.Sprintf("each with %s (sd %s).", noise(r.Noise), general(r.Noise.SD())) + withMoments(r) + ofPersons(r)
 }
@@ -205,7 +213,7 @@ func looks(r *release.Release) []block {
 		for j, row := range l.Frame.Matrix {
 			log -= math.Log(row[j])
 		}
-		unit := math.Exp(log / float64(r.Dim()))
+		unit := math.Exp(log / float64(len(l.Frame.Matrix)))
 		t.Rows = append(t.Rows, []string{strconv.Itoa(i + 1), general(unit * l.Frame.Radius), general(l.Frame.Radius), general(unit * unit * l.Noise.SD()), beyond(r, &l)})
 	}
 	return []block{{Table: &t, Text: "Half-axis: the geometric mean of those of the look's ellipsoid, in scaled units, and the noise on a square along it. Rows beyond: the share of rows outside, by noisy counts, and its sd."}}
@@ -275,13 +283,13 @@ func byLevel(t *table, r *release.Release) {
 			levels = f.Levels
 		}
 	}
-	sd := r.Noise.SD()
+	sums, sd, countSD := r.ScaledLevels()
 	for i, count := range r.Levels.Counts {
-		t.addSum("1 in "+levels[len(levels)-len(r.Levels.Counts)+i], count, sd)
+		t.addSum("1 in "+levels[len(levels)-len(r.Levels.Counts)+i], count, countSD)
 	}
-	for l, row := range r.Levels.Sums {
+	for l, row := range sums {
 		for j, v := range row {
-			t.addSum(r.Schema.Columns()[r.Levels.Dummies()+j].Name+" in "+levels[l], v, sd)
+			t.addSum(r.Schema.Columns()[r.Levels.Dummies()+j].Name+" in "+levels[l], v, sd[l][j])
 		}
 	}
 }

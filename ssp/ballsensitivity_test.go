@@ -14,9 +14,10 @@ import (
 type attack struct {
 	*testing.T
 	*BallAccumulator
-	kappa float64 // in units of the lattice of rows
-	pair  bool    // one row for another; else one row more
-	a, b  []int64 // where the rows are
+	kappa float64                          // in units of the lattice of rows
+	pair  bool                             // one row for another; else one row more
+	a, b  []int64                          // where the rows are
+	apart func(aa, bb, ab float64) float64 // of a pair another distance, squared, by inner products; nil: of φ
 }
 
 // distance is ‖φ(a) − φ(b)‖², or ‖φ(a)‖², of the places that the rows take.
@@ -29,6 +30,9 @@ func (t *attack) distance(rows []float64) float64 {
 		return norm * norm
 	}
 	copy(t.b, t.at(rows[m:]))
+	if t.apart != nil {
+		return t.apart(dot(t.a, t.a), dot(t.b, t.b), dot(t.a, t.b))
+	}
 	other, inner := k2+dot(t.b, t.b), k2+dot(t.a, t.b)
 	return norm*norm + other*other - 2*inner*inner
 }
@@ -119,7 +123,7 @@ func checkNeighbours(t *testing.T, rng *rand.Rand, b Budget, f *release.Frame) f
 	m := len(f.Centre)
 	ball := mustBall(t, f, m)
 	s := ball.NewAccumulator()
-	find := attack{t, s, math.Ldexp(f.Weight, radiusLattice(f.Radius)), b.Neighbours == release.ReplaceOne, make([]int64, m), make([]int64, m)}
+	find := attack{t, s, math.Ldexp(f.Weight, radiusLattice(f.Radius)), b.Neighbours == release.ReplaceOne, make([]int64, m), make([]int64, m), nil}
 	worst := find.climb(rng, 12)
 	noise, err := b.Noise(m, f, 0.5)
 	if err != nil {

@@ -15,6 +15,7 @@ type Pass struct {
 	Columns int
 	Frame   *release.Frame // nil: the box
 	Radii   bool           // count them
+	Dummies int            // of a factor, which stand before these columns in rows: what is made of them is made level by level
 }
 
 // Summand is what a Pass adds rows to: an *Accumulator, *RadiusCount or *BallAccumulator. It is
@@ -29,6 +30,15 @@ type Summand interface {
 // Empty returns how to make what the rows of a worker are added to. It is an error if the frame is
 // not one that RoundFrame returns, or has no radius where rows are summed.
 func (p Pass) Empty() (func() Summand, error) {
+	if p.Dummies > 0 {
+		dummies := p.Dummies
+		p.Dummies = 0
+		part, err := p.Empty()
+		if err != nil {
+			return nil, err
+		}
+		return func() Summand { return newLeveled(dummies, p.Columns, part) }, nil
+	}
 	if p.Frame == nil {
 		return func() Summand { return NewAccumulator(p.Columns) }, nil
 	}

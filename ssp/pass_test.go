@@ -13,8 +13,15 @@ func TestPassIsDivided(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 7))
 	for m := 2; m <= 5; m++ {
 		frame := RoundFrame(testFrame(rng, m, 2))
-		for _, pass := range []Pass{{Columns: m}, {Columns: m, Frame: frame, Radii: true}, {Columns: m, Frame: frame}} {
-			rows := slices.Concat(randomRows(rng, 700, m)...)
+		for _, pass := range []Pass{{Columns: m}, {Columns: m, Frame: frame, Radii: true}, {Columns: m, Frame: frame}, {Columns: m, Frame: frame, Dummies: 2}} {
+			var rows []float64
+			for _, row := range randomRows(rng, 700, m) {
+				if pass.Dummies > 0 {
+					row = inLevel(pass.Dummies, rng.IntN(3), row)
+				}
+				rows = append(rows, row...)
+			}
+			m := m + pass.Dummies
 			part := func(rows []float64) []byte {
 				t.Helper()
 				s, err := pass.Gather(3, func(sinks ...func([]float64) error) error {
@@ -39,7 +46,7 @@ func TestPassIsDivided(t *testing.T) {
 			if merged, err := pass.Merge(part(rows[:at]), part(rows[at:])); err != nil || !bytes.Equal(merged, whole) {
 				t.Errorf("%+v: merged otherwise (%v)", pass, err)
 			}
-			changed := &rows[rng.IntN(len(rows))]
+			changed := &rows[rng.IntN(700)*m+m-1]
 			*changed = *changed/2 + 0.3
 			if bytes.Equal(part(rows), whole) {
 				t.Errorf("%+v: other rows have the same bytes", pass)

@@ -78,16 +78,16 @@ func runFit(f *flags, args []string) error {
 		f.note("the release in %s is complete: the same command again uses it at no further cost", order.Path)
 	}
 	if err == nil && f.format == "table" && family == model.Normal {
-		f.note("next, at no further cost: dpreg infer %s --formula %s", files.Quoted(order.Path), files.Quoted(another(order.Design)))
+		f.note("next, at no further cost: dpreg infer %s --formula %s", files.Quoted(order.Path), files.Quoted(another(&r.Schema, r.Levels.Dummies())))
 	}
 	return err
 }
 
-// another is a model to try next: the first column alone or, where it is, the regression the
-// other way round.
-func another(d *schema.Design) string {
+// another is a model to try next: the first column alone, or the factor by whose levels sums are, or, where it is, the
+// regression the other way round.
+func another(d *schema.Design, dummies int) string {
 	next := *d
-	if next.Covariates = d.Covariates[:1]; len(d.Covariates) == 1 && d.Covariates[0].Factor == "" {
+	if next.Covariates = d.Covariates[:max(1, dummies)]; len(d.Covariates) == 1 && d.Covariates[0].Factor == "" {
 		next.Response, next.Covariates = d.Covariates[0], []schema.Column{d.Response}
 	}
 	return next.Formula().String()

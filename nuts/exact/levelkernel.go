@@ -33,12 +33,13 @@ func (f *byLevel) start(x []float64, rng *rand.Rand) bool {
 		x[i] = rng.NormFloat64()
 	}
 	d := f.q + 1
-	part := &model.Observation{Shape: model.Shape{P: f.q, Intercept: true}, N: f.obs.N, Kind: f.obs.Kind, Z: make([]float64, release.Length(d)), Scale: slices.Repeat(f.obs.Scale[:1], release.Length(d))}
+	part := &model.Observation{Shape: model.Shape{P: f.q, Intercept: true}, N: f.obs.N, Kind: f.obs.Kind, Z: make([]float64, release.Length(d)), Scale: slices.Repeat([]float64{f.squareScale}, release.Length(d)), Frame: f.obs.Frame}
 	for j := range d {
 		for h := j; h < d; h++ {
-			v := f.obs.Z[release.Index(f.m, f.k+j, f.k+h)]
-			for l, row := range f.obs.Told.Sums {
-				v -= row[j] * row[h] / max(f.counts[l], 1)
+			v := f.toldOwn[f.levels*d+release.Index(d, j, h)-d]
+			for l, count := range f.counts {
+				row := f.toldOwn[l*d : (l+1)*d]
+				v -= row[j] * row[h] / max(count, 1)
 			}
 			part.Z[release.Index(d, j, h)] = v
 		}
@@ -54,7 +55,7 @@ func (f *byLevel) startCounts(rng *rand.Rand) []float64 {
 	told, n := f.obs.Told.Counts, f.obs.N
 	counts, sum := make([]float64, f.levels), 0.0
 	for i, z := range told {
-		counts[f.levels-len(told)+i] = max(0, min(n, math.Round(z+model.RandNoise(f.obs.Kind, f.obs.Scale[0], rng))))
+		counts[f.levels-len(told)+i] = max(0, min(n, math.Round(z+model.RandNoise(f.obs.Kind, f.countScale, rng))))
 	}
 	if len(told) < f.levels {
 		counts[0] = n - counts[1]
@@ -92,7 +93,7 @@ func (f *byLevel) Move(k *nuts.Sampler, rng *rand.Rand) {
 func (f *byLevel) drawGiven(rng *rand.Rand) bool {
 	f.params.Sigma2, f.params.LogW = math.Exp(2*f.ell), f.response.sigma.logW
 	f.law.draw(f.tau, rng)
-	return f.response.draw(f.params.Theta, f.law.roots, f.sums, f.within, f.lambda, rng)
+	return f.response.draw(f.params.Theta, f.law.roots, f.prior.sums, f.prior.statistics, f.lambda, rng)
 }
 
 // draw draws the parameters given the statistics. Mean and covariance of the covariates are those over

@@ -19,7 +19,7 @@ func (f *byLevel) shift(rng *rand.Rand) (from, to int, rows float64) {
 	if to >= from {
 		to++
 	}
-	return from, to, 1 + math.Floor(math.Pow(f.obs.Scale[0], rng.Float64())*rng.ExpFloat64())
+	return from, to, 1 + math.Floor(math.Pow(f.countScale, rng.Float64())*rng.ExpFloat64())
 }
 
 // moveCounts proposes once for each level, θ and T being integrated out. What is held is, one time in two,
@@ -47,8 +47,7 @@ func (f *byLevel) moveCounts(k *nuts.Sampler, rng *rand.Rand) {
 		}
 		counts[from], counts[to] = counts[from]-rows, counts[to]+rows
 		if held {
-			first := len(f.obs.Told.Counts)
-			ok = f.resum(x, counts, f.told[first:], f.scatter(counts))
+			ok = f.resum(x, counts, f.own, f.scatter(counts))
 		} else {
 			f.take(counts)
 		}
@@ -88,8 +87,8 @@ func (f *byLevel) inSums(x []float64) (log float64) {
 
 // scatter is W of what is told at other counts.
 func (f *byLevel) scatter(counts []float64) []float64 {
-	d, first := f.q+1, len(f.obs.Told.Counts)
-	sums, products := f.told[first:first+f.levels*d], f.told[first+f.levels*d:]
+	d := f.q + 1
+	sums, products := f.own[:f.levels*d], f.own[f.levels*d:]
 	w := make([]float64, d*d)
 	for i := range d {
 		for j := range i + 1 {
@@ -138,9 +137,10 @@ func (f *byLevel) sumCounts(k *nuts.Sampler, rng *rand.Rand) {
 	if before := slices.Clone(f.counts); moved && !f.resum(x, s.counts, s.sums, s.w) {
 		f.take(before)
 	} else if moved {
-		f.law.place(x[f.zetaAt():f.freeAt()], f.within, f.sums)
+		f.prior.see(f.within, f.sums, f.law.roots)
+		f.law.place(x[f.zetaAt():f.freeAt()], f.prior.statistics, f.prior.sums)
 		f.scales.place(x[f.freeAt():f.ellAt()], f.lambda, f.within.d, f.q+1)
-		x[f.ellAt()] = (f.ell - 0.5*math.Log(f.columns.square[f.q])) * f.root
+		x[f.ellAt()] = (f.ell - f.logScale - 0.5*math.Log(f.columns.square[f.q])) * f.root
 		f.moveTo(k, x, grad)
 	}
 }

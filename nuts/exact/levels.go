@@ -20,11 +20,11 @@ import (
 //
 // NUTS moves all but the counts, in coordinates as coordinates has them, of D; of F
 //
-//	F_jl = w²(√n_l z_jl/ς² + √n_l m_jl/V) + w x,   1/w² = n_l/ς² + 1/V,   V = n_l A_jl + (1 + n_l B_jl) D_jj²,
+//	F_jl = w²(√n_l a_jj z̃_jl/ς² + √n_l m_jl/V) + w x,   1/w² = n_l a_jj²/ς² + 1/V,   V = n_l A_jl + (1 + n_l B_jl) D_jj²,
 //
-// z_jl the noisy sum within level l, ς² the variance of its noise, and m_jl, A_jl + B_jl D_jj² what the prior
-// has for mean and variance of the level's mean. Metropolis' steps move counts, see moveCounts.
-// An empty level counts 10⁻⁹ rows, that nothing divides by 0.
+// z̃_jl = z_jl − √n_l Σ_{i<j} a_ji F_il, z_jl the noisy sum within level l of u = av (levelUnits; in the box a is 1), ς² the
+// variance of its noise, and m_jl, A_jl + B_jl D_jj² what the prior has for mean and variance of the level's mean.
+// Metropolis' steps move counts, see moveCounts. An empty level counts 10⁻⁹ rows, that nothing divides by 0.
 type byLevel struct {
 	obs           *model.Observation
 	m, k, q       int // columns, dummies, covariates beside these
@@ -39,6 +39,7 @@ type byLevel struct {
 	params        *model.Params
 	noise         *model.Noise
 	told, byTold  []float64 // what noise is on, and its slope
+	own, byOwn    []float64 // sums within levels and products of v′, and that in them
 	centre, fixed []float64 // m and A, a row of d a level
 	rate          []float64 // B
 
@@ -50,6 +51,16 @@ type byLevel struct {
 	gSums, gD, e        []float64
 	root                float64
 	share, tau          []float64 // of levels, and T within them
+
+	units       *levelUnits
+	prior       *byPrior
+	sumVariance float64 // of the noise
+	countScale  float64 // of that on counts, and on the last square
+	squareScale float64
+	toldOwn     []float64 // z of own
+	parts       [][]int   // of the noise, of each level
+	ofProducts  []int
+	logScale    float64 // log B of y
 }
 
 const emptyLevel = 1e-9
@@ -89,30 +100,65 @@ func newByLevel(obs *model.Observation, prior *model.Prior) *byLevel {
 	vec := func(n int) []float64 { return make([]float64, n) }
 	f := &byLevel{obs: obs, m: m, k: k, q: q, levels: levels, counts: vec(levels), within: newStatistics(d), sums: vec(d * levels),
 		law: newLevelLaw(part, levels, n), response: newLevelResponse(obs.Shape, k, part), scales: newFreeScales(part),
-		params: model.NewParams(obs.Shape), noise: model.NewNoise(obs), told: vec(len(obs.Told.Z)), byTold: vec(len(obs.Told.Z)),
+		params: model.NewParams(obs.Shape), noise: model.NewNoise(obs), told: vec(len(obs.Told.Z)), byTold: vec(len(obs.Told.Z)), units: newLevelUnits(obs, d),
 		centre: vec(d * levels), fixed: vec(d * levels), rate: vec(d * levels),
 		toldY: vec(q), products: vec(q), gProducts: vec(q), gSums: vec(d * levels), gD: vec(d * d), e: vec(d * d), root: math.Sqrt(2 * n),
 		share: vec(levels), tau: vec(q * q)}
 	f.lambda, f.gLambda = vec(f.scales.dim()), vec(f.scales.dim())
 	f.within.n = n
-	r := math.Sqrt(f.noiseVariance()) / n
+	f.readTold()
+	first, last := len(obs.Told.Counts), len(obs.Told.Z)-1
+	f.prior, f.sumVariance, f.logScale = newByPrior(f.units, f), obs.Told.Variance(obs.Kind, first), math.Log(f.units.b[q])
+	if f.countScale, f.squareScale = obs.Told.Scale[0], obs.Told.Scale[last]; obs.Kind == release.Ball {
+		f.countScale, f.squareScale = math.Sqrt(obs.Told.Variance(obs.Kind, 0)), math.Sqrt(obs.Told.Variance(obs.Kind, last))
+	}
+	for j, b := range f.units.b[:q] {
+		f.scales.psi[j] /= b * b
+	}
+	r := math.Sqrt(obs.Told.Variance(obs.Kind, last)) / n
 	f.columns = newColumns(q, d, slices.Repeat([]float64{r}, d))
-	products := obs.Told.Z[len(obs.Told.Z)-release.Length(d)+d:]
+	products := f.toldOwn[levels*d:]
 	for j := range q {
 		f.toldY[j] = products[release.Index(d, j, q)-d] / n
 	}
 	f.priorSums(part, prior.Unscaled)
 	square := products[len(products)-1] / n
-	for l, row := range obs.Told.Sums {
-		square -= row[q] * row[q] / (n * max(f.toldCount(l), 1))
+	for l := range levels {
+		y := f.toldOwn[l*d+q]
+		square -= y * y / (n * max(f.toldCount(l), 1))
 	}
 	above, _ := softplus(square / r)
 	slopes := vec(q)
 	for j := range slopes {
-		slopes[j] = 1 / f.response.precision[(k+j)*(m-1)+k+j]
+		b := f.units.b[j] / f.units.b[q]
+		slopes[j] = b * b / f.response.precision[(k+j)*(m-1)+k+j]
 	}
 	f.y = newYRow(q, slopes, !prior.Unscaled, n, r*(1+above), r)
 	return f
+}
+
+// readTold takes the noise's parts, and z to own units.
+func (f *byLevel) readTold() {
+	t, d, first := f.obs.Told, f.q+1, len(f.obs.Told.Counts)
+	if f.toldOwn = slices.Clone(t.Z[first:]); f.units.box {
+		f.own, f.byOwn = f.told[first:], f.byTold[first:]
+	} else {
+		f.own, f.byOwn = make([]float64, len(f.toldOwn)), make([]float64, len(f.toldOwn))
+		f.units.fromNoise(f.toldOwn, f.toldOwn)
+	}
+	f.parts = make([][]int, f.levels)
+	for i, part := range t.Parts {
+		switch at := part.At[0]; {
+		case at >= first+f.levels*d:
+			f.ofProducts = append(f.ofProducts, i)
+		case at >= first:
+			l := (at - first) / d
+			f.parts[l] = append(f.parts[l], i)
+		default:
+			l := at + f.levels - first
+			f.parts[l] = append(f.parts[l], i)
+		}
+	}
 }
 
 // toldCount is the noisy number of rows of a level.
@@ -124,8 +170,8 @@ func (f *byLevel) toldCount(l int) float64 {
 	return f.obs.N - told[0]
 }
 
-// priorSums takes what the prior has of the levels' means: of x that of levelLaw, of y at the middle of x that
-// of the level's η_l = α + w_lᵀθ_d, w_l = 2e_l − (1 + c_d).
+// priorSums takes what the prior has of the levels' means, in own units: of x that of levelLaw, of y at the middle of
+// x that of the level's η_l = α + w_lᵀθ_d, w_l = 2e_l − (1 + c_d).
 func (f *byLevel) priorSums(part *model.Prior, unscaled bool) {
 	d, k, p, r := f.q+1, f.k, f.m-1, f.response
 	dummies, cov := make([]float64, k*k), make([]float64, k*k)
@@ -162,10 +208,12 @@ func (f *byLevel) priorSums(part *model.Prior, unscaled bool) {
 		} else {
 			f.rate[at+f.q] = v
 		}
+		for j, b := range f.units.b {
+			f.centre[at+j] = (f.centre[at+j] - f.units.c[j]) / b
+			f.fixed[at+j] /= b * b
+		}
 	}
 }
-
-func (f *byLevel) noiseVariance() float64 { return model.NoiseVariance(f.obs.Kind, f.obs.Scale[0]) }
 
 // The coordinates lie in this order: of F, a level after the other; of rows of D_x; of D_y and D_yy; ζ of μ; those of
 // λ; that of ℓ.
@@ -189,11 +237,13 @@ func (f *byLevel) take(counts []float64) {
 	}
 }
 
-// wide returns V, 1/w² and the centre over w² of F_jl.
+// wide returns V, 1/w² and the centre over w² of F_jl, F_il before it being known.
 func (f *byLevel) wide(l, j int) (v, precision, centre float64) {
-	at, root, noise := l*(f.q+1)+j, f.law.roots[l], f.noiseVariance()
+	d := f.q + 1
+	at, root, noise, a := l*d+j, f.law.roots[l], f.sumVariance, f.units.a[j*d:]
+	told := f.obs.Told.Z[len(f.obs.Told.Counts)+at] - root*dot(a[:j], f.sums[l*d:])
 	v = root*root*f.fixed[at] + (1+root*root*f.rate[at])*f.columns.square[j]
-	return v, root*root/noise + 1/v, root*f.obs.Told.Sums[l][j]/noise + root*f.centre[at]/v
+	return v, root*root*a[j]*a[j]/noise + 1/v, root*a[j]*told/noise + root*f.centre[at]/v
 }
 
 // set takes F, D, λ and ℓ of x, and returns log J. It reports false where a column has no spread left in
@@ -229,18 +279,20 @@ func (f *byLevel) set(x []float64) (logJ float64, ok bool) {
 	}
 	logJ += v + 0.5*c.product.value()
 	f.y.set(w.d[q*d:q*d+q], f.yRow(x)[:q])
-	f.ell = 0.5*c.logSquare[q] + x[f.ellAt()]/f.root
+	f.ell = 0.5*c.logSquare[q] + x[f.ellAt()]/f.root + f.logScale
 	w.spread()
+	f.prior.see(w, f.sums, f.law.roots)
 	f.scales.set(f.lambda, x[f.freeAt():], w.d, d)
 	return logJ, math.Abs(f.ell) < -leastLog
 }
 
 // tell writes what noise is on: counts, sums within levels, products.
 func (f *byLevel) tell() {
-	n, d, at := f.obs.N, f.q+1, copy(f.told, f.counts[f.levels-len(f.obs.Told.Counts):])
+	n, d, at := f.obs.N, f.q+1, 0
+	first := copy(f.told, f.counts[f.levels-len(f.obs.Told.Counts):])
 	for l, root := range f.law.roots {
 		for _, v := range f.sums[l*d : (l+1)*d] {
-			f.told[at] = root * v
+			f.own[at] = root * v
 			at++
 		}
 	}
@@ -250,22 +302,28 @@ func (f *byLevel) tell() {
 			for l := range f.levels {
 				v += f.sums[l*d+j] * f.sums[l*d+h]
 			}
-			f.told[at] = v
+			f.own[at] = v
 			at++
 		}
+	}
+	if !f.units.box {
+		f.units.toNoise(f.told[first:], f.own)
 	}
 }
 
 // pullTold adds the noise's slopes to gSums, and to the lower triangle of e.
 func (f *byLevel) pullTold() {
-	n, d, at := f.obs.N, f.q+1, len(f.obs.Told.Counts)
+	n, d, at := f.obs.N, f.q+1, 0
+	if !f.units.box {
+		f.units.pullNoise(f.byOwn, f.byTold[len(f.obs.Told.Counts):])
+	}
 	for l, root := range f.law.roots {
-		addScaled(f.gSums[l*d:(l+1)*d], root, f.byTold[at:at+d])
+		addScaled(f.gSums[l*d:(l+1)*d], root, f.byOwn[at:at+d])
 		at += d
 	}
 	for j := range d {
 		for h := j; h < d; h++ {
-			g := f.byTold[at]
+			g := f.byOwn[at]
 			at++
 			for l := range f.levels {
 				f.gSums[l*d+j] += g * f.sums[l*d+h]
@@ -294,11 +352,12 @@ func (f *byLevel) value(x []float64) (logp float64, ok bool) {
 	if logp, ok = f.set(x); !ok {
 		return 0, false
 	}
-	byX, ok := f.law.value(f.within, f.sums, x[f.zetaAt():f.freeAt()], f.lambda)
+	p := f.prior
+	byX, ok := f.law.value(p.statistics, p.sums, x[f.zetaAt():f.freeAt()], f.lambda)
 	if !ok {
 		return 0, false
 	}
-	byY, ok := f.response.value(f.within, f.law.roots, f.sums, f.ell, f.lambda)
+	byY, ok := f.response.value(p.statistics, f.law.roots, p.sums, f.ell, f.lambda)
 	if !ok {
 		return 0, false
 	}
@@ -315,13 +374,15 @@ func (f *byLevel) power(i int) float64 { return f.obs.N - float64(f.levels+1+i) 
 
 // slope writes the gradient where value was last.
 func (f *byLevel) slope(grad, x []float64) {
-	w, q, d := f.within, f.q, f.q+1
+	w, p, q, d := f.within, f.prior, f.q, f.q+1
 	clear(f.gD)
 	clear(f.e)
 	clear(f.gSums)
+	p.clear()
 	f.scales.slope(f.gLambda, f.lambda)
-	byEll := f.response.slope(f.gSums, f.gD, f.e, f.gLambda, w, f.law.roots, f.sums)
-	f.law.slope(f.gSums, grad[f.zetaAt():f.freeAt()], f.gD, f.e, f.gLambda, w, f.sums, x[f.zetaAt():f.freeAt()], f.lambda)
+	byEll := f.response.slope(p.gSums, p.gD, p.e, f.gLambda, p.statistics, f.law.roots, p.sums)
+	f.law.slope(p.gSums, grad[f.zetaAt():f.freeAt()], p.gD, p.e, f.gLambda, p.statistics, p.sums, x[f.zetaAt():f.freeAt()], f.lambda)
+	p.pull(f.gSums, f.gD, f.e)
 	f.pullTold()
 	w.pull(f.gD, f.e)
 	f.scales.pull(grad[f.freeAt():f.ellAt()], f.gLambda, f.gD, d)
@@ -349,10 +410,11 @@ func (f *byLevel) pullSums(grad, x []float64) {
 		row, g := f.sums[l*d:(l+1)*d], f.gSums[l*d:(l+1)*d]
 		g[q] -= dot(f.gProducts, row) / f.obs.N
 		addScaled(g[:q], -row[q]/f.obs.N, f.gProducts)
-		for j := range d {
+		for j := d - 1; j >= 0; j-- {
 			v, precision, centre := f.wide(l, j)
-			u, at := x[l*d+j], l*d+j
+			u, at, a := x[l*d+j], l*d+j, f.units.a[j*d:]
 			grad[at] = g[j] / math.Sqrt(precision)
+			addScaled(g[:j], -g[j]*root*root*a[j]/(f.sumVariance*precision), a[:j])
 			byPrecision := -g[j]*(centre/precision+0.5*u/math.Sqrt(precision))/precision - 0.5/precision
 			byV := -(byPrecision + g[j]*root*f.centre[at]/precision) / (v * v)
 			f.gD[j*d+j] += 2 * byV * (1 + root*root*f.rate[at]) * f.within.d[j*d+j]

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/testsize"
+	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/release"
@@ -23,10 +24,24 @@ type leveledRows struct {
 	kind   release.Kind
 	scale  float64
 	prior  *model.Prior
+	framed bool
 }
 
 func (c leveledRows) String() string {
-	return fmt.Sprintf("levels=%d p=%d n=%d %s %g", c.levels, c.shape.P, c.n, c.kind, c.scale)
+	text := fmt.Sprintf("levels=%d p=%d n=%d %s %g", c.levels, c.shape.P, c.n, c.kind, c.scale)
+	if c.framed {
+		text += " in a frame"
+	}
+	return text
+}
+
+// frame is that of what is behind the dummies, nil in the box: columns far from its axes, and not about 0.
+func (c leveledRows) frame() *release.Frame {
+	if !c.framed {
+		return nil
+	}
+	k := c.levels - 1
+	return modeltest.Frame(c.shape.M() - k).Behind(k)
 }
 
 // draw returns the parameters, of the covariates those over all levels, and the observation.
@@ -73,7 +88,7 @@ func (c leveledRows) draw(rng *rand.Rand) (truth *model.Params, obs *model.Obser
 		share[l] /= total
 	}
 	overall(truth, share, mu, within.Tau, k, q)
-	sums, row := make([]float64, release.Length(m)), make([]float64, m)
+	sums, row, frame := make([]float64, release.Length(m)), make([]float64, m), c.frame()
 	for range c.n {
 		l, u := 0, rng.Float64()
 		for l < k && u > share[l] {
@@ -88,6 +103,9 @@ func (c leveledRows) draw(rng *rand.Rand) (truth *model.Params, obs *model.Obser
 		}
 		copy(row[k:], normal(mu[l], 1))
 		row[m-1] = truth.Theta[0] + dot(truth.Theta[1:], row[:m-1]) + math.Sqrt(truth.Sigma2)*rng.NormFloat64()
+		if frame != nil {
+			model.Identity(m).In(frame).Mean(row)
+		}
 		for j, v := range row {
 			sums[j] += v
 			for h := j; h < m; h++ {
@@ -101,13 +119,37 @@ func (c leveledRows) draw(rng *rand.Rand) (truth *model.Params, obs *model.Obser
 // observe adds noise to the sums by levels.
 func (c leveledRows) observe(sums []float64, rng *rand.Rand) *model.Observation {
 	k, m := c.levels-1, c.shape.M()
-	var z []float64
-	for _, of := range release.Combinations(m, k) {
-		z = append(z, of.Value(sums, float64(c.n))+model.RandNoise(c.kind, c.scale, rng))
+	d, told := m-k, &model.Told{Dummies: k}
+	if c.framed && c.levels == 2 {
+		told.Z = []float64{float64(c.n)/2 - sums[0]/2} // of the first level, too
 	}
-	by, statistics := release.ByLevels("", m, k, int64(c.n), z)
-	obs := &model.Observation{Shape: c.shape, N: float64(c.n), Kind: c.kind, Z: statistics.Vector(),
-		Told: &model.Told{Dummies: k, Counts: by.Counts, Sums: by.Sums, Z: z}}
+	for _, of := range release.Combinations(m, k) {
+		told.Z = append(told.Z, of.Value(sums, float64(c.n)))
+	}
+	for range told.Z {
+		told.Scale = append(told.Scale, c.scale)
+	}
+	told.Sums = make([][]float64, c.levels)
+	for l := range told.Sums {
+		told.Sums[l] = make([]float64, d)
+	}
+	told.Apart()
+	if c.kind == release.Ball {
+		told.Parts = nil
+		told.InBalls(float64(d+2), float64(release.Length(d)-d+1))
+	}
+	for _, part := range told.Parts {
+		kind, scale := c.kind, c.scale
+		if kind == release.Ball {
+			kind, scale = release.Gaussian, c.scale*math.Sqrt(variate.Chi2(part.Freedom, rng))
+		}
+		for _, at := range part.At {
+			told.Z[at] += model.RandNoise(kind, scale, rng)
+		}
+	}
+	by, statistics := release.ByLevels("", m, k, int64(c.n), told.Z)
+	told.Counts, told.Sums = by.Counts, by.Sums
+	obs := &model.Observation{Shape: c.shape, N: float64(c.n), Kind: c.kind, Z: statistics.Vector(), Frame: c.frame(), Told: told}
 	for range obs.Z {
 		obs.Scale = append(obs.Scale, c.scale)
 	}
@@ -152,8 +194,8 @@ func TestLevelsGradient(t *testing.T) {
 		for _, q := range []int{0, 1, 3} {
 			s := model.Shape{P: levels - 1 + q, Intercept: true}
 			for which, prior := range []*model.Prior{mixedPrior(t, s, rng), randomPrior(t, s, rng), model.DefaultPrior(s)} {
-				for _, kind := range []release.Kind{release.Laplace, release.Gaussian} {
-					c := leveledRows{s, levels, 60, kind, 3, prior}
+				for _, kind := range []release.Kind{release.Laplace, release.Gaussian, release.Ball} {
+					c := leveledRows{s, levels, 60, kind, 3, prior, kind != release.Laplace}
 					truth := modeltest.TamePrior(s)
 					c.prior = truth
 					_, obs := c.draw(rng)
@@ -176,7 +218,7 @@ func TestLevelsGradient(t *testing.T) {
 							return math.NaN()
 						}
 						return v
-					}, x, &fd.Settings{Formula: fd.Central, Step: 1e-5})
+					}, x, &fd.Settings{Formula: fd.Central, Step: 1e-4})
 					for i, g := range grad {
 						if !(math.Abs(g-want[i]) <= 2e-5*(1+math.Abs(g))) {
 							t.Errorf("%v prior %d: slope %d of %d (rows %d, y %d, ζ %d, λ %d) is %v, differences %v", c, which, i, len(x), f.rowsAt(), f.yAt(), f.zetaAt(), f.freeAt(), g, want[i])
@@ -188,10 +230,12 @@ func TestLevelsGradient(t *testing.T) {
 	}
 }
 
-// flatNoise is normal noise, whose slope is the derivative within its reach.
+// flatNoise is noise whose slope is the derivative within its reach: normal for Laplace's.
 func flatNoise(obs *model.Observation) *model.Noise {
 	normal := *obs
-	normal.Kind = release.Gaussian
+	if obs.Kind == release.Laplace {
+		normal.Kind = release.Gaussian
+	}
 	return model.NewNoise(&normal)
 }
 
@@ -205,16 +249,22 @@ func TestLevelsSBC(t *testing.T) {
 		trials = 500
 	}
 	for i, c := range []leveledRows{
-		{model.Shape{P: 2, Intercept: true}, 2, 60, release.Laplace, 3, nil},
-		{model.Shape{P: 3, Intercept: true}, 3, 60, release.Gaussian, 2, nil},
-		{model.Shape{P: 6, Intercept: true}, 5, 200, release.Laplace, 4, nil},
-		{model.Shape{P: 3, Intercept: true}, 4, 80, release.Laplace, 0.5, nil},
+		{model.Shape{P: 2, Intercept: true}, 2, 60, release.Laplace, 3, nil, false},
+		{model.Shape{P: 3, Intercept: true}, 3, 60, release.Gaussian, 2, nil, false},
+		{model.Shape{P: 6, Intercept: true}, 5, 200, release.Laplace, 4, nil, false},
+		{model.Shape{P: 3, Intercept: true}, 4, 80, release.Laplace, 0.5, nil, false},
+		{model.Shape{P: 3, Intercept: true}, 3, 60, release.Ball, 1, nil, true},
+		{model.Shape{P: 3, Intercept: true}, 2, 60, release.Gaussian, 3, nil, true},
+		{model.Shape{P: 5, Intercept: true}, 4, 100, release.Ball, 2, nil, true},
 	} {
 		for which, prior := range []*model.Prior{modeltest.TamePrior(c.shape), modeltest.NarrowPrior(c.shape)} {
-			if testing.Short() && (i+which)%4 > 0 {
+			if testing.Short() && (i+which)%4 > 0 || c.framed && !*sbcLong && (i > 5 || which != i%2) {
 				continue
 			}
-			c := c
+			c, trials := c, trials
+			if c.framed && !*sbcLong {
+				trials = (trials + 1) / 2
+			}
 			if c.prior = prior; i == 1 {
 				c.prior.Kurtosis = model.Kurtosis{Least: 3, Most: 200, Rows: float64(c.n)}
 			}
@@ -265,7 +315,7 @@ func TestLevelsSBCFindsFaults(t *testing.T) {
 		t.Skip("half a minute")
 	}
 	s := model.Shape{P: 3, Intercept: true}
-	c := leveledRows{s, 3, 60, release.Gaussian, 2, modeltest.TamePrior(s)}
+	c := leveledRows{s, 3, 60, release.Gaussian, 2, modeltest.TamePrior(s), false}
 	faults := map[string]func(*byLevel){"power": func(f *byLevel) { f.law.dof += 8 }}
 	if *sbcLong { // minutes: what is observed contradicts itself
 		faults["sums"] = func(f *byLevel) { z := f.obs.Told.Z; z[5], z[6] = z[6], z[5] }

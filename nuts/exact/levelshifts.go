@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/dpreg/dpreg/internal/dense"
-	"github.com/dpreg/dpreg/release"
 )
 
 // levelShifts moves rows between levels given all parameters, at a cost of O(d³): of the d columns v = (x, y),
@@ -14,23 +13,24 @@ import (
 //
 //	S_l ~ N(n_lm_l, n_lΣ),   W ~ Wishart(n − L, Σ),   P = W + Σ_l S_lS_lᵀ/n_l,
 //
-// and z is about n_l, S_l and P. Levels of no rows, whose S is 0, stay.
+// and z is about n_l, S_l and P. Levels of no rows, whose S is 0, stay. In a frame S and W are in the units of
+// coordinates, v′, and what is told in those of noise (levelUnits).
 type levelShifts struct {
 	*byLevel
 	d               int
 	counts, sums, w []float64 // n_l; S, a row of d a level; W
-	products        []float64 // P, as told
+	now             []float64 // what is told of them
 	root            []float64 // of T
 	logDet          float64   // log|W|
 
-	try, factor, dev []float64
+	try, factor, dev, moved, slope []float64
 }
 
 func newLevelShifts(f *byLevel) *levelShifts {
-	d, first := f.q+1, len(f.obs.Told.Counts)
-	end := first + f.levels*d
-	s := &levelShifts{byLevel: f, d: d, counts: slices.Clone(f.counts), sums: slices.Clone(f.told[first:end]), products: slices.Clone(f.told[end:]),
-		root: slices.Clone(f.tau), w: make([]float64, d*d), try: make([]float64, d*d), factor: make([]float64, d*d), dev: make([]float64, f.q)}
+	d := f.q + 1
+	s := &levelShifts{byLevel: f, d: d, counts: slices.Clone(f.counts), sums: slices.Clone(f.own[:f.levels*d]), now: slices.Clone(f.told),
+		root: slices.Clone(f.tau), w: make([]float64, d*d), try: make([]float64, d*d), factor: make([]float64, d*d), dev: make([]float64, f.q),
+		moved: make([]float64, len(f.told)), slope: make([]float64, len(f.told))}
 	for i, v := range f.within.w {
 		s.w[i] = f.obs.N * v
 	}
@@ -47,20 +47,21 @@ func (s *levelShifts) logDetOf(w []float64) (float64, bool) {
 	return dense.LogDet(s.factor, s.d), true
 }
 
-// length is eᵀΣ⁻¹e of e = by·v̄ − m_l, where v̄ = S_l/n_l: in x and in y − β_xᵀx.
+// length is eᵀΣ⁻¹e of e = by·v̄ − m_l, where v̄ = S_l/n_l: in x and in y − β_xᵀx, as the prior has them.
 func (s *levelShifts) length(l int, by float64) float64 {
-	q, theta := s.q, s.params.Theta
+	q, theta, b, c := s.q, s.params.Theta, s.units.b, s.units.c
 	v := s.sums[l*s.d : (l+1)*s.d]
 	by /= s.counts[l]
-	rest := by*v[q] - theta[0]
-	for c, b := range theta[1 : 1+s.k] {
-		if rest += b; c == l-1 {
-			rest -= 2 * b
+	rest := by*b[q]*v[q] + c[q] - theta[0]
+	for i, t := range theta[1 : 1+s.k] {
+		if rest += t; i == l-1 {
+			rest -= 2 * t
 		}
 	}
 	for j, mu := range s.law.mu[l] {
-		s.dev[j] = by*v[j] - mu
-		rest -= by * theta[1+s.k+j] * v[j]
+		x := by*b[j]*v[j] + c[j]
+		s.dev[j] = x - mu
+		rest -= theta[1+s.k+j] * x
 	}
 	dense.SolveLower(s.root, q, s.dev)
 	return dot(s.dev, s.dev) + rest*rest/s.params.Sigma2
@@ -80,9 +81,12 @@ func (s *levelShifts) after(i, l int, rows float64) float64 {
 func (s *levelShifts) holdSums(from, to int, rows float64, rng *rand.Rand) bool {
 	d, change := s.d, 0.0
 	copy(s.try, s.w)
+	copy(s.moved, s.now)
 	for i, l := range [2]int{from, to} {
 		now, after := s.counts[l], s.after(i, l, rows)
-		change += s.countNoise(l, after) - s.countNoise(l, now) - 0.5*((after-now)*s.length(l, 0)+float64(d)*math.Log(after/now))
+		change -= 0.5 * ((after-now)*s.length(l, 0) + float64(d)*math.Log(after/now))
+		s.tellCount(l, after)
+		change += s.noiseOf(s.parts[l])
 		sums := s.sums[l*d : (l+1)*d]
 		for i, v := range sums {
 			addScaled(s.try[i*d:i*d+i+1], v*(1/now-1/after), sums[:i+1])
@@ -102,25 +106,22 @@ func (s *levelShifts) holdSums(from, to int, rows float64, rng *rand.Rand) bool 
 //	log p(n_1 … n_L | all else) = Σ_l (½d log n_l − ½ n_l(v̄_l − m_l)ᵀΣ⁻¹(v̄_l − m_l)) + log p(z | n, S, P).
 func (s *levelShifts) holdMeans(from, to int, rows float64, rng *rand.Rand) bool {
 	d, change, first := s.d, 0.0, len(s.obs.Told.Counts)
-	moved := s.try[:len(s.products)]
-	copy(moved, s.products)
+	copy(s.moved, s.now)
 	for i, l := range [2]int{from, to} {
 		now, after := s.counts[l], s.after(i, l, rows)
-		change += s.countNoise(l, after) - s.countNoise(l, now) + 0.5*(float64(d)*math.Log(after/now)-(after-now)*s.length(l, 1))
-		sums, at := s.sums[l*d:(l+1)*d], 0
+		change += 0.5 * (float64(d)*math.Log(after/now) - (after-now)*s.length(l, 1))
+		s.tellCount(l, after)
+		sums, at := s.now[first+l*d:first+(l+1)*d], first+s.levels*d
 		for j, v := range sums {
-			change += s.noiseAt(first+l*d+j, v*after/now) - s.noiseAt(first+l*d+j, v)
+			s.moved[first+l*d+j] = v * after / now
 			for _, u := range sums[j:] {
-				moved[at] += (after - now) / (now * now) * v * u
+				s.moved[at] += (after - now) / (now * now) * v * u
 				at++
 			}
 		}
+		change += s.noiseOf(s.parts[l])
 	}
-	for i, v := range moved {
-		at := first + s.levels*d + i
-		change += s.noiseAt(at, v) - s.noiseAt(at, s.products[i])
-	}
-	if !(rng.Float64() < math.Exp(change)) {
+	if !(rng.Float64() < math.Exp(change+s.noiseOf(s.ofProducts))) {
 		return false
 	}
 	for i, l := range [2]int{from, to} {
@@ -129,28 +130,27 @@ func (s *levelShifts) holdMeans(from, to int, rows float64, rng *rand.Rand) bool
 			s.sums[l*d+j] *= by
 		}
 	}
-	copy(s.products, moved)
 	s.move(from, to, rows)
 	return true
 }
 
+// move takes what was tried.
 func (s *levelShifts) move(from, to int, rows float64) {
 	s.counts[from], s.counts[to] = s.counts[from]-rows, s.counts[to]+rows
+	s.now, s.moved = s.moved, s.now
 }
 
-// countNoise is log p(z_l | n_l), but for a constant; 0 where n, which is public, and another level's tell.
-func (s *levelShifts) countNoise(l int, count float64) float64 {
+// tellCount writes the count of a level to what would be told, unless n, which is public, and another level's tell it.
+func (s *levelShifts) tellCount(l int, count float64) {
 	if at := l - s.levels + len(s.obs.Told.Counts); at >= 0 {
-		return s.noiseAt(at, count)
+		s.moved[at] = count
 	}
-	return 0
 }
 
-// noiseAt is log p(z | value) of one of what is told, but for a constant.
-func (s *levelShifts) noiseAt(at int, value float64) float64 {
-	u := (s.obs.Told.Z[at] - value) / s.obs.Scale[0]
-	if s.obs.Kind == release.Laplace {
-		return -math.Abs(u)
+// noiseOf is by how much log p(z | told) of parts of the noise would change.
+func (s *levelShifts) noiseOf(parts []int) (change float64) {
+	for _, i := range parts {
+		change += s.noise.Part(s.slope, s.moved, i) - s.noise.Part(s.slope, s.now, i)
 	}
-	return -0.5 * u * u
+	return change
 }

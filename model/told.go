@@ -1,0 +1,84 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/dpreg/dpreg/release"
+)
+
+// Told are sums by the levels of a factor, whose dummies are the first columns, as release.Levels has them:
+// noise of the observation's kind is on Z, the counts, sums and products in the order of release.Combinations. It is
+// independent from part to part, of entries at some places: in the box each entry is one, in a frame the
+// count and sums of each level, and all products.
+type Told struct {
+	Dummies int
+	Counts  []float64
+	Sums    [][]float64
+	Z       []float64
+	Scale   []float64
+	Parts   []Part
+}
+
+// Part are entries that have their noise as one vector.
+type Part struct {
+	At      []int
+	Freedom float64 // of ball noise
+}
+
+func observeLevels(r *release.Release) *Told {
+	l := r.Levels
+	t := &Told{Dummies: l.Dummies(), Counts: l.Counts, Sums: l.Sums, Z: r.Measured(), Scale: r.MeasuredScales()}
+	if l.Noise != nil {
+		t.InBalls(l.Noise.Freedom, r.Noise.Freedom)
+	} else {
+		t.Apart()
+	}
+	return t
+}
+
+// Apart makes each entry a part.
+func (t *Told) Apart() {
+	for i := range t.Z {
+		t.Parts = append(t.Parts, Part{At: []int{i}})
+	}
+}
+
+// InBalls makes the parts of a frame, where noise of balls has these degrees of freedom. All levels have counts.
+func (t *Told) InBalls(ofLevel, ofProducts float64) {
+	levels := len(t.Sums)
+	d := len(t.Sums[0])
+	for l := range levels {
+		at := []int{l}
+		for j := range d {
+			at = append(at, levels+l*d+j)
+		}
+		t.Parts = append(t.Parts, Part{at, ofLevel})
+	}
+	var products []int
+	for i := levels * (1 + d); i < len(t.Z); i++ {
+		products = append(products, i)
+	}
+	t.Parts = append(t.Parts, Part{products, ofProducts})
+}
+
+// Variance is that of the noise of a kind on entry i.
+func (t *Told) Variance(kind release.Kind, i int) float64 {
+	for _, part := range t.Parts {
+		if kind == release.Ball && slices.Contains(part.At, i) {
+			return part.Freedom * t.Scale[i] * t.Scale[i]
+		}
+	}
+	return NoiseVariance(kind, t.Scale[i])
+}
+
+// clipped takes what clipping does to products, and to the scale of sums within levels; z and scales are of the
+// columns behind the dummies, in canonical order.
+func (t *Told) clipped(z, scales []float64, linear float64) {
+	d, first := len(t.Sums[0]), len(t.Counts)
+	for i := range len(t.Sums) * d {
+		t.Scale[first+i] *= linear
+	}
+	first += len(t.Sums) * d
+	copy(t.Z[first:], z[d:])
+	copy(t.Scale[first:], scales[d:])
+}

@@ -1,0 +1,181 @@
+package exact
+
+import (
+	"math"
+	"slices"
+
+	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
+)
+
+// levelUnits are those of byLevel. In a frame, u = W(v − c) of d columns, coordinates are of v′ = (v − c)/|L_j|,
+// L = W⁻¹, for what byColumns says: the noise of a square is that of u. The prior sees v = Bv′ + c, and noise is on sums
+// of u = Av′, A = WB. About c, sums within levels do not depend on counts. In the box all three are v.
+type levelUnits struct {
+	d         int
+	b, c, a   []float64
+	box       bool
+	p, pa, by []float64 // d×d
+}
+
+func newLevelUnits(obs *model.Observation, d int) *levelUnits {
+	u := &levelUnits{d: d, b: slices.Repeat([]float64{1}, d), c: make([]float64, d), a: make([]float64, d*d), box: obs.Frame == nil,
+		p: make([]float64, d*d), pa: make([]float64, d*d), by: make([]float64, d*d)}
+	for j := range d {
+		u.a[j*d+j] = 1
+	}
+	if u.box {
+		return u
+	}
+	m, l := obs.Shape.M(), obs.Frame.Inverse()
+	k := m - d
+	for j := range d {
+		row := l[(k+j)*m+k : (k+j+1)*m]
+		u.b[j], u.c[j] = math.Sqrt(dot(row, row)), obs.Frame.Centre[k+j]
+	}
+	for j := range d {
+		for i := range j + 1 {
+			u.a[j*d+i] = obs.Frame.Matrix[k+j][k+i] * u.b[i]
+		}
+	}
+	return u
+}
+
+// square writes products, in canonical order, to u.p.
+func (u *levelUnits) square(products []float64) {
+	for j := range u.d {
+		for h := range u.d {
+			u.p[j*u.d+h] = products[release.Index(u.d, j, h)-u.d]
+		}
+	}
+}
+
+// toNoise writes sums within levels and products of v′ as those of u.
+func (u *levelUnits) toNoise(told, own []float64) {
+	d, products := u.d, len(own)-release.Length(u.d)+u.d
+	for at := 0; at < products; at += d {
+		for j := range d {
+			told[at+j] = dot(u.a[j*d:j*d+j+1], own[at:])
+		}
+	}
+	u.square(own[products:])
+	dense.MulABt(u.pa, u.p, u.a, d, d, d)
+	for j := range d {
+		for h := j; h < d; h++ {
+			v := 0.0
+			for i := range j + 1 {
+				v += u.a[j*d+i] * u.pa[i*d+h]
+			}
+			told[products+release.Index(d, j, h)-d] = v
+		}
+	}
+}
+
+// fromNoise is toNoise the other way.
+func (u *levelUnits) fromNoise(own, told []float64) {
+	d, products := u.d, len(own)-release.Length(u.d)+u.d
+	for at := 0; at < products; at += d {
+		copy(own[at:at+d], told[at:at+d])
+		dense.SolveLower(u.a, d, own[at:at+d])
+	}
+	s := append(make([]float64, d), told[products:]...)
+	model.NewUnits(u.a, make([]float64, d)).Common(s, s, 0)
+	copy(own[products:], s[d:])
+}
+
+// pullNoise writes the gradient in sums and products of v′, given that in those of u.
+func (u *levelUnits) pullNoise(byOwn, byTold []float64) {
+	d, products := u.d, len(byOwn)-release.Length(u.d)+u.d
+	clear(byOwn)
+	for at := 0; at < products; at += d {
+		for j := range d {
+			addScaled(byOwn[at:at+j+1], byTold[at+j], u.a[j*d:])
+		}
+	}
+	u.square(byTold[products:]) // E of off-diagonal entries is half of the slope in a product
+	for j := range d {
+		u.p[j*d+j] *= 2
+	}
+	for i := range d {
+		for h := range d {
+			v := 0.0
+			for j := i; j < d; j++ {
+				v += u.a[j*d+i] * u.p[j*d+h]
+			}
+			u.pa[i*d+h] = v
+		}
+	}
+	for i := range d {
+		for h := i; h < d; h++ {
+			v := 0.0
+			for j := h; j < d; j++ {
+				v += u.pa[i*d+j] * u.a[j*d+h]
+			}
+			if h == i {
+				v *= 0.5
+			}
+			byOwn[products+release.Index(d, i, h)-d] = v
+		}
+	}
+}
+
+// byPrior is what the prior sees of F and D, and its gradient there.
+type byPrior struct {
+	*statistics
+	units        *levelUnits
+	sums         []float64
+	gSums, gD, e []float64
+}
+
+func newByPrior(u *levelUnits, own *byLevel) *byPrior {
+	if u.box {
+		return &byPrior{own.within, u, own.sums, own.gSums, own.gD, own.e}
+	}
+	d := u.d
+	p := &byPrior{newStatistics(d), u, make([]float64, len(own.sums)), make([]float64, len(own.sums)), make([]float64, d*d), make([]float64, d*d)}
+	p.n = own.within.n
+	return p
+}
+
+// see takes D and F.
+func (p *byPrior) see(own *statistics, sums, roots []float64) {
+	if p.units.box {
+		return
+	}
+	d, b := p.units.d, p.units.b
+	for i := range d {
+		for j := range i + 1 {
+			p.d[i*d+j] = b[i] * own.d[i*d+j]
+		}
+	}
+	p.spread()
+	for l, root := range roots {
+		for j := range d {
+			p.sums[l*d+j] = b[j]*sums[l*d+j] + root*p.units.c[j]
+		}
+	}
+}
+
+// clear makes the gradient 0, and pull adds it to that of F, D and W.
+func (p *byPrior) clear() {
+	clear(p.gSums)
+	clear(p.gD)
+	clear(p.e)
+}
+
+func (p *byPrior) pull(gSums, gD, e []float64) {
+	if p.units.box {
+		return
+	}
+	d, b := p.units.d, p.units.b
+	for at := range gSums {
+		gSums[at] += b[at%d] * p.gSums[at]
+	}
+	for i := range d {
+		for j := range i + 1 {
+			gD[i*d+j] += b[i] * p.gD[i*d+j]
+			e[i*d+j] += b[i] * b[j] * p.e[i*d+j]
+		}
+	}
+}
