@@ -152,10 +152,11 @@ func LinearRegression(rows *Rows, sd, shape, scale float64) *Model {
 		LogLik: func(t *Tape) {
 			w := t.Param(1)
 			scale := w.Map(func(w float64) (float64, float64) { s := math.Exp(-w / 2); return s, -s / 2 })
-			e := t.Rows(rows.Y, 1).Times(scale).Minus(t.Dense(t.Rows(rows.X, p), 0))
-			t.Factor(e.With(w, func(e, w float64) (float64, float64, float64) {
-				return -(log2Pi + w + e*e) / 2, -e, -0.5
+			t.Factor(t.Rows(rows.Y, 1).Times(scale).With(t.Dense(t.Rows(rows.X, p), 0), func(y, eta float64) (float64, float64, float64) {
+				e := y - eta
+				return -e * e / 2, -e, e
 			}))
+			t.Factor(w.Map(func(w float64) (float64, float64) { return -(log2Pi + w) / 2, -0.5 }))
 		},
 		LogPrior: func(t *Tape) {
 			t.LogNormal(t.Param(0), sd)
