@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
@@ -98,7 +99,8 @@ func comparingFamily(of model.Family) *Design {
 // With next to no noise all methods of logistic regression have the mode, and others refuse.
 func TestFamilyWithoutNoise(t *testing.T) {
 	d := comparingFamily(model.Binomial)
-	d.Ns = []int64{20000}
+	n := int64(testsize.Of(5000, 20000))
+	d.Ns = []int64{n}
 	s, err := d.Study(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +116,7 @@ func TestFamilyWithoutNoise(t *testing.T) {
 	within := map[string]float64{"mcmc-exact": 0.05, DPVI: 0.05, DPPVI: 0.1, NonPrivate: 0}
 	for name, tolerance := range within {
 		f.arm = arm(name, "", "")
-		m := newMethod(f, 20000, 3)
+		m := newMethod(f, n, 3)
 		if name == DPPVI {
 			m = gradients
 		}
