@@ -1,8 +1,11 @@
 package main
 
 import (
+	tables "encoding/csv"
 	"encoding/json"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -57,6 +60,29 @@ func TestCompare(t *testing.T) {
 	if strings.Contains(r.stdout, "adassp") || !strings.Contains(r.stdout, "gibbs-ss-noisy, n = 50") {
 		t.Errorf("without delta:\n%s", r.stdout)
 	}
+}
+
+// A comparison of a family has its methods, errors of the posterior given the rows, and says what has no law of it.
+func TestCompareFamily(t *testing.T) {
+	workspace(t)
+	r := compared("compare --n 200 --eps 1 --delta 1e-6 --family binomial --method non-private,dp-pvi,naive --method mcmc-exact --trials 1 --format csv").finished(t)
+	lines, err := tables.NewReader(strings.NewReader(r.stdout)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	method, at, errors := slices.Index(lines[0], "method"), slices.Index(lines[0], "error"), make(map[string]string)
+	for _, cells := range lines[1:] {
+		errors[cells[method]] = cells[at]
+	}
+	if errors["non-private"] != "0" || errors["naive"] != "" || !strings.Contains(r.stdout, "naive has no law of the response but the normal one") {
+		t.Errorf("errors %v of\n%s", errors, r.stdout)
+	}
+	for _, method := range []string{"mcmc-exact", "dp-pvi"} {
+		if e, err := strconv.ParseFloat(errors[method], 64); err != nil || !(e > 0 && e < 5) {
+			t.Errorf("%s has an error of %q", method, errors[method])
+		}
+	}
+	command("compare", "--n", "60", "--eps", "1", "--family", "logistic").says(t, "binomial")
 }
 
 // A comparison goes on from where it was stopped, or in shards, and ends with the same bytes.
