@@ -3,6 +3,9 @@
 //
 //	go run ./bench/adaptive -only red,pums -trials 12
 //
+// Of tables with a factor -by-level says what several looks by its levels gain on several looks at dummies,
+// or on one look by levels.
+//
 // It runs in the root of the repository. Slopes of each fit go to stdout as it ends, in the data's
 // units and comma-separated values, and then a table; an interrupt ends it with what is done.
 package main
@@ -43,6 +46,7 @@ func main() { program.Main("adaptive", run) }
 type population struct {
 	name, table, formula string
 	sd, correlation      float64
+	levels               string // of a factor, as --levels has them; "other" is all others
 }
 
 var populations = []population{
@@ -54,6 +58,9 @@ var populations = []population{
 	{name: "diabetes", table: "diabetes", formula: "progression ~ ."},
 	{name: "adult", table: "adult", formula: "hours ~ age + education + gain"},
 	{name: "normal-.2-.7", sd: 0.2, correlation: 0.7}, {name: "normal-.2-0", sd: 0.2},
+	{name: "abalone-sex", table: "abalone-sizes", formula: "rings ~ sex + length + diameter + height", levels: "sex=M,F,I"},
+	{name: "pums-educ", table: "pums10000", formula: "income ~ educ + age + married", levels: "educ=9,11,13,other"},
+	{name: "adult-education", table: "adult", formula: "hours ~ education + age + gain", levels: "education=9,10,13,14,11,12,other"},
 	{name: "normal-.4-.7", sd: 0.4, correlation: 0.7}, {name: "normal-.4-0", sd: 0.4},
 }
 
@@ -62,10 +69,17 @@ type study struct {
 	privacy       release.Privacy
 	steps, trials int
 	custodians    int // who pool all looks; 0: one makes them
+	kinds         [2]kind
 	resample      bool
 	method        string
 	plan          mcmc.Plan
 	tables        []*rows
+}
+
+// kind is one of the two releases.
+type kind struct {
+	steps   int
+	byLevel bool
 }
 
 func parse(ctx context.Context, stderr io.Writer, args []string) (*study, error) {
@@ -78,6 +92,7 @@ func parse(ctx context.Context, stderr io.Writer, args []string) (*study, error)
 	f.IntVar(&s.trials, "trials", 12, "`NUMBER` of releases of each kind")
 	f.IntVar(&s.steps, "steps", 0, "`NUMBER` of steps that is compared with 1; 0: as many as --steps auto takes")
 	f.IntVar(&s.custodians, "pool", 0, "`NUMBER` of custodians who add up their sums; 0: one has all rows")
+	byLevel := f.String("by-level", "", "several looks by the levels of a table's factor are compared with several looks at `dummies`, or with one look by levels: one")
 	wide := f.Float64("wide", 1, "bounds are so many `TIMES` as wide")
 	f.BoolVar(&s.resample, "resample", false, "each trial has rows of its own, drawn from the table with replacement")
 	f.StringVar(&s.method, "method", dpreg.DefaultMethod, "`NAME` of the method that infers")
@@ -88,11 +103,23 @@ func parse(ctx context.Context, stderr io.Writer, args []string) (*study, error)
 	} else if f.NArg() > 0 || s.trials < 1 || !(*wide >= 1) || s.steps < 0 || s.steps == 1 || s.plan.Draws < 1 {
 		return nil, errors.New("it takes flags alone; a trial, a draw, two steps and bounds once as wide are the least")
 	}
+	several := kind{s.steps, *byLevel != ""}
+	switch *byLevel {
+	case "", "one":
+		s.kinds = [2]kind{{1, several.byLevel}, several}
+	case "dummies":
+		s.kinds = [2]kind{{s.steps, false}, several}
+	default:
+		return nil, fmt.Errorf("-by-level %s: dummies or one", *byLevel)
+	}
 	names := strings.Split(*only, ",")
 	s.plan.Warmup = s.plan.Draws
 	for _, p := range populations {
-		if *only != "" && !slices.Contains(names, p.name) {
+		if *only != "" && !slices.Contains(names, p.name) || *only == "" && (p.levels != "") != several.byLevel {
 			continue
+		}
+		if several.byLevel && p.levels == "" {
+			return nil, fmt.Errorf("-by-level: %s has no factor", p.name)
 		}
 		r, err := p.rows()
 		if err != nil {
@@ -116,13 +143,13 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 		return err
 	}
 	var one sync.Mutex
-	done, kinds := make([][2][]fit, len(s.tables)), [2]int{1, s.steps}
+	done := make([][2][]fit, len(s.tables))
 	fmt.Fprintln(stdout, "data,trial,steps,slope,truth,least_squares,se,by_sums,mean,sd,lower,upper,rhat")
 	err = parallel.Each(ctx, 0, 2*s.trials*len(s.tables), nil, func(ctx context.Context, i int) error {
 		trial, at, kind := i/2/len(s.tables), i/2%len(s.tables), i%2
-		f, err := s.fit(ctx, s.tables[at], kinds[kind], trial)
+		f, err := s.fit(ctx, s.tables[at], s.kinds[kind], trial)
 		if err != nil {
-			return fmt.Errorf("%s, trial %d, %d steps: %w", s.tables[at].Name, trial, kinds[kind], err)
+			return fmt.Errorf("%s, trial %d, %+v: %w", s.tables[at].Name, trial, s.kinds[kind], err)
 		}
 		one.Lock()
 		defer one.Unlock()
@@ -142,6 +169,8 @@ type rows struct {
 	custody.Scaled
 	design    *schema.Design
 	m         int
+	factor    string // whose dummies are the first columns; empty: none
+	dummies   int
 	theta, se []float64
 }
 
@@ -163,20 +192,38 @@ func (p *population) rows() (*rows, error) {
 	path := "testdata/" + p.table + ".csv"
 	described, _, err := custody.ReadSchema("testdata/"+p.table+".schema.json", "")
 	if err == nil {
-		r.design, err = described.Design(p.formula)
+		err = r.read(described, p)
 	}
 	if err != nil {
 		return nil, err
 	}
 	r.m = len(r.design.Columns())
 	source := &table.Source{Name: path, Files: []table.File{{Path: path, Format: table.CSVFormat}}}
-	for v, err := range (table.Options{}).Rows(source, r.design) {
+	for v, err := range (table.Options{Other: "other"}).Rows(source, r.design) {
 		if err != nil {
 			return nil, err
 		}
 		r.Rows = append(r.Rows, v...)
 	}
 	return r, nil
+}
+
+// read takes the formula's columns, those of a factor first.
+func (r *rows) read(described *schema.Schema, p *population) (err error) {
+	if p.levels == "" {
+		r.design, err = described.Design(p.formula)
+		return err
+	}
+	factor, err := schema.ParseLevels(p.levels)
+	if err != nil {
+		return err
+	}
+	r.factor = factor[0].Name
+	described.Columns = append(slices.DeleteFunc(described.Columns, func(c schema.Column) bool { return c.Name == r.factor }), factor[0])
+	if r.design, err = described.Design(p.formula); err == nil {
+		r.design, r.dummies, err = release.LevelsFirst(r.design, r.factor)
+	}
+	return err
 }
 
 // stream gives each purpose and trial random numbers of its own.
@@ -210,7 +257,7 @@ type fit struct {
 }
 
 // fit makes a release of the table's rows, or of as many drawn from them, and infers from it.
-func (s *study) fit(ctx context.Context, table *rows, steps, trial int) (f fit, err error) {
+func (s *study) fit(ctx context.Context, table *rows, kind kind, trial int) (f fit, err error) {
 	r, rng := *table, stream(table.Name, 1+trial)
 	if s.resample {
 		r.Rows = nil
@@ -222,8 +269,13 @@ func (s *study) fit(ctx context.Context, table *rows, steps, trial int) (f fit, 
 			return f, err
 		}
 	}
-	purpose, plan := fmt.Sprint(r.Name, s.privacy, steps), s.plan
-	order := custody.Order{Rows: r.Scaled, Design: r.design, Privacy: s.privacy, Steps: steps, Entropy: mechanisms.Simulated(stream(purpose, 2*trial))}
+	purpose, plan := fmt.Sprint(r.Name, s.privacy, kind.steps), s.plan
+	order := custody.Order{Rows: r.Scaled, Design: r.design, Privacy: s.privacy, Steps: kind.steps}
+	if kind.byLevel {
+		order.ByLevel = r.factor
+		purpose += " by level"
+	}
+	order.Entropy = mechanisms.Simulated(stream(purpose, 2*trial))
 	var published *release.Release
 	if s.custodians == 0 {
 		published, err = custody.Publish(ctx, order)
@@ -299,30 +351,47 @@ func (s *study) write(w io.Writer, done [][2][]fit) {
 	fmt.Fprintf(w, "\nε = %g, δ = %g\n\n| data | n | steps | trials | error | of the sums | width | price | holds that of the rows, %% | of the table, %% | R-hat > %g, %% |\n|%s\n",
 		s.privacy.Epsilon, s.privacy.Delta, calibration.RHatLimit, strings.Repeat("---|", 11))
 	for i, r := range s.tables {
-		a, b := done[i][0], done[i][1]
-		if min(len(a), len(b)) == 0 {
+		if a, b := done[i][0], done[i][1]; min(len(a), len(b)) == 0 {
 			continue
+		} else if r.dummies == 0 {
+			r.write(w, r.Name, a, b)
+		} else {
+			slopes := func(f fit) fit { f.slopes = f.slopes[r.dummies:]; return f }
+			levels := func(f fit) fit { f.slopes = f.slopes[:r.dummies]; return f }
+			r.write(w, r.Name+", slopes", each(a, slopes), each(b, slopes))
+			r.write(w, r.Name+", levels", each(a, levels), each(b, levels))
 		}
-		smaller := func(f func(slope) float64) float64 {
-			ratios := medians(a, f)
-			for j, v := range medians(b, f) {
-				ratios[j] /= v
-			}
-			return median(ratios)
-		}
-		fmt.Fprintf(w, "| %s | %d | 1 → %d | %d | ÷ %.2g | ÷ %.2g | ÷ %.2g |", r.Name, len(r.Rows)/r.m, b[0].steps, min(len(a), len(b)),
-			smaller(func(b slope) float64 { return math.Abs(b.Mean - b.plain) }), smaller(func(b slope) float64 { return math.Abs(b.bySums) }), smaller(func(b slope) float64 { return b.Upper - b.Lower }))
-		price := func(b slope) float64 { return b.SD / b.se }
-		fmt.Fprintf(w, " %.3g → %.3g |", median(medians(a, price)), median(medians(b, price)))
-		for _, is := range []func(fit, slope) bool{
-			func(_ fit, b slope) bool { return b.Lower <= b.plain && b.plain <= b.Upper },
-			func(_ fit, b slope) bool { return b.Lower <= b.truth && b.truth <= b.Upper },
-			func(f fit, _ slope) bool { return !(f.rhat <= calibration.RHatLimit) },
-		} {
-			fmt.Fprintf(w, " %.0f → %.0f |", percent(a, is), percent(b, is))
-		}
-		fmt.Fprintln(w)
 	}
+}
+
+func each(fits []fit, of func(fit) fit) (out []fit) {
+	for _, f := range fits {
+		out = append(out, of(f))
+	}
+	return out
+}
+
+// write writes a line of it.
+func (r *rows) write(w io.Writer, name string, a, b []fit) {
+	smaller := func(f func(slope) float64) float64 {
+		ratios := medians(a, f)
+		for j, v := range medians(b, f) {
+			ratios[j] /= v
+		}
+		return median(ratios)
+	}
+	fmt.Fprintf(w, "| %s | %d | %d → %d | %d | ÷ %.2g | ÷ %.2g | ÷ %.2g |", name, len(r.Rows)/r.m, a[0].steps, b[0].steps, min(len(a), len(b)),
+		smaller(func(b slope) float64 { return math.Abs(b.Mean - b.plain) }), smaller(func(b slope) float64 { return math.Abs(b.bySums) }), smaller(func(b slope) float64 { return b.Upper - b.Lower }))
+	price := func(b slope) float64 { return b.SD / b.se }
+	fmt.Fprintf(w, " %.3g → %.3g |", median(medians(a, price)), median(medians(b, price)))
+	for _, is := range []func(fit, slope) bool{
+		func(_ fit, b slope) bool { return b.Lower <= b.plain && b.plain <= b.Upper },
+		func(_ fit, b slope) bool { return b.Lower <= b.truth && b.truth <= b.Upper },
+		func(f fit, _ slope) bool { return !(f.rhat <= calibration.RHatLimit) },
+	} {
+		fmt.Fprintf(w, " %.0f → %.0f |", percent(a, is), percent(b, is))
+	}
+	fmt.Fprintln(w)
 }
 
 // medians are those over fits, by slope.
