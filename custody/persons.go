@@ -115,8 +115,8 @@ type people struct {
 	told *persons.Told
 
 	mutex sync.Mutex
-	rows  []int32 // on the lattice, once they are grouped; nil where they are too many
-	over  bool
+	rows  []int32 // on the lattice, once they are grouped; nil where they are not kept
+	over  bool    // they are too many, or there is one pass
 }
 
 // mostKept is how many values of rows are kept for other passes, which else group them anew.
@@ -136,7 +136,7 @@ func (s *Settled) meet(paid *Payment) {
 		key = ledger.NewKey()
 	}
 	s.Cells.PersonKey = sha256.Sum256(append([]byte("dpreg person "), key[:]...))
-	s.people = &people{how: persons.Grouping{Rule: s.Persons.Rule, Key: sha256.Sum256(append([]byte("dpreg choice "), key[:]...))}, m: s.dim()}
+	s.people = &people{how: persons.Grouping{Rule: s.Persons.Rule, Key: sha256.Sum256(append([]byte("dpreg choice "), key[:]...))}, m: s.dim(), over: s.Frame == nil}
 }
 
 // scanner shares rows among sinks.

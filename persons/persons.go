@@ -72,7 +72,7 @@ type Group struct {
 	block   cipher.Block // of the hash that chooses rows
 	workers []*Worker
 	parts   [Parts]part
-	words   atomic.Int64 // that the parts have
+	words   atomic.Int64 // that the parts have in memory
 }
 
 // Parts is the number of parts that persons fall into, by what stands for them: each must fit
@@ -96,25 +96,11 @@ func NewGroup(how Grouping, m, workers int) *Group {
 		panic(err) // the key has a length of AES
 	}
 	g := &Group{rule: how.Rule, m: m, block: block}
-	for i := range g.parts {
-		g.parts[i].sums = g.table()
-	}
+	waits := max(g.width(), min(mostWait, Memory/8/Parts)/max(2, workers))
 	for range workers {
-		g.workers = append(g.workers, &Worker{group: g, waits: max(g.record(), mostWait/max(2, workers))})
+		g.workers = append(g.workers, &Worker{group: g, waits: waits})
 	}
 	return g
-}
-
-// table is an empty one. By mean and weight its keys are persons; else persons and values of rows,
-// with how often they have them.
-func (g *Group) table() *sums {
-	switch g.rule.Kind {
-	case Mean:
-		return newSums(2, 1+g.m)
-	case Weight:
-		return newSums(2, 1+g.m+g.m*(g.m+1)) // a product has two words
-	}
-	return newSums(g.record()-1, 1)
 }
 
 // Workers are those of the group, each for one goroutine at a time.
@@ -134,11 +120,13 @@ type Worker struct {
 	waits   int            // words of a part, at most
 }
 
-// A row is kept as a record, of words: two that stand for its person, its values, two in a word,
-// and how many rows it is, 1.
+// mostWait is how many words of a part wait, of all workers, until the part takes them.
+const mostWait = 1 << 16
 
-// record is the length of one.
-func (g *Group) record() int { return 2 + (g.m+1)/2 + 1 }
+// A row is kept as a record, of words: two that stand for its person, and its values, two in a word.
+
+// width is the length of a record.
+func (g *Group) width() int { return 2 + (g.m+1)/2 }
 
 // values of a record.
 func values(record, to []int64) {
@@ -147,94 +135,81 @@ func values(record, to []int64) {
 	}
 }
 
-// mostWait is how many words of a part wait, of all workers, until the part takes them, so that
-// one part after another is at hand.
-const mostWait = 1 << 16
-
 const unit = 1 << 20
-
-// mostRows is how many rows of a person have a part; more have none. Sums stay below 2⁶³.
-const mostRows = 1 << 30
 
 var errRow = errors.New("a row has a value that is no number in [-1, 1]")
 
 // Add takes rows that lie one after another.
 func (w *Worker) Add(rows []float64) error {
-	g, width, record := w.group, w.group.m+2, w.group.record()
-	for ; len(rows) > 0; rows = rows[width:] {
-		person := rows[g.m:width]
-		at := int(int64(person[0]) >> 46)
+	m, width := w.group.m, w.group.width()
+	for ; len(rows) > 0; rows = rows[m+2:] {
+		person := int64(rows[m])
+		at := partOf(person)
 		waiting := w.waiting[at]
-		if len(waiting)+record > w.waits {
-			if err := w.hand(at); err != nil {
+		if len(waiting)+width > cap(waiting) {
+			if err := w.group.take(at, waiting); err != nil {
 				return err
 			}
-			waiting = w.waiting[at]
+			waiting = make([]int64, 0, w.waits)
 		}
-		waiting = append(waiting, int64(person[0]), int64(person[1]))
-		for j, v := range rows[:g.m] {
+		end := len(waiting)
+		waiting = waiting[:end+width]
+		w.waiting[at] = waiting
+		record := waiting[end:]
+		record[0], record[1] = person, int64(rows[m+1])
+		for j, v := range rows[:m] {
 			if !(v >= -1 && v <= 1) {
 				return errRow
 			}
 			k := int64(math.Floor(float64(v*unit) + 0.5))
 			if j%2 == 0 {
-				waiting = append(waiting, k&(1<<32-1))
+				record[2+j/2] = k & (1<<32 - 1)
 			} else {
-				waiting[len(waiting)-1] |= k << 32
+				record[2+j/2] |= k << 32
 			}
 		}
-		w.waiting[at] = append(waiting, 1)
 	}
 	return nil
-}
-
-// hand hands the records of a part that wait to it, and makes room for others.
-func (w *Worker) hand(part int) error {
-	w.waiting[part] = w.group.take(part, w.waiting[part])
-	if cap(w.waiting[part]) == 0 {
-		w.waiting[part] = make([]int64, 0, w.waits)
-	}
-	return w.group.bound()
 }
 
 // Each ends the taking, and hands what the rows of each person became to the sinks: rows of m
 // values, some at a time, in any order. Of Weight it hands on nothing: see Sums.
 func (g *Group) Each(ctx context.Context, sinks ...func(rows []float64) error) (Told, error) {
-	return g.each(ctx, len(sinks), func(i int) emitter {
-		return &rowsEmitter{group: g, sink: sinks[i], rows: make([]float64, 0, 256*g.m), values: make([]int64, g.m)}
+	return g.each(ctx, len(sinks), func(i int) become {
+		return &toRows{group: g, sink: sinks[i], rows: make([]float64, 0, 256*g.m), values: make([]int64, g.m)}
 	})
 }
 
 // Sums ends the taking, of Weight, and hands what each person adds to the sums to add, one for
 // each of so many workers: integers, of Σv_j on the lattice 2⁻²⁰·2⁻²⁰ and of Σv_jv_k likewise.
 func (g *Group) Sums(ctx context.Context, add ...func(sums []int64) error) (Told, error) {
-	return g.each(ctx, len(add), func(i int) emitter {
-		return &sumsEmitter{group: g, add: add[i], sums: make([]int64, g.m+g.m*(g.m+1)/2)}
+	return g.each(ctx, len(add), func(i int) become {
+		return newToSums(g, add[i])
 	})
 }
 
-// emitter hands on what persons of a table became.
-type emitter interface {
-	emit(p *part, told *Told) error
-	flush() error
+// become hands on what persons' rows become.
+type become interface {
+	person(records []int64) error // all records of one
+	end() error
 }
 
 // each has so many workers go through the parts.
-func (g *Group) each(ctx context.Context, workers int, emitter func(i int) emitter) (told Told, err error) {
+func (g *Group) each(ctx context.Context, workers int, become func(i int) become) (told Told, err error) {
 	var all sync.WaitGroup
 	var next atomic.Int64
 	tolds, errs := make([]Told, workers), make([]error, workers)
 	for i := range workers {
 		all.Go(func() {
-			e := emitter(i)
+			to, sorter := become(i), sorter{width: g.width()}
 			for errs[i] == nil {
 				part := int(next.Add(1)) - 1
 				if part >= Parts {
-					errs[i] = e.flush()
+					errs[i] = to.end()
 					return
 				}
 				if errs[i] = ctx.Err(); errs[i] == nil {
-					errs[i] = g.part(part, e, &tolds[i])
+					errs[i] = g.part(part, &sorter, to, &tolds[i])
 				}
 			}
 		})
@@ -247,55 +222,17 @@ func (g *Group) each(ctx context.Context, workers int, emitter func(i int) emitt
 	return told, errors.Join(errs...)
 }
 
-// part adds up a part and hands it on.
-func (g *Group) part(part int, e emitter, told *Told) error {
-	p, err := g.whole(part)
+// part hands on a part, person by person.
+func (g *Group) part(part int, s *sorter, to become, told *Told) error {
+	records, err := g.whole(part)
 	if err != nil {
 		return err
 	}
-	return e.emit(p, told)
-}
-
-// sumsEmitter hands on what persons add to sums, by Weight.
-type sumsEmitter struct {
-	group *Group
-	add   func(sums []int64) error
-	sums  []int64
-}
-
-func (e *sumsEmitter) flush() error { return nil }
-
-func (e *sumsEmitter) emit(p *part, told *Told) error {
-	t := p.sums
-	told.Persons += int64(t.used)
-	m := e.group.m
-	for i := range t.used {
-		_, s := t.entry(i)
-		for j, k := range s[1 : 1+m] {
-			e.sums[j] = shrunk(k>>12, k&(1<<12-1)<<20, s[0])
+	return s.byPerson(records, func(own []int64) error {
+		told.Persons++
+		if g.rule.Kind == Rows && len(own) > g.rule.Most*s.width {
+			told.More++
 		}
-		for j := range e.sums[m:] {
-			at := 1 + m + 2*j
-			e.sums[m+j] = shrunk(s[at], s[at+1], s[0])
-		}
-		if err := e.add(e.sums); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// shrunk is ⌊(1 − 2⁻⁴⁰)S/n⌋, S = 2³²a + b, 0 ≤ b, n ≤ mostRows, |S| ≤ 2⁴⁰n. Rounding moves an
-// entry by less than 1, which the factor makes up for: docs/persons.md.
-func shrunk(a, b, n int64) int64 {
-	const low = 1<<32 - 1
-	a, b = a+b>>32, b&low
-	ceil := a >> 8 // of S/2⁴⁰
-	if a&(1<<8-1) != 0 || b != 0 {
-		ceil++
-	}
-	b -= ceil // S − ⌈S/2⁴⁰⌉ = ⌊(1 − 2⁻⁴⁰)S⌋
-	a, b = a+b>>32, b&low
-	q := floorDiv(a, n)
-	return q<<32 + ((a-q*n)<<32+b)/n
+		return to.person(own)
+	})
 }

@@ -47,10 +47,12 @@ func grouped(t *testing.T, rule Rule, key [32]byte, workers int, rows [][]float6
 		if err := g.Workers()[i%workers].Add(row); err != nil {
 			t.Fatal(err)
 		}
-		if err := g.bound(); err != nil {
-			t.Fatal(err)
-		}
 	}
+	return became(t, g, workers)
+}
+
+func became(t *testing.T, g *Group, workers int) (map[string]int, Told) {
+	t.Helper()
 	var mutex sync.Mutex
 	all := map[string]int{}
 	note := func(x any) error {
@@ -61,7 +63,7 @@ func grouped(t *testing.T, rule Rule, key [32]byte, workers int, rows [][]float6
 	}
 	var told Told
 	var err error
-	if rule.Kind == Weight {
+	if g.rule.Kind == Weight {
 		told, err = g.Sums(context.Background(), slices.Repeat([]func([]int64) error{func(s []int64) error { return note(s) }}, workers)...)
 	} else {
 		told, err = g.Each(context.Background(), slices.Repeat([]func([]float64) error{func(rows []float64) error {
@@ -181,6 +183,65 @@ func TestChosenRows(t *testing.T) {
 		}
 		if square > 27.6 { // χ² of 2 degrees: 1e-6
 			t.Errorf("%d of 10 rows: %v", k, counts)
+		}
+	}
+}
+
+// Each set of rows has the same chance.
+func TestChosenSets(t *testing.T) {
+	id := table.PersonOf(key, "a")
+	var rows [][]float64
+	for i := range 5 {
+		rows = append(rows, []float64{float64(i) / 4, 1, 1, id[0], id[1]})
+	}
+	const trials, sets = 3000, 10
+	counts := map[string]float64{}
+	for trial := range trials {
+		all, _ := grouped(t, Rule{Rows, 2}, [32]byte{byte(trial), byte(trial >> 8), 5}, 1, rows)
+		counts[fmt.Sprint(slices.Sorted(maps.Keys(all)))]++
+	}
+	square := 0.
+	for _, n := range counts {
+		square += (n - trials/sets) * (n - trials/sets) / (trials / sets)
+	}
+	if len(counts) != sets || square > 44.8 { // χ² of 9 degrees: 1e-6
+		t.Errorf("2 of 5 rows: %v", counts)
+	}
+}
+
+// Rows that several groups took, and one puts together, become what they become in one.
+func TestShards(t *testing.T) {
+	rows := panel(rand.New(rand.NewPCG(9, 10)), 200)
+	for _, rule := range rules {
+		var pieces [][]byte
+		var parts []int
+		for half := range slices.Chunk(rows, (len(rows)+1)/2) {
+			g := NewGroup(Grouping{rule, key}, columns, 1)
+			for _, row := range half {
+				if err := g.Workers()[0].Add(row); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := g.Encode(func(part int, piece []byte, last bool) error {
+				pieces, parts = append(pieces, piece), append(parts, part)
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		g := NewGroup(Grouping{rule, key}, columns, 1)
+		for i, piece := range pieces {
+			if err := g.Decode(parts[i], piece); err != nil {
+				t.Fatal(err)
+			}
+			if len(piece) > 0 && (g.Decode(parts[i]^1, piece) == nil || g.Decode(parts[i], piece[1:]) == nil) {
+				t.Errorf("%v: a piece of another part, or half of one, was taken", rule)
+			}
+		}
+		want, told := grouped(t, rule, key, 2, rows)
+		if got, again := became(t, g, 1); !maps.Equal(got, want) || again != told {
+			t.Errorf("%v: something else", rule)
 		}
 	}
 }

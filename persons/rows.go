@@ -4,62 +4,64 @@ import (
 	"cmp"
 	"crypto/aes"
 	"encoding/binary"
+	"math/bits"
 	"slices"
 )
 
-// rowsEmitter hands on rows, by Mean or Rows.
-type rowsEmitter struct {
+// toRows hands on rows, by Mean or Rows.
+type toRows struct {
 	group  *Group
 	sink   func(rows []float64) error
 	rows   []float64
 	values []int64 // of a row
+	sums   []int64 // of a person's rows
 
-	of      []uint32 // of each entry of a part the number of its person
-	entries []int64  // of a part, by person
-	ranked  []ranked // of a person
-	best    []ranked
-	cipher  [aes.BlockSize]byte
+	order  []place // of a person's records
+	chosen []int
+	cipher [aes.BlockSize]byte
 }
 
-func (e *rowsEmitter) flush() error {
-	rows := e.rows
-	if e.rows = rows[:0]; len(rows) == 0 {
+func (t *toRows) end() error {
+	rows := t.rows
+	if t.rows = rows[:0]; len(rows) == 0 {
 		return nil
 	}
-	return e.sink(rows)
+	return t.sink(rows)
 }
 
-// record hands on the values of a record.
-func (e *rowsEmitter) record(r []int64) error {
-	values(r, e.values)
-	return e.row(e.values)
+func (t *toRows) person(records []int64) error {
+	if t.group.rule.Kind == Mean {
+		return t.mean(records)
+	}
+	return t.some(records)
 }
 
-func (e *rowsEmitter) row(values []int64) error {
+// row hands on values.
+func (t *toRows) row(values []int64) error {
 	for _, k := range values {
-		e.rows = append(e.rows, float64(k)/unit)
+		t.rows = append(t.rows, float64(k)/unit)
 	}
-	if len(e.rows) == cap(e.rows) {
-		return e.flush()
+	if len(t.rows) == cap(t.rows) {
+		return t.end()
 	}
 	return nil
 }
 
-func (e *rowsEmitter) emit(p *part, told *Told) error {
-	if e.group.rule.Kind == Rows {
-		return e.chosen(p, told)
-	}
-	told.Persons += int64(p.sums.used)
-	for i := range p.sums.used {
-		_, s := p.sums.entry(i)
-		for j := range e.values {
-			e.values[j] = floorDiv(2*s[1+j]+s[0], 2*s[0]) // rounded, and so in the box as all rows are
-		}
-		if err := e.row(e.values); err != nil {
-			return err
+// mean hands on that of a person's rows.
+func (t *toRows) mean(records []int64) error {
+	width := t.group.width()
+	n := int64(len(records) / width)
+	t.sums = append(t.sums[:0], make([]int64, t.group.m)...)
+	for ; len(records) > 0; records = records[width:] {
+		values(records, t.values)
+		for j, k := range t.values {
+			t.sums[j] += k
 		}
 	}
-	return nil
+	for j, sum := range t.sums {
+		t.values[j] = floorDiv(2*sum+n, 2*n) // rounded, and so in the box as all rows are
+	}
+	return t.row(t.values)
 }
 
 // floorDiv is ⌊a/b⌋, b > 0.
@@ -71,145 +73,73 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// chosen hands on the rows of each person of which the hash is smallest: the k-th of a person's
-// rows with equal values has a hash of its own, so that each row has the same chance.
-func (e *rowsEmitter) chosen(p *part, told *Told) error {
-	ends, entries := e.byPerson(p)
-	told.Persons += int64(len(ends))
-	begin := 0
-	for _, end := range ends {
-		more, err := e.person(entries[begin:end])
-		if err != nil {
+// some hands on as many of a person's rows as are taken: those at places, in the order of their values,
+// that are drawn by a hash of the person and of how many rows it has. So they are the same in whatever
+// order the rows came and whoever else is there, and each set of them has the same chance.
+func (t *toRows) some(records []int64) error {
+	width := t.group.width()
+	if n := len(records) / width; n > t.group.rule.Most {
+		t.sort(records, width)
+		t.draw(records[0], records[1], n)
+		for _, i := range t.chosen {
+			if err := t.record(records[t.order[i].at:]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for ; len(records) > 0; records = records[width:] {
+		if err := t.record(records); err != nil {
 			return err
 		}
-		if more {
-			told.More++
-		}
-		begin = end
 	}
 	return nil
 }
 
-// byPerson are the entries of a part, those of a person one after another, and where each person's end.
-func (e *rowsEmitter) byPerson(p *part) (ends []int, entries []int64) {
-	width, all := p.sums.width(), newSums(2, 1)
-	of := e.of[:0]
-	for _, some := range p.entries() {
-		for r := range slices.Chunk(some, ahead*width) {
-			for all.fetch(r, width); len(r) > 0; r = r[width:] {
-				i := all.find(r[:2])
-				all.words[3*i+2]++
-				of = append(of, uint32(i))
-			}
-		}
-	}
-	e.of = of
-	ends, total := make([]int, all.used), 0
-	for i := range ends {
-		ends[i] = total // where it begins, until it is filled
-		total += width * int(all.words[3*i+2])
-	}
-	e.entries = slices.Grow(e.entries[:0], total)[:total]
-	for _, some := range p.entries() {
-		for ; len(some) > 0; some = some[width:] {
-			copy(e.entries[ends[of[0]]:], some[:width])
-			ends[of[0]] += width
-			of = of[1:]
-		}
-	}
-	return ends, e.entries
+// record hands on the values of a record.
+func (t *toRows) record(record []int64) error {
+	values(record, t.values)
+	return t.row(t.values)
 }
 
-// person hands on what is chosen of a person's entries, and tells whether there is more.
-func (e *rowsEmitter) person(entries []int64) (more bool, err error) {
-	width, most, n := e.group.record(), int64(e.group.rule.Most), int64(0)
-	for at := 0; at < len(entries); at += width {
-		n += entries[at+width-1]
+// place is where a record is, and its first values.
+type place struct {
+	first int64
+	at    int
+}
+
+// sort puts records in the order of their values; equal ones are alike.
+func (t *toRows) sort(records []int64, width int) {
+	t.order = t.order[:0]
+	for at := 0; at < len(records); at += width {
+		t.order = append(t.order, place{records[at+2], at})
 	}
-	if n <= most {
-		for r := range slices.Chunk(entries, width) {
-			for range r[width-1] {
-				if err := e.record(r); err != nil {
-					return false, err
-				}
-			}
+	slices.SortFunc(t.order, func(a, b place) int {
+		if a.first != b.first {
+			return cmp.Compare(a.first, b.first)
 		}
-		return false, nil
-	}
-	e.ranked = e.ranked[:0]
-	first := e.begin(entries[0], 0)
-	for at := 0; at < len(entries); at += width {
-		e.ranked = append(e.ranked, ranked{e.rank(first, entries[at+1:at+width-1]), at})
-	}
-	key := func(r ranked) []int64 { return entries[r.at : r.at+width-1] }
-	slices.SortFunc(e.ranked, func(a, b ranked) int { // equal ones come one after another
-		if a.rank == b.rank {
-			return slices.Compare(key(a), key(b))
-		}
-		return cmp.Compare(a.rank, b.rank)
+		return slices.Compare(records[a.at+3:a.at+width], records[b.at+3:b.at+width])
 	})
-	e.best = e.best[:0]
-	copied := int64(0)
-	for i, r := range e.ranked {
-		if i > 0 && !same(key(e.ranked[i-1]), key(r)) {
-			copied = 0
+}
+
+// draw draws as many of n places as are taken, n more: each set of them has the same chance, but for 2⁻³³
+// of it (Floyd's algorithm: Bentley & Floyd, CACM 1987). What is random is AES, by the key that chooses rows,
+// of the person and a counter.
+func (t *toRows) draw(first, second int64, n int) {
+	t.chosen = t.chosen[:0]
+	for i := range t.group.rule.Most {
+		if i%2 == 0 { // each block has two numbers
+			binary.LittleEndian.PutUint64(t.cipher[:], uint64(first))
+			binary.LittleEndian.PutUint64(t.cipher[8:], uint64(second)|uint64(i/2)<<52) // i/2 < MaxRows < 2¹²
+			t.group.block.Encrypt(t.cipher[:], t.cipher[:])
 		}
-		for range entries[r.at+width-1] {
-			if copied > 0 {
-				r.rank = e.rank(e.begin(entries[0], copied), key(r)[1:])
-			}
-			e.keep(r)
-			copied++
+		last := n - t.group.rule.Most + i
+		high, _ := bits.Mul64(binary.LittleEndian.Uint64(t.cipher[8*(i%2):]), uint64(last+1))
+		drawn := int(high)
+		at, is := slices.BinarySearch(t.chosen, drawn)
+		if is {
+			drawn, at = last, len(t.chosen)
 		}
+		t.chosen = slices.Insert(t.chosen, at, drawn)
 	}
-	for _, r := range e.best {
-		if err := e.record(key(r)); err != nil {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
-// ranked is the hash of an entry, and where that is.
-type ranked struct {
-	rank int64
-	at   int
-}
-
-// keep puts a row among those of the smallest hashes.
-func (e *rowsEmitter) keep(r ranked) {
-	most := e.group.rule.Most
-	at := len(e.best)
-	for ; at > 0 && e.best[at-1].rank > r.rank; at-- {
-	}
-	if at < most {
-		e.best = slices.Insert(e.best[:min(len(e.best), most-1)], at, r)
-	}
-}
-
-// A rank is the hash of the copied-th row of a person that has these values: CBC-MAC by AES, of words
-// of a number that is always the same, of which the first two are copied and the person's first.
-
-// begin is the state after these two.
-func (e *rowsEmitter) begin(person, copied int64) [2]uint64 {
-	return e.encrypt([2]uint64{uint64(copied), uint64(person)})
-}
-
-// rank goes on with the other words.
-func (e *rowsEmitter) rank(state [2]uint64, words []int64) int64 {
-	for ; len(words) > 1; words = words[2:] {
-		state = e.encrypt([2]uint64{state[0] ^ uint64(words[0]), state[1] ^ uint64(words[1])})
-	}
-	if len(words) > 0 {
-		state[0] ^= uint64(words[0])
-	}
-	return int64(e.encrypt(state)[0] >> 1)
-}
-
-func (e *rowsEmitter) encrypt(state [2]uint64) [2]uint64 {
-	low, high := e.cipher[:8], e.cipher[8:]
-	binary.LittleEndian.PutUint64(low, state[0])
-	binary.LittleEndian.PutUint64(high, state[1])
-	e.group.block.Encrypt(e.cipher[:], e.cipher[:])
-	return [2]uint64{binary.LittleEndian.Uint64(low), binary.LittleEndian.Uint64(high)}
 }

@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// spill is where entries go that memory has no room for: a file that is the user's alone, and
+// spill is where records go that memory has no room for: a file that is the user's alone, and
 // enciphered with a key that stays in memory: after the run nobody can read it, and it is removed.
 type spill struct {
 	file   *os.File // nil: nothing was spilled
@@ -22,8 +22,11 @@ type spill struct {
 	chunk  []byte
 }
 
-// put writes entries.
+// put writes records.
 func (s *spill) put(all [][]int64) error {
+	if len(all) == 0 {
+		return nil
+	}
 	if err := s.open(); err != nil {
 		return err
 	}
@@ -43,7 +46,7 @@ func (s *spill) put(all [][]int64) error {
 const chunk = 1 << 13
 
 func spilling(err error) error {
-	return fmt.Errorf("persons are many, and their sums did not fit on the disk for temporary files (TMPDIR says which): %w", err)
+	return fmt.Errorf("persons' rows are many, and did not fit on the disk for temporary files (TMPDIR says which): %w", err)
 }
 
 func (s *spill) open() (err error) {
@@ -64,8 +67,8 @@ func (s *spill) open() (err error) {
 	return nil
 }
 
-// take hands on entries of so many words that were written, some at a time.
-func (s *spill) take(width int, put func(entries []int64)) error {
+// take hands on records of so many words that were written, some at a time.
+func (s *spill) take(width int, put func(records []int64)) error {
 	if s.file == nil {
 		return nil
 	}
