@@ -309,21 +309,13 @@ func (m *logisticPVI) infer(ctx context.Context, e *example, noise *mechanisms.E
 			return nil, fmt.Errorf("client %d: %w", k+1, err)
 		}
 	}
-	server, err := m.session.Server(clients)
+	law, err := m.session.Run(ctx, clients, func(int) {})
 	if err != nil {
 		return nil, err
 	}
-	for i := range m.session.Rounds * len(clients) {
-		if _, err := server.Ask(ctx, i%len(clients)); err != nil {
-			return nil, err
-		}
-	}
-	mean, sd, law := make([]float64, p), make([]float64, p), server.Global()
-	for j := range p {
-		mean[j], sd[j] = law[j]/law[p+j], 1/math.Sqrt(law[p+j])
-	}
-	draws := vi.NewFit(vi.Logistic(all, m.session.PriorSD), mean, sd).Draws(independent/4, rng.Uint64())
-	return &fitted{theta: mean, draws: draws, epsilon: m.session.Privacy.Epsilon}, nil
+	fit := m.session.Fit(law)
+	mean, _ := fit.Moments()
+	return &fitted{theta: mean, draws: fit.Draws(independent/4, rng.Uint64()), epsilon: m.session.Privacy.Epsilon}, nil
 }
 
 // linkSD is the sd of coefficients of a family, which all have one.

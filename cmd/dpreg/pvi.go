@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"math"
 	"path/filepath"
 	"reflect"
 	"time"
@@ -144,35 +143,21 @@ func (r *viFit) newSession(clients []string, privacy release.Privacy) *pvi.Sessi
 	return s
 }
 
-// partitioned fits by a session's clients, wherever they are: one after another updates its factor, once
-// a round.
+// partitioned fits by a session's clients, wherever they are.
 func (r *viFit) partitioned(s *pvi.Session, training accounting.Training, clients []pvi.Client) (law []float64, err error) {
-	server, err := s.Server(clients)
-	if err != nil {
-		return nil, err
-	}
 	began, bar := time.Now(), countingBar(r.stderr(), "updates ")
 	defer bar.finish()
-	for i := range s.Rounds * len(clients) {
-		if _, err := server.Ask(r.ctx(), i%len(clients)); err != nil {
-			return nil, err
-		}
-		bar.update(i+1, s.Rounds*len(clients))
+	if law, err = s.Run(r.ctx(), clients, func(done int) { bar.update(done, s.Rounds*len(clients)) }); err != nil {
+		return nil, err
 	}
-	r.fitted(server.Global(), training, s)
+	r.fitted(law, training, s)
 	r.fit.Seconds = time.Since(began).Seconds()
-	return server.Global(), nil
+	return law, nil
 }
 
-// fitted makes the fit of a law of coefficients, which of either regression have the names and
-// the prior that logistic regression's have.
+// fitted makes the fit of a law.
 func (r *viFit) fitted(law []float64, training accounting.Training, s *pvi.Session) {
-	p := r.design.Coefficients()
-	mean, sd := make([]float64, p), make([]float64, p)
-	for j := range p {
-		mean[j], sd[j] = law[j]/law[p+j], 1/math.Sqrt(law[p+j])
-	}
-	r.fit = vi.NewFit(vi.Logistic(&vi.Rows{P: p}, r.priorSD), mean, sd)
-	r.fit.Training, r.fit.Training.Rate = training, s.Rate
+	r.fit = s.Fit(law)
+	r.fit.Training = training
 	r.fit.Privacy = &vi.Privacy{Epsilon: s.Privacy.Epsilon, Delta: s.Privacy.Delta, Multiplier: training.Multiplier}
 }

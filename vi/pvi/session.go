@@ -1,6 +1,7 @@
 package pvi
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -142,4 +143,31 @@ func (s *Session) Server(clients []Client) (*Server, error) {
 		return nil, err
 	}
 	return NewServer(f, f.Isotropic(s.PriorSD), clients)
+}
+
+// Run drives clients, in the session's order: one after another updates its factor, once a round.
+// progress is told of every update done. Errors: as of NewServer, those of clients.
+func (s *Session) Run(ctx context.Context, clients []Client, progress func(updates int)) (law []float64, err error) {
+	server, err := s.Server(clients)
+	if err != nil {
+		return nil, err
+	}
+	for i := range s.Rounds * len(clients) {
+		if _, err := server.Ask(ctx, i%len(clients)); err != nil {
+			return nil, err
+		}
+		progress(i + 1)
+	}
+	return server.Global(), nil
+}
+
+// Fit is of a law of coefficients, which of either regression have the names and the prior that
+// logistic regression's have.
+func (s *Session) Fit(law []float64) *vi.Fit {
+	p := len(law) / 2
+	mean, sd := make([]float64, p), make([]float64, p)
+	for j := range p {
+		mean[j], sd[j] = law[j]/law[p+j], 1/math.Sqrt(law[p+j])
+	}
+	return vi.NewFit(vi.Logistic(&vi.Rows{P: p}, s.PriorSD), mean, sd)
 }
