@@ -44,16 +44,28 @@ const (
 	minSquared = 1e-140
 )
 
-// codes are rows as they are read, multiples of the unit of each, and their norms.
+// codes are rows as they are read, multiples of the unit of each, and their norms. Where they are
+// not coded the unit is 1.
 type codes struct{ x, unit, norm []float64 }
 
-func newCodes(of []float64, width int) *codes {
+func newCodes(of []float64, width int, coded bool) *codes {
 	n := len(of) / width
-	c := &codes{append([]float64(nil), of...), make([]float64, n), make([]float64, n)}
+	c := &codes{of, make([]float64, n), make([]float64, n)}
+	if coded {
+		c.x = slices.Clone(of)
+	}
 	for i := range n {
-		c.unit[i], c.norm[i] = code(c.x[i*width : (i+1)*width])
+		c.unit[i], c.norm[i] = sized(c.x[i*width:(i+1)*width], coded)
 	}
 	return c
+}
+
+// sized codes a row where it is to be, and returns its unit and its norm.
+func sized(x []float64, coded bool) (unit, size float64) {
+	if coded {
+		return code(x)
+	}
+	return 1, norm(x)
 }
 
 // code rounds x towards 0 to multiples of a unit, a power of two, of at most 2²⁰ of them in
@@ -81,13 +93,10 @@ func (n *Node) measure(coded bool) {
 	n.measured = true
 	n.unit, n.norm = room(n.unit, n.rows), room(n.norm, n.rows)
 	for i := range n.rows {
-		switch record := n.t.records[i]; {
-		case n.codes != nil:
+		if record := n.t.records[i]; n.codes != nil {
 			n.unit[i], n.norm[i] = n.codes.unit[record], n.codes.norm[record]
-		case coded:
-			n.unit[i], n.norm[i] = code(n.row(i))
-		default:
-			n.unit[i], n.norm[i] = 1, norm(n.row(i))
+		} else {
+			n.unit[i], n.norm[i] = sized(n.row(i), coded)
 		}
 	}
 }

@@ -200,8 +200,8 @@ func (t *Tape) Dense(x *Node, k int) *Node {
 	if x.alike {
 		x = x.Plus(t.zeros())
 	}
-	if t.coded && x.codes == nil && x.of != nil {
-		x.codes = newCodes(x.of, x.width)
+	if x.codes == nil && x.of != nil {
+		x.codes = newCodes(x.of, x.width, t.coded)
 		x.gather()
 	}
 	n := t.node(x.rows, size/x.width, true, false)
