@@ -93,9 +93,10 @@ func TestGeneralizedSBC(t *testing.T) {
 								continue
 							}
 							at++
+							seed := at
 							t.Run(fmt.Sprintf("p=%d n=%d %s %s n latent=%t", p, n, link, kind, latent), func(t *testing.T) {
 								t.Parallel()
-								names, ranks := calibrateGeneralized(t, at, p, n, of, of.family, kind, latent, trials)
+								names, ranks := calibrateGeneralized(t, seed, p, n, of, of.family, kind, latent, trials)
 								uniform(t, names, ranks)
 								mutex.Lock()
 								defer mutex.Unlock()
