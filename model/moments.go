@@ -82,10 +82,6 @@ func (t *Moments) Covariance(dst []float64, n float64) {
 	m := t.Shape.M()
 	q := statistics(m)
 	mu, cov := t.Mean, t.Cov
-	if m == 2 {
-		t.covarianceOfTwo(dst, n)
-		return
-	}
 	for j := range m {
 		row := dst[j*q : j*q+j+1]
 		for k := range row {
@@ -119,23 +115,6 @@ func (t *Moments) Covariance(dst []float64, n float64) {
 			r++
 		}
 	}
-}
-
-// covarianceOfTwo is Covariance for x and y alone, in order x, y, x², xy, y²:
-// the same sums without loops, which at this size take longer than what they do.
-func (t *Moments) covarianceOfTwo(dst []float64, n float64) {
-	d := dst[:25]
-	mx, my := t.Mean[0], t.Mean[1]
-	xx, xy, yy := t.Cov[0], t.Cov[1], t.Cov[3]
-	sxx, sxy, syy := xx+mx*mx, xy+mx*my, yy+my*my
-	d[0] = n * xx
-	d[5], d[6] = n*xy, n*yy
-	cx, cy := 2*mx*xx, 2*mx*xy
-	d[10], d[11], d[12] = n*cx, n*cy, n*(2*xx*sxx+mx*cx)
-	cx, cy = xx*my+xy*mx, xy*my+yy*mx
-	d[15], d[16], d[17], d[18] = n*cx, n*cy, n*(xy*sxx+xx*sxy+mx*cx), n*(yy*sxx+xy*sxy+my*cx)
-	cx, cy = 2*my*xy, 2*my*yy
-	d[20], d[21], d[22], d[23], d[24] = n*cx, n*cy, n*(2*xy*sxy+mx*cx), n*(2*yy*sxy+my*cx), n*(2*yy*syy+my*cy)
 }
 
 // Factor computes Chol; it reports false where rounding leaves V indefinite.
