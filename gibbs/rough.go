@@ -31,7 +31,7 @@ func (r *rough) at(h *model.Hierarchy) bool {
 		return false
 	}
 	for k, v := range h.Centre {
-		r.centre[k] = r.guess.Centre[k] + v
+		r.centre[k] = r.guess.Law.Mean[k] + v
 	}
 	return true
 }
@@ -39,17 +39,17 @@ func (r *rough) at(h *model.Hierarchy) bool {
 // toC replaces w_j by c.
 func (r *rough) toC(x []float64) {
 	axpy(x, -1, r.centre)
-	dense.MulLowerTVec(x, r.guess.Root, r.q, x)
+	dense.MulLowerTVec(x, r.guess.Law.Root, r.q, x)
 }
 
 // toOwn replaces c by w_j.
 func (r *rough) toOwn(x []float64) {
-	dense.SolveLowerT(r.guess.Root, r.q, x)
+	dense.SolveLowerT(r.guess.Law.Root, r.q, x)
 	axpy(x, 1, r.centre)
 }
 
 // pull replaces the gradient in w_j by that in c.
-func (r *rough) pull(grad []float64) { dense.SolveLower(r.guess.Root, r.q, grad) }
+func (r *rough) pull(grad []float64) { dense.SolveLower(r.guess.Law.Root, r.q, grad) }
 
 // add takes w_j and the slope of the density in it, of which prior is a part.
 func (r *rough) add(own, slope []float64) {

@@ -32,9 +32,10 @@ type Pooled struct {
 	guess *Guess
 	ok    bool // Λ is positive definite
 
-	delta, eta           []float64 // δ, η
-	pull, solved, spread []float64 // R⁻¹ and Λ⁻¹ times the gradient in δ, B⁻ᵀg_η
-	square, scratch      []float64
+	delta, eta   []float64 // δ, η
+	pull, spread []float64 // the gradient in δ, B⁻ᵀg_η
+	root         []float64 // B
+	scratch      []float64
 }
 
 // NewPooled guesses from the release of s. The hub, whose pooling is partial, holds u and B.
@@ -42,7 +43,7 @@ func NewPooled(s *Site, hub *Hub) *Pooled {
 	k := s.Shape.Q() + 1
 	vec := func() []float64 { return make([]float64, k) }
 	t := &Pooled{hub: hub, guess: NewGuess(k), Own: vec(), Slope: vec(),
-		delta: vec(), eta: vec(), pull: vec(), solved: vec(), spread: vec(), square: make([]float64, k*k), scratch: vec()}
+		delta: vec(), eta: vec(), pull: vec(), spread: vec(), root: make([]float64, k*k), scratch: vec()}
 	t.Theta = t.Own[:k-1]
 	t.rough(s)
 	return t
@@ -125,12 +126,8 @@ func roughPrior(q int) *conjugate.NIG {
 func (t *Pooled) Set(x []float64) {
 	q := len(t.Own)
 	t.law()
-	copy(t.delta, x[:q])
-	dense.SolveLowerT(t.guess.Root, q, t.delta)
-	for k, v := range t.guess.Centre {
-		t.delta[k] += v
-		t.Own[k] = t.hub.Centre[k] + t.delta[k]
-	}
+	t.guess.Law.Set(t.delta, x[:q])
+	floats.AddTo(t.Own, t.hub.Centre, t.delta)
 	dense.MulLowerVec(t.eta, t.guess.Inverse, q, t.delta)
 	for k, e := range t.eta {
 		t.Slope[k] = -e
@@ -141,66 +138,50 @@ func (t *Pooled) Set(x []float64) {
 func (t *Pooled) Coordinates(x []float64) {
 	q := len(t.Own)
 	t.law()
-	for k, v := range t.Own {
-		t.scratch[k] = v - t.hub.Centre[k] - t.guess.Centre[k]
-	}
-	dense.MulLowerTVec(x[:q], t.guess.Root, q, t.scratch)
+	floats.SubTo(t.scratch, t.Own, t.hub.Centre)
+	t.guess.Law.Coordinates(x[:q], t.scratch)
 }
 
 // law takes u and B of the hub.
 func (t *Pooled) law() {
-	t.hub.Spread.Root(t.square)
-	t.ok = t.guess.At(t.square, t.hub.Centre)
+	t.hub.Spread.Root(t.root)
+	t.ok = t.guess.At(t.root, t.hub.Centre)
 }
 
-// Add returns log p(c); it adds its gradient, and that given in w, to those in c and
-// in the hub. It reports false where rounding leaves Λ without a root.
+// Add returns log p(c); it writes its gradient in c, of what has a gradient given in w, too, and adds that in
+// the hub. It reports false where rounding leaves Λ without a root.
 //
-// With D = g_w + B⁻ᵀg_η the gradient in δ, g_η = −η, e = R⁻¹D and d = R⁻ᵀe, that in c
-// is e, in u g_w − Pd, and in Λ by Cholesky's adjoint
-//
-//	½(R⁻ᵀSR⁻¹ − daᵀ − adᵀ),   a = Λ⁻¹P(g − u),   S_kl = −c_k e_l for k ≥ l, less 1 for k = l.
+// The gradient in δ is g_w + B⁻ᵀg_η, g_η = −η, see Conditional, and with d that in P(g − u), that in u
+// is g_w − Pd.
 func (t *Pooled) Add(grad, x, gOwn []float64) (logp float64, ok bool) {
 	if !t.ok {
 		return 0, false
 	}
 	q := len(t.Own)
 	dense.MulLowerTVec(t.spread, t.guess.Inverse, q, t.Slope)
+	floats.AddTo(t.pull, gOwn, t.spread)
+	law := t.guess.Law
+	law.Pull(grad[:q], t.pull, x[:q])
+	t.guess.weigh(t.scratch, law.Linear)
 	for k, g := range gOwn {
-		t.pull[k] = g + t.spread[k]
-	}
-	dense.SolveLower(t.guess.Root, q, t.pull)
-	copy(t.solved, t.pull)
-	dense.SolveLowerT(t.guess.Root, q, t.solved)
-	t.guess.weigh(t.scratch, t.solved)
-	for k, g := range gOwn {
-		grad[k] += t.pull[k]
 		t.hub.GTheta[k] += g - t.scratch[k]
-		logp += math.Log(t.guess.Inverse[k*q+k]/t.guess.Root[k*q+k]) - 0.5*t.eta[k]*t.eta[k]
+		logp += math.Log(t.guess.Inverse[k*q+k]/law.Root[k*q+k]) - 0.5*t.eta[k]*t.eta[k]
 	}
-	t.pullSpread(x)
+	t.pullSpread()
 	return logp, true
 }
 
-// pullSpread adds to the hub the gradient in B, with N twice that in Λ
+// pullSpread adds to the hub the gradient in B, with N that in Λ
 //
-//	−B⁻ᵀg_ηηᵀ − B⁻ᵀ(B⁻¹NB⁻ᵀ) − diag(1/B_kk).
-func (t *Pooled) pullSpread(c []float64) {
-	q, n := len(t.Own), t.square
-	for k := range q {
-		for l := range k + 1 {
-			n[k*q+l] = -c[k] * t.pull[l]
+//	−B⁻ᵀg_ηηᵀ − 2B⁻ᵀ(B⁻¹NB⁻ᵀ) − diag(1/B_kk).
+func (t *Pooled) pullSpread() {
+	q, n := len(t.Own), t.guess.Law.Precise
+	for range 2 { // B⁻¹N, row by row of its transpose, and again
+		for k := range q {
+			dense.MulLowerVec(n[k*q:(k+1)*q], t.guess.Inverse, q, n[k*q:(k+1)*q])
 		}
-		n[k*q+k]--
+		dense.Transpose(n, q)
 	}
-	dense.Symmetrise(n, q)
-	t.congruence(func(row []float64) { dense.SolveLowerT(t.guess.Root, q, row) })
-	for k := range q {
-		for l := range q {
-			n[k*q+l] -= t.solved[k]*t.guess.Centre[l] + t.guess.Centre[k]*t.solved[l]
-		}
-	}
-	t.congruence(func(row []float64) { dense.MulLowerVec(row, t.guess.Inverse, q, row) })
 	for k := range q { // the transpose, row by row
 		row := n[k*q : (k+1)*q]
 		dense.MulLowerTVec(row, t.guess.Inverse, q, row)
@@ -208,24 +189,13 @@ func (t *Pooled) pullSpread(c []float64) {
 	spread := t.hub.Spread
 	for k := range q {
 		for l := range k + 1 {
-			g := -t.spread[k]*t.eta[l] - n[l*q+k]
+			g := -t.spread[k]*t.eta[l] - 2*n[l*q+k]
 			if l == k {
 				g -= t.guess.Inverse[k*q+k]
 			}
 			spread.GTau[k] += g * spread.Factor[k*q+l]
 			spread.GFactor[k*q+l] += g * spread.Tau[k]
 		}
-	}
-}
-
-// congruence turns N, symmetric, into ANAᵀ, A being the map of a row.
-func (t *Pooled) congruence(a func(row []float64)) {
-	q := len(t.Own)
-	for range 2 {
-		for k := range q {
-			a(t.square[k*q : (k+1)*q])
-		}
-		dense.Transpose(t.square, q)
 	}
 }
 
@@ -243,8 +213,8 @@ type Guess struct {
 	Mean, Precision []float64 // g, q; P, q×q
 
 	// At the last At:
-	Inverse, Root []float64 // B⁻¹ and R, q×q, lower triangular
-	Centre        []float64 // Λ⁻¹P(g − u), q
+	Inverse []float64    // B⁻¹, q×q, lower triangular
+	Law     *Conditional // of w − u, Λ being its precision
 
 	apart []float64 // g − u
 }
@@ -252,7 +222,7 @@ type Guess struct {
 // NewGuess allocates for a w of length q; its guess is that of none, P = 0.
 func NewGuess(q int) *Guess {
 	vec := func(n int) []float64 { return make([]float64, n) }
-	return &Guess{Mean: vec(q), Precision: vec(q * q), Inverse: vec(q * q), Root: vec(q * q), Centre: vec(q), apart: vec(q)}
+	return &Guess{Mean: vec(q), Precision: vec(q * q), Inverse: vec(q * q), Law: NewConditional(q), apart: vec(q)}
 }
 
 // At takes B, q×q and lower triangular, and u. It reports false where rounding leaves Λ
@@ -266,14 +236,12 @@ func (g *Guess) At(root, u []float64) bool {
 			for i := k; i < q; i++ {
 				sum += g.Inverse[i*q+k] * g.Inverse[i*q+l]
 			}
-			g.Root[k*q+l] = sum
+			g.Law.Root[k*q+l] = sum
 		}
 	}
-	ok := dense.Cholesky(g.Root, q)
 	floats.SubTo(g.apart, g.Mean, u)
-	g.weigh(g.Centre, g.apart)
-	dense.SolveLower(g.Root, q, g.Centre)
-	dense.SolveLowerT(g.Root, q, g.Centre)
+	g.weigh(g.Law.Mean, g.apart)
+	_, ok := g.Law.Prepare()
 	return ok
 }
 

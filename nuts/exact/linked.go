@@ -27,7 +27,7 @@ type linked struct {
 	eta  float64 // what z tells of η_a
 	info float64 // and its precision
 
-	slopes       *conditional
+	slopes       *model.Conditional
 	beta         []float64
 	wv, vb, dev  []float64 // WV; Vm̂; β − μ_β
 	pulled       []float64 // Λ_β(β − μ_β)
@@ -53,7 +53,7 @@ func newLinked(site *model.Site, prior *model.Prior, of family) *linked {
 	m, p, n := obs.Shape.M(), obs.Shape.P, obs.N
 	vec := func() []float64 { return make([]float64, p) }
 	square := func() []float64 { return make([]float64, p*p) }
-	l := &linked{coefficients: newCoefficients(obs.Shape, prior), sumsOfY: newSumsOfY(of, p), v: square(), slopes: newConditional(p),
+	l := &linked{coefficients: newCoefficients(obs.Shape, prior), sumsOfY: newSumsOfY(of, p), v: square(), slopes: model.NewConditional(p),
 		beta: vec(), wv: square(), vb: vec(), dev: vec(), pulled: vec(), covariance: vec(), gBeta: vec(), gF: vec(), work: vec(), square: square()}
 	l.n = n
 	r := 0.5 * resolution(obs, n)
@@ -140,7 +140,7 @@ func (l *linked) takeSlopes(t *statistics, u, lambda []float64) (logp float64, o
 		l.covariance[j] = 0.5 * (z - t.mean[j]*l.mean)
 	}
 	dense.SymMulVec(l.vb, l.v, p, l.covariance)
-	dense.SymMulVec(l.slopes.mean, l.given, p, l.coefficients.mean)
+	dense.SymMulVec(l.slopes.Mean, l.given, p, l.coefficients.mean)
 	for i := range p {
 		for j := range p {
 			sum := 0.0
@@ -148,7 +148,7 @@ func (l *linked) takeSlopes(t *statistics, u, lambda []float64) (logp float64, o
 				sum += t.w[max(i, k)*l.m+min(i, k)] * l.v[k*p+j]
 			}
 			l.wv[i*p+j] = sum
-			l.slopes.mean[i] += l.c * t.w[max(i, j)*l.m+min(i, j)] * l.vb[j]
+			l.slopes.Mean[i] += l.c * t.w[max(i, j)*l.m+min(i, j)] * l.vb[j]
 		}
 	}
 	for i := range p {
@@ -157,14 +157,14 @@ func (l *linked) takeSlopes(t *statistics, u, lambda []float64) (logp float64, o
 			for k := range p {
 				sum += l.c * l.c * l.wv[i*p+k] * t.w[max(k, j)*l.m+min(k, j)]
 			}
-			l.slopes.root[i*p+j] = sum
+			l.slopes.Root[i*p+j] = sum
 		}
 	}
-	logJ, ok := l.slopes.prepare()
+	logJ, ok := l.slopes.Prepare()
 	if !ok {
 		return 0, false
 	}
-	l.slopes.set(l.beta, u)
+	l.slopes.Set(l.beta, u)
 	clear(l.f)
 	for j, b := range l.beta {
 		l.dev[j] = b - l.coefficients.mean[j]

@@ -20,7 +20,7 @@ func (l *linked) pull(grad, x []float64, t *statistics, gMean, gD, e, gLambda, l
 		l.gBeta[j] += dot(t.d[j*l.m:j*l.m+j+1], l.gF) - l.pulled[j]
 		addScaled(gD[j*l.m:j*l.m+j+1], b, l.gF)
 	}
-	l.slopes.pull(grad[:p], l.gBeta, x[:p])
+	l.slopes.Pull(grad[:p], l.gBeta, x[:p])
 	l.pullScatter(t, gMean, e)
 	l.pullFree(gLambda, lambda)
 	return byN
@@ -54,10 +54,10 @@ func (l *linked) pullMiddle(grad, x []float64, byEta float64, t *statistics, gMe
 // pullScatter is pull of what takeSlopes has of W and m̂: with G the gradient in P and g that in b,
 // c²(GWV + VWG) + ½c(gvᵀ + vgᵀ) in W, v = Vm̂, and cVWg in m̂.
 func (l *linked) pullScatter(t *statistics, gMean, e []float64) {
-	p, g := l.coefficients.p, l.slopes.d
+	p, g := l.coefficients.p, l.slopes.Linear
 	clear(l.square)
 	for i := range p {
-		for k, v := range l.slopes.precise[i*p : (i+1)*p] {
+		for k, v := range l.slopes.Precise[i*p : (i+1)*p] {
 			addScaled(l.square[i*p:(i+1)*p], v, l.wv[k*p:])
 		}
 	}
@@ -80,7 +80,7 @@ func (l *linked) pullFree(gLambda, lambda []float64) {
 		k, sum := len(b.slopes), 0.0
 		for i, row := range b.slopes {
 			for j, column := range b.slopes {
-				g := l.slopes.precise[row*p+column] + l.slopes.d[row]*mean[column] - 0.5*l.dev[row]*l.dev[column]
+				g := l.slopes.Precise[row*p+column] + l.slopes.Linear[row]*mean[column] - 0.5*l.dev[row]*l.dev[column]
 				sum += b.precision[i*k+j] * g
 			}
 		}

@@ -1,6 +1,10 @@
 package exact
 
-import "math"
+import (
+	"math"
+
+	"github.com/dpreg/dpreg/model"
+)
 
 // sumsOfY are ȳ and h of index, given θ, x̄ and D_x, in coordinates that are about standard normal given
 // these, whether z tells the sums or noise hides them: of n rows, r the sd of the noise of means of products
@@ -18,15 +22,15 @@ type sumsOfY struct {
 	rate float64   // precision of logit ȳ by z, and ȳ itself
 	odds float64
 
-	law      *conditional // of h
-	products []float64    // m
-	within   float64      // precision of logit ȳ
-	q, logit float64      // q; logit M_0
+	law      *model.Conditional // of h
+	products []float64          // m
+	within   float64            // precision of logit ȳ
+	q, logit float64            // q; logit M_0
 }
 
 // newSumsOfY are those of which z tells nothing.
 func newSumsOfY(of family, p int) *sumsOfY {
-	return &sumsOfY{index: newIndex(of, 0, p), m: p + 1, told: make([]float64, p), law: newConditional(p), products: make([]float64, p)}
+	return &sumsOfY{index: newIndex(of, 0, p), m: p + 1, told: make([]float64, p), law: model.NewConditional(p), products: make([]float64, p)}
 }
 
 // take makes ȳ and h of coordinates x at the index, and writes those to t as y's mean and row of D, in
@@ -59,24 +63,24 @@ func (l *sumsOfY) takeSums(t *statistics, x []float64) (logJ float64, ok bool) {
 	at := (rows*l.logit+l.rate*l.odds)/l.within + x[0]/math.Sqrt(l.within)
 	l.y = 1 / (1 + math.Exp(-at))
 	p, own := l.p, l.n/l.q
-	clear(l.law.root)
+	clear(l.law.Root)
 	for k := range p {
-		l.law.mean[k] = own * l.M[1] * l.e[k]
-		l.law.root[k*p+k] = own
+		l.law.Mean[k] = own * l.M[1] * l.e[k]
+		l.law.Root[k*p+k] = own
 	}
 	for j := range p {
 		l.products[j] = 0.5*(l.told[j]+t.mean[j]) - t.mean[j]*l.y
 		row := t.d[j*l.m : j*l.m+j+1]
 		for k, v := range row {
-			l.law.mean[k] += l.per * v * l.products[j]
-			addScaled(l.law.root[k*p:k*p+k+1], l.per*v, row[:k+1])
+			l.law.Mean[k] += l.per * v * l.products[j]
+			addScaled(l.law.Root[k*p:k*p+k+1], l.per*v, row[:k+1])
 		}
 	}
-	logJ, ok = l.law.prepare()
+	logJ, ok = l.law.Prepare()
 	if !ok {
 		return 0, false
 	}
-	l.law.set(l.h, x[1:])
+	l.law.Set(l.h, x[1:])
 	return logJ - 0.5*math.Log(l.within) + math.Log(l.y*(1-l.y)), true
 }
 
@@ -112,8 +116,8 @@ func (l *sumsOfY) pull(grad, x []float64, t *statistics, gMean, gD, gF []float64
 // pullSums is pull of takeSums; it returns the gradient in n.
 func (l *sumsOfY) pullSums(grad, x []float64, t *statistics, gMean, gD []float64) (byN float64) {
 	p, m0, m1, own := l.p, l.M[0], l.M[1], l.n/l.q
-	l.law.pull(grad[1:], l.byH, x[1:])
-	linear, precise := l.law.d, l.law.precise
+	l.law.Pull(grad[1:], l.byH, x[1:])
+	linear, precise := l.law.Linear, l.law.Precise
 	along, trace := dot(l.e, linear), 0.0
 	for k := range p {
 		trace += precise[k*p+k]

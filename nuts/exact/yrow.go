@@ -1,6 +1,9 @@
 package exact
 
-import "github.com/dpreg/dpreg/internal/dense"
+import (
+	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/model"
+)
 
 // yRow is rowOfY whatever D_yy and D_x are. Given these D_y has about the law
 //
@@ -21,9 +24,9 @@ type yRow struct {
 	n, v, r  float64
 	square   float64 // D_yy²
 
-	root, gram []float64    // C and G
-	h          []float64    // h
-	inner      *conditional // y, of P = Π and b = Cᵀh
+	root, gram []float64          // C and G
+	h          []float64          // h
+	inner      *model.Conditional // y, of P = Π and b = Cᵀh
 	y          []float64
 
 	gY, gH                        []float64
@@ -33,7 +36,7 @@ type yRow struct {
 func newYRow(p int, variance []float64, scaled bool, n, v, r float64) *yRow {
 	vec := func() []float64 { return make([]float64, p) }
 	square := func() []float64 { return make([]float64, p*p) }
-	return &yRow{p: p, variance: variance, scaled: scaled, n: n, v: v, r: r, root: square(), gram: square(), h: vec(), inner: newConditional(p), y: vec(),
+	return &yRow{p: p, variance: variance, scaled: scaled, n: n, v: v, r: r, root: square(), gram: square(), h: vec(), inner: model.NewConditional(p), y: vec(),
 		gY: vec(), gH: vec(), gPrior: square(), gRoot: square(), gGram: square(), product: square()}
 }
 
@@ -63,12 +66,12 @@ func (f *yRow) prepare(d []float64, m int, products []float64, square float64) (
 		clear(f.root[k*p+k+1 : (k+1)*p])
 	}
 	dense.Symmetrise(f.gram, p)
-	f.congruence(f.inner.root, f.gram)
+	f.congruence(f.inner.Root, f.gram)
 	for k := range p {
-		f.inner.root[k*p+k]++
+		f.inner.Root[k*p+k]++
 	}
-	dense.MulLowerTVec(f.inner.mean, f.root, p, f.h)
-	logJ, ok = f.inner.prepare()
+	dense.MulLowerTVec(f.inner.Mean, f.root, p, f.h)
+	logJ, ok = f.inner.Prepare()
 	return 0.5*dense.LogDet(f.root, p) + logJ, ok
 }
 
@@ -100,14 +103,14 @@ func (f *yRow) congruence(dst, a []float64) {
 }
 
 func (f *yRow) set(row, c []float64) {
-	f.inner.set(f.y, c)
+	f.inner.Set(f.y, c)
 	dense.MulLowerVec(row, f.root, f.p, f.y)
 }
 
 func (f *yRow) coordinates(c, row []float64) {
 	copy(f.y, row)
 	dense.SolveLower(f.root, f.p, f.y)
-	f.inner.coordinates(c, f.y)
+	f.inner.Coordinates(c, f.y)
 }
 
 // pull: the gradient in P, given the lower triangular one M in C, is ½(N + Nᵀ),
@@ -115,8 +118,8 @@ func (f *yRow) coordinates(c, row []float64) {
 func (f *yRow) pull(grad, gD, gProducts, gRow, d []float64, m int, c, products []float64) (bySquare float64) {
 	p, per := f.p, 1/(f.r*f.r)
 	dense.MulLowerTVec(f.gY, f.root, p, gRow)
-	f.inner.pull(grad, f.gY, c)
-	gPi, gLinear := f.inner.precise, f.inner.d
+	f.inner.Pull(grad, f.gY, c)
+	gPi, gLinear := f.inner.Precise, f.inner.Linear
 	// Π = I + CᵀGC, product is GC: 2GC∂Π in C, C∂ΠCᵀ in G
 	clear(f.gRoot)
 	for i := range p {
@@ -149,7 +152,7 @@ func (f *yRow) pull(grad, gD, gProducts, gRow, d []float64, m int, c, products [
 			addScaled(f.gPrior[i*p:i*p+i+1], v, from[:i+1])
 		}
 	}
-	halfCongruence(f.gPrior, f.root, p)
+	dense.HalfCongruence(f.gPrior, f.root, p)
 	for j := range p {
 		row, to, s := d[j*m:j*m+j+1], gD[j*m:j*m+j+1], 2*f.prior(j)
 		for k, v := range row {
