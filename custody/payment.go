@@ -2,6 +2,8 @@ package custody
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -115,9 +117,9 @@ func (p *Payment) Pay(ctx context.Context, marks *table.Marks) (err error) {
 	return nil
 }
 
-// Stands tells whether the ledger counts a charge of this name, of rows with these marks: what it
-// paid for may go on. Errors: the ledger counts other rows.
-func (p *Payment) Stands(ctx context.Context, name string, marks *table.Marks) (bool, error) {
+// Stands tells whether the ledger counts a charge of this name, of rows with these marks: what it paid for may go
+// on after so many rounds that were answered. Errors: the ledger counts other rows, or more rounds.
+func (p *Payment) Stands(ctx context.Context, name string, rounds int, marks *table.Marks) (bool, error) {
 	if p.Ledger == nil {
 		return false, nil
 	}
@@ -125,10 +127,33 @@ func (p *Payment) Stands(ctx context.Context, name string, marks *table.Marks) (
 	if err != nil {
 		return false, LedgerError(err)
 	}
-	if !slices.ContainsFunc(h.Entries, func(e ledger.Entry) bool { return e.Release == name }) {
-		return false, nil
+	for _, e := range slices.Backward(h.Entries) {
+		if e.Release != name {
+			continue
+		}
+		if last := h.Answered(e.Number); last > rounds {
+			return false, Refusef("%s is an older copy of itself: it ends with round %d, and %s has an answer to round %d. Put back the newest, or name a new directory, by --session DIR, which is charged anew", name, rounds, p.path, last)
+		}
+		p.number, p.after, p.cost = e.Number, h, []ledger.Charge{e.Charge}
+		return true, LedgerError(p.Knows(ctx, marks.Sums()))
 	}
-	return true, LedgerError(p.Knows(ctx, marks.Sums()))
+	return false, nil
+}
+
+// Answer notes an answer of the run that is charged, which nobody has seen yet. Errors: the round had another one.
+func (p *Payment) Answer(ctx context.Context, round int, answer []float64) error {
+	if p == nil || p.number == 0 { // what was kept is sent again, and paid for elsewhere
+		return nil
+	}
+	text, err := binary.Append(nil, binary.LittleEndian, answer)
+	if err != nil {
+		return err
+	}
+	err = p.Ledger.Answer(ctx, p.number, round, fmt.Sprintf("%x", sha256.Sum256(text)))
+	if errors.Is(err, ledger.ErrAnswered) {
+		return Refusef("%s has another answer to round %d, and a round is answered once: nothing was sent", p.path, round)
+	}
+	return LedgerError(err)
 }
 
 // make makes the ledger, if it is to be made.

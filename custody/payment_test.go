@@ -1,9 +1,13 @@
 package custody_test
 
 import (
+	"io"
 	"math/big"
+	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/mechanisms/ledger"
 	"github.com/dpreg/dpreg/release"
 )
@@ -26,4 +30,47 @@ func charges(t *testing.T, path string) []ledger.Entry {
 	h, err := l.History(t.Context())
 	must(t, err)
 	return h.Entries
+}
+
+// A run goes on where its ledger has it: a round has one answer, and what ends before the last one that was answered
+// is an older copy.
+func TestRunGoesOn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "l.db")
+	must(t, newLedger(t, path))
+	run := ledger.Charge{Epsilon: big.NewRat(1, 2), Delta: big.NewRat(1, 1000), Noise: ledger.Sampled, Sensitivity: 0.1, Scale: 1, Neighbours: string(release.ReplaceOne), Release: "run"}
+	payment := func(cost ...ledger.Charge) *custody.Payment {
+		t.Helper()
+		p, err := custody.NewPayment(t.Context(), func(string) {}, custody.Account{Path: path}, string(release.ReplaceOne), cost...)
+		must(t, err)
+		return p
+	}
+	refused := func(err error, says string) {
+		t.Helper()
+		if custody.Exit(t.Context(), io.Discard, "dpreg", err) != custody.Refused || !strings.Contains(err.Error(), says) {
+			t.Errorf("error %v", err)
+		}
+	}
+	first := payment(run)
+	must(t, first.Pay(t.Context(), nil))
+	must(t, first.Answer(t.Context(), 1, []float64{1, 2}))
+	must(t, first.Answer(t.Context(), 2, []float64{1, 2}))
+	first.Finish(t.Context(), false)
+
+	again := payment()
+	_, err := again.Stands(t.Context(), "run", 1, again.Marks())
+	refused(err, "it ends with round 1, and "+path+" has an answer to round 2")
+	if stands, err := again.Stands(t.Context(), "another run", 1, again.Marks()); stands || err != nil {
+		t.Errorf("%v, error %v", stands, err)
+	}
+	stands, err := again.Stands(t.Context(), "run", 2, again.Marks())
+	if must(t, err); !stands {
+		t.Error("the charge does not stand")
+	}
+	must(t, again.Answer(t.Context(), 2, []float64{1, 2}))
+	refused(again.Answer(t.Context(), 2, []float64{2, 1}), "another answer to round 2")
+	must(t, again.Answer(t.Context(), 3, []float64{2, 1}))
+	again.Finish(t.Context(), true)
+	if all := charges(t, path); len(all) != 1 || !all[0].Written {
+		t.Errorf("%+v", all)
+	}
 }

@@ -208,8 +208,9 @@ func (r *viFit) client(s *pvi.Session, training accounting.Training, data string
 	if c, err = network.Record(local, dir, s.Rounds, local.Memory()); err != nil {
 		return nil, 0, usage(err)
 	}
+	c.Before = paid.Answer
 	if local.charged = c.Kept() > 0; local.charged && paid != nil {
-		if local.charged, err = paid.Stands(r.ctx(), dir, local.marks); err != nil {
+		if local.charged, err = paid.Stands(r.ctx(), dir, c.Kept(), local.marks); err != nil {
 			return nil, 0, err
 		}
 	}

@@ -107,7 +107,8 @@ func (f *federation) joinAll(digest string, names ...string) map[string]result {
 }
 
 // Three clients and a server fit a slope. Each client's ledger is charged once, for all rounds; what it
-// sent is kept; all print the same result. A second start goes on where all is over, and costs nothing.
+// sent is kept; all print the same result. A second start goes on where all is over, and costs nothing; from an
+// older copy of what a client sent it does not go on.
 func TestPVIOverANetwork(t *testing.T) {
 	f := newFederation(t, "--eps 50 --model linear --error-sd 1 --formula y~age --format csv")
 	digest, ended := f.start(t, t.Context())
@@ -128,6 +129,20 @@ func TestPVIOverANetwork(t *testing.T) {
 	again, ended := f.start(t, t.Context())
 	if again != digest {
 		t.Errorf("session %s goes on as %s", digest, again)
+	}
+	last := filepath.Join("north.pvi-"+digest[:12], "round-0004.json")
+	if err := os.Rename(last, "newest"); err != nil {
+		t.Fatal(err)
+	}
+	r := command(strings.Fields(f.join["north"] + " --agree " + digest)...)
+	if r.code != refused || !strings.Contains(r.stderr, "an older copy of itself: it ends with round 3, and north.ledger.db has an answer to round 4") {
+		t.Errorf("exit code %d: %s", r.code, r.stderr)
+	}
+	if _, err := os.Lstat(last); err == nil {
+		t.Error("round 4 was answered anew")
+	}
+	if err := os.Rename("newest", last); err != nil {
+		t.Fatal(err)
 	}
 	for name, r := range f.joinAll(digest, "north", "south", "west") {
 		if r.finished(t).says(t, "goes on after round 4, for which nothing more is charged"); r.stdout != served.stdout {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,7 +17,8 @@ import (
 //
 // The last hash, the head, stands for all that happened, in its order. Whoever wrote one down
 // finds a ledger that was put back to an old copy, or of which a charge was changed: its
-// chain does not have that head. A head holds nothing that was computed from rows.
+// chain does not have that head. A head holds nothing that was computed from rows but answers, which
+// were paid for.
 
 // Event is a link of the chain.
 type Event struct{ Text, Hash string }
@@ -32,6 +34,7 @@ const (
 	eventTotal  = "total "
 	eventCharge = "charge "
 	eventData   = "data "
+	eventAnswer = "answer "
 )
 
 func (b *Budget) event(id string) string {
@@ -93,7 +96,7 @@ func (h *History) readEvents(ctx context.Context, q querier, id string, known *H
 		switch {
 		case e.Hash != link(before, e.Text):
 			return fmt.Errorf("link %d of its chain does not follow from those before it", i)
-		case i == 1 && e.Text == h.Budget.event(id), i > 1 && e.Text == dataEvent:
+		case i == 1 && e.Text == h.Budget.event(id), i > 1 && e.Text == dataEvent, i > 1 && strings.HasPrefix(e.Text, eventAnswer):
 		case i > 1 && strings.HasPrefix(e.Text, eventTotal):
 			h.total = e.Text
 		case i > 1 && len(left) > 0 && e.Text == left[0].event():
@@ -163,6 +166,45 @@ func (l *Ledger) Rebind(ctx context.Context) error {
 		}
 		return err
 	})
+}
+
+// A run that others drive answers each of its rounds once. An answer is an event before anybody sees it, by a
+// digest: what goes on from an older copy of what it sent would draw noise that nothing was charged for.
+
+func answerEvent(charge int64, round int, digest string) string {
+	return fmt.Sprintf("%sto round %d, of charge %d: %s", eventAnswer, round, charge, digest)
+}
+
+// ErrAnswered says that a round has another answer.
+var ErrAnswered = errors.New("this round was answered otherwise")
+
+// Answer notes an answer. The same one again is there already; it is ErrAnswered if another is.
+func (l *Ledger) Answer(ctx context.Context, charge int64, round int, digest string) error {
+	return l.change(ctx, func(tx *sql.Conn, h *History) error {
+		text, other := answerEvent(charge, round, digest), answerEvent(charge, round, "")
+		for _, e := range h.Events {
+			switch {
+			case e.Text == text:
+				return nil
+			case strings.HasPrefix(e.Text, other):
+				return ErrAnswered
+			}
+		}
+		_, err := chain(ctx, tx, h.Head(), text)
+		return err
+	})
+}
+
+// Answered is the last round that was answered of what a charge paid for, 0 before there is one.
+func (h *History) Answered(charge int64) (last int) {
+	for _, e := range h.Events {
+		var round int
+		var of int64
+		if n, _ := fmt.Sscanf(e.Text, eventAnswer+"to round %d, of charge %d:", &round, &of); n == 2 && of == charge {
+			last = max(last, round)
+		}
+	}
+	return last
 }
 
 // change lets do write, while nobody else can, and commits.

@@ -173,6 +173,37 @@ func TestMarks(t *testing.T) {
 	}
 }
 
+// A round of what a charge paid for has one answer, whoever opens the ledger; it is part of the chain.
+func TestAnswers(t *testing.T) {
+	ctx := context.Background()
+	path := create(t, budget("9", "0", Auto))
+	for range 2 {
+		if _, err := open(t, path).Charge(ctx, laplace("0.1")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		charge int64
+		round  int
+		digest string
+		want   error
+	}{{1, 1, "a", nil}, {1, 1, "a", nil}, {1, 1, "b", ErrAnswered}, {1, 12, "b", nil}, {1, 2, "c", nil}, {2, 1, "b", nil}, {1, 12, "a", ErrAnswered}} {
+		if err := open(t, path).Answer(ctx, c.charge, c.round, c.digest); !errors.Is(err, c.want) {
+			t.Errorf("%+v: error %v", c, err)
+		}
+	}
+	h := history(t, open(t, path))
+	if len(h.Events) != 2+2+4 || h.Answered(1) != 12 || h.Answered(2) != 1 || h.Answered(3) != 0 {
+		t.Errorf("%+v", h.Events)
+	}
+	if err := meddle(t, path, `DROP TRIGGER event_is_kept; DELETE FROM event WHERE text LIKE 'answer to round 2,%'`); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(t, path).History(ctx); !errors.Is(err, ErrUnusable) {
+		t.Errorf("an answer that was taken away: error %v", err)
+	}
+}
+
 // A ledger that dpreg made before there were chains gets one, over what it holds.
 func TestUpgrade(t *testing.T) {
 	ctx := context.Background()

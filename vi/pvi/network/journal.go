@@ -23,6 +23,10 @@ import (
 // whatever ended in between. Both sides keep one: a client of what it sent, the server of what it
 // got or did not get.
 type Journal struct {
+	// Before, where it is not nil, is called with an answer that is kept before anybody sees it, each time: none
+	// leaves if it fails.
+	Before func(ctx context.Context, round int, change []float64) error
+
 	client pvi.Client
 	dir    string
 	rounds int
@@ -73,9 +77,21 @@ func (j *Journal) path(round int) string { return filepath.Join(j.dir, journalNa
 
 func journalName(round int) string { return fmt.Sprintf("round-%04d.json", round) }
 
-// Update implements pvi.Client. Errors, besides the client's: a round that was not agreed upon, or one
-// that was asked for with another law.
+// Update implements pvi.Client. Errors, besides the client's and those of Before: a round that was not agreed upon,
+// or one that was asked for with another law.
 func (j *Journal) Update(ctx context.Context, t pvi.Task) ([]float64, error) {
+	change, err := j.answer(ctx, t)
+	if err == nil && change != nil && j.Before != nil {
+		err = j.Before(ctx, t.Round, change)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return change, nil
+}
+
+// answer is what is kept of a round.
+func (j *Journal) answer(ctx context.Context, t pvi.Task) ([]float64, error) {
 	if t.Round < 1 || t.Round > j.rounds {
 		return nil, fmt.Errorf("round %d is asked for, and %d were agreed upon: refused", t.Round, j.rounds)
 	}

@@ -35,6 +35,29 @@ func asked(round int) pvi.Task {
 	return pvi.Task{Round: round, Global: []float64{float64(round)}, Factor: []float64{1}}
 }
 
+// No answer leaves that Before refuses, neither the first time nor when it is asked for again.
+func TestBefore(t *testing.T) {
+	c := &answering{memory: []float64{0}}
+	j, err := Record(c, t.TempDir(), 12, c.memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []float64
+	refusal := errors.New("refused")
+	for _, want := range []error{refusal, refusal, nil, nil} {
+		j.Before = func(_ context.Context, round int, change []float64) error {
+			told = append(told, change...)
+			return want
+		}
+		if got, err := j.Update(t.Context(), asked(1)); err != want || (got == nil) != (want != nil) {
+			t.Errorf("%v, error %v, not %v", got, err, want)
+		}
+	}
+	if c.given != 1 || !slices.Equal(told, []float64{1, 1, 1, 1}) {
+		t.Errorf("%d answers, told %v", c.given, told)
+	}
+}
+
 // A round is answered once, by whichever process, restarted or not, and what a client remembers goes with its
 // answers.
 func TestJournal(t *testing.T) {
