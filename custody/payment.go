@@ -74,7 +74,7 @@ func (p *Payment) Order(ctx context.Context, cost ...ledger.Charge) error {
 	if p.cost = cost; p.Ledger == nil {
 		return nil
 	}
-	return LedgerError(p.Check(ctx, cost...))
+	return LedgerError(p.Check(ctx, nil, cost...))
 }
 
 // Marks are to be given the rows that the ledger is to know again.
@@ -135,7 +135,7 @@ func (p *Payment) Stands(ctx context.Context, name string, rounds int, marks *ta
 			return false, Refusef("%s is an older copy of itself: it ends with round %d, and %s has an answer to round %d. Put back the newest, or name a new directory, by --session DIR, which is charged anew", name, rounds, p.path, last)
 		}
 		p.number, p.after, p.cost = e.Number, h, []ledger.Charge{e.Charge}
-		return true, LedgerError(p.Knows(ctx, marks.Sums()))
+		return true, LedgerError(p.Check(ctx, marks.Sums()))
 	}
 	return false, nil
 }

@@ -38,14 +38,15 @@ func (s *Settled) settlePersons() error {
 		}
 		return nil
 	}
-	named := func(c string) bool { return c == p.Column }
+	named := func(c schema.Column) bool { return c.Name == p.Column }
 	switch e, away := s.Rows.(Elsewhere); {
 	case p.Rule.Kind == "":
 		return Misusef("--person-rows is missing, which says what becomes of a person's rows, a choice that is public:\n" +
 			"  mean     their mean is the one row: the line is that of persons' means\n" +
 			"  weight   each counts one over their number: a line through rows, by one look\n" +
 			"  K        at most K of them count, chosen by a keyed hash: 1, or more with --neighbours add-remove")
-	case slices.ContainsFunc(s.Design.Factors, func(f schema.Factor) bool { return named(f.Name) }):
+	case slices.ContainsFunc(s.Design.Factors, func(f schema.Factor) bool { return f.Name == p.Column }),
+		slices.ContainsFunc(slices.Concat(s.Design.Columns(), s.Design.Sources), named):
 		return Misusef("--person %s: it is a column of the model, and who a person is is not to be released", p.Column)
 	case s.WithMoments:
 		return Misusef("--with-moments is of rows, not of persons")
@@ -57,11 +58,6 @@ func (s *Settled) settlePersons() error {
 		return Misusef("--person-rows weight is for --steps 1: rows that are clipped have no weights")
 	case away && e.Scan == nil && e.Persons == nil:
 		return Misusef("--person needs the rows, and %s leaves them where they are: dpreg release reads files, PostgreSQL and DuckDB", s.Rows)
-	}
-	for _, c := range slices.Concat(s.Design.Columns(), s.Design.Sources) {
-		if named(c.Name) {
-			return Misusef("--person %s: it is a column of the model, and who a person is is not to be released", p.Column)
-		}
 	}
 	if _, scaled := s.Rows.(Scaled); scaled {
 		return Misuse(errors.New("rows in memory do not say whose they are"))

@@ -33,52 +33,63 @@ func Publish(ctx context.Context, o Order) (*release.Release, error) {
 // refused before the charge; where the number of rows is not public, it is not told, and no
 // refusal depends on it.
 func (s *Settled) Publish(ctx context.Context) (r *release.Release, err error) {
-	began := time.Now()
 	former, err := s.free()
 	if err != nil {
 		return nil, err
 	}
-	paid, err := s.payment(ctx)
+	err = spend(ctx, s, s.read, func(made *release.Release, public bool, paid *Payment) error {
+		r = made
+		if err := s.write(r, former); err != nil {
+			return err
+		}
+		if err := s.sign(paid); err != nil {
+			return fmt.Errorf("%s is written and paid for, but not signed: %w", s.Path, err)
+		}
+		if !public {
+			s.sayDelta(max(1, r.N))
+		}
+		if s.Path != "" {
+			s.sayf("release written to %s: it spent %s%s", s.Path, Describe(s.Privacy), map[bool]string{true: ", for each person"}[s.people != nil])
+		}
+		s.sayBounds(r)
+		return nil
+	})
 	if err != nil {
 		return nil, err
+	}
+	return r, nil
+}
+
+// spend has the rows of an order read, charges for what they cost, has its noise drawn, and hands it on when
+// PadTime is over: in this order, whatever leaves. read gives how many rows there are, and what draws the noise.
+func spend[Made any](ctx context.Context, s *Settled, read func(context.Context) (int64, func() (Made, error), error), leave func(made Made, public bool, paid *Payment) error) (err error) {
+	began := time.Now()
+	paid, err := s.payment(ctx)
+	if err != nil {
+		return err
 	}
 	s.passes, s.marks = nil, paid.Marks() // those of this release
 	s.meet(paid)
 	defer func() { paid.Finish(ctx, err == nil) }()
-	rows, noised, err := s.read(ctx)
+	rows, noised, err := read(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	public, err := s.check(rows)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := s.pay(ctx, paid); err != nil {
-		return nil, err
+		return err
 	}
-	if r, err = noised(); err == nil {
-		r, err = s.ofPersons(r)
-	}
+	made, err := noised()
 	if err != nil {
-		return nil, fmt.Errorf("no release was made: %w", err)
+		return fmt.Errorf("no release was made: %w", err)
 	}
 	if err := s.pad(ctx, began); err != nil {
-		return nil, err
+		return err
 	}
-	if err := s.write(r, former); err != nil {
-		return nil, err
-	}
-	if err := s.sign(paid); err != nil {
-		return nil, fmt.Errorf("%s is written and paid for, but not signed: %w", s.Path, err)
-	}
-	if !public {
-		s.sayDelta(max(1, r.N))
-	}
-	if s.Path != "" {
-		s.sayf("release written to %s: it spent %s%s", s.Path, Describe(s.Privacy), map[bool]string{true: ", for each person"}[s.people != nil])
-	}
-	s.sayBounds(r)
-	return r, nil
+	return leave(made, public, paid)
 }
 
 // sayAll is Say, and no nil.
@@ -111,6 +122,17 @@ func (s *Settled) free() (former *release.Release, err error) {
 // read reads the rows, and returns how many there are and what draws the noise, which reads them
 // again as often as it takes; all that may be refused for what a cell holds is refused here.
 func (s *Settled) read(ctx context.Context) (n int64, noised func() (*release.Release, error), err error) {
+	n, ofRows, err := s.readRows(ctx)
+	return n, func() (*release.Release, error) {
+		r, err := ofRows()
+		if err != nil {
+			return nil, err
+		}
+		return s.ofPersons(r)
+	}, err
+}
+
+func (s *Settled) readRows(ctx context.Context) (n int64, noised func() (*release.Release, error), err error) {
 	switch {
 	case s.bounds != nil:
 		return s.readMagnitudes(ctx)

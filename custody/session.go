@@ -85,19 +85,19 @@ func NewMember(name, path, public string) error {
 	if err := checkMember(name); err != nil {
 		return Misuse(err)
 	}
-	for _, p := range []string{path, public} {
-		if _, err := os.Lstat(p); !errors.Is(err, fs.ErrNotExist) {
-			return Misusef("%s exists: a key is never overwritten", p)
-		}
-	}
 	key, err := shares.NewKey()
 	if err != nil {
 		return err
 	}
-	if err := writeNew(path, 0o600, secretFile{secretFormat, name, key.Bytes()}); err != nil {
+	secret, err := written(secretFile{secretFormat, name, key.Bytes()})
+	if err != nil {
 		return err
 	}
-	return writeNew(public, 0o644, memberFile{memberFormat, Member{name, key.Public()}})
+	open, err := written(memberFile{memberFormat, Member{name, key.Public()}})
+	if err != nil {
+		return err
+	}
+	return Misuse(files.WriteKey(path, secret, public, open))
 }
 
 func checkMember(name string) error {
@@ -296,13 +296,16 @@ func readAs(path, want string, to any, format *string) error {
 	return nil
 }
 
+// written is the text of a file of a session.
+func written(v any) ([]byte, error) { return json.Marshal(v, jsontext.WithIndent("  ")) }
+
 // writeNew writes a file of a session, which must not exist.
 func writeNew(path string, mode fs.FileMode, v any) error {
 	return Misuse(placeNew(path, mode, files.MoveNew, v))
 }
 
 func placeNew(path string, mode fs.FileMode, move func(from, to string) error, v any) error {
-	text, err := json.Marshal(v, jsontext.WithIndent("  "))
+	text, err := written(v)
 	if err != nil {
 		return err
 	}

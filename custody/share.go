@@ -3,10 +3,10 @@ package custody
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math/big"
 	"os"
-	"time"
 
 	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/release"
@@ -25,8 +25,7 @@ type sharesFile struct {
 // Share reads the rows of an order, charges, draws the custodian's share of the noise, and writes shares of
 // the noisy sums, sealed for each custodian of the session, to o.Path, which must not exist. Columns
 // and privacy are the session's. Each call spends ε, once. Errors are those of Publish.
-func (s *Session) Share(ctx context.Context, o Order, key MemberKey) (err error) {
-	began := time.Now()
+func (s *Session) Share(ctx context.Context, o Order, key MemberKey) error {
 	at, err := s.place(key)
 	if err != nil {
 		return err
@@ -35,39 +34,28 @@ func (s *Session) Share(ctx context.Context, o Order, key MemberKey) (err error)
 	if err != nil {
 		return err
 	}
-	paid, err := order.payment(ctx)
-	if err != nil {
-		return err
+	read := func(ctx context.Context) (int64, func() ([][]byte, error), error) {
+		rows, noised, err := s.read(ctx, order)
+		return rows, func() ([][]byte, error) {
+			z, err := noised()
+			if err != nil {
+				return nil, err
+			}
+			return s.group().Split(key.key, at, z)
+		}, err
 	}
-	order.marks = paid.Marks()
-	order.meet(paid)
-	defer func() { paid.Finish(ctx, err == nil) }()
-	rows, noised, err := s.read(ctx, order)
-	if err != nil {
-		return err
-	}
-	if _, err := order.check(rows); err != nil {
-		return err
-	}
-	if err := order.pay(ctx, paid); err != nil {
-		return err
-	}
-	z, err := noised()
-	if err != nil {
-		return err
-	}
-	f := sharesFile{Format: sharesFormat, Session: s, Custodian: s.Custodians[at].Name, Simulated: order.entropy().IsSimulated()}
-	if f.Sealed, err = s.group().Split(key.key, at, z); err != nil {
-		return err
-	}
-	if err := order.pad(ctx, began); err != nil {
-		return err
-	}
-	if err := writeNew(order.Path, 0o644, f); err != nil {
-		return err
-	}
-	order.sayf("shares written to %s: they spent %s; send them to all custodians", order.Path, Describe(s.Privacy))
-	return nil
+	return spend(ctx, order, read, func(sealed [][]byte, _ bool, _ *Payment) error {
+		f := sharesFile{Format: sharesFormat, Session: s, Custodian: s.Custodians[at].Name, Simulated: order.entropy().IsSimulated(), Sealed: sealed}
+		if err := writeNew(order.Path, 0o644, f); err != nil {
+			return err
+		}
+		spent := Describe(s.Privacy)
+		if s.Steps > 1 {
+			spent = fmt.Sprintf("the part of %s that look %d of %d has", spent, s.look()+1, s.Steps)
+		}
+		order.sayf("shares written to %s: they spent %s; send them to all custodians", order.Path, spent)
+		return nil
+	})
 }
 
 // read reads the rows, and returns how many there are, and what draws the noise.

@@ -84,11 +84,6 @@ func NewKey(path, public string) (id string, err error) {
 	if err != nil {
 		return "", err
 	}
-	for _, p := range []string{path, public} {
-		if _, err := os.Lstat(p); !errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("%s exists: a key is never overwritten", p)
-		}
-	}
 	secret, err := private.MarshalText()
 	if err != nil {
 		return "", err
@@ -97,17 +92,7 @@ func NewKey(path, public string) (id string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if err := writeNew(path, 0o600, secret); err != nil {
-		return "", err
-	}
-	return name(pub.ID()), writeNew(public, 0o644, open)
-}
-
-func writeNew(path string, mode fs.FileMode, text []byte) error {
-	return files.Place(path, mode, files.MoveNew, func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
-		return err
-	})
+	return name(pub.ID()), files.WriteKey(path, secret, public, open)
 }
 
 // name is what minisign calls a key.

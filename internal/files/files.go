@@ -115,6 +115,27 @@ func fill(f *os.File, mode fs.FileMode, write func(io.Writer) error) error {
 	return errors.Join(err, f.Close())
 }
 
+// WriteNew writes text, and a line's end, to a file that must not exist.
+func WriteNew(path string, mode fs.FileMode, text []byte) error {
+	return Place(path, mode, MoveNew, func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+}
+
+// WriteKey writes a secret key, for its owner alone, and what is public of it. Neither is overwritten.
+func WriteKey(path string, secret []byte, public string, open []byte) error {
+	for _, p := range []string{path, public} {
+		if _, err := os.Lstat(p); !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s exists: a key is never overwritten", p)
+		}
+	}
+	if err := WriteNew(path, 0o600, secret); err != nil {
+		return err
+	}
+	return WriteNew(public, 0o644, open)
+}
+
 // SyncDir makes the renaming itself durable. Windows cannot sync a directory.
 func SyncDir(dir string) error {
 	if runtime.GOOS == "windows" {

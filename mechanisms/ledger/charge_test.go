@@ -95,7 +95,7 @@ func TestChargeOfParts(t *testing.T) {
 		}
 		stranger := second
 		stranger.Neighbours = "add-remove"
-		if err := l.Check(ctx, first, stranger); !errors.Is(err, ErrUnusable) {
+		if err := l.Check(ctx, nil, first, stranger); !errors.Is(err, ErrUnusable) {
 			t.Errorf("error %v", err)
 		}
 		h := history(t, l)

@@ -292,14 +292,9 @@ func (e *Entry) same(other Entry) bool {
 		e.Epsilon.Cmp(other.Epsilon) == 0 && e.Delta.Cmp(other.Delta) == 0 && e.Sensitivity == other.Sensitivity && e.Scale == other.Scale
 }
 
-// Check returns the error that Charge would return now, and charges nothing.
-func (l *Ledger) Check(ctx context.Context, parts ...Charge) error {
-	return l.transact(ctx, nil, parts, func(*sql.Conn, *History) error { return nil })
-}
-
-// Knows returns the error that Charge would return for the marks of these rows, and charges nothing.
-func (l *Ledger) Knows(ctx context.Context, marks Marks) error {
-	return l.transact(ctx, marks, nil, func(*sql.Conn, *History) error { return nil })
+// Check returns the error that ChargeFor would return now, and charges nothing.
+func (l *Ledger) Check(ctx context.Context, marks Marks, parts ...Charge) error {
+	return l.transact(ctx, marks, parts, func(*sql.Conn, *History) error { return nil })
 }
 
 // transact lets do write if the parts fit, and the rows are those of the ledger.

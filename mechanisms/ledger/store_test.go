@@ -48,7 +48,7 @@ func TestCharge(t *testing.T) {
 	costs := []Charge{laplace("0.1"), gaussian(t, "0.3", "1e-200")}
 	costs[1].Release = "höhe.json"
 	for i, c := range costs {
-		if err := l.Check(ctx, c); err != nil {
+		if err := l.Check(ctx, nil, c); err != nil {
 			t.Fatal(err)
 		}
 		if n, err := l.Charge(ctx, c); err != nil || n != int64(i+1) {
@@ -64,7 +64,7 @@ func TestCharge(t *testing.T) {
 	}
 	other := laplace("0.1")
 	other.Neighbours = "add-remove"
-	if err := l.Check(ctx, other); !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "one relation") {
+	if err := l.Check(ctx, nil, other); !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "one relation") {
 		t.Errorf("error %v", err)
 	}
 	l.Close()
@@ -229,7 +229,7 @@ func TestLockedAndReadOnly(t *testing.T) {
 	if os.Getuid() == 0 {
 		return // whom no mode keeps from writing
 	}
-	if err := l.Check(ctx, laplace("0.1")); !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "cannot be written") {
+	if err := l.Check(ctx, nil, laplace("0.1")); !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "cannot be written") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -245,7 +245,7 @@ func TestInterruptedWait(t *testing.T) {
 	charge := func(ctx context.Context) error { _, err := l.Charge(ctx, laplace("0.5")); return err }
 	all := []func(context.Context) error{
 		charge,
-		func(ctx context.Context) error { return l.Check(ctx, laplace("0.5")) },
+		func(ctx context.Context) error { return l.Check(ctx, nil, laplace("0.5")) },
 		func(ctx context.Context) error { return l.SetWritten(ctx, 1) },
 		func(ctx context.Context) error { _, err := l.History(ctx); return err },
 		func(ctx context.Context) error { _, err := Open(ctx, path); return err },

@@ -183,10 +183,7 @@ func write(path string, v any) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return files.Place(path, 0o600, files.MoveNew, func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
-		return err
-	})
+	return files.WriteNew(path, 0o600, text)
 }
 
 func read(path string, v any) error {
