@@ -113,27 +113,16 @@ func (f *joint) set(y []float64) {
 	}
 }
 
-// The acceptances to adapt to of several releases: where all noise is Laplace's, of which with five
-// covariates the smoothed slopes alone keep it below 0.83, however short the step; and where all is
-// normal: at 0.8 one transition in a hundred diverges where covariates are shared.
-const kinkedAccept, jointAccept = 0.75, 0.9
+// kinkedAccept is the acceptance to adapt to where all noise is Laplace's, of which with five covariates
+// the smoothed slopes alone keep it below 0.83, however short the step.
+const kinkedAccept = 0.75
 
-// target is the acceptance to adapt to. Where noises differ normal ones are too steep for
-// that of Laplace's alone.
+// target is the acceptance to adapt to; 0, the default, where some noise is normal.
 func (f *joint) target() float64 {
-	laplace := 0
-	for _, s := range f.spokes {
-		if s.Kind == release.Laplace {
-			laplace++
-		}
+	if slices.ContainsFunc(f.spokes, func(s *spoke) bool { return s.Kind != release.Laplace }) {
+		return 0
 	}
-	switch laplace {
-	case 0:
-		return jointAccept
-	case len(f.spokes):
-		return kinkedAccept
-	}
-	return 0 // the default
+	return kinkedAccept
 }
 
 // newJointKernel starts a chain of joint. Its moves flip signs and, where pooling is

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
 )
@@ -135,7 +137,6 @@ func (s *spoke) place(x, stats []float64, n float64, rng *rand.Rand) bool {
 	if !t.take(stats, n) {
 		return false
 	}
-	mean, d := t.mean, t.d
 	if s.x != nil {
 		s.x.columns.place(x[s.lead():], t)
 		for i := s.lead() + s.x.xi(); i < s.bartlett(); i++ {
@@ -150,14 +151,15 @@ func (s *spoke) place(x, stats []float64, n float64, rng *rand.Rand) bool {
 	if s.family != nil && !s.placeFamily(x[s.ofY():], t, 0.5*r, between) {
 		return false
 	}
+	s.takeBartlett(t)
 	for i := s.from; i < s.end; i++ {
-		f, a, sd := s.row(i, mean, d)
-		x[at] = between(root*f, root*r/sd)
+		a, sd := s.a[i*m:i*m+i+1], s.sd(i)
+		x[at] = between(root*s.f[i], root*r/sd)
 		for k := range i {
-			x[at+1+k] = between(root*a[k], root*r/(sd*d[k*m+k]))
+			x[at+1+k] = between(root*a[k], root*r/(sd*t.d[k*m+k]))
 		}
 		wide := math.Sqrt(2 * n) // of log A_ii, the inverse sd
-		x[at+1+i] = between(wide*math.Log(a[i]), wide*r/(2*d[i*m+i]*d[i*m+i])) / wide
+		x[at+1+i] = between(wide*math.Log(a[i]), wide*r/(2*t.d[i*m+i]*t.d[i*m+i])) / wide
 		at += i + 2
 	}
 	return true
@@ -188,39 +190,40 @@ func (s *spoke) placeFamily(x []float64, t *statistics, noise float64, between f
 	return true
 }
 
-// row returns f_i, row i of A, and the sd that a row of v has in column i given those
-// before it, of v̄ and D.
-func (s *spoke) row(i int, mean, d []float64) (f float64, a []float64, sd float64) {
+// takeBartlett takes f and A of v̄ and D, given the hub.
+func (s *spoke) takeBartlett(t *statistics) {
 	m, p := s.m, s.p
-	a = make([]float64, i+1)
-	if i < p { // f = L⁻¹(x̄ − μ_x), A = L⁻¹D_x
-		l, column := s.hub.Factor(), make([]float64, p)
-		for j := range p {
-			column[j] = mean[j] - s.hub.Params.MuX[j]
-		}
-		dense.SolveLower(l, p, column)
-		f = column[i]
-		for k := range i + 1 {
-			for j := range p {
-				column[j] = 0
-				if j >= k {
-					column[j] = d[j*m+k]
-				}
+	if s.from < p { // f = L⁻¹(x̄ − μ_x), and row by row A = L⁻¹D_x
+		l := s.hub.Factor()
+		floats.SubTo(s.f[:p], t.mean[:p], s.hub.Params.MuX)
+		dense.SolveLower(l, p, s.f[:p])
+		for i := range p {
+			row := s.a[i*m : i*m+i+1]
+			copy(row, t.d[i*m:])
+			for h := range i {
+				addScaled(row[:h+1], -l[i*p+h], s.a[h*m:])
 			}
-			dense.SolveLower(l, p, column)
-			a[k] = column[i]
+			floats.Scale(1/l[i*p+i], row)
 		}
-		return f, a, l[i*p+i]
 	}
-	sd = s.sigma
-	f = mean[p] - s.intercept()
-	copy(a, d[p*m:p*m+m])
+	if s.family != nil {
+		return
+	}
+	row := s.a[p*m : p*m+m]
+	s.f[p] = t.mean[p] - s.intercept()
+	copy(row, t.d[p*m:])
 	for j, b := range s.slopes() {
-		f -= b * mean[j]
-		addScaled(a[:j+1], -b, d[j*m:])
+		s.f[p] -= b * t.mean[j]
+		addScaled(row[:j+1], -b, t.d[j*m:])
 	}
-	for k := range a {
-		a[k] /= sd
+	s.f[p] /= s.sigma
+	floats.Scale(1/s.sigma, row)
+}
+
+// sd is that of column i of v given those before it.
+func (s *spoke) sd(i int) float64 {
+	if i == s.p {
+		return s.sigma
 	}
-	return f / sd, a, sd
+	return s.hub.Factor()[i*s.p+i]
 }
