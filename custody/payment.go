@@ -36,6 +36,7 @@ type Payment struct {
 	cost           []ledger.Charge
 	number         int64           // of the last charge; 0 before there is one
 	after          *ledger.History // it
+	answers        int             // that were noted
 }
 
 // NewPayment opens a ledger, and refuses what it has no room for. It is nil where there is none
@@ -153,6 +154,7 @@ func (p *Payment) Answer(ctx context.Context, round int, answer []float64) error
 	if errors.Is(err, ledger.ErrAnswered) {
 		return Refusef("%s has another answer to round %d, and a round is answered once: nothing was sent", p.path, round)
 	}
+	p.answers++
 	return LedgerError(err)
 }
 
@@ -188,6 +190,11 @@ func (p *Payment) Finish(ctx context.Context, written bool) {
 	}
 	if p.Ledger != nil {
 		defer p.Close()
+	}
+	if p.answers > 0 {
+		if h, err := p.History(context.WithoutCancel(ctx)); err == nil {
+			p.say(fmt.Sprintf("%s has what was sent, head %s", p.path, h.Head()))
+		}
 	}
 	switch {
 	case p.number == 0:

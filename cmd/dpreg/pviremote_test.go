@@ -118,7 +118,7 @@ func TestPVIOverANetwork(t *testing.T) {
 		t.Errorf("the server prints\n%s", served.stdout)
 	}
 	for name, r := range first {
-		r.finished(t).says(t, "spends ε = 50, δ = 1e-05 (replace-one) on its rows").says(t, "age=20:80").says(t, "charged to "+name+".ledger.db as No 1")
+		r.finished(t).says(t, "spends ε = 50, δ = 1e-05 (replace-one) on its rows").says(t, "age=20:80").says(t, "charged to "+name+".ledger.db as No 1").says(t, name+".ledger.db has what was sent, head ")
 		if r.stdout != served.stdout {
 			t.Errorf("%s prints\n%s\nand the server\n%s", name, r.stdout, served.stdout)
 		}
