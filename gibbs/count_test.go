@@ -12,10 +12,10 @@ import (
 // TestCountInvariance: the move of a noisy n leaves the law as it is whatever is held, each by a
 // density of its own, of any number of covariates.
 func TestCountInvariance(t *testing.T) {
-	for p := range testsize.Of(2, 4) {
+	for _, p := range []int{1, 2, 4}[:testsize.Of(2, 3)] {
 		for _, which := range []held{heldX, heldS, heldBoth} {
 			rng := rand.New(rand.NewPCG(60, 1))
-			g := newJoint(t, p+1, 25, 10)
+			g := newJoint(t, p, 25, 10)
 			g.kind, g.count = release.Gaussian, 8
 			k := g.start(rng)
 			for i := range 400 {
@@ -25,7 +25,7 @@ func TestCountInvariance(t *testing.T) {
 			}
 			s := k.kernel.(*exactSites).all[0]
 			s.chance.held = which
-			leavesUnchanged(t, fmt.Sprintf("p=%d, held %d", p+1, which), 20_000, func() { g.forward(k, rng) },
+			leavesUnchanged(t, fmt.Sprintf("p=%d, held %d", p, which), 20_000, func() { g.forward(k, rng) },
 				func() {
 					for range 4 {
 						s.stepCount(rng)
