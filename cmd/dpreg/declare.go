@@ -133,7 +133,7 @@ func (d *declared) add(cmd *cobra.Command) {
 		own.DefValue = d.value
 	}
 	own.Annotations = map[string][]string{inGroup: {d.group}}
-	if d.words != nil || d.accepts != nil {
+	if _, text := d.to.(*string); text || d.accepts != nil {
 		own.Value = &checked{own.Value, d}
 	}
 	if d.words != nil {
@@ -154,6 +154,9 @@ type checked struct {
 
 // Set checks a value before it is one.
 func (c *checked) Set(text string) error {
+	if text == "" || text == "-" && c.of.name == "output" {
+		return unacceptable("a value is needed, and of a file its name")
+	}
 	if words := c.of.words; words != nil {
 		i := slices.IndexFunc(words, func(word string) bool { return strings.EqualFold(word, text) })
 		if i < 0 {

@@ -155,6 +155,10 @@ func openRows(path string, d *schema.Design, form table.Form) (*newRows, error) 
 		file.Close()
 		return nil, usagef("%s is a directory, and a file of rows is needed", path)
 	}
+	if s, err := table.Find(path); err == nil && s.Files[0].Format != table.CSVFormat {
+		file.Close()
+		return nil, usagef("%s is no comma-separated values, to which predict adds columns: write the new rows as a .csv file", path)
+	}
 	in := &newRows{file: file, name: path}
 	if in.maker, err = d.Maker(d.Covariates, false); err == nil {
 		in.header, in.rows, err = (table.Options{Form: form}).Columns(file, path, in.maker.Columns, in.maker.Factors)

@@ -187,6 +187,8 @@ var wrongPredict = []wrong{
 	{name: "ragged", args: "predict --draws s bad.csv", code: misused, says: "bad.csv:3: 1 fields", files: csv("a,educ", "1,2", "3")},
 	{name: "overflow", args: "predict --draws s bad.csv", code: misused, says: "bad.csv:3: the covariates lie so far outside", files: csv("educ", "1", "1e308")},
 	{name: "header only", args: "predict --draws s bad.csv", code: misused, says: "no rows", files: csv("educ")},
+	{name: "no comma-separated values", args: "predict --draws s new.parquet", code: misused, says: "write the new rows as a .csv file", files: map[string]string{"new.parquet": "PAR1"}},
+	{name: "to stdout by a dash", args: "predict --draws s new.csv -o -", code: misused, says: `--output "-": a value is needed`},
 	{name: "predicted already", args: "predict --draws s bad.csv", code: misused, says: `column ".fitted"`, files: csv("educ,.fitted", "1,2")},
 }
 
