@@ -10,7 +10,7 @@ import (
 )
 
 // The radius. Noise grows as R², and clipping takes T(R²) = Σ(‖u‖² − R²)₊ of Σ‖u‖², which
-// moves a slope by some ρT, ρ about .05/m to .4/m over data sets. R² is the edge of a bin where
+// moves a slope by some ρT, ρ up to about .5/m over data sets. R² is the edge of a bin where
 //
 //	SD(R²)² + (slant/m · T̂(R²))²
 //
@@ -32,7 +32,7 @@ import (
 // histogram has there, plus doubt standard deviations. Lost is T̂ with that doubt. R² is no edge
 // beyond which more than most of the rows may be, by proof standard deviations: there T̂ tells nothing.
 const (
-	slant        = .2
+	slant        = .25
 	standsOut    = 2.5
 	standsBeyond = 1.
 	gap          = .4

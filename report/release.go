@@ -147,7 +147,7 @@ func inFrame(r *release.Release) string {
 	}
 	text += "rows outside it are moved to its surface, and the sums have " + noise(r.Noise) + " in proportion to its size."
 	if moved := model.ClippingMoves(r); moved > fewMoved {
-		text += fmt.Sprintf(" Moving rows may shift a slope by up to %.1g of its posterior sd; intervals allow for that. It draws the mean of a skewed column, and so the intercept, towards most rows; intervals do not allow for that.", moved)
+		text += fmt.Sprintf(" Moving rows may shift a slope by up to %.1g of its posterior sd, and draws the mean of a skewed column towards most rows; intervals allow for that.", moved)
 	}
 	return text + ofPersons(r)
 }

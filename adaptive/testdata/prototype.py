@@ -9,7 +9,7 @@ import numpy as np
 
 N, M = 2000.0, 3
 S = 4.2246788893288878  # sd of Gaussian noise for ε = 1, δ = 1e-6 at sensitivity 1
-SLANT, STANDS_OUT, GAP, DOUBT, LIGHTEST, STEEPER = 0.2, 2.5, 0.4, 0.25, 1.7, 6
+SLANT, STANDS_OUT, GAP, DOUBT, LIGHTEST, STEEPER = 0.25, 2.5, 0.4, 0.25, 1.7, 6
 FIRST, LATER = 0.105, 0.11993796674444762  # shares of the looks
 
 count_sd = 9.5
