@@ -74,24 +74,18 @@ func commonColumns(prior *model.Prior, m int, sites []*model.Site) *columns {
 	return c
 }
 
-// places returns where σ stands, and where μ_x.
-func (h *hub) places() (sigma, means int) {
-	q := h.Shape.Q()
-	return q, q + 1
-}
-
 // Unconstrain writes coordinates of parameters, and leaves Spread's.
 func (h *hub) Unconstrain(x []float64, params *model.Params) bool {
 	if !h.Hub.Unconstrain(x, params) {
 		return false
 	}
-	at, means := h.places()
+	at := h.Shape.Q()
 	x[at] = softplusInverse(params.Sigma2 / h.r)
 	if h.columns != nil {
 		h.Hub.Constrain(x)
 		copy(h.law.mean, params.MuX)
 		copy(h.law.d, h.Factor())
-		h.columns.place(x[means:], h.law)
+		h.columns.place(x[at+1:], h.law)
 	}
 	return true
 }
@@ -100,15 +94,16 @@ func (h *hub) Unconstrain(x []float64, params *model.Params) bool {
 func (h *hub) Constrain(x []float64) (ok bool) {
 	copy(h.x, x)
 	copy(h.phi, x)
-	at, means := h.places()
+	at := h.Shape.Q()
 	plus, slope := softplus(x[at])
 	h.phi[at], h.slope = math.Log(h.r*plus), slope/plus
 	h.logJ, ok = math.Log(h.slope), x[at] > leastLog
 	if h.columns != nil {
 		p := h.Shape.P
-		log, in := h.columns.take(h.law, x[means:])
+		log, in := h.columns.take(h.law, x[at+1:])
 		h.logJ, ok = h.logJ+log+0.5*h.columns.product.value(), ok && in
-		u := h.phi[means+copy(h.phi[means:], h.law.mean):]
+		u := h.phi[at+1:]
+		u = u[copy(u, h.law.mean):]
 		for i := range p {
 			row := h.law.d[i*p : i*p+i+1]
 			for j, v := range row[:i] {
@@ -131,15 +126,15 @@ func (h *hub) LogPrior(grad []float64) float64 { return h.Hub.LogPrior(grad, h.p
 // log|∂φ/∂x|, which it returns: |∂U/∂L| = ∏L_ii^{−i}, i = 1 … p.
 func (h *hub) Pull(grad []float64) (logJ float64) {
 	h.Hub.Pull(grad)
-	at, means := h.places()
+	at := h.Shape.Q()
 	_, slope := softplus(h.x[at])
 	grad[at] = (grad[at]-1)*h.slope + 1 - slope
 	if h.columns == nil {
 		return h.logJ
 	}
 	p := h.Shape.P
-	copy(h.gMeans, grad[means:])
-	u, g := h.phi[means+p:], grad[means+p:]
+	x := grad[at+1:] // of μ_x and U, then of columns
+	u, g := h.phi[at+1+p:], x[copy(h.gMeans, x):]
 	for i := range p {
 		lii := h.law.d[i*p+i]
 		for j := range i {
@@ -149,7 +144,7 @@ func (h *hub) Pull(grad []float64) (logJ float64) {
 		h.gFactor[i*p+i] += (g[i] - float64(i+1)) / lii
 		u, g = u[i+1:], g[i+1:]
 	}
-	h.columns.pull(grad[means:], h.law, h.gMeans, h.gFactor, h.x[means:])
+	h.columns.pull(x, h.law, h.gMeans, h.gFactor, h.x[at+1:])
 	clear(h.gFactor)
 	return h.logJ
 }

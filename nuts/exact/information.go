@@ -97,10 +97,10 @@ func (h *hub) prior(c []float64) {
 	for i := range size {
 		c[i*size+i] = 1
 	}
-	at, means := h.places()
+	at := h.Shape.Q()
 	c[at*(size+1)] = 0.25 * h.slope * h.slope
 	if h.columns != nil {
-		h.columns.prior(c, size, means)
+		h.columns.prior(c, size, at+1)
 	}
 }
 

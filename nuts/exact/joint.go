@@ -137,7 +137,9 @@ func newJointKernel(t *model.Joint, rng *rand.Rand) (*nuts.Sampler, error) {
 func (f *joint) Reach(y []float64) {
 	f.set(y)
 	for _, s := range f.spokes {
-		s.noise.Reach(s.noisy.s)
+		if s.ok {
+			s.noise.Reach(s.noisy.s)
+		}
 	}
 }
 
