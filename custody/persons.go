@@ -212,11 +212,7 @@ func (p *people) again(sinks []func(rows []float64) error) error {
 // sum sums what persons' rows became.
 func (s *Settled) sumPersons(ctx context.Context, workers int, scan scanner) (sums, error) {
 	if s.people.how.Rule.Kind != persons.Weight {
-		a, err := ssp.Pass{Columns: s.dim()}.Gather(workers, s.personal(ctx, scan))
-		if err != nil {
-			return sums{}, err
-		}
-		return sums{a.(*ssp.Accumulator).Statistics(), nil}, nil
+		return inBox(ssp.Pass{Columns: s.dim()}.Gather(workers, s.personal(ctx, scan)))
 	}
 	g, err := s.people.group(workers, scan)
 	if err != nil {

@@ -32,6 +32,14 @@ type sums struct {
 	moments *ssp.MomentAccumulator
 }
 
+// inBox is what a pass in the box has gathered.
+func inBox(all ssp.Summand, err error) (sums, error) {
+	if err != nil {
+		return sums{}, err
+	}
+	return sums{all.(*ssp.Accumulator).Statistics(), nil}, nil
+}
+
 // Exact sums the rows of an order without noise, for studies of whoever may see the rows.
 // What it returns is as sensitive as they are.
 func Exact(ctx context.Context, o Order) (*ssp.Statistics, error) {
@@ -67,11 +75,7 @@ func (e Elsewhere) sum(ctx context.Context, s *Settled) (sums, error) {
 	case e.Persons == nil:
 		return s.sumPersons(ctx, 1, e.scan(ctx, s))
 	default:
-		found, err := e.gather(ctx, s, ssp.Pass{Columns: s.dim()})
-		if err != nil {
-			return sums{}, err
-		}
-		return sums{found.(*ssp.Accumulator).Statistics(), nil}, nil
+		return inBox(e.gather(ctx, s, ssp.Pass{Columns: s.dim()}))
 	}
 	found, err := e.Sum(ctx, s.Design, s.Cells)
 	return sums{found, nil}, err
@@ -221,11 +225,9 @@ func (f Files) sum(ctx context.Context, s *Settled) (sums, error) {
 		moments = ssp.NewMomentAccumulator(len(s.Design.Covariates))
 		scan = beside(moments, s.dim(), scan)
 	}
-	a, err := ssp.Pass{Columns: s.dim()}.Gather(workers, scan)
-	if err != nil {
-		return sums{}, err
-	}
-	return sums{a.(*ssp.Accumulator).Statistics(), moments}, nil
+	all, err := inBox(ssp.Pass{Columns: s.dim()}.Gather(workers, scan))
+	all.moments = moments
+	return all, err
 }
 
 // beside adds the moments of the rows of m values that scan hands on to all.
@@ -291,11 +293,7 @@ type Scaled struct {
 func (r Scaled) String() string { return r.Name }
 
 func (r Scaled) sum(ctx context.Context, s *Settled) (sums, error) {
-	a, err := r.gather(ctx, s, ssp.Pass{Columns: s.dim()})
-	if err != nil {
-		return sums{}, err
-	}
-	return sums{a.(*ssp.Accumulator).Statistics(), nil}, nil
+	return inBox(r.gather(ctx, s, ssp.Pass{Columns: s.dim()}))
 }
 
 func (r Scaled) stale(path string) (string, error) {
