@@ -2,10 +2,10 @@ package exact
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
-	"github.com/dpreg/dpreg/release"
 )
 
 // generalized is the posterior of a generalized linear model, in coordinates,
@@ -40,18 +40,24 @@ type generalized struct {
 	gMean, gD, e []float64
 }
 
-func newGeneralized(site *model.Site, prior *model.Prior, of family) *generalized {
+// knowing is a site with Σy² as it is known.
+func knowing(site *model.Site) *model.Site {
 	obs := *site.Observation
-	m, p := obs.Shape.M(), obs.Shape.P
-	obs.Z = append([]float64(nil), obs.Z...)
+	obs.Z = slices.Clone(obs.Z)
 	if !obs.Count.Latent() {
-		obs.Z[release.Index(m, p, p)] = obs.N
+		obs.Z[len(obs.Z)-1] = obs.N
 	}
-	own := &model.Site{Observation: &obs, Units: site.Units}
-	f := &generalized{obs: &obs, statistics: newStatistics(m), x: newRowsOfX(columnsOf(own, prior, p), prior),
-		linked: newLinked(own, prior, of), params: model.NewParams(obs.Shape), noise: model.NewNoise(&obs),
+	return &model.Site{Observation: &obs, Units: site.Units, Upper: site.Upper}
+}
+
+func newGeneralized(site *model.Site, prior *model.Prior, of family) *generalized {
+	site = knowing(site)
+	obs := site.Observation
+	m, p := obs.Shape.M(), obs.Shape.P
+	f := &generalized{obs: obs, statistics: newStatistics(m), x: newRowsOfX(columnsOf(site, prior, p), prior),
+		linked: newLinked(site, prior, of), params: model.NewParams(obs.Shape), noise: model.NewNoise(obs),
 		s: make([]float64, len(obs.Z)), gMean: make([]float64, m), gD: make([]float64, m*m), e: make([]float64, m*m)}
-	f.rows = newRowCount(&obs, f.noise)
+	f.rows = newRowCount(obs, f.noise)
 	f.rows.a, f.rows.c = 0.5*float64(p), 1
 	f.rows.covariance(p, f.x.covariates.dof)
 	f.rows.scatter(0, p+1)

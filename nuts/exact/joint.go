@@ -35,7 +35,12 @@ type joint struct {
 
 func newJoint(t *model.Joint) *joint {
 	if t.Family != model.Normal {
-		t = knowing(t)
+		own := *t
+		own.Sites = nil
+		for _, s := range t.Sites {
+			own.Sites = append(own.Sites, knowing(s))
+		}
+		t = &own
 	}
 	f := &joint{hub: newHub(t), kurtosis: t.Prior.Kurtosis}
 	f.at = []int{f.hub.Dim()}
@@ -54,21 +59,6 @@ func newJoint(t *model.Joint) *joint {
 		f.weave = model.NewInterweave(f.hub.Hub, sites)
 	}
 	return f
-}
-
-// knowing is a problem of a family, with Σy² as it is known: see generalized.
-func knowing(t *model.Joint) *model.Joint {
-	own := *t
-	own.Sites = nil
-	for _, s := range t.Sites {
-		obs := *s.Observation
-		obs.Z = slices.Clone(obs.Z)
-		if !obs.Count.Latent() {
-			obs.Z[len(obs.Z)-1] = obs.N
-		}
-		own.Sites = append(own.Sites, &model.Site{Observation: &obs, Units: s.Units, Upper: s.Upper})
-	}
-	return &own
 }
 
 // Dim returns the number of coordinates.
