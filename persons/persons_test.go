@@ -79,6 +79,13 @@ func became(t *testing.T, g *Group, workers int) (map[string]int, Told) {
 	return all, told
 }
 
+// remember lets groups keep so many bytes.
+func remember(t *testing.T, bytes int) {
+	old := Memory
+	t.Cleanup(func() { Memory = old })
+	Memory = bytes
+}
+
 var rules = []Rule{{Kind: Mean}, {Kind: Weight}, {Rows, 1}, {Rows, 3}}
 
 // What comes of rows hangs neither on their order, nor on workers, nor on what memory there is;
@@ -86,20 +93,19 @@ var rules = []Rule{{Kind: Mean}, {Kind: Weight}, {Rows, 1}, {Rows, 3}}
 func TestOrderAndMemoryDoNotMatter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	t.Setenv("TMPDIR", t.TempDir())
-	old := Memory
-	defer func() { Memory = old }()
-	rows := panel(rng, 300)
+	rows, old := panel(rng, 300), Memory
 	for _, rule := range rules {
-		Memory = old
+		remember(t, old)
 		want, told := grouped(t, rule, key, 1, rows)
 		if told.Persons != 300 || (told.More > 0) != (rule.Kind == Rows) {
 			t.Errorf("%v: %+v", rule, told)
 		}
 		for workers := 1; workers < 4; workers++ {
-			for _, Memory = range []int{old, 40_000, 1} {
+			for _, memory := range []int{old, 40_000, 1} {
+				remember(t, memory)
 				rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 				if got, again := grouped(t, rule, key, workers, rows); !maps.Equal(got, want) || again != told {
-					t.Errorf("%v, %d workers, memory %d: something else", rule, workers, Memory)
+					t.Errorf("%v, %d workers, memory %d: something else", rule, workers, memory)
 				}
 			}
 		}
@@ -166,6 +172,7 @@ func TestChosenRows(t *testing.T) {
 		rows = append(rows, append([]float64{v, -v, 1}, id[:]...))
 	}
 	const trials = 2000
+	remember(t, 1<<18)
 	for _, k := range []int{1, 3} {
 		counts := map[float64]float64{}
 		for trial := range trials {
@@ -195,6 +202,7 @@ func TestChosenSets(t *testing.T) {
 		rows = append(rows, []float64{float64(i) / 4, 1, 1, id[0], id[1]})
 	}
 	const trials, sets = 3000, 10
+	remember(t, 1<<18)
 	counts := map[string]float64{}
 	for trial := range trials {
 		all, _ := grouped(t, Rule{Rows, 2}, [32]byte{byte(trial), byte(trial >> 8), 5}, 1, rows)

@@ -110,7 +110,7 @@ type place struct {
 
 // sort puts records in the order of their values; equal ones are alike.
 func (t *toRows) sort(records []int64, width int) {
-	t.order = t.order[:0]
+	t.order = slices.Grow(t.order[:0], len(records)/width)
 	for at := 0; at < len(records); at += width {
 		t.order = append(t.order, place{records[at+2], at})
 	}

@@ -15,7 +15,7 @@ type sorter struct {
 // aBucket is about how many records a bucket has.
 const aBucket = 8
 
-// byPerson hands on the records of each person. Numbers that stand for persons are random: some digits
+// byPerson takes records, and hands on those of each person. Numbers that stand for persons are random: some digits
 // of the first, below those of the part, say in which bucket records go, where those of few persons meet.
 func (s *sorter) byPerson(records [][]int64, person func(own []int64) error) error {
 	words := 0
@@ -36,14 +36,15 @@ func (s *sorter) byPerson(records [][]int64, person func(own []int64) error) err
 		begin += n
 	}
 	s.records = slices.Grow(s.records[:0], words)[:words]
-	for _, some := range records {
+	for i, some := range records {
 		for ; len(some) > 0; some = some[s.width:] {
 			to := &s.ends[bucket(some[0])]
-			for i := range s.width { // copy takes longer
-				s.records[*to+i] = some[i]
+			for j := range s.width { // copy takes longer
+				s.records[*to+j] = some[j]
 			}
 			*to += s.width
 		}
+		records[i] = nil // its memory is free
 	}
 	begin = 0
 	for _, end := range s.ends {
