@@ -140,36 +140,43 @@ func TestJointFamilyGradient(t *testing.T) {
 
 // TestJointFamilySBC is simulation-based calibration of three unequal custodians. Families have
 // covariates that are shared or not in turn, and every second one a latent n, too; the short form has
-// none that is latent. The long form has all three factors crossed:
+// two families, and n known. Ranks are judged case by case, over all cases (60 data sets), and over those with
+// covariates shared or separate; the families' own laws are TestGeneralizedSBC's. The long form has all three factors crossed:
 //
 //	go test ./nuts/exact -run TestJointFamilySBC -sbc.long -v -timeout 4h
 func TestJointFamilySBC(t *testing.T) {
-	trials := testsize.Of(6, 20)
+	trials := testsize.Of(6, 10)
 	if *sbcLong {
 		trials = 500
 	}
-	for which, name := range slices.Sorted(maps.Keys(testFamilies)) {
-		for i, shared := range []bool{false, true} {
-			for _, latent := range []bool{false, true} {
-				inTurn := !latent && (which+i)%2 == 0 || latent && !shared && which%2 == 1 && !testing.Short()
-				if !inTurn && !*sbcLong {
-					continue
+	var common together
+	t.Run("", func(t *testing.T) {
+		for which, name := range slices.Sorted(maps.Keys(testFamilies)) {
+			for i, shared := range []bool{false, true} {
+				for l, latent := range []bool{false, true} {
+					inTurn := !latent && (which+i)%2 == 0 || latent && !shared && which%2 == 1
+					if (!inTurn || testing.Short() && (latent || which > 1)) && !*sbcLong {
+						continue
+					}
+					t.Run(fmt.Sprintf("%s shared=%t n latent=%t", name, shared, latent), func(t *testing.T) {
+						t.Parallel()
+						names, ranks := jointFamilyRanks(t, uint64(4*which+2*i+l), linkedCustodians(name, 2, shared, latent), trials, nil)
+						uniform(t, names, ranks)
+						common.add(names, ranks, "all", fmt.Sprintf("shared: %t", shared))
+					})
 				}
-				t.Run(fmt.Sprintf("%s shared=%t n latent=%t", name, shared, latent), func(t *testing.T) {
-					t.Parallel()
-					names, ranks := jointFamilyRanks(t, linkedCustodians(name, 2, shared, latent), trials, nil)
-					uniform(t, names, ranks)
-				})
 			}
 		}
-	}
+	})
+	common.uniform(t)
 }
 
-// jointFamilyRanks returns the ranks of each parameter over the trials, which end where a fault is found.
-func jointFamilyRanks(t *testing.T, c linkedSites, trials int, fault func(*model.Joint)) (names []string, ranks [][]float64) {
+// jointFamilyRanks returns the ranks of each parameter over the trials, which the seed tells from those of
+// other cases, and which end where a fault is found.
+func jointFamilyRanks(t *testing.T, seed uint64, c linkedSites, trials int, fault func(*model.Joint)) (names []string, ranks [][]float64) {
 	t.Helper()
 	for trial := range trials {
-		rng := rand.New(rand.NewPCG(uint64(trial), 27))
+		rng := rand.New(rand.NewPCG(uint64(trial), 27+100*seed))
 		problem, truth := c.draw(linkPrior(c.shape.P), rng)
 		if fault != nil {
 			fault(problem)
@@ -201,7 +208,7 @@ func TestJointFamilySBCFindsFaults(t *testing.T) {
 		t.Skip("60 data sets take seconds")
 	}
 	c := linkedCustodians(model.Probit, 1, false, false)
-	_, ranks := jointFamilyRanks(t, c, 60, func(p *model.Joint) { p.Sites[2].Units = p.Sites[0].Units })
+	_, ranks := jointFamilyRanks(t, 0, c, 60, func(p *model.Joint) { p.Sites[2].Units = p.Sites[0].Units })
 	if !unlike(ranks) {
 		t.Error("units that were left out went unnoticed")
 	}
