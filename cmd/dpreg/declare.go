@@ -154,8 +154,11 @@ type checked struct {
 
 // Set checks a value before it is one.
 func (c *checked) Set(text string) error {
-	if text == "" || text == "-" && c.of.name == "output" {
-		return unacceptable("a value is needed, and of a file its name")
+	switch {
+	case text == "":
+		return unacceptable("a value is needed")
+	case text == "-" && (c.of.name == "output" || c.of.name == "release"):
+		return unacceptable("it needs a file, not stdout")
 	}
 	if words := c.of.words; words != nil {
 		i := slices.IndexFunc(words, func(word string) bool { return strings.EqualFold(word, text) })

@@ -188,7 +188,7 @@ var wrongPredict = []wrong{
 	{name: "overflow", args: "predict --draws s bad.csv", code: misused, says: "bad.csv:3: the covariates lie so far outside", files: csv("educ", "1", "1e308")},
 	{name: "header only", args: "predict --draws s bad.csv", code: misused, says: "no rows", files: csv("educ")},
 	{name: "no comma-separated values", args: "predict --draws s new.parquet", code: misused, says: "write the new rows as a .csv file", files: map[string]string{"new.parquet": "PAR1"}},
-	{name: "to stdout by a dash", args: "predict --draws s new.csv -o -", code: misused, says: `--output "-": a value is needed`},
+	{name: "to stdout by a dash", args: "predict --draws s new.csv -o -", code: misused, says: `--output "-": it needs a file`},
 	{name: "predicted already", args: "predict --draws s bad.csv", code: misused, says: `column ".fitted"`, files: csv("educ,.fitted", "1,2")},
 }
 

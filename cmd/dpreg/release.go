@@ -156,13 +156,10 @@ func (d *dataset) order(data, path string) (*custody.Settled, error) {
 	if o.Bounds.Share = d.share; o.Bounds.Columns == nil && d.share != 0 {
 		d.note("--bounds auto: every column has public bounds, so that no part of ε is used for any")
 	}
-	switch path {
-	case "":
+	if path == "" {
 		if o.Path = besides(data, ".release.json"); o.Path == "" {
 			return nil, usagef("beside %s there is no place for a release: say where it is to go, by -o FILE (release) or --release FILE (fit)", d.place())
 		}
-	case "-":
-		return nil, usagef("a release cannot go to stdout: it was paid for, and needs a file")
 	}
 	o.Rows = d.rowsOf()
 	return custody.Settle(o)
