@@ -1,6 +1,7 @@
 package release
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -60,7 +61,7 @@ func (f *Frame) Behind(k int) *Frame {
 func (n *LevelNoise) validate(l *Look, d int) error {
 	switch {
 	case n == nil:
-		return fmt.Errorf("missing; counts and sums in a frame have noise of their own")
+		return errors.New("missing; counts and sums in a frame have noise of their own")
 	case !positive(n.Scale):
 		return within("scale", fmt.Errorf("must be a positive finite number, not %v", n.Scale))
 	case !(math.Abs(n.Count*l.Frame.Weight/n.Scale-1) <= isotropy):

@@ -136,8 +136,8 @@ func newDoor(m *Model, clip float64, sum *Sum, rng *rand.Rand) *Door {
 	return d
 }
 
-// Add adds what records add at a θ, and returns their log-likelihood, in which those that are
-// not finite do not count.
+// Add adds what records, numbered from 0, add at a θ of the model's Dim, and returns their log-likelihood,
+// in which those that are not finite do not count.
 func (d *Door) Add(theta []float64, batch []int) (logLik float64) {
 	t := d.tape
 	for len(batch) > 0 {
@@ -238,7 +238,7 @@ func (d *Door) flush() {
 	d.held = 0
 }
 
-// Release writes the sum, with noise in the parameters that records bear on, and starts anew.
+// Release writes the sum, as long as θ, with noise in the parameters that records bear on, and starts anew.
 func (d *Door) Release(dst []float64) {
 	if d.sum == nil {
 		copy(dst, d.block)

@@ -15,16 +15,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/bench/program"
@@ -35,34 +32,9 @@ import (
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/posterior"
 	"github.com/dpreg/dpreg/release"
-	"github.com/dpreg/dpreg/schema"
-	"github.com/dpreg/dpreg/table"
 )
 
 func main() { program.Main("adaptive", run) }
-
-// population is a regression on a table of testdata, or on normal rows of three covariates and a
-// response, all of one sd, in scaled units, and all pairs of one correlation.
-type population struct {
-	name, table, formula string
-	sd, correlation      float64
-	levels               string // of a factor, as --levels has them; "other" is all others
-}
-
-var populations = []population{
-	{name: "abalone", table: "abalone", formula: "rings ~ ."},
-	{name: "red", table: "wine-red", formula: "quality ~ ."},
-	{name: "white", table: "wine-white", formula: "quality ~ ."},
-	{name: "pums", table: "pums", formula: "income ~ age + educ + married"},
-	{name: "pums10000", table: "pums10000", formula: "income ~ age + educ + married"},
-	{name: "diabetes", table: "diabetes", formula: "progression ~ ."},
-	{name: "adult", table: "adult", formula: "hours ~ age + education + gain"},
-	{name: "normal-.2-.7", sd: 0.2, correlation: 0.7}, {name: "normal-.2-0", sd: 0.2},
-	{name: "abalone-sex", table: "abalone-sizes", formula: "rings ~ sex + length + diameter + height", levels: "sex=M,F,I"},
-	{name: "pums-educ", table: "pums10000", formula: "income ~ educ + age + married", levels: "educ=9,11,13,other"},
-	{name: "adult-education", table: "adult", formula: "hours ~ education + age + gain", levels: "education=9,10,13,14,11,12,other"},
-	{name: "normal-.4-.7", sd: 0.4, correlation: 0.7}, {name: "normal-.4-0", sd: 0.4},
-}
 
 // study is what the command line asks for.
 type study struct {
@@ -163,85 +135,6 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 	return err
 }
 
-// rows are those of a design of m columns, with their coefficients of least squares and the
-// standard errors of these.
-type rows struct {
-	custody.Scaled
-	design    *schema.Design
-	m         int
-	factor    string // whose dummies are the first columns; empty: none
-	dummies   int
-	theta, se []float64
-}
-
-// rows reads the table, or draws 4000 normal rows, which are clipped to [−1, 1]: with e and z of
-// variance 1, columns √c·z + √(1−c)·e, each with an e of its own, have correlations c.
-func (p *population) rows() (*rows, error) {
-	r := &rows{Scaled: custody.Scaled{Name: p.name}, design: dpreg.UnitDesign(3), m: 4}
-	if p.table == "" {
-		rng := stream(p.name, 0)
-		for range 4000 {
-			z := rng.NormFloat64()
-			for _, mean := range []float64{0.3, -0.2, 0, 0.1} {
-				e := math.Sqrt(p.correlation)*z + math.Sqrt(1-p.correlation)*rng.NormFloat64()
-				r.Rows = append(r.Rows, min(1, max(-1, mean+p.sd*e)))
-			}
-		}
-		return r, nil
-	}
-	path := "testdata/" + p.table + ".csv"
-	described, _, err := custody.ReadSchema("testdata/"+p.table+".schema.json", "")
-	if err == nil {
-		err = r.read(described, p)
-	}
-	if err != nil {
-		return nil, err
-	}
-	r.m = len(r.design.Columns())
-	source := &table.Source{Name: path, Files: []table.File{{Path: path, Format: table.CSVFormat}}}
-	for v, err := range (table.Options{Other: "other"}).Rows(source, r.design) {
-		if err != nil {
-			return nil, err
-		}
-		r.Rows = append(r.Rows, v...)
-	}
-	return r, nil
-}
-
-// read takes the formula's columns, those of a factor first.
-func (r *rows) read(described *schema.Schema, p *population) (err error) {
-	if p.levels == "" {
-		r.design, err = described.Design(p.formula)
-		return err
-	}
-	factor, err := schema.ParseLevels(p.levels)
-	if err != nil {
-		return err
-	}
-	r.factor = factor[0].Name
-	described.Columns = append(slices.DeleteFunc(described.Columns, func(c schema.Column) bool { return c.Name == r.factor }), factor[0])
-	if r.design, err = described.Design(p.formula); err == nil {
-		r.design, r.dummies, err = release.LevelsFirst(r.design, r.factor)
-	}
-	return err
-}
-
-// stream gives each purpose and trial random numbers of its own.
-func stream(purpose string, trial int) *rand.Rand {
-	h := fnv.New64a()
-	io.WriteString(h, purpose)
-	return mcmc.Stream(h.Sum64(), trial)
-}
-
-// fit finds the least squares of the rows.
-func (r *rows) fit(ctx context.Context) error {
-	exact, err := custody.Exact(ctx, custody.Order{Rows: r.Scaled, Design: r.design})
-	if err == nil {
-		r.theta, r.se = calibration.OrdinaryLeastSquares(exact, r.design)
-	}
-	return err
-}
-
 // slope is a posterior; least squares of the table, and of the trial's rows; the error of these; and
 // by how much a release's sums move them.
 type slope struct {
@@ -303,47 +196,6 @@ func (s *study) fit(ctx context.Context, table *rows, kind kind, trial int) (f f
 		f.slopes = append(f.slopes, slope{parameters[j], table.theta[j], r.theta[j], r.se[j], moved[j]})
 	}
 	return f, nil
-}
-
-// moved is by how much noise and clipping E of the sums S move the coefficients θ of least squares,
-// to first order: with S in parts XᵀX and Xᵀy, θ = (XᵀX)⁻¹Xᵀy moves by (XᵀX)⁻¹(E_xy − E_xx·θ).
-// Unlike what least squares of noisy sums does, that is finite, whatever the noise.
-func (r *rows) moved(ctx context.Context, published *release.Release) ([]float64, error) {
-	exact, err := custody.Exact(ctx, custody.Order{Rows: r.Scaled, Design: r.design})
-	if err != nil {
-		return nil, err
-	}
-	s, e := exact.Vector(), published.Scaled()
-	floats.Sub(e, s)
-	parts := func(v []float64, n float64) (xx, xy *mat.Dense) {
-		all := mat.NewDense(r.m+1, r.m+1, nil)
-		all.Set(0, 0, n)
-		for j := range r.m {
-			all.Set(0, j+1, v[j])
-			all.Set(j+1, 0, v[j])
-			for k := range r.m {
-				all.Set(j+1, k+1, v[release.Index(r.m, min(j, k), max(j, k))])
-			}
-		}
-		return all.Slice(0, r.m, 0, r.m).(*mat.Dense), all.Slice(0, r.m, r.m, r.m+1).(*mat.Dense)
-	}
-	xx, xy := parts(s, float64(exact.N))
-	exx, exy := parts(e, float64(published.N-exact.N))
-	var theta, moved mat.Dense
-	if err := theta.Solve(xx, xy); err != nil {
-		return nil, err
-	}
-	moved.Mul(exx, &theta)
-	moved.Sub(exy, &moved)
-	if err := moved.Solve(xx, &moved); err != nil {
-		return nil, err
-	}
-	out, columns := make([]float64, r.m), r.design.Columns()
-	wide := func(j int) float64 { return columns[j].Upper - columns[j].Lower }
-	for j := 1; j < r.m; j++ {
-		out[j] = moved.At(j, 0) * wide(r.m-1) / wide(j-1)
-	}
-	return out, nil
 }
 
 // write writes the table of errors, widths and prices: medians over slopes of medians over trials.

@@ -27,6 +27,7 @@ type declared struct {
 	value   string   // its default; empty: that of its type
 	usage   string   // as pflag has it
 	words   []string // that it may be
+	aFile   bool     // not stdout, whose name is a dash
 	accepts *limits  // of a number
 }
 
@@ -157,7 +158,7 @@ func (c *checked) Set(text string) error {
 	switch {
 	case text == "":
 		return unacceptable("a value is needed")
-	case text == "-" && (c.of.name == "output" || c.of.name == "release"):
+	case text == "-" && c.of.aFile:
 		return unacceptable("it needs a file, not stdout")
 	}
 	if words := c.of.words; words != nil {

@@ -292,12 +292,12 @@ func (f *flags) ofSampling() []declared {
 
 func (f *flags) ofOutput() []declared {
 	return []declared{
-		{name: "release", to: &f.release, usage: "write the release to this `FILE`, or use the one there (default: data.release.json beside data.csv)"},
-		{name: "output", short: "o", of: "release", to: &f.output, usage: "write the release to this `FILE` (default: data.release.json beside data.csv)"},
-		{name: "output", short: "o", of: "schema", to: &f.output, usage: "write to this `FILE`, which must not exist yet, instead of stdout"},
-		{name: "output", short: "o", of: "pool", to: &f.output, usage: "write the release to this `FILE`, which must not exist yet (default: pooled.release.json)"},
-		{name: "output", short: "o", of: "agree share mask", to: &f.output, usage: "write to this `FILE`, which must not exist yet (default: pool.session; NAME.shares, NAME.masked after the key's name)"},
-		{name: "output", short: "o", to: &f.output, usage: "write to this `FILE`, all or nothing (default: stdout)"},
+		{name: "release", to: &f.release, aFile: true, usage: "write the release to this `FILE`, or use the one there (default: data.release.json beside data.csv)"},
+		{name: "output", short: "o", of: "release", to: &f.output, aFile: true, usage: "write the release to this `FILE` (default: data.release.json beside data.csv)"},
+		{name: "output", short: "o", of: "schema", to: &f.output, aFile: true, usage: "write to this `FILE`, which must not exist yet, instead of stdout"},
+		{name: "output", short: "o", of: "pool", to: &f.output, aFile: true, usage: "write the release to this `FILE`, which must not exist yet (default: pooled.release.json)"},
+		{name: "output", short: "o", of: "agree share mask", to: &f.output, aFile: true, usage: "write to this `FILE`, which must not exist yet (default: pool.session; NAME.shares, NAME.masked after the key's name)"},
+		{name: "output", short: "o", to: &f.output, aFile: true, usage: "write to this `FILE`, all or nothing (default: stdout)"},
 		{name: "format", to: &f.format, value: "table", words: []string{"table", "json", "csv"}, usage: "`NAME` of the format on stdout: table, json or csv"},
 		{name: "format", of: "infer fit ask models", to: &f.format, value: "table", words: append([]string{"table", "json", "csv"}, report.TableFormats...), usage: "`NAME` of the format on stdout: table, json, csv, or of a table for another document: markdown, latex (with booktabs), html"},
 		{name: "format", of: "gaussian laplace audit", to: &f.format, value: "table", words: []string{"table", "json"}, usage: "`NAME` of the format on stdout: table or json"},

@@ -137,30 +137,6 @@ func newByLevel(obs *model.Observation, prior *model.Prior) *byLevel {
 	return f
 }
 
-// readTold takes the noise's parts, and z to own units.
-func (f *byLevel) readTold() {
-	t, d, first := f.obs.Told, f.q+1, len(f.obs.Told.Counts)
-	if f.toldOwn = slices.Clone(t.Z[first:]); f.units.box {
-		f.own, f.byOwn = f.told[first:], f.byTold[first:]
-	} else {
-		f.own, f.byOwn = make([]float64, len(f.toldOwn)), make([]float64, len(f.toldOwn))
-		f.units.fromNoise(f.toldOwn, f.toldOwn)
-	}
-	f.parts = make([][]int, f.levels)
-	for i, part := range t.Parts {
-		switch at := part.At[0]; {
-		case at >= first+f.levels*d:
-			f.ofProducts = append(f.ofProducts, i)
-		case at >= first:
-			l := (at - first) / d
-			f.parts[l] = append(f.parts[l], i)
-		default:
-			l := at + f.levels - first
-			f.parts[l] = append(f.parts[l], i)
-		}
-	}
-}
-
 // toldCount is the noisy number of rows of a level.
 func (f *byLevel) toldCount(l int) float64 {
 	told := f.obs.Told.Counts

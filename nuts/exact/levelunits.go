@@ -42,6 +42,30 @@ func newLevelUnits(obs *model.Observation, d int) *levelUnits {
 	return u
 }
 
+// readTold takes the noise's parts, and z to own units.
+func (f *byLevel) readTold() {
+	t, d, first := f.obs.Told, f.q+1, len(f.obs.Told.Counts)
+	if f.toldOwn = slices.Clone(t.Z[first:]); f.units.box {
+		f.own, f.byOwn = f.told[first:], f.byTold[first:]
+	} else {
+		f.own, f.byOwn = make([]float64, len(f.toldOwn)), make([]float64, len(f.toldOwn))
+		f.units.fromNoise(f.toldOwn, f.toldOwn)
+	}
+	f.parts = make([][]int, f.levels)
+	for i, part := range t.Parts {
+		switch at := part.At[0]; {
+		case at >= first+f.levels*d:
+			f.ofProducts = append(f.ofProducts, i)
+		case at >= first:
+			l := (at - first) / d
+			f.parts[l] = append(f.parts[l], i)
+		default:
+			l := at + f.levels - first
+			f.parts[l] = append(f.parts[l], i)
+		}
+	}
+}
+
 // square writes products, in canonical order, to u.p.
 func (u *levelUnits) square(products []float64) {
 	for j := range u.d {
