@@ -136,7 +136,7 @@ func againstNoise(r *release.Release) *plot.Plot {
 	low, high := 0.1, 10.
 	marks := &bars{mark: barMark}
 	add := func(name string, at int) {
-		if at >= len(z) || len(names) == mostSums {
+		if at >= len(z) || sd[at] == 0 || len(names) == mostSums { // of 0: known beforehand, as squares of dummies by levels
 			return
 		}
 		ratio := max(math.Abs(z[at])/sd[at], low)

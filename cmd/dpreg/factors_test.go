@@ -203,6 +203,7 @@ func TestByLevelEndToEnd(t *testing.T) {
 	if shown := command("show", "r.json").finished(t); !strings.Contains(shown.stdout, "age in dark blue") {
 		t.Error(shown.stdout)
 	}
+	command("show", "r.json", "--plot", "r.png").finished(t) // sums of no noise are in no picture of it
 	for _, args := range []string{"check r.json", "infer r.json --formula income~age", "infer r.json --method naive"} {
 		if r := command(strings.Fields(args)...).says(t, "level"); r.code != misused {
 			t.Errorf("%s: exit code %d", args, r.code)
