@@ -57,24 +57,19 @@ var (
 	accountDelta = &limits{func(v float64) bool { return v >= accounting.MinSampledDelta && v < 1 }, fmt.Sprintf("it must be a number from %v to below 1, and far below 1/n to mean anything, as in --delta 1e-6", accounting.MinSampledDelta)}
 )
 
+// named are the commands that get their flags; nil: all do. To declare a flag takes longer than
+// most commands run.
+type named []string
+
 // declare makes a command of its name, the arguments that it takes (nil: it looks at them
 // itself), the names of its flags and what it does.
-func declare(path string, takes cobra.PositionalArgs, names string, run func(f *flags, args []string) error) *cobra.Command {
+func (n named) declare(path string, takes cobra.PositionalArgs, names string, run func(f *flags, args []string) error) *cobra.Command {
 	cmd := described(path)
 	cmd.Args = takes
 	f := &flags{cmd: cmd}
 	cmd.Flags().SortFlags = false
-	picked := strings.Fields(names)
-	all := f.all(func(name string) bool { return slices.Contains(picked, name) })
-	for _, d := range all {
-		if d.isOf(cmd.Name(), all) {
-			d.add(cmd)
-		}
-	}
-	for _, name := range picked {
-		if cmd.Flags().Lookup(name) == nil {
-			panic("there is no flag " + name)
-		}
+	if n == nil || slices.Contains(n, cmd.Name()) {
+		f.declare(names)
 	}
 	cmd.RunE = func(_ *cobra.Command, args []string) (err error) {
 		if f.stated, f.share, err = parseBounds(f.bounds); err != nil {
@@ -91,6 +86,22 @@ func declare(path string, takes cobra.PositionalArgs, names string, run func(f *
 		return run(f, args)
 	}
 	return cmd
+}
+
+// declare gives a command the flags of some names.
+func (f *flags) declare(names string) {
+	picked := strings.Fields(names)
+	all := f.all(func(name string) bool { return slices.Contains(picked, name) })
+	for _, d := range all {
+		if d.isOf(f.cmd.Name(), all) {
+			d.add(f.cmd)
+		}
+	}
+	for _, name := range picked {
+		if f.cmd.Flags().Lookup(name) == nil {
+			panic("there is no flag " + name)
+		}
+	}
 }
 
 // isOf tells whether the declaration, of all of its name, is for a command.
@@ -251,7 +262,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
 		name := unknown.GetSpecifiedName()
-		if owners := owners(cmd.Root(), name); len(owners) > 0 {
+		if owners := owners(newRoot(nil), name); len(owners) > 0 {
 			return usagef("%s%s belongs to %s%s", strings.Repeat("-", min(2, len(name))), name, listed(owners), elsewhere(cmd, name))
 		}
 	}

@@ -42,7 +42,7 @@ func FuzzFlags(f *testing.F) {
 		if err == nil && text != "" && !(1 <= s.Index && s.Index <= s.Count) {
 			t.Errorf("shard %q is %v", text, s)
 		}
-		cmd := declare("account gaussian", takes(0, ""), "q", accountGaussian)
+		cmd := named(nil).declare("account gaussian", takes(0, ""), "q", accountGaussian)
 		if cmd.Flags().Set("q", text) == nil {
 			if rate, err := cmd.Flags().GetFloat64("q"); err != nil || !(rate > 0 && rate <= 1) {
 				t.Errorf("rate %q is %v", text, rate)

@@ -29,7 +29,7 @@ func main() { os.Exit(run(custody.UntilInterrupted(), os.Stdout, os.Stderr, os.A
 // what was typed, but no secret of it.
 func run(ctx context.Context, stdout, stderr io.Writer, args []string) int {
 	stderr = pushdown.Hide(stderr, pushdown.Secrets(args...))
-	root := newRoot()
+	root := newRoot(args)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -55,59 +55,59 @@ func note(stderr io.Writer, format string, args ...any) {
 	fmt.Fprintln(stderr, "dpreg: "+fmt.Sprintf(format, args...))
 }
 
-// newRoot has all commands, each with its flags and what it does.
-func newRoot() *cobra.Command {
+// newRoot has all commands and what each does; those that are named have their flags.
+func newRoot(of named) *cobra.Command {
 	cobra.EnableCommandSorting = false
 	root, noFile := parent(""), takes(0, "")
 	root.Version, root.SilenceErrors, root.SilenceUsage = signature.Version(), true, true
 	root.SuggestionsMinimumDistance = 2 // letters of a mistyped command's name that may be wrong
-	pool := declare("pool", takes(many, "a file of dpreg pool mask"), "sign output", runPool)
+	pool := of.declare("pool", takes(many, "a file of dpreg pool mask"), "sign output", runPool)
 	pool.AddCommand(
-		declare("pool key", takes(1, "a custodian's name"), "", makeMember),
-		declare("pool agree", takes(many, "a file of dpreg pool key"), "schema bounds levels other formula eps delta neighbours person-rows steps rows former colluding absent output", agree),
-		declare("pool share", nil, fileFlags+remoteFlags+"session key person on-bad-cell missing na other ledger no-ledger pad-time output", runShare),
-		declare("pool mask", takes(many, "files of dpreg pool share"), "key output", runMask))
-	pvi := declare("pvi", nil, viFlags+roundFlags, runPVI)
+		of.declare("pool key", takes(1, "a custodian's name"), "", makeMember),
+		of.declare("pool agree", takes(many, "a file of dpreg pool key"), "schema bounds levels other formula eps delta neighbours person-rows steps rows former colluding absent output", agree),
+		of.declare("pool share", nil, fileFlags+remoteFlags+"session key person on-bad-cell missing na other ledger no-ledger pad-time output", runShare),
+		of.declare("pool mask", takes(many, "files of dpreg pool share"), "key output", runMask))
+	pvi := of.declare("pvi", nil, viFlags+roundFlags, runPVI)
 	pvi.AddCommand(
-		declare("pvi serve", takes(many, "the names of the clients"), "schema bounds levels other formula"+runFlags+roundFlags+resultFlags+"listen cert key ca session wait", servePVI),
-		declare("pvi join", nil, fileFlags+"on-bad-cell missing na other ledger no-ledger"+resultFlags+"server cert key ca agree session", joinPVI))
+		of.declare("pvi serve", takes(many, "the names of the clients"), "schema bounds levels other formula"+runFlags+roundFlags+resultFlags+"listen cert key ca session wait", servePVI),
+		of.declare("pvi join", nil, fileFlags+"on-bad-cell missing na other ledger no-ledger"+resultFlags+"server cert key ca agree session", joinPVI))
 	custodians := []*cobra.Command{
-		declare("plan", noFile, priorFlags+"family n p schema formula covariate width of slope mean sd r2 eps delta neighbours steps releases seed no-grid level format plot report", runPlan),
-		declare("schema", nil, fileFlags+"bounds levels from table output", writeTemplate),
-		declare("release", nil, releaseFlags+"output", runRelease),
-		declare("fit", nil, releaseFlags+fitFlags+"release i-hold-the-data", runFit),
-		declare("sql", noFile, columnFlags+"dialect table", writeSQL),
+		of.declare("plan", noFile, priorFlags+"family n p schema formula covariate width of slope mean sd r2 eps delta neighbours steps releases seed no-grid level format plot report", runPlan),
+		of.declare("schema", nil, fileFlags+"bounds levels from table output", writeTemplate),
+		of.declare("release", nil, releaseFlags+"output", runRelease),
+		of.declare("fit", nil, releaseFlags+fitFlags+"release i-hold-the-data", runFit),
+		of.declare("sql", noFile, columnFlags+"dialect table", writeSQL),
 		parent("ledger",
-			declare("ledger init", takes(1, "a file to make"), "data eps delta neighbours filter", initLedger),
-			declare("ledger show", takes(1, "a ledger"), "", showLedger),
-			declare("ledger verify", takes(1, "a ledger"), "head", verifyLedger),
-			declare("ledger import", takes(1, "a ledger"), "name eps delta mu rho", importCharge),
-			declare("ledger export", takes(1, "a ledger"), "output", exportLedger),
-			declare("ledger rebind", takes(1, "a ledger"), "", rebindLedger)),
+			of.declare("ledger init", takes(1, "a file to make"), "data eps delta neighbours filter", initLedger),
+			of.declare("ledger show", takes(1, "a ledger"), "", showLedger),
+			of.declare("ledger verify", takes(1, "a ledger"), "head", verifyLedger),
+			of.declare("ledger import", takes(1, "a ledger"), "name eps delta mu rho", importCharge),
+			of.declare("ledger export", takes(1, "a ledger"), "output", exportLedger),
+			of.declare("ledger rebind", takes(1, "a ledger"), "", rebindLedger)),
 		pool,
-		declare("keys", takes(1, "a name for the key"), "", makeKeys),
-		declare("vi", takes(1, "a data file"), viFlags+"group neighbours rows batch plot non-private i-hold-the-data", runVI),
+		of.declare("keys", takes(1, "a name for the key"), "", makeKeys),
+		of.declare("vi", takes(1, "a data file"), viFlags+"group neighbours rows batch plot non-private i-hold-the-data", runVI),
 		pvi,
 	}
 	analysts := []*cobra.Command{
-		declare("show", takes(many, "a release"), "verify statement plot", show),
-		declare("infer", takes(many, "a release"), fitFlags+sharingFlags+"verify formula print-prior same-rows", runInfer),
-		declare("ask", nil, samplerFlags+sharingFlags+"verify family same-rows draws formula format level units digits quiet", runAsk),
-		declare("models", takes(1, "a release"), samplerFlags+"verify family draws formula format digits quiet", runModels),
-		declare("predict", nil, samplerFlags+sharingFlags+"verify family same-rows level formula draws custodian along mean output plot"+fileFlags, runPredict),
-		declare("serve", takes(many, "a release"), "verify port", runServe),
-		declare("check", takes(many, "a release"), samplerFlags+sharingFlags+"family verify formula draws calibrate format plot report", runCheck),
+		of.declare("show", takes(many, "a release"), "verify statement plot", show),
+		of.declare("infer", takes(many, "a release"), fitFlags+sharingFlags+"verify formula print-prior same-rows", runInfer),
+		of.declare("ask", nil, samplerFlags+sharingFlags+"verify family same-rows draws formula format level units digits quiet", runAsk),
+		of.declare("models", takes(1, "a release"), samplerFlags+"verify family draws formula format digits quiet", runModels),
+		of.declare("predict", nil, samplerFlags+sharingFlags+"verify family same-rows level formula draws custodian along mean output plot"+fileFlags, runPredict),
+		of.declare("serve", takes(many, "a release"), "verify port", runServe),
+		of.declare("check", takes(many, "a release"), samplerFlags+sharingFlags+"family verify formula draws calibrate format plot report", runCheck),
 	}
-	calibrate := declare(calibrates, noFile, studyFlags+"prior prior-sd preset population x kernel sensitivity model-clamping chains warmup draws ess plots report", runCalibrate)
-	calibrate.AddCommand(declare("calibrate merge", takes(many, "the directories of the shards"), "save format plots report", runMerge(calibrates)))
-	compare := declare(compares, takes(1, ""), studyFlags+"test plot family", runCompare)
-	compare.AddCommand(declare("compare merge", takes(many, "the directories of the shards"), "save format plot", runMerge(compares)))
+	calibrate := of.declare(calibrates, noFile, studyFlags+"prior prior-sd preset population x kernel sensitivity model-clamping chains warmup draws ess plots report", runCalibrate)
+	calibrate.AddCommand(of.declare("calibrate merge", takes(many, "the directories of the shards"), "save format plots report", runMerge(calibrates)))
+	compare := of.declare(compares, takes(1, ""), studyFlags+"test plot family", runCompare)
+	compare.AddCommand(of.declare("compare merge", takes(many, "the directories of the shards"), "save format plot", runMerge(compares)))
 	studies := []*cobra.Command{
 		calibrate, compare,
-		declare("audit", noFile, "m eps delta mechanism neighbours steps releases format", runAudits),
+		of.declare("audit", noFile, "m eps delta mechanism neighbours steps releases format", runAudits),
 		parent("account",
-			declare("account gaussian", noFile, "sigma q steps eps delta sensitivity neighbours plot format", accountGaussian),
-			declare("account laplace", noFile, "scale count eps delta sensitivity plot format", accountLaplace)),
+			of.declare("account gaussian", noFile, "sigma q steps eps delta sensitivity neighbours plot format", accountGaussian),
+			of.declare("account laplace", noFile, "scale count eps delta sensitivity plot format", accountLaplace)),
 	}
 	group(root, "Who holds rows:", custodians)
 	group(root, "Who holds releases:", analysts)

@@ -61,7 +61,7 @@ func silent(t *testing.T) *cobra.Command {
 // called is one of the program's commands.
 func called(t *testing.T, name string) *cobra.Command {
 	t.Helper()
-	cmd, _, err := newRoot().Find([]string{name})
+	cmd, _, err := newRoot(nil).Find([]string{name})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,7 +89,7 @@ func TestHelpGroupsFlags(t *testing.T) {
 // there is not.
 func TestDeclaredFlagsAreUsed(t *testing.T) {
 	var commands []*cobra.Command
-	for _, c := range newRoot().Commands() {
+	for _, c := range newRoot(nil).Commands() {
 		commands = append(append(commands, c), c.Commands()...)
 	}
 	for _, d := range (&flags{cmd: silent(t)}).all(func(string) bool { return true }) {

@@ -15,7 +15,7 @@ func TestTopics(t *testing.T) {
 	if err != nil || len(files) != len(help.Topics) {
 		t.Errorf("%d pages of %d topics: %v", len(files), len(help.Topics), err)
 	}
-	root := newRoot()
+	root := newRoot(nil)
 	var out strings.Builder
 	root.SetOut(&out)
 	root.SetArgs([]string{"help"})
@@ -29,7 +29,7 @@ func TestTopics(t *testing.T) {
 			t.Fatal(err)
 		}
 		out.Reset()
-		root := newRoot()
+		root := newRoot(nil)
 		root.SetOut(&out)
 		root.SetArgs([]string{"help", topic.Name})
 		if err := root.Execute(); err != nil || strings.TrimSpace(out.String()) != strings.TrimSpace(page) {
