@@ -1,9 +1,12 @@
 package mechanisms
 
 import (
+	"encoding/binary"
 	"math/big"
 	"math/bits"
 	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/internal/parallel"
 )
 
 // Stream is a fast source for computations that need millions of variates, such as
@@ -26,7 +29,11 @@ func NewStream(e *Entropy) *Stream {
 	var key [32]byte
 	defer clear(key[:])
 	source.read(key[:])
-	s := &Stream{chacha: rand.NewChaCha8(key), simulated: source.simulated}
+	return newStream(key, source.simulated)
+}
+
+func newStream(key [32]byte, simulated bool) *Stream {
+	s := &Stream{chacha: rand.NewChaCha8(key), simulated: simulated}
 	s.normal = newStripSampler(s)
 	return s
 }
@@ -57,9 +64,33 @@ func (s *Stream) AddGaussian(z []int64, sigma uint64) {
 	if sigma == 0 || sigma > 1<<62 {
 		panic("mechanisms: the standard deviation of Gaussian noise must be from 1 to 2^62")
 	}
+	if len(z) > streamPart {
+		s.addParts(z, sigma)
+		return
+	}
 	for i := range z {
 		z[i] += s.gaussian(sigma)
 	}
+}
+
+// streamPart is the longest vector whose noise one stream draws.
+const streamPart = 1 << 14
+
+// addParts has a stream for each part of z, so that all cores draw. Their keys are drawn from this
+// one, so noise follows from its key, whatever the number of cores is.
+func (s *Stream) addParts(z []int64, sigma uint64) {
+	streams := make([]*Stream, (len(z)+streamPart-1)/streamPart)
+	for k := range streams {
+		var key [32]byte
+		for at := 0; at < len(key); at += 8 {
+			binary.LittleEndian.PutUint64(key[at:], s.Uint64())
+		}
+		streams[k] = newStream(key, s.simulated)
+		clear(key[:])
+	}
+	parallel.Share(streams, len(z), streamPart, func(streams []*Stream, from, to int) {
+		streams[from/streamPart].AddGaussian(z[from:to], sigma)
+	})
 }
 
 // gaussian returns R(σX), X = ±(k + x): where N/2⁶⁴ < x < (N+1)/2⁶⁴,

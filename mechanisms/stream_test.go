@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"runtime"
+	"slices"
 	"testing"
 )
 
@@ -113,6 +115,32 @@ func TestStreamBelow(t *testing.T) {
 	}
 	if p := chiSquare(count, probability); p < falseAlarm {
 		t.Errorf("p = %g", p)
+	}
+}
+
+// Noise of a long vector is in parts, no two of which are alike; it follows from the key, on one
+// core or many; and its first part is not what a short vector gets: the stream's own variates are
+// drawn by none of the parts.
+func TestStreamParts(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	const n, sigma = 3*streamPart + 100, 1 << 40
+	var of [3][]int64
+	for k, cores := range []int{1, 2, 5} {
+		runtime.GOMAXPROCS(cores)
+		of[k] = make([]int64, n)
+		simulatedStream(37).AddGaussian(of[k], sigma)
+	}
+	if !slices.Equal(of[0], of[1]) || !slices.Equal(of[0], of[2]) {
+		t.Error("noise depends on the number of cores")
+	}
+	short := make([]int64, streamPart)
+	simulatedStream(37).AddGaussian(short, sigma)
+	seen := map[int64]bool{}
+	for _, v := range append(short, of[0]...) {
+		if seen[v] { // by chance once in 10³
+			t.Fatal("a variate is drawn twice")
+		}
+		seen[v] = true
 	}
 }
 

@@ -49,3 +49,20 @@ func Each(ctx context.Context, workers, n int, progress func(done, total int), t
 	}
 	return context.Cause(ctx)
 }
+
+// Share does f of 0 … n−1, in parts of so many and on all cores where there is more than one part.
+// It allocates nothing where there is one.
+func Share[T any](of T, n, part int, f func(of T, from, to int)) {
+	if n <= part {
+		f(of, 0, n)
+		return
+	}
+	share(of, n, part, f)
+}
+
+func share[T any](of T, n, part int, f func(of T, from, to int)) {
+	Each(context.Background(), 0, (n+part-1)/part, nil, func(_ context.Context, k int) error {
+		f(of, k*part, min(n, (k+1)*part))
+		return nil
+	})
+}

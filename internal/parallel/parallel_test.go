@@ -56,3 +56,23 @@ func TestEachFails(t *testing.T) {
 		t.Errorf("error %v of a context that is done", err)
 	}
 }
+
+// Every index is in one part, and parts are as long as asked for, but the last.
+func TestShare(t *testing.T) {
+	for _, n := range []int{0, 1, 4, 5, 8, 9, 1000} {
+		done := make([]atomic.Int32, n)
+		Share(done, n, 4, func(done []atomic.Int32, from, to int) {
+			if from%4 != 0 || to != min(from+4, n) {
+				t.Errorf("%d: a part from %d to %d", n, from, to)
+			}
+			for i := from; i < to; i++ {
+				done[i].Add(1)
+			}
+		})
+		for i := range done {
+			if k := done[i].Load(); k != 1 {
+				t.Errorf("%d: index %d was in %d parts", n, i, k)
+			}
+		}
+	}
+}
