@@ -30,11 +30,7 @@ func Poisson(n int, rate float64, stream *mechanisms.Stream) Batches {
 	if !(rate > 0 && rate <= 1) {
 		panic("vi: a rate of sampling must be above 0 and at most 1")
 	}
-	p := &poisson{n: n, stream: stream, all: rate == 1}
-	if !p.all {
-		p.threshold = uint64(math.Ldexp(rate, 64))
-	}
-	return p
+	return &poisson{n: n, stream: stream, all: rate == 1, threshold: uint64(math.Ldexp(min(rate, 1-0x1p-53), 64))}
 }
 
 func (p *poisson) Next() []int {

@@ -6,10 +6,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/dpreg/dpreg/internal/rowwise"
 	"github.com/dpreg/dpreg/mechanisms"
 )
 
@@ -27,14 +26,13 @@ import (
 // are exact, in any order (docs/vi.md). x is read as it is coded where it is data; elsewhere,
 // as where no noise is added, the coding is off by 2⁻²⁰ of its norm.
 type Door struct {
-	model   *Model
-	tape    *Tape
-	clip    float64
-	sum     *Sum      // nil: nothing is coded, and the block is the sum
-	block   []float64 // as long as θ
-	held    int       // records in it
-	touched [][2]int  // what of θ records bear on
-	norms   []float64 // of gradients
+	model *Model
+	tape  *Tape
+	clip  float64
+	sum   *Sum      // nil: nothing is coded, and the block is the sum
+	block []float64 // as long as θ
+	held  int       // records in it
+	norms []float64 // of gradients
 }
 
 const (
@@ -55,23 +53,17 @@ func newCodes(of []float64, width int, coded bool) *codes {
 		c.x = slices.Clone(of)
 	}
 	for i := range n {
-		c.unit[i], c.norm[i] = sized(c.x[i*width:(i+1)*width], coded)
+		c.unit[i], c.norm[i] = code(c.x[i*width:(i+1)*width], coded)
 	}
 	return c
 }
 
-// sized codes a row where it is to be, and returns its unit and its norm.
-func sized(x []float64, coded bool) (unit, size float64) {
-	if coded {
-		return code(x)
+// code rounds x, where it is to be coded, towards 0 to multiples of a unit, a power of two, of at most
+// 2²⁰ of them in norm. What is not finite, or hardly larger than 0, is 0.
+func code(x []float64, coded bool) (unit, size float64) {
+	if size = norm(x); !coded {
+		return 1, size
 	}
-	return 1, norm(x)
-}
-
-// code rounds x towards 0 to multiples of a unit, a power of two, of at most 2²⁰ of them in
-// norm. What is not finite, or hardly larger than 0, is 0.
-func code(x []float64) (unit, size float64) {
-	size = norm(x)
 	if !(size > minSquared && size <= maxScalar) {
 		clear(x)
 		return 1, 0
@@ -96,7 +88,7 @@ func (n *Node) measure(coded bool) {
 		if record := n.t.records[i]; n.codes != nil {
 			n.unit[i], n.norm[i] = n.codes.unit[record], n.codes.norm[record]
 		} else {
-			n.unit[i], n.norm[i] = sized(n.row(i), coded)
+			n.unit[i], n.norm[i] = code(n.row(i), coded)
 		}
 	}
 }
@@ -124,14 +116,14 @@ func newDoor(m *Model, clip float64, sum *Sum, rng *rand.Rand) *Door {
 	m.LogLik(d.tape)
 	uses := slices.Clone(d.tape.uses)
 	slices.SortFunc(uses, func(u, v use) int { return cmp.Compare(u.at, v.at) })
+	var touched [][2]int // of θ
 	for i, u := range uses {
 		if i > 0 && u.at == uses[i-1].at {
 			panic("vi: a parameter is used twice by a record: one node of it serves all")
 		}
-		d.touched = append(d.touched, [2]int{u.at, u.at + u.size})
-	}
-	if sum != nil {
-		sum.noisy = d.touched
+		if touched = append(touched, [2]int{u.at, u.at + u.size}); sum != nil {
+			sum.noisy = touched
+		}
 	}
 	return d
 }
@@ -168,68 +160,67 @@ func (d *Door) addTile(n int) {
 			u.x.measure(d.sum != nil)
 		}
 		for i := range n {
-			size := norm(u.y.delta(i))
+			delta := u.y.delta(i)
+			size := math.Abs(delta[0])
+			if len(delta) > 1 {
+				size = norm(delta)
+			}
 			if u.x != nil {
 				size *= u.x.norm[i]
 			}
 			if k > 0 {
-				size = math.Hypot(d.norms[i], size)
+				size = math.Sqrt(d.norms[i]*d.norms[i] + size*size)
 			}
 			d.norms[i] = size
 		}
 	}
 	for _, u := range d.tape.uses {
-		for i, size := range d.norms {
-			d.weigh(u, i, size)
-		}
+		d.weigh(u)
 		u.gather(d.block)
 	}
 }
 
-// weigh makes δ of record i f·δ, 0 where the record's norm is not finite.
-func (d *Door) weigh(u use, i int, size float64) {
-	delta := u.y.delta(i)
-	switch {
-	case !(size <= math.MaxFloat64):
-		clear(delta)
-		if u.x != nil {
-			clear(u.x.row(i))
+// weigh makes δ of each record f·δ, 0 where the record's norm is not finite.
+func (d *Door) weigh(u use) {
+	for i, size := range d.norms {
+		delta := u.y.delta(i)
+		switch {
+		case !(size <= math.MaxFloat64):
+			clear(delta)
+			if u.x != nil {
+				clear(u.x.row(i))
+			}
+		case d.sum != nil && u.x != nil && u.x.norm[i] == 0:
+			clear(delta) // of any size, so that f·δ may not be finite
+		case d.sum != nil:
+			f, unit := limit/max(size, d.clip), 1.
+			if u.x != nil {
+				unit = u.x.unit[i]
+			}
+			for j, v := range delta {
+				delta[j] = math.Trunc(v*unit*f) * (1 / unit) // a power of two
+			}
+		case size > d.clip:
+			floats.Scale(d.clip/size, delta)
 		}
-	case d.sum != nil && u.x != nil && u.x.norm[i] == 0:
-		clear(delta) // of any size, so that f·δ may not be finite
-	case d.sum != nil:
-		f, unit := limit/max(size, d.clip), 1.
-		if u.x != nil {
-			unit = u.x.unit[i]
-		}
-		for j, v := range delta {
-			delta[j] = math.Trunc(v*unit*f) / unit
-		}
-	case size > d.clip:
-		floats.Scale(d.clip/size, delta)
 	}
 }
 
 // gather adds Σ δxᵀ over all rows.
 func (u use) gather(gradient []float64) {
-	if u.x == nil {
-		for i, v := range u.y.grad {
-			gradient[u.at+i%u.size] += v
-		}
+	if u.x != nil {
+		u.product(u.x.value, gradient, u.y.grad).Sum()
 		return
 	}
-	if w := u.of(gradient); u.y.width == 1 && u.y.rows > 0 {
-		blas64.Gemv(blas.Trans, 1, u.x.matrix(u.x.value), vector(u.y.grad), 1, vector(w.Data)) // which is faster
-	} else {
-		multiply(blas.Trans, blas.NoTrans, u.y.matrix(u.y.grad), u.x.matrix(u.x.value), 1, w)
-	}
+	delta := matrix(u.y.grad, u.size)
+	rowwise.Product{X: delta, W: matrix(gradient[u.at:u.at+u.size], u.size), Y: matrix(ones[:delta.Rows], 1)}.Sum()
 }
 
-func vector(x []float64) blas64.Vector { return blas64.Vector{N: len(x), Inc: 1, Data: x} }
+var ones = slices.Repeat([]float64{1}, tileRows)
 
 // flush takes the block to the Sum.
 func (d *Door) flush() {
-	for _, r := range d.touched {
+	for _, r := range d.sum.noisy {
 		for j := r[0]; j < r[1]; j++ {
 			d.sum.total[j] += int64(d.block[j])
 		}

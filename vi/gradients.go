@@ -16,7 +16,7 @@ type Gradients struct {
 // NewGradients is of a model whose records may draw variates from rng.
 func NewGradients(m *Model, rng *rand.Rand) *Gradients {
 	g := &Gradients{model: m, tape: newTape(m.Parameters, rng), prior: newTape(m.Parameters, nil)}
-	g.tape.told, g.prior.prior = true, true
+	g.tape.told, g.prior.told, g.prior.prior = true, true, true
 	return g
 }
 

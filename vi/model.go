@@ -101,16 +101,18 @@ func (r *Rows) mustFit() {
 
 // LogNormal adds log N(entries; 0, sd² I) to a density, up to a constant.
 func (t *Tape) LogNormal(of *Node, sd float64) {
-	precision := 1 / (sd * sd)
-	t.Factor(of.Map(func(x float64) (float64, float64) { return -precision * x * x / 2, -precision * x }))
+	t.Factor(of.With(t.Constant([]float64{1 / (sd * sd)}, 1), func(x, precision float64) (float64, float64, float64) {
+		return -precision * x * x / 2, -precision * x, 0
+	}))
 }
 
 // LogInvGamma adds log InvGamma(e^w; shape, scale) to a density of w, up to a constant: with
 // the Jacobian, −shape·w − scale·e^{−w}.
 func (t *Tape) LogInvGamma(of *Node, shape, scale float64) {
-	t.Factor(of.Map(func(w float64) (float64, float64) {
+	t.Factor(of.Scaled(-shape))
+	t.Factor(of.With(t.Constant([]float64{scale}, 1), func(w, scale float64) (float64, float64, float64) {
 		b := scale * math.Exp(-w)
-		return -shape*w - b, b - shape
+		return -b, b, 0
 	}))
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dpreg/dpreg/internal/parallel"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
 )
@@ -90,8 +91,8 @@ func (o *Options) check(m *Model) error {
 // pay for the steps, or that nothing could be learnt: over all steps T the noise, of standard
 // deviation √T·multiplier·Clip, would be larger than all that the records can add,
 // T·Rate·records·Clip.
-func (o *Options) Plan(records float64) (accounting.Training, error) {
-	t := accounting.Training{Rate: o.Rate, Steps: o.Steps, Scheme: o.Scheme}
+func (o *Options) Plan(records float64) (t accounting.Training, err error) {
+	t = accounting.Training{Rate: o.Rate, Steps: o.Steps, Scheme: o.Scheme}
 	p := o.Privacy
 	if p == nil {
 		return t, nil
@@ -107,11 +108,8 @@ func (o *Options) Plan(records float64) (accounting.Training, error) {
 		if err != nil {
 			return t, err
 		}
-	} else {
-		var err error
-		if t.Multiplier, err = t.FindMultiplier(accounting.PLD, p.Epsilon, p.Delta); err != nil {
-			return t, fmt.Errorf("(ε = %v, δ = %v) for %d steps: %w", p.Epsilon, p.Delta, o.Steps, err)
-		}
+	} else if t.Multiplier, err = t.FindMultiplier(accounting.PLD, p.Epsilon, p.Delta); err != nil {
+		return t, fmt.Errorf("(ε = %v, δ = %v) for %d steps: %w", p.Epsilon, p.Delta, o.Steps, err)
 	}
 	if t.Multiplier > accounting.MaxMultiplier {
 		return t, fmt.Errorf("%w: for ε = %v, %d steps need noise of %.4g clipping norms each; take fewer steps", ErrBudget, p.Epsilon, o.Steps, t.Multiplier)
@@ -311,9 +309,10 @@ func (a *ascent) finish() {
 
 // Adam is that of Kingma & Ba (ICLR 2015), with their β₁ = 0.9, β₂ = 0.999 and 1e-8.
 type Adam struct {
-	rate         float64
-	mean, square []float64
-	steps        int
+	rate             float64
+	mean, square     []float64
+	lambda, gradient []float64 // of a step
+	steps            int
 }
 
 // NewAdam is for a function of dim variables.
@@ -323,14 +322,20 @@ func NewAdam(rate float64, dim int) *Adam {
 
 // Step goes up a function, given a noisy gradient.
 func (a *Adam) Step(lambda, gradient []float64) {
-	const beta1, beta2, small = 0.9, 0.999, 1e-8
 	a.steps++
-	first := 1 - math.Pow(beta1, float64(a.steps))
-	second := 1 - math.Pow(beta2, float64(a.steps))
-	for j, g := range gradient {
-		m := beta1*a.mean[j] + (1-beta1)*g
-		v := beta2*a.square[j] + (1-beta2)*g*g
-		a.mean[j], a.square[j] = m, v
-		lambda[j] += a.rate * (m / first) / (math.Sqrt(v/second) + small)
+	a.lambda, a.gradient = lambda, gradient
+	parallel.Share(a, len(gradient), grain, (*Adam).step)
+}
+
+func (a *Adam) step(from, to int) {
+	const beta1, beta2, small = 0.9, 0.999, 1e-8
+	first := a.rate / (1 - math.Pow(beta1, float64(a.steps)))
+	second := 1 / (1 - math.Pow(beta2, float64(a.steps)))
+	mean, square, lambda := a.mean[from:to], a.square[from:to], a.lambda[from:to]
+	for j, g := range a.gradient[from:to] {
+		m := beta1*mean[j] + (1-beta1)*g
+		v := beta2*square[j] + (1-beta2)*g*g
+		mean[j], square[j] = m, v
+		lambda[j] += first * m / (math.Sqrt(second*v) + small)
 	}
 }

@@ -5,9 +5,11 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
+
+	"github.com/dpreg/dpreg/internal/parallel"
+	"github.com/dpreg/dpreg/internal/rowwise"
 )
 
 // Tape carries a function of θ and of some records at a time, and its gradient in reverse
@@ -43,9 +45,12 @@ type Node struct {
 	rows, width int
 	alike       bool // all rows are one, which value and slope have once: records do not bear on it
 	value, grad []float64
-	needs       bool   // θ bears on it
-	back        func() // adds to the gradients of what it was made of
+	needs       bool     // θ bears on it
+	back        func()   // adds to the gradients of what it was made of
+	made        [2]*Node // of these, entry by entry
 	slope       [2][]float64
+	pair        func(x, y float64) (value, dx, dy float64)
+	single      func(x float64) (value, slope float64)
 	of          []float64 // what Rows takes rows of
 	codes       *codes    // the same, where they are coded
 	measured    bool
@@ -58,9 +63,11 @@ type use struct {
 	x, y     *Node
 }
 
-// tileRows is how many records are on a tape at a time: matrices so low are multiplied row by
-// row by gonum, whatever the number of rows is, and are found in the cache.
-const tileRows = 64
+// tileRows is how many records are on a tape at a time: matrices so low are found in the cache.
+const tileRows = 256
+
+// grain is how many entries a core has at a time, where there are more.
+const grain = 1 << 13
 
 func newTape(layout []Parameter, rng *rand.Rand) *Tape { return &Tape{layout: layout, rng: rng} }
 
@@ -206,11 +213,11 @@ func (t *Tape) Dense(x *Node, k int) *Node {
 	}
 	n := t.node(x.rows, size/x.width, true, false)
 	u := use{at, size, x, n}
-	multiply(blas.NoTrans, blas.Trans, x.matrix(x.value), u.of(t.theta), 0, n.matrix(n.value))
+	u.product(x.value, t.theta, n.value).Forth()
 	if n.back == nil {
 		n.back = func() {
 			if x.needs {
-				multiply(blas.NoTrans, blas.NoTrans, n.matrix(n.grad), u.of(t.theta), 1, x.matrix(x.grad))
+				u.product(x.grad, t.theta, n.grad).Back()
 			}
 		}
 	}
@@ -218,24 +225,27 @@ func (t *Tape) Dense(x *Node, k int) *Node {
 	return n
 }
 
-// of is W, or its place in a gradient.
-func (u use) of(theta []float64) blas64.General {
-	return blas64.General{Rows: u.y.width, Cols: u.x.width, Stride: u.x.width, Data: theta[u.at : u.at+u.size]}
+// product is of values or gradients.
+func (u use) product(x, theta, y []float64) rowwise.Product {
+	return rowwise.Product{X: matrix(x, u.x.width), W: matrix(theta[u.at:u.at+u.size], u.x.width), Y: matrix(y, u.y.width)}
 }
 
-func (n *Node) matrix(of []float64) blas64.General {
-	return blas64.General{Rows: len(of) / n.width, Cols: n.width, Stride: n.width, Data: of}
-}
-
-func multiply(ta, tb blas.Transpose, a, b blas64.General, beta float64, c blas64.General) {
-	if a.Rows > 0 && c.Rows > 0 {
-		blas64.Gemm(ta, tb, 1, a, b, beta, c)
-	}
+func matrix(of []float64, width int) blas64.General {
+	return blas64.General{Rows: len(of) / width, Cols: width, Stride: width, Data: of}
 }
 
 // With is f of entries x and y, which also returns its derivatives; a column or a row alone
 // stands for as many as the other has.
 func (n *Node) With(o *Node, f func(x, y float64) (value, dx, dy float64)) *Node {
+	return n.with(o, f, nil)
+}
+
+// Map is f of every entry, which also returns its derivative.
+func (n *Node) Map(f func(x float64) (value, slope float64)) *Node {
+	return n.with(n.t.Constant([]float64{1}, 1), nil, f)
+}
+
+func (n *Node) with(o *Node, pair func(x, y float64) (value, dx, dy float64), single func(x float64) (value, slope float64)) *Node {
 	rows, width := n.rows, max(n.width, o.width)
 	if rows == 1 {
 		rows = o.rows
@@ -245,21 +255,32 @@ func (n *Node) With(o *Node, f func(x, y float64) (value, dx, dy float64)) *Node
 		panic(fmt.Sprintf("vi: a matrix of %d × %d with one of %d × %d", n.rows, n.width, o.rows, o.width))
 	}
 	z := n.t.node(rows, width, n.needs || o.needs, n.alike && o.alike)
+	z.made, z.pair, z.single = [2]*Node{n, o}, pair, single
 	z.slope[0], z.slope[1] = room(z.slope[0], len(z.value)), room(z.slope[1], len(z.value))
-	xs, ys, value, dx, dy := n.value, o.value, z.value, z.slope[0], z.slope[1]
-	xRow, xColumn := strides(len(xs), n.width)
-	yRow, yColumn := strides(len(ys), o.width)
-	for i, at := 0, 0; at < len(value); i++ {
-		x, y := i*xRow, i*yRow
-		for end := at + width; at < end; at++ {
-			value[at], dx[at], dy[at] = f(xs[x], ys[y])
-			x, y = x+xColumn, y+yColumn
-		}
-	}
+	parallel.Share(z, len(z.value)/width, 1+grain/width, (*Node).evaluate)
 	if z.back == nil {
 		z.back = func() { z.pull(n, z.slope[0]); z.pull(o, z.slope[1]) }
 	}
 	return z
+}
+
+// evaluate finds values and slopes in some rows.
+func (n *Node) evaluate(from, to int) {
+	pair, single := n.pair, n.single
+	xs, ys, value, dx, dy := n.made[0].value, n.made[1].value, n.value, n.slope[0], n.slope[1]
+	xRow, xColumn := strides(len(xs), n.made[0].width)
+	yRow, yColumn := strides(len(ys), n.made[1].width)
+	for i, at := from, from*n.width; i < to; i++ {
+		x, y := i*xRow, i*yRow
+		for end := at + n.width; at < end; at++ {
+			if single != nil {
+				value[at], dx[at] = single(xs[x])
+			} else {
+				value[at], dx[at], dy[at] = pair(xs[x], ys[y])
+			}
+			x, y = x+xColumn, y+yColumn
+		}
+	}
 }
 
 // strides are from row to row and from column to column, 0 where there is one.
@@ -290,18 +311,6 @@ func (n *Node) pull(x *Node, slope []float64) {
 	}
 }
 
-// Map is f of every entry, which also returns its derivative.
-func (n *Node) Map(f func(x float64) (value, slope float64)) *Node {
-	return n.With(n.t.one(), func(x, _ float64) (float64, float64, float64) {
-		v, d := f(x)
-		return v, d, 0
-	})
-}
-
-func (t *Tape) one() *Node { return t.Constant(unit, 1) }
-
-var unit = []float64{1}
-
 // zeros is a column for the records.
 func (t *Tape) zeros() *Node {
 	n := t.node(len(t.records), 1, false, false)
@@ -324,15 +333,16 @@ func (n *Node) Times(o *Node) *Node {
 
 // Scaled is a multiple.
 func (n *Node) Scaled(by float64) *Node {
-	return n.Map(func(x float64) (float64, float64) { return by * x, by })
+	return n.Times(n.t.Constant([]float64{by}, 1))
 }
 
 // Linear is Cx for every row x, C being constant, row by row.
 func (n *Node) Linear(c []float64) *Node {
-	z, of := n.t.node(n.rows, len(c)/n.width, n.needs, n.alike), blas64.General{Rows: len(c) / n.width, Cols: n.width, Stride: n.width, Data: c}
-	multiply(blas.NoTrans, blas.Trans, n.matrix(n.value), of, 0, z.matrix(z.value))
+	z := n.t.node(n.rows, len(c)/n.width, n.needs, n.alike)
+	w := matrix(c, n.width)
+	rowwise.Product{X: matrix(n.value, n.width), W: w, Y: matrix(z.value, z.width)}.Forth()
 	if z.back == nil {
-		z.back = func() { multiply(blas.NoTrans, blas.NoTrans, z.matrix(z.grad), of, 1, n.matrix(n.grad)) }
+		z.back = func() { rowwise.Product{X: matrix(n.grad, n.width), W: w, Y: matrix(z.grad, z.width)}.Back() }
 	}
 	return z
 }
@@ -349,11 +359,7 @@ func (n *Node) Sum() *Node {
 func (n *Node) LogSumExp() *Node {
 	z := n.t.node(n.rows, 1, n.needs, n.alike)
 	for i := range z.value {
-		top, sum := floats.Max(n.row(i)), 0.
-		for _, v := range n.row(i) {
-			sum += math.Exp(v - top)
-		}
-		z.value[i] = top + math.Log(sum)
+		z.value[i] = floats.LogSumExp(n.row(i))
 	}
 	if z.back == nil {
 		z.back = func() {
@@ -378,7 +384,7 @@ func (t *Tape) mustBeRecords(n *Node) {
 func (t *Tape) Factor(n *Node) {
 	t.mustBeRecords(n)
 	t.factors = append(t.factors, n)
-	for i := range n.rows {
+	for i := 0; t.told && i < n.rows; i++ {
 		for _, v := range n.row(i) {
 			t.logLik[min(i, len(t.logLik)-1)] += v
 		}
