@@ -61,20 +61,23 @@ func (c composition) epsilon(delta float64) (interval, error) {
 // better.
 const wide = 0.01
 
-// delta brackets the smallest δ for which the composition is (epsilon, δ)-differentially
-// private.
-func (c composition) delta(epsilon float64) interval {
+// deltas brackets, of any ε, the smallest δ for which the composition is (ε, δ)-differentially
+// private. The laws with all their tails are cut once.
+func (c composition) deltas() func(epsilon float64) interval {
 	if mu, ok := c.normal(); ok {
-		return analyticDelta(mu, epsilon)
+		return func(epsilon float64) interval { return analyticDelta(mu, epsilon) }
 	}
-	var all interval
-	for _, d := range c.directions(MinDelta) {
-		all = all.and(c.deltaOf(d, epsilon))
+	directions := c.directions(MinDelta)
+	return func(epsilon float64) interval {
+		var all interval
+		for _, d := range directions {
+			all = all.and(c.deltaOf(d, epsilon))
+		}
+		if all.upper-all.lower > wide*all.upper {
+			all.upper = math.Min(all.upper, (&renyi{composition: c}).delta(epsilon))
+		}
+		return all
 	}
-	if all.upper-all.lower > wide*all.upper {
-		all.upper = math.Min(all.upper, (&renyi{composition: c}).delta(epsilon))
-	}
-	return all
 }
 
 // deltaOf brackets δ in one direction, given as laws with all their tails.

@@ -37,7 +37,7 @@ func TestFarCases(t *testing.T) {
 		if err != nil || !(got.lower <= got.upper && got.upper <= rdp*(1+1e-4)) {
 			t.Errorf("%+v, δ = %v: %v, RDP %v: %v", training, delta, got, rdp, err)
 		}
-		back := c.delta(got.upper)
+		back := c.deltas()(got.upper)
 		if !(back.lower <= back.upper && back.lower <= delta*(1+1e-6)) {
 			t.Errorf("%+v, δ = %v: %v has δ %v", training, delta, got, back)
 		}
@@ -75,8 +75,9 @@ func TestFarAtoms(t *testing.T) {
 		if err != nil || !(got.lower <= got.upper && got.upper <= rdp*(1+1e-4)) {
 			t.Errorf("%+v, δ = %v: %v, RDP %v: %v", c, delta, got, rdp, err)
 		}
+		deltas := c.deltas()
 		for _, epsilon := range []float64{got.upper, power(-3, 9)} {
-			if back := c.delta(epsilon); !(back.lower <= back.upper && (epsilon < got.upper || back.lower <= delta*(1+1e-6))) {
+			if back := deltas(epsilon); !(back.lower <= back.upper && (epsilon < got.upper || back.lower <= delta*(1+1e-6))) {
 				t.Errorf("%+v, δ = %v: %v has δ %v", c, delta, epsilon, back)
 			}
 		}

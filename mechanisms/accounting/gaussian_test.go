@@ -232,8 +232,9 @@ func TestAsGaussian(t *testing.T) {
 		if mu*sigma > 1.02 || mu*sigma < 0.9 {
 			t.Errorf("%v: μ = %v, and 1/σ = %v", run, mu, 1/sigma)
 		}
+		deltas := c.deltas()
 		for _, at := range []float64{0.01, 0.31, 0.77, 0.95, 1.1} {
-			d := c.delta(at * end.upper)
+			d := deltas(at * end.upper)
 			if g := math.Exp(logDelta(at*end.upper, 1/mu, 1)); d.lower > delta+(1-delta)*g {
 				t.Errorf("%v: at %v δ is %v, and bounded by %v", run, at*end.upper, d, delta+(1-delta)*g)
 			}

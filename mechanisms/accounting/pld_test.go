@@ -141,7 +141,7 @@ func TestCoins(t *testing.T) {
 			continue
 		}
 		composed := composition{pure{c.epsilon}, float64(c.k)}
-		got := composed.delta(c.at)
+		got := composed.deltas()(c.at)
 		want := coins(c.epsilon, c.k, c.at)
 		if !(got.lower <= want*(1+1e-9) && want <= got.upper*(1+1e-9) && got.upper-got.lower < 2e-3*want) {
 			t.Errorf("%v: %v, want %v", c, got, want)
@@ -193,8 +193,9 @@ func TestOneStep(t *testing.T) {
 	for _, p := range []exact{sampled{sigma: 1, q: 0.1}, sampled{sigma: 0.8, q: 0.3, replace: true}, laplace{2}} {
 		c := composition{p, 1}
 		mirror := c.direction(!p.symmetric(), MinDelta)
+		deltas := c.deltas()
 		for _, epsilon := range []float64{0, 0.1, 0.4} {
-			got := c.delta(epsilon)
+			got := deltas(epsilon)
 			want := p.exactly(epsilon)
 			if !(got.lower <= want*(1+1e-9) && got.upper >= want*(1-1e-9) && got.upper-got.lower < 5e-3*want) {
 				t.Errorf("%#v, ε = %v: %v, want %v", p, epsilon, got, want)
@@ -237,7 +238,7 @@ func TestRandomTrainings(t *testing.T) {
 		if err != nil || !(got.lower <= got.upper && got.upper-got.lower < width*(got.upper+0.01) && got.upper <= rdp*(1+1e-5)) {
 			t.Errorf("%+v, δ = %v: %v, RDP %v: %v", run, delta, got, rdp, err)
 		}
-		if back := c.delta(got.upper); got.upper > 0 && !(back.lower <= delta && back.upper >= delta*(1-2e-2)) {
+		if back := c.deltas()(got.upper); got.upper > 0 && !(back.lower <= delta && back.upper >= delta*(1-2e-2)) {
 			t.Errorf("%+v: ε = %v has δ %v, not %v", run, got.upper, back, delta)
 		}
 	}

@@ -12,6 +12,9 @@ func (l *law) logMoment(lambda float64) float64 {
 	return logMoment(lambda, len(l.cells), func(i int) (mass, loss float64) { return l.cells[i].mass, l.cells[i].loss })
 }
 
+// underflow is an x below which e^x is 0; of many points it is that in large tilts.
+const underflow = -746
+
 // logMoment is log Σ mass·e^{λ·loss} over n points in order of their loss.
 func logMoment(lambda float64, n int, at func(i int) (mass, loss float64)) float64 {
 	if n == 0 {
@@ -21,7 +24,7 @@ func logMoment(lambda float64, n int, at func(i int) (mass, loss float64)) float
 	_, last := at(n - 1)
 	top, sum := math.Max(lambda*first, lambda*last), 0.
 	for i := range n {
-		if mass, loss := at(i); mass > 0 {
+		if mass, loss := at(i); mass > 0 && lambda*loss-top > underflow {
 			sum += mass * math.Exp(lambda*loss-top)
 		}
 	}

@@ -146,15 +146,25 @@ func (t Training) Epsilon(a Accountant, delta float64) (epsilon float64, err err
 // Delta returns the δ that an accountant finds for ε, 1 where it finds no less. Errors:
 // those of Check, epsilon negative or not finite.
 func (t Training) Delta(a Accountant, epsilon float64) (float64, error) {
-	c, err := t.composition()
-	a, unfit := t.usual(a)
-	if err := cmp.Or(err, unfit, nonNegative("epsilon", epsilon)); err != nil {
+	deltas, err := t.deltas(a)
+	if err := cmp.Or(err, nonNegative("epsilon", epsilon)); err != nil {
 		return 0, err
 	}
-	if a == RDP {
-		return (&renyi{composition: c}).delta(epsilon), nil
+	return deltas(epsilon), nil
+}
+
+// deltas is Delta of many ε.
+func (t Training) deltas(a Accountant) (func(epsilon float64) float64, error) {
+	c, err := t.composition()
+	a, unfit := t.usual(a)
+	if err := cmp.Or(err, unfit); err != nil {
+		return nil, err
 	}
-	return a.of(c.delta(epsilon)), nil
+	if a == RDP {
+		return (&renyi{composition: c}).delta, nil
+	}
+	deltas := c.deltas()
+	return func(epsilon float64) float64 { return a.of(deltas(epsilon)) }, nil
 }
 
 // RDP returns the Rényi divergence of an order above 1 that bounds all steps. Errors: those of
@@ -190,12 +200,14 @@ func (t Training) AsGaussian(delta float64) (mu float64, err error) {
 	if err != nil {
 		return 0, err
 	}
+	of, err := t.deltas(PLD)
+	if err != nil {
+		return 0, err
+	}
 	var epsilons, deltas [knots + 1]float64
 	for i := range knots {
 		epsilons[i] = end * float64(i) / knots
-		if deltas[i], err = t.Delta(PLD, epsilons[i]); err != nil {
-			return 0, err
-		}
+		deltas[i] = of(epsilons[i])
 	}
 	epsilons[knots], deltas[knots] = end, delta
 	return smallest("mu", func(mu float64) bool {
