@@ -32,6 +32,7 @@ var floors = map[string]int{
 	"internal/number":       -1,
 	"internal/parallel":     -1,
 	"internal/testca":       -1,
+	"internal/testdir":      -1,
 	"internal/testsize":     -1,
 	"internal/variate":      0,
 	"docs/help":             0,

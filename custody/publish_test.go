@@ -13,6 +13,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/testdir"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
@@ -20,6 +21,8 @@ import (
 	"github.com/dpreg/dpreg/ssp"
 	"github.com/dpreg/dpreg/table"
 )
+
+func TestMain(m *testing.M) { os.Exit(testdir.Run(m)) }
 
 var twoColumns = &schema.Design{
 	Response:   schema.Column{Name: "y", Lower: -1, Upper: 1},

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/testdir"
 )
 
 // The exit codes.
@@ -31,7 +32,7 @@ const (
 // takes a fifth of the tests' time.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
-	os.Exit(m.Run())
+	os.Exit(testdir.Run(m))
 }
 
 // result is what a run left behind.

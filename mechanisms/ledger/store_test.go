@@ -10,7 +10,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dpreg/dpreg/internal/testdir"
 )
+
+func TestMain(m *testing.M) { os.Exit(testdir.Run(m)) }
 
 // create makes a ledger in a new directory.
 func create(t *testing.T, b Budget) string {

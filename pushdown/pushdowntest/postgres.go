@@ -30,7 +30,7 @@ func Postgres(t testing.TB) *url.URL {
 		t.Skip("initdb is not here: install PostgreSQL's server (Debian: postgresql)")
 	}
 	// Short: the path of a socket has at most 107 bytes.
-	folder, err := os.MkdirTemp("", "pg")
+	folder, err := os.MkdirTemp("/tmp", "pg")
 	if err != nil {
 		t.Fatal(err)
 	}

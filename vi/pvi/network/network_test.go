@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,10 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dpreg/dpreg/internal/testdir"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/vi"
 	"github.com/dpreg/dpreg/vi/pvi"
 )
+
+func TestMain(m *testing.M) { os.Exit(testdir.Run(m)) }
 
 // same compares laws to the bit.
 func same(a, b []float64) bool {
