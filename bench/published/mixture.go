@@ -140,5 +140,9 @@ func (s simplex) log(t *vi.Tape, u *vi.Node) *vi.Node {
 
 // softplus is log(1 + e^x), of which the derivative is 1/(1 + e^{−x}).
 func softplus(x float64) (value, slope float64) {
-	return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))), 1 / (1 + math.Exp(-x))
+	e := math.Exp(-math.Abs(x))
+	if slope = 1 / (1 + e); x < 0 {
+		slope *= e
+	}
+	return max(x, 0) + math.Log1p(e), slope
 }
