@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
+
 	"gonum.org/v1/gonum/diff/fd"
 	"gonum.org/v1/gonum/floats"
 
@@ -362,6 +364,7 @@ func (m shrunk) infer(_ context.Context, e *example, _ *mechanisms.Entropy, rng 
 // lower for one that is half as wide. Hits of a data set depend on each other, so that the
 // standard error is at most √(.09/150) = .0245: five of them are passed with probability 6e-7.
 func TestCoverageFindsNarrowIntervals(t *testing.T) {
+	testsize.Planted(t)
 	shape := model.Shape{P: 2, Intercept: true}
 	study := &Study{Trials: 150, Compares: true}
 	for name, factor := range map[string]float64{"right": 1, "narrow": 0.5} {

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
+
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/mcmc"
@@ -42,9 +44,7 @@ func judge(t *testing.T, trials int, right, broken Subject) {
 
 // A sampler that takes the noise for 1.5 times as large as it is is found in 150 trials.
 func TestFindsWrongNoiseScale(t *testing.T) {
-	if testing.Short() {
-		t.Skip("TestFindsDroppedTerm finds a fault in a third of the trials")
-	}
+	testsize.Planted(t)
 	subject := func(tamper func(*release.Release)) Subject {
 		prior, err := paperPrior(model.Shape{P: 1, Intercept: true})
 		if err != nil {
@@ -59,6 +59,7 @@ func TestFindsWrongNoiseScale(t *testing.T) {
 
 // A sampler that drops a term of Σ_t, most of 4μ²V in Var(y²), is found in 50.
 func TestFindsDroppedTerm(t *testing.T) {
+	testsize.Planted(t)
 	judge(t, 50, &cltModel{}, &cltModel{drop: true})
 }
 

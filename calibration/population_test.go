@@ -85,8 +85,9 @@ func TestPopulationWithoutNoise(t *testing.T) {
 
 // A prior that is far too narrow is found.
 func TestPopulationFindsNarrowPrior(t *testing.T) {
+	testsize.Planted(t)
 	d, rows := normalPopulation(t, `{"theta":{"mean":[0,0],"precision":[[1,0],[0,1e6]]}}`)
-	d.Ns, d.Epsilons, d.Trials = []int64{1000}, []float64{3, 0.1}[:testsize.Of(1, 2)], testsize.Of(10, 20)
+	d.Ns, d.Epsilons, d.Trials = []int64{1000}, []float64{3, 0.1}, 20
 	s := populationSummary(t, d, rows)
 	v := Judge(s)
 	if v.Failing != len(d.Epsilons) || v.Worst.Coverage[last].Share > 0.5 || v.Worst.Margin() > -0.4 || v.Worst.Name != "x1" {

@@ -162,6 +162,7 @@ func (s spoilt) Covariance(dst []float64, n float64) { s.covariance(dst, n) }
 
 // TestGewekeFixedFindsFaults plants faults, which the test must find.
 func TestGewekeFixedFindsFaults(t *testing.T) {
+	testsize.Planted(t)
 	for name, fault := range map[string]func(t *testing.T, g *joint){
 		"variance of y² given x dropped": func(_ *testing.T, g *joint) {
 			g.fault = func(k *subject) {
@@ -188,7 +189,7 @@ func TestGewekeFixedFindsFaults(t *testing.T) {
 			g := newJoint(t, 1, 12, 2)
 			g.law = fixedLawOf(t, g.shape, model.UniformX{})
 			fault(t, g)
-			if worst := largest(g.scores(testsize.Of(3000, 10_000), 1)); worst < gewekeBound {
+			if worst := largest(g.scores(10_000, 1)); worst < gewekeBound {
 				t.Errorf("the fault went unnoticed: largest score %.2f", worst)
 			}
 		})

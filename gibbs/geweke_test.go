@@ -51,6 +51,7 @@ func TestGeweke(t *testing.T) {
 
 // TestGewekeFindsFaults plants faults, which the test must find.
 func TestGewekeFindsFaults(t *testing.T) {
+	testsize.Planted(t)
 	for name, c := range map[string]struct {
 		draws int
 		plant func(*joint)
@@ -65,9 +66,6 @@ func TestGewekeFindsFaults(t *testing.T) {
 		"omega scaled": {2000, func(g *joint) { g.omega = 1.5 }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && c.draws > 2000 {
-				t.Skip("the other fault is the larger one")
-			}
 			t.Parallel()
 			g := newJoint(t, 1, 40, 4)
 			c.plant(g)

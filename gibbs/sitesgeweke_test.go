@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
+
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/release"
@@ -130,9 +132,7 @@ func TestSitesGeweke(t *testing.T) {
 
 // TestSitesGewekeFindsFaults plants faults, which the test must find.
 func TestSitesGewekeFindsFaults(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long chains take seconds")
-	}
+	testsize.Planted(t)
 	for name, c := range map[string]struct {
 		shared, counts bool
 		draws          int

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
+
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
@@ -117,6 +119,7 @@ func TestLaplaceSmallestScale(t *testing.T) {
 
 // A wrong scale must not pass: the checker itself is under test.
 func TestCheckerSeesTooLittleNoise(t *testing.T) {
+	testsize.Planted(t)
 	for name, scale := range scales {
 		s, _ := scale.Float64()
 		if s < 0.1 {

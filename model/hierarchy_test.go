@@ -339,6 +339,7 @@ func TestHierarchyGeweke(t *testing.T) {
 
 // TestHierarchyGewekeFindsFaults plants faults, which the test must find.
 func TestHierarchyGewekeFindsFaults(t *testing.T) {
+	testsize.Planted(t)
 	for name, plant := range map[string]func(*pooledRows) func(*rand.Rand){
 		"the precision of θ_j has 0.6 times the rows'": func(r *pooledRows) func(*rand.Rand) {
 			scale := func(by float64) {
@@ -389,11 +390,8 @@ func TestHierarchyGewekeFindsFaults(t *testing.T) {
 			return func(rng *rand.Rand) { r.Step(rng) }
 		},
 	} {
-		if testing.Short() && (name[:1] == "h" || name[:2] == "υ") {
-			continue
-		}
 		r := newPooledRows(conjugatePrior(), 4, 1, 7)
-		if worst := largest(r.scores(testsize.Of(2500, 6000), plant(r), 5)); worst < hierarchyBound {
+		if worst := largest(r.scores(6000, plant(r), 5)); worst < hierarchyBound {
 			t.Errorf("%s went unnoticed: largest score %.2f", name, worst)
 		}
 	}

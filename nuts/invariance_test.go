@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
+
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpreg/dpreg/posterior"
@@ -125,7 +127,7 @@ func TestTransitionIsInvariant(t *testing.T) {
 		{skewed{none, false}, 0.4, 3, 0.1}, {skewed{none, false}, 0.8, 10, 0.3}, {skewed{none, false}, 1.3, 10, 0.3},
 		{skewed{-0.3, false}, 0.6, 10, 0.3}, {skewed{none, true}, 0.7, 10, 0.3}, {skewed{-0.3, true}, 0.8, 10, 0.1},
 	} {
-		if testing.Short() && i%2 > 0 {
+		if testing.Short() && i%3 > 0 {
 			continue
 		}
 		t.Run(fmt.Sprintf("%+v epsilon=%g depth=%d error=%g", c.target, c.epsilon, c.depth, c.error), func(t *testing.T) {
@@ -169,6 +171,7 @@ func TestMetricKeepsInvariance(t *testing.T) {
 // whatever its weight, takes it as often as not, or takes a half that turned back
 // within itself, is found out.
 func TestInvarianceFindsFaults(t *testing.T) {
+	testsize.Planted(t)
 	target := skewed{cut: math.Inf(-1)}
 	for _, fault := range []string{"", "direction", "always", "count", "turns"} {
 		s := fixed(t, target, 0.5, Options{})

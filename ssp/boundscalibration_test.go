@@ -8,10 +8,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dpreg/dpreg/internal/testsize"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Threshold and Found are the smallest that the failures stated allow, by the exact
@@ -110,7 +113,11 @@ func TestAuditBounds(t *testing.T) {
 	if estimate < 0.8*epsilon {
 		t.Errorf("the audit sees only epsilon = %.3f of %v: too much noise, or no power", estimate, epsilon)
 	}
-	if lower, _ := auditBounds(t, epsilon, epsilon/0.7); lower <= epsilon {
+}
+
+func TestAuditBoundsSeesFaults(t *testing.T) {
+	testsize.Planted(t)
+	if lower, _ := auditBounds(t, 1, 1/0.7); lower <= 1 {
 		t.Errorf("noise of 0.7 times the scale is not found out: epsilon is at least %.3f", lower)
 	}
 }
@@ -180,15 +187,13 @@ func TestBoundsCoverage(t *testing.T) {
 
 // Faults in the mechanism are seen by this test.
 func TestBoundsCoverageSeesFaults(t *testing.T) {
+	testsize.Planted(t)
 	for name, fault := range map[string]func(c *BoundsCalibration){
 		"threshold ignored": func(c *BoundsCalibration) { c.Threshold = 1 },
 		"threshold halved":  func(c *BoundsCalibration) { c.Threshold /= 2 },
 		"threshold doubled": func(c *BoundsCalibration) { c.Threshold *= 2 },
 		"noise doubled":     func(c *BoundsCalibration) { c.Scale.Mul(c.Scale, big.NewRat(2, 1)) },
 	} {
-		if testing.Short() && (name == "threshold doubled" || name == "noise doubled") {
-			continue
-		}
 		seen := false
 		for _, line := range coverage(t, 20, fault) {
 			seen = seen || line.failed > line.allowed

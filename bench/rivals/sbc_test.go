@@ -122,6 +122,7 @@ func TestSBC(t *testing.T) {
 
 // Faults that SBC has to find.
 func TestSBCFindsFaults(t *testing.T) {
+	testsize.Planted(t)
 	for name, plant := range map[string]func([]*party){
 		"noise on the sums of xy forgotten": func(parties []*party) {
 			for _, t := range parties {
@@ -139,12 +140,9 @@ func TestSBCFindsFaults(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && name == "noise on the sums of xx forgotten" {
-				t.Skip("found by 100 data sets, and not by 60")
-			}
 			t.Parallel()
 			found := false
-			for _, u := range three(t, true).ranks(t, testsize.Of(40, 100), plant) {
+			for _, u := range three(t, true).ranks(t, 100, plant) {
 				found = found || modeltest.Uniform(u) != nil
 			}
 			if !found {

@@ -10,3 +10,12 @@ func Of(short, full int) int {
 	}
 	return full
 }
+
+// Planted is of a test that plants a fault, to show that another test finds it: the full form alone
+// does.
+func Planted(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("faults are planted in the full form")
+	}
+}

@@ -146,9 +146,7 @@ func (f tilted) LogDensity(grad, x []float64) (float64, error) {
 // TestSBCFindsFaults plants faults, which calibration must find: a forgotten
 // Jacobian, and clamped data for a model that does not know of clamping.
 func TestSBCFindsFaults(t *testing.T) {
-	if testing.Short() {
-		t.Skip("60 data sets take half a minute")
-	}
+	testsize.Planted(t)
 	clamped, jacobian := scene(1, 100, release.Laplace, 1), scene(3, 5, release.Laplace, 3)
 	clamped.clamping = true
 	for name, c := range map[string]*trial{"clamping": clamped, "Jacobian": jacobian} {
