@@ -135,7 +135,7 @@ func calibrateGeneralized(t *testing.T, seed uint64, p, n int, of testFamily, fi
 		if at := truth.WriteLinked(row); latent {
 			row[at] = float64(rows) + rng.Float64() - 0.5
 		}
-		for j, u := range modeltest.Ranks(k, row, modeltest.Chain{Warmup: 400, Draws: draws(), Thin: 4}, rng) {
+		for j, u := range modeltest.Ranks(k, row, chainOf(4), rng) {
 			ranks[j] = append(ranks[j], u)
 		}
 		if k.Err() != nil {
@@ -179,9 +179,7 @@ func observeRows(x *model.Params, s model.Shape, n int, scale float64, of testFa
 
 // TestGeneralizedSBCFindsFaults plants one.
 func TestGeneralizedSBCFindsFaults(t *testing.T) {
-	if testing.Short() {
-		t.Skip("60 data sets take seconds")
-	}
+	testsize.Planted(t)
 	logit := testFamilies[model.Binomial]
 	steeper := of01(func(eta float64) (g, slope, square, squareSlope float64) {
 		g, slope, _, _ = logit.mean(2 * eta)

@@ -189,7 +189,7 @@ func jointFamilyRanks(t *testing.T, seed uint64, c linkedSites, trials int, faul
 		if ranks == nil {
 			ranks = make([][]float64, len(names))
 		}
-		for j, u := range modeltest.Ranks(k, truth, modeltest.Chain{Warmup: 400, Draws: draws(), Thin: 4}, rng) {
+		for j, u := range modeltest.Ranks(k, truth, chainOf(4), rng) {
 			ranks[j] = append(ranks[j], u)
 		}
 		if k.Err() != nil {
@@ -204,9 +204,7 @@ func jointFamilyRanks(t *testing.T, seed uint64, c linkedSites, trials int, faul
 
 // TestJointFamilySBCFindsFaults: units that are left out are found.
 func TestJointFamilySBCFindsFaults(t *testing.T) {
-	if testing.Short() {
-		t.Skip("60 data sets take seconds")
-	}
+	testsize.Planted(t)
 	c := linkedCustodians(model.Probit, 1, false, false)
 	_, ranks := jointFamilyRanks(t, 0, c, 60, func(p *model.Joint) { p.Sites[2].Units = p.Sites[0].Units })
 	if !unlike(ranks) {

@@ -49,7 +49,7 @@ func TestJointSBC(t *testing.T) {
 // spoils what the kernel is told; then the trials end where it is found.
 func jointRanks(t *testing.T, c *modeltest.Custodians, trials int, fault func(*model.Joint)) (names []string, ranks [][]float64) {
 	t.Helper()
-	chain := modeltest.Chain{Warmup: 400, Draws: draws(), Thin: 5}
+	chain := chainOf(5)
 	if c.Partial && *sbcLong { // the spread moves slower
 		chain.Warmup, chain.Thin = 600, 10
 	}
@@ -85,9 +85,7 @@ func jointRanks(t *testing.T, c *modeltest.Custodians, trials int, fault func(*m
 // TestJointSBCFindsFaults: a release in units of its own, taken to be in common ones,
 // is found.
 func TestJointSBCFindsFaults(t *testing.T) {
-	if testing.Short() {
-		t.Skip("60 data sets take seconds")
-	}
+	testsize.Planted(t)
 	one := model.Shape{P: 1, Intercept: true}
 	c := &modeltest.Custodians{Shape: one, Sites: modeltest.Unequal(3), Prior: modeltest.NarrowPrior(one)}
 	_, ranks := jointRanks(t, c, 60, func(p *model.Joint) { p.Sites[2].Units = p.Sites[0].Units })

@@ -295,7 +295,7 @@ func calibrateLevels(t *testing.T, c leveledRows, trials int, fault func(*byLeve
 		}
 		row := make([]float64, len(names))
 		truth.Write(row)
-		for j, u := range modeltest.Ranks(k, row, modeltest.Chain{Warmup: 400, Draws: draws(), Thin: 6}, rng) {
+		for j, u := range modeltest.Ranks(k, row, chainOf(6), rng) {
 			ranks[j] = append(ranks[j], u)
 		}
 		if k.Err() != nil {
@@ -311,9 +311,7 @@ func calibrateLevels(t *testing.T, c leveledRows, trials int, fault func(*byLeve
 // TestLevelsSBCFindsFaults plants two: sums within a level that are taken for others, and a law of the
 // covariates within levels with a power of |Ψ_n| too many.
 func TestLevelsSBCFindsFaults(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a minute")
-	}
+	testsize.Planted(t)
 	s := model.Shape{P: 3, Intercept: true}
 	c := leveledRows{s, 3, 60, release.Gaussian, 2, modeltest.TamePrior(s), false}
 	faults := map[string]func(*byLevel){"power": func(f *byLevel) { f.law.dof += 8 }}
