@@ -181,7 +181,7 @@ func TestPoolPersons(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 9))
 	others := crowd(rng)
 	var many, alternating []string
-	for i := range 3000 {
+	for i := range 300 {
 		many = append(many, "v,1,1")
 		alternating = append(alternating, fmt.Sprintf("v,%d,%d", 1-2*(i%2), 1-2*(i/2%2)))
 	}

@@ -73,7 +73,7 @@ func TestLevelSensitivity(t *testing.T) {
 						v[j], w[j] = float64(2*rng.IntN(2)-1), 2*rng.Float64()-1
 					}
 					best := far(a, b, v, w)
-					for step := 1.0; step > 1e-3; {
+					for step := 1.0; step > 0.01; {
 						better := false
 						for _, x := range [][]float64{v, w} {
 							for j := range q {

@@ -117,7 +117,7 @@ func TestArrowCut(t *testing.T) {
 
 func TestArrowDamaged(t *testing.T) {
 	rng := rand.New(rand.NewPCG(10, 10))
-	tries := testsize.Of(100, 1000)
+	tries := testsize.Of(40, 1000)
 	for _, name := range elsewhere(t, ArrowFormat) {
 		text, err := os.ReadFile(name)
 		if err != nil {

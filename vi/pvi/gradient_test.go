@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/vi"
 )
 
@@ -65,13 +66,15 @@ func TestNormalGradient(t *testing.T) {
 }
 
 // Gradients for logistic likelihoods by many draws of z are those by integration:
-// a Monte Carlo error of 1/√(2·10⁶) times numbers of order 10, for six numbers.
+// a Monte Carlo error of 1/√(2·10⁶) times numbers of order 10, for six numbers; in the short form,
+// of a quarter of the draws, of twice that.
 func TestLogisticGradient(t *testing.T) {
 	rows := logisticRows(6, rand.New(rand.NewPCG(3, 3)))
 	rows = &vi.Rows{P: 3, X: rows.X[:18], Y: rows.Y}
 	model := must(Logistic(rows))
 	law := []float64{0.6, 0, 1, 1.7, 2.3, 1.3}
-	got := oneStep(model, law, GradientOptions{Draws: 1 << 21})
+	within := 0.01 * float64(testsize.Of(2, 1))
+	got := oneStep(model, law, GradientOptions{Draws: 1 << testsize.Of(19, 21)})
 	mute := Likelihood{rows, func(_, _ float64) float64 { return 0 }}
 	none := oneStep(mute, law, GradientOptions{Draws: 1}) // the divergence's
 	for j := range 3 {
@@ -91,8 +94,8 @@ func TestLogisticGradient(t *testing.T) {
 				inLogVar += w * z / (2 * s) * x[j] * x[j] / law[3+j]
 			}
 		}
-		near(t, "in the mean", got[j], inMean, 0.01)
-		near(t, "in the log variance", got[3+j], inLogVar, 0.01)
+		near(t, "in the mean", got[j], inMean, within)
+		near(t, "in the log variance", got[3+j], inLogVar, within)
 	}
 }
 
