@@ -61,7 +61,14 @@ func DefaultPriorFor(d *schema.Design, releases ...*release.Release) (*Prior, er
 }
 
 // DefaultPrior is DefaultPriorFor of a family, on the link's scale, d being the release's design:
-// as with sd(y) = 1 there, but for an intercept about 0 of sd 2.5 (as rstanarm has it), and no σ.
+// as with sd(y) = 1 there, but for an intercept about 0 of sd 2.5 (as rstanarm has it), no σ, and
+// k slopes, those of factors' levels apart, that share one slope's variance:
+//
+//	slope ~ N(0, (2.5/ŝ_x)²/k)   so that Σ(ŝ_x slope)² is 2.5² on average, whatever k.
+//
+// Σ(ŝ_x slope)² is the variance of η where columns are uncorrelated. With 2.5/ŝ_x each it would be
+// 2.5²χ²_k, which alone says that effects are strong; and sums tell little of how strong they are where
+// g(η) is near its ends for most rows. A line's slopes are bounded by R² ≤ 1 and need no such care.
 func (f Family) DefaultPrior(d *schema.Design, releases ...*release.Release) (*Prior, error) {
 	return f.defaultPrior(d, releases, (*Prior).spreadFactors)
 }
@@ -102,6 +109,13 @@ func (f Family) defaultPrior(d *schema.Design, releases []*release.Release, spre
 	}
 	for j := range p {
 		t.precision[j*p+j] *= sd[j] * sd[j] / (sd[p] * sd[p])
+	}
+	if f != Normal {
+		k := p
+		for _, g := range groups(d) {
+			k -= len(g.columns)
+		}
+		floats.Scale(float64(max(k, 1)), t.precision)
 	}
 	prior.join(t)
 	spread(prior, d, sd)

@@ -168,6 +168,40 @@ func TestDefaultPriorAutoscale(t *testing.T) {
 	near(t, "mean of x", p.Covariates.Mean, mean[:2], 1e-9)
 }
 
+// TestDefaultPriorOfFamily: Σ(ŝ_x slope)² is 2.5² on average whatever the number of slopes, of which
+// those of a factor's levels, whose spread is free, are none.
+func TestDefaultPriorOfFamily(t *testing.T) {
+	sds := []float64{0.01, 0.3, 0.5, 0.5, 0.2}
+	for _, number := range []int{1, 2, 4} {
+		d := &schema.Design{Intercept: true, Response: schema.Column{Name: "y", Upper: 1}}
+		for j := range number {
+			d.Covariates = append(d.Covariates, schema.Column{Name: string(rune('a' + j)), Lower: -1, Upper: 1})
+		}
+		slopes := number
+		if number == 4 {
+			d.Factors = []schema.Factor{{Name: "f", Levels: []string{"u", "v", "w"}}}
+			d.Covariates[2].Factor, d.Covariates[3].Factor = "f", "f"
+			slopes = 2
+		}
+		variance := make([]float64, number+1)
+		for j := range variance {
+			variance[j] = sds[j] * sds[j]
+		}
+		p, err := Binomial.DefaultPrior(d, noisy(d, 1000, 1e-6, make([]float64, number+1), variance))
+		if err != nil {
+			t.Fatal(err)
+		}
+		total, a := 0.0, p.apart()
+		for j := range slopes {
+			total += variance[j] / a.precision[j*number+j]
+		}
+		near(t, "variance of η", []float64{total}, []float64{2.5 * 2.5}, 1e-6)
+		if number == 4 != (p.Scales[len(p.Scales)-1].Coefficients != nil) {
+			t.Errorf("%d columns: free scales %v", number, p.Scales)
+		}
+	}
+}
+
 // TestDefaultPriorBox: the same noisy sums read in a box ten times as wide, elsewhere, make
 // the same prior in data units; and of two releases of equal noise each counts.
 func TestDefaultPriorBox(t *testing.T) {
