@@ -24,7 +24,7 @@ func studied(t *testing.T, d *calibration.Design) (*calibration.Summary, []calib
 	d.Trials, d.Seed = 25, 2
 	for i := range d.Arms {
 		a := &d.Arms[i]
-		a.Chains, a.Warmup, a.Draws, a.ESS = 1, 100, 200, 0
+		a.Chains, a.Warmup, a.Draws, a.ESS = 1, 100, 127, 0
 	}
 	s, err := d.Study(nil)
 	if err != nil {

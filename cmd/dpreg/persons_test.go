@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net/url"
 	"os"
 	"regexp"
 	"strconv"
@@ -13,7 +14,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/dpreg/dpreg/pushdown/pushdowntest"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -69,10 +69,9 @@ var byPersons = []string{
 }
 
 // A release of persons is the same bits of rows in any order, in files, in Parquet and in PostgreSQL.
-func TestPersonsSameBits(t *testing.T) {
+func personsSameBits(t *testing.T, at *url.URL) {
 	workspace(t)
 	visits(t)
-	at := pushdowntest.Postgres(t)
 	conn, err := pgx.Connect(t.Context(), at.String())
 	if err != nil {
 		t.Fatal(err)

@@ -132,11 +132,28 @@ func TestSQLWrong(t *testing.T) {
 	}
 }
 
+// TestPostgres has all that reads a database, each one of its own on a server that they share.
+func TestPostgres(t *testing.T) {
+	at := pushdowntest.Postgres(t)
+	conn, err := pgx.Connect(t.Context(), at.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	for name, test := range map[string]func(*testing.T, *url.URL){"releases": releaseFromPostgres, "persons": personsSameBits, "secrets": secretsStay} {
+		if _, err := conn.Exec(t.Context(), "CREATE DATABASE "+name); err != nil {
+			t.Fatal(err)
+		}
+		own := *at
+		own.Path = "/" + name
+		t.Run(name, func(t *testing.T) { test(t, &own) })
+	}
+}
+
 // A release of a PostgreSQL table is that of the same rows in a file, and neither the
 // password nor a cell is shown.
-func TestReleaseFromPostgres(t *testing.T) {
+func releaseFromPostgres(t *testing.T, at *url.URL) {
 	workspace(t)
-	at := pushdowntest.Postgres(t)
 	conn, err := pgx.Connect(t.Context(), at.String())
 	if err != nil {
 		t.Fatal(err)

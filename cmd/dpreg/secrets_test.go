@@ -15,9 +15,8 @@ import (
 
 // A secret in the name of a database is in no output and no file, whatever becomes of the
 // command: it works, it is mistyped, the database refuses it.
-func TestSecretsStay(t *testing.T) {
+func secretsStay(t *testing.T, at *url.URL) { // the password is s3cret@word
 	workspace(t)
-	at := pushdowntest.Postgres(t) // the password is s3cret@word
 	conn, err := pgx.Connect(t.Context(), at.String())
 	if err != nil {
 		t.Fatal(err)
