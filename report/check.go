@@ -148,13 +148,13 @@ func checkVerdict(c *check.Result, d *schema.Design) []string {
 	text := []string{checkFound(c)}
 	// The smallest rank of K refits is 1/(K + 1).
 	if least := 1 / float64(c.Refits+1); c.Refits > 0 && least > smallP {
-		text = append(text, fmt.Sprintf("With %s no calibrated p is below %.2g: at least %d are needed to find anything.", count(c.Refits, "refit"), least, int(math.Ceil(1/smallP))-1))
+		text = append(text, fmt.Sprintf("With %s no calibrated p is below %.2g: at least %d are needed to find anything.", Count(c.Refits, "refit"), least, int(math.Ceil(1/smallP))-1))
 	}
 	if slices.ContainsFunc(c.Releases, func(r *check.Release) bool { return r.InFrame }) {
 		text = append(text, "u(x) is the coordinate of column x in the frame of the last look: x less what the columns before it tell, about 0 and of a spread of about 1.")
 	}
 	if c.Refits > 0 {
-		text = append(text, fmt.Sprintf("Calibrated is the rank of p among those of %s to releases that the model made; under the model it is near uniform, which p itself is not.", count(c.Refits, "refit")))
+		text = append(text, fmt.Sprintf("Calibrated is the rank of p among those of %s to releases that the model made; under the model it is near uniform, which p itself is not.", Count(c.Refits, "refit")))
 	} else {
 		text = append(text, "Not calibrated: under the model such p-values lie around 0.5 and are rarely small, so that one a little above 0.05 can mean as much as a smaller one elsewhere (--calibrate K).")
 	}

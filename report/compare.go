@@ -25,7 +25,7 @@ func Comparison(w io.Writer, s *calibration.Comparison, times []calibration.Runt
 }
 
 func comparisonStatement(s *calibration.Comparison) string {
-	text := s.Note + " " + count(s.Trials, "trial") + " of each, seed " + strconv.FormatUint(s.Seed, 10)
+	text := s.Note + " " + Count(s.Trials, "trial") + " of each, seed " + strconv.FormatUint(s.Seed, 10)
 	if s.Delta > 0 {
 		text += ", delta = " + exactly(s.Delta)
 	}

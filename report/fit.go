@@ -149,7 +149,7 @@ func fitPage(f *dpreg.Fit, what *whatif.Answers, figures []*Figure, o Options, r
 	if f.FromRows() {
 		how = "The same rows, command and version give the same draws."
 	}
-	chains := fmt.Sprintf("%s, each of %s after %s of warm-up", count(s.Chains, "chain"), count(s.Draws, "draw"), count(f.Plan.Warmup, "step"))
+	chains := fmt.Sprintf("%s, each of %s after %s of warm-up", Count(s.Chains, "chain"), Count(s.Draws, "draw"), Count(f.Plan.Warmup, "step"))
 	p.addRepeat(run, how, fact{"Seed of the chains", fmt.Sprint(f.Plan.Seed)}, fact{"Chains", chains})
 	return &p
 }
@@ -204,7 +204,7 @@ func trusted(f *dpreg.Fit) string {
 // diagnosed says how long the run was, and the worst R-hat and effective
 // sample size over all parameters, shown or not.
 func diagnosed(s *posterior.Summary) string {
-	text := count(s.Chains, "chain") + " of " + count(s.Draws, "draw")
+	text := Count(s.Chains, "chain") + " of " + Count(s.Draws, "draw")
 	checked := s.Parameters
 	if s.Checked != nil {
 		checked = s.Checked
@@ -260,13 +260,13 @@ func Variational(w io.Writer, f *vi.Fit, s *posterior.Summary, model, neighbours
 		r := &release.Release{Privacy: &release.Privacy{Epsilon: f.Privacy.Epsilon, Delta: f.Privacy.Delta, Neighbours: release.Neighbours(neighbours)}}
 		t := f.Training
 		promised = say(first, promise(r), fmt.Sprintf("Released: the fitted law, after %s on batches of %s of the rows, the sum of clipped gradients with Gaussian noise of %s clipping norms each.",
-			count(t.Steps, "step"), exactly(t.Rate), general(t.Multiplier)))
+			Count(t.Steps, "step"), exactly(t.Rate), general(t.Multiplier)))
 	}
 	if s.N != nil {
 		model += fmt.Sprintf(", n = %d", *s.N)
 	}
 	return write(w, promised, blank, say(fmt.Sprintf("%s, %s units", model, s.Units)), show(summaryTable(s, true, Options{Width: width, Digits: usualDigits})),
-		say(fmt.Sprintf("%s of the fitted law.", count(s.Chains*s.Draws, "independent draw"))), warn(s.Warnings))
+		say(fmt.Sprintf("%s of the fitted law.", Count(s.Chains*s.Draws, "independent draw"))), warn(s.Warnings))
 }
 
 // VariationalTrace draws the means over the steps, which are in the units named and have labels, of as many parameters as

@@ -82,7 +82,7 @@ func shownOf(f *dpreg.Fit, o Options) *shown {
 		s.leftOut = fmt.Sprintf("Shown are the first %d of %d parameters and %s; --save writes the draws of all. ", mostPanels-1, n, s.parameters[mostPanels-1].Label)
 	}
 	if still > 0 {
-		s.leftOut += fmt.Sprintf("Not shown: %s whose draws do not move. ", count(still, "parameter"))
+		s.leftOut += fmt.Sprintf("Not shown: %s whose draws do not move. ", Count(still, "parameter"))
 	}
 	return s
 }

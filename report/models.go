@@ -31,13 +31,13 @@ func Models(w io.Writer, c *models.Comparison, o Options) error {
 	}
 	var rest []string
 	if more := len(c.Models) - len(shown); more > 0 {
-		rest = append(rest, "In --format csv or json: "+count(more, "model")+" more.")
+		rest = append(rest, "In --format csv or json: "+Count(more, "model")+" more.")
 	}
 	if c.Unweighed > 0 {
-		rest = append(rest, "Not weighed, since what leads to them is negligible: "+count(c.Unweighed, "model")+".")
+		rest = append(rest, "Not weighed, since what leads to them is negligible: "+Count(c.Unweighed, "model")+".")
 	}
 	if c.Unsettled > 0 {
-		rest = append(rest, fmt.Sprintf("Warning: in %s the chains did not converge: --ess samples longer.", count(c.Unsettled, "fit")))
+		rest = append(rest, fmt.Sprintf("Warning: in %s the chains did not converge: --ess samples longer.", Count(c.Unsettled, "fit")))
 	}
 	if o.Brief {
 		return writeWide(w, o.Width, show(t, covariates), say(rest...))

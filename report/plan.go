@@ -78,7 +78,7 @@ func simulated(f *plan.Forecast, o ForecastOptions) string {
 	}
 	text := fmt.Sprintf("Plan for %s, %s%s units: %s, %s neighbours, method %s. No row was read and no epsilon is spent: "+
 		"each line is the mean over %s of %s, with posteriors under %s",
-		f.Design.Formula(), family, o.Units, noise, cmp.Or(f.Neighbours, release.ReplaceOne), f.Method, count(f.Releases, "simulated release"), rows, o.Prior)
+		f.Design.Formula(), family, o.Units, noise, cmp.Or(f.Neighbours, release.ReplaceOne), f.Method, Count(f.Releases, "simulated release"), rows, o.Prior)
 	switch {
 	case math.IsNaN(a.Truth):
 		return text + "."

@@ -94,7 +94,7 @@ func contents(r *release.Release) string {
 	if r.WithoutYY() {
 		products += fmt.Sprintf(" but the square of %s", r.Schema.Response.Name)
 	}
-	text += fmt.Sprintf("%d sums over the rows (of %s, %s, scaled to [-1, 1]), ", len(r.Statistics.Vector()), count(m, "column"), products)
+	text += fmt.Sprintf("%d sums over the rows (of %s, %s, scaled to [-1, 1]), ", len(r.Statistics.Vector()), Count(m, "column"), products)
 	if r.Levels != nil {
 		law := "noise"
 		if r.Frame == nil {
@@ -135,7 +135,7 @@ func ofPersons(r *release.Release) string {
 			by = ""
 		}
 		return fmt.Sprintf(" At most %s of a person %s, chosen by a keyed hash; about %d persons had more (noise of scale %s%s).",
-			count(int(p.Most), "row"), map[bool]string{true: "counts", false: "count"}[p.Most == 1], p.More, general(p.Scale), by)
+			Count(int(p.Most), "row"), map[bool]string{true: "counts", false: "count"}[p.Most == 1], p.More, general(p.Scale), by)
 	}
 }
 
@@ -143,7 +143,7 @@ func ofPersons(r *release.Release) string {
 func inFrame(r *release.Release) string {
 	text := "in an ellipsoid: "
 	if len(r.Steps) > 0 {
-		text = fmt.Sprintf("as the last of %s saw them. Each look has an ellipsoid, which the looks before it found, and the privacy above is that of all looks together: ", count(len(r.Looks()), "look"))
+		text = fmt.Sprintf("as the last of %s saw them. Each look has an ellipsoid, which the looks before it found, and the privacy above is that of all looks together: ", Count(len(r.Looks()), "look"))
 	}
 	text += "rows outside it are moved to its surface, and the sums have " + noise(r.Noise) + " in proportion to its size."
 	if moved := model.ClippingMoves(r); moved > fewMoved {
@@ -378,7 +378,7 @@ func termsOf(r *release.Release) [5]string {
 func custodiansRow(all []dpreg.Custodian) []string {
 	name, least, most := all[0].Name, all[0].Release.N, all[0].Release.N
 	if len(all) > 1 {
-		name = count(len(all), "release")
+		name = Count(len(all), "release")
 	}
 	for _, c := range all {
 		least, most = min(least, c.Release.N), max(most, c.Release.N)

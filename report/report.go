@@ -86,8 +86,8 @@ func writeWide(w io.Writer, width int, parts ...[]block) error {
 	return err
 }
 
-// count writes a number of things.
-func count(n int, what string) string {
+// Count writes a number of things.
+func Count(n int, what string) string {
 	if n != 1 {
 		what += "s"
 	}

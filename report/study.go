@@ -26,7 +26,7 @@ func Calibration(w io.Writer, s *calibration.Summary, times []calibration.Runtim
 }
 
 func studySize(s *calibration.Summary) string {
-	return fmt.Sprintf("%s of each of %s, seed %d.", count(s.Trials, "trial"), count(len(s.Cells), "cell"), s.Seed)
+	return fmt.Sprintf("%s of each of %s, seed %d.", Count(s.Trials, "trial"), Count(len(s.Cells), "cell"), s.Seed)
 }
 
 // CalibrationPage writes the summary of a study as a page: what was asked, what it
@@ -101,7 +101,7 @@ func uniformity(s *calibration.Summary) string {
 	if failing == nil {
 		return fmt.Sprintf("Ranks are uniform, at level %v over all tests, in every cell.", uniformAt)
 	}
-	return fmt.Sprintf("Not uniform at level %v over all tests, in %s: %s.", uniformAt, count(len(failing), "cell"), some(failing))
+	return fmt.Sprintf("Not uniform at level %v over all tests, in %s: %s.", uniformAt, Count(len(failing), "cell"), some(failing))
 }
 
 // unsoundness warns of the cells in which samplers did not do what they were to do.
@@ -116,7 +116,7 @@ func unsoundness(s *calibration.Summary) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("more than 1 %% of the trials failed or met the sampler's limit in %s, whose results do not stand: %s.",
-		count(len(unsound), "cell"), some(unsound))}
+		Count(len(unsound), "cell"), some(unsound))}
 }
 
 // mostNamed is how many cells a sentence names.
@@ -172,7 +172,7 @@ func Judgement(v *calibration.Verdict) string {
 	if v == nil {
 		return ""
 	}
-	text := fmt.Sprintf("Slopes: %d of %s fall short of what is asked. The least margin is %+.0f, of %s.", v.Failing, count(v.Cells, "cell"), 100*v.Worst.Margin(), judged(v.Worst))
+	text := fmt.Sprintf("Slopes: %d of %s fall short of what is asked. The least margin is %+.0f, of %s.", v.Failing, Count(v.Cells, "cell"), 100*v.Worst.Margin(), judged(v.Worst))
 	if v.Sharp == nil {
 		return text + " None has a contraction of 0.9."
 	}
@@ -200,7 +200,7 @@ func samplerWords(s *calibration.Summary) []string {
 			short = append(short, fmt.Sprintf("%s (%d of %d)", cellName(a.Setting), few, len(a.cells)*s.Trials))
 		}
 	}
-	words := []string{fmt.Sprintf("Of %s %d failed, and %d met the sampler's limit. None is left out.", count(len(s.Cells)*s.Trials, "trial"), failed, capped)}
+	words := []string{fmt.Sprintf("Of %s %d failed, and %d met the sampler's limit. None is left out.", Count(len(s.Cells)*s.Trials, "trial"), failed, capped)}
 	if short != nil {
 		words = append(words, fmt.Sprintf("The truth is ranked among %d draws. In trials of these samplers they were worth fewer independent ones, "+
 			"so that ranks need not be uniform even where the sampler's target is right: %s.", calibration.Ranked, strings.Join(short, "; ")))

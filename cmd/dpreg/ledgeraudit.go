@@ -1,9 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"math/big"
-	"strconv"
 	"strings"
 
 	"github.com/dpreg/dpreg/custody"
@@ -52,7 +52,7 @@ func verifyLedger(f *flags, args []string) error {
 			f.note("the head is the one after charge %d of %d", charged, len(h.Entries))
 		}
 		return buffered(f.stdout(), func(out io.Writer) error {
-			_, err := io.WriteString(out, "Whole: "+strconv.Itoa(len(h.Entries))+" charges, head "+h.Head()+"\n")
+			_, err := fmt.Fprintf(out, "Whole: %s, head %s\n", report.Count(len(h.Entries), "charge"), h.Head())
 			return err
 		})
 	})

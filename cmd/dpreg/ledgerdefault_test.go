@@ -143,6 +143,9 @@ func TestLedgerAttacks(t *testing.T) {
 	}
 	mustInit(t)
 	first := spend("1.json", "b.db")
+	if r := command("ledger", "verify", "b.db").finished(t); r.stdout != "Whole: 1 charge, head "+first+"\n" {
+		t.Errorf("of one charge it says %s", r.stdout)
+	}
 	old := read(t, "b.db")
 	second := spend("2.json", "b.db")
 	verify := func(ledger, head string, code int) result {
