@@ -30,3 +30,15 @@ func TestPrivacyStatement(t *testing.T) {
 		return nil
 	}))
 }
+
+// What noise makes of a count of few is said as the count that it can be.
+func TestNoisyCountOfPersons(t *testing.T) {
+	r := made()
+	r.Privacy = &release.Privacy{Epsilon: 1, Delta: 1e-6, Neighbours: release.AddRemove}
+	r.Noise = release.Noise{Kind: release.Gaussian, Scale: 60, Sensitivity: 4}
+	r.NNoise, r.Persons = 60, &release.Persons{Rows: release.PersonRows, Most: 3, More: -86, Scale: 80, Epsilon: 0.05}
+	var text strings.Builder
+	if err := report.Statement(&text, r); err != nil || !strings.Contains(strings.Join(strings.Fields(text.String()), " "), "about 0 persons had more") {
+		t.Errorf("of -86 persons it says %s (%v)", text.String(), err)
+	}
+}

@@ -134,8 +134,8 @@ func ofPersons(r *release.Release) string {
 		if r.Pooled != nil {
 			by = ""
 		}
-		return fmt.Sprintf(" At most %s of a person %s, chosen by a keyed hash; about %d persons had more (noise of scale %s%s).",
-			Count(int(p.Most), "row"), map[bool]string{true: "counts", false: "count"}[p.Most == 1], p.More, general(p.Scale), by)
+		return fmt.Sprintf(" At most %s of a person %s, chosen by a keyed hash; about %s had more (noise of scale %s%s).",
+			Count(int(p.Most), "row"), map[bool]string{true: "counts", false: "count"}[p.Most == 1], Count(max(0, int(p.More)), "person"), general(p.Scale), by)
 	}
 }
 
