@@ -259,19 +259,3 @@ func BenchmarkAsk(b *testing.B) {
 		}
 	}
 }
-
-// A term's name may stand in a question with other spaces than its own, but for those in backquotes.
-func TestBegins(t *testing.T) {
-	for _, c := range []struct {
-		text, name string
-		want       int
-	}{
-		{"log(age + 1) > 0", "log(age + 1)", 12}, {"log(age+1) > 0", "log(age + 1)", 10}, {"log( age  +1)", "log(age + 1)", 13},
-		{"log(age + 2)", "log(age + 1)", 0}, {"log(age", "log(age + 1)", 0}, {"log(age + 10)", "log(age + 1)", 0},
-		{"log(`my age`+1)", "log(`my age` + 1)", 15}, {"log(`myage`+1)", "log(`my age` + 1)", 0}, {"log(`my  age`+1)", "log(`my age` + 1)", 0},
-	} {
-		if got := begins(c.text, c.name); got != c.want {
-			t.Errorf("%q, %q: %d, want %d", c.text, c.name, got, c.want)
-		}
-	}
-}

@@ -71,31 +71,11 @@ func (n *names) special(text string) (longest string, size int) {
 		}
 	}
 	for _, name := range all {
-		if at := begins(text, name); at > size {
+		if at := schema.Begins(text, name); at > size {
 			longest, size = name, at
 		}
 	}
 	return longest, size
-}
-
-// begins is how much of a text is a name with which it begins, 0 where it does not. Spaces do not
-// count but in backquotes.
-func begins(text, name string) int {
-	at, quoted := 0, false
-	for i := range len(name) {
-		if name[i] == ' ' && !quoted {
-			continue
-		}
-		for !quoted && at < len(text) && text[at] == ' ' {
-			at++
-		}
-		if at == len(text) || text[at] != name[i] {
-			return 0
-		}
-		quoted = quoted != (name[i] == '`')
-		at++
-	}
-	return at
 }
 
 // column is that of draws.

@@ -221,6 +221,8 @@ func (p *Prior) State(d *schema.Design, statements ...Statement) (*Prior, error)
 	spreads := slices.DeleteFunc(slices.Clone(statements), func(s Statement) bool { return !isSpread(s) })
 	ordered := append(spreads, dummies...)
 	for i, s := range ordered {
+		s.name = spelt(d, s.name)
+		ordered[i] = s
 		err := out.state(d, s)
 		for _, other := range ordered[:i] {
 			if other.target == s.target && other.name == s.name {
@@ -235,6 +237,16 @@ func (p *Prior) State(d *schema.Design, statements ...Statement) (*Prior, error)
 		}
 	}
 	return out, nil
+}
+
+// spelt is the name of the term that a text names with other spaces, or the text.
+func spelt(d *schema.Design, text string) string {
+	for _, c := range d.Covariates {
+		if c.Term != nil && text != "" && schema.Begins(text, c.Name) == len(text) {
+			return c.Name
+		}
+	}
+	return text
 }
 
 func (p *Prior) state(d *schema.Design, s Statement) error {

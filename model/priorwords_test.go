@@ -2,6 +2,7 @@ package model
 
 import (
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -267,4 +268,31 @@ func FuzzParseStatement(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A term may be stated with other spaces than its own; it is the same term, and not to be stated twice.
+func TestStateTermsOfOtherSpaces(t *testing.T) {
+	columns := &schema.Schema{Columns: []schema.Column{{Name: "age", Upper: 100}, {Name: "y", Upper: 10}}}
+	d, err := columns.Design("y ~ log(age + 1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, err := DefaultPriorFor(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := base.State(d, parse(t, "log(age + 1) ~ normal(0, 2)", "sd(log(age + 1)) ~ half_t(2, 1)")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := base.State(d, parse(t, "log(age+1) ~ normal(0, 2)", "sd(log( age+1 )) ~ half_t(2, 1)")...)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v: %v", got, want, err)
+	}
+	if _, err := base.State(d, parse(t, "log(age+1) ~ normal(0, 2)", "log(age + 1) ~ normal(0, 3)")...); err == nil || !strings.Contains(err.Error(), "stated twice") {
+		t.Errorf("stated twice: %v", err)
+	}
+	if _, err := base.State(d, parse(t, "log(age+2) ~ normal(0, 2)")...); err == nil || !strings.Contains(err.Error(), "there is no log(age+2)") {
+		t.Errorf("another term: %v", err)
+	}
 }

@@ -266,3 +266,23 @@ func (f Factor) begins(columns []Column, full bool) bool {
 	}
 	return true
 }
+
+// Begins is how much of a text is a name with which it begins, 0 where it does not. Spaces do not
+// count but in backquotes.
+func Begins(text, name string) int {
+	at, quoted := 0, false
+	for i := range len(name) {
+		if name[i] == ' ' && !quoted {
+			continue
+		}
+		for !quoted && at < len(text) && text[at] == ' ' {
+			at++
+		}
+		if at == len(text) || text[at] != name[i] {
+			return 0
+		}
+		quoted = quoted != (name[i] == '`')
+		at++
+	}
+	return at
+}
