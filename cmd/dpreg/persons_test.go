@@ -138,16 +138,16 @@ func TestFitOfPersons(t *testing.T) {
 	}
 	before := tree(t)
 	for says, args := range map[string]string{
-		"--person-rows is missing":                     "release visits.csv --person patient",
-		"visits.csv has no such column":                "release visits.csv --person id --person-rows 1",
-		"mean, weight, or a number of rows":            "release visits.csv --person patient --person-rows all",
-		"counts replace-one-person neighbours":         "release visits.csv -o rows.json",
-		"Use --neighbours add-remove":                  "release visits.csv --person patient --person-rows 2 -o rows.json",
-		"--person needs the rows, and --aggregates":    "release --aggregates v.json --person patient --person-rows 1",
-		"--person cannot be combined with --method":    "fit visits.csv --person patient --method non-private --i-hold-the-data",
-		"the mean of a person's rows: --person-rows 1": "fit visits.csv --person patient --person-rows mean --family poisson --release other.json",
-		"would be public":                              "release visits.csv --person patient --person-rows 9 -o rows.json",
-		"no column \"patient\"":                        "release visits.csv --person patient --person-rows 1 -o rows.json --bounds patient=0:1",
+		"--person-rows is missing":                                 "release visits.csv --person patient",
+		"visits.csv has no such column":                            "release visits.csv --person id --person-rows 1",
+		"mean, weight, or a number of rows":                        "release visits.csv --person patient --person-rows all",
+		"counts replace-one-person neighbours":                     "release visits.csv -o rows.json",
+		"Use --neighbours add-remove":                              "release visits.csv --person patient --person-rows 2 -o rows.json",
+		"--person needs the rows, and --aggregates":                "release --aggregates v.json --person patient --person-rows 1",
+		"--person cannot be combined with --method":                "fit visits.csv --person patient --method non-private --i-hold-the-data",
+		"the mean of a person's rows: --person-rows 1":             "fit visits.csv --person patient --person-rows mean --family poisson --release other.json",
+		"would be public":                                          "release visits.csv --person patient --person-rows 9 -o rows.json",
+		"patient says whose a row is, and is no column of a model": "release visits.csv --person patient --person-rows 1 -o rows.json --bounds patient=0:1",
 	} {
 		args := append(strings.Fields(args), "--schema", "v.json", "--formula", "income~age")
 		if !strings.Contains(strings.Join(args, " "), "non-private") {
