@@ -127,7 +127,7 @@ func ReadMemberKey(path string) (k MemberKey, err error) {
 	if err != nil {
 		return k, Misusef("%s: it holds no key", path)
 	}
-	return MemberKey{f.Name, key, path}, nil
+	return MemberKey{f.Name, key, path}, Misuse(files.CheckSecret(path))
 }
 
 // NewSession is one of these custodians, who release sums as one: of terms' columns, with its privacy. What

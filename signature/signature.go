@@ -110,7 +110,7 @@ func ReadKey(path string) (k Key, err error) {
 	if k.UnmarshalText(text) != nil {
 		return k, fmt.Errorf("%s: this is no secret key of minisign's format (dpreg keys makes one)", path)
 	}
-	return k, nil
+	return k, files.CheckSecret(path)
 }
 
 // Public verifies.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,6 +103,15 @@ func TestPoolWrong(t *testing.T) {
 			t.Errorf("%q: exit code %d", c.args, r.code)
 		}
 		unchanged(t, before)
+	}
+	if runtime.GOOS == "windows" {
+		return
+	}
+	if err := os.Chmod("north.member.key", 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if r := command(append(share, "north.csv")...).says(t, "chmod 600 north.member.key"); r.code != misused {
+		t.Errorf("exit code %d", r.code)
 	}
 }
 

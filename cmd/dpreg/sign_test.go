@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"runtime"
@@ -21,6 +22,18 @@ func TestSignedReleases(t *testing.T) {
 	}
 	if r := command("keys", "hospital").says(t, "never overwritten"); r.code != misused {
 		t.Errorf("exit code %d", r.code)
+	}
+	if runtime.GOOS != "windows" {
+		for _, mode := range []fs.FileMode{0o640, 0o604, 0o620, 0o400, 0o600} {
+			code := map[bool]int{true: misused, false: done}[mode&0o077 != 0]
+			if err := os.Chmod("other.key", mode); err != nil {
+				t.Fatal(err)
+			}
+			r := command("release", "pums.csv", "--eps", "1", "--formula", educ, "--sign", "other.key", "-o", fmt.Sprintf("%o.json", mode))
+			if _, err := os.Stat(fmt.Sprintf("%o.json", mode)); r.code != code || (err == nil) != (code == done) || code == misused && !strings.Contains(r.stderr, "chmod 600 other.key") {
+				t.Errorf("mode %o: exit code %d, %v, stderr %s", mode, r.code, err, r.stderr)
+			}
+		}
 	}
 	made := command("release", "pums.csv", "--eps", "1", "--formula", educ, "--sign", "hospital.key").finished(t).says(t, "signed: pums.release.json.minisig")
 	command("release", "pums.csv", "--eps", "1", "--formula", educ, "--sign", "other.key", "-o", "b.json").finished(t)

@@ -136,6 +136,19 @@ func WriteKey(path string, secret []byte, public string, open []byte) error {
 	return WriteNew(public, 0o644, open)
 }
 
+// CheckSecret refuses the file of a secret key that its group or others may read or write. Windows has
+// no such modes.
+func CheckSecret(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
+		return fmt.Errorf("%s: others than its owner may use this secret key (mode %04o): if none has, chmod 600 %s", path, mode, Quoted(path))
+	}
+	return nil
+}
+
 // SyncDir makes the renaming itself durable. Windows cannot sync a directory.
 func SyncDir(dir string) error {
 	if runtime.GOOS == "windows" {
