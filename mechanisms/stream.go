@@ -112,8 +112,8 @@ func (s *Stream) gaussian(sigma uint64) int64 {
 		g.decide(&whole, k, &s.normal.x, s.normal.digits)
 		y = int64(whole.And(&whole, mask).Uint64())
 	}
-	if negative {
-		return -y
+	if negative { // as often as not: a conditional move, no branch
+		y = -y
 	}
 	return y
 }

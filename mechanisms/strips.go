@@ -69,8 +69,9 @@ func (s *stripSampler) strip() uint64 {
 	for {
 		word := s.stream.Uint64()
 		i := word / column
-		if c := &s.table.columns[i]; word%column >= c.limit {
-			i = c.other
+		c := &s.table.columns[i]
+		if other := c.other; word%column >= c.limit { // a conditional move, no branch
+			i = other
 		}
 		if i != others {
 			return i
