@@ -5,8 +5,8 @@ import (
 	"math/big"
 	"math/bits"
 	"math/rand/v2"
-
-	"github.com/dpreg/dpreg/internal/parallel"
+	"slices"
+	"sync"
 )
 
 // Stream is a fast source for computations that need millions of variates, such as
@@ -79,18 +79,17 @@ const streamPart = 1 << 14
 // addParts has a stream for each part of z, so that all cores draw. Their keys are drawn from this
 // one, so noise follows from its key, whatever the number of cores is.
 func (s *Stream) addParts(z []int64, sigma uint64) {
-	streams := make([]*Stream, (len(z)+streamPart-1)/streamPart)
-	for k := range streams {
+	var group sync.WaitGroup
+	for part := range slices.Chunk(z, streamPart) {
 		var key [32]byte
 		for at := 0; at < len(key); at += 8 {
 			binary.LittleEndian.PutUint64(key[at:], s.Uint64())
 		}
-		streams[k] = newStream(key, s.simulated)
+		of := newStream(key, s.simulated)
 		clear(key[:])
+		group.Go(func() { of.AddGaussian(part, sigma) })
 	}
-	parallel.Share(streams, len(z), streamPart, func(streams []*Stream, from, to int) {
-		streams[from/streamPart].AddGaussian(z[from:to], sigma)
-	})
+	group.Wait()
 }
 
 // gaussian returns R(σX), X = ±(k + x): where N/2⁶⁴ < x < (N+1)/2⁶⁴,
