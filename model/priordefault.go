@@ -373,3 +373,13 @@ func BoxPrior(s Shape) *Prior {
 		Covariates: &conjugate.NIW{Mean: make([]float64, p), Kappa: kappa, Scale: scale, Dof: dof},
 	}
 }
+
+// Unscale gives coefficients the sds that they have in the mean, but not in proportion to σ, so that words
+// can state one.
+func (p *Prior) Unscale() *Prior {
+	for i := range p.Theta.Precision {
+		p.Theta.Precision[i] *= (p.Theta.Shape - 1) / p.Theta.Scale
+	}
+	p.Unscaled = true
+	return p
+}

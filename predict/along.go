@@ -1,8 +1,11 @@
 package predict
 
 import (
+	"encoding/csv"
 	"fmt"
+	"io"
 	"slices"
+	"strconv"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/model"
@@ -78,4 +81,21 @@ func Along(d *posterior.Draws, design *schema.Design, u dpreg.Units, o Options, 
 		points = append(points, p)
 	}
 	return points, held, nil
+}
+
+// WriteAlong writes a row for each point: the line and its interval, or those of a family's probability
+// or rate; of a line that of a new response, too.
+func WriteAlong(w io.Writer, column string, points []Point, family model.Family) error {
+	records := [][]string{{column, ".fitted", ".lower", ".upper", ".new.lower", ".new.upper"}}
+	if family != model.Normal {
+		records[0] = records[0][:4]
+	}
+	for _, p := range points {
+		var record []string
+		for _, v := range []float64{p.X, p.Line.Fitted, p.Line.Lower, p.Line.Upper, p.New.Lower, p.New.Upper}[:len(records[0])] {
+			record = append(record, strconv.FormatFloat(v, 'g', -1, 64))
+		}
+		records = append(records, record)
+	}
+	return csv.NewWriter(w).WriteAll(records)
 }

@@ -214,6 +214,37 @@ func (d *Design) Labels() []string {
 	return labels
 }
 
+// ParameterLabels are those of all parameters but the variance: of each group's coefficients and of
+// their means, in a hierarchical model.
+func (d *Design) ParameterLabels() (labels []string) {
+	own := d.Labels()
+	if d.groups == 0 {
+		return own
+	}
+	for _, level := range d.Factors[len(d.Factors)-1].Levels {
+		for _, label := range own {
+			labels = append(labels, level+": "+label)
+		}
+	}
+	for _, label := range own {
+		labels = append(labels, "mean of "+label)
+	}
+	return labels
+}
+
+// ToOriginal maps a draw of all parameters to the data's units: coefficients by blocks, of which a
+// hierarchical model has one for each group and one of their means.
+func (d *Design) ToOriginal(dst, src []float64) {
+	p := d.Coefficients()
+	copy(dst, src)
+	for at := 0; at+p <= len(src); at += p {
+		d.Units.ThetaToOriginal(dst[at:at+p], src[at:at+p])
+	}
+	if !d.Binary && len(src) > p {
+		dst[p] = d.Units.Sigma2ToOriginal(src[p])
+	}
+}
+
 // Model is the model of one group's rows, or of all.
 func (d *Design) Model() string {
 	own := *d.Design

@@ -13,7 +13,6 @@ import (
 	"github.com/dpreg/dpreg/gibbs"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts/individual"
-	"github.com/dpreg/dpreg/schema"
 )
 
 func runCalibrate(f *flags, _ []string) error {
@@ -122,25 +121,13 @@ func (s *study) statePrior(d *calibration.Design) error {
 	if columns == nil {
 		columns = dpreg.UnitDesign(d.Ps[0])
 	}
-	prior, err := p.Over(unscaledBox(columns), columns, "")
+	prior, err := p.Over(model.BoxPrior(model.Shape{P: len(columns.Covariates), Intercept: columns.Intercept}).Unscale(), columns, "")
 	if err != nil {
 		return usage(err)
 	}
 	text, err := json.Marshal(prior)
 	d.Prior = calibration.PriorSpec{File: text}
 	return err
-}
-
-// unscaledBox is model.BoxPrior with coefficients that have the same sds, but not in proportion
-// to σ: so that words can state one.
-func unscaledBox(d *schema.Design) *model.Prior {
-	prior := model.BoxPrior(model.Shape{P: len(d.Covariates), Intercept: d.Intercept})
-	theta := prior.Theta
-	for i := range theta.Precision {
-		theta.Precision[i] *= (theta.Shape - 1) / theta.Scale
-	}
-	prior.Unscaled = true
-	return prior
 }
 
 // modelsClamping is the method that can.

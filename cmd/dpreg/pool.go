@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/files"
+	"github.com/dpreg/dpreg/pushdown"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/report"
 	"github.com/dpreg/dpreg/signature"
@@ -68,7 +69,7 @@ func (f *flags) agreeUpon(s *custody.Session, path string) (err error) {
 	if s.Steps, err = custody.ParseSteps(f.looks); err != nil {
 		return err
 	}
-	design, _, err := (&dataset{flags: f, remote: aggregatesFile("the session")}).design(path)
+	design, _, err := (&dataset{flags: f, remote: pushdown.File("the session")}).design(path)
 	if err == nil {
 		s.Schema = *design
 	}

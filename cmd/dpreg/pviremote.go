@@ -12,6 +12,7 @@ import (
 	"github.com/dpreg/dpreg/internal/files"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
+	"github.com/dpreg/dpreg/pushdown"
 	"github.com/dpreg/dpreg/table"
 	"github.com/dpreg/dpreg/vi/pvi"
 	"github.com/dpreg/dpreg/vi/pvi/network"
@@ -28,7 +29,7 @@ func servePVI(f *flags, names []string) (err error) {
 		return err
 	}
 	dir := cmp.Or(f.session, "pvi.session")
-	r := &viFit{dataset: &dataset{flags: f, remote: aggregatesFile("the session")}}
+	r := &viFit{dataset: &dataset{flags: f, remote: pushdown.File("the session")}}
 	privacy, err := r.pviPrivacy()
 	if err != nil {
 		return err

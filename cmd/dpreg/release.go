@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/url"
-	"os"
 	"time"
 
 	"github.com/dpreg/dpreg/custody"
@@ -204,33 +203,12 @@ type remote interface {
 	String() string // for messages
 }
 
-// aggregatesFile is such a result.
-type aggregatesFile string
-
-func (aggregatesFile) Header() []string    { return nil }
-func (aggregatesFile) Close()              {}
-func (path aggregatesFile) String() string { return string(path) }
-
-// Sum reads the result, which must be of the query.
-func (path aggregatesFile) Sum(_ context.Context, q *pushdown.Query) (*ssp.Statistics, error) {
-	file, err := os.Open(string(path))
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	a, err := pushdown.ReadAggregates(file, string(path))
-	if err != nil {
-		return nil, err
-	}
-	return q.Statistics(a, string(path))
-}
-
 // open connects to what sums the rows, and says what release and schema are called after.
 func (f *flags) open() (at remote, name string, err error) {
 	switch {
 	case f.aggregates != "":
 		f.note("%s holds exact sums, as sensitive as the rows: remove it once the release is made", f.aggregates)
-		return aggregatesFile(f.aggregates), f.aggregates, nil
+		return pushdown.File(f.aggregates), f.aggregates, nil
 	case duckdb.IsPlace(f.from):
 		t, err := duckdb.Open(f.ctx(), f.from, f.table)
 		if err != nil {
@@ -344,7 +322,7 @@ func writeSQL(f *flags, _ []string) error {
 		return err
 	}
 	data := at[len(at)-1]
-	d := &dataset{flags: f, remote: aggregatesFile(data)} // the columns are known as they will be to release --aggregates
+	d := &dataset{flags: f, remote: pushdown.File(data)} // the columns are known as they will be to release --aggregates
 	design, _, err := d.design(data)
 	if err != nil {
 		return err

@@ -59,7 +59,7 @@ func (r *viFit) drawn() *posterior.Draws {
 	if r.units == "scaled" {
 		return d
 	}
-	return d.Map(d.Names, r.toOriginal)
+	return d.Map(d.Names, r.design.ToOriginal)
 }
 
 // warnings are what the numbers do not say.
@@ -89,19 +89,6 @@ func (r *viFit) warnings() (all []string) {
 	return all
 }
 
-// toOriginal maps a draw to the data's units: coefficients by blocks, of which a
-// hierarchical model has one for each group and one of their means.
-func (r *viFit) toOriginal(dst, src []float64) {
-	p := r.design.Coefficients()
-	copy(dst, src)
-	for at := 0; at+p <= len(src); at += p {
-		r.design.Units.ThetaToOriginal(dst[at:at+p], src[at:at+p])
-	}
-	if !r.design.Binary && len(src) > p {
-		dst[p] = r.design.Units.Sigma2ToOriginal(src[p])
-	}
-}
-
 func (r *viFit) summary(d *posterior.Draws) *posterior.Summary {
 	s := posterior.Summarise(d, r.level)
 	s.Version, s.Method, s.N, s.Units, s.Seed = posterior.Known(signature.Version()), r.method, posterior.Known(r.n), r.units, r.seed
@@ -127,24 +114,11 @@ func (r *viFit) summary(d *posterior.Draws) *posterior.Summary {
 	return s
 }
 
-// labels are those of all parameters: of each group's coefficients and of their means, in a
-// hierarchical model; pvi knows the variance.
+// labels are those of all parameters; pvi knows the variance.
 func (r *viFit) labels() []string {
-	own := r.design.Labels()
-	switch {
-	case r.method == "vi-"+vi.LinearKind:
-		return append(own, "sigma2")
-	case r.model != vi.HierarchicalKind:
-		return own
-	}
-	var labels []string
-	for _, level := range r.design.Factors[len(r.design.Factors)-1].Levels {
-		for _, label := range own {
-			labels = append(labels, level+": "+label)
-		}
-	}
-	for _, label := range own {
-		labels = append(labels, "mean of "+label)
+	labels := r.design.ParameterLabels()
+	if r.method == "vi-"+vi.LinearKind {
+		labels = append(labels, "sigma2")
 	}
 	return labels
 }
@@ -180,7 +154,7 @@ func (r *viFit) trace() []vi.Point {
 	for i, p := range shown {
 		shown[i].Mean = r.fit.Constrain(p.Mean)
 		if r.units != "scaled" {
-			r.toOriginal(shown[i].Mean, slices.Clone(shown[i].Mean))
+			r.design.ToOriginal(shown[i].Mean, slices.Clone(shown[i].Mean))
 		}
 	}
 	return shown
