@@ -1,9 +1,9 @@
 package posterior
 
 import (
-	"cmp"
 	"math"
 	"slices"
+	"sort"
 
 	"gonum.org/v1/gonum/mathext"
 )
@@ -23,6 +23,7 @@ type column struct {
 	places []int32   // of each draw in the series, -1 for a middle draw
 	sorted []float64 // the draws in increasing order
 	order  []placed  // the memory of halves
+	spare  []placed  // that of sorting
 	halves []placed  // likewise, those of the split chains, placed in the series
 	folded []placed  // likewise, their distances from the median
 
@@ -102,7 +103,7 @@ func (c *column) sort() {
 	if len(c.sorted) == len(c.x) {
 		return
 	}
-	c.order = order(c.order, c.x)
+	c.order, c.spare = order(c.order, c.spare, c.x)
 	c.sorted = resize(c.sorted, len(c.order))
 	c.halves = c.order[:0]
 	for i, item := range c.order {
@@ -130,13 +131,23 @@ func (c *column) rank() {
 }
 
 // rankFolded puts the normal scores of the distances from the median into
-// the series; the median must be finite.
+// the series; the median must be finite. Distances grow from the median on either
+// side: two runs that are in order are merged.
 func (c *column) rankFolded(median float64) {
-	c.folded = append(c.folded[:0], c.halves...)
-	for i := range c.folded {
-		c.folded[i].value = math.Abs(c.folded[i].value - median)
+	above := sort.Search(len(c.halves), func(i int) bool { return c.halves[i].value >= median })
+	below := above - 1
+	c.folded = c.folded[:0]
+	for range c.halves {
+		var item placed
+		if above == len(c.halves) || below >= 0 && median-c.halves[below].value < c.halves[above].value-median {
+			item = c.halves[below]
+			below--
+		} else {
+			item = c.halves[above]
+			above++
+		}
+		c.folded = append(c.folded, placed{math.Abs(item.value - median), item.place})
 	}
-	inOrder(c.folded)
 	c.scores.write(c.series, c.folded)
 	c.average()
 }
@@ -153,18 +164,39 @@ type placed struct {
 }
 
 // order returns the values of x, none of them NaN, in increasing order, each with its
-// place in x, in items' memory where they fit. -0 becomes 0.
-func order(items []placed, x []float64) []placed {
-	items = resize(items, len(x))
+// place in x, in items' or spare's memory where they fit, and the other of these. -0 becomes 0.
+// A byte of the values after the other is counted and sorted by, the least first: of floating-point
+// numbers bits have the order of values, of negative ones reversed.
+func order(items, spare []placed, x []float64) (sorted, other []placed) {
+	items, spare = resize(items, len(x)), resize(spare, len(x))
+	var counts [8][256]int32
 	for i, v := range x {
-		items[i] = placed{v + 0, int32(i)}
+		v += 0
+		items[i] = placed{v, int32(i)}
+		for b, key := 0, orderly(v); b < 8; b, key = b+1, key>>8 {
+			counts[b][key&255]++
+		}
 	}
-	inOrder(items)
-	return items
+	for b := range counts {
+		at, next := &counts[b], int32(0)
+		for digit, n := range at {
+			at[digit] = next
+			next += n
+		}
+		for _, item := range items {
+			to := &at[orderly(item.value)>>(8*b)&255]
+			spare[*to] = item
+			*to++
+		}
+		items, spare = spare, items
+	}
+	return items, spare
 }
 
-func inOrder(items []placed) {
-	slices.SortFunc(items, func(a, b placed) int { return cmp.Compare(a.value, b.value) })
+// orderly are bits that are in order as the values are.
+func orderly(v float64) uint64 {
+	bits := math.Float64bits(v)
+	return bits ^ (uint64(int64(bits)>>63) | 1<<63)
 }
 
 // normalScores replaces values by the standard normal quantiles of their
@@ -254,7 +286,17 @@ func extremes(x []float64) (low, high float64) {
 	if len(x) == 0 {
 		return math.Inf(1), math.Inf(-1)
 	}
-	return slices.Min(x), slices.Max(x)
+	low, high = x[0], x[0]
+	for _, v := range x {
+		if v < low {
+			low = v
+		} else if v > high {
+			high = v
+		} else if v != v {
+			return v, v
+		}
+	}
+	return low, high
 }
 
 // Quantile returns the p-quantile of sorted, which is in increasing order,
