@@ -36,14 +36,14 @@ func Example() {
 	//   not depend on n.
 	//
 	//             Estimate Est.Error  l-95% u-95%  Rhat Bulk_ESS Tail_ESS Contr.
-	// (Intercept)    -9154     16980 -44478 23318 1.002     2198     1832  0.999
-	// educ            4447      1667   1212  7974 1.002     2214     1889  0.999
-	// sigma          48929     12532  15962 67991 1.005     1717     1308  0.950
+	// (Intercept)    -9496     17341 -47007 24724 1.001     2150     1488  0.999
+	// educ            4489      1689   1064  8032 1.001     2113     1569  0.999
+	// sigma          49136     12929  12557 69047 1.002     1768     1032  0.951
 	//
-	// 4 chains of 700 draws: R-hat at most 1.005, of sigma; ESS at least 1308, of
+	// 4 chains of 700 draws: R-hat at most 1.002, of sigma2; ESS at least 1032, of
 	//   sigma2.
 	// Price of privacy (posterior sd over the sd expected without noise): (Intercept)
-	//   3.51, educ 3.61.
+	//   3.56, educ 3.63.
 	// Taken for granted: normal covariates; income linear in x, with residuals of one
 	//   spread and of a kurtosis up to 69. A release can tell (dpreg check) of columns
 	//   that bounds cut; it cannot of curves, outliers or residuals that spread more

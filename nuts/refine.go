@@ -12,6 +12,9 @@ import "math"
 // would, the trajectory ends before z′. So what z goes to is a map that is one to one, its inverse
 // the same backwards, and keeps volume, being of leapfrog steps wherever the number of halvings is
 // the same; where it is not defined the trajectory ends, as where one diverges.
+//
+// To the adaptation of ε a step that was halved h times counts as accepted 2^−h as much, which is per leapfrog
+// step: else what is halved until it is accepted would call for larger and larger steps.
 
 // maxHalvings is the number of halvings with which any error is taken.
 const maxHalvings = 6

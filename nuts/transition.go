@@ -133,7 +133,7 @@ func (s *Sampler) step(z *point, epsilon float64) (weight float64, ok bool) {
 		return 0, false
 	}
 	weight = math.Exp(min(gain, maxGain))
-	s.acceptSum += min(1, weight)
+	s.acceptSum += math.Ldexp(min(1, weight), -parts)
 	return weight, true
 }
 

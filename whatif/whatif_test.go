@@ -21,7 +21,7 @@ func weighed(t *testing.T, file string, o dpreg.Options) (*dpreg.Fit, *Answers) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Plan = mcmc.Plan{Chains: 2, Warmup: 300, Draws: 500, Seed: 3}
+	o.Plan = mcmc.Plan{Chains: 2, Warmup: 300, Draws: 1000, Seed: 3}
 	f, err := dpreg.Infer(context.Background(), dpreg.One(r), o)
 	if err != nil {
 		t.Fatal(err)
