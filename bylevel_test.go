@@ -115,8 +115,38 @@ func TestByLevelRefused(t *testing.T) {
 	binary.Schema.Response.Lower = 0
 	_, err = dpreg.Infer(context.Background(), dpreg.One(&binary), dpreg.Options{Family: model.Binomial, Plan: plan})
 	says("a family", err)
-	f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: plan})
-	must(t, err)
-	_, err = check.Fit(context.Background(), f, check.Options{})
-	says("a check", err)
+}
+
+// TestByLevelChecked: a release by levels, of one look or several, is such as the model makes; one of which products are too
+// small for any rows is not.
+func TestByLevelChecked(t *testing.T) {
+	plan := mcmc.Plan{Chains: 2, Warmup: 300, Draws: 300, Seed: 1}
+	for _, steps := range []int{1, 3} {
+		_, r := groupedRows(t, 600, steps, 5)
+		p := func(r *release.Release) check.PValue {
+			t.Helper()
+			f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: plan})
+			must(t, err)
+			c, err := check.Fit(context.Background(), f, check.Options{Calibrate: 9, Seed: 2})
+			must(t, err)
+			of := c.Releases[0]
+			if len(of.Entries) != len(r.Measured()) || len(of.Columns) != 2 || of.Entries[len(r.Levels.Counts)-1].Label != "1 in c" {
+				t.Errorf("%d entries, %d columns, %+v", len(of.Entries), len(of.Columns), of.Entries[:3])
+			}
+			return c.All
+		}
+		if all := p(r); all.P < 0.05 || *all.Calibrated <= 0.1 {
+			t.Errorf("%d looks: p %v, calibrated %v", steps, all.P, *all.Calibrated)
+		}
+		told, m, k := r.Measured(), r.Dim(), r.Levels.Dummies()
+		for i := len(told) - 3; i < len(told); i++ {
+			told[i] -= 30 * r.Noise.SD()
+		}
+		noise := r.Levels.Noise
+		r.Levels, r.Statistics = release.ByLevels("f", m, k, r.N, told)
+		r.Levels.Noise = noise
+		if all := p(r); all.P > 0.02 || *all.Calibrated > 0.1 {
+			t.Errorf("%d looks, products that no rows have: p %v, calibrated %v", steps, all.P, *all.Calibrated)
+		}
+	}
 }

@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/number"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
 
@@ -113,10 +115,7 @@ type Column struct {
 
 // Can is an error where a check has no law of the sums of releases.
 func Can(custodians []dpreg.Custodian, of model.Family) error {
-	switch {
-	case custodians[0].Release.Levels != nil:
-		return errors.New("a check simulates sums of all rows, and those of this release are by the levels of a factor (--by-level): it has no law of these")
-	case of != model.Normal && len(custodians) > 1:
+	if of != model.Normal && len(custodians) > 1 {
 		return fmt.Errorf("a check of a response of family %s is of one release: check each by itself", of)
 	}
 	return nil
@@ -198,7 +197,7 @@ func Fit(ctx context.Context, f *dpreg.Fit, o Options) (*Result, error) {
 	out := &Result{Format: SeveralFormat, Method: f.Method, Family: f.Family, N: f.N, Draws: c.sites[0].count, Refits: o.Calibrate, All: p[len(p)-1]}
 	out.Covariates, out.Pooling = f.Sharing()
 	for j, site := range c.sites {
-		check := site.describe(&f.Custodians[j].Release.Schema, p[c.at[j]:c.at[j+1]])
+		check := site.describe(f.Custodians[j].Release, p[c.at[j]:c.at[j+1]])
 		check.Name, check.Method, check.Family, check.Refits = f.Custodians[j].Name, f.Method, f.Family, o.Calibrate
 		out.Releases = append(out.Releases, check)
 	}
@@ -209,24 +208,31 @@ func Fit(ctx context.Context, f *dpreg.Fit, o Options) (*Result, error) {
 	return out, nil
 }
 
-// describe is what c found of a release of the design d; p has the p-values of the
-// entries and then of the blocks.
-func (c *checker) describe(d *schema.Design, p []PValue) *Release {
+// describe is what c found of a release; p has the p-values of the entries and then of the blocks.
+func (c *checker) describe(r *release.Release, p []PValue) *Release {
+	d := &r.Schema
 	out := &Release{Format: Format, N: int64(c.obs.N), Draws: c.count, InFrame: c.obs.Frame != nil, Warnings: []string{}}
-	labels, frame := statisticLabels(d, out.InFrame), d.Frame()
+	names, frame := columnNames(d, out.InFrame), d.Frame()
+	labels := statisticLabels(names)
+	if l, ok := c.law.(*levelLaw); ok {
+		labels = l.labels(r.LevelNames(), names)
+	}
 	blockOf := make([]string, len(labels))
 	for _, b := range c.blocks[:len(c.blocks)-1] { // the last one has them all
 		for _, e := range b.entries {
 			blockOf[e] = b.name
 		}
 	}
-	for e, z := range c.obs.Z {
+	for e, z := range c.z {
 		out.Entries = append(out.Entries, Entry{Label: labels[e], Block: blockOf[e], Z: z, Replicated: c.replicated(e), PValue: p[e]})
 	}
 	for k, b := range c.blocks {
 		out.Blocks = append(out.Blocks, Block{Name: b.name, Size: len(b.entries), PValue: p[len(labels)+k]})
 	}
 	for j, column := range d.Columns()[:len(c.columns)] {
+		if c.columns[j].laws == nil { // a dummy's
+			continue
+		}
 		scaled := func(bound float64) float64 { return (bound - frame.Centre[j]) / frame.Half[j] }
 		outside := c.columns[j].outside(scaled(column.Lower), scaled(column.Upper))
 		out.Columns = append(out.Columns, Column{Label: column.Name, Outside: outside})
@@ -234,17 +240,20 @@ func (c *checker) describe(d *schema.Design, p []PValue) *Release {
 	return out
 }
 
-// statisticLabels are in canonical order: x, y, x², x × y, y². In a frame they are of its
-// coordinates, u(x) for column x.
-func statisticLabels(d *schema.Design, framed bool) []string {
-	var names, labels []string
+// columnNames are those of the columns, in a frame of its coordinates: u(x) for column x.
+func columnNames(d *schema.Design, framed bool) (names []string) {
 	for _, c := range d.Columns() {
 		if framed {
 			c.Name = "u(" + c.Name + ")"
 		}
 		names = append(names, c.Name)
 	}
-	labels = append(labels, names...)
+	return names
+}
+
+// statisticLabels are in canonical order: x, y, x², x × y, y².
+func statisticLabels(names []string) []string {
+	labels := slices.Clone(names)
 	for j, a := range names {
 		labels = append(labels, a+"²")
 		for _, b := range names[j+1:] {

@@ -93,7 +93,13 @@ func simulated(f *dpreg.Fit, rows [][]float64, rng *rand.Rand) ([]dpreg.Custodia
 		if r.NNoise > 0 {
 			r.N = int64(math.Round(site.n + model.RandNoise(r.Noise.Kind, r.NNoise, rng)))
 		}
-		r.Statistics = release.StatisticsFromVector(r.Dim(), site.rep)
+		if r.Levels == nil {
+			r.Statistics = release.StatisticsFromVector(r.Dim(), site.rep)
+		} else {
+			noise := r.Levels.Noise
+			r.Levels, r.Statistics = release.ByLevels(r.Levels.Factor, r.Dim(), r.Levels.Dummies(), r.N, site.rep)
+			r.Levels.Noise = noise
+		}
 		out[j] = dpreg.Custodian{Name: custodians[j].Name, Release: &r}
 	}
 	return out, nil

@@ -17,6 +17,7 @@ import (
 // checker draws replicated releases and compares z with them.
 type checker struct {
 	obs    *model.Observation
+	z      []float64 // what has noise
 	blocks []checkBlock
 	stray  float64 // variance of w of rows, see model.Kurtosis
 
@@ -29,6 +30,7 @@ type checker struct {
 	rep          []float64      // z_rep, q
 	mean, square []float64      // sums over φ of E z − z and of (E z − z)² + Var z
 	columns      []normalColumn // m
+	at           []normal       // their laws at the draw
 	replicates   [][]float64    // of each entry
 }
 
@@ -39,6 +41,13 @@ type law interface {
 	Expect(dst []float64, n float64)
 	Covariance(dst []float64, n float64)
 	RandExact(dst []float64, n float64, rng *rand.Rand)
+}
+
+// linear laws are those of a line with normal residuals.
+type linear interface {
+	law
+	residual() *float64            // standard deviation in the frame, in place
+	columns(dst []normal) []normal // adds their laws in the box, after Set
 }
 
 // framedLaw is that of normal rows, whose sums are in a frame, and keeps the laws of columns as they were in the box.
@@ -52,8 +61,14 @@ func (l framedLaw) Factor() bool {
 	return l.Moments.Factor()
 }
 
-// sigma is that of the residuals in the frame, in place.
-func (l framedLaw) sigma() *float64 { return &l.Chol[len(l.Chol)-1] }
+func (l framedLaw) residual() *float64 { return &l.Chol[len(l.Chol)-1] }
+
+func (l framedLaw) columns(dst []normal) []normal {
+	for j, v := range l.Mean {
+		dst = append(dst, normal{j, 1, v, math.Sqrt(l.Cov[j*len(l.Mean)+j])})
+	}
+	return dst
+}
 
 // checkBlock is a set of entries, with the factor of their covariance given φ.
 type checkBlock struct {
@@ -63,18 +78,30 @@ type checkBlock struct {
 	scaled  []float64 // workspace
 }
 
-// normalColumn collects the marginal law of a column in scaled units, a draw each.
-type normalColumn struct {
-	at, within float64 // at the draw
-	mean, sd   []float64
+// normalColumn collects the marginal law of a column in scaled units: of each draw one, or one for each level.
+type normalColumn struct{ laws []normal }
+
+// normal is the law of a column in a share of the rows.
+type normal struct {
+	column          int
+	share, mean, sd float64
 }
 
 func newChecker(obs *model.Observation, of model.Family, most float64) *checker {
-	q := len(obs.Z)
+	z := obs.Z
+	if obs.Told != nil {
+		z = obs.Told.Z
+	}
+	q := len(z)
 	vec := func() []float64 { return make([]float64, q) }
 	c := &checker{
-		obs: obs, blocks: checkBlocks(obs.Shape.P), params: model.NewParams(obs.Shape), cov: make([]float64, q*q),
+		obs: obs, z: z, blocks: checkBlocks(obs.Shape.P), params: model.NewParams(obs.Shape), cov: make([]float64, q*q),
 		rep: vec(), mean: vec(), square: vec(), columns: make([]normalColumn, obs.Shape.M()), replicates: make([][]float64, q),
+	}
+	if obs.Told != nil {
+		l := newLevelLaw(obs)
+		c.law, c.blocks = l, l.blocks()
+		return c
 	}
 	if of != model.Normal {
 		c.law, c.columns = model.NewFamilyLaw(of, obs.Shape, most), c.columns[:obs.Shape.P]
@@ -101,6 +128,10 @@ func checkBlocks(p int) []checkBlock {
 	for e := range release.Length(m) {
 		add(5, e)
 	}
+	return allocated(blocks)
+}
+
+func allocated(blocks []checkBlock) []checkBlock {
 	for k := range blocks {
 		n := len(blocks[k].entries)
 		blocks[k].chol, blocks[k].scaled = make([]float64, n*n), make([]float64, n)
@@ -111,23 +142,30 @@ func checkBlocks(p int) []checkBlock {
 // given puts the parameters at a draw, a row in the order of model.Shape.Names, followed
 // by n where it is latent; false where rounding leaves a matrix indefinite.
 func (c *checker) given(row []float64) bool {
-	q := len(c.obs.Z)
+	q := len(c.z)
 	c.params.Read(row)
 	c.n = c.obs.N
 	if own := len(c.obs.Shape.Names()); len(row) > own {
 		c.n = row[own]
 	}
 	c.law.Set(c.params)
-	c.setColumns()
+	l, ok := c.law.(linear)
+	if c.at = c.at[:0]; ok {
+		c.at = l.columns(c.at)
+	} else {
+		for j, mean := range c.params.MuX {
+			c.at = append(c.at, normal{j, 1, mean, math.Sqrt(c.params.Tau[j*len(c.params.MuX)+j])})
+		}
+	}
 	if !c.law.Factor() {
 		return false
 	}
 	c.law.Covariance(c.cov, c.n)
 	for e := range q {
-		c.cov[e*q+e] += c.obs.Variance(e)
+		c.cov[e*q+e] += c.variance(e)
 	}
-	if l, ok := c.law.(framedLaw); ok { // Σy² has nσ²w
-		square := c.n * *l.sigma() * *l.sigma()
+	if ok { // Σy² has nσ²w
+		square := c.n * *l.residual() * *l.residual()
 		c.cov[q*q-1] += c.stray * square * square
 	}
 	for _, b := range c.blocks {
@@ -144,44 +182,42 @@ func (c *checker) given(row []float64) bool {
 	return true
 }
 
-// setColumns takes the marginal laws of the columns, which are normal in the box.
-func (c *checker) setColumns() {
-	if l, ok := c.law.(framedLaw); ok {
-		for j := range c.columns {
-			c.columns[j].at, c.columns[j].within = l.Mean[j], math.Sqrt(l.Cov[j*len(c.columns)+j])
-		}
-		return
+// variance is that of the noise on an entry.
+func (c *checker) variance(e int) float64 {
+	if c.obs.Told != nil {
+		return c.obs.Told.Variance(c.obs.Kind, e)
 	}
-	for j := range c.columns {
-		c.columns[j].at, c.columns[j].within = c.params.MuX[j], math.Sqrt(c.params.Tau[j*len(c.columns)+j])
-	}
+	return c.obs.Variance(e)
 }
 
 // collect adds the law of z given φ to that of z_rep, and the laws of the columns.
 func (c *checker) collect() {
-	q := len(c.obs.Z)
+	q := len(c.z)
 	c.count++
 	c.law.Expect(c.rep, c.n)
 	for e, mean := range c.rep {
-		d := mean - c.obs.Z[e]
+		d := mean - c.z[e]
 		c.mean[e] += d
 		c.square[e] += d*d + c.cov[e*q+e]
 	}
-	for j := range c.columns {
-		c.columns[j].mean = append(c.columns[j].mean, c.columns[j].at)
-		c.columns[j].sd = append(c.columns[j].sd, c.columns[j].within)
+	for _, n := range c.at {
+		c.columns[n.column].laws = append(c.columns[n.column].laws, n)
 	}
 }
 
 // draw draws z given φ and w: statistics from their exact law, and noise.
 func (c *checker) draw(z []float64, logW float64, rng *rand.Rand) {
-	if l, ok := c.law.(framedLaw); ok {
-		sigma := *l.sigma()
-		defer func() { *l.sigma() = sigma }()
-		*l.sigma() *= math.Exp(0.5 * logW)
+	if l, ok := c.law.(linear); ok {
+		sigma := *l.residual()
+		defer func() { *l.residual() = sigma }()
+		*l.residual() *= math.Exp(0.5 * logW)
 	}
 	c.law.RandExact(z, c.n, rng)
-	c.obs.AddNoise(z, 1, rng)
+	if told := c.obs.Told; told != nil {
+		told.AddNoise(z, c.obs.Kind, rng)
+	} else {
+		c.obs.AddNoise(z, 1, rng)
+	}
 }
 
 // discrepancies writes T(z, φ) of entries and then of blocks.
@@ -213,19 +249,20 @@ func (c *checker) replicated(e int) Replicated {
 	slices.Sort(sorted)
 	q := func(p float64) float64 { return posterior.Quantile(sorted, p) }
 	d := c.mean[e] / n
-	return Replicated{Mean: c.obs.Z[e] + d, SD: math.Sqrt(max(c.square[e]/n-d*d, 0)),
+	return Replicated{Mean: c.z[e] + d, SD: math.Sqrt(max(c.square[e]/n-d*d, 0)),
 		Q2_5: q(0.025), Q25: q(0.25), Q50: q(0.5), Q75: q(0.75), Q97_5: q(0.975)}
 }
 
 // outside is the share of the law that lies outside the bounds, averaged over the
 // draws.
 func (c normalColumn) outside(lower, upper float64) float64 {
-	sum := 0.0
-	for i, mean := range c.mean {
-		s := math.Sqrt2 * c.sd[i]
-		sum += math.Erfc((mean-lower)/s)/2 + math.Erfc((upper-mean)/s)/2
+	sum, rows := 0.0, 0.0
+	for _, of := range c.laws {
+		s := math.Sqrt2 * of.sd
+		sum += of.share * (math.Erfc((of.mean-lower)/s)/2 + math.Erfc((upper-of.mean)/s)/2)
+		rows += of.share
 	}
-	return sum / float64(len(c.mean))
+	return sum / rows
 }
 
 // checkReplicates is the number of times that releases are replicated from each draw.
@@ -248,7 +285,7 @@ func newCheckers(custodians []dpreg.Custodian, of model.Family, stray model.Kurt
 		}
 		site := newChecker(obs, of, custodian.Release.Schema.Response.Upper)
 		site.stray = stray.Variance()
-		c.sites, c.at = append(c.sites, site), append(c.at, c.at[j]+len(obs.Z)+len(site.blocks))
+		c.sites, c.at = append(c.sites, site), append(c.at, c.at[j]+len(site.z)+len(site.blocks))
 	}
 	return c, nil
 }
@@ -270,7 +307,7 @@ func (c *checkers) run(ctx context.Context, draws [][][]float64, rng *rand.Rand)
 		for _, site := range c.sites {
 			site.collect()
 		}
-		c.discrepancies(of, func(site *checker) []float64 { return site.obs.Z })
+		c.discrepancies(of, func(site *checker) []float64 { return site.z })
 		for range checkReplicates {
 			c.draw(rng)
 			for _, site := range c.sites {

@@ -1,8 +1,11 @@
 package model
 
 import (
+	"math"
+	"math/rand/v2"
 	"slices"
 
+	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -69,6 +72,19 @@ func (t *Told) Variance(kind release.Kind, i int) float64 {
 		}
 	}
 	return NoiseVariance(kind, t.Scale[i])
+}
+
+// AddNoise adds noise anew to z.
+func (t *Told) AddNoise(z []float64, kind release.Kind, rng *rand.Rand) {
+	for _, part := range t.Parts {
+		own, times := kind, 1.0
+		if kind == release.Ball {
+			own, times = release.Gaussian, math.Sqrt(variate.Chi2(part.Freedom, rng))
+		}
+		for _, at := range part.At {
+			z[at] += times * RandNoise(own, t.Scale[at], rng)
+		}
+	}
 }
 
 // clipped takes what clipping does to products, and to the scale of sums within levels; z and scales are of the

@@ -261,6 +261,14 @@ func (r *Release) validateLevels() error {
 	return nil
 }
 
+// LevelNames are those of the factor by whose levels sums are.
+func (r *Release) LevelNames() []string {
+	if names := levelsOf(&r.Schema, r.Levels.Factor); names != nil {
+		return names
+	}
+	return []string{"false", "true"}
+}
+
 func levelsOf(d *schema.Design, factor string) []string {
 	for _, f := range d.Factors {
 		if f.Name == factor {

@@ -277,12 +277,7 @@ func statistics(r *release.Release) []block {
 
 // byLevel adds the rows of each level, and sums within.
 func byLevel(t *table, r *release.Release) {
-	levels := []string{"false", "true"}
-	for _, f := range r.Schema.Factors {
-		if f.Name == r.Levels.Factor {
-			levels = f.Levels
-		}
-	}
+	levels := r.LevelNames()
 	sums, sd, countSD := r.ScaledLevels()
 	for i, count := range r.Levels.Counts {
 		t.addSum("1 in "+levels[len(levels)-len(r.Levels.Counts)+i], count, countSD)

@@ -204,7 +204,10 @@ func TestByLevelEndToEnd(t *testing.T) {
 		t.Error(shown.stdout)
 	}
 	command("show", "r.json", "--plot", "r.png").finished(t) // sums of no noise are in no picture of it
-	for _, args := range []string{"check r.json", "infer r.json --formula income~age", "infer r.json --method naive"} {
+	if checked := command("check", "r.json", "--calibrate", "0", "--chains", "2", "--warmup", "200", "--draws", "200").finished(t); !strings.Contains(checked.stdout, "age in dark blue") {
+		t.Error(checked.stdout)
+	}
+	for _, args := range []string{"infer r.json --formula income~age", "infer r.json --method naive"} {
 		if r := command(strings.Fields(args)...).says(t, "level"); r.code != misused {
 			t.Errorf("%s: exit code %d", args, r.code)
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/testsize"
-	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/release"
@@ -138,15 +137,7 @@ func (c leveledRows) observe(sums []float64, rng *rand.Rand) *model.Observation 
 		told.Parts = nil
 		told.InBalls(float64(d+2), float64(release.Length(d)-d+1))
 	}
-	for _, part := range told.Parts {
-		kind, scale := c.kind, c.scale
-		if kind == release.Ball {
-			kind, scale = release.Gaussian, c.scale*math.Sqrt(variate.Chi2(part.Freedom, rng))
-		}
-		for _, at := range part.At {
-			told.Z[at] += model.RandNoise(kind, scale, rng)
-		}
-	}
+	told.AddNoise(told.Z, c.kind, rng)
 	by, statistics := release.ByLevels("", m, k, int64(c.n), told.Z)
 	told.Counts, told.Sums = by.Counts, by.Sums
 	obs := &model.Observation{Shape: c.shape, N: float64(c.n), Kind: c.kind, Z: statistics.Vector(), Frame: c.frame(), Told: told}
