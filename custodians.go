@@ -54,9 +54,6 @@ func Join(custodians []Custodian) (arranged []Custodian, common *schema.Design, 
 		}
 		names, designs = append(names, c.Name), append(designs, &c.Release.Schema)
 	}
-	if err := sameLevels(custodians); err != nil {
-		return nil, nil, err
-	}
 	if common, err = schema.Hull(names, designs); err != nil {
 		return nil, nil, err
 	}
@@ -64,23 +61,6 @@ func Join(custodians []Custodian) (arranged []Custodian, common *schema.Design, 
 		arranged = append(arranged, Custodian{c.Name, c.Release.Arrange(common)})
 	}
 	return arranged, common, nil
-}
-
-// sameLevels looks at factors before schema.Hull looks at columns: a level more would be
-// a dummy more, and "a column that one file lacks" would hide what is wrong.
-func sameLevels(custodians []Custodian) error {
-	first := custodians[0]
-	for _, c := range custodians[1:] {
-		for _, f := range first.Release.Schema.Factors {
-			for _, g := range c.Release.Schema.Factors {
-				if f.Name == g.Name && !slices.Equal(f.Levels, g.Levels) {
-					return fmt.Errorf("%s and %s cannot be joined: factor %q has the levels %q in the first, %q in the second: publish with the same levels in the same order, or give a --formula without %q",
-						first.Name, c.Name, f.Name, f.Levels, g.Levels, f.Name)
-				}
-			}
-		}
-	}
-	return nil
 }
 
 // problem is what the releases and options ask of a method, but for the prior. What several

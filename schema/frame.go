@@ -100,14 +100,15 @@ func (d *Design) widen(other *Design) error {
 	case d.Response.Name != other.Response.Name:
 		return fmt.Errorf("the response of the first is %q, of the second %q: %s", d.Response.Name, other.Response.Name, way)
 	}
+	// Before columns: a level more is a dummy more, and "a column that one lacks" would hide what is wrong.
+	for _, f := range d.Factors {
+		if g := other.factor(f.Name); g != nil && !slices.Equal(f.Levels, g.Levels) {
+			return fmt.Errorf("factor %q has the levels %q in the first, %q in the second: publish with the same levels in the same order, or give a --formula without %[1]q", f.Name, f.Levels, g.Levels)
+		}
+	}
 	for _, c := range other.Covariates {
 		if indexOf(d.Covariates, c.Name) < 0 {
 			return fmt.Errorf("the second has a column %q, the first has not: %s", c.Name, way)
-		}
-	}
-	for _, f := range d.Factors {
-		if g := other.factor(f.Name); g != nil && !slices.Equal(f.Levels, g.Levels) {
-			return fmt.Errorf("factor %q has the levels %q in the first, %q in the second: publish with the same levels in the same order", f.Name, f.Levels, g.Levels)
 		}
 	}
 	for _, s := range d.Sources {
