@@ -122,7 +122,7 @@ func (f *levelLaw) place(zeta []float64, t *statistics, sums []float64) {
 
 // slope writes the gradient in ζ where value was last, adds that in F, in W to the lower triangle of e
 // as covariates.slope does, in D beside, and in λ.
-func (f *levelLaw) slope(gSums, gZeta, gD, e, gLambda []float64, t *statistics, sums, zeta, lambda []float64) {
+func (f *levelLaw) slope(gSums, gZeta, gD, e, gLambda []float64, t *statistics, zeta, lambda []float64) {
 	q, m, prior := f.q, t.m, f.prior
 	dense.InverseFromCholesky(f.inv, f.chol, q)
 	for i := range q {

@@ -357,7 +357,7 @@ func (f *byLevel) slope(grad, x []float64) {
 	p.clear()
 	f.scales.slope(f.gLambda, f.lambda)
 	byEll := f.response.slope(p.gSums, p.gD, p.e, f.gLambda, p.statistics, f.law.roots, p.sums)
-	f.law.slope(p.gSums, grad[f.zetaAt():f.freeAt()], p.gD, p.e, f.gLambda, p.statistics, p.sums, x[f.zetaAt():f.freeAt()], f.lambda)
+	f.law.slope(p.gSums, grad[f.zetaAt():f.freeAt()], p.gD, p.e, f.gLambda, p.statistics, x[f.zetaAt():f.freeAt()], f.lambda)
 	p.pull(f.gSums, f.gD, f.e)
 	f.pullTold()
 	w.pull(f.gD, f.e)

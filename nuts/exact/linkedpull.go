@@ -21,7 +21,7 @@ func (l *linked) pull(grad, x []float64, t *statistics, gMean, gD, e, gLambda, l
 		addScaled(gD[j*l.m:j*l.m+j+1], b, l.gF)
 	}
 	l.slopes.Pull(grad[:p], l.gBeta, x[:p])
-	l.pullScatter(t, gMean, e)
+	l.pullScatter(gMean, e)
 	l.pullFree(gLambda, lambda)
 	return byN
 }
@@ -53,7 +53,7 @@ func (l *linked) pullMiddle(grad, x []float64, byEta float64, t *statistics, gMe
 
 // pullScatter is pull of what takeSlopes has of W and m̂: with G the gradient in P and g that in b,
 // c²(GWV + VWG) + ½c(gvᵀ + vgᵀ) in W, v = Vm̂, and cVWg in m̂.
-func (l *linked) pullScatter(t *statistics, gMean, e []float64) {
+func (l *linked) pullScatter(gMean, e []float64) {
 	p, g := l.coefficients.p, l.slopes.Linear
 	clear(l.square)
 	for i := range p {
