@@ -315,15 +315,5 @@ func TestBallRefuses(t *testing.T) {
 }
 
 func BenchmarkAddBallNoise(b *testing.B) {
-	m := mustBall(b, lattices(slices.Repeat([]float64{14}, 27)...)...)
-	z := make([]*big.Int, 27) // m = 6
-	for i := range z {
-		z[i] = big.NewInt(1 << 50)
-	}
-	e := OS()
-	b.ReportAllocs()
-	for b.Loop() {
-		m.AddNoise(z, e)
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(z)), "ns/draw")
+	addNoise(b, mustBall(b, lattices(slices.Repeat([]float64{14}, 27)...)...))
 }

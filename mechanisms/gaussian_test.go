@@ -12,16 +12,7 @@ import (
 
 func gaussianDraws(t testing.TB, sigma *big.Rat, n int, seed uint64) []*big.Int {
 	t.Helper()
-	mechanism, err := Gaussian(sigma)
-	if err != nil {
-		t.Fatal(err)
-	}
-	z := make([]*big.Int, n)
-	for i := range z {
-		z[i] = new(big.Int)
-	}
-	mechanism.AddNoise(z, Simulated(rand.New(rand.NewPCG(seed, 2))))
-	return z
+	return drawn(t, Gaussian, sigma, n, rand.NewPCG(seed, 2))
 }
 
 var sigmas = map[string]*big.Rat{
@@ -152,68 +143,6 @@ func TestGaussianTails(t *testing.T) {
 	}
 }
 
-// As with Laplace noise: low bits are uniform on either side.
-func TestGaussianLowBitsUniform(t *testing.T) {
-	count := make([]float64, 128)
-	probability := make([]float64, 128)
-	for i := range probability {
-		probability[i] = 1. / 128
-	}
-	for _, v := range gaussianDraws(t, sigmas["3.7*2^40"], 60000, 25) {
-		low := new(big.Int).And(new(big.Int).Abs(v), big.NewInt(63)).Int64()
-		if v.Sign() < 0 {
-			low += 64
-		}
-		count[low]++
-	}
-	if p := chiSquare(count, probability); p < falseAlarm {
-		t.Errorf("low bits and sign are not uniform: p = %g", p)
-	}
-}
-
-func TestGaussianRefusesSigma(t *testing.T) {
-	for _, sigma := range []*big.Rat{nil, new(big.Rat), big.NewRat(-1, 2)} {
-		if _, err := Gaussian(sigma); err == nil {
-			t.Errorf("sigma %v accepted", sigma)
-		}
-	}
-}
-
-func TestGaussianCopiesSigma(t *testing.T) {
-	sigma := big.NewRat(1<<50, 1)
-	mechanism, _ := Gaussian(sigma)
-	sigma.SetFrac64(1, 1<<50)
-	z := []*big.Int{new(big.Int)}
-	mechanism.AddNoise(z, Simulated(rand.New(rand.NewPCG(1, 1))))
-	if z[0].Sign() == 0 {
-		t.Error("sigma changed with the caller's number")
-	}
-}
-
-// R(z + σX) = z + R(σX), and the noise is drawn without a look at z.
-func TestGaussianIndependentOfInput(t *testing.T) {
-	huge := new(big.Int).Exp(big.NewInt(10), big.NewInt(30), nil)
-	for name, sigma := range sigmas {
-		want := gaussianDraws(t, sigma, 30, 26)
-		mechanism, err := Gaussian(sigma)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, input := range []*big.Int{big.NewInt(1), big.NewInt(-1 << 40), huge, new(big.Int).Neg(huge)} {
-			z := make([]*big.Int, 30)
-			for i := range z {
-				z[i] = new(big.Int).Set(input)
-			}
-			mechanism.AddNoise(z, Simulated(rand.New(rand.NewPCG(26, 2))))
-			for i := range z {
-				if z[i].Sub(z[i], input).Cmp(want[i]) != 0 {
-					t.Fatalf("sigma %s: the noise on another input differs", name)
-				}
-			}
-		}
-	}
-}
-
 // Whatever the digits: once round says that they decide, more digits do not
 // change the integer, and it is within ½ of σ(k + x), in rational arithmetic.
 func TestGaussianRounding(t *testing.T) {
@@ -258,21 +187,4 @@ func TestGaussianRounding(t *testing.T) {
 	if undecided == 0 {
 		t.Error("nothing was ever undecided")
 	}
-}
-
-func BenchmarkAddGaussianNoise(b *testing.B) {
-	mechanism, err := Gaussian(new(big.Rat).SetFloat64(14.777777777777779 * (1 << 40)))
-	if err != nil {
-		b.Fatal(err)
-	}
-	z := make([]*big.Int, 27) // m = 6
-	for i := range z {
-		z[i] = big.NewInt(1 << 50)
-	}
-	e := OS()
-	b.ReportAllocs()
-	for b.Loop() {
-		mechanism.AddNoise(z, e)
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(z)), "ns/draw")
 }
