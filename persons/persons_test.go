@@ -22,7 +22,7 @@ var key = [32]byte{7}
 // panel is rows of so many persons, of whom some have one row, some many, some the same again and again.
 func panel(rng *rand.Rand, persons int) (rows [][]float64) {
 	for i := range persons {
-		id := table.PersonOf([32]byte{1}, fmt.Sprint(i))
+		id := table.NewPersonHash([32]byte{1}).Of(fmt.Sprint(i))
 		for range 1 + rng.IntN(1+i%7) {
 			row := make([]float64, columns)
 			for j := range row {
@@ -165,7 +165,7 @@ func TestMeansAndWeights(t *testing.T) {
 // Each row of a person has the same chance to be taken, the copies of one as well; another key
 // takes others.
 func TestChosenRows(t *testing.T) {
-	id := table.PersonOf(key, "a")
+	id := table.NewPersonHash(key).Of("a")
 	var rows [][]float64
 	for i := range 10 {
 		v := []float64{0, 0.25, 0.5}[min(i/4, 2)] // 4, 4 and 2 of the rows
@@ -196,7 +196,7 @@ func TestChosenRows(t *testing.T) {
 
 // Each set of rows has the same chance.
 func TestChosenSets(t *testing.T) {
-	id := table.PersonOf(key, "a")
+	id := table.NewPersonHash(key).Of("a")
 	var rows [][]float64
 	for i := range 5 {
 		rows = append(rows, []float64{float64(i) / 4, 1, 1, id[0], id[1]})
@@ -259,7 +259,7 @@ func TestShards(t *testing.T) {
 func TestNeighbours(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	rows := panel(rng, 60)
-	many := table.PersonOf(key, "of many rows")
+	many := table.NewPersonHash(key).Of("of many rows")
 	for range 20_000 {
 		rows = append(rows, append([]float64{rng.Float64(), 1, -1}, many[:]...))
 	}
@@ -273,7 +273,7 @@ func TestNeighbours(t *testing.T) {
 	}
 	for _, rule := range rules {
 		all, _ := grouped(t, rule, key, 2, rows)
-		for _, id := range [][2]float64{many, table.PersonOf([32]byte{1}, "6"), table.PersonOf([32]byte{1}, "13"), table.PersonOf(key, "nobody")} {
+		for _, id := range [][2]float64{many, table.NewPersonHash([32]byte{1}).Of("6"), table.NewPersonHash([32]byte{1}).Of("13"), table.NewPersonHash(key).Of("nobody")} {
 			fewer, _ := grouped(t, rule, key, 2, without(id))
 			lost := 0
 			for text, n := range all {

@@ -329,7 +329,7 @@ type Options struct {
 	// Form says how streams are written; of a Source its own does.
 	Form Form `json:",omitzero"`
 	// Person, where it is not empty, names the column that says whose a row is. Two values
-	// follow each row then, which stand for the person: see PersonOf. A row must say one,
+	// follow each row then, which stand for the person: see PersonHash. A row must say one,
 	// unless Missing is Drop.
 	Person string `json:",omitempty"`
 	// PersonKey is the key of the hash that stands for a person.

@@ -33,9 +33,6 @@ func NewPersonHash(key [32]byte) *PersonHash {
 	return &PersonHash{block}
 }
 
-// PersonOf is what stands for the person of this name under a key, as rows have it.
-func PersonOf(key [32]byte, name string) [personValues]float64 { return NewPersonHash(key).Of(name) }
-
 // Of is what stands for the person of a name.
 func (p *PersonHash) Of(name string) [personValues]float64 { return hashed(p, new(hashState), name) }
 

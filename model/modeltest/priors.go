@@ -29,9 +29,6 @@ func TamePrior(s model.Shape) *model.Prior {
 	return prior
 }
 
-// NarrowPrior is model.BoxPrior.
-func NarrowPrior(s model.Shape) *model.Prior { return model.BoxPrior(s) }
-
 // SharedSpread is a prior of two slopes and an intercept whose slopes share a free scale.
 func SharedSpread(s model.Shape) *model.Prior {
 	p := model.DefaultPrior(s)

@@ -87,7 +87,7 @@ func jointRanks(t *testing.T, c *modeltest.Custodians, trials int, fault func(*m
 func TestJointSBCFindsFaults(t *testing.T) {
 	testsize.Planted(t)
 	one := model.Shape{P: 1, Intercept: true}
-	c := &modeltest.Custodians{Shape: one, Sites: modeltest.Unequal(3), Prior: modeltest.NarrowPrior(one)}
+	c := &modeltest.Custodians{Shape: one, Sites: modeltest.Unequal(3), Prior: model.BoxPrior(one)}
 	_, ranks := jointRanks(t, c, 60, func(p *model.Joint) { p.Sites[2].Units = p.Sites[0].Units })
 	if !unlike(ranks) {
 		t.Error("units that were left out went unnoticed")

@@ -248,7 +248,7 @@ func TestLevelsSBC(t *testing.T) {
 		{model.Shape{P: 3, Intercept: true}, 2, 60, release.Gaussian, 3, nil, true},
 		{model.Shape{P: 5, Intercept: true}, 4, 100, release.Ball, 2, nil, true},
 	} {
-		for which, prior := range []*model.Prior{modeltest.TamePrior(c.shape), modeltest.NarrowPrior(c.shape)} {
+		for which, prior := range []*model.Prior{modeltest.TamePrior(c.shape), model.BoxPrior(c.shape)} {
 			if testing.Short() && (i+which)%4 > 0 || c.framed && !*sbcLong && (i > 5 || which != i%2) {
 				continue
 			}

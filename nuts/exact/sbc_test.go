@@ -45,7 +45,7 @@ func TestSBC(t *testing.T) {
 			}
 			c.Prior = modeltest.TamePrior(c.Shape)
 			if i%2 == 1 && c.Shape.P < 3 {
-				c.Prior = modeltest.NarrowPrior(c.Shape)
+				c.Prior = model.BoxPrior(c.Shape)
 			}
 			c.Prior.Kurtosis = c.Kurtosis
 			t.Run(name(c), func(t *testing.T) {
@@ -282,7 +282,7 @@ func (f steep) Move(k *nuts.Sampler, rng *rand.Rand) {
 func TestSBCFindsFaults(t *testing.T) {
 	testsize.Planted(t)
 	one := model.Shape{P: 1, Intercept: true}
-	c := &modeltest.Simulation{Shape: one, N: 3, Kind: release.Gaussian, Scale: 10, Prior: modeltest.NarrowPrior(one)}
+	c := &modeltest.Simulation{Shape: one, N: 3, Kind: release.Gaussian, Scale: 10, Prior: model.BoxPrior(one)}
 	_, ranks := calibrate(t, 0, c, 60, func(right *nuts.Sampler) *nuts.Sampler {
 		k, err := nuts.New(steep{right.Chain.(*density)}, right.Position(), nuts.Options{Dense: right.Chain.Dim()})
 		if err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
-	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/nuts"
 	"github.com/dpreg/dpreg/release"
 )
@@ -21,7 +20,7 @@ func flipScores(s model.Shape, clamping, always bool) []float64 {
 	const flips = 3
 	draws := testsize.Of(8000, 20_000)
 	rng := rand.New(rand.NewPCG(5, 5))
-	prior := modeltest.NarrowPrior(s)
+	prior := model.BoxPrior(s)
 	obs := invented(s, 6, 0.7, release.Laplace)
 	f := newDensity(obs, prior, clamping)
 	params, conditionals := model.NewParams(s), model.NewConditionals(s, prior, true)
