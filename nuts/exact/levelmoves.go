@@ -42,8 +42,9 @@ func (f *byLevel) moveCounts(k *nuts.Sampler, rng *rand.Rand) {
 		by, ok := 0.0, true
 		if held {
 			f.take(counts)
-			f.value(x)
-			by = -f.inSums(x)
+			f.logJ, _ = f.set(x)
+			f.tell()
+			by = -f.inSums()
 		}
 		counts[from], counts[to] = counts[from]-rows, counts[to]+rows
 		if held {
@@ -56,7 +57,7 @@ func (f *byLevel) moveCounts(k *nuts.Sampler, rng *rand.Rand) {
 			after, ok = f.value(x)
 		}
 		if ok && held {
-			by += f.inSums(x)
+			by += f.inSums()
 		}
 		if ok && rng.Float64() < math.Exp(after-now+by) {
 			now, moved = after, true
@@ -71,11 +72,10 @@ func (f *byLevel) moveCounts(k *nuts.Sampler, rng *rand.Rand) {
 	}
 }
 
-// inSums is what takes the log density in x to that in (S, P), where value was last.
-func (f *byLevel) inSums(x []float64) (log float64) {
+// inSums is what takes the log density in coordinates to that in (S, P), where log J was last.
+func (f *byLevel) inSums() (log float64) {
 	d := float64(f.q + 1)
-	log, _ = f.set(x)
-	log = -log
+	log = -f.logJ
 	for _, root := range f.law.roots {
 		log -= d * math.Log(root)
 	}

@@ -49,7 +49,7 @@ type byLevel struct {
 	lambda, gLambda     []float64
 	ell                 float64
 	gSums, gD, e        []float64
-	root                float64
+	root, logJ          float64
 	share, tau          []float64 // of levels, and T within them
 
 	units       *levelUnits
@@ -325,7 +325,7 @@ func (f *byLevel) LogDensity(grad, x []float64) (float64, error) {
 
 // value returns the log density alone, and leaves the noise's slopes.
 func (f *byLevel) value(x []float64) (logp float64, ok bool) {
-	if logp, ok = f.set(x); !ok {
+	if f.logJ, ok = f.set(x); !ok {
 		return 0, false
 	}
 	p := f.prior
@@ -338,7 +338,7 @@ func (f *byLevel) value(x []float64) (logp float64, ok bool) {
 		return 0, false
 	}
 	f.tell()
-	logp += byX + byY + f.noise.LogDensity(f.byTold, f.told)
+	logp = f.logJ + (byX + byY + f.noise.LogDensity(f.byTold, f.told))
 	for i := range f.q + 1 {
 		logp += f.power(i) * 0.5 * f.columns.logSquare[i]
 	}
