@@ -36,14 +36,14 @@ func Example() {
 	//   not depend on n.
 	//
 	//             Estimate Est.Error  l-95% u-95%  Rhat Bulk_ESS Tail_ESS Contr.
-	// (Intercept)    -9496     17341 -47007 24724 1.001     2150     1488  0.999
-	// educ            4489      1689   1064  8032 1.001     2113     1569  0.999
-	// sigma          49136     12929  12557 69047 1.002     1768     1032  0.951
+	// (Intercept)    -9329     16738 -44535 23713 1.001     2045     1716  0.999
+	// educ            4465      1645   1198  7970 1.002     2060     1674  0.999
+	// sigma          49142     12197  16352 69151 1.003     2203     1355  0.956
 	//
-	// 4 chains of 700 draws: R-hat at most 1.002, of sigma2; ESS at least 1032, of
+	// 4 chains of 700 draws: R-hat at most 1.003, of sigma; ESS at least 1355, of
 	//   sigma2.
 	// Price of privacy (posterior sd over the sd expected without noise): (Intercept)
-	//   3.56, educ 3.63.
+	//   3.49, educ 3.58.
 	// Taken for granted: normal covariates; income linear in x, with residuals of one
 	//   spread and of a kurtosis up to 69. A release can tell (dpreg check) of columns
 	//   that bounds cut; it cannot of curves, outliers or residuals that spread more

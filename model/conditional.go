@@ -16,14 +16,15 @@ type Conditional struct {
 	Linear  []float64 // gradient in b, where Pull was last
 	Precise []float64 // gradient in P, n×n and symmetric
 
-	n int
-	e []float64
+	n                int
+	e                []float64
+	inverse, product []float64 // R⁻ᵀ and R⁻ᵀS
 }
 
 // NewConditional allocates for n coordinates.
 func NewConditional(n int) *Conditional {
 	vec := func(n int) []float64 { return make([]float64, n) }
-	return &Conditional{n: n, Root: vec(n * n), Mean: vec(n), Linear: vec(n), Precise: vec(n * n), e: vec(n)}
+	return &Conditional{n: n, Root: vec(n * n), Mean: vec(n), Linear: vec(n), Precise: vec(n * n), e: vec(n), inverse: vec(n * n), product: vec(n * n)}
 }
 
 // Prepare takes P and b. It reports false where rounding leaves P indefinite.
@@ -59,18 +60,34 @@ func (f *Conditional) Pull(grad, g, u []float64) {
 	dense.SolveLower(f.Root, n, f.e)
 	copy(f.Linear, f.e)
 	dense.SolveLowerT(f.Root, n, f.Linear)
-	clear(f.Precise)
-	for k := range n {
-		for l := range k + 1 {
-			f.Precise[k*n+l] = -u[k] * f.e[l]
-		}
-		f.Precise[k*n+k]--
-	}
 	copy(grad, f.e)
-	dense.HalfCongruence(f.Precise, f.Root, n)
+	dense.InvertTransposed(f.inverse, f.Root, n)
+	for b := range n {
+		f.timesS(f.product[b*n:(b+1)*n], f.inverse[b*n:(b+1)*n], u, b)
+	}
+	dense.HalfProduct(f.Precise, f.inverse, f.product, n)
 	for k := range n {
 		for l := range n {
 			f.Precise[k*n+l] -= 0.5 * (f.Linear[k]*f.Mean[l] + f.Mean[k]*f.Linear[l])
 		}
+	}
+}
+
+// timesS writes vᵀS of a row v of R⁻ᵀ, 0 before from:
+//
+//	(vᵀS)_a = −e_a Σ_{k≥a} v_k u_k − u_a Σ_{k<a} v_k e_k − v_a.
+func (f *Conditional) timesS(dst, v, u []float64, from int) {
+	sum := 0.0
+	for a := len(v) - 1; a >= from; a-- {
+		sum += v[a] * u[a]
+		dst[a] = -f.e[a]*sum - v[a]
+	}
+	for a := range from {
+		dst[a] = -f.e[a] * sum
+	}
+	sum = 0
+	for a := from; a < len(v); a++ {
+		dst[a] -= u[a] * sum
+		sum += v[a] * f.e[a]
 	}
 }

@@ -64,15 +64,19 @@ func (k Kurtosis) Variance() float64 {
 	return (mean*(k.Least-1) - 2) / (k.Rows + 2)
 }
 
-// Renew moves w in a chain of Hamiltonian dynamics, a nuts.Sampler, whose target has it at logW.
-func (k Kurtosis) Renew(logW *float64, chain interface{ Renewed(*rand.Rand) bool }, rng *rand.Rand) {
+// Renew moves w in a chain of Hamiltonian dynamics, a nuts.Sampler, whose target has it at logW. It
+// reports whether w moved, and the target's density was last taken where the chain stands.
+func (k Kurtosis) Renew(logW *float64, chain interface{ Renewed(*rand.Rand) bool }, rng *rand.Rand) bool {
 	if k.Normal() {
-		return
+		return false
 	}
 	was := *logW
-	if *logW = k.Rand(rng); !chain.Renewed(rng) {
+	*logW = k.Rand(rng)
+	moved := chain.Renewed(rng)
+	if !moved {
 		*logW = was
 	}
+	return moved
 }
 
 // boundedKurtosis is that of a column in [−1, 1] with this mean m and sd s. With r = 1 + |m| and

@@ -235,7 +235,7 @@ func LogDet(l []float64, n int) float64 {
 // InvertLower writes L⁻¹, lower triangular with zeros above, into the n×n dst.
 // Only the lower triangle of l is read.
 func InvertLower(dst, l []float64, n int) {
-	invertTransposed(dst, l, n)
+	InvertTransposed(dst, l, n)
 	for i := range n {
 		for j := range i {
 			dst[i*n+j], dst[j*n+i] = dst[j*n+i], 0
@@ -253,7 +253,7 @@ func InvertLower(dst, l []float64, n int) {
 // products of contiguous rows. Rows i ascending overwrite the lower triangle
 // and the diagonal, which later rows do not need.
 func InverseFromCholesky(dst, l []float64, n int) {
-	invertTransposed(dst, l, n)
+	InvertTransposed(dst, l, n)
 	i := 0
 	for ; i+1 < n; i += 2 {
 		// The zero left in dst below the diagonal of the block lets both
@@ -278,11 +278,11 @@ func InverseFromCholesky(dst, l []float64, n int) {
 	Symmetrise(dst, n)
 }
 
-// invertTransposed writes U = L⁻ᵀ into the upper triangle of dst, and zeros
-// just below the diagonal. From Uᵀ L = I read by columns of L, with i > j,
+// InvertTransposed writes U = L⁻ᵀ into the upper triangle of dst, and zeros
+// just below the diagonal; only the lower triangle of l is read. From Uᵀ L = I read by columns of L, with i > j,
 //
 //	u_ji = −(Σ_{j≤k<i} u_jk l_ik) / l_ii,   u_jj = 1/l_jj.
-func invertTransposed(dst, l []float64, n int) {
+func InvertTransposed(dst, l []float64, n int) {
 	dst, l = dst[:n*n], l[:n*n]
 	for i := range n {
 		dst[i*n+i] = 1 / l[i*n+i]

@@ -110,20 +110,6 @@ func sortRows(values, v []float64, n int) {
 	}
 }
 
-// HalfCongruence takes S, symmetric and n×n, of which the lower triangle is given, to ½L⁻ᵀSL⁻¹.
-func HalfCongruence(s, l []float64, n int) {
-	Symmetrise(s, n)
-	for range 2 { // L⁻ᵀS, row by row of its transpose, and again
-		for i := range n {
-			SolveLowerT(l, n, s[i*n:(i+1)*n])
-		}
-		Transpose(s, n)
-	}
-	for i := range n * n {
-		s[i] *= 0.5
-	}
-}
-
 // Transpose transposes the n×n matrix a in place.
 func Transpose(a []float64, n int) {
 	for i := range n {

@@ -96,9 +96,10 @@ func (f *density) set(x []float64) (logJ float64, ok bool) {
 	f.ell += f.logScale[f.obs.Shape.P]
 	at := f.coordinates.lambda()
 	f.xi = x[at-f.obs.Shape.P : at]
-	f.own.spread()
 	f.common.see(f.own)
-	f.noisy.see(f.own)
+	if f.noisy != f.common {
+		f.noisy.see(f.own)
+	}
 	f.coordinates.scales.set(f.lambda, x[at:], f.common.d, f.own.m)
 	return logJ, ok
 }

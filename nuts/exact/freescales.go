@@ -20,8 +20,9 @@ type freeScales struct {
 	psi     []float64 // diagonal of Ψ₀
 	energy  []float64 // Q at the last set
 
-	root, k, inv []float64 // D_x, K and W⁻¹, p×p
-	p            int
+	root, up, inv    []float64 // D_x, Kᵀ and W⁻¹, p×p
+	weighed, product []float64 // see pull
+	p                int
 }
 
 // latentScales are those of freeScales.
@@ -44,7 +45,8 @@ func ofCovariates(prior *model.Prior) *model.Prior {
 func newFreeScales(prior *model.Prior) *freeScales {
 	d := prior.Covariates
 	p := d.Dim()
-	f := &freeScales{p: p, root: make([]float64, p*p), k: make([]float64, p*p), inv: make([]float64, p*p)}
+	f := &freeScales{p: p, root: make([]float64, p*p), up: make([]float64, p*p), inv: make([]float64, p*p),
+		weighed: make([]float64, p*p), product: make([]float64, p*p)}
 	for j := range p {
 		f.psi = append(f.psi, d.Scale[j*p+j])
 	}
@@ -64,12 +66,12 @@ func (f *freeScales) set(lambda, zeta, d []float64, m int) {
 	for i := range p {
 		copy(f.root[i*p:i*p+i+1], d[i*m:])
 	}
-	dense.InvertLower(f.k, f.root, p)
-	dense.InverseFromCholesky(f.inv, f.root, p)
+	dense.InvertTransposed(f.up, f.root, p)
 	for i, columns := range f.columns {
 		f.energy[i] = f.rate[i]
 		for _, j := range columns {
-			f.energy[i] += 0.5 * f.psi[j] * f.inv[j*p+j]
+			row := f.up[j*p+j : (j+1)*p]
+			f.energy[i] += 0.5 * f.psi[j] * dot(row, row)
 		}
 		lambda[i] = zeta[i] + math.Log(f.energy[i])
 	}
@@ -103,15 +105,19 @@ func (f *freeScales) slope(grad, lambda []float64) {
 // ∂(W⁻¹)_jj/∂D_ab = −2(W⁻¹)_aj K_bj.
 func (f *freeScales) pull(grad, gLambda, gD []float64, m int) {
 	p := f.p
+	dense.MulABtLower(f.inv, f.up, dense.Upper, f.up, dense.Upper, p)
+	clear(f.weighed)
 	for i, columns := range f.columns {
 		grad[i] = gLambda[i]
 		for _, j := range columns {
 			c := gLambda[i] * f.psi[j] / f.energy[i]
-			for a := j; a < p; a++ {
-				for b := j; b <= a; b++ {
-					gD[a*m+b] -= c * f.inv[a*p+j] * f.k[b*p+j]
-				}
+			for b := j; b < p; b++ {
+				f.weighed[b*p+j] = c * f.up[j*p+b]
 			}
 		}
+	}
+	dense.MulABtLower(f.product, f.inv, dense.Lower, f.weighed, dense.Lower, p)
+	for a := range p {
+		addScaled(gD[a*m:a*m+a+1], -1, f.product[a*p:])
 	}
 }

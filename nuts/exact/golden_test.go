@@ -79,7 +79,7 @@ func (f careless) Move(k *nuts.Sampler, rng *rand.Rand) {
 	at := signs[rng.IntN(len(signs))]
 	psi[at] = -psi[at]
 	k.Moved()
-	f.draw(k, rng)
+	f.draw(k, false, rng)
 }
 
 // TestGoldensFindAFault: flips that are always accepted give the two modes of θ₀

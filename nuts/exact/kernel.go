@@ -21,7 +21,7 @@ func newKernel(site *model.Site, prior *model.Prior, rng *rand.Rand) (*nuts.Samp
 	if err != nil {
 		return nil, err
 	}
-	f.draw(k, rng)
+	f.draw(k, false, rng)
 	return k, k.Err()
 }
 
@@ -66,11 +66,11 @@ func startAt(f nuts.Chain, start func(x []float64, rng *rand.Rand) bool, o nuts.
 // elsewhere may err by hundreds: one that errs by more than stepError is made of smaller ones.
 const accept, stepError, fewCoordinates = 0.65, 10, 30
 
-// Move flips, and draws the parameters.
+// Move draws the parameters, and flips. Where w was renewed, the density was last taken where the chain
+// stands; the parameters are of the statistics before the flip, which needs no density there then.
 func (f *density) Move(k *nuts.Sampler, rng *rand.Rand) {
+	f.draw(k, f.response.sigma.kurtosis.Renew(&f.response.sigma.logW, k, rng), rng)
 	f.flip(k, rng)
-	f.response.sigma.kurtosis.Renew(&f.response.sigma.logW, k, rng)
-	f.draw(k, rng)
 }
 
 // Reach makes the noise's slopes the derivative about x.
@@ -84,12 +84,11 @@ func (f *density) Reach(x []float64) {
 // statistics may leave a sign open that the quadratic ones tell nothing of, so
 // that the posterior has mirrored modes which no trajectory joins. The negation
 // is an involution of Jacobian 1 in (v̄, D), so Metropolis' test by the density there leaves
-// the posterior invariant.
+// the posterior invariant. The density was last taken where the chain stands.
 func (f *density) flip(k *nuts.Sampler, rng *rand.Rand) {
 	t := f.own
 	x, grad := k.Proposal()
-	logJ, _ := f.set(x)
-	before := k.LogDensity() - logJ
+	before := k.LogDensity() - f.logJ
 	i, j := rng.IntN(t.m), 0
 	if i > 0 {
 		j = rng.IntN(i + 1)
@@ -109,11 +108,13 @@ func (f *density) flip(k *nuts.Sampler, rng *rand.Rand) {
 	}
 }
 
-// draw draws the parameters given the statistics.
-func (f *density) draw(k *nuts.Sampler, rng *rand.Rand) {
-	if _, err := f.value(k.Position()); err != nil {
-		k.Fail(errRounding)
-		return
+// draw draws the parameters given the statistics; there says that the density was last taken at them.
+func (f *density) draw(k *nuts.Sampler, there bool, rng *rand.Rand) {
+	if !there {
+		if _, err := f.value(k.Position()); err != nil {
+			k.Fail(errRounding)
+			return
+		}
 	}
 	copy(f.params.MuX, f.covariates.mu)
 	f.covariates.draw(f.params.Tau, f.common.n, rng)

@@ -18,12 +18,14 @@ type statistics struct {
 	d    []float64 // D, m×m, zero above the diagonal
 	w    []float64 // W = DDᵀ, lower triangle
 
-	s, slope []float64 // s and the noise's slope in it
+	s, slope    []float64 // s and the noise's slope in it
+	dt, product []float64 // see pull
 }
 
 func newStatistics(m int) *statistics {
 	vec := func(n int) []float64 { return make([]float64, n) }
-	return &statistics{m: m, mean: vec(m), d: vec(m * m), w: vec(m * m), s: vec(release.Length(m)), slope: vec(release.Length(m))}
+	return &statistics{m: m, mean: vec(m), d: vec(m * m), w: vec(m * m), s: vec(release.Length(m)), slope: vec(release.Length(m)),
+		dt: vec(m * m), product: vec(m * m)}
 }
 
 // spread computes W.
@@ -84,11 +86,10 @@ func (t *statistics) knowSquare(gMean, e []float64) {
 func (t *statistics) pull(gD, e []float64) {
 	m := t.m
 	dense.Symmetrise(e, m)
+	dense.TransposeTo(t.dt, t.d, m)
+	dense.MulABtLower(t.product, e, dense.Full, t.dt, dense.Upper, m)
 	for i := range m {
-		row, to := e[i*m:(i+1)*m], gD[i*m:i*m+i+1]
-		for l, v := range row {
-			addScaled(to[:min(i, l)+1], 2*v, t.d[l*m:])
-		}
+		addScaled(gD[i*m:i*m+i+1], 2, t.product[i*m:])
 	}
 }
 

@@ -22,16 +22,15 @@ func newView(own *statistics, units *model.Units) *view {
 	return v
 }
 
-// see takes the statistics in own units, those of the coordinates.
+// see takes v̄ and D in own units, those of the coordinates, and computes W.
 func (v *view) see(own *statistics) {
-	if v.units == nil {
-		return
+	if v.units != nil {
+		v.n = own.n
+		copy(v.mean, own.mean)
+		copy(v.d, own.d)
+		v.units.Mean(v.mean)
+		v.units.Factor(v.d)
 	}
-	v.n = own.n
-	copy(v.mean, own.mean)
-	copy(v.d, own.d)
-	v.units.Mean(v.mean)
-	v.units.Factor(v.d)
 	v.spread()
 }
 

@@ -24,55 +24,68 @@ type yRow struct {
 	n, v, r  float64
 	square   float64 // D_yy²
 
-	root, gram []float64          // C and G
-	h          []float64          // h
+	x, xt      []float64          // D_x and its transpose
+	root, up   []float64          // C and Cᵀ
+	both, down []float64          // B = D_xC and its transpose
 	inner      *model.Conditional // y, of P = Π and b = Cᵀh
 	y          []float64
 
-	gY, gH                        []float64
-	gPrior, gRoot, gGram, product []float64
+	g, work                    []float64 // p
+	gBoth, gRoot, gPrior       []float64
+	product, inverse, products []float64 // scratch
 }
 
 func newYRow(p int, variance []float64, scaled bool, n, v, r float64) *yRow {
 	vec := func() []float64 { return make([]float64, p) }
 	square := func() []float64 { return make([]float64, p*p) }
-	return &yRow{p: p, variance: variance, scaled: scaled, n: n, v: v, r: r, root: square(), gram: square(), h: vec(), inner: model.NewConditional(p), y: vec(),
-		gY: vec(), gH: vec(), gPrior: square(), gRoot: square(), gGram: square(), product: square()}
+	return &yRow{p: p, variance: variance, scaled: scaled, n: n, v: v, r: r, x: square(), xt: square(), root: square(), up: square(),
+		both: square(), down: square(), inner: model.NewConditional(p), y: vec(), g: vec(), work: vec(),
+		gBoth: square(), gRoot: square(), gPrior: square(), product: square(), inverse: square(), products: square()}
 }
 
 func (f *yRow) prepare(d []float64, m int, products []float64, square float64) (logJ float64, ok bool) {
 	p := f.p
 	f.square = square
-	clear(f.root)
-	clear(f.gram)
-	clear(f.h)
-	per := 1 / (f.r * f.r)
 	for j := range p {
-		row, s := d[j*m:j*m+j+1], f.prior(j)
-		for k, v := range row {
-			f.h[k] += per * v * products[j]
-			addScaled(f.root[k*p:k*p+k+1], s*v, row[:k+1])
-			addScaled(f.gram[k*p:k*p+k+1], per*v, row[:k+1])
-		}
+		copy(f.x[j*p:j*p+j+1], d[j*m:])
 	}
+	dense.TransposeTo(f.xt, f.x, p)
+	for j := range p {
+		s := f.prior(j)
+		for k := range j + 1 {
+			f.product[k*p+j] = s * f.xt[k*p+j]
+		}
+		clear(f.product[j*p : j*p+j])
+	}
+	dense.MulABtLower(f.root, f.product, dense.Upper, f.xt, dense.Upper, p)
 	for k := range p {
 		f.root[k*p+k] += square / f.n
-		f.gram[k*p+k] += 1 / f.v
 	}
 	if !dense.Cholesky(f.root, p) {
 		return 0, false
 	}
-	for k := range p {
-		clear(f.root[k*p+k+1 : (k+1)*p])
-	}
-	dense.Symmetrise(f.gram, p)
-	f.congruence(f.inner.Root, f.gram)
-	for k := range p {
-		f.inner.Root[k*p+k]++
-	}
-	dense.MulLowerTVec(f.inner.Mean, f.root, p, f.h)
+	dense.TransposeTo(f.up, f.root, p)
+	dense.MulABtLower(f.both, f.x, dense.Lower, f.up, dense.Upper, p)
+	dense.TransposeTo(f.down, f.both, p)
+	f.setInner(products)
 	logJ, ok = f.inner.Prepare()
 	return 0.5*dense.LogDet(f.root, p) + logJ, ok
+}
+
+// setInner writes Π and Cᵀh.
+func (f *yRow) setInner(products []float64) {
+	p, per := f.p, 1/(f.r*f.r)
+	dense.MulABtLower(f.inner.Root, f.down, dense.Upper, f.down, dense.Upper, p)
+	dense.MulABtLower(f.product, f.up, dense.Upper, f.up, dense.Upper, p)
+	dense.MulLowerTVec(f.inner.Mean, f.both, p, products)
+	for k := range p {
+		to, own := f.inner.Root[k*p:k*p+k+1], f.product[k*p:]
+		for i := range to {
+			to[i] = per*to[i] + own[i]/f.v
+		}
+		to[k]++
+		f.inner.Mean[k] *= per
+	}
 }
 
 // prior is the prior variance of slope j.
@@ -81,25 +94,6 @@ func (f *yRow) prior(j int) float64 {
 		return f.variance[j] * f.square
 	}
 	return f.variance[j]
-}
-
-// congruence writes CᵀAC of a symmetric A, and leaves AC in product.
-func (f *yRow) congruence(dst, a []float64) {
-	p := f.p
-	clear(f.product)
-	clear(dst)
-	for i := range p {
-		to := f.product[i*p : (i+1)*p]
-		for k, v := range a[i*p : (i+1)*p] {
-			addScaled(to[:k+1], v, f.root[k*p:])
-		}
-	}
-	for k := range p {
-		from := f.product[k*p : (k+1)*p]
-		for i, v := range f.root[k*p : k*p+k+1] {
-			addScaled(dst[i*p:(i+1)*p], v, from)
-		}
-	}
 }
 
 func (f *yRow) set(row, c []float64) {
@@ -113,57 +107,63 @@ func (f *yRow) coordinates(c, row []float64) {
 	f.inner.Coordinates(c, f.y)
 }
 
-// pull: the gradient in P, given the lower triangular one M in C, is ½(N + Nᵀ),
-// N = C⁻ᵀ tril(CᵀM)C⁻¹ with half its diagonal.
+// pull: Π = I + BᵀB/r² + CᵀC/V and Cᵀh = Bᵀm̂/r², so that with H the gradient in Π and l that in Cᵀh
+//
+//	2BH/r² + m̂lᵀ/r²   in B = D_xC,       2CH/V   in C,
+//
+// and beside them C has y's part and log J's. The gradient in P, given the lower triangular one M in C, is
+// ½(N + Nᵀ), N = C⁻ᵀ tril(CᵀM)C⁻¹ with half its diagonal.
 func (f *yRow) pull(grad, gD, gProducts, gRow, d []float64, m int, c, products []float64) (bySquare float64) {
-	p, per := f.p, 1/(f.r*f.r)
-	dense.MulLowerTVec(f.gY, f.root, p, gRow)
-	f.inner.Pull(grad, f.gY, c)
-	gPi, gLinear := f.inner.Precise, f.inner.Linear
-	// Π = I + CᵀGC, product is GC: 2GC∂Π in C, C∂ΠCᵀ in G
-	clear(f.gRoot)
-	for i := range p {
-		to := f.gRoot[i*p : i*p+i+1]
-		for k, v := range f.product[i*p : (i+1)*p] {
-			addScaled(to, 2*v, gPi[k*p:k*p+i+1])
-		}
-		addScaled(to, gRow[i], f.y[:i+1])
-		addScaled(to, f.h[i], gLinear[:i+1])
-		to[i] += 1 / f.root[i*p+i]
-	}
-	clear(f.product)
-	for i := range p {
-		to := f.product[i*p : (i+1)*p]
-		for k, v := range f.root[i*p : i*p+i+1] {
-			addScaled(to, v, gPi[k*p:(k+1)*p])
-		}
-	}
-	for i := range p {
-		for j := range i + 1 {
-			f.gGram[i*p+j] = dot(f.root[j*p:j*p+j+1], f.product[i*p:i*p+j+1])
-		}
-	}
-	dense.Symmetrise(f.gGram, p)
-	dense.MulLowerVec(f.gH, f.root, p, gLinear)
-	clear(f.gPrior)
-	for k := range p { // tril(CᵀM)
-		from := f.gRoot[k*p : k*p+k+1]
-		for i, v := range f.root[k*p : k*p+k+1] {
-			addScaled(f.gPrior[i*p:i*p+i+1], v, from[:i+1])
-		}
-	}
-	dense.HalfCongruence(f.gPrior, f.root, p)
+	p := f.p
+	dense.MulLowerTVec(f.g, f.root, p, gRow)
+	f.inner.Pull(grad, f.g, c)
+	f.pullInner(gProducts, products)
+	f.pullRoot(gRow)
+	dense.MulABtLower(f.product, f.gBoth, dense.Lower, f.root, dense.Lower, p)
+	dense.MulABtLower(f.products, f.x, dense.Lower, f.gPrior, dense.Full, p)
 	for j := range p {
-		row, to, s := d[j*m:j*m+j+1], gD[j*m:j*m+j+1], 2*f.prior(j)
-		for k, v := range row {
-			at, own := dot(row, f.gGram[k*p:]), dot(row, f.gPrior[k*p:])
-			to[k] += per*(products[j]*f.gH[k]+2*at) + s*own
-			if f.scaled {
-				bySquare += f.variance[j] * v * own
-			}
-			gProducts[j] += per * v * f.gH[k]
+		to, byBoth, byPrior, s := gD[j*m:j*m+j+1], f.product[j*p:], f.products[j*p:], 2*f.prior(j)
+		sum := 0.0
+		for k, v := range f.x[j*p : j*p+j+1] {
+			to[k] += byBoth[k] + s*byPrior[k]
+			sum += v * byPrior[k]
+		}
+		if f.scaled {
+			bySquare += f.variance[j] * sum
 		}
 		bySquare += f.gPrior[j*p+j] / f.n
 	}
 	return bySquare
+}
+
+// pullInner writes the gradient in B, and adds that in m̂.
+func (f *yRow) pullInner(gProducts, products []float64) {
+	p, per := f.p, 1/(f.r*f.r)
+	dense.MulABtLower(f.gBoth, f.both, dense.Lower, f.inner.Precise, dense.Full, p)
+	dense.MulLowerVec(f.work, f.both, p, f.inner.Linear)
+	for i := range p {
+		row := f.gBoth[i*p : i*p+i+1]
+		for j, g := range f.inner.Linear[:i+1] {
+			row[j] = per * (2*row[j] + products[i]*g)
+		}
+		gProducts[i] += per * f.work[i]
+	}
+}
+
+// pullRoot writes the gradient in P, by that in C.
+func (f *yRow) pullRoot(gRow []float64) {
+	p := f.p
+	dense.MulABtLower(f.gRoot, f.root, dense.Lower, f.inner.Precise, dense.Full, p)
+	dense.TransposeTo(f.inverse, f.gBoth, p)
+	dense.MulABtLower(f.product, f.xt, dense.Upper, f.inverse, dense.Upper, p)
+	for i := range p {
+		row, more := f.gRoot[i*p:i*p+i+1], f.product[i*p:]
+		for j, v := range f.y[:i+1] {
+			row[j] = 2/f.v*row[j] + more[j] + gRow[i]*v
+		}
+		row[i] += 1 / f.root[i*p+i]
+	}
+	dense.TransposeTo(f.product, f.gRoot, p)
+	dense.MulABtLower(f.gPrior, f.up, dense.Upper, f.product, dense.Upper, p) // tril(CᵀM)
+	dense.HalfCongruence(f.gPrior, f.root, p, f.inverse, f.product)
 }
