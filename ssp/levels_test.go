@@ -26,23 +26,24 @@ func inLevel(k, l int, v []float64) []float64 {
 	return append(row, v...)
 }
 
-// levelDistance is the L1 distance, and the square of the L2 distance, of what noise is put on, of data
-// sets that differ in one row, as exact integers have it.
-func levelDistance(t *testing.T, k int, v, w, shared []float64) (l1, l2 float64) {
+// levelSums are what noise is put on, exact integers, of two rows.
+func levelSums(t *testing.T, k int, row, shared []float64) []*big.Int {
 	t.Helper()
-	var z [2][]*big.Int
-	for i, row := range [][]float64{v, w} {
-		a := NewAccumulator(len(v))
-		if err := a.AddRows(append(append([]float64{}, row...), shared...)); err != nil {
-			t.Fatal(err)
-		}
-		var err error
-		if z[i], err = a.Statistics().byLevels(k); err != nil {
-			t.Fatal(err)
-		}
+	a := NewAccumulator(len(row))
+	if err := a.AddRows(append(append([]float64{}, row...), shared...)); err != nil {
+		t.Fatal(err)
 	}
-	for i := range z[0] {
-		d, _ := new(big.Int).Sub(z[0][i], z[1][i]).Float64()
+	z, err := a.Statistics().byLevels(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z
+}
+
+// levelDistance is the L1 distance, and the square of the L2 distance, of such sums.
+func levelDistance(v, w []*big.Int) (l1, l2 float64) {
+	for i := range v {
+		d, _ := new(big.Int).Sub(v[i], w[i]).Float64()
 		d = math.Abs(math.Ldexp(d, -2*LatticeBits))
 		l1, l2 = l1+d, l2+d*d
 	}
@@ -62,26 +63,29 @@ func TestLevelSensitivity(t *testing.T) {
 			claim[1], _ = l2.Float64()
 			shared := inLevel(k, 0, make([]float64, q))
 			for norm := range 2 {
-				far := func(a, b int, v, w []float64) float64 {
-					d1, d2 := levelDistance(t, k, inLevel(k, a, v), inLevel(k, b, w), shared)
+				of := func(level int, x []float64) []*big.Int { return levelSums(t, k, inLevel(k, level, x), shared) }
+				apart := func(v, w []*big.Int) float64 {
+					d1, d2 := levelDistance(v, w)
 					return [2]float64{d1, d2}[norm]
 				}
 				most := 0.0
 				for range testsize.Of(6, 30) {
-					a, b, v, w := rng.IntN(k+1), rng.IntN(k+1), make([]float64, q), make([]float64, q)
+					levels, v, w := [2]int{rng.IntN(k + 1), rng.IntN(k + 1)}, make([]float64, q), make([]float64, q)
 					for j := range q {
 						v[j], w[j] = float64(2*rng.IntN(2)-1), 2*rng.Float64()-1
 					}
-					best := far(a, b, v, w)
+					z := [2][]*big.Int{of(levels[0], v), of(levels[1], w)}
+					best := apart(z[0], z[1])
 					for step := 1.0; step > 0.01; {
 						better := false
-						for _, x := range [][]float64{v, w} {
+						for i, x := range [][]float64{v, w} {
 							for j := range q {
 								for _, by := range []float64{-step, step} {
 									old := x[j]
 									x[j] = max(-1, min(1, old+by))
-									if d := far(a, b, v, w); d > best {
-										best, better = d, true
+									moved := of(levels[i], x)
+									if d := apart(moved, z[1-i]); d > best {
+										best, better, z[i] = d, true, moved
 									} else {
 										x[j] = old
 									}
@@ -106,8 +110,7 @@ func TestLevelSensitivity(t *testing.T) {
 						w[j] = 1 - 2/float64(q+3)
 					}
 				}
-				levels := [2]int{k - 1, k}
-				if got := far(levels[0], levels[1], v, w); math.Abs(got-claim[norm]) > 1e-5 && !(norm == 1 && q%2 == 1) {
+				if got := apart(of(k-1, v), of(k, w)); math.Abs(got-claim[norm]) > 1e-5 && !(norm == 1 && q%2 == 1) {
 					t.Errorf("k=%d q=%d norm %d: the proof's point has %v, the claim is %v", k, q, norm+1, got, claim[norm])
 				}
 			}
