@@ -302,17 +302,23 @@ func priorDensities(f *dpreg.Fit, u dpreg.Units) []func(float64) float64 {
 	for k, mean := range prior.Theta.Mean {
 		densities = append(densities, func(x float64) (p float64) {
 			for _, sd := range sds {
-				p += distuv.Normal{Mu: mean, Sigma: sd[k]}.Prob(x) / thetaDraws
+				z := (x - mean) / sd[k]
+				p += math.Exp(-z*z/2) / sd[k]
 			}
-			return p
+			return p / (thetaDraws * math.Sqrt(2*math.Pi))
 		})
 	}
 	norm, _ := math.Lgamma(shape)
+	logs := make([]float64, priorDraws) // of what does not depend on σ²
+	for i, b := range scales {
+		logs[i] = shape*math.Log(b) - norm
+	}
 	sigma2 := func(v float64) (p float64) {
-		for _, b := range scales {
-			p += math.Exp(shape*math.Log(b/v)-b/v-norm) / v / priorDraws
+		of := shape * math.Log(v)
+		for i, b := range scales {
+			p += math.Exp(logs[i] - of - b/v)
 		}
-		return p
+		return p / (v * priorDraws)
 	}
 	return append(densities, sigma2, func(s float64) float64 {
 		if s <= 0 {
