@@ -38,7 +38,8 @@ var errNoStepSize = errors.New("nuts: no step size serves: the density is improp
 
 // searchStepSize doubles or halves ε until the acceptance of a single step
 // crosses the target, and starts the adaptation there (Hoffman & Gelman 2014,
-// algorithm 4).
+// algorithm 4), drawn towards it and not, as Stan's, towards ten times it: a step so large
+// that is made of smaller ones (refine) costs thousands.
 func (s *Sampler) searchStepSize(rng *rand.Rand) {
 	s.fresh = false
 	epsilon, factor := s.stepSize.Value(), 2.0
@@ -47,7 +48,7 @@ func (s *Sampler) searchStepSize(rng *rand.Rand) {
 	}
 	for range maxDoublings {
 		if s.accepts(epsilon, rng) != (factor > 1) {
-			s.stepSize.Restart(epsilon, 10*epsilon)
+			s.stepSize.Restart(epsilon, epsilon)
 			return
 		}
 		epsilon *= factor
