@@ -231,6 +231,13 @@ func (f *flags) refuseGiven(names, says string) error {
 // fewFlags are not worth a heading for each of their groups.
 const fewFlags = 6
 
+// Flags are shown by their groups, and commands in the order that they are added in. cobra has both
+// for the whole process, in which tests make commands side by side.
+func init() {
+	cobra.AddTemplateFunc("flagGroups", flagGroups)
+	cobra.EnableCommandSorting = false
+}
+
 // flagGroups shows the flags of a command by their groups; those of none, as --help, come last.
 func flagGroups(cmd *cobra.Command) string {
 	groups := make(map[string]*pflag.FlagSet)

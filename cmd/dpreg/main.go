@@ -57,7 +57,6 @@ func note(stderr io.Writer, format string, args ...any) {
 
 // newRoot has all commands and what each does; those that are named have their flags.
 func newRoot(of named) *cobra.Command {
-	cobra.EnableCommandSorting = false
 	root, noFile := parent(""), takes(0, "")
 	root.Version, root.SilenceErrors, root.SilenceUsage = signature.Version(), true, true
 	root.SuggestionsMinimumDistance = 2 // letters of a mistyped command's name that may be wrong
@@ -113,7 +112,6 @@ func newRoot(of named) *cobra.Command {
 	group(root, "Who holds releases:", analysts)
 	group(root, "Who studies methods:", studies)
 	root.AddCommand(newTopics()...)
-	cobra.AddTemplateFunc("flagGroups", flagGroups) // flags are shown by their groups
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}", "{{flagGroups .}}", 1))
 	root.SetFlagErrorFunc(flagError)
 	root.InitDefaultHelpCmd()
