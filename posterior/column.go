@@ -1,6 +1,7 @@
 package posterior
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sort"
@@ -23,7 +24,6 @@ type column struct {
 	places []int32   // of each draw in the series, -1 for a middle draw
 	sorted []float64 // the draws in increasing order
 	order  []placed  // the memory of halves
-	spare  []placed  // that of sorting
 	halves []placed  // likewise, those of the split chains, placed in the series
 	folded []placed  // likewise, their distances from the median
 
@@ -103,7 +103,7 @@ func (c *column) sort() {
 	if len(c.sorted) == len(c.x) {
 		return
 	}
-	c.order, c.spare = order(c.order, c.spare, c.x)
+	c.order = order(c.order, c.x)
 	c.sorted = resize(c.sorted, len(c.order))
 	c.halves = c.order[:0]
 	for i, item := range c.order {
@@ -164,39 +164,14 @@ type placed struct {
 }
 
 // order returns the values of x, none of them NaN, in increasing order, each with its
-// place in x, in items' or spare's memory where they fit, and the other of these. -0 becomes 0.
-// A byte of the values after the other is counted and sorted by, the least first: of floating-point
-// numbers bits have the order of values, of negative ones reversed.
-func order(items, spare []placed, x []float64) (sorted, other []placed) {
-	items, spare = resize(items, len(x)), resize(spare, len(x))
-	var counts [8][256]int32
+// place in x, in items' memory where they fit. -0 becomes 0.
+func order(items []placed, x []float64) []placed {
+	items = resize(items, len(x))
 	for i, v := range x {
-		v += 0
-		items[i] = placed{v, int32(i)}
-		for b, key := 0, orderly(v); b < 8; b, key = b+1, key>>8 {
-			counts[b][key&255]++
-		}
+		items[i] = placed{v + 0, int32(i)}
 	}
-	for b := range counts {
-		at, next := &counts[b], int32(0)
-		for digit, n := range at {
-			at[digit] = next
-			next += n
-		}
-		for _, item := range items {
-			to := &at[orderly(item.value)>>(8*b)&255]
-			spare[*to] = item
-			*to++
-		}
-		items, spare = spare, items
-	}
-	return items, spare
-}
-
-// orderly are bits that are in order as the values are.
-func orderly(v float64) uint64 {
-	bits := math.Float64bits(v)
-	return bits ^ (uint64(int64(bits)>>63) | 1<<63)
+	slices.SortFunc(items, func(a, b placed) int { return cmp.Compare(a.value, b.value) })
+	return items
 }
 
 // normalScores replaces values by the standard normal quantiles of their
@@ -286,17 +261,7 @@ func extremes(x []float64) (low, high float64) {
 	if len(x) == 0 {
 		return math.Inf(1), math.Inf(-1)
 	}
-	low, high = x[0], x[0]
-	for _, v := range x {
-		if v < low {
-			low = v
-		} else if v > high {
-			high = v
-		} else if v != v {
-			return v, v
-		}
-	}
-	return low, high
+	return slices.Min(x), slices.Max(x)
 }
 
 // Quantile returns the p-quantile of sorted, which is in increasing order,

@@ -59,7 +59,7 @@ func TestQuantile(t *testing.T) {
 
 func TestOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	var items, spare []placed
+	var items []placed
 	for name, draw := range map[string]func() float64{
 		"normal":   rng.NormFloat64,
 		"discrete": func() float64 { return math.Copysign(float64(rng.IntN(3)), rng.Float64()-0.5) },
@@ -75,7 +75,7 @@ func TestOrder(t *testing.T) {
 				x[i] = draw()
 			}
 			want := slices.Sorted(slices.Values(x))
-			items, spare = order(items, spare, x)
+			items = order(items, x)
 			for i, item := range items {
 				if v := item.value; v != want[i] || v == 0 && math.Signbit(v) || x[item.place] != v {
 					t.Fatalf("%s, %d: place %d holds %v from %v, want %v", name, n, i, v, x[item.place], want[i])
