@@ -45,19 +45,18 @@ func startChain(f nuts.Chain, start func(x []float64, rng *rand.Rand) bool, rng 
 	}, o, rng)
 }
 
-// startAt starts a chain at a start that rows can have.
+// startAt starts a chain at a start that rows can have, and that has a density in floating point.
 func startAt(f nuts.Chain, start func(x []float64, rng *rand.Rand) bool, o nuts.Options, rng *rand.Rand) (*nuts.Sampler, error) {
 	x := make([]float64, f.Dim())
-	for tries := 0; !start(x, rng); tries++ {
-		if tries == mostStarts {
-			return nil, errRounding
+	for range mostStarts {
+		if !start(x, rng) {
+			continue
+		}
+		if k, err := nuts.New(f, x, o); err == nil {
+			return k, nil
 		}
 	}
-	k, err := nuts.New(f, x, o)
-	if err != nil {
-		return nil, errRounding
-	}
-	return k, nil
+	return nil, errRounding
 }
 
 // Coordinates are about standard normal given those before them, and many have a diagonal metric; of

@@ -157,3 +157,27 @@ func TestNoChainFreezes(t *testing.T) {
 		})
 	}
 }
+
+// TestStartsOutOfTheBox: rows of a simulation may lie far out of the box. Starts are as near z as noise
+// allows all the same, and chains of several releases start there: from afar an ascent ended where columns
+// are nearly collinear, and rounding left no density.
+func TestStartsOutOfTheBox(t *testing.T) {
+	c := &modeltest.Custodians{Shape: model.Shape{P: 3, Intercept: true}, Sites: modeltest.Unequal(3)}
+	for trial := range testsize.Of(80, 300) {
+		rng := rand.New(rand.NewPCG(uint64(trial), 12))
+		_, problem := c.Draw(rng)
+		if _, err := newJointKernel(problem, rng); err != nil {
+			t.Errorf("data set %d: %v", trial, err)
+		}
+		for j, s := range problem.Sites {
+			sums, m := make([]float64, len(s.Z)), s.Shape.M()
+			newStatistics(m).disperse(sums, s.Observation, s.N, rng)
+			for i := range m {
+				at := release.Index(m, i, i)
+				if away := (sums[at] - s.Z[at]) / s.Scale[at]; away < -15 {
+					t.Errorf("data set %d, site %d: the sum of squares of column %d lies %.0f scales below the noisy one", trial, j, i, -away)
+				}
+			}
+		}
+	}
+}

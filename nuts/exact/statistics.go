@@ -128,7 +128,7 @@ func inBox(sum, scale, n, box float64) float64 {
 }
 
 // disperse takes statistics that n rows in the box may have and that lie about z as the
-// noise allows, and writes them to s: z with noise drawn anew, means in the box, and the
+// noise allows, and writes them to s: z with noise drawn anew, means and mean squares in the box, and the
 // spread of each column given those before it not below what noise can hide, for chains
 // find out of the corner of columns that are nearly collinear slowly.
 func (t *statistics) disperse(s []float64, obs *model.Observation, n float64, rng *rand.Rand) {
@@ -144,8 +144,9 @@ func (t *statistics) disperse(s []float64, obs *model.Observation, n float64, rn
 	t.scatter(s)
 	for i := range m {
 		row := t.d[i*m : i*m+i+1]
-		hidden := obs.Scale[release.Index(m, i, i)] / n
-		left := max(min(row[i], box*box), hidden)
+		square := release.Index(m, i, i)
+		hidden := obs.Scale[square] / n
+		left := max(inBox(s[square], obs.Scale[square], n, box*box)-t.mean[i]*t.mean[i], hidden)
 		for j := range i {
 			dj := t.d[j*m : j*m+j+1]
 			for l, v := range dj[:j] {
