@@ -15,10 +15,10 @@ import (
 // Mixture is the conjugate law that a Prior is given its free scales a. Each a divides
 // one energy e of −log p, so that given the parameters φ all are independent,
 //
-//	a | φ ~ InvGamma(k, Q),   Q = 1/A² + e,
-//	b₀            e = b₀/σ²                            k = ½ + a₀
-//	Ψ₀            e = ½ Σ_j Ψ_jj (T⁻¹)_jj              k = ½ + ½ν₀ · (number of j)
-//	coefficients  e = ½ (θ−μ₀)ᵀ Precision (θ−μ₀)/c     k = ½ + ½ · (number of them),
+//	a | φ ~ InvGamma(k, Q),   Q = 1/A² + e,   ν the scale's degrees of freedom,
+//	b₀            e = b₀/σ²                            k = ½ν + a₀
+//	Ψ₀            e = ½ Σ_j Ψ_jj (T⁻¹)_jj              k = ½ν + ½ν₀ · (number of j)
+//	coefficients  e = ½ (θ−μ₀)ᵀ Precision (θ−μ₀)/c     k = ½ν + ½ · (number of them),
 //
 // c = 1 where Unscaled, else σ². Integrated out, a leaves −k log Q of −e in log p(φ).
 //
@@ -54,15 +54,19 @@ func (p *Prior) Conjugate() bool { return !p.Unscaled && len(p.Scales) == 0 }
 // Rate is 1/A², the scale of a's inverse gamma law.
 func (s *Scale) Rate() float64 { return 1 / (s.SD * s.SD) }
 
+// Shape is ½ν, the shape of a's inverse gamma law.
+func (s *Scale) Shape() float64 { return 0.5 * max(s.Dof, 1) }
+
 // Exponent is k, see Mixture.
 func (p *Prior) Exponent(s *Scale) float64 {
-	switch {
+	switch k := s.Shape(); {
 	case s.Sigma:
-		return 0.5 + p.Theta.Shape
+		return k + p.Theta.Shape
 	case len(s.Covariates) > 0:
-		return 0.5 + 0.5*p.Covariates.Dof*float64(len(s.Covariates))
+		return k + 0.5*p.Covariates.Dof*float64(len(s.Covariates))
+	default:
+		return k + 0.5*float64(len(s.Coefficients))
 	}
-	return 0.5 + 0.5*float64(len(s.Coefficients))
 }
 
 // factor is c, which θ's precision is relative to.
@@ -92,14 +96,14 @@ func (s *Scale) square(e []float64) (sum float64) {
 	return sum
 }
 
-func (s *Scale) typical() float64 { return 2 * s.Rate() }
+func (s *Scale) typical() float64 { return s.Rate() / s.Shape() }
 
-// typical takes every a of the covariates, or of all else, at the mean of 1/a under its prior, A²/2.
+// typical takes every a of the covariates, or of all else, at the mean of 1/a under its prior, ½νA².
 func (m *Mixture) typical(covariates bool) { m.each(covariates, (*Scale).typical) }
 
 // DrawPrior draws every a from its prior.
 func (m *Mixture) DrawPrior(rng *rand.Rand) {
-	draw := func(s *Scale) float64 { return variate.InverseGamma(0.5, s.Rate(), rng) }
+	draw := func(s *Scale) float64 { return variate.InverseGamma(s.Shape(), s.Rate(), rng) }
 	m.each(false, draw)
 	m.each(true, draw)
 }

@@ -27,7 +27,7 @@ func variousPriors(s Shape, rng *rand.Rand) []*Prior {
 	standard.Theta.Mean, standard.Covariates.Mean = nig.Mean, niw.Mean
 
 	block := min(2, p)
-	spread := Scale{SD: 0.7, Precision: wishart(block, rng)}
+	spread := Scale{SD: 0.7, Dof: 3, Precision: wishart(block, rng)}
 	coupled := nig.Clone() // λvvᵀ, v = (1, c), a block of the first slopes, and one of the others
 	clear(coupled.Precision)
 	first, apart := q-p, wishart(p-block, rng)
@@ -124,26 +124,27 @@ func (m *Mixture) logJoint(x *Params) float64 {
 		for _, j := range s.Covariates {
 			energy += 0.5 * m.prior.Covariates.Scale[j*p+j] * inverse[j*p+j]
 		}
-		logp += distuv.InverseGamma{Alpha: 0.5, Beta: rate}.LogProb(a) - distuv.InverseGamma{Alpha: m.prior.Exponent(s), Beta: rate + energy}.LogProb(a)
+		logp += distuv.InverseGamma{Alpha: s.Shape(), Beta: rate}.LogProb(a) - distuv.InverseGamma{Alpha: m.prior.Exponent(s), Beta: rate + energy}.LogProb(a)
 	}
 	return logp
 }
 
 // TestHalfT: under the default prior σ is half-t of 3 degrees of freedom and scale A, and
 // each sd of x of 2: their squares over A² are F of 1 and that many. A correlation of two
-// covariates is uniform. Kolmogorov's distance is beyond 2.9/√n in one case of 1e7 (Massart 1990).
+// covariates is uniform. A slope with a free scale is t. Kolmogorov's distance is beyond 2.9/√n in one case of 1e7 (Massart 1990).
 func TestHalfT(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 1))
 	s := Shape{P: 2, Intercept: true}
 	prior := DefaultPrior(s)
 	prior.Scales[0].SD, prior.Scales[2].SD = 0.4, 3
+	prior.Scales = append(prior.Scales, prior.apart().student(1, 4))
 	c, x := NewConditionals(s, prior, true), NewParams(s)
 	const draws = 20_000
-	var sigma, first, second, correlation []float64
+	var sigma, first, second, correlation, slope []float64
 	for range draws {
 		c.DrawPrior(x, rng)
 		sigma, first, second = append(sigma, x.Sigma2/0.16), append(first, x.Tau[0]), append(second, x.Tau[3]/9)
-		correlation = append(correlation, x.Tau[1]/math.Sqrt(x.Tau[0]*x.Tau[3]))
+		correlation, slope = append(correlation, x.Tau[1]/math.Sqrt(x.Tau[0]*x.Tau[3])), append(slope, x.Theta[2])
 	}
 	for name, k := range map[string]struct {
 		x   []float64
@@ -153,6 +154,7 @@ func TestHalfT(t *testing.T) {
 		"sd of x1":    {first, distuv.F{D1: 1, D2: 2}.CDF},
 		"sd of x2":    {second, distuv.F{D1: 1, D2: 2}.CDF},
 		"correlation": {correlation, distuv.Uniform{Min: -1, Max: 1}.CDF},
+		"slope":       {slope, distuv.StudentsT{Sigma: defaultSlopeSD, Nu: 4}.CDF},
 	} {
 		slices.Sort(k.x)
 		d := 0.0

@@ -28,13 +28,15 @@ type Prior struct {
 	X          XLaw // a stated law of x, for gibbs-ss-prior; nil: see XMoments
 }
 
-// Scale is a free scale a ~ InvGamma(½, 1/A²) of one of three: b₀/a, so that σ is
+// Scale is a free scale a ~ InvGamma(½ν, 1/A²) of one of three. With ν = 1 it is of b₀/a, so that σ is
 // half-t of 2a₀ degrees of freedom (with b₀ = 2a₀, of scale A); diagonal entries Ψ_jj/a,
 // so that with ν₀ = p + 1 and Ψ₀ = 4I the sd of x_j is half-t of 2 degrees of freedom and scale
 // A and correlations are uniform one by one (Huang & Wand 2013, Bayesian Analysis 8, 439–452); or a block
-// of Λ₀, so that coefficients share a spread √a, which is √2/(A|Z|), Z ~ N(0, 1).
+// of Λ₀, so that coefficients share a spread √a, which is √2/(A|Z|), Z ~ N(0, 1). With A = √(2/ν) one
+// coefficient is Student's t of ν degrees of freedom, and of the scale that Λ₀ has for it.
 type Scale struct {
 	SD           float64   // A
+	Dof          float64   // ν; 0: 1
 	Sigma        bool      // b₀
 	Covariates   []int     // j of Ψ_jj; Ψ₀ has no other entry in these rows
 	Coefficients []int     // places in θ
@@ -43,9 +45,11 @@ type Scale struct {
 
 // The default prior, for columns in [-1, 1] (docs/priors.md shows its effect).
 const (
-	defaultSlopeSD     = 2.5 // of each slope, in half boxes of y by half boxes of x
-	defaultInterceptSD = 5.0 // at the middle of the box
-	linkInterceptSD    = 2.5 // of a Family
+	defaultSlopeSD     = 2.5  // of each slope, in half boxes of y by half boxes of x
+	defaultInterceptSD = 5.0  // at the middle of the box
+	linkInterceptSD    = 2.5  // of a Family
+	linkSlopeScale     = 1.75 // of one slope of a Family, of linkDof degrees of freedom
+	linkDof            = 3
 	defaultSigmaSD     = 1.0 // A of σ: half-t of 3 degrees of freedom
 	defaultSpreadSD    = 1.0 // A_j of the sd of x_j: half-t of 2
 	defaultMeanSD      = 5.0 // of μ_xj, whatever the sd of x_j
@@ -193,7 +197,7 @@ func (p *Prior) drop(which func(Scale) bool) {
 
 // SharesSpread reports whether all slopes share one free spread.
 func (p *Prior) SharesSpread() bool {
-	return slices.ContainsFunc(p.Scales, func(s Scale) bool { return len(s.Coefficients) == p.Covariates.Dim() })
+	return slices.ContainsFunc(p.Scales, func(s Scale) bool { return s.Dof == 0 && len(s.Coefficients) == p.Covariates.Dim() })
 }
 
 // apart is the normal law of θ as independent laws of the intercept at a centre c of x and
@@ -297,6 +301,12 @@ func marginalise(a []float64, n, k int) {
 	for r := range n {
 		a[r*n+k], a[k*n+r] = 0, 0
 	}
+}
+
+// student returns the free scale of slope j that makes its normal law one of Student's, of ν degrees of
+// freedom.
+func (t *apart) student(j int, dof float64) Scale {
+	return Scale{SD: math.Sqrt(2 / dof), Dof: dof, Coefficients: []int{t.first + j}, Precision: []float64{t.precision[j*len(t.beta)+j]}}
 }
 
 // free adds a precision to that of slopes, which have none, and returns the free scale

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -62,13 +63,15 @@ func DefaultPriorFor(d *schema.Design, releases ...*release.Release) (*Prior, er
 
 // DefaultPrior is DefaultPriorFor of a family, on the link's scale, d being the release's design:
 // as with sd(y) = 1 there, but for an intercept about 0 of sd 2.5 (as rstanarm has it), no σ, and
-// k slopes, those of factors' levels apart, that share one slope's variance:
+// k slopes, those of factors' levels apart, that are Student's t of 3 degrees of freedom and share one
+// scale:
 //
-//	slope ~ N(0, (2.5/ŝ_x)²/k)   so that Σ(ŝ_x slope)² is 2.5² on average, whatever k.
+//	slope ~ t₃(1.75/(√k ŝ_x))   of sd 3/(√k ŝ_x), whatever k; two in three are within 2/(√k ŝ_x).
 //
-// Σ(ŝ_x slope)² is the variance of η where columns are uncorrelated. With 2.5/ŝ_x each it would be
-// 2.5²χ²_k, which alone says that effects are strong; and sums tell little of how strong they are where
-// g(η) is near its ends for most rows. A line's slopes are bounded by R² ≤ 1 and need no such care.
+// Σ(ŝ_x slope)² is the variance of η where columns are uncorrelated. With N(0, (2.5/ŝ_x)²) each it would
+// be 2.5²χ²_k, which alone says that effects are strong; and sums tell little of how strong they are where
+// g(η) is near its ends for most rows. Normal laws of 1/√k the sd would say as firmly that no slope has all of
+// it, and intervals would not hold one that has. A line's slopes are bounded by R² ≤ 1 and need no such care.
 func (f Family) DefaultPrior(d *schema.Design, releases ...*release.Release) (*Prior, error) {
 	return f.defaultPrior(d, releases, (*Prior).spreadFactors)
 }
@@ -87,14 +90,13 @@ func (f Family) defaultPrior(d *schema.Design, releases []*release.Release, spre
 		return nil, err
 	}
 	t := prior.apart()
-	if f != Normal {
+	if f == Normal {
+		prior.Kurtosis = boundedKurtosis(centre[p], sd[p])
+	} else {
 		d = f.Design(d)
 		centre[p], sd[p], t.variance = 0, 1, linkInterceptSD*linkInterceptSD
 		prior.Linked = true
 		prior.drop(func(s Scale) bool { return s.Sigma })
-	}
-	if f == Normal {
-		prior.Kurtosis = boundedKurtosis(centre[p], sd[p])
 	}
 	prior.Theta.Scale *= sd[p] * sd[p]
 	for j := range p {
@@ -110,13 +112,6 @@ func (f Family) defaultPrior(d *schema.Design, releases []*release.Release, spre
 	for j := range p {
 		t.precision[j*p+j] *= sd[j] * sd[j] / (sd[p] * sd[p])
 	}
-	if f != Normal {
-		k := p
-		for _, g := range groups(d) {
-			k -= len(g.columns)
-		}
-		floats.Scale(float64(max(k, 1)), t.precision)
-	}
 	prior.join(t)
 	spread(prior, d, sd)
 	if err := prior.valid(); err != nil {
@@ -125,11 +120,23 @@ func (f Family) defaultPrior(d *schema.Design, releases []*release.Release, spre
 	return prior, nil
 }
 
-// spreadFactors gives each factor's levels a free spread; sd are those of the columns.
+// spreadFactors gives each factor's levels a free spread, and a family's other slopes heavy tails; sd are
+// those of the columns.
 func (p *Prior) spreadFactors(d *schema.Design, sd []float64) {
-	for _, g := range groups(d) {
+	all := groups(d)
+	for _, g := range all {
 		p.spread(d, g, factorScale*sd[len(sd)-1])
 	}
+	if !p.Linked {
+		return
+	}
+	const r = defaultSlopeSD / linkSlopeScale
+	t, slopes := p.apart(), ungrouped(len(d.Covariates), all)
+	for _, j := range slopes {
+		t.precision[j*len(t.beta)+j] *= float64(len(slopes)) * r * r
+		p.Scales = append(p.Scales, t.student(j, linkDof))
+	}
+	p.join(t)
 }
 
 // spread gives a factor's dummies a free spread of scale s, in scaled units of y. Their
@@ -187,6 +194,16 @@ func groups(d *schema.Design) (out []group) {
 		}
 	}
 	return out
+}
+
+// ungrouped are the columns, of p, of no group.
+func ungrouped(p int, all []group) (columns []int) {
+	for j := range p {
+		if !slices.ContainsFunc(all, func(g group) bool { return slices.Contains(g.columns, j) }) {
+			columns = append(columns, j)
+		}
+	}
+	return columns
 }
 
 // exchangeable is K for a scale s in scaled units of y. The effect of a dummy, by one data

@@ -70,6 +70,7 @@ func nearPrior(t *testing.T, got, want *Prior, tolerance float64) {
 			t.Fatalf("free scale %d is of %+v, want %+v", i, g, w)
 		}
 		near(t, "sd of a free scale", []float64{g.SD}, []float64{w.SD}, tolerance)
+		near(t, "degrees of freedom of a free scale", []float64{g.Dof}, []float64{w.Dof}, tolerance)
 		near(t, "precision of a free scale", g.Precision, w.Precision, tolerance)
 	}
 }
@@ -168,8 +169,8 @@ func TestDefaultPriorAutoscale(t *testing.T) {
 	near(t, "mean of x", p.Covariates.Mean, mean[:2], 1e-9)
 }
 
-// TestDefaultPriorOfFamily: Σ(ŝ_x slope)² is 2.5² on average whatever the number of slopes, of which
-// those of a factor's levels, whose spread is free, are none.
+// TestDefaultPriorOfFamily: slopes, of which those of a factor's levels, whose spread is free, are none, are
+// t₃ and have together the same scale whatever their number.
 func TestDefaultPriorOfFamily(t *testing.T) {
 	sds := []float64{0.01, 0.3, 0.5, 0.5, 0.2}
 	for _, number := range []int{1, 2, 4} {
@@ -195,8 +196,14 @@ func TestDefaultPriorOfFamily(t *testing.T) {
 		for j := range slopes {
 			total += variance[j] / a.precision[j*number+j]
 		}
-		near(t, "variance of η", []float64{total}, []float64{2.5 * 2.5}, 1e-6)
-		if number == 4 != (p.Scales[len(p.Scales)-1].Coefficients != nil) {
+		near(t, "squared scales", []float64{total}, []float64{1.75 * 1.75}, 1e-6)
+		tails := 0
+		for _, s := range p.Scales {
+			if len(s.Coefficients) == 1 && s.Dof == 3 && math.Abs(s.SD*s.SD-2.0/3) < 1e-12 && s.Precision[0] == a.precision[(s.Coefficients[0]-1)*(number+1)] {
+				tails++
+			}
+		}
+		if spread := number - slopes; tails != slopes || len(p.Scales) != number+slopes+spread/2 {
 			t.Errorf("%d columns: free scales %v", number, p.Scales)
 		}
 	}

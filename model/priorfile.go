@@ -50,6 +50,7 @@ type covariatesFile struct {
 // theta of draws are: from 1, theta[0] being the intercept.
 type scaleFile struct {
 	SD           float64     `json:"sd"`
+	Dof          float64     `json:"dof,omitempty"`
 	Sigma        bool        `json:"sigma,omitempty"`
 	Covariates   []int       `json:"covariates,omitempty"`
 	Coefficients []int       `json:"coefficients,omitempty"`
@@ -72,7 +73,7 @@ func (p *Prior) MarshalJSON() ([]byte, error) {
 	}
 	scales := make([]scaleFile, len(p.Scales))
 	for i, s := range p.Scales {
-		scales[i] = scaleFile{SD: s.SD, Sigma: s.Sigma}
+		scales[i] = scaleFile{SD: s.SD, Dof: s.Dof, Sigma: s.Sigma}
 		for _, j := range s.Covariates {
 			scales[i].Covariates = append(scales[i].Covariates, j+1)
 		}
@@ -337,7 +338,7 @@ func (s *stating) scales(all []scaleFile) error {
 }
 
 func (s *stating) scale(f scaleFile) (Scale, error) {
-	out, p := Scale{SD: f.SD, Sigma: f.Sigma}, s.Covariates.Dim()
+	out, p := Scale{SD: f.SD, Dof: f.Dof, Sigma: f.Sigma}, s.Covariates.Dim()
 	kinds := 0
 	for _, stated := range []bool{f.Sigma, f.Covariates != nil, f.Coefficients != nil} {
 		if stated {
@@ -345,6 +346,8 @@ func (s *stating) scale(f scaleFile) (Scale, error) {
 		}
 	}
 	s.refuse(!(f.SD > 0), "sd must be above 0")
+	s.refuse(f.Dof != 0 && !(f.Dof >= 1 && f.Dof <= mostDof), "dof must be from 1 to %d", mostDof)
+	s.refuse(f.Dof != 0 && f.Coefficients == nil, "dof is of coefficients")
 	s.refuse(kinds != 1, `a free scale is of one of "sigma": true, "covariates": [...] and "coefficients": [...]`)
 	s.refuse(f.Coefficients == nil && f.Precision != nil, "precision is of coefficients")
 	for _, j := range f.Covariates {

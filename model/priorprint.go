@@ -111,7 +111,7 @@ func inverseDiagonal(a []float64, n int) []float64 {
 	return diagonal
 }
 
-// free writes the law of slopes that share free scale i, √a = (√2/A)/|Z|.
+// free writes the law of slopes that share free scale i, √a = (√2/A)/χ_ν.
 func (w *wording) free(i int) {
 	s := &w.Scales[i]
 	for _, g := range groups(w.d) {
@@ -127,12 +127,24 @@ func (w *wording) free(i int) {
 		w.add("%s ~ inv_chi(1, %s)", (&Statement{target: ofSpread, name: g.factor}).of(), digits(scale*w.frame.Half[w.n]))
 		return
 	}
-	w.add("# slopes that share a free spread: a%d ~ inv_chi(1, %s)", i, digits(math.Sqrt2/s.SD))
+	if len(s.Coefficients) == 1 && w.Unscaled && s.Dof > 0 {
+		w.student(s)
+		return
+	}
+	w.add("# slopes that share a free spread: a%d ~ inv_chi(%s, %s)", i, digits(2*s.Shape()), digits(math.Sqrt2/s.SD))
 	sd := inverseDiagonal(s.Precision, len(s.Coefficients))
 	for at, k := range s.Coefficients {
 		j := k - w.law.first
 		w.normal(w.name(j), w.law.beta[j]*w.unit(j), math.Sqrt(sd[at])*w.unit(j), fmt.Sprintf(" a%d", i))
 	}
+}
+
+// student writes the law of a slope that has a free scale for itself: with c = A²ν/2 times its precision,
+// Student's t of scale 1/√c.
+func (w *wording) student(s *Scale) {
+	j := s.Coefficients[0] - w.law.first
+	mean, scale := w.law.beta[j]*w.unit(j), w.unit(j)/math.Sqrt(s.Precision[0]*s.Shape()/s.Rate())
+	w.add("%s ~ student_t(%s, %s, %s)", w.name(j), digits(2*s.Shape()), meanDigits(mean, scale), digits(scale))
 }
 
 // exchanged finds the scale of a factor's exchangeable law, in scaled units of y, if that is

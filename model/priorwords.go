@@ -16,6 +16,7 @@ import (
 // Statement is one line of a prior in words, in data units:
 //
 //	educ ~ normal(4000, 2000)       a coefficient, by its name in summaries: mean, sd
+//	educ ~ student_t(3, 0, 2000)    degrees of freedom, centre, scale
 //	(Intercept) ~ normal(3e4, 1e5)  the line at the centre of x, which Prior.Words names
 //	sigma ~ half_t(3, 5000)         degrees of freedom, scale; or half_normal(s), half_cauchy(s)
 //	kurtosis ~ log_uniform(3, 100)  of the residuals, see Kurtosis; from 3 to 3: normal ones
@@ -29,6 +30,7 @@ type Statement struct {
 	target target
 	name   string  // of a column or factor; else empty
 	a, b   float64 // mean and sd, or degrees of freedom and scale, or the least and the most
+	dof    float64 // of a coefficient; 0: its law is normal
 }
 
 // target is what a statement is of.
@@ -50,17 +52,22 @@ var fits = map[target]struct {
 	least, most float64
 	why         string
 }{
-	ofCoefficient: {laws: "normal", form: "normal(mean, sd)"},
+	ofCoefficient: {laws: "normal student_t", form: "normal(mean, sd) or student_t(degrees of freedom, centre, scale)"},
 	ofIntercept:   {laws: "normal", form: "normal(mean, sd)"},
-	ofSigma:       {"half_t half_normal half_cauchy", "half_t(degrees of freedom, scale), half_normal(scale) or half_cauchy(scale)", 1, 1000, "degrees of freedom are from 1 to 1000"},
+	ofSigma:       {"half_t half_normal half_cauchy", "half_t(degrees of freedom, scale), half_normal(scale) or half_cauchy(scale)", 1, mostDof, betweenDof},
 	ofKurtosis:    {"log_uniform", "log_uniform(least, most)", 3, reach, "kurtoses are from 3, that of a normal law"},
 	ofSD:          {"half_t", "half_t(2, scale)", 2, 2, "sds of covariates have 2 degrees of freedom, with which each correlation is uniform"},
 	ofSpread:      {"inv_chi", "inv_chi(1, scale)", 1, 1, "spreads have 1 degree of freedom"},
 }
 
+const (
+	mostDof    = 1000
+	betweenDof = "degrees of freedom are from 1 to 1000"
+)
+
 // implied are the degrees of freedom of laws that are written by a scale alone, 0 of the
 // others; 200 stand for a half-normal law.
-var implied = map[string]float64{"normal": 0, "half_t": 0, "inv_chi": 0, "log_uniform": 0, "half_normal": 200, "half_cauchy": 1}
+var implied = map[string]float64{"normal": 0, "student_t": 0, "half_t": 0, "inv_chi": 0, "log_uniform": 0, "half_normal": 200, "half_cauchy": 1}
 
 // ParseStatement reads a line of a prior in words. Errors name the text and the character,
 // counted from 1, at which it goes wrong.
@@ -150,19 +157,25 @@ func (s *Statement) parse(text string) (at int, err error) {
 			return at, errors.New("a ',' or a ')' is needed here")
 		}
 	}
+	dof := 0.0
+	if law == "student_t" {
+		dof, args = args[0], args[1:]
+	}
 	switch {
 	case next() != "":
 		return at, errors.New("nothing may follow the ')'")
 	case !slices.Contains(strings.Fields(fit.laws), law) || len(args) != 2:
 		return of, fmt.Errorf("the prior of %s can be stated as %s", s.of(), fit.form)
 	case !(args[1] > 0):
-		return places[1], errors.New("an sd or a scale must be above 0")
+		return places[len(places)-1], errors.New("an sd or a scale must be above 0")
+	case law == "student_t" && !(dof >= 1 && dof <= mostDof):
+		return places[0], errors.New(betweenDof)
 	case fit.why != "" && !(args[0] >= fit.least && args[0] <= fit.most):
 		return places[0], errors.New(fit.why)
 	case s.target == ofKurtosis && !(args[1] >= args[0] && args[1] <= reach):
 		return places[1], errors.New("the most must not be below the least, nor above 1e10")
 	}
-	s.a, s.b = args[0], args[1]
+	s.a, s.b, s.dof = args[0], args[1], dof
 	return 0, nil
 }
 
@@ -305,6 +318,9 @@ func (p *Prior) state(d *schema.Design, s Statement) error {
 	t, unit := p.apart(), frame.Half[j]/y
 	t.leave(p, j)
 	t.beta[j], t.precision[j*n+j] = s.a*unit, 1/(s.b*unit*s.b*unit)
+	if s.dof > 0 {
+		p.Scales = append(p.Scales, t.student(j, s.dof))
+	}
 	p.join(t)
 	return reachable(s.a*unit, s.b*unit)
 }

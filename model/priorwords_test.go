@@ -42,6 +42,12 @@ func TestParseStatementErrors(t *testing.T) {
 		`educ ~ normal(NaN, 1)`:         "character 15: a number is needed",
 		`educ ~ normal(0, 1e999)`:       "character 18: a number is needed",
 		`educ ~ normal(5000)`:           "character 8: the prior of educ can be stated as normal(mean, sd)",
+		`educ ~ student_t(0, 1)`:        "character 8: the prior of educ can be stated as normal(mean, sd) or student_t(degrees of freedom, centre, scale)",
+		`educ ~ student_t(3)`:           "character 8: the prior of educ can be stated as",
+		`educ ~ normal(3, 0, 1)`:        "character 8: the prior of educ can be stated as",
+		`educ ~ student_t(0.5, 0, 1)`:   "character 18: degrees of freedom are from 1 to 1000",
+		`educ ~ student_t(3, 0, 0)`:     "character 24: an sd or a scale must be above 0",
+		`sigma ~ student_t(3, 0, 1)`:    "character 9: the prior of sigma can be stated as half_t",
 		`educ ~ half_t(3, 5000)`:        "character 8: the prior of educ can be stated as normal(mean, sd)",
 		`sigma ~ normal(0, 5000)`:       "character 9: the prior of sigma can be stated as half_t",
 		`sigma ~ half_t(5000)`:          "character 9: the prior of sigma can be stated as half_t",
@@ -184,7 +190,7 @@ func TestPriorWords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first := parse(t, quoteName(d.Covariates[m-2].Name)+" ~ normal(4000, 123.4)", "sigma ~ half_normal(77)")
+		first := parse(t, quoteName(d.Covariates[m-2].Name)+" ~ normal(4000, 123.4)", "sigma ~ half_normal(77)", "gv ~ student_t(4, 7, 30)")
 		want, err := base.State(d, first...)
 		if err != nil {
 			t.Fatal(err)
@@ -202,12 +208,23 @@ func TestPriorWords(t *testing.T) {
 		// Order of free scales is no part of a prior.
 		near(t, what+": theta.mean", again.Theta.Mean, want.Theta.Mean, 1e-3)
 		near(t, what+": theta.precision", again.Theta.Precision, want.Theta.Precision, 2e-3)
+		near(t, what+": Student's law", ofStudent(again), ofStudent(want), 2e-3)
 		near(t, what+": sigma2", []float64{again.Theta.Shape, again.Theta.Scale}, []float64{want.Theta.Shape, want.Theta.Scale}, 1e-3)
 		near(t, what+": covariates.scale", again.Covariates.Scale, want.Covariates.Scale, 1e-3)
 		if len(again.Scales) != len(want.Scales) {
 			t.Errorf("%s: %d free scales, want %d", what, len(again.Scales), len(want.Scales))
 		}
 	}
+}
+
+// ofStudent are A, ν and the precision of each free scale that is of one coefficient.
+func ofStudent(p *Prior) (all []float64) {
+	for _, s := range p.Scales {
+		if len(s.Coefficients) == 1 {
+			all = append(all, s.SD, s.Dof, s.Precision[0])
+		}
+	}
+	return all
 }
 
 // TestPriorWordsOfFiles: what words do not reach stands behind a '#'.

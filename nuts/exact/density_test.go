@@ -65,7 +65,7 @@ func mixedPrior(t testing.TB, s model.Shape, rng *rand.Rand) *model.Prior {
 	for j := 1; j < p; j++ {
 		prior.Covariates.Scale[j], prior.Covariates.Scale[j*p] = 0, 0
 	}
-	free := model.Scale{SD: 0.5 + rng.Float64()}
+	free := model.Scale{SD: 0.5 + rng.Float64(), Dof: 1 + 3*rng.Float64()}
 	from := max(first, q-2)
 	for k := from; k < q; k++ {
 		free.Coefficients = append(free.Coefficients, k)
@@ -407,7 +407,7 @@ func (b *bayes) given() (theta *conjugate.NIG, x *conjugate.NIW, logp float64) {
 			continue
 		}
 		a := math.Exp(b.lambda[at])
-		logp += -0.5*b.lambda[at] - rate/a
+		logp += -s.Shape()*b.lambda[at] - rate/a
 		at++
 		for _, j := range s.Covariates {
 			x.Scale[j*p+j] /= a

@@ -8,8 +8,8 @@ import (
 	"github.com/dpreg/dpreg/model"
 )
 
-// freeScales are the free scales a ~ InvGamma(½, 1/A²) of a prior that the statistics are not
-// freed of in closed form. Of λ = log a that is −½λ − e^{−λ}/A², and given T those of
+// freeScales are the free scales a ~ InvGamma(½ν, 1/A²) of a prior that the statistics are not
+// freed of in closed form. Of λ = log a that is −½νλ − e^{−λ}/A², and given T those of
 // columns j of Ψ₀ are InvGamma(·, 1/A² + ½Σ_j Ψ_jj (T⁻¹)_jj): they follow what spread
 // these have given all others. So the coordinates are, W = DDᵀ of the covariates, K = D⁻¹,
 //
@@ -17,6 +17,7 @@ import (
 type freeScales struct {
 	columns [][]int   // of each scale; none of one that is of coefficients
 	rate    []float64 // 1/A²
+	shape   []float64 // ½ν
 	psi     []float64 // diagonal of Ψ₀
 	energy  []float64 // Q at the last set
 
@@ -51,7 +52,7 @@ func newFreeScales(prior *model.Prior) *freeScales {
 		f.psi = append(f.psi, d.Scale[j*p+j])
 	}
 	for _, s := range latentScales(prior) {
-		f.columns, f.rate = append(f.columns, s.Covariates), append(f.rate, s.Rate())
+		f.columns, f.rate, f.shape = append(f.columns, s.Covariates), append(f.rate, s.Rate()), append(f.shape, s.Shape())
 	}
 	f.energy = make([]float64, len(f.rate))
 	return f
@@ -90,14 +91,14 @@ func (f *freeScales) place(zeta, lambda, d []float64, m int) {
 // addPrior adds log p(λ) to logp, and slope writes its gradient.
 func (f *freeScales) addPrior(logp float64, lambda []float64) float64 {
 	for i, v := range lambda {
-		logp -= 0.5*v + f.rate[i]*math.Exp(-v)
+		logp -= f.shape[i]*v + f.rate[i]*math.Exp(-v)
 	}
 	return logp
 }
 
 func (f *freeScales) slope(grad, lambda []float64) {
 	for i, v := range lambda {
-		grad[i] = f.rate[i]*math.Exp(-v) - 0.5
+		grad[i] = f.rate[i]*math.Exp(-v) - f.shape[i]
 	}
 }
 

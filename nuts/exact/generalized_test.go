@@ -94,7 +94,7 @@ func TestGeneralizedStarts(t *testing.T) {
 		if trial%4 == 0 {
 			obs.Z[s.P] = 3 * obs.N
 		}
-		k, err := newGeneralizedKernel(&model.Site{Observation: obs, Units: model.Identity(s.M())}, linkPrior(s.P), of.family, rng)
+		k, err := newGeneralizedKernel(&model.Site{Observation: obs, Units: model.Identity(s.M())}, linkPrior(s), of.family, rng)
 		if err != nil {
 			t.Errorf("p=%d n=%d scale %v: %v", s.P, n, scale, err)
 			continue
@@ -114,7 +114,7 @@ func TestGeneralizedAllocates(t *testing.T) {
 	for j := range s.P {
 		truth.Tau[j*s.P+j] = 0.06
 	}
-	f := generalizedOf(observeRows(truth, s, 300, 10, of, release.Laplace, rng), linkPrior(s.P), of.family)
+	f := generalizedOf(observeRows(truth, s, 300, 10, of, release.Laplace, rng), linkPrior(s), of.family)
 	x := make([]float64, f.Dim())
 	for !f.start(x, rng) {
 	}
@@ -151,7 +151,7 @@ func BenchmarkGeneralized(b *testing.B) {
 					ess, worst, from := 0.0, 0.0, processor()
 					for b.Loop() {
 						d, err := nuts.Run(b.Context(), names, func(_ int, rng *rand.Rand) (*nuts.Sampler, error) {
-							return newGeneralizedKernel(site, linkPrior(p), of.family, rng)
+							return newGeneralizedKernel(site, linkPrior(s), of.family, rng)
 						}, nuts.Options{}, mcmc.Plan{Chains: 2, Warmup: 1000, Draws: 1000, Workers: 1})
 						if err != nil {
 							b.Fatal(err)
@@ -184,7 +184,7 @@ func TestClampedCountsStart(t *testing.T) {
 	truth := model.NewParams(s)
 	truth.Theta[0], truth.Theta[1], truth.Tau[0] = 1.8, 0.2, 0.06
 	for range 20 {
-		f := generalizedOf(observeRows(truth, s, 300, 1, of, release.Gaussian, rng), linkPrior(s.P), of.family)
+		f := generalizedOf(observeRows(truth, s, 300, 1, of, release.Gaussian, rng), linkPrior(s), of.family)
 		x, tries := make([]float64, f.Dim()), 0
 		for !f.start(x, rng) {
 			if tries++; tries > 50 {

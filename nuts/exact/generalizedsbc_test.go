@@ -46,17 +46,22 @@ var testFamilies = func() map[model.Family]testFamily {
 	return all
 }()
 
-// linkPrior is a stated prior of p slopes on a link's scale.
-func linkPrior(p int) *model.Prior {
-	prior := model.BoxPrior(model.Shape{P: p, Intercept: true})
-	q := p + 1
+// linkPrior is a stated prior on a link's scale, the last of several slopes t₃ of scale 1.
+func linkPrior(s model.Shape) *model.Prior {
+	prior, q := model.BoxPrior(s), s.Q()
 	clear(prior.Theta.Precision)
 	for k := range q {
 		prior.Theta.Precision[k*q+k] = 1 / 4.0
 	}
-	prior.Theta.Precision[0] = 1
+	if s.Intercept {
+		prior.Theta.Precision[0] = 1
+	}
 	prior.Theta = &conjugate.NIG{Mean: make([]float64, q), Precision: prior.Theta.Precision, Shape: 1, Scale: 1}
 	prior.Unscaled, prior.Linked = true, true
+	if s.P > 1 {
+		prior.Theta.Precision[q*q-1] = 1
+		prior.Scales = append(prior.Scales, model.Scale{SD: math.Sqrt(2.0 / 3), Dof: 3, Coefficients: []int{q - 1}, Precision: []float64{1}})
+	}
 	return prior
 }
 
@@ -112,7 +117,7 @@ func TestGeneralizedSBC(t *testing.T) {
 func calibrateGeneralized(t *testing.T, seed uint64, p, n int, of testFamily, fitted family, kind release.Kind, latent bool, trials int) (names []string, ranks [][]float64) {
 	t.Helper()
 	s := model.Shape{P: p, Intercept: true}
-	prior := linkPrior(p)
+	prior := linkPrior(s)
 	names = model.Names(model.Layout{Shape: s, Covariates: true, Linked: true, Latent: []bool{latent}}.Drawn())
 	ranks = make([][]float64, len(names))
 	for trial := range trials {

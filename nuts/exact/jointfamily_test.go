@@ -103,10 +103,7 @@ func TestJointFamilyGradient(t *testing.T) {
 			for _, latent := range []bool{false, true} {
 				c := linkedCustodians(name, 2, shared, latent)
 				c.shape.Intercept, c.kinds[0] = !latent || shared, release.Gaussian
-				prior := linkPrior(2)
-				if !c.shape.Intercept {
-					prior.Theta.Mean, prior.Theta.Precision = prior.Theta.Mean[:2], []float64{1, 0, 0, 2}
-				}
+				prior := linkPrior(c.shape)
 				problem, _ := c.draw(prior, rng)
 				f := newJoint(problem)
 				y := make([]float64, f.Dim())
@@ -177,7 +174,7 @@ func jointFamilyRanks(t *testing.T, seed uint64, c linkedSites, trials int, faul
 	t.Helper()
 	for trial := range trials {
 		rng := rand.New(rand.NewPCG(uint64(trial), 27+100*seed))
-		problem, truth := c.draw(linkPrior(c.shape.P), rng)
+		problem, truth := c.draw(linkPrior(c.shape), rng)
 		if fault != nil {
 			fault(problem)
 		}
@@ -219,7 +216,7 @@ func TestJointFamilyStarts(t *testing.T) {
 			for _, scale := range []float64{0.3, 20, 2000} {
 				c := linkedCustodians(name, 2, seed%2 == 0, seed%3 == 0)
 				c.rows, c.scales = []int{12, 50, 400}, []float64{scale, scale, 0.1 * scale}
-				prior := linkPrior(2)
+				prior := linkPrior(c.shape)
 				prior.Theta.Precision[0] = 0.04 // intercepts are far out
 				rng := rand.New(rand.NewPCG(uint64(seed), 29))
 				problem, _ := c.draw(prior, rng)
