@@ -17,7 +17,7 @@ func BenchmarkLevels(b *testing.B) {
 		b.Run(c.String(), func(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			_, obs := c.draw(rng)
-			f := newByLevel(obs, c.prior)
+			f := newByLevel(alone(obs), c.prior)
 			k, err := f.kernel(rng)
 			if err != nil {
 				b.Fatal(err)

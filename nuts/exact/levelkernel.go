@@ -3,17 +3,15 @@ package exact
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
-	"github.com/dpreg/dpreg/release"
 )
 
 // newLevelsKernel starts a chain, whose moves are of counts, and a draw of the parameters.
 func newLevelsKernel(site *model.Site, prior *model.Prior, rng *rand.Rand) (*nuts.Sampler, error) {
-	return newByLevel(site.Observation, prior).kernel(rng)
+	return newByLevel(site, prior).kernel(rng)
 }
 
 func (f *byLevel) kernel(rng *rand.Rand) (*nuts.Sampler, error) {
@@ -32,61 +30,44 @@ func (f *byLevel) start(x []float64, rng *rand.Rand) bool {
 	for i := range x {
 		x[i] = rng.NormFloat64()
 	}
-	d := f.q + 1
-	part := &model.Observation{Shape: model.Shape{P: f.q, Intercept: true}, N: f.obs.N, Kind: f.obs.Kind, Z: make([]float64, release.Length(d)), Scale: slices.Repeat([]float64{f.squareScale}, release.Length(d)), Frame: f.obs.Frame}
-	for j := range d {
-		for h := j; h < d; h++ {
-			v := f.toldOwn[f.levels*d+release.Index(d, j, h)-d]
-			for l, count := range f.counts {
-				row := f.toldOwn[l*d : (l+1)*d]
-				v -= row[j] * row[h] / max(count, 1)
-			}
-			part.Z[release.Index(d, j, h)] = v
-		}
-	}
-	f.within.disperse(make([]float64, len(part.Z)), part, f.obs.N, rng)
+	f.disperse(rng)
 	f.placeRows(x)
 	_, ok := f.value(x)
 	return ok
 }
 
-// startCounts are whole, sum to n, and are about what z tells, noise drawn anew.
-func (f *byLevel) startCounts(rng *rand.Rand) []float64 {
-	told, n := f.obs.Told.Counts, f.obs.N
-	counts, sum := make([]float64, f.levels), 0.0
-	for i, z := range told {
-		counts[f.levels-len(told)+i] = max(0, min(n, math.Round(z+model.RandNoise(f.obs.Kind, f.countScale, rng))))
-	}
-	if len(told) < f.levels {
-		counts[0] = n - counts[1]
-	}
-	for _, c := range counts {
-		sum += c
-	}
-	left := n
-	for l, c := range counts {
-		if sum == 0 {
-			break
-		}
-		counts[l] = math.Floor(c * n / sum)
-		left -= counts[l]
-	}
-	most := 0
-	for l, c := range counts {
-		if c > counts[most] {
-			most = l
-		}
-	}
-	counts[most] += left
-	return counts
-}
-
 // Move moves counts, and draws the parameters.
 func (f *byLevel) Move(k *nuts.Sampler, rng *rand.Rand) {
-	f.sumCounts(k, rng)
-	f.moveCounts(k, rng)
+	x, grad := k.Proposal()
+	if _, ok := f.value(x); !ok || !f.drawGiven(rng) {
+		k.Fail(errRounding)
+		return
+	}
+	if f.sumCounts(f, x, rng) {
+		f.moveTo(k, x, grad)
+	}
+	x, grad = k.Proposal()
+	if f.moveCounts(f, x, k.LogDensity(), rng) {
+		f.moveTo(k, x, grad)
+	}
 	f.response.sigma.kurtosis.Renew(&f.response.sigma.logW, k, rng)
 	f.draw(k, rng)
+}
+
+// moveTo makes x the chain's position.
+func (f *byLevel) moveTo(k *nuts.Sampler, x, grad []float64) {
+	now, ok := f.value(x)
+	if !ok {
+		k.Fail(errRounding)
+		return
+	}
+	f.slope(grad, x)
+	k.MoveTo(x, now, grad)
+}
+
+// keep writes the coordinate of ℓ.
+func (f *byLevel) keep(x []float64) {
+	x[f.end()] = (f.ell - f.logScale - 0.5*math.Log(f.columns.square[f.q])) * f.root
 }
 
 // drawGiven draws θ, σ² and T within levels where value was last. It reports false where rounding forbids.
@@ -146,7 +127,7 @@ func (f *byLevel) draw(k *nuts.Sampler, rng *rand.Rand) {
 
 // Reach makes the noise's slopes the derivative about x.
 func (f *byLevel) Reach(x []float64) {
-	if _, ok := f.set(x); ok {
+	if f.set(x) {
 		f.tell()
 		f.noise.Reach(f.told)
 	}

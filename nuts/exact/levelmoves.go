@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/dpreg/dpreg/internal/dense"
-	"github.com/dpreg/dpreg/nuts"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -14,7 +12,7 @@ import (
 // with the same probability either way.
 
 // shift draws such a proposal.
-func (f *byLevel) shift(rng *rand.Rand) (from, to int, rows float64) {
+func (f *levelSums) shift(rng *rand.Rand) (from, to int, rows float64) {
 	from, to = rng.IntN(f.levels), rng.IntN(f.levels-1)
 	if to >= from {
 		to++
@@ -22,15 +20,24 @@ func (f *byLevel) shift(rng *rand.Rand) (from, to int, rows float64) {
 	return from, to, 1 + math.Floor(math.Pow(f.countScale, rng.Float64())*rng.ExpFloat64())
 }
 
-// moveCounts proposes once for each level, θ and T being integrated out. What is held is, one time in two,
+// countMover is a part of a density that has levelSums, in coordinates x.
+type countMover interface {
+	set(x []float64) bool                         // takes F and D, and log J
+	value(x []float64) (logp float64, ok bool)    // the log density
+	resum(x, counts, sums, w []float64) (ok bool) // takes these, and writes coordinates of F and D
+	keep(x []float64)                             // writes those of what a move of counts leaves as it is
+}
+
+// moveCounts proposes once for each level, at x of a log density, T being integrated out, and where there is no hub θ.
+// What is held is, one time in two,
 //
 //   - the coordinates: F is then as z and the prior have it at the new counts, whatever noise hides;
 //   - the sums S within levels and products P of all columns but the dummies, which noise tells, and the
 //     coordinates of all else: the scatter within levels is W = P − Σ_l S_lS_lᵀ/n_l at the new counts, and in
 //     (S, P) the density is that in (F, D) over ∏_l n_l^{d/2} ∏_i D_ii^{d−i}.
-func (f *byLevel) moveCounts(k *nuts.Sampler, rng *rand.Rand) {
-	x, grad := k.Proposal()
-	now, moved := k.LogDensity(), false
+//
+// It writes the new coordinates to x, and tells whether anything moved.
+func (f *levelSums) moveCounts(c countMover, x []float64, now float64, rng *rand.Rand) (moved bool) {
 	counts, before := slices.Clone(f.counts), make([]float64, len(x))
 	for range f.levels {
 		from, to, rows := f.shift(rng)
@@ -42,19 +49,19 @@ func (f *byLevel) moveCounts(k *nuts.Sampler, rng *rand.Rand) {
 		by, ok := 0.0, true
 		if held {
 			f.take(counts)
-			f.logJ, _ = f.set(x)
+			c.set(x)
 			f.tell()
 			by = -f.inSums()
 		}
 		counts[from], counts[to] = counts[from]-rows, counts[to]+rows
 		if held {
-			ok = f.resum(x, counts, f.own, f.scatter(counts))
+			ok = c.resum(x, counts, f.own, f.scatter(counts))
 		} else {
 			f.take(counts)
 		}
 		after := 0.0
 		if ok {
-			after, ok = f.value(x)
+			after, ok = c.value(x)
 		}
 		if ok && held {
 			by += f.inSums()
@@ -67,26 +74,24 @@ func (f *byLevel) moveCounts(k *nuts.Sampler, rng *rand.Rand) {
 		counts[from], counts[to] = counts[from]+rows, counts[to]-rows
 	}
 	f.take(counts)
-	if moved {
-		f.moveTo(k, x, grad)
-	}
+	return moved
 }
 
 // inSums is what takes the log density in coordinates to that in (S, P), where log J was last.
-func (f *byLevel) inSums() (log float64) {
+func (f *levelSums) inSums() (log float64) {
 	d := float64(f.q + 1)
 	log = -f.logJ
 	for _, root := range f.law.roots {
 		log -= d * math.Log(root)
 	}
-	for i, square := range f.columns.logSquare {
-		log -= 0.5 * (d - float64(i)) * square
+	for i := range f.q + 1 {
+		log -= (d - float64(i)) * math.Log(f.within.d[i*(f.q+2)])
 	}
 	return log
 }
 
 // scatter is W of what is told at other counts.
-func (f *byLevel) scatter(counts []float64) []float64 {
+func (f *levelSums) scatter(counts []float64) []float64 {
 	d := f.q + 1
 	sums, products := f.own[:f.levels*d], f.own[f.levels*d:]
 	w := make([]float64, d*d)
@@ -101,28 +106,13 @@ func (f *byLevel) scatter(counts []float64) []float64 {
 	return w
 }
 
-// moveTo makes x the chain's position.
-func (f *byLevel) moveTo(k *nuts.Sampler, x, grad []float64) {
-	now, ok := f.value(x)
-	if !ok {
-		k.Fail(errRounding)
-		return
-	}
-	f.slope(grad, x)
-	k.MoveTo(x, now, grad)
-}
-
 // shifts is how often sumCounts proposes for each level.
 const shifts = 40
 
-// sumCounts draws all parameters, and moves counts given these by proposals of levelShifts.
-func (f *byLevel) sumCounts(k *nuts.Sampler, rng *rand.Rand) {
-	x, grad := k.Proposal()
-	if _, ok := f.value(x); !ok || !f.drawGiven(rng) {
-		k.Fail(errRounding)
-		return
-	}
-	s, moved := newLevelShifts(f), false
+// sumCounts moves counts given all parameters, which were drawn where value was last, at x, by proposals of
+// levelShifts. It writes the new coordinates to x, and tells whether there are such.
+func (f *levelSums) sumCounts(c countMover, x []float64, rng *rand.Rand) (moved bool) {
+	s := newLevelShifts(f)
 	for range shifts * f.levels {
 		from, to, rows := f.shift(rng)
 		if s.counts[from] <= rows || s.counts[to] < 1 {
@@ -134,57 +124,18 @@ func (f *byLevel) sumCounts(k *nuts.Sampler, rng *rand.Rand) {
 			moved = s.holdMeans(from, to, rows, rng) || moved
 		}
 	}
-	if before := slices.Clone(f.counts); moved && !f.resum(x, s.counts, s.sums, s.w) {
-		f.take(before)
-	} else if moved {
-		f.prior.see(f.within, f.sums, f.law.roots)
-		f.law.place(x[f.zetaAt():f.freeAt()], f.prior.statistics, f.prior.sums)
-		f.scales.place(x[f.freeAt():f.ellAt()], f.lambda, f.within.d, f.q+1)
-		x[f.ellAt()] = (f.ell - f.logScale - 0.5*math.Log(f.columns.square[f.q])) * f.root
-		f.moveTo(k, x, grad)
-	}
-}
-
-// resum takes counts, and writes the coordinates of F and D that sums and W give. It reports false where
-// rounding forbids.
-func (f *byLevel) resum(x, counts, sums, w []float64) bool {
-	q, d, to := f.q, f.q+1, f.within.d
-	for i := range d {
-		for j := range i + 1 {
-			to[i*d+j] = w[i*d+j] / f.obs.N
-		}
-	}
-	f.take(counts)
-	if !dense.Cholesky(to, d) {
+	if !moved {
 		return false
 	}
-	row := slices.Clone(to[q*d : q*d+q]) // of y
-	f.placeRows(x)
-	copy(f.products, f.toldY)
-	for l, root := range f.law.roots {
-		own := f.sums[l*d : (l+1)*d]
-		for j := range own {
-			_, precision, centre := f.wide(l, j)
-			own[j] = sums[l*d+j] / root
-			x[l*d+j] = (own[j] - centre/precision) * math.Sqrt(precision)
-		}
-		addScaled(f.products, -own[q]/f.obs.N, own[:q])
-	}
-	if _, ok := f.y.prepare(to, d, f.products, f.columns.square[q]); !ok {
+	counts, before := slices.Clone(f.counts), slices.Clone(x)
+	if !c.resum(x, s.counts, s.sums, s.w) {
+		f.take(counts)
+		copy(x, before)
 		return false
 	}
-	f.y.coordinates(f.yRow(x)[:q], row)
+	f.prior.see(f.within, f.sums, f.law.roots)
+	f.law.place(x[f.zetaAt():f.freeAt()], f.prior.statistics, f.prior.sums)
+	f.scales.place(x[f.freeAt():f.end()], f.lambda, f.within.d, f.q+1)
+	c.keep(x)
 	return true
-}
-
-// placeRows writes the coordinates of D_x and D_yy, and leaves what else it has of y out.
-func (f *byLevel) placeRows(x []float64) {
-	d := f.q + 1
-	placed := make([]float64, f.columns.end())
-	c := *f.columns // place writes coordinates of means, too
-	c.origin, c.linear, c.fixed, c.per = make([]float64, d), slices.Repeat([]float64{1}, d), slices.Repeat([]float64{1}, d), make([]float64, d)
-	c.place(placed, f.within)
-	copy(x[f.rowsAt():f.yAt()], placed[d:])
-	f.yRow(x)[f.q] = placed[len(placed)-1]
-	clear(f.within.d[f.q*d : f.q*d+f.q])
 }

@@ -190,7 +190,7 @@ func TestLevelsGradient(t *testing.T) {
 					truth := modeltest.TamePrior(s)
 					c.prior = truth
 					_, obs := c.draw(rng)
-					f := newByLevel(obs, prior)
+					f := newByLevel(alone(obs), prior)
 					x := make([]float64, f.Dim())
 					for !f.start(x, rng) {
 					}
@@ -212,7 +212,7 @@ func TestLevelsGradient(t *testing.T) {
 					}, x, &fd.Settings{Formula: fd.Central, Step: 1e-4})
 					for i, g := range grad {
 						if !(math.Abs(g-want[i]) <= 2e-5*(1+math.Abs(g))) {
-							t.Errorf("%v prior %d: slope %d of %d (rows %d, y %d, ζ %d, λ %d) is %v, differences %v", c, which, i, len(x), f.rowsAt(), f.yAt(), f.zetaAt(), f.freeAt(), g, want[i])
+							t.Errorf("%v prior %d: slope %d of %d (rows %d, y %d, ζ %d, λ %d) is %v, differences %v", c, which, i, len(x), f.rowsAt(), f.othersAt(), f.zetaAt(), f.freeAt(), g, want[i])
 						}
 					}
 				}
@@ -276,7 +276,7 @@ func calibrateLevels(t *testing.T, c leveledRows, trials int, fault func(*byLeve
 	for trial := range trials {
 		rng := rand.New(rand.NewPCG(uint64(trial), 23))
 		truth, obs := c.draw(rng)
-		f := newByLevel(obs, c.prior)
+		f := newByLevel(alone(obs), c.prior)
 		if fault != nil {
 			fault(f)
 		}

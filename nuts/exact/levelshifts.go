@@ -16,7 +16,7 @@ import (
 // and z is about n_l, S_l and P. Levels of no rows, whose S is 0, stay. In a frame S and W are in the units of
 // coordinates, v′, and what is told in those of noise (levelUnits).
 type levelShifts struct {
-	*byLevel
+	*levelSums
 	d               int
 	counts, sums, w []float64 // n_l; S, a row of d a level; W
 	now             []float64 // what is told of them
@@ -26,9 +26,9 @@ type levelShifts struct {
 	try, factor, dev, moved, slope []float64
 }
 
-func newLevelShifts(f *byLevel) *levelShifts {
+func newLevelShifts(f *levelSums) *levelShifts {
 	d := f.q + 1
-	s := &levelShifts{byLevel: f, d: d, counts: slices.Clone(f.counts), sums: slices.Clone(f.own[:f.levels*d]), now: slices.Clone(f.told),
+	s := &levelShifts{levelSums: f, d: d, counts: slices.Clone(f.counts), sums: slices.Clone(f.own[:f.levels*d]), now: slices.Clone(f.told),
 		root: slices.Clone(f.tau), w: make([]float64, d*d), try: make([]float64, d*d), factor: make([]float64, d*d), dev: make([]float64, f.q),
 		moved: make([]float64, len(f.told)), slope: make([]float64, len(f.told))}
 	for i, v := range f.within.w {

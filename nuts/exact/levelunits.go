@@ -9,43 +9,40 @@ import (
 	"github.com/dpreg/dpreg/release"
 )
 
-// levelUnits are those of byLevel. In a frame, u = W(v − c) of d columns, coordinates are of v′ = (v − c)/|L_j|,
-// L = W⁻¹, for what byColumns says: the noise of a square is that of u. The prior sees v = Bv′ + c, and noise is on sums
-// of u = Av′, A = WB. About c, sums within levels do not depend on counts. In the box all three are v.
+// levelUnits are those of levelSums. Of d columns v in common units u = W(v − c) are those of a release, and
+// coordinates are of v′ = (v − c)/|L_j|, L = W⁻¹, for what byColumns says: the noise of a square is that of u. The
+// prior sees v = Bv′ + c, and noise is on sums of u = Av′, A = WB. About c, sums within levels do not depend on counts.
+// Of one release in the box all three are the same.
 type levelUnits struct {
-	d         int
-	b, c, a   []float64
-	box       bool
-	p, pa, by []float64 // d×d
+	d       int
+	b, c, a []float64
+	same    bool
+	p, pa   []float64 // d×d
 }
 
-func newLevelUnits(obs *model.Observation, d int) *levelUnits {
-	u := &levelUnits{d: d, b: slices.Repeat([]float64{1}, d), c: make([]float64, d), a: make([]float64, d*d), box: obs.Frame == nil,
-		p: make([]float64, d*d), pa: make([]float64, d*d), by: make([]float64, d*d)}
+func newLevelUnits(of *model.Units, m, d int) *levelUnits {
+	u := &levelUnits{d: d, b: make([]float64, d), c: make([]float64, d), a: make([]float64, d*d), same: true,
+		p: make([]float64, d*d), pa: make([]float64, d*d)}
+	back := of.Inverse()
 	for j := range d {
-		u.a[j*d+j] = 1
-	}
-	if u.box {
-		return u
-	}
-	m, l := obs.Shape.M(), obs.Frame.Inverse()
-	k := m - d
-	for j := range d {
-		row := l[(k+j)*m+k : (k+j+1)*m]
-		u.b[j], u.c[j] = math.Sqrt(dot(row, row)), obs.Frame.Centre[k+j]
+		row, c := back.Row(m - d + j)
+		own := row[len(row)-1-j:]
+		u.b[j], u.c[j] = math.Sqrt(dot(own, own)), c
 	}
 	for j := range d {
-		for i := range j + 1 {
-			u.a[j*d+i] = obs.Frame.Matrix[k+j][k+i] * u.b[i]
+		row, _ := of.Row(m - d + j)
+		for i, v := range row[len(row)-1-j:] {
+			u.a[j*d+i] = v * u.b[i]
+			u.same = u.same && (v == 0 || i == j && v == 1) && u.c[j] == 0
 		}
 	}
 	return u
 }
 
 // readTold takes the noise's parts, and z to own units.
-func (f *byLevel) readTold() {
+func (f *levelSums) readTold() {
 	t, d, first := f.obs.Told, f.q+1, len(f.obs.Told.Counts)
-	if f.toldOwn = slices.Clone(t.Z[first:]); f.units.box {
+	if f.toldOwn = slices.Clone(t.Z[first:]); f.units.same {
 		f.own, f.byOwn = f.told[first:], f.byTold[first:]
 	} else {
 		f.own, f.byOwn = make([]float64, len(f.toldOwn)), make([]float64, len(f.toldOwn))
@@ -152,8 +149,8 @@ type byPrior struct {
 	gSums, gD, e []float64
 }
 
-func newByPrior(u *levelUnits, own *byLevel) *byPrior {
-	if u.box {
+func newByPrior(u *levelUnits, own *levelSums) *byPrior {
+	if u.same {
 		return &byPrior{own.within, u, own.sums, own.gSums, own.gD, own.e}
 	}
 	d := u.d
@@ -164,7 +161,7 @@ func newByPrior(u *levelUnits, own *byLevel) *byPrior {
 
 // see takes D and F.
 func (p *byPrior) see(own *statistics, sums, roots []float64) {
-	if p.units.box {
+	if p.units.same {
 		return
 	}
 	d, b := p.units.d, p.units.b
@@ -189,7 +186,7 @@ func (p *byPrior) clear() {
 }
 
 func (p *byPrior) pull(gSums, gD, e []float64) {
-	if p.units.box {
+	if p.units.same {
 		return
 	}
 	d, b := p.units.d, p.units.b

@@ -1,0 +1,366 @@
+package exact
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
+)
+
+// levelSums are the statistics of n rows by the L = k + 1 levels of a factor, of q covariates beside its dummies, in
+// coordinates. A Gram matrix of (1, dummies) that is known, n_1 … n_L, leaves orthonormal sums F_l = Σ_(l)v/√n_l of
+// v = (x, y), d = q + 1 columns, and what they leave of the scatter, nDDᵀ, and nothing of dummies is taken for
+// normal. Coordinates are of D as columns has them; of F
+//
+//	F_jl = w²(√n_l a_jj z̃_jl/ς² + √n_l m_jl/V) + w x,   1/w² = n_l a_jj²/ς² + 1/V,   V = n_l A_jl + (1 + n_l B_jl) D_jj²,
+//
+// z̃_jl = z_jl − √n_l Σ_{i<j} a_ji F_il, z_jl the noisy sum within level l of u = av (levelUnits; in the box a is 1), ς² the
+// variance of its noise, and m_jl, A_jl + B_jl D_jj² what the prior has for mean and variance of the level's mean;
+// of levels' means of x ζ (levelLaw), and of free scales of the covariates. An empty level counts 10⁻⁹ rows, that
+// nothing divides by 0. The coordinates lie in this order: of F, a level after the other; of rows of D_x; others;
+// ζ; those of λ.
+type levelSums struct {
+	obs           *model.Observation
+	m, k, q       int // columns, dummies, covariates beside these
+	levels        int
+	free, others  int // columns of F that have coordinates, and how many coordinates others are
+	counts        []float64
+	within        *statistics // D
+	sums          []float64   // F, a row of d a level
+	columns       *columns    // of D
+	law           *levelLaw
+	scales        *freeScales
+	params        *model.Params
+	noise         *model.Noise
+	told, byTold  []float64 // what noise is on, and its slope
+	own, byOwn    []float64 // sums within levels and products of v′, and that in them
+	centre, fixed []float64 // m and A, a row of d a level
+	rate          []float64 // B
+
+	lambda, gLambda []float64
+	gSums, gD, e    []float64
+	logJ            float64
+	share, tau      []float64 // of levels, and T within them
+
+	units       *levelUnits
+	prior       *byPrior
+	sumVariance float64 // of the noise
+	countScale  float64 // of that on counts, and on the last square
+	squareScale float64
+	toldOwn     []float64 // z of own
+	parts       [][]int   // of the noise, of each level
+	ofProducts  []int
+}
+
+const emptyLevel = 1e-9
+
+// withinPrior is the prior of the covariates behind k dummies: T has the marginal law of its block.
+func withinPrior(prior *model.Prior, k int) *model.Prior {
+	d := prior.Covariates
+	p, out := d.Dim(), *prior
+	c := &conjugate.NIW{Mean: d.Mean[k:], Kappa: d.Kappa, Dof: d.Dof - float64(k)}
+	for j := k; j < p; j++ {
+		c.Scale = append(c.Scale, d.Scale[j*p+k:(j+1)*p]...)
+	}
+	out.Covariates, out.Scales = c, nil
+	if prior.MeanSD != nil {
+		out.MeanSD = slices.Clip(prior.MeanSD[k:])
+	}
+	for _, s := range prior.Scales {
+		var left []int
+		for _, j := range s.Covariates {
+			if j >= k {
+				left = append(left, j-k)
+			}
+		}
+		if len(s.Covariates) > 0 && left == nil {
+			continue
+		}
+		s.Covariates = left
+		out.Scales = append(out.Scales, s)
+	}
+	return &out
+}
+
+// newLevelSums allocates, with so many columns of F and rows of D that have coordinates, for a prior of the
+// covariates within levels.
+func newLevelSums(site *model.Site, part *model.Prior, noise *model.Noise, free, others int) *levelSums {
+	obs := site.Observation
+	m, k := obs.Shape.M(), obs.Told.Dummies
+	q, d, n, levels := m-1-k, m-k, obs.N, k+1
+	vec := func(n int) []float64 { return make([]float64, n) }
+	f := &levelSums{obs: obs, m: m, k: k, q: q, levels: levels, free: free, others: others, counts: vec(levels), within: newStatistics(d),
+		sums: vec(d * levels), law: newLevelLaw(part, levels, n), scales: newFreeScales(part), params: model.NewParams(obs.Shape),
+		noise: noise, told: vec(len(obs.Told.Z)), byTold: vec(len(obs.Told.Z)), units: newLevelUnits(site.Units, m, d),
+		centre: vec(d * levels), fixed: vec(d * levels), rate: vec(d * levels),
+		gSums: vec(d * levels), gD: vec(d * d), e: vec(d * d), share: vec(levels), tau: vec(q * q)}
+	f.lambda, f.gLambda = vec(f.scales.dim()), vec(f.scales.dim())
+	f.within.n = n
+	f.readTold()
+	first, last := len(obs.Told.Counts), len(obs.Told.Z)-1
+	f.prior, f.sumVariance = newByPrior(f.units, f), obs.Told.Variance(obs.Kind, first)
+	if f.countScale, f.squareScale = obs.Told.Scale[0], obs.Told.Scale[last]; obs.Kind == release.Ball {
+		f.countScale, f.squareScale = math.Sqrt(obs.Told.Variance(obs.Kind, 0)), math.Sqrt(obs.Told.Variance(obs.Kind, last))
+	}
+	for j, b := range f.units.b[:q] {
+		f.scales.psi[j] /= b * b
+	}
+	f.columns = newColumns(q, d, slices.Repeat([]float64{math.Sqrt(obs.Told.Variance(obs.Kind, last)) / n}, free))
+	for at := range f.centre {
+		if j := at % d; j < q && part.MeanSD != nil {
+			f.priorSum(at, part.Covariates.Mean[j], part.MeanSD[j]*part.MeanSD[j], 0)
+		} else if j < q {
+			f.priorSum(at, part.Covariates.Mean[j], 0, 1/part.Covariates.Kappa)
+		}
+	}
+	return f
+}
+
+// priorSum takes what the prior has of a level's mean, in its units.
+func (f *levelSums) priorSum(at int, mean, fixed, rate float64) {
+	b, c := f.units.b[at%(f.q+1)], f.units.c[at%(f.q+1)]
+	f.centre[at], f.fixed[at], f.rate[at] = (mean-c)/b, fixed/(b*b), rate
+}
+
+// toldCount is the noisy number of rows of a level.
+func (f *levelSums) toldCount(l int) float64 {
+	told := f.obs.Told.Counts
+	if at := l - f.levels + len(told); at >= 0 {
+		return told[at]
+	}
+	return f.obs.N - told[0]
+}
+
+func (f *levelSums) rowsAt() int   { return f.levels * f.free }
+func (f *levelSums) othersAt() int { return f.rowsAt() + f.q*(f.q+1)/2 }
+func (f *levelSums) zetaAt() int   { return f.othersAt() + f.others }
+func (f *levelSums) freeAt() int   { return f.zetaAt() + f.levels*f.q }
+func (f *levelSums) end() int      { return f.freeAt() + f.scales.dim() }
+
+// take takes counts.
+func (f *levelSums) take(counts []float64) {
+	copy(f.counts, counts)
+	for l, c := range counts {
+		f.law.roots[l] = math.Sqrt(max(c, emptyLevel))
+	}
+}
+
+// wide returns V, 1/w² and the centre over w² of F_jl, F_il before it being known.
+func (f *levelSums) wide(l, j int) (v, precision, centre float64) {
+	d := f.q + 1
+	at, root, noise, a := l*d+j, f.law.roots[l], f.sumVariance, f.units.a[j*d:]
+	told := f.obs.Told.Z[len(f.obs.Told.Counts)+at] - root*dot(a[:j], f.sums[l*d:])
+	v = root*root*f.fixed[at] + (1+root*root*f.rate[at])*f.columns.square[j]
+	return v, root*root*a[j]*a[j]/noise + 1/v, root*a[j]*told/noise + root*f.centre[at]/v
+}
+
+// takeRows takes D_x of x, and begins the product. It reports false where a column has no spread left in floating
+// point.
+func (f *levelSums) takeRows(x []float64) (logJ float64, ok bool) {
+	d, at := f.q+1, f.rowsAt()
+	f.columns.product = logProduct{rest: 1}
+	for i := range f.q {
+		v, ok := f.columns.takeRow(f.within.d[i*d:i*d+i+1], x[at:at+i+1])
+		if !ok {
+			return 0, false
+		}
+		logJ += v
+		at += i + 1
+	}
+	return logJ, true
+}
+
+// takeSums takes columns of F of x.
+func (f *levelSums) takeSums(x []float64) {
+	d := f.q + 1
+	for l := range f.levels {
+		row := f.sums[l*d : (l+1)*d]
+		for j := range f.free {
+			_, precision, centre := f.wide(l, j)
+			f.columns.product.times(1 / precision)
+			row[j] = centre/precision + x[l*f.free+j]/math.Sqrt(precision)
+		}
+	}
+}
+
+// tell writes what noise is on: counts, sums within levels, products.
+func (f *levelSums) tell() {
+	n, d, at := f.obs.N, f.q+1, 0
+	first := copy(f.told, f.counts[f.levels-len(f.obs.Told.Counts):])
+	for l, root := range f.law.roots {
+		for _, v := range f.sums[l*d : (l+1)*d] {
+			f.own[at] = root * v
+			at++
+		}
+	}
+	for j := range d {
+		for h := j; h < d; h++ {
+			v := n * f.within.w[h*d+j]
+			for l := range f.levels {
+				v += f.sums[l*d+j] * f.sums[l*d+h]
+			}
+			f.own[at] = v
+			at++
+		}
+	}
+	if !f.units.same {
+		f.units.toNoise(f.told[first:], f.own)
+	}
+}
+
+// pullTold adds the noise's slopes to gSums, and to the lower triangle of e.
+func (f *levelSums) pullTold() {
+	n, d, at := f.obs.N, f.q+1, 0
+	if !f.units.same {
+		f.units.pullNoise(f.byOwn, f.byTold[len(f.obs.Told.Counts):])
+	}
+	for l, root := range f.law.roots {
+		addScaled(f.gSums[l*d:(l+1)*d], root, f.byOwn[at:at+d])
+		at += d
+	}
+	for j := range d {
+		for h := j; h < d; h++ {
+			g := f.byOwn[at]
+			at++
+			for l := range f.levels {
+				f.gSums[l*d+j] += g * f.sums[l*d+h]
+				f.gSums[l*d+h] += g * f.sums[l*d+j]
+			}
+			if g *= n; h > j {
+				g *= 0.5
+			}
+			f.e[h*d+j] += g
+		}
+	}
+}
+
+// power is that of D_ii.
+func (f *levelSums) power(i int) float64 { return f.obs.N - float64(f.levels+1+i) }
+
+// begin makes gradients 0.
+func (f *levelSums) begin() {
+	clear(f.gD)
+	clear(f.e)
+	clear(f.gSums)
+	f.prior.clear()
+	f.scales.slope(f.gLambda, f.lambda)
+}
+
+// pullSums writes the gradient in coordinates of F, and adds to gD that in D_jj.
+func (f *levelSums) pullSums(grad, x []float64) {
+	d := f.q + 1
+	for l, root := range f.law.roots {
+		g := f.gSums[l*d : (l+1)*d]
+		for j := f.free - 1; j >= 0; j-- {
+			v, precision, centre := f.wide(l, j)
+			u, at, a := x[l*f.free+j], l*d+j, f.units.a[j*d:]
+			grad[l*f.free+j] = g[j] / math.Sqrt(precision)
+			addScaled(g[:j], -g[j]*root*root*a[j]/(f.sumVariance*precision), a[:j])
+			byPrecision := -g[j]*(centre/precision+0.5*u/math.Sqrt(precision))/precision - 0.5/precision
+			byV := -(byPrecision + g[j]*root*f.centre[at]/precision) / (v * v)
+			f.gD[j*d+j] += 2 * byV * (1 + root*root*f.rate[at]) * f.within.d[j*d+j]
+		}
+	}
+}
+
+// pullRows writes the gradient in coordinates of D_x.
+func (f *levelSums) pullRows(grad, x []float64) {
+	at := f.othersAt()
+	for i := f.q - 1; i >= 0; i-- {
+		at -= i + 1
+		f.columns.pullRow(grad[at:at+i+1], f.within, f.gD, x[at:at+i+1])
+	}
+}
+
+// disperse takes counts and a scatter that z may tell of.
+func (f *levelSums) disperse(rng *rand.Rand) {
+	f.take(f.startCounts(rng))
+	d := f.q + 1
+	part := &model.Observation{Shape: model.Shape{P: f.q, Intercept: true}, N: f.obs.N, Kind: f.obs.Kind, Z: make([]float64, release.Length(d)), Scale: slices.Repeat([]float64{f.squareScale}, release.Length(d)), Frame: f.obs.Frame}
+	for j := range d {
+		for h := j; h < d; h++ {
+			v := f.toldOwn[f.levels*d+release.Index(d, j, h)-d]
+			for l, count := range f.counts {
+				row := f.toldOwn[l*d : (l+1)*d]
+				v -= row[j] * row[h] / max(count, 1)
+			}
+			part.Z[release.Index(d, j, h)] = v
+		}
+	}
+	f.within.disperse(make([]float64, len(part.Z)), part, f.obs.N, rng)
+}
+
+// startCounts are whole, sum to n, and are about what z tells, noise drawn anew.
+func (f *levelSums) startCounts(rng *rand.Rand) []float64 {
+	told, n := f.obs.Told.Counts, f.obs.N
+	counts, sum := make([]float64, f.levels), 0.0
+	for i, z := range told {
+		counts[f.levels-len(told)+i] = max(0, min(n, math.Round(z+model.RandNoise(f.obs.Kind, f.countScale, rng))))
+	}
+	if len(told) < f.levels {
+		counts[0] = n - counts[1]
+	}
+	for _, c := range counts {
+		sum += c
+	}
+	left := n
+	for l, c := range counts {
+		if sum == 0 {
+			break
+		}
+		counts[l] = math.Floor(c * n / sum)
+		left -= counts[l]
+	}
+	most := 0
+	for l, c := range counts {
+		if c > counts[most] {
+			most = l
+		}
+	}
+	counts[most] += left
+	return counts
+}
+
+// resum takes counts, and F and D that sums and W give, and writes the coordinates of F and of rows of D. It reports
+// false where rounding forbids.
+func (f *levelSums) resum(x, counts, sums, w []float64) bool {
+	d, to := f.q+1, f.within.d
+	for i := range d {
+		for j := range i + 1 {
+			to[i*d+j] = w[i*d+j] / f.obs.N
+		}
+	}
+	f.take(counts)
+	if !dense.Cholesky(to, d) {
+		return false
+	}
+	f.placeRows(x)
+	for l, root := range f.law.roots {
+		own := f.sums[l*d : (l+1)*d]
+		for j := range own {
+			own[j] = sums[l*d+j] / root
+			if j < f.free {
+				_, precision, centre := f.wide(l, j)
+				x[l*f.free+j] = (own[j] - centre/precision) * math.Sqrt(precision)
+			}
+		}
+	}
+	return true
+}
+
+// placeRows writes the coordinates of D_x, and of D_yy where it has one.
+func (f *levelSums) placeRows(x []float64) {
+	rows := f.columns.rows
+	placed := make([]float64, f.columns.end())
+	c := *f.columns // place writes coordinates of means, too
+	c.origin, c.linear, c.fixed, c.per = make([]float64, rows), slices.Repeat([]float64{1}, rows), slices.Repeat([]float64{1}, rows), make([]float64, rows)
+	c.place(placed, f.within)
+	copy(x[f.rowsAt():f.othersAt()], placed[rows:])
+	if rows > f.q {
+		x[f.othersAt()+f.q] = placed[len(placed)-1]
+	}
+}
