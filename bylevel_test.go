@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,10 +46,49 @@ func groupedRows(t *testing.T, n, steps int, epsilon float64) (rows [][]float64,
 		row[3] = max(-1, min(1, 0.1+0.3*row[2]+0.2*row[1]+0.1*row[0]+0.15*rng.NormFloat64()))
 		rows, flat = append(rows, row), append(flat, row...)
 	}
-	r, err = custody.Publish(context.Background(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: flat}, Design: d, ByLevel: "f", Steps: steps,
+	return rows, publishGrouped(t, d, flat, "f", steps, epsilon, rng)
+}
+
+func publishGrouped(t *testing.T, d *schema.Design, flat []float64, factor string, steps int, epsilon float64, rng *rand.Rand) *release.Release {
+	t.Helper()
+	r, err := custody.Publish(context.Background(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: flat}, Design: d, ByLevel: factor, Steps: steps,
 		Privacy: release.Privacy{Epsilon: epsilon, Neighbours: release.ReplaceOne}, Entropy: mechanisms.Simulated(rng), NoLedger: true})
 	must(t, err)
-	return rows, r
+	return r
+}
+
+// TestByLevelOfHalves: releases of two parts of the rows, of one look and of several and of which one lacks a level,
+// tell with little noise what one of all rows does.
+func TestByLevelOfHalves(t *testing.T) {
+	rows, all := groupedRows(t, 600, 1, 100)
+	rng := rand.New(rand.NewPCG(6, 8))
+	var parts [2][]float64
+	for i, row := range rows {
+		part := i % 2
+		if row[0] > 0 { // level b
+			part = 1
+		}
+		parts[part] = append(parts[part], row...)
+	}
+	var custodians []dpreg.Custodian
+	for i, flat := range parts {
+		custodians = append(custodians, dpreg.Custodian{Name: string(rune('a' + i)), Release: publishGrouped(t, &all.Schema, flat, "f", 1+2*i, 100, rng)})
+	}
+	o := dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1000, Seed: 1}}
+	one, err := dpreg.Infer(context.Background(), dpreg.One(all), o)
+	must(t, err)
+	two, err := dpreg.Infer(context.Background(), custodians, o)
+	must(t, err)
+	if two.Method != "mcmc-exact" || len(two.Custodians) != 2 {
+		t.Fatalf("method %s", two.Method)
+	}
+	want := one.Summary(dpreg.Original, 0.95).Parameters
+	for k, p := range two.Summary(dpreg.Original, 0.95).Parameters[:5] { // θ and σ
+		w := want[k]
+		if p.Name != w.Name || math.Abs(p.Mean-w.Mean) > 0.25*w.SD || math.Abs(p.SD/w.SD-1) > 0.15 {
+			t.Errorf("%s: %v ± %v, and of all rows %s: %v ± %v", p.Name, p.Mean, p.SD, w.Name, w.Mean, w.SD)
+		}
+	}
 }
 
 // TestByLevelIsLeastSquaresWithoutNoise compares posterior means with gonum's least squares.
@@ -95,7 +135,7 @@ func isLeastSquares(t *testing.T, steps int) {
 
 // TestByLevelRefused: what has no law of a factor says so.
 func TestByLevelRefused(t *testing.T) {
-	_, r := groupedRows(t, 200, 1, 1)
+	rows, r := groupedRows(t, 200, 1, 1)
 	plan := mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10, Seed: 1}
 	says := func(what string, err error) {
 		t.Helper()
@@ -107,14 +147,19 @@ func TestByLevelRefused(t *testing.T) {
 		_, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Method: method, Plan: plan})
 		says(method, err)
 	}
-	_, err := dpreg.Infer(context.Background(), []dpreg.Custodian{{Name: "a", Release: r}, {Name: "b", Release: r}}, dpreg.Options{Plan: plan})
-	says("two releases", err)
-	_, looks := groupedRows(t, 200, 3, 1)
-	_, err = dpreg.Infer(context.Background(), []dpreg.Custodian{{Name: "a", Release: r}, {Name: "b", Release: looks}}, dpreg.Options{Plan: plan})
-	says("two releases, one of several looks", err)
+	both := func(second *release.Release, o dpreg.Options) error {
+		o.Plan = plan
+		_, err := dpreg.Infer(context.Background(), []dpreg.Custodian{{Name: "a", Release: r}, {Name: "b", Release: second}}, o)
+		return err
+	}
+	says("covariates shared", both(r, dpreg.Options{Covariates: dpreg.SharedCovariates}))
+	says("the same rows", both(r, dpreg.Options{SameRows: true}))
+	says("another method", both(r, dpreg.Options{Method: "gibbs-ss-update"}))
+	rng := rand.New(rand.NewPCG(6, 9))
+	says("no levels", both(publishGrouped(t, &r.Schema, slices.Concat(rows[:100]...), "", 1, 1, rng), dpreg.Options{}))
 	binary := *r
 	binary.Schema.Response.Lower = 0
-	_, err = dpreg.Infer(context.Background(), dpreg.One(&binary), dpreg.Options{Family: model.Binomial, Plan: plan})
+	_, err := dpreg.Infer(context.Background(), dpreg.One(&binary), dpreg.Options{Family: model.Binomial, Plan: plan})
 	says("a family", err)
 }
 

@@ -49,7 +49,10 @@ func Join(custodians []Custodian) (arranged []Custodian, common *schema.Design, 
 	var names []string
 	var designs []*schema.Design
 	for j, c := range custodians {
-		if err := c.Release.Validate(); err != nil {
+		if err = c.Release.Validate(); err == nil {
+			err = c.Release.SameFactor(custodians[0].Release)
+		}
+		if err != nil {
 			return nil, nil, named(custodians, j, err)
 		}
 		names, designs = append(names, c.Name), append(designs, &c.Release.Schema)

@@ -177,7 +177,7 @@ func (p *Problem) Join() (*Joint, error) {
 			if o.Told == nil {
 				return nil
 			}
-			return errors.New("this release has its sums by the levels of a factor (--by-level), of which mcmc-exact alone has the law, for one release and a normal response")
+			return errors.New("this release has its sums by the levels of a factor (--by-level), of which mcmc-exact alone has the law, and of a normal response")
 		})
 	}
 	return t, err

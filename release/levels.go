@@ -278,6 +278,21 @@ func levelsOf(d *schema.Design, factor string) []string {
 	return nil
 }
 
+// SameFactor reports why the sums of a release by levels, or of none, are not joined with those of the first: the
+// columns of a factor stand first where it has the levels.
+func (r *Release) SameFactor(first *Release) error {
+	by := func(r *Release) string {
+		if r.Levels == nil {
+			return "are not by levels"
+		}
+		return fmt.Sprintf("are by the levels of %q", r.Levels.Factor)
+	}
+	if a, b := by(first), by(r); a != b {
+		return fmt.Errorf("its sums %s, and those of the first release %s: publish all with the same --by-level, or infer from those that are alike", b, a)
+	}
+	return nil
+}
+
 // validateFollows checks that the statistics are those that follow from the sums by levels.
 func (r *Release) validateFollows() error {
 	if r.Levels == nil {

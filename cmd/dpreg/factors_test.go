@@ -207,7 +207,20 @@ func TestByLevelEndToEnd(t *testing.T) {
 	if checked := command("check", "r.json", "--calibrate", "0", "--chains", "2", "--warmup", "200", "--draws", "200").finished(t); !strings.Contains(checked.stdout, "age in dark blue") {
 		t.Error(checked.stdout)
 	}
-	for _, args := range []string{"infer r.json --formula income~age", "infer r.json --method naive"} {
+	command("release", "people.csv", "--schema", "people.json", "--eps", "4", "--by-level", "colour", "-o", "s.json", "--no-ledger").finished(t)
+	command("release", "people.csv", "--schema", "people.json", "--eps", "4", "-o", "plain.json", "--no-ledger").finished(t)
+	quickly := []string{"--chains", "2", "--warmup", "200", "--draws", "200"}
+	joint := command(append(strings.Fields("infer r.json s.json --pooling partial --save joint/"), quickly...)...).finished(t)
+	for _, says := range []string{"it alone has the law of sums by levels", "partial pooling", "colourgreen @ s.json"} {
+		if !strings.Contains(joint.stdout, says) {
+			t.Errorf("it does not say %q: %s", says, joint.stdout)
+		}
+	}
+	command("predict", "--draws", "joint/", "people.csv", "--custodian", "s.json").finished(t)
+	if checked := command(append(strings.Fields("check r.json s.json --calibrate 0"), quickly...)...).finished(t); strings.Count(checked.stdout, "age in dark blue") != 2 {
+		t.Error(checked.stdout)
+	}
+	for _, args := range []string{"infer r.json --formula income~age", "infer r.json --method naive", "infer r.json plain.json", "infer plain.json r.json", "infer r.json s.json --covariates shared"} {
 		if r := command(strings.Fields(args)...).says(t, "level"); r.code != misused {
 			t.Errorf("%s: exit code %d", args, r.code)
 		}

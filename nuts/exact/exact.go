@@ -5,6 +5,7 @@ package exact
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -44,9 +45,14 @@ func (m Method) read(p *model.Problem) (*model.Joint, error) {
 	if err != nil {
 		return nil, err
 	}
-	if leveled(joint) && (len(joint.Sites) > 1 || joint.Family != model.Normal) {
-		_, err := p.Join()
-		return nil, err
+	if leveled(joint) {
+		if joint.Family != model.Normal {
+			_, err := p.Join()
+			return nil, err
+		}
+		if joint.Shared && len(joint.Sites) > 1 {
+			return nil, errors.New("of sums by the levels of a factor (--by-level) each custodian's covariates have a law of their own: leave --covariates shared out")
+		}
 	}
 	return joint, joint.Each(func(obs *model.Observation) error {
 		if more := float64(obs.Shape.P + 4); joint.Family != model.Normal && obs.N < more {
@@ -74,7 +80,7 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 		if joint.Family != model.Normal && len(joint.Sites) == 1 {
 			return newGeneralizedKernel(joint.Sites[0], joint.Prior, familyOf(joint.Family, joint.Sites[0].Upper), rng)
 		}
-		if leveled(joint) {
+		if leveled(joint) && len(joint.Sites) == 1 {
 			return newLevelsKernel(joint.Sites[0], joint.Prior, rng)
 		}
 		if len(joint.Sites) == 1 {

@@ -3,7 +3,6 @@ package exact
 import (
 	"math"
 
-	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 )
 
@@ -11,8 +10,8 @@ import (
 //
 //	diag(prior) + Σ_j J_jᵀ D_j⁻¹ J_j,
 //
-// J_j the derivatives of s_j and D_j the variances of its noise (variance). η of
-// model.Pooled, standard normal, counts as statistics with D = 1. Rough precisions before
+// J_j the derivatives of s_j and D_j the variances of its noise (variance). What is
+// standard normal (part.standard) counts as statistics with D = 1. Rough precisions before
 // z serve as prior, 1 in common units for most. It reports false where rounding forbids.
 func (f *joint) standardise(x []float64) bool {
 	h := f.at[0]
@@ -28,15 +27,16 @@ func (f *joint) standardise(x []float64) bool {
 		s.set(x[f.at[j]:f.at[j+1]])
 		s.prior(r, len(own))
 		zero := make([]float64, len(own))
-		if !f.slope(base, zero, x, j, -1) {
+		if !f.slope(base, zero, x, j, nil) {
 			return false
 		}
-		for i := range len(s.Scale) + s.lead() {
+		told := s.noised()
+		for i, at := range pointers(append([][]float64{told}, s.standard()...)) {
 			sd := 1.0
-			if i < len(s.Scale) {
-				sd = math.Sqrt(variance(s.Observation, i, s.noisy.s[i]))
+			if i < len(told) {
+				sd = math.Sqrt(s.variance(i))
 			}
-			if !f.slope(hub, own, x, j, i) {
+			if !f.slope(hub, own, x, j, at) {
 				return false
 			}
 			for l := range hub {
@@ -53,17 +53,20 @@ func (f *joint) standardise(x []float64) bool {
 	return f.frame.factor()
 }
 
-// variance is the inverse of what information the noise has of statistic i at v: σ², or
-// b max(b, |z_i − v|). 1/b² is Fisher's of a location under Laplace noise; far from z its
-// density has no curvature, and the inverse is that of the parabola which touches |z_i − v|/b
+// variance is the inverse of what information the noise has of a statistic at a residual r: σ², or
+// b max(b, |r|). 1/b² is Fisher's of a location under Laplace noise; far from z its
+// density has no curvature, and the inverse is that of the parabola which touches |r|/b
 // from above, as in iteratively reweighted least squares: steps with 1/b² would be of length b.
-func variance(o *model.Observation, i int, v float64) float64 {
-	scale := o.Scale[i]
-	if o.Kind == release.Gaussian {
+func variance(kind release.Kind, scale, residual float64) float64 {
+	if kind == release.Gaussian {
 		return scale * scale
 	}
-	return scale * math.Max(scale, math.Abs(o.Z[i]-v))
+	return scale * math.Max(scale, math.Abs(residual))
 }
+
+func (s *spoke) noised() []float64 { return s.noisy.slope }
+
+func (s *spoke) variance(i int) float64 { return variance(s.Kind, s.Scale[i], s.Z[i]-s.noisy.s[i]) }
 
 // addOuter adds uvᵀ.
 func addOuter(dst, u, v []float64) {
@@ -72,17 +75,23 @@ func addOuter(dst, u, v []float64) {
 	}
 }
 
-// slope writes the gradients in the hub and in spoke j of statistic i, or of η
-// after these, and of what else the density has beside the noise's; of that alone for
-// i = −1.
-func (f *joint) slope(hub, own, x []float64, j, i int) bool {
+func pointers(all [][]float64) (at []*float64) {
+	for _, v := range all {
+		for i := range v {
+			at = append(at, &v[i])
+		}
+	}
+	return at
+}
+
+// slope writes the gradients in the hub and in spoke j of what else the density has beside the noise's, and of
+// that whose slope stands at a place.
+func (f *joint) slope(hub, own, x []float64, j int, at *float64) bool {
 	s := f.spokes[j]
-	clear(s.noisy.slope)
-	if eta := i - len(s.noisy.slope); eta >= 0 {
-		s.pooled.Slope[eta]++
-		defer func() { s.pooled.Slope[eta]-- }()
-	} else if i >= 0 {
-		s.noisy.slope[i] = 1
+	clear(s.noised())
+	if at != nil {
+		*at++
+		defer func() { *at-- }()
 	}
 	f.hub.LogPrior(hub)
 	_, ok := s.through(own, x[f.at[j]:f.at[j+1]])
@@ -111,6 +120,11 @@ func (c *columns) prior(dst []float64, columns, at int) {
 		dst[at*(columns+1)] = w * w
 		at++
 	}
+	c.priorRows(dst, columns, at)
+}
+
+// priorRows is that of the rows of D.
+func (c *columns) priorRows(dst []float64, columns, at int) {
 	for i := range c.rows {
 		for j := range c.correlations(i) {
 			dst[at*(columns+1)] = float64(c.p-j) / c.weight(i, j, c.left[i*c.m+j])
@@ -128,7 +142,7 @@ func (c *columns) prior(dst []float64, columns, at int) {
 
 // prior writes rough precisions of a spoke's coordinates before z to the diagonal of
 // r: 1, also as columns has them, but 2n exp 2t of t_i, and for the noisy count;
-// none of c, which η has.
+// none of c, which η has (custodian.standard).
 func (s *spoke) prior(r []float64, size int) {
 	for i := s.lead(); i < size; i++ {
 		r[i*size+i] = 1

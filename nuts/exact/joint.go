@@ -22,7 +22,7 @@ import (
 // and an evaluation as well as the metric cost in proportion to their number.
 type joint struct {
 	hub    *hub
-	spokes []*spoke
+	spokes []part
 	at     []int // where the spokes begin, and the end
 	frame  *arrow
 	x      []float64
@@ -45,7 +45,7 @@ func newJoint(t *model.Joint) *joint {
 	f := &joint{hub: newHub(t), kurtosis: t.Prior.Kurtosis}
 	f.at = []int{f.hub.Dim()}
 	for j := range t.Sites {
-		s := newSpoke(t, j, f.hub.Hub)
+		s := newPart(t, j, f.hub.Hub)
 		f.spokes = append(f.spokes, s)
 		f.at = append(f.at, f.at[j]+s.dim())
 	}
@@ -54,11 +54,18 @@ func newJoint(t *model.Joint) *joint {
 	if t.Partial {
 		var sites []*model.Pooled
 		for _, s := range f.spokes {
-			sites = append(sites, s.pooled)
+			sites = append(sites, s.common().pooled)
 		}
 		f.weave = model.NewInterweave(f.hub.Hub, sites)
 	}
 	return f
+}
+
+func newPart(t *model.Joint, j int, hub *model.Hub) part {
+	if t.Sites[j].Told != nil {
+		return newLevelSpoke(t, j, hub)
+	}
+	return newSpoke(t, j, hub)
 }
 
 // Dim returns the number of coordinates.
@@ -109,7 +116,7 @@ const kinkedAccept = 0.75
 
 // target is the acceptance to adapt to; 0, the default, where some noise is normal.
 func (f *joint) target() float64 {
-	if slices.ContainsFunc(f.spokes, func(s *spoke) bool { return s.Kind != release.Laplace }) {
+	if slices.ContainsFunc(f.spokes, func(s part) bool { return s.common().Kind != release.Laplace }) {
 		return 0
 	}
 	return kinkedAccept
@@ -127,9 +134,13 @@ func newJointKernel(t *model.Joint, rng *rand.Rand) (*nuts.Sampler, error) {
 func (f *joint) Reach(y []float64) {
 	f.set(y)
 	for _, s := range f.spokes {
-		if s.ok {
-			s.noise.Reach(s.noisy.s)
-		}
+		s.reach()
+	}
+}
+
+func (s *spoke) reach() {
+	if s.ok {
+		s.noise.Reach(s.noisy.s)
 	}
 }
 
@@ -157,9 +168,10 @@ func signs(m int) (at []int) {
 	return at
 }
 
-// Move flips, renews w, and interweaves.
+// Move flips, moves what has no coordinates, renews w, and interweaves.
 func (f *joint) Move(k *nuts.Sampler, rng *rand.Rand) {
 	f.flip(k, rng)
+	f.moveParts(k, rng)
 	f.kurtosis.Renew(&f.hub.Params.LogW, k, rng)
 	if f.weave != nil {
 		f.interweave(k, rng)
@@ -186,25 +198,53 @@ func (f *joint) interweave(k *nuts.Sampler, rng *rand.Rand) {
 	f.set(y)
 	f.weave.Step(f.x[f.at[0]-f.hub.Spread.Dim():f.at[0]], rng)
 	for j, s := range f.spokes {
-		s.pooled.Coordinates(f.x[f.at[j]:])
+		s.common().pooled.Coordinates(f.x[f.at[j]:])
 	}
 	f.frame.toY(y, f.x)
 	k.Put(y)
 }
+
+// moveParts moves what parts have beside coordinates, and these with it.
+func (f *joint) moveParts(k *nuts.Sampler, rng *rand.Rand) {
+	y, grad := k.Proposal()
+	f.set(y)
+	moved := false
+	for j, s := range f.spokes {
+		moved = s.move(f.x[f.at[j]:f.at[j+1]], rng) || moved
+	}
+	if !moved {
+		return
+	}
+	f.frame.toY(y, f.x)
+	now, err := f.LogDensity(grad, y)
+	if err != nil {
+		k.Fail(errRounding)
+		return
+	}
+	k.MoveTo(y, now, grad)
+}
+
+// move moves nothing: all of a spoke has coordinates.
+func (s *spoke) move([]float64, *rand.Rand) bool { return false }
 
 // Write writes the parameters in the order of model.Joint.Names.
 func (f *joint) Write(dst, y []float64) {
 	f.set(y)
 	at := f.hub.Write(dst)
 	for _, s := range f.spokes {
-		if s.pooled != nil {
-			at += s.pooled.Write(dst[at:])
+		if own := s.common().pooled; own != nil {
+			at += own.Write(dst[at:])
 		}
 	}
 	for _, s := range f.spokes {
-		if s.rows.dim() > 0 {
-			dst[at] = s.n
-			at++
-		}
+		at += s.write(dst[at:])
 	}
+}
+
+// write writes n where it is latent.
+func (s *spoke) write(dst []float64) int {
+	if s.rows.dim() > 0 {
+		dst[0] = s.n
+	}
+	return s.rows.dim()
 }

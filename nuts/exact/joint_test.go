@@ -65,7 +65,8 @@ func TestJointGradient(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, site := range f.spokes {
+				for _, part := range f.spokes {
+					site := part.(*spoke)
 					logp += modeltest.Smoothing(site.Observation, site.noisy.s, len(f.spokes))
 					if site.Count.Latent() && site.Count.Kind == release.Laplace { // the count's kink is that of one statistic
 						w, _ := site.noise.LogCount(site.n)

@@ -26,13 +26,14 @@ func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) bool {
 	params, q := model.NewParams(t.Shape), t.Shape.Statistics()
 	total, rows := make([]float64, q), 0.0
 	all, counts := make([][]float64, len(f.spokes)), make([]float64, len(f.spokes))
-	for j, s := range f.spokes {
+	for j, part := range f.spokes {
+		s := part.common()
 		n := s.N
 		if s.Count.Latent() {
 			n = s.Count.Start(rng)
 		}
 		stats := make([]float64, q)
-		newStatistics(s.m).disperse(stats, s.Observation, n, rng)
+		newStatistics(t.Shape.M()).disperse(stats, s.Observation, n, rng)
 		s.Units.Common(stats, stats, n)
 		weight := n * entryVariance / (n*entryVariance + s.Scale[0]*s.Scale[0])
 		addScaled(total, weight, stats)
@@ -43,7 +44,7 @@ func (f *joint) start(t *model.Joint, y []float64, rng *rand.Rand) bool {
 		return false
 	}
 	if t.Family != model.Normal {
-		toLink(params, f.spokes[0].family.of)
+		toLink(params, familyOf(t.Family, t.Sites[0].Upper))
 	}
 	x := make([]float64, f.Dim())
 	hub := x[:f.at[0]]
@@ -116,7 +117,7 @@ func (f *joint) coefficients(params *model.Params, conditionals *model.Condition
 		if !conditionals.Draw(own, all[j], counts[j], rng) {
 			return false
 		}
-		s.pooled.Take(own)
+		s.common().pooled.Take(own)
 		addScaled(params.Theta, share, own.Theta)
 		log += share * math.Log(own.Sigma2)
 	}
@@ -132,7 +133,7 @@ func (s *spoke) place(x, stats []float64, n float64, rng *rand.Rand) bool {
 	if s.pooled != nil {
 		s.pooled.Coordinates(x)
 	}
-	s.setSigma()
+	s.takeSigma()
 	t := newStatistics(m)
 	if !t.take(stats, n) {
 		return false

@@ -25,7 +25,7 @@ type countMover interface {
 	set(x []float64) bool                         // takes F and D, and log J
 	value(x []float64) (logp float64, ok bool)    // the log density
 	resum(x, counts, sums, w []float64) (ok bool) // takes these, and writes coordinates of F and D
-	keep(x []float64)                             // writes those of what a move of counts leaves as it is
+	keep(x []float64)                             // writes those of what else stays where counts move
 }
 
 // moveCounts proposes once for each level, at x of a log density, T being integrated out, and where there is no hub θ.

@@ -32,7 +32,7 @@ func newByLevel(site *model.Site, prior *model.Prior) *byLevel {
 	q, d, n, levels := m-1-k, m-k, obs.N, k+1
 	part := withinPrior(prior, k)
 	vec := func(n int) []float64 { return make([]float64, n) }
-	f := &byLevel{levelSums: newLevelSums(site, part, model.NewNoise(obs), d, d), response: newLevelResponse(obs.Shape, k, part),
+	f := &byLevel{levelSums: newLevelSums(site, part, model.NewNoise(obs), 0, d, d), response: newLevelResponse(obs.Shape, k, part),
 		toldY: vec(q), products: vec(q), gProducts: vec(q), root: math.Sqrt(2 * n)}
 	f.logScale = math.Log(f.units.b[q])
 	products := f.toldOwn[levels*d:]

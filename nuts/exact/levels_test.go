@@ -24,6 +24,7 @@ type leveledRows struct {
 	scale  float64
 	prior  *model.Prior
 	framed bool
+	units  float64 // of its box, as a part of common units; 0: all of it
 }
 
 func (c leveledRows) String() string {
@@ -43,13 +44,30 @@ func (c leveledRows) frame() *release.Frame {
 	return modeltest.Frame(c.shape.M() - k).Behind(k)
 }
 
+// site is that of an observation, whose columns behind the dummies have units of their own.
+func (c leveledRows) site(obs *model.Observation) *model.Site {
+	m := c.shape.M()
+	a, b := make([]float64, m*m), make([]float64, m)
+	for j := range m {
+		if a[j*m+j] = 1; j >= c.levels-1 && c.units > 0 {
+			a[j*m+j], b[j] = 1/c.units, 0.25*(1-c.units)/c.units
+		}
+	}
+	return &model.Site{Observation: obs, Units: model.NewUnits(a, b).In(c.frame())}
+}
+
 // draw returns the parameters, of the covariates those over all levels, and the observation.
 func (c leveledRows) draw(rng *rand.Rand) (truth *model.Params, obs *model.Observation) {
-	k, m := c.levels-1, c.shape.M()
-	q := m - 1 - k
 	truth = model.NewParams(c.shape)
 	model.NewConditionals(c.shape, c.prior, false).DrawPrior(truth, rng)
 	c.prior.Kurtosis.Apply(truth, rng)
+	return truth, c.drawRows(truth, rng)
+}
+
+// drawRows draws the covariates' law, and the observation given a regression.
+func (c leveledRows) drawRows(truth *model.Params, rng *rand.Rand) *model.Observation {
+	k, m := c.levels-1, c.shape.M()
+	q := m - 1 - k
 	part := withinPrior(c.prior, k)
 	inner := model.Shape{P: q, Intercept: true}
 	stub := *modeltest.TamePrior(inner) // of θ, which is not used
@@ -87,7 +105,7 @@ func (c leveledRows) draw(rng *rand.Rand) (truth *model.Params, obs *model.Obser
 		share[l] /= total
 	}
 	overall(truth, share, mu, within.Tau, k, q)
-	sums, row, frame := make([]float64, release.Length(m)), make([]float64, m), c.frame()
+	sums, row, units := make([]float64, release.Length(m)), make([]float64, m), c.site(nil).Units
 	for range c.n {
 		l, u := 0, rng.Float64()
 		for l < k && u > share[l] {
@@ -102,9 +120,7 @@ func (c leveledRows) draw(rng *rand.Rand) (truth *model.Params, obs *model.Obser
 		}
 		copy(row[k:], normal(mu[l], 1))
 		row[m-1] = truth.Theta[0] + dot(truth.Theta[1:], row[:m-1]) + math.Sqrt(truth.Sigma2)*rng.NormFloat64()
-		if frame != nil {
-			model.Identity(m).In(frame).Mean(row)
-		}
+		units.Mean(row)
 		for j, v := range row {
 			sums[j] += v
 			for h := j; h < m; h++ {
@@ -112,7 +128,7 @@ func (c leveledRows) draw(rng *rand.Rand) (truth *model.Params, obs *model.Obser
 			}
 		}
 	}
-	return truth, c.observe(sums, rng)
+	return c.observe(sums, rng)
 }
 
 // observe adds noise to the sums by levels.
@@ -140,7 +156,7 @@ func (c leveledRows) observe(sums []float64, rng *rand.Rand) *model.Observation 
 	told.AddNoise(told.Z, c.kind, rng)
 	by, statistics := release.ByLevels("", m, k, int64(c.n), told.Z)
 	told.Counts, told.Sums = by.Counts, by.Sums
-	obs := &model.Observation{Shape: c.shape, N: float64(c.n), Kind: c.kind, Z: statistics.Vector(), Frame: c.frame(), Told: told}
+	obs := &model.Observation{Shape: c.shape, N: float64(c.n), Kind: c.kind, Z: statistics.Vector(), Freedom: float64(release.Length(d) - d + 1), Frame: c.frame(), Told: told}
 	for range obs.Z {
 		obs.Scale = append(obs.Scale, c.scale)
 	}
@@ -186,7 +202,7 @@ func TestLevelsGradient(t *testing.T) {
 			s := model.Shape{P: levels - 1 + q, Intercept: true}
 			for which, prior := range []*model.Prior{mixedPrior(t, s, rng), randomPrior(t, s, rng), model.DefaultPrior(s)} {
 				for _, kind := range []release.Kind{release.Laplace, release.Gaussian, release.Ball} {
-					c := leveledRows{s, levels, 60, kind, 3, prior, kind != release.Laplace}
+					c := leveledRows{s, levels, 60, kind, 3, prior, kind != release.Laplace, 0}
 					truth := modeltest.TamePrior(s)
 					c.prior = truth
 					_, obs := c.draw(rng)
@@ -240,13 +256,13 @@ func TestLevelsSBC(t *testing.T) {
 		trials = 500
 	}
 	for i, c := range []leveledRows{
-		{model.Shape{P: 2, Intercept: true}, 2, 60, release.Laplace, 3, nil, false},
-		{model.Shape{P: 3, Intercept: true}, 3, 60, release.Gaussian, 2, nil, false},
-		{model.Shape{P: 6, Intercept: true}, 5, 200, release.Laplace, 4, nil, false},
-		{model.Shape{P: 3, Intercept: true}, 4, 80, release.Laplace, 0.5, nil, false},
-		{model.Shape{P: 3, Intercept: true}, 3, 60, release.Ball, 1, nil, true},
-		{model.Shape{P: 3, Intercept: true}, 2, 60, release.Gaussian, 3, nil, true},
-		{model.Shape{P: 5, Intercept: true}, 4, 100, release.Ball, 2, nil, true},
+		{model.Shape{P: 2, Intercept: true}, 2, 60, release.Laplace, 3, nil, false, 0},
+		{model.Shape{P: 3, Intercept: true}, 3, 60, release.Gaussian, 2, nil, false, 0},
+		{model.Shape{P: 6, Intercept: true}, 5, 200, release.Laplace, 4, nil, false, 0},
+		{model.Shape{P: 3, Intercept: true}, 4, 80, release.Laplace, 0.5, nil, false, 0},
+		{model.Shape{P: 3, Intercept: true}, 3, 60, release.Ball, 1, nil, true, 0},
+		{model.Shape{P: 3, Intercept: true}, 2, 60, release.Gaussian, 3, nil, true, 0},
+		{model.Shape{P: 5, Intercept: true}, 4, 100, release.Ball, 2, nil, true, 0},
 	} {
 		for which, prior := range []*model.Prior{modeltest.TamePrior(c.shape), model.BoxPrior(c.shape)} {
 			if testing.Short() && (i+which)%4 > 0 || c.framed && !*sbcLong && (i > 5 || which != i%2) {
@@ -304,7 +320,7 @@ func calibrateLevels(t *testing.T, c leveledRows, trials int, fault func(*byLeve
 func TestLevelsSBCFindsFaults(t *testing.T) {
 	testsize.Planted(t)
 	s := model.Shape{P: 3, Intercept: true}
-	c := leveledRows{s, 3, 60, release.Gaussian, 2, modeltest.TamePrior(s), false}
+	c := leveledRows{s, 3, 60, release.Gaussian, 2, modeltest.TamePrior(s), false, 0}
 	faults := map[string]func(*byLevel){"power": func(f *byLevel) { f.law.dof += 8 }}
 	if *sbcLong { // minutes: what is observed contradicts itself
 		faults["sums"] = func(f *byLevel) { z := f.obs.Told.Z; z[5], z[6] = z[6], z[5] }

@@ -27,6 +27,7 @@ type levelSums struct {
 	obs           *model.Observation
 	m, k, q       int // columns, dummies, covariates beside these
 	levels        int
+	sumsAt        int // where coordinates begin
 	free, others  int // columns of F that have coordinates, and how many coordinates others are
 	counts        []float64
 	within        *statistics // D
@@ -88,12 +89,12 @@ func withinPrior(prior *model.Prior, k int) *model.Prior {
 
 // newLevelSums allocates, with so many columns of F and rows of D that have coordinates, for a prior of the
 // covariates within levels.
-func newLevelSums(site *model.Site, part *model.Prior, noise *model.Noise, free, others int) *levelSums {
+func newLevelSums(site *model.Site, part *model.Prior, noise *model.Noise, sumsAt, free, others int) *levelSums {
 	obs := site.Observation
 	m, k := obs.Shape.M(), obs.Told.Dummies
 	q, d, n, levels := m-1-k, m-k, obs.N, k+1
 	vec := func(n int) []float64 { return make([]float64, n) }
-	f := &levelSums{obs: obs, m: m, k: k, q: q, levels: levels, free: free, others: others, counts: vec(levels), within: newStatistics(d),
+	f := &levelSums{obs: obs, m: m, k: k, q: q, levels: levels, sumsAt: sumsAt, free: free, others: others, counts: vec(levels), within: newStatistics(d),
 		sums: vec(d * levels), law: newLevelLaw(part, levels, n), scales: newFreeScales(part), params: model.NewParams(obs.Shape),
 		noise: noise, told: vec(len(obs.Told.Z)), byTold: vec(len(obs.Told.Z)), units: newLevelUnits(site.Units, m, d),
 		centre: vec(d * levels), fixed: vec(d * levels), rate: vec(d * levels),
@@ -135,7 +136,7 @@ func (f *levelSums) toldCount(l int) float64 {
 	return f.obs.N - told[0]
 }
 
-func (f *levelSums) rowsAt() int   { return f.levels * f.free }
+func (f *levelSums) rowsAt() int   { return f.sumsAt + f.levels*f.free }
 func (f *levelSums) othersAt() int { return f.rowsAt() + f.q*(f.q+1)/2 }
 func (f *levelSums) zetaAt() int   { return f.othersAt() + f.others }
 func (f *levelSums) freeAt() int   { return f.zetaAt() + f.levels*f.q }
@@ -182,7 +183,7 @@ func (f *levelSums) takeSums(x []float64) {
 		for j := range f.free {
 			_, precision, centre := f.wide(l, j)
 			f.columns.product.times(1 / precision)
-			row[j] = centre/precision + x[l*f.free+j]/math.Sqrt(precision)
+			row[j] = centre/precision + x[f.sumsAt+l*f.free+j]/math.Sqrt(precision)
 		}
 	}
 }
@@ -257,8 +258,8 @@ func (f *levelSums) pullSums(grad, x []float64) {
 		g := f.gSums[l*d : (l+1)*d]
 		for j := f.free - 1; j >= 0; j-- {
 			v, precision, centre := f.wide(l, j)
-			u, at, a := x[l*f.free+j], l*d+j, f.units.a[j*d:]
-			grad[l*f.free+j] = g[j] / math.Sqrt(precision)
+			u, at, a := x[f.sumsAt+l*f.free+j], l*d+j, f.units.a[j*d:]
+			grad[f.sumsAt+l*f.free+j] = g[j] / math.Sqrt(precision)
 			addScaled(g[:j], -g[j]*root*root*a[j]/(f.sumVariance*precision), a[:j])
 			byPrecision := -g[j]*(centre/precision+0.5*u/math.Sqrt(precision))/precision - 0.5/precision
 			byV := -(byPrecision + g[j]*root*f.centre[at]/precision) / (v * v)
@@ -276,9 +277,8 @@ func (f *levelSums) pullRows(grad, x []float64) {
 	}
 }
 
-// disperse takes counts and a scatter that z may tell of.
+// disperse takes a scatter that z may tell of, at counts.
 func (f *levelSums) disperse(rng *rand.Rand) {
-	f.take(f.startCounts(rng))
 	d := f.q + 1
 	part := &model.Observation{Shape: model.Shape{P: f.q, Intercept: true}, N: f.obs.N, Kind: f.obs.Kind, Z: make([]float64, release.Length(d)), Scale: slices.Repeat([]float64{f.squareScale}, release.Length(d)), Frame: f.obs.Frame}
 	for j := range d {
@@ -345,7 +345,7 @@ func (f *levelSums) resum(x, counts, sums, w []float64) bool {
 			own[j] = sums[l*d+j] / root
 			if j < f.free {
 				_, precision, centre := f.wide(l, j)
-				x[l*f.free+j] = (own[j] - centre/precision) * math.Sqrt(precision)
+				x[f.sumsAt+l*f.free+j] = (own[j] - centre/precision) * math.Sqrt(precision)
 			}
 		}
 	}

@@ -31,33 +31,28 @@ import (
 // Coordinates lie in the order: those of (θ_j, σ_j) where pooling is partial; those of rowsOfX;
 // rows of (e_i, ε_i0 … t_i); those of sumsOfY; that of n.
 type spoke struct {
-	*model.Site
+	custodian
 	*view              // in common units
-	noisy        *view // in the release's
-	hub          *model.Hub
-	pooled       *model.Pooled // nil unless pooling is partial
-	x            *rowsOfX      // nil where covariates are shared
-	noise        *model.Noise
-	rows         *rowCount
-	family       *sumsOfY // nil of a normal response
-	p, from, end int      // the first Bartlett row, 0 or p, and behind the last
+	noisy     *view    // in the release's
+	x         *rowsOfX // nil where covariates are shared
+	noise     *model.Noise
+	rows      *rowCount
+	family    *sumsOfY // nil of a normal response
+	from, end int      // the first Bartlett row, 0 or p, and behind the last
 
-	root   float64   // √n
-	theta  []float64 // θ, or θ_j
-	sigma  float64   // σ, or σ_j
-	f, a   []float64 // f and A
-	gTheta []float64 // in θ, or in (θ_j, log σ_j²)
-	gA     []float64 // of one row of A
-	gF     []float64 // of a family's index
-	logp   float64   // of x and of a family's sums, where set was last
-	ok     bool      // rows have such statistics
+	root float64   // √n
+	f, a []float64 // f and A
+	gA   []float64 // of one row of A
+	gF   []float64 // of a family's index
+	logp float64   // of x and of a family's sums, where set was last
+	ok   bool      // rows have such statistics
 }
 
 func newSpoke(t *model.Joint, j int, hub *model.Hub) *spoke {
-	m, q := t.Shape.M(), t.Shape.Q()
+	m := t.Shape.M()
 	vec := func(n int) []float64 { return make([]float64, n) }
-	s := &spoke{Site: t.Sites[j], view: newView(newStatistics(m), nil), hub: hub, noise: t.Noise(j), p: m - 1, end: m,
-		f: vec(m), a: vec(m * m), theta: hub.Params.Theta, gTheta: vec(q), gA: vec(m), gF: vec(m - 1)}
+	s := &spoke{custodian: newCustodian(t, j, hub), view: newView(newStatistics(m), nil), noise: t.Noise(j), end: m,
+		f: vec(m), a: vec(m * m), gA: vec(m), gF: vec(m - 1)}
 	s.noisy = newView(s.statistics, s.Units)
 	s.rows = newRowCount(s.Observation, s.noise)
 	if t.Family != model.Normal {
@@ -77,19 +72,7 @@ func newSpoke(t *model.Joint, j int, hub *model.Hub) *spoke {
 		s.rows.a, s.rows.b, s.rows.c = s.rows.a+0.5, s.rows.b+0.5*math.Ln2, s.rows.c-0.5*float64(1+i)
 	}
 	s.rows.scatter(s.from, s.end)
-	if t.Partial {
-		s.pooled = model.NewPooled(s.Site, hub)
-		s.theta, s.gTheta = s.pooled.Theta, vec(len(s.pooled.Own))
-	}
 	return s
-}
-
-// lead is the number of coordinates before those of the statistics.
-func (s *spoke) lead() int {
-	if s.pooled != nil {
-		return len(s.pooled.Own)
-	}
-	return 0
 }
 
 // bartlett is where those of Bartlett's rows begin, and ofY those of a family's response.
@@ -117,14 +100,11 @@ func (s *spoke) dim() int {
 	return n
 }
 
-// set takes the statistics of x, given the hub's parameters.
-func (s *spoke) set(x []float64) {
+// set takes the statistics of x, given the hub's parameters. It reports false where rows have no such.
+func (s *spoke) set(x []float64) bool {
 	s.n = s.rows.of(x)
 	s.root = math.Sqrt(s.n)
-	if s.pooled != nil {
-		s.pooled.Set(x)
-	}
-	s.setSigma()
+	s.takeOwn(x)
 	s.takeRows(x[s.bartlett():])
 	s.logp, s.ok = 0, s.rows.within(s.n)
 	if s.x != nil {
@@ -142,15 +122,7 @@ func (s *spoke) set(x []float64) {
 	s.spread()
 	s.noisy.see(s.statistics)
 	s.noisy.vector(s.noisy.s)
-}
-
-// setSigma takes σ, or σ_j.
-func (s *spoke) setSigma() {
-	if s.pooled != nil {
-		s.sigma = s.pooled.Sigma()
-	} else {
-		s.sigma = math.Sqrt(s.hub.Params.Sigma2)
-	}
+	return s.ok
 }
 
 // takeRows takes f and A.
@@ -182,16 +154,6 @@ func (s *spoke) drawnCovariates() {
 		}
 		s.mean[i] = v
 	}
-}
-
-// slopes are β, and intercept is θ₀, or 0.
-func (s *spoke) slopes() []float64 { return s.theta[len(s.theta)-s.p:] }
-
-func (s *spoke) intercept() float64 {
-	if len(s.theta) > s.p {
-		return s.theta[0]
-	}
-	return 0
 }
 
 // response takes the last row, that of y.

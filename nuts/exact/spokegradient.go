@@ -4,7 +4,7 @@ package exact
 // gradient in x, and adds that in the hub's parameters to the hub. It reports false
 // where n is beyond its prior, or rounding forbids.
 func (s *spoke) add(grad, x []float64) (logp float64, ok bool) {
-	if s.set(x); !s.ok {
+	if !s.set(x) {
 		return 0, false
 	}
 	if s.family != nil && s.family.of.most > 1 { // see generalized: of counts Σy² is not read
@@ -40,13 +40,7 @@ func (s *spoke) through(grad, x []float64) (logp float64, ok bool) {
 	}
 	logp, d := s.pullRows(grad[s.bartlett():], x[s.bartlett():])
 	s.rows.pull(grad, s.n, byN+d)
-	logp += s.logp
-	if s.pooled != nil {
-		v, ok := s.pooled.Add(grad, x, s.gTheta)
-		return logp + v, ok
-	}
-	addScaled(s.hub.GTheta[:len(s.gTheta)], 1, s.gTheta)
-	return logp, true
+	return s.give(grad, x, logp+s.logp)
 }
 
 // pullResponse takes the gradients of y's row to θ, σ, x̄ and D_x.
@@ -58,11 +52,7 @@ func (s *spoke) pullResponse() {
 	for k, a := range s.a[p*m : p*m+m] {
 		g += row[k] * a
 	}
-	if s.pooled != nil {
-		s.gTheta[len(s.theta)] = 0.5 * s.sigma * g // ∂σ/∂ log σ² = ½σ
-	} else {
-		s.hub.GSigma += g
-	}
+	s.giveSigma(g)
 }
 
 // pullFamily writes the gradient in the coordinates of sumsOfY, and takes those of y's row to θ, x̄ and D_x;

@@ -1,0 +1,110 @@
+package exact
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/model"
+)
+
+// part is one custodian's part of joint: the latent statistics of its rows, in coordinates x, given the hub.
+type part interface {
+	common() *custodian
+	dim() int                                                 // of x
+	set(x []float64) bool                                     // takes statistics
+	add(grad, x []float64) (logp float64, ok bool)            // the log density at x; see spoke.add
+	through(grad, x []float64) (logp float64, ok bool)        // that without the noise's, whose slope stands in noised
+	noised() (slope []float64)                                // in what has noise
+	standard() [][]float64                                    // slopes of residuals that are standard normal and tied to the hub
+	variance(i int) float64                                   // see variance, of what has noise
+	prior(r []float64, size int)                              // rough precisions before z, see standardise
+	place(x, stats []float64, n float64, rng *rand.Rand) bool // writes x near statistics
+	reach()                                                   // makes the noise's slopes the derivative where set was last
+	signs() []int                                             // coordinates to negate
+	move(x []float64, rng *rand.Rand) bool                    // moves what has no coordinates, and x; tells whether it did
+	write(dst []float64) int                                  // writes parameters of its own beside (θ_j, σ_j)
+}
+
+// custodian is what every part has: its release, and the regression of the hub, or where pooling is partial one of its own.
+type custodian struct {
+	*model.Site
+	hub    *model.Hub
+	pooled *model.Pooled // nil unless pooling is partial
+	p      int
+	theta  []float64 // θ, or θ_j
+	sigma  float64   // σ, or σ_j
+	gTheta []float64 // in θ, or in (θ_j, log σ_j²)
+}
+
+func newCustodian(t *model.Joint, j int, hub *model.Hub) custodian {
+	c := custodian{Site: t.Sites[j], hub: hub, p: t.Shape.P, theta: hub.Params.Theta, gTheta: make([]float64, t.Shape.Q())}
+	if t.Partial {
+		c.pooled = model.NewPooled(c.Site, hub)
+		c.theta, c.gTheta = c.pooled.Theta, make([]float64, len(c.pooled.Own))
+	}
+	return c
+}
+
+func (s *custodian) common() *custodian { return s }
+
+// lead is the number of coordinates before those of the statistics.
+func (s *custodian) lead() int {
+	if s.pooled != nil {
+		return len(s.pooled.Own)
+	}
+	return 0
+}
+
+// takeOwn takes θ and σ, or θ_j and σ_j of x.
+func (s *custodian) takeOwn(x []float64) {
+	if s.pooled != nil {
+		s.pooled.Set(x)
+	}
+	s.takeSigma()
+}
+
+// takeSigma takes σ, or σ_j.
+func (s *custodian) takeSigma() {
+	if s.pooled != nil {
+		s.sigma = s.pooled.Sigma()
+	} else {
+		s.sigma = math.Sqrt(s.hub.Params.Sigma2)
+	}
+}
+
+// standard is η of model.Pooled.
+func (s *custodian) standard() [][]float64 {
+	if s.pooled == nil {
+		return nil
+	}
+	return [][]float64{s.pooled.Slope}
+}
+
+// slopes are β, and intercept is θ₀, or 0.
+func (s *custodian) slopes() []float64 { return s.theta[len(s.theta)-s.p:] }
+
+func (s *custodian) intercept() float64 {
+	if len(s.theta) > s.p {
+		return s.theta[0]
+	}
+	return 0
+}
+
+// giveSigma adds the gradient in σ to the hub's, or takes that in σ_j.
+func (s *custodian) giveSigma(g float64) {
+	if s.pooled != nil {
+		s.gTheta[len(s.theta)] = 0.5 * s.sigma * g // ∂σ/∂ log σ² = ½σ
+	} else {
+		s.hub.GSigma += g
+	}
+}
+
+// give adds gTheta to the hub's gradient, or that and the law of (θ_j, σ_j) to the density and to the gradient of x.
+func (s *custodian) give(grad, x []float64, logp float64) (float64, bool) {
+	if s.pooled != nil {
+		v, ok := s.pooled.Add(grad, x, s.gTheta)
+		return logp + v, ok
+	}
+	addScaled(s.hub.GTheta[:len(s.gTheta)], 1, s.gTheta)
+	return logp, true
+}

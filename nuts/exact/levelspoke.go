@@ -1,0 +1,344 @@
+package exact
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/dpreg/dpreg/model"
+)
+
+// levelSpoke is what spoke is, of sums by levels. Counts, whole, sum to n and are uniform a priori, and the levels'
+// means μ_l and T from the prior, for each custodian anew: of levels as of x, custodians share the prior alone. With
+// F_x and D_x (levelSums), and η_l = θ₀ + Σ_c u_cθ_c of the dummies of level l, Bartlett has
+//
+//	F_yl = M_l + σe_l,   M_l = √n_l η_l + βᵀF_xl,   D_y = βᵀD_x + σA,   A_j = ε_j/√n,  A_yy = χ/√n,   χ² ~ χ²_{n−L−q},
+//
+// e and ε standard normal; t = log A_yy has the log density (n−L−q)t − ½n exp 2t. Given θ and normal noise F_yl is
+// normal, too, and coordinates u_l are standard then: in the units of levelSums, in which M_l is m_l and σ is s,
+//
+//	F_yl = w²(√n_l a_yy z̃_yl/ς² + m_l/s²) + w u_l,   1/w² = n_l a_yy²/ς² + 1/s²,
+//
+// so that counts move with F_y as z and θ have it. Coordinates lie in the order: those of (θ_j, σ_j) where pooling is
+// partial; those of levelSums; u; ε; t.
+type levelSpoke struct {
+	custodian
+	*levelSums
+	eta  []float64 // η_l
+	a    []float64 // A
+	m    []float64 // m_l
+	byR  []float64 // slope in r_l = (F_yl − m_l)/s
+	n    float64
+	logp float64 // where set was last
+	logY float64 // log p(F_y | F_x)
+	ok   bool
+}
+
+func newLevelSpoke(t *model.Joint, j int, hub *model.Hub) *levelSpoke {
+	c := newCustodian(t, j, hub)
+	k := c.Told.Dummies
+	q := t.Shape.P - k
+	return &levelSpoke{custodian: c, levelSums: newLevelSums(c.Site, withinPrior(ofCovariates(t.Prior), k), t.Noise(j), c.lead(), q, 0),
+		eta: make([]float64, k+1), a: make([]float64, q+1), m: make([]float64, k+1), byR: make([]float64, k+1), n: c.N}
+}
+
+func (s *levelSpoke) dim() int { return s.end() + s.levels + s.q + 1 }
+
+// scatterDof are the degrees of freedom of A_yy².
+func (s *levelSpoke) scatterDof() float64 { return s.n - float64(s.levels+s.q) }
+
+func (s *levelSpoke) set(x []float64) bool {
+	s.takeOwn(x)
+	s.ok = s.takeStatistics(x)
+	return s.ok
+}
+
+// takeStatistics takes F and D, and their log density.
+func (s *levelSpoke) takeStatistics(x []float64) (ok bool) {
+	w, seen, y := s.within, s.levelSums.prior, x[s.end():]
+	if s.logJ, ok = s.takeRows(x); !ok {
+		return false
+	}
+	s.takeSums(x)
+	s.logJ += 0.5 * s.columns.product.value()
+	seen.see(w, s.sums, s.law.roots)
+	s.logJ += s.takeY(y)
+	w.spread()
+	s.tell()
+	s.scales.set(s.lambda, x[s.freeAt():], w.d, w.m)
+	s.logp, ok = s.law.value(seen.statistics, seen.sums, x[s.zetaAt():s.freeAt()], s.lambda)
+	s.logp = s.scales.addPrior(s.logp+s.logJ+s.logY, s.lambda)
+	for i, log := range s.columns.logSquare {
+		s.logp += 0.5 * s.power(i) * log
+	}
+	last := len(y) - 1
+	for _, e := range y[s.levels:last] {
+		s.logp -= 0.5 * e * e
+	}
+	s.logp += s.scatterDof()*y[last] - 0.5*s.n*math.Exp(2*y[last])
+	s.logJ += y[last] // of moves of counts: ∂(F_y, D_y)/∂y
+	return ok
+}
+
+// takeEta takes η of θ.
+func (s *levelSpoke) takeEta() {
+	first := s.theta[0]
+	for _, c := range s.theta[1 : 1+s.k] {
+		first -= c
+	}
+	s.eta[0] = first
+	for l, c := range s.theta[1 : 1+s.k] {
+		s.eta[1+l] = first + 2*c
+	}
+}
+
+// wideY returns s², 1/w² and the centre of F_yl over w², F_xl and m_l being known.
+func (s *levelSpoke) wideY(l int) (v, precision, centre float64) {
+	d, q := s.q+1, s.q
+	root, noise, a := s.law.roots[l], s.sumVariance, s.units.a[q*d:]
+	told := s.Told.Z[len(s.Told.Counts)+l*d+q] - root*dot(a[:q], s.sums[l*d:])
+	v = s.sigma / s.units.b[q]
+	v *= v
+	return v, root*root*a[q]*a[q]/noise + 1/v, root*a[q]*told/noise + s.m[l]/v
+}
+
+// takeM takes m, F_x being known.
+func (s *levelSpoke) takeM() {
+	s.takeEta()
+	d, q, beta := s.q+1, s.q, s.slopes()[s.k:]
+	for l, root := range s.law.roots {
+		s.m[l] = (root*(s.eta[l]-s.units.c[q]) + dot(beta, s.levelSums.prior.sums[l*d:])) / s.units.b[q]
+	}
+}
+
+// takeY takes F_y and D_y of y's coordinates, as the prior sees them and in the units of others.
+func (s *levelSpoke) takeY(y []float64) (logJ float64) {
+	d, q, seen, beta := s.q+1, s.q, s.levelSums.prior, s.slopes()[s.k:]
+	b, c := s.units.b[q], s.units.c[q]
+	s.takeM()
+	s.logY = 0
+	product := logProduct{rest: 1}
+	for l, root := range s.law.roots {
+		v, precision, centre := s.wideY(l)
+		own := centre/precision + y[l]/math.Sqrt(precision)
+		product.times(precision)
+		s.byR[l] = (s.m[l] - own) / math.Sqrt(v)
+		s.logY -= 0.5 * s.byR[l] * s.byR[l]
+		s.sums[l*d+q], seen.sums[l*d+q] = own, b*own+root*c
+	}
+	s.logY -= float64(s.levels) * math.Log(s.sigma/b)
+	for j, e := range y[s.levels : s.levels+q] {
+		s.a[j] = e / math.Sqrt(s.n)
+	}
+	s.a[q] = math.Exp(y[s.levels+q])
+	row := seen.d[q*d : q*d+d]
+	for j, a := range s.a {
+		row[j] = s.sigma * a
+	}
+	for i, v := range beta {
+		addScaled(row[:i+1], v, seen.d[i*d:])
+	}
+	for j, v := range row {
+		s.within.d[q*d+j] = v / b
+	}
+	return -0.5 * product.value()
+}
+
+// placeY writes y's coordinates, of F_y, and D_y as the prior sees it.
+func (s *levelSpoke) placeY(y []float64) {
+	d, q, seen, beta := s.q+1, s.q, s.levelSums.prior, s.slopes()[s.k:]
+	s.takeM()
+	for l := range s.levels {
+		_, precision, centre := s.wideY(l)
+		y[l] = (s.sums[l*d+q] - centre/precision) * math.Sqrt(precision)
+	}
+	copy(s.a, seen.d[q*d:])
+	for i, v := range beta {
+		addScaled(s.a[:i+1], -v, seen.d[i*d:])
+	}
+	for j, v := range s.a[:q] {
+		y[s.levels+j] = v / s.sigma * math.Sqrt(s.n)
+	}
+	y[s.levels+q] = math.Log(s.a[q] / s.sigma)
+}
+
+func (s *levelSpoke) add(grad, x []float64) (logp float64, ok bool) {
+	if !s.set(x) {
+		return 0, false
+	}
+	logp = s.levelSums.noise.LogDensity(s.byTold, s.told)
+	v, ok := s.through(grad, x)
+	return logp + v, ok
+}
+
+func (s *levelSpoke) through(grad, x []float64) (logp float64, ok bool) {
+	if !s.ok {
+		return 0, false
+	}
+	w, seen := s.within, s.levelSums.prior
+	clear(grad)
+	s.begin()
+	s.law.slope(seen.gSums, grad[s.zetaAt():s.freeAt()], seen.gD, seen.e, s.gLambda, seen.statistics, x[s.zetaAt():s.freeAt()], s.lambda)
+	seen.pull(s.gSums, s.gD, s.e)
+	s.pullTold()
+	w.pull(s.gD, s.e)
+	s.pullY(grad[s.end():], x[s.end():])
+	s.scales.pull(grad[s.freeAt():s.end()], s.gLambda, s.gD, w.m)
+	for i := range s.q {
+		s.gD[i*w.m+i] += s.power(i) / w.d[i*w.m+i]
+	}
+	s.pullSums(grad, x)
+	s.pullRows(grad, x)
+	return s.give(grad, x, s.logp)
+}
+
+// pullY writes the gradient in y's coordinates, and takes those in F_y and D_y to θ, σ, F_x and D_x.
+func (s *levelSpoke) pullY(grad, y []float64) {
+	d, q, seen, beta, b := s.q+1, s.q, s.levelSums.prior, s.slopes()[s.k:], s.units.b
+	byBeta, byEta := s.gTheta[1+s.k:], 0.0
+	clear(s.gTheta)
+	byV := 0.0
+	for l, root := range s.law.roots {
+		v, precision, centre := s.wideY(l)
+		r, rest := (s.sums[l*d+q]-s.m[l])/math.Sqrt(v), -s.byR[l]/math.Sqrt(v)
+		g := s.gSums[l*d+q] - rest
+		grad[l] = g / math.Sqrt(precision)
+		byPrecision := -g*(centre/precision+0.5*y[l]/math.Sqrt(precision))/precision - 0.5/precision
+		byV -= 0.5*(s.byR[l]*r+1)/v + (byPrecision+g*s.m[l]/precision)/(v*v)
+		addScaled(s.gSums[l*d:l*d+q], -g*root*root*s.units.a[q*d+q]/(s.sumVariance*precision), s.units.a[q*d:])
+		g = (rest + g/(v*precision)) / b[q] // in M_l
+		byEta += root * g
+		if l > 0 {
+			s.gTheta[l] = 2 * root * g
+		}
+		for j, beta := range beta {
+			byBeta[j] += g * seen.sums[l*d+j]
+			s.gSums[l*d+j] += b[j] * beta * g
+		}
+	}
+	bySigma := byV * 2 * s.sigma / (b[q] * b[q])
+	s.gTheta[0] = byEta
+	for c := range s.k {
+		s.gTheta[1+c] -= byEta
+	}
+	row := s.gD[q*d : q*d+d]
+	for j, a := range s.a {
+		row[j] /= b[q]
+		bySigma += row[j] * a
+		grad[s.levels+j] = s.sigma * row[j]
+	}
+	for i, v := range beta {
+		byBeta[i] += dot(seen.d[i*d:i*d+i+1], row)
+		addScaled(s.gD[i*d:i*d+i+1], b[i]*v, row)
+	}
+	for j := range q {
+		grad[s.levels+j] = grad[s.levels+j]/math.Sqrt(s.n) - y[s.levels+j]
+	}
+	a := s.a[q]
+	grad[s.levels+q] = grad[s.levels+q]*a + s.scatterDof() - s.n*a*a
+	s.giveSigma(bySigma)
+}
+
+func (s *levelSpoke) noised() []float64 { return s.byTold }
+
+// standard is r beside η.
+func (s *levelSpoke) standard() [][]float64 { return append(s.custodian.standard(), s.byR) }
+
+func (s *levelSpoke) variance(i int) float64 {
+	return variance(s.Kind, s.Told.Scale[i], s.Told.Z[i]-s.told[i])
+}
+
+// prior is 1 also of coordinates of F_x as the prior has them, and none of u, which r has. See spoke.prior.
+func (s *levelSpoke) prior(r []float64, size int) {
+	for i := s.rowsAt(); i < size; i++ {
+		r[i*size+i] = 1
+	}
+	for l := range s.levels {
+		for j := range s.q {
+			v, precision, _ := s.wide(l, j)
+			at := s.sumsAt + l*s.q + j
+			r[at*size+at] = 1 / (v * precision)
+		}
+	}
+	for i := s.end(); i < s.end()+s.levels; i++ {
+		r[i*size+i] = 0
+	}
+	s.columns.priorRows(r, size, s.rowsAt())
+	a := s.a[s.q]
+	r[size*size-1] = 2 * s.n * max(1, a*a)
+}
+
+// place writes coordinates near what z tells of counts, D and F_y, and others as if they were standard normal.
+func (s *levelSpoke) place(x, _ []float64, _ float64, rng *rand.Rand) bool {
+	d, q, seen := s.q+1, s.q, s.levelSums.prior
+	s.take(s.startCounts(rng))
+	for i := s.sumsAt; i < len(x); i++ {
+		x[i] = rng.NormFloat64()
+	}
+	if s.pooled != nil {
+		s.pooled.Coordinates(x)
+	}
+	s.takeSigma()
+	s.disperse(rng)
+	s.placeRows(x)
+	s.takeSums(x)
+	seen.see(s.within, s.sums, s.law.roots)
+	y := x[s.end():]
+	own := slices.Clone(y)
+	s.placeY(y)
+	if !(s.a[q] > 0) {
+		return false
+	}
+	// seen is a standard normal coordinate that noise of an sd hides.
+	between := func(i int, seen, sd float64) { y[i] = (seen + sd*sd*own[i]) / (1 + sd*sd) }
+	unit, r := s.units.b[q]/s.sigma, s.squareScale/s.n
+	copy(y, own[:s.levels])
+	for j := range q {
+		between(s.levels+j, y[s.levels+j], math.Sqrt(s.n)*r*unit/s.within.d[j*d+j])
+	}
+	wide, square := math.Sqrt(2*s.n), s.within.d[q*d+q]*s.within.d[q*d+q]
+	between(s.levels+q, wide*y[s.levels+q], wide*r/(2*square))
+	y[s.levels+q] /= wide
+	return true
+}
+
+func (s *levelSpoke) reach() {
+	if s.ok {
+		s.levelSums.noise.Reach(s.told)
+	}
+}
+
+func (s *levelSpoke) signs() []int        { return nil }
+func (s *levelSpoke) write([]float64) int { return 0 }
+
+// move moves counts.
+func (s *levelSpoke) move(x []float64, rng *rand.Rand) bool {
+	if !s.set(x) {
+		return false
+	}
+	copy(s.params.Theta, s.theta)
+	s.params.Sigma2 = s.sigma * s.sigma
+	s.law.draw(s.tau, rng)
+	moved := s.sumCounts(s, x, rng)
+	now, ok := s.value(x)
+	return ok && s.moveCounts(s, x, now, rng) || moved
+}
+
+func (s *levelSpoke) value(x []float64) (logp float64, ok bool) {
+	if !s.set(x) {
+		return 0, false
+	}
+	return s.logp + s.levelSums.noise.LogDensity(s.byTold, s.told), true
+}
+
+func (s *levelSpoke) resum(x, counts, sums, w []float64) bool {
+	if !s.levelSums.resum(x, counts, sums, w) {
+		return false
+	}
+	s.levelSums.prior.see(s.within, s.sums, s.law.roots)
+	s.placeY(x[s.end():])
+	return true
+}
+
+// keep writes nothing: y's coordinates are given θ and σ.
+func (s *levelSpoke) keep([]float64) {}
