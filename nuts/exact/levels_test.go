@@ -247,14 +247,22 @@ func flatNoise(obs *model.Observation) *model.Noise {
 }
 
 // TestLevelsSBC is TestSBC of rows of a factor: parameters from the prior, counts that are
-// multinomial, rows one by one, noise on sums by levels; noise hides small levels. Its long form:
+// multinomial, rows one by one, noise on sums by levels; noise hides small levels. Ranks are judged as
+// TestSBC's are, case by case and over all cases alike: in the full form 48 data sets or more have in
+// common a law of the noise, a number of levels, a kind of prior, a kurtosis or a frame. Its long form:
 //
 //	go test ./nuts/exact -run TestLevelsSBC -sbc.long -v -timeout 2h
 func TestLevelsSBC(t *testing.T) {
-	trials := testsize.Of(8, dataSets)
+	trials := testsize.Of(5, dataSets/2)
 	if *sbcLong {
 		trials = 500
 	}
+	var common together
+	t.Run("", func(t *testing.T) { levelsSBC(t, trials, &common) })
+	common.uniform(t)
+}
+
+func levelsSBC(t *testing.T, trials int, common *together) {
 	for i, c := range []leveledRows{
 		{model.Shape{P: 2, Intercept: true}, 2, 60, release.Laplace, 3, nil, false, 0},
 		{model.Shape{P: 3, Intercept: true}, 3, 60, release.Gaussian, 2, nil, false, 0},
@@ -268,29 +276,28 @@ func TestLevelsSBC(t *testing.T) {
 			if testing.Short() && (i+which)%4 > 0 || c.framed && !*sbcLong && (i > 5 || which != i%2) {
 				continue
 			}
-			c, trials := c, trials
-			if c.framed && !*sbcLong {
-				trials = (trials + 1) / 2
-			}
 			if c.prior = prior; i == 1 {
 				c.prior.Kurtosis = model.Kurtosis{Least: 3, Most: 200, Rows: float64(c.n)}
 			}
 			t.Run(fmt.Sprintf("%v prior %d", c, which), func(t *testing.T) {
 				t.Parallel()
-				names, ranks := calibrateLevels(t, c, trials, nil)
+				names, ranks := calibrateLevels(t, uint64(2*i+which), c, trials, nil)
 				uniform(t, names, ranks)
+				common.add(names, ranks, "all", string(c.kind), fmt.Sprintf("levels: %d", c.levels), fmt.Sprintf("prior: %d", which),
+					fmt.Sprintf("in a frame: %t", c.framed), fmt.Sprintf("normal residuals: %t", c.prior.Kurtosis.Normal()))
 			})
 		}
 	}
 }
 
-// calibrateLevels returns the ranks of each parameter over the trials, which end where a fault is found.
-func calibrateLevels(t *testing.T, c leveledRows, trials int, fault func(*byLevel)) (names []string, ranks [][]float64) {
+// calibrateLevels returns the ranks of each parameter over the trials, which the seed tells from those of
+// other cases, and which end where a fault is found.
+func calibrateLevels(t *testing.T, seed uint64, c leveledRows, trials int, fault func(*byLevel)) (names []string, ranks [][]float64) {
 	t.Helper()
 	names = c.shape.Names()
 	ranks = make([][]float64, len(names))
 	for trial := range trials {
-		rng := rand.New(rand.NewPCG(uint64(trial), 23))
+		rng := rand.New(rand.NewPCG(uint64(trial), 23+100*seed))
 		truth, obs := c.draw(rng)
 		f := newByLevel(alone(obs), c.prior)
 		if fault != nil {
@@ -326,7 +333,7 @@ func TestLevelsSBCFindsFaults(t *testing.T) {
 		faults["sums"] = func(f *byLevel) { z := f.obs.Told.Z; z[5], z[6] = z[6], z[5] }
 	}
 	for name, fault := range faults {
-		if _, ranks := calibrateLevels(t, c, 40, fault); !unlike(ranks) {
+		if _, ranks := calibrateLevels(t, 0, c, 40, fault); !unlike(ranks) {
 			t.Errorf("not found: %s", name)
 		}
 	}
