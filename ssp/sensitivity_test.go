@@ -53,8 +53,8 @@ func search(rng *rand.Rand, m int, pair bool, f distance) float64 {
 			return f(point[:m], nil)
 		}
 		here := value()
-		for sweep := range sweeps {
-			step := math.Pow(0.8, float64(sweep))
+		for sweep, idle := 0, 0; sweep < sweeps && idle < 3; sweep++ {
+			step, before := math.Pow(0.8, float64(sweep)), here
 			for i := range point {
 				for _, to := range []float64{-1, 1, 2*rng.Float64() - 1, point[i] + step, point[i] - step, point[i] + step*rng.NormFloat64()/4} {
 					old := point[i]
@@ -65,6 +65,9 @@ func search(rng *rand.Rand, m int, pair bool, f distance) float64 {
 						point[i] = old
 					}
 				}
+			}
+			if idle++; here > before {
+				idle = 0
 			}
 		}
 		best = max(best, here)
