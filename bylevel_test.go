@@ -101,7 +101,7 @@ func TestByLevelIsLeastSquaresWithoutNoise(t *testing.T) {
 func isLeastSquares(t *testing.T, steps int) {
 	t.Helper()
 	rows, r := groupedRows(t, 600, steps, 1e5)
-	f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1500, Seed: 1}})
+	f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: testsize.Of(300, 500), Draws: testsize.Of(500, 1500), Seed: 1}})
 	must(t, err)
 	if f.Method != "mcmc-exact" {
 		t.Fatalf("method %s", f.Method)
@@ -166,7 +166,7 @@ func TestByLevelRefused(t *testing.T) {
 // TestByLevelChecked: a release by levels, of one look or several, is such as the model makes; one of which products are too
 // small for any rows is not. The short form has no refits, which take a second each.
 func TestByLevelChecked(t *testing.T) {
-	plan := mcmc.Plan{Chains: 2, Warmup: 300, Draws: 300, Seed: 1}
+	plan := mcmc.Plan{Chains: 2, Warmup: 200, Draws: 150, Seed: 1}
 	for _, steps := range []int{1, 3} {
 		_, r := groupedRows(t, 600, steps, 5)
 		p := func(r *release.Release) check.PValue {

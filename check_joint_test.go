@@ -58,7 +58,7 @@ func publishRows(t *testing.T, n int, scale float64, seed uint64, hospitals ...h
 // probability 0.02 at most (Meng 1994); in the others hardly one of 3200 replicates is
 // as far as the release.
 func TestCheckJointlyFinds(t *testing.T) {
-	plan := mcmc.Plan{Chains: 2, Warmup: 500, Draws: 400, Seed: 1}
+	plan := mcmc.Plan{Chains: 2, Warmup: 300, Draws: 400, Seed: 1}
 	const x, all = 0, 5 // blocks
 	alike, other, steep := hospital{0, 0.3}, hospital{0.5, 0.3}, hospital{0, 0.8}
 	for _, c := range []struct {

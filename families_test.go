@@ -186,7 +186,7 @@ func TestFamilyCheck(t *testing.T) {
 			row[1] = law.Draw(-0.2+0.5*row[0]+wide*rng.NormFloat64()-0.5*wide*wide, d.Response.Upper, rng)
 		})
 		r.Noise.Scale = 2
-		fit, err := dpreg.Infer(t.Context(), []dpreg.Custodian{{Release: r}}, dpreg.Options{Family: law, Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 200}})
+		fit, err := dpreg.Infer(t.Context(), []dpreg.Custodian{{Release: r}}, dpreg.Options{Family: law, Plan: mcmc.Plan{Chains: 2, Warmup: 300, Draws: 200}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -107,7 +107,7 @@ func TestInferCount(t *testing.T) {
 	r := open(t, "pums", "income ~ educ", nil).written(5)
 	r.N, r.NNoise = 1003, 6
 	r.Privacy = &release.Privacy{Epsilon: 2, Neighbours: release.AddRemove}
-	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 4000, Seed: 1}})
+	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1000, Seed: 1}})
 	must(t, err)
 	s := fit.Summary(dpreg.Original, 0.95)
 	n := s.Parameters[len(s.Parameters)-1]

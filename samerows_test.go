@@ -33,7 +33,7 @@ func TestSameRows(t *testing.T) {
 		e.releaseOnce(t, release.Privacy{Epsilon: 8, Neighbours: release.ReplaceOne}, 1),
 		e.releaseOnce(t, release.Privacy{Epsilon: 5, Neighbours: release.ReplaceOne}, 2),
 	}
-	o := dpreg.Options{Method: "mcmc-exact", SameRows: true, Plan: mcmc.Plan{Chains: 2, Warmup: 600, Draws: 3000, Seed: 1}}
+	o := dpreg.Options{Method: "mcmc-exact", SameRows: true, Plan: mcmc.Plan{Chains: 2, Warmup: testsize.Of(300, 600), Draws: testsize.Of(800, 3000), Seed: 1}}
 	fit, err := dpreg.Infer(context.Background(), both, o)
 	must(t, err)
 	want := fit.Draws(dpreg.Scaled)
