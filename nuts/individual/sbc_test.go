@@ -106,7 +106,7 @@ func TestSBC(t *testing.T) {
 	if *long {
 		trials *= 8
 	}
-	clamped, plain := scene(1, 100, release.Laplace, 1), scene(2, 12, release.Gaussian, 3)
+	clamped, plain := scene(1, 50, release.Laplace, 1), scene(2, 12, release.Gaussian, 3)
 	clamped.clamping, plain.shape.Intercept = true, false
 	plain.prior = modeltest.TamePrior(plain.shape)
 	for name, c := range map[string]*trial{
@@ -147,7 +147,7 @@ func (f tilted) LogDensity(grad, x []float64) (float64, error) {
 // Jacobian, and clamped data for a model that does not know of clamping.
 func TestSBCFindsFaults(t *testing.T) {
 	testsize.Planted(t)
-	clamped, jacobian := scene(1, 100, release.Laplace, 1), scene(3, 5, release.Laplace, 3)
+	clamped, jacobian := scene(1, 50, release.Laplace, 1), scene(3, 5, release.Laplace, 3)
 	clamped.clamping = true
 	for name, c := range map[string]*trial{"clamping": clamped, "Jacobian": jacobian} {
 		t.Run(name, func(t *testing.T) {
