@@ -51,6 +51,11 @@ func publishAreas(t *testing.T, areas []area, epsilon float64, seed uint64) (cus
 	return custodians
 }
 
+// areaPlan is that of mcmc-exact in TestAreasHaveTheirOwnSigma.
+func areaPlan() mcmc.Plan {
+	return mcmc.Plan{Chains: 2, Warmup: testsize.Of(300, 500), Draws: testsize.Of(250, 500), Seed: 1}
+}
+
 // TestAreasHaveTheirOwnSigma: custodians with different residual sds keep their slopes, as
 // near to the truth as to what each says alone. A slope is off by 5 sds of its posterior with
 // probability 6e-7; where all had one σ, that of the last was off by ten of each one's own.
@@ -62,14 +67,14 @@ func TestAreasHaveTheirOwnSigma(t *testing.T) {
 		if testing.Short() && j%6 > 0 {
 			continue
 		}
-		one, err := dpreg.Infer(context.Background(), dpreg.One(custodians[j].Release), dpreg.Options{Method: "mcmc-exact", Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 500, Seed: 1}})
+		one, err := dpreg.Infer(context.Background(), dpreg.One(custodians[j].Release), dpreg.Options{Method: "mcmc-exact", Plan: areaPlan()})
 		must(t, err)
 		var m moments
 		m.mean, m.sd = meanSD(parameter(t, one.Draws(dpreg.Original), "theta[1]"))
 		alone[j] = m
 	}
 	for method, plan := range map[string]mcmc.Plan{
-		"mcmc-exact": {Chains: 2, Warmup: 500, Draws: 500, Seed: 1}, "gibbs-ss-update": {Chains: 2, Warmup: 1000, Draws: 1500, Seed: 1}} {
+		"mcmc-exact": areaPlan(), "gibbs-ss-update": {Chains: 2, Warmup: 1000, Draws: 1500, Seed: 1}} {
 		if testing.Short() && method == "gibbs-ss-update" {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/release"
@@ -99,24 +100,24 @@ func TestLevelLaw(t *testing.T) {
 				}
 			}
 		}
+		times := testsize.Of(10_000, 40_000)
 		want, wantCov := make([]float64, q), make([]float64, q*q)
 		l.Expect(want, obs.N)
 		l.Covariance(wantCov, obs.N)
 		for what, draw := range map[string]func([]float64){"rows": rows, "draws": func(z []float64) { l.RandExact(z, obs.N, rng) }} {
-			const times = 40000
 			z, sum, square := make([]float64, q), make([]float64, q), make([]float64, q*q)
 			for range times {
 				draw(z)
 				for e, v := range z {
-					sum[e] += (v - want[e]) / times
+					sum[e] += (v - want[e]) / float64(times)
 					for g := range e + 1 {
-						square[e*q+g] += (v - want[e]) * (z[g] - want[g]) / times
+						square[e*q+g] += (v - want[e]) * (z[g] - want[g]) / float64(times)
 					}
 				}
 			}
 			for e := range q {
 				sd := math.Sqrt(wantCov[e*q+e])
-				if math.Abs(sum[e]) > 5*sd/math.Sqrt(times) {
+				if math.Abs(sum[e]) > 5*sd/math.Sqrt(float64(times)) {
 					t.Errorf("%s, framed %v, entry %d: mean off by %v, sd %v", what, framed, e, sum[e], sd)
 				}
 				for g := range e + 1 {

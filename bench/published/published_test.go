@@ -109,7 +109,7 @@ func TestWorkshop(t *testing.T) {
 		{method: dpPVI, epsilon: 2},
 		{method: pviMethod},
 		{method: globalVI},
-	}[:testsize.Of(2, 4)] {
+	}[:testsize.Of(1, 4)] {
 		w.partition, w.counts = partition{rho: 0.5}, make(map[string]int)
 		m, err := w.run(t.Context(), data, 1)
 		if err != nil {
