@@ -214,7 +214,7 @@ func (c *checker) describe(r *release.Release, p []PValue) *Release {
 	out := &Release{Format: Format, N: int64(c.obs.N), Draws: c.count, InFrame: c.obs.Frame != nil, Warnings: []string{}}
 	names, frame := columnNames(d, out.InFrame), d.Frame()
 	labels := statisticLabels(names)
-	if l, ok := c.law.(*levelLaw); ok {
+	if l, ok := c.law.(levelLaw); ok {
 		labels = l.labels(r.LevelNames(), names)
 	}
 	blockOf := make([]string, len(labels))

@@ -1,171 +1,45 @@
 package check
 
 import (
-	"math"
-	"math/rand/v2"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
-	"github.com/dpreg/dpreg/internal/dense"
-	"github.com/dpreg/dpreg/internal/variate"
 	"github.com/dpreg/dpreg/model"
-	"github.com/dpreg/dpreg/release"
 )
 
-// levelLaw is the law of the sums by the levels of a factor of n rows given parameters. A row is of level l with the
-// probability π_l, and the d columns v behind the dummies u_c = ±1, the response last, are
-//
-//	v | level l ~ N(m_l, Σ),    E u_c = 2π_c − 1,   T_cj = 2π_c(μ_cj − μ_j),   T_xx = T + Σ_l π_l(μ_l − μ)(μ_l − μ)ᵀ,
-//
-// which μ_x and T over all levels tell. A row adds e_l, e_l ⊗ v and vvᵀ: each entry t_e is a monomial of v, of rows of
-// one level or of all. With M_el and C_ef,l mean and covariance of monomials within level l,
-//
-//	E t_e = Σ_l π_lM_el,   Cov(t_e, t_f) = Σ_l π_l(C_ef,l + M_elM_fl) − E t_e E t_f.
-//
-// In a frame v is u, mean and covariance in the box being kept for the columns.
+// levelLaw is that of the sums by the levels of a factor.
 type levelLaw struct {
-	k, d, levels int
-	units        *model.Units
-	entries      []monomial
-	counts       int // entries that are counts
-
-	share            []float64
-	mean, box        [][]float64 // m_l, and in the box
-	cov, boxCov      []float64
-	chol             []float64
-	g, low, row, sum []float64
+	*model.LevelLaw
+	dummies, last int // last of the columns behind the dummies is the response
 }
 
-// monomial is of v's columns, none, one or two, within a level; −1 is of all.
-type monomial struct {
-	level int
-	of    []int
+func newLevelLaw(obs *model.Observation) levelLaw {
+	t := obs.Told
+	return levelLaw{model.NewLevelLaw(obs.Shape, t.Dummies, len(t.Counts), obs.Frame), t.Dummies, obs.Shape.M() - t.Dummies - 1}
 }
 
-func newLevelLaw(obs *model.Observation) *levelLaw {
-	k, m, levels := obs.Told.Dummies, obs.Shape.M(), len(obs.Told.Sums)
-	d := m - k
-	vec := func(n int) []float64 { return make([]float64, n) }
-	l := &levelLaw{k: k, d: d, levels: levels, units: model.Identity(d), counts: len(obs.Told.Counts), share: vec(levels),
-		cov: vec(d * d), boxCov: vec(d * d), chol: vec(d * d), g: vec(d), low: vec(d * d), row: vec(d), sum: vec(d * d)}
-	if f := obs.Frame; f != nil {
-		behind := release.Frame{Centre: f.Centre[k:]}
-		for _, row := range f.Matrix[k:] {
-			behind.Matrix = append(behind.Matrix, row[k:])
-		}
-		l.units = l.units.In(&behind)
-	}
-	for level := levels - l.counts; level < levels; level++ {
-		l.entries = append(l.entries, monomial{level, nil})
-	}
-	for level := range levels {
-		l.mean, l.box = append(l.mean, vec(d)), append(l.box, vec(d))
-		for j := range d {
-			l.entries = append(l.entries, monomial{level, []int{j}})
-		}
-	}
-	for j := range d {
-		for h := j; h < d; h++ {
-			l.entries = append(l.entries, monomial{-1, []int{j, h}})
-		}
-	}
-	return l
-}
-
-// Set takes parameters over all levels.
-func (l *levelLaw) Set(x *model.Params) {
-	k, d, p := l.k, l.d, l.k+l.d-1
-	q := d - 1
-	l.share[0] = 1
-	for c := range k {
-		l.share[c+1] = 0.5 * (1 + x.MuX[c])
-		l.share[0] -= l.share[c+1]
-	}
-	for i := range q {
-		copy(l.boxCov[i*d:i*d+q], x.Tau[(k+i)*p+k:])
-	}
-	clear(l.box[0])
-	for level := k; level >= 0; level-- { // m_l − μ first
-		own := l.box[level][:q]
-		for j := range own {
-			if level > 0 {
-				own[j] = x.Tau[(level-1)*p+k+j] / (2 * l.share[level])
-				l.box[0][j] -= l.share[level] / l.share[0] * own[j]
-			}
-		}
-		for i, v := range own {
-			for j, u := range own {
-				l.boxCov[i*d+j] -= l.share[level] * v * u
-			}
-		}
-	}
-	beta := x.Theta[1+k:]
-	for level, own := range l.box {
-		y := x.Theta[0]
-		for c, theta := range x.Theta[1 : 1+k] {
-			if c == level-1 {
-				y += theta
-			} else {
-				y -= theta
-			}
-		}
-		for j, b := range beta {
-			own[j] += x.MuX[k+j]
-			y += b * own[j]
-		}
-		own[q] = y
-	}
-	l.boxCov[d*d-1] = x.Sigma2
-	for i := range q {
-		v := 0.0
-		for j, b := range beta {
-			v += b * l.boxCov[i*d+j]
-		}
-		l.boxCov[i*d+q], l.boxCov[q*d+i] = v, v
-		l.boxCov[d*d-1] += beta[i] * v
-	}
-}
-
-// Factor goes to the frame. It reports false where rounding leaves a level or a column nothing.
-func (l *levelLaw) Factor() bool {
-	for level, own := range l.mean {
-		copy(own, l.box[level])
-		copy(l.cov, l.boxCov)
-		l.units.Moments(own, l.cov)
-	}
-	copy(l.chol, l.cov)
-	return slices.Min(l.share) > 0 && dense.Cholesky(l.chol, l.d)
-}
-
-// residual is the standard deviation of the response's residuals in the frame, in place.
-func (l *levelLaw) residual() *float64 { return &l.chol[len(l.chol)-1] }
+func (l levelLaw) residual() *float64 { return l.Residual() }
 
 // columns are those behind the dummies.
-func (l *levelLaw) columns(dst []normal) []normal {
-	for level, own := range l.box {
-		for j, v := range own {
-			dst = append(dst, normal{l.k + j, l.share[level], v, math.Sqrt(l.boxCov[j*l.d+j])})
-		}
-	}
+func (l levelLaw) columns(dst []normal) []normal {
+	l.EachColumn(func(j int, share, mean, sd float64) { dst = append(dst, normal{j, share, mean, sd}) })
 	return dst
 }
 
 // blocks are counts, sums within levels and products, of x and of y, and all.
-func (l *levelLaw) blocks() []checkBlock {
+func (l levelLaw) blocks() []checkBlock {
 	all := []checkBlock{{name: "rows of levels"}, {name: "sums of x by level"}, {name: "sums of x x'"}, {name: "sums of y by level"}, {name: "sums of x y"}, {name: "sum of y²"}, {name: "all sums"}}
-	for e, entry := range l.entries {
-		at, y := 0, len(entry.of) > 0 && entry.of[len(entry.of)-1] == l.d-1
+	for e, entry := range l.Entries {
+		at, y := 0, len(entry.Of) > 0 && entry.Of[len(entry.Of)-1] == l.last
 		switch {
-		case len(entry.of) == 1 && !y:
+		case len(entry.Of) == 1 && !y:
 			at = 1
-		case len(entry.of) == 2 && !y:
+		case len(entry.Of) == 2 && !y:
 			at = 2
-		case len(entry.of) == 1:
+		case len(entry.Of) == 1:
 			at = 3
-		case len(entry.of) == 2 && entry.of[0] < l.d-1:
+		case len(entry.Of) == 2 && entry.Of[0] < l.last:
 			at = 4
-		case len(entry.of) == 2:
+		case len(entry.Of) == 2:
 			at = 5
 		}
 		all[at].entries = append(all[at].entries, e)
@@ -175,150 +49,23 @@ func (l *levelLaw) blocks() []checkBlock {
 }
 
 // labels are those of the entries, of levels and columns of these names.
-func (l *levelLaw) labels(levels, columns []string) (labels []string) {
-	for _, e := range l.entries {
+func (l levelLaw) labels(levels, columns []string) (labels []string) {
+	for _, e := range l.Entries {
 		label := "1"
-		for i, j := range e.of {
-			switch name := columns[l.k+j]; {
+		for i, j := range e.Of {
+			switch name := columns[l.dummies+j]; {
 			case i == 0:
 				label = name
-			case j == e.of[0]:
+			case j == e.Of[0]:
 				label += "²"
 			default:
 				label += " × " + name
 			}
 		}
-		if e.level >= 0 {
-			label += " in " + levels[e.level]
+		if e.Level >= 0 {
+			label += " in " + levels[e.Level]
 		}
 		labels = append(labels, label)
 	}
 	return labels
-}
-
-// has tells whether rows of a level are in an entry.
-func (e monomial) has(level int) bool { return e.level < 0 || e.level == level }
-
-// within is M_el.
-func (l *levelLaw) within(e monomial, level int) float64 {
-	if !e.has(level) {
-		return 0
-	}
-	v := 1.0
-	for _, j := range e.of {
-		v *= l.mean[level][j]
-	}
-	if len(e.of) == 2 {
-		v += l.cov[e.of[0]*l.d+e.of[1]]
-	}
-	return v
-}
-
-// together is C_ef,l of monomials of which f has as many columns as e or more: of normal columns the covariance of
-// v_a and v_iv_j is m_iΣ_aj + m_jΣ_ai, and that of v_av_b and v_iv_j Σ_aiΣ_bj + Σ_ajΣ_bi and m_am_iΣ_bj for each of the
-// four pairs.
-func (l *levelLaw) together(e, f monomial, level int) float64 {
-	if len(e.of) == 0 || !e.has(level) || !f.has(level) {
-		return 0
-	}
-	m, d := l.mean[level], l.d
-	cov := func(a, i int) float64 { return l.cov[a*d+i] }
-	a, i := e.of[0], f.of[0]
-	if len(f.of) == 1 {
-		return cov(a, i)
-	}
-	j := f.of[1]
-	if len(e.of) == 1 {
-		return m[i]*cov(a, j) + m[j]*cov(a, i)
-	}
-	b := e.of[1]
-	return cov(a, i)*cov(b, j) + cov(a, j)*cov(b, i) + m[a]*(m[i]*cov(b, j)+m[j]*cov(b, i)) + m[b]*(m[i]*cov(a, j)+m[j]*cov(a, i))
-}
-
-// Expect writes n E t.
-func (l *levelLaw) Expect(dst []float64, n float64) {
-	for e, entry := range l.entries {
-		dst[e] = 0
-		for level, share := range l.share {
-			dst[e] += n * share * l.within(entry, level)
-		}
-	}
-}
-
-// Covariance writes n Cov(t), its lower triangle.
-func (l *levelLaw) Covariance(dst []float64, n float64) {
-	q := len(l.entries)
-	means, all := make([]float64, q*l.levels), make([]float64, q)
-	for e, entry := range l.entries {
-		for level, share := range l.share {
-			means[e*l.levels+level] = l.within(entry, level)
-			all[e] += share * means[e*l.levels+level]
-		}
-	}
-	for f, second := range l.entries {
-		for e, first := range l.entries[:f+1] { // which has no more columns
-			v := -all[e] * all[f]
-			for level, share := range l.share {
-				if first.has(level) && second.has(level) {
-					v += share * (l.together(first, second, level) + means[e*l.levels+level]*means[f*l.levels+level])
-				}
-			}
-			dst[f*q+e] = n * v
-		}
-	}
-}
-
-// RandExact draws the sums: counts are multinomial, sums of n_l rows N(n_lm_l, n_lΣ), and what levels leave of the
-// scatter Wishart, of a degree of freedom less for each level that has a row.
-func (l *levelLaw) RandExact(dst []float64, n float64, rng *rand.Rand) {
-	d, left, rest, freedom := l.d, n, 1.0, n
-	clear(l.sum)
-	sums := dst[l.counts:]
-	for level, share := range l.share {
-		rows := left
-		if level < l.levels-1 {
-			rows = distuv.Binomial{N: left, P: max(0, min(1, share/rest)), Src: rng}.Rand()
-		}
-		left, rest = left-rows, rest-share
-		if at := level - l.levels + l.counts; at >= 0 {
-			dst[at] = rows
-		}
-		own := sums[level*d : (level+1)*d]
-		if clear(own); rows == 0 {
-			continue
-		}
-		freedom--
-		for j := range l.g {
-			l.g[j] = rng.NormFloat64()
-		}
-		dense.MulLowerVec(l.row, l.chol, d, l.g)
-		for j := range own {
-			own[j] = rows*l.mean[level][j] + math.Sqrt(rows)*l.row[j]
-		}
-		for i, v := range own {
-			for j, u := range own[:i+1] {
-				l.sum[i*d+j] += v * u / rows
-			}
-		}
-	}
-	variate.WishartFactor(l.low, d, freedom, rng)
-	for c := range d { // columns of Σ's factor times Bartlett's
-		for i := range d {
-			l.row[i] = 0
-			for h := c; h <= i; h++ {
-				l.row[i] += l.chol[i*d+h] * l.low[h*d+c]
-			}
-		}
-		for i := c; i < d; i++ {
-			for j := c; j <= i; j++ {
-				l.sum[i*d+j] += l.row[i] * l.row[j]
-			}
-		}
-	}
-	products := sums[l.levels*d:]
-	for j := range d {
-		for h := j; h < d; h++ {
-			products[release.Index(d, j, h)-d] = l.sum[h*d+j]
-		}
-	}
 }

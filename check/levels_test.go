@@ -49,7 +49,7 @@ func leveled(framed bool) (obs *model.Observation, share []float64, mean [][]flo
 			x.Tau[i*p+j] = v
 		}
 	}
-	obs = &model.Observation{Shape: shape, N: 30, Kind: release.Laplace, Told: &model.Told{Dummies: k, Counts: make([]float64, 3), Sums: [][]float64{make([]float64, 3), make([]float64, 3), make([]float64, 3)}}}
+	obs = &model.Observation{Shape: shape, N: 30, Kind: release.Laplace, Told: &model.Told{Kind: release.Laplace, Dummies: k, Counts: make([]float64, 3), Sums: [][]float64{make([]float64, 3), make([]float64, 3), make([]float64, 3)}}}
 	if framed {
 		obs.Frame = modeltest.Frame(3).Behind(k)
 	}
@@ -65,7 +65,7 @@ func TestLevelLaw(t *testing.T) {
 		if !l.Factor() {
 			t.Fatal("not definite")
 		}
-		q, n := len(l.entries), int(obs.N)
+		q, n := len(l.Entries), int(obs.N)
 		rng := rand.New(rand.NewPCG(1, 2))
 		root := append([]float64(nil), cov...)
 		dense.Cholesky(root, 2)

@@ -18,6 +18,7 @@ import (
 type checker struct {
 	obs    *model.Observation
 	z      []float64 // what has noise
+	noise  noise     // on it
 	blocks []checkBlock
 	stray  float64 // variance of w of rows, see model.Kurtosis
 
@@ -32,6 +33,12 @@ type checker struct {
 	columns      []normalColumn // m
 	at           []normal       // their laws at the draw
 	replicates   [][]float64    // of each entry
+}
+
+// noise is that on the sums.
+type noise interface {
+	Variance(entry int) float64
+	AddNoise(z []float64, times float64, rng *rand.Rand)
 }
 
 // law is that of the sums of n rows given parameters in scaled units.
@@ -88,26 +95,19 @@ type normal struct {
 }
 
 func newChecker(obs *model.Observation, of model.Family, most float64) *checker {
-	z := obs.Z
-	if obs.Told != nil {
-		z = obs.Told.Z
-	}
-	q := len(z)
-	vec := func() []float64 { return make([]float64, q) }
-	c := &checker{
-		obs: obs, z: z, blocks: checkBlocks(obs.Shape.P), params: model.NewParams(obs.Shape), cov: make([]float64, q*q),
-		rep: vec(), mean: vec(), square: vec(), columns: make([]normalColumn, obs.Shape.M()), replicates: make([][]float64, q),
-	}
-	if obs.Told != nil {
+	c := &checker{obs: obs, z: obs.Z, noise: obs, blocks: checkBlocks(obs.Shape.P), params: model.NewParams(obs.Shape), columns: make([]normalColumn, obs.Shape.M())}
+	switch told := obs.Told; {
+	case told != nil:
 		l := newLevelLaw(obs)
-		c.law, c.blocks = l, l.blocks()
-		return c
-	}
-	if of != model.Normal {
+		c.z, c.noise, c.law, c.blocks = told.Z, told, l, l.blocks()
+	case of != model.Normal:
 		c.law, c.columns = model.NewFamilyLaw(of, obs.Shape, most), c.columns[:obs.Shape.P]
-		return c
+	default:
+		c.law = framedLaw{model.NewMoments(obs.Shape), model.Identity(obs.Shape.M()).In(obs.Frame)}
 	}
-	c.law = framedLaw{model.NewMoments(obs.Shape), model.Identity(obs.Shape.M()).In(obs.Frame)}
+	q := len(c.z)
+	vec := func() []float64 { return make([]float64, q) }
+	c.cov, c.rep, c.mean, c.square, c.replicates = make([]float64, q*q), vec(), vec(), vec(), make([][]float64, q)
 	return c
 }
 
@@ -162,7 +162,7 @@ func (c *checker) given(row []float64) bool {
 	}
 	c.law.Covariance(c.cov, c.n)
 	for e := range q {
-		c.cov[e*q+e] += c.variance(e)
+		c.cov[e*q+e] += c.noise.Variance(e)
 	}
 	if ok { // Σy² has nσ²w
 		square := c.n * *l.residual() * *l.residual()
@@ -180,14 +180,6 @@ func (c *checker) given(row []float64) bool {
 		}
 	}
 	return true
-}
-
-// variance is that of the noise on an entry.
-func (c *checker) variance(e int) float64 {
-	if c.obs.Told != nil {
-		return c.obs.Told.Variance(c.obs.Kind, e)
-	}
-	return c.obs.Variance(e)
 }
 
 // collect adds the law of z given φ to that of z_rep, and the laws of the columns.
@@ -213,11 +205,7 @@ func (c *checker) draw(z []float64, logW float64, rng *rand.Rand) {
 		*l.residual() *= math.Exp(0.5 * logW)
 	}
 	c.law.RandExact(z, c.n, rng)
-	if told := c.obs.Told; told != nil {
-		told.AddNoise(z, c.obs.Kind, rng)
-	} else {
-		c.obs.AddNoise(z, 1, rng)
-	}
+	c.noise.AddNoise(z, 1, rng)
 }
 
 // discrepancies writes T(z, φ) of entries and then of blocks.

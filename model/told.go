@@ -10,10 +10,11 @@ import (
 )
 
 // Told are sums by the levels of a factor, whose dummies are the first columns, as release.Levels has them:
-// noise of the observation's kind is on Z, the counts, sums and products in the order of release.Combinations. It is
+// noise is on Z, the counts, sums and products in the order of release.Combinations. It is
 // independent from part to part, of entries at some places: in the box each entry is one, in a frame the
 // count and sums of each level, and all products.
 type Told struct {
+	Kind    release.Kind
 	Dummies int
 	Counts  []float64
 	Sums    [][]float64
@@ -30,7 +31,7 @@ type Part struct {
 
 func observeLevels(r *release.Release) *Told {
 	l := r.Levels
-	t := &Told{Dummies: l.Dummies(), Counts: l.Counts, Sums: l.Sums, Z: r.Measured(), Scale: r.MeasuredScales()}
+	t := &Told{Kind: r.Noise.Kind, Dummies: l.Dummies(), Counts: l.Counts, Sums: l.Sums, Z: r.Measured(), Scale: r.MeasuredScales()}
 	if l.Noise != nil {
 		t.InBalls(l.Noise.Freedom, r.Noise.Freedom)
 	} else {
@@ -64,25 +65,25 @@ func (t *Told) InBalls(ofLevel, ofProducts float64) {
 	t.Parts = append(t.Parts, Part{products, ofProducts})
 }
 
-// Variance is that of the noise of a kind on entry i.
-func (t *Told) Variance(kind release.Kind, i int) float64 {
+// Variance is that of the noise on entry i.
+func (t *Told) Variance(i int) float64 {
 	for _, part := range t.Parts {
-		if kind == release.Ball && slices.Contains(part.At, i) {
+		if t.Kind == release.Ball && slices.Contains(part.At, i) {
 			return part.Freedom * t.Scale[i] * t.Scale[i]
 		}
 	}
-	return NoiseVariance(kind, t.Scale[i])
+	return NoiseVariance(t.Kind, t.Scale[i])
 }
 
-// AddNoise adds noise anew to z.
-func (t *Told) AddNoise(z []float64, kind release.Kind, rng *rand.Rand) {
+// AddNoise adds noise anew to z, of the scales times so much.
+func (t *Told) AddNoise(z []float64, times float64, rng *rand.Rand) {
 	for _, part := range t.Parts {
-		own, times := kind, 1.0
-		if kind == release.Ball {
-			own, times = release.Gaussian, math.Sqrt(variate.Chi2(part.Freedom, rng))
+		own, wide := t.Kind, times
+		if t.Kind == release.Ball {
+			own, wide = release.Gaussian, times*math.Sqrt(variate.Chi2(part.Freedom, rng))
 		}
 		for _, at := range part.At {
-			z[at] += times * RandNoise(own, t.Scale[at], rng)
+			z[at] += wide * RandNoise(own, t.Scale[at], rng)
 		}
 	}
 }

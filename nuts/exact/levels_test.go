@@ -134,7 +134,7 @@ func (c leveledRows) drawRows(truth *model.Params, rng *rand.Rand) *model.Observ
 // observe adds noise to the sums by levels.
 func (c leveledRows) observe(sums []float64, rng *rand.Rand) *model.Observation {
 	k, m := c.levels-1, c.shape.M()
-	d, told := m-k, &model.Told{Dummies: k}
+	d, told := m-k, &model.Told{Kind: c.kind, Dummies: k}
 	if c.framed && c.levels == 2 {
 		told.Z = []float64{float64(c.n)/2 - sums[0]/2} // of the first level, too
 	}
@@ -153,7 +153,7 @@ func (c leveledRows) observe(sums []float64, rng *rand.Rand) *model.Observation 
 		told.Parts = nil
 		told.InBalls(float64(d+2), float64(release.Length(d)-d+1))
 	}
-	told.AddNoise(told.Z, c.kind, rng)
+	told.AddNoise(told.Z, 1, rng)
 	by, statistics := release.ByLevels("", m, k, int64(c.n), told.Z)
 	told.Counts, told.Sums = by.Counts, by.Sums
 	obs := &model.Observation{Shape: c.shape, N: float64(c.n), Kind: c.kind, Z: statistics.Vector(), Freedom: float64(release.Length(d) - d + 1), Frame: c.frame(), Told: told}

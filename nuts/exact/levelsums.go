@@ -103,14 +103,14 @@ func newLevelSums(site *model.Site, part *model.Prior, noise *model.Noise, sumsA
 	f.within.n = n
 	f.readTold()
 	first, last := len(obs.Told.Counts), len(obs.Told.Z)-1
-	f.prior, f.sumVariance = newByPrior(f.units, f), obs.Told.Variance(obs.Kind, first)
+	f.prior, f.sumVariance = newByPrior(f.units, f), obs.Told.Variance(first)
 	if f.countScale, f.squareScale = obs.Told.Scale[0], obs.Told.Scale[last]; obs.Kind == release.Ball {
-		f.countScale, f.squareScale = math.Sqrt(obs.Told.Variance(obs.Kind, 0)), math.Sqrt(obs.Told.Variance(obs.Kind, last))
+		f.countScale, f.squareScale = math.Sqrt(obs.Told.Variance(0)), math.Sqrt(obs.Told.Variance(last))
 	}
 	for j, b := range f.units.b[:q] {
 		f.scales.psi[j] /= b * b
 	}
-	f.columns = newColumns(q, d, slices.Repeat([]float64{math.Sqrt(obs.Told.Variance(obs.Kind, last)) / n}, free))
+	f.columns = newColumns(q, d, slices.Repeat([]float64{math.Sqrt(obs.Told.Variance(last)) / n}, free))
 	for at := range f.centre {
 		if j := at % d; j < q && part.MeanSD != nil {
 			f.priorSum(at, part.Covariates.Mean[j], part.MeanSD[j]*part.MeanSD[j], 0)
