@@ -28,7 +28,7 @@ const (
 type Assumption struct {
 	Columns     []AssumedColumn `json:"columns"`     // covariates, then the response
 	R2          float64         `json:"r2"`          // share of the response's variance that a line of the covariates explains
-	Correlation float64         `json:"correlation"` // of any two covariates
+	Correlation float64         `json:"correlation"` // of any two covariates, or of one and a factor by whose levels sums are
 
 	family *assumedFamily // nil of a normal response
 }

@@ -121,8 +121,8 @@ type order struct {
 
 // newOrder settles a release as custody does: the law of the noise, and δ where that needs
 // none. Errors: those of custody.Settle on privacy.
-func newOrder(d *schema.Design, pr release.Privacy, steps int, n int64) (*order, error) {
-	o := custody.Order{Rows: custody.Scaled{Name: "simulated rows"}, Design: d, Privacy: pr, Steps: steps}
+func newOrder(d *schema.Design, byLevel string, pr release.Privacy, steps int, n int64) (*order, error) {
+	o := custody.Order{Rows: custody.Scaled{Name: "simulated rows"}, Design: d, ByLevel: byLevel, Privacy: pr, Steps: steps}
 	if steps == 0 || steps == custody.AutoSteps {
 		o.Steps, _ = adaptive.Auto(len(d.Covariates)+1, float64(n), pr)
 	}

@@ -50,6 +50,9 @@ type Options struct {
 	Neighbours release.Neighbours
 	// Steps is the number of looks of each release; 0 is custody.AutoSteps.
 	Steps int
+	// ByLevel is a factor by whose levels sums are, of one look; empty is none. Its columns come first in the forecast.
+	ByLevel string
+	dummies int
 	// Width, where it is not 0, is the widest that the interval of slope Slope may be, in the
 	// data's units: Epsilons or Ns are left out, and the least of them for that are sought.
 	Width float64
@@ -84,6 +87,7 @@ type Forecast struct {
 	Method     string             `json:"method"`
 	Neighbours release.Neighbours `json:"neighbours"`
 	Delta      float64            `json:"delta"`
+	ByLevel    string             `json:"by_level,omitzero"`
 	Level      float64            `json:"level"`
 	Releases   int                `json:"releases"` // at each point
 	Seed       uint64             `json:"seed"`
@@ -151,6 +155,9 @@ type SlopeForecast struct {
 // Errors: options that cannot stand, those of ssp.Publish on privacy, a context
 // that is done.
 func Foresee(ctx context.Context, o Options) (*Forecast, error) {
+	if err := o.byLevels(); err != nil {
+		return nil, err
+	}
 	if o.Width != 0 {
 		return o.seek(ctx)
 	}
@@ -175,6 +182,9 @@ func Foresee(ctx context.Context, o Options) (*Forecast, error) {
 
 // Validate returns what Foresee refuses before it simulates anything.
 func (o Options) Validate() error {
+	if err := o.byLevels(); err != nil {
+		return err
+	}
 	check := o.forecast
 	if o.Width != 0 {
 		check = o.sought
@@ -191,7 +201,7 @@ func (o Options) forecast() (*Forecast, error) {
 	if err := errors.Join(o.Design.Validate(), o.Family.Check(o.Design)); err != nil {
 		return nil, err
 	}
-	f := &Forecast{Format: Format, Simulated: true, Family: o.Family, Neighbours: cmp.Or(o.Neighbours, release.ReplaceOne), Design: o.Design, Method: exact.Method{}.Name(), Delta: o.Delta, Level: cmp.Or(o.Level, posterior.DefaultLevel), Releases: cmp.Or(o.Releases, DefaultReleases), Seed: o.Seed}
+	f := &Forecast{Format: Format, Simulated: true, Family: o.Family, Neighbours: cmp.Or(o.Neighbours, release.ReplaceOne), Design: o.Design, Method: exact.Method{}.Name(), Delta: o.Delta, ByLevel: o.ByLevel, Level: cmp.Or(o.Level, posterior.DefaultLevel), Releases: cmp.Or(o.Releases, DefaultReleases), Seed: o.Seed}
 	p := len(o.Design.Covariates)
 	switch {
 	case p == 0:
@@ -248,7 +258,7 @@ func (o Options) points() ([]Point, error) {
 			return nil, fmt.Errorf("n = %d: at most %d rows are possible", n, int64(ssp.MaxRows))
 		}
 		for _, epsilon := range o.Epsilons {
-			order, err := newOrder(o.Design, o.privacy(epsilon), steps, n)
+			order, err := newOrder(o.Design, o.ByLevel, o.privacy(epsilon), steps, n)
 			if err != nil {
 				return nil, err
 			}

@@ -38,6 +38,7 @@ type simulation struct {
 	forecast *Forecast
 	frame    schema.Frame
 	pool     bool
+	dummies  int         // of a factor by whose levels sums are
 	truth    []float64   // scaled; NaN: as assumed
 	standard []float64   // rows of a crowd, where there are several looks
 	results  [][]outcome // [point][release]
@@ -45,7 +46,7 @@ type simulation struct {
 }
 
 func newSimulation(f *Forecast, o Options) *simulation {
-	return &simulation{forecast: f, frame: o.Family.Design(f.Design).Frame(), pool: o.Pool}
+	return &simulation{forecast: f, frame: o.Family.Design(f.Design).Frame(), pool: o.Pool, dummies: o.dummies}
 }
 
 // sums draws those of n rows, or their like.
@@ -56,7 +57,11 @@ type sums interface {
 }
 
 // law is that of rows as assumed.
-func (f *Forecast) law() sums {
+func (s *simulation) law() sums {
+	f := s.forecast
+	if s.dummies > 0 {
+		return newLevelSums(shapeOf(f.Design), s.dummies)
+	}
 	if f.Family != model.Normal {
 		return model.NewFamilyLaw(f.Family, shapeOf(f.Design), f.Design.Response.Upper)
 	}
@@ -135,7 +140,8 @@ func (s *simulation) release(ctx context.Context, o Options, point, k int) (outc
 	stream := func(which int) *rand.Rand { return mcmc.Stream(f.Seed, streams*k+which) }
 	shape := shapeOf(f.Design)
 	x := f.Assumed.draw(shape, s.frame, s.truth, stream(parameterStream))
-	law, v := f.law(), make([]float64, shape.Statistics())
+	law, v := s.law(), make([]float64, shape.Statistics())
+	takeLevels(x, s.dummies, f.Assumed.Correlation)
 	law.Set(x)
 	if !law.Factor() {
 		return nil, errSingular
@@ -146,9 +152,12 @@ func (s *simulation) release(ctx context.Context, o Options, point, k int) (outc
 		return nil, fmt.Errorf("normal rows as assumed reach too far beyond the bounds: %w", err)
 	}
 	var r *release.Release
-	if order := at.order; order.Steps > 1 {
+	switch order := at.order; {
+	case order.Steps > 1:
 		r, err = order.publish(exact, s.standard, stream(noiseStream))
-	} else {
+	case s.dummies > 0:
+		r, err = ssp.PublishLevels(ctx, exact, f.Design, f.ByLevel, order.Privacy, order.Mechanism, mechanisms.Simulated(stream(noiseStream)))
+	default:
 		r, err = ssp.Publish(ctx, exact, f.Design, order.Privacy, order.Mechanism, ssp.Exact, mechanisms.Simulated(stream(noiseStream)))
 	}
 	if err != nil {

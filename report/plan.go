@@ -76,6 +76,9 @@ func simulated(f *plan.Forecast, o ForecastOptions) string {
 	if f.Family != model.Normal {
 		rows, family = "rows with normal covariates", fmt.Sprintf("family %s (%s link), ", f.Family, f.Family.Link())
 	}
+	if f.ByLevel != "" {
+		rows += fmt.Sprintf(", sums by the levels of %s", f.ByLevel)
+	}
 	text := fmt.Sprintf("Plan for %s, %s%s units: %s, %s neighbours, method %s. No row was read and no epsilon is spent: "+
 		"each line is the mean over %s of %s, with posteriors under %s",
 		f.Design.Formula(), family, o.Units, noise, cmp.Or(f.Neighbours, release.ReplaceOne), f.Method, Count(f.Releases, "simulated release"), rows, o.Prior)
@@ -115,7 +118,11 @@ func assumed(f *plan.Forecast) string {
 	}
 	text := "Assumed of the rows, mean ± sd: " + strings.Join(columns, ", ")
 	if len(f.Design.Covariates) > 1 {
-		text += fmt.Sprintf("; correlations of covariates of %s", exactly(f.Assumed.Correlation))
+		with := ""
+		if f.ByLevel != "" {
+			with = ", and of " + f.ByLevel + " with the others,"
+		}
+		text += fmt.Sprintf("; correlations of covariates%s of %s", with, exactly(f.Assumed.Correlation))
 	}
 	return text + fmt.Sprintf("; R2 of %s. Widths follow the sds: state what is known by --mean, --sd and --r2.", exactly(f.Assumed.R2))
 }

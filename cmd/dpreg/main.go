@@ -71,7 +71,7 @@ func newRoot(of named) *cobra.Command {
 		of.declare("pvi serve", takes(many, "the names of the clients"), "schema bounds levels other formula"+runFlags+roundFlags+resultFlags+"listen cert key ca session wait", servePVI),
 		of.declare("pvi join", nil, fileFlags+"on-bad-cell missing na other ledger no-ledger"+resultFlags+"server cert key ca agree session", joinPVI))
 	custodians := []*cobra.Command{
-		of.declare("plan", noFile, priorFlags+"family n p schema formula covariate width of slope mean sd r2 eps delta neighbours steps releases seed no-grid level format plot report", runPlan),
+		of.declare("plan", noFile, priorFlags+"family n p schema formula covariate width of slope mean sd r2 eps delta neighbours steps by-level releases seed no-grid level format plot report", runPlan),
 		of.declare("schema", nil, fileFlags+"bounds levels from table output", writeTemplate),
 		of.declare("release", nil, releaseFlags+"output", runRelease),
 		of.declare("fit", nil, releaseFlags+fitFlags+"release i-hold-the-data", runFit),

@@ -87,6 +87,11 @@ func (f *flags) planned() (o plan.Options, err error) {
 	if o.Design, err = f.plannedDesign(); err != nil {
 		return o, err
 	}
+	if o.ByLevel = f.byLevel; o.ByLevel != "" { // --covariate is a place among columns in its order
+		if o.Design, _, err = release.LevelsFirst(o.Design, o.ByLevel); err != nil {
+			return o, usagef("--by-level: %w", err)
+		}
+	}
 	if err := f.assume(&o); err != nil {
 		return o, err
 	}

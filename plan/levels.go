@@ -1,0 +1,79 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
+)
+
+// levelSums draws sums by the levels of a factor, and has them as statistics of all columns.
+type levelSums struct {
+	*model.LevelLaw
+	m, k int
+	told []float64
+}
+
+func newLevelSums(shape model.Shape, k int) levelSums {
+	of := release.Combinations(shape.M(), k)
+	counts := len(of) - (k+1)*(shape.M()-k) - release.Length(shape.M()-k) + shape.M() - k
+	return levelSums{model.NewLevelLaw(shape, k, counts, nil), shape.M(), k, make([]float64, len(of))}
+}
+
+func (l levelSums) RandExact(dst []float64, n float64, rng *rand.Rand) {
+	l.LevelLaw.RandExact(l.told, n, rng)
+	_, s := release.ByLevels("", l.m, l.k, int64(n), l.told)
+	copy(dst, s.Vector())
+}
+
+// byLevels takes the columns of the factor first, by whose levels sums are to be.
+func (o *Options) byLevels() (err error) {
+	if o.ByLevel == "" {
+		return nil
+	}
+	switch {
+	case o.Steps != 1:
+		return fmt.Errorf("sums by the levels of %q (--by-level) are foreseen of one look: say --steps 1", o.ByLevel)
+	case o.Family != model.Normal:
+		return fmt.Errorf("sums by the levels of %q (--by-level) have no law of the family %s", o.ByLevel, o.Family)
+	}
+	o.Design, o.dummies, err = release.LevelsFirst(o.Design, o.ByLevel)
+	return err
+}
+
+// takeLevels makes the first k columns of T those of a factor's dummies ±1, of which at most one is 1, with means as
+// assumed. Other columns j have about their mean means in levels
+//
+//	δ_lj = ρ sd_j (s_lj − Σ_l π_ls_lj)/√(1 − (Σ_l π_ls_lj)²),   s_lj = ±1 by turns,
+//
+// so that levels explain the share ρ² of their variance, ρ what is assumed of any two covariates.
+func takeLevels(x *model.Params, k int, correlation float64) {
+	p := len(x.MuX)
+	share := []float64{1}
+	for _, mean := range x.MuX[:k] {
+		share = append(share, 0.5*(1+mean))
+		share[0] -= 0.5 * (1 + mean)
+	}
+	set := func(i, j int, v float64) { x.Tau[i*p+j], x.Tau[j*p+i] = v, v }
+	for j := range p {
+		mean := 0.0
+		for l, s := range share {
+			mean += s * turn(l+j)
+		}
+		for c := range k {
+			switch own := share[c+1]; {
+			case j >= k:
+				set(c, j, 2*own*correlation*math.Sqrt(x.Tau[j*p+j]/(1-mean*mean))*(turn(c+1+j)-mean))
+			case j == c:
+				set(c, j, 4*own*(1-own))
+			default:
+				set(c, j, -4*own*share[j+1])
+			}
+		}
+	}
+}
+
+// turn is 1 or −1.
+func turn(i int) float64 { return float64(1 - 2*(i%2)) }

@@ -1,0 +1,120 @@
+package plan_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/dpreg/dpreg"
+	"github.com/dpreg/dpreg/custody"
+	"github.com/dpreg/dpreg/internal/testsize"
+	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/plan"
+	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
+)
+
+// leveledDesign has a factor of some levels, and x and y on [-1, 1].
+func leveledDesign(levels int) *schema.Design {
+	d := &schema.Design{Response: schema.Column{Name: "y", Lower: -1, Upper: 1}, Intercept: true, Covariates: []schema.Column{{Name: "x", Lower: -1, Upper: 1}}, Factors: []schema.Factor{{Name: "f"}}}
+	for l := range levels {
+		name := fmt.Sprint(l)
+		if d.Factors[0].Levels = append(d.Factors[0].Levels, name); l > 0 {
+			d.Covariates = append(d.Covariates, schema.Column{Name: "f" + name, Upper: 1, Factor: "f", Level: name})
+		}
+	}
+	return d
+}
+
+// TestByLevelIsForeseen: intervals of releases by the levels of a factor, of rows that are not normal and whose levels
+// differ, are as wide as foreseen, or 1.3 times wider or narrower at most. -v prints by how much:
+//
+//	go test ./plan -run TestByLevelIsForeseen -v
+func TestByLevelIsForeseen(t *testing.T) {
+	for _, levels := range []int{2, 5, 10}[:testsize.Of(1, 3)] {
+		const n, releases = 2000, 8
+		d, _, err := release.LevelsFirst(leveledDesign(levels), "f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rng := rand.New(rand.NewPCG(7, uint64(levels)))
+		var flat []float64
+		var x, y, e moments
+		for range n {
+			row := make([]float64, levels+1)
+			for c := range levels - 1 {
+				row[c] = -1
+			}
+			l := rng.IntN(levels)
+			if l > 0 {
+				row[l-1] = 1
+			}
+			shift := 0.1 * math.Cos(float64(2*l))
+			row[levels-1] = 0.4*(2*rng.Float64()-1) + shift
+			rest := 0.15 * min(4, rng.ExpFloat64()) // skewed
+			row[levels] = 0.3*row[levels-1] + shift + rest - 0.15
+			e.add(rest)
+			x.add(row[levels-1])
+			y.add(row[levels])
+			flat = append(flat, row...)
+		}
+		f, err := plan.Foresee(context.Background(), plan.Options{Design: d, ByLevel: "f", Steps: 1, Epsilons: []float64{1}, Ns: []int64{n}, Releases: 20, Seed: 1, R2: 1 - e.sd()*e.sd()/(y.sd()*y.sd()),
+			Means: map[string]float64{"x": x.mean(), "y": y.mean()}, SDs: map[string]float64{"x": x.sd(), "y": y.sd()}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		widths := make([]float64, levels)
+		for range releases {
+			r, err := custody.Publish(context.Background(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: flat}, Design: d, ByLevel: "f", Steps: 1,
+				Privacy: release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}, Entropy: mechanisms.Simulated(rng), NoLedger: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 400, Draws: 800, Seed: 1}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for j, p := range fit.Summary(dpreg.Original, 0.95).Parameters[1 : 1+levels] {
+				widths[j] += (p.Upper - p.Lower) / releases
+			}
+		}
+		foreseen, realised := 0.0, 0.0 // over dummies, which are alike
+		for j, w := range widths[:levels-1] {
+			foreseen += f.Points[0].Slopes[j].Width / float64(levels-1)
+			realised += w / float64(levels-1)
+		}
+		slope := f.Points[0].Slopes[levels-1]
+		t.Logf("%d levels: dummies %.3f foreseen, %.3f realised; %s %.3f foreseen, %.3f realised", levels, foreseen, realised, slope.Name, slope.Width, widths[levels-1])
+		for _, ratio := range []float64{realised / foreseen, widths[levels-1] / slope.Width} {
+			if !(ratio < 1.3 && ratio > 1/1.3) {
+				t.Errorf("%d levels: realised over foreseen %.2f", levels, ratio)
+			}
+		}
+	}
+}
+
+// moments are those of a column.
+type moments struct{ n, sum, square float64 }
+
+func (m *moments) add(v float64) { m.n, m.sum, m.square = m.n+1, m.sum+v, m.square+v*v }
+func (m *moments) mean() float64 { return m.sum / m.n }
+func (m *moments) sd() float64   { return math.Sqrt(m.square/m.n - m.mean()*m.mean()) }
+
+// TestByLevelPlanRefuses says why.
+func TestByLevelPlanRefuses(t *testing.T) {
+	for says, change := range map[string]func(*plan.Options){
+		"--steps 1":               func(o *plan.Options) { o.Steps = 0 },
+		"no column of categories": func(o *plan.Options) { o.ByLevel = "x" },
+		"replace-one":             func(o *plan.Options) { o.Neighbours = release.AddRemove },
+	} {
+		o := plan.Options{Design: leveledDesign(3), ByLevel: "f", Steps: 1, Epsilons: []float64{1}, Ns: []int64{100}}
+		change(&o)
+		if _, err := plan.Foresee(context.Background(), o); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", says, err)
+		}
+	}
+}
