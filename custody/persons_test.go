@@ -76,7 +76,7 @@ func TestPersonsAttacked(t *testing.T) {
 	}
 	victims := [][]string{
 		corner("v", "1,1", 1), corner("v", "1,1", 3000), corner("v", "1e9,-1e9", 7), corner("w", "-0.333333,-0.333333", 1), corner("w", "-0.333333,-0.333333", 999),
-		corner("w", "-1,1", 4000), alternating("v", 4001), scattered("w", 500), scattered("v", 3), corner("w", "0,0", 1234),
+		corner("w", "-1,1", 40_000), alternating("v", 40_001), scattered("w", 500), scattered("v", 3), corner("w", "0,0", 1234),
 	}
 	victims = victims[:testsize.Of(4, len(victims))]
 	for _, rule := range []persons.Rule{{Kind: persons.Mean}, {Kind: persons.Weight}, {Kind: persons.Rows, Most: 1}, {Kind: persons.Rows, Most: 4}} {
