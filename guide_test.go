@@ -59,6 +59,9 @@ func unfinished(command string) bool {
 	return strings.HasSuffix(command, "\\") || strings.HasPrefix(command, "for ") && !strings.HasSuffix(command, "done")
 }
 
+// smaller makes of commands some that simulate less.
+var smaller = strings.NewReplacer("--trials 100", "--trials 10", "dpreg plan ", "dpreg plan --releases 3 ", "dpreg check ", "dpreg check --calibrate 2 ")
+
 // Every command of the guide runs in a folder where nothing is but what the guide has put there and
 // the data of the repository, and prints tables with the columns that the guide shows.
 func TestGuideRuns(t *testing.T) {
@@ -88,7 +91,7 @@ func TestGuideRuns(t *testing.T) {
 			continue
 		}
 		commands++
-		few := strings.Replace(step.command, "--trials 100", "--trials 10", 1) // of a study ten trials do
+		few := smaller.Replace(step.command)
 		serves := strings.HasPrefix(few, "dpreg serve")                        // until it is interrupted
 		ctx, stop := context.WithCancel(t.Context())
 		run := exec.CommandContext(ctx, shell, "-euc", few)
