@@ -92,7 +92,7 @@ func TestGuideRuns(t *testing.T) {
 		}
 		commands++
 		few := smaller.Replace(step.command)
-		serves := strings.HasPrefix(few, "dpreg serve")                        // until it is interrupted
+		serves := strings.HasPrefix(few, "dpreg serve") // until it is interrupted
 		ctx, stop := context.WithCancel(t.Context())
 		run := exec.CommandContext(ctx, shell, "-euc", few)
 		run.Dir = dir
