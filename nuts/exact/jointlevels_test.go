@@ -109,7 +109,8 @@ func TestJointLevelsGradient(t *testing.T) {
 }
 
 // TestJointLevelsSBC is TestJointSBC of sums by levels: rows one by one, counts multinomial. Noise hides a level of
-// few rows. The long form, of one case of -run with 500 data sets, takes ten minutes of processor time:
+// few rows. The prior is of rows in the box: of rows far out of it noise is small, and chains so short do not arrive. The
+// long form, of one case of -run with 500 data sets, takes twenty minutes of processor time:
 //
 //	go test ./nuts/exact -run TestJointLevelsSBC/levels=3 -sbc.long -v -timeout 8h
 func TestJointLevelsSBC(t *testing.T) {
@@ -125,7 +126,7 @@ func TestJointLevelsSBC(t *testing.T) {
 			t.Run(fmt.Sprintf("levels=%d partial=%t", levels, partial), func(t *testing.T) {
 				t.Parallel()
 				s := model.Shape{P: levels, Intercept: true}
-				names, ranks := jointLevelsRanks(t, leveledSites(levels, 1, modeltest.TamePrior(s), partial), trials, nil)
+				names, ranks := jointLevelsRanks(t, leveledSites(levels, 1, model.BoxPrior(s), partial), trials, nil)
 				uniform(t, names, ranks)
 			})
 		}
@@ -164,7 +165,7 @@ func jointLevelsRanks(t *testing.T, c jointRows, trials int, fault func(*model.J
 // TestJointLevelsSBCFindsFaults: levels of one custodian in another order are found.
 func TestJointLevelsSBCFindsFaults(t *testing.T) {
 	testsize.Planted(t)
-	c := leveledSites(3, 1, modeltest.TamePrior(model.Shape{P: 3, Intercept: true}), false)
+	c := leveledSites(3, 1, model.BoxPrior(model.Shape{P: 3, Intercept: true}), false)
 	_, ranks := jointLevelsRanks(t, c, 60, func(p *model.Joint) {
 		told := p.Sites[0].Told
 		for i := range 2 { // the columns behind the dummies
