@@ -21,7 +21,7 @@ type columns struct {
 
 	left, rho         []float64 // V_ij and ρ_ij, m×m
 	square, logSquare []float64 // D_jj²
-	slope             []float64 // of softplus
+	slope, bend       []float64 // see spreadOf
 	product           logProduct
 }
 
@@ -30,7 +30,7 @@ func newColumns(p, m int, r []float64) *columns {
 	rows := len(r)
 	vec := func(n int) []float64 { return make([]float64, n) }
 	return &columns{p: p, m: m, rows: rows, r: r, origin: vec(rows), linear: vec(rows), fixed: vec(rows), per: vec(rows), wide: vec(rows),
-		left: vec(m * m), rho: vec(m * m), square: vec(rows), logSquare: vec(rows), slope: vec(rows)}
+		left: vec(m * m), rho: vec(m * m), square: vec(rows), logSquare: vec(rows), slope: vec(rows), bend: vec(rows)}
 }
 
 // columnsOf makes those of a site in its units.
@@ -110,7 +110,7 @@ func (c *columns) place(x []float64, t *statistics) {
 			left += row[j] * row[j]
 			x[at+j] = h * math.Sqrt(c.weight(i, j, left))
 		}
-		x[at+i] = softplusInverse(left / c.r[i])
+		x[at+i] = spreadInverse(left / c.r[i])
 		at += i + 1
 	}
 }
@@ -123,16 +123,17 @@ func (c *columns) correlations(i int) int {
 	return i
 }
 
-// takeRow takes row i of D, i+1 numbers, of its c and t; of y's D_yy alone. With V_i of t and
+// takeRow takes row i of D, i+1 numbers, of its c and u; of y's D_yy alone. With V_i of u and
 // D_i0, … of c in turn, the Jacobian is triangular, and D_ii² = V_i − Σ_{j<i} D_ij². Factors of
 // which a root belongs to it are left to c.product.
 func (c *columns) takeRow(row, x []float64) (logJ float64, ok bool) {
 	i := len(row) - 1
-	if !(x[i] > leastLog) {
+	spread, slope, logSlope, bend := spreadOf(x[i])
+	if !(logSlope > leastLog) {
 		return 0, false
 	}
-	plus, slope := softplus(x[i])
-	left := c.r[i] * plus
+	c.slope[i], c.bend[i] = slope, bend
+	left := c.r[i] * spread
 	for j := range c.correlations(i) {
 		a := c.weight(i, j, left)
 		rho := math.Tanh(x[j] / math.Sqrt(a))
@@ -142,8 +143,8 @@ func (c *columns) takeRow(row, x []float64) (logJ float64, ok bool) {
 		c.product.times(left * rest * rest / a)
 		left *= rest
 	}
-	c.square[i], row[i], c.slope[i], c.logSquare[i] = left, math.Sqrt(left), slope, math.Log(left)
-	return x[i] - plus - 0.5*c.logSquare[i], c.logSquare[i] > leastLog
+	c.square[i], row[i], c.logSquare[i] = left, math.Sqrt(left), math.Log(left)
+	return logSlope - 0.5*c.logSquare[i], c.logSquare[i] > leastLog
 }
 
 // weight is A_ij, given V_ij.
@@ -164,7 +165,47 @@ func (c *columns) pullRow(grad []float64, t *statistics, gD, x []float64) {
 		g = g*rest + 0.5*(d*rho/root+1/left) + byA*c.square[j]/(c.r[i]*c.r[j])
 		gD[j*m+j] += 2 * byA * left * t.d[j*m+j] / (c.r[i] * c.r[j])
 	}
-	grad[i] = g*c.r[i]*c.slope[i] + 1 - c.slope[i]
+	grad[i] = g*c.r[i]*c.slope[i] + c.bend[i]
+}
+
+// spreadOf returns V/r of the coordinate u, its slope, and of that the logarithm and the logarithm's
+// derivative:
+//
+//	V/r = softplus(t),   t = u − s²,   s = ½(√(u²+4) − u).
+//
+// Where z tells V, t is u. Where noise hides it, the prior, which is about flat in √V at 0, gives t the tail
+// exp(½t), which trajectories go down and up slowly; there t is about −u², and u has a normal tail.
+func spreadOf(u float64) (spread, slope, logSlope, bend float64) {
+	s, root := shift(u)
+	by := 2 * s * s / root // dt/du − 1
+	t := u - s*s
+	spread, slope = softplus(t)
+	logSlope = t - spread + math.Log1p(by)
+	bend = (1-slope)*(1+by) - by*(2+u/root)/((1+by)*root)
+	return spread, slope * (1 + by), logSlope, bend
+}
+
+// spreadInverse is by Newton's method: t is concave in u, so that all steps but the first lead up.
+func spreadInverse(spread float64) float64 {
+	t := softplusInverse(spread)
+	u := min(t, -math.Sqrt(max(-t, 0)))
+	for range 50 {
+		s, root := shift(u)
+		step := (t - u + s*s) / (1 + 2*s*s/root)
+		if u += step; math.Abs(step) < 1e-12*(1+math.Abs(u)) {
+			break
+		}
+	}
+	return u
+}
+
+// shift returns s of spreadOf, and √(u²+4).
+func shift(u float64) (s, root float64) {
+	root = math.Sqrt(u*u + 4)
+	if u > 0 {
+		return 2 / (root + u), root
+	}
+	return 0.5 * (root - u), root
 }
 
 // leastLog keeps D_ii² above exp(−300).

@@ -14,12 +14,13 @@ import (
 // a mean of products, ẑ = z/n, and V_y about the variance of y that z tells, at least r,
 //
 //	v̄_j = ẑ_j + x_j/√(1/r_j² + 1/P_j)          ẑ_j in the box; z tells v̄_j to r_j, the prior given D_jj to P_j
-//	V_i = Σ_{j≤i} D_ij² = r softplus(t_i)     z tells V_i to ± r whatever its size: t_i is as z has it
-//	                                          where that is much more than r, and log V_i where it is hidden
+//	V_i = Σ_{j≤i} D_ij² = r spreadOf(u_i)     z tells V_i to ± r whatever its size: u_i is as z has it
+//	                                          where that is much more than r, −√(−log V_i) where it is hidden
 //	D_ij = √V_ij ρ_ij, V_i,j+1 = (1−ρ_ij²)V_ij   V_i0 = V_i, D_ii² = V_ii: ρ_ij are partial correlations, in (−1, 1)
 //	ρ_ij = tanh(c_ij/√A_ij)                   A_ij = p − j + V_ijD_jj²/r²: what the prior, uniform in
 //	                                          correlations, and Σv_iv_j in turn tell of ρ_ij
-//	D_yy² = r softplus(t_y)                   as V_i
+//	D_yy² = r_y spreadOf(u_y)                 as V_i, r_y = min(V_y, pr): V_y less what the p noisy products
+//	                                          with x say of it
 //	D_y: c of rowOfY, m̂_j = ẑ_yj − v̄_yv̄_j
 //	λ: ζ of freeScales
 //	ℓ = log D_yy + ζ/√(2n)                    given D, σ is known so
@@ -28,7 +29,7 @@ import (
 // of the positive definite matrices. There A of W = r softplus(A/r), of eigenvalues, takes a third
 // of the steps at p = 5 and never mixes at p = 10; V_y in place of D_yy has walls that bend.
 //
-// They lie in this order: x of v̄; c and t row by row; ξ of covariates; ζ of λ; that of ℓ.
+// They lie in this order: x of v̄; c and u row by row; ξ of covariates; ζ of λ; that of ℓ.
 type coordinates struct {
 	*columns
 	told   []float64 // ẑ_yj
@@ -51,6 +52,7 @@ func newCoordinates(site *model.Site, prior *model.Prior, response *response, cl
 	r := c.r[p]
 	above, _ := softplus((obs.Z[len(obs.Z)-1]/n - c.origin[p]*c.origin[p]) / r)
 	variance := r * (1 + above) // V_y
+	c.r[p] = min(variance, r*max(1, float64(p)))
 	a := u.Scale(p)
 	switch {
 	case !response.intercept: // 0 at x = 0

@@ -123,6 +123,9 @@ func at(f *density, psi []float64, rng *rand.Rand) float64 {
 	for i := range psi {
 		psi[i] = 0.7 * rng.NormFloat64()
 	}
+	for i := range f.own.m { // V of about r, where rounding does not show in differences
+		psi[diagonal(f.own.m, i)]++
+	}
 	if f.coordinates.clear {
 		f.start(psi, rng)
 	}

@@ -114,7 +114,7 @@ func (h *hub) prior(c []float64) {
 }
 
 // prior writes to the diagonal of a matrix of so many columns, from at on, the squares of ∂v̄/∂x,
-// of ½ ∂ log V/∂t, and of ∂h/∂c over the sd 1/√(p−j) that the prior of h = artanh ρ_ij has.
+// of ½ ∂ log V/∂u, and of ∂h/∂c over the sd 1/√(p−j) that the prior of h = artanh ρ_ij has.
 func (c *columns) prior(dst []float64, columns, at int) {
 	for _, w := range c.wide {
 		dst[at*(columns+1)] = w * w

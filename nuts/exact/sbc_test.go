@@ -3,6 +3,7 @@ package exact
 import (
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -268,8 +269,9 @@ func (f steep) LogDensity(grad, psi []float64) (float64, error) {
 	logp, err := f.density.LogDensity(grad, psi)
 	for i := range f.obs.Shape.M() {
 		at := diagonal(f.obs.Shape.M(), i)
-		logp += 2 * psi[at]
-		grad[at] += 2
+		spread, slope, _, _ := spreadOf(psi[at])
+		logp += 2 * math.Log(spread)
+		grad[at] += 2 * slope / spread
 	}
 	return logp, err
 }
