@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/internal/testsize"
+	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/release"
 )
 
