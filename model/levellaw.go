@@ -26,8 +26,8 @@ import (
 type LevelLaw struct {
 	k, d, levels int
 	units        *Units
-	Entries      []Monomial
-	counts       int // entries that are counts
+	Entries      []Monomial // t, in the order of release.Combinations
+	counts       int        // entries that are counts
 
 	share            []float64
 	mean, box        [][]float64 // m_l, and in the box
@@ -36,9 +36,9 @@ type LevelLaw struct {
 	g, low, row, sum []float64
 }
 
-// Monomial is of v's columns, none, one or two, within a level; −1 is of all.
+// Monomial is a product of none, one or two of v's columns, by number, in rows of a level.
 type Monomial struct {
-	Level int
+	Level int // −1: of all levels
 	Of    []int
 }
 
@@ -74,7 +74,7 @@ func NewLevelLaw(shape Shape, k, counts int, f *release.Frame) *LevelLaw {
 	return l
 }
 
-// Set takes parameters over all levels.
+// Set takes parameters of all rows, in scaled units.
 func (l *LevelLaw) Set(x *Params) {
 	k, d, p := l.k, l.d, l.k+l.d-1
 	q := d - 1
@@ -190,7 +190,7 @@ func (l *LevelLaw) together(e, f Monomial, level int) float64 {
 	return cov(a, i)*cov(b, j) + cov(a, j)*cov(b, i) + m[a]*(m[i]*cov(b, j)+m[j]*cov(b, i)) + m[b]*(m[i]*cov(a, j)+m[j]*cov(a, i))
 }
 
-// Expect writes n E t.
+// Expect writes n E t, of the length of Entries, after Factor.
 func (l *LevelLaw) Expect(dst []float64, n float64) {
 	for e, entry := range l.Entries {
 		dst[e] = 0
@@ -200,7 +200,7 @@ func (l *LevelLaw) Expect(dst []float64, n float64) {
 	}
 }
 
-// Covariance writes n Cov(t), its lower triangle.
+// Covariance writes the lower triangle of n Cov(t), square, after Factor.
 func (l *LevelLaw) Covariance(dst []float64, n float64) {
 	q := len(l.Entries)
 	means, all := make([]float64, q*l.levels), make([]float64, q)
@@ -223,7 +223,7 @@ func (l *LevelLaw) Covariance(dst []float64, n float64) {
 	}
 }
 
-// RandExact draws the sums: counts are multinomial, sums of n_l rows N(n_lm_l, n_lΣ), and what levels leave of the
+// RandExact draws t summed over n rows, after Factor: counts are multinomial, sums of n_l rows N(n_lm_l, n_lΣ), and what levels leave of the
 // scatter Wishart, of a degree of freedom less for each level that has a row.
 func (l *LevelLaw) RandExact(dst []float64, n float64, rng *rand.Rand) {
 	d, left, rest, freedom := l.d, n, 1.0, n

@@ -17,8 +17,9 @@ type levelSums struct {
 }
 
 func newLevelSums(shape model.Shape, k int) levelSums {
-	of := release.Combinations(shape.M(), k)
-	counts := len(of) - (k+1)*(shape.M()-k) - release.Length(shape.M()-k) + shape.M() - k
+	d := shape.M() - k
+	sums, products, of := (k+1)*d, release.Length(d)-d, release.Combinations(shape.M(), k)
+	counts := len(of) - sums - products
 	return levelSums{model.NewLevelLaw(shape, k, counts, nil), shape.M(), k, make([]float64, len(of))}
 }
 
