@@ -12,7 +12,6 @@ import (
 
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
-	"github.com/dpreg/dpreg/model/modeltest"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -168,35 +167,13 @@ func TestJointFamilySBC(t *testing.T) {
 	common.uniform(t)
 }
 
-// jointFamilyRanks returns the ranks of each parameter over the trials, which the seed tells from those of
-// other cases, and which end where a fault is found.
+// jointFamilyRanks is jointRanks of rows whose response is of a family.
 func jointFamilyRanks(t *testing.T, seed uint64, c linkedSites, trials int, fault func(*model.Joint)) (names []string, ranks [][]float64) {
 	t.Helper()
-	for trial := range trials {
-		rng := rand.New(rand.NewPCG(uint64(trial), 27+100*seed))
+	return jointRanks(t, 27+100*seed, chainOf(4), trials, func(rng *rand.Rand) ([]float64, *model.Joint) {
 		problem, truth := c.draw(linkPrior(c.shape), rng)
-		if fault != nil {
-			fault(problem)
-		}
-		names = problem.Names()
-		k, err := newJointKernel(problem, rng)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if ranks == nil {
-			ranks = make([][]float64, len(names))
-		}
-		for j, u := range modeltest.Ranks(k, truth, chainOf(4), rng) {
-			ranks[j] = append(ranks[j], u)
-		}
-		if k.Err() != nil {
-			t.Fatal(k.Err())
-		}
-		if fault != nil && trial%10 == 9 && unlike(ranks) {
-			break
-		}
-	}
-	return names, ranks
+		return truth, problem
+	}, fault)
 }
 
 // TestJointFamilySBCFindsFaults: units that are left out are found.

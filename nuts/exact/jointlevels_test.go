@@ -130,47 +130,18 @@ func TestJointLevelsSBC(t *testing.T) {
 			t.Run(fmt.Sprintf("levels=%d partial=%t", levels, partial), func(t *testing.T) {
 				t.Parallel()
 				s := model.Shape{P: levels, Intercept: true}
-				names, ranks := jointLevelsRanks(t, leveledSites(levels, 1, model.BoxPrior(s), partial), trials, nil)
+				names, ranks := jointRanks(t, 53, chainOf(5), trials, leveledSites(levels, 1, model.BoxPrior(s), partial).draw, nil)
 				uniform(t, names, ranks)
 			})
 		}
 	}
 }
 
-// jointLevelsRanks is jointRanks of sums by levels.
-func jointLevelsRanks(t *testing.T, c jointRows, trials int, fault func(*model.Joint)) (names []string, ranks [][]float64) {
-	t.Helper()
-	for trial := range trials {
-		rng := rand.New(rand.NewPCG(uint64(trial), 53))
-		truth, problem := c.draw(rng)
-		if fault != nil {
-			fault(problem)
-		}
-		k, err := newJointKernel(problem, rng)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if names = problem.Names(); ranks == nil {
-			ranks = make([][]float64, len(names))
-		}
-		for j, u := range modeltest.Ranks(k, truth, chainOf(5), rng) {
-			ranks[j] = append(ranks[j], u)
-		}
-		if k.Err() != nil {
-			t.Fatal(k.Err())
-		}
-		if fault != nil && trial%10 == 9 && unlike(ranks) {
-			break
-		}
-	}
-	return names, ranks
-}
-
 // TestJointLevelsSBCFindsFaults: levels of one custodian in another order are found.
 func TestJointLevelsSBCFindsFaults(t *testing.T) {
 	testsize.Planted(t)
 	c := leveledSites(3, 1, model.BoxPrior(model.Shape{P: 3, Intercept: true}), false)
-	_, ranks := jointLevelsRanks(t, c, 60, func(p *model.Joint) {
+	_, ranks := jointRanks(t, 53, chainOf(5), 60, c.draw, func(p *model.Joint) {
 		told := p.Sites[0].Told
 		for i := range 2 { // the columns behind the dummies
 			z := told.Z[3+2:]

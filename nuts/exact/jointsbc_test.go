@@ -6,10 +6,8 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/testsize"
-	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
-	"github.com/dpreg/dpreg/nuts"
 )
 
 // TestJointSBC is simulation-based calibration with three unequal custodians: rows,
@@ -37,7 +35,11 @@ func TestJointSBC(t *testing.T) {
 					if v.partial && !*sbcLong {
 						trials /= 2
 					}
-					names, ranks := jointRanks(t, c, trials, nil)
+					chain := chainOf(5)
+					if v.partial && *sbcLong { // the spread moves slower
+						chain.Warmup, chain.Thin = 600, 10
+					}
+					names, ranks := jointRanks(t, 12, chain, trials, c.Draw, nil)
 					uniform(t, names, ranks)
 				})
 			}
@@ -45,18 +47,13 @@ func TestJointSBC(t *testing.T) {
 	}
 }
 
-// jointRanks returns the ranks of each parameter over the trials. fault, if not nil,
-// spoils what the kernel is told; then the trials end where it is found.
-func jointRanks(t *testing.T, c *modeltest.Custodians, trials int, fault func(*model.Joint)) (names []string, ranks [][]float64) {
+// jointRanks returns the ranks of each parameter over the trials, of problems with their truths, which the seed tells
+// from those of other cases. fault, if not nil, spoils what the kernel is told; then the trials end where it is found.
+func jointRanks(t *testing.T, seed uint64, chain modeltest.Chain, trials int, draw func(*rand.Rand) (truth []float64, problem *model.Joint), fault func(*model.Joint)) (names []string, ranks [][]float64) {
 	t.Helper()
-	chain := chainOf(5)
-	if c.Partial && *sbcLong { // the spread moves slower
-		chain.Warmup, chain.Thin = 600, 10
-	}
 	for trial := range trials {
-		rng := rand.New(rand.NewPCG(uint64(trial), 12))
-		truth, problem := c.Draw(rng)
-		names = problem.Names()
+		rng := rand.New(rand.NewPCG(uint64(trial), seed))
+		truth, problem := draw(rng)
 		if fault != nil {
 			fault(problem)
 		}
@@ -64,16 +61,14 @@ func jointRanks(t *testing.T, c *modeltest.Custodians, trials int, fault func(*m
 		if err != nil {
 			t.Fatal(err)
 		}
-		var kernel mcmc.Kernel[nuts.Info] = k
-		r := modeltest.Ranks(kernel, truth, chain, rng)
-		if err := k.Err(); err != nil {
-			t.Fatal(err)
+		if names = problem.Names(); ranks == nil {
+			ranks = make([][]float64, len(names))
 		}
-		if ranks == nil {
-			ranks = make([][]float64, len(r))
-		}
-		for j, u := range r {
+		for j, u := range modeltest.Ranks(k, truth, chain, rng) {
 			ranks[j] = append(ranks[j], u)
+		}
+		if k.Err() != nil {
+			t.Fatal(k.Err())
 		}
 		if fault != nil && trial%10 == 9 && unlike(ranks) {
 			break
@@ -88,7 +83,7 @@ func TestJointSBCFindsFaults(t *testing.T) {
 	testsize.Planted(t)
 	one := model.Shape{P: 1, Intercept: true}
 	c := &modeltest.Custodians{Shape: one, Sites: modeltest.Unequal(3), Prior: model.BoxPrior(one)}
-	_, ranks := jointRanks(t, c, 60, func(p *model.Joint) { p.Sites[2].Units = p.Sites[0].Units })
+	_, ranks := jointRanks(t, 12, chainOf(5), 60, c.Draw, func(p *model.Joint) { p.Sites[2].Units = p.Sites[0].Units })
 	if !unlike(ranks) {
 		t.Error("units that were left out went unnoticed")
 	}
