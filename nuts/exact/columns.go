@@ -14,7 +14,8 @@ type columns struct {
 	rows   int       // how many rows of D are made
 	origin []float64 // ẑ_j in the box, or any other place
 	linear []float64 // 1/r_j²
-	fixed  []float64 // P_j is fixed + per D_jj²
+	centre []float64 // m_j, and P_j is fixed + per D_jj²
+	fixed  []float64
 	per    []float64
 	wide   []float64 // 1/√(1/r_j² + 1/P_j)
 	r      []float64 // of each row
@@ -29,7 +30,7 @@ type columns struct {
 func newColumns(p, m int, r []float64) *columns {
 	rows := len(r)
 	vec := func(n int) []float64 { return make([]float64, n) }
-	return &columns{p: p, m: m, rows: rows, r: r, origin: vec(rows), linear: vec(rows), fixed: vec(rows), per: vec(rows), wide: vec(rows),
+	return &columns{p: p, m: m, rows: rows, r: r, origin: vec(rows), centre: vec(rows), linear: vec(rows), fixed: vec(rows), per: vec(rows), wide: vec(rows),
 		left: vec(m * m), rho: vec(m * m), square: vec(rows), logSquare: vec(rows), slope: vec(rows), bend: vec(rows)}
 }
 
@@ -43,12 +44,17 @@ func columnsOf(site *model.Site, prior *model.Prior, rows int) *columns {
 		c.linear[j] = n * n / (obs.Scale[j] * obs.Scale[j])
 		c.per[j] = 1 / n
 	}
+	copy(c.centre, c.origin)
 	c.addPrior(prior, site.Units)
 	return c
 }
 
-// addPrior adds to P_j of the covariates what the prior has, in a site's units.
+// addPrior adds to P_j of the covariates, and makes m_j, what the prior has, in a site's units.
 func (c *columns) addPrior(prior *model.Prior, u *model.Units) {
+	centre := make([]float64, c.p+1)
+	copy(centre, prior.Covariates.Mean)
+	u.Mean(centre)
+	copy(c.centre[:c.p], centre)
 	for j := range c.p {
 		if prior.MeanSD != nil {
 			row, _ := u.Row(j)
@@ -74,14 +80,20 @@ func (c *columns) take(t *statistics, x []float64) (logJ float64, ok bool) {
 		if !ok {
 			return 0, false
 		}
-		square := 1 / (c.linear[i] + 1/(c.fixed[i]+c.per[i]*c.square[i]))
+		prior := c.fixed[i] + c.per[i]*c.square[i]
+		square := 1 / (c.linear[i] + 1/prior)
 		c.product.times(square)
 		c.wide[i] = math.Sqrt(square)
-		t.mean[i] = c.origin[i] + c.wide[i]*x[i]
+		t.mean[i] = c.middle(i, prior, square) + c.wide[i]*x[i]
 		logJ += v
 		at += i + 1
 	}
 	return logJ, true
+}
+
+// middle is where v̄_i is at x = 0.
+func (c *columns) middle(i int, prior, square float64) float64 {
+	return square * (c.linear[i]*c.origin[i] + c.centre[i]/prior)
 }
 
 // pull writes the gradient in x, where take was last, given those in v̄ and D, of which it spends
@@ -92,7 +104,8 @@ func (c *columns) pull(grad []float64, t *statistics, gMean, gD, x []float64) {
 		at := diagonal(c.rows, i) - i
 		w, prior := c.wide[i], c.fixed[i]+c.per[i]*c.square[i]
 		grad[i] = gMean[i] * w
-		gD[i*m+i] += (grad[i]*x[i] + 1) * w * w * c.per[i] * t.d[i*m+i] / (prior * prior)
+		byPrior := (0.5*(grad[i]*x[i]+1) + gMean[i]*(c.middle(i, prior, w*w)-c.centre[i])) * w * w / (prior * prior)
+		gD[i*m+i] += 2 * byPrior * c.per[i] * t.d[i*m+i]
 		c.pullRow(grad[at:at+i+1], t, gD, x[at:at+i+1])
 	}
 }
@@ -103,7 +116,9 @@ func (c *columns) place(x []float64, t *statistics) {
 	for i := range c.rows {
 		row := t.d[i*m : i*m+i+1]
 		c.square[i] = row[i] * row[i]
-		x[i] = (t.mean[i] - c.origin[i]) * math.Sqrt(c.linear[i]+1/(c.fixed[i]+c.per[i]*c.square[i]))
+		prior := c.fixed[i] + c.per[i]*c.square[i]
+		square := 1 / (c.linear[i] + 1/prior)
+		x[i] = (t.mean[i] - c.middle(i, prior, square)) / math.Sqrt(square)
 		left := c.square[i]
 		for j := c.correlations(i) - 1; j >= 0; j-- {
 			h := math.Asinh(row[j] / math.Sqrt(left))

@@ -13,7 +13,8 @@ import (
 // hides it: so that a diagonal metric serves where there are many. With r the sd of the noise of
 // a mean of products, ẑ = z/n, and V_y about the variance of y that z tells, at least r,
 //
-//	v̄_j = ẑ_j + x_j/√(1/r_j² + 1/P_j)          ẑ_j in the box; z tells v̄_j to r_j, the prior given D_jj to P_j
+//	v̄_j = w_j²(ẑ_j/r_j² + m_j/P_j) + w_jx_j   1/w_j² = 1/r_j² + 1/P_j: z tells v̄_j to r_j about ẑ_j in the
+//	                                          box, and the prior, given D_jj, to √P_j about m_j; m_y = ẑ_y
 //	V_i = Σ_{j≤i} D_ij² = r spreadOf(u_i)     z tells V_i to ± r whatever its size: u_i is as z has it
 //	                                          where that is much more than r, −√(−log V_i) where it is hidden
 //	D_ij = √V_ij ρ_ij, V_i,j+1 = (1−ρ_ij²)V_ij   V_i0 = V_i, D_ii² = V_ii: ρ_ij are partial correlations, in (−1, 1)
@@ -22,6 +23,7 @@ import (
 //	D_yy² = r_y spreadOf(u_y)                 as V_i, r_y = min(V_y, pr): V_y less what the p noisy products
 //	                                          with x say of it
 //	D_y: c of rowOfY, m̂_j = ẑ_yj − v̄_yv̄_j
+//	ξ: ζ of covariates
 //	λ: ζ of freeScales
 //	ℓ = log D_yy + ζ/√(2n)                    given D, σ is known so
 //

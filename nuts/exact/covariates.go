@@ -16,8 +16,14 @@ import (
 //	log p = −½ν_n log|Ψ_n| + Σ_i log D_ii − ½p log n + Σ_j ½ν₀ log Ψ_jj(a) − ½Σ_j (δ_j/A_j)²,
 //	Ψ_n = Ψ₀(a) + nD_xD_xᵀ + D_xξξᵀD_xᵀ,   ν_n = ν₀ + n,   δ = μ_x − m₀,
 //
-// and where μ_x ~ N(m₀, T/κ₀) Ψ_n has κ₀δδᵀ and ν_n one more, in place of the last term. ξ is
-// nearly standard normal and independent of all else. Σ log D_ii, i < p, is left to density and spoke.
+// and where μ_x ~ N(m₀, T/κ₀) Ψ_n has κ₀δδᵀ and ν_n one more, in place of the last term. Σ log D_ii, i < p,
+// is left to density and spoke.
+//
+// ξ is nearly standard normal, and independent of all else where the prior leaves μ_x open. Where that tells
+// μ_x as well as n rows do, δ_j = t_j + q_jξ_j, q_j = D_jj/√n and t_j = x̄_j − m_0j + Σ_{k<j} D_jkξ_k/√n, is
+// N(0, A_j²); so ξ_j, given ξ before it and x̄, has coordinates ζ_j that are standard then too,
+//
+//	ξ_j = ζ_j/√g_j − q_jt_j/(A_j²g_j),   g_j = 1 + q_j²/A_j²,   log|∂ξ/∂ζ| = −½ Σ_j log g_j.
 //
 // Ψ_n is summed as it stands here, and not as a Schur complement of sums of squares: noise may
 // leave D_xD_xᵀ smaller than x̄x̄ᵀ by more digits than there are.
@@ -28,7 +34,7 @@ type covariates struct {
 	precision  []float64 // 1/A_j², or 0
 	scale      []int     // of each column the place of its λ, −1 of none
 	mu         []float64 // μ_x
-	offset     []float64 // D_xξ
+	xi, offset []float64 // ξ and D_xξ
 	delta      []float64 // δ
 	chol, inv  []float64 // L, LLᵀ = Ψ_n, and Ψ_n⁻¹
 	logDet     float64   // log|Ψ_n|
@@ -39,7 +45,7 @@ func newCovariates(prior *model.Prior) *covariates {
 	p := prior.Covariates.Dim()
 	vec := func() []float64 { return make([]float64, p) }
 	c := &covariates{prior: prior.Covariates, p: p, kappa: prior.Covariates.Kappa, dof: prior.Covariates.Dof + 1, scale: make([]int, p),
-		precision: vec(), mu: vec(), offset: vec(), delta: vec(), g: vec(), gMu: vec(), chol: make([]float64, p*p), inv: make([]float64, p*p)}
+		precision: vec(), mu: vec(), xi: vec(), offset: vec(), delta: vec(), g: vec(), gMu: vec(), chol: make([]float64, p*p), inv: make([]float64, p*p)}
 	if prior.MeanSD != nil {
 		c.kappa, c.dof = 0, prior.Covariates.Dof
 	}
@@ -57,12 +63,16 @@ func newCovariates(prior *model.Prior) *covariates {
 	return c
 }
 
-// value returns the log density. It reports false where rounding leaves Ψ_n indefinite.
-func (c *covariates) value(t *statistics, xi, lambda []float64) (logp float64, ok bool) {
+// value returns the log density, that of ζ in place of ξ. It reports false where rounding leaves Ψ_n indefinite.
+func (c *covariates) value(t *statistics, zeta, lambda []float64) (logp float64, ok bool) {
 	p, m, d := c.p, t.m, c.prior
 	root := 1 / math.Sqrt(t.n)
 	for i := range p {
-		sum := dot(t.d[i*m:i*m+i+1], xi)
+		before, q := dot(t.d[i*m:i*m+i], c.xi), root*t.d[i*m+i]
+		told := 1 + c.precision[i]*q*q // g
+		c.xi[i] = zeta[i]/math.Sqrt(told) - q*c.precision[i]/told*(t.mean[i]-d.Mean[i]+root*before)
+		logp -= 0.5 * math.Log(told)
+		sum := before + t.d[i*m+i]*c.xi[i]
 		c.offset[i] = sum
 		c.mu[i] = t.mean[i] + root*sum
 		c.delta[i] = c.mu[i] - d.Mean[i]
@@ -84,16 +94,16 @@ func (c *covariates) value(t *statistics, xi, lambda []float64) (logp float64, o
 }
 
 // slope adds the gradient where value was last: in x̄; in W to the lower triangle of e, E with
-// d log p = Σ E_ij dW_ij; in D beside that; in λ; and it writes that in ξ. It returns the
+// d log p = Σ E_ij dW_ij; in D beside that; in λ; and it writes that in ζ. It returns the
 // derivative in n.
-func (c *covariates) slope(gMean, gD, e, gXi, gLambda []float64, t *statistics, xi, lambda []float64) (byN float64) {
+func (c *covariates) slope(gMean, gD, e, gZeta, gLambda []float64, t *statistics, zeta, lambda []float64) (byN float64) {
 	p, m, d := c.p, t.m, c.prior
 	dof, root := c.dof+t.n, 1/math.Sqrt(t.n)
 	dense.InverseFromCholesky(c.inv, c.chol, p)
 	dense.SymMulVec(c.g, c.inv, p, c.offset)
 	dense.SymMulVec(c.gMu, c.inv, p, c.delta)
 	trace, through := 0.0, 0.0
-	clear(gXi)
+	clear(gZeta)
 	for i := range p {
 		c.gMu[i] = -dof*c.kappa*c.gMu[i] - c.precision[i]*c.delta[i]
 		c.g[i] = root*c.gMu[i] - dof*c.g[i]
@@ -103,15 +113,36 @@ func (c *covariates) slope(gMean, gD, e, gXi, gLambda []float64, t *statistics, 
 		for j, v := range row {
 			to[j] -= 0.5 * dof * t.n * v
 			trace += 2 * v * w[j]
-			gD[i*m+j] += c.g[i] * xi[j]
-			gXi[j] += c.g[i] * t.d[i*m+j]
+			gD[i*m+j] += c.g[i] * c.xi[j]
+			gZeta[j] += c.g[i] * t.d[i*m+j]
 		}
 		trace -= row[i] * w[i]
 		if at := c.scale[i]; at >= 0 {
 			gLambda[at] += 0.5 * (dof*row[i]*d.Scale[i*p+i]*math.Exp(-lambda[at]) - d.Dof)
 		}
 	}
+	through += c.pullXi(gMean, gD, gZeta, t, zeta, root)
 	return -0.5 * (c.logDet + dof*trace + (float64(p)+root*through)/t.n)
+}
+
+// pullXi takes the gradient in ξ, which it replaces by that in ζ, to x̄ and D, and returns that in 1/√n.
+func (c *covariates) pullXi(gMean, gD, gXi []float64, t *statistics, zeta []float64, root float64) (byRoot float64) {
+	m := t.m
+	for i := c.p - 1; i >= 0; i-- {
+		row, precision := t.d[i*m:i*m+i], c.precision[i]
+		q := root * t.d[i*m+i]
+		told, before := 1+precision*q*q, dot(row, c.xi)
+		along := t.mean[i] - c.prior.Mean[i] + root*before
+		byAlong := -gXi[i] * q * precision / told
+		byQ := -(gXi[i]*(zeta[i]*q/math.Sqrt(told)+along*(1-precision*q*q)/told) + q) * precision / told
+		gXi[i] /= math.Sqrt(told)
+		gMean[i] += byAlong
+		addScaled(gD[i*m:i*m+i], root*byAlong, c.xi)
+		addScaled(gXi[:i], root*byAlong, row)
+		gD[i*m+i] += root * byQ
+		byRoot += byAlong*before + byQ*t.d[i*m+i]
+	}
+	return byRoot
 }
 
 // draw draws T where value was last.

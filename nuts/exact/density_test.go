@@ -59,7 +59,7 @@ func mixedPrior(t testing.TB, s model.Shape, rng *rand.Rand) *model.Prior {
 	first := q - p
 	prior.Unscaled = true
 	for range s.P {
-		prior.MeanSD = append(prior.MeanSD, 0.5+rng.Float64())
+		prior.MeanSD = append(prior.MeanSD, 0.1+rng.Float64())
 	}
 	prior.Scales = []model.Scale{{SD: 0.5 + rng.Float64(), Sigma: true}, {SD: 0.5 + rng.Float64(), Covariates: []int{0}}}
 	for j := 1; j < p; j++ {

@@ -145,7 +145,7 @@ func (t *statistics) disperse(s []float64, obs *model.Observation, n float64, rn
 	for i := range m {
 		row := t.d[i*m : i*m+i+1]
 		square := release.Index(m, i, i)
-		hidden := obs.Scale[square] / n
+		hidden := min(obs.Scale[square]/n, box*box)
 		left := max(inBox(s[square], obs.Scale[square], n, box*box)-t.mean[i]*t.mean[i], hidden)
 		for j := range i {
 			dj := t.d[j*m : j*m+j+1]
