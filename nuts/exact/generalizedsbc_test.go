@@ -73,7 +73,7 @@ func linkPrior(s model.Shape) *model.Prior {
 //
 //	go test ./nuts/exact -run TestGeneralizedSBC -sbc.long -v -timeout 2h
 func TestGeneralizedSBC(t *testing.T) {
-	trials, sizes := testsize.Of(8, dataSets/2), []int{300}
+	trials, sizes := testsize.Of(6, dataSets/2), []int{300}
 	if *sbcLong {
 		trials, sizes = 500, []int{300, 3000}
 	}

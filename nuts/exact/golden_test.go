@@ -17,12 +17,11 @@ import (
 // 25, 50, 75 and 97.5 % within four combined Monte Carlo errors, sds within 3 %
 // beyond those. Of the 384 comparisons without tolerance one is beyond four errors
 // by chance in 2.4 % of the seeds; seed and Stan's numbers are fixed. In short form
-// ESS ≥ 2500: Monte Carlo errors are twice as large, and the bound of R-hat is still
-// beyond what eight halves of chains have by chance, 1 + 20/ESS.
+// a fourth of the problems have ESS ≥ 1200.
 func TestGoldens(t *testing.T) {
 	ess := testsize.Of(1200, 10_000)
 	for i, g := range modeltest.Goldens(t) {
-		if testing.Short() && i%2 > 0 {
+		if testing.Short() && i%4 > 0 {
 			continue
 		}
 		t.Run(g.Name, func(t *testing.T) {

@@ -44,7 +44,7 @@ func given(n, p int, rng *rand.Rand) [][]float64 {
 // Q without h∥², must be found.
 func TestIndexLaw(t *testing.T) {
 	const n, p = 200, 3
-	trials := testsize.Of(4000, 20000)
+	trials := testsize.Of(2000, 10000)
 	for link, of := range testFamilies {
 		rng := rand.New(rand.NewPCG(7, 1))
 		l := newIndex(of.family, n, p)

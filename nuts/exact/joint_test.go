@@ -127,7 +127,7 @@ func outside(s *model.Site) bool {
 // TestJointOfOne: one release has the posterior that it has without a hub. Of 12,000 draws a mean that is
 // off by a tenth of an sd is found where every second draw counts.
 func TestJointOfOne(t *testing.T) {
-	plan := mcmc.Plan{Chains: 4, Warmup: testsize.Of(300, 600), Draws: testsize.Of(600, 3000), Seed: 4}
+	plan := mcmc.Plan{Chains: 4, Warmup: testsize.Of(200, 600), Draws: testsize.Of(300, 3000), Seed: 4}
 	one, two := model.Shape{P: 1, Intercept: true}, model.Shape{P: 2, Intercept: true}
 	still := modeltest.TamePrior(two) // means of x are known
 	still.MeanSD[0], still.MeanSD[1] = 0.02, 0.02
@@ -181,7 +181,7 @@ func sampleJoint(t *testing.T, problem *model.Joint, plan mcmc.Plan) *posterior.
 // θ_j centred coefficient by coefficient, transitions on ten large releases would take
 // hundreds of leapfrog steps.
 func TestJointTrajectoriesAreShort(t *testing.T) {
-	for i, v := range append(variants, variants[:2]...)[:testsize.Of(2, 6)] {
+	for i, v := range append(variants, variants[:2]...)[:testsize.Of(1, 6)] {
 		c, sites := &modeltest.Custodians{Shape: model.Shape{P: 2}, Shared: v.shared, Partial: v.partial}, 10
 		if i >= len(variants) { // more statistics a release
 			c.Shape, sites = model.Shape{P: 4, Intercept: true}, 5

@@ -114,7 +114,7 @@ func TestJointLevelsGradient(t *testing.T) {
 //
 //	go test ./nuts/exact -run TestJointLevelsSBC/levels=3 -sbc.long -v -timeout 8h
 func TestJointLevelsSBC(t *testing.T) {
-	trials := testsize.Of(8, dataSets/2)
+	trials := testsize.Of(5, dataSets/2)
 	if *sbcLong {
 		trials = 500
 	}
