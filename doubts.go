@@ -262,10 +262,10 @@ func (f *Fit) normalityWarnings() []string {
 
 // takenForNormal are the covariates that have no law of their own.
 func (f *Fit) takenForNormal() []schema.Column {
-	if !f.FromRows() && f.Custodians[0].Release.Levels != nil {
-		return f.Design.Covariates[f.Custodians[0].Release.Levels.Dummies():]
+	if f.FromRows() || f.Custodians[0].Release.LevelsAreOfResponse() {
+		return f.Design.Covariates
 	}
-	return f.Design.Covariates
+	return f.Design.Covariates[f.Custodians[0].Release.Levels.Dummies():]
 }
 
 // strong is the sd of a linear predictor, on the logit's scale, from which on slopes hang on the

@@ -60,12 +60,12 @@ func (s *Settled) Differs(r *release.Release) error {
 // Selects gives the formula by which r, a release of another model, answers the one that is
 // ordered; empty where it does not.
 func (s *Settled) Selects(r *release.Release) (formula string) {
-	if s.levelsDiffer(r) != nil || s.answered(r) == nil {
+	if s.ByLevel != "" && r.Levels == nil || s.answered(r) == nil && s.levelsDiffer(r) == nil {
 		return ""
 	}
-	formula = s.Design.Formula().String()
+	formula = s.Model().Formula().String()
 	model, err := r.Select(formula)
-	if err != nil || s.answered(model) != nil || s.personsDiffer(model) != nil || s.boundsDiffer(model) != nil || model.WithoutYY() || s.WithMoments && model.Moments == nil {
+	if err != nil || s.levelsDiffer(model) != nil || s.answered(model) != nil || s.personsDiffer(model) != nil || s.boundsDiffer(model) != nil || model.WithoutYY() || s.WithMoments && model.Moments == nil {
 		return ""
 	}
 	return formula
@@ -96,7 +96,7 @@ func (s *Settled) answered(r *release.Release) error {
 			kind, privacy.Delta = pure, 0
 		}
 	}
-	return r.Answers(design, privacy, kind, looks)
+	return r.FactorFirst().Answers(design, privacy, kind, looks)
 }
 
 // boundsDiffer says why the bounds of r did not come about as those ordered would,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
 )
 
@@ -29,7 +30,17 @@ func (s *Settled) settleLevels() (err error) {
 	if s.Design, s.dummies, err = release.LevelsFirst(s.Design, s.ByLevel); err != nil {
 		return Misusef("--by-level: %w", err)
 	}
+	s.responds = s.Design.Response.Name != s.asked.Design.Response.Name
 	return nil
+}
+
+// Model is the design of the release: Design, or where sums are by the levels of the response that of rows with
+// the response last.
+func (s *Settled) Model() *schema.Design {
+	if s.responds {
+		return s.asked.Design
+	}
+	return s.Design
 }
 
 // levelsDiffer says why r has not its sums by the levels that are ordered, nil if it has.
@@ -39,8 +50,10 @@ func (s *Settled) levelsDiffer(r *release.Release) error {
 		has = r.Levels.Factor
 	}
 	switch {
-	case has == s.ByLevel:
+	case has == s.ByLevel && r.LevelsAreOfResponse() == s.responds:
 		return nil
+	case has == s.ByLevel:
+		return fmt.Errorf("its response is %q", r.Schema.Response.Name)
 	case has == "":
 		return errors.New("its sums are not by levels (--by-level)")
 	}

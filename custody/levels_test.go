@@ -155,3 +155,54 @@ func TestByLevelRefuses(t *testing.T) {
 		t.Errorf("a row between levels: %v", err)
 	}
 }
+
+// TestByResponse: sums by the levels of the response are those by the levels of a covariate with columns in another
+// order, in the box and in several looks, and either release answers for the other.
+func TestByResponse(t *testing.T) {
+	for _, steps := range []int{1, 3} {
+		path := filepath.Join(t.TempDir(), "r.json")
+		settled := func(formula, path string) *custody.Settled {
+			o := grouped(t, "a,0,1,1")
+			o.Design, o.ByLevel, o.Steps, o.Path = groupedDesign(t, formula), "t", steps, path
+			o.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(9, 7)))
+			s, err := custody.Settle(o)
+			must(t, err)
+			return s
+		}
+		published := func(formula, path string) *release.Release {
+			r, err := settled(formula, path).Publish(t.Context())
+			must(t, err)
+			return r
+		}
+		response, covariate := published("t ~ x + y", path), published("y ~ t + x", "")
+		if !response.LevelsAreOfResponse() || covariate.LevelsAreOfResponse() {
+			t.Fatal("another response")
+		}
+		if read, err := release.ReadFile(path); err != nil || read.Schema.Formula().String() != "t ~ x + y" {
+			t.Errorf("the file has %v, %v", read, err)
+		}
+		same := func(a, b *release.Release) {
+			t.Helper()
+			u, v, sd, want := a.Scaled(), b.Scaled(), a.ScaledSD(), b.ScaledSD()
+			for i := range u {
+				if math.Abs(u[i]-v[i]) > 1e-9 || math.Abs(sd[i]-want[i]) > 1e-9 {
+					t.Errorf("%d looks, sum %d: %v with noise of sd %v, and %v with %v", steps, i, u[i], sd[i], v[i], want[i])
+				}
+			}
+		}
+		line, err := response.Select("y ~ t + x")
+		must(t, err)
+		same(line, covariate)
+		back, err := covariate.Select("t ~ x + y")
+		must(t, err)
+		same(back, response)
+		if err := settled("t ~ x + y", "").Differs(covariate); err == nil || steps > 1 != (response.Frame != nil) {
+			t.Error("a release of another response is taken for the one that is ordered")
+		}
+		response.Simulated, covariate.Simulated = false, false
+		must(t, settled("t ~ x + y", "").Differs(response))
+		if formula := settled("t ~ x + y", "").Selects(covariate); formula != "t ~ x + y" {
+			t.Errorf("it is answered by %q", formula)
+		}
+	}
+}

@@ -31,7 +31,7 @@ type Order struct {
 
 	Mechanism   release.Kind // law of the noise on the sums; default: ssp.Auto
 	WithMoments bool         // of the covariates, too
-	ByLevel     string       // a factor among the covariates by whose levels sums are; default: none
+	ByLevel     string       // a factor by whose levels sums are, a covariate or a truth value that responds; default: none
 	Persons     Persons      // whose rows these are; default: each is a person's
 	Bounds      Bounds       // that are found in the rows; default: none
 	Steps       int          // looks at the rows, each in a frame that those before it found; 1 is in the box; default: AutoSteps, as many as adaptive.Auto says, 1 of rows that can be read once
@@ -67,17 +67,18 @@ type Settled struct {
 	Noise release.Noise  // on the statistics, as the release will state it; of several steps, if the first frame were the last
 	Frame *release.Frame // of the first of several steps, or of the look of a session; nil: the box, and there is one
 
-	dummies int             // columns of ByLevel, which are the first
-	bounds  *release.Bounds // that are to be found; nil: all are public
-	asked   Order           // as it was
-	rows    int64           // their number once that is known, if it is public; else the one stated, or 0
-	auto    bool            // Steps are open until the number of rows is known
-	budget  ssp.Budget      // of several steps
-	plan    adaptive.Plan   // and its shares, once the number of rows is known
-	people  *people         // of one release; nil: each row is one
-	session *Session        // that this is a share of; nil: none
-	passes  *passes         // over the rows of files, of one release
-	marks   *table.Marks    // of these rows; nil: nobody asks
+	dummies  int             // columns of ByLevel, which are the first of Design
+	responds bool            // ByLevel is the response of the release
+	bounds   *release.Bounds // that are to be found; nil: all are public
+	asked    Order           // as it was
+	rows     int64           // their number once that is known, if it is public; else the one stated, or 0
+	auto     bool            // Steps are open until the number of rows is known
+	budget   ssp.Budget      // of several steps
+	plan     adaptive.Plan   // and its shares, once the number of rows is known
+	people   *people         // of one release; nil: each row is one
+	session  *Session        // that this is a share of; nil: none
+	passes   *passes         // over the rows of files, of one release
+	marks    *table.Marks    // of these rows; nil: nobody asks
 }
 
 // Settle checks all that can be checked before a row is read or a ledger opened, and

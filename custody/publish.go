@@ -128,6 +128,9 @@ func (s *Settled) read(ctx context.Context) (n int64, noised func() (*release.Re
 		if err != nil {
 			return nil, err
 		}
+		if s.responds {
+			r = r.FactorLast()
+		}
 		return s.ofPersons(r)
 	}, err
 }

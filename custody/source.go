@@ -304,6 +304,14 @@ func (r Scaled) gather(ctx context.Context, s *Settled, pass ssp.Pass) (ssp.Summ
 	return pass.Gather(1, func(sinks ...func([]float64) error) error { return r.scan(ctx, s, sinks[0]) })
 }
 
+// responseFirst are rows of m columns with the last one first.
+func responseFirst(rows []float64, m int) (out []float64) {
+	for row := range slices.Chunk(rows, m) {
+		out = append(append(out, row[m-1]), row[:m-1]...)
+	}
+	return out
+}
+
 // scan hands the rows to the sink.
 func (r Scaled) scan(ctx context.Context, s *Settled, sink func(rows []float64) error) error {
 	if len(r.Rows)%s.dim() != 0 {
@@ -312,6 +320,9 @@ func (r Scaled) scan(ctx context.Context, s *Settled, sink func(rows []float64) 
 	for some := range slices.Chunk(r.Rows, checkEvery*s.dim()) {
 		if ctx.Err() != nil {
 			break
+		}
+		if s.responds {
+			some = responseFirst(some, s.dim())
 		}
 		if err := sink(some); err != nil {
 			return Misuse(fmt.Errorf("%s: %w", r.Name, err))

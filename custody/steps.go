@@ -27,7 +27,7 @@ func (s *Settled) settleSteps() error {
 		s.settleAuto()
 	case s.Steps < 0 || s.Steps > MaxSteps:
 		return Misusef("%s: from 1 to %d", flag, MaxSteps)
-	case s.Steps > 1 && s.inFrame() == 1:
+	case s.Steps > 1 && s.columns() == 1:
 		return Misusef("%s: without a covariate one look is enough, and a second one would move rows far from the mean towards it, and so the intercept: take --steps 1", flag)
 	case s.Steps > 1 && s.WithMoments:
 		return Misusef("--with-moments goes with --steps 1: moments are not released of rows in a frame")
@@ -52,7 +52,7 @@ func (s *Settled) settleAuto() {
 		return
 	}
 	if s.public() {
-		s.Steps, _ = adaptive.Auto(s.inFrame(), math.Inf(1), s.Privacy)
+		s.Steps, _ = adaptive.Auto(s.columns(), math.Inf(1), s.Privacy)
 		s.auto = true
 		return
 	}
@@ -61,7 +61,7 @@ func (s *Settled) settleAuto() {
 
 // takeAuto takes the steps for so many rows.
 func (s *Settled) takeAuto(rows int64) {
-	steps, why := adaptive.Auto(s.inFrame(), float64(rows), s.Privacy)
+	steps, why := adaptive.Auto(s.columns(), float64(rows), s.Privacy)
 	s.Steps = steps
 	s.sayf("--steps auto: %s", why)
 }
@@ -108,7 +108,7 @@ func (s *Settled) share(rows int64) error {
 	if s.Steps == 1 {
 		return nil
 	}
-	if k, why := adaptive.Auto(s.inFrame(), float64(rows), s.Privacy); k == 1 && rows > 0 {
+	if k, why := adaptive.Auto(s.columns(), float64(rows), s.Privacy); k == 1 && rows > 0 {
 		s.sayf("warning: --steps %d, where --steps auto would take %s: nearly all rows may be clipped, and intervals miss what that does", s.Steps, why)
 	}
 	s.plan = s.shares(s.left())
@@ -129,6 +129,14 @@ func (s *Settled) waits() bool { return s.public() && (s.auto || s.Steps > 1) }
 // dim is the number of columns, and inFrame that of those which a frame is of.
 func (s *Settled) dim() int     { return len(s.Design.Columns()) }
 func (s *Settled) inFrame() int { return s.dim() - s.dummies }
+
+// columns are those of a frame, and the response.
+func (s *Settled) columns() int {
+	if s.responds {
+		return s.dim()
+	}
+	return s.inFrame()
+}
 
 // noises are those of the steps with this privacy, if all had the first frame.
 func (s *Settled) noises(p release.Privacy) (all []release.Noise, err error) {

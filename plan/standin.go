@@ -13,6 +13,9 @@ import (
 // that inference can be rehearsed before ε is spent: rows as if uniform on the
 // box, linear sums 0 and squares n/3 in scaled units.
 func StandIn(n int64, o *custody.Settled, family model.Family) *release.Release {
+	if o.ByLevel != "" {
+		return standInLevels(n, o)
+	}
 	m := len(o.Design.Columns())
 	v := make([]float64, release.Length(m))
 	for j := range m {
@@ -29,8 +32,8 @@ func StandIn(n int64, o *custody.Settled, family model.Family) *release.Release 
 		Noise:      release.Noise{Kind: o.Mechanism, Scale: 1},
 		Statistics: release.StatisticsFromVector(m, v),
 	}
-	if o.Frame != nil { // dummies of a factor, of whose levels sums would be, stand in it, too
-		r.Format, r.Frame = release.FormatFrame, o.Frame.Behind(m-len(o.Frame.Centre))
+	if o.Frame != nil {
+		r.Format, r.Frame = release.FormatFrame, o.Frame
 		r.Noise.Cross, r.Noise.Linear = 1/math.Sqrt2, 1/(math.Sqrt2*o.Frame.Weight)
 		if o.Mechanism == release.Ball {
 			r.Noise.Freedom = float64(release.Length(m) + 1)
@@ -44,6 +47,29 @@ func StandIn(n int64, o *custody.Settled, family model.Family) *release.Release 
 	}
 	if o.WithMoments {
 		r.Moments = standInMoments(n, m-1, o.Mechanism)
+	}
+	return r
+}
+
+// standInLevels is that of sums by levels, of one look: as many rows in each level.
+func standInLevels(n int64, o *custody.Settled) *release.Release {
+	m := len(o.Design.Columns())
+	design, k, _ := release.LevelsFirst(o.Design, o.ByLevel) // which the order has settled
+	q, measured := m-k, make([]float64, len(release.Combinations(m, k)))
+	products := len(measured) - q*(q+1)/2
+	for i := range products - (k+1)*q {
+		measured[i] = float64(n) / float64(k+1)
+	}
+	for j := range q {
+		measured[products+release.Index(q, j, j)-q] = float64(n) / 3
+	}
+	r := &release.Release{Format: release.FormatLevels, Simulated: true, Schema: *design, N: n, Noise: release.Noise{Kind: o.Mechanism, Scale: 1}}
+	if o.Mechanism == release.Ball {
+		r.Noise.Kind = release.Laplace
+	}
+	r.Levels, r.Statistics = release.ByLevels(o.ByLevel, m, k, n, measured)
+	if o.Model().Response.Name == o.ByLevel {
+		r = r.FactorLast()
 	}
 	return r
 }

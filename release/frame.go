@@ -70,6 +70,9 @@ func inner(a, b []float64) (sum float64) {
 // it: its statistics in the box, and those of v = c + Lu in a frame, with n as stated. Rows
 // that were clipped are in it as they were clipped.
 func (r *Release) Scaled() []float64 {
+	if r.LevelsAreOfResponse() {
+		return r.asWanted(r.FactorFirst().Scaled())
+	}
 	z := r.Statistics.Vector()
 	if r.Frame == nil {
 		return z

@@ -57,6 +57,18 @@ func (f *Frame) Behind(k int) *Frame {
 	return &out
 }
 
+// Before is the frame of those of f, and then k columns, which it leaves as they are.
+func (f *Frame) Before(k int) *Frame {
+	out := *f
+	out.Centre, out.Matrix = slices.Clone(f.Centre), slices.Clone(f.Matrix)
+	for range k {
+		row := make([]float64, len(out.Centre)+1)
+		row[len(out.Centre)] = 1
+		out.Centre, out.Matrix = append(out.Centre, 0), append(out.Matrix, row)
+	}
+	return &out
+}
+
 // validate checks the noise beside that on products, of d columns.
 func (n *LevelNoise) validate(l *Look, d int) error {
 	switch {

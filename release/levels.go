@@ -54,8 +54,11 @@ type Combination struct {
 
 // LevelsFirst returns the design with the columns of a factor first, and how many there are. It is
 // an error if the factor is none of the design's, has not a dummy for each level but the first, or
-// there is no intercept.
+// there is no intercept. Where the factor is the response, the last covariate takes its place.
 func LevelsFirst(d *schema.Design, factor string) (*schema.Design, int, error) {
+	if factorResponds(d, factor) && len(d.Covariates) > 0 {
+		d = responseFirst(d)
+	}
 	var own, others []schema.Column
 	for _, c := range d.Covariates {
 		if c.Factor == factor && factor != "" || c.Boolean() && c.Name == factor {
@@ -67,7 +70,7 @@ func LevelsFirst(d *schema.Design, factor string) (*schema.Design, int, error) {
 	levels := max(2, len(levelsOf(d, factor)))
 	switch {
 	case len(own) == 0:
-		return nil, 0, fmt.Errorf("%q is no column of categories or truth values among the covariates", factor)
+		return nil, 0, fmt.Errorf("%q is no column of categories or truth values", factor)
 	case levels > MaxLevels:
 		return nil, 0, fmt.Errorf("%q has %d levels: sums by levels are of at most %d, so merge some", factor, levels, MaxLevels)
 	case !d.Intercept || len(own) != levels-1:
@@ -189,6 +192,7 @@ func (r *Release) Measured() []float64 {
 }
 
 func (r *Release) products() []float64 {
+	r = r.FactorFirst()
 	return r.Statistics.Vector()[Index(r.Dim(), r.Levels.Dummies(), r.Levels.Dummies()):]
 }
 
@@ -227,6 +231,7 @@ func (r *Release) validateLevels() error {
 	case r.Moments != nil || r.Bounds != nil || r.Persons != nil || len(r.Withheld) > 0:
 		return within("levels", errors.New("not with \"moments\", \"bounds\", \"persons\" or \"withheld\""))
 	}
+	r = r.FactorFirst()
 	d, k, err := LevelsFirst(&r.Schema, l.Factor)
 	q, counts := r.Dim()-k, levelCounts(k+1)
 	if r.Frame != nil {
@@ -298,6 +303,7 @@ func (r *Release) validateFollows() error {
 	if r.Levels == nil {
 		return nil
 	}
+	r = r.FactorFirst()
 	s := r.Statistics.Vector()
 	for _, v := range r.Measured() {
 		if err := checkFinite(v); err != nil {
@@ -318,6 +324,8 @@ func (r *Release) validateFollows() error {
 
 // levelSD is ScaledSD: what noise on each sum is in all statistics.
 func (r *Release) levelSD() []float64 {
+	wanted := r
+	r = r.FactorFirst()
 	m, k, unit := r.Dim(), r.Levels.Dummies(), *r
 	_, sd := r.scales()
 	z, square := make([]float64, len(sd)), make([]float64, Length(m))
@@ -333,7 +341,7 @@ func (r *Release) levelSD() []float64 {
 	for e, v := range square {
 		square[e] = r.Noise.SD() * math.Sqrt(v)
 	}
-	return square
+	return wanted.asWanted(square)
 }
 
 // pickLevels gives the levels' part of a model whose columns are at these places; an error where
@@ -345,7 +353,7 @@ func (l *Levels) pick(at []int) (*Levels, error) {
 	k := l.Dummies()
 	for i := range k {
 		if len(at) <= k || at[i] != i {
-			return nil, fmt.Errorf("this release has its sums by the levels of %q: a model of it has %[1]q, as a whole, among its covariates", l.Factor)
+			return nil, fmt.Errorf("this release has its sums by the levels of %q: a model of it has %[1]q, as a whole, among its covariates, or as its response where that is a truth value", l.Factor)
 		}
 	}
 	out := &Levels{Factor: l.Factor, Counts: slices.Clone(l.Counts)}

@@ -111,9 +111,10 @@ func (r *Release) Select(formula string) (*Release, error) {
 	if err != nil {
 		return nil, err
 	}
+	r, responds := r.FactorFirst(), false
 	if r.Levels != nil {
 		if first, _, err := LevelsFirst(design, r.Levels.Factor); err == nil {
-			design = first
+			responds, design = factorResponds(design, r.Levels.Factor), first
 		}
 	}
 	have, want := r.Schema.Columns(), design.Columns()
@@ -131,6 +132,9 @@ func (r *Release) Select(formula string) (*Release, error) {
 	out := r.take(design, at)
 	if out.Frame == nil {
 		out.Levels = levels
+	}
+	if responds {
+		return out.FactorLast(), nil
 	}
 	return out, nil
 }
@@ -203,13 +207,18 @@ func symmetric(c schema.Column) schema.Column {
 // bounds. It costs no privacy, and shares nothing with r that it changes. It panics
 // where a column is missing.
 func (r *Release) Arrange(d *schema.Design) *Release {
+	if r.LevelsAreOfResponse() {
+		return r.FactorFirst().Arrange(responseFirst(d)).FactorLast()
+	}
 	have := r.Schema.Columns()
 	arranged, at := r.Schema, []int(nil)
 	arranged.Covariates = nil
 	for _, w := range d.Columns() {
 		j := slices.IndexFunc(have, func(c schema.Column) bool { return c.Name == w.Name })
 		at = append(at, j)
-		if w.Name != d.Response.Name {
+		if w.Name == d.Response.Name {
+			arranged.Response = have[j]
+		} else {
 			arranged.Covariates = append(arranged.Covariates, have[j])
 		}
 	}

@@ -36,7 +36,7 @@ func grantedOfX(f *dpreg.Fit) []string {
 		return []string{"covariates' moments as released"}
 	case c == model.StatedCovariates:
 		return []string{"covariates' moments as the prior states them"}
-	case levels != nil:
+	case levels != nil && !f.Custodians[0].Release.LevelsAreOfResponse():
 		return []string{"covariates normal at each level of " + levels.Factor}
 	case f.ModelClamping:
 		return []string{"covariates normal before they were clamped"}

@@ -41,6 +41,7 @@ func ReleasePlot(r *release.Release) *Figure {
 	}
 	var plots []*plot.Plot
 	if first := r.Levels.Dummies(); looks != nil {
+		r := r.FactorFirst()
 		p := len(r.Schema.Covariates) - first
 		for j := range min(p, mostShadows) {
 			plots = append(plots, shadows(&r.Schema, looks, f.keys, first, j))

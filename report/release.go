@@ -243,6 +243,7 @@ func (t *table) addSum(label string, v, sd float64) {
 
 // statistics are the noisy sums and sums of products.
 func statistics(r *release.Release) []block {
+	r = r.FactorFirst()
 	z, sd, columns := r.Scaled(), r.ScaledSD(), r.Schema.Columns()
 	m, t := len(columns), sumsTable("Statistic")
 	add := func(label string, at int) {

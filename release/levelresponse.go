@@ -1,0 +1,93 @@
+package release
+
+import (
+	"slices"
+
+	"github.com/dpreg/dpreg/schema"
+)
+
+// The factor by whose levels sums are may be the response, a truth value: of models whose response is it a
+// family has the law. Such a release is that of a factor among the covariates, with columns in another order,
+// the response first and the last covariate in its place: what is said of Levels is said of that one.
+
+// LevelsAreOfResponse tells whether sums are by the levels of the response.
+func (r *Release) LevelsAreOfResponse() bool {
+	return r.Levels != nil && factorResponds(&r.Schema, r.Levels.Factor)
+}
+
+// factorResponds tells whether the response is the factor.
+func factorResponds(d *schema.Design, factor string) bool {
+	return d.Response.Boolean() && d.Response.Name == factor
+}
+
+// FactorFirst returns the release whose first covariates are the columns of the factor; r itself where they are, or
+// there is none.
+func (r *Release) FactorFirst() *Release {
+	if !r.LevelsAreOfResponse() {
+		return r
+	}
+	out, p := *r, r.Dim()-1
+	out.Schema = *responseFirst(&r.Schema)
+	out.Statistics = r.Statistics.pick(slices.Insert(upTo(p), 0, p))
+	return &out
+}
+
+// FactorLast returns the release whose response is the factor, of one whose only first covariate it is.
+func (r *Release) FactorLast() *Release {
+	out, d := *r, r.Schema
+	d.Covariates = append(slices.Clone(d.Covariates[1:]), d.Response)
+	d.Response = r.Schema.Covariates[0]
+	out.Schema, out.Statistics = d, r.Statistics.pick(factorLast(r.Dim()))
+	return &out
+}
+
+// factorLast are the places of m columns from the second on, and of the first.
+func factorLast(m int) []int { return append(upTo(m)[1:], 0) }
+
+func upTo(n int) (all []int) {
+	for i := range n {
+		all = append(all, i)
+	}
+	return all
+}
+
+// responseFirst is the design with the response as the first covariate, and the last one as the response.
+func responseFirst(d *schema.Design) *schema.Design {
+	out, last := *d, len(d.Covariates)-1
+	out.Response = d.Covariates[last]
+	out.Covariates = append([]schema.Column{d.Response}, d.Covariates[:last]...)
+	return &out
+}
+
+// asWanted are canonical statistics of FactorFirst in the order of r's columns.
+func (r *Release) asWanted(z []float64) []float64 {
+	if !r.LevelsAreOfResponse() {
+		return z
+	}
+	s := StatisticsFromVector(r.Dim(), z)
+	s = s.pick(factorLast(r.Dim()))
+	return s.Vector()
+}
+
+// MeasuredOfResponse are the sums that have noise where they are by the levels of the response: combinations of
+// canonical statistics, in a frame of those of FactorLast's columns in it.
+func (r *Release) MeasuredOfResponse() []Combination {
+	m := r.Dim()
+	place := func(j int) int { return (j + m - 1) % m }
+	all, at := Combinations(m, 1), make([]int, Length(m))
+	if r.Frame != nil { // the rows of the first level, too
+		all = slices.Insert(all, 0, Combination{At: []int{0}, Weight: []float64{-0.5}, Rows: 0.5})
+	}
+	for j := range m {
+		at[j] = place(j)
+		for k := j; k < m; k++ {
+			at[Index(m, j, k)] = Index(m, place(j), place(k))
+		}
+	}
+	for _, c := range all {
+		for i := range c.At {
+			c.At[i] = at[c.At[i]]
+		}
+	}
+	return all
+}
