@@ -211,10 +211,12 @@ func Fit(ctx context.Context, f *dpreg.Fit, o Options) (*Result, error) {
 // describe is what c found of a release; p has the p-values of the entries and then of the blocks.
 func (c *checker) describe(r *release.Release, p []PValue) *Release {
 	d := &r.Schema
-	out := &Release{Format: Format, N: int64(c.obs.N), Draws: c.count, InFrame: c.obs.Frame != nil, Warnings: []string{}}
+	out := &Release{Format: Format, N: int64(c.obs.N), Draws: c.count, InFrame: r.Frame != nil, Warnings: []string{}}
 	names, frame := columnNames(d, out.InFrame), d.Frame()
 	labels := statisticLabels(names)
-	if l, ok := c.law.(levelLaw); ok {
+	if l, ok := c.law.(interface {
+		labels(levels, columns []string) []string
+	}); ok {
 		labels = l.labels(r.LevelNames(), names)
 	}
 	blockOf := make([]string, len(labels))

@@ -97,8 +97,13 @@ func simulated(f *dpreg.Fit, rows [][]float64, rng *rand.Rand) ([]dpreg.Custodia
 			r.Statistics = release.StatisticsFromVector(r.Dim(), site.rep)
 		} else {
 			noise := r.Levels.Noise
-			r.Levels, r.Statistics = release.ByLevels(r.Levels.Factor, r.Dim(), r.Levels.Dummies(), r.N, site.rep)
-			r.Levels.Noise = noise
+			first := r.FactorFirst()
+			first.Levels, first.Statistics = release.ByLevels(r.Levels.Factor, r.Dim(), r.Levels.Dummies(), r.N, site.rep)
+			first.Levels.Noise = noise
+			if r.LevelsAreOfResponse() {
+				first = first.FactorLast()
+			}
+			r = *first
 		}
 		out[j] = dpreg.Custodian{Name: custodians[j].Name, Release: &r}
 	}

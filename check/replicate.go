@@ -97,6 +97,9 @@ type normal struct {
 func newChecker(obs *model.Observation, of model.Family, most float64) *checker {
 	c := &checker{obs: obs, z: obs.Z, noise: obs, blocks: checkBlocks(obs.Shape.P), params: model.NewParams(obs.Shape), columns: make([]normalColumn, obs.Shape.M())}
 	switch told := obs.Told; {
+	case told != nil && told.Response != nil:
+		l := newResponseLaw(obs, of)
+		c.z, c.noise, c.law, c.blocks, c.columns = told.Z, told, l, l.blocks(), c.columns[:obs.Shape.P]
 	case told != nil:
 		l := newLevelLaw(obs)
 		c.z, c.noise, c.law, c.blocks = told.Z, told, l, l.blocks()

@@ -151,11 +151,14 @@ func (f Family) Accepts(r *release.Release) error {
 	if p := r.Persons; p != nil && p.Rows == release.PersonMean {
 		return fmt.Errorf("family %s is of whole numbers, and a row of this release is the mean of a person's rows: --person-rows 1 takes one of them (and a new ε), or infer the normal line, without a family", f)
 	}
+	if r.LevelsAreOfResponse() {
+		return nil
+	}
 	if r.Levels != nil {
 		return fmt.Errorf("family %s needs sums of all rows, and those of this release are by the levels of %q: infer the normal line, without a family", f, r.Levels.Factor)
 	}
 	if r.Frame != nil {
-		return fmt.Errorf("family %s needs sums of rows as they are, and the rows of this release, the response among them, were moved to the surface of an ellipsoid from the second look on: dpreg release --steps 1 takes one look (and a new ε), or infer the normal line, without a family", f)
+		return fmt.Errorf("family %s needs sums of rows as they are, and the rows of this release, the response among them, were moved to the surface of an ellipsoid from the second look on: dpreg release --steps 1 takes one look, and --by-level %[2]s of a boolean %[2]q leaves it out of that (either with a new ε), or infer the normal line, without a family", f, r.Schema.Response.Name)
 	}
 	if r.WithoutYY() {
 		return nil
@@ -206,6 +209,9 @@ func (p *Problem) linked() error {
 		return fmt.Errorf("family %s takes releases of rows of their own: of the same rows infer from one", f)
 	}
 	for j, r := range p.Releases {
+		if r.LevelsAreOfResponse() && len(p.Releases) > 1 {
+			return siteError(j, len(p.Releases), fmt.Errorf("sums by the levels of the response %q are inferred from one release: infer each by itself", r.Schema.Response.Name))
+		}
 		if err := f.Accepts(r); err != nil {
 			return siteError(j, len(p.Releases), err)
 		}

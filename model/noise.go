@@ -30,6 +30,8 @@ type Noise struct {
 	reach []float64 // normal: of each statistic, the residual up to which slopes are the derivative
 	each  []*Noise  // of several measurements, which it is the sum of; nil of one
 	part  []float64 // slope of one of them
+
+	told, byTold []float64 // entries of obs.Told, and the slope in them, where they are made of statistics
 }
 
 // The kink is rounded off within a quarter of b, less where many statistics have
@@ -57,6 +59,9 @@ func newNoise(o *Observation, together int) *Noise {
 		for i, scale := range o.Told.Scale {
 			f.per[i] = 1 / scale
 		}
+		if o.Told.Response != nil {
+			f.told, f.byTold = make([]float64, len(f.z)), make([]float64, len(f.z))
+		}
 	}
 	for _, m := range o.Measurements {
 		f.each = append(f.each, newNoise(m, together*len(o.Measurements)))
@@ -79,6 +84,8 @@ func (f *Noise) LogDensity(slope, s []float64) (logp float64) {
 			logp += m.LogDensity(f.part, s)
 			floats.Add(slope, f.part)
 		}
+	case f.told != nil:
+		logp = f.ofResponse(slope, s)
 	case f.obs.Told != nil:
 		for i := range f.obs.Told.Parts {
 			logp += f.Part(slope, s, i)
@@ -96,6 +103,27 @@ func (f *Noise) LogDensity(slope, s []float64) (logp float64) {
 		}
 	}
 	return logp
+}
+
+// ofResponse is LogDensity of sums by the levels of the response, s in their units.
+func (f *Noise) ofResponse(slope, s []float64) (logp float64) {
+	f.makeTold(s)
+	for i := range f.obs.Told.Parts {
+		logp += f.Part(f.byTold, f.told, i)
+	}
+	clear(slope)
+	for i, e := range f.obs.Told.Response.Entries {
+		for k, at := range e.At {
+			slope[at] += e.Weight[k] * f.byTold[i]
+		}
+	}
+	return logp
+}
+
+func (f *Noise) makeTold(s []float64) {
+	for i, e := range f.obs.Told.Response.Entries {
+		f.told[i] = e.Value(s, f.obs.N)
+	}
 }
 
 // Part is LogDensity of a part of obs.Told, and writes the slope there.
@@ -174,6 +202,10 @@ func (f *Noise) LogCount(n float64) (logp, slope float64) {
 func (f *Noise) Reach(s []float64) {
 	for _, m := range f.each {
 		m.Reach(s)
+	}
+	if f.told != nil {
+		f.makeTold(s)
+		s = f.told
 	}
 	for i, v := range s {
 		f.reach[i] = leastReach + math.Abs(f.z[i]-v)*f.per[i]

@@ -40,6 +40,8 @@ func Observe(r *release.Release) (*Observation, error) {
 	if y := r.Schema.Response.Name; r.WithoutYY() {
 		return nil, fmt.Errorf("this release withholds the sum of squares of %q (\"withheld\": [\"yy\"]), and no method does without: infer from it by a --formula that leaves %q out", y, y)
 	}
+	given := r
+	r = r.FactorFirst()
 	n, kind, z := float64(r.N), r.Noise.Kind, r.Statistics.Vector()
 	shape := Shape{P: len(r.Schema.Covariates), Intercept: r.Schema.Intercept}
 	o := &Observation{
@@ -51,7 +53,10 @@ func Observe(r *release.Release) (*Observation, error) {
 		o.Told = observeLevels(r)
 	}
 	if r.Frame != nil {
-		o.inFrame(r)
+		o.inFrame(r, !given.LevelsAreOfResponse())
+	}
+	if given.LevelsAreOfResponse() {
+		o.observeResponse(given)
 	}
 	return o, nil
 }
@@ -78,7 +83,9 @@ const (
 // Linear sums lose ‖u‖ − R where squares lose ‖u‖² − R², about 1/2R of that. What squares lose is
 // put back, or variances would come out too small. Products of two covariates it only lessens,
 // about alike in all directions of a frame.
-func (o *Observation) inFrame(r *release.Release) {
+//
+// The response is the last column, if it is in the frame.
+func (o *Observation) inFrame(r *release.Release, response bool) {
 	look, dummies := r.Numbers()
 	m, z := len(look.Frame.Centre), look.Statistics.Vector()
 	scales := make([]float64, len(z))
@@ -94,11 +101,13 @@ func (o *Observation) inFrame(r *release.Release) {
 	wider, linear := math.Hypot(1, moved), math.Hypot(1, moved/(2*r.Frame.Radius)*r.Noise.Scale/look.Noise.Linear)
 	for j := range m {
 		scales[j] *= linear
-		scales[release.Index(m, j, m-1)] *= wider
+		if response {
+			scales[release.Index(m, j, m-1)] *= wider
+		}
 	}
 	for j := range m {
 		at, scale, back, spread := release.Index(m, j, j), r.Noise.Scale, covariateShare/float64(m), covariateSpread/float64(m)
-		if j == m-1 {
+		if response && j == m-1 {
 			scale, back, spread = r.Noise.Scale*wider, responseShare/float64(m), responseSpread
 		}
 		z[at] += back * lost

@@ -296,7 +296,10 @@ func (s *site) byLevels(r *release.Release, n float64) {
 
 // inFrame takes the columns that a frame is of.
 func (s *site) inFrame(r *release.Release, n float64, intercept bool) {
-	look, dummies := r.Numbers()
+	look, first := r.Numbers()
+	if r.LevelsAreOfResponse() {
+		first = 0
+	}
 	m, z, l := len(look.Frame.Centre), look.Statistics.Vector(), look.Frame.Inverse()
 	scatter := make([]float64, m*m)
 	Scatter(scatter, z, m, n)
@@ -314,7 +317,7 @@ func (s *site) inFrame(r *release.Release, n float64, intercept bool) {
 		if !intercept {
 			variance += mean * mean
 		}
-		at := dummies + j
+		at := first + j
 		s.mean[at], s.variance[at] = mean, variance
 		s.meanSD[at], s.sd[at] = noise*math.Sqrt(square)*look.Noise.Linear/look.Noise.Scale, noise*square
 	}

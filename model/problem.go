@@ -174,7 +174,7 @@ func (p *Problem) Join() (*Joint, error) {
 	t, err := p.JoinLevels()
 	if err == nil {
 		err = t.Each(func(o *Observation) error {
-			if o.Told == nil {
+			if o.Told == nil || o.Told.Response != nil && p.Family != Normal {
 				return nil
 			}
 			return errors.New("this release has its sums by the levels of a factor (--by-level), of which mcmc-exact alone has the law, and of a normal response")
@@ -200,6 +200,8 @@ func (p *Problem) JoinLevels() (*Joint, error) {
 		if err := p.linked(); err != nil {
 			return nil, err
 		}
+	} else if r := p.Releases[0]; r.LevelsAreOfResponse() {
+		return nil, fmt.Errorf("the sums of this release are by the levels of its response: say --family binomial or probit; a line of another column has %q among its covariates, by --formula", r.Schema.Response.Name)
 	}
 	if p.Prior.Linked != (p.Family != Normal) {
 		return nil, errors.New("model: the prior of a family is on its link's scale, and that of a line is not: Family.DefaultPrior makes either")

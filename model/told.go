@@ -21,6 +21,28 @@ type Told struct {
 	Z       []float64
 	Scale   []float64
 	Parts   []Part
+
+	Response *ToldOfResponse // nil: the factor is a covariate
+}
+
+// ToldOfResponse is what Told has where the factor is the response, which is the last column then.
+type ToldOfResponse struct {
+	Entries    []release.Combination // Z of canonical statistics in Units
+	Units      *Units                // from scaled ones to those of the frame; nil: they are the same
+	Statistics []float64             // z in Units
+}
+
+// observeResponse makes o, as sums by the levels of a covariate are read, that of a release by those of its
+// response: z in scaled units, with the scales that the noise has there.
+func (o *Observation) observeResponse(r *release.Release) {
+	t := &ToldOfResponse{Entries: r.MeasuredOfResponse(), Statistics: r.Statistics.Vector()}
+	if r.Frame != nil {
+		t.Units = Identity(r.Dim()).In(r.Frame.Before(1))
+	}
+	o.Told.Response, o.Z, o.Scale, o.Frame = t, r.Scaled(), r.ScaledSD(), nil
+	for i := range o.Scale {
+		o.Scale[i] /= r.Noise.SDOf(1)
+	}
 }
 
 // Part are entries that have their noise as one vector.

@@ -1,11 +1,13 @@
 package exact
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/nuts"
+	"github.com/dpreg/dpreg/release"
 )
 
 // generalized is the posterior of a generalized linear model, in coordinates,
@@ -29,6 +31,7 @@ import (
 type generalized struct {
 	obs        *model.Observation
 	statistics *statistics
+	own, noisy *view // of them, in units of the coordinates and in those of the noise; one where these are the same
 	x          *rowsOfX
 	linked     *linked
 	params     *model.Params
@@ -36,8 +39,7 @@ type generalized struct {
 	rows       *rowCount
 	byN        float64 // of the noise, at fixed v̄ and D
 
-	s            []float64
-	gMean, gD, e []float64
+	s []float64
 }
 
 // knowing is a site with Σy² as it is known.
@@ -55,8 +57,17 @@ func newGeneralized(site *model.Site, prior *model.Prior, of family) *generalize
 	obs := site.Observation
 	m, p := obs.Shape.M(), obs.Shape.P
 	f := &generalized{obs: obs, statistics: newStatistics(m), x: newRowsOfX(columnsOf(site, prior, p), prior),
-		linked: newLinked(site, prior, of), params: model.NewParams(obs.Shape), noise: model.NewNoise(obs),
-		s: make([]float64, len(obs.Z)), gMean: make([]float64, m), gD: make([]float64, m*m), e: make([]float64, m*m)}
+		linked: newLinked(site, prior, of), params: model.NewParams(obs.Shape), noise: model.NewNoise(obs), s: make([]float64, len(obs.Z))}
+	f.own = newView(f.statistics, nil)
+	f.noisy = f.own
+	if told := obs.Told; told != nil {
+		for j := range f.x.columns.r {
+			f.x.columns.r[j] = math.Sqrt(obs.Variance(release.Index(m, j, j))) / obs.N
+		}
+		if told.Response.Units != nil {
+			f.noisy = newView(f.statistics, told.Response.Units)
+		}
+	}
 	f.rows = newRowCount(obs, f.noise)
 	f.rows.a, f.rows.c = 0.5*float64(p), 1
 	f.rows.covariance(p, f.x.covariates.dof)
@@ -92,8 +103,11 @@ func (f *generalized) set(x []float64) (logp float64, ok bool) {
 	if logp, ok = f.x.take(t, x); !ok {
 		return 0, false
 	}
-	byY, ok := f.linked.take(t, x[f.x.dim():f.end()], f.x.lambda)
-	t.spread()
+	if f.noisy != f.own {
+		f.noisy.see(t)
+	}
+	byY, ok := f.linked.take(t, f.noisy.statistics, x[f.x.dim():f.end()], f.x.lambda)
+	f.noisy.spread()
 	return logp + byY, ok
 }
 
@@ -102,27 +116,34 @@ func (f *generalized) value(x []float64) (logp float64, ok bool) {
 	if logp, ok = f.set(x); !ok {
 		return 0, false
 	}
-	clear(f.gMean)
-	clear(f.e)
-	t := f.statistics
+	f.noisy.clear()
+	t := f.noisy
 	if f.linked.of.most > 1 {
 		f.obs.Z[len(f.obs.Z)-1] = t.n
 	}
-	noise, byN := t.addNoise(f.noise, f.gMean, f.e)
+	noise, byN := t.addNoise(f.noise, t.gMean, t.e)
 	f.byN = byN
-	t.knowSquare(f.gMean, f.e)
+	t.knowSquare(t.gMean, t.e)
 	return logp + f.rows.value(t.n) + noise, true
 }
 
 // slope writes the gradient where value was last.
 func (f *generalized) slope(grad, x []float64) {
-	t, y := f.statistics, f.x.dim()
+	t, noisy, y := f.own, f.noisy, f.x.dim()
 	f.x.begin()
-	clear(f.gD)
-	t.pull(f.gD, f.e)
-	clear(f.e)
-	byN := f.byN + f.linked.pull(grad[y:f.end()], x[y:f.end()], t, f.gMean, f.gD, f.e, f.x.gLambda, f.x.lambda)
-	byN += f.x.pull(grad, x, t, f.gMean, f.gD, f.e)
+	noisy.pull(noisy.gD, noisy.e)
+	if t == noisy {
+		clear(t.e)
+	} else {
+		t.clear()
+	}
+	byN := f.byN + f.linked.pull(grad[y:f.end()], x[y:f.end()], t, noisy, f.x.gLambda, f.x.lambda)
+	if t != noisy {
+		noisy.toOwn()
+		addScaled(t.gD, 1, noisy.gD)
+		addScaled(t.gMean, 1, noisy.gMean)
+	}
+	byN += f.x.pull(grad, x, t.statistics, t.gMean, t.gD, t.e)
 	f.rows.pull(grad, t.n, byN)
 }
 
@@ -175,7 +196,7 @@ func (f *generalized) Move(k *nuts.Sampler, rng *rand.Rand) {
 // Reach makes the noise's slopes the derivative about x.
 func (f *generalized) Reach(x []float64) {
 	if _, ok := f.set(x); ok {
-		f.statistics.vector(f.s)
+		f.noisy.vector(f.s)
 		f.noise.Reach(f.s)
 	}
 }

@@ -43,36 +43,39 @@ func TestGeneralizedGradient(t *testing.T) {
 					if p == 2 {
 						obs.Count = model.Count{Noisy: 296, Kind: release.Gaussian, Scale: 5, Least: 4, Most: model.MaxRows}
 					}
-					f := generalizedOf(obs, mixedPrior(t, s, rng), of.family)
-					x := make([]float64, f.Dim())
-					for tries := 0; !f.start(x, rng); tries++ {
-						if tries == mostStarts {
-							t.Fatalf("%s p=%d intercept=%t scale %v: no start", name, p, intercept, scale)
-						}
-					}
-					f.Reach(x)
-					grad := make([]float64, len(x))
-					if _, err := f.LogDensity(grad, x); err != nil {
-						t.Fatal(err)
-					}
-					f.Reach(x)
-					if _, err := f.LogDensity(grad, x); err != nil {
-						t.Fatal(err)
-					}
-					want := fd.Gradient(nil, func(x []float64) float64 {
-						v, ok := f.value(x)
-						if !ok {
-							return math.NaN()
-						}
-						return v
-					}, x, &fd.Settings{Formula: fd.Central, Step: 1e-5})
-					for i, g := range grad {
-						if !(math.Abs(g-want[i]) <= 1e-5*(1+math.Abs(g))*(1+scale)) {
-							t.Errorf("%s p=%d intercept=%t scale %v: slope %d of %d (law %d) is %v, differences %v", name, p, intercept, scale, i, len(x), f.x.dim(), g, want[i])
-						}
-					}
+					checkGradient(t, fmt.Sprintf("%s p=%d intercept=%t scale %v", name, p, intercept, scale), generalizedOf(obs, mixedPrior(t, s, rng), of.family), scale, rng)
 				}
 			}
+		}
+	}
+}
+
+// checkGradient compares slopes at a start with differences, where noise has a scale.
+func checkGradient(t *testing.T, name string, f *generalized, scale float64, rng *rand.Rand) {
+	t.Helper()
+	x := make([]float64, f.Dim())
+	for tries := 0; !f.start(x, rng); tries++ {
+		if tries == mostStarts {
+			t.Fatalf("%s: no start", name)
+		}
+	}
+	grad := make([]float64, len(x))
+	for range 2 {
+		f.Reach(x)
+		if _, err := f.LogDensity(grad, x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := fd.Gradient(nil, func(x []float64) float64 {
+		v, ok := f.value(x)
+		if !ok {
+			return math.NaN()
+		}
+		return v
+	}, x, &fd.Settings{Formula: fd.Central, Step: 1e-5})
+	for i, g := range grad {
+		if !(math.Abs(g-want[i]) <= 1e-5*(1+math.Abs(g))*(1+scale)) {
+			t.Errorf("%s: slope %d of %d (law %d) is %v, differences %v", name, i, len(x), f.x.dim(), g, want[i])
 		}
 	}
 }

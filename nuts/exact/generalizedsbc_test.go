@@ -99,7 +99,7 @@ func TestGeneralizedSBC(t *testing.T) {
 							seed := at
 							t.Run(fmt.Sprintf("p=%d n=%d %s %s n latent=%t", p, n, link, kind, latent), func(t *testing.T) {
 								t.Parallel()
-								names, ranks := calibrateGeneralized(t, seed, p, n, of, of.family, kind, latent, trials)
+								names, ranks := calibrateGeneralized(t, seed, model.Shape{P: p, Intercept: true}, n, rowsOf(of, kind), of.family, latent, trials)
 								uniform(t, names, ranks)
 								common.add(names, ranks, string(link), string(kind), fmt.Sprintf("n latent: %t", latent))
 							})
@@ -114,9 +114,8 @@ func TestGeneralizedSBC(t *testing.T) {
 
 // calibrateGeneralized returns the ranks of each parameter over trials, of rows of one family
 // and a chain of one, which the seed tells from other cases.
-func calibrateGeneralized(t *testing.T, seed uint64, p, n int, of testFamily, fitted family, kind release.Kind, latent bool, trials int) (names []string, ranks [][]float64) {
+func calibrateGeneralized(t *testing.T, seed uint64, s model.Shape, n int, observe func(truth *model.Params, n int, rng *rand.Rand) *model.Observation, fitted family, latent bool, trials int) (names []string, ranks [][]float64) {
 	t.Helper()
-	s := model.Shape{P: p, Intercept: true}
 	prior := linkPrior(s)
 	names = model.Names(model.Layout{Shape: s, Covariates: true, Linked: true, Latent: []bool{latent}}.Drawn())
 	ranks = make([][]float64, len(names))
@@ -126,11 +125,14 @@ func calibrateGeneralized(t *testing.T, seed uint64, p, n int, of testFamily, fi
 		model.NewConditionals(s, prior, true).DrawPrior(truth, rng)
 		rows, count := n, model.Count{}
 		if latent { // within a tenth, told as well as Σy² of a 0/1 response tells it
-			count = model.Count{Kind: kind, Scale: 10, Least: math.Round(0.9 * float64(n)), Most: math.Round(1.1 * float64(n))}
+			count = model.Count{Scale: 10, Least: math.Round(0.9 * float64(n)), Most: math.Round(1.1 * float64(n))}
 			rows = int(count.Least) + rng.IntN(int(count.Most-count.Least)+1)
-			count.Noisy = float64(rows) + math.Round(model.RandNoise(kind, count.Scale, rng))
 		}
-		obs := observeRows(truth, s, rows, 10, of, kind, rng)
+		obs := observe(truth, rows, rng)
+		if latent {
+			count.Kind = obs.Kind
+			count.Noisy = float64(rows) + math.Round(model.RandNoise(count.Kind, count.Scale, rng))
+		}
 		obs.N, obs.Count = float64(n), count
 		k, err := newGeneralizedKernel(&model.Site{Observation: obs, Units: model.Identity(s.M())}, prior, fitted, rng)
 		if err != nil {
@@ -150,8 +152,26 @@ func calibrateGeneralized(t *testing.T, seed uint64, p, n int, of testFamily, fi
 	return names, ranks
 }
 
+// rowsOf observes rows of a family in the box.
+func rowsOf(of testFamily, kind release.Kind) func(truth *model.Params, n int, rng *rand.Rand) *model.Observation {
+	return func(truth *model.Params, n int, rng *rand.Rand) *model.Observation {
+		return observeRows(truth, model.Shape{P: len(truth.MuX), Intercept: true}, n, 10, of, kind, rng)
+	}
+}
+
 // observeRows is what is observed of n rows with these parameters, with noise of a scale.
 func observeRows(x *model.Params, s model.Shape, n int, scale float64, of testFamily, kind release.Kind, rng *rand.Rand) *model.Observation {
+	sums := sumsOfRows(x, s, n, of, rng)
+	obs := &model.Observation{Shape: s, N: float64(n), Z: sums, Kind: kind}
+	for range sums {
+		obs.Scale = append(obs.Scale, scale)
+	}
+	obs.AddNoise(obs.Z, 1, rng)
+	return obs
+}
+
+// sumsOfRows are those of n rows with these parameters, in canonical order.
+func sumsOfRows(x *model.Params, s model.Shape, n int, of testFamily, rng *rand.Rand) []float64 {
 	p, m := s.P, s.M()
 	root := append([]float64(nil), x.Tau...)
 	dense.Cholesky(root, p)
@@ -174,12 +194,7 @@ func observeRows(x *model.Params, s model.Shape, n int, scale float64, of testFa
 			}
 		}
 	}
-	obs := &model.Observation{Shape: s, N: float64(n), Z: sums, Kind: kind}
-	for range sums {
-		obs.Scale = append(obs.Scale, scale)
-	}
-	obs.AddNoise(obs.Z, 1, rng)
-	return obs
+	return sums
 }
 
 // TestGeneralizedSBCFindsFaults plants one.
@@ -190,7 +205,7 @@ func TestGeneralizedSBCFindsFaults(t *testing.T) {
 		g, slope, _, _ = logit.mean(2 * eta)
 		return g, 2 * slope, g, 2 * slope
 	}, logit.steep)
-	_, ranks := calibrateGeneralized(t, 0, 1, 300, logit, steeper, release.Gaussian, false, 60)
+	_, ranks := calibrateGeneralized(t, 0, model.Shape{P: 1, Intercept: true}, 300, rowsOf(logit, release.Gaussian), steeper, false, 60)
 	if !unlike(ranks) {
 		t.Error("a link twice as steep went unnoticed")
 	}

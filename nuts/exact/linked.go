@@ -21,6 +21,7 @@ import (
 type linked struct {
 	*coefficients
 	*sumsOfY
+	own  []float64 // told, in the units of x̄ and D_x
 	mean float64   // Σy/n of z, for y in [−1, 1]
 	v    []float64 // V
 	c    float64
@@ -56,10 +57,13 @@ func newLinked(site *model.Site, prior *model.Prior, of family) *linked {
 	l := &linked{coefficients: newCoefficients(obs.Shape, prior), sumsOfY: newSumsOfY(of, p), v: square(), slopes: model.NewConditional(p),
 		beta: vec(), wv: square(), vb: vec(), dev: vec(), pulled: vec(), covariance: vec(), gBeta: vec(), gF: vec(), work: vec(), square: square()}
 	l.n = n
-	r := 0.5 * resolution(obs, n)
-	l.per = 1 / (r * r)
+	z, r, units := obs.Z, 0.5*resolution(obs, n), (*model.Units)(nil)
+	if told := obs.Told; told != nil { // a sum of xy is one within a level less that within the other
+		z, r, units = told.Response.Statistics, 0.5*math.Sqrt(2*told.Variance(len(told.Counts)))/n, told.Response.Units
+	}
+	l.per, l.own = 1/(r*r), l.told
 	for j := range p {
-		l.told[j] = obs.Z[release.Index(m, j, p)] / n
+		l.told[j] = z[release.Index(m, j, p)] / n
 	}
 	l.mean = max(-1, min(1, obs.Z[p]/n))
 	noise := 0.5 * math.Sqrt(obs.Variance(p)) / n
@@ -67,15 +71,43 @@ func newLinked(site *model.Site, prior *model.Prior, of family) *linked {
 	y := max(least, min(1-least, 0.5*(1+l.mean)))
 	l.odds, l.rate = math.Log(y/(1-y)), y*(1-y)/noise
 	l.rate *= l.rate
-	l.begin(obs, y, noise, r)
+	l.begin(z, y, noise, r)
+	if units != nil {
+		l.own = vec()
+		for j := range p {
+			l.own[j] = obs.Z[release.Index(m, j, p)] / n
+		}
+		l.turn(units)
+	}
 	return l
 }
 
-// begin finds V, c, and what z tells of η_a.
-func (l *linked) begin(obs *model.Observation, y, noise, r float64) {
-	p, n := l.coefficients.p, obs.N
+// turn takes V to the units from which these lead to those of the noise, v = Wx + b: WᵀVW.
+func (l *linked) turn(units *model.Units) {
+	p := l.coefficients.p
+	w, vw := make([]float64, p*p), make([]float64, p*p)
+	for i := range p {
+		row, _ := units.Row(i)
+		copy(w[i*p:], row)
+	}
+	for i := range p {
+		for k := range p {
+			addScaled(vw[i*p:(i+1)*p], l.v[i*p+k], w[k*p:(k+1)*p])
+		}
+	}
+	clear(l.v)
+	for k := range p {
+		for i, a := range w[k*p : (k+1)*p] {
+			addScaled(l.v[i*p:(i+1)*p], a, vw[k*p:(k+1)*p])
+		}
+	}
+}
+
+// begin finds V, c, and what z tells of η_a, in the noise's units.
+func (l *linked) begin(z []float64, y, noise, r float64) {
+	p, n := l.coefficients.p, l.n
 	scatter := make([]float64, l.m*l.m)
-	model.Scatter(scatter, obs.Z, l.m, n)
+	model.Scatter(scatter, z, l.m, n)
 	a := make([]float64, p*p)
 	for i := range p {
 		for j := range i + 1 {
@@ -89,7 +121,7 @@ func (l *linked) begin(obs *model.Observation, y, noise, r float64) {
 		values[k] = max(values[k], 2*r) // not below what noise can hide
 		along := 0.0
 		for i, u := range vectors[k*p : (k+1)*p] {
-			along += u * 0.5 * (l.told[i] - obs.Z[i]/n*l.mean)
+			along += u * 0.5 * (l.told[i] - z[i]/n*l.mean)
 		}
 		told += along * along / values[k]
 	}
@@ -112,9 +144,9 @@ func (l *linked) dim() int {
 	return 2*p + 1
 }
 
-// take makes β, η̄, ȳ and h of coordinates x, and writes those to t as y's mean and row of D, in
-// [−1, 1]; it returns log J with the prior of θ. It reports false where no rows have these sums.
-func (l *linked) take(t *statistics, x, lambda []float64) (logp float64, ok bool) {
+// take makes β, η̄, ȳ and h of coordinates x, and writes those to noisy, t in the noise's units, as y's mean and
+// row of D, in [−1, 1]; it returns log J with the prior of θ. It reports false where no rows have these sums.
+func (l *linked) take(t, noisy *statistics, x, lambda []float64) (logp float64, ok bool) {
 	p := l.coefficients.p
 	logp, ok = l.takeSlopes(t, x[:p], lambda)
 	if !ok {
@@ -129,14 +161,14 @@ func (l *linked) take(t *statistics, x, lambda []float64) (logp float64, ok bool
 	if !l.direct(eta) {
 		return 0, false
 	}
-	return l.sumsOfY.take(logp, t, x)
+	return l.sumsOfY.take(logp, noisy, x)
 }
 
 // takeSlopes makes β and f.
 func (l *linked) takeSlopes(t *statistics, u, lambda []float64) (logp float64, ok bool) {
 	p := l.coefficients.p
 	logp = l.coefficients.take(0, lambda)
-	for j, z := range l.told {
+	for j, z := range l.own {
 		l.covariance[j] = 0.5 * (z - t.mean[j]*l.mean)
 	}
 	dense.SymMulVec(l.vb, l.v, p, l.covariance)

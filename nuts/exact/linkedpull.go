@@ -4,24 +4,24 @@ import (
 	"math"
 )
 
-// pull writes the gradient in x where take was last, of a density of t to which take's is added:
-// gMean and gD have its gradient in y's mean and row of D. It adds those in x̄, in D_x, in W_x to
-// e, as covariates.slope has it, and in λ; it returns that in n.
-func (l *linked) pull(grad, x []float64, t *statistics, gMean, gD, e, gLambda, lambda []float64) float64 {
+// pull writes the gradient in x where take was last, of a density of statistics to which take's is added:
+// noisy has its gradient in y's mean and row of D. It adds those in x̄ and in D_x to t and noisy, in W_x to
+// t, as covariates.slope has it, and in λ; it returns that in n.
+func (l *linked) pull(grad, x []float64, t, noisy *view, gLambda, lambda []float64) float64 {
 	p := l.coefficients.p
 	at := p
 	if l.intercept {
 		at++
 	}
 	clear(l.gF)
-	byEta, byN := l.sumsOfY.pull(grad[at:], x[at:], t, gMean, gD, l.gF)
-	l.pullMiddle(grad[p:at], x[p:at], byEta, t, gMean)
+	byEta, byN := l.sumsOfY.pull(grad[at:], x[at:], noisy.statistics, noisy.gMean, noisy.gD, l.gF)
+	l.pullMiddle(grad[p:at], x[p:at], byEta, t.statistics, t.gMean)
 	for j, b := range l.beta {
 		l.gBeta[j] += dot(t.d[j*l.m:j*l.m+j+1], l.gF) - l.pulled[j]
-		addScaled(gD[j*l.m:j*l.m+j+1], b, l.gF)
+		addScaled(t.gD[j*l.m:j*l.m+j+1], b, l.gF)
 	}
 	l.slopes.Pull(grad[:p], l.gBeta, x[:p])
-	l.pullScatter(gMean, e)
+	l.pullScatter(t.gMean, t.e)
 	l.pullFree(gLambda, lambda)
 	return byN
 }
