@@ -144,3 +144,34 @@ func TestCounts(t *testing.T) {
 		t.Errorf("predictions are %s", made.stdout)
 	}
 }
+
+// TestFamilyInSteps: of a truth value that responds several looks are taken, by its levels, and the release says of
+// which model it is.
+func TestFamilyInSteps(t *testing.T) {
+	workspace(t)
+	schema := strings.Replace(read(t, "pums.schema.json"), `{"name": "married", "type": "integer"`, `{"name": "married", "type": "boolean"`, 1)
+	write(t, "pums.schema.json", schema)
+	order := []string{"--eps", "10", "--formula", "married ~ age + educ + income", "--no-ledger"}
+	first := fit(append(order, "--family", "binomial")...).finished(t).says(t, "--by-level married")
+	for _, part := range []string{"Odds ratio", "rows of each level of married", "as the last of 3 looks", "normal covariates"} {
+		if !strings.Contains(strings.Join(strings.Fields(first.stdout), " "), part) {
+			t.Errorf("the result lacks %q:\n%s", part, first.stdout)
+		}
+	}
+	brief := []string{"pums.release.json", "--chains", "2", "--warmup", "200", "--draws", "200"}
+	command(append([]string{"infer"}, brief...)...).says(t, "say --family binomial or probit")
+	line := command(append([]string{"infer", "--formula", "income ~ married + age"}, brief...)...).finished(t)
+	if !strings.Contains(line.stdout, "it alone has the law of sums by levels") {
+		t.Errorf("of income it says\n%s", line.stdout)
+	}
+	checked := command(append([]string{"check", "--family", "binomial", "--calibrate", "0"}, brief...)...).finished(t)
+	if !strings.Contains(checked.stdout, "u(age) in true") || !strings.Contains(checked.stdout, "1 in false") {
+		t.Errorf("its check is\n%s", checked.stdout)
+	}
+	command("show", "pums.release.json", "--plot", "r.png").finished(t)
+	again := command(append([]string{"release", "pums.csv", "-o", "s.json", "--by-level", "married"}, order...)...).finished(t)
+	again.says(t, "next: dpreg infer s.json --family binomial")
+	if r := command(append([]string{"infer", "s.json", "--family", "binomial"}, brief...)...).says(t, "inferred from one release"); r.code != misused {
+		t.Errorf("two releases: exit code %d", r.code)
+	}
+}

@@ -30,20 +30,16 @@ func runFit(f *flags, args []string) error {
 		f.looks = "1"
 	}
 	family := model.Family(f.family)
-	if f.looks == "auto" && family != model.Normal {
-		f.looks = "1"
-		f.note("one look (--steps 1): from the second on rows, the response among them, are moved to an ellipsoid's surface, and --family %s needs the response as it is", family)
-	}
 	order, err := d.order(data, f.release)
 	if err != nil {
 		return err
 	}
-	if err := family.Check(order.Design); err != nil {
+	if err := family.Check(order.Model()); err != nil {
 		return usage(err)
 	}
 	// Whatever inference would refuse is refused before ε is spent.
 	keep := inputs{data, order.Path, sidecar(data), f.schema, order.Ledger}
-	o, err := f.options(order.Design, "", keep)
+	o, err := f.options(order.Model(), "", keep)
 	if err != nil {
 		return err
 	}

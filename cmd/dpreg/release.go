@@ -45,7 +45,7 @@ func runRelease(f *flags, args []string) error {
 	if err := report.Statement(f.stdout(), r); err != nil {
 		return err
 	}
-	f.note("next: dpreg infer %s", files.Quoted(order.Path))
+	f.note("next: dpreg infer %s%s", files.Quoted(order.Path), map[bool]string{true: " --family binomial"}[order.Model().Response.Name == order.ByLevel])
 	return nil
 }
 
@@ -161,7 +161,27 @@ func (d *dataset) order(data, path string) (*custody.Settled, error) {
 		}
 	}
 	o.Rows = d.rowsOf()
+	d.keepResponse(&o)
 	return custody.Settle(o)
+}
+
+// keepResponse orders, where the number of looks is open, what leaves the response of a family as it is: sums by
+// its levels where it is a truth value, and else one look.
+func (d *dataset) keepResponse(o *custody.Order) {
+	if d.family == "" || d.looks != "auto" || o.ByLevel != "" {
+		return
+	}
+	const moved = "from the second look on rows are moved to an ellipsoid's surface, and --family %s needs the response as it is: "
+	if by := *o; o.Design.Response.Boolean() {
+		by.ByLevel, by.Say = o.Design.Response.Name, nil
+		if _, err := custody.Settle(by); err == nil {
+			o.ByLevel = by.ByLevel
+			d.note(moved+"sums by the levels of %s (--by-level %[2]s) are of all other columns", d.family, files.Quoted(by.ByLevel))
+			return
+		}
+	}
+	o.Steps = 1
+	d.note(moved+"one look (--steps 1); of a response that the schema has as boolean it can be several", d.family)
 }
 
 // rowsOf is where the rows are.
