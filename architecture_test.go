@@ -1,8 +1,10 @@
 package dpreg_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -15,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -119,27 +122,27 @@ func inside(path string) (place string, ok bool) {
 // list returns all packages that the module's need, tests aside.
 func list(t *testing.T) []listed {
 	t.Helper()
+	all, err := listAll()
+	must(t, err)
+	return all
+}
+
+var listAll = sync.OnceValues(func() (all []listed, err error) {
 	command := exec.Command("go", "list", "-deps", "-json=ImportPath,Standard,Imports,Deps,CgoFiles,Error", "./...")
 	command.Env = append(os.Environ(), "CGO_ENABLED=1") // else go list ignores cgo files
 	out, err := command.Output()
-	if err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
-			t.Fatalf("go list: %s", exit.Stderr)
-		}
-		t.Fatalf("go list: %v", err)
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return nil, fmt.Errorf("go list: %s", exit.Stderr)
 	}
-	var all []listed
-	for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
+	for decoder := json.NewDecoder(bytes.NewReader(out)); err == nil; {
 		var p listed
-		if err := decoder.Decode(&p); err == io.EOF {
-			return all
-		} else if err != nil {
-			t.Fatal(err)
+		if err = decoder.Decode(&p); err == io.EOF {
+			return all, nil
 		}
 		all = append(all, p)
 	}
-}
+	return nil, fmt.Errorf("go list: %w", err)
+})
 
 func TestArchitecture(t *testing.T) {
 	seen := 0

@@ -74,7 +74,7 @@ func TestByLevelOfHalves(t *testing.T) {
 	for i, flat := range parts {
 		custodians = append(custodians, dpreg.Custodian{Name: string(rune('a' + i)), Release: publishGrouped(t, &all.Schema, flat, "f", 1+2*i, 100, rng)})
 	}
-	o := dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1000, Seed: 1}}
+	o := dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: testsize.Of(300, 500), Draws: testsize.Of(300, 1000), Seed: 1}}
 	one, err := dpreg.Infer(context.Background(), dpreg.One(all), o)
 	must(t, err)
 	two, err := dpreg.Infer(context.Background(), custodians, o)
@@ -93,7 +93,7 @@ func TestByLevelOfHalves(t *testing.T) {
 
 // TestByLevelIsLeastSquaresWithoutNoise compares posterior means with gonum's least squares.
 func TestByLevelIsLeastSquaresWithoutNoise(t *testing.T) {
-	for _, steps := range []int{1, 3} {
+	for _, steps := range []int{1, 3}[:testsize.Of(1, 2)] {
 		isLeastSquares(t, steps)
 	}
 }
@@ -167,7 +167,7 @@ func TestByLevelRefused(t *testing.T) {
 // small for any rows is not. The short form has no refits, which take a second each.
 func TestByLevelChecked(t *testing.T) {
 	plan := mcmc.Plan{Chains: 2, Warmup: 200, Draws: 150, Seed: 1}
-	for _, steps := range []int{1, 3} {
+	for _, steps := range []int{1, 3}[:testsize.Of(1, 2)] {
 		_, r := groupedRows(t, 600, steps, 5)
 		p := func(r *release.Release) check.PValue {
 			t.Helper()

@@ -68,7 +68,7 @@ func TestCheckJointlyFinds(t *testing.T) {
 	}{
 		{other, "separate", "complete", -1}, {other, "shared", "complete", x}, {steep, "separate", "complete", all}, {steep, "separate", "partial", -1},
 		{alike, "shared", "complete", -1}, {alike, "separate", "complete", -1}, {steep, "shared", "complete", all},
-	}[:testsize.Of(3, 7)] {
+	}[:testsize.Of(2, 7)] {
 		custodians := publish(t, alike, alike, c.third)
 		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Method: "mcmc-exact", Covariates: c.covariates, Pooling: c.pooling, Plan: plan, Prior: model.BoxPrior(model.Shape{P: 1, Intercept: true})})
 		must(t, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/check"
 	"github.com/dpreg/dpreg/conjugate"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
@@ -42,7 +43,7 @@ func noisy(d schema.Design, s []float64, n int64, scale float64, rng *rand.Rand)
 // checked fits a release and checks it.
 func checked(t *testing.T, r *release.Release, prior *model.Prior, refits int, seed uint64) *check.Release {
 	t.Helper()
-	plan := mcmc.Plan{Chains: 2, Warmup: 500, Draws: 500, Seed: seed}
+	plan := mcmc.Plan{Chains: 2, Warmup: testsize.Of(250, 500), Draws: testsize.Of(250, 500), Seed: seed}
 	fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: plan, Prior: prior})
 	must(t, err)
 	c, err := check.Fit(context.Background(), fit, check.Options{Calibrate: refits, Seed: seed})
@@ -190,9 +191,9 @@ func TestCheckWorkers(t *testing.T) {
 	var texts []string
 	for _, workers := range []int{1, 3} {
 		done := 0
-		c, err := check.Fit(context.Background(), fit, check.Options{Calibrate: 4, Workers: workers, Progress: func(d, total int) { done += total - d }})
+		c, err := check.Fit(context.Background(), fit, check.Options{Calibrate: 2, Workers: workers, Progress: func(d, total int) { done += total - d }})
 		must(t, err)
-		if done != 4+3+2+1 {
+		if done != 2+1 {
 			t.Errorf("progress adds up to %d", done)
 		}
 		var b bytes.Buffer

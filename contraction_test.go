@@ -99,7 +99,7 @@ func TestContraction(t *testing.T) {
 		if testing.Short() && (name == "scaled by σ" || name == "default, σ known" || name == "partial pooling, scaled") {
 			continue
 		}
-		f := asDrawn(t, c.prior, testsize.Of(10_000, 40_000), c.by, c.partial)
+		f := asDrawn(t, c.prior, testsize.Of(4000, 40_000), c.by, c.partial)
 		scaled := contractions(f, Scaled)
 		for units, of := range map[Units]map[string]float64{Scaled: scaled, Original: contractions(f, Original)} {
 			for parameter, got := range of {

@@ -53,7 +53,7 @@ func publishAreas(t *testing.T, areas []area, epsilon float64, seed uint64) (cus
 
 // areaPlan is that of mcmc-exact in TestAreasHaveTheirOwnSigma.
 func areaPlan() mcmc.Plan {
-	return mcmc.Plan{Chains: 2, Warmup: testsize.Of(300, 500), Draws: testsize.Of(250, 500), Seed: 1}
+	return mcmc.Plan{Chains: 2, Warmup: testsize.Of(200, 500), Draws: testsize.Of(150, 500), Seed: 1}
 }
 
 // TestAreasHaveTheirOwnSigma: custodians with different residual sds keep their slopes, as
@@ -173,7 +173,7 @@ func TestAreasCoverage(t *testing.T) {
 // TestContradictions: the releases that complete pooling does not fit are named, and none of
 // custodians of one law.
 func TestContradictions(t *testing.T) {
-	plan := mcmc.Plan{Chains: 2, Warmup: 250, Draws: 250, Seed: 1}
+	plan := mcmc.Plan{Chains: 2, Warmup: testsize.Of(150, 250), Draws: testsize.Of(100, 250), Seed: 1}
 	contradicting := func(custodians []dpreg.Custodian, o dpreg.Options) (warnings string) {
 		o.Plan = plan
 		fit, err := dpreg.Infer(context.Background(), custodians, o)

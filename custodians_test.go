@@ -88,7 +88,7 @@ func TestJointlyMethodsAgree(t *testing.T) {
 	e := open(t, "pums", "income ~ educ", nil)
 	custodians := e.parts(t, []int{40, 25, 60}, 2)
 	draws := map[string]*posterior.Draws{}
-	for method, kept := range map[string]int{"mcmc-exact": testsize.Of(1000, 4000), "gibbs-ss-update": testsize.Of(2000, 4000), "mcmc-ind": testsize.Of(300, 1500)} {
+	for method, kept := range map[string]int{"mcmc-exact": testsize.Of(400, 4000), "gibbs-ss-update": testsize.Of(800, 4000), "mcmc-ind": testsize.Of(80, 1500)} {
 		fit, err := dpreg.Infer(context.Background(), custodians, dpreg.Options{Method: method, Plan: mcmc.Plan{Chains: 2, Warmup: testsize.Of(300, 600), Draws: kept, Seed: 1}})
 		must(t, err)
 		draws[method] = fit.Draws(dpreg.Scaled)

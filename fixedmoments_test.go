@@ -70,11 +70,11 @@ func TestFixedMomentsAtLargeN(t *testing.T) {
 		e := uniformRows(t, p, 100_000)
 		prior := model.DefaultPrior(model.Shape{P: p, Intercept: true})
 		prior.X = model.UniformX{}
-		exact, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Prior: prior, Plan: mcmc.Plan{Chains: 4, Draws: 20_000, Seed: 2}})
+		exact, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Prior: prior, Plan: mcmc.Plan{Chains: 4, Draws: testsize.Of(5000, 20_000), Seed: 2}})
 		must(t, err)
 		for _, method := range []string{"gibbs-ss-prior", "gibbs-ss-noisy"} {
 			fit, err := dpreg.Infer(context.Background(), dpreg.One(e.withMoments(e.written(1e-3))), dpreg.Options{
-				Method: method, Prior: prior, Plan: mcmc.Plan{Chains: 4, Warmup: 1000, Draws: 10_000, Seed: 1}})
+				Method: method, Prior: prior, Plan: mcmc.Plan{Chains: 4, Warmup: 1000, Draws: testsize.Of(2500, 10_000), Seed: 1}})
 			must(t, err)
 			scores(t, exact.Draws(dpreg.Scaled), fit.Draws(dpreg.Scaled), func(name string, zMean, zSD, dMean, ratio float64) {
 				if !(math.Abs(dMean) < 0.05 || math.Abs(zMean) < 5.5) || !(math.Abs(ratio-1) < 0.02 || math.Abs(zSD) < 5.5) {

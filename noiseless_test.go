@@ -56,9 +56,9 @@ func scores(t *testing.T, a, b *posterior.Draws, each func(name string, zMean, z
 // |z| > 5.5 has probability 4e-8 for a normal score, 3e-6 over all comparisons.
 func TestNoiselessIsNonPrivate(t *testing.T) {
 	for name, e := range noiseless(t) {
-		exact, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Plan: mcmc.Plan{Chains: 4, Draws: 5000, Seed: 2}})
+		exact, err := dpreg.NonPrivate(context.Background(), e.statistics, e.design, dpreg.Options{Plan: mcmc.Plan{Chains: 4, Draws: testsize.Of(1500, 5000), Seed: 2}})
 		must(t, err)
-		fit, err := dpreg.Infer(context.Background(), dpreg.One(e.written(1e-6)), dpreg.Options{Plan: mcmc.Plan{Chains: 4, Warmup: testsize.Of(300, 1000), Draws: testsize.Of(1000, 5000), Seed: 1}})
+		fit, err := dpreg.Infer(context.Background(), dpreg.One(e.written(1e-6)), dpreg.Options{Plan: mcmc.Plan{Chains: 4, Warmup: testsize.Of(300, 1000), Draws: testsize.Of(400, 5000), Seed: 1}})
 		must(t, err)
 		scores(t, fit.Draws(dpreg.Scaled), exact.Draws(dpreg.Scaled), func(parameter string, zMean, zSD, _, _ float64) {
 			if !(math.Abs(zMean) < 5.5 && math.Abs(zSD) < 5.5) {
