@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/model"
@@ -134,18 +136,23 @@ func TestEvidence(t *testing.T) {
 			}
 		}
 	}
-	// A free scale of one coefficient is integrated out: √a = √2/(A|Z|) makes it Cauchy's.
-	p := two(t)
-	p.Units = dpreg.Scaled
-	p.Prior = &model.Prior{Theta: &conjugate.NIG{Mean: make([]float64, 4), Precision: identity(1, 1, 1, 1), Shape: 1, Scale: 1}, Unscaled: true,
-		Scales: []model.Scale{{SD: 2, Coefficients: []int{1}, Precision: []float64{1}}}}
-	a, err := p.Ask(0, "x = 2", "gv = 0")
-	if err != nil || a.Answers[0].Evidence == nil {
-		t.Fatal(err, a)
-	}
-	for i, want := range []float64{normal(0, 0, 1) / cauchy(2, math.Sqrt2/2), normal(0, 0, 0.5) / normal(0, 0, 1)} {
-		if got := *a.Answers[i].Evidence; math.Abs(math.Log(got/want)) > 0.06 {
-			t.Errorf("%s: %v, want %v", a.Answers[i].Question, got, want)
+	// A free scale of one coefficient is integrated out, which makes it Student's.
+	for scale, density := range map[*model.Scale]float64{
+		{SD: 2}:                         cauchy(2, math.Sqrt2/2),
+		{SD: math.Sqrt(2. / 3), Dof: 3}: distuv.StudentsT{Sigma: 1, Nu: 3}.Prob(2),
+	} {
+		p := two(t)
+		p.Units = dpreg.Scaled
+		scale.Coefficients, scale.Precision = []int{1}, []float64{1}
+		p.Prior = &model.Prior{Theta: &conjugate.NIG{Mean: make([]float64, 4), Precision: identity(1, 1, 1, 1), Shape: 1, Scale: 1}, Unscaled: true, Scales: []model.Scale{*scale}}
+		a, err := p.Ask(0, "x = 2", "gv = 0")
+		if err != nil || a.Answers[0].Evidence == nil {
+			t.Fatal(err, a)
+		}
+		for i, want := range []float64{normal(0, 0, 1) / density, normal(0, 0, 0.5) / normal(0, 0, 1)} {
+			if got := *a.Answers[i].Evidence; math.Abs(math.Log(got/want)) > 0.06 {
+				t.Errorf("%s of %v degrees of freedom: %v, want %v", a.Answers[i].Question, scale.Dof, got, want)
+			}
 		}
 	}
 }

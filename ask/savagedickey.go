@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/mathext"
+
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
@@ -56,7 +58,7 @@ func (p *Posterior) evidence(of value, draws *posterior.Draws, summary *posterio
 
 // priorDensity is that of δ = wᵀθ + c at 0. Given the free scales δ has a normal law, or, where
 // θ ~ N(μ₀, σ²Λ₀⁻¹) and σ² ~ InvGamma(a₀, b₀), a t law of 2a₀ degrees of freedom. A free scale that δ
-// depends on is integrated out: √a = √2/(A|Z|), Z ~ N(0, 1).
+// depends on is integrated out.
 func (p *Posterior) priorDensity(of value) (float64, error) {
 	prior := p.Prior
 	switch {
@@ -101,8 +103,8 @@ func (p *Posterior) priorDensity(of value) (float64, error) {
 	}
 	sum := 0.0
 	for i := range scalePoints {
-		z := math.Sqrt2 * math.Erfinv((float64(i)+0.5)/scalePoints) * free[0].SD
-		v, err := variance(prior, of.affine[:q], free[0], 2/(z*z))
+		gamma := mathext.GammaIncRegInv(free[0].Shape(), (float64(i)+0.5)/scalePoints)
+		v, err := variance(prior, of.affine[:q], free[0], free[0].Rate()/gamma)
 		if err != nil {
 			return 0, err
 		}

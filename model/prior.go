@@ -284,6 +284,28 @@ func (t *apart) leave(p *Prior, j int) {
 	p.drop(Scale.empty)
 }
 
+// Without is the scale given that some of its coefficients, of these places in θ, are at their means: each adds a degree
+// of freedom. It is false where it is of nothing else.
+func (s Scale) Without(pinned func(place int) bool) (Scale, bool) {
+	out, n := s, len(s.Coefficients)
+	out.Coefficients, out.Precision = nil, nil
+	for r, k := range s.Coefficients {
+		if pinned(k) {
+			continue
+		}
+		out.Coefficients = append(out.Coefficients, k)
+		for c, l := range s.Coefficients {
+			if !pinned(l) {
+				out.Precision = append(out.Precision, s.Precision[r*n+c])
+			}
+		}
+	}
+	if more := n - len(out.Coefficients); more > 0 {
+		out.Dof = max(s.Dof, 1) + float64(more)
+	}
+	return out, !out.empty()
+}
+
 // empty tells of a free scale that is of nothing.
 func (s Scale) empty() bool { return !s.Sigma && len(s.Covariates) == 0 && len(s.Coefficients) == 0 }
 

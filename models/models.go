@@ -80,8 +80,7 @@ type weight struct{ log, variance float64 }
 // of the steps that lead to it, each with the precision of its Monte Carlo error. progress, if not
 // nil, is called after each fit.
 //
-// Errors: more covariates than MaxCovariates, several releases, a prior of slopes with a free scale,
-// those of dpreg.Infer.
+// Errors: more covariates than MaxCovariates, several releases, those of dpreg.Infer.
 func Compare(ctx context.Context, custodians []dpreg.Custodian, o dpreg.Options, progress func(done, atMost int)) (*Comparison, error) {
 	if len(custodians) != 1 {
 		return nil, errors.New("models are of one release: compare those of each by itself")
@@ -101,11 +100,6 @@ func Compare(ctx context.Context, custodians []dpreg.Custodian, o dpreg.Options,
 		var err error
 		if o.Prior, err = o.Family.DefaultPrior(d, custodians[0].Release); err != nil {
 			return nil, err
-		}
-	}
-	for _, s := range o.Prior.Scales {
-		if len(s.Coefficients) > 0 {
-			return nil, fmt.Errorf("the prior of %q has a free scale, and models are weighed by one without: state it, as in --prior '%[1]s ~ normal(0, SD)'", d.Covariates[s.Coefficients[0]-(o.Prior.Theta.Dim()-p)].Name)
 		}
 	}
 	c := &comparing{ctx: ctx, custodians: custodians, options: o, p: p, known: map[uint]weight{1<<p - 1: {}}, steps: map[uint][]weight{}}
@@ -225,6 +219,9 @@ func (c *comparing) stepsFrom(set uint, w weight, best float64, o dpreg.Options)
 // E of their unit vectors
 //
 //	Λ = Λ₀ + τEEᵀ,   Λμ = Λ₀μ₀,   τ = pinned.
+//
+// Where a free scale a ~ InvGamma(½ν, r) is theirs, k of its slopes have a density proportional to a^{−½k} at
+// 0: given these a ~ InvGamma(½(ν+k), r), and is of the others.
 func pin(prior *model.Prior, first int, set uint, p int) (*model.Prior, error) {
 	out := *prior
 	out.Theta = prior.Theta.Clone()
@@ -234,6 +231,12 @@ func pin(prior *model.Prior, first int, set uint, p int) (*model.Prior, error) {
 	for j := range p {
 		if k := first + j; set>>j&1 == 0 {
 			out.Theta.Precision[k*q+k] += pinned
+		}
+	}
+	out.Scales = nil
+	for _, s := range prior.Scales {
+		if s, ok := s.Without(func(k int) bool { return k >= first && set>>(k-first)&1 == 0 }); ok {
+			out.Scales = append(out.Scales, s)
 		}
 	}
 	lower := slices.Clone(out.Theta.Precision)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -12,9 +13,12 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/models"
 	"github.com/dpreg/dpreg/release"
 )
@@ -153,6 +157,45 @@ func TestWithoutNoise(t *testing.T) {
 	}
 	if math.Abs(total-1) > 1e-12 {
 		t.Errorf("probabilities add up to %v", total)
+	}
+}
+
+// TestFreeScale: of slopes that share a free scale, weights of models are those of the rows, averaged over the scale
+// that they have given the slopes that are 0.
+func TestFreeScale(t *testing.T) {
+	rows, r := made(10, 2, 1e-6)
+	prior, err := dpreg.Options{}.Family.DefaultPrior(&r.Schema, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean, centre, sds, sigma := priorOf(t, r)
+	prior.Scales = append(prior.Scales, model.Scale{SD: 4, Coefficients: []int{1, 2}, Precision: []float64{1 / (sds[1] * sds[1]), 0, 0, 1 / (sds[2] * sds[2])}})
+	c, err := models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Prior: prior, Plan: mcmc.Plan{Seed: 2, ESS: 4000}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const points = 20
+	averaged := func(set uint) float64 {
+		law, sum, first := distuv.Gamma{Alpha: 0.5 * float64(1+2-bits.OnesCount(set)), Beta: 1. / 16}, 0.0, 0.0
+		for i := range points {
+			a := 1 / law.Quantile((float64(i)+0.5)/points)
+			log := marginal(rows, set, mean, centre, []float64{sds[0], sds[1] * math.Sqrt(a), sds[2] * math.Sqrt(a)}, sigma)
+			if i == 0 {
+				first = log
+			}
+			sum += math.Exp(log - first)
+		}
+		return first + math.Log(sum/points)
+	}
+	whole := averaged(3)
+	for _, m := range c.Models {
+		var set uint
+		for _, name := range m.Covariates {
+			set |= 1 << (name[1] - '1')
+		}
+		if want := averaged(set) - whole; math.Abs(m.LogBayes-want) > 4*m.MCSE+0.05*float64(2-len(m.Covariates)) {
+			t.Errorf("%s: log Bayes factor %.3f ± %.3f, want %.3f", m.Formula, m.LogBayes, m.MCSE, want)
+		}
 	}
 }
 

@@ -67,7 +67,6 @@ func TestWrongAsk(t *testing.T) {
 		{name: "digits", args: "ask good.json educ --digits 0", code: misused, says: "from 1 to 15"},
 		{name: "the priors of draws", args: "ask . educ --prior-sd educ=1", code: misused, says: "--prior-sd cannot be combined"},
 		{name: "models of two releases", args: "models good.json good.json", code: misused, says: "takes one file"},
-		{name: "models of a free scale", args: "models good.json --shrink", code: misused, says: "has a free scale"},
 		{name: "models of no release", args: "models pums.csv", code: misused, says: "pums.csv"},
 		{name: "what if in LaTeX", args: "infer good.json --what-if --format latex", code: misused, says: "has no latex"},
 	} {
