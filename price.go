@@ -194,13 +194,12 @@ func (f *Fit) drawPrior() *posterior.Draws {
 	phi := make([]float64, spread.Dim())
 	width, all, covariates := len(f.draws.Names), make([]float64, len(shape.Names())), f.hasCovariates()
 	first := f.at(model.Parameter{Kind: model.Omega, K: shape.First(), L: shape.First()})
-	draws := &posterior.Draws{Names: f.draws.Names, Chains: make([][]float64, 1)}
-	for range min(priorDraws, max(leastPriorDraws, priorDrawsWork/max(1, shape.P*shape.P*shape.P))) {
-		row := make([]float64, width)
+	many := min(priorDraws, max(leastPriorDraws, priorDrawsWork/max(1, shape.P*shape.P*shape.P)))
+	drawn := make([]float64, many*width)
+	for row := range slices.Chunk(drawn, width) {
 		conditionals.DrawPrior(x, rng)
 		if f.Family != model.Normal {
 			x.WriteLinked(row)
-			draws.Chains[0] = append(draws.Chains[0], row...)
 			continue
 		}
 		x.Write(all)
@@ -216,7 +215,6 @@ func (f *Fit) drawPrior() *posterior.Draws {
 				row[at-1] = sigma
 			}
 		}
-		draws.Chains[0] = append(draws.Chains[0], row...)
 	}
-	return draws
+	return &posterior.Draws{Names: f.draws.Names, Chains: [][]float64{drawn}}
 }
