@@ -292,21 +292,28 @@ type search struct {
 	with      func(float64) Training
 }
 
-// narrow is how close to each other, relative to them, a value that serves and one that
-// does not are in the end.
-const narrow = 2e-6
+// How close to each other, relative to them, a value that serves and one that does not are in the
+// end; and where they only say about where to look.
+const (
+	narrow = 2e-6
+	rough  = 0.01
+)
 
 // tried is a value, and the logarithm of the ε that it has over the one asked for: positive
 // where it is too much.
 type tried struct{ x, excess float64 }
 
 func (s search) find(a Accountant, epsilon, delta float64) (float64, error) {
+	return s.within(narrow, a, epsilon, delta)
+}
+
+func (s search) within(apart float64, a Accountant, epsilon, delta float64) (float64, error) {
 	if err := cmp.Or(s.with(s.start).Check(), positive("epsilon", epsilon), inRange(delta, MinSampledDelta)); err != nil {
 		return 0, err
 	}
 	factor := 2.
 	if a != RDP { // Rényi divergences say about where, and quickly
-		if near, err := s.find(RDP, epsilon, delta); err == nil {
+		if near, err := s.within(rough, RDP, epsilon, delta); err == nil {
 			s.start, factor = near, 1.1
 		}
 	}
@@ -330,7 +337,7 @@ func (s search) find(a Accountant, epsilon, delta float64) (float64, error) {
 	case serves.x == fails.x && a == Optimistic && !s.complete: // the whole range serves
 		return 0, fmt.Errorf("every %s to %v serves, so that none is known not to", s.name, s.many)
 	}
-	serves, fails = s.close(try, serves, fails)
+	serves, fails = s.close(try, apart, serves, fails)
 	if a == Optimistic && !s.whole {
 		return fails.x, nil
 	}
@@ -375,8 +382,8 @@ func (s search) round(x float64, whole func(float64) float64) float64 {
 
 // close narrows the bracket by the rule of false position in log x, with the Illinois
 // modification, and by halving where an excess is not finite.
-func (s search) close(try func(float64) tried, serves, fails tried) (tried, tried) {
-	for math.Abs(math.Log(serves.x/fails.x)) >= narrow && !(s.whole && math.Abs(serves.x-fails.x) <= 1) {
+func (s search) close(try func(float64) tried, apart float64, serves, fails tried) (tried, tried) {
+	for math.Abs(math.Log(serves.x/fails.x)) >= apart && !(s.whole && math.Abs(serves.x-fails.x) <= 1) {
 		share := 0.5
 		if d := serves.excess - fails.excess; !math.IsInf(d, 0) {
 			share = math.Max(0.01, math.Min(0.99, serves.excess/d))
