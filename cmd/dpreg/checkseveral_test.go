@@ -9,9 +9,9 @@ import (
 // TestCheckSeveral: table, JSON, CSV, plot and page of a check of two releases.
 func TestCheckSeveral(t *testing.T) {
 	twoHospitals(t)
-	args := append([]string{"check", "north.json", "south.json", "--calibrate", "3"}, quick...)
+	args := append([]string{"check", "north.json", "south.json", "--calibrate", "2"}, quick...)
 	table := command(append(args, "--plot", "c.svg", "--report", "c.html")...).finished(t)
-	for _, part := range []string{"at 2 custodians", "complete pooling, separate covariates", "south.json", "all releases", "what its release alone says", "3 refits to releases", "With 3 refits no calibrated p"} {
+	for _, part := range []string{"at 2 custodians", "complete pooling, separate covariates", "south.json", "all releases", "what its release alone says", "2 refits to releases", "With 2 refits no calibrated p"} {
 		if text := strings.Join(strings.Fields(table.stdout), " "); !strings.Contains(strings.Replace(text, "what its release alone says", "what its release alone says", 1), part) {
 			t.Errorf("no %q in\n%s", part, table.stdout)
 		}

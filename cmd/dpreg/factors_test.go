@@ -188,7 +188,7 @@ func TestByLevelEndToEnd(t *testing.T) {
 		write(t, name, text)
 	}
 	fit := func(args ...string) result {
-		return command(append([]string{"fit", "people.csv", "--schema", "people.json", "--eps", "2", "--by-level", "colour", "--release", "r.json", "--no-ledger", "--chains", "2", "--warmup", "200", "--draws", "200", "--seed", "1"}, args...)...)
+		return command(append([]string{"fit", "people.csv", "--schema", "people.json", "--eps", "2", "--by-level", "colour", "--release", "r.json", "--no-ledger", "--seed", "1"}, append(quick, args...)...)...)
 	}
 	first := fit()
 	if !strings.Contains(first.stdout, "it alone has the law of sums by levels") || !strings.Contains(first.stdout, "income ~ colour + age + owner") || strings.Contains(first.stderr, `"colourgreen"`) {
@@ -204,20 +204,19 @@ func TestByLevelEndToEnd(t *testing.T) {
 		t.Error(shown.stdout)
 	}
 	command("show", "r.json", "--plot", "r.png").finished(t) // sums of no noise are in no picture of it
-	if checked := command("check", "r.json", "--calibrate", "0", "--chains", "2", "--warmup", "200", "--draws", "200").finished(t); !strings.Contains(checked.stdout, "age in dark blue") {
+	if checked := command(append(strings.Fields("check r.json --calibrate 0"), quick...)...).finished(t); !strings.Contains(checked.stdout, "age in dark blue") {
 		t.Error(checked.stdout)
 	}
 	command("release", "people.csv", "--schema", "people.json", "--eps", "4", "--by-level", "colour", "-o", "s.json", "--no-ledger").finished(t)
 	command("release", "people.csv", "--schema", "people.json", "--eps", "4", "-o", "plain.json", "--no-ledger").finished(t)
-	quickly := []string{"--chains", "2", "--warmup", "200", "--draws", "200"}
-	joint := command(append(strings.Fields("infer r.json s.json --pooling partial --save joint/"), quickly...)...).finished(t)
+	joint := command(append(strings.Fields("infer r.json s.json --pooling partial --save joint/"), quick...)...).finished(t)
 	for _, says := range []string{"it alone has the law of sums by levels", "partial pooling", "colourgreen @ s.json"} {
 		if !strings.Contains(joint.stdout, says) {
 			t.Errorf("it does not say %q: %s", says, joint.stdout)
 		}
 	}
 	command("predict", "--draws", "joint/", "people.csv", "--custodian", "s.json").finished(t)
-	if checked := command(append(strings.Fields("check r.json s.json --calibrate 0"), quickly...)...).finished(t); strings.Count(checked.stdout, "age in dark blue") != 2 {
+	if checked := command(append(strings.Fields("check r.json s.json --calibrate 0"), quick...)...).finished(t); strings.Count(checked.stdout, "age in dark blue") != 2 {
 		t.Error(checked.stdout)
 	}
 	if planned := command(strings.Fields("plan --schema people.json --by-level colour --steps 1 --eps 1 --n 500 --no-grid --releases 2 --covariate colourgreen")...).finished(t); !strings.Contains(strings.Join(strings.Fields(planned.stdout), " "), "normal rows, sums by the levels of colour") {

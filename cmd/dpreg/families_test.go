@@ -23,7 +23,7 @@ func TestFamily(t *testing.T) {
 			t.Errorf("the result has %q, which it cannot:\n%s", part, first.stdout)
 		}
 	}
-	brief := []string{"--chains", "2", "--warmup", "200", "--ess", "100"}
+	brief := []string{"--chains", "2", "--warmup", "100", "--ess", "100"}
 	again := append([]string{"infer", "pums.release.json"}, brief...)
 	saved := command(append(again, "--family", "binomial", "--save", "d", "--report", "r.html")...).finished(t)
 	if text := read(t, "d/summary.json"); !strings.Contains(text, `"family": "binomial"`) || strings.Contains(text, "sigma") {
@@ -73,7 +73,7 @@ func TestFamilyOfCustodians(t *testing.T) {
 	for _, name := range []string{"north.json", "south.json"} {
 		command("release", "pums.csv", "--eps", "3", "--formula", "married ~ age", "--steps", "1", "-o", name).finished(t)
 	}
-	joint := command("infer", "north.json", "south.json", "--family", "binomial", "--draws", "300").finished(t)
+	joint := command(append(strings.Fields("infer north.json south.json --family binomial"), quick...)...).finished(t)
 	for _, part := range []string{"family binomial (logit link)", "complete pooling, separate covariates", "Odds ratio", "one regression for all custodians. A release cannot tell of curves"} {
 		if !strings.Contains(strings.Join(strings.Fields(joint.stdout), " "), part) {
 			t.Errorf("the result lacks %q:\n%s", part, joint.stdout)
@@ -135,12 +135,12 @@ func TestCounts(t *testing.T) {
 		}
 	}
 	// What is said of a check needs no 50 refits, each of which takes a second.
-	checked := command("check", "pums.release.json", "--family", "poisson", "--draws", "200", "--chains", "2", "--warmup", "200", "--calibrate", fmt.Sprint(testsize.Of(0, 2))).finished(t)
+	checked := command("check", "pums.release.json", "--family", "poisson", "--draws", "100", "--chains", "2", "--warmup", "100", "--calibrate", fmt.Sprint(testsize.Of(0, 2))).finished(t)
 	if !strings.Contains(checked.stdout, "sum of y²") || !strings.Contains(checked.stdout, "the Poisson model bends") {
 		t.Errorf("the check is\n%s", checked.stdout)
 	}
 	write(t, "new.csv", "age,married\n20,0\n")
-	if made := command("predict", "pums.release.json", "new.csv", "--family", "poisson", "--ess", "100", "--chains", "2", "--warmup", "200").finished(t); !strings.Contains(made.stdout, "20,0,9.") && !strings.Contains(made.stdout, "20,0,10") {
+	if made := command("predict", "pums.release.json", "new.csv", "--family", "poisson", "--ess", "100", "--chains", "2", "--warmup", "100").finished(t); !strings.Contains(made.stdout, "20,0,9.") && !strings.Contains(made.stdout, "20,0,10") {
 		t.Errorf("predictions are %s", made.stdout)
 	}
 }

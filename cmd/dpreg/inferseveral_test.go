@@ -80,7 +80,7 @@ func TestInferSameRows(t *testing.T) {
 	}
 	write(t, "first.json", strings.Replace(text, `"n": 1000`, `"n": 1003`, 1))
 	write(t, "second.json", strings.Replace(again, `"n": 1000`, `"n": 1003`, 1))
-	plan := []string{"--chains", "2", "--warmup", "300", "--ess", "100", "--method", "mcmc-exact"}
+	plan := []string{"--chains", "2", "--warmup", "100", "--ess", "100", "--method", "mcmc-exact"}
 	run := func(args ...string) string {
 		return strings.Join(strings.Fields(command(append(args, plan...)...).finished(t).stdout), " ")
 	}

@@ -199,7 +199,7 @@ func TestPVIClientRefuses(t *testing.T) {
 // A client that is killed or interrupted between rounds goes on, is charged once, and its journal lets no
 // other rows take its place.
 func TestPVIClientGoesOn(t *testing.T) {
-	f := newFederation(t, "--eps 1 --formula high~age --rounds 30")
+	f := newFederation(t, "--eps 1 --formula high~age --rounds 12")
 	digest, ended := f.start(t, t.Context())
 	rest := make(chan map[string]result, 1)
 	go func() { rest <- f.joinAll(digest, "south", "west") }()
