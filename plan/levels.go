@@ -1,12 +1,15 @@
 package plan
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
 
+	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
+	"github.com/dpreg/dpreg/ssp"
 )
 
 // levelSums draws sums by the levels of a factor, and has them as statistics of all columns.
@@ -34,14 +37,42 @@ func (o *Options) byLevels() (err error) {
 	if o.ByLevel == "" {
 		return nil
 	}
-	switch {
-	case o.Steps != 1:
-		return fmt.Errorf("sums by the levels of %q (--by-level) are foreseen of one look: say --steps 1", o.ByLevel)
-	case o.Family != model.Normal:
-		return fmt.Errorf("sums by the levels of %q (--by-level) have no law of the family %s", o.ByLevel, o.Family)
+	first, k, err := release.LevelsFirst(o.Design, o.ByLevel)
+	if err != nil {
+		return err
 	}
-	o.Design, o.dummies, err = release.LevelsFirst(o.Design, o.ByLevel)
-	return err
+	o.dummies, o.responds = k, first.Response.Name != o.Design.Response.Name
+	if o.responds != (o.Family != model.Normal) {
+		return fmt.Errorf("sums by the levels of %q (--by-level) are foreseen of a normal response, or where it is the response of a family", o.ByLevel)
+	}
+	if !o.responds {
+		o.Design = first
+	}
+	return nil
+}
+
+// publishByLevel makes a release of rows with these sums, by levels.
+func (s *simulation) publishByLevel(ctx context.Context, order *order, exact *ssp.Statistics, rng *rand.Rand) (*release.Release, error) {
+	f, first := s.forecast, exact
+	if s.responds {
+		r := release.Release{Schema: *f.Design, Levels: &release.Levels{Factor: f.ByLevel}, Statistics: release.StatisticsFromVector(len(f.Design.Columns()), exact.Vector())}
+		var err error
+		statistics := r.FactorFirst().Statistics
+		if first, err = ssp.FromVector(len(f.Design.Columns()), exact.N, statistics.Vector()); err != nil {
+			return nil, err
+		}
+	}
+	var r *release.Release
+	var err error
+	if order.Steps > 1 {
+		r, err = order.publishLevels(first.Vector(), s.dummies, s.standard, rng)
+	} else {
+		r, err = ssp.PublishLevels(ctx, first, order.Design, f.ByLevel, order.Privacy, order.Mechanism, mechanisms.Simulated(rng))
+	}
+	if err == nil && s.responds {
+		r = r.FactorLast()
+	}
+	return r, err
 }
 
 // takeLevels makes the first k columns of T those of a factor's dummies ±1, of which at most one is 1, with means as

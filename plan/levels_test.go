@@ -13,6 +13,7 @@ import (
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
+	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/plan"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -35,8 +36,9 @@ func leveledDesign(levels int) *schema.Design {
 //
 //	go test ./plan -run TestByLevelIsForeseen -v
 func TestByLevelIsForeseen(t *testing.T) {
-	for _, levels := range []int{2, 5, 10}[:testsize.Of(1, 3)] {
+	for _, c := range []struct{ levels, steps int }{{2, 1}, {3, 3}, {10, 1}}[:testsize.Of(1, 3)] {
 		const n, releases = 2000, 8
+		levels := c.levels
 		d, _, err := release.LevelsFirst(leveledDesign(levels), "f")
 		if err != nil {
 			t.Fatal(err)
@@ -62,14 +64,14 @@ func TestByLevelIsForeseen(t *testing.T) {
 			y.add(row[levels])
 			flat = append(flat, row...)
 		}
-		f, err := plan.Foresee(context.Background(), plan.Options{Design: d, ByLevel: "f", Steps: 1, Epsilons: []float64{1}, Ns: []int64{n}, Releases: 20, Seed: 1, R2: 1 - e.sd()*e.sd()/(y.sd()*y.sd()),
+		f, err := plan.Foresee(context.Background(), plan.Options{Design: d, ByLevel: "f", Steps: c.steps, Epsilons: []float64{1}, Ns: []int64{n}, Releases: 20, Seed: 1, R2: 1 - e.sd()*e.sd()/(y.sd()*y.sd()),
 			Means: map[string]float64{"x": x.mean(), "y": y.mean()}, SDs: map[string]float64{"x": x.sd(), "y": y.sd()}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		widths := make([]float64, levels)
 		for range releases {
-			r, err := custody.Publish(context.Background(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: flat}, Design: d, ByLevel: "f", Steps: 1,
+			r, err := custody.Publish(context.Background(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: flat}, Design: d, ByLevel: "f", Steps: c.steps,
 				Privacy: release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}, Entropy: mechanisms.Simulated(rng), NoLedger: true})
 			if err != nil {
 				t.Fatal(err)
@@ -88,11 +90,63 @@ func TestByLevelIsForeseen(t *testing.T) {
 			realised += w / float64(levels-1)
 		}
 		slope := f.Points[0].Slopes[levels-1]
-		t.Logf("%d levels: dummies %.3f foreseen, %.3f realised; %s %.3f foreseen, %.3f realised", levels, foreseen, realised, slope.Name, slope.Width, widths[levels-1])
+		t.Logf("%d levels, %d looks: dummies %.3f foreseen, %.3f realised; %s %.3f foreseen, %.3f realised", levels, c.steps, foreseen, realised, slope.Name, slope.Width, widths[levels-1])
 		for _, ratio := range []float64{realised / foreseen, widths[levels-1] / slope.Width} {
 			if !(ratio < 1.3 && ratio > 1/1.3) {
 				t.Errorf("%d levels: realised over foreseen %.2f", levels, ratio)
 			}
+		}
+	}
+}
+
+// TestByResponseIsForeseen is that of a family, of several looks by the levels of the response.
+func TestByResponseIsForeseen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("infers from 28 releases")
+	}
+	const n, releases = 3000, 8
+	d := &schema.Design{Intercept: true, Response: schema.Column{Name: "y", Upper: 1, Type: "boolean"}, Covariates: []schema.Column{{Name: "a", Lower: -1, Upper: 1}, {Name: "b", Lower: -1, Upper: 1}}}
+	rng := rand.New(rand.NewPCG(7, 1))
+	var flat []float64
+	var a, b, y, e moments
+	for range n {
+		u, v := 0.25*rng.NormFloat64(), 0.4*rng.Float64()
+		p := 1 / (1 + math.Exp(-2*u-v))
+		one := 0.0
+		if rng.Float64() < p {
+			one = 1
+		}
+		a.add(u)
+		b.add(v)
+		y.add(one)
+		e.add(p)
+		flat = append(flat, max(-1, min(1, u)), v, 2*one-1)
+	}
+	f, err := plan.Foresee(context.Background(), plan.Options{Design: d, Family: model.Binomial, ByLevel: "y", Steps: 3, Epsilons: []float64{1}, Ns: []int64{n}, Releases: 20, Seed: 1, R2: e.sd() * e.sd() / (y.sd() * y.sd()),
+		Means: map[string]float64{"a": a.mean(), "b": b.mean(), "y": y.mean()}, SDs: map[string]float64{"a": a.sd(), "b": b.sd()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	widths := make([]float64, 2)
+	for range releases {
+		r, err := custody.Publish(context.Background(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: flat}, Design: d, ByLevel: "y", Steps: 3,
+			Privacy: release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}, Entropy: mechanisms.Simulated(rng), NoLedger: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Family: model.Binomial, Plan: mcmc.Plan{Chains: 1, Warmup: 400, Draws: 800, Seed: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j, p := range fit.Summary(dpreg.Original, 0.95).Parameters[1:3] {
+			widths[j] += (p.Upper - p.Lower) / releases
+		}
+	}
+	for j, s := range f.Points[0].Slopes {
+		ratio := widths[j] / s.Width
+		t.Logf("%s: %.3f foreseen, %.3f realised", s.Name, s.Width, widths[j])
+		if !(ratio < 1.3 && ratio > 1/1.3) {
+			t.Errorf("%s: realised over foreseen %.2f", s.Name, ratio)
 		}
 	}
 }
@@ -107,7 +161,10 @@ func (m *moments) sd() float64   { return math.Sqrt(m.square/m.n - m.mean()*m.me
 // TestByLevelPlanRefuses says why.
 func TestByLevelPlanRefuses(t *testing.T) {
 	for says, change := range map[string]func(*plan.Options){
-		"--steps 1":               func(o *plan.Options) { o.Steps = 0 },
+		"response of a family": func(o *plan.Options) {
+			o.Family = model.Poisson
+			o.Design.Response.Lower, o.Design.Response.Upper = 0, 9
+		},
 		"no column of categories": func(o *plan.Options) { o.ByLevel = "x" },
 		"replace-one":             func(o *plan.Options) { o.Neighbours = release.AddRemove },
 	} {

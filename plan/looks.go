@@ -124,7 +124,11 @@ type order struct {
 func newOrder(d *schema.Design, byLevel string, pr release.Privacy, steps int, n int64) (*order, error) {
 	o := custody.Order{Rows: custody.Scaled{Name: "simulated rows"}, Design: d, ByLevel: byLevel, Privacy: pr, Steps: steps}
 	if steps == 0 || steps == custody.AutoSteps {
-		o.Steps, _ = adaptive.Auto(len(d.Covariates)+1, float64(n), pr)
+		columns := len(d.Covariates) + 1
+		if first, k, err := release.LevelsFirst(d, byLevel); err == nil && first.Response.Name == d.Response.Name {
+			columns -= k // a frame is of the others
+		}
+		o.Steps, _ = adaptive.Auto(columns, float64(n), pr)
 	}
 	if o.Steps > 1 && pr.Neighbours == release.AddRemove {
 		o.StatedRows = n
@@ -147,39 +151,47 @@ type looker struct {
 	rng    *rand.Rand
 }
 
-// last foresees the last look at a crowd.
-func (o *order) last(c *crowd, rng *rand.Rand) (look release.Look, err error) {
-	l := &looker{order: o, crowd: c, rng: rng, plan: adaptive.NewPlan(c.m, o.n, o.Privacy, o.Steps)}
-	if l.budget, err = ssp.NewBudget(o.Privacy); err != nil {
-		return look, err
-	}
-	for t := range o.Steps {
-		frame := o.Frame
-		if t > 0 {
-			frame = ssp.RoundFrame(adaptive.Next(&look, o.n, c.m))
+// looks are those of the order at a crowd.
+func (o *order) looks(c *crowd, rng *rand.Rand) (l *looker, err error) {
+	l = &looker{order: o, crowd: c, rng: rng, plan: adaptive.NewPlan(c.m, o.n, o.Privacy, o.Steps)}
+	l.budget, err = ssp.NewBudget(o.Privacy)
+	return l, err
+}
+
+// before takes the looks before step t, from 0, and returns its frame.
+func (l *looker) before(t int) (frame *release.Frame, err error) {
+	frame = l.Frame
+	for before := range t {
+		look, err := l.look(before, frame)
+		if err != nil {
+			return nil, err
 		}
-		if look, err = l.look(t, frame); err != nil {
-			return look, err
-		}
+		frame = ssp.RoundFrame(adaptive.Next(&look, l.n, l.m))
 	}
-	return look, nil
+	return frame, nil
+}
+
+// within gives a look of step t its radii, of rows u in a frame, and the frame with the radius that they tell.
+func (l *looker) within(look *release.Look, t int, f *release.Frame, u []float64, noiseIn func(*release.Frame) (release.Noise, error)) (err error) {
+	if look.Radii, err = l.radii(t, f, u); err != nil {
+		return err
+	}
+	look.Frame = ssp.RoundFrame(l.plan.Radius(t, f, look.Radii, l.n, func(f *release.Frame) release.Noise {
+		noise, failed := noiseIn(f)
+		err = errors.Join(err, failed)
+		return noise
+	}))
+	return err
 }
 
 // look takes the look of step t, from 0.
 func (l *looker) look(t int, f *release.Frame) (look release.Look, err error) {
 	u := l.in(f)
-	if look.Radii, err = l.radii(t, f, u); err != nil {
+	noise := func(f *release.Frame) (release.Noise, error) { return l.budget.Noise(l.m, f, l.plan.Looks[t]) }
+	if err = l.within(&look, t, f, u, noise); err != nil {
 		return look, err
 	}
-	look.Frame = ssp.RoundFrame(l.plan.Radius(t, f, look.Radii, l.n, func(f *release.Frame) release.Noise {
-		noise, failed := l.budget.Noise(l.m, f, l.plan.Looks[t])
-		err = errors.Join(err, failed)
-		return noise
-	}))
-	if err != nil {
-		return look, err
-	}
-	if look.Noise, err = l.budget.Noise(l.m, look.Frame, l.plan.Looks[t]); err != nil {
+	if look.Noise, err = noise(look.Frame); err != nil {
 		return look, err
 	}
 	z, count := l.noise(look.Noise)
@@ -258,7 +270,15 @@ func (o *order) publish(exact *ssp.Statistics, standard []float64, rng *rand.Ran
 	if err != nil {
 		return nil, err
 	}
-	look, err := o.last(c, rng)
+	l, err := o.looks(c, rng)
+	if err != nil {
+		return nil, err
+	}
+	frame, err := l.before(o.Steps - 1)
+	if err != nil {
+		return nil, err
+	}
+	look, err := l.look(o.Steps-1, frame)
 	if err != nil {
 		return nil, err
 	}

@@ -117,8 +117,9 @@ const (
 // there are, if that is public or was stated. Of several steps it says nothing: their noise is
 // not known before.
 func Foretell(o *custody.Settled, rows int64) string {
-	width := halfWidth(o, o.Design)
-	if rows == 0 || width == nil || o.Steps > 1 || len(o.Design.Covariates) == 0 {
+	d := o.Model()
+	width := halfWidth(o, d)
+	if rows == 0 || width == nil || o.Steps > 1 || len(d.Covariates) == 0 {
 		return ""
 	}
 	n, epsilon := float64(rows), o.Privacy.Epsilon
@@ -126,8 +127,8 @@ func Foretell(o *custody.Settled, rows int64) string {
 		return ""
 	}
 	help := wants(width, n, epsilon)
-	if len(o.Design.Covariates) > 1 {
-		one := *o.Design
+	if len(d.Covariates) > 1 {
+		one := *d
 		one.Covariates = one.Covariates[:1]
 		help += "; with one covariate " + wants(halfWidth(o, &one), n, epsilon)
 	}

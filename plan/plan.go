@@ -50,9 +50,11 @@ type Options struct {
 	Neighbours release.Neighbours
 	// Steps is the number of looks of each release; 0 is custody.AutoSteps.
 	Steps int
-	// ByLevel is a factor by whose levels sums are, of one look; empty is none. Its columns come first in the forecast.
-	ByLevel string
-	dummies int
+	// ByLevel is a factor by whose levels sums are, or the response of a Family; empty is none. Columns of a factor
+	// come first in the forecast.
+	ByLevel  string
+	dummies  int
+	responds bool // ByLevel is the response
 	// Width, where it is not 0, is the widest that the interval of slope Slope may be, in the
 	// data's units: Epsilons or Ns are left out, and the least of them for that are sought.
 	Width float64
@@ -167,7 +169,7 @@ func Foresee(ctx context.Context, o Options) (*Forecast, error) {
 	}
 	s := newSimulation(f, o)
 	if f.InSteps() {
-		s.standard = standardRows(len(f.Design.Covariates) + 1)
+		s.standard = standardRows(len(f.Design.Covariates) + 1 - o.dummies)
 	}
 	f.Alone = s.alone(o.Truth)
 	if err := s.run(ctx, o); err != nil {
@@ -243,7 +245,7 @@ func shapeOf(d *schema.Design) model.Shape {
 // points lays out the grid.
 func (o Options) points() ([]Point, error) {
 	m, steps := len(o.Design.Covariates)+1, o.Steps
-	if o.Family != model.Normal {
+	if o.Family != model.Normal && o.ByLevel == "" {
 		if steps > 1 {
 			return nil, fmt.Errorf("%d steps: family %s takes one look at the rows, as a release for it does", steps, o.Family)
 		}

@@ -39,6 +39,7 @@ type simulation struct {
 	frame    schema.Frame
 	pool     bool
 	dummies  int         // of a factor by whose levels sums are
+	responds bool        // the factor is the response
 	truth    []float64   // scaled; NaN: as assumed
 	standard []float64   // rows of a crowd, where there are several looks
 	results  [][]outcome // [point][release]
@@ -46,7 +47,7 @@ type simulation struct {
 }
 
 func newSimulation(f *Forecast, o Options) *simulation {
-	return &simulation{forecast: f, frame: o.Family.Design(f.Design).Frame(), pool: o.Pool, dummies: o.dummies}
+	return &simulation{forecast: f, frame: o.Family.Design(f.Design).Frame(), pool: o.Pool, dummies: o.dummies, responds: o.responds}
 }
 
 // sums draws those of n rows, or their like.
@@ -59,7 +60,7 @@ type sums interface {
 // law is that of rows as assumed.
 func (s *simulation) law() sums {
 	f := s.forecast
-	if s.dummies > 0 {
+	if s.dummies > 0 && !s.responds {
 		return newLevelSums(shapeOf(f.Design), s.dummies)
 	}
 	if f.Family != model.Normal {
@@ -141,7 +142,9 @@ func (s *simulation) release(ctx context.Context, o Options, point, k int) (outc
 	shape := shapeOf(f.Design)
 	x := f.Assumed.draw(shape, s.frame, s.truth, stream(parameterStream))
 	law, v := s.law(), make([]float64, shape.Statistics())
-	takeLevels(x, s.dummies, f.Assumed.Correlation)
+	if !s.responds {
+		takeLevels(x, s.dummies, f.Assumed.Correlation)
+	}
 	law.Set(x)
 	if !law.Factor() {
 		return nil, errSingular
@@ -153,10 +156,10 @@ func (s *simulation) release(ctx context.Context, o Options, point, k int) (outc
 	}
 	var r *release.Release
 	switch order := at.order; {
+	case s.dummies > 0:
+		r, err = s.publishByLevel(ctx, order, exact, stream(noiseStream))
 	case order.Steps > 1:
 		r, err = order.publish(exact, s.standard, stream(noiseStream))
-	case s.dummies > 0:
-		r, err = ssp.PublishLevels(ctx, exact, f.Design, f.ByLevel, order.Privacy, order.Mechanism, mechanisms.Simulated(stream(noiseStream)))
 	default:
 		r, err = ssp.Publish(ctx, exact, f.Design, order.Privacy, order.Mechanism, ssp.Exact, mechanisms.Simulated(stream(noiseStream)))
 	}

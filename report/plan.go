@@ -119,7 +119,7 @@ func assumed(f *plan.Forecast) string {
 	text := "Assumed of the rows, mean ± sd: " + strings.Join(columns, ", ")
 	if len(f.Design.Covariates) > 1 {
 		with := ""
-		if f.ByLevel != "" {
+		if f.ByLevel != "" && f.ByLevel != f.Design.Response.Name {
 			with = ", and of " + f.ByLevel + " with the others,"
 		}
 		text += fmt.Sprintf("; correlations of covariates%s of %s", with, exactly(f.Assumed.Correlation))

@@ -222,7 +222,7 @@ func TestByLevelEndToEnd(t *testing.T) {
 	if planned := command(strings.Fields("plan --schema people.json --by-level colour --steps 1 --eps 1 --n 500 --no-grid --releases 2 --covariate colourgreen")...).finished(t); !strings.Contains(strings.Join(strings.Fields(planned.stdout), " "), "normal rows, sums by the levels of colour") {
 		t.Error(planned.stdout)
 	}
-	for _, args := range []string{"plan --schema people.json --by-level colour --eps 1 --n 500", "infer r.json --formula income~age", "infer r.json --method naive", "infer r.json plain.json", "infer plain.json r.json", "infer r.json s.json --covariates shared"} {
+	for _, args := range []string{"infer r.json --formula income~age", "infer r.json --method naive", "infer r.json plain.json", "infer plain.json r.json", "infer r.json s.json --covariates shared"} {
 		if r := command(strings.Fields(args)...).says(t, "level"); r.code != misused {
 			t.Errorf("%s: exit code %d", args, r.code)
 		}

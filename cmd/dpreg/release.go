@@ -165,6 +165,11 @@ func (d *dataset) order(data, path string) (*custody.Settled, error) {
 	return custody.Settle(o)
 }
 
+// keepsResponse tells whether sums by the levels of the response of a family are taken, for as many looks as there are.
+func (f *flags) keepsResponse(d *schema.Design) bool {
+	return f.family != "" && f.looks == "auto" && f.byLevel == "" && d.Response.Boolean()
+}
+
 // keepResponse orders, where the number of looks is open, what leaves the response of a family as it is: sums by
 // its levels where it is a truth value, and else one look.
 func (d *dataset) keepResponse(o *custody.Order) {
@@ -172,7 +177,7 @@ func (d *dataset) keepResponse(o *custody.Order) {
 		return
 	}
 	const moved = "from the second look on rows are moved to an ellipsoid's surface, and --family %s needs the response as it is: "
-	if by := *o; o.Design.Response.Boolean() {
+	if by := *o; d.keepsResponse(o.Design) {
 		by.ByLevel, by.Say = o.Design.Response.Name, nil
 		if _, err := custody.Settle(by); err == nil {
 			o.ByLevel = by.ByLevel
