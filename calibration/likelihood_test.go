@@ -99,7 +99,7 @@ func comparingFamily(of model.Family) *Design {
 // With next to no noise all methods of logistic regression have the mode, and others refuse.
 func TestFamilyWithoutNoise(t *testing.T) {
 	d := comparingFamily(model.Binomial)
-	n := int64(testsize.Of(5000, 20000))
+	n := int64(testsize.Of(3000, 20000))
 	d.Ns = []int64{n}
 	s, err := d.Study(nil)
 	if err != nil {

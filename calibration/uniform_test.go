@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 func uniformRanks(trials int, rng *rand.Rand) []int {
@@ -19,7 +21,7 @@ func uniformRanks(trials int, rng *rand.Rand) []int {
 // Uniform ranks stay inside with the probability that the walk computes, which is
 // just above the level: both by 1000 simulations, to 4.5 standard errors.
 func TestBandCovers(t *testing.T) {
-	const simulations = 1000
+	simulations := testsize.Of(400, 1000)
 	for _, trials := range []int{20, 300} {
 		band, rng, held, reject := NewBand(trials, 0.95), rand.New(rand.NewPCG(1, uint64(trials))), 0.0, 0.0
 		w := newWalk(trials)
@@ -40,11 +42,11 @@ func TestBandCovers(t *testing.T) {
 				t.Fatalf("the band says %v, the test p = %v", holds, p)
 			}
 		}
-		error4 := 4.5 * math.Sqrt(0.05*0.95/simulations)
-		if share := held / simulations; share < 0.95-error4 || share > 0.97+error4 {
+		error4 := 4.5 * math.Sqrt(0.05*0.95/float64(simulations))
+		if share := held / float64(simulations); share < 0.95-error4 || share > 0.97+error4 {
 			t.Errorf("%d trials: %v inside", trials, share)
 		}
-		if share := reject / simulations; share > 0.05+error4 {
+		if share := reject / float64(simulations); share > 0.05+error4 {
 			t.Errorf("%d trials: %v rejected", trials, share)
 		}
 	}

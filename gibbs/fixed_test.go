@@ -105,7 +105,7 @@ func noisyMoments(t testing.TB, p int, l model.XLaw, n, sd float64, rng *rand.Ra
 // TestGewekeFixed is Geweke's test of the default kernel of gibbs-ss-prior and
 // gibbs-ss-noisy against the CLT model. The long form: go test ./gibbs -run GewekeFixed -geweke.long
 func TestGewekeFixed(t *testing.T) {
-	draws := testsize.Of(4000, 10_000)
+	draws := testsize.Of(2000, 10_000)
 	if *gewekeLong {
 		draws *= 40
 	}

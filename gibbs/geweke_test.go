@@ -19,7 +19,7 @@ const gewekeBound = 5.5
 // TestGeweke is Geweke's joint-distribution test of the default kernel against
 // the exact model. The long form: go test ./gibbs -run Geweke -geweke.long -timeout 2h
 func TestGeweke(t *testing.T) {
-	draws := testsize.Of(4000, 10_000)
+	draws := testsize.Of(2000, 10_000)
 	if *gewekeLong {
 		draws *= 40
 	}

@@ -50,7 +50,7 @@ func TestSitesInvariance(t *testing.T) {
 			rng := rand.New(rand.NewPCG(56, 1))
 			g := newJointSites(t, shared, latent)
 			k := g.warm(rng)
-			leavesUnchanged(t, fmt.Sprintf("shared=%t n latent=%t", shared, latent), 8000, func() { g.forward(k, rng) },
+			leavesUnchanged(t, fmt.Sprintf("shared=%t n latent=%t", shared, latent), testsize.Of(3000, 8000), func() { g.forward(k, rng) },
 				func() {
 					for range 6 {
 						k.Step(rng)
@@ -79,7 +79,7 @@ func TestExactInvariance(t *testing.T) {
 			k.kernel.Step(rng)
 			k.kernel.Adapt(i, warmup)
 		}
-		leavesUnchanged(t, string(kind), 20_000, func() { g.forward(k, rng) },
+		leavesUnchanged(t, string(kind), testsize.Of(6000, 20_000), func() { g.forward(k, rng) },
 			func() {
 				for range 4 {
 					k.kernel.Step(rng)
@@ -90,7 +90,7 @@ func TestExactInvariance(t *testing.T) {
 
 // TestRenewInvariance is that of (a) alone, where n takes a site's own parameters far along.
 func TestRenewInvariance(t *testing.T) {
-	for seed := range uint64(3) {
+	for seed := range uint64(testsize.Of(1, 3)) {
 		rng := rand.New(rand.NewPCG(59+seed, 1))
 		g := newJointSites(t, false, true)
 		k := g.warm(rng)

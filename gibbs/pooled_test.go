@@ -187,7 +187,7 @@ func (g pooledSites) test(dst []float64, k *exactSites) []float64 {
 // TestPooledInvariant: the default kernel leaves the joint law invariant where pooling is
 // partial. The long form: go test ./gibbs -run PooledInvariant -geweke.long -timeout 2h
 func TestPooledInvariant(t *testing.T) {
-	draws := testsize.Of(700, 5000)
+	draws := testsize.Of(400, 5000)
 	if *gewekeLong {
 		draws *= 60
 	}

@@ -58,12 +58,12 @@ func cellTest(z []*big.Int, sigma float64) float64 {
 func TestGaussianFits(t *testing.T) {
 	for name, sigma := range sigmas {
 		s, _ := sigma.Float64()
-		z := gaussianDraws(t, sigma, 60000, 21)
+		z := gaussianDraws(t, sigma, testsize.Of(20000, 60000), 21)
 		if p := cellTest(z, s); p < falseAlarm {
 			t.Errorf("sigma %s: p = %g", name, p)
 		}
 		planted := new(big.Rat).Mul(sigma, big.NewRat(7, 10))
-		if p := cellTest(gaussianDraws(t, planted, 60000, 21), s); p >= falseAlarm {
+		if p := cellTest(gaussianDraws(t, planted, testsize.Of(20000, 60000), 21), s); p >= falseAlarm {
 			t.Errorf("sigma %s: noise of 0.7 times sigma passes, p = %g", name, p)
 		}
 	}

@@ -327,7 +327,7 @@ func TestHierarchyGeweke(t *testing.T) {
 			continue // θ not scaled has them too
 		}
 		r := newPooledRows(prior, 4, 1, 7)
-		if z := r.scores(testsize.Of(3000, 6000), func(rng *rand.Rand) {
+		if z := r.scores(testsize.Of(1500, 6000), func(rng *rand.Rand) {
 			if !r.Step(rng) {
 				t.Fatal("a step failed")
 			}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -53,7 +54,7 @@ func TestProjectMoments(t *testing.T) {
 	for p := 1; p <= 3; p++ {
 		same, d := sameMoments(p), monomials(p)
 		for _, sd := range []float64{0.003, 0.03, 0.3} {
-			for range 20 {
+			for range testsize.Of(6, 20) {
 				a := discrete(p, rng)
 				for _, places := range same[1:] {
 					e := sd * rng.NormFloat64()

@@ -37,7 +37,8 @@ func leveledDesign(levels int) *schema.Design {
 //	go test ./plan -run TestByLevelIsForeseen -v
 func TestByLevelIsForeseen(t *testing.T) {
 	for _, c := range []struct{ levels, steps int }{{2, 1}, {3, 3}, {10, 1}}[:testsize.Of(1, 3)] {
-		const n, releases = 2000, 8
+		const n = 2000
+		releases := testsize.Of(3, 8)
 		levels := c.levels
 		d, _, err := release.LevelsFirst(leveledDesign(levels), "f")
 		if err != nil {
@@ -76,12 +77,12 @@ func TestByLevelIsForeseen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: 400, Draws: 800, Seed: 1}})
+			fit, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 1, Warmup: testsize.Of(200, 400), Draws: testsize.Of(400, 800), Seed: 1}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for j, p := range fit.Summary(dpreg.Original, 0.95).Parameters[1 : 1+levels] {
-				widths[j] += (p.Upper - p.Lower) / releases
+				widths[j] += (p.Upper - p.Lower) / float64(releases)
 			}
 		}
 		foreseen, realised := 0.0, 0.0 // over dummies, which are alike

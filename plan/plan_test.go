@@ -143,7 +143,7 @@ func TestForeseeWidth(t *testing.T) {
 		{Epsilons: []float64{0.5, 2}, Width: 30, Delta: 1e-6, Neighbours: release.AddRemove},
 		{Ns: []int64{2000}, Width: 30, Delta: 1e-6, Steps: 3},
 	}[:testsize.Of(1, 4)] {
-		o.Design, o.Releases = d, 3
+		o.Design, o.Releases = d, testsize.Of(2, 3)
 		f := foresee(t, o)
 		if len(f.Points) != len(o.Ns)+len(o.Epsilons) || f.Wanted.Name != "x" || len(f.Wanted.Failed) != 0 {
 			t.Fatalf("%+v: points %+v, %+v", o, f.Points, f.Wanted)

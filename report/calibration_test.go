@@ -21,7 +21,7 @@ var studies = make(map[string][]*calibration.Trial)
 // studied is the summary of a small study, its times made up.
 func studied(t *testing.T, d *calibration.Design) (*calibration.Summary, []calibration.Runtime) {
 	t.Helper()
-	d.Trials, d.Seed = 25, 2
+	d.Trials, d.Seed = 10, 2
 	for i := range d.Arms {
 		a := &d.Arms[i]
 		a.Chains, a.Warmup, a.Draws, a.ESS = 1, 100, 127, 0
@@ -65,7 +65,7 @@ func TestCalibration(t *testing.T) {
 	}
 	s, times := studied(t, fig3())
 	text := say(s, times)
-	for _, part := range []string{"25 trials of each of 28 cells", "no privacy guarantee", "n eps method kernel noise ESS KS p-value 50% 90% 95% MMD2 sec",
+	for _, part := range []string{"10 trials of each of 28 cells", "no privacy guarantee", "n eps method kernel noise ESS KS p-value 50% 90% 95% MMD2 sec",
 		"1000 1 gibbs-ss-update plain paper", "Not uniform at level 0.01", "n=10 eps=0.1 naive paper's noise", "naive; and", "chance"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("no %q in %s", part, text)
@@ -105,8 +105,8 @@ func TestCalibrationPage(t *testing.T) {
 		return b.String()
 	}
 	text := say()
-	for _, part := range []string{"Calibration of non-private, naive, gibbs-ss-update", "Of theta[1]: empirical", "Of the log-likelihood: share", "<span>--preset</span>", "25 trials of each of 28 cells, seed 2.", "10; 1000",
-		"no privacy guarantee", "Not uniform at level 0.01", "<td>gibbs-ss-update, plain, paper</td>", "Of 700 trials 0 failed", "fewer independent ones",
+	for _, part := range []string{"Calibration of non-private, naive, gibbs-ss-update", "Of theta[1]: empirical", "Of the log-likelihood: share", "<span>--preset</span>", "10 trials of each of 28 cells, seed 2.", "10; 1000",
+		"no privacy guarantee", "Not uniform at level 0.01", "<td>gibbs-ss-update, plain, paper</td>", "Of 280 trials 0 failed", "fewer independent ones",
 		"<td>1000, 1, gibbs-ss-update, plain, paper</td>", "study.json", "v1.2.3"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("no %q in the page", part)

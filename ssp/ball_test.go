@@ -211,7 +211,7 @@ func TestBallAtTheEnds(t *testing.T) {
 		}
 	}
 	exact := place(f, row)
-	for _, f.Radius = range []float64{math.Ldexp(1, leastRadius), math.Ldexp(1, mostRadius), 33}[:testsize.Of(2, 3)] {
+	for _, f.Radius = range []float64{math.Ldexp(1, leastRadius), math.Ldexp(1, mostRadius), 33}[:testsize.Of(1, 3)] {
 		s := mustBall(t, RoundFrame(f), m).NewAccumulator()
 		checkPlace(t, f.Radius, exact, s.placed(t, row))
 	}

@@ -247,7 +247,7 @@ func TestNoiseOfLooks(t *testing.T) {
 	}
 	exact := exactSums(f, s)
 	for i, pr := range budgets {
-		if testing.Short() && i != 1 && i != 2 {
+		if testing.Short() && i != 1 {
 			continue
 		}
 		b, e := mustBudget(t, pr), seeded(24)

@@ -120,7 +120,7 @@ func TestGradients(t *testing.T) {
 		for range testsize.Of(1, 5) {
 			normal(theta, rng)
 			check("prior", of.LogPrior)
-			for _, i := range []int{0, 7, 29} {
+			for _, i := range []int{7, 0, 29}[:testsize.Of(1, 3)] {
 				check(fmt.Sprint("record ", i), func(grad, theta []float64) float64 { return of.LogLik(grad, theta, i) })
 			}
 		}

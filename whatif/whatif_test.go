@@ -9,6 +9,7 @@ import (
 
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/gibbs"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -21,7 +22,7 @@ func weighed(t *testing.T, file string, o dpreg.Options) (*dpreg.Fit, *Answers) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Plan = mcmc.Plan{Chains: 2, Warmup: 300, Draws: 1000, Seed: 3}
+	o.Plan = mcmc.Plan{Chains: 2, Warmup: 300, Draws: testsize.Of(400, 1000), Seed: 3}
 	f, err := dpreg.Infer(context.Background(), dpreg.One(r), o)
 	if err != nil {
 		t.Fatal(err)

@@ -44,7 +44,7 @@ func TestPaperAccounting(t *testing.T) {
 		{3907, 79, 1e-4, [3]int{31, 69, 122}},
 		{390, 20, 1e-3, [3]int{7, 14, 25}},
 		{7424, 149, 1e-4, [3]int{31, 71, 124}},
-	}[:testsize.Of(2, 3)] {
+	}[:testsize.Of(1, 3)] {
 		one := accounting.Training{Multiplier: 5, Rate: c.batch / c.n, Steps: 25}
 		for i, epsilon := range []float64{0.5, 0.75, 1} {
 			if n, err := (workshop{epsilon: epsilon, paper: true}).updates(one, c.delta); n != c.want[i] || err != nil {
@@ -197,7 +197,7 @@ func TestThesis(t *testing.T) {
 	} {
 		s := base
 		s.sharing, s.clip, s.multiplier, s.rounds = c.sharing, c.clip, c.multiplier, c.rounds
-		kl := make([]float64, 100)
+		kl := make([]float64, testsize.Of(50, 100))
 		for seed := range kl {
 			m, err := s.run(t.Context(), uint64(seed))
 			if err != nil {
@@ -206,7 +206,7 @@ func TestThesis(t *testing.T) {
 			kl[seed] = m[0]
 		}
 		slices.Sort(kl)
-		if median := kl[50]; !(median >= c.low && median <= c.high) {
+		if median := kl[len(kl)/2]; !(median >= c.low && median <= c.high) {
 			t.Errorf("%+v: median KL %v", c, median)
 		}
 	}

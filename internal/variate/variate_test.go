@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpreg/dpreg/internal/dense"
+	"github.com/dpreg/dpreg/internal/testsize"
 )
 
 // falseAlarm is the chance of a failure without a fault for one comparison.
@@ -119,22 +120,22 @@ func BenchmarkWishartFactor(b *testing.B) {
 	}
 }
 
-const sample = 200_000
+func sample() int { return testsize.Of(50_000, 200_000) }
 
 func TestGamma(t *testing.T) {
 	rng := source()
 	for _, shape := range []float64{.05, .3, .99, 1, 1.5, 3, 20, 1e4} {
 		law := distuv.Gamma{Alpha: shape, Beta: 1}
-		x := draws(sample, func() float64 { return Gamma(shape, rng) })
+		x := draws(sample(), func() float64 { return Gamma(shape, rng) })
 		averages(t, fmt.Sprint("gamma ", shape), x, shape, math.Sqrt(shape))
 		follows(t, fmt.Sprint("gamma ", shape), x, law.CDF)
 	}
 	for _, dof := range []float64{.5, 1, 7.5} {
-		x := draws(sample, func() float64 { return Chi2(dof, rng) })
+		x := draws(sample(), func() float64 { return Chi2(dof, rng) })
 		follows(t, fmt.Sprint("chi-squared ", dof), x, distuv.ChiSquared{K: dof}.CDF)
 	}
 	law := distuv.InverseGamma{Alpha: 3, Beta: 2}
-	x := draws(sample, func() float64 { return InverseGamma(3, 2, rng) })
+	x := draws(sample(), func() float64 { return InverseGamma(3, 2, rng) })
 	follows(t, "inverse gamma", x, law.CDF)
 }
 
@@ -186,7 +187,7 @@ func TestLaplaceMixture(t *testing.T) {
 	for _, b := range []float64{.3, 5} {
 		for _, rho := range []float64{0, 1e-300, 1e-12, .01, .5, 1, 4, 100, 1e4} {
 			what := fmt.Sprintf("ω²(b=%g, r=%g·b)", b, rho)
-			x := draws(sample, func() float64 { return LaplaceMixture(b, -rho*b, rng) })
+			x := draws(sample(), func() float64 { return LaplaceMixture(b, -rho*b, rng) })
 			mean, sd := b*b*(1+rho), b*b*math.Sqrt(2+rho)
 			averages(t, what, x, mean, sd)
 			follows(t, what, x, func(w float64) float64 { return reciprocalCDF(w/b/b, rho) })
@@ -217,7 +218,7 @@ func TestLaplaceMixtureExtremes(t *testing.T) {
 func TestLaplaceMixtureMargin(t *testing.T) {
 	rng := source()
 	const b = 3
-	x := draws(sample, func() float64 {
+	x := draws(sample(), func() float64 {
 		return LaplaceMixture(b, b*(rng.ExpFloat64()-rng.ExpFloat64()), rng)
 	})
 	follows(t, "ω²", x, distuv.Exponential{Rate: 1 / (2. * b * b)}.CDF)
@@ -303,7 +304,7 @@ func TestWishartFactor(t *testing.T) {
 				}
 				uu := norm2(u)
 				var quad, inverse []float64
-				for range 20000 {
+				for range testsize.Of(6000, 20000) {
 					WishartFactor(a, p, dof, rng)
 					lowerTriangular(t, a, p)
 					dense.MulLowerTVec(y, a, p, u)
@@ -347,7 +348,7 @@ func TestInverseWishartFactor(t *testing.T) {
 				dense.SolveLower(c, p, y)
 				psiInverse := norm2(y)
 				var quad, inverse []float64
-				for range 20000 {
+				for range testsize.Of(6000, 20000) {
 					InverseWishartFactor(f, c, p, dof, work, rng)
 					lowerTriangular(t, f, p)
 					dense.LLt(full, f, p)

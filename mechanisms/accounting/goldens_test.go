@@ -81,7 +81,7 @@ func (g golden) near(t *testing.T, got interval, tolerance float64) {
 
 func TestPoissonGoldens(t *testing.T) {
 	for i, g := range goldens(t, "shared_poisson_gaussian") {
-		if testing.Short() && i%2 > 0 {
+		if testing.Short() && i%4 > 0 {
 			continue
 		}
 		c, err := g.training().composition()
@@ -162,7 +162,7 @@ func often(ordinary, long int) int {
 
 func TestCalibrationGoldens(t *testing.T) {
 	for i, g := range goldens(t, "shared_calibration") {
-		if !*all && g.Inputs.Q < 0.01 || testing.Short() && i%2 > 0 {
+		if !*all && g.Inputs.Q < 0.01 || testing.Short() && i%4 > 0 {
 			continue
 		}
 		got, err := Training{Rate: g.Inputs.Q, Steps: g.Inputs.T}.FindMultiplier(PLD, g.Inputs.TargetEpsilon, g.Inputs.Delta)
