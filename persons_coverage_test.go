@@ -144,7 +144,7 @@ func TestPersonsCoverage(t *testing.T) {
 				r, err := custody.Publish(t.Context(), o)
 				must(t, err)
 				noise[i] = 2 * r.Noise.Scale * r.Noise.Scale // of Laplace
-				fit, err := dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Seed: 7, Chains: 1, Warmup: 400, Draws: 1000}})
+				fit, err := dpreg.Infer(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Seed: 7, Chains: 1, Warmup: 200, Draws: 400}})
 				must(t, err)
 				slope := fit.Draws(dpreg.Original).Column(1)[0]
 				slices.Sort(slope)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dpreg/dpreg/gibbs"
+	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/model/modeltest"
@@ -43,10 +44,7 @@ func TestMethodsAgree(t *testing.T) {
 			_, obs := simulation.Draw(rand.New(rand.NewPCG(uint64(c.p), 5)))
 			problem := modeltest.Problem(obs, model.DefaultPrior(shape))
 			problem.Prior.Kurtosis = model.Kurtosis{Least: 3, Most: c.kurtosis}
-			plan := mcmc.Plan{Chains: 4, Warmup: 1000, Draws: 2000, Seed: 1}
-			if testing.Short() {
-				plan.Warmup, plan.Draws = 300, 300
-			}
+			plan := mcmc.Plan{Chains: 4, Warmup: testsize.Of(300, 500), Draws: testsize.Of(300, 1200), Seed: 1}
 			want, err := exact.Method{}.Sample(context.Background(), problem, plan)
 			if err != nil {
 				t.Fatal(err)
