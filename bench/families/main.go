@@ -6,6 +6,10 @@
 //	go run ./bench/families
 //	go run ./bench/families -family poisson
 //	go run ./bench/families -trials 500 -n 10000
+//	go run ./bench/families -looks
+//
+// With -looks sums are by the levels of the response, and of as many looks as dpreg takes. In parentheses stands
+// the root mean square of what posterior means are off by, in sds of η a sd of x.
 //
 // It runs in the root of the repository, and writes a Markdown table. Of adult, rows are drawn
 // with replacement, and the coefficients are those that maximum likelihood has of all rows, as R's
@@ -21,14 +25,20 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/dpreg/dpreg"
 	"github.com/dpreg/dpreg/calibration"
+	"github.com/dpreg/dpreg/custody"
 	"github.com/dpreg/dpreg/internal/parallel"
 	"github.com/dpreg/dpreg/mcmc"
+	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
@@ -40,14 +50,15 @@ func main() {
 	n := flag.Int("n", 3000, "rows of each data set")
 	family := flag.String("family", "binomial", "of simulated rows: binomial, probit or poisson, of counts to 20")
 	epsilons := flag.String("eps", "0.3,1,3", "list of ε")
+	looks := flag.Bool("looks", false, "sums by the levels of the response, of several looks")
 	flag.Parse()
-	if err := run(context.Background(), os.Stdout, model.Family(*family), *trials, *n, strings.Split(*epsilons, ",")); err != nil {
+	if err := run(context.Background(), os.Stdout, model.Family(*family), *looks, *trials, *n, strings.Split(*epsilons, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, "families:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, w io.Writer, of model.Family, trials, n int, epsilons []string) error {
+func run(ctx context.Context, w io.Writer, of model.Family, looks bool, trials, n int, epsilons []string) error {
 	var all []population
 	if of == model.Binomial {
 		adult, err := newTable("testdata/adult.csv", []string{"age", "education", "hours", "above50k"}, []float64{0, 1, 0, 0}, []float64{100, 16, 100, 1})
@@ -64,6 +75,9 @@ func run(ctx context.Context, w io.Writer, of model.Family, trials, n int, epsil
 	one := laws[0].at(of, 2, 0, 0, 0, 0, 0, 0, 0)
 	one.name, one.judged = "one of eight, normal", 1
 	all = append(all, one)
+	for i := range all {
+		all[i].looks = looks
+	}
 	fmt.Fprintln(w, "| rows | sd of η |", strings.Join(epsilons, " | "), "|")
 	fmt.Fprintln(w, "|---|---|"+strings.Repeat("---|", len(epsilons)))
 	for _, p := range all {
@@ -73,11 +87,11 @@ func run(ctx context.Context, w io.Writer, of model.Family, trials, n int, epsil
 			if err != nil {
 				return err
 			}
-			share, err := p.coverage(ctx, trials, n, epsilon)
+			share, off, err := p.coverage(ctx, trials, n, epsilon)
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(w, " %.1f |", 100*share)
+			fmt.Fprintf(w, " %.1f (%.3f) |", 100*share, off)
 		}
 		fmt.Fprintln(w)
 	}
@@ -91,16 +105,21 @@ type population struct {
 	name         string
 	sd           float64 // of η
 	lower, upper []float64
-	slopes       []float64
-	judged       int // the first slopes
+	slopes, sds  []float64 // and of their columns
+	judged       int       // the first slopes
+	looks        bool
 	draw         func(row []float64, rng *rand.Rand)
 }
 
-// coverage is the share of 95 % intervals that hold slopes, over data sets.
-func (p population) coverage(ctx context.Context, trials, n int, epsilon float64) (float64, error) {
+// coverage is the share of 95 % intervals that hold slopes, over data sets, and what means are off by.
+func (p population) coverage(ctx context.Context, trials, n int, epsilon float64) (share, off float64, err error) {
 	var hits atomic.Int64
-	err := parallel.Each(ctx, 0, trials, nil, func(ctx context.Context, trial int) error {
-		r := p.release(n, epsilon, rand.New(rand.NewPCG(uint64(trial), 1)))
+	squares := make([]float64, trials)
+	err = parallel.Each(ctx, 0, trials, nil, func(ctx context.Context, trial int) error {
+		r, err := p.release(ctx, n, epsilon, rand.New(rand.NewPCG(uint64(trial), 1)))
+		if err != nil {
+			return err
+		}
 		fit, err := dpreg.Infer(ctx, []dpreg.Custodian{{Release: r}}, dpreg.Options{Family: p.family,
 			Plan: mcmc.Plan{Chains: 2, Warmup: 500, Draws: 1000, Seed: uint64(trial), Workers: 1}})
 		if err != nil {
@@ -110,37 +129,34 @@ func (p population) coverage(ctx context.Context, trials, n int, epsilon float64
 			if s.Lower <= p.slopes[j] && p.slopes[j] <= s.Upper {
 				hits.Add(1)
 			}
+			e := (s.Mean - p.slopes[j]) * p.sds[j]
+			squares[trial] += e * e / float64(trials*p.judged)
 		}
 		return nil
 	})
-	return float64(hits.Load()) / float64(trials*p.judged), err
+	return float64(hits.Load()) / float64(trials*p.judged), math.Sqrt(floats.Sum(squares)), err
 }
 
-// release is of n rows, with Laplace noise for ε and replace-one neighbours: of m columns
-// in [−1, 1] sums have sensitivity m(m+2)²/(2(m+1)).
-func (p population) release(n int, epsilon float64, rng *rand.Rand) *release.Release {
+// release is what custodians publish of n rows, pure and to replace-one neighbours, with simulated noise.
+func (p population) release(ctx context.Context, n int, epsilon float64, rng *rand.Rand) (*release.Release, error) {
 	m := len(p.lower)
 	d := schema.Design{Intercept: true, Response: schema.Column{Name: "y", Upper: p.upper[m-1]}}
 	for j := range m - 1 {
 		d.Covariates = append(d.Covariates, schema.Column{Name: fmt.Sprintf("x%d", j+1), Lower: p.lower[j], Upper: p.upper[j]})
 	}
-	frame, sums, row := d.Frame(), make([]float64, release.Length(m)), make([]float64, m)
+	o := custody.Order{Design: &d, Privacy: release.Privacy{Epsilon: epsilon, Neighbours: release.ReplaceOne}, Steps: 1, NoLedger: true}
+	if p.looks {
+		d.Response.Type, o.ByLevel, o.Steps = "boolean", "y", custody.AutoSteps
+	}
+	frame, rows, row := d.Frame(), []float64(nil), make([]float64, m)
 	for range n {
 		p.draw(row, rng)
-		for j := range row {
-			row[j] = max(-1, min(1, (row[j]-frame.Centre[j])/frame.Half[j]))
-			sums[j] += row[j]
-			for k := range j + 1 {
-				sums[release.Index(m, k, j)] += row[j] * row[k]
-			}
+		for j, v := range row {
+			rows = append(rows, max(-1, min(1, (v-frame.Centre[j])/frame.Half[j])))
 		}
 	}
-	columns := float64(m)
-	scale := columns * (columns + 2) * (columns + 2) / (2 * (columns + 1)) / epsilon
-	for i := range sums {
-		sums[i] += model.RandNoise(release.Laplace, scale, rng)
-	}
-	return &release.Release{Format: release.Format, Simulated: true, Schema: d, N: int64(n), Noise: release.Noise{Kind: release.Laplace, Scale: scale}, Statistics: release.StatisticsFromVector(m, sums)}
+	o.Rows, o.Entropy = custody.Scaled{Name: "rows", Rows: rows}, mechanisms.Simulated(rng)
+	return custody.Publish(ctx, o)
 }
 
 // law is one of a covariate of mean 0 and sd 1 within bounds.
@@ -161,7 +177,7 @@ const mostCounted = 20
 
 // at is the population of independent covariates of the law, and of η = −½ + βᵀx.
 func (l law) at(of model.Family, slopes ...float64) population {
-	p := population{family: of, name: l.name, slopes: slopes, judged: len(slopes)}
+	p := population{family: of, name: l.name, slopes: slopes, sds: slices.Repeat([]float64{1}, len(slopes)), judged: len(slopes)}
 	for _, b := range slopes {
 		p.sd = math.Hypot(p.sd, b)
 		p.lower, p.upper = append(p.lower, l.lower), append(p.upper, l.upper)
@@ -226,5 +242,12 @@ func newTable(path string, columns []string, lower, upper []float64) (p populati
 		mean, square = mean+eta/float64(len(rows)), square+eta*eta/float64(len(rows))
 	}
 	p.sd = math.Sqrt(square - mean*mean)
+	for j := range p.slopes {
+		column := make([]float64, len(rows))
+		for i, row := range rows {
+			column[i] = row[j]
+		}
+		p.sds = append(p.sds, stat.StdDev(column, nil))
+	}
 	return p, nil
 }
