@@ -45,7 +45,7 @@ func TestForeseeRealTables(t *testing.T) {
 		sigma, _ := meanSD(parameter(t, exact.Draws(dpreg.Original), "sigma"))
 		sd := sds[e.design.Response.Name]
 		for steps, factor := range map[int]float64{1: 1.3, 3: 2.2} {
-			o := plan.Options{Design: e.design, Ns: []int64{e.statistics.N}, Epsilons: []float64{c.epsilon}, Steps: steps, Releases: 11, Means: means, SDs: sds, R2: max(0.01, 1-sigma*sigma/(sd*sd))}
+			o := plan.Options{Design: e.design, Ns: []int64{e.statistics.N}, Epsilons: []float64{c.epsilon}, Steps: steps, Releases: 7, Means: means, SDs: sds, R2: max(0.01, 1-sigma*sigma/(sd*sd))}
 			forecast, err := plan.Foresee(t.Context(), o)
 			must(t, err)
 			for j, width := range e.widths(t, c.epsilon, steps) {

@@ -25,7 +25,7 @@ func TestCountInvariance(t *testing.T) {
 			}
 			s := k.kernel.(*exactSites).all[0]
 			s.chance.held = which
-			leavesUnchanged(t, fmt.Sprintf("p=%d, held %d", p, which), testsize.Of(6000, 20_000), func() { g.forward(k, rng) },
+			leavesUnchanged(t, fmt.Sprintf("p=%d, held %d", p, which), 20_000, func() { g.forward(k, rng) },
 				func() {
 					for range 4 {
 						s.stepCount(rng)
