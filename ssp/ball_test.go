@@ -198,7 +198,7 @@ func ratToFloat(x *big.Rat) float64 { f, _ := x.Float64(); return f }
 
 // Nothing overflows at the ends of the grid and of the number of columns.
 func TestBallAtTheEnds(t *testing.T) {
-	const m = schema.MaxColumns
+	m := testsize.Of(20, schema.MaxColumns)
 	f := boxFrame(m)
 	row := make([]float64, m)
 	for j, w := range f.Matrix {

@@ -358,8 +358,8 @@ func TestRun(t *testing.T) {
 		"-seeds 1 -only 10 mixture":                      "log-likelihood",
 		"-seeds 2 -only 0.1 federated " + dir:            "DP-PVI, gradients ",
 	} {
-		if testing.Short() && strings.Contains(args, "federated") {
-			continue // it takes as long as the others
+		if testing.Short() && (strings.Contains(args, "federated") || strings.Contains(args, "workshop")) {
+			continue // they take as long as the others
 		}
 		var stdout bytes.Buffer
 		words := strings.Fields(args)

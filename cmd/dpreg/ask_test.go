@@ -50,6 +50,9 @@ func TestModels(t *testing.T) {
 	if len(lines) != 3 || !strings.Contains(r.stdout, "income ~ 1,0,") || !strings.Contains(r.stdout, "income ~ educ,1,") {
 		t.Errorf("stdout is\n%s", r.stdout)
 	}
+	if testing.Short() {
+		return
+	}
 	if text := command("models", "good.json", "--quiet").finished(t).stdout; !strings.Contains(text, "income ~ 1") || strings.Contains(text, "BF hangs") {
 		t.Errorf("--quiet shows\n%s", text)
 	}

@@ -50,6 +50,9 @@ func TestFamily(t *testing.T) {
 			t.Errorf("%s has no probabilities", line)
 		}
 	}
+	if testing.Short() {
+		return
+	}
 	asked := command(append(again, "--family", "binomial", "--what-if")...).finished(t)
 	if !strings.Contains(asked.stdout, "coefficients' prior sd tripled") || strings.Contains(asked.stdout, "sigma") {
 		t.Errorf("asked what if, it says\n%s", asked.stdout)

@@ -22,7 +22,7 @@ func hospitals(t *testing.T) []string {
 	for m, file := range files {
 		var b strings.Builder
 		b.WriteString("age,y,high\n")
-		for range 300 * (m + 1) {
+		for range 100 * (m + 1) {
 			age := 20 + rng.IntN(60)
 			y := 0.5 + float64(age)/10 + rng.NormFloat64()
 			high := "no"
@@ -69,7 +69,7 @@ func TestPVIRows(t *testing.T) {
 		t.Errorf("charged %+v", all)
 	}
 	r = partitioned(files, "--eps", "10", "--formula", "high ~ age", "--no-ledger").finished(t)
-	for _, text := range []string{"epsilon = 10, delta = 1e-05, replace-one", "high = yes", "n = 1800", "500 steps", "do not account for the noise"} {
+	for _, text := range []string{"epsilon = 10, delta = 1e-05, replace-one", "high = yes", "n = 600", "500 steps", "do not account for the noise"} {
 		if !strings.Contains(strings.Join(strings.Fields(r.stdout), " "), text) {
 			t.Errorf("stdout does not say %q:\n%s", text, r.stdout)
 		}

@@ -113,7 +113,7 @@ func TestPVIOverANetwork(t *testing.T) {
 	f := newFederation(t, "--eps 50 --model linear --error-sd 1 --formula y~age --format csv")
 	digest, ended := f.start(t, t.Context())
 	first := f.joinAll(digest, "north", "south", "west")
-	served := ended().finished(t).says(t, "north is there, with 300 rows")
+	served := ended().finished(t).says(t, "north is there, with 100 rows")
 	if !strings.Contains(served.stdout, ",age,") {
 		t.Errorf("the server prints\n%s", served.stdout)
 	}
@@ -199,7 +199,7 @@ func TestPVIClientRefuses(t *testing.T) {
 // A client that is killed or interrupted between rounds goes on, is charged once, and its journal lets no
 // other rows take its place.
 func TestPVIClientGoesOn(t *testing.T) {
-	f := newFederation(t, "--eps 1 --formula high~age --rounds 12")
+	f := newFederation(t, "--eps 1 --formula high~age --rounds 24")
 	digest, ended := f.start(t, t.Context())
 	rest := make(chan map[string]result, 1)
 	go func() { rest <- f.joinAll(digest, "south", "west") }()
