@@ -17,7 +17,7 @@ func (r *Release) LevelsAreOfResponse() bool {
 
 // factorResponds tells whether the response is the factor.
 func factorResponds(d *schema.Design, factor string) bool {
-	return d.Response.Boolean() && d.Response.Name == factor
+	return d.Response.Boolean() && d.Response.Name == factor && len(d.Covariates) > 0
 }
 
 // FactorFirst returns the release whose first covariates are the columns of the factor; r itself where they are, or

@@ -56,7 +56,7 @@ type Combination struct {
 // an error if the factor is none of the design's, has not a dummy for each level but the first, or
 // there is no intercept. Where the factor is the response, the last covariate takes its place.
 func LevelsFirst(d *schema.Design, factor string) (*schema.Design, int, error) {
-	if factorResponds(d, factor) && len(d.Covariates) > 0 {
+	if factorResponds(d, factor) {
 		d = responseFirst(d)
 	}
 	var own, others []schema.Column
@@ -231,7 +231,10 @@ func (r *Release) validateLevels() error {
 	case r.Moments != nil || r.Bounds != nil || r.Persons != nil || len(r.Withheld) > 0:
 		return within("levels", errors.New("not with \"moments\", \"bounds\", \"persons\" or \"withheld\""))
 	}
-	r = r.FactorFirst()
+	if r.LevelsAreOfResponse() { // whose statistics may be of any size yet
+		first := *r
+		first.Schema, r = *responseFirst(&r.Schema), &first
+	}
 	d, k, err := LevelsFirst(&r.Schema, l.Factor)
 	q, counts := r.Dim()-k, levelCounts(k+1)
 	if r.Frame != nil {

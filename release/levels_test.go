@@ -101,3 +101,50 @@ func TestByLevelsRefused(t *testing.T) {
 		t.Errorf("with levels, format 1: %v", err)
 	}
 }
+
+// TestByResponse: a release by the levels of its response is one by those of a covariate in another order, in the file
+// too; what is noised are combinations of its own sums; damaged ones are refused.
+func TestByResponse(t *testing.T) {
+	first := byLevel(t)
+	first.Schema.Factors, first.Schema.Covariates = nil, first.Schema.Covariates[2:]
+	var z []float64
+	for i := range 1 + 2*2 + 3 {
+		z = append(z, float64(i*i%17)+0.25)
+	}
+	first.Noise.Scale, first.Noise.Sensitivity = 7, 7
+	first.Levels, first.Statistics = release.ByLevels("t", 3, 1, first.N, z)
+	r := first.FactorLast()
+	if err := r.Validate(); err != nil || !r.LevelsAreOfResponse() || r.Schema.Formula().String() != "t ~ x + y" {
+		t.Fatal(err, r.Schema.Formula())
+	}
+	if !reflect.DeepEqual(r.FactorFirst(), first) || !slices.Equal(r.Measured(), z) {
+		t.Error("the first order is lost")
+	}
+	for i, c := range r.MeasuredOfResponse() {
+		if got := c.Value(r.Statistics.Vector(), 40); got != z[i] {
+			t.Errorf("combination %d is %v, not %v", i, got, z[i])
+		}
+	}
+	var file bytes.Buffer
+	if _, err := r.WriteTo(&file); err != nil {
+		t.Fatal(err)
+	}
+	text := file.String()
+	if again, err := release.Read(&file); err != nil || !reflect.DeepEqual(again, r) {
+		t.Errorf("read %+v, %v", again, err)
+	}
+	for says, change := range map[string]func(r *release.Release){
+		"statistics.sum_x": func(r *release.Release) { r.Statistics.SumX = r.Statistics.SumX[1:] },
+		"levels.factor":    func(r *release.Release) { r.Schema.Covariates = nil },
+		"levels.sums[1]":   func(r *release.Release) { r.Levels.Sums[1] = nil },
+	} {
+		damaged, err := release.Read(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(damaged)
+		if err := damaged.Validate(); err == nil || !strings.HasPrefix(err.Error(), says+":") {
+			t.Errorf("%s: %v", says, err)
+		}
+	}
+}

@@ -177,16 +177,19 @@ func (d *dataset) keepResponse(o *custody.Order) {
 		return
 	}
 	const moved = "from the second look on rows are moved to an ellipsoid's surface, and --family %s needs the response as it is: "
+	why := "the schema does not have it as boolean"
 	if by := *o; d.keepsResponse(o.Design) {
 		by.ByLevel, by.Say = o.Design.Response.Name, nil
-		if _, err := custody.Settle(by); err == nil {
+		_, err := custody.Settle(by)
+		if err == nil {
 			o.ByLevel = by.ByLevel
 			d.note(moved+"sums by the levels of %s (--by-level %[2]s) are of all other columns", d.family, files.Quoted(by.ByLevel))
 			return
 		}
+		why = err.Error()
 	}
 	o.Steps = 1
-	d.note(moved+"one look (--steps 1); of a response that the schema has as boolean it can be several", d.family)
+	d.note(moved+"one look (--steps 1), as several would be by its levels, and %s", d.family, why)
 }
 
 // rowsOf is where the rows are.
