@@ -24,6 +24,7 @@ type columns struct {
 	square, logSquare []float64 // D_jj²
 	slope, bend       []float64 // see spreadOf
 	product           logProduct
+	slopes            *slopesOfX // in place of correlations; nil: none
 }
 
 // newColumns allocates for p covariates and so many rows, each of its r.
@@ -67,16 +68,25 @@ func (c *columns) addPrior(prior *model.Prior, u *model.Units) {
 	}
 }
 
-// end is how many coordinates there are.
-func (c *columns) end() int { return c.rows + c.rows*(c.rows+1)/2 }
+// end is how many coordinates there are, and zeta where those of free scales begin.
+func (c *columns) end() int  { return c.rows + c.rows*(c.rows+1)/2 }
+func (c *columns) zeta() int { return c.end() + c.p }
 
 // take takes v̄ and rows of D of x, and returns log J without c.product. It reports false where
 // a column has no spread left in floating point.
 func (c *columns) take(t *statistics, x []float64) (logJ float64, ok bool) {
 	m, at := c.m, c.rows
 	c.product = logProduct{rest: 1}
+	if c.slopes != nil {
+		c.slopes.begin(x[c.zeta():])
+	}
 	for i := range c.rows {
-		v, ok := c.takeRow(t.d[i*m:i*m+i+1], x[at:at+i+1])
+		var v float64
+		if c.regressed(i) {
+			v, ok = c.takeSlopes(t.d, i, x[at:at+i+1], x[c.zeta():])
+		} else {
+			v, ok = c.takeRow(t.d[i*m:i*m+i+1], x[at:at+i+1])
+		}
 		if !ok {
 			return 0, false
 		}
@@ -106,7 +116,14 @@ func (c *columns) pull(grad []float64, t *statistics, gMean, gD, x []float64) {
 		grad[i] = gMean[i] * w
 		byPrior := (0.5*(grad[i]*x[i]+1) + gMean[i]*(c.middle(i, prior, w*w)-c.centre[i])) * w * w / (prior * prior)
 		gD[i*m+i] += 2 * byPrior * c.per[i] * t.d[i*m+i]
-		c.pullRow(grad[at:at+i+1], t, gD, x[at:at+i+1])
+		if c.regressed(i) {
+			c.pullSlopes(grad[at:at+i+1], gD, t.d, i, x[at:at+i+1])
+		} else {
+			c.pullRow(grad[at:at+i+1], t, gD, x[at:at+i+1])
+		}
+	}
+	if c.slopes != nil {
+		copy(grad[c.zeta():], c.slopes.gLambda)
 	}
 }
 
@@ -119,6 +136,11 @@ func (c *columns) place(x []float64, t *statistics) {
 		prior := c.fixed[i] + c.per[i]*c.square[i]
 		square := 1 / (c.linear[i] + 1/prior)
 		x[i] = (t.mean[i] - c.middle(i, prior, square)) / math.Sqrt(square)
+		if c.regressed(i) {
+			c.placeSlopes(x[at:at+i+1], t.d, i, x[c.zeta():])
+			at += i + 1
+			continue
+		}
 		left := c.square[i]
 		for j := c.correlations(i) - 1; j >= 0; j-- {
 			h := math.Asinh(row[j] / math.Sqrt(left))

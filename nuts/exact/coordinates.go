@@ -18,8 +18,9 @@ import (
 //	V_i = Σ_{j≤i} D_ij² = r spreadOf(u_i)     z tells V_i to ± r whatever its size: u_i is as z has it
 //	                                          where that is much more than r, −√(−log V_i) where it is hidden
 //	D_ij = √V_ij ρ_ij, V_i,j+1 = (1−ρ_ij²)V_ij   V_i0 = V_i, D_ii² = V_ii: ρ_ij are partial correlations, in (−1, 1)
-//	ρ_ij = tanh(c_ij/√A_ij)                   A_ij = p − j + V_ijD_jj²/r²: what the prior, uniform in
-//	                                          correlations, and Σv_iv_j in turn tell of ρ_ij
+//	ρ_ij = tanh(c_ij/√A_ij)                   A_ij = p − j + V_ijD_jj²/r²: what a prior uniform in
+//	                                          correlations, and Σv_iv_j in turn tell of ρ_ij;
+//	                                          of columns that noise hides see slopesOfX
 //	D_yy² = r_y spreadOf(u_y)                 as V_i, r_y = min(V_y, pr): V_y less what the p noisy products
 //	                                          with x say of it
 //	D_y: c of rowOfY, m̂_j = ẑ_yj − v̄_yv̄_j
@@ -52,7 +53,8 @@ func newCoordinates(site *model.Site, prior *model.Prior, response *response, cl
 	c := &coordinates{columns: columnsOf(site, prior, m), root: math.Sqrt(2 * n), clear: clear,
 		products: make([]float64, p), gProducts: make([]float64, p)}
 	r := c.r[p]
-	above, _ := softplus((obs.Z[len(obs.Z)-1]/n - c.origin[p]*c.origin[p]) / r)
+	told := obs.Z[len(obs.Z)-1]/n - c.origin[p]*c.origin[p]
+	above, _ := softplus(told / r)
 	variance := r * (1 + above) // V_y
 	c.r[p] = min(variance, r*max(1, float64(p)))
 	a := u.Scale(p)
@@ -69,6 +71,9 @@ func newCoordinates(site *model.Site, prior *model.Prior, response *response, cl
 		c.told = append(c.told, obs.Z[release.Index(m, j, p)]/n)
 		b := a / u.Scale(j)
 		slopes[j] = b * b / response.precision[j*p+j]
+	}
+	if hidden(obs) {
+		variance = leaning(told, r, p)
 	}
 	if c.y = newYRow(p, slopes, !prior.Unscaled, n, variance, r); c.clear {
 		c.y = newToldRow(p, r)
@@ -108,6 +113,17 @@ func Clearance(obs *model.Observation) float64 {
 
 // rowsTold is the number of rows as published, or the least there can be.
 func rowsTold(obs *model.Observation) float64 { return math.Max(obs.N, obs.Count.Least) }
+
+// hidden tells whether noise hides the columns: then no frame was found for them, and the scatter
+// by z is not that of any rows.
+func hidden(obs *model.Observation) bool { return obs.Frame == nil && Clearance(obs) < 0 }
+
+// leaning returns v of D_y ~ N(0, vI) in place of told ~ N(|D_y|², r²), where D_y is free in about k = p/4
+// directions: the law of |D_y|² is highest at V(V − told) = ½kr², and v is V/k.
+func leaning(told, r float64, p int) float64 {
+	k := 0.25 * float64(p)
+	return r * r / (math.Sqrt(told*told+2*k*r*r) - told)
+}
 
 // resolution is r, the sd of the noise of a mean of products of n rows.
 func resolution(obs *model.Observation, n float64) float64 {

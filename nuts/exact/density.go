@@ -73,6 +73,9 @@ func newDensity(site *model.Site, prior *model.Prior) *density {
 	f.obs = site.Observation
 	f.coordinates = newCoordinates(site, prior, f.response, clear)
 	f.lambda, f.gLambda = make([]float64, f.coordinates.scales.dim()), make([]float64, f.coordinates.scales.dim())
+	if hidden(site.Observation) {
+		f.coordinates.slopes = newSlopesOfX(f.coordinates.scales, f.lambda, f.gLambda)
+	}
 	return f
 }
 
@@ -100,7 +103,9 @@ func (f *density) set(x []float64) (logJ float64, ok bool) {
 	if f.noisy != f.common {
 		f.noisy.see(f.own)
 	}
-	f.coordinates.scales.set(f.lambda, x[at:], f.common.d, f.own.m)
+	if f.coordinates.slopes == nil {
+		f.coordinates.scales.set(f.lambda, x[at:], f.common.d, f.own.m)
+	}
 	return logJ, ok
 }
 
@@ -150,7 +155,9 @@ func (f *density) slope(grad, x []float64) {
 	byEll, d := f.response.slope(to.gMean, to.gD, to.e, f.gLambda, t, f.ell, f.lambda)
 	byN += d
 	t.pull(to.gD, to.e)
-	f.coordinates.scales.pull(grad[f.coordinates.lambda():], f.gLambda, to.gD, m)
+	if f.coordinates.slopes == nil {
+		f.coordinates.scales.pull(grad[f.coordinates.lambda():], f.gLambda, to.gD, m)
+	}
 	to.toOwn()
 	if f.noisy != to {
 		to.add(f.noisy)

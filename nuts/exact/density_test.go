@@ -133,11 +133,16 @@ func at(f *density, psi []float64, rng *rand.Rand) float64 {
 }
 
 // withRows returns the density in the coordinates that newDensity takes and, where noise hides columns,
-// in those of the other rowOfY.
+// in those of the other rowOfY and with slopesOfX or without, whichever it does not take.
 func withRows(obs *model.Observation, prior *model.Prior) []*density {
 	f, other := newDensity(alone(obs), prior), newDensity(alone(obs), prior)
 	if c := other.coordinates; !c.clear {
 		c.y = newToldRow(obs.Shape.P, c.r[0])
+		if c.slopes != nil {
+			c.slopes = nil
+		} else {
+			c.slopes = newSlopesOfX(c.scales, other.lambda, other.gLambda)
+		}
 	}
 	return []*density{f, other}
 }

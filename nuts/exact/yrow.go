@@ -9,7 +9,7 @@ import (
 //
 //	prior   N(0, P),   P = D_xᵀSD_x + (D_yy²/n)I,   S the prior variances of slopes
 //	z       D_xD_y ~ N(m̂, r²I),             m̂ the noisy means of products, centred
-//	z       |D_y|² is about V               the noisy variance of y
+//	z       D_y ~ N(0, VI)                  the noisy variance of y, see leaning
 //
 // so that with G = D_xᵀD_x/r² + I/V, h = D_xᵀm̂/r² and P = CCᵀ
 //
