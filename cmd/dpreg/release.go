@@ -173,6 +173,9 @@ func (f *flags) keepsResponse(d *schema.Design) bool {
 // keepResponse orders, where the number of looks is open, what leaves the response of a family as it is: sums by
 // its levels where it is a truth value, and else one look.
 func (d *dataset) keepResponse(o *custody.Order) {
+	if y := o.Design.Response; d.family == "" && d.looks != "1" && o.ByLevel == "" && y.Boolean() {
+		d.note("of several looks this release will not serve --family, as %s is moved with all other columns; --by-level %[1]s keeps it", files.Quoted(y.Name))
+	}
 	if d.family == "" || d.looks != "auto" || o.ByLevel != "" {
 		return
 	}
