@@ -9,12 +9,12 @@ import (
 	"github.com/dpreg/dpreg/model/modeltest"
 )
 
-// TestGoldens compares the default kernel with Stan at ESS ≥ 10,000: means and
+// TestGoldens compares the default kernel with Stan at ESS ≥ 5000: means and
 // quantiles within 0.05 reference sd and sds within 3 %, both beyond four combined
 // Monte Carlo errors (false alarms of about 6e-5 a comparison even at tolerance 0). In
 // short form ESS ≥ 1000.
 func TestGoldens(t *testing.T) {
-	ess := float64(testsize.Of(1000, 10_000))
+	ess := float64(testsize.Of(1000, 5000))
 	for i, g := range modeltest.Goldens(t) {
 		if testing.Short() && i%4 > 0 {
 			continue

@@ -125,7 +125,7 @@ func TestJointLevelsSBC(t *testing.T) {
 			}
 			trials := trials
 			if partial && !*sbcLong { // a data set takes three seconds
-				trials /= 2
+				trials /= 3
 			}
 			t.Run(fmt.Sprintf("levels=%d partial=%t", levels, partial), func(t *testing.T) {
 				t.Parallel()
