@@ -50,6 +50,7 @@ func task(round int, global ...float64) reply {
 // Whatever a server asks, a client computes no round twice, none beyond those agreed upon, and none
 // for a law that is none.
 func TestHostileServer(t *testing.T) {
+	t.Parallel()
 	law := []float64{0, 0, 0, 1, 1, 1}
 	other := []float64{0, 0, 0, 1, 1, 1.5}
 	for name, c := range map[string]struct {
@@ -154,6 +155,7 @@ func post(t *testing.T, address, path, kind, text string, config *tls.Config) (s
 
 // What is no answer is refused, and moves nothing.
 func TestHostileClient(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, 2, 2, nil)
 	server := s.listen("127.0.0.1:0", time.Minute)
 	cert, key := s.ca.Client(t, "client 1")

@@ -105,6 +105,7 @@ func TestFiftyClients(t *testing.T) {
 
 // A server that ends and is started again goes on, to the bit: clients wait for it.
 func TestServerRestarts(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, 3, 6, nil)
 	want := s.simulation(false)
 	server := s.listen("127.0.0.1:0", time.Minute)
@@ -153,6 +154,7 @@ func (c counted) Update(ctx context.Context, t pvi.Task) ([]float64, error) {
 // A client that ends and is started again goes on: it computes each round once, and its factor and
 // what its rule remembers are as they were.
 func TestClientRestarts(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, 2, 6, nil)
 	server := s.listen("127.0.0.1:0", time.Minute)
 	ends := s.joinAll(server.Address(), 0)
@@ -207,6 +209,7 @@ func (c slow) Update(ctx context.Context, t pvi.Task) ([]float64, error) {
 // A round passes without a client that is slow or lost, whose late answer counts for nothing; one that
 // comes back takes part again.
 func TestSlowAndLostClients(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, 3, 4, nil)
 	server := s.listen("127.0.0.1:0", 500*time.Millisecond)
 	late := make(chan struct{})
@@ -278,6 +281,7 @@ func TestSlowAndLostClients(t *testing.T) {
 
 // Alone, a client that does not answer is waited for: it may be the server that is cut off.
 func TestLostTogether(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, 2, 1, nil)
 	server := s.listen("127.0.0.1:0", time.Millisecond)
 	for _, m := range server.members {
