@@ -142,7 +142,7 @@ func TestCheckerSeesTooLittleNoise(t *testing.T) {
 // the law, ± 4.6 standard deviations (two-sided normal, 5e-6 each; where counts
 // are small the bound is Poisson's and still below 1e-4 in all).
 func TestLaplaceTails(t *testing.T) {
-	const n = 400000
+	n := testsize.Of(100_000, 400_000)
 	scale := scales["5.33*2^40"]
 	s, _ := scale.Float64()
 	z := draws(t, scale, n, 5)
@@ -154,7 +154,7 @@ func TestLaplaceTails(t *testing.T) {
 				count++
 			}
 		}
-		want := n * math.Exp(-multiple)
+		want := float64(n) * math.Exp(-multiple)
 		if math.Abs(count-want) > 4.6*math.Sqrt(want) {
 			t.Errorf("beyond %v scales: %v of %v draws, want %.0f", multiple, count, n, want)
 		}

@@ -96,6 +96,9 @@ func TestFlipsAreInvariant(t *testing.T) {
 			}
 		}
 	}
+	if testing.Short() {
+		return
+	}
 	scores := flipScores(model.Shape{P: 1, Intercept: true}, false, true)
 	if worst := furthest(scores[:len(scores)-1]); worst < 5.5 {
 		t.Errorf("flips without a test went unnoticed: the largest score is %.1f", worst)
