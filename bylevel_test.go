@@ -16,7 +16,6 @@ import (
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/mechanisms"
-	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 )
@@ -157,10 +156,6 @@ func TestByLevelRefused(t *testing.T) {
 	says("another method", both(r, dpreg.Options{Method: "gibbs-ss-update"}))
 	rng := rand.New(rand.NewPCG(6, 9))
 	says("no levels", both(publishGrouped(t, &r.Schema, slices.Concat(rows[:100]...), "", 1, 1, rng), dpreg.Options{}))
-	binary := *r
-	binary.Schema.Response.Lower = 0
-	_, err := dpreg.Infer(context.Background(), dpreg.One(&binary), dpreg.Options{Family: model.Binomial, Plan: plan})
-	says("a family", err)
 }
 
 // TestByLevelChecked: a release by levels, of one look or several, is such as the model makes; one of which products are too

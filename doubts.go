@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/dpreg/dpreg/agree"
-	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/reference"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/model"
@@ -278,12 +277,14 @@ func (f *Fit) strengthWarnings() []string {
 	if f.Family == model.Normal {
 		return nil
 	}
-	p, x := f.shape().P, model.NewParams(f.shape())
-	var sds []float64
-	f.releasedScatter(x.Tau) // where draws leave T out
+	x, sds, at := model.NewParams(f.shape()), []float64(nil), model.Index{}
+	law := model.NewLevelLaw(f.shape(), f.shape().P-len(f.takenForNormal()), 0, nil)
+	f.releasedScatter(x) // where draws leave T out
 	for _, row := range f.draws.Thin(priceDraws) {
 		f.read(x, row)
-		sds = append(sds, math.Sqrt(max(0, dense.QuadForm(x.Tau, p, x.Theta[len(x.Theta)-p:]))))
+		law.Set(x)
+		law.Index(&at)
+		sds = append(sds, at.S)
 	}
 	slices.Sort(sds)
 	if !(posterior.Quantile(sds, 0.1) > limit) { // else the prior may have made it so
@@ -293,16 +294,17 @@ func (f *Fit) strengthWarnings() []string {
 }
 
 // releasedScatter writes the covariates' covariance within custodians as their releases have it, with noise,
-// in common units.
-func (f *Fit) releasedScatter(dst []float64) {
+// in common units, and the mean of dummies.
+func (f *Fit) releasedScatter(dst *model.Params) {
 	p, m := f.shape().P, f.shape().M()
 	scatter := make([]float64, m*m)
 	for _, c := range f.Custodians {
-		own := c.Release.Schema.Frame().Half
-		model.Scatter(scatter, c.Release.Statistics.Vector(), m, float64(c.Release.N))
+		own, z := c.Release.Schema.Frame().Half, c.Release.Statistics.Vector()
+		model.Scatter(scatter, z, m, float64(c.Release.N))
 		for j := range p {
+			dst.MuX[j] += z[j] / float64(f.N)
 			for k := range p {
-				dst[j*p+k] += scatter[j*m+k] * own[j] * own[k] / (f.frame.Half[j] * f.frame.Half[k] * float64(f.N))
+				dst.Tau[j*p+k] += scatter[j*m+k] * own[j] * own[k] / (f.frame.Half[j] * f.frame.Half[k] * float64(f.N))
 			}
 		}
 	}

@@ -120,6 +120,54 @@ func TestFamilyIsGLMWithoutNoise(t *testing.T) {
 	}
 }
 
+// glmByRace are those of glm(married ~ race + age, …) and of glm(educ ~ race + age, poisson, …), race of the levels 1, 2, 3 and
+// all others together, by R 4.2.2.
+var glmByRace = map[model.Family][5][2]float64{
+	model.Binomial: {{-0.8827666287, 0.2082527056}, {-0.9215062296, 0.2714605541}, {0.0656801460, 0.1579535790}, {0.3501165151, 0.2164643347}, {0.0245233339, 0.0039951309}},
+	model.Probit:   {{-0.5284167337, 0.1278140648}, {-0.5694075045, 0.1650894969}, {0.0331407070, 0.0979791887}, {0.2075421401, 0.1332360571}, {0.0147751517, 0.0024192646}},
+	model.Poisson:  {{2.4741264700, 0.0309883113}, {-0.1255470972, 0.0402177234}, {-0.4206120386, 0.0267688628}, {-0.0337914757, 0.0316283324}, {-0.0016352623, 0.0005862965}},
+}
+
+// TestFamilyByLevelIsGLMWithoutNoise is TestFamilyIsGLMWithoutNoise of a release by the levels of a factor, at an ε so large that
+// there is no noise to speak of, under a prior that says little of levels.
+func TestFamilyByLevelIsGLMWithoutNoise(t *testing.T) {
+	for of, want := range glmByRace {
+		if testing.Short() && of != model.Binomial {
+			continue
+		}
+		d, response := design01(schema.Column{Name: "age", Upper: 100}), "married"
+		if of == model.Poisson {
+			d.Response.Upper, response = 30, "educ"
+		}
+		d.Factors = []schema.Factor{{Name: "race", Levels: []string{"1", "2", "3", "4"}}}
+		for _, level := range d.Factors[0].Levels[1:] {
+			d.Covariates = append(d.Covariates, schema.Column{Name: "race" + level, Upper: 1, Factor: "race", Level: level})
+		}
+		leveled, _, err := release.LevelsFirst(&d, "race")
+		must(t, err)
+		var flat []float64
+		for _, row := range read01(t, "testdata/pums.csv", "race", "age", response) {
+			for level := 2.0; level < 5; level++ {
+				dummy := -1.0
+				if min(row[0], 4) == level {
+					dummy = 1
+				}
+				flat = append(flat, dummy)
+			}
+			flat = append(flat, row[1]/50-1, 2*row[2]/d.Response.Upper-1)
+		}
+		r := publishGrouped(t, leveled, flat, "race", 1, 200, rand.New(rand.NewPCG(6, 10)))
+		for k, p := range inferFamily(t, r, dpreg.Options{Family: of, Prior: of.BoxPrior(model.Shape{P: 4, Intercept: true})}).Summary(dpreg.Original, 0.95).Parameters[:5] {
+			if p.Price == nil || math.Abs(*p.Price-1) > 0.1 {
+				t.Errorf("%s: the price of no noise of %s is %v", of, p.Label, p.Price)
+			}
+			if estimate, se := want[k][0], want[k][1]; !(math.Abs(p.Mean-estimate) < 0.5*se && math.Abs(p.SD/se-1) < 0.12) {
+				t.Errorf("%s: %s is %v ± %v, by glm %v ± %v", of, p.Label, p.Mean, p.SD, estimate, se)
+			}
+		}
+	}
+}
+
 // TestFamilyOfCustodians has three custodians of unequal rows, in boxes of their own and without noise: their
 // posterior is that of all rows together, whether each has a law of the covariates of its own or not. Two
 // estimates from the same rows, of which only how the covariates' law is used differs, from draws worth 200

@@ -214,10 +214,8 @@ func (c *checker) describe(r *release.Release, p []PValue) *Release {
 	out := &Release{Format: Format, N: int64(c.obs.N), Draws: c.count, InFrame: r.Frame != nil, Warnings: []string{}}
 	names, frame := columnNames(d, out.InFrame), d.Frame()
 	labels := statisticLabels(names)
-	if l, ok := c.law.(interface {
-		labels(levels, columns []string) []string
-	}); ok {
-		labels = l.labels(r.LevelNames(), names)
+	if c.levels != nil {
+		labels = c.levels.labels(r.LevelNames(), names)
 	}
 	blockOf := make([]string, len(labels))
 	for _, b := range c.blocks[:len(c.blocks)-1] { // the last one has them all

@@ -7,15 +7,7 @@ import (
 )
 
 // levelLaw is that of the sums by the levels of a factor.
-type levelLaw struct {
-	*model.LevelLaw
-	dummies, last int // last of the columns behind the dummies is the response
-}
-
-func newLevelLaw(obs *model.Observation) levelLaw {
-	t := obs.Told
-	return levelLaw{model.NewLevelLaw(obs.Shape, t.Dummies, len(t.Counts), obs.Frame), t.Dummies, obs.Shape.M() - t.Dummies - 1}
-}
+type levelLaw struct{ *model.LevelLaw }
 
 func (l levelLaw) residual() *float64 { return l.Residual() }
 
@@ -25,10 +17,32 @@ func (l levelLaw) columns(dst []normal) []normal {
 	return dst
 }
 
+// familyLaw is that of sums of a response of a family, by levels or, without a factor, of one.
+type familyLaw struct {
+	*model.FamilyLaw
+	p int
+}
+
+// columns are the covariates behind the dummies.
+func (l familyLaw) columns(dst []normal) []normal {
+	l.EachColumn(func(j int, share, mean, sd float64) {
+		if j < l.p {
+			dst = append(dst, normal{j, share, mean, sd})
+		}
+	})
+	return dst
+}
+
+// byLevels are what there is of sums by levels, which of several looks are in a frame.
+type byLevels struct {
+	entries       []model.Monomial
+	dummies, last int // last of the columns behind the dummies is the response
+}
+
 // blocks are counts, sums within levels and products, of x and of y, and all.
-func (l levelLaw) blocks() []checkBlock {
+func (l byLevels) blocks() []checkBlock {
 	all := []checkBlock{{name: "rows of levels"}, {name: "sums of x by level"}, {name: "sums of x x'"}, {name: "sums of y by level"}, {name: "sums of x y"}, {name: "sum of y²"}, {name: "all sums"}}
-	for e, entry := range l.Entries {
+	for e, entry := range l.entries {
 		at, y := 0, len(entry.Of) > 0 && entry.Of[len(entry.Of)-1] == l.last
 		switch {
 		case len(entry.Of) == 1 && !y:
@@ -49,8 +63,8 @@ func (l levelLaw) blocks() []checkBlock {
 }
 
 // labels are those of the entries, of levels and columns of these names.
-func (l levelLaw) labels(levels, columns []string) (labels []string) {
-	for _, e := range l.Entries {
+func (l byLevels) labels(levels, columns []string) (labels []string) {
+	for _, e := range l.entries {
 		label := "1"
 		for i, j := range e.Of {
 			switch name := columns[l.dummies+j]; {

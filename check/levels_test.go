@@ -56,16 +56,25 @@ func leveled(framed bool) (obs *model.Observation, share []float64, mean [][]flo
 	return obs, share, mean, cov, x
 }
 
-// TestLevelLaw compares mean and covariance of sums by levels, and those of draws, with rows drawn one by one.
+// TestLevelLaw compares mean and covariance of sums by levels, and those of draws, with rows drawn one by one. The covariance
+// of a response of a family is that of 500 rows.
 func TestLevelLaw(t *testing.T) {
-	for _, framed := range []bool{false, true} {
+	for _, c := range []struct {
+		framed bool
+		of     model.Family
+		most   float64
+	}{{}, {framed: true}, {of: model.Binomial, most: 1}, {of: model.Poisson, most: 6}} {
+		framed, rough := c.framed, 0.05
+		if c.of != model.Normal {
+			rough = 0.5
+		}
 		obs, share, mean, cov, x := leveled(framed)
-		l := newLevelLaw(obs)
+		l := newChecker(obs, c.of, c.most).law
 		l.Set(x)
 		if !l.Factor() {
 			t.Fatal("not definite")
 		}
-		q, n := len(l.Entries), int(obs.N)
+		q, n := len(model.NewLevelLaw(obs.Shape, obs.Told.Dummies, len(obs.Told.Counts), nil).Entries), int(obs.N)
 		rng := rand.New(rand.NewPCG(1, 2))
 		root := append([]float64(nil), cov...)
 		dense.Cholesky(root, 2)
@@ -84,9 +93,14 @@ func TestLevelLaw(t *testing.T) {
 				}
 				a, b := rng.NormFloat64(), rng.NormFloat64()
 				row[2], row[3] = mean[level][0]+root[0]*a, mean[level][1]+root[2]*a+root[3]*b
-				row[4] = x.Theta[0] + math.Sqrt(x.Sigma2)*rng.NormFloat64()
+				row[4] = x.Theta[0]
 				for j, v := range row[:4] {
 					row[4] += x.Theta[1+j] * v
+				}
+				if c.of == model.Normal {
+					row[4] += math.Sqrt(x.Sigma2) * rng.NormFloat64()
+				} else {
+					row[4] = 2*c.of.Draw(row[4], c.most, rng)/c.most - 1
 				}
 				v := append([]float64(nil), row...)
 				model.Identity(5).In(obs.Frame).Mean(v)
@@ -118,11 +132,11 @@ func TestLevelLaw(t *testing.T) {
 			for e := range q {
 				sd := math.Sqrt(wantCov[e*q+e])
 				if math.Abs(sum[e]) > 5*sd/math.Sqrt(float64(times)) {
-					t.Errorf("%s, framed %v, entry %d: mean off by %v, sd %v", what, framed, e, sum[e], sd)
+					t.Errorf("%s, %+v, entry %d: mean off by %v, sd %v", what, c, e, sum[e], sd)
 				}
 				for g := range e + 1 {
-					if scale := sd * math.Sqrt(wantCov[g*q+g]); math.Abs(square[e*q+g]-wantCov[e*q+g]) > 0.05*scale {
-						t.Errorf("%s, framed %v, entries %d, %d: covariance %v, want %v", what, framed, e, g, square[e*q+g], wantCov[e*q+g])
+					if scale := sd * math.Sqrt(wantCov[g*q+g]); math.Abs(square[e*q+g]-wantCov[e*q+g]) > rough*scale {
+						t.Errorf("%s, %+v, entries %d, %d: covariance %v, want %v", what, c, e, g, square[e*q+g], wantCov[e*q+g])
 					}
 				}
 			}

@@ -20,7 +20,8 @@ type checker struct {
 	z      []float64 // what has noise
 	noise  noise     // on it
 	blocks []checkBlock
-	stray  float64 // variance of w of rows, see model.Kurtosis
+	levels labeller // nil of sums of all rows
+	stray  float64  // variance of w of rows, see model.Kurtosis
 
 	n      float64 // rows given φ: latent where they were released with noise
 	params *model.Params
@@ -41,6 +42,11 @@ type noise interface {
 	AddNoise(z []float64, times float64, rng *rand.Rand)
 }
 
+// labeller labels sums by levels, of which and of columns these are the names.
+type labeller interface {
+	labels(levels, columns []string) []string
+}
+
 // law is that of the sums of n rows given parameters in scaled units.
 type law interface {
 	Set(x *model.Params)
@@ -48,13 +54,13 @@ type law interface {
 	Expect(dst []float64, n float64)
 	Covariance(dst []float64, n float64)
 	RandExact(dst []float64, n float64, rng *rand.Rand)
+	columns(dst []normal) []normal // adds laws of columns in the box, after Set
 }
 
 // linear laws are those of a line with normal residuals.
 type linear interface {
 	law
-	residual() *float64            // standard deviation in the frame, in place
-	columns(dst []normal) []normal // adds their laws in the box, after Set
+	residual() *float64 // standard deviation in the frame, in place
 }
 
 // framedLaw is that of normal rows, whose sums are in a frame, and keeps the laws of columns as they were in the box.
@@ -96,17 +102,26 @@ type normal struct {
 
 func newChecker(obs *model.Observation, of model.Family, most float64) *checker {
 	c := &checker{obs: obs, z: obs.Z, noise: obs, blocks: checkBlocks(obs.Shape.P), params: model.NewParams(obs.Shape), columns: make([]normalColumn, obs.Shape.M())}
-	switch told := obs.Told; {
-	case told != nil && told.Response != nil:
-		l := newResponseLaw(obs, of)
-		c.z, c.noise, c.law, c.blocks, c.columns = told.Z, told, l, l.blocks(), c.columns[:obs.Shape.P]
-	case told != nil:
-		l := newLevelLaw(obs)
-		c.z, c.noise, c.law, c.blocks = told.Z, told, l, l.blocks()
+	told, dummies, counts := obs.Told, 0, 0
+	if told != nil && told.Response == nil {
+		dummies, counts = told.Dummies, len(told.Counts)
+	}
+	levels := model.NewLevelLaw(obs.Shape, dummies, counts, obs.Frame)
+	switch {
 	case of != model.Normal:
-		c.law, c.columns = model.NewFamilyLaw(of, obs.Shape, most), c.columns[:obs.Shape.P]
+		c.law, c.columns = familyLaw{model.NewFamilyLaw(of, levels, most), obs.Shape.P}, c.columns[:obs.Shape.P]
+	case told != nil:
+		c.law = levelLaw{levels}
 	default:
 		c.law = framedLaw{model.NewMoments(obs.Shape), model.Identity(obs.Shape.M()).In(obs.Frame)}
+	}
+	switch {
+	case told != nil && told.Response != nil:
+		l := newResponseLaw(obs, c.law)
+		c.z, c.noise, c.law, c.levels, c.blocks = told.Z, told, l, l, l.blocks()
+	case told != nil:
+		l := byLevels{levels.Entries, dummies, obs.Shape.M() - dummies - 1}
+		c.z, c.noise, c.levels, c.blocks = told.Z, told, l, l.blocks()
 	}
 	q := len(c.z)
 	vec := func() []float64 { return make([]float64, q) }
@@ -152,14 +167,7 @@ func (c *checker) given(row []float64) bool {
 		c.n = row[own]
 	}
 	c.law.Set(c.params)
-	l, ok := c.law.(linear)
-	if c.at = c.at[:0]; ok {
-		c.at = l.columns(c.at)
-	} else {
-		for j, mean := range c.params.MuX {
-			c.at = append(c.at, normal{j, 1, mean, math.Sqrt(c.params.Tau[j*len(c.params.MuX)+j])})
-		}
-	}
+	c.at = c.law.columns(c.at[:0])
 	if !c.law.Factor() {
 		return false
 	}
@@ -167,7 +175,7 @@ func (c *checker) given(row []float64) bool {
 	for e := range q {
 		c.cov[e*q+e] += c.noise.Variance(e)
 	}
-	if ok { // Σy² has nσ²w
+	if l, ok := c.law.(linear); ok { // Σy² has nσ²w
 		square := c.n * *l.residual() * *l.residual()
 		c.cov[q*q-1] += c.stray * square * square
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/dpreg/dpreg/model"
 )
 
-// responseLaw is that of the sums by the levels of a response: linear in the sums of a family.
+// responseLaw is that of the sums by the levels of a response: linear in the sums of its family, all rows together.
 type responseLaw struct {
-	*model.FamilyLaw
+	law
 	of      *model.ToldOfResponse
 	from    *model.Units // to scaled units; nil: sums are in them
 	p       int
@@ -19,9 +19,9 @@ type responseLaw struct {
 	cov, by []float64
 }
 
-func newResponseLaw(obs *model.Observation, of model.Family) *responseLaw {
+func newResponseLaw(obs *model.Observation, all law) *responseLaw {
 	q, n, told := len(obs.Told.Z), len(obs.Z), obs.Told.Response
-	l := &responseLaw{FamilyLaw: model.NewFamilyLaw(of, obs.Shape, 1), of: told, p: obs.Shape.P, counts: len(obs.Told.Counts),
+	l := &responseLaw{law: all, of: told, p: obs.Shape.P, counts: len(obs.Told.Counts),
 		s: make([]float64, n), linear: make([]float64, q*n), cov: make([]float64, n*n), by: make([]float64, q*n)}
 	if told.Units != nil {
 		l.from = told.Units.Inverse()
@@ -49,18 +49,18 @@ func (l *responseLaw) take(dst []float64, n float64) {
 }
 
 func (l *responseLaw) Expect(dst []float64, n float64) {
-	l.FamilyLaw.Expect(l.s, n)
+	l.law.Expect(l.s, n)
 	l.take(dst, n)
 }
 
 func (l *responseLaw) RandExact(dst []float64, n float64, rng *rand.Rand) {
-	l.FamilyLaw.RandExact(l.s, n, rng)
+	l.law.RandExact(l.s, n, rng)
 	l.take(dst, n)
 }
 
 func (l *responseLaw) Covariance(dst []float64, n float64) {
 	q, m := len(l.of.Entries), len(l.s)
-	l.FamilyLaw.Covariance(l.cov, n)
+	l.law.Covariance(l.cov, n)
 	dense.Symmetrise(l.cov, m)
 	dense.MulABt(l.by, l.linear, l.cov, q, m, m)
 	dense.MulABt(dst, l.by, l.linear, q, q, m)

@@ -7,9 +7,10 @@ import "math"
 //
 //	M_j = E[g v^j],   S_j = E[g₂ v^j],   ∂M_j/∂η̄ = E[g′ v^j] = N_j,   ∂M_j/∂s = N_{j+1}, and so of S by NS,
 //
-// and of (1, v)y the mean (M_0, M_1) and what the covariance has that 1, v and v² do not explain:
+// and of (1, v)y the mean (M_0, M_1), and of (y, vy, (v²−1)/√2) what the covariance has that 1 and v do not explain,
 //
-//	C_ab = E[g₂ ab] − Σ_{k=0,1,2} E[g a H_k] E[g b H_k],   H = 1, v, (v²−1)/√2.
+//	(K A B; A V C; B C 1):   K = S_0 − M_0² − M_1²,   A = S_1 − M_0M_1 − M_1M_2,   B = (M_2 − M_0)/√2,
+//	                         V = S_2 − M_1² − M_2²,   C = (M_3 − M_1)/√2.
 //
 // Sums are over evenly spaced v: of a function that is analytic within d of the real line they
 // err by exp(−2πd/step), d = π/s of logit, where Gauss and Hermite's nodes, few in the middle,
@@ -19,7 +20,7 @@ type Along struct {
 	S             [3]float64
 	N             [5]float64
 	NS            [4]float64
-	C00, C01, C11 float64
+	K, A, B, V, C float64
 
 	mean  func(eta float64) (g, slope, square, squareSlope float64)
 	nodes [][2]float64
@@ -48,8 +49,11 @@ func evenly(step float64) (all [][2]float64) {
 	return all
 }
 
-// Set computes all at (η̄, s). It reports false where rounding leaves C indefinite.
-func (f *Along) Set(eta, s float64) bool {
+// leastVariance keeps K above what rounding leaves of it where g is 0 or 1 wherever v is.
+const leastVariance = 1e-10
+
+// Set computes all at (η̄, s).
+func (f *Along) Set(eta, s float64) {
 	var m [4]float64
 	var sq [3]float64
 	var n [5]float64
@@ -66,12 +70,6 @@ func (f *Along) Set(eta, s float64) bool {
 		n[4] += slope * v
 	}
 	f.M, f.S, f.N, f.NS = m, sq, n, ns
-	a, b := m[2]-m[0], m[3]-m[1]
-	f.C00 = sq[0] - m[0]*m[0] - m[1]*m[1] - 0.5*a*a
-	f.C01 = sq[1] - m[0]*m[1] - m[1]*m[2] - 0.5*a*b
-	f.C11 = sq[2] - m[1]*m[1] - m[2]*m[2] - 0.5*b*b
-	return f.C00 > 0 && f.C11 > 0 && f.Det() > 1e-14*f.C00*f.C11
+	f.K, f.A, f.B = sq[0]-m[0]*m[0]-m[1]*m[1]+leastVariance, sq[1]-m[0]*m[1]-m[1]*m[2], (m[2]-m[0])/math.Sqrt2
+	f.V, f.C = sq[2]-m[1]*m[1]-m[2]*m[2], (m[3]-m[1])/math.Sqrt2
 }
-
-// Det is that of C.
-func (f *Along) Det() float64 { return f.C00*f.C11 - f.C01*f.C01 }

@@ -154,9 +154,6 @@ func (f Family) Accepts(r *release.Release) error {
 	if r.LevelsAreOfResponse() {
 		return nil
 	}
-	if r.Levels != nil {
-		return fmt.Errorf("family %s needs sums of all rows, and those of this release are by the levels of %q: infer the normal line, without a family", f, r.Levels.Factor)
-	}
 	if r.Frame != nil {
 		return fmt.Errorf("family %s needs sums of rows as they are, and the rows of this release, the response among them, were moved to the surface of an ellipsoid from the second look on: dpreg release --steps 1 takes one look, and --by-level %[2]s of a boolean %[2]q leaves it out of that (either with a new ε), or infer the normal line, without a family", f, r.Schema.Response.Name)
 	}

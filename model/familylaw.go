@@ -3,30 +3,30 @@ package model
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/dpreg/dpreg/internal/dense"
-	"github.com/dpreg/dpreg/release"
 )
 
-// FamilyLaw is the law of the sums of n rows x ~ N(μ, T) whose response y is of a family given
-// η = θᵀ(1, x), in scaled units. A row's products have the mean, with u = (η − η̄)/s normal and w in
-// [0, 1] the response,
+// FamilyLaw is LevelLaw of rows whose response y is of a family given η = θᵀ(1, x), in scaled units; without a factor rows
+// are of one level. Products within a level have the mean, with u = (η − η_l)/s normal and w in [0, 1] the response,
 //
-//	E w = M_0,   E xw = μM_0 + (Tβ/s)M_1,   E w² = S_0,   M_j = E[g u^j],   S_0 = E[g₂],
+//	E w = M_0,   E xw = m_lM_0 + (Tβ/s)M_1,   E w² = S_0,   M_j = E[g u^j],   S_0 = E[g₂],
 //
 // and the covariance of simulated rows, which does for a discrepancy. Sums are those of rows;
 // of more than mostRows, of so many, spread about their mean by √(n/mostRows).
 type FamilyLaw struct {
+	*LevelLaw
 	family  Family
-	shape   Shape
 	most    float64
+	index   Index
 	along   *Along
-	x       *Params
-	root    []float64 // Cholesky factor of T
+	root    []float64 // Cholesky factor of T within levels
+	row     []float64 // behind the dummies
 	mean    []float64 // of a row's products
 	cov     []float64 // and their covariance, lower triangle, q×q
 	rng     *rand.Rand
-	row, e  []float64
+	e       []float64
 	product []float64
 }
 
@@ -35,23 +35,24 @@ const (
 	covarianceRows = 500
 )
 
-// NewFamilyLaw prepares the law; of counts most is their bound.
-func NewFamilyLaw(f Family, s Shape, most float64) *FamilyLaw {
-	q := s.Statistics()
+// NewFamilyLaw prepares the law of sums of LevelLaw, in the box; of counts most is their bound.
+func NewFamilyLaw(f Family, l *LevelLaw, most float64) *FamilyLaw {
+	q, x := len(l.Entries), l.d-1
 	vec := func(n int) []float64 { return make([]float64, n) }
-	return &FamilyLaw{family: f, shape: s, most: most, along: NewAlong(f.Moments(most), most), rng: rand.New(rand.NewPCG(1, 0)),
-		root: vec(s.P * s.P), mean: vec(q), cov: vec(q * q), row: vec(s.M()), e: vec(s.P), product: vec(q)}
+	return &FamilyLaw{LevelLaw: l, family: f, most: most, along: NewAlong(f.Moments(most), most), rng: rand.New(rand.NewPCG(1, 0)),
+		root: vec(x * x), row: vec(l.d), mean: vec(q), cov: vec(q * q), e: vec(x), product: vec(q)}
 }
 
-// Set takes parameters, until the next call.
-func (l *FamilyLaw) Set(x *Params) { l.x = x }
-
-// Factor prepares the law. It reports false where rounding leaves T indefinite.
+// Factor prepares the law, after Set. It reports false where rounding leaves T indefinite, or a level nothing.
 func (l *FamilyLaw) Factor() bool {
-	copy(l.root, l.x.Tau)
-	if !dense.Cholesky(l.root, l.shape.P) {
+	x := l.d - 1
+	for i := range x {
+		copy(l.root[i*x:(i+1)*x], l.boxCov[i*l.d:])
+	}
+	if !dense.Cholesky(l.root, x) || slices.Min(l.share) <= 0 {
 		return false
 	}
+	l.LevelLaw.Index(&l.index)
 	l.expectRow()
 	q := len(l.mean)
 	clear(l.cov)
@@ -68,61 +69,69 @@ func (l *FamilyLaw) Factor() bool {
 
 // expectRow writes the mean of a row's products, y = 2w − 1.
 func (l *FamilyLaw) expectRow() {
-	p, m, x := l.shape.P, l.shape.M(), l.x
-	beta := x.Theta[len(x.Theta)-p:]
-	along := make([]float64, p) // Tβ
-	dense.SymMulVec(along, x.Tau, p, beta)
-	eta, variance := l.intercept(), 0.0
-	for j, b := range beta {
-		eta, variance = eta+b*x.MuX[j], variance+b*along[j]
-	}
-	s := math.Sqrt(variance)
-	l.along.Set(eta, s)
-	m0, m1, s0 := l.along.M[0], l.along.M[1], l.along.S[0]
-	for j := range p {
-		l.mean[j] = x.MuX[j]
-		for k := j; k < p; k++ {
-			l.mean[release.Index(m, j, k)] = x.MuX[j]*x.MuX[k] + x.Tau[j*p+k]
+	clear(l.mean)
+	for level, share := range l.share {
+		l.along.Set(l.index.Eta[level], l.index.S)
+		for e, entry := range l.Entries {
+			if entry.has(level) {
+				l.mean[e] += share * l.expect(entry.Of, l.box[level])
+			}
 		}
-		product := x.MuX[j] * m0
-		if s > 0 {
-			product += along[j] / s * m1
-		}
-		l.mean[release.Index(m, j, p)] = 2*product - x.MuX[j]
 	}
-	l.mean[p] = 2*m0 - 1
-	l.mean[release.Index(m, p, p)] = 4*(s0-m0) + 1
 }
 
-func (l *FamilyLaw) intercept() float64 {
-	if l.shape.Intercept {
-		return l.x.Theta[0]
+// expect is the mean of a product within a level of mean m, where along is.
+func (l *FamilyLaw) expect(of []int, m []float64) float64 {
+	y, m0 := l.d-1, l.along.M[0]
+	switch {
+	case len(of) == 0:
+		return 1
+	case len(of) == 1 && of[0] == y:
+		return 2*m0 - 1
+	case len(of) == 1:
+		return m[of[0]]
+	case of[0] == y:
+		return 4*(l.along.S[0]-m0) + 1
+	case of[1] < y:
+		return m[of[0]]*m[of[1]] + l.boxCov[of[0]*l.d+of[1]]
 	}
-	return 0
+	product := m[of[0]] * m0
+	if l.index.S > 0 {
+		product += l.index.Along[of[0]] / l.index.S * l.along.M[1]
+	}
+	return 2*product - m[of[0]]
 }
 
 // draw writes the products of a row.
 func (l *FamilyLaw) draw(rng *rand.Rand) {
-	p, m := l.shape.P, l.shape.M()
+	level, x := 0, l.d-1
+	if l.k > 0 {
+		for u := rng.Float64(); level < l.k && u > l.share[level]; level++ {
+			u -= l.share[level]
+		}
+	}
 	for j := range l.e {
 		l.e[j] = rng.NormFloat64()
 	}
-	eta := l.intercept()
-	for j, b := range l.x.Theta[len(l.x.Theta)-p:] {
-		l.row[j] = l.x.MuX[j]
-		for k, r := range l.root[j*p : j*p+j+1] {
-			l.row[j] += r * l.e[k]
+	eta := l.index.Eta[level]
+	for j, b := range l.beta {
+		dev := 0.0
+		for k, r := range l.root[j*x : j*x+j+1] {
+			dev += r * l.e[k]
 		}
-		eta += b * l.row[j]
+		l.row[j] = l.box[level][j] + dev
+		eta += b * dev
 	}
-	l.row[p] = 2*l.family.Draw(eta, l.most, rng)/l.most - 1
-	copy(l.product, l.row)
-	at := m
-	for j, v := range l.row {
-		for _, w := range l.row[j:] {
-			l.product[at] = v * w
-			at++
+	l.row[x] = 2*l.family.Draw(eta, l.most, rng)/l.most - 1
+	for e, entry := range l.Entries {
+		v := 0.0
+		if entry.has(level) {
+			v = 1
+			for _, j := range entry.Of {
+				v *= l.row[j]
+			}
 		}
+		l.product[e] = v
 	}
 }
 

@@ -301,16 +301,17 @@ func (p *Params) Write(dst []float64) int {
 	i := copy(dst, p.Theta)
 	dst[i] = p.Population()
 	i++
-	return i + p.writeCovariates(dst[i:])
+	return i + p.WriteCovariates(dst[i:])
 }
 
 // WriteLinked is Write without σ², which a response of a Family has not.
 func (p *Params) WriteLinked(dst []float64) int {
 	i := copy(dst, p.Theta)
-	return i + p.writeCovariates(dst[i:])
+	return i + p.WriteCovariates(dst[i:])
 }
 
-func (p *Params) writeCovariates(dst []float64) int {
+// WriteCovariates writes μ_x and T alone.
+func (p *Params) WriteCovariates(dst []float64) int {
 	i, n := copy(dst, p.MuX), len(p.MuX)
 	for j := range n {
 		i += copy(dst[i:], p.Tau[j*n+j:(j+1)*n])

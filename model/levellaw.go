@@ -33,6 +33,8 @@ type LevelLaw struct {
 	mean, box        [][]float64 // m_l, and in the box
 	cov, boxCov      []float64
 	chol             []float64
+	beta             []float64
+	sigma2           float64
 	g, low, row, sum []float64
 }
 
@@ -101,10 +103,15 @@ func (l *LevelLaw) Set(x *Params) {
 			}
 		}
 	}
-	beta := x.Theta[1+k:]
+	beta := x.Theta[len(x.Theta)-q:]
+	l.beta = beta
+	dummies := x.Theta[len(x.Theta)-p : len(x.Theta)-q]
 	for level, own := range l.box {
-		y := x.Theta[0]
-		for c, theta := range x.Theta[1 : 1+k] {
+		y := 0.0
+		if len(x.Theta) > p {
+			y = x.Theta[0]
+		}
+		for c, theta := range dummies {
 			if c == level-1 {
 				y += theta
 			} else {
@@ -117,7 +124,7 @@ func (l *LevelLaw) Set(x *Params) {
 		}
 		own[q] = y
 	}
-	l.boxCov[d*d-1] = x.Sigma2
+	l.sigma2, l.boxCov[d*d-1] = x.Sigma2, x.Sigma2
 	for i := range q {
 		v := 0.0
 		for j, b := range beta {
@@ -127,6 +134,37 @@ func (l *LevelLaw) Set(x *Params) {
 		l.boxCov[d*d-1] += beta[i] * v
 	}
 }
+
+// Index is the law of the linear predictor η = θᵀ(1, x), after Set: in level l, of a share π_l of the rows, N(η_l, s²),
+// with the covariance Tβ of η and the columns behind the dummies, in the box.
+type Index struct {
+	Share, Eta, Along []float64
+	S                 float64
+}
+
+// Index writes it.
+func (l *LevelLaw) Index(of *Index) {
+	q, last := l.d-1, l.d*l.d-1
+	of.Share, of.Along, of.Eta = l.share, l.boxCov[q*l.d:last], of.Eta[:0]
+	for _, own := range l.box {
+		of.Eta = append(of.Eta, own[q])
+	}
+	of.S = math.Sqrt(max(0, l.boxCov[last]-l.sigma2))
+}
+
+// Column is the mean of column j, from 0, in a level: of a dummy ±1.
+func (l *LevelLaw) Column(level, j int) float64 {
+	switch {
+	case j >= l.k:
+		return l.box[level][j-l.k]
+	case j == level-1:
+		return 1
+	}
+	return -1
+}
+
+// Within is the covariance of columns behind the dummies, by number.
+func (l *LevelLaw) Within(i, j int) float64 { return l.boxCov[i*l.d+j] }
 
 // Factor goes to the frame. It reports false where rounding leaves a level or a column nothing.
 func (l *LevelLaw) Factor() bool {

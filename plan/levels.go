@@ -14,20 +14,32 @@ import (
 
 // levelSums draws sums by the levels of a factor, and has them as statistics of all columns.
 type levelSums struct {
-	*model.LevelLaw
+	sums
 	m, k int
 	told []float64
 }
 
-func newLevelSums(shape model.Shape, k int) levelSums {
-	d := shape.M() - k
-	sums, products, of := (k+1)*d, release.Length(d)-d, release.Combinations(shape.M(), k)
-	counts := len(of) - sums - products
-	return levelSums{model.NewLevelLaw(shape, k, counts, nil), shape.M(), k, make([]float64, len(of))}
+// newLevelSums is the law of sums by the levels of k dummies, or of all rows.
+func newLevelSums(f *Forecast, k int) sums {
+	shape := shapeOf(f.Design)
+	counts := 0
+	if k > 0 {
+		d := shape.M() - k
+		counts = len(release.Combinations(shape.M(), k)) - (k+1)*d - release.Length(d) + d
+	}
+	levels := model.NewLevelLaw(shape, k, counts, nil)
+	law := levelSums{levels, shape.M(), k, make([]float64, len(levels.Entries))}
+	if f.Family != model.Normal {
+		law.sums = model.NewFamilyLaw(f.Family, levels, f.Design.Response.Upper)
+	}
+	if k == 0 {
+		return law.sums
+	}
+	return law
 }
 
 func (l levelSums) RandExact(dst []float64, n float64, rng *rand.Rand) {
-	l.LevelLaw.RandExact(l.told, n, rng)
+	l.sums.RandExact(l.told, n, rng)
 	_, s := release.ByLevels("", l.m, l.k, int64(n), l.told)
 	copy(dst, s.Vector())
 }
@@ -42,8 +54,8 @@ func (o *Options) byLevels() (err error) {
 		return err
 	}
 	o.dummies, o.responds = k, first.Response.Name != o.Design.Response.Name
-	if o.responds != (o.Family != model.Normal) {
-		return fmt.Errorf("sums by the levels of %q (--by-level) are foreseen of a normal response, or where it is the response of a family", o.ByLevel)
+	if o.responds && o.Family == model.Normal {
+		return fmt.Errorf("sums by the levels of the response %q (--by-level) are foreseen of a family: say --family binomial or probit", o.ByLevel)
 	}
 	if !o.responds {
 		o.Design = first

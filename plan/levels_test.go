@@ -162,8 +162,8 @@ func (m *moments) sd() float64   { return math.Sqrt(m.square/m.n - m.mean()*m.me
 // TestByLevelPlanRefuses says why.
 func TestByLevelPlanRefuses(t *testing.T) {
 	for says, change := range map[string]func(*plan.Options){
-		"response of a family": func(o *plan.Options) {
-			o.Family = model.Poisson
+		"takes one look": func(o *plan.Options) {
+			o.Family, o.Steps = model.Poisson, 3
 			o.Design.Response.Lower, o.Design.Response.Upper = 0, 9
 		},
 		"no column of categories": func(o *plan.Options) { o.ByLevel = "x" },

@@ -245,7 +245,7 @@ func shapeOf(d *schema.Design) model.Shape {
 // points lays out the grid.
 func (o Options) points() ([]Point, error) {
 	m, steps := len(o.Design.Covariates)+1, o.Steps
-	if o.Family != model.Normal && o.ByLevel == "" {
+	if o.Family != model.Normal && !o.responds {
 		if steps > 1 {
 			return nil, fmt.Errorf("%d steps: family %s takes one look at the rows, as a release for it does", steps, o.Family)
 		}

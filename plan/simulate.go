@@ -60,13 +60,18 @@ type sums interface {
 // law is that of rows as assumed.
 func (s *simulation) law() sums {
 	f := s.forecast
-	if s.dummies > 0 && !s.responds {
-		return newLevelSums(shapeOf(f.Design), s.dummies)
+	if s.byLevel() == 0 && f.Family == model.Normal {
+		return model.NewMoments(shapeOf(f.Design))
 	}
-	if f.Family != model.Normal {
-		return model.NewFamilyLaw(f.Family, shapeOf(f.Design), f.Design.Response.Upper)
+	return newLevelSums(f, s.byLevel())
+}
+
+// byLevel is how many dummies of a factor have a law of their own.
+func (s *simulation) byLevel() int {
+	if s.responds {
+		return 0
 	}
-	return model.NewMoments(shapeOf(f.Design))
+	return s.dummies
 }
 
 // outcome is what one simulated release told of the slopes reported, in the
@@ -182,7 +187,7 @@ func (s *simulation) told(fit *dpreg.Fit, x *model.Params, exact *ssp.Statistics
 	noiseless, n := make([]float64, q), float64(exact.N)
 	ok := false
 	if fit.Family != model.Normal {
-		ok = reference.NewFamilyWithoutNoise(fit.Family, fit.Design.Response.Upper, shape, fit.Prior, s.frame).Variance(noiseless, x, n)
+		ok = reference.NewFamilyWithoutNoise(fit.Family, fit.Design.Response.Upper, shape, s.byLevel(), fit.Prior, s.frame).Variance(noiseless, x, n)
 	} else {
 		ok = reference.NewWithoutNoise(shape, fit.Prior, s.frame, noiselessSweeps).Variance(noiseless, x, exact.Vector(), n)
 	}

@@ -14,7 +14,7 @@ import (
 // box, linear sums 0 and squares n/3 in scaled units.
 func StandIn(n int64, o *custody.Settled, family model.Family) *release.Release {
 	if o.ByLevel != "" {
-		return standInLevels(n, o)
+		return standInLevels(n, o, family)
 	}
 	m := len(o.Design.Columns())
 	v := make([]float64, release.Length(m))
@@ -52,7 +52,7 @@ func StandIn(n int64, o *custody.Settled, family model.Family) *release.Release 
 }
 
 // standInLevels is that of sums by levels, of one look: as many rows in each level.
-func standInLevels(n int64, o *custody.Settled) *release.Release {
+func standInLevels(n int64, o *custody.Settled, family model.Family) *release.Release {
 	m := len(o.Design.Columns())
 	design, k, _ := release.LevelsFirst(o.Design, o.ByLevel) // which the order has settled
 	q, measured := m-k, make([]float64, len(release.Combinations(m, k)))
@@ -62,6 +62,9 @@ func standInLevels(n int64, o *custody.Settled) *release.Release {
 	}
 	for j := range q {
 		measured[products+release.Index(q, j, j)-q] = float64(n) / 3
+	}
+	if family != model.Normal && o.Model().Response.Name != o.ByLevel {
+		measured[len(measured)-1] = float64(n)
 	}
 	r := &release.Release{Format: release.FormatLevels, Simulated: true, Schema: *design, N: n, Noise: release.Noise{Kind: o.Mechanism, Scale: 1}}
 	if o.Mechanism == release.Ball {

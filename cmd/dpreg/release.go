@@ -176,11 +176,14 @@ func (d *dataset) keepResponse(o *custody.Order) {
 	if y := o.Design.Response; d.family == "" && d.looks != "1" && o.ByLevel == "" && y.Boolean() {
 		d.note("of several looks this release will not serve --family, as %s is moved with all other columns; --by-level %[1]s keeps it", files.Quoted(y.Name))
 	}
-	if d.family == "" || d.looks != "auto" || o.ByLevel != "" {
+	if d.family == "" || d.looks != "auto" || o.ByLevel == o.Design.Response.Name {
 		return
 	}
 	const moved = "from the second look on rows are moved to an ellipsoid's surface, and --family %s needs the response as it is: "
 	why := "the schema does not have it as boolean"
+	if o.ByLevel != "" {
+		why = "sums are by those of " + files.Quoted(o.ByLevel)
+	}
 	if by := *o; d.keepsResponse(o.Design) {
 		by.ByLevel, by.Say = o.Design.Response.Name, nil
 		_, err := custody.Settle(by)

@@ -11,27 +11,32 @@ import (
 )
 
 // FamilyWithoutNoise is WithoutNoise of a response of a family, by the normal limit: the inverse of
-// the prior's precision and of what n rows' sums tell, under the law of package exact,
+// the prior's precision and of what n rows' sums tell, under the law of package exact, of levels of a factor or, without
+// one, of one level,
 //
-//	(Σy, Σvy)/n ~ N((M_0, M_1), C/n)   of η = η̄ + sv,   h⊥ about N(0, Q/n) across the index,
+//	(F_1 … F_L, h∥) ~ N((√n_l M_0l)_l, Σ_l n_lM_1l/n), C)   of η = η_l + sv,   h⊥ about N(0, Q/n) across the index,
 //
-// of model.Along, Q = S_0 − M_0² − M_1². With T the covariance of x, w = Tβ/s and
-// J = (N_0 N_1; N_1 N_2) that of (η̄, s), since ds = wᵀdβ and h turns with β by M_1/s = N_0,
+// of model.Along at each (η_l, s): but for what Σv² explains C is K_l of F_l, √n_l A_l/n of F_l and h∥, and Σ_l n_lV_l/n² of
+// h∥; Q = Σ_l n_lK_l/n. With T the covariance of x within levels and w = Tβ/s, ds = wᵀdβ, and h turns with β by
+// M_1/s = N_0, so that
 //
-//	n (1, w)ᵀ JᵀC⁻¹J (1, w) + n N_0²/Q (0, T − wwᵀ)   in (η̄, β),   η̄ = α + βᵀμ.
+//	JᵀC⁻¹J + (Σ_l n_lN_0l)²/(nQ) (0, T − wwᵀ),   dF_l = √n_l (N_0 dη_l + N_1 ds),   dh∥ = Σ_l n_l(N_1 dη_l + N_2 ds)/n.
 type FamilyWithoutNoise struct {
 	shape   model.Shape
 	frame   schema.Frame // with the response on the link's scale
+	levels  *model.LevelLaw
+	index   model.Index
 	along   *model.Along
 	mixture *model.Mixture
 	rng     *rand.Rand
 	linear  []float64 // θ in the data's units over θ in scaled ones, q×q
 }
 
-// NewFamilyWithoutNoise prepares it; of counts most is their bound.
-func NewFamilyWithoutNoise(f model.Family, most float64, shape model.Shape, prior *model.Prior, frame schema.Frame) *FamilyWithoutNoise {
+// NewFamilyWithoutNoise prepares it, of which the first columns are so many dummies of a factor with a law of its own; of
+// counts most is their bound.
+func NewFamilyWithoutNoise(f model.Family, most float64, shape model.Shape, dummies int, prior *model.Prior, frame schema.Frame) *FamilyWithoutNoise {
 	linear, _ := frame.ThetaMatrix()
-	return &FamilyWithoutNoise{shape: shape, frame: frame, along: model.NewAlong(f.Moments(most), most), mixture: model.NewMixture(prior), rng: mcmc.Stream(0, 0), linear: linear}
+	return &FamilyWithoutNoise{shape: shape, frame: frame, levels: model.NewLevelLaw(shape, dummies, 0, nil), along: model.NewAlong(f.Moments(most), most), mixture: model.NewMixture(prior), rng: mcmc.Stream(0, 0), linear: linear}
 }
 
 // Variance writes the diagonal of Var(θ | s), s of n rows and expected at x, into dst, in the data's
@@ -63,48 +68,66 @@ func (g *FamilyWithoutNoise) Variance(dst []float64, x *model.Params, n float64)
 
 // information writes that of θ in scaled units.
 func (g *FamilyWithoutNoise) information(dst []float64, x *model.Params, n float64) bool {
-	p, q := g.shape.P, g.shape.Q()
-	first := q - p
-	beta, w := x.Theta[first:], make([]float64, p)
-	dense.SymMulVec(w, x.Tau, p, beta)
-	eta, variance := 0.0, 0.0
-	if first > 0 {
-		eta = x.Theta[0]
+	q := g.shape.Q()
+	first := q - g.shape.P
+	g.levels.Set(x)
+	g.levels.Index(&g.index)
+	s, a := g.index.S, g.along
+	levels := len(g.index.Eta)
+	size := levels + 1
+	slopes, cov, on := make([]float64, size*q), make([]float64, size*size), make([]float64, size) // J, C, of Σv²
+	inner := q - len(g.index.Along)                                                               // coefficients of x behind the dummies
+	w := func(i int) float64 {
+		if i < inner || s == 0 {
+			return 0
+		}
+		return g.index.Along[i-inner] / s
 	}
-	for j, b := range beta {
-		eta, variance = eta+b*x.MuX[j], variance+b*w[j]
+	across, spread := 0.0, 0.0 // Σ_l n_lN_0/n; Q
+	for l, share := range g.index.Share {
+		a.Set(g.index.Eta[l], s)
+		root := math.Sqrt(share * n)
+		across, spread = across+share*a.N[0], spread+share*a.K
+		for i := range q {
+			byEta := 1.0
+			if i >= first {
+				byEta = g.levels.Column(l, i-first)
+			}
+			slopes[l*q+i] = root * (a.N[0]*byEta + a.N[1]*w(i))
+			slopes[levels*q+i] += share * (a.N[1]*byEta + a.N[2]*w(i))
+		}
+		cov[l*size+l] = a.K
+		cov[levels*size+l] = root / n * a.A
+		cov[levels*size+levels] += share * a.V / n
+		on[l], on[levels] = root/n*a.B, on[levels]+share*a.C/n
 	}
-	s := math.Sqrt(variance)
-	if s > 0 {
-		for j := range w {
-			w[j] /= s
+	for i, u := range on {
+		for j, v := range on[:i+1] {
+			cov[i*size+j] -= n * u * v
 		}
 	}
-	a := g.along
-	if !a.Set(eta, s) {
+	if !dense.Cholesky(cov, size) {
 		return false
 	}
-	spread := a.S[0] - a.M[0]*a.M[0] - a.M[1]*a.M[1] // Q
-	// JᵀC⁻¹J
-	inverse := func(i, j int) float64 {
-		u, v := a.N[i:i+2], a.N[j:j+2]
-		return n * (u[0]*v[0]*a.C11 - (u[0]*v[1]+u[1]*v[0])*a.C01 + u[1]*v[1]*a.C00) / a.Det()
-	}
-	middle, cross, along, across := inverse(0, 0), inverse(0, 1), inverse(1, 1), n*a.N[0]*a.N[0]/spread
-	// Of (α, β): dη̄ = dα + μᵀdβ.
-	at := func(i int) (byEta, byS float64) {
-		if i < first {
-			return 1, 0
+	column := make([]float64, size)
+	for i := range q { // L⁻¹J, whose columns are rows here
+		for l := range size {
+			column[l] = slopes[l*q+i]
 		}
-		return x.MuX[i-first], w[i-first]
+		dense.SolveLower(cov, size, column)
+		for l, v := range column {
+			slopes[l*q+i] = v
+		}
 	}
+	across *= across * n / spread
 	for i := range q {
 		for j := range q {
-			ei, si := at(i)
-			ej, sj := at(j)
-			v := middle*ei*ej + cross*(ei*sj+ej*si) + along*si*sj
-			if i >= first && j >= first {
-				v += across * (x.Tau[(i-first)*p+j-first] - si*sj)
+			v := 0.0
+			for l := range size {
+				v += slopes[l*q+i] * slopes[l*q+j]
+			}
+			if i >= inner && j >= inner {
+				v += across * (g.levels.Within(i-inner, j-inner) - w(i)*w(j))
 			}
 			dst[i*q+j] = v
 		}

@@ -45,14 +45,8 @@ func (m Method) read(p *model.Problem) (*model.Joint, error) {
 	if err != nil {
 		return nil, err
 	}
-	if leveled(joint) {
-		if joint.Family != model.Normal {
-			_, err := p.Join()
-			return nil, err
-		}
-		if joint.Shared && len(joint.Sites) > 1 {
-			return nil, errors.New("of sums by the levels of a factor (--by-level) each custodian's covariates have a law of their own: leave --covariates shared out")
-		}
+	if leveled(joint) && joint.Shared && len(joint.Sites) > 1 {
+		return nil, errors.New("of sums by the levels of a factor (--by-level) each custodian's covariates have a law of their own: leave --covariates shared out")
 	}
 	return joint, joint.Each(func(obs *model.Observation) error {
 		if more := float64(obs.Shape.P + 4); joint.Family != model.Normal && obs.N < more {
@@ -77,16 +71,16 @@ func (m Method) Sample(ctx context.Context, p *model.Problem, plan mcmc.Plan) (*
 		return nil, err
 	}
 	return nuts.Run(ctx, joint.Names(), func(_ int, rng *rand.Rand) (*nuts.Sampler, error) {
-		if joint.Family != model.Normal && len(joint.Sites) == 1 {
-			return newGeneralizedKernel(joint.Sites[0], joint.Prior, familyOf(joint.Family, joint.Sites[0].Upper), rng)
+		site, linked := joint.Sites[0], joint.Family != model.Normal
+		switch byLevel := leveled(joint); {
+		case len(joint.Sites) > 1 || byLevel && linked:
+			return newJointKernel(joint, rng)
+		case byLevel:
+			return newLevelsKernel(site, joint.Prior, rng)
+		case linked:
+			return newGeneralizedKernel(site, joint.Prior, familyOf(joint.Family, site.Upper), rng)
 		}
-		if leveled(joint) && len(joint.Sites) == 1 {
-			return newLevelsKernel(joint.Sites[0], joint.Prior, rng)
-		}
-		if len(joint.Sites) == 1 {
-			return newKernel(joint.Sites[0], joint.Prior, rng)
-		}
-		return newJointKernel(joint, rng)
+		return newKernel(site, joint.Prior, rng)
 	}, nuts.Options{}, plan)
 }
 

@@ -59,30 +59,3 @@ func ofCounts(most float64) family {
 		return eta, slope, slope, square - g*g + y*y*math.Expm1(min(told/(y*y), 1))
 	}}
 }
-
-// moments are those along an index, whose gradients are pulled back.
-type moments struct {
-	*model.Along
-	of family
-}
-
-// pull takes the gradient in M, S and in C, of which that in C_01 is of both halves together, to
-// those in η̄ and s.
-func (f *moments) pull(gM [4]float64, gS [3]float64, g00, g01, g11 float64) (byEta, byS float64) {
-	m := f.M
-	a, b := m[2]-m[0], m[3]-m[1]
-	gM[0] += g00*(a-2*m[0]) - g01*(m[1]-0.5*b)
-	gM[1] += -2*g00*m[1] + g01*(0.5*a-m[0]-m[2]) + g11*(b-2*m[1])
-	gM[2] += -g00*a - g01*(m[1]+0.5*b) - 2*g11*m[2]
-	gM[3] += -0.5*g01*a - g11*b
-	gS[0], gS[1], gS[2] = gS[0]+g00, gS[1]+g01, gS[2]+g11
-	for j, g := range gM {
-		byEta += g * f.N[j]
-		byS += g * f.N[j+1]
-	}
-	for j, g := range gS {
-		byEta += g * f.NS[j]
-		byS += g * f.NS[j+1]
-	}
-	return byEta, byS
-}

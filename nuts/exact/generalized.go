@@ -42,12 +42,18 @@ type generalized struct {
 	s []float64
 }
 
-// knowing is a site with Σy² as it is known.
+// knowing is a site with Σy² as it is known, and of sums by levels without it.
 func knowing(site *model.Site) *model.Site {
 	obs := *site.Observation
 	obs.Z = slices.Clone(obs.Z)
 	if !obs.Count.Latent() {
 		obs.Z[len(obs.Z)-1] = obs.N
+	}
+	if obs.Told != nil && obs.Told.Response == nil {
+		told := *obs.Told
+		told.Scale = slices.Clone(told.Scale)
+		told.Scale[len(told.Scale)-1] = math.Inf(1)
+		obs.Told = &told
 	}
 	return &model.Site{Observation: &obs, Units: site.Units, Upper: site.Upper}
 }
@@ -186,7 +192,7 @@ func (f *generalized) Move(k *nuts.Sampler, rng *rand.Rand) {
 	theta, l := f.params.Theta, f.linked
 	copy(theta[len(theta)-len(l.beta):], l.beta)
 	if l.intercept {
-		theta[0] = l.index.eta
+		theta[0] = l.sumsOfY.eta
 		for j, b := range l.beta {
 			theta[0] -= b * f.statistics.mean[j]
 		}

@@ -42,7 +42,9 @@ func newJoint(t *model.Joint) *joint {
 		}
 		t = &own
 	}
-	f := &joint{hub: newHub(t), kurtosis: t.Prior.Kurtosis}
+	hub := *t
+	hub.Shared = t.Shared && !leveled(t) // covariates of levels have a law in the spoke
+	f := &joint{hub: newHub(&hub), kurtosis: t.Prior.Kurtosis}
 	f.at = []int{f.hub.Dim()}
 	for j := range t.Sites {
 		s := newPart(t, j, f.hub.Hub)

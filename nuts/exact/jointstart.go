@@ -173,9 +173,7 @@ func (s *spoke) placeFamily(x []float64, t *statistics, noise float64, between f
 	copy(s.mean, t.mean)
 	copy(s.d, t.d)
 	f := s.family
-	if !s.aim() {
-		return false
-	}
+	s.aim()
 	if _, ok := f.prepare(); !ok {
 		return false
 	}

@@ -77,15 +77,20 @@ func (f *byLevel) drawGiven(rng *rand.Rand) bool {
 	return f.response.draw(f.params.Theta, f.law.roots, f.prior.sums, f.prior.statistics, f.lambda, rng)
 }
 
-// draw draws the parameters given the statistics. Mean and covariance of the covariates are those over
-// all levels, of shares that are Dirichlet's given the counts:
-//
-//	μ = Σ_l π_lμ_l,   T_xx = T + Σ_l π_l(μ_l − μ)(μ_l − μ)ᵀ,   T_lx = 2π_l(μ_l − μ),   T_ll = 4π_l(1 − π_l), T_lh = −4π_lπ_h.
+// draw draws the parameters given the statistics.
 func (f *byLevel) draw(k *nuts.Sampler, rng *rand.Rand) {
 	if _, ok := f.value(k.Position()); !ok || !f.drawGiven(rng) {
 		k.Fail(errRounding)
 		return
 	}
+	f.drawOverall(rng)
+}
+
+// drawOverall draws mean and covariance of the covariates over all levels, given those within them, of shares that are
+// Dirichlet's given the counts:
+//
+//	μ = Σ_l π_lμ_l,   T_xx = T + Σ_l π_l(μ_l − μ)(μ_l − μ)ᵀ,   T_lx = 2π_l(μ_l − μ),   T_ll = 4π_l(1 − π_l), T_lh = −4π_lπ_h.
+func (f *levelSums) drawOverall(rng *rand.Rand) {
 	share, sum := f.share, 0.0
 	for l, c := range f.counts {
 		share[l] = 0.5 * variate.Chi2(2*(c+1), rng)

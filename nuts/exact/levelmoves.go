@@ -118,7 +118,7 @@ func (f *levelSums) sumCounts(c countMover, x []float64, rng *rand.Rand) (moved 
 		if s.counts[from] <= rows || s.counts[to] < 1 {
 			continue
 		}
-		if rng.IntN(2) == 0 {
+		if f.family == nil && rng.IntN(2) == 0 {
 			moved = s.holdSums(from, to, rows, rng) || moved
 		} else {
 			moved = s.holdMeans(from, to, rows, rng) || moved

@@ -66,6 +66,13 @@ func (c leveledRows) draw(rng *rand.Rand) (truth *model.Params, obs *model.Obser
 
 // drawRows draws the covariates' law, and the observation given a regression.
 func (c leveledRows) drawRows(truth *model.Params, rng *rand.Rand) *model.Observation {
+	return c.drawSums(truth, c.site(nil).Units, func(eta float64) float64 {
+		return eta + math.Sqrt(truth.Sigma2)*rng.NormFloat64()
+	}, rng)
+}
+
+// drawSums is drawRows of rows of a response, in units of the release.
+func (c leveledRows) drawSums(truth *model.Params, units *model.Units, response func(eta float64) float64, rng *rand.Rand) *model.Observation {
 	k, m := c.levels-1, c.shape.M()
 	q := m - 1 - k
 	part := withinPrior(c.prior, k)
@@ -105,7 +112,7 @@ func (c leveledRows) drawRows(truth *model.Params, rng *rand.Rand) *model.Observ
 		share[l] /= total
 	}
 	overall(truth, share, mu, within.Tau, k, q)
-	sums, row, units := make([]float64, release.Length(m)), make([]float64, m), c.site(nil).Units
+	sums, row := make([]float64, release.Length(m)), make([]float64, m)
 	for range c.n {
 		l, u := 0, rng.Float64()
 		for l < k && u > share[l] {
@@ -119,7 +126,7 @@ func (c leveledRows) drawRows(truth *model.Params, rng *rand.Rand) *model.Observ
 			row[l-1] = 1
 		}
 		copy(row[k:], normal(mu[l], 1))
-		row[m-1] = truth.Theta[0] + dot(truth.Theta[1:], row[:m-1]) + math.Sqrt(truth.Sigma2)*rng.NormFloat64()
+		row[m-1] = response(truth.Theta[0] + dot(truth.Theta[1:], row[:m-1]))
 		units.Mean(row)
 		for j, v := range row {
 			sums[j] += v

@@ -14,7 +14,8 @@ import (
 //	S_l ~ N(n_lm_l, n_lΣ),   W ~ Wishart(n − L, Σ),   P = W + Σ_l S_lS_lᵀ/n_l,
 //
 // and z is about n_l, S_l and P. Levels of no rows, whose S is 0, stay. In a frame S and W are in the units of
-// coordinates, v′, and what is told in those of noise (levelUnits).
+// coordinates, v′, and what is told in those of noise (levelUnits). Where y is of a family its sums have the law of
+// index in place of the normal one, which at other counts, but means held, is of the same moments.
 type levelShifts struct {
 	*levelSums
 	d               int
@@ -22,6 +23,7 @@ type levelShifts struct {
 	now             []float64 // what is told of them
 	root            []float64 // of T
 	logDet          float64   // log|W|
+	logY            float64   // of index
 
 	try, factor, dev, moved, slope []float64
 }
@@ -36,6 +38,9 @@ func newLevelShifts(f *levelSums) *levelShifts {
 	}
 	dense.Cholesky(s.root, f.q)
 	s.logDet, _ = s.logDetOf(s.w)
+	if f.family != nil {
+		s.logY, _ = f.family.value()
+	}
 	return s
 }
 
@@ -47,7 +52,7 @@ func (s *levelShifts) logDetOf(w []float64) (float64, bool) {
 	return dense.LogDet(s.factor, s.d), true
 }
 
-// length is eᵀΣ⁻¹e of e = by·v̄ − m_l, where v̄ = S_l/n_l: in x and in y − β_xᵀx, as the prior has them.
+// length is eᵀΣ⁻¹e of e = by·v̄ − m_l, where v̄ = S_l/n_l: in x and in y − β_xᵀx, as the prior has them, of a family in x.
 func (s *levelShifts) length(l int, by float64) float64 {
 	q, theta, b, c := s.q, s.params.Theta, s.units.b, s.units.c
 	v := s.sums[l*s.d : (l+1)*s.d]
@@ -64,6 +69,9 @@ func (s *levelShifts) length(l int, by float64) float64 {
 		rest -= theta[1+s.k+j] * x
 	}
 	dense.SolveLower(s.root, q, s.dev)
+	if s.family != nil {
+		return dot(s.dev, s.dev)
+	}
 	return dot(s.dev, s.dev) + rest*rest/s.params.Sigma2
 }
 
@@ -121,7 +129,11 @@ func (s *levelShifts) holdMeans(from, to int, rows float64, rng *rand.Rand) bool
 		}
 		change += s.noiseOf(s.parts[l])
 	}
-	if !(rng.Float64() < math.Exp(change+s.noiseOf(s.ofProducts))) {
+	change += s.noiseOf(s.ofProducts)
+	if s.family != nil && !s.takeMeans(from, to, rows, change, rng) {
+		return false
+	}
+	if s.family == nil && !(rng.Float64() < math.Exp(change)) {
 		return false
 	}
 	for i, l := range [2]int{from, to} {

@@ -19,30 +19,42 @@ import (
 //
 //	F_yl = w²(√n_l a_yy z̃_yl/ς² + m_l/s²) + w u_l,   1/w² = n_l a_yy²/ς² + 1/s²,
 //
-// so that counts move with F_y as z and θ have it. Coordinates lie in the order: those of (θ_j, σ_j) where pooling is
-// partial; those of levelSums; u; ε; t.
+// so that counts move with F_y as z and θ have it. Where y is of a family see levelFamily. Coordinates lie in the order:
+// those of (θ_j, σ_j) where pooling is partial; those of levelSums; u; ε; t, or u and those of h.
 type levelSpoke struct {
 	custodian
 	*levelSums
-	eta  []float64 // η_l
-	a    []float64 // A
-	m    []float64 // m_l
-	byR  []float64 // slope in r_l = (F_yl − m_l)/s
-	n    float64
-	logp float64 // where set was last
-	logY float64 // log p(F_y | F_x)
-	ok   bool
+	eta      []float64 // η_l
+	a        []float64 // A
+	m, v     []float64 // m_l and s²
+	byR      []float64 // slope in r_l = (F_yl − m_l)/s
+	byM, byV []float64
+	n        float64
+	logp     float64 // where set was last
+	logY     float64 // of y's coordinates, log J left out
+	ok       bool
+	drawn    bool // draws have the covariates' law
 }
 
 func newLevelSpoke(t *model.Joint, j int, hub *model.Hub) *levelSpoke {
 	c := newCustodian(t, j, hub)
 	k := c.Told.Dummies
 	q := t.Shape.P - k
-	return &levelSpoke{custodian: c, levelSums: newLevelSums(c.Site, withinPrior(ofCovariates(t.Prior), k), t.Noise(j), c.lead(), q, 0),
-		eta: make([]float64, k+1), a: make([]float64, q+1), m: make([]float64, k+1), byR: make([]float64, k+1), n: c.N}
+	vec := func() []float64 { return make([]float64, k+1) }
+	s := &levelSpoke{custodian: c, levelSums: newLevelSums(c.Site, withinPrior(ofCovariates(t.Prior), k), t.Noise(j), c.lead(), q, 0),
+		eta: vec(), a: make([]float64, q+1), m: vec(), v: vec(), byR: vec(), byM: vec(), byV: vec(), n: c.N, drawn: t.Shared}
+	if t.Family != model.Normal {
+		s.family = newIndex(familyOf(t.Family, c.Upper), s.n, q, k+1)
+	}
+	return s
 }
 
-func (s *levelSpoke) dim() int { return s.end() + s.levels + s.q + 1 }
+func (s *levelSpoke) dim() int {
+	if s.family != nil {
+		return s.end() + s.levels + s.q
+	}
+	return s.end() + s.levels + s.q + 1
+}
 
 // scatterDof are the degrees of freedom of A_yy².
 func (s *levelSpoke) scatterDof() float64 { return s.n - float64(s.levels+s.q) }
@@ -62,7 +74,11 @@ func (s *levelSpoke) takeStatistics(x []float64) (ok bool) {
 	s.takeSums(x)
 	s.logJ += 0.5 * s.columns.product.value()
 	seen.see(w, s.sums, s.law.roots)
-	s.logJ += s.takeY(y)
+	byY, ok := s.takeY(y)
+	if !ok {
+		return false
+	}
+	s.logJ += byY
 	w.spread()
 	s.tell()
 	s.scales.set(s.lambda, x[s.freeAt():], w.d, w.m)
@@ -71,12 +87,9 @@ func (s *levelSpoke) takeStatistics(x []float64) (ok bool) {
 	for i, log := range s.columns.logSquare {
 		s.logp += 0.5 * s.power(i) * log
 	}
-	last := len(y) - 1
-	for _, e := range y[s.levels:last] {
-		s.logp -= 0.5 * e * e
+	if s.family == nil {
+		s.logJ += y[len(y)-1] // of moves of counts: ∂(F_y, D_y)/∂y
 	}
-	s.logp += s.scatterDof()*y[last] - 0.5*s.n*math.Exp(2*y[last])
-	s.logJ += y[last] // of moves of counts: ∂(F_y, D_y)/∂y
 	return ok
 }
 
@@ -92,56 +105,83 @@ func (s *levelSpoke) takeEta() {
 	}
 }
 
-// wideY returns s², 1/w² and the centre of F_yl over w², F_xl and m_l being known.
-func (s *levelSpoke) wideY(l int) (v, precision, centre float64) {
+// over is what F_xl is over in x̄_l: √n_l, and 1 where a family's law is at the mean of no rows.
+func (s *levelSpoke) over(l int) float64 {
+	if s.family != nil {
+		return max(s.law.roots[l], 1)
+	}
+	return s.law.roots[l]
+}
+
+// wideY returns 1/w² and the centre of F_yl over w², F_xl, m_l and s² being known.
+func (s *levelSpoke) wideY(l int) (precision, centre float64) {
 	d, q := s.q+1, s.q
 	root, noise, a := s.law.roots[l], s.sumVariance, s.units.a[q*d:]
 	told := s.Told.Z[len(s.Told.Counts)+l*d+q] - root*dot(a[:q], s.sums[l*d:])
-	v = s.sigma / s.units.b[q]
-	v *= v
-	return v, root*root*a[q]*a[q]/noise + 1/v, root*a[q]*told/noise + s.m[l]/v
+	return root*root*a[q]*a[q]/noise + 1/s.v[l], root*a[q]*told/noise + s.m[l]/s.v[l]
 }
 
-// takeM takes m, F_x being known.
+// takeM takes m and s², F_x and D_x being known.
 func (s *levelSpoke) takeM() {
 	s.takeEta()
+	if s.family != nil {
+		s.aim()
+		return
+	}
 	d, q, beta := s.q+1, s.q, s.slopes()[s.k:]
+	own := s.sigma / s.units.b[q]
 	for l, root := range s.law.roots {
 		s.m[l] = (root*(s.eta[l]-s.units.c[q]) + dot(beta, s.levelSums.prior.sums[l*d:])) / s.units.b[q]
+		s.v[l] = own * own
 	}
 }
 
 // takeY takes F_y and D_y of y's coordinates, as the prior sees them and in the units of others.
-func (s *levelSpoke) takeY(y []float64) (logJ float64) {
-	d, q, seen, beta := s.q+1, s.q, s.levelSums.prior, s.slopes()[s.k:]
+func (s *levelSpoke) takeY(y []float64) (logJ float64, ok bool) {
+	d, q, seen := s.q+1, s.q, s.levelSums.prior
 	b, c := s.units.b[q], s.units.c[q]
 	s.takeM()
 	s.logY = 0
 	product := logProduct{rest: 1}
 	for l, root := range s.law.roots {
-		v, precision, centre := s.wideY(l)
+		precision, centre := s.wideY(l)
 		own := centre/precision + y[l]/math.Sqrt(precision)
 		product.times(precision)
-		s.byR[l] = (s.m[l] - own) / math.Sqrt(v)
-		s.logY -= 0.5 * s.byR[l] * s.byR[l]
+		if s.family == nil {
+			s.byR[l] = (s.m[l] - own) / math.Sqrt(s.v[l])
+			s.logY -= 0.5 * s.byR[l] * s.byR[l]
+		}
 		s.sums[l*d+q], seen.sums[l*d+q] = own, b*own+root*c
 	}
-	s.logY -= float64(s.levels) * math.Log(s.sigma/b)
-	for j, e := range y[s.levels : s.levels+q] {
-		s.a[j] = e / math.Sqrt(s.n)
-	}
-	s.a[q] = math.Exp(y[s.levels+q])
+	logJ, ok = -0.5*product.value(), true
 	row := seen.d[q*d : q*d+d]
-	for j, a := range s.a {
-		row[j] = s.sigma * a
-	}
-	for i, v := range beta {
-		addScaled(row[:i+1], v, seen.d[i*d:])
+	if s.family != nil {
+		byH, in := s.takeH(row, y[s.levels:])
+		logJ, ok = logJ+byH, in
+	} else {
+		s.takeRow(row, y[s.levels:])
 	}
 	for j, v := range row {
 		s.within.d[q*d+j] = v / b
 	}
-	return -0.5 * product.value()
+	return logJ, ok
+}
+
+// takeRow takes D_y of (ε, t).
+func (s *levelSpoke) takeRow(row, y []float64) {
+	d, q, seen := s.q+1, s.q, s.levelSums.prior
+	for j, e := range y[:q] {
+		s.a[j] = e / math.Sqrt(s.n)
+		s.logY -= 0.5 * e * e
+	}
+	s.a[q] = math.Exp(y[q])
+	s.logY += s.scatterDof()*y[q] - 0.5*s.n*s.a[q]*s.a[q] - float64(s.levels)*math.Log(s.sigma/s.units.b[q])
+	for j, a := range s.a {
+		row[j] = s.sigma * a
+	}
+	for i, v := range s.slopes()[s.k:] {
+		addScaled(row[:i+1], v, seen.d[i*d:])
+	}
 }
 
 // placeY writes y's coordinates, of F_y, and D_y as the prior sees it.
@@ -149,8 +189,12 @@ func (s *levelSpoke) placeY(y []float64) {
 	d, q, seen, beta := s.q+1, s.q, s.levelSums.prior, s.slopes()[s.k:]
 	s.takeM()
 	for l := range s.levels {
-		_, precision, centre := s.wideY(l)
+		precision, centre := s.wideY(l)
 		y[l] = (s.sums[l*d+q] - centre/precision) * math.Sqrt(precision)
+	}
+	if s.family != nil {
+		s.placeH(y[s.levels:], seen.d[q*d:])
+		return
 	}
 	copy(s.a, seen.d[q*d:])
 	for i, v := range beta {
@@ -195,47 +239,71 @@ func (s *levelSpoke) through(grad, x []float64) (logp float64, ok bool) {
 // pullY writes the gradient in y's coordinates, and takes those in F_y and D_y to θ, σ, F_x and D_x.
 func (s *levelSpoke) pullY(grad, y []float64) {
 	d, q, seen, beta, b := s.q+1, s.q, s.levelSums.prior, s.slopes()[s.k:], s.units.b
-	byBeta, byEta := s.gTheta[1+s.k:], 0.0
-	clear(s.gTheta)
-	byV := 0.0
+	if s.family != nil {
+		s.family.slope()
+	}
 	for l, root := range s.law.roots {
-		v, precision, centre := s.wideY(l)
-		r, rest := (s.sums[l*d+q]-s.m[l])/math.Sqrt(v), -s.byR[l]/math.Sqrt(v)
-		g := s.gSums[l*d+q] - rest
+		precision, centre := s.wideY(l)
+		v, rest := s.v[l], s.byR[l]/math.Sqrt(s.v[l])
+		g := s.gSums[l*d+q] + rest
+		if s.family != nil {
+			g += 0.5 * s.family.at[l].bySum
+		}
 		grad[l] = g / math.Sqrt(precision)
 		byPrecision := -g*(centre/precision+0.5*y[l]/math.Sqrt(precision))/precision - 0.5/precision
-		byV -= 0.5*(s.byR[l]*r+1)/v + (byPrecision+g*s.m[l]/precision)/(v*v)
+		s.byM[l] = g/(v*precision) - rest
+		s.byV[l] = -0.5*rest*(s.sums[l*d+q]-s.m[l])/v - (byPrecision+g*s.m[l]/precision)/(v*v)
 		addScaled(s.gSums[l*d:l*d+q], -g*root*root*s.units.a[q*d+q]/(s.sumVariance*precision), s.units.a[q*d:])
-		g = (rest + g/(v*precision)) / b[q] // in M_l
-		byEta += root * g
+	}
+	row := s.gD[q*d : q*d+d]
+	for j := range row {
+		row[j] /= b[q]
+	}
+	clear(s.gTheta)
+	if s.family != nil {
+		s.pullH(grad[s.levels:], y[s.levels:], row)
+	} else {
+		s.pullRow(grad[s.levels:], y[s.levels:], row)
+	}
+	byBeta, byEta := s.gTheta[1+s.k:], 0.0
+	for l, g := range s.byM {
+		over := s.over(l)
+		byEta += over * g
 		if l > 0 {
-			s.gTheta[l] = 2 * root * g
+			s.gTheta[l] = 2 * over * g
 		}
 		for j, beta := range beta {
 			byBeta[j] += g * seen.sums[l*d+j]
 			s.gSums[l*d+j] += b[j] * beta * g
 		}
 	}
-	bySigma := byV * 2 * s.sigma / (b[q] * b[q])
 	s.gTheta[0] = byEta
 	for c := range s.k {
 		s.gTheta[1+c] -= byEta
-	}
-	row := s.gD[q*d : q*d+d]
-	for j, a := range s.a {
-		row[j] /= b[q]
-		bySigma += row[j] * a
-		grad[s.levels+j] = s.sigma * row[j]
 	}
 	for i, v := range beta {
 		byBeta[i] += dot(seen.d[i*d:i*d+i+1], row)
 		addScaled(s.gD[i*d:i*d+i+1], b[i]*v, row)
 	}
+}
+
+// pullRow writes the gradient in (ε, t), and takes those in m and s² to M and σ.
+func (s *levelSpoke) pullRow(grad, y, row []float64) {
+	q, unit := s.q, s.units.b[s.q]
+	bySigma := -float64(s.levels) / s.sigma
+	for l := range s.byM {
+		s.byM[l] /= unit
+		bySigma += s.byV[l] * 2 * s.sigma / (unit * unit)
+	}
+	for j, a := range s.a {
+		bySigma += row[j] * a
+		grad[j] = s.sigma * row[j]
+	}
 	for j := range q {
-		grad[s.levels+j] = grad[s.levels+j]/math.Sqrt(s.n) - y[s.levels+j]
+		grad[j] = grad[j]/math.Sqrt(s.n) - y[j]
 	}
 	a := s.a[q]
-	grad[s.levels+q] = grad[s.levels+q]*a + s.scatterDof() - s.n*a*a
+	grad[q] = grad[q]*a + s.scatterDof() - s.n*a*a
 	s.giveSigma(bySigma)
 }
 
@@ -264,8 +332,10 @@ func (s *levelSpoke) prior(r []float64, size int) {
 		r[i*size+i] = 0
 	}
 	s.columns.priorRows(r, size, s.rowsAt())
-	a := s.a[s.q]
-	r[size*size-1] = 2 * s.n * max(1, a*a)
+	if s.family == nil {
+		a := s.a[s.q]
+		r[size*size-1] = 2 * s.n * max(1, a*a)
+	}
 }
 
 // place writes coordinates near what z tells of counts, D and F_y, and others as if they were standard normal.
@@ -286,13 +356,20 @@ func (s *levelSpoke) place(x, _ []float64, _ float64, rng *rand.Rand) bool {
 	y := x[s.end():]
 	own := slices.Clone(y)
 	s.placeY(y)
-	if !(s.a[q] > 0) {
-		return false
-	}
+	copy(y, own[:s.levels])
 	// seen is a standard normal coordinate that noise of an sd hides.
 	between := func(i int, seen, sd float64) { y[i] = (seen + sd*sd*own[i]) / (1 + sd*sd) }
 	unit, r := s.units.b[q]/s.sigma, s.squareScale/s.n
-	copy(y, own[:s.levels])
+	if s.family != nil {
+		for j := range q {
+			between(s.levels+j, y[s.levels+j], 0.5*r/(s.wideH()*s.within.d[j*d+j]))
+		}
+		_, ok := s.takeY(y)
+		return ok
+	}
+	if !(s.a[q] > 0) {
+		return false
+	}
 	for j := range q {
 		between(s.levels+j, y[s.levels+j], math.Sqrt(s.n)*r*unit/s.within.d[j*d+j])
 	}
@@ -308,11 +385,27 @@ func (s *levelSpoke) reach() {
 	}
 }
 
-func (s *levelSpoke) signs() []int        { return nil }
-func (s *levelSpoke) write([]float64) int { return 0 }
+func (s *levelSpoke) signs() []int { return nil }
 
-// move moves counts.
+// write writes the covariates' law, of one release.
+func (s *levelSpoke) write(dst []float64) int {
+	if !s.drawn {
+		return 0
+	}
+	return s.params.WriteCovariates(dst)
+}
+
+// move moves counts, and draws the covariates' law.
 func (s *levelSpoke) move(x []float64, rng *rand.Rand) bool {
+	moved := s.moveRows(x, rng)
+	if s.drawn && s.set(x) {
+		s.law.draw(s.tau, rng)
+		s.drawOverall(rng)
+	}
+	return moved
+}
+
+func (s *levelSpoke) moveRows(x []float64, rng *rand.Rand) bool {
 	if !s.set(x) {
 		return false
 	}
@@ -332,6 +425,9 @@ func (s *levelSpoke) value(x []float64) (logp float64, ok bool) {
 }
 
 func (s *levelSpoke) resum(x, counts, sums, w []float64) bool {
+	if s.family != nil { // Σy² follows from nothing
+		w[len(w)-1] = math.MaxFloat32 * s.n
+	}
 	if !s.levelSums.resum(x, counts, sums, w) {
 		return false
 	}

@@ -35,6 +35,7 @@ type levelSums struct {
 	columns       *columns    // of D
 	law           *levelLaw
 	scales        *freeScales
+	family        *index // nil of a normal response
 	params        *model.Params
 	noise         *model.Noise
 	told, byTold  []float64 // what noise is on, and its slope
@@ -102,15 +103,16 @@ func newLevelSums(site *model.Site, part *model.Prior, noise *model.Noise, sumsA
 	f.lambda, f.gLambda = vec(f.scales.dim()), vec(f.scales.dim())
 	f.within.n = n
 	f.readTold()
-	first, last := len(obs.Told.Counts), len(obs.Told.Z)-1
+	first := len(obs.Told.Counts)
+	product := first + levels*d
 	f.prior, f.sumVariance = newByPrior(f.units, f), obs.Told.Variance(first)
-	if f.countScale, f.squareScale = obs.Told.Scale[0], obs.Told.Scale[last]; obs.Kind == release.Ball {
-		f.countScale, f.squareScale = math.Sqrt(obs.Told.Variance(0)), math.Sqrt(obs.Told.Variance(last))
+	if f.countScale, f.squareScale = obs.Told.Scale[0], obs.Told.Scale[product]; obs.Kind == release.Ball {
+		f.countScale, f.squareScale = math.Sqrt(obs.Told.Variance(0)), math.Sqrt(obs.Told.Variance(product))
 	}
 	for j, b := range f.units.b[:q] {
 		f.scales.psi[j] /= b * b
 	}
-	f.columns = newColumns(q, d, slices.Repeat([]float64{math.Sqrt(obs.Told.Variance(last)) / n}, free))
+	f.columns = newColumns(q, d, slices.Repeat([]float64{math.Sqrt(obs.Told.Variance(product)) / n}, free))
 	for at := range f.centre {
 		if j := at % d; j < q && part.MeanSD != nil {
 			f.priorSum(at, part.Covariates.Mean[j], part.MeanSD[j]*part.MeanSD[j], 0)

@@ -158,9 +158,8 @@ func (l *linked) take(t, noisy *statistics, x, lambda []float64) (logp float64, 
 	if l.intercept {
 		x = x[1:]
 	}
-	if !l.direct(eta) {
-		return 0, false
-	}
+	l.sumsOfY.eta = eta
+	l.index.direct()
 	return l.sumsOfY.take(logp, noisy, x)
 }
 

@@ -116,7 +116,8 @@ func (s *spoke) set(x []float64) bool {
 	}
 	if s.family == nil {
 		s.response()
-	} else if s.ok = s.ok && s.aim(); s.ok {
+	} else if s.ok {
+		s.aim()
 		s.logp, s.ok = s.family.take(s.logp, s.statistics, x[s.ofY():])
 	}
 	s.spread()
@@ -171,14 +172,14 @@ func (s *spoke) response() {
 	s.mean[p] = v
 }
 
-// aim takes a family's index of θ. It reports false where that has no moments in floating point.
-func (s *spoke) aim() bool {
+// aim takes a family's index of θ.
+func (s *spoke) aim() {
 	eta, f := s.intercept(), s.family
 	clear(f.f)
 	for j, b := range s.slopes() {
 		eta += b * s.mean[j]
 		addScaled(f.f[:j+1], b, s.d[j*s.m:])
 	}
-	f.n = s.n
-	return f.direct(eta)
+	f.n, f.eta = s.n, eta
+	f.index.direct()
 }

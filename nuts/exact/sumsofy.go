@@ -16,6 +16,9 @@ import (
 // m = Σxy/n − x̄ȳ as z has it.
 type sumsOfY struct {
 	*index
+	*ofLevel
+	y    float64 // ȳ
+	byY  float64
 	m    int
 	told []float64 // Σxy/n of z, for y and x in [−1, 1]
 	per  float64   // 1/r²
@@ -30,7 +33,8 @@ type sumsOfY struct {
 
 // newSumsOfY are those of which z tells nothing.
 func newSumsOfY(of family, p int) *sumsOfY {
-	return &sumsOfY{index: newIndex(of, 0, p), m: p + 1, told: make([]float64, p), law: model.NewConditional(p), products: make([]float64, p)}
+	index := newIndex(of, 0, p, 1)
+	return &sumsOfY{index: index, ofLevel: &index.at[0], m: p + 1, told: make([]float64, p), law: model.NewConditional(p), products: make([]float64, p)}
 }
 
 // take makes ȳ and h of coordinates x at the index, and writes those to t as y's mean and row of D, in
@@ -45,6 +49,8 @@ func (l *sumsOfY) take(logp float64, t *statistics, x []float64) (float64, bool)
 	for k, v := range l.h {
 		row[k] = 2 * v
 	}
+	l.root = math.Sqrt(l.n)
+	l.sum = l.root * l.y
 	value, ok := l.value()
 	spread := l.y*(1-l.y) - dot(l.h, l.h) // such that Σy² is n in [−1, 1], as generalized has it observed
 	if !(spread > 0) {
@@ -90,7 +96,7 @@ func (l *sumsOfY) prepare() (rows float64, ok bool) {
 	rows = 1 + l.n*l.tellsLogit()
 	l.within = rows + l.rate
 	l.logit = math.Log(m0 / (1 - m0))
-	l.q = l.S[0] - m0*m0 - l.M[1]*l.M[1]
+	l.q = l.K
 	return rows, l.q > 0
 }
 
@@ -105,12 +111,13 @@ func (l *sumsOfY) tellsLogit() float64 {
 // those in η̄ and in n.
 func (l *sumsOfY) pull(grad, x []float64, t *statistics, gMean, gD, gF []float64) (byEta, byN float64) {
 	l.slope()
-	l.byY += 2 * gMean[l.p]
+	l.byY = l.root*l.bySum + 2*gMean[l.p]
 	for k := range l.byH {
 		l.byH[k] += 2 * gD[l.p*l.m+k]
 	}
 	byN = l.byRows() + l.pullSums(grad, x, t, gMean, gD)
-	return l.index.pull(gF), byN
+	l.index.pull(gF)
+	return l.byEta, byN
 }
 
 // pullSums is pull of takeSums; it returns the gradient in n.
@@ -133,9 +140,8 @@ func (l *sumsOfY) pullSums(grad, x []float64, t *statistics, gMean, gD []float64
 		}
 	}
 	byQ := -own / l.q * (m1*along + trace)
-	l.bySquares[0] += byQ
-	l.byM[0] -= 2 * byQ * m0
-	l.byM[1] += own*along - 2*byQ*m1
+	l.byK += byQ
+	l.byM[1] += own * along
 
 	byLogit, root := l.byY*l.y*(1-l.y)+1-2*l.y, math.Sqrt(l.within)
 	rows := l.within - l.rate

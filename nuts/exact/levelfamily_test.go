@@ -1,0 +1,149 @@
+package exact
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/diff/fd"
+
+	"github.com/dpreg/dpreg/internal/testsize"
+	"github.com/dpreg/dpreg/model"
+	"github.com/dpreg/dpreg/release"
+)
+
+// leveledFamily are custodians, one or more, of rows of a factor whose response is of a family.
+type leveledFamily struct {
+	of    testFamily
+	name  model.Family
+	sites []leveledRows
+}
+
+// leveledFamilies are of so many levels and q covariates, unequal in rows and noise, the second in units of its own.
+func leveledFamilies(name model.Family, levels, q, custodians int, prior *model.Prior) leveledFamily {
+	c := leveledFamily{of: testFamilies[name], name: name}
+	if c.of.most > 1 {
+		c.name = model.Poisson
+	}
+	s := model.Shape{P: levels - 1 + q, Intercept: true}
+	c.sites = []leveledRows{
+		{s, levels, 300, release.Laplace, 6, prior, false, 0},
+		{s, levels, 150, release.Gaussian, 4, prior, false, 0.6},
+		{s, levels, 600, release.Gaussian, 15, prior, false, 0.8},
+	}[:custodians]
+	return c
+}
+
+// units are those of a custodian's box, in which a response of a family is as in common ones.
+func (c leveledRows) unitsOfX() *model.Units {
+	m := c.shape.M()
+	a, b := make([]float64, m*m), make([]float64, m)
+	for j := range m {
+		if a[j*m+j] = 1; j >= c.levels-1 && j < m-1 && c.units > 0 {
+			a[j*m+j], b[j] = 1/c.units, 0.25*(1-c.units)/c.units
+		}
+	}
+	return model.NewUnits(a, b)
+}
+
+// draw returns parameters in the order of the problem's names, and the problem.
+func (c leveledFamily) draw(rng *rand.Rand) (truth []float64, problem *model.Joint) {
+	first := c.sites[0]
+	problem = &model.Joint{Shape: first.shape, Prior: first.prior, Shared: len(c.sites) == 1, Family: c.name}
+	own := model.NewParams(first.shape)
+	model.NewConditionals(first.shape, first.prior, true).DrawPrior(own, rng)
+	for _, site := range c.sites {
+		units := site.unitsOfX()
+		obs := site.drawSums(own, units, func(eta float64) float64 { return 2*c.of.draw(eta, rng) - 1 }, rng)
+		problem.Sites = append(problem.Sites, &model.Site{Observation: obs, Units: units, Upper: c.of.most})
+	}
+	all := make([]float64, len(first.shape.Names()))
+	own.WriteLinked(all)
+	return all[:len(problem.Names())], problem
+}
+
+// TestLevelFamilyGradient compares the gradient with differences of the smooth density, a level of one custodian empty.
+func TestLevelFamilyGradient(t *testing.T) {
+	rng := rand.New(rand.NewPCG(54, 1))
+	for _, name := range slices.Sorted(maps.Keys(testFamilies)) {
+		for _, custodians := range []int{1, 3} {
+			for _, size := range [][2]int{{2, 0}, {2, 1}, {4, 2}} {
+				levels, q := size[0], size[1]
+				c := leveledFamilies(name, levels, q, custodians, linkPrior(model.Shape{P: levels - 1 + q, Intercept: true}))
+				truth, problem := c.draw(rng)
+				for math.Abs(truth[0])+math.Abs(truth[1]) > 2 { // where y is alike in all rows differences are of digits
+					truth, problem = c.draw(rng)
+				}
+				f := newJoint(problem)
+				y := make([]float64, f.Dim())
+				for tries := 0; !f.start(problem, y, rng); tries++ {
+					if tries == mostStarts {
+						t.Fatal("no start")
+					}
+				}
+				for _, s := range f.spokes {
+					s := s.(*levelSpoke)
+					s.levelSums.noise = flatNoise(s.Observation)
+				}
+				first := f.spokes[0].(*levelSpoke)
+				first.counts[0] += first.counts[1]
+				first.counts[1] = 0
+				first.take(first.counts)
+				for i := range y {
+					y[i] += 0.1 * rng.NormFloat64()
+				}
+				f.Reach(y)
+				grad, unused := make([]float64, len(y)), make([]float64, len(y))
+				if _, err := f.LogDensity(grad, y); err != nil {
+					t.Fatal(err)
+				}
+				want := fd.Gradient(nil, func(y []float64) float64 {
+					v, err := f.LogDensity(unused, y)
+					if err != nil {
+						return math.NaN()
+					}
+					return v
+				}, y, &fd.Settings{Formula: fd.Central, Step: 1e-5})
+				for i, g := range grad {
+					if !(math.Abs(g-want[i]) <= 2e-4*(1+math.Abs(g))) {
+						t.Errorf("%s custodians=%d levels=%d q=%d: slope %d of %d (spokes %v) is %v, differences %v", name, custodians, levels, q, i, len(y), f.at, g, want[i])
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestLevelFamilySBC is TestGeneralizedSBC of sums by the levels of a factor, of one custodian and of three. Noise hides
+// small levels. In the long form all families have both:
+//
+//	go test ./nuts/exact -run TestLevelFamilySBC -sbc.long -v -timeout 8h
+func TestLevelFamilySBC(t *testing.T) {
+	trials := testsize.Of(6, dataSets/2)
+	if *sbcLong {
+		trials = 500
+	}
+	var common together
+	t.Run("", func(t *testing.T) {
+		for which, name := range slices.Sorted(maps.Keys(testFamilies)) {
+			for i, custodians := range []int{1, 3} {
+				if (which+i)%2 > 0 && !*sbcLong || testing.Short() && which > 1 {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s custodians=%d", name, custodians), func(t *testing.T) {
+					t.Parallel()
+					levels := 3 + which%2
+					s := model.Shape{P: levels, Intercept: true}
+					c := leveledFamilies(name, levels, 1, custodians, linkPrior(s))
+					names, ranks := jointRanks(t, uint64(55+100*which+50*i), chainOf(5), trials, c.draw, nil)
+					uniform(t, names, ranks)
+					common.add(names, ranks, "all", fmt.Sprintf("custodians: %d", custodians))
+				})
+			}
+		}
+	})
+	common.uniform(t)
+}
