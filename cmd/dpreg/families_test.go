@@ -178,3 +178,42 @@ func TestFamilyInSteps(t *testing.T) {
 		t.Errorf("two releases: exit code %d", r.code)
 	}
 }
+
+// TestFamilyByLevel fits by the levels of a factor, from one look, and infers, checks, predicts and plans.
+func TestFamilyByLevel(t *testing.T) {
+	workspace(t)
+	brief := []string{"--chains", "2", "--warmup", "100", "--family", "binomial"}
+	order := []string{"--levels", "race=1,2,3,4,5,6", "--by-level", "race"}
+	first := fit(append(append(order, "--eps", "5", "--formula", "married ~ race + age"), brief...)...).finished(t).says(t, "one look (--steps 1)")
+	for _, part := range []string{"race3", "Odds ratio", "Price of privacy", "covariates normal at each level of race"} {
+		if !strings.Contains(strings.Join(strings.Fields(first.stdout), " "), part) {
+			t.Errorf("the result lacks %q:\n%s", part, first.stdout)
+		}
+	}
+	run := func(name string, args ...string) string {
+		return command(append([]string{name, "pums.release.json", "--ess", "50"}, append(args, brief...)...)...).finished(t).stdout
+	}
+	write(t, "new.csv", "age,race\n20,1\n20,3\n")
+	if made := run("predict", "new.csv"); !strings.Contains(made, "20,3,0.") {
+		t.Errorf("predictions are %s", made)
+	}
+	if checked := run("check", "--calibrate", "0"); !strings.Contains(checked, "married in 3") || !strings.Contains(checked, "sums of y by level") {
+		t.Errorf("the check is %s", checked)
+	}
+	if printed := run("infer", "--print-prior"); !strings.Contains(printed, "race") {
+		t.Errorf("the prior is %s", printed)
+	}
+	if alone := run("infer", "--formula", "married ~ race"); !strings.Contains(alone, "race6") {
+		t.Errorf("of levels alone it says %s", alone)
+	}
+	write(t, "plan.json", `{"fields": [{"name": "married", "type": "integer", "constraints": {"minimum": 0, "maximum": 1}},
+		{"name": "race", "type": "string", "constraints": {"enum": ["1", "2", "3"]}}, {"name": "age", "type": "number", "constraints": {"minimum": 0, "maximum": 100}}]}`)
+	planned := command(strings.Fields("plan --schema plan.json --family binomial --by-level race --eps 1 --n 500 --no-grid --releases 1 --covariate race2 --formula married~race+age")...)
+	if planned.code != 0 || !strings.Contains(planned.stdout, "race2") {
+		t.Errorf("%d: %s%s", planned.code, planned.stdout, planned.stderr)
+	}
+	command("release", "pums.csv", "--eps", "5", "--formula", "married ~ race + age + educ", order[0], order[1], order[2], order[3], "--steps", "3", "-o", "looks.json").finished(t)
+	if moved := command("infer", "looks.json", "--family", "binomial"); moved.code == 0 || !strings.Contains(moved.stderr, "--steps 1") {
+		t.Errorf("of several looks: %s", moved.stderr)
+	}
+}
