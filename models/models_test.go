@@ -133,7 +133,7 @@ func priorOf(t *testing.T, r *release.Release) (mean float64, centre, sds []floa
 func TestWithoutNoise(t *testing.T) {
 	p := testsize.Of(2, 3)
 	rows, r := made(80, p, 1e-6)
-	c, err := models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Seed: 2}}, nil)
+	c, err := models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: testsize.Of(2, 4), Seed: 2}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ w <- l(1:3); cat(sprintf("%%.12f", c(l(c(1,2)), l(c(1,3)), l(1)) - w), sep = "\n
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	c, err := models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Seed: 2}}, nil)
+	c, err := models.Compare(t.Context(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: testsize.Of(2, 4), Seed: 2}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ w <- l(1:3); cat(sprintf("%%.12f", c(l(c(1,2)), l(c(1,3)), l(1)) - w), sep = "\n
 func TestNoise(t *testing.T) {
 	_, sharp := made(500, 2, 0.01)
 	_, hidden := made(500, 2, 100)
-	plan := dpreg.Options{Plan: mcmc.Plan{Seed: 1}}
+	plan := dpreg.Options{Plan: mcmc.Plan{Chains: testsize.Of(2, 4), Seed: 1}}
 	a, err := models.Compare(t.Context(), dpreg.One(sharp), plan, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@ func TestTableFormats(t *testing.T) {
 // Models of a release of one covariate are that with it and that without.
 func TestModels(t *testing.T) {
 	workspace(t)
-	r := command("models", "good.json", "--format", "csv").finished(t)
+	r := command(append(strings.Fields("models good.json --format csv"), quick...)...).finished(t)
 	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
 	if len(lines) != 3 || !strings.Contains(r.stdout, "income ~ 1,0,") || !strings.Contains(r.stdout, "income ~ educ,1,") {
 		t.Errorf("stdout is\n%s", r.stdout)

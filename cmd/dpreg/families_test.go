@@ -161,7 +161,7 @@ func TestFamilyInSteps(t *testing.T) {
 			t.Errorf("the result lacks %q:\n%s", part, first.stdout)
 		}
 	}
-	brief := []string{"pums.release.json", "--chains", "2", "--warmup", "200", "--draws", "200"}
+	brief := append([]string{"pums.release.json"}, quick...)
 	command(append([]string{"infer"}, brief...)...).says(t, "say --family binomial or probit")
 	line := command(append([]string{"infer", "--formula", "income ~ married + age"}, brief...)...).finished(t)
 	if !strings.Contains(line.stdout, "it alone has the law of sums by levels") {

@@ -187,6 +187,9 @@ func TestWhatIf(t *testing.T) {
 	if w := summary.WhatIf; summary.Format != "dpreg-summary/3" || w.Level != 0.9 || len(w.Variants) != 5 || w.Variants[0].Effects[1].Label != "educ" {
 		t.Errorf("%+v", summary)
 	}
+	if testing.Short() {
+		return
+	}
 	// A variant whose chains disagree, at a seed where the fit's agree.
 	few := command("infer", "weak.json", "--what-if", "--draws", "200", "--seed", "3", "--format", "json")
 	var doubts struct {
