@@ -163,6 +163,7 @@ func (s spoilt) Covariance(dst []float64, n float64) { s.covariance(dst, n) }
 // TestGewekeFixedFindsFaults plants faults, which the test must find.
 func TestGewekeFixedFindsFaults(t *testing.T) {
 	testsize.Planted(t)
+	t.Parallel()
 	for name, fault := range map[string]func(t *testing.T, g *joint){
 		"variance of y² given x dropped": func(_ *testing.T, g *joint) {
 			g.fault = func(k *subject) {

@@ -52,6 +52,7 @@ func TestGeweke(t *testing.T) {
 // TestGewekeFindsFaults plants faults, which the test must find.
 func TestGewekeFindsFaults(t *testing.T) {
 	testsize.Planted(t)
+	t.Parallel()
 	for name, c := range map[string]struct {
 		draws int
 		plant func(*joint)

@@ -215,6 +215,7 @@ func (f flat) LogPrior(grad []float64, x *model.Params) float64 {
 // TestPooledInvariantFindsFaults plants faults, which the test must find.
 func TestPooledInvariantFindsFaults(t *testing.T) {
 	testsize.Planted(t)
+	t.Parallel()
 	for name, c := range map[string]struct {
 		shared bool
 		fault  func(*exactSites)

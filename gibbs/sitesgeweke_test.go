@@ -133,6 +133,7 @@ func TestSitesGeweke(t *testing.T) {
 // TestSitesGewekeFindsFaults plants faults, which the test must find.
 func TestSitesGewekeFindsFaults(t *testing.T) {
 	testsize.Planted(t)
+	t.Parallel()
 	for name, c := range map[string]struct {
 		shared, counts bool
 		draws          int

@@ -545,6 +545,7 @@ func logInverseWishart(t *testing.T, tau []float64, d *conjugate.NIW) float64 {
 // TestDensityFindsFaults plants faults that TestDensity must find.
 func TestDensityFindsFaults(t *testing.T) {
 	testsize.Planted(t)
+	t.Parallel()
 	for name, fault := range map[string]func(f *density, x []float64) float64{
 		"|W| to another power": func(f *density, _ []float64) float64 {
 			log := 0.0

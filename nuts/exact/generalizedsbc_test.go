@@ -200,6 +200,7 @@ func sumsOfRows(x *model.Params, s model.Shape, n int, of testFamily, rng *rand.
 // TestGeneralizedSBCFindsFaults plants one.
 func TestGeneralizedSBCFindsFaults(t *testing.T) {
 	testsize.Planted(t)
+	t.Parallel()
 	logit := testFamilies[model.Binomial]
 	steeper := of01(func(eta float64) (g, slope, square, squareSlope float64) {
 		g, slope, _, _ = logit.mean(2 * eta)

@@ -85,6 +85,7 @@ func (f careless) Move(k *nuts.Sampler, rng *rand.Rand) {
 // in lap1_n30_eps1 equal weights.
 func TestGoldensFindAFault(t *testing.T) {
 	testsize.Planted(t)
+	t.Parallel()
 	g := modeltest.Goldens(t)[slices.IndexFunc(modeltest.Goldens(t), func(g *modeltest.Golden) bool { return g.Name == "lap1_n30_eps1" })]
 	obs, err := g.Problem.Single()
 	if err != nil {

@@ -179,6 +179,7 @@ func jointFamilyRanks(t *testing.T, seed uint64, c linkedSites, trials int, faul
 // TestJointFamilySBCFindsFaults: units that are left out are found.
 func TestJointFamilySBCFindsFaults(t *testing.T) {
 	testsize.Planted(t)
+	t.Parallel()
 	c := linkedCustodians(model.Probit, 1, false, false)
 	_, ranks := jointFamilyRanks(t, 0, c, 60, func(p *model.Joint) { p.Sites[2].Units = p.Sites[0].Units })
 	if !unlike(ranks) {

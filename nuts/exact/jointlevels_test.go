@@ -140,6 +140,7 @@ func TestJointLevelsSBC(t *testing.T) {
 // TestJointLevelsSBCFindsFaults: levels of one custodian in another order are found.
 func TestJointLevelsSBCFindsFaults(t *testing.T) {
 	testsize.Planted(t)
+	t.Parallel()
 	c := leveledSites(3, 1, model.BoxPrior(model.Shape{P: 3, Intercept: true}), false)
 	_, ranks := jointRanks(t, 53, chainOf(5), 60, c.draw, func(p *model.Joint) {
 		told := p.Sites[0].Told

@@ -31,6 +31,7 @@ func TestJointSBC(t *testing.T) {
 				}
 				c := &modeltest.Custodians{Shape: model.Shape{P: p, Intercept: true}, Sites: modeltest.Unequal(3), Shared: v.shared, Partial: v.partial, Counts: counts}
 				t.Run(fmt.Sprintf("p=%d %s n latent=%t", p, v, counts), func(t *testing.T) {
+					t.Parallel()
 					trials := setsAt(p, trials)
 					if v.partial && !*sbcLong {
 						trials /= 2
@@ -81,6 +82,7 @@ func jointRanks(t *testing.T, seed uint64, chain modeltest.Chain, trials int, dr
 // is found.
 func TestJointSBCFindsFaults(t *testing.T) {
 	testsize.Planted(t)
+	t.Parallel()
 	one := model.Shape{P: 1, Intercept: true}
 	c := &modeltest.Custodians{Shape: one, Sites: modeltest.Unequal(3), Prior: model.BoxPrior(one)}
 	_, ranks := jointRanks(t, 12, chainOf(5), 60, c.Draw, func(p *model.Joint) { p.Sites[2].Units = p.Sites[0].Units })

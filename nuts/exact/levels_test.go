@@ -333,6 +333,7 @@ func calibrateLevels(t *testing.T, seed uint64, c leveledRows, trials int, fault
 // covariates within levels with a power of |Ψ_n| too many.
 func TestLevelsSBCFindsFaults(t *testing.T) {
 	testsize.Planted(t)
+	t.Parallel()
 	s := model.Shape{P: 3, Intercept: true}
 	c := leveledRows{s, 3, 60, release.Gaussian, 2, modeltest.TamePrior(s), false, 0}
 	faults := map[string]func(*byLevel){"power": func(f *byLevel) { f.law.dof += 8 }}

@@ -286,6 +286,7 @@ func (f steep) Move(k *nuts.Sampler, rng *rand.Rand) {
 // TestSBCFindsFaults plants one, which the trials must find.
 func TestSBCFindsFaults(t *testing.T) {
 	testsize.Planted(t)
+	t.Parallel()
 	one := model.Shape{P: 1, Intercept: true}
 	c := &modeltest.Simulation{Shape: one, N: 3, Kind: release.Gaussian, Scale: 10, Prior: model.BoxPrior(one)}
 	_, ranks := calibrate(t, 0, c, 60, func(right *nuts.Sampler) *nuts.Sampler {
