@@ -190,7 +190,7 @@ func questionsOf(f *dpreg.Fit) []question {
 func xModels(f *dpreg.Fit) []question {
 	covariates, _ := f.Sharing()
 	switch {
-	case f.Family != model.Normal: // of which no method has another
+	case f.Family != model.Normal || f.Custodians[0].Release.Levels != nil: // of which no method has another
 		return nil
 	case dpreg.Traits(f.Method).Covariates.Known():
 		return []question{{"covariates' moments unknown", dpreg.DefaultMethod, "", "", f.Prior}}

@@ -98,6 +98,12 @@ func TestQuestions(t *testing.T) {
 	if f, w := weighed(t, "pums-eps1.release.json", dpreg.Options{Method: "naive"}); len(questionsOf(f)) != 3 || len(w.Variants) != 3 {
 		t.Error("naive has a prior of the covariates")
 	}
+	byLevel, r := *f, *f.Custodians[0].Release // of which no other method has a law
+	r.Levels = &release.Levels{Factor: "f"}
+	byLevel.Custodians = dpreg.One(&r)
+	if all := questionsOf(&byLevel); len(all) != 4 {
+		t.Errorf("by levels: %+v", all[4:])
+	}
 }
 
 func TestMoved(t *testing.T) {
