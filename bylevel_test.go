@@ -22,7 +22,7 @@ import (
 
 // groupedRows are rows of three levels, the second rare, x and y, in scaled units, and their release by
 // levels, in one look or more.
-func groupedRows(t *testing.T, n, steps int, epsilon float64) (rows [][]float64, r *release.Release) {
+func groupedRows(t *testing.T, n, steps int, pr release.Privacy) (rows [][]float64, r *release.Release) {
 	t.Helper()
 	d := &schema.Design{Response: schema.Column{Name: "y", Lower: -1, Upper: 1}, Intercept: true,
 		Covariates: []schema.Column{{Name: "x", Lower: -1, Upper: 1}}, Factors: []schema.Factor{{Name: "f", Levels: []string{"a", "b", "c"}}}}
@@ -45,13 +45,22 @@ func groupedRows(t *testing.T, n, steps int, epsilon float64) (rows [][]float64,
 		row[3] = max(-1, min(1, 0.1+0.3*row[2]+0.2*row[1]+0.1*row[0]+0.15*rng.NormFloat64()))
 		rows, flat = append(rows, row), append(flat, row...)
 	}
-	return rows, publishGrouped(t, d, flat, "f", steps, epsilon, rng)
+	return rows, publishGrouped(t, d, flat, "f", steps, pr, rng)
 }
 
-func publishGrouped(t *testing.T, d *schema.Design, flat []float64, factor string, steps int, epsilon float64, rng *rand.Rand) *release.Release {
+// replaced is a privacy to replace-one neighbours.
+func replaced(epsilon float64) release.Privacy {
+	return release.Privacy{Epsilon: epsilon, Neighbours: release.ReplaceOne}
+}
+
+func publishGrouped(t *testing.T, d *schema.Design, flat []float64, factor string, steps int, pr release.Privacy, rng *rand.Rand) *release.Release {
 	t.Helper()
+	stated := int64(0)
+	if pr.Neighbours == release.AddRemove && steps > 1 {
+		stated = int64(len(flat) / 4)
+	}
 	r, err := custody.Publish(context.Background(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: flat}, Design: d, ByLevel: factor, Steps: steps,
-		Privacy: release.Privacy{Epsilon: epsilon, Neighbours: release.ReplaceOne}, Entropy: mechanisms.Simulated(rng), NoLedger: true})
+		Privacy: pr, StatedRows: stated, Entropy: mechanisms.Simulated(rng), NoLedger: true})
 	must(t, err)
 	return r
 }
@@ -59,7 +68,7 @@ func publishGrouped(t *testing.T, d *schema.Design, flat []float64, factor strin
 // TestByLevelOfHalves: releases of two parts of the rows, of one look and of several and of which one lacks a level,
 // tell with little noise what one of all rows does.
 func TestByLevelOfHalves(t *testing.T) {
-	rows, all := groupedRows(t, 600, 1, 100)
+	rows, all := groupedRows(t, 600, 1, replaced(100))
 	rng := rand.New(rand.NewPCG(6, 8))
 	var parts [2][]float64
 	for i, row := range rows {
@@ -71,7 +80,7 @@ func TestByLevelOfHalves(t *testing.T) {
 	}
 	var custodians []dpreg.Custodian
 	for i, flat := range parts {
-		custodians = append(custodians, dpreg.Custodian{Name: string(rune('a' + i)), Release: publishGrouped(t, &all.Schema, flat, "f", 1+2*i, 100, rng)})
+		custodians = append(custodians, dpreg.Custodian{Name: string(rune('a' + i)), Release: publishGrouped(t, &all.Schema, flat, "f", 1+2*i, replaced(100), rng)})
 	}
 	o := dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: testsize.Of(300, 500), Draws: testsize.Of(300, 1000), Seed: 1}}
 	one, err := dpreg.Infer(context.Background(), dpreg.One(all), o)
@@ -93,13 +102,15 @@ func TestByLevelOfHalves(t *testing.T) {
 // TestByLevelIsLeastSquaresWithoutNoise compares posterior means with gonum's least squares.
 func TestByLevelIsLeastSquaresWithoutNoise(t *testing.T) {
 	for _, steps := range []int{1, 3}[:testsize.Of(1, 2)] {
-		isLeastSquares(t, steps)
+		for _, nb := range []release.Neighbours{release.AddRemove, release.ReplaceOne}[:testsize.Of(1, 2)] {
+			isLeastSquares(t, steps, nb)
+		}
 	}
 }
 
-func isLeastSquares(t *testing.T, steps int) {
+func isLeastSquares(t *testing.T, steps int, nb release.Neighbours) {
 	t.Helper()
-	rows, r := groupedRows(t, 600, steps, 1e5)
+	rows, r := groupedRows(t, 600, steps, release.Privacy{Epsilon: 1e5, Neighbours: nb})
 	f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: mcmc.Plan{Chains: 2, Warmup: testsize.Of(300, 500), Draws: testsize.Of(500, 1500), Seed: 1}})
 	must(t, err)
 	if f.Method != "mcmc-exact" {
@@ -122,7 +133,7 @@ func isLeastSquares(t *testing.T, steps int) {
 	for k, p := range f.Summary(dpreg.Scaled, 0.95).Parameters[:4] {
 		se := math.Sqrt(sigma2 * inverse.At(k, k))
 		if off := (p.Mean - fit.AtVec(k)) / se; math.Abs(off) > 0.2 || math.Abs(p.SD/se-1) > 0.15 {
-			t.Errorf("%d looks, %s: mean %v ± %v, least squares %v ± %v", steps, p.Name, p.Mean, p.SD, fit.AtVec(k), se)
+			t.Errorf("%d looks, %s, %s: mean %v ± %v, least squares %v ± %v", steps, nb, p.Name, p.Mean, p.SD, fit.AtVec(k), se)
 		}
 	}
 	for _, w := range f.Summary(dpreg.Original, 0.95).Warnings {
@@ -134,7 +145,7 @@ func isLeastSquares(t *testing.T, steps int) {
 
 // TestByLevelRefused: what has no law of a factor says so.
 func TestByLevelRefused(t *testing.T) {
-	rows, r := groupedRows(t, 200, 1, 1)
+	rows, r := groupedRows(t, 200, 1, replaced(1))
 	plan := mcmc.Plan{Chains: 1, Warmup: 100, Draws: 10, Seed: 1}
 	says := func(what string, err error) {
 		t.Helper()
@@ -155,19 +166,22 @@ func TestByLevelRefused(t *testing.T) {
 	says("the same rows", both(r, dpreg.Options{SameRows: true}))
 	says("another method", both(r, dpreg.Options{Method: "gibbs-ss-update"}))
 	rng := rand.New(rand.NewPCG(6, 9))
-	says("no levels", both(publishGrouped(t, &r.Schema, slices.Concat(rows[:100]...), "", 1, 1, rng), dpreg.Options{}))
+	says("no levels", both(publishGrouped(t, &r.Schema, slices.Concat(rows[:100]...), "", 1, replaced(1), rng), dpreg.Options{}))
 }
 
 // TestByLevelChecked: a release by levels, of one look or several, is such as the model makes; one of which products are too
 // small for any rows is not. The short form has no refits, which take a second each.
 func TestByLevelChecked(t *testing.T) {
 	plan := mcmc.Plan{Chains: 2, Warmup: 200, Draws: 150, Seed: 1}
-	for _, steps := range []int{1, 3}[:testsize.Of(1, 2)] {
-		refits := 0
+	for i, steps := range []int{1, 3, 3}[:testsize.Of(1, 3)] {
+		refits, pr := 0, replaced(5)
 		if steps == 1 { // refits of several looks, which take three times as long, are as those
 			refits = testsize.Of(0, 9)
 		}
-		_, r := groupedRows(t, 600, steps, 5)
+		if i > 1 {
+			pr.Neighbours = release.AddRemove
+		}
+		_, r := groupedRows(t, 600, steps, pr)
 		p := func(r *release.Release) check.PValue {
 			t.Helper()
 			f, err := dpreg.Infer(context.Background(), dpreg.One(r), dpreg.Options{Plan: plan})
@@ -183,13 +197,11 @@ func TestByLevelChecked(t *testing.T) {
 		if all := p(r); all.P < 0.05 || all.Calibrated != nil && *all.Calibrated <= 0.1 {
 			t.Errorf("%d looks: %+v", steps, all)
 		}
-		told, m, k := r.Measured(), r.Dim(), r.Levels.Dummies()
+		told, k := r.Measured(), r.Levels.Dummies()
 		for i := len(told) - 3; i < len(told); i++ {
 			told[i] -= 30 * r.Noise.SD()
 		}
-		noise := r.Levels.Noise
-		r.Levels, r.Statistics = release.ByLevels("f", m, k, r.N, told)
-		r.Levels.Noise = noise
+		r.TakeLevels("f", k, r.Levels.Noise, told)
 		if all := p(r); all.P > 0.02 || all.Calibrated != nil && *all.Calibrated > 0.1 {
 			t.Errorf("%d looks, products that no rows have: %+v", steps, all)
 		}

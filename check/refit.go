@@ -90,21 +90,19 @@ func simulated(f *dpreg.Fit, rows [][]float64, rng *rand.Rand) ([]dpreg.Custodia
 	for j, site := range c.sites {
 		r := *custodians[j].Release
 		r.Simulated = true
-		if r.NNoise > 0 {
-			r.N = int64(math.Round(site.n + model.RandNoise(r.Noise.Kind, r.NNoise, rng)))
-		}
-		if r.Levels == nil {
-			r.Statistics = release.StatisticsFromVector(r.Dim(), site.rep)
-		} else {
-			noise := r.Levels.Noise
+		if l := r.Levels; l != nil {
 			first := r.FactorFirst()
-			first.Levels, first.Statistics = release.ByLevels(r.Levels.Factor, r.Dim(), r.Levels.Dummies(), r.N, site.rep)
-			first.Levels.Noise = noise
+			first.TakeLevels(l.Factor, l.Dummies(), l.Noise, site.rep)
 			if r.LevelsAreOfResponse() {
 				first = first.FactorLast()
 			}
-			r = *first
+			out[j] = dpreg.Custodian{Name: custodians[j].Name, Release: first}
+			continue
 		}
+		if r.NNoise > 0 {
+			r.N = int64(math.Round(site.n + model.RandNoise(r.Noise.Kind, r.NNoise, rng)))
+		}
+		r.Statistics = release.StatisticsFromVector(r.Dim(), site.rep)
 		out[j] = dpreg.Custodian{Name: custodians[j].Name, Release: &r}
 	}
 	return out, nil

@@ -16,8 +16,6 @@ func (s *Settled) settleLevels() (err error) {
 		return nil
 	}
 	switch flag := "--by-level " + s.ByLevel; {
-	case s.Privacy.Neighbours != release.ReplaceOne:
-		return Misusef("%s goes with --neighbours %s", flag, release.ReplaceOne)
 	case s.WithMoments:
 		return Misusef("%s and --with-moments exclude each other", flag)
 	case s.Bounds.Columns != nil:
@@ -30,7 +28,9 @@ func (s *Settled) settleLevels() (err error) {
 	if s.Design, s.dummies, err = release.LevelsFirst(s.Design, s.ByLevel); err != nil {
 		return Misusef("--by-level: %w", err)
 	}
-	s.responds = s.Design.Response.Name != s.asked.Design.Response.Name
+	if s.responds = s.Design.Response.Name != s.asked.Design.Response.Name; s.responds && !s.public() {
+		return Misusef("--by-level %s, the response, goes with --neighbours %s: a family has no law of levels whose rows are not public in all", s.ByLevel, release.ReplaceOne)
+	}
 	return nil
 }
 

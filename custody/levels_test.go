@@ -14,13 +14,14 @@ import (
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/mechanisms"
 	"github.com/dpreg/dpreg/mechanisms/accounting"
+	"github.com/dpreg/dpreg/persons"
 	"github.com/dpreg/dpreg/release"
 	"github.com/dpreg/dpreg/schema"
 	"github.com/dpreg/dpreg/table"
 )
 
 // grouped is a table of a factor, a truth value, x and y, and an order of sums by the factor's levels.
-func grouped(t *testing.T, last string) custody.Order {
+func grouped(t *testing.T, last ...string) custody.Order {
 	t.Helper()
 	lines := []string{"g,t,x,y"}
 	for i := range 60 {
@@ -28,7 +29,7 @@ func grouped(t *testing.T, last string) custody.Order {
 	}
 	d := groupedDesign(t, "y ~ x + g")
 	path := filepath.Join(t.TempDir(), "rows.csv")
-	must(t, os.WriteFile(path, []byte(strings.Join(append(lines, last), "\n")+"\n"), 0o600))
+	must(t, os.WriteFile(path, []byte(strings.Join(append(lines, last...), "\n")+"\n"), 0o600))
 	source, err := table.Find(path)
 	must(t, err)
 	return custody.Order{Rows: custody.Files{Source: source}, Design: d, Privacy: release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}, ByLevel: "g", NoLedger: true}
@@ -71,6 +72,44 @@ func TestByLevelAttacked(t *testing.T) {
 	}
 }
 
+// TestByLevelAttackedAddRemove is TestByLevelAttacked of a row that others lack: the six sums that it is in are above the
+// middle of both. What is said beside the file is alike, n is what noisy counts add up to, and rows without any are
+// rows as well.
+func TestByLevelAttackedAddRemove(t *testing.T) {
+	trials := testsize.Of(1500, 4000)
+	var above [2]float64
+	var said [2]string
+	for i, o := range []custody.Order{grouped(t, "a,0,1,1"), grouped(t)} {
+		o.Privacy.Neighbours = release.AddRemove
+		o.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(uint64(i), 6)))
+		o.Say = func(text string) { said[i] += text + "\n" }
+		squares := 0.0
+		for range trials {
+			r, err := custody.Publish(context.Background(), o)
+			must(t, err)
+			if z := r.Measured(); z[0] > 20.5 && z[4] > 8.8 && z[5] > 8.5 && z[12] > 15.8 && z[13] > 11.4 && z[14] > 12.5 {
+				above[i]++
+			}
+			squares += (float64(r.N) - 60) * (float64(r.N) - 60)
+		}
+		if got := squares / float64(trials); math.Abs(got/(4*2*36)-1) > 0.3 {
+			t.Errorf("n has noise of variance %v, and four counts have 8·6²", got)
+		}
+	}
+	ratio := above[0] / above[1]
+	if bound := math.E * (1 + 5/math.Sqrt(min(above[0], above[1]))); ratio > bound || ratio < 1.2 {
+		t.Errorf("%v and %v of %d: their ratio is %v, and at most %v", above[0], above[1], trials, ratio, bound)
+	}
+	if said[0] != said[1] {
+		t.Errorf("of a row more %q is said, and else %q", said[0], said[1])
+	}
+	o := grouped(t)
+	o.Privacy.Neighbours, o.Rows, o.Entropy = release.AddRemove, custody.Scaled{Name: "none"}, mechanisms.Simulated(rand.New(rand.NewPCG(2, 6)))
+	if r, err := custody.Publish(context.Background(), o); err != nil || len(r.Levels.Counts) != 4 {
+		t.Errorf("no rows: %v, %v", r, err)
+	}
+}
+
 // TestByLevelInSteps: several looks spend what is promised, by what each states and the sensitivities of the proof;
 // counts and sums within levels are those of the rows; few rows have one look.
 func TestByLevelInSteps(t *testing.T) {
@@ -87,9 +126,13 @@ func TestByLevelInSteps(t *testing.T) {
 	must(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
 	source, err := table.Find(path)
 	must(t, err)
-	for _, delta := range []float64{0, 1e-6} {
-		o := few
-		o.Rows, o.Privacy.Delta, o.Path = custody.Files{Source: source}, delta, filepath.Join(t.TempDir(), "r.json")
+	for _, privacy := range []release.Privacy{{Epsilon: 1, Neighbours: release.ReplaceOne}, {Epsilon: 1, Delta: 1e-6, Neighbours: release.ReplaceOne},
+		{Epsilon: 1, Neighbours: release.AddRemove}, {Epsilon: 1, Delta: 1e-6, Neighbours: release.AddRemove}} {
+		o, delta, replaced := few, privacy.Delta, privacy.Neighbours == release.ReplaceOne
+		if !replaced {
+			o.StatedRows = 3000
+		}
+		o.Rows, o.Privacy, o.Path = custody.Files{Source: source}, privacy, filepath.Join(t.TempDir(), "r.json")
 		o.Design = groupedDesign(t, "y ~ x + g + t")
 		o.Entropy = mechanisms.Simulated(rand.New(rand.NewPCG(9, 5)))
 		_, err := custody.Publish(t.Context(), o)
@@ -97,32 +140,38 @@ func TestByLevelInSteps(t *testing.T) {
 		r, err := release.ReadFile(o.Path)
 		must(t, err)
 		if len(r.Looks()) != 3 || r.Levels == nil || r.Levels.Noise == nil || len(r.Steps[0].Frame.Centre) != 3 {
-			t.Fatalf("δ = %v: %d looks, levels %+v", delta, len(r.Looks()), r.Levels)
+			t.Fatalf("%+v: %d looks, levels %+v", privacy, len(r.Looks()), r.Levels)
 		}
 		spent, whole, f := 0.0, 1.0, r.Frame
 		add := func(sensitivity, scale float64) { spent += sensitivity / scale }
-		ofLevels, inHistogram := 2*math.Hypot(f.Weight, f.Radius), 2.0
+		ofLevels, inHistogram, ofProducts, ofLook := 2*math.Hypot(f.Weight, f.Radius), 2.0, math.Sqrt2*f.Radius*f.Radius, math.Sqrt2
 		if delta > 0 {
 			sigma, err := accounting.Sigma(1, delta, 1)
 			must(t, err)
 			add, whole = func(sensitivity, scale float64) { spent += sensitivity * sensitivity / (scale * scale) }, 1/(sigma*sigma)
 			ofLevels, inHistogram = math.Sqrt(2*max(f.Weight*f.Weight+f.Radius*f.Radius, 2*f.Radius*f.Radius)), math.Sqrt2
 		}
+		if !replaced {
+			ofLevels, inHistogram, ofProducts, ofLook = math.Hypot(f.Weight, f.Radius), 1, f.Radius*f.Radius, 1
+		}
 		for _, l := range r.Looks() {
 			add(inHistogram, l.Radii.Scale)
 		}
 		for _, l := range r.Steps {
-			add(math.Sqrt2*(l.Frame.Weight*l.Frame.Weight+l.Frame.Radius*l.Frame.Radius), l.Noise.Scale)
+			add(ofLook*(l.Frame.Weight*l.Frame.Weight+l.Frame.Radius*l.Frame.Radius), l.Noise.Scale)
+			if !replaced && delta == 0 {
+				add(1, l.NNoise)
+			}
 		}
 		add(ofLevels, r.Levels.Noise.Scale)
-		add(math.Sqrt2*f.Radius*f.Radius, r.Noise.Scale)
+		add(ofProducts, r.Noise.Scale)
 		if ratio := spent / whole; ratio > 1+1e-12 || ratio < 0.999 {
-			t.Errorf("δ = %v: %v of the privacy is spent", delta, ratio)
+			t.Errorf("%+v: %v of the privacy is spent", privacy, ratio)
 		}
 		got, sd, countSD := r.ScaledLevels()
 		for l := range 4 {
 			if math.Abs(r.Levels.Counts[l]-counts[l]) > 6*countSD || math.Abs(got[l][0]-sums[l]) > 6*sd[l][0]+0.01*sums[l] {
-				t.Errorf("δ = %v, level %d: %v rows and a sum of %v, with noise of sd %v and %v; there are %v and %v", delta, l, r.Levels.Counts[l], got[l][0], countSD, sd[l][0], counts[l], sums[l])
+				t.Errorf("%+v, level %d: %v rows and a sum of %v, with noise of sd %v and %v; there are %v and %v", privacy, l, r.Levels.Counts[l], got[l][0], countSD, sd[l][0], counts[l], sums[l])
 			}
 		}
 	}
@@ -134,7 +183,13 @@ func TestByLevelInSteps(t *testing.T) {
 
 func TestByLevelRefuses(t *testing.T) {
 	for says, change := range map[string]func(o *custody.Order){
-		"replace-one": func(o *custody.Order) { o.Privacy.Neighbours = release.AddRemove },
+		"not --person": func(o *custody.Order) {
+			o.Privacy.Neighbours, o.Persons = release.AddRemove, custody.Persons{Column: "t", Rule: persons.Rule{Kind: persons.Rows, Most: 1}}
+		},
+		"not with --bounds auto": func(o *custody.Order) { o.Privacy.Neighbours, o.Bounds.Columns = release.AddRemove, []string{"x"} },
+		"the response, goes with --neighbours replace-one": func(o *custody.Order) {
+			o.Privacy.Neighbours, o.ByLevel, o.Design = release.AddRemove, "t", groupedDesign(t, "t ~ x + y")
+		},
 		"one look is enough": func(o *custody.Order) {
 			o.Steps, o.Design = 3, groupedDesign(t, "y ~ g")
 		},

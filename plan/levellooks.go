@@ -85,8 +85,7 @@ func (o *order) publishLevels(z []float64, k int, standard []float64, rng *rand.
 	}
 	privacy := o.Privacy
 	r := &release.Release{Format: release.FormatLevels, Simulated: true, Schema: *o.Design, Privacy: &privacy, N: int64(o.n), Noise: look.Noise, Frame: look.Frame, Radii: look.Radii}
-	r.Levels, r.Statistics = release.ByLevels(o.ByLevel, m, k, r.N, measured)
-	r.Levels.Noise = own
+	r.TakeLevels(o.ByLevel, k, own, measured)
 	return r, nil
 }
 

@@ -40,6 +40,10 @@ func TestByLevelIsForeseen(t *testing.T) {
 		const n = 2000
 		releases := testsize.Of(3, 8)
 		levels := c.levels
+		neighbours := release.ReplaceOne
+		if levels == 10 {
+			neighbours = release.AddRemove
+		}
 		d, _, err := release.LevelsFirst(leveledDesign(levels), "f")
 		if err != nil {
 			t.Fatal(err)
@@ -65,7 +69,7 @@ func TestByLevelIsForeseen(t *testing.T) {
 			y.add(row[levels])
 			flat = append(flat, row...)
 		}
-		f, err := plan.Foresee(context.Background(), plan.Options{Design: d, ByLevel: "f", Steps: c.steps, Epsilons: []float64{1}, Ns: []int64{n}, Releases: 20, Seed: 1, R2: 1 - e.sd()*e.sd()/(y.sd()*y.sd()),
+		f, err := plan.Foresee(context.Background(), plan.Options{Design: d, ByLevel: "f", Neighbours: neighbours, Steps: c.steps, Epsilons: []float64{1}, Ns: []int64{n}, Releases: 20, Seed: 1, R2: 1 - e.sd()*e.sd()/(y.sd()*y.sd()),
 			Means: map[string]float64{"x": x.mean(), "y": y.mean()}, SDs: map[string]float64{"x": x.sd(), "y": y.sd()}})
 		if err != nil {
 			t.Fatal(err)
@@ -73,7 +77,7 @@ func TestByLevelIsForeseen(t *testing.T) {
 		widths := make([]float64, levels)
 		for range releases {
 			r, err := custody.Publish(context.Background(), custody.Order{Rows: custody.Scaled{Name: "rows", Rows: flat}, Design: d, ByLevel: "f", Steps: c.steps,
-				Privacy: release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne}, Entropy: mechanisms.Simulated(rng), NoLedger: true})
+				Privacy: release.Privacy{Epsilon: 1, Neighbours: neighbours}, Entropy: mechanisms.Simulated(rng), NoLedger: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -167,7 +171,6 @@ func TestByLevelPlanRefuses(t *testing.T) {
 			o.Design.Response.Lower, o.Design.Response.Upper = 0, 9
 		},
 		"no column of categories": func(o *plan.Options) { o.ByLevel = "x" },
-		"replace-one":             func(o *plan.Options) { o.Neighbours = release.AddRemove },
 	} {
 		o := plan.Options{Design: leveledDesign(3), ByLevel: "f", Steps: 1, Epsilons: []float64{1}, Ns: []int64{100}}
 		change(&o)

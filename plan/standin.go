@@ -55,7 +55,8 @@ func StandIn(n int64, o *custody.Settled, family model.Family) *release.Release 
 func standInLevels(n int64, o *custody.Settled, family model.Family) *release.Release {
 	m := len(o.Design.Columns())
 	design, k, _ := release.LevelsFirst(o.Design, o.ByLevel) // which the order has settled
-	q, measured := m-k, make([]float64, len(release.Combinations(m, k)))
+	nb := o.Privacy.Neighbours
+	q, measured := m-k, make([]float64, len(release.Combinations(m, k, release.LevelCounts(k, nb))))
 	products := len(measured) - q*(q+1)/2
 	for i := range products - (k+1)*q {
 		measured[i] = float64(n) / float64(k+1)
@@ -70,7 +71,10 @@ func standInLevels(n int64, o *custody.Settled, family model.Family) *release.Re
 	if o.Mechanism == release.Ball {
 		r.Noise.Kind = release.Laplace
 	}
-	r.Levels, r.Statistics = release.ByLevels(o.ByLevel, m, k, n, measured)
+	if nb == release.AddRemove {
+		r.Privacy = &o.Privacy
+	}
+	r.TakeLevels(o.ByLevel, k, nil, measured)
 	if o.Model().Response.Name == o.ByLevel {
 		r = r.FactorLast()
 	}

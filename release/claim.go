@@ -98,11 +98,11 @@ func (r *Release) laplaceClaim(s *big.Rat) error {
 // times as much as a row.
 func (r *Release) claimHolds(s *big.Rat, value func(float64) *big.Rat) bool {
 	spent := new(big.Rat).Set(s)
-	if r.Privacy.Neighbours == AddRemove {
+	if r.countApart() {
 		spent.Sub(spent, big.NewRat(1, 1))
 	}
 	spent.Quo(spent, value(r.Noise.Scale))
-	if r.Privacy.Neighbours == AddRemove {
+	if r.countApart() {
 		spent.Add(spent, new(big.Rat).Inv(value(r.NNoise)))
 	}
 	if r.apart() {
@@ -110,6 +110,9 @@ func (r *Release) claimHolds(s *big.Rat, value func(float64) *big.Rat) bool {
 	}
 	return spent.Mul(spent, r.perPerson()).Cmp(r.statisticsEpsilon()) <= 0
 }
+
+// countApart tells whether n has noise of its own. With levels each of their counts has that of all entries.
+func (r *Release) countApart() bool { return r.Privacy.Neighbours == AddRemove && r.Levels == nil }
 
 // exact is the value of a finite float64.
 func exact(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
@@ -132,7 +135,7 @@ func (r *Release) gaussianClaim(s float64) error {
 // nobody knows.
 func (r *Release) gaussianRatio(s float64) float64 {
 	ratio := s / r.Noise.Scale
-	if r.Privacy.Neighbours == AddRemove {
+	if r.countApart() {
 		ratio = math.Hypot(math.Sqrt(s*s-1)/r.Noise.Scale, 1/r.NNoise)
 	}
 	if r.apart() {
@@ -299,7 +302,7 @@ func (r *Release) vector() Vector {
 func (r *Release) least(v Vector) *big.Rat {
 	l1, l2Squared := v.Sensitivity(r.Dim(), r.Privacy.Neighbours)
 	if r.Levels != nil {
-		l1, l2Squared = LevelSensitivity(r.Dim(), r.Levels.Dummies())
+		l1, l2Squared = LevelSensitivity(r.Dim(), r.Levels.Dummies(), r.Neighbours())
 	}
 	if r.Noise.Kind == Gaussian {
 		return l2Squared

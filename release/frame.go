@@ -73,12 +73,16 @@ func (r *Release) Scaled() []float64 {
 	if r.LevelsAreOfResponse() {
 		return r.asWanted(r.FactorFirst().Scaled())
 	}
-	z := r.Statistics.Vector()
+	return r.scaled(r.Statistics.Vector(), float64(r.N))
+}
+
+// scaled is Scaled of other statistics, of so many rows.
+func (r *Release) scaled(z []float64, n float64) []float64 {
 	if r.Frame == nil {
 		return z
 	}
 	f := r.Frame.Behind(r.Levels.Dummies())
-	m, c, n := r.Dim(), f.Centre, float64(r.N)
+	m, c := r.Dim(), f.Centre
 	s := turned(f.Inverse(), m, m, z)
 	for j := range m {
 		for k := j; k < m; k++ {

@@ -22,11 +22,15 @@ import (
 //
 // whatever the number of levels. Gaussian noise is isotropic in the first and the third. Without δ, ψ has a ball
 // a level: by the second norm densities of neighbours differ by a factor of exp(2√(κ² + R²)/s) at most.
+// A row that others lack has ψ in its level alone, of norm √(κ² + ‖a‖²) ≤ √(κ² + R²), and products of norm ‖a‖² ≤ R².
 
 // LevelSensitivity returns the squares of the sensitivities of ψ and of products in a frame.
-func (f *Frame) LevelSensitivity(kind Kind) (levels, products *big.Rat) {
+func (f *Frame) LevelSensitivity(kind Kind, nb Neighbours) (levels, products *big.Rat) {
 	radius := square2(f.Radius)
-	levels = f.reach()
+	levels, products = f.reach(), new(big.Rat).Mul(radius, radius)
+	if nb == AddRemove {
+		return levels, products
+	}
 	if kind == Gaussian {
 		if levels.Cmp(new(big.Rat).Add(radius, radius)) < 0 {
 			levels.Add(radius, radius)
@@ -35,7 +39,6 @@ func (f *Frame) LevelSensitivity(kind Kind) (levels, products *big.Rat) {
 	} else {
 		levels.Mul(levels, big.NewRat(4, 1))
 	}
-	products = new(big.Rat).Mul(radius, radius)
 	return levels, products.Add(products, products)
 }
 
@@ -83,13 +86,13 @@ func (n *LevelNoise) validate(l *Look, d int) error {
 }
 
 // levelClaims is claims of such a look.
-func (l *Look) levelClaims() error {
+func (l *Look) levelClaims(nb Neighbours) error {
 	n, f, own := l.Noise, l.Frame, l.levels.Noise
-	_, products := f.LevelSensitivity(n.Kind)
+	_, products := f.LevelSensitivity(n.Kind, nb)
 	const short = "%v is too small beside %v: the privacy claimed does not hold"
 	switch {
 	case square2(n.Sensitivity).Cmp(relax(products)) < 0:
-		return within("noise", within("sensitivity", fmt.Errorf(short, n.Sensitivity, fmt.Sprintf("√2·radius² of radius %v", f.Radius))))
+		return within("noise", within("sensitivity", fmt.Errorf(short, n.Sensitivity, fmt.Sprintf("%sradius² of radius %v", map[Neighbours]string{ReplaceOne: "√2·"}[nb], f.Radius))))
 	case new(big.Rat).Mul(big.NewRat(2, 1), square2(n.Cross)).Cmp(relax(square2(n.Scale))) < 0:
 		return within("noise", within("cross", fmt.Errorf(short, n.Cross, "scale/√2")))
 	case new(big.Rat).Mul(square2(own.Count), square2(f.Weight)).Cmp(relax(square2(own.Scale))) < 0:

@@ -13,8 +13,8 @@ import (
 
 // framedLevels is a release of three looks of a factor of three levels, two covariates a and b, and y, and its rows
 // in scaled units, clipped, whose sums the last look has without noise. Half of its share is for levels.
-func framedLevels(kind Kind, rng *rand.Rand) (r *Release, rows [][]float64) {
-	r = framed(3, kind, ReplaceOne, rng)
+func framedLevels(kind Kind, nb Neighbours, rng *rand.Rand) (r *Release, rows [][]float64) {
+	r = framed(3, kind, nb, rng)
 	r.Format, r.N = FormatLevels, 60
 	r.Schema.Factors = []schema.Factor{{Name: "f", Levels: []string{"p", "q", "r"}}}
 	numbers := r.Schema.Covariates
@@ -25,16 +25,21 @@ func framedLevels(kind Kind, rng *rand.Rand) (r *Release, rows [][]float64) {
 	r.Schema.Covariates = append(r.Schema.Covariates, numbers...)
 	f := r.Frame
 	up, share := 1+1e-14, 0.5*r.Noise.Sensitivity/r.Noise.Scale // of ε, or of μ after this
-	ofLevels, own := 2*math.Hypot(f.Weight, f.Radius), &LevelNoise{}
-	if kind == Gaussian {
+	ofLevels, products, own := 2*math.Hypot(f.Weight, f.Radius), math.Sqrt2*f.Radius*f.Radius, &LevelNoise{}
+	if kind == Ball {
+		if own.Freedom, r.Noise.Freedom = 5, 7; nb == AddRemove { // what n had
+			share += 0.5 / r.NNoise
+		}
+	} else {
 		share *= math.Sqrt2
 		ofLevels = math.Sqrt(2 * max(f.Weight*f.Weight+f.Radius*f.Radius, 2*f.Radius*f.Radius))
-	} else {
-		own.Freedom, r.Noise.Freedom = 5, 7
+	}
+	if nb == AddRemove {
+		ofLevels, products = math.Hypot(f.Weight, f.Radius), f.Radius*f.Radius
 	}
 	own.Scale = ofLevels / share * up
 	own.Count = own.Scale / f.Weight * up
-	r.Noise.Sensitivity, r.Noise.Linear = math.Sqrt2*f.Radius*f.Radius*up, 0
+	r.Noise.Sensitivity, r.Noise.Linear = products*up, 0
 	r.Noise.Scale = r.Noise.Sensitivity / share * up
 	r.Noise.Cross = r.Noise.Scale / math.Sqrt2 * up
 	z := make([]float64, 3+3*3+6)
@@ -54,8 +59,7 @@ func framedLevels(kind Kind, rng *rand.Rand) (r *Release, rows [][]float64) {
 		}
 		rows = append(rows, row)
 	}
-	r.Levels, r.Statistics = ByLevels("f", 5, 2, 60, z)
-	r.Levels.Noise = own
+	r.TakeLevels("f", 2, own, z)
 	return r, rows
 }
 
@@ -63,8 +67,8 @@ func framedLevels(kind Kind, rng *rand.Rand) (r *Release, rows [][]float64) {
 // level and over all rows, and noise as wide as what it is of.
 func TestLevelsInAFrame(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 9))
-	for _, kind := range []Kind{Gaussian, Ball} {
-		r, rows := framedLevels(kind, rng)
+	for _, w := range ways {
+		r, rows := framedLevels(w.kind, w.nb, rng)
 		var file bytes.Buffer
 		if _, err := r.WriteTo(&file); err != nil {
 			t.Fatal(err)
@@ -120,7 +124,7 @@ func TestLevelsInAFrame(t *testing.T) {
 
 // TestLevelClaims: noise that is a little too small is found out, wherever it is.
 func TestLevelClaims(t *testing.T) {
-	for _, kind := range []Kind{Gaussian, Ball} {
+	for _, w := range ways {
 		for field, spoil := range map[string]func(r *Release){
 			"privacy":               func(r *Release) { r.Levels.Noise.Scale *= 0.99; r.Levels.Noise.Count *= 0.99 },
 			"noise.sensitivity":     func(r *Release) { r.Noise.Sensitivity *= 0.99 },
@@ -136,19 +140,19 @@ func TestLevelClaims(t *testing.T) {
 			"steps[0].frame.centre": func(r *Release) { r.Steps[0].Frame = r.Steps[0].Frame.Behind(2) },
 			"frame":                 func(r *Release) { r.Frame, r.Radii, r.Steps = nil, nil, nil },
 		} {
-			r, _ := framedLevels(kind, rand.New(rand.NewPCG(8, 9)))
+			r, _ := framedLevels(w.kind, w.nb, rand.New(rand.NewPCG(8, 9)))
 			spoil(r)
 			err := r.Validate()
 			if field == "frame" {
 				field = "noise"
 			}
 			if err == nil || !strings.HasPrefix(err.Error(), field) {
-				t.Errorf("%s, %s: %v", kind, field, err)
+				t.Errorf("%s, %s, %s: %v", w.kind, w.nb, field, err)
 			}
 		}
-		r, _ := framedLevels(kind, rand.New(rand.NewPCG(8, 9)))
+		r, _ := framedLevels(w.kind, w.nb, rand.New(rand.NewPCG(8, 9)))
 		if r.Noise.Scale *= 0.99; r.Validate() == nil {
-			t.Errorf("%s: products with less noise pass", kind)
+			t.Errorf("%s, %s: products with less noise pass", w.kind, w.nb)
 		}
 	}
 }

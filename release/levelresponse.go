@@ -74,10 +74,11 @@ func (r *Release) asWanted(z []float64) []float64 {
 func (r *Release) MeasuredOfResponse() []Combination {
 	m := r.Dim()
 	place := func(j int) int { return (j + m - 1) % m }
-	all, at := Combinations(m, 1), make([]int, Length(m))
-	if r.Frame != nil { // the rows of the first level, too
-		all = slices.Insert(all, 0, Combination{At: []int{0}, Weight: []float64{-0.5}, Rows: 0.5})
+	counts := 1
+	if r.Frame != nil {
+		counts = 2
 	}
+	all, at := Combinations(m, 1, counts), make([]int, Length(m))
 	for j := range m {
 		at[j] = place(j)
 		for k := j; k < m; k++ {

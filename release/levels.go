@@ -20,7 +20,7 @@ const MaxLevels = 50
 // of categories, or of truth values, of which false is the first level. With L levels and q other
 // columns v, the response the last,
 //
-//	the rows n_l of each level (of two the second alone: n is public),
+//	the rows n_l of each level (of two the second alone where n is public),
 //	Σv_j within each level, L·q sums, and Σv_jv_k over all rows, q(q+1)/2,
 //
 // each have noise. All other statistics follow: with the dummy of level l scaled to u_l = ±1
@@ -29,7 +29,8 @@ const MaxLevels = 50
 //
 // and Statistics have them so. The factor's dummies are the first covariates.
 //
-// In a frame, which is of v alone, v is ũ, and all L counts have noise.
+// In a frame, which is of v alone, v is ũ, and all L counts have noise. So they have where n is not public: it is
+// then their sum, rounded.
 type Levels struct {
 	Factor string      `json:"factor"`
 	Counts []float64   `json:"counts"`
@@ -92,17 +93,17 @@ func (l *Levels) Dummies() int {
 // inFrame are a row's columns that a frame is of.
 func (r *Release) inFrame() int { return max(1, r.Dim()-r.Levels.Dummies()) }
 
-// levelCounts is how many counts have noise.
-func levelCounts(levels int) int {
-	if levels == 2 {
+// LevelCounts is how many counts have noise in the box, of a factor of k dummies.
+func LevelCounts(k int, nb Neighbours) int {
+	if k == 1 && nb == ReplaceOne {
 		return 1
 	}
-	return levels
+	return k + 1
 }
 
-// Combinations are the sums that noise is on, of a factor of k dummies among m columns: counts, sums
+// Combinations are the sums that noise is on, of a factor of k dummies among m columns: so many counts, sums
 // within levels, products.
-func Combinations(m, k int) (all []Combination) {
+func Combinations(m, k, counts int) (all []Combination) {
 	of := func(l int, at func(dummy int) int, total Combination) Combination {
 		c := Combination{At: slices.Clone(total.At)} // half of the dummy's and of the total; of the first level what others leave
 		if l > 0 {
@@ -121,7 +122,7 @@ func Combinations(m, k int) (all []Combination) {
 		}
 		return c
 	}
-	for l := k + 1 - levelCounts(k+1); l <= k; l++ {
+	for l := k + 1 - counts; l <= k; l++ {
 		all = append(all, of(l, func(i int) int { return i }, Combination{Rows: 1}))
 	}
 	for l := range k + 1 {
@@ -157,6 +158,33 @@ func ByLevels(factor string, m, k int, n int64, measured []float64) (*Levels, St
 		rest = rest[q:]
 	}
 	return l, StatisticsFromVector(m, l.statistics(m, float64(n), rest))
+}
+
+// TakeLevels takes what has noise, in the order of Combinations, of a factor of k dummies, and all that follows from it:
+// where n is not public, it does, too.
+func (r *Release) TakeLevels(factor string, k int, noise *LevelNoise, measured []float64) {
+	by := func() {
+		r.Levels, r.Statistics = ByLevels(factor, r.Dim(), k, r.N, measured)
+		r.Levels.Noise = noise
+	}
+	if by(); r.Neighbours() == AddRemove {
+		r.N, r.NNoise = r.sumOfCounts()
+		by()
+	}
+}
+
+// sumOfCounts is n where that is not public, and the scale of noise, of Laplace's law beside a ball, that has its standard
+// deviation.
+func (r *Release) sumOfCounts() (n int64, noise float64) {
+	_, sd := r.scales()
+	sum, scale := 0.0, sd[0]
+	for _, count := range r.Levels.Counts {
+		sum += count
+	}
+	if r.Noise.Kind != Gaussian {
+		scale /= math.Sqrt2
+	}
+	return int64(math.Round(sum)), math.Sqrt(float64(len(r.Levels.Counts))) * scale
 }
 
 // statistics are all that follow, of products of columns behind the dummies.
@@ -197,12 +225,16 @@ func (r *Release) products() []float64 {
 }
 
 // LevelSensitivity is Vector.Sensitivity of sums by the levels of a factor with k dummies and of
-// q = m − k other columns, to replace-one neighbours (docs/sensitivity.md):
+// q = m − k other columns (docs/sensitivity.md):
 //
-//	          L1                                        L2²
-//	k = 1     1 + 2q + q²/2 − [q odd]/(q+3)             (q+1)²
-//	k > 1     2 + 2q + q²/2 − [q odd]/(q+3)             (q+1)² + [q even]
-func LevelSensitivity(m, k int) (l1, l2Squared *big.Rat) {
+//	                      L1                                        L2²
+//	replace-one, k = 1    1 + 2q + q²/2 − [q odd]/(q+3)             (q+1)²
+//	replace-one, k > 1    2 + 2q + q²/2 − [q odd]/(q+3)             (q+1)² + [q even]
+//	add-remove            1 + q + q(q+1)/2                          the same
+func LevelSensitivity(m, k int, nb Neighbours) (l1, l2Squared *big.Rat) {
+	if nb == AddRemove { // the entries of a row: its count, its sums, its products
+		return Sums.Sensitivity(m-k, nb)
+	}
 	q := int64(m - k)
 	l1, l2 := big.NewRat(4+4*q+q*q, 2), (q+1)*(q+1)
 	if q%2 == 1 {
@@ -226,8 +258,8 @@ func (r *Release) validateLevels() error {
 		return nil
 	}
 	switch {
-	case r.Neighbours() != ReplaceOne:
-		return within("privacy", within("neighbours", fmt.Errorf("must be %q with \"levels\"", ReplaceOne)))
+	case r.LevelsAreOfResponse() && r.Neighbours() == AddRemove:
+		return within("privacy", within("neighbours", fmt.Errorf("must be %q where \"levels\" are of the response", ReplaceOne)))
 	case r.Moments != nil || r.Bounds != nil || r.Persons != nil || len(r.Withheld) > 0:
 		return within("levels", errors.New("not with \"moments\", \"bounds\", \"persons\" or \"withheld\""))
 	}
@@ -236,7 +268,7 @@ func (r *Release) validateLevels() error {
 		first.Schema, r = *responseFirst(&r.Schema), &first
 	}
 	d, k, err := LevelsFirst(&r.Schema, l.Factor)
-	q, counts := r.Dim()-k, levelCounts(k+1)
+	q, counts := r.Dim()-k, LevelCounts(k, r.Neighbours())
 	if r.Frame != nil {
 		counts = k + 1
 	}
@@ -301,7 +333,8 @@ func (r *Release) SameFactor(first *Release) error {
 	return nil
 }
 
-// validateFollows checks that the statistics are those that follow from the sums by levels.
+// validateFollows checks that n, where it is not public, and the statistics are those that follow from the sums by
+// levels.
 func (r *Release) validateFollows() error {
 	if r.Levels == nil {
 		return nil
@@ -313,7 +346,15 @@ func (r *Release) validateFollows() error {
 			return within("levels", err)
 		}
 	}
-	most := float64(r.N)
+	if n, noise := r.sumOfCounts(); r.Neighbours() == AddRemove {
+		switch {
+		case r.N != n:
+			return within("n", fmt.Errorf("must be the sum of \"levels.counts\", rounded, %d, and not %d", n, r.N))
+		case !(math.Abs(r.NNoise-noise) <= isotropy*noise):
+			return within("n_noise", fmt.Errorf("must be that of the sum of \"levels.counts\", %v, and not %v", noise, r.NNoise))
+		}
+	}
+	most := math.Abs(float64(r.N))
 	for _, v := range s {
 		most = max(most, math.Abs(v))
 	}
@@ -329,15 +370,18 @@ func (r *Release) validateFollows() error {
 func (r *Release) levelSD() []float64 {
 	wanted := r
 	r = r.FactorFirst()
-	m, k, unit := r.Dim(), r.Levels.Dummies(), *r
+	m, k := r.Dim(), r.Levels.Dummies()
 	_, sd := r.scales()
 	z, square := make([]float64, len(sd)), make([]float64, Length(m))
-	unit.N = 0
 	for i := range z {
 		clear(z)
 		z[i] = sd[i] / r.Noise.SD()
-		unit.Levels, unit.Statistics = ByLevels("", m, k, 0, z)
-		for e, v := range unit.Scaled() {
+		l, _ := ByLevels("", m, k, 0, z)
+		n := 0.0
+		if r.Neighbours() == AddRemove && i < len(l.Counts) {
+			n = z[i]
+		}
+		for e, v := range r.scaled(l.statistics(m, n, z[len(z)-len(r.products()):]), n) {
 			square[e] += v * v
 		}
 	}

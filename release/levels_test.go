@@ -2,6 +2,7 @@ package release_test
 
 import (
 	"bytes"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,11 +13,12 @@ import (
 )
 
 // byLevel is a release of a factor of three levels, a truth value, x and y.
-func byLevel(t *testing.T) *release.Release {
+func byLevel(t *testing.T, nb release.Neighbours) *release.Release {
 	t.Helper()
+	scale := map[release.Neighbours]float64{release.ReplaceOne: 12.5 - 1./6, release.AddRemove: 10}[nb]
 	r := &release.Release{Format: release.FormatLevels, N: 40,
-		Privacy: &release.Privacy{Epsilon: 1, Neighbours: release.ReplaceOne},
-		Noise:   release.Noise{Kind: release.Laplace, Scale: 12.5 - 1./6, Sensitivity: 12.5 - 1./6},
+		Privacy: &release.Privacy{Epsilon: 1, Neighbours: nb},
+		Noise:   release.Noise{Kind: release.Laplace, Scale: scale, Sensitivity: scale},
 		Schema: schema.Design{Response: schema.Column{Name: "y", Lower: -1, Upper: 1}, Intercept: true,
 			Factors: []schema.Factor{{Name: "f", Levels: []string{"a", "b", "c"}}}}}
 	for _, level := range []string{"b", "c"} {
@@ -27,7 +29,7 @@ func byLevel(t *testing.T) *release.Release {
 	for i := range 3 + 3*3 + 6 {
 		z = append(z, float64(i*i%17)+0.25)
 	}
-	r.Levels, r.Statistics = release.ByLevels("f", 5, 2, r.N, z)
+	r.TakeLevels("f", 2, nil, z)
 	if err := r.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -40,10 +42,18 @@ func byLevel(t *testing.T) *release.Release {
 // TestByLevels: combinations of the statistics are what has noise, but for the first of all counts,
 // which n leaves; a file is read as it was written; a model of the factor and some columns picks.
 func TestByLevels(t *testing.T) {
-	r := byLevel(t)
+	for _, nb := range []release.Neighbours{release.ReplaceOne, release.AddRemove} {
+		t.Run(string(nb), func(t *testing.T) { testByLevels(t, byLevel(t, nb)) })
+	}
+}
+
+func testByLevels(t *testing.T, r *release.Release) {
 	z := r.Measured()
-	for i, c := range release.Combinations(5, 2)[1:] {
-		if got := c.Value(r.Statistics.Vector(), 40); got != z[i+1] {
+	if want := map[release.Neighbours]int64{release.ReplaceOne: 40, release.AddRemove: 6}[r.Neighbours()]; r.N != want { // 0.25 + 1.25 + 4.25
+		t.Errorf("n = %d, not %d", r.N, want)
+	}
+	for i, c := range release.Combinations(5, 2, 3)[1:] {
+		if got := c.Value(r.Statistics.Vector(), float64(r.N)); got != z[i+1] {
 			t.Errorf("combination %d is %v, not %v", i+1, got, z[i+1])
 		}
 	}
@@ -56,7 +66,11 @@ func TestByLevels(t *testing.T) {
 		t.Errorf("read %+v, %v", again, err)
 	}
 	sd := r.ScaledSD()
-	if sd[release.Index(5, 0, 0)] != 0 || sd[0] != 2*r.Noise.SD() || sd[release.Index(5, 4, 4)] != r.Noise.SD() {
+	squares, dummy := 0.0, 2. // of Σu_l² = n and of Σu_l = 2n_l − n, over that of the noise
+	if r.Neighbours() == release.AddRemove {
+		squares, dummy = math.Sqrt(3), math.Sqrt(3)
+	}
+	if near := func(x, y float64) bool { return math.Abs(x-y*r.Noise.SD()) < 1e-9 }; !near(sd[release.Index(5, 0, 0)], squares) || !near(sd[0], dummy) || sd[release.Index(5, 4, 4)] != r.Noise.SD() {
 		t.Errorf("sds %v", sd)
 	}
 	model, err := r.Select("x ~ y + f")
@@ -78,24 +92,35 @@ func TestByLevels(t *testing.T) {
 
 func TestByLevelsRefused(t *testing.T) {
 	for field, spoil := range map[string]func(r *release.Release){
-		"levels":             func(r *release.Release) { r.Levels = nil },
-		"levels.factor":      func(r *release.Release) { r.Levels.Factor = "g" },
-		"levels.counts":      func(r *release.Release) { r.Levels.Counts = r.Levels.Counts[1:] },
-		"levels.sums":        func(r *release.Release) { r.Levels.Sums = r.Levels.Sums[1:] },
-		"levels.sums[2]":     func(r *release.Release) { r.Levels.Sums[2] = r.Levels.Sums[2][1:] },
-		"statistics":         func(r *release.Release) { r.Levels.Sums[1][0]++ },
-		"privacy.neighbours": func(r *release.Release) { r.Privacy.Neighbours, r.NNoise = release.AddRemove, 20 },
-		"schema.covariates":  func(r *release.Release) { c := r.Schema.Covariates; c[0], c[1] = c[1], c[0] },
-		"noise.sensitivity":  func(r *release.Release) { r.Noise.Sensitivity = 12 },
-		"noise.scale":        func(r *release.Release) { r.Noise.Scale = 12 },
+		"levels":            func(r *release.Release) { r.Levels = nil },
+		"levels.factor":     func(r *release.Release) { r.Levels.Factor = "g" },
+		"levels.counts":     func(r *release.Release) { r.Levels.Counts = r.Levels.Counts[1:] },
+		"levels.sums":       func(r *release.Release) { r.Levels.Sums = r.Levels.Sums[1:] },
+		"levels.sums[2]":    func(r *release.Release) { r.Levels.Sums[2] = r.Levels.Sums[2][1:] },
+		"statistics":        func(r *release.Release) { r.Levels.Sums[1][0]++ },
+		"schema.covariates": func(r *release.Release) { c := r.Schema.Covariates; c[0], c[1] = c[1], c[0] },
+		"noise.sensitivity": func(r *release.Release) { r.Noise.Sensitivity = 12 },
+		"noise.scale":       func(r *release.Release) { r.Noise.Scale = 12 },
 	} {
-		r := byLevel(t)
+		r := byLevel(t, release.ReplaceOne)
 		spoil(r)
 		if err := r.Validate(); err == nil || !strings.HasPrefix(err.Error(), field+":") {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
-	r := byLevel(t)
+	for field, spoil := range map[string]func(r *release.Release){
+		"n":                 func(r *release.Release) { r.N++ },
+		"n_noise":           func(r *release.Release) { r.NNoise *= 1.1 },
+		"noise.sensitivity": func(r *release.Release) { r.Noise.Sensitivity = 9.9 },
+		"noise.scale":       func(r *release.Release) { r.Noise.Scale = 9.9; r.NNoise *= 0.99 },
+	} {
+		r := byLevel(t, release.AddRemove)
+		spoil(r)
+		if err := r.Validate(); err == nil || !strings.HasPrefix(err.Error(), field+":") {
+			t.Errorf("add-remove, %s: %v", field, err)
+		}
+	}
+	r := byLevel(t, release.ReplaceOne)
 	r.Format = release.Format
 	if err := r.Validate(); err == nil || !strings.HasPrefix(err.Error(), "levels:") {
 		t.Errorf("with levels, format 1: %v", err)
@@ -105,7 +130,7 @@ func TestByLevelsRefused(t *testing.T) {
 // TestByResponse: a release by the levels of its response is one by those of a covariate in another order, in the file
 // too; what is noised are combinations of its own sums; damaged ones are refused.
 func TestByResponse(t *testing.T) {
-	first := byLevel(t)
+	first := byLevel(t, release.ReplaceOne)
 	first.Schema.Factors, first.Schema.Covariates = nil, first.Schema.Covariates[2:]
 	var z []float64
 	for i := range 1 + 2*2 + 3 {

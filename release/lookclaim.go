@@ -55,7 +55,7 @@ func square2(x float64) *big.Rat { return new(big.Rat).Mul(exact(x), exact(x)) }
 // that on squares.
 func (l *Look) claims(nb Neighbours) error {
 	if l.levels != nil {
-		return l.levelClaims()
+		return l.levelClaims(nb)
 	}
 	n, f := l.Noise, l.Frame
 	if square2(n.Sensitivity).Cmp(relax(f.sensitivity2(nb))) < 0 {
@@ -97,7 +97,7 @@ func (r *Release) parts(value func(float64) *big.Rat) (all []part) {
 			norm = l.Frame.sensitivity(nb)
 		}
 		if l.levels != nil {
-			levels, products := l.Frame.LevelSensitivity(l.Noise.Kind)
+			levels, products := l.Frame.LevelSensitivity(l.Noise.Kind, nb)
 			if l.Noise.Sensitivity == 0 {
 				norm = below(products)
 			}
@@ -108,7 +108,7 @@ func (r *Release) parts(value func(float64) *big.Rat) (all []part) {
 			all = append(all, part{place + query, spent.Mul(spent, each)})
 		}
 		add("noise", r.power(norm.Quo(norm, scale)))
-		if l.Noise.Kind == Ball && nb == AddRemove {
+		if l.Noise.Kind == Ball && nb == AddRemove && l.levels == nil {
 			add("n_noise", new(big.Rat).Inv(value(l.NNoise)))
 		}
 		if l.Radii != nil {

@@ -202,7 +202,7 @@ func FuzzRead(f *testing.F) {
 		f.Add([]byte(write(f, framed(2, w.kind, w.nb, rand.New(rand.NewPCG(1, 2))))))
 	}
 	f.Add([]byte(strings.Replace(byHand, `"n":1e+02`, `"n":100,"frame":{"centre":[0,1e300,0],"matrix":[[1],[1,1],[1,1,1e-300]],"radius":1e300,"weight":1},"steps":[{"noise":{"kind":"ball","scale":1}}]`, 1)))
-	leveled, _ := framedLevels(Ball, rand.New(rand.NewPCG(1, 2)))
+	leveled, _ := framedLevels(Ball, ReplaceOne, rand.New(rand.NewPCG(1, 2)))
 	f.Add([]byte(write(f, leveled)))
 	f.Add([]byte(strings.NewReplacer("release/1", "release/3", `"name":"y","lower":-1,"upper":1`, `"name":"y","lower":0,"upper":1,"type":"boolean"`,
 		`"sum_yy":9}}`, `"sum_yy":9},"levels":{"factor":"y","counts":[53],"sums":[[0,0],[1,2]]}}`).Replace(byHand)))

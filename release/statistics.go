@@ -133,7 +133,10 @@ func (r *Release) Select(formula string) (*Release, error) {
 	if out.Frame == nil {
 		out.Levels = levels
 	}
-	if responds {
+	switch {
+	case responds && out.Neighbours() == AddRemove:
+		return nil, fmt.Errorf("formula %q: no family has the law of sums by the levels of %q where the number of rows is not public: it is no response", formula, out.Levels.Factor)
+	case responds:
 		return out.FactorLast(), nil
 	}
 	return out, nil

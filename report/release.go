@@ -87,7 +87,10 @@ func factor(epsilon float64) string {
 func contents(r *release.Release) string {
 	m := r.Dim()
 	text := fmt.Sprintf("Released: n = %d%s, public and exact, and ", r.N, whose(r))
-	if r.Neighbours() == release.AddRemove {
+	switch {
+	case r.Neighbours() == release.AddRemove && r.Levels != nil:
+		text = fmt.Sprintf("Released: n = %d, the sum of noisy counts of levels, rounded, and ", r.N)
+	case r.Neighbours() == release.AddRemove:
 		text = fmt.Sprintf("Released: n = %d%s with noise of scale %s, and ", r.N, whose(r), general(r.NNoise))
 	}
 	products := "their squares and products"

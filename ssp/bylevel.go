@@ -113,7 +113,7 @@ func (b Budget) LevelNoise(d int, f *release.Frame, share float64) (noise releas
 	if noise, err = b.Noise(d, f, share/2); err != nil {
 		return noise, nil, err
 	}
-	ofLevels, products := f.LevelSensitivity(b.Kind)
+	ofLevels, products := f.LevelSensitivity(b.Kind, b.Neighbours)
 	levels = &release.LevelNoise{}
 	noise.Linear, noise.Sensitivity = 0, rootUp(products)
 	if noise.Scale, err = b.scale(square(noise.Sensitivity), share/2, all); err == nil {
@@ -130,9 +130,9 @@ func (b Budget) LevelNoise(d int, f *release.Frame, share float64) (noise releas
 	return noise, levels, nil
 }
 
-// LevelWeight is κ over R: of Gaussian noise 1, up to which counts have less at no cost.
+// LevelWeight is κ over R: of Gaussian noise to replace-one neighbours 1, up to which counts have less at no cost.
 func (b Budget) LevelWeight() float64 {
-	if b.Kind == release.Gaussian {
+	if b.Kind == release.Gaussian && b.Neighbours == release.ReplaceOne {
 		return 1
 	}
 	return 0.5

@@ -83,12 +83,21 @@ func TestNeighboursByLevel(t *testing.T) {
 					found = [3]float64{max(found[0], l2), max(found[1], byLevel), max(found[2], products)}
 				}
 			}
-			levels, products := f.LevelSensitivity(release.Gaussian)
-			inBalls, _ := f.LevelSensitivity(release.Ball)
+			levels, products := f.LevelSensitivity(release.Gaussian, release.ReplaceOne)
+			inBalls, _ := f.LevelSensitivity(release.Ball, release.ReplaceOne)
 			for k, most := range []*big.Rat{levels, inBalls, products} {
 				ratio := math.Sqrt(found[k] / ratToFloat(most))
 				if ratio > 1+1e-12 || i >= inside && ratio < 0.99 && !(d == 1 && k == 2) && !(k == 1 && f.Weight < f.Radius/2) {
 					t.Errorf("d = %d, frame %+v: found %v of sensitivity %d", d, f, ratio, k)
+				}
+			}
+			levels, products = f.LevelSensitivity(release.Gaussian, release.AddRemove)
+			find := attack{t, mustBall(t, f, d).NewAccumulator(), 0, false, make([]int64, d), nil, nil}
+			worst, others := find.climb(rng, 4), inLevel(2, 1, frameRows(rng, 1, f)[0])
+			l2, byLevel, ofProducts := levelsApart(f, leveledRows(t, f, others, inLevel(2, i%3, worst[:d])), leveledRows(t, f, others))
+			for k, ratio := range []float64{l2 / ratToFloat(levels), byLevel / ratToFloat(levels), ofProducts / ratToFloat(products)} {
+				if ratio > 1+1e-12 || i >= inside && ratio < 0.98 {
+					t.Errorf("d = %d, frame %+v, one row more: found the square of %v of sensitivity %d", d, f, math.Sqrt(ratio), k)
 				}
 			}
 		}

@@ -15,10 +15,7 @@ import (
 // CalibrateLevels is Calibrate of a release of sums by the levels of a factor of k dummies among m
 // columns, to release.LevelSensitivity.
 func CalibrateLevels(m, k int, pr release.Privacy, noise release.Kind) (release.Noise, error) {
-	switch {
-	case pr.Neighbours != release.ReplaceOne:
-		return release.Noise{}, fmt.Errorf("sums by levels are released to %s neighbours", release.ReplaceOne)
-	case noise == Auto:
+	if noise == Auto {
 		kind, _, err := ChooseLevels(m, k, pr)
 		if err != nil {
 			return release.Noise{}, err
@@ -31,7 +28,7 @@ func CalibrateLevels(m, k int, pr release.Privacy, noise release.Kind) (release.
 	if err := checkPrivacy(pr, noise); err != nil {
 		return release.Noise{}, err
 	}
-	l1, squared := release.LevelSensitivity(m, k)
+	l1, squared := release.LevelSensitivity(m, k, pr.Neighbours)
 	if noise == release.Gaussian {
 		return gaussianNoise(squared, pr)
 	}
@@ -74,7 +71,7 @@ func PublishLevels(ctx context.Context, s *Statistics, d *schema.Design, factor 
 	if stated.Kind == release.Laplace {
 		pr.Delta = 0
 	}
-	z, err := s.byLevels(k)
+	z, err := s.byLevels(k, pr.Neighbours)
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +83,11 @@ func PublishLevels(ctx context.Context, s *Statistics, d *schema.Design, factor 
 		return nil, err
 	}
 	drawn.AddNoise(z, e)
-	r := &release.Release{Format: release.FormatLevels, Simulated: simulated, Schema: copyDesign(d), Privacy: &pr, N: s.N, Noise: stated}
-	r.Levels, r.Statistics = release.ByLevels(factor, s.m, k, s.N, toScaled(z, 2*LatticeBits))
+	r := &release.Release{Format: release.FormatLevels, Simulated: simulated, Schema: copyDesign(d), Privacy: &pr, Noise: stated}
+	if pr.Neighbours == release.ReplaceOne {
+		r.N = s.N
+	}
+	r.TakeLevels(factor, k, nil, toScaled(z, 2*LatticeBits))
 	if err := r.Validate(); err != nil {
 		return nil, fmt.Errorf("the release is not valid: %w", err)
 	}
@@ -97,13 +97,13 @@ func PublishLevels(ctx context.Context, s *Statistics, d *schema.Design, factor 
 // byLevels are the sums of release.Combinations of a factor whose k dummies are the first columns, as
 // multiples of 2^-40. Twice each is a whole combination of the statistics, and even, where all rows
 // are in one level.
-func (s *Statistics) byLevels(k int) ([]*big.Int, error) {
+func (s *Statistics) byLevels(k int, nb release.Neighbours) ([]*big.Int, error) {
 	if err := s.CheckLevels(k); err != nil {
 		return nil, err
 	}
 	sums, n := s.BigInts(), s.rows()
 	var all []*big.Int
-	for _, c := range release.Combinations(s.m, k) {
+	for _, c := range release.Combinations(s.m, k, release.LevelCounts(k, nb)) {
 		twice := multiple(n, 2*c.Rows)
 		for i, at := range c.At {
 			twice.Add(twice, multiple(sums[at], 2*c.Weight[i]))

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,14 +27,14 @@ func inLevel(k, l int, v []float64) []float64 {
 	return append(row, v...)
 }
 
-// levelSums are what noise is put on, exact integers, of two rows.
-func levelSums(t *testing.T, k int, row, shared []float64) []*big.Int {
+// levelSums are what noise is put on, exact integers, of rows.
+func levelSums(t *testing.T, k int, nb release.Neighbours, rows ...[]float64) []*big.Int {
 	t.Helper()
-	a := NewAccumulator(len(row))
-	if err := a.AddRows(append(append([]float64{}, row...), shared...)); err != nil {
+	a := NewAccumulator(len(rows[0]))
+	if err := a.AddRows(slices.Concat(rows...)); err != nil {
 		t.Fatal(err)
 	}
-	z, err := a.Statistics().byLevels(k)
+	z, err := a.Statistics().byLevels(k, nb)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,13 +58,15 @@ func TestLevelSensitivity(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 9))
 	for _, k := range []int{1, 2, 9} {
 		for q := 1; q <= 4; q++ {
-			l1, l2 := release.LevelSensitivity(k+q, k)
+			l1, l2 := release.LevelSensitivity(k+q, k, release.ReplaceOne)
 			claim := [2]float64{}
 			claim[0], _ = l1.Float64()
 			claim[1], _ = l2.Float64()
 			shared := inLevel(k, 0, make([]float64, q))
 			for norm := range 2 {
-				of := func(level int, x []float64) []*big.Int { return levelSums(t, k, inLevel(k, level, x), shared) }
+				of := func(level int, x []float64) []*big.Int {
+					return levelSums(t, k, release.ReplaceOne, inLevel(k, level, x), shared)
+				}
 				apart := func(v, w []*big.Int) float64 {
 					d1, d2 := levelDistance(v, w)
 					return [2]float64{d1, d2}[norm]
@@ -118,6 +121,50 @@ func TestLevelSensitivity(t *testing.T) {
 	}
 }
 
+// TestLevelSensitivityAddRemove climbs from random rows that others lack, through the integers that are published: none
+// is beyond the claim, and the worst attain it.
+func TestLevelSensitivityAddRemove(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 10))
+	for _, k := range []int{1, 2, 9} {
+		for q := 1; q <= 4; q++ {
+			l1, l2 := release.LevelSensitivity(k+q, k, release.AddRemove)
+			shared := inLevel(k, rng.IntN(k+1), make([]float64, q))
+			without := levelSums(t, k, release.AddRemove, shared)
+			for norm, claim := range []float64{ratToFloat(l1), ratToFloat(l2)} {
+				apart := func(x []float64) float64 {
+					d1, d2 := levelDistance(levelSums(t, k, release.AddRemove, inLevel(k, rng.IntN(k+1), x), shared), without)
+					return [2]float64{d1, d2}[norm]
+				}
+				most := 0.0
+				for range testsize.Of(6, 30) {
+					x := make([]float64, q)
+					for j := range x {
+						x[j] = 2*rng.Float64() - 1
+					}
+					best := apart(x)
+					for step := 1.0; step > 0.01; step /= 2 {
+						for j := range x {
+							for _, by := range []float64{-step, step} {
+								old := x[j]
+								x[j] = max(-1, min(1, old+by))
+								if d := apart(x); d > best {
+									best = d
+								} else {
+									x[j] = old
+								}
+							}
+						}
+					}
+					most = max(most, best)
+				}
+				if most > claim || most < 0.99*claim {
+					t.Errorf("k=%d q=%d norm %d: the worst found is %v, the claim %v", k, q, norm+1, most, claim)
+				}
+			}
+		}
+	}
+}
+
 // levelDesign has a factor of three levels, a truth value, x and y.
 func levelDesign() *schema.Design {
 	d := &schema.Design{Response: schema.Column{Name: "y", Lower: -1, Upper: 1}, Intercept: true,
@@ -142,31 +189,37 @@ func TestPublishLevels(t *testing.T) {
 	s, truth := a.Statistics(), a.Statistics().Vector()
 	privacy := release.Privacy{Epsilon: 0.5, Neighbours: release.ReplaceOne}
 	e := mechanisms.Simulated(rng)
-	sum, entries := 0.0, 0
-	for range 200 {
-		r, err := PublishLevels(context.Background(), s, levelDesign(), "f", privacy, release.Laplace, e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.Noise.Scale != 16 {
-			t.Fatalf("scale %v, not 8/ε", r.Noise.Scale)
-		}
-		z := r.Statistics.Vector()
-		for _, i := range []int{release.Index(4, 0, 0), release.Index(4, 1, 1)} {
-			if z[i] != 300 {
-				t.Fatalf("Σu² = %v", z[i])
+	for nb, scale := range map[release.Neighbours]float64{release.ReplaceOne: 16, release.AddRemove: 12} { // 8/ε and 6/ε
+		privacy.Neighbours = nb
+		sum, ofN, entries := 0.0, 0.0, 0
+		for range 200 {
+			r, err := PublishLevels(context.Background(), s, levelDesign(), "f", privacy, release.Laplace, e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, z := float64(r.N), r.Statistics.Vector()
+			if ofN += (n - 300) * (n - 300); r.Noise.Scale != scale || nb == release.ReplaceOne && n != 300 {
+				t.Fatalf("scale %v, not %v, n = %v", r.Noise.Scale, scale, n)
+			}
+			for _, i := range []int{release.Index(4, 0, 0), release.Index(4, 1, 1)} {
+				if z[i] != n {
+					t.Fatalf("Σu² = %v", z[i])
+				}
+			}
+			if cross := z[release.Index(4, 0, 1)]; math.Abs(cross+n+z[0]+z[1]) > 1e-9 {
+				t.Fatalf("Σu_1u_2 = %v, dummies %v, %v", cross, z[0], z[1])
+			}
+			for i, c := range release.Combinations(4, 2, 3) {
+				sum += math.Abs(r.Measured()[i] - c.Value(truth, 300))
+				entries++
 			}
 		}
-		if cross := z[release.Index(4, 0, 1)]; math.Abs(cross+300+z[0]+z[1]) > 1e-9 {
-			t.Fatalf("Σu_1u_2 = %v, dummies %v, %v", cross, z[0], z[1])
+		if mean := sum / float64(entries); math.Abs(mean-scale) > scale*5/math.Sqrt(float64(entries)) {
+			t.Errorf("mean absolute noise %v, not %v", mean, scale)
 		}
-		for i, c := range release.Combinations(4, 2) {
-			sum += math.Abs(r.Measured()[i] - c.Value(truth, 300))
-			entries++
+		if want := 200 * 3 * 2 * scale * scale; nb == release.AddRemove && math.Abs(ofN/want-1) > 0.5 {
+			t.Errorf("n has a variance of %v, and three counts have one of %v", ofN/200, want/200)
 		}
-	}
-	if mean := sum / float64(entries); math.Abs(mean-16) > 16*5/math.Sqrt(float64(entries)) {
-		t.Errorf("mean absolute noise %v, not 16", mean)
 	}
 	for _, half := range [][]float64{{0, -1, 0, 0}, {1, 1, 0, 0}} {
 		b := NewAccumulator(4)

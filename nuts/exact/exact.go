@@ -49,6 +49,9 @@ func (m Method) read(p *model.Problem) (*model.Joint, error) {
 		return nil, errors.New("of sums by the levels of a factor (--by-level) each custodian's covariates have a law of their own: leave --covariates shared out")
 	}
 	return joint, joint.Each(func(obs *model.Observation) error {
+		if joint.Family != model.Normal && obs.Told != nil && obs.Count.Latent() {
+			return fmt.Errorf("family %s has no law of sums by levels (--by-level) where the number of rows is not public: publish with --neighbours replace-one, or without --by-level", joint.Family)
+		}
 		if more := float64(obs.Shape.P + 4); joint.Family != model.Normal && obs.N < more {
 			return fmt.Errorf("family %s of %d covariates needs at least %g rows, and the release has n = %g: take fewer by --formula", joint.Family, obs.Shape.P, more, obs.N)
 		}

@@ -20,10 +20,19 @@ import (
 func leveledSites(levels, q int, prior *model.Prior, partial bool) jointRows {
 	s := model.Shape{P: levels - 1 + q, Intercept: true}
 	return jointRows{[]leveledRows{
-		{s, levels, 60, release.Laplace, 3, prior, false, 0},
-		{s, levels, 30, release.Gaussian, 2, prior, false, 0.6},
-		{s, levels, 90, release.Ball, 1.5, prior, true, 0.8},
+		{s, levels, 60, release.Laplace, 3, prior, false, 0, 0},
+		{s, levels, 30, release.Gaussian, 2, prior, false, 0.6, 0},
+		{s, levels, 90, release.Ball, 1.5, prior, true, 0.8, 0},
 	}, partial}
+}
+
+// latent are such custodians, whose numbers of rows have noise.
+func latent(sites []leveledRows) (all []leveledRows) {
+	for _, c := range sites {
+		c.most = 2 * c.n
+		all = append(all, c)
+	}
+	return all
 }
 
 // jointRows are custodians whose rows share a regression, or where partial have regressions alike.
@@ -45,8 +54,9 @@ func (c jointRows) draw(rng *rand.Rand) (truth []float64, problem *model.Joint) 
 	}
 	hub.Constrain(coordinates)
 	drawn := make([]float64, first.shape.Q()+1)
-	var regressions []float64
+	var regressions, rows []float64
 	for _, site := range c.sites {
+		site = site.counted(rng)
 		copy(drawn, hub.Centre)
 		if c.partial {
 			hub.Spread.Draw(drawn, hub.Centre, rng)
@@ -54,11 +64,15 @@ func (c jointRows) draw(rng *rand.Rand) (truth []float64, problem *model.Joint) 
 		own.Sigma2 = math.Exp(drawn[copy(own.Theta, drawn)])
 		problem.Sites = append(problem.Sites, site.site(site.drawRows(own, rng)))
 		regressions = append(append(regressions, own.Theta...), math.Sqrt(own.Sigma2))
+		if site.most > 0 {
+			rows = append(rows, float64(site.n))
+		}
 	}
 	truth = make([]float64, len(problem.Names()))
 	if at := hub.Write(truth); c.partial {
 		copy(truth[at:], regressions)
 	}
+	copy(truth[len(truth)-len(rows):], rows)
 	return truth, problem
 }
 
@@ -118,7 +132,7 @@ func TestJointLevelsSBC(t *testing.T) {
 	if *sbcLong {
 		trials = 500
 	}
-	for i, levels := range []int{3, 2, 4} {
+	for i, levels := range []int{3, 2, 4} { // of 4 n is latent
 		for _, partial := range []bool{false, true} {
 			if partial && (levels == 4 || levels == 3 && !*sbcLong) || testing.Short() && (i > 0 || partial) {
 				continue
@@ -130,7 +144,11 @@ func TestJointLevelsSBC(t *testing.T) {
 			t.Run(fmt.Sprintf("levels=%d partial=%t", levels, partial), func(t *testing.T) {
 				t.Parallel()
 				s := model.Shape{P: levels, Intercept: true}
-				names, ranks := jointRanks(t, 53, chainOf(5), trials, leveledSites(levels, 1, model.BoxPrior(s), partial).draw, nil)
+				c := leveledSites(levels, 1, model.BoxPrior(s), partial)
+				if levels == 4 {
+					c.sites = latent(c.sites)
+				}
+				names, ranks := jointRanks(t, 53, chainOf(5), trials, c.draw, nil)
 				uniform(t, names, ranks)
 			})
 		}
@@ -155,7 +173,7 @@ func TestJointLevelsSBCFindsFaults(t *testing.T) {
 	}
 }
 
-// TestJointLevelsOfOne: of one release p(F, D, μ, σ, θ | z) is the density that byLevel has of (F, D, μ, σ), θ integrated
+// TestJointLevelsOfOne: of one release, of public n or latent, p(F, D, μ, σ, θ | z) is the density that byLevel has of (F, D, μ, σ), θ integrated
 // out, times the normal law of θ given these, at any counts, but for a constant.
 func TestJointLevelsOfOne(t *testing.T) {
 	rng := rand.New(rand.NewPCG(52, 1))
@@ -163,7 +181,9 @@ func TestJointLevelsOfOne(t *testing.T) {
 		for _, q := range []int{0, 2} {
 			s := model.Shape{P: levels - 1 + q, Intercept: true}
 			for which, prior := range []*model.Prior{modeltest.TamePrior(s), model.BoxPrior(s)} {
-				for _, c := range leveledSites(levels, q, prior, false).sites {
+				sites := leveledSites(levels, q, prior, false).sites
+				for _, c := range append(sites, latent(sites)...) {
+					c = c.counted(rng)
 					_, obs := c.draw(rng)
 					problem := &model.Joint{Shape: s, Prior: prior, Sites: []*model.Site{c.site(obs)}}
 					f, hub := newByLevel(problem.Sites[0], prior), model.NewHub(problem)
@@ -214,6 +234,11 @@ func randomSums(hub *model.Hub, f *byLevel, rng *rand.Rand) (phi, counts, sums, 
 		counts = append(counts, float64(rng.IntN(int(f.obs.N)/f.levels)))
 	}
 	counts = append(counts, f.obs.N-floats.Sum(counts))
+	if f.latent() > 0 {
+		for l := range counts {
+			counts[l] = f.obs.Count.Least + float64(rng.IntN(20))
+		}
+	}
 	for _, c := range counts {
 		for range d {
 			sums = append(sums, math.Sqrt(c)*rng.NormFloat64())

@@ -13,7 +13,7 @@ import (
 func BenchmarkLevels(b *testing.B) {
 	for _, levels := range []int{10, 50} {
 		s := model.Shape{P: levels, Intercept: true}
-		c := leveledRows{s, levels, 3000, release.Laplace, 8, modeltest.TamePrior(s), false, 0}
+		c := leveledRows{s, levels, 3000, release.Laplace, 8, modeltest.TamePrior(s), false, 0, 0}
 		b.Run(c.String(), func(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			_, obs := c.draw(rng)

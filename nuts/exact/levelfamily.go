@@ -100,11 +100,11 @@ func (s *levelSpoke) pullH(grad, c, row []float64) {
 
 // takeMeans decides on a change of the log density of all else where counts move and means stay: y's sums have the law of
 // index at the new counts.
-func (s *levelShifts) takeMeans(from, to int, rows, change float64, rng *rand.Rand) bool {
-	a, b := &s.family.at[from], &s.family.at[to]
+func (s *levelShifts) takeMeans(by rowShift, change float64, rng *rand.Rand) bool {
+	a, b := &s.family.at[by.from], &s.family.at[by.to]
 	before := [4]float64{a.root, a.sum, b.root, b.sum}
-	for i, l := range [2]int{from, to} {
-		at, after := &s.family.at[l], math.Sqrt(s.after(i, l, rows))
+	for _, l := range [2]int{by.from, by.to} {
+		at, after := &s.family.at[l], math.Sqrt(s.counts[l]+by.more(l))
 		at.sum, at.root = at.sum*after/at.root, after
 	}
 	logY, ok := s.family.value()

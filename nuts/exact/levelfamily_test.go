@@ -30,9 +30,9 @@ func leveledFamilies(name model.Family, levels, q, custodians int, prior *model.
 	}
 	s := model.Shape{P: levels - 1 + q, Intercept: true}
 	c.sites = []leveledRows{
-		{s, levels, 300, release.Laplace, 6, prior, false, 0},
-		{s, levels, 150, release.Gaussian, 4, prior, false, 0.6},
-		{s, levels, 600, release.Gaussian, 15, prior, false, 0.8},
+		{s, levels, 300, release.Laplace, 6, prior, false, 0, 0},
+		{s, levels, 150, release.Gaussian, 4, prior, false, 0.6, 0},
+		{s, levels, 600, release.Gaussian, 15, prior, false, 0.8, 0},
 	}[:custodians]
 	return c
 }

@@ -138,5 +138,5 @@ func (f *byLevel) Reach(x []float64) {
 	}
 }
 
-// Write writes the parameters of the last draw.
-func (f *byLevel) Write(dst, _ []float64) { f.params.Write(dst) }
+// Write writes the parameters of the last draw, and n where it is latent.
+func (f *byLevel) Write(dst, _ []float64) { f.writeRows(dst[f.params.Write(dst):]) }

@@ -27,20 +27,21 @@ import (
 //
 //	μ_jl = (√n_l t_j/D_jj² + m₀_j/A_j²)/P + ζ_jl/√P,   P = n_l/D_jj² + 1/A_j²  or  (n_l + κ₀)/D_jj².
 type levelLaw struct {
-	prior      *conjugate.NIW
-	q, levels  int
-	n          float64
-	kappa, dof float64
-	precision  []float64 // 1/A_j², or 0
-	scale      []int     // of each column the place of its λ, −1 of none
-	roots      []float64 // √n_l
+	prior     *conjugate.NIW
+	q, levels int
+	n         float64
+	kappa     float64
+	more, dof float64   // ν_n − n, and ν_n
+	precision []float64 // 1/A_j², or 0
+	scale     []int     // of each column the place of its λ, −1 of none
+	roots     []float64 // √n_l
 
 	mu, rest, xi, t, delta [][]float64 // μ_l, r_l, ξ_l, t, δ_l, a row a level
 	chol, inv              []float64
 	gRest, gDelta, gXi     []float64
 }
 
-func newLevelLaw(prior *model.Prior, levels int, n float64) *levelLaw {
+func newLevelLaw(prior *model.Prior, levels int) *levelLaw {
 	q := prior.Covariates.Dim()
 	rows := func() (all [][]float64) {
 		for range levels {
@@ -49,14 +50,17 @@ func newLevelLaw(prior *model.Prior, levels int, n float64) *levelLaw {
 		return all
 	}
 	c := newCovariates(prior)
-	f := &levelLaw{prior: prior.Covariates, q: q, levels: levels, n: n, kappa: c.kappa, dof: prior.Covariates.Dof + n, precision: c.precision, scale: c.scale,
+	f := &levelLaw{prior: prior.Covariates, q: q, levels: levels, kappa: c.kappa, more: prior.Covariates.Dof, precision: c.precision, scale: c.scale,
 		roots: make([]float64, levels), mu: rows(), rest: rows(), xi: rows(), t: rows(), delta: rows(),
 		chol: make([]float64, q*q), inv: make([]float64, q*q), gRest: make([]float64, q), gDelta: make([]float64, q), gXi: make([]float64, q)}
 	if f.kappa > 0 {
-		f.dof += float64(levels)
+		f.more += float64(levels)
 	}
 	return f
 }
+
+// takeRows takes n.
+func (f *levelLaw) takeRows(n float64) { f.n, f.dof = n, f.more+n }
 
 // information is P's part of the prior over 1, or over 1/D_jj².
 func (f *levelLaw) information(j int, square float64) float64 {

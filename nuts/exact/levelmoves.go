@@ -5,19 +5,74 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/release"
 )
 
 // Rows are proposed to go from one level to another, so many, of a law that hangs on the noise's scale alone,
-// with the same probability either way.
+// with the same probability either way; where n is latent also to come from outside, or to go there.
 
-// shift draws such a proposal.
-func (f *levelSums) shift(rng *rand.Rand) (from, to int, rows float64) {
-	from, to = rng.IntN(f.levels), rng.IntN(f.levels-1)
-	if to >= from {
-		to++
+// rowShift is such a proposal.
+type rowShift struct {
+	from, to int // levels; behind the last lies what is outside
+	rows     float64
+}
+
+func (f *levelSums) propose(rng *rand.Rand) rowShift {
+	places := f.levels + f.latent()
+	s := rowShift{from: rng.IntN(places), to: rng.IntN(places - 1)}
+	if s.to >= s.from {
+		s.to++
 	}
-	return from, to, 1 + math.Floor(math.Pow(f.countScale, rng.Float64())*rng.ExpFloat64())
+	s.rows = 1 + math.Floor(math.Pow(f.countScale, rng.Float64())*rng.ExpFloat64())
+	return s
+}
+
+// latent is 1 where n is latent, else 0.
+func (f *levelSums) latent() int {
+	if f.obs.Count.Latent() {
+		return 1
+	}
+	return 0
+}
+
+// more is what a level gains.
+func (s rowShift) more(l int) float64 {
+	switch l {
+	case s.from:
+		return -s.rows
+	case s.to:
+		return s.rows
+	}
+	return 0
+}
+
+// outside is what n gains.
+func (s rowShift) outside(levels int) float64 { return -s.more(levels) }
+
+// allows tells whether counts of which a level keeps so many rows can be, and n has such rows.
+func (f *levelSums) allows(s rowShift, counts []float64, n, least float64) bool {
+	if s.from < f.levels && counts[s.from] < s.rows+least || s.to < f.levels && counts[s.to] < least {
+		return false
+	}
+	more := s.outside(f.levels)
+	return more == 0 || n+more >= f.obs.Count.Least && n+more <= f.obs.Count.Most
+}
+
+// apply moves the rows.
+func (s rowShift) apply(counts []float64) {
+	for l := range counts {
+		counts[l] += s.more(l)
+	}
+}
+
+// writeRows writes n where it is latent, and tells how many numbers that is.
+func (f *levelSums) writeRows(dst []float64) int {
+	if f.latent() > 0 {
+		dst[0] = f.n
+	}
+	return f.latent()
 }
 
 // countMover is a part of a density that has levelSums, in coordinates x.
@@ -34,15 +89,15 @@ type countMover interface {
 //   - the coordinates: F is then as z and the prior have it at the new counts, whatever noise hides;
 //   - the sums S within levels and products P of all columns but the dummies, which noise tells, and the
 //     coordinates of all else: the scatter within levels is W = P − Σ_l S_lS_lᵀ/n_l at the new counts, and in
-//     (S, P) the density is that in (F, D) over ∏_l n_l^{d/2} ∏_i D_ii^{d−i}.
+//     (S, P) the density is that in (F, D) over n^{½d(d+1)} ∏_l n_l^{d/2} ∏_i D_ii^{d−i}.
 //
 // It writes the new coordinates to x, and tells whether anything moved.
 func (f *levelSums) moveCounts(c countMover, x []float64, now float64, rng *rand.Rand) (moved bool) {
-	counts, before := slices.Clone(f.counts), make([]float64, len(x))
+	counts, last, before := slices.Clone(f.counts), slices.Clone(f.counts), make([]float64, len(x))
 	for range f.levels {
-		from, to, rows := f.shift(rng)
+		s := f.propose(rng)
 		held := rng.IntN(2) == 0
-		if counts[from] < rows {
+		if !f.allows(s, counts, floats.Sum(counts), 0) {
 			continue
 		}
 		copy(before, x)
@@ -53,7 +108,8 @@ func (f *levelSums) moveCounts(c countMover, x []float64, now float64, rng *rand
 			f.tell()
 			by = -f.inSums()
 		}
-		counts[from], counts[to] = counts[from]-rows, counts[to]+rows
+		copy(last, counts)
+		s.apply(counts)
 		if held {
 			ok = c.resum(x, counts, f.own, f.scatter(counts))
 		} else {
@@ -71,7 +127,7 @@ func (f *levelSums) moveCounts(c countMover, x []float64, now float64, rng *rand
 			continue
 		}
 		copy(x, before)
-		counts[from], counts[to] = counts[from]+rows, counts[to]-rows
+		copy(counts, last)
 	}
 	f.take(counts)
 	return moved
@@ -80,7 +136,7 @@ func (f *levelSums) moveCounts(c countMover, x []float64, now float64, rng *rand
 // inSums is what takes the log density in coordinates to that in (S, P), where log J was last.
 func (f *levelSums) inSums() (log float64) {
 	d := float64(f.q + 1)
-	log = -f.logJ
+	log = -f.logJ - 0.5*d*(d+1)*math.Log(f.n)
 	for _, root := range f.law.roots {
 		log -= d * math.Log(root)
 	}
@@ -114,14 +170,14 @@ const shifts = 40
 func (f *levelSums) sumCounts(c countMover, x []float64, rng *rand.Rand) (moved bool) {
 	s := newLevelShifts(f)
 	for range shifts * f.levels {
-		from, to, rows := f.shift(rng)
-		if s.counts[from] <= rows || s.counts[to] < 1 {
+		by := f.propose(rng)
+		if !f.allows(by, s.counts, s.n, 1) {
 			continue
 		}
 		if f.family == nil && rng.IntN(2) == 0 {
-			moved = s.holdSums(from, to, rows, rng) || moved
+			moved = s.holdSums(by, rng) || moved
 		} else {
-			moved = s.holdMeans(from, to, rows, rng) || moved
+			moved = s.holdMeans(by, rng) || moved
 		}
 	}
 	if !moved {

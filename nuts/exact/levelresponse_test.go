@@ -19,7 +19,7 @@ func TestLevelResponseIsResponse(t *testing.T) {
 		for _, q := range []int{0, 1, 3} {
 			s := model.Shape{P: levels - 1 + q, Intercept: true}
 			for which, prior := range []*model.Prior{mixedPrior(t, s, rng), randomPrior(t, s, rng), model.DefaultPrior(s), modeltest.TamePrior(s), model.BoxPrior(s)} {
-				c := leveledRows{s, levels, 80, release.Gaussian, 1e-9, modeltest.TamePrior(s), false, 0}
+				c := leveledRows{s, levels, 80, release.Gaussian, 1e-9, modeltest.TamePrior(s), false, 0, 0}
 				constant := math.NaN()
 				for range 4 {
 					_, obs := c.draw(rng) // exact, but for rounding

@@ -12,7 +12,7 @@ import (
 
 // byLevel is the posterior of the statistics of rows of which a factor has its own law: the rows of
 // its levels are n_l = 0, 1, … that sum to n, uniform a priori (multinomial with uniform
-// probabilities), covariates have the law of levelLaw given these, and y that of levelResponse given all
+// probabilities; of a latent n see levelSums), covariates have the law of levelLaw given these, and y that of levelResponse given all
 // columns. p(s | φ) = p(n_1 … n_L) p(F_x, D_x | n_l) p(F_y, D_y | x), in coordinates of levelSums, all of F and D, and
 // a coordinate of ℓ behind them. A gradient costs O(Ld²). NUTS moves all but the counts, which Metropolis' steps
 // move, see moveCounts.
@@ -20,7 +20,7 @@ type byLevel struct {
 	*levelSums
 	response            *levelResponse
 	y                   rowOfY
-	toldY               []float64 // products of y of z, over n
+	toldY               []float64 // products of y of z
 	products, gProducts []float64
 	ell                 float64
 	root, logScale      float64 // √2n, log B of y
@@ -29,7 +29,7 @@ type byLevel struct {
 func newByLevel(site *model.Site, prior *model.Prior) *byLevel {
 	obs := site.Observation
 	m, k := obs.Shape.M(), obs.Told.Dummies
-	q, d, n, levels := m-1-k, m-k, obs.N, k+1
+	q, d, n, levels := m-1-k, m-k, rowsTold(obs), k+1
 	part := withinPrior(prior, k)
 	vec := func(n int) []float64 { return make([]float64, n) }
 	f := &byLevel{levelSums: newLevelSums(site, part, model.NewNoise(obs), 0, d, d), response: newLevelResponse(obs.Shape, k, part),
@@ -37,7 +37,7 @@ func newByLevel(site *model.Site, prior *model.Prior) *byLevel {
 	f.logScale = math.Log(f.units.b[q])
 	products := f.toldOwn[levels*d:]
 	for j := range q {
-		f.toldY[j] = products[release.Index(d, j, q)-d] / n
+		f.toldY[j] = products[release.Index(d, j, q)-d]
 	}
 	f.priorY(part, prior.Unscaled)
 	square := products[len(products)-1] / n
@@ -121,10 +121,12 @@ func (f *byLevel) set(x []float64) (ok bool) {
 // prepareY prepares y's row at F, D_x and D_yy.
 func (f *byLevel) prepareY() (logJ float64, ok bool) {
 	q, d := f.q, f.q+1
-	copy(f.products, f.toldY)
+	for j, v := range f.toldY {
+		f.products[j] = v / f.n
+	}
 	for l := range f.levels {
 		row := f.sums[l*d : (l+1)*d]
-		addScaled(f.products, -row[q]/f.obs.N, row[:q])
+		addScaled(f.products, -row[q]/f.n, row[:q])
 	}
 	return f.y.prepare(f.within.d, d, f.products, f.columns.square[q])
 }
@@ -154,7 +156,7 @@ func (f *byLevel) value(x []float64) (logp float64, ok bool) {
 		return 0, false
 	}
 	f.tell()
-	logp = f.logJ + (byX + byY + f.noise.LogDensity(f.byTold, f.told))
+	logp = f.logJ + f.ofN + (byX + byY + f.noise.LogDensity(f.byTold, f.told))
 	for i := range f.q + 1 {
 		logp += f.power(i) * 0.5 * f.columns.logSquare[i]
 	}
@@ -181,8 +183,8 @@ func (f *byLevel) slope(grad, x []float64) {
 	f.gD[q*d+q] += 2 * w.d[q*d+q] * f.y.pull(to[:q], f.gD, f.gProducts, f.gD[q*d:q*d+q], w.d, d, row[:q], f.products)
 	for l := range f.levels {
 		row, g := f.sums[l*d:(l+1)*d], f.gSums[l*d:(l+1)*d]
-		g[q] -= dot(f.gProducts, row) / f.obs.N
-		addScaled(g[:q], -row[q]/f.obs.N, f.gProducts)
+		g[q] -= dot(f.gProducts, row) / f.n
+		addScaled(g[:q], -row[q]/f.n, f.gProducts)
 	}
 	f.pullSums(grad, x)
 	f.columns.pullRow(to, w, f.gD, row)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/diff/fd"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/internal/testsize"
@@ -25,6 +26,7 @@ type leveledRows struct {
 	prior  *model.Prior
 	framed bool
 	units  float64 // of its box, as a part of common units; 0: all of it
+	most   int     // of a latent n, which is uniform from the least there can be; 0: n is public
 }
 
 func (c leveledRows) String() string {
@@ -32,7 +34,23 @@ func (c leveledRows) String() string {
 	if c.framed {
 		text += " in a frame"
 	}
+	if c.most > 0 {
+		text += " latent"
+	}
 	return text
+}
+
+// count is what is known of a latent n beside noise.
+func (c leveledRows) count() model.Count {
+	return model.Count{Least: float64(c.shape.M() + 1), Most: float64(c.most)}
+}
+
+// counted draws a latent n.
+func (c leveledRows) counted(rng *rand.Rand) leveledRows {
+	if c.most > 0 {
+		c.n = c.shape.M() + 1 + rng.IntN(c.most-c.shape.M())
+	}
+	return c
 }
 
 // frame is that of what is behind the dummies, nil in the box: columns far from its axes, and not about 0.
@@ -141,11 +159,11 @@ func (c leveledRows) drawSums(truth *model.Params, units *model.Units, response 
 // observe adds noise to the sums by levels.
 func (c leveledRows) observe(sums []float64, rng *rand.Rand) *model.Observation {
 	k, m := c.levels-1, c.shape.M()
-	d, told := m-k, &model.Told{Kind: c.kind, Dummies: k}
-	if c.framed && c.levels == 2 {
-		told.Z = []float64{float64(c.n)/2 - sums[0]/2} // of the first level, too
+	d, told, counts := m-k, &model.Told{Kind: c.kind, Dummies: k}, c.levels
+	if c.most == 0 && !c.framed {
+		counts = release.LevelCounts(k, release.ReplaceOne)
 	}
-	for _, of := range release.Combinations(m, k) {
+	for _, of := range release.Combinations(m, k, counts) {
 		told.Z = append(told.Z, of.Value(sums, float64(c.n)))
 	}
 	for range told.Z {
@@ -161,9 +179,13 @@ func (c leveledRows) observe(sums []float64, rng *rand.Rand) *model.Observation 
 		told.InBalls(float64(d+2), float64(release.Length(d)-d+1))
 	}
 	told.AddNoise(told.Z, 1, rng)
-	by, statistics := release.ByLevels("", m, k, int64(c.n), told.Z)
+	n, count := float64(c.n), c.count()
+	if c.most > 0 {
+		n, count.Scale = math.Round(floats.Sum(told.Z[:c.levels])), c.scale
+	}
+	by, statistics := release.ByLevels("", m, k, int64(n), told.Z)
 	told.Counts, told.Sums = by.Counts, by.Sums
-	obs := &model.Observation{Shape: c.shape, N: float64(c.n), Kind: c.kind, Z: statistics.Vector(), Freedom: float64(release.Length(d) - d + 1), Frame: c.frame(), Told: told}
+	obs := &model.Observation{Shape: c.shape, N: n, Count: count, Kind: c.kind, Z: statistics.Vector(), Freedom: float64(release.Length(d) - d + 1), Frame: c.frame(), Told: told}
 	for range obs.Z {
 		obs.Scale = append(obs.Scale, c.scale)
 	}
@@ -209,7 +231,7 @@ func TestLevelsGradient(t *testing.T) {
 			s := model.Shape{P: levels - 1 + q, Intercept: true}
 			for which, prior := range []*model.Prior{mixedPrior(t, s, rng), randomPrior(t, s, rng), model.DefaultPrior(s)} {
 				for _, kind := range []release.Kind{release.Laplace, release.Gaussian, release.Ball} {
-					c := leveledRows{s, levels, 60, kind, 3, prior, kind != release.Laplace, 0}
+					c := leveledRows{s, levels, 60, kind, 3, prior, kind != release.Laplace, 0, 0}
 					truth := modeltest.TamePrior(s)
 					c.prior = truth
 					_, obs := c.draw(rng)
@@ -271,16 +293,19 @@ func TestLevelsSBC(t *testing.T) {
 
 func levelsSBC(t *testing.T, trials int, common *together) {
 	for i, c := range []leveledRows{
-		{model.Shape{P: 2, Intercept: true}, 2, 60, release.Laplace, 3, nil, false, 0},
-		{model.Shape{P: 3, Intercept: true}, 3, 60, release.Gaussian, 2, nil, false, 0},
-		{model.Shape{P: 6, Intercept: true}, 5, 200, release.Laplace, 4, nil, false, 0},
-		{model.Shape{P: 3, Intercept: true}, 4, 80, release.Laplace, 0.5, nil, false, 0},
-		{model.Shape{P: 3, Intercept: true}, 3, 60, release.Ball, 1, nil, true, 0},
-		{model.Shape{P: 3, Intercept: true}, 2, 60, release.Gaussian, 3, nil, true, 0},
-		{model.Shape{P: 5, Intercept: true}, 4, 100, release.Ball, 2, nil, true, 0},
+		{model.Shape{P: 2, Intercept: true}, 2, 60, release.Laplace, 3, nil, false, 0, 0},
+		{model.Shape{P: 3, Intercept: true}, 3, 60, release.Gaussian, 2, nil, false, 0, 0},
+		{model.Shape{P: 6, Intercept: true}, 5, 200, release.Laplace, 4, nil, false, 0, 0},
+		{model.Shape{P: 3, Intercept: true}, 4, 80, release.Laplace, 0.5, nil, false, 0, 0},
+		{model.Shape{P: 3, Intercept: true}, 3, 60, release.Ball, 1, nil, true, 0, 0},
+		{model.Shape{P: 3, Intercept: true}, 2, 60, release.Gaussian, 3, nil, true, 0, 0},
+		{model.Shape{P: 5, Intercept: true}, 4, 100, release.Ball, 2, nil, true, 0, 0},
+		{model.Shape{P: 2, Intercept: true}, 2, 0, release.Gaussian, 3, nil, false, 0, 60},
+		{model.Shape{P: 3, Intercept: true}, 3, 0, release.Laplace, 3, nil, false, 0, 100},
+		{model.Shape{P: 3, Intercept: true}, 3, 0, release.Ball, 1, nil, true, 0, 40},
 	} {
 		for which, prior := range []*model.Prior{modeltest.TamePrior(c.shape), model.BoxPrior(c.shape)} {
-			if testing.Short() && (i+which)%4 > 0 || c.framed && !*sbcLong && (i > 5 || which != i%2) {
+			if testing.Short() && (i+which)%4 > 0 || c.framed && !*sbcLong && (i == 6 || which != i%2) {
 				continue
 			}
 			if c.prior = prior; i == 1 {
@@ -290,7 +315,7 @@ func levelsSBC(t *testing.T, trials int, common *together) {
 				t.Parallel()
 				names, ranks := calibrateLevels(t, uint64(2*i+which), c, trials, nil)
 				uniform(t, names, ranks)
-				common.add(names, ranks, "all", string(c.kind), fmt.Sprintf("levels: %d", c.levels), fmt.Sprintf("prior: %d", which),
+				common.add(names, ranks, "all", string(c.kind), fmt.Sprintf("n latent: %t", c.most > 0), fmt.Sprintf("levels: %d", c.levels), fmt.Sprintf("prior: %d", which),
 					fmt.Sprintf("in a frame: %t", c.framed), fmt.Sprintf("normal residuals: %t", c.prior.Kurtosis.Normal()))
 			})
 		}
@@ -301,11 +326,13 @@ func levelsSBC(t *testing.T, trials int, common *together) {
 // other cases, and which end where a fault is found.
 func calibrateLevels(t *testing.T, seed uint64, c leveledRows, trials int, fault func(*byLevel)) (names []string, ranks [][]float64) {
 	t.Helper()
-	names = c.shape.Names()
-	ranks = make([][]float64, len(names))
 	for trial := range trials {
 		rng := rand.New(rand.NewPCG(uint64(trial), 23+100*seed))
+		c := c.counted(rng)
 		truth, obs := c.draw(rng)
+		if names = obs.Names(); ranks == nil {
+			ranks = make([][]float64, len(names))
+		}
 		f := newByLevel(alone(obs), c.prior)
 		if fault != nil {
 			fault(f)
@@ -315,7 +342,9 @@ func calibrateLevels(t *testing.T, seed uint64, c leveledRows, trials int, fault
 			t.Fatal(err)
 		}
 		row := make([]float64, len(names))
-		truth.Write(row)
+		if at := truth.Write(row); at < len(row) {
+			row[at] = float64(c.n)
+		}
 		for j, u := range modeltest.Ranks(k, row, chainOf(6), rng) {
 			ranks[j] = append(ranks[j], u)
 		}
@@ -335,8 +364,8 @@ func TestLevelsSBCFindsFaults(t *testing.T) {
 	testsize.Planted(t)
 	t.Parallel()
 	s := model.Shape{P: 3, Intercept: true}
-	c := leveledRows{s, 3, 60, release.Gaussian, 2, modeltest.TamePrior(s), false, 0}
-	faults := map[string]func(*byLevel){"power": func(f *byLevel) { f.law.dof += 8 }}
+	c := leveledRows{s, 3, 60, release.Gaussian, 2, modeltest.TamePrior(s), false, 0, 0}
+	faults := map[string]func(*byLevel){"power": func(f *byLevel) { f.law.more += 8 }}
 	if *sbcLong { // minutes: what is observed contradicts itself
 		faults["sums"] = func(f *byLevel) { z := f.obs.Told.Z; z[5], z[6] = z[6], z[5] }
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/dpreg/dpreg/internal/dense"
 )
 
-// levelShifts moves rows between levels given all parameters, at a cost of O(d³): of the d columns v = (x, y),
+// levelShifts moves rows between levels, and to and from outside, given all parameters, at a cost of O(d³): of the d columns v = (x, y),
 // with means m_l and covariance Σ within levels, sums S_l and scatter W have
 //
 //	S_l ~ N(n_lm_l, n_lΣ),   W ~ Wishart(n − L, Σ),   P = W + Σ_l S_lS_lᵀ/n_l,
@@ -22,21 +22,26 @@ type levelShifts struct {
 	counts, sums, w []float64 // n_l; S, a row of d a level; W
 	now             []float64 // what is told of them
 	root            []float64 // of T
-	logDet          float64   // log|W|
-	logY            float64   // of index
+	logDet, logCov  float64   // log|W|, log|Σ|
+	n               float64
+	logY            float64 // of index
 
 	try, factor, dev, moved, slope []float64
 }
 
 func newLevelShifts(f *levelSums) *levelShifts {
 	d := f.q + 1
-	s := &levelShifts{levelSums: f, d: d, counts: slices.Clone(f.counts), sums: slices.Clone(f.own[:f.levels*d]), now: slices.Clone(f.told),
+	s := &levelShifts{levelSums: f, d: d, counts: slices.Clone(f.counts), n: f.n, sums: slices.Clone(f.own[:f.levels*d]), now: slices.Clone(f.told),
 		root: slices.Clone(f.tau), w: make([]float64, d*d), try: make([]float64, d*d), factor: make([]float64, d*d), dev: make([]float64, f.q),
 		moved: make([]float64, len(f.told)), slope: make([]float64, len(f.told))}
 	for i, v := range f.within.w {
-		s.w[i] = f.obs.N * v
+		s.w[i] = f.n * v
 	}
 	dense.Cholesky(s.root, f.q)
+	s.logCov = dense.LogDet(s.root, f.q) + math.Log(f.params.Sigma2)
+	for _, b := range f.units.b {
+		s.logCov -= 2 * math.Log(b)
+	}
 	s.logDet, _ = s.logDetOf(s.w)
 	if f.family != nil {
 		s.logY, _ = f.family.value()
@@ -75,23 +80,32 @@ func (s *levelShifts) length(l int, by float64) float64 {
 	return dot(s.dev, s.dev) + rest*rest/s.params.Sigma2
 }
 
-// after is the count of one of two levels, at i.
-func (s *levelShifts) after(i, l int, rows float64) float64 {
-	if i == 0 {
-		rows = -rows
+// scatter is what n and W have of the log density: of a latent n beside the power of |W| what scatterOf has, and that of |Σ|.
+func (s *levelShifts) scatter(n, logDet float64) float64 {
+	log := 0.5 * (n - float64(s.levels+s.d+1)) * logDet
+	if s.obs.Count.Latent() {
+		log += s.scatterOf(n) - 0.5*n*s.logCov
 	}
-	return s.counts[l] + rows
+	return log
+}
+
+// levelsOf are those that a shift moves rows of.
+func (s *levelShifts) levelsOf(by rowShift) []int {
+	return slices.DeleteFunc([]int{by.from, by.to}, func(l int) bool { return l == s.levels })
 }
 
 // holdSums holds S and P, which noise tells: W follows, and
 //
-//	log p(n_1 … n_L | all else) = Σ_l (−½ n_l m_lᵀΣ⁻¹m_l − ½d log n_l + log p(z_l | n_l)) + ½(n − L − d − 1) log|W|.
-func (s *levelShifts) holdSums(from, to int, rows float64, rng *rand.Rand) bool {
-	d, change := s.d, 0.0
+//	log p(n_1 … n_L | all else) = Σ_l (−½ n_l m_lᵀΣ⁻¹m_l − ½d log n_l + log p(z_l | n_l)) + ½(n − L − d − 1) log|W|
+//
+// beside what a latent n has, see scatter.
+func (s *levelShifts) holdSums(by rowShift, rng *rand.Rand) bool {
+	d, n := s.d, s.n+by.outside(s.levels)
 	copy(s.try, s.w)
 	copy(s.moved, s.now)
-	for i, l := range [2]int{from, to} {
-		now, after := s.counts[l], s.after(i, l, rows)
+	change := -s.scatter(s.n, s.logDet)
+	for _, l := range s.levelsOf(by) {
+		now, after := s.counts[l], s.counts[l]+by.more(l)
 		change -= 0.5 * ((after-now)*s.length(l, 0) + float64(d)*math.Log(after/now))
 		s.tellCount(l, after)
 		change += s.noiseOf(s.parts[l])
@@ -101,22 +115,25 @@ func (s *levelShifts) holdSums(from, to int, rows float64, rng *rand.Rand) bool 
 		}
 	}
 	after, ok := s.logDetOf(s.try)
-	if !ok || !(rng.Float64() < math.Exp(change+0.5*(s.obs.N-float64(s.levels+d+1))*(after-s.logDet))) {
+	if !ok || !(rng.Float64() < math.Exp(change+s.scatter(n, after))) {
 		return false
 	}
-	s.move(from, to, rows)
+	s.move(by)
 	s.w, s.try, s.logDet = s.try, s.w, after
 	return true
 }
 
 // holdMeans holds W and the means v̄_l = S_l/n_l: S and P follow, and
 //
-//	log p(n_1 … n_L | all else) = Σ_l (½d log n_l − ½ n_l(v̄_l − m_l)ᵀΣ⁻¹(v̄_l − m_l)) + log p(z | n, S, P).
-func (s *levelShifts) holdMeans(from, to int, rows float64, rng *rand.Rand) bool {
-	d, change, first := s.d, 0.0, len(s.obs.Told.Counts)
+//	log p(n_1 … n_L | all else) = Σ_l (½d log n_l − ½ n_l(v̄_l − m_l)ᵀΣ⁻¹(v̄_l − m_l)) + log p(z | n, S, P)
+//
+// beside what a latent n has.
+func (s *levelShifts) holdMeans(by rowShift, rng *rand.Rand) bool {
+	d, first, n := s.d, len(s.obs.Told.Counts), s.n+by.outside(s.levels)
 	copy(s.moved, s.now)
-	for i, l := range [2]int{from, to} {
-		now, after := s.counts[l], s.after(i, l, rows)
+	change := s.scatter(n, s.logDet) - s.scatter(s.n, s.logDet)
+	for _, l := range s.levelsOf(by) {
+		now, after := s.counts[l], s.counts[l]+by.more(l)
 		change += 0.5 * (float64(d)*math.Log(after/now) - (after-now)*s.length(l, 1))
 		s.tellCount(l, after)
 		sums, at := s.now[first+l*d:first+(l+1)*d], first+s.levels*d
@@ -130,25 +147,26 @@ func (s *levelShifts) holdMeans(from, to int, rows float64, rng *rand.Rand) bool
 		change += s.noiseOf(s.parts[l])
 	}
 	change += s.noiseOf(s.ofProducts)
-	if s.family != nil && !s.takeMeans(from, to, rows, change, rng) {
+	if s.family != nil && !s.takeMeans(by, change, rng) {
 		return false
 	}
 	if s.family == nil && !(rng.Float64() < math.Exp(change)) {
 		return false
 	}
-	for i, l := range [2]int{from, to} {
-		by := s.after(i, l, rows) / s.counts[l]
+	for _, l := range s.levelsOf(by) {
+		more := (s.counts[l] + by.more(l)) / s.counts[l]
 		for j := range d {
-			s.sums[l*d+j] *= by
+			s.sums[l*d+j] *= more
 		}
 	}
-	s.move(from, to, rows)
+	s.move(by)
 	return true
 }
 
 // move takes what was tried.
-func (s *levelShifts) move(from, to int, rows float64) {
-	s.counts[from], s.counts[to] = s.counts[from]-rows, s.counts[to]+rows
+func (s *levelShifts) move(by rowShift) {
+	by.apply(s.counts)
+	s.n += by.outside(s.levels)
 	s.now, s.moved = s.moved, s.now
 }
 

@@ -29,7 +29,6 @@ type levelSpoke struct {
 	m, v     []float64 // m_l and s²
 	byR      []float64 // slope in r_l = (F_yl − m_l)/s
 	byM, byV []float64
-	n        float64
 	logp     float64 // where set was last
 	logY     float64 // of y's coordinates, log J left out
 	ok       bool
@@ -42,9 +41,9 @@ func newLevelSpoke(t *model.Joint, j int, hub *model.Hub) *levelSpoke {
 	q := t.Shape.P - k
 	vec := func() []float64 { return make([]float64, k+1) }
 	s := &levelSpoke{custodian: c, levelSums: newLevelSums(c.Site, withinPrior(ofCovariates(t.Prior), k), t.Noise(j), c.lead(), q, 0),
-		eta: vec(), a: make([]float64, q+1), m: vec(), v: vec(), byR: vec(), byM: vec(), byV: vec(), n: c.N, drawn: t.Shared}
+		eta: vec(), a: make([]float64, q+1), m: vec(), v: vec(), byR: vec(), byM: vec(), byV: vec(), drawn: t.Shared}
 	if t.Family != model.Normal {
-		s.family = newIndex(familyOf(t.Family, c.Upper), s.n, q, k+1)
+		s.family = newIndex(familyOf(t.Family, c.Upper), c.N, q, k+1)
 	}
 	return s
 }
@@ -83,7 +82,7 @@ func (s *levelSpoke) takeStatistics(x []float64) (ok bool) {
 	s.tell()
 	s.scales.set(s.lambda, x[s.freeAt():], w.d, w.m)
 	s.logp, ok = s.law.value(seen.statistics, seen.sums, x[s.zetaAt():s.freeAt()], s.lambda)
-	s.logp = s.scales.addPrior(s.logp+s.logJ+s.logY, s.lambda)
+	s.logp = s.scales.addPrior(s.logp+s.logJ+s.logY, s.lambda) + s.ofN
 	for i, log := range s.columns.logSquare {
 		s.logp += 0.5 * s.power(i) * log
 	}
@@ -160,6 +159,7 @@ func (s *levelSpoke) takeY(y []float64) (logJ float64, ok bool) {
 		logJ, ok = logJ+byH, in
 	} else {
 		s.takeRow(row, y[s.levels:])
+		logJ -= 0.5 * float64(q) * math.Log(s.n)
 	}
 	for j, v := range row {
 		s.within.d[q*d+j] = v / b
@@ -387,10 +387,10 @@ func (s *levelSpoke) reach() {
 
 func (s *levelSpoke) signs() []int { return nil }
 
-// write writes the covariates' law, of one release.
+// write writes the covariates' law, of one release, or n where it is latent.
 func (s *levelSpoke) write(dst []float64) int {
 	if !s.drawn {
-		return 0
+		return s.writeRows(dst)
 	}
 	return s.params.WriteCovariates(dst)
 }

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dpreg/dpreg/conjugate"
 	"github.com/dpreg/dpreg/internal/dense"
 	"github.com/dpreg/dpreg/model"
@@ -23,6 +25,14 @@ import (
 // of levels' means of x ζ (levelLaw), and of free scales of the covariates. An empty level counts 10⁻⁹ rows, that
 // nothing divides by 0. The coordinates lie in this order: of F, a level after the other; of rows of D_x; others;
 // ζ; those of λ.
+//
+// A latent n is the sum of whole counts: flat a priori, as in rowCount, of counts that are uniform given it. What depends
+// on n alone is, by 1/((n+L−1) over (L−1)), by the Wishart law of nDDᵀ, its powers of n and those of W = nDDᵀ, and by the
+// integral over T, of ν_n = levelLaw.dof degrees of freedom,
+//
+//	log Γ(n+1)/Γ(n+L) + ½d(n−L) log n − ½n log 2 + log Γ_q(½ν_n) − log Γ_d(½(n−L)),
+//
+// and n Σ log b_j where coordinates are of v′ = v/b (levelUnits).
 type levelSums struct {
 	obs           *model.Observation
 	m, k, q       int // columns, dummies, covariates beside these
@@ -30,6 +40,7 @@ type levelSums struct {
 	sumsAt        int // where coordinates begin
 	free, others  int // columns of F that have coordinates, and how many coordinates others are
 	counts        []float64
+	n, ofN        float64     // their sum, and what depends on it alone; 0 where it is public
 	within        *statistics // D
 	sums          []float64   // F, a row of d a level
 	columns       *columns    // of D
@@ -93,15 +104,14 @@ func withinPrior(prior *model.Prior, k int) *model.Prior {
 func newLevelSums(site *model.Site, part *model.Prior, noise *model.Noise, sumsAt, free, others int) *levelSums {
 	obs := site.Observation
 	m, k := obs.Shape.M(), obs.Told.Dummies
-	q, d, n, levels := m-1-k, m-k, obs.N, k+1
+	q, d, n, levels := m-1-k, m-k, rowsTold(obs), k+1
 	vec := func(n int) []float64 { return make([]float64, n) }
 	f := &levelSums{obs: obs, m: m, k: k, q: q, levels: levels, sumsAt: sumsAt, free: free, others: others, counts: vec(levels), within: newStatistics(d),
-		sums: vec(d * levels), law: newLevelLaw(part, levels, n), scales: newFreeScales(part), params: model.NewParams(obs.Shape),
+		sums: vec(d * levels), law: newLevelLaw(part, levels), scales: newFreeScales(part), params: model.NewParams(obs.Shape),
 		noise: noise, told: vec(len(obs.Told.Z)), byTold: vec(len(obs.Told.Z)), units: newLevelUnits(site.Units, m, d),
 		centre: vec(d * levels), fixed: vec(d * levels), rate: vec(d * levels),
 		gSums: vec(d * levels), gD: vec(d * d), e: vec(d * d), share: vec(levels), tau: vec(q * q)}
 	f.lambda, f.gLambda = vec(f.scales.dim()), vec(f.scales.dim())
-	f.within.n = n
 	f.readTold()
 	first := len(obs.Told.Counts)
 	product := first + levels*d
@@ -146,10 +156,38 @@ func (f *levelSums) end() int      { return f.freeAt() + f.scales.dim() }
 
 // take takes counts.
 func (f *levelSums) take(counts []float64) {
-	copy(f.counts, counts)
+	f.n = 0
 	for l, c := range counts {
-		f.law.roots[l] = math.Sqrt(max(c, emptyLevel))
+		f.counts[l], f.law.roots[l] = c, math.Sqrt(max(c, emptyLevel))
+		f.n += c
 	}
+	f.within.n, f.prior.n = f.n, f.n
+	f.law.takeRows(f.n)
+	if f.obs.Count.Latent() {
+		f.ofN = f.scatterOf(f.n) + 0.5*float64(f.q+1)*(f.n-float64(f.levels))*math.Log(f.n) + 0.5*f.n*float64(f.q)*math.Ln2
+		for i := range f.q {
+			f.ofN += logGamma(0.5 * (f.law.dof - float64(i)))
+		}
+		for _, b := range f.units.b[:f.free] {
+			f.ofN += f.n * math.Log(b)
+		}
+	}
+}
+
+// scatterOf is what counts have of a latent n, and the Wishart law given its covariance, but for the powers of
+// determinants.
+func (f *levelSums) scatterOf(n float64) float64 {
+	d, free := float64(f.q+1), n-float64(f.levels)
+	log := logGamma(n+1) - logGamma(n+float64(f.levels)) - 0.5*n*d*math.Ln2
+	for i := range f.q + 1 {
+		log -= logGamma(0.5 * (free - float64(i)))
+	}
+	return log
+}
+
+func logGamma(x float64) float64 {
+	v, _ := math.Lgamma(x)
+	return v
 }
 
 // wide returns V, 1/w² and the centre over w² of F_jl, F_il before it being known.
@@ -192,7 +230,7 @@ func (f *levelSums) takeSums(x []float64) {
 
 // tell writes what noise is on: counts, sums within levels, products.
 func (f *levelSums) tell() {
-	n, d, at := f.obs.N, f.q+1, 0
+	n, d, at := f.n, f.q+1, 0
 	first := copy(f.told, f.counts[f.levels-len(f.obs.Told.Counts):])
 	for l, root := range f.law.roots {
 		for _, v := range f.sums[l*d : (l+1)*d] {
@@ -217,7 +255,7 @@ func (f *levelSums) tell() {
 
 // pullTold adds the noise's slopes to gSums, and to the lower triangle of e.
 func (f *levelSums) pullTold() {
-	n, d, at := f.obs.N, f.q+1, 0
+	n, d, at := f.n, f.q+1, 0
 	if !f.units.same {
 		f.units.pullNoise(f.byOwn, f.byTold[len(f.obs.Told.Counts):])
 	}
@@ -242,7 +280,7 @@ func (f *levelSums) pullTold() {
 }
 
 // power is that of D_ii.
-func (f *levelSums) power(i int) float64 { return f.obs.N - float64(f.levels+1+i) }
+func (f *levelSums) power(i int) float64 { return f.n - float64(f.levels+1+i) }
 
 // begin makes gradients 0.
 func (f *levelSums) begin() {
@@ -282,7 +320,7 @@ func (f *levelSums) pullRows(grad, x []float64) {
 // disperse takes a scatter that z may tell of, at counts.
 func (f *levelSums) disperse(rng *rand.Rand) {
 	d := f.q + 1
-	part := &model.Observation{Shape: model.Shape{P: f.q, Intercept: true}, N: f.obs.N, Kind: f.obs.Kind, Z: make([]float64, release.Length(d)), Scale: slices.Repeat([]float64{f.squareScale}, release.Length(d)), Frame: f.obs.Frame}
+	part := &model.Observation{Shape: model.Shape{P: f.q, Intercept: true}, N: f.n, Kind: f.obs.Kind, Z: make([]float64, release.Length(d)), Scale: slices.Repeat([]float64{f.squareScale}, release.Length(d)), Frame: f.obs.Frame}
 	for j := range d {
 		for h := j; h < d; h++ {
 			v := f.toldOwn[f.levels*d+release.Index(d, j, h)-d]
@@ -293,21 +331,25 @@ func (f *levelSums) disperse(rng *rand.Rand) {
 			part.Z[release.Index(d, j, h)] = v
 		}
 	}
-	f.within.disperse(make([]float64, len(part.Z)), part, f.obs.N, rng)
+	f.within.disperse(make([]float64, len(part.Z)), part, f.n, rng)
 }
 
-// startCounts are whole, sum to n, and are about what z tells, noise drawn anew.
+// startCounts are whole, sum to an n that may be, and are about what z tells, noise drawn anew.
 func (f *levelSums) startCounts(rng *rand.Rand) []float64 {
 	told, n := f.obs.Told.Counts, f.obs.N
-	counts, sum := make([]float64, f.levels), 0.0
+	if f.obs.Count.Latent() {
+		n = f.obs.Count.Most
+	}
+	counts := make([]float64, f.levels)
 	for i, z := range told {
 		counts[f.levels-len(told)+i] = max(0, min(n, math.Round(z+model.RandNoise(f.obs.Kind, f.countScale, rng))))
 	}
 	if len(told) < f.levels {
 		counts[0] = n - counts[1]
 	}
-	for _, c := range counts {
-		sum += c
+	sum := floats.Sum(counts)
+	if f.obs.Count.Latent() {
+		n = max(f.obs.Count.Least, min(f.obs.Count.Most, sum))
 	}
 	left := n
 	for l, c := range counts {
@@ -331,12 +373,12 @@ func (f *levelSums) startCounts(rng *rand.Rand) []float64 {
 // false where rounding forbids.
 func (f *levelSums) resum(x, counts, sums, w []float64) bool {
 	d, to := f.q+1, f.within.d
+	f.take(counts)
 	for i := range d {
 		for j := range i + 1 {
-			to[i*d+j] = w[i*d+j] / f.obs.N
+			to[i*d+j] = w[i*d+j] / f.n
 		}
 	}
-	f.take(counts)
 	if !dense.Cholesky(to, d) {
 		return false
 	}

@@ -155,7 +155,6 @@ func newByPrior(u *levelUnits, own *levelSums) *byPrior {
 	}
 	d := u.d
 	p := &byPrior{newStatistics(d), u, make([]float64, len(own.sums)), make([]float64, len(own.sums)), make([]float64, d*d), make([]float64, d*d)}
-	p.n = own.within.n
 	return p
 }
 
