@@ -63,6 +63,9 @@ func (o Options) choose(custodians []Custodian) (m model.Method, why string, err
 		err = fmt.Errorf("method %s takes %s for at most %d rows, and here are %d: %s, but its time grows with the rows. If that may be, say --method %s; else %s",
 			Auto, m.Name(), mostLatent, rows, why, m.Name(), o.otherwise(custodians))
 	}
+	if err == nil {
+		m, err = o.variant(m)
+	}
 	return m, why, err
 }
 

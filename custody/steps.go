@@ -109,7 +109,7 @@ func (s *Settled) share(rows int64) error {
 		return nil
 	}
 	if k, why := adaptive.Auto(s.columns(), float64(rows), s.Privacy); k == 1 && rows > 0 {
-		s.sayf("warning: --steps %d, where --steps auto would take %s: nearly all rows may be clipped, and intervals miss what that does", s.Steps, why)
+		s.sayf("warning: --steps %d, where --steps auto would take %s; of too few rows nearly all may be clipped, and intervals miss what that does", s.Steps, why)
 	}
 	s.plan = s.shares(s.left())
 	all, sum := slices.Concat(s.plan.Looks, s.plan.Radii), new(big.Rat)

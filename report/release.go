@@ -186,7 +186,7 @@ func noise(n release.Noise) string {
 // its privacy, its looks at the rows, and each statistic and moment beside the sd of its noise.
 func Show(w io.Writer, r *release.Release) error {
 	return write(w, say(r.Format+": "+r.Schema.Formula().String()), statement(r), show(columnsTable(&r.Schema)), looks(r), statistics(r), moments(r),
-		say("Other models of these columns cost no further privacy: see dpreg infer --formula."))
+		say("Other models of these columns cost no further privacy: see dpreg infer --formula"+map[bool]string{true: ", and --family, which this response needs"}[r.LevelsAreOfResponse()]+"."))
 }
 
 // columnsTable has the columns and their public bounds, in the data's units.
