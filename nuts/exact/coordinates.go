@@ -118,8 +118,8 @@ func rowsTold(obs *model.Observation) float64 { return math.Max(obs.N, obs.Count
 // by z is not that of any rows. It moves the least eigenvalue by 2√m of its sds: where z lies farther
 // beyond, it contradicts the model, and leans on the edge.
 func hidden(obs *model.Observation) bool {
-	clear := Clearance(obs)
-	return obs.Frame == nil && clear < 0 && clear > -4-2*math.Sqrt(float64(obs.Shape.M()))
+	least := Clearance(obs)
+	return obs.Frame == nil && least < 0 && least > -4-2*math.Sqrt(float64(obs.Shape.M()))
 }
 
 // leaning returns v of D_y ~ N(0, vI) in place of told ~ N(|D_y|², r²), where D_y is free in about k = p/4

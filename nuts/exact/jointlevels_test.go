@@ -89,35 +89,42 @@ func TestJointLevelsGradient(t *testing.T) {
 				y := make([]float64, f.Dim())
 				for !f.start(problem, y, rng) {
 				}
-				for _, s := range f.spokes {
-					s := s.(*levelSpoke)
-					s.levelSums.noise = flatNoise(s.Observation)
-				}
-				first := f.spokes[0].(*levelSpoke)
-				first.counts[0] += first.counts[1]
-				first.counts[1] = 0
-				first.take(first.counts)
-				for i := range y {
-					y[i] += 0.3 * rng.NormFloat64()
-				}
-				f.Reach(y)
-				grad, unused := make([]float64, len(y)), make([]float64, len(y))
-				if _, err := f.LogDensity(grad, y); err != nil {
-					t.Fatal(err)
-				}
-				want := fd.Gradient(nil, func(y []float64) float64 {
-					v, err := f.LogDensity(unused, y)
-					if err != nil {
-						return math.NaN()
-					}
-					return v
-				}, y, &fd.Settings{Formula: fd.Central, Step: 1e-4})
-				for i, g := range grad {
-					if !(math.Abs(g-want[i]) <= 2e-4*(1+math.Abs(g))) {
-						t.Errorf("partial=%t levels=%d q=%d: slope %d of %d (spokes %v) is %v, differences %v", partial, levels, q, i, len(y), f.at, g, want[i])
-					}
-				}
+				checkLevelsGradient(t, fmt.Sprintf("partial=%t levels=%d q=%d", partial, levels, q), f, y, 0.3, 1e-4, rng)
 			}
+		}
+	}
+}
+
+// checkLevelsGradient compares slopes, off a start y by so many sds, with differences of a step, where the second level
+// of the first custodian is empty.
+func checkLevelsGradient(t *testing.T, name string, f *joint, y []float64, off, step float64, rng *rand.Rand) {
+	t.Helper()
+	for _, s := range f.spokes {
+		s := s.(*levelSpoke)
+		s.levelSums.noise = flatNoise(s.Observation)
+	}
+	first := f.spokes[0].(*levelSpoke)
+	first.counts[0] += first.counts[1]
+	first.counts[1] = 0
+	first.take(first.counts)
+	for i := range y {
+		y[i] += off * rng.NormFloat64()
+	}
+	f.Reach(y)
+	grad, unused := make([]float64, len(y)), make([]float64, len(y))
+	if _, err := f.LogDensity(grad, y); err != nil {
+		t.Fatal(err)
+	}
+	want := fd.Gradient(nil, func(y []float64) float64 {
+		v, err := f.LogDensity(unused, y)
+		if err != nil {
+			return math.NaN()
+		}
+		return v
+	}, y, &fd.Settings{Formula: fd.Central, Step: step})
+	for i, g := range grad {
+		if !(math.Abs(g-want[i]) <= 2e-4*(1+math.Abs(g))) {
+			t.Errorf("%s: slope %d of %d (spokes %v) is %v, differences %v", name, i, len(y), f.at, g, want[i])
 		}
 	}
 }

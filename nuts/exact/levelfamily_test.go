@@ -8,8 +8,6 @@ import (
 	"slices"
 	"testing"
 
-	"gonum.org/v1/gonum/diff/fd"
-
 	"github.com/dpreg/dpreg/internal/testsize"
 	"github.com/dpreg/dpreg/model"
 	"github.com/dpreg/dpreg/release"
@@ -84,34 +82,7 @@ func TestLevelFamilyGradient(t *testing.T) {
 						t.Fatal("no start")
 					}
 				}
-				for _, s := range f.spokes {
-					s := s.(*levelSpoke)
-					s.levelSums.noise = flatNoise(s.Observation)
-				}
-				first := f.spokes[0].(*levelSpoke)
-				first.counts[0] += first.counts[1]
-				first.counts[1] = 0
-				first.take(first.counts)
-				for i := range y {
-					y[i] += 0.1 * rng.NormFloat64()
-				}
-				f.Reach(y)
-				grad, unused := make([]float64, len(y)), make([]float64, len(y))
-				if _, err := f.LogDensity(grad, y); err != nil {
-					t.Fatal(err)
-				}
-				want := fd.Gradient(nil, func(y []float64) float64 {
-					v, err := f.LogDensity(unused, y)
-					if err != nil {
-						return math.NaN()
-					}
-					return v
-				}, y, &fd.Settings{Formula: fd.Central, Step: 1e-5})
-				for i, g := range grad {
-					if !(math.Abs(g-want[i]) <= 2e-4*(1+math.Abs(g))) {
-						t.Errorf("%s custodians=%d levels=%d q=%d: slope %d of %d (spokes %v) is %v, differences %v", name, custodians, levels, q, i, len(y), f.at, g, want[i])
-					}
-				}
+				checkLevelsGradient(t, fmt.Sprintf("%s custodians=%d levels=%d q=%d", name, custodians, levels, q), f, y, 0.1, 1e-5, rng)
 			}
 		}
 	}
