@@ -1,0 +1,96 @@
+package release
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dpreg/dpreg/schema"
+)
+
+// validateLevels checks the factor, the shapes, and that the statistics are those that follow.
+func (r *Release) validateLevels() error {
+	l := r.Levels
+	if l == nil || r.Format != FormatLevels {
+		if (l == nil) == (r.Format == FormatLevels) {
+			return within("levels", fmt.Errorf("a release of the format %q has them, and no other", FormatLevels))
+		}
+		return nil
+	}
+	switch {
+	case r.LevelsAreOfResponse() && r.Neighbours() == AddRemove:
+		return within("privacy", within("neighbours", fmt.Errorf("must be %q where \"levels\" are of the response", ReplaceOne)))
+	case r.Moments != nil || r.Bounds != nil || r.Persons != nil || len(r.Withheld) > 0:
+		return within("levels", errors.New("not with \"moments\", \"bounds\", \"persons\" or \"withheld\""))
+	}
+	if r.LevelsAreOfResponse() { // whose statistics may be of any size yet
+		first := *r
+		first.Schema, r = *responseFirst(&r.Schema), &first
+	}
+	d, k, err := LevelsFirst(&r.Schema, l.Factor)
+	q, counts := r.Dim()-k, LevelCounts(k, r.Neighbours())
+	if r.Frame != nil {
+		counts = k + 1
+	}
+	switch {
+	case err != nil:
+		return within("levels", within("factor", err))
+	case !slices.EqualFunc(d.Covariates, r.Schema.Covariates, func(a, b schema.Column) bool { return a.Name == b.Name }):
+		return within("schema", within("covariates", fmt.Errorf("the columns of %q must be the first", l.Factor)))
+	case len(l.Counts) != counts:
+		return within("levels", within("counts", fmt.Errorf("must be %d, not %d", counts, len(l.Counts))))
+	case len(l.Sums) != k+1:
+		return within("levels", within("sums", fmt.Errorf("must have %d rows, one for each level, not %d", k+1, len(l.Sums))))
+	}
+	for i, c := range d.Covariates[:k] {
+		if c.Factor != "" && c.Level != levelsOf(d, l.Factor)[i+1] {
+			return within("schema", within("covariates", fmt.Errorf("the columns of %q must be in the order of its levels", l.Factor)))
+		}
+	}
+	for i, row := range l.Sums {
+		if len(row) != q {
+			return within("levels", within("sums", within(index(i), fmt.Errorf("must have %d entries, one for each column but the factor's, the response last, not %d", q, len(row)))))
+		}
+	}
+	if r.Frame == nil && l.Noise != nil {
+		return within("levels", within("noise", errors.New(withFrame)))
+	} else if r.Frame != nil {
+		last := r.last()
+		return within("levels", within("noise", l.Noise.validate(&last, q)))
+	}
+	return nil
+}
+
+// validateFollows checks that n, where it is not public, and the statistics are those that follow from the sums by
+// levels.
+func (r *Release) validateFollows() error {
+	if r.Levels == nil {
+		return nil
+	}
+	r = r.FactorFirst()
+	s := r.Statistics.Vector()
+	for _, v := range r.Measured() {
+		if err := checkFinite(v); err != nil {
+			return within("levels", err)
+		}
+	}
+	if n, noise := r.sumOfCounts(); r.Neighbours() == AddRemove {
+		switch {
+		case r.N != n:
+			return within("n", fmt.Errorf("must be the sum of \"levels.counts\", rounded, %d, and not %d", n, r.N))
+		case !(math.Abs(r.NNoise-noise) <= isotropy*noise):
+			return within("n_noise", fmt.Errorf("must be that of the sum of \"levels.counts\", %v, and not %v", noise, r.NNoise))
+		}
+	}
+	most := math.Abs(float64(r.N))
+	for _, v := range s {
+		most = max(most, math.Abs(v))
+	}
+	for i, v := range r.Levels.statistics(r.Dim(), float64(r.N), r.products()) {
+		if !(math.Abs(v-s[i]) <= 1e-9*most) {
+			return within("statistics", fmt.Errorf("sum %d in canonical order is %v, and %v follows from \"levels\"", i+1, s[i], v))
+		}
+	}
+	return nil
+}
