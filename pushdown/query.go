@@ -219,7 +219,7 @@ type field struct {
 }
 
 var (
-	errBoolean = errors.New("a cell is neither true nor false")
+	errBoolean = errors.New("a cell is neither true nor false, 1 nor 0")
 	errLevel   = errors.New("a cell is none of the levels that the schema lists")
 	errNumber  = errors.New("a cell is no finite number")
 )
@@ -315,7 +315,13 @@ func (q *Query) category(d Dialect, f field, j int, x string) string {
 		for _, text := range texts {
 			list = append(list, d.literal(text))
 		}
-		fmt.Fprintf(&b, " WHEN %s IN (%s) THEN %s", x, strings.Join(list, ", "), q.constant(d, j, float64(value)))
+		decimal := ""
+		if f.levels == nil { // 1.00, as a number may be written
+			without := strings.TrimPrefix(fmt.Sprint(value, "."), "0")
+			decimal = fmt.Sprintf(" OR %s LIKE %s AND %s = %s", x, d.literal(fmt.Sprint(value, ".0%")),
+				fmt.Sprintf(d.trim, x, d.literal("0")), d.literal(without))
+		}
+		fmt.Fprintf(&b, " WHEN %s IN (%s)%s THEN %s", x, strings.Join(list, ", "), decimal, q.constant(d, j, float64(value)))
 	}
 	if rest >= 0 {
 		fmt.Fprintf(&b, " WHEN %s IS NOT NULL THEN %s", x, q.constant(d, j, float64(rest)))

@@ -78,7 +78,7 @@ func TestFactorDesignRefuses(t *testing.T) {
 	}
 	_, err := people(t).WithBounds(Bounds{{Name: "colour", Lower: 0, Upper: 1}})
 	wantError(t, err, `column "colour" is no number`)
-	_, err = people(t).WithBounds(Bounds{{Name: "owner", Lower: 0, Upper: 1}})
+	_, err = people(t).WithBounds(Bounds{{Name: "owner", Lower: 0, Upper: 2}})
 	wantError(t, err, `column "owner" is no number`)
 	twins := &Schema{Columns: []Column{
 		{Name: "ab", Type: "string", Levels: []string{"a", "c"}},

@@ -130,8 +130,12 @@ func (d *Design) widen(other *Design) error {
 }
 
 func (c *Column) widen(other Column) error {
-	if c.Type != other.Type || c.Factor != other.Factor || c.Level != other.Level || !slices.Equal(c.Term, other.Term) {
+	truth := c.Type != other.Type // of one of them alone
+	if truth && (c.Lower != other.Lower || c.Upper != other.Upper) || c.Factor != other.Factor || c.Level != other.Level || !slices.Equal(c.Term, other.Term) {
 		return fmt.Errorf("column %q is a number, a truth value, a level of a factor or a term, and not the same in both", c.Name)
+	}
+	if truth {
+		c.Type = "" // a number from 0 to 1, as the other
 	}
 	c.Lower, c.Upper = min(c.Lower, other.Lower), max(c.Upper, other.Upper)
 	return nil

@@ -236,6 +236,17 @@ func TestHull(t *testing.T) {
 	}
 }
 
+// TestHullOfTruth: a truth value and a number from 0 to 1 are a number together.
+func TestHullOfTruth(t *testing.T) {
+	number := func(d *Design) { d.Response = Column{Name: "y", Lower: 0, Upper: 1} }
+	truth := hospital(func(d *Design) { d.Response = Column{Name: "y", Lower: 0, Upper: 1, Type: typeBoolean} })
+	for _, all := range [][]*Design{{hospital(number), truth}, {truth, hospital(number)}} {
+		if h, err := Hull([]string{"a.json", "b.json"}, all); err != nil || h.Response.Boolean() {
+			t.Errorf("hull %+v, error %v", h, err)
+		}
+	}
+}
+
 func TestHullRefuses(t *testing.T) {
 	for what, c := range map[string]struct {
 		change func(*Design)
@@ -246,7 +257,7 @@ func TestHullRefuses(t *testing.T) {
 		"missing":   {func(d *Design) { d.Covariates = d.Covariates[1:] }, `a column "age", the second has not`},
 		"more":      {func(d *Design) { d.Covariates = append(d.Covariates, Column{Name: "w", Upper: 1}) }, `a column "w", the first has not`},
 		"levels":    {func(d *Design) { d.Factors = []Factor{{Name: "sex", Levels: []string{"m", "f", "x"}}} }, `factor "sex"`},
-		"type":      {func(d *Design) { d.Covariates[0].Type = typeBoolean }, `column "age"`},
+		"type":      {func(d *Design) { d.Covariates[0] = Column{Name: "age", Upper: 1, Type: typeBoolean} }, `column "age"`},
 	} {
 		_, err := Hull([]string{"a.json", "b.json"}, []*Design{hospital(nil), hospital(c.change)})
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "a.json and b.json") {

@@ -113,8 +113,13 @@ func parseField(field any) (Column, error) {
 		return c, err
 	}
 	switch kind {
-	case "", "any", "number", "integer":
+	case "", "any", "number":
 		return c.withConstraints(constraints)
+	case "integer":
+		if c, err = c.withConstraints(constraints); c.Lower == 0 && c.Upper == 1 {
+			c.Type = typeBoolean // the only integers between are 0 and 1
+		}
+		return c, err
 	case typeString:
 		c.Type = kind
 		c.Levels, err = levels(constraints)

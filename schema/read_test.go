@@ -29,6 +29,15 @@ func TestReadSchema(t *testing.T) {
 	if c := s.Columns[3]; c.Type != "" || c.Lower != -100 || c.Bounded() {
 		t.Errorf("x: got %+v", c)
 	}
+	for _, c := range []struct {
+		upper string
+		want  bool
+	}{{"1", true}, {"1.0", true}, {"2", false}, {"null", false}} {
+		s, err := ReadSchema(strings.NewReader(`{"fields":[{"name":"b","type":"integer","constraints":{"minimum":0,"maximum":`+c.upper+`}}]}`), "s.json")
+		if err != nil || s.Columns[0].Boolean() != c.want {
+			t.Errorf("an integer from 0 to %s: %+v, error %v", c.upper, s.Columns[0], err)
+		}
+	}
 	if c := s.Columns[4]; !reflect.DeepEqual(c, Column{Name: "X", Lower: -0.5, Upper: 12.5}) {
 		t.Errorf("X: got %+v", c)
 	}

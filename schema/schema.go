@@ -197,6 +197,9 @@ func (s *Schema) WithBounds(b Bounds) (*Schema, error) {
 			out.Columns[i] = c
 			continue
 		}
+		if out.Columns[i].Boolean() && c.Lower == 0 && c.Upper == 1 {
+			continue
+		}
 		if out.Columns[i].Levels != nil || out.Columns[i].Boolean() {
 			return nil, fmt.Errorf("bounds: column %q is no number, and needs none: its levels are public", c.Name)
 		}

@@ -43,7 +43,7 @@ func TestArrowRefuses(t *testing.T) {
 		"type_x_list": `column "x": it holds lists`,
 	} {
 		_, err := rowsOf(Options{}, "testdata/arrowkinds/"+name+".arrow", "", t)
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), secret) {
+		if err == nil || !strings.Contains(err.Error(), want) || reveals(err) {
 			t.Errorf("%s: error %v, want %q", name, err, want)
 		}
 	}
@@ -56,7 +56,7 @@ func TestArrowRefuses(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := rowsOf(Options{}, path, "", t); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), secret) {
+		if _, err := rowsOf(Options{}, path, "", t); err == nil || !strings.Contains(err.Error(), want) || reveals(err) {
 			t.Errorf("%q: error %v, want %q", text, err, want)
 		}
 	}

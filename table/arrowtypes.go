@@ -137,7 +137,7 @@ func (t *arrowType) check(f *field) error {
 	case t.kind == arrowNull, t.kind == arrowInt, t.kind == arrowText, t.kind == arrowLargeText, t.kind == arrowTextView:
 		fits = true
 	case t.kind == arrowFloat, t.kind == arrowDecimal && t.width == 16:
-		fits = f.number()
+		fits = f.numeric()
 	case t.kind == arrowBool:
 		fits = !f.number()
 	}

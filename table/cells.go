@@ -86,6 +86,8 @@ func (c *cells) number(v float64) (float64, error) {
 		return 0, errFinite
 	case slices.Contains(c.layout.absent, v):
 		return 0, ErrMissing
+	case c.field.boolean && v != 0 && v != 1:
+		return 0, errBoolean
 	}
 	return v, nil
 }
@@ -93,12 +95,12 @@ func (c *cells) number(v float64) (float64, error) {
 // integer is a cell that holds one: as a number, over 10^scale, or as text.
 func (c *cells) integer(v int64) (float64, error) {
 	switch {
+	case c.scale != 0:
+		return c.decimal(big.NewInt(v))
 	case !c.field.number():
 		return c.text(strconv.FormatInt(v, 10))
-	case c.scale == 0:
-		return c.number(float64(v))
 	}
-	return c.decimal(big.NewInt(v))
+	return c.number(float64(v))
 }
 
 // decimal is a cell that holds an integer over 10^scale.

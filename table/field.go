@@ -18,7 +18,7 @@ const orMissing = "; if its text means missing, as NaN or a dot may, name it: --
 var (
 	errCell    = errors.New("a cell is not a finite decimal number such as -1.5 or 2e3" + orMissing)
 	errComma   = errors.New("a cell is not a finite decimal number such as -1,5 or 2e3, without a point" + orMissing)
-	errBoolean = errors.New("a cell is neither true nor false" + orMissing)
+	errBoolean = errors.New("a cell is neither true nor false, 1 nor 0" + orMissing)
 	errLevel   = errors.New("a cell is none of the levels that the schema lists" + orMissing + "; --other LEVEL counts such cells as one level")
 )
 
@@ -93,7 +93,10 @@ func (f *field) unmistakable(name string, na []string) error {
 }
 
 // number tells whether cells hold numbers.
-func (f *field) number() bool { return f.levels == nil && !f.boolean && f.person == nil }
+func (f *field) number() bool { return f.numeric() && !f.boolean }
+
+// numeric tells whether a number can be a cell: truth values are 0 and 1.
+func (f *field) numeric() bool { return f.levels == nil && f.person == nil }
 
 // parse reads a cell: a number, or of a factor the place of the level's dummy, -1 of a
 // level that has none. ErrMissing tells that the cell is missing, which may be no error.
@@ -162,13 +165,17 @@ func (f *field) put(row []float64, v float64, err error, o *Options) (missing bo
 	return missing, nil
 }
 
-// TrueTexts and FalseTexts are the texts of truth values, as Frictionless writes them.
+// TrueTexts and FalseTexts are the texts of truth values, as Frictionless writes them. A column of numbers may
+// have zeros after the point of 1 and 0.
 var (
 	TrueTexts  = []string{"true", "True", "TRUE", "1"}
 	FalseTexts = []string{"false", "False", "FALSE", "0"}
 )
 
 func parseBoolean(text string) (float64, error) {
+	if len(text) > 2 && text[1] == '.' && strings.Trim(text[2:], "0") == "" {
+		text = text[:1]
+	}
 	switch {
 	case slices.Contains(TrueTexts, text):
 		return 1, nil

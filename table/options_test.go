@@ -81,6 +81,8 @@ func TestOptionsRefuse(t *testing.T) {
 		{fill, "x,f,b,y\n1,a,1,1\n1,4711,1,1\n", `data.csv:3: column "f": a cell is none of the levels`},
 		{Options{}, "x,f,b,y\n1,a,4711,1\n", `data.csv:2: column "b": a cell is neither true nor false`},
 		{Options{}, "x,f,b,y\n1,a,tRue,1\n", "neither true nor false"},
+		{Options{}, "x,f,b,y\n1,a,1.01,1\n", "neither true nor false"},
+		{Options{}, "x,f,b,y\n1,a,1.,1\n", "neither true nor false"},
 		{fill, "x,f,b,y\n4711x,a,1,1\n", `data.csv:2: column "x": a cell is not a finite`},
 		{Options{}, "x,f,b,y\n1,,1,1\n", `data.csv:2: column "f": missing value`},
 		{Options{}, "x,f,b,y\n1,a,NA,1\n", `data.csv:2: column "b": missing value`},
@@ -231,5 +233,17 @@ func TestEmpty(t *testing.T) {
 				t.Errorf("%s of %q: error %v does not say %q", way, c.text, err, c.says)
 			}
 		}
+	}
+}
+
+// Numbers with zeros after the point are truth values, as those of a column that once had missing cells.
+func TestTruthAsNumbers(t *testing.T) {
+	want, err := Options{}.collect("x,f,b,y\n1,a,1,1\n1,a,0,1\n", mixed(t, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Options{}.collect("x,f,b,y\n1,a,1.0,1\n1,a,0.00,1\n", mixed(t, ""))
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, %v, want %v", got, err, want)
 	}
 }

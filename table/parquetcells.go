@@ -27,7 +27,7 @@ func newLeaf(c *parquet.Column, f *field) (leaf, error) {
 	l := leaf{field: f, column: c, kind: c.Type().Kind()}
 	exact := l.kind == parquet.Int32 || l.kind == parquet.Int64
 	fits := l.kind == parquet.ByteArray || exact ||
-		f.number() && (l.kind == parquet.Double || l.kind == parquet.Float) ||
+		f.numeric() && (l.kind == parquet.Double || l.kind == parquet.Float) ||
 		!f.number() && l.kind == parquet.Boolean
 	if logical := c.Type().LogicalType(); logical != nil {
 		switch t := logical.Value.(type) {
@@ -35,7 +35,7 @@ func newLeaf(c *parquet.Column, f *field) (leaf, error) {
 			l.unsigned = !t.IsSigned
 		case *format.DecimalType:
 			l.scale = int(t.Scale)
-			fits = exact && f.number()
+			fits = exact && f.numeric()
 		case *format.StringType, *format.EnumType, nil:
 		default:
 			fits = false
@@ -121,7 +121,7 @@ func (c *pagedCells) decode(p *page, n int) decoded {
 // plain decodes values of a page or of a dictionary, into d where they cannot stay
 // where they are.
 func (c *pagedCells) plain(d *decoded, data encoding.Values, from, to int) *decoded {
-	if c.kind == parquet.Double && c.layout.absent == nil && finite(data.Double()[from:to]) {
+	if c.kind == parquet.Double && c.field.number() && c.layout.absent == nil && finite(data.Double()[from:to]) {
 		return &decoded{values: data.Double()[from:to]}
 	}
 	switch {

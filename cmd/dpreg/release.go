@@ -180,7 +180,7 @@ func (d *dataset) keepResponse(o *custody.Order) {
 		return
 	}
 	const moved = "from the second look on rows are moved to an ellipsoid's surface, and --family %s needs the response as it is: "
-	why := "the schema does not have it as boolean"
+	why := "no schema has it as boolean, or as an integer from 0 to 1"
 	if o.ByLevel != "" {
 		why = "sums are by those of " + files.Quoted(o.ByLevel)
 	}
