@@ -12,9 +12,10 @@ import "math"
 //	(K A B; A V C; B C 1):   K = S_0 − M_0² − M_1²,   A = S_1 − M_0M_1 − M_1M_2,   B = (M_2 − M_0)/√2,
 //	                         V = S_2 − M_1² − M_2²,   C = (M_3 − M_1)/√2.
 //
-// Sums are over evenly spaced v: of a function that is analytic within d of the real line they
-// err by exp(−2πd/step), d = π/s of logit, where Gauss and Hermite's nodes, few in the middle,
-// miss a steep one; one that bends at K within 1/(s√K) needs them closer.
+// Sums are over evenly spaced v, where Gauss and Hermite's nodes, few in the middle, miss a steep function. They err by
+// exp(d²/2 − 2πd/step) of one that is analytic within d of the real line: φ(v + id) is φ(v) times exp(d²/2), and
+// logit has d = π/s. So the step is the widest of which s·step is at most 0.6, and s√(K+2)·step of counts, which bend at K
+// within 1/(s√K): then sums err no more than by what lies beyond farthest.
 type Along struct {
 	M             [4]float64
 	S             [3]float64
@@ -22,31 +23,58 @@ type Along struct {
 	NS            [4]float64
 	K, A, B, V, C float64
 
-	mean  func(eta float64) (g, slope, square, squareSlope float64)
-	nodes [][2]float64
+	mean   func(eta float64) (g, slope, square, squareSlope float64)
+	counts bool
+	most   float64 // s·step
+	grids  []grid
 }
 
 // NewAlong prepares moments of a response of mean, see Family.Moments, that is 0 or 1 or a count over
 // its bound most.
 func NewAlong(mean func(eta float64) (g, slope, square, squareSlope float64), most float64) *Along {
-	step := 0.2
 	if most > 1 {
-		step = 0.1
+		return &Along{mean: mean, counts: true, most: 0.6 / math.Sqrt(most+2), grids: grids}
 	}
-	return &Along{mean: mean, nodes: evenly(step)}
+	return &Along{mean: mean, most: 0.6, grids: grids[:len(grids)-2]}
+}
+
+// grids are from the widest to the closest, of which the last two are of counts alone.
+var grids = []grid{evenly(0.5), evenly(0.4), evenly(0.3), evenly(0.2), evenly(0.15), evenly(0.1)}
+
+// grid are v and the weights of sums of a step.
+type grid struct {
+	step  float64
+	nodes []node
+}
+
+// node is v and its weight times v^j.
+type node struct {
+	v float64
+	w [5]float64
 }
 
 // farthest is the largest v of the sums.
 const farthest = 7
 
-// evenly are v and the weights of sums of a step.
-func evenly(step float64) (all [][2]float64) {
+func evenly(step float64) grid {
+	g := grid{step: step}
 	reach := int(math.Round(farthest / step))
 	for i := -reach; i <= reach; i++ {
 		v := step * float64(i)
-		all = append(all, [2]float64{v, step * math.Exp(-0.5*v*v) / math.Sqrt(2*math.Pi)})
+		w := step * math.Exp(-0.5*v*v) / math.Sqrt(2*math.Pi)
+		g.nodes = append(g.nodes, node{v, [5]float64{w, w * v, w * v * v, w * v * v * v, w * v * v * v * v}})
 	}
-	return all
+	return g
+}
+
+// at is the widest grid that does at s, or the closest.
+func (f *Along) at(s float64) grid {
+	for _, g := range f.grids {
+		if s*g.step <= f.most {
+			return g
+		}
+	}
+	return f.grids[len(f.grids)-1]
 }
 
 // leastVariance keeps K above what rounding leaves of it where g is 0 or 1 wherever v is.
@@ -54,22 +82,23 @@ const leastVariance = 1e-10
 
 // Set computes all at (η̄, s).
 func (f *Along) Set(eta, s float64) {
-	var m [4]float64
-	var sq [3]float64
-	var n [5]float64
-	var ns [4]float64
-	for _, node := range f.nodes {
-		v, w := node[0], node[1]
+	var m0, m1, m2, m3, n0, n1, n2, n3, n4, s0, s1, s2, ns0, ns1, ns2, ns3 float64
+	nodes := f.at(s).nodes
+	for i := range nodes {
+		v, w := nodes[i].v, &nodes[i].w
 		g, slope, square, squareSlope := f.mean(eta + s*v)
-		g, slope, square, squareSlope = w*g, w*slope, w*square, w*squareSlope
-		for j := range 3 {
-			m[j], n[j], sq[j], ns[j] = m[j]+g, n[j]+slope, sq[j]+square, ns[j]+squareSlope
-			g, slope, square, squareSlope = g*v, slope*v, square*v, squareSlope*v
+		m0, m1, m2, m3 = m0+g*w[0], m1+g*w[1], m2+g*w[2], m3+g*w[3]
+		n0, n1, n2, n3, n4 = n0+slope*w[0], n1+slope*w[1], n2+slope*w[2], n3+slope*w[3], n4+slope*w[4]
+		if f.counts {
+			s0, s1, s2 = s0+square*w[0], s1+square*w[1], s2+square*w[2]
+			ns0, ns1, ns2, ns3 = ns0+squareSlope*w[0], ns1+squareSlope*w[1], ns2+squareSlope*w[2], ns3+squareSlope*w[3]
 		}
-		m[3], n[3], ns[3] = m[3]+g, n[3]+slope, ns[3]+squareSlope
-		n[4] += slope * v
 	}
-	f.M, f.S, f.N, f.NS = m, sq, n, ns
+	f.M, f.S, f.N, f.NS = [4]float64{m0, m1, m2, m3}, [3]float64{s0, s1, s2}, [5]float64{n0, n1, n2, n3, n4}, [4]float64{ns0, ns1, ns2, ns3}
+	if !f.counts { // y² is y
+		f.S, f.NS = [3]float64{m0, m1, m2}, [4]float64{n0, n1, n2, n3}
+	}
+	m, sq := f.M, f.S
 	f.K, f.A, f.B = sq[0]-m[0]*m[0]-m[1]*m[1]+leastVariance, sq[1]-m[0]*m[1]-m[1]*m[2], (m[2]-m[0])/math.Sqrt2
 	f.V, f.C = sq[2]-m[1]*m[1]-m[2]*m[2], (m[3]-m[1])/math.Sqrt2
 }

@@ -11,7 +11,8 @@ import (
 func (f Family) Moments(most float64) func(eta float64) (g, slope, square, squareSlope float64) {
 	if f == Poisson {
 		lgamma, _ := math.Lgamma(most)
-		return func(eta float64) (g, slope, square, squareSlope float64) { return clamped(eta, most, lgamma) }
+		log := math.Log(most)
+		return func(eta float64) (g, slope, square, squareSlope float64) { return clamped(eta, most, log, lgamma) }
 	}
 	mean := logistic
 	if f == Probit {
@@ -23,25 +24,25 @@ func (f Family) Moments(most float64) func(eta float64) (g, slope, square, squar
 	}
 }
 
-// clamped has the moments of min(N, K)/K, N ~ Poisson(λ), λ = e^η, lgamma = log Γ(K). With F the distribution
+// clamped has the moments of min(N, K)/K, N ~ Poisson(λ), λ = e^η, log = log K, lgamma = log Γ(K). With F the distribution
 // function of N and E[N(N−1)…(N−j+1); N < K] = λ^j F(K−1−j),
 //
 //	E min(N, K)  = λF(K−2) + K(1 − F(K−1)),            d/dλ = F(K−1),
 //	E min(N, K)² = λ²F(K−3) + λF(K−2) + K²(1 − F(K−1)), d/dλ = 2λF(K−2) + F(K−1),
 //
 // since d/dλ E f(N) = E[f(N + 1) − f(N)].
-func clamped(eta, most, lgamma float64) (g, slope, square, squareSlope float64) {
+func clamped(eta, most, log, lgamma float64) (g, slope, square, squareSlope float64) {
 	rate := math.Exp(eta)
 	f1, f2, f3, above := 1.0, 1.0, 1.0, 0.0 // F(K−1), F(K−2), F(K−3), 1 − F(K−1)
 	// Chernoff: the tail of N beyond K is at most exp(−(K log(K/λ) − K + λ)).
-	if most*(math.Log(most)-eta)-most+rate > 40 {
+	if most*(log-eta)-most+rate > 40 {
 		if rate > most {
 			return 1, 0, 1, 0
 		}
 	} else {
-		f1, above = below(most, rate)
-		mass := math.Exp((most-1)*eta - rate - lgamma)
-		f2 = max(f1-mass, 0)
+		mass := 0.0 // P(N = K−1)
+		f1, mass = below(eta, rate, most, lgamma)
+		above, f2 = max(1-f1, 0), max(f1-mass, 0)
 		f3 = max(f2-mass*(most-1)/rate, 0)
 	}
 	g = (rate*f2)/most + above
@@ -54,24 +55,26 @@ func clamped(eta, most, lgamma float64) (g, slope, square, squareSlope float64) 
 // mostSummed is the largest K of which a sum takes less time than a continued fraction.
 const mostSummed = 60
 
-// below returns F(K−1) and 1 − F(K−1) of N ~ Poisson(λ).
-func below(most, rate float64) (f, above float64) {
+// below returns F(K−1) and P(N = K−1) of N ~ Poisson(λ).
+func below(eta, rate, most, lgamma float64) (f, mass float64) {
 	if most > mostSummed {
-		return mathext.GammaIncRegComp(most, rate), mathext.GammaIncReg(most, rate)
+		return mathext.GammaIncRegComp(most, rate), math.Exp((most-1)*eta - rate - lgamma)
 	}
-	term := math.Exp(-rate)
-	for k := 1.0; k <= most; k++ {
-		f += term
-		term *= rate / k
+	mass = math.Exp(-rate)
+	f = mass
+	for k := 1.0; k < most; k++ {
+		mass *= rate / k
+		f += mass
 	}
-	return f, max(1-f, 0)
+	return f, mass
 }
 
 func logistic(eta float64) (g, slope float64) {
 	e := math.Exp(-math.Abs(eta))
-	g, slope = 1/(1+e), e/((1+e)*(1+e))
-	if eta < 0 {
-		g = e / (1 + e)
+	g = 1 / (1 + e)
+	less := e * g // 1 − g
+	if slope = g * less; eta < 0 {
+		g = less
 	}
 	return g, slope
 }
