@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/dpreg/dpreg/schema"
 )
@@ -87,10 +88,24 @@ func (r *Release) validateFollows() error {
 	for _, v := range s {
 		most = max(most, math.Abs(v))
 	}
+	names := sumNames(r.Schema.Columns())
 	for i, v := range r.Levels.statistics(r.Dim(), float64(r.N), r.products()) {
 		if !(math.Abs(v-s[i]) <= 1e-9*most) {
-			return within("statistics", fmt.Errorf("sum %d in canonical order is %v, and %v follows from \"levels\"", i+1, s[i], v))
+			return within("statistics", fmt.Errorf("the sum of %s is %v, and %v follows from \"levels\"", names[i], s[i], v))
 		}
 	}
 	return nil
+}
+
+// sumNames are names of sums of these columns and of their products, in canonical order.
+func sumNames(columns []schema.Column) (names []string) {
+	for _, c := range columns {
+		names = append(names, strconv.Quote(c.Name))
+	}
+	for i := range columns {
+		for j := i; j < len(columns); j++ {
+			names = append(names, names[i]+" × "+names[j])
+		}
+	}
+	return names
 }
