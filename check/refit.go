@@ -92,6 +92,7 @@ func simulated(f *dpreg.Fit, rows [][]float64, rng *rand.Rand) ([]dpreg.Custodia
 		r.Simulated = true
 		if l := r.Levels; l != nil {
 			first := r.FactorFirst()
+			site.state(first.Measured())
 			first.TakeLevels(l.Factor, l.Dummies(), l.Noise, site.rep)
 			if r.LevelsAreOfResponse() {
 				first = first.FactorLast()
@@ -102,10 +103,19 @@ func simulated(f *dpreg.Fit, rows [][]float64, rng *rand.Rand) ([]dpreg.Custodia
 		if r.NNoise > 0 {
 			r.N = int64(math.Round(site.n + model.RandNoise(r.Noise.Kind, r.NNoise, rng)))
 		}
+		site.state(r.Statistics.Vector())
 		r.Statistics = release.StatisticsFromVector(r.Dim(), site.rep)
 		out[j] = dpreg.Custodian{Name: custodians[j].Name, Release: &r}
 	}
 	return out, nil
+}
+
+// state takes z_rep to what a release states: where rows are clipped, less what inference puts back, which is the same
+// in z. What z is of is stated.
+func (c *checker) state(stated []float64) {
+	for e, v := range stated {
+		c.rep[e] -= c.z[e] - v
+	}
 }
 
 // drawsOf are the draws that a check takes, a row of each release: in the order of
