@@ -101,6 +101,16 @@ func farFromSingular(obs *model.Observation) bool {
 	return Clearance(obs) > 20
 }
 
+// inFrame tells whether coordinates are of a frame's own columns, in which the noise is alike everywhere, and not of
+// the data's, see byColumns: where z tells the scatter well, and where normal noise hardly reaches to singular ones.
+func inFrame(obs *model.Observation) bool {
+	beside := 2.0
+	if obs.Kind == release.Gaussian {
+		beside = 0.5
+	}
+	return obs.Frame != nil && Clearance(obs) > beside+2*math.Sqrt(float64(obs.Shape.M()))
+}
+
 // Clearance returns how far z tells the scatter of the rows from singular: its least eigenvalue by
 // z, in sds of the noise of a sum of products. Where noise hides the scatter it is small, or
 // below 0.

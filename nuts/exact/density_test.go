@@ -112,8 +112,10 @@ func cases(t testing.TB, f func(name string, c *modeltest.Simulation)) {
 				}
 			}
 			s := model.Shape{P: p, Intercept: intercept}
-			f(fmt.Sprintf("p=%d intercept=%t told", p, intercept), &modeltest.Simulation{
-				Shape: s, Prior: mixedPrior(t, s, rng), N: 20, Kind: release.Gaussian, Scale: 0.01, Continuous: true, Tilted: true})
+			for _, scale := range []float64{0.01, 0.1, 0.3} { // of the last two some in columns of the frame, and not clear
+				f(fmt.Sprintf("p=%d intercept=%t told to %g", p, intercept, scale), &modeltest.Simulation{
+					Shape: s, Prior: mixedPrior(t, s, rng), N: 20, Kind: release.Gaussian, Scale: scale, Continuous: true, Tilted: true})
+			}
 		}
 	}
 }
@@ -228,7 +230,7 @@ func TestSlopeIsTheDerivative(t *testing.T) {
 				t.Fatal(err)
 			}
 			rng := rand.New(rand.NewPCG(1, 6))
-			k, err := newKernel(alone(obs), p.Prior, rng)
+			k, err := newKernel(alone(obs), p.Prior, nil, rng)
 			if err != nil {
 				t.Fatal(err)
 			}
