@@ -33,6 +33,7 @@ var floors = map[string]int{
 	"internal/golden":       0,
 	"internal/jsontree":     -1,
 	"internal/number":       -1,
+	"internal/pace":         -1,
 	"internal/parallel":     -1,
 	"internal/testca":       -1,
 	"internal/testdir":      -1,

@@ -13,6 +13,7 @@ import (
 	"github.com/vbauerster/mpb/v8/cwriter"
 	"github.com/vbauerster/mpb/v8/decor"
 
+	"github.com/dpreg/dpreg/internal/pace"
 	"github.com/dpreg/dpreg/mcmc"
 	"github.com/dpreg/dpreg/table"
 )
@@ -72,23 +73,23 @@ type bar struct {
 	said      time.Time // the last line; zero: it says none
 	container *mpb.Progress
 	bar       *mpb.Bar
-	pace      *pace
+	pace      *pace.Pace
 	text      atomic.Pointer[string] // behind the bar; another goroutine draws it
 }
 
-func newBar(stderr io.Writer, name string, pace *pace) *bar {
-	return &bar{stderr: stderr, name: name, drawn: isTerminal(stderr), pace: pace}
+func newBar(stderr io.Writer, name string, p *pace.Pace) *bar {
+	return &bar{stderr: stderr, name: name, drawn: isTerminal(stderr), pace: p}
 }
 
 // countingBar shows how many of a number of things are done.
 func countingBar(stderr io.Writer, name string) *bar {
-	return newBar(stderr, name, newPace(0, time.Now()))
+	return newBar(stderr, name, pace.New(0, time.Now()))
 }
 
 // studyBar is that of a study of which so many trials were finished before.
 func studyBar(stderr io.Writer, before int) *bar {
 	now := time.Now()
-	b := newBar(stderr, "trials ", newPace(before, now))
+	b := newBar(stderr, "trials ", pace.New(before, now))
 	b.said = now
 	return b
 }
@@ -98,7 +99,7 @@ const sayEvery = time.Minute
 
 func (b *bar) update(done, total int) {
 	now := time.Now()
-	left := b.pace.left(done, total, now)
+	left := b.pace.Left(done, total, now)
 	b.show(done, total, fmt.Sprintf(" %d of %d%s", done, total, left))
 	if !b.drawn && !b.said.IsZero() && now.Sub(b.said) >= sayEvery {
 		b.said = now
@@ -135,13 +136,13 @@ type samplingBars struct {
 }
 
 func samplingBar(stderr io.Writer, plan mcmc.Plan) *samplingBars {
-	pace := newPace(0, time.Now())
-	return &samplingBars{newBar(stderr, fmt.Sprintf("warm-up, %d chains ", plan.Chains), pace), newBar(stderr, "sampling ", pace), plan}
+	p := pace.New(0, time.Now())
+	return &samplingBars{newBar(stderr, fmt.Sprintf("warm-up, %d chains ", plan.Chains), p), newBar(stderr, "sampling ", p), plan}
 }
 
 // update is a plan's Progress.
 func (s *samplingBars) update(p mcmc.Progress) {
-	left := s.warmup.pace.left(p.Done, p.Total, time.Now())
+	left := s.warmup.pace.Left(p.Done, p.Total, time.Now())
 	if p.Target > 0 && p.ESS == 0 { // how long it is to be, that check tells
 		left = strings.Replace(left, "left", "to the first check of ESS", 1)
 	}
@@ -181,48 +182,6 @@ func (f *flags) announce(e *evidence) func(least, most time.Duration) {
 		if f.clamping {
 			instead = ""
 		}
-		f.note("this run is expected to take from %s to %s: the cost of mcmc-ind grows with the rows, n = %d%s", inWords(least), inWords(most), rows, instead)
+		f.note("this run is expected to take from %s to %s: the cost of mcmc-ind grows with the rows, n = %d%s", pace.InWords(least), pace.InWords(most), rows, instead)
 	}
-}
-
-// pace tells how much time is left by the speed of late: over the last half of the time
-// that has passed, or more.
-type pace struct{ old, late milestone }
-
-// milestone is when so much was done.
-type milestone struct {
-	at   time.Time
-	done int
-}
-
-func newPace(done int, now time.Time) *pace {
-	begin := milestone{now, done}
-	return &pace{begin, begin}
-}
-
-// atLeast is how long a pace must have been kept to be told.
-const atLeast = time.Second
-
-// left says how much time is left; empty as long as it is not known, or not long.
-func (p *pace) left(done, total int, now time.Time) string {
-	if now.Sub(p.late.at) >= p.late.at.Sub(p.old.at) && done > p.late.done {
-		p.old, p.late = p.late, milestone{now, done}
-	}
-	passed := now.Sub(p.old.at)
-	if passed < atLeast || done <= p.old.done || done >= total {
-		return ""
-	}
-	each := float64(passed) / float64(done-p.old.done)
-	return ", " + inWords(time.Duration(each*float64(total-done))) + " left"
-}
-
-// inWords is a time in whole seconds, minutes or hours, of which there are more than one.
-func inWords(d time.Duration) string {
-	switch {
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%.0f s", max(1, d.Seconds()))
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%.0f min", d.Minutes())
-	}
-	return strings.TrimSuffix(fmt.Sprintf("%.1f", d.Hours()), ".0") + " h"
 }
