@@ -239,6 +239,22 @@ func TestBoxError(t *testing.T) {
 	}
 }
 
+// Of several parts the last look clips fewer rows: noise averages out, and clipping does not.
+func TestRadiusOfParts(t *testing.T) {
+	pr := release.Privacy{Epsilon: 1, Delta: 1e-6}
+	plan, r := NewPlan(4, 5000, pr, 2), &release.Radii{Least: -8, Counts: make([]int64, 20), Scale: 5}
+	for i := range 12 { // twice as far, half as many
+		r.Counts[8+i] = 2500 >> i
+	}
+	lost := func(step, parts int) float64 {
+		plan.Parts = parts
+		return plan.Radius(step, First(4), r, 5000, noiseOf(4, pr, .8)).Lost
+	}
+	if lost(1, 16) > 0.5*lost(1, 1) || lost(1, 1) != lost(1, 0) || lost(0, 16) != lost(0, 1) {
+		t.Errorf("the last look loses %v, of 16 parts %v; the first %v and %v", lost(1, 1), lost(1, 16), lost(0, 1), lost(0, 16))
+	}
+}
+
 // An empty histogram in noise does not say that rows lie within its least edge: R is such that none
 // is clipped.
 func TestRadiusOfNothing(t *testing.T) {

@@ -17,7 +17,10 @@ import (
 // Plan has the shares of the budget by step, of the sums of a look and of the radii before
 // it; they add up to at most 1. Of Gaussian noise they are shares of μ² (√Σμ_t²-GDP), of
 // pure ε shares of ε.
-type Plan struct{ Looks, Radii []float64 }
+type Plan struct {
+	Looks, Radii []float64
+	Parts        int // of the rows, see Radius; below 2: the release is of all
+}
 
 // The last look alone is evidence; those before it have to find its frame, and no more. A
 // look at m columns in the box, with all of the budget, has noise whose spectral norm is
@@ -59,7 +62,7 @@ func NewPlan(m int, n float64, pr release.Privacy, steps int) Plan {
 	}
 	part := shareOf(binSD(pr, left)*wellSeen/max(n, 1), pr)
 	part = min(max(part, leastLast), mostLast)
-	return Plan{append(p.Looks, left*(1-part)), append(p.Radii, left*part)}
+	return Plan{Looks: append(p.Looks, left*(1-part)), Radii: append(p.Radii, left*part)}
 }
 
 // shareOf is the share whose noise is 1 where all of the budget has noise x.

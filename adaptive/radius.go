@@ -56,7 +56,8 @@ const (
 // Radius returns f with the radius, the weight and what clipping takes, or for the last look the
 // box, where slopes would have less noise in it: r is the noisy histogram of ‖u‖² in f, t the
 // step from 0, n the number of rows (0: the histogram's), and noise tells what noise a look
-// will have.
+// will have. Where releases of several parts of the rows are taken together, what noise does to them
+// averages out, and what clipping does not.
 func (p Plan) Radius(t int, f *release.Frame, r *release.Radii, n float64, noise func(f *release.Frame) release.Noise) *release.Frame {
 	g := *f
 	weight := weightLater
@@ -66,13 +67,13 @@ func (p Plan) Radius(t int, f *release.Frame, r *release.Radii, n float64, noise
 	g.Radius, g.Weight, g.Lost = 1, weight, 0
 	stated := noise(&g)
 	laplace := stated.Kind == release.Ball
-	last, stands := t == len(p.Looks)-1, standsOut
+	last, stands, alone := t == len(p.Looks)-1, standsOut, 1.
 	if last {
-		stands = standsBeyond
+		stands, alone = standsBeyond, 1/math.Sqrt(float64(max(1, p.Parts)))
 	}
 	edges, lost := tails(r, n, laplace, stands)
-	k := best(edges, lost, stated.SD(), len(f.Centre))
-	if box := First(len(f.Centre)); last && noise(box).SD()*boxError(f) < errorAt(edges[k], lost[k], stated.SD(), len(f.Centre)) {
+	k := best(edges, lost, alone*stated.SD(), len(f.Centre))
+	if box := First(len(f.Centre)); last && alone*noise(box).SD()*boxError(f) < errorAt(edges[k], lost[k], alone*stated.SD(), len(f.Centre)) {
 		return box
 	}
 	g.Radius = min(max(math.Sqrt(edges[k]), leastRadius), mostRadius)
